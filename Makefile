@@ -1,0 +1,78 @@
+# make              what is built: the man pages
+# make install      to DESTDIR and PREFIX; enables and starts nothing
+# make deb          build/ramraid_VERSION_all.deb
+# make check        lint, unit tests, and the test bench of real virtual machines; installs its tools through apt
+# make demo         the main job in a throw-away virtual machine
+PREFIX ?= /usr
+SBINDIR ?= $(PREFIX)/sbin
+LIBDIR ?= $(PREFIX)/lib/ramraid
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/ramraid
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system)
+GENERATORDIR ?= $(shell pkg-config --variable=systemdsystemgeneratordir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system-generators)
+UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREFIX)/lib/udev)
+# mkinitramfs looks only in these two places.
+HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-tools/hooks
+
+VERSION := $(shell cat lib/VERSION)
+MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
+DEB := build/ramraid_$(VERSION)_all.deb
+PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
+export RELEASE CASE
+
+.PHONY: all install deb lint unit vm vm-shell check demo bench tools clean
+all: $(MANPAGES)
+
+build/man/%: man/%.adoc lib/VERSION
+	mkdir -p $(@D)
+	asciidoctor --failure-level=WARN -b manpage -a version=$(VERSION) -a reproducible -o $@ $<
+
+# Only the two programs know where the libraries lie.
+install: all
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
+	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
+	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
+	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
+	install -m 644 lib/*.sh lib/VERSION $(DESTDIR)$(LIBDIR)
+	install -m 644 lib/cmd/*.sh $(DESTDIR)$(LIBDIR)/cmd
+	for unit in units/*.service units/*.path; do \
+		sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' "$$unit" >"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && \
+		chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}" || exit 1; done
+	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
+	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
+	install -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid
+	install -m 644 build/man/ramraid.8 $(DESTDIR)$(MANDIR)/man8
+	install -m 644 build/man/ramraid.conf.5 $(DESTDIR)$(MANDIR)/man5
+	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
+
+deb: $(DEB)
+# dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
+$(DEB): $(PACKAGED)
+	rm -rf build/deb && mkdir -p build/deb/source
+	cp -a bin lib units udev etc initramfs man debian Makefile build/deb/source
+	cd build/deb/source && dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary >../log 2>&1 || { cat ../log; exit 1; }
+	cp build/deb/ramraid_$(VERSION)_all.deb build/deb/ramraid_$(VERSION)_*.changes build/
+
+lint:
+	tests/lint
+unit:
+	tests/unit/run
+vm: deb
+	tests/vm/run $(CASE)
+vm-shell: deb
+	tests/vm/run --shell $(or $(CASE),reboot)
+bench: deb
+	tests/vm/run --show bench
+
+tools:
+	tests/tools
+check: tools
+	tests/check
+demo: tools
+	$(MAKE) --no-print-directory deb
+	tests/vm/run --show demo
+
+clean:
+	rm -rf build

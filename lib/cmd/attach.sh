@@ -1,0 +1,36 @@
+# ramraid attach: gives a running array its RAM leg.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly ATTACH_USAGE='usage: ramraid attach [--dry-run] NAME
+
+Makes the RAM leg of a running array, adds it, and waits until it is in sync. The array stays in use all the time.'
+
+cmd_attach() {
+	cli_parse "$ATTACH_USAGE" 'dry-run' "$@"
+	cli_one_name "$ATTACH_USAGE"
+	need conf disk superblock witness md ram facts decide safestart systemd contents drive cmd/start
+	conf_need "$NAME"
+	cli_root
+	mkdir -p "$RUN"
+	[[ -z $DRY_RUN ]] || {
+		start_plan "$NAME"
+		return
+	}
+	[[ ${CONF[RAM]} != none ]] || die "$NAME: RAM=none in its configuration: it is to have no RAM leg" "$EX_REFUSED"
+	cli_lock "$NAME" 5
+	facts_configured "$NAME"
+	facts_observe
+	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	# The array may be in use: md's own speed limits hold.
+	CONF[WAIT]=no
+	drive "$NAME"
+	# Its unit is what lets go of the RAM leg at shutdown.
+	exec {CLI_LOCK}>&-
+	if systemd_is_running && ! systemd_unit_is_up "$NAME"; then
+		systemd_reset "$NAME"
+		systemd_start "$NAME"
+	fi
+	[[ ${F[ram.state]} == in_sync ]]
+}

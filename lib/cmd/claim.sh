@@ -1,0 +1,46 @@
+# ramraid claim: makes the claims agree with the configuration. For hand-written configurations and the package's own scripts.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly CLAIM_USAGE='usage: ramraid claim [--remove] [--no-initramfs] [--dry-run]
+
+Writes, for every configured array, the line that keeps other programs from assembling it (/etc/mdadm/mdadm.conf.d/ramraid-NAME.conf),
+drops the lines of arrays that are not configured any more, and brings the initramfs up to date if anything changed.
+--remove drops all of them: from the next boot on, mdadm and udev start these arrays as any others.'
+
+cmd_claim() {
+	local changed=''
+	cli_parse "$CLAIM_USAGE" 'remove no-initramfs dry-run' "$@"
+	((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" 'takes no operands'
+	need conf disk claim
+	cli_root
+	claim_drop_old
+	[[ -n ${OPT[remove]-} ]] || claim_write_new
+	[[ -z $changed || -n ${OPT[no_initramfs]-} ]] || claim_initramfs
+}
+
+claim_drop_old() {
+	local file name
+	for file in "$CLAIMS"/ramraid-*.conf; do
+		[[ -e $file ]] || continue
+		name=${file##*/ramraid-} name=${name%.conf}
+		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
+		claim_remove "$name"
+		changed=yes
+	done
+}
+
+claim_write_new() {
+	local name line
+	while IFS= read -r name; do
+		conf_load "$name" || {
+			for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+			log_error "$name: not claimed, because of these errors"
+			continue
+		}
+		[[ $(claim_text "${CONF[UUID]}") != "$(cat "$(claim_file "$name")" 2>/dev/null)" ]] || continue
+		claim_write "$name" "${CONF[UUID]}"
+		changed=yes
+	done < <(conf_names)
+}

@@ -1,0 +1,169 @@
+# ramraid create: from blank disks to a whole mirror that comes back at every boot.
+# shellcheck shell=bash
+
+readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
+
+Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
+other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step fails, all is taken back.
+  --ram=KIND  auto (the default), rapiddisk, brd or none    --force    overwrite disks that hold something; asks, or takes --yes
+  --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing'
+
+readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))
+
+cmd_create() {
+	local why
+	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram=' "$@"
+	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
+	need conf disk superblock witness md ram facts decide systemd claim
+	cli_root
+	NAME=${ARGS[0]}
+	CREATE_RAM=${OPT[ram]-}
+	create_check_name
+	CREATE_DISKS=() CREATE_NODES=()
+	create_check_disks "${ARGS[@]:1}"
+	conf_defaults || for why in "${CONF_ERRORS[@]}"; do log_error "$why"; done
+	create_check_memory
+	create_ask
+	if [[ -z $DRY_RUN ]]; then
+		cli_lock "$NAME" 1
+		# The world has moved on while a person thought about the answer.
+		create_check_name
+		CREATE_DISKS=() CREATE_NODES=()
+		create_check_disks "${ARGS[@]:1}"
+	fi
+	create_all
+}
+
+create_check_name() {
+	conf_name_ok "$NAME" || die "\"$NAME\" can't be an array's name; use up to 31 letters, digits, '-', '_' and '.', a letter first" "$EX_USAGE"
+	[[ ! -e $ETC/$NAME.conf ]] || die "$NAME: $ETC/$NAME.conf exists already; choose another name, or see: ramraid status $NAME" "$EX_REFUSED"
+	[[ ! -e $DEV/md/$NAME ]] || die "$NAME: there is an array /dev/md/$NAME already; choose another name" "$EX_REFUSED"
+	[[ -z $CREATE_RAM || $CREATE_RAM =~ ${CONF_FORM[RAM]} ]] || die "--ram=$CREATE_RAM: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
+}
+
+# Says everything that is wrong with the disks, not just the first thing.
+create_check_disks() { # DISK…
+	local disk node stable why wrong=''
+	for disk; do
+		why=$(disk_why_not_free "$disk")
+		[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' <<<"$why") || why=''
+		if [[ -n $why ]]; then
+			wrong=yes
+			log_error "$disk: ${why//$'\n'/$'\n'$disk: }"
+			[[ $why != signature:* ]] || log_error "$disk: if nothing on it is needed any more, add --force"
+			continue
+		fi
+		node=$(disk_node "$disk")
+		stable=$(disk_stable_name "$disk") || {
+			wrong=yes && log_error "$disk: has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID"
+			continue
+		}
+		[[ " ${CREATE_NODES[*]} " != *" $node "* ]] || {
+			wrong=yes && log_error "$disk: is named twice (it is /dev/$node)"
+			continue
+		}
+		(($(disk_bytes "$node") >= CREATE_MIN_BYTES)) || {
+			wrong=yes && log_error "$disk: is smaller than $(human_bytes "$CREATE_MIN_BYTES")"
+			continue
+		}
+		CREATE_DISKS+=("$stable") CREATE_NODES+=("$node")
+	done
+	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
+}
+
+# The array is as large as its smallest disk, and the RAM leg with it.
+create_check_memory() {
+	local node bytes why
+	CREATE_BYTES=0
+	for node in "${CREATE_NODES[@]}"; do
+		bytes=$(disk_bytes "$node")
+		((CREATE_BYTES > 0 && CREATE_BYTES <= bytes)) || CREATE_BYTES=$bytes
+	done
+	[[ ${CREATE_RAM:-${CONF[RAM]}} != none ]] || return 0
+	why=$(ram_why_not "$CREATE_BYTES" "${CONF[RAM_RESERVE]}")
+	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
+}
+
+create_ask() {
+	local answer disk
+	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
+	[[ -t 0 ]] || die "$NAME: this overwrites ${CREATE_DISKS[*]}; there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	printf 'A mirror "%s" of %s, one leg in RAM. Everything on these disks is lost:\n' "$NAME" "$(human_bytes "$CREATE_BYTES")" >&2
+	for disk in "${CREATE_DISKS[@]}"; do printf '  %s (%s)\n' "$disk" "$(disk_node "$disk")" >&2; done
+	read -r -p 'Go on? [y/N] ' answer
+	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+}
+
+# Each step says first how it is taken back. The configuration is written before the RAM leg is added: an array that once had a RAM leg
+# and is then forgotten would not start by itself.
+create_all() {
+	local uuid
+	uuid=$(<"$PROC/sys/kernel/random/uuid")
+	trap 'create_end $?' EXIT
+	trap 'exit 130' INT TERM HUP
+	create_array "$uuid"
+	undo_push act rm -f -- "$ETC/$NAME.conf"
+	create_conf "$uuid" | act_file "$ETC/$NAME.conf"
+	undo_push create_unclaim
+	claim_write "$NAME" "$uuid"
+	log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
+	claim_initramfs
+	systemd_reload
+	undo_push systemd_disable "$NAME"
+	systemd_enable "$NAME"
+	undo_push systemd_stop "$NAME"
+	create_start
+	UNDO=()
+}
+
+create_end() { # EXIT-CODE
+	trap '' INT TERM HUP
+	((${#UNDO[@]} == 0)) || {
+		log_error "$NAME: failed; taking back what was done"
+		undo_all
+	}
+	exit "$1"
+}
+
+create_array() { # UUID
+	local node paths=()
+	for node in "${CREATE_NODES[@]}"; do
+		paths+=("/dev/$node")
+		[[ -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$node"
+	done
+	undo_push create_dismantle
+	md_create "$NAME" "$1" "${paths[@]}"
+	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$NAME" || die "$NAME: /dev/md/$NAME did not appear"
+}
+
+create_dismantle() {
+	local node md
+	! md=$(md_of_leg "${CREATE_NODES[0]}") || md_stop "$md"
+	for node in "${CREATE_NODES[@]}"; do md_zero "$node"; done
+}
+
+create_unclaim() {
+	claim_remove "$NAME"
+	claim_initramfs
+	systemd_reload
+}
+
+create_conf() { # UUID
+	local disk
+	printf '# Mirror with one leg in RAM, made by "ramraid create". Every key: ramraid.conf(5).\nUUID=%s\n' "$1"
+	for disk in "${CREATE_DISKS[@]}"; do printf 'MEMBER=%s\n' "$disk"; done
+	[[ -z $CREATE_RAM ]] || printf 'RAM=%s\n' "$CREATE_RAM"
+}
+
+# From here on nothing is worth taking back: the mirror exists and its unit is at work on it.
+create_start() {
+	[[ -n $DRY_RUN ]] || exec {CLI_LOCK}>&- # the unit takes it
+	systemd_start "$NAME"
+	UNDO=()
+	[[ -z $DRY_RUN ]] || return 0
+	log_notice "$NAME: made. Next: mkfs.ext4 /dev/md/$NAME, then a line in /etc/fstab"
+	[[ -z ${OPT[no_wait]-} ]] || return 0
+	need cmd/wait
+	conf_need "$NAME"
+	wait_whole "$NAME" infinity
+}

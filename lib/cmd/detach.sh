@@ -1,0 +1,24 @@
+# ramraid detach: gives the RAM leg's memory back; the array runs on its disk legs.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly DETACH_USAGE='usage: ramraid detach [--dry-run] NAME
+
+Takes the RAM leg out of the running array, while a disk leg is in sync, and gives its memory back. The array stays in use.
+"ramraid attach NAME" is the way back; the next boot is another.'
+
+cmd_detach() {
+	cli_parse "$DETACH_USAGE" 'dry-run' "$@"
+	cli_one_name "$DETACH_USAGE"
+	need conf disk superblock witness md ram facts decide systemd drive guard
+	conf_need_started "$NAME"
+	cli_root
+	cli_lock "$NAME" 5
+	facts_configured "$NAME"
+	facts_observe
+	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
+	guard_release "$NAME"
+	facts_observe
+	drive_witness_
+}

@@ -1,0 +1,79 @@
+# ramraid stop: leaves superblocks behind that tell the truth, so that the next start, ours or a rescue system's, is immediate.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly STOP_USAGE='usage: ramraid stop [--dry-run] NAME
+
+Takes the RAM leg out of the array while a disk leg is in sync, stops the array, and gives the memory back. What is mounted from it
+is unmounted first if systemd knows that it depends on the array; otherwise the array stays as it is and the users are named.'
+
+cmd_stop() {
+	cli_parse "$STOP_USAGE" 'dry-run' "$@"
+	cli_one_name "$STOP_USAGE"
+	need conf disk superblock witness md ram facts decide systemd contents drive guard
+	conf_need_started "$NAME"
+	cli_root
+	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
+		stop_here "$NAME"
+	else
+		stop_by_systemd "$NAME"
+	fi
+}
+
+stop_by_systemd() { # NAME
+	if systemd_unit_is_up "$1"; then
+		systemd_stop "$1" || log_error "$1: systemd could not stop it; see: systemctl status $(systemd_unit "$1")"
+	else
+		stop_here "$1" # started by something else, or its unit has failed
+	fi
+	facts_configured "$1"
+	facts_observe
+	[[ ${F[array.state]} != absent ]] || return 0
+	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without it.
+	log_error "$1: is still running, in use by: $(stop_users). What systemd had mounted from it is unmounted (systemctl start local-fs.target mounts it again)"
+	systemd_reset "$1"
+	systemd_start "$1"
+	return "$EX_FAILED"
+}
+
+stop_here() {                                                                                   # NAME
+	[[ -z ${MAINPID-} || $MAINPID == 0 || -n $DRY_RUN ]] || kill -TERM "$MAINPID" 2>/dev/null || : # it has just ended by itself
+	cli_lock "$1" 60
+	facts_configured "$1"
+	facts_observe
+	if [[ ${F[array.state]} == absent ]]; then
+		ram_drop "$1"
+		return
+	fi
+	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what lies on it"
+	stop_check_users "$1"
+	guard_release "$1"
+	facts_observe
+	drive_witness_
+	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
+	md_stop "${F[array.md]}" || die "$1: ${F[array.md]} could not be stopped; it is in use by: $(stop_users)"
+}
+
+# Before anything is changed: an array in use stays whole. At shutdown the RAM leg goes nevertheless, because its contents end anyway
+# and the superblocks had better say so; systemd stops the array itself after the last file system is gone.
+stop_check_users() { # NAME
+	local users
+	users=$(stop_users)
+	[[ -n $users ]] || return 0
+	if systemd_is_running && systemd_is_stopping; then
+		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
+		[[ -z $DRY_RUN ]] || return 0
+		guard_release "$1"
+		facts_observe
+		drive_witness_
+		exit "$EX_OK"
+	fi
+	die "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"
+}
+
+stop_users() {
+	local users
+	users=$(disk_users "${F[array.md]}")
+	printf '%s\n' "${users//$'\n'/, }"
+}

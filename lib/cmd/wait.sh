@@ -1,0 +1,65 @@
+# ramraid wait: until an array is whole.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly WAIT_USAGE='usage: ramraid wait [--timeout=TIMESPAN] NAME
+
+Waits until the array is whole, showing progress on a terminal. Exit code 0: it is; 1: it runs but will not become whole;
+3: it does not run; 75: time is up (TIMESPAN as in systemd.time(7)).'
+
+cmd_wait() {
+	local bound=infinity
+	cli_parse "$WAIT_USAGE" 'timeout=' "$@"
+	cli_one_name "$WAIT_USAGE"
+	need conf disk superblock witness md ram facts decide systemd
+	conf_need "$NAME"
+	[[ -z ${OPT[timeout]-} ]] || bound=$(time_seconds "${OPT[timeout]}") || die "--timeout=${OPT[timeout]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	wait_whole "$NAME" "$bound"
+}
+
+# wait_whole NAME SECONDS|infinity: returns as the usage says.
+wait_whole() {
+	local begin=$SECONDS state shown=''
+	facts_configured "$1"
+	while :; do
+		facts_observe
+		state=$(systemd_unit_state "$1")
+		! decide_is_whole || {
+			wait_show_end_ "$shown"
+			return 0
+		}
+		wait_over_ "$1" "$state" && {
+			wait_show_end_ "$shown"
+			wait_result_ "$1"
+			return
+		}
+		[[ $2 == infinity ]] || ((SECONDS - begin < $2)) || {
+			wait_show_end_ "$shown"
+			log_error "$1: not whole after $2 s; see: ramraid status $1"
+			return "$EX_TRY_AGAIN"
+		}
+		[[ ! -t 2 ]] || { shown=yes && wait_show_; }
+		sleep 0.5
+	done
+}
+
+# Nothing goes on that could still make it whole: the unit is not at work, and md is idle.
+wait_over_() { # NAME UNIT-STATE
+	[[ ${F[array.sync]} == idle && $2 != activating ]] || return 1
+	! systemd_unit_works "$1"
+}
+
+wait_result_() {
+	if [[ ${F[array.state]} == active ]]; then
+		log_error "$1: runs, but is not whole; see: ramraid status $1"
+		return "$EX_FAILED"
+	fi
+	log_error "$1: is not running; see: ramraid status $1"
+	return "$EX_INACTIVE"
+}
+
+wait_show_() {
+	printf '\r\e[K%s %s' "$(progress_bar "${F[array.done]}" "${F[array.total]}")" "$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")" >&2
+}
+wait_show_end_() { [[ -z $1 ]] || printf '\r\e[K' >&2; }

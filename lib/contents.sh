@@ -1,0 +1,50 @@
+# What lies on an array: the names under which fstab and crypttab may refer to it or to what is stacked on it. The generator needs them
+# before the array runs, so they are remembered, beside the witness, whenever they can be seen.
+# shellcheck shell=bash
+
+contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
+
+# contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it, one a line.
+contents_of() {
+	local line key value vg lv
+	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$DEV/$1" | while IFS= read -r line; do
+		while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
+			key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
+			[[ -n $value ]] || continue
+			case $key:$value in
+			PATH:/dev/mapper/*)
+				printf '%s\n' "$value"
+				# LVM's second name; device-mapper doubles the dashes within a name.
+				[[ ${value#/dev/mapper/} =~ ^(([^-]|--)+)-(([^-]|--)+)$ ]] || continue
+				vg=${BASH_REMATCH[1]//--/-} lv=${BASH_REMATCH[3]//--/-}
+				printf '/dev/%s/%s\n' "$vg" "$lv"
+				;;
+			PATH:*) ;; # a kernel name: means something else after the next boot
+			*) printf '%s=%s\n' "$key" "$value" ;;
+			esac
+		done
+	done | sort -u
+}
+
+# contents_remember NAME MD: writes them down if they changed. What is not seen now may just be closed (a container before it is opened, a
+# volume group before it is activated), so it is kept, unless its name turns up on a device elsewhere: an order too many costs nothing, one
+# too few costs the wait.
+contents_remember() {
+	local file old new line
+	file=$(contents_file "$1")
+	new=$(contents_of "$2") || return 1
+	[[ -n $new ]] || return 0
+	old=$(cat "$file" 2>/dev/null) || old=''
+	while IFS= read -r line; do
+		[[ -z $line || $'\n'$new$'\n' == *$'\n'"$line"$'\n'* ]] || contents_is_elsewhere "$line" || new+=$'\n'$line
+	done <<<"$old"
+	new=$(sort -u <<<"$new")
+	[[ $new == "$old" ]] || act_file "$file" <<<"$new"
+}
+
+# contents_is_elsewhere NAME: does a name that is not seen on the array lead to a device nevertheless?
+contents_is_elsewhere() {
+	local key=${1%%=*} path=$1
+	[[ $1 == /dev/* ]] || path=/dev/disk/by-${key,,}/${1#*=}
+	[[ -e $ROOT$path ]]
+}

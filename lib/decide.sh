@@ -1,0 +1,196 @@
+# The pure ring: from facts to one action. No file is read, no command run, no clock asked: all that is known stands in F.
+# shellcheck shell=bash
+#
+# How the disk legs are judged before a start stands in safestart.sh. F is filled by facts.sh; the fixtures in tests/fixtures/decide hold
+# the same keys as KEY=VALUE lines. Disk legs are leg.0 … leg.N-1.
+#   name uuid members  conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout conf.start_degraded conf.write_behind
+#   waited              seconds since this start began
+#   leg.I.dev leg.I.node (empty: absent) leg.I.in (array device it is in; "other": held by something else)
+#   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
+#   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events recovery dirty size
+#   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen)
+#   array.readauto (yes: md waits for the first write before it resyncs or rebuilds) array.pending (yes: a resync is due)
+#   array.level (raid1) array.degraded (free slots) array.twin (a second array of our legs)
+#   array.known (no: something else started it from legs that the witness does not know)
+#   array.done array.total (sectors) array.rate (KiB/s) array.backlog array.strangers (members that are neither configured nor a ramdisk)
+#   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
+#   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
+#   failed.ACTION[.ARGUMENT]  why an action failed earlier in this start
+# decide_action sets ACTION, ARGUMENTS, WHY; decide_gate sets GATE, GATE_WHY.
+
+declare -gA F=()
+
+# decide_action: the next thing to do.
+#   assemble NODE…    start the array from exactly these disk legs      wait-members     disk legs are missing, there is still time
+#   stop-inactive     something else left the array half assembled      refuse           it must not be started; WHY says why
+#   make-writable     let md write, once the witness stands             set-backlog N    write-behind as configured
+#   write-mostly I    keep reads off disk leg I
+#   readd I           put a returned disk leg back, by bitmap           wait-sync        md is resyncing or recovering
+#   drop-ram          take a failed ramdisk out                         make-ram, add-ram
+#   done              nothing left to do
+decide_action() {
+	ACTION='' ARGUMENTS=() WHY=''
+	case ${F[array.state]} in
+	active) decide_running_ ;;
+	broken) decide_is refuse "md has stopped writing to ${F[array.md]}: its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: systemctl restart ramraid@${F[name]}" ;;
+	inactive) decide_inactive_ ;;
+	*) decide_start_ ;;
+	esac
+}
+
+decide_is() { # ACTION WHY [ARGUMENT…]
+	ACTION=$1 WHY=$2
+	shift 2
+	ARGUMENTS=("$@")
+}
+
+# Something else (udev without our claim, in an initramfs that does not know it) has gathered legs but not started them.
+decide_inactive_() {
+	if [[ -n ${F[array.strangers]} ]]; then
+		decide_is refuse "${F[array.md]} is half assembled and holds ${F[array.strangers]}, which the configuration does not name"
+	elif [[ -n ${F["failed.stop-inactive"]-} ]]; then
+		decide_is refuse "${F[array.md]} is half assembled and could not be stopped: ${F["failed.stop-inactive"]}"
+	else
+		decide_is stop-inactive "${F[array.md]} is half assembled"
+	fi
+}
+
+# The running array: first what protects data, then disk legs, then the RAM leg. A disk leg that md re-adds by bitmap while a blank RAM leg
+# recovers would be rewritten whole (conf->fullsync in linux drivers/md/raid1.c is the array's, not the leg's), hence this order.
+decide_running_() {
+	local i
+	if [[ ${F[array.known]-yes} == no ]]; then
+		decide_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness"
+		return
+	fi
+	if [[ -n ${F[array.twin]-} ]]; then
+		decide_is refuse "its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
+		return
+	fi
+	if [[ ${F[array.readauto]} == yes && -z ${F["failed.make-writable"]-} ]]; then
+		decide_is make-writable 'md has started it read-only for now, and so neither resyncs nor rebuilds'
+		return
+	fi
+	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" && -z ${F["failed.set-backlog"]-} ]]; then
+		decide_is set-backlog "write-behind is ${F[array.backlog]}, configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
+		return
+	fi
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no && -z ${F["failed.write-mostly.$i"]-} ]] || continue
+		decide_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
+		return
+	done
+	if [[ ${F[array.sync]} == resync || ${F[array.pending]} == yes ]]; then
+		decide_is wait-sync 'the disk legs are being made equal after an unclean stop'
+		[[ -z ${F[failed.rebuild]-} ]] || decide_is 'done' "the disk legs are not equal, so no RAM leg may join them: ${F[failed.rebuild]}"
+		return
+	fi
+	decide_disk_legs_ || return 0
+	decide_ram_
+}
+
+# Returns 1 when an action was decided.
+decide_disk_legs_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		if [[ ${F[leg.$i.state]} == recovering && -z ${F[failed.rebuild]-} ]]; then
+			decide_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
+			return 1
+		fi
+		decide_can_readd_ "$i" || continue
+		# While the RAM leg recovers, a re-added disk would be rewritten whole: later.
+		if [[ ${F[ram.state]} == recovering ]]; then
+			[[ -z ${F[failed.rebuild]-} ]] || continue
+			decide_is wait-sync "the RAM leg is being rebuilt, then ${F[leg.$i.dev]} is put back"
+			return 1
+		fi
+		decide_is readd "disk leg ${F[leg.$i.dev]} is present but not in the array" "$i"
+		return 1
+	done
+}
+
+# decide_can_readd_ I: may leg I be put back by bitmap? Only if it calls every disk leg in sync active, that is, if it has no history of
+# its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate).
+decide_can_readd_() {
+	local i=$1 j slot
+	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
+	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} ]] || return 1
+	for ((j = 0; j < ${F[members]}; j++)); do
+		slot=${F[leg.$j.slot]-}
+		[[ ${F[leg.$j.state]} != in_sync || ${F[leg.$i.view]:slot:1} == A ]] || return 1
+	done
+}
+
+decide_ram_() {
+	case ${F[ram.state]} in
+	in_sync) decide_whole_ ;;
+	recovering)
+		[[ -n ${F[failed.rebuild]-} ]] && decide_is 'done' "the RAM leg is not in sync: ${F[failed.rebuild]}" && return
+		decide_is wait-sync 'the RAM leg is being rebuilt'
+		;;
+	faulty)
+		[[ -n ${F["failed.drop-ram"]-} ]] && decide_is 'done' "the RAM leg failed and cannot be taken out: ${F["failed.drop-ram"]}" && return
+		decide_is drop-ram 'the ramdisk failed'
+		;;
+	*) decide_no_ram_ ;;
+	esac
+}
+
+decide_whole_() {
+	decide_lost
+	decide_is 'done' "${LOST:+the RAM leg is in sync, but not the disk leg$LOST}"
+	[[ -n $LOST ]] || WHY=whole
+}
+
+# decide_lost: sets LOST to the disk legs that are not in sync, each after a blank.
+decide_lost() {
+	local i
+	LOST=''
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} == in_sync ]] || LOST+=" ${F[leg.$i.dev]}"; done
+}
+
+# decide_is_whole: every leg that is configured is in the running array, in sync, and equal.
+decide_is_whole() {
+	decide_lost
+	[[ ${F[array.state]} == active && ${F[array.sync]} != resync && ${F[array.pending]} == no && -z $LOST ]] &&
+		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]]
+}
+
+decide_no_ram_() {
+	local action
+	[[ ${F[conf.ram]} != none ]] || {
+		decide_is 'done' 'RAM=none: it runs on its disk legs'
+		return
+	}
+	for action in make-ram add-ram rebuild; do
+		[[ -n ${F[failed.$action]-} ]] || continue
+		decide_is 'done' "there is no RAM leg: ${F[failed.$action]}"
+		return
+	done
+	if [[ ${F[array.level]-raid1} != raid1 || ${F[array.degraded]-1} == 0 ]]; then
+		decide_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]-raid1} and has no free slot for one"
+	elif [[ ${F[ram.state]} == attached ]]; then
+		decide_is add-ram 'the ramdisk is ready'
+	else
+		decide_is make-ram 'there is no ramdisk yet'
+	fi
+}
+
+# decide_gate: may what depends on the array start? GATE: hold, open, fail. Called with the action decided.
+decide_gate() {
+	GATE=hold GATE_WHY=$WHY
+	if [[ $ACTION == refuse ]]; then
+		GATE=fail
+	elif [[ ${F[array.state]} != active ]]; then
+		:
+	elif [[ $ACTION == 'done' ]]; then
+		GATE=open
+	elif [[ $ACTION == make-writable || $ACTION == set-backlog || $ACTION == write-mostly ]]; then
+		: # at once, and before anything is written
+	elif [[ ${F[conf.wait]} == no ]]; then
+		GATE=open GATE_WHY="WAIT=no: not waiting for the RAM leg"
+	elif decide_time_is_up_ conf.wait_timeout; then
+		GATE=open GATE_WHY="the RAM leg was not in sync within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
+		[[ ${F[conf.on_timeout]} != fail ]] || GATE=fail
+	fi
+}

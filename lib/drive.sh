@@ -1,0 +1,251 @@
+# The acting ring and the loop around it: observe → decide → act, until nothing is left to do. A crash at any step enters the loop again.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly DRIVE_MAX_ACTIONS=60 # far more than any array needs: a loop that does not converge has to end
+readonly DRIVE_STALL=20       # seconds in which md has to begin a rebuild that is due
+readonly DRIVE_LOOK=0.5       # seconds between two looks
+
+# drive NAME: brings the array up as far as it goes. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
+# After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
+drive() {
+	local actions=0 code=0
+	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_WITNESSED='' DRIVE_STARTED=$SECONDS
+	conf_keep "$1"
+	facts_configured "$1"
+	facts_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	while :; do
+		F[waited]=$((SECONDS - DRIVE_STARTED))
+		facts_observe
+		[[ -n ${F[array.known]-} ]] || drive_first_look_
+		decide_action
+		decide_gate
+		drive_gate_ || return
+		drive_say_
+		[[ $ACTION != 'done' ]] || break
+		if [[ $ACTION == refuse ]]; then
+			log_error "$1: $WHY"
+			return "$EX_REFUSED"
+		fi
+		[[ $ACTION != wait-* ]] || {
+			drive_wait_
+			continue
+		}
+		actions=$((actions + 1))
+		((actions <= DRIVE_MAX_ACTIONS)) || die "$1: gave up after $actions steps; the last one was $ACTION (please report this with the journal)"
+		code=0 DRIVE_IDLE_SINCE=''
+		"drive_${ACTION//-/_}" "${ARGUMENTS[@]}" || code=$?
+		((code == 0)) || drive_failed_ "$code"
+	done
+	drive_end_
+}
+
+# From now on every change of the array is written down by its monitor, which stays as long as the array does. After "ready", because it
+# costs a moment; what changes in that moment is in the witness that the end of the start writes.
+drive_watch_() {
+	[[ -z $DRIVE_WATCHED && ${F[array.state]} == active ]] || return 0
+	DRIVE_WATCHED=yes
+	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
+}
+
+# Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes
+# when nothing can be told)
+drive_first_look_() {
+	local i facts
+	F[array.known]=yes
+	[[ ${F[array.state]} == active && -n ${F[witness.legs]} ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")
+		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
+		F[array.known]=yes
+		[[ " ${F[witness.legs]} " != *" ${BASH_REMATCH[1]} "* ]] || return 0
+		F[array.known]=no
+	done
+}
+
+# An action that failed is a fact: the next decision takes it into account and does not try it again.
+drive_failed_() {
+	local key=failed.$ACTION
+	[[ $ACTION != readd && $ACTION != write-mostly ]] || key+=.${ARGUMENTS[0]}
+	F[$key]=${DRIVE_ERROR:-$ACTION failed with exit code $1}
+	log_warning "${F[name]}: ${F[$key]}"
+	DRIVE_ERROR=''
+}
+
+# Opens or shuts the gate when the decision says so. Returns not 0 to end a start that must not go on.
+drive_gate_() {
+	[[ $GATE != "$DRIVE_GATE" && $DRIVE_GATE != open ]] || return 0
+	DRIVE_GATE=$GATE
+	case $GATE in
+	open)
+		# What is written from here on is on these legs.
+		[[ -n $DRIVE_WITNESSED ]] || drive_witness_
+		drive_speed_ system
+		[[ $ACTION != 'done' ]] || return 0
+		! systemd_is_unit || log_warning "${F[name]}: what depends on it starts now, on the disk legs: $GATE_WHY"
+		systemd_ready "$GATE_WHY"
+		drive_watch_
+		;;
+	fail)
+		drive_speed_ system
+		drive_watch_
+		systemd_status "not started: $GATE_WHY"
+		log_error "${F[name]}: $GATE_WHY"
+		[[ $ACTION == refuse ]] && return "$EX_REFUSED"
+		log_error "${F[name]}: ON_TIMEOUT=fail keeps what depends on it down. The array itself runs; to go on: systemctl restart ramraid@${F[name]}"
+		return "$EX_FAILED"
+		;;
+	esac
+}
+
+# The unit's status line at every look; the journal only when something new happens.
+drive_say_() {
+	local text=$WHY
+	[[ ${F[array.sync]} == idle ]] || text+=" ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+	[[ $ACTION != wait-members || ${F[conf.member_timeout]} == infinity ]] || text+=" ($((${F[conf.member_timeout]} - ${F[waited]})) s left)"
+	# A step that is done at once is gone before anybody has read it; telling it costs a process.
+	[[ $ACTION != wait-* ]] || systemd_status "$text"
+	[[ $WHY == "$DRIVE_SAID" || $ACTION == 'done' ]] || log_info "${F[name]}: $WHY"
+	DRIVE_SAID=$WHY
+}
+
+# Nothing to do but wait. While only we use the array md may take the disks' whole speed. A rebuild that is due but does not run is
+# an error, not something to wait for.
+drive_wait_() {
+	if [[ $ACTION == wait-sync ]]; then
+		[[ $DRIVE_GATE == open ]] || drive_speed_ fast
+		if [[ ${F[array.sync]} != idle ]]; then
+			DRIVE_IDLE_SINCE=''
+		elif ((SECONDS - ${DRIVE_IDLE_SINCE:=$SECONDS} > DRIVE_STALL)); then
+			ACTION=rebuild DRIVE_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" drive_failed_ 1
+		fi
+	fi
+	sleep "$DRIVE_LOOK"
+}
+
+drive_speed_() { # fast|system
+	[[ $DRIVE_FAST != yes || $1 != fast ]] && [[ -n $DRIVE_FAST || $1 != system ]] || return 0
+	[[ $1 == fast ]] && DRIVE_FAST=yes || DRIVE_FAST=''
+	[[ ! -d $SYS/block/${F[array.md]}/md || -z ${F[array.md]} ]] || md_speed "${F[array.md]}" "$1" || log_warning "${F[name]}: could not set md's speed limits"
+}
+
+# The end of the loop: whole, or as whole as it gets.
+drive_end_() {
+	drive_speed_ system
+	if [[ $WHY == whole ]]; then
+		log_info "${F[name]}: whole after $(human_seconds $((SECONDS - DRIVE_STARTED)))"
+		systemd_ready "whole: $(drive_legs_)"
+	elif [[ ${F[ram.state]} == in_sync ]]; then
+		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY"
+		systemd_ready "degraded: $WHY"
+	elif [[ ${F[conf.ram]} == none ]]; then
+		log_info "${F[name]}: $WHY"
+		systemd_ready "$WHY: $(drive_legs_)"
+	else
+		log_error "${F[name]}: runs on its disk legs only, reads are as slow as they are: $WHY"
+		systemd_ready "on its disk legs only: $WHY"
+	fi
+	# After "ready", because nobody has to wait for it: legs that joined during this start may be called absent by the witness for a moment.
+	drive_watch_
+	drive_witness_
+	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
+}
+
+drive_legs_() {
+	local i good=0
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	[[ ${F[ram.state]} != in_sync ]] || printf 'RAM leg %s and ' "${F[ram.node]}"
+	printf '%d of %d disk legs in sync\n' "$good" "${F[members]}"
+}
+
+# Writes down who is in sync, with the event count that the disk legs carry now.
+drive_witness_() {
+	local i key value events=0 legs=() uuid state
+	[[ ${F[array.state]} == active ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		while IFS='=' read -r key value; do
+			case $key in
+			device_uuid) uuid=$value && legs+=("$uuid") ;;
+			events) ((value <= events)) || events=$value ;;
+			esac
+		done < <(sb_facts "$DEV/${F[leg.$i.node]}")
+	done
+	((${#legs[@]} > 0)) || return 0
+	state=${F[ram.slot]}
+	[[ $state =~ ^[0-9]+$ ]] || state=${F[witness.ram_slot]}
+	witness_write "${F[name]}" "${F[uuid]}" "$events" "$state" "${legs[@]}" && return
+	# An old one would vouch for legs that may have left since.
+	if rm -f "$STATE/${F[name]}.witness" 2>/dev/null; then
+		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; a start with a disk leg missing will be refused until it can be written"
+	else
+		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
+	fi
+}
+
+# --- one function an action: its name is the action's with "_" for "-". DRIVE_ERROR says why it failed, in words for a person.
+
+drive_assemble() { # NODE…
+	md_assemble "${F[name]}" "$@" || {
+		DRIVE_ERROR='mdadm refused; its words stand above'
+		return 1
+	}
+	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
+}
+
+drive_stop_inactive() { md_stop "${F[array.md]}" || {
+	DRIVE_ERROR='mdadm --stop failed'
+	return 1
+}; }
+
+# Before md may write for the first time: who is in the array now.
+drive_make_writable() {
+	drive_witness_
+	DRIVE_WITNESSED=yes
+	md_make_writable "${F[array.md]}" || {
+		DRIVE_ERROR='mdadm --readwrite failed'
+		return 1
+	}
+}
+
+drive_set_backlog() { # N
+	(($1 > 0)) || log_warning "${F[name]}: write-behind was on, so fsync returned before a disk had the data; switching it off. To keep it: WRITE_BEHIND and ACCEPT_DATA_LOSS in ramraid.conf(5)"
+	md_set_backlog "${F[array.md]}" "$1"
+}
+
+drive_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]}"; } # I
+
+drive_readd() { # I
+	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
+		DRIVE_ERROR="md did not take ${F[leg.$1.dev]} back"
+		return 1
+	}
+}
+
+drive_drop_ram() {
+	md_drop "${F[array.md]}" "${F[ram.node]}" || {
+		DRIVE_ERROR='mdadm could not remove it'
+		return 1
+	}
+	ram_drop "${F[name]}"
+}
+
+drive_make_ram() {
+	local bytes error
+	bytes=$(md_leg_bytes "${F[array.md]}")
+	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
+	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "${CONF[RAM_RESERVE]}" 2> >(tee "$error" >&2) >/dev/null || {
+		wait $! || :
+		DRIVE_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
+		rm -f "$error"
+		return 1
+	}
+	rm -f "$error"
+}
+
+drive_add_ram() { md_add "${F[array.md]}" "${F[ram.node]}" || {
+	DRIVE_ERROR='mdadm could not add the ramdisk'
+	return 1
+}; }

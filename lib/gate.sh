@@ -1,0 +1,146 @@
+# The gate: which units wait for an array, from fstab, crypttab and MOUNT=. Used by the generator, so: quick, and never fatal.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+# gate_aliases NAME UUID: names that refer to the array whatever lies on it, and those remembered.
+gate_aliases() {
+	local hex=${2//-/} file=$STATE/$1.contents
+	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
+	[[ ! -r $file ]] || cat "$file"
+}
+
+# gate_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative array), or to the array GATE_NAME?
+gate_matches() {
+	local spec=${1//\"/} tag=''
+	[[ ! $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]] || tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
+	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} || -n ${ALIASES[${spec%-part[0-9]*}]-} && $spec == /dev/disk/by-id/md-uuid-* ]] ||
+		gate_is_array "$spec"
+}
+
+# gate_is_array SPEC: is it the array's own name, also with the prefix of a foreign host, or one of its partitions? What looks like a
+# partition may be another array ("data2" beside "data").
+gate_is_array() {
+	local tail digits='p?[0-9]+'
+	[[ $1 =~ ^/dev/(md/|disk/by-id/md-name-)([^/:]*:)?([^/:]+)$ ]] || return 1
+	tail=${BASH_REMATCH[3]}
+	[[ ! $1 =~ ^/dev/disk/.*(-part[0-9]+)$ ]] || tail=${tail%"${BASH_REMATCH[1]}"}
+	[[ $tail != "$GATE_NAME" ]] || return 0
+	[[ $GATE_NAME != *[0-9] ]] || digits='p[0-9]+'
+	[[ $tail == "$GATE_NAME"* && ${tail#"$GATE_NAME"} =~ ^$digits$ && ! -e $ETC/$tail.conf ]]
+}
+
+# gate_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's source): \xNN for what may be special.
+gate_encode() {
+	local text=${1//\"/} i char
+	for ((i = 0; i < ${#text}; i++)); do
+		char=${text:i:1}
+		if [[ $char == [A-Za-z0-9#+.:=@_-] || ! $char == [[:ascii:]] ]]; then
+			printf '%s' "$char"
+		else
+			printf '\\x%02x' "'$char"
+		fi
+	done
+}
+
+# gate_device SPEC: the path of the device unit that systemd makes of it (fstab_node_to_udev_node in systemd's source).
+gate_device() {
+	local key=${1%%=*} value
+	value=$(gate_encode "${1#*=}")
+	case $key in
+	UUID | LABEL | PARTUUID | PARTLABEL) printf '/dev/disk/by-%s/%s\n' "${key,,}" "$value" ;;
+	*) printf '%s\n' "$1" ;;
+	esac
+}
+
+# gate_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each whose time-out has to be lifted, and "opened
+# UNIT" for each that a passphrase may open: a person may take any time, and a container that fails fails its device by itself.
+gate_units() {
+	local GATE_NAME=$1 alias name source
+	local -A ALIASES=()
+	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=()
+	while IFS= read -r alias; do ALIASES[$alias]=1; done < <(gate_aliases "$1" "$2")
+	# Twice, so that one container inside another is found in any order.
+	while read -r name source _; do
+		[[ -n $source && $name != '#'* ]] || continue
+		gate_matches "$source" || continue
+		alias=/dev/mapper/$name
+		crypts+=("$name") ALIASES[$alias]=1
+		devices+=("$(gate_device "$source")") opened+=("$alias")
+	done < <(cat "$ROOT/etc/crypttab" "$ROOT/etc/crypttab" 2>/dev/null)
+	gate_fstab_
+	gate_print_ | sort -u
+}
+
+# Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
+gate_fstab_() {
+	local source target type device
+	while read -r source target type _; do
+		printf -v source '%b' "$source"
+		printf -v target '%b' "$target"
+		gate_matches "$source" || continue
+		# The root file system is there before us: its array is started by the initramfs, and an order would be a circle.
+		[[ $target != / ]] || continue
+		device=$(gate_device "$source")
+		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
+		if [[ $type == swap ]]; then
+			swaps+=("$device")
+		else
+			mounts+=("$target") fscks+=("$device")
+		fi
+	done < <([[ ! -r $ROOT/etc/fstab ]] || findmnt --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE)
+	for target in "${MOUNTS[@]}"; do [[ $target != /* ]] || mounts+=("$target"); done
+}
+
+gate_print_() {
+	local name
+	systemd_escape --path --suffix=mount -- "${mounts[@]}" | sed 's/^/unit /'
+	systemd_escape --path --suffix=swap -- "${swaps[@]}" | sed 's/^/unit /'
+	systemd_escape --path --suffix=device -- "${devices[@]}" | sed 's/^/device /'
+	systemd_escape --path --suffix=device -- "${opened[@]}" | sed 's/^/opened /'
+	systemd_escape --path --template=systemd-fsck@.service -- "${fscks[@]}" | sed 's/^/unit /'
+	systemd_escape --template=systemd-cryptsetup@.service -- "${crypts[@]}" | sed 's/^/unit /'
+	for name in "${MOUNTS[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
+}
+
+# gate_seconds: how long a device may take to appear: all our bounds together and the usual 90 s; "infinity" when one of them is.
+gate_seconds() {
+	local seconds=() text
+	text=$(time_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || text=$'1800\n30'
+	mapfile -t seconds <<<"$text"
+	if [[ "${seconds[*]}" == *infinity* ]]; then
+		printf 'infinity\n'
+	else
+		printf '%s\n' $((seconds[0] + seconds[1] + 90))
+	fi
+}
+
+# gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load.
+gate_write() {
+	local folder=$1 name=$2 kind unit seconds units
+	units=$(gate_units "$name" "${CONF[UUID]}")
+	[[ -n $units ]] || return 0
+	seconds=$(gate_seconds)
+	while read -r kind unit; do
+		mkdir -p "$folder/$unit.d"
+		if [[ $kind == opened ]]; then
+			gate_device_text_ "$name" infinity >"$folder/$unit.d/40-ramraid-$name.conf"
+		elif [[ $kind == device ]]; then
+			# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout= stays the user's word.
+			gate_device_text_ "$name" "$seconds" >"$folder/$unit.d/40-ramraid-$name.conf"
+		else
+			gate_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf"
+		fi
+	done <<<"$units"
+}
+
+gate_unit_text_() {
+	printf '# It lies on the array %s. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets\n' "$1"
+	printf '# it start is decided by WAIT and ON_TIMEOUT: ramraid@%s.service fails only if it must not start.\n' "$1"
+	printf '[Unit]\nRequires=ramraid@%s.service\nAfter=ramraid@%s.service\n' "$1" "$1"
+}
+
+gate_device_text_() {
+	printf '# It appears when ramraid@%s.service has started the array, which may take as long as its own time-outs allow.\n' "$1"
+	printf '[Unit]\nJobRunningTimeoutSec=%s\n' "$2"
+}

@@ -1,0 +1,13 @@
+# Where everything outside ramraid lies. RAMRAID_ROOT moves the whole world below another root, for tests on fixtures.
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # used by the files that source this one
+
+readonly ROOT=${RAMRAID_ROOT-}
+readonly ETC=$ROOT/etc/ramraid
+# What must be known before any other file system is mounted lies beside the configuration: /var may be one of them.
+readonly STATE=$ETC/state
+readonly RUN=$ROOT/run/ramraid
+readonly SYS=$ROOT/sys
+readonly DEV=$ROOT/dev
+readonly PROC=$ROOT/proc
+readonly CLAIMS=$ROOT/etc/mdadm/mdadm.conf.d

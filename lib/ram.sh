@@ -1,0 +1,191 @@
+# Ramdisks: the only file that makes or destroys one. Which one is whose stands in /run/ramraid/NAME.ram, gone with the boot as they are.
+# shellcheck shell=bash
+
+readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
+
+# Kernel names that a ramdisk can have; zram's are known so that they are recognised as volatile.
+ram_is_node() { [[ $1 =~ ^(rd|ram|zram)[0-9]+$ ]]; }
+
+# ram_of NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this array in this boot; empty when there is none. A device
+# that has the same name but another sequence number is somebody else's.
+ram_of() {
+	local sequence now=''
+	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
+	{ read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence <"$RUN/$1.ram"; } 2>/dev/null || return 0
+	{ read -r now <"$SYS/block/$RAM_NODE/diskseq"; } 2>/dev/null || :
+	[[ -e $SYS/block/$RAM_NODE && $now == "$sequence" ]] || RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
+}
+
+# One ramdisk is made or destroyed at a time: numbers, memory and brd are shared. Not an array's name, which begins with a letter.
+ram_lock() {
+	mkdir -p "$RUN"
+	exec {RAM_LOCK}>"$RUN/.ramdisks"
+	flock --timeout 60 "$RAM_LOCK" || {
+		echo 'another ramraid has been at work on a ramdisk for 60 s and does not end; see: ps -C ramraid' >&2
+		return 1
+	}
+}
+ram_unlock() { exec {RAM_LOCK}>&-; }
+
+# ram_available: bytes of memory that could be taken without swapping, as the kernel estimates it.
+ram_available() {
+	local key value rest
+	while read -r key value rest; do
+		[[ $key != MemAvailable: ]] || printf '%s\n' $((value * 1024))
+	done <"$PROC/meminfo"
+}
+ram_total() {
+	local key value rest
+	read -r key value rest <"$PROC/meminfo"
+	printf '%s\n' $((value * 1024))
+}
+
+# ram_promised: bytes that ramdisks already made will still take, because they are not filled yet.
+ram_promised() {
+	local file name line md sum=0 RAM_PROVIDER RAM_NODE RAM_BYTES LEGS SYNC DONE TOTAL RATE
+	for file in "$RUN"/*.ram; do
+		[[ -e $file ]] || continue
+		name=${file##*/}
+		ram_of "${name%.ram}"
+		if md=$(md_of_leg "$RAM_NODE"); then
+			md_members "$md"
+			md_sync "$md"
+			for line in "${LEGS[@]}"; do
+				[[ $line != "$RAM_NODE in_sync "* ]] || RAM_BYTES=0
+			done
+			((RAM_BYTES == 0)) || RAM_BYTES=$((RAM_BYTES - DONE * 512))
+		fi
+		sum=$((sum + RAM_BYTES))
+	done
+	printf '%s\n' "$sum"
+}
+
+# ram_why_not BYTES RESERVE: prints why a ramdisk of BYTES must not be made beside RESERVE (bytes or percent of all memory).
+# Pages of a ramdisk can be neither swapped nor reclaimed: too large a one ends in the OOM killer, not in an error.
+ram_why_not() {
+	local available reserve total promised
+	available=$(ram_available) total=$(ram_total) promised=$(ram_promised)
+	reserve=$(size_bytes "$2" "$total")
+	available=$((available > promised ? available - promised : 0))
+	(($1 + reserve > available)) || return 0
+	printf 'the ramdisk needs %s and RAM_RESERVE keeps %s free, but only %s of memory are available\n' \
+		"$(human_bytes "$1")" "$(human_bytes "$reserve")" "$(human_bytes "$available")"
+}
+
+# ram_make NAME BYTES PROVIDER RESERVE: makes the ramdisk if memory allows. PROVIDER is rapiddisk, brd, or auto: the first that this
+# kernel has. Returns 1 after saying on stderr why there is none.
+ram_make() {
+	local name=$1 bytes=$2 provider=$3 node why code=0
+	bytes=$(((bytes + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
+	if [[ $provider == auto ]]; then
+		provider=rapiddisk
+		ram_has_rapiddisk || provider=brd
+		[[ $provider == rapiddisk ]] || log_notice "$name: no rapiddisk module for this kernel ($(uname -r)); taking brd. To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
+	fi
+	ram_lock || return 1
+	why=$(ram_why_not "$bytes" "$4")
+	if [[ -n $why ]]; then
+		printf '%s\n' "$why" >&2
+		code=1
+	elif node=$("ram_make_$provider" "$bytes"); then
+		printf '%s %s %s %s\n' "$provider" "$node" "$bytes" "$(cat "$SYS/block/$node/diskseq" 2>/dev/null)" >"$RUN/$name.ram"
+	else
+		code=1
+	fi
+	ram_unlock
+	return "$code"
+}
+
+ram_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
+
+# The kernel interface itself: the command-line program exits 0 even when the kernel refuses. The size is read back from sysfs.
+ram_make_rapiddisk() { # BYTES
+	local bytes=$1 number=0 size
+	ram_has_rapiddisk || {
+		echo "the kernel module rapiddisk is not available for $(uname -r); apt install rapiddisk-dkms, or set RAM=brd" >&2
+		return 1
+	}
+	while [[ -e $SYS/block/rd$number ]]; do number=$((number + 1)); done
+	act_write "$RAPIDDISK/mgmt" "rapiddisk attach $number $bytes" || {
+		echo "the kernel refused to attach rd$number with $bytes bytes" >&2
+		return 1
+	}
+	ram_wait_node "rd$number" || return 1
+	size=$(disk_bytes "rd$number")
+	((size >= bytes)) || {
+		act_write "$RAPIDDISK/mgmt" "rapiddisk detach $number"
+		echo "rapiddisk made rd$number with $size instead of $bytes bytes" >&2
+		return 1
+	}
+	printf 'rd%s\n' "$number"
+}
+
+# brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they are written, so every device gets
+# all of memory as its nominal size, and fits every array. A brd that somebody else has loaded is not ours to use.
+ram_make_brd() { # BYTES
+	local bytes=$1 names count total number=0 node
+	if [[ ! -e $RUN/brd ]]; then
+		[[ ! -d $SYS/module/brd ]] || {
+			echo 'brd is loaded already, for something else, and its devices may hold data; unload it (rmmod brd) or use rapiddisk' >&2
+			return 1
+		}
+		names=$(conf_names) total=$(ram_total)
+		count=$(wc -w <<<"$names")
+		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" max_part=0 || {
+			echo 'the kernel module brd could not be loaded' >&2
+			return 1
+		}
+		: >"$RUN/brd"
+	fi
+	for node in "$SYS"/block/ram*; do
+		number=${node##*/ram}
+		[[ -z $(disk_holders "ram$number") ]] || continue
+		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
+		(($(disk_bytes "ram$number") >= bytes)) || continue
+		ram_wait_node "ram$number" && printf 'ram%s\n' "$number"
+		return
+	done
+	echo "no free brd device of $bytes bytes; all are in use" >&2
+	return 1
+}
+
+ram_wait_node() { # NODE
+	local end=$((SECONDS + 10))
+	until [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; do
+		((SECONDS < end)) || {
+			echo "/dev/$1 did not appear" >&2
+			return 1
+		}
+		sleep 0.1
+	done
+}
+
+# ram_drop NAME: gives the memory back. rapiddisk would delete a device that md or a mount is using, so its users are asked first.
+# Returns 4 when the ramdisk is still in use.
+ram_drop() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES code=0
+	ram_of "$1"
+	if [[ -n $RAM_NODE ]]; then
+		[[ -n $DRY_RUN || -z $(disk_users "$RAM_NODE") ]] || return "$EX_REFUSED"
+		ram_lock || return 1
+		ram_drop_"$RAM_PROVIDER" "$RAM_NODE" "$1" || code=$?
+		ram_unlock
+	fi
+	[[ -n $DRY_RUN ]] || ((code != 0)) || rm -f "$RUN/$1.ram"
+	return "$code"
+}
+
+ram_drop_rapiddisk() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
+
+# brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
+ram_drop_brd() { # NODE NAME
+	local file
+	for file in "$RUN"/*.ram; do
+		[[ $file == "$RUN/$2.ram" ]] || ! grep -qs '^brd ' "$file" || {
+			log_notice "$2: brd is still in use by another array; its memory is given back when that one has stopped"
+			return 0
+		}
+	done
+	act rmmod brd || return 1
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
+}

@@ -1,0 +1,195 @@
+# The pure ring's part that judges the disk legs before anything is started. Facts as in decide.sh, and no more than facts.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+# Safe start. md itself starts stale legs, and merges legs with separate histories without a word; so the legs are judged here, by their
+# superblocks, and then named to mdadm one by one. A leg is good when its superblock belongs to the array, holds a slot, and is complete;
+# a good leg that another good leg calls missing is older than that one, whatever its event count, and never started with it.
+decide_start_() {
+	local i kind newest='' good=() refused=() absent=0 nodes=()
+	for ((i = 0; i < ${F[members]}; i++)); do
+		kind=$(decide_leg_kind_ "$i")
+		case $kind in
+		absent) absent=$((absent + 1)) ;;
+		good) good+=("$i") ;;
+		*) refused+=("${F[leg.$i.dev]} $kind") ;;
+		esac
+	done
+	if ((${#good[@]} == 0)); then
+		decide_none_good_ "$absent" "${refused[@]}"
+		return
+	fi
+	if [[ -n ${F[failed.assemble]-} ]]; then
+		decide_is refuse "mdadm could not start it: ${F[failed.assemble]}"
+		return
+	fi
+	newest=$(decide_newest_ "${good[@]}")
+	decide_divergent_ "$newest" "${good[@]}" && return
+	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
+	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$newest" "$absent" "${refused[@]}"; then return; fi
+	decide_stale_ "$newest" && return
+	for i in "${good[@]}"; do
+		! decide_equal_ "$newest" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
+	done
+	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
+}
+
+# decide_newest_ LEG…: the one with most events among those that no other good leg calls missing; with none, the one with most events.
+decide_newest_() {
+	local i newest='' fallback=''
+	for i; do
+		[[ -n $fallback ]] && ((${F[leg.$fallback.events]} >= ${F[leg.$i.events]})) || fallback=$i
+		! decide_superseded_ "$i" "$@" || continue
+		[[ -n $newest ]] && ((${F[leg.$newest.events]} >= ${F[leg.$i.events]})) || newest=$i
+	done
+	printf '%s\n' "${newest:-$fallback}"
+}
+
+# decide_superseded_ LEG LEG…: does one of the others call the first missing?
+decide_superseded_() {
+	local leg=$1 other
+	shift
+	for other; do
+		[[ $other == "$leg" ]] || ! decide_calls_missing_ "$other" "$leg" || return 0
+	done
+	return 1
+}
+
+# What a configured leg is good for, in words that end the sentence "DEVICE …".
+decide_leg_kind_() {
+	local i=$1
+	if decide_is_absent_ "$i"; then
+		echo absent
+	elif [[ -n ${F[leg.$i.in]} ]]; then
+		echo "is in use by ${F[leg.$i.in]}"
+	elif [[ ${F[leg.$i.sb]} != ok ]]; then
+		echo "has no md superblock that can be read (${F[leg.$i.sb]})"
+	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
+		echo "belongs to another array (${F[leg.$i.uuid]})"
+	elif [[ ${F[leg.$i.level]:-1} != 1 ]]; then
+		echo "belongs to an array of RAID level ${F[leg.$i.level]}, which is no mirror"
+	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then
+		echo "holds no slot of the array (it is ${F[leg.$i.role]})"
+	elif [[ -n ${F[leg.$i.recovery]} ]]; then
+		echo "was still being rebuilt (complete up to sector ${F[leg.$i.recovery]})"
+	else
+		echo good
+	fi
+}
+
+decide_none_good_() { # ABSENT REFUSED…
+	local absent=$1 text
+	shift
+	if ((absent > 0)) && ! decide_time_is_up_ conf.member_timeout; then
+		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$(decide_absent_names_)"
+		return
+	fi
+	printf -v text '; %s' "$@"
+	((absent == 0)) || text+="; missing:$(decide_absent_names_)"
+	decide_is refuse "no disk leg to start from${text/#; /: }"
+}
+
+decide_absent_names_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do ! decide_is_absent_ "$i" || printf ' %s' "${F[leg.$i.dev]}"; done
+}
+
+# Not there, or there but not to be read yet: a disk that spins up, a target that logs in.
+decide_is_absent_() { [[ -z ${F[leg.$1.node]} || (-z ${F[leg.$1.in]} && ${F[leg.$1.sb]} == unreadable) ]]; }
+
+decide_time_is_up_() { # KEY of a number of seconds or "infinity"
+	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
+}
+
+# decide_calls_missing_ I J: does leg I's superblock call leg J's slot missing?
+decide_calls_missing_() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }
+
+# decide_equal_ NEWEST I LEG…: can leg I be started together with the newest one? md itself accepts a lag of one event (a clean/dirty
+# step that a crash cut off; linux drivers/md/md.c, super_1_validate), and so do we.
+decide_equal_() {
+	local newest=$1 leg=$2
+	shift 2
+	((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 1)) && ! decide_superseded_ "$leg" "$@"
+}
+
+# decide_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold acknowledged writes that the other lacks.
+# Signs: each calls the other missing; or one is called missing and yet went on counting; or both claim the same slot.
+decide_divergent_() {
+	local newest=$1 i j
+	shift
+	for i; do
+		for j; do
+			((i < j)) || continue
+			if [[ ${F[leg.$i.node]} == "${F[leg.$j.node]}" ]]; then
+				decide_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
+				return 0
+			fi
+			[[ ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] ||
+				{ decide_calls_missing_ "$i" "$j" && { decide_calls_missing_ "$j" "$i" || decide_counted_on_ "$j" "$i"; }; } ||
+				{ decide_calls_missing_ "$j" "$i" && decide_counted_on_ "$i" "$j"; } || continue
+			decide_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; each may hold writes that the other lacks. Look at both (mdadm --examine), unplug or wipe the one that you give up, then: systemctl restart ramraid@${F[name]}"
+			return 0
+		done
+	done
+	return 1
+}
+
+decide_counted_on_() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1)); }
+
+# decide_without_ok_ NEWEST ABSENT REFUSED…: may it start without the legs that are absent (a number) or good for nothing (said in
+# words)? Sets the action and returns 1 if not (yet). What the newest leg already calls missing need not be waited for; unless the witness
+# shows that it ran on, without the legs that are here.
+decide_without_ok_() {
+	local newest=$1 absent=$2 text='' names
+	shift 2
+	if decide_newest_knows_ "$newest" && decide_witness_agrees_ "$newest"; then return 0; fi
+	names=$(decide_absent_names_)
+	if ((absent > 0)) && ! decide_time_is_up_ conf.member_timeout; then
+		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$names"
+		return 1
+	fi
+	names=${names:+missing:$names}
+	for text; do names+="${names:+; }$text"; done
+	text=''
+	case ${F[conf.start_degraded]} in
+	always) return 0 ;;
+	witness) text=$(decide_witness_why_ "$newest") ;;
+	*) text='START_DEGRADED=never' ;;
+	esac
+	[[ -n $text ]] || return 0
+	decide_is refuse "not all disk legs can be used ($names), and $text. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf; then: systemctl restart ramraid@${F[name]}"
+	return 1
+}
+
+# decide_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than the newest leg that is present.
+decide_stale_() {
+	[[ -n ${F[witness.events]} ]] && ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
+	local missing
+	missing=$(decide_absent_names_)
+	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${missing:+Bring the missing disk back:$missing. }To give that up: rm $STATE/${F[name]}.witness, set START_DEGRADED=always; then: systemctl restart ramraid@${F[name]}"
+}
+
+# Nothing speaks against the newest leg: there is no witness, or it was in sync when that was written.
+decide_witness_agrees_() {
+	[[ -z ${F[witness.events]} || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]} "* ]]
+}
+
+# decide_witness_why_ NEWEST: prints why the witness does not vouch for the newest leg; nothing when it does.
+decide_witness_why_() {
+	if [[ -z ${F[witness.events]} ]]; then
+		printf 'nothing shows that %s is up to date (%s)\n' "${F[leg.$1.dev]}" "${F[witness.why]:-no record}"
+	elif ! decide_witness_agrees_ "$1"; then
+		printf '%s was not in sync when the array last ran\n' "${F[leg.$1.dev]}"
+	fi
+}
+
+# Does the newest leg call nobody active but itself, the legs that are present, and the RAM leg? Then the absent ones were gone already.
+decide_newest_knows_() {
+	local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]}
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ! ${F[leg.$i.role]-} =~ ^[0-9]+$ || ${F[leg.$i.uuid]} != "${F[uuid]}" ]] || view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1}
+	done
+	[[ -z $slot ]] || view=${view:0:slot}.${view:slot+1}
+	[[ $view != *A* ]]
+}

@@ -1,0 +1,48 @@
+# systemd: the only file that talks to it.
+# shellcheck shell=bash
+
+systemd_unit() { printf 'ramraid@%s.service\n' "$1"; } # NAME
+
+# Is this very process the one that the array's unit started? Then it does the work; typed by a person it asks systemd to.
+systemd_is_unit() { [[ ${SYSTEMD_EXEC_PID-} == "$$" && -n ${RAMRAID_UNIT-} ]]; }
+
+systemd_is_running() { [[ -d $ROOT/run/systemd/system ]]; }
+systemd_is_stopping() { # also before the boot has ended, when is-system-running still says "starting"
+	local job
+	job=$(systemctl show --property=Job --value shutdown.target) || job=''
+	[[ ${job:-0} != 0 || $(systemctl is-system-running) == stopping ]]
+}
+
+# systemd_status TEXT: the unit's status line; nothing outside a unit.
+# A service manager that does not listen for five seconds (sd_notify_barrier(3)) must not end a start or a stop: what is lost is a word,
+# except for "ready", which is said again.
+systemd_status() { [[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify --status="$1" || log_notice 'systemd did not take a status line in time'; }
+systemd_ready() {
+	SYSTEMD_READY=yes
+	[[ -n ${NOTIFY_SOCKET-} ]] || return 0
+	systemd-notify --ready --status="$1" || systemd-notify --ready --status="$1" || log_warning 'systemd did not acknowledge "ready" in time'
+}
+
+systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_unit "$1")"; }
+
+systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }                   # NAME: the unit's last word
+systemd_unit_is_up() { [[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]; }        # NAME
+systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]; } # NAME: its program runs, or will
+
+# The watch on an array's members, MD. Anew, because a watch on an array of this name that has been stopped sees nothing any more.
+systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
+systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }
+
+systemd_reload() { act systemctl daemon-reload; }
+systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }
+systemd_disable() { act systemctl --quiet disable "$(systemd_unit "$1")"; }
+systemd_start() { act systemctl start --no-block "$(systemd_unit "$1")"; }
+systemd_stop() { act systemctl stop "$(systemd_unit "$1")"; }
+systemd_reset() { systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :; } # fails when there was no failure
+
+# systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME. systemd-escape prints them in one line, with blanks,
+# which no unit name holds.
+systemd_escape() {
+	[[ ${*: -1} != -- ]] || return 0
+	systemd-escape "$@" | tr ' ' '\n'
+}

@@ -1,0 +1,64 @@
+# Quantities: how they are written in the configuration, and how they are shown to people.
+# shellcheck shell=bash
+
+readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
+# systemd.time(7)
+readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
+
+# size_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes. SIZE has passed RE_SIZE.
+size_bytes() {
+	if [[ $1 == *% ]]; then
+		printf '%s\n' $((10#${1%\%} * $2 / 100))
+	else
+		numfmt --from=iec "$1"
+	fi
+}
+
+# time_seconds TIMESPAN…: as systemd.time(7) writes them → whole seconds, rounded up, or "infinity", one a line.
+# Returns systemd-analyze's exit code, which is not 0 when one is not a time span.
+time_seconds() {
+	local text span
+	text=$(systemd-analyze timespan "$@") || return
+	while read -r span; do
+		if [[ $span == 18446744073709551615 ]]; then
+			printf 'infinity\n'
+		else
+			printf '%s\n' $(((span + 999999) / 1000000))
+		fi
+	done < <(sed -n 's/^ *[uμµ]*s: *\([0-9]*\)$/\1/p' <<<"$text")
+}
+
+# human_bytes BYTES: "1.5GiB"
+human_bytes() { numfmt --to=iec-i --suffix=B "$1"; }
+
+# human_seconds SECONDS: "1h 4min", "2min 5s", "9s"
+human_seconds() {
+	local s=$1
+	if ((s >= 3600)); then
+		printf '%dh %dmin\n' $((s / 3600)) $((s % 3600 / 60))
+	elif ((s >= 60)); then
+		printf '%dmin %ds\n' $((s / 60)) $((s % 60))
+	else
+		printf '%ds\n' "$s"
+	fi
+}
+
+# progress_text DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second → "34.5% done, 120 MiB/s, 2min 5s left"
+progress_text() {
+	local done=$1 total=$2 rate=$3 left='' tenths
+	((total > 0)) || {
+		printf 'starting\n'
+		return
+	}
+	tenths=$((done * 1000 / total))
+	((rate == 0)) || left=", $(human_seconds $(((total - done) / 2 / rate))) left"
+	printf '%d.%d%% done, %d MiB/s%s\n' $((tenths / 10)) $((tenths % 10)) $((rate / 1024)) "$left"
+}
+
+# progress_bar DONE TOTAL: "[=====>      ]", 30 cells
+progress_bar() {
+	local cells=30 full=0 bar
+	(($2 == 0)) || full=$(($1 * cells / $2))
+	printf -v bar '%*s' "$full" ''
+	printf '[%s%*s]\n' "${bar// /=}" $((cells - full)) ''
+}

@@ -1,0 +1,45 @@
+# The witness: what the superblocks of the disks that happen to be present cannot say. One small file an array, on the root file system,
+# rewritten whenever we change the membership: which array, which disk legs were in sync last, at which event count, and the RAM leg's slot.
+# shellcheck shell=bash
+
+declare -gA WITNESS=()
+
+# witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation); returns 1, with WITNESS_WHY, when there is none to trust.
+# legs: device UUIDs of the disk legs that were in sync, separated by blanks. ram_slot: number or empty.
+witness_read() {
+	local file line key
+	file=$STATE/$1.witness
+	WITNESS=() WITNESS_WHY=''
+	[[ -f $file && ! -L $file ]] || {
+		WITNESS_WHY='there is no record of the last start'
+		return 1
+	}
+	while IFS= read -r -n 4096 line; do
+		[[ $line =~ ^(uuid|legs|events|ram_slot|generation)=([0-9a-f\ -]*)$ ]] || {
+			WITNESS=() WITNESS_WHY="$file is damaged"
+			return 1
+		}
+		key=${BASH_REMATCH[1]}
+		WITNESS[$key]=${BASH_REMATCH[2]}
+	done <"$file" 2>/dev/null
+	[[ ${WITNESS[uuid]-} == "$2" ]] || {
+		WITNESS=() WITNESS_WHY="$file is about another array"
+		return 1
+	}
+	[[ ${WITNESS[events]-} =~ ^(0|[1-9][0-9]{0,17})$ && ${WITNESS[generation]-} =~ ^[1-9][0-9]{0,17}$ && ${WITNESS[ram_slot]-} =~ ^(0|[1-9][0-9]{0,3})?$ && -n ${WITNESS[legs]-} ]] || {
+		WITNESS=() WITNESS_WHY="$file is damaged"
+		return 1
+	}
+}
+
+# witness_write NAME UUID EVENTS RAM_SLOT LEG…: LEG = device UUIDs of the disk legs in sync. Returns 1 when it can't be made durable.
+witness_write() {
+	local name=$1 uuid=$2 events=$3 slot=$4 file generation
+	shift 4
+	file=$STATE/$name.witness
+	witness_read "$name" "$uuid" || : # none yet: this is the first generation
+	# Nothing changed but time: sparing the root file system a write at every look.
+	[[ ${WITNESS[legs]-} != "$*" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
+	generation=$((${WITNESS[generation]:-0} + 1))
+	printf '%s\n' "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation" | act_file "$file" 644
+}

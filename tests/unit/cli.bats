@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# The command line: options, exit codes, the lock. Programs that change something are only asked for --help here.
+
+setup() {
+	load helper
+	world
+}
+
+ramraid() { "$PROJECT/bin/ramraid" "$@"; }
+verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
+
+@test "ramraid without a verb, with --help, --version, and with nonsense" {
+	run ramraid --help
+	assert_success
+	assert_output -p 'usage: ramraid VERB'
+	run ramraid --version
+	assert_output "ramraid $(<"$PROJECT/lib/VERSION")"
+	run ramraid
+	assert_failure 2
+	local verb
+	for verb in nonsense ../cmd/start Start start.sh --nonsense -x '$(id)'; do
+		run ramraid "$verb"
+		assert_failure 2
+		assert_output -p "unknown verb"
+	done
+	[[ -z $(find "$R" -path "$R/proc" -prune -o -type f -print) ]]
+}
+
+@test "every verb: --help is 0 and short, an unknown option is 2" {
+	local verb
+	for verb in $(verbs); do
+		run ramraid "$verb" --help
+		assert_success
+		assert_line -n 0 -p "usage: ramraid $verb"
+		run ramraid "$verb" --nonsense
+		assert_failure 2
+		assert_output -p 'unknown option --nonsense'
+		assert_line -p "usage: ramraid $verb"
+		run ramraid "$verb" -q
+		assert_failure 2
+	done
+	[[ -z $(find "$R" -path "$R/proc" -prune -o -type f -print) ]]
+}
+
+@test "every verb that takes one array: not none, not two; 3 when there is no such array" {
+	local verb
+	for verb in start stop attach detach wait; do
+		run ramraid "$verb"
+		assert_failure 2
+		run ramraid "$verb" a b
+		assert_failure 2
+		run ramraid "$verb" missing
+		assert_failure 3
+		assert_output -p 'there is no array "missing"'
+		run ramraid "$verb" -- -missing
+		assert_failure 2
+	done
+	run ramraid status missing
+	assert_failure 3
+	run ramraid create onlyname
+	assert_failure 2
+}
+
+@test "a broken configuration is 2, with its errors" {
+	echo nonsense >"$R/etc/ramraid/data.conf"
+	local verb
+	for verb in start stop wait; do
+		run ramraid "$verb" data
+		assert_failure 2
+		assert_output -p "data.conf:1: "
+	done
+	run ramraid status data
+	assert_failure 1
+	assert_output -p misconfigured
+}
+
+@test "status of nothing" {
+	run ramraid status
+	assert_success
+	assert_output -p 'no arrays are configured'
+}
+
+parses() { # FLAGS ARG…
+	libs paths log cli
+	cli_parse $'usage: x\n\nmore' "$@"
+}
+
+@test "cli_parse: flags, values, operands, --" {
+	parses 'yes force ram= timeout=' --yes a --ram=brd b --timeout= -- --force -x
+	[[ ${ARGS[*]} == 'a b --force -x' && ${OPT[yes]} == yes && ${OPT[ram]} == brd && -z ${OPT[timeout]} && ! -v OPT[force] ]]
+	cli_parse x '' one
+	[[ ${ARGS[*]} == one && ${#OPT[@]} == 0 ]]
+	cli_parse x 'ram=' '--ram=a=b c' -
+	[[ ${OPT[ram]} == 'a=b c' && ${ARGS[*]} == - ]]
+}
+
+@test "cli_parse: --dry-run sets DRY_RUN, nothing else does" {
+	parses 'dry-run no-wait' --no-wait name
+	[[ -z $DRY_RUN ]]
+	cli_parse x 'dry-run no-wait' --dry-run name
+	[[ $DRY_RUN == yes ]]
+}
+
+@test "no option is asked for by a key that can't have been set" {
+	# Formatting takes [dry-run] for arithmetic and makes it [dry - run], which is another key.
+	run grep -nE '\b(OPT|F|CONF|WITNESS)\[[^]"]* - [^]]*\]' -r "$PROJECT/lib" "$PROJECT/bin" "$PROJECT/units"
+	assert_output ''
+}
+
+@test "cli_parse: what it refuses, with the first line of the usage" {
+	local bad
+	for bad in --no --ram --yes=1 --ram= -y --=x '--y es' --dry-run; do
+		run parses 'yes name=' "$bad"
+		assert_failure 2
+		assert_output -p "unknown option $bad"
+		assert_line 'usage: x'
+		refute_output -p more
+	done
+	run parses '' -h
+	assert_success
+	assert_output $'usage: x\n\nmore'
+	run parses '' x --help --nonsense
+	assert_success
+}
+
+@test "the lock: a second worker gets 75 and is told what to type" {
+	libs paths log cli
+	cli_lock data 0
+	run bash -c 'source "$1/lib/paths.sh"; source "$1/lib/log.sh"; source "$1/lib/cli.sh"; cli_lock other 0; cli_lock data 0' - "$PROJECT"
+	assert_failure 75
+	assert_output -p 'ramraid status data'
+	exec {CLI_LOCK}>&-
+	run cli_lock data 0
+	assert_success
+}

@@ -1,0 +1,391 @@
+#!/usr/bin/env bats
+# Configuration: read, checked, never executed.
+
+setup() {
+	load helper
+	world
+	libs paths log units disk conf
+	fake_disk sda 104857600 disk/by-id/ata-A disk/by-id/wwn-0x1 disk/by-path/pci-1
+	fake_disk sdb 104857600 disk/by-id/ata-B
+	umask 022
+	C=$R/etc/ramraid
+	ID=11111111-2222-3333-4444-555555555555
+	GOOD="UUID=$ID"$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B\n'
+}
+
+write() { # FILE TEXT
+	[[ $1 != */* ]] || mkdir -p "$C/${1%/*}"
+	printf '%s' "$2" >"$C/$1"
+}
+
+loads() { # NAME
+	conf_load "$1" || fail "conf_load $1: $? ${CONF_ERRORS[*]}"
+	((${#CONF_ERRORS[@]} == 0))
+}
+
+# refuses NAME PATTERN…: exactly one error for each pattern, in this order.
+refuses() {
+	local code=0 i=0 pattern
+	conf_load "$1" || code=$?
+	shift
+	((code == 1)) || fail "expected 1, got $code"
+	((${#CONF_ERRORS[@]} == $#)) || fail "expected $# errors, got ${#CONF_ERRORS[@]}: $(printf '%s\n' "${CONF_ERRORS[@]}")"
+	for pattern; do
+		[[ ${CONF_ERRORS[i]} == $pattern ]] || fail "expected: $pattern"$'\n'"got: ${CONF_ERRORS[i]}"
+		i=$((i + 1))
+	done
+}
+
+with() { # LINE…: the good configuration, and these lines from line 4 on
+	local line text=$GOOD
+	for line; do text+=$line$'\n'; done
+	write data.conf "$text"
+}
+
+# line_refused TEXT: one error that says where, and what to write.
+line_refused() {
+	CONF_ERRORS=()
+	conf_line_ file:7 "${2:-array}" "$1"
+	((${#CONF_ERRORS[@]} == 1)) || fail "not refused: $1"
+	[[ ${CONF_ERRORS[0]} == file:7:\ ?* ]] || fail "does not say where: ${CONF_ERRORS[0]}"
+}
+
+line_taken() { # KEY VALUE
+	CONF_ERRORS=()
+	conf_line_ file:7 array "$1=$2"
+	((${#CONF_ERRORS[@]} == 0)) || fail "${CONF_ERRORS[0]}"
+	[[ $1 == @(MEMBER|MOUNT|UUID) || ${CONF[$1]} == "$2" ]] || fail "$1=$2 became ${CONF[$1]}"
+}
+
+@test "a good configuration with every key" {
+	write data.conf "UUID=$ID
+MEMBER=/dev/disk/by-id/ata-A
+MEMBER=/dev/disk/by-partuuid/0f0f-01
+MEMBER=/dev/mapper/vg-leg
+RAM=brd
+RAM_RESERVE=512M
+WAIT=no
+WAIT_TIMEOUT=1h 30min
+ON_TIMEOUT=fail
+MEMBER_TIMEOUT=infinity
+START_DEGRADED=never
+REBUILD=kernel
+WRITE_BEHIND=256
+ACCEPT_DATA_LOSS=yes
+MOUNT=/srv/my data
+MOUNT=postgresql.service
+"
+	loads data
+	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[*]} == '/dev/disk/by-id/ata-A /dev/disk/by-partuuid/0f0f-01 /dev/mapper/vg-leg' ]]
+	[[ ${CONF[RAM]} == brd && ${CONF[RAM_RESERVE]} == 512M && ${CONF[WAIT]} == no && ${CONF[WAIT_TIMEOUT]} == '1h 30min' ]]
+	[[ ${CONF[ON_TIMEOUT]} == fail && ${CONF[MEMBER_TIMEOUT]} == infinity && ${CONF[START_DEGRADED]} == never && ${CONF[REBUILD]} == kernel ]]
+	[[ ${CONF[WRITE_BEHIND]} == 256 && ${CONF[ACCEPT_DATA_LOSS]} == yes && ${#MOUNTS[@]} == 2 && ${MOUNTS[0]} == '/srv/my data' ]]
+}
+
+@test "the defaults, and nothing left over from the array before" {
+	with WAIT=no MOUNT=/a
+	loads data
+	write plain.conf "$GOOD"
+	loads plain
+	[[ ${CONF[RAM]} == auto && ${CONF[RAM_RESERVE]} == 10% && ${CONF[WAIT]} == yes && ${CONF[WAIT_TIMEOUT]} == 30min ]]
+	[[ ${CONF[ON_TIMEOUT]} == degraded && ${CONF[MEMBER_TIMEOUT]} == 30s && ${CONF[START_DEGRADED]} == witness ]]
+	[[ ${CONF[REBUILD]} == auto && ${CONF[WRITE_BEHIND]} == 0 && ${CONF[ACCEPT_DATA_LOSS]} == no ]]
+	((${#MEMBERS[@]} == 2 && ${#MOUNTS[@]} == 0))
+}
+
+@test "precedence: ramraid.conf, NAME.conf, NAME.conf.d in order of names" {
+	write ramraid.conf $'WAIT=no\nRAM=brd\nON_TIMEOUT=fail\nREBUILD=kernel\n'
+	with RAM=none ON_TIMEOUT=degraded
+	write data.conf.d/10-one.conf $'RAM=rapiddisk\nMEMBER=/dev/disk/by-id/ata-C\n'
+	write data.conf.d/20-two.conf $'RAM=auto\nMOUNT=/more\n'
+	write data.conf.d/30-not.txt $'RAM=brd\n'
+	loads data
+	[[ ${CONF[WAIT]} == no && ${CONF[REBUILD]} == kernel && ${CONF[ON_TIMEOUT]} == degraded && ${CONF[RAM]} == auto ]]
+	[[ ${MEMBERS[2]} == /dev/disk/by-id/ata-C && ${MOUNTS[*]} == /more ]]
+}
+
+@test "comments, blank lines, blanks, quotes, and no newline at the end" {
+	write data.conf "# comment
+  ; another
+
+	UUID = \"$ID\"
+MEMBER='/dev/disk/by-id/ata-A'
+  WAIT=no$(printf ' \t')
+MOUNT=\"/srv/my data\""
+	loads data
+	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[0]} == /dev/disk/by-id/ata-A && ${CONF[WAIT]} == no && ${MOUNTS[0]} == '/srv/my data' ]]
+}
+
+@test "both spellings of an array UUID become the one of sysfs" {
+	write data.conf $'UUID=11111111:22223333:44445555:55555555\nMEMBER=/dev/disk/by-id/ata-A\n'
+	loads data
+	[[ ${CONF[UUID]} == 11111111-2222-3333-4444-555555555555 ]]
+}
+
+@test "no such array: 3, without errors" {
+	local code=0
+	conf_load data || code=$?
+	((code == 3 && ${#CONF_ERRORS[@]} == 0))
+}
+
+@test "unknown keys and lines that are none" {
+	with WIAT=yes wait=yes 'WAIT yes' =yes 'export WAIT=yes' 'A[$(touch X)]=1'
+	refuses data "$C/data.conf:4: unknown key \"WIAT\"*ramraid.conf(5)*" "$C/data.conf:5: \"wait=yes\" is not*KEY=value" \
+		"$C/data.conf:6: *" "$C/data.conf:7: *" "$C/data.conf:8: *" "$C/data.conf:9: *"
+}
+
+@test "bad values of every key are refused with the place and what to write" {
+	local bad
+	for bad in UUID= UUID=1234 UUID=1111111122223333444455555555555 UUID=11111111-2222-3333-4444-55555555555g 'UUID=11111111:22223333-4444-555555555555' \
+		MEMBER= MEMBER=sda MEMBER=disk/by-id/x MEMBER=/dev/ RAM= RAM=tape RAM=AUTO RAM_RESERVE= RAM_RESERVE=x RAM_RESERVE=10%% RAM_RESERVE=-1 RAM_RESERVE=1.5G \
+		RAM_RESERVE=1Z WAIT= WAIT=maybe WAIT=Yes WAIT=1 WAIT_TIMEOUT= WAIT_TIMEOUT=soon WAIT_TIMEOUT=-1s WAIT_TIMEOUT=infinite 'WAIT_TIMEOUT=10 min;' \
+		ON_TIMEOUT= ON_TIMEOUT=open MEMBER_TIMEOUT= MEMBER_TIMEOUT=s MEMBER_TIMEOUT=infinity30s START_DEGRADED= START_DEGRADED=yes \
+		REBUILD= REBUILD=fast WRITE_BEHIND= WRITE_BEHIND=-1 WRITE_BEHIND=yes WRITE_BEHIND=0x10 WRITE_BEHIND=123456 ACCEPT_DATA_LOSS= ACCEPT_DATA_LOSS=y \
+		MOUNT= MOUNT=srv MOUNT=a/b.mount MOUNT=foo.timer; do
+		line_refused "$bad"
+		[[ ${CONF_ERRORS[0]} == "file:7: ${bad:0:80}: write "?* ]] || fail "${CONF_ERRORS[0]}"
+	done
+}
+
+@test "write-behind beyond md's limit of 16383 is refused" {
+	local value
+	for value in 0 1 9 10 999 1000 9999 10000 16000 16299 16383; do line_taken WRITE_BEHIND "$value"; done
+	for value in 16384 16390 16400 17000 20000 99999; do line_refused "WRITE_BEHIND=$value"; done
+}
+
+@test "good values of every key are taken" {
+	local value
+	for value in 512 512K 1M 2G 1T 0 0% 10% 100%; do line_taken RAM_RESERVE "$value"; done
+	for value in 0 30 90s 1.5h '1min 30s' 1h30min infinity 100ms; do line_taken WAIT_TIMEOUT "$value" && line_taken MEMBER_TIMEOUT "$value"; done
+	for value in auto rapiddisk brd none; do line_taken RAM "$value"; done
+	for value in witness always never; do line_taken START_DEGRADED "$value"; done
+	for value in / /srv '/a b' srv.mount dev-md-x.swap x@y.service a-b.target; do line_taken MOUNT "$value"; done
+}
+
+@test "an unstable member name: the message names the link to write" {
+	with MEMBER=/dev/sda
+	refuses data "$C/data.conf:4: MEMBER=/dev/sda: this name can mean another disk*write /dev/disk/by-id/ata-A"
+	with MEMBER=/dev/sdz MEMBER=/dev/nvme0n1 MEMBER=/dev/disk/by-id/../sda MEMBER=/dev/dm-3
+	refuses data "$C/data.conf:4:*write a name below /dev/disk/by-id*" "$C/data.conf:5:*" "$C/data.conf:6:*" "$C/data.conf:7:*"
+}
+
+@test "a member that stands there twice" {
+	with MEMBER=/dev/disk/by-id/ata-A
+	refuses data "$C/data.conf:4: MEMBER=/dev/disk/by-id/ata-A stands there already*"
+	write data.conf "$GOOD"
+	write data.conf.d/x.conf $'\nMEMBER=/dev/disk/by-id/ata-B\n'
+	refuses data "$C/data.conf.d/x.conf:2: *already*"
+}
+
+# warns NAME PATTERN…: the array is taken as it is; exactly one warning for each pattern.
+warns() {
+	local i=0 pattern
+	loads "$1"
+	shift
+	((${#CONF_WARNINGS[@]} == $#)) || fail "expected $# warnings, got ${#CONF_WARNINGS[@]}: ${CONF_WARNINGS[*]}"
+	for pattern; do
+		[[ ${CONF_WARNINGS[i]} == $pattern ]] || fail "expected: $pattern"$'\n'"got: ${CONF_WARNINGS[i]}"
+		i=$((i + 1))
+	done
+}
+
+@test "a fault in the defaults stops no array: what belongs to one array has no place there" {
+	write data.conf "$GOOD"
+	write ramraid.conf "UUID=$ID"$'\nMEMBER=/dev/disk/by-id/ata-C\nMOUNT=/a\nWAIT=no\n'
+	warns data "$C/ramraid.conf:1: UUID belongs to one array*" "$C/ramraid.conf:2: MEMBER belongs*" "$C/ramraid.conf:3: MOUNT belongs*"
+}
+
+@test "UUID and MEMBER must be there" {
+	write data.conf $'MEMBER=/dev/disk/by-id/ata-A\n'
+	refuses data "$C/data.conf: UUID= is missing*mdadm --examine*"
+	write data.conf "UUID=$ID"
+	refuses data "$C/data.conf: there is no MEMBER= line*"
+	write data.conf ''
+	refuses data '*UUID*' '*MEMBER*'
+}
+
+@test "write-behind needs the written consent" {
+	with WRITE_BEHIND=256
+	refuses data "$C/data.conf: WRITE_BEHIND=256 lets fsync return before a disk has the data*ACCEPT_DATA_LOSS=yes"
+	with WRITE_BEHIND=256 ACCEPT_DATA_LOSS=yes
+	loads data
+}
+
+@test "files that others can write are not read" {
+	local mode
+	with
+	for mode in 664 646 666 777; do
+		chmod "$mode" "$C/data.conf"
+		refuses data "$C/data.conf: *mode $mode*chmod 644*" '*UUID*' '*MEMBER*'
+	done
+	chmod 600 "$C/data.conf"
+	loads data
+	write ramraid.conf RAM=none
+	chmod 666 "$C/ramraid.conf"
+	warns data "$C/ramraid.conf: *mode 666*"
+	[[ ${CONF[RAM]} == auto ]]
+}
+
+@test "files of somebody else are not read" {
+	((EUID == 0)) || return 0 # cannot be made without root
+	with
+	chown 65534 "$C/data.conf"
+	refuses data "$C/data.conf: belongs to user 65534*chown root*" '*UUID*' '*MEMBER*'
+}
+
+@test "only plain files are read, and nothing blocks" {
+	mkfifo "$C/fifo.conf"
+	refuses fifo "$C/fifo.conf: is a fifo*" '*UUID*' '*MEMBER*'
+	mkdir "$C/folder.conf"
+	refuses folder "$C/folder.conf: is a directory*" '*UUID*' '*MEMBER*'
+	ln -s nowhere "$C/dangling.conf"
+	refuses dangling "$C/dangling.conf: is a symbolic link*" '*UUID*' '*MEMBER*'
+	write data.conf "$GOOD"
+	ln -s data.conf "$C/link.conf"
+	refuses link "$C/link.conf: is a symbolic link*" '*UUID*' '*MEMBER*'
+	ln -s /dev/zero "$C/zero.conf"
+	refuses zero '*symbolic link*' '*UUID*' '*MEMBER*'
+}
+
+@test "NUL bytes, control characters and DOS line ends" {
+	local bad
+	for bad in '\0' '\r' '\e[31m' '\x01' '\x7f' '\v'; do
+		printf "UUID=$ID\nMEMBER=/dev/disk/by-id/ata-A\nWAIT=no$bad\n" >"$C/data.conf"
+		refuses data "$C/data.conf: holds control characters*" '*UUID*' '*MEMBER*'
+	done
+	printf "UUID=$ID\r\nMEMBER=/dev/disk/by-id/ata-A\r\n" >"$C/data.conf"
+	refuses data '*control characters*Unix line ends' '*UUID*' '*MEMBER*'
+}
+
+@test "a file of 1 MiB is not read" {
+	head -c 1048576 /dev/zero | tr '\0' x >"$C/data.conf"
+	refuses data "$C/data.conf: has 1048576 bytes*" '*UUID*' '*MEMBER*'
+}
+
+@test "the longest lines that are read take no time" {
+	local long blanks before=$SECONDS text
+	printf -v long '%060000d' 0
+	printf -v blanks '%10000s' ''
+	for text in "$long" "${blanks}x" "KEY${long//0/A}=1" "WAIT=$long" "MEMBER=/dev/disk/by-id/$long/x" "MOUNT=/$long" "WAIT${long//0/ }=no" "\"${long//0/\"}"; do
+		CONF_ERRORS=()
+		conf_line_ file:1 array "$text"
+		[[ ${#CONF_ERRORS[*]} == 0 || ${#CONF_ERRORS[0]} -lt 400 ]] || fail "a message of ${#CONF_ERRORS[0]} characters"
+	done
+	((SECONDS - before < 30)) || fail "$((SECONDS - before)) s"
+}
+
+@test "the longest time spans that are read take no time" {
+	local long before=$SECONDS key
+	printf -v long '%060000d' 1
+	for key in WAIT_TIMEOUT MEMBER_TIMEOUT; do
+		timeout 30 bash -c 'source "$1/lib/units.sh"; [[ $2 =~ $RE_TIME ]]' - "$PROJECT" "$long!" || (($? == 1)) || fail "took more than 30 s, or crashed"
+		line_refused "$key=$long!"
+	done
+	((SECONDS - before < 30)) || fail "$((SECONDS - before)) s"
+}
+
+@test "values are never executed" {
+	local value
+	cd "$BATS_TEST_TMPDIR"
+	for value in '$(touch X)' '`touch X`' '"; touch X; "' 'a[$(touch X)]' '$((X=1))' '<(touch X)' '*' '~' '${X:=1}'; do
+		with "WAIT=$value" "MEMBER=/dev/$value" "MEMBER=/dev/disk/by-id/$value" "MOUNT=/$value" "WRITE_BEHIND=$value" "$value=yes" "UUID=$value" "WAIT_TIMEOUT=$value" "$value"
+		conf_load data || :
+		[[ ! -e X && ! -v X ]] || fail "executed: $value"
+		[[ ${MOUNTS[0]} == "/$value" ]] || fail "changed: $value to ${MOUNTS[0]}"
+	done
+	write 'x$(touch X).conf' "$GOOD"
+	conf_load 'x$(touch X)' || :
+	[[ ! -e X ]]
+}
+
+@test "array names" {
+	local name code
+	for name in '' ramraid ../data a/b /data .. . .hidden -data 1data 'a b' 'a;b' $'a\nb' data.conf a@b ä aaaaaaaaaabbbbbbbbbbccccccccccdd; do
+		code=0
+		conf_load "$name" || code=$?
+		((code == 1)) || fail "\"$name\": $code"
+		[[ ${CONF_ERRORS[0]} == *"can't be an array's name"* ]]
+	done
+	for name in a data my-array a.b a_b A1 aaaaaaaaaabbbbbbbbbbccccccccccd; do
+		conf_name_ok "$name" || fail "$name"
+	done
+}
+
+@test "conf_names lists all but the defaults, broken ones too" {
+	write ramraid.conf ''
+	[[ -z $(conf_names) ]]
+	write b.conf "$GOOD"
+	write a.conf 'nonsense'
+	ln -s nowhere "$C/c.conf"
+	mkdir "$C/d.conf" "$C/b.conf.d"
+	write e.txt ''
+	[[ $(conf_names) == $'a\nb\nc\nd' ]] || fail "$(conf_names)"
+	rm -r "$C"
+	[[ -z $(conf_names) ]]
+}
+
+@test "conf_need ends with every error and exit code 2, or 3 for no array" {
+	with WAIT=x 'WAIT_TIMEOUT=\x'
+	run conf_need data
+	assert_failure 2
+	assert_line -p "data.conf:4: WAIT=x"
+	assert_line -p 'data.conf:5: WAIT_TIMEOUT=\x'
+	assert_line -p '2 error(s); nothing was done'
+	run conf_need other
+	assert_failure 3
+	assert_output -p "$C/other.conf does not exist"
+}
+
+# Random bytes, and good lines with random changes; each run has another seed, or RAMRAID_SEED.
+@test "fuzz: 3000 random lines and 100 files: 0, 1 or 3, and nothing is executed" {
+	set +T
+	RANDOM=${RAMRAID_SEED:-$((seed = RANDOM))}
+	echo "# seed ${RAMRAID_SEED:-$seed}" >&3
+	cd "$BATS_TEST_TMPDIR"
+	fuzz
+	[[ ! -e X ]] || fail executed
+}
+
+fuzz_line() { # sets LINE
+	local pieces=('$(touch X)' '`touch X`' = == '"' "'" '[' ']' '#' ';' ' ' $'\t' '\' '/dev/disk/by-id/' UUID MEMBER WAIT RAM MOUNT WRITE_BEHIND WAIT_TIMEOUT 10% 9999999999999999999
+		-1 0x10 yes no "$ID" '*' '?' '${X}' '@' ':' 'ä' $'\xff' '%s' '((' '|' '&' '>X' .. / - a[0] '!!' KEY=value)
+	local i count=$((RANDOM % 8)) keys=("${!CONF_FORM[@]}")
+	LINE=''
+	((RANDOM % 3 == 0)) || LINE=${keys[RANDOM % ${#keys[@]}]}=
+	for ((i = 0; i < count; i++)); do LINE+=${pieces[RANDOM % ${#pieces[@]}]}; done
+}
+
+fuzz() {
+	local i j code LINE text kinds=(array defaults)
+	MEMBERS=() MOUNTS=() CONF_ERRORS=()
+	for ((i = 0; i < 3000; i++)); do
+		fuzz_line
+		code=0
+		conf_line_ file:1 "${kinds[i % 2]}" "$LINE" || code=$?
+		((code == 0)) || fail "conf_line_: $code for ${LINE@Q}"
+		[[ $PWD == "$BATS_TEST_TMPDIR" ]]
+	done
+	for ((i = 0; i < 100; i++)); do
+		text=''
+		for ((j = RANDOM % 12; j > 0; j--)); do fuzz_line && text+=$LINE$'\n'; done
+		printf '%s' "$text" >"$C/data.conf"
+		code=0
+		conf_load data || code=$?
+		((code == 1 || code == 0)) || fail "conf_load: $code for ${text@Q}"
+		((code == 0)) || ((${#CONF_ERRORS[@]} > 0)) || fail "no reason for ${text@Q}"
+	done
+}
+
+@test "letting go needs no good configuration: what the array was started with serves" {
+	write data.conf "$GOOD"
+	loads data
+	conf_keep data
+	echo BROKEN >>"$C/data.conf"
+	run conf_need data
+	assert_failure 2
+	conf_need_started data 2>/dev/null
+	[[ ${CONF[UUID]} == "$ID" && ${#MEMBERS[@]} -gt 0 ]]
+	rm "$C/data.conf"
+	conf_need_started data 2>/dev/null
+	[[ ${CONF[UUID]} == "$ID" && ${#MEMBERS[@]} -gt 0 ]]
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# What lies on an array, from lsblk's recorded output, and LVM's two names.
+
+setup() {
+	load helper
+	world
+	libs paths log contents
+}
+
+lsblk() { called lsblk "$@" && printf '%s\n' "$LSBLK"; }
+
+@test "a partition table, a LUKS container, LVM in it" {
+	LSBLK='PATH="/dev/md127" UUID="" LABEL="" PARTUUID="" PARTLABEL=""
+PATH="/dev/md127p1" UUID="0a1b-2c3d" LABEL="EFI" PARTUUID="0f0f-01" PARTLABEL="EFI System"
+PATH="/dev/md127p2" UUID="11111111-0000-4000-8000-000000000001" LABEL="" PARTUUID="0f0f-02" PARTLABEL=""
+PATH="/dev/mapper/secret" UUID="AbCdEf-1111-2222" LABEL="" PARTUUID="" PARTLABEL=""
+PATH="/dev/mapper/vg-root" UUID="22222222-0000-4000-8000-000000000002" LABEL="my disk" PARTUUID="" PARTLABEL=""'
+	run contents_of md127
+	assert_output "/dev/mapper/secret
+/dev/mapper/vg-root
+/dev/vg/root
+LABEL=EFI
+LABEL=my disk
+PARTLABEL=EFI System
+PARTUUID=0f0f-01
+PARTUUID=0f0f-02
+UUID=0a1b-2c3d
+UUID=11111111-0000-4000-8000-000000000001
+UUID=22222222-0000-4000-8000-000000000002
+UUID=AbCdEf-1111-2222"
+	[[ $(calls) == *"$R/dev/md127" ]]
+}
+
+@test "LVM's names: device-mapper doubles dashes within a name" {
+	local pair
+	for pair in vg-lv=vg/lv vg--a-lv--b=vg-a/lv-b a--b--c-d=a-b-c/d vg-lv----x=vg/lv--x vg_1-lv.2=vg_1/lv.2; do
+		LSBLK="PATH=\"/dev/mapper/${pair%=*}\" UUID=\"\" LABEL=\"\" PARTUUID=\"\" PARTLABEL=\"\""
+		[[ $(contents_of md1) == *"/dev/${pair#*=}"* ]] || fail "$pair: $(contents_of md1)"
+	done
+	LSBLK='PATH="/dev/mapper/my--secret" UUID="" LABEL="" PARTUUID="" PARTLABEL=""'
+	[[ $(contents_of md1) == /dev/mapper/my--secret ]]
+}
+
+@test "remembered when it changed, kept when nothing is seen, not when lsblk fails" {
+	local file=$R/etc/ramraid/state/data.contents inode
+	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
+	contents_remember data md127 2>/dev/null
+	[[ $(<"$file") == UUID=1 ]]
+	inode=$(stat -c %i:%y "$file")
+	contents_remember data md127
+	LSBLK='PATH="/dev/md127" UUID="" LABEL="" PARTUUID="" PARTLABEL=""'
+	contents_remember data md127
+	LSBLK=''
+	contents_remember data md127
+	[[ $(stat -c %i:%y "$file") == "$inode" ]]
+	LSBLK='PATH="/dev/md127" UUID="2" LABEL="" PARTUUID="" PARTLABEL=""'
+	contents_remember data md127 2>/dev/null
+	# 1 may be in a container that is closed just now …
+	[[ $(<"$file") == $'UUID=1\nUUID=2' ]]
+	# … until it is seen on another device.
+	mkdir -p "$R/dev/disk/by-uuid"
+	: >"$R/dev/disk/by-uuid/1"
+	contents_remember data md127 2>/dev/null
+	[[ $(<"$file") == UUID=2 ]]
+	lsblk() { return 32; }
+	set -o pipefail
+	run contents_remember data md127
+	assert_failure
+	[[ $(<"$file") == UUID=2 ]]
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# ramraid create, on fake disks and with every program that it would call replaced: what is called, in which order, and how it is undone.
+
+setup() {
+	load helper
+	world
+	fake_disk sda $((100 << 20)) disk/by-id/ata-A disk/by-id/wwn-1
+	fake_disk sdb $((200 << 20)) disk/by-id/ata-B
+	mkdir -p "$R/proc/sys/kernel/random"
+	echo 01234567-89ab-4cde-8f01-23456789abcd >"$R/proc/sys/kernel/random/uuid"
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
+	SIGNATURES='' FAILS=''
+}
+
+# The programs: written down; those whose words begin with $FAILS fail. The array appears and goes as with the real ones.
+fake() {
+	called "$@"
+	[[ -z $FAILS || "$*" != "$FAILS"* ]]
+}
+wipefs() { [[ $1 == --all ]] && { fake wipefs "$@" || return; } || printf '%s' "$SIGNATURES"; }
+lsblk() { :; }
+modprobe() { :; }
+update-initramfs() { fake update-initramfs "$@"; }
+systemctl() { fake systemctl "$@"; }
+mdadm() {
+	fake mdadm "$@" || return
+	case $1 in
+	--create)
+		mkdir -p "$R"/sys/class/block/sd{a,b}/holders/md127 "$R/dev/md"
+		: >"$R/dev/md127"
+		ln -s ../md127 "$R/dev/md/data"
+		;;
+	--stop) rm -r "$R"/sys/class/block/sd{a,b}/holders/md127 "$R/dev/md" "$R/dev/md127" ;;
+	esac
+}
+
+# create ARG…: sets status and output as "run" does, but as a program of its own: "run" switches errexit off, on which the verb relies.
+create() {
+	export R SIGNATURES FAILS BATS_TEST_TMPDIR
+	export -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify update-initramfs
+	status=0
+	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift; main create "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
+	mapfile -t lines <<<"$output"
+}
+
+# steps: the calls, without the initramfs, which is told only where there is a program for it.
+steps() { calls | grep -v '^update-initramfs' || :; }
+
+untouched() {
+	[[ -z $(calls) ]] || fail "called: $(calls)"
+	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm ]] || fail 'files were written'
+}
+
+refused() { # CODE PATTERN ARG…
+	local code=$1 pattern=$2
+	shift 2
+	create "$@"
+	assert_failure "$code"
+	assert_output -p "$pattern"
+	untouched
+}
+
+@test "--dry-run prints what it would do, in order, and does nothing" {
+	create --dry-run data /dev/sda /dev/disk/by-id/ata-B
+	assert_success
+	untouched
+	# Without the message about the initramfs, which depends on the machine.
+	run grep -vE 'initramfs' <<<"$output"
+	assert_output "mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal missing --write-mostly /dev/sda /dev/sdb
+cat > $R/etc/ramraid/data.conf <<EOT
+# Mirror with one leg in RAM, made by \"ramraid create\". Every key: ramraid.conf(5).
+UUID=01234567-89ab-4cde-8f01-23456789abcd
+MEMBER=/dev/disk/by-id/ata-A
+MEMBER=/dev/disk/by-id/ata-B
+EOT
+cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<EOT
+# Written by ramraid, which starts this array itself; taken away by removing the package.
+ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd
+EOT
+systemctl daemon-reload
+systemctl --quiet enable ramraid@data.service
+systemctl start --no-block ramraid@data.service"
+}
+
+@test "--dry-run together with --yes and --force still does nothing" {
+	SIGNATURES=ext4
+	create --dry-run --yes --force --ram=none data /dev/sda
+	assert_success
+	assert_line 'wipefs --all --quiet -- /dev/sda'
+	assert_line RAM=none
+	untouched
+}
+
+@test "without a terminal it wants --yes" {
+	refused 2 'add --yes' data /dev/sda
+}
+
+@test "it is done: the calls, the configuration, the claim" {
+	create --yes --no-wait data /dev/sda /dev/sdb
+	assert_success
+	run steps
+	assert_output 'mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal missing --write-mostly /dev/sda /dev/sdb
+systemctl daemon-reload
+systemctl --quiet enable ramraid@data.service
+systemctl start --no-block ramraid@data.service'
+	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B' ]]
+	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == *'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+	libs paths log units disk conf
+	conf_load data || fail "${CONF_ERRORS[*]}"
+}
+
+@test "mdadm fails: the disks are left without a superblock" {
+	FAILS='mdadm --create'
+	create --yes --no-wait data /dev/sda /dev/sdb
+	assert_failure
+	assert_output -p 'taking back'
+	[[ $(steps | tail -n +2) == $'mdadm --zero-superblock /dev/sda\nmdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
+	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
+}
+
+@test "a late step fails: everything is taken back, newest first" {
+	FAILS='systemctl --quiet enable'
+	create --yes --no-wait data /dev/sda /dev/sdb
+	assert_failure
+	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
+	[[ $(steps | tail -n +4) == 'systemctl --quiet disable ramraid@data.service
+systemctl daemon-reload
+mdadm --stop /dev/md127
+mdadm --zero-superblock /dev/sda
+mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
+	# The claim goes before the array.
+	[[ $output == *disable*rm*ramraid-data.conf*daemon-reload*--stop*--zero-superblock* ]] || fail "$output"
+}
+
+@test "the unit does not start: everything is taken back" {
+	FAILS='systemctl start'
+	create --yes --no-wait data /dev/sda /dev/sdb
+	assert_failure
+	[[ $(steps) == *'systemctl stop ramraid@data.service'*disable*'mdadm --stop'* && ! -e $R/etc/ramraid/data.conf ]] || fail "$(steps)"
+}
+
+@test "disks that hold something: refused, unless --force; in use: refused always" {
+	SIGNATURES=$'ext4\ngpt'
+	refused 4 '/dev/sda: signature: it holds ext4, gpt' --yes data /dev/sda
+	assert_output -p 'add --force'
+	create --yes --force --no-wait data /dev/sda /dev/sdb
+	assert_success
+	[[ $(steps) == 'wipefs --all --quiet -- /dev/sda
+wipefs --all --quiet -- /dev/sdb
+mdadm --create'* ]] || fail "$(steps)"
+}
+
+@test "a disk in use is refused, with --force too" {
+	mkdir "$R/sys/class/block/sda/holders/dm-0"
+	refused 4 '/dev/sda: in use: dm-0' --yes --force data /dev/sda
+}
+
+@test "everything that is wrong with the disks is said at once" {
+	fake_disk sdc $((1 << 20)) disk/by-id/ata-C
+	fake_disk sdd $((100 << 20))
+	refused 4 'nothing was changed' --yes data /dev/sdx /dev/sdc /dev/sdd /dev/sda /dev/disk/by-id/wwn-1
+	assert_output -p '/dev/sdx: missing'
+	assert_output -p '/dev/sdc: is smaller than 16MiB'
+	assert_output -p '/dev/sdd: has no stable name'
+	assert_output -p 'wwn-1: is named twice'
+}
+
+@test "names and options that can't be" {
+	local name
+	for name in ramraid ../x 1data a/b aaaaaaaaaabbbbbbbbbbccccccccccdd x.conf; do refused 2 "can't be an array's name" --yes "$name" /dev/sda; done
+	refused 2 "can't be an array's name" --yes -- -x /dev/sda
+	refused 2 '--ram=tape' --yes --ram=tape data /dev/sda
+	mkdir -p "$R/dev/md"
+	: >"$R/dev/md/there"
+	refused 4 'already' --yes there /dev/sda
+	echo x >"$R/etc/ramraid/old.conf"
+	refused 4 'exists already' --yes old /dev/sda
+}
+
+@test "too little memory: refused, but not for --ram=none" {
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     204800 kB\n' >"$R/proc/meminfo"
+	# 100 MiB and 10 % of 1 GiB are 202.4 MiB.
+	refused 4 'RAM_RESERVE keeps' --yes data /dev/sda /dev/sdb
+	create --yes --ram=none --dry-run data /dev/sda /dev/sdb
+	assert_success
+}

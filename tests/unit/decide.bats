@@ -1,0 +1,542 @@
+#!/usr/bin/env bats
+# decide_action and decide_gate: from facts to one action. Each line of a test is one row of the table:
+#   decides 'ACTION ARGUMENT…' BASE [CHANGE…]     BASE: a file in tests/fixtures/decide
+# A change is KEY=VALUE, or a short form: I:absent, I:foreign, I:corrupt, I:unreadable, I:spare, I:held, I:rebuilt, I:returned (in a
+# running array: present but outside), witness=EVENTS:LEGS where LEGS are letters, leg 0 being "a".
+
+setup() {
+	load helper
+	world
+	libs paths log facts decide safestart
+	ME=11111111-2222-3333-4444-555555555555
+}
+
+facts() { # BASE CHANGE…
+	local change
+	facts_read <"$FIXTURES/decide/$1.facts"
+	shift
+	for change; do change_fact "$change"; done
+}
+
+change_fact() {
+	local i=${1%%:*}
+	case $1 in
+	[0-9]:absent) change_leg "$i" node= in= state= slot= writemostly= sb= uuid= role= view= events=0 recovery= device_uuid= ;;
+	[0-9]:foreign) F[leg.$i.uuid]=99999999-2222-3333-4444-555555555555 ;;
+	[0-9]:corrupt | [0-9]:unreadable | [0-9]:none) change_leg "$i" sb="${1#*:}" uuid= role= view= events=0 recovery= device_uuid= ;;
+	[0-9]:spare | [0-9]:faulty) F[leg.$i.role]=${1#*:} ;;
+	[0-9]:held) change_leg "$i" in=other sb= uuid= role= view= events=0 recovery= device_uuid= ;;
+	[0-9]:rebuilt) F[leg.$i.recovery]=2048 ;;
+	[0-9]:returned) change_leg "$i" in= state= slot= sb=ok uuid="$ME" role=$((i + 1)) view=AAA events=90 ;;
+	witness=*) change_witness "${1#*=}" ;;
+	*) F[${1%%=*}]=${1#*=} ;;
+	esac
+}
+
+change_leg() {
+	local i=$1 fact
+	shift
+	for fact; do F[leg.$i.${fact%%=*}]=${fact#*=}; done
+}
+
+change_witness() { # EVENTS:LEGS
+	local legs=${1#*:}
+	F[witness.events]=${1%:*} F[witness.ram_slot]=0 F[witness.why]='' F[witness.legs]=''
+	while [[ -n $legs ]]; do
+		case ${legs:0:1} in
+		a) F[witness.legs]+=' aaaaaaaa-0000-0000-0000-000000000001' ;;
+		b) F[witness.legs]+=' aaaaaaaa-0000-0000-0000-000000000002' ;;
+		c) F[witness.legs]+=' aaaaaaaa-0000-0000-0000-000000000003' ;;
+		esac
+		legs=${legs:1}
+	done
+	F[witness.legs]=${F[witness.legs]# }
+}
+
+decides() { # 'ACTION ARGUMENT…' BASE CHANGE…
+	local - expected=$1 got
+	set +T # bats traces every command, which costs more than they do
+	shift
+	facts "$@"
+	decide_action
+	got="$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}"
+	[[ $got == "$expected" ]] && return
+	fail "facts:    $*
+expected: $expected
+got:      $got ($WHY)"
+}
+
+because() { # PATTERN
+	[[ $WHY == *$1* ]] || fail "expected a reason with \"$1\", got: $WHY"
+}
+
+gates() { # GATE ACTION BASE CHANGE…
+	local expected=$1
+	shift
+	decides "$@"
+	decide_gate
+	[[ $GATE == "$expected" ]] || fail "facts: $*; expected gate $expected, got $GATE ($GATE_WHY)"
+}
+
+@test "start: all legs present and equal" {
+	decides 'assemble sda' stopped-1
+	decides 'assemble sda sdb' stopped-2
+	because '2 of 2'
+	decides 'assemble sda sdb sdc' stopped-3
+}
+
+@test "start: all legs present and equal, RAM leg still called active, no witness (machine lost power)" {
+	decides 'assemble sda' stopped-1 leg.0.view=AA leg.0.dirty=yes
+	decides 'assemble sda sdb' stopped-2 leg.0.view=AAA leg.1.view=AAA
+}
+
+@test "start: a lag of one event is md's own half step, of two is an old leg" {
+	decides 'assemble sda sdb' stopped-2 leg.0.events=99
+	decides 'assemble sda sdb' stopped-2 leg.1.events=99
+	decides 'assemble sdb' stopped-2 leg.0.events=98
+	decides 'assemble sda' stopped-2 leg.1.events=98
+	decides 'assemble sdb sdc' stopped-3 leg.0.events=7
+	because '2 of 3'
+}
+
+@test "start: a leg that the newest calls missing stays outside" {
+	decides 'assemble sda' stopped-2 leg.0.view=.A. leg.1.events=99
+	decides 'assemble sdb' stopped-2 leg.1.view=..A leg.0.events=99
+	decides 'assemble sda' stopped-2 leg.0.view=.A. leg.1.events=40
+	decides 'assemble sda sdc' stopped-3 leg.0.view=.A.A leg.2.view=.A.A leg.1.events=40
+}
+
+@test "start: a leg that another calls missing is never started with it, in whatever order they are configured" {
+	local first second
+	for first in 99 100 101; do
+		facts stopped-2 leg.0.view=.A. leg.0.events=$first leg.1.view=.AA leg.1.events=100
+		decide_action
+		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] || fail "A (events $first) calls B (events 100) missing: $ACTION ${ARGUMENTS[*]}"
+		facts stopped-2 leg.1.view=..A leg.1.events=$first leg.0.view=.AA leg.0.events=100
+		decide_action
+		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] || fail "B (events $first) calls A (events 100) missing: $ACTION ${ARGUMENTS[*]}"
+	done
+}
+
+@test "start: legs with separate histories are refused" {
+	decides refuse stopped-2 leg.0.view=.A. leg.1.view=..A
+	because 'have been used without each other'
+	because ata-A
+	because ata-B
+	decides refuse stopped-2 leg.0.view=AA. leg.1.view=A.A leg.1.events=7
+	decides refuse stopped-2 leg.0.view=AA. leg.1.view=A.A leg.0.events=7
+	decides refuse stopped-3 leg.0.view=.AA. leg.2.view=..AA
+	# B went on alone after A had left it, whatever A says.
+	decides refuse stopped-2 leg.0.view=.A. leg.1.view=.AA leg.1.events=102
+	decides refuse stopped-2 leg.1.view=..A leg.0.view=.AA leg.0.events=102
+	decides refuse stopped-2 leg.0.view=.A. leg.1.view=..A conf.start_degraded=always
+}
+
+@test "start: two legs in one slot are refused" {
+	decides refuse stopped-2 leg.1.role=1
+	decides refuse stopped-3 leg.2.role=1 leg.2.events=3
+}
+
+@test "start: all absent: wait, then refuse" {
+	decides wait-members stopped-2 0:absent 1:absent
+	because 'waiting for 2 of 2'
+	decides wait-members stopped-2 0:absent 1:absent waited=29
+	decides refuse stopped-2 0:absent 1:absent waited=30
+	because 'missing: /dev/disk/by-id/ata-A /dev/disk/by-id/ata-B'
+	decides refuse stopped-2 0:absent 1:absent waited=30 conf.start_degraded=always
+	decides wait-members stopped-1 0:absent waited=99999 conf.member_timeout=infinity
+	decides refuse stopped-1 0:absent conf.member_timeout=0
+}
+
+@test "start: one absent: waits for MEMBER_TIMEOUT whatever START_DEGRADED says" {
+	local mode
+	for mode in witness always never; do
+		decides wait-members stopped-2 1:absent waited=29 conf.start_degraded=$mode witness=100:ab
+		because 'waiting for 1 of 2 disk legs: /dev/disk/by-id/ata-B'
+		decides wait-members stopped-3 0:absent 2:absent conf.start_degraded=$mode
+		decides wait-members stopped-2 1:absent waited=9999 conf.member_timeout=infinity conf.start_degraded=$mode
+	done
+}
+
+@test "start: one absent, time up, START_DEGRADED=always" {
+	decides 'assemble sda' stopped-2 1:absent waited=30 conf.start_degraded=always
+	decides 'assemble sdb sdc' stopped-3 0:absent waited=30 conf.start_degraded=always
+}
+
+@test "start: one absent, time up, START_DEGRADED=never" {
+	decides refuse stopped-2 1:absent waited=30 conf.start_degraded=never witness=100:ab
+	because START_DEGRADED=never
+	because ata-B
+}
+
+@test "start: one absent, time up, the witness agrees" {
+	decides 'assemble sda' stopped-2 1:absent waited=30 witness=100:ab
+	decides 'assemble sdb' stopped-2 0:absent waited=30 witness=100:ab
+	decides 'assemble sdb' stopped-2 0:absent waited=30 witness=101:b
+	decides 'assemble sda' stopped-2 1:absent waited=30 witness=90:a
+	decides 'assemble sda sdb' stopped-3 2:absent waited=30 witness=100:abc
+}
+
+@test "start: one absent, time up, no witness, or one that does not know this leg" {
+	decides refuse stopped-2 1:absent waited=30
+	because 'there is no record of the last start'
+	because START_DEGRADED=always
+	decides refuse stopped-2 1:absent waited=30 witness=100:b
+	because 'not in sync when the array last ran'
+	decides refuse stopped-3 1:absent 2:absent waited=30 witness=100:bc
+}
+
+@test "start: the witness knows a later state than any leg present" {
+	local mode
+	decides 'assemble sda sdb' stopped-2 witness=101:ab
+	decides refuse stopped-2 witness=102:ab
+	because 'is at 100 events'
+	because 102
+	decides refuse stopped-1 witness=1000:a
+	for mode in witness always never; do
+		decides refuse stopped-2 witness=102:ab conf.start_degraded=$mode
+		decides refuse stopped-2 1:absent waited=30 witness=102:ab conf.start_degraded=$mode
+		because ata-B
+	done
+	decides refuse stopped-2 1:absent waited=30 witness=102:ab
+	because 'is at 100 events'
+}
+
+@test "start: the leg that the witness vouches for is there but can't be used" {
+	local state
+	for state in held corrupt rebuilt; do
+		decides refuse stopped-2 1:$state witness=200:b
+		decides refuse stopped-2 1:$state witness=200:ab
+		# Equal counts happen by themselves: A was started alone once, the array then ran on B alone.
+		decides refuse stopped-2 1:$state leg.0.view=.A. witness=100:b
+		decides 'assemble sda' stopped-2 1:$state leg.0.view=.A. witness=100:b waited=30 conf.start_degraded=always
+	done
+}
+
+@test "start: a stale leg that comes first waits for the missing newer one as long as there is time" {
+	decides wait-members stopped-2 1:absent waited=2 witness=200:b
+}
+
+@test "start: the newest leg knows that the absent one had left: no waiting" {
+	decides 'assemble sda' stopped-2 1:absent leg.0.view=.A.
+	decides 'assemble sda' stopped-2 1:absent leg.0.view=.A. witness=100:a
+	decides 'assemble sda' stopped-2 1:absent leg.0.view=AA. witness=100:a
+	decides 'assemble sda sdc' stopped-3 1:absent leg.0.view=.A.A leg.2.view=.A.A
+	# Without a record of the RAM leg's slot, an active slot may be the absent disk's.
+	decides wait-members stopped-2 1:absent leg.0.view=AA.
+}
+
+@test "start: the newest leg calls the absent one missing, but the witness saw the absent one alone in sync" {
+	# B was once started alone; the last run was A's, without B. Equal counts happen by themselves.
+	decides wait-members stopped-2 0:absent leg.1.view=..A witness=100:a
+	decides refuse stopped-2 0:absent leg.1.view=..A witness=100:a waited=30
+	decides 'assemble sdb' stopped-2 0:absent leg.1.view=..A witness=100:a waited=30 conf.start_degraded=always
+}
+
+@test "start: legs that are good for nothing are named with the reason" {
+	decides refuse stopped-1 0:foreign
+	because 'ata-A belongs to another array (99999999-2222-3333-4444-555555555555)'
+	decides refuse stopped-1 0:corrupt
+	because 'ata-A has no md superblock that can be read (corrupt)'
+	decides refuse stopped-1 0:none
+	decides wait-members stopped-1 0:unreadable
+	decides refuse stopped-1 0:unreadable waited=30
+	because 'missing: /dev/disk/by-id/ata-A'
+	decides refuse stopped-1 0:spare
+	because 'holds no slot of the array (it is spare)'
+	decides refuse stopped-1 0:faulty
+	decides refuse stopped-1 0:rebuilt
+	because 'was still being rebuilt (complete up to sector 2048)'
+	decides refuse stopped-1 0:held
+	because 'is in use by other'
+	decides refuse stopped-2 0:corrupt 1:absent waited=30
+	because corrupt
+	because 'missing: /dev/disk/by-id/ata-B'
+	decides wait-members stopped-2 0:corrupt 1:absent
+}
+
+@test "start: the good leg is started without the ones that are not" {
+	decides 'assemble sdb' stopped-2 0:rebuilt
+	decides 'assemble sdb' stopped-2 0:spare leg.1.view=..A
+	decides 'assemble sdb' stopped-2 0:corrupt leg.1.view=..A
+	decides 'assemble sdb' stopped-2 0:held leg.1.view=..A
+	decides 'assemble sdb' stopped-2 0:foreign leg.1.view=..A
+	# "A" is the slot of the leg that is being rebuilt; its count does not make it the newest.
+	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.events=500
+}
+
+@test "start: a refusal of mdadm is final" {
+	decides refuse stopped-2 'failed.assemble=no such luck'
+	because 'no such luck'
+}
+
+@test "half assembled by something else: taken apart, unless it holds a stranger" {
+	decides stop-inactive whole-2 array.state=inactive ram.state=none
+	decides refuse whole-2 array.state=inactive array.strangers=sdx
+	because 'holds sdx'
+}
+
+@test "half assembled and it could not be stopped: refused, not tried for ever" {
+	decides refuse whole-2 array.state=inactive failed.stop-inactive=busy
+	because busy
+}
+
+@test "broken: refused with the way out" {
+	decides refuse whole-2 array.state=broken
+	because 'mdadm --stop /dev/md127'
+	because 'systemctl restart ramraid@data'
+}
+
+@test "running: whole" {
+	decides 'done' whole-2
+	[[ $WHY == whole ]]
+	decides 'done' whole-2 1:absent
+	because 'not the disk leg /dev/disk/by-id/ata-B'
+	decides 'done' whole-2 leg.0.state=faulty
+	because ata-A
+}
+
+@test "running: read-only for now: made writable before anything else" {
+	decides make-writable whole-2 array.readauto=yes
+	decides make-writable whole-2 array.readauto=yes array.pending=yes array.backlog=9 leg.0.writemostly=no ram.state=none
+	decides 'done' whole-2 array.readauto=yes failed.make-writable=refused
+}
+
+@test "running: write-behind becomes what is configured, before the disks are read" {
+	decides 'set-backlog 0' whole-2 array.backlog=256
+	decides 'set-backlog 0' whole-2 array.backlog=256 leg.0.writemostly=no array.sync=resync
+	decides 'set-backlog 256' whole-2 array.backlog=0 conf.write_behind=256
+	decides 'done' whole-2 array.backlog=256 conf.write_behind=256
+}
+
+@test "running: write-behind that can't be set does not stop the rest" {
+	decides 'done' whole-2 array.backlog=256 failed.set-backlog=refused
+	decides make-ram whole-2 array.backlog=256 failed.set-backlog=refused ram.state=none
+}
+
+@test "running: disk legs become write-mostly before anything else is read" {
+	decides 'write-mostly 1' whole-2 leg.1.writemostly=no
+	decides 'write-mostly 0' whole-2 leg.0.writemostly=no leg.1.writemostly=no ram.state=none array.sync=resync
+	decides 'done' whole-2 1:absent leg.1.writemostly=no
+}
+
+@test "running: a leg that can't be made write-mostly does not stop the rest" {
+	decides 'done' whole-2 leg.1.writemostly=no failed.write-mostly.1=refused
+	decides 'write-mostly 0' whole-2 leg.0.writemostly=no leg.1.writemostly=no failed.write-mostly.1=refused
+}
+
+@test "running: resync after an unclean stop ends before anything joins" {
+	decides wait-sync whole-2 array.sync=resync ram.state=none
+	because 'unclean stop'
+	decides wait-sync whole-2 array.sync=resync ram.state=attached 1:returned
+	decides wait-sync whole-2 array.pending=yes ram.state=none
+	decides 'done' whole-2 array.pending=yes ram.state=none 'failed.rebuild=md does not begin'
+	because 'md does not begin'
+}
+
+@test "running: disk legs before the RAM leg" {
+	decides wait-sync whole-2 leg.1.state=recovering array.sync=recover ram.state=none
+	because 'ata-B is being rebuilt'
+	decides wait-sync whole-2 leg.1.state=recovering array.sync=recover ram.state=attached
+	decides 'readd 1' whole-2 1:returned ram.state=none
+	decides 'readd 1' whole-2 1:returned ram.state=attached
+	decides 'readd 1' whole-2 1:returned
+	decides 'readd 0' whole-2 0:returned
+}
+
+@test "running: a returned disk leg waits until the RAM leg is rebuilt" {
+	decides wait-sync whole-2 1:returned ram.state=recovering array.sync=recover
+	because 'then /dev/disk/by-id/ata-B is put back'
+}
+
+@test "running: a disk leg with a history of its own is not put back" {
+	# It calls slot 1, in sync here, missing.
+	decides 'done' whole-2 1:returned leg.1.view=A.A
+	decides make-ram whole-2 1:returned leg.1.view=..A ram.state=none
+}
+
+@test "running: what is not put back either" {
+	decides 'done' whole-2 1:returned 1:foreign
+	decides 'done' whole-2 1:returned 1:spare
+	decides 'done' whole-2 1:returned 1:faulty
+	decides 'done' whole-2 1:returned 1:corrupt
+	decides 'done' whole-2 1:returned 1:held
+	decides 'done' whole-2 1:returned leg.1.in=md5
+	decides 'done' whole-2 1:returned failed.readd.1=refused
+	decides 'done' whole-2 1:absent
+	decides 'done' whole-2 leg.1.state=faulty
+}
+
+@test "running: the RAM leg, step by step" {
+	decides make-ram whole-2 ram.state=none ram.node= ram.slot=
+	decides add-ram whole-2 ram.state=attached ram.slot=
+	decides wait-sync whole-2 ram.state=recovering array.sync=recover
+	because 'RAM leg is being rebuilt'
+	decides 'done' whole-2 ram.state=in_sync
+	decides drop-ram whole-2 ram.state=faulty
+}
+
+@test "running: a step of the RAM leg that failed ends the start, with the reason" {
+	local step
+	for step in make-ram add-ram rebuild; do
+		decides 'done' whole-2 ram.state=none "failed.$step=no memory"
+		because 'no memory'
+	done
+	decides 'done' whole-2 ram.state=attached 'failed.add-ram=refused'
+	decides 'done' whole-2 ram.state=recovering 'failed.rebuild=md does not rebuild it'
+	because 'md does not rebuild it'
+}
+
+@test "running: a faulty ramdisk that can't be taken out ends the start" {
+	decides 'done' whole-2 ram.state=faulty failed.drop-ram=busy
+	because busy
+}
+
+@test "running: a rebuild that md never begins is not waited for again" {
+	facts whole-2 ram.state=none leg.1.state=recovering 'failed.rebuild=md does not rebuild it'
+	decide_action
+	[[ $ACTION != wait-* ]] || fail "disk leg: $ACTION, for ever ($WHY)"
+	facts whole-2 ram.state=recovering 1:returned 'failed.rebuild=md does not rebuild it'
+	decide_action
+	[[ $ACTION != wait-* ]] || fail "RAM leg, with a returned disk: $ACTION, for ever ($WHY)"
+}
+
+@test "running: what something else has started is not taken over blindly" {
+	decides 'done' whole-2 array.known=yes
+	decides refuse whole-2 array.known=no
+	because 'from legs that were not in sync when it last ran'
+	decides refuse whole-2 array.twin=md126
+	because 'started as two arrays, md127 and md126'
+}
+
+@test "running: no ramdisk where there is no slot for one" {
+	decides make-ram whole-2 ram.state=none ram.node= array.level=raid1 array.degraded=1
+	decides 'done' whole-2 ram.state=none ram.node= array.level=raid1 array.degraded=0
+	because 'has no free slot'
+	decides 'done' whole-2 ram.state=none ram.node= array.level=raid10 array.degraded=1
+	decides refuse stopped-1 leg.0.level=5
+	because 'of RAID level 5'
+}
+
+@test "running: RAM=none" {
+	decides 'done' whole-2 conf.ram=none ram.state=none
+	because RAM=none
+	decides 'readd 1' whole-2 conf.ram=none ram.state=none 1:returned
+}
+
+@test "gate: shut for good on a refusal, open when nothing is left to do" {
+	gates fail refuse stopped-1 0:corrupt
+	gates fail refuse whole-2 array.state=broken
+	gates fail refuse stopped-2 1:absent waited=9999 conf.wait=no conf.start_degraded=never
+	gates open 'done' whole-2
+	gates open 'done' whole-2 ram.state=none failed.make-ram=no
+}
+
+@test "gate: held as long as the array does not run, whatever the clock says" {
+	gates hold 'assemble sda sdb' stopped-2 waited=99999 conf.wait=no
+	gates hold wait-members stopped-2 1:absent conf.member_timeout=infinity waited=99999 conf.wait=no
+	gates hold stop-inactive whole-2 array.state=inactive waited=99999
+}
+
+@test "gate: held before md may write, write-behind is off and reads are kept off the disks" {
+	gates hold make-writable whole-2 array.readauto=yes waited=99999 conf.wait=no
+	gates hold 'set-backlog 0' whole-2 array.backlog=1 waited=99999 conf.wait=no
+	gates hold 'write-mostly 0' whole-2 leg.0.writemostly=no waited=99999 conf.wait=no
+}
+
+@test "gate: WAIT and WAIT_TIMEOUT" {
+	local recovering='ram.state=recovering array.sync=recover'
+	gates hold wait-sync whole-2 $recovering
+	gates hold wait-sync whole-2 $recovering waited=1799
+	gates open wait-sync whole-2 $recovering waited=1800
+	[[ $GATE_WHY == *WAIT_TIMEOUT* ]]
+	gates fail wait-sync whole-2 $recovering waited=1800 conf.on_timeout=fail
+	gates hold wait-sync whole-2 $recovering waited=1799 conf.on_timeout=fail
+	gates hold wait-sync whole-2 $recovering waited=999999 conf.wait_timeout=infinity
+	gates hold wait-sync whole-2 $recovering waited=999999 conf.wait_timeout=infinity conf.on_timeout=fail
+	gates open wait-sync whole-2 $recovering conf.wait=no
+	gates open make-ram whole-2 ram.state=none conf.wait=no
+	gates open wait-sync whole-2 array.sync=resync waited=1800
+}
+
+# Every combination of two legs, witness, START_DEGRADED and time.
+@test "exhaustive: one known action, no leg that is not good, no two that disown each other" {
+	set +T
+	exhaustive
+}
+
+exhaustive() {
+	local a b w mode time states=0 modes times kinds=(absent older good disowns disowned rebuilt spare foreign corrupt held)
+	local -A assembled=()
+	for a in "${kinds[@]}"; do
+		for b in "${kinds[@]}"; do
+			for w in none both a b newer; do
+				modes=(witness always never) times=(0 30)
+				# With every disk there these take turns: it halves the time.
+				[[ "$a $b" == *absent* ]] || modes=("${modes[states % 3]}") times=("${times[states % 2]}")
+				for mode in "${modes[@]}"; do
+					for time in "${times[@]}"; do
+						exhaustive_state
+						exhaustive_check
+						states=$((states + 1))
+					done
+				done
+			done
+		done
+	done
+	echo "# $states states, ${#assembled[@]} of them start" >&3
+	((states == 975))
+}
+
+exhaustive_leg() { # I KIND OWN-SLOT OTHER-SLOT
+	case $2 in
+	older) F[leg.$1.events]=50 ;;
+	disowns) F[leg.$1.view]=${F[leg.$1.view]:0:$4}.${F[leg.$1.view]:$4+1} ;;
+	good | disowned) ;;
+	*) change_fact "$1:$2" ;;
+	esac
+}
+
+exhaustive_state() {
+	F=()
+	# Read once: 3000 times would cost seconds.
+	[[ -v BASE[@] ]] || { facts stopped-2 && declare -gA BASE && exhaustive_copy F BASE; }
+	exhaustive_copy BASE F
+	exhaustive_leg 0 "$a" 1 2
+	exhaustive_leg 1 "$b" 2 1
+	# disowned: the other one calls it missing, and it has the higher count nevertheless.
+	[[ $a != disowned ]] || F[leg.0.events]=101
+	[[ $b != disowned ]] || F[leg.1.events]=101
+	case $w in
+	both) change_witness 100:ab ;;
+	newer) change_witness 200:ab ;;
+	a | b) change_witness "100:$w" ;;
+	esac
+	F[conf.start_degraded]=$mode F[waited]=$time
+}
+
+exhaustive_copy() { # FROM TO
+	local -n from=$1 to=$2
+	local key
+	for key in "${!from[@]}"; do to[$key]=${from[$key]}; done
+}
+
+exhaustive_check() {
+	local here node kind
+	decide_action
+	here="A $a, B $b, witness $w, START_DEGRADED=$mode, $time s: $ACTION ${ARGUMENTS[*]} ($WHY)"
+	[[ $ACTION == @(assemble|wait-members|refuse) ]] || fail "$here"
+	[[ -n $WHY ]] || fail "no reason: $here"
+	[[ $ACTION != wait-members || $time == 0 ]] || fail "waits although time is up: $here"
+	[[ $ACTION == assemble ]] || return 0
+	assembled["$a $b $w $mode $time"]=1
+	((${#ARGUMENTS[@]} > 0)) || fail "$here"
+	for node in "${ARGUMENTS[@]}"; do
+		kind=$a
+		[[ $node == sda ]] || kind=$b
+		[[ $kind == @(good|older|disowns|disowned) ]] || fail "starts $node: $here"
+	done
+	[[ ${#ARGUMENTS[@]} == 1 || "$a $b" != *disowns* ]] || fail "starts both: $here"
+	[[ "$a $b" != 'disowns disowns' ]] || fail "separate histories: $here"
+	[[ $w != newer ]] || fail "the witness knows better: $here"
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# Disks and their names, on a fake /dev and /sys.
+
+setup() {
+	load helper
+	world
+	libs paths log disk
+	fake_disk sda 104857600 disk/by-id/wwn-0x5 disk/by-id/ata-DISK_1 disk/by-path/pci-0 disk/by-partuuid/0f-01
+}
+
+lsblk() { called lsblk "$@" && printf '%s\n' "${MOUNTED-}"; }
+wipefs() { called wipefs "$@" && printf '%s' "${SIGNATURES-}"; }
+
+free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got: $(disk_why_not_free "$1")"; }
+
+@test "stable names" {
+	local name
+	for name in disk/by-id/ata-X disk/by-path/p disk/by-partuuid/x disk/by-partlabel/x mapper/vg-lv md/far; do
+		disk_name_is_stable "/dev/$name" || fail "$name"
+	done
+	for name in /dev/sda /dev/md127 /dev/disk/by-uuid/x /dev/disk/by-label/x /dev/disk/by-id/ /dev/disk/by-id/a/b /dev/dm-1 disk/by-id/x /dev/mapper/../sda; do
+		not disk_name_is_stable "$name" || fail "$name"
+	done
+}
+
+@test "disk_node follows links to block devices only" {
+	[[ $(disk_node /dev/sda) == sda && $(disk_node /dev/disk/by-id/wwn-0x5) == sda ]]
+	: >"$R/dev/notablock"
+	ln -s nowhere "$R/dev/disk/by-id/dangling"
+	local path
+	for path in /dev/notablock /dev/disk/by-id/dangling /dev/missing /dev/disk/by-id/..; do not disk_node "$path" || fail "$path"; done
+}
+
+@test "the stable name that a person recognises comes first" {
+	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-id/ata-DISK_1 ]]
+	[[ $(disk_stable_name /dev/disk/by-path/pci-0) == /dev/disk/by-path/pci-0 ]]
+	rm "$R/dev/disk/by-id/ata-DISK_1"
+	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-id/wwn-0x5 ]]
+	rm "$R/dev/disk/by-id/wwn-0x5"
+	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-partuuid/0f-01 ]]
+	rm "$R/dev/disk/by-partuuid/0f-01"
+	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-path/pci-0 ]]
+	rm "$R/dev/disk/by-path/pci-0"
+	not disk_stable_name /dev/sda
+	not disk_stable_name /dev/missing
+}
+
+@test "size and holders, of partitions too" {
+	[[ $(disk_bytes sda) == 104857600 && -z $(disk_holders sda) ]]
+	mkdir -p "$R"/sys/class/block/sda/holders/dm-0 "$R"/sys/class/block/sda/sda1/holders/md127
+	[[ $(disk_holders sda) == $'dm-0\nmd127' ]]
+}
+
+@test "free, and every reason why not" {
+	free /dev/sda ''
+	free /dev/sdx 'missing: there is no block device /dev/sdx'
+	SIGNATURES=$'ext4\ngpt' free /dev/sda 'signature: it holds ext4, gpt'
+	echo 8:0 >"$R/sys/class/block/sda/dev"
+	mkdir -p "$R/sys/class/block/sda/sda1"
+	echo 8:1 >"$R/sys/class/block/sda/sda1/dev"
+	printf '%s\n' '22 1 8:16 / / rw - ext4 /dev/sdb rw' '40 22 8:0 / /srv/my\040files rw - ext4 /dev/sda rw' '41 22 8:1 / /home rw - ext4 /dev/sda1 rw' \
+		>"$R/proc/1/mountinfo"
+	free /dev/sda 'in use: /srv/my files, /home'
+	: >"$R/proc/1/mountinfo"
+	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' '/dev/sdab partition 1 0 -2' >"$R/proc/swaps"
+	free /dev/sda 'in use: swap on /dev/sda1'
+	echo 1 >"$R/sys/class/block/sda/ro"
+	mkdir "$R/sys/class/block/sda/holders/md5"
+	SIGNATURES=xfs free /dev/disk/by-id/ata-DISK_1 'in use: md5, swap on /dev/sda1
+read-only: the kernel says it is read-only
+signature: it holds xfs'
+	wipefs() { return 1; }
+	[[ $(disk_why_not_free /dev/sda) == *'unreadable: wipefs could not read it' ]]
+}

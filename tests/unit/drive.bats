@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# The loop: what it does with the decisions. Observation and actions are replaced; F is what a test says.
+
+setup() {
+	load helper
+	world
+	libs paths log units disk conf superblock witness md ram systemd facts decide safestart contents drive guard
+	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
+	replace
+	set +T
+}
+
+# After the libraries, whose functions these replace. A test says with "observe" what the world has become.
+replace() {
+	facts_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
+	facts_times() { :; }
+	facts_observe() { observe; }
+	observe() { :; }
+	sleep() { :; }
+	drive_witness_() { called witness; }
+	drive_speed_() { :; }
+	drive_end_() { called end "$WHY"; }
+	systemd_ready() { called ready; }
+	systemd_status() { :; }
+}
+
+action() { # NAME CODE: replaces an action
+	eval "drive_$1() { called $1 \"\$@\"; return $2; }"
+}
+actions() {
+	local name
+	for name in assemble stop_inactive make_writable set_backlog write_mostly readd drop_ram make_ram add_ram; do action "$name" "$1"; done
+}
+
+drives() { # CODE
+	local code=0
+	drive data 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	((code == $1)) || fail "expected $1, got $code: $(<"$BATS_TEST_TMPDIR/log")"
+}
+
+@test "a whole array: nothing to do" {
+	BASE=whole-2
+	drives 0
+	[[ $(calls) == $'witness\nend whole' ]] || fail "$(calls)"
+}
+
+@test "from stopped to whole" {
+	BASE=stopped-2
+	actions 0
+	observe() {
+		case $(calls | tail -n 1) in
+		assemble*) facts_read <"$FIXTURES/decide/whole-2.facts" && F[ram.state]=none ;;
+		make_ram*) F[ram.state]=attached ;;
+		add_ram*) F[ram.state]=recovering F[array.sync]=recover && called waits ;;
+		waits*) F[ram.state]=in_sync F[array.sync]=idle ;;
+		esac
+	}
+	drives 0
+	[[ $(calls) == $'assemble sda sdb\nmake_ram\nadd_ram\nwaits\nwitness\nend whole' ]] || fail "$(calls)"
+}
+
+# Whatever fails: said, not tried again, and the start ends.
+@test "an action that fails is tried once, and the loop ends" {
+	local change action
+	actions 1
+	for change in 'array.readauto=yes make_writable' 'array.backlog=9 set_backlog 0' 'leg.0.writemostly=no write_mostly 0' 'ram.state=faulty drop_ram' 'ram.state=none make_ram' 'ram.state=attached add_ram'; do
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		BASE=whole-2 action=${change#* } change=${change%% *}
+		observe() { F[${change%%=*}]=${change#*=}; }
+		drives 0
+		[[ $(calls | grep -c "^$action\$") == 1 && $(calls) == *end* ]] || fail "$action: $(calls)"
+		grep -q 'failed with exit code 1' "$BATS_TEST_TMPDIR/log"
+	done
+}
+
+@test "a start that fails is refused with 4" {
+	actions 1
+	BASE=stopped-2
+	drives 4
+	[[ $(calls) == 'assemble sda sdb' ]] || fail "$(calls)"
+}
+
+@test "half assembled, and it can't be stopped: refused with 4" {
+	actions 1
+	BASE=whole-2
+	observe() { F[array.state]=inactive; }
+	drives 4
+	[[ $(calls) == stop_inactive ]] || fail "$(calls)"
+}
+
+@test "a returned leg that md does not take is left alone, and the RAM leg is made" {
+	BASE=whole-2
+	actions 1
+	observe() {
+		F[ram.state]=none F[leg.1.in]='' F[leg.1.state]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=AAA
+	}
+	drives 0
+	[[ $(calls) == $'readd 1\nmake_ram\n'*end* ]] || fail "$(calls)"
+}
+
+@test "a loop that does not converge ends with an error" {
+	BASE=whole-2
+	actions 0
+	observe() { F[ram.state]=none; }
+	run drive data
+	assert_failure 1
+	assert_output -p 'gave up after 61 steps'
+}
+
+@test "WAIT=no: dependents start at once, the rebuild goes on" {
+	BASE=whole-2
+	local looks=0
+	observe() {
+		F[conf.wait]=no F[array.sync]=recover F[ram.state]=recovering looks=$((looks + 1))
+		((looks < 4)) || F[ram.state]=in_sync F[array.sync]=idle
+	}
+	drives 0
+	[[ $(calls) == $'witness\nready\nend whole' ]] || fail "$(calls)"
+}
+
+@test "time is up: open or shut as ON_TIMEOUT says" {
+	BASE=whole-2
+	local looks=0 closed=degraded
+	observe() {
+		F[conf.wait_timeout]=5 F[conf.on_timeout]=$closed F[waited]=5 F[array.sync]=recover F[ram.state]=recovering looks=$((looks + 1))
+		((looks < 4)) || F[ram.state]=in_sync F[array.sync]=idle
+	}
+	drives 0
+	[[ $(calls) == $'witness\nready\nend whole' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	closed=fail looks=0
+	drives 1
+	[[ -z $(calls) ]] || fail "$(calls)"
+}
+
+@test "a rebuild that md does not begin is given up, whichever leg it is" {
+	local leg
+	BASE=whole-2
+	observe() {
+		F[$leg]=recovering looks=$((looks + 1)) SECONDS=$((SECONDS + 5))
+		((looks < 100)) || { called 'never ends' && F[$leg]=in_sync; }
+	}
+	for leg in ram.state leg.1.state; do
+		local looks=0
+		drives 0
+		[[ $(calls) != *never* ]] || fail "$leg: waits for ever"
+		rm "$BATS_TEST_TMPDIR/calls"
+	done
+}
+
+@test "release: the RAM leg stays while it is the only good copy and nothing is being rebuilt" {
+	BASE=whole-2
+	facts_configured data
+	observe() { F[leg.0.state]=faulty F[leg.1.state]=''; }
+	md_drop() { called drop "$@"; }
+	ram_drop() { called ram_drop "$@"; }
+	local code=0
+	guard_release data 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	((code == 4)) && [[ -z $(calls) ]] && grep -q 'only good copy' "$BATS_TEST_TMPDIR/log"
+}
+
+@test "release: waits until a disk leg is rebuilt from the RAM leg, then lets it go" {
+	BASE=whole-2
+	facts_configured data
+	local looks=0
+	observe() {
+		F[leg.0.state]=faulty F[leg.1.state]=recovering F[array.sync]=recover looks=$((looks + 1))
+		((looks < 3)) || F[leg.1.state]=in_sync F[array.sync]=idle
+	}
+	md_drop() { called drop "$@"; }
+	ram_drop() { called ram_drop "$@"; }
+	guard_release data 2>/dev/null
+	((looks == 3)) && [[ $(calls) == $'drop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+}
+
+@test "release: an array without a RAM leg" {
+	BASE=whole-2
+	facts_configured data
+	observe() { F[ram.state]=none F[ram.node]=''; }
+	ram_drop() { called ram_drop "$@"; }
+	guard_release data
+	[[ $(calls) == 'ram_drop data' ]]
+}

@@ -1,0 +1,302 @@
+#!/usr/bin/env bats
+# Observing: md arrays and ramdisks on a fake sysfs, and from there to the plan that "start --dry-run" prints.
+
+setup() {
+	load helper
+	world
+	libs paths log units disk conf superblock witness md ram systemd facts decide safestart
+	fake_disk sda 104857600 disk/by-id/ata-A
+	fake_disk sdb 104857600 disk/by-id/ata-B
+	M=$R/sys/block/md127/md
+	ID=11111111-2222-3333-4444-555555555555
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	chmod 644 "$R/etc/ramraid/data.conf"
+}
+
+mdadm() { called mdadm "$@"; }
+
+# array STATE: md127 with the disks; member NODE STATE SLOT for each leg.
+array() {
+	mkdir -p "$M"
+	echo "$1" >"$M/array_state"
+	echo "$ID" >"$M/uuid"
+	echo "${2-idle}" >"$M/sync_action"
+	echo 51200 >"$M/component_size"
+}
+member() {
+	mkdir -p "$M/dev-$1" "$R/sys/class/block/$1/holders/md127"
+	echo "$2" >"$M/dev-$1/state"
+	echo "$3" >"$M/dev-$1/slot"
+	echo "${4-2048}" >"$M/dev-$1/offset"
+}
+whole() {
+	array clean
+	member sda in_sync,write_mostly 1
+	member sdb in_sync,write_mostly 2
+	fake_disk rd0 104857600
+	member rd0 in_sync 0 4096
+}
+
+observe() {
+	conf_load data || fail "${CONF_ERRORS[*]}"
+	facts_configured data
+	facts_observe
+}
+
+are() { # KEY=VALUE…
+	local fact
+	for fact; do [[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] || fail "expected $fact, got ${F[${fact%%=*}]-unset}"; done
+}
+
+@test "array_state in our four words" {
+	local state
+	md_state ''
+	[[ $ARRAY_STATE == absent ]]
+	md_state md9
+	[[ $ARRAY_STATE == absent ]]
+	for state in clear:absent inactive:inactive broken:broken clean:active active:active write-pending:active active-idle:active readonly:active read-auto:active suspended:active; do
+		array "${state%:*}"
+		md_state md127
+		[[ $ARRAY_STATE == "${state#*:}" ]] || fail "$state"
+	done
+}
+
+@test "members: state, slot, write-mostly" {
+	array clean
+	member rd0 in_sync 0
+	member sda in_sync,write_mostly 1
+	member sdb spare,write_mostly 2
+	member sdc faulty,write_mostly none
+	member sdd write_mostly,blocked,faulty 3
+	member sde spare none
+	md_members md127
+	[[ $(printf '%s\n' "${LEGS[@]}") == 'rd0 in_sync 0 no
+sda in_sync 1 yes
+sdb recovering 2 yes
+sdc faulty none yes
+sdd faulty 3 yes
+sde recovering none no' ]] || fail "${LEGS[*]}"
+	md_members md9
+	[[ ${#LEGS[@]} == 0 ]]
+}
+
+@test "sync: what, how far, how fast" {
+	array clean recover
+	echo '1024 / 4096' >"$M/sync_completed"
+	echo 20480 >"$M/sync_speed"
+	md_sync md127
+	[[ "$SYNC $DONE $TOTAL $RATE" == 'recover 1024 4096 20480' ]]
+	echo none >"$M/sync_completed"
+	echo none >"$M/sync_speed"
+	md_sync md127
+	[[ "$SYNC $DONE $TOTAL $RATE" == 'recover 0 0 0' ]]
+	md_sync md9
+	[[ "$SYNC $DONE $TOTAL $RATE" == 'idle 0 0 0' ]]
+}
+
+@test "a new member is as large as the data and the largest offset" {
+	whole
+	[[ $(md_leg_bytes md127) == $((51200 * 1024 + 4096 * 512)) ]]
+}
+
+@test "a member is dropped only while another is in sync" {
+	array clean
+	member rd0 in_sync 0
+	member sda faulty,write_mostly 1
+	member sdb spare,write_mostly 2
+	run md_drop md127 rd0
+	assert_failure 4
+	[[ -z $(calls) ]] || fail "$(calls)"
+	member sdb in_sync,write_mostly 2
+	md_drop md127 rd0 2>/dev/null
+	[[ $(calls) == $'mdadm --manage /dev/md127 --fail /dev/rd0\nmdadm --manage /dev/md127 --remove /dev/rd0' ]] || fail "$(calls)"
+}
+
+@test "speed limits are raised and put back, both of them" {
+	array clean
+	md_speed md127 fast 2>/dev/null
+	[[ $(<"$M/sync_speed_min") -gt 1000000 && $(<"$M/sync_speed_max") -gt 1000000 ]]
+	md_speed md127 system 2>/dev/null
+	[[ $(<"$M/sync_speed_min") == system && $(<"$M/sync_speed_max") == system ]]
+}
+
+@test "facts of a whole array" {
+	whole
+	observe
+	are array.md=md127 array.state=active array.sync=idle array.backlog=0 array.strangers= members=2 uuid=$ID name=data \
+		leg.0.node=sda leg.0.in=md127 leg.0.state=in_sync leg.0.slot=1 leg.0.writemostly=yes leg.1.slot=2 \
+		ram.node=rd0 ram.state=in_sync ram.slot=0 conf.ram=auto conf.write_behind=0 witness.events=
+	decide_action
+	[[ $ACTION == 'done' && $WHY == whole ]]
+}
+
+@test "a leg in an array that is not ours is in use by something else" {
+	whole
+	echo 99999999-2222-3333-4444-555555555555 >"$M/uuid"
+	observe
+	are array.md= array.state=absent leg.0.in=other leg.1.in=other
+}
+
+@test "kernels without md/uuid: the leg's superblock says whose array it is" {
+	whole
+	rm "$M/uuid"
+	sb_facts() { printf '%s\n' sb=ok "uuid=$SAYS"; }
+	SAYS=99999999-2222-3333-4444-555555555555
+	observe
+	are array.md= leg.0.in=other
+	FACTS_UUID=()
+	SAYS=$ID
+	observe
+	are array.md=md127 leg.0.in=md127
+}
+
+@test "facts: absent, blank, in use by something else, a stranger, write-behind" {
+	rm "$R/dev/disk/by-id/ata-B"
+	observe
+	are leg.1.node= leg.1.in= leg.1.events=0 leg.0.node=sda leg.0.in= leg.0.sb=none array.md= array.state=absent ram.state=none
+	mkdir "$R/sys/class/block/sda/holders/dm-0"
+	observe
+	are leg.0.in=other leg.0.sb=
+	rmdir "$R/sys/class/block/sda/holders/dm-0"
+	array inactive
+	member sda spare 1
+	member sdz spare 2
+	mkdir "$M/bitmap"
+	echo 256 >"$M/bitmap/backlog"
+	observe
+	are leg.0.in=md127 array.state=inactive array.strangers=sdz array.backlog=256
+	decide_action
+	[[ $ACTION == refuse ]]
+}
+
+@test "facts of the ramdisk that was made in this boot" {
+	whole
+	rm -r "$M/dev-rd0"
+	echo 'rapiddisk rd0' >"$R/run/ramraid-x"
+	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
+	echo 'rapiddisk rd0' >"$R/run/ramraid/data.ram"
+	observe
+	are ram.node=rd0 ram.state=attached ram.slot=
+	rmdir "$R/sys/block/rd0"
+	observe
+	are ram.node= ram.state=none
+}
+
+@test "facts_print and facts_read are each other's reverse" {
+	local text
+	whole
+	observe
+	F[witness.why]='a = b'
+	text=$(facts_print)
+	F[leg.0.node]=other
+	facts_read <<<"$text"
+	[[ $(facts_print) == "$text" && ${F[witness.why]} == 'a = b' && ${F[leg.0.node]} == sda ]]
+}
+
+@test "configured numbers, times only when asked for" {
+	printf 'WRITE_BEHIND=10\nACCEPT_DATA_LOSS=yes\nWAIT_TIMEOUT=1h\n' >>"$R/etc/ramraid/data.conf"
+	observe
+	are conf.write_behind=10 conf.wait_timeout=infinity conf.member_timeout=infinity waited=0
+	facts_times
+	are conf.wait_timeout=3600 conf.member_timeout=30
+}
+
+@test "memory: no ramdisk that would leave less than the reserve" {
+	printf 'MemTotal:        1000000 kB\nMemFree:          1 kB\nMemAvailable:     500000 kB\n' >"$R/proc/meminfo"
+	[[ -z $(ram_why_not $((400000 * 1024)) 10%) ]]
+	[[ $(ram_why_not $((400001 * 1024)) 10%) == 'the ramdisk needs 391MiB and RAM_RESERVE keeps 98MiB free, but only 489MiB of memory are available' ]]
+	[[ -z $(ram_why_not $((500000 * 1024)) 0) && -n $(ram_why_not $((500000 * 1024 + 1)) 0) && -n $(ram_why_not 1 1T) ]]
+}
+
+@test "a ramdisk in use is not dropped, and another array's keeps brd loaded" {
+	local code=0
+	mkdir -p "$R/run/ramraid" "$R"/sys/block/{ram0,ram1}
+	echo 'brd ram0' >"$R/run/ramraid/data.ram"
+	echo 'brd ram1' >"$R/run/ramraid/other.ram"
+	fake_disk ram0 4096
+	mkdir "$R/sys/class/block/ram0/holders/md127"
+	ram_drop data || code=$?
+	((code == 4)) && [[ -e $R/run/ramraid/data.ram && -z $(calls) ]]
+	rmdir "$R/sys/class/block/ram0/holders/md127"
+	ram_drop data 2>/dev/null
+	[[ ! -e $R/run/ramraid/data.ram && -z $(calls) ]]
+	rmmod() { called rmmod "$@"; }
+	ram_drop other 2>/dev/null
+	[[ ! -e $R/run/ramraid/other.ram && $(calls) == 'rmmod brd' ]]
+}
+
+@test "start --dry-run prints the plan and changes nothing" {
+	source "$PROJECT/lib/cli.sh"
+	source "$PROJECT/lib/cmd/start.sh"
+	need() { :; }
+	whole
+	echo spare >"$M/dev-rd0/state"
+	echo recover >"$M/sync_action"
+	echo 5 >"$R/run/before"
+	run cmd_start --dry-run data
+	assert_success
+	assert_output "action: wait-sync
+why:    the RAM leg is being rebuilt
+gate:   hold"
+	[[ -z $(calls) ]] || fail "$(calls)"
+}
+
+@test "status: one word and one exit code for each state" {
+	source "$PROJECT/lib/cli.sh"
+	source "$PROJECT/lib/cmd/status.sh"
+	need() { :; }
+	whole
+	run cmd_status data
+	assert_success
+	assert_line -p 'data: whole'
+	rm "$M/dev-rd0" -r
+	run cmd_status
+	assert_failure 1
+	assert_line -p 'data: disks-only'
+	assert_output -p 'ramraid attach data'
+	echo faulty >"$M/dev-sda/state"
+	run cmd_status data
+	assert_failure 1
+	assert_line -p 'data: degraded'
+	echo broken >"$M/array_state"
+	run cmd_status data
+	assert_failure 3
+	assert_line -p 'data: broken'
+	echo inactive >"$M/array_state"
+	run cmd_status data
+	assert_failure 3
+	assert_line -p 'data: half-assembled'
+	rm -r "$M" "$R"/sys/class/block/*/holders/md127
+	run cmd_status data
+	assert_failure 3
+	assert_line -p 'data: stopped'
+	assert_output -p 'ramraid start data'
+}
+
+@test "a ramdisk that has another sequence number is somebody else's" {
+	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
+	echo 7 >"$R/sys/block/rd0/diskseq"
+	echo 'rapiddisk rd0 104857600 7' >"$R/run/ramraid/data.ram"
+	ram_of data
+	[[ $RAM_NODE == rd0 && $RAM_BYTES == 104857600 ]]
+	echo 9 >"$R/sys/block/rd0/diskseq"
+	ram_of data
+	[[ -z $RAM_NODE ]]
+}
+
+@test "memory: what ramdisks already made will still take is not available" {
+	mkdir -p "$R/run/ramraid" "$R"/sys/block/rd{0,1} "$R"/sys/class/block/rd{0,1}/holders
+	printf 'MemTotal: 1000000 kB\nMemAvailable: 500000 kB\n' >"$R/proc/meminfo"
+	[[ $(ram_promised) == 0 && -z $(ram_why_not $((300000 * 1024)) 0) ]]
+	# rd0 is not in an array yet: all of it is still to be taken.
+	echo "rapiddisk rd0 $((200000 * 1024)) " >"$R/run/ramraid/a.ram"
+	[[ $(ram_promised) == $((200000 * 1024)) && -n $(ram_why_not $((300001 * 1024)) 0) ]]
+	# Half rebuilt: half of it. In sync: nothing more.
+	mkdir -p "$R/sys/class/block/rd0/holders/md127" "$R/sys/block/md127/md/dev-rd0"
+	echo recover >"$R/sys/block/md127/md/sync_action"
+	echo '200000 / 400000' >"$R/sys/block/md127/md/sync_completed"
+	echo spare >"$R/sys/block/md127/md/dev-rd0/state"
+	[[ $(ram_promised) == $((100000 * 1024)) ]]
+	echo in_sync >"$R/sys/block/md127/md/dev-rd0/state"
+	[[ $(ram_promised) == 0 ]]
+}

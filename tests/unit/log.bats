@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# Messages, the one door for changes, and taking back.
+
+setup() {
+	load helper
+	world
+	libs paths log
+	mkdir "$BATS_TEST_TMPDIR/here"
+	cd "$BATS_TEST_TMPDIR/here" || return
+}
+
+both() { "$@" 2>&1; }
+
+@test "messages go to stderr, with the kernel's level only for the journal" {
+	[[ -z $(log_error text 2>/dev/null) && $(both log_error '%s text') == '%s text' ]]
+	LOG_JOURNAL=yes
+	[[ $(both log_error a) == '<3>a' && $(both log_warning a) == '<4>a' && $(both log_notice a) == '<5>a' && $(both log_info a) == '<6>a' ]]
+}
+
+@test "log_setup recognises the journal by device and inode" {
+	exec 2>stream
+	JOURNAL_STREAM=1:2 log_setup
+	[[ -z ${LOG_JOURNAL-} ]]
+	JOURNAL_STREAM=$(stat -c '%d:%i' stream)
+	log_setup
+	[[ $LOG_JOURNAL == yes ]]
+}
+
+@test "die: its message and its code, 1 without one" {
+	run die 'no such disk' 4
+	assert_failure 4
+	assert_output 'ramraid: no such disk'
+	run die x
+	assert_failure 1
+}
+
+@test "act runs, logs its words, keeps stdout clean, returns the code" {
+	act touch 'a b' 2>log
+	[[ -e 'a b' && $(<log) == '+ touch a\ b' ]]
+	[[ -z $(act echo text 2>/dev/null) && $(both act echo text) == *text ]]
+	run act false
+	assert_failure 1
+}
+
+@test "with DRY_RUN nothing changes, and what would is printed in the shell's spelling" {
+	DRY_RUN=yes
+	echo old >file
+	[[ $(act touch 'a b') == 'touch a\ b' && $(act_write file 'new value') == 'echo new\ value > file' && $(act_file file <<<text) == *text* ]]
+	[[ ! -e 'a b' && $(<file) == old ]]
+	[[ $(ls) == file ]]
+}
+
+@test "act_write writes, and fails where it can't" {
+	act_write file idle 2>log
+	[[ $(<file) == idle && $(<log) == *idle*file* ]]
+	run act_write nowhere/file x
+	assert_failure
+	[[ ! -e /dev/full ]] || { run act_write /dev/full x && assert_failure; }
+}
+
+@test "act_file: whole, with its mode, in folders that it makes, without leftovers" {
+	printf 'one\ntwo\n' | act_file folder/deep/file 600 2>log
+	[[ $(<folder/deep/file) == $'one\ntwo' && $(stat -c %a folder/deep/file) == 600 && $(ls -A folder/deep) == file ]]
+	echo three | act_file folder/deep/file 2>/dev/null
+	[[ $(<folder/deep/file) == three && $(stat -c %a folder/deep/file) == 644 && $(ls -A folder/deep) == file ]]
+}
+
+@test "act_file replaces a link, does not write through it" {
+	echo precious >other
+	ln -s other file
+	echo new | act_file "$PWD/file" 2>/dev/null
+	[[ $(<other) == precious && ! -L file && $(<file) == new ]]
+}
+
+@test "act_file fails where it can't write, and leaves the old file" {
+	mkdir folder
+	echo old >folder/file
+	# Not a folder: fails for root too.
+	run act_file folder/file/deeper <<<new
+	assert_failure
+	[[ $(<folder/file) == old ]]
+	sync() { return 1; }
+	run act_file "$PWD/folder/file" <<<new
+	assert_failure
+}
+
+@test "undo: newest first, odd words kept, a failure does not stop it, once" {
+	undo_push touch 'first $(x)' "it's"
+	undo_push false
+	undo_push eval 'ls >seen'
+	undo_all 2>log
+	[[ -e 'first $(x)' && -e "it's" && $(<seen) == *log* && $(<seen) != *first* && $(<log) == *"could not take back: 'false'"* ]]
+	rm -- *
+	undo_all
+	[[ -z $(ls) ]]
+}

@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# Superblocks built byte by byte (linux include/uapi/linux/raid/md_p.h), and what sb_parse and sb_facts make of them.
+
+setup() {
+	load helper
+	world
+	libs paths superblock
+	set -o pipefail # as the program has it: a reader that fails must not look like an empty disk
+	T=$BATS_TEST_TMPDIR/out
+	build 8
+}
+
+# build MAX_DEV: W = the 1024 words of a disk leg in slot 1 of 3, in good order.
+build() {
+	local - i blank
+	set +T # bats traces every command, which costs more than they do
+	printf -v blank '%.s00000000 ' {1..1024}
+	read -r -a W <<<"$blank"
+	put 0 a92b4efc 4 1 8 1 72 1 80 640000 84 0 92 3 96 8 128 800 144 8 152 0 160 1 184 1 200 2a 208 ffffffff 212 ffffffff 220 "$(printf %x "$1")"
+	# The bytes of a UUID in their order on disk, read as little-endian words.
+	put 16 33221100 20 77665544 24 bbaa9988 28 ffeeddcc 168 03020100 172 07060504 176 0b0a0908 180 0f0e0d0c
+	for ((i = 0; i < $1 / 2; i++)); do W[64 + i]=fffefffe; done
+	(($1 % 2 == 0)) || role $(($1 - 1)) fffe
+	role 0 0 1 1 2 2
+	seal
+}
+
+put() { # OFFSET HEX…
+	while (($# > 0)); do
+		printf -v "W[$1 / 4]" '%08x' "0x$2"
+		shift 2
+	done
+}
+
+role() { # NUMBER HEX…
+	local word shift_
+	while (($# > 0)); do
+		word=$((64 + $1 / 2)) shift_=$(($1 % 2 * 16))
+		printf -v "W[word]" '%08x' $((16#${W[word]} & ~(0xffff << shift_) | 0x$2 << shift_))
+		shift 2
+	done
+}
+
+# The checksum as the kernel computes it: a 64-bit sum of 32-bit words, and of the 16 bits that may be left over.
+seal() {
+	local - i sum=0 bytes=$((256 + 2 * 16#${W[55]}))
+	set +T
+	W[54]=00000000
+	for ((i = 0; i + 4 <= bytes; i += 4)); do sum=$((sum + 16#${W[i / 4]})); done
+	((bytes % 4 == 0)) || sum=$((sum + (16#${W[i / 4]} & 0xffff)))
+	printf -v 'W[54]' '%08x' $((((sum & 0xffffffff) + (sum >> 32)) & 0xffffffff))
+}
+
+# image FILE: a device that begins with 4 KiB of nothing.
+image() {
+	local - word text=''
+	set +T
+	for word in "${W[@]}"; do text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"; done
+	{ head -c 4096 /dev/zero && printf "$text"; } >"$1"
+}
+
+parse() { # sets GOT, without a process: this is called thousands of times
+	local -
+	set +T
+	sb_parse "${W[@]}" >"$T" || fail "exit code $?"
+	GOT=''
+	read -r GOT <"$T" || fail 'no output'
+}
+
+gives() { # LINE…: among the facts
+	local - line facts
+	set +T
+	sb_parse "${W[@]}" >"$T"
+	facts=$'\n'$(<"$T")$'\n'
+	for line; do [[ $facts == *$'\n'"$line"$'\n'* ]] || fail "expected $line in: $facts"; done
+}
+
+@test "every field" {
+	image "$BATS_TEST_TMPDIR/image"
+	run sb_facts "$BATS_TEST_TMPDIR/image"
+	assert_success
+	assert_output "sb=ok
+uuid=00112233-4455-6677-8899-aabbccddeeff
+device_uuid=00010203-0405-0607-0809-0a0b0c0d0e0f
+level=1
+raid_disks=3
+size=6553600
+data_offset=2048
+events=42
+role=1
+view=AAA
+recovery=
+dirty=no
+bitmap=yes
+writemostly=yes"
+}
+
+@test "counts of more than 32 bits" {
+	put 80 1 84 2 128 3 132 1 200 ffffffff 204 7
+	seal
+	gives size=8589934593 data_offset=4294967299 events=34359738367
+}
+
+@test "role: slot, spare, faulty" {
+	role 1 2 2 1 && seal
+	gives role=2 view=AAA
+	role 1 ffff && seal
+	gives role=spare view=AA.
+	role 1 fffe && seal
+	gives role=faulty view=AA.
+	build 8
+	put 160 7 && role 7 1 1 fffe && seal
+	gives role=1 view=AAA
+}
+
+@test "view: who is called active" {
+	role 0 fffe && seal
+	gives view=.AA
+	role 2 ffff && seal
+	gives view=.A.
+	build 8
+	put 92 1 && role 0 fffe 1 0 2 fffe && seal
+	gives role=0 view=A
+	build 8
+	put 92 5 && role 5 4 && seal
+	gives view=AAA.A
+	# A role beyond the slots (a replacement that came too late) is nobody's.
+	build 8
+	role 5 9 && seal
+	gives view=AAA
+}
+
+@test "recovery offset, unclean stop, bitmap, write-mostly" {
+	gives recovery= dirty=no bitmap=yes writemostly=yes
+	put 8 3 152 800 156 1 && seal
+	gives recovery=4294969344 bitmap=yes
+	put 8 0 184 0 208 0 212 0 && seal
+	gives recovery= dirty=yes bitmap=no writemostly=no
+	put 208 1000 184 fe && seal
+	gives dirty=yes writemostly=no
+}
+
+@test "as many roles as fit the block, and an odd number" {
+	build 1920
+	gives sb=ok view=AAA
+	build 7
+	gives sb=ok view=AAA
+	build 3
+	gives sb=ok view=AAA
+}
+
+@test "one bit flipped in any byte of the checksummed area" {
+	set +T
+	build 3
+	flips
+}
+
+flips() {
+	local i byte bit word expected
+	for ((i = 0; i < 66; i++)); do
+		word=${W[i]} expected=sb=corrupt
+		((i > 0)) || expected=sb=none
+		for byte in 0 1 2 3; do
+			# The last role ends in the middle of the last word.
+			((i < 65 || byte < 2)) || expected=sb=ok
+			bit=$((byte * 8 + (i + byte * 3) % 8))
+			printf -v 'W[i]' '%08x' $((16#$word ^ 1 << bit))
+			parse
+			[[ $GOT == "$expected" ]] || fail "byte $((i * 4 + byte)), bit $((bit % 8)): $GOT"
+		done
+		W[i]=$word
+	done
+	# All bits of the checksum, and of the number of roles, which says how far it reaches.
+	for i in 54 55; do
+		word=${W[i]}
+		for ((bit = 0; bit < 32; bit++)); do
+			printf -v 'W[i]' '%08x' $((16#$word ^ 1 << bit))
+			parse
+			[[ $GOT == sb=corrupt ]] || fail "word $i, bit $bit: $GOT"
+		done
+		W[i]=$word
+	done
+}
+
+@test "other versions and absurd counts are corrupt, with the right checksum too" {
+	local change
+	for change in '4 0' '4 2' '92 0' '92 9' '92 ffffffff' '92 80000000' '160 8' '160 ffffffff' '160 fffffffe'; do
+		build 8
+		put $change && seal
+		parse
+		[[ $GOT == sb=corrupt ]] || fail "$change: $GOT"
+	done
+	for change in 0 781 ffff 80000000 ffffffff; do
+		build 8
+		put 220 "$change"
+		parse
+		[[ $GOT == sb=corrupt ]] || fail "max_dev $change: $GOT"
+	done
+}
+
+@test "nothing there: empty, short, cut off, blank" {
+	local file=$BATS_TEST_TMPDIR/image bytes
+	image "$file"
+	for bytes in 0 1 4095 4096 4097 4100 4352 8188; do
+		head -c "$bytes" "$file" >"$file.cut"
+		[[ $(sb_facts "$file.cut") == sb=none ]] || fail "$bytes bytes: $(sb_facts "$file.cut")"
+	done
+	head -c 65536 /dev/zero >"$file"
+	[[ $(sb_facts "$file") == sb=none ]]
+}
+
+@test "not readable" {
+	[[ $(sb_facts "$BATS_TEST_TMPDIR/nothing") == sb=unreadable ]]
+	[[ $(sb_facts "$BATS_TEST_TMPDIR") == sb=unreadable ]]
+}
+
+@test "random words: none or corrupt, never an error" {
+	local seed=${RAMRAID_SEED:-$RANDOM}
+	echo "# seed $seed" >&3
+	RANDOM=$seed
+	set +T
+	random_words
+}
+
+random_words() {
+	local i j
+	for ((i = 0; i < 300; i++)); do
+		build_cheap
+		for ((j = 0; j < 90; j++)); do printf -v 'W[RANDOM % 80]' '%04x%04x' $((RANDOM * 2 + RANDOM % 2)) $((RANDOM * 2 + RANDOM % 2)); done
+		# Two of three get as far as the counts or the checksum.
+		((i % 3 == 0)) || W[0]=a92b4efc W[1]=00000001
+		((i % 3 < 2)) || W[55]=00000020 W[23]=00000003 W[40]=00000001
+		parse
+		[[ $GOT == sb=none || $GOT == sb=corrupt ]] || fail "$GOT: ${W[*]:0:80}"
+	done
+}
+
+build_cheap() {
+	[[ -v PLAIN[@] ]] || PLAIN=("${W[@]}")
+	W=("${PLAIN[@]}")
+}
+
+@test "random bytes in files: none or corrupt, never an error" {
+	local i file=$BATS_TEST_TMPDIR/image seed=${RAMRAID_SEED:-$RANDOM} got
+	echo "# seed $seed" >&3
+	RANDOM=$seed
+	# A generator with a seed, unlike /dev/urandom.
+	for ((i = 0; i < 20; i++)); do
+		openssl enc -aes-128-ctr -pass "pass:$seed$i" -nosalt -in /dev/zero 2>/dev/null | head -c $((4096 + RANDOM % 8192)) >"$file" || :
+		((i % 2 == 0)) || printf '\xfc\x4e\x2b\xa9\x01\0\0\0' | dd of="$file" bs=4096 seek=1 conv=notrunc status=none
+		got=$(sb_facts "$file") || fail "exit code $?"
+		[[ $got == sb=none || $got == sb=corrupt ]] || fail "$got"
+	done
+}
+
+# Made by mdadm itself: NAME.bin is the beginning of a leg (8 KiB), NAME.facts holds lines that sb_facts must print for it.
+@test "superblocks that mdadm wrote" {
+	local file line facts count=0
+	for file in "$FIXTURES"/superblock/*.bin; do
+		[[ -e $file ]] || continue
+		facts=$(sb_facts "$file")
+		while read -r line; do
+			[[ -z $line || $line == '#'* || $'\n'$facts$'\n' == *$'\n'"$line"$'\n'* ]] || fail "$file: expected $line in: $facts"
+		done <"${file%.bin}.facts"
+		count=$((count + 1))
+	done
+	echo "# $count superblocks of mdadm's" >&3
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# Quantities, as written and as shown.
+
+setup() {
+	load helper
+	world
+	libs paths units
+}
+
+@test "size_bytes" {
+	[[ $(size_bytes 512 0) == 512 && $(size_bytes 1K 0) == 1024 && $(size_bytes 512M 0) == 536870912 ]]
+	[[ $(size_bytes 2G 0) == 2147483648 && $(size_bytes 1T 0) == 1099511627776 && $(size_bytes 0 5) == 0 ]]
+	[[ $(size_bytes 10% 8589934592) == 858993459 && $(size_bytes 0% 100) == 0 && $(size_bytes 100% 7) == 7 && $(size_bytes 08% 100) == 8 ]]
+}
+
+@test "RE_SIZE takes what size_bytes understands, and nothing else" {
+	local text
+	for text in 0 1 512M 2G 1T 4K 10% 100% 999999999999; do [[ $text =~ $RE_SIZE ]] || fail "$text"; done
+	for text in '' % M -1 +1 1.5G 1g 1GB 1Gi ' 1' '1 ' '1 G' 10%% '10 %' 1e9 0x10 9999999999999 1P $'1\n2'; do
+		[[ ! $text =~ $RE_SIZE ]] || fail "$text"
+	done
+}
+
+@test "RE_TIME takes time spans, and no other characters" {
+	local text
+	for text in 0 30 90s 10min 1h '1h 30min' 1h30min 1.5h infinity '2 weeks' 100ms; do [[ $text =~ $RE_TIME ]] || fail "$text"; done
+	for text in '' s -1 infinite infinitys '1;' '1 min!' 10MIN $'1s\n-x' '--help' 1h-2s; do [[ ! $text =~ $RE_TIME ]] || fail "$text"; done
+}
+
+@test "time_seconds rounds up, knows infinity, and refuses what is no time span" {
+	[[ $(time_seconds 30 90s 10min '1h 30min' 1500ms infinity 0) == $'30\n90\n600\n5400\n2\ninfinity\n0' ]]
+	run time_seconds 12parsecs
+	assert_failure
+}
+
+@test "time_seconds with a UTF-8 caller" {
+	LC_ALL=C.UTF-8 run time_seconds 90s infinity
+	assert_output $'90\ninfinity'
+}
+
+@test "human_seconds and human_bytes" {
+	[[ $(human_seconds 0) == 0s && $(human_seconds 59) == 59s && $(human_seconds 60) == '1min 0s' && $(human_seconds 3599) == '59min 59s' ]]
+	[[ $(human_seconds 3600) == '1h 0min' && $(human_seconds 90061) == '25h 1min' ]]
+	[[ $(human_bytes 1610612736) == 1.5GiB && $(human_bytes 512) == 512B ]]
+}
+
+@test "progress_text" {
+	[[ $(progress_text 0 0 0) == starting ]]
+	[[ $(progress_text 345 1000 0) == '34.5% done, 0 MiB/s' ]]
+	# 2 GiB to do at 100 MiB/s.
+	[[ $(progress_text 0 4194304 102400) == '0.0% done, 100 MiB/s, 20s left' ]]
+	[[ $(progress_text 4194304 4194304 102400) == '100.0% done, 100 MiB/s, 0s left' ]]
+	# 16 TiB: no overflow.
+	[[ $(progress_text 17179869184 34359738368 1) == 50.0%* ]]
+}
+
+@test "progress_bar has 30 cells at any time" {
+	local text
+	local -i done
+	for done in 0 1 49 50 99 100; do
+		text=$(progress_bar "$done" 100)
+		((${#text} == 32)) || fail "$text"
+	done
+	[[ $(progress_bar 50 100) == '[===============               ]' && $(progress_bar 0 0) == '[                              ]' ]]
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# The witness: written durably, believed only if whole and about this array.
+
+setup() {
+	load helper
+	world
+	libs paths log witness
+	ID=11111111-2222-3333-4444-555555555555
+	A=aaaaaaaa-0000-0000-0000-000000000001
+	B=aaaaaaaa-0000-0000-0000-000000000002
+	W=$R/etc/ramraid/state/data.witness
+}
+
+put() { witness_write data "$ID" "$@" 2>/dev/null; }
+
+# refused PATTERN: not believed, nothing of it left, and why.
+refused() {
+	local code=0
+	witness_read data "$ID" || code=$?
+	((code == 1 && ${#WITNESS[@]} == 0)) || fail "believed ($code): $(cat "$W")"
+	[[ $WITNESS_WHY == *$1* ]] || fail "$WITNESS_WHY"
+}
+
+damaged() { # TEXT of the file
+	printf '%s' "$1" >"$W"
+	refused damaged
+}
+
+@test "what is written is read" {
+	put 100 0 "$A" "$B"
+	witness_read data "$ID"
+	[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} == "$A $B" && ${WITNESS[events]} == 100 && ${WITNESS[ram_slot]} == 0 && ${WITNESS[generation]} == 1 ]]
+	[[ -z $WITNESS_WHY && $(stat -c %a "$W") == 644 ]]
+	put 100 '' "$A"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A" && -z ${WITNESS[ram_slot]} ]]
+}
+
+@test "the generation counts up with every change, and nothing is written without one" {
+	local i inode
+	for ((i = 1; i <= 3; i++)); do
+		put "$i" 0 "$A" && witness_read data "$ID"
+		((WITNESS[generation] == i))
+	done
+	inode=$(stat -c %i:%y "$W")
+	put 3 0 "$A"
+	[[ $(stat -c %i:%y "$W") == "$inode" ]]
+	put 3 1 "$A"
+	put 3 1 "$A" "$B"
+	witness_read data "$ID"
+	((WITNESS[generation] == 5))
+}
+
+@test "none, and of one array for another" {
+	refused 'no record'
+	put 1 0 "$A"
+	witness_read data "$ID"
+	not witness_read data 99999999-2222-3333-4444-555555555555
+	[[ $WITNESS_WHY == *'another array'* && ${#WITNESS[@]} == 0 ]]
+	not witness_read other "$ID"
+}
+
+@test "a witness of the array that had this name before is overwritten" {
+	put 500 0 "$A" "$B"
+	witness_write data 99999999-2222-3333-4444-555555555555 1 0 "$B" 2>/dev/null
+	refused 'another array'
+	witness_read data 99999999-2222-3333-4444-555555555555
+	[[ ${WITNESS[events]} == 1 ]]
+}
+
+@test "damaged: empty, cut off, strange lines" {
+	put 100 0 "$A"
+	local good
+	good=$(<"$W")
+	printf '' >"$W"
+	not witness_read data "$ID"
+	damaged "uuid=$ID"$'\n'
+	damaged "uuid=$ID"$'\nlegs='"$A"$'\n'
+	damaged "uuid=$ID"$'\nevents=5\nlegs=\n'
+	damaged "uuid=$ID"$'\nlegs='"$A"$'\nevents=\n'
+	damaged "uuid=$ID"$'\nlegs='"$A"$'\nevents=-5\n'
+	damaged "$good"$'\nmore=1\n'
+	damaged "$good"$'\n\n'
+	damaged "x$good"$'\n'
+	damaged "${good/events/$'eve\nnts'}"$'\n'
+	printf '%s\n' "$good" >"$W"
+	witness_read data "$ID"
+}
+
+@test "damaged numbers are not calculated with" {
+	local line
+	mkdir -p "${W%/*}"
+	for line in events=abc events=08 'events=1 1' generation=abc 'generation=1 1' generation=-1 generation=08 ram_slot=a 'ram_slot=1 2' ram_slot=-1; do
+		printf '%s\n' "uuid=$ID" "legs=$A" events=5 generation=5 ram_slot=0 "$line" >"$W"
+		refused damaged
+		# The next write makes it good again, under the program's strictness.
+		(
+			set -eu
+			put 6 0 "$A"
+		) || fail "$line: the next write fails: $(witness_write data "$ID" 6 0 "$A" 2>&1)"
+		witness_read data "$ID" || fail "$line: $WITNESS_WHY"
+	done
+}
+
+@test "text instead of a witness is not executed, and a long line is no trouble" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p "${W%/*}"
+	damaged $'events=$(touch X)\n'
+	damaged $'a[$(touch X)]=1\n'
+	damaged "legs=$(printf '%0100000d' 0)"$'\n'
+	head -c 100000 /dev/zero >"$W"
+	not witness_read data "$ID" 2>/dev/null
+	[[ ! -e X ]]
+}
+
+@test "a link, a folder, a FIFO are no witness" {
+	put 5 0 "$A"
+	mv "$W" "$W.real"
+	ln -s "$W.real" "$W"
+	refused 'no record'
+	rm "$W" && mkdir "$W"
+	refused 'no record'
+	rmdir "$W" && mkfifo "$W"
+	refused 'no record'
+}
+
+@test "it fails, and says so, when it can't be made durable" {
+	sync() { return 1; }
+	run witness_write data "$ID" 5 0 "$A"
+	assert_failure
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016,SC2046,SC2012,SC2317 # what cases call; single quotes hold what the guest expands; names here are ours and plain
+# Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file tests/vm/cases/CASE.sh:
+#   from STATE            what the machine starts from: base (plain Debian), installed (our package), or a state made by states/STATE.sh
+#   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line)
+#   releases NAME…        where the case makes sense; default all
+#   may_fail UNIT…        units that "systemctl --failed" may list
+#   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot
+# Prints "ok - TEXT" for each check that held; stops at the first that did not, shows why, and exits with 1.
+set -Eeuo pipefail
+shopt -s inherit_errexit
+
+here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+readonly here
+# shellcheck source=tests/vm/machine.sh
+source "$here/machine.sh"
+
+CASE_FROM=installed CASE_MAY_FAIL='' CASE_RELEASES='trixie bookworm'
+from() { CASE_FROM=$1; }
+memory() { VM_MEMORY=$1; }
+cpus() { VM_CPUS=$1; }
+append() { VM_APPEND=$*; }
+releases() { CASE_RELEASES=$*; }
+may_fail() { CASE_MAY_FAIL=$*; }
+disk() { CASE_DISKS+=("$*"); }
+CASE_DISKS=()
+
+# What every command in the guest may use.
+readonly PRELUDE='set -euE
+trap "echo \"failed: \$BASH_COMMAND\"" ERR
+leg() { echo /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_$1; }
+node() { readlink -f "$(leg "$1")"; }
+md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
+slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
+settle() { udevadm settle --timeout=30; }
+# compare NAME: md itself compares all legs; prints the number of sectors that differ
+compare() { local f=/sys/block/$(md "$1")/md; echo check >$f/sync_action; while [ "$(cat $f/sync_action)" != idle ]; do sleep 0.2; done; cat $f/mismatch_cnt; }
+fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }
+'
+
+# guest SCRIPT: runs it, prints what it printed. check TEXT SCRIPT: the same as one check; its output is shown if it fails.
+guest() { vm_try "$PRELUDE$1"; }
+check() {
+	local out
+	if out=$(guest "$2" 2>&1); then
+		printf 'ok - %s\n' "$1"
+	else
+		printf 'not ok - %s\n--- printed:\n%s\n--- by:\n%s\n' "$1" "$out" "$2"
+		return 1
+	fi
+}
+# show SCRIPT: prints the script's output for the reader (demo, bench)
+show() { guest "$1"; }
+
+# boot waits until systemd has nothing left to do; boot_early only until the guest answers, long before.
+boot_early() { vm_boot; }
+boot() {
+	local begin=$SECONDS spoke
+	vm_boot
+	spoke=$SECONDS
+	guest 'systemctl is-system-running --wait || :' >/dev/null
+	printf '# boot: %s s to the first word, %s s in all\n' $((spoke - begin)) $((SECONDS - begin))
+}
+down() { # reboot|poweroff
+	local begin=$SECONDS
+	healthy
+	vm_down "$1"
+	printf '# %s: %s s\n' "$1" $((SECONDS - begin))
+}
+reboot() { down reboot && boot; }
+power_off() { down poweroff; }
+kill_power() { vm_kill; }
+
+# No unit may have failed but those that the case names.
+healthy() {
+	local failed unit
+	failed=$(guest 'systemctl --failed --no-legend --plain | while read -r unit rest; do echo $unit; done')
+	for unit in $failed; do
+		[[ " $CASE_MAY_FAIL " == *" $unit "* ]] || {
+			printf 'not ok - no unit has failed\n%s\n' "$failed"
+			guest "systemctl status --no-pager --lines=50 '$unit'" || :
+			return 1
+		}
+	done
+}
+
+# case_state STATE RELEASE: prints the folder of a machine's disks in that state, made once and kept in the cache under a digest of
+# what goes into it: the image, the package, and the states' own scripts.
+case_state() {
+	local state=$1 release=$2 base folder key
+	base=$("$here/image.sh" "$release")
+	[[ $state != base ]] || {
+		printf '%s\n' "$base"
+		return
+	}
+	key=$(printf '%s' "$base" | cat - "$here/states/installed.sh" "$here/states/$state.sh" "$RAMRAID_DEB" | sha256sum | cut -c1-16)
+	folder=$(vm_cache)/state-$release-$state-$key
+	(
+		exec 9>"$folder.lock"
+		flock 9
+		[[ -d $folder ]] || env -u RAMRAID_SHELL -u RAMRAID_KEEP RAMRAID_STATE_FOLDER="$folder" "$here/case.sh" "../states/$state" "$release" >&2
+	)
+	printf '%s\n' "$folder"
+}
+
+case_end() {
+	local code=$?
+	trap - EXIT
+	if ((code != 0)); then
+		(vm_diagnose) || :
+	fi
+	vm_kill
+	((code != 0)) || [[ -z ${RAMRAID_STATE_FOLDER-} ]] || case_keep
+	[[ -n ${RAMRAID_KEEP-} ]] || rm -rf "$VM"
+	exit "$code"
+}
+
+# Moves the machine's images to the cache as a state.
+case_keep() {
+	local next=$RAMRAID_STATE_FOLDER.new
+	rm -rf "$next"
+	mkdir -p "$next/disks"
+	mv "$VM/root.qcow2" "$VM/boot.img" "$next/"
+	[[ -z $(ls "$VM/disks") ]] || mv "$VM"/disks/* "$next/disks/"
+	mv "$next" "$RAMRAID_STATE_FOLDER"
+}
+
+case_shell() {
+	printf 'The machine runs. Its console (leave with Ctrl-]): \n'
+	socat -,raw,echo=0,escape=0x1d "UNIX-CONNECT:$VM/serial.sock"
+}
+
+main() {
+	local state declared
+	CASE=$1 RELEASE=$2
+	# shellcheck source=/dev/null
+	source "$here/cases/$CASE.sh"
+	[[ " $CASE_RELEASES " == *" $RELEASE "* ]] || {
+		printf 'not for %s\n' "$RELEASE"
+		return
+	}
+	state=$(case_state "$CASE_FROM" "$RELEASE")
+	mkdir -p "$(vm_cache)/run"
+	VM=$(mktemp -d "$(vm_cache)/run/${CASE##*/}-$RELEASE.XXXXXX")
+	trap case_end EXIT
+	trap 'exit 143' TERM INT
+	vm_new "$VM" "$state"
+	for declared in "${CASE_DISKS[@]}"; do
+		# shellcheck disable=SC2086 # words on purpose
+		vm_disk $declared
+	done
+	if [[ -n ${RAMRAID_SHELL-} ]]; then
+		vm_boot
+		case_shell
+	else
+		steps
+	fi
+	[[ -z ${VM_QEMU-} ]] || healthy
+}
+
+# Read whole before it runs: the file may be edited meanwhile.
+{
+	main "$@"
+	exit
+}

@@ -1,0 +1,58 @@
+# What waits, for how long, and what happens when the time is up. The disks are slow enough for the rebuild to be watched.
+from mirror
+disk A 96M throttling.bps-total=4000000
+disk B 96M throttling.bps-total=4000000
+may_fail ramraid@data.service
+
+set_conf() { # LINE…
+	guest "mkdir -p /etc/ramraid/data.conf.d; printf '%s\n' $* >/etc/ramraid/data.conf.d/test.conf"
+}
+readonly times='
+	stamp() { journalctl -b -u ramraid@data -o json | jq -r "select(.MESSAGE | test(\"$1\")) | .__MONOTONIC_TIMESTAMP" | head -1; }
+	mounted=$(systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount)
+	whole=$(stamp "data: whole after")
+	echo "mounted $mounted, whole $whole"
+	'
+readonly until_whole='ramraid wait --timeout=3min data; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
+
+steps() {
+	boot_early
+	check 'while it rebuilds, the unit says how far it is, and nothing that depends on it has started' '
+		for i in $(seq 300); do
+			text=$(systemctl show -p StatusText --value ramraid@data)
+			[[ $text =~ being\ rebuilt\ \([0-9]+\.[0-9]%\ done,\ [0-9]+\ MiB/s,\ .*s\ left\) ]] && break
+			sleep 0.2
+		done
+		echo "$text"; systemctl list-jobs
+		[[ $text =~ MiB/s ]]
+		test "$(systemctl is-active ramraid@data)" = activating
+		fails findmnt /srv/data
+		test "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)"
+		ramraid status data | grep -q "recover: \[" '
+	check 'the rebuild done, it is mounted, and the speed limits are the systems again' '
+		systemctl is-system-running --wait
+		findmnt /srv/data
+		grep -q "(system)" /sys/block/$(md data)/md/sync_speed_min
+		grep -q "(system)" /sys/block/$(md data)/md/sync_speed_max'
+	set_conf WAIT=no
+	reboot
+	check 'WAIT=no: mounted long before it is whole' "findmnt /srv/data; $until_whole; sleep 2; $times"'test "$mounted" -lt $((whole - 5000000))'
+	set_conf WAIT_TIMEOUT=4s ON_TIMEOUT=degraded
+	reboot
+	check 'WAIT_TIMEOUT, degraded: mounted when the time is up, said, and whole later' "findmnt /srv/data; $until_whole; sleep 2; $times"'
+		test "$mounted" -lt $((whole - 2000000))
+		journalctl -b -u ramraid@data -p warning | grep -q "not in sync within 4 s"
+		grep -q "(system)" /sys/block/$(md data)/md/sync_speed_max'
+	set_conf WAIT_TIMEOUT=4s ON_TIMEOUT=fail
+	guest 'sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab'
+	reboot
+	check 'WAIT_TIMEOUT, fail: what depends on it stays down, and the unit says why' '
+		fails findmnt /srv/data
+		systemctl is-failed ramraid@data
+		systemctl show -p StatusText --value ramraid@data | grep "not in sync within 4 s"
+		journalctl -b -u ramraid@data -p err | grep "ON_TIMEOUT=fail"
+		test -z "$(systemctl list-jobs --no-legend | grep -v "\.device")"'
+	check 'the administrator can go on as the message says' "
+		systemctl restart ramraid@data || systemctl restart ramraid@data || { sleep 30; systemctl restart ramraid@data; }
+		systemctl start srv-data.mount; $until_whole"
+}

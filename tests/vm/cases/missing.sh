@@ -1,0 +1,64 @@
+# A disk leg is missing at boot, comes back, and the disks change their order.
+from mirror
+disk A 96M
+disk B 96M
+may_fail ramraid@data.service srv-data.mount
+
+steps() {
+	boot
+	guest 'mkdir -p /etc/ramraid/data.conf.d; echo MEMBER_TIMEOUT=5s >/etc/ramraid/data.conf.d/test.conf'
+	power_off
+	VM_DISKS=(A)
+	boot
+	check 'without B, and the record of the last run agreeing, it starts after MEMBER_TIMEOUT and is mounted' '
+		test "$(slots data)" = UU_ -o "$(slots data)" = U_U
+		findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums
+		journalctl -b -u ramraid@data | grep "waiting for 1 of 2 disk legs: $(leg B)"
+		head -c 3M /dev/urandom >new; sync; sha256sum new >>/root/sums
+		systemctl is-active ramraid@data'
+	check 'status says what is missing' '
+		ramraid status data >/root/status || test $? = 1
+		cat /root/status
+		grep "^data: degraded" /root/status; grep "missing .*$(leg B)" /root/status'
+	power_off
+	VM_DISKS=(B A)
+	boot
+	check 'with B back, in another order: B is put back by bitmap before the RAM leg, and all is whole' '
+		journalctl -b -u ramraid@data -o cat | grep -E -- "--(re-)?add" >/root/order; cat /root/order
+		test "$(sed -n 1p /root/order | grep -c -- --re-add)" = 1
+		sed -n 2p /root/order | grep -- "--add.*rd0"
+		test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums
+		test "$(compare data)" = 0
+		grep -q write_mostly /sys/block/$(md data)/md/dev-$(basename $(readlink -f $(leg B)))/state'
+	kill_power
+	VM_DISKS=(B)
+	boot
+	check 'after a power cut and without A it starts, since B was in sync when it last ran' '
+		findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums
+		head -c 1M /dev/urandom >new2; sync; sha256sum new2 >>/root/sums'
+	power_off
+	VM_DISKS=(A)
+	boot
+	check 'A alone is now stale: refused, with the reason and the disk to bring' '
+		fails findmnt /srv/data
+		grep -q . /proc/mdstat; fails grep "^md" /proc/mdstat
+		systemctl is-failed ramraid@data
+		journalctl -b -u ramraid@data -p err | grep "missing: $(leg B).*$(leg A) was not in sync when the array last ran"
+		ramraid status data | grep "why: not started"'
+	check 'and with it the boot has ended in the emergency shell at once, not after a time-out' '
+		systemctl is-active emergency.target
+		test "$(systemctl show -p InactiveExitTimestampMonotonic --value emergency.service)" -lt 90000000'
+	kill_power
+	VM_DISKS=(A B)
+	boot
+	check 'both back: whole, with everything that was written' '
+		test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums; test "$(compare data)" = 0'
+	guest 'echo START_DEGRADED=never >>/etc/ramraid/data.conf.d/test.conf; sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab'
+	power_off
+	VM_DISKS=(A)
+	boot
+	check 'START_DEGRADED=never: refused; with nofail the boot goes on' '
+		fails findmnt /srv/data
+		systemctl is-active multi-user.target
+		journalctl -b -u ramraid@data -p err | grep "START_DEGRADED=never"'
+}

@@ -1,0 +1,47 @@
+# The package: an upgrade touches nothing that runs; removing leaves a plain md array, mounted all the time; coming back; purging.
+from mirror
+disk A 96M
+disk B 96M
+
+steps() {
+	boot
+	check 'an upgrade restarts nothing' '
+		id=$(systemctl show -p InvocationID --value ramraid@data); test -n "$id"
+		stat=$(stat -c %Z /run/ramraid/data.ram)
+		dpkg -i /root/ramraid.deb
+		test "$(systemctl show -p InvocationID --value ramraid@data)" = "$id"
+		test "$(systemctl is-active ramraid@data)" = active
+		test "$(stat -c %Z /run/ramraid/data.ram)" = "$stat"
+		test "$(slots data)" = UUU; findmnt /srv/data'
+	check 'removing takes the RAM leg and the claim away, and the file system stays mounted' '
+		exec 3>/srv/data/open; echo before >&3
+		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
+		echo after >&3; exec 3>&-; sync
+		findmnt /srv/data; test "$(cat /srv/data/open | wc -l)" = 2
+		test "$(slots data)" = _UU; test ! -e /sys/block/rd0
+		test -z "$(ls /etc/mdadm/mdadm.conf.d)"
+		test -z "$(systemctl list-units --plain --no-legend --state=active "ramraid*")"
+		test -z "$(find /run/systemd/generator* -name "*ramraid*")"
+		test -e /etc/ramraid/data.conf'
+	reboot
+	check 'the next boot starts it as a plain md array, without us' '
+		test "$(slots data)" = _UU; cd /srv/data; sha256sum --quiet -c /root/sums; test ! -e /usr/sbin/ramraid'
+	check 'installed again, the array is claimed, and enabled as it was' '
+		dpkg -i /root/ramraid.deb
+		grep "ARRAY <ignore> UUID=" /etc/mdadm/mdadm.conf.d/ramraid-data.conf
+		systemctl is-enabled ramraid@data'
+	reboot
+	check 'and whole at the next boot' 'test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums; ramraid status data'
+	check 'purging removes state and configuration' '
+		DEBIAN_FRONTEND=noninteractive apt-get purge -y ramraid
+		test ! -e /etc/ramraid; test -z "$(find / -xdev -path /proc -prune -o -name "*ramraid*" -print | grep -v -e ^/root -e ^/var/log -e ^/var/lib/dpkg -e ^/var/cache -e ^/run -e ^/tmp -e ^/sys)"'
+	kill_power
+	boot
+	check 'and the array is a plain one after a power cut too' '
+		test "$(slots data)" = _UU; cd /srv/data; sha256sum --quiet -c /root/sums'
+	check 'what the README says of leaving makes it a whole array of two' '
+		mdadm --grow /dev/md/data --raid-devices=2
+		echo -writemostly | tee /sys/block/$(md data)/md/dev-sd*/state
+		test "$(slots data)" = UU; fails grep -q write_mostly /sys/block/$(md data)/md/dev-sd*/state
+		cd /srv/data; sha256sum --quiet -c /root/sums'
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016,SC2046,SC2012 # single quotes hold what the guest expands; names here are ours and plain
+# Makes the base image of a Debian release for the test bench, once: tests/vm/image.sh RELEASE prints the folder that holds
+#   root.img  ext4, label "root", the whole system with the real rapiddisk module built by dkms
+#   boot.img  ext4, label "boot", mounted on /boot: the bench boots the kernel and initrd found there, so a new initrd takes effect
+# The folder lies in the cache, outside the repository, and its name is a digest of everything that goes into it.
+set -Eeuo pipefail
+shopt -s inherit_errexit
+
+here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+readonly here
+readonly cache=${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}
+
+# initramfs-tools, cryptsetup and fio are what the cases use; the headers are what dkms builds rapiddisk with.
+readonly packages=linux-image-amd64,linux-headers-amd64,systemd-sysv,udev,kmod,mdadm,rapiddisk,rapiddisk-dkms,initramfs-tools,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
+
+image_key() { # RELEASE
+	cat "$here/image.sh" "$here"/guest/* - <<<"$1" | sha256sum | cut -c1-16
+}
+
+image_extra() { # RELEASE: packages that only this release has
+	[[ $1 == bookworm ]] || printf ',systemd-cryptsetup'
+}
+
+image_tree() { # RELEASE FOLDER
+	local release=$1 tree=$2 valid=() extra
+	extra=$(image_extra "$release")
+	[[ $release != sid ]] || valid=(--aptopt='Acquire::Check-Valid-Until "false"')
+	mmdebstrap --variant=minbase --components=main --include="$packages$extra" "${valid[@]}" \
+		--aptopt='Apt::Install-Recommends "false"' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+		--essential-hook='mkdir -p "$1/etc/initramfs-tools/conf.d"' \
+		--essential-hook='printf "MODULES=list\nCOMPRESS=zstd\nCOMPRESSLEVEL=1\n" >"$1/etc/initramfs-tools/conf.d/bench"' \
+		--essential-hook='printf "%s\n" virtio_pci virtio_blk virtio_scsi sd_mod ext4 raid1 >"$1/etc/initramfs-tools/modules"' \
+		--customize-hook="$here/image.sh customise \"\$1\"" \
+		"$release" "$tree"
+}
+
+# Runs as mmdebstrap's last hook, on the new system's root.
+image_customise() { # FOLDER
+	local root=$1
+	install -m 755 "$here/guest/agent" "$root/usr/local/sbin/bench-agent"
+	install -m 644 "$here/guest/bench-agent.service" "$root/etc/systemd/system/"
+	printf '%s\n' 'LABEL=root / ext4 errors=remount-ro 0 1' 'LABEL=boot /boot ext4 defaults 0 2' >"$root/etc/fstab"
+	printf 'vm\n' >"$root/etc/hostname"
+	# The journal must outlive a killed machine, since it is the evidence.
+	mkdir -p "$root/var/log/journal" "$root/etc/systemd/journald.conf.d" "$root/etc/systemd/system/serial-getty@ttyS0.service.d"
+	printf '[Journal]\nStorage=persistent\nSyncIntervalSec=1s\nRateLimitBurst=0\n' >"$root/etc/systemd/journald.conf.d/bench.conf"
+	printf '[Service]\nExecStart=\nExecStart=-/sbin/agetty --autologin root --keep-baud 115200 - $TERM\n' \
+		>"$root/etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf"
+	chroot "$root" systemctl enable bench-agent.service
+	chroot "$root" systemctl mask apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer man-db.timer
+	# What a storage test never looks at, and what takes seconds of emulated time at every boot.
+	chroot "$root" systemctl mask modprobe@drm.service modprobe@efi_pstore.service modprobe@configfs.service getty@tty1.service
+	printf "blacklist %s\n" kvm_amd kvm_intel powernow_k8 i2c_i801 lpc_ich psmouse pcspkr >"$root/etc/modprobe.d/bench.conf"
+	chroot "$root" passwd -d root
+	ls "$root"/lib/modules/*/updates/dkms/rapiddisk.ko* >/dev/null
+}
+
+image_build() { # RELEASE FOLDER
+	local release=$1 out=$2
+	work=$(mktemp -d "$cache/build.XXXXXX") # global: the EXIT trap outlives this function
+	trap 'rm -rf "$work"' EXIT
+	image_tree "$release" "$work/root" >&2
+	mv "$work/root/boot" "$work/boot"
+	mkdir "$work/root/boot"
+	mke2fs -q -t ext4 -L root -d "$work/root" "$work/root.img" 5G >&2
+	mke2fs -q -t ext4 -L boot -d "$work/boot" "$work/boot.img" 384M >&2
+	mkdir "$work/out"
+	mv "$work/root.img" "$work/boot.img" "$work/out/"
+	mv "$work/out" "$out"
+}
+
+main() {
+	[[ ${1-} != customise ]] || {
+		image_customise "$2"
+		return
+	}
+	local release=${1:?release} out
+	mkdir -p "$cache"
+	out=$cache/base-$release-$(image_key "$release")
+	exec 9>"$cache/base-$release.lock"
+	flock 9
+	[[ -d $out ]] || image_build "$release" "$out"
+	printf '%s\n' "$out"
+}
+
+main "$@"

@@ -1,0 +1,197 @@
+# One virtual machine of the test bench: its disks, its boots and its ends. Sourced by tests/vm/case.sh.
+# shellcheck disable=SC2016,SC2046,SC2012 # single quotes hold what the guest expands; names here are ours and plain
+# shellcheck shell=bash
+#
+# A machine is a folder ($VM):  root.qcow2 (overlay), boot.img, disks/NAME.img, and while it runs serial.log, *.sock and pid.
+# The guest's disks are virtio-scsi with serial = NAME: /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_NAME.
+
+# Seconds to wait for a boot up to the agent's first word, for one command, and for a clean shutdown. TCG is slow, CI slower.
+BOOT_SECONDS=${BOOT_SECONDS:-180} EXEC_SECONDS=${EXEC_SECONDS:-300} STOP_SECONDS=${STOP_SECONDS:-240}
+
+# One processor: emulated ones do not always see each other's patches of kernel text (a half patched jump label, and a
+# panic, has been seen), and two machines side by side use the host's cores anyway.
+VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
+# Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at boot, speculation barriers, clock checks.
+VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
+VM_DISKS=()             # in the order in which they are attached
+declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…)
+
+vm_cache() { printf '%s\n' "${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}"; }
+
+# vm_new FOLDER FROM: makes a machine from a state folder (root.img or root.qcow2, boot.img, disks/).
+vm_new() {
+	local from=$2 backing=$2/root.img format=raw
+	VM=$1
+	mkdir -p "$VM/disks"
+	[[ -e $backing ]] || backing=$from/root.qcow2 format=qcow2
+	qemu-img create -q -f qcow2 -b "$backing" -F "$format" "$VM/root.qcow2"
+	cp --sparse=always "$from/boot.img" "$VM/boot.img"
+	[[ ! -d $from/disks ]] || cp -a --sparse=always -- "$from/disks/." "$VM/disks/"
+}
+
+# vm_disk NAME SIZE [DRIVE-OPTIONS]: declares a disk; an image that the state brought along keeps its contents.
+vm_disk() {
+	[[ -e $VM/disks/$1.img ]] || truncate -s "$2" "$VM/disks/$1.img"
+	VM_DISKS+=("$1")
+	VM_DISK_OPTS[$1]=${3-}
+}
+
+# The accelerator: kvm only if a guest's kernel really reaches its init under it. Probed once in each life of the host.
+vm_accel() {
+	local note
+	note=$(vm_cache)/accel-$(</proc/sys/kernel/random/boot_id)
+	[[ -e $note ]] || vm_probe_kvm "$note"
+	cat "$note"
+}
+
+vm_probe_kvm() { # NOTE
+	local log i accel='tcg,thread=multi'
+	log=$(mktemp)
+	if [[ -w /dev/kvm ]]; then
+		timeout -s KILL 20 qemu-system-x86_64 -M q35 -accel kvm -cpu host -m 512M -nodefaults -display none -no-reboot \
+			-serial "file:$log" -kernel "$VM/vmlinuz" -initrd "$VM/initrd" -append 'console=ttyS0 break=top' &>/dev/null &
+		for ((i = 0; i < 40; i++)); do
+			sleep 0.5
+			! grep -qs 'Run /init as init process' "$log" || {
+				accel=kvm
+				break
+			}
+			kill -0 $! 2>/dev/null || break
+		done
+		kill -KILL $! 2>/dev/null && wait $! 2>/dev/null
+	fi
+	rm -f "$log"
+	printf '%s\n' "$accel" >"$1"
+}
+
+# Copies the kernel and the initrd of the guest's own /boot out, so that what update-initramfs wrote is what boots.
+vm_take_kernel() {
+	local version
+	e2fsck -fp "$VM/boot.img" >/dev/null || (($? < 4))
+	version=$(debugfs -R 'ls -p /' "$VM/boot.img" 2>/dev/null | grep -o 'vmlinuz-[^/]*' | sort -V | tail -n1)
+	debugfs -R "dump /$version $VM/vmlinuz" "$VM/boot.img" 2>/dev/null
+	debugfs -R "dump /initrd.img-${version#vmlinuz-} $VM/initrd" "$VM/boot.img" 2>/dev/null
+	[[ -s $VM/vmlinuz && -s $VM/initrd ]]
+}
+
+vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
+	local disk
+	for disk in "${VM_DISKS[@]}"; do
+		printf '%s\n' -drive "if=none,id=$disk,file=$VM/disks/$disk.img,format=raw,cache=none${VM_DISK_OPTS[$disk]:+,${VM_DISK_OPTS[$disk]}}" \
+			-device "scsi-hd,id=dev-$disk,drive=$disk,bus=scsi0.0,serial=$disk"
+	done
+}
+
+# Starts QEMU and waits until the guest's agent speaks.
+vm_boot() {
+	local accel cpu=qemu64 drives i getty=systemd.mask=serial-getty@ttyS0.service
+	vm_take_kernel
+	accel=$(vm_accel)
+	[[ $accel != kvm ]] || cpu=host
+	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
+	mapfile -t drives < <(vm_drive_args)
+	rm -f "$VM"/*.sock
+	qemu-system-x86_64 -M q35 -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
+		-pidfile "$VM/pid" -kernel "$VM/vmlinuz" -initrd "$VM/initrd" \
+		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
+		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
+		-device virtio-serial-pci -chardev "socket,id=agent,path=$VM/agent.sock,server=on,wait=off" \
+		-device virtserialport,chardev=agent,name=bench \
+		-chardev "file,id=told,path=$VM/told,append=on" -device virtserialport,chardev=told,name=told \
+		-qmp "unix:$VM/qmp.sock,server=on,wait=off" -object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng \
+		-drive "if=virtio,file=$VM/root.qcow2,format=qcow2,cache=unsafe" -drive "if=virtio,file=$VM/boot.img,format=raw,cache=writeback" \
+		-device virtio-scsi-pci,id=scsi0 "${drives[@]}" >>"$VM/qemu.log" 2>&1 </dev/null &
+	VM_QEMU=$!
+	for ((i = 0; i < 100; i++)); do
+		[[ ! -S $VM/agent.sock ]] || break
+		sleep 0.1
+	done
+	vm_connect
+}
+
+vm_connect() {
+	local line=''
+	coproc VM_AGENT { exec socat - "UNIX-CONNECT:$VM/agent.sock"; }
+	# bash forgets a coprocess's descriptors when it ends; these copies are ours.
+	exec {VM_OUT}<&"${VM_AGENT[0]}" {VM_IN}>&"${VM_AGENT[1]}"
+	while [[ $line != hello* ]]; do
+		read -r -t "$BOOT_SECONDS" -u "$VM_OUT" line || {
+			echo "no word from the guest within $BOOT_SECONDS s of its start" >&2
+			return 1
+		}
+	done
+}
+
+# vm_try SCRIPT: runs it in the guest, prints its output, returns its exit code; 250 when the guest did not answer in time.
+vm_try() {
+	local id code out
+	VM_SEQUENCE=$((VM_SEQUENCE + 1))
+	printf '%s %s\n' "$VM_SEQUENCE" "$(base64 -w0 <<<"$1")" >&"$VM_IN" || return 250
+	while read -r -t "$EXEC_SECONDS" -u "$VM_OUT" id code out; do
+		[[ $id == "$VM_SEQUENCE" ]] || continue
+		base64 -d <<<"$out"
+		return "$code"
+	done
+	echo "the guest did not answer within $EXEC_SECONDS s" >&2
+	return 250
+}
+
+# Waits until the machine has gone by itself (a reboot or a power-off: QEMU runs with -no-reboot).
+vm_wait_gone() {
+	local i
+	for ((i = 0; i < STOP_SECONDS * 5; i++)); do
+		kill -0 "$VM_QEMU" 2>/dev/null || {
+			vm_forget
+			return 0
+		}
+		sleep 0.2
+	done
+	echo "the guest did not go down within $STOP_SECONDS s" >&2
+	return 1
+}
+
+vm_forget() {
+	wait "$VM_QEMU" 2>/dev/null || :
+	exec {VM_IN}>&- {VM_OUT}<&-
+	wait "${VM_AGENT_PID:-}" 2>/dev/null || :
+	VM_QEMU=''
+}
+
+vm_reboot_clean() { vm_down reboot && vm_boot; }
+vm_down() { # poweroff or reboot
+	vm_try "systemctl --no-block $1" 2>/dev/null >/dev/null && vm_wait_gone
+}
+
+# What the guest wrote to /dev/virtio-ports/told: outlives a kill.
+vm_told() { cat "$VM/told"; }
+
+# The plug pulled: the guest's memory and all that it had not flushed to its disks is gone (the host's page cache is not).
+vm_kill() {
+	[[ -n ${VM_QEMU-} ]] || return 0
+	kill -KILL "$VM_QEMU" 2>/dev/null || :
+	vm_forget
+}
+
+# Everything a person needs to see why a case failed.
+vm_diagnose() {
+	echo "--- serial console, last 60 lines"
+	tail -n 60 "$VM/serial.log" | tr -d '\r' || :
+	[[ -n ${VM_QEMU-} ]] || return 0
+	echo "--- from inside"
+	EXEC_SECONDS=60
+	vm_try '
+		systemctl --failed --no-legend --plain; systemctl list-jobs --no-pager
+		cat /proc/mdstat; lsblk -o NAME,SIZE,FSTYPE,MOUNTPOINT,SERIAL
+		for d in /dev/sd? /dev/rd? ; do [ -b "$d" ] && mdadm --examine "$d"; done
+		journalctl -b --no-pager -o short-monotonic | tail -n 250' || echo "(no answer)"
+}
+
+# vm_send FILE PATH: copies a file of the host into the running guest, in pieces that its line discipline can take.
+vm_send() {
+	local piece
+	vm_try ": >'$2.b64'" || return
+	while IFS= read -r piece; do
+		vm_try "printf %s '$piece' >>'$2.b64'" || return
+	done < <(base64 -w60000 "$1")
+	vm_try "base64 -d '$2.b64' >'$2' && rm '$2.b64'"
+}
