@@ -26,7 +26,7 @@ disk() { CASE_DISKS+=("$*"); }
 CASE_DISKS=()
 
 # What every command in the guest may use.
-readonly PRELUDE='set -euE
+readonly PRELUDE='set -eu
 trap "echo \"failed: \$BASH_COMMAND\"" ERR
 leg() { echo /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_$1; }
 node() { readlink -f "$(leg "$1")"; }
