@@ -7,12 +7,14 @@ declare -gA F # the facts: decide.sh lists the keys
 declare -grA CONF_DEFAULTS=(
 	[UUID]='' [RAM]=auto [RAM_RESERVE]=10% [WAIT]=yes [WAIT_TIMEOUT]=30min [ON_TIMEOUT]=degraded [MEMBER_TIMEOUT]=30s
 	[START_DEGRADED]=witness [REBUILD]=auto [WRITE_BEHIND]=0 [ACCEPT_DATA_LOSS]=no
+	[ACCEPT_KERNEL_FLAW]=no [RESCUE]=/var/lib/ramraid
 )
 # Key → the extended regular expression that its value has to match, and what to write, for the message.
 declare -grA CONF_FORM=(
 	[UUID]='^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$|^([0-9a-f]{8}:){3}[0-9a-f]{8}$' [MEMBER]='^/dev/.' [RAM]='^(auto|rapiddisk|brd|none)$'
 	[RAM_RESERVE]=$RE_SIZE [WAIT]='^(yes|no)$' [WAIT_TIMEOUT]=$RE_TIME [ON_TIMEOUT]='^(degraded|fail)$' [MEMBER_TIMEOUT]=$RE_TIME
 	[START_DEGRADED]='^(witness|always|never)$' [REBUILD]='^(auto|kernel)$' [WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$' [ACCEPT_DATA_LOSS]='^(yes|no)$'
+	[ACCEPT_KERNEL_FLAW]='^(yes|no)$' [RESCUE]='^(none|/[A-Za-z0-9._/-]*)$'
 	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
 )
 declare -grA CONF_EXPECTED=(
@@ -20,6 +22,7 @@ declare -grA CONF_EXPECTED=(
 	[RAM_RESERVE]='a size such as 512M or 10%' [WAIT]='yes or no' [WAIT_TIMEOUT]='a time span such as 90s, 10min or infinity'
 	[ON_TIMEOUT]='degraded or fail' [MEMBER_TIMEOUT]='a time span such as 30s' [START_DEGRADED]='witness, always or never'
 	[REBUILD]='auto or kernel' [WRITE_BEHIND]='a number of writes from 0 to 16383' [ACCEPT_DATA_LOSS]='yes or no'
+	[ACCEPT_KERNEL_FLAW]='yes or no' [RESCUE]='a folder, or none'
 	[MOUNT]='a mount point or the name of a unit'
 )
 readonly CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
@@ -83,7 +86,7 @@ conf_need() {
 conf_keep() {
 	mkdir -p "$RUN"
 	{
-		printf 'UUID=%s\nRAM=%s\n' "${CONF[UUID]}" "${CONF[RAM]}"
+		printf 'UUID=%s\nRAM=%s\nRESCUE=%s\n' "${CONF[UUID]}" "${CONF[RAM]}" "${CONF[RESCUE]}"
 		printf 'MEMBER=%s\n' "${MEMBERS[@]}"
 	} >"$RUN/$1.started"
 }

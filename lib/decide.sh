@@ -5,6 +5,8 @@
 # the same keys as KEY=VALUE lines. Disk legs are leg.0 … leg.N-1.
 #   name uuid members  conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout conf.start_degraded conf.write_behind
 #   waited              seconds since this start began
+#   forced              the disk leg (its number) that the administrator has chosen to start from
+#   retry               yes: members that md has given up are to be tried again
 #   leg.I.dev leg.I.node (empty: absent) leg.I.in (array device it is in; "other": held by something else)
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events recovery dirty size
@@ -15,6 +17,8 @@
 #   array.done array.total (sectors) array.rate (KiB/s) array.backlog array.strangers (members that are neither configured nor a ramdisk)
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
+#   rescue.image        the file that holds what only the RAM leg had when the array was stopped
+#   kernel.flaw         what is known to be wrong with this kernel while a RAM leg is being rebuilt; accepted flaws are not told
 #   failed.ACTION[.ARGUMENT]  why an action failed earlier in this start
 # decide_action sets ACTION, ARGUMENTS, WHY; decide_gate sets GATE, GATE_WHY.
 
@@ -26,6 +30,7 @@ declare -gA F=()
 #   make-writable     let md write, once the witness stands             set-backlog N    write-behind as configured
 #   write-mostly I    keep reads off disk leg I
 #   readd I           put a returned disk leg back, by bitmap           wait-sync        md is resyncing or recovering
+#   remove-leg I      take out a disk leg that md has given up
 #   drop-ram          take a failed ramdisk out                         make-ram, add-ram
 #   done              nothing left to do
 decide_action() {
@@ -63,6 +68,10 @@ decide_running_() {
 		decide_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness"
 		return
 	fi
+	if [[ -n ${F[rescue.image]-} ]]; then
+		decide_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
+		return
+	fi
 	if [[ -n ${F[array.twin]-} ]]; then
 		decide_is refuse "its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
 		return
@@ -97,6 +106,10 @@ decide_disk_legs_() {
 			decide_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
 			return 1
 		fi
+		if [[ ${F[leg.$i.state]} == faulty && ${F[retry]-} == yes && -z ${F["failed.remove-leg.$i"]-} ]]; then
+			decide_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" "$i"
+			return 1
+		fi
 		decide_can_readd_ "$i" || continue
 		# While the RAM leg recovers, a re-added disk would be rewritten whole: later.
 		if [[ ${F[ram.state]} == recovering ]]; then
@@ -110,15 +123,19 @@ decide_disk_legs_() {
 }
 
 # decide_can_readd_ I: may leg I be put back by bitmap? Only if it calls every disk leg in sync active, that is, if it has no history of
-# its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate).
+# its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). With no disk leg in sync
+# it is the RAM leg that it must not have been without: it was there when the disk left.
 decide_can_readd_() {
-	local i=$1 j slot
+	local i=$1 j slot only=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} ]] || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do
 		slot=${F[leg.$j.slot]-}
-		[[ ${F[leg.$j.state]} != in_sync || ${F[leg.$i.view]:slot:1} == A ]] || return 1
+		[[ ${F[leg.$j.state]} == in_sync ]] || continue
+		only=''
+		[[ ${F[leg.$i.view]:slot:1} == A ]] || return 1
 	done
+	[[ -z $only || ${F[leg.$i.view]:${F[ram.slot]}:1} == A ]]
 }
 
 decide_ram_() {
@@ -126,6 +143,7 @@ decide_ram_() {
 	in_sync) decide_whole_ ;;
 	recovering)
 		[[ -n ${F[failed.rebuild]-} ]] && decide_is 'done' "the RAM leg is not in sync: ${F[failed.rebuild]}" && return
+		decide_flawed_ && return
 		decide_is wait-sync 'the RAM leg is being rebuilt'
 		;;
 	faulty)
@@ -134,6 +152,13 @@ decide_ram_() {
 		;;
 	*) decide_no_ram_ ;;
 	esac
+}
+
+# decide_flawed_: on a kernel that may read from the part of a new leg that is not rebuilt yet, nobody may read while it is: either it is in
+# sync before the gate opens, or it goes. Returns 1 when that is no matter.
+decide_flawed_() {
+	[[ -n ${F[kernel.flaw]-} ]] && decide_time_is_up_ conf.wait_timeout && [[ ${F[conf.on_timeout]} != fail ]] || return 1
+	decide_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 }
 
 decide_whole_() {
@@ -187,8 +212,10 @@ decide_gate() {
 		GATE=open
 	elif [[ $ACTION == make-writable || $ACTION == set-backlog || $ACTION == write-mostly ]]; then
 		: # at once, and before anything is written
-	elif [[ ${F[conf.wait]} == no ]]; then
+	elif [[ ${F[conf.wait]} == no && -z ${F[kernel.flaw]-} ]]; then
 		GATE=open GATE_WHY="WAIT=no: not waiting for the RAM leg"
+	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]]; then
+		: # until the RAM leg is in sync, or out again
 	elif decide_time_is_up_ conf.wait_timeout; then
 		GATE=open GATE_WHY="the RAM leg was not in sync within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 		[[ ${F[conf.on_timeout]} != fail ]] || GATE=fail

@@ -7,14 +7,16 @@ readonly DRIVE_MAX_ACTIONS=60 # far more than any array needs: a loop that does 
 readonly DRIVE_STALL=20       # seconds in which md has to begin a rebuild that is due
 readonly DRIVE_LOOK=0.5       # seconds between two looks
 
-# drive NAME: brings the array up as far as it goes. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
+# drive NAME [RETRY]: brings the array up as far as it goes; RETRY=yes also tries members again that md has given up. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
 # After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
 drive() {
 	local actions=0 code=0
 	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_WITNESSED='' DRIVE_STARTED=$SECONDS
 	conf_keep "$1"
 	facts_configured "$1"
+	F[retry]=${2:-no}
 	facts_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
 	while :; do
 		F[waited]=$((SECONDS - DRIVE_STARTED))
 		facts_observe
@@ -68,7 +70,7 @@ drive_first_look_() {
 # An action that failed is a fact: the next decision takes it into account and does not try it again.
 drive_failed_() {
 	local key=failed.$ACTION
-	[[ $ACTION != readd && $ACTION != write-mostly ]] || key+=.${ARGUMENTS[0]}
+	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg ]] || key+=.${ARGUMENTS[0]}
 	F[$key]=${DRIVE_ERROR:-$ACTION failed with exit code $1}
 	log_warning "${F[name]}: ${F[$key]}"
 	DRIVE_ERROR=''
@@ -160,7 +162,7 @@ drive_legs_() {
 	printf '%d of %d disk legs in sync\n' "$good" "${F[members]}"
 }
 
-# Writes down who is in sync, with the event count that the disk legs carry now.
+# Writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg alone.
 drive_witness_() {
 	local i key value events=0 legs=() uuid state
 	[[ ${F[array.state]} == active ]] || return 0
@@ -173,7 +175,10 @@ drive_witness_() {
 			esac
 		done < <(sb_facts "$DEV/${F[leg.$i.node]}")
 	done
-	((${#legs[@]} > 0)) || return 0
+	((${#legs[@]} > 0)) || {
+		[[ ${F[ram.state]} == in_sync ]] || return 0
+		events=$(drive_ram_events_)
+	}
 	state=${F[ram.slot]}
 	[[ $state =~ ^[0-9]+$ ]] || state=${F[witness.ram_slot]}
 	witness_write "${F[name]}" "${F[uuid]}" "$events" "$state" "${legs[@]}" && return
@@ -183,6 +188,12 @@ drive_witness_() {
 	else
 		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
 	fi
+}
+
+# The event count in the RAM leg's superblock.
+drive_ram_events_() {
+	local key value
+	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(sb_facts "$DEV/${F[ram.node]}")
 }
 
 # --- one function an action: its name is the action's with "_" for "-". DRIVE_ERROR says why it failed, in words for a person.
@@ -224,7 +235,16 @@ drive_readd() { # I
 	}
 }
 
+drive_remove_leg() { # I
+	md_remove "${F[array.md]}" "${F[leg.$1.node]}" || {
+		DRIVE_ERROR="md does not let go of ${F[leg.$1.dev]}"
+		return 1
+	}
+}
+
 drive_drop_ram() {
+	# Taken out on purpose, it is not made again in this start.
+	[[ ${F[ram.state]} != recovering ]] || F["failed.make-ram"]=$WHY
 	md_drop "${F[array.md]}" "${F[ram.node]}" || {
 		DRIVE_ERROR='mdadm could not remove it'
 		return 1

@@ -13,6 +13,16 @@ facts_configured() {
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
 	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
 	facts_witness
+	rescue_read "$1" "${F[uuid]}"
+	F[rescue.image]=${RESCUE[image]-}
+	facts_kernel_
+}
+
+facts_kernel_() {
+	local KERNEL_FLAW='' release=''
+	{ read -r release <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
+	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || md_kernel_flaw "$release"
+	F[kernel.flaw]=$KERNEL_FLAW
 }
 
 # facts_times: the time spans, in seconds; apart, because only a start needs them and they cost a process. Returns 1 when one is no span.

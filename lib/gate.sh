@@ -53,12 +53,13 @@ gate_device() {
 	esac
 }
 
-# gate_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each whose time-out has to be lifted, and "opened
-# UNIT" for each that a passphrase may open: a person may take any time, and a container that fails fails its device by itself.
+# gate_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each whose time-out has to be lifted, "opened UNIT"
+# for each that a passphrase may open (a person may take any time, and a container that fails fails its device by itself), and "rescue UNIT"
+# for a mount that a rescue image would be written to: it has to stay until the array has stopped.
 gate_units() {
 	local GATE_NAME=$1 alias name source
 	local -A ALIASES=()
-	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=()
+	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=()
 	while IFS= read -r alias; do ALIASES[$alias]=1; done < <(gate_aliases "$1" "$2")
 	# Twice, so that one container inside another is found in any order.
 	while read -r name source _; do
@@ -78,7 +79,10 @@ gate_fstab_() {
 	while read -r source target type _; do
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
-		gate_matches "$source" || continue
+		gate_matches "$source" || {
+			[[ $target != /?* || ${CONF[RESCUE]}/ != "$target"/* ]] || saves+=("$target")
+			continue
+		}
 		# The root file system is there before us: its array is started by the initramfs, and an order would be a circle.
 		[[ $target != / ]] || continue
 		device=$(gate_device "$source")
@@ -100,6 +104,7 @@ gate_print_() {
 	systemd_escape --path --suffix=device -- "${opened[@]}" | sed 's/^/opened /'
 	systemd_escape --path --template=systemd-fsck@.service -- "${fscks[@]}" | sed 's/^/unit /'
 	systemd_escape --template=systemd-cryptsetup@.service -- "${crypts[@]}" | sed 's/^/unit /'
+	systemd_escape --path --suffix=mount -- "${saves[@]}" | sed 's/^/rescue /'
 	for name in "${MOUNTS[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
 }
 
@@ -118,12 +123,15 @@ gate_seconds() {
 # gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load.
 gate_write() {
 	local folder=$1 name=$2 kind unit seconds units
+	[[ ${CONF[RESCUE]} == @(none|"${CONF_DEFAULTS[RESCUE]}") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}"
 	units=$(gate_units "$name" "${CONF[UUID]}")
 	[[ -n $units ]] || return 0
 	seconds=$(gate_seconds)
 	while read -r kind unit; do
-		mkdir -p "$folder/$unit.d"
-		if [[ $kind == opened ]]; then
+		[[ $kind == rescue ]] || mkdir -p "$folder/$unit.d"
+		if [[ $kind == rescue ]]; then
+			gate_dropin_ "$folder" "$name" "[Unit]" "After=$unit"
+		elif [[ $kind == opened ]]; then
 			gate_device_text_ "$name" infinity >"$folder/$unit.d/40-ramraid-$name.conf"
 		elif [[ $kind == device ]]; then
 			# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout= stays the user's word.
@@ -132,6 +140,24 @@ gate_write() {
 			gate_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf"
 		fi
 	done <<<"$units"
+}
+
+# gate_dropin_ FOLDER NAME SECTION LINE: one more line for the array's own unit.
+gate_dropin_() {
+	local file=$1/ramraid@$2.service.d/50-rescue.conf
+	mkdir -p "${file%/*}"
+	[[ -e $file ]] || printf '# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).\n' >"$file"
+	printf '%s\n%s\n' "$3" "$4" >>"$file"
+}
+
+# gate_write_shutdown FOLDER: these targets force their end after 30 minutes, counted from their beginning; a shutdown that saves the only
+# good copy must not be cut off before the unit's own TimeoutStopSec=.
+gate_write_shutdown() {
+	local target
+	for target in poweroff reboot halt kexec; do
+		mkdir -p "$1/$target.target.d"
+		printf '# An array may have to be saved from memory first: ramraid(8), SHUTDOWN.\n[Unit]\nJobTimeoutSec=60min\n' >"$1/$target.target.d/50-ramraid.conf"
+	done
 }
 
 gate_unit_text_() {

@@ -3,9 +3,11 @@
 
 declare -gA F # the facts: decide.sh lists the keys
 
-readonly GUARD_LOOK=1
+readonly GUARD_LOOK=1 GUARD_TELL=20 # seconds between two looks, and between two messages on the console
 
-# guard_disk_in_sync: is a disk leg in sync in F, with nothing outstanding?
+# guard_only_copy: is the RAM leg in sync and no disk leg?
+guard_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! guard_disk_in_sync; }
+
 guard_disk_in_sync() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -14,20 +16,15 @@ guard_disk_in_sync() {
 	return 1
 }
 
-# guard_release NAME: takes the RAM leg out of the running array and gives its memory back. Waits, telling so, while the only good copy is
-# in RAM and a disk leg is being rebuilt from it. Returns 4 when that can't end well: then everything is left as it is.
+# guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory back. While it is the only good copy,
+# whatever can be done to have it on a disk is done first; when the machine goes down, to the last resort, a rescue image: then the
+# array is left whole, and GUARD_RESCUED=yes. Returns 4 when that can't end well, and everything is left as it is.
 guard_release() {
-	local said=''
-	while facts_observe && [[ ${F[ram.state]} == @(in_sync|recovering|faulty) ]] && ! guard_disk_in_sync; do
-		[[ ${F[array.sync]} != idle ]] || {
-			log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg is being rebuilt: keeping it. Bring a disk leg back"
-			return "$EX_REFUSED"
-		}
-		[[ -n $said ]] || log_error "$1: the RAM leg is the only good copy; waiting until a disk leg has it"
-		said=yes
-		systemd_status "the RAM leg is the only good copy; a disk leg is being rebuilt: $(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
-		sleep "$GUARD_LOOK"
-	done
+	GUARD_RESCUED=''
+	facts_observe
+	guard_settle_ "$1" || return
+	guard_save_ "$1" "${2-}" || return
+	[[ -z $GUARD_RESCUED ]] || return 0
 	case ${F[ram.state]} in
 	in_sync | recovering | faulty) md_drop "${F[array.md]}" "${F[ram.node]}" || {
 		log_error "$1: the RAM leg ${F[ram.node]} could not be taken out of ${F[array.md]}"
@@ -38,4 +35,96 @@ guard_release() {
 		log_error "$1: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
 		return 1
 	}
+}
+
+# With write-behind the disks may lack what was acknowledged: it is switched off, and what is under way is waited for.
+guard_settle_() { # NAME
+	local end=$((SECONDS + MD_BOUND))
+	((${F[array.backlog]} > 0)) && [[ ${F[ram.state]} == in_sync ]] || return 0
+	md_set_backlog "${F[array.md]}" 0 || return
+	[[ -z $DRY_RUN ]] || return 0
+	until md_is_quiet "${F[array.md]}"; do
+		((SECONDS < end)) || {
+			log_error "$1: write-behind is on and the array never rests, so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, then try again"
+			return "$EX_REFUSED"
+		}
+		sleep 0.2
+	done
+}
+
+# Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk legs is done here too, and what md has
+# given up is tried again: there is nothing to lose by it.
+guard_save_() { # NAME going-down|""
+	local begin=$SECONDS told=-$GUARD_TELL failures=0 code
+	! guard_only_copy || facts_times || F[conf.member_timeout]=30 # a typing error must not cost the data
+	F[retry]=yes
+	while guard_only_copy; do
+		((SECONDS - told < GUARD_TELL)) || {
+			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(guard_hope_)"
+			told=$SECONDS
+		}
+		decide_action
+		case $ACTION in
+		wait-sync)
+			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+			;;
+		make-writable | set-backlog | write-mostly | remove-leg | readd)
+			code=0
+			"drive_${ACTION//-/_}" "${ARGUMENTS[@]}" || code=$?
+			((code == 0)) || drive_failed_ "$code"
+			;;
+		*)
+			[[ ${2-} == going-down ]] || {
+				log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. Bring a disk leg back"
+				return "$EX_REFUSED"
+			}
+			guard_wait_for_disk_ "$1" "$begin" "$failures" || failures=$((failures + 1))
+			[[ -z $GUARD_RESCUED ]] || return 0
+			;;
+		esac
+		[[ -z $DRY_RUN ]] || return 0
+		sleep "$GUARD_LOOK"
+		facts_observe
+	done
+}
+
+# What there is to hope for, in words for the console.
+guard_hope_() {
+	if [[ ${F[array.sync]} == recover ]]; then
+		printf 'A disk leg is being rebuilt from it: %s\n' "$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
+	else
+		printf 'Bring a disk leg back (%s)\n' "${F[leg.0.dev]}${F[leg.1.dev]:+ or another}"
+	fi
+}
+
+# A disk that has been away and is back is a new chance.
+guard_forgive_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.remove-leg.$i]" 'F[failed.rebuild]'
+	done
+}
+
+# guard_wait_for_disk_ NAME BEGIN FAILURES: gives the disks MEMBER_TIMEOUT to come back, then saves the RAM leg to a file. If that fails, it
+# goes on waiting, as long as systemd lets it; a failure counts, so that the message comes once.
+guard_wait_for_disk_() {
+	local why
+	guard_forgive_
+	if [[ ${F[conf.member_timeout]} == infinity ]] || ((SECONDS - $2 < ${F[conf.member_timeout]})); then
+		systemd_status 'the RAM leg is the only good copy; waiting for a disk leg to come back'
+		return 0
+	fi
+	(($3 == 0)) || return 0
+	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
+	if [[ -z $why ]]; then
+		log_alert "$1: no disk leg came back; saving the RAM leg to ${CONF[RESCUE]}/$1/rescue"
+		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(drive_ram_events_)" "${CONF[RESCUE]}" && {
+			log_alert "$1: saved. The next start refuses the disks, which lack it, until: ramraid restore $1"
+			GUARD_RESCUED=yes
+			return 0
+		}
+		why='it does not fit, or could not be written'
+	fi
+	log_alert "$1: the RAM leg can't be saved to a file ($why). Everything written since the disks left is LOST when this machine goes down; bring a disk leg back"
+	return 1
 }

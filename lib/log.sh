@@ -14,6 +14,11 @@ log_() {
 	printf '%s%s\n' "$prefix" "$2" >&2
 }
 log_error() { log_ 3 "$1"; }
+# What nobody may miss: journald shows level 0 to everybody who is logged in (journald.conf(5), MaxLevelWall=), we to the console.
+log_alert() {
+	log_ 0 "$1"
+	[[ -z ${LOG_JOURNAL-} ]] || { printf '\r\n%s\r\n' "$1" >"$DEV/console"; } 2>/dev/null || log_warning 'the console takes no message'
+}
 log_warning() { log_ 4 "$1"; }
 log_notice() { log_ 5 "$1"; }
 log_info() { log_ 6 "$1"; }

@@ -144,6 +144,31 @@ md_is_pending() {
 	[[ $VALUE =~ ^[0-9]+$ ]]
 }
 
+# md_kernel_flaw RELEASE: sets KERNEL_FLAW to what is known to be wrong with this kernel ("6.10.3-1-amd64") in the state that a start is in;
+# empty for all others. CVE-2024-45023: since 6.9 read_balance() in linux drivers/md/raid1.c could take a leg that is not rebuilt up to
+# there, if all others are write-mostly; mended in 6.10.7 and 6.11. Distributions may have mended it under an older number.
+md_kernel_flaw() {
+	KERNEL_FLAW=''
+	[[ $1 =~ ^6\.(9|10)(\.([0-9]+))?([^0-9.]|$) ]] || return 0
+	((BASH_REMATCH[1] == 9 || ${BASH_REMATCH[3]:-0} <= 6)) || return 0
+	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet (CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
+}
+
+# md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write counts as pending until its last leg has
+# it (close_write() in linux drivers/md/raid1.c), and md calls the array clean only with none pending.
+md_is_quiet() {
+	local VALUE
+	md_read "$1" array_state
+	[[ $VALUE == @(clean|read-auto|readonly) ]]
+}
+
+# md_bytes MD: the size of the array itself.
+md_bytes() {
+	local sectors
+	read -r sectors <"$SYS/block/$1/size"
+	printf '%s\n' $((sectors * 512))
+}
+
 # md_speed MD fast|system: recovery as fast as the disks can while nothing else uses the array, or as the system's limits say. md slows
 # recovery down to sync_speed_min when members look busy, so both limits are raised.
 md_speed() {

@@ -16,6 +16,14 @@ decide_start_() {
 		*) refused+=("${F[leg.$i.dev]} $kind") ;;
 		esac
 	done
+	[[ -z ${F[forced]-} ]] || {
+		decide_forced_ "${F[forced]}"
+		return
+	}
+	[[ -z ${F[rescue.image]-} ]] || {
+		decide_is refuse "the RAM leg was the only good copy when the array was stopped; what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: ramraid start --force-leg=DISK ${F[name]}"
+		return
+	}
 	if ((${#good[@]} == 0)); then
 		decide_none_good_ "$absent" "${refused[@]}"
 		return
@@ -33,6 +41,19 @@ decide_start_() {
 		! decide_equal_ "$newest" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
 	done
 	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
+}
+
+# decide_forced_ LEG: the administrator has chosen it, against all that speaks for others; they stay out, since md would merge them.
+decide_forced_() {
+	local kind
+	kind=$(decide_leg_kind_ "$1")
+	if [[ $kind != good ]]; then
+		decide_is refuse "${F[leg.$1.dev]} $kind: nothing can be started from it"
+	elif [[ -n ${F[failed.assemble]-} ]]; then
+		decide_is refuse "mdadm could not start it: ${F[failed.assemble]}"
+	else
+		decide_is assemble "${F[leg.$1.dev]} was chosen by the administrator" "${F[leg.$1.node]}"
+	fi
 }
 
 # decide_newest_ LEG…: the one with most events among those that no other good leg calls missing; with none, the one with most events.
@@ -128,7 +149,7 @@ decide_divergent_() {
 			[[ ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] ||
 				{ decide_calls_missing_ "$i" "$j" && { decide_calls_missing_ "$j" "$i" || decide_counted_on_ "$j" "$i"; }; } ||
 				{ decide_calls_missing_ "$j" "$i" && decide_counted_on_ "$i" "$j"; } || continue
-			decide_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; each may hold writes that the other lacks. Look at both (mdadm --examine), unplug or wipe the one that you give up, then: systemctl restart ramraid@${F[name]}"
+			decide_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; each may hold writes that the other lacks. Look at both (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
 			return 0
 		done
 	done
@@ -164,10 +185,15 @@ decide_without_ok_() {
 
 # decide_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than the newest leg that is present.
 decide_stale_() {
-	[[ -n ${F[witness.events]} ]] && ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
+	[[ -n ${F[witness.events]} ]] || return 1
 	local missing
 	missing=$(decide_absent_names_)
-	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${missing:+Bring the missing disk back:$missing. }To give that up: rm $STATE/${F[name]}.witness, set START_DEGRADED=always; then: systemctl restart ramraid@${F[name]}"
+	if [[ -z ${F[witness.legs]} ]] && ((${F[leg.$1.events]} <= ${F[witness.events]})); then
+		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${missing:+Bring the missing disk:$missing. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		return 0
+	fi
+	((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
+	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${missing:+Bring the missing disk back:$missing. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # Nothing speaks against the newest leg: there is no witness, or it was in sync when that was written.

@@ -1,11 +1,12 @@
 # The witness: what the superblocks of the disks that happen to be present cannot say. One small file an array, on the root file system,
 # rewritten whenever we change the membership: which array, which disk legs were in sync last, at which event count, and the RAM leg's slot.
+# No leg at all means: the RAM leg was the only good copy.
 # shellcheck shell=bash
 
 declare -gA WITNESS=()
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation); returns 1, with WITNESS_WHY, when there is none to trust.
-# legs: device UUIDs of the disk legs that were in sync, separated by blanks. ram_slot: number or empty.
+# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or empty.
 witness_read() {
 	local file line key
 	file=$STATE/$1.witness
@@ -26,20 +27,20 @@ witness_read() {
 		WITNESS=() WITNESS_WHY="$file is about another array"
 		return 1
 	}
-	[[ ${WITNESS[events]-} =~ ^(0|[1-9][0-9]{0,17})$ && ${WITNESS[generation]-} =~ ^[1-9][0-9]{0,17}$ && ${WITNESS[ram_slot]-} =~ ^(0|[1-9][0-9]{0,3})?$ && -n ${WITNESS[legs]-} ]] || {
+	[[ ${WITNESS[events]-} =~ ^(0|[1-9][0-9]{0,17})$ && ${WITNESS[generation]-} =~ ^[1-9][0-9]{0,17}$ && ${WITNESS[ram_slot]-} =~ ^(0|[1-9][0-9]{0,3})?$ && -n ${WITNESS[legs]+there} ]] || {
 		WITNESS=() WITNESS_WHY="$file is damaged"
 		return 1
 	}
 }
 
-# witness_write NAME UUID EVENTS RAM_SLOT LEG…: LEG = device UUIDs of the disk legs in sync. Returns 1 when it can't be made durable.
+# witness_write NAME UUID EVENTS RAM_SLOT [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is. Returns 1 when it can't be made durable.
 witness_write() {
 	local name=$1 uuid=$2 events=$3 slot=$4 file generation
 	shift 4
 	file=$STATE/$name.witness
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
 	# Nothing changed but time: sparing the root file system a write at every look.
-	[[ ${WITNESS[legs]-} != "$*" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
+	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
 	generation=$((${WITNESS[generation]:-0} + 1))
 	printf '%s\n' "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation" | act_file "$file" 644
 }

@@ -5,12 +5,13 @@ declare -gA F # the facts: decide.sh lists the keys
 
 readonly ATTACH_USAGE='usage: ramraid attach [--dry-run] NAME
 
-Makes the RAM leg of a running array, adds it, and waits until it is in sync. The array stays in use all the time.'
+Makes the RAM leg of a running array, adds it, and waits until it is in sync. Disk legs that were away, or that md has given up, are put
+back first. The array stays in use all the time.'
 
 cmd_attach() {
 	cli_parse "$ATTACH_USAGE" 'dry-run' "$@"
 	cli_one_name "$ATTACH_USAGE"
-	need conf disk superblock witness md ram facts decide safestart systemd contents drive cmd/start
+	need conf disk superblock witness rescue md ram facts decide safestart systemd contents drive cmd/start
 	conf_need "$NAME"
 	cli_root
 	mkdir -p "$RUN"
@@ -23,9 +24,11 @@ cmd_attach() {
 	facts_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
+		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 	# The array may be in use: md's own speed limits hold.
 	CONF[WAIT]=no
-	drive "$NAME"
+	drive "$NAME" yes
 	# Its unit is what lets go of the RAM leg at shutdown.
 	exec {CLI_LOCK}>&-
 	if systemd_is_running && ! systemd_unit_is_up "$NAME"; then

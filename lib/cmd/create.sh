@@ -14,7 +14,7 @@ cmd_create() {
 	local why
 	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram=' "$@"
 	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
-	need conf disk superblock witness md ram facts decide systemd claim
+	need conf disk superblock witness rescue md ram facts decide systemd claim
 	cli_root
 	NAME=${ARGS[0]}
 	CREATE_RAM=${OPT[ram]-}

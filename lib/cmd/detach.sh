@@ -11,7 +11,7 @@ Takes the RAM leg out of the running array, while a disk leg is in sync, and giv
 cmd_detach() {
 	cli_parse "$DETACH_USAGE" 'dry-run' "$@"
 	cli_one_name "$DETACH_USAGE"
-	need conf disk superblock witness md ram facts decide systemd drive guard
+	need conf disk superblock witness rescue md ram facts decide systemd drive guard
 	conf_need_started "$NAME"
 	cli_root
 	cli_lock "$NAME" 5

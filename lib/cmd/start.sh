@@ -3,20 +3,23 @@
 
 declare -gA F # the facts: decide.sh lists the keys
 
-readonly START_USAGE='usage: ramraid start [--dry-run] NAME
+readonly START_USAGE='usage: ramraid start [--force-leg=DISK [--yes]] [--dry-run] NAME
 
 Starts the array from the disk legs that are safe to start from, makes the RAM leg, adds it, and waits until it is in sync.
 Within ramraid@NAME.service it does so itself; typed by a person, it starts that unit and shows its progress.
+--force-leg starts it from that disk leg alone, whatever speaks against it: the way out of a refusal. Says what is given up, and asks.
 --dry-run prints the decision and the reason, and changes nothing.'
 
 cmd_start() {
-	cli_parse "$START_USAGE" 'dry-run' "$@"
+	cli_parse "$START_USAGE" 'dry-run yes force-leg=' "$@"
 	cli_one_name "$START_USAGE"
-	need conf disk superblock witness md ram facts decide safestart systemd contents drive
+	need conf disk superblock witness rescue md ram facts decide safestart systemd contents drive
 	conf_need "$NAME"
 	cli_root
 	mkdir -p "$RUN"
-	if [[ -n $DRY_RUN ]]; then
+	if [[ -n ${OPT[force_leg]-} ]]; then
+		start_forced "$NAME"
+	elif [[ -n $DRY_RUN ]]; then
 		start_plan "$NAME"
 	elif systemd_is_unit || ! systemd_is_running; then
 		start_here "$NAME"
@@ -32,6 +35,66 @@ start_plan() { # NAME
 	decide_action
 	decide_gate
 	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY" "$GATE"
+}
+
+# --force-leg: the array is started here from that leg and written down as such; the rest is a start like any other.
+start_forced() { # NAME
+	cli_lock "$1" 5
+	facts_configured "$1"
+	facts_observe
+	[[ ${F[array.state]} != active ]] || die "$1: is running already; to start it anew: ramraid stop $1" "$EX_REFUSED"
+	start_find_forced "${OPT[force_leg]}"
+	decide_action
+	if [[ $ACTION == stop-inactive ]]; then
+		drive_stop_inactive || die "$1: $DRIVE_ERROR"
+		facts_observe
+		decide_action
+	fi
+	[[ $ACTION == assemble ]] || die "$1: $WHY" "$EX_REFUSED"
+	start_ask_forced "$1"
+	drive_assemble "${ARGUMENTS[@]}" || die "$1: $DRIVE_ERROR"
+	[[ -z $DRY_RUN ]] || return 0
+	facts_observe
+	drive_witness_
+	rescue_forget "$1"
+	exec {CLI_LOCK}>&-
+	if systemd_is_running; then start_by_systemd "$1"; else start_here "$1"; fi
+}
+
+start_find_forced() { # DISK
+	local i NODE
+	disk_find "$1" || die "$NAME: there is no block device $1" "$EX_INACTIVE"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.node]} != "$NODE" ]] || F[forced]=$i
+	done
+	[[ -n ${F[forced]-} ]] || die "$NAME: $1 is no MEMBER of it in $ETC/$NAME.conf" "$EX_USAGE"
+}
+
+# What is known of the others, so that it is known what is given up.
+start_ask_forced() { # NAME
+	local i answer
+	log_notice "$1: it will be started from ${F[leg.${F[forced]}.dev]} alone, at ${F[leg.${F[forced]}.events]} events. This gives up:"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		((i != F[forced])) || continue
+		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks ($(start_leg_state "$i")); it stays out if it has a history of its own"
+	done
+	[[ -z ${F[witness.events]} ]] || ((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
+		log_notice "  what was written up to ${F[witness.events]} events, where the array was when it last ran"
+	[[ -z ${F[rescue.image]} ]] || log_notice "  the record of the rescue image ${F[rescue.image]}; the file itself is kept"
+	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
+	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	read -r -p 'Go on? [y/N] ' answer
+	[[ $answer == [yY]* ]] || die "$1: nothing was changed" "$EX_FAILED"
+}
+
+start_leg_state() { # I
+	if [[ -z ${F[leg.$1.node]} ]]; then
+		printf 'absent\n'
+	elif [[ ${F[leg.$1.sb]} == ok ]]; then
+		printf 'at %s events\n' "${F[leg.$1.events]}"
+	else
+		printf 'no superblock that can be read\n'
+	fi
 }
 
 start_here() { # NAME

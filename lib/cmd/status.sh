@@ -11,7 +11,7 @@ Exit code 0: all whole; 1: one is not; 3: one is not running.'
 cmd_status() {
 	local name worst=0 code
 	cli_parse "$STATUS_USAGE" '' "$@"
-	need conf disk md ram witness superblock facts decide
+	need conf disk md ram witness rescue superblock facts decide
 	((${#ARGS[@]} > 0)) || mapfile -t ARGS < <(conf_names)
 	((${#ARGS[@]} > 0)) || {
 		printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"

@@ -11,7 +11,7 @@ is unmounted first if systemd knows that it depends on the array; otherwise the 
 cmd_stop() {
 	cli_parse "$STOP_USAGE" 'dry-run' "$@"
 	cli_one_name "$STOP_USAGE"
-	need conf disk superblock witness md ram facts decide systemd contents drive guard
+	need conf disk superblock witness rescue md ram facts decide systemd contents drive guard
 	conf_need_started "$NAME"
 	cli_root
 	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
@@ -48,12 +48,15 @@ stop_here() {                                                                   
 	fi
 	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what lies on it"
 	stop_check_users "$1"
-	guard_release "$1"
+	guard_release "$1" "$(stop_going_down)"
 	facts_observe
 	drive_witness_
 	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
 	md_stop "${F[array.md]}" || die "$1: ${F[array.md]} could not be stopped; it is in use by: $(stop_users)"
+	[[ -z $GUARD_RESCUED ]] || ram_drop "$1"
 }
+
+stop_going_down() { ! systemd_is_running || ! systemd_is_stopping || printf 'going-down\n'; }
 
 # Before anything is changed: an array in use stays whole. At shutdown the RAM leg goes nevertheless, because its contents end anyway
 # and the superblocks had better say so; systemd stops the array itself after the last file system is gone.
@@ -61,10 +64,10 @@ stop_check_users() { # NAME
 	local users
 	users=$(stop_users)
 	[[ -n $users ]] || return 0
-	if systemd_is_running && systemd_is_stopping; then
+	if [[ -n $(stop_going_down) ]]; then
 		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
 		[[ -z $DRY_RUN ]] || return 0
-		guard_release "$1"
+		guard_release "$1" going-down
 		facts_observe
 		drive_witness_
 		exit "$EX_OK"

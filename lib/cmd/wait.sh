@@ -12,7 +12,7 @@ cmd_wait() {
 	local bound=infinity
 	cli_parse "$WAIT_USAGE" 'timeout=' "$@"
 	cli_one_name "$WAIT_USAGE"
-	need conf disk superblock witness md ram facts decide systemd
+	need conf disk superblock witness rescue md ram facts decide systemd
 	conf_need "$NAME"
 	[[ -z ${OPT[timeout]-} ]] || bound=$(time_seconds "${OPT[timeout]}") || die "--timeout=${OPT[timeout]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	wait_whole "$NAME" "$bound"

@@ -540,3 +540,56 @@ exhaustive_check() {
 	[[ "$a $b" != 'disowns disowns' ]] || fail "separate histories: $here"
 	[[ $w != newer ]] || fail "the witness knows better: $here"
 }
+
+@test "start: the RAM leg was the only good copy when the array last ran: refused, even with all disks and START_DEGRADED=always" {
+	local policy
+	for policy in witness always never; do
+		decides refuse stopped-2 witness=101: conf.start_degraded=$policy
+		because 'the RAM leg was the only good copy'
+		because 'start --force-leg='
+		decides refuse stopped-2 witness=101: conf.start_degraded=$policy 1:absent waited=99
+	done
+	# Somebody has started it since, knowingly: the record is older than the disk.
+	decides 'assemble sda sdb' stopped-2 witness=99:
+}
+
+@test "start: there is a rescue image: refused until it is restored or given up" {
+	decides refuse stopped-2 rescue.image=/var/lib/ramraid/data/rescue
+	because 'ramraid restore'
+	decides refuse whole-2 rescue.image=/var/lib/ramraid/data/rescue
+	decides 'assemble sdb' stopped-2 rescue.image=/var/lib/ramraid/data/rescue forced=1
+}
+
+@test "start: a leg that the administrator has chosen is started alone, whatever speaks against it but the leg itself" {
+	decides 'assemble sdb' stopped-2 forced=1
+	decides 'assemble sda' stopped-2 leg.0.view=.A. leg.1.view=..A forced=0
+	decides 'assemble sdb' stopped-2 leg.0.view=.A. leg.1.view=..A forced=1
+	decides 'assemble sdb' stopped-2 0:absent witness=500:a forced=1
+	decides 'assemble sdb' stopped-2 witness=500: forced=1
+	decides refuse stopped-2 1:rebuilt forced=1
+	because 'still being rebuilt'
+	decides refuse stopped-2 1:foreign forced=1
+	decides refuse stopped-2 1:absent forced=1
+	decides refuse stopped-2 forced=1 failed.assemble=no
+}
+
+@test "running: a leg that md has given up is tried again only when asked" {
+	decides 'done' whole-2 leg.1.state=faulty
+	decides 'remove-leg 1' whole-2 leg.1.state=faulty retry=yes
+	decides 'done' whole-2 leg.1.state=faulty retry=yes failed.remove-leg.1=no
+}
+
+@test "running: with no disk leg in sync, a returned disk must not have been without the RAM leg" {
+	decides 'readd 1' whole-2 0:absent 1:returned
+	decides 'done' whole-2 0:absent 1:returned leg.1.view=..A
+}
+
+@test "kernels that read from the part of a new leg that is not rebuilt: nobody reads until it is, or it goes" {
+	local flaw='kernel.flaw=Linux 6.10.3'
+	gates hold wait-sync whole-2 ram.state=recovering array.sync=recover "$flaw" conf.wait=no
+	gates hold drop-ram whole-2 ram.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61
+	because 'Linux 6.10.3'
+	gates open 'done' whole-2 ram.state=none "$flaw" 'failed.make-ram=the RAM leg was not in sync'
+	gates fail wait-sync whole-2 ram.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61 conf.on_timeout=fail
+	gates open wait-sync whole-2 ram.state=recovering array.sync=recover conf.wait=no
+}

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log units disk conf superblock witness md ram systemd facts decide safestart contents drive guard
+	libs paths log units disk conf superblock witness rescue md ram systemd facts decide safestart contents drive guard
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
 	replace
 	set +T
@@ -29,7 +29,7 @@ action() { # NAME CODE: replaces an action
 }
 actions() {
 	local name
-	for name in assemble stop_inactive make_writable set_backlog write_mostly readd drop_ram make_ram add_ram; do action "$name" "$1"; done
+	for name in assemble stop_inactive make_writable set_backlog write_mostly remove_leg readd drop_ram make_ram add_ram; do action "$name" "$1"; done
 }
 
 drives() { # CODE
@@ -151,7 +151,7 @@ drives() { # CODE
 @test "release: the RAM leg stays while it is the only good copy and nothing is being rebuilt" {
 	BASE=whole-2
 	facts_configured data
-	observe() { F[leg.0.state]=faulty F[leg.1.state]=''; }
+	observe() { F[leg.0.state]='' F[leg.0.in]='' F[leg.0.node]='' F[leg.1.state]='' F[leg.1.in]='' F[leg.1.node]=''; }
 	md_drop() { called drop "$@"; }
 	ram_drop() { called ram_drop "$@"; }
 	local code=0
@@ -164,7 +164,7 @@ drives() { # CODE
 	facts_configured data
 	local looks=0
 	observe() {
-		F[leg.0.state]=faulty F[leg.1.state]=recovering F[array.sync]=recover looks=$((looks + 1))
+		F[leg.0.state]='' F[leg.0.in]='' F[leg.0.node]='' F[leg.1.state]=recovering F[array.sync]=recover looks=$((looks + 1))
 		((looks < 3)) || F[leg.1.state]=in_sync F[array.sync]=idle
 	}
 	md_drop() { called drop "$@"; }
@@ -180,4 +180,74 @@ drives() { # CODE
 	ram_drop() { called ram_drop "$@"; }
 	guard_release data
 	[[ $(calls) == 'ram_drop data' ]]
+}
+
+# only_ram: the world in which the RAM leg is the only good copy; leg 0 is away, leg 1 has been given up by md.
+only_ram() {
+	BASE=whole-2
+	facts_configured data
+	F[leg.0.state]='' F[leg.0.in]='' F[leg.0.node]='' F[leg.1.state]=faulty
+	md_drop() { called drop "$@"; }
+	ram_drop() { called ram_drop "$@"; }
+	log_alert() { called alert; }
+	declare -gA CONF=([RESCUE]=/rescue)
+}
+
+@test "release: a disk leg that md has given up is tried again, and the RAM leg goes when it is in sync" {
+	only_ram
+	actions 0
+	observe() {
+		case $(calls | tail -n 1) in
+		remove_leg*) F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=AAA ;;
+		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
+		esac
+	}
+	guard_release data 2>/dev/null
+	[[ $(calls) == $'alert\nremove_leg 1\nreadd 1\nwaits\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+}
+
+@test "release: a returned disk that ran without the RAM leg is not put back over it" {
+	only_ram
+	actions 0
+	observe() { F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=..A; }
+	local code=0
+	guard_release data 2>/dev/null || code=$?
+	((code == 4)) && [[ $(calls) == alert ]] || fail "$(calls)"
+}
+
+@test "release, the machine going down: MEMBER_TIMEOUT for the disks, then the rescue image, and no leg is ever failed" {
+	only_ram
+	actions 1
+	facts_times() { F[conf.member_timeout]=0; }
+	rescue_why_not() { :; }
+	drive_ram_events_() { echo 77; }
+	rescue_write() { called rescue "$@"; }
+	guard_release data going-down 2>/dev/null
+	[[ $(calls) == $'alert\nremove_leg 1\nalert\nrescue data '"${F[uuid]}"$' md127 77 /rescue\nalert' && $GUARD_RESCUED == yes ]] || fail "$(calls)"
+}
+
+@test "release, the machine going down: an image that does not fit is tried once, and the guard waits on for a disk" {
+	only_ram
+	actions 1
+	local looks=0
+	observe() { looks=$((looks + 1)) && ((looks < 6)) || F[leg.1.state]=in_sync; }
+	facts_times() { F[conf.member_timeout]=0; }
+	rescue_why_not() { :; }
+	drive_ram_events_() { echo 77; }
+	rescue_write() { called rescue && return 1; }
+	guard_release data going-down 2>/dev/null
+	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 2) == $'drop md127 rd0\nram_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
+}
+
+@test "release: write-behind is switched off, and what is under way is waited for" {
+	BASE=whole-2
+	facts_configured data
+	F[array.backlog]=128
+	md_set_backlog() { called backlog "$2"; }
+	md_is_quiet() { called quiet && (($(calls | grep -c quiet) == 3)); }
+	md_drop() { called drop "$@"; }
+	ram_drop() { called ram_drop "$@"; }
+	guard_release data
+	[[ $(calls) == $'backlog 0\nquiet\nquiet\nquiet\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
 }

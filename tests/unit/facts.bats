@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log units disk conf superblock witness md ram systemd facts decide safestart
+	libs paths log units disk conf superblock witness rescue md ram systemd facts decide safestart
 	fake_disk sda 104857600 disk/by-id/ata-A
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	M=$R/sys/block/md127/md

@@ -18,7 +18,8 @@ golden() {
 	mkdir -p "$BATS_TEST_TMPDIR/none"
 	said=$(generate 2>&1) || fail "exit code $?: $said"
 	[[ -d $FIXTURES/generator/$1/expected ]] && set -- "$FIXTURES/generator/$1/expected" || set -- "$BATS_TEST_TMPDIR/none"
-	run diff -r "$1" "$OUT"
+	# The bounds of the shutdown are the same for all: one test of their own.
+	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d "$1" "$OUT"
 	assert_success
 }
 
@@ -48,6 +49,20 @@ quietly() {
 	[[ $said == *"$R/etc/ramraid/bad.conf:1: UUID=nonsense"* ]]
 	[[ $said == *"bad name.conf"* ]]
 	[[ $said != *good* ]]
+}
+
+@test "a folder for rescue images: its mount outlives the array, and it may be written" { quietly 17-rescue-folder; }
+
+@test "a shutdown is given time while an array with a RAM leg is configured, and only then" {
+	local target
+	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
+	chmod -R go-w "$R/etc"
+	generate
+	for target in poweroff reboot halt kexec; do grep -qx JobTimeoutSec=60min "$OUT/$target.target.d/50-ramraid.conf"; done
+	rm -r "${OUT:?}"/*
+	echo RAM=none >>"$R/etc/ramraid/data.conf"
+	generate
+	[[ ! -e $OUT/reboot.target.d && -e $OUT/srv.mount.d ]]
 }
 
 @test "every fixture is used" {

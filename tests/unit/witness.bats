@@ -51,6 +51,17 @@ damaged() { # TEXT of the file
 	((WITNESS[generation] == 5))
 }
 
+@test "no disk leg at all: the RAM leg was the only good copy" {
+	put 100 0
+	witness_read data "$ID"
+	[[ -z ${WITNESS[legs]} && ${WITNESS[events]} == 100 && ${WITNESS[generation]} == 1 ]]
+	put 100 0
+	witness_read data "$ID"
+	((WITNESS[generation] == 1))
+	sed -i /^legs/d "$W"
+	refused damaged
+}
+
 @test "none, and of one array for another" {
 	refused 'no record'
 	put 1 0 "$A"

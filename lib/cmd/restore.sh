@@ -1,0 +1,76 @@
+# ramraid restore: puts a rescue image back, that the shutdown guard wrote because the RAM leg was the only good copy.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly RESTORE_USAGE='usage: ramraid restore [--yes] [--dry-run] NAME
+
+Writes the rescue image of the RAM leg, which the last shutdown had to make, over the newest disk leg, compares, and starts the array.
+Begun again from the start if it is interrupted. The image is kept; delete it when the data have been looked at.'
+
+cmd_restore() {
+	cli_parse "$RESTORE_USAGE" 'yes dry-run' "$@"
+	cli_one_name "$RESTORE_USAGE"
+	need conf disk superblock witness rescue md ram facts decide safestart systemd contents drive
+	conf_need "$NAME"
+	cli_root
+	cli_lock "$NAME" 5
+	facts_configured "$NAME"
+	restore_check
+	restore_choose
+	restore_ask
+	restore_here
+	[[ -z $DRY_RUN ]] || return 0
+	exec {CLI_LOCK}>&-
+	systemd_is_running || return 0
+	need cmd/start
+	start_by_systemd "$NAME"
+}
+
+restore_check() {
+	[[ -n ${RESCUE[image]-} ]] || die "$NAME: there is no rescue image to restore" "$EX_INACTIVE"
+	[[ -z ${RESCUE[damaged]-} ]] || die "$NAME: $(rescue_record "$NAME") is damaged; it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
+	[[ -r ${RESCUE[image]} ]] || die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted?" "$EX_REFUSED"
+	facts_observe
+	[[ ${F[array.state]} != inactive ]] || md_stop "${F[array.md]}"
+	[[ ${F[array.state]} != @(active|broken) ]] || die "$NAME: is running; type: ramraid stop $NAME" "$EX_REFUSED"
+	facts_observe
+}
+
+# The newest leg alone: md's bitmap then knows every block as written while the others were away.
+restore_choose() {
+	local i good=()
+	for ((i = 0; i < ${F[members]}; i++)); do [[ $(decide_leg_kind_ "$i") != good ]] || good+=("$i"); done
+	((${#good[@]} > 0)) || die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
+	F[forced]=$(decide_newest_ "${good[@]}")
+	decide_action
+	[[ $ACTION == assemble ]] || die "$NAME: $WHY" "$EX_REFUSED"
+}
+
+restore_ask() {
+	local answer
+	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
+	[[ -t 0 ]] || die "$NAME: this overwrites the array with ${RESCUE[image]}; there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	printf '%s: the image %s (%s) overwrites what the disk legs hold.\n' "$NAME" "${RESCUE[image]}" "$(human_bytes "${RESCUE[bytes]}")" >&2
+	read -r -p 'Go on? [y/N] ' answer
+	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+}
+
+# The record goes last: until then no start takes the half-written disk for good.
+restore_here() {
+	local image=${RESCUE[image]}
+	drive_assemble "${ARGUMENTS[@]}" || die "$NAME: $DRIVE_ERROR"
+	if [[ -n $DRY_RUN ]]; then
+		act dd if="$image" of="/dev/md/$NAME" bs=1M oflag=direct conv=notrunc,fsync
+		rescue_forget "$NAME"
+		return
+	fi
+	facts_observe
+	md_make_writable "${F[array.md]}"
+	rescue_put_back "${F[array.md]}" || die "$NAME: not restored; the image and its record are kept. Mend the cause, then: ramraid stop $NAME; ramraid restore $NAME"
+	facts_observe
+	# The last word on it was that only the RAM leg was good.
+	drive_witness_
+	rescue_forget "$NAME"
+	log_notice "$NAME: restored from $image, which is kept; delete it when you have looked at your data"
+}

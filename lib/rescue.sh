@@ -1,0 +1,109 @@
+# The rescue image: what only the RAM leg had, in a file, when the machine had to go down and no disk leg could take it. The record of it
+# lies beside the witness; as long as it is there, no disk leg is started by itself.
+# shellcheck shell=bash
+
+declare -gA RESCUE=()
+
+rescue_record() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
+
+# rescue_read NAME UUID: fills RESCUE (image, bytes, sha256, events) from the record; empty when there is none about this array. A damaged
+# record is one nevertheless, since it stands for data: RESCUE[image] is then the record itself.
+rescue_read() {
+	local file line
+	file=$(rescue_record "$1")
+	RESCUE=()
+	[[ -e $file || -L $file ]] || return 0
+	while IFS= read -r -n 4096 line; do
+		[[ ! $line =~ ^(uuid|image|bytes|sha256|events)=([A-Za-z0-9._/-]+)$ ]] || RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
+	done 2>/dev/null <"$file" || :
+	[[ -z ${RESCUE[uuid]-} || ${RESCUE[uuid]} == "$2" ]] || {
+		RESCUE=()
+		return 0
+	}
+	[[ ${RESCUE[image]-} == /* && ${RESCUE[bytes]-} =~ ^[1-9][0-9]{0,17}$ && ${RESCUE[sha256]-} =~ ^[0-9a-f]{64}$ ]] || RESCUE=([image]="$file" [damaged]=yes)
+}
+
+rescue_forget() { # NAME
+	local file
+	file=$(rescue_record "$1")
+	[[ ! -e $file && ! -L $file ]] || { act rm -f -- "$file" && sync "$STATE"; }
+}
+
+# rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried. Whether it fits is found out by trying:
+# zeros take no room.
+rescue_why_not() {
+	local folder=$1
+	if [[ $folder == none ]]; then
+		printf 'RESCUE=none\n'
+	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
+		printf '%s cannot be written\n' "$folder"
+	elif [[ $(lsblk --noheadings --inverse --output KNAME -- "$(findmnt --noheadings --output SOURCE --target "$folder")" 2>/dev/null) == *"$2"* ]]; then
+		printf '%s lies on the array itself\n' "$folder"
+	fi
+}
+
+# rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into FOLDER/NAME/rescue, makes it durable, reads it back, and only then
+# records it. Returns 1 when that fails; nothing is left of the image then.
+rescue_write() {
+	local name=$1 uuid=$2 md=$3 events=$4 image=$5/$1/rescue bytes sum
+	bytes=$(md_bytes "$md")
+	mkdir -p -- "${image%/*}" && rm -f -- "$image" && chmod 700 -- "${image%/*}" || return 1
+	if sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") && [[ $(stat -c %s -- "$image") == "$bytes" && $(sha256sum <"$image") == "$sum  -" ]] &&
+		sync "$image" "${image%/*}" "$5" &&
+		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" "events=$events" | act_file "$(rescue_record "$name")" 600; then
+		return 0
+	fi
+	rm -f -- "$image"
+	return 1
+}
+
+# rescue_copy_ FROM TO BYTES: copies, telling how far it is; prints the SHA-256 of what was read.
+rescue_copy_() {
+	local reader copied
+	(
+		umask 077
+		dd if="$1" bs=1M iflag=direct status=none | tee >(sha256sum >"$2.sum") | dd of="$2" bs=1M iflag=fullblock conv=sparse,fsync status=none
+	) &
+	reader=$!
+	while kill -0 "$reader" 2>/dev/null; do
+		copied=$(stat -c %s -- "$2" 2>/dev/null) || copied=0
+		systemd_status "the RAM leg is the only good copy; saving it to $2: $((copied * 100 / $3))%"
+		sleep 1
+	done
+	wait "$reader" || {
+		rm -f -- "$2.sum"
+		return 1
+	}
+	rescue_sum_ "$2.sum"
+}
+
+# The sum is written by a process that nobody waits for.
+rescue_sum_() { # FILE
+	local i sum=''
+	for ((i = 0; i < 100; i++)); do
+		read -r sum _ <"$1" && break
+		sleep 0.1
+	done
+	rm -f -- "$1"
+	[[ -n $sum ]] && printf '%s\n' "$sum"
+}
+
+# rescue_put_back MD: writes the image of RESCUE over the whole array and compares. Returns 1 when the image is not as it was recorded, or
+# the disks do not hold what was written.
+rescue_put_back() {
+	[[ $(stat -c %s -- "${RESCUE[image]}") == "${RESCUE[bytes]}" ]] || {
+		log_error "${RESCUE[image]} has not the ${RESCUE[bytes]} bytes that were recorded"
+		return 1
+	}
+	[[ $(sha256sum <"${RESCUE[image]}") == "${RESCUE[sha256]}  -" ]] || {
+		log_error "${RESCUE[image]} is damaged: its SHA-256 is not the recorded ${RESCUE[sha256]}"
+		return 1
+	}
+	(($(md_bytes "$1") == RESCUE[bytes])) || {
+		log_error "$1 has $(md_bytes "$1") bytes, the image ${RESCUE[bytes]}"
+		return 1
+	}
+	act dd if="${RESCUE[image]}" of="$DEV/$1" bs=1M oflag=direct conv=notrunc,fsync status=progress || return 1
+	# Read from the disks, not from the page cache.
+	dd if="$DEV/$1" bs=1M iflag=direct status=none | cmp -- - "${RESCUE[image]}"
+}
