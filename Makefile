@@ -31,7 +31,7 @@ build/man/%: man/%.adoc lib/VERSION
 # Only the two programs know where the libraries lie.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
-		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator

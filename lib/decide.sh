@@ -10,6 +10,7 @@
 #   leg.I.dev leg.I.node (empty: absent) leg.I.in (array device it is in; "other": held by something else)
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events recovery dirty size
+#   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
 #   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen)
 #   array.readauto (yes: md waits for the first write before it resyncs or rebuilds) array.pending (yes: a resync is due)
 #   array.level (raid1) array.degraded (free slots) array.twin (a second array of our legs)
@@ -172,6 +173,15 @@ decide_lost() {
 	local i
 	LOST=''
 	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} == in_sync ]] || LOST+=" ${F[leg.$i.dev]}"; done
+}
+
+# decide_disk_in_sync: is any disk leg?
+decide_disk_in_sync() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || return 0
+	done
+	return 1
 }
 
 # decide_is_whole: every leg that is configured is in the running array, in sync, and equal.

@@ -65,7 +65,7 @@ facts_observe() {
 facts_leg_blank_() { # I NODE
 	local i=$1
 	F[leg.$i.node]=$2 F[leg.$i.in]='' F[leg.$i.state]='' F[leg.$i.slot]='' F[leg.$i.writemostly]=''
-	F[leg.$i.sb]='' F[leg.$i.uuid]='' F[leg.$i.role]='' F[leg.$i.view]='' F[leg.$i.events]=0 F[leg.$i.recovery]='' F[leg.$i.device_uuid]='' F[leg.$i.level]=''
+	F[leg.$i.sb]='' F[leg.$i.uuid]='' F[leg.$i.role]='' F[leg.$i.view]='' F[leg.$i.events]=0 F[leg.$i.recovery]='' F[leg.$i.device_uuid]='' F[leg.$i.level]='' F[leg.$i.data_offset]=0 F[leg.$i.data_size]=0 F[leg.$i.sectors]=''
 }
 
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").
@@ -98,6 +98,7 @@ facts_leg_superblock_() {
 	local i=$1 key value
 	[[ -n ${F[leg.$i.node]} ]] || return 0
 	while IFS='=' read -r key value; do F[leg.$i.$key]=$value; done < <(sb_facts "$DEV/${F[leg.$i.node]}")
+	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }
 
 # The array's own state, its members, and which of them is the RAM leg.

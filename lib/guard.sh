@@ -6,15 +6,7 @@ declare -gA F # the facts: decide.sh lists the keys
 readonly GUARD_LOOK=1 GUARD_TELL=20 # seconds between two looks, and between two messages on the console
 
 # guard_only_copy: is the RAM leg in sync and no disk leg?
-guard_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! guard_disk_in_sync; }
-
-guard_disk_in_sync() {
-	local i
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync ]] || return 0
-	done
-	return 1
-}
+guard_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! decide_disk_in_sync; }
 
 # guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory back. While it is the only good copy,
 # whatever can be done to have it on a disk is done first; when the machine goes down, to the last resort, a rescue image: then the

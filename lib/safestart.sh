@@ -90,6 +90,8 @@ decide_leg_kind_() {
 		echo "belongs to another array (${F[leg.$i.uuid]})"
 	elif [[ ${F[leg.$i.level]:-1} != 1 ]]; then
 		echo "belongs to an array of RAID level ${F[leg.$i.level]}, which is no mirror"
+	elif [[ -n ${F[leg.$i.sectors]-} ]] && ((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]} > ${F[leg.$i.sectors]})); then
+		echo "has ${F[leg.$i.sectors]} sectors, but its superblock counts on $((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]})): it has been shrunk or copied to a smaller disk"
 	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then
 		echo "holds no slot of the array (it is ${F[leg.$i.role]})"
 	elif [[ -n ${F[leg.$i.recovery]} ]]; then

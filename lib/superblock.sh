@@ -16,7 +16,7 @@ sb_read() {
 
 # sb_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is "sb=ok", or "sb=none" (not a superblock of ours)
 # or "sb=corrupt" (magic, but wrong version, absurd counts, or a wrong checksum), and then nothing follows.
-#   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset (sectors of 512) events
+#   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset data_size (sectors of 512) events
 #   role (slot number, spare, faulty) view (A or . for each slot) recovery (sectors, empty: complete) dirty (yes, no)
 #   bitmap (yes, no) writemostly (yes, no)
 sb_parse() {
@@ -38,7 +38,7 @@ sb_parse() {
 	[[ ${w[53]}${w[52]} == ffffffffffffffff ]] || dirty=yes
 	((!(16#${w[46]} & 1))) || writemostly=yes
 	printf '%s=%s\n' sb ok uuid "$(sb_uuid "${w[@]:4:4}")" device_uuid "$(sb_uuid "${w[@]:42:4}")" level $((16#${w[18]})) \
-		raid_disks "$raid_disks" size $((16#${w[21]}${w[20]})) data_offset $((16#${w[33]}${w[32]})) events $((16#${w[51]}${w[50]})) \
+		raid_disks "$raid_disks" size $((16#${w[21]}${w[20]})) data_offset $((16#${w[33]}${w[32]})) data_size $((16#${w[35]}${w[34]})) events $((16#${w[51]}${w[50]})) \
 		role "$(sb_role w "$number")" view "$(sb_view w "$raid_disks" "$max_roles")" recovery "$recovery" dirty "$dirty" \
 		bitmap "$bitmap" writemostly "$writemostly"
 }

@@ -105,7 +105,10 @@ status_advice_() {
 	case $STATUS_WORD in
 	stopped | half-assembled) printf '  do:  ramraid start %s\n' "${F[name]}" ;;
 	disks-only) printf '  do:  ramraid attach %s\n' "${F[name]}" ;;
-	degraded) printf '  do:  bring the missing disk leg back, then: ramraid attach %s\n' "${F[name]}" ;;
+	degraded)
+		[[ ${F[ram.state]} != in_sync ]] || decide_disk_in_sync || printf '  THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power\n'
+		printf '  do:  bring the missing disk leg back, then: ramraid attach %s\n' "${F[name]}"
+		;;
 	broken) printf '  do:  journalctl -b -u ramraid@%s -k\n' "${F[name]}" ;;
 	esac
 }

@@ -593,3 +593,10 @@ exhaustive_check() {
 	gates fail wait-sync whole-2 ram.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61 conf.on_timeout=fail
 	gates open wait-sync whole-2 ram.state=recovering array.sync=recover conf.wait=no
 }
+
+@test "start: a leg smaller than its superblock says is refused, and the others start without it" {
+	decides refuse stopped-1 leg.0.sectors=1000 leg.0.data_offset=100 leg.0.data_size=901
+	because 'has 1000 sectors, but its superblock counts on 1001'
+	decides 'assemble sda' stopped-1 leg.0.sectors=1001 leg.0.data_offset=100 leg.0.data_size=901
+	decides 'assemble sda' stopped-2 leg.1.sectors=1000 leg.1.data_offset=100 leg.1.data_size=901 witness=100:ab waited=99
+}

@@ -86,6 +86,7 @@ level=1
 raid_disks=3
 size=6553600
 data_offset=2048
+data_size=0
 events=42
 role=1
 view=AAA

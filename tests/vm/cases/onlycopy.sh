@@ -1,0 +1,79 @@
+# All disk legs fail and the RAM leg is the only good copy: told at once, held at shutdown, saved to a file as the last resort, and never
+# followed by a start from the stale disks.
+from mirror
+disk A 96M
+disk B 96M
+may_fail ramraid@data.service srv-data.mount
+
+readonly tools='
+	gone() { for d; do echo 1 >/sys/block/$(basename $(node $d))/device/delete; done; for d; do while [ -e $(leg $d) ]; do sleep 0.1; done; done; }
+	back() { for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done; for d in A B; do for i in $(seq 100); do [ -e $(leg $d) ] && break; sleep 0.1; done; done; settle; }
+	lose() { # both disks fail and vanish, under a writer
+		for d in A B; do mdadm /dev/md/data --fail $(node $d); for i in $(seq 50); do mdadm /dev/md/data --remove $(node $d) && break; sleep 0.1; done; sleep 1; done
+		gone A B
+	}
+	new() { head -c 1M /dev/urandom >/srv/data/$1; sync; (cd /srv/data; sha256sum $1 >>/root/sums); }
+	sums() { cd /srv/data; sha256sum --quiet -c /root/sums; cd /; }
+	conf() { mkdir -p /etc/ramraid/data.conf.d; printf "%s\n" "$@" >/etc/ramraid/data.conf.d/test.conf; }
+	'
+
+steps() {
+	boot
+	guest 'sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
+	check 'the last disk leg fails: it is recorded, and told at once' "$tools"'
+		lose; for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1; done; cat /etc/ramraid/state/data.witness; grep -x "legs=" /etc/ramraid/state/data.witness
+		journalctl -b -p emerg | grep "data: THE RAM LEG IS THE ONLY GOOD COPY"; ramraid status data >/root/out || test $? = 1; grep "^data: degraded" /root/out; grep "ONLY GOOD COPY" /root/out
+		new onlyram1; sums'
+	check 'on the console too' "
+		grep -q 'THE RAM LEG IS THE ONLY GOOD COPY' <<'EOT'
+$(tr -d '\r' <"$VM/serial.log" | grep 'data: THE RAM LEG' || echo 'nothing on the console')
+EOT"
+	check 'stop and detach keep it, and say so' "$tools"'
+		code=0; ramraid detach data 2>/root/out || code=$?; cat /root/out; test $code = 4; grep "only good copy" /root/out; test "$(slots data)" = U__; sums'
+	kill_power
+	boot
+	check 'after a power cut the disks, which lack what only the RAM leg had, are refused' '
+		fails findmnt /srv/data; fails grep "^md" /proc/mdstat; systemctl is-active multi-user.target
+		systemctl show -p StatusText --value ramraid@data | grep "the RAM leg was the only good copy .*--force-leg=$(leg A)\|the RAM leg was the only good copy .*--force-leg=$(leg B)"'
+	check 'the administrator can go on with what the last disk has' "$tools"'
+		ramraid start --yes --force-leg=$(leg B) data || test $? = 1; systemctl start srv-data.mount
+		fails test -e /srv/data/onlyram1; sed -i /onlyram1/d /root/sums; sums
+		ramraid status data || test $? = 1; ramraid attach data || :; cat /proc/mdstat
+		test "$(slots data)" = UUU || { mdadm --zero-superblock $(node A); mdadm /dev/md/data --add $(node A); ramraid attach data; }
+		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
+	check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
+		lose; new onlyram2; back; systemctl stop srv-data.mount; ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
+		ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
+	check 'a shutdown without a disk leg waits for one, and says so' "$tools"'
+		conf MEMBER_TIMEOUT=2min; lose; new onlyram3; sums
+		systemctl --no-block poweroff
+		for i in $(seq 150); do systemctl show -p StatusText --value ramraid@data | grep "waiting for a disk leg to come back" && break; sleep 0.2; done
+		systemctl show -p StatusText --value ramraid@data | grep "waiting for a disk leg to come back"; fails findmnt /srv/data
+		sleep 3; back'
+	check 'a disk comes back, takes what only the RAM leg had, and the machine goes down' ':'
+	vm_wait_gone
+	boot
+	check 'nothing is lost' "$tools"'
+		ramraid wait --timeout=1min data; test "$(slots data)" = UUU; findmnt /srv/data; sums; test "$(compare data)" = 0'
+	check 'the record is no longer that there is only the RAM leg' '! grep -qx "legs=" /etc/ramraid/state/data.witness'
+	guest "$tools"'conf MEMBER_TIMEOUT=3s; lose; new onlyram4; sums'
+	power_off
+	boot
+	check 'no disk came back: the shutdown has saved the RAM leg to a file, and the next start refuses the disks' '
+		cat /etc/ramraid/state/data.rescue; ls -ls /var/lib/ramraid/data
+		fails findmnt /srv/data; fails grep "^md" /proc/mdstat; systemctl is-active multi-user.target
+		systemctl show -p StatusText --value ramraid@data | grep "is in /var/lib/ramraid/data/rescue.*ramraid restore data"
+		ramraid status data >/root/out || test $? = 3; cat /root/out; grep "ramraid restore data" /root/out'
+	check 'restore: not without asking, not from a damaged image' '
+		fails ramraid restore data </dev/null
+		cp --sparse=always /var/lib/ramraid/data/rescue /root/image
+		printf x | dd of=/var/lib/ramraid/data/rescue bs=1 seek=1000000 conv=notrunc status=none
+		fails ramraid restore --yes data; test -e /etc/ramraid/state/data.rescue; ramraid stop data; cp --sparse=always /root/image /var/lib/ramraid/data/rescue'
+	check 'restore interrupted: the disks are still refused' '
+		ramraid restore --yes data >/root/out 2>&1 & pid=$!; for i in $(seq 100); do grep -q "+ dd" /root/out && break; sleep 0.05; done; kill -KILL $pid; pkill -KILL dd; wait || :
+		fails ramraid start data; ramraid stop data; fails ramraid start data'
+	check 'restore puts every byte back' "$tools"'
+		ramraid restore --yes data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0; test ! -e /etc/ramraid/state/data.rescue'
+	reboot
+	check 'and the next boot is as any other' "$tools"'test "$(slots data)" = UUU; findmnt /srv/data; sums'
+}

@@ -1,0 +1,47 @@
+# A freshly built RAM leg is never the source of what is written to a disk, and nothing is read from the part of it that is not rebuilt.
+from installed
+disk A 96M throttling.bps-total=20000000
+disk B 96M throttling.bps-total=20000000
+
+steps() {
+	local offset
+	boot
+	check 'a mirror with nothing on it but numbers' '
+		ramraid create --yes data $(leg A) $(leg B); test "$(slots data)" = UUU
+		seq -w 0 99999999 | head -c 80M >/root/numbers; dd if=/root/numbers of=/dev/md/data bs=1M oflag=direct conv=fsync status=none'
+	check 'while the RAM leg is built, next to nothing is written to the disks' '
+		written() { t=0; for d in A B; do read -r _ _ _ _ _ _ n _ </sys/block/$(basename $(node $d))/stat; t=$((t + n)); done; echo $t; }
+		ramraid detach data; before=$(written); ramraid attach data; after=$(written)
+		echo "$((after - before)) sectors written to the disks while $(cat /sys/block/$(md data)/md/component_size) KiB were rebuilt"
+		test "$(slots data)" = UUU; test $((after - before)) -lt 2000'
+	check 'while the RAM leg is built, every read of the array is right, from front to back' '
+		ramraid detach data; (ramraid attach data >/dev/null 2>&1 &)
+		for i in $(seq 100); do [ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ] && break; sleep 0.05; done
+		rounds=0
+		while [ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ]; do
+			for at in 79 40 0 60 20 78; do cmp <(dd if=/dev/md/data bs=1M skip=$at count=1 iflag=direct status=none) <(dd if=/root/numbers bs=1M skip=$at count=1 status=none); done
+			[ "$(cat /sys/block/$(md data)/md/sync_action)" != recover ] || rounds=$((rounds + 1))
+		done
+		echo "$rounds rounds within the rebuild"; test $rounds -ge 2; ramraid wait --timeout=1min data; test "$(compare data)" = 0'
+	guest '
+		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p" >/root/offset
+		setsid bash -c "while :; do dd if=/dev/urandom of=/dev/md/data bs=64k seek=800 count=1 oflag=direct status=none; done" >/dev/null 2>&1 &
+		sleep 3'
+	offset=$(guest 'cat /root/offset')
+	kill_power
+	# The block that was being written is dirty in the bitmap, and so different on purpose on each disk.
+	head -c 65536 /dev/zero | tr '\0' 'A' | dd of="$VM/disks/A.img" bs=512 seek=$((offset + 800 * 128)) conv=notrunc status=none
+	head -c 65536 /dev/zero | tr '\0' 'B' | dd of="$VM/disks/B.img" bs=512 seek=$((offset + 800 * 128)) conv=notrunc status=none
+	boot
+	check 'after a power cut the disks are made equal first, from a disk, and the RAM leg comes from them' '
+		ramraid wait --timeout=2min data; test "$(slots data)" = UUU
+		journalctl -b -u ramraid@data -o cat >/root/log; cat /root/log
+		grep -n "being made equal after an unclean stop" /root/log | head -1 | cut -d: -f1 >/root/first; grep -n -- "--add /dev/rd0" /root/log | head -1 | cut -d: -f1 >/root/second
+		test "$(cat /root/first)" -lt "$(cat /root/second)"
+		block() { dd if=$1 bs=512 skip=$2 count=128 iflag=direct status=none | tr -d "\n" | fold -w1 | sort | uniq -c | tr -d " \n"; }
+		offset=$(cat /root/offset); a=$(block $(node A) $((offset + 102400))); b=$(block $(node B) $((offset + 102400))); md=$(block /dev/md/data 102400); echo "A: $a B: $b array: $md"
+		test "$a" = "$b" -a "$a" = "$md"; test "$a" = 65536A -o "$a" = 65536B
+		test "$(compare data)" = 0'
+	check 'and it is not the block before it alone: all other bytes are the numbers' '
+		cmp -n 52428800 /dev/md/data /root/numbers; cmp -i 52494336 -n 31391744 /dev/md/data /root/numbers'
+}
