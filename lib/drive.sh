@@ -56,7 +56,12 @@ drive_watch_() {
 drive_first_look_() {
 	local i facts
 	F[array.known]=yes
-	[[ ${F[array.state]} == active && -n ${F[witness.legs]} ]] || return 0
+	[[ ${F[array.state]} == active && -n ${F[witness.events]} ]] || return 0
+	if [[ -z ${F[witness.legs]} ]]; then
+		# Only the RAM leg was good: whoever started the disks without it, did so without what it had.
+		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
+		return 0
+	fi
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
 		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")

@@ -37,7 +37,7 @@ rescue_why_not() {
 		printf 'RESCUE=none\n'
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
 		printf '%s cannot be written\n' "$folder"
-	elif [[ $(lsblk --noheadings --inverse --output KNAME -- "$(findmnt --noheadings --output SOURCE --target "$folder")" 2>/dev/null) == *"$2"* ]]; then
+	elif lsblk --noheadings --inverse --list --output KNAME -- "$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" 2>/dev/null | grep -qx "$2"; then
 		printf '%s lies on the array itself\n' "$folder"
 	fi
 }

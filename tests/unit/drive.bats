@@ -251,3 +251,22 @@ only_ram() {
 	guard_release data
 	[[ $(calls) == $'backlog 0\nquiet\nquiet\nquiet\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
 }
+
+@test "first look: what something else has started is known only if a leg of it was in sync when it last ran" {
+	BASE=whole-2
+	sb_facts() { printf 'sb=ok\ndevice_uuid=aaaaaaaa-0000-0000-0000-00000000000%s\n' "$([[ $1 == */sda ]] && echo 1 || echo 2)"; }
+	known() { # YES-OR-NO LEGS EVENTS [FACT]
+		facts_configured data
+		F[leg.0.node]=sda F[leg.1.node]=sdb F[witness.legs]=$2 F[witness.events]=$3
+		[[ -z ${4-} ]] || F[${4%%=*}]=${4#*=}
+		drive_first_look_
+		[[ ${F[array.known]} == "$1" ]] || fail "$*"
+	}
+	known yes '' ''
+	known yes aaaaaaaa-0000-0000-0000-000000000001 90
+	known yes aaaaaaaa-0000-0000-0000-000000000002 90
+	known no aaaaaaaa-0000-0000-0000-000000000003 90
+	known no aaaaaaaa-0000-0000-0000-000000000002 90 leg.1.state=recovering
+	known yes '' 90
+	known no '' 90 ram.state=none
+}
