@@ -35,7 +35,8 @@ conf_name_ok() { [[ $1 =~ $RE_NAME && $1 != ramraid && $1 != *.conf ]]; }
 conf_names() {
 	local file name
 	for file in "$ETC"/*.conf; do
-		name=${file##*/} name=${name%.conf}
+		# A line break would make two names of one.
+		name=${file##*/} name=${name%.conf} name=${name//[[:cntrl:]]/?}
 		[[ (-e $file || -L $file) && $name != ramraid ]] || continue
 		printf '%s\n' "$name"
 	done
