@@ -109,13 +109,16 @@ parses() { # FLAGS ARG…
 
 @test "cli_parse: what it refuses, with the first line of the usage" {
 	local bad
-	for bad in --no --ram --yes=1 --ram= -y --=x '--y es' --dry-run; do
+	for bad in --no --ram --yes=1 --ram= -y --=x '--y es' '--yes name' '--dry-run yes' --dry-run; do
 		run parses 'yes name=' "$bad"
 		assert_failure 2
 		assert_output -p "unknown option $bad"
 		assert_line 'usage: x'
 		refute_output -p more
 	done
+	# Quoted by mistake: not a dry run without a word.
+	run parses 'dry-run yes force' '--dry-run yes'
+	assert_failure 2
 	run parses '' -h
 	assert_success
 	assert_output $'usage: x\n\nmore'
