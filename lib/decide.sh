@@ -117,7 +117,9 @@ decide_can_readd_() {
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} ]] || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do
 		slot=${F[leg.$j.slot]-}
-		[[ ${F[leg.$j.state]} != in_sync || ${F[leg.$i.view]:slot:1} == A ]] || return 1
+		[[ ${F[leg.$j.state]} == in_sync ]] || continue
+		# "none", when it joined between two looks at sysfs: the next look tells.
+		[[ $slot =~ ^[0-9]+$ && ${F[leg.$i.view]:slot:1} == A ]] || return 1
 	done
 }
 
