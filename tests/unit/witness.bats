@@ -121,13 +121,6 @@ damaged() { # TEXT of the file
 	((SECONDS - before < 10))
 }
 
-@test "not readable, for those who are not root" {
-	((EUID != 0)) || return 0
-	put 100 0 "$A"
-	chmod 0 "$W"
-	refused 'cannot be read'
-}
-
 @test "text instead of a witness is not executed, and a long line is no trouble" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p "${W%/*}"
