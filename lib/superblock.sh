@@ -21,14 +21,16 @@ sb_read() {
 #   bitmap (yes, no) writemostly (yes, no)
 # Without a process, because the boot calls it twice a second for each leg.
 sb_parse() {
-	local -a w=("$@")
-	[[ ${#w[@]} == 1024 && ${w[0]} == "$SB_MAGIC" ]] || {
+	[[ $# == 1024 && $1 == "$SB_MAGIC" ]] || {
 		printf 'sb=none\n'
 		return
 	}
-	local max_roles=$((16#${w[55]})) raid_disks=$((16#${w[23]})) number=$((16#${w[40]}))
-	if ((16#${w[1]} != 1 || max_roles < 1 || max_roles > SB_MAX_ROLES || raid_disks < 1 || raid_disks > max_roles || number >= max_roles)) ||
-		! sb_counts_ok w || ! sb_checksum_ok w "$max_roles"; then
+	local max_roles=$((16#${56})) raid_disks=$((16#${24})) number=$((16#${41}))
+	((max_roles <= SB_MAX_ROLES)) || max_roles=0
+	# No more of them than count: copying is what takes time.
+	local -a w=("${@:1:64 + (max_roles + 1) / 2}")
+	if ((16#${w[1]} != 1 || max_roles < 1 || raid_disks < 1 || raid_disks > max_roles || number >= max_roles)) || ! sb_counts_ok w ||
+		! sb_checksum_ok w "$max_roles"; then
 		printf 'sb=corrupt\n'
 		return
 	fi
@@ -71,15 +73,17 @@ sb_role() {
 }
 
 sb_view() { # WORDS RAID_DISKS MAX_ROLES: SB_VIEW = which slots this superblock calls active
-	local -n view_words_=$1
-	local ROLE i
+	local -n words_=$1
+	local word role count=0
 	printf -v SB_VIEW '%*s' "$2" ''
 	SB_VIEW=${SB_VIEW// /.}
-	for ((i = 0; i < $3; i++)); do
-		# Mostly they are free, both in a word.
-		[[ ${view_words_[64 + i / 2]} != fff[ef]fff[ef] ]] || continue
-		sb_role_of "$1" "$i"
-		((ROLE >= $2)) || SB_VIEW=${SB_VIEW:0:ROLE}A${SB_VIEW:ROLE+1}
+	# Two in a word, the first in its lower half.
+	for word in "${words_[@]:64:($3 + 1) / 2}"; do
+		count=$((count + 2))
+		[[ $word != fff[ef]fff[ef] ]] || continue
+		for role in $((16#${word:4})) $((count > $3 ? $2 : 16#${word:0:4})); do
+			((role >= $2)) || SB_VIEW=${SB_VIEW:0:role}A${SB_VIEW:role+1}
+		done
 	done
 }
 
