@@ -88,6 +88,7 @@ gate_crypttab_() {
 gate_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 
 # Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
+# --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo.
 gate_fstab_() {
 	local source target type device
 	while read -r source target type _; do
@@ -102,7 +103,7 @@ gate_fstab_() {
 		else
 			mounts+=("$target") fscks+=("$device")
 		fi
-	done < <([[ ! -f $ROOT/etc/fstab || ! -r $ROOT/etc/fstab ]] || findmnt --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE)
+	done < <([[ ! -f $ROOT/etc/fstab || ! -r $ROOT/etc/fstab ]] || findmnt --fstab --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE)
 	for target in "${MOUNTS[@]}"; do ! gate_is_mount_point "$target" || mounts+=("$target"); done
 }
 

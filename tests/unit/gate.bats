@@ -102,6 +102,16 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] || fail "$said"
 }
 
+# libmount takes a file whose first line begins with two numbers for a mountinfo, unless it is told.
+@test "a first line of numbers does not make fstab another kind of file" {
+	hostile <<-'EOT'
+		1 2 auto defaults 0 2
+		LABEL=x /a ext4 defaults 0 2
+	EOT
+	generate
+	only a.mount
+}
+
 @test "per cent signs, line breaks, and text for a shell in mount points and sources" {
 	hostile <<-'EOT'
 		LABEL=x /50%i\040%n ext4 defaults 0 2
