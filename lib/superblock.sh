@@ -28,7 +28,7 @@ sb_parse() {
 	local max_roles=$((16#${56})) raid_disks=$((16#${24})) number=$((16#${41}))
 	((max_roles <= SB_MAX_ROLES)) || max_roles=0
 	# No more of them than count: copying is what takes time.
-	local -a w=("${@:1:64 + (max_roles + 1) / 2}")
+	local -a w=("${@:1:64+(max_roles + 1)/2}")
 	if ((16#${w[1]} != 1 || max_roles < 1 || raid_disks < 1 || raid_disks > max_roles || number >= max_roles)) || ! sb_counts_ok w ||
 		! sb_checksum_ok w "$max_roles"; then
 		printf 'sb=corrupt\n'
@@ -78,7 +78,7 @@ sb_view() { # WORDS RAID_DISKS MAX_ROLES: SB_VIEW = which slots this superblock 
 	printf -v SB_VIEW '%*s' "$2" ''
 	SB_VIEW=${SB_VIEW// /.}
 	# Two in a word, the first in its lower half.
-	for word in "${words_[@]:64:($3 + 1) / 2}"; do
+	for word in "${words_[@]:64:($3 + 1)/2}"; do
 		count=$((count + 2))
 		[[ $word != fff[ef]fff[ef] ]] || continue
 		for role in $((16#${word:4})) $((count > $3 ? $2 : 16#${word:0:4})); do
