@@ -11,8 +11,15 @@ setup() {
 	ERR=$BATS_TEST_TMPDIR/err
 	mkdir -p "$C/state" "$BATS_TEST_TMPDIR/in"
 	# What is executed would be made here.
-	cd "$BATS_TEST_TMPDIR/in"
+	cd "$BATS_TEST_TMPDIR/in" || exit
 	umask 022
+	exec {SAY}>&2
+}
+
+# stderr is listened to while there is something to say.
+fail() {
+	printf '%s\n' "$@" >&"$SAY"
+	return 1
 }
 
 input() { # KIND COUNT FOLDER
@@ -50,7 +57,8 @@ conf_is_sound() {
 
 confs() { # COUNT
 	local - i code
-	set +T -u # bats traces every command, which costs more than they do; -u as the program has it
+	trap - DEBUG ERR # bats traces every command, which costs more than they do
+	set -u           # as the program has it
 	for ((i = 1; i <= $1; i++)); do
 		code=0
 		conf_load "f$i" || code=$?
@@ -61,7 +69,8 @@ confs() { # COUNT
 
 @test "fuzz: 10000 configurations at a glance, 200 with every check" {
 	libs paths log units disk conf
-	local GOOD=0 paths="$PATH ${IFS@Q} $EUID $LC_ALL $PWD $(umask)"
+	local GOOD=0 paths
+	paths="$PATH ${IFS@Q} $EUID $LC_ALL $PWD $(umask)"
 	input conf $((10000 * TIMES)) "$C"
 	CONF_GLANCE=yes confs $((10000 * TIMES)) 2>"$ERR"
 	silent
@@ -75,7 +84,8 @@ confs() { # COUNT
 
 superblocks() {
 	local - expected words got
-	set +T -u
+	trap - DEBUG ERR
+	set -u
 	while IFS='|' read -r expected words; do
 		sb_parse $words >"$BATS_TEST_TMPDIR/out"
 		IFS= read -r -d '' got <"$BATS_TEST_TMPDIR/out" || :
@@ -113,7 +123,8 @@ superblock_is_sound() {
 
 witnesses() { # COUNT
 	local - i
-	set +T -u
+	trap - DEBUG ERR
+	set -u
 	for ((i = 1; i <= $1; i++)); do
 		if witness_read "f$i" "$ID"; then
 			GOOD=$((GOOD + 1))
@@ -137,7 +148,8 @@ witnesses() { # COUNT
 
 gates() { # COUNT
 	local - i file out=$BATS_TEST_TMPDIR/out
-	set +T -u
+	trap - DEBUG ERR
+	set -u
 	for ((i = 1; i <= $1; i++)); do
 		rm -rf "$out"
 		mkdir "$out"
