@@ -13,13 +13,12 @@ setup() {
 	# What is executed would be made here.
 	cd "$BATS_TEST_TMPDIR/in" || exit
 	umask 022
+	# stderr itself is a file while the mass runs.
 	exec {SAY}>&2
-}
-
-# stderr is listened to while there is something to say.
-fail() {
-	printf '%s\n' "$@" >&"$SAY"
-	return 1
+	fail() {
+		printf '%s\n' "$@" >&"$SAY"
+		return 1
+	}
 }
 
 input() { # KIND COUNT FOLDER
