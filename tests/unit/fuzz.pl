@@ -111,7 +111,9 @@ sub gate {
 		map { fields(any(@names), any('/a', '/a\\040b', '/50%i', '/../x', 'none', '/', '/a/b/../c', '/' . 'y' x any(90, 300)), any('ext4', 'swap', 'auto'), 'defaults', 0, 2) } 1 .. 6));
 	put("$to/crypttab", lines('good UUID=0A1B-2C3D', map { fields(any('c', 'd', '%i', '../x', 'e' x 300), any(@names), 'none', 'luks') } 1 .. 4));
 	put("$to/contents", lines('LABEL=x', 'UUID=0A1B-2C3D', map { any(soup(3), @names) } 1 .. 4));
-	put("$to/conf", "UUID=$uuid\nMEMBER=/dev/disk/by-id/ata-A\nMOUNT=/mine\n" . conf_line());
+	my $line = conf_line();
+	$line =~ s/[^\n\t -~\x80-\xff]//g; # the file would not be read at all
+	put("$to/conf", "UUID=$uuid\nMEMBER=/dev/disk/by-id/ata-A\nMOUNT=/mine\n$line");
 }
 
 # --- superblocks, as arrays of 1024 little-endian words
