@@ -22,11 +22,11 @@ cli_parse() {
 			exit "$EX_OK"
 			;;
 		--*=*)
-			[[ $flags == *" $name= "* ]] || cli_usage "$usage" "unknown option $arg"
+			[[ $name != *' '* && $flags == *" $name= "* ]] || cli_usage "$usage" "unknown option $arg"
 			OPT[${name//-/_}]=${arg#*=}
 			;;
 		--*)
-			[[ $flags == *" $name "* ]] || cli_usage "$usage" "unknown option $arg"
+			[[ $name != *' '* && $flags == *" $name "* ]] || cli_usage "$usage" "unknown option $arg"
 			OPT[${name//-/_}]=yes
 			;;
 		-?*) cli_usage "$usage" "unknown option $arg" ;;

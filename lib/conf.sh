@@ -34,11 +34,18 @@ declare -ga MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
 
 conf_name_ok() { [[ $1 =~ $RE_NAME && $1 != ramraid && $1 != *.conf ]]; }
 
+# conf_bad_name NAME: the complaint about what can't be an array's name, fit for a terminal and one line of the journal.
+conf_bad_name() {
+	local shown=${1//[[:cntrl:]]/?}
+	printf '"%s" can'"'"'t be an array'"'"'s name; use up to 31 letters, digits, "-", "_" and ".", a letter first' "${shown:0:60}"
+}
+
 # conf_names: the names of all configured arrays, one a line, broken ones included.
 conf_names() {
 	local file name
 	for file in "$ETC"/*.conf; do
-		name=${file##*/} name=${name%.conf}
+		# A line break would make two names of one.
+		name=${file##*/} name=${name%.conf} name=${name//[[:cntrl:]]/?}
 		[[ (-e $file || -L $file) && $name != ramraid ]] || continue
 		printf '%s\n' "$name"
 	done
@@ -57,10 +64,11 @@ conf_defaults() {
 # Returns 1 with every fault in CONF_ERRORS ("FILE:LINE: what is wrong; what to write"), 3 when there is no NAME.conf. Faults of
 # ramraid.conf are CONF_WARNINGS.
 conf_load() {
-	local name=$1 file
+	local name=$1 file shown
 	CONF=() MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
 	conf_name_ok "$name" || {
-		CONF_ERRORS=("$ETC/$name.conf: \"$name\" can't be an array's name; use up to 31 letters, digits, '-', '_' and '.', a letter first")
+		shown=${name//[[:cntrl:]]/?}
+		CONF_ERRORS=("$ETC/${shown:0:60}.conf: $(conf_bad_name "$name")")
 		return 1
 	}
 	[[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || return 3
@@ -79,6 +87,7 @@ conf_need() {
 	conf_load "$1" || code=$?
 	for line in "${CONF_WARNINGS[@]}" "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	((code != 3)) || die "there is no array \"$1\": $ETC/$1.conf does not exist. \"ramraid status\" lists what is configured" "$EX_INACTIVE"
+	conf_name_ok "$1" || exit "$EX_USAGE" # said
 	((code == 0)) || die "$1: the configuration has ${#CONF_ERRORS[@]} error(s); nothing was done" "$EX_USAGE"
 }
 
@@ -95,7 +104,7 @@ conf_keep() {
 # go of the RAM leg never fails for a typing error.
 conf_need_started() {
 	local line
-	if [[ ! -r $RUN/$1.started ]] || conf_load "$1"; then
+	if ! conf_name_ok "$1" || [[ ! -r $RUN/$1.started ]] || conf_load "$1"; then
 		conf_need "$1"
 		return
 	fi
@@ -133,6 +142,11 @@ conf_read_() { # FILE defaults|array
 		conf_error_ "$file: cannot be read"
 		return 0
 	}
+	# A glance has not asked for the size: to the first NUL byte, or as far as a configuration can reach.
+	if [[ -n ${CONF_GLANCE-} ]] && IFS= read -r -d '' -n $((CONF_MAX_BYTES + 1)) line <"$file"; then
+		conf_error_ "$file: has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration"
+		return 0
+	fi
 	if [[ -z ${CONF_GLANCE-} ]] && LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]' "$file"; then
 		conf_error_ "$file: holds control characters; it must be plain text with Unix line ends"
 		return 0

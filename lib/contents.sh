@@ -10,7 +10,9 @@ contents_of() {
 	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$DEV/$1" | while IFS= read -r line; do
 		while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
 			key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
-			[[ -n $value ]] || continue
+			# What a shell or a terminal could misunderstand, and every byte beyond ASCII, lsblk writes as \xNN.
+			printf -v value '%b' "$value"
+			[[ -n $value && $value != *$'\n'* ]] || continue
 			case $key:$value in
 			PATH:/dev/mapper/*)
 				printf '%s\n' "$value"
@@ -30,11 +32,11 @@ contents_of() {
 # volume group before it is activated), so it is kept, unless its name turns up on a device elsewhere: an order too many costs nothing, one
 # too few costs the wait.
 contents_remember() {
-	local file old new line
+	local file old='' new line
 	file=$(contents_file "$1")
 	new=$(contents_of "$2") || return 1
 	[[ -n $new ]] || return 0
-	old=$(cat "$file" 2>/dev/null) || old=''
+	[[ ! -f $file ]] || old=$(tr -d '\0' <"$file" 2>/dev/null) || old=''
 	while IFS= read -r line; do
 		[[ -z $line || $'\n'$new$'\n' == *$'\n'"$line"$'\n'* ]] || contents_is_elsewhere "$line" || new+=$'\n'$line
 	done <<<"$old"

@@ -134,7 +134,8 @@ decide_can_readd_() {
 		slot=${F[leg.$j.slot]-}
 		[[ ${F[leg.$j.state]} == in_sync ]] || continue
 		only=''
-		[[ ${F[leg.$i.view]:slot:1} == A ]] || return 1
+		# "none", when it joined between two looks at sysfs: the next look tells.
+		[[ $slot =~ ^[0-9]+$ && ${F[leg.$i.view]:slot:1} == A ]] || return 1
 	done
 	[[ -z $only || ${F[leg.$i.view]:${F[ram.slot]}:1} == A ]]
 }

@@ -3,7 +3,7 @@
 
 # Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
 disk_name_is_stable() {
-	[[ $1 =~ ^/dev/(disk/by-(id|path|partuuid|partlabel)|mapper|md)/[^/]+$ ]]
+	[[ $1 =~ ^/dev/(disk/by-(id|path|partuuid|partlabel)|mapper|md)/([^/]+)$ && ${BASH_REMATCH[3]} != @(.|..) ]]
 }
 
 # disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb", "md127"); returns 1 when there is none.
@@ -73,7 +73,7 @@ disk_users() {
 		[[ $numbers != *" $number "* ]] || printf '%b\n' "$target"
 	done <"$PROC/1/mountinfo"
 	while read -r name _; do
-		[[ ! ${name##*/} =~ ^$1(p?[0-9]+)?$ ]] || printf 'swap on %s\n' "$name"
+		[[ ! ${name##*/} =~ ^"$1"(p?[0-9]+)?$ ]] || printf 'swap on %s\n' "$name"
 	done <"$PROC/swaps"
 }
 

@@ -259,7 +259,10 @@ drive_drop_ram() {
 
 drive_make_ram() {
 	local bytes error
-	bytes=$(md_leg_bytes "${F[array.md]}")
+	bytes=$(md_leg_bytes "${F[array.md]}") || {
+		DRIVE_ERROR="md does not say how large a member of ${F[array.md]} is"
+		return 1
+	}
 	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
 	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "${CONF[RAM_RESERVE]}" 2> >(tee "$error" >&2) >/dev/null || {
 		wait $! || :

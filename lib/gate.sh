@@ -7,14 +7,16 @@ declare -gA F # the facts: decide.sh lists the keys
 gate_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
 	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
-	[[ ! -r $file ]] || cat "$file"
+	[[ ! -f $file || ! -r $file ]] || cat "$file"
 }
 
 # gate_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative array), or to the array GATE_NAME?
 gate_matches() {
 	local spec=${1//\"/} tag=''
 	[[ ! $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]] || tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
-	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} || -n ${ALIASES[${spec%-part[0-9]*}]-} && $spec == /dev/disk/by-id/md-uuid-* ]] ||
+	# An empty index would be an error.
+	[[ -n $spec ]] || return 1
+	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} || $spec == /dev/disk/by-id/md-uuid-* && -n ${ALIASES[${spec%-part[0-9]*}]-} ]] ||
 		gate_is_array "$spec"
 }
 
@@ -57,34 +59,47 @@ gate_device() {
 # for each that a passphrase may open (a person may take any time, and a container that fails fails its device by itself), and "rescue UNIT"
 # for a mount that a rescue image would be written to: it has to stay until the array has stopped.
 gate_units() {
-	local GATE_NAME=$1 alias name source
+	local GATE_NAME=$1 alias
 	local -A ALIASES=()
 	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=()
-	while IFS= read -r alias; do ALIASES[$alias]=1; done < <(gate_aliases "$1" "$2")
+	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(gate_aliases "$1" "$2")
 	# Twice, so that one container inside another is found in any order.
-	while read -r name source _; do
-		[[ -n $source && $name != '#'* ]] || continue
-		gate_matches "$source" || continue
-		alias=/dev/mapper/$name
-		crypts+=("$name") ALIASES[$alias]=1
-		devices+=("$(gate_device "$source")") opened+=("$alias")
-	done < <(cat "$ROOT/etc/crypttab" "$ROOT/etc/crypttab" 2>/dev/null)
+	gate_crypttab_
+	gate_crypttab_
 	gate_fstab_
 	gate_print_ | sort -u
 }
 
+# The containers on the array, and their names as aliases.
+gate_crypttab_() {
+	local name source alias
+	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
+	while read -r name source _ || [[ -n $name ]]; do
+		# A name with a slash is refused by systemd, too.
+		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] || continue
+		gate_matches "$source" || continue
+		alias=/dev/mapper/$name
+		crypts+=("$name") ALIASES[$alias]=1
+		devices+=("$(gate_device "$source")") opened+=("$alias")
+	done <"$ROOT/etc/crypttab"
+}
+
+# The root file system is there before us: its array is started by the initramfs, and an order would be a circle. What is no path at
+# all ("none") is mounted by nobody.
+gate_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
+
 # Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
+# --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo.
 gate_fstab_() {
 	local source target type device
 	while read -r source target type _; do
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
 		gate_matches "$source" || {
-			[[ $target != /?* || ${CONF[RESCUE]}/ != "$target"/* ]] || saves+=("$target")
+			! gate_is_mount_point "$target" || [[ ${CONF[RESCUE]}/ != "$target"/* ]] || saves+=("$target")
 			continue
 		}
-		# The root file system is there before us: its array is started by the initramfs, and an order would be a circle.
-		[[ $target != / ]] || continue
+		[[ $type == swap ]] || gate_is_mount_point "$target" || continue
 		device=$(gate_device "$source")
 		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
 		if [[ $type == swap ]]; then
@@ -92,8 +107,8 @@ gate_fstab_() {
 		else
 			mounts+=("$target") fscks+=("$device")
 		fi
-	done < <([[ ! -r $ROOT/etc/fstab ]] || findmnt --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE)
-	for target in "${MOUNTS[@]}"; do [[ $target != /* ]] || mounts+=("$target"); done
+	done < <([[ ! -f $ROOT/etc/fstab || ! -r $ROOT/etc/fstab ]] || findmnt --fstab --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE)
+	for target in "${MOUNTS[@]}"; do ! gate_is_mount_point "$target" || mounts+=("$target"); done
 }
 
 gate_print_() {
@@ -120,26 +135,32 @@ gate_seconds() {
 	fi
 }
 
-# gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load.
+# gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load. Returns 1 if one is missing.
 gate_write() {
-	local folder=$1 name=$2 kind unit seconds units
-	[[ ${CONF[RESCUE]} == @(none|"${CONF_DEFAULTS[RESCUE]}") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}"
+	local folder=$1 name=$2 kind unit seconds units code=0
+	[[ ${CONF[RESCUE]} == @(none|"${CONF_DEFAULTS[RESCUE]}") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
 	units=$(gate_units "$name" "${CONF[UUID]}")
 	[[ -n $units ]] || return 0
 	seconds=$(gate_seconds)
 	while read -r kind unit; do
-		[[ $kind == rescue ]] || mkdir -p "$folder/$unit.d"
 		if [[ $kind == rescue ]]; then
-			gate_dropin_ "$folder" "$name" "[Unit]" "After=$unit"
-		elif [[ $kind == opened ]]; then
-			gate_device_text_ "$name" infinity >"$folder/$unit.d/40-ramraid-$name.conf"
+			gate_dropin_ "$folder" "$name" "[Unit]" "After=$unit" || code=1
+			continue
+		fi
+		mkdir -p "$folder/$unit.d" || {
+			code=1
+			continue
+		}
+		if [[ $kind == opened ]]; then
+			gate_device_text_ "$name" infinity >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
 		elif [[ $kind == device ]]; then
 			# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout= stays the user's word.
-			gate_device_text_ "$name" "$seconds" >"$folder/$unit.d/40-ramraid-$name.conf"
+			gate_device_text_ "$name" "$seconds" >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
 		else
-			gate_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf"
+			gate_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf" || code=1
 		fi
 	done <<<"$units"
+	return "$code"
 }
 
 # gate_dropin_ FOLDER NAME SECTION LINE: one more line for the array's own unit.

@@ -61,7 +61,8 @@ md_sync() {
 	[[ ! $VALUE =~ ^[0-9]+$ ]] || RATE=$VALUE
 }
 
-# md_leg_bytes MD: how large a new member must be: the largest data offset of its members and the size of the data.
+# md_leg_bytes MD: how large a new member must be: the largest data offset of its members and the size of the data. Returns 1 when md
+# does not say.
 md_leg_bytes() {
 	local VALUE folder offset=0
 	for folder in "$SYS/block/$1"/md/dev-*; do
@@ -69,6 +70,7 @@ md_leg_bytes() {
 		[[ ! $VALUE =~ ^[0-9]+$ ]] || ((VALUE <= offset)) || offset=$VALUE
 	done
 	md_read "$1" component_size # KiB
+	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
 	printf '%s\n' $((VALUE * 1024 + offset * 512))
 }
 

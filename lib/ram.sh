@@ -7,13 +7,17 @@ readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 ram_is_node() { [[ $1 =~ ^(rd|ram|zram)[0-9]+$ ]]; }
 
 # ram_of NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this array in this boot; empty when there is none. A device
-# that has the same name but another sequence number is somebody else's.
+# that has the same name but another sequence number is somebody else's. A damaged file is none.
 ram_of() {
-	local sequence now=''
+	local sequence='' now=''
 	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
-	{ read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence <"$RUN/$1.ram"; } 2>/dev/null || return 0
-	{ read -r now <"$SYS/block/$RAM_NODE/diskseq"; } 2>/dev/null || :
-	[[ -e $SYS/block/$RAM_NODE && $now == "$sequence" ]] || RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
+	{ read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence <"$RUN/$1.ram"; } 2>/dev/null || RAM_NODE=''
+	# Later it is calculated with, and is part of the name of a function and of paths.
+	if [[ $RAM_PROVIDER == @(rapiddisk|brd) && $RAM_BYTES =~ ^([1-9][0-9]{0,17})?$ ]] && ram_is_node "$RAM_NODE"; then
+		{ read -r now <"$SYS/block/$RAM_NODE/diskseq"; } 2>/dev/null || :
+		[[ ! -e $SYS/block/$RAM_NODE || $now != "$sequence" ]] || return 0
+	fi
+	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
 }
 
 # One ramdisk is made or destroyed at a time: numbers, memory and brd are shared. Not an array's name, which begins with a letter.

@@ -19,72 +19,91 @@ sb_read() {
 #   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset data_size (sectors of 512) events
 #   role (slot number, spare, faulty) view (A or . for each slot) recovery (sectors, empty: complete) dirty (yes, no)
 #   bitmap (yes, no) writemostly (yes, no)
+# Without a process, because the boot calls it twice a second for each leg.
 sb_parse() {
-	local -a w=("$@")
-	[[ ${#w[@]} == 1024 && ${w[0]} == "$SB_MAGIC" ]] || {
+	[[ $# == 1024 && $1 == "$SB_MAGIC" ]] || {
 		printf 'sb=none\n'
 		return
 	}
-	local max_roles=$((16#${w[55]})) raid_disks=$((16#${w[23]})) number=$((16#${w[40]}))
-	if ((16#${w[1]} != 1 || max_roles < 1 || max_roles > SB_MAX_ROLES || raid_disks < 1 || raid_disks > max_roles || number >= max_roles)) ||
+	local max_roles=$((16#${56})) raid_disks=$((16#${24})) number=$((16#${41}))
+	((max_roles <= SB_MAX_ROLES)) || max_roles=0
+	# No more of them than count: copying is what takes time.
+	local -a w=("${@:1:64+(max_roles + 1)/2}")
+	if ((16#${w[1]} != 1 || max_roles < 1 || raid_disks < 1 || raid_disks > max_roles || number >= max_roles)) || ! sb_counts_ok w ||
 		! sb_checksum_ok w "$max_roles"; then
 		printf 'sb=corrupt\n'
 		return
 	fi
-	local features=$((16#${w[2]})) recovery='' dirty=no bitmap=no writemostly=no
+	local features=$((16#${w[2]})) recovery='' dirty=no bitmap=no writemostly=no SB_UUID uuid SB_ROLE SB_VIEW
 	((!(features & SB_FEATURE_BITMAP))) || bitmap=yes
-	((!(features & SB_FEATURE_RECOVERY))) || recovery=$((16#${w[39]}${w[38]}))
+	((!(features & SB_FEATURE_RECOVERY))) || printf -v recovery '%u' $((16#${w[39]}${w[38]}))
 	# A clean array's resync_offset is the highest number there is.
 	[[ ${w[53]}${w[52]} == ffffffffffffffff ]] || dirty=yes
 	((!(16#${w[46]} & 1))) || writemostly=yes
-	printf '%s=%s\n' sb ok uuid "$(sb_uuid "${w[@]:4:4}")" device_uuid "$(sb_uuid "${w[@]:42:4}")" level $((16#${w[18]})) \
-		raid_disks "$raid_disks" size $((16#${w[21]}${w[20]})) data_offset $((16#${w[33]}${w[32]})) data_size $((16#${w[35]}${w[34]})) events $((16#${w[51]}${w[50]})) \
-		role "$(sb_role w "$number")" view "$(sb_view w "$raid_disks" "$max_roles")" recovery "$recovery" dirty "$dirty" \
-		bitmap "$bitmap" writemostly "$writemostly"
+	sb_uuid "${w[@]:4:4}"
+	uuid=$SB_UUID
+	sb_uuid "${w[@]:42:4}"
+	sb_role w "$number" "$raid_disks"
+	sb_view w "$raid_disks" "$max_roles"
+	printf '%s=%s\n' sb ok uuid "$uuid" device_uuid "$SB_UUID" level $((16#${w[18]})) \
+		raid_disks "$raid_disks" size $((16#${w[21]}${w[20]})) data_offset $((16#${w[33]}${w[32]})) data_size $((16#${w[35]}${w[34]})) \
+		events $((16#${w[51]}${w[50]})) \
+		role "$SB_ROLE" view "$SB_VIEW" recovery "$recovery" dirty "$dirty" bitmap "$bitmap" writemostly "$writemostly"
 }
 
-# sb_uuid WORD×4: the 16 bytes in their order on disk, 8-4-4-4-12.
+# sb_uuid WORD×4: SB_UUID = the 16 bytes in their order on disk, 8-4-4-4-12.
 sb_uuid() {
 	local word hex=''
 	for word; do hex+=${word:6:2}${word:4:2}${word:2:2}${word:0:2}; done
-	printf '%s-%s-%s-%s-%s\n' "${hex:0:8}" "${hex:8:4}" "${hex:12:4}" "${hex:16:4}" "${hex:20:12}"
+	SB_UUID=${hex:0:8}-${hex:8:4}-${hex:12:4}-${hex:16:4}-${hex:20:12}
 }
 
-# sb_role_of NUMBER: dev_roles[NUMBER] of the superblock words in the array that SB_WORDS names; result in ROLE.
+# sb_role_of WORDS NUMBER: dev_roles[NUMBER] of the superblock words in the array that WORDS names; result in ROLE.
 sb_role_of() {
 	local -n words_=$1
 	ROLE=$(((16#${words_[64 + $2 / 2]} >> ($2 % 2 * 16)) & 0xffff))
 }
 
-sb_role() { # WORDS NUMBER
+# sb_role WORDS NUMBER RAID_DISKS: sets SB_ROLE. What is no slot of this array, md makes a spare (linux drivers/md/md.c, md_analyze_sbs).
+sb_role() {
 	local ROLE
 	sb_role_of "$1" "$2"
-	case $ROLE in
-	"$SB_ROLE_SPARE") printf 'spare\n' ;;
-	"$SB_ROLE_FAULTY") printf 'faulty\n' ;;
-	*) printf '%s\n' "$ROLE" ;;
-	esac
+	SB_ROLE=$ROLE
+	((ROLE < $3)) || SB_ROLE=spare
+	((ROLE != SB_ROLE_FAULTY)) || SB_ROLE=faulty
 }
 
-sb_view() { # WORDS RAID_DISKS MAX_ROLES: which slots this superblock calls active
-	local ROLE i view
-	printf -v view '%*s' "$2" ''
-	view=${view// /.}
-	for ((i = 0; i < $3; i++)); do
-		sb_role_of "$1" "$i"
-		((ROLE >= $2)) || view=${view:0:ROLE}A${view:ROLE+1}
+sb_view() { # WORDS RAID_DISKS MAX_ROLES: SB_VIEW = which slots this superblock calls active
+	local -n words_=$1
+	local word role count=0
+	printf -v SB_VIEW '%*s' "$2" ''
+	SB_VIEW=${SB_VIEW// /.}
+	# Two in a word, the first in its lower half.
+	for word in "${words_[@]:64:($3 + 1)/2}"; do
+		count=$((count + 2))
+		[[ $word != fff[ef]fff[ef] ]] || continue
+		for role in $((16#${word:4})) $((count > $3 ? $2 : 16#${word:0:4})); do
+			((role >= $2)) || SB_VIEW=${SB_VIEW:0:role}A${SB_VIEW:role+1}
+		done
 	done
-	printf '%s\n' "$view"
+}
+
+# sb_counts_ok WORDS: are size, data_offset, data_size and events below 2^56? No array gets there, bash's numbers have a sign, and a leg that
+# claims more would be newer than every honest one.
+sb_counts_ok() {
+	local -n words_=$1
+	[[ ${words_[21]} == 00* && ${words_[33]} == 00* && ${words_[35]} == 00* && ${words_[51]} == 00* ]]
 }
 
 # sb_checksum_ok WORDS MAX_ROLES: linux drivers/md/md.c, calc_sb_1_csum: the sum of all words up to the last role, without the
 # checksum itself, its carries added back once.
 sb_checksum_ok() {
 	local -n words_=$1
-	local i sum=0 count=$(((256 + 2 * $2) / 4))
-	for ((i = 0; i < count; i++)); do ((sum += 16#${words_[i]})) || :; done
-	(($2 % 2 == 0)) || sum=$((sum + (16#${words_[count]} & 0xffff)))
+	local sum count=$(((256 + 2 * $2) / 4))
+	# One expression instead of a loop.
+	printf -v sum '+16#%s' "${words_[@]:0:count}"
 	sum=$((sum - 16#${words_[54]}))
+	(($2 % 2 == 0)) || sum=$((sum + (16#${words_[count]} & 0xffff)))
 	((((sum & 0xffffffff) + (sum >> 32) & 0xffffffff) == 16#${words_[54]}))
 }
 

@@ -41,8 +41,18 @@ systemd_stop() { act systemctl stop "$(systemd_unit "$1")"; }
 systemd_reset() { systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :; } # fails when there was no failure
 
 # systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME. systemd-escape prints them in one line, with blanks,
-# which no unit name holds.
+# which no unit name holds. It ends at the first NAME that can be no unit's ("/srv/../x"); here that one is said and left out.
 systemd_escape() {
-	[[ ${*: -1} != -- ]] || return 0
-	systemd-escape "$@" | tr ' ' '\n'
+	local options=() text name
+	for text; do
+		[[ $text != -- ]] || break
+		options+=("$text")
+	done
+	shift $((${#options[@]} + 1))
+	(($# > 0)) || return 0
+	if text=$(systemd-escape "${options[@]}" -- "$@" 2>/dev/null); then
+		printf '%s\n' "${text// /$'\n'}"
+	else
+		for name; do ! text=$(systemd-escape "${options[@]}" -- "$name") || printf '%s\n' "$text"; done
+	fi
 }

@@ -5,22 +5,30 @@ readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
 # systemd.time(7)
 readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
 
-# size_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes. SIZE has passed RE_SIZE.
+readonly UNITS_MOST=999999999999999999 # bytes: more than there is, and no sum of two such overflows
+
+# size_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes, at most UNITS_MOST. SIZE has passed RE_SIZE.
 size_bytes() {
+	local bytes percent
 	if [[ $1 == *% ]]; then
-		printf '%s\n' $((10#${1%\%} * $2 / 100))
+		percent=$((10#${1%\%}))
+		# Ten times all memory is as much as any more, and its product fits.
+		bytes=$(((percent > 1000 ? 1000 : percent) * $2 / 100))
 	else
-		numfmt --from=iec "$1"
+		bytes=$(numfmt --from=iec "$1" 2>/dev/null) || bytes=$UNITS_MOST # "value too large to be printed"
 	fi
+	((${#bytes} < ${#UNITS_MOST})) || bytes=$UNITS_MOST
+	printf '%s\n' "$bytes"
 }
 
-# time_seconds TIMESPAN…: as systemd.time(7) writes them → whole seconds, rounded up, or "infinity", one a line.
+# time_seconds TIMESPAN…: as systemd.time(7) writes them → whole seconds, rounded up, or "infinity" (also for more than 30,000 years,
+# whose microseconds may not fit bash's numbers), one a line.
 # Returns systemd-analyze's exit code, which is not 0 when one is not a time span.
 time_seconds() {
 	local text span
 	text=$(systemd-analyze timespan "$@") || return
 	while read -r span; do
-		if [[ $span == 18446744073709551615 ]]; then
+		if ((${#span} > 18)); then
 			printf 'infinity\n'
 		else
 			printf '%s\n' $(((span + 999999) / 1000000))

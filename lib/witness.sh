@@ -4,25 +4,35 @@
 # shellcheck shell=bash
 
 declare -gA WITNESS=()
+readonly WITNESS_MAX=16384 # bytes
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation); returns 1, with WITNESS_WHY, when there is none to trust.
 # legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or empty.
 witness_read() {
-	local file line key
+	local file text line key
 	file=$STATE/$1.witness
 	WITNESS=() WITNESS_WHY=''
 	[[ -f $file && ! -L $file ]] || {
 		WITNESS_WHY='there is no record of the last start'
 		return 1
 	}
-	while IFS= read -r -n 4096 line; do
-		[[ $line =~ ^(uuid|legs|events|ram_slot|generation)=([0-9a-f\ -]*)$ ]] || {
+	[[ -r $file ]] || {
+		WITNESS_WHY="$file cannot be read"
+		return 1
+	}
+	# All of it, but not beyond a NUL byte or what a witness can hold: either is damage.
+	if IFS= read -r -d '' -n "$WITNESS_MAX" text <"$file" || [[ $text != *$'\n' ]]; then
+		WITNESS_WHY="$file is damaged"
+		return 1
+	fi
+	while IFS= read -r line; do
+		[[ $line =~ ^(uuid|legs|events|ram_slot|generation)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
 			WITNESS=() WITNESS_WHY="$file is damaged"
 			return 1
 		}
 		key=${BASH_REMATCH[1]}
 		WITNESS[$key]=${BASH_REMATCH[2]}
-	done <"$file" 2>/dev/null
+	done <<<"${text%$'\n'}"
 	[[ ${WITNESS[uuid]-} == "$2" ]] || {
 		WITNESS=() WITNESS_WHY="$file is about another array"
 		return 1

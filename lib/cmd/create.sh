@@ -35,7 +35,7 @@ cmd_create() {
 }
 
 create_check_name() {
-	conf_name_ok "$NAME" || die "\"$NAME\" can't be an array's name; use up to 31 letters, digits, '-', '_' and '.', a letter first" "$EX_USAGE"
+	conf_name_ok "$NAME" || die "$(conf_bad_name "$NAME")" "$EX_USAGE"
 	[[ ! -e $ETC/$NAME.conf ]] || die "$NAME: $ETC/$NAME.conf exists already; choose another name, or see: ramraid status $NAME" "$EX_REFUSED"
 	[[ ! -e $DEV/md/$NAME ]] || die "$NAME: there is an array /dev/md/$NAME already; choose another name" "$EX_REFUSED"
 	[[ -z $CREATE_RAM || $CREATE_RAM =~ ${CONF_FORM[RAM]} ]] || die "--ram=$CREATE_RAM: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"

@@ -6,12 +6,13 @@ declare -gA F # the facts: decide.sh lists the keys
 readonly STATUS_USAGE='usage: ramraid status [NAME…]
 
 Shows each array (default: all that are configured): its state in one word, every leg with its slot, and what goes on.
-Exit code 0: all whole; 1: one is not; 3: one is not running.'
+Exit code 0: all whole; 1: one is not; 2: a name that can be none; 3: one is not running.'
 
 cmd_status() {
 	local name worst=0 code
 	cli_parse "$STATUS_USAGE" '' "$@"
 	need conf disk md ram witness rescue superblock facts decide
+	for name in "${ARGS[@]}"; do conf_name_ok "$name" || die "$(conf_bad_name "$name")" "$EX_USAGE"; done
 	((${#ARGS[@]} > 0)) || mapfile -t ARGS < <(conf_names)
 	((${#ARGS[@]} > 0)) || {
 		printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"
@@ -37,6 +38,9 @@ status_one() { # NAME
 		facts_observe
 		# The whole check of the files is for when it may be the reason of what is wrong.
 		decide_is_whole || CONF_GLANCE='' conf_load "$1" || code=$?
+	else
+		# A glance shows lines of a file that nobody has looked at: control characters would reach the terminal.
+		CONF_GLANCE='' conf_load "$1" || code=$?
 	fi
 	if ((code != 0)); then
 		printf '%s: misconfigured\n' "$1"

@@ -61,6 +61,46 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 	assert_failure 2
 }
 
+@test "every verb: a name that can be none is 2, is said, and nothing is written" {
+	local verb name long
+	printf -v long '%0300d' 0
+	touch "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/evil.conf"
+	mkdir -p "$R/run/ramraid"
+	# What a name with ".." in it would lead to.
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\nRAM=auto\n' | tee "$R/etc/evil.conf" "$R/run/evil.started" >"$R/evil"
+	mkdir "$R/etc/ramraid/a"
+	cp "$R/evil" "$R/etc/ramraid/a/b.conf"
+	find "$R" | sort >"$BATS_TEST_TMPDIR/tree"
+	cd "$BATS_TEST_TMPDIR"
+	for name in '' .. ../evil a/b -x $'x\ny\e[2J' '$(touch X)' 'a[$(touch X)]' ramraid evil.conf "a$long" ä $'\xff'; do
+		for verb in start stop attach detach wait status create; do
+			set -- "$name"
+			[[ $verb != create ]] || set -- "$name" /dev/disk/by-id/none
+			run ramraid "$verb" -- "$@"
+			[[ $status == 2 && $output == *"can't be an array's name"* ]] || fail "$verb ${name@Q}: $status $output"
+			[[ ! $output =~ [$'\x01'-$'\x09'$'\x0b'-$'\x1f'] && ${#output} -lt 600 ]] || fail "$verb: ${output@Q}"
+		done
+	done
+	for verb in claim remember witness; do
+		run ramraid "$verb" -- ../evil
+		assert_failure 2
+	done
+	find "$R" | sort | diff "$BATS_TEST_TMPDIR/tree" -
+	[[ ! -e X ]]
+}
+
+@test "status shows no control characters of a broken file, nor reads a huge one" {
+	printf 'UUID=\e[2J\n' >"$R/etc/ramraid/data.conf"
+	truncate -s 1T "$R/etc/ramraid/huge.conf"
+	yes 0123456789 | head -c 20000000 >"$R/etc/ramraid/lines.conf"
+	run timeout 20 "$PROJECT/bin/ramraid" status
+	assert_failure 1
+	assert_output -p 'holds control characters'
+	refute_output -p $'\e'
+	assert_line -p 'huge.conf: has 1099511627776 bytes'
+	((${#output} < 5000))
+}
+
 @test "a broken configuration is 2, with its errors" {
 	echo nonsense >"$R/etc/ramraid/data.conf"
 	local verb
@@ -109,13 +149,16 @@ parses() { # FLAGS ARG…
 
 @test "cli_parse: what it refuses, with the first line of the usage" {
 	local bad
-	for bad in --no --ram --yes=1 --ram= -y --=x '--y es' --dry-run; do
+	for bad in --no --ram --yes=1 --ram= -y --=x '--y es' '--yes name' '--dry-run yes' --dry-run; do
 		run parses 'yes name=' "$bad"
 		assert_failure 2
 		assert_output -p "unknown option $bad"
 		assert_line 'usage: x'
 		refute_output -p more
 	done
+	# Quoted by mistake: not a dry run without a word.
+	run parses 'dry-run yes force' '--dry-run yes'
+	assert_failure 2
 	run parses '' -h
 	assert_success
 	assert_output $'usage: x\n\nmore'

@@ -247,6 +247,41 @@ warns() {
 	refuses zero '*symbolic link*' '*UUID*' '*MEMBER*'
 }
 
+@test "the same holds for drop-ins and the defaults, and for devices; nothing blocks" {
+	local file kind
+	for file in data.conf.d/x.conf ramraid.conf; do
+		for kind in fifo folder link device mode owner huge nul; do
+			rm -rf "$C/data.conf.d" "$C/ramraid.conf"
+			with
+			mkdir "$C/data.conf.d"
+			case $kind in
+			fifo) mkfifo "$C/$file" ;;
+			folder) mkdir "$C/$file" ;;
+			link) echo WAIT=no >"$C/target" && ln -s "$C/target" "$C/$file" ;;
+			device) ((EUID == 0)) && mknod "$C/$file" c 1 5 2>/dev/null || continue ;; # /dev/zero
+			mode) echo WAIT=no >"$C/$file" && chmod 664 "$C/$file" ;;
+			owner) echo WAIT=no >"$C/$file" && { ((EUID == 0)) || continue; } && chown 65534 "$C/$file" ;;
+			huge) truncate -s 1T "$C/$file" ;;
+			nul) printf 'WAIT=n\0o\n' >"$C/$file" ;;
+			esac
+			timeout 10 bash -c 'for lib in paths log units disk conf; do source "$1/lib/$lib.sh"; done
+				conf_load data; code=$?; printf "%s\n" "$code ${CONF[WAIT]}" "${CONF_ERRORS[@]}" "${CONF_WARNINGS[@]}"' - "$PROJECT" >"$BATS_TEST_TMPDIR/out" || fail "$kind $file: $?"
+			[[ $(<"$BATS_TEST_TMPDIR/out") == [01]" yes"$'\n'*"$C/$file: "* ]] || fail "$kind $file: $(<"$BATS_TEST_TMPDIR/out")"
+		done
+	done
+}
+
+@test "keys that mean something to bash mean nothing here" {
+	local key code=0 path=$PATH
+	cd "$BATS_TEST_TMPDIR"
+	for key in PATH BASH_ENV IFS EUID LC_ALL CONF MEMBERS CONF_GLANCE RAMRAID_ROOT 'F[x]' 'a[$(touch X)]' 'CONF[$(touch X)]' 'MEMBER[0]' WAIT+ 'WAIT '; do
+		CONF_ERRORS=()
+		conf_line_ file:7 array "$key=/evil"
+		[[ ${CONF_ERRORS[0]} == file:7:* ]] || fail "$key"
+	done
+	[[ $PATH == "$path" && ! -v BASH_ENV && $IFS == $' \t\n' && ! -e X && -z ${F[x]-} && ${#MEMBERS[@]} == 0 ]]
+}
+
 @test "NUL bytes, control characters and DOS line ends" {
 	local bad
 	for bad in '\0' '\r' '\e[31m' '\x01' '\x7f' '\v'; do

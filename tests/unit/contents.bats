@@ -31,6 +31,25 @@ UUID=AbCdEf-1111-2222"
 	[[ $(calls) == *"$R/dev/md127" ]]
 }
 
+@test "labels with odd characters, as lsblk writes them; a line break is no label" {
+	LSBLK='PATH="/dev/md127" UUID="" LABEL="\x24(touch X)\xc3\xa4\x5cn" PARTUUID="" PARTLABEL="a\x0aUUID=1"'
+	[[ $(contents_of md127) == 'LABEL=$(touch X)ä\n' ]] || fail "$(contents_of md127)"
+}
+
+@test "a strange old record is no trouble: a FIFO, a folder, NUL bytes" {
+	local file=$R/etc/ramraid/state/data.contents
+	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
+	mkdir -p "${file%/*}"
+	mkfifo "$file"
+	export -f contents_remember contents_of contents_file contents_is_elsewhere lsblk called act_file log_info log_
+	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" ROOT="$ROOT" bash -c 'contents_remember data md127' 2>/dev/null
+	[[ $(<"$file") == UUID=1 ]]
+	printf 'UUID=2\0\n\0' >"$file"
+	run contents_remember data md127
+	refute_output -p 'null byte'
+	[[ $(<"$file") == $'UUID=1\nUUID=2' ]]
+}
+
 @test "LVM's names: device-mapper doubles dashes within a name" {
 	local pair
 	for pair in vg-lv=vg/lv vg--a-lv--b=vg-a/lv-b a--b--c-d=a-b-c/d vg-lv----x=vg/lv--x vg_1-lv.2=vg_1/lv.2; do

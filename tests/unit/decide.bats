@@ -344,6 +344,10 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'readd 0' whole-2 0:returned
 }
 
+@test "running: a leg that sysfs shows without a slot for a moment, under the program's strictness" {
+	(set -u && decides 'done' whole-2 1:returned leg.0.slot=none) || fail "exit code $?"
+}
+
 @test "running: a returned disk leg waits until the RAM leg is rebuilt" {
 	decides wait-sync whole-2 1:returned ram.state=recovering array.sync=recover
 	because 'then /dev/disk/by-id/ata-B is put back'

@@ -18,7 +18,7 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	for name in disk/by-id/ata-X disk/by-path/p disk/by-partuuid/x disk/by-partlabel/x mapper/vg-lv md/far; do
 		disk_name_is_stable "/dev/$name" || fail "$name"
 	done
-	for name in /dev/sda /dev/md127 /dev/disk/by-uuid/x /dev/disk/by-label/x /dev/disk/by-id/ /dev/disk/by-id/a/b /dev/dm-1 disk/by-id/x /dev/mapper/../sda; do
+	for name in /dev/sda /dev/md127 /dev/disk/by-uuid/x /dev/disk/by-label/x /dev/disk/by-id/ /dev/disk/by-id/a/b /dev/dm-1 disk/by-id/x /dev/mapper/../sda /dev/mapper/.. /dev/disk/by-id/.; do
 		not disk_name_is_stable "$name" || fail "$name"
 	done
 }

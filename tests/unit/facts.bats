@@ -208,6 +208,21 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	[[ -z $(ram_why_not $((500000 * 1024)) 0) && -n $(ram_why_not $((500000 * 1024 + 1)) 0) && -n $(ram_why_not 1 1T) ]]
 }
 
+@test "a damaged record of the ramdisk is none, and its text is not calculated with" {
+	local text RAM_PROVIDER RAM_NODE RAM_BYTES
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
+	for text in 'rapiddisk rd0 a[$(touch${IFS}X)]' 'rapiddisk rd0 -1' 'rapiddisk rd0 99999999999999999999' 'rapiddisk rd0 08' 'rapiddisk ../rd0 1' \
+		'rapiddisk . 1' 'x;touch${IFS}X rd0 1' 'rapiddisk' '' 'none rd0 1'; do
+		printf '%s\n' "$text" >"$R/run/ramraid/data.ram"
+		ram_of data
+		[[ -z $RAM_PROVIDER && -z $RAM_NODE && $RAM_BYTES == 0 ]] || fail "$text"
+		run ram_promised
+		assert_output 0
+		[[ ! -e X ]] || fail "executed: $text"
+	done
+}
+
 @test "a ramdisk in use is not dropped, and another array's keeps brd loaded" {
 	local code=0
 	mkdir -p "$R/run/ramraid" "$R"/sys/block/{ram0,ram1}

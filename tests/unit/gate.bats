@@ -83,6 +83,129 @@ quietly() {
 	[[ -e $OUT/b.mount.d/50-ramraid-data2.conf && ! -e $OUT/b.mount.d/50-ramraid-data.conf ]] || fail "$(find "$OUT" -type f)"
 }
 
+# hostile: an array "data" that holds LABEL=x; fstab comes from stdin.
+hostile() {
+	mkdir -p "$R/etc/ramraid/state"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
+	echo LABEL=x >"$R/etc/ramraid/state/data.contents"
+	cat >"$R/etc/fstab"
+}
+
+only() { # FOLDER…: drop-ins for exactly these units (and the device that LABEL=x is), and nothing beside the output folder
+	local unit expected
+	rm -rf "$OUT"/{poweroff,reboot,halt,kexec}.target.d
+	expected=$(for unit in 'dev-disk-by\x2dlabel-x.device' 'systemd-fsck@dev-disk-by\x2dlabel-x.service' "$@"; do printf '%s.d\n' "$unit"; done | sort)
+	[[ $(find "$OUT" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort) == "$expected" ]] || fail "$(find "$OUT")" "$said"
+	[[ -z $(find "$BATS_TEST_TMPDIR" -newer "$R/etc/fstab" -type f ! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
+}
+
+@test "a mount point that can be no unit costs no other its order" {
+	local long
+	printf -v long '%0300d' 0
+	hostile <<-EOT
+		LABEL=x /a ext4 defaults 0 2
+		LABEL=x /srv/../../../b ext4 defaults 0 2
+		LABEL=x /$long ext4 defaults 0 2
+		LABEL=x none ext4 noauto 0 2
+		LABEL=x / ext4 noauto 0 2
+		LABEL=x // ext4 noauto 0 2
+		nonsense
+		LABEL=x /z ext4 defaults 0 2
+	EOT
+	printf 'MOUNT=/m/../n\nMOUNT=/\nMOUNT=/y\nMOUNT=%s.service\nMOUNT=..service\nMOUNT=b.service\n' "$long" >>"$R/etc/ramraid/data.conf"
+	said=$(generate 2>&1)
+	only a.mount z.mount y.mount ..service b.service
+	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] || fail "$said"
+}
+
+# libmount takes a file whose first line begins with two numbers for a mountinfo, unless it is told.
+@test "a first line of numbers does not make fstab another kind of file" {
+	hostile <<-'EOT'
+		1 2 auto defaults 0 2
+		LABEL=x /a ext4 defaults 0 2
+	EOT
+	generate
+	only a.mount
+}
+
+@test "per cent signs, line breaks, and text for a shell in mount points and sources" {
+	hostile <<-'EOT'
+		LABEL=x /50%i\040%n ext4 defaults 0 2
+		LABEL=x /a\012[Unit]\012OnFailure=evil.service ext4 defaults 0 2
+		LABEL=x /$(touch${IFS}X);`touch${IFS}X` ext4 defaults 0 2
+		LABEL=x /[*]? ext4 defaults 0 2
+		LABEL=@ /at ext4 defaults 0 2
+		@ /at ext4 defaults 0 2
+		* /star ext4 defaults 0 2
+		$(touch${IFS}X) /x ext4 defaults 0 2
+		-part1 /x ext4 defaults 0 2
+		"" /x ext4 defaults 0 2
+		""-part1 /x ext4 defaults 0 2
+	EOT
+	cd "$BATS_TEST_TMPDIR"
+	said=$(generate 2>&1)
+	[[ -z $said ]] || fail "$said"
+	only '50\x25i\x20\x25n.mount' 'a\x0a\x5bUnit\x5d\x0aOnFailure\x3devil.service.mount' \
+		'\x24\x28touch\x24\x7bIFS\x7dX\x29\x3b\x60touch\x24\x7bIFS\x7dX\x60.mount' '\x5b\x2a\x5d\x3f.mount'
+	# What is written into the files holds no name but the array's.
+	[[ ! -e X ]]
+	not grep -rvE '^#|^\[Unit\]$|^(Requires|After)=ramraid@data.service$|^JobRunningTimeoutSec=[0-9]+$' "$OUT"
+	not grep -r '%' "$OUT"
+}
+
+@test "a record of contents with empty lines, odd labels, and no end" {
+	hostile <<-'EOT'
+		LABEL=x /x ext4 defaults 0 2
+		LABEL=a/b /slash ext4 defaults 0 2
+		LABEL=50%n /percent ext4 defaults 0 2
+		LABEL=.. /dots ext4 defaults 0 2
+		LABEL=last /last ext4 defaults 0 2
+	EOT
+	printf '\n\n]\n@\n*\n$(touch X)\na[$(touch X)]\nLABEL=x\nLABEL=a/b\nLABEL=50%%n\nLABEL=..\nLABEL=last' >"$R/etc/ramraid/state/data.contents"
+	cd "$BATS_TEST_TMPDIR"
+	said=$(generate 2>&1)
+	[[ ! -e X && $said != *subscript* ]] || fail "$said"
+	only x.mount slash.mount percent.mount dots.mount last.mount 'dev-disk-by\x2dlabel-'{last,'a\x5cx2fb','50\x5cx25n'}.device \
+		'systemd-fsck@dev-disk-by\x2dlabel-'{last,'a\x5cx2fb','50\x5cx25n'}.service
+}
+
+@test "crypttab: names that are none cost no other its order; a last line without its end counts" {
+	local long
+	printf -v long '%0300d' 0
+	hostile <<<'/dev/mapper/last /last ext4 defaults 0 2'
+	printf '%s\n' 'first LABEL=x' '../up LABEL=x' '.. LABEL=x' "$long LABEL=x" '%i LABEL=x' alone '# LABEL=x' '$(touch${IFS}X) LABEL=x' '"" ""' >"$R/etc/crypttab"
+	printf 'last LABEL=x' >>"$R/etc/crypttab"
+	cd "$BATS_TEST_TMPDIR"
+	said=$(generate 2>&1)
+	[[ ! -e X && $said != *subscript* ]] || fail "$said"
+	[[ -d $OUT/systemd-cryptsetup@first.service.d && -d $OUT/systemd-cryptsetup@last.service.d && -d $OUT/last.mount.d ]] || fail "$(ls "$OUT")"
+	[[ -d $OUT/'systemd-cryptsetup@\x25i.service.d' && -d $OUT/dev-mapper-last.device.d ]] || fail "$(ls "$OUT")"
+	[[ $(ls "$OUT") != *..* && $(ls "$OUT") != *-up* ]]
+}
+
+@test "FIFOs and folders in place of files: nothing hangs, the rest is ordered" {
+	local file
+	for file in fstab crypttab ramraid/state/data.contents ramraid/other.conf ramraid/ramraid.conf; do
+		for kind in mkfifo mkdir; do
+			rm -rf "$OUT" "${R:?}/etc"
+			mkdir "$OUT"
+			hostile <<<'LABEL=x /x ext4 defaults 0 2'
+			echo MOUNT=/y >>"$R/etc/ramraid/data.conf"
+			rm -f "$R/etc/$file"
+			"$kind" "$R/etc/$file"
+			timeout 10 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT" 2>/dev/null || fail "$kind $file: $?"
+			[[ -d $OUT/y.mount.d ]] || fail "$kind $file: $(ls "$OUT")"
+		done
+	done
+}
+
+@test "a name with a line break is not two arrays" {
+	hostile <<<'/dev/md/more /more ext4 defaults 0 2'
+	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/"$'more\nevil.conf'
+	said=$(generate 2>&1)
+	[[ -z $(ls "$OUT") && $said == *'more?evil'* ]] || fail "$(ls "$OUT")" "$said"
+}
+
 # What systemd's own generator calls the units is what the drop-ins have to be called.
 @test "names of units agree with systemd-fstab-generator's, labels and paths with odd characters included" {
 	local generator=/usr/lib/systemd/system-generators/systemd-fstab-generator unit

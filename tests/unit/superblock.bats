@@ -112,6 +112,13 @@ writemostly=yes"
 	build 8
 	put 160 7 && role 7 1 1 fffe && seal
 	gives role=1 view=AAA
+	# Neither a slot nor a word for none: md makes a spare of it, and decide must not look for it in the view.
+	local beyond
+	for beyond in 3 4 1f40 fffd; do
+		build 8
+		role 1 "$beyond" && seal
+		gives role=spare view=A.A
+	done
 }
 
 @test "view: who is called active" {
@@ -197,6 +204,26 @@ flips() {
 		parse
 		[[ $GOT == sb=corrupt ]] || fail "max_dev $change: $GOT"
 	done
+}
+
+# A leg at 2^63 events or more would be a negative number here, and the newest leg for md.
+@test "counts of 2^56 and more are corrupt, just below they are counts" {
+	local offset high
+	for offset in 80 128 200; do
+		for high in 1000000 7fffffff 80000000 ffffffff; do
+			build 8
+			put $((offset + 4)) "$high" && seal
+			parse
+			[[ $GOT == sb=corrupt ]] || fail "$offset $high: $GOT"
+		done
+	done
+	build 8
+	put 80 ffffffff 84 ffffff 128 ffffffff 132 ffffff 200 ffffffff 204 ffffff && seal
+	gives size=72057594037927935 data_offset=72057594037927935 events=72057594037927935
+	# What has no end is how far a rebuild came.
+	build 8
+	put 8 3 152 ffffffff 156 ffffffff && seal
+	gives recovery=18446744073709551615
 }
 
 @test "nothing there: empty, short, cut off, blank" {

@@ -13,6 +13,17 @@ setup() {
 	[[ $(size_bytes 10% 8589934592) == 858993459 && $(size_bytes 0% 100) == 0 && $(size_bytes 100% 7) == 7 && $(size_bytes 08% 100) == 8 ]]
 }
 
+@test "absurd sizes stay larger than anything, instead of negative" {
+	local size
+	for size in 8388608T 9999999T 999999999999T 999999999999G 999999%; do
+		(($(size_bytes "$size" 17592186044416) > 17592186044416 && $(size_bytes "$size" 17592186044416) + 999999999999999999 > 0)) || fail "$size"
+	done
+}
+
+@test "time spans whose microseconds do not fit are infinity" {
+	[[ $(time_seconds 300000y 500000y 30000y) == $'infinity\ninfinity\n946728000000' ]] || fail "$(time_seconds 300000y 500000y 30000y)"
+}
+
 @test "RE_SIZE takes what size_bytes understands, and nothing else" {
 	local text
 	for text in 0 1 512M 2G 1T 4K 10% 100% 999999999999; do [[ $text =~ $RE_SIZE ]] || fail "$text"; done

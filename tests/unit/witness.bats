@@ -113,6 +113,25 @@ damaged() { # TEXT of the file
 	done
 }
 
+@test "damaged: without its end, a line twice, NUL bytes, more than a witness can hold" {
+	local good before=$SECONDS
+	put 100 0 "$A" "$B"
+	good=$(<"$W")
+	damaged "$good"
+	damaged "$good"$'\nevents=101\n'
+	damaged "${good/events=100/events=100$'\r'}"$'\n'
+	printf '%s\n\0' "$good" >"$W"
+	refused damaged
+	printf '%s\n' "${good/legs=/legs=$(printf '%020000d' 0)}" >"$W"
+	refused damaged
+	# Quick, however large it is.
+	truncate -s 1T "$W"
+	refused damaged
+	yes "$good" | head -c 50000000 >"$W"
+	refused damaged
+	((SECONDS - before < 10))
+}
+
 @test "text instead of a witness is not executed, and a long line is no trouble" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p "${W%/*}"

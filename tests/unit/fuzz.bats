@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# Hostile and broken input in the mass. All of it comes from fuzz.pl, by a seed that is printed; RAMRAID_SEED=N repeats a run, and
+# RAMRAID_FUZZ=N makes it N times as long. bash itself must never complain, nothing may be executed, and what comes out has its documented form.
+
+setup() {
+	load helper
+	world
+	SEED=${RAMRAID_SEED:-$RANDOM} TIMES=${RAMRAID_FUZZ:-1}
+	C=$R/etc/ramraid
+	ID=11111111-2222-3333-4444-555555555555
+	ERR=$BATS_TEST_TMPDIR/err
+	mkdir -p "$C/state" "$BATS_TEST_TMPDIR/in"
+	# What is executed would be made here.
+	cd "$BATS_TEST_TMPDIR/in" || exit
+	umask 022
+	# stderr itself is a file while the mass runs.
+	exec {SAY}>&2
+	fail() {
+		printf '%s\n' "$@" >&"$SAY"
+		return 1
+	}
+}
+
+input() { # KIND COUNT FOLDER
+	echo "# seed $SEED, $2 times $1" >&3
+	perl "$BATS_TEST_DIRNAME/fuzz.pl" "$1" "$SEED" "$2" "$3"
+}
+
+# silent: nothing was said on stderr, which is in $ERR, and nothing was executed.
+silent() {
+	[[ ! -s $ERR ]] || fail "seed $SEED:" "$(head -c 2000 "$ERR")"
+	[[ -z $(ls -A "$BATS_TEST_TMPDIR/in") ]] || fail "seed $SEED: executed: $(ls -A "$BATS_TEST_TMPDIR/in")"
+}
+
+# conf_is_sound NAME CODE: after conf_load NAME returned CODE, everything in CONF, MEMBERS and MOUNTS has its form.
+conf_is_sound() {
+	local key text
+	local -A seen=()
+	[[ $2 == [01] ]] || fail "seed $SEED, $1: exit code $2"
+	(($2 == (${#CONF_ERRORS[@]} > 0))) || fail "seed $SEED, $1: exit code $2, ${#CONF_ERRORS[@]} errors"
+	((${#CONF[@]} == ${#CONF_DEFAULTS[@]})) || fail "seed $SEED, $1: keys ${!CONF[*]}"
+	for key in "${!CONF_DEFAULTS[@]}"; do
+		[[ -n ${CONF[$key]} && ${CONF[$key]} == "${CONF_DEFAULTS[$key]}" || ${CONF[$key]} =~ ${CONF_FORM[$key]} || $key == UUID && -z ${CONF[UUID]} && $2 == 1 ]] || fail "seed $SEED, $1: $key=${CONF[$key]@Q}"
+	done
+	[[ ${CONF[UUID]} != *:* ]]
+	for text in "${MEMBERS[@]}"; do
+		disk_name_is_stable "$text" && [[ ! -v seen["$text"] ]] || fail "seed $SEED, $1: MEMBER ${text@Q}"
+		seen["x$text"]=1
+	done
+	(($2 == 1 || ${#MEMBERS[@]} > 0))
+	for text in "${MOUNTS[@]}"; do [[ $text =~ ${CONF_FORM[MOUNT]} && $text != *$'\n'* ]] || fail "seed $SEED, $1: MOUNT ${text@Q}"; done
+	for text in "${CONF_ERRORS[@]}"; do
+		[[ $text == "$C/$1.conf:"* && $text != *$'\n'* && ${#text} -lt 600 ]] || fail "seed $SEED, $1: ${text@Q}"
+	done
+}
+
+confs() { # COUNT
+	local - i code
+	trap - DEBUG ERR # bats traces every command, which costs more than they do
+	set -u           # as the program has it
+	for ((i = 1; i <= $1; i++)); do
+		code=0
+		conf_load "f$i" || code=$?
+		conf_is_sound "f$i" "$code"
+		GOOD=$((GOOD + 1 - code))
+	done
+}
+
+@test "fuzz: 10000 configurations at a glance, 200 with every check" {
+	libs paths log units disk conf
+	local GOOD=0 paths
+	paths="$PATH ${IFS@Q} $EUID $LC_ALL $PWD $(umask)"
+	input conf $((10000 * TIMES)) "$C"
+	CONF_GLANCE=yes confs $((10000 * TIMES)) 2>"$ERR"
+	silent
+	# The mass is neither all good nor all refused at the door.
+	((GOOD > 1000 * TIMES && GOOD < 9000 * TIMES)) || fail "$GOOD are good"
+	unset CONF_GLANCE
+	confs 200 2>"$ERR"
+	silent
+	[[ "$PATH ${IFS@Q} $EUID $LC_ALL $PWD $(umask)" == "$paths" && ! -v BASH_ENV ]]
+}
+
+superblocks() {
+	local - expected words got
+	trap - DEBUG ERR
+	set -u
+	while IFS='|' read -r expected words; do
+		sb_parse $words >"$BATS_TEST_TMPDIR/out"
+		IFS= read -r -d '' got <"$BATS_TEST_TMPDIR/out" || :
+		got=${got%$'\n'} got=${got//$'\n'/,}
+		COUNT=$((COUNT + 1))
+		[[ $got == "$expected" ]] || fail "seed $SEED, superblock $COUNT: expected $expected, got $got: $words"
+		[[ $got =~ $SB_FORM ]] || fail "seed $SEED, superblock $COUNT: $got"
+		[[ $got != sb=ok* ]] || superblock_is_sound "$got"
+	done
+}
+
+UUID_FORM='[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}'
+SB_FORM="^(sb=none|sb=corrupt|sb=ok,uuid=$UUID_FORM,device_uuid=$UUID_FORM,level=[0-9]+,raid_disks=[0-9]+,size=[0-9]{1,17},data_offset=[0-9]{1,17},data_size=[0-9]{1,17},\
+events=[0-9]{1,17},role=([0-9]+|spare|faulty),view=[A.]+,recovery=[0-9]*,dirty=(yes|no),bitmap=(yes|no),writemostly=(yes|no))\$"
+
+superblock_is_sound() {
+	local disks role view
+	[[ $1 =~ raid_disks=([0-9]+),.*,role=([a-z0-9]+),view=([A.]+), ]]
+	disks=${BASH_REMATCH[1]} role=${BASH_REMATCH[2]} view=${BASH_REMATCH[3]}
+	((${#view} == disks)) || fail "seed $SEED: $1"
+	# Who has a slot calls it active.
+	[[ $role == [sf]* ]] || [[ ${view:role:1} == A && $role -lt $disks ]] || fail "seed $SEED: $1"
+	SOUND=$((SOUND + 1))
+}
+
+@test "fuzz: 2000 superblocks, most with the right checksum, and what each has to give" {
+	libs paths superblock
+	local COUNT=0 SOUND=0
+	# Through a file: from a pipe bash reads one byte at a time.
+	input sb $((2000 * TIMES)) "$FIXTURES/superblock" >"$BATS_TEST_TMPDIR/images"
+	superblocks <"$BATS_TEST_TMPDIR/images" 2>"$ERR"
+	silent
+	((COUNT == 2000 * TIMES && SOUND > COUNT / 3 && SOUND < COUNT * 9 / 10)) || fail "$SOUND of $COUNT are good"
+}
+
+witnesses() { # COUNT
+	local - i
+	trap - DEBUG ERR
+	set -u
+	for ((i = 1; i <= $1; i++)); do
+		if witness_read "f$i" "$ID"; then
+			GOOD=$((GOOD + 1))
+			# Read further down with arithmetic, and as words.
+			[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} =~ ^[0-9a-f\ -]*$ && ${WITNESS[ram_slot]-} =~ ^[0-9]{0,4}$ && -z $WITNESS_WHY ]] &&
+				((WITNESS[generation] > 0 && WITNESS[events] >= 0 && ${WITNESS[generation]} + 1 > 1 && ${WITNESS[events]} + 1 > 0)) || fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
+		else
+			[[ ${#WITNESS[@]} == 0 && -n $WITNESS_WHY ]] || fail "seed $SEED, f$i: ${WITNESS[*]@Q} $WITNESS_WHY"
+		fi
+	done
+}
+
+@test "fuzz: 1000 witnesses" {
+	libs paths log witness
+	local GOOD=0
+	input witness $((1000 * TIMES)) "$C/state"
+	witnesses $((1000 * TIMES)) 2>"$ERR"
+	silent
+	((GOOD > 100 * TIMES && GOOD < 900 * TIMES)) || fail "$GOOD are good"
+}
+
+gates() { # COUNT
+	local - i file out=$BATS_TEST_TMPDIR/out
+	trap - DEBUG ERR
+	set -u
+	for ((i = 1; i <= $1; i++)); do
+		rm -rf "$out"
+		mkdir "$out"
+		cp "$BATS_TEST_TMPDIR/worlds/$i"/{fstab,crypttab} "$R/etc/"
+		cp "$BATS_TEST_TMPDIR/worlds/$i/contents" "$C/state/data.contents"
+		cp "$BATS_TEST_TMPDIR/worlds/$i/conf" "$C/data.conf"
+		conf_load data || :
+		gate_write "$out" data 2>>"$BATS_TEST_TMPDIR/said" || : # a name may be too long for a file
+		for file in good.mount mine.mount systemd-cryptsetup@good.service; do
+			[[ -d $out/$file.d ]] || fail "seed $SEED, $i: no $file: $(ls "$out")"
+		done
+		find "$out" -mindepth 1 -printf '%P\n' >"$out.list"
+		while IFS= read -r file; do
+			[[ $file =~ ^[^/%]+\.(mount|swap|device|service|target)\.d(/[45]0-ramraid-data\.conf)?$ || $file == *MOUNT* ]] || fail "seed $SEED, $i: ${file@Q}"
+		done <"$out.list"
+		not grep -rvE '^#|^\[Unit\]$|^(Requires|After)=ramraid@data.service$|^JobRunningTimeoutSec=([0-9]+|infinity)$' "$out" || fail "seed $SEED, $i"
+	done
+}
+
+@test "fuzz: 30 worlds of fstab, crypttab and contents: what is whole in them is ordered" {
+	libs paths log units disk conf systemd gate
+	mkdir "$BATS_TEST_TMPDIR/worlds"
+	input gate $((30 * TIMES)) "$BATS_TEST_TMPDIR/worlds"
+	gates $((30 * TIMES)) 2>"$ERR"
+	silent
+	not grep -E ': line [0-9]+: |subscript|unbound|null byte' "$BATS_TEST_TMPDIR/said" || fail "seed $SEED"
+	# Nothing beside the folder, and no systemd unit's name from above it.
+	[[ $(ls "$BATS_TEST_TMPDIR") == $'err\nin\nout\nout.list\nroot\nsaid\nworlds' ]] || fail "$(ls "$BATS_TEST_TMPDIR")"
+}
