@@ -48,15 +48,28 @@ drive() {
 drive_watch_() {
 	[[ -z $DRIVE_WATCHED && ${F[array.state]} == active ]] || return 0
 	DRIVE_WATCHED=yes
+	drive_identity_ >"$RUN/${F[name]}.watched" || rm -f "$RUN/${F[name]}.watched"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
 }
 
+# Which array is running: its kernel name, and the number that every device has but once in a boot.
+drive_identity_() {
+	local number
+	{ read -r number <"$SYS/block/${F[array.md]}/diskseq"; } 2>/dev/null && printf '%s %s\n' "${F[array.md]}" "$number"
+}
+
+drive_is_watched_() {
+	local watched
+	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "$(drive_identity_)" ]]
+}
+
 # Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes
-# when nothing can be told)
+# when nothing can be told) What a start of ours has gone through before is known, whatever has become of its legs since.
 drive_first_look_() {
 	local i facts
 	F[array.known]=yes
 	[[ ${F[array.state]} == active && -n ${F[witness.events]} ]] || return 0
+	! drive_is_watched_ || return 0
 	if [[ -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good: whoever started the disks without it, did so without what it had.
 		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
@@ -167,10 +180,16 @@ drive_legs_() {
 	printf '%d of %d disk legs in sync\n' "$good" "${F[members]}"
 }
 
-# Writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg alone.
+# Writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg alone. Not for
+# an array that something else has started from old legs: that would be taken for the truth ever after.
 drive_witness_() {
 	local i key value events=0 legs=() uuid state
 	[[ ${F[array.state]} == active ]] || return 0
+	[[ -n ${F[array.known]-} ]] || drive_first_look_
+	[[ ${F[array.known]} == yes ]] || {
+		log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
+		return 0
+	}
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
 		while IFS='=' read -r key value; do

@@ -70,6 +70,7 @@ restore_here() {
 	rescue_put_back "${F[array.md]}" || die "$NAME: not restored; the image and its record are kept. Mend the cause, then: ramraid stop $NAME; ramraid restore $NAME"
 	facts_observe
 	# The last word on it was that only the RAM leg was good.
+	F[array.known]=yes
 	drive_witness_
 	rescue_forget "$NAME"
 	log_notice "$NAME: restored from $image, which is kept; delete it when you have looked at your data"

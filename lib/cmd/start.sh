@@ -55,6 +55,7 @@ start_forced() { # NAME
 	drive_assemble "${ARGUMENTS[@]}" || die "$1: $DRIVE_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
 	facts_observe
+	F[array.known]=yes
 	drive_witness_
 	rescue_forget "$1"
 	exec {CLI_LOCK}>&-

@@ -53,6 +53,7 @@ stop_here() {                                                                   
 	drive_witness_
 	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
 	md_stop "${F[array.md]}" || die "$1: ${F[array.md]} could not be stopped; it is in use by: $(stop_users)"
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
 	[[ -z $GUARD_RESCUED ]] || ram_drop "$1"
 }
 

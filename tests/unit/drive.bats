@@ -17,6 +17,7 @@ replace() {
 	facts_observe() { observe; }
 	observe() { :; }
 	sleep() { :; }
+	eval "real_$(declare -f drive_witness_)"
 	drive_witness_() { called witness; }
 	drive_speed_() { :; }
 	drive_end_() { called end "$WHY"; }
@@ -269,4 +270,26 @@ only_ram() {
 	known no aaaaaaaa-0000-0000-0000-000000000002 90 leg.1.state=recovering
 	known yes '' 90
 	known no '' 90 ram.state=none
+}
+
+@test "the witness is not overwritten with what something else has started from old legs" {
+	BASE=whole-2
+	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=aaaaaaaa-0000-0000-0000-00000000000%s\n' "$([[ $1 == */sda ]] && echo 1 || echo 2)"; }
+	witness_write() { called write "${@:3}"; }
+	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	facts_configured data
+	F[witness.legs]=aaaaaaaa-0000-0000-0000-000000000003 F[witness.events]=90
+	real_drive_witness_ 2>"$BATS_TEST_TMPDIR/log"
+	[[ -z $(calls) ]] && grep -q 'something else has started md127' "$BATS_TEST_TMPDIR/log"
+	# The same legs, in an array that a start of ours has judged: it is a change of members.
+	F[array.known]=''
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
+	real_drive_witness_
+	[[ $(calls) == 'write 50 0 aaaaaaaa-0000-0000-0000-000000000001 aaaaaaaa-0000-0000-0000-000000000002' ]] || fail "$(calls)"
+	# Another array of that name, later in this boot.
+	F[array.known]='' && rm "$BATS_TEST_TMPDIR/calls"
+	echo 8 >"$R/sys/block/md127/diskseq"
+	real_drive_witness_ 2>/dev/null
+	[[ -z $(calls) ]]
 }

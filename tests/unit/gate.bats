@@ -203,6 +203,7 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	hostile <<<'/dev/md/more /more ext4 defaults 0 2'
 	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/"$'more\nevil.conf'
 	said=$(generate 2>&1)
+	rm -r "$OUT"/{poweroff,reboot,halt,kexec}.target.d
 	[[ -z $(ls "$OUT") && $said == *'more?evil'* ]] || fail "$(ls "$OUT")" "$said"
 }
 
