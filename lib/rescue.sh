@@ -50,7 +50,7 @@ rescue_write() {
 	mkdir -p -- "${image%/*}" && rm -f -- "$image" && chmod 700 -- "${image%/*}" || return 1
 	if sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") && [[ $(stat -c %s -- "$image") == "$bytes" && $(sha256sum <"$image") == "$sum  -" ]] &&
 		sync "$image" "${image%/*}" "$5" &&
-		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" "events=$events" | act_file "$(rescue_record "$name")" 600; then
+		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" "events=$events" | act_file "$(rescue_record "$name")"; then
 		return 0
 	fi
 	rm -f -- "$image"

@@ -50,6 +50,7 @@ status_one() { # NAME
 	status_word_
 	printf '%s: %s%s\n' "$1" "$STATUS_WORD" "${F[array.md]:+ (/dev/${F[array.md]})}"
 	status_legs_
+	[[ $STATUS_WORD == whole ]] || status_witness_
 	status_progress_
 	status_advice_
 	((${#CONF_WARNINGS[@]} == 0)) || printf '  configuration: %s\n' "${CONF_WARNINGS[@]}"
@@ -91,6 +92,20 @@ status_legs_() {
 		printf '  slot %-4s %-11s %s%s\n' "${F[leg.$i.slot]:--}" "$state" "${F[leg.$i.dev]}" "${F[leg.$i.node]:+ (${F[leg.$i.node]})}"
 	done
 	[[ -z ${F[array.strangers]} ]] || printf '  not in the configuration: %s\n' "${F[array.strangers]}"
+}
+
+# What the next start will go by.
+status_witness_() {
+	local legs
+	read -ra legs <<<"${F[witness.legs]}"
+	if [[ -z ${F[witness.events]} ]]; then
+		printf '  last run: %s\n' "${F[witness.why]}"
+	elif ((${#legs[@]} == 0)); then
+		printf '  last run: only the RAM leg in sync, at %s events\n' "${F[witness.events]}"
+	else
+		printf '  last run: %s of %s disk legs in sync, at %s events\n' "${#legs[@]}" "${F[members]}" "${F[witness.events]}"
+	fi
+	[[ -z ${F[rescue.image]} ]] || printf '  rescue image: %s\n' "${F[rescue.image]}"
 }
 
 status_progress_() {
