@@ -7,13 +7,13 @@ declare -gA F # the facts: decide.sh lists the keys
 # superblocks, and then named to mdadm one by one. A leg is good when its superblock belongs to the array, holds a slot, and is complete;
 # a good leg that another good leg calls missing is older than that one, whatever its event count, and never started with it.
 decide_start_() {
-	local i kind newest='' good=() refused=() absent=0 nodes=()
+	local i KIND NEWEST good=() refused=() absent=0 nodes=()
 	for ((i = 0; i < ${F[members]}; i++)); do
-		kind=$(decide_leg_kind_ "$i")
-		case $kind in
+		decide_leg_kind_ "$i"
+		case $KIND in
 		absent) absent=$((absent + 1)) ;;
 		good) good+=("$i") ;;
-		*) refused+=("${F[leg.$i.dev]} $kind") ;;
+		*) refused+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
 	if ((${#good[@]} == 0)); then
@@ -24,18 +24,19 @@ decide_start_() {
 		decide_is refuse "mdadm could not start it: ${F[failed.assemble]}"
 		return
 	fi
-	newest=$(decide_newest_ "${good[@]}")
-	decide_divergent_ "$newest" "${good[@]}" && return
+	decide_newest_ "${good[@]}"
+	decide_divergent_ "$NEWEST" "${good[@]}" && return
 	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
-	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$newest" "$absent" "${refused[@]}"; then return; fi
-	decide_stale_ "$newest" && return
+	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$NEWEST" "$absent" "${refused[@]}"; then return; fi
+	decide_stale_ "$NEWEST" && return
 	for i in "${good[@]}"; do
-		! decide_equal_ "$newest" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
+		! decide_equal_ "$NEWEST" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
 	done
 	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
 }
 
-# decide_newest_ LEG…: the one with most events among those that no other good leg calls missing; with none, the one with most events.
+# decide_newest_ LEG…: sets NEWEST to the one with most events among those that no other good leg calls missing; with none, to the one
+# with most events.
 decide_newest_() {
 	local i newest='' fallback=''
 	for i; do
@@ -43,7 +44,7 @@ decide_newest_() {
 		! decide_superseded_ "$i" "$@" || continue
 		[[ -n $newest ]] && ((${F[leg.$newest.events]} >= ${F[leg.$i.events]})) || newest=$i
 	done
-	printf '%s\n' "${newest:-$fallback}"
+	NEWEST=${newest:-$fallback}
 }
 
 # decide_superseded_ LEG LEG…: does one of the others call the first missing?
@@ -56,43 +57,46 @@ decide_superseded_() {
 	return 1
 }
 
-# What a configured leg is good for, in words that end the sentence "DEVICE …".
+# decide_leg_kind_ I: sets KIND to what a configured leg is good for, in words that end the sentence "DEVICE …".
 decide_leg_kind_() {
 	local i=$1
 	if decide_is_absent_ "$i"; then
-		echo absent
+		KIND=absent
 	elif [[ -n ${F[leg.$i.in]} ]]; then
-		echo "is in use by ${F[leg.$i.in]}"
+		KIND="is in use by ${F[leg.$i.in]}"
 	elif [[ ${F[leg.$i.sb]} != ok ]]; then
-		echo "has no md superblock that can be read (${F[leg.$i.sb]})"
+		KIND="has no md superblock that can be read (${F[leg.$i.sb]})"
 	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
-		echo "belongs to another array (${F[leg.$i.uuid]})"
+		KIND="belongs to another array (${F[leg.$i.uuid]})"
 	elif [[ ${F[leg.$i.level]:-1} != 1 ]]; then
-		echo "belongs to an array of RAID level ${F[leg.$i.level]}, which is no mirror"
+		KIND="belongs to an array of RAID level ${F[leg.$i.level]}, which is no mirror"
 	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then
-		echo "holds no slot of the array (it is ${F[leg.$i.role]})"
+		KIND="holds no slot of the array (it is ${F[leg.$i.role]})"
 	elif [[ -n ${F[leg.$i.recovery]} ]]; then
-		echo "was still being rebuilt (complete up to sector ${F[leg.$i.recovery]})"
+		KIND="was still being rebuilt (complete up to sector ${F[leg.$i.recovery]})"
 	else
-		echo good
+		KIND=good
 	fi
 }
 
 decide_none_good_() { # ABSENT REFUSED…
-	local absent=$1 text
+	local absent=$1 text ABSENT
 	shift
+	decide_absent_names_
 	if ((absent > 0)) && ! decide_time_is_up_ conf.member_timeout; then
-		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$(decide_absent_names_)"
+		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return
 	fi
 	printf -v text '; %s' "$@"
-	((absent == 0)) || text+="; missing:$(decide_absent_names_)"
+	((absent == 0)) || text+="; missing:$ABSENT"
 	decide_is refuse "no disk leg to start from${text/#; /: }"
 }
 
+# decide_absent_names_: sets ABSENT to the legs that are absent, each after a blank.
 decide_absent_names_() {
 	local i
-	for ((i = 0; i < ${F[members]}; i++)); do ! decide_is_absent_ "$i" || printf ' %s' "${F[leg.$i.dev]}"; done
+	ABSENT=''
+	for ((i = 0; i < ${F[members]}; i++)); do ! decide_is_absent_ "$i" || ABSENT+=" ${F[leg.$i.dev]}"; done
 }
 
 # Not there, or there but not to be read yet: a disk that spins up, a target that logs in.
@@ -141,33 +145,32 @@ decide_counted_on_() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1)); }
 # words)? Sets the action and returns 1 if not (yet). What the newest leg already calls missing need not be waited for; unless the witness
 # shows that it ran on, without the legs that are here.
 decide_without_ok_() {
-	local newest=$1 absent=$2 text='' names
+	local newest=$1 absent=$2 text names ABSENT DOUBT=''
 	shift 2
 	if decide_newest_knows_ "$newest" && decide_witness_agrees_ "$newest"; then return 0; fi
-	names=$(decide_absent_names_)
+	decide_absent_names_
 	if ((absent > 0)) && ! decide_time_is_up_ conf.member_timeout; then
-		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$names"
+		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return 1
 	fi
-	names=${names:+missing:$names}
+	names=${ABSENT:+missing:$ABSENT}
 	for text; do names+="${names:+; }$text"; done
-	text=''
 	case ${F[conf.start_degraded]} in
 	always) return 0 ;;
-	witness) text=$(decide_witness_why_ "$newest") ;;
-	*) text='START_DEGRADED=never' ;;
+	witness) decide_witness_why_ "$newest" ;;
+	*) DOUBT='START_DEGRADED=never' ;;
 	esac
-	[[ -n $text ]] || return 0
-	decide_is refuse "not all disk legs can be used ($names), and $text. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf; then: systemctl restart ramraid@${F[name]}"
+	[[ -n $DOUBT ]] || return 0
+	decide_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf; then: systemctl restart ramraid@${F[name]}"
 	return 1
 }
 
 # decide_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than the newest leg that is present.
 decide_stale_() {
 	[[ -n ${F[witness.events]} ]] && ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
-	local missing
-	missing=$(decide_absent_names_)
-	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${missing:+Bring the missing disk back:$missing. }To give that up: rm $STATE/${F[name]}.witness, set START_DEGRADED=always; then: systemctl restart ramraid@${F[name]}"
+	local ABSENT
+	decide_absent_names_
+	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: rm $STATE/${F[name]}.witness, set START_DEGRADED=always; then: systemctl restart ramraid@${F[name]}"
 }
 
 # Nothing speaks against the newest leg: there is no witness, or it was in sync when that was written.
@@ -175,12 +178,13 @@ decide_witness_agrees_() {
 	[[ -z ${F[witness.events]} || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]} "* ]]
 }
 
-# decide_witness_why_ NEWEST: prints why the witness does not vouch for the newest leg; nothing when it does.
+# decide_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg; to nothing when it does.
 decide_witness_why_() {
+	DOUBT=''
 	if [[ -z ${F[witness.events]} ]]; then
-		printf 'nothing shows that %s is up to date (%s)\n' "${F[leg.$1.dev]}" "${F[witness.why]:-no record}"
+		DOUBT="nothing shows that ${F[leg.$1.dev]} is up to date (${F[witness.why]:-no record})"
 	elif ! decide_witness_agrees_ "$1"; then
-		printf '%s was not in sync when the array last ran\n' "${F[leg.$1.dev]}"
+		DOUBT="${F[leg.$1.dev]} was not in sync when the array last ran"
 	fi
 }
 
