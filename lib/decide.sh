@@ -112,13 +112,23 @@ decide_disk_legs_() {
 # decide_can_readd_ I: may leg I be put back by bitmap? Only if it calls every disk leg in sync active, that is, if it has no history of
 # its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate).
 decide_can_readd_() {
-	local i=$1 j slot
+	local i=$1 j slot alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} ]] || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do
 		slot=${F[leg.$j.slot]-}
-		[[ ${F[leg.$j.state]} != in_sync || ${F[leg.$i.view]:slot:1} == A ]] || return 1
+		[[ ${F[leg.$j.state]} == in_sync ]] || continue
+		[[ ${F[leg.$i.view]:slot:1} == A ]] || return 1
+		alone=no
 	done
+	[[ $alone == no ]] || decide_can_readd_to_ram_ "$i"
+}
+
+# Only the RAM leg is in sync, so that no disk leg's slot can be asked for: leg I must have been in sync until then, or call all disk legs active.
+decide_can_readd_to_ram_() {
+	local view=${F[leg.$1.view]} slot=${F[ram.slot]}
+	[[ -z $slot ]] || view=${view:0:slot}A${view:slot+1}
+	[[ $view != *.* || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]} "* ]]
 }
 
 decide_ram_() {

@@ -29,32 +29,43 @@ decide_start_() {
 	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
 	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$NEWEST" "$absent" "${refused[@]}"; then return; fi
 	decide_stale_ "$NEWEST" && return
+	decide_outrun_ "$NEWEST" && return
 	for i in "${good[@]}"; do
 		! decide_equal_ "$NEWEST" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
 	done
 	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
 }
 
-# decide_newest_ LEG…: sets NEWEST to the one with most events among those that no other good leg calls missing; with none, to the one
-# with most events.
+# decide_newest_ LEG…: sets NEWEST to the newest among those that no other good leg calls missing; with none, to the newest of all.
 decide_newest_() {
 	local i newest='' fallback=''
 	for i; do
-		[[ -n $fallback ]] && ((${F[leg.$fallback.events]} >= ${F[leg.$i.events]})) || fallback=$i
+		decide_is_newer_ "$i" "$fallback" && fallback=$i
 		! decide_superseded_ "$i" "$@" || continue
-		[[ -n $newest ]] && ((${F[leg.$newest.events]} >= ${F[leg.$i.events]})) || newest=$i
+		decide_is_newer_ "$i" "$newest" && newest=$i
 	done
 	NEWEST=${newest:-$fallback}
 }
 
-# decide_superseded_ LEG LEG…: does one of the others call the first missing?
+# decide_is_newer_ I J: is leg I newer than J (which may be empty)? One that was in sync when the array last ran goes before one that was
+# not, because counts of separate histories tell nothing; then the one with more events.
+decide_is_newer_() {
+	[[ -n $2 ]] || return 0
+	if decide_witness_agrees_ "$1"; then
+		! decide_witness_agrees_ "$2" || ((${F[leg.$1.events]} > ${F[leg.$2.events]}))
+	else
+		! decide_witness_agrees_ "$2" && ((${F[leg.$1.events]} > ${F[leg.$2.events]}))
+	fi
+}
+
+# decide_superseded_ LEG LEG…: does one of the others call the first missing, or did the array run on without it?
 decide_superseded_() {
-	local leg=$1 other
+	local leg=$1 other OUTRUNNER
 	shift
 	for other; do
 		[[ $other == "$leg" ]] || ! decide_calls_missing_ "$other" "$leg" || return 0
 	done
-	return 1
+	decide_find_outrunner_ "$leg"
 }
 
 # decide_leg_kind_ I: sets KIND to what a configured leg is good for, in words that end the sentence "DEVICE …".
@@ -109,16 +120,26 @@ decide_time_is_up_() { # KEY of a number of seconds or "infinity"
 # decide_calls_missing_ I J: does leg I's superblock call leg J's slot missing?
 decide_calls_missing_() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }
 
-# decide_equal_ NEWEST I LEG…: can leg I be started together with the newest one? md itself accepts a lag of one event (a clean/dirty
-# step that a crash cut off; linux drivers/md/md.c, super_1_validate), and so do we.
+# decide_equal_ NEWEST I LEG…: can leg I be started together with the newest one? md itself accepts a lag of one event (a step that a crash
+# cut off between two superblocks; linux drivers/md/md.c, super_1_validate). So do we, but only for legs that were in sync when the array
+# last ran: a re-add that a crash cut off in the same way leaves a leg whose superblock is the old one, while the others call it active.
+# A leg that is left out here is put back by bitmap.
 decide_equal_() {
-	local newest=$1 leg=$2
+	local newest=$1 leg=$2 lag
+	lag=$((${F[leg.$newest.events]} - ${F[leg.$leg.events]}))
 	shift 2
-	((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 1)) && ! decide_superseded_ "$leg" "$@"
+	! decide_superseded_ "$leg" "$@" || return 1
+	[[ $leg != "$newest" ]] || return 0
+	if [[ -n ${F[witness.events]} ]]; then
+		((lag * lag <= 1)) && decide_witness_agrees_ "$newest" && decide_witness_agrees_ "$leg"
+	else
+		((lag == 0))
+	fi
 }
 
 # decide_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold acknowledged writes that the other lacks.
-# Signs: each calls the other missing; or one is called missing and yet went on counting; or both claim the same slot.
+# Signs: each calls the other missing; or one is called missing and yet went on counting; or both claim the same slot; or what
+# decide_strayed_ finds.
 decide_divergent_() {
 	local newest=$1 i j
 	shift
@@ -131,12 +152,19 @@ decide_divergent_() {
 			fi
 			[[ ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] ||
 				{ decide_calls_missing_ "$i" "$j" && { decide_calls_missing_ "$j" "$i" || decide_counted_on_ "$j" "$i"; }; } ||
-				{ decide_calls_missing_ "$j" "$i" && decide_counted_on_ "$i" "$j"; } || continue
+				{ decide_calls_missing_ "$j" "$i" && decide_counted_on_ "$i" "$j"; } ||
+				{ [[ $i == "$newest" ]] && decide_strayed_ "$i" "$j"; } || { [[ $j == "$newest" ]] && decide_strayed_ "$j" "$i"; } || continue
 			decide_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; each may hold writes that the other lacks. Look at both (mdadm --examine), unplug or wipe the one that you give up, then: systemctl restart ramraid@${F[name]}"
 			return 0
 		done
 	done
 	return 1
+}
+
+# decide_strayed_ NEWEST I: was only the newest leg in sync when the array last ran, while leg I has counted on beyond it? Such legs do not
+# call each other missing when a crash has cut off the re-add of one to the other.
+decide_strayed_() {
+	[[ -n ${F[witness.events]} ]] && decide_witness_agrees_ "$1" && ! decide_witness_agrees_ "$2" && decide_counted_on_ "$2" "$1"
 }
 
 decide_counted_on_() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1)); }
@@ -145,9 +173,9 @@ decide_counted_on_() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1)); }
 # words)? Sets the action and returns 1 if not (yet). What the newest leg already calls missing need not be waited for; unless the witness
 # shows that it ran on, without the legs that are here.
 decide_without_ok_() {
-	local newest=$1 absent=$2 text names ABSENT DOUBT=''
+	local newest=$1 absent=$2 text names ABSENT DOUBT='' OUTRUNNER
 	shift 2
-	if decide_newest_knows_ "$newest" && decide_witness_agrees_ "$newest"; then return 0; fi
+	if decide_newest_knows_ "$newest" && decide_witness_agrees_ "$newest" && ! decide_find_outrunner_ "$newest"; then return 0; fi
 	decide_absent_names_
 	if ((absent > 0)) && ! decide_time_is_up_ conf.member_timeout; then
 		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
@@ -173,6 +201,24 @@ decide_stale_() {
 	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: rm $STATE/${F[name]}.witness, set START_DEGRADED=always; then: systemctl restart ramraid@${F[name]}"
 }
 
+# decide_outrun_ NEWEST: sets the refusal and returns 0 if the array ran on without the newest leg and began to rebuild another one, which
+# is here. From which leg? From one that is absent, or from the RAM leg, which is gone.
+decide_outrun_() {
+	local OUTRUNNER
+	decide_find_outrunner_ "$1" || return 1
+	decide_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, wipe ${F[leg.$OUTRUNNER.dev]} (mdadm --zero-superblock) to go on with ${F[leg.$1.dev]} as it was; then: systemctl restart ramraid@${F[name]}"
+}
+
+# decide_find_outrunner_ LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG had left. Returns 1 if there is none.
+decide_find_outrunner_() {
+	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
+		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} && ${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
+		! decide_counted_on_ "$OUTRUNNER" "$1" || return 0
+		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) || ! decide_calls_missing_ "$OUTRUNNER" "$1" || return 0
+	done
+	return 1
+}
+
 # Nothing speaks against the newest leg: there is no witness, or it was in sync when that was written.
 decide_witness_agrees_() {
 	[[ -z ${F[witness.events]} || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]} "* ]]
@@ -189,11 +235,14 @@ decide_witness_why_() {
 }
 
 # Does the newest leg call nobody active but itself, the legs that are present, and the RAM leg? Then the absent ones were gone already.
+# With every configured leg's slot known, what is left can only be the RAM leg, also without a record of its slot.
 decide_newest_knows_() {
-	local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]}
+	local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]} known=0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ! ${F[leg.$i.role]-} =~ ^[0-9]+$ || ${F[leg.$i.uuid]} != "${F[uuid]}" ]] || view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1}
+		[[ ${F[leg.$i.role]-} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1} known=$((known + 1))
 	done
+	((known < ${F[members]})) || return 0
 	[[ -z $slot ]] || view=${view:0:slot}.${view:slot+1}
 	[[ $view != *A* ]]
 }
