@@ -1,7 +1,8 @@
 # make              what is built: the man pages
 # make install      to DESTDIR and PREFIX; enables and starts nothing
 # make deb          build/ramraid_VERSION_all.deb
-# make check        lint, unit tests, and the test bench of real virtual machines; installs its tools through apt
+# make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
+# make check        lint, unit tests, the model's short form, and the test bench of real virtual machines; installs its tools through apt
 # make demo         the main job in a throw-away virtual machine
 PREFIX ?= /usr
 SBINDIR ?= $(PREFIX)/sbin
@@ -19,9 +20,9 @@ VERSION := $(shell cat lib/VERSION)
 MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
 DEB := build/ramraid_$(VERSION)_all.deb
 PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
-export RELEASE CASE
+export RELEASE CASE LEGS DEPTH
 
-.PHONY: all install deb lint unit vm vm-shell check demo bench tools clean
+.PHONY: all install deb lint unit model model-short vm vm-shell check demo bench tools clean
 all: $(MANPAGES)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -61,6 +62,10 @@ lint:
 	tests/lint
 unit:
 	tests/unit/run
+model:
+	tests/model/run
+model-short:
+	tests/model/run --short
 vm: deb
 	tests/vm/run $(CASE)
 vm-shell: deb

@@ -18,10 +18,12 @@
 #   array.done array.total (sectors) array.rate (KiB/s) array.backlog array.strangers (members that are neither configured nor a ramdisk)
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
+#   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up)
 #   rescue.image        the file that holds what only the RAM leg had when the array was stopped
 #   kernel.flaw         what is known to be wrong with this kernel while a RAM leg is being rebuilt; accepted flaws are not told
 #   failed.ACTION[.ARGUMENT]  why an action failed earlier in this start
-# decide_action sets ACTION, ARGUMENTS, WHY; decide_gate sets GATE, GATE_WHY.
+# decide_action sets ACTION, ARGUMENTS, WHY, and GIVING_UP to yes when the legs that are not started are given up by that; decide_gate
+# sets GATE, GATE_WHY.
 
 declare -gA F=()
 
@@ -35,7 +37,7 @@ declare -gA F=()
 #   drop-ram          take a failed ramdisk out                         make-ram, add-ram
 #   done              nothing left to do
 decide_action() {
-	ACTION='' ARGUMENTS=() WHY=''
+	ACTION='' ARGUMENTS=() WHY='' GIVING_UP=''
 	case ${F[array.state]} in
 	active) decide_running_ ;;
 	broken) decide_is refuse "md has stopped writing to ${F[array.md]}: its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: systemctl restart ramraid@${F[name]}" ;;
@@ -127,17 +129,29 @@ decide_disk_legs_() {
 # its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). With no disk leg in sync
 # it is the RAM leg that it must not have been without: it was there when the disk left.
 decide_can_readd_() {
-	local i=$1 j slot only=yes
+	local i=$1 j slot alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} ]] || return 1
+	! decide_is_given_up_ "$i" || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do
 		slot=${F[leg.$j.slot]-}
 		[[ ${F[leg.$j.state]} == in_sync ]] || continue
-		only=''
 		# "none", when it joined between two looks at sysfs: the next look tells.
 		[[ $slot =~ ^[0-9]+$ && ${F[leg.$i.view]:slot:1} == A ]] || return 1
+		alone=no
 	done
-	[[ -z $only || ${F[leg.$i.view]:${F[ram.slot]}:1} == A ]]
+	[[ $alone == no ]] || decide_can_readd_to_ram_ "$i"
+}
+
+# decide_is_given_up_ I: has the array been started without leg I, against all that spoke for it? Then it may hold writes that nobody else
+# has, its superblock may not show it, and only a rebuild of the whole leg makes it equal.
+decide_is_given_up_() { [[ " ${F[witness.given]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]; }
+
+# Only the RAM leg is in sync, so that no disk leg's slot can be asked for: leg I must have been in sync until then, or call all disk legs active.
+decide_can_readd_to_ram_() {
+	local view=${F[leg.$1.view]} slot=${F[ram.slot]}
+	[[ ! $slot =~ ^[0-9]+$ ]] || view=${view:0:slot}A${view:slot+1}
+	[[ $view != *.* || " ${F[witness.legs]} ${F[witness.left]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 decide_ram_() {

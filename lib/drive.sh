@@ -11,7 +11,7 @@ readonly DRIVE_LOOK=0.5       # seconds between two looks
 # After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
 drive() {
 	local actions=0 code=0
-	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_WITNESSED='' DRIVE_STARTED=$SECONDS
+	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_STARTED=$SECONDS
 	conf_keep "$1"
 	facts_configured "$1"
 	F[retry]=${2:-no}
@@ -46,7 +46,7 @@ drive() {
 # From now on every change of the array is written down by its monitor, which stays as long as the array does. After "ready", because it
 # costs a moment; what changes in that moment is in the witness that the end of the start writes.
 drive_watch_() {
-	[[ -z $DRIVE_WATCHED && ${F[array.state]} == active ]] || return 0
+	[[ -z $DRIVE_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] || return 0
 	DRIVE_WATCHED=yes
 	drive_identity_ >"$RUN/${F[name]}.watched" || rm -f "$RUN/${F[name]}.watched"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
@@ -100,17 +100,20 @@ drive_gate_() {
 	DRIVE_GATE=$GATE
 	case $GATE in
 	open)
-		# What is written from here on is on these legs.
-		[[ -n $DRIVE_WITNESSED ]] || drive_witness_
+		# What is written from here on is on these legs; one may have left since md was allowed to write.
+		drive_witness_
 		drive_speed_ system
 		[[ $ACTION != 'done' ]] || return 0
 		! systemd_is_unit || log_warning "${F[name]}: what depends on it starts now, on the disk legs: $GATE_WHY"
 		systemd_ready "$GATE_WHY"
 		drive_watch_
+		# Nothing was watched until now.
+		facts_observe
+		drive_witness_
 		;;
 	fail)
 		drive_speed_ system
-		drive_watch_
+		[[ $ACTION == refuse ]] || drive_watch_
 		systemd_status "not started: $GATE_WHY"
 		log_error "${F[name]}: $GATE_WHY"
 		[[ $ACTION == refuse ]] && return "$EX_REFUSED"
@@ -170,7 +173,16 @@ drive_end_() {
 	# After "ready", because nobody has to wait for it: legs that joined during this start may be called absent by the witness for a moment.
 	drive_watch_
 	drive_witness_
+	drive_warn_rescue_
 	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
+}
+
+# Not found out in the emergency.
+drive_warn_rescue_() {
+	local why
+	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none ]] || return 0
+	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
+	[[ -z $why ]] || log_warning "${F[name]}: if all disks failed, a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"
 }
 
 drive_legs_() {
@@ -186,6 +198,8 @@ drive_witness_() {
 	local i key value events=0 legs=() uuid state
 	[[ ${F[array.state]} == active ]] || return 0
 	[[ -n ${F[array.known]-} ]] || drive_first_look_
+	# Half restored: the record of the rescue image keeps it from being started.
+	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 0
 	[[ ${F[array.known]} == yes ]] || {
 		log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
 		return 0
@@ -227,8 +241,27 @@ drive_assemble() { # NODE…
 		DRIVE_ERROR='mdadm refused; its words stand above'
 		return 1
 	}
+	[[ -z $GIVING_UP ]] || drive_give_up_ "$@"
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
 }
+
+# drive_give_up_ NODE…: the legs that were in sync, or are here, and are none of those that the array is started from: written down with the
+# next witness.
+drive_give_up_() {
+	local i started=''
+	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		if [[ " $* " == *" ${F[leg.$i.node]:-none} "* ]]; then
+			started+=" ${F[leg.$i.device_uuid]}"
+		else
+			WITNESS_GIVE_UP+=" ${F[leg.$i.device_uuid]}"
+		fi
+	done
+	for i in $started; do WITNESS_GIVE_UP=${WITNESS_GIVE_UP//"$i"/}; done
+}
+
+# drive_is_of_ NODE: is the array that was observed the one that disk leg NODE has been started in, and the only one?
+drive_is_of_() { [[ -z ${F[array.twin]} && -n ${F[array.md]} && -e $SYS/class/block/$1/holders/${F[array.md]} ]]; }
 
 drive_stop_inactive() { md_stop "${F[array.md]}" || {
 	DRIVE_ERROR='mdadm --stop failed'
@@ -238,7 +271,6 @@ drive_stop_inactive() { md_stop "${F[array.md]}" || {
 # Before md may write for the first time: who is in the array now.
 drive_make_writable() {
 	drive_witness_
-	DRIVE_WITNESSED=yes
 	md_make_writable "${F[array.md]}" || {
 		DRIVE_ERROR='mdadm --readwrite failed'
 		return 1

@@ -34,9 +34,10 @@ facts_times() {
 }
 
 facts_witness() {
-	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]=''
+	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' F[witness.left]='' F[witness.given]=''
 	if witness_read "${F[name]}" "${F[uuid]}"; then
 		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} F[witness.ram_slot]=${WITNESS[ram_slot]-}
+		F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-}
 	else
 		F[witness.why]=$WITNESS_WHY
 	fi
@@ -55,11 +56,28 @@ facts_observe() {
 		[[ -n $md ]] || md=${F[leg.$i.in]}
 		[[ ${F[leg.$i.in]} == "$md" ]] || F[array.twin]=${F[leg.$i.in]}
 	done
+	[[ -n $md ]] || facts_find_array_
 	F[array.md]=$md
 	md_state "$md"
 	F[array.state]=$ARRAY_STATE
 	facts_array_
 	for ((i = 0; i < ${F[members]}; i++)); do [[ -n ${F[leg.$i.in]} ]] || facts_leg_superblock_ "$i"; done
+}
+
+# facts_find_array_: sets md to the running array of that UUID when no configured disk is in it: with all of them gone, the RAM leg is the
+# array.
+facts_find_array_() {
+	local folder RAM_PROVIDER RAM_NODE RAM_BYTES holder
+	for folder in "$SYS"/block/md*/md; do
+		[[ -e $folder/array_state ]] || continue
+		folder=${folder%/md}
+		! facts_is_ours_ "${folder##*/}" '' || md=${folder##*/}
+	done
+	[[ -z $md ]] || return 0
+	ram_of "${F[name]}"
+	for holder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
+		[[ ! -e $holder ]] || md=${holder##*/}
+	done
 }
 
 facts_leg_blank_() { # I NODE
@@ -80,12 +98,12 @@ facts_leg_holder_() {
 	done
 }
 
-# facts_is_ours_ MD LEG: is this the configured array? Kernels without md/uuid in sysfs: the superblock of the leg is asked, once.
+# facts_is_ours_ MD LEG: is this the configured array? Kernels without md/uuid in sysfs: the superblock of the leg, if one is known, is asked, once.
 declare -gA FACTS_UUID=()
 facts_is_ours_() {
 	local VALUE key
 	md_read "$1" uuid
-	if [[ -z $VALUE && -z ${FACTS_UUID["$1 $2"]-} ]]; then
+	if [[ -z $VALUE && -n $2 && -z ${FACTS_UUID["$1 $2"]-} ]]; then
 		while IFS='=' read -r key VALUE; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$VALUE; done < <(sb_facts "$DEV/$2")
 		# Without the right to read it: taken for ours, since the configuration says so; only "status" runs like this.
 		[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}

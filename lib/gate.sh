@@ -88,15 +88,19 @@ gate_crypttab_() {
 # all ("none") is mounted by nobody.
 gate_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 
+# gate_saves_ TARGET TYPE OPTIONS: would a rescue image be written there? Not to another machine: its mounts wait for the network, which waits
+# for the local ones, which wait for the array.
+gate_saves_() { [[ ${CONF[RESCUE]}/ == "$1"/* && $2 != @(nfs*|cifs|smb*|ceph*|glusterfs|fuse.*|9p) && ,$3, != *,_netdev,* ]]; }
+
 # Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
 # --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo.
 gate_fstab_() {
-	local source target type device
-	while read -r source target type _; do
+	local source target type options device
+	while read -r source target type options; do
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
 		gate_matches "$source" || {
-			! gate_is_mount_point "$target" || [[ ${CONF[RESCUE]}/ != "$target"/* ]] || saves+=("$target")
+			! gate_is_mount_point "$target" || ! gate_saves_ "$target" "$type" "$options" || saves+=("$target")
 			continue
 		}
 		[[ $type == swap ]] || gate_is_mount_point "$target" || continue
@@ -107,7 +111,7 @@ gate_fstab_() {
 		else
 			mounts+=("$target") fscks+=("$device")
 		fi
-	done < <([[ ! -f $ROOT/etc/fstab || ! -r $ROOT/etc/fstab ]] || findmnt --fstab --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE)
+	done < <([[ ! -f $ROOT/etc/fstab || ! -r $ROOT/etc/fstab ]] || findmnt --fstab --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE,OPTIONS)
 	for target in "${MOUNTS[@]}"; do ! gate_is_mount_point "$target" || mounts+=("$target"); done
 }
 
@@ -177,7 +181,7 @@ gate_write_shutdown() {
 	local target
 	for target in poweroff reboot halt kexec; do
 		mkdir -p "$1/$target.target.d"
-		printf '# An array may have to be saved from memory first: ramraid(8), SHUTDOWN.\n[Unit]\nJobTimeoutSec=60min\n' >"$1/$target.target.d/50-ramraid.conf"
+		printf '# An array may have to be saved from memory first: ramraid(8), SHUTDOWN.\n[Unit]\nJobTimeoutSec=4h\n' >"$1/$target.target.d/50-ramraid.conf"
 	done
 }
 

@@ -4,6 +4,8 @@
 declare -gA F # the facts: decide.sh lists the keys
 
 readonly GUARD_LOOK=1 GUARD_TELL=20 # seconds between two looks, and between two messages on the console
+readonly GUARD_PATIENCE=300         # seconds for a disk to come back, at most, before the RAM leg is saved to a file
+readonly GUARD_TRIES=2              # how often a disk that md gives up again is put back
 
 # guard_only_copy: is the RAM leg in sync and no disk leg?
 guard_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! decide_disk_in_sync; }
@@ -18,10 +20,14 @@ guard_release() {
 	guard_save_ "$1" "${2-}" || return
 	[[ -z $GUARD_RESCUED ]] || return 0
 	case ${F[ram.state]} in
-	in_sync | recovering | faulty) md_drop "${F[array.md]}" "${F[ram.node]}" || {
-		log_error "$1: the RAM leg ${F[ram.node]} could not be taken out of ${F[array.md]}"
-		return 1
-	} ;;
+	in_sync | recovering | faulty)
+		# Before: a power cut right after it must not find "only the RAM leg" written down.
+		[[ -n $DRY_RUN ]] || drive_witness_
+		md_drop "${F[array.md]}" "${F[ram.node]}" || {
+			log_error "$1: the RAM leg ${F[ram.node]} could not be taken out of ${F[array.md]}"
+			return 1
+		}
+		;;
 	esac
 	ram_drop "$1" || {
 		log_error "$1: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
@@ -47,8 +53,11 @@ guard_settle_() { # NAME
 # Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk legs is done here too, and what md has
 # given up is tried again: there is nothing to lose by it.
 guard_save_() { # NAME going-down|""
-	local begin=$SECONDS told=-$GUARD_TELL failures=0 code
-	! guard_only_copy || facts_times || F[conf.member_timeout]=30 # a typing error must not cost the data
+	local begin=$SECONDS told=-$GUARD_TELL failures=0 patience=$GUARD_PATIENCE code
+	local -A tries=()
+	guard_only_copy || return 0
+	facts_times || F[conf.member_timeout]=30 # a typing error must not cost the data
+	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
 	F[retry]=yes
 	while guard_only_copy; do
 		((SECONDS - told < GUARD_TELL)) || {
@@ -58,19 +67,21 @@ guard_save_() { # NAME going-down|""
 		decide_action
 		case $ACTION in
 		wait-sync)
+			systemd_go_on
 			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 			;;
 		make-writable | set-backlog | write-mostly | remove-leg | readd)
 			code=0
 			"drive_${ACTION//-/_}" "${ARGUMENTS[@]}" || code=$?
 			((code == 0)) || drive_failed_ "$code"
+			[[ $ACTION != readd ]] || guard_count_ "${ARGUMENTS[0]}"
 			;;
 		*)
 			[[ ${2-} == going-down ]] || {
 				log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. Bring a disk leg back"
 				return "$EX_REFUSED"
 			}
-			guard_wait_for_disk_ "$1" "$begin" "$failures" || failures=$((failures + 1))
+			guard_wait_for_disk_ "$1" $((patience - (SECONDS - begin))) "$failures" || failures=$((failures + 1))
 			[[ -z $GUARD_RESCUED ]] || return 0
 			;;
 		esac
@@ -78,6 +89,12 @@ guard_save_() { # NAME going-down|""
 		sleep "$GUARD_LOOK"
 		facts_observe
 	done
+}
+
+# A disk that can be read but not written is taken back by md again and again: enough is enough.
+guard_count_() { # I
+	tries[$1]=$((${tries[$1]-0} + 1))
+	((tries[$1] < GUARD_TRIES)) || F["failed.readd.$1"]="md has given up ${F[leg.$1.dev]} again"
 }
 
 # What there is to hope for, in words for the console.
@@ -93,23 +110,24 @@ guard_hope_() {
 guard_forgive_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.remove-leg.$i]" 'F[failed.rebuild]'
+		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.remove-leg.$i]" 'F[failed.rebuild]' "tries[$i]"
 	done
 }
 
-# guard_wait_for_disk_ NAME BEGIN FAILURES: gives the disks MEMBER_TIMEOUT to come back, then saves the RAM leg to a file. If that fails, it
-# goes on waiting, as long as systemd lets it; a failure counts, so that the message comes once.
+# guard_wait_for_disk_ NAME SECONDS FAILURES: gives the disks so many more seconds to come back, then saves the RAM leg to a file. If that
+# fails, it goes on waiting, as long as systemd lets it; a failure counts, so that the message comes once.
 guard_wait_for_disk_() {
 	local why
 	guard_forgive_
-	if [[ ${F[conf.member_timeout]} == infinity ]] || ((SECONDS - $2 < ${F[conf.member_timeout]})); then
+	if (($2 > 0)); then
+		systemd_go_on
 		systemd_status 'the RAM leg is the only good copy; waiting for a disk leg to come back'
 		return 0
 	fi
 	(($3 == 0)) || return 0
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
 	if [[ -z $why ]]; then
-		log_alert "$1: no disk leg came back; saving the RAM leg to ${CONF[RESCUE]}/$1/rescue"
+		log_alert "$1: no disk leg came back; saving the RAM leg to ${CONF[RESCUE]}/$1"
 		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(drive_ram_events_)" "${CONF[RESCUE]}" && {
 			log_alert "$1: saved. The next start refuses the disks, which lack it, until: ramraid restore $1"
 			GUARD_RESCUED=yes

@@ -32,22 +32,24 @@ rescue_forget() { # NAME
 # rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried. Whether it fits is found out by trying:
 # zeros take no room.
 rescue_why_not() {
-	local folder=$1
+	local folder=$1 type
 	if [[ $folder == none ]]; then
 		printf 'RESCUE=none\n'
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
-		printf '%s cannot be written\n' "$folder"
+		printf '%s is not there or cannot be written\n' "$folder"
+	elif type=$(findmnt --noheadings --output FSTYPE --target "$folder") && [[ $type == @(tmpfs|ramfs) ]]; then
+		printf '%s lies in memory (%s)\n' "$folder" "$type"
 	elif lsblk --noheadings --inverse --list --output KNAME -- "$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" 2>/dev/null | grep -qx "$2"; then
 		printf '%s lies on the array itself\n' "$folder"
 	fi
 }
 
-# rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into FOLDER/NAME/rescue, makes it durable, reads it back, and only then
-# records it. Returns 1 when that fails; nothing is left of the image then.
+# rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into FOLDER/NAME/rescue-EVENTS, makes it durable, reads it back, and only
+# then records it. Returns 1 when that fails; nothing is left of the image then. An earlier image stays.
 rescue_write() {
-	local name=$1 uuid=$2 md=$3 events=$4 image=$5/$1/rescue bytes sum
+	local name=$1 uuid=$2 md=$3 events=$4 image=$5/$1/rescue-$4 bytes sum
 	bytes=$(md_bytes "$md")
-	mkdir -p -- "${image%/*}" && rm -f -- "$image" && chmod 700 -- "${image%/*}" || return 1
+	mkdir -p -- "$5" && { mkdir -m 700 -- "${image%/*}" 2>/dev/null || [[ -d ${image%/*} ]]; } && rm -f -- "$image" || return 1
 	if sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") && [[ $(stat -c %s -- "$image") == "$bytes" && $(sha256sum <"$image") == "$sum  -" ]] &&
 		sync "$image" "${image%/*}" "$5" &&
 		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" "events=$events" | act_file "$(rescue_record "$name")"; then
@@ -67,6 +69,7 @@ rescue_copy_() {
 	reader=$!
 	while kill -0 "$reader" 2>/dev/null; do
 		copied=$(stat -c %s -- "$2" 2>/dev/null) || copied=0
+		systemd_go_on
 		systemd_status "the RAM leg is the only good copy; saving it to $2: $((copied * 100 / $3))%"
 		sleep 1
 	done

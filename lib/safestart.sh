@@ -7,13 +7,13 @@ declare -gA F # the facts: decide.sh lists the keys
 # superblocks, and then named to mdadm one by one. A leg is good when its superblock belongs to the array, holds a slot, and is complete;
 # a good leg that another good leg calls missing is older than that one, whatever its event count, and never started with it.
 decide_start_() {
-	local i kind newest='' good=() refused=() absent=0 nodes=()
+	local i KIND NEWEST good=() refused=() absent=0 nodes=()
 	for ((i = 0; i < ${F[members]}; i++)); do
-		kind=$(decide_leg_kind_ "$i")
-		case $kind in
+		decide_leg_kind_ "$i"
+		case $KIND in
 		absent) absent=$((absent + 1)) ;;
-		good) good+=("$i") ;;
-		*) refused+=("${F[leg.$i.dev]} $kind") ;;
+		good) ! decide_is_given_up_ "$i" && good+=("$i") || refused+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
+		*) refused+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
 	[[ -z ${F[forced]-} ]] || {
@@ -32,90 +32,106 @@ decide_start_() {
 		decide_is refuse "mdadm could not start it: ${F[failed.assemble]}"
 		return
 	fi
-	newest=$(decide_newest_ "${good[@]}")
-	decide_divergent_ "$newest" "${good[@]}" && return
+	decide_newest_ "${good[@]}"
+	decide_divergent_ "$NEWEST" "${good[@]}" && return
 	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
-	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$newest" "$absent" "${refused[@]}"; then return; fi
-	decide_stale_ "$newest" && return
+	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$NEWEST" "$absent" "${refused[@]}"; then return; fi
+	decide_stale_ "$NEWEST" && return
+	decide_outrun_ "$NEWEST" && return
 	for i in "${good[@]}"; do
-		! decide_equal_ "$newest" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
+		! decide_equal_ "$NEWEST" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
 	done
 	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
 }
 
 # decide_forced_ LEG: the administrator has chosen it, against all that speaks for others; they stay out, since md would merge them.
 decide_forced_() {
-	local kind
-	kind=$(decide_leg_kind_ "$1")
-	if [[ $kind != good ]]; then
-		decide_is refuse "${F[leg.$1.dev]} $kind: nothing can be started from it"
+	local KIND
+	decide_leg_kind_ "$1"
+	if [[ $KIND != good ]]; then
+		decide_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
 	elif [[ -n ${F[failed.assemble]-} ]]; then
 		decide_is refuse "mdadm could not start it: ${F[failed.assemble]}"
 	else
+		GIVING_UP=yes
 		decide_is assemble "${F[leg.$1.dev]} was chosen by the administrator" "${F[leg.$1.node]}"
 	fi
 }
 
-# decide_newest_ LEG…: the one with most events among those that no other good leg calls missing; with none, the one with most events.
+# decide_newest_ LEG…: sets NEWEST to the newest among those that no other good leg calls missing; with none, to the newest of all.
 decide_newest_() {
 	local i newest='' fallback=''
 	for i; do
-		[[ -n $fallback ]] && ((${F[leg.$fallback.events]} >= ${F[leg.$i.events]})) || fallback=$i
+		decide_is_newer_ "$i" "$fallback" && fallback=$i
 		! decide_superseded_ "$i" "$@" || continue
-		[[ -n $newest ]] && ((${F[leg.$newest.events]} >= ${F[leg.$i.events]})) || newest=$i
+		decide_is_newer_ "$i" "$newest" && newest=$i
 	done
-	printf '%s\n' "${newest:-$fallback}"
+	NEWEST=${newest:-$fallback}
 }
 
-# decide_superseded_ LEG LEG…: does one of the others call the first missing?
+# decide_is_newer_ I J: is leg I newer than J (which may be empty)? One that was in sync when the array last ran goes before one that was
+# not, because counts of separate histories tell nothing; then the one with more events.
+decide_is_newer_() {
+	[[ -n $2 ]] || return 0
+	if decide_witness_agrees_ "$1"; then
+		! decide_witness_agrees_ "$2" || ((${F[leg.$1.events]} > ${F[leg.$2.events]}))
+	else
+		! decide_witness_agrees_ "$2" && ((${F[leg.$1.events]} > ${F[leg.$2.events]}))
+	fi
+}
+
+# decide_superseded_ LEG LEG…: does one of the others call the first missing, or did the array run on without it?
 decide_superseded_() {
-	local leg=$1 other
+	local leg=$1 other OUTRUNNER
 	shift
 	for other; do
 		[[ $other == "$leg" ]] || ! decide_calls_missing_ "$other" "$leg" || return 0
 	done
-	return 1
+	decide_find_outrunner_ "$leg"
 }
 
-# What a configured leg is good for, in words that end the sentence "DEVICE …".
+# decide_leg_kind_ I: sets KIND to what a configured leg is good for, in words that end the sentence "DEVICE …".
 decide_leg_kind_() {
 	local i=$1
 	if decide_is_absent_ "$i"; then
-		echo absent
+		KIND=absent
 	elif [[ -n ${F[leg.$i.in]} ]]; then
-		echo "is in use by ${F[leg.$i.in]}"
+		KIND="is in use by ${F[leg.$i.in]}"
 	elif [[ ${F[leg.$i.sb]} != ok ]]; then
-		echo "has no md superblock that can be read (${F[leg.$i.sb]})"
+		KIND="has no md superblock that can be read (${F[leg.$i.sb]})"
 	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
-		echo "belongs to another array (${F[leg.$i.uuid]})"
+		KIND="belongs to another array (${F[leg.$i.uuid]})"
 	elif [[ ${F[leg.$i.level]:-1} != 1 ]]; then
-		echo "belongs to an array of RAID level ${F[leg.$i.level]}, which is no mirror"
+		KIND="belongs to an array of RAID level ${F[leg.$i.level]}, which is no mirror"
 	elif [[ -n ${F[leg.$i.sectors]-} ]] && ((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]} > ${F[leg.$i.sectors]})); then
-		echo "has ${F[leg.$i.sectors]} sectors, but its superblock counts on $((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]})): it has been shrunk or copied to a smaller disk"
+		KIND="has ${F[leg.$i.sectors]} sectors, but its superblock counts on $((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]})): it has been shrunk or copied to a smaller disk"
 	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then
-		echo "holds no slot of the array (it is ${F[leg.$i.role]})"
+		KIND="holds no slot of the array (it is ${F[leg.$i.role]})"
 	elif [[ -n ${F[leg.$i.recovery]} ]]; then
-		echo "was still being rebuilt (complete up to sector ${F[leg.$i.recovery]})"
+		KIND="was still being rebuilt (complete up to sector ${F[leg.$i.recovery]})"
 	else
-		echo good
+		KIND=good
 	fi
 }
 
 decide_none_good_() { # ABSENT REFUSED…
-	local absent=$1 text
+	local absent=$1 text ABSENT
 	shift
+	decide_absent_names_
 	if ((absent > 0)) && ! decide_time_is_up_ conf.member_timeout; then
-		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$(decide_absent_names_)"
+		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return
 	fi
 	printf -v text '; %s' "$@"
-	((absent == 0)) || text+="; missing:$(decide_absent_names_)"
+	((absent == 0)) || text+="; missing:$ABSENT"
 	decide_is refuse "no disk leg to start from${text/#; /: }"
 }
 
+# decide_absent_names_: sets ABSENT to the legs that are absent, each after a blank.
 decide_absent_names_() {
 	local i
-	for ((i = 0; i < ${F[members]}; i++)); do ! decide_is_absent_ "$i" || printf ' %s' "${F[leg.$i.dev]}"; done
+	ABSENT=''
+	for ((i = 0; i < ${F[members]}; i++)); do ! decide_is_absent_ "$i" || ABSENT+=" ${F[leg.$i.dev]}"; done
 }
 
 # Not there, or there but not to be read yet: a disk that spins up, a target that logs in.
@@ -128,16 +144,26 @@ decide_time_is_up_() { # KEY of a number of seconds or "infinity"
 # decide_calls_missing_ I J: does leg I's superblock call leg J's slot missing?
 decide_calls_missing_() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }
 
-# decide_equal_ NEWEST I LEG…: can leg I be started together with the newest one? md itself accepts a lag of one event (a clean/dirty
-# step that a crash cut off; linux drivers/md/md.c, super_1_validate), and so do we.
+# decide_equal_ NEWEST I LEG…: can leg I be started together with the newest one? md itself accepts a lag of one event (a step that a crash
+# cut off between two superblocks; linux drivers/md/md.c, super_1_validate). So do we, but only for legs that were in sync when the array
+# last ran: a re-add that a crash cut off in the same way leaves a leg whose superblock is the old one, while the others call it active.
+# A leg that is left out here is put back by bitmap.
 decide_equal_() {
-	local newest=$1 leg=$2
+	local newest=$1 leg=$2 lag
+	lag=$((${F[leg.$newest.events]} - ${F[leg.$leg.events]}))
 	shift 2
-	((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 1)) && ! decide_superseded_ "$leg" "$@"
+	! decide_superseded_ "$leg" "$@" || return 1
+	[[ $leg != "$newest" ]] || return 0
+	if [[ -n ${F[witness.events]} ]]; then
+		((lag * lag <= 1)) && decide_witness_agrees_ "$newest" && decide_witness_agrees_ "$leg"
+	else
+		((lag == 0))
+	fi
 }
 
 # decide_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold acknowledged writes that the other lacks.
-# Signs: each calls the other missing; or one is called missing and yet went on counting; or both claim the same slot.
+# Signs: each calls the other missing; or one is called missing and yet went on counting; or both claim the same slot; or what
+# decide_strayed_ finds.
 decide_divergent_() {
 	local newest=$1 i j
 	shift
@@ -148,14 +174,26 @@ decide_divergent_() {
 				decide_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
 				return 0
 			fi
+			[[ $i == "$newest" || $j == "$newest" ]] || { ! decide_is_old_ "$newest" "$i" && ! decide_is_old_ "$newest" "$j"; } || continue
 			[[ ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] ||
 				{ decide_calls_missing_ "$i" "$j" && { decide_calls_missing_ "$j" "$i" || decide_counted_on_ "$j" "$i"; }; } ||
-				{ decide_calls_missing_ "$j" "$i" && decide_counted_on_ "$i" "$j"; } || continue
+				{ decide_calls_missing_ "$j" "$i" && decide_counted_on_ "$i" "$j"; } ||
+				{ [[ $i == "$newest" ]] && decide_strayed_ "$i" "$j"; } || { [[ $j == "$newest" ]] && decide_strayed_ "$j" "$i"; } || continue
 			decide_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; each may hold writes that the other lacks. Look at both (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
 			return 0
 		done
 	done
 	return 1
+}
+
+# decide_is_old_ NEWEST I: has leg I merely been left behind by the newest one, so that it holds nothing that this lacks? It never ran without
+# it, since it calls it active. What it thinks of others, which came and went later, does not matter then.
+decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && decide_counted_on_ "$1" "$2"; }
+
+# decide_strayed_ NEWEST I: was only the newest leg in sync when the array last ran, while leg I has counted on beyond it? Such legs do not
+# call each other missing when a crash has cut off the re-add of one to the other.
+decide_strayed_() {
+	[[ -n ${F[witness.events]} ]] && decide_witness_agrees_ "$1" && ! decide_witness_agrees_ "$2" && decide_counted_on_ "$2" "$1"
 }
 
 decide_counted_on_() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1)); }
@@ -164,60 +202,90 @@ decide_counted_on_() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1)); }
 # words)? Sets the action and returns 1 if not (yet). What the newest leg already calls missing need not be waited for; unless the witness
 # shows that it ran on, without the legs that are here.
 decide_without_ok_() {
-	local newest=$1 absent=$2 text='' names
+	local newest=$1 absent=$2 text names ABSENT DOUBT='' OUTRUNNER
 	shift 2
-	if decide_newest_knows_ "$newest" && decide_witness_agrees_ "$newest"; then return 0; fi
-	names=$(decide_absent_names_)
+	if decide_newest_knows_ "$newest" && decide_witness_agrees_ "$newest" && ! decide_find_outrunner_ "$newest"; then return 0; fi
+	decide_absent_names_
 	if ((absent > 0)) && ! decide_time_is_up_ conf.member_timeout; then
-		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$names"
+		decide_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return 1
 	fi
-	names=${names:+missing:$names}
+	names=${ABSENT:+missing:$ABSENT}
 	for text; do names+="${names:+; }$text"; done
-	text=''
-	case ${F[conf.start_degraded]} in
-	always) return 0 ;;
-	witness) text=$(decide_witness_why_ "$newest") ;;
-	*) text='START_DEGRADED=never' ;;
-	esac
-	[[ -n $text ]] || return 0
-	decide_is refuse "not all disk legs can be used ($names), and $text. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf; then: systemctl restart ramraid@${F[name]}"
+	decide_witness_why_ "$newest"
+	[[ ${F[conf.start_degraded]} != never ]] || DOUBT='START_DEGRADED=never'
+	[[ -n $DOUBT ]] || return 0
+	[[ ${F[conf.start_degraded]} != always ]] || {
+		GIVING_UP=yes
+		return 0
+	}
+	decide_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf; then: systemctl restart ramraid@${F[name]}"
 	return 1
 }
 
 # decide_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than the newest leg that is present.
 decide_stale_() {
 	[[ -n ${F[witness.events]} ]] || return 1
-	local missing
-	missing=$(decide_absent_names_)
-	if [[ -z ${F[witness.legs]} ]] && ((${F[leg.$1.events]} <= ${F[witness.events]})); then
-		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${missing:+Bring the missing disk:$missing. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+	local ABSENT
+	decide_absent_names_
+	if [[ -z ${F[witness.legs]} ]] && ! decide_ran_on_with_ram_ "$1"; then
+		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
-	((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
-	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${missing:+Bring the missing disk back:$missing. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+	# One event less is md's own half step, for a leg that was in sync.
+	((${F[leg.$1.events]} < ${F[witness.events]})) || return 1
+	! decide_witness_agrees_ "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
+	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+}
+
+# decide_ran_on_with_ram_ LEG: after it was written down that only the RAM leg was good, has the leg been made equal to it? Then it has counted
+# on, and calls the RAM leg active; a disk that something else has started without the RAM leg has counted on, too.
+decide_ran_on_with_ram_() {
+	((${F[leg.$1.events]} > ${F[witness.events]})) && [[ ${F[witness.ram_slot]} =~ ^[0-9]+$ && ${F[leg.$1.view]:${F[witness.ram_slot]}:1} == A ]]
+}
+
+# decide_outrun_ NEWEST: sets the refusal and returns 0 if the array ran on without the newest leg and began to rebuild another one, which
+# is here. From which leg? From one that is absent, or from the RAM leg, which is gone.
+decide_outrun_() {
+	local OUTRUNNER
+	decide_find_outrunner_ "$1" || return 1
+	decide_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+}
+
+# decide_find_outrunner_ LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG had left. Returns 1 if there is none.
+decide_find_outrunner_() {
+	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
+		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} && ${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
+		! decide_counted_on_ "$OUTRUNNER" "$1" || return 0
+		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) || ! decide_calls_missing_ "$OUTRUNNER" "$1" || return 0
+	done
+	return 1
 }
 
 # Nothing speaks against the newest leg: there is no witness, or it was in sync when that was written.
 decide_witness_agrees_() {
-	[[ -z ${F[witness.events]} || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]} "* ]]
+	[[ -z ${F[witness.events]} || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
-# decide_witness_why_ NEWEST: prints why the witness does not vouch for the newest leg; nothing when it does.
+# decide_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg; to nothing when it does.
 decide_witness_why_() {
+	DOUBT=''
 	if [[ -z ${F[witness.events]} ]]; then
-		printf 'nothing shows that %s is up to date (%s)\n' "${F[leg.$1.dev]}" "${F[witness.why]:-no record}"
+		DOUBT="nothing shows that ${F[leg.$1.dev]} is up to date (${F[witness.why]:-no record})"
 	elif ! decide_witness_agrees_ "$1"; then
-		printf '%s was not in sync when the array last ran\n' "${F[leg.$1.dev]}"
+		DOUBT="${F[leg.$1.dev]} was not in sync when the array last ran"
 	fi
 }
 
 # Does the newest leg call nobody active but itself, the legs that are present, and the RAM leg? Then the absent ones were gone already.
+# With every configured leg's slot known, what is left can only be the RAM leg, also without a record of its slot.
 decide_newest_knows_() {
-	local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]}
+	local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]} known=0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ! ${F[leg.$i.role]-} =~ ^[0-9]+$ || ${F[leg.$i.uuid]} != "${F[uuid]}" ]] || view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1}
+		[[ ${F[leg.$i.role]-} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1} known=$((known + 1))
 	done
+	((known < ${F[members]})) || return 0
 	[[ -z $slot ]] || view=${view:0:slot}.${view:slot+1}
 	[[ $view != *A* ]]
 }

@@ -23,6 +23,9 @@ systemd_ready() {
 	systemd-notify --ready --status="$1" || systemd-notify --ready --status="$1" || log_warning 'systemd did not acknowledge "ready" in time'
 }
 
+# systemd_go_on: a stop that gets on is given five minutes more from now (sd_notify(3), EXTEND_TIMEOUT_USEC).
+systemd_go_on() { [[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify EXTEND_TIMEOUT_USEC=300000000 || log_notice 'systemd did not take the request for more time'; }
+
 systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_unit "$1")"; }
 
 systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }                   # NAME: the unit's last word
@@ -32,6 +35,9 @@ systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(sys
 # The watch on an array's members, MD. Anew, because a watch on an array of this name that has been stopped sees nothing any more.
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
 systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }
+
+# systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm) would take the next start for done.
+systemd_settle() { ! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" || systemd_stop "$1"; }
 
 systemd_reload() { act systemctl daemon-reload; }
 systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }

@@ -6,8 +6,9 @@
 declare -gA WITNESS=()
 readonly WITNESS_MAX=16384 # bytes
 
-# witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation); returns 1, with WITNESS_WHY, when there is none to trust.
-# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or empty.
+# witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation left given); returns 1, with WITNESS_WHY, when there is none to
+# trust. legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or
+# empty. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them.
 witness_read() {
 	local file text line key
 	file=$STATE/$1.witness
@@ -26,7 +27,7 @@ witness_read() {
 		return 1
 	fi
 	while IFS= read -r line; do
-		[[ $line =~ ^(uuid|legs|events|ram_slot|generation)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
+		[[ $line =~ ^(uuid|legs|events|ram_slot|generation|left|given)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
 			WITNESS=() WITNESS_WHY="$file is damaged"
 			return 1
 		}
@@ -43,14 +44,30 @@ witness_read() {
 	}
 }
 
-# witness_write NAME UUID EVENTS RAM_SLOT [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is. Returns 1 when it can't be made durable.
+# witness_write NAME UUID EVENTS RAM_SLOT [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is. Those in
+# WITNESS_GIVE_UP are given up from now on, unless they are in sync. Returns 1 when it can't be made durable.
+WITNESS_GIVE_UP=''
 witness_write() {
-	local name=$1 uuid=$2 events=$3 slot=$4 file generation
+	local name=$1 uuid=$2 events=$3 slot=$4 file generation left='' given='' leg
 	shift 4
 	file=$STATE/$name.witness
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
+	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
+	for leg in ${WITNESS[given]-} $WITNESS_GIVE_UP; do
+		[[ " $* $given " == *" $leg "* ]] || given+=${given:+ }$leg
+	done
 	# Nothing changed but time: sparing the root file system a write at every look.
-	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
+	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
 	generation=$((${WITNESS[generation]:-0} + 1))
-	printf '%s\n' "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation" | act_file "$file" 644
+	printf '%s\n' "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation" ${left:+"left=$left"} ${given:+"given=$given"} | witness_put_ "$file"
+}
+
+# witness_put_ FILE: makes it from stdin, atomically. On a full file system it is overwritten in its place, which takes no room: a power cut in
+# that moment leaves a damaged one, which is as if there were none.
+witness_put_() {
+	local text
+	text=$(cat)
+	act_file "$1" <<<"$text" && return
+	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
+	printf '%s\n' "$text" | dd of="$1" conv=notrunc,fsync status=none && truncate -s $((${#text} + 1)) -- "$1" && sync "$1"
 }

@@ -14,6 +14,9 @@ cmd_restore() {
 	need conf disk superblock witness rescue md ram facts decide safestart systemd contents drive
 	conf_need "$NAME"
 	cli_root
+	facts_configured "$NAME"
+	facts_observe
+	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$NAME"
 	cli_lock "$NAME" 5
 	facts_configured "$NAME"
 	restore_check
@@ -39,10 +42,14 @@ restore_check() {
 
 # The newest leg alone: md's bitmap then knows every block as written while the others were away.
 restore_choose() {
-	local i good=()
-	for ((i = 0; i < ${F[members]}; i++)); do [[ $(decide_leg_kind_ "$i") != good ]] || good+=("$i"); done
+	local i KIND NEWEST good=()
+	for ((i = 0; i < ${F[members]}; i++)); do
+		decide_leg_kind_ "$i"
+		[[ $KIND != good ]] || good+=("$i")
+	done
 	((${#good[@]} > 0)) || die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
-	F[forced]=$(decide_newest_ "${good[@]}")
+	decide_newest_ "${good[@]}"
+	F[forced]=$NEWEST
 	decide_action
 	[[ $ACTION == assemble ]] || die "$NAME: $WHY" "$EX_REFUSED"
 }
@@ -59,6 +66,8 @@ restore_ask() {
 # The record goes last: until then no start takes the half-written disk for good.
 restore_here() {
 	local image=${RESCUE[image]}
+	# Nothing is given up: every block will be written while the others are away, so md's bitmap copies all of them.
+	GIVING_UP=''
 	drive_assemble "${ARGUMENTS[@]}" || die "$NAME: $DRIVE_ERROR"
 	if [[ -n $DRY_RUN ]]; then
 		act dd if="$image" of="/dev/md/$NAME" bs=1M oflag=direct conv=notrunc,fsync
@@ -66,6 +75,7 @@ restore_here() {
 		return
 	fi
 	facts_observe
+	drive_is_of_ "${ARGUMENTS[0]}" || die "$NAME: something else has started an array of its legs at the same moment: ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	md_make_writable "${F[array.md]}"
 	rescue_put_back "${F[array.md]}" || die "$NAME: not restored; the image and its record are kept. Mend the cause, then: ramraid stop $NAME; ramraid restore $NAME"
 	facts_observe

@@ -39,6 +39,9 @@ start_plan() { # NAME
 
 # --force-leg: the array is started here from that leg and written down as such; the rest is a start like any other.
 start_forced() { # NAME
+	facts_configured "$1"
+	facts_observe
+	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$1"
 	cli_lock "$1" 5
 	facts_configured "$1"
 	facts_observe
@@ -55,6 +58,7 @@ start_forced() { # NAME
 	drive_assemble "${ARGUMENTS[@]}" || die "$1: $DRIVE_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
 	facts_observe
+	drive_is_of_ "${ARGUMENTS[0]}" || die "$1: something else has started an array of its legs at the same moment: ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	F[array.known]=yes
 	drive_witness_
 	rescue_forget "$1"
@@ -77,7 +81,7 @@ start_ask_forced() { # NAME
 	log_notice "$1: it will be started from ${F[leg.${F[forced]}.dev]} alone, at ${F[leg.${F[forced]}.events]} events. This gives up:"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		((i != F[forced])) || continue
-		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks ($(start_leg_state "$i")); it stays out if it has a history of its own"
+		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks ($(start_leg_state "$i")); it stays out until it is made blank (mdadm --zero-superblock) and added"
 	done
 	[[ -z ${F[witness.events]} ]] || ((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
 		log_notice "  what was written up to ${F[witness.events]} events, where the array was when it last ran"
@@ -122,6 +126,9 @@ start_interrupted() {
 
 start_by_systemd() { # NAME
 	need cmd/wait
+	facts_configured "$1"
+	facts_observe
+	[[ ${F[array.state]} == active ]] || systemd_settle "$1"
 	systemd_reset "$1"
 	systemd_start "$1"
 	wait_whole "$1" infinity

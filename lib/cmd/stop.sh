@@ -48,7 +48,7 @@ stop_here() {                                                                   
 	fi
 	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what lies on it"
 	stop_check_users "$1"
-	guard_release "$1" "$(stop_going_down)"
+	guard_release "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
 	facts_observe
 	drive_witness_
 	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
@@ -59,6 +59,12 @@ stop_here() {                                                                   
 
 stop_going_down() { ! systemd_is_running || ! systemd_is_stopping || printf 'going-down\n'; }
 
+# systemd takes a unit whose stop has failed for failed, and would not stop it again at shutdown: it is started again, which changes nothing.
+stop_refused_() { # CODE NAME
+	if systemd_is_unit && [[ -z $(stop_going_down) ]]; then systemd_start "$2"; fi
+	exit "$1"
+}
+
 # Before anything is changed: an array in use stays whole. At shutdown the RAM leg goes nevertheless, because its contents end anyway
 # and the superblocks had better say so; systemd stops the array itself after the last file system is gone.
 stop_check_users() { # NAME
@@ -66,14 +72,28 @@ stop_check_users() { # NAME
 	users=$(stop_users)
 	[[ -n $users ]] || return 0
 	if [[ -n $(stop_going_down) ]]; then
-		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
 		[[ -z $DRY_RUN ]] || return 0
+		! guard_only_copy || stop_wait_for_users_ "$1" || return 0
+		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
 		guard_release "$1" going-down
 		facts_observe
 		drive_witness_
 		exit "$EX_OK"
 	fi
-	die "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"
+	log_error "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"
+	stop_refused_ "$EX_FAILED" "$1"
+}
+
+# An image of an array that is being written is torn. What systemd does not know to lie on the array is unmounted beside us: it is waited for.
+# Returns 1 when nobody uses the array any more.
+stop_wait_for_users_() { # NAME
+	local end=$((SECONDS + 90))
+	while ((SECONDS < end)); do
+		[[ -n $(stop_users) ]] || return 1
+		systemd_status "the RAM leg is the only good copy; waiting for those who use the array: $(stop_users)"
+		sleep 1
+	done
+	log_alert "$1: still in use by $(stop_users): what they write from now on is lost"
 }
 
 stop_users() {

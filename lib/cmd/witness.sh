@@ -9,19 +9,43 @@ Records, for every running array, which disk legs are in sync and at which event
 with a disk leg missing goes by. Done at every start and stop, and by ramraid-monitor@MD.path whenever the array changes.'
 
 cmd_witness() {
-	local name code=0
+	local name file code=0
 	cli_parse "$WITNESS_USAGE" '' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$WITNESS_USAGE" 'takes no operands'
 	need conf disk superblock witness rescue md ram facts decide systemd drive guard
 	cli_root
+	# Also of arrays whose file has been broken or deleted since they were started.
 	while IFS= read -r name; do
-		conf_load "$name" || continue
-		facts_configured "$name"
-		facts_observe
-		drive_witness_ || code=$EX_FAILED
+		# One array's broken file must not cost the others their record.
+		(witness_one "$name") || code=$EX_FAILED
+	done < <({
+		conf_names
+		for file in "$RUN"/*.started; do [[ ! -e $file ]] || printf '%s\n' "$(basename "$file" .started)"; done
+	} | sort -u)
+	return "$code"
+}
+
+witness_one() { # NAME
+	local before
+	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
+	conf_need_started "$1"
+	facts_configured "$1"
+	facts_observe
+	while :; do
+		drive_witness_
 		# Once, when it comes to that.
 		! guard_only_copy || [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] ||
-			log_alert "$name: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg is in sync, so what is written from now on is lost by a power cut. $(guard_hope_)"
-	done < <(conf_names)
-	return "$code"
+			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg is in sync, so what is written from now on is lost by a power cut. $(guard_hope_)"
+		# What has changed meanwhile is told by nobody.
+		before=$(witness_members)
+		facts_witness
+		facts_observe
+		[[ $(witness_members) != "$before" ]] || return 0
+	done
+}
+
+witness_members() {
+	local i
+	printf '%s' "${F[array.md]} ${F[ram.state]}"
+	for ((i = 0; i < ${F[members]}; i++)); do printf ' %s' "${F[leg.$i.state]:--}"; done
 }

@@ -91,12 +91,58 @@ gates() { # GATE ACTION BASE CHANGE…
 }
 
 @test "start: a lag of one event is md's own half step, of two is an old leg" {
-	decides 'assemble sda sdb' stopped-2 leg.0.events=99
-	decides 'assemble sda sdb' stopped-2 leg.1.events=99
+	decides 'assemble sda sdb' stopped-2 leg.0.events=99 witness=100:ab
+	decides 'assemble sda sdb' stopped-2 leg.1.events=99 witness=100:ab
 	decides 'assemble sdb' stopped-2 leg.0.events=98
 	decides 'assemble sda' stopped-2 leg.1.events=98
 	decides 'assemble sdb sdc' stopped-3 leg.0.events=7
 	because '2 of 3'
+}
+
+# B was put back, and a crash came when only A had the new superblock: A calls B active, B's own superblock is the old one.
+@test "start: a leg left behind by a re-add that a crash cut off is not started as equal" {
+	decides 'assemble sda' stopped-2 leg.1.events=99 witness=100:a
+	decides 'assemble sda' stopped-2 witness=99:a
+	decides 'assemble sdb' stopped-2 witness=99:b
+	# Without a witness nothing tells it from md's own half step: the newest alone, the other is put back by bitmap.
+	decides 'assemble sda' stopped-2 leg.1.events=99
+	decides 'assemble sdb sdc' stopped-3 leg.0.events=99
+}
+
+@test "start: what was in sync when the array last ran goes before a higher count" {
+	decides 'assemble sda' stopped-2 leg.1.events=101 witness=100:a
+	decides 'assemble sdb' stopped-2 leg.0.events=101 witness=100:b
+	decides 'assemble sda sdb' stopped-2 leg.0.events=101 witness=100:ab
+	# Two ahead is no half step: it ran without the other.
+	decides refuse stopped-2 leg.1.events=102 witness=100:a
+	because 'have been used without each other'
+	decides refuse stopped-2 leg.0.events=102 witness=100:b
+	# But the other one's superblock that calls it missing is proof.
+	decides 'assemble sdb' stopped-2 leg.1.events=102 leg.1.view=..A witness=100:a
+}
+
+# B left, the RAM leg kept the array going, A came back and was rebuilt from it: then the power failed. B is whole, and old.
+@test "start: a leg that the array had left behind while it rebuilt another one is refused" {
+	local mode
+	for mode in witness always; do
+		decides refuse stopped-2 0:rebuilt leg.0.view=AA. leg.0.events=101 witness=100:ab conf.start_degraded=$mode
+		because 'ata-B had left the array'
+		because 'start --force-leg=/dev/disk/by-id/ata-B'
+		# Being put back as well when the crash came: A calls B active, but counted on without it.
+		decides refuse stopped-2 0:rebuilt leg.0.events=102 witness=100:ab conf.start_degraded=$mode
+		because 'ata-B had left the array'
+		# The leg that A was rebuilt from may still come.
+		decides wait-members stopped-3 0:rebuilt leg.0.view=.A.A leg.0.events=103 2:absent witness=100:abc conf.start_degraded=$mode
+	done
+	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.view=AA. leg.0.events=99 witness=100:b
+	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.events=101 witness=100:b
+	# C was being rebuilt from B, and A had left.
+	decides 'assemble sdb' stopped-3 2:rebuilt leg.2.view=..AA leg.2.events=101
+}
+
+@test "start: no witness, and every leg is there: the slot left over is the RAM leg's" {
+	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.view=AAA leg.1.view=AAA
+	decides refuse stopped-2 0:corrupt leg.1.view=AAA
 }
 
 @test "start: a leg that the newest calls missing stays outside" {
@@ -262,7 +308,7 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'assemble sdb' stopped-2 0:held leg.1.view=..A
 	decides 'assemble sdb' stopped-2 0:foreign leg.1.view=..A
 	# "A" is the slot of the leg that is being rebuilt; its count does not make it the newest.
-	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.events=500
+	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.events=101
 }
 
 @test "start: a refusal of mdadm is final" {
@@ -357,6 +403,17 @@ gates() { # GATE ACTION BASE CHANGE…
 	# It calls slot 1, in sync here, missing.
 	decides 'done' whole-2 1:returned leg.1.view=A.A
 	decides make-ram whole-2 1:returned leg.1.view=..A ram.state=none
+}
+
+@test "running: only the RAM leg is in sync: who may be put back" {
+	local alone='0:absent 1:returned'
+	decides 'readd 1' whole-2 $alone leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
+	# It was in sync until then, whatever it says of the others that had left before.
+	decides 'readd 1' whole-2 $alone leg.1.view=A.A witness=100:b leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
+	decides 'readd 1' whole-2 $alone leg.1.view=.AA witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
+	# It was used alone.
+	decides 'done' whole-2 $alone leg.1.view=..A witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
+	decides 'done' whole-2 $alone leg.1.view=A.A witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
 }
 
 @test "running: what is not put back either" {
@@ -554,7 +611,9 @@ exhaustive_check() {
 		decides refuse stopped-2 witness=101: conf.start_degraded=$policy 1:absent waited=99
 	done
 	# Somebody has started it since, knowingly: the record is older than the disk.
-	decides 'assemble sda sdb' stopped-2 witness=99:
+	decides refuse stopped-2 witness=99: leg.0.events=103 leg.1.events=103
+	# It had been made equal to the RAM leg, which was there until the end; that was not written down any more.
+	decides 'assemble sda' stopped-2 witness=99: leg.0.view=AA. leg.1.view=AA. leg.0.events=103
 }
 
 @test "start: there is a rescue image: refused until it is restored or given up" {
@@ -585,7 +644,9 @@ exhaustive_check() {
 
 @test "running: with no disk leg in sync, a returned disk must not have been without the RAM leg" {
 	decides 'readd 1' whole-2 0:absent 1:returned
-	decides 'done' whole-2 0:absent 1:returned leg.1.view=..A
+	decides 'done' whole-2 0:absent 1:returned leg.1.view=..A witness=90:
+	decides 'readd 1' whole-2 0:absent 1:returned leg.1.view=A.A witness=90: leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002 witness.left=aaaaaaaa-0000-0000-0000-000000000002
+	decides 'done' whole-2 0:absent 1:returned leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002 witness.given=aaaaaaaa-0000-0000-0000-000000000002
 }
 
 @test "kernels that read from the part of a new leg that is not rebuilt: nobody reads until it is, or it goes" {
@@ -603,4 +664,34 @@ exhaustive_check() {
 	because 'has 1000 sectors, but its superblock counts on 1001'
 	decides 'assemble sda' stopped-1 leg.0.sectors=1001 leg.0.data_offset=100 leg.0.data_size=901
 	decides 'assemble sda' stopped-2 leg.1.sectors=1000 leg.1.data_offset=100 leg.1.data_size=901 witness=100:ab waited=99
+}
+
+@test "start: a leg that was given up stays out, and keeps nobody from starting" {
+	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
+	# Two histories: the administrator has chosen A.
+	decides 'assemble sda' stopped-2 leg.0.view=.A. leg.1.view=..A witness=100:a witness.given=$b
+	decides refuse stopped-2 leg.0.view=.A. leg.1.view=..A witness=100:a 0:absent waited=99 witness.given=$b
+	because 'has been given up'
+	decides refuse stopped-2 witness=100:a 0:absent waited=99 witness.given=$b conf.start_degraded=always
+	decides 'done' whole-2 1:returned leg.1.device_uuid=$b witness.given=$b
+	# Choosing the other one after all.
+	decides 'assemble sdb' stopped-2 leg.0.view=.A. leg.1.view=..A witness=100:a witness.given=$b forced=1
+	[[ $GIVING_UP == yes ]]
+	decides 'assemble sda' stopped-2 leg.0.view=.A. witness=100:a
+	[[ -z $GIVING_UP ]]
+	decides 'assemble sda' stopped-2 1:absent waited=99 witness.events= witness.legs= conf.start_degraded=always
+	[[ $GIVING_UP == yes ]]
+}
+
+@test "start: a leg that was merely left behind does not make others divergent" {
+	# B was away, then C; A was with both.
+	decides 'assemble sda' stopped-3 leg.0.view=.A.. leg.1.view=.AA. leg.2.view=.A.A leg.0.events=120 leg.1.events=110 leg.2.events=100
+	decides refuse stopped-3 leg.0.view=.A.. leg.1.view=..A. leg.2.view=.A.A leg.0.events=120 leg.1.events=110 leg.2.events=100
+}
+
+@test "start: the slack of one event is for legs that were in sync only" {
+	decides refuse stopped-2 0:absent waited=99 witness=101:a conf.start_degraded=always
+	because 'at 100 events'
+	decides 'assemble sdb' stopped-2 0:absent waited=99 witness=101:b
+	decides refuse stopped-2 0:absent waited=99 witness=102:b
 }

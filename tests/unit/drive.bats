@@ -116,7 +116,7 @@ drives() { # CODE
 		((looks < 4)) || F[ram.state]=in_sync F[array.sync]=idle
 	}
 	drives 0
-	[[ $(calls) == $'witness\nready\nend whole' ]] || fail "$(calls)"
+	[[ $(calls) == $'witness\nready\nwitness\nend whole' ]] || fail "$(calls)"
 }
 
 @test "time is up: open or shut as ON_TIMEOUT says" {
@@ -127,7 +127,7 @@ drives() { # CODE
 		((looks < 4)) || F[ram.state]=in_sync F[array.sync]=idle
 	}
 	drives 0
-	[[ $(calls) == $'witness\nready\nend whole' ]] || fail "$(calls)"
+	[[ $(calls) == $'witness\nready\nwitness\nend whole' ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	closed=fail looks=0
 	drives 1
@@ -171,7 +171,7 @@ drives() { # CODE
 	md_drop() { called drop "$@"; }
 	ram_drop() { called ram_drop "$@"; }
 	guard_release data 2>/dev/null
-	((looks == 3)) && [[ $(calls) == $'drop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+	((looks == 3)) && [[ $(calls) == $'witness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
 }
 
 @test "release: an array without a RAM leg" {
@@ -205,12 +205,13 @@ only_ram() {
 		esac
 	}
 	guard_release data 2>/dev/null
-	[[ $(calls) == $'alert\nremove_leg 1\nreadd 1\nwaits\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+	[[ $(calls) == $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
 }
 
 @test "release: a returned disk that ran without the RAM leg is not put back over it" {
 	only_ram
 	actions 0
+	F[witness.legs]='' F[witness.events]=50
 	observe() { F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=..A; }
 	local code=0
 	guard_release data 2>/dev/null || code=$?
@@ -228,6 +229,23 @@ only_ram() {
 	[[ $(calls) == $'alert\nremove_leg 1\nalert\nrescue data '"${F[uuid]}"$' md127 77 /rescue\nalert' && $GUARD_RESCUED == yes ]] || fail "$(calls)"
 }
 
+@test "release, the machine going down: a disk that md gives up again and again is not waited for for ever" {
+	only_ram
+	actions 0
+	observe() {
+		case $(calls | tail -n 1) in
+		remove_leg*) F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=AAA ;;
+		readd*) F[leg.1.state]=faulty F[leg.1.in]=md127 ;;
+		esac
+	}
+	facts_times() { F[conf.member_timeout]=0; }
+	rescue_why_not() { :; }
+	drive_ram_events_() { echo 77; }
+	rescue_write() { called rescue; }
+	guard_release data going-down 2>/dev/null
+	[[ $(calls | grep -c readd) == 2 && $(calls | grep -c rescue) == 1 && $GUARD_RESCUED == yes ]] || fail "$(calls)"
+}
+
 @test "release, the machine going down: an image that does not fit is tried once, and the guard waits on for a disk" {
 	only_ram
 	actions 1
@@ -238,7 +256,7 @@ only_ram() {
 	drive_ram_events_() { echo 77; }
 	rescue_write() { called rescue && return 1; }
 	guard_release data going-down 2>/dev/null
-	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 2) == $'drop md127 rd0\nram_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
+	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 3) == $'witness\ndrop md127 rd0\nram_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
 }
 
 @test "release: write-behind is switched off, and what is under way is waited for" {
@@ -250,7 +268,7 @@ only_ram() {
 	md_drop() { called drop "$@"; }
 	ram_drop() { called ram_drop "$@"; }
 	guard_release data
-	[[ $(calls) == $'backlog 0\nquiet\nquiet\nquiet\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+	[[ $(calls) == $'backlog 0\nquiet\nquiet\nquiet\nwitness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
 }
 
 @test "first look: what something else has started is known only if a leg of it was in sync when it last ran" {

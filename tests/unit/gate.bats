@@ -58,7 +58,7 @@ quietly() {
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
 	generate
-	for target in poweroff reboot halt kexec; do grep -qx JobTimeoutSec=60min "$OUT/$target.target.d/50-ramraid.conf"; done
+	for target in poweroff reboot halt kexec; do grep -qx JobTimeoutSec=4h "$OUT/$target.target.d/50-ramraid.conf"; done
 	rm -r "${OUT:?}"/*
 	echo RAM=none >>"$R/etc/ramraid/data.conf"
 	generate

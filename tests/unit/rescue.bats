@@ -10,7 +10,7 @@ setup() {
 	head -c 3145728 /dev/urandom >"$R/dev/md127"
 	truncate -s 8M "$R/dev/md127"
 	echo 16384 >"$R/sys/block/md127/size"
-	IMAGE=$R/var/data/rescue
+	IMAGE=$R/var/data/rescue-77
 	# Plain files on a file system that may not know O_DIRECT.
 	dd() { command dd "${@/[io]flag=direct/status=none}"; }
 }

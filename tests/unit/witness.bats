@@ -159,3 +159,35 @@ damaged() { # TEXT of the file
 	run witness_write data "$ID" 5 0 "$A"
 	assert_failure
 }
+
+@test "legs that were there until only the RAM leg was, and legs that were given up" {
+	local C=aaaaaaaa-0000-0000-0000-000000000003
+	put 100 0 "$A" "$B"
+	put 101 0 "$B"
+	put 102 0
+	witness_read data "$ID"
+	[[ -z ${WITNESS[legs]} && ${WITNESS[left]} == "$B" && -z ${WITNESS[given]-} ]]
+	put 103 0
+	witness_read data "$ID"
+	[[ ${WITNESS[left]} == "$B" ]]
+	WITNESS_GIVE_UP="$A  $C $A" put 104 0 "$B"
+	witness_read data "$ID"
+	[[ -z ${WITNESS[left]-} && ${WITNESS[given]} == "$A $C" ]]
+	# Never forgotten, but for the one that is in sync.
+	put 105 0 "$B" "$C"
+	witness_read data "$ID"
+	[[ ${WITNESS[given]} == "$A" ]]
+}
+
+@test "a full file system: it is overwritten in its place" {
+	put 100 0 "$A" "$B"
+	act_file() { cat >/dev/null && return 1; }
+	put 101 0 "$A"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 101 ]]
+	put 102 0 "$A" "$B"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A $B" ]]
+	rm "$W"
+	not put 103 0 "$A"
+}

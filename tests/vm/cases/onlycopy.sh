@@ -29,7 +29,9 @@ steps() {
 $(tr -d '\r' <"$VM/serial.log" | grep 'data: THE RAM LEG' || echo 'nothing on the console')
 EOT"
 	check 'stop and detach keep it, and say so' "$tools"'
-		code=0; ramraid detach data 2>/root/out || code=$?; cat /root/out; test $code = 4; grep "only good copy" /root/out; test "$(slots data)" = U__; sums'
+		code=0; ramraid detach data 2>/root/out || code=$?; cat /root/out; test $code = 4; grep "only good copy" /root/out; test "$(slots data)" = U__; sums
+		systemctl stop srv-data.mount; systemctl stop ramraid@data || :; for i in $(seq 100); do [ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2; done
+		systemctl is-active ramraid@data; test "$(slots data)" = U__; systemctl start srv-data.mount; sums'
 	kill_power
 	boot
 	check 'after a power cut the disks, which lack what only the RAM leg had, are refused' '
@@ -38,8 +40,8 @@ EOT"
 	check 'the administrator can go on with what the last disk has' "$tools"'
 		ramraid start --yes --force-leg=$(leg B) data || test $? = 1; systemctl start srv-data.mount
 		fails test -e /srv/data/onlyram1; sed -i /onlyram1/d /root/sums; sums
-		ramraid status data || test $? = 1; ramraid attach data || :; cat /proc/mdstat
-		test "$(slots data)" = UUU || { mdadm --zero-superblock $(node A); mdadm /dev/md/data --add $(node A); ramraid attach data; }
+		ramraid attach data && exit 1 || test $? = 1; test "$(slots data)" = U_U
+		mdadm --zero-superblock $(node A); mdadm /dev/md/data --add $(node A); ramraid attach data
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
 		lose; new onlyram2; back; systemctl stop srv-data.mount; ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
@@ -61,17 +63,20 @@ EOT"
 	boot
 	check 'no disk came back: the shutdown has saved the RAM leg to a file, and the next start refuses the disks' '
 		cat /etc/ramraid/state/data.rescue; ls -ls /var/lib/ramraid/data
+		image=$(sed -n s/^image=//p /etc/ramraid/state/data.rescue); case $image in /var/lib/ramraid/data/rescue-*) ;; *) exit 1 ;; esac; echo "$image" >/root/image-name
 		fails findmnt /srv/data; fails grep "^md" /proc/mdstat; systemctl is-active multi-user.target
-		systemctl show -p StatusText --value ramraid@data | grep "is in /var/lib/ramraid/data/rescue.*ramraid restore data"
+		systemctl show -p StatusText --value ramraid@data | grep "is in $image.*ramraid restore data"
 		ramraid status data >/root/out || test $? = 3; cat /root/out; grep "ramraid restore data" /root/out'
 	check 'restore: not without asking, not from a damaged image' '
 		fails ramraid restore data </dev/null
-		cp --sparse=always /var/lib/ramraid/data/rescue /root/image
-		printf x | dd of=/var/lib/ramraid/data/rescue bs=1 seek=1000000 conv=notrunc status=none
-		fails ramraid restore --yes data; test -e /etc/ramraid/state/data.rescue; ramraid stop data; cp --sparse=always /root/image /var/lib/ramraid/data/rescue'
+		image=$(cat /root/image-name); cp --sparse=always $image /root/image
+		printf x | dd of=$image bs=1 seek=1000000 conv=notrunc status=none
+		fails ramraid restore --yes data 2>/root/out; cat /root/out; grep "is damaged: its SHA-256" /root/out; test -e /etc/ramraid/state/data.rescue; ramraid stop data; cp --sparse=always /root/image $image'
 	check 'restore interrupted: the disks are still refused' '
-		ramraid restore --yes data >/root/out 2>&1 & pid=$!; for i in $(seq 100); do grep -q "+ dd" /root/out && break; sleep 0.05; done; kill -KILL $pid; pkill -KILL dd; wait || :
-		fails ramraid start data; ramraid stop data; fails ramraid start data'
+		ramraid restore --yes data >/root/out 2>&1 & pid=$!; for i in $(seq 100); do grep -q "+ dd" /root/out && break; sleep 0.05; done; kill -KILL $pid; pkill -KILL dd; wait || :; cat /root/out
+		grep -q "+ dd" /root/out
+		refused() { fails ramraid start data; systemctl show -p StatusText --value ramraid@data | grep -q "ramraid restore data"; }
+		refused; ramraid stop data; refused'
 	check 'restore puts every byte back' "$tools"'
 		ramraid restore --yes data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0; test ! -e /etc/ramraid/state/data.rescue'
 	reboot

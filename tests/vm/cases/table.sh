@@ -53,11 +53,14 @@ steps() {
 	check 'stale, and START_DEGRADED=always does not overrule what the witness knows' "$tools"'
 		echo START_DEGRADED=always >>/etc/ramraid/data.conf.d/test.conf
 		refused "but the array was at [0-9]* when it last ran"
+		cp $witness /root/witness; events=$(mdadm --examine $(node B) | sed -n "s/ *Events : //p"); sed -i "s/^events=.*/events=$((events + 1))/" $witness
+		refused "but the array was at $((events + 1)) when it last ran"; cp /root/witness $witness
 		sed -i /START/d /etc/ramraid/data.conf.d/test.conf; back; starts; sums; test "$(compare data)" = 0'
 	check 'started by something else from a stale leg: left untouched, and said' "$tools"'
 		down; gone B; starts 1; sums; new withoutB3; down; back
-		mdadm --assemble --run /dev/md/data $(node B); cursor; fails ramraid start data; log
-		grep "something else has started md" /root/log; test "$(slots data)" = __U
+		cp $witness /root/before
+		mdadm --assemble --run /dev/md/data $(node B); cursor; fails ramraid start data; fails ramraid start data; ramraid witness; log
+		grep "something else has started md" /root/log; test "$(slots data)" = __U; cmp $witness /root/before
 		mdadm --stop /dev/md/data; starts; test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'a leg is absent and there is no witness, a damaged one, or one of another array: refused; allowed, it starts' "$tools"'
 		down; gone B; cp $witness /root/witness
@@ -70,7 +73,7 @@ steps() {
 	check 'a configured leg that is blank, of another array, or a spare is refused, and the others start' "$tools"'
 		echo "MEMBER=$(leg C)" >>/etc/ramraid/data.conf.d/test.conf
 		down; starts 1; ramraid status data | grep "outside .*$(leg C)"; sums
-		mdadm /dev/md/data --add $(node C); settle; down
+		mdadm /dev/md/data --add $(node C); settle; systemctl stop srv-data.mount; mdadm --stop /dev/md/data
 		mdadm --examine $(node C) | grep "Role : spare"; starts 1; fails grep -q -- "--assemble.* $(node C)" /root/log; sums
 		down; mdadm --zero-superblock $(node C); mdadm --create /dev/md/other --run --level=1 --raid-devices=2 --bitmap=internal --metadata=1.2 $(node C) missing; mdadm --stop /dev/md/other
 		starts 1; sums
@@ -100,6 +103,8 @@ steps() {
 		ramraid start --yes --force-leg=$(leg A) data 2>/root/out && exit 1 || test $? = 1; cat /root/out; grep "whatever $(leg B) has that it lacks" /root/out
 		test "$(slots data)" = UU_; cmp -n 1048576 /root/A <(dd if=/dev/md/data bs=1M skip=40 count=1 iflag=direct status=none)
 		ramraid attach data || test $? = 1; test "$(slots data)" = UU_
+		grep "^given=." $witness; down; starts 1; fails grep -q "waiting for" /root/log; test "$(slots data)" = UU_; down; gone A
+		refused "$(leg B) has been given up by a start without it"; back; starts 1
 		mdadm --zero-superblock $(node B); mdadm /dev/md/data --add $(node B); ramraid attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0
 		offset=$(mdadm --examine $(node B) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p")
 		cmp -n 1048576 /root/A <(dd if=$(node B) bs=512 skip=$((offset + 81920)) count=2048 iflag=direct status=none)
