@@ -2,6 +2,7 @@
 # make install      to DESTDIR and PREFIX; enables and starts nothing
 # make deb          build/ramraid_VERSION_all.deb
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
+# make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
 # make check        lint, unit tests, the model's short form, and the test bench of real virtual machines; installs its tools through apt
 # make demo         the main job in a throw-away virtual machine
 PREFIX ?= /usr
@@ -20,9 +21,9 @@ VERSION := $(shell cat lib/VERSION)
 MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
 DEB := build/ramraid_$(VERSION)_all.deb
 PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
-export RELEASE CASE LEGS DEPTH
+export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
-.PHONY: all install deb lint unit model model-short vm vm-shell check demo bench tools clean
+.PHONY: all install deb lint unit model model-short vm vm-shell campaign check demo bench tools clean
 all: $(MANPAGES)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -70,6 +71,8 @@ vm: deb
 	tests/vm/run $(CASE)
 vm-shell: deb
 	tests/vm/run --shell $(or $(CASE),reboot)
+campaign: deb
+	tests/vm/campaign
 bench: deb
 	tests/vm/run --show bench
 

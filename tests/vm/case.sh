@@ -3,6 +3,7 @@
 # Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file tests/vm/cases/CASE.sh:
 #   from STATE            what the machine starts from: base (plain Debian), installed (our package), or a state made by states/STATE.sh
 #   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line)
+#   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root served: the system's own as well
 #   releases NAME…        where the case makes sense; default all
 #   may_fail UNIT…        units that "systemctl --failed" may list
 #   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot
@@ -23,7 +24,8 @@ append() { VM_APPEND=$*; }
 releases() { CASE_RELEASES=$*; }
 may_fail() { CASE_MAY_FAIL=$*; }
 disk() { CASE_DISKS+=("$*"); }
-CASE_DISKS=()
+root() { CASE_ROOT=$*; }
+CASE_DISKS=() CASE_ROOT=''
 
 # What every command in the guest may use.
 readonly PRELUDE='set -eu
@@ -111,7 +113,7 @@ case_end() {
 	fi
 	vm_kill
 	((code != 0)) || [[ -z ${RAMRAID_STATE_FOLDER-} ]] || case_keep
-	[[ -n ${RAMRAID_KEEP-} ]] || rm -rf "$VM"
+	[[ -n ${RAMRAID_KEEP-} && ($RAMRAID_KEEP != failed || $code != 0) ]] || rm -rf "$VM"
 	exit "$code"
 }
 
@@ -149,6 +151,8 @@ main() {
 		# shellcheck disable=SC2086 # words on purpose
 		vm_disk $declared
 	done
+	# shellcheck disable=SC2086 # words on purpose
+	[[ -z $CASE_ROOT ]] || vm_root_is $CASE_ROOT
 	if [[ -n ${RAMRAID_SHELL-} ]]; then
 		vm_boot
 		case_shell

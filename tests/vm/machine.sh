@@ -1,9 +1,13 @@
 # One virtual machine of the test bench: its disks, its boots and its ends. Sourced by tests/vm/case.sh.
-# shellcheck disable=SC2016,SC2046,SC2012 # single quotes hold what the guest expands; names here are ours and plain
+# shellcheck disable=SC2016,SC2046,SC2012,SC2154 # single quotes hold what the guest expands; names here are ours and plain; "here" is case.sh's
 # shellcheck shell=bash
 #
 # A machine is a folder ($VM):  root.qcow2 (overlay), boot.img, disks/NAME.img, and while it runs serial.log, *.sock and pid.
-# The guest's disks are virtio-scsi with serial = NAME: /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_NAME.
+# The guest's disks are virtio-scsi with serial = NAME: /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_NAME. QEMU opens the image itself, or,
+# for "served" disks, talks to an nbdkit with an honest write cache: served.sh.
+
+# shellcheck source=tests/vm/served.sh
+source "$here/served.sh"
 
 # Seconds to wait for a boot up to the agent's first word, for one command, and for a clean shutdown. TCG is slow, CI slower.
 BOOT_SECONDS=${BOOT_SECONDS:-180} EXEC_SECONDS=${EXEC_SECONDS:-300} STOP_SECONDS=${STOP_SECONDS:-240}
@@ -29,11 +33,29 @@ vm_new() {
 	[[ ! -d $from/disks ]] || cp -a --sparse=always -- "$from/disks/." "$VM/disks/"
 }
 
-# vm_disk NAME SIZE [DRIVE-OPTIONS]: declares a disk; an image that the state brought along keeps its contents.
+# vm_disk NAME SIZE [DRIVE-OPTIONS | served [NBDKIT-WORDS…]]: declares a disk; an image that the state brought along keeps its contents.
 vm_disk() {
 	[[ -e $VM/disks/$1.img ]] || truncate -s "$2" "$VM/disks/$1.img"
 	VM_DISKS+=("$1")
-	VM_DISK_OPTS[$1]=${3-}
+	if [[ ${3-} == served ]]; then
+		VM_SERVED[$1]=${*:4}
+	else
+		VM_DISK_OPTS[$1]=${3-}
+	fi
+}
+
+# vm_root_is served [NBDKIT-WORDS…]: how the system's own disk is attached; else by QEMU itself, which then need not flush it.
+vm_root_is() {
+	VM_SERVED[root]=${*:2}
+	# What nbdkit serves cannot grow.
+	truncate -s 4G "$VM/root.qcow2"
+}
+vm_root_drive() {
+	if [[ -v VM_SERVED[root] ]]; then
+		printf 'file=%s,cache=writeback\n' "$(vm_served_url root)"
+	else
+		printf 'file=%s,cache=unsafe\n' "$VM/root.qcow2"
+	fi
 }
 
 # The accelerator: kvm only if a guest's kernel really reaches its init under it. Probed once in each life of the host.
@@ -75,9 +97,12 @@ vm_take_kernel() {
 }
 
 vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
-	local disk
+	local disk from
 	for disk in "${VM_DISKS[@]}"; do
-		printf '%s\n' -drive "if=none,id=$disk,file=$VM/disks/$disk.img,format=raw,cache=none${VM_DISK_OPTS[$disk]:+,${VM_DISK_OPTS[$disk]}}" \
+		from=$VM/disks/$disk.img,cache=none
+		# With this mode the guest is told that there is a write cache, and its flushes are passed on.
+		[[ ! -v VM_SERVED[$disk] ]] || from=$(vm_served_url "$disk"),cache=writeback
+		printf '%s\n' -drive "if=none,id=$disk,file=$from,format=raw${VM_DISK_OPTS[$disk]:+,${VM_DISK_OPTS[$disk]}}" \
 			-device "scsi-hd,id=dev-$disk,drive=$disk,bus=scsi0.0,serial=$disk"
 	done
 }
@@ -91,6 +116,7 @@ vm_boot() {
 	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
 	mapfile -t drives < <(vm_drive_args)
 	rm -f "$VM"/*.sock
+	vm_serve
 	qemu-system-x86_64 -M q35 -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
 		-pidfile "$VM/pid" -kernel "$VM/vmlinuz" -initrd "$VM/initrd" \
 		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
@@ -99,7 +125,7 @@ vm_boot() {
 		-device virtserialport,chardev=agent,name=bench \
 		-chardev "file,id=told,path=$VM/told,append=on" -device virtserialport,chardev=told,name=told \
 		-qmp "unix:$VM/qmp.sock,server=on,wait=off" -object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng \
-		-drive "if=virtio,file=$VM/root.qcow2,format=qcow2,cache=unsafe" -drive "if=virtio,file=$VM/boot.img,format=raw,cache=writeback" \
+		-drive "if=virtio,format=qcow2,$(vm_root_drive)" -drive "if=virtio,file=$VM/boot.img,format=raw,cache=writeback" \
 		-device virtio-scsi-pci,id=scsi0 "${drives[@]}" >>"$VM/qemu.log" 2>&1 </dev/null &
 	VM_QEMU=$!
 	for ((i = 0; i < 100; i++)); do
@@ -155,6 +181,7 @@ vm_forget() {
 	exec {VM_IN}>&- {VM_OUT}<&-
 	wait "${VM_AGENT_PID:-}" 2>/dev/null || :
 	VM_QEMU=''
+	[[ ${1-} == cut ]] || vm_served_end
 }
 
 vm_reboot_clean() { vm_down reboot && vm_boot; }
@@ -165,11 +192,16 @@ vm_down() { # poweroff or reboot
 # What the guest wrote to /dev/virtio-ports/told: outlives a kill.
 vm_told() { cat "$VM/told"; }
 
-# The plug pulled: the guest's memory and all that it had not flushed to its disks is gone (the host's page cache is not).
+# The plug pulled: the guest's memory is gone, and of served disks all that it had not flushed (of the others nothing: the host has it).
 vm_kill() {
-	[[ -n ${VM_QEMU-} ]] || return 0
+	[[ -n ${VM_QEMU-} ]] || {
+		vm_served_end
+		return 0
+	}
+	vm_served_freeze
 	kill -KILL "$VM_QEMU" 2>/dev/null || :
-	vm_forget
+	vm_forget cut
+	vm_served_cut
 }
 
 # Everything a person needs to see why a case failed.
@@ -194,4 +226,11 @@ vm_send() {
 		vm_try "printf %s '$piece' >>'$2.b64'" || return
 	done < <(base64 -w60000 "$1")
 	vm_try "base64 -d '$2.b64' >'$2' && rm '$2.b64'"
+}
+
+# vm_qmp COMMAND…: QEMU's own commands (JSON); returns 1, with the answer, when one fails.
+vm_qmp() {
+	local answer
+	answer=$(printf '%s\n' '{"execute": "qmp_capabilities"}' "$@" | socat -t 5 - "UNIX-CONNECT:$VM/qmp.sock")
+	! grep '"error"' <<<"$answer" >&2
 }

@@ -1,0 +1,323 @@
+# Power cuts, many of them: a machine with a mirror is cut off at a moment and in a phase picked by chance, and started again; then all that
+# had been acknowledged must be there. Sourced by tests/vm/lane.sh (make campaign) and by cases/powercut.sh, which are cases: case.sh.
+# shellcheck shell=bash disable=SC2016,SC2154 # "here" is case.sh's; single quotes hold what the guest expands
+#
+# A cut is known by its NUMBER; with the SEED of the campaign that gives its phase, its moment, and what the disks' caches lose. Chance is
+# the same in every run, the guest's speed is not: a cut repeated comes close, not exactly there.
+
+CAMPAIGN_SEED=${SEED:-1} CAMPAIGN_RESULTS=${RESULTS:-/dev/null}
+CAMPAIGN_FSCK_EVERY=5
+CAMPAIGN_OFFSET=0       # bytes of "told" that are known already
+CAMPAIGN_PENDING=()     # cuts whose lines wait for the next verification
+CAMPAIGN_BOOT_BOUND=300 # seconds, under emulation beside others
+
+# phase → how often, and the longest delay in ms
+readonly CAMPAIGN_PHASES='create:1:16000 idle:1:1500 writes:3:4000 recovery:3:4500 readd:3:4000 shutdown:2:5000 boot-before:2:4000 boot-after:2:2500'
+
+# What no mirror needs costs a fifth of an emulated boot.
+readonly CAMPAIGN_MASKED='getty-static.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount dev-hugepages.mount dev-mqueue.mount
+	sys-kernel-debug.mount sys-kernel-tracing.mount modprobe@fuse.service systemd-user-sessions.service systemd-logind.service
+	rapiddiskd.service systemd-random-seed.service'
+
+campaign_disks() {
+	local unit masked=()
+	for unit in $CAMPAIGN_MASKED; do masked+=("systemd.mask=$unit"); done
+	append "${masked[@]}"
+	root served
+	disk A 40M served
+	disk B 40M served
+	disk C 24M served
+	disk D 24M served
+}
+
+# campaign_plan NUMBER[:PHASE:MS:KEEP]: sets NUMBER, PHASE, MS, KEEP (percent of the unflushed blocks that survive), CUT_SEED, DICE.
+campaign_plan() {
+	local entry total=0 die phase ms keep
+	IFS=: read -r NUMBER phase ms keep <<<"$1"
+	CUT_SEED=$(($(printf '%s %s' "$CAMPAIGN_SEED" "$NUMBER" | cksum | cut -d' ' -f1) % 1000000))
+	RANDOM=$CUT_SEED
+	die=$RANDOM # the first ones of near seeds are near each other
+	for entry in $CAMPAIGN_PHASES; do total=$((total + $(cut -d: -f2 <<<"$entry"))); done
+	die=$((RANDOM % total))
+	for entry in $CAMPAIGN_PHASES; do
+		IFS=: read -r PHASE total MS <<<"$entry"
+		die=$((die - total))
+		((die >= 0)) || break
+	done
+	MS=$((RANDOM * 32768 + RANDOM)) MS=$((MS % $(cut -d: -f3 <<<"$entry")))
+	KEEP=$((RANDOM % 20))
+	case $KEEP in
+	[0-7]) KEEP=0 ;;
+	8 | 9 | 1[0-6]) KEEP=$((5 + RANDOM % 91)) ;;
+	*) KEEP=100 ;;
+	esac
+	DICE=$RANDOM PHASE=${phase:-$PHASE} MS=${ms:-$MS} KEEP=${keep:-$KEEP}
+}
+
+campaign_setup() {
+	local i
+	boot
+	vm_send "$here/tokens.pl" /root/tokens.pl
+	# "small" has made /srv/data and the sums of what lies on it.
+	check 'the writers are in place' '
+		test "$(slots data)" = UUU
+		for d in A B C D; do grep -q "write back" /sys/block/$(basename $(node $d))/queue/write_cache; done
+		mkdir -p /srv/data/tokens /etc/ramraid/data.conf.d
+		# The journals of hundreds of boots would slow down every look into them.
+		printf "[Journal]\nSystemMaxUse=24M\nSystemMaxFileSize=8M\n" >/etc/systemd/journald.conf.d/campaign.conf
+		for how in direct sync lazy; do perl /root/tokens.pl make-blocks /srv/data/tokens/$how 256; done
+		cat >/root/writers <<"EOT"
+export $(cat /run/pause)
+exec 9>/dev/virtio-ports/told
+for i in 1 2; do perl /root/tokens.pl write-tokens /srv/data/tokens $1.$i & done
+for how in direct sync lazy; do perl /root/tokens.pl write-blocks /srv/data/tokens/$how 256 $((10#$1 * 1000000)) $how & done
+wait
+EOT
+		printf "[Unit]\nRequiresMountsFor=/srv/data\n[Service]\nExecStart=/bin/bash /root/writers %%i\n" >/etc/systemd/system/writers@.service
+		systemctl daemon-reload
+		sync'
+	for ((i = 0; i < 256; i++)); do printf 'block direct %s 0\nblock sync %s 0\nblock lazy %s 0\n' "$i" "$i" "$i"; done >"$VM/blocks"
+	: >"$VM/tokens"
+	CAMPAIGN_UP=yes
+}
+
+# campaign_run NUMBER…: the cuts, in this order; with words as campaign_plan takes them. Returns 1 at the first violation.
+campaign_run() {
+	local cut
+	for cut; do
+		campaign_plan "$cut"
+		[[ $PHASE == boot-* ]] || campaign_up || return
+		# A cut during a boot follows another cut, unless this is the first.
+		[[ $PHASE != boot-* || $CAMPAIGN_UP != yes ]] || campaign_cut
+		CAMPAIGN_UP=no
+		VM_CUT_KEEP=$KEEP VM_CUT_SEED=$CUT_SEED CAMPAIGN_NOTE=''
+		CAMPAIGN_CURRENT="cut $NUMBER seed $CUT_SEED phase $PHASE ms $MS keep $KEEP%"
+		[[ $PHASE == boot-* ]] || campaign_next_boot
+		"campaign_phase_${PHASE//-/_}" "$NUMBER" || {
+			campaign_line "VIOLATION: the phase \"$PHASE\" failed"
+			return 1
+		}
+		campaign_cut
+		CAMPAIGN_PENDING+=("$CAMPAIGN_CURRENT lost-blocks $VM_CUT_LOST kept-blocks $VM_CUT_KEPT${CAMPAIGN_NOTE:+ ($CAMPAIGN_NOTE)}")
+	done
+	campaign_up
+}
+
+# The boot after a cut waits for the RAM leg in two cases of three.
+campaign_next_boot() {
+	local wait=yes
+	((DICE / 2 % 3)) || wait=no
+	guest "echo WAIT=$wait >/etc/ramraid/data.conf.d/test.conf; sync /etc/ramraid/data.conf.d/test.conf /etc/ramraid/data.conf.d"
+}
+
+# campaign_do SCRIPT: a step of a phase; what it prints is for the diagnosis.
+campaign_do() { guest "$1" >"$VM/phase.log" 2>&1 || { cat "$VM/phase.log" && false; }; }
+campaign_cut() { vm_kill; }
+campaign_ms() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; } # MILLISECONDS
+# Some cuts fall on writers that never rest, others on caches that have had time to fill.
+campaign_pause() {
+	local pauses=(0 0.05 0.5 1)
+	printf '%s\n' "${pauses[DICE / 8 % 4]}"
+}
+# campaign_writers NUMBER [service]: starts them (as a unit, which systemd ends before it unmounts), and waits until they have reported something.
+campaign_writers() {
+	local before i start="setsid bash /root/writers $1 >/root/writers.log 2>&1 </dev/null &"
+	[[ ${2-} != service ]] || start="systemctl --no-block start writers@$1"
+	before=$(stat -c %s "$VM/told")
+	guest "echo PAUSE=$(campaign_pause) >/run/pause; $start" || return
+	for ((i = 0; i < 600; i++)); do
+		(($(stat -c %s "$VM/told") == before)) || return 0
+		sleep 0.05
+	done
+	echo 'the writers have reported nothing within 30 s' >&2
+	return 1
+}
+
+# --- the phases: each leaves the machine running, at the moment of the cut.
+
+campaign_phase_idle() { campaign_do 'sync' && campaign_ms "$MS"; }
+campaign_phase_writes() { campaign_writers "$1" && campaign_ms "$MS"; }
+
+# The RAM leg is made anew under the writers, slowly enough for the cut to fall into it.
+campaign_phase_recovery() {
+	campaign_writers "$1" && campaign_do '
+		ramraid detach data
+		echo 10000 >/sys/block/$(md data)/md/sync_speed_max
+		setsid ramraid attach data >/root/attach.log 2>&1 </dev/null &' && campaign_ms "$MS"
+}
+
+# One disk leg is out for a while, written behind its back, and put back.
+campaign_phase_readd() {
+	local leg=A
+	((DICE % 2)) || leg=B
+	CAMPAIGN_NOTE="leg $leg"
+	campaign_writers "$1" && campaign_do '
+		mdadm -q /dev/md/data --fail $(node '$leg')
+		for i in $(seq 50); do mdadm -q /dev/md/data --remove $(node '$leg') 2>/dev/null && break; sleep 0.1; done
+		(sleep 1.5; exec setsid ramraid attach data) >/root/attach.log 2>&1 </dev/null &' && campaign_ms "$MS"
+}
+
+campaign_phase_shutdown() {
+	local how=reboot
+	((DICE % 2)) || how=poweroff
+	CAMPAIGN_NOTE=$how
+	campaign_writers "$1" service && campaign_do "systemctl --no-block $how" && campaign_ms "$MS"
+	# QEMU may have gone by itself meanwhile: then the shutdown was a clean one.
+	kill -0 "$VM_QEMU" 2>/dev/null || CAMPAIGN_NOTE+=', gone before'
+}
+
+# From the first sign of the array.
+campaign_phase_boot_before() {
+	vm_boot && campaign_do 'for i in $(seq 600); do grep -qs ^md /proc/mdstat && break; sleep 0.05; done' && campaign_ms "$MS" || return
+	CAMPAIGN_NOTE=$(EXEC_SECONDS=60 guest 'findmnt -n /srv/data >/dev/null && echo mounted || slots data') || CAMPAIGN_NOTE='no answer'
+}
+
+# From the mount on, with writers at once.
+campaign_phase_boot_after() {
+	vm_boot && campaign_do 'for i in $(seq 1800); do mountpoint -q /srv/data && break; sleep 0.05; done' && campaign_writers "$1" && campaign_ms "$((MS / 2))"
+}
+
+# A second array is being made. In its new folder nothing of the first may suffer.
+campaign_phase_create() {
+	campaign_do 'setsid ramraid create --yes --force extra $(leg C) $(leg D) >/root/create.log 2>&1 </dev/null &' && campaign_ms "$MS" || return
+	CAMPAIGN_NOTE=$(guest 'test -e /etc/ramraid/extra.conf && echo configured || echo not configured')
+	CAMPAIGN_EXTRA=yes
+}
+CAMPAIGN_EXTRA=''
+
+# --- the verification
+
+# Brings the machine up, if it is down, and verifies all that was ever acknowledged and not let go. Prints the lines of the cuts before.
+campaign_up() {
+	local begin=$SECONDS out code=0 seconds
+	[[ $CAMPAIGN_UP != yes ]] || return 0
+	CAMPAIGN_REFUSALS=0
+	vm_boot || {
+		campaign_line 'VIOLATION: the boot did not come to its first word'
+		return 1
+	}
+	out=$(EXEC_SECONDS=$CAMPAIGN_BOOT_BOUND guest 'systemctl is-system-running --wait' 2>&1) || code=$?
+	seconds=$((SECONDS - begin))
+	CAMPAIGN_BOOT=$seconds begin=$SECONDS
+	[[ $code:$out == 0:running ]] || {
+		campaign_line "VIOLATION: the boot ended as \"${out//$'\n'/ }\""
+		return 1
+	}
+	campaign_told && vm_send "$VM/expected" /root/expected || return
+	code=0
+	out=$(guest "$campaign_verify$(campaign_fsck_)" 2>&1) || code=$?
+	CAMPAIGN_FOUND=$(grep -E '^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+$' <<<"$out" | tail -n 1) || CAMPAIGN_FOUND='0 0 0 0 0'
+	CAMPAIGN_REFUSALS=$(sed -n 's/^refusals //p' <<<"$out")
+	((code == 0)) || {
+		campaign_line 'VIOLATION'
+		printf '%s\n' "$out"
+		return 1
+	}
+	[[ -z $CAMPAIGN_EXTRA ]] || out=$(guest "$campaign_extra" 2>&1) || {
+		campaign_line 'VIOLATION: the array that was being made'
+		printf '%s\n' "$out"
+		return 1
+	}
+	CAMPAIGN_NOTE='' CAMPAIGN_SECONDS=$((SECONDS - begin))
+	[[ -z $CAMPAIGN_EXTRA ]] || CAMPAIGN_NOTE=" extra was $(sed -n 's/^found //p' <<<"$out")"
+	CAMPAIGN_EXTRA='' CAMPAIGN_UP=yes
+	campaign_line "ok$CAMPAIGN_NOTE"
+	campaign_prune
+}
+
+campaign_fsck_() {
+	CAMPAIGN_VERIFIED=$((${CAMPAIGN_VERIFIED:-0} + 1))
+	((CAMPAIGN_VERIFIED % CAMPAIGN_FSCK_EVERY)) || printf '%s' "$campaign_fsck"
+}
+
+# The files "expected" (what must be there), "tokens" and "blocks" from what the guest has told since the last time.
+campaign_told() {
+	local size
+	size=$(stat -c %s "$VM/told")
+	tail -c "+$((CAMPAIGN_OFFSET + 1))" "$VM/told" | head -c $((size - CAMPAIGN_OFFSET)) >"$VM/told.new"
+	CAMPAIGN_OFFSET=$size
+	grep '^token ' "$VM/told.new" >>"$VM/tokens" || :
+	awk '$1 == "block" && $4 >= seen[$2 " " $3] { seen[$2 " " $3] = $4 } END { for (b in seen) print "block", b, seen[b] }' "$VM/blocks" "$VM/told.new" >"$VM/blocks.new"
+	mv "$VM/blocks.new" "$VM/blocks"
+	cat "$VM/tokens" "$VM/blocks" >"$VM/expected"
+}
+
+# What has been verified is let go, but for a few tokens that live longer.
+campaign_prune() {
+	tail -n 24 "$VM/tokens" >"$VM/tokens.new"
+	mv "$VM/tokens.new" "$VM/tokens"
+	guest "cd /srv/data/tokens; ls | grep -vxF -e direct -e sync -e lazy $(awk '{ printf " -e %s", $2 }' "$VM/tokens") | xargs -r rm -f --"
+}
+
+readonly campaign_verify='
+	ramraid wait --timeout=3min data
+	test "$(slots data)" = UUU
+	findmnt -n /srv/data
+	journalctl -b -u "ramraid@*" -p err -q -o cat >/root/errors; cat /root/errors; echo refusals $(wc -l </root/errors); test ! -s /root/errors
+	dmesg | grep -E "EXT4-fs (error|warning)|I/O error|BUG:|Oops|Call Trace" && false
+	sync; echo 3 >/proc/sys/vm/drop_caches
+	perl /root/tokens.pl check /srv/data/tokens /root/expected
+	(cd /srv/data; sha256sum --quiet -c /root/sums)
+	different=$(compare data); echo "mismatch_cnt $different"; test "$different" = 0
+	# Written a moment after the mirror is whole.
+	for i in $(seq 50); do test "$(sed -n "s/^legs=//p" /etc/ramraid/state/data.witness | wc -w)" = 2 && break; sleep 0.2; done
+	test "$(sed -n "s/^legs=//p" /etc/ramraid/state/data.witness | wc -w)" = 2
+	'
+readonly campaign_fsck='
+	systemctl stop srv-data.mount
+	fsck.ext4 -fn /dev/md/data >/root/fsck || { cat /root/fsck; false; }
+	systemctl start srv-data.mount
+	'
+
+# What is left of an interrupted create: nothing, a plain array, or all of it. Then it can be made, or already works.
+readonly campaign_extra='
+	tr -d "\0" </root/create.log # written while the power went
+	if [ -e /etc/ramraid/extra.conf ]; then
+		how=configured
+		systemctl -q is-enabled ramraid@extra && how="$how and enabled"
+		ramraid wait --timeout=1s extra && how="$how and whole" || ramraid start extra
+	else
+		how=absent
+		cat /proc/mdstat
+		md=$(for d in C D; do ls -d /sys/block/$(basename $(node $d))/holders/* 2>/dev/null; done | sort -u | sed s,.*/,,)
+		if [ -n "$md" ]; then
+			test $(wc -w <<<"$md") = 1
+			how="a plain array ($(cat /sys/block/$md/md/array_state))"
+			mdadm -q --stop /dev/$md
+		fi
+		ramraid create --force --yes extra $(leg C) $(leg D)
+	fi
+	ramraid wait --timeout=3min extra
+	# An initramfs that was not told of it may have given it the name of another host: /dev/md/vm:extra.
+	md=$(ls /sys/block/$(basename $(node C))/holders)
+	mkdir -p /dev/md; test -e /dev/md/extra || ln -s ../$md /dev/md/extra
+	test "$(slots extra)" = UUU
+	test "$(compare extra)" = 0
+	systemctl -q disable --now ramraid@extra
+	test -z "$(ls /sys/block/$(basename $(node C))/holders)"
+	mdadm --zero-superblock $(node C) $(node D)
+	rm -rf /etc/ramraid/extra.conf /etc/ramraid/state/extra.* /etc/mdadm/mdadm.conf.d/ramraid-extra.conf
+	systemctl daemon-reload
+	sync
+	echo "found $how"
+	'
+
+# campaign_line VERDICT: one line for each cut since the last verification; the last of them carries what was found.
+campaign_line() {
+	local i last text verdict='not ok'
+	[[ $1 != ok* ]] || verdict=ok
+	((${#CAMPAIGN_PENDING[@]} > 0)) || [[ $1 == ok* ]] || CAMPAIGN_PENDING=("${CAMPAIGN_CURRENT:-cut 0}")
+	last=$((${#CAMPAIGN_PENDING[@]} - 1))
+	for ((i = 0; i <= last; i++)); do
+		text="${CAMPAIGN_PENDING[i]}, verified with the next: ${1%% *}"
+		((i < last)) || text="${CAMPAIGN_PENDING[i]} boot ${CAMPAIGN_BOOT:-0} s verify ${CAMPAIGN_SECONDS:-0} s $(campaign_found_): $1"
+		printf '%s - %s\n' "$verdict" "$text"
+		printf '%s\n' "$text" >>"$CAMPAIGN_RESULTS"
+	done
+	CAMPAIGN_PENDING=() CAMPAIGN_CURRENT='' CAMPAIGN_FOUND=''
+}
+campaign_found_() {
+	local tokens blocks bytes lost wrong
+	read -r tokens blocks bytes lost wrong <<<"${CAMPAIGN_FOUND:-0 0 0 0 0}"
+	printf 'tokens %s blocks %s bytes %s lost %s wrong %s refusals %s' "$tokens" "$blocks" "$bytes" "$lost" "$wrong" "${CAMPAIGN_REFUSALS:-0}"
+}
