@@ -13,13 +13,17 @@ steps() {
 	guest 'mkdir -p /etc/ramraid/data.conf.d; echo MEMBER_TIMEOUT=3s >/etc/ramraid/data.conf.d/test.conf; sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
 	check 'two legs with histories of their own: refused, both named; stock mdadm merges the two without a word' "$tools"'
 		down
+		# As two boots would have left it, each with one disk and a RAM leg that nobody took out.
+		modprobe brd rd_nr=1 rd_size=131072
 		for d in A B; do
 			mdadm --assemble --run /dev/md/data $(node $d); mdadm --readwrite /dev/md/data
+			mdadm /dev/md/data --add /dev/ram0; for i in $(seq 200); do [[ $(slots data) = U*U* ]] && break; sleep 0.1; done
 			printf "history of $d" >/root/$d; head -c 1M /dev/urandom >>/root/$d
-			dd if=/root/$d of=/dev/md/data bs=1M seek=40 oflag=direct conv=fsync status=none; sleep 1; mdadm --stop /dev/md/data
+			dd if=/root/$d of=/dev/md/data bs=1M seek=40 oflag=direct conv=fsync status=none; sleep 1; mdadm --stop /dev/md/data; mdadm --zero-superblock /dev/ram0
 		done
+		rmmod brd
 		refused "$(leg A) (events [0-9]*) and $(leg B) (events [0-9]*) have been used without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(leg B) data"
-		mdadm --examine $(node A) | grep "Array State : \.A\."; mdadm --examine $(node B) | grep "Array State : \.\.A"
+		mdadm --examine $(node A) | grep "Array State : AA\."; mdadm --examine $(node B) | grep "Array State : A\.A"
 		dd if=$(node A) of=$(node C) bs=1M oflag=direct status=none; dd if=$(node B) of=$(node D) bs=1M oflag=direct status=none
 		mdadm -I -c none $(node C); mdadm -I -c none $(node D); stock=$(basename $(ls -d /sys/block/$(basename $(node C))/holders/md*))
 		mdadm --run /dev/$stock || :; cat /proc/mdstat
