@@ -25,7 +25,7 @@ steps() {
 		echo "$rounds rounds within the rebuild"; test $rounds -ge 2; ramraid wait --timeout=1min data; test "$(compare data)" = 0'
 	guest '
 		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p" >/root/offset
-		setsid bash -c "while :; do dd if=/dev/urandom of=/dev/md/data bs=64k seek=800 count=1 oflag=direct status=none; done" >/dev/null 2>&1 &
+		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m --size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
 		sleep 3'
 	offset=$(guest 'cat /root/offset')
 	kill_power
@@ -45,7 +45,7 @@ steps() {
 	check 'and it is not the block before it alone: all other bytes are the numbers' '
 		cmp -n 52428800 /dev/md/data /root/numbers; cmp -i 52494336 -n 31391744 /dev/md/data /root/numbers'
 	guest '
-		setsid bash -c "while :; do dd if=/dev/urandom of=/dev/md/data bs=64k seek=800 count=1 oflag=direct status=none; done" >/dev/null 2>&1 &
+		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m --size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
 		sleep 12'
 	kill_power
 	for disk in A B; do
