@@ -24,7 +24,7 @@ steps() {
 		done
 		echo "$rounds rounds within the rebuild"; test $rounds -ge 2; ramraid wait --timeout=1min data; test "$(compare data)" = 0'
 	guest '
-		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p" >/root/offset
+		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p" >/root/offset; sync /root/offset
 		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m --size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
 		sleep 3'
 	offset=$(guest 'cat /root/offset')
