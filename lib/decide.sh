@@ -67,12 +67,12 @@ decide_inactive_() {
 # recovers would be rewritten whole (conf->fullsync in linux drivers/md/raid1.c is the array's, not the leg's), hence this order.
 decide_running_() {
 	local i
-	if [[ ${F[array.known]-yes} == no ]]; then
-		decide_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness"
-		return
-	fi
 	if [[ -n ${F[rescue.image]-} ]]; then
 		decide_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
+		return
+	fi
+	if [[ ${F[array.known]-yes} == no ]]; then
+		decide_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness"
 		return
 	fi
 	if [[ -n ${F[array.twin]-} ]]; then

@@ -619,7 +619,8 @@ exhaustive_check() {
 @test "start: there is a rescue image: refused until it is restored or given up" {
 	decides refuse stopped-2 rescue.image=/var/lib/ramraid/data/rescue
 	because 'ramraid restore'
-	decides refuse whole-2 rescue.image=/var/lib/ramraid/data/rescue
+	decides refuse whole-2 rescue.image=/var/lib/ramraid/data/rescue array.known=no
+	because 'ramraid restore'
 	decides 'assemble sdb' stopped-2 rescue.image=/var/lib/ramraid/data/rescue forced=1
 }
 
