@@ -10,9 +10,11 @@ decide_start_() {
 	local i KIND NEWEST good=() refused=() absent=0 nodes=()
 	for ((i = 0; i < ${F[members]}; i++)); do
 		decide_leg_kind_ "$i"
+		[[ $KIND == absent ]] || ! decide_is_given_up_ "$i" || KIND=given
 		case $KIND in
 		absent) absent=$((absent + 1)) ;;
-		good) ! decide_is_given_up_ "$i" && good+=("$i") || refused+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
+		good) good+=("$i") ;;
+		given) refused+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
 		*) refused+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
@@ -41,6 +43,10 @@ decide_start_() {
 	for i in "${good[@]}"; do
 		! decide_equal_ "$NEWEST" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
 	done
+	if ((${#nodes[@]} == 0)); then
+		decide_is refuse "each disk leg is called missing by another one, so none is known to have all that was written. Look at them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=DISK ${F[name]}; the newest is ${F[leg.$NEWEST.dev]} (events ${F[leg.$NEWEST.events]})"
+		return
+	fi
 	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
 }
 
@@ -188,7 +194,7 @@ decide_divergent_() {
 
 # decide_is_old_ NEWEST I: has leg I merely been left behind by the newest one, so that it holds nothing that this lacks? It never ran without
 # it, since it calls it active. What it thinks of others, which came and went later, does not matter then.
-decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && decide_counted_on_ "$1" "$2"; }
+decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
 
 # decide_strayed_ NEWEST I: was only the newest leg in sync when the array last ran, while leg I has counted on beyond it? Such legs do not
 # call each other missing when a crash has cut off the re-add of one to the other.
@@ -252,10 +258,12 @@ decide_outrun_() {
 	decide_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
-# decide_find_outrunner_ LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG had left. Returns 1 if there is none.
+# decide_find_outrunner_ LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG had left; not to one that has been given up,
+# and what it was rebuilt from with it. Returns 1 if there is none.
 decide_find_outrunner_() {
 	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
 		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} && ${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
+		! decide_is_given_up_ "$OUTRUNNER" || continue
 		! decide_counted_on_ "$OUTRUNNER" "$1" || return 0
 		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) || ! decide_calls_missing_ "$OUTRUNNER" "$1" || return 0
 	done

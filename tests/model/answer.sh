@@ -70,6 +70,7 @@ answer() { # the words of a question
 	F[members]=$#
 	for ((i = 0; i < F[members]; i++)); do leg_facts "$i" "${@:i+1:1}"; done
 	decide_action
+	[[ -z ${MODEL_WHY-} ]] || printf '%s\n    %s\n' "$QUESTION" "$ACTION: $WHY" >&2
 	printf '%s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}${GIVING_UP:+ giving-up}"
 }
 
@@ -88,7 +89,8 @@ main() {
 		if declare -F "mutant_$1" >/dev/null; then "mutant_$1"; else "deep_mutant_$1"; fi
 	}
 	constant_facts
-	while read -r -a words; do answer "${words[@]}"; done
+	while read -r -a words; do QUESTION=${words[*]}
+		answer "${words[@]}"; done
 }
 
 main "$@"

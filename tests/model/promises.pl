@@ -53,7 +53,7 @@ sub check_start {
 	}
 	return 0 if $over;
 	return 1 unless $missing;
-	if ( $s->[$WEV] && !( $legs & ~$s->[$UNNOTED] ) ) { known( 'started on a leg that md had dropped and the monitor not yet noted', $label ) }
+	if ( in_window( $s, $legs ) ) { known( 'started on a leg that md had dropped and the monitor not yet noted', $label ) }
 	elsif ( $degraded eq 'always' && !( $lost && $s->[$WEV] && !$s->[$WLEGS] ) ) { known( 'START_DEGRADED=always: started without writes that no attached leg holds', $label ) }
 	elsif ( !$s->[$WEV] && $lost ) { known( 'no witness, and writes were in the RAM leg only when the power failed', $label ) }
 	elsif ( !$s->[$WEV] && diverged($s) ) { known( 'no witness, and a leg with a history of its own is absent', $label ) }
@@ -64,6 +64,12 @@ sub check_start {
 	}
 	$s->[$UNNOTED] = 0;
 	return 1;
+}
+
+# Has md dropped these legs since the witness was written? Those that the witness does not know, and all that it does.
+sub in_window {
+	my ( $s, $legs ) = @_;
+	return $s->[$WEV] && !( $legs & ~$s->[$UNNOTED] ) && ( !( $legs & ~$s->[$WLEGS] ) || !( $s->[$WLEGS] & ~$s->[$UNNOTED] ) );
 }
 
 # The administrator has chosen leg I: from now on, what it holds is what was acknowledged, and nothing else.
@@ -123,6 +129,9 @@ sub outran {
 	my ( $s, $i ) = @_;
 	return !grep { !( $s->[ leg($_) + FLAGS ] & RECOVERY ) && $s->[ leg($_) ] + 1 >= $s->[ leg($i) ] } legs_in( kept($s) );
 }
+
+# Has a leg been made equal, but not yet been written down?
+sub ran_on_unnoted { my $s = shift; $s->[$WEV] && !$s->[$WLEGS] && !only_ram($s) }
 
 # Has a leg that the witness does not know counted on beyond one that it knows, or does any leg call that one missing?
 sub contradicted {

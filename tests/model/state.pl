@@ -39,7 +39,7 @@ our @ONES = map { my $m = $_; scalar grep { $m >> $_ & 1 } 0 .. 4 } 0 .. 31;
 # canonical STATE: the same state in its one form, packed.
 sub canonical {
 	my $s = shift;
-	my ( $gave_up, %seen ) = (0);
+	my %seen;
 	for my $c ( @$s[ $COLS .. $#$s ] ) {
 		my ( $t, $h, $b ) = ( type($c), holders($c), bitmaps($c) );
 		$h &= $DISKS if $t == META || $s->[$RAM] != IN_SYNC;
@@ -47,10 +47,9 @@ sub canonical {
 		$b &= $DISKS if $s->[$RAM] == NONE;
 		next if !$h && $t != ACKED || ( $h & $DISKS ) == $DISKS;
 		$b = 0 if !$h;
-		$gave_up = 1 if $t == GIVEN_UP;
 		$seen{ column( $t, $h, $b ) } = 1;
 	}
-	$s->[$FORGOT] = 0 unless $gave_up;
+	$s->[$FORGOT] = 0 unless %seen;
 	my @at = map { leg($_) } 0 .. $n - 1;
 	my ($low) = sort { $a <=> $b } map { $s->[$_] } @at;
 	$s->[$WEV] = $low if $s->[$WLEGS] && $s->[$WEV] < $low;    # but "below" when only the RAM leg was good: have they run on since?

@@ -81,7 +81,7 @@ sub from_off {
 				if ( grep { $s->[ leg($_) + FLAGS ] & RECOVERY && outran( $s, $_ ) } legs_in( kept($s) ) ) { known( 'refused because only a leg that was being rebuilt knows the last events', $label ) }
 				elsif ( only_ram($s) ) { known( 'refused because only the RAM leg was good, though nothing had been written since', $label ) }
 				elsif ( contradicted($s) ) { known( 'refused because witness and superblocks contradict each other', $label ) }
-				elsif ( $s->[$UNNOTED] ) { known( 'refused because the monitor had not yet noted a change', $label ) }
+				elsif ( $s->[$UNNOTED] || ran_on_unnoted($s) ) { known( 'refused because the monitor had not yet noted a change', $label ) }
 				else { violation( 'all legs are there, none has a history of its own, and yet: refused', $label ) }
 			}
 			violation( 'waits although every leg is there', $label ) if $late && $there == $DISKS;
@@ -220,7 +220,7 @@ sub legs_come_and_go {
 		if ( ( $s->[$INS] | $s->[$RCV] ) & $bit ) {
 			# raid1_error: the last leg in sync is never failed.
 			next if !( $s->[$INS] & ~$bit ) && $s->[$RAM] != IN_SYNC && $s->[$INS] & $bit;
-			$t->[$UNNOTED] |= $bit if $t->[$INS] & $bit && ( $t->[$WLEGS] ? $t->[$WLEGS] & $bit : $t->[$WEV] );
+			$t->[$UNNOTED] |= $bit if $t->[$INS] & $bit && $t->[$WEV];
 			$t->[$INS]     &= ~$bit;
 			$t->[$RCV]     &= ~$bit;
 			$t->[$PRESENT] &= ~$bit;
