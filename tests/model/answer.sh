@@ -60,7 +60,7 @@ leg_facts() { # I LEG
 }
 
 answer() { # the words of a question
-	local i
+	local i question=$*
 	F[conf.start_degraded]=$1 F[waited]=$2 F[forced]=${3#-} F[array.state]=$4 F[array.readauto]=$5 F[array.pending]=$6 F[array.sync]=$7 F[ram.state]=$8
 	F[array.md]='' F[ram.slot]=''
 	[[ $4 == absent ]] || F[array.md]=md127
@@ -70,7 +70,7 @@ answer() { # the words of a question
 	F[members]=$#
 	for ((i = 0; i < F[members]; i++)); do leg_facts "$i" "${@:i+1:1}"; done
 	decide_action
-	[[ -z ${MODEL_WHY-} ]] || printf '%s\n    %s\n' "$QUESTION" "$ACTION: $WHY" >&2
+	[[ -z ${MODEL_WHY-} ]] || printf '%s\n    %s: %s\n' "$question" "$ACTION" "$WHY" >&2
 	printf '%s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}${GIVING_UP:+ giving-up}"
 }
 
@@ -89,8 +89,7 @@ main() {
 		if declare -F "mutant_$1" >/dev/null; then "mutant_$1"; else "deep_mutant_$1"; fi
 	}
 	constant_facts
-	while read -r -a words; do QUESTION=${words[*]}
-		answer "${words[@]}"; done
+	while read -r -a words; do answer "${words[@]}"; done
 }
 
 main "$@"

@@ -33,6 +33,7 @@ sub check_start {
 	my $dirty = $s->[ leg($freshest) + FLAGS ] & DIRTY;
 	for my $i ( legs_in($legs) ) {
 		violation( 'a leg that was still being rebuilt is started', $label ) if $s->[ leg($i) + FLAGS ] & RECOVERY;
+		violation( 'a leg that was given up is started', $label )            if $s->[$WGIVEN] >> $i & 1;
 	}
 	# Without a witness, a re-add that a crash has cut off makes superblocks of separate histories look like one.
 	my $blind  = !$s->[$WEV] && all_active( $s, $there ) && diverged($s);

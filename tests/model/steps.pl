@@ -117,10 +117,11 @@ sub check_readd {
 	my ( $s, $i, $label ) = @_;
 	violation( 'a disk leg is put back while the RAM leg recovers', $label ) if $s->[$RAM] == RECOVERING;
 	violation( 'a disk leg is put back while a resync is due', $label )      if $s->[$PEND];
+	violation( 'a leg that was given up is put back', $label )               if $s->[$WGIVEN] >> $i & 1;
 	for my $c ( @$s[ $COLS .. $#$s ] ) {
 		next if type($c) == META || !!content( $s, $c ) == !!( holders($c) >> $i & 1 ) || marked( $s, $c );
 		if    ( type($c) == IN_FLIGHT ) { known( 'put back by bitmap, but a write that was in flight differs', $label ) }
-		elsif ( $s->[$FORGOT] & ( $s->[$INS] | 1 << $i ) ) { known( 'put back by bitmap, with writes that an earlier start gave up, and no witness knows it', $label ) }
+		elsif ( $s->[$FORGOT] & ( $s->[$INS] | 1 << $i ) && !( ( $s->[$INS] || $DISKS ) << 1 & ~$s->[ leg($i) + VIEW ] ) ) { known( 'put back by bitmap, with writes that an earlier start gave up, and no witness knows it', $label ) }
 		else { violation( 'a leg with a history of its own is put back', $label ) }
 	}
 	known( 'a disk leg is put back while the RAM leg is in sync, which md then reads from', $label ) if $s->[$RAM] == IN_SYNC;

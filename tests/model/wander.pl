@@ -26,7 +26,7 @@ sub weight {
 }
 
 srand( $ENV{SEED} // 1 );
-my ( $walks, $steps, $began, %shortest ) = ( 0, 0, time );
+my ( $walks, $steps, $began ) = ( 0, 0, time );
 while ( time - $began < $seconds ) {
 	$walks++;
 	my ( $s, @history ) = ( unpacked( canonical( initial() ) ) );
@@ -50,6 +50,7 @@ while ( time - $began < $seconds ) {
 close $questions;
 waitpid $pid, 0;
 printf "walks %d\nsteps %d\nasked %d\nseconds %.0f\n", $walks, $steps, $asked, time - $began;
+print 'decisions ', join( ' ', map { "$_=$decided{$_}" } sort keys %decided ), "\n";
 print "known $counted{$_} $_\n" for sort keys %counted;
 for (@found) {
 	my ( $kind, $history, $label ) = @$_;
