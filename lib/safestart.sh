@@ -238,10 +238,25 @@ decide_stale_() {
 		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
+	decide_gone_back_ "$1" && return
 	# One event less is md's own half step, for a leg that was in sync.
 	((${F[leg.$1.events]} < ${F[witness.events]})) || return 1
 	! decide_witness_agrees_ "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
 	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+}
+
+# decide_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync when the array last ran, and one that was is here, but
+# older than it was then: put back to an old image of itself, and what it held since is gone.
+decide_gone_back_() {
+	local i
+	! decide_witness_agrees_ "$1" || return 1
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] && decide_witness_agrees_ "$i" || continue
+		((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || continue
+		decide_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when the array last ran, and now it is at ${F[leg.$i.events]}: it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		return 0
+	done
+	return 1
 }
 
 # decide_ran_on_with_ram_ LEG: after it was written down that only the RAM leg was good, has the leg been made equal to it? Then it has counted

@@ -259,6 +259,15 @@ gates() { # GATE ACTION BASE CHANGE…
 	done
 }
 
+@test "start: the leg that the witness vouches for has gone back in time" {
+	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A witness=100:a
+	because 'put back to an old copy'
+	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A leg.1.events=103 witness=100:a
+	decides 'assemble sdb' stopped-2 leg.0.events=90 leg.1.view=..A witness=100:ab
+	# It left just now, and the other one had been made equal before.
+	decides 'assemble sdb' stopped-2 leg.1.events=103 leg.1.view=..A witness=100:a
+}
+
 @test "start: a stale leg that comes first waits for the missing newer one as long as there is time" {
 	decides wait-members stopped-2 1:absent waited=2 witness=200:b
 }
