@@ -103,14 +103,17 @@ decide_running_() {
 
 # Returns 1 when an action was decided.
 decide_disk_legs_() {
-	local i
+	local i ORDER
+	# All of them before any is put back: the order matters then.
 	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == faulty && ${F[retry]-} == yes && -z ${F["failed.remove-leg.$i"]-} ]] || continue
+		decide_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" "$i"
+		return 1
+	done
+	decide_order_
+	for i in "${ORDER[@]}"; do
 		if [[ ${F[leg.$i.state]} == recovering && -z ${F[failed.rebuild]-} ]]; then
 			decide_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
-			return 1
-		fi
-		if [[ ${F[leg.$i.state]} == faulty && ${F[retry]-} == yes && -z ${F["failed.remove-leg.$i"]-} ]]; then
-			decide_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" "$i"
 			return 1
 		fi
 		decide_can_readd_ "$i" || continue
@@ -123,6 +126,17 @@ decide_disk_legs_() {
 		decide_is readd "disk leg ${F[leg.$i.dev]} is present but not in the array" "$i"
 		return 1
 	done
+}
+
+# decide_order_: sets ORDER to the disk legs as they are configured; while only the RAM leg is good, those that left last come first. An
+# earlier one in their place would, at the next start, look as if it and they had been used without each other.
+decide_order_() {
+	local i last=() rest=() alone=''
+	decide_disk_in_sync || alone=yes
+	for ((i = 0; i < ${F[members]}; i++)); do
+		if [[ -n $alone && " ${F[witness.legs]} ${F[witness.left]-} " == *" ${F[leg.$i.device_uuid]:-none} "* ]]; then last+=("$i"); else rest+=("$i"); fi
+	done
+	ORDER=("${last[@]}" "${rest[@]}")
 }
 
 # decide_can_readd_ I: may leg I be put back by bitmap? Only if it calls every disk leg in sync active, that is, if it has no history of

@@ -324,7 +324,12 @@ drive_make_ram() {
 	rm -f "$error"
 }
 
-drive_add_ram() { md_add "${F[array.md]}" "${F[ram.node]}" || {
+drive_add_ram() {
+	local i
+	md_add "${F[array.md]}" "${F[ram.node]}" && return
 	DRIVE_ERROR='mdadm could not add the ramdisk'
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" || DRIVE_ERROR+="; disk leg ${F[leg.$i.dev]} has bad blocks, with which md takes no new member: replace that disk"
+	done
 	return 1
-}; }
+}

@@ -164,6 +164,14 @@ md_is_quiet() {
 	[[ $VALUE == @(clean|read-auto|readonly) ]]
 }
 
+# md_has_bad_blocks MD LEG: has md written down blocks of this member that can't be read or written? mdadm then gives new members a superblock
+# that says so of them too, without a list, and the kernel does not take them (case "faults"; super_1_load() in linux drivers/md/md.c).
+md_has_bad_blocks() {
+	local VALUE
+	md_read "$1" "dev-$2/bad_blocks"
+	[[ -n $VALUE ]]
+}
+
 # md_bytes MD: the size of the array itself.
 md_bytes() {
 	local sectors

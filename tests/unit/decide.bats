@@ -716,3 +716,9 @@ exhaustive_check() {
 	decides 'assemble sdb' stopped-2 0:absent waited=99 witness=101:b
 	decides refuse stopped-2 0:absent waited=99 witness=102:b
 }
+
+@test "running: while only the RAM leg is good, the disk leg that left last is put back first" {
+	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
+	decides 'readd 1' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.0.view=AAA leg.1.view=A.A witness=99: witness.left=$b
+	decides 'readd 0' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.0.view=AAA leg.1.view=A.A witness=99: witness.left=$b failed.readd.1=no
+}

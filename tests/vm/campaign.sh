@@ -61,7 +61,7 @@ campaign_setup() {
 	# "small" has made /srv/data and the sums of what lies on it.
 	check 'the writers are in place' '
 		test "$(slots data)" = UUU
-		for d in A B C D; do grep -q "write back" /sys/block/$(basename $(node $d))/queue/write_cache; done
+		for d in '"${VM_DISKS[*]}"'; do grep -q "write back" /sys/block/$(basename $(node $d))/queue/write_cache; done
 		mkdir -p /srv/data/tokens /etc/ramraid/data.conf.d
 		# The journals of hundreds of boots would slow down every look into them.
 		printf "[Journal]\nSystemMaxUse=24M\nSystemMaxFileSize=8M\n" >/etc/systemd/journald.conf.d/campaign.conf

@@ -35,6 +35,12 @@ node() { readlink -f "$(leg "$1")"; }
 md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
 slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
 settle() { udevadm settle --timeout=30; }
+# gone NAME…: these disks are pulled out. back NAME…: they are in again.
+gone() { for d; do echo 1 >/sys/block/$(basename $(node $d))/device/delete; done; for d; do while [ -e $(leg $d) ]; do sleep 0.1; done; done; }
+back() {
+	for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done
+	for d; do for i in $(seq 100); do [ -e $(leg $d) ] && break; sleep 0.1; done; done; settle
+}
 # compare NAME: md itself compares all legs; prints the number of sectors that differ
 compare() { local f=/sys/block/$(md "$1")/md; echo check >$f/sync_action; while [ "$(cat $f/sync_action)" != idle ]; do sleep 0.2; done; cat $f/mismatch_cnt; }
 fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }

@@ -56,7 +56,13 @@ steps() {
 		kernel_says "I/O error, dev $(basename $(node A))"
 		slots data | grep -x "_UU\|__U\|_U_"'
 	rm "$VM/A.read"
-	whole_again 'the disk can be read again'
+	check 'what md has noted of it keeps the RAM leg out, and that is said; replaced, the mirror is whole' '
+		if grep -q . /sys/block/$(md data)/md/dev-*/bad_blocks; then
+			fails ramraid attach data 2>/root/out; cat /root/out; grep "$(leg A) has bad blocks" /root/out; findmnt /srv/data
+		fi
+		mdadm -q /dev/md/data --fail $(node A) || :; sleep 1; mdadm -q /dev/md/data --remove $(node A) || :; mdadm --zero-superblock $(node A); mdadm -q /dev/md/data --add $(node A)
+		ramraid attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0'
+	all_there 'the disk can be read again'
 
 	begin 2
 	touch "$VM/A.write"

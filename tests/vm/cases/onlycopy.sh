@@ -6,8 +6,6 @@ disk B 96M
 may_fail ramraid@data.service srv-data.mount
 
 readonly tools='
-	gone() { for d; do echo 1 >/sys/block/$(basename $(node $d))/device/delete; done; for d; do while [ -e $(leg $d) ]; do sleep 0.1; done; done; }
-	back() { for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done; for d in A B; do for i in $(seq 100); do [ -e $(leg $d) ] && break; sleep 0.1; done; done; settle; }
 	lose() { # both disks fail and vanish, under a writer
 		for d in A B; do mdadm /dev/md/data --fail $(node $d); for i in $(seq 50); do mdadm /dev/md/data --remove $(node $d) && break; sleep 0.1; done; sleep 1; done
 		gone A B
@@ -40,18 +38,18 @@ EOT"
 	check 'the administrator can go on with what the last disk has' "$tools"'
 		ramraid start --yes --force-leg=$(leg B) data || test $? = 1; systemctl start srv-data.mount
 		fails test -e /srv/data/onlyram1; sed -i /onlyram1/d /root/sums; sums
-		ramraid attach data && exit 1 || test $? = 1; test "$(slots data)" = U_U
+		ramraid attach data; test "$(slots data)" = U_U
 		mdadm --zero-superblock $(node A); mdadm /dev/md/data --add $(node A); ramraid attach data
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
-		lose; new onlyram2; back; systemctl stop srv-data.mount; ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
+		lose; new onlyram2; back A B; systemctl stop srv-data.mount; ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
 		ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
 	check 'a shutdown without a disk leg waits for one, and says so' "$tools"'
 		conf MEMBER_TIMEOUT=2min; lose; new onlyram3; sums
 		systemctl --no-block poweroff
 		for i in $(seq 150); do systemctl show -p StatusText --value ramraid@data | grep "waiting for a disk leg to come back" && break; sleep 0.2; done
 		systemctl show -p StatusText --value ramraid@data | grep "waiting for a disk leg to come back"; fails findmnt /srv/data
-		sleep 3; back'
+		sleep 3; back A B'
 	check 'a disk comes back, takes what only the RAM leg had, and the machine goes down' ':'
 	vm_wait_gone
 	boot

@@ -1,10 +1,10 @@
 # A freshly built RAM leg is never the source of what is written to a disk, and nothing is read from the part of it that is not rebuilt.
 from installed
-disk A 96M throttling.bps-total=20000000
-disk B 96M throttling.bps-total=20000000
+disk A 96M throttling.bps-total=6000000
+disk B 96M throttling.bps-total=6000000
 
 steps() {
-	local offset
+	local offset disk
 	boot
 	check 'a mirror with nothing on it but numbers' '
 		ramraid create --yes data $(leg A) $(leg B); test "$(slots data)" = UUU
@@ -24,8 +24,8 @@ steps() {
 		done
 		echo "$rounds rounds within the rebuild"; test $rounds -ge 2; ramraid wait --timeout=1min data; test "$(compare data)" = 0'
 	guest '
-		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p" >/root/offset
-		setsid bash -c "while :; do dd if=/dev/urandom of=/dev/md/data bs=64k seek=800 count=1 oflag=direct status=none; done" >/dev/null 2>&1 &
+		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p" >/root/offset; sync /root/offset
+		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m --size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
 		sleep 3'
 	offset=$(guest 'cat /root/offset')
 	kill_power
@@ -44,4 +44,22 @@ steps() {
 		test "$(compare data)" = 0'
 	check 'and it is not the block before it alone: all other bytes are the numbers' '
 		cmp -n 52428800 /dev/md/data /root/numbers; cmp -i 52494336 -n 31391744 /dev/md/data /root/numbers'
+	guest '
+		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m --size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
+		sleep 12'
+	kill_power
+	for disk in A B; do
+		head -c 65536 /dev/zero | tr '\0' "$disk" | dd of="$VM/disks/$disk.img" bs=512 seek=$((offset + 800 * 128)) conv=notrunc status=none
+	done
+	VM_DISKS=(A)
+	boot
+	check 'the same, but one disk is missing at the next boot: what was being written is on the other' '
+		test "$(slots data)" = UU_; test "$(dd if=/dev/md/data bs=64k skip=800 count=1 iflag=direct status=none | tr -d A | wc -c)" = 0'
+	power_off
+	VM_DISKS=(A B)
+	boot
+	check 'and when the missing disk is back, it is made equal there too' '
+		ramraid wait --timeout=2min data; test "$(slots data)" = UUU; journalctl -b -u ramraid@data -o cat | grep -- "--re-add"
+		test "$(dd if=$(node B) bs=512 skip=$(($(cat /root/offset) + 102400)) count=128 iflag=direct status=none | tr -d A | wc -c)" = 0
+		test "$(compare data)" = 0'
 }
