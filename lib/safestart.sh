@@ -251,7 +251,8 @@ decide_gone_back_() {
 	local i
 	! decide_witness_agrees_ "$1" || return 1
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] && decide_witness_agrees_ "$i" || continue
+		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		decide_witness_agrees_ "$i" || continue
 		((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || continue
 		decide_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when the array last ran, and now it is at ${F[leg.$i.events]}: it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
