@@ -133,3 +133,5 @@ deep_mutant_starts-from-nothing-when-each-leg-is-called-missing() {
 deep_mutant_takes-a-leg-that-was-just-left-behind-for-one-with-a-history() {
 	decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && decide_counted_on_ "$1" "$2"; }
 }
+
+deep_mutant_overlooks-that-a-disk-has-gone-back-in-time() { decide_gone_back_() { return 1; }; }
