@@ -10,9 +10,11 @@ decide_start_() {
 	local i KIND NEWEST good=() refused=() absent=0 nodes=()
 	for ((i = 0; i < ${F[members]}; i++)); do
 		decide_leg_kind_ "$i"
+		[[ $KIND == absent ]] || ! decide_is_given_up_ "$i" || KIND=given
 		case $KIND in
 		absent) absent=$((absent + 1)) ;;
-		good) ! decide_is_given_up_ "$i" && good+=("$i") || refused+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
+		good) good+=("$i") ;;
+		given) refused+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
 		*) refused+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
@@ -41,6 +43,10 @@ decide_start_() {
 	for i in "${good[@]}"; do
 		! decide_equal_ "$NEWEST" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
 	done
+	if ((${#nodes[@]} == 0)); then
+		decide_is refuse "each disk leg is called missing by another one, so none is known to have all that was written. Look at them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=DISK ${F[name]}; the newest is ${F[leg.$NEWEST.dev]} (events ${F[leg.$NEWEST.events]})"
+		return
+	fi
 	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
 }
 
@@ -188,7 +194,7 @@ decide_divergent_() {
 
 # decide_is_old_ NEWEST I: has leg I merely been left behind by the newest one, so that it holds nothing that this lacks? It never ran without
 # it, since it calls it active. What it thinks of others, which came and went later, does not matter then.
-decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && decide_counted_on_ "$1" "$2"; }
+decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
 
 # decide_strayed_ NEWEST I: was only the newest leg in sync when the array last ran, while leg I has counted on beyond it? Such legs do not
 # call each other missing when a crash has cut off the re-add of one to the other.
@@ -232,10 +238,26 @@ decide_stale_() {
 		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
+	decide_gone_back_ "$1" && return
 	# One event less is md's own half step, for a leg that was in sync.
 	((${F[leg.$1.events]} < ${F[witness.events]})) || return 1
 	! decide_witness_agrees_ "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
 	decide_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+}
+
+# decide_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync when the array last ran, and one that was is here, but
+# older than it was then: put back to an old image of itself, and what it held since is gone.
+decide_gone_back_() {
+	local i
+	! decide_witness_agrees_ "$1" || return 1
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		decide_witness_agrees_ "$i" || continue
+		((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || continue
+		decide_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when the array last ran, and now it is at ${F[leg.$i.events]}: it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		return 0
+	done
+	return 1
 }
 
 # decide_ran_on_with_ram_ LEG: after it was written down that only the RAM leg was good, has the leg been made equal to it? Then it has counted
@@ -252,10 +274,12 @@ decide_outrun_() {
 	decide_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
-# decide_find_outrunner_ LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG had left. Returns 1 if there is none.
+# decide_find_outrunner_ LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG had left; not to one that has been given up,
+# and what it was rebuilt from with it. Returns 1 if there is none.
 decide_find_outrunner_() {
 	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
 		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} && ${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
+		! decide_is_given_up_ "$OUTRUNNER" || continue
 		! decide_counted_on_ "$OUTRUNNER" "$1" || return 0
 		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) || ! decide_calls_missing_ "$OUTRUNNER" "$1" || return 0
 	done

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # tests/model/answer.sh [MUTANT]: the real decide_action as a co-process. One question a line on stdin, one answer a line on stdout.
-#   question: START_DEGRADED WAITED ARRAY READAUTO PENDING SYNC RAM EVENTS LEGS LEG…
-#     EVENTS LEGS   the witness: event count, letters of its legs ("- -": there is none)
+#   question: START_DEGRADED WAITED FORCED ARRAY READAUTO PENDING SYNC RAM EVENTS LEGS LEFT GIVEN LEG…
+#     FORCED        number of the leg that the administrator has chosen, or "-"
+#     EVENTS LEGS LEFT GIVEN  the witness: event count ("-": there is none), letters of legs ("-": none)
 #     LEG           "-" absent, "in:STATE" in the running array, "out:EVENTS:VIEW:DIRTY:RECOVERY:FAILED" anything else that is attached
-#   answer: ACTION ARGUMENT…
+#   answer: ACTION ARGUMENT…, then "giving-up" if the start gives up legs
 set -Euo pipefail
 shopt -s inherit_errexit
 
@@ -19,17 +20,23 @@ uuid_of() { UUID=aaaaaaaa-0000-0000-0000-00000000000$1; }
 constant_facts() {
 	F=([name]=data [uuid]=$ME [conf.ram]=auto [conf.wait]=yes [conf.wait_timeout]=1800 [conf.on_timeout]=degraded
 		[conf.member_timeout]=30 [conf.write_behind]=0 [array.backlog]=0 [array.strangers]='' [array.twin]='' [array.level]=raid1
-		[array.degraded]=1 [ram.slot]='' [ram.node]='' [witness.why]='there is no record of the last start')
+		[array.degraded]=1 [ram.node]='' [witness.why]='there is no record of the last start')
 }
 
-witness_facts() { # EVENTS LETTERS
-	local letters=$2 UUID
-	F[witness.events]='' F[witness.legs]='' F[witness.ram_slot]=''
+witness_facts() { # EVENTS LEGS LEFT GIVEN
+	F[witness.events]='' F[witness.legs]='' F[witness.left]='' F[witness.given]='' F[witness.ram_slot]=''
 	[[ $1 != - ]] || return 0
 	F[witness.events]=$1 F[witness.ram_slot]=0
+	uuids_fact witness.legs "$2"
+	uuids_fact witness.left "$3"
+	uuids_fact witness.given "$4"
+}
+
+uuids_fact() { # KEY LETTERS
+	local letters=${2#-} UUID
 	while [[ -n $letters ]]; do
 		uuid_of "${letters:0:1}"
-		F[witness.legs]+="${F[witness.legs]:+ }$UUID"
+		F[$1]+="${F[$1]:+ }$UUID"
 		letters=${letters:1}
 	done
 }
@@ -53,15 +60,18 @@ leg_facts() { # I LEG
 }
 
 answer() { # the words of a question
-	local i
-	F[conf.start_degraded]=$1 F[waited]=$2 F[array.state]=$3 F[array.readauto]=$4 F[array.pending]=$5 F[array.sync]=$6 F[ram.state]=$7 F[array.md]=''
-	[[ $3 == absent ]] || F[array.md]=md127
-	witness_facts "$8" "$9"
-	shift 9
+	local i question=$*
+	F[conf.start_degraded]=$1 F[waited]=$2 F[forced]=${3#-} F[array.state]=$4 F[array.readauto]=$5 F[array.pending]=$6 F[array.sync]=$7 F[ram.state]=$8
+	F[array.md]='' F[ram.slot]=''
+	[[ $4 == absent ]] || F[array.md]=md127
+	[[ $8 == none ]] || F[ram.slot]=0
+	witness_facts "${@:9:4}"
+	shift 12
 	F[members]=$#
 	for ((i = 0; i < F[members]; i++)); do leg_facts "$i" "${@:i+1:1}"; done
 	decide_action
-	printf '%s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}"
+	[[ -z ${MODEL_WHY-} ]] || printf '%s\n    %s: %s\n' "$question" "$ACTION" "$WHY" >&2
+	printf '%s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}${GIVING_UP:+ giving-up}"
 }
 
 readonly LETTERS=123

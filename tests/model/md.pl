@@ -3,7 +3,7 @@
 # md_bitmap_update_sb (md-bitmap.c); and mdadm's Assemble.c. Ours follows drive.sh, guard.sh, cmd/stop.sh, cmd/witness.sh.
 use strict;
 use warnings;
-our ( $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT, $FAILED, $COLS, $DISKS, $RBIT );
+our ( $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT, $FAILED, $GATE, $COLS, $DISKS, $RBIT );
 
 sub degraded { my $s = shift; $s->[$RAM] != IN_SYNC || $s->[$INS] != $DISKS }
 
@@ -52,11 +52,10 @@ sub bitmap_clear {    # the array is whole
 	$_ = column( type($_), holders($_), 0 ) for @$s[ $COLS .. $#$s ];
 }
 
-# The machine is gone, with the RAM leg. Writes that were nowhere else are gone with it: that is counted.
+# The machine is gone, with the RAM leg. Writes that were nowhere else are gone with it, but not forgotten: see canonical.
 sub power_off {
 	my $s = shift;
-	known( 'writes were in the RAM leg only when the power failed', 'crash' ) if grep { type($_) == ACKED && !( holders($_) & $DISKS ) && holders($_) & $RBIT } @$s[ $COLS .. $#$s ];
-	@$s[ RUN, $INS .. $FAILED ] = (0) x ( 1 + $FAILED - $INS + 1 );
+	@$s[ RUN, $INS .. $GATE ] = (0) x ( 1 + $GATE - $INS + 1 );
 	return $s;
 }
 

@@ -77,7 +77,33 @@ mutant_puts-a-disk-back-while-the-RAM-leg-recovers() {
 	}
 }
 
-# The next four are what the model itself found.
+mutant_ignores-that-legs-were-given-up() { decide_is_given_up_() { return 1; }; }
+
+mutant_puts-back-a-leg-that-was-given-up() {
+	keep decide_can_readd_
+	decide_can_readd_() {
+		F[witness.given]=''
+		kept_decide_can_readd_ "$1"
+	}
+}
+
+mutant_ignores-that-only-the-RAM-leg-was-good() {
+	keep decide_stale_
+	decide_stale_() { [[ -n ${F[witness.legs]} ]] && kept_decide_stale_ "$1"; }
+}
+
+# These are what the model itself found.
+
+deep_mutant_refuses-for-what-a-leg-that-was-given-up-says() {
+	keep decide_find_outrunner_
+	decide_find_outrunner_() {
+		local - code=0 given=${F[witness.given]}
+		F[witness.given]=''
+		kept_decide_find_outrunner_ "$1" || code=$?
+		F[witness.given]=$given
+		return "$code"
+	}
+}
 
 deep_mutant_accepts-a-lag-of-one-from-any-leg() {
 	decide_equal_() {
@@ -95,3 +121,17 @@ deep_mutant_goes-by-the-higher-count-whatever-the-witness-says() {
 	decide_is_newer_() { [[ -z $2 ]] || ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
 	decide_strayed_() { return 1; }
 }
+
+deep_mutant_starts-from-nothing-when-each-leg-is-called-missing() {
+	keep decide_start_
+	decide_start_() {
+		kept_decide_start_
+		[[ $WHY != 'each disk leg is called missing'* ]] || decide_is assemble 'none of them'
+	}
+}
+
+deep_mutant_takes-a-leg-that-was-just-left-behind-for-one-with-a-history() {
+	decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && decide_counted_on_ "$1" "$2"; }
+}
+
+deep_mutant_overlooks-that-a-disk-has-gone-back-in-time() { decide_gone_back_() { return 1; }; }

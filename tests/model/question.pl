@@ -3,7 +3,7 @@ use strict;
 use warnings;
 use IPC::Open2;
 use FindBin;
-our ( $n, $mutant, $WEV, $WLEGS, $INS, $RCV, $RAM, $RO, $PEND, $PRESENT, $FAILED, $GAP );
+our ( $n, $mutant, $WEV, $WLEGS, $WLEFT, $WGIVEN, $INS, $RCV, $RAM, $RO, $PEND, $PRESENT, $FAILED, $GAP );
 
 my %memo;
 our ( $asked, %decided ) = (0);
@@ -32,7 +32,7 @@ sub view_text { my $v = shift; join '', map { $v >> $_ & 1 ? 'A' : '.' } 0 .. $n
 sub counts {
 	my ( $s, @legs ) = @_;
 	my ( %to, $last, $new );
-	for my $v ( sort { $a <=> $b } map( { $s->[ leg($_) ] } @legs ), $s->[$WLEGS] ? $s->[$WEV] : () ) {
+	for my $v ( sort { $a <=> $b } map( { $s->[ leg($_) ] } @legs ), $s->[$WEV] ? $s->[$WEV] : () ) {
 		next if defined $last && $v == $last;
 		$new = !defined $last ? 100 : $new + ( $v - $last > $GAP ? $GAP : $v - $last );
 		$to{$v} = $new;
@@ -47,16 +47,19 @@ sub leg_text {
 	return join ':', 'out', $count->{ $s->[$at] }, view_text( $s->[ $at + VIEW ] ), $s->[ $at + FLAGS ] & DIRTY ? 'yes' : 'no', $s->[ $at + FLAGS ] & RECOVERY ? 2048 : '', $s->[$FAILED] >> $i & 1 ? 'failed' : '';
 }
 
-sub witness_text { my ( $s, $count ) = @_; $s->[$WLEGS] ? $count->{ $s->[$WEV] } . ' ' . join( '', map { $_ + 1 } legs_in( $s->[$WLEGS] ) ) : '- -' }
+sub letters_text { my $mask = shift; join( '', map { $_ + 1 } legs_in($mask) ) || '-' }
 
-# What a boot with these disks does: the answer at once, or after MEMBER_TIMEOUT when it is to wait.
+sub witness_text { my ( $s, $count ) = @_; $s->[$WEV] ? join ' ', $count->{ $s->[$WEV] }, map { letters_text($_) } @$s[ $WLEGS, $WLEFT, $WGIVEN ] : '- - - -' }
+
+# What a boot with these disks does: the answer at once, or after MEMBER_TIMEOUT when it is to wait. FORCED: the leg that was chosen.
 sub ask_boot {
-	my ( $s, $there, $degraded ) = @_;
+	my ( $s, $there, $degraded, $forced ) = @_;
+	$forced //= '-';
 	my $count = counts( $s, legs_in($there) );
 	my $facts = join ' ', 'absent no no idle none', witness_text( $s, $count ), map { $there >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' } 0 .. $n - 1;
-	my $answer = ask("$degraded 0 $facts");
+	my $answer = ask("$degraded 0 $forced $facts");
 	return ( $answer, 0 ) unless $answer eq 'wait-members';
-	return ( ask("$degraded 30 $facts"), 1 );
+	return ( ask("$degraded 30 $forced $facts"), 1 );
 }
 
 sub ask_running {
@@ -64,7 +67,7 @@ sub ask_running {
 	my $count = counts( $s, 0 .. $n - 1 );
 	my $legs  = join ' ', map { $s->[$INS] >> $_ & 1 ? 'in:in_sync' : $s->[$RCV] >> $_ & 1 ? 'in:recovering' : $s->[$PRESENT] >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' } 0 .. $n - 1;
 	my $sync = $s->[$RO] ? 'idle' : $s->[$PEND] ? 'resync' : $s->[$RCV] || $s->[$RAM] == RECOVERING ? 'recover' : 'idle';
-	return ask( join ' ', 'witness 0 active', $s->[$RO] ? 'yes' : 'no', $s->[$PEND] ? 'yes' : 'no', $sync, (qw(none recovering in_sync))[ $s->[$RAM] ], witness_text( $s, $count ), $legs );
+	return ask( join ' ', 'witness 0 - active', $s->[$RO] ? 'yes' : 'no', $s->[$PEND] ? 'yes' : 'no', $sync, (qw(none recovering in_sync))[ $s->[$RAM] ], witness_text( $s, $count ), $legs );
 }
 
 1;

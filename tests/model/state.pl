@@ -9,18 +9,21 @@ our ( $n );
 use constant { EV => 0, VIEW => 1, FLAGS => 2, EC => 3, SIZE => 4 };
 use constant { RECOVERY => 1, DIRTY => 2 };
 my $LEGS_AT = 1;
-our $W       = $LEGS_AT + SIZE * $n;    # the witness: events, legs (0: none); then the legs that md dropped since it was written
-our ( $WEV, $WLEGS, $UNNOTED ) = ( $W, $W + 1, $W + 2 );
-our ( $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT, $FAILED ) = map { $W + 3 + $_ } 0 .. 10;
-our $COLS  = $FAILED + 1;
+our $W       = $LEGS_AT + SIZE * $n;
+# The witness: events (0: there is none), legs (none: only the RAM leg was good), left, given; then what it does not know: the legs that md
+# dropped since it was written, and those that a start gave up without its knowing.
+our ( $WEV, $WLEGS, $WLEFT, $WGIVEN, $UNNOTED, $FORGOT ) = map { $W + $_ } 0 .. 5;
+# The running array. GIVE: what the next witness calls given up; GATE: may anybody write?
+our ( $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT, $FAILED, $GIVE, $GATE ) = map { $W + 6 + $_ } 0 .. 12;
+our $COLS  = $GATE + 1;
 our $DISKS = ( 1 << $n ) - 1;
 our $RBIT  = 1 << $n;                                # the RAM leg among holders and bitmaps
 our $GAP   = 3;                                      # a larger difference of event counts behaves like this one
 use constant { RUN => 0 };                          # index 0: does the array run?
 use constant { NONE => 0, RECOVERING => 1, IN_SYNC => 2 };    # the RAM leg
 
-# Types of a column: a write that was acknowledged, one that was given up by START_DEGRADED=always or by the known window, one that was
-# in flight at a crash, and an update of superblocks.
+# Types of a column: a write that was acknowledged (with no holder left: only the RAM leg had it), one that was given up by a forced start,
+# START_DEGRADED=always or a known exception, one that was in flight at a crash, and an update of superblocks.
 use constant { ACKED => 0, GIVEN_UP => 1, IN_FLIGHT => 2, META => 3 };
 
 sub leg { $LEGS_AT + SIZE * $_[0] }
@@ -42,13 +45,15 @@ sub canonical {
 		$h &= $DISKS if $t == META || $s->[$RAM] != IN_SYNC;
 		$b = 0       if $t == META;
 		$b &= $DISKS if $s->[$RAM] == NONE;
-		next if !$h || ( $h & $DISKS ) == $DISKS;
+		next if !$h && $t != ACKED || ( $h & $DISKS ) == $DISKS;
+		$b = 0 if !$h;
 		$seen{ column( $t, $h, $b ) } = 1;
 	}
+	$s->[$FORGOT] = 0 unless %seen;
 	my @at = map { leg($_) } 0 .. $n - 1;
 	my ($low) = sort { $a <=> $b } map { $s->[$_] } @at;
-	$s->[$WEV] = $low if $s->[$WLEGS] && $s->[$WEV] < $low;
-	my @values = ( @at, map( { $_ + EC } @at ), $s->[$WLEGS] ? $WEV : (), $s->[RUN] ? ( $EVA, $ECA ) : () );
+	$s->[$WEV] = $low if $s->[$WLEGS] && $s->[$WEV] < $low;    # but "below" when only the RAM leg was good: have they run on since?
+	my @values = ( @at, map( { $_ + EC } @at ), $s->[$WEV] ? $WEV : (), $s->[RUN] ? ( $EVA, $ECA ) : () );
 	# events_cleared below every leg's count is all the same, but not the same as equal to it: md_bitmap_load asks that.
 	for (@values) { $s->[$_] = $low - 1 if $s->[$_] < $low }
 	my ( %to, $last, $new );
@@ -59,7 +64,6 @@ sub canonical {
 		$to{$v} = $new;
 	}
 	$s->[$_] = $to{ $s->[$_] } for @values;
-	$s->[$WEV] = 0 unless $s->[$WLEGS];
 	return pack 'C' . $COLS . 'S*', @$s[ 0 .. $COLS - 1 ], sort { $a <=> $b } keys %seen;
 }
 

@@ -1,7 +1,7 @@
 # Everything that can happen next: to a machine that is off, and to a running array.
 use strict;
 use warnings;
-our ( $n, $mode, $WEV, $WLEGS, $UNNOTED, $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $ECA, $PRESENT, $FAILED, $COLS, $DISKS, $RBIT, @LETTER, @ONES );
+our ( $n, $mode, $WEV, $WLEGS, $WLEFT, $WGIVEN, $UNNOTED, $FORGOT, $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $ECA, $PRESENT, $FAILED, $GIVE, $GATE, $COLS, $DISKS, $RBIT, @LETTER, @ONES );
 
 our @next;
 sub step { push @next, [ @_ ] }    # LABEL STATE
@@ -21,12 +21,19 @@ sub update {
 	step( $label, $s );
 }
 
+# drive_witness_, witness_write.
 sub write_witness {
 	my $s = shift;
-	return unless $s->[$INS];
 	my $events = 0;
 	for my $i ( legs_in( $s->[$INS] ) ) { $events = $s->[ leg($i) ] if $s->[ leg($i) ] > $events }
-	@$s[ $WEV, $WLEGS, $UNNOTED ] = ( $events, $s->[$INS], 0 );
+	if ( !$s->[$INS] ) {
+		return unless $s->[$RAM] == IN_SYNC;
+		$events = $s->[$EVA];
+	}
+	my $left  = $s->[$INS] ? 0 : $s->[$WLEGS] || $s->[$WLEFT];
+	my $given = ( $s->[$WGIVEN] | $s->[$GIVE] ) & ~$s->[$INS];
+	@$s[ $WEV, $WLEGS, $WLEFT, $WGIVEN, $UNNOTED, $GIVE ] = ( $events, $s->[$INS], $left, $given, 0, 0 );
+	$s->[$FORGOT] &= ~$given;
 }
 
 # Leg I as it was when the array was whole, long ago.
@@ -41,12 +48,13 @@ sub old_image {
 
 sub from_off {
 	my $s = shift;
-	if ( $s->[$WLEGS] ) {
+	if ( $s->[$WEV] ) {
 		my $t = [@$s];
-		@$t[ $WEV, $WLEGS, $UNNOTED ] = ( 0, 0, 0 );
+		$t->[$FORGOT] |= $t->[$WGIVEN];
+		@$t[ $WEV, $WLEGS, $WLEFT, $WGIVEN, $UNNOTED ] = (0) x 5;
 		step( 'the witness is lost', $t );
 	}
-	if ( $mode eq 'image' && $s->[$WLEGS] ) {
+	if ( $mode eq 'image' && $s->[$WEV] ) {
 		for my $i ( 0 .. $n - 1 ) { step( "$LETTER[$i] is put back to an old image", old_image( [@$s], $i ) ) }
 	}
 	for my $there ( 1 .. $DISKS ) {
@@ -59,9 +67,9 @@ sub from_off {
 			$label =~ s/sd([123])/$LETTER[$1 - 1]/g;
 			if ( $action eq 'assemble' ) {
 				$started = 1;
-				my $legs = 0;
-				/^sd([123])$/ and $legs |= 1 << $1 - 1 for @nodes;
-				my $t = [@$s];
+				my $legs = legs_named(@nodes);
+				my $t    = [@$s];
+				$t->[$GIVE] = given_up( $s, $there, $legs ) if grep { $_ eq 'giving-up' } @nodes;
 				if ( !$legs || $legs & ~$there ) { violation( 'started from no leg, or from one that is not attached', $label ); next }
 				check_start( $t, $legs, $there, $degraded, $label ) or next;
 				$t = assemble( $t, $legs, $there );
@@ -69,16 +77,39 @@ sub from_off {
 				violation( 'mdadm refuses what was decided', $label ) unless $t;
 			}
 			elsif ( $action ne 'refuse' ) { violation( 'neither started nor refused', $label ) }
-			elsif ( $there == $DISKS && $mode ne 'image' && !diverged($s) && startable($s) ) {
-				if ( grep { $s->[ leg($_) + FLAGS ] & RECOVERY && outran( $s, $_ ) } 0 .. $n - 1 ) { known( 'refused because only a leg that was being rebuilt knows the last events', $label ) }
-				elsif ( left_in_turn($s) ) { known( 'refused because two legs that left in turn call each other missing', $label ) }
+			elsif ( $there == $DISKS && $mode ne 'image' && !lost_writes($s) && !diverged( $s, kept($s) ) && startable($s) ) {
+				if ( grep { $s->[ leg($_) + FLAGS ] & RECOVERY && outran( $s, $_ ) } legs_in( kept($s) ) ) { known( 'refused because only a leg that was being rebuilt knows the last events', $label ) }
+				elsif ( only_ram($s) ) { known( 'refused because only the RAM leg was good, though nothing had been written since', $label ) }
 				elsif ( contradicted($s) ) { known( 'refused because witness and superblocks contradict each other', $label ) }
-				elsif ( $s->[$UNNOTED] ) { known( 'refused because the monitor had not yet noted a change', $label ) }
+				elsif ( $s->[$UNNOTED] || ran_on_unnoted($s) ) { known( 'refused because the monitor had not yet noted a change', $label ) }
 				else { violation( 'all legs are there, none has a history of its own, and yet: refused', $label ) }
 			}
 			violation( 'waits although every leg is there', $label ) if $late && $there == $DISKS;
 		}
+		next unless $mode eq 'mixed';
+		for my $i ( legs_in($there) ) { forced_start( $s, $i, $there ) if $there == $DISKS || $there == 1 << $i }
 	}
+}
+
+sub legs_named { my $legs = 0; /^sd([123])$/ and $legs |= 1 << $1 - 1 for @_; $legs }
+
+# drive_give_up_: those that were in sync, or are here, but are not started.
+sub given_up { my ( $s, $there, $legs ) = @_; ( $s->[$WLEGS] | $s->[$WLEFT] | $there ) & ~$legs }
+
+# "ramraid start --force-leg": cmd/start.sh writes the witness before anything else.
+sub forced_start {
+	my ( $s, $i, $there ) = @_;
+	my ( $action, @nodes ) = split ' ', ( ask_boot( $s, $there, 'witness', $i ) )[0];
+	my $label = "the administrator forces a start from $LETTER[$i], with " . names($there);
+	my $rebuilt = $s->[ leg($i) + FLAGS ] & RECOVERY;
+	if ( $action eq 'refuse' ) { violation( 'a forced start from a complete leg is refused', $label ) unless $rebuilt; return }
+	return violation( 'a forced start starts something else', $label ) if $rebuilt || $action ne 'assemble' || legs_named(@nodes) != 1 << $i;
+	my $t = [@$s];
+	$t->[$GIVE] = given_up( $s, $there, 1 << $i ) if grep { $_ eq 'giving-up' } @nodes;
+	choose( $t, $i );
+	$t = assemble( $t, 1 << $i, $there ) or return violation( 'mdadm refuses what was decided', $label );
+	write_witness($t);
+	step( $label, $t );
 }
 
 # Would bitmap re-add of leg I make it equal?
@@ -86,10 +117,11 @@ sub check_readd {
 	my ( $s, $i, $label ) = @_;
 	violation( 'a disk leg is put back while the RAM leg recovers', $label ) if $s->[$RAM] == RECOVERING;
 	violation( 'a disk leg is put back while a resync is due', $label )      if $s->[$PEND];
+	violation( 'a leg that was given up is put back', $label )               if $s->[$WGIVEN] >> $i & 1;
 	for my $c ( @$s[ $COLS .. $#$s ] ) {
 		next if type($c) == META || !!content( $s, $c ) == !!( holders($c) >> $i & 1 ) || marked( $s, $c );
 		if    ( type($c) == IN_FLIGHT ) { known( 'put back by bitmap, but a write that was in flight differs', $label ) }
-		elsif ( type($c) == GIVEN_UP && !( ( $s->[$INS] || $DISKS ) << 1 & ~$s->[ leg($i) + VIEW ] ) ) { known( 'put back by bitmap, with writes that an earlier start gave up', $label ) }
+		elsif ( $s->[$FORGOT] & ( $s->[$INS] | 1 << $i ) && !( ( $s->[$INS] || $DISKS ) << 1 & ~$s->[ leg($i) + VIEW ] ) ) { known( 'put back by bitmap, with writes that an earlier start gave up, and no witness knows it', $label ) }
 		else { violation( 'a leg with a history of its own is put back', $label ) }
 	}
 	known( 'a disk leg is put back while the RAM leg is in sync, which md then reads from', $label ) if $s->[$RAM] == IN_SYNC;
@@ -157,8 +189,14 @@ sub application_writes {
 	my $t       = [@$s];
 	my $members = $t->[$INS] | $t->[$RCV];
 	if ( !$t->[$ACT] ) {
+		my $label = 'the first write makes it dirty';
+		if ( !$t->[$GATE] ) {    # drive_gate_
+			write_witness($t);
+			$t->[$GATE] = 1;
+			$label = "ours: the witness is written, the gate opens; $label";
+		}
 		$t->[$ACT] = 1;
-		return update( $t, 'the first write makes it dirty', 1 );
+		return update( $t, $label, 1 );
 	}
 	# md_bitmap_endwrite: a degraded array keeps its bits and its events_cleared.
 	my $bits = degraded($t) ? $members | $RBIT : 0;
@@ -183,7 +221,7 @@ sub legs_come_and_go {
 		if ( ( $s->[$INS] | $s->[$RCV] ) & $bit ) {
 			# raid1_error: the last leg in sync is never failed.
 			next if !( $s->[$INS] & ~$bit ) && $s->[$RAM] != IN_SYNC && $s->[$INS] & $bit;
-			$t->[$UNNOTED] |= $bit & $t->[$WLEGS] if $t->[$INS] & $bit;
+			$t->[$UNNOTED] |= $bit if $t->[$INS] & $bit && $t->[$WEV];
 			$t->[$INS]     &= ~$bit;
 			$t->[$RCV]     &= ~$bit;
 			$t->[$PRESENT] &= ~$bit;
@@ -202,7 +240,7 @@ sub legs_come_and_go {
 
 sub from_running {
 	my $s = shift;
-	step( 'crash', power_off( [@$s] ) );
+	step( 'crash', power_off( [@$s] ) ) unless $s->[$RO];    # nothing has been written yet
 	ours($s);
 	md_goes_on($s);
 	application_writes($s);
@@ -221,10 +259,9 @@ sub from_running {
 		update( $t, 'ours: stop', 0, \&power_off );
 	}
 	elsif ( $s->[$INS] && !$s->[$RO] ) {         # guard_release
-		$t = [@$s];
 		$t->[$RAM] = NONE;
 		$_ = column( type($_), holders($_) & $DISKS, bitmaps($_) & $DISKS ) for @$t[ $COLS .. $#$t ];
-		update( $t, 'ours: the RAM leg is let go', 0 );
+		update( $t, 'ours: the witness is written, the RAM leg is let go', 0 );
 	}
 }
 

@@ -259,6 +259,15 @@ gates() { # GATE ACTION BASE CHANGE…
 	done
 }
 
+@test "start: the leg that the witness vouches for has gone back in time" {
+	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A witness=100:a
+	because 'put back to an old copy'
+	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A leg.1.events=103 witness=100:a
+	decides 'assemble sdb' stopped-2 leg.0.events=90 leg.1.view=..A witness=100:ab
+	# It left just now, and the other one had been made equal before.
+	decides 'assemble sdb' stopped-2 leg.1.events=103 leg.1.view=..A witness=100:a
+}
+
 @test "start: a stale leg that comes first waits for the missing newer one as long as there is time" {
 	decides wait-members stopped-2 1:absent waited=2 witness=200:b
 }
@@ -675,6 +684,9 @@ exhaustive_check() {
 	because 'has been given up'
 	decides refuse stopped-2 witness=100:a 0:absent waited=99 witness.given=$b conf.start_degraded=always
 	decides 'done' whole-2 1:returned leg.1.device_uuid=$b witness.given=$b
+	# It was being rebuilt from what was given up with it.
+	decides 'assemble sda' stopped-2 leg.0.view=.A. 1:rebuilt leg.1.events=110 witness=100:a witness.given=$b
+	decides refuse stopped-2 leg.0.view=.A. 1:rebuilt leg.1.events=110 witness=100:a
 	# Choosing the other one after all.
 	decides 'assemble sdb' stopped-2 leg.0.view=.A. leg.1.view=..A witness=100:a witness.given=$b forced=1
 	[[ $GIVING_UP == yes ]]
@@ -688,6 +700,15 @@ exhaustive_check() {
 	# B was away, then C; A was with both.
 	decides 'assemble sda' stopped-3 leg.0.view=.A.. leg.1.view=.AA. leg.2.view=.A.A leg.0.events=120 leg.1.events=110 leg.2.events=100
 	decides refuse stopped-3 leg.0.view=.A.. leg.1.view=..A. leg.2.view=.A.A leg.0.events=120 leg.1.events=110 leg.2.events=100
+	# A crash right after B had been put back: A has counted only one event since C left.
+	decides 'assemble sda' stopped-3 leg.0.view=.AA. leg.1.view=.AA. leg.2.view=.A.A leg.0.events=101 leg.1.events=102 leg.2.events=100 witness=101:a
+}
+
+# B was away and came back, C left, A left; C still calls B missing, which alone has all writes.
+@test "start: no leg is started when each is called missing by another" {
+	decides refuse stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=103 leg.2.events=100 witness=102:a
+	because 'called missing by another'
+	because '--force-leg='
 }
 
 @test "start: the slack of one event is for legs that were in sync only" {
