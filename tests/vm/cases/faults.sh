@@ -128,7 +128,7 @@ steps() {
 	check 'attach works all the same' '
 		mdadm -q /dev/md/data --remove $(node B)
 		ramraid attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0'
-	all_there 'the root file system is full'
 	reboot
 	check 'and so does a reboot' 'test "$(slots data)" = UUU; ramraid status data; cd /srv/data; sha256sum --quiet -c /root/sums; rm -f /fill /fill2 /fill3'
+	all_there 'the root file system was full'
 }
