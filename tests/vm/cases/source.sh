@@ -1,4 +1,5 @@
 # A freshly built RAM leg is never the source of what is written to a disk, and nothing is read from the part of it that is not rebuilt.
+releases trixie # the whole bench has to end within an hour
 from installed
 disk A 96M throttling.bps-total=6000000
 disk B 96M throttling.bps-total=6000000
