@@ -117,7 +117,7 @@ campaign_ms() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; } # M
 # Some cuts fall on writers that never rest, others on caches that have had time to fill.
 campaign_pause() {
 	local pauses=(0 0.05 0.5 1)
-	printf '%s\n' "${pauses[DICE / 8 % 4]}"
+	printf '%s\n' "${pauses[${DICE:-0} / 8 % 4]}"
 }
 # campaign_writers NUMBER [service]: starts them (as a unit, which systemd ends before it unmounts), and waits until they have reported something.
 campaign_writers() {
