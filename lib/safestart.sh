@@ -7,7 +7,7 @@ declare -gA F # the facts: decide.sh lists the keys
 # superblocks, and then named to mdadm one by one. A leg is good when its superblock belongs to the array, holds a slot, and is complete;
 # a good leg that another good leg calls missing is older than that one, whatever its event count, and never started with it.
 decide_start_() {
-	local i KIND NEWEST good=() refused=() absent=0 nodes=()
+	local i KIND NEWEST CURRENT=() good=() refused=() absent=0 nodes=()
 	for ((i = 0; i < ${F[members]}; i++)); do
 		decide_leg_kind_ "$i"
 		[[ $KIND == absent ]] || ! decide_is_given_up_ "$i" || KIND=given
@@ -34,14 +34,15 @@ decide_start_() {
 		decide_is refuse "mdadm could not start it: ${F[failed.assemble]}"
 		return
 	fi
-	decide_newest_ "${good[@]}"
-	decide_divergent_ "$NEWEST" "${good[@]}" && return
+	decide_current_ "${good[@]}"
+	decide_newest_ "${CURRENT[@]}"
+	decide_divergent_ "$NEWEST" "${CURRENT[@]}" && return
 	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
 	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$NEWEST" "$absent" "${refused[@]}"; then return; fi
 	decide_stale_ "$NEWEST" && return
 	decide_outrun_ "$NEWEST" && return
-	for i in "${good[@]}"; do
-		! decide_equal_ "$NEWEST" "$i" "${good[@]}" || nodes+=("${F[leg.$i.node]}")
+	for i in "${CURRENT[@]}"; do
+		! decide_equal_ "$NEWEST" "$i" "${CURRENT[@]}" || nodes+=("${F[leg.$i.node]}")
 	done
 	if ((${#nodes[@]} == 0)); then
 		decide_is refuse "each disk leg is called missing by another one, so none is known to have all that was written. Look at them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=DISK ${F[name]}; the newest is ${F[leg.$NEWEST.dev]} (events ${F[leg.$NEWEST.events]})"
@@ -63,6 +64,21 @@ decide_forced_() {
 		decide_is assemble "${F[leg.$1.dev]} was chosen by the administrator" "${F[leg.$1.node]}"
 	fi
 }
+
+# decide_current_ LEG…: sets CURRENT to those that no other one has merely left behind. What such a leg says of the others, which came and went
+# later, does not matter any more.
+decide_current_() {
+	local i j
+	CURRENT=()
+	for i; do
+		for j; do ! decide_is_old_ "$j" "$i" || continue 2; done
+		CURRENT+=("$i")
+	done
+}
+
+# decide_is_old_ I J: has leg J merely been left behind by leg I, so that it holds nothing that this one lacks? It never ran without it, since it
+# calls it active.
+decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
 
 # decide_newest_ LEG…: sets NEWEST to the newest among those that no other good leg calls missing; with none, to the newest of all.
 decide_newest_() {
@@ -180,7 +196,6 @@ decide_divergent_() {
 				decide_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
 				return 0
 			fi
-			[[ $i == "$newest" || $j == "$newest" ]] || { ! decide_is_old_ "$newest" "$i" && ! decide_is_old_ "$newest" "$j"; } || continue
 			[[ ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] ||
 				{ decide_calls_missing_ "$i" "$j" && { decide_calls_missing_ "$j" "$i" || decide_counted_on_ "$j" "$i"; }; } ||
 				{ decide_calls_missing_ "$j" "$i" && decide_counted_on_ "$i" "$j"; } ||
@@ -191,10 +206,6 @@ decide_divergent_() {
 	done
 	return 1
 }
-
-# decide_is_old_ NEWEST I: has leg I merely been left behind by the newest one, so that it holds nothing that this lacks? It never ran without
-# it, since it calls it active. What it thinks of others, which came and went later, does not matter then.
-decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
 
 # decide_strayed_ NEWEST I: was only the newest leg in sync when the array last ran, while leg I has counted on beyond it? Such legs do not
 # call each other missing when a crash has cut off the re-add of one to the other.

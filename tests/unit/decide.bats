@@ -704,9 +704,16 @@ exhaustive_check() {
 	decides 'assemble sda' stopped-3 leg.0.view=.AA. leg.1.view=.AA. leg.2.view=.A.A leg.0.events=101 leg.1.events=102 leg.2.events=100 witness=101:a
 }
 
-# B was away and came back, C left, A left; C still calls B missing, which alone has all writes.
+@test "start: what a leg says that was left behind does not count" {
+	# B was away and came back, C left, A left; C still calls B missing, which alone has all writes.
+	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=103 leg.2.events=100 witness=102:a
+	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=113 leg.2.events=100
+	# A was away when B left; then A ran alone, and a crash cut off the re-add of C. B still calls A missing.
+	decides 'assemble sda' stopped-3 leg.0.view=.A.A leg.1.view=..AA leg.2.view=AA.A leg.0.events=110 leg.1.events=100 leg.2.events=105
+}
+
 @test "start: no leg is started when each is called missing by another" {
-	decides refuse stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=103 leg.2.events=100 witness=102:a
+	decides refuse stopped-3 leg.0.view=.AA. leg.1.view=..AA leg.2.view=.A.A
 	because 'called missing by another'
 	because '--force-leg='
 }
