@@ -122,13 +122,7 @@ deep_mutant_goes-by-the-higher-count-whatever-the-witness-says() {
 	decide_strayed_() { return 1; }
 }
 
-deep_mutant_starts-from-nothing-when-each-leg-is-called-missing() {
-	keep decide_start_
-	decide_start_() {
-		kept_decide_start_
-		[[ $WHY != 'each disk leg is called missing'* ]] || decide_is assemble 'none of them'
-	}
-}
+deep_mutant_believes-what-an-old-leg-says-of-the-others() { decide_current_() { CURRENT=("$@"); }; }
 
 deep_mutant_takes-a-leg-that-was-just-left-behind-for-one-with-a-history() {
 	decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && decide_counted_on_ "$1" "$2"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # tests/model/wander.pl LEGS DEPTH MODE SECONDS [MUTANT]: as explore.pl, but at random, in histories of DEPTH steps: much longer ones than can all
-# be walked. SEED in the environment (a number) makes a walk the same again.
+# be walked. MODEL_SEED in the environment (a number) makes other walks; the same number, the same ones.
 use strict;
 use warnings;
 use FindBin;
@@ -25,7 +25,7 @@ sub weight {
 	return 30;
 }
 
-srand( $ENV{SEED} // 1 );
+srand( $ENV{MODEL_SEED} // 1 );
 my ( $walks, $steps, $began ) = ( 0, 0, time );
 while ( time - $began < $seconds ) {
 	$walks++;
