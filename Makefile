@@ -23,7 +23,7 @@ DEB := build/ramraid_$(VERSION)_all.deb
 PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
-.PHONY: all install deb lint unit model model-short vm vm-shell campaign check demo bench tools clean
+.PHONY: all install deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
 all: $(MANPAGES)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -69,10 +69,16 @@ model-short:
 	tests/model/run --short
 vm: deb
 	tests/vm/run $(CASE)
+vm-all: deb
+	RELEASE='trixie bookworm' tests/vm/run
 vm-shell: deb
 	tests/vm/run --shell $(or $(CASE),reboot)
 campaign: deb
 	tests/vm/campaign
+rounds: deb
+	CASE_SECONDS=14400 tests/vm/run rounds
+bench-rebuild: deb
+	tests/vm/bench-rebuild
 bench: deb
 	tests/vm/run --show bench
 

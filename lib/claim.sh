@@ -11,8 +11,87 @@ claim_text() {
 	printf 'ARRAY <ignore> UUID=%s:%s:%s:%s\n' "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
 }
 
-claim_write() { claim_text "$2" | act_file "$(claim_file "$1")"; } # NAME UUID
-claim_remove() { act rm -f -- "$(claim_file "$1")"; }              # NAME
+# claim_write NAME UUID: the claim, and then the ARRAY lines of others about this array become comments. In this order: between the two,
+# mdadm finds two lines for the array and assembles it by neither (conf_match() in mdadm's config.c); the other way round it would find
+# none, and start it under any name.
+claim_write() {
+	claim_text "$2" | act_file "$(claim_file "$1")"
+	claim_hide_ "$1" "$2"
+}
+
+# claim_remove NAME: the reverse.
+claim_remove() {
+	act rm -f -- "$(claim_file "$1")"
+	claim_show_ "$1"
+}
+
+# claim_is_made NAME UUID: is there nothing for claim_write to do?
+claim_is_made() {
+	local file
+	[[ $(claim_text "$2") == "$(cat "$(claim_file "$1")" 2>/dev/null)" ]] || return 1
+	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] || return 1; done < <(claim_others_)
+}
+
+# claim_mark_ NAME: what a line of others begins with while it is kept as a comment.
+claim_mark_() { printf '# Not in force while ramraid starts this array; "ramraid release %s" puts it back: ' "$1"; }
+
+# The files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out.
+claim_others_() {
+	local file
+	for file in "$ROOT"/etc/mdadm/mdadm.conf "$ROOT"/etc/mdadm.conf "$CLAIMS"/*.conf "$ROOT"/etc/mdadm.conf.d/*.conf; do
+		[[ ! -f $file || ${file##*/} == ramraid-*.conf ]] || printf '%s\n' "$file"
+	done
+}
+
+claim_hide_() { # NAME UUID
+	local file number script
+	while IFS= read -r file; do
+		script=''
+		while IFS= read -r number; do script+=${number:+"${number}s|^|$(claim_mark_ "$1")|;"}; done < <(claim_lines_ "$file" "$2")
+		[[ -z $script ]] || claim_edit_ "$file" "$script"
+	done < <(claim_others_)
+}
+
+claim_show_() { # NAME
+	local file mark
+	mark=$(claim_mark_ "$1")
+	while IFS= read -r file; do
+		! grep -qF -- "$mark" "$file" || claim_edit_ "$file" "s|^${mark//./\\.}||"
+	done < <(claim_others_)
+}
+
+# claim_edit_ FILE SCRIPT: by sed; every other byte of the file, its mode, and a link that leads to it stay as they are. Read whole before it is
+# written: half of it would be taken for all.
+claim_edit_() {
+	local file text
+	file=$(readlink -e -- "$1")
+	text=$(sed -e "$2" -- "$file" && printf .) || return
+	printf '%s' "${text%.}" | act_file "$file" "$(stat -c %a -- "$file")"
+}
+
+# claim_lines_ FILE UUID: prints the numbers of the lines that make up an ARRAY entry about UUID. A line that begins with a blank goes on
+# with the entry before it, and a comment between the two does not end it (conf_word() in mdadm's config.c).
+claim_lines_() {
+	local line number=0 text='' numbers=()
+	while IFS= read -r line || [[ -n $line ]]; do
+		number=$((number + 1))
+		[[ $line != '#'* ]] || continue
+		if [[ $line != [[:blank:]]* ]]; then
+			! claim_is_about_ "$text" "$2" || printf '%s\n' "${numbers[@]}"
+			text='' numbers=()
+		fi
+		text+="$line " numbers+=("$number")
+	done <"$1"
+	! claim_is_about_ "$text" "$2" || printf '%s\n' "${numbers[@]}"
+}
+
+# claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and
+# parse_uuid() in mdadm).
+claim_is_about_() {
+	local text=${1,,}
+	[[ $text =~ ^(arr|arra|array)[[:blank:]] && $text =~ [[:blank:]]\"?uuid=\"?([0-9a-f:.-]+) ]] || return 1
+	[[ ${BASH_REMATCH[1]//[:.-]/} == "${2//-/}" ]]
+}
 
 # The initramfs of every installed kernel must know. Takes seconds to minutes for each.
 claim_initramfs() {

@@ -52,7 +52,7 @@ cli_root() { ((EUID == 0)) || [[ -n $ROOT ]] || die 'only root can do this; try:
 
 # cli_lock NAME SECONDS: one worker an array. Ends the program with 75 when another one still works after SECONDS.
 cli_lock() {
-	mkdir -p "$RUN"
+	paths_run
 	exec {CLI_LOCK}>"$RUN/$1.lock"
 	flock --timeout "$2" "$CLI_LOCK" || die "$1: another ramraid is working on it; look at: ramraid status $1" "$EX_TRY_AGAIN"
 }

@@ -11,30 +11,33 @@
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events recovery dirty size
 #   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
-#   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen)
+#   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen; copy: ours)
 #   array.readauto (yes: md waits for the first write before it resyncs or rebuilds) array.pending (yes: a resync is due)
 #   array.level (raid1) array.degraded (free slots) array.twin (a second array of our legs)
 #   array.known (no: something else started it from legs that the witness does not know)
 #   array.done array.total (sectors) array.rate (KiB/s) array.backlog array.strangers (members that are neither configured nor a ramdisk)
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
-#   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up)
+#   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up) witness.seen (all that were ever in sync)
 #   rescue.image        the file that holds what only the RAM leg had when the array was stopped
+#   conf.rebuild copy.why_not (why this kernel is not trusted with a copy)  copy.state (none running done failed) copy.why
 #   kernel.flaw         what is known to be wrong with this kernel while a RAM leg is being rebuilt; accepted flaws are not told
 #   failed.ACTION[.ARGUMENT]  why an action failed earlier in this start
 # decide_action sets ACTION, ARGUMENTS, WHY, and GIVING_UP to yes when the legs that are not started are given up by that; decide_gate
 # sets GATE, GATE_WHY.
 
-declare -gA F=()
+declare -gA F # not emptied: this file may be loaded after a look
 
 # decide_action: the next thing to do.
-#   assemble NODE…    start the array from exactly these disk legs      wait-members     disk legs are missing, there is still time
+#   assemble NODE…    start the array from exactly these disk legs      wait-members     a disk leg is missing, there is still time
 #   stop-inactive     something else left the array half assembled      refuse           it must not be started; WHY says why
 #   make-writable     let md write, once the witness stands             set-backlog N    write-behind as configured
 #   write-mostly I    keep reads off disk leg I
 #   readd I           put a returned disk leg back, by bitmap           wait-sync        md is resyncing or recovering
 #   remove-leg I      take out a disk leg that md has given up
 #   drop-ram          take a failed ramdisk out                         make-ram, add-ram
+#   copy-ram          begin to fill the ramdisk from all disk legs      wait-copy        that goes on
+#   readd-ram         have md take the filled ramdisk back, by bitmap
 #   done              nothing left to do
 decide_action() {
 	ACTION='' ARGUMENTS=() WHY='' GIVING_UP=''
@@ -123,18 +126,37 @@ decide_disk_legs_() {
 			decide_is wait-sync "the RAM leg is being rebuilt, then ${F[leg.$i.dev]} is put back"
 			return 1
 		fi
+		decide_last_is_to_come_ && ! decide_time_is_up_ conf.member_timeout && {
+			decide_is wait-members "a disk leg that was in sync last is not there yet; one that left before it would, in its place, look as if both had been used without each other"
+			return 1
+		}
 		decide_is readd "disk leg ${F[leg.$i.dev]} is present but not in the array" "$i"
 		return 1
 	done
 }
 
-# decide_order_: sets ORDER to the disk legs as they are configured; while only the RAM leg is good, those that left last come first. An
-# earlier one in their place would, at the next start, look as if it and they had been used without each other.
+# decide_last_is_to_come_: is only the RAM leg good, and one of the disk legs that were in sync last not there? Which of several left last nobody knows
+# who has not seen them all: the record may have noted them together, and only a superblock says who left before its own disk.
+decide_last_is_to_come_() {
+	local uuid j there=' '
+	! decide_disk_in_sync || return 1
+	for ((j = 0; j < ${F[members]}; j++)); do there+="${F[leg.$j.device_uuid]-} "; done
+	for uuid in ${F[witness.legs]} ${F[witness.left]-}; do [[ $there == *" $uuid "* ]] || return 0; done
+	return 1
+}
+
+# decide_order_: sets ORDER to the disk legs as they are configured; while only the RAM leg is good, those that left last come first, and of
+# those the one with the most events. An earlier one in their place would, at the next start, look as if it and they had been used without each other.
 decide_order_() {
-	local i last=() rest=() alone=''
+	local i j last=() rest=() alone=''
 	decide_disk_in_sync || alone=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
-		if [[ -n $alone && " ${F[witness.legs]} ${F[witness.left]-} " == *" ${F[leg.$i.device_uuid]:-none} "* ]]; then last+=("$i"); else rest+=("$i"); fi
+		if [[ -z $alone || " ${F[witness.legs]} ${F[witness.left]-} " != *" ${F[leg.$i.device_uuid]:-none} "* ]]; then
+			rest+=("$i")
+			continue
+		fi
+		for ((j = 0; j < ${#last[@]}; j++)); do ((${F[leg.$i.events]} <= ${F[leg.${last[j]}.events]})) || break; done
+		last=("${last[@]:0:j}" "$i" "${last[@]:j}")
 	done
 	ORDER=("${last[@]}" "${rest[@]}")
 }
@@ -197,29 +219,6 @@ decide_whole_() {
 	[[ -n $LOST ]] || WHY=whole
 }
 
-# decide_lost: sets LOST to the disk legs that are not in sync, each after a blank.
-decide_lost() {
-	local i
-	LOST=''
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} == in_sync ]] || LOST+=" ${F[leg.$i.dev]}"; done
-}
-
-# decide_disk_in_sync: is any disk leg?
-decide_disk_in_sync() {
-	local i
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync ]] || return 0
-	done
-	return 1
-}
-
-# decide_is_whole: every leg that is configured is in the running array, in sync, and equal.
-decide_is_whole() {
-	decide_lost
-	[[ ${F[array.state]} == active && ${F[array.sync]} != resync && ${F[array.pending]} == no && -z $LOST ]] &&
-		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]]
-}
-
 decide_no_ram_() {
 	local action
 	[[ ${F[conf.ram]} != none ]] || {
@@ -234,10 +233,34 @@ decide_no_ram_() {
 	if [[ ${F[array.level]-raid1} != raid1 || ${F[array.degraded]-1} == 0 ]]; then
 		decide_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]-raid1} and has no free slot for one"
 	elif [[ ${F[ram.state]} == attached ]]; then
-		decide_is add-ram 'the ramdisk is ready'
+		decide_fill_
 	else
 		decide_is make-ram 'there is no ramdisk yet'
 	fi
+}
+
+# The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's own recovery can always.
+decide_fill_() {
+	local why=${F[copy.why_not]-} action
+	[[ ${F[conf.rebuild]-kernel} != kernel ]] || why='REBUILD=kernel'
+	# A start on such a kernel must be able to end the rebuild when its time is up.
+	[[ -z ${F[kernel.flaw]-} ]] || why=${F[kernel.flaw]}
+	((${F[array.backlog]-0} == 0)) || why='write-behind is on'
+	for action in copy-ram readd-ram; do [[ -z ${F[failed.$action]-} ]] || why=${F[failed.$action]}; done
+	[[ ${F[copy.state]-none} != failed ]] || why=${F[copy.why]}
+	if [[ -n $why ]]; then
+		decide_is add-ram "md rebuilds the RAM leg from one disk: $why"
+	elif [[ ${F[copy.state]-none} == running ]]; then
+		decide_is wait-copy 'the RAM leg is being copied from all disk legs'
+	elif [[ ${F[copy.state]-none} == 'done' ]]; then
+		decide_is readd-ram 'all is copied; md adds what was written meanwhile'
+	else
+		decide_is copy-ram 'the ramdisk is ready'
+	fi
+}
+
+decide_time_is_up_() { # KEY of a number of seconds or "infinity"
+	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
 }
 
 # decide_gate: may what depends on the array start? GATE: hold, open, fail. Called with the action decided.

@@ -1,9 +1,9 @@
-# Disks and their names: what a configured path means now, what a disk's stable name is, and whether a disk is free to be taken.
+# Disks and their names: which names are stable, and what a configured path means now.
 # shellcheck shell=bash
 
 # Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
 disk_name_is_stable() {
-	[[ $1 =~ ^/dev/(disk/by-(id|path|partuuid|partlabel)|mapper|md)/([^/]+)$ && ${BASH_REMATCH[3]} != @(.|..) ]]
+	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) && $1 != */@(.|..) ]]
 }
 
 # disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb", "md127"); returns 1 when there is none.
@@ -24,72 +24,4 @@ disk_find() {
 disk_node() { # PATH: prints it
 	local NODE
 	disk_find "$1" && printf '%s\n' "$NODE"
-}
-
-# disk_stable_name PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when it has none.
-# Among several the one that a person recognises: bus and serial number before world-wide names, those before slots.
-disk_stable_name() {
-	local node link pattern
-	disk_name_is_stable "$1" && {
-		printf '%s\n' "$1"
-		return
-	}
-	node=$(disk_node "$1") || return 1
-	for pattern in disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,wwn}-\* disk/by-id/\* disk/by-partuuid/\* mapper/\* disk/by-path/\*; do
-		for link in "$DEV"/$pattern; do
-			[[ -L $link && $link != */by-id/lvm-pv-* ]] || continue
-			[[ $link -ef $DEV/$node ]] || continue
-			printf '%s\n' "${link#"$ROOT"}"
-			return
-		done
-	done
-	return 1
-}
-
-# disk_bytes NODE
-disk_bytes() {
-	local sectors
-	read -r sectors <"$SYS/class/block/$1/size"
-	printf '%s\n' $((sectors * 512))
-}
-
-# disk_holders NODE: what the kernel says sits on a device or on one of its partitions (md127, dm-3 …), one a line.
-disk_holders() {
-	local holder
-	for holder in "$SYS/class/block/$1"/holders/* "$SYS/class/block/$1/$1"*/holders/*; do
-		[[ ! -e $holder ]] || printf '%s\n' "${holder##*/}"
-	done
-}
-
-# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a line. The mounts are those that the
-# first process sees; ours may be others, in a unit's sandbox.
-disk_users() {
-	local file numbers=' ' number target name
-	disk_holders "$1"
-	for file in "$SYS/class/block/$1/dev" "$SYS/class/block/$1/$1"*/dev; do
-		[[ ! -r $file ]] || numbers+="$(<"$file") "
-	done
-	while read -r _ _ number _ target _; do
-		[[ $numbers != *" $number "* ]] || printf '%b\n' "$target"
-	done <"$PROC/1/mountinfo"
-	while read -r name _; do
-		[[ ! ${name##*/} =~ ^"$1"(p?[0-9]+)?$ ]] || printf 'swap on %s\n' "$name"
-	done <"$PROC/swaps"
-}
-
-# disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.
-disk_why_not_free() {
-	local path=$1 node users signatures
-	node=$(disk_node "$path") || {
-		printf 'missing: there is no block device %s\n' "$path"
-		return
-	}
-	users=$(disk_users "$node")
-	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
-	[[ ! -e $SYS/class/block/$node/ro || $(<"$SYS/class/block/$node/ro") == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
-	signatures=$(wipefs --noheadings --output TYPE -- "$ROOT/dev/$node") || {
-		printf 'unreadable: wipefs could not read it\n'
-		return
-	}
-	[[ -z $signatures ]] || printf 'signature: it holds %s\n' "${signatures//$'\n'/, }"
 }

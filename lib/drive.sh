@@ -5,22 +5,25 @@ declare -gA F # the facts: decide.sh lists the keys
 
 readonly DRIVE_MAX_ACTIONS=60 # far more than any array needs: a loop that does not converge has to end
 readonly DRIVE_STALL=20       # seconds in which md has to begin a rebuild that is due
+readonly DRIVE_COPY_STALL=300 # seconds in which a copy has to get on
 readonly DRIVE_LOOK=0.5       # seconds between two looks
 
 # drive NAME [RETRY]: brings the array up as far as it goes; RETRY=yes also tries members again that md has given up. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
 # After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
 drive() {
 	local actions=0 code=0
-	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_STARTED=$SECONDS
+	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_REBUILT='' DRIVE_STARTED=$SECONDS
 	conf_keep "$1"
 	facts_configured "$1"
+	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.
+	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
 	F[retry]=${2:-no}
 	facts_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
 	while :; do
 		F[waited]=$((SECONDS - DRIVE_STARTED))
 		facts_observe
-		[[ -n ${F[array.known]-} ]] || drive_first_look_
+		[[ -n ${F[array.known]-} ]] || record_first_look
 		decide_action
 		decide_gate
 		drive_gate_ || return
@@ -48,41 +51,8 @@ drive() {
 drive_watch_() {
 	[[ -z $DRIVE_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] || return 0
 	DRIVE_WATCHED=yes
-	drive_identity_ >"$RUN/${F[name]}.watched" || rm -f "$RUN/${F[name]}.watched"
+	record_watched
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
-}
-
-# Which array is running: its kernel name, and the number that every device has but once in a boot.
-drive_identity_() {
-	local number
-	{ read -r number <"$SYS/block/${F[array.md]}/diskseq"; } 2>/dev/null && printf '%s %s\n' "${F[array.md]}" "$number"
-}
-
-drive_is_watched_() {
-	local watched
-	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "$(drive_identity_)" ]]
-}
-
-# Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes
-# when nothing can be told) What a start of ours has gone through before is known, whatever has become of its legs since.
-drive_first_look_() {
-	local i facts
-	F[array.known]=yes
-	[[ ${F[array.state]} == active && -n ${F[witness.events]} ]] || return 0
-	! drive_is_watched_ || return 0
-	if [[ -z ${F[witness.legs]} ]]; then
-		# Only the RAM leg was good: whoever started the disks without it, did so without what it had.
-		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
-		return 0
-	fi
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} == in_sync ]] || continue
-		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")
-		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
-		F[array.known]=yes
-		[[ " ${F[witness.legs]} " != *" ${BASH_REMATCH[1]} "* ]] || return 0
-		F[array.known]=no
-	done
 }
 
 # An action that failed is a fact: the next decision takes it into account and does not try it again.
@@ -101,7 +71,7 @@ drive_gate_() {
 	case $GATE in
 	open)
 		# What is written from here on is on these legs; one may have left since md was allowed to write.
-		drive_witness_
+		record_if_changed
 		drive_speed_ system
 		[[ $ACTION != 'done' ]] || return 0
 		! systemd_is_unit || log_warning "${F[name]}: what depends on it starts now, on the disk legs: $GATE_WHY"
@@ -109,11 +79,12 @@ drive_gate_() {
 		drive_watch_
 		# Nothing was watched until now.
 		facts_observe
-		drive_witness_
+		record_witness
 		;;
 	fail)
 		drive_speed_ system
 		[[ $ACTION == refuse ]] || drive_watch_
+		drive_hand_over_ || log_warning "${F[name]}: $DRIVE_ERROR"
 		systemd_status "not started: $GATE_WHY"
 		log_error "${F[name]}: $GATE_WHY"
 		[[ $ACTION == refuse ]] && return "$EX_REFUSED"
@@ -121,6 +92,15 @@ drive_gate_() {
 		return "$EX_FAILED"
 		;;
 	esac
+}
+
+# This program ends, and a copy with it: md is given the RAM leg, and goes on by itself.
+drive_hand_over_() {
+	if [[ $ACTION == make-ram ]]; then
+		drive_make_ram || return
+		facts_observe
+	fi
+	[[ $ACTION != @(make-ram|copy-ram|wait-copy|readd-ram) ]] || drive_add_ram
 }
 
 # The unit's status line at every look; the journal only when something new happens.
@@ -139,12 +119,13 @@ drive_say_() {
 drive_wait_() {
 	if [[ $ACTION == wait-sync ]]; then
 		[[ $DRIVE_GATE == open ]] || drive_speed_ fast
-		if [[ ${F[array.sync]} != idle ]]; then
+		if [[ ${F[array.sync]} != @(idle|copy) ]]; then
 			DRIVE_IDLE_SINCE=''
 		elif ((SECONDS - ${DRIVE_IDLE_SINCE:=$SECONDS} > DRIVE_STALL)); then
 			ACTION=rebuild DRIVE_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" drive_failed_ 1
 		fi
 	fi
+	[[ $ACTION != wait-copy ]] || drive_watch_copy_
 	sleep "$DRIVE_LOOK"
 }
 
@@ -172,7 +153,7 @@ drive_end_() {
 	fi
 	# After "ready", because nobody has to wait for it: legs that joined during this start may be called absent by the witness for a moment.
 	drive_watch_
-	drive_witness_
+	record_witness
 	drive_warn_rescue_
 	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
 }
@@ -192,48 +173,6 @@ drive_legs_() {
 	printf '%d of %d disk legs in sync\n' "$good" "${F[members]}"
 }
 
-# Writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg alone. Not for
-# an array that something else has started from old legs: that would be taken for the truth ever after.
-drive_witness_() {
-	local i key value events=0 legs=() uuid state
-	[[ ${F[array.state]} == active ]] || return 0
-	[[ -n ${F[array.known]-} ]] || drive_first_look_
-	# Half restored: the record of the rescue image keeps it from being started.
-	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 0
-	[[ ${F[array.known]} == yes ]] || {
-		log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
-		return 0
-	}
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} == in_sync ]] || continue
-		while IFS='=' read -r key value; do
-			case $key in
-			device_uuid) uuid=$value && legs+=("$uuid") ;;
-			events) ((value <= events)) || events=$value ;;
-			esac
-		done < <(sb_facts "$DEV/${F[leg.$i.node]}")
-	done
-	((${#legs[@]} > 0)) || {
-		[[ ${F[ram.state]} == in_sync ]] || return 0
-		events=$(drive_ram_events_)
-	}
-	state=${F[ram.slot]}
-	[[ $state =~ ^[0-9]+$ ]] || state=${F[witness.ram_slot]}
-	witness_write "${F[name]}" "${F[uuid]}" "$events" "$state" "${legs[@]}" && return
-	# An old one would vouch for legs that may have left since.
-	if rm -f "$STATE/${F[name]}.witness" 2>/dev/null; then
-		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; a start with a disk leg missing will be refused until it can be written"
-	else
-		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
-	fi
-}
-
-# The event count in the RAM leg's superblock.
-drive_ram_events_() {
-	local key value
-	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(sb_facts "$DEV/${F[ram.node]}")
-}
-
 # --- one function an action: its name is the action's with "_" for "-". DRIVE_ERROR says why it failed, in words for a person.
 
 drive_assemble() { # NODE…
@@ -241,23 +180,8 @@ drive_assemble() { # NODE…
 		DRIVE_ERROR='mdadm refused; its words stand above'
 		return 1
 	}
-	[[ -z $GIVING_UP ]] || drive_give_up_ "$@"
+	[[ -z $GIVING_UP ]] || record_give_up "$@"
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
-}
-
-# drive_give_up_ NODE…: the legs that were in sync, or are here, and are none of those that the array is started from: written down with the
-# next witness.
-drive_give_up_() {
-	local i started=''
-	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-}"
-	for ((i = 0; i < ${F[members]}; i++)); do
-		if [[ " $* " == *" ${F[leg.$i.node]:-none} "* ]]; then
-			started+=" ${F[leg.$i.device_uuid]}"
-		else
-			WITNESS_GIVE_UP+=" ${F[leg.$i.device_uuid]}"
-		fi
-	done
-	for i in $started; do WITNESS_GIVE_UP=${WITNESS_GIVE_UP//"$i"/}; done
 }
 
 # drive_is_of_ NODE: is the array that was observed the one that disk leg NODE has been started in, and the only one?
@@ -270,7 +194,7 @@ drive_stop_inactive() { md_stop "${F[array.md]}" || {
 
 # Before md may write for the first time: who is in the array now.
 drive_make_writable() {
-	drive_witness_
+	record_witness
 	md_make_writable "${F[array.md]}" || {
 		DRIVE_ERROR='mdadm --readwrite failed'
 		return 1
@@ -296,40 +220,4 @@ drive_remove_leg() { # I
 		DRIVE_ERROR="md does not let go of ${F[leg.$1.dev]}"
 		return 1
 	}
-}
-
-drive_drop_ram() {
-	# Taken out on purpose, it is not made again in this start.
-	[[ ${F[ram.state]} != recovering ]] || F["failed.make-ram"]=$WHY
-	md_drop "${F[array.md]}" "${F[ram.node]}" || {
-		DRIVE_ERROR='mdadm could not remove it'
-		return 1
-	}
-	ram_drop "${F[name]}"
-}
-
-drive_make_ram() {
-	local bytes error
-	bytes=$(md_leg_bytes "${F[array.md]}") || {
-		DRIVE_ERROR="md does not say how large a member of ${F[array.md]} is"
-		return 1
-	}
-	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
-	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "${CONF[RAM_RESERVE]}" 2> >(tee "$error" >&2) >/dev/null || {
-		wait $! || :
-		DRIVE_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
-		rm -f "$error"
-		return 1
-	}
-	rm -f "$error"
-}
-
-drive_add_ram() {
-	local i
-	md_add "${F[array.md]}" "${F[ram.node]}" && return
-	DRIVE_ERROR='mdadm could not add the ramdisk'
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" || DRIVE_ERROR+="; disk leg ${F[leg.$i.dev]} has bad blocks, with which md takes no new member: replace that disk"
-	done
-	return 1
 }

@@ -1,51 +1,24 @@
-# The observing ring: fills F (its keys are listed in decide.sh) from the configuration, sysfs, superblocks, the witness and memory.
+# The observing ring, the look at an array: fills F (its keys are listed in decide.sh) from the configuration and sysfs. What sysfs does not show
+# stands in outside.sh, what is known before the first look in known.sh.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide.sh lists the keys
 
-# facts_configured NAME: what does not change during a start. After conf_load.
-facts_configured() {
+# facts_of_conf NAME: what the configuration says. After conf_load.
+facts_of_conf() {
 	local i
 	F=()
 	F[name]=$1 F[uuid]=${CONF[UUID]} F[members]=${#MEMBERS[@]}
 	F[conf.ram]=${CONF[RAM]} F[conf.wait]=${CONF[WAIT]} F[conf.on_timeout]=${CONF[ON_TIMEOUT]}
+	F[conf.rebuild]=${CONF[REBUILD]}
 	F[conf.start_degraded]=${CONF[START_DEGRADED]} F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
 	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
-	facts_witness
-	rescue_read "$1" "${F[uuid]}"
-	F[rescue.image]=${RESCUE[image]-}
-	facts_kernel_
-}
-
-facts_kernel_() {
-	local KERNEL_FLAW='' release=''
-	{ read -r release <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
-	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || md_kernel_flaw "$release"
-	F[kernel.flaw]=$KERNEL_FLAW
-}
-
-# facts_times: the time spans, in seconds; apart, because only a start needs them and they cost a process. Returns 1 when one is no span.
-facts_times() {
-	local text seconds
-	text=$(time_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || return 1
-	mapfile -t seconds <<<"$text"
-	F[conf.wait_timeout]=${seconds[0]} F[conf.member_timeout]=${seconds[1]}
-}
-
-facts_witness() {
-	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' F[witness.left]='' F[witness.given]=''
-	if witness_read "${F[name]}" "${F[uuid]}"; then
-		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} F[witness.ram_slot]=${WITNESS[ram_slot]-}
-		F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-}
-	else
-		F[witness.why]=$WITNESS_WHY
-	fi
 }
 
 # facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so: as few processes as possible.
 facts_observe() {
-	local i md='' NODE NODES=() ARRAY_STATE
+	local i md='' NODE NODES=() ARRAY_STATE READAUTO
 	F[array.twin]=''
 	for ((i = 0; i < ${F[members]}; i++)); do
 		disk_find "${F[leg.$i.dev]}" || NODE=''
@@ -56,34 +29,25 @@ facts_observe() {
 		[[ -n $md ]] || md=${F[leg.$i.in]}
 		[[ ${F[leg.$i.in]} == "$md" ]] || F[array.twin]=${F[leg.$i.in]}
 	done
-	[[ -n $md ]] || facts_find_array_
+	[[ -n $md ]] || {
+		need outside
+		facts_find_array_
+	}
 	F[array.md]=$md
 	md_state "$md"
-	F[array.state]=$ARRAY_STATE
+	F[array.state]=$ARRAY_STATE F[array.readauto]=$READAUTO
 	facts_array_
-	for ((i = 0; i < ${F[members]}; i++)); do [[ -n ${F[leg.$i.in]} ]] || facts_leg_superblock_ "$i"; done
-}
-
-# facts_find_array_: sets md to the running array of that UUID when no configured disk is in it: with all of them gone, the RAM leg is the
-# array.
-facts_find_array_() {
-	local folder RAM_PROVIDER RAM_NODE RAM_BYTES holder
-	for folder in "$SYS"/block/md*/md; do
-		[[ -e $folder/array_state ]] || continue
-		folder=${folder%/md}
-		! facts_is_ours_ "${folder##*/}" '' || md=${folder##*/}
-	done
-	[[ -z $md ]] || return 0
-	ram_of "${F[name]}"
-	for holder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
-		[[ ! -e $holder ]] || md=${holder##*/}
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.in]} && -n ${F[leg.$i.node]} ]] || continue
+		need outside
+		facts_leg_superblock_ "$i"
 	done
 }
 
 facts_leg_blank_() { # I NODE
-	local i=$1
-	F[leg.$i.node]=$2 F[leg.$i.in]='' F[leg.$i.state]='' F[leg.$i.slot]='' F[leg.$i.writemostly]=''
-	F[leg.$i.sb]='' F[leg.$i.uuid]='' F[leg.$i.role]='' F[leg.$i.view]='' F[leg.$i.events]=0 F[leg.$i.recovery]='' F[leg.$i.device_uuid]='' F[leg.$i.level]='' F[leg.$i.data_offset]=0 F[leg.$i.data_size]=0 F[leg.$i.sectors]=''
+	local leg=leg.$1
+	F[$leg.node]=$2 F[$leg.in]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]=''
+	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
 
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").
@@ -101,28 +65,22 @@ facts_leg_holder_() {
 # facts_is_ours_ MD LEG: is this the configured array? Kernels without md/uuid in sysfs: the superblock of the leg, if one is known, is asked, once.
 declare -gA FACTS_UUID=()
 facts_is_ours_() {
-	local VALUE key
+	local VALUE
 	md_read "$1" uuid
-	if [[ -z $VALUE && -n $2 && -z ${FACTS_UUID["$1 $2"]-} ]]; then
-		while IFS='=' read -r key VALUE; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$VALUE; done < <(sb_facts "$DEV/$2")
-		# Without the right to read it: taken for ours, since the configuration says so; only "status" runs like this.
-		[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
-		VALUE=''
+	if [[ -z $VALUE ]]; then
+		[[ -z $2 || -n ${FACTS_UUID["$1 $2"]-} ]] || {
+			need outside
+			facts_ask_leg_ "$1" "$2"
+		}
+		VALUE=${FACTS_UUID["$1 $2"]-}
 	fi
-	[[ ${VALUE:-${FACTS_UUID["$1 $2"]-}} == "${F[uuid]}" ]]
-}
-
-facts_leg_superblock_() {
-	local i=$1 key value
-	[[ -n ${F[leg.$i.node]} ]] || return 0
-	while IFS='=' read -r key value; do F[leg.$i.$key]=$value; done < <(sb_facts "$DEV/${F[leg.$i.node]}")
-	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
+	[[ $VALUE == "${F[uuid]}" ]]
 }
 
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
-	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} leg state slot writemostly i line RAM_NODE RAM_PROVIDER VALUE LEGS
-	F[array.strangers]='' F[array.backlog]=0 F[array.readauto]=no F[array.pending]=no
+	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} leg i line RAM_NODE RAM_PROVIDER VALUE LEGS
+	F[array.strangers]='' F[array.backlog]=0 F[array.pending]=no
 	ram_of "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.state]=none
 	[[ -z $RAM_NODE ]] || F[ram.state]=attached
@@ -134,33 +92,37 @@ facts_array_() {
 		F[array.degraded]=${VALUE:-1}
 		md_read "$md" bitmap/backlog
 		F[array.backlog]=${VALUE:-0}
-		! md_is_readauto "$md" || F[array.readauto]=yes
 		! md_is_pending "$md" || F[array.pending]=yes
 		md_members "$md"
 		for line in "${LEGS[@]}"; do
-			read -r leg state slot writemostly <<<"$line"
+			# shellcheck disable=SC2086 # four words
+			set -- $line
+			leg=$1
 			for ((i = 0; i < ${F[members]}; i++)); do [[ ${NODES[i]} != "$leg" ]] || break; done
 			if ((i < ${F[members]})); then
-				F[leg.$i.state]=$state F[leg.$i.slot]=$slot F[leg.$i.writemostly]=$writemostly
+				F[leg.$i.state]=$2 F[leg.$i.slot]=$3 F[leg.$i.writemostly]=$4
 			elif ram_is_node "$leg"; then
-				F[ram.node]=$leg F[ram.state]=$state F[ram.slot]=$slot
+				F[ram.node]=$leg F[ram.state]=$2 F[ram.slot]=$3
 			else
 				F[array.strangers]+="${F[array.strangers]:+ }$leg"
 			fi
 		done
 	fi
+	facts_copy_
 	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 }
 
-# facts_print: all of them, sorted, as the fixtures of the tests have them.
-facts_print() {
-	local key
-	for key in "${!F[@]}"; do printf '%s=%s\n' "$key" "${F[$key]}"; done | sort
-}
-
-# facts_read: the reverse, from stdin.
-facts_read() {
-	local key value
-	F=()
-	while IFS='=' read -r key value; do [[ -z $key || $key == '#'* ]] || F[$key]=$value; done
+# While md itself has nothing to rebuild, our copy is what goes on.
+facts_copy_() {
+	local COPY_STATE=none COPY_WHY='' done=$DONE total=$TOTAL rate=$RATE
+	[[ ! -d $RUN/${F[name]}.copy ]] || {
+		need copy
+		copy_state "${F[name]}"
+	}
+	F[copy.state]=$COPY_STATE F[copy.why]=$COPY_WHY
+	if [[ $COPY_STATE == running && $SYNC == idle ]]; then
+		SYNC=copy
+	else
+		DONE=$done TOTAL=$total RATE=$rate
+	fi
 }

@@ -14,7 +14,9 @@ guard_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! decide_disk_in_sync; }
 # whatever can be done to have it on a disk is done first; when the machine goes down, to the last resort, a rescue image: then the
 # array is left whole, and GUARD_RESCUED=yes. Returns 4 when that can't end well, and everything is left as it is.
 guard_release() {
+	local stuck=''
 	GUARD_RESCUED=''
+	[[ -n $DRY_RUN ]] || copy_stop "$1" || stuck=$COPY_WHY
 	facts_observe
 	guard_settle_ "$1" || return
 	guard_save_ "$1" "${2-}" || return
@@ -22,13 +24,18 @@ guard_release() {
 	case ${F[ram.state]} in
 	in_sync | recovering | faulty)
 		# Before: a power cut right after it must not find "only the RAM leg" written down.
-		[[ -n $DRY_RUN ]] || drive_witness_
+		[[ -n $DRY_RUN ]] || record_witness
 		md_drop "${F[array.md]}" "${F[ram.node]}" || {
 			log_error "$1: the RAM leg ${F[ram.node]} could not be taken out of ${F[array.md]}"
 			return 1
 		}
 		;;
 	esac
+	# rapiddisk would delete a device that somebody is writing to.
+	[[ -z $stuck ]] || {
+		log_warning "$1: the ramdisk ${F[ram.node]} stays, because $stuck"
+		return 0
+	}
 	ram_drop "$1" || {
 		log_error "$1: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
 		return 1
@@ -58,15 +65,17 @@ guard_save_() { # NAME going-down|""
 	guard_only_copy || return 0
 	facts_times || F[conf.member_timeout]=30 # a typing error must not cost the data
 	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
+	F[conf.member_timeout]=$patience
 	F[retry]=yes
 	while guard_only_copy; do
 		((SECONDS - told < GUARD_TELL)) || {
 			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(guard_hope_)"
 			told=$SECONDS
 		}
+		F[waited]=$((SECONDS - begin))
 		decide_action
 		case $ACTION in
-		wait-sync)
+		wait-sync | wait-members)
 			systemd_go_on
 			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 			;;
@@ -128,7 +137,7 @@ guard_wait_for_disk_() {
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
 	if [[ -z $why ]]; then
 		log_alert "$1: no disk leg came back; saving the RAM leg to ${CONF[RESCUE]}/$1"
-		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(drive_ram_events_)" "${CONF[RESCUE]}" && {
+		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(record_ram_events)" "${CONF[RESCUE]}" && {
 			log_alert "$1: saved. The next start refuses the disks, which lack it, until: ramraid restore $1"
 			GUARD_RESCUED=yes
 			return 0

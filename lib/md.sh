@@ -1,81 +1,11 @@
-# md arrays: the only file that calls mdadm or touches /sys/block/*/md.
+# md arrays: the only file that calls mdadm or writes to /sys/block/*/md, and what has to be known before. The state is read by mdstate.sh.
 # shellcheck shell=bash
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
 readonly MD_BOUND=15 # seconds within which md, udev and mdadm finish what is not a resync
 
-# md_read MD FILE: one value of the array's sysfs folder, in VALUE; empty when it can't be read.
-md_read() {
-	VALUE=''
-	{ read -r VALUE <"$SYS/block/$1/md/$2"; } 2>/dev/null || :
-}
-
-# md_of_leg LEG: the array that holds it, started or not. Returns 1 when none does.
-md_of_leg() {
-	local holder
-	for holder in "$SYS/class/block/$1"/holders/md*; do
-		[[ -e $holder ]] || continue
-		printf '%s\n' "${holder##*/}"
-		return 0 # said in full: in a trap, as an undo may be, a bare "return" returns what went before the trap
-	done
-	return 1
-}
-
-# md_state MD: sets ARRAY_STATE to absent, inactive, active or broken (linux Documentation/admin-guide/md.rst, array_state).
-md_state() {
-	local VALUE=''
-	[[ -z $1 ]] || md_read "$1" array_state
-	case $VALUE in
-	'' | clear) ARRAY_STATE=absent ;;
-	inactive | broken) ARRAY_STATE=$VALUE ;;
-	*) ARRAY_STATE=active ;;
-	esac
-}
-
-# md_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync, recovering or faulty, SLOT a number or "none".
-md_members() {
-	local folder state slot writemostly VALUE
-	LEGS=()
-	for folder in "$SYS/block/$1"/md/dev-*; do
-		[[ -d $folder ]] || continue
-		md_read "$1" "${folder##*/}/slot"
-		slot=$VALUE state=recovering writemostly=no
-		md_read "$1" "${folder##*/}/state"
-		[[ ,$VALUE, != *,in_sync,* ]] || state=in_sync
-		[[ ,$VALUE, != *,faulty,* ]] || state=faulty
-		[[ ,$VALUE, != *,write_mostly,* ]] || writemostly=yes
-		LEGS+=("${folder##*/dev-} $state $slot $writemostly")
-	done
-}
-
-# md_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB a second).
-md_sync() {
-	local VALUE
-	SYNC=idle DONE=0 TOTAL=0 RATE=0
-	md_read "$1" sync_action
-	SYNC=${VALUE:-idle}
-	[[ $SYNC != idle ]] || return 0
-	md_read "$1" sync_completed
-	[[ ! $VALUE =~ ^([0-9]+)\ /\ ([0-9]+)$ ]] || DONE=${BASH_REMATCH[1]} TOTAL=${BASH_REMATCH[2]}
-	md_read "$1" sync_speed
-	[[ ! $VALUE =~ ^[0-9]+$ ]] || RATE=$VALUE
-}
-
-# md_leg_bytes MD: how large a new member must be: the largest data offset of its members and the size of the data. Returns 1 when md
-# does not say.
-md_leg_bytes() {
-	local VALUE folder offset=0
-	for folder in "$SYS/block/$1"/md/dev-*; do
-		md_read "$1" "${folder##*/}/offset"
-		[[ ! $VALUE =~ ^[0-9]+$ ]] || ((VALUE <= offset)) || offset=$VALUE
-	done
-	md_read "$1" component_size # KiB
-	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
-	printf '%s\n' $((VALUE * 1024 + offset * 512))
-}
-
 # md_modules: mdadm 4.5 no longer loads them in time by itself.
-md_modules() { modprobe -q -a md_mod raid1 || [[ -e /proc/mdstat ]]; }
+md_modules() { [[ -d $SYS/module/md_mod && -d $SYS/module/raid1 ]] || modprobe -q -a md_mod raid1 || [[ -e /proc/mdstat ]]; }
 
 # md_create NAME UUID DISK…: a RAID1 of write-mostly disks with slot 0 left empty for the RAM leg. Slot 0 keeps the RAM leg first in
 # every listing; md prefers it for reads because it alone is not write-mostly.
@@ -84,7 +14,20 @@ md_create() {
 	shift 2
 	[[ -n $DRY_RUN ]] || md_modules
 	act mdadm --create "/dev/md/$name" --run --metadata=1.2 --name="$name" --uuid="${uuid//-/}" --level=1 --raid-devices=$(($# + 1)) \
-		--bitmap=internal missing --write-mostly "$@"
+		--bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "$@")K" missing --write-mostly "$@"
+}
+
+# md_bitmap_chunk DISK…: KiB that one bit stands for. What is written while the RAM leg is being copied is copied again by whole chunks, and mdadm's own
+# choice, 64 MiB, would make that the whole of a small array; but the finer, the more often a scattered write has to wait for the bitmap on the disks
+# (docs/rebuild-figures.md). So: 4 MiB, less below 512 MiB, where few chunks would be left, and more only for no more than 65,536 bits.
+md_bitmap_chunk() {
+	local disk bytes least='' chunk=1024
+	for disk; do
+		bytes=$(disk_bytes "${disk##*/}")
+		[[ -n $least ]] && ((least <= bytes)) || least=$bytes
+	done
+	while ((least / 1024 / chunk > (chunk < 4096 ? 256 : 65536))); do chunk=$((chunk * 2)); done
+	printf '%s\n' "$chunk"
 }
 
 # md_assemble NAME LEG…: starts exactly these legs. "--run", because the RAM leg's slot is always empty at this moment; safe, because
@@ -118,33 +61,55 @@ md_drop() {
 	md_remove "$md" "$leg"
 }
 
-# md_remove MD LEG: takes a failed member out. md is busy with it for a moment after the failure, so: again, within a bound.
-md_remove() {
+# md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has come or gone, so: again, within MD_BOUND.
+md_retry_() {
 	local end=$((SECONDS + MD_BOUND))
-	until act mdadm --manage "/dev/$1" --remove "/dev/$2"; do
+	until act "$@"; do
 		((SECONDS < end)) || return 1
 		sleep 0.3
 	done
 }
 
-md_set_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" writemostly; } # MD LEG
-md_set_backlog() { act_write "$SYS/block/$1/md/bitmap/backlog" "$2"; }          # MD N: write-behind requests that may be outstanding
-md_make_writable() { act mdadm --readwrite "/dev/$1"; }                         # MD
+md_remove() { md_retry_ mdadm --manage "/dev/$1" --remove "/dev/$2"; } # MD LEG: takes a failed member out
 
-# md_is_readauto MD: did md start it read-only until the first write? Debian loads md_mod with start_ro=1. Then neither a resync nor a
-# re-added leg's recovery begins.
-md_is_readauto() {
+# md_slots MD: prints how many slots the array has, free ones included (linux Documentation/admin-guide/md.rst, raid_disks); 0 when md does
+# not say.
+md_slots() {
 	local VALUE
-	md_read "$1" array_state
-	[[ $VALUE == read-auto ]]
+	md_read "$1" raid_disks
+	VALUE=${VALUE%% *} # "3 (2)" while it changes
+	printf '%s\n' "${VALUE:-0}"
 }
 
-# md_is_pending MD: is a resync due, or under way? (resync_start: "none" when the legs are equal)
-md_is_pending() {
+# md_set_slots MD N: gives the array N slots while it is in use. Of a mirror nothing is rebuilt by that: a new slot comes last and is free;
+# fewer slots are refused while there are more members, and move the members together so that the free ones go (raid1_reshape() in linux
+# drivers/md/raid1.c). Refused while md resyncs or rebuilds (update_raid_disks() in drivers/md/md.c); the superblocks are written before it
+# returns (update_array_info() there). "--force", because mdadm wants a spare for a new slot (Grow_reshape() in mdadm's Grow.c) and calls one
+# slot unusual (mdadm.c); of a mirror it forces nothing else. Returns 1 when it was still refused after MD_BOUND.
+md_set_slots() { md_retry_ mdadm --grow --force "/dev/$1" --raid-devices="$2"; }
+
+# md_bitmap MD: prints where the array's bitmap is: none, internal, file or clustered (linux Documentation/admin-guide/md.rst,
+# bitmap/location and bitmap/metadata).
+md_bitmap() {
 	local VALUE
-	md_read "$1" resync_start
-	[[ $VALUE =~ ^[0-9]+$ ]]
+	md_read "$1" bitmap/metadata
+	[[ $VALUE == clustered ]] || md_read "$1" bitmap/location
+	case $VALUE in
+	'' | none) printf 'none\n' ;;
+	file* | clustered) printf '%s\n' "${VALUE%%:*}" ;;
+	*) printf 'internal\n' ;;
+	esac
 }
+
+# md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or a rebuild. Returns 1 when it was still
+# refused after MD_BOUND.
+md_add_bitmap() { md_retry_ mdadm --grow "/dev/$1" --bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "${@:2}")K"; }
+md_drop_bitmap() { md_retry_ mdadm --grow "/dev/$1" --bitmap=none; } # MD
+
+md_set_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" writemostly; }    # MD LEG
+md_clear_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" -writemostly; } # MD LEG
+md_set_backlog() { act_write "$SYS/block/$1/md/bitmap/backlog" "$2"; }             # MD N: write-behind requests that may be outstanding
+md_make_writable() { act mdadm --readwrite "/dev/$1"; }                            # MD
 
 # md_kernel_flaw RELEASE: sets KERNEL_FLAW to what is known to be wrong with this kernel ("6.10.3-1-amd64") in the state that a start is in;
 # empty for all others. CVE-2024-45023: since 6.9 read_balance() in linux drivers/md/raid1.c could take a leg that is not rebuilt up to
@@ -156,12 +121,111 @@ md_kernel_flaw() {
 	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet (CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
 }
 
+# md_drain MD: returns when every write that is under way has ended. Setting any bound of the suspended range, also to what it is, waits for them
+# (suspend_lo_store() in linux drivers/md/md.c: mddev_suspend).
+md_drain() {
+	local VALUE
+	md_read "$1" suspend_lo
+	act_write "$SYS/block/$1/md/suspend_lo" "${VALUE:-0}"
+}
+
+# md_speed MD fast|system: recovery as fast as the disks can while nothing else uses the array, or as the system's limits say. md slows
+# recovery down to sync_speed_min when members look busy, so both limits are raised.
+md_speed() {
+	local limit=10000000 # KiB/s
+	[[ $2 == fast ]] || limit=system
+	act_write "$SYS/block/$1/md/sync_speed_max" "$limit"
+	act_write "$SYS/block/$1/md/sync_speed_min" "$limit"
+}
+
+# md_check MD FROM TO: has md compare all legs from sector FROM to TO, and sets MISMATCHES to how many sectors differ (md counts in larger
+# units). Returns 1 when md is at work on something else, or was told to stop. At sync_max a check only pauses; when it has come to the end of
+# the array, md takes the bounds away itself, and not when it was interrupted (md_do_sync() in linux drivers/md/md.c).
+md_check() {
+	local VALUE at whole=''
+	md_read "$1" sync_action
+	[[ $VALUE == idle ]] || return 1
+	{ echo 0 >"$SYS/block/$1/md/sync_min" && echo "$3" >"$SYS/block/$1/md/sync_max" && echo "$2" >"$SYS/block/$1/md/sync_min" &&
+		echo check >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || {
+		md_check_end "$1"
+		return 1
+	}
+	while :; do
+		sleep 0.5
+		md_read "$1" sync_action
+		[[ $VALUE == check ]] || {
+			md_read "$1" sync_max
+			[[ $VALUE != max ]] || whole=yes
+			break
+		}
+		md_read "$1" sync_completed
+		at=${VALUE%% *}
+		[[ ! $at =~ ^[0-9]+$ ]] || ((at < $3)) || whole=yes
+		[[ -z $whole ]] || break
+	done
+	md_read "$1" mismatch_cnt
+	MISMATCHES=${VALUE:-0}
+	md_check_end "$1"
+	[[ -n $whole ]]
+}
+
+# md_check_end MD: ends a check, and takes its bounds away.
+md_check_end() {
+	local VALUE
+	md_read "$1" sync_action
+	[[ $VALUE != check ]] || echo idle >"$SYS/block/$1/md/sync_action"
+	echo 0 >"$SYS/block/$1/md/sync_min"
+	echo max >"$SYS/block/$1/md/sync_max"
+} 2>/dev/null
+
+md_zero() { act mdadm --zero-superblock "/dev/$1"; } # LEG
+
+# md_wait_link MD NAME: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
+md_wait_link() {
+	local end=$((SECONDS + MD_BOUND))
+	until [[ -L $DEV/md/$2 && $DEV/md/$2 -ef $DEV/$1 ]]; do
+		((SECONDS < end)) || return 1
+		sleep 0.1
+	done
+}
+
+# md_of_leg LEG: the array that holds it, started or not. Returns 1 when none does.
+md_of_leg() {
+	local holder
+	for holder in "$SYS/class/block/$1"/holders/md*; do
+		[[ -e $holder ]] || continue
+		printf '%s\n' "${holder##*/}"
+		return 0 # said in full: in a trap, as an undo may be, a bare "return" returns what went before the trap
+	done
+	return 1
+}
+
+# md_leg_bytes MD: how large a new member must be: the largest data offset of its members and the size of the data. Returns 1 when md
+# does not say.
+md_leg_bytes() {
+	local VALUE folder offset=0
+	for folder in "$SYS/block/$1"/md/dev-*; do
+		md_read "$1" "${folder##*/}/offset"
+		[[ ! $VALUE =~ ^[0-9]+$ ]] || ((VALUE <= offset)) || offset=$VALUE
+	done
+	md_read "$1" component_size # KiB
+	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
+	printf '%s\n' $((VALUE * 1024 + offset * 512))
+}
+
 # md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write counts as pending until its last leg has
 # it (close_write() in linux drivers/md/raid1.c), and md calls the array clean only with none pending.
 md_is_quiet() {
 	local VALUE
 	md_read "$1" array_state
 	[[ $VALUE == @(clean|read-auto|readonly) ]]
+}
+
+# md_leg_is_in_sync MD LEG
+md_leg_is_in_sync() {
+	local VALUE
+	md_read "$1" "dev-$2/state"
+	[[ ,$VALUE, == *,in_sync,* && ,$VALUE, != *,faulty,* ]]
 }
 
 # md_has_bad_blocks MD LEG: has md written down blocks of this member that can't be read or written? mdadm then gives new members a superblock
@@ -177,24 +241,4 @@ md_bytes() {
 	local sectors
 	read -r sectors <"$SYS/block/$1/size"
 	printf '%s\n' $((sectors * 512))
-}
-
-# md_speed MD fast|system: recovery as fast as the disks can while nothing else uses the array, or as the system's limits say. md slows
-# recovery down to sync_speed_min when members look busy, so both limits are raised.
-md_speed() {
-	local limit=10000000 # KiB/s
-	[[ $2 == fast ]] || limit=system
-	act_write "$SYS/block/$1/md/sync_speed_max" "$limit"
-	act_write "$SYS/block/$1/md/sync_speed_min" "$limit"
-}
-
-md_zero() { act mdadm --zero-superblock "/dev/$1"; } # LEG
-
-# md_wait_link MD NAME: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
-md_wait_link() {
-	local end=$((SECONDS + MD_BOUND))
-	until [[ $(readlink -e "$DEV/md/$2") == */"$1" ]]; do
-		((SECONDS < end)) || return 1
-		sleep 0.1
-	done
 }

@@ -10,4 +10,6 @@ readonly RUN=$ROOT/run/ramraid
 readonly SYS=$ROOT/sys
 readonly DEV=$ROOT/dev
 readonly PROC=$ROOT/proc
+# paths_run: makes $RUN; without a process when it is there, because every verb asks.
+paths_run() { [[ -d $RUN ]] || mkdir -p "$RUN"; }
 readonly CLAIMS=$ROOT/etc/mdadm/mdadm.conf.d

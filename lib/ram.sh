@@ -1,28 +1,16 @@
-# Ramdisks: the only file that makes or destroys one. Which one is whose stands in /run/ramraid/NAME.ram, gone with the boot as they are.
+# Ramdisks: the only file that makes or destroys one. Which one is whose: ramstate.sh.
 # shellcheck shell=bash
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
-# Kernel names that a ramdisk can have; zram's are known so that they are recognised as volatile.
-ram_is_node() { [[ $1 =~ ^(rd|ram|zram)[0-9]+$ ]]; }
-
-# ram_of NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this array in this boot; empty when there is none. A device
-# that has the same name but another sequence number is somebody else's. A damaged file is none.
-ram_of() {
-	local sequence='' now=''
-	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
-	{ read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence <"$RUN/$1.ram"; } 2>/dev/null || RAM_NODE=''
-	# Later it is calculated with, and is part of the name of a function and of paths.
-	if [[ $RAM_PROVIDER == @(rapiddisk|brd) && $RAM_BYTES =~ ^([1-9][0-9]{0,17})?$ ]] && ram_is_node "$RAM_NODE"; then
-		{ read -r now <"$SYS/block/$RAM_NODE/diskseq"; } 2>/dev/null || :
-		[[ ! -e $SYS/block/$RAM_NODE || $now != "$sequence" ]] || return 0
-	fi
-	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
-}
+# ram_is_blank NAME: does its ramdisk hold nothing but zeros, without a page of memory? brd's devices never: they keep what they held, and anybody
+# could have used one. ram_used NAME: from now on not; returns 1 when that can't be written down.
+ram_is_blank() { grep -qs ' blank$' "$RUN/$1.ram"; }
+ram_used() { ! ram_is_blank "$1" || sed -i 's/ blank$/ used/' "$RUN/$1.ram"; }
 
 # One ramdisk is made or destroyed at a time: numbers, memory and brd are shared. Not an array's name, which begins with a letter.
 ram_lock() {
-	mkdir -p "$RUN"
+	paths_run
 	exec {RAM_LOCK}>"$RUN/.ramdisks"
 	flock --timeout 60 "$RAM_LOCK" || {
 		echo 'another ramraid has been at work on a ramdisk for 60 s and does not end; see: ps -C ramraid' >&2
@@ -51,7 +39,9 @@ ram_promised() {
 		[[ -e $file ]] || continue
 		name=${file##*/}
 		ram_of "${name%.ram}"
-		if md=$(md_of_leg "$RAM_NODE"); then
+		if ram_taken "$RAM_NODE"; then
+			RAM_BYTES=$((RAM_BYTES > RAM_TAKEN ? RAM_BYTES - RAM_TAKEN : 0))
+		elif md=$(md_of_leg "$RAM_NODE"); then
 			md_members "$md"
 			md_sync "$md"
 			for line in "${LEGS[@]}"; do
@@ -62,6 +52,16 @@ ram_promised() {
 		sum=$((sum + RAM_BYTES))
 	done
 	printf '%s\n' "$sum"
+}
+
+# ram_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk counts; returns 1 when nobody knows. A copied leg takes no more
+# than what is not zero, and grows with what is written.
+ram_taken() {
+	local device rest
+	while read -r device _ _ RAM_TAKEN rest; do
+		[[ $device != "$1" || ! $RAM_TAKEN =~ ^[0-9]+$ ]] || return 0
+	done 2>/dev/null <"$RAPIDDISK/devices" || :
+	return 1
 }
 
 # ram_why_not BYTES RESERVE: prints why a ramdisk of BYTES must not be made beside RESERVE (bytes or percent of all memory).
@@ -92,7 +92,8 @@ ram_make() {
 		printf '%s\n' "$why" >&2
 		code=1
 	elif node=$("ram_make_$provider" "$bytes"); then
-		printf '%s %s %s %s\n' "$provider" "$node" "$bytes" "$(cat "$SYS/block/$node/diskseq" 2>/dev/null)" >"$RUN/$name.ram"
+		printf '%s %s %s %s %s\n' "$provider" "$node" "$bytes" "$(cat "$SYS/block/$node/diskseq" 2>/dev/null || echo -)" \
+			"$([[ $provider == rapiddisk ]] && echo blank || echo used)" >"$RUN/$name.ram"
 	else
 		code=1
 	fi

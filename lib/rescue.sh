@@ -9,8 +9,7 @@ rescue_record() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 # rescue_read NAME UUID: fills RESCUE (image, bytes, sha256, events) from the record; empty when there is none about this array. A damaged
 # record is one nevertheless, since it stands for data: RESCUE[image] is then the record itself.
 rescue_read() {
-	local file line
-	file=$(rescue_record "$1")
+	local file=$STATE/$1.rescue line # as rescue_record prints it, without a process: every "status" comes by
 	RESCUE=()
 	[[ -e $file || -L $file ]] || return 0
 	while IFS= read -r -n 4096 line; do

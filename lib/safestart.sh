@@ -1,4 +1,5 @@
-# The pure ring's part that judges the disk legs before anything is started. Facts as in decide.sh, and no more than facts.
+# The pure ring's part that judges the disk legs before anything is started: the table under START in ramraid(8). How legs are compared
+# stands in histories.sh. Facts as in decide.sh, and no more than facts.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide.sh lists the keys
@@ -7,48 +8,61 @@ declare -gA F # the facts: decide.sh lists the keys
 # superblocks, and then named to mdadm one by one. A leg is good when its superblock belongs to the array, holds a slot, and is complete;
 # a good leg that another good leg calls missing is older than that one, whatever its event count, and never started with it.
 decide_start_() {
-	local i KIND NEWEST CURRENT=() good=() refused=() absent=0 nodes=()
+	local GOOD=() REFUSED=() MISSING=0 CURRENT=() NEWEST
+	decide_sort_
+	decide_at_once_ && return
+	decide_current_ "${GOOD[@]}"
+	decide_newest_ "${CURRENT[@]}"
+	decide_divergent_ "$NEWEST" "${CURRENT[@]}" && return
+	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
+	if ((${#GOOD[@]} < ${F[members]})) && ! decide_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
+	decide_stale_ "$NEWEST" && return
+	decide_outrun_ "$NEWEST" && return
+	decide_assemble_ "$NEWEST" "${CURRENT[@]}"
+}
+
+# decide_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent, REFUSED to what is to be said of all others.
+decide_sort_() {
+	local i KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
 		decide_leg_kind_ "$i"
 		[[ $KIND == absent ]] || ! decide_is_given_up_ "$i" || KIND=given
 		case $KIND in
-		absent) absent=$((absent + 1)) ;;
-		good) good+=("$i") ;;
-		given) refused+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
-		*) refused+=("${F[leg.$i.dev]} $KIND") ;;
+		absent) MISSING=$((MISSING + 1)) ;;
+		good) GOOD+=("$i") ;;
+		given) REFUSED+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
+		*) REFUSED+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
-	[[ -z ${F[forced]-} ]] || {
+}
+
+# decide_at_once_: sets the action and returns 0 when no leg has to be compared with another for it.
+decide_at_once_() {
+	if [[ -n ${F[forced]-} ]]; then
 		decide_forced_ "${F[forced]}"
-		return
-	}
-	[[ -z ${F[rescue.image]-} ]] || {
+	elif [[ -n ${F[rescue.image]-} ]]; then
 		decide_is refuse "the RAM leg was the only good copy when the array was stopped; what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: ramraid start --force-leg=DISK ${F[name]}"
-		return
-	}
-	if ((${#good[@]} == 0)); then
-		decide_none_good_ "$absent" "${refused[@]}"
-		return
-	fi
-	if [[ -n ${F[failed.assemble]-} ]]; then
+	elif ((${#GOOD[@]} == 0)); then
+		decide_none_good_ "$MISSING" "${REFUSED[@]}"
+	elif [[ -n ${F[failed.assemble]-} ]]; then
 		decide_is refuse "mdadm could not start it: ${F[failed.assemble]}"
-		return
+	else
+		return 1
 	fi
-	decide_current_ "${good[@]}"
-	decide_newest_ "${CURRENT[@]}"
-	decide_divergent_ "$NEWEST" "${CURRENT[@]}" && return
-	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
-	if ((${#good[@]} < ${F[members]})) && ! decide_without_ok_ "$NEWEST" "$absent" "${refused[@]}"; then return; fi
-	decide_stale_ "$NEWEST" && return
-	decide_outrun_ "$NEWEST" && return
-	for i in "${CURRENT[@]}"; do
-		! decide_equal_ "$NEWEST" "$i" "${CURRENT[@]}" || nodes+=("${F[leg.$i.node]}")
+}
+
+# decide_assemble_ NEWEST LEG…: from the newest, and from those that are equal to it.
+decide_assemble_() {
+	local newest=$1 i nodes=()
+	shift
+	for i; do
+		! decide_equal_ "$newest" "$i" "$@" || nodes+=("${F[leg.$i.node]}")
 	done
 	if ((${#nodes[@]} == 0)); then
-		decide_is refuse "each disk leg is called missing by another one, so none is known to have all that was written. Look at them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=DISK ${F[name]}; the newest is ${F[leg.$NEWEST.dev]} (events ${F[leg.$NEWEST.events]})"
-		return
+		decide_is refuse "each disk leg is called missing by another one, so none is known to have all that was written. Look at them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=DISK ${F[name]}; the newest is ${F[leg.$newest.dev]} (events ${F[leg.$newest.events]})"
+	else
+		decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
 	fi
-	decide_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
 }
 
 # decide_forced_ LEG: the administrator has chosen it, against all that speaks for others; they stay out, since md would merge them.
@@ -63,53 +77,6 @@ decide_forced_() {
 		GIVING_UP=yes
 		decide_is assemble "${F[leg.$1.dev]} was chosen by the administrator" "${F[leg.$1.node]}"
 	fi
-}
-
-# decide_current_ LEG…: sets CURRENT to those that no other one has merely left behind. What such a leg says of the others, which came and went
-# later, does not matter any more.
-decide_current_() {
-	local i j
-	CURRENT=()
-	for i; do
-		for j; do ! decide_is_old_ "$j" "$i" || continue 2; done
-		CURRENT+=("$i")
-	done
-}
-
-# decide_is_old_ I J: has leg J merely been left behind by leg I, so that it holds nothing that this one lacks? It never ran without it, since it
-# calls it active.
-decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
-
-# decide_newest_ LEG…: sets NEWEST to the newest among those that no other good leg calls missing; with none, to the newest of all.
-decide_newest_() {
-	local i newest='' fallback=''
-	for i; do
-		decide_is_newer_ "$i" "$fallback" && fallback=$i
-		! decide_superseded_ "$i" "$@" || continue
-		decide_is_newer_ "$i" "$newest" && newest=$i
-	done
-	NEWEST=${newest:-$fallback}
-}
-
-# decide_is_newer_ I J: is leg I newer than J (which may be empty)? One that was in sync when the array last ran goes before one that was
-# not, because counts of separate histories tell nothing; then the one with more events.
-decide_is_newer_() {
-	[[ -n $2 ]] || return 0
-	if decide_witness_agrees_ "$1"; then
-		! decide_witness_agrees_ "$2" || ((${F[leg.$1.events]} > ${F[leg.$2.events]}))
-	else
-		! decide_witness_agrees_ "$2" && ((${F[leg.$1.events]} > ${F[leg.$2.events]}))
-	fi
-}
-
-# decide_superseded_ LEG LEG…: does one of the others call the first missing, or did the array run on without it?
-decide_superseded_() {
-	local leg=$1 other OUTRUNNER
-	shift
-	for other; do
-		[[ $other == "$leg" ]] || ! decide_calls_missing_ "$other" "$leg" || return 0
-	done
-	decide_find_outrunner_ "$leg"
 }
 
 # decide_leg_kind_ I: sets KIND to what a configured leg is good for, in words that end the sentence "DEVICE …".
@@ -159,30 +126,6 @@ decide_absent_names_() {
 # Not there, or there but not to be read yet: a disk that spins up, a target that logs in.
 decide_is_absent_() { [[ -z ${F[leg.$1.node]} || (-z ${F[leg.$1.in]} && ${F[leg.$1.sb]} == unreadable) ]]; }
 
-decide_time_is_up_() { # KEY of a number of seconds or "infinity"
-	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
-}
-
-# decide_calls_missing_ I J: does leg I's superblock call leg J's slot missing?
-decide_calls_missing_() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }
-
-# decide_equal_ NEWEST I LEG…: can leg I be started together with the newest one? md itself accepts a lag of one event (a step that a crash
-# cut off between two superblocks; linux drivers/md/md.c, super_1_validate). So do we, but only for legs that were in sync when the array
-# last ran: a re-add that a crash cut off in the same way leaves a leg whose superblock is the old one, while the others call it active.
-# A leg that is left out here is put back by bitmap.
-decide_equal_() {
-	local newest=$1 leg=$2 lag
-	lag=$((${F[leg.$newest.events]} - ${F[leg.$leg.events]}))
-	shift 2
-	! decide_superseded_ "$leg" "$@" || return 1
-	[[ $leg != "$newest" ]] || return 0
-	if [[ -n ${F[witness.events]} ]]; then
-		((lag * lag <= 1)) && decide_witness_agrees_ "$newest" && decide_witness_agrees_ "$leg"
-	else
-		((lag == 0))
-	fi
-}
-
 # decide_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold acknowledged writes that the other lacks.
 # Signs: each calls the other missing; or one is called missing and yet went on counting; or both claim the same slot; or what
 # decide_strayed_ finds.
@@ -206,14 +149,6 @@ decide_divergent_() {
 	done
 	return 1
 }
-
-# decide_strayed_ NEWEST I: was only the newest leg in sync when the array last ran, while leg I has counted on beyond it? Such legs do not
-# call each other missing when a crash has cut off the re-add of one to the other.
-decide_strayed_() {
-	[[ -n ${F[witness.events]} ]] && decide_witness_agrees_ "$1" && ! decide_witness_agrees_ "$2" && decide_counted_on_ "$2" "$1"
-}
-
-decide_counted_on_() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1)); }
 
 # decide_without_ok_ NEWEST ABSENT REFUSED…: may it start without the legs that are absent (a number) or good for nothing (said in
 # words)? Sets the action and returns 1 if not (yet). What the newest leg already calls missing need not be waited for; unless the witness
@@ -271,35 +206,12 @@ decide_gone_back_() {
 	return 1
 }
 
-# decide_ran_on_with_ram_ LEG: after it was written down that only the RAM leg was good, has the leg been made equal to it? Then it has counted
-# on, and calls the RAM leg active; a disk that something else has started without the RAM leg has counted on, too.
-decide_ran_on_with_ram_() {
-	((${F[leg.$1.events]} > ${F[witness.events]})) && [[ ${F[witness.ram_slot]} =~ ^[0-9]+$ && ${F[leg.$1.view]:${F[witness.ram_slot]}:1} == A ]]
-}
-
 # decide_outrun_ NEWEST: sets the refusal and returns 0 if the array ran on without the newest leg and began to rebuild another one, which
 # is here. From which leg? From one that is absent, or from the RAM leg, which is gone.
 decide_outrun_() {
 	local OUTRUNNER
 	decide_find_outrunner_ "$1" || return 1
 	decide_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
-}
-
-# decide_find_outrunner_ LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG had left; not to one that has been given up,
-# and what it was rebuilt from with it. Returns 1 if there is none.
-decide_find_outrunner_() {
-	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
-		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} && ${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
-		! decide_is_given_up_ "$OUTRUNNER" || continue
-		! decide_counted_on_ "$OUTRUNNER" "$1" || return 0
-		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) || ! decide_calls_missing_ "$OUTRUNNER" "$1" || return 0
-	done
-	return 1
-}
-
-# Nothing speaks against the newest leg: there is no witness, or it was in sync when that was written.
-decide_witness_agrees_() {
-	[[ -z ${F[witness.events]} || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 # decide_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg; to nothing when it does.
@@ -310,17 +222,4 @@ decide_witness_why_() {
 	elif ! decide_witness_agrees_ "$1"; then
 		DOUBT="${F[leg.$1.dev]} was not in sync when the array last ran"
 	fi
-}
-
-# Does the newest leg call nobody active but itself, the legs that are present, and the RAM leg? Then the absent ones were gone already.
-# With every configured leg's slot known, what is left can only be the RAM leg, also without a record of its slot.
-decide_newest_knows_() {
-	local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]} known=0
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.role]-} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
-		view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1} known=$((known + 1))
-	done
-	((known < ${F[members]})) || return 0
-	[[ -z $slot ]] || view=${view:0:slot}.${view:slot+1}
-	[[ $view != *A* ]]
 }

@@ -95,16 +95,23 @@ sb_counts_ok() {
 	[[ ${words_[21]} == 00* && ${words_[33]} == 00* && ${words_[35]} == 00* && ${words_[51]} == 00* ]]
 }
 
-# sb_checksum_ok WORDS MAX_ROLES: linux drivers/md/md.c, calc_sb_1_csum: the sum of all words up to the last role, without the
+# sb_sum WORDS MAX_ROLES: sets SB_SUM as linux drivers/md/md.c, calc_sb_1_csum: the sum of all words up to the last role, without the
 # checksum itself, its carries added back once.
-sb_checksum_ok() {
+sb_sum() {
 	local -n words_=$1
 	local sum count=$(((256 + 2 * $2) / 4))
 	# One expression instead of a loop.
 	printf -v sum '+16#%s' "${words_[@]:0:count}"
 	sum=$((sum - 16#${words_[54]}))
 	(($2 % 2 == 0)) || sum=$((sum + (16#${words_[count]} & 0xffff)))
-	((((sum & 0xffffffff) + (sum >> 32) & 0xffffffff) == 16#${words_[54]}))
+	SB_SUM=$(((sum & 0xffffffff) + (sum >> 32) & 0xffffffff))
+}
+
+sb_checksum_ok() { # WORDS MAX_ROLES
+	local -n sealed_=$1
+	local SB_SUM
+	sb_sum "$1" "$2"
+	((SB_SUM == 16#${sealed_[54]}))
 }
 
 # sb_facts FILE: sb_parse of what the device holds; "sb=unreadable" when it can't be read.

@@ -32,6 +32,10 @@ systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_
 systemd_unit_is_up() { [[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]; }        # NAME
 systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]; } # NAME: its program runs, or will
 
+# systemd_dependents NAME: the units that a stop of the array's unit would stop as well, separated by blanks (Requires=, BindsTo= and
+# PartOf= pass a stop on: systemd.unit(5)).
+systemd_dependents() { systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value "$(systemd_unit "$1")" | tr -s '\n' ' '; }
+
 # The watch on an array's members, MD. Anew, because a watch on an array of this name that has been stopped sees nothing any more.
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
 systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }

@@ -1,9 +1,5 @@
-# Quantities: how they are written in the configuration, and how they are shown to people.
+# Quantities: what they mean as conf.sh lets them be written, and how they are shown to people.
 # shellcheck shell=bash
-
-readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
-# systemd.time(7)
-readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
 
 readonly UNITS_MOST=999999999999999999 # bytes: more than there is, and no sum of two such overflows
 
@@ -26,6 +22,7 @@ size_bytes() {
 # Returns systemd-analyze's exit code, which is not 0 when one is not a time span.
 time_seconds() {
 	local text span
+	! time_simple_ "$@" || return 0
 	text=$(systemd-analyze timespan "$@") || return
 	while read -r span; do
 		if ((${#span} > 18)); then
@@ -34,6 +31,18 @@ time_seconds() {
 			printf '%s\n' $(((span + 999999) / 1000000))
 		fi
 	done < <(sed -n 's/^ *[uμµ]*s: *\([0-9]*\)$/\1/p' <<<"$text")
+}
+
+# time_simple_ TIMESPAN…: the same for the simplest forms ("90", "30s", "10min", "infinity"), which most are, without a large program at every boot.
+# Returns 1, and prints nothing, when one has another form.
+time_simple_() {
+	local span all=''
+	for span; do
+		[[ $span =~ ^(infinity|([0-9]{1,6})(s|min)?)$ ]] || return 1
+		[[ $span == infinity ]] || span=$((10#${BASH_REMATCH[2]} * (${#BASH_REMATCH[3]} == 3 ? 60 : 1)))
+		all+=$span$'\n'
+	done
+	printf '%s' "$all"
 }
 
 # human_bytes BYTES: "1.5GiB"

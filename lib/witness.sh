@@ -5,13 +5,14 @@
 
 declare -gA WITNESS=()
 readonly WITNESS_MAX=16384 # bytes
+readonly WITNESS_SEEN=16   # legs that are remembered: several times as many as an array has
 
-# witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation left given); returns 1, with WITNESS_WHY, when there is none to
+# witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation left given seen); returns 1, with WITNESS_WHY, when there is none to
 # trust. legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or
-# empty. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them.
+# empty. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them. seen: all that
+# were ever in sync, the latest last.
 witness_read() {
-	local file text line key
-	file=$STATE/$1.witness
+	local file=$STATE/$1.witness text line key
 	WITNESS=() WITNESS_WHY=''
 	[[ -f $file && ! -L $file ]] || {
 		WITNESS_WHY='there is no record of the last start'
@@ -21,19 +22,22 @@ witness_read() {
 		WITNESS_WHY="$file cannot be read"
 		return 1
 	}
-	# All of it, but not beyond a NUL byte or what a witness can hold: either is damage.
-	if IFS= read -r -d '' -n "$WITNESS_MAX" text <"$file" || [[ $text != *$'\n' ]]; then
+	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because it reads more than a byte at once.
+	mapfile -d '' -n 2 text <"$file"
+	line=${text[0]-}
+	if ((${#text[@]} != 1 || ${#line} >= WITNESS_MAX)) || [[ $line != *$'\n' ]]; then
 		WITNESS_WHY="$file is damaged"
 		return 1
 	fi
-	while IFS= read -r line; do
-		[[ $line =~ ^(uuid|legs|events|ram_slot|generation|left|given)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
+	mapfile -t text <"$file"
+	for line in "${text[@]}"; do
+		[[ $line =~ ^(uuid|legs|events|ram_slot|generation|left|given|seen)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
 			WITNESS=() WITNESS_WHY="$file is damaged"
 			return 1
 		}
 		key=${BASH_REMATCH[1]}
 		WITNESS[$key]=${BASH_REMATCH[2]}
-	done <<<"${text%$'\n'}"
+	done
 	[[ ${WITNESS[uuid]-} == "$2" ]] || {
 		WITNESS=() WITNESS_WHY="$file is about another array"
 		return 1
@@ -48,7 +52,7 @@ witness_read() {
 # WITNESS_GIVE_UP are given up from now on, unless they are in sync. Returns 1 when it can't be made durable.
 WITNESS_GIVE_UP=''
 witness_write() {
-	local name=$1 uuid=$2 events=$3 slot=$4 file generation left='' given='' leg
+	local name=$1 uuid=$2 events=$3 slot=$4 file generation left='' given='' leg seen=() text
 	shift 4
 	file=$STATE/$name.witness
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
@@ -56,18 +60,19 @@ witness_write() {
 	for leg in ${WITNESS[given]-} $WITNESS_GIVE_UP; do
 		[[ " $* $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
+	for leg in ${WITNESS[seen]-} "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
+	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 	# Nothing changed but time: sparing the root file system a write at every look.
-	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
+	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[seen]-} != "${seen[*]}" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
 	generation=$((${WITNESS[generation]:-0} + 1))
-	printf '%s\n' "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation" ${left:+"left=$left"} ${given:+"given=$given"} | witness_put_ "$file"
+	printf -v text '%s\n' "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
+	witness_put_ "$file" "$text"
 }
 
-# witness_put_ FILE: makes it from stdin, atomically. On a full file system it is overwritten in its place, which takes no room: a power cut in
+# witness_put_ FILE TEXT: writes it, atomically. On a full file system it is overwritten in its place, which takes no room: a power cut in
 # that moment leaves a damaged one, which is as if there were none.
 witness_put_() {
-	local text
-	text=$(cat)
-	act_file "$1" <<<"$text" && return
+	act_file "$1" <<<"${2%$'\n'}" && return
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
-	printf '%s\n' "$text" | dd of="$1" conv=notrunc,fsync status=none && truncate -s $((${#text} + 1)) -- "$1" && sync "$1"
+	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none && truncate -s ${#2} -- "$1" && sync "$1"
 }

@@ -11,10 +11,11 @@ back first. The array stays in use all the time.'
 cmd_attach() {
 	cli_parse "$ATTACH_USAGE" 'dry-run' "$@"
 	cli_one_name "$ATTACH_USAGE"
-	need conf disk superblock witness rescue md ram facts decide safestart systemd contents drive cmd/start
+	need_work
+	need cmd/start
 	conf_need "$NAME"
 	cli_root
-	mkdir -p "$RUN"
+	paths_run
 	[[ -z $DRY_RUN ]] || {
 		start_plan "$NAME"
 		return
@@ -26,9 +27,7 @@ cmd_attach() {
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
-	# The array may be in use: md's own speed limits hold.
-	CONF[WAIT]=no
-	drive "$NAME" yes
+	attach_here
 	# Its unit is what lets go of the RAM leg at shutdown.
 	exec {CLI_LOCK}>&-
 	if systemd_is_running && ! systemd_unit_is_up "$NAME"; then
@@ -36,4 +35,25 @@ cmd_attach() {
 		systemd_start "$NAME"
 	fi
 	[[ ${F[ram.state]} == in_sync ]]
+}
+
+# The array may be in use: md's own speed limits hold.
+attach_here() {
+	CONF[WAIT]=no
+	trap 'attach_interrupted' INT TERM HUP
+	drive "$NAME" yes
+	trap - INT TERM HUP
+}
+
+# What md does goes on by itself; what we do ends, and a half-filled ramdisk is of no use.
+attach_interrupted() {
+	trap '' INT TERM HUP
+	copy_stop "$NAME" || {
+		log_warning "$NAME: $COPY_WHY; the ramdisk stays"
+		exit 130
+	}
+	facts_observe
+	[[ ${F[ram.state]} != attached ]] || ram_drop "$NAME" || log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
+	log_notice "$NAME: interrupted; the array goes on as it is. To go on: ramraid attach $NAME"
+	exit 130
 }

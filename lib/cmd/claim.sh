@@ -13,7 +13,7 @@ cmd_claim() {
 	local changed=''
 	cli_parse "$CLAIM_USAGE" 'remove no-initramfs dry-run' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" 'takes no operands'
-	need conf disk claim
+	need act conf disk claim
 	cli_root
 	claim_drop_old
 	[[ -n ${OPT[remove]-} ]] || claim_write_new
@@ -39,7 +39,7 @@ claim_write_new() {
 			log_error "$name: not claimed, because of these errors"
 			continue
 		}
-		[[ $(claim_text "${CONF[UUID]}") != "$(cat "$(claim_file "$name")" 2>/dev/null)" ]] || continue
+		! claim_is_made "$name" "${CONF[UUID]}" || continue
 		claim_write "$name" "${CONF[UUID]}"
 		changed=yes
 	done < <(conf_names)

@@ -14,7 +14,8 @@ cmd_create() {
 	local why
 	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram=' "$@"
 	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
-	need conf disk superblock witness rescue md ram facts decide systemd claim
+	need_look
+	need systemd claim
 	cli_root
 	NAME=${ARGS[0]}
 	CREATE_RAM=${OPT[ram]-}
@@ -94,14 +95,19 @@ create_ask() {
 	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
 }
 
-# Each step says first how it is taken back. The configuration is written before the RAM leg is added: an array that once had a RAM leg
-# and is then forgotten would not start by itself.
+# Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their order. The configuration is written
+# before the RAM leg is added: an array that once had a RAM leg and is then forgotten would not start by itself. The unit is enabled,
+# which only makes a link, before there is a configuration: one that no boot goes by would look as if it were in force. The claim comes
+# after both: an array that is claimed and not configured is started by nobody. So what is left is a plain array without a configuration,
+# or one that the next boot brings up whole.
 create_all() {
 	local uuid
 	uuid=$(<"$PROC/sys/kernel/random/uuid")
 	trap 'create_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	create_array "$uuid"
+	undo_push systemd_disable "$NAME"
+	systemd_enable "$NAME"
 	undo_push act rm -f -- "$ETC/$NAME.conf"
 	create_conf "$uuid" | act_file "$ETC/$NAME.conf"
 	undo_push create_unclaim
@@ -109,8 +115,6 @@ create_all() {
 	log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
 	claim_initramfs
 	systemd_reload
-	undo_push systemd_disable "$NAME"
-	systemd_enable "$NAME"
 	undo_push systemd_stop "$NAME"
 	create_start
 	UNDO=()

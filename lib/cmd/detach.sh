@@ -11,7 +11,7 @@ Takes the RAM leg out of the running array, while a disk leg is in sync, and giv
 cmd_detach() {
 	cli_parse "$DETACH_USAGE" 'dry-run' "$@"
 	cli_one_name "$DETACH_USAGE"
-	need conf disk superblock witness rescue md ram facts decide systemd drive guard
+	need_work
 	conf_need_started "$NAME"
 	cli_root
 	cli_lock "$NAME" 5
@@ -20,5 +20,5 @@ cmd_detach() {
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
 	guard_release "$NAME"
 	facts_observe
-	drive_witness_
+	record_witness
 }

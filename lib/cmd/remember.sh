@@ -12,7 +12,8 @@ cmd_remember() {
 	local name code=0
 	cli_parse "$REMEMBER_USAGE" '' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$REMEMBER_USAGE" 'takes no operands'
-	need conf disk superblock witness rescue md ram facts contents
+	need_look
+	need contents
 	cli_root
 	while IFS= read -r name; do
 		conf_load "$name" || continue

@@ -11,7 +11,7 @@ Begun again from the start if it is interrupted. The image is kept; delete it wh
 cmd_restore() {
 	cli_parse "$RESTORE_USAGE" 'yes dry-run' "$@"
 	cli_one_name "$RESTORE_USAGE"
-	need conf disk superblock witness rescue md ram facts decide safestart systemd contents drive
+	need_work
 	conf_need "$NAME"
 	cli_root
 	facts_configured "$NAME"
@@ -48,7 +48,8 @@ restore_choose() {
 		[[ $KIND != good ]] || good+=("$i")
 	done
 	((${#good[@]} > 0)) || die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
-	decide_newest_ "${good[@]}"
+	decide_current_ "${good[@]}"
+	decide_newest_ "${CURRENT[@]}"
 	F[forced]=$NEWEST
 	decide_action
 	[[ $ACTION == assemble ]] || die "$NAME: $WHY" "$EX_REFUSED"
@@ -81,7 +82,7 @@ restore_here() {
 	facts_observe
 	# The last word on it was that only the RAM leg was good.
 	F[array.known]=yes
-	drive_witness_
+	record_witness
 	rescue_forget "$NAME"
 	log_notice "$NAME: restored from $image, which is kept; delete it when you have looked at your data"
 }

@@ -13,10 +13,10 @@ Within ramraid@NAME.service it does so itself; typed by a person, it starts that
 cmd_start() {
 	cli_parse "$START_USAGE" 'dry-run yes force-leg=' "$@"
 	cli_one_name "$START_USAGE"
-	need conf disk superblock witness rescue md ram facts decide safestart systemd contents drive
+	need_work
 	conf_need "$NAME"
 	cli_root
-	mkdir -p "$RUN"
+	paths_run
 	if [[ -n ${OPT[force_leg]-} ]]; then
 		start_forced "$NAME"
 	elif [[ -n $DRY_RUN ]]; then
@@ -60,7 +60,11 @@ start_forced() { # NAME
 	facts_observe
 	drive_is_of_ "${ARGUMENTS[0]}" || die "$1: something else has started an array of its legs at the same moment: ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	F[array.known]=yes
-	drive_witness_
+	record_write || {
+		# Without it nobody would know at the next start which legs have been given up.
+		md_stop "${F[array.md]}"
+		die "$1: not started, because it could not be written down that the other legs are given up. Mend that (see above), then try again" "$EX_REFUSED"
+	}
 	rescue_forget "$1"
 	exec {CLI_LOCK}>&-
 	if systemd_is_running; then start_by_systemd "$1"; else start_here "$1"; fi
@@ -105,15 +109,26 @@ start_leg_state() { # I
 start_here() { # NAME
 	local code=0
 	cli_lock "$1" 60
+	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
+	if [[ -e $RUN/$1.taken ]]; then
+		CONF[WAIT]=no
+		rm -f "$RUN/$1.taken"
+	fi
 	# "ramraid stop" ends a start that is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
 	trap 'start_interrupted' TERM INT
 	drive "$1" || code=$?
+	((code != 0)) || {
+		exec {CLI_LOCK}>&-
+		verify_ram_leg "$1"
+	}
 	exit "$code"
 }
 
 start_interrupted() {
 	trap '' TERM INT
 	drive_speed_ system
+	verify_stop
+	copy_stop "${F[name]}" || log_warning "${F[name]}: $COPY_WHY"
 	# systemd runs no ExecStop= for a unit that never became active.
 	if [[ -z ${SYSTEMD_READY-} ]] && systemd_is_unit; then
 		log_notice "${F[name]}: interrupted before anything could depend on it; stopping it"

@@ -11,7 +11,8 @@ is unmounted first if systemd knows that it depends on the array; otherwise the 
 cmd_stop() {
 	cli_parse "$STOP_USAGE" 'dry-run' "$@"
 	cli_one_name "$STOP_USAGE"
-	need conf disk superblock witness rescue md ram facts decide systemd contents drive guard
+	need_work
+	[[ ! -e $RUN/$NAME.released ]] || stop_released "$NAME"
 	conf_need_started "$NAME"
 	cli_root
 	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
@@ -19,6 +20,14 @@ cmd_stop() {
 	else
 		stop_by_systemd "$NAME"
 	fi
+}
+
+# "ramraid release" makes the array nobody's while it is in use, and then has systemd stop our unit: that must not touch the array. The
+# lock is held by that.
+stop_released() { # NAME
+	systemd_is_unit || die "$1: a release of it has begun; to finish that: ramraid release $1" "$EX_REFUSED"
+	log_notice "$1: released; the array stays as it is"
+	exit "$EX_OK"
 }
 
 stop_by_systemd() { # NAME
@@ -43,6 +52,7 @@ stop_here() {                                                                   
 	facts_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
+		[[ -n $DRY_RUN ]] || copy_stop "$1" || die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
 		ram_drop "$1"
 		return
 	fi
@@ -50,7 +60,7 @@ stop_here() {                                                                   
 	stop_check_users "$1"
 	guard_release "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
 	facts_observe
-	drive_witness_
+	record_witness
 	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
 	md_stop "${F[array.md]}" || die "$1: ${F[array.md]} could not be stopped; it is in use by: $(stop_users)"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
@@ -77,7 +87,7 @@ stop_check_users() { # NAME
 		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
 		guard_release "$1" going-down
 		facts_observe
-		drive_witness_
+		record_witness
 		exit "$EX_OK"
 	fi
 	log_error "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"

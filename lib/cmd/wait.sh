@@ -12,7 +12,8 @@ cmd_wait() {
 	local bound=infinity
 	cli_parse "$WAIT_USAGE" 'timeout=' "$@"
 	cli_one_name "$WAIT_USAGE"
-	need conf disk superblock witness rescue md ram facts decide systemd
+	need_look
+	need systemd
 	conf_need "$NAME"
 	[[ -z ${OPT[timeout]-} ]] || bound=$(time_seconds "${OPT[timeout]}") || die "--timeout=${OPT[timeout]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	wait_whole "$NAME" "$bound"

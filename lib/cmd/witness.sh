@@ -12,7 +12,7 @@ cmd_witness() {
 	local name file code=0
 	cli_parse "$WITNESS_USAGE" '' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$WITNESS_USAGE" 'takes no operands'
-	need conf disk superblock witness rescue md ram facts decide systemd drive guard
+	need_work
 	cli_root
 	# Also of arrays whose file has been broken or deleted since they were started.
 	while IFS= read -r name; do
@@ -25,14 +25,16 @@ cmd_witness() {
 	return "$code"
 }
 
-witness_one() { # NAME
-	local before
+# witness_one NAME: returns 1 when what it saw last could not be written.
+witness_one() {
+	local before code
 	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
 	conf_need_started "$1"
 	facts_configured "$1"
 	facts_observe
 	while :; do
-		drive_witness_
+		code=0
+		record_write || code=$EX_FAILED
 		# Once, when it comes to that.
 		! guard_only_copy || [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] ||
 			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg is in sync, so what is written from now on is lost by a power cut. $(guard_hope_)"
@@ -40,7 +42,7 @@ witness_one() { # NAME
 		before=$(witness_members)
 		facts_witness
 		facts_observe
-		[[ $(witness_members) != "$before" ]] || return 0
+		[[ $(witness_members) != "$before" ]] || return "$code"
 	done
 }
 

@@ -79,8 +79,12 @@ readonly LETTERS=123
 main() {
 	local words
 	STATE=/state ETC=/etc/ramraid
+	# shellcheck source=lib/whole.sh
+	source "$LIB/whole.sh"
 	# shellcheck source=lib/decide.sh
 	source "$LIB/decide.sh"
+	# shellcheck source=lib/histories.sh
+	source "$LIB/histories.sh"
 	# shellcheck source=lib/safestart.sh
 	source "$LIB/safestart.sh"
 	# shellcheck source=tests/model/mutants.sh

@@ -62,12 +62,13 @@ sub ask_boot {
 	return ( ask("$degraded 30 $forced $facts"), 1 );
 }
 
+# What ours does with the running array, so many seconds after it began to look.
 sub ask_running {
-	my $s     = shift;
+	my ( $s, $waited ) = @_;
 	my $count = counts( $s, 0 .. $n - 1 );
 	my $legs  = join ' ', map { $s->[$INS] >> $_ & 1 ? 'in:in_sync' : $s->[$RCV] >> $_ & 1 ? 'in:recovering' : $s->[$PRESENT] >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' } 0 .. $n - 1;
 	my $sync = $s->[$RO] ? 'idle' : $s->[$PEND] ? 'resync' : $s->[$RCV] || $s->[$RAM] == RECOVERING ? 'recover' : 'idle';
-	return ask( join ' ', 'witness 0 - active', $s->[$RO] ? 'yes' : 'no', $s->[$PEND] ? 'yes' : 'no', $sync, (qw(none recovering in_sync))[ $s->[$RAM] ], witness_text( $s, $count ), $legs );
+	return ask( join ' ', "witness $waited - active", $s->[$RO] ? 'yes' : 'no', $s->[$PEND] ? 'yes' : 'no', $sync, (qw(none recovering in_sync))[ $s->[$RAM] ], witness_text( $s, $count ), $legs );
 }
 
 1;

@@ -21,7 +21,7 @@ sub update {
 	step( $label, $s );
 }
 
-# drive_witness_, witness_write.
+# record_witness, witness_write.
 sub write_witness {
 	my $s = shift;
 	my $events = 0;
@@ -93,7 +93,7 @@ sub from_off {
 
 sub legs_named { my $legs = 0; /^sd([123])$/ and $legs |= 1 << $1 - 1 for @_; $legs }
 
-# drive_give_up_: those that were in sync, or are here, but are not started.
+# record_give_up: those that were in sync, or are here, but are not started.
 sub given_up { my ( $s, $there, $legs ) = @_; ( $s->[$WLEGS] | $s->[$WLEFT] | $there ) & ~$legs }
 
 # "ramraid start --force-leg": cmd/start.sh writes the witness before anything else.
@@ -128,9 +128,14 @@ sub check_readd {
 }
 
 sub ours {
-	my $s = shift;
-	my ( $action, $argument ) = split ' ', ask_running($s);
+	my ( $s, $waited ) = ( @_, 0 );
+	my ( $action, $argument ) = split ' ', ask_running( $s, $waited );
 	my $t = [@$s];
+	if ( $action eq 'wait-members' && !$waited ) {
+		# A leg that comes meanwhile is a step of its own.
+		violation( 'a disk leg is waited for though one is in sync', 'ours' ) if $s->[$INS] || $s->[$RAM] != IN_SYNC;
+		return ours( $s, 30 );
+	}
 	if ( $action eq 'make-writable' ) {
 		write_witness($t);
 		step( 'ours: the witness is written; crash', power_off( [@$t] ) );

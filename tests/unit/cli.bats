@@ -121,7 +121,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 }
 
 parses() { # FLAGS ARG…
-	libs paths log cli
+	libs paths log act cli
 	cli_parse $'usage: x\n\nmore' "$@"
 }
 
@@ -167,7 +167,7 @@ parses() { # FLAGS ARG…
 }
 
 @test "the lock: a second worker gets 75 and is told what to type" {
-	libs paths log cli
+	libs paths log act cli
 	cli_lock data 0
 	run bash -c 'source "$1/lib/paths.sh"; source "$1/lib/log.sh"; source "$1/lib/cli.sh"; cli_lock other 0; cli_lock data 0' - "$PROJECT"
 	assert_failure 75

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log contents
+	libs paths log act contents
 }
 
 lsblk() { called lsblk "$@" && printf '%s\n' "$LSBLK"; }

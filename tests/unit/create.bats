@@ -9,12 +9,14 @@ setup() {
 	mkdir -p "$R/proc/sys/kernel/random"
 	echo 01234567-89ab-4cde-8f01-23456789abcd >"$R/proc/sys/kernel/random/uuid"
 	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
-	SIGNATURES='' FAILS=''
+	SIGNATURES='' FAILS='' KILLED=''
 }
 
-# The programs: written down; those whose words begin with $FAILS fail. The array appears and goes as with the real ones.
+# The programs: written down; those whose words begin with $FAILS fail, and with $KILLED are the last that happens. The array appears and
+# goes as with the real ones.
 fake() {
 	called "$@"
+	[[ -z $KILLED || "$*" != "$KILLED"* ]] || kill -KILL $$
 	[[ -z $FAILS || "$*" != "$FAILS"* ]]
 }
 wipefs() { [[ $1 == --all ]] && { fake wipefs "$@" || return; } || printf '%s' "$SIGNATURES"; }
@@ -36,7 +38,7 @@ mdadm() {
 
 # create ARG…: sets status and output as "run" does, but as a program of its own: "run" switches errexit off, on which the verb relies.
 create() {
-	export R SIGNATURES FAILS BATS_TEST_TMPDIR
+	export R SIGNATURES FAILS KILLED BATS_TEST_TMPDIR
 	export -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify update-initramfs
 	status=0
 	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift; main create "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
@@ -66,7 +68,8 @@ refused() { # CODE PATTERN ARG…
 	untouched
 	# Without the message about the initramfs, which depends on the machine.
 	run grep -vE 'initramfs' <<<"$output"
-	assert_output "mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal missing --write-mostly /dev/sda /dev/sdb
+	assert_output "mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb
+systemctl --quiet enable ramraid@data.service
 cat > $R/etc/ramraid/data.conf <<EOT
 # Mirror with one leg in RAM, made by \"ramraid create\". Every key: ramraid.conf(5).
 UUID=01234567-89ab-4cde-8f01-23456789abcd
@@ -78,7 +81,6 @@ cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<EOT
 ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd
 EOT
 systemctl daemon-reload
-systemctl --quiet enable ramraid@data.service
 systemctl start --no-block ramraid@data.service"
 }
 
@@ -99,13 +101,13 @@ systemctl start --no-block ramraid@data.service"
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_success
 	run steps
-	assert_output 'mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal missing --write-mostly /dev/sda /dev/sdb
-systemctl daemon-reload
+	assert_output 'mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb
 systemctl --quiet enable ramraid@data.service
+systemctl daemon-reload
 systemctl start --no-block ramraid@data.service'
 	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B' ]]
 	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == *'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
-	libs paths log units disk conf
+	libs paths log act units disk diskuse conf confcheck confneed
 	conf_load data || fail "${CONF_ERRORS[*]}"
 }
 
@@ -119,17 +121,33 @@ systemctl start --no-block ramraid@data.service'
 }
 
 @test "a late step fails: everything is taken back, newest first" {
-	FAILS='systemctl --quiet enable'
+	FAILS='systemctl daemon-reload'
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_failure
 	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
-	[[ $(steps | tail -n +4) == 'systemctl --quiet disable ramraid@data.service
-systemctl daemon-reload
+	[[ $(steps | tail -n +4) == 'systemctl daemon-reload
+systemctl --quiet disable ramraid@data.service
 mdadm --stop /dev/md127
 mdadm --zero-superblock /dev/sda
 mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
-	# The claim goes before the array.
-	[[ $output == *disable*rm*ramraid-data.conf*daemon-reload*--stop*--zero-superblock* ]] || fail "$output"
+	# The claim goes before the configuration, that before the link, and the array last.
+	[[ $output == *'rm -f'*ramraid-data.conf*daemon-reload*'rm -f'*/data.conf*disable*--stop*--zero-superblock* ]] || fail "$output"
+}
+
+# What is left at each moment: enabled before configured, configured before claimed.
+@test "killed at any step: no configuration that is not enabled, no claim without a configuration" {
+	local conf=$R/etc/ramraid/data.conf claim=$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf left=''
+	for KILLED in 'mdadm --create' 'systemctl --quiet enable' 'systemctl daemon-reload' 'systemctl start'; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$conf" "$claim" "$R"/{dev/md,dev/md127} "$R"/sys/class/block/sd{a,b}/holders/md127
+		create --yes --no-wait data /dev/sda /dev/sdb
+		assert_failure 137
+		[[ ! -e $conf || $(calls) == *'--quiet enable'* ]] || fail "$KILLED: configured, but not enabled"
+		[[ ! -e $claim || -e $conf ]] || fail "$KILLED: claimed, but not configured"
+		[[ ! -e $conf ]] || left+=c
+		[[ ! -e $claim ]] || left+=l
+	done
+	# They do come to be, and the last call before the configuration is the one that enables.
+	[[ $left == clcl ]] || fail "$left"
 }
 
 @test "the unit does not start: everything is taken back" {
@@ -183,4 +201,16 @@ mdadm --create'* ]] || fail "$(steps)"
 	refused 4 'RAM_RESERVE keeps' --yes data /dev/sda /dev/sdb
 	create --yes --ram=none --dry-run data /dev/sda /dev/sdb
 	assert_success
+}
+
+@test "the bitmap's chunks: 4 MiB, less for little arrays, more for huge ones" {
+	local size chunk
+	libs paths log units diskuse md
+	for size in 40:1024 256:1024 257:2048 512:2048 514:4096 1024:4096 100000:4096 262144:4096 262148:8192 4000000:65536; do
+		chunk=${size#*:} size=${size%:*}
+		fake_disk sdx $((size * 1048576))
+		[[ $(md_bitmap_chunk /dev/sdx) == "$chunk" ]] || fail "$size MiB: $(md_bitmap_chunk /dev/sdx) KiB"
+	done
+	fake_disk sdy $((300 * 1048576))
+	[[ $(md_bitmap_chunk /dev/sdx /dev/sdy) == 2048 ]]
 }

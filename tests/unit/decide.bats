@@ -7,7 +7,7 @@
 setup() {
 	load helper
 	world
-	libs paths log facts decide safestart
+	libs paths log act facts outside known whole decide histories safestart
 	ME=11111111-2222-3333-4444-555555555555
 }
 
@@ -415,11 +415,11 @@ gates() { # GATE ACTION BASE CHANGE…
 }
 
 @test "running: only the RAM leg is in sync: who may be put back" {
-	local alone='0:absent 1:returned'
+	local alone='0:absent 1:returned waited=30'
 	decides 'readd 1' whole-2 $alone leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
 	# It was in sync until then, whatever it says of the others that had left before.
 	decides 'readd 1' whole-2 $alone leg.1.view=A.A witness=100:b leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
-	decides 'readd 1' whole-2 $alone leg.1.view=.AA witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
+	decides 'readd 1' whole-2 waited=30 $alone leg.1.view=.AA witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
 	# It was used alone.
 	decides 'done' whole-2 $alone leg.1.view=..A witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
 	decides 'done' whole-2 $alone leg.1.view=A.A witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
@@ -444,6 +444,27 @@ gates() { # GATE ACTION BASE CHANGE…
 	because 'RAM leg is being rebuilt'
 	decides 'done' whole-2 ram.state=in_sync
 	decides drop-ram whole-2 ram.state=faulty
+}
+
+# The copy, wherever nothing speaks against it; md's own rebuild is always there to fall back to.
+@test "who fills the ramdisk" {
+	local ready='ram.state=attached ram.slot= conf.rebuild=auto copy.state=none' why
+	decides copy-ram whole-2 $ready
+	decides copy-ram whole-2 $ready conf.rebuild=copy
+	decides wait-copy whole-2 $ready copy.state=running array.sync=copy
+	decides readd-ram whole-2 $ready copy.state=done
+	decides add-ram whole-2 $ready conf.rebuild=kernel
+	because 'REBUILD=kernel'
+	for why in copy.state=failed 'copy.why_not=too new' 'failed.copy-ram=no bitmap' 'failed.readd-ram=refused'; do
+		decides add-ram whole-2 $ready "$why" copy.why='it was ended'
+	done
+	# A disk that comes back goes first, also in the middle of it.
+	decides 'readd 1' whole-2 $ready copy.state=running 1:returned
+	decides wait-sync whole-2 $ready copy.state=running leg.1.state=recovering array.sync=recover
+	# Before the disks are equal nothing is copied from them.
+	decides wait-sync whole-2 $ready array.sync=resync
+	decides wait-sync whole-2 $ready array.pending=yes
+	decides 'done' whole-2 $ready copy.state=failed copy.why=x failed.add-ram=refused
 }
 
 @test "running: a step of the RAM leg that failed ends the start, with the reason" {
@@ -653,7 +674,7 @@ exhaustive_check() {
 }
 
 @test "running: with no disk leg in sync, a returned disk must not have been without the RAM leg" {
-	decides 'readd 1' whole-2 0:absent 1:returned
+	decides 'readd 1' whole-2 waited=30 0:absent 1:returned
 	decides 'done' whole-2 0:absent 1:returned leg.1.view=..A witness=90:
 	decides 'readd 1' whole-2 0:absent 1:returned leg.1.view=A.A witness=90: leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002 witness.left=aaaaaaaa-0000-0000-0000-000000000002
 	decides 'done' whole-2 0:absent 1:returned leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002 witness.given=aaaaaaaa-0000-0000-0000-000000000002
@@ -729,4 +750,14 @@ exhaustive_check() {
 	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
 	decides 'readd 1' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.0.view=AAA leg.1.view=A.A witness=99: witness.left=$b
 	decides 'readd 0' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.0.view=AAA leg.1.view=A.A witness=99: witness.left=$b failed.readd.1=no
+	# The one that left last is given time to come.
+	decides wait-members whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=AAA witness=99: witness.left=$b waited=29
+	decides 'readd 0' whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=AAA witness=99: witness.left=$b waited=30
+	# Noted together: which was the last?
+	decides wait-members whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=AAA witness=99: "witness.left=$a $b" waited=0
+	decides 'readd 1' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.1.view=A.A leg.1.events=95 witness=99: "witness.left=$a $b" waited=0
+	decides 'readd 0' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.0.view=AA. leg.0.events=95 witness=99: "witness.left=$a $b" waited=0
+	decides 'readd 0' whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=AAA witness=99: witness.left=$a waited=0
+	decides wait-members whole-2 0:returned 1:returned 1:unreadable leg.0.device_uuid=$a leg.0.view=AAA witness=99: witness.left=$b waited=0
+	decides 'done' whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=A.. witness=99: witness.left=$b waited=0
 }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log disk
+	libs paths log act disk diskuse
 	fake_disk sda 104857600 disk/by-id/wwn-0x5 disk/by-id/ata-DISK_1 disk/by-path/pci-0 disk/by-partuuid/0f-01
 }
 

@@ -4,25 +4,28 @@
 setup() {
 	load helper
 	world
-	libs paths log units disk conf superblock witness rescue md ram systemd facts decide safestart contents drive guard
+	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide histories safestart contents record fill drive guard
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
 	replace
+	BASE=whole-2 LOOKS=0
 	set +T
 }
 
-# After the libraries, whose functions these replace. A test says with "observe" what the world has become.
+# After the libraries, whose functions these replace. BASE is the world that it begins with; a test says with "observe" what that has become,
+# at the look number LOOKS.
 replace() {
 	facts_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
 	facts_times() { :; }
-	facts_observe() { observe; }
+	facts_observe() { LOOKS=$((LOOKS + 1)) && observe; }
 	observe() { :; }
 	sleep() { :; }
-	eval "real_$(declare -f drive_witness_)"
-	drive_witness_() { called witness; }
+	record_witness() { called witness; }
 	drive_speed_() { :; }
 	drive_end_() { called end "$WHY"; }
 	systemd_ready() { called ready; }
 	systemd_status() { :; }
+	md_drop() { called drop "$@"; }
+	ram_drop() { called ram_drop "$@"; }
 }
 
 action() { # NAME CODE: replaces an action
@@ -33,16 +36,28 @@ actions() {
 	for name in assemble stop_inactive make_writable set_backlog write_mostly remove_leg readd drop_ram make_ram add_ram; do action "$name" "$1"; done
 }
 
-drives() { # CODE
-	local code=0
-	drive data 2>"$BATS_TEST_TMPDIR/log" || code=$?
-	((code == $1)) || fail "expected $1, got $code: $(<"$BATS_TEST_TMPDIR/log")"
+# What a leg is at a look. away I. back I [VIEW]: as it was, calling active what VIEW says.
+away() { F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.node]=''; }
+back() { F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.sb]=ok F[leg.$1.uuid]=${F[uuid]} F[leg.$1.role]=$(($1 + 1)) F[leg.$1.view]=${2:-AAA}; }
+
+# ends CODE COMMAND…: it does, with its messages in the log. 0 with a bare call, because any "||" after it would switch off errexit within.
+ends() {
+	local want=$1 code=0
+	shift
+	if ((want == 0)); then
+		"$@" 2>"$BATS_TEST_TMPDIR/log"
+	else
+		"$@" 2>"$BATS_TEST_TMPDIR/log" || code=$?
+		((code == want)) || fail "expected $want, got $code: $(<"$BATS_TEST_TMPDIR/log")"
+	fi
 }
+drives() { ends "$1" drive data; }                    # CODE
+releases() { ends "$1" guard_release data "${@:2}"; } # CODE [going-down]
+did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 
 @test "a whole array: nothing to do" {
-	BASE=whole-2
 	drives 0
-	[[ $(calls) == $'witness\nend whole' ]] || fail "$(calls)"
+	did $'witness\nend whole'
 }
 
 @test "from stopped to whole" {
@@ -57,7 +72,7 @@ drives() { # CODE
 		esac
 	}
 	drives 0
-	[[ $(calls) == $'assemble sda sdb\nmake_ram\nadd_ram\nwaits\nwitness\nend whole' ]] || fail "$(calls)"
+	did $'assemble sda sdb\nmake_ram\nadd_ram\nwaits\nwitness\nend whole'
 }
 
 # Whatever fails: said, not tried again, and the start ends.
@@ -66,7 +81,7 @@ drives() { # CODE
 	actions 1
 	for change in 'array.readauto=yes make_writable' 'array.backlog=9 set_backlog 0' 'leg.0.writemostly=no write_mostly 0' 'ram.state=faulty drop_ram' 'ram.state=none make_ram' 'ram.state=attached add_ram'; do
 		rm -f "$BATS_TEST_TMPDIR/calls"
-		BASE=whole-2 action=${change#* } change=${change%% *}
+		action=${change#* } change=${change%% *}
 		observe() { F[${change%%=*}]=${change#*=}; }
 		drives 0
 		[[ $(calls | grep -c "^$action\$") == 1 && $(calls) == *end* ]] || fail "$action: $(calls)"
@@ -78,29 +93,24 @@ drives() { # CODE
 	actions 1
 	BASE=stopped-2
 	drives 4
-	[[ $(calls) == 'assemble sda sdb' ]] || fail "$(calls)"
+	did 'assemble sda sdb'
 }
 
 @test "half assembled, and it can't be stopped: refused with 4" {
 	actions 1
-	BASE=whole-2
 	observe() { F[array.state]=inactive; }
 	drives 4
-	[[ $(calls) == stop_inactive ]] || fail "$(calls)"
+	did stop_inactive
 }
 
 @test "a returned leg that md does not take is left alone, and the RAM leg is made" {
-	BASE=whole-2
 	actions 1
-	observe() {
-		F[ram.state]=none F[leg.1.in]='' F[leg.1.state]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=AAA
-	}
+	observe() { F[ram.state]=none && back 1; }
 	drives 0
 	[[ $(calls) == $'readd 1\nmake_ram\n'*end* ]] || fail "$(calls)"
 }
 
 @test "a loop that does not converge ends with an error" {
-	BASE=whole-2
 	actions 0
 	observe() { F[ram.state]=none; }
 	run drive data
@@ -109,40 +119,36 @@ drives() { # CODE
 }
 
 @test "WAIT=no: dependents start at once, the rebuild goes on" {
-	BASE=whole-2
-	local looks=0
 	observe() {
-		F[conf.wait]=no F[array.sync]=recover F[ram.state]=recovering looks=$((looks + 1))
-		((looks < 4)) || F[ram.state]=in_sync F[array.sync]=idle
+		F[conf.wait]=no F[array.sync]=recover F[ram.state]=recovering
+		((LOOKS < 4)) || F[ram.state]=in_sync F[array.sync]=idle
 	}
 	drives 0
-	[[ $(calls) == $'witness\nready\nwitness\nend whole' ]] || fail "$(calls)"
+	did $'witness\nready\nwitness\nend whole'
 }
 
 @test "time is up: open or shut as ON_TIMEOUT says" {
-	BASE=whole-2
-	local looks=0 closed=degraded
+	local closed=degraded
 	observe() {
-		F[conf.wait_timeout]=5 F[conf.on_timeout]=$closed F[waited]=5 F[array.sync]=recover F[ram.state]=recovering looks=$((looks + 1))
-		((looks < 4)) || F[ram.state]=in_sync F[array.sync]=idle
+		F[conf.wait_timeout]=5 F[conf.on_timeout]=$closed F[waited]=5 F[array.sync]=recover F[ram.state]=recovering
+		((LOOKS < 4)) || F[ram.state]=in_sync F[array.sync]=idle
 	}
 	drives 0
-	[[ $(calls) == $'witness\nready\nwitness\nend whole' ]] || fail "$(calls)"
+	did $'witness\nready\nwitness\nend whole'
 	rm "$BATS_TEST_TMPDIR/calls"
-	closed=fail looks=0
+	closed=fail LOOKS=0
 	drives 1
-	[[ -z $(calls) ]] || fail "$(calls)"
+	did ''
 }
 
 @test "a rebuild that md does not begin is given up, whichever leg it is" {
 	local leg
-	BASE=whole-2
 	observe() {
-		F[$leg]=recovering looks=$((looks + 1)) SECONDS=$((SECONDS + 5))
-		((looks < 100)) || { called 'never ends' && F[$leg]=in_sync; }
+		F[$leg]=recovering SECONDS=$((SECONDS + 5))
+		((LOOKS < 100)) || { called 'never ends' && F[$leg]=in_sync; }
 	}
 	for leg in ram.state leg.1.state; do
-		local looks=0
+		LOOKS=0
 		drives 0
 		[[ $(calls) != *never* ]] || fail "$leg: waits for ever"
 		rm "$BATS_TEST_TMPDIR/calls"
@@ -150,47 +156,40 @@ drives() { # CODE
 }
 
 @test "release: the RAM leg stays while it is the only good copy and nothing is being rebuilt" {
-	BASE=whole-2
 	facts_configured data
-	observe() { F[leg.0.state]='' F[leg.0.in]='' F[leg.0.node]='' F[leg.1.state]='' F[leg.1.in]='' F[leg.1.node]=''; }
-	md_drop() { called drop "$@"; }
-	ram_drop() { called ram_drop "$@"; }
-	local code=0
-	guard_release data 2>"$BATS_TEST_TMPDIR/log" || code=$?
-	((code == 4)) && [[ -z $(calls) ]] && grep -q 'only good copy' "$BATS_TEST_TMPDIR/log"
+	observe() { away 0 && away 1; }
+	releases 4
+	did ''
+	grep -q 'only good copy' "$BATS_TEST_TMPDIR/log"
 }
 
 @test "release: waits until a disk leg is rebuilt from the RAM leg, then lets it go" {
-	BASE=whole-2
 	facts_configured data
-	local looks=0
 	observe() {
-		F[leg.0.state]='' F[leg.0.in]='' F[leg.0.node]='' F[leg.1.state]=recovering F[array.sync]=recover looks=$((looks + 1))
-		((looks < 3)) || F[leg.1.state]=in_sync F[array.sync]=idle
+		away 0
+		F[leg.1.state]=recovering F[array.sync]=recover
+		((LOOKS < 3)) || F[leg.1.state]=in_sync F[array.sync]=idle
 	}
-	md_drop() { called drop "$@"; }
-	ram_drop() { called ram_drop "$@"; }
-	guard_release data 2>/dev/null
-	((looks == 3)) && [[ $(calls) == $'witness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+	releases 0
+	((LOOKS == 3)) && [[ $(calls) == $'witness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
 }
 
 @test "release: an array without a RAM leg" {
-	BASE=whole-2
 	facts_configured data
 	observe() { F[ram.state]=none F[ram.node]=''; }
-	ram_drop() { called ram_drop "$@"; }
-	guard_release data
-	[[ $(calls) == 'ram_drop data' ]]
+	releases 0
+	did 'ram_drop data'
 }
 
 # only_ram: the world in which the RAM leg is the only good copy; leg 0 is away, leg 1 has been given up by md.
 only_ram() {
-	BASE=whole-2
 	facts_configured data
-	F[leg.0.state]='' F[leg.0.in]='' F[leg.0.node]='' F[leg.1.state]=faulty
-	md_drop() { called drop "$@"; }
-	ram_drop() { called ram_drop "$@"; }
+	away 0
+	F[leg.1.state]=faulty
 	log_alert() { called alert; }
+	facts_times() { F[conf.member_timeout]=0; }
+	rescue_why_not() { :; }
+	record_ram_events() { echo 77; }
 	declare -gA CONF=([RESCUE]=/rescue)
 }
 
@@ -199,33 +198,29 @@ only_ram() {
 	actions 0
 	observe() {
 		case $(calls | tail -n 1) in
-		remove_leg*) F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=AAA ;;
+		remove_leg*) back 1 ;;
 		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
 		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
 		esac
 	}
-	guard_release data 2>/dev/null
-	[[ $(calls) == $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+	releases 0
+	did $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nram_drop data'
 }
 
 @test "release: a returned disk that ran without the RAM leg is not put back over it" {
 	only_ram
 	actions 0
 	F[witness.legs]='' F[witness.events]=50
-	observe() { F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=..A; }
-	local code=0
-	guard_release data 2>/dev/null || code=$?
-	((code == 4)) && [[ $(calls) == alert ]] || fail "$(calls)"
+	observe() { back 1 ..A; }
+	releases 4
+	did alert
 }
 
 @test "release, the machine going down: MEMBER_TIMEOUT for the disks, then the rescue image, and no leg is ever failed" {
 	only_ram
 	actions 1
-	facts_times() { F[conf.member_timeout]=0; }
-	rescue_why_not() { :; }
-	drive_ram_events_() { echo 77; }
 	rescue_write() { called rescue "$@"; }
-	guard_release data going-down 2>/dev/null
+	releases 0 going-down
 	[[ $(calls) == $'alert\nremove_leg 1\nalert\nrescue data '"${F[uuid]}"$' md127 77 /rescue\nalert' && $GUARD_RESCUED == yes ]] || fail "$(calls)"
 }
 
@@ -234,80 +229,46 @@ only_ram() {
 	actions 0
 	observe() {
 		case $(calls | tail -n 1) in
-		remove_leg*) F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=2 F[leg.1.view]=AAA ;;
+		remove_leg*) back 1 ;;
 		readd*) F[leg.1.state]=faulty F[leg.1.in]=md127 ;;
 		esac
 	}
-	facts_times() { F[conf.member_timeout]=0; }
-	rescue_why_not() { :; }
-	drive_ram_events_() { echo 77; }
 	rescue_write() { called rescue; }
-	guard_release data going-down 2>/dev/null
+	releases 0 going-down
 	[[ $(calls | grep -c readd) == 2 && $(calls | grep -c rescue) == 1 && $GUARD_RESCUED == yes ]] || fail "$(calls)"
 }
 
 @test "release, the machine going down: an image that does not fit is tried once, and the guard waits on for a disk" {
 	only_ram
 	actions 1
-	local looks=0
-	observe() { looks=$((looks + 1)) && ((looks < 6)) || F[leg.1.state]=in_sync; }
-	facts_times() { F[conf.member_timeout]=0; }
-	rescue_why_not() { :; }
-	drive_ram_events_() { echo 77; }
+	observe() { ((LOOKS < 6)) || F[leg.1.state]=in_sync; }
 	rescue_write() { called rescue && return 1; }
-	guard_release data going-down 2>/dev/null
+	releases 0 going-down
 	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 3) == $'witness\ndrop md127 rd0\nram_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
 }
 
 @test "release: write-behind is switched off, and what is under way is waited for" {
-	BASE=whole-2
 	facts_configured data
 	F[array.backlog]=128
 	md_set_backlog() { called backlog "$2"; }
 	md_is_quiet() { called quiet && (($(calls | grep -c quiet) == 3)); }
-	md_drop() { called drop "$@"; }
-	ram_drop() { called ram_drop "$@"; }
-	guard_release data
-	[[ $(calls) == $'backlog 0\nquiet\nquiet\nquiet\nwitness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+	releases 0
+	did $'backlog 0\nquiet\nquiet\nquiet\nwitness\ndrop md127 rd0\nram_drop data'
 }
 
-@test "first look: what something else has started is known only if a leg of it was in sync when it last ran" {
+# What waits stays down and the program ends, so the RAM leg must be md's business by then, however far we were.
+@test "ON_TIMEOUT=fail: md is given the RAM leg, and goes on by itself" {
+	local state
 	BASE=whole-2
-	sb_facts() { printf 'sb=ok\ndevice_uuid=aaaaaaaa-0000-0000-0000-00000000000%s\n' "$([[ $1 == */sda ]] && echo 1 || echo 2)"; }
-	known() { # YES-OR-NO LEGS EVENTS [FACT]
-		facts_configured data
-		F[leg.0.node]=sda F[leg.1.node]=sdb F[witness.legs]=$2 F[witness.events]=$3
-		[[ -z ${4-} ]] || F[${4%%=*}]=${4#*=}
-		drive_first_look_
-		[[ ${F[array.known]} == "$1" ]] || fail "$*"
-	}
-	known yes '' ''
-	known yes aaaaaaaa-0000-0000-0000-000000000001 90
-	known yes aaaaaaaa-0000-0000-0000-000000000002 90
-	known no aaaaaaaa-0000-0000-0000-000000000003 90
-	known no aaaaaaaa-0000-0000-0000-000000000002 90 leg.1.state=recovering
-	known yes '' 90
-	known no '' 90 ram.state=none
-}
-
-@test "the witness is not overwritten with what something else has started from old legs" {
-	BASE=whole-2
-	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=aaaaaaaa-0000-0000-0000-00000000000%s\n' "$([[ $1 == */sda ]] && echo 1 || echo 2)"; }
-	witness_write() { called write "${@:3}"; }
-	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
-	echo 7 >"$R/sys/block/md127/diskseq"
-	facts_configured data
-	F[witness.legs]=aaaaaaaa-0000-0000-0000-000000000003 F[witness.events]=90
-	real_drive_witness_ 2>"$BATS_TEST_TMPDIR/log"
-	[[ -z $(calls) ]] && grep -q 'something else has started md127' "$BATS_TEST_TMPDIR/log"
-	# The same legs, in an array that a start of ours has judged: it is a change of members.
-	F[array.known]=''
-	echo 'md127 7' >"$R/run/ramraid/data.watched"
-	real_drive_witness_
-	[[ $(calls) == 'write 50 0 aaaaaaaa-0000-0000-0000-000000000001 aaaaaaaa-0000-0000-0000-000000000002' ]] || fail "$(calls)"
-	# Another array of that name, later in this boot.
-	F[array.known]='' && rm "$BATS_TEST_TMPDIR/calls"
-	echo 8 >"$R/sys/block/md127/diskseq"
-	real_drive_witness_ 2>/dev/null
-	[[ -z $(calls) ]]
+	actions 0
+	for state in none attached; do
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		observe() {
+			F[conf.wait_timeout]=0 F[conf.on_timeout]=fail F[conf.rebuild]=auto F[copy.state]=none F[ram.slot]=''
+			F[ram.state]=$state
+		}
+		drives 1
+		[[ $(calls) == *add_ram* ]] || fail "$state: $(calls)"
+		[[ $state == attached || $(calls) == *make_ram*add_ram* ]] || fail "$(calls)"
+	done
 }

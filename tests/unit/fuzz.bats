@@ -35,14 +35,15 @@ silent() {
 # conf_is_sound NAME CODE: after conf_load NAME returned CODE, everything in CONF, MEMBERS and MOUNTS has its form.
 conf_is_sound() {
 	local key text
-	local -A seen=()
+	local -A seen=() builtin=()
+	eval "$(conf_builtin && declare -p CONF | sed 's/^declare -A CONF=/builtin=/')"
 	[[ $2 == [01] ]] || fail "seed $SEED, $1: exit code $2"
 	(($2 == (${#CONF_ERRORS[@]} > 0))) || fail "seed $SEED, $1: exit code $2, ${#CONF_ERRORS[@]} errors"
-	((${#CONF[@]} == ${#CONF_DEFAULTS[@]})) || fail "seed $SEED, $1: keys ${!CONF[*]}"
-	for key in "${!CONF_DEFAULTS[@]}"; do
-		[[ -n ${CONF[$key]} && ${CONF[$key]} == "${CONF_DEFAULTS[$key]}" || ${CONF[$key]} =~ ${CONF_FORM[$key]} || $key == UUID && -z ${CONF[UUID]} && $2 == 1 ]] || fail "seed $SEED, $1: $key=${CONF[$key]@Q}"
+	((${#CONF[@]} == ${#builtin[@]})) || fail "seed $SEED, $1: keys ${!CONF[*]}"
+	for key in "${!builtin[@]}"; do
+		[[ -n ${CONF[$key]} && ${CONF[$key]} == "${builtin[$key]}" || ${CONF[$key]} =~ ${CONF_FORM[$key]} || $key == UUID && -z ${CONF[UUID]} && $2 == 1 ]] || fail "seed $SEED, $1: $key=${CONF[$key]@Q}"
 	done
-	[[ ${CONF[UUID]} != *:* ]]
+	[[ -z ${CONF[UUID]} || ${CONF[UUID]} =~ ^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$ ]] || fail "seed $SEED, $1: UUID ${CONF[UUID]@Q}"
 	for text in "${MEMBERS[@]}"; do
 		disk_name_is_stable "$text" && [[ ! -v seen["$text"] ]] || fail "seed $SEED, $1: MEMBER ${text@Q}"
 		seen["x$text"]=1
@@ -67,7 +68,7 @@ confs() { # COUNT
 }
 
 @test "fuzz: 10000 configurations at a glance, 200 with every check" {
-	libs paths log units disk conf
+	libs paths log act units disk diskuse conf confcheck confneed
 	local GOOD=0 paths
 	paths="$PATH ${IFS@Q} $EUID $LC_ALL $PWD $(umask)"
 	input conf $((10000 * TIMES)) "$C"
@@ -137,7 +138,7 @@ witnesses() { # COUNT
 }
 
 @test "fuzz: 1000 witnesses" {
-	libs paths log witness
+	libs paths log act witness
 	local GOOD=0
 	input witness $((1000 * TIMES)) "$C/state"
 	witnesses $((1000 * TIMES)) 2>"$ERR"
@@ -169,7 +170,7 @@ gates() { # COUNT
 }
 
 @test "fuzz: 30 worlds of fstab, crypttab and contents: what is whole in them is ordered" {
-	libs paths log units disk conf systemd gate
+	libs paths log act units disk diskuse conf confcheck confneed systemd gate
 	mkdir "$BATS_TEST_TMPDIR/worlds"
 	input gate $((30 * TIMES)) "$BATS_TEST_TMPDIR/worlds"
 	gates $((30 * TIMES)) 2>"$ERR"

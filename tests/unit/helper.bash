@@ -36,6 +36,9 @@ libs() {
 	done
 }
 
+# Libraries that load others only when they are needed find them here: each test file names all of its own.
+need() { :; }
+
 # not COMMAND…: bash does not end a test for a bare "! COMMAND".
 not() { ! "$@"; }
 
@@ -60,3 +63,16 @@ for program in mdadm modprobe rmmod wipefs lsblk systemctl systemd-notify update
 done
 called() { printf '%s\n' "$*" >>"$BATS_TEST_TMPDIR/calls"; }
 calls() { [[ ! -e $BATS_TEST_TMPDIR/calls ]] || cat "$BATS_TEST_TMPDIR/calls"; }
+
+# facts_print: all of F, sorted, as the fixtures have it.
+facts_print() {
+	local key
+	for key in "${!F[@]}"; do printf '%s=%s\n' "$key" "${F[$key]}"; done | sort
+}
+
+# facts_read: the reverse, from stdin.
+facts_read() {
+	local key value
+	F=()
+	while IFS='=' read -r key value; do [[ -z $key || $key == '#'* ]] || F[$key]=$value; done
+}

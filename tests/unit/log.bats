@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log
+	libs paths log act
 	mkdir "$BATS_TEST_TMPDIR/here"
 	cd "$BATS_TEST_TMPDIR/here" || return
 }
@@ -65,6 +65,15 @@ both() { "$@" 2>&1; }
 	[[ $(<folder/deep/file) == three && $(stat -c %a folder/deep/file) == 644 && $(ls -A folder/deep) == file ]]
 }
 
+@test "act_file: byte by byte, with no line end, or with several" {
+	local text
+	for text in x $'x\n' $'x\n\n\n' '' $'\n'; do
+		printf '%s' "$text" >want
+		act_file "$PWD/file" <want 2>/dev/null
+		cmp want file
+	done
+}
+
 @test "act_file replaces a link, does not write through it" {
 	echo precious >other
 	ln -s other file
@@ -93,4 +102,12 @@ both() { "$@" 2>&1; }
 	rm -- *
 	undo_all
 	[[ -z $(ls) ]]
+}
+
+@test "act_file: NUL bytes are refused, and the old file stays; a mode is kept" {
+	local file=$BATS_TEST_TMPDIR/folder/file
+	act_file "$file" 600 <<<'old' 2>/dev/null
+	[[ $(stat -c %a "$file") == 600 ]]
+	if printf 'a\0b\n' | act_file "$file" 600 2>/dev/null; then fail 'taken'; fi
+	[[ $(<"$file") == old && $(ls "${file%/*}") == file ]]
 }

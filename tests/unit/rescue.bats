@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log conf systemd disk md rescue
+	libs paths log act conf confcheck confneed systemd disk diskuse mdstate md rescue
 	ID=11111111-2222-3333-4444-555555555555
 	mkdir -p "$R/sys/block/md127" "$R/var"
 	head -c 3145728 /dev/urandom >"$R/dev/md127"
@@ -67,7 +67,7 @@ write() { rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
 	echo 16392 >"$R/sys/block/md127/size"
 	not rescue_put_back md127 2>/dev/null
 	echo 16384 >"$R/sys/block/md127/size"
-	printf x | dd of="$IMAGE" bs=1 seek=5000 conv=notrunc status=none
+	head -c 64 /dev/urandom | dd of="$IMAGE" bs=64 seek=80 conv=notrunc status=none
 	not rescue_put_back md127 2>/dev/null
 	truncate -s 4M "$IMAGE"
 	not rescue_put_back md127 2>/dev/null

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths units
+	libs paths units conf
 }
 
 @test "size_bytes" {
@@ -42,6 +42,14 @@ setup() {
 	[[ $(time_seconds 30 90s 10min '1h 30min' 1500ms infinity 0) == $'30\n90\n600\n5400\n2\ninfinity\n0' ]]
 	run time_seconds 12parsecs
 	assert_failure
+}
+
+@test "time_seconds: simple spans cost no process, and mean what systemd takes them for" {
+	local span spans=(0 7 30 90s 1s 10min 30min infinity 0s 000012 999999min)
+	[[ $(time_seconds "${spans[@]}") == "$(time_simple_() { return 1; } && time_seconds "${spans[@]}")" ]]
+	systemd-analyze() { fail 'asked'; }
+	for span in "${spans[@]}"; do time_seconds "$span"; done
+	[[ $(time_seconds 5min 7) == $'300\n7' ]]
 }
 
 @test "time_seconds with a UTF-8 caller" {

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log witness
+	libs paths log act witness
 	ID=11111111-2222-3333-4444-555555555555
 	A=aaaaaaaa-0000-0000-0000-000000000001
 	B=aaaaaaaa-0000-0000-0000-000000000002
@@ -177,6 +177,22 @@ damaged() { # TEXT of the file
 	put 105 0 "$B" "$C"
 	witness_read data "$ID"
 	[[ ${WITNESS[given]} == "$A" ]]
+}
+
+@test "legs that were ever in sync are remembered, the latest 16" {
+	local i
+	put 100 0 "$A" "$B"
+	put 101 0 "$B"
+	put 102 0
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$A $B" ]]
+	for i in {10..26}; do put 103 0 "$B" "aaaaaaaa-0000-0000-0000-0000000000$i"; done
+	witness_read data "$ID"
+	[[ $(wc -w <<<"${WITNESS[seen]}") == 16 && ${WITNESS[seen]} != *"$A"* && ${WITNESS[seen]} == *26 ]]
+	# Another array's are not ours.
+	witness_write data 99999999-2222-3333-4444-555555555555 5 0 "$A"
+	witness_read data 99999999-2222-3333-4444-555555555555
+	[[ ${WITNESS[seen]} == "$A" ]]
 }
 
 @test "a full file system: it is overwritten in its place" {

@@ -9,7 +9,7 @@ my ($pid, $image, $percent, $seed) = @ARGV;
 my $number = 7;
 $number = ($number * 31 + ord) % 4294967296 for split //, $seed;
 srand $number;
-my ($file) = grep { (readlink // '') =~ / \(deleted\)$/ } glob "/proc/$pid/fd/*";
+my ($file) = grep { -f && (readlink // '') =~ / \(deleted\)$/ } glob "/proc/$pid/fd/*";
 die "process $pid has no cache\n" unless defined $file;
 open my $cache, '<:raw', $file or die "$file: $!\n";
 open my $disk, '+<:raw', $image or die "$image: $!\n";

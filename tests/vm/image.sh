@@ -51,7 +51,9 @@ image_customise() { # FOLDER
 	chroot "$root" systemctl enable bench-agent.service
 	chroot "$root" systemctl mask apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer man-db.timer
 	# What a storage test never looks at, and what takes seconds of emulated time at every boot.
-	chroot "$root" systemctl mask modprobe@drm.service modprobe@efi_pstore.service modprobe@configfs.service getty@tty1.service
+	chroot "$root" systemctl mask modprobe@drm.service modprobe@efi_pstore.service modprobe@configfs.service getty@tty1.service \
+		modprobe@fuse.service getty-static.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount dev-hugepages.mount dev-mqueue.mount \
+		sys-kernel-debug.mount sys-kernel-tracing.mount systemd-user-sessions.service systemd-logind.service systemd-random-seed.service rapiddiskd.service
 	printf "blacklist %s\n" kvm_amd kvm_intel powernow_k8 i2c_i801 lpc_ich psmouse pcspkr >"$root/etc/modprobe.d/bench.conf"
 	chroot "$root" passwd -d root
 	ls "$root"/lib/modules/*/updates/dkms/rapiddisk.ko* >/dev/null

@@ -19,6 +19,7 @@ VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
 VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
 VM_DISKS=()             # in the order in which they are attached
 declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…)
+declare -A VM_BAD=()    # NAME → sectors (of 512 bytes) of that disk that can't be read, from the next boot on
 
 vm_cache() { printf '%s\n' "${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}"; }
 
@@ -100,11 +101,21 @@ vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
 	local disk from
 	for disk in "${VM_DISKS[@]}"; do
 		from=$VM/disks/$disk.img,cache=none
+		[[ ! -v VM_BAD[$disk] ]] || from=blkdebug:$(vm_bad "$disk"):$from
 		# With this mode the guest is told that there is a write cache, and its flushes are passed on.
 		[[ ! -v VM_SERVED[$disk] ]] || from=$(vm_served_url "$disk"),cache=writeback
 		printf '%s\n' -drive "if=none,id=$disk,file=$from,format=raw${VM_DISK_OPTS[$disk]:+,${VM_DISK_OPTS[$disk]}}" \
 			-device "scsi-hd,id=dev-$disk,drive=$disk,bus=scsi0.0,serial=$disk"
 	done
+}
+
+# vm_bad NAME: the rules for QEMU's blkdebug, which fails reads that touch a bad sector.
+vm_bad() {
+	local sector
+	for sector in ${VM_BAD[$1]}; do
+		printf '[inject-error]\nevent = "read_aio"\nerrno = "5"\nsector = "%s"\n' "$sector"
+	done >"$VM/$1.bad"
+	printf '%s\n' "$VM/$1.bad"
 }
 
 # Starts QEMU and waits until the guest's agent speaks.
@@ -117,7 +128,7 @@ vm_boot() {
 	mapfile -t drives < <(vm_drive_args)
 	rm -f "$VM"/*.sock
 	vm_serve
-	qemu-system-x86_64 -M q35 -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
+	qemu-system-x86_64 -M q35,sata=off,smbus=off -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
 		-pidfile "$VM/pid" -kernel "$VM/vmlinuz" -initrd "$VM/initrd" \
 		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \

@@ -1,5 +1,18 @@
-# What the cases of the safe start share: sourced by them.
+# What the cases of the safe start share: sourced by them. The machine, its first boot, and what their guests may use.
 # shellcheck shell=bash disable=SC2016,SC2034
+from mirror
+disk A 96M
+disk B 96M
+disk C 96M
+disk D 96M
+may_fail ramraid@data.service srv-data.mount
+
+# What is missing is not waited for longer than a test has patience, and the machine's boot does not depend on it.
+safestart_boot() {
+	boot
+	guest 'mkdir -p /etc/ramraid/data.conf.d; echo MEMBER_TIMEOUT=3s >/etc/ramraid/data.conf.d/test.conf; sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
+}
+
 # down: the array is stopped, cleanly. refused TEXT: a start is refused with these words, and nothing runs. starts [CODE]: it starts, and its
 # journal is in /root/log. sums: every file is there with its bytes. new NAME: one more file.
 readonly tools='

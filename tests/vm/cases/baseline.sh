@@ -10,7 +10,7 @@ steps() {
 		modprobe rapiddisk
 		echo rapiddisk attach 0 104857600 >/sys/kernel/rapiddisk/mgmt
 		mdadm --create /dev/md/data --run --level=1 --raid-devices=3 --bitmap=internal /dev/rd0 --write-mostly $(leg A) $(leg B)
-		mkfs.ext4 -q /dev/md/data
+		make_ext4 /dev/md/data
 		mkdir /srv/data
 		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults,x-systemd.device-timeout=20s 0 2" >>/etc/fstab
 		systemctl daemon-reload; systemctl start srv-data.mount'

@@ -34,7 +34,7 @@ steps() {
 		fails ramraid create --yes data $(leg A); sed -i /95%/d /etc/ramraid/ramraid.conf'"$untouched"
 	check '--dry-run prints every command and changes nothing' '
 		ramraid create --dry-run data $(leg A) $(leg C) >/root/out; cat /root/out
-		grep -q -- "--create.*--bitmap=internal missing --write-mostly $(node A) $(node C)" /root/out
+		grep -q -- "--create.*--bitmap=internal --bitmap-chunk=1024K missing --write-mostly $(node A) $(node C)" /root/out
 		grep -q "update-initramfs" /root/out; grep -q "systemctl.*enable.*ramraid@data" /root/out
 		fails mdadm --examine $(node A)'"$untouched"
 	check 'interrupted while the initramfs is being made: everything is taken back' '
@@ -47,13 +47,13 @@ steps() {
 		fails ramraid create --yes data $(leg A) $(leg C)
 		mv /root/update-initramfs /usr/sbin/
 		fails mdadm --examine $(node A)'"$untouched"
-	check 'killed half-way, what is left is a plain array that any system starts, and says so' '
+	check 'killed half-way, what is left is a plain array that any system starts, configured and enabled, and says so' '
 		ramraid create --yes data $(leg A) $(leg C) >/root/out 2>&1 & pid=$!
 		for i in $(seq 200); do grep -q update-initramfs /root/out && break; sleep 0.1; done
 		kill -KILL $pid; sleep 1; pkill update-initramfs || :
-		fails ramraid status data
+		fails ramraid status data; systemctl is-enabled ramraid@data
 		mdadm --examine $(node A) | grep "Array State : \.AA"
-		rm /etc/ramraid/data.conf; ramraid claim; mdadm --stop /dev/md/data; mdadm --zero-superblock $(node A) $(node C)'"$untouched"
+		systemctl disable ramraid@data; rm /etc/ramraid/data.conf; ramraid claim; mdadm --stop /dev/md/data; mdadm --zero-superblock $(node A) $(node C)'"$untouched"
 	check 'with --force a disk that holds something is taken' '
 		ramraid create --yes --force data $(leg B); test "$(slots data)" = UU; ramraid status data
 		grep "^MEMBER=$(leg B)$" /etc/ramraid/data.conf'

@@ -1,5 +1,5 @@
 # Disks and memory that fail while the array is in use: nothing acknowledged is lost, and the mirror becomes whole again by "attach".
-releases trixie # the whole bench has to end within an hour
+checked_on trixie
 from small
 # The filters are switched on from the host by files beside the disk's socket: A.read, A.write (errors), A.rate (bits per second).
 readonly faulty='--filter=error --filter=rate error-pread-rate=100% error-pread-file=@.read error-pwrite-rate=100% error-pwrite-file=@.write rate-file=@.rate'

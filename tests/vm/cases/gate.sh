@@ -1,4 +1,5 @@
 # What waits, for how long, and what happens when the time is up. The disks are slow enough for the rebuild to be watched.
+checked_on trixie
 from mirror
 disk A 96M throttling.bps-total=4000000
 disk B 96M throttling.bps-total=4000000
@@ -20,15 +21,14 @@ steps() {
 	check 'while it rebuilds, the unit says how far it is, and nothing that depends on it has started' '
 		for i in $(seq 300); do
 			text=$(systemctl show -p StatusText --value ramraid@data)
-			[[ $text =~ being\ rebuilt\ \([0-9]+\.[0-9]%\ done,\ [0-9]+\ MiB/s,\ .*s\ left\) ]] && break
+			[[ $text =~ being\ copied\ from\ all\ disk\ legs\ \([0-9]+\.[0-9]%\ done,\ [0-9]+\ MiB/s,\ .*s\ left\) ]] && break
 			sleep 0.2
 		done
 		echo "$text"; systemctl list-jobs
 		[[ $text =~ MiB/s ]]
 		test "$(systemctl is-active ramraid@data)" = activating
 		fails findmnt /srv/data
-		test "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)"
-		ramraid status data | grep -q "recover: \[" '
+		ramraid status data | tee /root/status; grep "^data: rebuilding" /root/status; grep "copy: \[" /root/status '
 	check 'the rebuild done, it is mounted, and the speed limits are the systems again' '
 		systemctl is-system-running --wait
 		findmnt /srv/data
@@ -52,6 +52,15 @@ steps() {
 		systemctl show -p StatusText --value ramraid@data | grep "not in sync within 4 s"
 		journalctl -b -u ramraid@data -p err | grep "ON_TIMEOUT=fail"
 		test -z "$(systemctl list-jobs --no-legend | grep -v "\.device")"'
+	check 'and its rebuild goes on, by md itself' '
+		journalctl -b -u ramraid@data -o cat | grep -- "--add /dev/rd"
+		for i in $(seq 600); do [ "$(slots data)" = UUU ] && break; sleep 0.1; done; test "$(slots data)" = UUU'
+	set_conf WAIT_TIMEOUT=3min REBUILD=kernel
+	check 'REBUILD=kernel: md rebuilds it, at full speed while nothing else uses it' '
+		ramraid detach data; systemctl reset-failed ramraid@data; systemctl --no-block restart ramraid@data
+		for i in $(seq 300); do [ "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)" ] && break; sleep 0.1; done
+		test "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)"
+		ramraid status data | grep "recover: \["'
 	check 'the administrator can go on as the message says' "
 		systemctl restart ramraid@data || systemctl restart ramraid@data || { sleep 30; systemctl restart ramraid@data; }
 		systemctl start srv-data.mount; $until_whole"

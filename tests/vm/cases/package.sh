@@ -1,4 +1,5 @@
 # The package: an upgrade touches nothing that runs; removing leaves a plain md array, mounted all the time; coming back; purging.
+checked_on trixie
 from mirror
 disk A 96M
 disk B 96M

@@ -47,7 +47,15 @@ readonly examine='
 			-e "s/^ *Array State : \([A.]*\).*/view=\1/p" -e "s/^ *Flags : write-mostly.*/writemostly=yes/p" | sort
 	}
 	ours() { . /usr/lib/ramraid/superblock.sh; sb_facts "$1"; }
-	agree() { examine "$1" >/tmp/theirs; ours "$1" | sort >/tmp/ours; test -s /tmp/theirs; test -z "$(comm -23 /tmp/theirs /tmp/ours)" || { cat /tmp/theirs /tmp/ours; return 1; }; }
+	# md may count an event between the two looks: then once more.
+	agree() {
+		local i
+		for i in 1 2 3 4 5; do
+			examine "$1" >/tmp/theirs; ours "$1" | sort >/tmp/ours; test -s /tmp/theirs
+			test -n "$(comm -23 /tmp/theirs /tmp/ours)" || return 0
+		done
+		cat /tmp/theirs /tmp/ours; return 1
+	}
 	'
 
 steps() {

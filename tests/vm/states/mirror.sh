@@ -8,7 +8,7 @@ steps() {
 		ramraid create --yes data $(leg A) $(leg B)
 		test "$(slots data)" = UUU'
 	check 'it takes a file system and a line in fstab' '
-		mkfs.ext4 -q /dev/md/data
+		make_ext4 /dev/md/data
 		mkdir /srv/data
 		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults 0 2" >>/etc/fstab
 		systemctl daemon-reload

@@ -9,7 +9,7 @@ steps() {
 		test "$(slots data)" = UUU'
 	check 'it takes a file system and a line in fstab' '
 		# Blocks as large as those that a disk writes whole: then no single one may ever be torn.
-		mkfs.ext4 -q -b 4096 /dev/md/data
+		make_ext4 /dev/md/data -b 4096
 		mkdir /srv/data
 		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults 0 2" >>/etc/fstab
 		systemctl daemon-reload

@@ -1,0 +1,199 @@
+# ramraid adopt: a running RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly ADOPT_USAGE='usage: ramraid adopt [--ram=KIND] [--yes] [--dry-run] NAME ARRAY
+
+Makes the running RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
+/etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
+If it is interrupted, type it again. The way back: ramraid release NAME
+  --ram=KIND  auto (the default), rapiddisk, brd or none    --yes  do not ask    --dry-run  print every command, change nothing'
+
+cmd_adopt() {
+	cli_parse "$ADOPT_USAGE" 'dry-run yes ram=' "$@"
+	((${#ARGS[@]} == 2)) || cli_usage "$ADOPT_USAGE" 'expected a name and an array'
+	need_work
+	need adopted adoptable claim gate cmd/attach cmd/wait
+	cli_root
+	NAME=${ARGS[0]}
+	adopt_look "${ARGS[1]}"
+	if [[ ${ADOPTED[done]-} != yes ]]; then
+		adopt_ask
+		if [[ -z $DRY_RUN ]]; then
+			cli_lock "$NAME" 5
+			# The world has moved on while a person thought about the answer.
+			adopt_look "${ARGS[1]}"
+		fi
+		adopt_all "${ARGS[1]}"
+	fi
+	adopt_start
+}
+
+# adopt_look ARRAY: sets ADOPT_MD, ADOPT_UUID, ADOPT_BEGUN, the configuration and the facts; ends the program when it can't be adopted.
+adopt_look() {
+	conf_name_ok "$NAME" || die "$(conf_bad_name "$NAME")" "$EX_USAGE"
+	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] || die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
+	adopt_find "$1"
+	ADOPT_BEGUN=''
+	if [[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]]; then
+		adopt_find_begun
+	else
+		adopt_configure
+	fi
+	facts_configured "$NAME"
+	[[ ${ADOPTED[done]-} == yes ]] || adoptable_check
+}
+
+adopt_find() { # ARRAY
+	local NODE VALUE line LEGS
+	disk_find "$1" || die "$NAME: there is no block device $1; /proc/mdstat lists the running arrays" "$EX_INACTIVE"
+	[[ -d $SYS/block/$NODE/md ]] || die "$NAME: $1 is no md array; /proc/mdstat lists the running ones" "$EX_INACTIVE"
+	ADOPT_MD=$NODE
+	md_read "$ADOPT_MD" uuid
+	ADOPT_UUID=$VALUE
+	# Kernels without md/uuid in sysfs: a member is asked.
+	md_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		[[ -z $ADOPT_UUID ]] || break
+		line=$(sb_facts "$DEV/${line%% *}")
+		# The first of them; "device_uuid" comes later.
+		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
+	done
+	[[ -n $ADOPT_UUID ]] ||
+		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, found no member with it that can be read" "$EX_REFUSED"
+	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
+}
+
+# It is configured: an earlier run has come that far, or it has been ours before.
+adopt_find_begun() {
+	conf_need "$NAME"
+	[[ ${CONF[UUID]} == "$ADOPT_UUID" ]] ||
+		die "$NAME: $ETC/$NAME.conf exists already, for the array ${CONF[UUID]}, not for $ADOPT_UUID; choose another name" "$EX_REFUSED"
+	[[ -n ${ADOPTED[uuid]-} ]] ||
+		die "$NAME: $ETC/$NAME.conf exists already, for this array: there is nothing to adopt. See: ramraid status $NAME" "$EX_REFUSED"
+	ADOPT_BEGUN=yes
+}
+
+# The configuration that will be written.
+adopt_configure() {
+	local line leg disk LEGS
+	conf_defaults || for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+	CONF[UUID]=$ADOPT_UUID CONF[RAM]=${OPT[ram]:-${CONF[RAM]}}
+	md_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		leg=${line%% *}
+		# One without a stable name is complained of by the check.
+		disk=$(disk_stable_name "/dev/$leg") || disk=/dev/$leg
+		MEMBERS+=("$disk")
+	done
+}
+
+adopt_ask() {
+	local answer users
+	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
+	[[ -t 0 ]] || die "$NAME: there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	users=$(disk_users "$ADOPT_MD")
+	printf '/dev/%s (in use: %s) becomes the mirror "%s" with one leg in RAM. Nothing is unmounted or overwritten. Its disks:\n' \
+		"$ADOPT_MD" "${users:+${users//$'\n'/, }}" "$NAME" >&2
+	printf '  %s\n' "${MEMBERS[@]}" >&2
+	read -r -p 'Go on? [y/N] ' answer
+	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+}
+
+# Every step is one that can be done again, or is left out when it is done. Whatever a kill or a power cut leaves behind is either a plain
+# array without a configuration, or one that the next boot takes over, and that both "adopt" and "release" can go on from. Hence, as in
+# "create": enabled before configured, and configured before claimed, because an array that is claimed and not configured is started by
+# nobody. What makes reads slower, write-mostly disks without a RAM leg beside them, comes after the initramfs, which takes minutes.
+adopt_all() { # ARRAY
+	# shellcheck disable=SC2064 # the operand as it is now
+	trap "adopt_end \$? ${1@Q}" EXIT
+	trap 'exit 130' INT TERM HUP
+	adopt_note
+	systemd_enable "$NAME"
+	[[ -n $ADOPT_BEGUN ]] || adopt_conf | act_file "$ETC/$NAME.conf"
+	# What is mounted has to be known to the generator at the next boot.
+	contents_remember "$NAME" "$ADOPT_MD" || log_warning "$NAME: could not remember what lies on it in $STATE"
+	adopt_array
+	claim_write "$NAME" "$ADOPT_UUID"
+	log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
+	claim_initramfs
+	systemd_reload
+	adopt_writemostly
+	ADOPTED[done]=yes
+	adopted_write "$NAME"
+	trap - EXIT INT TERM HUP
+}
+
+adopt_end() { # EXIT-CODE ARRAY
+	trap '' INT TERM HUP
+	(($1 == 0)) || {
+		log_error "$NAME: not finished; the array is in use as before, and what was done stays"
+		log_error "$NAME: to go on: ramraid adopt $NAME $2; to go back: ramraid release $NAME"
+	}
+	exit "$1"
+}
+
+# What an earlier run has noted was before that run changed anything.
+adopt_note() {
+	local line leg writemostly LEGS
+	[[ -z ${ADOPTED[uuid]-} ]] || return 0
+	ADOPTED=([uuid]=$ADOPT_UUID [bitmap]=$(md_bitmap "$ADOPT_MD") [done]=no)
+	md_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		read -r leg _ _ writemostly <<<"$line"
+		[[ $writemostly == no ]] || ADOPTED_WRITEMOSTLY+=("$(disk_stable_name "/dev/$leg")")
+	done
+	adopted_write "$NAME"
+}
+
+adopt_conf() {
+	printf '# Mirror with one leg in RAM, made by "ramraid adopt". Every key: ramraid.conf(5).\nUUID=%s\n' "$ADOPT_UUID"
+	printf 'MEMBER=%s\n' "${MEMBERS[@]}"
+	[[ -z ${OPT[ram]-} ]] || printf 'RAM=%s\n' "${OPT[ram]}"
+}
+
+# The bitmap before the slot: mdadm makes it with all bits set, and in an array that lacks a member md would then rewrite every chunk
+# (md_bitmap_load() in linux drivers/md/md-bitmap.c); in a whole one it clears them, in its own time.
+adopt_array() {
+	local line LEGS legs=() ARRAY_STATE READAUTO
+	md_state "$ADOPT_MD"
+	[[ $READAUTO == no ]] || md_make_writable "$ADOPT_MD"
+	md_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do ram_is_node "${line%% *}" || legs+=("${line%% *}"); done
+	[[ $(md_bitmap "$ADOPT_MD") != none ]] || md_add_bitmap "$ADOPT_MD" "${legs[@]}"
+	(($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) || md_set_slots "$ADOPT_MD" $((${#MEMBERS[@]} + 1))
+}
+
+adopt_writemostly() {
+	local line leg writemostly LEGS
+	md_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		read -r leg _ _ writemostly <<<"$line"
+		[[ $writemostly == yes ]] || ram_is_node "$leg" || md_set_writemostly "$ADOPT_MD" "$leg"
+	done
+}
+
+# The unit takes the running array over and attaches the RAM leg. One that is up already, since an earlier boot found the half of this, does
+# not look again: then it is done here.
+adopt_start() {
+	if [[ -n $DRY_RUN ]]; then
+		systemd_start "$NAME"
+		return
+	fi
+	[[ -z ${CLI_LOCK-} ]] || exec {CLI_LOCK}>&- # the unit takes it
+	if systemd_unit_is_up "$NAME" && ! systemd_unit_works "$NAME"; then
+		cli_lock "$NAME" 5
+		attach_here
+		[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || return "$EX_FAILED"
+	else
+		paths_run
+		: >"$RUN/$NAME.taken"
+		systemd_unit_is_up "$NAME" || {
+			systemd_reset "$NAME"
+			systemd_start "$NAME"
+		}
+		wait_whole "$NAME" infinity
+	fi
+	log_notice "$NAME: adopted. The way back: ramraid release $NAME"
+}

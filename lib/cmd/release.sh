@@ -1,0 +1,151 @@
+# ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly RELEASE_USAGE='usage: ramraid release [--yes] [--dry-run] NAME
+
+The reverse of "adopt", and of what "create" adds to a plain array: takes the RAM leg and its slot out, lets the disks share the reads,
+takes the claim, the configuration and all notes away. The array stays as it is, mounted and in use; from the next boot on mdadm starts it.
+If it is interrupted, type it again.'
+
+cmd_release() {
+	cli_parse "$RELEASE_USAGE" 'dry-run yes' "$@"
+	cli_one_name "$RELEASE_USAGE"
+	need_work
+	need adopted claim
+	cli_root
+	release_look
+	release_ask
+	if [[ -z $DRY_RUN ]]; then
+		cli_lock "$NAME" 5
+		# The world has moved on while a person thought about the answer.
+		release_look
+	fi
+	release_all
+}
+
+release_file() { printf '%s/%s.releasing\n' "$STATE" "$NAME"; }
+
+# release_look: sets RELEASE_LEFT to what is left to do: all; or "files", when an earlier run has seen to the array and then deleted the
+# configuration, or an "adopt" has ended before it wrote one. For the former, loads the configuration and the facts, and ends the program
+# when it can't be done.
+release_look() {
+	RELEASE_LEFT=all
+	conf_name_ok "$NAME" || die "$(conf_bad_name "$NAME")" "$EX_USAGE"
+	adopted_read "$NAME" || :
+	if [[ ! -e $ETC/$NAME.conf ]] && [[ -e $(release_file) || (${ADOPTED[done]-} == no && ! -e $RUN/$NAME.started) ]]; then
+		RELEASE_LEFT=files
+		return 0
+	fi
+	conf_need_started "$NAME"
+	[[ ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	facts_configured "$NAME"
+	facts_observe
+	release_check
+}
+
+# All that is wrong, not just the first thing.
+release_check() {
+	local i wrong=''
+	[[ ${F[array.state]} == active ]] ||
+		die "$NAME: is not running, and only a running array can be released. Type: ramraid start $NAME" "$EX_INACTIVE"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] ||
+			release_wrong_ "${F[leg.$i.dev]}: expected in sync, found ${F[leg.$i.state]:-that it is not in the array}." \
+				"Bring it back: ramraid attach $NAME; or, if it is gone for good, delete its MEMBER line"
+	done
+	[[ -z ${F[array.strangers]} ]] ||
+		release_wrong_ "/dev/${F[array.md]}: has members that the configuration does not name: ${F[array.strangers]}." \
+			'Name each as MEMBER, or take it out (mdadm --remove)'
+	[[ -z ${F[rescue.image]} ]] ||
+		release_wrong_ "what only the RAM leg had is in ${F[rescue.image]}. Put it back first: ramraid stop $NAME; ramraid restore $NAME"
+	[[ ${F[array.sync]} == @(idle|copy) && ${F[array.pending]} == no || ${F[ram.state]} == recovering ]] ||
+		release_wrong_ "/dev/${F[array.md]}: md is at work on it (${F[array.sync]/idle/a resync is due});" \
+			"wait until that has ended: mdadm --wait /dev/${F[array.md]}"
+	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
+}
+
+release_wrong_() { # TEXT…; sets the caller's wrong
+	wrong=yes
+	log_error "$NAME: $*"
+}
+
+release_ask() {
+	local answer
+	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
+	[[ -t 0 ]] || die "$NAME: there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	printf '%s becomes a plain RAID1 of %s disks, in use as it is; its configuration is deleted.\n' "$NAME" "${F[members]-its}" >&2
+	read -r -p 'Go on? [y/N] ' answer
+	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+}
+
+# Every step is one that can be done again, or is left out when it is done. The claim goes while the configuration is still there: an array
+# that is claimed and not configured is started by nobody. Until the configuration goes, a boot takes the array for ours again.
+release_all() {
+	trap 'release_end $?' EXIT
+	trap 'exit 130' INT TERM HUP
+	if [[ $RELEASE_LEFT == all ]]; then
+		guard_release "$NAME"
+		release_array
+		claim_remove "$NAME"
+		log_info 'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
+		claim_initramfs
+	fi
+	release_unit
+	release_notes
+	trap - EXIT INT TERM HUP
+	[[ -n $DRY_RUN ]] || log_notice "$NAME: released: a plain RAID1, in use as before"
+}
+
+release_end() { # EXIT-CODE
+	trap '' INT TERM HUP
+	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME"
+	exit "$1"
+}
+
+# As it was before "adopt"; as it would have been without us, after "create".
+release_array() {
+	local i md=${F[array.md]}
+	facts_observe
+	# The RAM leg's slot goes, and the others move together: nothing may go by its number any more.
+	F[witness.ram_slot]=''
+	[[ -n $DRY_RUN ]] || record_witness
+	((${F[array.backlog]} == 0)) || md_set_backlog "$md" 0
+	(($(md_slots "$md") == ${F[members]})) || md_set_slots "$md" "${F[members]}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.writemostly]} == yes && " ${ADOPTED_WRITEMOSTLY[*]} " != *" ${F[leg.$i.dev]} "* ]] || continue
+		md_clear_writemostly "$md" "${F[leg.$i.node]}"
+	done
+	[[ ${ADOPTED[bitmap]-} != none || $(md_bitmap "$md") != internal ]] || md_drop_bitmap "$md"
+}
+
+# A stop of the unit stops the array, and first what lies on it, which the generator has made to require the unit. So: from now on
+# "ramraid stop" leaves the array alone; without a configuration the generator writes nothing, and after a reload, which runs it and builds
+# the whole tree of dependencies anew (systemctl(1), daemon-reload), nothing requires the unit; then it is stopped. If somebody else's file
+# requires it, it is not.
+release_unit() {
+	local md needed
+	{ read -r md _ <"$RUN/$NAME.watched"; } 2>/dev/null || md=${F[array.md]-}
+	[[ -n $DRY_RUN ]] || { paths_run && : >"$RUN/$NAME.released"; }
+	act_file "$(release_file)" <<<'# "ramraid release" has begun to take the notes of this array away; type it again.'
+	systemd_disable "$NAME"
+	act rm -f -- "$ETC/$NAME.conf"
+	[[ -n $DRY_RUN ]] || sync "$ETC"
+	[[ ! -e $ETC/$NAME.conf.d ]] || log_notice "$NAME: $ETC/$NAME.conf.d is kept"
+	systemd_reload
+	[[ -z $md ]] || systemd_stop_monitor "$md" || log_notice "$NAME: its monitor could not be stopped; it sees nothing any more"
+	needed=$(systemd_dependents "$NAME")
+	if [[ -z $DRY_RUN && $needed == *[![:blank:]]* ]]; then
+		log_warning "$NAME: its unit is required by ${needed% } still, which would be stopped with it; it stays active and does nothing any more"
+		return
+	fi
+	systemd_stop "$NAME"
+	systemd_reset "$NAME"
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME.released"
+}
+
+release_notes() {
+	act rm -f -- "$RUN/$NAME".{started,watched,taken} "$STATE/$NAME".{witness,contents,adopted}
+	act rm -f -- "$(release_file)"
+}

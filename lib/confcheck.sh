@@ -1,0 +1,76 @@
+# What is wrong with a configuration, in words for whoever wrote it; and whether a file is one that may be read at all.
+# shellcheck shell=bash
+
+# Key → what to write.
+declare -grA CONF_EXPECTED=(
+	[UUID]='the array UUID as "mdadm --detail" prints it' [MEMBER]='a device path' [RAM]='auto, rapiddisk, brd or none'
+	[RAM_RESERVE]='a size such as 512M or 10%' [WAIT]='yes or no' [WAIT_TIMEOUT]='a time span such as 90s, 10min or infinity'
+	[ON_TIMEOUT]='degraded or fail' [MEMBER_TIMEOUT]='a time span such as 30s' [START_DEGRADED]='witness, always or never'
+	[REBUILD]='auto, copy or kernel' [COPY_RATE]='bytes a second such as 200M, or 0 for no limit' [VERIFY]='no, sample or yes' [WRITE_BEHIND]='a number of writes from 0 to 16383' [ACCEPT_DATA_LOSS]='yes or no'
+	[ACCEPT_KERNEL_FLAW]='yes or no' [RESCUE]='a folder, or none'
+	[MOUNT]='a mount point or the name of a unit'
+)
+
+# conf_bad_name NAME: the complaint about what can't be an array's name, fit for a terminal and one line of the journal.
+conf_bad_name() {
+	local shown=${1//[[:cntrl:]]/?}
+	printf '"%s" can'"'"'t be an array'"'"'s name; use up to 31 letters, digits, "-", "_" and ".", a letter first' "${shown:0:60}"
+}
+
+conf_error_() { CONF_ERRORS+=("$1"); }
+
+# conf_say_fault_ FAULT WHERE [WORD…]: what conf.sh has found.
+conf_say_fault_() {
+	local where=$2 shown better
+	case $1 in
+	name)
+		shown=${where//[[:cntrl:]]/?}
+		conf_error_ "$ETC/${shown:0:60}.conf: $(conf_bad_name "$where")"
+		;;
+	control) conf_error_ "$where: holds control characters; it must be plain text with Unix line ends" ;;
+	bytes) conf_error_ "$where: has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration" ;;
+	long) conf_error_ "$where: has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
+	form) conf_error_ "$where: \"${3:0:60}\" is not of the form KEY=value" ;;
+	key) conf_error_ "$where: unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
+	value) conf_error_ "$where: $3=${4:0:80}: write ${CONF_EXPECTED[$3]}" ;;
+	place) conf_error_ "$where: $3 belongs to one array; write it in that array's own file" ;;
+	unstable)
+		need diskuse
+		better=$(disk_stable_name "$3") || better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
+		conf_error_ "$where: MEMBER=${3:0:80}: this name can mean another disk after the next boot; write $better"
+		;;
+	twice) conf_error_ "$where: MEMBER=$3 stands there already; delete one of the two lines" ;;
+	no-uuid) conf_error_ "$where: UUID= is missing; write the array UUID (see: mdadm --examine DISK)" ;;
+	no-member) conf_error_ "$where: there is no MEMBER= line; write one for each disk leg" ;;
+	data-loss) conf_error_ "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes" ;;
+	esac
+}
+
+# conf_look_at_files FILE…: what they are, by one process for all of them, for conf_file_ok_.
+declare -gA CONF_FILES=()
+conf_look_at_files() {
+	local line lines
+	CONF_FILES=()
+	mapfile -d '' lines < <(stat --printf='%F:%u:%a:%s:%n\0' -- "$@" 2>/dev/null)
+	for line in "${lines[@]}"; do CONF_FILES[${line#*:*:*:*:}]=${line%"${line#*:*:*:*:}"}; done
+}
+
+# Only a plain file of root's (in tests: our own) that nobody else can write is read.
+conf_file_ok_() { # FILE
+	local type owner mode bytes
+	[[ -n ${CONF_FILES[$1]-} ]] || conf_look_at_files "$1"
+	IFS=: read -r type owner mode bytes _ <<<"${CONF_FILES[$1]-}"
+	case $type in
+	'regular file' | 'regular empty file') ;;
+	'') conf_error_ "$1: cannot be read" && return 1 ;;
+	*) conf_error_ "$1: is a $type; it must be a regular file" && return 1 ;;
+	esac
+	((owner == EUID || owner == 0)) || conf_error_ "$1: belongs to user $owner; type: chown root $1"
+	(((8#$mode & 8#022) == 0)) || conf_error_ "$1: others than its owner can write it (mode $mode); type: chmod 644 $1"
+	((bytes <= CONF_MAX_BYTES)) || conf_error_ "$1: has $bytes bytes; more than $CONF_MAX_BYTES can't be a configuration"
+	((owner == EUID || owner == 0)) && (((8#$mode & 8#022) == 0 && bytes <= CONF_MAX_BYTES)) || return 1
+	[[ -r $1 ]] || {
+		conf_error_ "$1: cannot be read"
+		return 1
+	}
+}

@@ -1,0 +1,94 @@
+# Disks that are to be taken: the best name of one, its size, what sits on it, and whether it is free.
+# shellcheck shell=bash
+
+# disk_stable_name PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when it has none.
+# Among several the one that a person recognises: bus and serial number before world-wide names, those before slots.
+disk_stable_name() {
+	local node link pattern
+	disk_name_is_stable "$1" && {
+		printf '%s\n' "$1"
+		return
+	}
+	node=$(disk_node "$1") || return 1
+	for pattern in disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,wwn}-\* disk/by-id/\* disk/by-partuuid/\* mapper/\* disk/by-path/\*; do
+		for link in "$DEV"/$pattern; do
+			[[ -L $link && $link != */by-id/lvm-pv-* ]] || continue
+			[[ $link -ef $DEV/$node ]] || continue
+			printf '%s\n' "${link#"$ROOT"}"
+			return
+		done
+	done
+	return 1
+}
+
+# disk_bytes NODE
+disk_bytes() {
+	local sectors
+	read -r sectors <"$SYS/class/block/$1/size"
+	printf '%s\n' $((sectors * 512))
+}
+
+# disk_holders NODE: what the kernel says sits on a device or on one of its partitions (md127, dm-3 …), one a line.
+disk_holders() {
+	local holder
+	for holder in "$SYS/class/block/$1"/holders/* "$SYS/class/block/$1/$1"*/holders/*; do
+		[[ ! -e $holder ]] || printf '%s\n' "${holder##*/}"
+	done
+}
+
+# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a line. The mounts are those that the
+# first process sees; ours may be others, in a unit's sandbox.
+disk_users() {
+	local file numbers=' ' number target name
+	disk_holders "$1"
+	for file in "$SYS/class/block/$1/dev" "$SYS/class/block/$1/$1"*/dev; do
+		[[ ! -r $file ]] || numbers+="$(<"$file") "
+	done
+	while read -r _ _ number _ target _; do
+		[[ $numbers != *" $number "* ]] || printf '%b\n' "$target"
+	done <"$PROC/1/mountinfo"
+	while read -r name _; do
+		[[ ! ${name##*/} =~ ^"$1"(p?[0-9]+)?$ ]] || printf 'swap on %s\n' "$name"
+	done <"$PROC/swaps"
+}
+
+# disk_stack NODE: the device, its partitions, and all that is stacked on them, one a line; some perhaps twice.
+disk_stack() {
+	local above
+	printf '%s\n' "$1"
+	for above in "$SYS/class/block/$1/$1"* "$SYS/class/block/$1"/holders/*; do
+		[[ ! -e $above ]] || disk_stack "${above##*/}"
+	done
+}
+
+# disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system lies on the device or on what is stacked on it. One
+# that has no device number of its own (btrfs) is known by its source.
+disk_carries() {
+	local stack node numbers=' ' number target rest NODE
+	stack=" $(disk_stack "$1" | tr '\n' ' ')"
+	for node in $stack; do [[ ! -r $SYS/class/block/$node/dev ]] || numbers+="$(<"$SYS/class/block/$node/dev") "; done
+	shift
+	while read -r _ _ number _ target rest; do
+		[[ " $* " == *" $target "* ]] || continue
+		rest=${rest##* - } rest=${rest#* } # the type, the source, the options
+		disk_find "${rest%% *}" || NODE=-
+		[[ $numbers != *" $number "* && $stack != *" $NODE "* ]] || printf '%s\n' "$target"
+	done <"$PROC/1/mountinfo"
+}
+
+# disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.
+disk_why_not_free() {
+	local path=$1 node users signatures
+	node=$(disk_node "$path") || {
+		printf 'missing: there is no block device %s\n' "$path"
+		return
+	}
+	users=$(disk_users "$node")
+	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
+	[[ ! -e $SYS/class/block/$node/ro || $(<"$SYS/class/block/$node/ro") == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
+	signatures=$(wipefs --noheadings --output TYPE -- "$ROOT/dev/$node") || {
+		printf 'unreadable: wipefs could not read it\n'
+		return
+	}
+	[[ -z $signatures ]] || printf 'signature: it holds %s\n' "${signatures//$'\n'/, }"
+}

@@ -1,0 +1,88 @@
+# The RAM leg's actions of the loop in drive.sh: its ramdisk is made and dropped, filled by a copy or by md. Like those there, each is named after
+# the action, and says in DRIVE_ERROR why it failed.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+drive_drop_ram() {
+	# Taken out on purpose, it is not made again in this start.
+	[[ ${F[ram.state]} != recovering ]] || F["failed.make-ram"]=$WHY
+	md_drop "${F[array.md]}" "${F[ram.node]}" || {
+		DRIVE_ERROR='mdadm could not remove it'
+		return 1
+	}
+	ram_drop "${F[name]}"
+}
+
+drive_make_ram() {
+	local bytes error
+	bytes=$(md_leg_bytes "${F[array.md]}") || {
+		DRIVE_ERROR="md does not say how large a member of ${F[array.md]} is"
+		return 1
+	}
+	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
+	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "${CONF[RAM_RESERVE]}" 2> >(tee "$error" >&2) >/dev/null || {
+		wait $! || :
+		DRIVE_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
+		rm -f "$error"
+		return 1
+	}
+	rm -f "$error"
+}
+
+# The RAM leg is filled beside md. Whatever stands in the way of that is no failure: md can do it too.
+drive_copy_ram() {
+	local i legs=() slot=${F[witness.ram_slot]} RAM_PROVIDER RAM_NODE RAM_BYTES
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || legs+=("${F[leg.$i.node]}"); done
+	((${F[array.degraded]} > 1)) && [[ $slot =~ ^[0-9]+$ ]] || slot=''
+	ram_of "${F[name]}"
+	# What an interrupted copy has left behind would shine through where this one finds zeros.
+	if ! ram_is_blank "${F[name]}" && [[ $RAM_PROVIDER == rapiddisk ]]; then
+		ram_drop "${F[name]}"
+		return
+	fi
+	copy_start "${F[name]}" "${F[array.md]}" "$RAM_NODE" "$RAM_BYTES" "$slot" "$(drive_copy_rate_)" "${legs[@]}" || F["failed.copy-ram"]=$COPY_WHY
+	DRIVE_COPY_AT='' DRIVE_COPY_SINCE=$SECONDS
+}
+
+# From here on it is md's business; whatever it does not like, it says, and the leg is rebuilt whole.
+drive_readd_ram() {
+	local COPY_STATE COPY_WHY='' COPY_SECONDS DONE TOTAL RATE
+	copy_state "${F[name]}"
+	if ! copy_finish "${F[name]}" || ! md_readd "${F[array.md]}" "${F[ram.node]}"; then
+		DRIVE_ERROR=${COPY_WHY:-md did not take the copied RAM leg back}
+		return 1
+	fi
+	DRIVE_REBUILT=yes
+	log_info "${F[name]}: $(human_bytes $((TOTAL * 512))) were copied from the disk legs in $(human_seconds "$COPY_SECONDS")"
+	copy_stop "${F[name]}"
+}
+
+drive_add_ram() {
+	local i
+	copy_stop "${F[name]}" || {
+		DRIVE_ERROR=$COPY_WHY
+		return 1
+	}
+	# With a superblock on it mdadm would try to put it back.
+	ram_is_blank "${F[name]}" || md_zero "${F[ram.node]}" || log_warning "${F[name]}: could not wipe what an attempt to copy has left on ${F[ram.node]}"
+	ram_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
+	md_add "${F[array.md]}" "${F[ram.node]}" && DRIVE_REBUILT=yes && return
+	DRIVE_ERROR='mdadm could not add the ramdisk'
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" || DRIVE_ERROR+="; disk leg ${F[leg.$i.dev]} has bad blocks, with which md takes no new member: replace that disk"
+	done
+	return 1
+}
+
+# While nobody else reads the disks, the copy may have all that they give: prints 0, or the bytes a second that it may have beside them.
+drive_copy_rate_() {
+	if [[ $DRIVE_GATE == open ]]; then size_bytes "${CONF[COPY_RATE]}" 0; else echo 0; fi
+}
+
+# A disk that does not answer, and does not fail either, must not keep the array without a RAM leg for ever, nor a boot waiting.
+drive_watch_copy_() {
+	copy_rate "${F[name]}" "$(drive_copy_rate_)"
+	[[ ${F[array.done]} == "$DRIVE_COPY_AT" ]] || DRIVE_COPY_AT=${F[array.done]} DRIVE_COPY_SINCE=$SECONDS
+	((SECONDS - DRIVE_COPY_SINCE <= DRIVE_COPY_STALL)) || F["failed.copy-ram"]="the copy has not got on for $DRIVE_COPY_STALL s"
+}

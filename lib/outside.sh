@@ -1,0 +1,37 @@
+# The observing ring, what holders in sysfs do not show: legs outside the array, the array without any configured disk, whose it is on kernels that
+# do not say.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+# facts_find_array_: sets md to the running array of that UUID when no configured disk is in it: with all of them gone, the RAM leg is the
+# array.
+facts_find_array_() {
+	local folder RAM_PROVIDER RAM_NODE RAM_BYTES holder
+	for folder in "$SYS"/block/md*/md; do
+		[[ -e $folder/array_state ]] || continue
+		folder=${folder%/md}
+		! facts_is_ours_ "${folder##*/}" '' || md=${folder##*/}
+	done
+	[[ -z $md ]] || return 0
+	ram_of "${F[name]}"
+	for holder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
+		[[ ! -e $holder ]] || md=${holder##*/}
+	done
+}
+
+facts_leg_superblock_() { # I
+	local i=$1 key value
+	need superblock
+	while IFS='=' read -r key value; do F[leg.$i.$key]=$value; done < <(sb_facts "$DEV/${F[leg.$i.node]}")
+	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
+}
+
+# facts_ask_leg_ MD LEG: sets FACTS_UUID of them to what the leg's superblock says.
+facts_ask_leg_() {
+	local key value
+	need superblock
+	while IFS='=' read -r key value; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value; done < <(sb_facts "$DEV/$2")
+	# Without the right to read it: taken for ours, since the configuration says so; only "status" runs like this.
+	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
+}

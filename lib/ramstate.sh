@@ -1,0 +1,20 @@
+# Which ramdisk is whose: it stands in /run/ramraid/NAME.ram, gone with the boot as the ramdisks are.
+# shellcheck shell=bash
+
+# Kernel names that a ramdisk can have; zram's are known so that they are recognised as volatile.
+ram_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
+
+# ram_of NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this array in this boot; empty when there is none. A device
+# that has the same name but another sequence number is somebody else's. A damaged file is none.
+ram_of() {
+	local sequence='' now='' rest
+	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
+	[[ -e $RUN/$1.ram ]] || return 0
+	read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence rest 2>/dev/null <"$RUN/$1.ram" || RAM_NODE=''
+	# Later it is calculated with, and is part of the name of a function and of paths.
+	if [[ $RAM_PROVIDER == @(rapiddisk|brd) && $RAM_BYTES =~ ^([1-9][0-9]{0,17})?$ ]] && ram_is_node "$RAM_NODE"; then
+		read -r now 2>/dev/null <"$SYS/block/$RAM_NODE/diskseq" || :
+		[[ ! -e $SYS/block/$RAM_NODE || ${now:--} != "${sequence:--}" ]] || return 0
+	fi
+	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
+}

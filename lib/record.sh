@@ -1,0 +1,140 @@
+# What is written down of a running array, and when it must not be: who is in sync, in the witness; which array a start of ours has judged,
+# in $RUN. How a witness looks is witness.sh's.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+# Which array is running: its kernel name, and the number that every device has but once in a boot.
+record_identity_() {
+	local number
+	{ read -r number <"$SYS/block/${F[array.md]}/diskseq"; } 2>/dev/null && printf '%s %s\n' "${F[array.md]}" "$number"
+}
+
+# A start of ours has judged the array that is running, and its monitor writes down every change of it from now on.
+record_watched() { record_identity_ >"$RUN/${F[name]}.watched" || rm -f "$RUN/${F[name]}.watched"; }
+
+record_is_watched_() {
+	local watched
+	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "$(record_identity_)" ]]
+}
+
+# Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes
+# when nothing can be told) What a start of ours has gone through before is known, whatever has become of its legs since.
+record_first_look() {
+	local i facts
+	F[array.known]=yes
+	[[ ${F[array.state]} == active && -n ${F[witness.events]} ]] || return 0
+	! record_is_watched_ || return 0
+	if [[ -z ${F[witness.legs]} ]]; then
+		# Only the RAM leg was good: whoever started the disks without it, did so without what it had.
+		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
+		return 0
+	fi
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")
+		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
+		F[array.known]=yes
+		[[ " ${F[witness.legs]} " != *" ${BASH_REMATCH[1]} "* ]] || return 0
+		F[array.known]=no
+	done
+}
+
+# record_write: writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg
+# alone. Not for an array that something else has started from old legs: that would be taken for the truth ever after. Returns 1, after
+# saying so, when it could not be written; 0 also when there is nothing to write.
+record_write() {
+	local events legs slot good=0
+	[[ ${F[array.state]} == active ]] || return 0
+	[[ -n ${F[array.known]-} ]] || record_first_look
+	# Half restored: the record of the rescue image keeps it from being started.
+	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 0
+	[[ ${F[array.known]} == yes ]] || {
+		log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
+		return 0
+	}
+	record_members_
+	if ((${#legs[@]} == 0 && good == 0)); then
+		[[ ${F[ram.state]} == in_sync ]] || return 0
+		events=$(record_ram_events)
+	fi
+	# Disk legs that are in sync but can't be read must not look like none.
+	if ((good > 0 && ${#legs[@]} == 0)) || [[ -z $events ]]; then
+		log_error "${F[name]}: no superblock of a leg in sync could be read"
+		record_take_back_
+		return
+	fi
+	slot=${F[ram.slot]}
+	[[ $slot =~ ^[0-9]+$ ]] || slot=${F[witness.ram_slot]}
+	witness_write "${F[name]}" "${F[uuid]}" "$events" "$slot" "${legs[@]}" || {
+		record_take_back_
+		return
+	}
+	record_members_now_
+	RECORD_WRITTEN=$RECORD_NOW
+}
+
+# record_witness: the same, for those who go on without it: that it is said has to do.
+record_witness() { record_write || :; }
+
+# record_if_changed: record_witness, unless the legs in sync are those that this program has written down last. For the moment before the gate opens,
+# when all that matters is that no leg is named that has left: event counts follow with the next record.
+RECORD_WRITTEN='' RECORD_NOW=''
+record_if_changed() {
+	record_members_now_
+	[[ $RECORD_NOW == "$RECORD_WRITTEN" ]] || record_witness
+}
+
+record_members_now_() {
+	local i
+	RECORD_NOW="${F[name]} ${F[array.md]} ${F[ram.slot]-}"
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || RECORD_NOW+=" ${F[leg.$i.node]}"; done
+}
+
+# Sets the caller's events and legs (device UUIDs) to what the disk legs in sync carry now, and good to how many are in sync.
+record_members_() {
+	local i key value
+	events=0 legs=()
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		good=$((good + 1))
+		while IFS='=' read -r key value; do
+			case $key in
+			device_uuid) legs+=("$value") ;;
+			events) ((value <= events)) || events=$value ;;
+			esac
+		done < <(sb_facts "$DEV/${F[leg.$i.node]}")
+	done
+}
+
+# There is no new witness: an old one would vouch for legs that may have left since. Returns 1.
+record_take_back_() {
+	RECORD_WRITTEN=''
+	if rm -f "$STATE/${F[name]}.witness" 2>/dev/null; then
+		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; a start with a disk leg missing will be refused until it can be written"
+	else
+		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
+	fi
+	return 1
+}
+
+# The event count in the RAM leg's superblock.
+record_ram_events() {
+	local key value
+	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(sb_facts "$DEV/${F[ram.node]}")
+}
+
+# record_give_up NODE…: the legs that were ever in sync, or are here, and are none of those that the array is started from: written down with the
+# next witness.
+record_give_up() {
+	local i started=''
+	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		if [[ " $* " == *" ${F[leg.$i.node]:-none} "* ]]; then
+			started+=" ${F[leg.$i.device_uuid]}"
+		else
+			WITNESS_GIVE_UP+=" ${F[leg.$i.device_uuid]}"
+		fi
+	done
+	for i in $started; do WITNESS_GIVE_UP=${WITNESS_GIVE_UP//"$i"/}; done
+}

@@ -1,0 +1,24 @@
+# What "ramraid --help" says.
+# shellcheck shell=bash
+
+usage() {
+	cat <<'EOT'
+usage: ramraid VERB [OPTION…] NAME …
+
+  create NAME DISK…   make a mirror of write-mostly disks and a RAM leg, to be rebuilt at every boot
+  adopt NAME ARRAY    make a running RAID1, mounted as it may be, such a mirror
+  release NAME        make it a plain RAID1 again, mounted as it may be
+  start NAME          start it: disk legs, RAM leg, wait until whole
+  stop NAME           take the RAM leg out while a disk leg is in sync, stop the array
+  attach NAME         give the running array its RAM leg
+  detach NAME         take the RAM leg out and give its memory back
+  restore NAME        put back what a shutdown had to save from the RAM leg to a file
+  status [NAME…]      what state each array is in, and why
+  wait NAME           wait until it is whole
+  claim               keep other programs from assembling what is configured
+  remember            note what lies on the arrays, for the next boot
+  witness             note which disk legs are in sync, for the next boot
+
+"ramraid VERB --help" tells more; ramraid(8) everything. Configuration: /etc/ramraid/NAME.conf, ramraid.conf(5).
+EOT
+}

@@ -1,0 +1,523 @@
+#!/usr/bin/env bats
+# ramraid adopt and release, on a fake array: what is called, in which order, what is refused, and that a run that was killed anywhere is
+# completed by the next.
+
+setup() {
+	load helper
+	world
+	fake_disk sda $((100 << 20)) disk/by-id/ata-A
+	fake_disk sdb $((200 << 20)) disk/by-id/ata-B
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
+	mkdir -p "$R/proc/sys/kernel"
+	echo 6.12.57+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
+	mkdir -p "$R/run/systemd/system"
+	array
+	KILL_AFTER=0 FAILS=''
+}
+
+# A mounted mirror of two disks, md127, as mdadm of Debian 13 makes a small one: without a bitmap.
+array() {
+	local leg
+	MD=$R/sys/block/md127/md
+	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/dev/md" "$R/etc/mdadm" "$R/sys/kernel/rapiddisk"
+	ln -s ../../block/md127 "$R/sys/class/block/md127"
+	echo 9:127 >"$R/sys/block/md127/dev"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	: >"$R/dev/md127"
+	ln -s ../md127 "$R/dev/md/data"
+	put level raid1 metadata_version 1.2 array_state active raid_disks 2 degraded 0 sync_action idle resync_start none \
+		component_size 100000 uuid 01234567-89ab-4cde-8f01-23456789abcd bitmap/location none bitmap/backlog 0
+	for leg in sda:0 sdb:1; do
+		mkdir "$MD/dev-${leg%:*}" "$R/sys/class/block/${leg%:*}/holders/md127"
+		cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/${leg%:*}"
+		put "dev-${leg%:*}/slot" "${leg#*:}" "dev-${leg%:*}/state" in_sync "dev-${leg%:*}/offset" 2048 "dev-${leg%:*}/bad_blocks" ''
+	done
+	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	printf '# mine\nDEVICE partitions\nARRAY /dev/md/data metadata=1.2\n   UUID=01234567:89ab4cde:8f012345:6789abcd\n\nMAILADDR root\n\n' \
+		>"$R/etc/mdadm/mdadm.conf"
+	cp -a "$R/etc" "$R/etc.before"
+}
+put() { # FILE VALUE …: of the array
+	while (($# > 0)); do
+		echo "$2" >"$MD/$1"
+		shift 2
+	done
+}
+
+# What changes the system is written down, does to the fake array what it does to a real one, and, as number $KILL_AFTER, is the last
+# that happens. What begins with $FAILS fails.
+step() {
+	[[ -z $FAILS || "$*" != "$FAILS"* ]] || { called "$@" && return 1; }
+	effect "$@"
+	called "$@"
+	((KILL_AFTER == 0 || $(calls | wc -l) != KILL_AFTER)) || kill -KILL $$ $BASHPID
+}
+effect() {
+	local md=$R/sys/block/md127/md slots=${*: -1} members
+	slots=${slots##*=} members=("$md"/dev-*)
+	case $* in
+	'mdadm --grow /dev/md127 --bitmap=internal'*) echo +8 >"$md/bitmap/location" ;;
+	'mdadm --grow /dev/md127 --bitmap=none') echo none >"$md/bitmap/location" ;;
+	'mdadm --grow --force /dev/md127 --raid-devices='*)
+		[[ $slots == 3 ]] || grep -qs '^ram_slot=$' "$R/etc/ramraid/state/data.witness" || called 'THE WITNESS NAMES A SLOT'
+		echo "$slots" >"$md/raid_disks" && echo $((slots - ${#members[@]})) >"$md/degraded"
+		;;
+	'mdadm --readwrite'*) echo active >"$md/array_state" ;;
+	'mdadm --manage /dev/md127 --fail /dev/rd0') echo faulty >"$md/dev-rd0/state" ;;
+	'mdadm --manage /dev/md127 --remove /dev/rd0') rm -r "$md/dev-rd0" "$R/sys/class/block/rd0/holders/md127" && echo 1 >"$md/degraded" ;;
+	'echo writemostly '*) echo in_sync,write_mostly >"$R$3" ;;
+	'echo -writemostly '*) echo in_sync >"$R$3" ;;
+	'echo rapiddisk detach 0 '*) rm -r "$R/sys/block/rd0" "$R/sys/class/block/rd0" ;;
+	'systemctl daemon-reload') [[ -e $R/etc/ramraid/data.conf ]] && : >"$R/required" || rm -f "$R/required" ;;
+	'systemctl --quiet enable'*) : >"$R/enabled" ;;
+	'systemctl --quiet disable'*) rm -f "$R/enabled" ;;
+	'systemctl start'*) start_unit ;;
+	'systemctl stop ramraid@'*)
+		[[ ! -e $R/required ]] || called UNMOUNTED
+		[[ ! -e $R/active || -e $R/run/ramraid/data.released ]] || called 'STOPPED THE ARRAY'
+		rm -f "$R/active"
+		;;
+	esac
+}
+# What ramraid@data.service does.
+start_unit() {
+	local md=$R/sys/block/md127/md
+	: >"$R/active"
+	rm -f "$R"/run/ramraid/data.{released,taken}
+	printf 'uuid=01234567-89ab-4cde-8f01-23456789abcd\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\ngeneration=1\n' >"$R/etc/ramraid/state/data.witness"
+	: >"$R/run/ramraid/data.started"
+	echo md127 7 >"$R/run/ramraid/data.watched"
+	[[ $(<"$md/raid_disks") == 3 && ! -e $md/dev-rd0 ]] || return 0
+	mkdir -p "$md/dev-rd0" "$R"/sys/{class/block,block}/rd0 "$R/sys/class/block/rd0/holders/md127"
+	echo 9 >"$R/sys/block/rd0/diskseq"
+	echo in_sync >"$md/dev-rd0/state"
+	echo 2 >"$md/dev-rd0/slot"
+	echo 0 >"$md/degraded"
+	echo rapiddisk rd0 102400 9 used >"$R/run/ramraid/data.ram"
+}
+mdadm() { step mdadm "$@"; }
+update-initramfs() { step update-initramfs "$@"; }
+sleep() { SECONDS=$((SECONDS + 5)); }
+lsblk() { [[ $* != *UUID* ]] || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'; }
+modprobe() { :; }
+systemctl() {
+	case $* in
+	*ActiveState*) [[ -e $R/active ]] && echo active || echo inactive ;;
+	*MainPID*) echo 0 ;;
+	*RequiredBy*) [[ ! -e $R/required ]] || echo srv-data.mount ;;
+	show* | reset-failed*) ;;
+	*) step systemctl "$@" ;;
+	esac
+}
+# After each library, since log.sh has its own: what is written into sysfs and into files is a step, too, and so is "rm" by act.
+replace() {
+	act_write() {
+		[[ -z $DRY_RUN ]] || { printf 'echo %q > %q\n' "$2" "$1" && return; }
+		step echo "$2" "${1#"$R"}" ''
+	}
+	declare -F act_file_ >/dev/null || eval "$(declare -f act_file | sed '1s/act_file/act_file_/')"
+	act_file() { act_file_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
+}
+
+# verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
+verb() {
+	export R KILL_AFTER FAILS BATS_TEST_TMPDIR
+	export -f called calls step effect start_unit mdadm update-initramfs sleep lsblk modprobe systemctl replace
+	status=0
+	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
+		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_file >/dev/null || replace; }
+		main "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
+	mapfile -t lines <<<"$output"
+}
+adopt() { verb adopt --yes data /dev/md127; }
+# Without what depends on the machine.
+steps() { calls | grep -v '^update-initramfs' || :; }
+
+untouched() {
+	[[ -z $(calls) ]] || fail "called: $(calls)"
+	diff -r "$R/etc" "$R/etc.before" || fail 'files were written'
+}
+refused() { # CODE PATTERN ARG…
+	local code=$1 pattern=$2
+	shift 2
+	verb adopt --yes "$@"
+	assert_failure "$code"
+	assert_output -p "$pattern"
+	untouched
+}
+is_adopted() {
+	local file
+	[[ -e $R/enabled && -e $R/active && $(<"$MD/raid_disks") == 3 && $(<"$MD/bitmap/location") == +8 ]] || fail "not ours: $output"
+	for file in sda sdb; do [[ $(<"$MD/dev-$file/state") == in_sync,write_mostly ]] || fail "$file"; done
+	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nUUID=01234567-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B' ]]
+	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == *'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+	[[ $(grep -c '^ARRAY\|^ *UUID' "$R/etc/mdadm/mdadm.conf") == 0 ]]
+	grep -q '^done=yes$' "$R/etc/ramraid/state/data.adopted"
+}
+# Byte by byte, and as if we had never been there.
+is_plain() {
+	local file
+	[[ $(calls) != *UNMOUNTED* && $(calls) != *'STOPPED THE ARRAY'* && $(calls) != *'NAMES A SLOT'* ]] || fail "$(calls)"
+	[[ ! -e $R/enabled && ! -e $R/active && $(<"$MD/raid_disks") == 2 && $(<"$MD/bitmap/location") == none && ! -e $MD/dev-rd0 ]] || fail "$output"
+	for file in sda sdb; do [[ $(<"$MD/dev-$file/state") == in_sync ]] || fail "$file"; done
+	for file in mdadm/mdadm.conf.d ramraid/state; do [[ ! -e $R/etc/$file ]] || rmdir "$R/etc/$file"; done
+	diff -r "$R/etc" "$R/etc.before" || fail 'files are left'
+	[[ -z $(find "$R/run/ramraid" -name 'data.*' ! -name '*.lock') ]]
+}
+
+@test "adopt: the steps, in order" {
+	adopt
+	assert_success
+	is_adopted
+	[[ $(steps) == 'write /etc/ramraid/state/data.adopted
+systemctl --quiet enable ramraid@data.service
+write /etc/ramraid/data.conf
+write /etc/ramraid/state/data.contents
+mdadm --grow /dev/md127 --bitmap=internal --bitmap-chunk=1024K
+mdadm --grow --force /dev/md127 --raid-devices=3
+write /etc/mdadm/mdadm.conf.d/ramraid-data.conf
+write /etc/mdadm/mdadm.conf
+systemctl daemon-reload
+echo writemostly /sys/block/md127/md/dev-sda/state 
+echo writemostly /sys/block/md127/md/dev-sdb/state 
+write /etc/ramraid/state/data.adopted
+systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
+	[[ $(sed -n 3,4p "$R/etc/mdadm/mdadm.conf") == '# Not in force while ramraid starts this array; "ramraid release data" puts it back: ARRAY /dev/md/data metadata=1.2
+# Not in force while ramraid starts this array; "ramraid release data" puts it back:    UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+}
+
+@test "adopt --dry-run prints that, and does nothing" {
+	verb adopt --dry-run --ram=brd data /dev/md/data
+	assert_success
+	untouched
+	assert_line 'mdadm --grow --force /dev/md127 --raid-devices=3'
+	assert_line RAM=brd
+	assert_line "echo writemostly > $R/sys/block/md127/md/dev-sda/state"
+	assert_line 'systemctl start --no-block ramraid@data.service'
+	assert_line '# Not in force while ramraid starts this array; "ramraid release data" puts it back: ARRAY /dev/md/data metadata=1.2'
+}
+
+@test "kernels that do not tell the UUID: a member is asked" {
+	rm "$MD/uuid"
+	verb adopt --dry-run data /dev/md127
+	assert_success
+	assert_line UUID=d25ee28f-56fe-4319-a24c-f6c3580c71d0
+	rm "$R"/dev/sd?
+	: >"$R/dev/sda" && : >"$R/dev/sdb"
+	refused 4 'expected metadata of version 1.2, found no member with it' data /dev/md127
+}
+
+@test "adopt: what is there already is left as it is, and released so" {
+	put bitmap/location +8 dev-sdb/state in_sync,write_mostly
+	adopt
+	assert_success
+	is_adopted
+	[[ $(steps) != *bitmap=* && $(steps) != *writemostly*sdb* ]] || fail "$(steps)"
+	verb release --yes data
+	assert_success
+	[[ $(<"$MD/bitmap/location") == +8 && $(<"$MD/dev-sdb/state") == *write_mostly && $(<"$MD/dev-sda/state") == in_sync ]]
+}
+
+@test "an array that md has started read-only for now is made writable first" {
+	put array_state read-auto
+	adopt
+	assert_success
+	is_adopted
+	[[ $(steps) == *'mdadm --readwrite /dev/md127'*--grow* ]] || fail "$(steps)"
+}
+
+@test "release: the steps, in order; nothing is unmounted; every file is as before" {
+	adopt
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb release --yes data
+	assert_success
+	[[ $(steps) == 'write /etc/ramraid/state/data.witness
+mdadm --manage /dev/md127 --fail /dev/rd0
+mdadm --manage /dev/md127 --remove /dev/rd0
+echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt 
+write /etc/ramraid/state/data.witness
+mdadm --grow --force /dev/md127 --raid-devices=2
+echo -writemostly /sys/block/md127/md/dev-sda/state 
+echo -writemostly /sys/block/md127/md/dev-sdb/state 
+mdadm --grow /dev/md127 --bitmap=none
+write /etc/mdadm/mdadm.conf
+write /etc/ramraid/state/data.releasing
+systemctl --quiet disable ramraid@data.service
+systemctl daemon-reload
+systemctl stop --no-block ramraid-monitor@md127.path
+systemctl stop ramraid@data.service' ]] || fail "$(steps)"
+	# The claim goes before the configuration.
+	[[ $output == *'rm -f'*ramraid-data.conf*'rm -f'*/data.conf*daemon-reload* ]] || fail "$output"
+	is_plain
+}
+
+@test "release --dry-run prints that, and does nothing" {
+	adopt
+	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
+	verb release --dry-run data
+	assert_success
+	untouched
+	[[ -e $R/active && -e $MD/dev-rd0 && ! -e $R/run/ramraid/data.released ]]
+	assert_line 'mdadm --manage /dev/md127 --fail /dev/rd0'
+	assert_line 'mdadm --grow --force /dev/md127 --raid-devices=2'
+	assert_line 'systemctl stop ramraid@data.service'
+}
+
+@test "adopt, killed after any step: a second run completes, and a release makes it as before" {
+	local n=0 killed=0
+	while n=$((n + 1)) && ((n < 40)); do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		KILL_AFTER=$n
+		adopt
+		KILL_AFTER=0
+		[[ $status == 137 ]] || break
+		killed=$((killed + 1))
+		# A claim without a configuration is an array that nobody starts; a configuration that is not enabled is one that no boot goes by.
+		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: claimed, not configured"
+		[[ ! -e $R/etc/ramraid/data.conf || -e $R/enabled ]] || fail "after $n steps: configured, not enabled"
+		[[ $(<"$MD/raid_disks") == 2 || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: a slot that nobody knows of"
+		# Either way can be taken.
+		cp -a "$R" "$R.killed"
+		if ((n < 12)); then
+			verb release --yes data
+			assert_success
+			is_plain
+		fi
+		rm -rf "$R" "$BATS_TEST_TMPDIR/calls"
+		mv "$R.killed" "$R"
+		adopt
+		assert_success
+		is_adopted
+		verb release --yes data
+		assert_success
+		is_plain
+	done
+	((killed >= 13)) || fail "$killed"
+}
+
+# release_killed_after STEPS: in a world of its own, in which the array has been adopted.
+release_killed_after() {
+	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+	setup
+	adopt
+	rm "$BATS_TEST_TMPDIR/calls"
+	KILL_AFTER=$1
+	verb release --yes data
+	KILL_AFTER=0
+}
+
+@test "release, killed after any step: a second run completes" {
+	local n=0 killed=0
+	while n=$((n + 1)) && ((n < 40)); do
+		release_killed_after "$n"
+		[[ $status == 137 ]] || break
+		killed=$((killed + 1))
+		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: claimed, not configured"
+		verb release --yes data
+		assert_success
+		is_plain
+	done
+	((killed >= 13)) || fail "$killed"
+}
+
+@test "release, killed, and the machine restarted: a second run completes" {
+	local n
+	for n in 9 10 11 12 13; do
+		release_killed_after "$n"
+		assert_failure 137
+		rm -rf "$R/run/ramraid" "$R/active" "$R/required"
+		mkdir "$R/run/ramraid"
+		# A mount that requires the unit pulls it in, as long as there is a configuration.
+		[[ ! -e $R/etc/ramraid/data.conf ]] || : >"$R/required" && start_unit
+		[[ -e $R/etc/ramraid/data.conf ]] || rm -rf "$R/active" "$R"/run/ramraid/*  "$R/etc/ramraid/state/data.witness"
+		verb release --yes data
+		assert_success
+		is_plain
+	done
+}
+
+@test "a step that fails: said, with the two ways to go on, and both can be gone" {
+	local step
+	for step in 'mdadm --grow /dev/md127 --bitmap' 'mdadm --grow --force /dev/md127 --raid' 'systemctl daemon-reload' 'echo writemostly'; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		FAILS=$step
+		adopt
+		assert_failure 1
+		assert_output -p 'to go on: ramraid adopt data /dev/md127; to go back: ramraid release data'
+		FAILS=''
+		verb release --yes data
+		assert_success
+		is_plain
+	done
+}
+
+@test "adopted already: a second run changes nothing" {
+	adopt
+	rm "$BATS_TEST_TMPDIR/calls"
+	: >"$R/etc/ramraid/state/data.rescue" # the start looks no further
+	adopt
+	[[ -z $(steps) ]] || fail "$(steps)"
+	is_adopted
+}
+
+@test "without a terminal they want --yes" {
+	verb adopt data /dev/md127
+	assert_failure 2
+	assert_output -p 'add --yes'
+	untouched
+	adopt
+	verb release data
+	assert_failure 2
+	is_adopted
+}
+
+@test "arrays that can't be adopted: everything that is wrong is said at once" {
+	put level raid10 metadata_version 1.0 array_state readonly bitmap/backlog 64 dev-sda/state in_sync dev-sdb/state faulty sync_action check
+	refused 4 'expected RAID level raid1, found raid10' data /dev/md127
+	assert_output -p 'expected metadata of version 1.2, found 1.0'
+	assert_output -p 'expected a running array that can be written, found readonly'
+	assert_output -p 'write-behind is on (64)'
+	assert_output -p '/dev/disk/by-id/ata-B: expected in sync, found faulty'
+	assert_output -p 'md is at work on it (check'
+	assert_output -p 'nothing was changed'
+}
+
+@test "members that can't stay: a spare, one being rebuilt, one missing, a ramdisk, bad blocks, no stable name" {
+	put dev-sdb/slot none dev-sdb/state spare
+	refused 4 'ata-B: is a spare' data /dev/md127
+	put dev-sdb/slot 1
+	refused 4 'ata-B: expected in sync, found recovering' data /dev/md127
+	put dev-sdb/state in_sync dev-sdb/bad_blocks '8 8'
+	refused 4 'ata-B: has bad blocks' data /dev/md127
+	put dev-sdb/bad_blocks '' raid_disks 3 degraded 1
+	refused 4 'expected as many members as slots, found 2 in 3 slots' data /dev/md127
+	put raid_disks 2 degraded 0
+	mv "$MD/dev-sdb" "$MD/dev-ram1"
+	refused 4 '/dev/ram1: is a ramdisk' data /dev/md127
+	mv "$MD/dev-ram1" "$MD/dev-sdb"
+	rm "$R/dev/disk/by-id/ata-B"
+	refused 4 '/dev/sdb: has no stable name' data /dev/md127
+}
+
+@test "a resync, a rebuild, a check, a reshape, or one that is due: refused" {
+	local work
+	for work in resync recover check reshape; do
+		put sync_action "$work"
+		refused 4 "md is at work on it ($work" data /dev/md127
+	done
+	put sync_action frozen
+	refused 4 'echo idle >/sys/block/md127/md/sync_action' data /dev/md127
+	put sync_action idle resync_start 0
+	refused 4 'a resync is due' data /dev/md127
+}
+
+@test "bitmaps that can't stay" {
+	put bitmap/location file
+	refused 4 'its bitmap is a file' data /dev/md127
+	put bitmap/location +8 bitmap/metadata clustered
+	refused 4 'is shared by a cluster' data /dev/md127
+}
+
+@test "the root file system on it, itself or through what is stacked on it: refused, with the reason" {
+	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	refused 4 'carries /, which the initramfs needs' data /dev/md127
+	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
+	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
+	mkdir -p "$R/sys/block/md127/holders/dm-0" "$R/sys/class/block/dm-0/holders"
+	echo 253:0 >"$R/sys/class/block/dm-0/dev"
+	echo '30 1 253:0 / / rw shared:1 - ext4 /dev/mapper/vg-root rw' >"$R/proc/1/mountinfo"
+	refused 4 'carries /, which the initramfs needs' data /dev/md127
+}
+
+@test "names in fstab and crypttab that the next boot would not know: refused; others not" {
+	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
+	cp "$R/etc/fstab" "$R/etc.before"
+	refused 4 '/etc/fstab or /etc/crypttab calls it /dev/md127' data /dev/md127
+	printf '/dev/md/data /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
+	cp "$R/etc/fstab" "$R/etc.before"
+	rm "$R/dev/md/data"
+	ln -s ../md127 "$R/dev/md/other"
+	printf 'x /dev/md/other none luks\n' >"$R/etc/crypttab"
+	cp "$R/etc/crypttab" "$R/etc.before"
+	refused 4 'calls it /dev/md/other' data /dev/md127
+	verb adopt --dry-run other /dev/md/other
+	assert_success
+}
+
+@test "names: not an array's, another array's, another configuration's" {
+	refused 2 "can't be an array's name" ../x /dev/md127
+	refused 2 '--ram=tape' --ram=tape data /dev/md127
+	refused 3 'there is no block device' data /dev/md5
+	refused 3 'is no md array' data /dev/sda
+	: >"$R/dev/md126"
+	ln -s ../md126 "$R/dev/md/mine"
+	refused 4 '/dev/md/mine is another array (md126)' mine /dev/md127
+	printf 'UUID=01234567-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-A\n' | tee "$R/etc/ramraid/old.conf" >"$R/etc.before/ramraid/old.conf"
+	refused 4 'is configured already, as old' data /dev/md127
+	refused 4 'there is nothing to adopt' old /dev/md127
+	sed -i s/01234567/11111111/ "$R/etc/ramraid/old.conf" "$R/etc.before/ramraid/old.conf"
+	refused 4 'exists already, for the array 11111111' old /dev/md127
+}
+
+@test "too little memory: refused, but not for --ram=none" {
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     204800 kB\n' >"$R/proc/meminfo"
+	refused 4 'RAM_RESERVE keeps' data /dev/md127
+	verb adopt --dry-run --ram=none data /dev/md127
+	assert_success
+}
+
+@test "a kernel that may read from the part that is not rebuilt: refused while the array is in use" {
+	echo 6.10.3-1-amd64 >"$R/proc/sys/kernel/osrelease"
+	refused 4 'CVE-2024-45023' data /dev/md127
+	: >"$R/proc/1/mountinfo"
+	verb adopt --dry-run data /dev/md127
+	assert_success
+}
+
+@test "what can't be released: everything that is wrong is said, nothing is changed" {
+	verb release --yes data
+	assert_failure 3
+	adopt
+	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
+	put dev-sdb/state faulty sync_action check
+	verb release --yes data
+	assert_failure 4
+	assert_output -p 'ata-B: expected in sync, found faulty'
+	assert_output -p 'md is at work on it (check)'
+	untouched
+	put array_state inactive
+	verb release --yes data
+	assert_failure 3
+	assert_output -p 'is not running'
+	untouched
+}
+
+# While a release is at work, and when systemd stops the unit for it.
+@test "stop leaves a released array alone: in the unit with 0, typed by a person it is refused" {
+	adopt
+	rm "$BATS_TEST_TMPDIR/calls"
+	: >"$R/run/ramraid/data.released"
+	verb stop data
+	assert_failure 4
+	assert_output -p 'ramraid release data'
+	export RAMRAID_UNIT=data
+	output=$(bash -c 'source "$1"; set -eu; SYSTEMD_EXEC_PID=$$ main stop -- data' - "$PROJECT/bin/ramraid" 2>&1)
+	[[ $output == *'the array stays as it is'* && -z $(calls) ]] || fail "$output $(calls)"
+}
+
+@test "a start after adopt holds no gate, once; any start makes a released array ours again" {
+	libs paths log act units cli disk conf confneed cmd/start
+	drive() { called "WAIT=${CONF[WAIT]}" && conf_keep "$1"; }
+	verify_ram_leg() { :; }
+	declare -gA CONF=([WAIT]=yes [UUID]=u [RAM]=auto [RESCUE]=none)
+	MEMBERS=(/dev/disk/by-id/ata-A)
+	mkdir -p "$R/run/ramraid"
+	: >"$R/run/ramraid/data.taken"
+	: >"$R/run/ramraid/data.released"
+	run start_here data
+	run start_here data
+	assert_success
+	[[ $(calls) == $'WAIT=no\nWAIT=yes' && ! -e $R/run/ramraid/data.released ]] || fail "$(calls)"
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# The claim, and the ARRAY lines of others that it contradicts.
+
+readonly UUID=01234567-89ab-4cde-8f01-23456789abcd
+readonly MARK='# Not in force while ramraid starts this array; "ramraid release data" puts it back: '
+
+setup() {
+	load helper
+	world
+	libs paths log act claim
+	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
+	CONF=$R/etc/mdadm/mdadm.conf MORE=$R/etc/mdadm/mdadm.conf.d/mine.conf
+}
+before() { cp -a "$R/etc" "$R/before"; }
+as_before() { diff -r "$R/before" "$R/etc"; }
+claims() { claim_write data "$UUID" 2>/dev/null; }
+
+@test "ARRAY lines about it become comments, in any form and file, and come back byte by byte" {
+	printf 'arr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\tspares=1\n\nPOLICY action=re-add' >"$CONF"
+	printf 'HOMEHOST x\nArray <ignore> UUID=01234567.89ab4cde.8f012345.6789abcd\n\n\n' >"$MORE"
+	chmod 640 "$CONF"
+	before
+	not claim_is_made data "$UUID"
+	claims
+	claim_is_made data "$UUID"
+	printf '%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n%s\tspares=1\n\nPOLICY action=re-add' "$MARK" "$MARK" | cmp - "$CONF"
+	[[ $(<"$MORE") == $'HOMEHOST x\n'"${MARK}Array <ignore> UUID=01234567.89ab4cde.8f012345.6789abcd" ]] || fail "$(<"$MORE")"
+	claims # again changes nothing
+	[[ $(grep -c Not.in.force "$CONF") == 2 ]]
+	claim_remove dat.
+	not as_before
+	claim_remove data 2>/dev/null
+	as_before
+	[[ $(stat -c %a "$CONF") == 640 ]]
+}
+
+@test "what is not about it is left alone" {
+	printf '# ARRAY UUID=%s\nARRAY /dev/md1 UUID=11111111:89ab4cde:8f012345:6789abcd\nARRAY /dev/md2 name=x\nDEVICE uuid=%s\n ARRAY x uuid=%s\nAR uuid=%s\n' \
+		"$UUID" "$UUID" "$UUID" "$UUID" >"$CONF"
+	before
+	claims
+	rm "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	as_before
+}
+
+@test "a link that leads to the file stays one" {
+	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$R/etc/real"
+	ln -s ../real "$CONF"
+	before
+	claims
+	[[ -L $CONF && $(<"$R/etc/real") == "$MARK"* ]]
+	claim_remove data 2>/dev/null
+	as_before
+}
+
+@test "the verb: the lines go with the claim, and come back with --remove" {
+	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$CONF"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
+	before
+	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
+	[[ $(<"$CONF") == "$MARK"* ]]
+	# As a run that was killed between the two steps has left it.
+	cp "$R/before/mdadm/mdadm.conf" "$CONF"
+	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
+	[[ $(<"$CONF") == "$MARK"* ]]
+	"$PROJECT/bin/ramraid" claim --remove --no-initramfs 2>/dev/null
+	as_before
+}

@@ -1,0 +1,356 @@
+#!/usr/bin/env bats
+# The copy engine on plain files instead of disks and ramdisks: who copies what, what happens when a leg can't be read, and what the superblock
+# of the filled leg says. That md takes it is shown in virtual machines (cases "copy", "rebuild").
+
+setup() {
+	load helper
+	world
+	libs paths log act units disk diskuse superblock mdstate md ramstate ram forge copiers copy
+	mkdir -p "$R"/{run/ramraid,proc/sys/kernel/random} "$R"/sys/block/md127/md/dev-sd{0,1,2}
+	for i in 0 1 2; do echo in_sync,write_mostly >"$R/sys/block/md127/md/dev-sd$i/state"; done
+	echo 01234567-89ab-cdef-0123-456789abcdef >"$R/proc/sys/kernel/random/uuid"
+	COPY_DIRECT=''
+	set -o pipefail
+	set +T
+}
+teardown() { copy_stop data || :; }
+
+# legs MIB N: N disk legs with the same data, from the superblock of a leg that mdadm made, each with a data offset of its own; some of it zeros.
+# RAM leg: rd0, blank.
+legs() {
+	local i words base="$FIXTURES/superblock/mdadm-4.4-disk-leg.bin"
+	SIZE=$(($1 * 1048576))
+	head -c "$SIZE" /dev/urandom >"$BATS_TEST_TMPDIR/data"
+	for ((i = 0; i < $1; i += 3)); do dd if=/dev/zero of="$BATS_TEST_TMPDIR/data" bs=1M seek="$i" count=1 conv=notrunc status=none; done
+	for ((i = 0; i < $2; i++)); do
+		read -ra words < <(sb_read "$base")
+		# Slot 0 is the RAM leg's.
+		printf -v 'words[23]' '%08x' $(($2 + 1))
+		forge_leg words $((i + 1)) $((i + 1)) "00000000-0000-0000-0000-00000000000$i" $((4096 + i * 2048 + SIZE / 512))
+		forge_role_ words 0 65534
+		printf -v 'words[32]' '%08x' $((4096 + i * 2048))
+		printf -v 'words[20]' '%08x' $((SIZE / 512))
+		words[46]=${words[46]:0:6}01
+		sb_sum words $((16#${words[55]}))
+		printf -v 'words[54]' '%08x' "$SB_SUM"
+		put_leg "sd$i" $((4096 + i * 2048))
+	done
+	truncate -s $((SIZE + (4096 + $2 * 2048) * 512)) "$R/dev/rd0"
+	echo 'rapiddisk rd0 1 - blank' >"$R/run/ramraid/data.ram"
+	mkdir -p "$R/sys/block/rd0"
+}
+
+put_leg() { # NODE OFFSET: superblock, bitmap, data
+	{
+		head -c 4096 /dev/zero
+		forge_bytes words
+		bitmap "${words[@]:4:4}"
+	} >"$R/dev/$1"
+	truncate -s $(($2 * 512)) "$R/dev/$1"
+	cat "$BATS_TEST_TMPDIR/data" >>"$R/dev/$1"
+}
+
+bitmap() { # UUID-WORD×4: its header, as the bitmap offset of the fixture says where
+	local -a head=(6d746962 00000004 "$@" 00000000 00000000 "${CLEARED:-00000001}" 00000000)
+	printf -v 'head[10]' '%08x' $((SIZE / 512))
+	head+=(00000000 "${MARKED:-00000000}" 00100000)
+	local i
+	for ((i = ${#head[@]}; i < 64; i++)); do head[i]=00000000; done
+	forge_bytes head
+}
+
+copies() { # NODE…: starts, waits, leaves the state in COPY_STATE
+	local code=0
+	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 "$@" 2>"$BATS_TEST_TMPDIR/log" || return
+	wait_for_copy
+}
+wait_for_copy() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		copy_state data
+		[[ $COPY_STATE == running ]] || return 0
+		sleep 0.05
+	done
+	fail 'the copy does not end'
+}
+same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$BATS_TEST_TMPDIR/data"; }
+
+@test "one, two and three legs, with data offsets of their own: the RAM leg has all of it, and no zeros" {
+	local n
+	for n in 1 2 3; do
+		legs 12 "$n"
+		copies $(seq -f 'sd%g' 0 $((n - 1)))
+		[[ $COPY_STATE == 'done' ]] || fail "$n: $COPY_STATE $COPY_WHY $(<"$BATS_TEST_TMPDIR/log")"
+		same || fail "$n legs"
+		((DONE == SIZE / 512 && TOTAL == DONE))
+		# 4 of 12 MiB are zeros.
+		(($(stat -c %b "$R/dev/rd0") <= 8 * 2048 + 64)) || fail "$(stat -c %b "$R/dev/rd0") blocks"
+		copy_stop data
+		rm -f "$R/dev/rd0"
+	done
+}
+
+@test "the superblock at the end: the same array and events, another device, in the free slot, not write-mostly" {
+	legs 4 2
+	copies sd0 sd1
+	copy_finish data || fail "$COPY_WHY"
+	run sb_facts "$R/dev/rd0"
+	local facts=$output leg
+	leg=$(sb_facts "$R/dev/sd0")
+	for key in uuid events raid_disks size level; do
+		[[ $(grep "^$key=" <<<"$facts") == $(grep "^$key=" <<<"$leg") ]] || fail "$key: $facts"
+	done
+	grep -qx 'sb=ok' <<<"$facts"
+	grep -qx 'role=0' <<<"$facts"
+	grep -qx 'view=AAA' <<<"$facts"
+	grep -qx 'writemostly=no' <<<"$facts"
+	grep -qx 'recovery=' <<<"$facts"
+	grep -qx 'device_uuid=01234567-89ab-cdef-0123-456789abcdef' <<<"$facts"
+	# The bitmap beside it, too.
+	cmp <(dd if="$R/dev/rd0" bs=512 skip=16 count=8 status=none) <(dd if="$R/dev/sd0" bs=512 skip=16 count=8 status=none)
+}
+
+# A named pipe is what can't be read with a seek: dd says so.
+@test "a leg that can't be read: the other one gives all of it, and it is said" {
+	legs 8 2
+	BREAK=sd1 TRIED=$BATS_TEST_TMPDIR/tried
+	# The other leg waits for this one's first try: it might have given all of it before.
+	dd() {
+		case $* in
+		*"/sd0 "*seek_bytes*) timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - "$TRIED" || return ;;
+		*"/$BREAK "*seek_bytes*)
+			: >"$TRIED"
+			printf '%s\n' "dd: error reading '/dev/$BREAK': Input/output error" '0+0 records in' '0 bytes copied, 0 s' >&2
+			return 1
+			;;
+		esac
+		command dd "$@"
+	}
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
+	same
+	grep -q 'data: sd1 at byte .*Input/output error.*; another disk leg has to give that part' "$BATS_TEST_TMPDIR/log"
+}
+
+@test "a leg that ends early, as one that is pulled out: the other one gives the rest" {
+	legs 8 2
+	truncate -s $(((4096 + 2048) * 512 + SIZE / 2)) "$R/dev/sd1"
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
+	same
+	legs 8 2
+	for i in 0 1; do truncate -s $(((4096 + i * 2048) * 512 + SIZE / 2)) "$R/dev/sd$i"; done
+	copies sd0 sd1
+	[[ $COPY_STATE == failed && $COPY_WHY == *'ended after'* ]] || fail "$COPY_STATE $COPY_WHY"
+}
+
+@test "a leg that has left the array: what was read from it meanwhile does not count" {
+	legs 8 2
+	echo faulty,write_mostly >"$R/sys/block/md127/md/dev-sd1/state"
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ ! -e $R/run/ramraid/data.copy/done.1 ]]
+	same
+	rm -r "$R/sys/block/md127/md/dev-sd0"
+	copies sd0 sd1
+	[[ $COPY_STATE == failed && $COPY_WHY == *'sd0 is no longer in sync in md127'* ]] || fail "$COPY_STATE $COPY_WHY"
+}
+
+@test "a leg with bad blocks in its list is not read from" {
+	legs 8 2
+	read -ra words < <(sb_read "$R/dev/sd1")
+	words[2]=00000009
+	sb_sum words $((16#${words[55]}))
+	printf -v 'words[54]' '%08x' "$SB_SUM"
+	forge_bytes words | dd of="$R/dev/sd1" bs=4096 seek=1 conv=notrunc status=none
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' && $(ls "$R"/run/ramraid/data.copy/done.*) == *done.0 ]] || fail "$COPY_STATE $COPY_WHY"
+	same
+	# Its slot and number are taken all the same.
+	[[ $(cut -d' ' -f3 "$R/run/ramraid/data.copy/plan") == 0 ]]
+	copy_start data md127 rd0 $((16 * 1048576)) '' 0 sd1 && fail 'no leg without'
+	[[ $COPY_WHY == 'no disk leg is in sync and without bad blocks' ]] || fail "$COPY_WHY"
+}
+
+@test "writes in flight are waited for before anything is read" {
+	legs 4 2
+	md_drain() { called drain && [[ ! -e $R/run/ramraid/data.copy/pid ]]; }
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' && $(calls) == drain ]]
+	md_drain() { return 1; }
+	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 && fail 'began nevertheless'
+	[[ $COPY_WHY == *'brought to rest'* ]]
+}
+
+@test "no leg can be read: failed, and why" {
+	legs 8 2
+	dd() { [[ $* != *"seek_bytes"* ]] || { local w=${1#if=} && echo "dd: error reading '$w': Input/output error" >&2 && return 1; } && command dd "$@"; }
+	copies sd0 sd1
+	[[ $COPY_STATE == failed && $COPY_WHY == 'no disk leg could be read to the end: sd0 at byte '*'; sd1 at byte '* ]] || fail "$COPY_STATE $COPY_WHY"
+}
+
+@test "the ramdisk can't be written: failed, and why" {
+	legs 8 2
+	dd() { [[ $* != *"seek_bytes"* ]] || { echo "dd: error writing '/dev/rd0': Cannot allocate memory" >&2 && return 1; } && command dd "$@"; }
+	copies sd0 sd1
+	[[ $COPY_STATE == failed && $COPY_WHY == *'Cannot allocate memory' ]] || fail "$COPY_STATE $COPY_WHY"
+}
+
+@test "a worker that is shot: its piece is missing, and that is not called done" {
+	legs 8 2
+	TRIED=$BATS_TEST_TMPDIR/tried
+	dd() {
+		local me=$BASHPID parent worker
+		parent=$(awk '{ print $4 }' "/proc/$me/stat")
+		worker=$(awk '{ print $4 }' "/proc/$parent/stat")
+		# The other one waits until this one has had its turn.
+		[[ $* != *"/sd0 "*"seek_bytes"* ]] || timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - "$TRIED" || return
+		# The worker, which waits for what dd says.
+		[[ $* != *"/sd1 "*"seek_bytes"* ]] || { : >"$TRIED" && kill -KILL "$worker" "$parent" "$me"; }
+		command dd "$@"
+	}
+	copies sd0 sd1
+	[[ $COPY_STATE == failed && $COPY_WHY == 'it was ended after '* ]] || fail "$COPY_STATE $COPY_WHY"
+}
+
+@test "stopped in the middle: nothing of it is left, and the next one is not disturbed" {
+	legs 8 2
+	dd() {
+		[[ $* != *"seek_bytes"* ]] || command sleep 30
+		command dd "$@"
+	}
+	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1
+	copy_state data
+	[[ $COPY_STATE == running ]]
+	local begin=$SECONDS
+	copy_stop data
+	# The reader would have slept for 30.
+	((SECONDS - begin < 20))
+	copy_state data
+	[[ $COPY_STATE == none && ! -e $R/run/ramraid/data.copy ]]
+	unset -f dd
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
+	same
+}
+
+@test "the second copy onto the same ramdisk leaves no zeros out" {
+	legs 8 2
+	copies sd0 sd1
+	copy_stop data
+	# Where there are zeros now, there was something before.
+	head -c "$SIZE" /dev/zero >"$BATS_TEST_TMPDIR/data"
+	for i in 0 1; do dd if=/dev/zero of="$R/dev/sd$i" bs=512 seek=$((4096 + i * 2048)) count=$((SIZE / 512)) conv=notrunc status=none; done
+	copies sd0 sd1
+	same
+}
+
+@test "what can't be copied: refused before anything is written, and why" {
+	local change why
+	while IFS='|' read -r change why; do
+		legs 4 2
+		read -ra words < <(sb_read "$R/dev/sd1")
+		eval "$change"
+		sb_sum words $((16#${words[55]}))
+		printf -v 'words[54]' '%08x' $((SB_SUM + ${SPOIL:-0}))
+		put_leg sd1 6144
+		cp "$R/dev/sd1" "$R/dev/sd0"
+		copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 && fail "$change: not refused"
+		[[ $COPY_WHY == *"$why"* ]] || fail "$change: $COPY_WHY"
+		ram_is_blank data
+		unset MARKED CLEARED SPOIL
+	done <<'EOT'
+words[0]=00000000|no superblock
+words[1]=00000000|no superblock
+words[36]=00000000|not of version 1.2
+words[18]=0000000a|no RAID1
+words[2]=00000000|no internal bitmap
+words[24]=00000000|no internal bitmap
+words[2]=00000005|features that are not known to be safe (0x5)
+words[2]=00000101|features that are not known to be safe
+MARKED=00000002|marked stale
+CLEARED=7fffffff|cleared at 2147483647 events
+SPOIL=1|wrong checksum
+EOT
+}
+
+@test "which slot: the only empty one; if there are several, the one that is known; else none" {
+	legs 4 3
+	copy_start data md127 rd0 $((8 * 1048576)) '' 0 sd0 sd2 && fail 'two empty slots'
+	[[ $COPY_WHY == 'more than one slot is empty'* ]] || fail "$COPY_WHY"
+	copy_start data md127 rd0 $((8 * 1048576)) 1 0 sd0 sd2 && fail 'a slot that is taken'
+	copy_start data md127 rd0 $((8 * 1048576)) 0 0 sd0 sd2 || fail "$COPY_WHY"
+	wait_for_copy
+	[[ $(cut -d' ' -f3 "$R/run/ramraid/data.copy/plan") == 0 ]]
+}
+
+@test "the bitmap has been cleared meanwhile: not put in" {
+	legs 4 2
+	copies sd0 sd1
+	CLEARED=00000002
+	read -ra words < <(sb_read "$R/dev/sd0")
+	put_leg sd0 4096
+	read -ra words < <(sb_read "$R/dev/sd1")
+	put_leg sd1 6144
+	not copy_finish data
+	[[ $COPY_WHY == 'the bitmap has been cleared meanwhile (at 2 events, 1 before)' ]] || fail "$COPY_WHY"
+}
+
+@test "device numbers: the slot's own, else one that nobody has" {
+	local -a words
+	read -ra words < <(sb_read "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin")
+	words[23]=00000003
+	[[ $(forge_number words 0 1 2) == 0 ]]
+	[[ $(forge_number words 0 0 1) == 3 ]]
+	[[ $(forge_number words 0 0 3) == 4 ]]
+}
+
+@test "superblocks that mdadm wrote, taken apart and put together again, are the same bytes" {
+	local file
+	local -a words
+	for file in "$FIXTURES"/superblock/*.bin; do
+		read -ra words < <(sb_read "$file")
+		cmp <(forge_bytes words) <(dd if="$file" bs=4096 skip=1 count=1 status=none)
+		sb_sum words $((16#${words[55]}))
+		((SB_SUM == 16#${words[54]}))
+	done
+}
+
+@test "a leg made for any slot is a superblock that says so" {
+	local -a words plain
+	local slot number i seed=${RAMRAID_SEED:-$RANDOM}
+	echo "# seed $seed" >&3
+	RANDOM=$seed
+	read -ra plain < <(sb_read "$FIXTURES/superblock/mdadm-4.2-disk-leg.bin")
+	for ((i = 0; i < 40; i++)); do
+		words=("${plain[@]}")
+		slot=$((RANDOM % 16#${plain[23]})) number=$((RANDOM % 300))
+		forge_leg words "$slot" "$number" 00112233-4455-6677-8899-aabbccddeeff $((1 << (20 + RANDOM % 30)))
+		local facts
+		facts=$(sb_parse "${words[@]}")
+		[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$slot"$'\n'* && $facts == *device_uuid=00112233-4455-6677-8899-aabbccddeeff* ]] || fail "slot $slot number $number: $facts"
+	done
+}
+
+@test "the rate: what a worker took too fast, it waits for" {
+	local began=$EPOCHREALTIME
+	copy_pace_ "$began" 300000 1000000
+	((${EPOCHREALTIME/./} - ${began/./} >= 300000))
+	began=$EPOCHREALTIME
+	copy_pace_ "$((${began%.*} - 5)).${began#*.}" 300000 1000000
+	((${EPOCHREALTIME/./} - ${began/./} < 200000))
+}
+
+@test "which kernels" {
+	local release
+	for release in '6.12.57+deb13-amd64 auto' '6.1.0-41-amd64 auto' '6.13-rc1 copy'; do
+		copy_why_not $release
+		[[ -z $COPY_WHY_NOT ]] || fail "$release: $COPY_WHY_NOT"
+	done
+	for release in '6.13-rc1 auto' '6.10.3 auto' '6.120.1 auto'; do
+		copy_why_not $release
+		[[ $COPY_WHY_NOT == *"tested on Linux 6.1 and 6.12, and this is ${release% *};"* ]] || fail "$release: $COPY_WHY_NOT"
+	done
+	copy_why_not '' auto
+	[[ -n $COPY_WHY_NOT ]]
+}

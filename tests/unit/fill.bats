@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# Which way the RAM leg is filled, and what becomes of a way that fails. The loop is the real one; md, ramdisks and the copy are not.
+
+setup() {
+	load helper
+	world
+	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside known whole decide histories safestart contents record fill drive guard verify
+	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=auto [RAM_RESERVE]=10% [VERIFY]=no)
+	# What the world is, as a look at it finds.
+	RAM=none COPY=none WHY_NOT='' DEGRADED=1
+	facts_configured() { facts_read <"$FIXTURES/decide/whole-2.facts" && F[conf.rebuild]=auto F[copy.why_not]=$WHY_NOT; }
+	facts_times() { :; }
+	facts_observe() {
+		F[ram.state]=$RAM F[copy.state]=$COPY F[copy.why]='the disk is gone' F[array.sync]=idle F[array.degraded]=$DEGRADED F[ram.node]=rd0
+		[[ $RAM != recovering ]] || { F[array.sync]=recover && RAM=in_sync; }
+		[[ $COPY != running ]] || COPY='done'
+	}
+	sleep() { :; }
+	record_witness() { :; }
+	contents_remember() { :; }
+	drive_speed_() { :; }
+	ram_make() { called make && RAM=attached && blank blank && mkdir -p "$R/sys/block/rd0"; }
+	ram_drop() { called drop && RAM=none; }
+	md_leg_bytes() { echo 100663296; }
+	md_zero() { called zero "$1"; }
+	md_add() { called add "$2" && RAM=recovering; }
+	md_readd() { called readd "$2" && RAM=recovering; }
+	copy_start() { called copy "${@:2}" && COPY=running && blank used; }
+	copy_finish() { called finish; }
+	copy_stop() { [[ $COPY == none ]] || called stop; COPY=none; }
+	copy_state() { COPY_STATE=$COPY COPY_WHY='' COPY_SECONDS=3 DONE=2048 TOTAL=2048 RATE=1; }
+	LOG=$BATS_TEST_TMPDIR/log
+	set +T
+}
+blank() { mkdir -p "$R/run/ramraid" && echo "${PROVIDER:-rapiddisk} rd0 100663296 - $1" >"$R/run/ramraid/data.ram"; }
+# drives CALLS: a start ends well, and did just this.
+drives() {
+	drive data 2>"$LOG"
+	[[ $(calls) == "$1" ]] || fail "$(calls)" "$(<"$LOG")"
+}
+
+@test "a copy from all disk legs, then md" {
+	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd rd0\nstop'
+	[[ $DRIVE_REBUILT == yes ]]
+	grep -q '1.0MiB were copied from the disk legs in 3s' "$LOG"
+}
+
+@test "only disk legs that are in sync are copied from; with two empty slots the witness says which is the RAM leg's" {
+	eval "look_$(declare -f facts_observe)"
+	facts_observe() { look_facts_observe && F[leg.1.state]='' F[leg.1.in]='' F[leg.1.node]='' F[witness.ram_slot]=0; }
+	DEGRADED=2
+	drives $'make\ncopy md127 rd0 100663296 0 0 sda\nfinish\nreadd rd0\nstop'
+}
+
+@test "a kernel that is not trusted, REBUILD=kernel: md, and why" {
+	WHY_NOT='too new'
+	drives $'make\nadd rd0'
+	grep -q 'md rebuilds the RAM leg from one disk: too new' "$LOG"
+}
+
+@test "it can't be begun: md, and why" {
+	copy_start() { COPY_WHY='it has no internal bitmap' && return 1; }
+	drives $'make\nadd rd0'
+	grep -q 'md rebuilds the RAM leg from one disk: it has no internal bitmap' "$LOG"
+}
+
+@test "it fails in the middle: what it has left is wiped, then md" {
+	copy_start() { called copy && COPY=failed && blank used; }
+	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
+	grep -q 'from one disk: the disk is gone' "$LOG"
+}
+
+@test "something has happened to the bitmap, or md refuses: wiped, then md" {
+	copy_finish() { called finish && COPY_WHY='the bitmap has been cleared meanwhile' && return 1; }
+	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nstop\nzero rd0\nadd rd0'
+	grep -q 'from one disk: the bitmap has been cleared meanwhile' "$LOG"
+	rm "$BATS_TEST_TMPDIR/calls"
+	RAM=none
+	copy_finish() { called finish; }
+	md_readd() { called readd && return 1; }
+	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd\nstop\nzero rd0\nadd rd0'
+	grep -q 'from one disk: md did not take the copied RAM leg back' "$LOG"
+}
+
+@test "a ramdisk that an interrupted copy has left: made anew; brd's, which can't be, is copied onto with its zeros" {
+	RAM=attached
+	mkdir -p "$R/sys/block/rd0"
+	blank used
+	drives $'drop\nmake\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd rd0\nstop'
+	rm "$BATS_TEST_TMPDIR/calls"
+	RAM=attached PROVIDER=brd
+	blank used
+	drives $'copy md127 rd0 100663296  0 sda sdb\nfinish\nreadd rd0\nstop'
+}
+
+@test "the rate is limited only once others use the array" {
+	DRIVE_GATE=hold
+	[[ $(drive_copy_rate_) == 0 ]]
+	DRIVE_GATE=open
+	[[ $(drive_copy_rate_) == $((100 << 20)) ]]
+}
+
+@test "a copy that does not get on is given up; write-behind and a flawed kernel are left to md" {
+	facts_observe_was=$(declare -f facts_observe)
+	copy_start() { called copy && COPY=stuck && blank used; }
+	eval "look_$facts_observe_was"
+	facts_observe() { look_facts_observe && { [[ $COPY != stuck ]] || { F[copy.state]=running F[array.sync]=copy F[array.done]=7 && SECONDS=$((SECONDS + 100)); }; }; }
+	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
+	grep -q 'the copy has not got on for 300 s' "$LOG"
+	local change
+	for change in array.backlog=9 kernel.flaw=bad; do
+		rm "$BATS_TEST_TMPDIR/calls"
+		RAM=none COPY=none
+		facts_observe() { look_facts_observe && F[${change%=*}]=${change#*=} F[conf.write_behind]=9; [[ $change == array* ]] || F[conf.write_behind]=0; }
+		drives $'make\nadd rd0'
+	done
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# What is written down of a running array, when it must not be, and what becomes of those who find that it could not be.
+
+setup() {
+	load helper
+	world
+	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide histories safestart contents record fill drive guard
+	one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002 three=aaaaaaaa-0000-0000-0000-000000000003
+	W=$R/etc/ramraid/state/data.witness
+	runs
+	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
+	witness_write() { called write "${@:3}"; }
+	set +T
+}
+
+# runs [FACT…]: the whole array, then what a test says of it.
+runs() {
+	local fact
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	for fact; do F[${fact%%=*}]=${fact#*=}; done
+}
+
+# not_writable: from here on no witness can be written; the last one names both legs.
+not_writable() {
+	mkdir -p "${W%/*}"
+	echo old >"$W"
+	witness_write() { called write "$1" && [[ $1 != data ]]; }
+}
+
+@test "first look: what something else has started is known only if a leg of it was in sync when it last ran" {
+	known() { # YES-OR-NO LEGS EVENTS [FACT…]
+		runs "witness.legs=$2" "witness.events=$3" "${@:4}"
+		record_first_look
+		[[ ${F[array.known]} == "$1" ]] || fail "$*"
+	}
+	known yes '' ''
+	known yes "$one" 90
+	known yes "$two" 90
+	known no "$three" 90
+	known no "$two" 90 leg.1.state=recovering
+	known yes '' 90
+	known no '' 90 ram.state=none
+}
+
+@test "the witness is not overwritten with what something else has started from old legs" {
+	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	runs "witness.legs=$three" witness.events=90
+	record_write 2>"$BATS_TEST_TMPDIR/log"
+	[[ -z $(calls) ]] && grep -q 'something else has started md127' "$BATS_TEST_TMPDIR/log"
+	# The same legs, in an array that a start of ours has judged: it is a change of members.
+	F[array.known]=''
+	record_watched
+	record_write
+	[[ $(calls) == "write 50 0 $one $two" ]] || fail "$(calls)"
+	# Another array of that name, later in this boot.
+	F[array.known]='' && rm "$BATS_TEST_TMPDIR/calls"
+	echo 8 >"$R/sys/block/md127/diskseq"
+	record_write 2>/dev/null
+	[[ -z $(calls) ]]
+}
+
+@test "a witness that can't be written: said, the old one is deleted, and told with 1" {
+	not_writable
+	run record_write
+	assert_failure 1
+	assert_output -p "could not write $W"
+	[[ ! -e $W ]]
+	mkdir "$W"
+	run record_write
+	assert_failure 1
+	assert_output -p "can neither write nor delete $W"
+}
+
+# Bare calls, because any "||" after them would switch off errexit within.
+@test "a witness that can't be written ends no start, and keeps no RAM leg" {
+	not_writable
+	facts_configured() { runs; }
+	facts_times() { :; }
+	facts_observe() { :; }
+	contents_remember() { :; }
+	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
+	drive data 2>"$BATS_TEST_TMPDIR/log"
+	grep -q 'could not write' "$BATS_TEST_TMPDIR/log"
+	md_drop() { called drop; }
+	ram_drop() { called ram_drop; }
+	rm "$BATS_TEST_TMPDIR/calls"
+	guard_release data 2>/dev/null
+	[[ $(calls) == $'write data\ndrop\nram_drop' ]] || fail "$(calls)"
+}
+
+@test "ramraid witness: exit code 1 when one can't be written, and the others are written" {
+	source "$PROJECT/lib/cli.sh"
+	source "$PROJECT/lib/cmd/witness.sh"
+	need() { :; }
+	need_look() { :; }
+	need_work() { :; }
+	conf_names() { printf 'data\nother\n'; }
+	conf_load() { :; }
+	conf_need_started() { :; }
+	facts_configured() { runs "name=$1"; }
+	facts_observe() { :; }
+	facts_witness() { :; }
+	run cmd_witness
+	assert_success
+	not_writable
+	rm "$BATS_TEST_TMPDIR/calls"
+	run cmd_witness
+	assert_failure 1
+	[[ $(calls) == $'write data\nwrite other' ]] || fail "$(calls)"
+}
+
+@test "ramraid witness: what it writes at its last look counts" {
+	source "$PROJECT/lib/cli.sh"
+	source "$PROJECT/lib/cmd/witness.sh"
+	conf_load() { :; }
+	conf_need_started() { :; }
+	facts_configured() { runs; }
+	facts_witness() { :; }
+	# A leg leaves during the first look; then the file system has room again.
+	local looks=0
+	facts_observe() { looks=$((looks + 1)) && ((looks < 2)) || F[leg.1.state]=faulty; }
+	witness_write() { called write "${@:3}" && ((looks > 1)); }
+	witness_one data 2>/dev/null
+	[[ $(calls) == "write 50 0 $one $two"$'\n'"write 50 0 $one" ]] || fail "$(calls)"
+}
+
+@test "disk legs in sync that can't be read are not taken for none" {
+	runs
+	mkdir -p "${W%/*}" && echo old >"$W"
+	sb_facts() { echo sb=unreadable; }
+	run record_write
+	assert_failure 1
+	assert_output -p 'no superblock of a leg in sync could be read'
+	[[ -z $(calls) && ! -e $W ]]
+	# Only the RAM leg is in sync, and it can't be read either.
+	runs leg.0.state=faulty leg.1.state= ram.state=in_sync
+	run record_write
+	assert_failure 1
+	[[ -z $(calls) ]]
+}
+
+# Three legs: the array ran on the first alone, and a person starts it from the second. The third is absent, and named neither in legs nor in left.
+@test "a forced start gives up a leg that was in sync long ago" {
+	runs "witness.legs=$one" "witness.seen=$one $two $three" leg.0.node= "leg.1.node=sdb" "leg.1.device_uuid=$two"
+	record_give_up sdb
+	[[ " $WITNESS_GIVE_UP " == *" $one "* && " $WITNESS_GIVE_UP " == *" $three "* && " $WITNESS_GIVE_UP " != *" $two "* ]] || fail "$WITNESS_GIVE_UP"
+}
+
+@test "before the gate opens it is written again only if another leg is in sync, or the RAM leg has another slot" {
+	runs array.known=yes
+	record_if_changed
+	[[ $(calls) == "write 50 0 $one $two" ]] || fail "$(calls)"
+	record_if_changed
+	[[ $(calls | wc -l) == 1 ]] || fail "$(calls)"
+	F[leg.1.state]=faulty
+	record_if_changed
+	[[ $(calls | tail -n 1) == "write 50 0 $one" && $(calls | wc -l) == 2 ]] || fail "$(calls)"
+	F[ram.slot]=3
+	record_if_changed
+	[[ $(calls | wc -l) == 3 ]] || fail "$(calls)"
+	# What could not be written is tried again.
+	not_writable
+	F[ram.slot]=0
+	record_if_changed 2>/dev/null
+	# Also when the legs are again those that were written last: that record has been taken back.
+	F[ram.slot]=3
+	record_if_changed 2>/dev/null
+	[[ $(calls | wc -l) == 5 ]] || fail "$(calls)"
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# VERIFY=: which places are compared, what is said, and how md is asked.
+
+setup() {
+	load helper
+	world
+	libs paths log act units mdstate md systemd verify
+	declare -gA CONF=([VERIFY]=yes) F=([ram.state]=in_sync [array.md]=md127)
+	DRIVE_REBUILT=yes
+	mkdir -p "$R/sys/block/md127/md"
+	echo $((100 * 2048)) >"$R/sys/block/md127/size"
+	T=$BATS_TEST_TMPDIR/log
+}
+looks() { # MISMATCHES…: what each look finds
+	FOUND=("$@")
+	md_check() { called check "${@:2}" && MISMATCHES=${FOUND[0]} && FOUND=("${FOUND[@]:1}"); }
+}
+
+@test "not asked for, not rebuilt, no RAM leg: nothing is compared" {
+	looks 0
+	CONF[VERIFY]=no
+	verify_ram_leg data
+	CONF[VERIFY]=yes DRIVE_REBUILT=''
+	verify_ram_leg data
+	DRIVE_REBUILT=yes F[ram.state]=attached
+	verify_ram_leg data
+	[[ -z $(calls) ]]
+}
+
+@test "yes: all of it, once" {
+	looks 0
+	verify_ram_leg data 2>"$T"
+	[[ $(calls) == "check 0 $((100 * 2048))" ]] || fail "$(calls)"
+	grep -q 'found no difference' "$T"
+}
+
+@test "sample: 16 places within the array; all of it when it is small" {
+	CONF[VERIFY]=sample
+	looks 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+	verify_ram_leg data 2>"$T"
+	[[ $(calls | wc -l) == 16 ]]
+	calls | while read -r _ from to; do ((from >= 0 && to == from + 8192 && to <= 100 * 2048)) || fail "$from $to"; done
+	rm "$BATS_TEST_TMPDIR/calls"
+	echo $((40 * 2048)) >"$R/sys/block/md127/size"
+	looks 0
+	verify_ram_leg data 2>"$T"
+	[[ $(calls) == "check 0 $((40 * 2048))" ]]
+}
+
+@test "a difference is an alert" {
+	looks 128
+	verify_ram_leg data 2>"$T"
+	grep -q '128 SECTORS DIFFER' "$T"
+}
+
+@test "md is at work on something else: said, and no word about the legs" {
+	echo resync >"$R/sys/block/md127/md/sync_action"
+	not md_check md127 0 100
+	[[ $(<"$R/sys/block/md127/md/sync_action") == resync && ! -e $R/sys/block/md127/md/sync_max ]]
+	md_check() { return 1; }
+	verify_ram_leg data 2>"$T"
+	grep -q 'could not compare' "$T"
+	not grep -q 'DIFFER\|no difference' "$T"
+	[[ -z $VERIFY_MD ]]
+}
+
+@test "a check up to its bound: ended there, and the bounds are taken away" {
+	local md=$R/sys/block/md127/md
+	echo idle >"$md/sync_action"
+	echo '4096 / 8192' >"$md/sync_completed"
+	echo 256 >"$md/mismatch_cnt"
+	sleep() { called sleep && echo '8192 / 8192' >"$md/sync_completed"; }
+	md_check md127 4096 8192
+	[[ $MISMATCHES == 256 && $(<"$md/sync_action") == idle && $(<"$md/sync_min") == 0 && $(<"$md/sync_max") == max ]]
+}
