@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# The writer of JSON: whatever text there is, jq reads it back.
+
+setup() {
+	load helper
+	libs json
+}
+
+back() { # TEXT: what jq has read
+	JSON_TEXT=''
+	json_open '' object
+	json_text key "$1"
+	json_close
+	jq -rj .key <<<"$JSON_TEXT"
+}
+
+@test "objects and lists in each other, empty ones too" {
+	json_open '' object
+	json_open none list
+	json_close
+	json_open some list
+	json_number '' 7
+	json_open '' object
+	json_close
+	json_text '' 'a [ { b'
+	json_close
+	json_bool yes yes
+	json_bool no no
+	json_null nothing
+	json_number unknown ''
+	json_open inner object
+	json_text x y
+	json_close
+	json_close
+	run jq -c . <<<"$JSON_TEXT"
+	assert_output '{"none":[],"some":[7,{},"a [ { b"],"yes":true,"no":false,"nothing":null,"unknown":null,"inner":{"x":"y"}}'
+	# Two blanks a level, as jq writes it.
+	[[ $JSON_TEXT == "$(jq . <<<"$JSON_TEXT")" ]] || fail "$JSON_TEXT"
+}
+
+@test "texts: quotes, backslashes, control characters, line ends" {
+	local text
+	for text in '' plain 'a "b" \c\' $'tab\tline\nend\x01\x1f\x7f' '[' '{' 'µ … €' $'µ\x02'; do
+		[[ $(
+			back "$text"
+			echo .
+		) == "$text." ]] || fail "${text@Q}: $(back "$text")"
+	done
+}
+
+@test "what is no UTF-8 is taken for Latin-1" {
+	[[ $(back $'caf\xe9') == café ]] || fail "$(back $'caf\xe9')"
+	[[ $(back $'\xff\xc3') == ÿÃ ]]
+}
