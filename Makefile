@@ -42,7 +42,7 @@ install: all
 	for unit in units/*.service units/*.path; do \
 		sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' "$$unit" >"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && \
 		chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}" || exit 1; done
-	for service in ramraid@ ramraid-monitor@ ramraid-remember; do \
+	for service in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-hotplug ramraid-remember; do \
 		install -D -m 644 units/sandbox.conf "$(DESTDIR)$(UNITDIR)/$$service.service.d/50-sandbox.conf" || exit 1; done
 	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid

@@ -12,7 +12,7 @@ readonly CONF_RESCUE=/var/lib/ramraid
 conf_builtin() {
 	CONF=(
 		[UUID]='' [RAM]=auto [RAM_RESERVE]=10% [WAIT]=yes [WAIT_TIMEOUT]=30min [ON_TIMEOUT]=degraded [MEMBER_TIMEOUT]=30s
-		[START_DEGRADED]=witness [REBUILD]=auto [COPY_RATE]=200M [VERIFY]=no [WRITE_BEHIND]=0 [ACCEPT_DATA_LOSS]=no
+		[START_DEGRADED]=witness [HOTPLUG]=no [AUTO_REPLACE]=no [REBUILD]=auto [COPY_RATE]=200M [VERIFY]=no [WRITE_BEHIND]=0 [ACCEPT_DATA_LOSS]=no
 		[ACCEPT_KERNEL_FLAW]=no [RESCUE]=$CONF_RESCUE
 	)
 }
@@ -25,7 +25,7 @@ readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|mse
 CONF_FORM=(
 	[UUID]='^[0-9a-f:-]+$' [MEMBER]='^/dev/.' [RAM]='^(auto|rapiddisk|brd|none)$'
 	[RAM_RESERVE]=$RE_SIZE [WAIT]='^(yes|no)$' [WAIT_TIMEOUT]=$RE_TIME [ON_TIMEOUT]='^(degraded|fail)$' [MEMBER_TIMEOUT]=$RE_TIME
-	[START_DEGRADED]='^(witness|always|never)$' [REBUILD]='^(auto|copy|kernel)$' [COPY_RATE]=$RE_SIZE [VERIFY]='^(no|sample|yes)$' [WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$' [ACCEPT_DATA_LOSS]='^(yes|no)$'
+	[START_DEGRADED]='^(witness|always|never)$' [HOTPLUG]='^(yes|no)$' [AUTO_REPLACE]='^(yes|no)$' [REBUILD]='^(auto|copy|kernel)$' [COPY_RATE]=$RE_SIZE [VERIFY]='^(no|sample|yes)$' [WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$' [ACCEPT_DATA_LOSS]='^(yes|no)$'
 	[ACCEPT_KERNEL_FLAW]='^(yes|no)$' [RESCUE]='^(none|/[A-Za-z0-9._/-]*)$'
 	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
 )

@@ -40,6 +40,9 @@ systemd_dependents() { systemctl show --property=RequiredBy,BoundBy,ConsistsOf -
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
 systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }
 
+# The worker that brings a running array back to what is configured, NAME.
+systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
+
 # systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm) would take the next start for done.
 systemd_settle() { ! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" || systemd_stop "$1"; }
 
