@@ -1,5 +1,6 @@
 # make              what is built: the man pages
 # make install      to DESTDIR and PREFIX; enables and starts nothing
+# make keys         after a change of lib/keys.list: what is made from it and kept in the tree
 # make deb          build/ramraid_VERSION_all.deb
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
 # make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
@@ -20,15 +21,24 @@ HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-too
 VERSION := $(shell cat lib/VERSION)
 MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
 DEB := build/ramraid_$(VERSION)_all.deb
-PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
+SOURCES := bin lib units udev etc initramfs man generate debian Makefile
+PACKAGED := $(shell find $(SOURCES) -type f)
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
-.PHONY: all install deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
+.DELETE_ON_ERROR:
+.PHONY: all install keys deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
 all: $(MANPAGES)
 
 build/man/%: man/%.adoc lib/VERSION
 	mkdir -p $(@D)
 	asciidoctor --failure-level=WARN -b manpage -a version=$(VERSION) -a reproducible -o $@ $<
+build/man/ramraid.conf.5: build/keys.adoc
+build/keys.adoc: lib/keys.list generate/keys
+	mkdir -p $(@D)
+	generate/keys manual >$@
+
+keys:
+	generate/keys write
 
 # Only the two programs know where the libraries lie.
 install: all
@@ -55,7 +65,7 @@ deb: $(DEB)
 # dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
 $(DEB): $(PACKAGED)
 	rm -rf build/deb && mkdir -p build/deb/source
-	cp -a bin lib units udev etc initramfs man debian Makefile build/deb/source
+	cp -a $(SOURCES) build/deb/source
 	cd build/deb/source && dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary >../log 2>&1 || { cat ../log; exit 1; }
 	cp build/deb/ramraid_$(VERSION)_all.deb build/deb/ramraid_$(VERSION)_*.changes build/
 
