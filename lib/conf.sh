@@ -166,6 +166,7 @@ conf_line_() { # FILE:LINE defaults|array TEXT
 		conf_fault_ value "$where" "$key" "$value"
 		return 0
 	}
+	[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where" # config.sh
 	case $key:$kind in
 	UUID:defaults | MEMBER:defaults | MOUNT:defaults) conf_fault_ place "$where" "$key" ;;
 	MEMBER:*) conf_member_ "$where" "$value" ;;
