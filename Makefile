@@ -1,4 +1,4 @@
-# make              what is built: the man pages
+# make              what is built: the man pages and the completions
 # make install      to DESTDIR and PREFIX; enables and starts nothing
 # make keys         after a change of lib/keys.list: what is made from it and kept in the tree
 # make deb          build/ramraid_VERSION_all.deb
@@ -12,6 +12,9 @@ LIBDIR ?= $(PREFIX)/lib/ramraid
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/ramraid
 SYSCONFDIR ?= /etc
+BASHCOMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+# Where zsh looks on Debian; elsewhere that is site-functions.
+ZSHCOMPLETIONDIR ?= $(PREFIX)/share/zsh/vendor-completions
 UNITDIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system)
 GENERATORDIR ?= $(shell pkg-config --variable=systemdsystemgeneratordir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system-generators)
 UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREFIX)/lib/udev)
@@ -20,14 +23,15 @@ HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-too
 
 VERSION := $(shell cat lib/VERSION)
 MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
+COMPLETIONS := build/completion/ramraid build/completion/_ramraid
 DEB := build/ramraid_$(VERSION)_all.deb
-SOURCES := bin lib units udev etc initramfs man generate debian Makefile
+SOURCES := bin lib units udev etc initramfs man completion generate debian Makefile
 PACKAGED := $(shell find $(SOURCES) -type f)
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
-all: $(MANPAGES)
+all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
 	mkdir -p $(@D)
@@ -37,13 +41,18 @@ build/keys.adoc: lib/keys.list generate/keys
 	mkdir -p $(@D)
 	generate/keys manual >$@
 
+$(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/keys.list lib/usage.sh $(wildcard lib/cmd/*.sh)
+	mkdir -p $(@D)
+	generate/completion $(if $(filter _%,$(@F)),zsh,bash) >$@
+
 keys:
 	generate/keys write
 
 # Only the two programs know where the libraries lie.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
-		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples \
+		$(DESTDIR)$(BASHCOMPLETIONDIR) $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
@@ -59,6 +68,8 @@ install: all
 	install -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid
 	install -m 644 build/man/ramraid.8 $(DESTDIR)$(MANDIR)/man8
 	install -m 644 build/man/ramraid.conf.5 $(DESTDIR)$(MANDIR)/man5
+	install -m 644 build/completion/ramraid $(DESTDIR)$(BASHCOMPLETIONDIR)
+	install -m 644 build/completion/_ramraid $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
 
 deb: $(DEB)
