@@ -22,7 +22,7 @@ UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREF
 HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-tools/hooks
 
 VERSION := $(shell cat lib/VERSION)
-MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
+MANPAGES := $(patsubst man/%.adoc,build/man/%,$(wildcard man/*.adoc))
 COMPLETIONS := build/completion/ramraid build/completion/_ramraid
 DEB := build/ramraid_$(VERSION)_all.deb
 SOURCES := bin lib units udev etc initramfs man completion generate debian Makefile
@@ -48,7 +48,7 @@ $(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion 
 keys:
 	generate/keys write
 
-# Only the two programs know where the libraries lie.
+# Only the two programs know where the libraries lie. A page with several names has a file for each further one, which only refers to it.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
 		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples \
@@ -66,8 +66,10 @@ install: all
 	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
 	install -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid
-	install -m 644 build/man/ramraid.8 $(DESTDIR)$(MANDIR)/man8
-	install -m 644 build/man/ramraid.conf.5 $(DESTDIR)$(MANDIR)/man5
+	for page in build/man/*.8; do \
+		sed '1s|^\.so ram|.so man8/ram|' "$$page" >"$(DESTDIR)$(MANDIR)/man8/$${page##*/}" && \
+		chmod 644 "$(DESTDIR)$(MANDIR)/man8/$${page##*/}" || exit 1; done
+	install -m 644 build/man/*.5 $(DESTDIR)$(MANDIR)/man5
 	install -m 644 build/completion/ramraid $(DESTDIR)$(BASHCOMPLETIONDIR)
 	install -m 644 build/completion/_ramraid $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
