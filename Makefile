@@ -1,5 +1,6 @@
-# make              what is built: the man pages
+# make              what is built: the man pages and the completions
 # make install      to DESTDIR and PREFIX; enables and starts nothing
+# make keys         after a change of lib/keys.list: what is made from it and kept in the tree
 # make deb          build/ramraid_VERSION_all.deb
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
 # make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
@@ -11,6 +12,9 @@ LIBDIR ?= $(PREFIX)/lib/ramraid
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/ramraid
 SYSCONFDIR ?= /etc
+BASHCOMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+# Where zsh looks on Debian; elsewhere that is site-functions.
+ZSHCOMPLETIONDIR ?= $(PREFIX)/share/zsh/vendor-completions
 UNITDIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system)
 GENERATORDIR ?= $(shell pkg-config --variable=systemdsystemgeneratordir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system-generators)
 UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREFIX)/lib/udev)
@@ -18,22 +22,37 @@ UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREF
 HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-tools/hooks
 
 VERSION := $(shell cat lib/VERSION)
-MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
+MANPAGES := $(patsubst man/%.adoc,build/man/%,$(wildcard man/*.adoc))
+COMPLETIONS := build/completion/ramraid build/completion/_ramraid
 DEB := build/ramraid_$(VERSION)_all.deb
-PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
+SOURCES := bin lib units udev etc initramfs man completion generate debian Makefile
+PACKAGED := $(shell find $(SOURCES) -type f)
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
-.PHONY: all install deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
-all: $(MANPAGES)
+.DELETE_ON_ERROR:
+.PHONY: all install keys deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
+all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
 	mkdir -p $(@D)
 	asciidoctor --failure-level=WARN -b manpage -a version=$(VERSION) -a reproducible -o $@ $<
+build/man/ramraid.conf.5: build/keys.adoc
+build/keys.adoc: lib/keys.list generate/keys
+	mkdir -p $(@D)
+	generate/keys manual >$@
 
-# Only the two programs know where the libraries lie.
+$(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/keys.list lib/usage.sh $(wildcard lib/cmd/*.sh)
+	mkdir -p $(@D)
+	generate/completion $(if $(filter _%,$(@F)),zsh,bash) >$@
+
+keys:
+	generate/keys write
+
+# Only the two programs know where the libraries lie. A page with several names has a file for each further one, which only refers to it.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
-		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples \
+		$(DESTDIR)$(BASHCOMPLETIONDIR) $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
@@ -47,15 +66,19 @@ install: all
 	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
 	install -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid
-	install -m 644 build/man/ramraid.8 $(DESTDIR)$(MANDIR)/man8
-	install -m 644 build/man/ramraid.conf.5 $(DESTDIR)$(MANDIR)/man5
+	for page in build/man/*.8; do \
+		sed '1s|^\.so ram|.so man8/ram|' "$$page" >"$(DESTDIR)$(MANDIR)/man8/$${page##*/}" && \
+		chmod 644 "$(DESTDIR)$(MANDIR)/man8/$${page##*/}" || exit 1; done
+	install -m 644 build/man/*.5 $(DESTDIR)$(MANDIR)/man5
+	install -m 644 build/completion/ramraid $(DESTDIR)$(BASHCOMPLETIONDIR)
+	install -m 644 build/completion/_ramraid $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
 
 deb: $(DEB)
 # dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
 $(DEB): $(PACKAGED)
 	rm -rf build/deb && mkdir -p build/deb/source
-	cp -a bin lib units udev etc initramfs man debian Makefile build/deb/source
+	cp -a $(SOURCES) build/deb/source
 	cd build/deb/source && dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary >../log 2>&1 || { cat ../log; exit 1; }
 	cp build/deb/ramraid_$(VERSION)_all.deb build/deb/ramraid_$(VERSION)_*.changes build/
 

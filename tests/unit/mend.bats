@@ -17,19 +17,21 @@ setup() {
 
 # mending CHANGE…: the whole array of the fixture, changed, as the worker sees it. KEY=VALUE; I:gone, I:blank, I:spare, I:returned.
 mending() {
-	local change i
+	local change i degraded=0
 	facts_read <"$FIXTURES/decide/whole-2.facts"
-	F[mend]=yes F[retry]=no F[conf.auto_replace]=no F[array.degraded]=0 F[array.gone]='' F[witness.seen]="$A $B"
+	F[mend]=yes F[retry]=no F[conf.auto_replace]=no F[array.gone]='' F[witness.seen]="$A $B"
 	for change; do
 		i=${change%%:*}
 		case $change in
-		[0-9]:gone) leg "$i" node= in= state= slot= writemostly= && F[array.degraded]=$((F[array.degraded] + 1)) ;;
-		[0-9]:blank) leg "$i" in= state= slot= writemostly= sb=none && F[array.degraded]=$((F[array.degraded] + 1)) ;;
-		[0-9]:spare) leg "$i" in= state= slot= writemostly= sb=ok role=spare uuid="$ID" device_uuid="aaaaaaaa-0000-0000-0000-00000000000$((i + 1))" && F[array.degraded]=$((F[array.degraded] + 1)) ;;
-		[0-9]:returned) leg "$i" in= state= slot= writemostly= sb=ok role=$((i + 1)) view=AAA events=90 uuid="$ID" && F[array.degraded]=$((F[array.degraded] + 1)) ;;
+		[0-9]:gone) leg "$i" node= in= state= slot= writemostly= && degraded=$((degraded + 1)) ;;
+		[0-9]:blank) leg "$i" in= state= slot= writemostly= sb=none && degraded=$((degraded + 1)) ;;
+		[0-9]:spare) leg "$i" in= state= slot= writemostly= sb=ok role=spare uuid="$ID" device_uuid="aaaaaaaa-0000-0000-0000-00000000000$((i + 1))" && degraded=$((degraded + 1)) ;;
+		[0-9]:returned) leg "$i" in= state= slot= writemostly= sb=ok role=$((i + 1)) view=AAA events=90 uuid="$ID" && degraded=$((degraded + 1)) ;;
+		array.degraded=*) degraded=${change#*=} ;;
 		*) F[${change%%=*}]=${change#*=} ;;
 		esac
 	done
+	F[array.degraded]=$degraded
 }
 leg() {
 	local i=$1 fact
@@ -153,7 +155,7 @@ member() {
 	echo 2048 >"$M/dev-$1/offset"
 }
 pulled() { # NODE: by the kernel, and md has let go of it
-	rm -rf "${M:?}/dev-$1" "$R/sys/class/block/$1" "$R/dev/$1"
+	rm -rf "${M:?}/dev-$1" "$R/sys/class/block/$1" "${R:?}/dev/$1"
 	find "$R/dev/disk" -xtype l -delete
 	echo 1 >"$M/degraded"
 }
