@@ -30,6 +30,7 @@ all_there() { # TEXT
 }
 
 steps() {
+	DICE=24 # the writers rest a second between two files: the disks are small
 	campaign_setup
 	check 'HOTPLUG=yes is taken up by attach' "$words"'
 		echo HOTPLUG=yes >/etc/ramraid/data.conf.d/hotplug.conf; ramraid attach data; test -e /run/ramraid/hotplug; quiet
