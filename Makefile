@@ -16,11 +16,15 @@ GENERATORDIR ?= $(shell pkg-config --variable=systemdsystemgeneratordir systemd 
 UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREFIX)/lib/udev)
 # mkinitramfs looks only in these two places.
 HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-tools/hooks
+# dracut looks only here.
+DRACUTDIR ?= $(shell pkg-config --variable=dracutmodulesdir dracut 2>/dev/null || echo /usr/lib/dracut/modules.d)
+# Where the distribution's mdadm looks for further files: beside its mdadm.conf.
+CLAIMDIR ?= /etc/mdadm/mdadm.conf.d
 
 VERSION := $(shell cat lib/VERSION)
 MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
 DEB := build/ramraid_$(VERSION)_all.deb
-PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
+PACKAGED := $(shell find bin lib units udev etc initramfs dracut man debian Makefile -type f)
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
 .PHONY: all install deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
@@ -30,10 +34,10 @@ build/man/%: man/%.adoc lib/VERSION
 	mkdir -p $(@D)
 	asciidoctor --failure-level=WARN -b manpage -a version=$(VERSION) -a reproducible -o $@ $<
 
-# Only the two programs know where the libraries lie.
+# Only the two programs know where the libraries lie. HOOKDIR or DRACUTDIR empty: not for this distribution.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
-		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
@@ -46,16 +50,18 @@ install: all
 		install -D -m 644 units/sandbox.conf "$(DESTDIR)$(UNITDIR)/$$service.service.d/50-sandbox.conf" || exit 1; done
 	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
-	install -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid
+	$(if $(HOOKDIR),install -D -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid)
+	$(if $(DRACUTDIR),install -D -m 755 dracut/90ramraid/module-setup.sh $(DESTDIR)$(DRACUTDIR)/90ramraid/module-setup.sh)
 	install -m 644 build/man/ramraid.8 $(DESTDIR)$(MANDIR)/man8
 	install -m 644 build/man/ramraid.conf.5 $(DESTDIR)$(MANDIR)/man5
+	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(MANDIR)/man8/ramraid.8
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
 
 deb: $(DEB)
 # dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
 $(DEB): $(PACKAGED)
 	rm -rf build/deb && mkdir -p build/deb/source
-	cp -a bin lib units udev etc initramfs man debian Makefile build/deb/source
+	cp -a bin lib units udev etc initramfs dracut man debian Makefile build/deb/source
 	cd build/deb/source && dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary >../log 2>&1 || { cat ../log; exit 1; }
 	cp build/deb/ramraid_$(VERSION)_all.deb build/deb/ramraid_$(VERSION)_*.changes build/
 
