@@ -1,6 +1,12 @@
 # make              what is built: the man pages
 # make install      to DESTDIR and PREFIX; enables and starts nothing
 # make deb          build/ramraid_VERSION_all.deb
+# make source       build/source/: the Debian source package
+# make dist         build/ramraid-VERSION.tar.gz, for other packages
+# make packaging    what the Debian, RPM and Arch packages hold, against "make install"
+# make reproducible the package built once more, elsewhere and otherwise: the same bytes
+# make piuparts     installing, removing and purging in a chroot; as root or with sudo
+# make release      prints the steps of a release, and does none
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
 # make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
 # make check        lint, unit tests, the model's short form, and the test bench of real virtual machines; installs its tools through apt
@@ -24,10 +30,13 @@ CLAIMDIR ?= /etc/mdadm/mdadm.conf.d
 VERSION := $(shell cat lib/VERSION)
 MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
 DEB := build/ramraid_$(VERSION)_all.deb
-PACKAGED := $(shell find bin lib units udev etc initramfs dracut man debian Makefile -type f)
+# What a package is made from, and what a source package needs besides.
+PACKAGED := bin lib units udev etc initramfs dracut man packaging debian Makefile
+SOURCES := $(PACKAGED) README.md docs CHANGELOG.md tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
-.PHONY: all install deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
+.PHONY: all install deb source dist packaging reproducible piuparts release lint unit model model-short vm vm-all vm-shell campaign \
+	rounds bench-rebuild check demo bench tools clean
 all: $(MANPAGES)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -37,12 +46,14 @@ build/man/%: man/%.adoc lib/VERSION
 # Only the two programs know where the libraries lie. HOOKDIR or DRACUTDIR empty: not for this distribution.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
-		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 \
+		$(DESTDIR)$(DOCDIR)/examples
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	install -m 644 lib/*.sh lib/VERSION $(DESTDIR)$(LIBDIR)
 	install -m 644 lib/cmd/*.sh $(DESTDIR)$(LIBDIR)/cmd
+	install -m 755 packaging/before-removal $(DESTDIR)$(LIBDIR)
 	for unit in units/*.service units/*.path; do \
 		sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' "$$unit" >"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && \
 		chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}" || exit 1; done
@@ -59,11 +70,30 @@ install: all
 
 deb: $(DEB)
 # dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
-$(DEB): $(PACKAGED)
+$(DEB): $(shell find $(PACKAGED) -type f)
 	rm -rf build/deb && mkdir -p build/deb/source
-	cp -a bin lib units udev etc initramfs dracut man debian Makefile build/deb/source
+	cp -a $(PACKAGED) build/deb/source
 	cd build/deb/source && dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary >../log 2>&1 || { cat ../log; exit 1; }
 	cp build/deb/ramraid_$(VERSION)_all.deb build/deb/ramraid_$(VERSION)_*.changes build/
+
+source:
+	rm -rf build/source && mkdir -p build/source/ramraid-$(VERSION)
+	cp -a $(SOURCES) build/source/ramraid-$(VERSION)
+	cd build/source/ramraid-$(VERSION) && dpkg-buildpackage --unsigned-source --unsigned-changes --build=source >../log 2>&1 || { cat ../log; exit 1; }
+
+dist:
+	mkdir -p build
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$$(dpkg-parsechangelog -S Timestamp)" --mode=u=rwX,go=rX \
+		--transform='s|^|ramraid-$(VERSION)/|' -c $(SOURCES) | gzip -9n >build/ramraid-$(VERSION).tar.gz
+
+packaging: deb
+	tests/packaging
+reproducible: deb source
+	tests/reproducible
+piuparts: deb
+	tests/piuparts
+release:
+	@tests/release
 
 lint:
 	tests/lint
