@@ -6,6 +6,7 @@
 # make packaging    what the Debian, RPM and Arch packages hold, against "make install"
 # make reproducible the package built once more, elsewhere and otherwise: the same bytes
 # make piuparts     installing, removing and purging in a chroot; as root or with sudo
+# make diagrams     docs/diagrams/*.svg from *.dot
 # make release      prints the steps of a release, and does none
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
 # make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
@@ -31,11 +32,11 @@ VERSION := $(shell cat lib/VERSION)
 MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
 DEB := build/ramraid_$(VERSION)_all.deb
 # What a package is made from, and what a source package needs besides.
-PACKAGED := bin lib units udev etc initramfs dracut man packaging debian Makefile
-SOURCES := $(PACKAGED) README.md docs CHANGELOG.md tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
+PACKAGED := bin lib units udev etc initramfs dracut man docs packaging debian Makefile README.md
+SOURCES := $(PACKAGED) CHANGELOG.md tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
-.PHONY: all install deb source dist packaging reproducible piuparts release lint unit model model-short vm vm-all vm-shell campaign \
+.PHONY: all install deb source dist packaging reproducible piuparts diagrams release lint unit model model-short vm vm-all vm-shell campaign \
 	rounds bench-rebuild check demo bench tools clean
 all: $(MANPAGES)
 
@@ -47,7 +48,7 @@ build/man/%: man/%.adoc lib/VERSION
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
 		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 \
-		$(DESTDIR)$(DOCDIR)/examples
+		$(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR)/docs/diagrams
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
@@ -67,6 +68,9 @@ install: all
 	install -m 644 build/man/ramraid.conf.5 $(DESTDIR)$(MANDIR)/man5
 	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(MANDIR)/man8/ramraid.8
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
+	install -m 644 README.md $(DESTDIR)$(DOCDIR)
+	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs
+	install -m 644 docs/diagrams/*.svg $(DESTDIR)$(DOCDIR)/docs/diagrams
 
 deb: $(DEB)
 # dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
@@ -94,6 +98,12 @@ piuparts: deb
 	tests/piuparts
 release:
 	@tests/release
+
+# The digest ties a picture to its source, so that "make lint" sees when one of the two has been forgotten.
+diagrams:
+	for dot in docs/diagrams/*.dot; do \
+		dot -Tsvg "$$dot" | sed "2i <!-- $${dot##*/}: $$(sha256sum <"$$dot" | cut -c1-64) -->" >"$${dot%.dot}.svg.new" && \
+		mv "$${dot%.dot}.svg.new" "$${dot%.dot}.svg" || exit 1; done
 
 lint:
 	tests/lint
