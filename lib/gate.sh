@@ -32,6 +32,21 @@ gate_is_array() {
 	[[ $tail == "$GATE_NAME"* && ${tail#"$GATE_NAME"} =~ ^$digits$ && ! -e $ETC/$tail.conf ]]
 }
 
+# gate_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions, that leads to it now and will not when it is
+# /dev/md/NAME: a number is given out anew at each boot. One a line.
+gate_numbered() {
+	local source NODE GATE_NAME=$1
+	while IFS= read -r source; do
+		printf -v source '%b' "$source"
+		disk_find "$source" || continue
+		if [[ $NODE != "$2"?(p+([0-9])) ]] || gate_is_array "$source"; then continue; fi
+		printf '%s\n' "$source"
+	done < <({
+		[[ ! -r $ROOT/etc/fstab ]] || while read -r source _; do printf '%s\n' "$source"; done <"$ROOT/etc/fstab"
+		[[ ! -r $ROOT/etc/crypttab ]] || while read -r _ source _; do printf '%s\n' "$source"; done <"$ROOT/etc/crypttab"
+	} | grep '^/dev/md' || :)
+}
+
 # gate_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's source): \xNN for what may be special.
 gate_encode() {
 	local text=${1//\"/} i char
