@@ -3,11 +3,12 @@
 
 declare -gA F # the facts: decide.sh lists the keys
 
-# gate_aliases NAME UUID: names that refer to the array whatever lies on it, and those remembered.
+# gate_aliases NAME UUID: names that refer to the array whatever lies on it, and those remembered; and those in GATE_MORE, one a line.
 gate_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
 	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
 	[[ ! -f $file || ! -r $file ]] || cat "$file"
+	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
 }
 
 # gate_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative array), or to the array GATE_NAME?
