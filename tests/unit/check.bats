@@ -671,3 +671,35 @@ the system: 1 note
 	check_configuration
 	[[ ${FINDING["0.code"]} == unseen-configuration && ${FINDING["0.do"]} == 'sudo ramraid check data' ]]
 }
+
+# ---- a kernel's installation
+
+hook() { # ARG…: as run-parts calls it, with our program
+	mkdir -p "$BATS_TEST_TMPDIR/sbin"
+	printf '#!/bin/sh\nprintf "%%s\\n" "$*" >>%q\ncat %q\nexit 1\n' "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/answer" >"$BATS_TEST_TMPDIR/sbin/ramraid"
+	chmod +x "$BATS_TEST_TMPDIR/sbin/ramraid"
+	sed "s|/usr/sbin/ramraid|$BATS_TEST_TMPDIR/sbin/ramraid|; s|/etc/ramraid|$R/etc/ramraid|" "$PROJECT/etc/kernel/postinst.d/zz-ramraid" >"$BATS_TEST_TMPDIR/hook"
+	run sh "$BATS_TEST_TMPDIR/hook" "$@"
+}
+
+@test "the hook: findings only, of that kernel; it never fails, and asks nothing without an array or without ramraid" {
+	: >"$BATS_TEST_TMPDIR/answer"
+	hook "$NEW" "/boot/vmlinuz-$NEW"
+	[[ $status == 0 && -z $output && $(<"$BATS_TEST_TMPDIR/asked") == "check --kernel=$NEW" ]] || fail "$status $output"
+	echo 'data: 1 problem' >"$BATS_TEST_TMPDIR/answer"
+	hook "$NEW"
+	[[ $status == 0 && $output == *'data: 1 problem'*"ramraid check --kernel=$NEW"* ]] || fail "$output"
+	rm "$BATS_TEST_TMPDIR/asked"
+	hook
+	[[ $status == 0 && -z $output && ! -e $BATS_TEST_TMPDIR/asked ]]
+	rm "$R/etc/ramraid/data.conf"
+	: >"$R/etc/ramraid/ramraid.conf"
+	hook "$NEW"
+	[[ $status == 0 && -z $output && ! -e $BATS_TEST_TMPDIR/asked ]]
+	configured
+	sed 's|/usr/sbin/ramraid|/nonexistent|' "$PROJECT/etc/kernel/postinst.d/zz-ramraid" >"$BATS_TEST_TMPDIR/hook"
+	run sh "$BATS_TEST_TMPDIR/hook" "$NEW"
+	[[ $status == 0 && -z $output ]]
+	# After those that make modules and the initramfs.
+	[[ $(printf '%s\n' dkms initramfs-tools zz-ramraid | sort -c 2>&1) == '' ]]
+}
