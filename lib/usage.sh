@@ -16,6 +16,7 @@ usage: ramraid VERB [OPTION…] NAME …
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole
   config show [NAME]  what its configuration comes to, and which line says so
+  check [NAME…]       what would go wrong at the next boot
   claim               keep other programs from assembling what is configured
   remember            note what lies on the arrays, for the next boot
   witness             note which disk legs are in sync, for the next boot
