@@ -1,6 +1,14 @@
-# make              what is built: the man pages
+# make              what is built: the man pages and the completions
 # make install      to DESTDIR and PREFIX; enables and starts nothing
+# make keys         after a change of lib/keys.list: what is made from it and kept in the tree
 # make deb          build/ramraid_VERSION_all.deb
+# make source       build/source/: the Debian source package
+# make dist         build/ramraid-VERSION.tar.gz, for other packages
+# make packaging    what the Debian, RPM and Arch packages hold, against "make install"
+# make reproducible the package built once more, elsewhere and otherwise: the same bytes
+# make piuparts     installing, removing and purging in a chroot; as root or with sudo
+# make diagrams     docs/diagrams/*.svg from *.dot
+# make release      prints the steps of a release, and does none
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
 # make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
 # make check        lint, unit tests, the model's short form, and the test bench of real virtual machines; installs its tools through apt
@@ -11,34 +19,61 @@ LIBDIR ?= $(PREFIX)/lib/ramraid
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/ramraid
 SYSCONFDIR ?= /etc
+BASHCOMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+# Where zsh looks on Debian; elsewhere that is site-functions.
+ZSHCOMPLETIONDIR ?= $(PREFIX)/share/zsh/vendor-completions
 UNITDIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system)
 GENERATORDIR ?= $(shell pkg-config --variable=systemdsystemgeneratordir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system-generators)
 UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREFIX)/lib/udev)
 # mkinitramfs looks only in these two places.
 HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-tools/hooks
+# dracut looks only here.
+DRACUTDIR ?= $(shell pkg-config --variable=dracutmodulesdir dracut 2>/dev/null || echo /usr/lib/dracut/modules.d)
+# Where the distribution's mdadm looks for further files: beside its mdadm.conf.
+CLAIMDIR ?= /etc/mdadm/mdadm.conf.d
 
 VERSION := $(shell cat lib/VERSION)
-MANPAGES := build/man/ramraid.8 build/man/ramraid.conf.5
+MANPAGES := $(patsubst man/%.adoc,build/man/%,$(wildcard man/*.adoc))
+COMPLETIONS := build/completion/ramraid build/completion/_ramraid
 DEB := build/ramraid_$(VERSION)_all.deb
-PACKAGED := $(shell find bin lib units udev etc initramfs man debian Makefile -type f)
+# What a package is made from, and what a source package needs besides.
+PACKAGED := bin lib units udev etc initramfs dracut man completion generate docs packaging debian Makefile README.md
+SOURCES := $(PACKAGED) CHANGELOG.md tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
-.PHONY: all install deb lint unit model model-short vm vm-all vm-shell campaign rounds bench-rebuild check demo bench tools clean
-all: $(MANPAGES)
+.DELETE_ON_ERROR:
+.PHONY: all install keys deb source dist packaging reproducible piuparts diagrams release lint unit model model-short vm vm-all vm-shell campaign \
+	rounds bench-rebuild check demo bench tools clean
+all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
 	mkdir -p $(@D)
 	asciidoctor --failure-level=WARN -b manpage -a version=$(VERSION) -a reproducible -o $@ $<
+build/man/ramraid.conf.5: build/keys.adoc
+build/keys.adoc: lib/keys.list generate/keys
+	mkdir -p $(@D)
+	generate/keys manual >$@
 
-# Only the two programs know where the libraries lie.
+$(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/keys.list lib/usage.sh $(wildcard lib/cmd/*.sh)
+	mkdir -p $(@D)
+	generate/completion $(if $(filter _%,$(@F)),zsh,bash) >$@
+
+keys:
+	generate/keys write
+
+# Only the two programs know where the libraries lie. A page with several names has a link for each further one. HOOKDIR or
+# DRACUTDIR empty: not for this distribution.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
-		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(HOOKDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR)/examples
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 \
+		$(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR)/docs/diagrams \
+		$(DESTDIR)$(BASHCOMPLETIONDIR) $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	install -m 644 lib/*.sh lib/VERSION $(DESTDIR)$(LIBDIR)
 	install -m 644 lib/cmd/*.sh $(DESTDIR)$(LIBDIR)/cmd
+	install -m 755 packaging/before-removal $(DESTDIR)$(LIBDIR)
 	for unit in units/*.service units/*.path; do \
 		sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' "$$unit" >"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && \
 		chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}" || exit 1; done
@@ -46,18 +81,52 @@ install: all
 		install -D -m 644 units/sandbox.conf "$(DESTDIR)$(UNITDIR)/$$service.service.d/50-sandbox.conf" || exit 1; done
 	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
-	install -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid
-	install -m 644 build/man/ramraid.8 $(DESTDIR)$(MANDIR)/man8
-	install -m 644 build/man/ramraid.conf.5 $(DESTDIR)$(MANDIR)/man5
+	$(if $(HOOKDIR),install -D -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid)
+	$(if $(DRACUTDIR),install -D -m 755 dracut/90ramraid/module-setup.sh $(DESTDIR)$(DRACUTDIR)/90ramraid/module-setup.sh)
+	for page in build/man/*.8; do \
+		to="$(DESTDIR)$(MANDIR)/man8/$${page##*/}"; name=$$(sed -n '1s|^\.so ||p' "$$page"); \
+		if [ -n "$$name" ]; then ln -sf "$${name##*/}" "$$to"; else install -m 644 "$$page" "$$to"; fi || exit 1; done
+	install -m 644 build/man/*.5 $(DESTDIR)$(MANDIR)/man5
+	install -m 644 build/completion/ramraid $(DESTDIR)$(BASHCOMPLETIONDIR)
+	install -m 644 build/completion/_ramraid $(DESTDIR)$(ZSHCOMPLETIONDIR)
+	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(MANDIR)/man8/ramraid.8
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
+	install -m 644 README.md $(DESTDIR)$(DOCDIR)
+	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs
+	install -m 644 docs/diagrams/*.svg $(DESTDIR)$(DOCDIR)/docs/diagrams
 
 deb: $(DEB)
 # dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
-$(DEB): $(PACKAGED)
+$(DEB): $(shell find $(PACKAGED) -type f)
 	rm -rf build/deb && mkdir -p build/deb/source
-	cp -a bin lib units udev etc initramfs man debian Makefile build/deb/source
+	cp -a $(PACKAGED) build/deb/source
 	cd build/deb/source && dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary >../log 2>&1 || { cat ../log; exit 1; }
 	cp build/deb/ramraid_$(VERSION)_all.deb build/deb/ramraid_$(VERSION)_*.changes build/
+
+source:
+	rm -rf build/source && mkdir -p build/source/ramraid-$(VERSION)
+	cp -a $(SOURCES) build/source/ramraid-$(VERSION)
+	cd build/source/ramraid-$(VERSION) && dpkg-buildpackage --unsigned-source --unsigned-changes --build=source >../log 2>&1 || { cat ../log; exit 1; }
+
+dist:
+	mkdir -p build
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$$(dpkg-parsechangelog -S Timestamp)" --mode=u=rwX,go=rX \
+		--transform='s|^|ramraid-$(VERSION)/|' -c $(SOURCES) | gzip -9n >build/ramraid-$(VERSION).tar.gz
+
+packaging: deb
+	tests/packaging
+reproducible: deb source
+	tests/reproducible
+piuparts: deb
+	tests/piuparts
+release:
+	@tests/release
+
+# The digest ties a picture to its source, so that "make lint" sees when one of the two has been forgotten.
+diagrams:
+	for dot in docs/diagrams/*.dot; do \
+		dot -Tsvg "$$dot" | sed "2i <!-- $${dot##*/}: $$(sha256sum <"$$dot" | cut -c1-64) -->" >"$${dot%.dot}.svg.new" && \
+		mv "$${dot%.dot}.svg.new" "$${dot%.dot}.svg" || exit 1; done
 
 lint:
 	tests/lint

@@ -85,12 +85,12 @@ claim_lines_() {
 	! claim_is_about_ "$text" "$2" || printf '%s\n' "${numbers[@]}"
 }
 
-# claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and
+# claim_is_about_ ENTRY UUID: an entry that has mdadm ignore the array says what ours says, and may stand. Keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and
 # parse_uuid() in mdadm).
 claim_is_about_() {
 	local text=${1,,}
 	[[ $text =~ ^(arr|arra|array)[[:blank:]] && $text =~ [[:blank:]]\"?uuid=\"?([0-9a-f:.-]+) ]] || return 1
-	[[ ${BASH_REMATCH[1]//[:.-]/} == "${2//-/}" ]]
+	[[ ${BASH_REMATCH[1]//[:.-]/} == "${2//-/}" && ! $text =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]
 }
 
 # The initramfs of every installed kernel must know. Takes seconds to minutes for each.

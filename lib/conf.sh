@@ -1,5 +1,4 @@
-# Configuration: read, checked, never executed. The keys, their defaults and their forms stand in one table here; what is wrong is said by
-# confcheck.sh.
+# Configuration: read, checked, never executed. Keys, defaults and forms come from keys.list; what is wrong is said by confcheck.sh.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide.sh lists the keys
@@ -7,28 +6,52 @@ declare -gA F # the facts: decide.sh lists the keys
 declare -gA CONF=() CONF_FORM
 declare -ga MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
 
-# Key → default. UUID and MEMBER have none: they must be given. MEMBER, MOUNT may be repeated.
-readonly CONF_RESCUE=/var/lib/ramraid
-conf_builtin() {
-	CONF=(
-		[UUID]='' [RAM]=auto [RAM_RESERVE]=10% [WAIT]=yes [WAIT_TIMEOUT]=30min [ON_TIMEOUT]=degraded [MEMBER_TIMEOUT]=30s
-		[START_DEGRADED]=witness [REBUILD]=auto [COPY_RATE]=200M [VERIFY]=no [WRITE_BEHIND]=0 [ACCEPT_DATA_LOSS]=no
-		[ACCEPT_KERNEL_FLAW]=no [RESCUE]=$CONF_RESCUE
-	)
-}
-
 readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
 # systemd.time(7)
 readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
 
-# Key → the extended regular expression that its value has to match. UUID and MEMBER have a closer look of their own.
+# Key → default; UUID has none, it must be given, and lists (MEMBER, MOUNT) are not in it. Key → the extended regular expression that its
+# value has to match; UUID and MEMBER have a closer look of their own.
+# keys.list: made by "make keys" from that file, up to the line that ends it
+conf_builtin() {
+	CONF=(
+		[UUID]=''
+		[RAM]=auto
+		[RAM_RESERVE]=10%
+		[REBUILD]=auto
+		[COPY_RATE]=200M
+		[VERIFY]=no
+		[WAIT]=yes
+		[WAIT_TIMEOUT]=30min
+		[ON_TIMEOUT]=degraded
+		[ACCEPT_KERNEL_FLAW]=no
+		[MEMBER_TIMEOUT]=30s
+		[START_DEGRADED]=witness
+		[RESCUE]=/var/lib/ramraid
+		[WRITE_BEHIND]=0
+		[ACCEPT_DATA_LOSS]=no
+	)
+}
 CONF_FORM=(
-	[UUID]='^[0-9a-f:-]+$' [MEMBER]='^/dev/.' [RAM]='^(auto|rapiddisk|brd|none)$'
-	[RAM_RESERVE]=$RE_SIZE [WAIT]='^(yes|no)$' [WAIT_TIMEOUT]=$RE_TIME [ON_TIMEOUT]='^(degraded|fail)$' [MEMBER_TIMEOUT]=$RE_TIME
-	[START_DEGRADED]='^(witness|always|never)$' [REBUILD]='^(auto|copy|kernel)$' [COPY_RATE]=$RE_SIZE [VERIFY]='^(no|sample|yes)$' [WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$' [ACCEPT_DATA_LOSS]='^(yes|no)$'
-	[ACCEPT_KERNEL_FLAW]='^(yes|no)$' [RESCUE]='^(none|/[A-Za-z0-9._/-]*)$'
+	[UUID]='^[0-9a-f:-]+$'
+	[MEMBER]='^/dev/.'
 	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
+	[RAM]='^(auto|rapiddisk|brd|none)$'
+	[RAM_RESERVE]=$RE_SIZE
+	[REBUILD]='^(auto|copy|kernel)$'
+	[COPY_RATE]=$RE_SIZE
+	[VERIFY]='^(no|sample|yes)$'
+	[WAIT]='^(yes|no)$'
+	[WAIT_TIMEOUT]=$RE_TIME
+	[ON_TIMEOUT]='^(degraded|fail)$'
+	[ACCEPT_KERNEL_FLAW]='^(yes|no)$'
+	[MEMBER_TIMEOUT]=$RE_TIME
+	[START_DEGRADED]='^(witness|always|never)$'
+	[RESCUE]='^(none|/[A-Za-z0-9._/-]*)$'
+	[WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$'
+	[ACCEPT_DATA_LOSS]='^(yes|no)$'
 )
+# keys.list end
 readonly CONF_CONTROL=$'[\x01-\x08\x0b-\x1f\x7f]' # all control characters but tab and line end
 readonly CONF_FORM CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
 
@@ -143,6 +166,7 @@ conf_line_() { # FILE:LINE defaults|array TEXT
 		conf_fault_ value "$where" "$key" "$value"
 		return 0
 	}
+	[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where" # config.sh
 	case $key:$kind in
 	UUID:defaults | MEMBER:defaults | MOUNT:defaults) conf_fault_ place "$where" "$key" ;;
 	MEMBER:*) conf_member_ "$where" "$value" ;;

@@ -2,14 +2,27 @@
 # shellcheck shell=bash
 
 # Key → what to write.
+# keys.list: made by "make keys" from that file, up to the line that ends it
 declare -grA CONF_EXPECTED=(
-	[UUID]='the array UUID as "mdadm --detail" prints it' [MEMBER]='a device path' [RAM]='auto, rapiddisk, brd or none'
-	[RAM_RESERVE]='a size such as 512M or 10%' [WAIT]='yes or no' [WAIT_TIMEOUT]='a time span such as 90s, 10min or infinity'
-	[ON_TIMEOUT]='degraded or fail' [MEMBER_TIMEOUT]='a time span such as 30s' [START_DEGRADED]='witness, always or never'
-	[REBUILD]='auto, copy or kernel' [COPY_RATE]='bytes a second such as 200M, or 0 for no limit' [VERIFY]='no, sample or yes' [WRITE_BEHIND]='a number of writes from 0 to 16383' [ACCEPT_DATA_LOSS]='yes or no'
-	[ACCEPT_KERNEL_FLAW]='yes or no' [RESCUE]='a folder, or none'
+	[UUID]='the array UUID as "mdadm --detail" prints it'
+	[MEMBER]='a device path'
 	[MOUNT]='a mount point or the name of a unit'
+	[RAM]='auto, rapiddisk, brd or none'
+	[RAM_RESERVE]='a size such as 512M or 10%'
+	[REBUILD]='auto, copy or kernel'
+	[COPY_RATE]='bytes a second such as 200M, or 0 for no limit'
+	[VERIFY]='no, sample or yes'
+	[WAIT]='yes or no'
+	[WAIT_TIMEOUT]='a time span such as 90s, 10min or infinity'
+	[ON_TIMEOUT]='degraded or fail'
+	[ACCEPT_KERNEL_FLAW]='yes or no'
+	[MEMBER_TIMEOUT]='a time span such as 30s'
+	[START_DEGRADED]='witness, always or never'
+	[RESCUE]='a folder, or none'
+	[WRITE_BEHIND]='a number of writes from 0 to 16383'
+	[ACCEPT_DATA_LOSS]='yes or no'
 )
+# keys.list end
 
 # conf_bad_name NAME: the complaint about what can't be an array's name, fit for a terminal and one line of the journal.
 conf_bad_name() {

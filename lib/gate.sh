@@ -139,10 +139,11 @@ gate_seconds() {
 	fi
 }
 
+readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
 # gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load. Returns 1 if one is missing.
 gate_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0
-	[[ ${CONF[RESCUE]} == @(none|"$CONF_RESCUE") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
+	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
 	units=$(gate_units "$name" "${CONF[UUID]}")
 	[[ -n $units ]] || return 0
 	seconds=$(gate_seconds)

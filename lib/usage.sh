@@ -15,6 +15,7 @@ usage: ramraid VERB [OPTION…] NAME …
   restore NAME        put back what a shutdown had to save from the RAM leg to a file
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole
+  config show [NAME]  what its configuration comes to, and which line says so
   claim               keep other programs from assembling what is configured
   remember            note what lies on the arrays, for the next boot
   witness             note which disk legs are in sync, for the next boot

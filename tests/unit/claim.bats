@@ -17,14 +17,14 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 
 @test "ARRAY lines about it become comments, in any form and file, and come back byte by byte" {
 	printf 'arr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\tspares=1\n\nPOLICY action=re-add' >"$CONF"
-	printf 'HOMEHOST x\nArray <ignore> UUID=01234567.89ab4cde.8f012345.6789abcd\n\n\n' >"$MORE"
+	printf 'HOMEHOST x\nArray /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd\n\n\n' >"$MORE"
 	chmod 640 "$CONF"
 	before
 	not claim_is_made data "$UUID"
 	claims
 	claim_is_made data "$UUID"
 	printf '%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n%s\tspares=1\n\nPOLICY action=re-add' "$MARK" "$MARK" | cmp - "$CONF"
-	[[ $(<"$MORE") == $'HOMEHOST x\n'"${MARK}Array <ignore> UUID=01234567.89ab4cde.8f012345.6789abcd" ]] || fail "$(<"$MORE")"
+	[[ $(<"$MORE") == $'HOMEHOST x\n'"${MARK}Array /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd" ]] || fail "$(<"$MORE")"
 	claims # again changes nothing
 	[[ $(grep -c Not.in.force "$CONF") == 2 ]]
 	claim_remove dat.
@@ -35,8 +35,8 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 }
 
 @test "what is not about it is left alone" {
-	printf '# ARRAY UUID=%s\nARRAY /dev/md1 UUID=11111111:89ab4cde:8f012345:6789abcd\nARRAY /dev/md2 name=x\nDEVICE uuid=%s\n ARRAY x uuid=%s\nAR uuid=%s\n' \
-		"$UUID" "$UUID" "$UUID" "$UUID" >"$CONF"
+	printf '# ARRAY UUID=%s\nARRAY /dev/md1 UUID=11111111:89ab4cde:8f012345:6789abcd\nARRAY /dev/md2 name=x\nDEVICE uuid=%s\n ARRAY x uuid=%s\nAR uuid=%s\nARRAY  "<ignore>" UUID=%s\n' \
+		"$UUID" "$UUID" "$UUID" "$UUID" "$UUID" >"$CONF"
 	before
 	claims
 	rm "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"

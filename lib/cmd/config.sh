@@ -1,0 +1,110 @@
+# ramraid config: what the configuration comes to, and which line says so.
+# shellcheck shell=bash
+
+readonly CONFIG_USAGE='usage: ramraid config show [--json] [NAME]
+
+Prints the value of every key that holds for the array NAME, and the line that it comes from: FILE:LINE, or "built-in". Without NAME: what
+holds for an array that says nothing of its own. Exit code 2 if the configuration has errors, which are told; 3 if there is no such array.
+  --json  the same for programs'
+
+# keys.list: made by "make keys" from that file, up to the line that ends it
+readonly CONFIG_KEYS=(UUID MEMBER MOUNT RAM RAM_RESERVE REBUILD COPY_RATE VERIFY WAIT WAIT_TIMEOUT ON_TIMEOUT ACCEPT_KERNEL_FLAW MEMBER_TIMEOUT START_DEGRADED RESCUE WRITE_BEHIND ACCEPT_DATA_LOSS)
+# keys.list end
+
+cmd_config() {
+	local NAME CONF_ORIGINS=yes code=0
+	cli_parse "$CONFIG_USAGE" 'json' "$@"
+	[[ ${ARGS[0]-} == show ]] || cli_usage "$CONFIG_USAGE" 'expected "show"'
+	((${#ARGS[@]} <= 2)) || cli_usage "$CONFIG_USAGE" 'expected one array name at most'
+	need conf disk confneed
+	declare -gA CONFIG_ORIGIN=()
+	declare -ga CONFIG_MEMBERS=() CONFIG_MOUNTS=()
+	NAME=${ARGS[1]-}
+	if ((${#ARGS[@]} == 2)); then conf_need "$NAME"; else config_defaults || code=$EX_USAGE; fi
+	if [[ -n ${OPT[json]-} ]]; then config_json; else config_text; fi
+	return "$code"
+}
+
+# What a fault leaves is the built-in value: it is shown all the same.
+config_defaults() {
+	local line
+	! conf_defaults || return 0
+	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+	return 1
+}
+
+# conf_origin_ KEY:defaults|array FILE:LINE: called by conf.sh for every line that has the form of its key. What is refused after that ends the
+# program, but for the keys of one array in ramraid.conf.
+conf_origin_() {
+	case $1 in
+	UUID:defaults | MEMBER:defaults | MOUNT:defaults) ;;
+	MEMBER:*) CONFIG_MEMBERS+=("$2") ;;
+	MOUNT:*) CONFIG_MOUNTS+=("$2") ;;
+	*) CONFIG_ORIGIN[${1%:*}]=$2 ;;
+	esac
+}
+
+# config_each FUNCTION: calls FUNCTION KEY VALUE ORIGIN for each key; for a list for each of its lines, or once without a value. ORIGIN is '' for
+# what is built-in. Without NAME the keys of one array are left out.
+config_each() {
+	local key
+	for key in "${CONFIG_KEYS[@]}"; do
+		[[ -n $NAME || $key != @(UUID|MEMBER|MOUNT) ]] || continue
+		case $key in
+		MEMBER) config_list_ "$1" MEMBER MEMBERS CONFIG_MEMBERS ;;
+		MOUNT) config_list_ "$1" MOUNT MOUNTS CONFIG_MOUNTS ;;
+		*) "$1" "$key" "${CONF[$key]}" "${CONFIG_ORIGIN[$key]-}" ;;
+		esac
+	done
+}
+
+config_list_() { # FUNCTION KEY VALUES ORIGINS: the names of two arrays
+	local -n values=$3 origins=$4
+	local i
+	((${#values[@]} > 0)) || "$1" "$2" '' ''
+	for ((i = 0; i < ${#values[@]}; i++)); do "$1" "$2" "${values[i]}" "${origins[i]}"; done
+}
+
+# The origins one below the other, whatever the longest value is.
+config_text() {
+	local width=0
+	config_each config_measure_
+	config_each config_line_
+}
+config_measure_() { ((${#1} + ${#2} < width)) || width=$((${#1} + ${#2} + 1)); }
+config_line_() { printf '%-*s  %s\n' "$width" "$1=$2" "${3:-built-in}"; }
+
+config_json() {
+	local LIST=''
+	need json
+	json_open '' object
+	if [[ -n $NAME ]]; then json_text name "$NAME"; else json_null name; fi
+	json_open keys object
+	config_each config_json_
+	config_json_list_ ''
+	json_close
+	json_close
+	printf '%s\n' "$JSON_TEXT"
+}
+
+# LIST is the key whose list is open.
+config_json_() { # KEY VALUE ORIGIN
+	local key=$1
+	config_json_list_ "$1"
+	[[ -n $2 ]] || return 0 # the empty list
+	[[ -z $LIST ]] || key=''
+	json_open "$key" object
+	json_text value "$2"
+	if [[ -n $3 ]]; then json_text file "${3%:*}"; else json_null file; fi
+	json_number line "${3##*:}"
+	json_close
+}
+
+config_json_list_() { # KEY: closes the list of another key, opens that of this one if it is a list
+	[[ $1 != "$LIST" ]] || return 0
+	[[ -z $LIST ]] || json_close
+	LIST=''
+	[[ $1 == @(MEMBER|MOUNT) ]] || return 0
+	LIST=$1
+	json_open "$1" list
+}

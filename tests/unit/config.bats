@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# "ramraid config show": every key, what holds, and which line says so.
+
+setup() {
+	load helper
+	world
+	C=$R/etc/ramraid
+	ID=11111111-2222-3333-4444-555555555555
+	printf '# comment\nRAM=brd\nWAIT=no\n' >"$C/ramraid.conf"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n\n  MEMBER = "/dev/disk/by-id/ata-B"\nMOUNT=/srv/my data\nWAIT=yes\n' "$ID" >"$C/data.conf"
+	mkdir "$C/data.conf.d"
+	printf 'MOUNT=x.service\nWAIT_TIMEOUT=1h 30min\n' >"$C/data.conf.d/local.conf"
+}
+
+show() { "$PROJECT/bin/ramraid" config show "$@"; }
+
+# line KEY=VALUE ORIGIN: a line of the output, whatever its blanks.
+line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output"; }
+
+@test "every key once, lists line by line, with file and line or built-in" {
+	run show data
+	assert_success
+	line "UUID=$ID" "$C/data.conf:1"
+	line MEMBER=/dev/disk/by-id/ata-A "$C/data.conf:2"
+	line MEMBER=/dev/disk/by-id/ata-B "$C/data.conf:4"
+	line 'MOUNT=/srv/my data' "$C/data.conf:5"
+	line MOUNT=x.service "$C/data.conf.d/local.conf:1"
+	line RAM=brd "$C/ramraid.conf:2"
+	line WAIT=yes "$C/data.conf:6"
+	line 'WAIT_TIMEOUT=1h 30min' "$C/data.conf.d/local.conf:2"
+	line RAM_RESERVE=10% built-in
+	local key
+	libs paths log disk conf
+	for key in "${!CONF_FORM[@]}"; do grep -q "^$key=" <<<"$output" || fail "no $key"; done
+	[[ $(cut -d = -f 1 <<<"$output" | uniq -d) == $'MEMBER\nMOUNT' ]]
+}
+
+@test "an empty list, and both spellings of the UUID" {
+	printf 'UUID=11111111:22223333:44445555:55555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$C/plain.conf"
+	run show plain
+	assert_success
+	line "UUID=$ID" "$C/plain.conf:1"
+	line MOUNT= built-in
+}
+
+@test "without a name: what holds for an array that says nothing of its own" {
+	run show
+	assert_success
+	line RAM=brd "$C/ramraid.conf:2"
+	line REBUILD=auto built-in
+	refute_output -p MEMBER=
+	refute_output -p UUID=
+	rm "$C/ramraid.conf"
+	run show
+	line RAM=auto built-in
+}
+
+@test "--json: the same, with nulls for what is built-in" {
+	run show --json data
+	assert_success
+	local query='[.name, .keys.UUID.value, .keys.MEMBER[1].value, .keys.MEMBER[1].line, (.keys.MEMBER[1].file | sub(".*/"; "")), .keys.MOUNT[0].value,
+		(.keys.MOUNT | length), .keys.RAM_RESERVE.value, .keys.RAM_RESERVE.file, .keys.RAM_RESERVE.line, (.keys | length)]'
+	[[ $(jq -c "$query" <<<"$output") == "[\"data\",\"$ID\",\"/dev/disk/by-id/ata-B\",4,\"data.conf\",\"/srv/my data\",2,\"10%\",null,null,17]" ]] ||
+		fail "$(jq -c "$query" <<<"$output")"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$ID" >"$C/plain.conf"
+	run show --json plain
+	[[ $(jq -c '[.keys.MOUNT, (.keys.MEMBER | length)]' <<<"$output") == '[[],1]' ]]
+	run show --json
+	[[ $(jq -c '[.name, .keys.RAM.value, .keys.RAM.line, .keys.MEMBER]' <<<"$output") == '[null,"brd",2,null]' ]]
+}
+
+@test "errors are told as elsewhere: 2 for a fault, 3 for no such array" {
+	echo NONSENSE=1 >>"$C/data.conf"
+	run show data
+	assert_failure 2
+	assert_output -p "data.conf:7: unknown key"
+	refute_output -p RAM=
+	run show other
+	assert_failure 3
+	run show ../data
+	assert_failure 2
+	run show ''
+	assert_failure 2
+	for words in '' list 'show a b'; do
+		run "$PROJECT/bin/ramraid" config $words
+		assert_failure 2
+		assert_line 'usage: ramraid config show [--json] [NAME]'
+	done
+}
+
+@test "a fault in the defaults: it is told, the built-in value holds, and is shown as such" {
+	printf 'MEMBER=/dev/disk/by-id/ata-X\nRAM=tape\nMOUNT=/x\n' >"$C/ramraid.conf"
+	run show data
+	assert_success
+	assert_output -p "ramraid.conf:2: RAM=tape: write auto"
+	line RAM=auto built-in
+	# What has no place there moves no other line's origin.
+	line MEMBER=/dev/disk/by-id/ata-A "$C/data.conf:2"
+	line 'MOUNT=/srv/my data' "$C/data.conf:5"
+	run show
+	assert_failure 2
+	line RAM=auto built-in
+}
+
+@test "nobody else pays: without being asked conf.sh notes no origin" {
+	libs paths log act disk diskuse conf confcheck
+	conf_origin_() { fail "asked for"; }
+	conf_load data
+	[[ ${CONF[RAM]} == brd ]]
+}
+
+@test "every built-in value has the form of its key" {
+	local key
+	libs paths log disk conf
+	conf_builtin
+	for key in "${!CONF[@]}"; do [[ $key == UUID || ${CONF[$key]} =~ ${CONF_FORM[$key]} ]] || fail "$key=${CONF[$key]}"; done
+}

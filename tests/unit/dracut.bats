@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# The dracut module: its functions, called as dracut calls them, with dracut's own replaced by what they do to a folder (dracut-init.sh).
+
+readonly UUID=01234567:89abcdef:01234567:89abcdef OTHER=11111111:22222222:33333333:44444444
+
+setup() {
+	load helper
+	dracutsysrootdir=$BATS_TEST_TMPDIR/host initdir=$BATS_TEST_TMPDIR/initramfs
+	MODULE=$PROJECT/dracut/90ramraid/module-setup.sh
+	mkdir -p "$dracutsysrootdir/etc/mdadm/mdadm.conf.d" "$initdir/etc"
+	# shellcheck source=/dev/null
+	source "$MODULE"
+}
+
+inst_dir() { [[ -e $initdir/$1 ]] || mkdir -p "$initdir/$1"; }
+inst() {
+	[[ $1 != -H ]] || shift
+	[[ -e $initdir/${2:-$1} ]] || cp -d "$dracutsysrootdir$1" "$initdir/${2:-$1}"
+}
+
+claim() { # NAME [FOLDER]
+	mkdir -p "$dracutsysrootdir${2:-/etc/mdadm/mdadm.conf.d}"
+	printf '# Written by ramraid, UUID=no\nARRAY <ignore> UUID=%s\n' "$UUID" >"$dracutsysrootdir${2:-/etc/mdadm/mdadm.conf.d}/ramraid-$1.conf"
+}
+
+@test "without a claim the module is taken only if it is asked for, and then does nothing" {
+	local code=0
+	echo 'ARRAY /dev/md0 UUID=x' >"$dracutsysrootdir/etc/mdadm/mdadm.conf.d/mine.conf"
+	check || code=$?
+	[[ $code == 255 ]]
+	depends
+	install
+	[[ $(find "$initdir" -type f | wc -l) == 0 ]]
+}
+
+@test "the claims, and nothing else, are in both folders that mdadm may read" {
+	local folder
+	claim data
+	claim more
+	echo 'ARRAY /dev/md0 UUID=x' >"$dracutsysrootdir/etc/mdadm/mdadm.conf.d/mine.conf"
+	check
+	install
+	for folder in etc/mdadm.conf.d etc/mdadm/mdadm.conf.d; do
+		[[ $(cd "$initdir/$folder" && echo *) == 'ramraid-data.conf ramraid-more.conf' ]]
+		cmp "$initdir/$folder/ramraid-data.conf" "$dracutsysrootdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	done
+}
+
+@test "claims in /etc/mdadm.conf.d, which dracut has copied already, are found as well" {
+	claim data /etc/mdadm.conf.d
+	mkdir -p "$initdir/etc/mdadm.conf.d"
+	cp "$dracutsysrootdir/etc/mdadm.conf.d/ramraid-data.conf" "$initdir/etc/mdadm.conf.d"
+	check
+	install
+	grep -q "ARRAY <ignore> UUID=$UUID" "$initdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	[[ $(grep -c ARRAY "$initdir/etc/mdadm.conf.d/ramraid-data.conf") == 1 ]]
+}
+
+@test "a link from the one folder to the other neither fails nor doubles anything" {
+	claim data
+	mkdir -p "$initdir/etc/mdadm/mdadm.conf.d"
+	ln -s mdadm/mdadm.conf.d "$initdir/etc/mdadm.conf.d"
+	install
+	[[ $(cat "$initdir"/etc/mdadm.conf.d/* | grep -c ARRAY) == 1 ]]
+}
+
+@test "no file of the host is written to" {
+	claim data
+	mkdir -p "$dracutsysrootdir/etc/cmdline.d" "$initdir/etc/cmdline.d"
+	echo "rd.md.uuid=$UUID" >"$dracutsysrootdir/etc/cmdline.d/x.conf"
+	ln -s "$dracutsysrootdir/etc/cmdline.d/x.conf" "$initdir/etc/cmdline.d/x.conf"
+	ln -s "$dracutsysrootdir/etc/mdadm/mdadm.conf" "$initdir/etc/mdadm.conf"
+	echo 'HOMEHOST x' >"$dracutsysrootdir/etc/mdadm/mdadm.conf"
+	cp -a "$dracutsysrootdir" "$BATS_TEST_TMPDIR/before"
+	install
+	diff -r "$BATS_TEST_TMPDIR/before" "$dracutsysrootdir"
+}
+
+@test "the initramfs does not wait for an array that is claimed, and goes on waiting for others" {
+	claim data
+	mkdir -p "$initdir/etc/cmdline.d"
+	printf ' rd.md.uuid=%s  rd.md.uuid=%s \n' "$UUID" "$OTHER" >"$initdir/etc/cmdline.d/90mdraid.conf"
+	printf ' rd.md.uuid=%s \n' "$UUID" >"$initdir/etc/cmdline.d/20-mdraid.conf"
+	install
+	[[ $(xargs <"$initdir/etc/cmdline.d/90mdraid.conf") == "rd.md.uuid=$OTHER" ]]
+	[[ -z $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") ]]
+}
+
+@test "a claim that cannot be copied is a failure of the module, and the others are there" {
+	inst() { [[ $2 != *bad* ]] && cp "$dracutsysrootdir$2" "$initdir$3"; }
+	claim bad
+	claim data
+	not install
+	[[ -f $initdir/etc/mdadm.conf.d/ramraid-data.conf && -f $initdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# What packages do besides holding files: the step before a removal, and the check before a release.
+
+setup() {
+	load helper
+	world
+	BIN=$BATS_TEST_TMPDIR/bin
+	mkdir -p "$BIN"
+	PATH=$BIN:$PATH
+}
+program() { # NAME TEXT: a program of that name, which writes its calls down first
+	printf '#!/bin/bash\necho "%s $*" >>%q\n%s\n' "$1" "$BATS_TEST_TMPDIR/calls" "$2" >"$BIN/$1"
+	chmod 755 "$BIN/$1"
+}
+arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
+
+@test "before a removal every array loses its RAM leg, and then the claims go" {
+	program ramraid ''
+	arrays data more ramraid
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	refute_output
+	[[ $(calls) == $'ramraid detach data\nramraid detach more\nramraid claim --remove' ]]
+}
+
+@test "arrays that do not run, and such that can't be read, do not keep the package" {
+	program ramraid 'case $2 in stopped) exit 3 ;; broken) exit 2 ;; esac'
+	arrays broken good stopped
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	[[ $(calls | tail -n 1) == 'ramraid claim --remove' ]]
+}
+
+@test "an array that must keep its RAM leg keeps the package, and all claims" {
+	local code
+	for code in 1 4 75; do
+		program ramraid "[[ \$2 != data ]] || exit $code"
+		arrays data more
+		run "$PROJECT/packaging/before-removal"
+		assert_failure 1
+		assert_output 'ramraid: data keeps its RAM leg, so the package stays. See: ramraid status data'
+		[[ $(calls) == 'ramraid detach data' ]]
+		rm "$BATS_TEST_TMPDIR/calls"
+	done
+}
+
+@test "without arrays only the claims are seen to, and an initramfs that can't be made does not keep the package" {
+	program ramraid 'exit 1'
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	assert_output --partial 'update-initramfs -u -k all'
+	[[ $(calls) == 'ramraid claim --remove' ]]
+}
+
+# release_tree: what the check of a release looks at, in a folder of its own.
+release_tree() {
+	T=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$T"/{lib,debian,packaging/arch,tests}
+	echo 1.2.3 >"$T/lib/VERSION"
+	printf 'ramraid (1.2.3) unstable; urgency=medium\n\n  * x\n\n -- x <x@example.org>  Fri, 20 Nov 2026 05:00:00 +0000\n' >"$T/debian/changelog"
+	printf '## [Unreleased]\n\n## [1.2.3] - 2026-11-20\n- x\n## [1.2.2] - 2025-01-01\n' >"$T/CHANGELOG.md"
+	printf 'Version:   1.2.3\n' >"$T/packaging/ramraid.spec"
+	printf 'pkgver=1.2.3\n' >"$T/packaging/arch/PKGBUILD"
+	printf 'apt install ./build/ramraid_1.2.3_all.deb\n' >"$T/README.md"
+	cp "$PROJECT/tests/release" "$T/tests"
+	program git 'case "$*" in *refs/tags/*) exit "${GIT_TAG-1}" ;; status*) printf "%s" "${GIT_STATUS-}" ;; esac'
+}
+
+@test "a tree that can be released: the steps are printed, and nothing is done" {
+	release_tree
+	cp -a "$T" "$T.before"
+	run "$T/tests/release"
+	assert_success
+	assert_line --partial 'The steps of release 1.2.3'
+	assert_line --partial 'v1.2.3'
+	diff -r "$T.before" "$T"
+	not grep -qvE '^git (rev-parse|status)' "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "one file with another version is named" {
+	local file
+	for file in lib/VERSION debian/changelog CHANGELOG.md packaging/ramraid.spec packaging/arch/PKGBUILD README.md; do
+		release_tree
+		sed -i 's/1\.2\.3/1.2.4/' "$T/$file"
+		run "$T/tests/release" --versions
+		assert_failure 1
+		[[ $file == lib/VERSION ]] || assert_output --regexp "^$file: expected version 1\.2\.3, found 1\.2\.4\$"
+	done
+	release_tree
+	run "$T/tests/release" --versions
+	assert_success
+	refute_output
+}
+
+@test "dates that differ, changes not released, a tag that is there, a tree that is not clean" {
+	release_tree
+	sed -i 's/2026-11-20/2026-11-21/; s/^## \[Unreleased\]/&\n- new/' "$T/CHANGELOG.md"
+	GIT_TAG=0 GIT_STATUS='?? x' run "$T/tests/release"
+	assert_failure 1
+	assert_line --partial '2026-11-21'
+	assert_line --partial 'below "Unreleased"'
+	assert_line 'the tree is not clean: git status'
+	assert_line 'there is a tag v1.2.3 already'
+	refute_output --partial 'The steps'
+}
