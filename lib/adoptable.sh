@@ -124,27 +124,13 @@ adoptable_use_() {
 		adoptable_wrong_ "/dev/$ADOPT_MD: carries $mount, which the initramfs needs before ramraid can start anything;" \
 			'that is not possible yet'
 	done
-	for source in $(adoptable_sources_); do
+	for source in $(gate_numbered "$NAME" "$ADOPT_MD"); do
 		adoptable_wrong_ "/etc/fstab or /etc/crypttab calls it $source, which will not be its name after the next boot;" \
 			"write /dev/md/$NAME or UUID= there"
 	done
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
 		adoptable_wrong_ "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
 			'Unmount it first'
-}
-
-# Names in fstab and crypttab that lead to the array or to one of its partitions now, and will not when it is /dev/md/NAME.
-adoptable_sources_() {
-	local source NODE GATE_NAME=$NAME
-	while IFS= read -r source; do
-		printf -v source '%b' "$source"
-		disk_find "$source" || continue
-		if [[ $NODE != "$ADOPT_MD"?(p+([0-9])) ]] || gate_is_array "$source"; then continue; fi
-		printf '%s\n' "$source"
-	done < <({
-		[[ ! -r $ROOT/etc/fstab ]] || while read -r source _; do printf '%s\n' "$source"; done <"$ROOT/etc/fstab"
-		[[ ! -r $ROOT/etc/crypttab ]] || while read -r _ source _; do printf '%s\n' "$source"; done <"$ROOT/etc/crypttab"
-	} | grep '^/dev/md' || :)
 }
 
 adoptable_memory_() {

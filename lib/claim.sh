@@ -29,14 +29,14 @@ claim_remove() {
 claim_is_made() {
 	local file
 	[[ $(claim_text "$2") == "$(cat "$(claim_file "$1")" 2>/dev/null)" ]] || return 1
-	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] || return 1; done < <(claim_others_)
+	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] || return 1; done < <(claim_others)
 }
 
 # claim_mark_ NAME: what a line of others begins with while it is kept as a comment.
 claim_mark_() { printf '# Not in force while ramraid starts this array; "ramraid release %s" puts it back: ' "$1"; }
 
-# The files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out.
-claim_others_() {
+# claim_others: the files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out, one a line.
+claim_others() {
 	local file
 	for file in "$ROOT"/etc/mdadm/mdadm.conf "$ROOT"/etc/mdadm.conf "$CLAIMS"/*.conf "$ROOT"/etc/mdadm.conf.d/*.conf; do
 		[[ ! -f $file || ${file##*/} == ramraid-*.conf ]] || printf '%s\n' "$file"
@@ -49,7 +49,7 @@ claim_hide_() { # NAME UUID
 		script=''
 		while IFS= read -r number; do script+=${number:+"${number}s|^|$(claim_mark_ "$1")|;"}; done < <(claim_lines_ "$file" "$2")
 		[[ -z $script ]] || claim_edit_ "$file" "$script"
-	done < <(claim_others_)
+	done < <(claim_others)
 }
 
 claim_show_() { # NAME
@@ -57,7 +57,7 @@ claim_show_() { # NAME
 	mark=$(claim_mark_ "$1")
 	while IFS= read -r file; do
 		! grep -qF -- "$mark" "$file" || claim_edit_ "$file" "s|^${mark//./\\.}||"
-	done < <(claim_others_)
+	done < <(claim_others)
 }
 
 # claim_edit_ FILE SCRIPT: by sed; every other byte of the file, its mode, and a link that leads to it stay as they are. Read whole before it is
@@ -69,35 +69,45 @@ claim_edit_() {
 	printf '%s' "${text%.}" | act_file "$file" "$(stat -c %a -- "$file")"
 }
 
-# claim_lines_ FILE UUID: prints the numbers of the lines that make up an ARRAY entry about UUID. A line that begins with a blank goes on
-# with the entry before it, and a comment between the two does not end it (conf_word() in mdadm's config.c).
+# claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up an ARRAY entry about UUID; those that have mdadm ignore the array,
+# or, without that word, all others: what says the same as ours may stand. A line that begins with a blank goes on with the entry before it, and
+# a comment between the two does not end it (conf_word() in mdadm's config.c).
 claim_lines_() {
 	local line number=0 text='' numbers=()
 	while IFS= read -r line || [[ -n $line ]]; do
 		number=$((number + 1))
 		[[ $line != '#'* ]] || continue
 		if [[ $line != [[:blank:]]* ]]; then
-			! claim_is_about_ "$text" "$2" || printf '%s\n' "${numbers[@]}"
+			! claim_is_one_ "$text" "$2" "${3-}" || printf '%s\n' "${numbers[@]}"
 			text='' numbers=()
 		fi
 		text+="$line " numbers+=("$number")
 	done <"$1"
-	! claim_is_about_ "$text" "$2" || printf '%s\n' "${numbers[@]}"
+	! claim_is_one_ "$text" "$2" "${3-}" || printf '%s\n' "${numbers[@]}"
 }
+claim_is_one_() { claim_is_about_ "$1" "$2" && if claim_ignores_ "$1"; then [[ $3 == ignoring ]]; else [[ -z $3 ]]; fi; }
 
-# claim_is_about_ ENTRY UUID: an entry that has mdadm ignore the array says what ours says, and may stand. Keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and
+# claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else? With two lines for one array mdadm assembles it
+# by neither: the initramfs of Debian has both, because the hook of mdadm adds the arrays that run.
+claim_stands() { [[ -n $(claim_lines_ "$1" "$2" ignoring) ]]; }
+
+# claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and
 # parse_uuid() in mdadm).
 claim_is_about_() {
 	local text=${1,,}
 	[[ $text =~ ^(arr|arra|array)[[:blank:]] && $text =~ [[:blank:]]\"?uuid=\"?([0-9a-f:.-]+) ]] || return 1
-	[[ ${BASH_REMATCH[1]//[:.-]/} == "${2//-/}" && ! $text =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]
+	[[ ${BASH_REMATCH[1]//[:.-]/} == "${2//-/}" ]]
 }
+claim_ignores_() { [[ ${1,,} =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]; } # ENTRY
 
 # The initramfs of every installed kernel must know. Takes seconds to minutes for each.
 claim_initramfs() {
-	[[ -x /usr/sbin/update-initramfs ]] || {
+	claim_initramfs_is_ours || {
 		log_warning 'no update-initramfs here: make your initramfs leave this array alone yourself (see ramraid(8), INITRAMFS)'
 		return 0
 	}
 	act update-initramfs -u -k all
 }
+
+# Is it made by initramfs-tools, for which there is our hook?
+claim_initramfs_is_ours() { [[ -x /usr/sbin/update-initramfs ]]; }

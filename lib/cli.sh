@@ -50,6 +50,12 @@ cli_one_name() {
 
 cli_root() { ((EUID == 0)) || [[ -n $ROOT ]] || die 'only root can do this; try: sudo ramraid …' "$EX_FAILED"; }
 
+# cli_is_free NAME: is no ramraid at work on it?
+cli_is_free() {
+	[[ -e $RUN/$1.lock ]] || return 0
+	flock --nonblock "$RUN/$1.lock" true
+}
+
 # cli_lock NAME SECONDS: one worker an array. Ends the program with 75 when another one still works after SECONDS.
 cli_lock() {
 	paths_run

@@ -27,6 +27,8 @@ conf_builtin() {
 		[ACCEPT_KERNEL_FLAW]=no
 		[MEMBER_TIMEOUT]=30s
 		[START_DEGRADED]=witness
+		[HOTPLUG]=no
+		[AUTO_REPLACE]=no
 		[RESCUE]=/var/lib/ramraid
 		[WRITE_BEHIND]=0
 		[ACCEPT_DATA_LOSS]=no
@@ -47,6 +49,8 @@ CONF_FORM=(
 	[ACCEPT_KERNEL_FLAW]='^(yes|no)$'
 	[MEMBER_TIMEOUT]=$RE_TIME
 	[START_DEGRADED]='^(witness|always|never)$'
+	[HOTPLUG]='^(yes|no)$'
+	[AUTO_REPLACE]='^(yes|no)$'
 	[RESCUE]='^(none|/[A-Za-z0-9._/-]*)$'
 	[WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$'
 	[ACCEPT_DATA_LOSS]='^(yes|no)$'

@@ -7,7 +7,9 @@
 #   waited              seconds since this start began
 #   forced              the disk leg (its number) that the administrator has chosen to start from
 #   retry               yes: members that md has given up are to be tried again
+#   mend                yes: new disk legs may be built as well, without being asked (conf.auto_replace: blank ones, too)
 #   leg.I.dev leg.I.node (empty: absent) leg.I.in (array device it is in; "other": held by something else)
+#   leg.I.removed       with mend, yes: somebody has taken it out of the array, and nobody has pulled it since
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events recovery dirty size
 #   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
@@ -15,6 +17,7 @@
 #   array.readauto (yes: md waits for the first write before it resyncs or rebuilds) array.pending (yes: a resync is due)
 #   array.level (raid1) array.degraded (free slots) array.twin (a second array of our legs)
 #   array.known (no: something else started it from legs that the witness does not know)
+#   array.gone          members whose device is no more: pulled out, or a ramdisk that somebody has destroyed
 #   array.done array.total (sectors) array.rate (KiB/s) array.backlog array.strangers (members that are neither configured nor a ramdisk)
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
@@ -35,6 +38,7 @@ declare -gA F # not emptied: this file may be loaded after a look
 #   write-mostly I    keep reads off disk leg I
 #   readd I           put a returned disk leg back, by bitmap           wait-sync        md is resyncing or recovering
 #   remove-leg I      take out a disk leg that md has given up
+#   remove-gone NODE  take out a member whose device is gone        add-leg I        have md build a disk leg as a whole
 #   drop-ram          take a failed ramdisk out                         make-ram, add-ram
 #   copy-ram          begin to fill the ramdisk from all disk legs      wait-copy        that goes on
 #   readd-ram         have md take the filled ramdisk back, by bitmap
@@ -107,6 +111,7 @@ decide_running_() {
 # Returns 1 when an action was decided.
 decide_disk_legs_() {
 	local i ORDER
+	decide_gone_ || return 1
 	# All of them before any is put back: the order matters then.
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == faulty && ${F[retry]-} == yes && -z ${F["failed.remove-leg.$i"]-} ]] || continue
@@ -133,6 +138,56 @@ decide_disk_legs_() {
 		decide_is readd "disk leg ${F[leg.$i.dev]} is present but not in the array" "$i"
 		return 1
 	done
+	decide_new_legs_
+}
+
+# decide_gone_: a member without a device holds a slot that its successor needs. Never the last one in sync: md would stop writing. Returns 1 when
+# an action was decided.
+decide_gone_() {
+	local node
+	[[ ${F[retry]-} == yes || ${F[mend]-} == yes ]] || return 0
+	decide_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
+	for node in ${F[array.gone]-}; do
+		[[ -z ${F["failed.remove-gone.$node"]-} ]] || continue
+		decide_is remove-gone "the device of member $node is gone" "$node"
+		return 1
+	done
+}
+
+# decide_new_legs_: disk legs that only a rebuild as a whole can bring back. Returns 1 when an action was decided.
+decide_new_legs_() {
+	local i why
+	[[ ${F[mend]-} == yes ]] && decide_has_room_ || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F["failed.add-leg.$i"]-} && -z ${F[leg.$i.removed]-} ]] || continue
+		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]-no} == yes ]]; then
+			why="a new disk stands at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
+		elif decide_is_begun_ "$i"; then
+			why="disk leg ${F[leg.$i.dev]} was lost while it was being put back"
+		else
+			continue
+		fi
+		if [[ ${F[ram.state]} == recovering && -z ${F[failed.rebuild]-} ]]; then
+			decide_is wait-sync "the RAM leg is being rebuilt; then: $why"
+		else
+			decide_is add-leg "$why" "$i"
+		fi
+		return 1
+	done
+}
+
+# decide_has_room_: is there a slot beside the one that belongs to the RAM leg?
+decide_has_room_() {
+	local taken=1
+	[[ ${F[ram.state]} != @(in_sync|recovering) ]] || taken=0
+	((${F[array.degraded]-0} > taken))
+}
+
+# decide_is_begun_ I: is it a leg of ours, that was in sync once, and calls itself a spare? md leaves that word on a disk that is pulled out while it
+# is being put back, and takes it for no member from then on. All that it held beyond the others was given up when that began.
+decide_is_begun_() {
+	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" && ${F[leg.$1.role]} == spare ]] || return 1
+	! decide_is_given_up_ "$1" && [[ " ${F[witness.seen]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 # decide_last_is_to_come_: is only the RAM leg good, and one of the disk legs that were in sync last not there? Which of several left last nobody knows
@@ -167,7 +222,7 @@ decide_order_() {
 decide_can_readd_() {
 	local i=$1 j slot alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} ]] || return 1
+	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
 	! decide_is_given_up_ "$i" || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do
 		slot=${F[leg.$j.slot]-}

@@ -61,19 +61,40 @@ disk_stack() {
 	done
 }
 
-# disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system lies on the device or on what is stacked on it. One
-# that has no device number of its own (btrfs) is known by its source.
-disk_carries() {
+# disk_mounts NODE: every mount point of a file system that lies on the device or on what is stacked on it, as mountinfo writes it (a blank is
+# \040), one a line. One that has no device number of its own (btrfs) is known by its source.
+disk_mounts() {
 	local stack node numbers=' ' number target rest NODE
 	stack=" $(disk_stack "$1" | tr '\n' ' ')"
 	for node in $stack; do [[ ! -r $SYS/class/block/$node/dev ]] || numbers+="$(<"$SYS/class/block/$node/dev") "; done
-	shift
 	while read -r _ _ number _ target rest; do
-		[[ " $* " == *" $target "* ]] || continue
-		rest=${rest##* - } rest=${rest#* } # the type, the source, the options
-		disk_find "${rest%% *}" || NODE=-
+		NODE=-
+		if [[ $numbers != *" $number "* ]]; then
+			rest=${rest##* - } rest=${rest#* } # the type, the source, the options
+			[[ $rest == /dev/* ]] && disk_find "${rest%% *}" || NODE=-
+		fi
 		[[ $numbers != *" $number "* && $stack != *" $NODE "* ]] || printf '%s\n' "$target"
 	done <"$PROC/1/mountinfo"
+}
+
+# disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system lies there.
+disk_carries() {
+	local mount
+	while IFS= read -r mount; do [[ " ${*:2} " != *" $mount "* ]] || printf '%s\n' "$mount"; done < <(disk_mounts "$1")
+}
+
+# disk_physical NODE: the disks that a device lies on: the one that it is a partition of, or all those that a volume or an array is made of, one a
+# line; some perhaps twice.
+disk_physical() {
+	local below node=$1 found=''
+	for below in "$SYS/class/block/$1"/slaves/*; do
+		[[ -e $below ]] || continue
+		found=yes
+		disk_physical "${below##*/}"
+	done
+	[[ -z $found ]] || return 0
+	[[ ! -e $SYS/class/block/$1/partition ]] || node=$(readlink -e "$SYS/class/block/$1/..")
+	printf '%s\n' "${node##*/}"
 }
 
 # disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.

@@ -8,7 +8,8 @@ readonly DRIVE_STALL=20       # seconds in which md has to begin a rebuild that 
 readonly DRIVE_COPY_STALL=300 # seconds in which a copy has to get on
 readonly DRIVE_LOOK=0.5       # seconds between two looks
 
-# drive NAME [RETRY]: brings the array up as far as it goes; RETRY=yes also tries members again that md has given up. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
+# drive NAME [no|yes|mend]: brings the array up as far as it goes. yes: also tries members again that md has given up; mend: goes by what mend.sh
+# knows, as after a disk has come or gone. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
 # After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
 drive() {
 	local actions=0 code=0
@@ -18,6 +19,10 @@ drive() {
 	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.
 	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
 	F[retry]=${2:-no}
+	[[ ${2-} != mend ]] || {
+		facts_observe
+		mend_facts
+	}
 	facts_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
 	while :; do
@@ -52,13 +57,14 @@ drive_watch_() {
 	[[ -z $DRIVE_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] || return 0
 	DRIVE_WATCHED=yes
 	record_watched
+	mend_arm
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
 }
 
 # An action that failed is a fact: the next decision takes it into account and does not try it again.
 drive_failed_() {
 	local key=failed.$ACTION
-	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg ]] || key+=.${ARGUMENTS[0]}
+	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg && $ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}
 	F[$key]=${DRIVE_ERROR:-$ACTION failed with exit code $1}
 	log_warning "${F[name]}: ${F[$key]}"
 	DRIVE_ERROR=''
@@ -218,6 +224,48 @@ drive_readd() { # I
 drive_remove_leg() { # I
 	md_remove "${F[array.md]}" "${F[leg.$1.node]}" || {
 		DRIVE_ERROR="md does not let go of ${F[leg.$1.dev]}"
+		return 1
+	}
+}
+
+drive_remove_gone() { # NODE
+	# A ramdisk that is gone counts as one that failed: it is not made anew without end.
+	! ram_is_node "$1" || drive_count_ram_
+	md_remove_gone "${F[array.md]}" "$1" || {
+		DRIVE_ERROR="md does not let go of $1, whose device is gone"
+		return 1
+	}
+}
+
+drive_too_small_() { # NODE: prints why, or nothing
+	local bytes need
+	need=$(md_leg_bytes "${F[array.md]}") || {
+		echo "md does not say how large a leg of ${F[array.md]} is"
+		return 0
+	}
+	bytes=$(disk_bytes "$1")
+	((bytes >= need)) || echo "it has $bytes bytes, and a leg of ${F[array.md]} needs $need"
+}
+
+# Looked at once more: between the decision and this somebody may have written to it.
+drive_add_leg() { # I
+	local why node=${F[leg.$1.node]}
+	if [[ ${F[leg.$1.sb]} == ok ]]; then
+		md_zero "$node" || return
+	else
+		why=$(disk_why_not_free "${F[leg.$1.dev]}")
+		[[ -z $why ]] || {
+			DRIVE_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
+			return 1
+		}
+	fi
+	why=$(drive_too_small_ "$node")
+	[[ -z $why ]] || {
+		DRIVE_ERROR="${F[leg.$1.dev]} is not taken: $why"
+		return 1
+	}
+	md_add "${F[array.md]}" "$node" || {
+		DRIVE_ERROR="md did not take ${F[leg.$1.dev]}$(drive_bad_blocks_)"
 		return 1
 	}
 }

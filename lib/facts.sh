@@ -82,7 +82,7 @@ facts_is_ours_() {
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
 	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} leg i line RAM_NODE RAM_PROVIDER VALUE LEGS
-	F[array.strangers]='' F[array.backlog]=0 F[array.pending]=no
+	F[array.strangers]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no
 	ram_of "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.state]=none
 	[[ -z $RAM_NODE ]] || F[ram.state]=attached
@@ -101,7 +101,9 @@ facts_array_() {
 			set -- $line
 			leg=$1
 			for ((i = 0; i < ${F[members]}; i++)); do [[ ${NODES[i]} != "$leg" ]] || break; done
-			if ((i < ${F[members]})); then
+			if [[ ! -e $SYS/class/block/$leg ]]; then
+				F[array.gone]+="${F[array.gone]:+ }$leg"
+			elif ((i < ${F[members]})); then
 				F[leg.$i.state]=$2 F[leg.$i.slot]=$3 F[leg.$i.writemostly]=$4
 			elif ram_is_node "$leg"; then
 				F[ram.node]=$leg F[ram.state]=$2 F[ram.slot]=$3

@@ -7,12 +7,16 @@ declare -gA F # the facts: decide.sh lists the keys
 drive_drop_ram() {
 	# Taken out on purpose, it is not made again in this start.
 	[[ ${F[ram.state]} != recovering ]] || F["failed.make-ram"]=$WHY
+	[[ ${F[ram.state]} != faulty ]] || drive_count_ram_
 	md_drop "${F[array.md]}" "${F[ram.node]}" || {
 		DRIVE_ERROR='mdadm could not remove it'
 		return 1
 	}
 	ram_drop "${F[name]}"
 }
+
+# A ramdisk that fails again and again is not made anew without end: memory that breaks, or somebody who destroys it.
+drive_count_ram_() { ram_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILED; }
 
 drive_make_ram() {
 	local bytes error
@@ -59,7 +63,6 @@ drive_readd_ram() {
 }
 
 drive_add_ram() {
-	local i
 	copy_stop "${F[name]}" || {
 		DRIVE_ERROR=$COPY_WHY
 		return 1
@@ -68,11 +71,17 @@ drive_add_ram() {
 	ram_is_blank "${F[name]}" || md_zero "${F[ram.node]}" || log_warning "${F[name]}: could not wipe what an attempt to copy has left on ${F[ram.node]}"
 	ram_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
 	md_add "${F[array.md]}" "${F[ram.node]}" && DRIVE_REBUILT=yes && return
-	DRIVE_ERROR='mdadm could not add the ramdisk'
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" || DRIVE_ERROR+="; disk leg ${F[leg.$i.dev]} has bad blocks, with which md takes no new member: replace that disk"
-	done
+	DRIVE_ERROR="mdadm could not add the ramdisk$(drive_bad_blocks_)"
 	return 1
+}
+
+# What may be the reason that md took no new member.
+drive_bad_blocks_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" ||
+			printf '; disk leg %s has bad blocks, with which md takes no new member: replace that disk' "${F[leg.$i.dev]}"
+	done
 }
 
 # While nobody else reads the disks, the copy may have all that they give: prints 0, or the bytes a second that it may have beside them.

@@ -3,11 +3,12 @@
 
 declare -gA F # the facts: decide.sh lists the keys
 
-# gate_aliases NAME UUID: names that refer to the array whatever lies on it, and those remembered.
+# gate_aliases NAME UUID: names that refer to the array whatever lies on it, and those remembered; and those in GATE_MORE, one a line.
 gate_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
 	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
 	[[ ! -f $file || ! -r $file ]] || cat "$file"
+	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
 }
 
 # gate_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative array), or to the array GATE_NAME?
@@ -30,6 +31,21 @@ gate_is_array() {
 	[[ $tail != "$GATE_NAME" ]] || return 0
 	[[ $GATE_NAME != *[0-9] ]] || digits='p[0-9]+'
 	[[ $tail == "$GATE_NAME"* && ${tail#"$GATE_NAME"} =~ ^$digits$ && ! -e $ETC/$tail.conf ]]
+}
+
+# gate_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions, that leads to it now and will not when it is
+# /dev/md/NAME: a number is given out anew at each boot. One a line.
+gate_numbered() {
+	local source NODE GATE_NAME=$1
+	while IFS= read -r source; do
+		printf -v source '%b' "$source"
+		disk_find "$source" || continue
+		if [[ $NODE != "$2"?(p+([0-9])) ]] || gate_is_array "$source"; then continue; fi
+		printf '%s\n' "$source"
+	done < <({
+		[[ ! -r $ROOT/etc/fstab ]] || while read -r source _; do printf '%s\n' "$source"; done <"$ROOT/etc/fstab"
+		[[ ! -r $ROOT/etc/crypttab ]] || while read -r _ source _; do printf '%s\n' "$source"; done <"$ROOT/etc/crypttab"
+	} | grep '^/dev/md' || :)
 }
 
 # gate_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's source): \xNN for what may be special.

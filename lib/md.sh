@@ -72,6 +72,16 @@ md_retry_() {
 
 md_remove() { md_retry_ mdadm --manage "/dev/$1" --remove "/dev/$2"; } # MD LEG: takes a failed member out
 
+# md_remove_gone MD LEG: takes out a member whose device is no more, which mdadm can't name; through sysfs (linux
+# Documentation/admin-guide/md.rst, dev-XXX/state). Another member must be in sync.
+md_remove_gone() {
+	local VALUE file=$SYS/block/$1/md/dev-$2/state
+	md_read "$1" "dev-$2/state"
+	[[ ,$VALUE, == *,faulty,* ]] || act_write "$file" faulty || return
+	md_retry_ md_let_go_ "$file"
+}
+md_let_go_() { [[ ! -e $1 ]] || printf 'remove\n' >"$1"; }
+
 # md_slots MD: prints how many slots the array has, free ones included (linux Documentation/admin-guide/md.rst, raid_disks); 0 when md does
 # not say.
 md_slots() {

@@ -13,3 +13,5 @@ readonly PROC=$ROOT/proc
 # paths_run: makes $RUN; without a process when it is there, because every verb asks.
 paths_run() { [[ -d $RUN ]] || mkdir -p "$RUN"; }
 readonly CLAIMS=$ROOT/etc/mdadm/mdadm.conf.d
+readonly BOOT=$ROOT/boot
+readonly MODULES=$ROOT/lib/modules

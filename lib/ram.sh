@@ -19,6 +19,28 @@ ram_lock() {
 }
 ram_unlock() { exec {RAM_LOCK}>&-; }
 
+# ram_failed NAME: notes that its ramdisk has failed. Returns 1, with the reason in RAM_FAILED, when that has come too often; ram_may_try NAME
+# asks the same, and notes nothing. ram_forgive NAME: a person wants to try again.
+readonly RAM_TRIES=3 RAM_WINDOW=3600 # so many failures within so many seconds
+ram_failed() {
+	ram_uptime_
+	printf '%s\n' "$RAM_UPTIME" >>"$RUN/$1.failures"
+	ram_may_try "$1"
+}
+ram_may_try() {
+	local failures=() when count=0
+	RAM_FAILED=''
+	[[ -e $RUN/$1.failures ]] || return 0
+	ram_uptime_
+	mapfile -t failures <"$RUN/$1.failures"
+	for when in "${failures[@]}"; do ((RAM_UPTIME - when >= RAM_WINDOW)) || count=$((count + 1)); done
+	((count < RAM_TRIES)) && return
+	RAM_FAILED="the ramdisk has failed $count times within an hour; see the kernel's messages (journalctl -k), then: ramraid attach $1"
+	return 1
+}
+ram_forgive() { rm -f "$RUN/$1.failures"; }
+ram_uptime_() { read -r RAM_UPTIME <"$PROC/uptime" && RAM_UPTIME=${RAM_UPTIME%%.*}; } # a clock that nobody sets
+
 # ram_available: bytes of memory that could be taken without swapping, as the kernel estimates it.
 ram_available() {
 	local key value rest

@@ -40,8 +40,27 @@ systemd_dependents() { systemctl show --property=RequiredBy,BoundBy,ConsistsOf -
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
 systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }
 
+# The worker that brings a running array back to what is configured, NAME.
+systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
+
 # systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm) would take the next start for done.
 systemd_settle() { ! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" || systemd_stop "$1"; }
+
+# systemd_enablement NAME: prints whether the next boot starts the array's unit ("enabled", "disabled", "masked" …); nothing when nobody knows.
+# Asks the files, so that it also works where systemd does not run.
+systemd_enablement() { systemctl is-enabled "$(systemd_unit "$1")" 2>/dev/null || :; }
+
+# systemd_show PROPERTIES UNIT…: "PROPERTY=VALUE" lines of each unit, an empty line after each. What can be no unit's name ends "systemctl show";
+# then each is asked for by itself, and that one is left out. Returns 1 when systemd tells nothing at all.
+systemd_show() {
+	local properties=$1 unit text all=''
+	shift
+	(($# > 0)) || return 0
+	text=$(systemctl show --property="$properties" -- "$@" 2>/dev/null) && printf '%s\n\n' "$text" && return
+	for unit; do ! text=$(systemctl show --property="$properties" -- "$unit" 2>/dev/null) || all+=$text$'\n\n'; done
+	printf '%s' "$all"
+	[[ -n $all ]]
+}
 
 systemd_reload() { act systemctl daemon-reload; }
 systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }

@@ -16,7 +16,10 @@ usage: ramraid VERB [OPTION…] NAME …
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole
   config show [NAME]  what its configuration comes to, and which line says so
+  check [NAME…]       what would go wrong at the next boot
   claim               keep other programs from assembling what is configured
+  mend NAME           put back disk legs that have returned; what hot-plug does
+  hotplug             look at every array after a disk has come or gone
   remember            note what lies on the arrays, for the next boot
   witness             note which disk legs are in sync, for the next boot
 

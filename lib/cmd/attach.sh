@@ -27,9 +27,13 @@ cmd_attach() {
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
-	attach_here
+	# A person wants it: what was taken out, or has failed too often, is tried again.
+	rm -f "$RUN/$NAME.detached"
+	ram_forgive "$NAME"
+	attach_here yes
 	# Its unit is what lets go of the RAM leg at shutdown.
 	exec {CLI_LOCK}>&-
+	mend_ask
 	if systemd_is_running && ! systemd_unit_is_up "$NAME"; then
 		systemd_reset "$NAME"
 		systemd_start "$NAME"
@@ -37,11 +41,11 @@ cmd_attach() {
 	[[ ${F[ram.state]} == in_sync ]]
 }
 
-# The array may be in use: md's own speed limits hold.
+# attach_here yes|mend: see drive. The array may be in use: md's own speed limits hold.
 attach_here() {
 	CONF[WAIT]=no
 	trap 'attach_interrupted' INT TERM HUP
-	drive "$NAME" yes
+	drive "$NAME" "$1"
 	trap - INT TERM HUP
 }
 

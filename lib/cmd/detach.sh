@@ -19,6 +19,8 @@ cmd_detach() {
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
 	guard_release "$NAME"
+	# Or hot-plug would make a new one. Until here the lock has kept it away.
+	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
 	facts_observe
 	record_witness
 }

@@ -110,6 +110,8 @@ start_here() { # NAME
 	local code=0
 	cli_lock "$1" 60
 	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
+	rm -f "$RUN/$1".{detached,tried,told,members}
+	ram_forgive "$1"
 	if [[ -e $RUN/$1.taken ]]; then
 		CONF[WAIT]=no
 		rm -f "$RUN/$1.taken"
@@ -119,6 +121,7 @@ start_here() { # NAME
 	drive "$1" || code=$?
 	((code != 0)) || {
 		exec {CLI_LOCK}>&-
+		mend_ask
 		verify_ram_leg "$1"
 	}
 	exit "$code"

@@ -22,6 +22,7 @@ cmd_witness() {
 		conf_names
 		for file in "$RUN"/*.started; do [[ ! -e $file ]] || printf '%s\n' "$(basename "$file" .started)"; done
 	} | sort -u)
+	mend_ask
 	return "$code"
 }
 

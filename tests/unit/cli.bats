@@ -55,8 +55,10 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 		run ramraid "$verb" -- -missing
 		assert_failure 2
 	done
-	run ramraid status missing
-	assert_failure 3
+	for verb in status check; do
+		run ramraid "$verb" missing
+		assert_failure 3
+	done
 	run ramraid create onlyname
 	assert_failure 2
 }
@@ -73,7 +75,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 	find "$R" | sort >"$BATS_TEST_TMPDIR/tree"
 	cd "$BATS_TEST_TMPDIR"
 	for name in '' .. ../evil a/b -x $'x\ny\e[2J' '$(touch X)' 'a[$(touch X)]' ramraid evil.conf "a$long" ä $'\xff'; do
-		for verb in start stop attach detach wait status create; do
+		for verb in start stop attach detach wait status check create; do
 			set -- "$name"
 			[[ $verb != create ]] || set -- "$name" /dev/disk/by-id/none
 			run ramraid "$verb" -- "$@"

@@ -72,7 +72,7 @@ vm_probe_kvm() { # NOTE
 	log=$(mktemp)
 	if [[ -w /dev/kvm ]]; then
 		timeout -s KILL 20 qemu-system-x86_64 -M q35 -accel kvm -cpu host -m 512M -nodefaults -display none -no-reboot \
-			-serial "file:$log" -kernel "$VM/vmlinuz" -initrd "$VM/initrd" -append 'console=ttyS0 break=top' &>/dev/null &
+			-serial "file:$log" -kernel "$VM_KERNEL" -initrd "$VM/initrd" -append 'console=ttyS0 break=top' &>/dev/null &
 		for ((i = 0; i < 40; i++)); do
 			sleep 0.5
 			! grep -qs 'Run /init as init process' "$log" || {
@@ -95,6 +95,34 @@ vm_take_kernel() {
 	debugfs -R "dump /$version $VM/vmlinuz" "$VM/boot.img" 2>/dev/null
 	debugfs -R "dump /initrd.img-${version#vmlinuz-} $VM/initrd" "$VM/boot.img" 2>/dev/null
 	[[ -s $VM/vmlinuz && -s $VM/initrd ]]
+	vm_unpack_kernel
+}
+
+# Sets VM_KERNEL to the kernel as QEMU shall start it: unpacked, which takes an emulated machine seconds at every boot, and the cache once. Where the
+# packed kernel lies in the file: linux Documentation/arch/x86/boot.rst, setup_sects and payload_offset. As it is, if that can't be done or this
+# kernel can't be started unpacked (no PVH entry).
+vm_unpack_kernel() {
+	local sum sectors offset length magic program=''
+	read -r sum _ < <(sha256sum "$VM/vmlinuz")
+	VM_KERNEL=$(vm_cache)/vmlinux-${sum:0:16}
+	[[ ! -e $VM_KERNEL ]] || return 0
+	read -r sectors < <(od -An -t u1 -j 497 -N 1 "$VM/vmlinuz")
+	read -r offset length < <(od -An -t u4 -j 584 -N 8 "$VM/vmlinuz")
+	offset=$(((sectors + 1) * 512 + offset))
+	read -r magic < <(od -An -t x4 -j "$offset" -N 4 "$VM/vmlinuz")
+	case $magic in
+	fd2fb528) program='zstd -dcq' ;;
+	587a37fd) program='xz -dcq' ;;
+	esac
+	# The last four bytes are its size unpacked, which these programs take for rubbish.
+	# shellcheck disable=SC2086 # program and options
+	[[ -z $program ]] || tail -c "+$((offset + 1))" "$VM/vmlinuz" | head -c $((length - 4)) | $program >"$VM/vmlinux" 2>/dev/null || :
+	if readelf -nW "$VM/vmlinux" 2>/dev/null | grep -q '0x00000012'; then
+		mv "$VM/vmlinux" "$VM_KERNEL"
+	else
+		rm -f "$VM/vmlinux"
+		VM_KERNEL=$VM/vmlinuz
+	fi
 }
 
 vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line

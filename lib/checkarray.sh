@@ -1,0 +1,204 @@
+# The check, the array as it is now: does it run, is every leg in sync, can the next start take them, and what have they been set to? After
+# facts_configured and facts_observe.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+check_array() {
+	local i
+	CHECK_UNIT=unknown
+	! systemd_is_running || CHECK_UNIT=$(systemd_unit_state "$CHECK_ARRAY") || CHECK_UNIT=unknown
+	[[ -z ${F[rescue.image]} ]] || check_problem rescue-image 'all data on the disk legs' "what only the RAM leg had, in ${F[rescue.image]}" \
+		"ramraid stop $CHECK_ARRAY; ramraid restore $CHECK_ARRAY"
+	if [[ ${F[array.state]} != active ]]; then
+		check_stopped
+		for ((i = 0; i < ${F[members]}; i++)); do check_leg_size "$i"; done
+		return
+	fi
+	check_twin
+	check_legs
+	check_ram_leg
+	check_slots
+	check_bitmap
+	check_backlog
+	check_witness
+	check_unit
+}
+
+# Not running: what would a start do? It can't be told without the superblocks, which only root can read.
+check_stopped() {
+	local i expected="/dev/md/$CHECK_ARRAY to run"
+	[[ ${F[array.state]} != broken ]] || {
+		check_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
+		return
+	}
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.sb]} != unreadable ]] || check_is_root || {
+			check_problem not-running "$expected" 'that it does not' "ramraid start $CHECK_ARRAY"
+			check_unseen superblocks 'to see whether a start would be refused' 'no right to read the superblocks'
+			return
+		}
+	done
+	facts_times || :
+	# As if the time for missing disks were over: what comes in the end is asked for.
+	F[waited]=999999999
+	decide_action
+	if [[ $ACTION == refuse ]]; then
+		check_problem refused "$expected" "that a start is refused: $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see DIAGNOSTICS in ramraid(8)"
+	elif [[ ${F[array.state]} == inactive ]]; then
+		check_problem half-assembled "$expected" 'that something has gathered its legs and not started them' "ramraid start $CHECK_ARRAY"
+	else
+		check_problem not-running "$expected" "that it does not; a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
+	fi
+}
+
+check_twin() {
+	[[ -z ${F[array.twin]} ]] || check_problem two-arrays 'its legs in one array' "them in two, ${F[array.md]} and ${F[array.twin]}" \
+		"stop both (mdadm --stop), then: ramraid start $CHECK_ARRAY"
+}
+
+# Every disk leg; and the members that no name of the configuration leads to, each of which may be a leg whose name has changed.
+check_legs() {
+	local i strangers
+	read -ra strangers <<<"${F[array.strangers]}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		check_leg_state "$i"
+		[[ -n ${F[leg.$i.node]} ]] || continue
+		check_leg_size "$i"
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		check_leg_writemostly "$i"
+		check_leg_bad_blocks "$i"
+	done
+	for i in "${strangers[@]}"; do
+		check_problem stranger "no member that the configuration does not name" "$(check_name_of_ "$i")" \
+			"write MEMBER=$(check_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+	done
+	decide_disk_in_sync || check_problem only-copy 'a disk leg in sync' 'none: the RAM leg is the only good copy; do not cut the power' \
+		"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
+}
+
+check_name_of_() { disk_stable_name "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE
+
+# check_leg_state I: takes from the caller's strangers the one that is taken for leg I.
+check_leg_state() {
+	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY"
+	case ${F[leg.$1.state]}:${F[leg.$1.node]:+there} in
+	in_sync:*) ;;
+	recovering:*) check_note rebuilding "$dev in sync" 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
+	faulty:*) check_problem leg-faulty "$dev in sync" 'that md has given it up' "smartctl -a $dev; if it is good: $again" ;;
+	:there) check_problem leg-outside "$dev in the array" "it $(check_outside_ "$1")" "$again" ;;
+	*) check_leg_gone_ "$1" ;;
+	esac
+}
+
+check_outside_() { # I
+	local holders
+	holders=$(disk_holders "${F[leg.$1.node]}")
+	if [[ -n $holders ]]; then printf 'in use by %s\n' "${holders//$'\n'/, }"; else printf 'outside (superblock: %s)\n' "${F[leg.$1.sb]}"; fi
+}
+
+check_leg_gone_() { # I
+	local dev=${F[leg.$1.dev]} name
+	if ((${#strangers[@]} == 0)); then
+		check_problem leg-missing "$dev" 'no such disk' "bring it back, then: ramraid attach $CHECK_ARRAY; or see \"Replacing a disk\" in ramraid(8)"
+		return
+	fi
+	name=$(check_name_of_ "${strangers[0]}")
+	strangers=("${strangers[@]:1}")
+	check_problem member-name "$dev, which the configuration names" "no such disk, but a member that it does not name: $name" \
+		"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf"
+}
+
+# check_leg_size I: has the device room for what the array keeps on a leg? One that was shrunk still runs, and is refused at the next start.
+check_leg_size() {
+	local node=${F[leg.$1.node]} md=${F[array.md]} sectors need=0 VALUE offset=0
+	[[ -n $node && -r $SYS/class/block/$node/size ]] || return 0
+	read -r sectors <"$SYS/class/block/$node/size"
+	if [[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]]; then
+		need=$((${F[leg.$1.size]} + ${F[leg.$1.data_offset]}))
+	elif [[ -n $md ]]; then
+		md_read "$md" "dev-$node/offset"
+		[[ ! $VALUE =~ ^[0-9]+$ ]] || offset=$VALUE
+		md_read "$md" component_size # KiB
+		[[ ! $VALUE =~ ^[0-9]+$ ]] || need=$((VALUE * 2 + offset))
+	fi
+	((sectors >= need)) || check_problem leg-too-small "${F[leg.$1.dev]} with at least $((need * 512)) bytes" "$((sectors * 512))" \
+		'take a larger disk: see "Replacing a disk" in ramraid(8)'
+}
+
+check_leg_writemostly() { # I
+	[[ ${F[leg.$1.writemostly]} != no ]] || check_note not-write-mostly "${F[leg.$1.dev]} marked write-mostly" \
+		'that it is not: md also reads from it; the next start marks it' "ramraid attach $CHECK_ARRAY"
+}
+
+check_leg_bad_blocks() { # I
+	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" || check_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" \
+		'some, with which md takes no new member, so that there will be no RAM leg' "smartctl -a ${F[leg.$1.dev]}; replace that disk"
+}
+
+check_ram_leg() {
+	[[ ${F[conf.ram]} != none ]] || return 0
+	case ${F[ram.state]}:${F[array.sync]}:$CHECK_UNIT in
+	in_sync:*) ;;
+	recovering:* | *:copy:* | *:activating) check_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
+	faulty:*) check_problem no-ram-leg 'the RAM leg in sync' 'that it has failed' "ramraid attach $CHECK_ARRAY" ;;
+	*) check_problem no-ram-leg 'the RAM leg in sync' 'none' "ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none" ;;
+	esac
+}
+
+# Without a free slot, or one that the RAM leg has, there is no place for it.
+check_slots() {
+	local slots
+	slots=$(md_slots "${F[array.md]}")
+	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) || check_problem no-slot \
+		"a slot more than the ${F[members]} disk legs need" "$slots slots" "mdadm --grow --force /dev/md/$CHECK_ARRAY --raid-devices=$((${F[members]} + 1))"
+}
+
+check_bitmap() {
+	local bitmap
+	bitmap=$(md_bitmap "${F[array.md]}")
+	[[ $bitmap == internal ]] || check_problem no-bitmap 'an internal bitmap' "$bitmap: after a crash every block is read again, and the RAM leg is rebuilt from one disk" \
+		"mdadm --grow --bitmap=internal /dev/md/$CHECK_ARRAY"
+}
+
+check_backlog() {
+	local folder=/sys/block/${F[array.md]}/md
+	[[ ${F[array.backlog]} == 0 || ${F[array.backlog]} == "${F[conf.write_behind]}" ]] || check_problem write-behind \
+		"WRITE_BEHIND=${F[conf.write_behind]}" "write-behind on (${F[array.backlog]}): fsync returns before a disk has the data" \
+		"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
+}
+
+check_witness() {
+	local file=$STATE/$CHECK_ARRAY.witness
+	[[ -z ${F[witness.events]} ]] || return 0
+	if [[ -e $file ]] && ! check_can_read "$file"; then
+		check_unseen witness 'to read the record of the last run' "no right to read $file"
+	else
+		check_problem no-witness 'a record of the disk legs that are in sync, for a start with one of them missing' "${F[witness.why]}" 'ramraid witness'
+	fi
+}
+
+check_unit() {
+	[[ ${F[conf.ram]} == none && ${F[ram.state]} == none ]] || [[ $CHECK_UNIT == @(active|activating|reloading|deactivating|unknown) ]] || check_problem unit-inactive \
+		"$(systemd_unit "$CHECK_ARRAY") to be active" "it ${CHECK_UNIT:-absent}, so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
+}
+
+# The disks below the legs, each asked once.
+check_smart() {
+	local i disk asked=' ' SMART
+	smart_is_there || return 0
+	check_is_root || {
+		check_unseen smart 'to ask the disks whether they are failing (SMART)' 'no right to ask them'
+		return
+	}
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || continue
+		while IFS= read -r disk; do
+			[[ $asked != *" $disk "* ]] || continue
+			asked+="$disk "
+			smart_health "$disk"
+			[[ $SMART != failing ]] || check_problem smart-failing "the disk of ${F[leg.$i.dev]} in good health" \
+				"that SMART says it is failing" "smartctl -a /dev/$disk; replace that disk"
+		done < <(disk_physical "${F[leg.$i.node]}" | sort -u)
+	done
+}

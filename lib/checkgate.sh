@@ -1,0 +1,180 @@
+# The check, what lies on the array: will it wait for it at the next boot, and does it in this one? What the generator finds is compared with what
+# systemd has, and with what is mounted, opened or swapped to. After facts_observe.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+# The functions below share: WAITING (units that the generator finds), MISSED (those that it does not find, and that have been reported), LIVE and
+# LIVE_WHAT (units of what is in use, and what that is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file), and
+# WAITS (units that come after the array).
+check_gate() {
+	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() unit
+	local -A LOAD=() AFTER=() FROM=() WAITS=()
+	check_gate_can_see_ || return 0
+	mapfile -t WAITING < <(check_gate_units_)
+	[[ ${F[array.state]} != active ]] || {
+		check_gate_numbered
+		check_gate_remembered
+		check_gate_in_use_
+	}
+	check_gate_ask_ "${WAITING[@]}" "${LIVE[@]}" || {
+		check_note unseen-gate 'to see what waits for the array' 'that systemd does not tell' "systemctl status $(systemd_unit "$CHECK_ARRAY")"
+		return
+	}
+	for unit in "${WAITING[@]}"; do check_gate_unit "$unit"; done
+	check_gate_spread_
+	check_gate_live
+}
+
+check_gate_units_() { gate_units "$CHECK_ARRAY" "${CONF[UUID]}" | sed -n 's/^unit //p'; }
+
+check_gate_can_see_() {
+	local file
+	systemd_is_running || {
+		check_note unseen-gate 'to see what waits for the array' 'that systemd does not run here' "ramraid check $CHECK_ARRAY, once it does"
+		return 1
+	}
+	for file in "$ROOT"/etc/{fstab,crypttab} "$(contents_file "$CHECK_ARRAY")" "$PROC/1/mountinfo"; do
+		[[ ! -e $file ]] || check_can_read "$file" || {
+			check_unseen gate 'to see what waits for the array' "no right to read $file"
+			return 1
+		}
+	done
+}
+
+check_gate_ask_() { # UNIT…
+	local text line id='' load='' after='' from=''
+	text=$(systemd_show Id,LoadState,After,FragmentPath "$@") || return 1
+	while IFS= read -r line; do
+		case $line in
+		Id=*) id=${line#*=} ;;
+		LoadState=*) load=${line#*=} ;;
+		After=*) after=${line#*=} ;;
+		FragmentPath=*) from=${line#*=} ;;
+		'')
+			[[ -z $id ]] || LOAD[$id]=$load AFTER[$id]=" $after " FROM[$id]=$from
+			id='' load='' after='' from=''
+			;;
+		esac
+	done <<<"$text"$'\n'
+}
+
+# What the generator finds it finds at the next boot, too; but systemd may not have asked it since fstab, or the configuration, was changed.
+check_gate_unit() { # UNIT
+	local state=${LOAD["$1"]-not-found}
+	[[ $state != masked && ${AFTER["$1"]-} != *" $(systemd_unit "$CHECK_ARRAY") "* ]] || return 0
+	if [[ $state != not-found ]]; then
+		check_problem gate-not-loaded "$1 to wait for the array" 'that systemd does not know of it, so that a shutdown does not stop it first' 'systemctl daemon-reload'
+	elif check_gate_is_named_ "$1"; then
+		check_note unknown-unit "$1, which MOUNT names" 'no such unit' "see: systemctl list-unit-files; mend MOUNT= in $ETC/$CHECK_ARRAY.conf"
+	elif [[ $1 == *.@(mount|swap) ]]; then
+		check_problem gate-not-loaded "$1, from /etc/fstab, to wait for the array" 'that systemd does not know of it yet' 'systemctl daemon-reload'
+	fi
+}
+
+check_gate_is_named_() { # UNIT
+	local name
+	for name in "${MOUNTS[@]}"; do
+		[[ $name != /* ]] || name=$(systemd_escape --path --suffix=mount -- "$name")
+		[[ $name != "$1" ]] || return 0
+	done
+	return 1
+}
+
+# A name that means another device after the next boot, so that the generator can't know it.
+check_gate_numbered() {
+	local source
+	while IFS= read -r source; do
+		MISSED+=" $source "
+		check_problem not-gated 'the array by a name that stays, in /etc/fstab or /etc/crypttab' "$source, which the next boot gives to any array" \
+			"write UUID= or /dev/md/$CHECK_ARRAY there, then: systemctl daemon-reload"
+	done < <(gate_numbered "$CHECK_ARRAY" "${F[array.md]}" | sort -u)
+}
+
+# fstab names a file system that was made, or seen, after the last note of what lies on the array was written.
+check_gate_remembered() {
+	local unit GATE_MORE known=" ${WAITING[*]} "
+	GATE_MORE=$(contents_of "${F[array.md]}") || return 0
+	while IFS= read -r unit; do
+		[[ $unit == *.@(mount|swap) && $known != *" $unit "* ]] || continue
+		MISSED+=" $unit "
+		check_problem not-gated "$(contents_file "$CHECK_ARRAY") to name all that lies on the array" \
+			"that $unit is not known to lie on it, and will not wait for it" 'ramraid remember; systemctl daemon-reload'
+	done < <(check_gate_units_)
+}
+
+# What is in use now: file systems, containers, swap.
+check_gate_in_use_() {
+	local target node name type stack NODE
+	while IFS= read -r target; do
+		printf -v target '%b' "$target"
+		check_gate_lives_ "$(systemd_escape --path --suffix=mount -- "$target")" "$target"
+	done < <(disk_mounts "${F[array.md]}" | sort -u)
+	stack=" $(disk_stack "${F[array.md]}" | tr '\n' ' ')"
+	for node in $stack; do
+		type=$(cat "$SYS/class/block/$node/dm/uuid" 2>/dev/null) || continue
+		[[ $type == CRYPT-* ]] || continue
+		name=$(<"$SYS/class/block/$node/dm/name")
+		check_gate_lives_ "$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")" "/dev/mapper/$name"
+	done
+	while read -r name _; do
+		! disk_find "$name" || [[ $stack != *" $NODE "* ]] || check_gate_swap_ "$name" "$NODE"
+	done <"$PROC/swaps"
+}
+
+check_gate_lives_() { # UNIT WHAT
+	[[ -z $1 || " ${LIVE[*]} " == *" $1 "* ]] || LIVE+=("$1") LIVE_WHAT+=("$2")
+}
+
+# The kernel lists swap by the device's name, systemd by that of fstab: is it one of those?
+check_gate_swap_() { # DEVICE NODE
+	local unit path NODE
+	for unit in "${WAITING[@]}"; do
+		[[ $unit == *.swap ]] || continue
+		path=$(systemd_escape --unescape --path -- "${unit%.swap}")
+		disk_find "$path" || NODE=''
+		[[ $NODE != "$2" ]] || return 0
+	done
+	check_gate_lives_ "$(systemd_escape --path --suffix=swap -- "$1")" "swap on $1"
+}
+
+# What comes after something that waits for the array waits for it, too: a mount below another one.
+check_gate_spread_() {
+	local unit other more=yes
+	WAITS["$(systemd_unit "$CHECK_ARRAY")"]=yes
+	while [[ -n $more ]]; do
+		more=''
+		for unit in "${!AFTER[@]}"; do
+			[[ -z ${WAITS["$unit"]-} ]] || continue
+			for other in "${!WAITS[@]}"; do
+				[[ ${AFTER["$unit"]} == *" $other "* ]] || continue
+				WAITS["$unit"]=yes more=yes
+				break
+			done
+		done
+	done
+}
+
+# A unit with a file comes again at the next boot. What was mounted without one may have been mounted by hand, or by a service that opens the device
+# itself, which nobody can tell.
+check_gate_live() {
+	local i unit hands=''
+	for ((i = 0; i < ${#LIVE[@]}; i++)); do
+		unit=${LIVE[i]}
+		[[ -z ${WAITS["$unit"]-} && " ${WAITING[*]} $MISSED" != *" $unit "* ]] || continue
+		case ${FROM["$unit"]-} in
+		*/systemd/generator*)
+			# Most likely that line has been reported.
+			[[ $MISSED == *' /dev/'* ]] || check_problem not-gated "${LIVE_WHAT[i]} to wait for the array" 'that its line in /etc/fstab does not tell that it lies on it' \
+				"write UUID= there, or MOUNT=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
+			;;
+		*/systemd/system/*.mount | */systemd/system/*.swap)
+			check_problem not-gated "${LIVE_WHAT[i]} to wait for the array" "that $unit (${FROM["$unit"]}) does not" \
+				"write MOUNT=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
+			;;
+		*) hands+=${hands:+, }${LIVE_WHAT[i]} ;;
+		esac
+	done
+	[[ -z $hands ]] || check_note used-ungated 'nothing on the array but what waits for it' "$hands, which systemd has not been told of" \
+		"if a service uses it, name that in MOUNT= in $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
+}

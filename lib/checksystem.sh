@@ -1,0 +1,73 @@
+# The check, what is no single array's: the defaults, leftovers of arrays that are not configured, the memory of all ramdisks, who is told of a failure.
+# shellcheck shell=bash
+
+# check_system ALL: about the system; the first question concerns each array, the others only those who ask about all.
+check_system() {
+	local CHECK_ARRAY=''
+	check_defaults
+	[[ -n $1 ]] || return 0
+	check_claims_left
+	check_half_done_unconfigured
+	check_memory_of_all
+	check_boot_folder
+	check_mail
+}
+
+check_defaults() {
+	conf_defaults || check_configuration
+}
+
+# Claimed and not configured: nobody starts it.
+check_claims_left() {
+	local file name
+	for file in "$CLAIMS"/ramraid-*.conf; do
+		name=${file##*/ramraid-} name=${name%.conf}
+		[[ ! -e $file || -e $ETC/$name.conf || -L $ETC/$name.conf ]] || check_problem claim-left \
+			"no claim of an array that is not configured ($name), since nobody would start it" "$file" 'ramraid claim'
+	done
+}
+
+# An adoption has noted what it found before it wrote a configuration, and a release deletes its notes after it.
+check_half_done_unconfigured() {
+	local file name
+	for file in "$STATE"/*.releasing "$STATE"/*.adopted; do
+		name=${file##*/} name=${name%.*}
+		[[ -e $file && ! -e $ETC/$name.conf && ! -L $ETC/$name.conf ]] || continue
+		if [[ $file == *.releasing ]]; then
+			check_problem release-unfinished "the release of $name to be complete" "its notes, such as $file" "ramraid release $name"
+		elif [[ ! -e $STATE/$name.releasing ]]; then
+			check_problem adopt-unfinished "the adoption of $name to be complete" "its notes, such as $file, and no configuration" \
+				"ramraid adopt $name ARRAY; or back: ramraid release $name"
+		fi
+	done
+}
+
+# Each fits, but not all of them together. After check_memory of each array.
+check_memory_of_all() {
+	local total
+	[[ -z $CHECK_RAM_SAID ]] && ((CHECK_RAM_BYTES > 0)) || return 0
+	total=$(ram_total)
+	((CHECK_RAM_BYTES + CHECK_RAM_RESERVE > total)) || return 0
+	check_problem memory "memory for all ramdisks ($(human_bytes "$CHECK_RAM_BYTES")) and for RAM_RESERVE ($(human_bytes "$CHECK_RAM_RESERVE"))" \
+		"$(human_bytes "$total") in all, so that an array will have no RAM leg" 'lower RAM_RESERVE, or write RAM=none for one of them'
+}
+
+check_boot_folder() {
+	[[ ! -e $BOOT ]] || check_can_read "$BOOT" || check_unseen kernels 'to see which kernels are installed' "no right to read $BOOT"
+}
+
+# mdadm tells of a failed disk by mail or by a program, if its configuration names one (mdadm.conf(5)). Keywords may be cut down to three letters, in
+# any case (match_keyword() in mdadm's config.c).
+check_mail() {
+	local file
+	((${#ARGS[@]} > 0)) || return 0
+	while IFS= read -r file; do
+		check_can_read "$file" || {
+			check_unseen mail 'to see whom mdadm tells of a failed disk' "no right to read $file"
+			return
+		}
+		! grep -qiE '^(mai(l(a(d(dr?)?)?)?)?|pro(g(r(am?)?)?)?)[[:blank:]]+[^[:blank:]]' "$file" || return 0
+	done < <(claim_others)
+	check_note no-mail 'MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk' 'neither' \
+		'write "MAILADDR root" in /etc/mdadm/mdadm.conf, then: systemctl restart mdmonitor'
+}

@@ -1,0 +1,112 @@
+# ramraid check: what would go wrong at the next boot.
+# shellcheck shell=bash
+
+readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [NAME…]
+
+Tells what would go wrong at the next boot, and what to type; changes nothing. Default: all configured arrays, and the system.
+--kernel: only what concerns that kernel. --json: for programs.
+Exit code 0: nothing, or only notes; 1: at least one problem; 2: a name that can be none; 3: a name or a kernel that there is not.'
+
+cmd_check() {
+	local name code=0 all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_RAM_SAID=''
+	cli_parse "$CHECK_USAGE" 'json kernel=' "$@"
+	need_look
+	need histories safestart systemd gate contents claim adopted kernels initramfs smart check checkarray checkboot checkgate checksystem
+	for name in "${ARGS[@]}"; do conf_name_ok "$name" || die "$(conf_bad_name "$name")" "$EX_USAGE"; done
+	((${#ARGS[@]} > 0)) || {
+		all=yes
+		mapfile -t ARGS < <(conf_names)
+	}
+	check_choose_kernels
+	trap initramfs_close EXIT
+	for name in "${ARGS[@]}"; do
+		[[ " ${names[*]} " != *" $name "* ]] || continue
+		[[ -e $ETC/$name.conf || -L $ETC/$name.conf || -n $all ]] || {
+			log_error "there is no array \"$name\""
+			code=$EX_INACTIVE
+			continue
+		}
+		names+=("$name")
+		check_one "$name" "${OPT[kernel]-}"
+	done
+	[[ -n ${OPT[kernel]-} ]] || check_system "$all"
+	check_show "${names[@]}"
+	((code != 0)) || ! check_has_problem || code=$EX_FAILED
+	return "$code"
+}
+
+# KERNELS: those that are installed, or the one that is asked about.
+check_choose_kernels() {
+	[[ -n ${OPT[kernel]+given} ]] || {
+		kernels_find
+		return
+	}
+	[[ ${OPT[kernel]} == [A-Za-z0-9]* && ${OPT[kernel]} != *[!A-Za-z0-9._+~-]* ]] || die "--kernel=${OPT[kernel]//[[:cntrl:]]/?} is no kernel's release; see: ls $MODULES" "$EX_USAGE"
+	[[ -d $MODULES/${OPT[kernel]} ]] || die "there is no kernel ${OPT[kernel]}: $MODULES has no such folder" "$EX_INACTIVE"
+	KERNELS=("${OPT[kernel]}")
+}
+
+check_show() { # NAME…
+	local name
+	if [[ -n ${OPT[json]-} ]]; then
+		need json
+		check_show_json "$@"
+		return
+	fi
+	(($# > 0 || ${#ARGS[@]} > 0)) || printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"
+	for name; do check_show_group "$name" "$name"; done
+	[[ $(check_count '') == 0 ]] || check_show_group '' 'the system'
+}
+
+# What a kernel's installation shows is only what is to be said of that kernel.
+check_show_group() { # ARRAY TITLE
+	local i problems notes text
+	problems=$(check_count "$1" problem) notes=$(check_count "$1" note)
+	if ((problems + notes == 0)); then
+		[[ -n ${OPT[kernel]-} ]] || printf '%s: nothing to report\n' "$2"
+		return
+	fi
+	text=$(check_plural "$problems" problem)$(check_plural "$notes" note)
+	printf '%s: %s\n' "$2" "${text%, }"
+	for ((i = 0; i < FINDINGS; i++)); do
+		[[ ${FINDING["$i.array"]} == "$1" ]] || continue
+		printf '  %s %s: expected %s, found %s\n' "${FINDING["$i.severity"]}" "${FINDING["$i.code"]}" "${FINDING["$i.expected"]}" "${FINDING["$i.found"]}"
+		printf '    do: %s\n' "${FINDING["$i.do"]}"
+	done
+}
+
+check_plural() { # NUMBER WORD
+	case $1 in
+	0) ;;
+	1) printf '1 %s, ' "$2" ;;
+	*) printf '%s %ss, ' "$1" "$2" ;;
+	esac
+}
+
+# Of the form of the text; a key more does not change it.
+readonly CHECK_JSON_VERSION=1
+check_show_json() { # NAME…
+	local i key name
+	json_open '' object
+	json_number version "$CHECK_JSON_VERSION"
+	json_open arrays list
+	for name; do
+		json_open '' object
+		json_text name "$name"
+		json_number problems "$(check_count "$name" problem)"
+		json_number notes "$(check_count "$name" note)"
+		json_close
+	done
+	json_close
+	json_open findings list
+	for ((i = 0; i < FINDINGS; i++)); do
+		json_open '' object
+		for key in array severity code kernel expected found 'do'; do
+			if [[ -n ${FINDING["$i.$key"]} ]]; then json_text "$key" "${FINDING["$i.$key"]}"; else json_null "$key"; fi
+		done
+		json_close
+	done
+	json_close
+	json_close
+	printf '%s\n' "$JSON_TEXT"
+}

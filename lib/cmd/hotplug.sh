@@ -1,0 +1,53 @@
+# ramraid hotplug: looks at every running array after a disk has come or gone, and starts the worker of those that need it.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly HOTPLUG_USAGE='usage: ramraid hotplug
+
+Looks at every array with HOTPLUG=yes: says what has become of its disk legs, and starts ramraid-mend@NAME where one can be put back. Done by
+ramraid-hotplug.path whenever a disk comes or goes, and when a start or a repair has ended.'
+
+cmd_hotplug() {
+	local name code=0
+	cli_parse "$HOTPLUG_USAGE" '' "$@"
+	((${#ARGS[@]} == 0)) || cli_usage "$HOTPLUG_USAGE" 'takes no operands'
+	need_work
+	cli_root
+	paths_run
+	# Before the look: what happens from here on raises it again.
+	rm -f "$RUN/event"
+	while IFS= read -r name; do
+		# One array's trouble must not keep the others from being looked at.
+		(hotplug_one "$name") || code=$EX_FAILED
+	done < <(conf_names)
+	return "$code"
+}
+
+hotplug_one() { # NAME
+	# What is wrong with it is said by the start, and by "status".
+	conf_load "$1" || return 0
+	[[ ${CONF[HOTPLUG]} == yes ]] || return 0
+	# Whoever holds the lock looks for itself, and asks for another look when it ends.
+	cli_is_free "$1" || return 0
+	facts_configured "$1"
+	facts_observe
+	case ${F[array.state]} in
+	absent) hotplug_start_ "$1" ;;
+	active)
+		mend_facts
+		mend_tell "$1"
+		! mend_is_due "$1" || systemd_start_mend "$1"
+		;;
+	esac
+}
+
+# A start that was refused for want of a disk, and the disk is there now.
+hotplug_start_() { # NAME
+	[[ $(systemd_unit_state "$1") == failed ]] && facts_times || return 0
+	decide_action
+	[[ $ACTION == assemble ]] || return 0
+	log_notice "$1: it could not be started before; now it can: $WHY"
+	systemd_reset "$1"
+	systemd_start "$1"
+}

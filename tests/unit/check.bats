@@ -1,0 +1,705 @@
+#!/usr/bin/env bats
+# ramraid check: a healthy mirror, on which nothing is found; and each fault planted on it, which alone is found.
+
+readonly ID=01234567-89ab-4cde-8f01-23456789abcd NEW=6.12.57+deb13-amd64 OLD=6.1.0-40-amd64
+
+setup() {
+	load helper
+	world
+	fake_disk sda $((200 << 20))
+	fake_disk sdb $((200 << 20))
+	fake_disk sda1 $((100 << 20)) disk/by-id/ata-A-part1
+	fake_disk sdb1 $((100 << 20)) disk/by-id/ata-B-part1
+	fake_disk rd0 $((100 << 20))
+	mkdir -p "$R/run/systemd/system" "$R/proc/sys/kernel" "$R/run/ramraid" "$R/etc/ramraid/state"
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
+	echo "$NEW" >"$R/proc/sys/kernel/osrelease"
+	partitions
+	array
+	configured
+	kernel "$NEW"
+	kernel "$OLD"
+	system
+	export TMPDIR=$BATS_TEST_TMPDIR
+}
+
+# Their disks, as sysfs has it.
+partitions() {
+	local disk
+	for disk in sda sdb; do
+		mkdir -p "$R/sys/block/$disk"
+		mv "$R/sys/class/block/${disk}1" "$R/sys/block/$disk/"
+		ln -s "../../block/$disk/${disk}1" "$R/sys/class/block/${disk}1"
+		echo 1 >"$R/sys/block/$disk/${disk}1/partition"
+	done
+}
+
+# A whole mirror of two partitions and a ramdisk, mounted.
+array() {
+	local leg
+	MD=$R/sys/block/md127/md
+	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/sys/block/rd0" "$R/dev/md" "$R/dev/disk/by-uuid"
+	ln -s ../../block/md127 "$R/sys/class/block/md127"
+	echo 9:127 >"$R/sys/block/md127/dev"
+	: >"$R/dev/md127"
+	ln -s ../md127 "$R/dev/md/data"
+	ln -s ../../md127 "$R/dev/disk/by-uuid/0815"
+	put level raid1 metadata_version 1.2 array_state active raid_disks 3 degraded 0 sync_action idle resync_start none \
+		component_size 100000 uuid "$ID" bitmap/location +8 bitmap/metadata internal bitmap/backlog 0
+	for leg in rd0:0 sda1:1 sdb1:2; do member "${leg%:*}" in_sync,write_mostly "${leg#*:}"; done
+	put dev-rd0/state in_sync
+	echo rapiddisk rd0 102400 - used >"$R/run/ramraid/data.ram"
+	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+}
+put() { # FILE VALUE …: of the array
+	while (($# > 0)); do
+		echo "$2" >"$MD/$1"
+		shift 2
+	done
+}
+member() { # NODE STATE SLOT
+	mkdir -p "$MD/dev-$1" "$R/sys/class/block/$1/holders/md127"
+	put "dev-$1/state" "$2" "dev-$1/slot" "$3" "dev-$1/offset" 2048 "dev-$1/bad_blocks" ''
+}
+gone() { # NODE: out of the array
+	rm -r "$MD/dev-$1" "$R/sys/class/block/$1/holders/md127"
+}
+# It does not run, and its legs are readable.
+stopped() {
+	rm -r "$R/sys/block/md127" "$R/dev/md127" "$R/dev/md/data"
+	rm "$R/sys/class/block/md127" "$R/run/ramraid/data.ram"
+	rmdir "$R"/sys/class/block/*/holders/md127
+	: >"$R/proc/1/mountinfo"
+	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
+	sed -i "s/^UUID=.*/UUID=d25ee28f-56fe-4319-a24c-f6c3580c71d0/" "$R/etc/ramraid/data.conf"
+	sed -i '/sdb1/d; /ata-B/d' "$R/etc/ramraid/data.conf"
+	sed -i 's/^uuid=.*/uuid=d25ee28f-56fe-4319-a24c-f6c3580c71d0/' "$R/etc/ramraid/state/data.witness"
+	find "$R" \( -name mdadm.conf -o -name ramraid-data.conf \) -exec sed -i 's/UUID=.*/UUID=d25ee28f:56fe4319:a24cf6c3:580c71d0/' {} +
+}
+
+# As "create" leaves it.
+configured() {
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A-part1\nMEMBER=/dev/disk/by-id/ata-B-part1\n' "$ID" >"$R/etc/ramraid/data.conf"
+	printf 'uuid=%s\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=0\ngeneration=1\n' "$ID" >"$R/etc/ramraid/state/data.witness"
+	echo UUID=0815 >"$R/etc/ramraid/state/data.contents"
+	printf 'UUID=0815 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
+	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
+	printf 'MAILADDR root\n' >"$R/etc/mdadm/mdadm.conf"
+	claim_of_data >"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+}
+claim_of_data() { (libs paths log act claim && claim_text "$ID"); }
+
+# A kernel with rapiddisk and brd, and an initramfs with the claim, beside the ARRAY line that mdadm's own hook adds.
+kernel() { # RELEASE
+	mkdir -p "$R/lib/modules/$1" "$R/boot/initrd.img-$1.d/main/etc/mdadm" "$R/boot/initrd.img-$1.d/main/usr/sbin"
+	printf '%s\n' 'updates/dkms/rapiddisk.ko.xz:' 'kernel/drivers/block/brd.ko.xz:' >"$R/lib/modules/$1/modules.dep"
+	: >"$R/lib/modules/$1/modules.builtin"
+	: >"$R/boot/vmlinuz-$1"
+	: >"$R/boot/initrd.img-$1"
+	: >"$R/boot/initrd.img-$1.d/main/usr/sbin/mdadm"
+	{ printf 'ARRAY /dev/md/data  metadata=1.2 UUID=%s\n' "${ID//-/}" && claim_of_data; } >"$R/boot/initrd.img-$1.d/main/etc/mdadm/mdadm.conf"
+}
+
+# What systemd says.
+system() {
+	mkdir -p "$R/units"
+	echo enabled >"$R/enabled"
+	echo active >"$R/active"
+	unit srv-data.mount 'ramraid@data.service -.mount' /run/systemd/generator/srv-data.mount
+	unit 'systemd-fsck@dev-disk-by\x2duuid-0815.service' ramraid@data.service /usr/lib/systemd/system/systemd-fsck@.service
+}
+unit() { printf 'Id=%s\nLoadState=loaded\nAfter=%s\nFragmentPath=%s\n' "$1" "$2" "${3-}" >"$R/units/$1"; } # NAME AFTER FILE
+
+systemctl() {
+	local unit
+	case $* in
+	is-enabled*) cat "$R/enabled" ;;
+	*ActiveState*) cat "$R/active" ;;
+	'show --property=Id,LoadState,After,FragmentPath -- '*)
+		shift 3
+		[[ ! -e $R/mute ]] || return 1
+		for unit; do
+			cat "$R/units/$unit" 2>/dev/null || printf 'Id=%s\nLoadState=not-found\nAfter=\nFragmentPath=\n' "$unit"
+			echo
+		done
+		;;
+	*) called systemctl "$@" && return 99 ;;
+	esac
+}
+lsblk() { cat "$R/lsblk" 2>/dev/null || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'; }
+unmkinitramfs() { called unmkinitramfs "$1" && cp -r "$1.d/." "$2"; }
+smartctl() { called smartctl "${@: -1}" && [[ ! -e $R/failing || ${*: -1} != "$(<"$R/failing")" ]] || return 8; }
+timeout() { shift && "$@"; }
+
+# check ARG…: sets status and output; a program of its own, because "run" switches errexit off. What the machine that runs the tests has or may see is
+# given: BLIND is a pattern of files that can't be read, NOBODY=yes is without root, HIDE are programs that are not there.
+check() {
+	export R BATS_TEST_TMPDIR
+	export -f called systemctl lsblk unmkinitramfs smartctl timeout mdadm modprobe rmmod wipefs
+	status=0
+	output=$(BLIND=${BLIND-} NOBODY=${NOBODY-} HIDE=${HIDE-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
+		unset -f $HIDE
+		eval "$(declare -f need | sed "1s/need/need_/")"
+		need() {
+			need_ "$@"
+			check_can_read() { [[ -z $BLIND || $1 != $BLIND ]]; }
+			initramfs_can_read_() { check_can_read "$1"; }
+			check_is_root() { [[ -z $NOBODY ]]; }
+			claim_initramfs_is_ours() { [[ " $HIDE " != *update-initramfs* ]]; }
+		}
+		main check "$@"' - "$PROJECT/bin/ramraid" "$@" 2>"$BATS_TEST_TMPDIR/said" </dev/null) || status=$?
+	output+=$(<"$BATS_TEST_TMPDIR/said")
+	mapfile -t lines <<<"$output"
+}
+
+# finds CODE…: exactly these, in any order, each with what to type, and the exit code that belongs to them. silent: none. ARGS are given to check.
+ARGS=()
+finds() {
+	local codes code=0
+	check "${ARGS[@]}"
+	codes=$(sed -nE 's/^  (problem|note) ([a-z-]+): expected .*, found .*/\2/p' <<<"$output" | sort)
+	[[ $codes == "$(printf '%s\n' "$@" | sort)" ]] || fail "expected: $*" "$output"
+	[[ $(grep -c '^    do: .' <<<"$output") == "$#" ]] || fail "$output"
+	[[ $output != *$'\n  problem '* ]] || code=1
+	((status == code)) || fail "exit code $status" "$output"
+}
+silent() {
+	check "${ARGS[@]}"
+	[[ $status == 0 && $output == *'data: nothing to report' && ${#lines[@]} == 1 ]] || fail "$status $output"
+}
+says() { [[ $output == *"$1"* ]] || fail "not said: $1" "$output"; }
+
+@test "a healthy mirror: nothing, 0, nothing changed, nothing left behind" {
+	find "$R" -type f -exec md5sum {} + | sort >"$BATS_TEST_TMPDIR/before"
+	check
+	[[ $status == 0 && $output == 'data: nothing to report' ]] || fail "$status $output"
+	find "$R" -type f -exec md5sum {} + | sort | diff "$BATS_TEST_TMPDIR/before" -
+	[[ -z $(find "$BATS_TEST_TMPDIR" -maxdepth 1 -name 'ramraid-check.*') ]]
+	# Each initramfs once, each disk once, nothing else.
+	[[ $(calls | sort) == "smartctl $R/dev/sda
+smartctl $R/dev/sdb
+unmkinitramfs $R/boot/initrd.img-$OLD
+unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
+	check --json data
+	[[ $status == 0 && $(jq -c . <<<"$output") == '{"version":1,"arrays":[{"name":"data","problems":0,"notes":0}],"findings":[]}' ]] || fail "$output"
+}
+
+@test "names: none configured, unknown, impossible, twice; a kernel that there is not" {
+	check data data
+	[[ $status == 0 && $output == 'data: nothing to report' ]] || fail "$output"
+	check missing data
+	[[ $status == 3 && $output == *'data: nothing to report'*'there is no array "missing"' ]] || fail "$output"
+	for name in ../evil '' $'x\ny' ramraid; do
+		check -- "$name"
+		[[ $status == 2 && $output == *"can't be an array's name"* ]] || fail "$output"
+	done
+	check --kernel=9.9
+	[[ $status == 3 && $output == *'there is no kernel 9.9'* ]] || fail "$output"
+	for name in '' ../x $'a\nb'; do
+		check --kernel="$name"
+		[[ $status == 2 ]] || fail "$output"
+	done
+	rm "$R/etc/ramraid/data.conf" "$R"/etc/mdadm/mdadm.conf.d/*
+	check
+	[[ $status == 0 && $output == 'no arrays are configured in '* && ${#lines[@]} == 1 ]] || fail "$output"
+}
+
+@test "the text: what, expected, found, do; the system comes last" {
+	echo disabled >"$R/enabled"
+	: >"$R/etc/mdadm/mdadm.conf"
+	check
+	[[ $status == 1 && $output == 'data: 1 problem
+  problem not-enabled: expected ramraid@data.service to be enabled, found it disabled
+    do: systemctl enable ramraid@data.service
+the system: 1 note
+  note no-mail: expected MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk, found neither
+    do: write "MAILADDR root" in /etc/mdadm/mdadm.conf, then: systemctl restart mdmonitor' ]] || fail "$output"
+	check --json
+	[[ $status == 1 ]]
+	[[ $(jq -c '.findings[0] | [.array,.severity,.kernel,.do]' <<<"$output") == '["data","problem",null,"systemctl enable ramraid@data.service"]' ]] || fail "$output"
+	[[ $(jq -c '.findings[1].array, .arrays[0]' <<<"$output") == $'null\n{"name":"data","problems":1,"notes":0}' ]]
+	# Who asks about one array is told of that.
+	ARGS=(data) && finds not-enabled
+}
+
+# ---- what the next boot goes by
+
+@test "the unit: disabled, masked, or nobody knows" {
+	echo masked >"$R/enabled"
+	finds not-enabled
+	says 'systemctl unmask ramraid@data.service'
+	: >"$R/enabled"
+	finds unseen-unit
+}
+
+@test "not claimed in the real root: no file, another text, another ARRAY line" {
+	echo "ARRAY /dev/md0 UUID=${ID//-/}" >>"$R/etc/mdadm/mdadm.conf"
+	finds not-claimed
+	says 'found such a line'
+	says 'do: ramraid claim'
+	echo >>"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	echo x >>"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	finds not-claimed
+	says 'found something else in it'
+	rm "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	finds not-claimed
+	says 'found no such file'
+}
+
+@test "not claimed in the initramfs of one kernel; one without mdadm need not be" {
+	local conf=$R/boot/initrd.img-$OLD.d/main/etc/mdadm/mdadm.conf
+	echo "ARRAY /dev/md/data UUID=${ID//-/}" >"$conf"
+	finds not-claimed-initramfs
+	says "update-initramfs -u -k $OLD"
+	check --json
+	[[ $(jq -r '.findings[0].kernel' <<<"$output") == "$OLD" ]]
+	# Somebody else's claim is none of ours.
+	echo 'ARRAY <ignore> UUID=11111111:22222222:33333333:44444444' >"$conf"
+	finds not-claimed-initramfs
+	HIDE=update-initramfs finds not-claimed-initramfs
+	says 'see INITRAMFS in ramraid(8)'
+	rm "$conf"
+	finds not-claimed-initramfs
+	rm "$R/boot/initrd.img-$OLD.d/main/usr/sbin/mdadm"
+	silent
+}
+
+@test "the claim in the initramfs, in the places and forms that it may have" {
+	local folder=$R/boot/initrd.img-$NEW.d
+	mv "$folder/main" "$folder.new" && rm -r "$folder" && mv "$folder.new" "$folder"
+	silent
+	mkdir "$folder/etc/mdadm/mdadm.conf.d"
+	mv "$folder/etc/mdadm/mdadm.conf" "$folder/etc/mdadm/mdadm.conf.d/x.conf"
+	silent
+	echo "array \"<ignore>\" metadata=1.2 uuid=${ID//-/}" >"$folder/etc/mdadm.conf"
+	rm "$folder/etc/mdadm/mdadm.conf.d/x.conf"
+	silent
+	echo "# ARRAY <ignore> UUID=${ID//-/}" >"$folder/etc/mdadm.conf"
+	finds not-claimed-initramfs
+}
+
+@test "an initramfs that can't be seen: none, unreadable, no program, not to be unpacked" {
+	rm "$R/boot/initrd.img-$OLD"
+	finds unseen-initramfs
+	says "no initramfs for it in $R/boot"
+	: >"$R/boot/initrd.img-$OLD"
+	BLIND='*initrd*' NOBODY=yes HIDE=smartctl finds unseen-initramfs unseen-initramfs
+	says "found no right to read $R/boot/initrd.img-$OLD"
+	says 'do: sudo ramraid check data'
+	HIDE=unmkinitramfs finds unseen-initramfs unseen-initramfs
+	says 'no unmkinitramfs here'
+	rm -r "$R/boot/initrd.img-$OLD.d"
+	finds unseen-initramfs
+	says 'can not be unpacked'
+}
+
+@test "kernels without rapiddisk: brd serves, or nothing does; by RAM=" {
+	local dep=$R/lib/modules/$OLD/modules.dep
+	sed -i /rapiddisk/d "$dep"
+	finds no-rapiddisk
+	says "Linux $OLD"
+	says 'none; brd will serve'
+	says "linux-headers-$OLD"
+	echo RAM=rapiddisk >>"$R/etc/ramraid/data.conf"
+	finds no-ram-module
+	says 'brd would serve'
+	: >"$dep"
+	finds no-ram-module
+	says 'neither will serve'
+	sed -i s/RAM=.*/RAM=auto/ "$R/etc/ramraid/data.conf"
+	finds no-ram-module
+	echo kernel/drivers/block/brd.ko >"$R/lib/modules/$OLD/modules.builtin"
+	finds no-ram-module
+	says 'a brd that is built in, which is not taken'
+	sed -i s/RAM=.*/RAM=brd/ "$R/etc/ramraid/data.conf"
+	finds no-ram-module
+	says 'write RAM=auto'
+	rm "$dep"
+	finds no-ram-module
+	echo kernel/drivers/block/brd.ko.zst: >"$dep"
+	silent
+	: >"$dep"
+	sed -i s/RAM=.*/RAM=none/ "$R/etc/ramraid/data.conf"
+	silent
+	# The cache's module alone is not it.
+	echo updates/dkms/rapiddisk-cache.ko.xz: >"$dep"
+	sed -i s/RAM=.*/RAM=auto/ "$R/etc/ramraid/data.conf"
+	finds no-ram-module
+}
+
+@test "which kernels: what an old one has left behind is none; the running one is, without an image" {
+	mkdir -p "$R/lib/modules/5.10.0-1-amd64"
+	silent
+	rm "$R/boot/vmlinuz-$NEW" "$R/lib/modules/$NEW/modules.dep"
+	finds no-ram-module
+	: >"$R/lib/modules/5.10.0-1-amd64/vmlinuz"
+	finds no-ram-module no-ram-module unseen-initramfs
+}
+
+@test "kernels with a known flaw, running or installed; accepted, or without a RAM leg: no matter" {
+	kernel 6.10.3-1-amd64
+	finds kernel-flaw
+	says CVE-2024-45023
+	echo ACCEPT_KERNEL_FLAW=yes >>"$R/etc/ramraid/data.conf"
+	silent
+	echo 6.9.1 >"$R/proc/sys/kernel/osrelease"
+	kernel 6.9.1
+	rm "$R/boot/vmlinuz-6.9.1"
+	sed -i /ACCEPT/d "$R/etc/ramraid/data.conf"
+	finds kernel-flaw kernel-flaw
+	gone rd0
+	put raid_disks 2
+	echo RAM=none >>"$R/etc/ramraid/data.conf"
+	silent
+}
+
+@test "--kernel: what concerns that kernel, of every array, and nothing else" {
+	echo disabled >"$R/enabled"
+	put bitmap/location none
+	sed -i /rapiddisk/d "$R/lib/modules/$OLD/modules.dep"
+	echo >"$R/boot/initrd.img-$OLD.d/main/etc/mdadm/mdadm.conf"
+	check --kernel="$NEW"
+	[[ $status == 0 && -z $output ]] || fail "$output"
+	ARGS=("--kernel=$OLD") && finds not-claimed-initramfs no-rapiddisk
+	rm -r "$R/run/systemd" "$R/sys" # a kernel may be installed where nothing runs
+	ARGS=("--kernel=$OLD") && finds not-claimed-initramfs no-rapiddisk
+}
+
+@test "memory: for the ramdisk and the reserve beside it, of all there is; for all arrays together" {
+	echo RAM_RESERVE=930M >>"$R/etc/ramraid/data.conf"
+	finds memory
+	says 'the ramdisk (99MiB)'
+	says 'RAM_RESERVE=930M (930MiB)'
+	says '1.0GiB in all'
+	sed -i s/930M/900M/ "$R/etc/ramraid/data.conf"
+	silent
+	echo RAM=none >>"$R/etc/ramraid/data.conf"
+	sed -i s/900M/1G/ "$R/etc/ramraid/data.conf"
+	silent
+}
+
+@test "memory: each fits, but not all together" {
+	local CHECK_RAM_SAID='' CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_ARRAY=data said=$BATS_TEST_TMPDIR/said
+	libs paths log conf units ramstate ram checkboot checksystem
+	ram_total() { echo 1000; }
+	md_leg_bytes() { echo "$BYTES"; }
+	check_problem() { printf '%s\n' "$1" >>"$said"; }
+	CONF=([RAM]=auto [RAM_RESERVE]=10%) F=([array.md]=md127)
+	BYTES=500 check_memory
+	CONF[RAM_RESERVE]=5% BYTES=400
+	check_memory
+	check_memory_of_all
+	[[ $CHECK_RAM_BYTES == 900 && $CHECK_RAM_RESERVE == 100 && ! -e $said ]]
+	BYTES=1
+	check_memory
+	check_memory_of_all
+	[[ $(<"$said") == memory ]]
+	# Said already of the one that is too large alone.
+	BYTES=960
+	check_memory
+	check_memory_of_all
+	[[ $(<"$said") == $'memory\nmemory' ]]
+}
+
+@test "an adoption or a release that was not finished, configured or not" {
+	printf 'uuid=%s\nbitmap=none\ndone=no\n' "$ID" >"$R/etc/ramraid/state/data.adopted"
+	finds adopt-unfinished
+	sed -i s/=no/=yes/ "$R/etc/ramraid/state/data.adopted"
+	silent
+	: >"$R/etc/ramraid/state/data.releasing"
+	finds release-unfinished
+	says 'do: ramraid release data'
+	rm "$R"/etc/ramraid/state/data.*ing
+	: >"$R/etc/ramraid/state/old.releasing"
+	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/old.adopted"
+	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/new.adopted"
+	finds adopt-unfinished release-unfinished
+	ARGS=(data) && silent
+}
+
+@test "a claim that nobody stands for; defaults with an error" {
+	claim_of_data >"$R/etc/mdadm/mdadm.conf.d/ramraid-old.conf"
+	finds claim-left
+	rm "$R/etc/mdadm/mdadm.conf.d/ramraid-old.conf"
+	echo RAM_RESERVE=lots >"$R/etc/ramraid/ramraid.conf"
+	finds configuration
+	says 'the system: 1 problem'
+	says "ramraid.conf:1: RAM_RESERVE=lots"
+}
+
+@test "whom mdadm tells: MAILADDR or PROGRAM, in any form and file" {
+	local line
+	for line in 'MAILADDR root' 'mailaddr root@example.org' 'PROGRAM /usr/sbin/tell' 'prog /x' $'MAIL\troot'; do
+		printf '# x\n%s\n' "$line" >"$R/etc/mdadm/mdadm.conf"
+		silent
+	done
+	for line in '#MAILADDR root' 'MAILADDR' 'MAILFROM x' 'POLICY x'; do
+		printf '%s\n' "$line" >"$R/etc/mdadm/mdadm.conf"
+		finds no-mail
+	done
+	echo 'PROGRAM /x' >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
+	silent
+	BLIND='*/mine.conf' finds unseen-claim unseen-mail
+}
+
+# ---- the array as it is
+
+@test "configuration errors, one by one; an unstable name is one" {
+	printf 'MEMBER=/dev/sdc\nNONSENSE=1\n' >>"$R/etc/ramraid/data.conf"
+	finds configuration configuration
+	says 'data.conf:4: MEMBER=/dev/sdc: this name can mean another disk after the next boot'
+	says "edit $R/etc/ramraid/data.conf, then"
+}
+
+@test "it does not run: would a start be refused, and why" {
+	stopped
+	finds not-running
+	says 'a start would go on with: assemble ('
+	sed -i 's/^events=.*/events=4000/' "$R/etc/ramraid/state/data.witness"
+	finds refused
+	says 'but the array was at 4000'
+	# Unreadable for whoever asks.
+	rm "$R/dev/sda1" && mkdir "$R/dev/sda1"
+	NOBODY=yes HIDE=smartctl finds not-running unseen-superblocks
+}
+
+@test "half assembled, broken, in two arrays" {
+	put array_state inactive
+	finds half-assembled
+	put array_state broken
+	finds broken
+	put array_state active
+	cp -r "$R/sys/block/md127" "$R/sys/block/md126"
+	rmdir "$R/sys/class/block/sdb1/holders/md127"
+	mkdir "$R/sys/class/block/sdb1/holders/md126"
+	rm -r "$MD/dev-sdb1"
+	finds two-arrays leg-outside
+}
+
+@test "disk legs: missing, given up, outside, being rebuilt, none in sync" {
+	rm "$R/dev/disk/by-id/ata-B-part1" && gone sdb1
+	finds leg-missing
+	says 'expected /dev/disk/by-id/ata-B-part1, found no such disk'
+	ln -s "$R/dev/sdb1" "$R/dev/disk/by-id/ata-B-part1"
+	finds leg-outside
+	says 'ramraid attach data'
+	mkdir "$R/sys/class/block/sdb1/holders/dm-3"
+	finds leg-outside
+	says 'found it in use by dm-3'
+	rmdir "$R/sys/class/block/sdb1/holders/dm-3"
+	member sdb1 faulty,write_mostly none
+	finds leg-faulty
+	put dev-sdb1/state spare,write_mostly sync_action recover
+	finds rebuilding
+	put dev-sdb1/state faulty,write_mostly dev-sda1/state faulty,write_mostly sync_action idle
+	finds leg-faulty leg-faulty only-copy
+	says 'do not cut the power'
+}
+
+@test "a member whose configured name leads to nothing; a member that nobody names" {
+	ln -s "$R/dev/sdb1" "$R/dev/disk/by-id/ata-Z-part1"
+	rm "$R/dev/disk/by-id/ata-B-part1"
+	finds member-name
+	says 'found no such disk, but a member that it does not name: /dev/disk/by-id/ata-Z-part1'
+	says 'write MEMBER=/dev/disk/by-id/ata-Z-part1 in its place'
+	sed -i s/ata-B/ata-Z/ "$R/etc/ramraid/data.conf"
+	silent
+	fake_disk sdc $((100 << 20)) disk/by-id/ata-C
+	member sdc in_sync,write_mostly 3
+	put raid_disks 4
+	finds stranger
+	says /dev/disk/by-id/ata-C
+}
+
+@test "the RAM leg: none, failed, on its way; no slot for it; not wanted" {
+	gone rd0
+	rm "$R/run/ramraid/data.ram"
+	finds no-ram-leg
+	echo activating >"$R/active"
+	finds rebuilding
+	echo active >"$R/active"
+	member rd0 spare 0
+	put sync_action recover
+	finds rebuilding
+	put dev-rd0/state faulty sync_action idle
+	finds no-ram-leg
+	gone rd0
+	put raid_disks 2
+	finds no-ram-leg no-slot
+	says 'mdadm --grow --force /dev/md/data --raid-devices=3'
+	echo RAM=none >>"$R/etc/ramraid/data.conf"
+	silent
+}
+
+@test "bitmap, write-behind, write-mostly, bad blocks" {
+	put bitmap/location none
+	finds no-bitmap
+	put bitmap/location 'file:/x'
+	finds no-bitmap
+	put bitmap/location +8 bitmap/backlog 256
+	finds write-behind
+	says 'fsync returns before a disk has the data'
+	printf 'WRITE_BEHIND=256\nACCEPT_DATA_LOSS=yes\n' >>"$R/etc/ramraid/data.conf"
+	silent
+	put bitmap/backlog 0 dev-sda1/state in_sync
+	finds not-write-mostly
+	put dev-sda1/state in_sync,write_mostly dev-sdb1/bad_blocks '8 8'
+	finds bad-blocks
+}
+
+@test "a leg on a device that has become too small, or that is too small to join" {
+	echo 202047 >"$R/sys/class/block/sda1/size"
+	finds leg-too-small
+	echo 202048 >"$R/sys/class/block/sda1/size"
+	silent
+	gone sdb1
+	echo 199999 >"$R/sys/class/block/sdb1/size"
+	finds leg-outside leg-too-small
+}
+
+@test "no record of the last run; a rescue image; the unit is not up" {
+	rm "$R/etc/ramraid/state/data.witness"
+	finds no-witness
+	: >"$R/etc/ramraid/state/data.witness"
+	BLIND='*.witness' finds unseen-witness
+	configured
+	printf 'uuid=%s\nimage=/var/lib/ramraid/data/rescue-7\nbytes=8\nsha256=%064d\nevents=7\n' "$ID" 0 >"$R/etc/ramraid/state/data.rescue"
+	finds rescue-image
+	rm "$R/etc/ramraid/state/data.rescue"
+	echo failed >"$R/active"
+	finds unit-inactive
+	says 'it failed, so that nothing takes the RAM leg out at shutdown'
+}
+
+@test "SMART: the disk of a partition; without root it is said that nobody could ask; without smartctl nobody asks" {
+	echo "$R/dev/sdb" >"$R/failing"
+	finds smart-failing
+	says 'expected the disk of /dev/disk/by-id/ata-B-part1 in good health'
+	says 'smartctl -a /dev/sdb'
+	NOBODY=yes finds unseen-smart
+	HIDE=smartctl silent
+	# A leg that is an array of disks.
+	mkdir -p "$R/sys/class/block/md9/slaves/"{sda,sdb}
+	libs paths diskuse
+	[[ $(disk_physical md9) == $'sda\nsdb' && $(disk_physical sda1) == sda && $(disk_physical sdb) == sdb ]]
+}
+
+# ---- what lies on it
+
+@test "fstab was changed, and systemd has not been told" {
+	echo 'UUID=0815 /new ext4 noauto 0 0' >>"$R/etc/fstab"
+	echo 'UUID=0815 none swap defaults 0 0' >>"$R/etc/fstab"
+	finds gate-not-loaded gate-not-loaded
+	says 'new.mount, from /etc/fstab, to wait for the array'
+	says 'do: systemctl daemon-reload'
+	configured
+	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
+	finds gate-not-loaded
+	says 'srv-data.mount to wait for the array'
+}
+
+@test "fstab names what nobody knows to lie on the array: not remembered, a number, another name" {
+	echo UUID=other >"$R/etc/ramraid/state/data.contents"
+	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
+	finds not-gated
+	says 'srv-data.mount is not known to lie on it'
+	says 'do: ramraid remember; systemctl daemon-reload'
+	configured
+	echo '/dev/md127 /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
+	finds not-gated
+	says '/dev/md127, which the next boot gives to any array'
+	echo '/dev/disk/by-id/dm-uuid-x /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
+	finds not-gated
+	says 'its line in /etc/fstab does not tell'
+}
+
+@test "a mount unit of the administrator's, MOUNT= for it, and one that is not there" {
+	: >"$R/etc/fstab"
+	unit srv-data.mount -.mount /etc/systemd/system/srv-data.mount
+	finds not-gated
+	says "write MOUNT=srv-data.mount in"
+	echo MOUNT=/srv/data >>"$R/etc/ramraid/data.conf"
+	finds gate-not-loaded
+	unit srv-data.mount ramraid@data.service /etc/systemd/system/srv-data.mount
+	silent
+	echo MOUNT=nonsense.service >>"$R/etc/ramraid/data.conf"
+	finds unknown-unit
+}
+
+@test "in use without a unit: mounted, opened, swapped to by hand; below what waits it is well" {
+	mkdir -p "$R/sys/block/dm-0/dm" "$R/sys/block/md127/holders/dm-0" "$R/dev/mapper"
+	ln -s ../../block/dm-0 "$R/sys/class/block/dm-0"
+	echo 253:0 >"$R/sys/block/dm-0/dev"
+	echo CRYPT-LUKS2-x-secret >"$R/sys/block/dm-0/dm/uuid"
+	echo secret >"$R/sys/block/dm-0/dm/name"
+	: >"$R/dev/dm-0" && ln -s ../dm-0 "$R/dev/mapper/secret"
+	finds used-ungated
+	says 'found /dev/mapper/secret, which'
+	printf '%s\n' '31 1 253:0 / /mnt/a\040b rw - ext4 /dev/mapper/secret rw' $'33 1 253:0 / /mnt/\e[2J rw - ext4 /dev/mapper/secret rw' >>"$R/proc/1/mountinfo"
+	printf 'Filename Type Size Used Priority\n/dev/dm-0 partition 8 0 -2\n' >"$R/proc/swaps"
+	echo '32 1 9:127 /x /srv/data/x rw - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
+	unit srv-data-x.mount srv-data.mount
+	finds used-ungated
+	says 'found /mnt/?[2J, /mnt/a b, /dev/mapper/secret, swap on /dev/dm-0, which'
+	# The same, known.
+	echo '/dev/mapper/secret none swap sw 0 0' >>"$R/etc/fstab"
+	echo 'secret UUID=0815' >"$R/etc/crypttab"
+	unit systemd-cryptsetup@secret.service ramraid@data.service /run/systemd/generator/x
+	unit dev-mapper-secret.swap ramraid@data.service /run/systemd/generator/x
+	finds used-ungated
+	says 'found /mnt/?[2J, /mnt/a b, which'
+}
+
+@test "what waits can't be seen: systemd does not run or does not answer, files that may not be read" {
+	: >"$R/mute"
+	finds unseen-gate
+	rm -r "$R/mute" "$R/run/systemd"
+	finds unseen-gate
+	mkdir -p "$R/run/systemd/system"
+	: >"$R/etc/crypttab"
+	BLIND='*/crypttab' finds unseen-gate
+}
+
+@test "without root: what can't be seen is said, what can be is found" {
+	echo disabled >"$R/enabled"
+	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-initramfs unseen-initramfs unseen-gate
+	[[ $(grep -c 'do: sudo ramraid check data' <<<"$output") == 4 ]] || fail "$output"
+	BLIND='*/boot' finds not-enabled unseen-kernels
+	libs check
+	CHECK_ARRAY=data CONF_ERRORS=("$R/etc/ramraid/data.conf: cannot be read")
+	check_can_read() { false; }
+	check_configuration
+	[[ ${FINDING["0.code"]} == unseen-configuration && ${FINDING["0.do"]} == 'sudo ramraid check data' ]]
+}
+
+# ---- a kernel's installation
+
+hook() { # ARG…: as run-parts calls it, with our program
+	mkdir -p "$BATS_TEST_TMPDIR/sbin"
+	printf '#!/bin/sh\nprintf "%%s\\n" "$*" >>%q\ncat %q\nexit 1\n' "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/answer" >"$BATS_TEST_TMPDIR/sbin/ramraid"
+	chmod +x "$BATS_TEST_TMPDIR/sbin/ramraid"
+	sed "s|/usr/sbin/ramraid|$BATS_TEST_TMPDIR/sbin/ramraid|; s|/etc/ramraid|$R/etc/ramraid|" "$PROJECT/etc/kernel/postinst.d/zz-ramraid" >"$BATS_TEST_TMPDIR/hook"
+	run sh "$BATS_TEST_TMPDIR/hook" "$@"
+}
+
+@test "the hook: findings only, of that kernel; it never fails, and asks nothing without an array or without ramraid" {
+	: >"$BATS_TEST_TMPDIR/answer"
+	hook "$NEW" "/boot/vmlinuz-$NEW"
+	[[ $status == 0 && -z $output && $(<"$BATS_TEST_TMPDIR/asked") == "check --kernel=$NEW" ]] || fail "$status $output"
+	echo 'data: 1 problem' >"$BATS_TEST_TMPDIR/answer"
+	hook "$NEW"
+	[[ $status == 0 && $output == *'data: 1 problem'*"ramraid check --kernel=$NEW"* ]] || fail "$output"
+	rm "$BATS_TEST_TMPDIR/asked"
+	hook
+	[[ $status == 0 && -z $output && ! -e $BATS_TEST_TMPDIR/asked ]]
+	rm "$R/etc/ramraid/data.conf"
+	: >"$R/etc/ramraid/ramraid.conf"
+	hook "$NEW"
+	[[ $status == 0 && -z $output && ! -e $BATS_TEST_TMPDIR/asked ]]
+	configured
+	sed 's|/usr/sbin/ramraid|/nonexistent|' "$PROJECT/etc/kernel/postinst.d/zz-ramraid" >"$BATS_TEST_TMPDIR/hook"
+	run sh "$BATS_TEST_TMPDIR/hook" "$NEW"
+	[[ $status == 0 && -z $output ]]
+	# After those that make modules and the initramfs.
+	[[ $(printf '%s\n' dkms initramfs-tools zz-ramraid | sort -c 2>&1) == '' ]]
+}

@@ -1,0 +1,341 @@
+#!/usr/bin/env bats
+# Hot-plug: what the decision says when a disk has come or gone, what is told of it, and when a worker is started.
+
+setup() {
+	load helper
+	world
+	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside known whole decide histories safestart contents record fill drive guard mend verify cmd/hotplug
+	need_work() { :; }
+	ID=11111111-2222-3333-4444-555555555555
+	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
+	M=$R/sys/block/md127/md
+	mkdir -p "$R/run/ramraid"
+	echo '5000.12 9000.00' >"$R/proc/uptime"
+	LOG=$BATS_TEST_TMPDIR/log
+	set +T
+}
+
+# mending CHANGE…: the whole array of the fixture, changed, as the worker sees it. KEY=VALUE; I:gone, I:blank, I:spare, I:returned.
+mending() {
+	local change i degraded=0
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[mend]=yes F[retry]=no F[conf.auto_replace]=no F[array.gone]='' F[witness.seen]="$A $B"
+	for change; do
+		i=${change%%:*}
+		case $change in
+		[0-9]:gone) leg "$i" node= in= state= slot= writemostly= && degraded=$((degraded + 1)) ;;
+		[0-9]:blank) leg "$i" in= state= slot= writemostly= sb=none && degraded=$((degraded + 1)) ;;
+		[0-9]:spare) leg "$i" in= state= slot= writemostly= sb=ok role=spare uuid="$ID" device_uuid="aaaaaaaa-0000-0000-0000-00000000000$((i + 1))" && degraded=$((degraded + 1)) ;;
+		[0-9]:returned) leg "$i" in= state= slot= writemostly= sb=ok role=$((i + 1)) view=AAA events=90 uuid="$ID" && degraded=$((degraded + 1)) ;;
+		array.degraded=*) degraded=${change#*=} ;;
+		*) F[${change%%=*}]=${change#*=} ;;
+		esac
+	done
+	F[array.degraded]=$degraded
+}
+leg() {
+	local i=$1 fact
+	shift
+	for fact; do F[leg.$i.${fact%%=*}]=${fact#*=}; done
+}
+decides() { # 'ACTION ARGUMENT…' CHANGE…
+	local want=$1
+	shift
+	mending "$@"
+	decide_action
+	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] || fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
+}
+
+@test "a disk that has returned is put back, one that is gone is not waited for" {
+	decides 'readd 1' 1:returned
+	decides 'done' 1:gone
+	# md itself has given it up: a person has to look.
+	decides 'done' leg.1.state=faulty array.degraded=1
+}
+
+@test "a blank disk is built only with AUTO_REPLACE, and only into a slot that is not the RAM leg's" {
+	decides 'done' 1:blank
+	decides 'add-leg 1' 1:blank conf.auto_replace=yes
+	decides 'add-leg 0' 0:blank 1:blank conf.auto_replace=yes
+	decides 'done' 1:blank conf.auto_replace=yes array.degraded=0
+	# Without the RAM leg there are two free slots, one of them its own.
+	decides 'add-leg 1' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=2
+	decides 'make-ram' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=1
+	decides 'make-ram' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=2 failed.add-leg.1=no
+	# Not beside a RAM leg that is being rebuilt.
+	decides 'wait-sync' 1:blank conf.auto_replace=yes ram.state=recovering array.degraded=2
+	# A start by itself builds no disk.
+	decides 'done' 1:blank conf.auto_replace=yes mend=no
+}
+
+@test "a disk that was lost while it was put back is built as a whole, if it was ever ours" {
+	decides 'add-leg 1' 1:spare
+	decides 'done' 1:spare "witness.seen=$A"
+	decides 'done' 1:spare "witness.given=$B"
+	decides 'done' 1:spare leg.1.uuid=99999999-2222-3333-4444-555555555555
+}
+
+@test "a member whose device is gone is taken out, but never the last one that is good" {
+	decides 'remove-gone sdx' 1:gone array.gone=sdx
+	decides 'remove-gone rd0' array.gone=rd0 ram.state=none ram.node= array.degraded=1
+	decides 'remove-gone sdx' array.gone=sdx mend=no retry=yes
+	decides 'done' 1:gone array.gone=sdx mend=no
+	decides 'done' 1:gone array.gone=sdx failed.remove-gone.sdx=busy
+	decides 'make-ram' 0:gone 1:gone array.gone=rd0 ram.state=none ram.node= array.degraded=3
+}
+
+@test "the RAM leg: made anew, unless a person has taken it out, or it fails again and again" {
+	declare -gA CONF=([AUTO_REPLACE]=no)
+	mending ram.state=none ram.node= ram.slot= array.degraded=1 kernel.flaw=
+	mend_facts
+	decide_action
+	[[ $ACTION == make-ram ]]
+	: >"$R/run/ramraid/data.detached"
+	mend_facts
+	decide_action
+	[[ $ACTION == 'done' && $WHY == *'taken out (ramraid detach)'* ]]
+	rm "$R/run/ramraid/data.detached"
+	ram_failed data && ram_failed data
+	not ram_failed data
+	mending ram.state=none ram.node= ram.slot= array.degraded=1 kernel.flaw=
+	mend_facts
+	decide_action
+	[[ $ACTION == 'done' && $WHY == *'failed 3 times within an hour'* ]] || fail "$ACTION $WHY"
+	# An hour later, and after "attach".
+	echo '8601.00 9000.00' >"$R/proc/uptime"
+	ram_may_try data
+	ram_failed data
+	ram_forgive data
+	[[ ! -e $R/run/ramraid/data.failures ]]
+	mending ram.state=none ram.node= ram.slot= array.degraded=1 'kernel.flaw=CVE'
+	mend_facts
+	decide_action
+	[[ $ACTION == 'done' && $WHY == *CVE* ]]
+}
+
+@test "a ramdisk that fails again and again ends the loop of a start, too" {
+	declare -gA CONF=()
+	md_drop() { :; }
+	ram_drop() { :; }
+	mending ram.state=faulty
+	drive_drop_ram && drive_drop_ram
+	[[ -z ${F["failed.make-ram"]-} ]]
+	drive_drop_ram
+	[[ ${F["failed.make-ram"]} == *'3 times'* ]]
+}
+
+# The array of two disks on a fake sysfs, as the kernel shows it.
+disks() {
+	fake_disk sda 104857600 disk/by-id/ata-A
+	fake_disk sdb 104857600 disk/by-id/ata-B
+	echo 11 >"$R/sys/class/block/sda/diskseq"
+	echo 12 >"$R/sys/class/block/sdb/diskseq"
+	printf '%s\n' "UUID=$ID" HOTPLUG=yes MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B "$@" >"$R/etc/ramraid/data.conf"
+	chmod 644 "$R/etc/ramraid/data.conf"
+	mkdir -p "$M"
+	echo clean >"$M/array_state"
+	echo "$ID" >"$M/uuid"
+	echo idle >"$M/sync_action"
+	echo none >"$M/resync_start"
+	echo 51200 >"$M/component_size"
+	echo "${DEGRADED-0}" >"$M/degraded"
+	member sda in_sync,write_mostly 1
+	member sdb in_sync,write_mostly 2
+	fake_disk rd0 104857600
+	member rd0 in_sync 0
+	mkdir -p "$R/sys/block/rd0"
+	echo 7 >"$R/sys/block/rd0/diskseq"
+	echo 'rapiddisk rd0 104857600 7 used' >"$R/run/ramraid/data.ram"
+	mkdir -p "$R/proc/sys/kernel" && echo 6.12.57 >"$R/proc/sys/kernel/osrelease"
+}
+member() {
+	mkdir -p "$M/dev-$1" "$R/sys/class/block/$1/holders/md127"
+	echo "$2" >"$M/dev-$1/state"
+	echo "$3" >"$M/dev-$1/slot"
+	echo 2048 >"$M/dev-$1/offset"
+}
+pulled() { # NODE: by the kernel, and md has let go of it
+	rm -rf "${M:?}/dev-$1" "$R/sys/class/block/$1" "${R:?}/dev/$1"
+	find "$R/dev/disk" -xtype l -delete
+	echo 1 >"$M/degraded"
+}
+look() { cmd_hotplug 2>"$LOG" || fail "$(<"$LOG")"; }
+says() { grep -qE -- "$1" "$LOG" || fail "not said: $1" "$(<"$LOG")"; }
+silent() { [[ ! -s $LOG ]] || fail "$(<"$LOG")"; }
+started() { calls | grep -c 'start --no-block ramraid-mend@data.service' || :; }
+systemctl() { called systemctl "$@"; }
+
+@test "a whole array: the look lowers the flag, and says and does nothing" {
+	disks
+	: >"$R/run/ramraid/event"
+	look
+	[[ ! -e $R/run/ramraid/event && $(started) == 0 ]]
+	silent
+}
+
+@test "a disk is lost, and comes back under another name: said each time, and a worker is started" {
+	disks
+	look
+	pulled sdb
+	look
+	says 'disk leg /dev/disk/by-id/ata-B is lost'
+	[[ $(started) == 0 ]]
+	look
+	silent
+	fake_disk sdc 104857600 disk/by-id/ata-B
+	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=AAA events=90 "device_uuid=$B"; }
+	look
+	says 'ata-B is back'
+	[[ $(started) == 1 ]]
+	# The worker has tried, in vain: not again with the same disk, but with another one.
+	conf_load data && facts_configured data && facts_observe && mend_tried data
+	look
+	[[ $(started) == 1 ]]
+	echo 99 >"$R/sys/class/block/sdc/diskseq"
+	look
+	[[ $(started) == 2 ]]
+}
+
+@test "a disk that was taken out by hand stays out, until it is pulled and plugged in again" {
+	disks
+	look
+	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
+	echo 1 >"$M/degraded"
+	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=AAA events=90 "device_uuid=$B"; }
+	look
+	says 'has been taken out; to put it back: ramraid attach data'
+	[[ $(started) == 0 ]]
+	echo 13 >"$R/sys/class/block/sdb/diskseq"
+	look
+	says 'is back'
+	[[ $(started) == 1 ]]
+}
+
+@test "what cannot be put back is said, with what to type" {
+	disks
+	look
+	pulled sdb
+	look
+	fake_disk sdc 104857600 disk/by-id/ata-B
+	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=A.A events=90 "device_uuid=$B"; }
+	look
+	says 'used without the others.*mdadm --zero-superblock /dev/disk/by-id/ata-B; mdadm /dev/md/data --add /dev/disk/by-id/ata-B; ramraid attach data'
+	sb_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 role=2 view=AAA events=90; }
+	look
+	says 'belongs to another array \(99999999'
+	wipefs() { echo ext4; }
+	sb_facts() { echo sb=none; }
+	look
+	says 'not taken: signature: it holds ext4'
+	wipefs() { :; }
+	look
+	says 'a blank disk.*AUTO_REPLACE=no.*mdadm /dev/md/data --add'
+	sb_facts() { echo sb=corrupt; }
+	look
+	says 'its superblock is corrupt'
+	[[ $(started) == 0 ]]
+}
+
+@test "a blank disk with AUTO_REPLACE=yes starts the worker" {
+	disks AUTO_REPLACE=yes
+	look
+	pulled sdb
+	look
+	fake_disk sdc 104857600 disk/by-id/ata-B
+	wipefs() { :; }
+	sb_facts() { echo sb=none; }
+	look
+	says 'a blank disk stands at'
+	[[ $(started) == 1 ]]
+}
+
+@test "HOTPLUG=no, an array that is being worked on, a broken file: left alone" {
+	disks
+	look
+	pulled rd0
+	sed -i s/HOTPLUG=yes/HOTPLUG=no/ "$R/etc/ramraid/data.conf"
+	look
+	[[ $(started) == 0 ]]
+	sed -i s/HOTPLUG=no/HOTPLUG=yes/ "$R/etc/ramraid/data.conf"
+	exec {held}>"$R/run/ramraid/data.lock"
+	flock "$held"
+	look
+	[[ $(started) == 0 ]]
+	exec {held}>&-
+	echo nonsense >>"$R/etc/ramraid/data.conf"
+	look
+	[[ $(started) == 0 ]]
+	sed -i /nonsense/d "$R/etc/ramraid/data.conf"
+	look
+	[[ $(started) == 1 ]]
+}
+
+@test "a ramdisk that was destroyed is no RAM leg, and its member is to be taken out" {
+	disks
+	rm -rf "$R/sys/class/block/rd0" "$R/sys/block/rd0" "$R/dev/rd0"
+	conf_load data && facts_configured data && facts_observe
+	[[ ${F[array.gone]} == rd0 && ${F[ram.state]} == none && -z ${F[array.strangers]} ]] || fail "${F[array.gone]} ${F[ram.state]}"
+	look
+	[[ $(started) == 1 ]]
+}
+
+@test "md is told of a member that is gone through sysfs" {
+	disks
+	DRY_RUN=yes
+	run md_remove_gone md127 sdb
+	[[ $output == *"echo faulty > $M/dev-sdb/state"* ]] || fail "$output"
+}
+
+@test "a start that was refused is tried again when a disk appears, and only then" {
+	disks
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
+	STATE_NOW=failed
+	systemctl() {
+		called systemctl "$@"
+		[[ $* != *ActiveState* ]] || echo "$STATE_NOW"
+	}
+	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=.AA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no; }
+	: >"$R/run/ramraid/event"
+	look
+	says 'now it can'
+	calls | grep -q 'start --no-block ramraid@data.service' || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	STATE_NOW=inactive
+	look
+	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "a blank disk is looked at once more before it is taken" {
+	declare -gA CONF=()
+	disks
+	mending 1:blank
+	F[leg.1.node]=sdb F[leg.1.dev]=/dev/disk/by-id/ata-B
+	md_add() { called md_add "$@"; }
+	md_zero() { called md_zero "$@"; }
+	rm -r "$R/sys/class/block/sdb/holders/md127"
+	wipefs() { echo ext4; }
+	not drive_add_leg 1
+	[[ $DRIVE_ERROR == *'is not taken: signature: it holds ext4' ]] || fail "$DRIVE_ERROR"
+	wipefs() { :; }
+	echo 2048 >"$R/sys/class/block/sdb/size"
+	not drive_add_leg 1
+	[[ $DRIVE_ERROR == *'has 1048576 bytes, and a leg of md127 needs 53477376' ]] || fail "$DRIVE_ERROR"
+	[[ -z $(calls) ]] || fail "$(calls)"
+	echo 204800 >"$R/sys/class/block/sdb/size"
+	drive_add_leg 1
+	[[ $(calls) == 'md_add md127 sdb' ]]
+	F[leg.1.sb]=ok
+	drive_add_leg 1
+	[[ $(calls) == *$'md_zero sdb\nmd_add md127 sdb' ]]
+}
+
+@test "the flag is raised only when an array wants hot-plug" {
+	declare -gA CONF=([HOTPLUG]=no)
+	mend_arm
+	mend_ask
+	[[ ! -e $R/run/ramraid/event ]]
+	CONF[HOTPLUG]=yes
+	mend_arm
+	mend_ask
+	[[ -e $R/run/ramraid/event ]]
+}
