@@ -87,6 +87,5 @@ steps() {
 		n=$(journalctl -b -q -o cat -u ramraid-hotplug.service --since "@$(cat /root/since)" | grep -c "^Finished" || :); echo "$n looks"; test "$n" -ge 1; test "$n" -le 16
 		test -z "$(journalctl -b -q -o cat -u ramraid-mend@data.service --since "@$(cat /root/since)" | grep Starting)"; whole'
 	reboot
-	check 'after a reboot it is whole, and hot-plug is armed' "$words"'test "$(slots data)" = UUU; test -e /run/ramraid/hotplug; quiet; since; gone A; says "HARDDISK_A is lost"; back A; whole'
-	all_there 'after a reboot'
+	check 'after a reboot it is whole, and hot-plug is armed' "$words"'test "$(slots data)" = UUU; test -e /run/ramraid/hotplug; quiet'
 }
