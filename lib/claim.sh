@@ -87,8 +87,8 @@ claim_lines_() {
 }
 claim_is_one_() { claim_is_about_ "$1" "$2" && if claim_ignores_ "$1"; then [[ $3 == ignoring ]]; else [[ -z $3 ]]; fi; }
 
-# claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else? With two lines for one array mdadm assembles it
-# by neither: the initramfs of Debian has both, because the hook of mdadm adds the arrays that run.
+# claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else? For that see
+# initramfs/hook.
 claim_stands() { [[ -n $(claim_lines_ "$1" "$2" ignoring) ]]; }
 
 # claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and

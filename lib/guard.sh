@@ -79,7 +79,7 @@ guard_save_() { # NAME going-down|""
 			systemd_go_on
 			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 			;;
-		make-writable | set-backlog | write-mostly | remove-leg | readd)
+		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd)
 			code=0
 			"drive_${ACTION//-/_}" "${ARGUMENTS[@]}" || code=$?
 			((code == 0)) || drive_failed_ "$code"

@@ -184,7 +184,7 @@ adopt_start() {
 	[[ -z ${CLI_LOCK-} ]] || exec {CLI_LOCK}>&- # the unit takes it
 	if systemd_unit_is_up "$NAME" && ! systemd_unit_works "$NAME"; then
 		cli_lock "$NAME" 5
-		attach_here
+		attach_here yes
 		[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || return "$EX_FAILED"
 	else
 		paths_run

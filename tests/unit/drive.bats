@@ -207,6 +207,22 @@ only_ram() {
 	did $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nram_drop data'
 }
 
+@test "release: a disk that was pulled out and is back takes the place of the member whose device is gone" {
+	only_ram
+	actions 0
+	action remove_gone 0
+	F[array.gone]=sdx
+	observe() {
+		case $(calls | tail -n 1) in
+		remove_gone*) F[array.gone]='' F[leg.1.in]='' && back 1 ;;
+		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
+		esac
+	}
+	releases 0
+	did $'alert\nremove_gone sdx\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nram_drop data'
+}
+
 @test "release: a returned disk that ran without the RAM leg is not put back over it" {
 	only_ram
 	actions 0

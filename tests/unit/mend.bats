@@ -163,7 +163,10 @@ look() { cmd_hotplug 2>"$LOG" || fail "$(<"$LOG")"; }
 says() { grep -qE -- "$1" "$LOG" || fail "not said: $1" "$(<"$LOG")"; }
 silent() { [[ ! -s $LOG ]] || fail "$(<"$LOG")"; }
 started() { calls | grep -c 'start --no-block ramraid-mend@data.service' || :; }
-systemctl() { called systemctl "$@"; }
+systemctl() {
+	called systemctl "$@"
+	[[ $* != *ActiveState* ]] || echo "${STATE_NOW-active}"
+}
 
 @test "a whole array: the look lowers the flag, and says and does nothing" {
 	disks
@@ -236,6 +239,18 @@ systemctl() { called systemctl "$@"; }
 	[[ $(started) == 0 ]]
 }
 
+@test "an array that runs while its unit is stopped is left alone" {
+	disks
+	look
+	pulled rd0
+	STATE_NOW=inactive
+	look
+	[[ $(started) == 0 ]]
+	STATE_NOW=active
+	look
+	[[ $(started) == 1 ]]
+}
+
 @test "a blank disk with AUTO_REPLACE=yes starts the worker" {
 	disks AUTO_REPLACE=yes
 	look
@@ -290,10 +305,6 @@ systemctl() { called systemctl "$@"; }
 	disks
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
 	STATE_NOW=failed
-	systemctl() {
-		called systemctl "$@"
-		[[ $* != *ActiveState* ]] || echo "$STATE_NOW"
-	}
 	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=.AA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no; }
 	: >"$R/run/ramraid/event"
 	look

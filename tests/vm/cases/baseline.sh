@@ -1,4 +1,5 @@
 # What users have without this package: the array made by the published recipe never comes back, and the boot ends in the emergency shell.
+checked_on trixie
 # This documents the reason for the project; should a release mend it, this case tells us.
 from base
 disk A 96M

@@ -25,6 +25,9 @@ steps() {
 		runuser -u nobody -- ramraid check data
 		test -z "$(ls -d /var/tmp/*ramraid* 2>/dev/null)"
 		sh /etc/kernel/postinst.d/zz-ramraid $(uname -r) >/root/out 2>&1; test ! -s /root/out'
+	check 'the initramfs knows it by the claim alone' '
+		unmkinitramfs /boot/initrd.img-$(uname -r) /root/unpacked; cat $(find /root/unpacked -path "*/etc/mdadm/mdadm.conf") >/root/out; rm -r /root/unpacked; cat /root/out
+		test "$(grep "^ARRAY" /root/out)" = "$(grep "^ARRAY" /etc/mdadm/mdadm.conf.d/ramraid-data.conf)"'
 	check 'what the next boot goes by: the unit, the claim, the memory, who is told, an adoption that has not ended' "$helpers"'
 		systemctl --quiet disable ramraid@data; found 1 not-enabled; systemctl --quiet enable ramraid@data
 		claim=/etc/mdadm/mdadm.conf.d/ramraid-data.conf

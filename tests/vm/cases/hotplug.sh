@@ -42,7 +42,7 @@ steps() {
 	check 'it is back, and put back by itself' "$words"'since; back B; whole; says "HARDDISK_B is (back|in sync)"'
 	all_there 'one disk, pulled and plugged'
 	check 'it is put back by bitmap: no more is written to it than the pieces that were touched meanwhile' "$words"'
-		gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync; quiet; sleep 60; back B; whole
+		gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync; quiet; sleep 20; back B; whole
 		n=$(sectors_written B); echo "$n sectors"; test "$n" -gt 200; test "$n" -lt 20000'
 
 	campaign_writers 2
@@ -85,8 +85,7 @@ steps() {
 	check 'a storm of events is a few looks, and no work' "$words"'
 		since; for i in $(seq 50); do udevadm trigger --action=add $(node A) $(node B); sleep 0.15; done; settle; quiet
 		n=$(journalctl -b -q -o cat -u ramraid-hotplug.service --since "@$(cat /root/since)" | grep -c "^Finished" || :); echo "$n looks"; test "$n" -ge 1; test "$n" -le 16
-		fails journalctl -b -q -o cat -u ramraid-mend@data.service --since "@$(cat /root/since)" | grep Starting; whole'
+		test -z "$(journalctl -b -q -o cat -u ramraid-mend@data.service --since "@$(cat /root/since)" | grep Starting)"; whole'
 	reboot
-	check 'after a reboot it is whole, and hot-plug is armed' "$words"'test "$(slots data)" = UUU; test -e /run/ramraid/hotplug; quiet; since; gone A; says "HARDDISK_A is lost"; back A; whole'
-	all_there 'after a reboot'
+	check 'after a reboot it is whole, and hot-plug is armed' "$words"'test "$(slots data)" = UUU; test -e /run/ramraid/hotplug; quiet'
 }
