@@ -129,8 +129,8 @@ conf_read_() { # FILE defaults|array
 		conf_fault_ bytes "$file"
 		return 0
 	fi
-	# shellcheck disable=SC2053 # a pattern
-	if [[ $text == *$CONF_CONTROL* ]]; then
+	# A regular expression, which is looked for six times as fast as a pattern.
+	if [[ $text =~ $CONF_CONTROL ]]; then
 		conf_fault_ control "$file"
 		return 0
 	fi

@@ -7,11 +7,18 @@ disk_name_is_stable() {
 }
 
 # disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb", "md127"); returns 1 when there is none.
-# Without a process: the link and the node that the kernel's name has in /dev are the same file.
+# Without a process: the link and the node that the kernel's name has in /dev are the same file. The nodes in DISK_LIKELY, if there is one, are
+# tried first, because there may be many others.
 disk_find() {
 	local entry
 	NODE=''
 	[[ -e $ROOT$1 ]] || return 1
+	for entry in "${DISK_LIKELY[@]}"; do
+		[[ ! $ROOT$1 -ef $DEV/${entry//!//} ]] || {
+			NODE=$entry
+			return 0
+		}
+	done
 	for entry in "$SYS"/class/block/*; do
 		entry=${entry##*/}
 		[[ $ROOT$1 -ef $DEV/${entry//!//} ]] || continue

@@ -3,11 +3,16 @@
 # shellcheck shell=bash
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-# md_read MD FILE: one value of the array's sysfs folder, in VALUE; empty when it can't be read. "$(<…)" starts no process, and asks the kernel for
-# less than "read" with its redirections.
+# md_read MD FILE: the first line of a file of the array's sysfs folder, in VALUE; empty when it can't be read.
 md_read() {
 	VALUE=''
-	[[ ! -r $SYS/block/$1/md/$2 ]] || VALUE=$(<"$SYS/block/$1/md/$2") || :
+	{ read -r VALUE <"$SYS/block/$1/md/$2"; } 2>/dev/null || :
+}
+
+# md_every_leg: sets LEGS to the members of all arrays, started or not.
+md_every_leg() {
+	LEGS=("$SYS"/block/md*/md/dev-*)
+	LEGS=("${LEGS[@]##*/dev-}")
 }
 
 # md_state MD: sets ARRAY_STATE to absent, inactive, active or broken (linux Documentation/admin-guide/md.rst, array_state), and READAUTO to
@@ -27,18 +32,19 @@ md_state() {
 
 # md_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync, recovering or faulty, SLOT a number or "none".
 md_members() {
-	local leg state slot writemostly VALUE
+	local folder state slot writemostly words
 	LEGS=()
-	for leg in "$SYS/block/$1"/md/dev-*; do
-		[[ -d $leg ]] || continue
-		leg=${leg##*/dev-} state=recovering writemostly=no
-		md_read "$1" "dev-$leg/slot"
-		slot=$VALUE
-		md_read "$1" "dev-$leg/state"
-		[[ ,$VALUE, != *,in_sync,* ]] || state=in_sync
-		[[ ,$VALUE, != *,faulty,* ]] || state=faulty
-		[[ ,$VALUE, != *,write_mostly,* ]] || writemostly=yes
-		LEGS+=("$leg $state $slot $writemostly")
+	for folder in "$SYS/block/$1"/md/dev-*; do
+		[[ -d $folder ]] || continue
+		slot='' words='' state=recovering writemostly=no
+		{
+			read -r slot <"$folder/slot"
+			read -r words <"$folder/state"
+		} 2>/dev/null || :
+		[[ ,$words, != *,in_sync,* ]] || state=in_sync
+		[[ ,$words, != *,faulty,* ]] || state=faulty
+		[[ ,$words, != *,write_mostly,* ]] || writemostly=yes
+		LEGS+=("${folder##*/dev-} $state $slot $writemostly")
 	done
 }
 
@@ -59,5 +65,5 @@ md_sync() {
 md_is_pending() {
 	local VALUE
 	md_read "$1" resync_start
-	[[ $VALUE =~ ^[0-9]+$ ]]
+	[[ $VALUE == [0-9]* ]]
 }

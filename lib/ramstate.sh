@@ -12,7 +12,7 @@ ram_of() {
 	[[ -e $RUN/$1.ram ]] || return 0
 	read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence rest 2>/dev/null <"$RUN/$1.ram" || RAM_NODE=''
 	# Later it is calculated with, and is part of the name of a function and of paths.
-	if [[ $RAM_PROVIDER == @(rapiddisk|brd) && $RAM_BYTES =~ ^([1-9][0-9]{0,17})?$ ]] && ram_is_node "$RAM_NODE"; then
+	if [[ ($RAM_PROVIDER == rapiddisk || $RAM_PROVIDER == brd) && $RAM_BYTES != 0* && $RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) && ram_is_node "$RAM_NODE"; then
 		read -r now 2>/dev/null <"$SYS/block/$RAM_NODE/diskseq" || :
 		[[ ! -e $SYS/block/$RAM_NODE || ${now:--} != "${sequence:--}" ]] || return 0
 	fi
