@@ -64,15 +64,20 @@ conf_name_ok() {
 	[[ $1 == [A-Za-z]* && $1 != *[!A-Za-z0-9._-]* && $1 != ramraid && $1 != *.conf ]] && ((${#1} <= 31))
 }
 
-# conf_names: the names of all configured arrays, one a line, broken ones included.
-conf_names() {
+# conf_find_names: sets CONF_NAMES to the names of all configured arrays, broken ones included. conf_names prints them, one a line.
+conf_find_names() {
 	local file name
+	CONF_NAMES=()
 	for file in "$ETC"/*.conf; do
 		# A line break would make two names of one.
 		name=${file##*/} name=${name%.conf} name=${name//[[:cntrl:]]/?}
-		[[ (-e $file || -L $file) && $name != ramraid ]] || continue
-		printf '%s\n' "$name"
+		[[ (! -e $file && ! -L $file) || $name == ramraid ]] || CONF_NAMES+=("$name")
 	done
+}
+conf_names() {
+	local CONF_NAMES
+	conf_find_names
+	((${#CONF_NAMES[@]} == 0)) || printf '%s\n' "${CONF_NAMES[@]}"
 }
 
 # conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in CONF_ERRORS, returns 1.
@@ -102,7 +107,7 @@ conf_load() {
 	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}")
 	CONF_ERRORS=()
 	conf_read_ "$ETC/$name.conf" array
-	for file in "$ETC/$name.conf.d"/*.conf; do conf_read_ "$file" array; done
+	[[ ! -e $ETC/$name.conf.d ]] || for file in "$ETC/$name.conf.d"/*.conf; do conf_read_ "$file" array; done
 	conf_check_whole_ "$ETC/$name.conf"
 	((${#CONF_ERRORS[@]} == 0))
 }
@@ -115,7 +120,7 @@ conf_fault_() {
 
 # CONF_GLANCE=yes, for "status", spares the processes that the check of a file costs: it only shows, and changes nothing.
 conf_read_() { # FILE defaults|array
-	local file=$1 kind=$2 line text number=0 lines=()
+	local file=$1 text lines=()
 	[[ -e $file || -L $file ]] || return 0
 	if [[ -z ${CONF_GLANCE-} || ! -f $file || ! -r $file ]]; then
 		need confcheck
@@ -137,47 +142,50 @@ conf_read_() { # FILE defaults|array
 	# Nothing but comments, as ramraid.conf is when it is installed.
 	[[ $'\n'$text == *$'\n'[!#$'\n']* ]] || return 0
 	mapfile -t lines <"$file"
-	for line in "${lines[@]}"; do
-		((number += 1))
-		[[ -z $line || $line == \#* ]] || conf_line_ "$file:$number" "$kind" "$line"
-	done
+	conf_lines_ "$file" "$2" "${lines[@]}"
 }
 
-conf_line_() { # FILE:LINE defaults|array TEXT
-	local where=$1 kind=$2 line=$3 key value
-	((${#line} <= CONF_MAX_LINE)) || {
-		conf_fault_ long "$where" "${#line}"
-		return 0
-	}
-	if [[ $line == *[[:space:]]* ]]; then
-		line=${line#"${line%%[![:space:]]*}"} line=${line%"${line##*[![:space:]]}"}
-		key=${line%%=*} value=${line#*=}
-		key=${key%"${key##*[![:space:]]}"} value=${value#"${value%%[![:space:]]*}"}
-	else
-		key=${line%%=*} value=${line#*=}
-	fi
-	[[ -n $line && $line != [#\;]* ]] || return 0
-	[[ $line == *=* && -n $key && $key != *[!A-Z_]* ]] || {
-		conf_fault_ form "$where" "$line"
-		return 0
-	}
-	[[ $value != \"*\" && $value != \'*\' ]] || value=${value:1:-1}
-	[[ -n ${CONF_FORM[$key]-} ]] || {
-		conf_fault_ key "$where" "$key"
-		return 0
-	}
-	[[ $value =~ ${CONF_FORM[$key]} ]] || {
-		conf_fault_ value "$where" "$key" "$value"
-		return 0
-	}
-	[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where" # config.sh
-	case $key:$kind in
-	UUID:defaults | MEMBER:defaults | MOUNT:defaults) conf_fault_ place "$where" "$key" ;;
-	MEMBER:*) conf_member_ "$where" "$value" ;;
-	MOUNT:*) MOUNTS+=("$value") ;;
-	UUID:*) conf_uuid_ "$where" "$value" ;;
-	*) CONF[$key]=$value ;;
-	esac
+# conf_lines_ FILE defaults|array LINE…: all of a file's lines in one go, since bash copies a function for every call of it.
+conf_lines_() {
+	local file=$1 kind=$2 number=0 where line key value
+	shift 2
+	for line; do
+		where=$file:$((number += 1))
+		[[ -n $line && $line != \#* ]] || continue
+		((${#line} <= CONF_MAX_LINE)) || {
+			conf_fault_ long "$where" "${#line}"
+			continue
+		}
+		if [[ $line == *[[:space:]]* ]]; then
+			line=${line#"${line%%[![:space:]]*}"} line=${line%"${line##*[![:space:]]}"}
+			key=${line%%=*} value=${line#*=}
+			key=${key%"${key##*[![:space:]]}"} value=${value#"${value%%[![:space:]]*}"}
+		else
+			key=${line%%=*} value=${line#*=}
+		fi
+		[[ -n $line && $line != [#\;]* ]] || continue
+		[[ $line == *=* && -n $key && $key != *[!A-Z_]* ]] || {
+			conf_fault_ form "$where" "$line"
+			continue
+		}
+		[[ $value != \"*\" && $value != \'*\' ]] || value=${value:1:-1}
+		[[ -n ${CONF_FORM[$key]-} ]] || {
+			conf_fault_ key "$where" "$key"
+			continue
+		}
+		[[ $value =~ ${CONF_FORM[$key]} ]] || {
+			conf_fault_ value "$where" "$key" "$value"
+			continue
+		}
+		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where" # config.sh
+		case $key:$kind in
+		UUID:defaults | MEMBER:defaults | MOUNT:defaults) conf_fault_ place "$where" "$key" ;;
+		MEMBER:*) conf_member_ "$where" "$value" ;;
+		MOUNT:*) MOUNTS+=("$value") ;;
+		UUID:*) conf_uuid_ "$where" "$value" ;;
+		*) CONF[$key]=$value ;;
+		esac
+	done
 }
 
 # Both ways of writing an md UUID become the one that md/uuid in sysfs uses.

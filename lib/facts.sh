@@ -18,10 +18,9 @@ facts_of_conf() {
 
 # facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so: as few processes as possible.
 facts_observe() {
-	local i md='' NODE NODES=() ARRAY_STATE READAUTO LEGS DISK_LIKELY
+	local i md='' NODE NODES=() ARRAY_STATE READAUTO DISK_LIKELY
 	F[array.twin]=''
 	md_every_leg
-	DISK_LIKELY=("${LEGS[@]}")
 	for ((i = 0; i < ${F[members]}; i++)); do
 		disk_find "${F[leg.$i.dev]}" || NODE=''
 		facts_leg_blank_ "$i" "$NODE"
@@ -54,14 +53,19 @@ facts_leg_blank_() { # I NODE
 
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").
 facts_leg_holder_() {
-	local i=$1 node=${F[leg.$1.node]} holder holders
-	holders=("$SYS/class/block/$node"/holders/*)
-	[[ -e ${holders[0]} ]] || holders=("$SYS/class/block/$node/$node"*/holders/*)
-	[[ -e ${holders[0]} ]] || return 0
-	holder=${holders[0]##*/}
-	F[leg.$i.in]=other
+	local i=$1 node=${F[leg.$1.node]} holder
 	# Found to be ours by an earlier leg: not asked again.
-	if [[ $holder == md* ]] && { [[ $holder == "$md" ]] || facts_is_ours_ "$holder" "$node"; }; then F[leg.$i.in]=$holder; fi
+	if [[ -n $md && -e $SYS/class/block/$node/holders/$md ]]; then
+		F[leg.$i.in]=$md
+		return
+	fi
+	for holder in "$SYS/class/block/$node"/holders/* "$SYS/class/block/$node/$node"*/holders/*; do
+		[[ -e $holder ]] || continue
+		holder=${holder##*/}
+		F[leg.$i.in]=other
+		[[ $holder != md* ]] || ! facts_is_ours_ "$holder" "$node" || F[leg.$i.in]=$holder
+		return 0
+	done
 }
 
 # facts_is_ours_ MD LEG: is this the configured array? Kernels without md/uuid in sysfs: the superblock of the leg, if one is known, is asked, once.
@@ -112,21 +116,10 @@ facts_array_() {
 			fi
 		done
 	fi
-	facts_copy_
-	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
-}
-
-# While md itself has nothing to rebuild, our copy is what goes on.
-facts_copy_() {
-	local COPY_STATE=none COPY_WHY='' done=$DONE total=$TOTAL rate=$RATE
+	F[copy.state]=none F[copy.why]=''
 	[[ ! -d $RUN/${F[name]}.copy ]] || {
-		need copy
-		copy_state "${F[name]}"
+		need outside copy
+		facts_copy_
 	}
-	F[copy.state]=$COPY_STATE F[copy.why]=$COPY_WHY
-	if [[ $COPY_STATE == running && $SYNC == idle ]]; then
-		SYNC=copy
-	else
-		DONE=$done TOTAL=$total RATE=$rate
-	fi
+	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 }

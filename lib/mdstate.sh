@@ -9,10 +9,13 @@ md_read() {
 	{ read -r VALUE <"$SYS/block/$1/md/$2"; } 2>/dev/null || :
 }
 
-# md_every_leg: sets LEGS to the members of all arrays, started or not.
+# Members' folders are md/dev-LEG; in them stands, beside what is read here, how many read errors md has counted ("errors").
+readonly MD_LEG=md/dev-
+
+# md_every_leg: sets DISK_LIKELY to the members of all arrays, started or not.
 md_every_leg() {
-	LEGS=("$SYS"/block/md*/md/dev-*)
-	LEGS=("${LEGS[@]##*/dev-}")
+	DISK_LIKELY=("$SYS"/block/md*/md/dev-*)
+	DISK_LIKELY=("${DISK_LIKELY[@]##*/dev-}")
 }
 
 # md_state MD: sets ARRAY_STATE to absent, inactive, active or broken (linux Documentation/admin-guide/md.rst, array_state), and READAUTO to

@@ -1,5 +1,5 @@
-# The observing ring, what holders in sysfs do not show: legs outside the array, the array without any configured disk, whose it is on kernels that
-# do not say.
+# The observing ring, what sysfs does not show of an array: legs outside of it, the array without any configured disk, whose it is on kernels that do
+# not say, our own copy.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide.sh lists the keys
@@ -34,4 +34,16 @@ facts_ask_leg_() {
 	while IFS='=' read -r key value; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value; done < <(sb_facts "$DEV/$2")
 	# Without the right to read it: taken for ours, since the configuration says so; only "status" runs like this.
 	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
+}
+
+# While md itself has nothing to rebuild, our copy is what goes on: then the caller's SYNC, DONE, TOTAL and RATE are of it.
+facts_copy_() {
+	local COPY_STATE COPY_WHY='' done=$DONE total=$TOTAL rate=$RATE
+	copy_state "${F[name]}"
+	F[copy.state]=$COPY_STATE F[copy.why]=$COPY_WHY
+	if [[ $COPY_STATE == running && $SYNC == idle ]]; then
+		SYNC=copy
+	else
+		DONE=$done TOTAL=$total RATE=$rate
+	fi
 }

@@ -45,14 +45,14 @@ with() { # LINE…: the good configuration, and these lines from line 4 on
 # line_refused TEXT: one error that says where, and what to write.
 line_refused() {
 	CONF_ERRORS=()
-	conf_line_ file:7 "${2:-array}" "$1"
+	conf_lines_ file "${2:-array}" "$1"
 	((${#CONF_ERRORS[@]} == 1)) || fail "not refused: $1"
-	[[ ${CONF_ERRORS[0]} == file:7:\ ?* ]] || fail "does not say where: ${CONF_ERRORS[0]}"
+	[[ ${CONF_ERRORS[0]} == file:1:\ ?* ]] || fail "does not say where: ${CONF_ERRORS[0]}"
 }
 
 line_taken() { # KEY VALUE
 	CONF_ERRORS=()
-	conf_line_ file:7 array "$1=$2"
+	conf_lines_ file array "$1=$2"
 	((${#CONF_ERRORS[@]} == 0)) || fail "${CONF_ERRORS[0]}"
 	[[ $1 == @(MEMBER|MOUNT|UUID) || ${CONF[$1]} == "$2" ]] || fail "$1=$2 became ${CONF[$1]}"
 }
@@ -143,7 +143,7 @@ MOUNT=\"/srv/my data\""
 		REBUILD= REBUILD=fast WRITE_BEHIND= WRITE_BEHIND=-1 WRITE_BEHIND=yes WRITE_BEHIND=0x10 WRITE_BEHIND=123456 ACCEPT_DATA_LOSS= ACCEPT_DATA_LOSS=y \
 		MOUNT= MOUNT=srv MOUNT=a/b.mount MOUNT=foo.timer; do
 		line_refused "$bad"
-		[[ ${CONF_ERRORS[0]} == "file:7: ${bad:0:80}: write "?* ]] || fail "${CONF_ERRORS[0]}"
+		[[ ${CONF_ERRORS[0]} == "file:1: ${bad:0:80}: write "?* ]] || fail "${CONF_ERRORS[0]}"
 	done
 }
 
@@ -276,8 +276,8 @@ warns() {
 	cd "$BATS_TEST_TMPDIR"
 	for key in PATH BASH_ENV IFS EUID LC_ALL CONF MEMBERS CONF_GLANCE RAMRAID_ROOT 'F[x]' 'a[$(touch X)]' 'CONF[$(touch X)]' 'MEMBER[0]' WAIT+ 'WAIT '; do
 		CONF_ERRORS=()
-		conf_line_ file:7 array "$key=/evil"
-		[[ ${CONF_ERRORS[0]} == file:7:* ]] || fail "$key"
+		conf_lines_ file array "$key=/evil"
+		[[ ${CONF_ERRORS[0]} == file:1:* ]] || fail "$key"
 	done
 	[[ $PATH == "$path" && ! -v BASH_ENV && $IFS == $' \t\n' && ! -e X && -z ${F[x]-} && ${#MEMBERS[@]} == 0 ]]
 }
@@ -305,7 +305,7 @@ warns() {
 	printf -v blanks '%10000s' ''
 	for text in "$long" "${blanks}x" "KEY${long//0/A}=1" "WAIT=$long" "MEMBER=/dev/disk/by-id/$long/x" "MOUNT=/$long" "WAIT${long//0/ }=no" "\"${long//0/\"}"; do
 		CONF_ERRORS=()
-		conf_line_ file:1 array "$text"
+		conf_lines_ file array "$text"
 		[[ ${#CONF_ERRORS[*]} == 0 || ${#CONF_ERRORS[0]} -lt 400 ]] || fail "a message of ${#CONF_ERRORS[0]} characters"
 	done
 	((SECONDS - before < 30)) || fail "$((SECONDS - before)) s"
@@ -398,8 +398,8 @@ fuzz() {
 	for ((i = 0; i < 3000; i++)); do
 		fuzz_line
 		code=0
-		conf_line_ file:1 "${kinds[i % 2]}" "$LINE" || code=$?
-		((code == 0)) || fail "conf_line_: $code for ${LINE@Q}"
+		conf_lines_ file "${kinds[i % 2]}" "$LINE" || code=$?
+		((code == 0)) || fail "conf_lines_: $code for ${LINE@Q}"
 		[[ $PWD == "$BATS_TEST_TMPDIR" ]]
 	done
 	for ((i = 0; i < 100; i++)); do
