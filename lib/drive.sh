@@ -13,7 +13,7 @@ readonly DRIVE_LOOK=0.5       # seconds between two looks
 # After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
 drive() {
 	local actions=0 code=0
-	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_REBUILT='' DRIVE_STARTED=$SECONDS
+	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_REBUILT='' DRIVE_ENGINE='' DRIVE_FILLING=$SECONDS DRIVE_STARTED=$SECONDS
 	conf_keep "$1"
 	facts_configured "$1"
 	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.
@@ -160,6 +160,7 @@ drive_end_() {
 	# After "ready", because nobody has to wait for it: legs that joined during this start may be called absent by the witness for a moment.
 	drive_watch_
 	record_witness
+	lately_note
 	drive_warn_rescue_
 	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
 }

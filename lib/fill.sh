@@ -46,7 +46,7 @@ drive_copy_ram() {
 		return
 	fi
 	copy_start "${F[name]}" "${F[array.md]}" "$RAM_NODE" "$RAM_BYTES" "$slot" "$(drive_copy_rate_)" "${legs[@]}" || F["failed.copy-ram"]=$COPY_WHY
-	DRIVE_COPY_AT='' DRIVE_COPY_SINCE=$SECONDS
+	DRIVE_COPY_AT='' DRIVE_COPY_SINCE=$SECONDS DRIVE_FILLING=$SECONDS
 }
 
 # From here on it is md's business; whatever it does not like, it says, and the leg is rebuilt whole.
@@ -57,7 +57,7 @@ drive_readd_ram() {
 		DRIVE_ERROR=${COPY_WHY:-md did not take the copied RAM leg back}
 		return 1
 	fi
-	DRIVE_REBUILT=yes
+	DRIVE_REBUILT=yes DRIVE_ENGINE=copy
 	log_info "${F[name]}: $(human_bytes $((TOTAL * 512))) were copied from the disk legs in $(human_seconds "$COPY_SECONDS")"
 	copy_stop "${F[name]}"
 }
@@ -70,7 +70,7 @@ drive_add_ram() {
 	# With a superblock on it mdadm would try to put it back.
 	ram_is_blank "${F[name]}" || md_zero "${F[ram.node]}" || log_warning "${F[name]}: could not wipe what an attempt to copy has left on ${F[ram.node]}"
 	ram_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
-	md_add "${F[array.md]}" "${F[ram.node]}" && DRIVE_REBUILT=yes && return
+	md_add "${F[array.md]}" "${F[ram.node]}" && DRIVE_REBUILT=yes DRIVE_ENGINE=kernel DRIVE_FILLING=$SECONDS && return
 	DRIVE_ERROR="mdadm could not add the ramdisk$(drive_bad_blocks_)"
 	return 1
 }

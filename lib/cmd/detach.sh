@@ -23,4 +23,5 @@ cmd_detach() {
 	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
 	facts_observe
 	record_witness
+	lately_note
 }

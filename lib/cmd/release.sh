@@ -146,6 +146,6 @@ release_unit() {
 }
 
 release_notes() {
-	act rm -f -- "$RUN/$NAME".{started,watched,taken} "$STATE/$NAME".{witness,contents,adopted}
+	act rm -f -- "$RUN/$NAME".{started,watched,taken} "$STATE/$NAME".{witness,contents,adopted,lately}
 	act rm -f -- "$(release_file)"
 }

@@ -61,6 +61,7 @@ stop_here() {                                                                   
 	guard_release "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
 	facts_observe
 	record_witness
+	lately_note ended
 	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
 	md_stop "${F[array.md]}" || die "$1: ${F[array.md]} could not be stopped; it is in use by: $(stop_users)"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
@@ -88,6 +89,7 @@ stop_check_users() { # NAME
 		guard_release "$1" going-down
 		facts_observe
 		record_witness
+		lately_note
 		exit "$EX_OK"
 	fi
 	log_error "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"

@@ -43,8 +43,11 @@ witness_one() {
 		before=$(witness_members)
 		facts_witness
 		facts_observe
-		[[ $(witness_members) != "$before" ]] || return "$code"
+		[[ $(witness_members) != "$before" ]] || break
 	done
+	# Who is at work on it notes that at the end.
+	! cli_is_free "$1" || lately_note
+	return "$code"
 }
 
 witness_members() {

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside known whole decide histories safestart contents record fill drive guard mend verify
+	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside known whole decide histories safestart contents record look lately fill drive guard mend verify
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=auto [RAM_RESERVE]=10% [VERIFY]=no)
 	# What the world is, as a look at it finds.
 	RAM=none COPY=none WHY_NOT='' DEGRADED=1
@@ -43,6 +43,8 @@ drives() {
 	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd rd0\nstop'
 	[[ $DRIVE_REBUILT == yes ]]
 	grep -q '1.0MiB were copied from the disk legs in 3s' "$LOG"
+	# And that is noted, for people.
+	[[ $(<"$R/etc/ramraid/state/data.lately") =~ \ md127\ 0\ copy\ [1-9][0-9]+\ 0\ [1-9][0-9]+\ [0-9]+\ [0-9]+\ 0\ 0$ ]]
 }
 
 @test "only disk legs that are in sync are copied from; with two empty slots the witness says which is the RAM leg's" {
@@ -56,6 +58,7 @@ drives() {
 	WHY_NOT='too new'
 	drives $'make\nadd rd0'
 	grep -q 'md rebuilds the RAM leg from one disk: too new' "$LOG"
+	[[ $(<"$R/etc/ramraid/state/data.lately") == *' kernel '* ]]
 }
 
 @test "it can't be begun: md, and why" {

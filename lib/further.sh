@@ -1,0 +1,46 @@
+# The observing ring, for those who show an array that is not whole: what is wrong with it in a word, and what takes longer to find out.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh and look.sh list the keys
+
+# look_conf NAME CODE: what is wrong with the configuration, after conf_load, which ended with CODE.
+look_conf() {
+	local i
+	(($2 == 0)) || F=([name]=$1)
+	for i in "${!CONF_ERRORS[@]}"; do F[conf.error.$i]=${CONF_ERRORS[i]}; done
+	for i in "${!CONF_WARNINGS[@]}"; do F[conf.warning.$i]=${CONF_WARNINGS[i]}; done
+}
+
+# look_word: sets STATUS_WORD: whole, rebuilding, resyncing, degraded, disks-only, stopped, half-assembled, broken, misconfigured. From the facts
+# alone.
+look_word() {
+	local LOST
+	STATUS_WORD=whole
+	if [[ -n ${F[conf.error.0]-} ]]; then
+		STATUS_WORD=misconfigured
+	elif ! decide_is_whole; then
+		case ${F[array.state]}:${F[array.sync]}:${LOST:+yes} in
+		absent:*) STATUS_WORD=stopped ;;
+		inactive:*) STATUS_WORD=half-assembled ;;
+		broken:*) STATUS_WORD=broken ;;
+		active:resync:*) STATUS_WORD=resyncing ;;
+		active:recover:* | active:copy:*) STATUS_WORD=rebuilding ;;
+		*:yes) STATUS_WORD=degraded ;;
+		*) STATUS_WORD=disks-only ;;
+		esac
+	fi
+}
+
+# look_further: after look_array. Beside what is remembered of earlier runs, sets F[unit.text], the last word of the array's unit, and F[root].
+look_further() {
+	need_look
+	need histories safestart systemd
+	F[root]=yes F[unit.text]=''
+	((EUID == 0)) || F[root]=no
+	[[ $STATUS_WORD != misconfigured ]] || return 0
+	facts_remembered
+	# Asked is what a start would do in the end, when it has waited for what is missing.
+	F[conf.member_timeout]=0
+	F[conf.hotplug]=${CONF[HOTPLUG]-no}
+	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
+}
