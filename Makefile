@@ -94,7 +94,7 @@ install: all
 	chmod 755 $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
 	install -m 644 README.md $(DESTDIR)$(DOCDIR)
-	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs
+	install -m 644 docs/*.md docs/*.svg docs/*.json $(DESTDIR)$(DOCDIR)/docs
 	install -m 644 docs/diagrams/*.svg $(DESTDIR)$(DOCDIR)/docs/diagrams
 
 deb: $(DEB)

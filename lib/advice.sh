@@ -1,50 +1,158 @@
-# What "ramraid status" has to say about an array that isn't whole, or in which something goes on.
+# The pure ring, for people: what "status" has to say of an array that is not whole, or in which something goes on. From the facts alone.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+declare -gA F # the facts: decide.sh, look.sh and further.sh list the keys
 
-# advice STATUS-WORD: what the next start will go by, what goes on, why, and what to do.
+# advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_SO (what it means) and ADVICE_DO (the next thing to type), each of
+# which may be empty, and ADVICE_BLIND to yes or no: does what decides stand on a disk that may not be read?
 advice() {
-	[[ $1 == whole ]] || advice_witness_
-	[[ ${F[array.sync]} == idle ]] || advice_progress_
-	[[ $1 == whole ]] || advice_do_ "$1"
+	local ACTION ARGUMENTS WHY GIVING_UP refused='' good=0 i
+	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_SO='' ADVICE_DO='' ADVICE_BLIND=no
+	[[ $1 != whole ]] || return 0
+	if [[ $1 == misconfigured ]]; then
+		ADVICE_SO='it is not started like this; one that runs goes on'
+		ADVICE_DO="mend that, then: ramraid status ${F[name]}"
+		return
+	fi
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	advice_why_
+	"advice_${1//-/_}_"
+	[[ -z $refused ]] || ADVICE_DO="what the reason says, then: ramraid start ${F[name]}"
+	[[ -z ${F[rescue.image]} ]] || ADVICE_DO="ramraid restore ${F[name]}"
+	((good > 0)) || advice_only_copy_
+}
+
+# Sets ADVICE_WHY: the last word of the array's unit, if that was not that all is well, else why a start would be refused. Sets the caller's refused.
+advice_why_() {
+	advice_blind_
+	if [[ $ADVICE_BLIND == yes ]]; then
+		ADVICE_WHY="only root can read the superblocks of the disks; more is told by: sudo ramraid status ${F[name]}"
+	else
+		decide_action
+		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
+	fi
+	# How far it is stands in a line of its own.
+	[[ -z ${F[unit.text]} || ${F[unit.text]} == whole* ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
+}
+
+advice_blind_() {
+	local i
+	[[ ${F[root]} == no ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.sb]} != unreadable ]] || ADVICE_BLIND=yes; done
+}
+
+# advice_WORD_: one function a word of the state, with "_" for "-".
+
+advice_rebuilding_() {
+	ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}"
+	if [[ ${F[ram.state]} == in_sync ]]; then
+		ADVICE_SO="a disk leg is being rebuilt; until then every write is on $good of ${F[members]} disks"
+	else
+		ADVICE_SO="reads come from the disks until the RAM leg is in sync; every write is on $good of ${F[members]} disks"
+	fi
+}
+
+advice_resyncing_() {
+	ADVICE_SO='after an unclean stop md makes the disk legs equal; what is on them can be used meanwhile'
+	ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}"
+}
+
+advice_disks_only_() {
+	ADVICE_SO='all data is on the disks, and reads are as slow as they are'
+	ADVICE_DO="ramraid attach ${F[name]}"
+}
+
+advice_degraded_() {
+	local i
+	ADVICE_SO="reads come from the disks, and every write is on $good of ${F[members]} disks"
+	[[ ${F[ram.state]} != in_sync ]] || ADVICE_SO="reads come from memory, and every write is on $good of ${F[members]} disks"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.node]} ]] || continue
+		ADVICE_DO="bring the missing disk leg back (${F[leg.$i.dev]})"
+		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_DO+='; it is put back by itself'; else ADVICE_DO+=", then: ramraid attach ${F[name]}"; fi
+		return
+	done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || advice_lost_ "$i"
+	done
+}
+
+# Sets ADVICE_DO for a disk leg that is there and not in sync.
+advice_lost_() { # I
+	local dev=${F[leg.$1.dev]} add
+	add="mdadm /dev/md/${F[name]} --add $dev; ramraid attach ${F[name]}"
+	if [[ ${F[leg.$1.state]} == faulty ]]; then
+		ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}"
+	elif [[ ${F[leg.$1.in]} == other ]]; then
+		ADVICE_DO="$dev is in use by something else; see: lsblk $dev"
+	elif [[ $ADVICE_BLIND == yes ]] || decide_can_readd_ "$1"; then
+		ADVICE_DO="ramraid attach ${F[name]}"
+	elif [[ ${F[leg.$1.sb]} == none ]]; then
+		ADVICE_DO="$dev is blank; to take it: $add"
+	else
+		ADVICE_DO="$dev can't be put back as it is; if nothing on it is needed: mdadm --zero-superblock $dev; $add"
+	fi
+}
+
+advice_stopped_() {
+	ADVICE_SO='it does not run, so nothing that lies on it can be mounted'
+	ADVICE_DO="ramraid start ${F[name]}"
+}
+
+advice_half_assembled_() {
+	ADVICE_SO='something else has gathered legs and not started them; nothing that lies on it can be mounted'
+	ADVICE_DO="ramraid start ${F[name]}"
+}
+
+advice_broken_() { ADVICE_SO='every write fails'; }
+
+advice_only_copy_() {
+	[[ ${F[array.state]} == active && ${F[ram.state]} == in_sync ]] || return 0
+	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
+	ADVICE_SO='what is written is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid(8))'
+}
+
+# advice_show STATUS-WORD: adds to SHOWN, after "advice".
+advice_show() {
+	local i=0 kind
+	if [[ $1 != @(whole|misconfigured) ]]; then
+		advice_show_run_
+		advice_line_ '  rescue image:' "${F[rescue.image]}"
+	fi
+	[[ ${F[array.sync]-idle} == idle ]] || SHOWN+="  ${F[array.sync]}: $(progress_bar "${F[array.done]}" "${F[array.total]}") $(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
+	for kind in error warning; do
+		for ((i = 0; ; i++)); do
+			[[ -n ${F[conf.$kind.$i]-} ]] || break
+			advice_line_ '  configuration:' "${F[conf.$kind.$i]}"
+		done
+	done
+	advice_line_ ' ' "$ADVICE_ALARM"
+	advice_line_ '  why:' "$ADVICE_WHY"
+	advice_line_ '  so: ' "$ADVICE_SO"
+	advice_line_ '  do: ' "$ADVICE_DO"
+}
+
+advice_line_() { [[ -z $2 ]] || SHOWN+="$1 $2"$'\n'; } # HEAD TEXT
+
+# advice_show_whole: adds to SHOWN when it was whole. What ended without a word, in a power cut, may have been whole until then.
+advice_show_whole() {
+	local at=$LATELY_UNTIL line
+	((at > 0)) || at=$LATELY_SINCE
+	((at > 0)) || return 0
+	printf -v line '  last whole: %(%F %T)T' "$at"
+	((LATELY_UNTIL > 0)) || line+=' or later'
+	SHOWN+=$line$'\n'
 }
 
 # What the next start will go by.
-advice_witness_() {
+advice_show_run_() {
 	local legs
-	need_look
-	facts_remembered
 	read -ra legs <<<"${F[witness.legs]}"
 	if [[ -z ${F[witness.events]} ]]; then
-		printf '  last run: %s\n' "${F[witness.why]}"
+		SHOWN+="  last run: ${F[witness.why]}"$'\n'
 	elif ((${#legs[@]} == 0)); then
-		printf '  last run: only the RAM leg in sync, at %s events\n' "${F[witness.events]}"
+		SHOWN+="  last run: only the RAM leg in sync, at ${F[witness.events]} events"$'\n'
 	else
-		printf '  last run: %s of %s disk legs in sync, at %s events\n' "${#legs[@]}" "${F[members]}" "${F[witness.events]}"
+		SHOWN+="  last run: ${#legs[@]} of ${F[members]} disk legs in sync, at ${F[witness.events]} events"$'\n'
 	fi
-	[[ -z ${F[rescue.image]} ]] || printf '  rescue image: %s\n' "${F[rescue.image]}"
-}
-
-advice_progress_() {
-	need units
-	printf '  %s: %s %s\n' "${F[array.sync]}" "$(progress_bar "${F[array.done]}" "${F[array.total]}")" \
-		"$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
-}
-
-# What the last start had to say, and the next thing to type.
-advice_do_() { # STATUS-WORD
-	local text=''
-	need systemd
-	! systemd_is_running || text=$(systemd_status_text "${F[name]}")
-	[[ -z $text ]] || printf '  why: %s\n' "$text"
-	case $1 in
-	stopped | half-assembled) printf '  do:  ramraid start %s\n' "${F[name]}" ;;
-	disks-only) printf '  do:  ramraid attach %s\n' "${F[name]}" ;;
-	degraded)
-		[[ ${F[ram.state]} != in_sync ]] || decide_disk_in_sync || printf '  THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power\n'
-		printf '  do:  bring the missing disk leg back, then: ramraid attach %s\n' "${F[name]}"
-		;;
-	broken) printf '  do:  journalctl -b -u ramraid@%s -k\n' "${F[name]}" ;;
-	esac
 }

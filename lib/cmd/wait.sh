@@ -60,7 +60,11 @@ wait_result_() {
 	return "$EX_INACTIVE"
 }
 
+# In less than 80 columns, and without a word that only some terminals understand.
 wait_show_() {
-	printf '\r\e[K%s %s' "$(progress_bar "${F[array.done]}" "${F[array.total]}")" "$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")" >&2
+	local bar text
+	bar=$(progress_bar "${F[array.done]}" "${F[array.total]}")
+	text=$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")
+	printf '\r%-79.79s' "$bar $text" >&2
 }
-wait_show_end_() { [[ -z $1 ]] || printf '\r\e[K' >&2; }
+wait_show_end_() { [[ -z $1 ]] || printf '\r%79s\r' '' >&2; }

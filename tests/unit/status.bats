@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# What "status" and "status --json" make of facts, against files that are kept: tests/fixtures/status/STATE.{facts,txt,json}, the text as on
+# a terminal of 80 columns. After a change that is meant: RAMRAID_GOLDEN=write bats tests/unit/status.bats, and a look at the difference.
+
+setup() {
+	load helper
+	world
+	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known \
+		whole decide histories safestart look further show json showjson advice terminal cmd/status watch
+	export TZ=UTC NO_COLOR=1
+	STATES=$FIXTURES/status
+	unset EPOCHSECONDS
+	EPOCHSECONDS=1795170672
+	replace
+}
+
+# After the libraries, whose functions these replace: what a look finds stands in the fixture, each array's facts after the line "---" that ends the
+# one before. In the place of names come their numbers.
+replace() {
+	look_array() {
+		facts_read < <(awk -v n="$1" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$SHOWING.facts")
+		look_word
+	}
+	look_further() { :; }
+	conf_find_names() { mapfile -t CONF_NAMES < <(grep -c ^name= "$STATES/$SHOWING.facts" | xargs seq); }
+}
+
+# shows STATE [OPTION]: sets SHOWN and CODE.
+shows() {
+	SHOWING=$1 CODE=0 OPT=()
+	[[ -z ${2-} ]] || OPT[$2]=yes
+	status_all || CODE=$?
+	SHOWN=${SHOWN//$R/}
+}
+states() { basename -s .facts "$STATES"/*.facts; }
+
+# same STATE KIND: SHOWN is what is kept.
+same() {
+	if [[ ${RAMRAID_GOLDEN-} == write ]]; then
+		printf '%s' "$SHOWN" >"$STATES/$1.$2"
+	else
+		diff -u "$STATES/$1.$2" <(printf '%s' "$SHOWN")
+	fi
+}
+
+@test "every state, as text in 80 columns, with its exit code" {
+	local state line
+	for state in $(states); do
+		shows "$state"
+		read -r _ line <"$STATES/$state.facts"
+		[[ $line == "$CODE: "* ]] || fail "$state: $CODE"
+		plain=$SHOWN
+		terminal_dress
+		same "$state" txt
+		# Broken differently, it says the same.
+		[[ $(xargs -d '\n' <<<"$plain" | tr -s ' ') == "$(xargs -d '\n' <<<"$SHOWN" | tr -s ' ')" ]] || fail "$state: other words in 80 columns"
+		# No line is longer but for a single word.
+		! grep -E '^.{81}' <<<"$SHOWN" | grep -E '[^ ] +[^ ]' || fail "$state: too long"
+	done
+}
+
+@test "every state, as JSON, which is as the schema says" {
+	local state code
+	for state in $(states); do
+		code=0
+		shows "$state" json
+		same "$state" json
+		perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/status.schema.json" <<<"$SHOWN" || fail "$state"
+		# As jq writes it.
+		[[ $SHOWN == "$(jq . <<<"$SHOWN")"$'\n' ]] || fail "$state: not as jq writes it"
+	done
+}
+
+@test "the schema finds what is wrong, and knows no more than the documents have" {
+	local change schema=$PROJECT/docs/status.schema.json
+	judge() { jq "$1" "$STATES/rebuilding-copy.json" | perl "$BATS_TEST_DIRNAME/schema.pl" "$schema"; }
+	judge .
+	for change in 'del(.time)' '.x = 1' '.schema = 2' '.time = "now"' '.arrays = {}' '.arrays[0].state = "fine"' 'del(.arrays[0].why)' '.arrays[0].why = ""' \
+		'.arrays[0].legs[0].slot = "0"' '.arrays[0].legs[0].slot = -1' '.arrays[0].legs[0].slot = 1.5' '.arrays[0].legs[1].device = "sda"' '.arrays[0].uuid = 7' \
+		'.arrays[0].only_good_copy_in_ram = 0' '.arrays[0].activity.percent = 101' '.arrays[0].activity.action = null' 'del(.arrays[0].activity.percent)' \
+		'.arrays[0].others = ["/dev/"]' '.arrays[0].last_run.events = null' '.arrays[0].legs[0].new = 1' '.arrays[0].reads_from_ram = {"percent": 1}'; do
+		run judge "$change"
+		[[ $status == 1 && -n $output ]] || fail "$change: $status $output"
+	done
+	# Every word of every list, and null for everything that may be null, has a state that shows it; but for what md does to no mirror of ours.
+	change=$(jq -rs '[.[].arrays[] | .state, .legs[].state, .legs[].role, .activity.action?, .last_rebuild.engine?] | unique | .[] | strings' "$STATES"/*.json)
+	while IFS= read -r state; do
+		grep -qx -- "$state" <<<"$change" || fail "no state shows $state"
+	done < <(jq -r '.. | .enum? | arrays[]' "$schema" | grep -vx 'repair\|reshape\|frozen')
+}
+
+# on_terminal COMMAND…: its output on a terminal, without the carriage returns.
+on_terminal() { env -u NO_COLOR TERM="${TERMINAL-xterm}" script -qec "$*" /dev/null </dev/null | tr -d '\r'; }
+# one_array: an array that does not run, as far as the program itself is concerned.
+one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-%060d\n' 0 >"$R/etc/ramraid/data.conf"; }
+
+@test "colours on a terminal, unless it has none or NO_COLOR says so; a pipe gets whole lines" {
+	local program="$PROJECT/bin/ramraid status"
+	one_array
+	run on_terminal "$program"
+	assert_line -n 0 $'data: \e[1;31mstopped\e[0m'
+	assert_line $'  slot -    \e[1;31mmissing\e[0m          -      -      -  RAM leg'
+	# Without its colours it is the same.
+	plain=$(printf '%s\n' "$output" | sed $'s/\e\\[[0-9;]*m//g')
+	TERMINAL=dumb run on_terminal "$program"
+	[[ $output == "$plain" && $output != *$'\e'* ]] || fail "$output"
+	! grep -E '^.{81}' <<<"$output" | grep -vE '^ *[^ ]+$' || fail "$output"
+	run on_terminal "NO_COLOR=1 $program"
+	[[ $output == "$plain" ]] || fail "$output"
+	run $program
+	[[ $output != *$'\e'* && $(xargs -d '\n' <<<"$output" | tr -s ' ') == "$(xargs -d '\n' <<<"$plain" | tr -s ' ')" ]] || fail "$output"
+	assert_line -p "  slot -    missing          -      -      -  /dev/disk/by-id/ata-000"
+	run on_terminal "$program --json"
+	jq -e '.arrays[0].state == "stopped"' <<<"$output"
+}
+
+@test "lines are broken between words; a word that is longer stays in one piece" {
+	local word BROKEN text
+	printf -v word '%090d' 0
+	for text in "  why: $word" "  do:  x $word y $word" "$word" "  $word" '  so:  ' "$(seq -s ' ' 200)" '' "  slot 1    in_sync       4010  21000      0  $word (sda)"; do
+		terminal_break "$text"
+		[[ $(xargs -d '\n' <<<"$BROKEN" | tr -s ' ') == "$(xargs -d '\n' <<<"$text" | tr -s ' ')" ]] || fail "$text: $BROKEN"
+		! grep -E '^.{81}' <<<"$BROKEN" | grep -vE "^ *$word( \(sda\))?$" || fail "$text: $BROKEN"
+	done
+}
+
+@test "--watch: again and again, until it is ended; the terminal is left as it was" {
+	one_array
+	run timeout 3.5 "$PROJECT/bin/ramraid" status --watch=1
+	[[ $(grep -c '^data: stopped$' <<<"$output") -ge 2 && $(grep -cE '^20[0-9-]+ [0-9:]+$' <<<"$output") -ge 2 && $output != *$'\e'* ]] || fail "$output"
+	run timeout 3.5 "$PROJECT/bin/ramraid" status --json --watch=1
+	[[ $(jq -r '.arrays[].state' <<<"$output" | uniq -c | tr -s ' ') == ' '[2-9]' stopped' ]] || fail "$output"
+	cat >"$BATS_TEST_TMPDIR/watch" <<-'EOF'
+		before=$(stty -g)
+		"$@"
+		echo "ended with $?"
+		[ "$(stty -g)" = "$before" ] && echo 'modes kept'
+	EOF
+	watch() { script -qec "TERM=xterm bash $BATS_TEST_TMPDIR/watch $PROJECT/bin/ramraid status --watch=${1-}" /dev/null | tr -d '\r'; }
+	run watch 1 < <(sleep 3 && printf q)
+	assert_line -p 'ended with 0'
+	assert_line 'modes kept'
+	# Another screen, and back; the cursor and the ends of lines too.
+	[[ $output == *$'\e[?1049h\e[?25l\e[?7l'*stopped*stopped*$'\e[?7h\e[?25h\e[?1049l'* ]] || fail "${output@Q}"
+	# Ctrl-C, while it waits.
+	run watch 60 < <(sleep 3 && printf '\003')
+	assert_line -p 'ended with 130'
+	assert_line 'modes kept'
+	[[ $output == *$'\e[?7h\e[?25h\e[?1049l'* ]] || fail "${output@Q}"
+}
+
+@test "--watch: how often, and of what" {
+	local often
+	for often in 0 x infinity 2d 100000 -1 ''; do
+		run timeout 20 "$PROJECT/bin/ramraid" status --watch="$often"
+		assert_failure 2
+		assert_output -p 'write a time span between 1s and 1d'
+	done
+	run timeout 20 "$PROJECT/bin/ramraid" status --watch data
+	assert_failure 3
+}
+
+@test "the progress of wait: no escapes, and less than 80 columns, however much there is to do" {
+	libs cmd/wait
+	F[array.done]=99999999999 F[array.total]=100000000000 F[array.rate]=1
+	run wait_show_
+	[[ $output == $'\r[====='*99.9%* && ${#output} == 80 && $output != *$'\e'* ]] || fail "${output@Q}"
+	run wait_show_end_ yes
+	[[ ${#output} == 81 && $output != *[!\ $'\r']* ]] || fail "${output@Q}"
+}
