@@ -15,6 +15,7 @@ usage: ramraid VERB [OPTION…] NAME …
   restore NAME        put back what a shutdown had to save from the RAM leg to a file
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole
+  metrics             the state of all arrays, for Prometheus
   config show [NAME]  what its configuration comes to, and which line says so
   check [NAME…]       what would go wrong at the next boot
   claim               keep other programs from assembling what is configured

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# "metrics": the form, by a strict reader of it, and what is in it; for every state of tests/fixtures/status.
+
+setup() {
+	load helper
+	world
+	libs paths log act disk conf mdstate ramstate whole look further metrics
+	STATES=$FIXTURES/status
+}
+
+# metrics_of STATE: sets SHOWN.
+metrics_of() {
+	local i last
+	METRIC=()
+	metrics_sample ramraid_build_info 1 version 0.1.0
+	last=$(grep -c ^name= "$STATES/$1.facts") || :
+	for ((i = 1; i <= last; i++)); do
+		facts_read < <(awk -v n="$i" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$1.facts")
+		F[ram.bytes]='' F[ram.taken]=''
+		look_word
+		metrics_add "$STATUS_WORD"
+	done
+	metrics_text
+}
+parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
+
+@test "every state: a strict reader can read it, and so can promtool, if it is there" {
+	local file state samples
+	for file in "$STATES"/*.facts; do
+		state=$(basename "$file" .facts)
+		metrics_of "$state"
+		samples=$(parsed) || fail "$state: $samples"
+		! command -v promtool >/dev/null || promtool check metrics <<<"$SHOWN" || fail "$state: promtool"
+		# Of each array's states, and of each leg's, one holds.
+		[[ $(grep -c '^ramraid_array_state.* 1$' <<<"$samples") == $(grep -c ^name= "$file") ]] || fail "$state: states"
+		[[ $(grep -c '^ramraid_leg_state.* 1$' <<<"$samples") == $(awk '/^ramraid_legs\{/ { n += $2 } END { print n + 0 }' <<<"$samples") ]] || fail "$state: legs"
+		grep -q "^ramraid_only_good_copy_in_ram{array=\"data\"} $([[ $state == only-good* ]] && echo 1 || echo 0)\$" <<<"$samples" ||
+			[[ $state == misconfigured || $state == no-arrays ]] || fail "$state: the only good copy"
+	done
+}
+
+@test "the reader finds what is wrong" {
+	local change
+	metrics_of whole
+	parsed >/dev/null
+	local good=$SHOWN
+	for change in 's/gauge/gage/' '/# TYPE ramraid_legs /d' '/# HELP ramraid_legs /d' 's/,state="whole"} 1/,state="stopped"} 1/' 's/ 61440$/ x/' 's/ 61440$/ -1/' 's/_reads_total/_reads/' \
+		's/array="data"/array=data/' 's/array="data"/array="da"ta"/' 's/array="data"/array="da\\ta"/' 's/array="data"/array="data",array="data"/' '5s/^/\n/' 's/^ramraid_legs{/ramraid_legs_{/' \
+		'/^ramraid_legs{/d' '1s/^/x y z\n/' $'s/array="data"/array="\xff"/' '$s/}/,}/'; do
+		SHOWN=$(sed "$change" <<<"${good%$'\n'}")$'\n'
+		[[ $SHOWN != "$good" ]] || fail "nothing is changed by $change"
+		! parsed >/dev/null || fail "not found: $change"
+	done
+}
+
+@test "what stands in it" {
+	local line
+	metrics_of rebuilding-copy
+	parsed >"$BATS_TEST_TMPDIR/samples"
+	for line in 'ramraid_array_state{array="data",state="rebuilding"} 1' 'ramraid_leg_state{array="data",leg="ram",role="ram",state="attached"} 1' 'ramraid_legs{array="data"} 3' \
+		'ramraid_legs_in_sync{array="data"} 2' 'ramraid_sync_active{array="data"} 1' 'ramraid_sync_progress_ratio{action="copy",array="data"} 0.3446' \
+		'ramraid_sync_bytes_per_second{action="copy",array="data"} 57671680' 'ramraid_last_rebuild_seconds{array="data",engine="copy"} 39' 'ramraid_array_reads_total{array="data"} 61440' \
+		'ramraid_array_info{array="data",device="md127",uuid="11111111-2222-3333-4444-555555555555"} 1' \
+		'ramraid_leg_writes_total{array="data",leg="/dev/disk/by-id/ata-ST4000VN008-2DR166_ZDH1BBBB-part2",role="disk"} 21100'; do
+		grep -qxF -- "$line" "$BATS_TEST_TMPDIR/samples" || fail "missing: $line"
+	done
+	# What nobody counts, and what is not so.
+	! grep -E 'ramraid_leg_reads_total.*ram"|whole_since' "$BATS_TEST_TMPDIR/samples" || fail
+}
+
+@test "labels: quotes, backslashes, line ends, and what is no UTF-8" {
+	metrics_sample ramraid_x_total 1 a 'a"b\c' b $'x\ny' c 'µ' d $'\xff.'
+	[[ ${METRIC[ramraid_x_total]} == 'ramraid_x_total{a="a\"b\\c",b="x\ny",c="µ",d="?."} 1'$'\n' ]] || fail "${METRIC[ramraid_x_total]}"
+	metrics_sample ramraid_y '' a b
+	[[ -z ${METRIC[ramraid_y]-} ]]
+}
+
+@test "the program: to stdout, or as a file that is there as a whole" {
+	local file=/var/lib/prometheus/node-exporter/ramraid.prom
+	ramraid() { "$PROJECT/bin/ramraid" metrics "$@"; }
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
+	echo nonsense >"$R/etc/ramraid/bad.conf"
+	: >"$R/etc/ramraid/"$'\xff "x.conf'
+	SHOWN=$(ramraid)$'\n'
+	parsed >"$BATS_TEST_TMPDIR/samples"
+	grep -qx 'ramraid_array_state{array="data",state="stopped"} 1' "$BATS_TEST_TMPDIR/samples"
+	grep -qx 'ramraid_array_state{array="bad",state="misconfigured"} 1' "$BATS_TEST_TMPDIR/samples"
+	ramraid --output=$file 2>/dev/null
+	[[ $(<"$R$file")$'\n' == "$SHOWN" && $(stat -c %a "$R$file") == 644 && $(ls "$R${file%/*}") == ramraid.prom ]]
+	for file in '' x x/y / /x/; do
+		run ramraid --output="$file"
+		assert_failure 2
+	done
+	run ramraid data
+	assert_failure 2
+	run ramraid --output=/etc/ramraid/data.conf/x
+	assert_failure 1
+	assert_output -p 'could not be written'
+}
