@@ -52,9 +52,9 @@ fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }
 # guest SCRIPT: runs it, prints what it printed. check TEXT SCRIPT: the same as one check; its output is shown if it fails.
 guest() { vm_try "$PRELUDE$1"; }
 check() {
-	local out
+	local out begin=$SECONDS
 	if out=$(guest "$2" 2>&1); then
-		printf 'ok - %s\n' "$1"
+		printf 'ok - %s (%s s)\n' "$1" $((SECONDS - begin))
 	else
 		printf 'not ok - %s\n--- printed:\n%s\n--- by:\n%s\n' "$1" "$out" "$2"
 		return 1

@@ -157,7 +157,7 @@ vm_boot() {
 	rm -f "$VM"/*.sock
 	vm_serve
 	qemu-system-x86_64 -M q35,sata=off,smbus=off -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
-		-pidfile "$VM/pid" -kernel "$VM/vmlinuz" -initrd "$VM/initrd" \
+		-pidfile "$VM/pid" -kernel "$VM_KERNEL" -initrd "$VM/initrd" \
 		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
 		-device virtio-serial-pci -chardev "socket,id=agent,path=$VM/agent.sock,server=on,wait=off" \

@@ -134,9 +134,6 @@ steps() {
 	reboot
 	check 'after a reboot it is a plain RAID1, started by Debian, under its name' "$helpers"'
 		test "$(slots data)" = UU; findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; written
-		test -z "$(journalctl -b -q -u "ramraid*")"; test ! -e /sys/block/rd0'
-	check 'and it can be adopted and released again, without a kill' "$helpers"'
-		writer 7
-		ramraid adopt --yes data /dev/md/data; unharmed; test "$(slots data)" = UUU
-		ramraid release --yes data; unharmed; test "$(slots data)" = UU; written'
+		test -z "$(journalctl -b -q -u "ramraid*")"; test ! -e /sys/block/rd0
+		ramraid adopt --dry-run data /dev/md/data' # nothing that release left behind is in its way
 }
