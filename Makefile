@@ -8,6 +8,7 @@
 # make reproducible the package built once more, elsewhere and otherwise: the same bytes
 # make piuparts     installing, removing and purging in a chroot; as root or with sudo
 # make diagrams     docs/diagrams/*.svg from *.dot
+# make screens      docs/screens/*.svg: what a terminal shows in a virtual machine
 # make release      prints the steps of a release, and does none
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
 # make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
@@ -43,7 +44,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams release lint unit model model-short vm vm-all vm-shell campaign \
-	rounds bench-rebuild check demo bench tools clean
+	rounds bench-rebuild screens check demo bench tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -150,6 +151,8 @@ rounds: deb
 	CASE_SECONDS=14400 tests/vm/run rounds
 bench-rebuild: deb
 	tests/vm/bench-rebuild
+screens: deb
+	tests/vm/screens
 bench: deb
 	tests/vm/run --show bench
 

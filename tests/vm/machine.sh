@@ -8,6 +8,8 @@
 
 # shellcheck source=tests/vm/served.sh
 source "$here/served.sh"
+# shellcheck source=tests/vm/hands.sh
+source "$here/hands.sh"
 
 # Seconds to wait for a boot up to the agent's first word, for one command, and for a clean shutdown. TCG is slow, CI slower.
 BOOT_SECONDS=${BOOT_SECONDS:-180} EXEC_SECONDS=${EXEC_SECONDS:-600} STOP_SECONDS=${STOP_SECONDS:-240}
@@ -163,6 +165,7 @@ vm_boot() {
 		-device virtio-serial-pci -chardev "socket,id=agent,path=$VM/agent.sock,server=on,wait=off" \
 		-device virtserialport,chardev=agent,name=bench \
 		-chardev "file,id=told,path=$VM/told,append=on" -device virtserialport,chardev=told,name=told \
+		-chardev "file,id=hands,path=$VM/hands,append=on" -device virtserialport,chardev=hands,name=hands \
 		-qmp "unix:$VM/qmp.sock,server=on,wait=off" -object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng \
 		-drive "if=virtio,format=qcow2,$(vm_root_drive)" -drive "if=virtio,file=$VM/boot.img,format=raw,cache=writeback" \
 		-device virtio-scsi-pci,id=scsi0 "${drives[@]}" >>"$VM/qemu.log" 2>&1 </dev/null &
@@ -265,11 +268,4 @@ vm_send() {
 		vm_try "printf %s '$piece' >>'$2.b64'" || return
 	done < <(base64 -w60000 "$1")
 	vm_try "base64 -d '$2.b64' >'$2' && rm '$2.b64'"
-}
-
-# vm_qmp COMMAND…: QEMU's own commands (JSON); returns 1, with the answer, when one fails.
-vm_qmp() {
-	local answer
-	answer=$(printf '%s\n' '{"execute": "qmp_capabilities"}' "$@" | socat -t 5 - "UNIX-CONNECT:$VM/qmp.sock")
-	! grep '"error"' <<<"$answer" >&2
 }

@@ -98,7 +98,7 @@ steps() {
 	check 'the legs are equal' 'test "$(compare data)" = 0'
 
 	begin 4
-	vm_qmp '{"execute": "device_del", "arguments": {"id": "dev-B"}}'
+	vm_unplug B
 	check 'a disk vanishes under the writers: the array stays up, and the witness names the other' "$witness"'
 		for i in $(seq 150); do [ -e $(leg B) ] || break; sleep 0.2; done
 		test ! -e $(leg B)
@@ -107,8 +107,7 @@ steps() {
 		witness_is A
 		status; grep "^data: degraded" /root/status; grep "missing .*$(leg B)" /root/status'
 	all_there 'without the disk that vanished'
-	vm_qmp '{"execute": "blockdev-add", "arguments": {"node-name": "B2", "driver": "raw", "file": {"driver": "nbd", "server": {"type": "unix", "path": "'"$VM/B.nbd"'"}}}}' \
-		'{"execute": "device_add", "arguments": {"driver": "scsi-hd", "id": "dev-B", "drive": "B2", "bus": "scsi0.0", "serial": "B", "write-cache": "on"}}'
+	vm_plug B
 	check 'it is back' 'for i in $(seq 150); do [ -e $(leg B) ] && break; sleep 0.2; done; test -e $(leg B)'
 	whole_again 'the disk that vanished is back'
 

@@ -6,7 +6,7 @@ disk B 40M served
 # shellcheck source=tests/vm/campaign.sh disable=SC2154
 source "$here/campaign.sh"
 
-readonly words='
+readonly words="$VM_HANDS"'
 	says() { for i in $(seq 150); do journalctl -b -q -o cat --since "@$(cat /root/since)" | grep -E -- "$1" && return; sleep 0.2; done; echo "not said: $1"; journalctl -b -q -o cat --since "@$(cat /root/since)" | grep data: ; return 1; }
 	since() { date +%s >/root/since; sleep 1; }
 	# Whole, and nobody at work any more.
@@ -32,6 +32,7 @@ all_there() { # TEXT
 steps() {
 	DICE=24 # the writers rest a second between two files: the disks are small
 	campaign_setup
+	vm_hands
 	check 'HOTPLUG=yes is taken up by attach' "$words"'
 		echo HOTPLUG=yes >/etc/ramraid/data.conf.d/hotplug.conf; ramraid attach data; test -e /run/ramraid/hotplug; quiet
 		systemctl is-active ramraid-hotplug.path'
