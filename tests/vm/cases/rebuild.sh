@@ -4,16 +4,17 @@
 from installed
 memory 4G
 cpus 2
-disk A 2060M throttling.bps-read=20000000
-disk B 2060M throttling.bps-read=20000000
-disk C 2060M throttling.bps-read=20000000
-disk D 1026M throttling.iops-write=200
-disk E 1026M throttling.iops-write=200
+readonly disk_rate=20000000 slow_rate=5000000 disk_writes=200 chunk_seconds=20
+disk A 2060M throttling.bps-read=$disk_rate
+disk B 2060M throttling.bps-read=$disk_rate
+disk C 2060M throttling.bps-read=$disk_rate
+disk D 1026M throttling.iops-write=$disk_writes
+disk E 1026M throttling.iops-write=$disk_writes
 
 steps() {
 	local legs size
 	boot
-	printf 'accelerator: %s\n' "$(vm_accel)"
+	printf 'accelerator: %s\nprocessors: %s\nrate: %s\nwrites: %s\nseconds: %s\n' "$(vm_accel)" "$VM_CPUS" $((disk_rate / 1000000)) "$disk_writes" "$chunk_seconds"
 	guest 'echo "kernel: $(uname -r)"; mdadm --version 2>&1 | sed "s/^/mdadm: /"; grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"'
 	check 'a mirror of three disks, 300 MiB of it written' '
 		ramraid create --yes data $(leg A) $(leg B) $(leg C)
@@ -30,9 +31,9 @@ steps() {
 		echo "MEMBER=$(leg B)" >>/etc/ramraid/data.conf; mdadm -q /dev/md/data --add $(node B)
 		for i in $(seq 1200); do [ "$(cat /sys/block/$(md data)/md/sync_action)" = idle ] && break; sleep 0.2; done; ramraid attach data'
 	power_off
-	VM_DISK_OPTS[B]=throttling.bps-read=5000000
+	VM_DISK_OPTS[B]=throttling.bps-read=$slow_rate
 	boot
-	both 2 '2, one of them four times slower'
+	both 2 "2, one of them $((disk_rate / slow_rate)) times slower"
 	check 'the legs are equal' 'test "$(compare data)" = 0'
 	for size in none 1M 4M 64M; do chunk "$size"; done
 }
@@ -42,7 +43,7 @@ chunk() { # CHUNK
 	local out
 	out=$(guest '
 		mdadm -q --create /dev/md/chunk --run --level=1 --raid-devices=2 --assume-clean --bitmap='"$([[ $1 == none ]] && echo none || echo "internal --bitmap-chunk=$1")"' $(node D) $(node E) 2>&1
-		write() { fio --name=w --filename=/dev/md/chunk --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=$1 --time_based --runtime=20 --randseed=1 --output-format=json | jq -r ".jobs[0].write.iops | round"; }
+		write() { fio --name=w --filename=/dev/md/chunk --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=$1 --time_based --runtime='"$chunk_seconds"' --randseed=1 --output-format=json | jq -r ".jobs[0].write.iops | round"; }
 		echo "iops $(write 1) $(write 32)"
 		mdadm -q --stop /dev/md/chunk; mdadm -q --zero-superblock $(node D) $(node E)') || { printf '%s\nnot ok - chunks of %s\n' "$out" "$1" && return 1; }
 	sed -n "s/^iops \([0-9]*\) \([0-9]*\)$/chunk\t$1\t\1\t\2/p" <<<"$out" | grep . || { printf '%s\nnot ok - chunks of %s\n' "$out" "$1" && return 1; }
