@@ -16,6 +16,7 @@ usage: ramraid VERB [OPTION…] NAME …
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole
   metrics             the state of all arrays, for Prometheus
+  bench NAME          what it and its legs read in a second
   config show [NAME]  what its configuration comes to, and which line says so
   check [NAME…]       what would go wrong at the next boot
   claim               keep other programs from assembling what is configured

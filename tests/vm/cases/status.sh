@@ -44,6 +44,11 @@ steps() {
 		echo check >/sys/block/$(md data)/md/sync_action; ramraid status data | tee /root/out; grep "^data: whole" /root/out
 		while [ "$(cat /sys/block/$(md data)/md/sync_action)" != idle ]; do sleep 0.2; done
 		json "(.arrays[0].reads_from_ram.exact | not)"; ramraid status data | grep "reads served by RAM: at least"'
+	check 'bench: the array reads as its RAM leg does, its disks are not read meanwhile, and nothing is left of what was written' '
+		ramraid bench --seconds=1 --writes=/srv/data --json data >/root/out; cat /root/out
+		jq -e ".disk_reads_while_the_array_was_read == 0 and (.reads | map(.role)) == [\"array\", \"RAM leg\", \"disk leg 1\", \"disk leg 2\"] and
+			([.reads[].measured[], .writes[0].measured[]] | all(.operations_per_second > 0))" /root/out >/dev/null
+		test -z "$(find /srv/data -name ".ramraid-bench*")"; fails ramraid bench --seconds=1 --writes=/root data'
 	check 'detached: since when it is not whole; attached, by md this time: rebuilt anew' "$tools"'
 		mkdir -p /etc/ramraid/data.conf.d; echo REBUILD=kernel >/etc/ramraid/data.conf.d/test.conf
 		ramraid detach data; ramraid status data >/root/out || test $? = 1; cat /root/out; grep "^data: disks-only" /root/out; grep "last whole: $(date +%Y)" /root/out; fails grep "or later" /root/out

@@ -1,0 +1,130 @@
+# ramraid bench: what a running mirror and its legs read in a second.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly BENCH_USAGE='usage: ramraid bench [--seconds=N] [--writes=FOLDER] [--svg=FILE] [--json] NAME
+
+Reads from the running array and from each of its legs, past the page cache: random pieces of 4 KiB, 1, 8 and 32 at a time, and from one end to the
+other. Nothing is written, unless --writes names a folder on the array: then a file in it is written to, and deleted. Needs fio and jq.
+  --seconds=N  for each measurement, 5 by default    --svg=FILE  a picture as well, by gnuplot    --json  for programs'
+
+cmd_bench() {
+	local seconds rows BENCH_DISK_READS
+	cli_parse "$BENCH_USAGE" 'seconds= writes= svg= json' "$@"
+	cli_one_name "$BENCH_USAGE"
+	need_look
+	need bench json
+	seconds=${OPT[seconds]-5}
+	[[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || die "--seconds=$seconds: write a number of seconds, from 1 to 9999" "$EX_USAGE"
+	bench_programs
+	conf_need "$NAME"
+	cli_root
+	facts_configured "$NAME"
+	facts_observe
+	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	bench_rows
+	rows=${#BENCH_ROLE[@]}
+	[[ -z ${OPT[writes]-} ]] || bench_folder "${OPT[writes]}"
+	bench_reads "$rows" "$seconds"
+	[[ -z ${OPT[writes]-} ]] || bench_writes "${OPT[writes]}" "$seconds"
+	[[ -z ${OPT[svg]-} ]] || bench_svg "$NAME" "$rows" "${OPT[svg]}" || die "${OPT[svg]} could not be made"
+	bench_print "$rows" "$seconds"
+}
+
+bench_programs() {
+	local program missing=''
+	for program in fio jq ${OPT[svg]:+gnuplot}; do
+		command -v "$program" >/dev/null || missing+=" $program"
+	done
+	[[ -z $missing ]] || die "bench needs what is not installed; type: apt install${missing/gnuplot/gnuplot-nox}"
+}
+
+# The array first, then what it is made of. A leg that is not in sync has nothing to compare.
+bench_rows() {
+	local i
+	BENCH_ROLE=(array) BENCH_DEVICE=("/dev/${F[array.md]}")
+	[[ ${F[ram.state]} != in_sync ]] || BENCH_ROLE+=('RAM leg') BENCH_DEVICE+=("/dev/${F[ram.node]}")
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || BENCH_ROLE+=("disk leg $((i + 1))") BENCH_DEVICE+=("${F[leg.$i.dev]}")
+	done
+}
+
+# bench_folder FOLDER: is it one on this array? What is written elsewhere would measure something else, on somebody's disk.
+bench_folder() {
+	local source
+	[[ -d $1 && -w $1 ]] || die "--writes=$1: is no folder that can be written to" "$EX_USAGE"
+	source=$(findmnt -n -v -o SOURCE --target "$1")
+	grep -qx "${F[array.md]}" <(lsblk -nso KNAME "$source" 2>/dev/null) ||
+		die "--writes=$1: lies on ${source:-another file system}, not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
+}
+
+bench_reads() { # ROWS SECONDS
+	local row test before done=0
+	BENCH_DISK_READS=0
+	for ((row = 0; row < $1; row++)); do
+		bench_disk_reads_
+		before=$BENCH_COUNT
+		for test in "${BENCH_TESTS[@]}"; do
+			bench_progress_ $((done++)) $(($1 * ${#BENCH_TESTS[@]})) "$2" "reads, ${BENCH_ROLE[row]}"
+			bench_measure read "$row" "$test" "${BENCH_DEVICE[row]}" "$2" || die "fio could not read ${BENCH_DEVICE[row]}"
+		done
+		((row > 0)) || {
+			bench_disk_reads_
+			BENCH_DISK_READS=$((BENCH_COUNT - before))
+		}
+	done
+	bench_progress_
+}
+
+# Sets BENCH_COUNT to the reads that the disk legs have completed (linux Documentation/block/stat.rst, "read I/Os").
+bench_disk_reads_() {
+	local i reads
+	BENCH_COUNT=0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		reads=0
+		{ read -r reads _ <"$SYS/class/block/${F[leg.$i.node]:-none}/stat"; } 2>/dev/null || :
+		BENCH_COUNT=$((BENCH_COUNT + reads))
+	done
+}
+
+bench_writes() { # FOLDER SECONDS
+	local test done=0
+	bench_file=$(mktemp "$1/.ramraid-bench.XXXXXX") || die "no file could be made in $1"
+	trap 'rm -f -- "$bench_file"' EXIT
+	trap 'exit 130' INT TERM HUP
+	for test in "${BENCH_TESTS[@]}"; do
+		bench_progress_ $((done++)) "${#BENCH_TESTS[@]}" "$2" "writes, $1"
+		bench_measure write 0 "$test" "$bench_file" "$2" --size=64M || die "fio could not write to $bench_file: are 64 MiB free in $1?"
+	done
+	bench_progress_
+}
+
+bench_progress_() { # [DONE OF SECONDS TEXT]; nothing: the line is cleared
+	[[ -t 2 ]] || return 0
+	if (($# == 0)); then printf '\r%79s\r' '' >&2; else printf '\r%-79s' "$4: $(($1 + 1)) of $2, $((($2 - $1) * $3))s left" >&2; fi
+}
+
+bench_print() { # ROWS SECONDS
+	local row
+	if [[ -n ${OPT[json]+set} ]]; then
+		json_open '' object
+		json_text name "$NAME"
+		json_number seconds "$2"
+		json_text fio "$(fio --version)"
+		json_number disk_reads_while_the_array_was_read "$BENCH_DISK_READS"
+		bench_json read "$1"
+		[[ -z ${OPT[writes]-} ]] || bench_json write 1
+		json_close
+		printf '%s\n' "$JSON_TEXT"
+		return
+	fi
+	for ((row = 0; row < $1; row++)); do printf '  %-12s %s\n' "${BENCH_ROLE[row]}" "${BENCH_DEVICE[row]}"; done
+	bench_text read "$1"
+	printf '\n%s\n' "$SHOWN"
+	printf 'While the array was read, its disks were read %d times.\n' "$BENCH_DISK_READS"
+	[[ -z ${OPT[writes]-} ]] || {
+		bench_text write 1
+		printf '\n%s' "$SHOWN"
+	}
+}

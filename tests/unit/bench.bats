@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# "bench": what is asked of fio, how its answer is read, and how that is shown.
+
+setup() {
+	load helper
+	world
+	libs paths log cli json disk conf confcheck confneed units mdstate ramstate facts outside bench cmd/bench
+	LOG_JOURNAL=''
+	F=([name]=data [array.md]=md127 [array.state]=active [ram.node]=rd0 [ram.state]=in_sync [members]=2
+		[leg.0.dev]=/dev/disk/by-id/a [leg.0.node]=sda [leg.0.state]=in_sync [leg.1.dev]=/dev/disk/by-id/b [leg.1.node]=sdb [leg.1.state]=faulty)
+	OPT=()
+}
+
+# As fio 3.39 answers, shortened.
+fio() {
+	called fio "$@"
+	printf '{"fio version": "fio-3.39", "jobs": [{"jobname": "bench",
+		"read": {"io_bytes": 4096000, "bw_bytes": 819200, "iops": 200.4, "lat_ns": {"min": 1, "max": 9, "mean": 4980000.25}},
+		"write": {"bw_bytes": 1048576, "iops": 256.0, "lat_ns": {"mean": 100.5}}}]}\n'
+}
+# The measurements of a mirror, as if they had been made.
+measured() {
+	local row test
+	BENCH_ROLE=(array 'RAM leg' 'disk leg 1') BENCH_DEVICE=(/dev/md127 /dev/rd0 /dev/disk/by-id/a)
+	for row in 0 1 2; do
+		for test in "${BENCH_TESTS[@]}"; do
+			BENCH["read $row $test"]=$((row == 2 ? 464 : 200000)) BENCH["read $row $test bytes"]=$((1048576 * 150)) BENCH["read $row $test nanoseconds"]=5000
+		done
+	done
+}
+
+@test "fio is asked for reads only, past the page cache, and its answer is read" {
+	bench_measure read 0 random-32 /dev/md127 5
+	[[ $(calls) == 'fio --name=bench --filename=/dev/md127 --rw=randread --bs=4k --iodepth=32 --runtime=5 --time_based --direct=1 --ioengine=libaio --output-format=json --readonly' ]]
+	[[ ${BENCH["read 0 random-32"]} == 200 && ${BENCH["read 0 random-32 bytes"]} == 819200 && ${BENCH["read 0 random-32 nanoseconds"]} == 4980000 ]]
+	bench_measure read 0 sequential-4 /dev/md127 5
+	[[ $(calls | tail -n 1) == *'--rw=read --bs=1M --iodepth=4 '*--readonly ]]
+}
+
+@test "writes are not read-only, and say how large the file is" {
+	bench_measure write 0 random-1 /srv/data/file 5 --size=64M
+	[[ $(calls) == *'--rw=randwrite '*'--size=64M' && $(calls) != *--readonly* ]]
+	[[ ${BENCH["write 0 random-1"]} == 256 && ${BENCH["write 0 random-1 bytes"]} == 1048576 ]]
+}
+
+@test "a fio that fails is a failure" {
+	fio() { return 1; }
+	not bench_measure read 0 random-1 /dev/md127 5
+}
+
+@test "the array, the RAM leg and the disk legs that are in sync are measured" {
+	bench_rows
+	[[ ${BENCH_ROLE[*]} == 'array RAM leg disk leg 1' && ${BENCH_DEVICE[*]} == '/dev/md127 /dev/rd0 /dev/disk/by-id/a' ]]
+	F[ram.state]=spare
+	bench_rows
+	[[ ${BENCH_ROLE[*]} == 'array disk leg 1' ]]
+}
+
+@test "the table and the bars, in 80 columns" {
+	local expected
+	measured
+	bench_text read 3
+	printf '%s' "$SHOWN"
+	[[ -z $(awk 'length > 80' <<<"$SHOWN") ]]
+	expected='  array            200000     200000     200000          150'
+	grep -qxF -- "$expected" <<<"$SHOWN"
+	# The longest bar is the largest figure, and a disk beside memory has none.
+	grep -qxE '  RAM leg      #{40} 200000' <<<"$SHOWN"
+	grep -qxE '  disk leg 1 {44}464' <<<"$SHOWN"
+}
+
+@test "the JSON is JSON, and has every figure" {
+	measured
+	JSON_TEXT='' JSON_CLOSERS=()
+	json_open '' object
+	bench_json read 3
+	json_close
+	[[ $(jq -r '.reads | length' <<<"$JSON_TEXT") == 3 ]]
+	[[ $(jq -c '.reads[2].measured[1]' <<<"$JSON_TEXT") == '{"access":"random","depth":8,"operations_per_second":464,"bytes_per_second":157286400,"mean_latency_nanoseconds":5000}' ]]
+}
+
+@test "writes go to the array or nowhere" {
+	mkdir -p "$BATS_TEST_TMPDIR/folder"
+	findmnt() { echo /dev/mapper/vg-lv; }
+	lsblk() { printf '%s\n' dm-0 md127 sda; }
+	bench_folder "$BATS_TEST_TMPDIR/folder"
+	lsblk() { printf '%s\n' dm-0 sdz; }
+	run bench_folder "$BATS_TEST_TMPDIR/folder"
+	[[ $status == 4 && $output == *'lies on /dev/mapper/vg-lv, not on /dev/md127'* ]]
+	run bench_folder "$BATS_TEST_TMPDIR/none"
+	[[ $status == 2 && $output == *'no folder that can be written to'* ]]
+}
+
+@test "reads of the disks are counted while the array is read, and not while they are themselves" {
+	mkdir -p "$R/sys/class/block/sda" "$R/sys/class/block/sdb"
+	echo "10 0 0 0" >"$R/sys/class/block/sda/stat"
+	echo "5 0 0 0" >"$R/sys/class/block/sdb/stat"
+	bench_rows
+	bench_measure() {
+		[[ $2 != 0 ]] || echo "13 0 0 0" >"$R/sys/class/block/sda/stat"
+		[[ $2 == 0 ]] || echo "99 0 0 0" >"$R/sys/class/block/sda/stat"
+	}
+	bench_reads 3 1
+	[[ $BENCH_DISK_READS == 3 ]]
+}
+
+@test "what is missing is named, with the packages" {
+	command() { [[ $2 != fio && $2 != gnuplot ]]; }
+	run bench_programs
+	[[ $status == 1 && $output == *'apt install fio' ]]
+	OPT["svg"]=/tmp/x
+	run bench_programs
+	[[ $output == *'apt install fio gnuplot-nox' ]]
+}
+
+@test "a number of seconds is one" {
+	need_look() { :; }
+	for value in 0 x -1 1.5 ''; do
+		run cmd_bench "--seconds=$value" data
+		[[ $status == 2 && $output == *"--seconds=$value: write a number of seconds"* ]]
+	done
+}
