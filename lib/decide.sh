@@ -22,6 +22,7 @@
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
 #   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up) witness.seen (all that were ever in sync)
+#   run.legs            the disk legs that were in sync at some time in this very run of the array (known while one is outside of it)
 #   rescue.image        the file that holds what only the RAM leg had when the array was stopped
 #   conf.rebuild copy.why_not (why this kernel is not trusted with a copy)  copy.state (none running done failed) copy.why
 #   kernel.flaw         what is known to be wrong with this kernel while a RAM leg is being rebuilt; accepted flaws are not told
@@ -216,14 +217,15 @@ decide_order_() {
 	ORDER=("${last[@]}" "${rest[@]}")
 }
 
-# decide_can_readd_ I: may leg I be put back by bitmap? Only if it calls every disk leg in sync active, that is, if it has no history of
-# its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). With no disk leg in sync
-# it is the RAM leg that it must not have been without: it was there when the disk left.
+# decide_can_readd_ I: may leg I be put back by bitmap? Only if it has no history of its own: md compares nothing but the event count with
+# events_cleared (linux drivers/md/md.c, super_1_validate). It has none if it calls every disk leg in sync active; with no disk leg in sync it is the
+# RAM leg that it must not have been without, and it was there when the disk left; or if it left this very run of the array.
 decide_can_readd_() {
 	local i=$1 j slot alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
 	! decide_is_given_up_ "$i" || return 1
+	! decide_left_this_run_ "$i" || return 0
 	for ((j = 0; j < ${F[members]}; j++)); do
 		slot=${F[leg.$j.slot]-}
 		[[ ${F[leg.$j.state]} == in_sync ]] || continue
@@ -232,6 +234,13 @@ decide_can_readd_() {
 		alone=no
 	done
 	[[ $alone == no ]] || decide_can_readd_to_ram_ "$i"
+}
+
+# decide_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since? Then another disk leg may have been put back in the
+# meantime that it calls missing: what it has, the RAM leg had, and gave to that one. Used by itself since, it would call the RAM leg missing.
+decide_left_this_run_() {
+	[[ ${F[ram.state]} == in_sync && ${F[ram.slot]} =~ ^[0-9]+$ && ${F[leg.$1.view]:${F[ram.slot]}:1} == A ]] || return 1
+	[[ -n ${F[leg.$1.device_uuid]} && " ${F[run.legs]-} " == *" ${F[leg.$1.device_uuid]} "* ]]
 }
 
 # decide_is_given_up_ I: has the array been started without leg I, against all that spoke for it? Then it may hold writes that nobody else

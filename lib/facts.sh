@@ -42,6 +42,7 @@ facts_observe() {
 		[[ -z ${F[leg.$i.in]} && -n ${F[leg.$i.node]} ]] || continue
 		need outside
 		facts_leg_superblock_ "$i"
+		facts_joined_
 	done
 }
 

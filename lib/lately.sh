@@ -31,9 +31,9 @@ lately_note() {
 
 # Sets the caller's life to what LATELY_LIFE is of the array that is running.
 lately_life_() {
-	local number=0
-	{ read -r number <"$SYS/block/${F[array.md]}/diskseq"; } 2>/dev/null || : # Linux before 5.15
-	life="${F[boot]:--} ${F[array.md]} $number"
+	local MD_RUN
+	md_run "${F[array.md]}"
+	life="${F[boot]:--} ${MD_RUN:-${F[array.md]} 0}"
 }
 
 # Sets the caller's changed when it has become whole, or no longer is. What was whole in an earlier life is left alone: until when, nobody knows.

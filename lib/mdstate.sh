@@ -9,6 +9,14 @@ md_read() {
 	{ read -r VALUE <"$SYS/block/$1/md/$2"; } 2>/dev/null || :
 }
 
+# md_run MD: sets MD_RUN to what names this run of the array, from its assembly to its stop, and no other one in this boot: its kernel name, and the number
+# that a device gets when it appears. Empty when the kernel doesn't number (Linux before 5.15).
+md_run() {
+	MD_RUN=''
+	{ read -r MD_RUN <"$SYS/block/$1/diskseq"; } 2>/dev/null || :
+	MD_RUN=${MD_RUN:+$1 $MD_RUN}
+}
+
 # Members' folders are md/dev-LEG; in them stands, beside what is read here, how many read errors md has counted ("errors").
 readonly MD_LEG=md/dev-
 

@@ -27,6 +27,16 @@ facts_leg_superblock_() { # I
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }
 
+# facts_joined_: the disk legs that were in sync at some time in this very run of the array (record_joined_).
+facts_joined_() {
+	local MD_RUN known=()
+	F[run.legs]=''
+	md_run "${F[array.md]:-none}"
+	[[ -n $MD_RUN && -e $RUN/${F[name]}.joined ]] || return 0
+	mapfile -t known <"$RUN/${F[name]}.joined"
+	[[ ${known[0]-} != "$MD_RUN" ]] || F[run.legs]=${known[*]:1}
+}
+
 # facts_ask_leg_ MD LEG: sets FACTS_UUID of them to what the leg's superblock says.
 facts_ask_leg_() {
 	local key value

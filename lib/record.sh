@@ -4,18 +4,30 @@
 
 declare -gA F # the facts: decide.sh lists the keys
 
-# Which array is running: its kernel name, and the number that every device has but once in a boot.
-record_identity_() {
-	local number
-	{ read -r number <"$SYS/block/${F[array.md]}/diskseq"; } 2>/dev/null && printf '%s %s\n' "${F[array.md]}" "$number"
+# A start of ours has judged the array that is running, and its monitor writes down every change of it from now on.
+record_watched() {
+	local MD_RUN
+	md_run "${F[array.md]}"
+	if [[ -n $MD_RUN ]]; then printf '%s\n' "$MD_RUN" >"$RUN/${F[name]}.watched"; else rm -f "$RUN/${F[name]}.watched"; fi
 }
 
-# A start of ours has judged the array that is running, and its monitor writes down every change of it from now on.
-record_watched() { record_identity_ >"$RUN/${F[name]}.watched" || rm -f "$RUN/${F[name]}.watched"; }
-
 record_is_watched_() {
-	local watched
-	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "$(record_identity_)" ]]
+	local watched MD_RUN
+	md_run "${F[array.md]}"
+	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
+}
+
+# record_joined_ UUID…: these disk legs are in sync in this run of the array: whatever becomes of it while it runs, they were part of it
+# (decide_can_readd_).
+record_joined_() {
+	local MD_RUN known=() uuid new=no
+	md_run "${F[array.md]}"
+	[[ -n $MD_RUN ]] || return 0
+	! [[ -e $RUN/${F[name]}.joined ]] || mapfile -t known <"$RUN/${F[name]}.joined"
+	[[ ${known[0]-} == "$MD_RUN" ]] || known=("$MD_RUN") new=yes
+	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid") new=yes; done
+	[[ $new == no ]] || { printf '%s\n' "${known[@]}" >"$RUN/${F[name]}.joined.new" && mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
+		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that leaves may not be put back by itself"
 }
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes
@@ -70,6 +82,7 @@ record_write() {
 		record_take_back_
 		return
 	}
+	record_joined_ "${legs[@]}"
 	record_members_now_
 	RECORD_WRITTEN=$RECORD_NOW
 }

@@ -746,6 +746,26 @@ exhaustive_check() {
 	decides refuse stopped-2 0:absent waited=99 witness=102:b
 }
 
+@test "running: a disk leg that left this very run is put back, whoever has been put back meanwhile" {
+	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
+	# A left, B left, A was put back from the RAM leg: B calls A missing.
+	decides 'readd 1' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b"
+	decides 'readd 1' whole-2 0:absent 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b" witness=99:
+	# It was in another run, or nobody knows.
+	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a"
+	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A
+	decides 'done' whole-2 1:returned leg.1.device_uuid= leg.1.view=A.A "run.legs=$a  $b"
+	# It has been used by itself since.
+	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=..A "run.legs=$a $b"
+	# There is no RAM leg that has seen all of it.
+	decides 'make-ram' whole-2 1:returned ram.state=none ram.slot= leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b"
+	decides 'wait-sync' whole-2 1:returned ram.state=recovering leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b"
+	because 'the RAM leg is being rebuilt'
+	# A person has started without it, or has taken it out.
+	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b" witness.given=$b
+	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b" leg.1.removed=yes
+}
+
 @test "running: while only the RAM leg is good, the disk leg that left last is put back first" {
 	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
 	decides 'readd 1' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.0.view=AAA leg.1.view=A.A witness=99: witness.left=$b

@@ -42,6 +42,36 @@ not_writable() {
 	known no '' 90 ram.state=none
 }
 
+@test "which disk legs were in sync in this run of the array is known until it ends" {
+	facts_joined() { facts_joined_ && [[ ${F[run.legs]} == "$1" ]] || fail "${F[run.legs]}"; }
+	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
+	facts_joined ''
+	echo 7 >"$R/sys/block/md127/diskseq"
+	facts_joined ''
+	F[leg.1.state]=recovering
+	record_write
+	facts_joined "$one"
+	F[leg.1.state]=in_sync F[leg.0.state]=faulty
+	record_write
+	facts_joined "$one $two"
+	# None is left: they still were.
+	F[leg.1.state]=''
+	record_write
+	facts_joined "$one $two"
+	# Another run of it.
+	echo 8 >"$R/sys/block/md127/diskseq"
+	facts_joined ''
+	F[leg.1.state]=in_sync
+	record_write
+	facts_joined "$two"
+	# A kernel that does not number, and a damaged file.
+	rm "$R/sys/block/md127/diskseq"
+	facts_joined ''
+	echo 8 >"$R/sys/block/md127/diskseq"
+	: >"$R/run/ramraid/data.joined"
+	facts_joined ''
+}
+
 @test "the witness is not overwritten with what something else has started from old legs" {
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
 	echo 7 >"$R/sys/block/md127/diskseq"
