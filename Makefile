@@ -74,11 +74,11 @@ install: all
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	install -m 644 lib/*.sh lib/VERSION $(DESTDIR)$(LIBDIR)
 	install -m 644 lib/cmd/*.sh $(DESTDIR)$(LIBDIR)/cmd
-	install -m 755 packaging/before-removal $(DESTDIR)$(LIBDIR)
+	install -m 755 packaging/before-removal lib/mail $(DESTDIR)$(LIBDIR)
 	for unit in units/*.service units/*.path units/*.timer; do \
 		sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' "$$unit" >"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && \
 		chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}" || exit 1; done
-	for service in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-hotplug ramraid-remember ramraid-metrics; do \
+	for service in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-scrub@ ramraid-hotplug ramraid-remember ramraid-metrics; do \
 		install -D -m 644 units/sandbox.conf "$(DESTDIR)$(UNITDIR)/$$service.service.d/50-sandbox.conf" || exit 1; done
 	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid

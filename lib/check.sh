@@ -57,6 +57,7 @@ check_one() {
 		check_kernels
 		return
 	fi
+	check_notify
 	facts_configured "$1"
 	facts_observe
 	check_array

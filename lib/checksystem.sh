@@ -11,6 +11,7 @@ check_system() {
 	check_memory_of_all
 	check_boot_folder
 	check_mail
+	check_boot_mail
 }
 
 check_defaults() {
@@ -56,11 +57,22 @@ check_boot_folder() {
 	[[ ! -e $BOOT ]] || check_can_read "$BOOT" || check_unseen kernels 'to see which kernels are installed' "no right to read $BOOT"
 }
 
+# check_notify: is the program there that is to be run? Sets CHECK_UNTOLD=yes for an array that has none. After conf_load.
+check_notify() {
+	local program=${CONF[NOTIFY]}
+	if [[ $program == none ]]; then
+		CHECK_UNTOLD=yes
+	elif [[ ! -f $program || ! -x $program ]]; then
+		check_note notify 'the program that NOTIFY names, so that somebody is told of a failed disk' "no program at $program" \
+			"make it executable (chmod 755 $program), or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
+	fi
+}
+
 # mdadm tells of a failed disk by mail or by a program, if its configuration names one (mdadm.conf(5)). Keywords may be cut down to three letters, in
 # any case (match_keyword() in mdadm's config.c).
 check_mail() {
 	local file
-	((${#ARGS[@]} > 0)) || return 0
+	((${#ARGS[@]} > 0)) && [[ -n ${CHECK_UNTOLD-} ]] || return 0
 	while IFS= read -r file; do
 		check_can_read "$file" || {
 			check_unseen mail 'to see whom mdadm tells of a failed disk' "no right to read $file"
@@ -68,6 +80,18 @@ check_mail() {
 		}
 		! grep -qiE '^(mai(l(a(d(dr?)?)?)?)?|pro(g(r(am?)?)?)?)[[:blank:]]+[^[:blank:]]' "$file" || return 0
 	done < <(claim_others)
-	check_note no-mail 'MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk' 'neither' \
-		'write "MAILADDR root" in /etc/mdadm/mdadm.conf, then: systemctl restart mdmonitor'
+	check_note no-mail 'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk' 'none of them' \
+		"write NOTIFY=PROGRAM in $ETC/ramraid.conf; or \"MAILADDR root\" in /etc/mdadm/mdadm.conf"
+}
+
+# mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat (add_new_arrays() in mdadm's mdmonitor.c): an array
+# that lacks its RAM leg is degraded to it. Told where such mail would really go out.
+check_boot_mail() {
+	local TELL_ADDRESS unit
+	((CHECK_RAM_BYTES > 0)) && tell_has_sendmail && systemd_is_running || return 0
+	tell_address
+	[[ -n $TELL_ADDRESS ]] && unit=$(systemd_show LoadState,ExecStart,Environment mdmonitor.service) || return 0
+	[[ $unit == *LoadState=loaded* && $unit == *--scan* ]] || return 0
+	check_note boot-mail 'no false alarm at every boot' "that mdmonitor.service mails DegradedArray to $TELL_ADDRESS before the RAM leg is there" \
+		'systemctl mask --now mdmonitor.service, if ramraid looks after all arrays of this machine; else see EVENTS in ramraid.conf(5)'
 }

@@ -29,6 +29,7 @@ conf_builtin() {
 		[START_DEGRADED]=witness
 		[HOTPLUG]=no
 		[AUTO_REPLACE]=no
+		[NOTIFY]=none
 		[RESCUE]=/var/lib/ramraid
 		[WRITE_BEHIND]=0
 		[ACCEPT_DATA_LOSS]=no
@@ -51,6 +52,7 @@ CONF_FORM=(
 	[START_DEGRADED]='^(witness|always|never)$'
 	[HOTPLUG]='^(yes|no)$'
 	[AUTO_REPLACE]='^(yes|no)$'
+	[NOTIFY]='^(none|/[A-Za-z0-9._/+@:-]+)$'
 	[RESCUE]='^(none|/[A-Za-z0-9._/-]*)$'
 	[WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$'
 	[ACCEPT_DATA_LOSS]='^(yes|no)$'

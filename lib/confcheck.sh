@@ -20,6 +20,7 @@ declare -grA CONF_EXPECTED=(
 	[START_DEGRADED]='witness, always or never'
 	[HOTPLUG]='yes or no'
 	[AUTO_REPLACE]='yes or no'
+	[NOTIFY]='the absolute path of a program, or none'
 	[RESCUE]='a folder, or none'
 	[WRITE_BEHIND]='a number of writes from 0 to 16383'
 	[ACCEPT_DATA_LOSS]='yes or no'

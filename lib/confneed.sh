@@ -16,7 +16,7 @@ conf_keep() {
 	paths_run
 	[[ ! -e $RUN/$1.released ]] || rm -f "$RUN/$1.released"
 	{
-		printf 'UUID=%s\nRAM=%s\nRESCUE=%s\n' "${CONF[UUID]}" "${CONF[RAM]}" "${CONF[RESCUE]}"
+		printf '%s=%s\n' UUID "${CONF[UUID]}" RAM "${CONF[RAM]}" RESCUE "${CONF[RESCUE]}" NOTIFY "${CONF[NOTIFY]}"
 		printf 'MEMBER=%s\n' "${MEMBERS[@]}"
 	} >"$RUN/$1.started"
 }

@@ -58,6 +58,7 @@ drive_watch_() {
 	DRIVE_WATCHED=yes
 	record_watched
 	mend_arm
+	changes_begin "${F[name]}"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
 }
 

@@ -148,8 +148,8 @@ md_speed() {
 	act_write "$SYS/block/$1/md/sync_speed_min" "$limit"
 }
 
-# md_check MD FROM TO: has md compare all legs from sector FROM to TO, and sets MISMATCHES to how many sectors differ (md counts in larger
-# units). Returns 1 when md is at work on something else, or was told to stop. At sync_max a check only pauses; when it has come to the end of
+# md_check MD FROM TO [COMMAND…]: has md compare all legs from sector FROM to TO, and sets MISMATCHES to how many sectors differ (md counts in larger
+# units). COMMAND is called twice a second, and ends it by failing. Returns 1 then, when md is at work on something else, or was told to stop. At sync_max a check only pauses; when it has come to the end of
 # the array, md takes the bounds away itself, and not when it was interrupted (md_do_sync() in linux drivers/md/md.c).
 md_check() {
 	local VALUE at whole=''
@@ -172,6 +172,7 @@ md_check() {
 		at=${VALUE%% *}
 		[[ ! $at =~ ^[0-9]+$ ]] || ((at < $3)) || whole=yes
 		[[ -z $whole ]] || break
+		(($# <= 3)) || "${@:4}" || break
 	done
 	md_read "$1" mismatch_cnt
 	MISMATCHES=${VALUE:-0}

@@ -1,5 +1,5 @@
-# Hot-plug: what a disk that comes or goes makes necessary, and what is told of it. The worker (ramraid mend) goes through the loop of drive.sh; the
-# look before it (ramraid hotplug) asks the same decision whether there is anything to do.
+# Hot-plug: what a disk that comes or goes makes necessary. The worker (ramraid mend) goes through the loop of drive.sh; the look before it (ramraid
+# hotplug) asks the same decision whether there is anything to do. What is told of it: changes.sh.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide.sh lists the keys
@@ -8,7 +8,7 @@ declare -gA F # the facts: decide.sh lists the keys
 # facts_observe.
 mend_facts() {
 	F[mend]=yes F[retry]=no F[conf.auto_replace]=${CONF[AUTO_REPLACE]}
-	mend_removed_
+	mend_find_removed
 	if [[ -e $RUN/${F[name]}.detached ]]; then
 		F["failed.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
 	elif ! ram_may_try "${F[name]}"; then
@@ -18,9 +18,9 @@ mend_facts() {
 	fi
 }
 
-# A disk that was in the array at an earlier look, is outside now, and has not been pulled out in between, was taken out with mdadm: whoever did that
-# does not want it back at once. A disk that is plugged in gets another number.
-mend_removed_() {
+# mend_find_removed: sets leg.I.removed. A disk that was in the array at an earlier look, is outside now, and has not been pulled out in between, was
+# taken out with mdadm: whoever did that does not want it back at once. A disk that is plugged in gets another number.
+mend_find_removed() {
 	local i NUMBER before=''
 	{ read -r before <"$RUN/${F[name]}.members"; } 2>/dev/null || :
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -31,8 +31,8 @@ mend_removed_() {
 	done
 }
 
-# The numbers of the disks that are in the array now, for the next look; those of before stay, as they are never given out again.
-mend_note_members_() { # NAME
+# mend_note_members NAME: the numbers of the disks that are in the array now, for the next look; those of before stay, as they are never given out again.
+mend_note_members() {
 	local i NUMBER before='' new
 	{ read -r before <"$RUN/$1.members"; } 2>/dev/null || :
 	new=$before
@@ -76,73 +76,6 @@ mend_is_due() {
 mend_tried() {
 	mend_print
 	printf '%s\n' "$MEND_PRINT" >"$RUN/$1.tried"
-}
-
-# mend_leg I: sets LEG to one word on the state of a disk leg: in_sync recovering faulty missing used blank occupied damaged foreign given removed
-# begun returned separate.
-mend_leg() {
-	local leg=leg.$1
-	if [[ -n ${F[$leg.state]} ]]; then
-		LEG=${F[$leg.state]}
-	elif [[ -z ${F[$leg.node]} ]]; then
-		LEG=missing
-	elif [[ -n ${F[$leg.in]} ]]; then
-		LEG=used
-	elif [[ ${F[$leg.sb]} == none ]]; then
-		LEG=blank
-		[[ -z $(disk_why_not_free "${F[$leg.dev]}") ]] || LEG=occupied
-	elif [[ ${F[$leg.sb]} != ok ]]; then
-		LEG=damaged
-	elif [[ ${F[$leg.uuid]} != "${F[uuid]}" ]]; then
-		LEG=foreign
-	elif decide_is_given_up_ "$1"; then
-		LEG=given
-	elif [[ -n ${F[leg.$1.removed]-} ]]; then
-		LEG=removed
-	elif decide_is_begun_ "$1"; then
-		LEG=begun
-	elif decide_can_readd_ "$1"; then
-		LEG=returned
-	else
-		LEG=separate
-	fi
-}
-
-# mend_tell NAME: says what has become of the disk legs since it was last said. The first look of a run says nothing: the start has.
-mend_tell() {
-	local i LEG old=() new=()
-	[[ ! -e $RUN/$1.told ]] || mapfile -t old <"$RUN/$1.told"
-	for ((i = 0; i < ${F[members]}; i++)); do
-		mend_leg "$i"
-		new+=("$LEG")
-		((${#old[@]} == 0)) || [[ ${old[i]-} == "$LEG" ]] || mend_say_ "$1" "$i" "$LEG"
-	done
-	mend_note_members_ "$1"
-	[[ ${old[*]-} == "${new[*]}" ]] || printf '%s\n' "${new[@]}" >"$RUN/$1.told"
-}
-
-mend_say_() { # NAME I WORD
-	local dev=${F[leg.$2.dev]}
-	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; mdadm /dev/md/$1 --add $dev; ramraid attach $1"
-	case $3 in
-	in_sync) log_notice "$leg is in sync" ;;
-	recovering) log_notice "$leg is being rebuilt" ;;
-	faulty) log_warning "$leg: md has given it up; the array goes on without it. See the kernel's messages (journalctl -k); when it is good again: ramraid attach $1" ;;
-	missing) log_warning "$leg is lost: there is no such disk any more; the array goes on without it. When it is back it is put back by itself" ;;
-	returned) log_notice "$leg is back" ;;
-	removed) log_notice "$leg has been taken out; to put it back: ramraid attach $1" ;;
-	begun) log_notice "$leg is back; it was lost while it was being put back, so all of it is rebuilt" ;;
-	blank)
-		[[ ${CONF[AUTO_REPLACE]} == yes ]] && log_notice "$1: a blank disk stands at $dev" && return
-		log_warning "$1: a blank disk stands at $dev; AUTO_REPLACE=no, so it is not taken. To take it: mdadm /dev/md/$1 --add $dev; ramraid attach $1"
-		;;
-	occupied) log_warning "$1: the disk at $dev is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
-	used) log_warning "$1: the disk at $dev is in use by something else" ;;
-	damaged) log_warning "$leg is there, but its superblock is ${F[leg.$2.sb]}; if it is the right disk, $whole" ;;
-	foreign) log_warning "$1: the disk at $dev belongs to another array (${F[leg.$2.uuid]}), and is left alone" ;;
-	given) log_warning "$leg is there, but has been given up by a start without it; $whole" ;;
-	separate) log_warning "$leg is back, but was used without the others, or is too old: it is not put back. If nothing on it is needed, $whole" ;;
-	esac
 }
 
 # mend_ask: something may have changed that hot-plug has to look at. Raises the flag that ramraid-hotplug.path waits for, and nothing when no array

@@ -1,6 +1,8 @@
 # systemd: the only file that talks to it.
 # shellcheck shell=bash
 
+readonly SYSTEMD_APART=60 # seconds that a program which nobody waits for may run
+
 systemd_unit() { printf 'ramraid@%s.service\n' "$1"; } # NAME
 
 # Is this very process the one that the array's unit started? Then it does the work; typed by a person it asks systemd to.
@@ -42,6 +44,23 @@ systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "
 
 # The worker that brings a running array back to what is configured, NAME.
 systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
+
+# systemd_run_apart UNIT TEXT [VARIABLE=VALUE…] -- PROGRAM [ARG…]: has systemd run it, as a service of its own that nobody waits for, and that is gone when
+# it ends. Without the usual dependencies, which would start half a boot in a rescue shell. At boot it waits for what the boot brings up anyway; a
+# shutdown ends it, and none begins in one.
+systemd_run_apart() {
+	local unit=$1 text=$2 variables=()
+	shift 2
+	while [[ $1 != -- ]]; do
+		variables+=("--setenv=$1")
+		shift
+	done
+	shift
+	# systemd puts variables in the place of "$" (systemd.service(5), COMMAND LINES).
+	systemd-run --no-block --quiet --collect --unit="$unit" --description="$text" --property=DefaultDependencies=no --property=Conflicts=shutdown.target \
+		--property=Before=shutdown.target --property='After=sysinit.target basic.target network-online.target' \
+		--property=RuntimeMaxSec="$SYSTEMD_APART" --property=TimeoutStopSec=5 "${variables[@]}" -- "${@//\$/\$\$}" >&2
+}
 
 # systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm) would take the next start for done.
 systemd_settle() { ! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" || systemd_stop "$1"; }

@@ -15,6 +15,7 @@ usage: ramraid VERB [OPTION…] NAME …
   restore NAME        put back what a shutdown had to save from the RAM leg to a file
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole
+  scrub NAME          have md compare its legs
   metrics             the state of all arrays, for Prometheus
   bench NAME          what it and its legs read in a second
   config show [NAME]  what its configuration comes to, and which line says so

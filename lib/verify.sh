@@ -26,7 +26,7 @@ verify_ram_leg() {
 	if ((differ == 0)); then
 		log_info "$1: md has compared the legs, and found no difference (VERIFY=${CONF[VERIFY]})"
 	else
-		log_alert "$1: $differ SECTORS DIFFER between the legs (VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. To have the RAM leg made anew: ramraid detach $1; ramraid attach $1"
+		tell alert mismatch '' "$1: $differ SECTORS DIFFER between the legs (VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. To have the RAM leg made anew: ramraid detach $1; ramraid attach $1"
 	fi
 }
 

@@ -61,7 +61,7 @@ keys_documented() (
 	for key in "${!CONF_FORM[@]}"; do grep -q "fB$key=" build/man/ramraid.conf.5 || printf 'ramraid.conf(5) lacks the key %s\n' "$key"; done
 	while IFS= read -r text; do
 		text=${text//\*/} key=${text%%=*} value=${text#"${text%%=*}"}
-		[[ $key != @(ARRAY|MAILADDR) ]] || continue # mdadm.conf(5)
+		[[ $key != @(ARRAY|MAILADDR|PROGRAM) ]] || continue # mdadm.conf(5)
 		if [[ -z ${CONF_FORM[$key]-} ]]; then
 			printf 'the manual names %s, which is no key\n' "$text"
 		else

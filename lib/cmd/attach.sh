@@ -33,6 +33,7 @@ cmd_attach() {
 	attach_here yes
 	# Its unit is what lets go of the RAM leg at shutdown.
 	exec {CLI_LOCK}>&-
+	changes_tell "$NAME"
 	mend_ask
 	if systemd_is_running && ! systemd_unit_is_up "$NAME"; then
 		systemd_reset "$NAME"

@@ -24,4 +24,6 @@ cmd_detach() {
 	facts_observe
 	record_witness
 	lately_note
+	exec {CLI_LOCK}>&-
+	changes_tell "$NAME"
 }

@@ -5,7 +5,7 @@ declare -gA F # the facts: decide.sh lists the keys
 
 readonly HOTPLUG_USAGE='usage: ramraid hotplug
 
-Looks at every array with HOTPLUG=yes: says what has become of its disk legs, and starts ramraid-mend@NAME where one can be put back. Done by
+Looks at every array with HOTPLUG=yes: tells what has become of its legs, and starts ramraid-mend@NAME where one can be put back. Done by
 ramraid-hotplug.path whenever a disk comes or goes, and when a start or a repair has ended.'
 
 cmd_hotplug() {
@@ -36,7 +36,7 @@ hotplug_one() { # NAME
 	absent) hotplug_start_ "$1" ;;
 	active)
 		mend_facts
-		mend_tell "$1"
+		changes_tell "$1"
 		# One that a person has started, while its unit is stopped, is that person's.
 		! mend_is_due "$1" || ! systemd_unit_is_up "$1" || systemd_start_mend "$1"
 		;;

@@ -32,8 +32,8 @@ cmd_mend() {
 		return
 	}
 	attach_here mend
-	mend_tell "$NAME"
 	mend_tried "$NAME"
 	exec {CLI_LOCK}>&-
+	changes_tell "$NAME"
 	mend_ask
 }

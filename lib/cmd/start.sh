@@ -119,8 +119,11 @@ start_here() { # NAME
 	# "ramraid stop" ends a start that is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
 	trap 'start_interrupted' TERM INT
 	drive "$1" || code=$?
+	changes_of_start "$1" "$code"
 	((code != 0)) || {
 		exec {CLI_LOCK}>&-
+		# What has happened since its last words.
+		changes_tell "$1"
 		mend_ask
 		verify_ram_leg "$1"
 	}

@@ -6,7 +6,8 @@ declare -gA F # the facts: decide.sh lists the keys
 readonly WITNESS_USAGE='usage: ramraid witness
 
 Records, for every running array, which disk legs are in sync and at which event count (/etc/ramraid/state/NAME.witness): what a start
-with a disk leg missing goes by. Done at every start and stop, and by ramraid-monitor@MD.path whenever the array changes.'
+with a disk leg missing goes by. Then tells what has become of each leg since that was last told. Done at every start and stop, and by
+ramraid-monitor@MD.path whenever the array changes.'
 
 cmd_witness() {
 	local name file code=0
@@ -36,17 +37,17 @@ witness_one() {
 	while :; do
 		code=0
 		record_write || code=$EX_FAILED
-		# Once, when it comes to that.
-		! guard_only_copy || [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] ||
-			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg is in sync, so what is written from now on is lost by a power cut. $(guard_hope_)"
-		# What has changed meanwhile is told by nobody.
 		before=$(witness_members)
+		# At once, when it comes to that.
+		! guard_only_copy || changes_tell "$1"
+		# What has changed meanwhile is told by nobody.
 		facts_witness
 		facts_observe
 		[[ $(witness_members) != "$before" ]] || break
 	done
 	# Who is at work on it notes that at the end.
 	! cli_is_free "$1" || lately_note
+	changes_tell "$1"
 	return "$code"
 }
 

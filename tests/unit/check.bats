@@ -114,6 +114,7 @@ systemctl() {
 	local unit
 	case $* in
 	is-enabled*) cat "$R/enabled" ;;
+	*mdmonitor.service) cat "$R/mdmonitor" 2>/dev/null ;;
 	*ActiveState*) cat "$R/active" ;;
 	'show --property=Id,LoadState,After,FragmentPath -- '*)
 		shift 3
@@ -214,8 +215,8 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
   problem not-enabled: expected ramraid@data.service to be enabled, found it disabled
     do: systemctl enable ramraid@data.service
 the system: 1 note
-  note no-mail: expected MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk, found neither
-    do: write "MAILADDR root" in /etc/mdadm/mdadm.conf, then: systemctl restart mdmonitor' ]] || fail "$output"
+  note no-mail: expected NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk, found none of them
+    do: write NOTIFY=PROGRAM in '"$R"'/etc/ramraid/ramraid.conf; or "MAILADDR root" in /etc/mdadm/mdadm.conf' ]] || fail "$output"
 	check --json
 	[[ $status == 1 ]]
 	[[ $(jq -c '.findings[0] | [.array,.severity,.kernel,.do]' <<<"$output") == '["data","problem",null,"systemctl enable ramraid@data.service"]' ]] || fail "$output"
@@ -442,6 +443,33 @@ the system: 1 note
 	echo 'PROGRAM /x' >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
 	silent
 	BLIND='*/mine.conf' finds unseen-claim unseen-mail
+}
+
+@test "whom we tell: a program that is not there is said; with one, mdadm need not know anybody" {
+	rm "$R/etc/mdadm/mdadm.conf"
+	echo "NOTIFY=$R/tell" >>"$R/etc/ramraid/data.conf"
+	finds notify
+	says "no program at $R/tell"
+	: >"$R/tell"
+	finds notify
+	chmod 755 "$R/tell"
+	silent
+}
+
+@test "mdadm would mail at every boot: said where mail goes out" {
+	printf 'LoadState=loaded\nExecStart={ path=/sbin/mdadm ; argv[]=/sbin/mdadm --monitor --scan ; }\n' >"$R/mdmonitor"
+	silent
+	mkdir -p "$R/usr/sbin"
+	: >"$R/usr/sbin/sendmail"
+	chmod 755 "$R/usr/sbin/sendmail"
+	finds boot-mail
+	says 'mails DegradedArray to root'
+	sed -i 's/--scan/\/dev\/md\/other/' "$R/mdmonitor"
+	silent
+	echo LoadState=masked >"$R/mdmonitor"
+	silent
+	rm "$R/mdmonitor"
+	silent
 }
 
 # ---- the array as it is

@@ -58,7 +58,7 @@ fake_disk() {
 
 # Programs that could change the machine are replaced in every test; each call is written down, and fails unless the test file has a
 # function of that name.
-for program in mdadm modprobe rmmod wipefs lsblk systemctl systemd-notify update-initramfs; do
+for program in mdadm modprobe rmmod wipefs lsblk systemctl logger systemd-run systemd-notify update-initramfs; do
 	declare -F "$program" >/dev/null || eval "$program() { called $program \"\$@\"; return 99; }"
 done
 called() { printf '%s\n' "$*" >>"$BATS_TEST_TMPDIR/calls"; }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units mdstate md systemd verify
+	libs paths log act units mdstate md systemd tell verify
 	declare -gA CONF=([VERIFY]=yes) F=([ram.state]=in_sync [array.md]=md127)
 	DRIVE_REBUILT=yes
 	mkdir -p "$R/sys/block/md127/md"

@@ -21,7 +21,7 @@ steps() {
 	guest 'sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
 	check 'the last disk leg fails: it is recorded, and told at once' "$tools"'
 		lose; for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1; done; cat /etc/ramraid/state/data.witness; grep -x "legs=" /etc/ramraid/state/data.witness
-		journalctl -b -p emerg | grep "data: THE RAM LEG IS THE ONLY GOOD COPY"; ramraid status data >/root/out || test $? = 1; grep "^data: degraded" /root/out; grep "ONLY GOOD COPY" /root/out
+		for i in $(seq 50); do journalctl -b -q -p emerg | grep -q "data: THE RAM" && break; sleep 0.2; done; journalctl -b -p emerg | grep "data: THE RAM LEG IS THE ONLY GOOD COPY"; ramraid status data >/root/out || test $? = 1; grep "^data: degraded" /root/out; grep "ONLY GOOD COPY" /root/out
 		new onlyram1; sums'
 	check 'on the console too' "
 		grep -q 'THE RAM LEG IS THE ONLY GOOD COPY' <<'EOT'

@@ -1,0 +1,202 @@
+# What has become of a running array since it was last said, in words. Several programs look: the monitor whenever md reports a change, hot-plug
+# whenever a disk comes or goes, and who has worked on the array. Whichever is first says it, and the others find it said.
+# shellcheck shell=bash
+#
+# /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only" (is the RAM leg the only good copy: yes or no), and
+# "leg DEVICE" for each disk leg.
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly CHANGES_PATIENCE=60 # seconds that one may take to look and tell; a disk that does not answer takes half of that
+
+# changes_begin NAME: from here on changes are told; what is so now has been said by the start. After facts_observe. Nothing when it has begun.
+changes_begin() { [[ -e $RUN/$1.told ]] || changes_under_lock_ "$1" changes_note_; }
+
+# changes_tell NAME: looks at the array, and says what has changed. The first look of a run says nothing: the start has; but for what nobody may miss.
+# What a worker only passes through is not said while one is at work, so that one looks after it has let go of the array's lock.
+changes_tell() { changes_under_lock_ "$1" changes_look_; }
+
+# Looked at within the lock: an older look after a newer one would say that it is all undone.
+changes_under_lock_() { # NAME COMMAND
+	local lock
+	[[ -z $DRY_RUN ]] || return 0
+	paths_run
+	{ exec {lock}>"$RUN/$1.told.lock"; } 2>/dev/null || {
+		log_warning "$1: $RUN can't be written, so what has changed can't be told"
+		return 0
+	}
+	if flock --timeout "$CHANGES_PATIENCE" "$lock"; then
+		"$2" "$1"
+	else
+		log_warning "$1: another ramraid takes more than $CHANGES_PATIENCE s to look at it; what has changed is told at the next look"
+	fi
+	exec {lock}>&-
+}
+
+changes_note_() { # NAME
+	local -A old=() new=()
+	changes_words_ "$1" ''
+	changes_write_ "$1"
+}
+
+changes_look_() { # NAME
+	local i key busy='' word
+	local -A old=() new=()
+	facts_witness
+	facts_observe
+	[[ ${F[array.state]} == active ]] || return 0
+	! [[ -e $RUN/$1.told ]] || while read -r word key; do old[${key:-none}]=$word; done <"$RUN/$1.told"
+	cli_is_free "$1" || busy=yes
+	changes_words_ "$1" "$busy"
+	[[ ${new[only]} == "${old[only]-no}" ]] || changes_say_only_ "$1" "${new[only]}"
+	# A first look, or what was told has another form.
+	if [[ -n ${old[ram]-} ]]; then
+		for ((i = 0; i < ${F[members]}; i++)); do
+			key="leg ${F[leg.$i.dev]}"
+			[[ ${new[$key]} == "${old[$key]-}" ]] || changes_say_leg_ "$1" "$i" "${new[$key]}"
+		done
+		[[ ${new[ram]} == "${old[ram]}" ]] || changes_say_ram_ "$1" "${new[ram]}"
+	fi
+	changes_write_ "$1"
+}
+
+# Sets the caller's new from the facts; while somebody is at work, to its old where it may be the work that is seen.
+changes_words_() { # NAME yes|""
+	local i LEG RAM key
+	mend_find_removed
+	for ((i = 0; i < ${F[members]}; i++)); do
+		key="leg ${F[leg.$i.dev]}"
+		changes_leg "$i"
+		[[ -z $2 || $LEG == @(in_sync|recovering|faulty|missing) ]] || LEG=${old[$key]:-$LEG}
+		new[$key]=$LEG
+	done
+	changes_ram "$1"
+	[[ -z $2 || $RAM == @(in_sync|recovering) ]] || RAM=${old[ram]:-$RAM}
+	new[ram]=$RAM new[only]=no
+	! guard_only_copy || new[only]=yes
+	# Neither the one nor the other is good: it is not over.
+	[[ ${old[only]-} != yes ]] || decide_disk_in_sync || new[only]=yes
+	mend_note_members "$1"
+}
+
+changes_write_() { # NAME
+	local key
+	if ! { for key in "${!new[@]}"; do printf '%s %s\n' "${new[$key]}" "$key"; done >"$RUN/$1.told.new" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"; }; then
+		log_warning "$1: $RUN can't be written, so it will be told again"
+	fi
+}
+
+# changes_leg I: sets LEG to one word on the state of a disk leg: in_sync recovering faulty missing used blank occupied damaged foreign given removed
+# begun returned separate.
+changes_leg() {
+	local leg=leg.$1
+	if [[ -n ${F[$leg.state]} ]]; then
+		LEG=${F[$leg.state]}
+	elif [[ -z ${F[$leg.node]} ]]; then
+		LEG=missing
+	elif [[ -n ${F[$leg.in]} ]]; then
+		LEG=used
+	elif [[ ${F[$leg.sb]} == none ]]; then
+		LEG=blank
+		[[ -z $(disk_why_not_free "${F[$leg.dev]}") ]] || LEG=occupied
+	elif [[ ${F[$leg.sb]} != ok ]]; then
+		LEG=damaged
+	elif [[ ${F[$leg.uuid]} != "${F[uuid]}" ]]; then
+		LEG=foreign
+	elif decide_is_given_up_ "$1"; then
+		LEG=given
+	elif [[ -n ${F[leg.$1.removed]-} ]]; then
+		LEG=removed
+	elif decide_is_begun_ "$1"; then
+		LEG=begun
+	elif decide_can_readd_ "$1"; then
+		LEG=returned
+	else
+		LEG=separate
+	fi
+}
+
+# changes_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy) detached (by a person) lost none (there is to be none).
+changes_ram() {
+	case ${F[ram.state]}:${F[copy.state]} in
+	in_sync:*) RAM=in_sync ;;
+	recovering:* | attached:running) RAM=recovering ;;
+	*)
+		RAM=lost
+		[[ ! -e $RUN/$1.detached ]] || RAM=detached
+		[[ ${F[conf.ram]} != none ]] || RAM=none
+		;;
+	esac
+}
+
+changes_say_only_() { # NAME yes|no
+	if [[ $2 == yes ]]; then
+		tell alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg is in sync, so what is written from now on is lost by a power cut. $(guard_hope_)"
+	else
+		tell notice only-copy-over '' "$1: a disk leg is in sync again, so the RAM leg is no longer the only good copy"
+	fi
+}
+
+changes_say_ram_() { # NAME WORD
+	case $2 in
+	in_sync) tell notice ram-in-sync "/dev/${F[ram.node]}" "$1: the RAM leg is in sync" ;;
+	recovering) tell notice ram-rebuilding "/dev/${F[ram.node]}" "$1: the RAM leg is being rebuilt from the disks, as after every boot" ;;
+	detached) tell notice ram-detached '' "$1: the RAM leg has been taken out; to have it again: ramraid attach $1" ;;
+	none) tell notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
+	lost)
+		if [[ ${CONF[HOTPLUG]-no} == yes && -z ${F[kernel.flaw]} ]] && ram_may_try "$1"; then
+			tell warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; it is made anew"
+		else
+			tell warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; to have it made anew: ramraid attach $1"
+		fi
+		;;
+	esac
+}
+
+changes_say_leg_() { # NAME I WORD
+	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]-no} why='HOTPLUG=no, so' back="type: ramraid attach $1"
+	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; mdadm /dev/md/$1 --add $dev; ramraid attach $1"
+	case $3 in
+	in_sync) tell notice disk-in-sync "$dev" "$leg is in sync" ;;
+	recovering) tell notice disk-rebuilding "$dev" "$leg is being rebuilt" ;;
+	faulty) tell warning disk-failed "$dev" "$leg: md has given it up; the array goes on without it. See the kernel's messages (journalctl -k); when it is good again: ramraid attach $1" ;;
+	missing)
+		[[ $auto != yes ]] || back='it is put back by itself'
+		tell warning disk-lost "$dev" "$leg is lost: there is no such disk any more; the array goes on without it. When it is back, $back"
+		;;
+	returned)
+		[[ $auto == yes ]] && tell notice disk-returned "$dev" "$leg is back" && return
+		tell warning disk-returned "$dev" "$leg is back; to put it back into the array: ramraid attach $1"
+		;;
+	removed) tell notice disk-removed "$dev" "$leg has been taken out; to put it back: ramraid attach $1" ;;
+	begun)
+		[[ $auto == yes ]] && tell notice disk-returned "$dev" "$leg is back; it was lost while it was being put back, so all of it is rebuilt" && return
+		tell warning disk-returned "$dev" "$leg is back; it was lost while it was being put back; $whole"
+		;;
+	blank)
+		[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && tell notice disk-blank "$dev" "$1: a blank disk stands at $dev" && return
+		[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
+		tell warning disk-blank "$dev" "$1: a blank disk stands at $dev; $why it is not taken. To take it: mdadm /dev/md/$1 --add $dev; ramraid attach $1"
+		;;
+	occupied) tell warning disk-refused "$dev" "$1: the disk at $dev is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
+	used) tell warning disk-refused "$dev" "$1: the disk at $dev is in use by something else" ;;
+	damaged) tell warning disk-refused "$dev" "$leg is there, but its superblock is ${F[leg.$2.sb]}; if it is the right disk, $whole" ;;
+	foreign) tell warning disk-refused "$dev" "$1: the disk at $dev belongs to another array (${F[leg.$2.uuid]}), and is left alone" ;;
+	given) tell warning disk-refused "$dev" "$leg is there, but has been given up by a start without it; $whole" ;;
+	separate) tell warning disk-refused "$dev" "$leg is back, but was used without the others, or is too old: it is not put back. If nothing on it is needed, $whole" ;;
+	esac
+}
+
+# changes_of_start NAME CODE: how a start has ended, when that is not as it should be. In the journal it stands already.
+changes_of_start() {
+	local LOST
+	if (($2 == EX_REFUSED)); then
+		tell_others warning start-refused '' "$1: not started: $WHY"
+	elif (($2 != 0)); then
+		tell_others warning start-failed '' "$1: ${GATE_WHY:-it could not be started}"
+	else
+		decide_lost
+		[[ -z $LOST ]] || tell_others warning start-degraded "${LOST##* }" "$1: started, but not all disk legs are in sync:$LOST"
+		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]] || tell_others warning start-without-ram '' "$1: runs on its disk legs only, reads are as slow as they are: $WHY"
+	fi
+}

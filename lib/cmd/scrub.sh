@@ -1,0 +1,77 @@
+# ramraid scrub: has md compare the legs of a running array.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly SCRUB_USAGE='usage: ramraid scrub NAME
+
+Has md read all legs of the running array and compare them, while it is in use and within md'"'"'s own speed limits. Shows the progress on a terminal.
+Gives way when a leg leaves or another ramraid has something to do. Done by ramraid-scrub@NAME.timer, which is off until it is enabled.
+Exit code 0: the legs are equal; 1: they differ, or there are no two to compare; 3: it does not run; 75: md, or another ramraid, is at work on
+it, or the comparison was not brought to its end.'
+
+readonly SCRUB_GIVE_WAY=4 # looks in a row: others try the lock for a moment just to see whether it is free
+
+cmd_scrub() {
+	local MISMATCHES=0
+	cli_parse "$SCRUB_USAGE" '' "$@"
+	cli_one_name "$SCRUB_USAGE"
+	need_work
+	need cmd/wait
+	conf_need "$NAME"
+	cli_root
+	paths_run
+	facts_configured "$NAME"
+	facts_observe
+	scrub_can_begin "$NAME"
+	SCRUB_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
+	trap 'scrub_interrupted' INT TERM HUP
+	md_check "${F[array.md]}" 0 $(($(md_bytes "${F[array.md]}") / 512)) scrub_look || SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
+	trap - INT TERM HUP
+	wait_show_end_ "$SCRUB_SHOWN"
+	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] || die "$NAME: not compared to the end: $SCRUB_WHY. Again: ramraid scrub $NAME" "$EX_TRY_AGAIN"
+	[[ -z $SCRUB_WHY ]] || log_warning "$NAME: not compared to the end: $SCRUB_WHY"
+	scrub_result "$NAME" "$MISMATCHES"
+}
+
+# What md is at work on is not disturbed: another check, by mdcheck or checkarray, would be cut off.
+scrub_can_begin() { # NAME
+	local i good=0
+	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
+	[[ ${F[array.sync]} == idle ]] || die "$1: md is at work on it (${F[array.sync]}); see: ramraid status $1" "$EX_TRY_AGAIN"
+	cli_is_free "$1" || die "$1: another ramraid is working on it; look at: ramraid status $1" "$EX_TRY_AGAIN"
+	[[ ${F[ram.state]} != in_sync ]] || good=1
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	((good > 1)) || die "$1: only one leg is in sync, so there is nothing to compare it with" "$EX_FAILED"
+}
+
+# Beside a check md takes no leg back, so whoever wants to work on the array goes first.
+scrub_look() {
+	local SYNC DONE TOTAL RATE
+	if cli_is_free "$NAME"; then SCRUB_BUSY=0; else SCRUB_BUSY=$((SCRUB_BUSY + 1)); fi
+	((SCRUB_BUSY < SCRUB_GIVE_WAY)) || {
+		SCRUB_WHY='another ramraid is working on the array'
+		return 1
+	}
+	[[ -t 2 ]] || return 0
+	md_sync "${F[array.md]}"
+	F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE SCRUB_SHOWN=yes
+	wait_show_
+}
+
+scrub_interrupted() {
+	trap '' INT TERM HUP
+	md_check_end "${F[array.md]}"
+	wait_show_end_ "$SCRUB_SHOWN"
+	log_notice "$NAME: interrupted; md compares no more. Again: ramraid scrub $NAME"
+	exit "$EX_TRY_AGAIN"
+}
+
+scrub_result() { # NAME SECTORS
+	if (($2 == 0)); then
+		log_notice "$1: md has compared all legs, and they are equal"
+		return
+	fi
+	tell warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only where swap lies, or what was discarded. To have the RAM leg made anew: ramraid detach $1; ramraid attach $1. What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, and your backup"
+	return "$EX_FAILED"
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# What is told of a running array: once, whoever looks, whether HOTPLUG is on or not, and never at a boot as it should be. What is said of disks that
+# come and go with HOTPLUG=yes is in mend.bats.
+
+setup() {
+	load helper
+	world
+	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside known whole decide histories safestart contents record look lately tell changes fill drive guard mend verify cmd/witness
+	need_work() { :; }
+	ID=11111111-2222-3333-4444-555555555555
+	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
+	M=$R/sys/block/md127/md
+	mkdir -p "$R/run/ramraid" "$R/proc/sys/kernel"
+	echo 6.12.57 >"$R/proc/sys/kernel/osrelease"
+	echo '5000.12 9000.00' >"$R/proc/uptime"
+	LOG=$BATS_TEST_TMPDIR/log TOLD=$BATS_TEST_TMPDIR/told
+	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")"; }
+	tell_others() { printf '%s %s %s\n' "$1" "$2" "$3" >>"$TOLD"; }
+	disks
+	set +T
+}
+# The array of two disks on a fake sysfs, as the kernel shows it.
+disks() {
+	local node
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	chmod 644 "$R/etc/ramraid/data.conf"
+	mkdir -p "$M" "$R/sys/block/rd0"
+	echo clean >"$M/array_state"
+	echo "$ID" >"$M/uuid"
+	echo idle >"$M/sync_action"
+	echo none >"$M/resync_start"
+	echo 51200 >"$M/component_size"
+	echo 0 >"$M/degraded"
+	fake_disk sda 104857600 disk/by-id/ata-A
+	fake_disk sdb 104857600 disk/by-id/ata-B
+	fake_disk rd0 104857600
+	for node in sda sdb rd0; do echo 7 | tee "$R/sys/class/block/$node/diskseq" >"$R/sys/block/rd0/diskseq"; done
+	echo 'rapiddisk rd0 104857600 7 used' >"$R/run/ramraid/data.ram"
+	member sda in_sync,write_mostly 1
+	member sdb in_sync,write_mostly 2
+	member rd0 in_sync 0
+}
+member() { # NODE STATE SLOT
+	mkdir -p "$M/dev-$1" "$R/sys/class/block/$1/holders/md127"
+	echo "$2" >"$M/dev-$1/state"
+	echo "$3" >"$M/dev-$1/slot"
+	echo 2048 >"$M/dev-$1/offset"
+}
+out() { rm -rf "${M:?}/dev-$1" "$R/sys/class/block/$1/holders/md127"; } # NODE: of the array
+# pulled NODE
+pulled() {
+	rm -rf "${M:?}/dev-$1" "$R/sys/class/block/$1" "${R:?}/dev/$1"
+	find "$R/dev/disk" -xtype l -delete
+}
+look() {
+	: >"$TOLD"
+	(witness_one data) 2>"$LOG" || fail "$(<"$LOG")"
+}
+says() { grep -qE -- "$1" "$LOG" || fail "not said: $1" "$(<"$LOG")"; }
+told() { # LINE…
+	[[ $(<"$TOLD") == "$(printf '%s\n' "$@")" ]] || fail 'told:' "$(<"$TOLD")" 'not:' "$@"
+}
+silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
+
+@test "the first look of a run tells nothing; then each change, once, also without HOTPLUG" {
+	look
+	silent
+	pulled sdb
+	look
+	told 'warning disk-lost /dev/disk/by-id/ata-B'
+	says 'ata-B is lost: .* When it is back, type: ramraid attach data'
+	look
+	silent
+	fake_disk sdc 104857600 disk/by-id/ata-B
+	look
+	told 'warning disk-returned /dev/disk/by-id/ata-B'
+	says 'ata-B is back; to put it back into the array: ramraid attach data'
+	member sdc recovering,write_mostly 2
+	look
+	told 'notice disk-rebuilding /dev/disk/by-id/ata-B'
+	member sdc in_sync,write_mostly 2
+	look
+	told 'notice disk-in-sync /dev/disk/by-id/ata-B'
+}
+
+@test "a start says what it found; changes are told from there on" {
+	conf_load data && facts_configured data
+	member rd0 recovering 0
+	facts_observe
+	changes_begin data
+	member rd0 in_sync 0
+	member sdb faulty,write_mostly 2
+	look
+	told 'warning disk-failed /dev/disk/by-id/ata-B' 'notice ram-in-sync /dev/rd0'
+	# It does not begin anew while it runs.
+	member sdb in_sync,write_mostly 2
+	facts_observe
+	changes_begin data
+	look
+	told 'notice disk-in-sync /dev/disk/by-id/ata-B'
+}
+
+@test "the RAM leg: failed, made anew, in sync; taken out is no failure" {
+	look
+	out rd0
+	rm "$R/run/ramraid/data.ram"
+	look
+	told 'warning ram-lost '
+	says 'to have it made anew: ramraid attach data'
+	echo 'rapiddisk rd0 104857600 7 used' >"$R/run/ramraid/data.ram"
+	look
+	silent
+	member rd0 recovering 0
+	look
+	told 'notice ram-rebuilding /dev/rd0'
+	member rd0 in_sync 0
+	look
+	told 'notice ram-in-sync /dev/rd0'
+	out rd0
+	rm "$R/run/ramraid/data.ram"
+	: >"$R/run/ramraid/data.detached"
+	look
+	told 'notice ram-detached '
+}
+
+@test "with HOTPLUG=yes a RAM leg that failed is made anew, but not without end" {
+	echo HOTPLUG=yes >>"$R/etc/ramraid/data.conf"
+	look
+	member rd0 faulty 0
+	look
+	says 'it is made anew'
+	member rd0 in_sync 0
+	look
+	printf '%s\n' 4990 4991 4992 >"$R/run/ramraid/data.failures"
+	member rd0 faulty 0
+	look
+	says 'to have it made anew: ramraid attach data'
+}
+
+@test "the only good copy: an alert, once, also at the first look; and that it is over" {
+	member sda faulty,write_mostly 1
+	member sdb faulty,write_mostly 2
+	look
+	told 'alert only-copy-in-ram '
+	says '^data: THE RAM LEG IS THE ONLY GOOD COPY'
+	look
+	silent
+	member sdb in_sync,write_mostly 2
+	look
+	told 'notice only-copy-over ' 'notice disk-in-sync /dev/disk/by-id/ata-B'
+}
+
+@test "the RAM leg fails as the only good copy: that is not over" {
+	member sda faulty,write_mostly 1
+	member sdb faulty,write_mostly 2
+	look
+	member rd0 faulty 0
+	look
+	told 'warning ram-lost '
+}
+
+@test "while somebody is at work, what may be the work is not told, and what can't be is" {
+	look
+	exec {held}>"$R/run/ramraid/data.lock"
+	flock "$held"
+	out sda
+	out rd0
+	look
+	silent
+	pulled sdb
+	look
+	told 'warning disk-lost /dev/disk/by-id/ata-B'
+	exec {held}>&-
+	look
+	told 'notice disk-removed /dev/disk/by-id/ata-A' 'warning ram-lost '
+}
+
+@test "two who look at the same time: one tells" {
+	look
+	pulled sdb
+	: >"$TOLD"
+	local pids=() i
+	for i in 1 2 3 4; do
+		(witness_one data) 2>>"$LOG" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	told 'warning disk-lost /dev/disk/by-id/ata-B'
+}
+
+@test "what was told in another form is taken for a first look" {
+	printf 'in_sync\nin_sync\n' >"$R/run/ramraid/data.told"
+	pulled sdb
+	look
+	silent
+	fake_disk sdc 104857600 disk/by-id/ata-B
+	look
+	told 'warning disk-returned /dev/disk/by-id/ata-B'
+}
+
+@test "an array that is stopped, or is to have no RAM leg: nothing" {
+	echo RAM=none >>"$R/etc/ramraid/data.conf"
+	look
+	rm -rf "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
+	look
+	silent
+}
+
+@test "it can't be written down: said, and no failure" {
+	look
+	rm "$R/run/ramraid/data.told"
+	mkdir -p "$R/run/ramraid/data.told.new"
+	pulled sdb
+	look
+	says "can't be written, so it will be told again"
+}
+
+@test "how a start has ended" {
+	conf_load data && facts_configured data && facts_observe
+	: >"$TOLD"
+	changes_of_start data 0
+	silent
+	WHY=because GATE_WHY=because
+	changes_of_start data 4
+	changes_of_start data 1
+	member rd0 faulty 0
+	pulled sdb
+	facts_observe
+	changes_of_start data 0
+	told 'warning start-refused ' 'warning start-failed ' 'warning start-degraded /dev/disk/by-id/ata-B' 'warning start-without-ram '
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# scrub: when md is asked to compare the legs, when that is ended, and what is told of it.
+
+setup() {
+	load helper
+	world
+	libs paths log act cli units disk conf mdstate md systemd whole tell cmd/wait cmd/scrub
+	need_work() { :; }
+	conf_need() { declare -gA CONF=([NOTIFY]=none); }
+	facts_configured() { :; }
+	facts_observe() {
+		facts_read <"$FIXTURES/decide/whole-2.facts"
+		F[array.sync]=${SYNC_NOW-idle}
+		local fact
+		for fact in ${FACTS-}; do F[${fact%%=*}]=${fact#*=}; done
+	}
+	tell_others() { called told "$1" "$2"; }
+	M=$R/sys/block/md127/md
+	mkdir -p "$M" "$R/run/ramraid"
+	echo 8192 >"$R/sys/block/md127/size"
+	echo idle >"$M/sync_action"
+	echo max >"$M/sync_max"
+	echo 0 >"$M/mismatch_cnt"
+	set +T
+}
+# md is at work for as many looks, then it is done: it takes the bounds away.
+looks() { # LOOKS MISMATCHES
+	LEFT=$1 FOUND=$2
+	sleep() {
+		LEFT=$((LEFT - 1))
+		echo '4096 / 8192' >"$M/sync_completed"
+		((LEFT <= 0)) || return 0
+		echo "$FOUND" >"$M/mismatch_cnt"
+		echo idle >"$M/sync_action"
+		echo max >"$M/sync_max"
+	}
+}
+asleep() { [[ $(<"$M/sync_action") == idle && $(<"$M/sync_min") == 0 && $(<"$M/sync_max") == max ]]; }
+
+@test "equal: said, and nobody is told; the bounds are as they were" {
+	looks 3 0
+	run cmd_scrub data
+	assert_success
+	assert_output -p 'data: md has compared all legs, and they are equal'
+	[[ -z $(calls) ]]
+	asleep
+}
+
+@test "different: told, with what to do, and exit code 1" {
+	looks 1 128
+	run cmd_scrub data
+	assert_failure 1
+	assert_output -p 'data: 128 sectors differ between the legs.'
+	assert_output -p 'ramraid detach data; ramraid attach data'
+	[[ $(calls) == 'told warning mismatch' ]]
+}
+
+@test "md is at work, another ramraid is, or the array does not run: refused, and nothing is written" {
+	local sync
+	for sync in check recover resync copy; do
+		SYNC_NOW=$sync run cmd_scrub data
+		assert_failure 75
+		assert_output -p "md is at work on it ($sync)"
+	done
+	FACTS='array.state=inactive' run cmd_scrub data
+	assert_failure 3
+	FACTS='ram.state=none leg.1.state=faulty' run cmd_scrub data
+	assert_failure 1
+	assert_output -p 'only one leg is in sync'
+	exec {held}>"$R/run/ramraid/data.lock"
+	flock "$held"
+	run cmd_scrub data
+	assert_failure 75
+	assert_output -p 'another ramraid is working on it'
+	[[ ! -e $M/sync_min ]]
+}
+
+@test "it gives way to who wants to work on the array, not to who tries its lock for a moment" {
+	looks 1000 0
+	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"
+	exec {held}>"$R/run/ramraid/data.lock"
+	sleep() { md_works && { ((LEFT != 998)) || flock "$held"; } && { ((LEFT != 996)) || flock -u "$held"; } && { ((LEFT != 990)) || flock "$held"; }; }
+	run cmd_scrub data
+	assert_failure 75
+	assert_output -p 'data: not compared to the end: another ramraid is working on the array'
+	asleep
+}
+
+@test "somebody tells md to stop: not taken for equal; what was found by then is told" {
+	sleep() { echo idle >"$M/sync_action"; }
+	run cmd_scrub data
+	assert_failure 75
+	assert_output -p 'not compared to the end: md was told to stop'
+	asleep
+	sleep() { echo idle >"$M/sync_action" && echo 8 >"$M/mismatch_cnt"; }
+	run cmd_scrub data
+	assert_failure 1
+	[[ $(calls) == 'told warning mismatch' ]]
+}
+
+@test "ended: md compares no more" {
+	looks 1000 0
+	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"
+	sleep() { md_works && { ((LEFT != 997)) || kill -TERM "$BASHPID"; }; }
+	run cmd_scrub data
+	assert_failure 75
+	assert_output -p 'interrupted; md compares no more'
+	asleep
+}

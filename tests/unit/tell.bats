@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# Who is told: the journal, the program of NOTIFY, or, without one, mail.
+
+setup() {
+	load helper
+	world
+	libs paths log systemd claim tell
+	lib=/usr/lib/ramraid
+	declare -gA CONF=([NOTIFY]=none) F=([name]=data)
+	mkdir -p "$R/run/systemd/system" "$R/etc/mdadm" "$R/usr/sbin"
+	LOG=$BATS_TEST_TMPDIR/log DRY_RUN=''
+	set +T
+}
+# One argument a line.
+systemd-run() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/calls"; }
+program() {
+	printf '#!/bin/sh\n' >"$R/tell me"
+	chmod 755 "$R/tell me"
+	CONF[NOTIFY]="$R/tell me"
+}
+sendmail_is_there() {
+	: >"$R/usr/sbin/sendmail"
+	chmod 755 "$R/usr/sbin/sendmail"
+}
+logger() { printf '%s\n' "$*" >>"$BATS_TEST_TMPDIR/journal"; }
+has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
+
+@test "a program: event, array and device as mdadm gives them, the rest in its environment, and nobody waits for it" {
+	program
+	tell warning disk-lost /dev/disk/by-id/ata-B $'data: lost\nor 5$ not' 2>"$LOG"
+	grep -qx 'data: lost' "$LOG"
+	has --no-block
+	has --collect
+	has --property=DefaultDependencies=no
+	has --setenv=RAMRAID_NAME=data
+	has --setenv=RAMRAID_SEVERITY=warning
+	has '--setenv=RAMRAID_MESSAGE=data: lost or 5$ not'
+	[[ $(calls | tail -n 5) == "--"$'\n'"$R/tell me"$'\ndisk-lost\n/dev/md/data\n/dev/disk/by-id/ata-B' ]] || fail "$(calls)"
+	tell notice ram-detached '' x 2>"$LOG"
+	[[ $(calls | tail -n 4) == "--"$'\n'"$R/tell me"$'\nram-detached\n/dev/md/data' ]] || fail "$(calls)"
+}
+
+@test "typed by a person, it stands in the journal, too" {
+	tell alert x '' 'data: bad' 2>/dev/null
+	LOG_JOURNAL=yes tell warning x '' 'data: worse' 2>/dev/null
+	[[ $(<"$BATS_TEST_TMPDIR/journal") == '--tag ramraid --priority daemon.emerg -- data: bad' ]] || fail "$(<"$BATS_TEST_TMPDIR/journal")"
+}
+
+@test "a unit's name is given once" {
+	program
+	local i
+	for i in 1 2 3 4 5 6 7 8 9 10; do tell notice x '' x 2>/dev/null && calls | grep -x -- '--unit=ramraid-notify-data-[0-9]*' >>"$BATS_TEST_TMPDIR/units"; done
+	[[ $(sort -u "$BATS_TEST_TMPDIR/units" | wc -l) == 10 ]]
+}
+
+@test "variables of systemd are none in an argument" {
+	program
+	tell warning disk-lost '/dev/disk/by-id/a$B${C}' x 2>/dev/null
+	has '/dev/disk/by-id/a$$B$${C}'
+}
+
+@test "a program that is not there or can't be run, and a systemd that refuses: said, and no failure" {
+	CONF[NOTIFY]=/nonsense
+	tell warning disk-lost /dev/sdb x 2>"$LOG"
+	grep -q 'data: nobody was told of disk-lost: NOTIFY=/nonsense is not there' "$LOG"
+	[[ -z $(calls) ]]
+	CONF[NOTIFY]=$R
+	tell warning disk-lost /dev/sdb x 2>"$LOG"
+	grep -q 'nobody was told' "$LOG"
+	program
+	systemd-run() { return 1; }
+	tell warning disk-lost /dev/sdb x 2>"$LOG"
+	grep -q 'was not told of disk-lost: systemd did not start it' "$LOG"
+	rmdir "$R/run/systemd/system"
+	tell warning disk-lost /dev/sdb x 2>"$LOG"
+	grep -q 'systemd does not run here' "$LOG"
+}
+
+@test "nobody is told in a dry run" {
+	program
+	DRY_RUN=yes
+	tell_others alert x '' x
+	[[ -z $(calls) ]]
+}
+
+@test "mail: for warnings and alerts, if there is an address and something to send it with" {
+	tell warning x '' x 2>/dev/null
+	echo 'MAILADDR root@example.org # me' >"$R/etc/mdadm/mdadm.conf"
+	tell warning x '' x 2>/dev/null
+	[[ -z $(calls) ]]
+	sendmail_is_there
+	tell notice x '' x 2>/dev/null
+	[[ -z $(calls) ]]
+	tell warning disk-lost /dev/sdb text 2>/dev/null
+	has --setenv=RAMRAID_MAILADDR=root@example.org
+	[[ $(calls | tail -n 5) == $'--\n/usr/lib/ramraid/mail\ndisk-lost\n/dev/md/data\n/dev/sdb' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	program
+	tell alert x '' x 2>/dev/null
+	not grep -q MAILADDR "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "whom mdadm.conf names: in any form and file, the first one" {
+	local line
+	for line in 'MAILADDR root' 'mailaddr root' $'Mail\troot   you' 'mai root'; do
+		printf '# x\nMAILFROM you\n%s\nMAILADDR other\n' "$line" >"$R/etc/mdadm/mdadm.conf"
+		tell_address
+		[[ $TELL_ADDRESS == root ]] || fail "$line: $TELL_ADDRESS"
+	done
+	printf '#MAILADDR root\nMAILADDR\nMAILFROM x\nMA root\n' >"$R/etc/mdadm/mdadm.conf"
+	tell_address
+	[[ -z $TELL_ADDRESS ]]
+	mkdir "$R/etc/mdadm/mdadm.conf.d"
+	echo 'MAILADDR there' >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
+	tell_address
+	[[ $TELL_ADDRESS == there ]]
+}
+
+@test "the mail: headers, the message, the state; handed over whole" {
+	source "$PROJECT/lib/mail"
+	export RAMRAID_MAILADDR=root RAMRAID_NAME=data RAMRAID_SEVERITY=warning RAMRAID_MESSAGE='data: disk leg B is lost: there is none; to do: this'
+	echo 'md127 : active raid1' >"$R/proc/mdstat"
+	ramraid() {
+		echo "data: degraded ($*)"
+		return 1
+	}
+	sendmail() { cat >"$BATS_TEST_TMPDIR/mail" && called sendmail "$@"; }
+	main disk-lost /dev/md/data /dev/sdb
+	[[ $(calls) == 'sendmail -t -i' ]]
+	local mail
+	mail=$(<"$BATS_TEST_TMPDIR/mail")
+	grep -qx 'To: root' <<<"$mail"
+	grep -qx "Subject: WARNING on $(uname -n): data: disk leg B is lost: there is none" <<<"$mail"
+	grep -qx 'X-Ramraid-Event: disk-lost /dev/md/data /dev/sdb' <<<"$mail"
+	[[ $mail == *$'\n\ndata: disk leg B is lost: there is none; to do: this\n\ndata: degraded (status -- data)\n\nmd127 : active raid1' ]] || fail "$mail"
+}
