@@ -129,7 +129,7 @@ damaged() { # TEXT of the file
 	refused damaged
 	yes "$good" | head -c 50000000 >"$W"
 	refused damaged
-	((SECONDS - before < 10))
+	((SECONDS - before < 60))
 }
 
 @test "text instead of a witness is not executed, and a long line is no trouble" {
