@@ -11,7 +11,7 @@
 #   leg.I.dev leg.I.node (empty: absent) leg.I.in (array device it is in; "other": held by something else)
 #   leg.I.removed       with mend, yes: somebody has taken it out of the array, and nobody has pulled it since
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
-#   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events recovery dirty size
+#   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events time recovery dirty size
 #   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
 #   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen; copy: ours)
 #   array.readauto (yes: md waits for the first write before it resyncs or rebuilds) array.pending (yes: a resync is due)
@@ -22,7 +22,8 @@
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
 #   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up) witness.seen (all that were ever in sync)
-#   run.legs            the disk legs that were in sync at some time in this very run of the array (known while one is outside of it)
+#   leg.I.joined        yes: it was in sync at some time in this very run of the array, and is outside now
+#   leg.I.elsewhere     yes: it was, and its superblock has been written since it left
 #   rescue.image        the file that holds what only the RAM leg had when the array was stopped
 #   conf.rebuild copy.why_not (why this kernel is not trusted with a copy)  copy.state (none running done failed) copy.why
 #   kernel.flaw         what is known to be wrong with this kernel while a RAM leg is being rebuilt; accepted flaws are not told
@@ -224,7 +225,7 @@ decide_can_readd_() {
 	local i=$1 j slot alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
-	! decide_is_given_up_ "$i" || return 1
+	! decide_is_given_up_ "$i" && [[ ${F[leg.$i.elsewhere]-} != yes ]] || return 1
 	! decide_left_this_run_ "$i" || return 0
 	for ((j = 0; j < ${F[members]}; j++)); do
 		slot=${F[leg.$j.slot]-}
@@ -239,8 +240,7 @@ decide_can_readd_() {
 # decide_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since? Then another disk leg may have been put back in the
 # meantime that it calls missing: what it has, the RAM leg had, and gave to that one. Used by itself since, it would call the RAM leg missing.
 decide_left_this_run_() {
-	[[ ${F[ram.state]} == in_sync && ${F[ram.slot]} =~ ^[0-9]+$ && ${F[leg.$1.view]:${F[ram.slot]}:1} == A ]] || return 1
-	[[ -n ${F[leg.$1.device_uuid]} && " ${F[run.legs]-} " == *" ${F[leg.$1.device_uuid]} "* ]]
+	[[ ${F[leg.$1.joined]-} == yes && ${F[ram.state]} == in_sync && ${F[ram.slot]} =~ ^[0-9]+$ && ${F[leg.$1.view]:${F[ram.slot]}:1} == A ]]
 }
 
 # decide_is_given_up_ I: has the array been started without leg I, against all that spoke for it? Then it may hold writes that nobody else

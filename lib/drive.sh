@@ -221,6 +221,7 @@ drive_readd() { # I
 		DRIVE_ERROR="md did not take ${F[leg.$1.dev]} back"
 		return 1
 	}
+	record_rejoins "${F[leg.$1.device_uuid]}"
 }
 
 drive_remove_leg() { # I

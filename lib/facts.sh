@@ -42,14 +42,14 @@ facts_observe() {
 		[[ -z ${F[leg.$i.in]} && -n ${F[leg.$i.node]} ]] || continue
 		need outside
 		facts_leg_superblock_ "$i"
-		facts_joined_
+		facts_joined_ "$i"
 	done
 }
 
 facts_leg_blank_() { # I NODE
 	local leg=leg.$1
 	F[$leg.node]=$2 F[$leg.in]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]=''
-	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
+	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' F[$leg.time]=0 F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
 
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").

@@ -27,14 +27,19 @@ facts_leg_superblock_() { # I
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }
 
-# facts_joined_: the disk legs that were in sync at some time in this very run of the array (record_joined_).
+# facts_joined_ I: was the leg, which is outside, in sync at some time in this very run of the array, and has it been written since it left?
 facts_joined_() {
-	local MD_RUN known=()
-	F[run.legs]=''
+	local MD_RUN leg=leg.$1 known=() line left
+	F[$leg.joined]='' F[$leg.elsewhere]=''
 	md_run "${F[array.md]:-none}"
-	[[ -n $MD_RUN && -e $RUN/${F[name]}.joined ]] || return 0
+	[[ -n $MD_RUN && -n ${F[$leg.device_uuid]} && -e $RUN/${F[name]}.joined ]] || return 0
 	mapfile -t known <"$RUN/${F[name]}.joined"
-	[[ ${known[0]-} != "$MD_RUN" ]] || F[run.legs]=${known[*]:1}
+	[[ ${known[0]-} == "$MD_RUN" ]] || return 0
+	for line in "${known[@]:1}"; do
+		[[ ${line%% *} == "${F[$leg.device_uuid]}" ]] || continue
+		F[$leg.joined]=yes left=${line#"${F[$leg.device_uuid]}"}
+		[[ -z $left ]] || ((F[$leg.time] <= left)) || F[$leg.elsewhere]=yes
+	done
 }
 
 # facts_ask_leg_ MD LEG: sets FACTS_UUID of them to what the leg's superblock says.

@@ -17,17 +17,32 @@ record_is_watched_() {
 	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
 }
 
-# record_joined_ UUID…: these disk legs are in sync in this run of the array: whatever becomes of it while it runs, they were part of it
-# (decide_can_readd_).
+# record_joined_ UUID…: these disk legs are in sync in this run of the array, and no other. Whatever becomes of them while it runs, they were part of it;
+# $RUN/NAME.joined names them, and those that have left, with the time at which that was seen (facts_joined_).
 record_joined_() {
-	local MD_RUN known=() uuid new=no
+	local MD_RUN known=() i uuid before
 	md_run "${F[array.md]}"
 	[[ -n $MD_RUN ]] || return 0
 	! [[ -e $RUN/${F[name]}.joined ]] || mapfile -t known <"$RUN/${F[name]}.joined"
-	[[ ${known[0]-} == "$MD_RUN" ]] || known=("$MD_RUN") new=yes
-	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid") new=yes; done
-	[[ $new == no ]] || { printf '%s\n' "${known[@]}" >"$RUN/${F[name]}.joined.new" && mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
+	before=${known[*]-}
+	[[ ${known[0]-} == "$MD_RUN" ]] || known=("$MD_RUN")
+	for ((i = 1; i < ${#known[@]}; i++)); do
+		uuid=${known[i]%% *}
+		if [[ " $* " == *" $uuid "* ]]; then
+			known[i]=$uuid
+		elif [[ ${known[i]} == "$uuid" ]]; then
+			known[i]+=" $EPOCHSECONDS"
+		fi
+	done
+	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
+	[[ ${known[*]} == "$before" ]] || { printf '%s\n' "${known[@]}" >"$RUN/${F[name]}.joined.new" && mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
 		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that leaves may not be put back by itself"
+}
+
+# record_rejoins UUID: md has it in the array again, and writes to it; should it leave before anybody looks, it is not from elsewhere that it has that.
+record_rejoins() {
+	[[ -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
+	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" || log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
 }
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes

@@ -17,6 +17,7 @@ sb_read() {
 # sb_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is "sb=ok", or "sb=none" (not a superblock of ours)
 # or "sb=corrupt" (magic, but wrong version, absurd counts, or a wrong checksum), and then nothing follows.
 #   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset data_size (sectors of 512) events
+#   time (seconds since 1970, when md wrote it last)
 #   role (slot number, spare, faulty) view (A or . for each slot) recovery (sectors, empty: complete) dirty (yes, no)
 #   bitmap (yes, no) writemostly (yes, no)
 # Without a process, because the boot calls it twice a second for each leg.
@@ -47,7 +48,7 @@ sb_parse() {
 	sb_view w "$raid_disks" "$max_roles"
 	printf '%s=%s\n' sb ok uuid "$uuid" device_uuid "$SB_UUID" level $((16#${w[18]})) \
 		raid_disks "$raid_disks" size $((16#${w[21]}${w[20]})) data_offset $((16#${w[33]}${w[32]})) data_size $((16#${w[35]}${w[34]})) \
-		events $((16#${w[51]}${w[50]})) \
+		events $((16#${w[51]}${w[50]})) time $((16#${w[49]:6:2}${w[48]})) \
 		role "$SB_ROLE" view "$SB_VIEW" recovery "$recovery" dirty "$dirty" bitmap "$bitmap" writemostly "$writemostly"
 }
 

@@ -747,23 +747,24 @@ exhaustive_check() {
 }
 
 @test "running: a disk leg that left this very run is put back, whoever has been put back meanwhile" {
-	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
 	# A left, B left, A was put back from the RAM leg: B calls A missing.
-	decides 'readd 1' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b"
-	decides 'readd 1' whole-2 0:absent 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b" witness=99:
+	decides 'readd 1' whole-2 1:returned leg.1.view=A.A leg.1.joined=yes
+	decides 'readd 1' whole-2 0:absent 1:returned leg.1.view=A.A leg.1.joined=yes witness=99:
 	# It was in another run, or nobody knows.
-	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a"
-	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A
-	decides 'done' whole-2 1:returned leg.1.device_uuid= leg.1.view=A.A "run.legs=$a  $b"
-	# It has been used by itself since.
-	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=..A "run.legs=$a $b"
+	decides 'done' whole-2 1:returned leg.1.view=A.A leg.1.joined=
+	decides 'done' whole-2 1:returned leg.1.view=A.A
+	# It has been used since: without the RAM leg, or with another one.
+	decides 'done' whole-2 1:returned leg.1.view=..A leg.1.joined=yes
+	decides 'done' whole-2 1:returned leg.1.view=A.A leg.1.joined=yes leg.1.elsewhere=yes
+	decides 'done' whole-2 1:returned leg.1.view=AAA leg.1.joined=yes leg.1.elsewhere=yes
 	# There is no RAM leg that has seen all of it.
-	decides 'make-ram' whole-2 1:returned ram.state=none ram.slot= leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b"
-	decides 'wait-sync' whole-2 1:returned ram.state=recovering leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b"
+	decides 'make-ram' whole-2 1:returned ram.state=none ram.slot= leg.1.view=A.A leg.1.joined=yes
+	decides 'wait-sync' whole-2 1:returned ram.state=recovering leg.1.view=A.A leg.1.joined=yes
 	because 'the RAM leg is being rebuilt'
 	# A person has started without it, or has taken it out.
-	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b" witness.given=$b
-	decides 'done' whole-2 1:returned leg.1.device_uuid=$b leg.1.view=A.A "run.legs=$a $b" leg.1.removed=yes
+	local b=aaaaaaaa-0000-0000-0000-000000000002
+	decides 'done' whole-2 1:returned leg.1.view=A.A leg.1.joined=yes leg.1.device_uuid=$b witness.given=$b
+	decides 'done' whole-2 1:returned leg.1.view=A.A leg.1.joined=yes leg.1.removed=yes
 }
 
 @test "running: while only the RAM leg is good, the disk leg that left last is put back first" {

@@ -99,7 +99,7 @@ superblocks() {
 
 UUID_FORM='[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}'
 SB_FORM="^(sb=none|sb=corrupt|sb=ok,uuid=$UUID_FORM,device_uuid=$UUID_FORM,level=[0-9]+,raid_disks=[0-9]+,size=[0-9]{1,17},data_offset=[0-9]{1,17},data_size=[0-9]{1,17},\
-events=[0-9]{1,17},role=([0-9]+|spare|faulty),view=[A.]+,recovery=[0-9]*,dirty=(yes|no),bitmap=(yes|no),writemostly=(yes|no))\$"
+events=[0-9]{1,17},time=[0-9]{1,13},role=([0-9]+|spare|faulty),view=[A.]+,recovery=[0-9]*,dirty=(yes|no),bitmap=(yes|no),writemostly=(yes|no))\$"
 
 superblock_is_sound() {
 	local disks role view

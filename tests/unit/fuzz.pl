@@ -143,7 +143,7 @@ sub expected {
 	my $role = role($w, $number);
 	$role = $role == 65534 ? 'faulty' : $role >= $disks ? 'spare' : $role;
 	return join ',', 'sb=ok', 'uuid=' . uuid(@$w[ 4 .. 7 ]), 'device_uuid=' . uuid(@$w[ 42 .. 45 ]), "level=$w->[18]", "raid_disks=$disks", 'size=' . u64($w, 20),
-		'data_offset=' . u64($w, 32), 'data_size=' . u64($w, 34), 'events=' . u64($w, 50), "role=$role", "view=$view", 'recovery=' . ($w->[2] & 2 ? u64($w, 38) : ''),
+		'data_offset=' . u64($w, 32), 'data_size=' . u64($w, 34), 'events=' . u64($w, 50), 'time=' . (u64($w, 48) & ((1 << 40) - 1)), "role=$role", "view=$view", 'recovery=' . ($w->[2] & 2 ? u64($w, 38) : ''),
 		'dirty=' . (u64($w, 52) == ~0 ? 'no' : 'yes'), 'bitmap=' . ($w->[2] & 1 ? 'yes' : 'no'), 'writemostly=' . ($w->[46] & 1 ? 'yes' : 'no');
 }
 

@@ -42,34 +42,53 @@ not_writable() {
 	known no '' 90 ram.state=none
 }
 
-@test "which disk legs were in sync in this run of the array is known until it ends" {
-	facts_joined() { facts_joined_ && [[ ${F[run.legs]} == "$1" ]] || fail "${F[run.legs]}"; }
+@test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
+	joined() { # WANTED UUID TIME
+		F[leg.0.device_uuid]=$2 F[leg.0.time]=$3
+		facts_joined_ 0
+		[[ "${F[leg.0.joined]}:${F[leg.0.elsewhere]}" == "$1" ]] || fail "$2 $3: ${F[leg.0.joined]}:${F[leg.0.elsewhere]}; $(cat "$R"/run/ramraid/*)"
+	}
+	local now=$EPOCHSECONDS
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
-	facts_joined ''
+	joined : "$one" "$now"
 	echo 7 >"$R/sys/block/md127/diskseq"
-	facts_joined ''
+	joined : "$one" "$now"
 	F[leg.1.state]=recovering
 	record_write
-	facts_joined "$one"
+	joined yes: "$one" $((now + 99))
+	joined : "$two" "$now"
+	joined : '' "$now"
+	# It has left: what was written on it by then was written here.
 	F[leg.1.state]=in_sync F[leg.0.state]=faulty
 	record_write
-	facts_joined "$one $two"
-	# None is left: they still were.
+	joined yes: "$two" $((now + 99))
+	joined yes: "$one" "$now"
+	joined yes:yes "$one" $((now + 99))
+	# When it left is noted once.
+	sed -i "s/^$one .*/$one 1000/" "$R/run/ramraid/data.joined"
 	F[leg.1.state]=''
 	record_write
-	facts_joined "$one $two"
+	joined yes: "$one" 1000
+	joined yes:yes "$one" 1001
+	joined yes: "$two" "$now"
+	joined yes:yes "$two" $((now + 99))
+	# It was put back, and left before anybody looked.
+	record_rejoins "$one"
+	joined yes: "$one" "$now"
+	record_rejoins ''
 	# Another run of it.
 	echo 8 >"$R/sys/block/md127/diskseq"
-	facts_joined ''
+	joined : "$one" 1000
 	F[leg.1.state]=in_sync
 	record_write
-	facts_joined "$two"
+	joined : "$one" 1000
+	joined yes: "$two" "$now"
 	# A kernel that does not number, and a damaged file.
 	rm "$R/sys/block/md127/diskseq"
-	facts_joined ''
+	joined : "$two" "$now"
 	echo 8 >"$R/sys/block/md127/diskseq"
 	: >"$R/run/ramraid/data.joined"
-	facts_joined ''
+	joined : "$two" "$now"
 }
 
 @test "the witness is not overwritten with what something else has started from old legs" {

@@ -88,12 +88,19 @@ size=6553600
 data_offset=2048
 data_size=0
 events=42
+time=0
 role=1
 view=AAA
 recovery=
 dirty=no
 bitmap=yes
 writemostly=yes"
+}
+
+@test "when it was written last: 40 bits of seconds, and above them microseconds" {
+	put 192 691e2d3c 196 0f423f01
+	seal
+	gives "time=$((0x01691e2d3c))"
 }
 
 @test "counts of more than 32 bits" {

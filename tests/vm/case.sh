@@ -21,7 +21,8 @@ from() { CASE_FROM=$1; }
 memory() { VM_MEMORY=$1; }
 cpus() { VM_CPUS=$1; }
 append() { VM_APPEND=$*; }
-checked_on() { :; } # tests/vm/run reads it
+checked_on() { :; }                     # tests/vm/run reads it
+short() { [[ -n ${RAMRAID_SHORT-} ]]; } # the run of all cases within an hour: what repeats the most is left out
 may_fail() { CASE_MAY_FAIL=$*; }
 disk() { CASE_DISKS+=("$*"); }
 root() { CASE_ROOT=$*; }

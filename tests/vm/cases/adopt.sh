@@ -118,8 +118,8 @@ steps() {
 		findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums; cat /proc/mdstat; test "$(slots data)" = UU'
 	check 'killed further on, to the last step' "$helpers"'
 		writer 5
-		for at in "rm -f -- $claim" "write /etc/mdadm/mdadm.conf" "systemctl --quiet disable" "rm -f -- /etc/ramraid/data.conf" \
-			"systemctl daemon-reload" "systemctl stop ramraid@data.service" "rm -f -- /run/ramraid/data.started"; do
+		for at in "rm -f -- $claim" "write /etc/mdadm/mdadm.conf"'"$(short || printf ' "systemctl --quiet disable" "rm -f -- /etc/ramraid/data.conf" "systemctl daemon-reload"')"' \
+			"systemctl stop ramraid@data.service" "rm -f -- /run/ramraid/data.started"; do
 			killed "$at" release --yes data
 		done'
 	check 'and completed: nothing is left of us, and the array is in use as before' "$helpers"'

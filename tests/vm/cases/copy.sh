@@ -29,8 +29,8 @@ steps() {
 	guest 'mkdir -p /etc/ramraid/data.conf.d; echo COPY_RATE=24M >/etc/ramraid/data.conf.d/test.conf'
 	# Each is what some mistake of ours could make of the superblock that the new leg is given.
 	wrong 'stale events' 'words[50]=00000001' 'md did not take the copied RAM leg back'
-	wrong 'the slot of a disk leg' 'forge_role_ words 0 65534; forge_role_ words 9 1; words[40]=00000009' 'damaged, or of another array or slot'
-	wrong 'another array' 'words[4]=00000001' 'damaged, or of another array or slot'
+	short || wrong 'the slot of a disk leg' 'forge_role_ words 0 65534; forge_role_ words 9 1; words[40]=00000009' 'damaged, or of another array or slot'
+	short || wrong 'another array' 'words[4]=00000001' 'damaged, or of another array or slot'
 	wrong 'a wrong checksum' 'SPOIL=1' 'damaged, or of another array or slot'
 	check 'somebody else made the array whole in between: what was written then is not forgotten' '
 		ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 & attach=$!
@@ -51,11 +51,13 @@ steps() {
 	kill_power
 	boot
 	whole 'cut off in the middle of the copy'
-	check 'the copy is at its end' "$under_way"'
-		for i in $(seq 400); do grep -q -- "--re-add /dev/rd" /root/attach.log && break; sleep 0.05; done'
-	kill_power
-	boot
-	whole 'cut off while md adds what was written meanwhile'
+	short || {
+		check 'the copy is at its end' "$under_way"'
+			for i in $(seq 400); do grep -q -- "--re-add /dev/rd" /root/attach.log && break; sleep 0.05; done'
+		kill_power
+		boot
+		whole 'cut off while md adds what was written meanwhile'
+	}
 
 	bad=$(guest 'offset=$(mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p"); echo $((offset + 130000))')
 	check 'VERIFY=sample compares some of it, VERIFY=yes finds what is different' '
