@@ -136,7 +136,8 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 		echo "ended with $?"
 		[ "$(stty -g)" = "$before" ] && echo 'modes kept'
 	EOF
-	watch() { script -qec "TERM=xterm bash $BATS_TEST_TMPDIR/watch $PROJECT/bin/ramraid status --watch=${1-}" /dev/null | tr -d '\r'; }
+	# Whoever starts the tests in the background has them ignore Ctrl-C.
+	watch() { script -qec "TERM=xterm env --default-signal=INT,QUIT bash $BATS_TEST_TMPDIR/watch $PROJECT/bin/ramraid status --watch=${1-}" /dev/null | tr -d '\r'; }
 	run watch 1 < <(sleep 3 && printf q)
 	assert_line -p 'ended with 0'
 	assert_line 'modes kept'
