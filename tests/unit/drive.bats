@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide disklegs histories safestart contents record fill drive guard mend
+	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside device known whole decide disklegs deviceleg histories safestart contents record fill drive guard mend
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
 	replace
 	BASE=whole-2 LOOKS=0
