@@ -188,7 +188,8 @@ md_check_end() {
 	echo max >"$SYS/block/$1/md/sync_max"
 } 2>/dev/null
 
-md_zero() { act mdadm --zero-superblock "/dev/$1"; } # LEG
+md_zero() { act mdadm --zero-superblock "/dev/$1"; }       # LEG
+md_wipe() { md_retry_ mdadm --zero-superblock "/dev/$1"; } # LEG: one that md has just let go of, and perhaps still holds for a moment
 
 # md_wait_link MD NAME: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
 md_wait_link() {
