@@ -10,6 +10,8 @@
 #   mend                yes: new disk legs may be built as well, without being asked (conf.auto_replace: blank ones, too)
 #   leg.I.dev leg.I.node (empty: absent) leg.I.in (array device it is in; "other": held by something else)
 #   leg.I.removed       with mend, yes: somebody has taken it out of the array, and nobody has pulled it since
+#   leg.I.joined        yes: it was in sync at some time in this very run of the array, and is outside now
+#   leg.I.elsewhere     yes: it was, and its superblock has been written since it left
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events time recovery dirty size
 #   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
@@ -22,8 +24,6 @@
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
 #   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up) witness.seen (all that were ever in sync)
-#   leg.I.joined        yes: it was in sync at some time in this very run of the array, and is outside now
-#   leg.I.elsewhere     yes: it was, and its superblock has been written since it left
 #   rescue.image        the file that holds what only the RAM leg had when the array was stopped
 #   conf.rebuild copy.why_not (why this kernel is not trusted with a copy)  copy.state (none running done failed) copy.why
 #   kernel.flaw         what is known to be wrong with this kernel while a RAM leg is being rebuilt; accepted flaws are not told

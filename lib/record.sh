@@ -20,15 +20,17 @@ record_is_watched_() {
 # record_joined_ UUID…: these disk legs are in sync in this run of the array, and no other. Whatever becomes of them while it runs, they were part of it;
 # $RUN/NAME.joined names them, and those that have left, with the time at which that was seen (facts_joined_).
 record_joined_() {
-	local MD_RUN known=() i uuid before
+	local MD_RUN known=() i uuid before written
+	[[ -z $DRY_RUN ]] || return 0
 	md_run "${F[array.md]}"
 	[[ -n $MD_RUN ]] || return 0
+	written=" $* $(record_recovering_)"
 	! [[ -e $RUN/${F[name]}.joined ]] || mapfile -t known <"$RUN/${F[name]}.joined"
 	before=${known[*]-}
 	[[ ${known[0]-} == "$MD_RUN" ]] || known=("$MD_RUN")
 	for ((i = 1; i < ${#known[@]}; i++)); do
 		uuid=${known[i]%% *}
-		if [[ " $* " == *" $uuid "* ]]; then
+		if [[ $written == *" $uuid "* ]]; then
 			known[i]=$uuid
 		elif [[ ${known[i]} == "$uuid" ]]; then
 			known[i]+=" $EPOCHSECONDS"
@@ -37,6 +39,16 @@ record_joined_() {
 	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
 	[[ ${known[*]} == "$before" ]] || { printf '%s\n' "${known[@]}" >"$RUN/${F[name]}.joined.new" && mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
 		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that leaves may not be put back by itself"
+}
+
+# record_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so writes to, each with a blank after it.
+record_recovering_() {
+	local i facts
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == recovering ]] || continue
+		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")
+		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || printf '%s ' "${BASH_REMATCH[1]}"
+	done
 }
 
 # record_rejoins UUID: md has it in the array again, and writes to it; should it leave before anybody looks, it is not from elsewhere that it has that.

@@ -72,6 +72,20 @@ not_writable() {
 	joined yes:yes "$one" 1001
 	joined yes: "$two" "$now"
 	joined yes:yes "$two" $((now + 99))
+	# It is being put back: md writes to it, and whenever it leaves, that was here.
+	F[leg.0.state]=recovering
+	record_write
+	joined yes: "$one" $((now + 99))
+	joined yes:yes "$two" $((now + 99))
+	F[leg.0.state]=faulty
+	record_write
+	joined yes:yes "$one" $((now + 99))
+	# What --dry-run shows is not what has happened.
+	cp "$R/run/ramraid/data.joined" "$BATS_TEST_TMPDIR/joined"
+	F[leg.0.state]=in_sync
+	DRY_RUN=yes record_write
+	cmp "$R/run/ramraid/data.joined" "$BATS_TEST_TMPDIR/joined"
+	F[leg.0.state]=faulty
 	# It was put back, and left before anybody looked.
 	record_rejoins "$one"
 	joined yes: "$one" "$now"
