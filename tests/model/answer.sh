@@ -83,6 +83,8 @@ main() {
 	source "$LIB/whole.sh"
 	# shellcheck source=lib/decide.sh
 	source "$LIB/decide.sh"
+	# shellcheck source=lib/disklegs.sh
+	source "$LIB/disklegs.sh"
 	# shellcheck source=lib/histories.sh
 	source "$LIB/histories.sh"
 	# shellcheck source=lib/safestart.sh

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide histories safestart
+	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide disklegs histories safestart
 	fake_disk sda 104857600 disk/by-id/ata-A
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	M=$R/sys/block/md127/md
