@@ -16,7 +16,7 @@ BOOT_SECONDS=${BOOT_SECONDS:-180} EXEC_SECONDS=${EXEC_SECONDS:-600} STOP_SECONDS
 
 # One processor: emulated ones do not always see each other's patches of kernel text (a half patched jump label, and a
 # panic, has been seen), and two machines side by side use the host's cores anyway.
-VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
+VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
 # Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at boot, speculation barriers, clock checks.
 VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
 VM_DISKS=()             # in the order in which they are attached
@@ -73,7 +73,7 @@ vm_probe_kvm() { # NOTE
 	local log i accel='tcg,thread=multi'
 	log=$(mktemp)
 	if [[ -w /dev/kvm ]]; then
-		timeout -s KILL 20 qemu-system-x86_64 -M q35 -accel kvm -cpu host -m 512M -nodefaults -display none -no-reboot \
+		timeout -s KILL 20 "$VM_EMULATOR" -M q35 -accel kvm -cpu host -m 512M -nodefaults -display none -no-reboot \
 			-serial "file:$log" -kernel "$VM_KERNEL" -initrd "$VM/initrd" -append 'console=ttyS0 break=top' &>/dev/null &
 		for ((i = 0; i < 40; i++)); do
 			sleep 0.5
@@ -152,13 +152,14 @@ vm_bad() {
 vm_boot() {
 	local accel cpu=qemu64 drives i getty=systemd.mask=serial-getty@ttyS0.service
 	vm_take_kernel
+	VM_EMULATOR=${VM_EMULATOR:-$("$here/emulator.sh")}
 	accel=$(vm_accel)
 	[[ $accel != kvm ]] || cpu=host
 	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
 	mapfile -t drives < <(vm_drive_args)
 	rm -f "$VM"/*.sock
 	vm_serve
-	qemu-system-x86_64 -M q35,sata=off,smbus=off -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
+	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
 		-pidfile "$VM/pid" -kernel "$VM_KERNEL" -initrd "$VM/initrd" \
 		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
