@@ -5,8 +5,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside known whole decide disklegs histories safestart contents record look lately tell changes fill drive guard mend verify cmd/witness
-	need_work() { :; }
+	libs_work cli cmd/witness
 	ID=11111111-2222-3333-4444-555555555555
 	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	M=$R/sys/block/md127/md

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide disklegs histories safestart contents record tell changes fill drive guard mend
+	libs_work
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
 	replace
 	BASE=whole-2 LOOKS=0

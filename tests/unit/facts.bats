@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide disklegs histories safestart
+	libs_work
 	fake_disk sda 104857600 disk/by-id/ata-A
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	M=$R/sys/block/md127/md
@@ -245,7 +245,6 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	source "$PROJECT/lib/cmd/start.sh"
 	need() { :; }
 	need_look() { :; }
-	need_work() { :; }
 	whole
 	echo spare >"$M/dev-rd0/state"
 	echo recover >"$M/sync_action"

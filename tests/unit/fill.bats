@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside known whole decide disklegs histories safestart contents record look lately tell changes fill drive guard mend verify
+	libs_work
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=auto [RAM_RESERVE]=10% [VERIFY]=no)
 	# What the world is, as a look at it finds.
 	RAM=none COPY=none WHY_NOT='' DEGRADED=1

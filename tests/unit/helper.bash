@@ -39,6 +39,16 @@ libs() {
 # Libraries that load others only when they are needed find them here: each test file names all of its own.
 need() { :; }
 
+# libs_work [NAME…]: what every verb has that acts on an array, as bin/ramraid lists it, and further libraries.
+libs_work() {
+	# shellcheck source=bin/ramraid
+	source "$PROJECT/bin/ramraid"
+	declare -gA LOADED=()
+	need paths log
+	need_work
+	need "$@"
+}
+
 # not COMMAND…: bash does not end a test for a bare "! COMMAND".
 not() { ! "$@"; }
 

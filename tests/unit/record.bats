@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside known whole decide disklegs histories safestart contents record look lately tell changes fill drive guard mend
+	libs_work
 	one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002 three=aaaaaaaa-0000-0000-0000-000000000003
 	W=$R/etc/ramraid/state/data.witness
 	runs
@@ -157,7 +157,6 @@ not_writable() {
 	source "$PROJECT/lib/cmd/witness.sh"
 	need() { :; }
 	need_look() { :; }
-	need_work() { :; }
 	conf_names() { printf 'data\nother\n'; }
 	conf_load() { :; }
 	conf_need_started() { :; }
