@@ -98,6 +98,11 @@ md_slots() {
 # slot unusual (mdadm.c); of a mirror it forces nothing else. Returns 1 when it was still refused after MD_BOUND.
 md_set_slots() { md_retry_ mdadm --grow --force "/dev/$1" --raid-devices="$2"; }
 
+# md_freeze MD, md_thaw MD: no rebuild begins in between ("frozen" and "idle", linux Documentation/admin-guide/md.rst, sync_action). mdadm leaves an
+# array that it finds frozen so (sysfs_freeze_array() in mdadm's sysfs.c).
+md_freeze() { act_write "$SYS/block/$1/md/sync_action" frozen; }
+md_thaw() { act_write "$SYS/block/$1/md/sync_action" idle; }
+
 # md_bitmap MD: prints where the array's bitmap is: none, internal, file or clustered (linux Documentation/admin-guide/md.rst,
 # bitmap/location and bitmap/metadata).
 md_bitmap() {

@@ -12,6 +12,8 @@ usage: ramraid VERB [OPTION…] NAME …
   stop NAME           take the RAM leg out while a disk leg is in sync, stop the array
   attach NAME         give the running array its RAM leg
   detach NAME         take the RAM leg out and give its memory back
+  replace NAME OLD NEW  put another disk in the place of a disk leg, mounted as it may be
+  apply NAME          add and take out disk legs as its configuration now says
   restore NAME        put back what a shutdown had to save from the RAM leg to a file
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole

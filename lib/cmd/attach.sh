@@ -20,8 +20,9 @@ cmd_attach() {
 		start_plan "$NAME"
 		return
 	}
-	[[ ${CONF[RAM]} != none ]] || die "$NAME: RAM=none in its configuration: it is to have no RAM leg" "$EX_REFUSED"
 	cli_lock "$NAME" 5
+	conf_need "$NAME" # who had the lock may have changed the disks
+	[[ ${CONF[RAM]} != none ]] || die "$NAME: RAM=none in its configuration: it is to have no RAM leg" "$EX_REFUSED"
 	facts_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"

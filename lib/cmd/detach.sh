@@ -15,6 +15,7 @@ cmd_detach() {
 	conf_need_started "$NAME"
 	cli_root
 	cli_lock "$NAME" 5
+	conf_need_started "$NAME" # who had the lock may have changed the disks
 	facts_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"

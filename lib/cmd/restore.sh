@@ -18,6 +18,7 @@ cmd_restore() {
 	facts_observe
 	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$NAME"
 	cli_lock "$NAME" 5
+	conf_need "$NAME" # who had the lock may have changed the disks
 	facts_configured "$NAME"
 	restore_check
 	restore_choose

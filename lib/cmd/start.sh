@@ -43,6 +43,7 @@ start_forced() { # NAME
 	facts_observe
 	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$1"
 	cli_lock "$1" 5
+	conf_need "$1" # who had the lock may have changed the disks
 	facts_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != active ]] || die "$1: is running already; to start it anew: ramraid stop $1" "$EX_REFUSED"
@@ -109,6 +110,7 @@ start_leg_state() { # I
 start_here() { # NAME
 	local code=0
 	cli_lock "$1" 60
+	conf_need "$1" # who had the lock may have changed the disks
 	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
 	rm -f "$RUN/$1".{detached,tried,told,members}
 	ram_forgive "$1"

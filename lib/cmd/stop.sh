@@ -49,6 +49,7 @@ stop_by_systemd() { # NAME
 stop_here() {                                                                                   # NAME
 	[[ -z ${MAINPID-} || $MAINPID == 0 || -n $DRY_RUN ]] || kill -TERM "$MAINPID" 2>/dev/null || : # it has just ended by itself
 	cli_lock "$1" 60
+	conf_need_started "$1" # who had the lock may have changed the disks
 	facts_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then

@@ -1,0 +1,106 @@
+# ramraid replace: another disk takes the place of a disk leg, while the array is in use.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh and change.sh list the keys
+
+readonly REPLACE_USAGE='usage: ramraid replace [--force] [--yes] [--dry-run] NAME OLD NEW
+
+Builds the disk NEW into the running array beside the disk leg OLD, write-mostly, and when all are in sync takes OLD out and makes its
+superblock invalid; the MEMBER line changes with it. If OLD is gone or has failed, NEW takes its place. Never is there one good copy less than
+before. The array stays in use. If it is interrupted, type it again.
+  --force  overwrite what is on NEW    --yes  do not ask    --dry-run  print the plan, change nothing'
+
+cmd_replace() {
+	cli_parse "$REPLACE_USAGE" 'force yes dry-run' "$@"
+	((${#ARGS[@]} == 3)) || cli_usage "$REPLACE_USAGE" 'expected a name, a disk leg, and the disk that takes its place'
+	need_work
+	need leaving confedit change changing cmd/wait
+	cli_root
+	paths_run
+	NAME=${ARGS[0]}
+	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
+	changing_ask "$NAME"
+	cli_lock "$NAME" 5
+	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
+	changing_check "$NAME"
+	replace_begin "$NAME"
+	changing_all "$NAME" "ramraid replace${OPT[force]:+ --force} $NAME ${ARGS[1]} ${ARGS[2]}"
+	exec {CLI_LOCK}>&-
+	changes_tell "$NAME"
+	mend_ask
+}
+
+# replace_look NAME OLD NEW: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts to those of the array as it is to be.
+replace_look() {
+	changing_look "$1"
+	((${#CHANGING_STRANGERS[@]} == 0)) ||
+		die "$1: ${CHANGING_STRANGERS[*]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
+	replace_name_ "$2" && REPLACE_OLD=$REPLY || REPLACE_OLD=$2
+	if replace_name_ "$3"; then
+		REPLACE_NEW=$REPLY
+		[[ $REPLACE_OLD != "$REPLACE_NEW" ]] || die "$1: $2 and $3 are the same disk" "$EX_USAGE"
+		replace_known_ "$1"
+	else
+		replace_new_ "$1" "$3"
+	fi
+	[[ " ${MEMBERS[*]} ${LEAVING[*]} " == *" $REPLACE_OLD "* || " ${MEMBERS[*]} " == *" $REPLACE_NEW "* ]] ||
+		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}" "$EX_USAGE"
+	[[ -z ${OPT[force]-} ]] || CHANGING_FORCE=$REPLACE_NEW
+	replace_facts_ "$1"
+}
+
+# replace_name_ PATH: sets REPLY to the name by which the configuration, or the note, has that disk; returns 1 when neither has it.
+replace_name_() {
+	local disk NODE node=''
+	disk_find "$1" && node=$NODE
+	for disk in "${MEMBERS[@]}" "${LEAVING[@]}"; do
+		REPLY=$disk
+		[[ $disk != "$1" ]] || return 0
+		[[ -z $node ]] || ! disk_find "$disk" || [[ $NODE != "$node" ]] || return 0
+	done
+	return 1
+}
+
+# NEW is a member already: an earlier run has come that far, or it is to be the other way round now. Otherwise it is a disk that the array has anyway.
+replace_known_() { # NAME
+	local i
+	leaving_has "$REPLACE_NEW" || leaving_has "$REPLACE_OLD" || [[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || return 0
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] || continue
+		leaving_has "$REPLACE_NEW" || leaving_has "$REPLACE_OLD" ||
+			die "$1: $REPLACE_NEW is in the array already. To have only $REPLACE_OLD leave: delete its MEMBER line, then: ramraid apply $1" "$EX_REFUSED"
+	done
+}
+
+replace_new_() { # NAME DISK
+	disk_find "$2" || die "$1: there is no block device $2" "$EX_INACTIVE"
+	REPLACE_NEW=$(disk_stable_name "$2") ||
+		die "$1: $2 has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID" "$EX_REFUSED"
+}
+
+# The facts as if the configuration and the note said already what is wanted.
+replace_facts_() { # NAME
+	local disk left=()
+	[[ " ${MEMBERS[*]} " == *" $REPLACE_NEW "* ]] || MEMBERS+=("$REPLACE_NEW")
+	for disk in "${LEAVING[@]}"; do [[ $disk == "$REPLACE_NEW" ]] || left+=("$disk"); done
+	LEAVING=("${left[@]}")
+	# One that has no line any more may still have its superblock.
+	leaving_has "$REPLACE_OLD" || ! replace_is_old_ || LEAVING+=("$REPLACE_OLD")
+	facts_configured "$1"
+	facts_times || F[conf.member_timeout]=30
+	facts_observe
+	changing_facts_ "$1"
+}
+
+replace_is_old_() {
+	local NODE
+	[[ " ${MEMBERS[*]} " != *" $REPLACE_OLD "* ]] || return 0
+	disk_find "$REPLACE_OLD" && [[ $(sb_facts "$DEV/$NODE") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
+}
+
+# The new line before the note: a note alone would have OLD leave without anything in its place.
+replace_begin() { # NAME
+	{ confedit_members "$1" "${MEMBERS[@]}" && leaving_write "$1" "${CONF[UUID]}" "${LEAVING[@]}"; } ||
+		die "$1: $ETC/$1.conf or $(leaving_file "$1") could not be written; the disks are as before"
+	changing_look "$1"
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# ramraid apply, and the decision that it shares with replace, row by row.
+
+setup() {
+	load helper
+	load change
+	change_world
+}
+by_id() { printf 'MEMBER=/dev/disk/by-id/ata-%s\n' "$@"; }
+
+@test "apply: a line more and a line less; the note goes before, and the file is in the end as it was written" {
+	conf "UUID=$ID" '# mine' "$(by_id C A)"
+	cp -p "$R/etc/ramraid/data.conf" "$R/wanted"
+	verb apply --yes data
+	assert_success
+	is_whole A C
+	cmp "$R/wanted" "$R/etc/ramraid/data.conf"
+	[[ $(steps) == 'write /etc/ramraid/state/data.leaving
+write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.conf'*zero*sdb*--raid-devices=3* ]] || fail "$(steps)"
+}
+
+@test "apply: a disk more, a disk less, and nothing to do" {
+	conf "UUID=$ID" "$(by_id A B C)"
+	verb apply --yes data
+	assert_success
+	is_whole A B C
+	conf "UUID=$ID" "$(by_id C)"
+	verb apply --yes data
+	assert_success
+	is_whole C
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb apply data
+	assert_success
+	[[ -z $(steps) ]] || fail "$(steps)"
+}
+
+@test "apply: other disks altogether, and the order does not matter" {
+	conf "UUID=$ID" "$(by_id D C)"
+	verb apply --yes data
+	assert_success
+	is_whole C D
+}
+
+@test "apply: a disk that is back is put back first" {
+	leaves sdb
+	put degraded 1
+	verb apply --yes data
+	assert_success
+	is_whole A B
+	[[ $(steps) == *'--re-add /dev/sdb'* ]] || fail "$(steps)"
+}
+
+@test "apply --dry-run prints the plan; what would leave no good disk is refused, with what to do" {
+	conf "UUID=$ID" "$(by_id A C)"
+	rm -rf "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
+	verb apply --dry-run data
+	assert_success
+	untouched
+	assert_output 'build     /dev/disk/by-id/ata-C, write-mostly; whatever is on it is lost
+take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync'
+	refused 2 'add --yes' apply data
+	conf "UUID=$ID" "$(by_id X)"
+	refused 4 'this would leave no disk in sync. Name one that is to stay' apply --yes data
+	conf "UUID=$ID" "$(by_id A X)"
+	refused 4 'ata-X: there is no such disk, and until it is in sync none leaves' apply --yes data
+	echo 2048 >"$R/sys/class/block/sdc/size"
+	conf "UUID=$ID" "$(by_id A C)"
+	refused 4 'has 1048576 bytes' apply --yes data
+	echo 409600 >"$R/sys/class/block/sdc/size"
+	echo alone >"$R/dev/sdc"
+	refused 4 'was used without the others' apply --yes data
+	rm "$R/dev/disk/by-id/ata-B"
+	conf "UUID=$ID" "$(by_id A)"
+	refused 4 '/dev/sdb is in the array, is no MEMBER, and has no stable name' apply --yes data
+}
+
+# Row by row: facts of two disks in the array, A and B, and one outside, C.
+decides() { # 'ACTION ARGUMENT…' KEY=VALUE…
+	local want=$1 fact
+	shift
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[members]=3 F[array.slots]=3 F[array.gone]='' F[change.left]='' F[conf.member_timeout]=0
+	for fact in node=sdc dev=/dev/disk/by-id/ata-C in= state= slot= writemostly= sb=none uuid= role= view= device_uuid= recovery= events=0 kind=blank; do F[leg.2.${fact%%=*}]=${fact#*=}; done
+	for fact; do F[${fact%%=*}]=${fact#*=}; done
+	change_decide
+	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] || fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
+}
+in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg.2.kind= array.slots=4)
+
+@test "the decision, row by row" {
+	libs paths log decide disklegs whole histories safestart change
+	decides 'slots 4'
+	decides 'slots 4' leg.0.leaving=yes
+	decides 'build 2' array.slots=4
+	decides 'build 2' array.slots=4 leg.2.kind=fresh
+	decides 'readd 2' array.slots=4 leg.2.kind=returned
+	decides 'build 2' array.slots=4 leg.2.kind=given leg.2.force=yes
+	decides 'done' array.slots=4 leg.2.kind=given
+	decides 'done' array.slots=4 leg.2.why=small
+	decides 'done' "${in_it[@]}"
+	# A new one that is not write-mostly yet is made so before md may go on.
+	decides 'write-mostly 2' "${in_it[@]}" leg.2.writemostly=no leg.2.state=recovering array.sync=frozen
+	decides thaw "${in_it[@]}" leg.2.state=recovering array.sync=frozen
+	decides wait-sync "${in_it[@]}" leg.2.state=recovering array.sync=recover leg.0.leaving=yes
+	decides wait-sync "${in_it[@]}" leg.2.state=recovering leg.0.leaving=yes
+	decides wait-sync "${in_it[@]}" array.sync=check leg.0.leaving=yes
+	decides wait-sync "${in_it[@]}" array.pending=yes leg.0.leaving=yes
+	# Nobody leaves before all are good.
+	decides 'drop 0' "${in_it[@]}" leg.0.leaving=yes
+	decides 'drop 0' "${in_it[@]}" leg.0.leaving=yes leg.1.leaving=yes
+	decides refuse array.slots=4 leg.0.leaving=yes leg.2.kind=missing
+	decides refuse "${in_it[@]}" leg.2.state=faulty leg.0.leaving=yes
+	decides refuse "${in_it[@]}" leg.0.leaving=yes leg.1.leaving=yes leg.2.leaving=yes
+	decides 'remove-leg 0' "${in_it[@]}" leg.0.leaving=yes leg.0.state=faulty
+	decides 'remove-gone sdx' "${in_it[@]}" array.gone=sdx
+	decides "forget $(facts_read <"$FIXTURES/decide/whole-2.facts" && echo "${F[leg.0.dev]}")" "${in_it[@]}" leg.0.leaving=yes leg.0.in= leg.0.state=
+	decides 'forget gone' "${in_it[@]}" change.left=gone
+	decides refuse rescue.image=/x
+}
+
+@test "the MEMBER lines are edited, and nothing else is" {
+	libs paths log act confedit
+	conf '# MEMBER=no' "UUID=$ID" ' MEMBER = "/dev/disk/by-id/ata-A" ' 'MEMBERS=x' '' "MEMBER='/dev/disk/by-id/ata-B'" '# end'
+	ln -s data.conf "$R/etc/ramraid/link.conf"
+	confedit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C 2>/dev/null
+	[[ -L $R/etc/ramraid/link.conf && $(<"$R/etc/ramraid/data.conf") == "# MEMBER=no
+UUID=$ID
+ MEMBER = \"/dev/disk/by-id/ata-A\" 
+MEMBERS=x
+
+MEMBER=/dev/disk/by-id/ata-C
+# end" ]] || fail "$(<"$R/etc/ramraid/data.conf")"
+	# Two fast ones: nothing to do, and one whose line is a drop-in's.
+	DRY_RUN=yes
+	[[ -z $(confedit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C) ]]
+	mkdir "$R/etc/ramraid/data.conf.d"
+	echo MEMBER=/dev/disk/by-id/ata-D >"$R/etc/ramraid/data.conf.d/d.conf"
+	[[ -z $(confedit_members data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C /dev/disk/by-id/ata-D) ]]
+}

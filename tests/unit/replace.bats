@@ -1,0 +1,209 @@
+#!/usr/bin/env bats
+# ramraid replace on a fake array: what is called, in which order, what is refused, and that a run that was killed anywhere is completed by the next.
+
+setup() {
+	load helper
+	load change
+	change_world
+	C=/dev/disk/by-id/ata-C B=/dev/disk/by-id/ata-B
+}
+given() { grep -q "^given=.*$(uuid_of "$1")" "$R/etc/ramraid/state/data.witness" || fail "not given up: $(<"$R/etc/ramraid/state/data.witness")"; }
+
+@test "replace: the steps, in order; the file is as it was but for one line" {
+	verb replace --yes data /dev/sdb /dev/sdc
+	assert_success
+	is_whole A C
+	[[ $(steps) == 'write /etc/ramraid/data.conf
+write /etc/ramraid/state/data.leaving
+write /etc/ramraid/state/data.witness
+mdadm --grow --force /dev/md127 --raid-devices=4
+write /etc/ramraid/state/data.witness
+echo frozen /sys/block/md127/md/sync_action 
+mdadm --manage /dev/md127 --add /dev/sdc
+echo writemostly /sys/block/md127/md/dev-sdc/state 
+echo idle /sys/block/md127/md/sync_action 
+write /etc/ramraid/state/data.witness
+mdadm --manage /dev/md127 --fail /dev/sdb
+mdadm --manage /dev/md127 --remove /dev/sdb
+write /etc/ramraid/state/data.witness
+write /etc/ramraid/data.conf
+mdadm --zero-superblock /dev/sdb
+write /etc/ramraid/state/data.witness
+mdadm --grow --force /dev/md127 --raid-devices=3
+write /etc/ramraid/state/data.witness' ]] || fail "$(steps)"
+	given b
+	[[ $(<"$R/etc/ramraid/data.conf") == "# mine
+UUID=$ID
+MEMBER=/dev/disk/by-id/ata-A
+
+# the second
+MEMBER=$C
+WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] || fail "$(<"$R/etc/ramraid/data.conf")"
+	# And once more: nothing is left to do.
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb replace --yes data "$B" "$C"
+	assert_success
+	[[ -z $(steps) ]] || fail "$(steps)"
+}
+
+@test "--dry-run prints the plan and does nothing" {
+	cp -a "$R/etc" "$R/etc.before"
+	verb replace --dry-run data "$B" "$C"
+	assert_success
+	untouched
+	assert_output 'build     /dev/disk/by-id/ata-C, write-mostly; whatever is on it is lost
+take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync'
+}
+
+@test "what speaks against it is said, and nothing is changed" {
+	refused 2 'add --yes' replace data "$B" "$C"
+	refused 2 'is no MEMBER of it' replace --yes data /dev/sdd "$C"
+	refused 3 'there is no block device' replace --yes data "$B" /dev/nosuch
+	refused 4 'is in the array already' replace --yes data "$B" /dev/sda
+	refused 2 'the same disk' replace --yes data "$B" /dev/sdb
+	refused 3 'does not exist' replace --yes other "$B" "$C"
+	echo 2048 >"$R/sys/class/block/sdc/size"
+	refused 4 'has 1048576 bytes, and a leg of md127 needs' replace --yes data "$B" "$C"
+	echo 409600 >"$R/sys/class/block/sdc/size"
+	echo ext4 >"$R/dev/sdc"
+	refused 4 'signature: it holds ext4. If nothing on it is needed any more: wipefs' replace --yes data "$B" "$C"
+	echo '31 1 8:32 / /mnt rw - ext4 /dev/sdc rw' >"$R/proc/1/mountinfo"
+	echo 8:32 >"$R/sys/class/block/sdc/dev"
+	refused 4 'in use: /mnt' replace --force --yes data "$B" "$C"
+	: >"$R/proc/1/mountinfo"
+	: >"$R/dev/sdc"
+	mkdir -p "$R/sys/class/block/sdc/holders/dm-0"
+	refused 4 'is in use by something else' replace --yes data "$B" "$C"
+	rmdir "$R/sys/class/block/sdc/holders/dm-0"
+	echo 8 8 >"$MD/dev-sdb/bad_blocks"
+	refused 4 'bad blocks, with which mdadm adds no new member' replace --yes data "$B" "$C"
+	echo >"$MD/dev-sdb/bad_blocks"
+	mkdir "$R/etc/ramraid/data.conf.d"
+	sed -i /ata-B/d "$R/etc/ramraid/data.conf"
+	echo MEMBER=$B >"$R/etc/ramraid/data.conf.d/more.conf"
+	refused 4 'which is yours to edit' replace --yes data "$B" "$C"
+	put array_state clear
+	refused 3 'is not running' replace --yes data "$B" "$C"
+}
+
+@test "--force overwrites what the disk holds" {
+	echo ext4 >"$R/dev/sdc"
+	verb replace --force --yes data "$B" "$C"
+	assert_success
+	is_whole A C
+	[[ $(steps) == *'wipefs --all --quiet -- /dev/sdc'*--add* ]] || fail "$(steps)"
+}
+
+@test "an old disk that is gone, or that md has given up: the new one takes its slot" {
+	leaves sdb
+	put degraded 1
+	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
+	verb replace --yes data "$B" "$C"
+	assert_success
+	is_whole A C
+	given b
+	[[ $(steps) != *--grow* && $(steps) != *zero-superblock* ]] || fail "$(steps)"
+}
+
+@test "an old disk that md has given up" {
+	put dev-sdb/state faulty,write_mostly
+	verb replace --yes data "$B" "$C"
+	assert_success
+	is_whole A C
+	given b
+}
+
+@test "the only disk: only the RAM leg has all, and the new disk is built from it" {
+	conf "UUID=$ID" MEMBER=$B
+	leaves sda
+	put dev-sdb/state faulty,write_mostly raid_disks 2 dev-sdb/slot 1 degraded 1
+	verb replace --yes data "$B" "$C"
+	assert_success
+	is_whole C
+}
+
+@test "a disk that fails while it is built: the old one stays, and another new one can take its place" {
+	REBUILD=bad
+	verb replace --yes data "$B" "$C"
+	assert_failure 4
+	assert_output -p 'md has given up /dev/disk/by-id/ata-C; nothing is taken out'
+	[[ $(<"$MD/dev-sdb/state") == in_sync,write_mostly ]]
+	grep -q "member=$B" "$R/etc/ramraid/state/data.leaving"
+	REBUILD=good
+	verb replace --yes data "$C" /dev/sdd
+	assert_success
+	is_whole A D
+}
+
+@test "md does not begin: that is said, and the old one stays" {
+	REBUILD=never
+	verb replace --yes data "$B" "$C"
+	assert_failure 1
+	assert_output -p 'md does not rebuild it'
+	assert_output -p "To go on: ramraid replace data $B $C"
+	[[ $(<"$MD/dev-sdb/state") == in_sync,write_mostly && $(<"$MD/sync_action") == idle ]]
+}
+
+@test "the other way round, before it has ended" {
+	REBUILD=never
+	verb replace --yes data "$B" "$C"
+	assert_failure 1
+	REBUILD=good
+	verb replace --yes data "$C" "$B"
+	assert_success
+	is_whole A B
+	given c
+}
+
+@test "md does not take the new disk: it is not left half added, and md may work again" {
+	FAILS='mdadm --manage /dev/md127 --add'
+	verb replace --yes data "$B" "$C"
+	assert_failure 1
+	assert_output -p 'md did not take /dev/disk/by-id/ata-C'
+	[[ $(<"$MD/sync_action") == idle ]]
+	FAILS='echo writemostly'
+	verb replace --yes data "$B" "$C"
+	assert_failure 1
+	[[ $(<"$MD/sync_action") == idle && ! -e $MD/dev-sdc ]] || fail "$(calls)"
+	never
+	FAILS=''
+	verb replace --yes data "$B" "$C"
+	assert_success
+	is_whole A C
+}
+
+@test "a read-only file system for the configuration: nothing is begun" {
+	FAILS='write /etc/ramraid/data.conf'
+	verb replace --yes data "$B" "$C"
+	assert_failure 1
+	[[ $(steps) != *mdadm* ]] || fail "$(steps)"
+}
+
+# Killed after each step; at every one of them the array has all it had, and the configuration names every disk that is good.
+@test "replace, killed after any step: the same again completes it; so does apply" {
+	local n=0 killed=0 name again
+	while n=$((n + 1)) && ((n < 40)); do
+		# Before the note stands, apply only knows of one disk more.
+		again="replace --yes data $B $C"
+		((n < 2 || n % 2)) || again='apply --yes data'
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		KILL_AFTER=$n
+		verb replace --yes data "$B" "$C"
+		KILL_AFTER=0
+		[[ $status == 137 ]] || break
+		killed=$((killed + 1))
+		(($(grep -l in_sync "$MD"/dev-sd*/state | wc -l) >= 2)) || fail "after $n: a copy less"
+		for name in "$MD"/dev-sd*; do
+			[[ $(<"$name/state") == in_sync* ]] || continue
+			name=${name##*/dev-sd}
+			grep -q "ata-${name^}" "$R/etc/ramraid/data.conf" || fail "after $n: ${name^} is good and not configured"
+		done
+		# shellcheck disable=SC2086 # words
+		verb $again
+		assert_success
+		is_whole A C
+		[[ $(<"$R/dev/sdb") != ours ]] || fail "after $n: the old superblock is left"
+	done
+	((killed >= 15)) || fail "$killed"
+}

@@ -1,0 +1,76 @@
+# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# replace and apply on a mounted array with a writer: the disks change, nothing is lost and nothing is unmounted. Killed in the middle, a dead disk, the
+# last disk refused, the old one plugged in again, and a reboot at the end.
+checked_on trixie
+from mirror
+disk A 96M
+disk B 96M
+disk C 96M
+disk D 96M
+
+# member NAME: its folder in sysfs. unharmed: mounted all the time, being written, sums right. written: the writer stopped, all of it there, legs equal.
+readonly helpers='
+member() { echo /sys/block/$(md data)/md/dev-$(basename $(node $1)); }
+names() { sed -n "s/^MEMBER=.*_HARDDISK_//p" /etc/ramraid/data.conf | sort | tr -d "\n"; }
+since() { systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount; }
+writer() {
+	rm -f /srv/data/c* /root/list; since >/run/since
+	systemd-run --quiet --unit=writer -p RequiresMountsFor=/srv/data perl /root/churn.pl write /srv/data /root/list $1
+}
+unharmed() { test "$(since)" = "$(cat /run/since)"; systemctl is-active --quiet writer; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; }
+written() {
+	systemctl stop writer
+	sync; echo 3 >/proc/sys/vm/drop_caches
+	perl /root/churn.pl check /srv/data /root/list
+	test "$(compare data)" = 0
+}
+# whole DISK…: these and the RAM leg, write-mostly, configured, and no note left.
+whole() {
+	cat /proc/mdstat; ramraid status data
+	for d; do grep write_mostly $(member $d)/state | grep in_sync; done
+	test "$(slots data)" = "$(printf U; for d; do printf U; done)"; test "$(names)" = "$(echo "$@" | tr -d " ")"
+	test ! -e /etc/ramraid/state/data.leaving; test "$(cat /sys/block/$(md data)/md/sync_action)" = idle
+}
+slow() { echo $1 >/sys/block/$(md data)/md/sync_speed_max; }
+'
+steps() {
+	boot
+	vm_send "$here/churn.pl" /root/churn.pl
+	check 'what would leave no good disk, or takes a disk in use, is refused, and nothing is changed' "$helpers"'
+		writer 1; cp /etc/ramraid/data.conf /root/before.conf
+		code=0; ramraid replace data $(leg B) $(leg C) >/root/out 2>&1 </dev/null || code=$?; cat /root/out; test $code = 2
+		code=0; ramraid replace --yes data $(leg B) $(leg A) >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4
+		sed -i "/^MEMBER=/d" /etc/ramraid/data.conf; echo MEMBER=$(leg B)-none >>/etc/ramraid/data.conf
+		code=0; ramraid apply --yes data >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; grep "leave no disk in sync" /root/out
+		cat /root/before.conf >/etc/ramraid/data.conf; ramraid replace --dry-run data $(leg B) $(leg C)
+		cmp /etc/ramraid/data.conf /root/before.conf; whole A B; unharmed'
+	check 'replace, killed while the new disk is being built: both are configured, the new one is write-mostly' "$helpers"'
+		slow 2000
+		ramraid replace --yes data $(leg B) $(leg C) >/root/out 2>&1 </dev/null & pid=$!
+		for i in $(seq 200); do grep -q "recovery" /proc/mdstat && break; sleep 0.1; done
+		grep write_mostly $(member C)/state; kill -KILL $pid; wait $pid || :; cat /root/out
+		test "$(names)" = ABC; grep in_sync $(member B)/state; unharmed'
+	check 'the same again completes it, under the writer; status and witness are right' "$helpers"'
+		slow system
+		ramraid replace --yes data $(leg B) $(leg C)
+		whole A C; unharmed; fails mdadm --examine $(leg B)
+		grep "^legs=[^ ]* [^ ]*$" /etc/ramraid/state/data.witness; grep "^given=" /etc/ramraid/state/data.witness
+		written'
+	check 'the old disk, pulled out and plugged in again, is not merged, also with hot-plug' "$helpers"'
+		echo HOTPLUG=yes >>/etc/ramraid/data.conf; ramraid attach data
+		gone B; sleep 1; back B; sleep 5; ramraid attach data
+		test ! -e $(member B); whole A C; sed -i /HOTPLUG/d /etc/ramraid/data.conf'
+	check 'a dead disk: the new one takes its slot' "$helpers"'
+		writer 2; old=$(leg C); gone C; sleep 1; cat /proc/mdstat
+		ramraid replace --yes data $old $(leg D)
+		whole A D; unharmed
+		back C; sleep 3; ramraid attach data; test ! -e $(member C); whole A D'
+	check 'apply: one is added and one is taken out; the file is in the end as it was written' "$helpers"'
+		sed -i "s,^MEMBER=$(leg A)$,MEMBER=$(leg B)," /etc/ramraid/data.conf; cp /etc/ramraid/data.conf /root/wanted.conf
+		ramraid apply --dry-run data | tee /root/out; grep "build.*HARDDISK_B" /root/out; grep "take out.*HARDDISK_A" /root/out
+		ramraid apply --yes data
+		cmp /etc/ramraid/data.conf /root/wanted.conf; whole B D; unharmed; fails mdadm --examine $(leg A); written'
+	reboot
+	check 'after a reboot it is whole, mounted, with the new disks alone' "$helpers"'
+		findmnt /srv/data; whole B D; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; test "$(compare data)" = 0; test ! -e $(member A)'
+}
