@@ -5,6 +5,7 @@
 #   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line)
 #   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root served: the system's own as well
 #   checked_on NAME…      the releases that it runs on in "make check", which has to end within an hour; default all, and "make vm-all" always
+#   long                  not in "make check"
 #   may_fail UNIT…        units that "systemctl --failed" may list
 #   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot
 # Prints "ok - TEXT" for each check that held; stops at the first that did not, shows why, and exits with 1.
@@ -21,7 +22,9 @@ from() { CASE_FROM=$1; }
 memory() { VM_MEMORY=$1; }
 cpus() { VM_CPUS=$1; }
 append() { VM_APPEND=$*; }
-checked_on() { :; }                     # tests/vm/run reads it
+# tests/vm/run reads these two.
+checked_on() { :; }
+long() { :; }
 short() { [[ -n ${RAMRAID_SHORT-} ]]; } # the run of all cases within an hour: what repeats the most is left out
 may_fail() { CASE_MAY_FAIL=$*; }
 disk() { CASE_DISKS+=("$*"); }

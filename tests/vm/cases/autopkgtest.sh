@@ -1,5 +1,6 @@
 # The test that the package brings for Debian's own test machines (debian/tests/mirror), on two whole disks instead of partitions in files.
 checked_on trixie
+long
 from installed
 disk A 80M
 disk B 80M

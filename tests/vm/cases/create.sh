@@ -1,4 +1,5 @@
 # create: what it refuses, what --dry-run shows, and that it takes everything back when it fails or is interrupted.
+checked_on trixie
 from installed
 disk A 64M
 disk B 64M

@@ -1,5 +1,6 @@
 # Disks and memory that fail while the array is in use: nothing acknowledged is lost, and the mirror becomes whole again by "attach".
 checked_on trixie
+long
 from small
 # The filters are switched on from the host by files beside the disk's socket: A.read, A.write (errors), A.rate (bits per second).
 readonly faulty='--filter=error --filter=rate error-pread-rate=100% error-pread-file=@.read error-pwrite-rate=100% error-pwrite-file=@.write rate-file=@.rate'

@@ -1,5 +1,6 @@
 # Safe start: legs with histories of their own, the administrator's choice, legs that were still being rebuilt, and those that have shrunk.
 checked_on trixie
+long
 # shellcheck source=tests/vm/safestart.sh disable=SC2154
 source "$here/safestart.sh"
 

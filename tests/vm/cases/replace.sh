@@ -1,5 +1,6 @@
 # Replacing a disk by hand, as ramraid(8) tells it, and the monitor that notes every change of the running array.
 checked_on trixie
+long
 from mirror
 disk A 96M
 disk B 96M

@@ -2,6 +2,7 @@
 # The RAM leg is copied again and again while a writer never rests: after each round md finds no difference, and every file is right.
 # make rounds N=100 SEED=7; "make check" has a few.
 checked_on trixie
+long
 from installed
 disk A 40M throttling.bps-read=14000000,discard=unmap
 disk B 40M throttling.bps-read=10000000,discard=unmap

@@ -1,5 +1,6 @@
 # Nothing configured, a broken file, and two arrays at once: one with a dash in its name that holds LUKS, one with a dot that holds swap.
 checked_on trixie
+long
 from installed
 disk A 64M
 disk B 64M

@@ -44,7 +44,7 @@ steps() {
 		cp /root/witness $witness; echo START_DEGRADED=never >>/etc/ramraid/data.conf.d/test.conf; refused "START_DEGRADED=never"
 		rm $witness; sed -i s/never/always/ /etc/ramraid/data.conf.d/test.conf; starts 1; sums
 		down; sed -i /START/d /etc/ramraid/data.conf.d/test.conf; back A B C D; starts; sums'
-	check 'a configured leg that is blank, of another array, or a spare is refused, and the others start' "$tools"'
+	short || check 'a configured leg that is blank, of another array, or a spare is refused, and the others start' "$tools"'
 		echo "MEMBER=$(leg C)" >>/etc/ramraid/data.conf.d/test.conf
 		down; starts 1; ramraid status data | grep "outside .*$(leg C)"; sums
 		mdadm /dev/md/data --add $(node C); settle; systemctl stop srv-data.mount; mdadm --stop /dev/md/data
