@@ -185,14 +185,18 @@ md_check() {
 	[[ -n $whole ]]
 }
 
-# md_check_end MD: ends a check, and takes its bounds away.
+# md_check_end MD: ends a check, and takes its bounds away. That is refused for a moment while md looks for further work, which it does as soon as it is
+# idle (MD_RECOVERY_RUNNING in md_check_recovery() and min_sync_store(), linux drivers/md/md.c).
 md_check_end() {
-	local VALUE
+	local VALUE tries
 	md_read "$1" sync_action
-	[[ $VALUE != check ]] || echo idle >"$SYS/block/$1/md/sync_action"
-	echo 0 >"$SYS/block/$1/md/sync_min"
-	echo max >"$SYS/block/$1/md/sync_max"
-} 2>/dev/null
+	[[ $VALUE != check ]] || { echo idle >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || :
+	for ((tries = 50; tries > 0; tries--)); do
+		{ echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"; } 2>/dev/null && return
+		sleep 0.1
+	done
+	log_warning "$1: md keeps the bounds of a check, so that the next one compares only a part; see /sys/block/$1/md/sync_min and sync_max"
+}
 
 md_zero() { act mdadm --zero-superblock "/dev/$1"; } # LEG
 
