@@ -39,7 +39,7 @@ CONF_FORM=(
 	[UUID]='^[0-9a-f:-]+$'
 	[MEMBER]='^/dev/.'
 	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
-	[RAM]='^(auto|rapiddisk|brd|none)$'
+	[RAM]='^(auto|rapiddisk|brd|none|/dev/.+)$'
 	[RAM_RESERVE]=$RE_SIZE
 	[REBUILD]='^(auto|copy|kernel)$'
 	[COPY_RATE]=$RE_SIZE
@@ -185,6 +185,7 @@ conf_lines_() {
 		MEMBER:*) conf_member_ "$where" "$value" ;;
 		MOUNT:*) MOUNTS+=("$value") ;;
 		UUID:*) conf_uuid_ "$where" "$value" ;;
+		RAM:*) conf_ram_ "$where" "$value" "$kind" ;;
 		*) CONF[$key]=$value ;;
 		esac
 	done
@@ -217,8 +218,20 @@ conf_member_() { # FILE:LINE PATH
 	MEMBERS+=("$path")
 }
 
+# A device is one array's.
+conf_ram_() { # FILE:LINE VALUE defaults|array
+	if [[ $2 == /* && $3 == defaults ]]; then
+		conf_fault_ place "$1" RAM=DEVICE
+	elif [[ $2 == /* ]] && ! disk_name_is_fast "$2"; then
+		conf_fault_ unstable "$1" "$2" RAM
+	else
+		CONF[RAM]=$2
+	fi
+}
+
 conf_check_whole_() { # FILE
 	[[ -n ${CONF[UUID]} ]] || conf_fault_ no-uuid "$1"
+	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
 	((${#MEMBERS[@]} > 0)) || conf_fault_ no-member "$1"
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] || conf_fault_ data-loss "$1"
 }

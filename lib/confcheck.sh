@@ -7,7 +7,7 @@ declare -grA CONF_EXPECTED=(
 	[UUID]='the array UUID as "mdadm --detail" prints it'
 	[MEMBER]='a device path'
 	[MOUNT]='a mount point or the name of a unit'
-	[RAM]='auto, rapiddisk, brd or none'
+	[RAM]='auto, rapiddisk, brd, none, or a device path'
 	[RAM_RESERVE]='a size such as 512M or 10%'
 	[REBUILD]='auto, copy or kernel'
 	[COPY_RATE]='bytes a second such as 200M, or 0 for no limit'
@@ -53,9 +53,10 @@ conf_say_fault_() {
 	unstable)
 		need diskuse
 		better=$(disk_stable_name "$3") || better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
-		conf_error_ "$where: MEMBER=${3:0:80}: this name can mean another disk after the next boot; write $better"
+		conf_error_ "$where: ${4:-MEMBER}=${3:0:80}: this name can mean another disk after the next boot; write $better"
 		;;
 	twice) conf_error_ "$where: MEMBER=$3 stands there already; delete one of the two lines" ;;
+	both) conf_error_ "$where: RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
 	no-uuid) conf_error_ "$where: UUID= is missing; write the array UUID (see: mdadm --examine DISK)" ;;
 	no-member) conf_error_ "$where: there is no MEMBER= line; write one for each disk leg" ;;
 	data-loss) conf_error_ "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes" ;;

@@ -426,3 +426,24 @@ fuzz() {
 	conf_need_started data 2>/dev/null
 	[[ ${CONF[UUID]} == "$ID" && ${#MEMBERS[@]} -gt 0 ]]
 }
+
+@test "RAM= takes a device by a name that lasts, in the file of one array, and no disk leg" {
+	local path
+	for path in /dev/disk/by-id/nvme-X /dev/disk/by-path/pci-0000:00:1f.0-nvme-1 /dev/disk/by-partuuid/1 /dev/mapper/fast /dev/md/fast /dev/pmem0 /dev/pmem12 /dev/pmem0.1 /dev/pmem1s; do
+		with "RAM=$path"
+		loads data
+		[[ ${CONF[RAM]} == "$path" ]] || fail "$path became ${CONF[RAM]}"
+	done
+	for path in /dev/sda /dev/nvme0n1 /dev/ram0 /dev/rd0 /dev/pmem /dev/pmemx /dev/pmem0p1 /dev/disk/by-id/../../sda; do
+		with "RAM=$path"
+		refuses data "*/data.conf:4: RAM=$path: this name can mean another disk after the next boot; write *"
+	done
+	with RAM=/dev/sda
+	refuses data '*; write /dev/disk/by-id/ata-A'
+	with RAM=/dev/disk/by-id/ata-B
+	refuses data '*/data.conf: RAM=/dev/disk/by-id/ata-B is a MEMBER as well; delete one of the two lines'
+	write ramraid.conf $'RAM=/dev/disk/by-id/nvme-X\n'
+	with WAIT=no
+	loads data
+	[[ ${CONF[RAM]} == auto && ${CONF_WARNINGS[0]} == *'ramraid.conf:1: RAM=DEVICE belongs to one array; write it in that array'"'"'s own file' ]]
+}
