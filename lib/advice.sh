@@ -60,6 +60,18 @@ advice_resyncing_() {
 advice_disks_only_() {
 	ADVICE_SO='all data is on the disks, and reads are as slow as they are'
 	ADVICE_DO="ramraid attach ${F[name]}"
+	[[ -z ${F[leg.ram.dev]-} ]] || advice_device_
+}
+
+# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_DO: why a device that is to be the RAM leg is none.
+advice_device_() {
+	local ACTION='' WHY=''
+	[[ $ADVICE_BLIND == no && ${F[leg.ram.sb]} != unreadable ]] || return 0
+	F[retry]=yes
+	decide_no_ram_
+	unset -v 'F[retry]'
+	[[ $ACTION == 'done' ]] || return 0
+	ADVICE_WHY=$WHY ADVICE_DO='what the reason says'
 }
 
 advice_degraded_() {

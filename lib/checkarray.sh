@@ -137,12 +137,14 @@ check_leg_bad_blocks() { # I
 }
 
 check_ram_leg() {
+	local found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
+	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] || found="that ${F[leg.ram.dev]} is not there" cure="bring it back, then: ramraid attach $CHECK_ARRAY"
 	case ${F[ram.state]}:${F[array.sync]}:$CHECK_UNIT in
 	in_sync:*) ;;
 	recovering:* | *:copy:* | *:activating) check_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
 	faulty:*) check_problem no-ram-leg 'the RAM leg in sync' 'that it has failed' "ramraid attach $CHECK_ARRAY" ;;
-	*) check_problem no-ram-leg 'the RAM leg in sync' 'none' "ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none" ;;
+	*) check_problem no-ram-leg 'the RAM leg in sync' "$found" "$cure" ;;
 	esac
 }
 

@@ -32,7 +32,7 @@ check_kernels() {
 	local release
 	for release in "${KERNELS[@]}"; do
 		check_initramfs "$release"
-		[[ ${CONF[RAM]} == none ]] || check_modules "$release"
+		[[ ${CONF[RAM]} == @(none|/*) ]] || check_modules "$release"
 		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || check_flaw "$release"
 	done
 }
@@ -126,7 +126,7 @@ check_memory() {
 # How large the ramdisk has to be; nothing when there is to be none, or nobody knows.
 check_ram_bytes_() {
 	local i
-	[[ ${CONF[RAM]} != none ]] || return 0
+	[[ ${CONF[RAM]} != @(none|/*) ]] || return 0
 	[[ -z ${F[array.md]} ]] || ! md_leg_bytes "${F[array.md]}" || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue

@@ -210,12 +210,15 @@ copy_is_ours_() {
 }
 
 # copy_head_ RAM-NODE SOURCE WORDS FILE: what lies before the data. The bitmap first: without a valid one beside it mdadm takes the superblock for damaged.
+# A device keeps what it holds, also what a power cut leaves of it: it must have all else before the superblock says that it has.
 copy_head_() {
 	local -n head_=$3
+	local sync=''
+	[[ $RAM_PROVIDER != device ]] || sync=,fsync
 	local at=$((4096 + 512 * 16#${head_[24]})) bytes=$(((FORGE_BITMAP_BYTES + 4095) / 4096 * 4096))
 	act dd if="$DEV/$2" of="$DEV/$1" bs=4096 skip="$at" seek="$at" count="$bytes" iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
-		oflag="${COPY_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat status=none &&
-		act dd if="$4" of="$DEV/$1" bs=4096 seek=4096 iflag=fullblock oflag="${COPY_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat status=none
+		oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none &&
+		act dd if="$4" of="$DEV/$1" bs=4096 seek=4096 iflag=fullblock oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none
 }
 
 # copy_stop NAME: ends a copy that runs, and forgets it. Returns 1 with COPY_WHY when it does not end.

@@ -22,6 +22,7 @@
 #   array.gone          members whose device is no more: pulled out, or a ramdisk that somebody has destroyed
 #   array.done array.total (sectors) array.rate (KiB/s) array.backlog array.strangers (members that are neither configured nor a ramdisk)
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
+#   leg.ram.…           as leg.I.…, of a device that RAM= names; leg.ram.dev is not there if it names none; array.events (of the disk legs now)
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
 #   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up) witness.seen (all that were ever in sync)
 #   rescue.image        the file that holds what only the RAM leg had when the array was stopped
@@ -43,6 +44,7 @@ declare -gA F # not emptied: this file may be loaded after a look
 #   remove-gone NODE  take out a member whose device is gone        add-leg I        have md build a disk leg as a whole
 #   drop-ram          take a failed ramdisk out                         make-ram, add-ram
 #   copy-ram          begin to fill the ramdisk from all disk legs      wait-copy        that goes on
+#   return-ram        put a device back that is the RAM leg, by bitmap  wipe-ram         take off what makes it a stale leg of ours
 #   readd-ram         have md take the filled ramdisk back, by bitmap
 #   done              nothing left to do
 decide_action() {
@@ -119,6 +121,8 @@ decide_ram_() {
 		decide_is wait-sync 'the RAM leg is being rebuilt'
 		;;
 	faulty)
+		[[ -n ${F[leg.ram.dev]-} && ${F[retry]-} != yes ]] &&
+			decide_is 'done' "the RAM leg is not in sync: md has given up ${F[leg.ram.dev]}; see the kernel's messages (journalctl -k); when it is good again: ramraid attach ${F[name]}" && return
 		[[ -n ${F["failed.drop-ram"]-} ]] && decide_is 'done' "the RAM leg failed and cannot be taken out: ${F["failed.drop-ram"]}" && return
 		decide_is drop-ram 'the ramdisk failed'
 		;;
@@ -145,7 +149,7 @@ decide_no_ram_() {
 		decide_is 'done' 'RAM=none: it runs on its disk legs'
 		return
 	}
-	for action in make-ram add-ram rebuild; do
+	for action in make-ram add-ram rebuild wipe-ram; do
 		[[ -n ${F[failed.$action]-} ]] || continue
 		decide_is 'done' "there is no RAM leg: ${F[failed.$action]}"
 		return
@@ -154,6 +158,8 @@ decide_no_ram_() {
 		decide_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]-raid1} and has no free slot for one"
 	elif [[ ${F[ram.state]} == attached ]]; then
 		decide_fill_
+	elif [[ -n ${F[leg.ram.dev]-} ]]; then
+		decide_no_device_
 	else
 		decide_is make-ram 'there is no ramdisk yet'
 	fi

@@ -21,6 +21,25 @@ disk_stable_name() {
 	return 1
 }
 
+# disk_fast_name PATH: the name for RAM= of a device. Of persistent memory the one by its UUID, else its own: see disk_name_is_fast.
+disk_fast_name() {
+	local node link
+	node=$(disk_node "$1") || return 1
+	if disk_name_is_stable "$1" || [[ $node != pmem* ]]; then
+		disk_stable_name "$1"
+		return
+	fi
+	for link in "$DEV"/disk/by-id/pmem-*; do [[ ! $link -ef $DEV/$node ]] || node=${link#"$DEV/"}; done
+	disk_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
+}
+
+# disk_block NODE: the smallest piece that it reads and writes, in bytes; a partition's is its disk's.
+disk_block() {
+	local bytes=512
+	{ read -r bytes <"$SYS/class/block/$1/queue/logical_block_size" || read -r bytes <"$SYS/class/block/$1/../queue/logical_block_size"; } 2>/dev/null || :
+	printf '%s\n' "${bytes:-512}"
+}
+
 # disk_bytes NODE
 disk_bytes() {
 	local sectors

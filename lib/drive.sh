@@ -107,6 +107,7 @@ drive_hand_over_() {
 		drive_make_ram || return
 		facts_observe
 	fi
+	[[ $ACTION != return-ram ]] || drive_return_ram || return
 	[[ $ACTION != @(make-ram|copy-ram|wait-copy|readd-ram) ]] || drive_add_ram
 }
 

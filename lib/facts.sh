@@ -86,11 +86,16 @@ facts_is_ours_() {
 
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
-	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} leg i line RAM_NODE RAM_PROVIDER VALUE LEGS
+	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} leg i line RAM_NODE RAM_PROVIDER VALUE LEGS DEVICE_TAKEN
 	F[array.strangers]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no
 	ram_of "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.state]=none
-	[[ -z $RAM_NODE ]] || F[ram.state]=attached
+	# A device of an earlier configuration is the RAM leg as long as it is in the array, and never filled.
+	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
+	[[ ${F[conf.ram]} != /* ]] || {
+		need device
+		facts_device_
+	}
 	if [[ -n $md ]]; then
 		md_sync "$md"
 		md_read "$md" level
@@ -110,13 +115,14 @@ facts_array_() {
 				F[array.gone]+="${F[array.gone]:+ }$leg"
 			elif ((i < ${F[members]})); then
 				F[leg.$i.state]=$2 F[leg.$i.slot]=$3 F[leg.$i.writemostly]=$4
-			elif ram_is_node "$leg"; then
+			elif ram_is_node "$leg" || [[ $leg == "$RAM_NODE" ]]; then
 				F[ram.node]=$leg F[ram.state]=$2 F[ram.slot]=$3
 			else
 				F[array.strangers]+="${F[array.strangers]:+ }$leg"
 			fi
 		done
 	fi
+	[[ ${F[conf.ram]} != /* ]] || facts_device_outside_
 	F[copy.state]=none F[copy.why]=''
 	[[ ! -d $RUN/${F[name]}.copy ]] || {
 		need outside copy

@@ -19,19 +19,38 @@ drive_drop_ram() {
 drive_count_ram_() { ram_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILED; }
 
 drive_make_ram() {
-	local bytes error
+	local bytes error block=''
 	bytes=$(md_leg_bytes "${F[array.md]}") || {
 		DRIVE_ERROR="md does not say how large a member of ${F[array.md]} is"
 		return 1
 	}
+	[[ ${CONF[RAM]} != /* ]] || block=$(disk_block "${F[array.md]}")
 	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
-	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "${CONF[RAM_RESERVE]}" 2> >(tee "$error" >&2) >/dev/null || {
+	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "${CONF[RAM_RESERVE]}" "$block" 2> >(tee "$error" >&2) >/dev/null || {
 		wait $! || :
 		DRIVE_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
 		rm -f "$error"
 		return 1
 	}
 	rm -f "$error"
+}
+
+# A device that has kept what it held: md copies what the bitmap has.
+drive_return_ram() {
+	md_readd "${F[array.md]}" "${F[ram.node]}" || {
+		DRIVE_ERROR="md did not take ${F[leg.ram.dev]} back by its bitmap"
+		return 1
+	}
+	ram_note_device "${F[name]}" "${F[ram.node]}"
+	DRIVE_REBUILT=yes DRIVE_FILLING=$SECONDS
+}
+
+# Our own superblock, and only that: with it mdadm would try to put it back.
+drive_wipe_ram() {
+	md_zero "${F[ram.node]}" || {
+		DRIVE_ERROR="the superblock of ${F[leg.ram.dev]} could not be taken off"
+		return 1
+	}
 }
 
 # The RAM leg is filled beside md. Whatever stands in the way of that is no failure: md can do it too.

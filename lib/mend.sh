@@ -55,7 +55,7 @@ mend_number_() {
 # mend_print: sets MEND_PRINT to what the decision hangs on: another disk under an old name is another one.
 mend_print() {
 	local i NUMBER
-	MEND_PRINT="${F[array.md]} ${F[array.state]} ram=${F[ram.node]}:${F[ram.state]} gone=${F[array.gone]-} others=${F[array.strangers]}"
+	MEND_PRINT="${F[array.md]} ${F[array.state]} ram=${F[ram.node]}:${F[ram.state]}${F[leg.ram.dev]+:${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}} gone=${F[array.gone]-} others=${F[array.strangers]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		mend_number_ "${F[leg.$i.node]}"
 		MEND_PRINT+=" ${F[leg.$i.dev]}=${F[leg.$i.node]}:$NUMBER:${F[leg.$i.state]}:${F[leg.$i.role]}:${F[leg.$i.events]}"

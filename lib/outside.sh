@@ -18,6 +18,16 @@ facts_find_array_() {
 	for holder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
 		[[ ! -e $holder ]] || md=${holder##*/}
 	done
+	[[ -n $md || ${F[conf.ram]} != /* ]] || facts_find_by_device_
+}
+
+# A device may be in anybody's array.
+facts_find_by_device_() {
+	local NODE holder
+	disk_find "${F[conf.ram]}" || return 0
+	for holder in "$SYS/class/block/$NODE"/holders/md*; do
+		[[ ! -e $holder ]] || ! facts_is_ours_ "${holder##*/}" "$NODE" || md=${holder##*/}
+	done
 }
 
 facts_leg_superblock_() { # I

@@ -61,6 +61,7 @@ ram_promised() {
 		[[ -e $file ]] || continue
 		name=${file##*/}
 		ram_of "${name%.ram}"
+		[[ $RAM_PROVIDER != device ]] || continue
 		if ram_taken "$RAM_NODE"; then
 			RAM_BYTES=$((RAM_BYTES > RAM_TAKEN ? RAM_BYTES - RAM_TAKEN : 0))
 		elif md=$(md_of_leg "$RAM_NODE"); then
@@ -98,10 +99,14 @@ ram_why_not() {
 		"$(human_bytes "$1")" "$(human_bytes "$reserve")" "$(human_bytes "$available")"
 }
 
-# ram_make NAME BYTES PROVIDER RESERVE: makes the ramdisk if memory allows. PROVIDER is rapiddisk, brd, or auto: the first that this
-# kernel has. Returns 1 after saying on stderr why there is none.
+# ram_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is rapiddisk, brd, or auto: the first that this
+# kernel has; or the path of a device, which is taken instead. Returns 1 after saying on stderr why there is none.
 ram_make() {
 	local name=$1 bytes=$2 provider=$3 node why code=0
+	if [[ $provider == /* ]]; then
+		ram_take_device_ "$@"
+		return
+	fi
 	bytes=$(((bytes + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
 	if [[ $provider == auto ]]; then
 		provider=rapiddisk
@@ -121,6 +126,41 @@ ram_make() {
 	fi
 	ram_unlock
 	return "$code"
+}
+
+# ram_take_device_ NAME BYTES PATH: a device that holds nothing. Looked at once more: between the decision and this somebody may have written to it.
+ram_take_device_() {
+	local NODE why RAM_PROVIDER RAM_NODE RAM_BYTES
+	why=$(ram_device_why_not "$3" "$2" "${5-}")
+	[[ -z $why ]] || {
+		printf '%s is not taken: %s\n' "$3" "${why//$'\n'/; }" >&2
+		return 1
+	}
+	disk_find "$3" || return 1
+	# Of an earlier configuration.
+	ram_of "$1"
+	[[ -z $RAM_NODE || $RAM_NODE == "$NODE" ]] || ram_drop "$1" || return 1
+	ram_note_device "$1" "$NODE"
+}
+
+# ram_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come when the configuration names another.
+ram_note_device() {
+	local number=-
+	{ read -r number <"$SYS/class/block/$2/diskseq" || read -r number <"$SYS/class/block/$2/../diskseq"; } 2>/dev/null || :
+	paths_run
+	printf 'device %s %s %s used\n' "$2" "$(disk_bytes "$2")" "${number:--}" >"$RUN/$1.ram"
+}
+
+# ram_device_why_not PATH BYTES [BLOCK]: prints why a device can't be the RAM leg of an array whose legs have BYTES, in blocks of BLOCK bytes; a reason a
+# line; nothing if it can: free, blank, large enough. With larger blocks it would make those of the running array larger, for which nobody on it is prepared.
+ram_device_why_not() {
+	local NODE why bytes
+	why=$(disk_why_not_free "$1")
+	[[ -z $why ]] || printf '%s\n' "${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"
+	[[ $why != missing:* ]] && disk_find "$1" || return 0
+	bytes=$(disk_bytes "$NODE")
+	((bytes >= $2)) || printf 'too small: it has %s bytes, and a leg needs %s\n' "$bytes" "$2"
+	[[ -z ${3-} ]] || (($(disk_block "$NODE") <= $3)) || printf 'its blocks of %s bytes are larger than those of the array (%s)\n' "$(disk_block "$NODE")" "$3"
 }
 
 ram_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
@@ -193,7 +233,7 @@ ram_drop() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES code=0
 	ram_of "$1"
 	if [[ -n $RAM_NODE ]]; then
-		[[ -n $DRY_RUN || -z $(disk_users "$RAM_NODE") ]] || return "$EX_REFUSED"
+		[[ -n $DRY_RUN || $RAM_PROVIDER == device || -z $(disk_users "$RAM_NODE") ]] || return "$EX_REFUSED"
 		ram_lock || return 1
 		ram_drop_"$RAM_PROVIDER" "$RAM_NODE" "$1" || code=$?
 		ram_unlock
@@ -201,6 +241,8 @@ ram_drop() {
 	[[ -n $DRY_RUN ]] || ((code != 0)) || rm -f "$RUN/$1.ram"
 	return "$code"
 }
+
+ram_drop_device() { :; } # it stays as it is: nothing of it is in our memory
 
 ram_drop_rapiddisk() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
 

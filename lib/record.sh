@@ -164,17 +164,20 @@ record_ram_events() {
 	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(sb_facts "$DEV/${F[ram.node]}")
 }
 
+record_give_up_one_() { # LEG NODE…
+	if [[ " ${*:2} " == *" ${F[leg.$1.node]:-none} "* ]]; then
+		started+=" ${F[leg.$1.device_uuid]}"
+	else
+		WITNESS_GIVE_UP+=" ${F[leg.$1.device_uuid]}"
+	fi
+}
+
 # record_give_up NODE…: the legs that were ever in sync, or are here, and are none of those that the array is started from: written down with the
 # next witness.
 record_give_up() {
 	local i started=''
 	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
-	for ((i = 0; i < ${F[members]}; i++)); do
-		if [[ " $* " == *" ${F[leg.$i.node]:-none} "* ]]; then
-			started+=" ${F[leg.$i.device_uuid]}"
-		else
-			WITNESS_GIVE_UP+=" ${F[leg.$i.device_uuid]}"
-		fi
-	done
+	for ((i = 0; i < ${F[members]}; i++)); do record_give_up_one_ "$i" "$@"; done
+	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || record_give_up_one_ ram "$@"
 	for i in $started; do WITNESS_GIVE_UP=${WITNESS_GIVE_UP//"$i"/}; done
 }

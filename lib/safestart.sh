@@ -14,6 +14,7 @@ decide_start_() {
 	decide_current_ "${GOOD[@]}"
 	decide_newest_ "${CURRENT[@]}"
 	decide_divergent_ "$NEWEST" "${CURRENT[@]}" && return
+	[[ -n ${F[leg.ram.dev]-} ]] && decide_device_first_ "$MISSING" "${GOOD[@]}" && return
 	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
 	if ((${#GOOD[@]} < ${F[members]})) && ! decide_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	decide_stale_ "$NEWEST" && return
@@ -113,7 +114,15 @@ decide_none_good_() { # ABSENT REFUSED…
 	fi
 	printf -v text '; %s' "$@"
 	((absent == 0)) || text+="; missing:$ABSENT"
+	[[ -z ${F[leg.ram.dev]-} ]] || decide_none_but_device_
 	decide_is refuse "no disk leg to start from${text/#; /: }"
+}
+
+# The way out, when a device that is the RAM leg is all that is left. Adds to the caller's text.
+decide_none_but_device_() {
+	local KIND
+	decide_leg_kind_ ram
+	[[ $KIND != good ]] || text+=". ${F[leg.ram.dev]}, the RAM leg, is at ${F[leg.ram.events]} events; to start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}"
 }
 
 # decide_absent_names_: sets ABSENT to the legs that are absent, each after a blank.
@@ -181,7 +190,7 @@ decide_stale_() {
 	local ABSENT
 	decide_absent_names_
 	if [[ -z ${F[witness.legs]} ]] && ! decide_ran_on_with_ram_ "$1"; then
-		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone${F[leg.ram.dev]:+ (${F[leg.ram.dev]-} is not there, or has not kept it)}: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
 	decide_gone_back_ "$1" && return

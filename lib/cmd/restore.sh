@@ -83,6 +83,8 @@ restore_here() {
 	facts_observe
 	# The last word on it was that only the RAM leg was good.
 	F[array.known]=yes
+	# The image was made of it; from now on the disks are what counts.
+	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || WITNESS_GIVE_UP=${F[leg.ram.device_uuid]}
 	record_witness
 	rescue_forget "$NAME"
 	log_notice "$NAME: restored from $image, which is kept; delete it when you have looked at your data"

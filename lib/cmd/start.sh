@@ -77,6 +77,7 @@ start_find_forced() { # DISK
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.node]} != "$NODE" ]] || F[forced]=$i
 	done
+	[[ -z ${F[leg.ram.dev]-} || ${F[ram.node]} != "$NODE" ]] || F[forced]=ram
 	[[ -n ${F[forced]-} ]] || die "$NAME: $1 is no MEMBER of it in $ETC/$NAME.conf" "$EX_USAGE"
 }
 
@@ -85,9 +86,11 @@ start_ask_forced() { # NAME
 	local i answer
 	log_notice "$1: it will be started from ${F[leg.${F[forced]}.dev]} alone, at ${F[leg.${F[forced]}.events]} events. This gives up:"
 	for ((i = 0; i < ${F[members]}; i++)); do
-		((i != F[forced])) || continue
+		[[ $i != "${F[forced]}" ]] || continue
 		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks ($(start_leg_state "$i")); it stays out until it is made blank (mdadm --zero-superblock) and added"
 	done
+	[[ -z ${F[leg.ram.dev]-} || ${F[forced]} == ram || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
+		log_notice "  whatever ${F[leg.ram.dev]}, the RAM leg, has that it lacks ($(start_leg_state ram)); it is rebuilt as a whole"
 	[[ -z ${F[witness.events]} ]] || ((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
 		log_notice "  what was written up to ${F[witness.events]} events, where the array was when it last ran"
 	[[ -z ${F[rescue.image]} ]] || log_notice "  the record of the rescue image ${F[rescue.image]}; the file itself is kept"

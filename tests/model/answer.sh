@@ -85,6 +85,8 @@ main() {
 	source "$LIB/decide.sh"
 	# shellcheck source=lib/disklegs.sh
 	source "$LIB/disklegs.sh"
+	# shellcheck source=lib/deviceleg.sh
+	source "$LIB/deviceleg.sh"
 	# shellcheck source=lib/histories.sh
 	source "$LIB/histories.sh"
 	# shellcheck source=lib/safestart.sh

@@ -90,6 +90,19 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	done
 }
 
+@test "onto a device, which is not blank, the zeros are copied too; and it has all of it before the superblock says so" {
+	legs 6 2
+	tr '\0' '\377' <"$R/dev/rd0" >"$R/dev/nvme0n1"
+	mkdir -p "$R/sys/class/block/nvme0n1"
+	rm "$R/dev/rd0"
+	echo 'device nvme0n1 1 - used' >"$R/run/ramraid/data.ram"
+	copy_start data md127 nvme0n1 "$(stat -c %s "$R/dev/nvme0n1")" '' 0 sd0 sd1 2>"$BATS_TEST_TMPDIR/log" || fail "$COPY_WHY $(<"$BATS_TEST_TMPDIR/log")"
+	wait_for_copy
+	cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/nvme0n1" | head -c "$SIZE") "$BATS_TEST_TMPDIR/data"
+	copy_finish data 2>"$BATS_TEST_TMPDIR/log" || fail "$COPY_WHY"
+	[[ $(grep -c 'nocreat.*fsync' "$BATS_TEST_TMPDIR/log") == 2 ]]
+}
+
 @test "the superblock at the end: the same array and events, another device, in the free slot, not write-mostly" {
 	legs 4 2
 	copies sd0 sd1

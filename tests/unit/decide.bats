@@ -7,7 +7,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act facts outside known whole decide disklegs histories safestart
+	libs paths log act facts outside device known whole decide disklegs deviceleg histories safestart
 	ME=11111111-2222-3333-4444-555555555555
 }
 

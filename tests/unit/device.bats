@@ -1,0 +1,416 @@
+#!/usr/bin/env bats
+# A device as the RAM leg: what is found of it, what is decided, and what is done. Each "decides" is one row of a table, as in decide.bats.
+
+setup() {
+	load helper
+	world
+	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside device known whole decide disklegs deviceleg histories safestart contents record look lately fill drive guard mend verify cmd/start
+	ME=11111111-2222-3333-4444-555555555555 NVME=/dev/disk/by-id/nvme-X
+	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
+}
+
+# facts BASE CHANGE…: as from tests/fixtures/decide, with a device in slot 0 that left an array of three in good order at 99 events. A change is
+# KEY=VALUE, ram:KEY=VALUE of the device, or ram:absent, ram:none (blank), ram:unreadable, ram:corrupt.
+facts() {
+	local change
+	facts_read <"$FIXTURES/decide/$1.facts"
+	shift
+	F[conf.ram]=$NVME F[leg.ram.dev]=$NVME F[ram.node]=nvme0n1 F[ram.state]=none F[ram.slot]='' F[array.events]=100 F[array.degraded]=1 F[conf.rebuild]=auto
+	facts_leg_blank_ ram nvme0n1
+	change_ram sb=ok uuid="$ME" level=1 role=0 view=AAA events=99 device_uuid=rrrrrrrr writemostly=no
+	for change; do
+		case $change in
+		ram:absent) F[ram.node]='' && facts_leg_blank_ ram '' ;;
+		ram:none | ram:unreadable | ram:corrupt) facts_leg_blank_ ram nvme0n1 && F[leg.ram.sb]=${change#*:} ;;
+		ram:*) change_ram "${change#*:}" ;;
+		*) F[${change%%=*}]=${change#*=} ;;
+		esac
+	done
+}
+change_ram() {
+	local fact
+	for fact; do F[leg.ram.${fact%%=*}]=${fact#*=}; done
+}
+decides() { # 'ACTION ARGUMENT…' BASE CHANGE…
+	local expected=$1 got
+	shift
+	facts "$@"
+	decide_action
+	got="$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}"
+	[[ $got == "$expected" ]] || fail "facts: $*" "expected: $expected" "got: $got ($WHY)"
+}
+because() { [[ $WHY == *$1* ]] || fail "expected a reason with \"$1\", got: $WHY"; } # PATTERN
+# Only the RAM leg was good when the array last ran, at 120 events; the disks left at 100 and before.
+alone=(witness.events=120 witness.legs= witness.left="aaaaaaaa-0000-0000-0000-000000000001" witness.ram_slot=0 ram:view=A.. ram:events=120 leg.0.view=A.A leg.1.view=AAA leg.0.events=98 leg.1.events=90)
+crashed=(leg.0.view=AAA leg.1.view=AAA)
+
+@test "start: from the disks when the device is merely old, gone in good order, blank, or anybody else's" {
+	decides 'assemble sda sdb' stopped-2
+	decides 'assemble sda sdb' stopped-2 ram:absent
+	decides 'assemble sda sdb' stopped-2 ram:none
+	decides 'assemble sda sdb' stopped-2 ram:corrupt
+	decides 'assemble sda sdb' stopped-2 ram:uuid=other ram:view=A.. ram:events=200
+	decides 'assemble sda sdb' stopped-2 ram:in=md9 ram:sb= ram:view=A.. ram:events=200
+	decides 'assemble sda sdb' stopped-2 ram:recovery=2048 ram:view=A.. ram:events=200
+	decides 'assemble sda sdb' stopped-2 ram:role=spare ram:view=A.. ram:events=200
+	# A person has decided against it.
+	decides 'assemble sda sdb' stopped-2 ram:view=A.. ram:events=200 witness.given=rrrrrrrr
+	# It left while B was away, which has been rebuilt since: A has all that it has.
+	decides 'assemble sda sdb' stopped-2 ram:view=AA. ram:events=60
+}
+
+@test "start: after a crash the device is waited for, since it may hold what the disks lack; but not for ever" {
+	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:events=100
+	# md's own half step.
+	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:events=101
+	decides wait-members stopped-2 "${crashed[@]}" ram:absent
+	because "waiting for $NVME: the disk legs call the RAM leg active"
+	decides wait-members stopped-2 "${crashed[@]}" ram:unreadable
+	decides wait-members stopped-2 "${crashed[@]}" ram:absent witness.ram_slot=
+	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:absent waited=30
+	decides wait-members stopped-2 "${crashed[@]}" ram:absent waited=299 conf.member_timeout=infinity
+	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:absent waited=300 conf.member_timeout=infinity
+	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:none
+}
+
+@test "start: the device may be ahead of every disk: refused, with the ways out" {
+	local row
+	for row in 'ram:view=A..' 'ram:events=102' 'ram:view=A.. ram:events=102 witness.events='; do
+		decides refuse stopped-2 $row
+		because "$NVME, the RAM leg (events"
+		because "may hold writes that the disk legs here lack, but it and /dev/disk/by-id/ata-B (events 100) have been used without each other"
+		because "ramraid start --force-leg=$NVME data, or: ramraid start --force-leg=/dev/disk/by-id/ata-A data"
+	done
+	decides refuse stopped-2 ram:view=A.. ram:events=102 "${crashed[@]}"
+	because 'lack, but the record of the last run does not say that it was the only good copy. Look at all'
+	# The only disk that it had is away.
+	decides refuse stopped-2 ram:view=AA. leg.0.node= leg.0.sb= leg.0.role= leg.0.uuid= leg.0.device_uuid= waited=30 ram:events=200
+	because 'Bring the missing disk back: /dev/disk/by-id/ata-A'
+}
+
+@test "start: it was the only good copy and has kept it: from it alone" {
+	decides 'assemble nvme0n1' stopped-2 "${alone[@]}"
+	because 'was the only good copy when the array last ran, and has kept it'
+	[[ -z $GIVING_UP ]]
+	decides 'assemble nvme0n1' stopped-2 "${alone[@]}" ram:events=119
+	decides 'assemble nvme0n1' stopped-2 "${alone[@]}" ram:events=150
+	# Disks that are away could have come back to it after that was written down.
+	decides wait-members stopped-2 "${alone[@]}" leg.1.node=
+	decides 'assemble nvme0n1' stopped-2 "${alone[@]}" leg.1.node= waited=30
+	decides refuse stopped-2 "${alone[@]}" leg.1.node= waited=30 conf.start_degraded=never
+}
+
+@test "start: it was the only good copy, but is not as it was, or is gone" {
+	decides refuse stopped-2 "${alone[@]}" ram:events=118
+	because 'the array was at 120 events when it last ran'
+	decides refuse stopped-2 "${alone[@]}" ram:role=2 leg.1.role=0
+	decides refuse stopped-2 "${alone[@]}" leg.0.view=.AA
+	because 'have been used without each other'
+	decides refuse stopped-2 "${alone[@]}" leg.0.events=130
+	decides refuse stopped-2 "${alone[@]}" ram:none
+	because 'it is gone (/dev/disk/by-id/nvme-X is not there, or has not kept it)'
+	decides wait-members stopped-2 "${alone[@]}" ram:absent
+	decides refuse stopped-2 "${alone[@]}" ram:absent waited=30
+	decides refuse stopped-2 "${alone[@]}" rescue.image=/var/lib/x
+	because 'ramraid restore'
+}
+
+@test "start: no disk leg at all: the device is the way out, but not taken by itself" {
+	decides refuse stopped-2 leg.0.node= leg.1.node= waited=30
+	because "$NVME, the RAM leg, is at 99 events; to start from it alone: ramraid start --force-leg=$NVME data"
+	decides refuse stopped-2 leg.0.node= leg.1.node= waited=30 ram:none
+	[[ $WHY != *force-leg* ]]
+	decides 'assemble nvme0n1' stopped-2 leg.0.node= leg.1.node= waited=30 forced=ram
+	[[ $GIVING_UP == yes ]]
+	decides refuse stopped-2 ram:none forced=ram
+	decides 'assemble sda' stopped-2 ram:view=A.. forced=0
+}
+
+@test "running: put back by bitmap only if it calls every disk leg in sync active and is not ahead" {
+	decides return-ram whole-2
+	decides return-ram whole-2 ram:events=101
+	decides wipe-ram whole-2 failed.return-ram='no'
+	decides wipe-ram whole-2 ram:view=AA.
+	decides wipe-ram whole-2 ram:writemostly=yes
+	decides wipe-ram whole-2 ram:role=spare
+	decides wipe-ram whole-2 ram:recovery=2048
+	decides wipe-ram whole-2 ram:view=A.. ram:events=200 witness.given=rrrrrrrr
+	# Its slot is another's now.
+	decides wipe-ram whole-2 ram:role=2
+	# Only the disk legs in sync count.
+	decides return-ram whole-2 ram:view=AA. leg.1.state=faulty
+	decides 'done' whole-2 failed.wipe-ram='it could not be written'
+	because 'it could not be written'
+}
+
+@test "running: what may hold writes that the disks lack is neither put back nor overwritten" {
+	local row
+	for row in ram:view=A.. ram:events=102; do
+		decides 'done' whole-2 "$row"
+		because 'so it is neither put back nor overwritten'
+		because "ramraid stop data; ramraid start --force-leg=$NVME data. To give up what it has: mdadm --zero-superblock $NVME; ramraid attach data"
+		decides 'done' whole-2 "$row" retry=yes
+		decides 'done' whole-2 "$row" mend=yes
+	done
+}
+
+@test "running: blank is taken; foreign, damaged, used is left alone and said" {
+	decides make-ram whole-2 ram:none
+	decides 'done' whole-2 ram:none failed.make-ram='it holds ext4'
+	because 'it holds ext4'
+	decides 'done' whole-2 ram:uuid=other
+	because 'belongs to another array (other); if nothing on it is needed: mdadm --zero-superblock'
+	decides 'done' whole-2 ram:corrupt
+	because 'is damaged'
+	decides 'done' whole-2 ram:in=dm-3
+	because 'in use by dm-3'
+	decides 'done' whole-2 ram:none array.degraded=0
+}
+
+@test "running: a device that is not there is waited for, within bounds and only by a start" {
+	decides wait-members whole-2 ram:absent
+	decide_gate
+	[[ $GATE == hold ]]
+	decides wait-members whole-2 ram:absent conf.wait=no
+	decide_gate
+	[[ $GATE == open ]]
+	decides 'done' whole-2 ram:absent waited=30
+	because "$NVME is not there"
+	decides wait-members whole-2 ram:absent waited=299 conf.member_timeout=infinity
+	decides 'done' whole-2 ram:absent waited=300 conf.member_timeout=infinity
+	decides 'done' whole-2 ram:absent retry=yes
+	decides 'done' whole-2 ram:absent mend=yes
+	decides wait-members whole-2 ram:unreadable
+}
+
+@test "running: taken, it is filled like a ramdisk; given up by md, it stays out until a person says" {
+	decides copy-ram whole-2 ram.state=attached ram:none
+	decides add-ram whole-2 ram.state=attached ram:none conf.rebuild=kernel
+	decides 'done' whole-2 ram.state=in_sync
+	because whole
+	decides 'done' whole-2 ram.state=faulty
+	because 'md has given up /dev/disk/by-id/nvme-X'
+	decides 'done' whole-2 ram.state=faulty mend=yes
+	decides drop-ram whole-2 ram.state=faulty retry=yes
+	decides 'done' whole-2 failed.make-ram='it was taken out'
+}
+
+# --- observing
+
+array() { # a running array of two disks and one free slot, and the device beside it
+	local leg
+	M=$R/sys/block/md127/md
+	mkdir -p "$M" "$R/run/ramraid"
+	fake_disk sda 104857600 disk/by-id/ata-A
+	fake_disk sdb 104857600 disk/by-id/ata-B
+	fake_disk nvme0n1 104857600 disk/by-id/nvme-X
+	printf '%s\n' "UUID=$ME" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B "RAM=$NVME" >"$R/etc/ramraid/data.conf"
+	echo clean >"$M/array_state"
+	echo "$ME" >"$M/uuid"
+	echo idle >"$M/sync_action"
+	echo 51200 >"$M/component_size"
+	for leg in sda:1 sdb:2; do member "${leg%:*}" in_sync,write_mostly "${leg#*:}"; done
+	sb_facts() { if [[ $1 == */nvme0n1 ]]; then cat "$R/nvme.facts"; else printf 'sb=ok\nuuid=%s\nevents=100\n' "$ME"; fi; }
+	superblock
+}
+member() { # NODE STATE SLOT
+	mkdir -p "$M/dev-$1" "$R/sys/class/block/$1/holders/md127"
+	echo "$2" >"$M/dev-$1/state"
+	echo "$3" >"$M/dev-$1/slot"
+	echo 2048 >"$M/dev-$1/offset"
+}
+superblock() { printf '%s\n' sb=ok "uuid=$ME" device_uuid=rrrrrrrr level=1 events=99 role=0 view=AAA recovery= writemostly=no >"$R/nvme.facts"; }
+observe() {
+	conf_load data || fail "${CONF_ERRORS[*]}"
+	facts_of_conf data
+	facts_observe
+}
+are() { # KEY=VALUE…
+	local fact
+	for fact; do [[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] || fail "expected $fact, got ${F[${fact%%=*}]-unset}"; done
+}
+
+@test "facts: the device outside, in the array, taken in this boot, used by others, gone" {
+	array
+	observe
+	are ram.node=nvme0n1 ram.state=none leg.ram.dev=$NVME leg.ram.sb=ok leg.ram.view=AAA leg.ram.events=99 leg.ram.in= array.events=100 array.strangers=
+	member nvme0n1 in_sync 0
+	observe
+	are ram.node=nvme0n1 ram.state=in_sync ram.slot=0 leg.ram.sb= array.strangers= array.events=0
+	rm -r "$M/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
+	echo 'device nvme0n1 104857600 - used' >"$R/run/ramraid/data.ram"
+	# It has been filled, or somebody has been at it: judged by its superblock.
+	observe
+	are ram.state=none leg.ram.sb=ok
+	echo sb=none >"$R/nvme.facts"
+	observe
+	are ram.state=attached leg.ram.sb=none
+	# Another one has its name now.
+	echo 7 >"$R/sys/class/block/nvme0n1/diskseq"
+	observe
+	are ram.state=none
+	mkdir "$R/sys/class/block/nvme0n1/holders/dm-1"
+	observe
+	are ram.state=none leg.ram.in=dm-1 leg.ram.sb=
+	rm "$R/dev/disk/by-id/nvme-X"
+	observe
+	are ram.node= ram.state=none leg.ram.sb= leg.ram.in=
+}
+
+@test "facts: a device that is a disk leg by another name is in use; with all disks gone it is the array" {
+	array
+	ln -s "$R/dev/sdb" "$R/dev/disk/by-id/other"
+	sed -i 's,^RAM=.*,RAM=/dev/disk/by-id/other,' "$R/etc/ramraid/data.conf"
+	observe
+	are ram.state=none leg.1.state=in_sync leg.ram.in=/dev/disk/by-id/ata-B
+	sed -i "s,^RAM=.*,RAM=$NVME," "$R/etc/ramraid/data.conf"
+	rm -r "$M"/dev-sd? "$R"/sys/class/block/sd?/holders/md127
+	member nvme0n1 in_sync 0
+	sb_facts() { printf 'sb=ok\nuuid=%s\nevents=100\n' "$ME"; }
+	observe
+	are array.md=md127 ram.state=in_sync
+	# Kernels that do not say whose it is.
+	rm "$M/uuid"
+	observe
+	are array.md=md127 ram.state=in_sync
+}
+
+@test "facts: a device of an earlier configuration is the RAM leg while it is in the array, and is not filled" {
+	array
+	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
+	ram_note_device data nvme0n1
+	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 104857600 - used' ]]
+	observe
+	are ram.state=none
+	member nvme0n1 in_sync 0
+	observe
+	are ram.state=in_sync ram.node=nvme0n1 array.strangers=
+}
+
+@test "facts: without a device nothing of it is there, and no superblock is read" {
+	array
+	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
+	sb_facts() { called sb_facts; }
+	observe
+	[[ -z $(calls) && -z ${F[leg.ram.dev]-} && -z ${F[array.events]-} ]]
+}
+
+# --- taking it
+
+@test "only a device that holds nothing, is free and large enough is taken" {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES SIGNATURE=''
+	array
+	wipefs() { printf '%s' "$SIGNATURE"; }
+	ram_make data 104857600 "$NVME" 10% 512
+	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 104857600 - used' ]]
+	ram_of data
+	[[ $RAM_PROVIDER == device && $RAM_NODE == nvme0n1 ]]
+	[[ $(ram_promised) == 0 ]]
+	not ram_is_blank data
+	ram_drop data
+	[[ ! -e $R/run/ramraid/data.ram && -z $(calls) ]]
+	SIGNATURE=ext4
+	run ram_make data 104857600 "$NVME" 10%
+	assert_failure 1
+	assert_output "$NVME is not taken: signature: it holds ext4 (if nothing on it is needed: wipefs --all $NVME)"
+	SIGNATURE=''
+	run ram_make data 104857601 "$NVME" 10%
+	assert_output -p 'too small: it has 104857600 bytes, and a leg needs 104857601'
+	mkdir "$R/sys/class/block/nvme0n1/queue"
+	echo 4096 >"$R/sys/class/block/nvme0n1/queue/logical_block_size"
+	run ram_make data 104857600 "$NVME" 10% 512
+	assert_output -p 'its blocks of 4096 bytes are larger than those of the array (512)'
+	mkdir "$R/sys/class/block/nvme0n1/holders/dm-1"
+	run ram_make data 104857600 "$NVME" 10%
+	assert_output -p 'in use: dm-1'
+	rm "$R/dev/disk/by-id/nvme-X"
+	run ram_make data 104857600 "$NVME" 10%
+	assert_output -p "missing: there is no block device $NVME"
+	[[ ! -e $R/run/ramraid/data.ram ]]
+}
+
+@test "detach and release take the superblock off; not when it may hold what the disks lack" {
+	array
+	mdadm() { called mdadm "$@"; }
+	sleep() { :; }
+	observe
+	F[witness.given]=''
+	guard_give_back data
+	[[ $(calls) == 'mdadm --zero-superblock /dev/nvme0n1' ]]
+	rm "$BATS_TEST_TMPDIR/calls"
+	sed -i s/AAA/A../ "$R/nvme.facts"
+	guard_give_back data
+	[[ -z $(calls) ]]
+	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
+	observe
+	guard_give_back data
+	[[ -z $(calls) ]]
+}
+
+@test "a start from one leg gives up the device as well, and the other way round" {
+	facts stopped-2
+	record_give_up sda
+	[[ " $WITNESS_GIVE_UP " == *" $B "* && " $WITNESS_GIVE_UP " == *' rrrrrrrr '* && " $WITNESS_GIVE_UP " != *" $A "* ]]
+	record_give_up nvme0n1
+	[[ " $WITNESS_GIVE_UP " == *" $B "* && " $WITNESS_GIVE_UP " == *" $A "* && " $WITNESS_GIVE_UP " != *' rrrrrrrr '* ]]
+	facts stopped-2 ram:uuid=other
+	record_give_up sda
+	[[ $WITNESS_GIVE_UP != *rrrrrrrr* ]]
+}
+
+@test "--force-leg takes the device, and says what is given up" {
+	array
+	OPT=([yes]=yes)
+	facts stopped-2
+	NAME=data
+	start_find_forced "$NVME"
+	[[ ${F[forced]} == ram ]]
+	run start_ask_forced data
+	assert_output -p "it will be started from $NVME alone, at 99 events"
+	assert_output -p 'whatever /dev/disk/by-id/ata-A has that it lacks (at 100 events)'
+	assert_output -p 'whatever /dev/disk/by-id/ata-B has'
+	facts stopped-2
+	start_find_forced /dev/disk/by-id/ata-A
+	[[ ${F[forced]} == 0 ]]
+	run start_ask_forced data
+	refute_output -p 'whatever /dev/disk/by-id/ata-A'
+	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (at 99 events); it is rebuilt as a whole"
+}
+
+# --- the loop
+
+loop() {
+	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=$NVME [RAM_RESERVE]=10% [VERIFY]=no)
+	facts_configured() { facts whole-2; }
+	facts_times() { :; }
+	facts_observe() { F[ram.state]=$RAM F[copy.state]=none && [[ $RAM != recovering ]] || { F[array.sync]=recover && RAM=in_sync; }; }
+	sleep() { :; }
+	record_witness() { :; }
+	contents_remember() { :; }
+	drive_speed_() { :; }
+	lately_note() { :; }
+	copy_stop() { :; }
+	disk_block() { echo 512; }
+	md_leg_bytes() { echo 100663296; }
+	ram_make() { called make "$@" && RAM=attached; }
+	md_zero() { called zero "$1" && F[leg.ram.sb]=none; }
+	md_readd() { called readd "$2" && RAM=recovering; }
+	md_add() { called add "$2" && RAM=recovering; }
+	ram_note_device() { called note "$@"; }
+	RAM=none
+}
+
+@test "loop: put back by bitmap" {
+	loop
+	drive data
+	[[ $(calls) == $'readd nvme0n1\nnote data nvme0n1' && $DRIVE_REBUILT == yes ]] || fail "$(calls)"
+}
+
+@test "loop: md refuses the bitmap: wiped and rebuilt as a whole" {
+	loop
+	md_readd() { called readd "$2" && return 1; }
+	F[copy.why_not]=no
+	facts_configured() { facts whole-2 conf.rebuild=kernel; }
+	drive data
+	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$' 10% 512\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
+}
