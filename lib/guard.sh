@@ -42,6 +42,19 @@ guard_release() {
 	}
 }
 
+# guard_give_back NAME: after guard_release, when a person wants the RAM leg out: a device is nobody's from then on, and nothing of ours stays on it that
+# md, or a later start, could take for a leg. Unless it may hold what the disks lack.
+guard_give_back() {
+	local DEVICE
+	[[ -n ${F[leg.ram.dev]-} && -n ${F[ram.node]} ]] || return 0
+	if [[ -z $DRY_RUN ]]; then
+		facts_observe
+		decide_device_
+		[[ $DEVICE == @(back|old) ]] || return 0
+	fi
+	md_wipe "${F[ram.node]}" || log_warning "$1: the superblock of ${F[leg.ram.dev]} could not be taken off; if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
+}
+
 # With write-behind the disks may lack what was acknowledged: it is switched off, and what is under way is waited for.
 guard_settle_() { # NAME
 	local end=$((SECONDS + MD_BOUND))

@@ -198,7 +198,8 @@ md_check_end() {
 	log_warning "$1: md keeps the bounds of a check, so that the next one compares only a part; see /sys/block/$1/md/sync_min and sync_max"
 }
 
-md_zero() { act mdadm --zero-superblock "/dev/$1"; } # LEG
+md_zero() { act mdadm --zero-superblock "/dev/$1"; }       # LEG
+md_wipe() { md_retry_ mdadm --zero-superblock "/dev/$1"; } # LEG: one that md has just let go of, and perhaps still holds for a moment
 
 # md_wait_link MD NAME: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
 md_wait_link() {

@@ -5,7 +5,8 @@ declare -gA F # the facts: decide.sh lists the keys
 
 readonly DETACH_USAGE='usage: ramraid detach [--dry-run] NAME
 
-Takes the RAM leg out of the running array, while a disk leg is in sync, and gives its memory back. The array stays in use.
+Takes the RAM leg out of the running array, while a disk leg is in sync, and gives its memory back; a device is made blank. The array stays in
+use.
 "ramraid attach NAME" is the way back; the next boot is another.'
 
 cmd_detach() {
@@ -20,6 +21,7 @@ cmd_detach() {
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
 	guard_release "$NAME"
+	guard_give_back "$NAME"
 	# Or hot-plug would make a new one. Until here the lock has kept it away.
 	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
 	facts_observe

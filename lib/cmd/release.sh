@@ -87,6 +87,7 @@ release_all() {
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then
 		guard_release "$NAME"
+		guard_give_back "$NAME"
 		release_array
 		claim_remove "$NAME"
 		log_info 'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
