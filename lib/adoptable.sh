@@ -69,8 +69,8 @@ adoptable_members_() {
 	md_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		read -r leg state slot _ <<<"$line"
-		if ram_is_node "$leg"; then
-			[[ -n $ADOPT_BEGUN ]] || adoptable_wrong_ "/dev/$leg: is a ramdisk;" \
+		if ram_is_leg "$leg"; then
+			[[ -n $ADOPT_BEGUN ]] || adoptable_wrong_ "/dev/$leg: is a ramdisk, or the device that is to be the RAM leg;" \
 				"take it out first: mdadm /dev/$ADOPT_MD --fail /dev/$leg --remove /dev/$leg"
 			continue
 		fi
@@ -137,11 +137,24 @@ adoptable_memory_() {
 	local line LEGS bytes why
 	[[ ${CONF[RAM]} != none ]] || return 0
 	md_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do ! ram_is_node "${line%% *}" || return 0; done
+	for line in "${LEGS[@]}"; do ! ram_is_leg "${line%% *}" || return 0; done
 	bytes=$(md_leg_bytes "$ADOPT_MD") || {
 		adoptable_wrong_ "/dev/$ADOPT_MD: md does not say how large a member is"
 		return
 	}
+	if [[ ${CONF[RAM]} == /* ]]; then
+		adoptable_device_ "$bytes"
+		return
+	fi
 	why=$(ram_why_not "$bytes" "${CONF[RAM_RESERVE]}")
 	[[ -z $why ]] || adoptable_wrong_ "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
+}
+
+# An earlier run may have come so far that it has been taken, and holds the superblock of this array: then it is judged by the start.
+adoptable_device_() { # BYTES
+	local why
+	disk_name_is_fast "${CONF[RAM]}" || adoptable_wrong_ "${CONF[RAM]}: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
+	[[ -z $ADOPT_BEGUN ]] || return 0
+	why=$(ram_device_why_not "${CONF[RAM]}" "$1" "$(disk_block "$ADOPT_MD")")
+	[[ -z $why ]] || adoptable_wrong_ "${CONF[RAM]}: ${why//$'\n'/; }"
 }

@@ -8,7 +8,8 @@ readonly ADOPT_USAGE='usage: ramraid adopt [--ram=KIND] [--yes] [--dry-run] NAME
 Makes the running RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
 /etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
 If it is interrupted, type it again. The way back: ramraid release NAME
-  --ram=KIND  auto (the default), rapiddisk, brd or none    --yes  do not ask    --dry-run  print every command, change nothing'
+  --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device that holds nothing
+  --yes       do not ask    --dry-run  print every command, change nothing'
 
 cmd_adopt() {
 	cli_parse "$ADOPT_USAGE" 'dry-run yes ram=' "$@"
@@ -39,6 +40,7 @@ adopt_look() {
 	if [[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]]; then
 		adopt_find_begun
 	else
+		adopt_device
 		adopt_configure
 	fi
 	facts_configured "$NAME"
@@ -73,6 +75,13 @@ adopt_find_begun() {
 	[[ -n ${ADOPTED[uuid]-} ]] ||
 		die "$NAME: $ETC/$NAME.conf exists already, for this array: there is nothing to adopt. See: ramraid status $NAME" "$EX_REFUSED"
 	ADOPT_BEGUN=yes
+}
+
+# A device that is to be the RAM leg, by a name that lasts.
+adopt_device() {
+	local name
+	[[ ${OPT[ram]-} == /* ]] && name=$(disk_fast_name "${OPT[ram]}") || return 0 # what has none is complained of by the check
+	OPT[ram]=$name
 }
 
 # The configuration that will be written.
@@ -160,7 +169,7 @@ adopt_array() {
 	md_state "$ADOPT_MD"
 	[[ $READAUTO == no ]] || md_make_writable "$ADOPT_MD"
 	md_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do ram_is_node "${line%% *}" || legs+=("${line%% *}"); done
+	for line in "${LEGS[@]}"; do ram_is_leg "${line%% *}" || legs+=("${line%% *}"); done
 	[[ $(md_bitmap "$ADOPT_MD") != none ]] || md_add_bitmap "$ADOPT_MD" "${legs[@]}"
 	(($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) || md_set_slots "$ADOPT_MD" $((${#MEMBERS[@]} + 1))
 }
@@ -170,7 +179,7 @@ adopt_writemostly() {
 	md_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		read -r leg _ _ writemostly <<<"$line"
-		[[ $writemostly == yes ]] || ram_is_node "$leg" || md_set_writemostly "$ADOPT_MD" "$leg"
+		[[ $writemostly == yes ]] || ram_is_leg "$leg" || md_set_writemostly "$ADOPT_MD" "$leg"
 	done
 }
 

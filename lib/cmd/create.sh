@@ -5,7 +5,8 @@ readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--force] [--no-wait] 
 
 Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
 other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step fails, all is taken back.
-  --ram=KIND  auto (the default), rapiddisk, brd or none    --force    overwrite disks that hold something; asks, or takes --yes
+  --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device, which is overwritten as well
+  --force     overwrite disks that hold something; asks, or takes --yes
   --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing'
 
 readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))
@@ -22,6 +23,7 @@ cmd_create() {
 	create_check_name
 	CREATE_DISKS=() CREATE_NODES=()
 	create_check_disks "${ARGS[@]:1}"
+	create_check_device
 	conf_defaults || for why in "${CONF_ERRORS[@]}"; do log_error "$why"; done
 	create_check_memory
 	create_ask
@@ -31,6 +33,7 @@ cmd_create() {
 		create_check_name
 		CREATE_DISKS=() CREATE_NODES=()
 		create_check_disks "${ARGS[@]:1}"
+		create_check_device
 	fi
 	create_all
 }
@@ -72,15 +75,41 @@ create_check_disks() { # DISK…
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-# The array is as large as its smallest disk, and the RAM leg with it.
-create_check_memory() {
-	local node bytes why
-	CREATE_BYTES=0
+# create_size: sets CREATE_BYTES: the array is as large as its smallest disk, and the RAM leg with it; and CREATE_BLOCK, the largest of their blocks.
+create_size() {
+	local node bytes
+	CREATE_BYTES=0 CREATE_BLOCK=512
 	for node in "${CREATE_NODES[@]}"; do
 		bytes=$(disk_bytes "$node")
 		((CREATE_BYTES > 0 && CREATE_BYTES <= bytes)) || CREATE_BYTES=$bytes
+		bytes=$(disk_block "$node")
+		((bytes <= CREATE_BLOCK)) || CREATE_BLOCK=$bytes
 	done
-	[[ ${CREATE_RAM:-${CONF[RAM]}} != none ]] || return 0
+}
+
+# A device that is to be the RAM leg is checked like a disk. Sets CREATE_RAM to its stable name, and CREATE_DEVICE to what the kernel calls it.
+create_check_device() {
+	local why stable
+	CREATE_DEVICE=''
+	create_size
+	[[ $CREATE_RAM == /* ]] || return 0
+	why=$(ram_device_why_not "$CREATE_RAM" "$CREATE_BYTES" "$CREATE_BLOCK")
+	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' <<<"$why") || why=''
+	[[ -z $why ]] || {
+		log_error "$CREATE_RAM: ${why//$'\n'/$'\n'$CREATE_RAM: }"
+		[[ $why != signature:* ]] || log_error "$CREATE_RAM: if nothing on it is needed any more, add --force"
+		die "$NAME: nothing was changed" "$EX_REFUSED"
+	}
+	CREATE_DEVICE=$(disk_node "$CREATE_RAM")
+	[[ " ${CREATE_NODES[*]} " != *" $CREATE_DEVICE "* ]] || die "$NAME: $CREATE_RAM is one of the disks (/dev/$CREATE_DEVICE); nothing was changed" "$EX_REFUSED"
+	stable=$(disk_fast_name "$CREATE_RAM") ||
+		die "$NAME: $CREATE_RAM: has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID" "$EX_REFUSED"
+	CREATE_RAM=$stable
+}
+
+create_check_memory() {
+	local why
+	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
 	why=$(ram_why_not "$CREATE_BYTES" "${CONF[RAM_RESERVE]}")
 	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }
@@ -90,7 +119,7 @@ create_ask() {
 	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
 	[[ -t 0 ]] || die "$NAME: this overwrites ${CREATE_DISKS[*]}; there is no terminal to ask on, so add --yes" "$EX_USAGE"
 	printf 'A mirror "%s" of %s, one leg in RAM. Everything on these disks is lost:\n' "$NAME" "$(human_bytes "$CREATE_BYTES")" >&2
-	for disk in "${CREATE_DISKS[@]}"; do printf '  %s (%s)\n' "$disk" "$(disk_node "$disk")" >&2; done
+	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do printf '  %s (%s)\n' "$disk" "$(disk_node "$disk")" >&2; done
 	read -r -p 'Go on? [y/N] ' answer
 	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
 }
@@ -135,6 +164,8 @@ create_array() { # UUID
 		paths+=("/dev/$node")
 		[[ -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$node"
 	done
+	# Whatever it holds; the unit only takes one that holds nothing.
+	[[ -z $CREATE_DEVICE || -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
 	undo_push create_dismantle
 	md_create "$NAME" "$1" "${paths[@]}"
 	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$NAME" || die "$NAME: /dev/md/$NAME did not appear"

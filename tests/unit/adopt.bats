@@ -469,6 +469,23 @@ release_killed_after() {
 	assert_success
 }
 
+@test "--ram=DEVICE: written by a name that lasts; refused when it is not free, not blank, too small, or a member" {
+	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
+	fake_disk nvme1n1 4096 disk/by-id/nvme-Y
+	fake_disk nvme2n1 $((200 << 20))
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     1024 kB\n' >"$R/proc/meminfo"
+	wipefs() { :; }
+	export -f wipefs
+	verb adopt --dry-run --ram=/dev/nvme0n1 data /dev/md127
+	assert_success
+	assert_line RAM=/dev/disk/by-id/nvme-X
+	refused 4 'too small' --ram=/dev/nvme1n1 data /dev/md127
+	refused 4 'has no stable name' --ram=/dev/nvme2n1 data /dev/md127
+	refused 4 'or the device that is to be the RAM leg; take it out first' --ram=/dev/sdb data /dev/md127
+	wipefs() { echo ext4; }
+	refused 4 'it holds ext4' --ram=/dev/nvme0n1 data /dev/md127
+}
+
 @test "a kernel that may read from the part that is not rebuilt: refused while the array is in use" {
 	echo 6.10.3-1-amd64 >"$R/proc/sys/kernel/osrelease"
 	refused 4 'CVE-2024-45023' data /dev/md127

@@ -214,3 +214,51 @@ mdadm --create'* ]] || fail "$(steps)"
 	fake_disk sdy $((300 * 1048576))
 	[[ $(md_bitmap_chunk /dev/sdx /dev/sdy) == 2048 ]]
 }
+
+@test "--ram=DEVICE: checked like a disk, written by a name that lasts, and no memory is asked for" {
+	fake_disk nvme0n1 $((100 << 20)) disk/by-path/pci-1-nvme-1
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     1024 kB\n' >"$R/proc/meminfo"
+	create --yes --no-wait --ram=/dev/nvme0n1 data /dev/sda /dev/sdb
+	assert_success
+	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nMEMBER=/dev/disk/by-id/ata-B\nRAM=/dev/disk/by-path/pci-1-nvme-1' ]]
+	# The unit adds it.
+	[[ $(calls) != *nvme* ]] || fail "$(calls)"
+}
+
+@test "--ram=DEVICE: what is wrong with it" {
+	fake_disk nvme0n1 $((100 << 20)) disk/by-id/nvme-X
+	fake_disk nvme1n1 $((99 << 20)) disk/by-id/nvme-Y
+	fake_disk nvme2n1 $((100 << 20))
+	refused 4 'missing: there is no block device /dev/disk/by-id/none' --yes --ram=/dev/disk/by-id/none data /dev/sda
+	refused 4 'too small: it has 103809024 bytes, and a leg needs 104857600' --yes --ram=/dev/nvme1n1 data /dev/sda
+	refused 4 'has no stable name' --yes --ram=/dev/nvme2n1 data /dev/sda
+	refused 4 'is one of the disks' --yes --ram=/dev/disk/by-id/ata-A data /dev/sda
+	mkdir -p "$R/sys/class/block/nvme0n1/holders/dm-1"
+	refused 4 'in use: dm-1' --yes --ram=/dev/nvme0n1 data /dev/sda
+	rmdir "$R/sys/class/block/nvme0n1/holders/dm-1"
+	mkdir -p "$R/sys/class/block/nvme0n1/queue"
+	echo 4096 >"$R/sys/class/block/nvme0n1/queue/logical_block_size"
+	refused 4 'its blocks of 4096 bytes are larger' --yes --ram=/dev/nvme0n1 data /dev/sda
+	refused 2 'write auto, rapiddisk, brd, none, or a device path' --yes --ram=tape data /dev/sda
+}
+
+@test "--ram=DEVICE that holds something: only with --force, which wipes it" {
+	fake_disk nvme0n1 $((100 << 20)) disk/by-id/nvme-X
+	wipefs() { [[ $1 == --all ]] && { fake wipefs "$@" || return; } || { [[ ${*: -1} != */nvme0n1 ]] || printf ext4; }; }
+	refused 4 'if nothing on it is needed any more, add --force' --yes --ram=/dev/nvme0n1 data /dev/sda
+	create --yes --no-wait --force --ram=/dev/nvme0n1 data /dev/sda /dev/sdb
+	assert_success
+	steps | grep -x 'wipefs --all --quiet -- /dev/nvme0n1'
+}
+
+@test "--ram=DEVICE of persistent memory: by its UUID, else by its own name" {
+	fake_disk pmem0 $((100 << 20)) disk/by-path/platform-e820_pmem
+	create --dry-run --ram=/dev/pmem0 data /dev/sda
+	assert_success
+	assert_line RAM=/dev/pmem0
+	fake_disk pmem1 $((100 << 20)) disk/by-id/pmem-0815
+	create --dry-run --ram=/dev/pmem1 data /dev/sda
+	assert_line RAM=/dev/disk/by-id/pmem-0815
+	create --dry-run --ram=/dev/disk/by-path/platform-e820_pmem data /dev/sda
+	assert_line RAM=/dev/disk/by-path/platform-e820_pmem
+}
