@@ -190,7 +190,7 @@ decide_stale_() {
 	local ABSENT
 	decide_absent_names_
 	if [[ -z ${F[witness.legs]} ]] && ! decide_ran_on_with_ram_ "$1"; then
-		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone${F[leg.ram.dev]:+ (${F[leg.ram.dev]-} is not there, or has not kept it)}: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]-} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
 	decide_gone_back_ "$1" && return

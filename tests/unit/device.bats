@@ -108,7 +108,8 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	because 'have been used without each other'
 	decides refuse stopped-2 "${alone[@]}" leg.0.events=130
 	decides refuse stopped-2 "${alone[@]}" ram:none
-	because 'it is gone (/dev/disk/by-id/nvme-X is not there, or has not kept it)'
+	because 'and it is gone: every disk leg lacks'
+	because '/dev/disk/by-id/nvme-X is not there, or has not kept it. To go on'
 	decides wait-members stopped-2 "${alone[@]}" ram:absent
 	decides refuse stopped-2 "${alone[@]}" ram:absent waited=30
 	decides refuse stopped-2 "${alone[@]}" rescue.image=/var/lib/x
