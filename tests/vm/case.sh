@@ -2,7 +2,7 @@
 # shellcheck disable=SC2016,SC2046,SC2012,SC2317 # what cases call; single quotes hold what the guest expands; names here are ours and plain
 # Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file tests/vm/cases/CASE.sh:
 #   from STATE            what the machine starts from: base (plain Debian), installed (our package), or a state made by states/STATE.sh
-#   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line)
+#   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm: memory keeps its contents from boot to boot
 #   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root served: the system's own as well
 #   checked_on NAME…      the releases that it runs on in "make check", which has to end within an hour; default all, and "make vm-all" always
 #   long                  not in "make check"
@@ -22,6 +22,7 @@ from() { CASE_FROM=$1; }
 memory() { VM_MEMORY=$1; }
 cpus() { VM_CPUS=$1; }
 append() { VM_APPEND=$*; }
+warm() { VM_WARM=yes; }
 # tests/vm/run reads these two.
 checked_on() { :; }
 long() { :; }

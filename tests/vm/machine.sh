@@ -19,6 +19,7 @@ BOOT_SECONDS=${BOOT_SECONDS:-180} EXEC_SECONDS=${EXEC_SECONDS:-600} STOP_SECONDS
 VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
 # Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at boot, speculation barriers, clock checks.
 VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
+VM_WARM=''              # yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be deleted for a cold one
 VM_DISKS=()             # in the order in which they are attached
 declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…)
 declare -A VM_BAD=()    # NAME → sectors (of 512 bytes) of that disk that can't be read, from the next boot on
@@ -150,16 +151,17 @@ vm_bad() {
 
 # Starts QEMU and waits until the guest's agent speaks.
 vm_boot() {
-	local accel cpu=qemu64 drives i getty=systemd.mask=serial-getty@ttyS0.service
+	local accel cpu=qemu64 drives memory=() i getty=systemd.mask=serial-getty@ttyS0.service
 	vm_take_kernel
 	VM_EMULATOR=${VM_EMULATOR:-$("$here/emulator.sh")}
 	accel=$(vm_accel)
 	[[ $accel != kvm ]] || cpu=host
 	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
 	mapfile -t drives < <(vm_drive_args)
+	[[ -z $VM_WARM ]] || memory=(-object "memory-backend-file,id=memory,size=$VM_MEMORY,mem-path=$VM/memory,share=on" -machine memory-backend=memory)
 	rm -f "$VM"/*.sock
 	vm_serve
-	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
+	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
 		-pidfile "$VM/pid" -kernel "$VM_KERNEL" -initrd "$VM/initrd" \
 		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
