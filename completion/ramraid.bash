@@ -28,7 +28,10 @@ _ramraid_value() {
 	NAME*) _ramraid_arrays ;;
 	DISK*) _ramraid_devices "$2" "$dev"/disk/by-id/* ;;
 	ARRAY) _ramraid_devices "$2" "$dev"/md/* "$dev"/disk/by-id/md-* ;;
-	KIND) _ramraid_offer "${_ramraid_kinds[@]/#/$2}" ;;
+	KIND)
+		_ramraid_offer "${_ramraid_kinds[@]/#/$2}"
+		[[ $CUR != *=/* ]] || _ramraid_devices "$2" "$dev"/disk/by-id/* "$dev"/disk/by-path/* "$dev"/pmem*
+		;;
 	[a-z]*) _ramraid_offer "$1" ;;
 	esac
 }

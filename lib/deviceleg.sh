@@ -72,7 +72,7 @@ decide_device_newest_() {
 }
 
 # decide_device_: sets DEVICE to what the device is good for while the array runs without it: absent used damaged foreign blank, or, of our array: back (md
-# can put it back by bitmap), old (all that it holds the disk legs have; it is rebuilt as a whole), own (it may hold writes that they lack).
+# can put it back by bitmap), old (all that it holds the disk legs have; it is rebuilt as a whole), own (it may hold writes that they lack), unsettled (the next look tells).
 decide_device_() {
 	DEVICE=absent
 	if decide_is_absent_ ram; then return; fi
@@ -99,7 +99,12 @@ decide_device_history_() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
 		slot=${F[leg.$i.slot]}
-		if [[ ! $slot =~ ^[0-9]+$ || ${F[leg.ram.view]:slot:1} != A || $slot == "${F[leg.ram.role]}" ]]; then
+		# "none", when it joined between two looks at sysfs: the next look tells.
+		[[ $slot =~ ^[0-9]+$ ]] || {
+			DEVICE=unsettled
+			return
+		}
+		if [[ ${F[leg.ram.view]:slot:1} != A || $slot == "${F[leg.ram.role]}" ]]; then
 			all=no
 		else
 			active=yes
@@ -128,6 +133,7 @@ decide_no_device_() {
 			decide_is 'done' "there is no RAM leg: $dev is not there, or can't be read; when it is: ramraid attach ${F[name]}"
 		fi
 		;;
+	unsettled) decide_is wait-sync 'a disk leg is just joining' ;;
 	blank) decide_is make-ram "$dev, the RAM leg, holds nothing of this array" ;;
 	back) decide_is return-ram "$dev, the RAM leg, has kept its contents: md adds what was written since" ;;
 	old) decide_is wipe-ram "$dev holds an older state of the array${F["failed.return-ram"]:+ (${F["failed.return-ram"]})}, so it is rebuilt as a whole" ;;

@@ -103,6 +103,8 @@ record_write() {
 		record_take_back_
 		return
 	fi
+	WITNESS_ALSO=''
+	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || WITNESS_ALSO=$(record_device_uuid_)
 	slot=${F[ram.slot]}
 	[[ $slot =~ ^[0-9]+$ ]] || slot=${F[witness.ram_slot]}
 	witness_write "${F[name]}" "${F[uuid]}" "$events" "$slot" "${legs[@]}" || {
@@ -156,6 +158,12 @@ record_take_back_() {
 		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
 	fi
 	return 1
+}
+
+# Of the device that is the RAM leg: a start without it, that gives up the others, has to give it up as well.
+record_device_uuid_() {
+	local key value
+	while IFS='=' read -r key value; do [[ $key != device_uuid ]] || printf '%s\n' "$value"; done < <(sb_facts "$DEV/${F[ram.node]}")
 }
 
 # The event count in the RAM leg's superblock.

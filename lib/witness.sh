@@ -49,8 +49,8 @@ witness_read() {
 }
 
 # witness_write NAME UUID EVENTS RAM_SLOT [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is. Those in
-# WITNESS_GIVE_UP are given up from now on, unless they are in sync. Returns 1 when it can't be made durable.
-WITNESS_GIVE_UP=''
+# WITNESS_GIVE_UP are given up from now on, unless they are in sync; WITNESS_ALSO is in sync too, and no disk leg. Returns 1 when it can't be made durable.
+WITNESS_GIVE_UP='' WITNESS_ALSO=''
 witness_write() {
 	local name=$1 uuid=$2 events=$3 slot=$4 file generation left='' given='' leg seen=() text
 	shift 4
@@ -60,7 +60,7 @@ witness_write() {
 	for leg in ${WITNESS[given]-} $WITNESS_GIVE_UP; do
 		[[ " $* $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
-	for leg in ${WITNESS[seen]-} "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
+	for leg in ${WITNESS[seen]-} $WITNESS_ALSO "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 	# Nothing changed but time: sparing the root file system a write at every look.
 	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[seen]-} != "${seen[*]}" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0

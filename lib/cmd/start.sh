@@ -89,7 +89,7 @@ start_ask_forced() { # NAME
 		[[ $i != "${F[forced]}" ]] || continue
 		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks ($(start_leg_state "$i")); it stays out until it is made blank (mdadm --zero-superblock) and added"
 	done
-	[[ -z ${F[leg.ram.dev]-} || ${F[forced]} == ram || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
+	[[ -z ${F[leg.ram.dev]-} || ${F[forced]} == ram || (-n ${F[ram.node]} && ${F[leg.ram.uuid]} != "${F[uuid]}") ]] ||
 		log_notice "  whatever ${F[leg.ram.dev]}, the RAM leg, has that it lacks ($(start_leg_state ram)); it is rebuilt as a whole"
 	[[ -z ${F[witness.events]} ]] || ((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
 		log_notice "  what was written up to ${F[witness.events]} events, where the array was when it last ran"

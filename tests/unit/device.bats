@@ -140,6 +140,8 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides wipe-ram whole-2 ram:role=2
 	# Only the disk legs in sync count.
 	decides return-ram whole-2 ram:view=AA. leg.1.state=faulty
+	# A disk leg that has joined between two looks.
+	decides wait-sync whole-2 leg.1.slot=none
 	decides 'done' whole-2 failed.wipe-ram='it could not be written'
 	because 'it could not be written'
 }
@@ -357,6 +359,25 @@ are() { # KEY=VALUE…
 	facts stopped-2 ram:uuid=other
 	record_give_up sda
 	[[ $WITNESS_GIVE_UP != *rrrrrrrr* ]]
+}
+
+@test "the record knows the device, so that a start without it can give it up" {
+	array
+	member nvme0n1 in_sync 0
+	sb_facts() { printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=100\n' "$ME" "$(case $1 in *nvme*) echo cccccccc ;; *sda) echo $A ;; *) echo $B ;; esac)"; }
+	observe
+	facts_remembered
+	F[array.known]=yes
+	record_write 2>/dev/null
+	grep -qx "legs=$A $B" "$R/etc/ramraid/state/data.witness"
+	grep -qx "seen=cccccccc $A $B" "$R/etc/ramraid/state/data.witness"
+	rm "$R/dev/disk/by-id/nvme-X"
+	facts stopped-2 ram:absent "witness.seen=cccccccc $A $B"
+	record_give_up sda
+	[[ " $WITNESS_GIVE_UP " == *' cccccccc '* && " $WITNESS_GIVE_UP " != *" $A "* ]]
+	NAME=data F[forced]=0 OPT=([yes]=yes)
+	run start_ask_forced data
+	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (absent)"
 }
 
 @test "--force-leg takes the device, and says what is given up" {
