@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copiers copy systemd facts outside device known whole decide disklegs deviceleg histories safestart contents record look lately fill drive guard mend verify cmd/start
+	libs_work cli cmd/start
 	ME=11111111-2222-3333-4444-555555555555 NVME=/dev/disk/by-id/nvme-X
 	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 }
