@@ -60,7 +60,7 @@ record_rejoins() {
 # Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes
 # when nothing can be told) What a start of ours has gone through before is known, whatever has become of its legs since.
 record_first_look() {
-	local i facts
+	local i facts disks=no
 	F[array.known]=yes
 	[[ ${F[array.state]} == active && -n ${F[witness.events]} ]] || return 0
 	! record_is_watched_ || return 0
@@ -71,12 +71,15 @@ record_first_look() {
 	fi
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		disks=yes
 		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")
 		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
 		F[array.known]=yes
 		[[ " ${F[witness.legs]} " != *" ${BASH_REMATCH[1]} "* ]] || return 0
 		F[array.known]=no
 	done
+	# A ramdisk can't have been started without the disks; a device can, after it had left them.
+	[[ $disks == yes || -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || F[array.known]=no
 }
 
 # record_write: writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg

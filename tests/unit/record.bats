@@ -40,6 +40,9 @@ not_writable() {
 	known no "$two" 90 leg.1.state=recovering
 	known yes '' 90
 	known no '' 90 ram.state=none
+	known yes "$one" 90 leg.0.state= leg.1.state=
+	known no "$one" 90 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
+	known yes '' 90 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
 }
 
 @test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
