@@ -1,6 +1,7 @@
 # A device as the RAM leg: a disk that stands for an ephemeral one, and persistent memory. Put back by bitmap when it has kept its contents, started from
 # when it was the only good copy, rebuilt when it is blank, and left alone when it is anybody else's.
 checked_on trixie
+long
 from installed
 warm
 append 'memmap=96M!768M'

@@ -1,5 +1,6 @@
 # The RAM leg: brd when there is no rapiddisk, none when memory is short; detach, attach, stop and start by hand.
 checked_on trixie
+long
 from mirror
 disk A 96M
 disk B 96M

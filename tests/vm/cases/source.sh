@@ -1,5 +1,6 @@
 # A freshly built RAM leg is never the source of what is written to a disk, and nothing is read from the part of it that is not rebuilt.
 checked_on trixie
+long
 from installed
 disk A 96M throttling.bps-total=6000000
 disk B 96M throttling.bps-total=6000000
