@@ -133,11 +133,6 @@ verb() {
 adopt() { verb adopt --yes data /dev/md127; }
 # Without what depends on the machine.
 steps() { calls | grep -v '^update-initramfs' || :; }
-
-untouched() {
-	[[ -z $(calls) ]] || fail "called: $(calls)"
-	diff -r "$R/etc" "$R/etc.before" || fail 'files were written'
-}
 refused() { # CODE PATTERN ARG…
 	local code=$1 pattern=$2
 	shift 2

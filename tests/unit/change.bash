@@ -148,10 +148,6 @@ verb() {
 }
 # steps: without the record and the notes, whose place is elsewhere tested.
 steps() { calls | grep -v -e 'state/data.lately' || :; }
-untouched() {
-	[[ -z $(calls) ]] || fail "called: $(calls)"
-	diff -r "$R/etc" "$R/etc.before" || fail 'files were written'
-}
 refused() { # CODE PATTERN ARG…
 	local code=$1 pattern=$2
 	shift 2

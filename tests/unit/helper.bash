@@ -49,6 +49,12 @@ libs_work() {
 	need "$@"
 }
 
+# untouched: nothing was called that changes anything, and /etc is as $R/etc.before.
+untouched() {
+	[[ -z $(calls) ]] || fail "called: $(calls)"
+	diff -r "$R/etc" "$R/etc.before" || fail 'files were written'
+}
+
 # not COMMAND…: bash does not end a test for a bare "! COMMAND".
 not() { ! "$@"; }
 
