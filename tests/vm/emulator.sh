@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Prints the path of the QEMU that the test bench runs: tests/vm/emulator.sh
-# Emulating, QEMU 10 runs what bash scripts do two to three times as fast as the 7.2 of Debian 12 (measured: 60 starts of ramraid in 7 s, not
-# 20; update-initramfs in 12 s, not 35). So where the system's own is older, Debian 13's is unpacked into the cache, with its libraries, once:
-# nothing is installed. If that can't be done, the system's own.
+# Emulating, QEMU 10 runs what bash scripts do a good deal faster than the 7.2 of Debian 12. So where the system's own is older, Debian 13's is unpacked
+# into the cache, with its libraries, once: nothing is installed. If that can't be done, the system's own.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 
