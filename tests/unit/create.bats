@@ -48,7 +48,7 @@ create() {
 # steps: the calls, without the initramfs, which is told only where there is a program for it.
 steps() { calls | grep -v '^update-initramfs' || :; }
 
-untouched() {
+nothing_done() {
 	[[ -z $(calls) ]] || fail "called: $(calls)"
 	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm ]] || fail 'files were written'
 }
@@ -59,13 +59,13 @@ refused() { # CODE PATTERN ARG…
 	create "$@"
 	assert_failure "$code"
 	assert_output -p "$pattern"
-	untouched
+	nothing_done
 }
 
 @test "--dry-run prints what it would do, in order, and does nothing" {
 	create --dry-run data /dev/sda /dev/disk/by-id/ata-B
 	assert_success
-	untouched
+	nothing_done
 	# Without the message about the initramfs, which depends on the machine.
 	run grep -vE 'initramfs' <<<"$output"
 	assert_output "mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb
@@ -90,7 +90,7 @@ systemctl start --no-block ramraid@data.service"
 	assert_success
 	assert_line 'wipefs --all --quiet -- /dev/sda'
 	assert_line RAM=none
-	untouched
+	nothing_done
 }
 
 @test "without a terminal it wants --yes" {
