@@ -86,7 +86,7 @@ facts_is_ours_() {
 
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
-	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} leg i line RAM_NODE RAM_PROVIDER VALUE LEGS DEVICE_TAKEN
+	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE LEGS DEVICE_TAKEN
 	F[array.strangers]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no
 	ram_of "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.state]=none
@@ -106,21 +106,8 @@ facts_array_() {
 		F[array.backlog]=${VALUE:-0}
 		! md_is_pending "$md" || F[array.pending]=yes
 		md_members "$md"
-		for line in "${LEGS[@]}"; do
-			# shellcheck disable=SC2086 # four words
-			set -- $line
-			leg=$1
-			for ((i = 0; i < ${F[members]}; i++)); do [[ ${NODES[i]} != "$leg" ]] || break; done
-			if [[ ! -e $SYS/class/block/$leg ]]; then
-				F[array.gone]+="${F[array.gone]:+ }$leg"
-			elif ((i < ${F[members]})); then
-				F[leg.$i.state]=$2 F[leg.$i.slot]=$3 F[leg.$i.writemostly]=$4
-			elif ram_is_node "$leg" || [[ $leg == "$RAM_NODE" ]]; then
-				F[ram.node]=$leg F[ram.state]=$2 F[ram.slot]=$3
-			else
-				F[array.strangers]+="${F[array.strangers]:+ }$leg"
-			fi
-		done
+		# shellcheck disable=SC2086 # four words each
+		for line in "${LEGS[@]}"; do facts_member_ $line; done
 	fi
 	[[ ${F[conf.ram]} != /* ]] || facts_device_outside_
 	F[copy.state]=none F[copy.why]=''
@@ -129,4 +116,19 @@ facts_array_() {
 		facts_copy_
 	}
 	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
+}
+
+# Which leg a member is: of NODES, the caller's, or RAM_NODE; or one that is gone, or nobody's.
+facts_member_() { # NODE STATE SLOT WRITEMOSTLY
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${NODES[i]} != "$1" ]] || break; done
+	if [[ ! -e $SYS/class/block/$1 ]]; then
+		F[array.gone]+="${F[array.gone]:+ }$1"
+	elif ((i < ${F[members]})); then
+		F[leg.$i.state]=$2 F[leg.$i.slot]=$3 F[leg.$i.writemostly]=$4
+	elif ram_is_node "$1" || [[ $1 == "$RAM_NODE" ]]; then
+		F[ram.node]=$1 F[ram.state]=$2 F[ram.slot]=$3
+	else
+		F[array.strangers]+="${F[array.strangers]:+ }$1"
+	fi
 }
