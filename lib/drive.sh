@@ -127,9 +127,16 @@ drive_say_() {
 drive_wait_() {
 	if [[ $ACTION == wait-sync ]]; then
 		[[ $DRIVE_GATE == open ]] || drive_speed_ fast
-		if [[ ${F[array.sync]} != @(idle|copy) ]]; then
+		if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
 			DRIVE_IDLE_SINCE=''
-		elif ((SECONDS - ${DRIVE_IDLE_SINCE:=$SECONDS} > DRIVE_STALL)); then
+		elif ((SECONDS - ${DRIVE_IDLE_SINCE:=$SECONDS} <= DRIVE_STALL)); then
+			:
+		elif [[ ${F[array.sync]} == frozen ]]; then
+			# With the lock held: a run that was killed has left it so.
+			log_warning "${F[name]}: md has been told to begin no work; taking that back"
+			md_thaw "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
+			DRIVE_IDLE_SINCE=''
+		else
 			ACTION=rebuild DRIVE_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" drive_failed_ 1
 		fi
 	fi

@@ -89,6 +89,17 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	done
 }
 
+@test "md has been told to begin no work, by a run that was killed: taken back, after a while" {
+	actions 0
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	md_thaw() { called thaw "$@"; }
+	BASE=whole-2
+	observe() { case $(calls | tail -n 1) in thaw*) F[ram.state]=in_sync F[array.sync]=idle ;; *) F[ram.state]=recovering F[array.sync]=frozen ;; esac }
+	drives 0
+	[[ $(calls) == $'thaw md127\n'*end\ whole ]] || fail "$(calls)"
+	((SECONDS > DRIVE_STALL))
+}
+
 @test "a start that fails is refused with 4" {
 	actions 1
 	BASE=stopped-2
