@@ -146,7 +146,8 @@ adoptable_memory_() {
 		adoptable_device_ "$bytes"
 		return
 	fi
-	why=$(ram_why_not "$bytes" "${CONF[RAM_RESERVE]}")
+	memory_reserve "$(ram_total)"
+	why=$(ram_why_not "$bytes" "$MEMORY_RESERVE")
 	[[ -z $why ]] || adoptable_wrong_ "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
 

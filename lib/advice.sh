@@ -60,7 +60,14 @@ advice_resyncing_() {
 advice_disks_only_() {
 	ADVICE_SO='all data is on the disks, and reads are as slow as they are'
 	ADVICE_DO="ramraid attach ${F[name]}"
-	[[ -z ${F[leg.ram.dev]-} ]] || advice_device_
+	case ${F[ram.out]-} in
+	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
+	memory | room)
+		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
+		ADVICE_DO="nothing: it is made anew when there is room; at once: ramraid attach ${F[name]}"
+		;;
+	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
+	esac
 }
 
 # Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_DO: why a device that is to be the RAM leg is none.

@@ -116,7 +116,8 @@ changes_leg() {
 	fi
 }
 
-# changes_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy) detached (by a person) lost none (there is to be none).
+# changes_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy) detached (by a person) short (of
+# memory) lost none (there is to be none).
 changes_ram() {
 	case ${F[ram.state]}:${F[copy.state]} in
 	in_sync:*) RAM=in_sync ;;
@@ -124,6 +125,7 @@ changes_ram() {
 	*)
 		RAM=lost
 		[[ ! -e $RUN/$1.detached ]] || RAM=detached
+		! memory_has_given_up "$1" || RAM=short
 		[[ ${F[conf.ram]} != none ]] || RAM=none
 		;;
 	esac
@@ -142,6 +144,7 @@ changes_say_ram_() { # NAME WORD
 	in_sync) tell notice ram-in-sync "/dev/${F[ram.node]}" "$1: the RAM leg is in sync" ;;
 	recovering) tell notice ram-rebuilding "/dev/${F[ram.node]}" "$1: the RAM leg is being rebuilt from the disks, as after every boot" ;;
 	detached) tell notice ram-detached '' "$1: the RAM leg has been taken out; to have it again: ramraid attach $1" ;;
+	short) tell warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is made anew when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
 	none) tell notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
 	lost)
 		if [[ ${CONF[HOTPLUG]-no} == yes && -z ${F[kernel.flaw]} ]] && ram_may_try "$1"; then

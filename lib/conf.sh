@@ -18,6 +18,7 @@ conf_builtin() {
 		[UUID]=''
 		[RAM]=auto
 		[RAM_RESERVE]=10%
+		[MEMORY_FLOOR]=0
 		[REBUILD]=auto
 		[COPY_RATE]=200M
 		[VERIFY]=no
@@ -41,6 +42,7 @@ CONF_FORM=(
 	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
 	[RAM]='^(auto|rapiddisk|brd|none|/dev/.+)$'
 	[RAM_RESERVE]=$RE_SIZE
+	[MEMORY_FLOOR]=$RE_SIZE
 	[REBUILD]='^(auto|copy|kernel)$'
 	[COPY_RATE]=$RE_SIZE
 	[VERIFY]='^(no|sample|yes)$'

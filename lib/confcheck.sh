@@ -9,6 +9,7 @@ declare -grA CONF_EXPECTED=(
 	[MOUNT]='a mount point or the name of a unit'
 	[RAM]='auto, rapiddisk, brd, none, or a device path'
 	[RAM_RESERVE]='a size such as 512M or 10%'
+	[MEMORY_FLOOR]='a size such as 512M or 5%, or 0 for never'
 	[REBUILD]='auto, copy or kernel'
 	[COPY_RATE]='bytes a second such as 200M, or 0 for no limit'
 	[VERIFY]='no, sample or yes'

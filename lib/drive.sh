@@ -60,6 +60,7 @@ drive_watch_() {
 	mend_arm
 	changes_begin "${F[name]}"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
+	! systemd_is_unit || memory_arm "${F[name]}"
 }
 
 # An action that failed is a fact: the next decision takes it into account and does not try it again.

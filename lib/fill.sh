@@ -19,20 +19,25 @@ drive_drop_ram() {
 drive_count_ram_() { ram_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILED; }
 
 drive_make_ram() {
-	local bytes error block=''
+	local bytes error block='' code=0 MEMORY_RESERVE=''
 	bytes=$(md_leg_bytes "${F[array.md]}") || {
 		DRIVE_ERROR="md does not say how large a member of ${F[array.md]} is"
 		return 1
 	}
-	[[ ${CONF[RAM]} != /* ]] || block=$(disk_block "${F[array.md]}")
+	if [[ ${CONF[RAM]} == /* ]]; then block=$(disk_block "${F[array.md]}"); else memory_reserve "$(ram_total)"; fi
 	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
-	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "${CONF[RAM_RESERVE]}" "$block" 2> >(tee "$error" >&2) >/dev/null || {
+	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "$block" 2> >(tee "$error" >&2) >/dev/null || code=$?
+	((code == 0)) || {
 		wait $! || :
 		DRIVE_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
-		rm -f "$error"
-		return 1
 	}
 	rm -f "$error"
+	# In the first case nobody has it out any more; in the second it is made when there is room.
+	case $code in
+	0) rm -f "$RUN/${F[name]}.detached" ;;
+	"$EX_TRY_AGAIN") memory_is_off "${CONF[MEMORY_FLOOR]}" || memory_note_given_up "${F[name]}" ;;
+	esac
+	return "$code"
 }
 
 # A device that has kept what it held: md copies what the bitmap has.

@@ -31,11 +31,14 @@ look_word() {
 	fi
 }
 
-# look_further: after look_array. Beside what is remembered of earlier runs, sets F[unit.text], the last word of the array's unit, and F[root].
+# look_further: after look_array. Beside what is remembered of earlier runs, sets F[unit.text], the last word of the array's unit, F[root], and F[ram.out]:
+# who has taken the RAM leg out of the running array (memory_note).
 look_further() {
+	local MEMORY_NOTE
 	need_look
-	need histories safestart systemd
-	F[root]=yes F[unit.text]=''
+	need histories safestart systemd memory
+	memory_note "${F[name]}"
+	F[root]=yes F[unit.text]='' F[ram.out]=$MEMORY_NOTE
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
 	facts_remembered

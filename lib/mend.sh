@@ -7,9 +7,14 @@ declare -gA F # the facts: decide.sh lists the keys
 # mend_facts: what the worker goes by besides. What a person has taken out stays out, and what fails again and again is left alone. After
 # facts_observe.
 mend_facts() {
-	F[mend]=yes F[retry]=no F[conf.auto_replace]=${CONF[AUTO_REPLACE]}
+	local MEMORY_NOTE
+	F[mend]=yes F[retry]=no F[conf.auto_replace]=no
+	[[ ${CONF[HOTPLUG]} != yes ]] || F[conf.auto_replace]=${CONF[AUTO_REPLACE]}
 	mend_find_removed
-	if [[ -e $RUN/${F[name]}.detached ]]; then
+	memory_note "${F[name]}"
+	if [[ $MEMORY_NOTE == memory ]]; then
+		F["failed.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is made anew when there is room"
+	elif [[ $MEMORY_NOTE == person ]]; then
 		F["failed.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
 	elif ! ram_may_try "${F[name]}"; then
 		F["failed.make-ram"]=$RAM_FAILED

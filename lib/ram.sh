@@ -41,11 +41,12 @@ ram_may_try() {
 ram_forgive() { rm -f "$RUN/$1.failures"; }
 ram_uptime_() { read -r RAM_UPTIME <"$PROC/uptime" && RAM_UPTIME=${RAM_UPTIME%%.*}; } # a clock that nobody sets
 
-# ram_available: bytes of memory that could be taken without swapping, as the kernel estimates it.
+# ram_available: sets RAM_AVAILABLE to the bytes of memory that could be taken without swapping, as the kernel estimates it.
 ram_available() {
 	local key value rest
+	RAM_AVAILABLE=0
 	while read -r key value rest; do
-		[[ $key != MemAvailable: ]] || printf '%s\n' $((value * 1024))
+		[[ $key != MemAvailable: ]] || RAM_AVAILABLE=$((value * 1024))
 	done <"$PROC/meminfo"
 }
 ram_total() {
@@ -87,12 +88,15 @@ ram_taken() {
 	return 1
 }
 
-# ram_why_not BYTES RESERVE: prints why a ramdisk of BYTES must not be made beside RESERVE (bytes or percent of all memory).
+# ram_why_not BYTES RESERVE [FREED]: prints why a ramdisk of BYTES must not be made beside RESERVE (bytes or percent of all memory), after one of FREED
+# bytes has been given back.
 # Pages of a ramdisk can be neither swapped nor reclaimed: too large a one ends in the OOM killer, not in an error.
 ram_why_not() {
-	local available reserve total promised
-	available=$(ram_available) total=$(ram_total) promised=$(ram_promised)
+	local available reserve total promised RAM_AVAILABLE
+	ram_available
+	total=$(ram_total) promised=$(ram_promised)
 	reserve=$(size_bytes "$2" "$total")
+	available=$((RAM_AVAILABLE + ${3:-0}))
 	available=$((available > promised ? available - promised : 0))
 	(($1 + reserve > available)) || return 0
 	printf 'the ramdisk needs %s and RAM_RESERVE keeps %s free, but only %s of memory are available\n' \
@@ -100,7 +104,7 @@ ram_why_not() {
 }
 
 # ram_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is rapiddisk, brd, or auto: the first that this
-# kernel has; or the path of a device, which is taken instead. Returns 1 after saying on stderr why there is none.
+# kernel has; or the path of a device, which is taken instead. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
 ram_make() {
 	local name=$1 bytes=$2 provider=$3 node why code=0
 	if [[ $provider == /* ]]; then
@@ -117,7 +121,7 @@ ram_make() {
 	why=$(ram_why_not "$bytes" "$4")
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why" >&2
-		code=1
+		code=$EX_TRY_AGAIN
 	elif node=$("ram_make_$provider" "$bytes"); then
 		printf '%s %s %s %s %s\n' "$provider" "$node" "$bytes" "$(cat "$SYS/block/$node/diskseq" 2>/dev/null || echo -)" \
 			"$([[ $provider == rapiddisk ]] && echo blank || echo used)" >"$RUN/$name.ram"
@@ -206,6 +210,7 @@ ram_make_brd() { # BYTES
 	fi
 	for node in "$SYS"/block/ram*; do
 		number=${node##*/ram}
+		[[ -e $node ]] || continue
 		[[ -z $(disk_holders "ram$number") ]] || continue
 		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
 		(($(disk_bytes "ram$number") >= bytes)) || continue
@@ -248,13 +253,19 @@ ram_drop_rapiddisk() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; }
 
 # brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
 ram_drop_brd() { # NODE NAME
-	local file
-	for file in "$RUN"/*.ram; do
-		[[ $file == "$RUN/$2.ram" ]] || ! grep -qs '^brd ' "$file" || {
-			log_notice "$2: brd is still in use by another array; its memory is given back when that one has stopped"
-			return 0
-		}
-	done
+	ram_gives_back "$2" || {
+		log_notice "$2: brd is still in use by another array; its memory is given back when that one has stopped"
+		return 0
+	}
 	act rmmod brd || return 1
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
+}
+
+# ram_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a device, and of brd only with the last array that uses it.
+ram_gives_back() {
+	local file RAM_PROVIDER RAM_NODE RAM_BYTES
+	ram_of "$1"
+	[[ $RAM_PROVIDER != device ]] || return 1
+	[[ $RAM_PROVIDER == brd ]] || return 0
+	for file in "$RUN"/*.ram; do [[ $file == "$RUN/$1.ram" ]] || ! grep -qs '^brd ' "$file" || return 1; done
 }

@@ -45,6 +45,10 @@ systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "
 # The worker that brings a running array back to what is configured, NAME.
 systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
 
+# What gives the RAM leg of NAME up while memory is short. Anew, because its configuration may be another.
+systemd_start_memory() { act systemctl restart --no-block "ramraid-memory@$1.service"; }
+systemd_stop_memory() { act systemctl stop --no-block "ramraid-memory@$1.service"; }
+
 # systemd_run_apart UNIT TEXT [VARIABLE=VALUE…] -- PROGRAM [ARG…]: has systemd run it, as a service of its own that nobody waits for, and that is gone when
 # it ends. Without the usual dependencies, which would start half a boot in a rescue shell. At boot it waits for what the boot brings up anyway; a
 # shutdown ends it, and none begins in one.

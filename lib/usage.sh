@@ -24,6 +24,7 @@ usage: ramraid VERB [OPTION…] NAME …
   check [NAME…]       what would go wrong at the next boot
   claim               keep other programs from assembling what is configured
   mend NAME           put back disk legs that have returned; what hot-plug does
+  memory NAME         give its RAM leg up while memory is short
   hotplug             look at every array after a disk has come or gone
   remember            note what lies on the arrays, for the next boot
   witness             note which disk legs are in sync, for the next boot

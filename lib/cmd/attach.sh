@@ -29,13 +29,14 @@ cmd_attach() {
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 	# A person wants it: what was taken out, or has failed too often, is tried again.
-	rm -f "$RUN/$NAME.detached"
+	memory_has_given_up "$NAME" || rm -f "$RUN/$NAME.detached"
 	ram_forgive "$NAME"
 	attach_here yes
 	# Its unit is what lets go of the RAM leg at shutdown.
 	exec {CLI_LOCK}>&-
 	changes_tell "$NAME"
 	mend_ask
+	memory_arm "$NAME"
 	if systemd_is_running && ! systemd_unit_is_up "$NAME"; then
 		systemd_reset "$NAME"
 		systemd_start "$NAME"

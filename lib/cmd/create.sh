@@ -16,7 +16,7 @@ cmd_create() {
 	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram=' "$@"
 	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
 	need_look
-	need systemd claim
+	need systemd claim memory
 	cli_root
 	NAME=${ARGS[0]}
 	CREATE_RAM=${OPT[ram]-}
@@ -108,9 +108,10 @@ create_check_device() {
 }
 
 create_check_memory() {
-	local why
+	local why MEMORY_RESERVE
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
-	why=$(ram_why_not "$CREATE_BYTES" "${CONF[RAM_RESERVE]}")
+	memory_reserve "$(ram_total)"
+	why=$(ram_why_not "$CREATE_BYTES" "$MEMORY_RESERVE")
 	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }
 

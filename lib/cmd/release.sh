@@ -147,6 +147,6 @@ release_unit() {
 }
 
 release_notes() {
-	act rm -f -- "$RUN/$NAME".{started,watched,taken,joined,members,told,tried,detached} "$STATE/$NAME".{witness,contents,adopted,lately,leaving}
+	act rm -f -- "$RUN/$NAME".{started,watched,taken,joined,members,told,tried,detached,memory} "$STATE/$NAME".{witness,contents,adopted,lately,leaving}
 	act rm -f -- "$(release_file)"
 }

@@ -115,7 +115,8 @@ start_here() { # NAME
 	cli_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
 	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
-	rm -f "$RUN/$1".{detached,tried,told,members}
+	rm -f "$RUN/$1".{tried,told,members}
+	memory_has_given_up "$1" || rm -f "$RUN/$1.detached"
 	ram_forgive "$1"
 	if [[ -e $RUN/$1.taken ]]; then
 		CONF[WAIT]=no

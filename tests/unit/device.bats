@@ -434,5 +434,5 @@ loop() {
 	F[copy.why_not]=no
 	facts_configured() { facts whole-2 conf.rebuild=kernel; }
 	drive data
-	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$' 10% 512\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
+	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
 }
