@@ -79,30 +79,15 @@ changing_is_fresh_() {
 	! decide_is_given_up_ "$1" && [[ " ${F[witness.seen]-} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
-# changing_ask NAME: shows the plan; ends the program when something speaks against it, with --dry-run, or when the answer is no.
+# changing_ask NAME: shows the plan, and asks; changing_check NAME: the same plan once more, with the lock held: the world has moved on while a person
+# thought about the answer. Both end the program when something speaks against it.
 changing_ask() {
-	local line answer
 	change_plan
-	for line in "${WRONG[@]}"; do log_error "$1: $line"; done
-	((${#WRONG[@]} == 0)) || die "$1: nothing was changed" "$EX_REFUSED"
-	[[ -z $DRY_RUN ]] || {
-		((${#PLAN[@]} == 0)) || printf '%s\n' "${PLAN[@]}"
-		exit "$EX_OK"
-	}
-	((${#PLAN[@]} > 0)) && [[ -z ${OPT[yes]-} ]] || return 0
-	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
-	printf '%s, in use as it is:\n' "$1" >&2
-	printf '  %s\n' "${PLAN[@]}" >&2
-	read -r -p 'Go on? [y/N] ' answer
-	[[ $answer == [yY]* ]] || die "$1: nothing was changed" "$EX_FAILED"
+	cli_ask "$1"
 }
-
-# changing_check NAME: the same plan once more, with the lock held: the world has moved on while a person thought about the answer.
 changing_check() {
-	local line
 	change_plan
-	for line in "${WRONG[@]}"; do log_error "$1: $line"; done
-	((${#WRONG[@]} == 0)) || die "$1: nothing was changed" "$EX_REFUSED"
+	cli_wrong "$1"
 }
 
 # changing_all NAME VERB-LINE: does what is to be done, until nothing is left. VERB-LINE is what to type when it is cut off.

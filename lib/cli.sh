@@ -48,6 +48,30 @@ cli_one_name() {
 	NAME=${ARGS[0]}
 }
 
+# cli_ask NAME: shows what is to be done to an array that is in use, the lines of PLAN. Ends the program when something speaks against it (WRONG), with
+# --dry-run, or when the answer is no.
+cli_ask() {
+	local answer
+	cli_wrong "$1"
+	[[ -z $DRY_RUN ]] || {
+		((${#PLAN[@]} == 0)) || printf '%s\n' "${PLAN[@]}"
+		exit "$EX_OK"
+	}
+	((${#PLAN[@]} > 0)) && [[ -z ${OPT[yes]-} ]] || return 0
+	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	printf '%s, in use as it is:\n' "$1" >&2
+	printf '  %s\n' "${PLAN[@]}" >&2
+	read -r -p 'Go on? [y/N] ' answer
+	[[ $answer == [yY]* ]] || die "$1: nothing was changed" "$EX_FAILED"
+}
+
+# cli_wrong NAME: says the lines of WRONG, and ends the program if there are any.
+cli_wrong() {
+	local line
+	for line in "${WRONG[@]}"; do log_error "$1: $line"; done
+	((${#WRONG[@]} == 0)) || die "$1: nothing was changed" "$EX_REFUSED"
+}
+
 cli_root() { ((EUID == 0)) || [[ -n $ROOT ]] || die 'only root can do this; try: sudo ramraid …' "$EX_FAILED"; }
 
 # cli_is_free NAME: is no ramraid at work on it?

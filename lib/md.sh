@@ -234,6 +234,36 @@ md_leg_bytes() {
 	printf '%s\n' $((VALUE * 1024 + offset * 512))
 }
 
+# md_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its end, since superblock and bitmap lie before the data (metadata 1.1
+# and 1.2; super_1_rdev_size_change() in linux drivers/md/md.c). Returns 1 when md does not say.
+md_leg_room() {
+	local VALUE
+	md_read "$1" "dev-$2/offset"
+	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
+	printf '%s\n' $((($(disk_bytes "$2") / 512 - VALUE) / 2))
+}
+
+# md_grow MD OLD NEW: makes the array NEW KiB large instead of OLD, while it is in use; md then makes the legs equal there (raid1_resize() in linux
+# drivers/md/raid1.c). Of the new part md_bitmap_resize() (md-bitmap.c) sets the bits in memory alone, and a write to a chunk that is dirty in memory sets none on
+# the disks: as long as a slot is empty, a disk that leaves and comes back, or an unclean stop, would be made good by bits that are not there. So they
+# are set before md gets to work. A power cut in between leaves legs that differ where nothing has been written yet. A multiple of 4 KiB, because a
+# ramdisk is one. Returns 1 when md has not grown it, with mdadm's words; not to be interrupted, or md would begin no more work (md_freeze).
+md_grow() {
+	local VALUE code=0
+	md_freeze "$1" || return
+	md_retry_ mdadm --grow "/dev/$1" --size="$3" && md_grow_bits_ "$@" || code=1
+	md_thaw "$1" || code=1
+	return "$code"
+}
+
+md_grow_bits_() { # MD OLD NEW
+	local VALUE
+	md_read "$1" component_size
+	((VALUE >= $3)) || return
+	md_read "$1" bitmap/chunksize # bytes
+	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || act_write "$SYS/block/$1/md/bitmap_set_bits" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
+}
+
 # md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write counts as pending until its last leg has
 # it (close_write() in linux drivers/md/raid1.c), and md calls the array clean only with none pending.
 md_is_quiet() {

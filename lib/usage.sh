@@ -14,6 +14,7 @@ usage: ramraid VERB [OPTION…] NAME …
   detach NAME         take the RAM leg out and give its memory back
   replace NAME OLD NEW  put another disk in the place of a disk leg, mounted as it may be
   apply NAME          add and take out disk legs as its configuration now says
+  resize NAME         make it as large as its disk legs have become, mounted as it may be
   restore NAME        put back what a shutdown had to save from the RAM leg to a file
   status [NAME…]      what state each array is in, and why
   wait NAME           wait until it is whole

@@ -68,9 +68,10 @@ step() {
 }
 # md itself: free slots are filled while nothing keeps it from that; the members move together when the number of slots changes.
 effect() {
-	local md=$R/sys/block/md127/md node=${*: -1} line
+	local md=$R/sys/block/md127/md node=${*: -1} line left
 	node=${node##*/}
 	case $* in
+	'mdadm --grow /dev/md127 --size='*) [[ -n ${STUCK-} ]] || echo "${node##*=}" >"$md/component_size" ;;
 	'mdadm --grow --force /dev/md127 --raid-devices='*) regroup "${node##*=}" ;;
 	'mdadm --manage /dev/md127 --add '*)
 		joins "$node" spare none
@@ -82,7 +83,11 @@ effect() {
 		grep -l in_sync "$md"/dev-*/state | grep -v "dev-$node/" | grep -qv dev-rd || called 'ONLY THE RAM LEG IS LEFT'
 		echo faulty >"$md/dev-$node/state"
 		;;
-	'mdadm --manage /dev/md127 --remove '*) leaves "$node" ;;
+	'mdadm --manage /dev/md127 --remove '*)
+		leaves "$node"
+		left=("$md"/dev-*)
+		echo $(($(<"$md/raid_disks") - ${#left[@]})) >"$md/degraded"
+		;;
 	'mdadm --zero-superblock '*) : >"$R/dev/$node" ;;
 	'echo writemostly '*)
 		line=$(<"$R$3")
@@ -138,7 +143,7 @@ fakes() {
 # verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
 verb() {
 	SB_FACTS=$(declare -f sb_facts)
-	export R MD ID KILL_AFTER FAILS REBUILD BATS_TEST_TMPDIR SB_FACTS
+	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SB_FACTS
 	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot mdadm sleep lsblk modprobe systemctl wipefs fakes
 	status=0
 	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift

@@ -30,6 +30,9 @@ vm_plug() {
 	return 1
 }
 
+# vm_grow NAME BYTES: the disk becomes as large while the guest uses it, as a volume of a storage system does.
+vm_grow() { vm_qmp '{"execute": "block_resize", "arguments": {"device": "'"$1"'", "size": '"$2"'}}'; }
+
 # vm_hands: from now on does what the guest asks for at its port "hands": "unplug NAME" and "plug NAME", one a line. Ends with the case.
 vm_hands() {
 	: >>"$VM/hands"

@@ -1,0 +1,150 @@
+# ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide.sh lists the keys
+
+readonly RESIZE_USAGE='usage: ramraid resize [--yes] [--dry-run] NAME
+
+After the partitions or volumes of all disk legs have grown: takes the RAM leg out, makes the array as large as the smallest disk leg allows, and
+makes a new RAM leg of that size. The array stays in use; until the new RAM leg is in sync, its reads come from the disk legs. What lies on the array is
+grown afterwards, with its own tool.
+  --yes  do not ask    --dry-run  print the plan, change nothing'
+
+# Less is not worth a new RAM leg; mdadm rounds, when it makes an array.
+readonly RESIZE_LEAST=1024 # KiB
+
+cmd_resize() {
+	cli_parse "$RESIZE_USAGE" 'yes dry-run' "$@"
+	cli_one_name "$RESIZE_USAGE"
+	need_work
+	need cmd/attach
+	conf_need "$NAME"
+	cli_root
+	paths_run
+	resize_look "$NAME"
+	cli_ask "$NAME"
+	((${#PLAN[@]} > 0)) || [[ ${F[array.sync]} == frozen ]] || return 0
+	cli_lock "$NAME" 5
+	conf_need "$NAME" # who had the lock may have changed the disks
+	resize_look "$NAME"
+	cli_wrong "$NAME"
+	# What a run that was killed has left: now nobody is at work on it.
+	[[ ${F[array.sync]} != frozen ]] || md_thaw "${F[array.md]}"
+	((${#PLAN[@]} == 0)) || resize_do "$NAME"
+}
+
+# resize_look NAME: sets the facts, WRONG to what speaks against it, and PLAN to what is to be done: nothing, when no disk leg has grown, which is said.
+resize_look() {
+	local VALUE
+	facts_configured "$1"
+	facts_times || F[conf.member_timeout]=30
+	facts_observe
+	WRONG=() PLAN=() RESIZE_NEW='' RESIZE_BY=''
+	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
+	resize_wrong_
+	((${#WRONG[@]} == 0)) || return 0
+	resize_room_
+	((${#WRONG[@]} == 0)) || return 0
+	md_read "${F[array.md]}" component_size
+	RESIZE_OLD=$VALUE
+	if ((RESIZE_NEW - RESIZE_OLD < RESIZE_LEAST)); then
+		log_notice "$1: nothing to do: it has the $(human_bytes $((RESIZE_OLD * 1024))) that its disk leg $RESIZE_BY has room for"
+		return 0
+	fi
+	PLAN+=("make the array $(human_bytes $((RESIZE_NEW * 1024))) large, instead of $(human_bytes $((RESIZE_OLD * 1024))); more than that $RESIZE_BY has no room for")
+	resize_ram_ "$1"
+}
+
+# An array that is about to change is to be in the best of states.
+resize_wrong_() {
+	local i VALUE
+	md_read "${F[array.md]}" metadata_version
+	[[ $VALUE == 1.[12] ]] || WRONG+=("its superblocks (metadata $VALUE) lie behind the data, where disks grow; see \"ramraid release\" and --grow in mdadm(8)")
+	[[ -z ${F[array.gone]} ]] || WRONG+=("a member is in the array whose device is gone (${F[array.gone]}); first: ramraid attach ${F[name]}")
+	[[ -z ${F[array.strangers]} ]] || WRONG+=("${F[array.strangers]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run ${F[name]}")
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || WRONG+=("disk leg ${F[leg.$i.dev]} is not in sync; see: ramraid status ${F[name]}")
+	done
+	[[ ${F[array.sync]} == @(idle|frozen) && ${F[array.pending]} == no ]] || WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
+	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none || -z $(disk_users "${F[array.md]}") ]] ||
+		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
+}
+
+# Sets RESIZE_NEW to how much all disk legs have room for, KiB, and RESIZE_BY to the one that has no more.
+resize_room_() {
+	local i room
+	for ((i = 0; i < F[members]; i++)); do
+		room=$(md_leg_room "${F[array.md]}" "${F[leg.$i.node]}") || {
+			WRONG+=("md does not say how large ${F[leg.$i.dev]} is")
+			return 0
+		}
+		[[ -n $RESIZE_NEW ]] && ((RESIZE_NEW <= room)) || RESIZE_NEW=$room RESIZE_BY=${F[leg.$i.dev]}
+	done
+	RESIZE_NEW=$((RESIZE_NEW / 4 * 4))
+}
+
+# What becomes of the RAM leg. One that a person has taken out stays out.
+resize_ram_() { # NAME
+	local bytes why RAM_PROVIDER RAM_NODE RAM_BYTES MEMORY_RESERVE
+	RESIZE_RAM=''
+	[[ ${F[conf.ram]} != none && ! -e $RUN/$1.detached ]] || return 0
+	RESIZE_RAM=yes
+	bytes=$(md_leg_bytes "${F[array.md]}")
+	bytes=$((bytes + (RESIZE_NEW - RESIZE_OLD) * 1024))
+	ram_of "$1"
+	if [[ ${F[conf.ram]} == /* ]]; then
+		why=$(resize_device_ "$bytes")
+	else
+		memory_reserve "$(ram_total)"
+		ram_gives_back "$1" || RAM_BYTES=0
+		why=$(ram_why_not "$bytes" "$MEMORY_RESERVE" "$RAM_BYTES")
+	fi
+	[[ -z $why ]] || WRONG+=("no RAM leg of that size can be made: $why. Without one: set RAM=none in $ETC/$1.conf, or type: ramraid detach $1")
+	PLAN+=("take the RAM leg out first, and make a new one of $(human_bytes "$bytes") afterwards: until it is in sync, reads come from the disk legs")
+}
+
+resize_device_() { # BYTES: prints why the device that is the RAM leg can't be one of BYTES
+	local NODE has
+	disk_find "${F[conf.ram]}" || {
+		printf '%s is not there\n' "${F[conf.ram]}"
+		return
+	}
+	has=$(disk_bytes "$NODE")
+	((has >= $1)) || printf '%s has %s, and the leg needs %s\n' "${F[conf.ram]}" "$(human_bytes "$has")" "$(human_bytes "$1")"
+}
+
+# resize_do NAME: killed at any moment, it leaves the array running on all its disk legs, of the old size or of the new one.
+resize_do() {
+	local md=${F[array.md]} grown=''
+	if [[ -n $RESIZE_RAM ]]; then
+		guard_release "$1"
+		guard_give_back "$1"
+		facts_observe
+		record_witness
+	fi
+	[[ ${F[array.readauto]} != yes ]] || md_make_writable "$md"
+	trap '' INT TERM HUP
+	! md_grow "$md" "$RESIZE_OLD" "$RESIZE_NEW" || grown=yes
+	trap - INT TERM HUP
+	[[ -z $RESIZE_RAM ]] || attach_here yes
+	exec {CLI_LOCK}>&-
+	changes_tell "$1"
+	mend_ask
+	[[ -n $grown ]] || die "$1: md did not make it larger; mdadm's words stand above"
+	log_notice "$1: has $(human_bytes "$(md_bytes "$md")") now$(resize_next_ "$1" "$md")"
+	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] || die "$1: it is larger, and runs on its disk legs; for its RAM leg: ramraid attach $1"
+}
+
+# What to type for that which lies on it.
+resize_next_() { # NAME MD
+	local type mount
+	type=$(lsblk --noheadings --nodeps --output FSTYPE "$DEV/$2")
+	mount=$(disk_mounts "$2" | head -n 1)
+	case $type in
+	ext[234]) printf '; for the file system on it to have them: resize2fs /dev/md/%s\n' "$1" ;;
+	xfs) printf '; for the file system on it to have them: xfs_growfs %s\n' "${mount:-MOUNTPOINT}" ;;
+	btrfs) printf '; for the file system on it to have them: btrfs filesystem resize max %s\n' "${mount:-MOUNTPOINT}" ;;
+	LVM2_member) printf '; for the volume group to have them: pvresize /dev/md/%s\n' "$1" ;;
+	crypto_LUKS) printf '; for the container on it to have them: cryptsetup resize NAME\n' ;;
+	esac
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# ramraid resize on a fake array: what is called, in which order, what is refused, and what is left when a step fails.
+
+setup() {
+	load helper
+	load change
+	change_world
+	put metadata_version 1.2 bitmap/chunksize 1048576
+	echo 200000 >"$R/sys/block/md127/size"
+	printf 'MemTotal:  4194304 kB\nMemFree:  1 kB\nMemAvailable:  2097152 kB\n' >"$R/proc/meminfo"
+	echo '100.00 1.00' >"$R/proc/uptime"
+	cp -a "$R/etc" "$R/etc.before"
+}
+detached() { : >"$R/run/ramraid/data.detached" && leaves rd0 && rm "$R/run/ramraid/data.ram"; }
+# Nothing was done to the array.
+untouched_but_answered() { assert_success && untouched; }
+
+@test "the RAM leg leaves first; then the array grows; then there is another RAM leg" {
+	verb resize --yes data
+	# The fake kernel has no ramdisks, so that the last step says why there is none.
+	assert_failure 1
+	assert_output -p 'data: has '
+	assert_output -p 'ramraid attach data'
+	[[ $(steps) == 'write /etc/ramraid/state/data.witness
+mdadm --manage /dev/md127 --fail /dev/rd0
+mdadm --manage /dev/md127 --remove /dev/rd0
+echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt 
+echo frozen /sys/block/md127/md/sync_action 
+mdadm --grow /dev/md127 --size=203776
+echo 97-198 /sys/block/md127/md/bitmap_set_bits 
+echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
+}
+
+@test "an array without a RAM leg, or one whose RAM leg a person has taken out, only grows" {
+	detached
+	verb resize --yes data
+	assert_success
+	[[ $(steps) == *'mdadm --grow /dev/md127 --size=203776'* && $(steps) != *rd0* ]] || fail "$(steps)"
+	rm "$BATS_TEST_TMPDIR/calls" "$R/run/ramraid/data.detached"
+	sed -i '$aRAM=none' "$R/etc/ramraid/data.conf"
+	put component_size 100000
+	verb resize --yes data
+	assert_success
+	[[ $(steps) == *'mdadm --grow /dev/md127 --size=203776'* && $(steps) != *rd0* ]] || fail "$(steps)"
+}
+
+@test "--dry-run prints the plan and does nothing" {
+	verb resize --dry-run data
+	untouched_but_answered
+	assert_line -p 'make the array 199MiB large, instead of 98MiB; more than that /dev/disk/by-id/ata-A has no room for'
+	assert_line -p 'until it is in sync, reads come from the disk legs'
+}
+
+@test "no disk leg has grown, or only one: nothing to do" {
+	echo $(((100000 + 1024 + 500) * 2)) >"$R/sys/class/block/sdb/size"
+	verb resize --yes data
+	untouched_but_answered
+	assert_output -p 'nothing to do: it has the 98MiB that its disk leg /dev/disk/by-id/ata-B has room for'
+}
+
+@test "what speaks against it is said, and nothing is changed" {
+	refused 2 'add --yes' resize data
+	refused 2 'expected one array name' resize --yes
+	refused 3 'does not exist' resize --yes other
+	put metadata_version 1.0
+	refused 4 'superblocks (metadata 1.0) lie behind the data' resize --yes data
+	put metadata_version 1.2 sync_action recover
+	refused 4 'md is at work on it (recover); first: ramraid wait data' resize --yes data
+	put sync_action idle resync_start 0
+	refused 4 'md is at work on it' resize --yes data
+	put resync_start none dev-sdb/state faulty,write_mostly
+	refused 4 'disk leg /dev/disk/by-id/ata-B is not in sync' resize --yes data
+	put dev-sdb/state in_sync,write_mostly array_state inactive
+	refused 3 'is not running' resize --yes data
+}
+
+@test "a RAM leg of that size would not fit into memory: refused before anything is taken out" {
+	echo rapiddisk rd0 $((100 << 20)) 9 used >"$R/run/ramraid/data.ram"
+	# So much that the one of today could be made again, and no larger one.
+	sed -i 's/MemAvailable:.*/MemAvailable: 470000 kB/' "$R/proc/meminfo"
+	refused 4 'no RAM leg of that size can be made: the ramdisk needs' resize --yes data
+	assert_output -p 'RAM=none'
+	sed -i 's/MemAvailable:.*/MemAvailable: 524288 kB/' "$R/proc/meminfo"
+	verb resize --dry-run data
+	assert_success
+}
+
+@test "a device that is the RAM leg must be large enough already" {
+	fake_disk nvme1n1 $((104 << 20)) disk/by-id/nvme-F
+	sed -i '$aRAM=/dev/disk/by-id/nvme-F' "$R/etc/ramraid/data.conf"
+	refused 4 '/dev/disk/by-id/nvme-F has 104MiB, and the leg needs 200MiB' resize --yes data
+}
+
+@test "md does not grow it: the RAM leg comes back all the same, and it is said" {
+	FAILS='mdadm --grow /dev/md127 --size'
+	verb resize --yes data
+	assert_failure 1
+	assert_output -p 'md did not make it larger'
+	assert_output -p 'runs on its disk legs only'
+}
+
+@test "no bitmap: there are no bits to be set" {
+	detached
+	rm "$MD/bitmap/chunksize"
+	verb resize --yes data
+	assert_success
+	not grep bitmap_set_bits "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "mdadm has done nothing, and says nothing: that is no success" {
+	detached
+	STUCK=yes
+	verb resize --yes data
+	assert_failure 1
+	assert_output -p 'md did not make it larger'
+	[[ $(steps) == *'echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
+}
+
+@test "a run that was killed has left md frozen: that is taken back" {
+	detached
+	put sync_action frozen
+	verb resize --yes data
+	assert_success
+	[[ $(steps) == 'echo idle /sys/block/md127/md/sync_action '* ]] || fail "$(steps)"
+	[[ $(<"$MD/sync_action") == idle ]]
+	# Also when it had been killed after the growth.
+	put sync_action frozen
+	verb resize --yes data
+	assert_success
+	assert_output -p 'nothing to do'
+	[[ $(<"$MD/sync_action") == idle ]]
+}
+
+@test "what to type for that which lies on it" {
+	detached
+	for type in ext4:'resize2fs /dev/md/data' xfs:'xfs_growfs MOUNTPOINT' LVM2_member:'pvresize /dev/md/data' swap:; do
+		put component_size 100000
+		eval "lsblk() { echo ${type%%:*}; }"
+		verb resize --yes data
+		assert_success
+		assert_output -p "has 98MiB now"
+		[[ -z ${type#*:} ]] || assert_output -p "${type#*:}"
+	done
+}
+
+# Of brd memory comes back only with its last array.
+@test "brd, which another array uses too: what it gives back is not counted" {
+	echo brd ram0 $((100 << 20)) 9 used >"$R/run/ramraid/data.ram"
+	echo brd ram1 $((100 << 20)) 9 used >"$R/run/ramraid/other.ram"
+	leaves rd0
+	fake_disk ram0 $((1 << 30))
+	joins ram0 in_sync 0
+	mkdir -p "$R"/sys/block/ram{0,1} && echo 9 | tee "$R"/sys/block/ram{0,1}/diskseq
+	sed -i 's/MemAvailable:.*/MemAvailable: 655360 kB/' "$R/proc/meminfo"
+	refused 4 'no RAM leg of that size can be made' resize --yes data
+	rm "$R/run/ramraid/other.ram"
+	verb resize --dry-run data
+	assert_success
+}
