@@ -4,9 +4,9 @@ from installed
 disk A 192M throttling.bps-read=4000000
 disk B 192M throttling.bps-read=4000000
 
-# screen NAME COMMAND: runs it in a terminal of 80 columns, after a prompt and what was typed.
+# screen NAME COMMAND: runs it in a terminal of 80 columns, after a prompt and what was typed. Of a line that was written over, what stands there in the end.
 screen() {
-	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 80 rows 40; "'"${2@Q}"' /dev/null </dev/null | tr -d "\r"' >"$SCREENS/$1.ansi"
+	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 80 rows 40; "'"${2@Q}"' /dev/null </dev/null | sed -E "s/\r+\$//; s/.*\r//"' >"$SCREENS/$1.ansi"
 	cat "$SCREENS/$1.ansi"
 }
 shows() { # NAME TEXT
@@ -18,7 +18,7 @@ steps() {
 	local disk=/dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_
 	boot
 	screen create "ramraid create --yes data ${disk}A ${disk}B"
-	shows create 'whole'
+	shows create 'data: made'
 	check 'a file system, and data on it' '
 		make_ext4 /dev/md/data; mkdir /srv/data; echo "/dev/md/data /srv/data ext4 defaults 0 2" >>/etc/fstab; systemctl daemon-reload; systemctl start srv-data.mount
 		head -c 64M /dev/urandom >/srv/data/file; sync; echo WAIT=no >>/etc/ramraid/data.conf; sync'
