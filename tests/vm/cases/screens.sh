@@ -6,7 +6,7 @@ disk B 192M throttling.bps-read=4000000
 
 # screen NAME COMMAND: runs it in a terminal of 80 columns, after a prompt and what was typed. Of a line that was written over, what stands there in the end.
 screen() {
-	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 80 rows 40; "'"${2@Q}"' /dev/null </dev/null | sed -E "s/\r+\$//; s/.*\r//"' >"$SCREENS/$1.ansi"
+	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 80 rows 40; "'"${2@Q}"' /dev/null </dev/null | sed -E "s/\r+\$//; s/.*\r//; s/^ +\$//"' >"$SCREENS/$1.ansi"
 	cat "$SCREENS/$1.ansi"
 }
 shows() { # NAME TEXT
@@ -27,7 +27,11 @@ steps() {
 	check 'the rebuild has begun' 'for i in $(seq 200); do ramraid status data | grep "% done" && break; sleep 0.2; done'
 	screen rebuilding 'ramraid status data'
 	shows rebuilding '% done'
-	check 'it ends, and reads come from memory' 'ramraid wait data; echo 3 >/proc/sys/vm/drop_caches; cat /srv/data/file >/dev/null; sleep 2'
+	check 'it ends, and reads come from memory' '
+		ramraid wait data
+		# What is read counts from the note of the start, which comes at its very end.
+		for i in $(seq 100); do [ "$(systemctl show -p MainPID --value ramraid@data)" = 0 ] && break; sleep 0.2; done
+		echo 3 >/proc/sys/vm/drop_caches; cat /srv/data/file >/dev/null; sleep 2'
 	screen whole 'ramraid status data'
 	shows whole 'reads served by RAM: 100 %'
 	guest 'gone B; sleep 2'
