@@ -9,6 +9,8 @@ declare -gA F # the facts: decide.sh lists the keys
 adoptable_check() {
 	ADOPT_WRONG=''
 	adoptable_name_
+	# What else would be said of it is not to be done to an array of ours.
+	[[ $ADOPT_WRONG != ours ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 	adoptable_kind_
 	adoptable_members_
 	adoptable_work_
@@ -30,8 +32,10 @@ adoptable_name_() {
 	while IFS= read -r other; do
 		[[ $other != "$NAME" ]] || continue
 		uuid=$(conf_load "$other" >/dev/null 2>&1 || : && printf '%s' "${CONF[UUID]-}")
-		[[ $uuid != "$ADOPT_UUID" ]] ||
+		[[ $uuid != "$ADOPT_UUID" ]] || {
 			adoptable_wrong_ "/dev/$ADOPT_MD is configured already, as $other ($ETC/$other.conf); see: ramraid status $other"
+			ADOPT_WRONG=ours
+		}
 	done < <(conf_names)
 }
 
@@ -126,7 +130,7 @@ adoptable_use_() {
 	done
 	for source in $(gate_numbered "$NAME" "$ADOPT_MD"); do
 		adoptable_wrong_ "/etc/fstab or /etc/crypttab calls it $source, which will not be its name after the next boot;" \
-			"write /dev/md/$NAME or UUID= there"
+			"write UUID= there, as blkid $source prints it"
 	done
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
 		adoptable_wrong_ "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \

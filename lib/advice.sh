@@ -89,6 +89,7 @@ advice_degraded_() {
 		[[ -z ${F[leg.$i.node]} ]] || continue
 		ADVICE_DO="bring the missing disk leg back (${F[leg.$i.dev]})"
 		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_DO+='; it is put back by itself'; else ADVICE_DO+=", then: ramraid attach ${F[name]}"; fi
+		((good == 0)) || ADVICE_DO+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		return
 	done
 	for ((i = 0; i < ${F[members]}; i++)); do

@@ -165,7 +165,7 @@ changes_say_leg_() { # NAME I WORD
 	faulty) tell warning disk-failed "$dev" "$leg: md has given it up; the array goes on without it. See the kernel's messages (journalctl -k); when it is good again: ramraid attach $1" ;;
 	missing)
 		[[ $auto != yes ]] || back='it is put back by itself'
-		tell warning disk-lost "$dev" "$leg is lost: there is no such disk any more; the array goes on without it. When it is back, $back"
+		tell warning disk-lost "$dev" "$leg is lost: there is no such disk any more; the array goes on without it. When it is back, $back; if it is broken: ramraid replace $1 $dev NEW"
 		;;
 	returned)
 		[[ $auto == yes ]] && tell notice disk-returned "$dev" "$leg is back" && return

@@ -100,7 +100,7 @@ check_outside_() { # I
 check_leg_gone_() { # I
 	local dev=${F[leg.$1.dev]} name
 	if ((${#strangers[@]} == 0)); then
-		check_problem leg-missing "$dev" 'no such disk' "bring it back, then: ramraid attach $CHECK_ARRAY; or see \"Replacing a disk\" in ramraid(8)"
+		check_problem leg-missing "$dev" 'no such disk' "bring it back, then: ramraid attach $CHECK_ARRAY; if it is broken: ramraid replace $CHECK_ARRAY $dev NEW"
 		return
 	fi
 	name=$(check_name_of_ "${strangers[0]}")
@@ -123,7 +123,7 @@ check_leg_size() {
 		[[ ! $VALUE =~ ^[0-9]+$ ]] || need=$((VALUE * 2 + offset))
 	fi
 	((sectors >= need)) || check_problem leg-too-small "${F[leg.$1.dev]} with at least $((need * 512)) bytes" "$((sectors * 512))" \
-		'take a larger disk: see "Replacing a disk" in ramraid(8)'
+		"take a larger disk: ramraid replace $CHECK_ARRAY ${F[leg.$1.dev]} NEW"
 }
 
 check_leg_writemostly() { # I

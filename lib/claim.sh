@@ -32,6 +32,14 @@ claim_is_made() {
 	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] || return 1; done < <(claim_others)
 }
 
+# claim_names NAME UUID: is there a line of others that names the array, in force, or kept as a comment until claim_remove?
+claim_names() {
+	local file mark
+	mark=$(claim_mark_ "$1")
+	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] && ! grep -qF -- "$mark" "$file" || return 0; done < <(claim_others)
+	return 1
+}
+
 # claim_mark_ NAME: what a line of others begins with while it is kept as a comment.
 claim_mark_() { printf '# Not in force while ramraid starts this array; "ramraid release %s" puts it back: ' "$1"; }
 

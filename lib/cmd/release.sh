@@ -63,7 +63,19 @@ release_check() {
 	[[ ${F[array.sync]} == @(idle|copy) && ${F[array.pending]} == no || ${F[ram.state]} == recovering ]] ||
 		release_wrong_ "/dev/${F[array.md]}: md is at work on it (${F[array.sync]/idle/a resync is due});" \
 			"wait until that has ended: mdadm --wait /dev/${F[array.md]}"
+	release_name_
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
+}
+
+# Debian's initramfs does not know the host's name, so that /dev/md/NAME is a name of an array without ramraid only if mdadm.conf says so: else the next boot
+# would wait for it, and end in emergency mode.
+release_name_() {
+	local file
+	for file in /etc/fstab /etc/crypttab; do
+		awk -v name="/dev/md/$NAME" '!/^[[:blank:]]*#/ { for (i = 1; i <= 2; i++) if ($i == name) found = 1 } END { exit !found }' "$ROOT$file" 2>/dev/null || continue
+		claim_names "$NAME" "${F[uuid]}" || release_wrong_ "$file calls it /dev/md/$NAME, a name that it need not have at the next boot, without ramraid;" \
+			"write UUID= there, as blkid /dev/md/$NAME prints it"
+	done
 }
 
 release_wrong_() { # TEXT…; sets the caller's wrong

@@ -64,12 +64,27 @@ replace_name_() {
 # NEW is a member already: an earlier run has come that far, or it is to be the other way round now. Otherwise it is a disk that the array has anyway.
 replace_known_() { # NAME
 	local i
-	leaving_has "$REPLACE_NEW" || leaving_has "$REPLACE_OLD" || [[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || return 0
+	leaving_has "$REPLACE_NEW" || leaving_has "$REPLACE_OLD" || [[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || {
+		replace_done_ "$1"
+		return
+	}
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] || continue
 		leaving_has "$REPLACE_NEW" || leaving_has "$REPLACE_OLD" ||
 			die "$1: $REPLACE_NEW is in the array already. To have only $REPLACE_OLD leave: delete its MEMBER line, then: ramraid apply $1" "$EX_REFUSED"
 	done
+}
+
+# OLD is no disk leg, and NEW is one: an earlier run has ended, or somebody has taken the one for the other.
+replace_done_() { # NAME
+	local i
+	replace_is_old_ && return
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] || continue
+		log_notice "$1: nothing to do: $REPLACE_NEW is a disk leg of it already, and $REPLACE_OLD is none. The order is: ramraid replace $1 OLD NEW"
+		return
+	done
+	die "$1: $REPLACE_OLD is no disk leg of it, and $REPLACE_NEW is one that is not in sync. The order is: ramraid replace $1 OLD NEW" "$EX_USAGE"
 }
 
 replace_new_() { # NAME DISK

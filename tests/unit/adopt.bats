@@ -247,6 +247,27 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	is_plain
 }
 
+@test "release: fstab has a name that only ramraid gives: refused, unless mdadm.conf has it too" {
+	adopt
+	printf '/dev/md/data /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
+	verb release --dry-run data
+	assert_success
+	# Its own line, which would come back, is there no more.
+	sed -i "/Not in force/d" "$R/etc/mdadm/mdadm.conf"
+	verb release --yes data
+	assert_failure 4
+	assert_output -p '/etc/fstab calls it /dev/md/data, a name that it need not have at the next boot'
+	printf '# /dev/md/data /srv/data ext4 defaults 0 2\nUUID=x /dev/md/data2 ext4 defaults 0 2\n' >"$R/etc/fstab"
+	verb release --dry-run data
+	assert_success
+	printf 'x /dev/md/data none luks\n' >"$R/etc/crypttab"
+	verb release --dry-run data
+	assert_failure 4
+	echo 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' >>"$R/etc/mdadm/mdadm.conf"
+	verb release --dry-run data
+	assert_success
+}
+
 @test "release --dry-run prints that, and does nothing" {
 	adopt
 	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
@@ -452,6 +473,8 @@ release_killed_after() {
 	refused 4 '/dev/md/mine is another array (md126)' mine /dev/md127
 	printf 'UUID=01234567-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-A\n' | tee "$R/etc/ramraid/old.conf" >"$R/etc.before/ramraid/old.conf"
 	refused 4 'is configured already, as old' data /dev/md127
+	# Nothing else is said of it, such as what to take out first.
+	not grep -q 'first:' <<<"$output"
 	refused 4 'there is nothing to adopt' old /dev/md127
 	sed -i s/01234567/11111111/ "$R/etc/ramraid/old.conf" "$R/etc.before/ramraid/old.conf"
 	refused 4 'exists already, for the array 11111111' old /dev/md127

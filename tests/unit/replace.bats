@@ -44,6 +44,17 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] || fail "$(<"$R/e
 	verb replace --yes data "$B" "$C"
 	assert_success
 	[[ -z $(steps) ]] || fail "$(steps)"
+	assert_output -p "nothing to do: $C is a disk leg of it already"
+}
+
+@test "the two disks in the wrong order: said, and nothing is changed" {
+	cp -a "$R/etc" "$R/etc.before"
+	verb replace --dry-run data "$C" "$B"
+	assert_success
+	assert_output -p "nothing to do: $B is a disk leg of it already, and $C is none. The order is: ramraid replace data OLD NEW"
+	untouched
+	put dev-sdb/state faulty,write_mostly
+	refused 2 "$C is no disk leg of it, and $B is one that is not in sync. The order is: ramraid replace data OLD NEW" replace --yes data "$C" "$B"
 }
 
 @test "--dry-run prints the plan and does nothing" {

@@ -33,7 +33,7 @@ steps() {
 	guest 'grep -hs "^Subject: " /root/mails/* | sed "s/^/# mdadm has mailed at the shutdown and the boot: /"; ramraid check || :' | grep -E '^#|boot-mail' || :
 	check 'a disk is pulled out, and hot-plug is off: one warning, with what to do' "$words"'
 		gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync
-		told "^warning disk-lost /dev/md/data $(leg B) . data . data: disk leg $(leg B) is lost: .*ramraid attach data$"
+		told "^warning disk-lost /dev/md/data $(leg B) . data . data: disk leg $(leg B) is lost: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
 		quiet; sleep 2; cat /root/events; test "$(count disk-lost)" = 1; test "$(count "disk-failed")" -le 1; fails grep -vE "^warning disk-(lost|failed) " /root/events
 		journalctl -b -q -o cat -p warning -u "ramraid-monitor@*" | grep -c "$(leg B) is lost" | grep -x 1
 		test -z "$(systemctl list-units --all --plain --no-legend "ramraid-notify-*")"; test -z "$(systemctl --failed --plain --no-legend "ramraid*")"'
