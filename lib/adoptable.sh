@@ -150,7 +150,7 @@ adoptable_memory_() {
 		adoptable_device_ "$bytes"
 		return
 	fi
-	memory_reserve "$(ram_total)"
+	memory_reserve
 	why=$(ram_why_not "$bytes" "$MEMORY_RESERVE")
 	[[ -z $why ]] || adoptable_wrong_ "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }

@@ -110,17 +110,17 @@ check_half_done() {
 # After a boot nearly all memory is available, but never more than there is. After facts_observe; adds to CHECK_RAM_BYTES (all ramdisks together)
 # and CHECK_RAM_RESERVE (the largest), for check_memory_of_all.
 check_memory() {
-	local bytes reserve total
+	local bytes total MEMORY_RESERVE MEMORY_RESERVE_BY
 	bytes=$(check_ram_bytes_)
 	[[ -n $bytes ]] || return 0
 	total=$(ram_total)
-	reserve=$(size_bytes "${CONF[RAM_RESERVE]}" "$total")
+	memory_reserve
 	CHECK_RAM_BYTES=$((CHECK_RAM_BYTES + bytes))
-	((reserve <= CHECK_RAM_RESERVE)) || CHECK_RAM_RESERVE=$reserve
-	((bytes + reserve > total)) || return 0
+	((MEMORY_RESERVE <= CHECK_RAM_RESERVE)) || CHECK_RAM_RESERVE=$MEMORY_RESERVE
+	((bytes + MEMORY_RESERVE > total)) || return 0
 	CHECK_RAM_SAID=yes
-	check_problem memory "memory for the ramdisk ($(human_bytes "$bytes")) and for RAM_RESERVE=${CONF[RAM_RESERVE]} ($(human_bytes "$reserve"))" \
-		"$(human_bytes "$total") in all, so that there will be no RAM leg" "lower RAM_RESERVE in $ETC/$CHECK_ARRAY.conf, or write RAM=none"
+	check_problem memory "memory for the ramdisk ($(human_bytes "$bytes")) and for $MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(human_bytes "$MEMORY_RESERVE"))" \
+		"$(human_bytes "$total") in all, so that there will be no RAM leg" "lower $MEMORY_RESERVE_BY in $ETC/$CHECK_ARRAY.conf, or write RAM=none"
 }
 
 # How large the ramdisk has to be; nothing when there is to be none, or nobody knows.

@@ -24,7 +24,7 @@ drive_make_ram() {
 		DRIVE_ERROR="md does not say how large a member of ${F[array.md]} is"
 		return 1
 	}
-	if [[ ${CONF[RAM]} == /* ]]; then block=$(disk_block "${F[array.md]}"); else memory_reserve "$(ram_total)"; fi
+	if [[ ${CONF[RAM]} == /* ]]; then block=$(disk_block "${F[array.md]}"); else memory_reserve; fi
 	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
 	ram_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "$block" 2> >(tee "$error" >&2) >/dev/null || code=$?
 	((code == 0)) || {

@@ -10,12 +10,14 @@ readonly MEMORY_AGAIN=30                      # looks until it is tried again wh
 # memory_is_off FLOOR: "0", in any form that conf.sh lets it have.
 memory_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
 
-# memory_reserve TOTAL: sets MEMORY_RESERVE to what must stay available beside a full ramdisk, bytes of TOTAL: RAM_RESERVE, and no less than the floor, or it
-# would be given up at once.
+# memory_reserve: sets MEMORY_RESERVE to what must stay available beside a full ramdisk, bytes: RAM_RESERVE, and no less than the floor, or it would be given up
+# at once; and MEMORY_RESERVE_BY to which of the two it is.
 memory_reserve() {
-	local floor
-	MEMORY_RESERVE=$(size_bytes "${CONF[RAM_RESERVE]}" "$1") floor=$(size_bytes "${CONF[MEMORY_FLOOR]}" "$1")
-	((MEMORY_RESERVE >= floor)) || MEMORY_RESERVE=$floor
+	local floor total
+	total=$(ram_total)
+	MEMORY_RESERVE=$(size_bytes "${CONF[RAM_RESERVE]}" "$total") MEMORY_RESERVE_BY=RAM_RESERVE
+	floor=$(size_bytes "${CONF[MEMORY_FLOOR]}" "$total")
+	((MEMORY_RESERVE >= floor)) || MEMORY_RESERVE=$floor MEMORY_RESERVE_BY=MEMORY_FLOOR
 }
 
 # memory_begin: nothing has been seen yet.

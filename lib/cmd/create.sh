@@ -110,7 +110,7 @@ create_check_device() {
 create_check_memory() {
 	local why MEMORY_RESERVE
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
-	memory_reserve "$(ram_total)"
+	memory_reserve
 	why=$(ram_why_not "$CREATE_BYTES" "$MEMORY_RESERVE")
 	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }

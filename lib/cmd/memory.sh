@@ -54,7 +54,7 @@ memory_look() {
 # So much more than the floor that it does not have to go again at once.
 memory_has_room_() {
 	local bytes MEMORY_RESERVE
-	memory_reserve "$(ram_total)"
+	memory_reserve
 	((MEMORY_RESERVE >= MEMORY_FLOOR * 5 / 4)) || MEMORY_RESERVE=$((MEMORY_FLOOR * 5 / 4))
 	bytes=$(md_leg_bytes "$MEMORY_MD") && [[ -z $(ram_why_not "$bytes" "$MEMORY_RESERVE") ]]
 }

@@ -95,7 +95,7 @@ resize_ram_() { # NAME
 	if [[ ${F[conf.ram]} == /* ]]; then
 		why=$(resize_device_ "$bytes")
 	else
-		memory_reserve "$(ram_total)"
+		memory_reserve
 		ram_gives_back "$1" || RAM_BYTES=0
 		why=$(ram_why_not "$bytes" "$MEMORY_RESERVE" "$RAM_BYTES")
 	fi

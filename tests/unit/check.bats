@@ -373,6 +373,10 @@ the system: 1 note
 	finds memory
 	says 'the ramdisk (99MiB)'
 	says 'RAM_RESERVE=930M (930MiB)'
+	echo MEMORY_FLOOR=940M >>"$R/etc/ramraid/data.conf"
+	finds memory
+	says 'MEMORY_FLOOR=940M (940MiB)'
+	sed -i /MEMORY_FLOOR/d "$R/etc/ramraid/data.conf"
 	says '1.0GiB in all'
 	sed -i s/930M/900M/ "$R/etc/ramraid/data.conf"
 	silent
@@ -383,11 +387,11 @@ the system: 1 note
 
 @test "memory: each fits, but not all together" {
 	local CHECK_RAM_SAID='' CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_ARRAY=data said=$BATS_TEST_TMPDIR/said
-	libs paths log conf units ramstate ram checkboot checksystem
+	libs paths log conf units ramstate ram memory checkboot checksystem
 	ram_total() { echo 1000; }
 	md_leg_bytes() { echo "$BYTES"; }
 	check_problem() { printf '%s\n' "$1" >>"$said"; }
-	CONF=([RAM]=auto [RAM_RESERVE]=10%) F=([array.md]=md127)
+	CONF=([RAM]=auto [RAM_RESERVE]=10% [MEMORY_FLOOR]=0) F=([array.md]=md127)
 	BYTES=500 check_memory
 	CONF[RAM_RESERVE]=5% BYTES=400
 	check_memory

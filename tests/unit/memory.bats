@@ -71,12 +71,13 @@ watched() { # FLOOR: what cmd_memory does before its loop
 }
 
 @test "the ramdisk leaves no less than the floor" {
+	mem 600 # of 4096
 	CONF[RAM_RESERVE]=10% CONF[MEMORY_FLOOR]=0
-	memory_reserve 1000000
-	[[ $MEMORY_RESERVE == 100000 ]]
-	CONF[MEMORY_FLOOR]=200000
-	memory_reserve 1000000
-	[[ $MEMORY_RESERVE == 200000 ]]
+	memory_reserve
+	[[ $MEMORY_RESERVE == 429496729 && $MEMORY_RESERVE_BY == RAM_RESERVE ]]
+	CONF[MEMORY_FLOOR]=512M
+	memory_reserve
+	[[ $MEMORY_RESERVE == 536870912 && $MEMORY_RESERVE_BY == MEMORY_FLOOR ]]
 }
 
 @test "memory is short: the RAM leg leaves, hot-plug knows why, and that is told once" {
