@@ -10,7 +10,8 @@ advice() {
 	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_SO='' ADVICE_DO='' ADVICE_BLIND=no
 	[[ $1 != whole ]] || return 0
 	if [[ $1 == misconfigured ]]; then
-		ADVICE_SO='it is not started like this; one that runs goes on'
+		ADVICE_SO='it does not run, and is not started like this'
+		[[ ${F[array.link]} == no ]] || ADVICE_SO="/dev/md/${F[name]} runs, and goes on; like this it is not started at the next boot"
 		ADVICE_DO="mend that, then: ramraid status ${F[name]}"
 		return
 	fi

@@ -95,17 +95,17 @@ change_plan_join_() { # I
 }
 
 change_wrong_disk_() { # I DEV
-	local why=${F[leg.$1.why]-}
+	local why=${F[leg.$1.why]-} again='then type this again ("replace" takes --force instead)'
 	case ${F[leg.$1.kind]} in
 	missing)
 		# Nothing is lost by a disk that is missing as before; but then none may leave.
 		((inside == 0)) || WRONG+=("$2: there is no such disk, and until it is in sync none leaves. Bring it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
 		;;
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
-	occupied) WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: wipefs --all $2, then type this again") ;;
-	damaged) WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. If nothing on it is needed any more: wipefs --all $2, then type this again") ;;
-	foreign) WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). If nothing on it is needed any more: mdadm --zero-superblock $2, then type this again") ;;
-	given | separate) WRONG+=("$2: was used without the others, is too old, or has been given up. If nothing on it is needed any more: mdadm --zero-superblock $2, then type this again") ;;
+	occupied) WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
+	damaged) WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
+	foreign) WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). If nothing on it is needed any more: mdadm --zero-superblock $2, $again") ;;
+	given | separate) WRONG+=("$2: was used without the others, is too old, or has been given up. If nothing on it is needed any more: mdadm --zero-superblock $2, $again") ;;
 	*) WRONG+=("$2: $why; take another disk") ;;
 	esac
 }

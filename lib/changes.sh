@@ -64,6 +64,7 @@ changes_look_() { # NAME
 changes_words_() { # NAME yes|""
 	local i LEG RAM key
 	mend_find_removed
+	mend_find_bouncing
 	for ((i = 0; i < ${F[members]}; i++)); do
 		key="leg ${F[leg.$i.dev]}"
 		changes_leg "$i"
@@ -87,7 +88,7 @@ changes_write_() { # NAME
 }
 
 # changes_leg I: sets LEG to one word on the state of a disk leg: in_sync recovering faulty missing used blank occupied damaged foreign given removed
-# begun returned separate.
+# bouncing begun returned separate.
 changes_leg() {
 	local leg=leg.$1
 	if [[ -n ${F[$leg.state]} ]]; then
@@ -107,6 +108,8 @@ changes_leg() {
 		LEG=given
 	elif [[ -n ${F[leg.$1.removed]-} ]]; then
 		LEG=removed
+	elif [[ -n ${F[leg.$1.returns]-} ]]; then
+		LEG=bouncing
 	elif decide_is_begun_ "$1"; then
 		LEG=begun
 	elif decide_can_readd_ "$1"; then
@@ -147,7 +150,7 @@ changes_say_ram_() { # NAME WORD
 	short) tell warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is made anew when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
 	none) tell notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
 	lost)
-		if [[ ${CONF[HOTPLUG]-no} == yes && -z ${F[kernel.flaw]} ]] && ram_may_try "$1"; then
+		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] && ram_may_try "$1"; then
 			tell warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; it is made anew"
 		else
 			tell warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; to have it made anew: ramraid attach $1"
@@ -157,7 +160,7 @@ changes_say_ram_() { # NAME WORD
 }
 
 changes_say_leg_() { # NAME I WORD
-	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]-no} why='HOTPLUG=no, so' back="type: ramraid attach $1"
+	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so' back="type: ramraid attach $1"
 	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; mdadm /dev/md/$1 --add $dev; ramraid attach $1"
 	case $3 in
 	in_sync) tell notice disk-in-sync "$dev" "$leg is in sync" ;;
@@ -172,6 +175,7 @@ changes_say_leg_() { # NAME I WORD
 		tell warning disk-returned "$dev" "$leg is back; to put it back into the array: ramraid attach $1"
 		;;
 	removed) tell notice disk-removed "$dev" "$leg has been taken out; to put it back: ramraid attach $1" ;;
+	bouncing) tell warning disk-returned "$dev" "$leg is back, after ${F[leg.$2.returns]} times within an hour: it is not put back any more. See to its cable and to the disk (journalctl -k), then: ramraid attach $1" ;;
 	begun)
 		[[ $auto == yes ]] && tell notice disk-returned "$dev" "$leg is back; it was lost while it was being put back, so all of it is rebuilt" && return
 		tell warning disk-returned "$dev" "$leg is back; it was lost while it was being put back; $whole"

@@ -79,7 +79,8 @@ check_configuration() {
 		if [[ $line == *': cannot be read' && -e $file ]] && ! check_can_read "$file"; then
 			check_unseen configuration 'to read its configuration' "no right to read $file"
 		else
-			check_problem configuration 'no error in the configuration' "$line" "edit $file, then: systemctl daemon-reload; ramraid check"
+			check_problem configuration 'no error in the configuration' "$line" \
+				"edit $file, then: systemctl daemon-reload; ramraid ${CHECK_ARRAY:+start $CHECK_ARRAY; ramraid }check"
 		fi
 	done
 }

@@ -98,9 +98,10 @@ check_outside_() { # I
 }
 
 check_leg_gone_() { # I
-	local dev=${F[leg.$1.dev]} name
+	local dev=${F[leg.$1.dev]} name back='; it is put back by itself'
 	if ((${#strangers[@]} == 0)); then
-		check_problem leg-missing "$dev" 'no such disk' "bring it back, then: ramraid attach $CHECK_ARRAY; if it is broken: ramraid replace $CHECK_ARRAY $dev NEW"
+		[[ ${CONF[HOTPLUG]} == yes && ${F[array.state]} == active ]] || back=", then: ramraid attach $CHECK_ARRAY"
+		check_problem leg-missing "$dev" 'no such disk' "bring it back$back; if it is broken: ramraid replace $CHECK_ARRAY $dev NEW"
 		return
 	fi
 	name=$(check_name_of_ "${strangers[0]}")

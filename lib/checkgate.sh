@@ -8,10 +8,12 @@ declare -gA F # the facts: decide.sh lists the keys
 # LIVE_WHAT (units of what is in use, and what that is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file), and
 # WAITS (units that come after the array).
 check_gate() {
-	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() unit
+	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() unit network
 	local -A LOAD=() AFTER=() FROM=() WAITS=()
 	check_gate_can_see_ || return 0
-	mapfile -t WAITING < <(check_gate_units_)
+	network=$(gate_units "$CHECK_ARRAY" "${CONF[UUID]}")
+	mapfile -t WAITING < <(sed -n 's/^unit //p' <<<"$network")
+	network=$(sed -n 's/^network //p' <<<"$network")
 	[[ ${F[array.state]} != active ]] || {
 		check_gate_numbered
 		check_gate_remembered
@@ -22,11 +24,27 @@ check_gate() {
 		return
 	}
 	for unit in "${WAITING[@]}"; do check_gate_unit "$unit"; done
+	check_gate_network_ "$network"
 	check_gate_spread_
 	check_gate_live
 }
 
 check_gate_units_() { gate_units "$CHECK_ARRAY" "${CONF[UUID]}" | sed -n 's/^unit //p'; }
+
+# A disk that comes over the network is not there before it; and one line without _netdev keeps the array from waiting for it.
+check_gate_network_() { # ONLY|MIXED|NOTHING: what gate_units says
+	local i found=$1 remote=''
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.node]} ]] || ! disk_is_remote "${F[leg.$i.node]}" || remote=${F[leg.$i.dev]}
+	done
+	case ${remote:+remote}:$found in
+	*:mixed) found='it on some of them only, so that the array does not wait for the network' ;;
+	remote:) found="none, though $remote comes over the network" ;;
+	*) return 0 ;;
+	esac
+	((${#WAITING[@]} == 0)) || check_problem not-netdev '_netdev on all lines of /etc/fstab and /etc/crypttab about what lies on the array' "$found" \
+		'write _netdev among the options of each, then: systemctl daemon-reload'
+}
 
 check_gate_can_see_() {
 	local file

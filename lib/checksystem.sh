@@ -68,20 +68,26 @@ check_notify() {
 	fi
 }
 
-# mdadm tells of a failed disk by mail or by a program, if its configuration names one (mdadm.conf(5)). Keywords may be cut down to three letters, in
-# any case (match_keyword() in mdadm's config.c).
+# mdadm tells of a failed disk by a program or by mail, if its configuration names one (mdadm.conf(5)) and there is something to send mail with.
+# Keywords may be cut down to three letters, in any case (match_keyword() in mdadm's config.c).
 check_mail() {
-	local file
+	local file TELL_ADDRESS
 	((${#ARGS[@]} > 0)) && [[ -n ${CHECK_UNTOLD-} ]] || return 0
 	while IFS= read -r file; do
 		check_can_read "$file" || {
 			check_unseen mail 'to see whom mdadm tells of a failed disk' "no right to read $file"
 			return
 		}
-		! grep -qiE '^(mai(l(a(d(dr?)?)?)?)?|pro(g(r(am?)?)?)?)[[:blank:]]+[^[:blank:]]' "$file" || return 0
+		! grep -qiE '^pro(g(r(am?)?)?)?[[:blank:]]+[^[:blank:]]' "$file" || return 0
 	done < <(claim_others)
-	check_note no-mail 'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk' 'none of them' \
-		"write NOTIFY=PROGRAM in $ETC/ramraid.conf; or \"MAILADDR root\" in /etc/mdadm/mdadm.conf"
+	tell_address
+	if [[ -z $TELL_ADDRESS ]]; then
+		check_note no-mail 'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk' 'none of them' \
+			"write NOTIFY=PROGRAM in $ETC/ramraid.conf; or \"MAILADDR root\" in /etc/mdadm/mdadm.conf"
+	elif ! tell_has_sendmail; then
+		check_note no-mail "something that sends mail to $TELL_ADDRESS (MAILADDR in mdadm.conf), so that somebody is told of a failed disk" \
+			'neither /usr/sbin/sendmail nor /usr/lib/sendmail' "install a mail system that has it, such as exim4, postfix or msmtp-mta; or write NOTIFY=PROGRAM in $ETC/ramraid.conf"
+	fi
 }
 
 # mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat (add_new_arrays() in mdadm's mdmonitor.c): an array

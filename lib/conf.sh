@@ -28,7 +28,7 @@ conf_builtin() {
 		[ACCEPT_KERNEL_FLAW]=no
 		[MEMBER_TIMEOUT]=30s
 		[START_DEGRADED]=witness
-		[HOTPLUG]=no
+		[HOTPLUG]=yes
 		[AUTO_REPLACE]=no
 		[NOTIFY]=none
 		[RESCUE]=/var/lib/ramraid
@@ -84,6 +84,13 @@ conf_names() {
 	((${#CONF_NAMES[@]} == 0)) || printf '%s\n' "${CONF_NAMES[@]}"
 }
 
+# conf_no_array NAME: prints the complaint about a name that no array has.
+conf_no_array() {
+	local CONF_NAMES
+	conf_find_names
+	printf 'there is no array "%s": %s does not exist; configured: %s\n' "$1" "$ETC/$1.conf" "${CONF_NAMES[*]:-none}"
+}
+
 # conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in CONF_ERRORS, returns 1.
 conf_defaults() {
 	MEMBERS=() MOUNTS=() CONF_ERRORS=()
@@ -108,7 +115,8 @@ conf_load() {
 		conf_look_at_files "$ETC/ramraid.conf" "$ETC/$name.conf" "$ETC/$name.conf.d"/*.conf
 	}
 	# A fault in the file of all must not stop them all: it is said, and the built-in value holds.
-	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}")
+	# But nothing is done by itself that it may have switched off.
+	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}") CONF[HOTPLUG]=no
 	CONF_ERRORS=()
 	conf_read_ "$ETC/$name.conf" array
 	[[ ! -e $ETC/$name.conf.d ]] || for file in "$ETC/$name.conf.d"/*.conf; do conf_read_ "$file" array; done

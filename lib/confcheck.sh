@@ -49,7 +49,10 @@ conf_say_fault_() {
 	long) conf_error_ "$where: has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
 	form) conf_error_ "$where: \"${3:0:60}\" is not of the form KEY=value" ;;
 	key) conf_error_ "$where: unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
-	value) conf_error_ "$where: $3=${4:0:80}: write ${CONF_EXPECTED[$3]}" ;;
+	value)
+		[[ $4 != *[[:blank:]]'#'* ]] || better='; a comment stands on a line of its own'
+		conf_error_ "$where: $3=${4:0:80}: write ${CONF_EXPECTED[$3]}${better-}"
+		;;
 	place) conf_error_ "$where: $3 belongs to one array; write it in that array's own file" ;;
 	unstable)
 		need diskuse

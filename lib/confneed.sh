@@ -6,7 +6,7 @@ conf_need() {
 	local code=0 line
 	conf_load "$1" || code=$?
 	for line in "${CONF_WARNINGS[@]}" "${CONF_ERRORS[@]}"; do log_error "$line"; done
-	((code != 3)) || die "there is no array \"$1\": $ETC/$1.conf does not exist. \"ramraid status\" lists what is configured" "$EX_INACTIVE"
+	((code != 3)) || die "$(conf_no_array "$1")" "$EX_INACTIVE"
 	conf_name_ok "$1" || exit "$EX_USAGE" # said
 	((code == 0)) || die "$1: the configuration has ${#CONF_ERRORS[@]} error(s); nothing was done" "$EX_USAGE"
 }
@@ -32,6 +32,7 @@ conf_need_started() {
 	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	log_warning "$1: its configuration is broken or gone; going by what it was started with"
 	conf_defaults || : # said at the start
+	CONF[HOTPLUG]=no   # "ramraid hotplug" leaves one alone that has errors
 	CONF_ERRORS=()
 	conf_read_ "$RUN/$1.started" array
 	((${#CONF_ERRORS[@]} == 0)) || die "$1: $RUN/$1.started is damaged"

@@ -116,6 +116,24 @@ disk_physical() {
 	printf '%s\n' "${node##*/}"
 }
 
+# disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's "transport"), iSCSI (its device hangs below a
+# "session"), network block devices, Ceph.
+disk_is_remote() {
+	local disk file transport path
+	while IFS= read -r disk; do
+		[[ $disk != @(nbd|rbd)[0-9]* ]] || return 0
+		# With more than one path to it the controllers stand below its subsystem.
+		for file in "$SYS/class/block/$disk"/device/{,nvme*/}transport; do
+			[[ -r $file ]] || continue
+			read -r transport <"$file" || :
+			[[ $transport != @(tcp|rdma|fc) ]] || return 0
+		done
+		path=$(readlink -f "$SYS/class/block/$disk/device") || continue
+		[[ ! $path =~ /session[0-9]+/ ]] || return 0
+	done < <(disk_physical "$1")
+	return 1
+}
+
 # disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.
 disk_why_not_free() {
 	local path=$1 node users signatures

@@ -13,7 +13,7 @@ readonly DRIVE_LOOK=0.5       # seconds between two looks
 # After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
 drive() {
 	local actions=0 code=0
-	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_REBUILT='' DRIVE_ENGINE='' DRIVE_FILLING=$SECONDS DRIVE_STARTED=$SECONDS
+	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_REBUILT='' DRIVE_ENGINE='' DRIVE_NO_RAM='' DRIVE_FILLING=$SECONDS DRIVE_STARTED=$SECONDS
 	conf_keep "$1"
 	facts_configured "$1"
 	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.
@@ -28,6 +28,7 @@ drive() {
 	while :; do
 		F[waited]=$((SECONDS - DRIVE_STARTED))
 		facts_observe
+		[[ ${F[mend]-} != yes ]] || mend_look
 		[[ -n ${F[array.known]-} ]] || record_first_look
 		decide_action
 		decide_gate
@@ -68,6 +69,7 @@ drive_failed_() {
 	local key=failed.$ACTION
 	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg && $ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}
 	F[$key]=${DRIVE_ERROR:-$ACTION failed with exit code $1}
+	[[ $ACTION != make-ram ]] || DRIVE_NO_RAM=${F[$key]}
 	log_warning "${F[name]}: ${F[$key]}"
 	DRIVE_ERROR=''
 }
@@ -90,6 +92,7 @@ drive_gate_() {
 		record_witness
 		;;
 	fail)
+		mend_arm # a disk that is missing may come
 		drive_speed_ system
 		[[ $ACTION == refuse ]] || drive_watch_
 		drive_hand_over_ || log_warning "${F[name]}: $DRIVE_ERROR"
@@ -226,6 +229,7 @@ drive_set_backlog() { # N
 drive_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]}"; } # I
 
 drive_readd() { # I
+	mend_note_return "$1"
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
 		DRIVE_ERROR="md did not take ${F[leg.$1.dev]} back"
 		return 1
@@ -276,6 +280,7 @@ drive_add_leg() { # I
 		DRIVE_ERROR="${F[leg.$1.dev]} is not taken: $why"
 		return 1
 	}
+	mend_note_return "$1"
 	md_add "${F[array.md]}" "$node" || {
 		DRIVE_ERROR="md did not take ${F[leg.$1.dev]}$(drive_bad_blocks_)"
 		return 1

@@ -6,7 +6,10 @@ declare -gA F # the facts: decide.sh and look.sh list the keys
 # look_conf NAME CODE: what is wrong with the configuration, after conf_load, which ended with CODE.
 look_conf() {
 	local i
-	(($2 == 0)) || F=([name]=$1)
+	(($2 == 0)) || {
+		F=([name]=$1 [array.link]=no)
+		[[ ! -e $DEV/md/$1 ]] || F[array.link]=yes
+	}
 	for i in "${!CONF_ERRORS[@]}"; do F[conf.error.$i]=${CONF_ERRORS[i]}; done
 	for i in "${!CONF_WARNINGS[@]}"; do F[conf.warning.$i]=${CONF_WARNINGS[i]}; done
 }
@@ -44,6 +47,6 @@ look_further() {
 	facts_remembered
 	# Asked is what a start would do in the end, when it has waited for what is missing.
 	F[conf.member_timeout]=0
-	F[conf.hotplug]=${CONF[HOTPLUG]-no}
+	F[conf.hotplug]=${CONF[HOTPLUG]}
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

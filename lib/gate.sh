@@ -73,9 +73,10 @@ gate_device() {
 
 # gate_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each whose time-out has to be lifted, "opened UNIT"
 # for each that a passphrase may open (a person may take any time, and a container that fails fails its device by itself), and "rescue UNIT"
-# for a mount that a rescue image would be written to: it has to stay until the array has stopped.
+# for a mount that a rescue image would be written to: it has to stay until the array has stopped. Where fstab and crypttab say _netdev, "network only"
+# if they say it of all that lies on the array, else "network mixed".
 gate_units() {
-	local GATE_NAME=$1 alias
+	local GATE_NAME=$1 alias netdev=0 local=0
 	local -A ALIASES=()
 	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=()
 	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(gate_aliases "$1" "$2")
@@ -88,13 +89,14 @@ gate_units() {
 
 # The containers on the array, and their names as aliases.
 gate_crypttab_() {
-	local name source alias
+	local name source options alias
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
-	while read -r name source _ || [[ -n $name ]]; do
+	while read -r name source _ options _ || [[ -n $name ]]; do
 		# A name with a slash is refused by systemd, too.
 		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] || continue
 		gate_matches "$source" || continue
 		alias=/dev/mapper/$name
+		gate_count_netdev_ "${options-}"
 		crypts+=("$name") ALIASES[$alias]=1
 		devices+=("$(gate_device "$source")") opened+=("$alias")
 	done <"$ROOT/etc/crypttab"
@@ -120,6 +122,7 @@ gate_fstab_() {
 			continue
 		}
 		[[ $type == swap ]] || gate_is_mount_point "$target" || continue
+		gate_count_netdev_ "$options"
 		device=$(gate_device "$source")
 		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
 		if [[ $type == swap ]]; then
@@ -131,8 +134,14 @@ gate_fstab_() {
 	for target in "${MOUNTS[@]}"; do ! gate_is_mount_point "$target" || mounts+=("$target"); done
 }
 
+# One that is mounted before the network can be there can't wait for an array that waits for the network (systemd.mount(5), _netdev).
+gate_count_netdev_() { # OPTIONS
+	if [[ ,$1, == *,_netdev,* ]]; then netdev=$((netdev + 1)); else local=$((local + 1)); fi
+}
+
 gate_print_() {
 	local name
+	((netdev == 0)) || if ((local == 0)); then printf 'network only\n'; else printf 'network mixed\n'; fi
 	systemd_escape --path --suffix=mount -- "${mounts[@]}" | sed 's/^/unit /'
 	systemd_escape --path --suffix=swap -- "${swaps[@]}" | sed 's/^/unit /'
 	systemd_escape --path --suffix=device -- "${devices[@]}" | sed 's/^/device /'
@@ -167,6 +176,9 @@ gate_write() {
 		if [[ $kind == rescue ]]; then
 			gate_dropin_ "$folder" "$name" "[Unit]" "After=$unit" || code=1
 			continue
+		elif [[ $kind == network ]]; then
+			gate_write_network_ "$folder" "$name" "$unit" || code=1
+			continue
 		fi
 		mkdir -p "$folder/$unit.d" || {
 			code=1
@@ -190,6 +202,19 @@ gate_dropin_() {
 	mkdir -p "${file%/*}"
 	[[ -e $file ]] || printf '# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).\n' >"$file"
 	printf '%s\n%s\n' "$3" "$4" >>"$file"
+}
+
+# gate_write_network_ FOLDER NAME only|mixed: the array comes after the network, and after what connects remote disks (systemd.special(7),
+# remote-fs-pre.target); and goes before them.
+gate_write_network_() {
+	local file=$1/ramraid@$2.service.d/50-network.conf
+	[[ $3 == only ]] || {
+		log_warning "$2: of what lies on it, /etc/fstab and /etc/crypttab say _netdev of some and not of others: it does not wait for the network. Write it for all, or for none"
+		return 0
+	}
+	mkdir -p "${file%/*}" &&
+		printf '# All that lies on it is marked _netdev in fstab and crypttab: its disks come over the network.\n[Unit]\n%s\n%s\n' \
+			'Wants=network-online.target' 'After=network-online.target remote-fs-pre.target' >"$file"
 }
 
 # gate_write_shutdown FOLDER: these targets force their end after 30 minutes, counted from their beginning; a shutdown that saves the only

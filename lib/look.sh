@@ -6,7 +6,8 @@
 #                                    the third the sectors read, the fifth writes)
 #   ram.errors leg.I.errors          read errors that md has counted (Documentation/admin-guide/md.rst)
 #   boot lately                      which boot this is; what lately.sh has written down
-#   conf.error.N conf.warning.N      what is wrong with the configuration; with an error nothing else is known
+#   conf.error.N conf.warning.N      what is wrong with the configuration; with an error nothing else is known, but for
+#   array.link                       yes: something runs at /dev/md/NAME
 
 declare -gA F # the facts: decide.sh lists the keys
 

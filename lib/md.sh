@@ -64,13 +64,13 @@ md_drop() {
 # md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has come or gone, so: again, within MD_BOUND.
 md_retry_() {
 	local end=$((SECONDS + MD_BOUND))
-	until act "$@"; do
+	until "$@"; do
 		((SECONDS < end)) || return 1
 		sleep 0.3
 	done
 }
 
-md_remove() { md_retry_ mdadm --manage "/dev/$1" --remove "/dev/$2"; } # MD LEG: takes a failed member out
+md_remove() { md_retry_ act mdadm --manage "/dev/$1" --remove "/dev/$2"; } # MD LEG: takes a failed member out
 
 # md_remove_gone MD LEG: takes out a member whose device is no more, which mdadm can't name; through sysfs (linux
 # Documentation/admin-guide/md.rst, dev-XXX/state). Another member must be in sync.
@@ -80,7 +80,7 @@ md_remove_gone() {
 	[[ ,$VALUE, == *,faulty,* ]] || act_write "$file" faulty || return
 	md_retry_ md_let_go_ "$file"
 }
-md_let_go_() { [[ ! -e $1 ]] || printf 'remove\n' >"$1"; }
+md_let_go_() { [[ ! -e $1 ]] || act_write "$1" remove; }
 
 # md_slots MD: prints how many slots the array has, free ones included (linux Documentation/admin-guide/md.rst, raid_disks); 0 when md does
 # not say.
@@ -96,7 +96,7 @@ md_slots() {
 # drivers/md/raid1.c). Refused while md resyncs or rebuilds (update_raid_disks() in drivers/md/md.c); the superblocks are written before it
 # returns (update_array_info() there). "--force", because mdadm wants a spare for a new slot (Grow_reshape() in mdadm's Grow.c) and calls one
 # slot unusual (mdadm.c); of a mirror it forces nothing else. Returns 1 when it was still refused after MD_BOUND.
-md_set_slots() { md_retry_ mdadm --grow --force "/dev/$1" --raid-devices="$2"; }
+md_set_slots() { md_retry_ act mdadm --grow --force "/dev/$1" --raid-devices="$2"; }
 
 # md_freeze MD, md_thaw MD: no rebuild begins in between ("frozen" and "idle", linux Documentation/admin-guide/md.rst, sync_action). mdadm leaves an
 # array that it finds frozen so (sysfs_freeze_array() in mdadm's sysfs.c).
@@ -118,8 +118,8 @@ md_bitmap() {
 
 # md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or a rebuild. Returns 1 when it was still
 # refused after MD_BOUND.
-md_add_bitmap() { md_retry_ mdadm --grow "/dev/$1" --bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "${@:2}")K"; }
-md_drop_bitmap() { md_retry_ mdadm --grow "/dev/$1" --bitmap=none; } # MD
+md_add_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "${@:2}")K"; }
+md_drop_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=none; } # MD
 
 md_set_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" writemostly; }    # MD LEG
 md_clear_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" -writemostly; } # MD LEG
@@ -198,8 +198,8 @@ md_check_end() {
 	log_warning "$1: md keeps the bounds of a check, so that the next one compares only a part; see /sys/block/$1/md/sync_min and sync_max"
 }
 
-md_zero() { act mdadm --zero-superblock "/dev/$1"; }       # LEG
-md_wipe() { md_retry_ mdadm --zero-superblock "/dev/$1"; } # LEG: one that md has just let go of, and perhaps still holds for a moment
+md_zero() { act mdadm --zero-superblock "/dev/$1"; }           # LEG
+md_wipe() { md_retry_ act mdadm --zero-superblock "/dev/$1"; } # LEG: one that md has just let go of, and perhaps still holds for a moment
 
 # md_wait_link MD NAME: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
 md_wait_link() {
@@ -251,7 +251,7 @@ md_leg_room() {
 md_grow() {
 	local VALUE code=0
 	md_freeze "$1" || return
-	md_retry_ mdadm --grow "/dev/$1" --size="$3" && md_grow_bits_ "$@" || code=1
+	md_retry_ act mdadm --grow "/dev/$1" --size="$3" && md_grow_bits_ "$@" || code=1
 	md_thaw "$1" || code=1
 	return "$code"
 }

@@ -4,13 +4,15 @@
 
 declare -gA F # the facts: decide.sh lists the keys
 
+readonly MEND_RETURNS=5 # how often a disk leg is put back by itself within an hour: a cable or a disk that does not hold is for a person
+
 # mend_facts: what the worker goes by besides. What a person has taken out stays out, and what fails again and again is left alone. After
 # facts_observe.
 mend_facts() {
 	local MEMORY_NOTE
 	F[mend]=yes F[retry]=no F[conf.auto_replace]=no
 	[[ ${CONF[HOTPLUG]} != yes ]] || F[conf.auto_replace]=${CONF[AUTO_REPLACE]}
-	mend_find_removed
+	mend_look
 	memory_note "${F[name]}"
 	if [[ $MEMORY_NOTE == memory ]]; then
 		F["failed.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is made anew when there is room"
@@ -21,6 +23,58 @@ mend_facts() {
 	elif [[ -n ${F[kernel.flaw]} ]]; then
 		F["failed.make-ram"]="on this kernel it is not rebuilt beside readers: ${F[kernel.flaw]}"
 	fi
+}
+
+# mend_look: what may change while the worker is at it: after each facts_observe. A failure is not held against a disk that has left and come back.
+mend_look() {
+	local i
+	mend_find_removed
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
+		[[ -z ${F[kernel.flaw]} ]] || F["failed.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: ${F[kernel.flaw]}"
+	done
+	mend_find_bouncing
+}
+
+# mend_find_bouncing: sets leg.I.returns to how often a disk leg has been put back by itself within the last hour, if that is enough for it to stay out.
+mend_find_bouncing() {
+	local i when dev RAM_UPTIME
+	local -A count=()
+	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.returns]=''; done
+	[[ -e $RUN/${F[name]}.returns ]] || return 0
+	ram_uptime_
+	while read -r when dev; do
+		((RAM_UPTIME - when >= RAM_WINDOW)) || count["${dev:-none}"]=$((${count["${dev:-none}"]-0} + 1))
+	done <"$RUN/${F[name]}.returns"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		dev=${F[leg.$i.dev]}
+		[[ -z ${F[leg.$i.in]} ]] || continue
+		((${count[$dev]-0} >= MEND_RETURNS)) || continue
+		F[leg.$i.returns]=${count[$dev]}
+		F["failed.readd.$i"]="$dev has come back ${count[$dev]} times within an hour" F["failed.add-leg.$i"]=${F["failed.readd.$i"]}
+	done
+}
+
+# mend_note_return I: the worker puts a disk leg back; start and attach forget that, for a person wants it (mend_forgive).
+mend_note_return() {
+	local RAM_UPTIME
+	[[ ${F[mend]-} == yes ]] || return 0
+	ram_uptime_
+	printf '%s %s\n' "$RAM_UPTIME" "${F[leg.$1.dev]}" >>"$RUN/${F[name]}.returns"
+}
+mend_forgive() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; } # NAME
+
+# mend_refused NAME: its start was refused. Notes which disks were missing: when one of them comes, "ramraid hotplug" starts it again (mend_has_come).
+mend_refused() {
+	local i missing=()
+	for ((i = 0; i < ${F[members]}; i++)); do [[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}"); done
+	((${#missing[@]} == 0)) || printf '%s\n' "${missing[@]}" >"$RUN/$1.refused"
+}
+mend_has_come() {
+	local dev NODE
+	[[ -e $RUN/$1.refused ]] || return 1
+	while IFS= read -r dev; do ! disk_find "$dev" || return 0; done <"$RUN/$1.refused"
+	return 1
 }
 
 # mend_find_removed: sets leg.I.removed. A disk that was in the array at an earlier look, is outside now, and has not been pulled out in between, was
@@ -83,7 +137,9 @@ mend_tried() {
 	printf '%s\n' "$MEND_PRINT" >"$RUN/$1.tried"
 }
 
-# mend_ask: something may have changed that hot-plug has to look at. Raises the flag that ramraid-hotplug.path waits for, and nothing when no array
-# has HOTPLUG=yes (mend_arm).
+# mend_ask: something may have changed that hot-plug has to look at. Raises the flag that ramraid-hotplug.path waits for, and nothing when all
+# arrays have HOTPLUG=no (mend_arm).
 mend_ask() { [[ ! -e $RUN/hotplug ]] || : >"$RUN/event"; }
-mend_arm() { [[ ${CONF[HOTPLUG]-no} != yes ]] || : >"$RUN/hotplug"; }
+# mend_disarm: when no array is configured any more.
+mend_disarm() { [[ -n $(conf_names) || ! -e $RUN/hotplug ]] || act rm -f -- "$RUN/hotplug"; }
+mend_arm() { [[ ${CONF[HOTPLUG]} != yes ]] || : >"$RUN/hotplug"; }

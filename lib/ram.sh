@@ -99,8 +99,8 @@ ram_why_not() {
 	available=$((RAM_AVAILABLE + ${3:-0}))
 	available=$((available > promised ? available - promised : 0))
 	(($1 + reserve > available)) || return 0
-	printf 'the ramdisk needs %s and RAM_RESERVE keeps %s free, but only %s of memory are available\n' \
-		"$(human_bytes "$1")" "$(human_bytes "$reserve")" "$(human_bytes "$available")"
+	printf 'the ramdisk needs %s and %s keeps %s free, but only %s of memory are available\n' \
+		"$(human_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" "$(human_bytes "$reserve")" "$(human_bytes "$available")"
 }
 
 # ram_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is rapiddisk, brd, or auto: the first that this

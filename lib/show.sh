@@ -30,14 +30,16 @@ show_array() {
 }
 
 show_legs_() {
-	local i=-1 key state name reads writes
+	local i=-1 key state name reads writes outside=outside
+	# Outside of what?
+	[[ ${F[array.state]} != absent ]] || outside=present
 	SHOWN+='                         reads writes errors'$'\n'
 	[[ ${F[conf.ram]} != none ]] || i=0
 	for (( ; i < F[members]; i++)); do
 		if ((i < 0)); then key=ram; else key=leg.$i; fi
 		# shellcheck disable=SC2086 # words
 		set -- ${F[$key.stat]}
-		state=${F[$key.state]:-outside} name=${F[$key.node]} reads=${1:--} writes=${5:--}
+		state=${F[$key.state]:-$outside} name=${F[$key.node]} reads=${1:--} writes=${5:--}
 		if ((i < 0)); then
 			name="RAM leg${name:+ /dev/$name}" state=${state/none/missing}
 			# rapiddisk and brd count nothing.

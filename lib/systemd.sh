@@ -44,6 +44,11 @@ systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "
 
 # The worker that brings a running array back to what is configured, NAME.
 systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
+systemd_stop_mend() { act systemctl stop "ramraid-mend@$1.service"; }
+# Is hot-plug at work on it, or about to look? NAME
+systemd_mend_works() {
+	systemd_is_running && [[ $(systemctl show --property=ActiveState --value ramraid-hotplug.service "ramraid-mend@$1.service") == *activating* ]]
+}
 
 # What gives the RAM leg of NAME up while memory is short. Anew, because its configuration may be another.
 systemd_start_memory() { act systemctl restart --no-block "ramraid-memory@$1.service"; }

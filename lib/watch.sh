@@ -12,7 +12,7 @@ watch_status() {
 		[[ $seconds =~ ^[1-9][0-9]{0,4}$ && $seconds -le $WATCH_MOST ]] ||
 			die "--watch=${OPT[watch]}: write a time span between 1s and 1d; see systemd.time(7)" "$EX_USAGE"
 	}
-	for name; do [[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || die "there is no array \"$name\"" "$EX_INACTIVE"; done
+	for name; do [[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || die "$(conf_no_array "$name")" "$EX_INACTIVE"; done
 	if [[ -t 1 && ${TERM:-dumb} != dumb && -z ${OPT[json]-} ]]; then
 		watch_screen_ "$seconds" "$@"
 	else

@@ -22,7 +22,7 @@ cmd_attach() {
 	}
 	cli_lock "$NAME" 5
 	conf_need "$NAME" # who had the lock may have changed the disks
-	[[ ${CONF[RAM]} != none ]] || die "$NAME: RAM=none in its configuration: it is to have no RAM leg" "$EX_REFUSED"
+	[[ ${CONF[RAM]} != none ]] || log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
 	facts_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
@@ -31,7 +31,9 @@ cmd_attach() {
 	# A person wants it: what was taken out, or has failed too often, is tried again.
 	memory_has_given_up "$NAME" || rm -f "$RUN/$NAME.detached"
 	ram_forgive "$NAME"
+	mend_forgive "$NAME"
 	attach_here yes
+	[[ -z $DRIVE_NO_RAM ]] || mend_tried "$NAME"
 	# Its unit is what lets go of the RAM leg at shutdown.
 	exec {CLI_LOCK}>&-
 	changes_tell "$NAME"
@@ -41,7 +43,7 @@ cmd_attach() {
 		systemd_reset "$NAME"
 		systemd_start "$NAME"
 	fi
-	[[ ${F[ram.state]} == in_sync ]]
+	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }
 
 # attach_here yes|mend: see drive. The array may be in use: md's own speed limits hold.

@@ -22,7 +22,7 @@ cmd_check() {
 	for name in "${ARGS[@]}"; do
 		[[ " ${names[*]} " != *" $name "* ]] || continue
 		[[ -e $ETC/$name.conf || -L $ETC/$name.conf || -n $all ]] || {
-			log_error "there is no array \"$name\""
+			log_error "$(conf_no_array "$name")"
 			code=$EX_INACTIVE
 			continue
 		}

@@ -142,7 +142,7 @@ create_all() {
 	create_conf "$uuid" | act_file "$ETC/$NAME.conf"
 	undo_push create_unclaim
 	claim_write "$NAME" "$uuid"
-	log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
+	[[ -n $DRY_RUN ]] || log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
 	claim_initramfs
 	systemd_reload
 	undo_push systemd_stop "$NAME"
@@ -196,10 +196,14 @@ create_start() {
 	[[ -n $DRY_RUN ]] || exec {CLI_LOCK}>&- # the unit takes it
 	systemd_start "$NAME"
 	UNDO=()
-	[[ -z $DRY_RUN ]] || return 0
+	[[ -z $DRY_RUN ]] || {
+		log_notice "$NAME: nothing was changed (--dry-run)"
+		return 0
+	}
 	log_notice "$NAME: made. Next: mkfs.ext4 /dev/md/$NAME, then a line in /etc/fstab"
 	[[ -z ${OPT[no_wait]-} ]] || return 0
 	need cmd/wait
 	conf_need "$NAME"
 	wait_whole "$NAME" infinity
+	log_notice "$NAME: whole"
 }

@@ -5,7 +5,7 @@ declare -gA F # the facts: decide.sh lists the keys
 
 readonly HOTPLUG_USAGE='usage: ramraid hotplug
 
-Looks at every array with HOTPLUG=yes: tells what has become of its legs, and starts ramraid-mend@NAME where one can be put back. Done by
+Looks at every array without HOTPLUG=no: tells what has become of its legs, and starts ramraid-mend@NAME where one can be put back. Done by
 ramraid-hotplug.path whenever a disk comes or goes, and when a start or a repair has ended.'
 
 cmd_hotplug() {
@@ -43,11 +43,13 @@ hotplug_one() { # NAME
 	esac
 }
 
-# A start that was refused for want of a disk, and the disk is there now.
+# A start that was refused, one of the disks that were missing then is there now, and with it the start is safe. Nothing else is begun again: a person
+# may have stopped it, or be at work on the disks.
 hotplug_start_() { # NAME
-	[[ $(systemd_unit_state "$1") == failed ]] && facts_times || return 0
+	mend_has_come "$1" && [[ $(systemd_unit_state "$1") == failed ]] && facts_times || return 0
 	decide_action
 	[[ $ACTION == assemble ]] || return 0
+	rm -f "$RUN/$1.refused"
 	log_notice "$1: it could not be started before; now it can: $WHY"
 	systemd_reset "$1"
 	systemd_start "$1"

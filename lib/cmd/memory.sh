@@ -67,6 +67,8 @@ memory_give_() { # NAME
 # memory_give_up NAME: as "detach". Returns not 0 when it stays, having said why.
 memory_give_up() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE
+	# Hot-plug may be at it for hours. What md does goes on without it.
+	! systemd_mend_works "$1" || systemd_stop_mend "$1"
 	cli_lock "$1" 5
 	conf_load "$1" || return
 	facts_configured "$1"
@@ -91,6 +93,7 @@ memory_give_up() {
 	lately_note
 	exec {CLI_LOCK}>&-
 	changes_tell "$1"
+	mend_ask
 }
 
 # Made by the worker of hot-plug, in its own unit: a rebuild takes long, and memory may become short meanwhile. If that does not make it, it is tried again, later.

@@ -7,9 +7,10 @@ readonly MEND_USAGE='usage: ramraid mend [--dry-run] NAME
 
 Puts back disk legs that have returned, takes out members whose device is gone, makes a new RAM leg if the old one failed, and with
 AUTO_REPLACE=yes builds a blank disk in the place of a lost one. What md has given up stays out, and so does a RAM leg that "detach" has taken
-out: "ramraid attach" is for these. Done by hot-plug (HOTPLUG=yes); the array stays in use all the time.'
+out: "ramraid attach" is for these. Done by hot-plug; the array stays in use all the time.'
 
 cmd_mend() {
+	local code=0
 	cli_parse "$MEND_USAGE" 'dry-run' "$@"
 	cli_one_name "$MEND_USAGE"
 	need_work
@@ -31,9 +32,19 @@ cmd_mend() {
 		printf 'action: %s\nwhy:    %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
 		return
 	}
-	attach_here mend
+	attach_here mend || code=$?
 	mend_tried "$NAME"
 	exec {CLI_LOCK}>&-
-	changes_tell "$NAME"
+	mend_end_
 	mend_ask
+	return "$code"
+}
+
+# What is said of a leg that could not be put back is what it is, not that it failed.
+mend_end_() {
+	local key
+	for key in "${!F[@]}"; do [[ $key != failed.@(readd|add-leg).* ]] || unset -v "F[$key]"; done
+	[[ -z $DRIVE_NO_RAM ]] || memory_has_given_up "$NAME" ||
+		tell warning ram-lost '' "$NAME: there is no RAM leg, and reads are as slow as the disks: $DRIVE_NO_RAM. When that is mended: ramraid attach $NAME"
+	changes_tell "$NAME"
 }

@@ -159,6 +159,7 @@ release_unit() {
 }
 
 release_notes() {
-	act rm -f -- "$RUN/$NAME".{started,watched,taken,joined,members,told,tried,detached,memory} "$STATE/$NAME".{witness,contents,adopted,lately,leaving}
+	act rm -f -- "$RUN/$NAME".{started,watched,taken,joined,members,told,tried,refused,returns,detached,memory} "$STATE/$NAME".{witness,contents,adopted,lately,leaving}
 	act rm -f -- "$(release_file)"
+	mend_disarm
 }

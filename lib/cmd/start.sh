@@ -115,7 +115,8 @@ start_here() { # NAME
 	cli_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
 	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
-	rm -f "$RUN/$1".{tried,told,members}
+	rm -f "$RUN/$1".{told,members,refused}
+	mend_forgive "$1"
 	memory_has_given_up "$1" || rm -f "$RUN/$1.detached"
 	ram_forgive "$1"
 	if [[ -e $RUN/$1.taken ]]; then
@@ -125,6 +126,9 @@ start_here() { # NAME
 	# "ramraid stop" ends a start that is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
 	trap 'start_interrupted' TERM INT
 	drive "$1" || code=$?
+	((code != EX_REFUSED)) || mend_refused "$1"
+	# What could not be done a moment ago.
+	[[ -z $DRIVE_NO_RAM ]] || mend_tried "$1"
 	changes_of_start "$1" "$code"
 	((code != 0)) || {
 		exec {CLI_LOCK}>&-
@@ -159,4 +163,5 @@ start_by_systemd() { # NAME
 	systemd_reset "$1"
 	systemd_start "$1"
 	wait_whole "$1" infinity
+	log_notice "$1: whole"
 }

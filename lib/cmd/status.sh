@@ -58,7 +58,7 @@ status_all() {
 
 status_one_() { # NAME
 	look_array "$1" || {
-		log_error "there is no array \"$1\""
+		log_error "$(conf_no_array "$1")"
 		return "$EX_INACTIVE"
 	}
 	[[ $STATUS_WORD == whole ]] || {

@@ -15,6 +15,7 @@ cmd_stop() {
 	[[ ! -e $RUN/$NAME.released ]] || stop_released "$NAME"
 	conf_need_started "$NAME"
 	cli_root
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME.refused" # or it would be started again when a disk comes
 	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
 		stop_here "$NAME"
 	else
@@ -35,6 +36,7 @@ stop_by_systemd() { # NAME
 		systemd_stop "$1" || log_error "$1: systemd could not stop it; see: systemctl status $(systemd_unit "$1")"
 	else
 		stop_here "$1" # started by something else, or its unit has failed
+		systemd_reset "$1"
 	fi
 	facts_configured "$1"
 	facts_observe

@@ -45,10 +45,10 @@ wait_whole() {
 	done
 }
 
-# Nothing goes on that could still make it whole: the unit is not at work, and md is idle.
+# Nothing goes on that could still make it whole: neither the unit nor hot-plug is at work, and md is idle.
 wait_over_() { # NAME UNIT-STATE
 	[[ ${F[array.sync]} == idle && $2 != activating ]] || return 1
-	! systemd_unit_works "$1"
+	! systemd_unit_works "$1" && ! systemd_mend_works "$1"
 }
 
 wait_result_() {

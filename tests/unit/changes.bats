@@ -21,7 +21,7 @@ setup() {
 # The array of two disks on a fake sysfs, as the kernel shows it.
 disks() {
 	local node
-	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" HOTPLUG=no MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
 	chmod 644 "$R/etc/ramraid/data.conf"
 	mkdir -p "$M" "$R/sys/block/rd0"
 	echo clean >"$M/array_state"

@@ -105,8 +105,14 @@ system() {
 	mkdir -p "$R/units"
 	echo enabled >"$R/enabled"
 	echo active >"$R/active"
+	sendmail
 	unit srv-data.mount 'ramraid@data.service -.mount' /run/systemd/generator/srv-data.mount
 	unit 'systemd-fsck@dev-disk-by\x2duuid-0815.service' ramraid@data.service /usr/lib/systemd/system/systemd-fsck@.service
+}
+sendmail() {
+	mkdir -p "$R/usr/sbin"
+	: >"$R/usr/sbin/sendmail"
+	chmod 755 "$R/usr/sbin/sendmail"
 }
 unit() { printf 'Id=%s\nLoadState=loaded\nAfter=%s\nFragmentPath=%s\n' "$1" "$2" "${3-}" >"$R/units/$1"; } # NAME AFTER FILE
 
@@ -191,7 +197,7 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	check data data
 	[[ $status == 0 && $output == 'data: nothing to report' ]] || fail "$output"
 	check missing data
-	[[ $status == 3 && $output == *'data: nothing to report'*'there is no array "missing"' ]] || fail "$output"
+	[[ $status == 3 && $output == *'data: nothing to report'*'there is no array "missing": '*'; configured: data' ]] || fail "$output"
 	for name in ../evil '' $'x\ny' ramraid; do
 		check -- "$name"
 		[[ $status == 2 && $output == *"can't be an array's name"* ]] || fail "$output"
@@ -449,6 +455,20 @@ the system: 1 note
 	BLIND='*/mine.conf' finds unseen-claim unseen-mail
 }
 
+@test "an address, and nothing to send mail with; a program needs none" {
+	rm "$R/usr/sbin/sendmail"
+	finds no-mail
+	says 'something that sends mail to root (MAILADDR'
+	says 'found neither /usr/sbin/sendmail nor /usr/lib/sendmail'
+	echo 'PROGRAM /x' >>"$R/etc/mdadm/mdadm.conf"
+	silent
+	sed -i /PROGRAM/d "$R/etc/mdadm/mdadm.conf"
+	mkdir -p "$R/usr/lib"
+	: >"$R/usr/lib/sendmail"
+	chmod 755 "$R/usr/lib/sendmail"
+	silent
+}
+
 @test "whom we tell: a program that is not there is said; with one, mdadm need not know anybody" {
 	rm "$R/etc/mdadm/mdadm.conf"
 	echo "NOTIFY=$R/tell" >>"$R/etc/ramraid/data.conf"
@@ -462,10 +482,9 @@ the system: 1 note
 
 @test "mdadm would mail at every boot: said where mail goes out" {
 	printf 'LoadState=loaded\nExecStart={ path=/sbin/mdadm ; argv[]=/sbin/mdadm --monitor --scan ; }\n' >"$R/mdmonitor"
-	silent
-	mkdir -p "$R/usr/sbin"
-	: >"$R/usr/sbin/sendmail"
-	chmod 755 "$R/usr/sbin/sendmail"
+	rm "$R/usr/sbin/sendmail"
+	finds no-mail
+	sendmail
 	finds boot-mail
 	says 'mails DegradedArray to root'
 	sed -i 's/--scan/\/dev\/md\/other/' "$R/mdmonitor"
@@ -645,6 +664,33 @@ the system: 1 note
 	echo '/dev/disk/by-id/dm-uuid-x /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
 	says 'its line in /etc/fstab does not tell'
+}
+
+@test "a disk that comes over the network: what lies on it has to be _netdev, all of it" {
+	local at
+	mkdir -p "$R/sys/devices/host1/session2/0:0:0:0" "$R/sys/class/block/sdb"
+	ln -s "$R/sys/devices/host1/session2/0:0:0:0" "$R/sys/class/block/sdb/device"
+	finds not-netdev
+	says 'found none, though /dev/disk/by-id/ata-B-part1 comes over the network'
+	sed -i 's/defaults/defaults,_netdev/' "$R/etc/fstab"
+	silent
+	rm "$R/sys/class/block/sdb/device"
+	# Nobody forbids it for a disk that is here; but it has to be all or nothing.
+	silent
+	echo 'UUID=0815 /new ext4 defaults 0 2' >>"$R/etc/fstab"
+	unit new.mount ramraid@data.service /run/systemd/generator/new.mount
+	finds not-netdev
+	says 'on some of them only'
+	libs paths diskuse
+	for at in sdb/device sdb/device/nvme1; do
+		mkdir -p "$R/sys/class/block/$at"
+		echo tcp >"$R/sys/class/block/$at/transport"
+		disk_is_remote sdb1
+		echo pcie >"$R/sys/class/block/$at/transport"
+		not disk_is_remote sdb1
+	done
+	disk_is_remote nbd3
+	not disk_is_remote sda1
 }
 
 @test "a mount unit of the administrator's, MOUNT= for it, and one that is not there" {

@@ -114,6 +114,26 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 	run ramraid status data
 	assert_failure 1
 	assert_output -p misconfigured
+	assert_line -p 'it does not run, and is not started like this'
+	mkdir -p "$R/dev/md"
+	: >"$R/dev/md/data"
+	run ramraid status data
+	assert_line -p '/dev/md/data runs, and goes on; like this it is not started at the next boot'
+}
+
+@test "a name that no array has: those that there are" {
+	run ramraid status dta
+	assert_failure 3
+	assert_output "there is no array \"dta\": $R/etc/ramraid/dta.conf does not exist; configured: none"
+	: >"$R/etc/ramraid/home.conf"
+	: >"$R/etc/ramraid/data.conf"
+	: >"$R/etc/ramraid/ramraid.conf"
+	local verb
+	for verb in status check start; do
+		run ramraid "$verb" dta
+		assert_failure 3
+		assert_output -p 'does not exist; configured: data home'
+	done
 }
 
 @test "status of nothing" {
@@ -173,7 +193,7 @@ parses() { # FLAGS ARG…
 	cli_lock data 0
 	run bash -c 'source "$1/lib/paths.sh"; source "$1/lib/log.sh"; source "$1/lib/cli.sh"; cli_lock other 0; cli_lock data 0' - "$PROJECT"
 	assert_failure 75
-	assert_output -p 'ramraid status data'
+	assert_output -p 'ramraid wait data'
 	exec {CLI_LOCK}>&-
 	run cli_lock data 0
 	assert_success

@@ -147,6 +147,11 @@ MOUNT=\"/srv/my data\""
 	done
 }
 
+@test "a comment behind a value is no comment, and that is said" {
+	line_refused 'WAIT=no # until the disks are faster'
+	[[ ${CONF_ERRORS[0]} == 'file:1: WAIT=no # until the disks are faster: write yes or no; a comment stands on a line of its own' ]] || fail "${CONF_ERRORS[0]}"
+}
+
 @test "write-behind beyond md's limit of 16383 is refused" {
 	local value
 	for value in 0 1 9 10 999 1000 9999 10000 16000 16299 16383; do line_taken WRITE_BEHIND "$value"; done
@@ -193,6 +198,18 @@ warns() {
 	write data.conf "$GOOD"
 	write ramraid.conf "UUID=$ID"$'\nMEMBER=/dev/disk/by-id/ata-C\nMOUNT=/a\nWAIT=no\n'
 	warns data "$C/ramraid.conf:1: UUID belongs to one array*" "$C/ramraid.conf:2: MEMBER belongs*" "$C/ramraid.conf:3: MOUNT belongs*"
+}
+
+@test "a fault in the defaults switches hot-plug off: it may have been meant to" {
+	with
+	loads data
+	[[ ${CONF[HOTPLUG]} == yes ]]
+	write ramraid.conf $'HOTPLUG=no # it bounces\n'
+	loads data
+	[[ ${CONF[HOTPLUG]} == no && ${#CONF_WARNINGS[@]} == 1 ]]
+	with HOTPLUG=yes
+	loads data
+	[[ ${CONF[HOTPLUG]} == yes ]]
 }
 
 @test "UUID and MEMBER must be there" {

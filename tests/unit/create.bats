@@ -81,7 +81,8 @@ cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<EOT
 ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd
 EOT
 systemctl daemon-reload
-systemctl start --no-block ramraid@data.service"
+systemctl start --no-block ramraid@data.service
+data: nothing was changed (--dry-run)"
 }
 
 @test "--dry-run together with --yes and --force still does nothing" {

@@ -53,6 +53,12 @@ quietly() {
 
 @test "a folder for rescue images: its mount outlives the array, and it may be written" { quietly 17-rescue-folder; }
 
+@test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }
+@test "not all of it is: the array would wait in a circle, so it does not, and that is said" {
+	golden 19-netdev-mixed
+	[[ $said == *'data: of what lies on it, '*'_netdev of some and not of others'* ]] || fail "$said"
+}
+
 @test "a shutdown is given time while an array with a RAM leg is configured, and only then" {
 	local target
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"

@@ -305,14 +305,78 @@ systemctl() {
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
 	STATE_NOW=failed
 	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=.AA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no; }
+	# It failed, but not for want of a disk; or the one that was missing has not come.
+	look
+	echo /dev/disk/by-id/ata-C >"$R/run/ramraid/data.refused"
+	look
+	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+	echo /dev/disk/by-id/ata-B >>"$R/run/ramraid/data.refused"
 	: >"$R/run/ramraid/event"
 	look
 	says 'now it can'
 	calls | grep -q 'start --no-block ramraid@data.service' || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
+	# Once: if that fails, it is for another reason.
+	look
+	echo /dev/disk/by-id/ata-B >"$R/run/ramraid/data.refused"
 	STATE_NOW=inactive
 	look
 	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "which disks were missing at a refusal" {
+	declare -gA F=([name]=data [members]=2 [leg.0.node]=sda [leg.0.dev]=/dev/disk/by-id/ata-A [leg.1.node]=sdb [leg.1.dev]=/dev/disk/by-id/ata-B)
+	mend_refused data
+	[[ ! -e $R/run/ramraid/data.refused ]]
+	not mend_has_come data
+	F[leg.1.node]=''
+	mend_refused data
+	[[ $(<"$R/run/ramraid/data.refused") == /dev/disk/by-id/ata-B ]]
+	rm -f "$R/dev/disk/by-id/ata-B"
+	not mend_has_come data
+	disks
+	mend_has_come data
+}
+
+@test "a disk that comes and goes without end is left alone in the end, and a person is told" {
+	local i
+	disks
+	look
+	pulled sdb
+	look
+	fake_disk sdc 104857600 disk/by-id/ata-B
+	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=AAA events=90 "device_uuid=$B"; }
+	echo '5000.11 1.0' >"$R/proc/uptime"
+	for i in 100 1401 1500 4000 4800; do echo "$i /dev/disk/by-id/ata-B"; done >"$R/run/ramraid/data.returns"
+	look
+	says 'ata-B is back$'
+	[[ $(started) == 1 ]]
+	conf_load data && facts_configured data && facts_observe && mend_facts
+	F[leg.1.node]=sdc
+	mend_note_return 1
+	[[ $(tail -n 1 "$R/run/ramraid/data.returns") == '5000 /dev/disk/by-id/ata-B' ]]
+	echo 99 >"$R/sys/class/block/sdc/diskseq"
+	look
+	says 'ata-B is back, after 5 times within an hour: it is not put back any more.*ramraid attach data'
+	[[ $(started) == 1 ]]
+	mend_forgive data
+	look
+	[[ $(started) == 2 ]]
+}
+
+@test "while it works: a disk taken out by hand stays out, and a failure is forgotten when its disk has gone" {
+	disks
+	look
+	conf_load data && facts_configured data && facts_observe && mend_facts
+	F[failed.readd.1]=x F[failed.readd.0]=x
+	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
+	facts_observe
+	mend_look
+	[[ ${F[leg.1.removed]} == yes && ${F[failed.readd.1]} == x ]]
+	pulled sdb
+	facts_observe
+	mend_look
+	[[ -z ${F[leg.1.removed]} && ! -v F[failed.readd.1] && ${F[failed.readd.0]} == x ]]
 }
 
 @test "a blank disk is looked at once more before it is taken" {

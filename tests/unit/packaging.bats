@@ -19,7 +19,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	arrays data more ramraid
 	run "$PROJECT/packaging/before-removal"
 	assert_success
-	refute_output
+	assert_output --partial 'left as plain RAID1 of disks: data more. '
 	[[ $(calls) == $'ramraid detach data\nramraid detach more\nramraid claim --remove' ]]
 }
 
@@ -42,6 +42,16 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 		[[ $(calls) == 'ramraid detach data' ]]
 		rm "$BATS_TEST_TMPDIR/calls"
 	done
+}
+
+@test "an array that md alone would start where we refuse keeps the package, and all claims" {
+	program ramraid 'case $1:$2 in detach:stale) exit 3 ;; check:stale) echo "  problem refused: expected /dev/md/stale to run, found that a start is refused: old"; exit 1 ;; esac'
+	arrays data stale
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_line --partial 'found that a start is refused: old'
+	assert_line --partial 'rm /etc/ramraid/stale.conf'
+	[[ $(calls) == $'ramraid detach data\nramraid detach stale\nramraid check stale' ]]
 }
 
 @test "without arrays only the claims are seen to, and an initramfs that can't be made does not keep the package" {

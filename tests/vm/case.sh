@@ -49,6 +49,8 @@ back() {
 	for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done
 	for d; do for i in $(seq 100); do [ -e $(leg $d) ] && break; sleep 0.1; done; done; settle
 }
+# attach NAME: also while hot-plug is at work on it.
+attach() { local i code; for i in $(seq 60); do code=0; ramraid attach "$1" || code=$?; test $code = 75 || return $code; sleep 1; done; return 75; }
 # compare NAME: md itself compares all legs; prints the number of sectors that differ
 compare() { local f=/sys/block/$(md "$1")/md; echo check >$f/sync_action; while [ "$(cat $f/sync_action)" != idle ]; do sleep 0.2; done; cat $f/mismatch_cnt; }
 fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }

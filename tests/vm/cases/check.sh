@@ -19,6 +19,8 @@ leg_b=$array/dev-$(basename $(node B))
 
 steps() {
 	boot
+	# Somebody is told of a failed disk, and nobody of every boot.
+	guest 'printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail; chmod 755 /usr/sbin/sendmail; systemctl --quiet mask --now mdmonitor.service'
 	check 'a healthy mirror: nothing to report, with root and without, and nothing is left behind' "$helpers"'
 		silent
 		ramraid check --json | jq -e ".version == 1 and .findings == []"
@@ -36,6 +38,7 @@ steps() {
 		mkdir -p /etc/ramraid/data.conf.d; echo RAM_RESERVE=100% >/etc/ramraid/data.conf.d/test.conf; found 1 memory
 		echo RAM_RESERVE=nonsense >/etc/ramraid/data.conf.d/test.conf; found 1 configuration; rm /etc/ramraid/data.conf.d/test.conf
 		sed -i s/^MAILADDR/#MAILADDR/ /etc/mdadm/mdadm.conf; found 0 no-mail; sed -i s/^#MAILADDR/MAILADDR/ /etc/mdadm/mdadm.conf
+		chmod 644 /usr/sbin/sendmail; found 0 no-mail; chmod 755 /usr/sbin/sendmail
 		printf "uuid=%s\nbitmap=none\ndone=no\n" $(sed -n s/^UUID=//p /etc/ramraid/data.conf) >/etc/ramraid/state/data.adopted
 		found 1 adopt-unfinished; rm /etc/ramraid/state/data.adopted; silent'
 	check 'a kernel that is installed beside the running one: its flaw, its modules, its initramfs; told at its installation' "$helpers"'

@@ -22,7 +22,7 @@ all_there() { # TEXT
 }
 whole_again() { # TEXT
 	check "$1: attach makes it whole, and md finds no difference between the legs" '
-		ramraid attach data
+		attach data
 		test "$(slots data)" = UUU; ramraid status data
 		test "$(compare data)" = 0'
 	all_there "$1, whole again"
@@ -64,7 +64,7 @@ steps() {
 			ramraid attach data 2>/root/out || grep "$(leg A) has bad blocks" /root/out; cat /root/out; findmnt /srv/data
 		fi
 		mdadm -q /dev/md/data --fail $(node A) || :; sleep 1; mdadm -q /dev/md/data --remove $(node A) || :; mdadm --zero-superblock $(node A); mdadm -q /dev/md/data --add $(node A)
-		ramraid attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0'
+		attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0'
 	all_there 'the disk can be read again'
 
 	begin 2
@@ -94,7 +94,7 @@ steps() {
 		mdadm -q /dev/md/data --fail /dev/$(cut -d" " -f2 /run/ramraid/data.ram)
 		sleep 2; test "$(slots data | tr -d _)" = UU; findmnt /srv/data
 		status; fails grep "^data: whole" /root/status'
-	check 'attach takes it out and makes a new one, under the writers' 'ramraid attach data; test "$(slots data)" = UUU'
+	check 'attach takes it out and makes a new one, under the writers' 'attach data; test "$(slots data)" = UUU'
 	all_there 'the ramdisk failed'
 	check 'the legs are equal' 'test "$(compare data)" = 0'
 
@@ -128,7 +128,7 @@ steps() {
 		test "$(slots data)" != UUU; findmnt /srv/data'
 	check 'attach works all the same' '
 		mdadm -q /dev/md/data --remove $(node B)
-		ramraid attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0'
+		attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0'
 	reboot
 	check 'and so does a reboot' 'test "$(slots data)" = UUU; ramraid status data; cd /srv/data; sha256sum --quiet -c /root/sums; rm -f /fill /fill2 /fill3'
 	all_there 'the root file system was full'

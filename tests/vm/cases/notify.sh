@@ -23,7 +23,7 @@ steps() {
 		printf "%s\n" "#!/bin/sh" "[ ! -e /root/hang ] || sleep 300" "echo \"\$RAMRAID_SEVERITY \$* | \$RAMRAID_NAME | \$RAMRAID_MESSAGE\" >>/root/events" >/usr/local/sbin/event
 		printf "%s\n" "#!/bin/sh" "cat >\$(mktemp /root/mails/XXXXXX)" >/usr/sbin/sendmail
 		chmod 755 /usr/local/sbin/event /usr/sbin/sendmail; mkdir -p /root/mails /etc/ramraid/data.conf.d
-		echo NOTIFY=/usr/local/sbin/event >/etc/ramraid/data.conf.d/notify.conf; : >/root/events; grep "^MAILADDR root" /etc/mdadm/mdadm.conf'
+		echo HOTPLUG=no >/etc/ramraid/data.conf.d/hotplug.conf; echo NOTIFY=/usr/local/sbin/event >/etc/ramraid/data.conf.d/notify.conf; : >/root/events; grep "^MAILADDR root" /etc/mdadm/mdadm.conf'
 	check 'detach and attach are told as what they are: done on purpose' "$words"'
 		ramraid wait data; ramraid detach data; told "^notice ram-detached /dev/md/data . data . data: the RAM leg has been taken out; to have it again: ramraid attach data$"
 		ramraid attach data; told "^notice ram-in-sync /dev/md/data /dev/rd[0-9]* . data . "; quiet; fails grep -v "^notice " /root/events; : >/root/events'

@@ -41,8 +41,8 @@ steps() {
 	check 'and the array is a plain one after a power cut too' '
 		test "$(slots data)" = _UU; cd /srv/data; sha256sum --quiet -c /root/sums'
 	check 'what the README says of leaving makes it a whole array of two' '
-		mdadm --grow /dev/md/data --raid-devices=2
-		echo -writemostly | tee /sys/block/$(md data)/md/dev-sd*/state
-		test "$(slots data)" = UU; fails grep -q write_mostly /sys/block/$(md data)/md/dev-sd*/state
+		mdadm --grow --force /dev/md/data --raid-devices=2
+		echo -writemostly | tee /sys/block/$(md data)/md/dev-*/state
+		test "$(slots data)" = UU; fails grep -q write_mostly /sys/block/$(md data)/md/dev-*/state
 		cd /srv/data; sha256sum --quiet -c /root/sums'
 }

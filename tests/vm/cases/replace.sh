@@ -17,7 +17,7 @@ steps() {
 		ramraid status data | grep "^data: degraded"'
 	check 'the returned disk is put back by attach' '
 		mdadm /dev/md/data --remove $(readlink -f $(leg B))
-		ramraid attach data; test "$(slots data)" = UUU
+		attach data; test "$(slots data)" = UUU
 		for i in $(seq 100); do [ "$(witness)" = 2 ] && break; sleep 0.2; done'
 	check 'write-behind that somebody switched on is switched off, and said; wanted in writing, it is set' '
 		backlog=/sys/block/$(md data)/md/bitmap/backlog
@@ -33,7 +33,7 @@ steps() {
 		ramraid detach data
 		mdadm /dev/md/data --fail $(readlink -f $(leg B)) --remove $(readlink -f $(leg B))
 		mdadm /dev/md/data --add $(leg C)
-		ramraid attach data
+		attach data
 		test "$(slots data)" = UUU; ramraid status data
 		grep -q write_mostly /sys/block/$(md data)/md/dev-$(basename $(readlink -f $(leg C)))/state
 		cd /srv/data; sha256sum --quiet -c /root/sums; test "$(compare data)" = 0'

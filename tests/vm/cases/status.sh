@@ -69,7 +69,7 @@ steps() {
 		gone B; for i in $(seq 100); do ramraid status data >/root/out || :; grep -q "last whole" /root/out && break; sleep 0.2; done; cat /root/out
 		grep "^data: degraded" /root/out; grep "missing .*$(leg B)" /root/out; grep "last whole: $(date +%Y)" /root/out; grep "so:  reads come from memory, and every write is on 1 of 2 disks" /root/out
 		ramraid metrics | grep -x "ramraid_leg_state{array=\"data\",role=\"disk\",leg=\"$(leg B)\",state=\"missing\"} 1"
-		back B; ramraid attach data; test "$(slots data)" = UUU; json ".arrays[0] | .state == \"whole\" and .whole_until == null"'
+		back B; attach data; test "$(slots data)" = UUU; json ".arrays[0] | .state == \"whole\" and .whole_until == null"'
 	check 'stopped: said, with when it was whole last' "$tools"'
 		systemctl stop srv-data.mount; ramraid stop data; ramraid status data >/root/out || test $? = 3; cat /root/out
 		grep "^data: stopped$" /root/out; grep "last whole: $(date +%Y)" /root/out; grep "do:  ramraid start data" /root/out
