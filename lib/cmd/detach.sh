@@ -15,7 +15,7 @@ cmd_detach() {
 	need_work
 	conf_need_started "$NAME"
 	cli_root
-	cli_lock "$NAME" 5
+	[[ -n $DRY_RUN ]] || cli_lock_first "$NAME" 5
 	conf_need_started "$NAME" # who had the lock may have changed the disks
 	facts_configured "$NAME"
 	facts_observe

@@ -67,9 +67,7 @@ memory_give_() { # NAME
 # memory_give_up NAME: as "detach". Returns not 0 when it stays, having said why.
 memory_give_up() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE
-	# Hot-plug may be at it for hours. What md does goes on without it.
-	! systemd_mend_works "$1" || systemd_stop_mend "$1"
-	cli_lock "$1" 5
+	cli_lock_first "$1" 5
 	conf_load "$1" || return
 	facts_configured "$1"
 	facts_observe

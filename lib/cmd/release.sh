@@ -18,7 +18,7 @@ cmd_release() {
 	release_look
 	release_ask
 	if [[ -z $DRY_RUN ]]; then
-		cli_lock "$NAME" 5
+		cli_lock_first "$NAME" 5
 		# The world has moved on while a person thought about the answer.
 		release_look
 	fi
@@ -98,8 +98,7 @@ release_all() {
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then
-		guard_release "$NAME"
-		guard_give_back "$NAME"
+		release_ram_
 		release_array
 		claim_remove "$NAME"
 		log_info 'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
@@ -109,6 +108,18 @@ release_all() {
 	release_notes
 	trap - EXIT INT TERM HUP
 	[[ -n $DRY_RUN ]] || log_notice "$NAME: released: a plain RAID1, in use as before"
+}
+
+# Noted before it is taken out: or hot-plug would make a new one when this is interrupted.
+release_ram_() {
+	local code=0
+	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
+	guard_release "$NAME" || code=$?
+	((code == 0)) || {
+		rm -f "$RUN/$NAME.detached"
+		exit "$code"
+	}
+	guard_give_back "$NAME"
 }
 
 release_end() { # EXIT-CODE

@@ -74,6 +74,7 @@ effect() {
 	'systemctl --quiet enable'*) : >"$R/enabled" ;;
 	'systemctl --quiet disable'*) rm -f "$R/enabled" ;;
 	'systemctl start'*) start_unit ;;
+	'systemctl stop ramraid-mend@data.service') rm "$R/mending" ;;
 	'systemctl stop ramraid@'*)
 		[[ ! -e $R/required ]] || called UNMOUNTED
 		[[ ! -e $R/active || -e $R/run/ramraid/data.released ]] || called 'STOPPED THE ARRAY'
@@ -103,6 +104,7 @@ lsblk() { [[ $* != *UUID* ]] || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PAR
 modprobe() { :; }
 systemctl() {
 	case $* in
+	*ActiveState*ramraid-mend@data.service) [[ ! -e $R/mending ]] || echo activating ;;
 	*ActiveState*) [[ -e $R/active ]] && echo active || echo inactive ;;
 	*MainPID*) echo 0 ;;
 	*RequiredBy*) [[ ! -e $R/required ]] || echo srv-data.mount ;;
@@ -336,6 +338,27 @@ release_killed_after() {
 		is_plain
 	done
 	((killed >= 13)) || fail "$killed"
+}
+
+@test "release: hot-plug's worker gives way, and makes no new RAM leg when it was interrupted" {
+	release_killed_after 5
+	assert_failure 137
+	[[ ! -e $R/sys/class/block/rd0 && -e $R/run/ramraid/data.detached ]]
+	mkdir -p "$R/run/systemd/system"
+	: >"$R/mending"
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb release --yes data
+	assert_success
+	[[ $(steps) == 'systemctl stop ramraid-mend@data.service'* ]] || fail "$(steps)"
+	is_plain
+}
+
+@test "release: a RAM leg that stays is not noted as taken out" {
+	adopt
+	FAILS='mdadm --manage /dev/md127 --remove'
+	verb release --yes data
+	assert_failure 1
+	[[ -e $MD/dev-rd0 && ! -e $R/run/ramraid/data.detached ]]
 }
 
 @test "release, killed, and the machine restarted: a second run completes" {
