@@ -44,7 +44,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams release lint unit model model-short vm vm-all vm-shell campaign \
-	rounds bench-rebuild screens check demo bench tools clean
+	rounds bench bench-rebuild bench-cost screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -155,7 +155,9 @@ bench-rebuild: deb
 screens: deb
 	tests/vm/screens
 bench: deb
-	tests/vm/run --show bench
+	tests/vm/bench
+bench-cost: deb
+	tests/vm/run --show cost
 
 tools:
 	tests/tools

@@ -87,8 +87,8 @@ cli_lock() {
 	flock --timeout "$2" "$CLI_LOCK" || die "$1: another ramraid is working on it, hot-plug perhaps; when it has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
 }
 
-# cli_lock_first NAME SECONDS: as cli_lock, for what takes the RAM leg out: hot-plug's worker, which may be at it for hours, gives way. What md does goes on
-# without it.
+# cli_lock_first NAME SECONDS: as cli_lock, for what a person wants otherwise than hot-plug's worker, which may be at it for hours: it gives way. What md does
+# goes on without it.
 cli_lock_first() {
 	! systemd_mend_works "$1" || systemd_stop_mend "$1"
 	cli_lock "$@"

@@ -19,7 +19,7 @@ cmd_apply() {
 	paths_run
 	changing_look "$NAME"
 	changing_ask "$NAME"
-	cli_lock "$NAME" 5
+	cli_lock_first "$NAME" 5
 	changing_look "$NAME"
 	changing_check "$NAME"
 	apply_begin "$NAME"

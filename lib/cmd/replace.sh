@@ -20,7 +20,7 @@ cmd_replace() {
 	NAME=${ARGS[0]}
 	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
 	changing_ask "$NAME"
-	cli_lock "$NAME" 5
+	cli_lock_first "$NAME" 5
 	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
 	changing_check "$NAME"
 	replace_begin "$NAME"

@@ -2,6 +2,7 @@
 # shellcheck disable=SC2016,SC2046,SC2012,SC2317 # what cases call; single quotes hold what the guest expands; names here are ours and plain
 # Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file tests/vm/cases/CASE.sh:
 #   from STATE            what the machine starts from: base (plain Debian), installed (our package), or a state made by states/STATE.sh
+#   image KIND            a system with more on it than usual (image.sh)
 #   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm: memory keeps its contents from boot to boot
 #   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root served: the system's own as well
 #   checked_on NAME…      the releases that it runs on in "make check", which has to end within an hour; default all, and "make vm-all" always
@@ -17,8 +18,9 @@ readonly here
 # shellcheck source=tests/vm/machine.sh
 source "$here/machine.sh"
 
-CASE_FROM=installed CASE_MAY_FAIL=''
+CASE_FROM=installed CASE_IMAGE=${RAMRAID_IMAGE-} CASE_MAY_FAIL=''
 from() { CASE_FROM=$1; }
+image() { CASE_IMAGE=$1; }
 memory() { VM_MEMORY=$1; }
 cpus() { VM_CPUS=$1; }
 append() { VM_APPEND=$*; }
@@ -106,7 +108,7 @@ healthy() {
 # what goes into it: the image, the package, and the states' own scripts.
 case_state() {
 	local state=$1 release=$2 base folder key
-	base=$("$here/image.sh" "$release")
+	base=$("$here/image.sh" "$release" "$CASE_IMAGE")
 	[[ $state != base ]] || {
 		printf '%s\n' "$base"
 		return
@@ -116,7 +118,7 @@ case_state() {
 	(
 		exec 9>"$folder.lock"
 		flock 9
-		[[ -d $folder ]] || env -u RAMRAID_SHELL -u RAMRAID_KEEP RAMRAID_STATE_FOLDER="$folder" "$here/case.sh" "../states/$state" "$release" >&2
+		[[ -d $folder ]] || env -u RAMRAID_SHELL -u RAMRAID_KEEP RAMRAID_IMAGE="$CASE_IMAGE" RAMRAID_STATE_FOLDER="$folder" "$here/case.sh" "../states/$state" "$release" >&2
 	)
 	printf '%s\n' "$folder"
 }

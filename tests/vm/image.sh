@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016,SC2046,SC2012 # single quotes hold what the guest expands; names here are ours and plain
-# Makes the base image of a Debian release for the test bench, once: tests/vm/image.sh RELEASE prints the folder that holds
+# Makes the base image of a Debian release for the test bench, once: tests/vm/image.sh RELEASE [KIND] prints the folder that holds
 #   root.img  ext4, label "root", the whole system with the real rapiddisk module built by dkms
 #   boot.img  ext4, label "boot", mounted on /boot: the bench boots the kernel and initrd found there, so a new initrd takes effect
 # The folder lies in the cache, outside the repository, and its name is a digest of everything that goes into it.
@@ -14,17 +14,22 @@ readonly cache=${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}
 # initramfs-tools, cryptsetup and fio are what the cases use; the headers are what dkms builds rapiddisk with.
 readonly packages=linux-image-amd64,linux-headers-amd64,systemd-sysv,udev,kmod,mdadm,rapiddisk,rapiddisk-dkms,initramfs-tools,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
 
-image_key() { # RELEASE
-	cat "$here/image.sh" "$here"/guest/* - <<<"$1" | sha256sum | cut -c1-16
+image_key() { # RELEASE KIND
+	cat "$here/image.sh" "$here"/guest/* - <<<"$1 $2" | sha256sum | cut -c1-16
 }
 
-image_extra() { # RELEASE: packages that only this release has
+image_extra() { # RELEASE KIND: packages that only this release has, or that only this kind of image wants
 	[[ $1 == bookworm ]] || printf ',systemd-cryptsetup'
+	case $2 in
+	'') ;;
+	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
+	*) return 1 ;;
+	esac
 }
 
-image_tree() { # RELEASE FOLDER
-	local release=$1 tree=$2 valid=() extra
-	extra=$(image_extra "$release")
+image_tree() { # RELEASE KIND FOLDER
+	local release=$1 tree=$3 valid=() extra
+	extra=$(image_extra "$release" "$2")
 	[[ $release != sid ]] || valid=(--aptopt='Acquire::Check-Valid-Until "false"')
 	mmdebstrap --variant=minbase --components=main --include="$packages$extra" "${valid[@]}" \
 		--aptopt='Apt::Install-Recommends "false"' \
@@ -54,6 +59,8 @@ image_customise() { # FOLDER
 	chroot "$root" systemctl mask modprobe@drm.service modprobe@efi_pstore.service modprobe@configfs.service getty@tty1.service \
 		modprobe@fuse.service getty-static.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount dev-hugepages.mount dev-mqueue.mount \
 		sys-kernel-debug.mount sys-kernel-tracing.mount systemd-user-sessions.service systemd-logind.service systemd-random-seed.service rapiddiskd.service
+	# It fails as long as it has nothing to export.
+	[[ ! -e $root/etc/nbd-server ]] || chroot "$root" systemctl disable nbd-server.service
 	image_faster_initramfs "$root"
 	printf "blacklist %s\n" kvm_amd kvm_intel powernow_k8 i2c_i801 lpc_ich psmouse pcspkr >"$root/etc/modprobe.d/bench.conf"
 	chroot "$root" passwd -d root
@@ -71,11 +78,11 @@ image_faster_initramfs() { # FOLDER
 	install -m 755 "$here/guest/linux-version" "$1/usr/bin/linux-version"
 }
 
-image_build() { # RELEASE FOLDER
-	local release=$1 out=$2
+image_build() { # RELEASE KIND FOLDER
+	local release=$1 kind=$2 out=$3
 	work=$(mktemp -d "$cache/build.XXXXXX") # global: the EXIT trap outlives this function
 	trap 'rm -rf "$work"' EXIT
-	image_tree "$release" "$work/root" >&2
+	image_tree "$release" "$kind" "$work/root" >&2
 	mv "$work/root/boot" "$work/boot"
 	mkdir "$work/root/boot"
 	mke2fs -q -t ext4 -L root -d "$work/root" "$work/root.img" 5G >&2
@@ -90,12 +97,12 @@ main() {
 		image_customise "$2"
 		return
 	}
-	local release=${1:?release} out
+	local release=${1:?release} kind=${2-} out
 	mkdir -p "$cache"
-	out=$cache/base-$release-$(image_key "$release")
-	exec 9>"$cache/base-$release.lock"
+	out=$cache/base-$release${kind:+-$kind}-$(image_key "$release" "$kind")
+	exec 9>"$cache/base-$release$kind.lock"
 	flock 9
-	[[ -d $out ]] || image_build "$release" "$out"
+	[[ -d $out ]] || image_build "$release" "$kind" "$out"
 	printf '%s\n' "$out"
 }
 

@@ -1,4 +1,4 @@
-# make bench: what ramraid itself costs. Figures are printed, not judged: they depend on the machine, and most on whether KVM works there.
+# make bench-cost: what ramraid itself costs. Figures are printed, not judged: they depend on the machine, and most on whether KVM works there.
 from mirror
 disk A 96M
 disk B 96M

@@ -1,0 +1,4 @@
+# Two of them in RAID1 (2014).
+needs='SATA1 SATA2' measures='stream'
+up() { mirror 1 2 --bitmap=none "$SATA1" "$SATA2"; }
+down() { no_mirror "$SATA1" "$SATA2"; }

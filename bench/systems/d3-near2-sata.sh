@@ -1,0 +1,4 @@
+# Two of them in RAID10, near layout (2014).
+needs='SATA1 SATA2' measures='stream'
+up() { mirror 10 2 --bitmap=none --layout=n2 "$SATA1" "$SATA2"; }
+down() { no_mirror "$SATA1" "$SATA2"; }

@@ -1,0 +1,4 @@
+# Two of them in RAID10, far layout (2014).
+needs='FAST1 FAST2' measures='stream'
+up() { mirror 10 2 --bitmap=none --layout=f2 "$FAST1" "$FAST2"; }
+down() { no_mirror "$FAST1" "$FAST2"; }

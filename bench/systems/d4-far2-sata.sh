@@ -1,0 +1,4 @@
+# Two of them in RAID10, far layout (2014).
+needs='SATA1 SATA2' measures='stream'
+up() { mirror 10 2 --bitmap=none --layout=f2 "$SATA1" "$SATA2"; }
+down() { no_mirror "$SATA1" "$SATA2"; }

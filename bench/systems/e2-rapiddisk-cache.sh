@@ -1,0 +1,9 @@
+# rapiddisk's own write-through cache of the same size as the data.
+needs='HDD1' measures='first warm randread randwrite'
+up() {
+	ramdisk 7 "$MB"
+	quietly rapiddisk -m rd7 -b "$(readlink -f "$HDD1")" -p wt
+	udevadm settle
+	target=$(echo /dev/mapper/rc-wt_*)
+}
+down() { quietly rapiddisk -u "${target##*/}" && no_ramdisk 7; }

@@ -1,0 +1,9 @@
+# tmpfs, of which rsync makes a copy now and then: what was written since the last one is lost with the power.
+needs='' measures='cached-randread cached-randwrite'
+up() {
+	mkdir -p "$folder"
+	mount -t tmpfs -o size=$((MB + 16))M tmpfs "$folder"
+	target=$folder/file
+	dd if=/dev/urandom of="$target" bs=1M count="$MB" status=none
+}
+down() { umount "$folder"; }

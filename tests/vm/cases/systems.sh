@@ -1,0 +1,39 @@
+# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# make bench: the articles' systems, ours, and what else one could take, side by side in one machine on throttled disks. What they are, and what is
+# measured: bench. Figures are printed, not judged. Lines for the report begin with "{"; what the machine is stands before them.
+image stacks
+from installed
+memory 3G
+cpus 2
+# The throttle of each is that of an article; one end to the other, it is as much as an emulated processor can carry.
+disk HDD1 400M throttling.iops-read=464,throttling.iops-write=352,throttling.bps-total=40000000
+disk HDD2 400M throttling.iops-read=464,throttling.iops-write=352,throttling.bps-total=40000000
+disk NVME 400M
+disk OLD1 400M throttling.iops-read=100,throttling.iops-write=74,throttling.bps-total=30000000
+disk OLD2 400M throttling.iops-read=100,throttling.iops-write=74,throttling.bps-total=30000000
+disk SSD 400M throttling.iops-read=11490,throttling.iops-write=17177,throttling.bps-total=120000000
+disk NET 400M throttling.iops-total=500,throttling.bps-total=40000000
+disk SATA1 400M throttling.bps-total=16000000
+disk SATA2 400M throttling.bps-total=16000000
+disk FAST1 400M throttling.bps-total=50000000
+disk FAST2 400M throttling.bps-total=50000000
+
+steps() {
+	local file name out
+	boot
+	printf 'accelerator: %s\nprocessors: %s\n' "$(vm_accel)" "$VM_CPUS"
+	guest 'echo "kernel: $(uname -r)"; mdadm --version 2>&1 | sed "s/^/mdadm: /"; echo "rapiddisk: $(modinfo -F version rapiddisk)"; fio --version | sed "s/^/fio: /"
+		grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"; echo "seconds: '"${SECONDS_EACH:-10}"'"; echo "rounds: '"${ROUNDS:-3}"'"'
+	tar -C "$here/../.." -cf "$VM/bench.tar" bench/measure bench/systems
+	vm_send "$VM/bench.tar" /root/bench.tar
+	guest 'tar -C /root -xf /root/bench.tar'
+	for file in "$here"/../../bench/systems/*.sh; do
+		name=${file##*/} name=${name%.sh}
+		[[ -z ${SYSTEMS-} || " $SYSTEMS " == *" $name "* ]] || continue
+		out=$(guest '
+			for name in HDD1 HDD2 NVME OLD1 OLD2 SSD NET SATA1 SATA2 FAST1 FAST2; do export $name=$(leg $name); done
+			export NONROTATIONAL="$NVME $SSD $FAST1 $FAST2"
+			SECONDS_EACH='"${SECONDS_EACH:-10} ROUNDS=${ROUNDS:-3}"' bash /root/bench/measure '"$name"' 2>/root/err || { cat /root/err; exit 1; }') || { printf '%s\nnot ok - %s\n' "$out" "$name" && return 1; }
+		printf '%s\nok - %s\n' "$out" "$name"
+	done
+}
