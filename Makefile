@@ -39,7 +39,7 @@ COMPLETIONS := build/completion/ramraid build/completion/_ramraid
 DEB := build/ramraid_$(VERSION)_all.deb
 # What a package is made from, and what a source package needs besides.
 PACKAGED := bin lib units udev etc initramfs dracut man completion generate docs packaging debian Makefile README.md
-SOURCES := $(PACKAGED) CHANGELOG.md tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
+SOURCES := $(PACKAGED) CHANGELOG.md bench tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
 .DELETE_ON_ERROR:

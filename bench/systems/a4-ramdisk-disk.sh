@@ -1,4 +1,10 @@
 # A ramdisk with a write-mostly hard disk (ADMIN 62/2021).
 needs='HDD1' measures='randread randwrite'
-up() { ramdisk 7 $((MB + 4)) && mirror 1 2 --bitmap=none "$rd" --write-mostly "$HDD1"; }
-down() { no_mirror "$HDD1" && no_ramdisk 7; }
+up() {
+	ramdisk 7 $((MB + 4))
+	mirror 1 2 --bitmap=none "$rd" --write-mostly "$HDD1"
+}
+down() {
+	no_mirror "$HDD1"
+	no_ramdisk 7
+}

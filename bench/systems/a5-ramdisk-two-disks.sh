@@ -1,4 +1,10 @@
 # A ramdisk with two write-mostly hard disks (ADMIN 62/2021).
 needs='HDD1 HDD2' measures='randread randwrite'
-up() { ramdisk 7 $((MB + 4)) && mirror 1 3 --bitmap=none "$rd" --write-mostly "$HDD1" "$HDD2"; }
-down() { no_mirror "$HDD1" "$HDD2" && no_ramdisk 7; }
+up() {
+	ramdisk 7 $((MB + 4))
+	mirror 1 3 --bitmap=none "$rd" --write-mostly "$HDD1" "$HDD2"
+}
+down() {
+	no_mirror "$HDD1" "$HDD2"
+	no_ramdisk 7
+}

@@ -6,4 +6,7 @@ up() {
 	udevadm settle
 	file_on "$md"
 }
-down() { no_file && no_mirror "$SSD" "$NET"; }
+down() {
+	no_file "$md"
+	no_mirror "$SSD" "$NET"
+}

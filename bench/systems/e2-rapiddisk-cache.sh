@@ -2,8 +2,12 @@
 needs='HDD1' measures='first warm randread randwrite'
 up() {
 	ramdisk 7 "$MB"
+	modprobe rapiddisk-cache
 	quietly rapiddisk -m rd7 -b "$(readlink -f "$HDD1")" -p wt
 	udevadm settle
 	target=$(echo /dev/mapper/rc-wt_*)
 }
-down() { quietly rapiddisk -u "${target##*/}" && no_ramdisk 7; }
+down() {
+	quietly rapiddisk -u "${target##*/}"
+	no_ramdisk 7
+}

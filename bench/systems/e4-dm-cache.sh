@@ -6,4 +6,8 @@ up() {
 	quietly dmsetup create bench --table "0 $((MB * 2048)) cache $rd2 $rd $(readlink -f "$HDD1") 64 1 writethrough smq 0"
 	target=/dev/mapper/bench
 }
-down() { quietly dmsetup remove --retry bench && no_ramdisk 7 && no_ramdisk 8; }
+down() {
+	quietly dmsetup remove --retry bench
+	no_ramdisk 7
+	no_ramdisk 8
+}

@@ -56,9 +56,9 @@ EOT
 	reboot
 	check 'a boot: everything is in use, and each only after its array was whole' "$on"'
 		test "$(slots pool)" = UUU; test "$(slots tree)" = UUU; in_use; sums
-		later srv-xfs.mount ExecMainStartTimestampMonotonic pool; later "dev-vol\\x2d1-swap.swap" ActiveEnterTimestampMonotonic pool
-		later systemd-cryptsetup@open.service ExecMainStartTimestampMonotonic pool
-		later srv-tree.mount ExecMainStartTimestampMonotonic tree; later srv-sub.mount ExecMainStartTimestampMonotonic tree
+		later srv-xfs.mount ActiveEnterTimestampMonotonic pool; later "dev-vol\\x2d1-swap.swap" ActiveEnterTimestampMonotonic pool
+		later systemd-cryptsetup@open.service ActiveEnterTimestampMonotonic pool
+		later srv-tree.mount ActiveEnterTimestampMonotonic tree; later srv-sub.mount ActiveEnterTimestampMonotonic tree
 		test -z "$(journalctl -b -q -o cat -g "ordering cycle")"'
 	check 'the shutdown before it: the volumes were active to the end, and nothing had to be made equal' "$on"'
 		journalctl -b -1 -q -o cat -u ramraid@pool | grep "still in use by.*leaving the array to systemd-shutdown"
