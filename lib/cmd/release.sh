@@ -95,6 +95,7 @@ release_ask() {
 # Every step is one that can be done again, or is left out when it is done. The claim goes while the configuration is still there: an array
 # that is claimed and not configured is started by nobody. Until the configuration goes, a boot takes the array for ours again.
 release_all() {
+	RELEASE_OUT=''
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then
@@ -110,20 +111,18 @@ release_all() {
 	[[ -n $DRY_RUN ]] || log_notice "$NAME: released: a plain RAID1, in use as before"
 }
 
-# Noted before it is taken out: or hot-plug would make a new one when this is interrupted.
+# Noted before it is taken out: or hot-plug would make a new one when this is killed.
 release_ram_() {
-	local code=0
 	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
-	guard_release "$NAME" || code=$?
-	((code == 0)) || {
-		rm -f "$RUN/$NAME.detached"
-		exit "$code"
-	}
+	guard_release "$NAME"
 	guard_give_back "$NAME"
+	RELEASE_OUT=yes
 }
 
 release_end() { # EXIT-CODE
 	trap '' INT TERM HUP
+	# A RAM leg that stays is not one that a person has taken out.
+	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || rm -f "$RUN/$NAME.detached"
 	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME"
 	exit "$1"
 }
