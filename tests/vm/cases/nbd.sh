@@ -6,7 +6,6 @@ long
 image stacks
 from installed
 disk A 64M
-disk R 66M
 
 # shellcheck source=tests/vm/far.sh
 source "$here/far.sh"
@@ -18,17 +17,19 @@ steps() {
 	boot
 	vm_send "$here/churn.pl" /root/churn.pl
 	guest "$far"'
+		truncate -s 66M /root/far.img # a disk would show its partition, of the same PARTUUID, on this side as well
 		cat >/usr/local/sbin/far-side <<"EOT"
 #!/bin/sh -eu
-printf "%s\n" "[generic]" "[far]" "exportname = $(readlink -f /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_R)" "flush = true" >/run/far.conf
-exec nbd-server -d -C /run/far.conf
+printf "%s\n" "[generic]" "[far]" "exportname = /root/far.img" "flush = true" >/run/far.conf
+exec nbd-server -C /run/far.conf -p /run/far.pid
 EOT
 		chmod 755 /usr/local/sbin/far-side
 		printf "%s\n" "[Unit]" "DefaultDependencies=no" "After=local-fs.target" "Before=network-online.target nbd@nbd0.service" "Conflicts=shutdown.target" "Before=shutdown.target" \
-			"[Service]" "ExecStart=/usr/local/sbin/far-side" "ExecStartPost=/bin/sh -c \"until ss -ltn | grep -q :10809; do sleep 0.1; done\"" \
+			"[Service]" "Type=forking" "PIDFile=/run/far.pid" "ExecStart=/usr/local/sbin/far-side" "ExecStartPost=/bin/sh -c \"until ss -ltn | grep -q :10809; do sleep 0.1; done\"" \
 			"[Install]" "WantedBy=multi-user.target" >/etc/systemd/system/far.service
 		echo "nbd0 127.0.0.1 far timeout=5" >/etc/nbdtab
-		systemctl daemon-reload; systemctl --quiet enable far.service; systemctl start far.service; systemctl --quiet enable nbd@nbd0.service; systemctl start nbd@nbd0.service
+		echo nbd >/etc/modules-load.d/nbd.conf; modprobe nbd; settle # a device that udev is looking at is "in use" for nbd-client
+		systemctl daemon-reload; systemctl --quiet enable far.service; systemctl start far.service; systemctl --quiet add-wants remote-fs.target nbd@nbd0.service; systemctl start nbd@nbd0.service # enabled, only a mount of the device itself would start it
 		printf "label: gpt\nstart=2048, uuid=7a6f6e65-0001-4000-8000-000000000001\n" | sfdisk -q /dev/nbd0; settle; ls -l $(leg_far)'
 	check 'a whole nbd device is refused, for want of a name that lasts; a partition of it is taken' "$far"'
 		code=0; ramraid create --yes data $(leg A) /dev/nbd0 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; test ! -e /etc/ramraid/data.conf
