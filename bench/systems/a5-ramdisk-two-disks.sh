@@ -1,4 +1,5 @@
 # A ramdisk with two write-mostly hard disks (ADMIN 62/2021).
+# shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='HDD1 HDD2' measures='randread randwrite'
 up() {
 	ramdisk 7 $((MB + 4))

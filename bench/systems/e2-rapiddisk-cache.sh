@@ -1,4 +1,5 @@
 # rapiddisk's own write-through cache of the same size as the data.
+# shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='HDD1' measures='first warm randread randwrite'
 up() {
 	ramdisk 7 "$MB"

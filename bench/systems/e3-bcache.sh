@@ -1,4 +1,5 @@
 # bcache, write-through, on a ramdisk of the size of the data, without its limit for sequential reads.
+# shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='HDD1' measures='first warm randread randwrite'
 up() {
 	modprobe bcache

@@ -1,4 +1,5 @@
 # dm-cache, write-through, with its data and metadata on ramdisks; what lvmcache sets up.
+# shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='HDD1' measures='first warm randread randwrite'
 up() {
 	ramdisk 7 "$MB"
