@@ -12,7 +12,7 @@ source "$here/served.sh"
 source "$here/hands.sh"
 
 # Seconds to wait for a boot up to the agent's first word, for one command, and for a clean shutdown. TCG is slow, CI slower.
-BOOT_SECONDS=${BOOT_SECONDS:-180} EXEC_SECONDS=${EXEC_SECONDS:-600} STOP_SECONDS=${STOP_SECONDS:-240}
+BOOT_SECONDS=${BOOT_SECONDS:-420} EXEC_SECONDS=${EXEC_SECONDS:-600} STOP_SECONDS=${STOP_SECONDS:-420}
 
 # One processor: emulated ones do not always see each other's patches of kernel text (a half patched jump label, and a
 # panic, has been seen), and two machines side by side use the host's cores anyway.

@@ -2,6 +2,7 @@
 # replace and apply on a mounted array with a writer: the disks change, nothing is lost and nothing is unmounted. Killed in the middle, a dead disk, the
 # last disk refused, the old one plugged in again, and a reboot at the end.
 checked_on trixie
+long
 from mirror
 disk A 96M
 disk B 96M

@@ -1,5 +1,6 @@
 # ramraid check: silent on a healthy mirror; and whatever can be planted on it is found, that alone.
 checked_on trixie
+long
 from small
 disk A 40M
 disk B 40M

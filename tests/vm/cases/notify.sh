@@ -1,5 +1,6 @@
 # Who is told of what: the program of NOTIFY, without hot-plug; mail without one; what scrub finds. And nobody of a boot that is as it should be.
 checked_on trixie
+long
 from mirror
 disk A 96M
 disk B 96M
