@@ -48,7 +48,7 @@ memory_taken() {
 	MEMORY_WAITS=$((MEMORY_WAITS * 2 < MEMORY_CALM_MOST ? MEMORY_WAITS * 2 : MEMORY_CALM_MOST))
 }
 
-# memory_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an empty file), memory, room (memory, but there is room again), or
+# memory_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an empty file, "release" its name), memory, room (memory, but there is room again), or
 # nobody (empty). memory_note_given_up NAME, memory_note_room NAME write it. It goes when a RAM leg has been made.
 memory_note() {
 	MEMORY_NOTE=''

@@ -137,6 +137,15 @@ mend_tried() {
 	printf '%s\n' "$MEND_PRINT" >"$RUN/$1.tried"
 }
 
+# mend_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves the array alone, until release is typed again, or attach,
+# or start: they take away what mend_note_released has written. It also says that a person has the RAM leg out (memory_note).
+mend_is_released() {
+	local word=''
+	{ read -r word <"$RUN/$1.detached"; } 2>/dev/null || :
+	[[ $word == release ]]
+}
+mend_note_released() { echo release >"$RUN/$1.detached"; }
+
 # mend_ask: something may have changed that hot-plug has to look at. Raises the flag that ramraid-hotplug.path waits for, and nothing when all
 # arrays have HOTPLUG=no (mend_arm).
 mend_ask() { [[ ! -e $RUN/hotplug ]] || : >"$RUN/event"; }

@@ -38,7 +38,7 @@ hotplug_one() { # NAME
 		mend_facts
 		changes_tell "$1"
 		# One that a person has started, while its unit is stopped, is that person's.
-		! mend_is_due "$1" || ! systemd_unit_is_up "$1" || systemd_start_mend "$1"
+		mend_is_released "$1" || ! mend_is_due "$1" || ! systemd_unit_is_up "$1" || systemd_start_mend "$1"
 		;;
 	esac
 }

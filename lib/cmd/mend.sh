@@ -22,6 +22,10 @@ cmd_mend() {
 		cli_lock "$NAME" 60
 		conf_need "$NAME" # it may have been edited meanwhile
 	}
+	if mend_is_released "$NAME"; then
+		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: ramraid attach $NAME"
+		return
+	fi
 	facts_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"

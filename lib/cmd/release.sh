@@ -111,9 +111,9 @@ release_all() {
 	[[ -n $DRY_RUN ]] || log_notice "$NAME: released: a plain RAID1, in use as before"
 }
 
-# Noted before it is taken out: or hot-plug would make a new one when this is killed.
+# Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the disks as ours again.
 release_ram_() {
-	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
+	[[ -n $DRY_RUN ]] || mend_note_released "$NAME"
 	guard_release "$NAME"
 	guard_give_back "$NAME"
 	RELEASE_OUT=yes

@@ -353,6 +353,25 @@ release_killed_after() {
 	is_plain
 }
 
+@test "release, interrupted: hot-plug leaves the array alone until release or attach is typed" {
+	release_killed_after 9
+	assert_failure 137
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb hotplug
+	assert_success
+	not grep -q ramraid-mend "$BATS_TEST_TMPDIR/calls"
+	verb mend data
+	assert_success
+	assert_output --partial 'to go on: ramraid release data; to keep it: ramraid attach data'
+	not grep -q write_mostly "$MD/dev-sda/state"
+	# As attach does, after which hot-plug is at work again.
+	rm "$R/run/ramraid/data.detached"
+	verb hotplug
+	grep -q ramraid-mend "$BATS_TEST_TMPDIR/calls"
+	verb mend data
+	grep -q write_mostly "$MD/dev-sda/state"
+}
+
 @test "release: a RAM leg that stays is not noted as taken out" {
 	adopt
 	FAILS='mdadm --manage /dev/md127 --remove'
