@@ -21,7 +21,8 @@ VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=
 VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
 VM_WARM=''              # yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be deleted for a cold one
 VM_DISKS=()             # in the order in which they are attached
-declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…)
+declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that slot of the PCI bus
+declare -A VM_SERIALS   # NAME → its serial number, if that is not its name
 declare -A VM_BAD=()    # NAME → sectors (of 512 bytes) of that disk that can't be read, from the next boot on
 
 vm_cache() { printf '%s\n' "${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}"; }
@@ -129,14 +130,18 @@ vm_unpack_kernel() {
 }
 
 vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
-	local disk from
+	local disk from more device
 	for disk in "${VM_DISKS[@]}"; do
 		from=$VM/disks/$disk.img,cache=none
 		[[ ! -v VM_BAD[$disk] ]] || from=blkdebug:$(vm_bad "$disk"):$from
 		# With this mode the guest is told that there is a write cache, and its flushes are passed on.
 		[[ ! -v VM_SERVED[$disk] ]] || from=$(vm_served_url "$disk"),cache=writeback
-		printf '%s\n' -drive "if=none,id=$disk,file=$from,format=raw${VM_DISK_OPTS[$disk]:+,${VM_DISK_OPTS[$disk]}}" \
-			-device "scsi-hd,id=dev-$disk,drive=$disk,bus=scsi0.0,serial=$disk"
+		more=${VM_DISK_OPTS[$disk]-} device=scsi-hd,bus=scsi0.0
+		if [[ $more == nvme=* ]]; then
+			device=${more%%,*} more=${more#"${more%%,*}"}
+			device=nvme,addr=${device#nvme=} more=${more#,}
+		fi
+		printf '%s\n' -drive "if=none,id=$disk,file=$from,format=raw${more:+,$more}" -device "$device,id=dev-$disk,drive=$disk,serial=${VM_SERIALS[$disk]-$disk}"
 	done
 }
 
@@ -259,7 +264,7 @@ vm_diagnose() {
 	vm_try '
 		systemctl --failed --no-legend --plain; systemctl list-jobs --no-pager
 		cat /proc/mdstat; lsblk -o NAME,SIZE,FSTYPE,MOUNTPOINT,SERIAL
-		for d in /dev/sd? /dev/rd? ; do [ -b "$d" ] && mdadm --examine "$d"; done
+		for d in /dev/sd? /dev/nvme?n1 /dev/rd?; do [ -b "$d" ] && mdadm --examine "$d"; done
 		journalctl -b --no-pager -o short-monotonic | tail -n 250' || echo "(no answer)"
 }
 

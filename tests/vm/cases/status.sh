@@ -1,5 +1,6 @@
 # What status, its JSON and the metrics say is what the kernel has: who has read and written, when it was whole, how it was rebuilt.
 checked_on trixie
+long
 from mirror
 disk A 96M
 disk B 96M
