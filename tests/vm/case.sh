@@ -42,7 +42,7 @@ leg() { echo /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_$1; }
 node() { readlink -f "$(leg "$1")"; }
 md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
 slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
-settle() { udevadm settle --timeout=30; }
+settle() { udevadm settle --timeout=150; }
 # make_ext4 DEVICE [OPTION…]. udev stops watching a device while it handles an event of it, and never learns what mkfs writes then: so wait
 # before, and tell it after.
 make_ext4() { settle; mkfs.ext4 -q "${@:2}" "$1"; udevadm trigger --settle "$1"; }

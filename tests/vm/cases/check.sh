@@ -62,9 +62,10 @@ steps() {
 		systemctl daemon-reload; systemctl start mnt-unit.mount; found 1 not-gated
 		systemctl stop mnt-unit.mount; rm /etc/systemd/system/mnt-unit.mount; systemctl daemon-reload; silent
 		sed "s,/srv/data,/mnt/new,; s,defaults,noauto," /root/fstab | grep /mnt/new >>/etc/fstab; found 1 gate-not-loaded
-		cp /root/fstab /etc/fstab; settle; sleep 2
+		# Or the record would be written again at any moment, now that fstab has changed.
+		cp /root/fstab /etc/fstab; systemctl stop ramraid-remember.path ramraid-remember.service
 		: >/etc/ramraid/state/data.contents; systemctl daemon-reload; found 1 not-gated
-		ramraid remember; systemctl daemon-reload; silent'
+		ramraid remember; systemctl daemon-reload; systemctl start ramraid-remember.path; silent'
 	check 'the array: bitmap, write-behind, write-mostly, the record, the name of a leg' "$helpers"'
 		mdadm --grow /dev/md/data --bitmap=none; found 1 no-bitmap; mdadm --grow /dev/md/data --bitmap=internal
 		echo 256 >$array/bitmap/backlog; found 1 write-behind; echo 0 >$array/bitmap/backlog

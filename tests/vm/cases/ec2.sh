@@ -19,7 +19,7 @@ readonly names='
 steps() {
 	boot
 	check 'the mirror of the recipes, mounted' "$names"'
-		ls -l /dev/disk/by-path /dev/disk/by-id
+		for i in $(seq 300); do [ -b $near -a -b $net ] && break; sleep 0.2; done; ls -l /dev/disk/by-path /dev/disk/by-id
 		mdadm --create /dev/md/data --run --level=1 --raid-devices=2 --assume-clean --bitmap=internal $near --write-mostly --write-behind=256 $net
 		make_ext4 /dev/md/data; mkdir /srv/data; echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults 0 2" >>/etc/fstab
 		systemctl daemon-reload; systemctl start srv-data.mount
