@@ -32,7 +32,7 @@ _ramraid_value() {
 		_ramraid_offer "${_ramraid_kinds[@]/#/$2}"
 		[[ $CUR != *=/* ]] || _ramraid_devices "$2" "$dev"/disk/by-id/* "$dev"/disk/by-path/* "$dev"/pmem*
 		;;
-	[a-z]*) _ramraid_offer "$1" ;;
+	[a-z]*) _ramraid_offer "$2$1" ;;
 	esac
 }
 

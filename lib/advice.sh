@@ -63,6 +63,10 @@ advice_disks_only_() {
 	ADVICE_DO="ramraid attach ${F[name]}"
 	case ${F[ram.out]-} in
 	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
+	release)
+		ADVICE_WHY='ramraid release is at work on it, or was interrupted'
+		ADVICE_DO="ramraid release ${F[name]}; to keep the mirror instead: ramraid attach ${F[name]}"
+		;;
 	memory | room)
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
 		ADVICE_DO="nothing: it is made anew when there is room; at once: ramraid attach ${F[name]}"

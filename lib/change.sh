@@ -9,7 +9,7 @@
 #   leg.I.force     yes: whatever is on it may be overwritten
 #   leg.I.dropin    the drop-in that names it, which is not ours to edit
 #   leg.I.badblocks yes: md has a list of bad blocks of it
-#   array.slots     how many the array has
+#   array.slots     how many the array has; of a far2 there are always two, and one is free only when its disk is gone or has been taken out
 #   change.left     names that are to leave, and that the configuration does not have any more
 #   change.used     what uses the array
 #
@@ -67,7 +67,7 @@ change_plan() {
 	done
 	change_wrong_last_
 	[[ -z ${F[change.left]-} ]] || PLAN+=("forget    ${F[change.left]}")
-	((${F[array.slots]} == goal + 1)) || PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; there are ${F[array.slots]}")
+	[[ ${F[conf.layout]-mirror} == far2 ]] || ((${F[array.slots]} == goal + 1)) || PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; there are ${F[array.slots]}")
 }
 
 change_wrong_array_() {
@@ -113,12 +113,22 @@ change_wrong_disk_() { # I DEV
 # Something is to be rebuilt: md must be able to take it, and nobody may read from it before its time.
 change_wrong_building_() {
 	local i
+	[[ ${F[conf.layout]-mirror} != far2 ]] || change_wrong_full_
 	[[ -z ${F[kernel.flaw]-} || -z ${F[change.used]-} ]] ||
 		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg must be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
 	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] || WRONG+=('no leg is in sync that a disk could be built from')
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.badblocks]-} == yes ]] || continue
 		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. If another disk leg is in sync, take it out first, which leaves one copy less until the new one is built: mdadm /dev/md/${F[name]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+	done
+}
+
+# A far2 gets no slot more.
+change_wrong_full_() {
+	local i
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]-} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, which leaves one copy on disk until the new one is built: mdadm /dev/md/${F[name]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
 	done
 }
 
@@ -144,7 +154,7 @@ change_decide() {
 	change_gone_ || return 0
 	change_join_ || return 0
 	change_leave_ || return 0
-	if ((${F[array.slots]} != goal + 1)); then
+	if [[ ${F[conf.layout]-mirror} != far2 ]] && ((${F[array.slots]} != goal + 1)); then
 		decide_is slots "${F[array.md]} has ${F[array.slots]} slots for $goal disks and the RAM leg" $((goal + 1))
 	elif ((good < goal)); then
 		decide_lost
@@ -198,7 +208,7 @@ change_join_() {
 			decide_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		elif [[ -n ${F[leg.$i.in]} ]] || ! change_may_join_ "$i"; then
 			continue
-		elif ((${F[array.slots]} < goal + inside + 1)); then
+		elif [[ ${F[conf.layout]-mirror} != far2 ]] && ((${F[array.slots]} < goal + inside + 1)); then
 			decide_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
 		elif change_may_build_ "$i"; then
 			decide_is build "${F[leg.$i.dev]} is built into ${F[array.md]}" "$i"

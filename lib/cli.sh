@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 # cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated; "name=" takes a
-# value; "-" becomes "_" in the key), operands in ARGS.
+# value, after "=" or as the next word, unless "name" is there as well; "-" becomes "_" in the key), operands in ARGS.
 declare -gA OPT=()
 declare -ga ARGS=()
 cli_parse() {
@@ -26,8 +26,14 @@ cli_parse() {
 			OPT[${name//-/_}]=${arg#*=}
 			;;
 		--*)
-			[[ $name != *' '* && $flags == *" $name "* ]] || cli_usage "$usage" "unknown option $arg"
-			OPT[${name//-/_}]=yes
+			if [[ $name != *' '* && $flags == *" $name "* ]]; then
+				OPT[${name//-/_}]=yes
+			elif [[ $name != *' '* && $flags == *" $name= "* ]] && (($# > 0)); then
+				OPT[${name//-/_}]=$1
+				shift
+			else
+				cli_usage "$usage" "unknown option $arg"
+			fi
 			;;
 		-?*) cli_usage "$usage" "unknown option $arg" ;;
 		*) ARGS+=("$arg") ;;

@@ -16,6 +16,7 @@ readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|mse
 conf_builtin() {
 	CONF=(
 		[UUID]=''
+		[LAYOUT]=mirror
 		[RAM]=auto
 		[RAM_RESERVE]=10%
 		[MEMORY_FLOOR]=0
@@ -40,6 +41,7 @@ CONF_FORM=(
 	[UUID]='^[0-9a-f:-]+$'
 	[MEMBER]='^/dev/.'
 	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
+	[LAYOUT]='^(mirror|far2)$'
 	[RAM]='^(auto|rapiddisk|brd|none|/dev/.+)$'
 	[RAM_RESERVE]=$RE_SIZE
 	[MEMORY_FLOOR]=$RE_SIZE
@@ -191,7 +193,7 @@ conf_lines_() {
 		}
 		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where" # config.sh
 		case $key:$kind in
-		UUID:defaults | MEMBER:defaults | MOUNT:defaults) conf_fault_ place "$where" "$key" ;;
+		UUID:defaults | MEMBER:defaults | MOUNT:defaults | LAYOUT:defaults) conf_fault_ place "$where" "$key" ;;
 		MEMBER:*) conf_member_ "$where" "$value" ;;
 		MOUNT:*) MOUNTS+=("$value") ;;
 		UUID:*) conf_uuid_ "$where" "$value" ;;
@@ -243,5 +245,6 @@ conf_check_whole_() { # FILE
 	[[ -n ${CONF[UUID]} ]] || conf_fault_ no-uuid "$1"
 	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
 	((${#MEMBERS[@]} > 0)) || conf_fault_ no-member "$1"
+	[[ ${CONF[LAYOUT]} == mirror ]] || { [[ ${CONF[RAM]} == none ]] && ((${#MEMBERS[@]} == 2)); } || conf_fault_ far2 "$1"
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] || conf_fault_ data-loss "$1"
 }

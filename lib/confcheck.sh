@@ -7,6 +7,7 @@ declare -grA CONF_EXPECTED=(
 	[UUID]='the array UUID as "mdadm --detail" prints it'
 	[MEMBER]='a device path'
 	[MOUNT]='a mount point or the name of a unit'
+	[LAYOUT]='mirror or far2'
 	[RAM]='auto, rapiddisk, brd, none, or a device path'
 	[RAM_RESERVE]='a size such as 512M or 10%'
 	[MEMORY_FLOOR]='a size such as 512M or 5%, or 0 for never'
@@ -63,6 +64,7 @@ conf_say_fault_() {
 	both) conf_error_ "$where: RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
 	no-uuid) conf_error_ "$where: UUID= is missing; write the array UUID (see: mdadm --examine DISK)" ;;
 	no-member) conf_error_ "$where: there is no MEMBER= line; write one for each disk leg" ;;
+	far2) conf_error_ "$where: LAYOUT=far2 takes two MEMBER lines and RAM=none; its RAM leg is that of the mirror that lies on it" ;;
 	data-loss) conf_error_ "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes" ;;
 	esac
 }

@@ -3,7 +3,7 @@
 #
 # How the disk legs are judged before a start stands in safestart.sh, how they are put back in disklegs.sh. F is filled by facts.sh; the fixtures
 # in tests/fixtures/decide hold the same keys as KEY=VALUE lines. Disk legs are leg.0 … leg.N-1.
-#   name uuid members  conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout conf.start_degraded conf.write_behind
+#   name uuid members  conf.layout conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout conf.start_degraded conf.write_behind
 #   waited              seconds since this start began
 #   forced              the disk leg (its number) that the administrator has chosen to start from
 #   retry               yes: members that md has given up are to be tried again
@@ -12,7 +12,7 @@
 #   leg.I.removed       with mend, yes: somebody has taken it out of the array, and nobody has pulled it since
 #   leg.I.joined        yes: it was in sync at some time in this very run of the array, and is outside now
 #   leg.I.elsewhere     yes: it was, and its superblock has been written since it left
-#   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no)
+#   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no; empty in a far2)
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events time recovery dirty size
 #   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
 #   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen; copy: ours)
@@ -200,6 +200,8 @@ decide_gate() {
 		GATE=open
 	elif [[ $ACTION == make-writable || $ACTION == set-backlog || $ACTION == write-mostly ]]; then
 		: # at once, and before anything is written
+	elif [[ ${F[conf.ram]-} == none && -z ${F[kernel.flaw]-} ]]; then
+		GATE=open GATE_WHY="RAM=none: there is no RAM leg to wait for"
 	elif [[ ${F[conf.wait]} == no && -z ${F[kernel.flaw]-} ]]; then
 		GATE=open GATE_WHY="WAIT=no: not waiting for the RAM leg"
 	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]]; then

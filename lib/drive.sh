@@ -196,7 +196,7 @@ drive_legs_() {
 # --- one function an action: its name is the action's with "_" for "-". DRIVE_ERROR says why it failed, in words for a person.
 
 drive_assemble() { # NODE…
-	md_assemble "${F[name]}" "$@" || {
+	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" || {
 		DRIVE_ERROR='mdadm refused; its words stand above'
 		return 1
 	}

@@ -10,7 +10,7 @@ facts_of_conf() {
 	F=()
 	F[name]=$1 F[uuid]=${CONF[UUID]} F[members]=${#MEMBERS[@]}
 	F[conf.ram]=${CONF[RAM]} F[conf.wait]=${CONF[WAIT]} F[conf.on_timeout]=${CONF[ON_TIMEOUT]}
-	F[conf.rebuild]=${CONF[REBUILD]}
+	F[conf.rebuild]=${CONF[REBUILD]} F[conf.layout]=${CONF[LAYOUT]}
 	F[conf.start_degraded]=${CONF[START_DEGRADED]} F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
 	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
@@ -125,7 +125,9 @@ facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 	if [[ ! -e $SYS/class/block/$1 ]]; then
 		F[array.gone]+="${F[array.gone]:+ }$1"
 	elif ((i < ${F[members]})); then
-		F[leg.$i.state]=$2 F[leg.$i.slot]=$3 F[leg.$i.writemostly]=$4
+		F[leg.$i.state]=$2 F[leg.$i.slot]=$3
+		# RAID10 does not know it.
+		[[ ${F[conf.layout]} == far2 ]] || F[leg.$i.writemostly]=$4
 	elif ram_is_node "$1" || [[ $1 == "$RAM_NODE" ]]; then
 		F[ram.node]=$1 F[ram.state]=$2 F[ram.slot]=$3
 	else

@@ -169,8 +169,9 @@ readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the servi
 gate_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0
 	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
+	gate_write_nested_ "$folder" "$name" || code=1
 	units=$(gate_units "$name" "${CONF[UUID]}")
-	[[ -n $units ]] || return 0
+	[[ -n $units ]] || return "$code"
 	seconds=$(gate_seconds)
 	while read -r kind unit; do
 		if [[ $kind == rescue ]]; then
@@ -202,6 +203,32 @@ gate_dropin_() {
 	mkdir -p "${file%/*}"
 	[[ -e $file ]] || printf '# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).\n' >"$file"
 	printf '%s\n%s\n' "$3" "$4" >>"$file"
+}
+
+# gate_write_nested_ FOLDER NAME: a disk leg that is an array of ours itself is started before, and stopped after. Wants, not Requires: when it comes
+# later, hot-plug starts both.
+gate_write_nested_() {
+	local file=$1/ramraid@$2.service.d/50-nested.conf member inner
+	for member in "${MEMBERS[@]}"; do
+		inner=$(gate_inner_ "$member")
+		[[ -n $inner && $inner != "$2" ]] || continue
+		mkdir -p "${file%/*}" || return
+		[[ -e $file ]] || printf '# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).\n[Unit]\n' >"$file" || return
+		printf 'Wants=ramraid@%s.service\nAfter=ramraid@%s.service\n' "$inner" "$inner" >>"$file" || return
+	done
+}
+
+# gate_inner_ MEMBER: prints which configured array it is, by its name or its UUID; nothing when it is none.
+gate_inner_() {
+	local name hex
+	if [[ $1 == /dev/md/* ]]; then
+		[[ ! -e $ETC/${1##*/}.conf ]] || printf '%s\n' "${1##*/}"
+	elif [[ $1 == /dev/disk/by-id/md-uuid-* ]]; then
+		hex=${1##*/md-uuid-} hex=${hex//[-:]/}
+		while IFS= read -r name; do
+			! tr -d ' \t:"-' <"$ETC/$name.conf" | grep -qxF "UUID=$hex" || printf '%s\n' "$name"
+		done < <(conf_names)
+	fi
 }
 
 # gate_write_network_ FOLDER NAME only|mixed: the array comes after the network, and after what connects remote disks (systemd.special(7),

@@ -4,17 +4,23 @@
 
 readonly MD_BOUND=15 # seconds within which md, udev and mdadm finish what is not a resync
 
-# md_modules: mdadm 4.5 no longer loads them in time by itself.
-md_modules() { [[ -d $SYS/module/md_mod && -d $SYS/module/raid1 ]] || modprobe -q -a md_mod raid1 || [[ -e /proc/mdstat ]]; }
+# md_modules LAYOUT: mdadm 4.5 no longer loads them in time by itself.
+md_modules() {
+	local module=raid1
+	[[ $1 != far2 ]] || module=raid10
+	[[ -d $SYS/module/md_mod && -d $SYS/module/$module ]] || modprobe -q -a md_mod "$module" || [[ -e /proc/mdstat ]]
+}
 
-# md_create NAME UUID DISK…: a RAID1 of write-mostly disks with slot 0 left empty for the RAM leg. Slot 0 keeps the RAM leg first in
-# every listing; md prefers it for reads because it alone is not write-mostly.
+# md_create NAME UUID LAYOUT KIB DISK…: with a bitmap of KIB a bit. "mirror": a RAID1 of write-mostly disks with slot 0 left empty for the RAM leg. Slot 0 keeps the RAM leg first in
+# every listing; md prefers it for reads because it alone is not write-mostly. "far2": a RAID10 of two disks, each of which has everything (LAYOUT=).
 md_create() {
-	local name=$1 uuid=$2
-	shift 2
-	[[ -n $DRY_RUN ]] || md_modules
-	act mdadm --create "/dev/md/$name" --run --metadata=1.2 --name="$name" --uuid="${uuid//-/}" --level=1 --raid-devices=$(($# + 1)) \
-		--bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "$@")K" missing --write-mostly "$@"
+	local name=$1 uuid=$2 layout=$3 chunk=$4 level=(--level=1 --raid-devices=$(($# - 3))) legs
+	shift 4
+	legs=(missing --write-mostly "$@")
+	[[ $layout == mirror ]] || level=(--level=10 --layout=f2 --raid-devices=$#) legs=("$@")
+	[[ -n $DRY_RUN ]] || md_modules "$layout"
+	act mdadm --create "/dev/md/$name" --run --metadata=1.2 --name="$name" --uuid="${uuid//-/}" "${level[@]}" \
+		--bitmap=internal --bitmap-chunk="${chunk}K" "${legs[@]}"
 }
 
 # md_bitmap_chunk DISK…: KiB that one bit stands for. What is written while the RAM leg is being copied is copied again by whole chunks, and mdadm's own
@@ -30,13 +36,13 @@ md_bitmap_chunk() {
 	printf '%s\n' "$chunk"
 }
 
-# md_assemble NAME LEG…: starts exactly these legs. "--run", because the RAM leg's slot is always empty at this moment; safe, because
+# md_assemble NAME LAYOUT LEG…: starts exactly these legs. "--run", because the RAM leg's slot is always empty at this moment; safe, because
 # the legs are named, not searched, and have been judged by decide_action.
 md_assemble() {
-	local name=$1 leg legs=()
-	shift
+	local name=$1 layout=$2 leg legs=()
+	shift 2
 	for leg; do legs+=("/dev/$leg"); done
-	[[ -n $DRY_RUN ]] || md_modules
+	[[ -n $DRY_RUN ]] || md_modules "$layout"
 	act mdadm --assemble --run "/dev/md/$name" "${legs[@]}"
 }
 

@@ -48,13 +48,13 @@ memory_taken() {
 	MEMORY_WAITS=$((MEMORY_WAITS * 2 < MEMORY_CALM_MOST ? MEMORY_WAITS * 2 : MEMORY_CALM_MOST))
 }
 
-# memory_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an empty file, "release" its name), memory, room (memory, but there is room again), or
-# nobody (empty). memory_note_given_up NAME, memory_note_room NAME write it. It goes when a RAM leg has been made.
+# memory_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an empty file), release (at work or interrupted:
+# mend_is_released), memory, room (memory, but there is room again), or nobody (empty). memory_note_given_up NAME, memory_note_room NAME write it. It goes when a RAM leg has been made.
 memory_note() {
 	MEMORY_NOTE=''
 	[[ -e $RUN/$1.detached ]] || return 0
 	{ read -r MEMORY_NOTE <"$RUN/$1.detached"; } 2>/dev/null || :
-	[[ $MEMORY_NOTE == @(memory|room) ]] || MEMORY_NOTE=person
+	[[ $MEMORY_NOTE == @(memory|room|release) ]] || MEMORY_NOTE=person
 }
 memory_note_given_up() { echo memory >"$RUN/$1.detached"; }
 memory_note_room() { echo room >"$RUN/$1.detached"; }

@@ -16,7 +16,7 @@ mend_facts() {
 	memory_note "${F[name]}"
 	if [[ $MEMORY_NOTE == memory ]]; then
 		F["failed.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is made anew when there is room"
-	elif [[ $MEMORY_NOTE == person ]]; then
+	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
 		F["failed.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
 	elif ! ram_may_try "${F[name]}"; then
 		F["failed.make-ram"]=$RAM_FAILED
@@ -138,11 +138,11 @@ mend_tried() {
 }
 
 # mend_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves the array alone, until release is typed again, or attach,
-# or start: they take away what mend_note_released has written. It also says that a person has the RAM leg out (memory_note).
+# or start: they take away what mend_note_released has written.
 mend_is_released() {
-	local word=''
-	{ read -r word <"$RUN/$1.detached"; } 2>/dev/null || :
-	[[ $word == release ]]
+	local MEMORY_NOTE
+	memory_note "$1"
+	[[ $MEMORY_NOTE == release ]]
 }
 mend_note_released() { echo release >"$RUN/$1.detached"; }
 

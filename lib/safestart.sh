@@ -91,8 +91,8 @@ decide_leg_kind_() {
 		KIND="has no md superblock that can be read (${F[leg.$i.sb]})"
 	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
 		KIND="belongs to another array (${F[leg.$i.uuid]})"
-	elif [[ ${F[leg.$i.level]:-1} != 1 ]]; then
-		KIND="belongs to an array of RAID level ${F[leg.$i.level]}, which is no mirror"
+	elif [[ ${F[conf.layout]-mirror}:${F[leg.$i.level]:-1} != @(mirror:1|far2:10) ]]; then
+		KIND="belongs to an array of RAID level ${F[leg.$i.level]:-1}, which is no ${F[conf.layout]-mirror}"
 	elif [[ -n ${F[leg.$i.sectors]-} ]] && ((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]} > ${F[leg.$i.sectors]})); then
 		KIND="has ${F[leg.$i.sectors]} sectors, but its superblock counts on $((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]})): it has been shrunk or copied to a smaller disk"
 	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then

@@ -1,11 +1,12 @@
 # ramraid create: from blank disks to a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
-readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
+readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--nested=far2] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
 
 Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
 other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step fails, all is taken back.
   --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device, which is overwritten as well
+  --nested=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
   --force     overwrite disks that hold something; asks, or takes --yes
   --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing'
 
@@ -13,13 +14,14 @@ readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))
 
 cmd_create() {
 	local why
-	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram=' "$@"
+	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram= nested=' "$@"
 	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
 	need_look
 	need systemd claim memory
 	cli_root
 	NAME=${ARGS[0]}
-	CREATE_RAM=${OPT[ram]-}
+	CREATE_RAM=${OPT[ram]-} CREATE_INNER=''
+	create_check_nested "$((${#ARGS[@]} - 1))"
 	create_check_name
 	CREATE_DISKS=() CREATE_NODES=()
 	create_check_disks "${ARGS[@]:1}"
@@ -38,10 +40,21 @@ cmd_create() {
 	create_all
 }
 
+# Sets CREATE_INNER to the name of the array that is to be the disk leg, if there is to be one.
+create_check_nested() { # DISKS
+	[[ -n ${OPT[nested]-} ]] || return 0
+	[[ ${OPT[nested]} == far2 ]] || die "--nested=${OPT[nested]}: write far2" "$EX_USAGE"
+	(($1 == 2)) || die "--nested=far2 takes two disks, not $1" "$EX_USAGE"
+	CREATE_INNER=$NAME-far2
+}
+
 create_check_name() {
-	conf_name_ok "$NAME" || die "$(conf_bad_name "$NAME")" "$EX_USAGE"
-	[[ ! -e $ETC/$NAME.conf ]] || die "$NAME: $ETC/$NAME.conf exists already; choose another name, or see: ramraid status $NAME" "$EX_REFUSED"
-	[[ ! -e $DEV/md/$NAME ]] || die "$NAME: there is an array /dev/md/$NAME already; choose another name" "$EX_REFUSED"
+	local name
+	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do
+		conf_name_ok "$name" || die "$(conf_bad_name "$name")" "$EX_USAGE"
+		[[ ! -e $ETC/$name.conf ]] || die "$name: $ETC/$name.conf exists already; choose another name, or see: ramraid status $name" "$EX_REFUSED"
+		[[ ! -e $DEV/md/$name ]] || die "$name: there is an array /dev/md/$name already; choose another name" "$EX_REFUSED"
+	done
 	[[ -z $CREATE_RAM || $CREATE_RAM =~ ${CONF_FORM[RAM]} ]] || die "--ram=$CREATE_RAM: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 }
 
@@ -131,23 +144,36 @@ create_ask() {
 # after both: an array that is claimed and not configured is started by nobody. So what is left is a plain array without a configuration,
 # or one that the next boot brings up whole.
 create_all() {
-	local uuid
-	uuid=$(<"$PROC/sys/kernel/random/uuid")
+	local chunk
+	chunk=$(md_bitmap_chunk "${CREATE_NODES[@]}")
 	trap 'create_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
-	create_array "$uuid"
-	undo_push systemd_disable "$NAME"
-	systemd_enable "$NAME"
-	undo_push act rm -f -- "$ETC/$NAME.conf"
-	create_conf "$uuid" | act_file "$ETC/$NAME.conf"
-	undo_push create_unclaim
-	claim_write "$NAME" "$uuid"
+	if [[ -n $CREATE_INNER ]]; then create_level "$CREATE_INNER" far2; fi
+	create_level "$NAME" mirror
 	[[ -n $DRY_RUN ]] || log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
 	claim_initramfs
 	systemd_reload
-	undo_push systemd_stop "$NAME"
-	create_start
+	if [[ -n $CREATE_INNER ]]; then create_start "$CREATE_INNER"; fi
+	create_start "$NAME"
 	UNDO=()
+	create_wait
+}
+
+# create_level NAME LAYOUT: one array of CREATE_DISKS. The disk leg of a nested one is what the other lies on: CREATE_DISKS and CREATE_NODES become it.
+create_level() {
+	local name=$1 layout=$2 uuid
+	uuid=$(<"$PROC/sys/kernel/random/uuid")
+	create_array "$name" "$layout" "$uuid"
+	undo_push systemd_disable "$name"
+	systemd_enable "$name"
+	undo_push act rm -f -- "$ETC/$name.conf"
+	create_conf "$layout" "$uuid" | act_file "$ETC/$name.conf"
+	undo_push create_unclaim "$name"
+	claim_write "$name" "$uuid"
+	[[ $layout != mirror ]] || return 0
+	CREATE_DISKS=("/dev/md/$name")
+	# Its name may also be an older one.
+	if [[ -n $DRY_RUN ]]; then CREATE_NODES=("md/$name"); else CREATE_NODES=("$(md_of_leg "${CREATE_NODES[0]}")"); fi
 }
 
 create_end() { # EXIT-CODE
@@ -159,43 +185,53 @@ create_end() { # EXIT-CODE
 	exit "$1"
 }
 
-create_array() { # UUID
+create_array() { # NAME LAYOUT UUID
 	local node paths=()
 	for node in "${CREATE_NODES[@]}"; do
 		paths+=("/dev/$node")
-		[[ -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$node"
+		# What shines through a new array from the disks below it is no use, and may be taken for something.
+		[[ -z ${OPT[force]-} && ($2 != mirror || -z $CREATE_INNER) ]] || act wipefs --all --quiet -- "/dev/$node"
 	done
 	# Whatever it holds; the unit only takes one that holds nothing.
-	[[ -z $CREATE_DEVICE || -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
-	undo_push create_dismantle
-	md_create "$NAME" "$1" "${paths[@]}"
-	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$NAME" || die "$NAME: /dev/md/$NAME did not appear"
+	[[ $2 != mirror || -z $CREATE_DEVICE || -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
+	undo_push create_dismantle "${CREATE_NODES[@]}"
+	md_create "$1" "$3" "$2" "$chunk" "${paths[@]}"
+	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" || die "$1: /dev/md/$1 did not appear"
 }
 
-create_dismantle() {
+create_dismantle() { # NODE…
 	local node md
-	! md=$(md_of_leg "${CREATE_NODES[0]}") || md_stop "$md"
-	for node in "${CREATE_NODES[@]}"; do md_zero "$node"; done
+	! md=$(md_of_leg "$1") || md_stop "$md"
+	for node; do md_zero "$node"; done
 }
 
-create_unclaim() {
-	claim_remove "$NAME"
+create_unclaim() { # NAME
+	claim_remove "$1"
 	claim_initramfs
 	systemd_reload
 }
 
-create_conf() { # UUID
-	local disk
-	printf '# Mirror with one leg in RAM, made by "ramraid create". Every key: ramraid.conf(5).\nUUID=%s\n' "$1"
+create_conf() { # LAYOUT UUID
+	local disk text='Mirror with one leg in RAM'
+	[[ $1 == mirror ]] || text="Disk leg of the mirror $NAME"
+	printf '# %s, made by "ramraid create". Every key: ramraid.conf(5).\nUUID=%s\n' "$text" "$2"
+	[[ $1 == mirror ]] || printf 'LAYOUT=%s\nRAM=none\n' "$1"
 	for disk in "${CREATE_DISKS[@]}"; do printf 'MEMBER=%s\n' "$disk"; done
-	[[ -z $CREATE_RAM ]] || printf 'RAM=%s\n' "$CREATE_RAM"
+	[[ $1 != mirror || -z $CREATE_RAM ]] || printf 'RAM=%s\n' "$CREATE_RAM"
+}
+
+create_start() { # NAME
+	undo_push systemd_stop "$1"
+	# The unit takes it.
+	[[ -z ${CLI_LOCK-} ]] || {
+		exec {CLI_LOCK}>&-
+		CLI_LOCK=''
+	}
+	systemd_start "$1"
 }
 
 # From here on nothing is worth taking back: the mirror exists and its unit is at work on it.
-create_start() {
-	[[ -n $DRY_RUN ]] || exec {CLI_LOCK}>&- # the unit takes it
-	systemd_start "$NAME"
-	UNDO=()
+create_wait() {
 	[[ -z $DRY_RUN ]] || {
 		log_notice "$NAME: nothing was changed (--dry-run)"
 		return 0

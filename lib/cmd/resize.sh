@@ -58,6 +58,7 @@ resize_look() {
 # An array that is about to change is to be in the best of states.
 resize_wrong_() {
 	local i VALUE
+	[[ ${F[conf.layout]} == mirror ]] || WRONG+=("it is a ${F[conf.layout]}, and md does not make that larger (reshaping it: mdadm(8), GROW MODE); make a new one, and copy")
 	md_read "${F[array.md]}" metadata_version
 	[[ $VALUE == 1.[12] ]] || WRONG+=("its superblocks (metadata $VALUE) lie behind the data, where disks grow; see \"ramraid release\" and --grow in mdadm(8)")
 	[[ -z ${F[array.gone]} ]] || WRONG+=("a member is in the array whose device is gone (${F[array.gone]}); first: ramraid attach ${F[name]}")

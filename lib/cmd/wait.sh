@@ -40,7 +40,7 @@ wait_whole() {
 			log_error "$1: not whole after $2 s; see: ramraid status $1"
 			return "$EX_TRY_AGAIN"
 		}
-		[[ ! -t 2 ]] || { shown=yes && wait_show_; }
+		[[ ! -t 2 ]] || { shown=yes && wait_show_ "$1" "$state"; }
 		sleep 0.5
 	done
 }
@@ -60,11 +60,12 @@ wait_result_() {
 	return "$EX_INACTIVE"
 }
 
-# In less than 80 columns, and without a word that only some terminals understand.
-wait_show_() {
-	local bar text
+# In less than 80 columns, and without a word that only some terminals understand. While nothing can be measured, a unit that is at work has the word.
+wait_show_() { # [NAME UNIT-STATE]
+	local bar text=''
 	bar=$(progress_bar "${F[array.done]}" "${F[array.total]}")
-	text=$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")
+	[[ ${F[array.total]} != 0 || ${2-} != activating ]] || text=$(systemd_status_text "$1") || text=''
+	[[ -n $text ]] || text=$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")
 	printf '\r%-79.79s' "$bar $text" >&2
 }
 wait_show_end_() { [[ -z $1 ]] || printf '\r%79s\r' '' >&2; }

@@ -118,6 +118,20 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides refuse rescue.image=/x
 }
 
+@test "a far2 has two slots, and no more: a disk is built into the one that is free" {
+	local far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node= ram.slot= leg.0.writemostly= leg.1.writemostly=)
+	libs paths log decide disklegs whole histories safestart change
+	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot=
+	decides 'remove-leg 0' "${far2[@]}" leg.0.leaving=yes leg.0.state=faulty
+	decides 'remove-gone sdx' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.node= array.gone=sdx
+	decides 'done' "${far2[@]}" leg.2.in=md127 leg.2.state=in_sync leg.2.slot=0 leg.2.kind= leg.2.writemostly= leg.0.in= leg.0.state= leg.0.slot= leg.0.kind=missing
+	change_plan
+	[[ ${PLAN[*]} != *slots* ]]
+	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.kind=
+	change_plan
+	[[ ${WRONG[*]} == *"a far2 has no slot for a third disk. Take ${F[leg.0.dev]} out first"* ]] || fail "${WRONG[*]}"
+}
+
 @test "the MEMBER lines are edited, and nothing else is" {
 	libs paths log act confedit
 	conf '# MEMBER=no' "UUID=$ID" ' MEMBER = "/dev/disk/by-id/ata-A" ' 'MEMBERS=x' '' "MEMBER='/dev/disk/by-id/ata-B'" '# end'

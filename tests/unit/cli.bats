@@ -154,6 +154,12 @@ parses() { # FLAGS ARG…
 	[[ ${ARGS[*]} == one && ${#OPT[@]} == 0 ]]
 	cli_parse x 'ram=' '--ram=a=b c' -
 	[[ ${OPT[ram]} == 'a=b c' && ${ARGS[*]} == - ]]
+	# The value may be the next word, but not where there need not be one.
+	cli_parse x 'ram= watch watch= no-wait=' a --ram brd --watch b --no-wait --x
+	[[ ${OPT[ram]} == brd && ${OPT[watch]} == yes && ${OPT[no_wait]} == --x && ${ARGS[*]} == 'a b' ]]
+	run parses 'ram=' name --ram
+	assert_failure 2
+	assert_output -p 'unknown option --ram'
 }
 
 @test "cli_parse: --dry-run sets DRY_RUN, nothing else does" {

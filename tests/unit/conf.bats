@@ -228,6 +228,25 @@ warns() {
 	loads data
 }
 
+@test "a far2 has two disks and no RAM leg, and is never the default" {
+	local member=MEMBER=/dev/disk/by-id/ata-X
+	with LAYOUT=mirror
+	loads data
+	write data.conf $'UUID='"$ID"$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B\nLAYOUT=far2\nRAM=none\n'
+	loads data
+	[[ ${CONF[LAYOUT]} == far2 ]]
+	write data.conf "$(<"$C/data.conf")"$'\n'"$member"$'\n'
+	refuses data "$C/data.conf: LAYOUT=far2 takes two MEMBER lines and RAM=none*"
+	write data.conf $'UUID='"$ID"$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B\nLAYOUT=far2\n'
+	refuses data "$C/data.conf: LAYOUT=far2 takes two MEMBER lines and RAM=none*"
+	with LAYOUT=near2
+	refuses data '*LAYOUT=near2: write mirror or far2'
+	with
+	write ramraid.conf LAYOUT=far2
+	loads data
+	[[ ${CONF[LAYOUT]} == mirror && ${CONF_WARNINGS[*]} == *'LAYOUT belongs to one array'* ]] || fail "${CONF_WARNINGS[*]}"
+}
+
 @test "files that others can write are not read" {
 	local mode
 	with

@@ -263,3 +263,77 @@ mdadm --create'* ]] || fail "$(steps)"
 	create --dry-run --ram=/dev/disk/by-path/platform-e820_pmem data /dev/sda
 	assert_line RAM=/dev/disk/by-path/platform-e820_pmem
 }
+
+@test "--nested=far2: two arrays, the one on the other; each has its configuration and claim, the initramfs is told once" {
+	create --dry-run --nested far2 data /dev/sda /dev/sdb
+	assert_success
+	nothing_done
+	run grep -vE 'initramfs|^(ARRAY|#|UUID=|EOT)' <<<"$output"
+	assert_output "mdadm --create /dev/md/data-far2 --run --metadata=1.2 --name=data-far2 --uuid=0123456789ab4cde8f0123456789abcd --level=10 --layout=f2 --raid-devices=2 --bitmap=internal --bitmap-chunk=1024K /dev/sda /dev/sdb
+systemctl --quiet enable ramraid@data-far2.service
+cat > $R/etc/ramraid/data-far2.conf <<EOT
+LAYOUT=far2
+RAM=none
+MEMBER=/dev/disk/by-id/ata-A
+MEMBER=/dev/disk/by-id/ata-B
+cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data-far2.conf <<EOT
+wipefs --all --quiet -- /dev/md/data-far2
+mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=2 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/md/data-far2
+systemctl --quiet enable ramraid@data.service
+cat > $R/etc/ramraid/data.conf <<EOT
+MEMBER=/dev/md/data-far2
+cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<EOT
+systemctl daemon-reload
+systemctl start --no-block ramraid@data-far2.service
+systemctl start --no-block ramraid@data.service
+data: nothing was changed (--dry-run)"
+}
+
+@test "--nested: what is wrong with it" {
+	refused 2 '--nested=near2: write far2' --yes --nested=near2 data /dev/sda /dev/sdb
+	refused 2 'takes two disks, not 1' --yes --nested=far2 data /dev/sda
+	refused 2 "can't be an array's name" --yes --nested=far2 aaaaaaaaaabbbbbbbbbbccccccccccd /dev/sda /dev/sdb
+	echo x >"$R/etc/ramraid/data-far2.conf"
+	refused 4 'data-far2.conf exists already' --yes --nested=far2 data /dev/sda /dev/sdb
+}
+
+# The second array comes on top of the first.
+@test "--nested: made, and with a late failure all of both is taken back" {
+	mdadm() {
+		fake mdadm "$@" || return
+		case "$1 $2" in
+		'--create /dev/md/data-far2')
+			mkdir -p "$R"/sys/class/block/sd{a,b}/holders/md126 "$R/sys/class/block/md126/holders" "$R/dev/md"
+			echo 204800 >"$R/sys/class/block/md126/size"
+			: >"$R/dev/md126"
+			ln -s ../md126 "$R/dev/md/data-far2"
+			;;
+		'--create /dev/md/data')
+			mkdir -p "$R/sys/class/block/md126/holders/md127"
+			: >"$R/dev/md127"
+			ln -s ../md127 "$R/dev/md/data"
+			;;
+		'--stop /dev/md127') rm -r "$R/sys/class/block/md126/holders/md127" "$R/dev/md/data" "$R/dev/md127" ;;
+		'--stop /dev/md126') rm -r "$R"/sys/class/block/sd{a,b}/holders/md126 "$R/sys/class/block/md126" "$R/dev/md/data-far2" "$R/dev/md126" ;;
+		esac
+	}
+	FAILS='systemctl daemon-reload'
+	create --yes --no-wait --nested=far2 data /dev/sda /dev/sdb
+	assert_failure
+	run find "$R/etc/ramraid" "$R/etc/mdadm/mdadm.conf.d" -name '*data*'
+	assert_output ''
+	[[ $(steps) == *'disable ramraid@data.service
+mdadm --stop /dev/md127
+mdadm --zero-superblock /dev/md126
+'*'disable ramraid@data-far2.service
+mdadm --stop /dev/md126
+mdadm --zero-superblock /dev/sda
+mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	FAILS=''
+	create --yes --no-wait --nested=far2 data /dev/sda /dev/sdb
+	assert_success
+	libs paths log act units disk diskuse conf confcheck confneed
+	conf_load data-far2 && conf_load data || fail "${CONF_ERRORS[*]}"
+	[[ ${MEMBERS[*]} == /dev/md/data-far2 ]]
+}

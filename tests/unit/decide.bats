@@ -509,6 +509,23 @@ gates() { # GATE ACTION BASE CHANGE…
 	because 'of RAID level 5'
 }
 
+@test "a far2: its legs are of RAID level 10, and nobody asks them to be write-mostly" {
+	decides 'assemble sda sdb' stopped-2 conf.layout=far2 conf.ram=none leg.0.level=10 leg.1.level=10
+	decides refuse stopped-2 leg.0.level=10 leg.1.level=10
+	because 'of RAID level 10, which is no mirror'
+	decides refuse stopped-2 conf.layout=far2 conf.ram=none
+	because 'of RAID level 1, which is no far2'
+	decides 'done' whole-2 conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 leg.0.writemostly= leg.1.writemostly=
+	gates open 'done' whole-2 conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 leg.0.writemostly= leg.1.writemostly=
+}
+
+@test "gate: RAM=none has nothing to wait for once the array runs" {
+	gates open wait-sync whole-2 conf.ram=none ram.state=none array.sync=resync
+	gates open wait-sync whole-2 conf.ram=none ram.state=none leg.1.state=recovering array.sync=recover conf.on_timeout=fail waited=9999
+	gates hold 'write-mostly 0' whole-2 conf.ram=none ram.state=none leg.0.writemostly=no
+	gates fail refuse stopped-2 conf.ram=none 1:absent waited=9999 conf.start_degraded=never
+}
+
 @test "running: RAM=none" {
 	decides 'done' whole-2 conf.ram=none ram.state=none
 	because RAM=none

@@ -53,6 +53,8 @@ quietly() {
 
 @test "a folder for rescue images: its mount outlives the array, and it may be written" { quietly 17-rescue-folder; }
 
+@test "a disk leg that is an array of ours comes first, by its name and by its UUID" { quietly 19-nested; }
+
 @test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }
 @test "not all of it is: the array would wait in a circle, so it does not, and that is said" {
 	golden 19-netdev-mixed
