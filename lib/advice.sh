@@ -32,8 +32,8 @@ advice_why_() {
 		decide_action
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
 	fi
-	# How far it is stands in a line of its own.
-	[[ -z ${F[unit.text]} || ${F[unit.text]} == whole* ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
+	# How far it is stands in a line of its own; which disks lacked when it was started may be long over.
+	[[ ${F[unit.text]} == @(|whole*|degraded:*) ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
 }
 
 advice_blind_() {
@@ -92,6 +92,10 @@ advice_degraded_() {
 	[[ ${F[ram.state]} != in_sync ]] || ADVICE_SO="reads come from memory, and every write is on $good of ${F[members]} disks"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.node]} ]] || continue
+		[[ -z ${F[witness.given]} ]] || {
+			ADVICE_DO="a disk leg has been given up by a start without it; it is not put back as it is: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW; or, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; mdadm /dev/md/${F[name]} --add ${F[leg.$i.dev]}; ramraid attach ${F[name]}"
+			return
+		}
 		ADVICE_DO="bring the missing disk leg back (${F[leg.$i.dev]})"
 		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_DO+='; it is put back by itself'; else ADVICE_DO+=", then: ramraid attach ${F[name]}"; fi
 		((good == 0)) || ADVICE_DO+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
@@ -107,7 +111,7 @@ advice_lost_() { # I
 	local dev=${F[leg.$1.dev]} add
 	add="mdadm /dev/md/${F[name]} --add $dev; ramraid attach ${F[name]}"
 	if [[ ${F[leg.$1.state]} == faulty ]]; then
-		ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}"
+		ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
 	elif [[ ${F[leg.$1.in]} == other ]]; then
 		ADVICE_DO="$dev is in use by something else; see: lsblk $dev"
 	elif [[ $ADVICE_BLIND == yes ]] || decide_can_readd_ "$1"; then
@@ -171,13 +175,15 @@ advice_show_whole() {
 
 # What the next start will go by.
 advice_show_run_() {
-	local legs
+	local legs head='last run'
+	# Of one that runs, the record is of now.
+	[[ ${F[array.state]} != active ]] || head=record
 	read -ra legs <<<"${F[witness.legs]}"
 	if [[ -z ${F[witness.events]} ]]; then
-		SHOWN+="  last run: ${F[witness.why]}"$'\n'
+		SHOWN+="  $head: ${F[witness.why]}"$'\n'
 	elif ((${#legs[@]} == 0)); then
-		SHOWN+="  last run: only the RAM leg in sync, at ${F[witness.events]} events"$'\n'
+		SHOWN+="  $head: only the RAM leg in sync, at ${F[witness.events]} events"$'\n'
 	else
-		SHOWN+="  last run: ${#legs[@]} of ${F[members]} disk legs in sync, at ${F[witness.events]} events"$'\n'
+		SHOWN+="  $head: ${#legs[@]} of ${F[members]} disk legs in sync, at ${F[witness.events]} events"$'\n'
 	fi
 }

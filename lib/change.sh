@@ -46,6 +46,8 @@ change_may_join_() {
 }
 change_may_build_() {
 	[[ -z ${F[leg.$1.why]-} ]] || return 1
+	# See decide_put_back_.
+	[[ ${F[conf.layout]-mirror}:${F[leg.$1.kind]} != far2:@(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]-} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|foreign|given|separate) ]]
 }
 
@@ -85,10 +87,10 @@ change_plan_join_() { # I
 	recovering) PLAN+=("wait for  $dev, which is being rebuilt") building=yes && return ;;
 	faulty) WRONG+=("$dev: md has given it up. See what is wrong with it (journalctl -k), then: ramraid attach ${F[name]}; or put another one in its place: ramraid replace ${F[name]} $dev NEW") && return ;;
 	esac
-	if [[ ${F[leg.$1.kind]} == @(returned|removed) ]]; then
-		PLAN+=("put back  $dev")
-	elif change_may_build_ "$1"; then
+	if change_may_build_ "$1"; then
 		PLAN+=("build     $dev, write-mostly; whatever is on it is lost") building=yes
+	elif [[ ${F[leg.$1.kind]} == @(returned|removed) ]]; then
+		PLAN+=("put back  $dev")
 	else
 		change_wrong_disk_ "$1" "$dev"
 	fi

@@ -31,10 +31,22 @@ decide_disk_legs_() {
 			decide_is wait-members "a disk leg that was in sync last is not there yet; one that left before it would, in its place, look as if both had been used without each other"
 			return 1
 		}
-		decide_is readd "disk leg ${F[leg.$i.dev]} is present but not in the array" "$i"
-		return 1
+		decide_put_back_ "$i" || return
 	done
 	decide_new_legs_
+}
+
+# decide_put_back_ I: by bitmap; but md leaves out parts of a far layout then, and calls the leg in sync (Linux 6.12; case "nested"). Returns 1 when an
+# action was decided.
+decide_put_back_() {
+	if [[ ${F[conf.layout]-mirror} != far2 ]]; then
+		decide_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
+	elif [[ -z ${F["failed.add-leg.$1"]-} ]]; then
+		decide_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; of a far2 all of it is rebuilt" "$1"
+	else
+		return 0
+	fi
+	return 1
 }
 
 # decide_gone_: a member without a device holds a slot that its successor needs. Never the last one in sync: md would stop writing. Returns 1 when

@@ -180,7 +180,9 @@ decide_without_ok_() {
 		GIVING_UP=yes
 		return 0
 	}
-	decide_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf; then: systemctl restart ramraid@${F[name]}"
+	# That it is known to be older says more than that nothing vouches for it.
+	! decide_stale_ "$newest" || return 1
+	decide_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, for this one start; then: ramraid start ${F[name]}"
 	return 1
 }
 

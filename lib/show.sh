@@ -14,7 +14,7 @@ show_array() {
 		lately_words
 		show_legs_
 		show_share
-		[[ -z $SHARE ]] || SHOWN+="  reads served by RAM: $SHARE_LEAST$SHARE %"$'\n'
+		[[ -z $SHARE || $SHARE_LEAST$SHARE == 'at least 0' ]] || SHOWN+="  reads served by RAM: $SHARE_LEAST$SHARE %"$'\n'
 		if [[ $1 != whole ]]; then
 			advice_show_whole
 		elif ((LATELY_SINCE > 0)); then

@@ -9,6 +9,7 @@ Makes the RAM leg of a running array, adds it, and waits until it is in sync. Di
 back first. The array stays in use all the time.'
 
 cmd_attach() {
+	local out=''
 	cli_parse "$ATTACH_USAGE" 'dry-run' "$@"
 	cli_one_name "$ATTACH_USAGE"
 	need_work
@@ -29,11 +30,16 @@ cmd_attach() {
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 	# A person wants it: what was taken out, or has failed too often, is tried again.
-	memory_has_given_up "$NAME" || rm -f "$RUN/$NAME.detached"
+	if ! memory_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
+		out=yes
+		rm -f "$RUN/$NAME.detached"
+	fi
 	ram_forgive "$NAME"
 	mend_forgive "$NAME"
 	attach_here yes
 	[[ -z $DRIVE_NO_RAM ]] || mend_tried "$NAME"
+	# Nothing has come of it: it is out as it was, and has not failed.
+	[[ -z $out || -z $DRIVE_NO_RAM || ${F[ram.state]} != none ]] || : >"$RUN/$NAME.detached"
 	# Its unit is what lets go of the RAM leg at shutdown.
 	exec {CLI_LOCK}>&-
 	changes_tell "$NAME"

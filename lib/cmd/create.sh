@@ -236,10 +236,12 @@ create_wait() {
 		log_notice "$NAME: nothing was changed (--dry-run)"
 		return 0
 	}
+	if [[ -z ${OPT[no_wait]-} ]]; then
+		log_info "$NAME: made; now the RAM leg is filled"
+		need cmd/wait
+		conf_need "$NAME"
+		wait_whole "$NAME" infinity
+		log_info "$NAME: whole"
+	fi
 	log_notice "$NAME: made. Next: mkfs.ext4 /dev/md/$NAME, then a line in /etc/fstab"
-	[[ -z ${OPT[no_wait]-} ]] || return 0
-	need cmd/wait
-	conf_need "$NAME"
-	wait_whole "$NAME" infinity
-	log_notice "$NAME: whole"
 }

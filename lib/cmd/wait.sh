@@ -51,11 +51,14 @@ wait_over_() { # NAME UNIT-STATE
 	! systemd_unit_works "$1" && ! systemd_mend_works "$1"
 }
 
-wait_result_() {
+wait_result_() { # NAME
+	local why
 	if [[ ${F[array.state]} == active ]]; then
 		log_error "$1: runs, but is not whole; see: ramraid status $1"
 		return "$EX_FAILED"
 	fi
+	why=$(systemd_status_text "$1") || why=''
+	[[ $why != 'not started: '* ]] || log_error "$1: $why"
 	log_error "$1: is not running; see: ramraid status $1"
 	return "$EX_INACTIVE"
 }

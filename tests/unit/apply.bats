@@ -122,6 +122,7 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	local far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node= ram.slot= leg.0.writemostly= leg.1.writemostly=)
 	libs paths log decide disklegs whole histories safestart change
 	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot=
+	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot= leg.2.kind=returned
 	decides 'remove-leg 0' "${far2[@]}" leg.0.leaving=yes leg.0.state=faulty
 	decides 'remove-gone sdx' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.node= array.gone=sdx
 	decides 'done' "${far2[@]}" leg.2.in=md127 leg.2.state=in_sync leg.2.slot=0 leg.2.kind= leg.2.writemostly= leg.0.in= leg.0.state= leg.0.slot= leg.0.kind=missing

@@ -337,7 +337,7 @@ status_is() {
 	rm -r "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	status_is 1
 	assert_line 'data: degraded (/dev/md127)'
-	assert_line -p '  last run: '
+	assert_line -p '  record: '
 	assert_line '  slot -    outside     12345K      5      -  /dev/disk/by-id/ata-B (sdb)'
 	assert_line '  do:  /dev/disk/by-id/ata-B is blank; to take it: mdadm /dev/md/data --add /dev/disk/by-id/ata-B; ramraid attach data'
 	echo MEMBER=/dev/sda >>"$R/etc/ramraid/data.conf"

@@ -274,7 +274,7 @@ readonly campaign_extra='
 	else
 		how=absent
 		cat /proc/mdstat
-		md=$(for d in C D; do ls -d /sys/block/$(basename $(node $d))/holders/* 2>/dev/null; done | sort -u | sed s,.*/,,)
+		md=$(for d in C D; do ls -d /sys/block/$(basename $(node $d))/holders/* 2>/dev/null; done | sed s,.*/,, | sort -u)
 		if [ -n "$md" ]; then
 			test $(wc -w <<<"$md") = 1
 			how="a plain array ($(cat /sys/block/$md/md/array_state))"

@@ -10,7 +10,7 @@ may_fail ramraid@data.service ramraid@data-far2.service
 readonly both='
 	both() { ramraid wait --timeout=3min data-far2; ramraid wait --timeout=3min data; test "$(slots data-far2)" = UU; test "$(slots data)" = UU; }
 	there() { findmnt -n /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; }
-	equal() { test "$(compare data)" = 0; test "$(compare data-far2)" = 0; }
+	equal() { local n c; for n in data-far2 data; do c=$(compare $n); echo "$n: $c sectors differ"; test "$c" = 0 || return 1; done; }
 	said() { journalctl -b -u "ramraid@$1" -o cat | grep -E -- "$2"; }
 	'
 
@@ -59,12 +59,24 @@ steps() {
 	boot
 	check 'after a power cut under writes: both levels are equal again, and everything is there' "$both"'
 		both; there; rm -f /srv/data/churn; equal; both'
+	# The reason why ramraid does not: should this check fail one day, md has been mended.
+	check 'put back by bitmap, md would take a leg of a far layout for equal that is not' '
+		truncate -s 64M /root/a; truncate -s 64M /root/b; a=$(losetup -f --show /root/a); b=$(losetup -f --show /root/b)
+		mdadm --create /dev/md/far --run --metadata=1.2 --level=10 --layout=f2 --raid-devices=2 --bitmap=internal --bitmap-chunk=1M $a $b
+		idle() { for i in $(seq 300); do sleep 0.2; [ "$(cat /sys/block/$(md far)/md/sync_action)" = idle ] && return; done; false; }
+		idle; dd if=/dev/urandom of=/dev/md/far bs=1M count=50 oflag=direct; test "$(compare far)" = 0
+		mdadm /dev/md/far --fail $b; for i in $(seq 50); do mdadm /dev/md/far --remove $b && break; sleep 0.2; done
+		for at in 3 20 33 44; do dd if=/dev/urandom of=/dev/md/far bs=64k seek=$((at * 16)) count=20 oflag=direct conv=notrunc; done
+		mdadm /dev/md/far --re-add $b; sleep 1; idle; test "$(slots far)" = UU
+		different=$(compare far); echo "mismatch_cnt $different"
+		mdadm --stop /dev/md/far; losetup -d $a $b; rm /root/a /root/b; test "$different" -gt 0'
 	check 'a disk that is pulled out and comes back is put back by itself, and the mirror does not notice' "$VM_HANDS$both"'
 		before=$(mdadm --examine $(readlink -f /dev/md/data-far2) | sed -n "s/.*Events : //p")
 		gone B; head -c 1M /dev/urandom >/srv/data/meanwhile; sync
 		ramraid status data-far2 >/root/status || test $? = 1; cat /root/status; grep "^data-far2: degraded" /root/status
 		ramraid status data | grep "^data: whole"
-		back B; for i in $(seq 100); do [ "$(slots data-far2)" = UU ] && break; sleep 0.5; done
+		back B; for i in $(seq 200); do [ "$(slots data-far2)" = UU ] && break; sleep 0.5; done
+		journalctl -b -u ramraid-mend@data-far2 -o cat | grep "of a far2 all of it is rebuilt"; fails journalctl -b -q -u ramraid-mend@data-far2 -g -- --re-add
 		both; there; equal; both'
 	power_off
 	VM_DISKS=(A C)
@@ -78,15 +90,15 @@ steps() {
 	boot
 	check 'with the stale one alone neither level is started, and both say why' "$both"'
 		fails findmnt -n /srv/data; fails grep "^md" /proc/mdstat
-		said data-far2 "was not in sync when the array last ran"
+		said data-far2 "would lose what was written since"
 		said data "missing: /dev/md/data-far2"
 		ramraid status >/root/status || test $? = 3; cat /root/status
 		grep "^data: stopped" /root/status; grep "^data-far2: stopped" /root/status'
 	power_off
 	VM_DISKS=(B A C)
 	boot
-	check 'with both, in another order: the stale one is put back by bitmap, and all is there' "$both"'
-		both; there; said data-far2 "--re-add"; equal; both'
+	check 'with both, in another order: the stale one is rebuilt as a whole, and all is there' "$both"'
+		both; there; said data-far2 "of a far2 all of it is rebuilt"; equal; both'
 	check 'another disk takes the place of one that has been taken out; not beside two good ones' "$both"'
 		ramraid replace --yes data-far2 $(leg B) $(leg C) >/root/replace 2>&1 || test $? = 4; cat /root/replace
 		grep "a far2 has no slot for a third disk" /root/replace; both

@@ -23,7 +23,7 @@ steps() {
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'stale: the witness names another leg' "$tools"'
 		down; gone B; starts 1; sums; new withoutB2; down; back A B C D; gone A
-		refused "$(leg B) was not in sync when the array last ran"'
+		refused "newest disk leg present, $(leg B), is at .*would lose what was written since. Bring the missing disk back: $(leg A)"'
 	check 'stale, and START_DEGRADED=always does not overrule what the witness knows' "$tools"'
 		echo START_DEGRADED=always >>/etc/ramraid/data.conf.d/test.conf
 		refused "but the array was at [0-9]* when it last ran"
