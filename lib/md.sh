@@ -207,9 +207,9 @@ md_check_end() {
 md_zero() { act mdadm --zero-superblock "/dev/$1"; }           # LEG
 md_wipe() { md_retry_ act mdadm --zero-superblock "/dev/$1"; } # LEG: one that md has just let go of, and perhaps still holds for a moment
 
-# md_wait_link MD NAME: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
+# md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
 md_wait_link() {
-	local end=$((SECONDS + MD_BOUND))
+	local end=$((SECONDS + ${3-$MD_BOUND}))
 	until [[ -L $DEV/md/$2 && $DEV/md/$2 -ef $DEV/$1 ]]; do
 		((SECONDS < end)) || return 1
 		sleep 0.1

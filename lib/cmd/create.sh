@@ -196,7 +196,8 @@ create_array() { # NAME LAYOUT UUID
 	[[ $2 != mirror || -z $CREATE_DEVICE || -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
 	undo_push create_dismantle "${CREATE_NODES[@]}"
 	md_create "$1" "$3" "$2" "$chunk" "${paths[@]}"
-	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" || die "$1: /dev/md/$1 did not appear"
+	# A machine that has just started may have much for udev to do.
+	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" 90 || die "$1: /dev/md/$1 did not appear"
 }
 
 create_dismantle() { # NODE…
