@@ -245,6 +245,7 @@ conf_check_whole_() { # FILE
 	[[ -n ${CONF[UUID]} ]] || conf_fault_ no-uuid "$1"
 	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
 	((${#MEMBERS[@]} > 0)) || conf_fault_ no-member "$1"
-	[[ ${CONF[LAYOUT]} == mirror ]] || { [[ ${CONF[RAM]} == none ]] && ((${#MEMBERS[@]} == 2)); } || conf_fault_ far2 "$1"
+	# A third one is there while it takes the place of another ("replace", "apply").
+	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] || conf_fault_ far2 "$1"
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] || conf_fault_ data-loss "$1"
 }

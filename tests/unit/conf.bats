@@ -236,6 +236,8 @@ warns() {
 	loads data
 	[[ ${CONF[LAYOUT]} == far2 ]]
 	write data.conf "$(<"$C/data.conf")"$'\n'"$member"$'\n'
+	loads data
+	write data.conf "$(<"$C/data.conf")"$'\n'"${member}2"$'\n'
 	refuses data "$C/data.conf: LAYOUT=far2 takes two MEMBER lines and RAM=none*"
 	write data.conf $'UUID='"$ID"$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B\nLAYOUT=far2\n'
 	refuses data "$C/data.conf: LAYOUT=far2 takes two MEMBER lines and RAM=none*"
