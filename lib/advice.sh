@@ -92,12 +92,10 @@ advice_degraded_() {
 	[[ ${F[ram.state]} != in_sync ]] || ADVICE_SO="reads come from memory, and every write is on $good of ${F[members]} disks"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.node]} ]] || continue
-		[[ -z ${F[witness.given]} ]] || {
-			ADVICE_DO="a disk leg has been given up by a start without it; it is not put back as it is: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW; or, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; mdadm /dev/md/${F[name]} --add ${F[leg.$i.dev]}; ramraid attach ${F[name]}"
-			return
-		}
 		ADVICE_DO="bring the missing disk leg back (${F[leg.$i.dev]})"
 		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_DO+='; it is put back by itself'; else ADVICE_DO+=", then: ramraid attach ${F[name]}"; fi
+		# Which of them it was, only the disk itself says, which is not here.
+		[[ -z ${F[witness.given]} ]] || ADVICE_DO+="; but not if a start without it has given it up: then, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; mdadm /dev/md/${F[name]} --add ${F[leg.$i.dev]}; ramraid attach ${F[name]}"
 		((good == 0)) || ADVICE_DO+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		return
 	done

@@ -49,7 +49,8 @@ memory_taken() {
 }
 
 # memory_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an empty file), release (at work or interrupted:
-# mend_is_released), memory, room (memory, but there is room again), or nobody (empty). memory_note_given_up NAME, memory_note_room NAME write it. It goes when a RAM leg has been made.
+# mend_is_released), memory, room (memory, but there is room again), or nobody (empty). memory_note_given_up NAME, memory_note_room NAME write it. It goes
+# when a RAM leg has been made.
 memory_note() {
 	MEMORY_NOTE=''
 	[[ -e $RUN/$1.detached ]] || return 0
