@@ -36,7 +36,7 @@ act_file() {
 	((${#all[@]} <= 1)) || return 1
 	text=${all[0]-}
 	if [[ -n $DRY_RUN ]]; then
-		printf 'cat > %q <<EOT\n%s\nEOT\n' "$file" "${text%$'\n'}"
+		act_show_file_ "$file" "${text%$'\n'}"
 		return 0
 	fi
 	log_info "+ write $file"
@@ -49,6 +49,18 @@ act_file() {
 		mv -f "$temporary" "$file" && sync "${file%/*}" && return
 	rm -f "$temporary"
 	return 1
+}
+
+# The file, or of one that is there already what becomes different.
+act_show_file_() { # FILE TEXT
+	local change code=0
+	if [[ -s $1 && -r $1 ]]; then
+		change=$(diff -U 1 --label "$1" --label "$1" -- "$1" - <<<"$2") || code=$?
+		((code == 1)) || return "$code"
+		printf 'patch %q <<EOT\n%s\nEOT\n' "$1" "$change"
+	else
+		printf 'cat > %q <<EOT\n%s\nEOT\n' "$1" "$2"
+	fi
 }
 
 # undo_push COMMAND [ARG…]: remembers how to take back what is about to be done. undo_all does it, newest first.

@@ -53,7 +53,7 @@ change_may_build_() {
 
 # change_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that speaks against it, each with what to do.
 change_plan() {
-	local i goal good coming leaving inside building=''
+	local i goal good coming leaving inside building='' invalid
 	PLAN=() WRONG=()
 	change_count_
 	change_wrong_array_
@@ -65,7 +65,9 @@ change_plan() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]-} == yes ]] || continue
 		[[ -z ${F[leg.$i.dropin]-} ]] || WRONG+=("${F[leg.$i.dev]}: is named as MEMBER in ${F[leg.$i.dropin]}, which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
-		PLAN+=("take out  ${F[leg.$i.dev]}, and make its superblock invalid${building:+, when the others are in sync}")
+		invalid=', and make its superblock invalid'
+		[[ -n ${F[leg.$i.node]} ]] || invalid=', which is not there, and give it up'
+		PLAN+=("take out  ${F[leg.$i.dev]}$invalid${building:+, when the others are in sync}")
 	done
 	change_wrong_last_
 	[[ -z ${F[change.left]-} ]] || PLAN+=("forget    ${F[change.left]}")

@@ -124,6 +124,7 @@ changing_all() {
 
 changing_act_() { # NAME
 	DRIVE_ERROR=''
+	lately_note # until now it was what it was: by the end it may be whole again
 	case $ACTION in
 	slots | thaw | build | drop | forget) "changing_${ACTION}_" "$1" "${ARGUMENTS[@]}" ;;
 	# That md does not take a disk back is for the next decision.

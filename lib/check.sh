@@ -1,5 +1,5 @@
 # What "ramraid check" has found, and the order in which an array is looked at. The questions themselves: checkboot.sh (what the next boot goes by),
-# checkarray.sh (the array as it is now), checkgate.sh (what lies on it), checksystem.sh. Nothing is changed by any of them.
+# checkarray.sh (the array as it is now), checkreads.sh (who serves its reads), checkgate.sh (what lies on it), checksystem.sh. Nothing is changed by any of them.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide.sh lists the keys
@@ -61,6 +61,7 @@ check_one() {
 	facts_configured "$1"
 	facts_observe
 	check_array
+	check_reads
 	check_smart
 	check_half_done
 	check_enabled

@@ -177,7 +177,7 @@ decide_fill_() {
 	if [[ -n $why ]]; then
 		decide_is add-ram "md rebuilds the RAM leg from one disk: $why"
 	elif [[ ${F[copy.state]-none} == running ]]; then
-		decide_is wait-copy 'the RAM leg is being copied from all disk legs'
+		decide_is wait-copy 'the RAM leg is being copied from the disk legs'
 	elif [[ ${F[copy.state]-none} == 'done' ]]; then
 		decide_is readd-ram 'all is copied; md adds what was written meanwhile'
 	else

@@ -136,7 +136,7 @@ disk_is_remote() {
 
 # disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.
 disk_why_not_free() {
-	local path=$1 node users signatures
+	local path=$1 node users signatures kinds='' type usage
 	node=$(disk_node "$path") || {
 		printf 'missing: there is no block device %s\n' "$path"
 		return
@@ -144,9 +144,13 @@ disk_why_not_free() {
 	users=$(disk_users "$node")
 	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
 	[[ ! -e $SYS/class/block/$node/ro || $(<"$SYS/class/block/$node/ro") == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
-	signatures=$(wipefs --noheadings --output TYPE -- "$ROOT/dev/$node") || {
+	signatures=$(wipefs --noheadings --output TYPE,USAGE -- "$ROOT/dev/$node") || {
 		printf 'unreadable: wipefs could not read it\n'
 		return
 	}
-	[[ -z $signatures ]] || printf 'signature: it holds %s\n' "${signatures//$'\n'/, }"
+	while read -r type usage; do
+		[[ $usage != partition-table ]] || type="a partition table ($type)"
+		kinds+=${type:+, $type}
+	done <<<"$signatures"
+	[[ -z $kinds ]] || printf 'signature: it holds %s\n' "${kinds#, }"
 }

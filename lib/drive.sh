@@ -45,6 +45,7 @@ drive() {
 		}
 		actions=$((actions + 1))
 		((actions <= DRIVE_MAX_ACTIONS)) || die "$1: gave up after $actions steps; the last one was $ACTION (please report this with the journal)"
+		lately_note # until now it was what it was: by the end it may be whole again
 		code=0 DRIVE_IDLE_SINCE=''
 		"drive_${ACTION//-/_}" "${ARGUMENTS[@]}" || code=$?
 		((code == 0)) || drive_failed_ "$code"

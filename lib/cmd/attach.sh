@@ -23,12 +23,7 @@ cmd_attach() {
 	}
 	cli_lock "$NAME" 5
 	conf_need "$NAME" # who had the lock may have changed the disks
-	[[ ${CONF[RAM]} != none ]] || log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
-	facts_configured "$NAME"
-	facts_observe
-	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
-	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
-		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
+	attach_check_
 	# A person wants it: what was taken out, or has failed too often, is tried again.
 	if ! memory_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
 		out=yes
@@ -40,16 +35,29 @@ cmd_attach() {
 	[[ -z $DRIVE_NO_RAM ]] || mend_tried "$NAME"
 	# Nothing has come of it: it is out as it was, and has not failed.
 	[[ -z $out || -z $DRIVE_NO_RAM || ${F[ram.state]} != none ]] || : >"$RUN/$NAME.detached"
-	# Its unit is what lets go of the RAM leg at shutdown.
+	attach_hand_over_
+	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
+}
+
+# Sets F; ends the program when the array can't be given one.
+attach_check_() {
+	[[ ${CONF[RAM]} != none ]] || log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
+	facts_configured "$NAME"
+	facts_observe
+	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
+		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
+}
+
+# To those who look after it from here on. Its unit is what lets go of the RAM leg at shutdown.
+attach_hand_over_() {
 	exec {CLI_LOCK}>&-
 	changes_tell "$NAME"
 	mend_ask
 	memory_arm "$NAME"
-	if systemd_is_running && ! systemd_unit_is_up "$NAME"; then
-		systemd_reset "$NAME"
-		systemd_start "$NAME"
-	fi
-	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
+	systemd_is_running && ! systemd_unit_is_up "$NAME" || return 0
+	systemd_reset "$NAME"
+	systemd_start "$NAME"
 }
 
 # attach_here yes|mend: see drive. The array may be in use: md's own speed limits hold.

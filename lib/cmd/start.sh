@@ -35,6 +35,11 @@ start_plan() { # NAME
 	decide_action
 	decide_gate
 	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY" "$GATE"
+	# What a start would wait for, and what then.
+	[[ $ACTION == wait-members ]] || return 0
+	F[waited]=999999999
+	decide_action
+	printf 'if no more disks come: %s\nwhy:    %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
 }
 
 # --force-leg: the array is started here from that leg and written down as such; the rest is a start like any other.

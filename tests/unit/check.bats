@@ -46,6 +46,8 @@ array() {
 	ln -s ../../md127 "$R/dev/disk/by-uuid/0815"
 	put level raid1 metadata_version 1.2 array_state active raid_disks 3 degraded 0 sync_action idle resync_start none \
 		component_size 100000 uuid "$ID" bitmap/location +8 bitmap/metadata internal bitmap/backlog 0
+	echo 200000 >"$R/sys/block/md127/size"
+	for leg in sda1 sdb1; do echo '7 0 56 0 0 0 0 0 0 0 0' >"$R/sys/class/block/$leg/stat"; done
 	for leg in rd0:0 sda1:1 sdb1:2; do member "${leg%:*}" in_sync,write_mostly "${leg#*:}"; done
 	put dev-rd0/state in_sync
 	echo rapiddisk rd0 102400 - used >"$R/run/ramraid/data.ram"
@@ -137,14 +139,28 @@ lsblk() { cat "$R/lsblk" 2>/dev/null || echo 'PATH="/dev/md127" UUID="0815" LABE
 unmkinitramfs() { called unmkinitramfs "$1" && cp -r "$1.d/." "$2"; }
 smartctl() { called smartctl "${@: -1}" && [[ ! -e $R/failing || ${*: -1} != "$(<"$R/failing")" ]] || return 8; }
 timeout() { shift && "$@"; }
+# Of the array: SERVES is the disk that serves reads, if any does, "none" when no leg can.
+dd() {
+	[[ $* == *"if=$R/dev/md127 "* ]] || {
+		builtin command dd "$@"
+		return
+	}
+	[[ $* == *' bs=4096 '*' count=1 iflag=direct '* ]] || return 98
+	echo "$*" >>"$BATS_TEST_TMPDIR/read"
+	case ${SERVES-} in
+	'') ;;
+	none) return 1 ;;
+	*) echo "$(($(cut -d' ' -f1 "$R/sys/class/block/$SERVES/stat") + 1)) 0 0" >"$R/sys/class/block/$SERVES/stat" ;;
+	esac
+}
 
 # check ARG…: sets status and output; a program of its own, because "run" switches errexit off. What the machine that runs the tests has or may see is
 # given: BLIND is a pattern of files that can't be read, NOBODY=yes is without root, HIDE are programs that are not there.
 check() {
 	export R BATS_TEST_TMPDIR
-	export -f called systemctl lsblk unmkinitramfs smartctl timeout mdadm modprobe rmmod wipefs
+	export -f called dd systemctl lsblk unmkinitramfs smartctl timeout mdadm modprobe rmmod wipefs
 	status=0
-	output=$(BLIND=${BLIND-} NOBODY=${NOBODY-} HIDE=${HIDE-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
+	output=$(BLIND=${BLIND-} SERVES=${SERVES-} NOBODY=${NOBODY-} HIDE=${HIDE-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		unset -f $HIDE
 		# The machine that runs the tests may have them.
 		command() { [[ $1 != -v || " $HIDE " != *" $2 "* ]] && builtin command "$@"; }
@@ -184,7 +200,7 @@ says() { [[ $output == *"$1"* ]] || fail "not said: $1" "$output"; }
 	[[ $status == 0 && $output == 'data: nothing to report' ]] || fail "$status $output"
 	find "$R" -type f -exec md5sum {} + | sort | diff "$BATS_TEST_TMPDIR/before" -
 	[[ -z $(find "$BATS_TEST_TMPDIR" -maxdepth 1 -name 'ramraid-check.*') ]]
-	# Each initramfs once, each disk once, nothing else.
+	# Each initramfs once, each disk once, nothing else but some blocks of the array.
 	[[ $(calls | sort) == "smartctl $R/dev/sda
 smartctl $R/dev/sdb
 unmkinitramfs $R/boot/initrd.img-$OLD
@@ -292,7 +308,7 @@ the system: 1 note
 	finds unseen-initramfs
 	says "no initramfs for it in $R/boot"
 	: >"$R/boot/initrd.img-$OLD"
-	BLIND='*initrd*' NOBODY=yes HIDE=smartctl finds unseen-initramfs unseen-initramfs
+	BLIND='*initrd*' NOBODY=yes HIDE=smartctl finds unseen-reads unseen-initramfs unseen-initramfs
 	says "found no right to read $R/boot/initrd.img-$OLD"
 	says 'do: sudo ramraid check data'
 	HIDE=unmkinitramfs finds unseen-initramfs unseen-initramfs
@@ -600,6 +616,41 @@ the system: 1 note
 	finds bad-blocks
 }
 
+@test "who serves reads: 64 blocks from all over the array, and what the disk legs have served of them" {
+	silent
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/read") == 64 ]]
+	# 25000 blocks: the last one read is among the last 64th.
+	grep -q ' skip=0 ' "$BATS_TEST_TMPDIR/read"
+	[[ $(tail -n 1 "$BATS_TEST_TMPDIR/read") =~ skip=([0-9]+) ]] && ((BASH_REMATCH[1] > 24600 && BASH_REMATCH[1] < 25000))
+	SERVES=sdb1 finds disk-reads
+	says 'served 64 of 64'
+	SERVES=none finds read-error
+	says 'the one at byte 0 is not'
+	NOBODY=yes HIDE=smartctl finds unseen-reads
+	# An array that is smaller than that; and one of which something has looked at a disk meanwhile.
+	echo 136 >"$R/sys/block/md127/size"
+	rm "$BATS_TEST_TMPDIR/read"
+	silent
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/read") == 17 ]]
+	echo 120 >"$R/sys/block/md127/size"
+	SERVES=sda1 silent
+}
+
+@test "who serves reads: not asked without a RAM leg in sync, while md compares the legs, and where it is known" {
+	SERVES=sda1
+	put sync_action check
+	silent
+	put sync_action idle dev-sda1/state in_sync
+	finds not-write-mostly
+	put dev-sda1/state in_sync,write_mostly
+	echo RAM=none >>"$R/etc/ramraid/data.conf"
+	rm "$R/run/ramraid/data.ram"
+	gone rd0
+	put degraded 0 raid_disks 2
+	check
+	[[ $output != *disk-reads* && ! -e $BATS_TEST_TMPDIR/read ]] || fail "$output"
+}
+
 @test "a leg on a device that has become too small, or that is too small to join" {
 	echo 202047 >"$R/sys/class/block/sda1/size"
 	finds leg-too-small
@@ -629,7 +680,7 @@ the system: 1 note
 	finds smart-failing
 	says 'expected the disk of /dev/disk/by-id/ata-B-part1 in good health'
 	says 'smartctl -a /dev/sdb'
-	NOBODY=yes finds unseen-smart
+	NOBODY=yes finds unseen-smart unseen-reads
 	HIDE=smartctl silent
 	# A leg that is an array of disks.
 	mkdir -p "$R/sys/class/block/md9/slaves/"{sda,sdb}
@@ -742,8 +793,8 @@ the system: 1 note
 
 @test "without root: what can't be seen is said, what can be is found" {
 	echo disabled >"$R/enabled"
-	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-initramfs unseen-initramfs unseen-gate
-	[[ $(grep -c 'do: sudo ramraid check data' <<<"$output") == 4 ]] || fail "$output"
+	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-reads unseen-initramfs unseen-initramfs unseen-gate
+	[[ $(grep -c 'do: sudo ramraid check data' <<<"$output") == 5 ]] || fail "$output"
 	BLIND='*/boot' finds not-enabled unseen-kernels
 	libs check
 	CHECK_ARRAY=data CONF_ERRORS=("$R/etc/ramraid/data.conf: cannot be read")

@@ -54,7 +54,7 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 @test "free, and every reason why not" {
 	free /dev/sda ''
 	free /dev/sdx 'missing: there is no block device /dev/sdx'
-	SIGNATURES=$'ext4\ngpt' free /dev/sda 'signature: it holds ext4, gpt'
+	SIGNATURES=$'ext4 filesystem\ngpt partition-table\nswap other' free /dev/sda 'signature: it holds ext4, a partition table (gpt), swap'
 	echo 8:0 >"$R/sys/class/block/sda/dev"
 	mkdir -p "$R/sys/class/block/sda/sda1"
 	echo 8:1 >"$R/sys/class/block/sda/sda1/dev"

@@ -121,6 +121,21 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	[[ $(calls) == $'readd 1\nmake_ram\n'*end* ]] || fail "$(calls)"
 }
 
+@test "an outage that is over before anybody else has looked is written down" {
+	local id file=$R/etc/ramraid/state/data.lately
+	actions 0
+	mkdir -p "${file%/*}" "$R/proc/sys/kernel/random" "$R/sys/block/md127"
+	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
+	echo 12 >"$R/sys/block/md127/diskseq"
+	facts_configured
+	id=${F[uuid]}
+	echo "$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 0 0 0 0 0 0" >"$file"
+	observe() { case $(calls) in *readd*) facts_configured ;; *) back 1 ;; esac }
+	drives 0
+	did $'readd 1\nwitness\nend whole'
+	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] || fail "$(<"$file")"
+}
+
 @test "a loop that does not converge ends with an error" {
 	actions 0
 	observe() { F[ram.state]=none; }

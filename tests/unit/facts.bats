@@ -257,6 +257,19 @@ gate:   hold"
 	[[ -z $(calls) ]] || fail "$(calls)"
 }
 
+@test "start --dry-run, with a disk missing: also what comes of it if it stays away" {
+	source "$PROJECT/lib/cli.sh"
+	source "$PROJECT/lib/cmd/start.sh"
+	need() { :; }
+	need_look() { :; }
+	rm "$R/dev/disk/by-id/ata-B"
+	run cmd_start --dry-run data
+	assert_success
+	assert_line 'action: wait-members'
+	assert_line 'if no more disks come: refuse'
+	[[ -z $(calls) ]] || fail "$(calls)"
+}
+
 @test "status: one word and one exit code for each state" {
 	source "$PROJECT/lib/cli.sh"
 	libs look further show advice cmd/status

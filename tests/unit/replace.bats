@@ -109,6 +109,8 @@ take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the other
 	leaves sdb
 	put degraded 1
 	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
+	verb replace --dry-run data "$B" "$C"
+	assert_line 'take out  /dev/disk/by-id/ata-B, which is not there, and give it up, when the others are in sync'
 	verb replace --yes data "$B" "$C"
 	assert_success
 	is_whole A C

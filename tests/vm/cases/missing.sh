@@ -20,7 +20,9 @@ steps() {
 	check 'status says what is missing' '
 		ramraid status data >/root/status || test $? = 1
 		cat /root/status
-		grep "^data: degraded" /root/status; grep "missing .*$(leg B)" /root/status'
+		grep "^data: degraded" /root/status; grep "missing .*$(leg B)" /root/status
+		# It went down in good order, so until when it was whole is known to the second.
+		grep "last whole: $(date +%Y)" /root/status; fails grep "or later" /root/status'
 	power_off
 	VM_DISKS=(B A)
 	boot
@@ -36,7 +38,9 @@ steps() {
 	boot
 	check 'after a power cut and without A it starts, since B was in sync when it last ran' '
 		findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums
-		head -c 1M /dev/urandom >new2; sync; sha256sum new2 >>/root/sums'
+		head -c 1M /dev/urandom >new2; sync; sha256sum new2 >>/root/sums
+		# Nobody could write down when the power was cut.
+		ramraid status data >/root/status || test $? = 1; cat /root/status; grep "last whole: $(date +%Y).* or later" /root/status'
 	power_off
 	VM_DISKS=(A)
 	boot

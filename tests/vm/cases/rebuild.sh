@@ -34,6 +34,9 @@ steps() {
 	VM_DISK_OPTS[B]=throttling.bps-read=$slow_rate
 	boot
 	both 2 "2, one of them $((disk_rate / slow_rate)) times slower"
+	power_off
+	VM_DISK_OPTS[B]='' # md reads all of both
+	boot
 	check 'the legs are equal' 'test "$(compare data)" = 0'
 	for size in none 1M 4M 64M; do chunk "$size"; done
 }
