@@ -70,9 +70,9 @@ steps() {
 		mdadm --grow /dev/md/data --bitmap=none; found 1 no-bitmap; mdadm --grow /dev/md/data --bitmap=internal
 		echo 256 >$array/bitmap/backlog; found 1 write-behind; echo 0 >$array/bitmap/backlog
 		echo -writemostly >$leg_b/state; found 0 not-write-mostly; echo writemostly >$leg_b/state
-		# Like a RAM leg that somebody has added with --write-mostly.
-		ram=$array/dev-$(awk "{ print \$2 }" /run/ramraid/data.ram)
-		echo writemostly >$ram/state; found 1 disk-reads; echo -writemostly >$ram/state; silent
+		# A RAM leg that md does not read from: it calls all of its blocks bad.
+		echo "0 $(cat /sys/block/$(md data)/size)" >$array/dev-$(awk "{ print \$2 }" /run/ramraid/data.ram)/bad_blocks; found 1 disk-reads
+		ramraid detach data; ramraid attach data; silent
 		mv /etc/ramraid/state/data.witness /root/; found 1 no-witness; mv /root/data.witness /etc/ramraid/state/
 		link=$(readlink $(leg B)); rm $(leg B); found 1 member-name; ln -s $link $(leg B); silent'
 	check 'and when a leg is not there' "$helpers"'
