@@ -83,6 +83,7 @@ install: all
 	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
 	$(if $(HOOKDIR),install -D -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid)
+	$(if $(HOOKDIR),install -D -m 755 initramfs/start $(DESTDIR)$(HOOKDIR)/../scripts/local-block/ramraid)
 	$(if $(DRACUTDIR),install -D -m 755 dracut/90ramraid/module-setup.sh $(DESTDIR)$(DRACUTDIR)/90ramraid/module-setup.sh)
 	for page in build/man/*.8; do \
 		to="$(DESTDIR)$(MANDIR)/man8/$${page##*/}"; name=$$(sed -n '1s|^\.so ||p' "$$page"); \

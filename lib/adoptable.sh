@@ -123,11 +123,8 @@ adoptable_work_() {
 
 # What would not survive the next boot, or must not be read from before the RAM leg is in sync.
 adoptable_use_() {
-	local mount source
-	for mount in $(disk_carries "$ADOPT_MD" / /usr); do
-		adoptable_wrong_ "/dev/$ADOPT_MD: carries $mount, which the initramfs needs before ramraid can start anything;" \
-			'that is not possible yet'
-	done
+	local source
+	adoptable_root_
 	for source in $(gate_numbered "$NAME" "$ADOPT_MD"); do
 		adoptable_wrong_ "/etc/fstab or /etc/crypttab calls it $source, which will not be its name after the next boot;" \
 			"write UUID= there, as blkid $source prints it"
@@ -135,6 +132,18 @@ adoptable_use_() {
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
 		adoptable_wrong_ "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
 			'Unmount it first'
+}
+
+# The root file system is there before us, by what the initramfs knows; a /usr of its own is, too, and nothing in there starts it for us.
+adoptable_root_() {
+	case $(disk_carries "$ADOPT_MD" / /usr) in
+	'') ;;
+	/usr) adoptable_wrong_ "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, and not the root file system; that is not possible yet" ;;
+	*)
+		claim_initramfs_is_ours || adoptable_wrong_ "/dev/$ADOPT_MD: carries /, and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
+		[[ ${CONF[ROOT]} == yes ]] || adoptable_wrong_ "/dev/$ADOPT_MD: carries /; write ROOT=yes in $ETC/$NAME.conf"
+		;;
+	esac
 }
 
 adoptable_memory_() {

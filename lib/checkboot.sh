@@ -12,15 +12,16 @@ check_claim() {
 		}
 	done < <(claim_others)
 	claim_is_made "$CHECK_ARRAY" "${CONF[UUID]}" || check_problem not-claimed \
-		"\"ARRAY <ignore> UUID=…\" in $(claim_file "$CHECK_ARRAY"), and no other ARRAY line about the array" "$(check_claim_found_)" 'ramraid claim'
+		"\"$(check_claim_line_)\" in $(claim_file "$CHECK_ARRAY"), and no other ARRAY line about the array" "$(check_claim_found_)" 'ramraid claim'
 }
+check_claim_line_() { if [[ ${CONF[ROOT]} == yes ]]; then printf 'ARRAY /dev/md/%s UUID=…' "$CHECK_ARRAY"; else printf 'ARRAY <ignore> UUID=…'; fi; }
 
 check_claim_found_() {
 	local file
 	file=$(claim_file "$CHECK_ARRAY")
 	if [[ ! -e $file ]]; then
 		printf 'no such file\n'
-	elif [[ $(claim_text "${CONF[UUID]}") != "$(cat "$file")" ]]; then
+	elif [[ $(claim_wanted "$CHECK_ARRAY" "${CONF[UUID]}") != "$(cat "$file")" ]]; then
 		printf 'something else in it\n'
 	else
 		printf 'such a line\n'
@@ -46,7 +47,7 @@ check_initramfs() { # RELEASE
 	fi
 	initramfs_has_mdadm || return 0
 	while IFS= read -r file; do ! claim_stands "$file" "${CONF[UUID]}" || return 0; done < <(initramfs_confs)
-	check_problem not-claimed-initramfs "the initramfs of Linux $1 to leave the array alone (\"ARRAY <ignore> UUID=…\" in its mdadm.conf)" \
+	check_problem not-claimed-initramfs "the initramfs of Linux $1 to $([[ ${CONF[ROOT]} == yes ]] && echo start the array || echo leave the array alone) (\"$(check_claim_line_)\" in its mdadm.conf)" \
 		"no such line in $(initramfs_file "$1")" "$(check_initramfs_cure_ "$1")" "$1"
 }
 

@@ -126,6 +126,10 @@ check_gate_in_use_() {
 	local target node name type stack NODE
 	while IFS= read -r target; do
 		printf -v target '%b' "$target"
+		[[ $target != / ]] || {
+			check_gate_root_
+			continue
+		}
 		check_gate_lives_ "$(systemd_escape --path --suffix=mount -- "$target")" "$target"
 	done < <(disk_mounts "${F[array.md]}" | sort -u)
 	stack=" $(disk_stack "${F[array.md]}" | tr '\n' ' ')"
@@ -138,6 +142,12 @@ check_gate_in_use_() {
 	while read -r name _; do
 		! disk_find "$name" || [[ $stack != *" $NODE "* ]] || check_gate_swap_ "$name" "$NODE"
 	done <"$PROC/swaps"
+}
+
+# It can't wait: the initramfs has started its array, or there would be none.
+check_gate_root_() {
+	[[ ${CONF[ROOT]} == yes ]] || check_problem root-not-named "ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / lies on the array" \
+		'that it does not say so, so that nothing starts the array before / is needed' "write ROOT=yes there, then: ramraid claim"
 }
 
 check_gate_lives_() { # UNIT WHAT

@@ -1,21 +1,32 @@
 # The claim: lines that keep mdadm's own rules from assembling our arrays, in the real root and, through our hook, in the initramfs.
 # Without it arrays appear half assembled, which a start takes apart again, or started by somebody who does not judge the legs as we do.
+# Of an array with ROOT=yes they say the name instead, under which the initramfs starts it: nobody else can.
 # shellcheck shell=bash
 
 claim_file() { printf '%s/ramraid-%s.conf\n' "$CLAIMS" "$1"; } # NAME
 
-# claim_text UUID: ARRAY <ignore> tells mdadm not to assemble this array automatically (mdadm.conf(5)).
+# claim_text UUID [NAME]: ARRAY <ignore> tells mdadm not to assemble this array automatically (mdadm.conf(5)). With NAME: what it is to be called.
 claim_text() {
-	local hex=${1//-/}
-	printf '# Written by ramraid, which starts this array itself; taken away by removing the package.\n'
-	printf 'ARRAY <ignore> UUID=%s:%s:%s:%s\n' "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
+	local hex=${1//-/} what='<ignore>'
+	if [[ -z ${2-} ]]; then
+		printf '# Written by ramraid, which starts this array itself; taken away by removing the package.\n'
+	else
+		what=/dev/md/$2
+		printf '# Written by ramraid. The root file system lies on this array, so the initramfs starts it.\n'
+	fi
+	printf 'ARRAY %s UUID=%s:%s:%s:%s\n' "$what" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
+}
+
+# claim_wanted NAME UUID: the text for the array whose configuration has been loaded.
+claim_wanted() {
+	if [[ ${CONF[ROOT]} == yes ]]; then claim_text "$2" "$1"; else claim_text "$2"; fi
 }
 
 # claim_write NAME UUID: the claim, and then the ARRAY lines of others about this array become comments. In this order: between the two,
 # mdadm finds two lines for the array and assembles it by neither (conf_match() in mdadm's config.c); the other way round it would find
 # none, and start it under any name.
 claim_write() {
-	claim_text "$2" | act_file "$(claim_file "$1")"
+	claim_wanted "$1" "$2" | act_file "$(claim_file "$1")"
 	claim_hide_ "$1" "$2"
 }
 
@@ -28,7 +39,7 @@ claim_remove() {
 # claim_is_made NAME UUID: is there nothing for claim_write to do?
 claim_is_made() {
 	local file
-	[[ $(claim_text "$2") == "$(cat "$(claim_file "$1")" 2>/dev/null)" ]] || return 1
+	[[ $(claim_wanted "$1" "$2") == "$(cat "$(claim_file "$1")" 2>/dev/null)" ]] || return 1
 	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] || return 1; done < <(claim_others)
 }
 
@@ -96,8 +107,14 @@ claim_lines_() {
 claim_is_one_() { claim_is_about_ "$1" "$2" && if claim_ignores_ "$1"; then [[ $3 == ignoring ]]; else [[ -z $3 ]]; fi; }
 
 # claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else? For that see
-# initramfs/hook.
-claim_stands() { [[ -n $(claim_lines_ "$1" "$2" ignoring) ]]; }
+# initramfs/hook. Of an array with ROOT=yes: is it named there, and not to be ignored?
+claim_stands() {
+	if [[ ${CONF[ROOT]} == yes ]]; then
+		[[ -n $(claim_lines_ "$1" "$2") && -z $(claim_lines_ "$1" "$2" ignoring) ]]
+	else
+		[[ -n $(claim_lines_ "$1" "$2" ignoring) ]]
+	fi
+}
 
 # claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and
 # parse_uuid() in mdadm).

@@ -17,6 +17,7 @@ conf_builtin() {
 	CONF=(
 		[UUID]=''
 		[LAYOUT]=mirror
+		[ROOT]=no
 		[RAM]=auto
 		[RAM_RESERVE]=10%
 		[MEMORY_FLOOR]=0
@@ -42,6 +43,7 @@ CONF_FORM=(
 	[MEMBER]='^/dev/.'
 	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
 	[LAYOUT]='^(mirror|far2)$'
+	[ROOT]='^(yes|no)$'
 	[RAM]='^(auto|rapiddisk|brd|none|/dev/.+)$'
 	[RAM_RESERVE]=$RE_SIZE
 	[MEMORY_FLOOR]=$RE_SIZE
@@ -193,7 +195,7 @@ conf_lines_() {
 		}
 		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where" # config.sh
 		case $key:$kind in
-		UUID:defaults | MEMBER:defaults | MOUNT:defaults | LAYOUT:defaults) conf_fault_ place "$where" "$key" ;;
+		UUID:defaults | MEMBER:defaults | MOUNT:defaults | LAYOUT:defaults | ROOT:defaults) conf_fault_ place "$where" "$key" ;;
 		MEMBER:*) conf_member_ "$where" "$value" ;;
 		MOUNT:*) MOUNTS+=("$value") ;;
 		UUID:*) conf_uuid_ "$where" "$value" ;;

@@ -8,6 +8,7 @@ declare -grA CONF_EXPECTED=(
 	[MEMBER]='a device path'
 	[MOUNT]='a mount point or the name of a unit'
 	[LAYOUT]='mirror or far2'
+	[ROOT]='yes or no'
 	[RAM]='auto, rapiddisk, brd, none, or a device path'
 	[RAM_RESERVE]='a size such as 512M or 10%'
 	[MEMORY_FLOOR]='a size such as 512M or 5%, or 0 for never'

@@ -3,7 +3,7 @@
 #
 # How the disk legs are judged before a start stands in safestart.sh, how they are put back in disklegs.sh. F is filled by facts.sh; the fixtures
 # in tests/fixtures/decide hold the same keys as KEY=VALUE lines. Disk legs are leg.0 … leg.N-1.
-#   name uuid members  conf.layout conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout conf.start_degraded conf.write_behind
+#   name uuid members  conf.layout conf.root conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout conf.start_degraded conf.write_behind
 #   waited              seconds since this start began
 #   forced              the disk leg (its number) that the administrator has chosen to start from
 #   retry               yes: members that md has given up are to be tried again
@@ -154,7 +154,9 @@ decide_no_ram_() {
 		decide_is 'done' "there is no RAM leg: ${F[failed.$action]}"
 		return
 	done
-	if [[ ${F[array.level]-raid1} != raid1 || ${F[array.degraded]-1} == 0 ]]; then
+	if [[ ${F[conf.root]-no} == yes && -n ${F[kernel.flaw]-} ]]; then
+		decide_is 'done' "there is no RAM leg: the root file system is in use, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
+	elif [[ ${F[array.level]-raid1} != raid1 || ${F[array.degraded]-1} == 0 ]]; then
 		decide_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]-raid1} and has no free slot for one"
 	elif [[ ${F[ram.state]} == attached ]]; then
 		decide_fill_

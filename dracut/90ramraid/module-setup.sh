@@ -34,8 +34,8 @@ install() {
 # ramraid_do_not_wait CLAIM: an initramfs for this host alone waits for every array that swap lies on ("mdraid", cmdline()), which nobody starts
 # there, and then ends in its emergency shell. "mdraid" is installed before this module: modules are taken in the order of their names.
 ramraid_do_not_wait() {
-	local word uuid='' file
-	while read -r _ _ word; do [[ $word != UUID=* ]] || uuid=${word#UUID=}; done <"$1"
+	local array what word uuid='' file
+	while read -r array what word; do [[ "$array $what $word" != 'ARRAY <ignore> UUID='* ]] || uuid=${word#UUID=}; done <"$1"
 	[[ $uuid =~ ^[0-9a-f:]{35}$ ]] || return 0
 	for file in "$initdir"/etc/cmdline.d/*.conf; do
 		[[ ! -f $file || -L $file ]] || sed -i "s/ *rd\.md\.uuid=$uuid//g" "$file"

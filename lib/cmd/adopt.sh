@@ -89,6 +89,7 @@ adopt_configure() {
 	local line leg disk LEGS
 	conf_defaults || for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	CONF[UUID]=$ADOPT_UUID CONF[RAM]=${OPT[ram]:-${CONF[RAM]}}
+	[[ -z $(disk_carries "$ADOPT_MD" /) ]] || CONF[ROOT]=yes
 	md_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		leg=${line%% *}
@@ -125,7 +126,7 @@ adopt_all() { # ARRAY
 	contents_remember "$NAME" "$ADOPT_MD" || log_warning "$NAME: could not remember what lies on it in $STATE"
 	adopt_array
 	claim_write "$NAME" "$ADOPT_UUID"
-	log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
+	log_info 'telling the initramfs of every kernel about this array; this takes a while'
 	claim_initramfs
 	systemd_reload
 	adopt_writemostly
@@ -160,6 +161,7 @@ adopt_conf() {
 	printf '# Mirror with one leg in RAM, made by "ramraid adopt". Every key: ramraid.conf(5).\nUUID=%s\n' "$ADOPT_UUID"
 	printf 'MEMBER=%s\n' "${MEMBERS[@]}"
 	[[ -z ${OPT[ram]-} ]] || printf 'RAM=%s\n' "${OPT[ram]}"
+	[[ ${CONF[ROOT]} == no ]] || printf 'ROOT=yes\n'
 }
 
 # The bitmap before the slot: mdadm makes it with all bits set, and in an array that lacks a member md would then rewrite every chunk

@@ -120,6 +120,7 @@ replace() {
 	}
 	declare -F act_file_ >/dev/null || eval "$(declare -f act_file | sed '1s/act_file/act_file_/')"
 	act_file() { act_file_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
+	claim_initramfs_is_ours() { [[ -z $NO_INITRAMFS ]]; }
 }
 
 # verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
@@ -127,7 +128,7 @@ verb() {
 	export R KILL_AFTER FAILS BATS_TEST_TMPDIR
 	export -f called calls step effect start_unit mdadm update-initramfs sleep lsblk modprobe systemctl replace
 	status=0
-	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
+	output=$(NO_INITRAMFS=${NO_INITRAMFS-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_file >/dev/null || replace; }
 		main "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
 	mapfile -t lines <<<"$output"
@@ -480,15 +481,36 @@ release_killed_after() {
 	refused 4 'is shared by a cluster' data /dev/md127
 }
 
-@test "the root file system on it, itself or through what is stacked on it: refused, with the reason" {
-	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
-	refused 4 'carries /, which the initramfs needs' data /dev/md127
-	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
-	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
+@test "the root file system on it, itself or through what is stacked on it: ROOT=yes, and the claim is a name; and back" {
+	local mount
 	mkdir -p "$R/sys/block/md127/holders/dm-0" "$R/sys/class/block/dm-0/holders"
 	echo 253:0 >"$R/sys/class/block/dm-0/dev"
-	echo '30 1 253:0 / / rw shared:1 - ext4 /dev/mapper/vg-root rw' >"$R/proc/1/mountinfo"
-	refused 4 'carries /, which the initramfs needs' data /dev/md127
+	for mount in '30 1 9:127 / / rw - ext4 /dev/md127 rw' '30 1 253:0 / / rw shared:1 - ext4 /dev/mapper/vg-root rw'; do
+		printf '%s\n' "$mount" "31 30 ${mount#30 1 }" | sed '2s, / / , / /usr ,' >"$R/proc/1/mountinfo"
+		adopt
+		assert_success
+		grep -qx ROOT=yes "$R/etc/ramraid/data.conf"
+		[[ $(grep ^ARRAY "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+		[[ $(grep -c '^ARRAY\|^ *UUID' "$R/etc/mdadm/mdadm.conf") == 0 ]]
+		[[ $(<"$MD/raid_disks") == 3 && $(<"$MD/dev-sda/state") == in_sync,write_mostly ]]
+		verb release --yes data
+		assert_success
+		is_plain
+	done
+}
+
+@test "the root file system on it, and nothing of ours in the initramfs; only /usr; a configuration that does not say so: refused" {
+	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
+	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
+	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	NO_INITRAMFS=yes refused 4 'carries /, and the initramfs that has to start it is not made by initramfs-tools' data /dev/md127
+	KILL_AFTER=3 adopt
+	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"
+	verb adopt --yes data /dev/md127
+	assert_failure 4
+	assert_output -p 'carries /; write ROOT=yes in'
+	verb release --yes data
+	is_plain
 }
 
 @test "names in fstab and crypttab that the next boot would not know: refused; others not" {

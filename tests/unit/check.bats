@@ -616,6 +616,18 @@ the system: 1 note
 	finds bad-blocks
 }
 
+@test "the root file system on it: the configuration has to say so, and then it waits for nothing" {
+	echo '31 1 9:127 / / rw,relatime shared:1 - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
+	finds root-not-named
+	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
+	finds not-claimed not-claimed-initramfs not-claimed-initramfs
+	says "ARRAY /dev/md/data UUID=…"
+	says 'to start the array'
+	find "$R" \( -name mdadm.conf -o -name ramraid-data.conf \) -exec sed -i "/^ARRAY .dev/d; s|ARRAY <ignore>|ARRAY /dev/md/data|" {} +
+	sed -i 's/^# Written by ramraid.*/# Written by ramraid. The root file system lies on this array, so the initramfs starts it./' "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	silent
+}
+
 @test "who serves reads: 64 blocks from all over the array, and what the disk legs have served of them" {
 	silent
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/read") == 64 ]]

@@ -8,35 +8,51 @@ setup() {
 	load helper
 	world
 	libs paths log act claim
+	declare -gA CONF=([ROOT]=no)
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
-	CONF=$R/etc/mdadm/mdadm.conf MORE=$R/etc/mdadm/mdadm.conf.d/mine.conf
+	FILE=$R/etc/mdadm/mdadm.conf MORE=$R/etc/mdadm/mdadm.conf.d/mine.conf
 }
 before() { cp -a "$R/etc" "$R/before"; }
 as_before() { diff -r "$R/before" "$R/etc"; }
 claims() { claim_write data "$UUID" 2>/dev/null; }
 
 @test "ARRAY lines about it become comments, in any form and file, and come back byte by byte" {
-	printf 'arr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\tspares=1\n\nPOLICY action=re-add' >"$CONF"
+	printf 'arr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\tspares=1\n\nPOLICY action=re-add' >"$FILE"
 	printf 'HOMEHOST x\nArray /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd\n\n\n' >"$MORE"
-	chmod 640 "$CONF"
+	chmod 640 "$FILE"
 	before
 	not claim_is_made data "$UUID"
 	claims
 	claim_is_made data "$UUID"
-	printf '%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n%s\tspares=1\n\nPOLICY action=re-add' "$MARK" "$MARK" | cmp - "$CONF"
+	printf '%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n%s\tspares=1\n\nPOLICY action=re-add' "$MARK" "$MARK" | cmp - "$FILE"
 	[[ $(<"$MORE") == $'HOMEHOST x\n'"${MARK}Array /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd" ]] || fail "$(<"$MORE")"
 	claims # again changes nothing
-	[[ $(grep -c Not.in.force "$CONF") == 2 ]]
+	[[ $(grep -c Not.in.force "$FILE") == 2 ]]
 	claim_remove dat.
 	not as_before
 	claim_remove data 2>/dev/null
 	as_before
-	[[ $(stat -c %a "$CONF") == 640 ]]
+	[[ $(stat -c %a "$FILE") == 640 ]]
+}
+
+@test "ROOT=yes: the name that the initramfs starts it under, and nobody else's" {
+	CONF[ROOT]=yes
+	printf 'ARRAY /dev/md/0 name=x UUID=%s\n' "$UUID" >"$FILE"
+	claims
+	claim_is_made data "$UUID"
+	[[ $(<"$FILE") == "$MARK"* && $(grep ^ARRAY "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+	claim_stands "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf" "$UUID"
+	CONF[ROOT]=no
+	not claim_is_made data "$UUID"
+	not claim_stands "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf" "$UUID"
+	claims
+	CONF[ROOT]=yes
+	not claim_stands "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf" "$UUID"
 }
 
 @test "what is not about it is left alone" {
 	printf '# ARRAY UUID=%s\nARRAY /dev/md1 UUID=11111111:89ab4cde:8f012345:6789abcd\nARRAY /dev/md2 name=x\nDEVICE uuid=%s\n ARRAY x uuid=%s\nAR uuid=%s\nARRAY  "<ignore>" UUID=%s\n' \
-		"$UUID" "$UUID" "$UUID" "$UUID" "$UUID" >"$CONF"
+		"$UUID" "$UUID" "$UUID" "$UUID" "$UUID" >"$FILE"
 	before
 	claims
 	rm "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
@@ -45,24 +61,24 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 
 @test "a link that leads to the file stays one" {
 	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$R/etc/real"
-	ln -s ../real "$CONF"
+	ln -s ../real "$FILE"
 	before
 	claims
-	[[ -L $CONF && $(<"$R/etc/real") == "$MARK"* ]]
+	[[ -L $FILE && $(<"$R/etc/real") == "$MARK"* ]]
 	claim_remove data 2>/dev/null
 	as_before
 }
 
 @test "the verb: the lines go with the claim, and come back with --remove" {
-	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$CONF"
+	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$FILE"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
 	before
 	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
-	[[ $(<"$CONF") == "$MARK"* ]]
+	[[ $(<"$FILE") == "$MARK"* ]]
 	# As a run that was killed between the two steps has left it.
-	cp "$R/before/mdadm/mdadm.conf" "$CONF"
+	cp "$R/before/mdadm/mdadm.conf" "$FILE"
 	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
-	[[ $(<"$CONF") == "$MARK"* ]]
+	[[ $(<"$FILE") == "$MARK"* ]]
 	"$PROJECT/bin/ramraid" claim --remove --no-initramfs 2>/dev/null
 	as_before
 }

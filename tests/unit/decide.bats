@@ -713,6 +713,10 @@ exhaustive_check() {
 	because 'Linux 6.10.3'
 	gates open 'done' whole-2 ram.state=none "$flaw" 'failed.make-ram=the RAM leg was not in sync'
 	gates fail wait-sync whole-2 ram.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61 conf.on_timeout=fail
+	# The root file system is in use before anything of ours runs.
+	gates open 'done' whole-2 ram.state=none ram.node= "$flaw" conf.wait=no conf.root=yes
+	because 'the root file system is in use'
+	gates hold make-ram whole-2 ram.state=none ram.node= "$flaw"
 	gates open wait-sync whole-2 ram.state=recovering array.sync=recover conf.wait=no
 }
 

@@ -84,6 +84,11 @@ claim() { # NAME [FOLDER]
 	install
 	[[ $(xargs <"$initdir/etc/cmdline.d/90mdraid.conf") == "rd.md.uuid=$OTHER" ]]
 	[[ -z $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") ]]
+	# One that it has to start it waits for.
+	sed -i "s|<ignore>|/dev/md/data|" "$dracutsysrootdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	printf ' rd.md.uuid=%s \n' "$UUID" >"$initdir/etc/cmdline.d/20-mdraid.conf"
+	install
+	[[ $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") == "rd.md.uuid=$UUID" ]]
 }
 
 @test "a claim that cannot be copied is a failure of the module, and the others are there" {

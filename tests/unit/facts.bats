@@ -198,7 +198,10 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	observe
 	are conf.write_behind=10 conf.wait_timeout=infinity conf.member_timeout=infinity waited=0
 	facts_times
-	are conf.wait_timeout=3600 conf.member_timeout=30
+	are conf.wait_timeout=3600 conf.member_timeout=30 conf.root=no conf.wait=yes
+	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
+	observe
+	are conf.root=yes conf.wait=no
 }
 
 @test "memory: no ramdisk that would leave less than the reserve" {

@@ -5,6 +5,7 @@ setup() {
 	load helper
 	world
 	libs paths log act claim
+	declare -gA CONF=([ROOT]=no)
 	mkdir -p "$R"/etc/mdadm/mdadm.conf.d "$R"/initramfs/etc/mdadm
 	COPY=$R/initramfs/etc/mdadm/mdadm.conf
 	UUID=01234567-89ab-4cde-8f01-23456789abcd MD=01234567:89ab4cde:8f012345:6789abcd
@@ -21,6 +22,56 @@ hook() { sed "s|/etc/mdadm/mdadm.conf.d/|$R&|" "$PROJECT/initramfs/hook" | DESTD
 ARRAY <ignore> UUID=$MD
 ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	grep -q '^HOMEHOST x' "$COPY"
+}
+
+@test "an array that carries the root file system is named, once, and listed for those who start it" {
+	CONF[ROOT]=yes
+	claim_write system "$UUID" 2>/dev/null
+	printf 'ARRAY /dev/md/0  metadata=1.2 UUID=%s name=vm:0\n' "$MD" >"$COPY"
+	hook
+	[[ $(grep ^ARRAY "$COPY") == "ARRAY /dev/md/system UUID=$MD" ]]
+	[[ $(<"$R/initramfs/etc/ramraid.roots") == "$MD /dev/md/system" ]]
+}
+
+# ---- initramfs/start: arrays that mdadm holds back
+
+# starts WANT: what it does to /sys/block/md127, whose legs are LEGS, in state HOW, with SLOTS.
+starts() {
+	local leg said
+	rm -rf "$R/sys/block"
+	mkdir -p "$R/sys/block/md127/md" "$R/sys/block/md3/md" "$R/bin"
+	for leg in $LEGS; do mkdir "$R/sys/block/md127/md/dev-$leg"; done
+	echo clean >"$R/sys/block/md3/md/array_state"
+	echo "$HOW" >"$R/sys/block/md127/md/array_state"
+	cat >"$R/bin/mdadm" <<-EOT
+		#!/bin/sh
+		case \$1 in
+		--examine) printf 'MD_LEVEL=raid1\nMD_DEVICES=%s\nMD_UUID=%s\n' $SLOTS $SAYS ;;
+		*) echo "\$@" >>"$R/did" ;;
+		esac
+	EOT
+	chmod 755 "$R/bin/mdadm"
+	: >"$R/did"
+	said=$(sed "s|/etc/ramraid.roots|$R/roots|; s|/sys/block|$R&|; s|/dev/kmsg|$R/kmsg|" "$PROJECT/initramfs/start" | PATH=$R/bin:$PATH sh 2>&1)
+	[[ -z $said && $(<"$R/did") == "$1" ]] || fail "$said" "$(<"$R/did")"
+}
+
+@test "the initramfs starts one of ours with every leg but one, and no other" {
+	local did=$'--quiet --stop /dev/md127\n--quiet --assemble --run /dev/md/system /dev/sda2 /dev/sdb2'
+	echo "$MD /dev/md/system" >"$R/roots"
+	LEGS='sda2 sdb2' HOW=inactive SLOTS=3 SAYS=$MD
+	starts "$did"
+	grep -qx 'ramraid: starting /dev/md/system from /dev/sda2 /dev/sdb2' "$R/kmsg"
+	HOW=clean starts ''
+	LEGS=sda2 starts ''
+	LEGS=sda2 SLOTS=2 starts $'--quiet --stop /dev/md127\n--quiet --assemble --run /dev/md/system /dev/sda2'
+	SAYS=99999999:89ab4cde:8f012345:6789abcd starts ''
+	LEGS='' starts ''
+	echo '11111111:22222222:33333333:44444444 /dev/md/x' >"$R/roots"
+	starts ''
+	rm "$R/roots"
+	starts ''
+	[[ $(sh "$PROJECT/initramfs/start" prereqs) == mdadm ]]
 }
 
 @test "no claims: the copy is as it was; it comes after mdadm's own hook" {
