@@ -20,7 +20,7 @@ steps() {
 	local uuid
 	boot
 	check 'a system on a RAID1 of two disks, as an installer makes it' '
-		mdadm -q --create /dev/md/system --run --level=1 --raid-devices=2 --bitmap=internal --assume-clean $(leg A) $(leg B) || [ -b /dev/$(md system) ]
+		mdadm -q --create /dev/md/system --run --level=1 --raid-devices=2 --bitmap=internal --assume-clean $(leg A) $(leg B)
 		for i in $(seq 300); do [ -b /dev/md/system ] && break; sleep 0.2; done
 		mkfs.ext4 -q -E lazy_itable_init=0 /dev/md/system; mkdir /mnt/system; mount /dev/md/system /mnt/system
 		echo "ARRAY /dev/md/system metadata=1.2 UUID=$(mdadm --detail /dev/md/system | sed -n "s/.*UUID : //p")" >>/etc/mdadm/mdadm.conf

@@ -15,7 +15,7 @@ right() { cd /srv/data && sha256sum --quiet -c /root/sums; cd /; }
 
 steps() {
 	boot
-	check 'a mirror with one disk leg, and writes that are faster than the disk' "$helpers"'
+	check 'a mirror with one disk leg; the cache holds what the disk does not have yet' "$helpers"'
 		vgcreate -q fast $(leg HDD) $(leg SSD); lvcreate -q --yes --name leg --size 280M fast $(leg HDD); lvcreate -q --yes --name cache --size 180M fast $(leg SSD); lvchange -an fast/cache
 		# Where LVM would activate it, without the module in vain, and once only.
 		echo dm-writecache >>/etc/initramfs-tools/modules
