@@ -21,7 +21,7 @@ steps() {
 	check 'while it rebuilds, the unit says how far it is, and nothing that depends on it has started' '
 		for i in $(seq 300); do
 			text=$(systemctl show -p StatusText --value ramraid@data)
-			[[ $text =~ being\ copied\ from\ all\ disk\ legs\ \([0-9]+\.[0-9]%\ done,\ [0-9]+\ MiB/s,\ .*s\ left\) ]] && break
+			[[ $text =~ being\ copied\ from\ the\ disk\ legs\ \([0-9]+\.[0-9]%\ done,\ [0-9]+\ MiB/s,\ .*s\ left\) ]] && break
 			sleep 0.2
 		done
 		echo "$text"; systemctl list-jobs
