@@ -117,6 +117,8 @@ start_leg_state() { # I
 
 start_here() { # NAME
 	local code=0
+	# "ramraid stop", or a shutdown, ends a start that waits or is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
+	trap 'start_interrupted "$NAME"' TERM INT
 	cli_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
 	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
@@ -128,8 +130,6 @@ start_here() { # NAME
 		CONF[WAIT]=no
 		rm -f "$RUN/$1.taken"
 	fi
-	# "ramraid stop" ends a start that is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
-	trap 'start_interrupted' TERM INT
 	drive "$1" || code=$?
 	((code != EX_REFUSED)) || mend_refused "$1"
 	# What could not be done a moment ago.
@@ -145,18 +145,18 @@ start_here() { # NAME
 	exit "$code"
 }
 
-start_interrupted() {
+start_interrupted() { # NAME
 	trap '' TERM INT
 	drive_speed_ system
 	verify_stop
-	copy_stop "${F[name]}" || log_warning "${F[name]}: $COPY_WHY"
+	copy_stop "$1" || log_warning "$1: $COPY_WHY"
 	# systemd runs no ExecStop= for a unit that never became active.
 	if [[ -z ${SYSTEMD_READY-} ]] && systemd_is_unit; then
-		log_notice "${F[name]}: interrupted before anything could depend on it; stopping it"
-		exec {CLI_LOCK}>&-
-		exec "$0" stop -- "${F[name]}"
+		log_notice "$1: interrupted before anything could depend on it; stopping it"
+		[[ -z ${CLI_LOCK-} ]] || exec {CLI_LOCK}>&-
+		exec "$0" stop -- "$1"
 	fi
-	log_notice "${F[name]}: interrupted; the array goes on as it is"
+	log_notice "$1: interrupted; the array goes on as it is"
 	exit "$EX_OK"
 }
 

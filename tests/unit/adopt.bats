@@ -623,3 +623,24 @@ release_killed_after() {
 	assert_success
 	[[ $(calls) == $'WAIT=no\nWAIT=yes' && ! -e $R/run/ramraid/data.released ]] || fail "$(calls)"
 }
+
+# A shutdown may come while it waits for the lock, or a moment after it got it: the array may run, and nobody else would let go of its RAM leg.
+@test "a start that is ended before it has begun stops the array, as one that is at work" {
+	libs paths log act units cli disk conf confneed systemd verify cmd/start
+	drive_speed_() { called "speed $1"; }
+	copy_stop() { called "copy_stop $1"; }
+	systemd_is_unit() { :; }
+	declare -g NAME=data
+	printf '#!/bin/bash\nprintf "%%s\n" "$*"\n' >"$BATS_TEST_TMPDIR/ramraid"
+	chmod +x "$BATS_TEST_TMPDIR/ramraid"
+	BASH_ARGV0=$BATS_TEST_TMPDIR/ramraid
+	conf_need() { kill -TERM "$BASHPID"; }
+	run start_here data
+	assert_success
+	assert_line 'stop -- data'
+	cli_lock() { kill -TERM "$BASHPID"; }
+	run start_here data
+	assert_success
+	assert_line 'stop -- data'
+	[[ $(calls) == $'speed system\ncopy_stop data\nspeed system\ncopy_stop data' ]] || fail "$(calls)"
+}
