@@ -95,6 +95,12 @@ systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }
 systemd_disable() { act systemctl --quiet disable "$(systemd_unit "$1")"; }
 systemd_start() { act systemctl start --no-block "$(systemd_unit "$1")"; }
 systemd_stop() { act systemctl stop "$(systemd_unit "$1")"; }
+# systemd_hold NAME: the unit of a running array is up, because its stop is what lets go of the RAM leg at shutdown.
+systemd_hold() {
+	systemd_is_running && ! systemd_unit_is_up "$1" && ! systemd_is_stopping || return 0
+	systemd_reset "$1"
+	systemd_start "$1"
+}
 systemd_reset() { systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :; } # fails when there was no failure
 
 # systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME. systemd-escape prints them in one line, with blanks,

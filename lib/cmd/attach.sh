@@ -49,15 +49,13 @@ attach_check_() {
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 }
 
-# To those who look after it from here on. Its unit is what lets go of the RAM leg at shutdown.
+# To those who look after it from here on.
 attach_hand_over_() {
 	exec {CLI_LOCK}>&-
 	changes_tell "$NAME"
 	mend_ask
 	memory_arm "$NAME"
-	systemd_is_running && ! systemd_unit_is_up "$NAME" || return 0
-	systemd_reset "$NAME"
-	systemd_start "$NAME"
+	systemd_hold "$NAME"
 }
 
 # attach_here yes|mend: see drive. The array may be in use: md's own speed limits hold.

@@ -39,7 +39,10 @@ witness_one() {
 		record_write || code=$EX_FAILED
 		before=$(witness_members)
 		# At once, when it comes to that.
-		! guard_only_copy || changes_tell "$1"
+		! guard_only_copy || {
+			changes_tell "$1"
+			systemd_hold "$1"
+		}
 		# What has changed meanwhile is told by nobody.
 		facts_witness
 		facts_observe

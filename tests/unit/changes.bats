@@ -149,6 +149,29 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'notice only-copy-over ' 'notice disk-in-sync /dev/disk/by-id/ata-B'
 }
 
+@test "the only good copy, and its unit is not up, which alone would guard a shutdown: it is started, but not in a shutdown" {
+	mkdir -p "$R/run/systemd/system"
+	systemctl() {
+		case $* in
+		*ActiveState*) echo "$UNIT" ;;
+		*Job*shutdown.target) echo "$SHUTDOWN" ;;
+		is-system-running) echo running ;;
+		*) called systemctl "$@" ;;
+		esac
+	}
+	UNIT=active SHUTDOWN=0
+	member sda faulty,write_mostly 1
+	member sdb faulty,write_mostly 2
+	look
+	[[ $(calls) != *'systemctl start'* ]] || fail "$(calls)"
+	UNIT=failed SHUTDOWN=17
+	look
+	[[ $(calls) != *'systemctl start'* ]] || fail "$(calls)"
+	SHUTDOWN=0
+	look
+	[[ $(calls) == *'systemctl reset-failed ramraid@data.service'*'systemctl start --no-block ramraid@data.service'* ]] || fail "$(calls)"
+}
+
 @test "the RAM leg fails as the only good copy: that is not over" {
 	member sda faulty,write_mostly 1
 	member sdb faulty,write_mostly 2

@@ -19,10 +19,16 @@ readonly tools='
 steps() {
 	boot
 	guest 'sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
+	check 'its unit is not up, and the array runs' '
+		drop=/run/systemd/system/ramraid@data.service.d; mkdir -p $drop; printf "[Service]\nExecStop=\n" >$drop/test.conf; systemctl daemon-reload
+		systemctl stop ramraid@data; rm $drop/test.conf; systemctl daemon-reload; mount /dev/md/data /srv/data
+		test "$(slots data)" = UUU; test "$(systemctl is-active ramraid@data)" = inactive'
 	check 'the last disk leg fails: it is recorded, and told at once' "$tools"'
 		lose; for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1; done; cat /etc/ramraid/state/data.witness; grep -x "legs=" /etc/ramraid/state/data.witness
 		for i in $(seq 50); do journalctl -b -q -p emerg | grep -q "data: THE RAM" && break; sleep 0.2; done; journalctl -b -p emerg | grep "data: THE RAM LEG IS THE ONLY GOOD COPY"; ramraid status data >/root/out || test $? = 1; grep "^data: degraded" /root/out; grep "ONLY GOOD COPY" /root/out
-		new onlyram1; sums'
+		new onlyram1; sums
+		# A shutdown is guarded by the unit.
+		for i in $(seq 100); do [ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2; done; systemctl is-active ramraid@data'
 	check 'on the console too' "
 		grep -q 'THE RAM LEG IS THE ONLY GOOD COPY' <<'EOT'
 $(tr -d '\r' <"$VM/serial.log" | grep 'data: THE RAM LEG' || echo 'nothing on the console')
