@@ -157,6 +157,8 @@ screens: deb
 	tests/vm/screens
 bench: deb
 	tests/vm/bench
+bench-scale: deb
+	tests/vm/bench-scale
 bench-cost: deb
 	tests/vm/run --show cost
 

@@ -2,6 +2,7 @@
 from mirror
 disk A 96M
 disk B 96M
+disk P 96M
 # Two processors: a boot starts many things at once.
 cpus 2
 
@@ -12,11 +13,32 @@ unit_seconds() { # LABEL
 		printf '%-52s %6d ms\n' '$1' \$(((end - start) / 1000))"
 }
 
+# How much later than a file system on a plain disk, in the same boot, the one on the mirror is mounted, without what the rebuild took.
+mounted() { # LABEL
+	guest '
+		at() { systemctl show -p ActiveEnterTimestampMonotonic --value $1; }
+		ramraid wait --timeout=2min data
+		journalctl -b -u ramraid@data -o short-unix >/root/log
+		rebuild=$(awk "/the ramdisk is ready/ && !a { a = \$1 } /: whole after/ { b = \$1 } END { printf \"%d\", (b - a) * 1000 }" /root/log)
+		[ "$(cat /etc/ramraid/data.conf.d/test.conf 2>/dev/null)" != WAIT=no ] || rebuild=0
+		plain=$(($(at srv-plain.mount) / 1000)) data=$(($(at srv-data.mount) / 1000))
+		printf "%-52s %6d ms (%d, the plain disk %d; of that the rebuild %d)\n" '"'$1'"' $((data - plain - rebuild)) $data $plain $rebuild'
+}
+
 steps() {
 	boot
 	printf 'accelerator: %s\n' "$(vm_accel)"
 	guest 'uname -r; mdadm --version 2>&1; systemctl --version | head -n1; cat /sys/module/rapiddisk/version 2>/dev/null || modinfo -F version rapiddisk'
 	unit_seconds 'boot, unit start to active, 96 MiB rebuilt'
+	guest 'make_ext4 $(node P); mkdir /srv/plain; echo "UUID=$(blkid -o value -s UUID $(node P)) /srv/plain ext4 defaults 0 2" >>/etc/fstab; sync'
+	reboot
+	mounted 'mounted after a clean shutdown, later by'
+	kill_power
+	boot
+	mounted 'mounted after a power cut, later by'
+	guest 'mkdir -p /etc/ramraid/data.conf.d; echo WAIT=no >/etc/ramraid/data.conf.d/test.conf'
+	reboot
+	mounted 'mounted with WAIT=no, later by'
 	guest 'mkdir -p /etc/ramraid/data.conf.d; echo RAM=none >/etc/ramraid/data.conf.d/test.conf'
 	reboot
 	unit_seconds 'boot, unit start to active, RAM=none'
