@@ -1,6 +1,6 @@
 # A ramdisk beside one nested disk leg, RAID10 of two disks in the far layout, made by ramraid.
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
-needs='HDD1 HDD2' measures='randread randwrite read rebuild-copy rebuild-kernel'
+needs='HDD1 HDD2' measures='randread-beside randwrite read rebuild-copy rebuild-kernel'
 up() { ramraid_up --nested=far2 "$HDD1" "$HDD2"; }
 down() {
 	local inner

@@ -1,0 +1,78 @@
+# make bench-scale: what a mirror's size, and the number of mirrors, cost. Figures are printed, not judged, but for the sums. Lines for the report begin
+# with "size" (MIB SECONDS MB-A-SECOND-OF-ALL-LEGS RAM-MB HELPERS-MB) and "boot" (ARRAYS SECONDS-OF-OURS SECONDS-OF-THE-BOOT MEMORY-MB).
+from installed
+memory 11G
+cpus 2
+long
+readonly disk_rate=100000000 part=24M most=32
+disk A256 256M throttling.bps-read=$disk_rate
+disk B256 256M throttling.bps-read=$disk_rate
+disk A1024 1024M throttling.bps-read=$disk_rate
+disk B1024 1024M throttling.bps-read=$disk_rate
+disk A4096 4096M throttling.bps-read=$disk_rate
+disk B4096 4096M throttling.bps-read=$disk_rate
+disk A8192 8192M throttling.bps-read=$disk_rate
+disk B8192 8192M throttling.bps-read=$disk_rate
+disk MANY1 900M
+disk MANY2 900M
+
+steps() {
+	local size count
+	boot
+	printf 'accelerator: %s\nprocessors: %s\nrate: %s\n' "$(vm_accel)" "$VM_CPUS" $((disk_rate / 1000000))
+	guest 'echo "kernel: $(uname -r)"; mdadm --version 2>&1 | sed "s/^/mdadm: /"; grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"
+		# Each claim makes an initramfs; here one before each boot does.
+		sed -i s/^update_initramfs=.*/update_initramfs=no/ /etc/initramfs-tools/update-initramfs.conf'
+	for size in 256 1024 4096 8192; do size "$size" || return; done
+	for count in 0 1 8 "$most"; do many "$count" || return; done
+}
+
+# A mirror of two disks without a zero on it, stopped and started as at a boot: from the finished ramdisk to "whole".
+size() { # MIB
+	local out
+	out=$(guest '
+		ramraid create --yes '"s$1 \$(leg A$1) \$(leg B$1)"' >/dev/null 2>&1
+		yes "a mirror with one leg in RAM" | dd of=/dev/md/'"s$1"' bs=1M iflag=fullblock oflag=direct status=none 2>/dev/null || :
+		sum=$(dd if=/dev/md/'"s$1"' bs=1M iflag=direct status=none | sha256sum)
+		systemctl stop ramraid@'"s$1"'
+		free_() { echo 3 >/proc/sys/vm/drop_caches; sed -n "s/^MemFree: *\([0-9]*\) kB/\1/p" /proc/meminfo; }
+		before=$(free_); since=$(date +%s.%N)
+		systemctl start ramraid@'"s$1"'
+		for i in $(seq 50); do journalctl -u ramraid@'"s$1"' --since @$since -o cat | grep -q "whole after" && break; sleep 0.1; done
+		journalctl -u ramraid@'"s$1"' --since @$since -o short-unix >/root/log
+		seconds=$(awk "/the ramdisk is ready/ && !a { a = \$1 } /: whole after/ { b = \$1 } END { printf \"%.1f\", b - a }" /root/log)
+		sleep 1; ram=$(((before - $(free_)) * 1024 / 1000000))
+		helpers=$(($(systemctl show -p MemoryPeak --value ramraid@'"s$1"') / 1000000))
+		mib=$(($(cat /sys/block/$(md '"s$1"')/size) / 2048))
+		test "$(dd if=/dev/md/'"s$1"' bs=1M iflag=direct status=none | sha256sum)" = "$sum"; echo "the RAM leg gives the bytes that were written"
+		printf "size\t%s\t%s\t%s\t%s\t%s\n" $mib $seconds $(awk "BEGIN { printf \"%.0f\", $mib * 1.048576 / $seconds }") $ram $helpers
+		systemctl stop ramraid@'"s$1"'; systemctl disable ramraid@'"s$1"' 2>/dev/null') || { printf '%s\nnot ok - %s MiB\n' "$out" "$1" && return 1; }
+	printf '%s\n' "$out"
+	[[ $out == *'gives the bytes'* ]] || return
+	printf 'ok - %s MiB\n' "$1"
+}
+
+# So many mirrors at one boot, each with a file system that waits for it.
+many() { # COUNT
+	check "$1 mirrors, each with a file system" '
+		[ -e $(leg MANY1)-part1 ] || for d in 1 2; do
+			{ echo label: gpt; for i in $(seq '"$most"'); do echo ",'"$part"'"; done; } | sfdisk -q --wipe always $(node MANY$d)
+			for i in $(seq 100); do [ -e $(leg MANY$d)-part'"$most"' ] && break; sleep 0.2; done
+		done
+		for i in $(seq '"$1"'); do
+			[ ! -e /etc/ramraid/m$i.conf ] || continue
+			ramraid create --yes m$i $(leg MANY1)-part$i $(leg MANY2)-part$i
+			make_ext4 /dev/md/m$i; mkdir /srv/m$i
+			echo "UUID=$(blkid -o value -s UUID /dev/md/m$i) /srv/m$i ext4 defaults 0 2" >>/etc/fstab
+			systemctl daemon-reload; mount /srv/m$i; echo $i >/srv/m$i/number
+		done
+		c=/etc/initramfs-tools/update-initramfs.conf; sed -i s/=no$/=yes/ $c; update-initramfs -u 2>&1; sed -i s/=yes$/=no/ $c; sync' || return
+	reboot
+	check "and after a boot all are whole and mounted ($1)" '
+		for i in $(seq '"$1"'); do ramraid wait --timeout=2min m$i; [ "$(slots m$i)" = UUU ]; [ "$(cat /srv/m$i/number)" = $i ]; done' || return
+	guest '
+		for i in $(seq '"$1"'); do systemctl show -p InactiveExitTimestampMonotonic -p ActiveEnterTimestampMonotonic ramraid@m$i; done |
+			awk -F = "/^Inactive/ && (!a || \$2 < a) { a = \$2 } /^Active/ && \$2 > b { b = \$2 } END { printf \"%.1f\n\", (b - a) / 1e6 }" >/root/ours
+		end=$(systemctl show -p ActiveEnterTimestampMonotonic --value multi-user.target)
+		printf "boot\t%s\t%s\t%s\t%s\n" '"$1"' $(cat /root/ours) $(awk "BEGIN { printf \"%.1f\", $end / 1e6 }") $(awk "/^MemTotal/ { t = \$2 } /^MemAvailable/ { a = \$2 } END { printf \"%d\", (t - a) * 1024 / 1e6 }" /proc/meminfo)'
+}
