@@ -33,7 +33,7 @@ steps() {
 		out=$(guest '
 			for name in HDD1 HDD2 NVME OLD1 OLD2 SSD NET SATA1 SATA2 FAST1 FAST2; do export $name=$(leg $name); done
 			export NONROTATIONAL="$NVME $SSD $FAST1 $FAST2"
-			SECONDS_EACH='"${SECONDS_EACH:-10} ROUNDS=${ROUNDS:-3}"' bash /root/bench/measure '"$name"' 2>/root/err || { cat /root/err; exit 1; }') || { printf '%s\nnot ok - %s\n' "$out" "$name" && return 1; }
+			SECONDS_EACH='"${SECONDS_EACH:-10} ROUNDS=${ROUNDS:-3} MEASURES='${MEASURES-}'"' bash /root/bench/measure '"$name"' 2>/root/err || { cat /root/err; exit 1; }') || { printf '%s\nnot ok - %s\n' "$out" "$name" && return 1; }
 		printf '%s\nok - %s\n' "$out" "$name"
 	done
 }
