@@ -1,5 +1,4 @@
 # ramraid check: silent on a healthy mirror; and whatever can be planted on it is found, that alone.
-checked_on trixie
 long
 from small
 disk A 40M
@@ -70,8 +69,10 @@ steps() {
 		mdadm --grow /dev/md/data --bitmap=none; found 1 no-bitmap; mdadm --grow /dev/md/data --bitmap=internal
 		echo 256 >$array/bitmap/backlog; found 1 write-behind; echo 0 >$array/bitmap/backlog
 		echo -writemostly >$leg_b/state; found 0 not-write-mostly; echo writemostly >$leg_b/state
-		# A RAM leg that md does not read from: it calls all of its blocks bad.
-		echo "0 $(cat /sys/block/$(md data)/size)" >$array/dev-$(awk "{ print \$2 }" /run/ramraid/data.ram)/bad_blocks; found 1 disk-reads
+		# A RAM leg that md does not read from: it calls its blocks bad. In pieces of 512 sectors, which is what an entry of the list holds:
+		# Linux 6.1 splits a longer one and puts its pieces in from last to first, where its own search does not find them (block/badblocks.c, badblocks_set).
+		bad=$array/dev-$(awk "{ print \$2 }" /run/ramraid/data.ram)/bad_blocks
+		for sector in $(seq 0 512 $(cat /sys/block/$(md data)/size)); do echo "$sector 512" >$bad; done; found 1 disk-reads
 		ramraid detach data; ramraid attach data; silent
 		mv /etc/ramraid/state/data.witness /root/; found 1 no-witness; mv /root/data.witness /etc/ramraid/state/
 		link=$(readlink $(leg B)); rm $(leg B); found 1 member-name; ln -s $link $(leg B); silent'
