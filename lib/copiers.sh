@@ -134,13 +134,11 @@ copy_leave_() {
 # copy_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: one piece. Beside users of the array (RATE) only while the disk has nothing else to do. Prints
 # what was wrong, and returns 1, also when the leg ended early: dd takes that for the end of the file, and a disk that is pulled out has none left.
 copy_piece_() {
-	local block=512 sparse='' size nice=() said disks
+	local block=512 sparse='' size nice=() said
 	for size in 4096 "$COPY_BLOCK"; do (($5 % size)) || block=$size; done
 	[[ $6 != sparse ]] || sparse=,sparse
 	(($7 == 0)) || nice=(ionice -c 3)
-	# A leg that is an array itself (LAYOUT=far2) reads from all of its disks at once, if it is asked for enough.
-	{ read -r disks <"$SYS/class/block/$1/md/raid_disks"; } 2>/dev/null || disks=1
-	said=$("${nice[@]}" dd if="$DEV/$1" of="$DEV/$3" ibs="${disks}M" obs="$block" skip="$2" seek="$4" count="$5" \
+	said=$("${nice[@]}" dd if="$DEV/$1" of="$DEV/$3" ibs=1M obs="$block" skip="$2" seek="$4" count="$5" \
 		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sparse" 2>&1) || {
 		printf '%s\n' "$said"
 		return 1
