@@ -40,6 +40,8 @@ readonly PRELUDE='set -eu
 trap "echo \"failed: \$BASH_COMMAND\"" ERR
 leg() { echo /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_$1; }
 node() { readlink -f "$(leg "$1")"; }
+# ram NAME: the node of its RAM leg; rapiddisk calls its devices rd, brd ram
+ram() { cut -d" " -f2 "/run/ramraid/$1.ram" | sed s,^,/dev/,; }
 md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
 slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
 settle() { udevadm settle --timeout=150; }

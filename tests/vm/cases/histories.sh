@@ -43,7 +43,7 @@ steps() {
 		mdadm /dev/md/data --fail $(node B) --remove $(node B); mdadm --zero-superblock $(node B)
 		echo 1000 >/sys/block/$(md data)/md/sync_speed_max; echo 1000 >/sys/block/$(md data)/md/sync_speed_min
 		mdadm /dev/md/data --add $(node B); for i in $(seq 100); do [ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ] && break; sleep 0.1; done
-		sleep 3; mdadm /dev/md/data --fail /dev/rd0; sleep 1; mdadm --examine $(node B) | grep "Recovery Offset"
+		sleep 3; mdadm /dev/md/data --fail $(ram data); sleep 1; mdadm --examine $(node B) | grep "Recovery Offset"
 		ramraid stop data; mdadm --examine $(node B) | grep "Recovery Offset"; gone A
 		refused "$(leg B) was still being rebuilt (complete up to sector"
 		fails ramraid start --yes --force-leg=$(leg B) data

@@ -29,7 +29,7 @@ steps() {
 	check 'with B back, in another order: B is put back by bitmap before the RAM leg, and all is whole' '
 		journalctl -b -u ramraid@data -o cat | grep -E -- "--(re-)?add" >/root/order; cat /root/order
 		test "$(sed -n 1p /root/order | grep -c -- --re-add)" = 1
-		sed -n 2p /root/order | grep -- "--re-add.*rd0"
+		sed -n 2p /root/order | grep -- "--re-add.*$(ram data)"
 		test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums
 		test "$(compare data)" = 0
 		grep -q write_mostly /sys/block/$(md data)/md/dev-$(basename $(readlink -f $(leg B)))/state'

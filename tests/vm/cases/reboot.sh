@@ -61,8 +61,8 @@ readonly examine='
 steps() {
 	boot
 	check 'our reading of the superblocks agrees with that of mdadm, on every leg of the running array' "$examine"'
-		agree $(leg A); agree $(leg B); agree /dev/rd0
-		ours $(leg A) | grep "^writemostly=yes"; ours /dev/rd0 | grep "^writemostly=no"'
+		agree $(leg A); agree $(leg B); agree $(ram data)
+		ours $(leg A) | grep "^writemostly=yes"; ours $(ram data) | grep "^writemostly=no"'
 	whole_before_mount 'after a clean reboot'
 	check 'status is right without root' 'runuser -u nobody -- ramraid status data | grep "^data: whole"'
 	check 'the superblocks of a clean stop did not name the RAM leg: nothing had to be waited for' '

@@ -19,7 +19,7 @@ steps() {
 	check 'the absent one back, older: the freshest starts, the older is put back by bitmap before the RAM leg' "$tools"'
 		down; back A B C D; starts
 		grep "1 of 2 disk legs are safe" /root/log
-		grep -nE -- "--re-add|--add" /root/log >/root/order; head -1 /root/order | grep -- "--re-add $(readlink -f $(leg B))"; sed -n 2p /root/order | grep -- "--re-add /dev/rd0"
+		grep -nE -- "--re-add|--add" /root/log >/root/order; head -1 /root/order | grep -- "--re-add $(readlink -f $(leg B))"; sed -n 2p /root/order | grep -- "--re-add $(ram data)"
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'stale: the witness names another leg' "$tools"'
 		down; gone B; starts 1; sums; new withoutB2; down; back A B C D; gone A
