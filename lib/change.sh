@@ -99,7 +99,7 @@ change_plan_join_() { # I
 }
 
 change_wrong_disk_() { # I DEV
-	local why=${F[leg.$1.why]-} again='then type this again ("replace" takes --force instead)'
+	local why=${F[leg.$1.why]-} again='then type the same again (or "replace" with --force)'
 	case ${F[leg.$1.kind]} in
 	missing)
 		# Nothing is lost by a disk that is missing as before; but then none may leave.

@@ -81,12 +81,15 @@ check_name_of_() { disk_stable_name "/dev/$1" || printf '/dev/%s\n' "$1"; } # NO
 
 # check_leg_state I: takes from the caller's strangers the one that is taken for leg I.
 check_leg_state() {
-	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY"
+	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND='' ADVICE_DO
 	case ${F[leg.$1.state]}:${F[leg.$1.node]:+there} in
 	in_sync:*) ;;
 	recovering:*) check_note rebuilding "$dev in sync" 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
 	faulty:*) check_problem leg-faulty "$dev in sync" 'that md has given it up' "smartctl -a $dev; if it is good: $again" ;;
-	:there) check_problem leg-outside "$dev in the array" "it $(check_outside_ "$1")" "$again" ;;
+	:there)
+		advice_lost_ "$1"
+		check_problem leg-outside "$dev in the array" "it $(check_outside_ "$1")" "$ADVICE_DO"
+		;;
 	*) check_leg_gone_ "$1" ;;
 	esac
 }

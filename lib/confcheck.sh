@@ -44,7 +44,8 @@ conf_say_fault_() {
 	case $1 in
 	name)
 		shown=${where//[[:cntrl:]]/?}
-		conf_error_ "$ETC/${shown:0:60}.conf: $(conf_bad_name "$where")"
+		# A path is no file of ours: it was typed.
+		if [[ $where == */* ]]; then conf_error_ "$(conf_bad_name "$where")"; else conf_error_ "$ETC/${shown:0:60}.conf: $(conf_bad_name "$where")"; fi
 		;;
 	control) conf_error_ "$where: holds control characters; it must be plain text with Unix line ends" ;;
 	bytes) conf_error_ "$where: has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration" ;;

@@ -162,7 +162,7 @@ drive_end_() {
 		log_info "${F[name]}: whole after $(human_seconds $((SECONDS - DRIVE_STARTED)))"
 		systemd_ready "whole: $(drive_legs_)"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
-		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY"
+		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; see: ramraid status ${F[name]}"
 		systemd_ready "degraded: $WHY"
 	elif [[ ${F[conf.ram]} == none ]]; then
 		log_info "${F[name]}: $WHY"

@@ -7,7 +7,8 @@ Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for 
 other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step fails, all is taken back.
   --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device, which is overwritten as well
   --nested=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
-  --force     overwrite disks that hold something; asks, or takes --yes
+  --force     overwrite disks that hold something
+  --yes       do not ask
   --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing'
 
 readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))

@@ -38,7 +38,7 @@ replace_look() {
 	replace_name_ "$2" && REPLACE_OLD=$REPLY || REPLACE_OLD=$2
 	if replace_name_ "$3"; then
 		REPLACE_NEW=$REPLY
-		[[ $REPLACE_OLD != "$REPLACE_NEW" ]] || die "$1: $2 and $3 are the same disk" "$EX_USAGE"
+		[[ $REPLACE_OLD != "$REPLACE_NEW" ]] || die "$1: $2 and $3 are the same disk. If it is a new one under the name of the old: ramraid status $1 says how it is taken" "$EX_USAGE"
 		replace_known_ "$1"
 	else
 		replace_new_ "$1" "$3"

@@ -95,6 +95,10 @@ stop_check_users() { # NAME
 		lately_note
 		exit "$EX_OK"
 	fi
+	if [[ -n $DRY_RUN ]] && systemd_is_running && systemd_unit_is_up "$1"; then
+		log_notice "$1: in use by $users. What systemd knows to lie on it is unmounted first; if it is in use after that, it stays as it is"
+		return
+	fi
 	log_error "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"
 	stop_refused_ "$EX_FAILED" "$1"
 }
