@@ -12,7 +12,7 @@ advice() {
 	if [[ $1 == misconfigured ]]; then
 		ADVICE_SO='it does not run, and is not started like this'
 		[[ ${F[array.link]} == no ]] || ADVICE_SO="/dev/md/${F[name]} runs, and goes on; like this it is not started at the next boot"
-		ADVICE_DO="mend that, then: ramraid status ${F[name]}"
+		ADVICE_DO="mend that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
 		return
 	fi
 	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
@@ -21,6 +21,11 @@ advice() {
 	[[ -z $refused ]] || ADVICE_DO="what the reason says, then: ramraid start ${F[name]}"
 	[[ -z ${F[rescue.image]} ]] || ADVICE_DO="ramraid restore ${F[name]}"
 	((good > 0)) || advice_only_copy_
+}
+
+# advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The generator has left it out as long as it had any.
+advice_mended() {
+	if [[ $2 == yes ]]; then printf 'systemctl daemon-reload; ramraid check %s\n' "$1"; else printf 'systemctl daemon-reload; ramraid start %s\n' "$1"; fi
 }
 
 # Sets ADVICE_WHY: the last word of the array's unit, if that was not that all is well, else why a start would be refused. Sets the caller's refused.
@@ -114,6 +119,7 @@ advice_lost_() { # I
 		ADVICE_DO="$dev is in use by something else; see: lsblk $dev"
 	elif [[ $ADVICE_BLIND == yes ]] || decide_can_readd_ "$1"; then
 		ADVICE_DO="ramraid attach ${F[name]}"
+		[[ ${F[conf.hotplug]-no} != yes ]] || ADVICE_DO+=', if it is not put back by itself within a minute'
 	elif [[ ${F[leg.$1.sb]} == none ]]; then
 		ADVICE_DO="$dev is blank; to take it: $add"
 	else

@@ -73,7 +73,8 @@ check_one() {
 
 # With errors in it, nothing else can be asked.
 check_configuration() {
-	local line file
+	local line file next='systemctl daemon-reload; ramraid check'
+	[[ -z $CHECK_ARRAY ]] || next=$(advice_mended "$CHECK_ARRAY" "$([[ ! -e $DEV/md/$CHECK_ARRAY ]] || echo yes)")
 	for line in "${CONF_ERRORS[@]}"; do
 		file=${line%%: *}
 		[[ ! $file =~ ^(.*):[0-9]+$ ]] || file=${BASH_REMATCH[1]}
@@ -81,7 +82,7 @@ check_configuration() {
 			check_unseen configuration 'to read its configuration' "no right to read $file"
 		else
 			check_problem configuration 'no error in the configuration' "$line" \
-				"edit $file, then: systemctl daemon-reload; ramraid ${CHECK_ARRAY:+start $CHECK_ARRAY; ramraid }check"
+				"edit $file, then: $next"
 		fi
 	done
 }

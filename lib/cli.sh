@@ -61,6 +61,7 @@ cli_ask() {
 	cli_wrong "$1"
 	[[ -z $DRY_RUN ]] || {
 		((${#PLAN[@]} == 0)) || printf '%s\n' "${PLAN[@]}"
+		log_notice "$1: nothing was changed (--dry-run)"
 		exit "$EX_OK"
 	}
 	((${#PLAN[@]} > 0)) && [[ -z ${OPT[yes]-} ]] || return 0

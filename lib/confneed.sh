@@ -29,8 +29,12 @@ conf_need_started() {
 		conf_need "$1"
 		return
 	fi
-	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
-	log_warning "$1: its configuration is broken or gone; going by what it was started with"
+	# It is asked for again with the lock held.
+	[[ ${CONF_TOLD-} == "${CONF_ERRORS[*]-}+" ]] || {
+		for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+		log_warning "$1: its configuration is broken or gone; going by what it was started with"
+	}
+	CONF_TOLD="${CONF_ERRORS[*]-}+"
 	conf_defaults || : # said at the start
 	CONF[HOTPLUG]=no   # "ramraid hotplug" leaves one alone that has errors
 	CONF_ERRORS=()

@@ -47,6 +47,5 @@ look_further() {
 	facts_remembered
 	# Asked is what a start would do in the end, when it has waited for what is missing.
 	F[conf.member_timeout]=0
-	F[conf.hotplug]=${CONF[HOTPLUG]}
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

@@ -38,6 +38,15 @@ systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(sys
 # PartOf= pass a stop on: systemd.unit(5)).
 systemd_dependents() { systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value "$(systemd_unit "$1")" | tr -s '\n' ' '; }
 
+# systemd_down NAME: of the mounts and swaps that require the array's unit, those that are not up and that nothing is starting, one a line.
+systemd_down() {
+	local unit
+	for unit in $(systemd_dependents "$1"); do
+		[[ $unit == *.@(mount|swap) ]] || continue
+		[[ $(systemctl show --property=ActiveState --value "$unit") != @(inactive|failed) ]] || printf '%s\n' "$unit"
+	done
+}
+
 # The watch on an array's members, MD. Anew, because a watch on an array of this name that has been stopped sees nothing any more.
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
 systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }

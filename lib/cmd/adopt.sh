@@ -190,6 +190,7 @@ adopt_writemostly() {
 adopt_start() {
 	if [[ -n $DRY_RUN ]]; then
 		systemd_start "$NAME"
+		log_notice "$NAME: nothing was changed (--dry-run)"
 		return
 	fi
 	[[ -z ${CLI_LOCK-} ]] || exec {CLI_LOCK}>&- # the unit takes it

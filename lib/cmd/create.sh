@@ -9,7 +9,8 @@ other programs from assembling it, enables ramraid@NAME.service, and attaches th
   --nested=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
   --force     overwrite disks that hold something
   --yes       do not ask
-  --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing'
+  --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing
+Example: ramraid create data /dev/disk/by-id/ata-FIRST-part1 /dev/disk/by-id/ata-SECOND-part1'
 
 readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))
 

@@ -95,7 +95,10 @@ release_ask() {
 # Every step is one that can be done again, or is left out when it is done. The claim goes while the configuration is still there: an array
 # that is claimed and not configured is started by nobody. Until the configuration goes, a boot takes the array for ours again.
 release_all() {
-	RELEASE_OUT=''
+	RELEASE_OUT='' RELEASE_NAME=''
+	# See release_name_.
+	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
+		RELEASE_NAME="; no line of mdadm.conf names it, so from the next boot on it may be called otherwise than /dev/md/$NAME (/dev/md127, say): go by the UUIDs of what lies on it"
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then
@@ -108,7 +111,11 @@ release_all() {
 	release_unit
 	release_notes
 	trap - EXIT INT TERM HUP
-	[[ -n $DRY_RUN ]] || log_notice "$NAME: released: a plain RAID1, in use as before"
+	if [[ -n $DRY_RUN ]]; then
+		log_notice "$NAME: nothing was changed (--dry-run)"
+	else
+		log_notice "$NAME: released: a plain RAID1, in use as before$RELEASE_NAME"
+	fi
 }
 
 # Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the disks as ours again.

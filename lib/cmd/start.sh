@@ -169,4 +169,12 @@ start_by_systemd() { # NAME
 	systemd_start "$1"
 	wait_whole "$1" infinity
 	log_notice "$1: whole"
+	start_tell_down_ "$1"
+}
+
+# A stop has unmounted what lies on it; at a start that a person types, nothing mounts that again.
+start_tell_down_() { # NAME
+	local down
+	down=$(systemd_down "$1")
+	[[ -z $down ]] || log_notice "$1: not in use again yet: ${down//$'\n'/, }. What fstab mounts at a boot is mounted by: systemctl start local-fs.target"
 }

@@ -73,6 +73,7 @@ status_one_() { # NAME
 	case $STATUS_WORD in
 	whole) ;;
 	stopped | broken | half-assembled) return "$EX_INACTIVE" ;;
+	misconfigured) [[ ${F[array.link]} == yes ]] || return "$EX_INACTIVE" ;&
 	*) return "$EX_FAILED" ;;
 	esac
 }

@@ -28,6 +28,7 @@ wait_whole() {
 		state=$(systemd_unit_state "$1")
 		! decide_is_whole || {
 			wait_show_end_ "$shown"
+			wait_last_words_ "$1" "$state"
 			return 0
 		}
 		wait_over_ "$1" "$state" && {
@@ -41,6 +42,16 @@ wait_whole() {
 			return "$EX_TRY_AGAIN"
 		}
 		[[ ! -t 2 ]] || { shown=yes && wait_show_ "$1" "$state"; }
+		sleep 0.5
+	done
+}
+
+# What has made it whole then writes down since when it is, for "status"; after that it may go on comparing the legs for long.
+wait_last_words_() { # NAME UNIT-STATE
+	local looks
+	[[ $2 == @(active|activating) ]] || return 0
+	for ((looks = 0; looks < 6; looks++)); do
+		systemd_unit_works "$1" || return 0
 		sleep 0.5
 	done
 }

@@ -249,6 +249,16 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	# The claim goes before the configuration.
 	[[ $output == *'rm -f'*ramraid-data.conf*'rm -f'*/data.conf*daemon-reload* ]] || fail "$output"
 	is_plain
+	# mdadm.conf has its name again.
+	[[ $output == *'data: released: a plain RAID1, in use as before' ]] || fail "$output"
+}
+
+@test "release: a name that only ramraid gives is said to be none from the next boot on" {
+	adopt
+	sed -i "/Not in force/d" "$R/etc/mdadm/mdadm.conf"
+	verb release --yes data
+	assert_success
+	assert_line -p 'released: a plain RAID1, in use as before; no line of mdadm.conf names it,'
 }
 
 @test "release: fstab has a name that only ramraid gives: refused, unless mdadm.conf has it too" {

@@ -57,7 +57,8 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	assert_success
 	untouched
 	assert_output 'build     /dev/disk/by-id/ata-C, write-mostly; whatever is on it is lost
-take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync'
+take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync
+data: nothing was changed (--dry-run)'
 	refused 2 'add --yes' apply data
 	conf "UUID=$ID" "$(by_id X)"
 	refused 4 'this would leave no disk in sync. Name one that is to stay' apply --yes data

@@ -808,7 +808,7 @@ the system: 1 note
 	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-reads unseen-initramfs unseen-initramfs unseen-gate
 	[[ $(grep -c 'do: sudo ramraid check data' <<<"$output") == 5 ]] || fail "$output"
 	BLIND='*/boot' finds not-enabled unseen-kernels
-	libs check
+	libs advice check
 	CHECK_ARRAY=data CONF_ERRORS=("$R/etc/ramraid/data.conf: cannot be read")
 	check_can_read() { false; }
 	check_configuration

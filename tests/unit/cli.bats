@@ -96,7 +96,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 	truncate -s 1T "$R/etc/ramraid/huge.conf"
 	yes 0123456789 | head -c 20000000 >"$R/etc/ramraid/lines.conf"
 	run timeout 20 "$PROJECT/bin/ramraid" status
-	assert_failure 1
+	assert_failure 3
 	assert_output -p 'holds control characters'
 	refute_output -p $'\e'
 	assert_line -p 'huge.conf: has 1099511627776 bytes'
@@ -112,7 +112,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 		assert_output -p "data.conf:1: "
 	done
 	run ramraid status data
-	assert_failure 1
+	assert_failure 3
 	assert_output -p misconfigured
 	assert_line -p 'it does not run, and is not started like this'
 	mkdir -p "$R/dev/md"

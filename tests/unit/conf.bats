@@ -458,7 +458,9 @@ fuzz() {
 	echo BROKEN >>"$C/data.conf"
 	run conf_need data
 	assert_failure 2
-	conf_need_started data 2>/dev/null
+	# Asked for again with the lock held, it says so once.
+	{ conf_need_started data && conf_need_started data; } 2>"$R/said"
+	[[ $(grep -c 'going by what it was started with' "$R/said"):$(grep -c 'BROKEN' "$R/said") == 1:1 ]] || fail "$(<"$R/said")"
 	[[ ${CONF[UUID]} == "$ID" && ${#MEMBERS[@]} -gt 0 ]]
 	rm "$C/data.conf"
 	conf_need_started data 2>/dev/null

@@ -63,7 +63,8 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] || fail "$(<"$R/e
 	assert_success
 	untouched
 	assert_output 'build     /dev/disk/by-id/ata-C, write-mostly; whatever is on it is lost
-take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync'
+take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync
+data: nothing was changed (--dry-run)'
 }
 
 @test "what speaks against it is said, and nothing is changed" {

@@ -169,3 +169,39 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 	run wait_show_end_ yes
 	[[ ${#output} == 81 && $output != *[!\ $'\r']* ]] || fail "${output@Q}"
 }
+
+@test "wait: what has made the array whole is given a moment for its last words" {
+	libs cmd/wait
+	echo 2 >"$R/works"
+	systemd_unit_works() {
+		local left
+		read -r left <"$R/works"
+		((left > 0)) && echo $((left - 1)) >"$R/works"
+	}
+	sleep() { echo "$1" >>"$R/slept"; }
+	wait_last_words_ data active
+	[[ $(<"$R/slept") == $'0.5\n0.5' ]] || fail "$(<"$R/slept")"
+	# But not for hours.
+	echo 1000 >"$R/works"
+	wait_last_words_ data activating
+	[[ $(wc -l <"$R/slept") == 8 ]]
+	wait_last_words_ data inactive
+	[[ $(wc -l <"$R/slept") == 8 ]]
+}
+
+@test "start: what requires the array and is not up is named" {
+	libs cmd/start
+	systemctl() {
+		case $* in
+		*RequiredBy*) printf 'srv-data.mount srv-up.mount\nsystemd-fsck@data.service\ndev-md-data.swap\n' ;;
+		*srv-up.mount) echo active ;;
+		*dev-md-data.swap) echo failed ;;
+		*) echo inactive ;;
+		esac
+	}
+	run start_tell_down_ data
+	assert_output 'data: not in use again yet: srv-data.mount, dev-md-data.swap. What fstab mounts at a boot is mounted by: systemctl start local-fs.target'
+	systemctl() { [[ $* != *RequiredBy* ]] || echo; }
+	run start_tell_down_ data
+	assert_output ''
+}

@@ -75,5 +75,5 @@ steps() {
 		systemctl stop srv-data.mount; ramraid stop data; ramraid status data >/root/out || test $? = 3; cat /root/out
 		grep "^data: stopped$" /root/out; grep "last whole: $(date +%Y)" /root/out; fails grep "or later" /root/out; grep "do:  ramraid start data" /root/out
 		runuser -u nobody -- ramraid status data >/root/out || test $? = 3; grep "only root can read the superblocks" /root/out
-		ramraid start data; systemctl start srv-data.mount; ramraid status data'
+		ramraid start data 2>/root/said; grep "not in use again yet: srv-data.mount. " /root/said; systemctl start local-fs.target; mountpoint -q /srv/data; ramraid status data'
 }
