@@ -98,6 +98,36 @@ data: nothing was changed (--dry-run)"
 	refused 2 'add --yes' data /dev/sda
 }
 
+# answered ANSWER ARG…: typed at a terminal of its own.
+answered() {
+	local answer=$1
+	shift
+	printf '%s\n' 'set -Eeuo pipefail' 'shopt -s inherit_errexit' "source $PROJECT/bin/ramraid" 'main create "$@"' >"$BATS_TEST_TMPDIR/create"
+	export R SIGNATURES FAILS KILLED BATS_TEST_TMPDIR
+	export -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify update-initramfs
+	status=0
+	output=$(
+		set -o pipefail
+		script -qec "bash $BATS_TEST_TMPDIR/create $*" /dev/null <<<"$answer" | tr -d '\r'
+	) || status=$?
+}
+
+@test "at a terminal it asks, and names the disks; only y goes on" {
+	local no
+	for no in n '' nay; do
+		answered "$no" --no-wait data /dev/sda /dev/sdb
+		assert_failure 1
+		assert_output -p '/dev/disk/by-id/ata-A (sda)'
+		assert_output -p 'Go on? [y/N]'
+		assert_output -p 'data: nothing was changed'
+		nothing_done
+	done
+	answered y --no-wait data /dev/sda /dev/sdb
+	assert_success
+	assert_output -p 'data: made. Next: mkfs'
+	[[ $(calls) == *'mdadm --create /dev/md/data'* && -e $R/etc/ramraid/data.conf ]] || fail "$(calls)"
+}
+
 @test "it is done: the calls, the configuration, the claim" {
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_success
