@@ -5,7 +5,7 @@
 readonly COPY_MIB=1048576
 # Bytes that a worker takes at once: less towards the end, so that all legs end together, however fast each is; but not many little ones, because
 # between two pieces a disk has nothing to do.
-readonly COPY_MOST=$((128 * COPY_MIB)) COPY_LEAST=$((4 * COPY_MIB)) COPY_MOST_ONLINE=$((8 * COPY_MIB))
+readonly COPY_MOST=$((128 * COPY_MIB)) COPY_LEAST=$((8 * COPY_MIB)) COPY_MOST_ONLINE=$((8 * COPY_MIB))
 readonly COPY_BLOCK=65536 # what is looked at for zeros, and written at once
 
 # copy_coordinate_ PARENT FOLDER MD RAM-NODE SEEK LEG…: workers in rounds, until nothing is left; what a worker that fell out has left over is for
@@ -56,9 +56,8 @@ copy_bad_() { # FOLDER: what was wrong with which leg, on one line
 
 # copy_work_ PARENT FOLDER NUMBER WORKERS LEG OFFSET MD RAM-NODE SEEK: copies piece after piece from one leg until nothing is left or it fails.
 copy_work_() {
-	local parent=$1 folder=$2 number=$3 workers=$4 leg=$5 offset=$6 md=$7 node=$8 seek=$9 FROM TO HOW rate copied=0 error began
+	local parent=$1 folder=$2 number=$3 workers=$4 leg=$5 offset=$6 md=$7 node=$8 seek=$9 FROM TO HOW rate copied=0 COPY_ERROR began TURN
 	[[ ! -e $folder/done.$number ]] || read -r copied <"$folder/done.$number"
-	exec {TURN}>"$folder/turn"
 	# As long as it is open, no other disk gets its name.
 	exec {_}<"$DEV/$leg" || {
 		copy_leave_ "$folder" "$leg" 0 0 "dd: failed to open '$DEV/$leg'"
@@ -68,9 +67,8 @@ copy_work_() {
 		read -r rate <"$folder/rate"
 		copy_take_ "$folder" "$workers" "$rate" || break
 		began=$EPOCHREALTIME
-		if ! error=$(copy_piece_ "$leg" $((offset + FROM)) "$node" $((seek + FROM)) $((TO - FROM)) "$HOW" "$rate") ||
-			! error=$(copy_is_member_ "$md" "$leg"); then
-			copy_leave_ "$folder" "$leg" "$FROM" "$TO" "$error"
+		if ! copy_piece_ "$leg" $((offset + FROM)) "$node" $((seek + FROM)) $((TO - FROM)) "$HOW" "$rate" || ! copy_is_member_ "$md" "$leg"; then
+			copy_leave_ "$folder" "$leg" "$FROM" "$TO" "$COPY_ERROR"
 			break
 		fi
 		copied=$((copied + TO - FROM))
@@ -80,22 +78,26 @@ copy_work_() {
 }
 
 # copy_is_member_ MD LEG: after the piece has been read: a disk that has left the array may be anybody's since, and what is written to it then is in no
-# bitmap. Returns 1, and prints that.
+# bitmap. Returns 1, and sets COPY_ERROR.
 copy_is_member_() {
 	md_leg_is_in_sync "$1" "$2" && return
-	printf '%s is no longer in sync in %s\n' "$2" "$1"
+	COPY_ERROR="$2 is no longer in sync in $1"
 	return 1
 }
+
+# copy_turn_ FOLDER: one worker at a time has the list, until it closes TURN. Between two pieces a disk has nothing to do, so no program is begun that is
+# not needed.
+copy_turn_() { exec {TURN}>"$1/turn" && flock "$TURN"; }
 
 # copy_take_ FOLDER WORKERS RATE: takes the next piece off the list: sets FROM, TO, HOW. Returns 1 when there is none.
 copy_take_() {
 	local piece most=$COPY_MOST
 	local -a lines
 	(($3 == 0)) || most=$COPY_MOST_ONLINE
-	flock "$TURN" || return 1 # nothing is taken, so the sum at the end will be short
+	copy_turn_ "$1" || return 1 # nothing is taken, so the sum at the end will be short
 	mapfile -t lines <"$1/rest"
 	((${#lines[@]} > 0)) || {
-		flock --unlock "$TURN"
+		exec {TURN}>&-
 		return 1
 	}
 	read -r FROM TO HOW <<<"${lines[0]}"
@@ -109,7 +111,7 @@ copy_take_() {
 		lines=("${lines[@]:1}")
 	fi
 	if ((${#lines[@]} > 0)); then printf '%s\n' "${lines[@]}"; fi >"$1/rest"
-	flock --unlock "$TURN"
+	exec {TURN}>&-
 }
 
 # copy_leave_ FOLDER LEG FROM TO ERROR: a piece that failed. If the leg could not be read, another one has to read it, and this one is not trusted
@@ -122,17 +124,18 @@ copy_leave_() {
 		printf '%s at byte %s or after: %s\n' "$2" "$3" "${text#dd: }" >"$1/bad.$2"
 		text=${1##*/} text="${text%.copy}: $(<"$1/bad.$2")"
 		log_warning "$text; another disk leg has to give that part"
-		(($4 > $3)) && flock "$TURN" || return 0
+		(($4 > $3)) && copy_turn_ "$1" || return 0
 		# Half of it may be there already, and where that leg had no zeros the other one may have them.
 		printf '%s %s dense\n' "$3" "$4" >>"$1/rest"
-		flock --unlock "$TURN"
+		exec {TURN}>&-
 	else
 		printf '%s\n' "${text:-the copy was ended}" >"$1/failed"
 	fi
 }
 
-# copy_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: one piece. Beside users of the array (RATE) only while the disk has nothing else to do. Prints
-# what was wrong, and returns 1, also when the leg ended early: dd takes that for the end of the file, and a disk that is pulled out has none left.
+# copy_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: one piece. Beside users of the array (RATE) only while the disk has nothing else to do. Sets
+# COPY_ERROR to what was wrong, and returns 1, also when the leg ended early: dd takes that for the end of the file, and a disk that is pulled out has none
+# left.
 copy_piece_() {
 	local block=512 sparse='' size nice=() said
 	for size in 4096 "$COPY_BLOCK"; do (($5 % size)) || block=$size; done
@@ -140,11 +143,11 @@ copy_piece_() {
 	(($7 == 0)) || nice=(ionice -c 3)
 	said=$("${nice[@]}" dd if="$DEV/$1" of="$DEV/$3" ibs=1M obs="$block" skip="$2" seek="$4" count="$5" \
 		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sparse" 2>&1) || {
-		printf '%s\n' "$said"
+		COPY_ERROR=$said
 		return 1
 	}
 	[[ ${said##*$'\n'} == "$5 byte"[\ s]* ]] || {
-		printf "dd: error reading '%s': it ended after %s\n" "$DEV/$1" "${said##*$'\n'}"
+		COPY_ERROR="dd: error reading '$DEV/$1': it ended after ${said##*$'\n'}"
 		return 1
 	}
 }

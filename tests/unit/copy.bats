@@ -125,7 +125,7 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 
 # A named pipe is what can't be read with a seek: dd says so.
 @test "a leg that can't be read: the other one gives all of it, and it is said" {
-	legs 8 2
+	legs 16 2
 	BREAK=sd1 TRIED=$BATS_TEST_TMPDIR/tried
 	# The other leg waits for this one's first try: it might have given all of it before.
 	dd() {
@@ -146,19 +146,19 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 }
 
 @test "a leg that ends early, as one that is pulled out: the other one gives the rest" {
-	legs 8 2
+	legs 16 2
 	truncate -s $(((4096 + 2048) * 512 + SIZE / 2)) "$R/dev/sd1"
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
 	same
-	legs 8 2
+	legs 16 2
 	for i in 0 1; do truncate -s $(((4096 + i * 2048) * 512 + SIZE / 2)) "$R/dev/sd$i"; done
 	copies sd0 sd1
 	[[ $COPY_STATE == failed && $COPY_WHY == *'ended after'* ]] || fail "$COPY_STATE $COPY_WHY"
 }
 
 @test "a leg that has left the array: what was read from it meanwhile does not count" {
-	legs 8 2
+	legs 16 2
 	echo faulty,write_mostly >"$R/sys/block/md127/md/dev-sd1/state"
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
@@ -170,7 +170,7 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 }
 
 @test "a leg with bad blocks in its list is not read from" {
-	legs 8 2
+	legs 16 2
 	read -ra words < <(sb_read "$R/dev/sd1")
 	words[2]=00000009
 	sb_sum words $((16#${words[55]}))
@@ -196,30 +196,29 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 }
 
 @test "no leg can be read: failed, and why" {
-	legs 8 2
+	legs 16 2
 	dd() { [[ $* != *"seek_bytes"* ]] || { local w=${1#if=} && echo "dd: error reading '$w': Input/output error" >&2 && return 1; } && command dd "$@"; }
 	copies sd0 sd1
 	[[ $COPY_STATE == failed && $COPY_WHY == 'no disk leg could be read to the end: sd0 at byte '*'; sd1 at byte '* ]] || fail "$COPY_STATE $COPY_WHY"
 }
 
 @test "the ramdisk can't be written: failed, and why" {
-	legs 8 2
+	legs 16 2
 	dd() { [[ $* != *"seek_bytes"* ]] || { echo "dd: error writing '/dev/rd0': Cannot allocate memory" >&2 && return 1; } && command dd "$@"; }
 	copies sd0 sd1
 	[[ $COPY_STATE == failed && $COPY_WHY == *'Cannot allocate memory' ]] || fail "$COPY_STATE $COPY_WHY"
 }
 
 @test "a worker that is shot: its piece is missing, and that is not called done" {
-	legs 8 2
+	legs 16 2
 	TRIED=$BATS_TEST_TMPDIR/tried
 	dd() {
-		local me=$BASHPID parent worker
-		parent=$(awk '{ print $4 }' "/proc/$me/stat")
-		worker=$(awk '{ print $4 }' "/proc/$parent/stat")
+		local me=$BASHPID worker
+		worker=$(awk '{ print $4 }' "/proc/$me/stat")
 		# The other one waits until this one has had its turn.
 		[[ $* != *"/sd0 "*"seek_bytes"* ]] || timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - "$TRIED" || return
 		# The worker, which waits for what dd says.
-		[[ $* != *"/sd1 "*"seek_bytes"* ]] || { : >"$TRIED" && kill -KILL "$worker" "$parent" "$me"; }
+		[[ $* != *"/sd1 "*"seek_bytes"* ]] || { : >"$TRIED" && kill -KILL "$worker" "$me"; }
 		command dd "$@"
 	}
 	copies sd0 sd1
@@ -227,7 +226,7 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 }
 
 @test "stopped in the middle: nothing of it is left, and the next one is not disturbed" {
-	legs 8 2
+	legs 16 2
 	dd() {
 		[[ $* != *"seek_bytes"* ]] || command sleep 30
 		command dd "$@"
