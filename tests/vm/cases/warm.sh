@@ -16,7 +16,7 @@ took() { # LEG
 		at() { systemctl show -p $1 --value $unit; }
 		ms=$((($(at ActiveEnterTimestampMonotonic) - $(at InactiveExitTimestampMonotonic)) / 1000))
 		set -- $(cat /sys/block/$(basename $(node A))/stat)
-		echo "'"$1"': whole after $((ms / 1000)).$((ms % 1000 / 100)) s, $(($3 * 512 / 1000000)) MB read from the disk since boot, $(sed "s/ .*//" /proc/uptime) s of uptime"; echo $ms >/root/ms.'"$1"
+		echo "'"$1"': whole after $((ms / 1000)).$((ms % 1000 / 100)) s, $(($3 * 512 / 1000000)) MB read from the disk since boot, $(sed "s/ .*//" /proc/uptime) s of uptime"; echo $3 >/root/read.'"$1"
 }
 
 readonly whole='ramraid wait --timeout=5min data; test "$(slots data)" = UU; test "$(sha256sum </dev/md/data)" = "$(cat /root/sum)"'
@@ -38,5 +38,6 @@ steps() {
 	guest 'ramraid wait --timeout=5min data' >/dev/null
 	took ramdisk
 	check 'the same reboot: rebuilt as a whole' "$whole"'; journalctl -b -u ramraid@data -o cat | grep "were copied from the disk leg"'
-	check 'persistent memory takes less than half as long' 'test $(($(cat /root/ms.pmem) * 2)) -le $(cat /root/ms.ramdisk)'
+	# How long it took is printed, not judged: on a busy machine most of it is the wait for udev.
+	check 'with persistent memory not a twentieth is read from the disk' 'test $(($(cat /root/read.pmem) * 20)) -le $(cat /root/read.ramdisk)'
 }
