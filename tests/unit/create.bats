@@ -9,7 +9,7 @@ setup() {
 	mkdir -p "$R/proc/sys/kernel/random"
 	echo 01234567-89ab-4cde-8f01-23456789abcd >"$R/proc/sys/kernel/random/uuid"
 	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
-	SIGNATURES='' FAILS='' KILLED=''
+	export R BATS_TEST_TMPDIR SIGNATURES='' FAILS='' KILLED=''
 }
 
 # The programs: written down; those whose words begin with $FAILS fail, and with $KILLED are the last that happens. The array appears and
@@ -36,13 +36,29 @@ mdadm() {
 	esac
 }
 
+# program: prints the file that is ramraid with those replacements. They are written into it, because a shell between may not pass exported functions on.
+program() {
+	declare -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify update-initramfs >"$BATS_TEST_TMPDIR/program"
+	printf '%s\n' 'set -Eeuo pipefail' 'shopt -s inherit_errexit' "source $PROJECT/bin/ramraid" 'main "$@"' >>"$BATS_TEST_TMPDIR/program"
+	printf '%s\n' "$BATS_TEST_TMPDIR/program"
+}
+
 # create ARG…: sets status and output as "run" does, but as a program of its own: "run" switches errexit off, on which the verb relies.
 create() {
-	export R SIGNATURES FAILS KILLED BATS_TEST_TMPDIR
-	export -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify update-initramfs
 	status=0
-	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift; main create "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
+	output=$(bash "$(program)" create "$@" 2>&1 </dev/null) || status=$?
 	mapfile -t lines <<<"$output"
+}
+
+# answered ANSWER ARG…: typed at a terminal of its own.
+answered() {
+	local answer=$1
+	shift
+	status=0
+	output=$(
+		set -o pipefail
+		script -qec "bash $(program) create $*" /dev/null <<<"$answer" | tr -d '\r'
+	) || status=$?
 }
 
 # steps: the calls, without the initramfs, which is told only where there is a program for it.
@@ -96,20 +112,6 @@ data: nothing was changed (--dry-run)"
 
 @test "without a terminal it wants --yes" {
 	refused 2 'add --yes' data /dev/sda
-}
-
-# answered ANSWER ARG…: typed at a terminal of its own.
-answered() {
-	local answer=$1
-	shift
-	printf '%s\n' 'set -Eeuo pipefail' 'shopt -s inherit_errexit' "source $PROJECT/bin/ramraid" 'main create "$@"' >"$BATS_TEST_TMPDIR/create"
-	export R SIGNATURES FAILS KILLED BATS_TEST_TMPDIR
-	export -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify update-initramfs
-	status=0
-	output=$(
-		set -o pipefail
-		script -qec "bash $BATS_TEST_TMPDIR/create $*" /dev/null <<<"$answer" | tr -d '\r'
-	) || status=$?
 }
 
 @test "at a terminal it asks, and names the disks; only y goes on" {

@@ -2,6 +2,8 @@
 # shellcheck shell=bash
 
 export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin BATS_LIB_PATH=/usr/lib/bats:/usr/lib
+# What script(1) runs its command with. The least of shells, as where nobody has logged in: it passes on no functions.
+export SHELL=/bin/sh
 
 # bats-assert costs more than most tests: loaded by the first assertion.
 for assertion in assert_success assert_failure assert_output refute_output assert_line refute_line; do
