@@ -69,6 +69,7 @@ check_one() {
 	check_kernels
 	check_memory
 	check_gate
+	check_boot_mail
 }
 
 # With errors in it, nothing else can be asked.

@@ -206,3 +206,20 @@ check_gate_live() {
 	[[ -z $hands ]] || check_note used-ungated 'nothing on the array but what waits for it' "$hands, which systemd has not been told of" \
 		"if a service uses it, name that in MOUNT= in $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
 }
+
+# mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat (add_new_arrays() in mdadm's mdmonitor.c): an array
+# that lacks its RAM leg is degraded to it. Told where such mail would really go out. After facts_of_conf.
+check_boot_mail() {
+	local TELL_ADDRESS unit expected='no false alarm at every boot' found
+	[[ ${CONF[RAM]} != none ]] && tell_has_sendmail && systemd_is_running || return 0
+	tell_address
+	[[ -n $TELL_ADDRESS ]] && unit=$(systemd_show LoadState,ExecStart,Environment,After mdmonitor.service) || return 0
+	[[ $unit == *LoadState=loaded* && $unit == *--scan* ]] || return 0
+	found="that mdmonitor.service mails DegradedArray to $TELL_ADDRESS before the RAM leg is there"
+	if [[ ${F[conf.wait]} == no ]] || ! gate_holds_watcher; then
+		check_note boot-mail "$expected" "$found" \
+			'systemctl mask --now mdmonitor.service, if ramraid looks after all arrays of this machine; else see EVENTS in ramraid.conf(5)'
+	elif [[ $unit != *[=\ ]"$(systemd_unit "$CHECK_ARRAY")"* ]]; then
+		check_note boot-mail "$expected" "$found: systemd does not know yet that it comes after this array" 'systemctl daemon-reload'
+	fi
+}

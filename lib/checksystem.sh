@@ -11,7 +11,6 @@ check_system() {
 	check_memory_of_all
 	check_boot_folder
 	check_mail
-	check_boot_mail
 }
 
 check_defaults() {
@@ -88,16 +87,4 @@ check_mail() {
 		check_note no-mail "something that sends mail to $TELL_ADDRESS (MAILADDR in mdadm.conf), so that somebody is told of a failed disk" \
 			'neither /usr/sbin/sendmail nor /usr/lib/sendmail' "install a mail system that has it, such as exim4, postfix or msmtp-mta; or write NOTIFY=PROGRAM in $ETC/ramraid.conf"
 	fi
-}
-
-# mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat (add_new_arrays() in mdadm's mdmonitor.c): an array
-# that lacks its RAM leg is degraded to it. Told where such mail would really go out.
-check_boot_mail() {
-	local TELL_ADDRESS unit
-	((CHECK_RAM_BYTES > 0)) && tell_has_sendmail && systemd_is_running || return 0
-	tell_address
-	[[ -n $TELL_ADDRESS ]] && unit=$(systemd_show LoadState,ExecStart,Environment mdmonitor.service) || return 0
-	[[ $unit == *LoadState=loaded* && $unit == *--scan* ]] || return 0
-	check_note boot-mail 'no false alarm at every boot' "that mdmonitor.service mails DegradedArray to $TELL_ADDRESS before the RAM leg is there" \
-		'systemctl mask --now mdmonitor.service, if ramraid looks after all arrays of this machine; else see EVENTS in ramraid.conf(5)'
 }

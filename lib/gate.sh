@@ -254,6 +254,23 @@ gate_write_shutdown() {
 	done
 }
 
+# gate_holds_watcher: does mdadm's own watcher wait until this array's start is over? Not for one without a bound: it looks after other arrays too.
+# After conf_load.
+gate_holds_watcher() { [[ ${CONF[RAM]} != none && $(gate_seconds) != infinity ]]; }
+
+# gate_write_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and of a RAM leg that is taken out (check_array() in mdadm's
+# mdmonitor.c). So it begins after their start, and ends before their stop; without default dependencies nothing else ends it at a shutdown.
+gate_write_watcher() {
+	local folder=$1/mdmonitor.service.d
+	shift
+	mkdir -p "$folder"
+	{
+		printf '# Mirrors that have no RAM leg yet, or no more, are nothing to mail of: EVENTS in ramraid.conf(5).\n'
+		printf '[Unit]\nConflicts=shutdown.target\nBefore=shutdown.target\n'
+		printf 'After=ramraid@%s.service\n' "$@"
+	} >"$folder/50-ramraid.conf"
+}
+
 gate_unit_text_() {
 	printf '# It lies on the array %s. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets\n' "$1"
 	printf '# it start is decided by WAIT and ON_TIMEOUT: ramraid@%s.service fails only if it must not start.\n' "$1"

@@ -497,12 +497,24 @@ the system: 1 note
 }
 
 @test "mdadm would mail at every boot: said where mail goes out" {
-	printf 'LoadState=loaded\nExecStart={ path=/sbin/mdadm ; argv[]=/sbin/mdadm --monitor --scan ; }\n' >"$R/mdmonitor"
+	printf 'LoadState=loaded\nExecStart={ path=/sbin/mdadm ; argv[]=/sbin/mdadm --monitor --scan ; }\nAfter=system.slice ramraid@data2.service\n' >"$R/mdmonitor"
 	rm "$R/usr/sbin/sendmail"
 	finds no-mail
 	sendmail
 	finds boot-mail
-	says 'mails DegradedArray to root'
+	says 'mails DegradedArray to root before the RAM leg is there: systemd does not know yet'
+	says 'do: systemctl daemon-reload'
+	sed -i 's/^After=.*/After=ramraid@data2.service ramraid@data.service system.slice/' "$R/mdmonitor"
+	silent
+	# The start is over before the mirror is whole, or has no end.
+	for line in WAIT=no WAIT_TIMEOUT=infinity; do
+		cp "$R/etc/ramraid/data.conf" "$R/data.conf"
+		echo "$line" >>"$R/etc/ramraid/data.conf"
+		finds boot-mail
+		says 'do: systemctl mask --now mdmonitor.service'
+		cp "$R/data.conf" "$R/etc/ramraid/data.conf"
+	done
+	echo WAIT=no >>"$R/etc/ramraid/data.conf"
 	sed -i 's/--scan/\/dev\/md\/other/' "$R/mdmonitor"
 	silent
 	echo LoadState=masked >"$R/mdmonitor"

@@ -18,8 +18,8 @@ golden() {
 	mkdir -p "$BATS_TEST_TMPDIR/none"
 	said=$(generate 2>&1) || fail "exit code $?: $said"
 	[[ -d $FIXTURES/generator/$1/expected ]] && set -- "$FIXTURES/generator/$1/expected" || set -- "$BATS_TEST_TMPDIR/none"
-	# The bounds of the shutdown are the same for all: one test of their own.
-	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d "$1" "$OUT"
+	# The bounds of the shutdown and mdadm's watcher are the same for all: tests of their own.
+	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d "$1" "$OUT"
 	assert_success
 }
 
@@ -73,6 +73,23 @@ quietly() {
 	[[ ! -e $OUT/reboot.target.d && -e $OUT/srv.mount.d ]]
 }
 
+@test "mdadm's watcher waits for arrays with a RAM leg whose start has a bound, and ends before they do" {
+	local file=$OUT/mdmonitor.service.d/50-ramraid.conf
+	cp -r "$FIXTURES/generator/16-two-arrays/etc" "$R/etc"
+	chmod -R go-w "$R/etc"
+	generate
+	run grep -v '^#' "$file"
+	assert_output $'[Unit]\nConflicts=shutdown.target\nBefore=shutdown.target\nAfter=ramraid@one.service\nAfter=ramraid@two.service'
+	echo RAM=none >>"$R/etc/ramraid/one.conf"
+	generate
+	run grep After "$file"
+	assert_output 'After=ramraid@two.service'
+	rm -r "${OUT:?}"/*
+	echo MEMBER_TIMEOUT=infinity >>"$R/etc/ramraid/two.conf"
+	generate
+	[[ ! -e $file && -e $OUT/reboot.target.d ]]
+}
+
 @test "every fixture is used" {
 	local folder
 	for folder in "$FIXTURES"/generator/*/; do
@@ -101,7 +118,7 @@ hostile() {
 
 only() { # FOLDER…: drop-ins for exactly these units (and the device that LABEL=x is), and nothing beside the output folder
 	local unit expected
-	rm -rf "$OUT"/{poweroff,reboot,halt,kexec}.target.d
+	rm -rf "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
 	expected=$(for unit in 'dev-disk-by\x2dlabel-x.device' 'systemd-fsck@dev-disk-by\x2dlabel-x.service' "$@"; do printf '%s.d\n' "$unit"; done | sort)
 	[[ $(find "$OUT" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort) == "$expected" ]] || fail "$(find "$OUT")" "$said"
 	[[ -z $(find "$BATS_TEST_TMPDIR" -newer "$R/etc/fstab" -type f ! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
@@ -211,7 +228,8 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	hostile <<<'/dev/md/more /more ext4 defaults 0 2'
 	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/"$'more\nevil.conf'
 	said=$(generate 2>&1)
-	rm -r "$OUT"/{poweroff,reboot,halt,kexec}.target.d
+	[[ $(grep After "$OUT/mdmonitor.service.d/50-ramraid.conf") == After=ramraid@data.service ]] || fail "$(cat "$OUT/mdmonitor.service.d"/*)"
+	rm -r "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
 	[[ -z $(ls "$OUT") && $said == *'more?evil'* ]] || fail "$(ls "$OUT")" "$said"
 }
 

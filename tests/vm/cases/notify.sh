@@ -28,10 +28,17 @@ steps() {
 	check 'detach and attach are told as what they are: done on purpose' "$words"'
 		ramraid wait data; ramraid detach data; told "^notice ram-detached /dev/md/data . data . data: the RAM leg has been taken out; to have it again: ramraid attach data$"
 		ramraid attach data; told "^notice ram-in-sync /dev/md/data /dev/rd[0-9]* . data . "; quiet; fails grep -v "^notice " /root/events; : >/root/events'
+	guest 'rm -f /root/mails/*; sync; systemctl is-active mdmonitor'
 	reboot
-	check 'a shutdown and a boot: nothing but information, and no mail of ours' "$words"'
-		ramraid wait data; quiet; sleep 3; cat /root/events; fails grep -v "^notice " /root/events; test -z "$(ours .)"; : >/root/events'
-	guest 'grep -hs "^Subject: " /root/mails/* | sed "s/^/# mdadm has mailed at the shutdown and the boot: /"; ramraid check || :' | grep -E '^#|boot-mail' || :
+	check 'a shutdown and a boot: nothing but information, and no mail, neither of ours nor of the watcher of mdadm, which runs' "$words"'
+		ramraid wait data; quiet; for i in $(seq 100); do systemctl -q is-active mdmonitor && break; sleep 0.2; done; sleep 3
+		cat /root/events; fails grep -v "^notice " /root/events; : >/root/events
+		grep -hs "^Subject: " /root/mails/* || :; test -z "$(ls /root/mails)"; systemctl is-active mdmonitor; ramraid check >/root/out || :; fails grep boot-mail /root/out'
+	guest 'printf "%s\n" WAIT=no COPY_RATE=4M >/etc/ramraid/data.conf.d/wait.conf; sync'
+	reboot
+	check 'a boot that does not wait for the RAM leg is mailed of by that watcher, and check has said so' "$words"'
+		ramraid wait data; ramraid check >/root/out || :; grep "note boot-mail" /root/out; for i in $(seq 100); do grep -ls "^Subject: DegradedArray" /root/mails/* && break; sleep 0.2; done
+		grep "^Subject: DegradedArray" /root/mails/*; rm /etc/ramraid/data.conf.d/wait.conf; rm -f /root/mails/*; quiet; : >/root/events'
 	check 'a disk is pulled out, and hot-plug is off: one warning, with what to do' "$words"'
 		gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync
 		told "^warning disk-lost /dev/md/data $(leg B) . data . data: disk leg $(leg B) is lost: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
