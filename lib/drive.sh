@@ -197,12 +197,40 @@ drive_legs_() {
 # --- one function an action: its name is the action's with "_" for "-". DRIVE_ERROR says why it failed, in words for a person.
 
 drive_assemble() { # NODE…
+	local BITS=()
+	drive_keep_bits_ "$@"
 	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" || {
 		DRIVE_ERROR='mdadm refused; its words stand above'
 		return 1
 	}
+	drive_set_bits_ "$1"
 	[[ -z $GIVING_UP ]] || record_give_up "$@"
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
+}
+
+# drive_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being rebuilt, may differ from these. md forgets that after a power cut, when
+# no more than one leg is complete: raid1_run() of linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was written
+# while a leg was missing. What was being written when the power went would stay different on the disk that comes back (case "source").
+drive_keep_bits_() {
+	local i node lines complete=0 dirty=''
+	for ((i = 0; i < F[members]; i++)); do
+		[[ " $* " == *" ${F[leg.$i.node]:-none} "* ]] || continue
+		[[ ${F[leg.$i.dirty]-} != yes ]] || dirty=yes
+		[[ -n ${F[leg.$i.recovery]-} ]] || complete=$((complete + 1))
+	done
+	[[ -n $dirty ]] && ((complete < F[members])) || return 0
+	for node; do
+		lines=$(sb_dirty_bits "$DEV/$node") || log_warning "${F[name]}: the write-intent bitmap of $node can't be read"
+		[[ -z $lines ]] || mapfile -t -O "${#BITS[@]}" BITS <<<"$lines"
+	done
+}
+
+drive_set_bits_() { # NODE: of the array that it is in now
+	local line md
+	((${#BITS[@]} == 0)) || md=$(md_of_leg "$1") || return 0
+	for line in "${BITS[@]}"; do
+		md_set_bits "$md" "$line" || log_warning "${F[name]}: could not tell md where the absent disk legs may differ"
+	done
 }
 
 # drive_is_of_ NODE: is the array that was observed the one that disk leg NODE has been started in, and the only one?

@@ -267,8 +267,11 @@ md_grow_bits_() { # MD OLD NEW
 	md_read "$1" component_size
 	((VALUE >= $3)) || return
 	md_read "$1" bitmap/chunksize # bytes
-	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || act_write "$SYS/block/$1/md/bitmap_set_bits" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
+	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_set_bits "$1" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
 }
+
+# md_set_bits MD BITS: says that the legs may differ there; BITS as sb_dirty_bits prints them.
+md_set_bits() { act_write "$SYS/block/$1/md/bitmap_set_bits" "$2"; }
 
 # md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write counts as pending until its last leg has
 # it (close_write() in linux drivers/md/raid1.c), and md calls the array clean only with none pending.

@@ -1,7 +1,9 @@
-# md superblocks of version 1.2, byte by byte. Layout: linux include/uapi/linux/raid/md_p.h, struct mdp_superblock_1.
+# md superblocks of version 1.2 and their write-intent bitmaps, byte by byte. Layout: linux include/uapi/linux/raid/md_p.h, struct mdp_superblock_1;
+# drivers/md/md-bitmap.h, struct bitmap_super_s.
 # shellcheck shell=bash
 
 readonly SB_MAGIC=a92b4efc SB_FEATURE_BITMAP=1 SB_FEATURE_RECOVERY=2
+readonly SB_BITMAP_MAGIC=6d746962 SB_BITMAP_HEAD=256 # bytes before the bits
 readonly SB_ROLE_SPARE=65535 SB_ROLE_FAULTY=65534
 # Device roles are u16 from byte 256 to the end of the 4 KiB block.
 readonly SB_MAX_ROLES=1920
@@ -124,4 +126,50 @@ sb_facts() {
 	}
 	# shellcheck disable=SC2086 # 1024 words of hexadecimal digits
 	sb_parse $words
+}
+
+# sb_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst,
+# bitmap_set_bits), in lines of less than a page; nothing when there is none. Returns 1 when it has no bitmap that can be read.
+sb_dirty_bits() {
+	local words sector bits at value bit number first='' last='' line=''
+	# shellcheck disable=SC2207 # hexadecimal digits
+	words=($(sb_read "$1")) && [[ ${words[0]} == "$SB_MAGIC" ]] || return
+	# Where it begins counts from the superblock, in sectors; before it, if negative.
+	sector=$((8 + (16#${words[24]} ^ 0x80000000) - 0x80000000))
+	((sector > 0)) || return
+	# shellcheck disable=SC2207
+	words=($(sb_sectors_ "$1" "$sector" 1 | od -An -v -tx4 --endian=little -w512)) && [[ ${words[0]} == "$SB_BITMAP_MAGIC" ]] || return
+	((16#${words[13]} >= 512)) || return
+	bits=$((16#${words[11]}${words[10]} / (16#${words[13]} / 512)))
+	((bits * (16#${words[13]} / 512) == 16#${words[11]}${words[10]})) || bits=$((bits + 1))
+	while read -r at value _; do
+		for ((bit = 0; bit < 8; bit++)); do
+			number=$(((at - 1) * 8 + bit))
+			((8#$value >> bit & 1 && number < bits)) || continue
+			if [[ -n $first ]] && ((number == last + 1)); then
+				last=$number
+				continue
+			fi
+			sb_print_bits_
+			first=$number last=$number
+		done
+	done < <(sb_sectors_ "$1" "$sector" $(((SB_BITMAP_HEAD + (bits + 7) / 8 + 511) / 512)) | tail -c "+$((SB_BITMAP_HEAD + 1))" | cmp -l -- - /dev/zero 2>/dev/null)
+	sb_print_bits_
+	[[ -z $line ]] || printf '%s\n' "$line"
+}
+
+sb_print_bits_() { # adds the caller's first to last to its line
+	[[ -n $first ]] || return 0
+	line+=${line:+ }$first
+	((last == first)) || line+=-$last
+	((${#line} < 4000)) || {
+		printf '%s\n' "$line"
+		line=''
+	}
+}
+
+sb_sectors_() { # FILE SECTOR COUNT
+	local flags=direct
+	[[ -b $1 ]] || flags=fullblock
+	dd if="$1" bs=512 skip="$2" count="$3" iflag="$flags" status=none
 }

@@ -79,7 +79,8 @@ sub assemble {
 	my $from  = $in_sync[0];
 	my $stale = $s->[ leg($from) ] < $newest;                     # md_bitmap_read_sb: "out of date -- forcing full recovery"
 	$s->[$ECA] = $stale ? $newest : $s->[ leg($from) + EC ];
-	my $keep = $stale || $s->[$PEND] || $s->[$ECA] != $newest;    # md_bitmap_load
+	# md_bitmap_load, which forgets the bits of a single leg; ours sets them again (drive_keep_bits_).
+	my $keep = $stale || $s->[$PEND] || $s->[$ECA] != $newest || @in_sync == 1;
 	for my $c ( @$s[ $COLS .. $#$s ] ) {
 		my $bit = $stale || $keep && bitmaps($c) >> $from & 1;
 		$c = column( type($c), holders($c), $bit ? bitmaps($c) | $legs : bitmaps($c) & ~$legs );

@@ -107,6 +107,45 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	did 'assemble sda sdb'
 }
 
+# assembles NODE…: with the bitmaps that these legs would have; NONE has none that can be read.
+assembles() {
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	mkdir -p "$R/sys/class/block/sda/holders/md127"
+	sb_dirty_bits() { [[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac }
+	md_assemble() { called assemble "${@:3}"; }
+	md_wait_link() { :; }
+	md_set_bits() { called bits "$@"; }
+	GIVING_UP='' F[leg.0.dirty]=yes
+	eval "${changed:-:}"
+	ends 0 drive_assemble "$@"
+}
+
+@test "a disk is missing: md is told what the bitmap had, which it forgets with one leg alone" {
+	assembles sda
+	did $'assemble sda\nbits md127 3 17-20\nbits md127 90'
+}
+
+@test "or it is still being rebuilt" {
+	changed='F[leg.1.recovery]=4096' assembles sda sdb
+	did $'assemble sda sdb\nbits md127 3 17-20\nbits md127 90'
+}
+
+@test "all disks are there: md keeps it by itself" {
+	assembles sda sdb
+	did 'assemble sda sdb'
+}
+
+@test "the array was stopped cleanly: md keeps it by itself" {
+	changed='F[leg.0.dirty]=no' assembles sda
+	did 'assemble sda'
+}
+
+@test "a bitmap that can't be read is said, and the start goes on" {
+	NONE=sda assembles sda
+	did 'assemble sda'
+	grep -q "the write-intent bitmap of sda can't be read" "$BATS_TEST_TMPDIR/log"
+}
+
 @test "half assembled, and it can't be stopped: refused with 4" {
 	actions 1
 	observe() { F[array.state]=inactive; }

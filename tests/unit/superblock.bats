@@ -301,3 +301,49 @@ build_cheap() {
 	done
 	echo "# $count superblocks of mdadm's" >&3
 }
+
+# leg_with_bits BITS CHUNK BYTE…: $T.img, a leg with a write-intent bitmap for BITS chunks of CHUNK bytes, 8 sectors after the superblock; of its bits these bytes, in hexadecimal.
+leg_with_bits() {
+	local - word text='' chunk
+	set +T
+	put 96 8
+	seal
+	image "$T.img"
+	printf -v chunk '%08x' "$2"
+	printf -v word '%08x' $(($1 * $2 / 512))
+	for word in 6d746962 00000004 {0,0,0,0}0000000 0000002a 00000000 0000002a 00000000 "$word" 00000000 00000000 "$chunk"; do
+		text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"
+	done
+	printf -v word '\\x%s' "${@:3}"
+	truncate -s 64K "$T.img"
+	{ printf "$text" && head -c $((256 - 14 * 4)) /dev/zero && printf "$word"; } | dd of="$T.img" bs=4096 seek=2 conv=notrunc status=none
+}
+
+@test "the dirty bits of a leg's bitmap, as md takes them" {
+	leg_with_bits 95 1048576 00 00 00 00 00 00 00 00 00 00 00 00 00
+	[[ -z $(sb_dirty_bits "$T.img") ]]
+	leg_with_bits 95 1048576 01 c0 03 00 80 00 00 00 00 00 00 00 00
+	[[ $(sb_dirty_bits "$T.img") == '0 14-17 39' ]] || fail "$(sb_dirty_bits "$T.img")"
+}
+
+@test "mdadm fills the bitmap up behind the last chunk: those are none" {
+	leg_with_bits 95 1048576 00 00 00 00 00 00 00 00 00 00 00 ff ff ff
+	[[ $(sb_dirty_bits "$T.img") == 88-94 ]] || fail "$(sb_dirty_bits "$T.img")"
+}
+
+@test "many dirty bits come in lines that one write to sysfs takes" {
+	mapfile -t bytes < <(yes 55 | head -n 3000)
+	leg_with_bits 24000 1048576 "${bytes[@]}"
+	sb_dirty_bits "$T.img" >"$T"
+	(($(wc -w <"$T") == 12000 && $(wc -L <"$T") < 4096))
+	[[ $(tr ' ' '\n' <"$T") == "$(seq 0 2 23999)" ]]
+}
+
+@test "no bitmap, no superblock, no device: an error, not an empty bitmap" {
+	leg_with_bits 8 1048576 01
+	truncate -s 8K "$T.img" && truncate -s 64K "$T.img"
+	not sb_dirty_bits "$T.img"
+	head -c 64K /dev/zero >"$T.img"
+	not sb_dirty_bits "$T.img"
+	not sb_dirty_bits "$T.none" 2>/dev/null
+}

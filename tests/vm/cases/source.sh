@@ -61,7 +61,7 @@ steps() {
 		cmp -n 52428800 /dev/md/data /root/numbers; cmp -i 52494336 -n 31391744 /dev/md/data /root/numbers'
 	guest '
 		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m --size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
-		sleep 12'
+		sleep 30' # until the bitmaps say that no leg has missed anything: md would forget what is dirty
 	kill_power
 	for disk in A B; do
 		head -c 65536 /dev/zero | tr '\0' "$disk" | dd of="$VM/disks/$disk.img" bs=512 seek=$((offset + 800 * 128)) conv=notrunc status=none
