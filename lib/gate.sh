@@ -113,12 +113,12 @@ gate_saves_() { [[ ${CONF[RESCUE]}/ == "$1"/* && $2 != @(nfs*|cifs|smb*|ceph*|gl
 # Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
 # --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo.
 gate_fstab_() {
-	local source target type options device
+	local source target type options device found=()
 	while read -r source target type options; do
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
 		gate_matches "$source" || {
-			! gate_is_mount_point "$target" || ! gate_saves_ "$target" "$type" "$options" || saves+=("$target")
+			! gate_is_mount_point "$target" || ! gate_saves_ "$target" "$type" "$options" || found+=("$target")
 			continue
 		}
 		[[ $type == swap ]] || gate_is_mount_point "$target" || continue
@@ -132,6 +132,20 @@ gate_fstab_() {
 		fi
 	done < <([[ ! -f $ROOT/etc/fstab || ! -r $ROOT/etc/fstab ]] || findmnt --fstab --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE,OPTIONS)
 	for target in "${MOUNTS[@]}"; do ! gate_is_mount_point "$target" || mounts+=("$target"); done
+	for target in "${found[@]}"; do
+		if gate_is_below_ "$target"; then gate_warn_rescue_ "$GATE_NAME" "$target"; else saves+=("$target"); fi
+	done
+}
+
+# gate_is_below_ TARGET: is it mounted below something that lies on the array? Then it is unmounted before the array can be stopped.
+gate_is_below_() {
+	local mount
+	for mount in "${mounts[@]}"; do [[ $1/ != "$mount"/* ]] || return 0; done
+	return 1
+}
+
+gate_warn_rescue_() { # NAME MOUNT
+	log_warning "$1: $2, where RESCUE lies, waits for $1 itself: at a shutdown it is unmounted first, and the RAM leg can't be saved there"
 }
 
 # One that is mounted before the network can be there can't wait for an array that waits for the network (systemd.mount(5), _netdev).
@@ -167,7 +181,7 @@ gate_seconds() {
 readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
 # gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load. Returns 1 if one is missing.
 gate_write() {
-	local folder=$1 name=$2 kind unit seconds units code=0
+	local folder=$1 name=$2 kind unit seconds units code=0 saves=()
 	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
 	gate_write_nested_ "$folder" "$name" || code=1
 	units=$(gate_units "$name" "${CONF[UUID]}")
@@ -175,7 +189,7 @@ gate_write() {
 	seconds=$(gate_seconds)
 	while read -r kind unit; do
 		if [[ $kind == rescue ]]; then
-			gate_dropin_ "$folder" "$name" "[Unit]" "After=$unit" || code=1
+			saves+=("$unit")
 			continue
 		elif [[ $kind == network ]]; then
 			gate_write_network_ "$folder" "$name" "$unit" || code=1
@@ -194,7 +208,33 @@ gate_write() {
 			gate_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf" || code=1
 		fi
 	done <<<"$units"
+	gate_write_saves_ "$folder" "$name" "${saves[@]}" || code=1
 	return "$code"
+}
+
+# gate_write_saves_ FOLDER NAME UNIT…: the array is stopped before these mounts, unless one of them waits for the array itself, by way of others of ours.
+gate_write_saves_() {
+	local unit
+	for unit in "${@:3}"; do
+		! gate_leads_to_ "$1" "$unit" "$2" || {
+			gate_warn_rescue_ "$2" "$unit"
+			return 0
+		}
+	done
+	for unit in "${@:3}"; do gate_dropin_ "$1" "$2" "[Unit]" "After=$unit" || return; done
+}
+
+# gate_leads_to_ FOLDER UNIT NAME: does a mount wait for the array NAME, by what has been written until now?
+gate_leads_to_() {
+	local file other unit
+	for file in "$1/$2.d"/50-ramraid-*.conf; do
+		[[ -e $file ]] || continue
+		other=${file##*/50-ramraid-} other=${other%.conf}
+		[[ $other != "$3" ]] || return 0
+		[[ -e $1/ramraid@$other.service.d/50-rescue.conf ]] || continue
+		while IFS= read -r unit; do ! gate_leads_to_ "$1" "$unit" "$3" || return 0; done < <(sed -n 's/^After=//p' "$1/ramraid@$other.service.d/50-rescue.conf")
+	done
+	return 1
 }
 
 # gate_dropin_ FOLDER NAME SECTION LINE: one more line for the array's own unit.

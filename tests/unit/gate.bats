@@ -53,6 +53,37 @@ quietly() {
 
 @test "a folder for rescue images: its mount outlives the array, and it may be written" { quietly 17-rescue-folder; }
 
+# rescues NAME FOLDER UUID-DIGIT: one more array, with that folder.
+rescues() {
+	mkdir -p "$R/etc/ramraid"
+	printf 'UUID=%s1111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-%s\nRESCUE=%s\n' "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
+}
+
+@test "it lies below the array's own mount: no order in a circle, and it is said" {
+	rescues data /var/lib/ramraid/images 1
+	printf '%s\n' 'UUID=99999999-0000-4000-8000-000000000003 /var/lib/ramraid ext4 defaults 0 2' '/dev/md/data /var ext4 defaults 0 2' '/dev/sdx /var/libx ext4 defaults 0 2' >"$R/etc/fstab"
+	run generate
+	assert_output -p 'data: /var/lib/ramraid, where RESCUE lies, waits for data itself'
+	run grep -r After= "$OUT/ramraid@data.service.d"
+	assert_output ''
+	# On a way of its own it is waited for.
+	sed -i 's/ .var / \/variable /' "$R/etc/fstab"
+	run generate
+	assert_output ''
+	grep -qx After=var-lib-ramraid.mount "$OUT/ramraid@data.service.d/50-rescue.conf"
+}
+
+@test "two arrays save each other's RAM leg: one of them waits, and the other says so" {
+	rescues one /two/images 1
+	rescues two /one/big/images 2
+	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' '/dev/sdx /one/big ext4 defaults 0 2' >"$R/etc/fstab"
+	run generate
+	assert_output -p 'two: one.mount, where RESCUE lies, waits for two itself'
+	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
+	run grep -r After= "$OUT/ramraid@two.service.d"
+	assert_output ''
+}
+
 @test "a disk leg that is an array of ours comes first, by its name and by its UUID" { quietly 19-nested; }
 
 @test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }
