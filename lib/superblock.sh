@@ -168,8 +168,9 @@ sb_print_bits_() { # adds the caller's first to last to its line
 	}
 }
 
-sb_sectors_() { # FILE SECTOR COUNT
-	local flags=direct
+# sb_sectors_ FILE SECTOR COUNT: these sectors of 512 bytes, read in blocks that a disk with blocks of 4 KiB takes as well.
+sb_sectors_() {
+	local flags=direct before=$(($2 % 8))
 	[[ -b $1 ]] || flags=fullblock
-	dd if="$1" bs=512 skip="$2" count="$3" iflag="$flags" status=none
+	dd if="$1" bs=4096 skip=$(($2 / 8)) count=$(((before + $3 + 7) / 8)) iflag="$flags" status=none | tail -c "+$((before * 512 + 1))" | head -c $(($3 * 512))
 }

@@ -347,3 +347,13 @@ leg_with_bits() {
 	not sb_dirty_bits "$T.img"
 	not sb_dirty_bits "$T.none" 2>/dev/null
 }
+
+@test "bitmaps are read in blocks of 4 KiB, also where they do not begin at one" {
+	local size
+	dd() { called dd "$@" && command dd "$@"; }
+	head -c 64K /dev/urandom >"$T.img"
+	for size in 1 7 8 9 100; do
+		for at in 0 3 8 15; do cmp <(sb_sectors_ "$T.img" "$at" "$size") <(tail -c "+$((at * 512 + 1))" "$T.img" | head -c $((size * 512))); done
+	done
+	[[ $(calls | grep -vc ' bs=4096 ') == 0 ]] || fail "$(calls)"
+}

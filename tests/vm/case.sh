@@ -5,6 +5,7 @@
 #   image KIND            a system with more on it than usual (image.sh)
 #   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm: memory keeps its contents from boot to boot
 #   disk NAME SIZE nvme=SLOT[,OPT…]  an NVMe disk in that slot of the PCI bus, /dev/disk/by-path/pci-0000:00:SLOT.0-nvme-1; the others are SCSI
+#   disk NAME SIZE blocks=BYTES[,OPT…]  a disk with logical blocks of that size
 #   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root served: the system's own as well
 #   checked_on NAME…      the releases that it runs on in "make check", which has to end within an hour; default all, and "make vm-all" always
 #   long                  not in "make check"

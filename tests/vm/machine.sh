@@ -21,7 +21,7 @@ VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=
 VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
 VM_WARM=''              # yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be deleted for a cold one
 VM_DISKS=()             # in the order in which they are attached
-declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that slot of the PCI bus
+declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that slot of the PCI bus; or blocks=BYTES: of logical blocks of that size
 declare -A VM_SERIALS   # NAME → its serial number, if that is not its name
 declare -A VM_BAD=()    # NAME → sectors (of 512 bytes) of that disk that can't be read, from the next boot on
 
@@ -130,13 +130,17 @@ vm_unpack_kernel() {
 }
 
 vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
-	local disk from more device
+	local disk from more device size
 	for disk in "${VM_DISKS[@]}"; do
 		from=$VM/disks/$disk.img,cache=none
 		[[ ! -v VM_BAD[$disk] ]] || from=blkdebug:$(vm_bad "$disk"):$from
 		# With this mode the guest is told that there is a write cache, and its flushes are passed on.
 		[[ ! -v VM_SERVED[$disk] ]] || from=$(vm_served_url "$disk"),cache=writeback
 		more=${VM_DISK_OPTS[$disk]-} device=scsi-hd,bus=scsi0.0
+		if [[ $more == blocks=* ]]; then
+			size=${more%%,*} more=${more#"${more%%,*}"}
+			device+=,logical_block_size=${size#blocks=},physical_block_size=${size#blocks=} more=${more#,}
+		fi
 		if [[ $more == nvme=* ]]; then
 			device=${more%%,*} more=${more#"${more%%,*}"}
 			device=nvme,addr=${device#nvme=} more=${more#,}

@@ -2,13 +2,14 @@
 checked_on trixie
 long
 from installed
-disk A 96M throttling.bps-total=6000000
+disk A 96M blocks=4096,throttling.bps-total=6000000
 disk B 96M throttling.bps-total=6000000
 
 steps() {
 	local offset disk
 	boot
 	check 'a mirror with nothing on it but numbers' '
+		test "$(cat /sys/block/$(basename $(node A))/queue/logical_block_size)" = 4096
 		ramraid create --yes data $(leg A) $(leg B); test "$(slots data)" = UUU
 		seq -w 0 99999999 | head -c 80M >/root/numbers; dd if=/root/numbers of=/dev/md/data bs=1M oflag=direct conv=fsync status=none'
 	guest 'mkdir -p /etc/ramraid/data.conf.d; echo REBUILD=kernel >/etc/ramraid/data.conf.d/test.conf; sync'
@@ -53,7 +54,7 @@ steps() {
 		ramraid wait --timeout=2min data; test "$(slots data)" = UUU
 		journalctl -b -u ramraid@data -o cat; journalctl -b -o cat | grep -o "resync of RAID array\|resync done\|RAM leg is being copied\|-add /dev/rd0" | uniq >/root/order; cat /root/order
 		test "$(tr "\n" , </root/order)" = "resync of RAID array,resync done,RAM leg is being copied,-add /dev/rd0,"
-		block() { dd if=$1 bs=512 skip=$2 count=128 iflag=direct status=none | tr -d "\n" | fold -w1 | sort | uniq -c | tr -d " \n"; }
+		block() { dd if=$1 bs=4096 skip=$(($2 / 8)) count=16 iflag=direct status=none | tr -d "\n" | fold -w1 | sort | uniq -c | tr -d " \n"; }
 		offset=$(cat /root/offset); a=$(block $(node A) $((offset + 102400))); b=$(block $(node B) $((offset + 102400))); md=$(block /dev/md/data 102400); echo "A: $a B: $b array: $md"
 		test "$a" = "$b" -a "$a" = "$md"; test "$a" = 65536A -o "$a" = 65536B
 		test "$(compare data)" = 0'
