@@ -4,8 +4,9 @@
 # shellcheck shell=bash
 
 declare -gA WITNESS=()
-readonly WITNESS_MAX=16384 # bytes
-readonly WITNESS_SEEN=16   # legs that are remembered: several times as many as an array has
+readonly WITNESS_MAX=16384   # bytes
+readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
+readonly WITNESS_SEEN=16     # legs that are remembered: several times as many as an array has
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation left given seen); returns 1, with WITNESS_WHY, when there is none to
 # trust. legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or
@@ -52,6 +53,21 @@ witness_read() {
 # WITNESS_GIVE_UP are given up from now on, unless they are in sync; WITNESS_ALSO is in sync too, and no disk leg. Returns 1 when it can't be made durable.
 WITNESS_GIVE_UP='' WITNESS_ALSO=''
 witness_write() {
+	local lock code=0
+	[[ -z $DRY_RUN ]] || {
+		witness_write_ "$@"
+		return
+	}
+	# The monitor of the array may write it at the same moment: what the one adds must not be lost in the other's text.
+	if ! { { exec {lock}>"$RUN/$1.witness.lock"; } 2>/dev/null && flock --timeout "$WITNESS_PATIENCE" "$lock"; }; then
+		log_warning "$1: its record is written without the lock $RUN/$1.witness.lock"
+	fi
+	witness_write_ "$@" || code=$?
+	[[ -z ${lock-} ]] || exec {lock}>&-
+	return "$code"
+}
+
+witness_write_() {
 	local name=$1 uuid=$2 events=$3 slot=$4 file generation left='' given='' leg seen=() text
 	shift 4
 	file=$STATE/$name.witness

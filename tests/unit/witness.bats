@@ -207,3 +207,25 @@ damaged() { # TEXT of the file
 	rm "$W"
 	not put 103 0 "$A"
 }
+
+# The monitor of the array and a start may write at the same moment.
+@test "what one writer gives up is not lost in what another writes" {
+	local pid
+	mkdir -p "$R/run/ramraid"
+	put 100 0 "$A" "$B"
+	eval "slow_$(declare -f witness_put_)"
+	(
+		witness_put_() {
+			: >"$R/begun"
+			sleep 0.3
+			slow_witness_put_ "$@"
+		}
+		put 101 0 "$A" "$B"
+	) &
+	pid=$!
+	until [[ -e $R/begun ]]; do sleep 0.01; done
+	WITNESS_GIVE_UP=$B put 102 0 "$A"
+	wait "$pid"
+	witness_read data "$ID"
+	[[ ${WITNESS[given]} == "$B" && ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 102 ]] || fail "$(<"$W")"
+}
