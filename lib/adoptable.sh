@@ -93,7 +93,9 @@ adoptable_member_() { # LEG STATE SLOT
 		disk=/dev/$1
 		adoptable_wrong_ "$disk: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
 	}
-	if [[ $2 == faulty ]]; then
+	if [[ $1 == *!* ]]; then
+		adoptable_wrong_ "$disk: expected a device without a slash in its name, found /dev/${1//!//}"
+	elif [[ $2 == faulty ]]; then
 		adoptable_wrong_ "$disk: expected in sync, found faulty: md has given it up. Replace it first"
 	elif [[ $3 == none ]]; then
 		adoptable_wrong_ "$disk: is a spare, which md would put where the RAM leg belongs;" \

@@ -67,7 +67,8 @@ disk_users() {
 		[[ $numbers != *" $number "* ]] || printf '%b\n' "$target"
 	done <"$PROC/1/mountinfo"
 	while read -r name _; do
-		[[ ! ${name##*/} =~ ^"$1"(p?[0-9]+)?$ ]] || printf 'swap on %s\n' "$name"
+		name=${name##*/}
+		[[ $name != "$1" && ! -e $SYS/class/block/$1/$name ]] || printf 'swap on /dev/%s\n' "$name"
 	done <"$PROC/swaps"
 }
 
@@ -139,6 +140,10 @@ disk_why_not_free() {
 	local path=$1 node users signatures kinds='' type usage
 	node=$(disk_node "$path") || {
 		printf 'missing: there is no block device %s\n' "$path"
+		return
+	}
+	[[ $node != *!* ]] || {
+		printf 'unfit: its name has a slash (/dev/%s)\n' "${node//!//}"
 		return
 	}
 	users=$(disk_users "$node")

@@ -64,6 +64,13 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	: >"$R/proc/1/mountinfo"
 	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' '/dev/sdab partition 1 0 -2' >"$R/proc/swaps"
 	free /dev/sda 'in use: swap on /dev/sda1'
+	# Another device whose name begins like its own.
+	echo '/dev/sda1' >"$R/proc/swaps"
+	mkdir -p "$R/sys/class/block/sda1" "$R/sys/class/block/sd"
+	[[ -z $(disk_users sd) ]] || fail "$(disk_users sd)"
+	printf '%s\n' 'Filename Type Size Used Priority' '/dev/dm-10 partition 1 0 -2' >"$R/proc/swaps"
+	[[ -z $(disk_users dm-1) && $(disk_users dm-10) == 'swap on /dev/dm-10' ]] || fail "$(disk_users dm-1)"
+	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' >"$R/proc/swaps"
 	echo 1 >"$R/sys/class/block/sda/ro"
 	mkdir "$R/sys/class/block/sda/holders/md5"
 	SIGNATURES=xfs free /dev/disk/by-id/ata-DISK_1 'in use: md5, swap on /dev/sda1
