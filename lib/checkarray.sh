@@ -29,7 +29,9 @@ check_array() {
 check_stopped() {
 	local i expected="/dev/md/$CHECK_ARRAY to run"
 	[[ ${F[array.state]} != broken ]] || {
-		check_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
+		expected="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
+		[[ ${F[ram.state]} != in_sync ]] || decide_disk_in_sync || expected="reboot, so that the shutdown saves the RAM leg, the only good copy; then: ramraid restore $CHECK_ARRAY"
+		check_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "$expected"
 		return
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do

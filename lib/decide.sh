@@ -51,7 +51,7 @@ decide_action() {
 	ACTION='' ARGUMENTS=() WHY='' GIVING_UP=''
 	case ${F[array.state]} in
 	active) decide_running_ ;;
-	broken) decide_is refuse "md has stopped writing to ${F[array.md]}: its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: systemctl restart ramraid@${F[name]}" ;;
+	broken) decide_broken_ ;;
 	inactive) decide_inactive_ ;;
 	*) decide_start_ ;;
 	esac
@@ -61,6 +61,15 @@ decide_is() { # ACTION WHY [ARGUMENT…]
 	ACTION=$1 WHY=$2
 	shift 2
 	ARGUMENTS=("$@")
+}
+
+# md keeps the last good leg in the array when that fails, and then writes nothing any more (raid1_error() in linux drivers/md/raid1.c).
+decide_broken_() {
+	if [[ ${F[ram.state]} == in_sync ]] && ! decide_disk_in_sync; then
+		decide_is refuse "md has stopped writing to ${F[array.md]}: the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: ramraid restore ${F[name]}"
+	else
+		decide_is refuse "md has stopped writing to ${F[array.md]}: its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: systemctl restart ramraid@${F[name]}"
+	fi
 }
 
 # Something else (udev without our claim, in an initramfs that does not know it) has gathered legs but not started them.
@@ -156,6 +165,8 @@ decide_no_ram_() {
 	done
 	if [[ ${F[conf.root]-no} == yes && -n ${F[kernel.flaw]-} ]]; then
 		decide_is 'done' "there is no RAM leg: the root file system is in use, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
+	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]] && decide_time_is_up_ conf.wait_timeout; then
+		decide_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
 	elif [[ ${F[array.level]-raid1} != raid1 || ${F[array.degraded]-1} == 0 ]]; then
 		decide_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]-raid1} and has no free slot for one"
 	elif [[ ${F[ram.state]} == attached ]]; then
@@ -207,9 +218,20 @@ decide_gate() {
 	elif [[ ${F[conf.wait]} == no && -z ${F[kernel.flaw]-} ]]; then
 		GATE=open GATE_WHY="WAIT=no: not waiting for the RAM leg"
 	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]]; then
-		: # until the RAM leg is in sync, or out again
+		decide_gate_flawed_
 	elif decide_time_is_up_ conf.wait_timeout; then
 		GATE=open GATE_WHY="the RAM leg was not in sync within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 		[[ ${F[conf.on_timeout]} != fail ]] || GATE=fail
+	fi
+}
+
+# On a kernel that reads from the part of a leg that is not rebuilt yet: the gate is shut until the RAM leg is in sync, or out again. Of a disk leg that is
+# still being rebuilt when the time is up md would read as well, so the start ends then; a resync leaves no leg incomplete.
+decide_gate_flawed_() {
+	decide_time_is_up_ conf.wait_timeout && [[ $ACTION == wait-sync && ${F[ram.state]} != recovering ]] || return 0
+	if [[ ${F[array.sync]} == resync ]]; then
+		GATE=open GATE_WHY="the disk legs were not equal within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
+	else
+		GATE=fail GATE_WHY="a disk leg was not rebuilt within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT), and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 	fi
 }

@@ -7,6 +7,7 @@ readonly DRIVE_MAX_ACTIONS=60 # far more than any array needs: a loop that does 
 readonly DRIVE_STALL=20       # seconds in which md has to begin a rebuild that is due
 readonly DRIVE_COPY_STALL=300 # seconds in which a copy has to get on
 readonly DRIVE_LOOK=0.5       # seconds between two looks
+DRIVE_FAST=''                 # yes: md's speed limits are raised; a start may be interrupted before drive()
 
 # drive NAME [no|yes|mend]: brings the array up as far as it goes. yes: also tries members again that md has given up; mend: goes by what mend.sh
 # knows, as after a disk has come or gone. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
@@ -77,6 +78,7 @@ drive_failed_() {
 
 # Opens or shuts the gate when the decision says so. Returns not 0 to end a start that must not go on.
 drive_gate_() {
+	local keeps='what depends on it stays down'
 	[[ $GATE != "$DRIVE_GATE" && $DRIVE_GATE != open ]] || return 0
 	DRIVE_GATE=$GATE
 	case $GATE in
@@ -100,7 +102,8 @@ drive_gate_() {
 		systemd_status "not started: $GATE_WHY"
 		log_error "${F[name]}: $GATE_WHY"
 		[[ $ACTION == refuse ]] && return "$EX_REFUSED"
-		log_error "${F[name]}: ON_TIMEOUT=fail keeps what depends on it down. The array itself runs; to go on: systemctl restart ramraid@${F[name]}"
+		[[ ${F[conf.on_timeout]} != fail ]] || keeps='ON_TIMEOUT=fail keeps what depends on it down'
+		log_error "${F[name]}: $keeps. The array itself runs; to go on: systemctl restart ramraid@${F[name]}"
 		return "$EX_FAILED"
 		;;
 	esac

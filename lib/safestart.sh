@@ -189,10 +189,12 @@ decide_without_ok_() {
 # decide_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than the newest leg that is present.
 decide_stale_() {
 	[[ -n ${F[witness.events]} ]] || return 1
-	local ABSENT
+	local ABSENT gone='and it is gone'
 	decide_absent_names_
+	[[ ${F[ram.state]} != attached ]] ||
+		gone="and somebody else has stopped it; the ramdisk is still there (to go on with what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]})"
 	if [[ -z ${F[witness.legs]} ]] && ! decide_ran_on_with_ram_ "$1"; then
-		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), and it is gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]-} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		decide_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]-} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
 	decide_gone_back_ "$1" && return

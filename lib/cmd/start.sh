@@ -135,13 +135,12 @@ start_here() { # NAME
 	# What could not be done a moment ago.
 	[[ -z $DRIVE_NO_RAM ]] || mend_tried "$1"
 	changes_of_start "$1" "$code"
-	((code != 0)) || {
-		exec {CLI_LOCK}>&-
-		# What has happened since its last words.
-		changes_tell "$1"
-		mend_ask
-		verify_ram_leg "$1"
-	}
+	exec {CLI_LOCK}>&-
+	# What has happened since its last words.
+	((code != 0)) || changes_tell "$1"
+	# Also when it was refused: a disk may have come since its last look.
+	mend_ask
+	((code != 0)) || verify_ram_leg "$1"
 	exit "$code"
 }
 

@@ -56,7 +56,7 @@ stop_here() {                                                                   
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
 		[[ -n $DRY_RUN ]] || copy_stop "$1" || die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
-		ram_drop "$1"
+		stop_is_last_copy_ "$1" || ram_drop "$1"
 		return
 	fi
 	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what lies on it"
@@ -69,6 +69,12 @@ stop_here() {                                                                   
 	md_stop "${F[array.md]}" || die "$1: ${F[array.md]} could not be stopped; it is in use by: $(stop_users)"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
 	[[ -z $GUARD_RESCUED ]] || ram_drop "$1"
+}
+
+# stop_is_last_copy_ NAME: has somebody else stopped the array while the RAM leg was the only good copy, and is that ramdisk still there?
+stop_is_last_copy_() {
+	[[ -n ${F[witness.events]} && -z ${F[witness.legs]} && -z ${F[rescue.image]} && ${F[ram.state]} == attached ]] || return 1
+	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; ramraid start $1"
 }
 
 stop_going_down() { ! systemd_is_running || ! systemd_is_stopping || printf 'going-down\n'; }

@@ -549,6 +549,11 @@ the system: 1 note
 	finds half-assembled
 	put array_state broken
 	finds broken
+	says 'then: ramraid stop'
+	put dev-sda1/state faulty dev-sdb1/state faulty
+	finds broken
+	says 'reboot, so that the shutdown saves the RAM leg'
+	put dev-sda1/state in_sync,write_mostly dev-sdb1/state in_sync,write_mostly
 	put array_state active
 	cp -r "$R/sys/block/md127" "$R/sys/block/md126"
 	rmdir "$R/sys/class/block/sdb1/holders/md127"

@@ -340,6 +340,8 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides refuse whole-2 array.state=broken
 	because 'mdadm --stop /dev/md127'
 	because 'systemctl restart ramraid@data'
+	decides refuse whole-2 array.state=broken leg.0.state=faulty leg.1.state=faulty
+	because 'Do not stop it: reboot'
 }
 
 @test "running: whole" {
@@ -717,6 +719,13 @@ exhaustive_check() {
 	gates open 'done' whole-2 ram.state=none ram.node= "$flaw" conf.wait=no conf.root=yes
 	because 'the root file system is in use'
 	gates hold make-ram whole-2 ram.state=none ram.node= "$flaw"
+	# Not without a bound, whatever it is that takes so long.
+	gates hold wait-sync whole-2 leg.1.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=59
+	gates fail wait-sync whole-2 leg.1.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61
+	gates fail wait-sync whole-2 leg.1.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61 conf.ram=none ram.state=none ram.node=
+	gates open wait-sync whole-2 array.sync=resync ram.state=none ram.node= "$flaw" conf.wait_timeout=60 waited=61
+	gates open 'done' whole-2 ram.state=none ram.node= "$flaw" conf.wait_timeout=60 waited=61
+	because 'are over, and on this kernel'
 	gates open wait-sync whole-2 ram.state=recovering array.sync=recover conf.wait=no
 }
 

@@ -353,3 +353,20 @@ only_ram() {
 		[[ $state == attached || $(calls) == *make_ram*add_ram* ]] || fail "$(calls)"
 	done
 }
+
+@test "stopped by somebody else while the RAM leg was the only good copy: its ramdisk stays, and it is said how to go on" {
+	need cmd/stop
+	declare -g NAME=data
+	cli_lock() { :; }
+	conf_need_started() { :; }
+	copy_stop() { :; }
+	facts_configured() { facts_read <"$FIXTURES/decide/stopped-2.facts" && F[witness.events]=90 F[witness.legs]="${LEGS-}" F[ram.state]="${STATE_OF-attached}" F[ram.node]=rd0 F[rescue.image]=${IMAGE-}; }
+	run stop_here data
+	assert_success
+	assert_output -p 'mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
+	[[ -z $(calls) ]] || fail "$(calls)"
+	LEGS=aaaaaaaa-0000-0000-0000-000000000001 ends 0 stop_here data
+	IMAGE=/image ends 0 stop_here data
+	STATE_OF=none ends 0 stop_here data
+	did $'ram_drop data\nram_drop data\nram_drop data'
+}

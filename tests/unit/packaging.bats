@@ -44,6 +44,15 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	done
 }
 
+@test "an array that md has stopped writing to keeps the package: its RAM leg may be the only good copy" {
+	program ramraid 'case $1:$2 in detach:data) exit 3 ;; check:data) echo "  problem broken: expected md to write to md127, found that it has stopped"; exit 1 ;; esac'
+	arrays data
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_line --partial 'found that it has stopped'
+	[[ $(calls) == $'ramraid detach data\nramraid check data' ]]
+}
+
 @test "an array that md alone would start where we refuse keeps the package, and all claims" {
 	program ramraid 'case $1:$2 in detach:stale) exit 3 ;; check:stale) echo "  problem refused: expected /dev/md/stale to run, found that a start is refused: old"; exit 1 ;; esac'
 	arrays data stale

@@ -48,6 +48,12 @@ EOT"
 		ramraid attach data; test "$(slots data)" = U_U
 		mdadm --zero-superblock $(node A); mdadm /dev/md/data --add $(node A); ramraid attach data
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
+	check 'stopped by hand, and by nobody who knows: the ramdisk is kept, the disks are refused, and it goes on from the ramdisk' "$tools"'
+		lose; new onlyram5; systemctl stop srv-data.mount; mdadm --stop /dev/md/data; systemctl stop ramraid@data; test -e /sys/block/rd0
+		journalctl -b -u ramraid@data -o cat | grep "the ramdisk rd0 stays: no disk has what was written last"
+		back A B; fails ramraid start data; test -e /sys/block/rd0
+		systemctl show -p StatusText --value ramraid@data >/root/out; cat /root/out; grep -o "mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data" /root/out >/root/do
+		sh -eux /root/do; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
 	check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
 		lose; new onlyram2; back A B; systemctl stop srv-data.mount; ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
 		ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
@@ -90,6 +96,15 @@ EOT"
 		refused; ramraid stop data; refused'
 	check 'restore puts every byte back' "$tools"'
 		ramraid restore --yes data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0; test ! -e /etc/ramraid/state/data.rescue'
+	check 'the ramdisk fails as well: md writes no more, and it is said that a reboot saves what can be read' "$tools"'
+		lose; new onlyram6; sync; echo faulty >/sys/block/$(md data)/md/dev-rd0/state || :; for i in $(seq 50); do [ "$(cat /sys/block/$(md data)/md/array_state)" = broken ] && break; sleep 0.1; done
+		test "$(cat /sys/block/$(md data)/md/array_state)" = broken
+		ramraid status data >/root/out || test $? = 3; cat /root/out; grep "^data: broken" /root/out; grep "ONLY GOOD COPY" /root/out; grep "do:  *reboot; then: ramraid restore data" /root/out
+		fails apt-get -y -q remove ramraid; command -v ramraid'
+	power_off
+	boot
+	check 'restore brings that back as well' "$tools"'
+		fails findmnt /srv/data; ramraid restore --yes data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
 	reboot
 	check 'and the next boot is as any other' "$tools"'test "$(slots data)" = UUU; findmnt /srv/data; sums'
 }
