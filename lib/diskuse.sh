@@ -55,21 +55,31 @@ disk_holders() {
 	done
 }
 
-# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a line. The mounts are those that the
-# first process sees; ours may be others, in a unit's sandbox.
+# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a line.
 disk_users() {
-	local file numbers=' ' number target name
+	local target name path nodes=("$1")
 	disk_holders "$1"
-	for file in "$SYS/class/block/$1/dev" "$SYS/class/block/$1/$1"*/dev; do
-		[[ ! -r $file ]] || numbers+="$(<"$file") "
-	done
-	while read -r _ _ number _ target _; do
-		[[ $numbers != *" $number "* ]] || printf '%b\n' "$target"
-	done <"$PROC/1/mountinfo"
+	for path in "$SYS/class/block/$1/$1"*; do [[ ! -e $path ]] || nodes+=("${path##*/}"); done
+	while IFS= read -r target; do printf '%b\n' "$target"; done < <(disk_mounted_ "${nodes[@]}")
 	while read -r name _; do
 		name=${name##*/}
 		[[ $name != "$1" && ! -e $SYS/class/block/$1/$name ]] || printf 'swap on /dev/%s\n' "$name"
 	done <"$PROC/swaps"
+}
+
+# disk_mounted_ NODE…: the mount points of file systems on these very devices, as mountinfo writes them (a blank is \040), one a line. One that has no
+# device number of its own (btrfs) is known by its source. The mounts are those that the first process sees; ours may be others, in a unit's sandbox.
+disk_mounted_() {
+	local node these=" $* " numbers=' ' number target rest NODE
+	for node; do [[ ! -r $SYS/class/block/$node/dev ]] || numbers+="$(<"$SYS/class/block/$node/dev") "; done
+	while read -r _ _ number _ target rest; do
+		NODE=-
+		if [[ $number == 0:* ]]; then
+			rest=${rest##* - } rest=${rest#* } # the type, the source, the options
+			[[ $rest == /dev/* ]] && disk_find "${rest%% *}" || NODE=-
+		fi
+		[[ $numbers != *" $number "* && $these != *" $NODE "* ]] || printf '%s\n' "$target"
+	done <"$PROC/1/mountinfo"
 }
 
 # disk_stack NODE: the device, its partitions, and all that is stacked on them, one a line; some perhaps twice.
@@ -81,20 +91,11 @@ disk_stack() {
 	done
 }
 
-# disk_mounts NODE: every mount point of a file system that lies on the device or on what is stacked on it, as mountinfo writes it (a blank is
-# \040), one a line. One that has no device number of its own (btrfs) is known by its source.
+# disk_mounts NODE: every mount point of a file system that lies on the device or on what is stacked on it, as disk_mounted_ prints them.
 disk_mounts() {
-	local stack node numbers=' ' number target rest NODE
-	stack=" $(disk_stack "$1" | tr '\n' ' ')"
-	for node in $stack; do [[ ! -r $SYS/class/block/$node/dev ]] || numbers+="$(<"$SYS/class/block/$node/dev") "; done
-	while read -r _ _ number _ target rest; do
-		NODE=-
-		if [[ $numbers != *" $number "* ]]; then
-			rest=${rest##* - } rest=${rest#* } # the type, the source, the options
-			[[ $rest == /dev/* ]] && disk_find "${rest%% *}" || NODE=-
-		fi
-		[[ $numbers != *" $number "* && $stack != *" $NODE "* ]] || printf '%s\n' "$target"
-	done <"$PROC/1/mountinfo"
+	local stack
+	mapfile -t stack < <(disk_stack "$1")
+	disk_mounted_ "${stack[@]}"
 }
 
 # disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system lies there.

@@ -57,6 +57,7 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	SIGNATURES=$'ext4 filesystem\ngpt partition-table\nswap other' free /dev/sda 'signature: it holds ext4, a partition table (gpt), swap'
 	echo 8:0 >"$R/sys/class/block/sda/dev"
 	mkdir -p "$R/sys/class/block/sda/sda1"
+	ln -s sda/sda1 "$R/sys/class/block/sda1"
 	echo 8:1 >"$R/sys/class/block/sda/sda1/dev"
 	printf '%s\n' '22 1 8:16 / / rw - ext4 /dev/sdb rw' '40 22 8:0 / /srv/my\040files rw - ext4 /dev/sda rw' '41 22 8:1 / /home rw - ext4 /dev/sda1 rw' \
 		>"$R/proc/1/mountinfo"
@@ -64,9 +65,15 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	: >"$R/proc/1/mountinfo"
 	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' '/dev/sdab partition 1 0 -2' >"$R/proc/swaps"
 	free /dev/sda 'in use: swap on /dev/sda1'
+	# btrfs has a number of its own, and says what it lies on.
+	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sda >"$R/proc/1/mountinfo"
+	[[ $(disk_users sda) == $'/srv/tree\nswap on /dev/sda1' ]] || fail "$(disk_users sda)"
+	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sdb >"$R/proc/1/mountinfo"
+	[[ $(disk_users sda) == 'swap on /dev/sda1' ]] || fail "$(disk_users sda)"
+	: >"$R/proc/1/mountinfo"
 	# Another device whose name begins like its own.
 	echo '/dev/sda1' >"$R/proc/swaps"
-	mkdir -p "$R/sys/class/block/sda1" "$R/sys/class/block/sd"
+	mkdir -p "$R/sys/class/block/sd"
 	[[ -z $(disk_users sd) ]] || fail "$(disk_users sd)"
 	printf '%s\n' 'Filename Type Size Used Priority' '/dev/dm-10 partition 1 0 -2' >"$R/proc/swaps"
 	[[ -z $(disk_users dm-1) && $(disk_users dm-10) == 'swap on /dev/dm-10' ]] || fail "$(disk_users dm-1)"
