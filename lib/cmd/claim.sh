@@ -10,14 +10,25 @@ drops the lines of arrays that are not configured any more, and brings the initr
 --remove drops all of them: from the next boot on, mdadm and udev start these arrays as any others.'
 
 cmd_claim() {
-	local changed=''
+	local changed='' due
 	cli_parse "$CLAIM_USAGE" 'remove no-initramfs dry-run' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" 'takes no operands'
 	need act conf disk claim
 	cli_root
+	due=$STATE/initramfs-due
+	[[ ! -e $due ]] || changed=yes # an earlier run was interrupted, or could not make it
 	claim_drop_old
 	[[ -n ${OPT[remove]-} ]] || claim_write_new
-	[[ -z $changed || -n ${OPT[no_initramfs]-} ]] || claim_initramfs
+	[[ -n $changed && -z ${OPT[no_initramfs]-} ]] || return 0
+	claim_initramfs
+	[[ -n $DRY_RUN ]] || rm -f "$due"
+}
+
+# Sets the caller's changed. Noted before the first change: or a second run would find nothing to do, and leave the initramfs as it was.
+claim_changes_() {
+	[[ -z $changed ]] || return 0
+	changed=yes
+	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || { mkdir -p "$STATE" && : >"$due"; }
 }
 
 claim_drop_old() {
@@ -26,8 +37,8 @@ claim_drop_old() {
 		[[ -e $file ]] || continue
 		name=${file##*/ramraid-} name=${name%.conf}
 		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
+		claim_changes_
 		claim_remove "$name"
-		changed=yes
 	done
 }
 
@@ -40,7 +51,7 @@ claim_write_new() {
 			continue
 		}
 		! claim_is_made "$name" "${CONF[UUID]}" || continue
+		claim_changes_
 		claim_write "$name" "${CONF[UUID]}"
-		changed=yes
 	done < <(conf_names)
 }

@@ -82,3 +82,18 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	"$PROJECT/bin/ramraid" claim --remove --no-initramfs 2>/dev/null
 	as_before
 }
+
+@test "the verb: an initramfs that could not be made is made by the next run, and then no more" {
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
+	libs units disk conf cli cmd/claim
+	need() { :; }
+	cli_root() { :; }
+	claim_initramfs() { called initramfs && [[ ! -v FAILS ]] || exit 1; } # where the program would end
+	FAILS=yes run cmd_claim
+	assert_failure 1
+	cmd_claim
+	cmd_claim
+	cmd_claim --remove 2>/dev/null
+	[[ $(calls) == $'initramfs\ninitramfs\ninitramfs' ]] || fail "$(calls)"
+	[[ -z $(ls "$R/etc/ramraid/state") ]] || fail "$(ls "$R/etc/ramraid/state")"
+}
