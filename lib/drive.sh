@@ -30,7 +30,7 @@ drive() {
 		F[waited]=$((SECONDS - DRIVE_STARTED))
 		facts_observe
 		[[ ${F[mend]-} != yes ]] || mend_look
-		[[ -n ${F[array.known]-} ]] || record_first_look
+		[[ -n ${F[array.known]-} ]] || drive_first_look_
 		decide_action
 		decide_gate
 		drive_gate_ || return
@@ -52,6 +52,11 @@ drive() {
 		((code == 0)) || drive_failed_ "$code"
 	done
 	drive_end_
+}
+
+drive_first_look_() {
+	record_first_look
+	[[ -z ${F[array.md]-} ]] || md_check_left "${F[array.md]}"
 }
 
 # From now on every change of the array is written down by its monitor, which stays as long as the array does. After "ready", because it

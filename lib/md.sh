@@ -163,12 +163,15 @@ md_speed() {
 # units). COMMAND is called twice a second, and ends it by failing. Returns 1 then, when md is at work on something else, or was told to stop. At sync_max a check only pauses; when it has come to the end of
 # the array, md takes the bounds away itself, and not when it was interrupted (md_do_sync() in linux drivers/md/md.c).
 md_check() {
-	local VALUE at whole=''
+	local VALUE at whole='' note
 	md_read "$1" sync_action
 	[[ $VALUE == idle ]] || return 1
+	{ exec {note}>"$RUN/$1.check"; } 2>/dev/null || note=''
+	[[ -z $note ]] || flock --nonblock "$note" || return 1
 	{ echo 0 >"$SYS/block/$1/md/sync_min" && echo "$3" >"$SYS/block/$1/md/sync_max" && echo "$2" >"$SYS/block/$1/md/sync_min" &&
 		echo check >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || {
 		md_check_end "$1"
+		[[ -z $note ]] || exec {note}>&-
 		return 1
 	}
 	while :; do
@@ -188,7 +191,14 @@ md_check() {
 	md_read "$1" mismatch_cnt
 	MISMATCHES=${VALUE:-0}
 	md_check_end "$1"
+	[[ -z $note ]] || exec {note}>&-
 	[[ -n $whole ]]
+}
+
+# md_check_left MD: ends what a check has left behind that was killed: md would take back no leg beside it. One that goes on has its note locked.
+md_check_left() {
+	[[ -e $RUN/$1.check ]] && flock --nonblock "$RUN/$1.check" true || return 0
+	md_check_end "$1"
 }
 
 # md_check_end MD: ends a check, and takes its bounds away. That is refused for a moment while md looks for further work, which it does as soon as it is
@@ -198,7 +208,10 @@ md_check_end() {
 	md_read "$1" sync_action
 	[[ $VALUE != check ]] || { echo idle >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || :
 	for ((tries = 50; tries > 0; tries--)); do
-		{ echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"; } 2>/dev/null && return
+		if { echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"; } 2>/dev/null; then
+			rm -f "$RUN/$1.check"
+			return
+		fi
 		sleep 0.1
 	done
 	log_warning "$1: md keeps the bounds of a check, so that the next one compares only a part; see /sys/block/$1/md/sync_min and sync_max"

@@ -73,3 +73,27 @@ looks() { # MISMATCHES…: what each look finds
 	md_check md127 4096 8192
 	[[ $MISMATCHES == 256 && $(<"$md/sync_action") == idle && $(<"$md/sync_min") == 0 && $(<"$md/sync_max") == max ]]
 }
+
+@test "a check that was killed is ended by the next one who works on the array; one that goes on is not" {
+	local md=$R/sys/block/md127/md note
+	mkdir -p "$R/run/ramraid"
+	echo check >"$md/sync_action"
+	echo 0 >"$md/sync_min"
+	echo 8192 >"$md/sync_max"
+	exec {note}>"$R/run/ramraid/md127.check"
+	flock "$note"
+	md_check_left md127
+	[[ $(<"$md/sync_action") == check && $(<"$md/sync_max") == 8192 ]]
+	echo idle >"$md/sync_action"
+	not md_check md127 0 100
+	[[ $(<"$md/sync_action") == idle && $(<"$md/sync_max") == 8192 ]]
+	echo check >"$md/sync_action"
+	exec {note}>&-
+	md_check_left md127
+	[[ $(<"$md/sync_action") == idle && $(<"$md/sync_max") == max && ! -e $R/run/ramraid/md127.check ]]
+	# Somebody else's.
+	echo check >"$md/sync_action"
+	echo 8192 >"$md/sync_max"
+	md_check_left md127
+	[[ $(<"$md/sync_action") == check && $(<"$md/sync_max") == 8192 ]]
+}
