@@ -70,7 +70,7 @@ advice_disks_only_() {
 	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
 	release)
 		ADVICE_WHY='ramraid release is at work on it, or was interrupted'
-		ADVICE_DO="ramraid release ${F[name]}; to keep the mirror instead: ramraid attach ${F[name]}"
+		ADVICE_DO="ramraid release ${F[name]}; to keep the mirror instead: ramraid adopt ${F[name]} /dev/md/${F[name]}"
 		;;
 	memory | room)
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'

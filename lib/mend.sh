@@ -137,7 +137,7 @@ mend_tried() {
 	printf '%s\n' "$MEND_PRINT" >"$RUN/$1.tried"
 }
 
-# mend_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves the array alone, until release is typed again, or attach,
+# mend_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves the array alone, until release is typed again, or adopt,
 # or start: they take away what mend_note_released has written.
 mend_is_released() {
 	local MEMORY_NOTE

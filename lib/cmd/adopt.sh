@@ -65,6 +65,8 @@ adopt_find() { # ARRAY
 	[[ -n $ADOPT_UUID ]] ||
 		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, found no member with it that can be read" "$EX_REFUSED"
 	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	# Somebody has deleted it since.
+	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
 }
 
 # It is configured: an earlier run has come that far, or it has been ours before.
@@ -120,6 +122,9 @@ adopt_all() { # ARRAY
 	trap "adopt_end \$? ${1@Q}" EXIT
 	trap 'exit 130' INT TERM HUP
 	adopt_note
+	# A release that was interrupted is over.
+	[[ ! -e $STATE/$NAME.releasing ]] || act rm -f -- "$STATE/$NAME.releasing"
+	! mend_is_released "$NAME" || act rm -f -- "$RUN/$NAME.detached"
 	systemd_enable "$NAME"
 	[[ -n $ADOPT_BEGUN ]] || adopt_conf | act_file "$ETC/$NAME.conf"
 	# What is mounted has to be known to the generator at the next boot.

@@ -23,7 +23,7 @@ cmd_mend() {
 		conf_need "$NAME" # it may have been edited meanwhile
 	}
 	if mend_is_released "$NAME"; then
-		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: ramraid attach $NAME"
+		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: ramraid adopt $NAME /dev/md/$NAME"
 		return
 	fi
 	facts_configured "$NAME"

@@ -13,7 +13,7 @@ cmd_release() {
 	cli_parse "$RELEASE_USAGE" 'dry-run yes' "$@"
 	cli_one_name "$RELEASE_USAGE"
 	need_work
-	need adopted claim
+	need adopted claim gate
 	cli_root
 	release_look
 	release_ask
@@ -64,18 +64,36 @@ release_check() {
 		release_wrong_ "/dev/${F[array.md]}: md is at work on it (${F[array.sync]/idle/a resync is due});" \
 			"wait until that has ended: mdadm --wait /dev/${F[array.md]}"
 	release_name_
+	release_outer_
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
 # Debian's initramfs does not know the host's name, so that /dev/md/NAME is a name of an array without ramraid only if mdadm.conf says so: else the next boot
 # would wait for it, and end in emergency mode.
 release_name_() {
-	local file
+	local file name source GATE_NAME=$NAME
+	! claim_names "$NAME" "${F[uuid]}" || return 0
 	for file in /etc/fstab /etc/crypttab; do
-		awk -v name="/dev/md/$NAME" '!/^[[:blank:]]*#/ { for (i = 1; i <= 2; i++) if ($i == name) found = 1 } END { exit !found }' "$ROOT$file" 2>/dev/null || continue
-		claim_names "$NAME" "${F[uuid]}" || release_wrong_ "$file calls it /dev/md/$NAME, a name that it need not have at the next boot, without ramraid;" \
-			"write UUID= there, as blkid /dev/md/$NAME prints it"
+		[[ -r $ROOT$file ]] || continue
+		while read -r name source _; do
+			[[ $name != '#'* ]] || continue
+			[[ $file != /etc/crypttab ]] || name=$source
+			gate_is_array "$name" || continue
+			release_wrong_ "$file calls it $name, a name that it need not have at the next boot, without ramraid;" "write UUID= there, as blkid $name prints it"
+		done <"$ROOT$file"
 	done
+}
+
+# An outer array finds a disk leg that is an array of ours by that name as well.
+release_outer_() {
+	local outer member
+	! claim_names "$NAME" "${F[uuid]}" || return 0
+	while IFS= read -r outer; do
+		while IFS= read -r member; do
+			[[ $member != /dev/md/"$NAME" || $outer == "$NAME" ]] ||
+				release_wrong_ "is a disk leg of $outer, which would not find it at the next boot; release that first: ramraid release $outer"
+		done < <(conf_load "$outer" >/dev/null 2>&1 || : && printf '%s\n' "${MEMBERS[@]}")
+	done < <(conf_names)
 }
 
 release_wrong_() { # TEXT…; sets the caller's wrong
@@ -118,9 +136,13 @@ release_all() {
 	fi
 }
 
-# Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the disks as ours again.
+# Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the disks as ours again. And for "adopt", the way back from
+# here on, that what it has done, or "create", is not done any more.
 release_ram_() {
 	[[ -n $DRY_RUN ]] || mend_note_released "$NAME"
+	[[ -n ${ADOPTED[uuid]-} ]] || ADOPTED=([uuid]=${F[uuid]} [bitmap]=internal)
+	ADOPTED[done]=no
+	adopted_write "$NAME"
 	guard_release "$NAME"
 	guard_give_back "$NAME"
 	RELEASE_OUT=yes
@@ -130,7 +152,7 @@ release_end() { # EXIT-CODE
 	trap '' INT TERM HUP
 	# A RAM leg that stays is not one that a person has taken out.
 	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || rm -f "$RUN/$NAME.detached"
-	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME"
+	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/md/$NAME"
 	exit "$1"
 }
 

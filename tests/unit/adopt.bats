@@ -10,6 +10,7 @@ setup() {
 	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
 	mkdir -p "$R/proc/sys/kernel"
 	echo 6.12.57+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
+	echo 100.00 100.00 >"$R/proc/uptime"
 	mkdir -p "$R/run/systemd/system"
 	array
 	KILL_AFTER=0 FAILS=''
@@ -90,7 +91,7 @@ start_unit() {
 	printf 'uuid=01234567-89ab-4cde-8f01-23456789abcd\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\ngeneration=1\n' >"$R/etc/ramraid/state/data.witness"
 	: >"$R/run/ramraid/data.started"
 	echo md127 7 >"$R/run/ramraid/data.watched"
-	[[ $(<"$md/raid_disks") == 3 && ! -e $md/dev-rd0 ]] || return 0
+	[[ $(<"$md/raid_disks") == 3 && $(cat "$md/dev-rd0/state" 2>/dev/null) != in_sync ]] || return 0
 	mkdir -p "$md/dev-rd0" "$R"/sys/{class/block,block}/rd0 "$R/sys/class/block/rd0/holders/md127"
 	echo 9 >"$R/sys/block/rd0/diskseq"
 	echo in_sync >"$md/dev-rd0/state"
@@ -231,7 +232,8 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	verb release --yes data
 	assert_success
-	[[ $(steps) == 'write /etc/ramraid/state/data.witness
+	[[ $(steps) == 'write /etc/ramraid/state/data.adopted
+write /etc/ramraid/state/data.witness
 mdadm --manage /dev/md127 --fail /dev/rd0
 mdadm --manage /dev/md127 --remove /dev/rd0
 echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt 
@@ -277,6 +279,17 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	printf 'x /dev/md/data none luks\n' >"$R/etc/crypttab"
 	verb release --dry-run data
 	assert_failure 4
+	printf '/dev/md/data1 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
+	rm "$R/etc/crypttab"
+	verb release --dry-run data
+	assert_failure 4
+	assert_output -p '/etc/fstab calls it /dev/md/data1'
+	rm "$R/etc/fstab"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/md/data\nMEMBER=/dev/disk/by-id/ata-X\n' >"$R/etc/ramraid/outer.conf"
+	verb release --dry-run data
+	assert_failure 4
+	assert_output -p 'is a disk leg of outer, which would not find it at the next boot'
+	printf '/dev/md/data1 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
 	echo 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' >>"$R/etc/mdadm/mdadm.conf"
 	verb release --dry-run data
 	assert_success
@@ -365,7 +378,30 @@ release_killed_after() {
 	is_plain
 }
 
-@test "release, interrupted: hot-plug leaves the array alone until release or attach is typed" {
+@test "release, killed after any step: adopt makes it the mirror again that it was" {
+	local n=0 killed=0
+	while n=$((n + 1)) && ((n < 40)); do
+		release_killed_after "$n"
+		[[ $status == 137 ]] || break
+		killed=$((killed + 1))
+		[[ ! -e $R/run/ramraid/data.detached || ! -e $R/etc/ramraid/data.conf ]] || {
+			verb attach data
+			assert_failure 4
+			assert_output -p 'to keep the mirror: ramraid adopt data /dev/md/data'
+		}
+		rm -f "$R/active" # as after a restart: then it is the unit that makes the RAM leg
+		adopt
+		assert_success
+		is_adopted
+		[[ ! -e $R/etc/ramraid/state/data.releasing && ! -e $R/run/ramraid/data.detached ]] || fail "$n"
+		verb release --yes data
+		assert_success
+		is_plain
+	done
+	((killed >= 13)) || fail "$killed"
+}
+
+@test "release, interrupted: hot-plug leaves the array alone until release or adopt is typed" {
 	release_killed_after 9
 	assert_failure 137
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -374,9 +410,9 @@ release_killed_after() {
 	not grep -q ramraid-mend "$BATS_TEST_TMPDIR/calls"
 	verb mend data
 	assert_success
-	assert_output --partial 'to go on: ramraid release data; to keep it: ramraid attach data'
+	assert_output --partial 'to go on: ramraid release data; to keep it: ramraid adopt data /dev/md/data'
 	not grep -q write_mostly "$MD/dev-sda/state"
-	# As attach does, after which hot-plug is at work again.
+	# As adopt does, after which hot-plug is at work again.
 	rm "$R/run/ramraid/data.detached"
 	verb hotplug
 	grep -q ramraid-mend "$BATS_TEST_TMPDIR/calls"
