@@ -120,7 +120,7 @@ sub check_readd {
 	violation( 'a leg that was given up is put back', $label )               if $s->[$WGIVEN] >> $i & 1;
 	for my $c ( @$s[ $COLS .. $#$s ] ) {
 		next if type($c) == META || !!content( $s, $c ) == !!( holders($c) >> $i & 1 ) || marked( $s, $c );
-		if    ( type($c) == IN_FLIGHT ) { known( 'put back by bitmap, but a write that was in flight differs', $label ) }
+		if    ( type($c) == IN_FLIGHT ) { violation( 'put back by bitmap, but a write that was in flight differs', $label ) }
 		elsif ( $s->[$FORGOT] & ( $s->[$INS] | 1 << $i ) && !( ( $s->[$INS] || $DISKS ) << 1 & ~$s->[ leg($i) + VIEW ] ) ) { known( 'put back by bitmap, with writes that an earlier start gave up, and no witness knows it', $label ) }
 		else { violation( 'a leg with a history of its own is put back', $label ) }
 	}
