@@ -113,7 +113,7 @@ release_ask() {
 # Every step is one that can be done again, or is left out when it is done. The claim goes while the configuration is still there: an array
 # that is claimed and not configured is started by nobody. Until the configuration goes, a boot takes the array for ours again.
 release_all() {
-	RELEASE_OUT='' RELEASE_NAME=''
+	RELEASE_OUT='' RELEASE_NAME='' RELEASE_WAS=''
 	# See release_name_.
 	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
 		RELEASE_NAME="; no line of mdadm.conf names it, so from the next boot on it may be called otherwise than /dev/md/$NAME (/dev/md127, say): go by the UUIDs of what lies on it"
@@ -140,6 +140,7 @@ release_all() {
 # here on, that what it has done, or "create", is not done any more.
 release_ram_() {
 	[[ -n $DRY_RUN ]] || mend_note_released "$NAME"
+	RELEASE_WAS=${ADOPTED[done]-none}
 	[[ -n ${ADOPTED[uuid]-} ]] || ADOPTED=([uuid]=${F[uuid]} [bitmap]=internal)
 	ADOPTED[done]=no
 	adopted_write "$NAME"
@@ -150,10 +151,18 @@ release_ram_() {
 
 release_end() { # EXIT-CODE
 	trap '' INT TERM HUP
-	# A RAM leg that stays is not one that a person has taken out.
-	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || rm -f "$RUN/$NAME.detached"
+	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || release_not_begun_
 	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/md/$NAME"
 	exit "$1"
+}
+
+# A RAM leg that stays is not one that a person has taken out, and nothing else has been touched.
+release_not_begun_() {
+	rm -f "$RUN/$NAME.detached"
+	case $RELEASE_WAS in
+	none) rm -f "$(adopted_file "$NAME")" ;;
+	yes) ADOPTED[done]=yes && adopted_write "$NAME" ;;
+	esac
 }
 
 # As it was before "adopt"; as it would have been without us, after "create".

@@ -426,6 +426,12 @@ release_killed_after() {
 	verb release --yes data
 	assert_failure 1
 	[[ -e $MD/dev-rd0 && ! -e $R/run/ramraid/data.detached ]]
+	grep -qx done=yes "$R/etc/ramraid/state/data.adopted"
+	# Made by "create": there was no note.
+	rm "$R/etc/ramraid/state/data.adopted"
+	verb release --yes data
+	assert_failure 1
+	[[ ! -e $R/etc/ramraid/state/data.adopted ]]
 }
 
 @test "release, killed, and the machine restarted: a second run completes" {
