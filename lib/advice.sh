@@ -140,10 +140,11 @@ advice_half_assembled_() {
 advice_broken_() { ADVICE_SO='every write fails'; }
 
 advice_only_copy_() {
+	local only='is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid(8))'
 	[[ ${F[array.state]} == @(active|broken) && ${F[ram.state]} == in_sync ]] || return 0
 	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
-	ADVICE_SO='what is written is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid(8))'
-	[[ ${F[array.state]} != broken ]] || ADVICE_SO="every write fails; ${ADVICE_SO/is written/was written last}" ADVICE_DO="reboot; then: ramraid restore ${F[name]}"
+	ADVICE_SO="what is written $only"
+	[[ ${F[array.state]} != broken ]] || ADVICE_SO="every write fails; what was written last $only" ADVICE_DO="reboot; then: ramraid restore ${F[name]}"
 }
 
 # advice_show STATUS-WORD: adds to SHOWN, after "advice".

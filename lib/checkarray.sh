@@ -25,13 +25,18 @@ check_array() {
 	check_unit
 }
 
+# The disks would do if one of them failed last; not if they had all left before, and then the RAM leg failed (decide_broken_).
+check_broken_() {
+	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
+	[[ ${F[ram.state]} != in_sync ]] || decide_disk_in_sync || todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: ramraid restore $CHECK_ARRAY"
+	check_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "$todo"
+}
+
 # Not running: what would a start do? It can't be told without the superblocks, which only root can read.
 check_stopped() {
 	local i expected="/dev/md/$CHECK_ARRAY to run"
 	[[ ${F[array.state]} != broken ]] || {
-		expected="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
-		[[ ${F[ram.state]} != in_sync ]] || decide_disk_in_sync || expected="reboot, so that the shutdown saves the RAM leg, the only good copy; then: ramraid restore $CHECK_ARRAY"
-		check_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "$expected"
+		check_broken_
 		return
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do
