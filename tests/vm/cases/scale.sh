@@ -4,7 +4,8 @@ from installed
 memory 11G
 cpus 2
 long
-readonly disk_rate=100000000 part=24M most=32
+# Slow enough for an emulated processor to keep up with two of them.
+readonly disk_rate=25000000 part=24M most=32
 disk A256 256M throttling.bps-read=$disk_rate
 disk B256 256M throttling.bps-read=$disk_rate
 disk A1024 1024M throttling.bps-read=$disk_rate
@@ -32,8 +33,8 @@ size() { # MIB
 	local out
 	out=$(guest '
 		ramraid create --yes '"s$1 \$(leg A$1) \$(leg B$1)"' >/dev/null 2>&1
-		yes "a mirror with one leg in RAM" | dd of=/dev/md/'"s$1"' bs=1M iflag=fullblock oflag=direct status=none 2>/dev/null || :
-		sum=$(dd if=/dev/md/'"s$1"' bs=1M iflag=direct status=none | sha256sum)
+		bytes() { yes "a mirror with one leg in RAM"; }
+		bytes | dd of=/dev/md/'"s$1"' bs=1M iflag=fullblock oflag=direct status=none 2>/dev/null || :
 		systemctl stop ramraid@'"s$1"'
 		free_() { echo 3 >/proc/sys/vm/drop_caches; sed -n "s/^MemFree: *\([0-9]*\) kB/\1/p" /proc/meminfo; }
 		before=$(free_); since=$(date +%s.%N)
@@ -44,7 +45,7 @@ size() { # MIB
 		sleep 1; ram=$(((before - $(free_)) * 1024 / 1000000))
 		helpers=$(($(systemctl show -p MemoryPeak --value ramraid@'"s$1"') / 1000000))
 		mib=$(($(cat /sys/block/$(md '"s$1"')/size) / 2048))
-		test "$(dd if=/dev/md/'"s$1"' bs=1M iflag=direct status=none | sha256sum)" = "$sum"; echo "the RAM leg gives the bytes that were written"
+		bytes 2>/dev/null | cmp -n $((mib << 20)) - <(dd if=/dev/md/'"s$1"' bs=1M iflag=direct status=none); echo "the RAM leg gives the bytes that were written"
 		printf "size\t%s\t%s\t%s\t%s\t%s\n" $mib $seconds $(awk "BEGIN { printf \"%.0f\", $mib * 1.048576 / $seconds }") $ram $helpers
 		systemctl stop ramraid@'"s$1"'; systemctl disable ramraid@'"s$1"' 2>/dev/null') || { printf '%s\nnot ok - %s MiB\n' "$out" "$1" && return 1; }
 	printf '%s\n' "$out"
