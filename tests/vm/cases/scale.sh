@@ -58,7 +58,7 @@ size() { # MIB
 	printf '%s\n' "$out"
 	for disk in "A$1" "B$1"; do vm_throttle "$disk" 0 || return; done
 	check "and its legs are equal ($1 MiB)" '
-		test "$(compare '"s$1"')" = 0
+		test "$(slots '"s$1"')" = UUU; test "$(compare '"s$1"')" = 0
 		systemctl stop ramraid@'"s$1"'; systemctl disable ramraid@'"s$1"' 2>/dev/null'
 }
 
