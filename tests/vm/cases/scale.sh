@@ -1,5 +1,6 @@
 # make bench-scale: what a mirror's size, and the number of mirrors, cost. Figures are printed, not judged, but the legs have to be equal. Lines for the report begin
 # with "size" (MIB SECONDS MB-A-SECOND-OF-ALL-LEGS RAM-MB HELPERS-MB) and "boot" (ARRAYS SECONDS-OF-OURS SECONDS-OF-THE-BOOT MEMORY-MB).
+image stacks
 from installed
 memory 11G
 cpus 2
