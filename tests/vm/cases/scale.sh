@@ -51,6 +51,7 @@ size() { # MIB
 		systemctl start ramraid@'"s$1"'
 		for i in $(seq 50); do journalctl -u ramraid@'"s$1"' --since @$since -o cat | grep -q "whole after" && break; sleep 0.1; done
 		journalctl -u ramraid@'"s$1"' --since @$since -o short-unix >/root/log
+		grep -q "were copied from the disk legs" /root/log; grep -q ": whole after" /root/log
 		seconds=$(awk "/the ramdisk is ready/ && !a { a = \$1 } /: whole after/ { b = \$1 } END { printf \"%.1f\", b - a }" /root/log)
 		sleep 1; ram=$(((before - $(free_)) * 1024 / 1000000))
 		helpers=$(($(systemctl show -p MemoryPeak --value ramraid@'"s$1"') / 1000000))
