@@ -1,6 +1,6 @@
 # A ramdisk with two write-mostly hard disks (ADMIN 62/2021).
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
-needs='HDD1 HDD2' measures='randread randwrite'
+needs='HDD1 HDD2' measures='fill randread randwrite'
 up() {
 	ramdisk 7 $((MB + 4))
 	mirror 1 3 --bitmap=none "$rd" --write-mostly "$HDD1" "$HDD2"

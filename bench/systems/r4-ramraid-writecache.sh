@@ -1,6 +1,6 @@
 # A ramdisk beside one disk leg, a hard disk with dm-writecache on an SSD before it, made by LVM and ramraid.
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
-needs='HDD1 SSD' measures='randread randwrite'
+needs='HDD1 SSD' measures='fill randread randwrite'
 up() {
 	quietly vgcreate bench "$HDD1" "$SSD"
 	quietly lvcreate --yes --wipesignatures y --name leg --size $((MB + 16))M bench "$HDD1"

@@ -58,7 +58,12 @@ back() {
 # attach NAME: also while hot-plug is at work on it.
 attach() { local i code; for i in $(seq 60); do code=0; ramraid attach "$1" || code=$?; test $code = 75 || return $code; sleep 1; done; return 75; }
 # compare NAME: md itself compares all legs; prints the number of sectors that differ
-compare() { local f=/sys/block/$(md "$1")/md; echo check >$f/sync_action; while [ "$(cat $f/sync_action)" != idle ]; do sleep 0.2; done; cat $f/mismatch_cnt; }
+compare() {
+	local i f=/sys/block/$(md "$1")/md
+	for i in $(seq 600); do [ "$(cat $f/sync_action)" = idle ] && break; sleep 0.2; done
+	[ "$(cat $f/sync_max)" = max ] && echo check >$f/sync_action || { echo "no check of all of it could be begun"; return 1; }
+	while [ "$(cat $f/sync_action)" != idle ]; do sleep 0.2; done; cat $f/mismatch_cnt
+}
 fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }
 '
 
@@ -87,8 +92,9 @@ boot() {
 }
 down() { # reboot|poweroff
 	local begin=$SECONDS
-	healthy
-	vm_down "$1"
+	# Nothing here goes by errexit, which "down … && boot" switches off.
+	healthy || return
+	vm_down "$1" || return
 	printf '# %s: %s s\n' "$1" $((SECONDS - begin))
 }
 reboot() { down reboot && boot; }

@@ -32,7 +32,7 @@ EOT
 		systemctl daemon-reload; systemctl --quiet enable far.service; systemctl start far.service; systemctl --quiet add-wants remote-fs.target nbd@nbd0.service; systemctl start nbd@nbd0.service # enabled, only a mount of the device itself would start it
 		printf "label: gpt\nstart=2048, uuid=7a6f6e65-0001-4000-8000-000000000001\n" | sfdisk -q /dev/nbd0; settle; ls -l $(leg_far)'
 	check 'a whole nbd device is refused, for want of a name that lasts; a partition of it is taken' "$far"'
-		code=0; ramraid create --yes data $(leg A) /dev/nbd0 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; test ! -e /etc/ramraid/data.conf
+		code=0; ramraid create --yes --force data $(leg A) /dev/nbd0 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; grep "/dev/nbd0: has no stable name" /root/out; test ! -e /etc/ramraid/data.conf
 		ramraid create --yes data $(leg A) $(leg_far); grep -x "MEMBER=$(leg_far)" /etc/ramraid/data.conf
 		mkdir /srv/data; make_ext4 /dev/md/data; echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 _netdev 0 2" >>/etc/fstab
 		echo MEMBER_TIMEOUT=20s >>/etc/ramraid/data.conf; ramraid remember; systemctl daemon-reload; mount /srv/data; new one'

@@ -80,7 +80,7 @@ many() { # COUNT
 			systemctl daemon-reload; mount /srv/m$i; echo $i >/srv/m$i/number
 		done
 		c=/etc/initramfs-tools/update-initramfs.conf; sed -i s/=no$/=yes/ $c; update-initramfs -u 2>&1; sed -i s/=yes$/=no/ $c; sync' || return
-	reboot
+	reboot || return
 	check "and after a boot all are whole and mounted ($1)" '
 		for i in $(seq '"$1"'); do ramraid wait --timeout=2min m$i; [ "$(slots m$i)" = UUU ]; [ "$(cat /srv/m$i/number)" = $i ]; done' || return
 	guest '

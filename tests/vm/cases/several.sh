@@ -53,6 +53,6 @@ steps() {
 		test "$(compare my-data)" = 0'
 	check 'stopping one leaves the other alone' '
 		swapoff -a
-		ramraid stop b.2; test "$(slots my-data)" = UUU; fails grep -q "$(leg C)" /proc/mdstat
+		ramraid stop b.2; test "$(slots my-data)" = UUU; fails grep -q "$(basename $(node C))\[" /proc/mdstat
 		ramraid start b.2; test "$(slots b.2)" = UU'
 }
