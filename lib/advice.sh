@@ -70,7 +70,7 @@ advice_disks_only_() {
 	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
 	release)
 		ADVICE_WHY='ramraid release is at work on it, or was interrupted'
-		ADVICE_DO="ramraid release ${F[name]}; to keep the mirror instead: ramraid adopt ${F[name]} /dev/md/${F[name]}"
+		ADVICE_DO="ramraid release ${F[name]}; to keep the mirror instead: ramraid adopt ${F[name]} /dev/${F[array.md]}"
 		;;
 	memory | room)
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
@@ -100,7 +100,7 @@ advice_degraded_() {
 		ADVICE_DO="bring the missing disk leg back (${F[leg.$i.dev]})"
 		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_DO+='; it is put back by itself'; else ADVICE_DO+=", then: ramraid attach ${F[name]}"; fi
 		# Which of them it was, only the disk itself says, which is not here.
-		[[ -z ${F[witness.given]} ]] || ADVICE_DO+="; but not if a start without it has given it up: then, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; mdadm /dev/md/${F[name]} --add ${F[leg.$i.dev]}; ramraid attach ${F[name]}"
+		[[ -z ${F[witness.given]} ]] || ADVICE_DO+="; but not if a start without it has given it up: then, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; ramraid apply ${F[name]}"
 		((good == 0)) || ADVICE_DO+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		return
 	done
@@ -111,8 +111,7 @@ advice_degraded_() {
 
 # Sets ADVICE_DO for a disk leg that is there and not in sync.
 advice_lost_() { # I
-	local dev=${F[leg.$1.dev]} add
-	add="mdadm /dev/md/${F[name]} --add $dev; ramraid attach ${F[name]}"
+	local dev=${F[leg.$1.dev]}
 	if [[ ${F[leg.$1.state]} == faulty ]]; then
 		ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
 	elif [[ ${F[leg.$1.in]} == other ]]; then
@@ -121,9 +120,9 @@ advice_lost_() { # I
 		ADVICE_DO="ramraid attach ${F[name]}"
 		[[ ${F[conf.hotplug]-no} != yes ]] || ADVICE_DO+=', if it is not put back by itself within a minute'
 	elif [[ ${F[leg.$1.sb]} == none ]]; then
-		ADVICE_DO="$dev is blank; to take it: $add"
+		ADVICE_DO="$dev is blank; to take it: ramraid apply ${F[name]}"
 	else
-		ADVICE_DO="$dev can't be put back as it is; if nothing on it is needed: mdadm --zero-superblock $dev; $add"
+		ADVICE_DO="$dev can't be put back as it is; if nothing on it is needed: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
 	fi
 }
 

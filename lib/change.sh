@@ -3,6 +3,7 @@
 #
 # Beside the facts that decide.sh lists, F then holds
 #   leg.I.leaving   yes: it is to leave the array; all others are to be in it, in sync
+#   leg.I.is_ram    yes: it is the device that RAM= names, by whatever name
 #   leg.I.kind      of one that is outside: missing used blank occupied damaged foreign given removed begun returned separate (changes_leg), fresh (it
 #                   calls itself a spare of this array and never was in sync: an addition that was cut off)
 #   leg.I.why       for people: why a blank disk can't be taken (too small, …); empty: it can
@@ -58,8 +59,10 @@ change_plan() {
 	change_count_
 	change_wrong_array_
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.leaving]-} != yes && ${F[leg.$i.state]} != in_sync ]] || continue
-		change_plan_join_ "$i"
+		[[ ${F[leg.$i.leaving]-} != yes ]] || continue
+		[[ ${F[leg.$i.is_ram]-} != yes ]] ||
+			WRONG+=("${F[leg.$i.dev]}: is what RAM= names (${F[conf.ram]}), and what the RAM leg holds need not last. Take another disk")
+		[[ ${F[leg.$i.state]} == in_sync ]] || change_plan_join_ "$i"
 	done
 	[[ -z $building ]] || change_wrong_building_
 	for ((i = 0; i < F[members]; i++)); do
@@ -123,7 +126,7 @@ change_wrong_building_() {
 	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] || WRONG+=('no leg is in sync that a disk could be built from')
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.badblocks]-} == yes ]] || continue
-		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. If another disk leg is in sync, take it out first, which leaves one copy less until the new one is built: mdadm /dev/md/${F[name]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. If another disk leg is in sync, take it out first, which leaves one copy less until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
 	done
 }
 
@@ -132,7 +135,7 @@ change_wrong_full_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]-} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
-		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, which leaves one copy on disk until the new one is built: mdadm /dev/md/${F[name]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, which leaves one copy on disk until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
 	done
 }
 

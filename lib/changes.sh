@@ -160,8 +160,8 @@ changes_say_ram_() { # NAME WORD
 }
 
 changes_say_leg_() { # NAME I WORD
-	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so' back="type: ramraid attach $1"
-	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; mdadm /dev/md/$1 --add $dev; ramraid attach $1"
+	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so' back="type: ramraid attach $1"
+	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; ramraid apply $1"
 	case $3 in
 	in_sync) tell notice disk-in-sync "$dev" "$leg is in sync" ;;
 	recovering) tell notice disk-rebuilding "$dev" "$leg is being rebuilt" ;;
@@ -181,9 +181,11 @@ changes_say_leg_() { # NAME I WORD
 		tell warning disk-returned "$dev" "$leg is back; it was lost while it was being put back; $whole"
 		;;
 	blank)
+		no=$(md_why_no_leg "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
+		[[ -n $no ]] && tell warning disk-refused "$dev" "$1: the disk at $dev is not taken: $no" && return
 		[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && tell notice disk-blank "$dev" "$1: a blank disk stands at $dev" && return
 		[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
-		tell warning disk-blank "$dev" "$1: a blank disk stands at $dev; $why it is not taken. To take it: mdadm /dev/md/$1 --add $dev; ramraid attach $1"
+		tell warning disk-blank "$dev" "$1: a blank disk stands at $dev; $why it is not taken. To take it: ramraid apply $1"
 		;;
 	occupied) tell warning disk-refused "$dev" "$1: the disk at $dev is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
 	used) tell warning disk-refused "$dev" "$1: the disk at $dev is in use by something else" ;;

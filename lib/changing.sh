@@ -47,8 +47,9 @@ changing_facts_() { # NAME
 	F[change.left]='' F[array.slots]=$(md_slots "${F[array.md]}") F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ')
 	for disk in "${LEAVING[@]}"; do [[ " ${MEMBERS[*]} " == *" $disk "* ]] || F[change.left]+="${F[change.left]:+ }$disk"; done
 	for ((i = 0; i < F[members]; i++)); do
-		F[leg.$i.leaving]='' F[leg.$i.badblocks]=''
+		F[leg.$i.leaving]='' F[leg.$i.badblocks]='' F[leg.$i.is_ram]=''
 		! leaving_has "${F[leg.$i.dev]}" || F[leg.$i.leaving]=yes
+		[[ -z ${F[leg.$i.node]} ]] || ! ram_is_leg "${F[leg.$i.node]}" || F[leg.$i.is_ram]=yes
 		F[leg.$i.dropin]=$(confedit_elsewhere "$1" "${F[leg.$i.dev]}") || F[leg.$i.dropin]=''
 		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" || F[leg.$i.badblocks]=yes
 		changing_outside_ "$i"
@@ -65,7 +66,7 @@ changing_outside_() { # I
 	! changing_is_fresh_ "$1" || LEG=fresh
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
-	F[leg.$1.why]=$(drive_too_small_ "${F[leg.$1.node]}")
+	F[leg.$1.why]=$(md_why_no_leg "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
 	# What is mounted or held is not to be overwritten, whatever else may be.
 	[[ $LEG == @(occupied|damaged) ]] || return 0
 	why=$(disk_why_not_free "$dev" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')
@@ -242,8 +243,8 @@ changing_wipe_() { # DISK
 	md_zero "$NODE" || log_warning "${F[name]}: the superblock on $1 could not be made invalid. Nothing here takes it back; elsewhere it looks like a part of this array"
 }
 
-# Adds the device UUID of leg I to those that are given up with the next record. Of a disk that is not there, it is the one of those ever in sync that no
-# other disk has; with a further one missing that can't be told, and then only the configuration keeps it out.
+# Adds the device UUID of leg I to those that are given up with the next record. Of a disk that is not there, it is the one of those ever in sync that neither
+# another disk nor the device in the RAM leg's place has; with a further one missing that can't be told, and then only the configuration keeps it out.
 changing_give_up_() { # I
 	local j uuid UUID others=' '
 	changing_uuid_ "$1"
@@ -258,6 +259,12 @@ changing_give_up_() { # I
 		[[ -n $UUID ]] || return 0
 		others+="$UUID "
 	done
+	if [[ -n ${F[leg.ram.dev]-} ]]; then
+		UUID=${F[leg.ram.device_uuid]}
+		[[ ${F[ram.state]} != in_sync ]] || UUID=$(record_device_uuid_)
+		[[ -n $UUID ]] || return 0
+		others+="$UUID "
+	fi
 	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}; do [[ $others == *" $uuid "* ]] || WITNESS_GIVE_UP+=" $uuid"; done
 }
 

@@ -164,14 +164,14 @@ check_slots() {
 	local slots
 	slots=$(md_slots "${F[array.md]}")
 	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) || check_problem no-slot \
-		"a slot more than the ${F[members]} disk legs need" "$slots slots" "mdadm --grow --force /dev/md/$CHECK_ARRAY --raid-devices=$((${F[members]} + 1))"
+		"a slot more than the ${F[members]} disk legs need" "$slots slots" "mdadm --grow --force /dev/${F[array.md]} --raid-devices=$((${F[members]} + 1))"
 }
 
 check_bitmap() {
 	local bitmap
 	bitmap=$(md_bitmap "${F[array.md]}")
 	[[ $bitmap == internal ]] || check_problem no-bitmap 'an internal bitmap' "$bitmap: after a crash every block is read again, and the RAM leg is rebuilt from one disk" \
-		"mdadm --grow --bitmap=internal /dev/md/$CHECK_ARRAY"
+		"mdadm --grow --bitmap=internal /dev/${F[array.md]}"
 }
 
 check_backlog() {

@@ -71,6 +71,22 @@ conf_say_fault_() {
 	esac
 }
 
+# conf_check_dropins NAME: drop-ins that are there before their array is, of an earlier one of that name perhaps, hold for the new one as soon as it has a
+# configuration. Ends the program when they have what only belongs to one array, or errors; else says that they hold.
+conf_check_dropins() {
+	local file files=() line MEMBERS=() MOUNTS=() CONF_ERRORS=()
+	local -A CONF=()
+	for file in "$ETC/$1.conf.d"/*.conf; do [[ ! -e $file && ! -L $file ]] || files+=("$file"); done
+	((${#files[@]} > 0)) || return 0
+	conf_builtin
+	conf_look_at_files "${files[@]}"
+	for file in "${files[@]}"; do conf_read_ "$file" array; done
+	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* && ${#MEMBERS[@]} == 0 && ${#CONF_ERRORS[@]} == 0 ]] ||
+		die "$1: there are drop-ins already, which would hold for it, and are those of another array: ${files[*]}. Take them away first: rm -r $ETC/$1.conf.d; nothing was changed" "$EX_REFUSED"
+	log_notice "$1: hold for it as well: ${files[*]}"
+}
+
 # conf_look_at_files FILE…: what they are, by one process for all of them, for conf_file_ok_.
 declare -gA CONF_FILES=()
 conf_look_at_files() {

@@ -4,10 +4,33 @@
 
 contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
 
-# contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it, one a line.
+# contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it, one a line; those of the volumes of contents_beside_
+# after "beside ".
 contents_of() {
+	local others
+	mapfile -t others < <(contents_beside_ "$1")
+	{ contents_names_ "$DEV/$1" && { ((${#others[@]} == 0)) || contents_names_ "${others[@]}" | sed 's/^/beside /'; }; } | sort -u
+}
+
+# contents_beside_ MD: the volumes that are not on it, of volume groups that have one on it, one a line: LVM activates a group when all its disks are there, and so
+# not before the array is (pvscan(8), --checkcomplete). A volume's dm/uuid begins with "LVM-" and that of its group, which has 32 characters.
+contents_beside_() {
+	local node uuid stack groups=' '
+	mapfile -t stack < <(disk_stack "$1")
+	for node in "${stack[@]}"; do
+		{ read -r uuid <"$SYS/class/block/$node/dm/uuid"; } 2>/dev/null || continue
+		[[ $uuid != LVM-* ]] || groups+="${uuid:4:32} "
+	done
+	[[ $groups != ' ' ]] || return 0
+	for node in "$SYS"/class/block/dm-*; do
+		{ read -r uuid <"$node/dm/uuid"; } 2>/dev/null || continue
+		[[ $uuid != LVM-* || $groups != *" ${uuid:4:32} "* || " ${stack[*]} " == *" ${node##*/} "* ]] || printf '%s\n' "$DEV/${node##*/}"
+	done
+}
+
+contents_names_() { # DEVICE…
 	local line key value vg lv
-	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$DEV/$1" | while IFS= read -r line; do
+	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" | while IFS= read -r line; do
 		while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
 			key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
 			# What a shell or a terminal could misunderstand, and every byte beyond ASCII, lsblk writes as \xNN.
@@ -25,7 +48,7 @@ contents_of() {
 			*) printf '%s=%s\n' "$key" "$value" ;;
 			esac
 		done
-	done | sort -u
+	done
 }
 
 # contents_remember NAME MD: writes them down if they changed. What is not seen now may just be closed (a container before it is opened, a
@@ -46,7 +69,8 @@ contents_remember() {
 
 # contents_is_elsewhere NAME: does a name that is not seen on the array lead to a device nevertheless?
 contents_is_elsewhere() {
-	local key=${1%%=*} path=$1
-	[[ $1 == /dev/* ]] || path=/dev/disk/by-${key,,}/${1#*=}
+	local path=${1#beside } key
+	key=${path%%=*}
+	[[ $path == /dev/* ]] || path=/dev/disk/by-${key,,}/${path#*=}
 	[[ -e $ROOT$path ]]
 }

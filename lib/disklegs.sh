@@ -84,10 +84,10 @@ decide_new_legs_() {
 	done
 }
 
-# decide_has_room_: is there a slot beside the one that belongs to the RAM leg?
+# decide_has_room_: is there a slot beside the one that belongs to the RAM leg? A far2 has none for one.
 decide_has_room_() {
 	local taken=1
-	[[ ${F[ram.state]} != @(in_sync|recovering) ]] || taken=0
+	[[ ${F[ram.state]} != @(in_sync|recovering) && ${F[conf.layout]-mirror} != far2 ]] || taken=0
 	((${F[array.degraded]-0} > taken))
 }
 

@@ -4,13 +4,15 @@
 # disk_stable_name PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when it has none.
 # Among several the one that a person recognises: bus and serial number before world-wide names, those before slots.
 disk_stable_name() {
-	local node link pattern
+	local node link pattern patterns=(disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,wwn}-\* disk/by-id/\* disk/by-partuuid/\* mapper/\* disk/by-path/\*)
 	disk_name_is_stable "$1" && {
 		printf '%s\n' "$1"
 		return
 	}
 	node=$(disk_node "$1") || return 1
-	for pattern in disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,wwn}-\* disk/by-id/\* disk/by-partuuid/\* mapper/\* disk/by-path/\*; do
+	# A multipath map has the names of the disk as well, which mean one of its paths as long as there is no map.
+	[[ $node != dm-* ]] || patterns=(disk/by-id/dm-name-\* "${patterns[@]}")
+	for pattern in "${patterns[@]}"; do
 		for link in "$DEV"/$pattern; do
 			[[ -L $link && $link != */by-id/lvm-pv-* ]] || continue
 			[[ $link -ef $DEV/$node ]] || continue

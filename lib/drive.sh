@@ -290,16 +290,6 @@ drive_remove_gone() { # NODE
 	}
 }
 
-drive_too_small_() { # NODE: prints why, or nothing
-	local bytes need
-	need=$(md_leg_bytes "${F[array.md]}") || {
-		echo "md does not say how large a leg of ${F[array.md]} is"
-		return 0
-	}
-	bytes=$(disk_bytes "$1")
-	((bytes >= need)) || echo "it has $bytes bytes, and a leg of ${F[array.md]} needs $need"
-}
-
 # Looked at once more: between the decision and this somebody may have written to it.
 drive_add_leg() { # I
 	local why node=${F[leg.$1.node]}
@@ -312,9 +302,9 @@ drive_add_leg() { # I
 			return 1
 		}
 	fi
-	why=$(drive_too_small_ "$node")
+	why=$(md_why_no_leg "${F[array.md]}" "$node")
 	[[ -z $why ]] || {
-		DRIVE_ERROR="${F[leg.$1.dev]} is not taken: $why"
+		DRIVE_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
 		return 1
 	}
 	mend_note_return "$1"

@@ -11,10 +11,23 @@ gate_aliases() {
 	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
 }
 
+# gate_tag_ SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag to the same as UUID=…, if that can be said.
+gate_tag_() {
+	spec=${1//\"/} tag=''
+	[[ ! $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]] || tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
+}
+
+# gate_is_beside_ SPEC: is it on another volume of a volume group that reaches onto the array? (contents.sh) LVM activates that with the array, and not before.
+gate_is_beside_() {
+	local spec tag
+	gate_tag_ "$1"
+	[[ -n $spec ]] && [[ -n ${ALIASES["beside $spec"]-} || -n ${ALIASES["beside $tag"]-} ]]
+}
+
 # gate_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative array), or to the array GATE_NAME?
 gate_matches() {
-	local spec=${1//\"/} tag=''
-	[[ ! $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]] || tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
+	local spec tag
+	gate_tag_ "$1"
 	# An empty index would be an error.
 	[[ -n $spec ]] || return 1
 	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} || $spec == /dev/disk/by-id/md-uuid-* && -n ${ALIASES[${spec%-part[0-9]*}]-} ]] ||
@@ -107,8 +120,8 @@ gate_crypttab_() {
 gate_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 
 # gate_saves_ TARGET TYPE OPTIONS: would a rescue image be written there? Not to another machine: its mounts wait for the network, which waits
-# for the local ones, which wait for the array.
-gate_saves_() { [[ ${CONF[RESCUE]}/ == "$1"/* && $2 != @(nfs*|cifs|smb*|ceph*|glusterfs|fuse.*|9p) && ,$3, != *,_netdev,* ]]; }
+# for the local ones, which wait for the array. A far2 has nothing in memory.
+gate_saves_() { [[ ${CONF[LAYOUT]} != far2 && ${CONF[RESCUE]}/ == "$1"/* && $2 != @(nfs*|cifs|smb*|ceph*|glusterfs|fuse.*|9p) && ,$3, != *,_netdev,* ]]; }
 
 # Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
 # --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo.
@@ -118,7 +131,7 @@ gate_fstab_() {
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
 		gate_matches "$source" || {
-			! gate_is_mount_point "$target" || ! gate_saves_ "$target" "$type" "$options" || found+=("$target")
+			gate_other_
 			continue
 		}
 		[[ $type == swap ]] || gate_is_mount_point "$target" || continue
@@ -135,6 +148,16 @@ gate_fstab_() {
 	for target in "${found[@]}"; do
 		if gate_is_below_ "$target"; then gate_warn_rescue_ "$GATE_NAME" "$target"; else saves+=("$target"); fi
 	done
+}
+
+# gate_other_: a line of fstab, the caller's, that is not on the array.
+gate_other_() {
+	local beside=''
+	! gate_is_beside_ "$source" || beside=yes
+	[[ $type == swap ]] || gate_is_mount_point "$target" || return 0
+	[[ -z $beside ]] || devices+=("$(gate_device "$source")")
+	[[ $type != swap ]] && gate_saves_ "$target" "$type" "$options" || return 0
+	if [[ -n $beside ]]; then gate_warn_rescue_ "$GATE_NAME" "$target"; else found+=("$target"); fi
 }
 
 # gate_is_below_ TARGET: is it mounted below something that lies on the array? Then it is unmounted before the array can be stopped.
@@ -179,7 +202,9 @@ gate_seconds() {
 }
 
 readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
-# gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load. Returns 1 if one is missing.
+# gate_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load. Returns 1 if one is missing. For gate_write_saves,
+# after all of them, GATE_SAVES holds "NAME UNIT…".
+GATE_SAVES=()
 gate_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0 saves=()
 	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] || gate_dropin_ "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
@@ -208,7 +233,17 @@ gate_write() {
 			gate_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf" || code=1
 		fi
 	done <<<"$units"
-	gate_write_saves_ "$folder" "$name" "${saves[@]}" || code=1
+	((${#saves[@]} == 0)) || GATE_SAVES+=("$name ${saves[*]}")
+	return "$code"
+}
+
+# gate_write_saves FOLDER: what GATE_SAVES has. Last of all: only then it can be seen who waits for whom. Returns 1 if one is missing.
+gate_write_saves() {
+	local line words code=0
+	for line in "${GATE_SAVES[@]}"; do
+		read -ra words <<<"$line"
+		gate_write_saves_ "$1" "${words[@]}" || code=1
+	done
 	return "$code"
 }
 
@@ -226,14 +261,31 @@ gate_write_saves_() {
 
 # gate_leads_to_ FOLDER UNIT NAME: does a mount wait for the array NAME, by what has been written until now?
 gate_leads_to_() {
-	local file other unit
+	local file
 	for file in "$1/$2.d"/50-ramraid-*.conf; do
 		[[ -e $file ]] || continue
-		other=${file##*/50-ramraid-} other=${other%.conf}
-		[[ $other != "$3" ]] || return 0
-		[[ -e $1/ramraid@$other.service.d/50-rescue.conf ]] || continue
-		while IFS= read -r unit; do ! gate_leads_to_ "$1" "$unit" "$3" || return 0; done < <(sed -n 's/^After=//p' "$1/ramraid@$other.service.d/50-rescue.conf")
+		file=${file##*/50-ramraid-}
+		! gate_array_leads_to_ "$1" "${file%.conf}" "$3" || return 0
 	done
+	return 1
+}
+
+# gate_array_leads_to_ FOLDER ARRAY NAME: the same of an array, by way of where it is saved, or of a disk leg that is an array. In a circle of those, which only
+# a person can have written, nobody is asked twice.
+gate_array_leads_to_() {
+	local unit seen="${GATE_SEEN-} $2 "
+	[[ $2 != "$3" ]] || return 0
+	[[ "${GATE_SEEN-}" != *" $2 "* ]] || return 1
+	local GATE_SEEN=$seen
+	while IFS= read -r unit; do
+		case $unit in
+		ramraid@*.service)
+			unit=${unit#ramraid@}
+			! gate_array_leads_to_ "$1" "${unit%.service}" "$3" || return 0
+			;;
+		*) ! gate_leads_to_ "$1" "$unit" "$3" || return 0 ;;
+		esac
+	done < <(cat "$1/ramraid@$2.service.d"/50-{rescue,nested}.conf 2>/dev/null | sed -n 's/^After=//p')
 	return 1
 }
 

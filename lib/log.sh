@@ -5,11 +5,11 @@
 # shellcheck disable=SC2034
 readonly EX_OK=0 EX_FAILED=1 EX_USAGE=2 EX_INACTIVE=3 EX_REFUSED=4 EX_TRY_AGAIN=75
 
-# log_ LEVEL TEXT: one line on stderr; with the kernel's level prefix when stderr is the journal (sd-daemon(3)).
+# log_ LEVEL TEXT: one line on stderr, after LOG_TAG; with the kernel's level prefix when stderr is the journal (sd-daemon(3)).
 log_() {
 	local prefix=''
 	[[ -z ${LOG_JOURNAL-} ]] || prefix="<$1>"
-	printf '%s%s\n' "$prefix" "$2" >&2
+	printf '%s%s\n' "$prefix${LOG_TAG-}" "$2" >&2
 }
 log_error() { log_ 3 "$1"; }
 # What nobody may miss: journald shows level 0 to everybody who is logged in (journald.conf(5), MaxLevelWall=), we to the console.

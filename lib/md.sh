@@ -253,6 +253,19 @@ md_leg_bytes() {
 	printf '%s\n' $((VALUE * 1024 + offset * 512))
 }
 
+# md_why_no_leg MD NODE: prints why a disk can't become a leg of a running array, a reason a line; nothing if it can. With larger blocks than the
+# array's it would make those of the array larger, in use (raid1_add_disk() in linux drivers/md/raid1.c before 6.19), for which no file system on it is prepared.
+md_why_no_leg() {
+	local bytes need block most
+	need=$(md_leg_bytes "$1") || {
+		printf 'md does not say how large a leg of %s is\n' "$1"
+		return 0
+	}
+	bytes=$(disk_bytes "$2") block=$(disk_block "$2") most=$(disk_block "$1")
+	((bytes >= need)) || printf 'it has %s bytes, and a leg of %s needs %s\n' "$bytes" "$1" "$need"
+	((block <= most)) || printf 'its blocks of %s bytes are larger than those of %s (%s)\n' "$block" "$1" "$most"
+}
+
 # md_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its end, since superblock and bitmap lie before the data (metadata 1.1
 # and 1.2; super_1_rdev_size_change() in linux drivers/md/md.c). Returns 1 when md does not say.
 md_leg_room() {

@@ -74,7 +74,7 @@ witness_write_() {
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
 	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
 	for leg in ${WITNESS[given]-} $WITNESS_GIVE_UP; do
-		[[ " $* $given " == *" $leg "* ]] || given+=${given:+ }$leg
+		[[ " $* $WITNESS_ALSO $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
 	for leg in ${WITNESS[seen]-} $WITNESS_ALSO "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")

@@ -19,6 +19,7 @@ cmd_adopt() {
 	cli_root
 	NAME=${ARGS[0]}
 	adopt_look "${ARGS[1]}"
+	[[ -n $ADOPT_BEGUN ]] || conf_check_dropins "$NAME"
 	if [[ ${ADOPTED[done]-} != yes ]]; then
 		adopt_ask
 		if [[ -z $DRY_RUN ]]; then

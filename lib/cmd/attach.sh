@@ -25,7 +25,7 @@ cmd_attach() {
 	conf_need "$NAME" # who had the lock may have changed the disks
 	attach_check_
 	! mend_is_released "$NAME" ||
-		die "$NAME: a release of it has begun; to finish that: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/md/$NAME" "$EX_REFUSED"
+		die "$NAME: a release of it has begun; to finish that: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	# A person wants it: what was taken out, or has failed too often, is tried again.
 	if ! memory_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
 		out=yes

@@ -25,6 +25,7 @@ cmd_create() {
 	CREATE_RAM=${OPT[ram]-} CREATE_INNER=''
 	create_check_nested "$((${#ARGS[@]} - 1))"
 	create_check_name
+	create_check_dropins
 	CREATE_DISKS=() CREATE_NODES=()
 	create_check_disks "${ARGS[@]:1}"
 	create_check_device
@@ -58,6 +59,11 @@ create_check_name() {
 		[[ ! -e $DEV/md/$name ]] || die "$name: there is an array /dev/md/$name already; choose another name" "$EX_REFUSED"
 	done
 	[[ -z $CREATE_RAM || $CREATE_RAM =~ ${CONF_FORM[RAM]} ]] || die "--ram=$CREATE_RAM: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
+}
+
+create_check_dropins() {
+	local name
+	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do conf_check_dropins "$name"; done
 }
 
 # Says everything that is wrong with the disks, not just the first thing.

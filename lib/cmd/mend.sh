@@ -22,12 +22,12 @@ cmd_mend() {
 		cli_lock "$NAME" 60
 		conf_need "$NAME" # it may have been edited meanwhile
 	}
-	if mend_is_released "$NAME"; then
-		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: ramraid adopt $NAME /dev/md/$NAME"
-		return
-	fi
 	facts_configured "$NAME"
 	facts_observe
+	if mend_is_released "$NAME"; then
+		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
+		return
+	fi
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z $DRY_RUN ]] || {
 		facts_times

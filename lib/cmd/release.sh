@@ -152,7 +152,7 @@ release_ram_() {
 release_end() { # EXIT-CODE
 	trap '' INT TERM HUP
 	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || release_not_begun_
-	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/md/$NAME"
+	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 	exit "$1"
 }
 

@@ -138,14 +138,16 @@ resize_do() {
 
 # What to type for that which lies on it.
 resize_next_() { # NAME MD
-	local type mount
+	local type mount path=/dev/$2
+	# An array that "adopt" has taken has that name from its next start on.
+	[[ ! $DEV/md/$1 -ef $DEV/$2 ]] || path=/dev/md/$1
 	type=$(lsblk --noheadings --nodeps --output FSTYPE "$DEV/$2")
 	mount=$(disk_mounts "$2" | head -n 1)
 	case $type in
-	ext[234]) printf '; for the file system on it to have them: resize2fs /dev/md/%s\n' "$1" ;;
+	ext[234]) printf '; for the file system on it to have them: resize2fs %s\n' "$path" ;;
 	xfs) printf '; for the file system on it to have them: xfs_growfs %s\n' "${mount:-MOUNTPOINT}" ;;
 	btrfs) printf '; for the file system on it to have them: btrfs filesystem resize max %s\n' "${mount:-MOUNTPOINT}" ;;
-	LVM2_member) printf '; for the volume group to have them: pvresize /dev/md/%s\n' "$1" ;;
+	LVM2_member) printf '; for the volume group to have them: pvresize %s\n' "$path" ;;
 	crypto_LUKS) printf '; for the container on it to have them: cryptsetup resize NAME\n' ;;
 	esac
 }

@@ -61,6 +61,8 @@ start_forced() { # NAME
 	fi
 	[[ $ACTION == assemble ]] || die "$1: $WHY" "$EX_REFUSED"
 	start_ask_forced "$1"
+	# Once it runs, it has to be written down what has been given up, or the others would be put back as if they had left just now.
+	trap '' INT TERM HUP
 	drive_assemble "${ARGUMENTS[@]}" || die "$1: $DRIVE_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
 	facts_observe
@@ -72,6 +74,7 @@ start_forced() { # NAME
 		die "$1: not started, because it could not be written down that the other legs are given up. Mend that (see above), then try again" "$EX_REFUSED"
 	}
 	rescue_forget "$1"
+	trap - INT TERM HUP
 	exec {CLI_LOCK}>&-
 	if systemd_is_running; then start_by_systemd "$1"; else start_here "$1"; fi
 }

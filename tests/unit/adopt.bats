@@ -387,7 +387,7 @@ release_killed_after() {
 		[[ ! -e $R/run/ramraid/data.detached || ! -e $R/etc/ramraid/data.conf ]] || {
 			verb attach data
 			assert_failure 4
-			assert_output -p 'to keep the mirror: ramraid adopt data /dev/md/data'
+			assert_output -p 'to keep the mirror: ramraid adopt data /dev/md127'
 		}
 		rm -f "$R/active" # as after a restart: then it is the unit that makes the RAM leg
 		adopt
@@ -410,7 +410,7 @@ release_killed_after() {
 	not grep -q ramraid-mend "$BATS_TEST_TMPDIR/calls"
 	verb mend data
 	assert_success
-	assert_output --partial 'to go on: ramraid release data; to keep it: ramraid adopt data /dev/md/data'
+	assert_output --partial 'to go on: ramraid release data; to keep it: ramraid adopt data /dev/md127'
 	not grep -q write_mostly "$MD/dev-sda/state"
 	# As adopt does, after which hot-plug is at work again.
 	rm "$R/run/ramraid/data.detached"
@@ -578,6 +578,12 @@ release_killed_after() {
 	refused 4 'calls it /dev/md/other' data /dev/md127
 	verb adopt --dry-run other /dev/md/other
 	assert_success
+}
+
+@test "drop-ins of an earlier array of that name: refused" {
+	mkdir -p "$R/etc/ramraid/data.conf.d" "$R/etc.before/ramraid/data.conf.d"
+	echo MEMBER=/dev/disk/by-id/ata-Z | tee "$R/etc/ramraid/data.conf.d/x.conf" >"$R/etc.before/ramraid/data.conf.d/x.conf"
+	refused 4 'are those of another array' data /dev/md127
 }
 
 @test "names: not an array's, another array's, another configuration's" {

@@ -568,7 +568,7 @@ the system: 1 note
 	says 'expected /dev/disk/by-id/ata-B-part1, found no such disk'
 	ln -s "$R/dev/sdb1" "$R/dev/disk/by-id/ata-B-part1"
 	finds leg-outside
-	says 'ramraid attach data'
+	says 'ramraid apply data'
 	mkdir "$R/sys/class/block/sdb1/holders/dm-3"
 	finds leg-outside
 	says 'found it in use by dm-3'
@@ -612,7 +612,7 @@ the system: 1 note
 	gone rd0
 	put raid_disks 2
 	finds no-ram-leg no-slot
-	says 'mdadm --grow --force /dev/md/data --raid-devices=3'
+	says 'mdadm --grow --force /dev/md127 --raid-devices=3'
 	echo RAM=none >>"$R/etc/ramraid/data.conf"
 	silent
 }

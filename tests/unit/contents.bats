@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act contents
+	libs paths log act disk diskuse contents
 }
 
 lsblk() { called lsblk "$@" && printf '%s\n' "$LSBLK"; }
@@ -41,13 +41,34 @@ UUID=AbCdEf-1111-2222"
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	mkdir -p "${file%/*}"
 	mkfifo "$file"
-	export -f contents_remember contents_of contents_file contents_is_elsewhere lsblk called act_file log_info log_
-	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" ROOT="$ROOT" bash -c 'contents_remember data md127' 2>/dev/null
+	export -f contents_remember contents_of contents_names_ contents_beside_ disk_stack contents_file contents_is_elsewhere lsblk called act_file log_info log_
+	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" SYS="$SYS" ROOT="$ROOT" bash -c 'contents_remember data md127' 2>/dev/null
 	[[ $(<"$file") == UUID=1 ]]
 	printf 'UUID=2\0\n\0' >"$file"
 	run contents_remember data md127
 	refute_output -p 'null byte'
 	[[ $(<"$file") == $'UUID=1\nUUID=2' ]]
+}
+
+@test "the other volumes of a group that reaches onto it are told apart, and forgotten when they are not beside it any more" {
+	local dm uuid n=0
+	lsblk() { [[ $* != *dm-1* ]] && printf 'PATH="/dev/mapper/vg-db" UUID="1"\n' || printf 'PATH="/dev/mapper/vg-var" UUID="2"\n'; }
+	for uuid in LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1111 LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2222 LVM-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb3333 CRYPT-LUKS2-aaaaaaaaaaaaaaaa; do
+		mkdir -p "$R/sys/class/block/dm-$n/dm"
+		echo "$uuid" >"$R/sys/class/block/dm-$n/dm/uuid"
+		n=$((n + 1))
+	done
+	mkdir -p "$R/sys/class/block/md127/holders/dm-0" "$R/etc/ramraid/state"
+	[[ $(contents_of md127) == $'/dev/mapper/vg-db\n/dev/vg/db\nUUID=1\nbeside /dev/mapper/vg-var\nbeside /dev/vg/var\nbeside UUID=2' ]] || fail "$(contents_of md127)"
+	contents_remember data md127 2>/dev/null
+	# While the group is not active it is kept; when the volume is elsewhere it is not.
+	rm -r "$R"/sys/class/block/md127/holders/dm-0
+	contents_remember data md127 2>/dev/null
+	grep -qx 'beside UUID=2' "$R/etc/ramraid/state/data.contents"
+	mkdir -p "$R/dev/disk/by-uuid"
+	: >"$R/dev/disk/by-uuid/2"
+	contents_remember data md127 2>/dev/null
+	not grep -q 'beside UUID=2' "$R/etc/ramraid/state/data.contents"
 }
 
 @test "LVM's names: device-mapper doubles dashes within a name" {

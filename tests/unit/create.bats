@@ -228,6 +228,18 @@ mdadm --create'* ]] || fail "$(steps)"
 	refused 4 'exists already' --yes old /dev/sda
 }
 
+@test "drop-ins that are there before: what belongs to one array, or is wrong, refuses it; what may stay is named" {
+	local line file=$R/etc/ramraid/data.conf.d/x.conf
+	mkdir "${file%/*}"
+	for line in MEMBER=/dev/disk/by-id/ata-Z UUID=01234567-89ab-4cde-8f01-23456789abcd LAYOUT=far2 RAM=/dev/disk/by-id/nvme-X WAIT=perhaps; do
+		echo "$line" >"$file"
+		refused 4 "are those of another array: $file. Take them away first" --yes data /dev/sda
+	done
+	printf 'WRITE_BEHIND=256\nACCEPT_DATA_LOSS=yes\n' >"$file"
+	create --yes --no-wait data /dev/sda /dev/sdb
+	assert_output -p "data: hold for it as well: $file"
+}
+
 @test "too little memory: refused, but not for --ram=none" {
 	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     204800 kB\n' >"$R/proc/meminfo"
 	# 100 MiB and 10 % of 1 GiB are 202.4 MiB.

@@ -399,6 +399,23 @@ are() { # KEY=VALUE…
 	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (at 99 events); it is rebuilt as a whole"
 }
 
+# Or the next look would take those that were given up for disks that have just left.
+@test "--force-leg: what is given up is written down, also when it is interrupted once the array runs" {
+	facts_configured() { facts stopped-2; }
+	facts_observe() { :; }
+	cli_lock() { exec {CLI_LOCK}>/dev/null; }
+	for name in systemd_settle conf_need start_ask_forced drive_is_of_ rescue_forget systemd_is_running; do eval "$name() { :; }"; done
+	drive_assemble() { called assemble "$@" && kill -INT $BASHPID && kill -TERM $BASHPID; }
+	record_write() { called record "$WITNESS_GIVE_UP"; }
+	start_by_systemd() { called start; }
+	array
+	facts stopped-2
+	NAME=data OPT=([yes]=yes [force_leg]=/dev/disk/by-id/ata-A)
+	run start_forced data
+	assert_success
+	[[ $(calls) == $'assemble sda\nrecord \nstart' ]] || fail "$(calls)"
+}
+
 # --- the loop
 
 loop() {

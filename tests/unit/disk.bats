@@ -45,6 +45,11 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	not disk_stable_name /dev/missing
 }
 
+@test "a multipath map goes by its own name, not by one that may mean a path" {
+	fake_disk dm-0 104857600 disk/by-id/scsi-36001 disk/by-id/wwn-0x36001 disk/by-id/dm-name-mpatha disk/by-id/dm-uuid-mpath-36001 mapper/mpatha
+	[[ $(disk_stable_name /dev/dm-0) == /dev/disk/by-id/dm-name-mpatha ]] || fail "$(disk_stable_name /dev/dm-0)"
+}
+
 @test "size and holders, of partitions too" {
 	[[ $(disk_bytes sda) == 104857600 && -z $(disk_holders sda) ]]
 	mkdir -p "$R"/sys/class/block/sda/holders/dm-0 "$R"/sys/class/block/sda/sda1/holders/md127

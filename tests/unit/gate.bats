@@ -84,6 +84,45 @@ rescues() {
 	assert_output ''
 }
 
+@test "a nested mirror that carries the folder for rescue images, by the array's name: no order in a circle" {
+	rescues data /var/lib/ramraid 1
+	printf 'UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\nMEMBER=/dev/disk/by-id/ata-C\nLAYOUT=far2\nRAM=none\n' >"$R/etc/ramraid/data-far2.conf"
+	sed -i s,by-id/ata-data,../md/data-far2, "$R/etc/ramraid/data.conf"
+	sed -i s,disk/../,, "$R/etc/ramraid/data.conf"
+	echo '/dev/md/data /var ext4 defaults 0 2' >"$R/etc/fstab"
+	run generate
+	assert_output ''
+	run bash -c 'grep -rh After= "$1"/ramraid@*' - "$OUT"
+	assert_output After=ramraid@data-far2.service
+	grep -qx After=ramraid@data.service "$OUT/var.mount.d/50-ramraid-data.conf"
+	# One in memory as well, as nobody can make it but by hand: it would wait for what lies on it.
+	sed -i '/LAYOUT\|RAM/d' "$R/etc/ramraid/data-far2.conf"
+	rm -r "$OUT"
+	mkdir "$OUT"
+	run generate
+	assert_output -p 'data-far2: var.mount, where RESCUE lies, waits for data-far2 itself'
+	[[ ! -e $OUT/ramraid@data-far2.service.d ]] || fail "$(grep -r . "$OUT/ramraid@data-far2.service.d")"
+	# And a circle of disk legs is no endless loop.
+	sed -i 's,^MEMBER=/dev/disk/by-id/ata-B,MEMBER=/dev/md/data,' "$R/etc/ramraid/data-far2.conf"
+	echo '/dev/sdx /var ext4 defaults 0 2' >"$R/etc/fstab"
+	timeout 10 env R="$R" "$PROJECT/units/ramraid-generator" "$OUT" "$OUT.early" "$OUT.late"
+}
+
+# LVM activates a group when all its disks are there.
+@test "another volume of a group that reaches onto the array: its device has the time, and nothing waits in a circle" {
+	rescues data /var/lib/ramraid 1
+	mkdir -p "$R/etc/ramraid/state"
+	printf '%s\n' /dev/mapper/vg-db /dev/vg/db 'beside /dev/mapper/vg-swap' 'beside /dev/mapper/vg-var' 'beside UUID=77777777-0000-4000-8000-000000000007' >"$R/etc/ramraid/state/data.contents"
+	printf '%s\n' '/dev/vg/db /db ext4 defaults 0 2' 'UUID=77777777-0000-4000-8000-000000000007 /var ext4 defaults 0 2' '/dev/mapper/vg-swap none swap sw 0 0' '/dev/sdx /other ext4 defaults 0 2' >"$R/etc/fstab"
+	run generate
+	assert_output -p 'data: /var, where RESCUE lies, waits for data itself'
+	run bash -c 'cd "$1" && find . -mindepth 1 -maxdepth 1 -name "[dv]*" -o -name "ramraid*" | sort' - "$OUT"
+	assert_output './db.mount.d
+./dev-disk-by\x2duuid-77777777\x2d0000\x2d4000\x2d8000\x2d000000000007.device.d
+./dev-mapper-vg\x2dswap.device.d
+./dev-vg-db.device.d'
+}
+
 @test "a disk leg that is an array of ours comes first, by its name and by its UUID" { quietly 19-nested; }
 
 @test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }

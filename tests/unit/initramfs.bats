@@ -10,7 +10,7 @@ setup() {
 	COPY=$R/initramfs/etc/mdadm/mdadm.conf
 	UUID=01234567-89ab-4cde-8f01-23456789abcd MD=01234567:89ab4cde:8f012345:6789abcd
 }
-hook() { sed "s|/etc/mdadm/mdadm.conf.d/|$R&|" "$PROJECT/initramfs/hook" | DESTDIR=$R/initramfs sh -s -- "$@"; }
+hook() { sed "s|/etc/mdadm/mdadm.conf.d/|$R&|; s|/etc/ramraid/state|$R&|" "$PROJECT/initramfs/hook" | DESTDIR=$R/initramfs sh -s -- "$@"; }
 
 @test "the claims are in it, and no other line about these arrays" {
 	claim_write data "$UUID" 2>/dev/null
@@ -31,6 +31,31 @@ ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	hook
 	[[ $(grep ^ARRAY "$COPY") == "ARRAY /dev/md/system UUID=$MD" ]]
 	[[ $(<"$R/initramfs/etc/ramraid.roots") == "$MD /dev/md/system" ]]
+}
+
+@test "swap on an array that the initramfs does not start is not resumed from; any other is" {
+	local said
+	mkdir -p "$R/initramfs/conf/conf.d" "$R/etc/ramraid/state"
+	claim_write data "$UUID" 2>/dev/null
+	printf '%s\n' /dev/mapper/vg-swap UUID=55555555-0000-4000-8000-000000000005 >"$R/etc/ramraid/state/data.contents"
+	# asked WANT LINE: is there a word of ours after these lines?
+	asked() {
+		rm -f "$R"/initramfs/conf/conf.d/*
+		printf '%b' "$2" >"$R/initramfs/conf/conf.d/resume"
+		said=$(hook 2>&1)
+		[[ $(cat "$R/initramfs/conf/conf.d/zzz-ramraid" 2>/dev/null) == "$1" && ${said:+RESUME=none} == "$1" ]] || fail "$2: $said"
+	}
+	asked '' ''
+	asked '' 'RESUME=none\n'
+	asked '' 'RESUME=UUID=66666666-0000-4000-8000-000000000005\n'
+	asked RESUME=none 'RESUME=UUID=55555555-0000-4000-8000-000000000005\n'
+	asked RESUME=none 'RESUME="/dev/mapper/vg-swap"\n'
+	asked RESUME=none 'RESUME=auto\nRESUME=/dev/md/data\n'
+	asked '' 'RESUME=/dev/md/data\nRESUME=/dev/sda2\n'
+	# Of one that it starts it can be.
+	CONF[ROOT]=yes
+	claim_write data "$UUID" 2>/dev/null
+	asked '' 'RESUME=/dev/md/data\n'
 }
 
 # ---- initramfs/start: arrays that mdadm holds back
@@ -78,5 +103,5 @@ starts() {
 	echo 'ARRAY /dev/md/own' >"$COPY"
 	hook
 	[[ $(<"$COPY") == 'ARRAY /dev/md/own' ]]
-	[[ $(hook prereqs) == mdadm ]]
+	[[ $(hook prereqs) == "mdadm resume" ]]
 }

@@ -57,6 +57,8 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	decides 'add-leg 1' 1:blank conf.auto_replace=yes
 	decides 'add-leg 0' 0:blank 1:blank conf.auto_replace=yes
 	decides 'done' 1:blank conf.auto_replace=yes array.degraded=0
+	# A far2 has no slot for one.
+	decides 'add-leg 1' 1:blank conf.auto_replace=yes conf.layout=far2 conf.ram=none ram.state=none ram.node= ram.slot= array.level=raid10 leg.0.writemostly=
 	# Without the RAM leg there are two free slots, one of them its own.
 	decides 'add-leg 1' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=2
 	decides 'make-ram' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=1
@@ -221,7 +223,7 @@ systemctl() {
 	fake_disk sdc 104857600 disk/by-id/ata-B
 	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=A.A events=90 "device_uuid=$B"; }
 	look
-	says 'used without the others.*mdadm --zero-superblock /dev/disk/by-id/ata-B; mdadm /dev/md/data --add /dev/disk/by-id/ata-B; ramraid attach data'
+	says 'used without the others.*mdadm --zero-superblock /dev/disk/by-id/ata-B; ramraid apply data'
 	sb_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 role=2 view=AAA events=90; }
 	look
 	says 'belongs to another array \(99999999'
@@ -231,7 +233,14 @@ systemctl() {
 	says 'not taken: signature: it holds ext4'
 	wipefs() { :; }
 	look
-	says 'a blank disk.*AUTO_REPLACE=no.*mdadm /dev/md/data --add'
+	says 'a blank disk.*AUTO_REPLACE=no.*To take it: ramraid apply data'
+	sb_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 role=2 view=AAA events=90; }
+	look
+	sb_facts() { echo sb=none; }
+	mkdir -p "$R/sys/class/block/sdc/queue"
+	echo 4096 >"$R/sys/class/block/sdc/queue/logical_block_size"
+	look
+	says 'the disk at /dev/disk/by-id/ata-B is not taken: its blocks of 4096 bytes are larger than those of md127 \(512\)'
 	sb_facts() { echo sb=corrupt; }
 	look
 	says 'its superblock is corrupt'

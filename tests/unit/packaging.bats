@@ -31,6 +31,23 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	[[ $(calls | tail -n 1) == 'ramraid claim --remove' ]]
 }
 
+@test "one that can't be read keeps the package, if what is known of it speaks against a start by md alone" {
+	program ramraid 'case $1 in detach) exit 2 ;; esac'
+	arrays data
+	mkdir -p "$R/etc/ramraid/state"
+	printf 'uuid=x\nlegs=a\n' >"$R/etc/ramraid/state/data.witness"
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	printf 'uuid=x\nlegs=\n' >"$R/etc/ramraid/state/data.witness"
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_output -p 'the configuration of data has errors'
+	rm "$R/etc/ramraid/state/data.witness"
+	: >"$R/etc/ramraid/state/data.rescue"
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+}
+
 @test "an array that must keep its RAM leg keeps the package, and all claims" {
 	local code
 	for code in 1 4 75; do

@@ -77,6 +77,11 @@ data: nothing was changed (--dry-run)'
 	echo 2048 >"$R/sys/class/block/sdc/size"
 	refused 4 'has 1048576 bytes, and a leg of md127 needs' replace --yes data "$B" "$C"
 	echo 409600 >"$R/sys/class/block/sdc/size"
+	mkdir -p "$R/sys/class/block/sdc/queue"
+	echo 4096 >"$R/sys/class/block/sdc/queue/logical_block_size"
+	refused 4 'its blocks of 4096 bytes are larger than those of md127 (512); take another disk' replace --yes data "$B" "$C"
+	refused 4 'its blocks of 4096 bytes' replace --force --yes data "$B" "$C"
+	echo 512 >"$R/sys/class/block/sdc/queue/logical_block_size"
 	echo ext4 >"$R/dev/sdc"
 	refused 4 'signature: it holds ext4. If nothing on it is needed any more: wipefs' replace --yes data "$B" "$C"
 	echo '31 1 8:32 / /mnt rw - ext4 /dev/sdc rw' >"$R/proc/1/mountinfo"
@@ -96,6 +101,36 @@ data: nothing was changed (--dry-run)'
 	refused 4 'which is yours to edit' replace --yes data "$B" "$C"
 	put array_state clear
 	refused 3 'is not running' replace --yes data "$B" "$C"
+}
+
+# What RAM= names: nothing that it holds need last, and beside it md would let the last disk go.
+@test "the device in the RAM leg's place is no disk leg, by whatever name" {
+	local name
+	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=$B RAM=/dev/disk/by-id/ata-D
+	ln -s ../../sdd "$R/dev/disk/by-id/other"
+	leaves rd0
+	joins sdd in_sync 0
+	for name in /dev/sdd /dev/disk/by-id/ata-D /dev/disk/by-id/other; do
+		refused 4 'is what RAM= names (/dev/disk/by-id/ata-D)' replace --yes data "$B" "$name"
+		refused 4 'is what RAM= names' replace --force --yes data "$B" "$name"
+	done
+	conf "UUID=$ID" MEMBER=/dev/disk/by-id/other MEMBER=$B RAM=/dev/disk/by-id/ata-D
+	refused 4 '/dev/disk/by-id/other: is what RAM= names' apply --yes data
+}
+
+@test "an old disk that is gone: what is in its place is given up, not the device that is the RAM leg" {
+	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=$B RAM=/dev/disk/by-id/ata-D
+	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a)" events=40 ram_slot=0 generation=1 "seen=$(uuid_of a) $(uuid_of b) $(uuid_of d)" >"$R/etc/ramraid/state/data.witness"
+	leaves rd0
+	leaves sdb
+	joins sdd in_sync 0
+	put degraded 1
+	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
+	verb replace --yes data "$B" "$C"
+	assert_success
+	given b
+	not given d
+	not given a
 }
 
 @test "--force overwrites what the disk holds" {

@@ -177,6 +177,10 @@ damaged() { # TEXT of the file
 	put 105 0 "$B" "$C"
 	witness_read data "$ID"
 	[[ ${WITNESS[given]} == "$A" ]]
+	# Nor one that is in sync in the RAM leg's place.
+	WITNESS_ALSO=$A put 106 0 "$B" "$C"
+	witness_read data "$ID"
+	[[ -z ${WITNESS[given]-} ]]
 }
 
 @test "legs that were ever in sync are remembered, the latest 16" {

@@ -31,6 +31,12 @@ steps() {
 		test "$(slots data)" = UUU; grep -x "RAM=$(leg N)" /etc/ramraid/data.conf; test ! -e /sys/block/rd0
 		says data "were copied from the disk legs"
 		fails grep write_mostly /sys/block/$(md data)/md/dev-$(basename $(node N))/state
+		# By no other name it takes the place of a disk.
+		for name in /dev/disk/by-id/* /dev/disk/by-path/*; do
+			[ "$(readlink -f $name)" = $(node N) ] || continue
+			code=0; ramraid replace --yes --force data $(leg A) $name >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; grep "is what RAM= names" /root/out
+		done
+		test $(grep -c "is what RAM= names" /root/out) = 1; test "$(slots data)" = UUU
 		test "$(compare data)" = 0'
 	check 'persistent memory is taken by its own name' "$tools"'
 		for i in $(seq 100); do [ -b /dev/pmem0 ] && break; sleep 0.1; done; ls -l /dev/disk/by-path /dev/disk/by-id

@@ -35,7 +35,7 @@ steps() {
 		ramraid attach data || test $? = 1; test "$(slots data)" = UU_
 		grep "^given=." $witness; down; starts 1; fails grep -q "waiting for [0-9]* of" /root/log; test "$(slots data)" = UU_; down; gone A
 		refused "$(leg B) has been given up by a start without it"; back A B C D; starts 1
-		mdadm --zero-superblock $(node B); mdadm /dev/md/data --add $(node B); ramraid attach data; test "$(slots data)" = UUU; test "$(compare data)" = 0
+		mdadm --zero-superblock $(node B); ramraid apply --yes data; test "$(slots data)" = UUU; test "$(compare data)" = 0
 		offset=$(mdadm --examine $(node B) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p")
 		cmp -n 1048576 /root/A <(dd if=$(node B) bs=512 skip=$((offset + 81920)) count=2048 iflag=direct status=none)
 		down; starts; test "$(slots data)" = UUU'

@@ -46,7 +46,7 @@ EOT"
 		ramraid start --yes --force-leg=$(leg B) data || test $? = 1; systemctl start srv-data.mount
 		fails test -e /srv/data/onlyram1; sed -i /onlyram1/d /root/sums; sums
 		ramraid attach data; test "$(slots data)" = U_U
-		mdadm --zero-superblock $(node A); mdadm /dev/md/data --add $(node A); ramraid attach data
+		mdadm --zero-superblock $(node A); ramraid apply --yes data
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'stopped by hand, and by nobody who knows: the ramdisk is kept, the disks are refused, and it goes on from the ramdisk' "$tools"'
 		lose; new onlyram5; systemctl stop srv-data.mount; mdadm --stop /dev/md/data; systemctl stop ramraid@data; test -e /sys/block/rd0

@@ -16,11 +16,13 @@ steps() {
 		test "$(slots data)" = UUU; findmnt /srv/data'
 	check 'removing takes the RAM leg and the claim away, and the file system stays mounted' '
 		exec 3>/srv/data/open; echo before >&3
+		mkdir -p /ramraid/db; mount -t tmpfs none /ramraid/db # systemd calls it ramraid-db.mount
 		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
 		echo after >&3; exec 3>&-; sync
 		findmnt /srv/data; test "$(cat /srv/data/open | wc -l)" = 2
 		test "$(slots data)" = _UU; test ! -e /sys/block/rd0
 		test -z "$(ls /etc/mdadm/mdadm.conf.d)"
+		findmnt /ramraid/db; umount /ramraid/db; rm -r /ramraid
 		test -z "$(systemctl list-units --plain --no-legend --state=active "ramraid*")"
 		test -z "$(find /run/systemd/generator* -name "*ramraid*")"
 		test -e /etc/ramraid/data.conf'

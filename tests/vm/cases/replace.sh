@@ -5,6 +5,7 @@ from mirror
 disk A 96M
 disk B 96M
 disk C 96M
+disk K 120M blocks=4096
 
 steps() {
 	boot
@@ -28,6 +29,10 @@ steps() {
 		echo ACCEPT_DATA_LOSS=yes >>/etc/ramraid/data.conf.d/behind.conf
 		ramraid attach data; test "$(cat $backlog)" = 64
 		rm /etc/ramraid/data.conf.d/behind.conf; ramraid attach data; test "$(cat $backlog)" = 0'
+	check 'a disk of larger blocks would make those of the array larger, under what is mounted: refused' '
+		code=0; ramraid replace --yes data $(leg B) $(leg K) >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4
+		grep "its blocks of 4096 bytes are larger than those of $(md data) (512)" /root/out
+		test "$(cat /sys/block/$(md data)/queue/logical_block_size)" = 512; test "$(slots data)" = UUU'
 	check 'a new disk takes the place of the old one, write-mostly, and the mirror is whole' '
 		sed -i "s,MEMBER=$(leg B),MEMBER=$(leg C)," /etc/ramraid/data.conf
 		ramraid detach data

@@ -42,8 +42,8 @@ steps() {
 		swap=$(systemctl list-units --plain --no-legend --type=swap "dev-disk-by*" | cut -d" " -f1 | head -1)
 		test "$(systemctl show -p ActiveEnterTimestampMonotonic --value "$swap")" -gt "$(whole b.2)"'
 	check 'the broken file was said, and its array is the only thing that does not run' '
-		journalctl -b -p err | grep "ramraid-generator.*bad.conf:1: UUID=nonsense"
-		journalctl -b -p err | grep "ramraid-generator.*bad.conf:2: MEMBER=/dev/sda.*write /dev/disk/by-id/"'
+		journalctl -b -p err -t ramraid-generator | grep "bad.conf:1: UUID=nonsense"
+		journalctl -b -p err -t ramraid-generator | grep "bad.conf:2: MEMBER=/dev/sda.*write /dev/disk/by-id/"'
 	kill_power
 	VM_DISKS=(C B A)
 	boot

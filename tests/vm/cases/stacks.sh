@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
 # What people put on an array: a volume group with XFS, swap and a LUKS container in it; and btrfs, mounted twice. Each waits for its array; a shutdown
-# leaves nothing to make equal; a power cut loses nothing.
+# leaves nothing to make equal; a power cut loses nothing. The volume group reaches onto an ordinary disk, on which a rescue image would be written.
 checked_on trixie
 long
 image stacks
@@ -10,9 +10,10 @@ disk A 480M
 disk B 480M
 disk C 160M
 disk D 160M
+disk E 64M
 
 readonly on='
-	readonly mounts="/srv/xfs /srv/secret /srv/tree /srv/sub"
+	readonly mounts="/srv/xfs /srv/secret /srv/tree /srv/sub /srv/plain"
 	in_use() { for m in $mounts; do findmnt $m >/dev/null || { echo "$m is not mounted"; return 1; }; done; grep "^/dev/dm-" /proc/swaps; }
 	sums() { sha256sum --quiet -c /root/sums; }
 	at() { systemctl show -p $2 --value $1; }
@@ -29,7 +30,9 @@ steps() {
 		ramraid wait pool
 		settle; pvcreate -q /dev/md/pool; vgcreate -q vol-1 /dev/md/pool
 		lvcreate -q -Wy --yes -L 320M -n files vol-1; lvcreate -q --yes -L 32M -n swap vol-1; lvcreate -q --yes -L 64M -n locked vol-1
-		mkdir -p $mounts /root/keys
+		pvcreate -q $(leg E); vgextend -q vol-1 $(leg E); lvcreate -q --yes -l 100%PVS -n plain vol-1 $(leg E)
+		mkdir -p $mounts /root/keys /etc/ramraid/pool.conf.d; echo RESCUE=/srv/plain/rescue >/etc/ramraid/pool.conf.d/rescue.conf
+		make_ext4 /dev/vol-1/plain
 		settle; mkfs.xfs -q -K /dev/vol-1/files; mkswap /dev/vol-1/swap
 		head -c 32 /dev/urandom >/root/keys/key; chmod 600 /root/keys/key
 		cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/vol-1/locked /root/keys/key
@@ -41,6 +44,7 @@ steps() {
 UUID=$(blkid -o value -s UUID /dev/vol-1/files) /srv/xfs xfs defaults 0 0
 /dev/vol-1/swap none swap sw 0 0
 /dev/mapper/open /srv/secret ext4 defaults 0 2
+UUID=$(blkid -o value -s UUID /dev/vol-1/plain) /srv/plain ext4 defaults 0 2
 UUID=$tree /srv/tree btrfs defaults,nodiscard 0 0
 UUID=$tree /srv/sub btrfs defaults,nodiscard,subvol=part 0 0
 EOT
@@ -50,6 +54,10 @@ EOT
 	check 'all of it waits for its array at the next boot; check has nothing to say of the mounts' "$on"'
 		ramraid remember; systemctl daemon-reload
 		cat /etc/ramraid/state/pool.contents /etc/ramraid/state/tree.contents
+		grep -x "beside UUID=$(blkid -o value -s UUID /dev/vol-1/plain)" /etc/ramraid/state/pool.contents
+		journalctl -b -o cat -t ramraid-generator | grep "pool: /srv/plain, where RESCUE lies, waits for pool itself"
+		# A later initramfs has seen the swap, and would wait for it.
+		update-initramfs -u >/root/out 2>&1; cat /root/out; grep "/dev/mapper/vol--1-swap lies on the array pool.*RESUME=none" /root/out
 		for unit in srv-xfs.mount dev-vol\\x2d1-swap.swap systemd-cryptsetup@open.service; do systemctl show -p Requires --value "$unit" | grep -q ramraid@pool || { echo "$unit"; exit 1; }; done
 		for unit in srv-tree.mount srv-sub.mount; do systemctl show -p Requires --value $unit | grep -q ramraid@tree || { echo $unit; exit 1; }; done
 		ramraid check >/root/out || :; cat /root/out; fails grep -e not-gated -e ungated /root/out'
@@ -64,11 +72,11 @@ EOT
 		journalctl -b -1 -q -o cat -u ramraid@pool | tail -n 5
 		journalctl -b -q -o cat -u ramraid@pool | grep "2 of 2 disk legs are safe"; fails journalctl -k -b -q -o cat -g "md: resync of RAID array"; equal'
 	check 'stopped by hand only when the volumes are let go; started again, they are back' "$on"'
-		umount /srv/xfs /srv/secret; swapoff -a; systemctl stop systemd-cryptsetup@open.service
+		umount /srv/xfs /srv/secret /srv/plain; swapoff -a; systemctl stop systemd-cryptsetup@open.service
 		code=0; ramraid stop pool >/root/out 2>&1 || code=$?; cat /root/out; test $code = 1; grep "in use by" /root/out; test "$(slots pool)" = UUU
 		vgchange -q -an vol-1; ramraid stop pool; fails grep -q "$(basename $(node A))" /proc/mdstat
 		ramraid start pool; settle; for i in $(seq 50); do [ -e /dev/vol-1/files ] && break; sleep 0.2; done
-		systemctl start srv-xfs.mount srv-secret.mount "dev-vol\\x2d1-swap.swap"; in_use; sums'
+		systemctl start srv-xfs.mount srv-secret.mount srv-plain.mount "dev-vol\\x2d1-swap.swap"; in_use; sums'
 	vm_send "$here/tokens.pl" /root/tokens.pl
 	guest '
 		exec 9>/dev/virtio-ports/told
