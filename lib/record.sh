@@ -62,6 +62,7 @@ record_rejoins() {
 record_first_look() {
 	local i facts disks=no
 	F[array.known]=yes
+	[[ ${F[array.state]} == active ]] || record_last_copy_
 	[[ ${F[array.state]} == active && -n ${F[witness.events]} ]] || return 0
 	! record_is_watched_ || return 0
 	if [[ -z ${F[witness.legs]} ]]; then
@@ -80,6 +81,23 @@ record_first_look() {
 	done
 	# A ramdisk can't have been started without the disks; a device can, after it had left them.
 	[[ $disks == yes || -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || F[array.known]=no
+}
+
+# record_last_copy_: somebody may have stopped the array within the seconds after it had lost its disk legs, before that was written down. A ramdisk that is
+# there still says it itself: complete, further than the record, and no disk leg active. The facts of the record become what is written then.
+record_last_copy_() {
+	local key value
+	local -A says=()
+	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] && ram_is_node "${F[ram.node]}" || return 0
+	while IFS='=' read -r key value; do says[$key]=$value; done < <(sb_facts "$DEV/${F[ram.node]}")
+	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ && -z ${says[recovery]-} ]] || return 0
+	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] && ((says[events] > ${F[witness.events]:-0})) || return 0
+	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array was stopped; its record did not say so yet"
+	witness_write "${F[name]}" "${F[uuid]}" "${says[events]}" "${says[role]}" || {
+		record_take_back_ || :
+		return 0
+	}
+	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
 }
 
 # record_write: writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg

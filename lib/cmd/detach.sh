@@ -19,6 +19,8 @@ cmd_detach() {
 	conf_need_started "$NAME" # who had the lock may have changed the disks
 	facts_configured "$NAME"
 	facts_observe
+	# Also a package that is to be removed goes by the record that this may write.
+	record_first_look
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
 	guard_release "$NAME"
 	guard_give_back "$NAME"

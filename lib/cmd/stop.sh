@@ -56,6 +56,7 @@ stop_here() {                                                                   
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
 		[[ -n $DRY_RUN ]] || copy_stop "$1" || die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
+		record_first_look
 		stop_is_last_copy_ "$1" || ram_drop "$1"
 		return
 	fi

@@ -45,6 +45,31 @@ not_writable() {
 	known yes '' 90 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
 }
 
+@test "an array that somebody has stopped as soon as it had lost its disks: the ramdisk says that it has the only copy" {
+	local view=A.. events=120 role=0 more=''
+	sb_facts() { [[ $1 == */rd0 ]] && printf '%s\n' sb=ok "uuid=${F[uuid]}" "events=$events" "role=$role" "view=$view" "recovery=$more"; }
+	stopped() { # LEGS-IN-THE-RECORD CALLS [FACT…]
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		runs array.state=absent array.md= ram.state=attached ram.node=rd0 ram.slot= "witness.legs=$one $two" witness.events=100 "${@:3}"
+		record_first_look
+		[[ ${F[witness.legs]} == "$1" && $(calls) == "$2" ]] || fail "${*:3}: ${F[witness.legs]}; $(calls)"
+	}
+	stopped '' 'write 120 0'
+	[[ ${F[witness.left]} == "$one $two" && ${F[witness.events]} == 120 && ${F[witness.ram_slot]} == 0 ]]
+	stopped '' 'write 120 0' witness.events=
+	stopped "$one $two" '' witness.events=120
+	stopped "$one $two" '' ram.state=none
+	stopped "$one $two" '' ram.node=sdz
+	stopped "$one $two" '' rescue.image=/x
+	more=2048 stopped "$one $two" ''
+	role=spare stopped "$one $two" ''
+	view=A.A stopped "$one $two" ''
+	view=..A role=2 stopped '' 'write 120 2'
+	F[uuid]=other
+	sb_facts() { printf '%s\n' sb=ok uuid=another events=120 role=0 view=A.. recovery=; }
+	stopped "$one $two" ''
+}
+
 @test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
 	joined() { # WANTED UUID TIME
 		F[leg.0.device_uuid]=$2 F[leg.0.time]=$3

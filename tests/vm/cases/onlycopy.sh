@@ -49,7 +49,12 @@ EOT"
 		mdadm --zero-superblock $(node A); ramraid apply --yes data
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'stopped by hand, and by nobody who knows: the ramdisk is kept, the disks are refused, and it goes on from the ramdisk' "$tools"'
-		lose; new onlyram5; systemctl stop srv-data.mount; mdadm --stop /dev/md/data; systemctl stop ramraid@data; test -e /sys/block/rd0
+		cp /etc/ramraid/state/data.witness /root/witness
+		lose; new onlyram5; systemctl stop srv-data.mount; mdadm --stop /dev/md/data
+		# As if it had been done before anybody could write down that the disks are lost.
+		settle; for i in $(seq 200); do systemctl list-jobs --no-legend | grep -q ramraid || break; sleep 0.3; done
+		cp /root/witness /etc/ramraid/state/data.witness; systemctl stop ramraid@data; test -e /sys/block/rd0
+		journalctl -b -u ramraid@data -o cat | grep "the ramdisk rd0 was the only good copy when the array was stopped; its record did not say so yet"
 		journalctl -b -u ramraid@data -o cat | grep "the ramdisk rd0 stays: no disk has what was written last"
 		back A B; fails ramraid start data; test -e /sys/block/rd0
 		systemctl show -p StatusText --value ramraid@data >/root/out; cat /root/out; grep -o "mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data" /root/out >/root/do
