@@ -26,6 +26,7 @@ cmd_bench() {
 	bench_rows
 	rows=${#BENCH_ROLE[@]}
 	[[ -z ${OPT[writes]-} ]] || bench_folder "${OPT[writes]}"
+	[[ -z ${OPT[svg]-} ]] || bench_picture "${OPT[svg]}"
 	bench_reads "$rows" "$seconds"
 	[[ -z ${OPT[writes]-} ]] || bench_writes "${OPT[writes]}" "$seconds"
 	[[ -z ${OPT[svg]-} ]] || bench_svg "$NAME" "$rows" "${OPT[svg]}" || die "${OPT[svg]} could not be made"
@@ -57,6 +58,11 @@ bench_folder() {
 	source=$(findmnt -n -v -o SOURCE --target "$1")
 	grep -qx "${F[array.md]}" <(lsblk -nso KNAME "$source" 2>/dev/null) ||
 		die "--writes=$1: lies on ${source:-another file system}, not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
+}
+
+# bench_picture FILE: can it be written to? It is made last, after minutes of measuring.
+bench_picture() {
+	{ : >>"$1"; } 2>/dev/null || die "--svg=$1: can't be written to; name a file in a folder that is there" "$EX_USAGE"
 }
 
 bench_reads() { # ROWS SECONDS

@@ -93,6 +93,23 @@ measured() {
 	[[ $status == 2 && $output == *'no folder that can be written to'* ]]
 }
 
+@test "a picture that can't be written is refused before anything is measured" {
+	bench_picture "$BATS_TEST_TMPDIR/x.svg"
+	run bench_picture "$BATS_TEST_TMPDIR/none/x.svg"
+	[[ $status == 2 && $output == *"--svg=$BATS_TEST_TMPDIR/none/x.svg: can't be written to"* ]]
+	bench_programs() { :; }
+	conf_need() { :; }
+	cli_root() { :; }
+	facts_configured() { :; }
+	facts_observe() { :; }
+	need_look() { :; }
+	need() { :; }
+	bench_measure() { called measured; }
+	run cmd_bench --seconds=1 --svg="$BATS_TEST_TMPDIR/none/x.svg" data
+	[[ $status == 2 && $output == *"can't be written to"* ]]
+	[[ $(calls) != *measured* ]]
+}
+
 @test "reads of the disks are counted while the array is read, and not while they are themselves" {
 	mkdir -p "$R/sys/class/block/sda" "$R/sys/class/block/sdb"
 	echo "10 0 0 0" >"$R/sys/class/block/sda/stat"
