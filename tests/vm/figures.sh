@@ -6,6 +6,8 @@ shopt -s inherit_errexit
 here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 # shellcheck disable=SC2034 # theirs
 readonly here docs=$here/../../docs release=${RELEASE:-trixie}
+# shellcheck source=tests/vm/stolen.sh
+source "$here/stolen.sh"
 
 # figures_tools COMMAND=PACKAGE…: installs the packages whose commands are missing, through apt.
 figures_tools() {
@@ -17,21 +19,15 @@ figures_tools() {
 	"${sudo[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-# stolen BEFORE AFTER: the part of the processors' time, in percent, that a host above this machine gave to others between two first lines of /proc/stat
-# (proc_stat(5): the eighth figure is "steal", the two after it are counted in others). A run in which it is high has figures that scatter.
-stolen() {
-	awk '{ for (i = 2; i <= 9; i++) all[NR] += $i; gone[NR] = $9 } END { span = all[2] - all[1]; printf "%d %%\n", span ? 100 * (gone[2] - gone[1]) / span + 0.5 : 0 }' <<<"$1"$'\n'"$2"
-}
-
 # figures_run CASE: sets RUN to the file with what the case prints.
 figures_run() {
 	local before
 	RUN=${FROM-}
 	[[ -z $RUN ]] || return 0
 	RUN=$here/../../build/$1.txt
-	before=$(head -n 1 /proc/stat)
+	before=$(stolen_since)
 	RAMRAID_DEB=$(printf '%s\n' "$here"/../../build/ramraid_*_all.deb | sort -V | tail -n1) "$here/case.sh" "$1" "$release" </dev/null | tee "$RUN"
-	echo "processor time that the host gave to others: $(stolen "$before" "$(head -n 1 /proc/stat)")" >>"$RUN"
+	echo "processor time that the host gave to others: $(stolen "$before" "$(stolen_since)") %" >>"$RUN"
 }
 
 # figures_fact NAME: what the run says of itself; fails when it does not.
