@@ -12,6 +12,15 @@ contents_of() {
 	{ contents_names_ "$DEV/$1" && { ((${#others[@]} == 0)) || contents_names_ "${others[@]}" | sed 's/^/beside /'; }; } | sort -u
 }
 
+# contents_now NAME: the same of an array that runs as a start of ours has left it; nothing of another one, and so nothing at a boot. fstab may name
+# what has been made on it a moment ago, before ramraid-remember has written that down.
+contents_now() {
+	local watched MD_RUN
+	{ read -r watched <"$RUN/$1.watched"; } 2>/dev/null || return 0
+	md_run "${watched%% *}"
+	[[ $watched != "$MD_RUN" ]] || contents_of "${MD_RUN%% *}"
+}
+
 # contents_beside_ MD: the volumes that are not on it, of volume groups that have one on it, one a line: LVM activates a group when all its disks are there, and so
 # not before the array is (pvscan(8), --checkcomplete). A volume's dm/uuid begins with "LVM-" and that of its group, which has 32 characters.
 contents_beside_() {

@@ -324,7 +324,8 @@ gate_inner_() {
 }
 
 # gate_write_network_ FOLDER NAME only|mixed: the array comes after the network, and after what connects remote disks (systemd.special(7),
-# remote-fs-pre.target); and goes before them.
+# remote-fs-pre.target); and goes before them. The target is wanted as well: not all who come before it do so (nbd@.service does not), and a target that
+# nobody wants orders nothing.
 gate_write_network_() {
 	local file=$1/ramraid@$2.service.d/50-network.conf
 	[[ $3 == only ]] || {
@@ -333,7 +334,7 @@ gate_write_network_() {
 	}
 	mkdir -p "${file%/*}" &&
 		printf '# All that lies on it is marked _netdev in fstab and crypttab: its disks come over the network.\n[Unit]\n%s\n%s\n' \
-			'Wants=network-online.target' 'After=network-online.target remote-fs-pre.target' >"$file"
+			'Wants=network-online.target remote-fs-pre.target' 'After=network-online.target remote-fs-pre.target' >"$file"
 }
 
 # gate_write_shutdown FOLDER: these targets force their end after 30 minutes, counted from their beginning; a shutdown that saves the only

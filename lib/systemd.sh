@@ -33,6 +33,8 @@ systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_
 systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }                   # NAME: the unit's last word
 systemd_unit_is_up() { [[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]; }        # NAME
 systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]; } # NAME: its program runs, or will
+# systemd_unit_is_signalled NAME: systemd is ending its program with SIGTERM, not by ExecStop= (systemctl(1), the substates of a service).
+systemd_unit_is_signalled() { [[ $(systemctl show --property=SubState --value "$(systemd_unit "$1")") == stop-sigterm ]]; }
 
 # systemd_dependents NAME: the units that a stop of the array's unit would stop as well, separated by blanks (Requires=, BindsTo= and
 # PartOf= pass a stop on: systemd.unit(5)).

@@ -153,13 +153,19 @@ start_interrupted() { # NAME
 	verify_stop
 	copy_stop "$1" || log_warning "$1: $COPY_WHY"
 	# systemd runs no ExecStop= for a unit that never became active.
-	if [[ -z ${SYSTEMD_READY-} ]] && systemd_is_unit; then
+	if systemd_is_unit && start_was_never_up_ "$1"; then
 		log_notice "$1: interrupted before anything could depend on it; stopping it"
 		[[ -z ${CLI_LOCK-} ]] || exec {CLI_LOCK}>&-
 		exec "$0" stop -- "$1"
 	fi
 	log_notice "$1: interrupted; the array goes on as it is"
 	exit "$EX_OK"
+}
+
+# What "ready" has been told may have come after the stop, and then counts for nothing. A signal of systemd itself is its first step only where there
+# is no ExecStop= to run, or its second, when that has stopped everything.
+start_was_never_up_() { # NAME
+	[[ -z ${SYSTEMD_READY-} ]] || systemd_unit_is_signalled "$1"
 }
 
 start_by_systemd() { # NAME

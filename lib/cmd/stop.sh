@@ -32,6 +32,7 @@ stop_released() { # NAME
 }
 
 stop_by_systemd() { # NAME
+	local users
 	if systemd_unit_is_up "$1"; then
 		systemd_stop "$1" || log_error "$1: systemd could not stop it; see: systemctl status $(systemd_unit "$1")"
 	else
@@ -42,7 +43,12 @@ stop_by_systemd() { # NAME
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
 	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without it.
-	log_error "$1: is still running, in use by: $(stop_users). What systemd had mounted from it is unmounted (systemctl start local-fs.target mounts it again)"
+	users=$(stop_users)
+	if [[ -n $users ]]; then
+		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted (systemctl start local-fs.target mounts it again)"
+	else
+		log_error "$1: is still running, though nobody uses it any more; type again: ramraid stop $1"
+	fi
 	systemd_reset "$1"
 	systemd_start "$1"
 	return "$EX_FAILED"

@@ -717,3 +717,24 @@ release_killed_after() {
 	assert_line 'stop -- data'
 	[[ $(calls) == $'copy_stop data\ncopy_stop data' ]] || fail "$(calls)"
 }
+
+# systemd takes a unit for up when it has read "ready", and a stop may come between the word and the reading; then it runs no ExecStop=.
+@test "a start that has just said ready, and is ended by systemd itself, stops the array; by our own ExecStop= it leaves that to it" {
+	libs paths log act units cli disk conf confneed systemd verify drive cmd/start
+	copy_stop() { :; }
+	systemd_is_unit() { :; }
+	systemctl() { [[ $* == "show --property=SubState --value ramraid@data.service" ]] && printf '%s\n' "$SUBSTATE"; }
+	declare -g NAME=data SYSTEMD_READY=yes
+	printf '#!/bin/bash\nprintf "%%s\n" "$*"\n' >"$BATS_TEST_TMPDIR/ramraid"
+	chmod +x "$BATS_TEST_TMPDIR/ramraid"
+	BASH_ARGV0=$BATS_TEST_TMPDIR/ramraid
+	SUBSTATE=stop-sigterm run start_interrupted data
+	assert_line 'stop -- data'
+	SUBSTATE=stop run start_interrupted data
+	assert_success
+	refute_line 'stop -- data'
+	assert_line -p 'the array goes on as it is'
+	unset SYSTEMD_READY
+	SUBSTATE=stop run start_interrupted data
+	assert_line 'stop -- data'
+}

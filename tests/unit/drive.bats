@@ -370,3 +370,18 @@ only_ram() {
 	STATE_OF=none ends 0 stop_here data
 	did $'ram_drop data\nram_drop data\nram_drop data'
 }
+
+@test "stopped by systemd, and it runs nevertheless: its users are named, or that there are none; its unit is up again" {
+	need cmd/stop
+	declare -g NAME=data
+	systemd_unit_is_up() { :; }
+	systemd_stop() { called stop; }
+	systemd_start() { called start; }
+	systemd_reset() { :; }
+	stop_users() { printf '%s\n' "$USERS"; }
+	USERS=/srv/data ends 1 stop_by_systemd data
+	grep 'is still running, in use by: /srv/data. ' "$BATS_TEST_TMPDIR/log"
+	USERS='' ends 1 stop_by_systemd data
+	grep 'though nobody uses it any more; type again: ramraid stop data' "$BATS_TEST_TMPDIR/log"
+	did $'stop\nstart\nstop\nstart'
+}

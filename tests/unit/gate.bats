@@ -53,6 +53,24 @@ quietly() {
 
 @test "a folder for rescue images: its mount outlives the array, and it may be written" { quietly 17-rescue-folder; }
 
+@test "what has been made on a running array a moment ago, and is not remembered yet; not what lies on another one that has its number now" {
+	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
+	rm "$R/etc/ramraid/state/data.contents"
+	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
+	echo "md127 9" >"$R/run/ramraid/data.watched"
+	now() {
+		bash -c 'source "$1/units/ramraid-generator"; lsblk() { [[ ${!#} == */dev/md127 ]] && echo "PATH=\"/dev/md127\" UUID=\"0a1b2c3d-0000-4000-8000-000000000001\""; }; main "$2"' \
+			- "$PROJECT" "$OUT"
+	}
+	echo 10 >"$R/sys/block/md127/diskseq"
+	now
+	[[ ! -e $OUT/srv.mount.d ]]
+	echo 9 >"$R/sys/block/md127/diskseq"
+	now
+	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d "$FIXTURES/generator/01-ext4-by-uuid/expected" "$OUT"
+	assert_success
+}
+
 # rescues NAME FOLDER UUID-DIGIT: one more array, with that folder.
 rescues() {
 	mkdir -p "$R/etc/ramraid"

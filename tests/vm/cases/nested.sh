@@ -29,7 +29,7 @@ steps() {
 	check 'a file system on it, for which both levels are to be there' "$both"'
 		mkfs.ext4 -q /dev/md/data; mkdir -p /srv/data
 		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 nofail 0 2" >>/etc/fstab
-		systemctl daemon-reload; systemctl start srv-data.mount
+		ramraid remember; systemctl daemon-reload; systemctl start srv-data.mount
 		for i in $(seq 8); do head -c 5M /dev/urandom >/srv/data/$i; done; sync
 		cd /srv/data; sha256sum * | grep -v lost >/root/sums || :; test -s /root/sums
 		mkdir -p /etc/ramraid/data-far2.conf.d; echo MEMBER_TIMEOUT=5s >/etc/ramraid/data-far2.conf.d/test.conf
