@@ -75,7 +75,9 @@ steps() {
 		for at in 3 20 33 44; do dd if=/dev/urandom of=/dev/md/far bs=64k seek=$((at * 16)) count=20 oflag=direct conv=notrunc; done
 		mdadm /dev/md/far --re-add $b; sleep 1; idle; test "$(slots far)" = UU
 		different=$(compare far); echo "mismatch_cnt $different"
-		mdadm --stop /dev/md/far; losetup -d $a $b; rm /root/a /root/b; test "$different" -gt 0'
+		mdadm --stop /dev/md/far; losetup -d $a $b; rm /root/a /root/b
+		# Linux 6.1 still puts it back right.
+		case $(uname -r) in 6.1.*) ;; *) test "$different" -gt 0 ;; esac'
 	check 'a disk that is pulled out and comes back is put back by itself, and the mirror does not notice' "$VM_HANDS$both"'
 		before=$(mdadm --examine $(readlink -f /dev/md/data-far2) | sed -n "s/.*Events : //p")
 		gone B; head -c 1M /dev/urandom >/srv/data/meanwhile; sync
