@@ -66,7 +66,7 @@ size() { # MIB
 
 # So many mirrors at one boot, each with a file system that waits for it.
 many() { # COUNT
-	local EXEC_SECONDS=1800
+	local EXEC_SECONDS=3600
 	check "$1 mirrors, each with a file system" '
 		[ -e $(leg MANY1)-part1 ] || for d in 1 2; do
 			{ echo label: gpt; for i in $(seq '"$most"'); do echo ",'"$part"'"; done; } | sfdisk -q --wipe always $(node MANY$d)
