@@ -139,3 +139,24 @@ release_tree() {
 	assert_line 'there is a tag v1.2.3 already'
 	refute_output --partial 'The steps'
 }
+
+# sysinit.target conflicts with emergency.service: with it in the transaction of "ramraid start", the shell ends in which that was typed.
+@test "nothing that an array's unit pulls in pulls in half a boot" {
+	local unit file checked=0
+	for unit in ramraid@.service $(sed -n 's/^\(Wants\|Requires\)=//p' "$PROJECT/units/ramraid@.service"); do
+		[[ -e $PROJECT/units/$unit ]] || continue
+		for file in "$PROJECT/units/${unit%.path}".{path,service} "$PROJECT/units/$unit"; do
+			[[ -e $file ]] || continue
+			checked=$((checked + 1))
+			grep -qx DefaultDependencies=no "$file" || fail "$file"
+		done
+	done
+	((checked >= 5)) || fail "$checked"
+}
+
+@test "another target, such as an emergency, ends neither an array nor those who look after it" {
+	local unit
+	for unit in ramraid@.service ramraid-hotplug.path ramraid-remember.path ramraid-monitor@.path ramraid-mend@.service ramraid-memory@.service; do
+		grep -qx IgnoreOnIsolate=yes "$PROJECT/units/$unit" || fail "$unit"
+	done
+}
