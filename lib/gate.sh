@@ -11,10 +11,31 @@ gate_aliases() {
 	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
 }
 
-# gate_tag_ SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag to the same as UUID=…, if that can be said.
+# gate_decode_ VARIABLE: the \xNN in it, which udev writes in a link's name and systemd in a unit's. Any other backslash is of neither, and then none is decoded.
+gate_decode_() {
+	local rest=${!1//\\x[0-9a-f][0-9a-f]/}
+	[[ $rest == *\\* ]] || printf -v "$1" '%b' "${!1}"
+}
+
+# gate_simplify_ VARIABLE: a path in it as systemd takes it: no slash doubled or at the end, no ".". The root is empty then.
+gate_simplify_() {
+	local text=${!1}
+	[[ $text == /* ]] || return 0
+	while [[ $text == *//* || $text == */./* ]]; do text=${text//\/\///} text=${text//\/.\///}; done
+	text=${text%/.}
+	printf -v "$1" '%s' "${text%/}"
+}
+
+# gate_tag_ SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag to what contents.sh calls the same, UUID=… or
+# /dev/mapper/…, if that can be said.
 gate_tag_() {
 	spec=${1//\"/} tag=''
-	[[ ! $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]] || tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
+	if [[ $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]]; then
+		tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
+		gate_decode_ tag
+	elif [[ $spec == /dev/disk/by-id/dm-name-* ]]; then
+		tag=/dev/mapper/${spec#/dev/disk/by-id/dm-name-}
+	fi
 }
 
 # gate_is_beside_ SPEC: is it on another volume of a volume group that reaches onto the array? (contents.sh) LVM activates that with the array, and not before.
@@ -86,12 +107,14 @@ gate_device() {
 
 # gate_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each whose time-out has to be lifted, "opened UNIT"
 # for each that a passphrase may open (a person may take any time, and a container that fails fails its device by itself), and "rescue UNIT"
-# for a mount that a rescue image would be written to: it has to stay until the array has stopped. Where fstab and crypttab say _netdev, "network only"
+# for a mount that a rescue image would be written to, and for what that comes after: they have to stay until the array has stopped. Where fstab and crypttab say _netdev, "network only"
 # if they say it of all that lies on the array, else "network mixed".
 gate_units() {
-	local GATE_NAME=$1 alias netdev=0 local=0
+	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0
 	local -A ALIASES=()
-	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=()
+	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() later=() sooner=()
+	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
+	gate_simplify_ rescue
 	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(gate_aliases "$1" "$2")
 	# Twice, so that one container inside another is found in any order.
 	gate_crypttab_
@@ -119,22 +142,22 @@ gate_crypttab_() {
 # all ("none") is mounted by nobody.
 gate_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 
-# gate_saves_ TARGET TYPE OPTIONS: would a rescue image be written there? Not to another machine: its mounts wait for the network, which waits
-# for the local ones, which wait for the array. A far2 has nothing in memory.
-gate_saves_() { [[ ${CONF[LAYOUT]} != far2 && ${CONF[RESCUE]}/ == "$1"/* && $2 != @(nfs*|cifs|smb*|ceph*|glusterfs|fuse.*|9p) && ,$3, != *,_netdev,* ]]; }
-
 # Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
 # --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo.
 gate_fstab_() {
-	local source target type options device found=()
+	local source target type options device place holders=()
 	while read -r source target type options; do
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
+		printf -v options '%b' "$options"
+		gate_simplify_ source
+		gate_simplify_ target
+		[[ $type == swap ]] || gate_is_mount_point "$target" || continue
+		gate_order_
 		gate_matches "$source" || {
 			gate_other_
 			continue
 		}
-		[[ $type == swap ]] || gate_is_mount_point "$target" || continue
 		gate_count_netdev_ "$options"
 		device=$(gate_device "$source")
 		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
@@ -144,31 +167,13 @@ gate_fstab_() {
 			mounts+=("$target") fscks+=("$device")
 		fi
 	done < <([[ ! -f $ROOT/etc/fstab || ! -r $ROOT/etc/fstab ]] || findmnt --fstab --tab-file "$ROOT/etc/fstab" --raw --noheadings --output SOURCE,TARGET,FSTYPE,OPTIONS)
-	for target in "${MOUNTS[@]}"; do ! gate_is_mount_point "$target" || mounts+=("$target"); done
-	for target in "${found[@]}"; do
-		if gate_is_below_ "$target"; then gate_warn_rescue_ "$GATE_NAME" "$target"; else saves+=("$target"); fi
+	for target in "${MOUNTS[@]}"; do
+		gate_place_ "$target"
+		gate_after_ "$place" "/dev/md/$GATE_NAME"
+		! gate_is_mount_point "$target" || mounts+=("$target")
 	done
-}
-
-# gate_other_: a line of fstab, the caller's, that is not on the array.
-gate_other_() {
-	local beside=''
-	! gate_is_beside_ "$source" || beside=yes
-	[[ $type == swap ]] || gate_is_mount_point "$target" || return 0
-	[[ -z $beside ]] || devices+=("$(gate_device "$source")")
-	[[ $type != swap ]] && gate_saves_ "$target" "$type" "$options" || return 0
-	if [[ -n $beside ]]; then gate_warn_rescue_ "$GATE_NAME" "$target"; else found+=("$target"); fi
-}
-
-# gate_is_below_ TARGET: is it mounted below something that lies on the array? Then it is unmounted before the array can be stopped.
-gate_is_below_() {
-	local mount
-	for mount in "${mounts[@]}"; do [[ $1/ != "$mount"/* ]] || return 0; done
-	return 1
-}
-
-gate_warn_rescue_() { # NAME MOUNT
-	log_warning "$1: $2, where RESCUE lies, waits for $1 itself: at a shutdown it is unmounted first, and the RAM leg can't be saved there"
+	gate_after_ "ramraid@$GATE_NAME.service" "/dev/md/$GATE_NAME"
+	for target in "${holders[@]}"; do gate_saves_ "$target"; done
 }
 
 # One that is mounted before the network can be there can't wait for an array that waits for the network (systemd.mount(5), _netdev).
@@ -235,58 +240,6 @@ gate_write() {
 	done <<<"$units"
 	((${#saves[@]} == 0)) || GATE_SAVES+=("$name ${saves[*]}")
 	return "$code"
-}
-
-# gate_write_saves FOLDER: what GATE_SAVES has. Last of all: only then it can be seen who waits for whom. Returns 1 if one is missing.
-gate_write_saves() {
-	local line words code=0
-	for line in "${GATE_SAVES[@]}"; do
-		read -ra words <<<"$line"
-		gate_write_saves_ "$1" "${words[@]}" || code=1
-	done
-	return "$code"
-}
-
-# gate_write_saves_ FOLDER NAME UNIT…: the array is stopped before these mounts, unless one of them waits for the array itself, by way of others of ours.
-gate_write_saves_() {
-	local unit
-	for unit in "${@:3}"; do
-		! gate_leads_to_ "$1" "$unit" "$2" || {
-			gate_warn_rescue_ "$2" "$unit"
-			return 0
-		}
-	done
-	for unit in "${@:3}"; do gate_dropin_ "$1" "$2" "[Unit]" "After=$unit" || return; done
-}
-
-# gate_leads_to_ FOLDER UNIT NAME: does a mount wait for the array NAME, by what has been written until now?
-gate_leads_to_() {
-	local file
-	for file in "$1/$2.d"/50-ramraid-*.conf; do
-		[[ -e $file ]] || continue
-		file=${file##*/50-ramraid-}
-		! gate_array_leads_to_ "$1" "${file%.conf}" "$3" || return 0
-	done
-	return 1
-}
-
-# gate_array_leads_to_ FOLDER ARRAY NAME: the same of an array, by way of where it is saved, or of a disk leg that is an array. In a circle of those, which only
-# a person can have written, nobody is asked twice.
-gate_array_leads_to_() {
-	local unit seen="${GATE_SEEN-} $2 "
-	[[ $2 != "$3" ]] || return 0
-	[[ "${GATE_SEEN-}" != *" $2 "* ]] || return 1
-	local GATE_SEEN=$seen
-	while IFS= read -r unit; do
-		case $unit in
-		ramraid@*.service)
-			unit=${unit#ramraid@}
-			! gate_array_leads_to_ "$1" "${unit%.service}" "$3" || return 0
-			;;
-		*) ! gate_leads_to_ "$1" "$unit" "$3" || return 0 ;;
-		esac
-	done < <(cat "$1/ramraid@$2.service.d"/50-{rescue,nested}.conf 2>/dev/null | sed -n 's/^After=//p')
-	return 1
 }
 
 # gate_dropin_ FOLDER NAME SECTION LINE: one more line for the array's own unit.

@@ -15,7 +15,7 @@ cmd_adopt() {
 	cli_parse "$ADOPT_USAGE" 'dry-run yes ram=' "$@"
 	((${#ARGS[@]} == 2)) || cli_usage "$ADOPT_USAGE" 'expected a name and an array'
 	need_work
-	need adopted adoptable claim gate cmd/attach cmd/wait
+	need adopted adoptable claim gate gatesave cmd/attach cmd/wait
 	cli_root
 	NAME=${ARGS[0]}
 	adopt_look "${ARGS[1]}"

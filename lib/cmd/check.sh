@@ -11,7 +11,7 @@ cmd_check() {
 	local name code=0 all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_RAM_SAID=''
 	cli_parse "$CHECK_USAGE" 'json kernel=' "$@"
 	need_look
-	need histories safestart systemd memory gate contents tell claim adopted kernels initramfs smart advice check checkarray checkreads checkboot checkgate checksystem
+	need histories safestart systemd memory gate gatesave contents tell claim adopted kernels initramfs smart advice check checkarray checkreads checkboot checkgate checksystem
 	for name in "${ARGS[@]}"; do conf_name_ok "$name" || die "$(conf_bad_name "$name")" "$EX_USAGE"; done
 	((${#ARGS[@]} > 0)) || {
 		all=yes

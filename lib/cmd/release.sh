@@ -13,7 +13,7 @@ cmd_release() {
 	cli_parse "$RELEASE_USAGE" 'dry-run yes' "$@"
 	cli_one_name "$RELEASE_USAGE"
 	need_work
-	need adopted claim gate
+	need adopted claim gate gatesave
 	cli_root
 	release_look
 	release_ask
@@ -55,9 +55,10 @@ release_check() {
 			release_wrong_ "${F[leg.$i.dev]}: expected in sync, found ${F[leg.$i.state]:-that it is not in the array}." \
 				"Bring it back: ramraid attach $NAME; or, if it is gone for good, delete its MEMBER line"
 	done
-	[[ -z ${F[array.strangers]} ]] ||
-		release_wrong_ "/dev/${F[array.md]}: has members that the configuration does not name: ${F[array.strangers]}." \
-			'Name each as MEMBER, or take it out (mdadm --remove)'
+	for i in ${F[array.strangers]}; do
+		release_wrong_ "/dev/${F[array.md]}: has a member that the configuration does not name, /dev/$i." \
+			"Name it as MEMBER, or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+	done
 	[[ -z ${F[rescue.image]} ]] ||
 		release_wrong_ "what only the RAM leg had is in ${F[rescue.image]}. Put it back first: ramraid stop $NAME; ramraid restore $NAME"
 	[[ ${F[array.sync]} == @(idle|copy) && ${F[array.pending]} == no || ${F[ram.state]} == recovering ]] ||

@@ -170,7 +170,7 @@ gates() { # COUNT
 }
 
 @test "fuzz: 30 worlds of fstab, crypttab and contents: what is whole in them is ordered" {
-	libs paths log act units disk diskuse conf confcheck confneed systemd gate
+	libs paths log act units disk diskuse conf confcheck confneed systemd gate gatesave
 	mkdir "$BATS_TEST_TMPDIR/worlds"
 	input gate $((30 * TIMES)) "$BATS_TEST_TMPDIR/worlds"
 	gates $((30 * TIMES)) 2>"$ERR"

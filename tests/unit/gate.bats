@@ -105,6 +105,17 @@ rescues() {
 	assert_output ''
 }
 
+@test "two arrays save each other's RAM leg, one of them by way of a folder that is mounted elsewhere" {
+	rescues one /save/images 1
+	rescues two /one/images 2
+	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' '/two/save /save none bind 0 0' >"$R/etc/fstab"
+	run generate
+	assert_output -p 'two: one.mount, where RESCUE lies, waits for two itself'
+	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
+	run grep -r After= "$OUT/ramraid@two.service.d"
+	assert_output ''
+}
+
 @test "a nested mirror that carries the folder for rescue images, by the array's name: no order in a circle" {
 	rescues data /var/lib/ramraid 1
 	printf 'UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\nMEMBER=/dev/disk/by-id/ata-C\nLAYOUT=far2\nRAM=none\n' >"$R/etc/ramraid/data-far2.conf"
@@ -127,6 +138,82 @@ rescues() {
 	sed -i 's,^MEMBER=/dev/disk/by-id/ata-B,MEMBER=/dev/md/data,' "$R/etc/ramraid/data-far2.conf"
 	echo '/dev/sdx /var ext4 defaults 0 2' >"$R/etc/fstab"
 	timeout 10 env R="$R" "$PROJECT/units/ramraid-generator" "$OUT" "$OUT.early" "$OUT.late"
+}
+
+# saves LINE…: RESCUE, /var/lib/ramraid, with /srv/data on the array and these lines in fstab. Leaves what was said in $said, and in $after what is stopped
+# after the array.
+saves() {
+	[[ -e $R/etc/ramraid/data.conf ]] || rescues data /var/lib/ramraid 1
+	printf '%s\n' '/dev/md/data /srv/data ext4 defaults 0 2' "$@" >"$R/etc/fstab"
+	rm -rf "${OUT:?}"/*
+	said=$(timeout 10 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT" 2>&1) || fail "exit code $?: $said"
+	after=$(sed -n 's/^After=//p' "$OUT/ramraid@data.service.d/50-rescue.conf" 2>/dev/null | tr '\n' ' ')
+}
+in_order() { # UNITS LINE…
+	saves "${@:2}"
+	[[ $after == "$1 " && -z $said ]] || fail "$*: $after: $said"
+}
+in_circle() { # MOUNT LINE…
+	saves "${@:2}"
+	[[ -z $after && $said == *"data: $1, where RESCUE lies, waits for data itself"* ]] || fail "$*: $after: $said"
+}
+in_no_order() { # LINE…
+	saves "$@"
+	[[ -z $after && -z $said ]] || fail "$*: $after: $said"
+}
+
+@test "RESCUE's mount has its source on the array, a folder or an image, also by way of others: no order in a circle, and it is said" {
+	in_circle /var '/srv/data/var /var none bind 0 0'
+	in_circle /var '/srv/data/var.img /var ext4 loop 0 0'
+	in_circle /var '/mnt/b /var none rbind 0 0' '/srv/data/a /mnt none bind 0 0'
+	in_circle /var/lib '/srv/data/a /var none bind 0 0' '/dev/sdx /var/lib ext4 defaults 0 2'
+	in_order 'home.mount var.mount' '/home/var /var none bind 0 0' '/dev/sdx /home ext4 defaults 0 2'
+	in_order var.mount '/srv/database/var /var none bind 0 0'
+	# A circle in fstab itself is no endless loop.
+	in_order 'mnt.mount var.mount' '/mnt /var none bind 0 0' '/var/x /mnt none bind 0 0'
+	echo MOUNT=/opt >>"$R/etc/ramraid/data.conf"
+	in_circle /var '/opt/var /var none bind 0 0'
+}
+
+@test "options of RESCUE's mount lead to the array: no order in a circle, and it is said" {
+	local option
+	for option in requires-mounts-for=/srv/data/x wants-mounts-for=/srv/data requires=/srv/data/ requires=srv-data.mount after=/srv//data requires=/dev/md/data \
+		after=dev-md-data.device requires=ramraid@data.service after=foo.service 'after=srv-data-my\x2dvar.mount,x-systemd.before=y.service'; do
+		in_circle /var "/dev/sdx /var ext4 noatime,x-systemd.$option,x-systemd.after=x.service 0 2" '/dev/md/data /x ext4 x-systemd.before=foo.service 0 2'
+	done
+	in_circle /var '/dev/sdx /var ext4 defaults 0 2' '/dev/sdy /home ext4 x-systemd.before=/var,x-systemd.requires=srv-data.mount 0 2'
+	in_order var.mount '/dev/sdx /var ext4 x-systemd.requires-mounts-for=/srv/database,x-systemd.before=srv-data.mount 0 2'
+	in_order 'srv-a\x2db.mount var.mount' '/dev/sdx /var ext4 x-systemd.after=srv-a\x2db.mount 0 2' '/dev/sdy /srv/a-b ext4 defaults 0 2'
+}
+
+@test "RESCUE on another machine, by systemd's list of types: no order, since the network waits for the array" {
+	local type
+	for type in afs ceph cifs davfs gfs gfs2 glusterfs lustre ncp ncpfs nfs nfs4 ocfs2 orangefs pvfs2 smb3 smbfs sshfs fuse.sshfs fuse.glusterfs 9p; do
+		in_no_order "server:/x /var $type defaults 0 0"
+	done
+	in_no_order '/dev/sdx /var ext4 defaults,_netdev 0 2'
+	in_circle /var 'server:/x /net nfs defaults 0 0' '/net/var /var none bind 0 0'
+	in_order var.mount '/dev/sdx:/dev/sdy /var fuse.mergerfs defaults 0 0'
+}
+
+# systemd unmounts a tmpfs before it switches swap off.
+@test "RESCUE on a tmpfs, and swap on the array: no order in a circle" {
+	in_circle /var 'tmpfs /var tmpfs defaults 0 0' '/dev/md/data2 none swap sw 0 0'
+	in_order var.mount 'tmpfs /var tmpfs defaults 0 0' '/dev/sdx none swap sw 0 0'
+}
+
+@test "slashes more than needed, in fstab and in RESCUE" {
+	in_order var.mount '/dev/sdx /var/ ext4 defaults 0 2'
+	in_order var.mount '/dev/sdx //var/. ext4 defaults 0 2'
+	in_circle /var '/srv//data/var/ /var none bind 0 0'
+	# The root file system is there before us.
+	echo MOUNT=/ >>"$R/etc/ramraid/data.conf"
+	in_order var.mount '/dev/sdx /var ext4 defaults 0 2' '/srv/data/x /y none bind,x-systemd.before=/ 0 0'
+	rescues data //pool/./rescue/images/ 1
+	in_order 'pool-rescue.mount pool.mount' '/dev/sdx /pool/ ext4 defaults 0 2' '/dev/sdy /pool/rescue/ ext4 defaults 0 2'
+	in_circle /pool/rescue '/dev/md/data1 /pool/ ext4 defaults 0 2' '/dev/sdy /pool/rescue ext4 defaults 0 2'
+	echo MOUNT=/opt/ >>"$R/etc/ramraid/data.conf"
+	in_circle /pool/rescue '/dev/sdy /pool/rescue none bind,x-systemd.requires-mounts-for=/opt 0 0'
 }
 
 # LVM activates a group when all its disks are there.
@@ -213,6 +300,26 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	expected=$(for unit in 'dev-disk-by\x2dlabel-x.device' 'systemd-fsck@dev-disk-by\x2dlabel-x.service' "$@"; do printf '%s.d\n' "$unit"; done | sort)
 	[[ $(find "$OUT" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort) == "$expected" ]] || fail "$(find "$OUT")" "$said"
 	[[ -z $(find "$BATS_TEST_TMPDIR" -newer "$R/etc/fstab" -type f ! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
+}
+
+@test "links that udev makes, with what it encodes in them, and device-mapper's names" {
+	hostile <<-'EOT'
+		/dev/disk/by-label/my\x20data /label ext4 defaults 0 2
+		/dev/disk/by-partlabel/Linux\x20filesystem /partlabel ext4 defaults 0 2
+		/dev/disk/by-label/a\x2fb\x5cx20 /more ext4 defaults 0 2
+		/dev/disk/by-id/dm-name-vg-my--lv /lv ext4 defaults 0 2
+		/dev//disk/by-label/x/ /x ext4 defaults 0 2
+		/dev/disk/by-label/my\x20other /other ext4 defaults 0 2
+		/dev/disk/by-label/my\134040data /none ext4 defaults 0 2
+		LABEL=my\x20data /literal ext4 defaults 0 2
+		/dev/disk/by-id/dm-name-vg-other /other ext4 defaults 0 2
+	EOT
+	printf '%s\n' 'LABEL=my data' 'PARTLABEL=Linux filesystem' 'LABEL=a/b\x20' /dev/mapper/vg-my--lv >>"$R/etc/ramraid/state/data.contents"
+	echo 'inner /dev/disk/by-id/dm-name-vg-my--lv' >"$R/etc/crypttab"
+	said=$(generate 2>&1)
+	[[ -z $said ]] || fail "$said"
+	[[ $(cd "$OUT" && printf '%s ' *mount.d *cryptsetup@*) == 'label.mount.d lv.mount.d more.mount.d partlabel.mount.d x.mount.d systemd-cryptsetup@inner.service.d ' ]] || fail "$(ls "$OUT")"
+	[[ -d $OUT/'dev-disk-by\x2dlabel-my\x5cx20data.device.d' ]] || fail "$(ls "$OUT")"
 }
 
 @test "a mount point that can be no unit costs no other its order" {
