@@ -27,17 +27,20 @@ check_claims_left() {
 	done
 }
 
-# An adoption has noted what it found before it wrote a configuration, and a release deletes its notes after it.
+# An adoption has noted what it found before it wrote a configuration, and a release deletes its notes after it. Where somebody has deleted the
+# configuration of one that had ended, "release" goes by what the array was started with, and after a boot by nothing.
 check_half_done_unconfigured() {
-	local file name
+	local file name back
 	for file in "$STATE"/*.releasing "$STATE"/*.adopted; do
 		name=${file##*/} name=${name%.*}
 		[[ -e $file && ! -e $ETC/$name.conf && ! -L $ETC/$name.conf ]] || continue
 		if [[ $file == *.releasing ]]; then
 			check_problem release-unfinished "the release of $name to be complete" "its notes, such as $file" "ramraid release $name"
 		elif [[ ! -e $STATE/$name.releasing ]]; then
+			back="back: ramraid release $name"
+			! adopted_read "$name" || [[ ${ADOPTED[done]-} != yes || -e $RUN/$name.started ]] || back="rm $file, if it is to stay a plain array"
 			check_problem adopt-unfinished "the adoption of $name to be complete" "its notes, such as $file, and no configuration" \
-				"ramraid adopt $name ARRAY; or back: ramraid release $name"
+				"ramraid adopt $name ARRAY; or $back"
 		fi
 	done
 }

@@ -442,7 +442,16 @@ the system: 1 note
 	: >"$R/etc/ramraid/state/old.releasing"
 	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/old.adopted"
 	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/new.adopted"
+	# It had ended, and somebody has deleted its configuration.
 	finds adopt-unfinished release-unfinished
+	says "do: ramraid adopt new ARRAY; or rm $R/etc/ramraid/state/new.adopted, if it is to stay a plain array"
+	: >"$R/run/ramraid/new.started"
+	finds adopt-unfinished release-unfinished
+	says 'do: ramraid adopt new ARRAY; or back: ramraid release new'
+	rm "$R/run/ramraid/new.started"
+	sed -i s/=yes/=no/ "$R/etc/ramraid/state/new.adopted"
+	finds adopt-unfinished release-unfinished
+	says 'do: ramraid adopt new ARRAY; or back: ramraid release new'
 	ARGS=(data) && silent
 }
 
