@@ -20,7 +20,7 @@ advice() {
 	"advice_${1//-/_}_"
 	[[ -z $refused ]] || ADVICE_DO="what the reason says, then: ramraid start ${F[name]}"
 	[[ -z ${F[rescue.image]} ]] || ADVICE_DO="ramraid restore ${F[name]}"
-	((good > 0)) || advice_only_copy_
+	decide_disk_has_all || advice_only_copy_
 }
 
 # advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The generator has left it out as long as it had any.
@@ -106,6 +106,7 @@ advice_degraded_() {
 	done
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || advice_lost_ "$i"
+		[[ ${F[leg.$i.lacks]-} != yes ]] || ADVICE_SO="md could not write some blocks of ${F[leg.$i.dev]}" ADVICE_DO="ramraid check ${F[name]}"
 	done
 }
 

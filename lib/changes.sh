@@ -21,7 +21,7 @@ changes_under_lock_() { # NAME COMMAND
 	local lock
 	[[ -z $DRY_RUN ]] || return 0
 	paths_run
-	{ exec {lock}>"$RUN/$1.told.lock"; } 2>/dev/null || {
+	{ exec {lock}>"$LOCKS/told.$1"; } 2>/dev/null || {
 		log_warning "$1: $RUN can't be written, so what has changed can't be told"
 		return 0
 	}
@@ -76,7 +76,7 @@ changes_words_() { # NAME yes|""
 	new[ram]=$RAM new[only]=no
 	! guard_only_copy || new[only]=yes
 	# Neither the one nor the other is good: it is not over.
-	[[ ${old[only]-} != yes ]] || decide_disk_in_sync || new[only]=yes
+	[[ ${old[only]-} != yes ]] || decide_disk_has_all || new[only]=yes
 	mend_note_members "$1"
 }
 
@@ -136,9 +136,9 @@ changes_ram() {
 
 changes_say_only_() { # NAME yes|no
 	if [[ $2 == yes ]]; then
-		tell alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg is in sync, so what is written from now on is lost by a power cut. $(guard_hope_)"
+		tell alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg has all of it, so what is written from now on is lost by a power cut. $(guard_hope_)"
 	else
-		tell notice only-copy-over '' "$1: a disk leg is in sync again, so the RAM leg is no longer the only good copy"
+		tell notice only-copy-over '' "$1: a disk leg has all of it again, so the RAM leg is no longer the only good copy"
 	fi
 }
 

@@ -93,7 +93,7 @@ changing_check() {
 
 # changing_all NAME VERB-LINE: does what is to be done, until nothing is left. VERB-LINE is what to type when it is cut off.
 changing_all() {
-	local steps=0 idle='' shown='' code
+	local steps=0 idle='' shown='' code NOW
 	CHANGING_AGAIN=$2
 	trap 'changing_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
@@ -106,7 +106,8 @@ changing_all() {
 		if [[ $ACTION == wait-sync ]]; then
 			[[ ! -t 2 ]] || { shown=yes && wait_show_; }
 			[[ ${F[array.sync]} == idle ]] || idle=''
-			((SECONDS - ${idle:=$SECONDS} <= DRIVE_STALL)) || die "$1: md does not rebuild it; see the kernel's messages: journalctl -k -g md"
+			clock
+			((NOW - ${idle:=$NOW} <= DRIVE_STALL)) || die "$1: md does not rebuild it; see the kernel's messages: journalctl -k -g md"
 			sleep "$DRIVE_LOOK"
 			continue
 		fi
@@ -178,9 +179,7 @@ changing_build_() { # NAME I
 		DRIVE_ERROR="${F[leg.$2.dev]} is not taken: it is ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}"
 		return 1
 	}
-	# A free slot may be the one that the RAM leg had.
-	[[ ${F[ram.slot]} =~ ^[0-9]+$ ]] || F[witness.ram_slot]=''
-	record_write || return
+	record_free_slot || return
 	case ${F[leg.$2.kind]} in
 	blank) ;;
 	occupied | damaged) act wipefs --all --quiet -- "/dev/$node" || return ;;

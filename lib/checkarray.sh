@@ -80,8 +80,13 @@ check_legs() {
 		check_problem stranger "no member that the configuration does not name" "$(check_name_of_ "$i")" \
 			"write MEMBER=$(check_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
 	done
-	decide_disk_in_sync || check_problem only-copy 'a disk leg in sync' 'none: the RAM leg is the only good copy; do not cut the power' \
-		"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
+	if ! decide_disk_in_sync; then
+		check_problem only-copy 'a disk leg in sync' 'none: the RAM leg is the only good copy; do not cut the power' \
+			"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
+	elif ! decide_disk_has_all; then
+		check_problem only-copy 'a disk leg with all that was written' 'that md could not write some blocks: only the RAM leg has them; do not cut the power' \
+			"copy what lies on it to another disk now; a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
+	fi
 }
 
 check_name_of_() { disk_stable_name "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE

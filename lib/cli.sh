@@ -83,14 +83,14 @@ cli_root() { ((EUID == 0)) || [[ -n $ROOT ]] || die 'only root can do this; try:
 
 # cli_is_free NAME: is no ramraid at work on it?
 cli_is_free() {
-	[[ -e $RUN/$1.lock ]] || return 0
-	flock --shared --nonblock "$RUN/$1.lock" true
+	[[ -e $LOCKS/work.$1 ]] || return 0
+	flock --shared --nonblock "$LOCKS/work.$1" true
 }
 
 # cli_lock NAME SECONDS: one worker an array. Ends the program with 75 when another one still works after SECONDS.
 cli_lock() {
 	paths_run
-	exec {CLI_LOCK}>"$RUN/$1.lock"
+	exec {CLI_LOCK}>"$LOCKS/work.$1"
 	flock --timeout "$2" "$CLI_LOCK" || die "$1: another ramraid is working on it, hot-plug perhaps; when it has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
 }
 

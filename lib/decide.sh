@@ -13,6 +13,7 @@
 #   leg.I.joined        yes: it was in sync at some time in this very run of the array, and is outside now
 #   leg.I.elsewhere     yes: it was, and its superblock has been written since it left
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no; empty in a far2)
+#   leg.I.lacks         yes: in sync, but md could not write blocks to it that the RAM leg has
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events time recovery dirty size
 #   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
 #   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen; copy: ours)
@@ -148,8 +149,9 @@ decide_flawed_() {
 
 decide_whole_() {
 	decide_lost
-	decide_is 'done' "${LOST:+the RAM leg is in sync, but not the disk leg$LOST}"
-	[[ -n $LOST ]] || WHY=whole
+	decide_is 'done' whole
+	[[ -z $LACKING ]] || WHY="md could not write some blocks of the disk leg$LACKING"
+	[[ -z $LOST ]] || WHY="the RAM leg is in sync, but not the disk leg$LOST"
 }
 
 decide_no_ram_() {

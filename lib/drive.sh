@@ -13,8 +13,9 @@ DRIVE_FAST=''                 # yes: md's speed limits are raised; a start may b
 # knows, as after a disk has come or gone. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
 # After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
 drive() {
-	local actions=0 code=0
-	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_REBUILT='' DRIVE_ENGINE='' DRIVE_NO_RAM='' DRIVE_FILLING=$SECONDS DRIVE_STARTED=$SECONDS
+	local actions=0 code=0 NOW
+	clock
+	DRIVE_GATE=hold DRIVE_FAST='' DRIVE_SAID='' DRIVE_IDLE_SINCE='' DRIVE_WATCHED='' DRIVE_REBUILT='' DRIVE_ENGINE='' DRIVE_NO_RAM='' DRIVE_FILLING=$NOW DRIVE_STARTED=$NOW
 	conf_keep "$1"
 	facts_configured "$1"
 	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.
@@ -27,7 +28,8 @@ drive() {
 	facts_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
 	while :; do
-		F[waited]=$((SECONDS - DRIVE_STARTED))
+		clock
+		F[waited]=$((NOW - DRIVE_STARTED))
 		facts_observe
 		[[ ${F[mend]-} != yes ]] || mend_look
 		[[ -n ${F[array.known]-} ]] || drive_first_look_
@@ -140,21 +142,28 @@ drive_say_() {
 drive_wait_() {
 	if [[ $ACTION == wait-sync ]]; then
 		[[ $DRIVE_GATE == open ]] || drive_speed_ fast
-		if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
-			DRIVE_IDLE_SINCE=''
-		elif ((SECONDS - ${DRIVE_IDLE_SINCE:=$SECONDS} <= DRIVE_STALL)); then
-			:
-		elif [[ ${F[array.sync]} == frozen ]]; then
-			# With the lock held: a run that was killed has left it so.
-			log_warning "${F[name]}: md has been told to begin no work; taking that back"
-			md_thaw "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
-			DRIVE_IDLE_SINCE=''
-		else
-			ACTION=rebuild DRIVE_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" drive_failed_ 1
-		fi
+		drive_watch_sync
 	fi
 	[[ $ACTION != wait-copy ]] || drive_watch_copy_
 	sleep "$DRIVE_LOOK"
+}
+
+# drive_watch_sync: at each look while md should be rebuilding, or making equal: makes it a fact when it does not begin. With the lock held. DRIVE_IDLE_SINCE
+# is the caller's, empty at the beginning.
+drive_watch_sync() {
+	clock
+	if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
+		DRIVE_IDLE_SINCE=''
+	elif ((NOW - ${DRIVE_IDLE_SINCE:=$NOW} <= DRIVE_STALL)); then
+		:
+	elif [[ ${F[array.sync]} == frozen ]]; then
+		# A run that was killed has left it so.
+		log_warning "${F[name]}: md has been told to begin no work; taking that back"
+		md_thaw "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
+		DRIVE_IDLE_SINCE=''
+	else
+		ACTION=rebuild DRIVE_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" drive_failed_ 1
+	fi
 }
 
 drive_speed_() { # fast|system
@@ -167,7 +176,8 @@ drive_speed_() { # fast|system
 drive_end_() {
 	drive_speed_ system
 	if [[ $WHY == whole ]]; then
-		log_info "${F[name]}: whole after $(human_seconds $((SECONDS - DRIVE_STARTED)))"
+		clock
+		log_info "${F[name]}: whole after $(human_seconds $((NOW - DRIVE_STARTED)))"
 		systemd_ready "whole: $(drive_legs_)"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; see: ramraid status ${F[name]}"
@@ -181,16 +191,18 @@ drive_end_() {
 	fi
 	# After "ready", because nobody has to wait for it: legs that joined during this start may be called absent by the witness for a moment.
 	drive_watch_
+	# Looked at again: of what has happened since the last look nobody was told, and nobody will be.
+	facts_observe
 	record_witness
 	lately_note
 	drive_warn_rescue_
 	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
 }
 
-# Not found out in the emergency.
+# Not found out in the emergency. The worker of hot-plug may not write there, and so can't tell.
 drive_warn_rescue_() {
 	local why
-	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none ]] || return 0
+	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] || return 0
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
 	[[ -z $why ]] || log_warning "${F[name]}: if all disks failed, a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"
 }
@@ -268,10 +280,20 @@ drive_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]}"; 
 drive_readd() { # I
 	mend_note_return "$1"
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
-		DRIVE_ERROR="md did not take ${F[leg.$1.dev]} back"
+		DRIVE_ERROR="md did not take ${F[leg.$1.dev]} back$(drive_number_taken_ "${F[leg.$1.node]}")"
 		return 1
 	}
 	record_rejoins "${F[leg.$1.device_uuid]}"
+}
+
+# drive_number_taken_ NODE: what to type when md has given the device number of an absent disk to the RAM leg, as it may when it fills that itself
+# (forge_number); md refuses a number that is in use.
+drive_number_taken_() {
+	local mine theirs
+	[[ -n ${F[ram.slot]} && -n ${F[ram.node]} ]] || return 0
+	read -ra mine < <(sb_read "$DEV/$1" 2>/dev/null) && read -ra theirs < <(sb_read "$DEV/${F[ram.node]}" 2>/dev/null) || return 0
+	[[ ${mine[40]-} != "${theirs[40]-}" || -z ${mine[40]-} ]] ||
+		printf ': the RAM leg has its device number (%d). To have both: ramraid detach %s; ramraid attach %s\n' $((16#${mine[40]})) "${F[name]}" "${F[name]}"
 }
 
 drive_remove_leg() { # I
@@ -308,6 +330,7 @@ drive_add_leg() { # I
 		return 1
 	}
 	mend_note_return "$1"
+	record_free_slot || return
 	md_add "${F[array.md]}" "$node" || {
 		DRIVE_ERROR="md did not take ${F[leg.$1.dev]}$(drive_bad_blocks_)"
 		return 1

@@ -50,7 +50,7 @@ facts_observe() {
 
 facts_leg_blank_() { # I NODE
 	local leg=leg.$1
-	F[$leg.node]=$2 F[$leg.in]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]=''
+	F[$leg.node]=$2 F[$leg.in]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]=''
 	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' F[$leg.time]=0 F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
 
@@ -110,6 +110,7 @@ facts_array_() {
 		md_members "$md"
 		# shellcheck disable=SC2086 # four words each
 		for line in "${LEGS[@]}"; do facts_member_ $line; done
+		facts_lacking_
 	fi
 	[[ ${F[conf.ram]} != /* ]] || facts_device_outside_
 	F[copy.state]=none F[copy.why]=''
@@ -118,6 +119,14 @@ facts_array_() {
 		facts_copy_
 	}
 	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
+}
+
+# Which disk legs md keeps in sync though they lack blocks that the RAM leg has.
+facts_lacking_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync || ${F[ram.state]} != in_sync ]] || ! md_lacks "${F[array.md]}" "${F[leg.$i.node]}" "${F[ram.node]}" || F[leg.$i.lacks]=yes
+	done
 }
 
 # Which leg a member is: of NODES, the caller's, or RAM_NODE; or one that is gone, or nobody's.

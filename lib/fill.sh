@@ -47,7 +47,8 @@ drive_return_ram() {
 		return 1
 	}
 	ram_note_device "${F[name]}" "${F[ram.node]}"
-	DRIVE_REBUILT=yes DRIVE_FILLING=$SECONDS
+	clock
+	DRIVE_REBUILT=yes DRIVE_FILLING=$NOW
 }
 
 # Our own superblock, and only that: with it mdadm would try to put it back.
@@ -70,7 +71,8 @@ drive_copy_ram() {
 		return
 	fi
 	copy_start "${F[name]}" "${F[array.md]}" "$RAM_NODE" "$RAM_BYTES" "$slot" "$(drive_copy_rate_)" "${legs[@]}" || F["failed.copy-ram"]=$COPY_WHY
-	DRIVE_COPY_AT='' DRIVE_COPY_SINCE=$SECONDS DRIVE_FILLING=$SECONDS
+	clock
+	DRIVE_COPY_AT='' DRIVE_COPY_SINCE=$NOW DRIVE_FILLING=$NOW
 }
 
 # From here on it is md's business; whatever it does not like, it says, and the leg is rebuilt whole.
@@ -94,9 +96,18 @@ drive_add_ram() {
 	# With a superblock on it mdadm would try to put it back.
 	ram_is_blank "${F[name]}" || md_zero "${F[ram.node]}" || log_warning "${F[name]}: could not wipe what an attempt to copy has left on ${F[ram.node]}"
 	ram_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
-	md_add "${F[array.md]}" "${F[ram.node]}" && DRIVE_REBUILT=yes DRIVE_ENGINE=kernel DRIVE_FILLING=$SECONDS && return
+	drive_want_none_
+	md_add "${F[array.md]}" "${F[ram.node]}" && clock && DRIVE_REBUILT=yes DRIVE_ENGINE=kernel DRIVE_FILLING=$NOW && return
 	DRIVE_ERROR="mdadm could not add the ramdisk$(drive_bad_blocks_)"
 	return 1
+}
+
+# The RAM leg is to have the free slot, and not that of a disk leg.
+drive_want_none_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || md_want_none "${F[array.md]}" "${F[leg.$i.node]}" || log_warning "${F[name]}: md goes on wishing for a replacement of ${F[leg.$i.dev]}"
+	done
 }
 
 # What may be the reason that md took no new member.
@@ -116,6 +127,7 @@ drive_copy_rate_() {
 # A disk that does not answer, and does not fail either, must not keep the array without a RAM leg for ever, nor a boot waiting.
 drive_watch_copy_() {
 	copy_rate "${F[name]}" "$(drive_copy_rate_)"
-	[[ ${F[array.done]} == "$DRIVE_COPY_AT" ]] || DRIVE_COPY_AT=${F[array.done]} DRIVE_COPY_SINCE=$SECONDS
-	((SECONDS - DRIVE_COPY_SINCE <= DRIVE_COPY_STALL)) || F["failed.copy-ram"]="the copy has not got on for $DRIVE_COPY_STALL s"
+	clock
+	[[ ${F[array.done]} == "$DRIVE_COPY_AT" ]] || DRIVE_COPY_AT=${F[array.done]} DRIVE_COPY_SINCE=$NOW
+	((NOW - DRIVE_COPY_SINCE <= DRIVE_COPY_STALL)) || F["failed.copy-ram"]="the copy has not got on for $DRIVE_COPY_STALL s"
 }

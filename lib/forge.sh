@@ -84,17 +84,26 @@ forge_role_() { # WORDS NUMBER ROLE
 	printf -v "roles_[word]" '%08x' $((16#${roles_[word]} & ~(0xffff << bits) | $3 << bits))
 }
 
-# forge_number WORDS SLOT USED…: prints the device number for SLOT: the slot's own, as "mdadm --create" would have given it, unless another
-# member has it (USED); else the lowest that no member has, beyond those of the first members. md refuses a number that is in use.
+# mdadm numbers new members upwards from the number of slots, and leaves room for so many in the superblock (super1.c, init_super1).
+readonly FORGE_LAST_NUMBER=383
+
+# forge_number WORDS SLOT USED…: prints the device number for SLOT. md refuses a number that is in use (bind_rdev_to_array() in linux drivers/md/md.c), so
+# while a disk is absent it is one that none ever had, or that disk could not come back. Else the slot's own, as "mdadm --create" would have given it,
+# unless another member has it (USED); else the lowest that no member has, beyond those of the first members.
 forge_number() {
 	local -n of_=$1
-	local number=$2 used
-	used=" ${*:3} "
+	local number=$2 used slots
+	used=" ${*:3} " slots=$((16#${of_[23]}))
+	if (($# - 2 < slots - 1)); then
+		for ((number = FORGE_LAST_NUMBER; ; number--)); do [[ $used == *" $number "* ]] || break; done
+		printf '%s\n' "$number"
+		return
+	fi
 	[[ $used == *" $number "* ]] || {
 		printf '%s\n' "$number"
 		return
 	}
-	for ((number = 16#${of_[23]}; ; number++)); do [[ $used == *" $number "* ]] || break; done
+	for ((number = slots; ; number++)); do [[ $used == *" $number "* ]] || break; done
 	printf '%s\n' "$number"
 }
 

@@ -17,18 +17,18 @@ look_conf() {
 # look_word: sets STATUS_WORD: whole, rebuilding, resyncing, degraded, disks-only, stopped, half-assembled, broken, misconfigured. From the facts
 # alone.
 look_word() {
-	local LOST
+	local LOST LACKING
 	STATUS_WORD=whole
 	if [[ -n ${F[conf.error.0]-} ]]; then
 		STATUS_WORD=misconfigured
 	elif ! decide_is_whole; then
-		case ${F[array.state]}:${F[array.sync]}:${LOST:+yes} in
+		case ${F[array.state]}:${F[array.sync]}:${LOST:+yes}${LACKING:+yes} in
 		absent:*) STATUS_WORD=stopped ;;
 		inactive:*) STATUS_WORD=half-assembled ;;
 		broken:*) STATUS_WORD=broken ;;
 		active:resync:*) STATUS_WORD=resyncing ;;
 		active:recover:* | active:copy:*) STATUS_WORD=rebuilding ;;
-		*:yes) STATUS_WORD=degraded ;;
+		*:yes*) STATUS_WORD=degraded ;;
 		*) STATUS_WORD=disks-only ;;
 		esac
 	fi

@@ -7,8 +7,8 @@ readonly GUARD_LOOK=1 GUARD_TELL=20 # seconds between two looks, and between two
 readonly GUARD_PATIENCE=300         # seconds for a disk to come back, at most, before the RAM leg is saved to a file
 readonly GUARD_TRIES=2              # how often a disk that md gives up again is put back
 
-# guard_only_copy: is the RAM leg in sync and no disk leg?
-guard_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! decide_disk_in_sync; }
+# guard_only_copy: has the RAM leg what no disk leg has?
+guard_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! decide_disk_has_all; }
 
 # guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory back. While it is the only good copy,
 # whatever can be done to have it on a disk is done first; when the machine goes down, to the last resort, a rescue image: then the
@@ -57,12 +57,15 @@ guard_give_back() {
 
 # With write-behind the disks may lack what was acknowledged: it is switched off, and what is under way is waited for.
 guard_settle_() { # NAME
-	local end=$((SECONDS + MD_BOUND))
+	local NOW end
 	((${F[array.backlog]} > 0)) && [[ ${F[ram.state]} == in_sync ]] || return 0
 	md_set_backlog "${F[array.md]}" 0 || return
 	[[ -z $DRY_RUN ]] || return 0
+	clock
+	end=$((NOW + MD_BOUND))
 	until md_is_quiet "${F[array.md]}"; do
-		((SECONDS < end)) || {
+		clock
+		((NOW < end)) || {
 			log_error "$1: write-behind is on and the array never rests, so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, then try again"
 			return "$EX_REFUSED"
 		}
@@ -73,22 +76,26 @@ guard_settle_() { # NAME
 # Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk legs is done here too, and what md has
 # given up is tried again: there is nothing to lose by it.
 guard_save_() { # NAME going-down|""
-	local begin=$SECONDS told=-$GUARD_TELL failures=0 patience=$GUARD_PATIENCE code
+	local NOW begin told failures=0 patience=$GUARD_PATIENCE code DRIVE_IDLE_SINCE=''
 	local -A tries=()
 	guard_only_copy || return 0
 	facts_times || F[conf.member_timeout]=30 # a typing error must not cost the data
 	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
 	F[conf.member_timeout]=$patience
 	F[retry]=yes
+	clock
+	begin=$NOW told=$((NOW - GUARD_TELL))
 	while guard_only_copy; do
-		((SECONDS - told < GUARD_TELL)) || {
+		clock
+		((NOW - told < GUARD_TELL)) || {
 			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(guard_hope_)"
-			told=$SECONDS
+			told=$NOW
 		}
-		F[waited]=$((SECONDS - begin))
+		F[waited]=$((NOW - begin))
 		decide_action
 		case $ACTION in
 		wait-sync | wait-members)
+			[[ $ACTION != wait-sync ]] || drive_watch_sync
 			systemd_go_on
 			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 			;;
@@ -100,10 +107,10 @@ guard_save_() { # NAME going-down|""
 			;;
 		*)
 			[[ ${2-} == going-down ]] || {
-				log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. Bring a disk leg back"
+				guard_keeps "$1"
 				return "$EX_REFUSED"
 			}
-			guard_wait_for_disk_ "$1" $((patience - (SECONDS - begin))) "$failures" || failures=$((failures + 1))
+			guard_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" || failures=$((failures + 1))
 			[[ -z $GUARD_RESCUED ]] || return 0
 			;;
 		esac
@@ -112,6 +119,8 @@ guard_save_() { # NAME going-down|""
 		facts_observe
 	done
 }
+
+guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(guard_hope_)"; } # NAME
 
 # A disk that can be read but not written is taken back by md again and again: enough is enough.
 guard_count_() { # I
@@ -123,6 +132,8 @@ guard_count_() { # I
 guard_hope_() {
 	if [[ ${F[array.sync]} == recover ]]; then
 		printf 'A disk leg is being rebuilt from it: %s\n' "$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
+	elif decide_disk_in_sync; then
+		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' "${F[name]}"
 	else
 		printf 'Bring a disk leg back (%s)\n' "${F[leg.0.dev]}${F[leg.1.dev]:+ or another}"
 	fi
@@ -141,8 +152,8 @@ guard_forgive_() {
 guard_wait_for_disk_() {
 	local why
 	guard_forgive_
+	systemd_go_on
 	if (($2 > 0)); then
-		systemd_go_on
 		systemd_status 'the RAM leg is the only good copy; waiting for a disk leg to come back'
 		return 0
 	fi

@@ -15,7 +15,7 @@
 declare -gA F # the facts: decide.sh and look.sh list the keys
 
 # lately_note [ended]: after a look at the running array; "ended": before it is stopped. When the RAM leg has just been filled, DRIVE_ENGINE says by
-# what, DRIVE_FILLING since when ($SECONDS). That it can't be written is said, and changes nothing.
+# what, DRIVE_FILLING since when (clock). That it can't be written is said, and changes nothing.
 lately_note() {
 	local life now=$EPOCHSECONDS changed=''
 	[[ -z $DRY_RUN && -n ${F[array.md]} ]] || return 0
@@ -38,7 +38,7 @@ lately_life_() {
 
 # Sets the caller's changed when it has become whole, or no longer is. What was whole in an earlier life is left alone: until when, nobody knows.
 lately_whole_() { # ended|""
-	local LOST open=no
+	local LOST LACKING open=no
 	[[ $LATELY_LIFE != "$life" ]] || ((LATELY_SINCE == 0 || LATELY_UNTIL != 0)) || open=yes
 	if [[ -z $1 ]] && decide_is_whole; then
 		[[ $open == no ]] || return 0
@@ -52,7 +52,8 @@ lately_whole_() { # ended|""
 lately_rebuilt_() {
 	local VALUE seconds
 	[[ -n ${DRIVE_ENGINE-} && ${F[ram.state]} == in_sync ]] || return 0
-	seconds=$((SECONDS - DRIVE_FILLING))
+	clock
+	seconds=$((NOW - DRIVE_FILLING))
 	md_read "${F[array.md]}" component_size # KiB
 	LATELY_REBUILT=$now LATELY_ENGINE=$DRIVE_ENGINE LATELY_SECONDS=$seconds LATELY_RATE=$((${VALUE:-0} / (seconds > 0 ? seconds : 1)))
 	DRIVE_ENGINE='' changed=yes

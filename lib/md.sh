@@ -51,16 +51,24 @@ md_stop() { act mdadm --stop "/dev/$1"; } # MD
 # md_add MD LEG: a blank member; md rebuilds it whole. Plain "--add": with "--write-mostly" mdadm up to 4.6 leaves a faulty member behind.
 md_add() { act mdadm --manage "/dev/$1" --add "/dev/$2"; }
 
+# md_want_none MD LEG: no new member is to take the place of this one. md wishes for one after a write error (WantReplacement), and then gives it the next blank
+# member; when that is in sync it fails the old one (raid1_add_disk() and raid1_spare_active() in linux drivers/md/raid1.c).
+md_want_none() {
+	local VALUE
+	md_read "$1" "dev-$2/state"
+	[[ ,$VALUE, != *,want_replacement,* ]] || act_write "$SYS/block/$1/md/dev-$2/state" -want_replacement
+}
+
 # md_readd MD LEG: a member that was away; md copies what the bitmap says.
 md_readd() { act mdadm --manage "/dev/$1" --re-add "/dev/$2"; }
 
 # md_drop MD LEG: fails and removes a member, never the last one in sync: md would answer EBUSY and still refuse all writes from then on.
-# Returns 4 when no other member is in sync.
+# Returns 4 when no other member is in sync and has all that it has.
 md_drop() {
 	local md=$1 leg=$2 line LEGS safe=''
 	md_members "$md"
 	for line in "${LEGS[@]}"; do
-		[[ $line == "$leg "* || $line != *' in_sync '* ]] || safe=yes
+		[[ $line == "$leg "* || $line != *' in_sync '* ]] || md_lacks "$md" "${line%% *}" "$leg" || safe=yes
 	done
 	[[ -n $safe ]] || return "$EX_REFUSED"
 	act mdadm --manage "/dev/$md" --fail "/dev/$leg"
@@ -69,9 +77,12 @@ md_drop() {
 
 # md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has come or gone, so: again, within MD_BOUND.
 md_retry_() {
-	local end=$((SECONDS + MD_BOUND))
+	local NOW end
+	clock
+	end=$((NOW + MD_BOUND))
 	until "$@"; do
-		((SECONDS < end)) || return 1
+		clock
+		((NOW < end)) || return 1
 		sleep 0.3
 	done
 }
@@ -166,7 +177,7 @@ md_check() {
 	local VALUE at whole='' note
 	md_read "$1" sync_action
 	[[ $VALUE == idle ]] || return 1
-	{ exec {note}>"$RUN/$1.check"; } 2>/dev/null || note=''
+	{ paths_run && exec {note}>"$LOCKS/check.$1"; } 2>/dev/null || note=''
 	[[ -z $note ]] || flock --nonblock "$note" || return 1
 	{ echo 0 >"$SYS/block/$1/md/sync_min" && echo "$3" >"$SYS/block/$1/md/sync_max" && echo "$2" >"$SYS/block/$1/md/sync_min" &&
 		echo check >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || {
@@ -197,7 +208,7 @@ md_check() {
 
 # md_check_left MD: ends what a check has left behind that was killed: md would take back no leg beside it. One that goes on has its note locked.
 md_check_left() {
-	[[ -e $RUN/$1.check ]] && flock --nonblock "$RUN/$1.check" true || return 0
+	[[ -e $LOCKS/check.$1 ]] && flock --nonblock "$LOCKS/check.$1" true || return 0
 	md_check_end "$1"
 }
 
@@ -209,7 +220,7 @@ md_check_end() {
 	[[ $VALUE != check ]] || { echo idle >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || :
 	for ((tries = 50; tries > 0; tries--)); do
 		if { echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"; } 2>/dev/null; then
-			rm -f "$RUN/$1.check"
+			rm -f "$LOCKS/check.$1"
 			return
 		fi
 		sleep 0.1
@@ -222,9 +233,12 @@ md_wipe() { md_retry_ act mdadm --zero-superblock "/dev/$1"; } # LEG: one that m
 
 # md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
 md_wait_link() {
-	local end=$((SECONDS + ${3-$MD_BOUND}))
+	local NOW end
+	clock
+	end=$((NOW + ${3-$MD_BOUND}))
 	until [[ -L $DEV/md/$2 && $DEV/md/$2 -ef $DEV/$1 ]]; do
-		((SECONDS < end)) || return 1
+		clock
+		((NOW < end)) || return 1
 		sleep 0.1
 	done
 }

@@ -59,6 +59,31 @@ md_members() {
 	done
 }
 
+# md_lacks MD LEG OTHER: has md written down blocks of LEG that can't be read or written, and not of OTHER? A write that fails is acknowledged when another
+# leg has taken it, and the leg stays in sync (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read, both have it written down.
+md_lacks() {
+	local VALUE mine theirs line other from end start length shift
+	md_read "$1" "dev-$2/bad_blocks"
+	[[ -n $VALUE ]] || return 1
+	md_read "$1" "dev-$2/offset"
+	shift=$VALUE
+	md_read "$1" "dev-$3/offset"
+	shift=$((${VALUE:-0} - ${shift:-0}))
+	{ mapfile -t mine <"$SYS/block/$1/md/dev-$2/bad_blocks"; } 2>/dev/null || return 1
+	{ mapfile -t theirs <"$SYS/block/$1/md/dev-$3/bad_blocks"; } 2>/dev/null || return 0
+	# Sectors of each device, in ascending order; a long piece stands there as several.
+	for line in "${mine[@]}"; do
+		read -r from length <<<"$line"
+		from=$((from + shift)) end=$((from + length))
+		for other in "${theirs[@]}"; do
+			read -r start length <<<"$other"
+			((start > from || start + length <= from)) || from=$((start + length))
+		done
+		((from >= end)) || return 0
+	done
+	return 1
+}
+
 # md_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB a second).
 md_sync() {
 	local VALUE

@@ -38,13 +38,13 @@ mend_look() {
 
 # mend_find_bouncing: sets leg.I.returns to how often a disk leg has been put back by itself within the last hour, if that is enough for it to stay out.
 mend_find_bouncing() {
-	local i when dev RAM_UPTIME
+	local i when dev UPTIME
 	local -A count=()
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.returns]=''; done
 	[[ -e $RUN/${F[name]}.returns ]] || return 0
-	ram_uptime_
+	uptime
 	while read -r when dev; do
-		((RAM_UPTIME - when >= RAM_WINDOW)) || count["${dev:-none}"]=$((${count["${dev:-none}"]-0} + 1))
+		((UPTIME - when >= RAM_WINDOW)) || count["${dev:-none}"]=$((${count["${dev:-none}"]-0} + 1))
 	done <"$RUN/${F[name]}.returns"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		dev=${F[leg.$i.dev]}
@@ -57,17 +57,17 @@ mend_find_bouncing() {
 
 # mend_note_return I: the worker puts a disk leg back; start and attach forget that, for a person wants it (mend_forgive).
 mend_note_return() {
-	local RAM_UPTIME
+	local UPTIME
 	[[ ${F[mend]-} == yes ]] || return 0
-	ram_uptime_
-	printf '%s %s\n' "$RAM_UPTIME" "${F[leg.$1.dev]}" >>"$RUN/${F[name]}.returns"
+	uptime
+	printf '%s %s\n' "$UPTIME" "${F[leg.$1.dev]}" >>"$RUN/${F[name]}.returns"
 }
 mend_forgive() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; } # NAME
 
 # mend_refused NAME: its start was refused. Notes which disks were missing: when one of them comes, "ramraid hotplug" starts it again (mend_has_come).
 mend_refused() {
 	local i missing=()
-	for ((i = 0; i < ${F[members]}; i++)); do [[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}"); done
+	for ((i = 0; i < ${F[members]}; i++)); do ! decide_is_absent_ "$i" || missing+=("${F[leg.$i.dev]}"); done
 	((${#missing[@]} == 0)) || printf '%s\n' "${missing[@]}" >"$RUN/$1.refused"
 }
 mend_has_come() {

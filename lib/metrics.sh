@@ -75,7 +75,7 @@ metrics_add() {
 		metrics_leg_ ram "${array[@]}" role ram leg ram
 	}
 	for ((i = 0; i < F[members]; i++)); do metrics_leg_ "leg.$i" "${array[@]}" role disk leg "${F[leg.$i.dev]}"; done
-	decide_disk_in_sync || [[ ${F[array.state]} != active || ${F[ram.state]} != in_sync ]] || alone=1
+	decide_disk_has_all || [[ ${F[array.state]} != active || ${F[ram.state]} != in_sync ]] || alone=1
 	metrics_sample ramraid_only_good_copy_in_ram "$alone" "${array[@]}"
 	metrics_sample ramraid_legs "$legs" "${array[@]}"
 	metrics_sample ramraid_legs_in_sync "$good" "${array[@]}"

@@ -10,8 +10,10 @@ readonly RUN=$ROOT/run/ramraid
 readonly SYS=$ROOT/sys
 readonly DEV=$ROOT/dev
 readonly PROC=$ROOT/proc
+# For root alone: whoever can open a file can hold a lock on it (flock(2)), and keep the others away with that.
+readonly LOCKS=$RUN/.locks
 # paths_run: makes $RUN; without a process when it is there, because every verb asks.
-paths_run() { [[ -d $RUN ]] || mkdir -p "$RUN"; }
+paths_run() { [[ -d $LOCKS ]] || { mkdir -p "$RUN" && mkdir -m 700 "$LOCKS"; } || [[ -d $LOCKS ]]; }
 readonly CLAIMS=$ROOT/etc/mdadm/mdadm.conf.d
 readonly BOOT=$ROOT/boot
 readonly MODULES=$ROOT/lib/modules

@@ -8,10 +8,10 @@ readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 ram_is_blank() { grep -qs ' blank$' "$RUN/$1.ram"; }
 ram_used() { ! ram_is_blank "$1" || sed -i 's/ blank$/ used/' "$RUN/$1.ram"; }
 
-# One ramdisk is made or destroyed at a time: numbers, memory and brd are shared. Not an array's name, which begins with a letter.
+# One ramdisk is made or destroyed at a time: numbers, memory and brd are shared.
 ram_lock() {
 	paths_run
-	exec {RAM_LOCK}>"$RUN/.ramdisks"
+	exec {RAM_LOCK}>"$LOCKS/ramdisks"
 	flock --timeout 60 "$RAM_LOCK" || {
 		echo 'another ramraid has been at work on a ramdisk for 60 s and does not end; see: ps -C ramraid' >&2
 		return 1
@@ -23,23 +23,22 @@ ram_unlock() { exec {RAM_LOCK}>&-; }
 # asks the same, and notes nothing. ram_forgive NAME: a person wants to try again.
 readonly RAM_TRIES=3 RAM_WINDOW=3600 # so many failures within so many seconds
 ram_failed() {
-	ram_uptime_
-	printf '%s\n' "$RAM_UPTIME" >>"$RUN/$1.failures"
+	uptime
+	printf '%s\n' "$UPTIME" >>"$RUN/$1.failures"
 	ram_may_try "$1"
 }
 ram_may_try() {
 	local failures=() when count=0
 	RAM_FAILED=''
 	[[ -e $RUN/$1.failures ]] || return 0
-	ram_uptime_
+	uptime
 	mapfile -t failures <"$RUN/$1.failures"
-	for when in "${failures[@]}"; do ((RAM_UPTIME - when >= RAM_WINDOW)) || count=$((count + 1)); done
+	for when in "${failures[@]}"; do ((UPTIME - when >= RAM_WINDOW)) || count=$((count + 1)); done
 	((count < RAM_TRIES)) && return
 	RAM_FAILED="the ramdisk has failed $count times within an hour; see the kernel's messages (journalctl -k), then: ramraid attach $1"
 	return 1
 }
 ram_forgive() { rm -f "$RUN/$1.failures"; }
-ram_uptime_() { read -r RAM_UPTIME <"$PROC/uptime" && RAM_UPTIME=${RAM_UPTIME%%.*}; } # a clock that nobody sets
 
 # ram_available: sets RAM_AVAILABLE to the bytes of memory that could be taken without swapping, as the kernel estimates it.
 ram_available() {
@@ -222,9 +221,12 @@ ram_make_brd() { # BYTES
 }
 
 ram_wait_node() { # NODE
-	local end=$((SECONDS + 10))
+	local NOW end
+	clock
+	end=$((NOW + 10))
 	until [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; do
-		((SECONDS < end)) || {
+		clock
+		((NOW < end)) || {
 			echo "/dev/$1 did not appear" >&2
 			return 1
 		}

@@ -51,6 +51,12 @@ record_recovering_() {
 	done
 }
 
+# record_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg had.
+record_free_slot() {
+	[[ ${F[ram.slot]} =~ ^[0-9]+$ ]] || F[witness.ram_slot]=''
+	record_write
+}
+
 # record_rejoins UUID: md has it in the array again, and writes to it; should it leave before anybody looks, it is not from elsewhere that it has that.
 record_rejoins() {
 	[[ -n $1 && -e $RUN/${F[name]}.joined ]] || return 0

@@ -49,8 +49,7 @@ rescue_write() {
 	local name=$1 uuid=$2 md=$3 events=$4 image=$5/$1/rescue-$4 bytes sum
 	bytes=$(md_bytes "$md")
 	mkdir -p -- "$5" && { mkdir -m 700 -- "${image%/*}" 2>/dev/null || [[ -d ${image%/*} ]]; } && rm -f -- "$image" || return 1
-	if sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") && [[ $(stat -c %s -- "$image") == "$bytes" && $(sha256sum <"$image") == "$sum  -" ]] &&
-		sync "$image" "${image%/*}" "$5" &&
+	if sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") && rescue_holds_ "$image" "$bytes" "$sum" && sync "$image" "${image%/*}" "$5" &&
 		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" "events=$events" | act_file "$(rescue_record "$name")"; then
 		return 0
 	fi
@@ -60,23 +59,43 @@ rescue_write() {
 
 # rescue_copy_ FROM TO BYTES: copies, telling how far it is; prints the SHA-256 of what was read.
 rescue_copy_() {
-	local reader copied
 	(
 		umask 077
 		dd if="$1" bs=1M iflag=direct status=none | tee >(sha256sum >"$2.sum") | dd of="$2" bs=1M iflag=fullblock conv=sparse,fsync status=none
 	) &
-	reader=$!
-	while kill -0 "$reader" 2>/dev/null; do
-		copied=$(stat -c %s -- "$2" 2>/dev/null) || copied=0
-		systemd_go_on
-		systemd_status "the RAM leg is the only good copy; saving it to $2: $((copied * 100 / $3))%"
-		sleep 1
-	done
-	wait "$reader" || {
+	rescue_await_ $! rescue_copied_ "$2" "$3" || {
 		rm -f -- "$2.sum"
 		return 1
 	}
 	rescue_sum_ "$2.sum"
+}
+
+rescue_copied_() { # FILE BYTES
+	local copied
+	copied=$(stat -c %s -- "$1" 2>/dev/null) || copied=0
+	printf 'saving it to %s: %d%%\n' "$1" $((copied * 100 / $2))
+}
+
+# rescue_holds_ FILE BYTES SHA256: read back, which of a large one takes as long as the copy.
+rescue_holds_() {
+	[[ $(stat -c %s -- "$1") == "$2" ]] || return 1
+	(
+		sum=$(sha256sum <"$1")
+		[[ $sum == "$3  -" ]]
+	) &
+	rescue_await_ $! printf 'reading %s back\n' "$1"
+}
+
+# rescue_await_ PID TELL…: waits for the process, and tells systemd meanwhile that the stop gets on, with the words that TELL prints. Returns as PID does.
+rescue_await_() {
+	local pid=$1
+	shift
+	while kill -0 "$pid" 2>/dev/null; do
+		systemd_go_on
+		systemd_status "the RAM leg is the only good copy; $("$@")"
+		sleep 1
+	done
+	wait "$pid"
 }
 
 # The sum is written by a process that nobody waits for.

@@ -120,12 +120,11 @@ sb_checksum_ok() { # WORDS MAX_ROLES
 # sb_facts FILE: sb_parse of what the device holds; "sb=unreadable" when it can't be read.
 sb_facts() {
 	local words
-	words=$(sb_read "$1" 2>/dev/null) || {
-		printf 'sb=unreadable\n'
-		return
-	}
-	# shellcheck disable=SC2086 # 1024 words of hexadecimal digits
-	sb_parse $words
+	words=$(sb_read "$1" 2>/dev/null) || words=''
+	# shellcheck disable=SC2086 # words of hexadecimal digits
+	set -- $words
+	# A disk that spins up has no size yet, and reads as if it ended there.
+	if (($# < 1024)); then printf 'sb=unreadable\n'; else sb_parse "$@"; fi
 }
 
 # sb_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst,

@@ -36,9 +36,13 @@ systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(sys
 # systemd_unit_is_signalled NAME: systemd is ending its program with SIGTERM, not by ExecStop= (systemctl(1), the substates of a service).
 systemd_unit_is_signalled() { [[ $(systemctl show --property=SubState --value "$(systemd_unit "$1")") == stop-sigterm ]]; }
 
-# systemd_dependents NAME: the units that a stop of the array's unit would stop as well, separated by blanks (Requires=, BindsTo= and
-# PartOf= pass a stop on: systemd.unit(5)).
-systemd_dependents() { systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value "$(systemd_unit "$1")" | tr -s '\n' ' '; }
+# systemd_dependents NAME: the units, but for our own workers, that a stop of the array's unit would stop as well, separated by blanks (Requires=, BindsTo=
+# and PartOf= pass a stop on: systemd.unit(5)).
+systemd_dependents() {
+	local unit units
+	units=$(systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value "$(systemd_unit "$1")") || return
+	for unit in $units; do [[ $unit == ramraid-@(mend|memory|scrub)@"$1".service ]] || printf '%s ' "$unit"; done
+}
 
 # systemd_down NAME: of the mounts and swaps that require the array's unit, those that are not up and that nothing is starting, one a line.
 systemd_down() {

@@ -59,8 +59,8 @@ witness_write() {
 		return
 	}
 	# The monitor of the array may write it at the same moment: what the one adds must not be lost in the other's text.
-	if ! { { exec {lock}>"$RUN/$1.witness.lock"; } 2>/dev/null && flock --timeout "$WITNESS_PATIENCE" "$lock"; }; then
-		log_warning "$1: its record is written without the lock $RUN/$1.witness.lock"
+	if ! { { paths_run && exec {lock}>"$LOCKS/witness.$1"; } 2>/dev/null && flock --timeout "$WITNESS_PATIENCE" "$lock"; }; then
+		log_warning "$1: its record is written without the lock $LOCKS/witness.$1"
 	fi
 	witness_write_ "$@" || code=$?
 	[[ -z ${lock-} ]] || exec {lock}>&-

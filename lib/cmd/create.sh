@@ -236,6 +236,8 @@ create_start() { # NAME
 		exec {CLI_LOCK}>&-
 		CLI_LOCK=''
 	}
+	# Of an array of that name that has been there before.
+	systemd_settle "$1"
 	systemd_start "$1"
 }
 

@@ -67,6 +67,7 @@ resize_wrong_() {
 		[[ ${F[leg.$i.state]} == in_sync ]] || WRONG+=("disk leg ${F[leg.$i.dev]} is not in sync; see: ramraid status ${F[name]}")
 	done
 	[[ ${F[array.sync]} == @(idle|frozen) && ${F[array.pending]} == no ]] || WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
+	[[ ${F[conf.ram]} != none || ${F[ram.state]} == @(none|attached) ]] || WRONG+=("a RAM leg is in it, against RAM=none; first: ramraid detach ${F[name]}")
 	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none || -z $(disk_users "${F[array.md]}") ]] ||
 		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
 }
@@ -100,7 +101,7 @@ resize_ram_() { # NAME
 		ram_gives_back "$1" || RAM_BYTES=0
 		why=$(ram_why_not "$bytes" "$MEMORY_RESERVE" "$RAM_BYTES")
 	fi
-	[[ -z $why ]] || WRONG+=("no RAM leg of that size can be made: $why. Without one: set RAM=none in $ETC/$1.conf, or type: ramraid detach $1")
+	[[ -z $why ]] || WRONG+=("no RAM leg of that size can be made: $why. Without one: ramraid detach $1, and RAM=none in $ETC/$1.conf if that is to stay so")
 	PLAN+=("take the RAM leg out first, and make a new one of $(human_bytes "$bytes") afterwards: until it is in sync, reads come from the disk legs")
 }
 

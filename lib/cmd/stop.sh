@@ -32,7 +32,7 @@ stop_released() { # NAME
 }
 
 stop_by_systemd() { # NAME
-	local users
+	local users code=$EX_FAILED again='systemctl start local-fs.target mounts it again'
 	if systemd_unit_is_up "$1"; then
 		systemd_stop "$1" || log_error "$1: systemd could not stop it; see: systemctl status $(systemd_unit "$1")"
 	else
@@ -44,14 +44,18 @@ stop_by_systemd() { # NAME
 	[[ ${F[array.state]} != absent ]] || return 0
 	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without it.
 	users=$(stop_users)
-	if [[ -n $users ]]; then
-		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted (systemctl start local-fs.target mounts it again)"
+	if guard_only_copy; then
+		guard_keeps "$1"
+		log_error "$1: what systemd had mounted from it is unmounted ($again)"
+		code=$EX_REFUSED
+	elif [[ -n $users ]]; then
+		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted ($again)"
 	else
 		log_error "$1: is still running, though nobody uses it any more; type again: ramraid stop $1"
 	fi
 	systemd_reset "$1"
 	systemd_start "$1"
-	return "$EX_FAILED"
+	return "$code"
 }
 
 stop_here() {                                                                                   # NAME
@@ -119,11 +123,14 @@ stop_check_users() { # NAME
 # An image of an array that is being written is torn. What systemd does not know to lie on the array is unmounted beside us: it is waited for.
 # Returns 1 when nobody uses the array any more.
 stop_wait_for_users_() { # NAME
-	local end=$((SECONDS + 90))
-	while ((SECONDS < end)); do
+	local NOW end
+	clock
+	end=$((NOW + 90))
+	while ((NOW < end)); do
 		[[ -n $(stop_users) ]] || return 1
 		systemd_status "the RAM leg is the only good copy; waiting for those who use the array: $(stop_users)"
 		sleep 1
+		clock
 	done
 	log_alert "$1: still in use by $(stop_users): what they write from now on is lost"
 }

@@ -21,7 +21,9 @@ cmd_wait() {
 
 # wait_whole NAME SECONDS|infinity: returns as the usage says.
 wait_whole() {
-	local begin=$SECONDS state shown=''
+	local begin NOW state shown=''
+	clock
+	begin=$NOW
 	facts_configured "$1"
 	while :; do
 		facts_observe
@@ -36,7 +38,8 @@ wait_whole() {
 			wait_result_ "$1"
 			return
 		}
-		[[ $2 == infinity ]] || ((SECONDS - begin < $2)) || {
+		clock
+		[[ $2 == infinity ]] || ((NOW - begin < $2)) || {
 			wait_show_end_ "$shown"
 			log_error "$1: not whole after $2 s; see: ramraid status $1"
 			return "$EX_TRY_AGAIN"

@@ -108,7 +108,8 @@ systemctl() {
 	*ActiveState*ramraid-mend@data.service) [[ ! -e $R/mending ]] || echo activating ;;
 	*ActiveState*) [[ -e $R/active ]] && echo active || echo inactive ;;
 	*MainPID*) echo 0 ;;
-	*RequiredBy*) [[ ! -e $R/required ]] || echo srv-data.mount ;;
+	# Our own workers are part of it (PartOf=), which is no reason to leave it up.
+	*RequiredBy*) echo ramraid-scrub@data.service && { [[ ! -e $R/required ]] || echo srv-data.mount; } ;;
 	show* | reset-failed*) ;;
 	*) step systemctl "$@" ;;
 	esac
@@ -122,12 +123,13 @@ replace() {
 	declare -F act_file_ >/dev/null || eval "$(declare -f act_file | sed '1s/act_file/act_file_/')"
 	act_file() { act_file_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
 	claim_initramfs_is_ours() { [[ -z $NO_INITRAMFS ]]; }
+	fake_clock
 }
 
 # verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
 verb() {
 	export R KILL_AFTER FAILS BATS_TEST_TMPDIR
-	export -f called calls step effect start_unit mdadm update-initramfs sleep lsblk modprobe systemctl replace
+	export -f called calls step effect start_unit mdadm update-initramfs sleep lsblk modprobe systemctl replace fake_clock
 	status=0
 	output=$(NO_INITRAMFS=${NO_INITRAMFS-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_file >/dev/null || replace; }
@@ -162,7 +164,7 @@ is_plain() {
 	for file in sda sdb; do [[ $(<"$MD/dev-$file/state") == in_sync ]] || fail "$file"; done
 	for file in mdadm/mdadm.conf.d ramraid/state; do [[ ! -e $R/etc/$file ]] || rmdir "$R/etc/$file"; done
 	diff -r "$R/etc" "$R/etc.before" || fail 'files are left'
-	[[ -z $(find "$R/run/ramraid" -name 'data.*' ! -name '*.lock') ]]
+	[[ -z $(find "$R/run/ramraid" -name 'data.*') ]]
 }
 
 @test "adopt: the steps, in order" {
@@ -645,6 +647,12 @@ release_killed_after() {
 	assert_failure 4
 	assert_output -p 'ata-B: expected in sync, found faulty'
 	assert_output -p 'md is at work on it (check)'
+	untouched
+	sed -i /ata-B/d "$R/etc/ramraid/data.conf"
+	verb release --yes data
+	assert_failure 4
+	assert_output -p '/dev/md127: has a member that the configuration does not name, /dev/sdb. Name it as MEMBER, or take it out: mdadm /dev/md127 --fail /dev/sdb --remove /dev/sdb'
+	cp "$R/etc.before/ramraid/data.conf" "$R/etc/ramraid/data.conf"
 	untouched
 	put array_state inactive
 	verb release --yes data

@@ -132,6 +132,7 @@ systemctl() { :; }
 lsblk() { :; }
 # After each library, since they have their own.
 fakes() {
+	fake_clock
 	! declare -F act_write >/dev/null || eval 'act_write() { step echo "$2" "${1#"$R"}" ""; }'
 	! declare -F sb_read >/dev/null || eval "$SB_FACTS"
 	declare -F act_file_ >/dev/null || ! declare -F act_file >/dev/null || {
@@ -144,7 +145,7 @@ fakes() {
 verb() {
 	SB_FACTS=$(declare -f sb_facts)
 	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SB_FACTS
-	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot mdadm sleep lsblk modprobe systemctl wipefs fakes
+	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot mdadm sleep lsblk modprobe systemctl wipefs fakes fake_clock
 	status=0
 	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; fakes; }

@@ -183,7 +183,8 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 
 @test "while somebody is at work, what may be the work is not told, and what can't be is" {
 	look
-	exec {held}>"$R/run/ramraid/data.lock"
+	paths_run
+	exec {held}>"$R/run/ramraid/.locks/work.data"
 	flock "$held"
 	out sda
 	out rd0

@@ -204,3 +204,12 @@ parses() { # FLAGS ARG…
 	run cli_lock data 0
 	assert_success
 }
+
+@test "locks are for root alone: whoever can open a file can hold it" {
+	mkdir -p "$R/run/ramraid" # by an earlier version, or by hand
+	libs paths log act cli
+	umask 022
+	cli_lock data 0
+	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/work.data ]]
+	[[ -z $(find "$R/run/ramraid" -name '*lock' -o -name 'work*' -perm /077 ! -path '*/.locks/*') ]]
+}

@@ -315,6 +315,8 @@ EOT
 	[[ $(forge_number words 0 1 2) == 0 ]]
 	[[ $(forge_number words 0 0 1) == 3 ]]
 	[[ $(forge_number words 0 0 3) == 4 ]]
+	# A disk is absent, whose number nobody knows: one that mdadm has never given.
+	[[ $(forge_number words 0 1) == 383 && $(forge_number words 2 2) == 383 && $(forge_number words 1 383) == 382 ]]
 }
 
 @test "superblocks that mdadm wrote, taken apart and put together again, are the same bytes" {

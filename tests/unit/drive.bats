@@ -21,6 +21,7 @@ replace() {
 	sleep() { :; }
 	record_witness() { called witness; }
 	drive_speed_() { :; }
+	eval "real_$(declare -f drive_end_)"
 	drive_end_() { called end "$WHY"; }
 	systemd_ready() { called ready; }
 	systemd_status() { :; }
@@ -328,6 +329,87 @@ only_ram() {
 	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 3) == $'witness\ndrop md127 rd0\nram_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
 }
 
+# Of a start there is the same; here nobody would ever see it.
+@test "release, the machine going down: md has been told to begin no work, and then does none: taken back, and then the image" {
+	only_ram
+	actions 0
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	md_thaw() { called thaw "$@"; }
+	observe() {
+		F[leg.1.state]=recovering F[array.sync]=frozen
+		[[ $(calls) != *thaw* ]] || F[array.sync]=idle
+	}
+	rescue_write() { called rescue; }
+	log_alert() { :; }
+	releases 0 going-down
+	did $'thaw md127\nrescue'
+	[[ $GUARD_RESCUED == yes ]]
+}
+
+@test "release, the machine going down: systemd is asked for more time as long as the guard waits" {
+	local before
+	only_ram
+	actions 1
+	systemd_go_on() { called go_on; }
+	rescue_write() { return 1; }
+	observe() { ((LOOKS < 6)) || F[leg.1.state]=in_sync; }
+	releases 0 going-down
+	before=$(calls | sed '/^alert$/d')
+	[[ $(grep -c go_on <<<"$before") -ge 4 ]] || fail "$before"
+}
+
+@test "the wall clock is set while a disk is waited for: the bound stays what it is" {
+	local at=100 step
+	source "$PROJECT/lib/clock.sh"
+	BASE=stopped-2
+	observe() { away 0 && away 1; } # of a MEMBER_TIMEOUT of 30 s
+	for step in -7200 7200; do
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		echo "$at.00 1.00" >"$R/proc/uptime"
+		sleep() { called sleep && SECONDS=$((SECONDS + step)) at=$((at + 5)) && echo "$at.00 1.00" >"$R/proc/uptime"; }
+		drives 4
+		[[ $(calls | grep -c sleep) == 6 ]] || fail "$(calls)"
+	done
+}
+
+@test "a leg that fails while the end of a start is told: the record does not call it good" {
+	facts_configured data
+	WHY=whole DRIVE_STARTED=0 NOW=0
+	drive_speed_() { :; }
+	drive_watch_() { :; }
+	lately_note() { :; }
+	drive_warn_rescue_() { :; }
+	contents_remember() { :; }
+	systemd_ready() { observe() { F[leg.1.state]=faulty; }; }
+	record_witness() { called witness "${F[leg.1.state]}"; }
+	real_drive_end_ 2>/dev/null
+	did 'witness faulty'
+}
+
+@test "a place for the rescue image is looked for by the start, not by the worker of hot-plug, which may not write there" {
+	facts_configured data
+	declare -gA CONF=([RESCUE]=/nowhere)
+	rescue_why_not() { echo 'no room'; }
+	run drive_warn_rescue_
+	assert_output -p 'a shutdown could not save the RAM leg: no room'
+	F[mend]=yes
+	run drive_warn_rescue_
+	assert_output ''
+}
+
+@test "a disk comes back whose device number md has given to the RAM leg: it is said what to type" {
+	facts_configured data
+	md_readd() { return 1; }
+	record_rejoins() { :; }
+	sb_read() { printf '00000000 %.0s' {1..40} && echo "$(case $1 in */sda) echo 00000003 ;; */rd0) echo "${RAM_NUMBER}" ;; esac)"; }
+	F[leg.0.node]=sda RAM_NUMBER=00000000
+	not drive_readd 0
+	[[ $DRIVE_ERROR == *' back' ]] || fail "$DRIVE_ERROR"
+	RAM_NUMBER=00000003
+	not drive_readd 0
+	[[ $DRIVE_ERROR == *' back: the RAM leg has its device number (3). To have both: ramraid detach data; ramraid attach data' ]] || fail "$DRIVE_ERROR"
+}
+
 @test "release: write-behind is switched off, and what is under way is waited for" {
 	facts_configured data
 	F[array.backlog]=128
@@ -384,4 +466,10 @@ only_ram() {
 	USERS='' ends 1 stop_by_systemd data
 	grep 'though nobody uses it any more; type again: ramraid stop data' "$BATS_TEST_TMPDIR/log"
 	did $'stop\nstart\nstop\nstart'
+	# Not stopped, because it must not be: the reason is no user.
+	observe() { F[leg.0.state]=faulty F[leg.1.state]=faulty; }
+	USERS=/srv/data ends 4 stop_by_systemd data
+	grep 'the RAM leg rd0 is the only good copy and no disk leg can take it: keeping it' "$BATS_TEST_TMPDIR/log"
+	grep 'what systemd had mounted from it is unmounted (systemctl start local-fs.target' "$BATS_TEST_TMPDIR/log"
+	not grep 'in use by' "$BATS_TEST_TMPDIR/log"
 }

@@ -112,6 +112,60 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	[[ $(calls) == $'mdadm --manage /dev/md127 --fail /dev/rd0\nmdadm --manage /dev/md127 --remove /dev/rd0' ]] || fail "$(calls)"
 }
 
+# What md could not write to a disk leg, the RAM leg has alone.
+@test "bad blocks of a disk leg: what the RAM leg has beyond it" {
+	local mine theirs want
+	whole
+	# The offsets of the disk legs are 2048, that of the RAM leg 4096.
+	while IFS='|' read -r want mine theirs; do
+		printf "$mine" >"$M/dev-sda/bad_blocks"
+		printf "$theirs" >"$M/dev-rd0/bad_blocks"
+		if md_lacks md127 sda rd0; then [[ $want == lacks ]] || fail "$mine|$theirs"; else [[ $want == equal ]] || fail "$mine|$theirs"; fi
+	done <<'EOT'
+equal||
+equal|\n|\n
+lacks|3000 8\n|
+lacks|3000 8\n|3000 8\n
+equal|3000 8\n|5048 8\n
+equal|3000 8\n|5000 100\n
+lacks|3000 8\n|5049 100\n
+lacks|3000 8\n|5048 7\n
+equal|3000 600\n|5048 512\n5560 88\n
+lacks|3000 600\n4000 8\n|5048 512\n5560 88\n
+equal|3000 600\n4000 8\n|5048 512\n5560 88\n6048 8\n
+equal||5048 8\n
+EOT
+	echo '3000 8' >"$M/dev-sda/bad_blocks"
+	rm "$M/dev-rd0/bad_blocks"
+	md_lacks md127 sda rd0
+}
+
+@test "a disk leg that lacks blocks: not whole, and with no other disk leg the RAM leg is the only good copy and stays" {
+	local code=0
+	whole
+	echo '3000 8' >"$M/dev-sda/bad_blocks"
+	observe
+	are leg.0.lacks=yes leg.1.lacks=
+	decide_action
+	[[ $ACTION == 'done' && $WHY == 'md could not write some blocks of the disk leg /dev/disk/by-id/ata-A' ]] || fail "$WHY"
+	not decide_is_whole
+	not guard_only_copy
+	echo '9000 1' >"$M/dev-sdb/bad_blocks"
+	observe
+	guard_only_copy
+	guard_release data 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	((code == 4)) && grep -q 'is the only good copy.*ramraid check data' "$BATS_TEST_TMPDIR/log"
+	run md_drop md127 rd0
+	assert_failure 4
+	[[ -z $(calls) ]] || fail "$(calls)"
+	# The RAM leg was filled from them, and lacks the same.
+	printf '5048 8\n11048 1\n' >"$M/dev-rd0/bad_blocks"
+	observe
+	are leg.0.lacks= leg.1.lacks=
+	md_drop md127 rd0 2>/dev/null
+	[[ $(calls) == *'--remove /dev/rd0' ]] || fail "$(calls)"
+}
+
 @test "speed limits are raised and put back, both of them" {
 	array clean
 	md_speed md127 fast 2>/dev/null

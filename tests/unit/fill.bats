@@ -61,6 +61,15 @@ drives() {
 	[[ $(<"$R/etc/ramraid/state/data.lately") == *' kernel '* ]]
 }
 
+# raid1_add_disk() would give it the slot of that disk leg, and md then fails the disk.
+@test "md wishes for a replacement of a disk leg: not the RAM leg" {
+	mkdir -p "$R/sys/block/md127/md/dev-sda"
+	echo in_sync,write_mostly,want_replacement >"$R/sys/block/md127/md/dev-sda/state"
+	WHY_NOT='too new'
+	act_write() { called write "${1##*/md/}" "$2"; }
+	drives $'make\nwrite dev-sda/state -want_replacement\nadd rd0'
+}
+
 @test "it can't be begun: md, and why" {
 	copy_start() { COPY_WHY='it has no internal bitmap' && return 1; }
 	drives $'make\nadd rd0'

@@ -18,6 +18,12 @@ fail() {
 PROJECT=${RAMRAID_PROJECT:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 FIXTURES=$BATS_TEST_DIRNAME/../fixtures
 
+# How long something waits goes by what a faked sleep adds to SECONDS; drive.bats has the clock itself.
+# shellcheck source=lib/clock.sh
+source "$PROJECT/lib/clock.sh"
+fake_clock() { clock() { NOW=$SECONDS; }; }
+fake_clock
+
 # world: an empty root. Every test is a process of its own, so the libraries' readonly variables may be set in each anew.
 world() {
 	export RAMRAID_ROOT=$BATS_TEST_TMPDIR/root
@@ -36,6 +42,7 @@ libs() {
 		# shellcheck source=/dev/null
 		source "$PROJECT/lib/$name.sh"
 	done
+	fake_clock
 }
 
 # Libraries that load others only when they are needed find them here: each test file names all of its own.
@@ -49,6 +56,7 @@ libs_work() {
 	need paths log
 	need_work
 	need "$@"
+	fake_clock
 }
 
 # untouched: nothing was called that changes anything, and /etc is as $R/etc.before.
@@ -67,7 +75,7 @@ fake_disk() {
 	mkdir -p "$R/sys/class/block/$node/holders"
 	echo $((bytes / 512)) >"$R/sys/class/block/$node/size"
 	echo 0 >"$R/sys/class/block/$node/ro"
-	: >"$R/dev/$node"
+	printf '%8192s' '' >"$R/dev/$node" # long enough to have no superblock
 	for link; do
 		mkdir -p "$R/dev/${link%/*}"
 		ln -s "$R/dev/$node" "$R/dev/$link"

@@ -280,7 +280,8 @@ systemctl() {
 	look
 	[[ $(started) == 0 ]]
 	sed -i s/HOTPLUG=no/HOTPLUG=yes/ "$R/etc/ramraid/data.conf"
-	exec {held}>"$R/run/ramraid/data.lock"
+	paths_run
+	exec {held}>"$R/run/ramraid/.locks/work.data"
 	flock "$held"
 	look
 	[[ $(started) == 0 ]]
@@ -339,6 +340,11 @@ systemctl() {
 	[[ ! -e $R/run/ramraid/data.refused ]]
 	not mend_has_come data
 	F[leg.1.node]=''
+	mend_refused data
+	[[ $(<"$R/run/ramraid/data.refused") == /dev/disk/by-id/ata-B ]]
+	# There, and can't be read yet.
+	rm "$R/run/ramraid/data.refused"
+	F[leg.1.node]=sdb F[leg.1.in]='' F[leg.1.sb]=unreadable
 	mend_refused data
 	[[ $(<"$R/run/ramraid/data.refused") == /dev/disk/by-id/ata-B ]]
 	rm -f "$R/dev/disk/by-id/ata-B"
@@ -405,11 +411,17 @@ systemctl() {
 	[[ $DRIVE_ERROR == *'has 1048576 bytes, and a leg of md127 needs 53477376' ]] || fail "$DRIVE_ERROR"
 	[[ -z $(calls) ]] || fail "$(calls)"
 	echo 204800 >"$R/sys/class/block/sdb/size"
+	# The free slot may be the RAM leg's, which is out: from then on it is not.
+	record_write() { called "record ram_slot=${F[witness.ram_slot]}"; }
+	F[ram.slot]='' F[witness.ram_slot]=0
 	drive_add_leg 1
-	[[ $(calls) == 'md_add md127 sdb' ]]
+	[[ $(calls) == $'record ram_slot=\nmd_add md127 sdb' ]] || fail "$(calls)"
+	F[ram.slot]=0 F[witness.ram_slot]=0
+	drive_add_leg 1
+	[[ $(calls) == *$'record ram_slot=0\nmd_add md127 sdb' ]] || fail "$(calls)"
 	F[leg.1.sb]=ok
 	drive_add_leg 1
-	[[ $(calls) == *$'md_zero sdb\nmd_add md127 sdb' ]]
+	[[ $(calls) == *$'md_zero sdb\nrecord ram_slot=0\nmd_add md127 sdb' ]] || fail "$(calls)"
 }
 
 @test "the flag is raised only when an array wants hot-plug" {

@@ -27,6 +27,19 @@ write() { rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
 	(($(stat -c %b "$IMAGE") < 8192))
 }
 
+@test "the image is read back, and as long as that takes systemd is told that the stop gets on" {
+	systemd_go_on() { called go_on; }
+	systemd_status() { called "$*"; }
+	sha256sum() { sleep 1.5 && command sha256sum; }
+	write
+	[[ $(calls) == *"reading $IMAGE back"*go_on*"reading $IMAGE back"* && $(calls) == *'saving it to'* ]] || fail "$(calls)"
+	# What does not come back as it was written is no image.
+	rescue_forget data 2>/dev/null
+	sha256sum() { command sha256sum | if [[ -e $BATS_TEST_TMPDIR/second ]]; then tr 0-9a-f a-f0-9; else cat; fi && : >"$BATS_TEST_TMPDIR/second"; }
+	not rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null
+	[[ ! -e $(rescue_record data) && ! -e $IMAGE ]]
+}
+
 @test "a record of another array is none, a damaged one stands for data nevertheless" {
 	write
 	rescue_read data 99999999-2222-3333-4444-555555555555

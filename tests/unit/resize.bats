@@ -68,7 +68,11 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 	refused 4 'md is at work on it (recover); first: ramraid wait data' resize --yes data
 	put sync_action idle resync_start 0
 	refused 4 'md is at work on it' resize --yes data
-	put resync_start none dev-sdb/state faulty,write_mostly
+	put resync_start none
+	sed -i '$aRAM=none' "$R/etc/ramraid/data.conf" # the ramdisk is still in the array
+	refused 4 'a RAM leg is in it, against RAM=none; first: ramraid detach data' resize --yes data
+	cp -a "$R/etc.before/ramraid/data.conf" "$R/etc/ramraid/data.conf"
+	put dev-sdb/state faulty,write_mostly
 	refused 4 'disk leg /dev/disk/by-id/ata-B is not in sync' resize --yes data
 	put dev-sdb/state in_sync,write_mostly array_state inactive
 	refused 3 'is not running' resize --yes data
@@ -79,7 +83,7 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 	# So much that the one of today could be made again, and no larger one.
 	sed -i 's/MemAvailable:.*/MemAvailable: 470000 kB/' "$R/proc/meminfo"
 	refused 4 'no RAM leg of that size can be made: the ramdisk needs' resize --yes data
-	assert_output -p 'RAM=none'
+	assert_output -p 'Without one: ramraid detach data'
 	sed -i 's/MemAvailable:.*/MemAvailable: 524288 kB/' "$R/proc/meminfo"
 	verb resize --dry-run data
 	assert_success

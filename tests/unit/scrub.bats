@@ -67,7 +67,8 @@ asleep() { [[ $(<"$M/sync_action") == idle && $(<"$M/sync_min") == 0 && $(<"$M/s
 	FACTS='ram.state=none leg.1.state=faulty' run cmd_scrub data
 	assert_failure 1
 	assert_output -p 'only one leg is in sync'
-	exec {held}>"$R/run/ramraid/data.lock"
+	paths_run
+	exec {held}>"$R/run/ramraid/.locks/work.data"
 	flock "$held"
 	run cmd_scrub data
 	assert_failure 75
@@ -78,7 +79,8 @@ asleep() { [[ $(<"$M/sync_action") == idle && $(<"$M/sync_min") == 0 && $(<"$M/s
 @test "it gives way to who wants to work on the array, not to who tries its lock for a moment" {
 	looks 1000 0
 	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"
-	exec {held}>"$R/run/ramraid/data.lock"
+	paths_run
+	exec {held}>"$R/run/ramraid/.locks/work.data"
 	sleep() { md_works && { ((LEFT != 998)) || flock "$held"; } && { ((LEFT != 996)) || flock -u "$held"; } && { ((LEFT != 990)) || flock "$held"; }; }
 	run cmd_scrub data
 	assert_failure 75

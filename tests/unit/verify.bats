@@ -76,11 +76,11 @@ looks() { # MISMATCHES…: what each look finds
 
 @test "a check that was killed is ended by the next one who works on the array; one that goes on is not" {
 	local md=$R/sys/block/md127/md note
-	mkdir -p "$R/run/ramraid"
+	paths_run
 	echo check >"$md/sync_action"
 	echo 0 >"$md/sync_min"
 	echo 8192 >"$md/sync_max"
-	exec {note}>"$R/run/ramraid/md127.check"
+	exec {note}>"$R/run/ramraid/.locks/check.md127"
 	flock "$note"
 	md_check_left md127
 	[[ $(<"$md/sync_action") == check && $(<"$md/sync_max") == 8192 ]]
@@ -90,7 +90,7 @@ looks() { # MISMATCHES…: what each look finds
 	echo check >"$md/sync_action"
 	exec {note}>&-
 	md_check_left md127
-	[[ $(<"$md/sync_action") == idle && $(<"$md/sync_max") == max && ! -e $R/run/ramraid/md127.check ]]
+	[[ $(<"$md/sync_action") == idle && $(<"$md/sync_max") == max && ! -e $R/run/ramraid/.locks/check.md127 ]]
 	# Somebody else's.
 	echo check >"$md/sync_action"
 	echo 8192 >"$md/sync_max"

@@ -90,7 +90,7 @@ steps() {
 		for i in $(seq 200); do grep -q "^+ update-initramfs" /root/out && break; sleep 0.1; done
 		sleep 1; kill -KILL $pid; pkill -f /usr/sbin/update-initramfs || :
 		# What it had started goes on without it, and keeps others away by the lock that it has inherited.
-		flock --timeout 240 /run/ramraid/data.lock true; unharmed
+		flock --timeout 240 /run/ramraid/.locks/work.data true; unharmed
 		killed "systemctl daemon-reload" adopt --yes data /dev/md/data'
 	check 'and completed: whole, mounted all the time, the line in mdadm.conf a comment' "$helpers"'
 		ramraid adopt --yes data /dev/md/data; unharmed
@@ -130,7 +130,7 @@ steps() {
 		cmp /etc/mdadm/mdadm.conf /root/before.conf; test -z "$(ls /etc/mdadm/mdadm.conf.d)"; initramfs | diff /root/before.initramfs -
 		test -z "$(find /etc/ramraid -name "data*")"; test -z "$(find /etc/systemd/system /run/systemd/generator* -name "*ramraid*")"
 		test -z "$(systemctl list-units --plain --no-legend --state=active "ramraid@*" "ramraid-monitor@*")"
-		test ! -e /sys/block/rd0; ls -A /run/ramraid; test -z "$(ls /run/ramraid | grep -v "\.lock$")"
+		test ! -e /sys/block/rd0; ls -A /run/ramraid; test -z "$(ls /run/ramraid)"
 		test "$(systemctl show -p Requires --value srv-data.mount | grep -c ramraid)" = 0
 		written; writer 6'
 	reboot

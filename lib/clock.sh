@@ -1,0 +1,12 @@
+# The clock by which all bounds are counted, and the one that lasts as long as the boot. Not SECONDS: bash takes those from the wall clock (get_seconds() in
+# its variables.c), which is set during a boot, just while we wait: a step back would make a bound of 30 s one of hours, a step forward none.
+# shellcheck shell=bash
+
+# uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the kernel does not say.
+uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPTIME%%.*}; }
+
+# clock: sets NOW to seconds that only ever grow, within this program.
+clock() {
+	local UPTIME
+	if uptime; then NOW=$UPTIME; else NOW=$SECONDS; fi
+}
