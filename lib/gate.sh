@@ -317,6 +317,25 @@ gate_write_watcher() {
 	} >"$folder/50-ramraid.conf"
 }
 
+# gate_write_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what lies on md arrays and stops them (blkdeactivate(8)): beside
+# our units, and before these have seen to the RAM leg. Our units can't come after it at a boot: it comes after iSCSI, which comes after the network,
+# which comes after the local mounts. So its stop waits for theirs, as "systemctl stop" does of what is being stopped already; if one of them fails,
+# it does not go on.
+gate_write_deactivator() {
+	local folder=$1/blk-availability.service.d file line stops=()
+	shift
+	for file in "$ROOT"/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/blk-availability.service; do [[ ! -e $file ]] || break; done
+	[[ -s $file ]] || return 0 # it is not there, or masked
+	while IFS= read -r line; do [[ $line != ExecStop=?* ]] || stops+=("$line"); done <"$file"
+	((${#stops[@]} > 0)) || return 0
+	mkdir -p "$folder"
+	{
+		printf '# Arrays with a leg in RAM are stopped first, by their own units: SHUTDOWN in ramraid(8). The other lines are those of %s.\n' "$file"
+		printf '[Service]\nExecStop=\nExecStop=systemctl stop%s\n' "$(printf ' ramraid@%s.service' "$@")"
+		printf '%s\n' "${stops[@]}"
+	} >"$folder/50-ramraid.conf"
+}
+
 gate_unit_text_() {
 	printf '# It lies on the array %s. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets\n' "$1"
 	printf '# it start is decided by WAIT and ON_TIMEOUT: ramraid@%s.service fails only if it must not start.\n' "$1"

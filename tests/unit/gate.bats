@@ -268,6 +268,29 @@ in_no_order() { # LINE…
 	[[ ! -e $file && -e $OUT/reboot.target.d ]]
 }
 
+# lvm2's, which would stop the arrays before their units have let the RAM leg go.
+@test "blk-availability.service waits at a shutdown until the arrays have been stopped" {
+	local file=$OUT/blk-availability.service.d/50-ramraid.conf
+	cp -r "$FIXTURES/generator/16-two-arrays/etc" "$R/etc"
+	chmod -R go-w "$R/etc"
+	generate
+	[[ ! -e $file ]]
+	mkdir -p "$R/usr/lib/systemd/system" "$R/etc/systemd/system"
+	printf '%s\n' '[Unit]' 'After=iscsi.service' '[Service]' Type=oneshot 'ExecStop=/usr/sbin/blkdeactivate -u -l wholevg' RemainAfterExit=yes >"$R/usr/lib/systemd/system/blk-availability.service"
+	generate
+	run grep -v '^#' "$file"
+	assert_output $'[Service]\nExecStop=\nExecStop=systemctl stop ramraid@one.service ramraid@two.service\nExecStop=/usr/sbin/blkdeactivate -u -l wholevg'
+	# One of the administrator's own counts; a masked one stops nothing.
+	rm -r "${OUT:?}"/*
+	sed 's/ -l wholevg//' "$R/usr/lib/systemd/system/blk-availability.service" >"$R/etc/systemd/system/blk-availability.service"
+	generate
+	grep -qx 'ExecStop=/usr/sbin/blkdeactivate -u' "$file"
+	rm -r "${OUT:?}"/*
+	ln -sf /dev/null "$R/etc/systemd/system/blk-availability.service"
+	generate
+	[[ ! -e $file ]]
+}
+
 @test "every fixture is used" {
 	local folder
 	for folder in "$FIXTURES"/generator/*/; do

@@ -70,6 +70,8 @@ EOT
 		test -z "$(journalctl -b -q -o cat -g "ordering cycle")"'
 	check 'the shutdown before it left nothing to make equal' "$on"'
 		journalctl -b -1 -q -o cat -u ramraid@pool | tail -n 5
+		# By the unit, and not by blk-availability.service, which stops arrays as they are.
+		for a in pool tree; do journalctl -b -1 -q -o cat -u ramraid@$a | grep -- "--remove /dev/r[da]"; done
 		journalctl -b -q -o cat -u ramraid@pool | grep "2 of 2 disk legs are safe"; fails journalctl -k -b -q -o cat -g "md: resync of RAID array"; equal'
 	check 'stopped by hand only when the volumes are let go; started again, they are back' "$on"'
 		umount /srv/xfs /srv/secret /srv/plain; swapoff -a; systemctl stop systemd-cryptsetup@open.service
