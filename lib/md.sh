@@ -65,10 +65,12 @@ md_readd() { act mdadm --manage "/dev/$1" --re-add "/dev/$2"; }
 # md_drop MD LEG: fails and removes a member, never the last one in sync: md would answer EBUSY and still refuse all writes from then on.
 # Returns 4 when no other member is in sync and has all that it has.
 md_drop() {
-	local md=$1 leg=$2 line LEGS safe=''
+	local md=$1 leg=$2 line LEGS good='' safe=''
 	md_members "$md"
+	for line in "${LEGS[@]}"; do [[ $line != "$leg in_sync "* ]] || good=yes; done
 	for line in "${LEGS[@]}"; do
-		[[ $line == "$leg "* || $line != *' in_sync '* ]] || md_lacks "$md" "${line%% *}" "$leg" || safe=yes
+		[[ $line != "$leg "* && $line == *' in_sync '* ]] || continue
+		[[ -n $good ]] && md_lacks "$md" "${line%% *}" "$leg" || safe=yes
 	done
 	[[ -n $safe ]] || return "$EX_REFUSED"
 	act mdadm --manage "/dev/$md" --fail "/dev/$leg"

@@ -158,6 +158,12 @@ EOT
 	run md_drop md127 rd0
 	assert_failure 4
 	[[ -z $(calls) ]] || fail "$(calls)"
+	# One that has failed has nothing that could be lost with it.
+	member rd0 faulty 0 4096
+	md_drop md127 rd0 2>/dev/null
+	[[ $(calls) == *'--remove /dev/rd0' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	member rd0 in_sync 0 4096
 	# The RAM leg was filled from them, and lacks the same.
 	printf '5048 8\n11048 1\n' >"$M/dev-rd0/bad_blocks"
 	observe

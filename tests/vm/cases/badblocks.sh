@@ -47,7 +47,7 @@ steps() {
 	check 'the shutdown has saved it, and the disk, good again, takes it from there' "$tools"'
 		ls -l /var/lib/ramraid/data/rescue-*; weak | dmsetup create weak; settle
 		fails ramraid start data
-		ramraid restore data; ramraid wait --timeout=2min data
+		ramraid restore --yes data; ramraid wait --timeout=2min data
 		test "$(slots data)" = UU; test -z "$(bad)"; data | cmp - /root/sum; test "$(compare data)" = 0
 		ramraid stop data; systemctl disable ramraid@data'
 	check 'a mirror of disks of which one was replaced by mdadm, and has a number beyond the slots' '
