@@ -401,7 +401,7 @@ only_ram() {
 	facts_configured data
 	md_readd() { return 1; }
 	record_rejoins() { :; }
-	sb_read() { printf '00000000 %.0s' {1..40} && echo "$(case $1 in */sda) echo 00000003 ;; */rd0) echo "${RAM_NUMBER}" ;; esac)"; }
+	sb_read() { printf '00000000 %.0s' {1..40} && if [[ $1 == */sda ]]; then echo 00000003; else echo "$RAM_NUMBER"; fi; }
 	F[leg.0.node]=sda RAM_NUMBER=00000000
 	not drive_readd 0
 	[[ $DRIVE_ERROR == *' back' ]] || fail "$DRIVE_ERROR"
