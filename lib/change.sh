@@ -23,17 +23,20 @@
 declare -gA F # the facts: decide.sh lists the keys
 
 # change_count_: sets the caller's goal (disks that are to be in it), good (of these, in sync), coming (to be built or put back), leaving
-# (disks that are to leave) and inside (of these, still in it).
+# (disks that are to leave), inside (of these, still in it) and lacking (how many more of those that are to stay than of those that are to leave lack blocks that md
+# could not write).
 change_count_() {
 	local i
-	goal=0 good=0 coming=0 leaving=0 inside=0
+	goal=0 good=0 coming=0 leaving=0 inside=0 lacking=0
 	for ((i = 0; i < F[members]; i++)); do
 		if [[ ${F[leg.$i.leaving]-} == yes ]]; then
+			[[ ${F[leg.$i.lacks]-} != yes ]] || lacking=$((lacking - 1))
 			leaving=$((leaving + 1))
 			[[ ${F[leg.$i.in]} != "${F[array.md]}" ]] || inside=$((inside + 1))
 			continue
 		fi
 		goal=$((goal + 1))
+		[[ ${F[leg.$i.lacks]-} != yes ]] || lacking=$((lacking + 1))
 		[[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1))
 		[[ ${F[leg.$i.state]} != recovering ]] || coming=$((coming + 1))
 		[[ -n ${F[leg.$i.in]} ]] || ! change_may_join_ "$i" || coming=$((coming + 1))
@@ -54,7 +57,7 @@ change_may_build_() {
 
 # change_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that speaks against it, each with what to do.
 change_plan() {
-	local i goal good coming leaving inside building='' invalid
+	local i goal good coming leaving inside lacking building='' invalid
 	PLAN=() WRONG=()
 	change_count_
 	change_wrong_array_
@@ -153,7 +156,7 @@ change_wrong_last_() {
 #   build I        a new disk                      drop I      take a disk leg out that is to leave
 #   forget NAME    one that has left
 change_decide() {
-	local i goal good coming leaving inside
+	local i goal good coming leaving inside lacking
 	decide_action
 	[[ $ACTION != @(refuse|make-writable|set-backlog|write-mostly) ]] || return 0
 	change_count_
@@ -234,6 +237,8 @@ change_leave_() {
 			decide_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
 		elif ((goal == 0 || good < goal)); then
 			decide_is refuse "not all disks that are to stay are in sync, so ${F[leg.$i.dev]} stays as well. See: ramraid status ${F[name]}"
+		elif ((lacking > 0)); then
+			decide_is refuse "md could not write some blocks of a disk that is to stay, so ${F[leg.$i.dev]} stays as well. Which one: ramraid check ${F[name]}; replace that one first"
 		else
 			decide_is drop "$good disks are in sync without ${F[leg.$i.dev]}, which is to leave" "$i"
 		fi

@@ -75,7 +75,7 @@ changes_words_() { # NAME yes|""
 	[[ -z $2 || $RAM == @(in_sync|recovering) ]] || RAM=${old[ram]:-$RAM}
 	new[ram]=$RAM new[only]=no
 	! guard_only_copy || new[only]=yes
-	# Neither the one nor the other is good: it is not over.
+	# Neither the one nor the others have all: it is not over.
 	[[ ${old[only]-} != yes ]] || decide_disk_has_all || new[only]=yes
 	mend_note_members "$1"
 }
@@ -138,7 +138,7 @@ changes_say_only_() { # NAME yes|no
 	if [[ $2 == yes ]]; then
 		tell alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg has all of it, so what is written from now on is lost by a power cut. $(guard_hope_)"
 	else
-		tell notice only-copy-over '' "$1: a disk leg has all of it again, so the RAM leg is no longer the only good copy"
+		tell notice only-copy-over '' "$1: the disk legs have all that the RAM leg has; it is no longer the only good copy"
 	fi
 }
 
@@ -150,6 +150,8 @@ changes_say_ram_() { # NAME WORD
 	short) tell warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is made anew when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
 	none) tell notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
 	lost)
+		[[ ${old[only]-} != yes || ${F[disks.lack]-} != yes ]] ||
+			tell alert data-lost '' "$1: the RAM leg has failed, and alone had blocks that md could not write to the disk legs: these are LOST, and can't be read. Which disks: ramraid check $1; what lay there is to be had from a backup only"
 		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] && ram_may_try "$1"; then
 			tell warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; it is made anew"
 		else

@@ -208,8 +208,9 @@ changing_unbuild_() { # MD NODE
 changing_drop_() { # NAME I
 	record_write || return
 	changing_give_up_ "$2"
-	md_drop "${F[array.md]}" "${F[leg.$2.node]}" || {
-		DRIVE_ERROR="${F[leg.$2.dev]} could not be taken out"
+	# The RAM leg does not count: what it alone has is lost by a power cut.
+	md_drop "${F[array.md]}" "${F[leg.$2.node]}" "${F[ram.node]}" || {
+		DRIVE_ERROR="${F[leg.$2.dev]} could not be taken out, or the other disk legs do not have all that it has"
 		return 1
 	}
 	facts_observe

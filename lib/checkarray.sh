@@ -83,7 +83,7 @@ check_legs() {
 	if ! decide_disk_in_sync; then
 		check_problem only-copy 'a disk leg in sync' 'none: the RAM leg is the only good copy; do not cut the power' \
 			"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
-	elif ! decide_disk_has_all; then
+	elif [[ ${F[ram.state]} == in_sync ]] && ! decide_disk_has_all; then
 		check_problem only-copy 'a disk leg with all that was written' 'that md could not write some blocks: only the RAM leg has them; do not cut the power' \
 			"copy what lies on it to another disk now; a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
 	fi

@@ -5,6 +5,12 @@
 # uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the kernel does not say.
 uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPTIME%%.*}; }
 
+# hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does not say.
+hundredths() {
+	HUNDREDTHS=0
+	! { read -r HUNDREDTHS _ <"$PROC/uptime"; } 2>/dev/null || HUNDREDTHS=$((10#${HUNDREDTHS/./}))
+}
+
 # clock: sets NOW to seconds that only ever grow, within this program.
 clock() {
 	local UPTIME

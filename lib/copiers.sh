@@ -66,7 +66,8 @@ copy_work_() {
 	while kill -0 "$parent" 2>/dev/null && [[ ! -e $folder/failed ]]; do
 		read -r rate <"$folder/rate"
 		copy_take_ "$folder" "$workers" "$rate" || break
-		began=$EPOCHREALTIME
+		hundredths
+		began=$HUNDREDTHS
 		if ! copy_piece_ "$leg" $((offset + FROM)) "$node" $((seek + FROM)) $((TO - FROM)) "$HOW" "$rate" || ! copy_is_member_ "$md" "$leg"; then
 			copy_leave_ "$folder" "$leg" "$FROM" "$TO" "$COPY_ERROR"
 			break
@@ -152,8 +153,10 @@ copy_piece_() {
 	}
 }
 
-# copy_pace_ BEGAN BYTES RATE: sleeps until BYTES since BEGAN are no more than RATE a second.
+# copy_pace_ BEGAN BYTES RATE: sleeps until BYTES since BEGAN (hundredths) are no more than RATE a second.
 copy_pace_() {
-	local due=$(($2 * 1000000 / $3)) spent=$((${EPOCHREALTIME/./} - ${1/./}))
-	((spent >= due)) || sleep "$(printf '%d.%06d' $(((due - spent) / 1000000)) $(((due - spent) % 1000000)))"
+	local due=$(($2 * 100 / $3)) HUNDREDTHS rest
+	hundredths
+	rest=$((due - (HUNDREDTHS - $1)))
+	((rest <= 0)) || sleep "$(printf '%d.%02d' $((rest / 100)) $((rest % 100)))"
 }

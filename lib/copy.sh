@@ -7,7 +7,7 @@
 #   pid         the coordinator, leader of a process group of its own
 #   plan        MD RAM-NODE SLOT SOURCE EVENTS-CLEARED
 #   superblock  what the ramdisk will be given at the end (4 KiB)
-#   size begin  bytes to copy; when it began (seconds)
+#   size begin  bytes to copy; when it began (clock)
 #   rest        what nobody has taken yet: "START END HOW" (bytes; HOW: sparse leaves zeros out, dense does not)
 #   done.N      bytes that worker N has copied
 #   bad.LEG     this leg could not be read: it is not asked again; the text says what happened
@@ -46,7 +46,8 @@ copy_start() {
 		"$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
 	forge_bytes COPY_WORDS >"$folder/superblock"
 	printf '%s\n' "$COPY_SIZE" >"$folder/size"
-	printf '%s\n' "$EPOCHSECONDS" >"$folder/begin"
+	clock
+	printf '%s\n' "$NOW" >"$folder/begin"
 	printf '0 %s %s\n' "$COPY_SIZE" "$sparse" >"$folder/rest"
 	printf '%s\n' "$rate" >"$folder/rate"
 	# What an earlier write in flight leaves on the disks would be in no bitmap: it began when the RAM leg was still a member.
@@ -153,13 +154,15 @@ copy_done_() {
 # copy_state NAME: sets COPY_STATE (none, running, done, failed), COPY_WHY (of a failed one), COPY_SECONDS (since it began), DONE and TOTAL (sectors)
 # and RATE (KiB a second, on average).
 copy_state() {
-	local folder=$RUN/$1.copy result='' begin=$EPOCHSECONDS pid='' COPY_DONE
+	local folder=$RUN/$1.copy result='' begin pid='' COPY_DONE NOW
+	clock
+	begin=$NOW
 	COPY_STATE=none COPY_WHY='' COPY_SECONDS=0 DONE=0 TOTAL=0 RATE=0
 	[[ -d $folder ]] || return 0
 	{ read -r TOTAL <"$folder/size" && read -r begin <"$folder/begin" && read -r pid <"$folder/pid"; } 2>/dev/null || :
 	copy_done_ "$folder"
 	DONE=$((COPY_DONE / 512)) TOTAL=$((TOTAL / 512))
-	COPY_SECONDS=$((EPOCHSECONDS - begin))
+	COPY_SECONDS=$((NOW - begin))
 	((COPY_SECONDS == 0)) || RATE=$((COPY_DONE / 1024 / COPY_SECONDS))
 	{ read -r result <"$folder/result"; } 2>/dev/null || :
 	case $result in

@@ -14,6 +14,7 @@
 #   leg.I.elsewhere     yes: it was, and its superblock has been written since it left
 #   leg.I.state (in the running array: in_sync, recovering, faulty)  leg.I.slot  leg.I.writemostly (yes, no; empty in a far2)
 #   leg.I.lacks         yes: in sync, but md could not write blocks to it that the RAM leg has
+#   disks.lack          yes: there are blocks that md could not write to any disk leg in sync, and that the RAM leg, if it is in sync, has
 #   leg.I.sb (ok none corrupt unreadable, of a leg that is in no running array) leg.I.uuid device_uuid role view events time recovery dirty size
 #   leg.I.sectors data_offset data_size  how large the device is, and how large its superblock says that it is (sectors of 512)
 #   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen; copy: ours)

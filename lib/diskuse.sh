@@ -84,6 +84,19 @@ disk_mounted_() {
 	done <"$PROC/1/mountinfo"
 }
 
+# disk_is_idle NODE: is it used by nothing but device-mapper devices, and the topmost of these by nobody? As volumes are that have been unmounted.
+disk_is_idle() {
+	local stack node open
+	[[ -z $(disk_mounts "$1") ]] || return 1
+	mapfile -t stack < <(disk_stack "$1")
+	for node in "${stack[@]:1}"; do
+		[[ $node == dm-* && -r $SYS/class/block/$node/dev ]] || return 1
+		[[ -z $(disk_holders "$node") ]] || continue
+		open=$(dmsetup info --columns --noheadings --options open --major "$(cut -d: -f1 "$SYS/class/block/$node/dev")" --minor "$(cut -d: -f2 "$SYS/class/block/$node/dev")") || return 1
+		[[ ${open// /} == 0 ]] || return 1
+	done
+}
+
 # disk_stack NODE: the device, its partitions, and all that is stacked on them, one a line; some perhaps twice.
 disk_stack() {
 	local above

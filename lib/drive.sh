@@ -330,7 +330,10 @@ drive_add_leg() { # I
 		return 1
 	}
 	mend_note_return "$1"
-	record_free_slot || return
+	record_free_slot || ! decide_disk_in_sync || {
+		DRIVE_ERROR="who is in sync can't be written down in $STATE; ${F[leg.$1.dev]} is not built before that"
+		return 1
+	}
 	md_add "${F[array.md]}" "$node" || {
 		DRIVE_ERROR="md did not take ${F[leg.$1.dev]}$(drive_bad_blocks_)"
 		return 1

@@ -89,7 +89,7 @@ facts_is_ours_() {
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
 	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE LEGS DEVICE_TAKEN
-	F[array.strangers]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no
+	F[array.strangers]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[disks.lack]=''
 	ram_of "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.state]=none
 	# A device of an earlier configuration is the RAM leg as long as it is in the array, and never filled.
@@ -115,18 +115,24 @@ facts_array_() {
 	[[ ${F[conf.ram]} != /* ]] || facts_device_outside_
 	F[copy.state]=none F[copy.why]=''
 	[[ ! -d $RUN/${F[name]}.copy ]] || {
-		need outside copy
+		need outside clock copy
 		facts_copy_
 	}
 	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 }
 
-# Which disk legs md keeps in sync though they lack blocks that the RAM leg has.
+# Which disk legs md keeps in sync though they lack blocks that the RAM leg has; and are there blocks that none of them has? If the RAM leg is in sync, and has
+# them, it is the only good copy.
 facts_lacking_() {
-	local i
+	local i ram='' legs=()
+	[[ ${F[conf.layout]} != far2 ]] || return 0
+	[[ ${F[ram.state]} != in_sync ]] || ram=${F[ram.node]}
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync || ${F[ram.state]} != in_sync ]] || ! md_lacks "${F[array.md]}" "${F[leg.$i.node]}" "${F[ram.node]}" || F[leg.$i.lacks]=yes
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		legs+=("${F[leg.$i.node]}")
+		[[ -z $ram ]] || ! md_none_has "${F[array.md]}" "$ram" "${F[leg.$i.node]}" || F[leg.$i.lacks]=yes
 	done
+	! md_none_has "${F[array.md]}" "$ram" "${legs[@]}" || F[disks.lack]=yes
 }
 
 # Which leg a member is: of NODES, the caller's, or RAM_NODE; or one that is gone, or nobody's.

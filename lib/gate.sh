@@ -318,22 +318,23 @@ gate_write_watcher() {
 }
 
 # gate_write_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what lies on md arrays and stops them (blkdeactivate(8)): beside
-# our units, and before these have seen to the RAM leg. Our units can't come after it at a boot: it comes after iSCSI, which comes after the network,
-# which comes after the local mounts. So its stop waits for theirs, as "systemctl stop" does of what is being stopped already; if one of them fails,
-# it does not go on.
+# our units, and before these have seen to the RAM leg. It can't wait for them: it ends before iSCSI does, which ends before the network does, which ends
+# before the local mounts, which are what our units wait for. So the RAM legs are let go before it begins, and where one is the only good copy, it does
+# not begin: when one ExecStop= fails, systemd runs no further one. mdadm's watcher ends before, or it would mail of the RAM legs.
 gate_write_deactivator() {
-	local folder=$1/blk-availability.service.d file line stops=()
+	local folder=$1 file line stops=()
 	shift
 	for file in "$ROOT"/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/blk-availability.service; do [[ ! -e $file ]] || break; done
 	[[ -s $file ]] || return 0 # it is not there, or masked
 	while IFS= read -r line; do [[ $line != ExecStop=?* ]] || stops+=("$line"); done <"$file"
 	((${#stops[@]} > 0)) || return 0
-	mkdir -p "$folder"
+	mkdir -p "$folder/blk-availability.service.d" "$folder/mdmonitor.service.d"
 	{
-		printf '# Arrays with a leg in RAM are stopped first, by their own units: SHUTDOWN in ramraid(8). The other lines are those of %s.\n' "$file"
-		printf '[Service]\nExecStop=\nExecStop=systemctl stop%s\n' "$(printf ' ramraid@%s.service' "$@")"
+		printf '# Of arrays with a leg in RAM, that is taken out before: SHUTDOWN in ramraid(8). The other lines are those of %s.\n' "$file"
+		printf '[Service]\nExecStop=\nExecStop=ramraid yield --%s\n' "$(printf ' %s' "$@")"
 		printf '%s\n' "${stops[@]}"
-	} >"$folder/50-ramraid.conf"
+	} >"$folder/blk-availability.service.d/50-ramraid.conf"
+	printf '# The RAM legs that it lets go are nothing to mail of.\n[Unit]\nAfter=blk-availability.service\n' >"$folder/mdmonitor.service.d/50-ramraid-lvm.conf"
 }
 
 gate_unit_text_() {

@@ -77,7 +77,7 @@ guard_settle_() { # NAME
 # given up is tried again: there is nothing to lose by it.
 guard_save_() { # NAME going-down|""
 	local NOW begin told failures=0 patience=$GUARD_PATIENCE code DRIVE_IDLE_SINCE=''
-	local -A tries=()
+	local -A tries=() away=()
 	guard_only_copy || return 0
 	facts_times || F[conf.member_timeout]=30 # a typing error must not cost the data
 	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
@@ -110,14 +110,22 @@ guard_save_() { # NAME going-down|""
 				guard_keeps "$1"
 				return "$EX_REFUSED"
 			}
+			! guard_all_there_ || patience=0
 			guard_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" || failures=$((failures + 1))
 			[[ -z $GUARD_RESCUED ]] || return 0
+			((failures == 0)) || ! guard_all_there_ || return "$EX_REFUSED"
 			;;
 		esac
 		[[ -z $DRY_RUN ]] || return 0
 		sleep "$GUARD_LOOK"
 		facts_observe
 	done
+}
+
+# guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what the RAM leg alone has.
+guard_all_there_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} == in_sync ]] || return 1; done
 }
 
 guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(guard_hope_)"; } # NAME
@@ -143,7 +151,13 @@ guard_hope_() {
 guard_forgive_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.remove-leg.$i]" 'F[failed.rebuild]' "tries[$i]"
+		if [[ -z ${F[leg.$i.node]} ]]; then
+			unset -v "F[failed.readd.$i]" "F[failed.remove-leg.$i]" "tries[$i]"
+			away[$i]=yes
+		elif [[ -n ${away[$i]-} ]]; then
+			unset -v "away[$i]" 'F[failed.rebuild]'
+			DRIVE_IDLE_SINCE=''
+		fi
 	done
 }
 
@@ -160,7 +174,7 @@ guard_wait_for_disk_() {
 	(($3 == 0)) || return 0
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
 	if [[ -z $why ]]; then
-		log_alert "$1: no disk leg came back; saving the RAM leg to ${CONF[RESCUE]}/$1"
+		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
 		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(record_ram_events)" "${CONF[RESCUE]}" && {
 			log_alert "$1: saved. The next start refuses the disks, which lack it, until: ramraid restore $1"
 			GUARD_RESCUED=yes
@@ -168,6 +182,10 @@ guard_wait_for_disk_() {
 		}
 		why='it does not fit, or could not be written'
 	fi
-	log_alert "$1: the RAM leg can't be saved to a file ($why). Everything written since the disks left is LOST when this machine goes down; bring a disk leg back"
+	if guard_all_there_; then
+		log_alert "$1: the RAM leg can't be saved to a file ($why). The blocks that md could not write to the disk legs are LOST when this machine goes down"
+	else
+		log_alert "$1: the RAM leg can't be saved to a file ($why). Everything written since the disks left is LOST when this machine goes down; bring a disk leg back"
+	fi
 	return 1
 }

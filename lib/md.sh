@@ -62,17 +62,21 @@ md_want_none() {
 # md_readd MD LEG: a member that was away; md copies what the bitmap says.
 md_readd() { act mdadm --manage "/dev/$1" --re-add "/dev/$2"; }
 
-# md_drop MD LEG: fails and removes a member, never the last one in sync: md would answer EBUSY and still refuse all writes from then on.
-# Returns 4 when no other member is in sync and has all that it has.
+# md_drop MD LEG [OTHER]: fails and removes a member, never the last one in sync: md would answer EBUSY and still refuse all writes from then on.
+# Returns 4 when the others that are in sync, but for OTHER, do not have all that it has.
 md_drop() {
-	local md=$1 leg=$2 line LEGS good='' safe=''
+	local md=$1 leg=$2 line LEGS good='' others=()
 	md_members "$md"
-	for line in "${LEGS[@]}"; do [[ $line != "$leg in_sync "* ]] || good=yes; done
 	for line in "${LEGS[@]}"; do
-		[[ $line != "$leg "* && $line == *' in_sync '* ]] || continue
-		[[ -n $good ]] && md_lacks "$md" "${line%% *}" "$leg" || safe=yes
+		[[ $line == *' in_sync '* ]] || continue
+		case ${line%% *} in
+		"$leg") good=yes ;;
+		"${3-}") ;;
+		*) others+=("${line%% *}") ;;
+		esac
 	done
-	[[ -n $safe ]] || return "$EX_REFUSED"
+	((${#others[@]} > 0)) || return "$EX_REFUSED"
+	[[ -z $good ]] || ! md_none_has "$md" "$leg" "${others[@]}" || return "$EX_REFUSED"
 	act mdadm --manage "/dev/$md" --fail "/dev/$leg"
 	md_remove "$md" "$leg"
 }

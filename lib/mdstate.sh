@@ -59,29 +59,59 @@ md_members() {
 	done
 }
 
-# md_lacks MD LEG OTHER: has md written down blocks of LEG that can't be read or written, and not of OTHER? A write that fails is acknowledged when another
-# leg has taken it, and the leg stays in sync (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read, both have it written down.
-md_lacks() {
-	local VALUE mine theirs line other from end start length shift
-	md_read "$1" "dev-$2/bad_blocks"
-	[[ -n $VALUE ]] || return 1
-	md_read "$1" "dev-$2/offset"
-	shift=$VALUE
-	md_read "$1" "dev-$3/offset"
-	shift=$((${VALUE:-0} - ${shift:-0}))
-	{ mapfile -t mine <"$SYS/block/$1/md/dev-$2/bad_blocks"; } 2>/dev/null || return 1
-	{ mapfile -t theirs <"$SYS/block/$1/md/dev-$3/bad_blocks"; } 2>/dev/null || return 0
-	# Sectors of each device, in ascending order; a long piece stands there as several.
-	for line in "${mine[@]}"; do
-		read -r from length <<<"$line"
-		from=$((from + shift)) end=$((from + length))
-		for other in "${theirs[@]}"; do
-			read -r start length <<<"$other"
-			((start > from || start + length <= from)) || from=$((start + length))
-		done
-		((from >= end)) || return 0
+# md_none_has MD OTHER LEG…: are there blocks of which md has written down, of every one of these LEGs and not of OTHER ("": no other), that they can't be read or
+# written? A write that fails is acknowledged when another leg has taken it, and the leg stays in sync (narrow_write_error() in linux drivers/md/raid1.c).
+# Where a rebuild could not read, both have it written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
+md_none_has() {
+	local md=$1 other=$2 leg BAD these none=("0 $((1 << 62))")
+	shift 2
+	(($# > 0)) || return 1
+	for leg; do
+		md_bad_ "$md" "$leg"
+		((${#BAD[@]} > 0)) || return 1
+		# What both lack is what none had, less what of that only this one has.
+		these=("${BAD[@]}") BAD=("${none[@]}")
+		md_bad_less_ "${these[@]}"
+		these=("${BAD[@]}") BAD=("${none[@]}")
+		md_bad_less_ "${these[@]}"
+		none=("${BAD[@]}")
 	done
-	return 1
+	BAD=()
+	[[ -z $other ]] || md_bad_ "$md" "$other"
+	these=("${BAD[@]}") BAD=("${none[@]}")
+	md_bad_less_ "${these[@]}"
+	((${#BAD[@]} > 0))
+}
+
+# Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array.
+md_bad_() { # MD LEG
+	local VALUE offset from length
+	BAD=()
+	md_read "$1" "dev-$2/bad_blocks"
+	[[ -n $VALUE ]] || return 0
+	md_read "$1" "dev-$2/offset"
+	offset=${VALUE:-0}
+	while read -r from length; do
+		[[ -z $from ]] || BAD+=("$((from - offset)) $((from - offset + length))")
+	done <"$SYS/block/$1/md/dev-$2/bad_blocks"
+}
+
+# Takes pieces out of the caller's BAD, in whatever order.
+md_bad_less_() { # "FROM END"…
+	local other piece from end left
+	for other; do
+		left=()
+		for piece in "${BAD[@]}"; do
+			from=${piece% *} end=${piece#* }
+			if ((from >= ${other#* } || end <= ${other% *})); then
+				left+=("$piece")
+				continue
+			fi
+			((from >= ${other% *})) || left+=("$from ${other% *}")
+			((end <= ${other#* })) || left+=("${other#* } $end")
+		done
+		BAD=("${left[@]}")
+	done
 }
 
 # md_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB a second).

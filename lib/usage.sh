@@ -29,6 +29,7 @@ usage: ramraid VERB [OPTION…] NAME …
   hotplug             look at every array after a disk has come or gone
   remember            note what lies on the arrays, for the next boot
   witness             note which disk legs are in sync, for the next boot
+  yield NAME…         let the RAM leg go before another program stops the array at a shutdown
 
 "ramraid VERB --help" tells more; ramraid(8) everything. Configuration: /etc/ramraid/NAME.conf, ramraid.conf(5).
 EOT

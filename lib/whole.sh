@@ -22,14 +22,8 @@ decide_disk_in_sync() {
 	return 1
 }
 
-# decide_disk_has_all: is any disk leg in sync, and has all that the RAM leg has?
-decide_disk_has_all() {
-	local i
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync || ${F[leg.$i.lacks]-} == yes ]] || return 0
-	done
-	return 1
-}
+# decide_disk_has_all: is any disk leg in sync, and have those that are, together, all that the RAM leg has? md reads each block where it is good.
+decide_disk_has_all() { [[ ${F[disks.lack]-} != yes ]] && decide_disk_in_sync; }
 
 # decide_is_whole: every leg that is configured is in the running array, in sync, and equal.
 decide_is_whole() {

@@ -44,12 +44,12 @@ stop_by_systemd() { # NAME
 	[[ ${F[array.state]} != absent ]] || return 0
 	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without it.
 	users=$(stop_users)
-	if guard_only_copy; then
+	if [[ -n $users ]]; then
+		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted ($again)"
+	elif guard_only_copy; then
 		guard_keeps "$1"
 		log_error "$1: what systemd had mounted from it is unmounted ($again)"
 		code=$EX_REFUSED
-	elif [[ -n $users ]]; then
-		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted ($again)"
 	else
 		log_error "$1: is still running, though nobody uses it any more; type again: ramraid stop $1"
 	fi
@@ -120,14 +120,15 @@ stop_check_users() { # NAME
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# An image of an array that is being written is torn. What systemd does not know to lie on the array is unmounted beside us: it is waited for.
-# Returns 1 when nobody uses the array any more.
+# An image of an array that is being written is torn. What systemd does not know to lie on the array is unmounted beside us: it is waited for. Volumes
+# that nobody uses write nothing, and go with the machine. Returns 1 when nobody uses the array any more.
 stop_wait_for_users_() { # NAME
 	local NOW end
 	clock
 	end=$((NOW + 90))
 	while ((NOW < end)); do
 		[[ -n $(stop_users) ]] || return 1
+		! disk_is_idle "${F[array.md]}" || return 0
 		systemd_status "the RAM leg is the only good copy; waiting for those who use the array: $(stop_users)"
 		sleep 1
 		clock

@@ -112,6 +112,11 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides refuse array.slots=4 leg.0.leaving=yes leg.2.kind=missing
 	decides refuse "${in_it[@]}" leg.2.state=faulty leg.0.leaving=yes
 	decides refuse "${in_it[@]}" leg.0.leaving=yes leg.1.leaving=yes leg.2.leaving=yes
+	# Nor is a disk with blocks that md could not write taken for one without.
+	decides refuse "${in_it[@]}" leg.0.leaving=yes leg.2.lacks=yes
+	decides refuse "${in_it[@]}" leg.0.leaving=yes leg.1.lacks=yes
+	decides 'drop 0' "${in_it[@]}" leg.0.leaving=yes leg.0.lacks=yes
+	decides 'drop 0' "${in_it[@]}" leg.0.leaving=yes leg.0.lacks=yes leg.1.lacks=yes
 	decides 'remove-leg 0' "${in_it[@]}" leg.0.leaving=yes leg.0.state=faulty
 	decides 'remove-gone sdx' "${in_it[@]}" array.gone=sdx
 	decides "forget $(facts_read <"$FIXTURES/decide/whole-2.facts" && echo "${F[leg.0.dev]}")" "${in_it[@]}" leg.0.leaving=yes leg.0.in= leg.0.state=

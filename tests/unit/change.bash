@@ -118,6 +118,7 @@ rebuild() {
 		echo "$free" >"$folder/slot"
 		echo "${line/spare/in_sync}" >"$folder/state"
 		echo ours >"$R/dev/${folder##*/dev-}"
+		[[ $REBUILD != weak ]] || echo '3000 8' >"$folder/bad_blocks"
 		[[ $REBUILD != bad ]] || echo faulty >"$folder/state"
 	done
 }

@@ -136,6 +136,25 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	says 'to have it made anew: ramraid attach data'
 }
 
+@test "blocks that no disk leg has: the only good copy; lost with the RAM leg, and that is said as it is" {
+	look
+	echo '3000 8' >"$M/dev-sda/bad_blocks"
+	look
+	silent
+	echo '3000 8' >"$M/dev-sdb/bad_blocks"
+	look
+	told 'alert only-copy-in-ram '
+	member rd0 faulty 0
+	look
+	told 'alert data-lost ' 'warning ram-lost '
+	says 'alone had blocks that md could not write to the disk legs: these are LOST'
+	# Made anew from the disks it lacks the same: what is lost is not told again.
+	member rd0 in_sync 0
+	echo '3000 8' >"$M/dev-rd0/bad_blocks"
+	look
+	told 'notice only-copy-over ' 'notice ram-in-sync /dev/rd0'
+}
+
 @test "the only good copy: an alert, once, also at the first look; and that it is over" {
 	member sda faulty,write_mostly 1
 	member sdb faulty,write_mostly 2

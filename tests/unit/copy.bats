@@ -347,12 +347,17 @@ EOT
 }
 
 @test "the rate: what a worker took too fast, it waits for" {
-	local began=$EPOCHREALTIME
-	copy_pace_ "$began" 300000 1000000
-	((${EPOCHREALTIME/./} - ${began/./} >= 300000))
-	began=$EPOCHREALTIME
-	copy_pace_ "$((${began%.*} - 5)).${began#*.}" 300000 1000000
-	((${EPOCHREALTIME/./} - ${began/./} < 200000))
+	sleep() { echo "$1" >"$BATS_TEST_TMPDIR/slept"; }
+	fake_clock
+	echo '1000.08 2000.00' >"$PROC/uptime"
+	copy_pace_ 99990 300000 1000000
+	[[ $(<"$BATS_TEST_TMPDIR/slept") == 0.12 ]]
+	copy_pace_ 99990 3000000 1000000
+	[[ $(<"$BATS_TEST_TMPDIR/slept") == 2.82 ]]
+	rm "$BATS_TEST_TMPDIR/slept"
+	copy_pace_ 99500 300000 1000000
+	copy_pace_ 99978 300000 1000000
+	[[ ! -e $BATS_TEST_TMPDIR/slept ]]
 }
 
 @test "which kernels" {

@@ -56,6 +56,28 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	[[ $(disk_holders sda) == $'dm-0\nmd127' ]]
 }
 
+@test "idle: nothing but mappings on it, and nobody has the topmost open" {
+	local -A opens=([253:1]=1 [253:2]=0)
+	fake_disk md127 104857600
+	fake_disk dm-1 104857600
+	fake_disk dm-2 104857600
+	echo 253:1 >"$R/sys/class/block/dm-1/dev"
+	echo 253:2 >"$R/sys/class/block/dm-2/dev"
+	dmsetup() { printf '%4s\n' "${opens[$7:$9]}"; }
+	mkdir "$R"/sys/class/block/{md127/holders/dm-1,dm-1/holders/dm-2}
+	# The one below is held by the one above.
+	disk_is_idle md127
+	opens[253:2]=1
+	not disk_is_idle md127
+	opens[253:2]=0
+	echo '29 1 253:2 / /srv rw - ext4 /dev/dm-2 rw' >"$R/proc/1/mountinfo"
+	not disk_is_idle md127
+	: >"$R/proc/1/mountinfo"
+	mkdir "$R/sys/class/block/dm-2/holders/md5"
+	fake_disk md5 104857600
+	not disk_is_idle md127
+}
+
 @test "free, and every reason why not" {
 	free /dev/sda ''
 	free /dev/sdx 'missing: there is no block device /dev/sdx'

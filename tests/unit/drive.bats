@@ -329,6 +329,83 @@ only_ram() {
 	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 3) == $'witness\ndrop md127 rd0\nram_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
 }
 
+# Every disk is there, and md has noted blocks that none of them took: nobody can come.
+@test "release, the machine going down: blocks that no disk leg has are saved at once; if that can't be, the shutdown is not held up" {
+	local begin=$SECONDS
+	BASE=whole-2
+	facts_configured
+	observe() { F[disks.lack]=yes F[leg.0.lacks]=yes F[leg.1.lacks]=yes; }
+	observe
+	log_alert() { called alert "$1"; }
+	rescue_why_not() { :; }
+	record_ram_events() { echo 77; }
+	rescue_write() { called rescue; }
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	CONF[RESCUE]=/rescue
+	releases 0 going-down
+	[[ $GUARD_RESCUED == yes && $(calls | grep -cx rescue) == 1 ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	rescue_write() { return 1; }
+	releases 4 going-down
+	[[ $(calls) == *'The blocks that md could not write to the disk legs are LOST'* && $(calls) != *drop* ]] || fail "$(calls)"
+	((SECONDS - begin < 60)) || fail "$((SECONDS - begin)) s"
+}
+
+@test "release, the machine going down: md does not rebuild one disk, and another is away: said once" {
+	only_ram
+	actions 0
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	observe() {
+		away 0
+		F[leg.1.state]=recovering F[array.sync]=idle
+	}
+	rescue_write() { called rescue; }
+	log_alert() { :; }
+	releases 0 going-down
+	[[ $(grep -c 'md does not rebuild it' "$BATS_TEST_TMPDIR/log") == 1 ]] || fail "$(<"$BATS_TEST_TMPDIR/log")"
+}
+
+# yields CODE going|stays [CHANGE]: of an array that runs, with these facts changed.
+yields() {
+	local code=0
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	BASE=whole-2 GOING=$2 CHANGE=${3:-:}
+	(
+		facts_configured() { facts_read <"$FIXTURES/decide/$BASE.facts" && eval "$CHANGE"; }
+		conf_load() { :; }
+		conf_need_started() { :; }
+		systemd_is_running() { :; }
+		systemd_is_stopping() { [[ $GOING == going ]]; }
+		lately_note() { :; }
+		log_alert() { called alert; }
+		cmd_yield data
+	) 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	((code == $1)) || fail "expected $1, got $code: $(<"$BATS_TEST_TMPDIR/log")"
+}
+
+@test "yield: before somebody else stops the array at a shutdown; never the only good copy" {
+	need cli cmd/yield
+	yields 0 going
+	did $'witness\ndrop md127 rd0\nram_drop data\nwitness'
+	yields 0 stays
+	did ''
+	yields 4 going 'F[disks.lack]=yes'
+	did alert
+	yields 4 stays 'F[leg.0.state]=faulty F[leg.1.state]=faulty'
+	did alert
+	yields 0 going 'F[array.state]=absent'
+	did ''
+	# Somebody is at work on it, a start that fills the RAM leg perhaps: not waited for.
+	mkdir -p "$R/run/ramraid/.locks"
+	exec {lock}>"$R/run/ramraid/.locks/work.data"
+	flock "$lock"
+	yields 0 going 'F[ram.state]=recovering'
+	did ''
+	exec {lock}>&-
+	run cmd_yield
+	assert_failure 2
+}
+
 # Of a start there is the same; here nobody would ever see it.
 @test "release, the machine going down: md has been told to begin no work, and then does none: taken back, and then the image" {
 	only_ram
@@ -466,9 +543,11 @@ only_ram() {
 	USERS='' ends 1 stop_by_systemd data
 	grep 'though nobody uses it any more; type again: ramraid stop data' "$BATS_TEST_TMPDIR/log"
 	did $'stop\nstart\nstop\nstart'
-	# Not stopped, because it must not be: the reason is no user.
+	# In use, its unit has not even tried to find a disk leg for what the RAM leg alone has.
 	observe() { F[leg.0.state]=faulty F[leg.1.state]=faulty; }
-	USERS=/srv/data ends 4 stop_by_systemd data
+	USERS=/srv/data ends 1 stop_by_systemd data
+	not grep 'no disk leg can take it' "$BATS_TEST_TMPDIR/log"
+	USERS='' ends 4 stop_by_systemd data
 	grep 'the RAM leg rd0 is the only good copy and no disk leg can take it: keeping it' "$BATS_TEST_TMPDIR/log"
 	grep 'what systemd had mounted from it is unmounted (systemctl start local-fs.target' "$BATS_TEST_TMPDIR/log"
 	not grep 'in use by' "$BATS_TEST_TMPDIR/log"

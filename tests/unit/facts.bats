@@ -120,7 +120,7 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	while IFS='|' read -r want mine theirs; do
 		printf "$mine" >"$M/dev-sda/bad_blocks"
 		printf "$theirs" >"$M/dev-rd0/bad_blocks"
-		if md_lacks md127 sda rd0; then [[ $want == lacks ]] || fail "$mine|$theirs"; else [[ $want == equal ]] || fail "$mine|$theirs"; fi
+		if md_none_has md127 rd0 sda; then [[ $want == lacks ]] || fail "$mine|$theirs"; else [[ $want == equal ]] || fail "$mine|$theirs"; fi
 	done <<'EOT'
 equal||
 equal|\n|\n
@@ -137,7 +137,7 @@ equal||5048 8\n
 EOT
 	echo '3000 8' >"$M/dev-sda/bad_blocks"
 	rm "$M/dev-rd0/bad_blocks"
-	md_lacks md127 sda rd0
+	md_none_has md127 rd0 sda
 }
 
 @test "a disk leg that lacks blocks: not whole, and with no other disk leg the RAM leg is the only good copy and stays" {
@@ -150,8 +150,24 @@ EOT
 	[[ $ACTION == 'done' && $WHY == 'md could not write some blocks of the disk leg /dev/disk/by-id/ata-A' ]] || fail "$WHY"
 	not decide_is_whole
 	not guard_only_copy
+	# Each has what the other lacks.
 	echo '9000 1' >"$M/dev-sdb/bad_blocks"
 	observe
+	are leg.0.lacks=yes leg.1.lacks=yes disks.lack=
+	not guard_only_copy
+	run md_drop md127 rd0
+	assert_success
+	rm "$BATS_TEST_TMPDIR/calls"
+	# But the disks alone are less than one of them and the RAM leg.
+	run md_drop md127 sdb
+	assert_success
+	rm "$BATS_TEST_TMPDIR/calls"
+	run md_drop md127 sdb rd0
+	assert_failure 4
+	[[ -z $(calls) ]] || fail "$(calls)"
+	printf '2990 1\n3007 9\n' >"$M/dev-sdb/bad_blocks"
+	observe
+	are disks.lack=yes
 	guard_only_copy
 	guard_release data 2>"$BATS_TEST_TMPDIR/log" || code=$?
 	((code == 4)) && grep -q 'is the only good copy.*ramraid check data' "$BATS_TEST_TMPDIR/log"
@@ -165,9 +181,9 @@ EOT
 	rm "$BATS_TEST_TMPDIR/calls"
 	member rd0 in_sync 0 4096
 	# The RAM leg was filled from them, and lacks the same.
-	printf '5048 8\n11048 1\n' >"$M/dev-rd0/bad_blocks"
+	printf '5048 8\n5038 1\n5056 8\n' >"$M/dev-rd0/bad_blocks"
 	observe
-	are leg.0.lacks= leg.1.lacks=
+	are leg.0.lacks= leg.1.lacks= disks.lack=
 	md_drop md127 rd0 2>/dev/null
 	[[ $(calls) == *'--remove /dev/rd0' ]] || fail "$(calls)"
 }

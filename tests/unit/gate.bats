@@ -269,7 +269,7 @@ in_no_order() { # LINE…
 }
 
 # lvm2's, which would stop the arrays before their units have let the RAM leg go.
-@test "blk-availability.service waits at a shutdown until the arrays have been stopped" {
+@test "blk-availability.service begins at a shutdown when the RAM legs have been let go" {
 	local file=$OUT/blk-availability.service.d/50-ramraid.conf
 	cp -r "$FIXTURES/generator/16-two-arrays/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
@@ -279,7 +279,12 @@ in_no_order() { # LINE…
 	printf '%s\n' '[Unit]' 'After=iscsi.service' '[Service]' Type=oneshot 'ExecStop=/usr/sbin/blkdeactivate -u -l wholevg' RemainAfterExit=yes >"$R/usr/lib/systemd/system/blk-availability.service"
 	generate
 	run grep -v '^#' "$file"
-	assert_output $'[Service]\nExecStop=\nExecStop=systemctl stop ramraid@one.service ramraid@two.service\nExecStop=/usr/sbin/blkdeactivate -u -l wholevg'
+	assert_output $'[Service]\nExecStop=\nExecStop=ramraid yield -- one two\nExecStop=/usr/sbin/blkdeactivate -u -l wholevg'
+	grep -qx 'After=blk-availability.service' "$OUT/mdmonitor.service.d/50-ramraid-lvm.conf"
+	# Nothing is to be let go of an array without a RAM leg.
+	echo RAM=none >>"$R/etc/ramraid/two.conf"
+	generate
+	grep -qx 'ExecStop=ramraid yield -- one' "$file"
 	# One of the administrator's own counts; a masked one stops nothing.
 	rm -r "${OUT:?}"/*
 	sed 's/ -l wholevg//' "$R/usr/lib/systemd/system/blk-availability.service" >"$R/etc/systemd/system/blk-availability.service"

@@ -47,6 +47,15 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] || fail "$(<"$R/e
 	assert_output -p "nothing to do: $C is a disk leg of it already"
 }
 
+# Noted by md while it built the disk. The RAM leg has the blocks, but not for long.
+@test "the new disk has not taken all blocks: the old one stays" {
+	REBUILD=weak
+	verb replace --yes data "$B" "$C"
+	assert_failure
+	assert_output -p "md could not write some blocks of a disk that is to stay, so $B stays as well"
+	[[ -e $MD/dev-sdb && $(<"$R/dev/sdb") == ours && $(steps) != *--fail* ]] || fail "$(steps)"
+}
+
 @test "the two disks in the wrong order: said, and nothing is changed" {
 	cp -a "$R/etc" "$R/etc.before"
 	verb replace --dry-run data "$C" "$B"

@@ -29,7 +29,7 @@ steps() {
 		near_node=$(readlink -f $near)
 		mdadm /dev/md/data --fail $near_node; for i in $(seq 50); do mdadm /dev/md/data --remove $near_node && break; sleep 0.2; done
 		mdadm --zero-superblock $near_node; mdadm --grow --force /dev/md/data --raid-devices=1; echo 0 >/sys/block/$(md data)/md/bitmap/backlog
-		ramraid adopt --yes --ram=$near data /dev/md/data
+		ramraid adopt --yes --ram=$near data /dev/md/data; ramraid wait data
 		grep -x "RAM=$near" /etc/ramraid/data.conf; grep -x "MEMBER=$net" /etc/ramraid/data.conf
 		test "$(slots data)" = UU; test "$(cat /sys/block/$(md data)/md/bitmap/backlog)" = 0; test "$(compare data)" = 0; all_from_near'
 	reboot

@@ -49,7 +49,11 @@ UUID=$tree /srv/tree btrfs defaults,nodiscard 0 0
 UUID=$tree /srv/sub btrfs defaults,nodiscard,subvol=part 0 0
 EOT
 		echo "open /dev/mapper/vol--1-locked /root/keys/key luks" >>/etc/crypttab
-		systemctl daemon-reload; mount -a; swapon -a; in_use
+		# As with iSCSI: it is up from before blk-availability.service until after it, and the network longer, which comes after the local mounts.
+		printf "[Unit]\nWants=network.target\nBefore=network.target\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/wire.service
+		printf "[Unit]\nAfter=network.target\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/iscsid.service
+		systemctl daemon-reload; systemctl enable --quiet --now wire iscsid
+		mount -a; swapon -a; in_use
 		for m in $mounts; do head -c 3M /dev/urandom >$m/file; sha256sum $m/file; done >/root/sums; sync'
 	check 'all of it waits for its array at the next boot; check has nothing to say of the mounts' "$on"'
 		ramraid remember; systemctl daemon-reload
@@ -70,8 +74,10 @@ EOT
 		test -z "$(journalctl -b -q -o cat -g "ordering cycle")"'
 	check 'the shutdown before it left nothing to make equal' "$on"'
 		journalctl -b -1 -q -o cat -u ramraid@pool | tail -n 5
-		# By the unit, and not by blk-availability.service, which stops arrays as they are.
-		for a in pool tree; do journalctl -b -1 -q -o cat -u ramraid@$a | grep -- "--remove /dev/r[da]"; done
+		# Before blk-availability.service stopped anything, which did not have to wait for mounts that waited for what waited for it.
+		journalctl -b -1 -q -o cat -u blk-availability; systemctl is-active iscsid
+		for a in pool tree; do test "$(journalctl -b -1 -q -o cat -u blk-availability -u ramraid@$a | sed "/Deactivating block devices/,\$d" | grep -c -- "--remove /dev/r[da]")" -ge 1; done
+		fails journalctl -b -1 -q -o cat -g "blk-availability.service: Stopping timed out"
 		journalctl -b -q -o cat -u ramraid@pool | grep "2 of 2 disk legs are safe"; fails journalctl -k -b -q -o cat -g "md: resync of RAID array"; equal'
 	check 'stopped by hand only when the volumes are let go; started again, they are back' "$on"'
 		umount /srv/xfs /srv/secret /srv/plain; swapoff -a; systemctl stop systemd-cryptsetup@open.service
