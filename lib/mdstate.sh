@@ -41,7 +41,8 @@ md_state() {
 	esac
 }
 
-# md_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync, recovering or faulty, SLOT a number or "none".
+# md_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync, recovering or faulty, SLOT a number or "none". A leg that is taken
+# out meanwhile has files that can't be read any more (ENODEV; rdev_attr_show() in linux drivers/md/md.c).
 md_members() {
 	local folder state slot writemostly words
 	LEGS=()
@@ -55,7 +56,7 @@ md_members() {
 		[[ ,$words, != *,in_sync,* ]] || state=in_sync
 		[[ ,$words, != *,faulty,* ]] || state=faulty
 		[[ ,$words, != *,write_mostly,* ]] || writemostly=yes
-		LEGS+=("${folder##*/dev-} $state $slot $writemostly")
+		LEGS+=("${folder##*/dev-} $state ${slot:-none} $writemostly")
 	done
 }
 

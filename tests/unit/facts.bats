@@ -78,6 +78,11 @@ sdd faulty 3 yes
 sde recovering none no' ]] || fail "${LEGS[*]}"
 	md_members md9
 	[[ ${#LEGS[@]} == 0 ]]
+	# Taken out between two looks at it.
+	: >"$M/dev-sde/slot"
+	rm "$M/dev-sde/state"
+	md_members md127
+	[[ ${LEGS[5]} == 'sde recovering none no' ]] || fail "${LEGS[5]}"
 }
 
 @test "sync: what, how far, how fast" {
