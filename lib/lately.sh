@@ -2,7 +2,7 @@
 # decided by it.
 # shellcheck shell=bash
 #
-# /etc/ramraid/state/NAME.lately is one line of words, 0 for what is not known; times are seconds since the epoch. lately_words in look.sh makes of it:
+# /etc/ramraid/state/NAME.lately is one line of words, 0 for what is not known; times are seconds since the epoch. lately_words in served.sh makes of it:
 #   (the array's UUID)
 #   LATELY_LIFE            which life of it: the kernel's boot_id (also LATELY_BOOT), its name, and its number in that boot
 #   LATELY_ENGINE          what has rebuilt its RAM leg last: copy, kernel, none

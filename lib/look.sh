@@ -1,7 +1,7 @@
 # The observing ring, for those who only show: what an array is, and what its legs have done. Everybody's look is in facts.sh.
 # shellcheck shell=bash
 #
-# Beside the facts that decide.sh lists, F then holds
+# Beside the facts that decide.sh lists, F then holds (what becomes of them: served.sh)
 #   array.stat ram.stat leg.I.stat   what the device has served since it came (linux Documentation/block/stat.rst: the first word counts reads,
 #                                    the third the sectors read, the fifth writes)
 #   ram.errors leg.I.errors          read errors that md has counted (Documentation/admin-guide/md.rst)
@@ -44,15 +44,4 @@ facts_served() {
 			read -r "F[$key.errors]" <"$md/$MD_LEG${F[$key.node]}/errors" || F[$key.errors]=''
 		done
 	} 2>/dev/null
-}
-
-# lately_words: sets the LATELY_… that lately.sh tells of from F[lately]; all 0 when it is damaged, or about another array.
-lately_words() {
-	# shellcheck disable=SC2086
-	set -- ${F[lately]} # a star among them would be one damage more
-	local numbers=" ${*:6}"
-	# They are calculated with.
-	[[ $# == 12 && $1 == "${F[uuid]}" && $5 == @(copy|kernel|none) && $numbers != *[!0-9\ ]* && $numbers != *\ 0[0-9]* && ${#numbers} -lt 90 ]] || set -- - - - - none 0 0 0 0 0 0 0
-	LATELY_LIFE="$2 $3 $4" LATELY_BOOT=$2 LATELY_ENGINE=$5 LATELY_SINCE=$6 LATELY_UNTIL=$7 LATELY_REBUILT=$8 LATELY_SECONDS=$9 LATELY_RATE=${10}
-	LATELY_READS=${11} LATELY_DISK_READS=${12}
 }

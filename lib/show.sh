@@ -3,9 +3,6 @@
 
 declare -gA F # the facts: decide.sh and look.sh list the keys
 
-# Superblocks are looked at now and then, by us, mdadm and udev: so much (sectors of 512) of what is read of each disk leg is nobody's reading.
-readonly SHOW_LOOKS=2048
-
 # show_array STATUS-WORD: adds to SHOWN. advice.sh is needed for an array that is not whole, or in which something goes on.
 show_array() {
 	local SHARE SHARE_LEAST DISK_READS=0 line
@@ -66,20 +63,4 @@ show_short_() {
 		done
 		count_+=$unit
 	done
-}
-
-# show_share: sets SHARE to the part of what was read since the array became whole that came from the RAM leg, in percent; empty when that is not
-# known. SHARE_LEAST: "at least ", when the disk legs have been read too, by whomever: md does when it compares the legs. By what md has counted of the
-# array (linux drivers/md/raid1.c, md_account_bio() or bio_start_io_acct()), since ramdisks count nothing (there is neither in drivers/block/brd.c, nor
-# in rapiddisk). After lately_words, with DISK_READS.
-show_share() {
-	local all disks
-	SHARE='' SHARE_LEAST=''
-	[[ ${F[ram.state]} == in_sync && $LATELY_BOOT == "${F[boot]}" ]] || return 0
-	# shellcheck disable=SC2086 # words
-	set -- ${F[array.stat]}
-	all=$((${3:-0} - LATELY_READS)) disks=$((DISK_READS - LATELY_DISK_READS - F[members] * SHOW_LOOKS))
-	((all > 0)) || return 0
-	SHARE=100
-	((disks <= 0)) || SHARE=$((disks < all ? (all - disks) * 100 / all : 0)) SHARE_LEAST='at least '
 }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act mdstate whole look lately
+	libs paths log act mdstate whole look served lately
 	ID=11111111-2222-3333-4444-555555555555
 	FILE=$R/etc/ramraid/state/data.lately
 	facts_read <"$FIXTURES/decide/whole-2.facts"

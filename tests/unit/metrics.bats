@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act disk conf mdstate ramstate whole look further metrics
+	libs paths log act disk conf mdstate ramstate whole look served further metrics
 	STATES=$FIXTURES/status
 }
 

@@ -6,7 +6,7 @@ setup() {
 	load helper
 	world
 	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside device known \
-		whole decide disklegs deviceleg histories safestart look further show json showjson advice terminal cmd/status watch
+		whole decide disklegs deviceleg histories safestart look served further show json showjson advice terminal cmd/status watch
 	export TZ=UTC NO_COLOR=1
 	STATES=$FIXTURES/status
 	unset EPOCHSECONDS
