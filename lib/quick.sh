@@ -21,7 +21,8 @@ if [[ -e $ETC/ramraid.conf || -L $ETC/ramraid.conf ]]; then
 fi
 for name; do
 	file=$ETC/$name.conf members=() uuid='' ram=auto
-	[[ $name == [A-Za-z]* && $name != *[!A-Za-z0-9._-]* && $name != ramraid && $name != *.conf && ${#name} -le 31 && -f $file && -r $file && ! -e $file.d ]] || return
+	[[ $name == [A-Za-z]* && $name != *[!A-Za-z0-9._-]* && $name != ramraid && $name != *.conf && ${#name} -le 31 && -f $file && -r $file ]] || return
+	[[ ! -e $file.d ]] || for line in "$file.d"/*.conf; do [[ ! -e $line && ! -L $line ]] || return; done
 	mapfile -d '' -n 2 text <"$file"
 	[[ ${#text[@]} == 1 && ${#text[0]} -le 65536 && ! ${text[0]} =~ $control ]] || return
 	mapfile -t text <"$file"

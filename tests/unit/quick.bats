@@ -72,6 +72,9 @@ the_same() {
 		printf '%s\n' "UUID=$id" RAM=brd MEMBER=/dev/disk/by-id/ata-sdb MEMBER=/dev/disk/by-id/ata-sda >"$R/etc/ramraid/data.conf"
 		the_same data
 	done
+	mkdir "$R/etc/ramraid/data.conf.d"
+	echo WAIT=no >"$R/etc/ramraid/data.conf.d/a.conf~"
+	the_same data
 	echo 7 >"$M/dev-sdb/errors"
 	echo 123456789 0 99 0 5 >"$R/sys/class/block/sda/stat"
 	the_same data
@@ -153,7 +156,8 @@ write() { printf '%s\n' "$2" >"$1"; }
 	left write "$R/etc/ramraid/ramraid.conf" RAM=auto
 	left write "$R/etc/ramraid/ramraid.conf" $'# x\n\n  RAM=auto'
 	left write "$R/etc/ramraid/ramraid.conf" $'# \x07'
-	left mkdir "$R/etc/ramraid/data.conf.d"
+	left eval 'mkdir "$R/etc/ramraid/data.conf.d"; echo WAIT=no >"$R/etc/ramraid/data.conf.d/a.conf"'
+	left eval 'mkdir "$R/etc/ramraid/data.conf.d"; ln -s nowhere "$R/etc/ramraid/data.conf.d/a.conf"'
 	left rm "$R/etc/ramraid/data.conf"
 	left eval 'printf "# \\0\\nUUID=%s\\n" "$ID" >"$R/etc/ramraid/ramraid.conf"'
 	left eval 'printf "# \\0\\n" >>"$R/etc/ramraid/data.conf"'
