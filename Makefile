@@ -44,7 +44,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams release lint unit model model-short vm vm-all vm-shell campaign \
-	rounds bench bench-rebuild bench-scale bench-cost sid screens check demo tools clean
+	rounds bench bench-rebuild bench-scale bench-cost bench-reads sid screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -164,6 +164,8 @@ sid: deb
 	tests/vm/sid
 bench-cost: deb
 	tests/vm/run --show cost
+bench-reads: deb
+	tests/vm/bench-reads
 
 tools:
 	tests/tools

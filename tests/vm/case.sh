@@ -3,7 +3,8 @@
 # Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file tests/vm/cases/CASE.sh:
 #   from STATE            what the machine starts from: base (plain Debian), installed (our package), or a state made by states/STATE.sh
 #   image KIND            a system with more on it than usual (image.sh)
-#   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm: memory keeps its contents from boot to boot
+#   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm: memory keeps its contents from boot to boot; counted: its
+#                         clock counts instructions (machine.sh)
 #   disk NAME SIZE nvme=SLOT[,OPT…]  an NVMe disk in that slot of the PCI bus, /dev/disk/by-path/pci-0000:00:SLOT.0-nvme-1; the others are SCSI
 #   disk NAME SIZE blocks=BYTES[,OPT…]  a disk with logical blocks of that size
 #   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root served: the system's own as well
@@ -27,6 +28,7 @@ memory() { VM_MEMORY=$1; }
 cpus() { VM_CPUS=$1; }
 append() { VM_APPEND=$*; }
 warm() { VM_WARM=yes; }
+counted() { VM_COUNTED=yes; }
 # tests/vm/run reads these two.
 checked_on() { :; }
 long() { :; }

@@ -20,6 +20,7 @@ VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=
 # Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at boot, speculation barriers, clock checks.
 VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
 VM_WARM=''              # yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be deleted for a cold one
+VM_COUNTED=''           # yes: its clock counts instructions, one a nanosecond, whatever the host does meanwhile: what it measures is the same each time
 VM_DISKS=()             # in the order in which they are attached
 declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that slot of the PCI bus; or blocks=BYTES: of logical blocks of that size
 declare -A VM_SERIALS   # NAME → its serial number, if that is not its name
@@ -160,17 +161,18 @@ vm_bad() {
 
 # Starts QEMU and waits until the guest's agent speaks.
 vm_boot() {
-	local accel cpu=qemu64 drives memory=() i getty=systemd.mask=serial-getty@ttyS0.service
+	local accel cpu=qemu64 drives memory=() counted=() i getty=systemd.mask=serial-getty@ttyS0.service
 	vm_take_kernel
 	VM_EMULATOR=${VM_EMULATOR:-$("$here/emulator.sh")}
 	accel=$(vm_accel)
+	[[ -z $VM_COUNTED ]] || accel=tcg,thread=single counted=(-icount 'shift=0,sleep=off')
 	[[ $accel != kvm ]] || cpu=host
 	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
 	mapfile -t drives < <(vm_drive_args)
 	[[ -z $VM_WARM ]] || memory=(-object "memory-backend-file,id=memory,size=$VM_MEMORY,mem-path=$VM/memory,share=on" -machine memory-backend=memory)
 	rm -f "$VM"/*.sock
 	vm_serve
-	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" -cpu "$cpu" -m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
+	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" "${counted[@]}" -cpu "$cpu" -m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
 		-pidfile "$VM/pid" -kernel "$VM_KERNEL" -initrd "$VM/initrd" \
 		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
