@@ -1,10 +1,10 @@
 # "ramraid status" of arrays of which no more is to be said than that they are whole: sourced by bin/ramraid with their names (none: all), before anything
-# else. Returns 1, with nothing printed, if that can't be told at such a quick look; the whole one (look.sh) then begins anew. It knows only configurations
-# as "create" and "adopt" write them, and what it fills in of F is what the whole look finds (tests/unit/quick.bats).
+# else. Returns 1, with nothing printed, if that can't be told at such a quick look; the whole one (look.sh) then begins anew. It knows only simple
+# configurations, and what it fills in of F is what the whole look finds (tests/unit/quick.bats).
 # No library: bash copies a function when it is defined, and again for each call, which is a good part of what such a look costs.
 # shellcheck shell=bash disable=SC2154,SC2168,SC2034 # it runs within a function, quick(); ETC and the like are those of paths.sh
 
-local file name text line md uuid state sync pending folder node slot words bad found i members ram leg
+local file name text line md uuid state sync pending folder node slot word words bad found i members ram leg
 local control=$'[\x01-\x08\x0b-\x1f\x7f]' # CONF_CONTROL, of conf.sh
 local -A F
 SHOWN=''
@@ -36,7 +36,12 @@ for name; do
 			;;
 		UUID=*) uuid=${line#*=} ;;
 		RAM=auto | RAM=rapiddisk | RAM=brd | RAM=none) ram=${line#*=} ;;
-		*) return 1 ;;
+		*)
+			# Any other key of which nothing shows. The table of what its value may be is with the rest, and costs half as much again.
+			need conf
+			word=${line%%=*}
+			[[ $word != @(MEMBER|RAM|LAYOUT|ROOT|WRITE_BEHIND|ACCEPT_DATA_LOSS) && -n ${CONF_FORM[$word]-} && ${line#*=} =~ ${CONF_FORM[$word]} ]] || return
+			;;
 		esac
 	done
 	# The array: running, at rest, with all legs equal.

@@ -60,7 +60,7 @@ the_same() {
 }
 
 @test "an array that is whole is shown as the whole look shows it" {
-	local id state
+	local id state line
 	the_same data
 	[[ $QUICK == *'reads served by RAM: 100 %'*'whole since:'*'last rebuild:'* ]] || fail "$QUICK"
 	the_same
@@ -72,6 +72,11 @@ the_same() {
 		printf '%s\n' "UUID=$id" RAM=brd MEMBER=/dev/disk/by-id/ata-sdb MEMBER=/dev/disk/by-id/ata-sda >"$R/etc/ramraid/data.conf"
 		the_same data
 	done
+	for line in WAIT=no WAIT_TIMEOUT=5min HOTPLUG=no REBUILD=kernel MOUNT=/srv/data RAM_RESERVE=512M NOTIFY=/usr/local/bin/x; do
+		conf "$line"
+		the_same data
+	done
+	conf
 	mkdir "$R/etc/ramraid/data.conf.d"
 	echo WAIT=no >"$R/etc/ramraid/data.conf.d/a.conf~"
 	the_same data
@@ -146,9 +151,9 @@ write() { printf '%s\n' "$2" >"$1"; }
 	left conf RAM=none
 }
 
-@test "a configuration that is more than create writes is left to the whole look" {
+@test "a configuration that is not simple is left to the whole look" {
 	local line
-	for line in WAIT=no RAM=/dev/disk/by-id/nvme-x RAM=nonsense MEMBER=/dev/sda MEMBER=/dev/disk/by-id/.. MEMBER=/dev/disk/by-id/a/b \
+	for line in WAIT=maybe 'WAIT_TIMEOUT=5 min' WAIT= NONSENSE=1 wait=no WRITE_BEHIND=256 ACCEPT_DATA_LOSS=yes MOUNT=srv RAM=/dev/disk/by-id/nvme-x RAM=nonsense MEMBER=/dev/sda MEMBER=/dev/disk/by-id/.. MEMBER=/dev/disk/by-id/a/b \
 		MEMBER=/dev/disk/by-id/ata-sda MEMBER=/dev/disk/by-id/ata-rd0 LAYOUT=far2 ROOT=yes ' RAM=brd' 'RAM="brd"' 'RAM = brd' nonsense '; x' "UUID=$ID " UUID=1 \
 		$'# \x1b[31m' $'RAM=brd\r' "# $(printf '%70000s' x)"; do
 		left conf "$line"
