@@ -1,6 +1,6 @@
 # "ramraid status" of arrays of which no more is to be said than that they are whole: sourced by bin/ramraid with their names (none: all), before anything
-# else. Returns 1, with nothing printed, if that can't be told at such a quick look; the whole one (look.sh) then begins anew. It knows only simple
-# configurations, and what it fills in of F is what the whole look finds (tests/unit/quick.bats).
+# else. Sets SHOWN to what is to be printed. Returns 1 if that can't be told at such a quick look: the whole one (look.sh) then begins anew. It knows only
+# simple configurations, and what it fills in of F is what the whole look finds (tests/unit/quick.bats).
 # No library: bash copies a function when it is defined, and again for each call, which is a good part of what such a look costs.
 # shellcheck shell=bash disable=SC2154,SC2168,SC2034 # it runs within a function, quick(); ETC and the like are those of paths.sh
 
@@ -34,7 +34,10 @@ for name; do
 			[[ $line == MEMBER=/dev/disk/by-@(id|path|partuuid|partlabel)/+([!/]) && $line != */@(.|..) ]] || return
 			members+=("${line#*=}")
 			;;
-		UUID=*) uuid=${line#*=} ;;
+		UUID=*)
+			[[ -z $uuid && $line == UUID=+([0-9a-f:-]) && ${#line} == 4[01] ]] || return
+			uuid=${line#*=}
+			;;
 		RAM=auto | RAM=rapiddisk | RAM=brd | RAM=none) ram=${line#*=} ;;
 		*)
 			# Any other key of which nothing shows. The table of what its value may be is with the rest, and costs half as much again.
@@ -50,29 +53,29 @@ for name; do
 		[[ $uuid != "$line" && $uuid != "${line:0:8}:${line:9:4}${line:14:4}:${line:19:4}${line:24:4}:${line:28}" ]] || break
 		md=''
 	done
-	[[ -n $md && ! -e $RUN/$name.copy ]] && read -r state <"$md/md/array_state" && read -r sync <"$md/md/sync_action" && read -r pending <"$md/md/resync_start" &&
+	[[ -n $md && -n $uuid && ! -e $RUN/$name.copy ]] && read -r state <"$md/md/array_state" && read -r sync <"$md/md/sync_action" && read -r pending <"$md/md/resync_start" &&
 		[[ $state:$sync:$pending == @(clean|active|active-idle|write-pending|read-auto):idle:none ]] || return
 	F=([name]=$name [uuid]=$line [members]=${#members[@]} [conf.ram]=$ram [ram.state]=none [ram.node]=''
-		[array.md]=${md##*/} [array.state]=active [array.sync]=idle [array.strangers]='' [array.stat]='' [boot]='' [lately]='')
-	read -r 'F[array.stat]' <"$md/stat"
-	read -r 'F[boot]' <"$PROC/sys/kernel/random/boot_id"
-	read -r 'F[lately]' <"$STATE/$name.lately"
+		[array.md]=${md##*/} [array.state]=active [array.sync]=idle [array.strangers]='')
+	read -r 'F[array.stat]' <"$md/stat" || F[array.stat]=''
+	read -r 'F[boot]' <"$PROC/sys/kernel/random/boot_id" || F[boot]=''
+	read -r 'F[lately]' <"$STATE/$name.lately" || F[lately]=''
 	# Its legs: in sync, without bad blocks, each one of the configuration, or the RAM leg. "read" fails on the empty file that the list of bad blocks should be.
 	found=0
 	for folder in "$md"/md/dev-*; do
 		node=${folder##*/dev-}
 		read -r slot <"$folder/slot" && read -r words <"$folder/state" && ! read -r bad <"$folder/bad_blocks" &&
-			[[ -e $SYS/class/block/$node && -z $bad && ,$words, == *,in_sync,* && ,$words, != *,faulty,* ]] || return
-		for ((i = 0; i < ${#members[@]}; i++)); do [[ ! $ROOT${members[i]} -ef $DEV/${node//!//} ]] || break; done
+			[[ -e $SYS/class/block/$node/holders/${md##*/} && $slot == +([0-9]) && -z $bad && ,$words, == *,in_sync,* && ,$words, != *,faulty,* ]] || return
+		for ((i = 0; i < ${#members[@]}; i++)); do [[ ! $ROOT${members[i]} -ef $DEV/${node//!//} || -n ${F[leg.$i.node]} ]] || break; done
 		if ((i < ${#members[@]})); then
 			leg=leg.$i F[leg.$i.dev]=${members[i]} found=$((found + 1))
 		else
 			[[ ${F[ram.state]} == none && $node == @(rd|ram)+([0-9]) ]] || return
 			leg=ram
 		fi
-		F[$leg.node]=$node F[$leg.slot]=$slot F[$leg.state]=in_sync F[$leg.stat]='' F[$leg.errors]=''
-		read -r "F[$leg.stat]" <"$SYS/class/block/$node/stat"
-		read -r "F[$leg.errors]" <"$folder/errors"
+		F[$leg.node]=$node F[$leg.slot]=$slot F[$leg.state]=in_sync
+		read -r "F[$leg.stat]" <"$SYS/class/block/$node/stat" || F[$leg.stat]=''
+		read -r "F[$leg.errors]" <"$folder/errors" || F[$leg.errors]=''
 	done
 	[[ $found == "${#members[@]}" && $found != 0 && ${F[ram.state]}:$ram == @(in_sync:!(none)|none:none) ]] || return
 	show_array whole
@@ -81,4 +84,3 @@ done
 	need terminal
 	terminal_dress
 }
-printf '%s' "$SHOWN"

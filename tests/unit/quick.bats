@@ -6,6 +6,11 @@ setup() {
 	world
 	libs_work served show look confcheck
 	quick_world
+	# The program with no more than the quick look needs.
+	ONLY=$BATS_TEST_TMPDIR/only
+	mkdir -p "$ONLY/bin" "$ONLY/lib"
+	cp "$PROJECT/bin/ramraid" "$ONLY/bin/"
+	cp "$PROJECT"/lib/{quick,paths,served,show,conf,terminal}.sh "$ONLY/lib/"
 }
 
 # A mirror of two disks and a ramdisk, whole, with all the files that the kernel and ramraid have for it.
@@ -47,7 +52,7 @@ quickly() {
 	local code=0
 	QUICK=$(
 		set +eu
-		quick "$@"
+		quick "$@" && printf '%s' "$SHOWN"
 	) || code=$?
 	return "$code"
 }
@@ -56,7 +61,7 @@ quickly() {
 the_same() {
 	quickly "$@" || fail 'it was left to the whole look'
 	[[ -n $QUICK && $QUICK == "$("$PROJECT/bin/ramraid" status -- "$@")" ]] || fail "$QUICK"
-	[[ $QUICK == "$("$PROJECT/bin/ramraid" status "$@")" ]]
+	[[ $QUICK == "$("$ONLY/bin/ramraid" status "$@")" ]] || fail 'the program did not take it'
 }
 
 @test "an array that is whole is shown as the whole look shows it" {
@@ -90,6 +95,23 @@ the_same() {
 	conf RAM=none
 	rm -r "$M/dev-rd0" "$R/sys/class/block/rd0/holders/md127"
 	the_same data
+}
+
+@test "a note or a count that ends in the middle is none" {
+	for file in "$R/etc/ramraid/state/data.lately" "$R/sys/block/md127/stat" "$R/sys/class/block/sda/stat" "$M/dev-sdb/errors" "$R/proc/sys/kernel/random/boot_id"; do
+		truncate -s -1 "$file"
+		the_same data
+	done
+}
+
+@test "on a terminal it is dressed as the whole look dresses it" {
+	local long
+	long=/dev/disk/by-id/ata-$(printf 'x%.0s' {1..60})
+	ln -s ../../sda "$R$long"
+	printf '%s\n' "UUID=$ID" "MEMBER=$long" MEMBER=/dev/disk/by-id/ata-sdb >"$R/etc/ramraid/data.conf"
+	run env TERM=xterm script -qec "$ONLY/bin/ramraid status data" /dev/null
+	[[ $status == 0 && $output == *$'\e[32mwhole'* && $output == *$'\n'*"    $long"* ]] || fail "$output"
+	[[ $output == "$(env TERM=xterm script -qec "$PROJECT/bin/ramraid status -- data" /dev/null)" ]]
 }
 
 @test "two arrays: both, or none" {
@@ -126,6 +148,11 @@ left() {
 	not quickly data || fail "it was not left to the whole look: $*"
 	[[ -z $QUICK ]] || fail "shown: $*"
 }
+another() { # NODE: one more member, in sync
+	fake_disk "$1" 104857600
+	mkdir -p "$R/sys/class/block/$1/holders/md127"
+	cp -r "$M/dev-rd0" "$M/dev-$1"
+}
 write() { printf '%s\n' "$2" >"$1"; }
 
 @test "whatever is not whole, at rest, and of our legs is left to the whole look" {
@@ -145,8 +172,15 @@ write() { printf '%s\n' "$2" >"$1"; }
 	left rm -r "$R/sys/class/block/sdb"
 	left rm "$R/dev/disk/by-id/ata-sdb"
 	left ln -sf ../../sda "$R/dev/disk/by-id/ata-sdb"
-	left cp -r "$M/dev-sda" "$M/dev-sdz"
-	left cp -r "$M/dev-rd0" "$M/dev-rd5"
+	# A disk that is nobody's, a second ramdisk, and what is no ramdisk in the place of one.
+	left another sdz
+	left another rd5
+	left eval 'another zram0; rm -r "$M/dev-rd0"'
+	# A disk under two names, with another one lost.
+	left eval 'ln -sf sda "$R/dev/sdb"; ln -sf ../../sdc "$R/dev/disk/by-id/ata-sdb"'
+	left write "$M/dev-sda/slot" none
+	left write "$M/dev-sda/slot" ''
+	left rm -r "$R/sys/class/block/sda/holders/md127"
 	left mkdir "$R/run/ramraid/data.copy"
 	left conf RAM=none
 }
@@ -158,6 +192,15 @@ write() { printf '%s\n' "$2" >"$1"; }
 		$'# \x1b[31m' $'RAM=brd\r' "# $(printf '%70000s' x)"; do
 		left conf "$line"
 	done
+	# In the place of a line that is needed.
+	for line in MEMBER=/dev/sda MEMBER=/dev/disk/by-id/a/b MEMBER=/dev/disk/by-id/../../sda MEMBER=/dev/disk/by-x/sda MEMBER=/dev/mapper/a; do
+		left eval 'mkdir -p "$R"/dev/{mapper,disk/{by-x,by-id/a}}; for l in mapper/a disk/by-x/sda disk/by-id/a/b; do ln -sf "$R/dev/sda" "$R/dev/$l"; done
+			printf "%s\n" "UUID=$ID" MEMBER=/dev/disk/by-id/ata-sdb "$line" >"$R/etc/ramraid/data.conf"'
+	done
+	for line in UUID=1 UUID= "UUID=$ID" "UUID=${ID^^}"; do left eval '{ echo "$line"; conf; cat "$R/etc/ramraid/data.conf"; } >"$R/x" && mv "$R/x" "$R/etc/ramraid/data.conf"'; done
+	left eval 'sed -i /UUID/d "$R/etc/ramraid/data.conf"; echo >"$M/uuid"'
+	left eval 'sed -i /MEMBER/d "$R/etc/ramraid/data.conf"; rm -r "$M"/dev-sd?'
+	left write "$R/etc/ramraid/ramraid.conf" "# $(printf '%70000s' x)"
 	left write "$R/etc/ramraid/ramraid.conf" RAM=auto
 	left write "$R/etc/ramraid/ramraid.conf" $'# x\n\n  RAM=auto'
 	left write "$R/etc/ramraid/ramraid.conf" $'# \x07'
@@ -168,7 +211,16 @@ write() { printf '%s\n' "$2" >"$1"; }
 	left eval 'printf "# \\0\\n" >>"$R/etc/ramraid/data.conf"'
 	left eval 'rm "$R/etc/ramraid/ramraid.conf"; mkdir "$R/etc/ramraid/ramraid.conf"'
 	left eval 'rm "$R/etc/ramraid/ramraid.conf"; ln -s nowhere "$R/etc/ramraid/ramraid.conf"'
-	for line in ramraid nobody .. a/b 'a b' '' data.conf "$(printf 'a%.0s' {1..32})" '*'; do not quickly "$line" || fail "$line"; done
+	# Names that are none, though there is such a file.
+	rm -rf "$R"
+	world
+	quick_world
+	mkdir -p "$R/etc/ramraid/sub"
+	for line in 'a b' 1a .data data.conf sub/data "$(printf 'a%.0s' {1..32})" ramraid; do
+		cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/$line.conf"
+		not quickly "$line" || fail "$line"
+	done
+	for line in nobody .. '' '*'; do not quickly "$line" || fail "$line"; done
 	rm "$R"/etc/ramraid/*.conf
 	not quickly
 }
