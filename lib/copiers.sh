@@ -93,7 +93,7 @@ copy_turn_() { exec {TURN}>"$1/turn" && flock "$TURN"; }
 # copy_take_ FOLDER WORKERS RATE: takes the next piece off the list: sets FROM, TO, HOW. Returns 1 when there is none.
 copy_take_() {
 	local piece most=$COPY_MOST
-	local -a lines
+	local -a lines=()
 	(($3 == 0)) || most=$COPY_MOST_ONLINE
 	copy_turn_ "$1" || return 1 # nothing is taken, so the sum at the end will be short
 	mapfile -t lines <"$1/rest"

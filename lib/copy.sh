@@ -165,13 +165,12 @@ copy_state() {
 	COPY_SECONDS=$((NOW - begin))
 	((COPY_SECONDS == 0)) || RATE=$((COPY_DONE / 1024 / COPY_SECONDS))
 	{ read -r result <"$folder/result"; } 2>/dev/null || :
+	# It has ended, perhaps just now. Others may not be allowed to see its process.
+	[[ -n $result || $EUID != 0 || (-n $pid && -e /proc/$pid) ]] ||
+		{ read -r result <"$folder/result"; } 2>/dev/null || result='the copy was ended from outside'
 	case $result in
 	ok) COPY_STATE='done' ;;
-	'')
-		COPY_STATE=running
-		# Others may not be allowed to see it.
-		[[ $EUID != 0 || (-n $pid && -e /proc/$pid) ]] || COPY_STATE=failed COPY_WHY='the copy was ended from outside'
-		;;
+	'') COPY_STATE=running ;;
 	*) COPY_STATE=failed COPY_WHY=$result ;;
 	esac
 }

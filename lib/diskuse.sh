@@ -59,21 +59,28 @@ disk_holders() {
 
 # disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a line.
 disk_users() {
-	local target name path nodes=("$1")
+	local target name path lines=() nodes=("$1")
 	disk_holders "$1"
 	for path in "$SYS/class/block/$1/$1"*; do [[ ! -e $path ]] || nodes+=("${path##*/}"); done
 	while IFS= read -r target; do printf '%b\n' "$target"; done < <(disk_mounted_ "${nodes[@]}")
-	while read -r name _; do
+	mapfile -t lines <"$PROC/swaps"
+	for name in "${lines[@]%%[[:blank:]]*}"; do
 		name=${name##*/}
-		[[ $name != "$1" && ! -e $SYS/class/block/$1/$name ]] || printf 'swap on /dev/%s\n' "$name"
-	done <"$PROC/swaps"
+		[[ -z $name || ($name != "$1" && ! -e $SYS/class/block/$1/$name) ]] || printf 'swap on /dev/%s\n' "$name"
+	done
 }
 
 # disk_mounted_ NODE…: the mount points of file systems on these very devices, as mountinfo writes them (a blank is \040), one a line. One that has no
-# device number of its own (btrfs) is known by its source. The mounts are those that the first process sees; ours may be others, in a unit's sandbox.
+# device number of its own (btrfs) is known by its source. The mounts are those that the first process sees; ours may be others, in a unit's sandbox. The table
+# is read at once: line by line, bash has the kernel make it anew for each line, and one of them is lost when another mount goes meanwhile.
 disk_mounted_() {
-	local node these=" $* " numbers=' ' number target rest NODE
-	for node; do [[ ! -r $SYS/class/block/$node/dev ]] || numbers+="$(<"$SYS/class/block/$node/dev") "; done
+	local node these=" $* " numbers=' ' number target rest lines=() NODE
+	for node; do
+		{ read -r number <"$SYS/class/block/$node/dev"; } 2>/dev/null || continue
+		numbers+="$number "
+	done
+	mapfile -t lines <"$PROC/1/mountinfo"
+	((${#lines[@]} > 0)) || return 0
 	while read -r _ _ number _ target rest; do
 		NODE=-
 		if [[ $number == 0:* ]]; then
@@ -81,7 +88,7 @@ disk_mounted_() {
 			[[ $rest == /dev/* ]] && disk_find "${rest%% *}" || NODE=-
 		fi
 		[[ $numbers != *" $number "* && $these != *" $NODE "* ]] || printf '%s\n' "$target"
-	done <"$PROC/1/mountinfo"
+	done < <(printf '%s\n' "${lines[@]}")
 }
 
 # disk_is_idle NODE: is it used by nothing but device-mapper devices, and the topmost of these by nobody? As volumes are that have been unmounted.
@@ -153,7 +160,7 @@ disk_is_remote() {
 
 # disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.
 disk_why_not_free() {
-	local path=$1 node users signatures kinds='' type usage
+	local path=$1 node users signatures readonly_ kinds='' type usage
 	node=$(disk_node "$path") || {
 		printf 'missing: there is no block device %s\n' "$path"
 		return
@@ -164,7 +171,8 @@ disk_why_not_free() {
 	}
 	users=$(disk_users "$node")
 	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
-	[[ ! -e $SYS/class/block/$node/ro || $(<"$SYS/class/block/$node/ro") == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
+	{ read -r readonly_ <"$SYS/class/block/$node/ro"; } 2>/dev/null || readonly_=0
+	[[ $readonly_ == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
 	signatures=$(wipefs --noheadings --output TYPE,USAGE -- "$ROOT/dev/$node") || {
 		printf 'unreadable: wipefs could not read it\n'
 		return

@@ -20,6 +20,17 @@ facts_of_conf() {
 
 # facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so: as few processes as possible.
 facts_observe() {
+	local try ARRAY_STATE READAUTO
+	for try in 1 2 3; do
+		facts_look_
+		# An array that was started or stopped meanwhile: what was seen before that does not go with what was seen after.
+		[[ -n ${F[array.md]} ]] || break
+		md_state "${F[array.md]}"
+		[[ $ARRAY_STATE == absent || $ARRAY_STATE != "${F[array.state]}" ]] || break
+	done
+}
+
+facts_look_() {
 	local i md='' NODE NODES=() ARRAY_STATE READAUTO DISK_LIKELY
 	F[array.twin]=''
 	md_every_leg
@@ -71,12 +82,13 @@ facts_leg_holder_() {
 	done
 }
 
-# facts_is_ours_ MD LEG: is this the configured array? Kernels without md/uuid in sysfs: the superblock of the leg, if one is known, is asked, once.
+# facts_is_ours_ MD LEG: is this the configured array? Kernels without md/uuid in sysfs, and arrays that were gathered and not started, whose UUID is all
+# zeros there (md takes it from a superblock in super_1_validate(), linux drivers/md/md.c): the superblock of the leg, if one is known, is asked, once.
 declare -gA FACTS_UUID=()
 facts_is_ours_() {
 	local VALUE
 	md_read "$1" uuid
-	if [[ -z $VALUE ]]; then
+	if [[ $VALUE != *[!0-]* ]]; then
 		[[ -z $2 || -n ${FACTS_UUID["$1 $2"]-} ]] || {
 			need outside
 			facts_ask_leg_ "$1" "$2"

@@ -342,9 +342,9 @@ md_has_bad_blocks() {
 	[[ -n $VALUE ]]
 }
 
-# md_bytes MD: the size of the array itself.
+# md_bytes MD: the size of the array itself. Returns 1 when it is not there any more.
 md_bytes() {
 	local sectors
-	read -r sectors <"$SYS/block/$1/size"
+	{ read -r sectors <"$SYS/block/$1/size"; } 2>/dev/null || return
 	printf '%s\n' $((sectors * 512))
 }

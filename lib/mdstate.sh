@@ -42,7 +42,7 @@ md_state() {
 }
 
 # md_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync, recovering or faulty, SLOT a number or "none". A leg that is taken
-# out meanwhile has files that can't be read any more (ENODEV; rdev_attr_show() in linux drivers/md/md.c).
+# out meanwhile, whose files can't be read any more (ENODEV; rdev_attr_show() in linux drivers/md/md.c), is none: a member always has a word for its state.
 md_members() {
 	local folder state slot writemostly words
 	LEGS=()
@@ -53,6 +53,7 @@ md_members() {
 			read -r slot <"$folder/slot"
 			read -r words <"$folder/state"
 		} 2>/dev/null || :
+		[[ -n $words ]] || continue
 		[[ ,$words, != *,in_sync,* ]] || state=in_sync
 		[[ ,$words, != *,faulty,* ]] || state=faulty
 		[[ ,$words, != *,write_mostly,* ]] || writemostly=yes
@@ -68,7 +69,8 @@ md_none_has() {
 	shift 2
 	(($# > 0)) || return 1
 	for leg; do
-		md_bad_ "$md" "$leg"
+		# One that has been taken out meanwhile has nothing.
+		md_bad_ "$md" "$leg" || continue
 		((${#BAD[@]} > 0)) || return 1
 		# What both lack is what none had, less what of that only this one has.
 		these=("${BAD[@]}") BAD=("${none[@]}")
@@ -78,23 +80,25 @@ md_none_has() {
 		none=("${BAD[@]}")
 	done
 	BAD=()
-	[[ -z $other ]] || md_bad_ "$md" "$other"
+	[[ -z $other ]] || md_bad_ "$md" "$other" || :
 	these=("${BAD[@]}") BAD=("${none[@]}")
 	md_bad_less_ "${these[@]}"
 	((${#BAD[@]} > 0))
 }
 
-# Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array.
+# Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array. Returns 1, with BAD empty, when there is no such leg any
+# more. The list may grow while it is read, so it is read at once: the kernel makes it anew for each read.
 md_bad_() { # MD LEG
-	local VALUE offset from length
+	local VALUE lines=() line from
 	BAD=()
-	md_read "$1" "dev-$2/bad_blocks"
-	[[ -n $VALUE ]] || return 0
+	{ mapfile -t lines <"$SYS/block/$1/md/dev-$2/bad_blocks"; } 2>/dev/null || :
 	md_read "$1" "dev-$2/offset"
-	offset=${VALUE:-0}
-	while read -r from length; do
-		[[ -z $from ]] || BAD+=("$((from - offset)) $((from - offset + length))")
-	done <"$SYS/block/$1/md/dev-$2/bad_blocks"
+	[[ -d $SYS/block/$1/md/dev-$2 && (-n $VALUE || ${#lines[@]} == 0) ]] || return 1
+	for line in "${lines[@]}"; do
+		[[ $line =~ ^([0-9]+)\ ([0-9]+)$ ]] || continue
+		from=$((10#${BASH_REMATCH[1]} - VALUE))
+		BAD+=("$from $((from + 10#${BASH_REMATCH[2]}))")
+	done
 }
 
 # Takes pieces out of the caller's BAD, in whatever order.

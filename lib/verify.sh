@@ -10,7 +10,8 @@ readonly VERIFY_SAMPLES=16 VERIFY_SECTORS=8192 # how many places "sample" looks 
 verify_ram_leg() {
 	local size from i VALUE MISMATCHES differ=0
 	[[ ${CONF[VERIFY]} != no && -n ${DRIVE_REBUILT-} && ${F[ram.state]} == in_sync ]] || return 0
-	size=$(($(md_bytes "${F[array.md]}") / 512))
+	size=$(md_bytes "${F[array.md]}") || return 0 # it has been stopped
+	size=$((size / 512))
 	VERIFY_MD=${F[array.md]}
 	if [[ ${CONF[VERIFY]} == yes ]] || ((size <= VERIFY_SAMPLES * VERIFY_SECTORS)); then
 		verify_part_ "$1" 0 "$size" || return 0

@@ -13,7 +13,7 @@ readonly WITNESS_SEEN=16     # legs that are remembered: several times as many a
 # empty. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them. seen: all that
 # were ever in sync, the latest last.
 witness_read() {
-	local file=$STATE/$1.witness text line key
+	local file=$STATE/$1.witness text=() line key
 	WITNESS=() WITNESS_WHY=''
 	[[ -f $file && ! -L $file ]] || {
 		WITNESS_WHY='there is no record of the last start'

@@ -13,7 +13,7 @@ it, or the comparison was not brought to its end.'
 readonly SCRUB_GIVE_WAY=4 # looks in a row: others try the lock for a moment just to see whether it is free
 
 cmd_scrub() {
-	local MISMATCHES=0
+	local MISMATCHES=0 bytes
 	cli_parse "$SCRUB_USAGE" '' "$@"
 	cli_one_name "$SCRUB_USAGE"
 	need_work
@@ -24,9 +24,10 @@ cmd_scrub() {
 	facts_configured "$NAME"
 	facts_observe
 	scrub_can_begin "$NAME"
+	bytes=$(md_bytes "${F[array.md]}") || die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
 	SCRUB_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
 	trap 'scrub_interrupted' INT TERM HUP
-	md_check "${F[array.md]}" 0 $(($(md_bytes "${F[array.md]}") / 512)) scrub_look || SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
+	md_check "${F[array.md]}" 0 $((bytes / 512)) scrub_look || SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
 	trap - INT TERM HUP
 	wait_show_end_ "$SCRUB_SHOWN"
 	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] || die "$NAME: not compared to the end: $SCRUB_WHY. Again: ramraid scrub $NAME" "$EX_TRY_AGAIN"

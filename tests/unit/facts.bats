@@ -82,6 +82,10 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	: >"$M/dev-sde/slot"
 	rm "$M/dev-sde/state"
 	md_members md127
+	[[ ${#LEGS[@]} == 5 ]] || fail "${LEGS[*]}"
+	# Between its two files, which the kernel does not allow.
+	echo spare >"$M/dev-sde/state"
+	md_members md127
 	[[ ${LEGS[5]} == 'sde recovering none no' ]] || fail "${LEGS[5]}"
 }
 
@@ -143,6 +147,30 @@ EOT
 	echo '3000 8' >"$M/dev-sda/bad_blocks"
 	rm "$M/dev-rd0/bad_blocks"
 	md_none_has md127 rd0 sda
+	# What the kernel never writes, but a list that grows while it is read line by line can look like.
+	printf '0896 8\n3000 8\nx\n\n3\n' >"$M/dev-sda/bad_blocks"
+	md_none_has md127 rd0 sda
+}
+
+@test "bad blocks: a disk leg that is taken out meanwhile has nothing, and the RAM leg stays" {
+	whole
+	echo '3000 8' >"$M/dev-sdb/bad_blocks"
+	not md_none_has md127 rd0 sda sdb
+	eval "still_$(declare -f md_members)"
+	md_members() {
+		still_md_members "$@"
+		rm -rf "$M/dev-sda"
+	}
+	run md_drop md127 rd0
+	assert_failure 4
+	[[ -z $(calls) ]] || fail "$(calls)"
+	rm -rf "$M/dev-sdb"
+	md_none_has md127 rd0 sda sdb
+	# A list without the place where the data begins can't be compared.
+	member sdb in_sync 2
+	echo '3000 8' >"$M/dev-sdb/bad_blocks"
+	rm "$M/dev-sdb/offset"
+	md_none_has md127 rd0 sdb
 }
 
 @test "a disk leg that lacks blocks: not whole, and with no other disk leg the RAM leg is the only good copy and stays" {
@@ -229,6 +257,30 @@ EOT
 	SAYS=$ID
 	observe
 	are array.md=md127 leg.0.in=md127
+}
+
+@test "an array that was gathered and not started has no UUID of its own yet: it is ours all the same" {
+	whole
+	echo inactive >"$M/array_state"
+	echo 00000000-0000-0000-0000-000000000000 >"$M/uuid"
+	sb_facts() { printf '%s\n' sb=ok "uuid=$ID"; }
+	observe
+	are array.md=md127 array.state=inactive leg.0.in=md127 leg.1.in=md127
+}
+
+@test "an array that is stopped while it is looked at is looked at again" {
+	local looks=0
+	whole
+	eval "once_$(declare -f facts_look_)"
+	facts_look_() {
+		looks=$((looks + 1))
+		once_facts_look_
+		# Stopped behind the back of the first look.
+		((looks > 1)) || rm -r "$M" "$R"/sys/class/block/*/holders/md127
+	}
+	observe
+	are array.md= array.state=absent leg.0.in= leg.0.state=
+	[[ $looks == 2 ]]
 }
 
 @test "facts: absent, blank, in use by something else, a stranger, write-behind" {

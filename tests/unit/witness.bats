@@ -26,6 +26,15 @@ damaged() { # TEXT of the file
 	refused damaged
 }
 
+@test "one that goes while it is read is none" {
+	put 100 0 "$A" "$B"
+	mapfile() {
+		rm -f "$W"
+		builtin mapfile "$@" 2>/dev/null
+	}
+	refused damaged
+}
+
 @test "what is written is read" {
 	put 100 0 "$A" "$B"
 	witness_read data "$ID"

@@ -13,7 +13,12 @@ readonly names='
 	written() { set -- $(cat /sys/block/$(node_of $1)/stat); echo $7; }
 	sums() { (cd /srv/data; sha256sum --quiet -c /root/sums); }
 	says() { journalctl -b -o cat -u ramraid@data | grep -F -e "$1" || { journalctl -b -o cat -u ramraid@data; return 1; }; }
-	all_from_near() { local before; echo 3 >/proc/sys/vm/drop_caches; before=$(served $net); sums; test "$(served $net)" = $before; }
+	# The worker of hot-plug, which looks at superblocks, may be at it.
+	all_from_near() {
+		local before i
+		for i in $(seq 60); do test -n "$(systemctl list-jobs --no-legend)" || break; sleep 1; done
+		echo 3 >/proc/sys/vm/drop_caches; before=$(served $net); sums; test "$(served $net)" = $before
+	}
 	'
 
 steps() {

@@ -10,6 +10,9 @@ steps() {
 	check 'something else has started it from legs that were in sync: it is taken over as it is' "$tools"'
 		down; mdadm --assemble --run /dev/md/data $(node A) $(node B); starts
 		fails grep -q -- "--assemble" /root/log; test "$(slots data)" = UUU; sums'
+	check 'something else has gathered a leg of it and not started it: taken over, and started from both' "$tools"'
+		down; mdadm --incremental --config=none $(node A); grep inactive /proc/mdstat; ramraid status data | grep "^data: half-assembled"; starts
+		test "$(slots data)" = UUU; sums'
 	check 'one absent, still called active, and the witness agrees: started when MEMBER_TIMEOUT is over' "$tools"'
 		down; gone B; starts 1
 		grep "waiting for 1 of 2 disk legs: $(leg B)" /root/log; grep -- "--assemble --run /dev/md/data $(readlink -f $(leg A))$" /root/log
