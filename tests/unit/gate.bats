@@ -369,6 +369,36 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] || fail "$said"
 }
 
+@test "a findmnt that crashes over a line costs no other its order" {
+	hostile <<-'EOT'
+		# LABEL=x /comment ext4
+		LABEL=x /a ext4 defaults 0 2
+
+		nonsense
+		  LABEL=x	/z\040z\134040	ext4	_netdev,x=\011 0 2
+		/dev/disk/by-label/my\x20data /b ext4
+	EOT
+	printf 'LABEL=x /last ext4 ro' >>"$R/etc/fstab"
+	cat >"$BATS_TEST_TMPDIR/program" <<-'EOT'
+		source "$1/lib/paths.sh"
+		source "$1/lib/log.sh"
+		source "$1/lib/gate.sh"
+		findmnt() { kill -SEGV "$BASHPID"; }
+		gate_fstab_lines_
+	EOT
+	run bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT"
+	assert_success
+	assert_output -p 'findmnt has crashed over it'
+	[[ $(grep -v crashed <<<"$output") == 'LABEL=x /a ext4 defaults
+LABEL=x /z\x20z\x5c040 ext4 _netdev,x=\x09
+/dev/disk/by-label/my\x5cx20data /b ext4 defaults
+LABEL=x /last ext4 ro' ]] || fail "$output"
+	# Where findmnt can do it, it says the same.
+	sed -i /nonsense/d "$R/etc/fstab"
+	sed -i /^findmnt/d "$BATS_TEST_TMPDIR/program"
+	[[ $(bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT" | sed 's/ $/ defaults/') == "$(grep -v crashed <<<"$output")" ]] || fail "$(bash "$BATS_TEST_TMPDIR/program" "$PROJECT")"
+}
+
 # libmount takes a file whose first line begins with two numbers for a mountinfo, unless it is told.
 @test "a first line of numbers does not make fstab another kind of file" {
 	hostile <<-'EOT'
