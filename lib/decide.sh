@@ -20,13 +20,13 @@
 #   array.md array.state (absent inactive active broken) array.sync (idle resync recover check repair reshape frozen; copy: ours)
 #   array.readauto (yes: md waits for the first write before it resyncs or rebuilds) array.pending (yes: a resync is due)
 #   array.level (raid1) array.degraded (free slots) array.twin (a second array of our legs)
-#   array.known (no: something else started it from legs that the witness does not know)
+#   array.known (no: something else started it from legs that the witness does not know; unread: from legs that can't be read)
 #   array.gone          members whose device is no more: pulled out, or a ramdisk that somebody has destroyed
 #   array.done array.total (sectors) array.rate (KiB/s) array.backlog array.strangers (members that are neither configured nor a ramdisk)
 #   ram.node ram.state (none attached recovering in_sync faulty) ram.slot
 #   leg.ram.…           as leg.I.…, of a device that RAM= names; leg.ram.dev is not there if it names none; array.events (of the disk legs now)
 #   witness.legs witness.events witness.ram_slot (empty: there is none) witness.why
-#   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up) witness.seen (all that were ever in sync)
+#   witness.left (legs that were in sync until only the RAM leg was) witness.given (legs that a person has given up) witness.seen (all that were ever in sync) witness.was
 #   rescue.image        the file that holds what only the RAM leg had when the array was stopped
 #   conf.rebuild copy.why_not (why this kernel is not trusted with a copy)  copy.state (none running done failed) copy.why
 #   kernel.flaw         what is known to be wrong with this kernel while a RAM leg is being rebuilt; accepted flaws are not told
@@ -91,6 +91,10 @@ decide_running_() {
 	local i
 	if [[ -n ${F[rescue.image]-} ]]; then
 		decide_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
+		return
+	fi
+	if [[ ${F[array.known]-yes} == unread ]]; then
+		decide_is refuse "something else has started ${F[array.md]}, and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 		return
 	fi
 	if [[ ${F[array.known]-yes} == no ]]; then

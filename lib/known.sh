@@ -35,11 +35,12 @@ facts_times() {
 }
 
 facts_witness() {
-	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' F[witness.left]='' F[witness.given]='' F[witness.seen]=''
+	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' F[witness.left]='' F[witness.given]='' F[witness.seen]='' F[witness.was]=''
 	if witness_read "${F[name]}" "${F[uuid]}"; then
 		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} F[witness.ram_slot]=${WITNESS[ram_slot]-}
-		F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} F[witness.seen]=${WITNESS[seen]-}
 	else
 		F[witness.why]=$WITNESS_WHY
 	fi
+	# Also of one that vouches for nothing.
+	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-}
 }

@@ -4,6 +4,25 @@
 
 declare -gA F # the facts: decide.sh lists the keys
 
+readonly RECORD_TRIES=3 RECORD_AGAIN=0.5 # how often a superblock is read that can't be, and seconds between
+readonly RECORD_PATIENCE=5               # seconds after which it is not read again
+
+# record_facts_ NODE: prints what sb_facts does. Asked again when there is no answer, or half a superblock: md may just be writing it, the disk may answer a
+# moment later, and so may a machine without memory for one more process.
+record_facts_() {
+	local try facts NOW begin
+	clock
+	begin=$NOW
+	for ((try = 1; try <= RECORD_TRIES; try++)); do
+		facts=$(sb_facts "$DEV/$1") || facts=''
+		[[ $facts != sb=@(ok|none)* ]] || break
+		clock
+		((try < RECORD_TRIES && NOW - begin < RECORD_PATIENCE)) || break
+		sleep "$RECORD_AGAIN"
+	done
+	printf '%s\n' "$facts"
+}
+
 # A start of ours has judged the array that is running, and its monitor writes down every change of it from now on.
 record_watched() {
 	local MD_RUN
@@ -46,7 +65,7 @@ record_recovering_() {
 	local i facts
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == recovering ]] || continue
-		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")
+		facts=$(record_facts_ "${F[leg.$i.node]}")
 		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || printf '%s ' "${BASH_REMATCH[1]}"
 	done
 }
@@ -63,15 +82,15 @@ record_rejoins() {
 	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" || log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
 }
 
-# Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes
-# when nothing can be told) What a start of ours has gone through before is known, whatever has become of its legs since.
+# Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes when nothing is
+# written down; unread when none of its legs can be read) What a start of ours has gone through before is known, whatever has become of its legs since.
 record_first_look() {
-	local i facts disks=no
+	local i facts disks=no other=no
 	F[array.known]=yes
 	[[ ${F[array.state]} == active ]] || record_last_copy_
-	[[ ${F[array.state]} == active && -n ${F[witness.events]} ]] || return 0
+	[[ ${F[array.state]} == active && -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
 	! record_is_watched_ || return 0
-	if [[ -z ${F[witness.legs]} ]]; then
+	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good: whoever started the disks without it, did so without what it had.
 		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
 		return 0
@@ -79,30 +98,35 @@ record_first_look() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
 		disks=yes
-		facts=$(sb_facts "$DEV/${F[leg.$i.node]}")
+		facts=$(record_facts_ "${F[leg.$i.node]}")
 		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
-		F[array.known]=yes
-		[[ " ${F[witness.legs]} " != *" ${BASH_REMATCH[1]} "* ]] || return 0
-		F[array.known]=no
+		! record_vouches_ "${BASH_REMATCH[1]}" || return 0
+		other=yes
 	done
+	[[ $disks == no || $other == yes ]] || F[array.known]=unread
+	[[ $other == no ]] || F[array.known]=no
 	# A ramdisk can't have been started without the disks; a device can, after it had left them.
-	[[ $disks == yes || -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || F[array.known]=no
+	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} || ${F[ram.state]} != in_sync ]] || F[array.known]=no
+}
+
+# record_vouches_ UUID: was this disk leg in sync when the array last ran? With a void record: when it was written last. Without any: all were, but those that a
+# person has given up.
+record_vouches_() {
+	local legs="${F[witness.legs]}${F[witness.was]-}"
+	if [[ -n ${F[witness.events]}$legs ]]; then [[ " $legs " == *" $1 "* ]]; else [[ " ${F[witness.given]-} " != *" $1 "* ]]; fi
 }
 
 # record_last_copy_: somebody may have stopped the array within the seconds after it had lost its disk legs, before that was written down. A ramdisk that is
-# there still says it itself: complete, further than the record, and no disk leg active. The facts of the record become what is written then.
+# there still says it itself: complete, further than the record, and no disk leg active. The facts of the record become that, whether it can be written or not.
 record_last_copy_() {
 	local key value
 	local -A says=()
 	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] && ram_is_node "${F[ram.node]}" || return 0
-	while IFS='=' read -r key value; do says[$key]=$value; done < <(sb_facts "$DEV/${F[ram.node]}")
+	while IFS='=' read -r key value; do says[$key]=$value; done < <(record_facts_ "${F[ram.node]}")
 	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ && -z ${says[recovery]-} ]] || return 0
 	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] && ((says[events] > ${F[witness.events]:-0})) || return 0
 	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array was stopped; its record did not say so yet"
-	witness_write "${F[name]}" "${F[uuid]}" "${says[events]}" "${says[role]}" || {
-		record_take_back_ || :
-		return 0
-	}
+	witness_write "${F[name]}" "${F[uuid]}" "${says[events]}" "${says[role]}" || record_take_back_ || :
 	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
 }
 
@@ -112,20 +136,20 @@ record_last_copy_() {
 record_write() {
 	local events legs slot good=0
 	[[ ${F[array.state]} == active ]] || return 0
-	[[ -n ${F[array.known]-} ]] || record_first_look
+	[[ ${F[array.known]-} == @(yes|no) ]] || record_first_look
 	# Half restored: the record of the rescue image keeps it from being started.
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 0
-	[[ ${F[array.known]} == yes ]] || {
+	[[ ${F[array.known]} != no ]] || {
 		log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
 		return 0
 	}
-	record_members_
-	if ((${#legs[@]} == 0 && good == 0)); then
+	[[ ${F[array.known]} != yes ]] || record_members_
+	if [[ ${F[array.known]} == yes ]] && ((good == 0)); then
 		[[ ${F[ram.state]} == in_sync ]] || return 0
 		events=$(record_ram_events)
 	fi
 	# Disk legs that are in sync but can't be read must not look like none.
-	if ((good > 0 && ${#legs[@]} == 0)) || [[ -z $events ]]; then
+	if [[ ${F[array.known]} == unread || -z $events ]] || ((good > 0 && ${#legs[@]} == 0)); then
 		log_error "${F[name]}: no superblock of a leg in sync could be read"
 		record_take_back_
 		return
@@ -172,14 +196,16 @@ record_members_() {
 			device_uuid) legs+=("$value") ;;
 			events) ((value <= events)) || events=$value ;;
 			esac
-		done < <(sb_facts "$DEV/${F[leg.$i.node]}")
+		done < <(record_facts_ "${F[leg.$i.node]}")
 	done
 }
 
 # There is no new witness: an old one would vouch for legs that may have left since. Returns 1.
 record_take_back_() {
 	RECORD_WRITTEN=''
-	if rm -f "$STATE/${F[name]}.witness" 2>/dev/null; then
+	if witness_void "${F[name]}" "${F[uuid]}"; then
+		log_error "${F[name]}: the record $STATE/${F[name]}.witness vouches for no disk leg now; a start may be refused until it can be written"
+	elif rm -f "$STATE/${F[name]}.witness" 2>/dev/null; then
 		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; a start with a disk leg missing will be refused until it can be written"
 	else
 		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
@@ -190,13 +216,13 @@ record_take_back_() {
 # Of the device that is the RAM leg: a start without it, that gives up the others, has to give it up as well.
 record_device_uuid_() {
 	local key value
-	while IFS='=' read -r key value; do [[ $key != device_uuid ]] || printf '%s\n' "$value"; done < <(sb_facts "$DEV/${F[ram.node]}")
+	while IFS='=' read -r key value; do [[ $key != device_uuid ]] || printf '%s\n' "$value"; done < <(record_facts_ "${F[ram.node]}")
 }
 
 # The event count in the RAM leg's superblock.
 record_ram_events() {
 	local key value
-	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(sb_facts "$DEV/${F[ram.node]}")
+	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(record_facts_ "${F[ram.node]}")
 }
 
 record_give_up_one_() { # LEG NODE…

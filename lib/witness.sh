@@ -1,16 +1,18 @@
 # The witness: what the superblocks of the disks that happen to be present cannot say. One small file an array, on the root file system,
 # rewritten whenever we change the membership: which array, which disk legs were in sync last, at which event count, and the RAM leg's slot.
-# No leg at all means: the RAM leg was the only good copy.
+# No leg at all means: the RAM leg was the only good copy. A void one vouches for no leg and says nothing of the last run: what must not be forgotten
+# all the same (left, given, seen) stands in it.
 # shellcheck shell=bash
 
 declare -gA WITNESS=()
 readonly WITNESS_MAX=16384   # bytes
 readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
-readonly WITNESS_SEEN=16     # legs that are remembered: several times as many as an array has
+readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
+readonly WITNESS_SEEN=16 # legs that are remembered: several times as many as an array has
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation left given seen); returns 1, with WITNESS_WHY, when there is none to
-# trust. legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or
-# empty. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them. seen: all that
+# trust: then WITNESS is empty, or, of a void one, has uuid void was generation left given seen.
+# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or empty. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them. seen: all that
 # were ever in sync, the latest last.
 witness_read() {
 	local file=$STATE/$1.witness text=() line key
@@ -32,7 +34,7 @@ witness_read() {
 	fi
 	mapfile -t text <"$file"
 	for line in "${text[@]}"; do
-		[[ $line =~ ^(uuid|legs|events|ram_slot|generation|left|given|seen)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
+		[[ $line =~ ^(uuid|void|was|legs|events|ram_slot|generation|left|given|seen)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
 			WITNESS=() WITNESS_WHY="$file is damaged"
 			return 1
 		}
@@ -43,7 +45,11 @@ witness_read() {
 		WITNESS=() WITNESS_WHY="$file is about another array"
 		return 1
 	}
-	[[ ${WITNESS[events]-} =~ ^(0|[1-9][0-9]{0,17})$ && ${WITNESS[generation]-} =~ ^[1-9][0-9]{0,17}$ && ${WITNESS[ram_slot]-} =~ ^(0|[1-9][0-9]{0,3})?$ && -n ${WITNESS[legs]+there} ]] || {
+	[[ ${WITNESS[void]-} != 1 || -z ${WITNESS[was]+there} || ! ${WITNESS[generation]-} =~ $WITNESS_NUMBER || -n ${WITNESS[legs]+there}${WITNESS[events]+there} ]] || {
+		WITNESS_WHY='it could not be written down who was in sync'
+		return 1
+	}
+	[[ -z ${WITNESS[void]+there}${WITNESS[was]+there} && ${WITNESS[events]-} =~ ^(0|[1-9][0-9]{0,17})$ && ${WITNESS[generation]-} =~ $WITNESS_NUMBER && ${WITNESS[ram_slot]-} =~ ^(0|[1-9][0-9]{0,3})?$ && -n ${WITNESS[legs]+there} ]] || {
 		WITNESS=() WITNESS_WHY="$file is damaged"
 		return 1
 	}
@@ -52,37 +58,61 @@ witness_read() {
 # witness_write NAME UUID EVENTS RAM_SLOT [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is. Those in
 # WITNESS_GIVE_UP are given up from now on, unless they are in sync; WITNESS_ALSO is in sync too, and no disk leg. Returns 1 when it can't be made durable.
 WITNESS_GIVE_UP='' WITNESS_ALSO=''
-witness_write() {
+witness_write() { witness_alone_ witness_write_ "$@"; }
+
+# witness_void NAME UUID: what is written down vouches for no leg from now on. That only the RAM leg was good stays: nothing is started by that which
+# lacks anything. WITNESS_GIVE_UP waits for a record that can be made. Returns 1 when it can't be made durable.
+witness_void() { witness_alone_ witness_void_ "$@"; }
+
+# The monitor of the array may write it at the same moment: what the one adds must not be lost in the other's text.
+witness_alone_() { # FUNCTION NAME…
 	local lock code=0
-	[[ -z $DRY_RUN ]] || {
-		witness_write_ "$@"
-		return
-	}
-	# The monitor of the array may write it at the same moment: what the one adds must not be lost in the other's text.
-	if ! { { paths_run && exec {lock}>"$LOCKS/witness.$1"; } 2>/dev/null && flock --timeout "$WITNESS_PATIENCE" "$lock"; }; then
-		log_warning "$1: its record is written without the lock $LOCKS/witness.$1"
+	if [[ -z $DRY_RUN ]] && ! { { paths_run && exec {lock}>"$LOCKS/witness.$2"; } 2>/dev/null && flock --timeout "$WITNESS_PATIENCE" "$lock"; }; then
+		log_warning "$2: its record is written without the lock $LOCKS/witness.$2"
 	fi
-	witness_write_ "$@" || code=$?
+	"$@" || code=$?
 	[[ -z ${lock-} ]] || exec {lock}>&-
 	return "$code"
 }
 
 witness_write_() {
-	local name=$1 uuid=$2 events=$3 slot=$4 file generation left='' given='' leg seen=() text
+	local name=$1 uuid=$2 events=$3 slot=$4 left='' given seen=() generation
 	shift 4
-	file=$STATE/$name.witness
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
 	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
+	witness_remembered_ "$@"
+	# Nothing changed but time: sparing the root file system a write at every look.
+	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[seen]-} != "${seen[*]}" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
+	witness_lines_ "$name" "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation"
+}
+
+# Its legs do not become left: one of them may have gone since, long before the last. "was" has them for one question alone, whether what something else has
+# started is older still (record_first_look).
+witness_void_() {
+	local left given seen=() generation was WITNESS_GIVE_UP=''
+	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || return 0
+	[[ -z ${WITNESS[void]-} ]] || return 0
+	left=${WITNESS[left]-} was=${WITNESS[legs]-}
+	witness_remembered_
+	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
+}
+
+# witness_remembered_ LEG…: sets the caller's given, seen and generation, with these legs in sync.
+witness_remembered_() {
+	local leg
+	given='' generation=$((${WITNESS[generation]:-0} + 1))
 	for leg in ${WITNESS[given]-} $WITNESS_GIVE_UP; do
 		[[ " $* $WITNESS_ALSO $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
 	for leg in ${WITNESS[seen]-} $WITNESS_ALSO "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
-	# Nothing changed but time: sparing the root file system a write at every look.
-	[[ ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[seen]-} != "${seen[*]}" || ${WITNESS[events]-} != "$events" || ${WITNESS[ram_slot]-} != "$slot" ]] || return 0
-	generation=$((${WITNESS[generation]:-0} + 1))
-	printf -v text '%s\n' "uuid=$uuid" "legs=$*" "events=$events" "ram_slot=$slot" "generation=$generation" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
-	witness_put_ "$file" "$text"
+}
+
+# witness_lines_ NAME LINE…: these, and the caller's left, given and seen.
+witness_lines_() {
+	local text
+	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
+	witness_put_ "$STATE/$1.witness" "$text"
 }
 
 # witness_put_ FILE TEXT: writes it, atomically. On a full file system it is overwritten in its place, which takes no room: a power cut in

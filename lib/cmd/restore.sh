@@ -85,7 +85,7 @@ restore_here() {
 	F[array.known]=yes
 	# The image was made of it; from now on the disks are what counts.
 	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || WITNESS_GIVE_UP=${F[leg.ram.device_uuid]}
-	record_witness
+	record_write || die "$NAME: restored, but that is not written down, and the record of the image is kept: without it no start would know. Mend the cause, then: ramraid stop $NAME; ramraid restore $NAME"
 	rescue_forget "$NAME"
 	log_notice "$NAME: restored from $image, which is kept; delete it when you have looked at your data"
 }

@@ -498,6 +498,8 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'done' whole-2 array.known=yes
 	decides refuse whole-2 array.known=no
 	because 'from legs that were not in sync when it last ran'
+	decides refuse whole-2 array.known=unread
+	because 'no disk leg in it can be read'
 	decides refuse whole-2 array.twin=md126
 	because 'started as two arrays, md127 and md126'
 }

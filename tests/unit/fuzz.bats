@@ -132,7 +132,7 @@ witnesses() { # COUNT
 			[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} =~ ^[0-9a-f\ -]*$ && ${WITNESS[ram_slot]-} =~ ^[0-9]{0,4}$ && -z $WITNESS_WHY ]] &&
 				((WITNESS[generation] > 0 && WITNESS[events] >= 0 && ${WITNESS[generation]} + 1 > 1 && ${WITNESS[events]} + 1 > 0)) || fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
 		else
-			[[ ${#WITNESS[@]} == 0 && -n $WITNESS_WHY ]] || fail "seed $SEED, f$i: ${WITNESS[*]@Q} $WITNESS_WHY"
+			[[ (${#WITNESS[@]} == 0 || (${WITNESS[void]} == 1 && ! -v WITNESS[legs] && ! -v WITNESS[events] && ${WITNESS[generation]} -gt 0)) && -n $WITNESS_WHY ]] || fail "seed $SEED, f$i: ${WITNESS[*]@Q} $WITNESS_WHY"
 		fi
 	done
 }

@@ -78,6 +78,7 @@ sub conf {
 sub witness {
 	my @lines = ("uuid=$uuid", 'legs=' . join(' ', map { "aaaaaaaa-0000-0000-0000-00000000000$_" } 1 .. 1 + rand 3), 'events=' . any(0, 1, 42, 10**17, int rand 1e9),
 		'ram_slot=' . any('', 0, 1, 9999), 'generation=' . any(1, 7, 10**16));
+	splice @lines, 1, 3, 'void=1', 'was=' . any('', 'a-1') if chance(0.1);
 	if (chance(0.5)) {
 		my $i = rand @lines;
 		my ($key) = split /=/, $lines[$i];

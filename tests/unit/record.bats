@@ -10,6 +10,7 @@ setup() {
 	runs
 	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
 	witness_write() { called write "${@:3}"; }
+	sleep() { called sleep; }
 	set +T
 }
 
@@ -25,6 +26,7 @@ not_writable() {
 	mkdir -p "${W%/*}"
 	echo old >"$W"
 	witness_write() { called write "$1" && [[ $1 != data ]]; }
+	witness_void() { return 1; }
 }
 
 @test "first look: what something else has started is known only if a leg of it was in sync when it last ran" {
@@ -43,6 +45,69 @@ not_writable() {
 	known yes "$one" 90 leg.0.state= leg.1.state=
 	known no "$one" 90 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
 	known yes '' 90 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
+}
+
+@test "first look: legs that can't be read are asked again, and if none of them answers it is not known" {
+	looks() { # KNOWN LOOKS [FACT…]: at leg 0, which can be read at the look that ANSWERS names
+		local looks
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		: >"$BATS_TEST_TMPDIR/looks"
+		runs "witness.legs=$one" witness.events=90 "${@:3}"
+		record_first_look
+		looks=$(wc -l <"$BATS_TEST_TMPDIR/looks")
+		[[ ${F[array.known]} == "$1" && $looks == "$2" && $(calls | grep -c sleep) == $(($2 > 1 ? $2 - 1 : 0)) ]] || fail "$*: ${F[array.known]}, $looks looks"
+	}
+	sb_facts() {
+		[[ $1 == */sda ]] || return 0
+		echo >>"$BATS_TEST_TMPDIR/looks"
+		(($(wc -l <"$BATS_TEST_TMPDIR/looks") >= ANSWERS)) && printf 'sb=ok\ndevice_uuid=%s\n' "$one" || echo sb=unreadable
+	}
+	ANSWERS=1 looks yes 1 leg.1.state=
+	ANSWERS=3 looks yes 3 leg.1.state=
+	ANSWERS=99 looks unread 3 leg.1.state=
+	ANSWERS=1 looks no 1 leg.1.state= "witness.legs=$two"
+	# Nothing is written down, but that a person has given it up.
+	ANSWERS=1 looks no 1 leg.1.state= witness.events= witness.legs= "witness.given=$two $one"
+	ANSWERS=1 looks yes 1 leg.1.state= witness.events= witness.legs= "witness.given=$two"
+	ANSWERS=9 looks unread 3 leg.1.state= witness.events= witness.legs= "witness.given=$two"
+	ANSWERS=9 looks yes 0 leg.1.state= witness.events= witness.legs= witness.given=
+	# One that can't be read beside one that was not there: it may be the one that counts, but nobody knows.
+	sb_facts() { [[ $1 == */sda ]] && echo sb=unreadable || printf 'sb=ok\ndevice_uuid=%s\n' "$three"; }
+	runs "witness.legs=$one" witness.events=90
+	record_first_look
+	[[ ${F[array.known]} == no ]]
+}
+
+@test "not known from which legs something else has started it: the record vouches for none, and it is asked again at the next one" {
+	mkdir -p "${W%/*}"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 >"$W"
+	sb_facts() { echo sb=unreadable; }
+	runs "witness.legs=$one $two" witness.events=90 array.known=
+	local code=0
+	record_write 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	((code == 1)) && [[ ${F[array.known]} == unread && $(calls | grep -v sleep) == '' ]]
+	grep -x void=1 "$W"
+	grep -q "vouches for no disk leg now" "$BATS_TEST_TMPDIR/log"
+	# Another program, when the legs answer: it is not taken for what they were.
+	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$three"; }
+	runs array.known=
+	facts_witness
+	[[ -z ${F[witness.events]}${F[witness.legs]} ]]
+	record_write 2>/dev/null
+	[[ ${F[array.known]} == no && $(calls | grep -v sleep) == '' ]] || fail "${F[array.known]}; $(calls)"
+	F[array.known]=''
+	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
+	record_write
+	[[ ${F[array.known]} == yes && $(calls | grep -v sleep) == "write 50 0 $one $two" ]] || fail "$(calls)"
+}
+
+@test "a disk that does not answer for long is not asked again" {
+	clock() { NOW=$((${NOW-0} + 6)); }
+	sb_facts() { called look; }
+	runs array.known=yes leg.1.state=
+	run record_write
+	assert_failure 1
+	[[ $(calls) == look ]] || fail "$(calls)"
 }
 
 @test "an array that somebody has stopped as soon as it had lost its disks: the ramdisk says that it has the only copy" {
@@ -68,6 +133,10 @@ not_writable() {
 	F[uuid]=other
 	sb_facts() { printf '%s\n' sb=ok uuid=another events=120 role=0 view=A.. recovery=; }
 	stopped "$one $two" ''
+	# That it can't be written makes it no less true: by that the ramdisk is kept.
+	not_writable
+	sb_facts() { printf '%s\n' sb=ok "uuid=${F[uuid]}" events=120 role=0 view=A.. recovery=; }
+	stopped '' 'write data'
 }
 
 @test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
@@ -180,6 +249,27 @@ not_writable() {
 	[[ $(calls) == $'write data\ndrop\nram_drop' ]] || fail "$(calls)"
 }
 
+@test "ramraid restore: the record of the image goes only when it is written down that the disk has what it held" {
+	source "$PROJECT/lib/cli.sh"
+	source "$PROJECT/lib/cmd/restore.sh"
+	NAME=data ARGUMENTS=(sda) DRIVE_ERROR=''
+	declare -gA RESCUE=([image]=/var/rescue)
+	drive_assemble() { runs rescue.image=/var/rescue; }
+	drive_is_of_() { :; }
+	facts_observe() { :; }
+	md_make_writable() { :; }
+	rescue_put_back() { called put; }
+	rescue_forget() { called forget; }
+	restore_here 2>/dev/null
+	[[ $(calls) == put$'\n'"write 50 0 $one $two"$'\n'forget ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	not_writable
+	run restore_here
+	assert_failure 1
+	assert_output -p 'the record of the image is kept'
+	[[ $(calls) == $'put\nwrite data' ]] || fail "$(calls)"
+}
+
 @test "ramraid witness: exit code 1 when one can't be written, and the others are written" {
 	source "$PROJECT/lib/cli.sh"
 	source "$PROJECT/lib/cmd/witness.sh"
@@ -215,19 +305,30 @@ not_writable() {
 	[[ $(calls) == "write 50 0 $one $two"$'\n'"write 50 0 $one" ]] || fail "$(calls)"
 }
 
-@test "disk legs in sync that can't be read are not taken for none" {
-	runs
-	mkdir -p "${W%/*}" && echo old >"$W"
+@test "disk legs in sync that can't be read are not taken for none, and what was given up is not forgotten" {
+	runs array.known=yes
+	mkdir -p "${W%/*}"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 "given=$three" "seen=$one $two $three" >"$W"
 	sb_facts() { echo sb=unreadable; }
 	run record_write
 	assert_failure 1
 	assert_output -p 'no superblock of a leg in sync could be read'
-	[[ -z $(calls) && ! -e $W ]]
+	assert_output -p "$W vouches for no disk leg now"
+	[[ $(calls | grep -v sleep) == '' ]] || fail "$(calls)"
+	facts_witness
+	[[ -z ${F[witness.events]}${F[witness.legs]} && ${F[witness.given]} == "$three" && ${F[witness.seen]} == "$one $two $three" ]] || fail "$(<"$W")"
+	[[ ${F[witness.why]} == *'could not be written down'* ]]
 	# Only the RAM leg is in sync, and it can't be read either.
-	runs leg.0.state=faulty leg.1.state= ram.state=in_sync
+	runs array.known=yes leg.0.state=faulty leg.1.state= ram.state=in_sync
 	run record_write
 	assert_failure 1
-	[[ -z $(calls) ]]
+	[[ $(calls | grep -v sleep) == '' ]]
+	# With another look it can.
+	sb_facts() { [[ -e $R/again ]] && printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one" || : >"$R/again"; }
+	runs array.known=yes leg.1.state=
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	record_write
+	[[ $(calls | grep -v sleep) == "write 50 0 $one" ]] || fail "$(calls)"
 }
 
 # Three legs: the array ran on the first alone, and a person starts it from the second. The third is absent, and named neither in legs nor in left.

@@ -243,3 +243,56 @@ damaged() { # TEXT of the file
 	witness_read data "$ID"
 	[[ ${WITNESS[given]} == "$B" && ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 102 ]] || fail "$(<"$W")"
 }
+
+@test "a void one vouches for no leg, and remembers what must not be forgotten" {
+	local C=aaaaaaaa-0000-0000-0000-000000000003
+	void() { witness_void data "$ID" 2>/dev/null; }
+	is_void() { # GENERATION
+		not witness_read data "$ID"
+		[[ $WITNESS_WHY == *'could not be written down'* && ! -v WITNESS[legs] && ! -v WITNESS[events] && ${WITNESS[generation]} == "$1" ]] || fail "$(<"$W")"
+	}
+	put 100 0 "$A" "$B" "$C"
+	WITNESS_GIVE_UP=$A put 101 0 "$B" "$C"
+	WITNESS_GIVE_UP=$C void
+	is_void 3
+	# Of those in sync one may have gone since: the last it would not have been.
+	[[ ! -v WITNESS[left] && ${WITNESS[was]} == "$B $C" && ${WITNESS[given]} == "$A" && ${WITNESS[seen]} == "$A $B $C" ]] || fail "$(<"$W")"
+	void
+	is_void 3
+	# The next record goes on from it.
+	put 102 0 "$B"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$B" && ${WITNESS[given]} == "$A" && ${WITNESS[seen]} == "$A $B $C" && ${WITNESS[generation]} == 4 && ! -v WITNESS[left] ]] || fail "$(<"$W")"
+	void
+	put 103 0
+	witness_read data "$ID"
+	[[ -z ${WITNESS[legs]} && ! -v WITNESS[left] && ${WITNESS[given]} == "$A" ]] || fail "$(<"$W")"
+	# Only the RAM leg was good: that stays.
+	void
+	witness_read data "$ID"
+	[[ ${WITNESS[generation]} == 6 ]]
+	# There was none, or a damaged one, or another array's.
+	for text in '' x $'uuid=99999999-2222-3333-4444-555555555555\nlegs=\nevents=5\nram_slot=0\ngeneration=9\ngiven=1\n'; do
+		rm "$W"
+		[[ -z $text ]] || printf '%s' "$text" >"$W"
+		void
+		is_void 1
+		[[ ! -v WITNESS[given] ]]
+	done
+	act_file() { cat >/dev/null && return 1; }
+	rm "$W"
+	not void
+}
+
+@test "damaged: a void one that says more than it can, or less" {
+	local line
+	mkdir -p "${W%/*}"
+	for line in legs= legs="$A" events=5 void=1 generation=1 was=; do damaged "uuid=$ID"$'\nvoid=1\ngeneration=7\nwas=\n'"$line"$'\n'; done
+	damaged "uuid=$ID"$'\nvoid=1\ngeneration=7\n'
+	damaged "uuid=$ID"$'\nvoid=1\nwas=\n'
+	damaged "uuid=$ID"$'\nvoid=\ngeneration=7\nwas=\n'
+	damaged "uuid=$ID"$'\nvoid=2\ngeneration=7\nwas=\n'
+	damaged "uuid=$ID"$'\nvoid=0\nlegs=\nevents=5\ngeneration=7\nwas=\n'
+	damaged "uuid=$ID"$'\nlegs=\nevents=5\ngeneration=7\nwas=\n'
+	damaged "uuid=$ID"$'\nvoid=1\ngeneration=07\nwas=\n'
+}

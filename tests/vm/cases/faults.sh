@@ -89,6 +89,19 @@ steps() {
 	whole_again 'the disk can be written again'
 	check 'and the witness names both' "$witness"'witness_is A B'
 
+	guest 'echo given=aaaaaaaa-0000-0000-0000-000000000009 >>/etc/ramraid/state/data.witness'
+	touch "$VM/A.read" "$VM/B.read"
+	check 'no disk can be read when it is to be written down who is in sync, and md does not know: the witness vouches for none, and what was given up stays so' '
+		code=0; ramraid witness >/root/out 2>&1 || code=$?; cat /root/out /etc/ramraid/state/data.witness; test $code = 1; test "$(slots data)" = UUU
+		grep "no superblock of a leg in sync could be read" /root/out; grep "vouches for no disk leg now" /root/out
+		grep -x void=1 /etc/ramraid/state/data.witness; fails grep ^legs= /etc/ramraid/state/data.witness
+		grep -x given=aaaaaaaa-0000-0000-0000-000000000009 /etc/ramraid/state/data.witness; test $(sed -n s/^seen=//p /etc/ramraid/state/data.witness | wc -w) -ge 2
+		ramraid check data >/root/out 2>&1 || :; cat /root/out; grep "it could not be written down who was in sync" /root/out'
+	rm "$VM/A.read" "$VM/B.read"
+	check 'they can be read again: the next record names both, and forgets nothing either' "$witness"'
+		ramraid witness; witness_is A B; grep -x given=aaaaaaaa-0000-0000-0000-000000000009 /etc/ramraid/state/data.witness
+		sed -i /^given=/d /etc/ramraid/state/data.witness; findmnt /srv/data'
+
 	begin 3
 	check 'the ramdisk fails under the writers: the array stays up on its disks' "$witness"'
 		mdadm -q /dev/md/data --fail /dev/$(cut -d" " -f2 /run/ramraid/data.ram)
