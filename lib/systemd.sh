@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 
 readonly SYSTEMD_APART=60 # seconds that a program which nobody waits for may run
+readonly SYSTEMD_TRIES=5  # how often it is asked, a second apart, whether the machine goes down
 
 systemd_unit() { printf 'ramraid@%s.service\n' "$1"; } # NAME
 
@@ -9,10 +10,23 @@ systemd_unit() { printf 'ramraid@%s.service\n' "$1"; } # NAME
 systemd_is_unit() { [[ ${SYSTEMD_EXEC_PID-} == "$$" && -n ${RAMRAID_UNIT-} ]]; }
 
 systemd_is_running() { [[ -d $ROOT/run/systemd/system ]]; }
-systemd_is_stopping() { # also before the boot has ended, when is-system-running still says "starting"
-	local job
-	job=$(systemctl show --property=Job --value shutdown.target) || job=''
-	[[ ${job:-0} != 0 || $(systemctl is-system-running) == stopping ]]
+
+# systemd_is_stopping: does the machine go down? Also before its boot has ended, when is-system-running still says "starting". Returns 1 when it does not, and
+# 2, after having asked several times, when systemd does not say.
+systemd_is_stopping() {
+	local try job state
+	for ((try = 1; try <= SYSTEMD_TRIES; try++)); do
+		((try == 1)) || sleep 1
+		job=$(systemctl show --property=Job --value shutdown.target) || continue
+		[[ ${job:-0} == 0 ]] || return 0
+		# Its exit code is 0 for "running" alone.
+		state=$(systemctl is-system-running) || :
+		[[ $state != @(|offline|unknown) ]] || continue
+		[[ $state == stopping ]]
+		return
+	done
+	log_warning 'systemd does not say whether the machine goes down'
+	return 2
 }
 
 # systemd_status TEXT: the unit's status line; nothing outside a unit.

@@ -88,7 +88,15 @@ stop_is_last_copy_() {
 	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; ramraid start $1"
 }
 
-stop_going_down() { ! systemd_is_running || ! systemd_is_stopping || printf 'going-down\n'; }
+# stop_going_down: prints "going-down" when the machine does. A unit that systemd stops without a word whether the machine goes down is taken for one that goes
+# with it: what is done more then costs time, what is done less could cost the only copy. What a person has typed is not.
+stop_going_down() {
+	local code=0
+	systemd_is_running || return 0
+	systemd_is_stopping || code=$?
+	[[ $code == 0 ]] || { [[ $code == 2 ]] && systemd_is_unit; } || return 0
+	printf 'going-down\n'
+}
 
 # systemd takes a unit whose stop has failed for failed, and would not stop it again at shutdown: it is started again, which changes nothing.
 stop_refused_() { # CODE NAME

@@ -191,6 +191,45 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	[[ $(calls) == *'systemctl reset-failed ramraid@data.service'*'systemctl start --no-block ramraid@data.service'* ]] || fail "$(calls)"
 }
 
+@test "does the machine go down? A service manager that gives no answer is asked again" {
+	stopping() { # CODE ANSWERED-AT JOB STATE CALLS
+		local code=0
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		AT=$2 JOB=$3 SYSTEM=$4
+		systemd_is_stopping 2>"$BATS_TEST_TMPDIR/log" || code=$?
+		[[ $code == "$1" && $(calls | wc -l) == "$5" ]] || fail "$*: $code, $(calls)"
+	}
+	systemctl() {
+		[[ $1 == show ]] || {
+			echo "$SYSTEM"
+			[[ $SYSTEM == running ]]
+			return
+		}
+		called look
+		(($(calls | wc -l) >= AT)) && echo "$JOB"
+	}
+	sleep() { :; }
+	stopping 1 1 '' running 1
+	stopping 1 1 0 degraded 1
+	stopping 0 1 17 starting 1
+	stopping 0 1 0 stopping 1
+	stopping 1 3 0 running 3
+	stopping 0 5 17 running 5
+	stopping 2 6 0 running 5
+	grep -q 'does not say whether the machine goes down' "$BATS_TEST_TMPDIR/log"
+	stopping 2 1 0 unknown 5
+	stopping 2 1 0 '' 5
+	# What that is taken for: a stop by systemd goes with the machine, one that a person has typed does not.
+	source "$PROJECT/lib/cmd/stop.sh"
+	mkdir -p "$R/run/systemd/system"
+	AT=9
+	[[ -z $(stop_going_down 2>/dev/null) ]]
+	SYSTEMD_EXEC_PID=$$ RAMRAID_UNIT=yes
+	[[ $(stop_going_down 2>/dev/null) == going-down ]]
+	AT=1 JOB=0 SYSTEM=running
+	[[ -z $(stop_going_down 2>/dev/null) ]]
+}
+
 @test "the RAM leg fails as the only good copy: that is not over" {
 	member sda faulty,write_mostly 1
 	member sdb faulty,write_mostly 2
