@@ -65,58 +65,75 @@ md_members() {
 # written? A write that fails is acknowledged when another leg has taken it, and the leg stays in sync (narrow_write_error() in linux drivers/md/raid1.c).
 # Where a rebuild could not read, both have it written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
 md_none_has() {
-	local md=$1 other=$2 leg BAD these none=("0 $((1 << 62))")
+	local md=$1 other=$2 leg BAD CUT none=("0 $((1 << 62))")
 	shift 2
 	(($# > 0)) || return 1
 	for leg; do
 		# One that has been taken out meanwhile has nothing.
 		md_bad_ "$md" "$leg" || continue
+		[[ -z $CUT ]] || BAD[-1]="$CUT $((1 << 62))"
 		((${#BAD[@]} > 0)) || return 1
-		# What both lack is what none had, less what of that only this one has.
-		these=("${BAD[@]}") BAD=("${none[@]}")
-		md_bad_less_ "${these[@]}"
-		these=("${BAD[@]}") BAD=("${none[@]}")
-		md_bad_less_ "${these[@]}"
+		md_common_ "${none[@]}"
 		none=("${BAD[@]}")
 	done
 	BAD=()
 	[[ -z $other ]] || md_bad_ "$md" "$other" || :
-	these=("${BAD[@]}") BAD=("${none[@]}")
-	md_bad_less_ "${these[@]}"
+	md_beyond_ "${none[@]}"
 	((${#BAD[@]} > 0))
 }
 
 # Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array. Returns 1, with BAD empty, when there is no such leg any
-# more. The list may grow while it is read, so it is read at once: the kernel makes it anew for each read.
+# more. The list may grow while it is read, so it is read at once: the kernel makes it anew for each read. CUT: from where on, the last of them, nothing is known, when it
+# is longer than the page that sysfs gives (badblocks_show() in linux block/badblocks.c); its last line may end within a number. Else empty.
 md_bad_() { # MD LEG
-	local VALUE lines=() line from
-	BAD=()
+	local VALUE lines=() line from='' before='' sorted=yes size=0
+	BAD=() CUT=''
 	{ mapfile -t lines <"$SYS/block/$1/md/dev-$2/bad_blocks"; } 2>/dev/null || :
 	md_read "$1" "dev-$2/offset"
 	[[ -d $SYS/block/$1/md/dev-$2 && (-n $VALUE || ${#lines[@]} == 0) ]] || return 1
 	for line in "${lines[@]}"; do
+		size=$((size + ${#line} + 1))
 		[[ $line =~ ^([0-9]+)\ ([0-9]+)$ ]] || continue
 		from=$((10#${BASH_REMATCH[1]} - VALUE))
 		BAD+=("$from $((from + 10#${BASH_REMATCH[2]}))")
+		((from >= ${before:-from})) || sorted=no
+		before=$from
 	done
+	[[ $sorted == yes ]] || mapfile -t BAD < <(printf '%s\n' "${BAD[@]}" | sort -n)
+	((size < 4095)) || ((size < $(getconf PAGESIZE) - 1)) || CUT=${BAD[-1]% *}
 }
 
-# Takes pieces out of the caller's BAD, in whatever order.
-md_bad_less_() { # "FROM END"…
-	local other piece from end left
-	for other; do
-		left=()
-		for piece in "${BAD[@]}"; do
-			from=${piece% *} end=${piece#* }
-			if ((from >= ${other#* } || end <= ${other% *})); then
-				left+=("$piece")
-				continue
-			fi
-			((from >= ${other% *})) || left+=("$from ${other% *}")
-			((end <= ${other#* })) || left+=("${other#* } $end")
+# Both take pieces in the order of their beginnings, in which the kernel keeps its lists, and go through each once: there may be hundreds.
+
+# Sets the caller's BAD to what it has in common with these.
+md_common_() { # "FROM END"…
+	local piece from end i=0 out=()
+	for piece; do
+		from=${piece% *} end=${piece#* }
+		# The last one that begins before this ends may reach into the next.
+		while ((i < ${#BAD[@]})) && ((${BAD[i]% *} < end)); do
+			((${BAD[i]#* } <= from)) || out+=("$((${BAD[i]% *} > from ? ${BAD[i]% *} : from)) $((${BAD[i]#* } < end ? ${BAD[i]#* } : end))")
+			((${BAD[i]#* } <= end)) || break
+			i=$((i + 1))
 		done
-		BAD=("${left[@]}")
 	done
+	BAD=("${out[@]}")
+}
+
+# Sets the caller's BAD to what these have beyond it.
+md_beyond_() { # "FROM END"…
+	local piece from end i=0 out=()
+	for piece; do
+		from=${piece% *} end=${piece#* }
+		while ((i < ${#BAD[@]})) && ((${BAD[i]% *} < end)); do
+			((${BAD[i]% *} <= from)) || out+=("$from ${BAD[i]% *}")
+			((${BAD[i]#* } <= from)) || from=${BAD[i]#* }
+			((from < end)) || break
+			i=$((i + 1))
+		done
+		((from >= end)) || out+=("$from $end")
+	done
+	BAD=("${out[@]}")
 }
 
 # md_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB a second).

@@ -25,12 +25,14 @@ mend_facts() {
 	fi
 }
 
-# mend_look: what may change while the worker is at it: after each facts_observe. A failure is not held against a disk that has left and come back.
+# mend_look: what may change while the worker is at it: after each facts_observe. A failure is not held against a disk that has left and come back, nor one to
+# mark it against a disk that was just leaving.
 mend_look() {
 	local i
 	mend_find_removed
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
+		[[ -n ${F[leg.$i.in]} ]] || unset -v "F[failed.write-mostly.$i]"
 		[[ -z ${F[kernel.flaw]} ]] || F["failed.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: ${F[kernel.flaw]}"
 	done
 	mend_find_bouncing

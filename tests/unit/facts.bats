@@ -152,6 +152,67 @@ EOT
 	md_none_has md127 rd0 sda
 }
 
+@test "bad blocks: of what does not fit into the page that sysfs gives, nothing is known to be on the disk" {
+	set +T
+	whole
+	getconf() { echo 4096; }
+	# Lines of 12 bytes; the kernel cuts them off before the page's last byte, here within the number of line 342. The RAM leg lacks the same blocks.
+	seq -f '%.0f 8' 100000000 100 100040000 | head -c 4095 >"$M/dev-sda/bad_blocks"
+	seq -f '%.0f 8' 100002048 100 100042048 >"$M/dev-rd0/bad_blocks"
+	[[ $(tail -n 1 "$M/dev-sda/bad_blocks") == 100 ]]
+	md_none_has md127 rd0 sda
+	# But on another disk, of which all is known.
+	not md_none_has md127 rd0 sda sdb
+	echo '100040008 8' >"$M/dev-sdb/bad_blocks"
+	md_none_has md127 rd0 sda sdb
+	echo '100000108 1' >"$M/dev-sdb/bad_blocks"
+	not md_none_has md127 rd0 sda sdb
+	# One that ends before is all there is; and so it is where pages are larger.
+	seq -f '%.0f 8' 100000000 100 100034000 >"$M/dev-sda/bad_blocks"
+	[[ $(wc -c <"$M/dev-sda/bad_blocks") == 4092 ]]
+	not md_none_has md127 rd0 sda
+	getconf() { echo 65536; }
+	seq -f '%.0f 8' 100000000 100 100040000 >"$M/dev-sda/bad_blocks"
+	not md_none_has md127 rd0 sda
+}
+
+@test "bad blocks: what lists have in common, and what one has beyond the other, against counting block by block" {
+	local n bad these want theirs
+	RANDOM=7
+	list() { # sets LIST: pieces within 70 blocks
+		local at=0 length
+		LIST=()
+		while ((at < 50 && RANDOM % 6)); do
+			at=$((at + RANDOM % 8)) length=$((1 + RANDOM % 6))
+			LIST+=("$at $((at + length))")
+			at=$((at + length))
+		done
+	}
+	blocks() { # PIECE…: sets BLOCKS to "0" or "1" for each
+		local piece i
+		BLOCKS=$(printf '%070d' 0)
+		for piece; do for ((i = ${piece% *}; i < ${piece#* }; i++)); do BLOCKS=${BLOCKS:0:i}1${BLOCKS:i+1}; done; done
+	}
+	set +T
+	for ((n = 0; n < 200; n++)); do
+		list && bad=("${LIST[@]}") && list && these=("${LIST[@]}")
+		blocks "${bad[@]}" && want=$BLOCKS && blocks "${these[@]}" && theirs=$BLOCKS
+		BAD=("${bad[@]}") && md_common_ "${these[@]}"
+		is "$want" "$theirs" 11 "${BAD[@]}"
+		BAD=("${bad[@]}") && md_beyond_ "${these[@]}"
+		is "$want" "$theirs" 01 "${BAD[@]}"
+	done
+}
+
+# is A B PAIR PIECE…: do these pieces hold just the blocks where A has the first digit of PAIR, and B the second?
+is() {
+	local a=$1 b=$2 pair=$3 i want=''
+	shift 3
+	for ((i = 0; i < ${#a}; i++)); do [[ ${a:i:1}${b:i:1} == "$pair" ]] && want+=1 || want+=0; done
+	blocks "$@"
+	[[ $BLOCKS == "$want" ]] || fail "$a $b $pair: $*"
+}
+
 @test "bad blocks: a disk leg that is taken out meanwhile has nothing, and the RAM leg stays" {
 	whole
 	echo '3000 8' >"$M/dev-sdb/bad_blocks"

@@ -383,11 +383,13 @@ systemctl() {
 	disks
 	look
 	conf_load data && facts_configured data && facts_observe && mend_facts
-	F[failed.readd.1]=x F[failed.readd.0]=x
+	F[failed.readd.1]=x F[failed.readd.0]=x F[failed.write-mostly.1]=x F[failed.write-mostly.0]=x
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	facts_observe
 	mend_look
 	[[ ${F[leg.1.removed]} == yes && ${F[failed.readd.1]} == x ]]
+	# It was just leaving when it was to be marked.
+	[[ ! -v F[failed.write-mostly.1] && ${F[failed.write-mostly.0]} == x ]]
 	pulled sdb
 	facts_observe
 	mend_look

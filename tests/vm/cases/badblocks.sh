@@ -65,4 +65,14 @@ steps() {
 	check 'it comes, and is put back' '
 		for i in $(seq 600); do [ "$(slots old)" = UUU ] && break; sleep 0.2; done; cat /proc/mdstat; test "$(slots old)" = UUU; test "$(compare old)" = 0
 		journalctl -b -o cat | grep -- "--re-add /dev/$(basename $(node C))"'
+	check 'more of them than sysfs shows, and then one that both disks lack: it is not taken for good' '
+		d=/sys/block/$(md old)/md; ramraid status old
+		a=$d/dev-$(basename $(node A)) c=$d/dev-$(basename $(node C))
+		block() { echo "$(($(cat $1/offset) + 100000 + $2 * 40)) 8" >$1/bad_blocks; }
+		for i in $(seq 0 499); do block $c $i; done
+		test $(wc -c <$c/bad_blocks) = 4095; tail -n 1 $c/bad_blocks; fails grep "^$(($(cat $c/offset) + 100000 + 490 * 40)) 8$" $c/bad_blocks
+		code=0; ramraid status old >/root/out || code=$?; cat /root/out; test $code = 1; grep "^old: degraded" /root/out; fails grep "ONLY GOOD COPY" /root/out
+		block $a 490
+		ramraid status old >/root/out || :; cat /root/out; grep "ONLY GOOD COPY" /root/out
+		code=0; ramraid detach old || code=$?; test $code = 4; test "$(slots old)" = UUU'
 }
