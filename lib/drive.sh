@@ -241,7 +241,8 @@ drive_keep_bits_() {
 	[[ -n $dirty ]] && ((complete < F[members])) || return 0
 	for node; do
 		lines=$(sb_dirty_bits "$DEV/$node") || log_warning "${F[name]}: the write-intent bitmap of $node can't be read"
-		[[ -z $lines ]] || mapfile -t -O "${#BITS[@]}" BITS <<<"$lines"
+		# Not "<<<": beyond 64 KiB bash makes a file of that, and in its unit no folder can be written.
+		[[ -z $lines ]] || mapfile -t -O "${#BITS[@]}" BITS < <(printf '%s\n' "$lines")
 	done
 }
 

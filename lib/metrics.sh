@@ -139,5 +139,5 @@ metrics_text() {
 	SHOWN=''
 	while read -r name type help; do
 		[[ -z ${METRIC[$name]-} ]] || SHOWN+="# HELP $name ${help//\\/\\\\}"$'\n'"# TYPE $name $type"$'\n'${METRIC[$name]}
-	done <<<"$METRICS"
+	done < <(printf '%s\n' "$METRICS")
 }

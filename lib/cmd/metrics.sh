@@ -22,7 +22,7 @@ cmd_metrics() {
 	if [[ -z ${OPT[output]+set} ]]; then
 		printf '%s' "$SHOWN"
 	else
-		act_file "$ROOT${OPT[output]}" <<<"${SHOWN%$'\n'}" || die "${OPT[output]} could not be written"
+		printf '%s' "$SHOWN" | act_file "$ROOT${OPT[output]}" || die "${OPT[output]} could not be written"
 	fi
 }
 
