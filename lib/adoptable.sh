@@ -26,17 +26,13 @@ adoptable_wrong_() { # TEXT…
 
 # Another array of that name, or this array under another name.
 adoptable_name_() {
-	local link other uuid
+	local link other
 	link=$(readlink -e "$DEV/md/$NAME") || link=''
 	[[ ${link##*/} == @(|"$ADOPT_MD") ]] || adoptable_wrong_ "/dev/md/$NAME is another array (${link##*/}); choose another name"
 	while IFS= read -r other; do
-		[[ $other != "$NAME" ]] || continue
-		uuid=$(conf_load "$other" >/dev/null 2>&1 || : && printf '%s' "${CONF[UUID]-}")
-		[[ $uuid != "$ADOPT_UUID" ]] || {
-			adoptable_wrong_ "/dev/$ADOPT_MD is configured already, as $other ($ETC/$other.conf); see: ramraid status $other"
-			ADOPT_WRONG=ours
-		}
-	done < <(conf_names)
+		adoptable_wrong_ "/dev/$ADOPT_MD is configured already, as $other ($ETC/$other.conf); see: ramraid status $other"
+		ADOPT_WRONG=ours
+	done < <(conf_same "$NAME" "$ADOPT_UUID")
 }
 
 # adoptable_is_ FILE PATTERN WHAT ELSE: one value of md has to match PATTERN.

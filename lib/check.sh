@@ -57,6 +57,7 @@ check_one() {
 		check_kernels
 		return
 	fi
+	check_same
 	check_notify
 	facts_configured "$1"
 	facts_observe
@@ -70,6 +71,15 @@ check_one() {
 	check_memory
 	check_gate
 	check_boot_mail
+}
+
+# A copy of a configuration: the next boot may start both units, and both would work on the same legs.
+check_same() {
+	local other
+	while IFS= read -r other; do
+		check_problem same-array "UUID=${CONF[UUID]} in no other file" "it in $ETC/$other.conf as well" \
+			"delete the copy, or rename it to something that does not end in .conf; then: ramraid claim; systemctl daemon-reload"
+	done < <(conf_same "$CHECK_ARRAY" "${CONF[UUID]}")
 }
 
 # With errors in it, nothing else can be asked.

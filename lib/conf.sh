@@ -251,3 +251,14 @@ conf_check_whole_() { # FILE
 	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] || conf_fault_ far2 "$1"
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] || conf_fault_ data-loss "$1"
 }
+
+# conf_same NAME UUID: prints the names of the other configurations of the array with this UUID, one a line: copies, each of which has a unit of its own, and
+# none knows of the other.
+conf_same() {
+	local other uuid
+	while IFS= read -r other; do
+		[[ $other != "$1" ]] || continue
+		uuid=$(conf_load "$other" >/dev/null 2>&1 || : && printf '%s' "${CONF[UUID]-}")
+		[[ $uuid != "$2" ]] || printf '%s\n' "$other"
+	done < <(conf_names)
+}

@@ -36,6 +36,13 @@ conf_bad_name() {
 	printf '"%s" can'"'"'t be an array'"'"'s name; use up to 31 letters, digits, "-", "_" and ".", a letter first' "${shown:0:60}"
 }
 
+# conf_new_name NAME: ends the program when no array can be called so, or none from now on: mdadm takes "d7" for the number of a device, and fails when there is
+# an md7 (create_mddev() in its mdopen.c).
+conf_new_name() {
+	conf_name_ok "$1" || die "$(conf_bad_name "$1")" "$EX_USAGE"
+	[[ ! $1 =~ ^d[0-9]+$ ]] || die "\"$1\" can't be an array's name: to mdadm it is the number of a device; choose another" "$EX_USAGE"
+}
+
 conf_error_() { CONF_ERRORS+=("$1"); }
 
 # conf_say_fault_ FAULT WHERE [WORD…]: what conf.sh has found.

@@ -34,7 +34,7 @@ cmd_adopt() {
 
 # adopt_look ARRAY: sets ADOPT_MD, ADOPT_UUID, ADOPT_BEGUN, the configuration and the facts; ends the program when it can't be adopted.
 adopt_look() {
-	conf_name_ok "$NAME" || die "$(conf_bad_name "$NAME")" "$EX_USAGE"
+	conf_new_name "$NAME"
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] || die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 	adopt_find "$1"
 	ADOPT_BEGUN=''

@@ -54,7 +54,7 @@ create_check_nested() { # DISKS
 create_check_name() {
 	local name
 	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do
-		conf_name_ok "$name" || die "$(conf_bad_name "$name")" "$EX_USAGE"
+		conf_new_name "$name"
 		[[ ! -e $ETC/$name.conf ]] || die "$name: $ETC/$name.conf exists already; choose another name, or see: ramraid status $name" "$EX_REFUSED"
 		[[ ! -e $DEV/md/$name ]] || die "$name: there is an array /dev/md/$name already; choose another name" "$EX_REFUSED"
 	done
@@ -215,7 +215,7 @@ create_dismantle() { # NODE…
 }
 
 create_unclaim() { # NAME
-	claim_remove "$1"
+	claim_remove "$1" || return
 	claim_initramfs
 	systemd_reload
 }

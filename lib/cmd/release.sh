@@ -65,6 +65,9 @@ release_check() {
 		release_wrong_ "/dev/${F[array.md]}: md is at work on it (${F[array.sync]/idle/a resync is due});" \
 			"wait until that has ended: mdadm --wait /dev/${F[array.md]}"
 	release_name_
+	for i in $(conf_same "$NAME" "${F[uuid]}"); do
+		release_wrong_ "$ETC/$i.conf is about this array as well. Delete the file that is not needed, or rename it to something that does not end in .conf"
+	done
 	release_outer_
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }

@@ -654,6 +654,14 @@ release_killed_after() {
 	assert_output -p '/dev/md127: has a member that the configuration does not name, /dev/sdb. Name it as MEMBER, or take it out: mdadm /dev/md127 --fail /dev/sdb --remove /dev/sdb'
 	cp "$R/etc.before/ramraid/data.conf" "$R/etc/ramraid/data.conf"
 	untouched
+	# The other way of writing the UUID, and last in the file.
+	sed 's/^UUID=.*/UUID=99999999-2222-3333-4444-555555555555/' "$R/etc/ramraid/data.conf" >"$R/etc/ramraid/data-old.conf"
+	sed -n 's/-//g; s/^UUID=\(........\)\(........\)\(........\)/UUID=\1:\2:\3:/p' "$R/etc/ramraid/data.conf" >>"$R/etc/ramraid/data-old.conf"
+	verb release --yes data
+	assert_failure 4
+	assert_output -p 'data-old.conf is about this array as well. Delete the file that is not needed'
+	rm "$R/etc/ramraid/data-old.conf"
+	untouched
 	put array_state inactive
 	verb release --yes data
 	assert_failure 3

@@ -257,6 +257,15 @@ the system: 1 note
 	finds unseen-unit
 }
 
+@test "a copy of the configuration is about the same array" {
+	ARGS=(data)
+	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/data-old.conf"
+	finds same-array
+	says "found it in $R/etc/ramraid/data-old.conf as well"
+	mv "$R/etc/ramraid/data-old.conf" "$R/etc/ramraid/data.conf.old"
+	finds
+}
+
 @test "not claimed in the real root: no file, another text, another ARRAY line" {
 	echo "ARRAY /dev/md0 UUID=${ID//-/}" >>"$R/etc/mdadm/mdadm.conf"
 	finds not-claimed

@@ -85,7 +85,7 @@ MOUNT=postgresql.service
 @test "the defaults, and nothing left over from the array before" {
 	with WAIT=no MOUNT=/a
 	loads data
-	write plain.conf "$GOOD"
+	write plain.conf "${GOOD/1111/2222}"
 	loads plain
 	[[ ${CONF[RAM]} == auto && ${CONF[RAM_RESERVE]} == 10% && ${CONF[WAIT]} == yes && ${CONF[WAIT_TIMEOUT]} == 30min ]]
 	[[ ${CONF[ON_TIMEOUT]} == degraded && ${CONF[MEMBER_TIMEOUT]} == 30s && ${CONF[START_DEGRADED]} == witness ]]
@@ -384,6 +384,20 @@ warns() {
 	for name in a data my-array a.b a_b A1 aaaaaaaaaabbbbbbbbbbccccccccccd; do
 		conf_name_ok "$name" || fail "$name"
 	done
+}
+
+@test "a name that is a number to mdadm is none for a new array" {
+	local name
+	for name in d0 d07 d123; do
+		run conf_new_name "$name"
+		assert_failure 2
+		assert_output -p 'to mdadm it is the number of a device'
+		# One that is there is loaded.
+		conf_name_ok "$name"
+	done
+	run conf_new_name a/b
+	assert_failure 2
+	for name in d d7x D7 data; do conf_new_name "$name"; done
 }
 
 @test "conf_names lists all but the defaults, broken ones too" {

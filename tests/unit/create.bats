@@ -378,6 +378,8 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	create --yes --no-wait --nested=far2 data /dev/sda /dev/sdb
 	assert_success
 	libs paths log act units disk diskuse conf confcheck confneed
+	# The world has one UUID for all arrays.
+	sed -i '/^UUID=/s/[0-9a-f]/9/' "$R/etc/ramraid/data-far2.conf"
 	conf_load data-far2 && conf_load data || fail "${CONF_ERRORS[*]}"
 	[[ ${MEMBERS[*]} == /dev/md/data-far2 ]]
 }
