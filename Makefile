@@ -91,7 +91,7 @@ install: all
 	install -m 644 build/man/*.5 $(DESTDIR)$(MANDIR)/man5
 	install -m 644 build/completion/ramraid $(DESTDIR)$(BASHCOMPLETIONDIR)
 	install -m 644 build/completion/_ramraid $(DESTDIR)$(ZSHCOMPLETIONDIR)
-	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(MANDIR)/man8/ramraid.8
+	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(LIBDIR)/before-removal $(DESTDIR)$(MANDIR)/man8/ramraid.8
 	sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' etc/kernel/postinst.d/zz-ramraid >$(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	chmod 755 $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples

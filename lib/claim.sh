@@ -30,11 +30,8 @@ claim_write() {
 	claim_hide_ "$1" "$2"
 }
 
-# claim_remove NAME: the reverse.
-claim_remove() {
-	act rm -f -- "$(claim_file "$1")"
-	claim_show_ "$1"
-}
+# claim_remove NAME: the reverse, and again never a moment in which mdadm finds no line. Returns 1, with the claim still there, when that can't be done.
+claim_remove() { claim_show_ "$1" && act rm -f -- "$(claim_file "$1")"; }
 
 # claim_is_made NAME UUID: is there nothing for claim_write to do?
 claim_is_made() {
@@ -75,7 +72,7 @@ claim_show_() { # NAME
 	local file mark
 	mark=$(claim_mark_ "$1")
 	while IFS= read -r file; do
-		! grep -qF -- "$mark" "$file" || claim_edit_ "$file" "s|^${mark//./\\.}||"
+		! grep -qF -- "$mark" "$file" || claim_edit_ "$file" "s|^${mark//./\\.}||" || return
 	done < <(claim_others)
 }
 
@@ -83,7 +80,7 @@ claim_show_() { # NAME
 # written: half of it would be taken for all.
 claim_edit_() {
 	local file text
-	file=$(readlink -e -- "$1")
+	file=$(readlink -e -- "$1") || return
 	text=$(sed -e "$2" -- "$file" && printf .) || return
 	printf '%s' "${text%.}" | act_file "$file" "$(stat -c %a -- "$file")"
 }

@@ -10,7 +10,7 @@ drops the lines of arrays that are not configured any more, and brings the initr
 --remove drops all of them: from the next boot on, mdadm and udev start these arrays as any others.'
 
 cmd_claim() {
-	local changed='' due
+	local changed='' failed='' due
 	cli_parse "$CLAIM_USAGE" 'remove no-initramfs dry-run' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" 'takes no operands'
 	need act conf disk claim
@@ -19,9 +19,11 @@ cmd_claim() {
 	[[ ! -e $due ]] || changed=yes # an earlier run was interrupted, or could not make it
 	claim_drop_old
 	[[ -n ${OPT[remove]-} ]] || claim_write_new
-	[[ -n $changed && -z ${OPT[no_initramfs]-} ]] || return 0
-	claim_initramfs
-	[[ -n $DRY_RUN ]] || rm -f "$due"
+	if [[ -n $changed && -z ${OPT[no_initramfs]-} ]]; then
+		claim_initramfs
+		[[ -n $DRY_RUN ]] || rm -f "$due"
+	fi
+	[[ -z $failed ]] || return "$EX_FAILED"
 }
 
 # Sets the caller's changed. Noted before the first change: or a second run would find nothing to do, and leave the initramfs as it was.
@@ -38,7 +40,11 @@ claim_drop_old() {
 		name=${file##*/ramraid-} name=${name%.conf}
 		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
 		claim_changes_
-		claim_remove "$name"
+		# One that can't be taken away must not keep the others.
+		claim_remove "$name" || {
+			log_error "$name: its claim $file is still there: it, or the ARRAY lines that it keeps out of force, could not be changed"
+			failed=yes
+		}
 	done
 }
 

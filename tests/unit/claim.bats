@@ -97,3 +97,30 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	[[ $(calls) == $'initramfs\ninitramfs\ninitramfs' ]] || fail "$(calls)"
 	[[ -z $(ls "$R/etc/ramraid/state") ]] || fail "$(ls "$R/etc/ramraid/state")"
 }
+
+@test "the verb: a claim whose lines can't be put back stays, the others go, and the next run makes it good" {
+	local other=99999999-89ab-4cde-8f01-23456789abcd
+	printf 'ARRAY /dev/md0 UUID=%s\nARRAY /dev/md1 UUID=%s\n' "$UUID" "$other" >"$FILE"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-B\n' "$other" >"$R/etc/ramraid/more.conf"
+	before
+	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
+	libs units disk conf cli cmd/claim
+	need() { :; }
+	cli_root() { :; }
+	claim_initramfs() { called initramfs; }
+	eval "real_$(declare -f act_file)"
+	# No room for the file that has the lines of the first.
+	act_file() { [[ $1 != "$FILE" || -n ${ROOM-} ]] && real_act_file "$@" || { cat >/dev/null && return 1; }; }
+	ROOM='' run cmd_claim --remove
+	assert_failure 1
+	assert_output -p "data: its claim $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf is still there"
+	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && -e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf && $(grep -c "Not in force" "$FILE") == 2 ]]
+	# Of the other one nothing stands in that file.
+	sed -i '$d' "$FILE"
+	ROOM='' run cmd_claim --remove
+	assert_failure 1
+	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf ]]
+	ROOM=yes cmd_claim --remove 2>/dev/null
+	[[ $(<"$FILE") == "ARRAY /dev/md0 UUID=$UUID" && -z $(ls "$R/etc/mdadm/mdadm.conf.d") ]]
+}

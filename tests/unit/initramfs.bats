@@ -24,6 +24,16 @@ ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	grep -q '^HOMEHOST x' "$COPY"
 }
 
+@test "a copy whose last line has no end loses nothing, and one that is not there is made" {
+	claim_write data "$UUID" 2>/dev/null
+	printf 'ARRAY /dev/md0 UUID=11111111:22222222:33333333:44444444' >"$COPY"
+	hook
+	[[ $(grep ^ARRAY "$COPY") == $'ARRAY /dev/md0 UUID=11111111:22222222:33333333:44444444\n'"ARRAY <ignore> UUID=$MD" ]] || fail "$(<"$COPY")"
+	rm "$COPY"
+	hook
+	cmp "$COPY" "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+}
+
 @test "an array that carries the root file system is named, once, and listed for those who start it" {
 	CONF[ROOT]=yes
 	claim_write system "$UUID" 2>/dev/null

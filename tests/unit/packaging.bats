@@ -80,6 +80,67 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	[[ $(calls) == $'ramraid detach data\nramraid detach stale\nramraid check stale' ]]
 }
 
+@test "an array whose configuration has been deleted since it was started loses its RAM leg too; one that was released is nobody's" {
+	program ramraid 'case $1:$2 in detach:*) cat >/dev/null ;; esac'
+	arrays data
+	mkdir -p "$R/run/ramraid"
+	touch "$R"/run/ramraid/{gone,data,free}.started "$R/run/ramraid/free.released"
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	assert_output --partial 'left as plain RAID1 of disks: data gone. '
+	[[ $(calls) == $'ramraid detach data\nramraid detach gone\nramraid claim --remove' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	program ramraid '[[ $2 != gone ]] || exit 4'
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_output 'ramraid: gone keeps its RAM leg, so the package stays. See: ramraid status gone'
+	# It has been stopped, and what is written down speaks against a start by md alone.
+	program ramraid 'case $1:$2 in *:gone) exit 3 ;; esac'
+	mkdir -p "$R/etc/ramraid/state"
+	printf 'uuid=x\nlegs=\n' >"$R/etc/ramraid/state/gone.witness"
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_output --partial 'the configuration of gone is gone, and when it last ran, only its RAM leg was good'
+	rm "$R/etc/ramraid/state/gone.witness"
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	assert_line --partial 'left as plain RAID1 of disks: data. '
+	assert_line --partial 'not running, and left as they are: gone. '
+	assert_line --partial 'mdadm --assemble --run'
+}
+
+@test "a claim that can't be taken away keeps the package" {
+	program ramraid '[[ $1 != claim ]] || exit 1'
+	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
+	: >"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_output --partial "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf could not be taken away"
+	# What went is made again.
+	[[ $(calls) == $'ramraid claim --remove\nramraid claim' ]] || fail "$(calls)"
+}
+
+@test "what fstab and crypttab call by the array's name is said" {
+	local said='without a line for it in mdadm.conf it may be called otherwise'
+	program ramraid ''
+	arrays my.data
+	printf '# /dev/md/my.data /srv ext4\nUUID=1 / ext4\n/dev/md/my.dataset /x ext4\n/dev/md/myxdata /y ext4\n/dev/md/my.data/ /z\n' >"$R/etc/fstab"
+	run "$PROJECT/packaging/before-removal"
+	refute_output --partial "$said"
+	printf '/dev/md/my.data /srv ext4\n' >>"$R/etc/fstab"
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	assert_line --partial "$R/etc/fstab names /dev/md/my.data: $said"
+	arrays tmp1
+	printf '/dev/md/tmp1p2 /srv ext4\n/dev/md/tmp12 /x ext4\n/dev/md/my.datap1 /z ext4\n' >"$R/etc/fstab"
+	printf 'c "/dev/md/my.data1" none\n' >"$R/etc/crypttab"
+	run "$PROJECT/packaging/before-removal"
+	assert_line --partial "$R/etc/fstab names /dev/md/tmp1:"
+	assert_line --partial "$R/etc/crypttab names /dev/md/my.data:"
+	refute_output --partial "$R/etc/fstab names /dev/md/my.data:"
+	refute_output --partial "$R/etc/crypttab names /dev/md/tmp1:"
+}
+
 @test "without arrays only the claims are seen to, and an initramfs that can't be made does not keep the package" {
 	program ramraid 'exit 1'
 	run "$PROJECT/packaging/before-removal"
@@ -159,4 +220,14 @@ release_tree() {
 	for unit in ramraid@.service ramraid-hotplug.path ramraid-remember.path ramraid-monitor@.path ramraid-mend@.service ramraid-memory@.service; do
 		grep -qx IgnoreOnIsolate=yes "$PROJECT/units/$unit" || fail "$unit"
 	done
+}
+
+# systemd hands the limit of a service on to the path unit that starts it, and that then watches no more.
+@test "what is started by the change of a file has no limit of starts" {
+	local path checked=0
+	for path in "$PROJECT"/units/*.path; do
+		checked=$((checked + 1))
+		grep -qx StartLimitIntervalSec=0 "${path%.path}.service" || fail "$path"
+	done
+	((checked >= 3)) || fail "$checked"
 }

@@ -35,6 +35,16 @@ steps() {
 		systemctl is-enabled ramraid@data'
 	reboot
 	check 'and whole at the next boot' 'test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums; ramraid status data'
+	check 'stopped, with its unit enabled, it does not keep the package from being removed' '
+		ramraid stop data; test ! -e /dev/md/data
+		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid 2>/root/out; cat /root/out
+		test "$(dpkg-query -W -f "\${db:Status-Abbrev}" ramraid)" = "rc "; test -z "$(ls /etc/mdadm/mdadm.conf.d)"
+		systemctl list-units --all --plain --no-legend "ramraid@*"
+		dpkg -i /root/ramraid.deb; ramraid start data; systemctl start srv-data.mount; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
+	check 'nor does it keep its RAM leg when its configuration has been deleted meanwhile' '
+		mv /etc/ramraid/data.conf /root/; DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
+		test "$(slots data)" = _UU; test ! -e /sys/block/rd0; test -z "$(ls /etc/mdadm/mdadm.conf.d)"; findmnt /srv/data
+		mv /root/data.conf /etc/ramraid/; dpkg -i /root/ramraid.deb; ramraid attach data; ramraid wait --timeout=5min data; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
 	check 'purging removes state and configuration' '
 		DEBIAN_FRONTEND=noninteractive apt-get purge -y ramraid
 		test ! -e /etc/ramraid; test -z "$(find / -xdev -path /proc -prune -o -name "*ramraid*" -print | grep -v -e ^/root -e ^/var/log -e ^/var/lib/dpkg -e ^/var/cache -e ^/run -e ^/tmp -e ^/sys)"'
