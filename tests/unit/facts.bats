@@ -208,7 +208,7 @@ EOT
 is() {
 	local a=$1 b=$2 pair=$3 i want=''
 	shift 3
-	for ((i = 0; i < ${#a}; i++)); do [[ ${a:i:1}${b:i:1} == "$pair" ]] && want+=1 || want+=0; done
+	for ((i = 0; i < ${#a}; i++)); do [[ ${a:i:1}${b:i:1} == "$pair" ]] && want+="1" || want+="0"; done
 	blocks "$@"
 	[[ $BLOCKS == "$want" ]] || fail "$a $b $pair: $*"
 }
