@@ -108,7 +108,7 @@ steps() {
 	check 'release, killed again and again, and run again' "$helpers"'
 		writer 4
 		for at in "mdadm --manage /dev/$(md data) --fail" '"$(short || printf '"mdadm --manage /dev/$(md data) --remove" "echo rapiddisk detach"')"' \
-			"mdadm --grow --force /dev/$(md data) --raid-devices=2" "echo -writemostly" "mdadm --grow /dev/$(md data) --bitmap=none" "rm -f -- $claim"; do
+			"mdadm --grow --force /dev/$(md data) --raid-devices=2" "echo -writemostly" "mdadm --grow /dev/$(md data) --bitmap=none" "write /etc/mdadm/mdadm.conf"; do
 			killed "$at" release --yes data
 		done
 		test "$(slots data)" = UU; legs | diff - /root/before.legs'
@@ -119,7 +119,7 @@ steps() {
 			findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums; cat /proc/mdstat; test "$(slots data)" = UU'
 		check 'killed further on, to the last step' "$helpers"'
 			writer 5
-			for at in "rm -f -- $claim" "write /etc/mdadm/mdadm.conf" "systemctl --quiet disable" "rm -f -- /etc/ramraid/data.conf" "systemctl daemon-reload" \
+			for at in "write /etc/mdadm/mdadm.conf" "rm -f -- $claim" "systemctl --quiet disable" "rm -f -- /etc/ramraid/data.conf" "systemctl daemon-reload" \
 				"systemctl stop ramraid@data.service" "rm -f -- /run/ramraid/data.started"; do
 				killed "$at" release --yes data
 			done'
