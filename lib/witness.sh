@@ -12,8 +12,8 @@ readonly WITNESS_SEEN=16 # legs that are remembered: several times as many as an
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events ram_slot generation left given seen); returns 1, with WITNESS_WHY, when there is none to
 # trust: then WITNESS is empty, or, of a void one, has uuid void was generation left given seen.
-# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or empty. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them. seen: all that
-# were ever in sync, the latest last.
+# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot: number or empty. left: with no legs,
+# those that were in sync last. given: legs that a person has given up by starting without them. seen: all that were ever in sync, the latest last.
 witness_read() {
 	local file=$STATE/$1.witness text=() line key
 	WITNESS=() WITNESS_WHY=''
