@@ -1,6 +1,6 @@
 # make              what is built: the man pages and the completions
 # make install      to DESTDIR and PREFIX; enables and starts nothing
-# make keys         after a change of lib/keys.list: what is made from it and kept in the tree
+# make keys         after a change of lib/config/keys.list: what is made from it and kept in the tree
 # make deb          build/ramraid_VERSION_all.deb
 # make source       build/source/: the Debian source package
 # make dist         build/ramraid-VERSION.tar.gz, for other packages
@@ -8,9 +8,12 @@
 # make reproducible the package built once more, elsewhere and otherwise: the same bytes
 # make piuparts     installing, removing and purging in a chroot; as root or with sudo
 # make diagrams     docs/diagrams/*.svg from *.dot
+# make map          docs/diagrams/house.svg: the rooms of lib/, from the "need" lines
 # make screens      docs/screens/*.svg: what a terminal shows in a virtual machine
 # make release      prints the steps of a release, and does none
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
+# make mutants      small faults planted in lib, one at a time: does a test fail? N=100 SEED=1 FILES=
+# make fuzz-worlds  the decision in random worlds, byte by byte: N=100000 SEED=1 JOBS=, PLANT= for one planted mistake
 # make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
 # make check        lint, unit tests, the model's short form, and the test bench of real virtual machines; installs its tools through apt
 # make demo         the main job in a throw-away virtual machine
@@ -40,22 +43,22 @@ DEB := build/ramraid_$(VERSION)_all.deb
 # What a package is made from, and what a source package needs besides.
 PACKAGED := bin lib units udev etc initramfs dracut man completion generate docs packaging debian Makefile README.md
 SOURCES := $(PACKAGED) CHANGELOG.md bench tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
-export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS
+export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES
 
 .DELETE_ON_ERROR:
-.PHONY: all install keys deb source dist packaging reproducible piuparts diagrams release lint unit model model-short vm vm-all vm-shell campaign \
-	rounds bench bench-rebuild bench-scale bench-cost bench-reads sid screens check demo tools clean
+.PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign \
+	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads sid screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
 	mkdir -p $(@D)
 	asciidoctor --failure-level=WARN -b manpage -a version=$(VERSION) -a reproducible -o $@ $<
 build/man/ramraid.conf.5: build/keys.adoc
-build/keys.adoc: lib/keys.list generate/keys
+build/keys.adoc: lib/config/keys.list generate/keys
 	mkdir -p $(@D)
 	generate/keys manual >$@
 
-$(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/keys.list lib/usage.sh $(wildcard lib/cmd/*.sh)
+$(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/config/keys.list lib/core/usage.sh $(wildcard lib/cmd/*.sh lib/cmd/internal/*.sh)
 	mkdir -p $(@D)
 	generate/completion $(if $(filter _%,$(@F)),zsh,bash) >$@
 
@@ -65,22 +68,23 @@ keys:
 # Only the two programs know where the libraries lie. A page with several names has a link for each further one. HOOKDIR or
 # DRACUTDIR empty: not for this distribution.
 install: all
-	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR)/cmd $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
 		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 \
 		$(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR)/docs/diagrams $(DESTDIR)$(DOCDIR)/docs/screens $(DESTDIR)$(DOCDIR)/docs/performance \
 		$(DESTDIR)$(BASHCOMPLETIONDIR) $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
 	chmod 755 $(DESTDIR)$(SBINDIR)/ramraid $(DESTDIR)$(GENERATORDIR)/ramraid-generator
-	install -m 644 lib/*.sh lib/VERSION $(DESTDIR)$(LIBDIR)
-	install -m 644 lib/cmd/*.sh $(DESTDIR)$(LIBDIR)/cmd
-	install -m 755 packaging/before-removal lib/mail $(DESTDIR)$(LIBDIR)
+	install -m 644 lib/VERSION $(DESTDIR)$(LIBDIR)
+	cd lib && find . -name '*.sh' -exec install -D -m 644 {} $(DESTDIR)$(LIBDIR)/{} \;
+	install -m 755 packaging/before-removal lib/mail lib/impostor $(DESTDIR)$(LIBDIR)
 	for unit in units/*.service units/*.path units/*.timer; do \
 		sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' "$$unit" >"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && \
 		chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}" || exit 1; done
-	for service in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-scrub@ ramraid-memory@ ramraid-hotplug ramraid-remember ramraid-metrics; do \
+	for service in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-scrub@ ramraid-memory@ ramraid-hotplug ramraid-remember; do \
 		install -D -m 644 units/sandbox.conf "$(DESTDIR)$(UNITDIR)/$$service.service.d/50-sandbox.conf" || exit 1; done
-	install -m 644 udev/65-ramraid.rules $(DESTDIR)$(UDEVDIR)/rules.d
+	sed 's|/usr/lib/ramraid/|$(LIBDIR)/|' udev/65-ramraid.rules >$(DESTDIR)$(UDEVDIR)/rules.d/65-ramraid.rules
+	chmod 644 $(DESTDIR)$(UDEVDIR)/rules.d/65-ramraid.rules
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
 	$(if $(HOOKDIR),install -D -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid)
 	$(if $(HOOKDIR),install -D -m 755 initramfs/start $(DESTDIR)$(HOOKDIR)/../scripts/local-block/ramraid)
@@ -91,7 +95,7 @@ install: all
 	install -m 644 build/man/*.5 $(DESTDIR)$(MANDIR)/man5
 	install -m 644 build/completion/ramraid $(DESTDIR)$(BASHCOMPLETIONDIR)
 	install -m 644 build/completion/_ramraid $(DESTDIR)$(ZSHCOMPLETIONDIR)
-	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(LIBDIR)/before-removal $(DESTDIR)$(MANDIR)/man8/ramraid.8
+	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/core/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(LIBDIR)/before-removal $(DESTDIR)$(MANDIR)/man8/ramraid.8
 	sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' etc/kernel/postinst.d/zz-ramraid >$(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	chmod 755 $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
@@ -129,10 +133,13 @@ release:
 	@tests/release
 
 # The digest ties a picture to its source, so that "make lint" sees when one of the two has been forgotten.
+DRAW = dot -Tsvg "$$dot" >"$${dot%.dot}.svg.new" && \
+	sed -i "2i <!-- $${dot\#\#*/}: $$(sha256sum <"$$dot" | cut -c1-64) -->" "$${dot%.dot}.svg.new" && mv "$${dot%.dot}.svg.new" "$${dot%.dot}.svg"
 diagrams:
-	for dot in docs/diagrams/*.dot; do \
-		dot -Tsvg "$$dot" | sed "2i <!-- $${dot##*/}: $$(sha256sum <"$$dot" | cut -c1-64) -->" >"$${dot%.dot}.svg.new" && \
-		mv "$${dot%.dot}.svg.new" "$${dot%.dot}.svg" || exit 1; done
+	for dot in docs/diagrams/*.dot; do $(DRAW) || exit 1; done
+map:
+	perl tests/house.pl map >docs/diagrams/house.dot
+	dot=docs/diagrams/house.dot; $(DRAW)
 
 lint:
 	tests/lint
@@ -142,6 +149,10 @@ model:
 	tests/model/run
 model-short:
 	tests/model/run --short
+fuzz-worlds:
+	tests/worlds/run
+mutants:
+	tests/mutants/run
 vm: deb
 	tests/vm/run $(CASE)
 vm-all: deb

@@ -24,7 +24,7 @@ differ() {
 
 verbs_documented() {
 	local files verbs=$VERBS verb synopsis text line
-	files=$(basename -s .sh lib/cmd/*.sh | sort)
+	files=$(basename -s .sh lib/cmd/*.sh lib/cmd/internal/*.sh | sort)
 	differ 'lib/cmd and --help' "$files" "$(cut -f 1 <<<"$verbs" | sort)"
 	differ 'lib/cmd and the sections of VERBS' "$files" "$(section '== VERBS' '^== ' | sed -n 's/^=== //p' | sort)"
 	differ 'usage and SYNOPSIS' "$(cut -f 2 <<<"$verbs" | sed 's/…/.../g' | sort)" \
@@ -47,7 +47,7 @@ options_documented() {
 }
 
 exits_documented() {
-	differ 'lib/log.sh and EXIT STATUS' "$(sed -n '/^readonly EX_/p' lib/log.sh | grep -oE '=[0-9]+' | tr -d = | sort)" \
+	differ 'lib/core/log.sh and EXIT STATUS' "$(sed -n '/^readonly EX_/p' lib/core/log.sh | grep -oE '=[0-9]+' | tr -d = | sort)" \
 		"$(section '== EXIT STATUS' '^== ' | sed -n 's/^\*\([0-9]*\)\*::$/\1/p' | sort)"
 }
 
@@ -56,8 +56,9 @@ keys_documented() (
 	local key value text
 	make -s all
 	generate/keys check
-	# shellcheck source=lib/conf.sh
-	source lib/conf.sh
+	need() { :; }
+	# shellcheck source=lib/config/conf.sh
+	source lib/config/conf.sh
 	for key in "${!CONF_FORM[@]}"; do grep -q "fB$key=" build/man/ramraid.conf.5 || printf 'ramraid.conf(5) lacks the key %s\n' "$key"; done
 	while IFS= read -r text; do
 		text=${text//\*/} key=${text%%=*} value=${text#"${text%%=*}"}

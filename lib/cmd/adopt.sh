@@ -1,7 +1,12 @@
 # ramraid adopt: a running RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/hotplug cmd/attach cmd/wait config/conf config/conf-faults config/conf-need
+need core/act core/cli core/log core/paths core/words notes/adopted notes/claim notes/contents
+need observe/adoptable observe/facts observe/static world/disk world/md world/md-state
+need world/superblock world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 readonly ADOPT_USAGE='usage: ramraid adopt [--ram=KIND] [--yes] [--dry-run] NAME ARRAY
 
@@ -14,16 +19,14 @@ If it is interrupted, type it again. The way back: ramraid release NAME
 cmd_adopt() {
 	cli_parse "$ADOPT_USAGE" 'dry-run yes ram=' "$@"
 	((${#ARGS[@]} == 2)) || cli_usage "$ADOPT_USAGE" 'expected a name and an array'
-	need_work
-	need adopted adoptable claim gate gatesave cmd/attach cmd/wait
 	cli_root
 	NAME=${ARGS[0]}
 	adopt_look "${ARGS[1]}"
-	[[ -n $ADOPT_BEGUN ]] || conf_check_dropins "$NAME"
+	[[ -n $ADOPT_BEGUN ]] || conf_faults_dropins "$NAME"
 	if [[ ${ADOPTED[done]-} != yes ]]; then
 		adopt_ask
 		if [[ -z $DRY_RUN ]]; then
-			cli_lock "$NAME" 5
+			array_lock "$NAME" 5
 			# The world has moved on while a person thought about the answer.
 			adopt_look "${ARGS[1]}"
 		fi
@@ -34,7 +37,7 @@ cmd_adopt() {
 
 # adopt_look ARRAY: sets ADOPT_MD, ADOPT_UUID, ADOPT_BEGUN, the configuration and the facts; ends the program when it can't be adopted.
 adopt_look() {
-	conf_new_name "$NAME"
+	conf_faults_new_name "$NAME"
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] || die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 	adopt_find "$1"
 	ADOPT_BEGUN=''
@@ -44,7 +47,7 @@ adopt_look() {
 		adopt_device
 		adopt_configure
 	fi
-	facts_configured "$NAME"
+	static_configured "$NAME"
 	[[ ${ADOPTED[done]-} == yes ]] || adoptable_check
 }
 
@@ -53,13 +56,13 @@ adopt_find() { # ARRAY
 	disk_find "$1" || die "$NAME: there is no block device $1; /proc/mdstat lists the running arrays" "$EX_INACTIVE"
 	[[ -d $SYS/block/$NODE/md ]] || die "$NAME: $1 is no md array; /proc/mdstat lists the running ones" "$EX_INACTIVE"
 	ADOPT_MD=$NODE
-	md_read "$ADOPT_MD" uuid
+	md_state_read "$ADOPT_MD" uuid
 	ADOPT_UUID=$VALUE
 	# Kernels without md/uuid in sysfs: a member is asked.
-	md_members "$ADOPT_MD"
+	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		[[ -z $ADOPT_UUID ]] || break
-		line=$(sb_facts "$DEV/${line%% *}")
+		line=$(superblock_facts "$DEV/${line%% *}")
 		# The first of them; "device_uuid" comes later.
 		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
 	done
@@ -93,7 +96,7 @@ adopt_configure() {
 	conf_defaults || for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	CONF[UUID]=$ADOPT_UUID CONF[RAM]=${OPT[ram]:-${CONF[RAM]}}
 	[[ -z $(disk_carries "$ADOPT_MD" /) ]] || CONF[ROOT]=yes
-	md_members "$ADOPT_MD"
+	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		leg=${line%% *}
 		# One without a stable name is complained of by the check.
@@ -107,8 +110,10 @@ adopt_ask() {
 	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
 	[[ -t 0 ]] || die "$NAME: there is no terminal to ask on, so add --yes" "$EX_USAGE"
 	users=$(disk_users "$ADOPT_MD")
+	users=${users//$'\n'/, }
+	log_printable users
 	printf '/dev/%s (in use: %s) becomes the mirror "%s" with one leg in RAM. Nothing is unmounted or overwritten. Its disks:\n' \
-		"$ADOPT_MD" "${users:+${users//$'\n'/, }}" "$NAME" >&2
+		"$ADOPT_MD" "$users" "$NAME" >&2
 	printf '  %s\n' "${MEMBERS[@]}" >&2
 	read -r -p 'Go on? [y/N] ' answer
 	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
@@ -125,7 +130,7 @@ adopt_all() { # ARRAY
 	adopt_note
 	# A release that was interrupted is over.
 	[[ ! -e $STATE/$NAME.releasing ]] || act rm -f -- "$STATE/$NAME.releasing"
-	! mend_is_released "$NAME" || act rm -f -- "$RUN/$NAME.detached"
+	! hotplug_is_released "$NAME" || act rm -f -- "$RUN/$NAME.detached"
 	systemd_enable "$NAME"
 	[[ -n $ADOPT_BEGUN ]] || adopt_conf | act_file "$ETC/$NAME.conf"
 	# What is mounted has to be known to the generator at the next boot.
@@ -155,9 +160,9 @@ adopt_note() {
 	local line leg writemostly LEGS
 	[[ -z ${ADOPTED[uuid]-} ]] || return 0
 	ADOPTED=([uuid]=$ADOPT_UUID [bitmap]=$(md_bitmap "$ADOPT_MD") [done]=no)
-	md_members "$ADOPT_MD"
+	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		read -r leg _ _ writemostly <<<"$line"
+		words_into "$line" leg _ _ writemostly
 		[[ $writemostly == no ]] || ADOPTED_WRITEMOSTLY+=("$(disk_stable_name "/dev/$leg")")
 	done
 	adopted_write "$NAME"
@@ -176,18 +181,18 @@ adopt_array() {
 	local line LEGS legs=() ARRAY_STATE READAUTO
 	md_state "$ADOPT_MD"
 	[[ $READAUTO == no ]] || md_make_writable "$ADOPT_MD"
-	md_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do ram_is_leg "${line%% *}" || legs+=("${line%% *}"); done
+	md_state_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do facts_is_ram "${line%% *}" || legs+=("${line%% *}"); done
 	[[ $(md_bitmap "$ADOPT_MD") != none ]] || md_add_bitmap "$ADOPT_MD" "${legs[@]}"
 	(($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) || md_set_slots "$ADOPT_MD" $((${#MEMBERS[@]} + 1))
 }
 
 adopt_writemostly() {
 	local line leg writemostly LEGS
-	md_members "$ADOPT_MD"
+	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		read -r leg _ _ writemostly <<<"$line"
-		[[ $writemostly == yes ]] || ram_is_leg "$leg" || md_set_writemostly "$ADOPT_MD" "$leg"
+		words_into "$line" leg _ _ writemostly
+		[[ $writemostly == yes ]] || facts_is_ram "$leg" || md_set_writemostly "$ADOPT_MD" "$leg"
 	done
 }
 
@@ -199,9 +204,9 @@ adopt_start() {
 		log_notice "$NAME: nothing was changed (--dry-run)"
 		return
 	fi
-	[[ -z ${CLI_LOCK-} ]] || exec {CLI_LOCK}>&- # the unit takes it
+	[[ -z ${ARRAY_LOCK-} ]] || exec {ARRAY_LOCK}>&- # the unit takes it
 	if systemd_unit_is_up "$NAME" && ! systemd_unit_works "$NAME"; then
-		cli_lock "$NAME" 5
+		array_lock "$NAME" 5
 		attach_here yes
 		[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || return "$EX_FAILED"
 	else

@@ -1,7 +1,10 @@
 # ramraid apply: the running array gets the disks that its configuration names, and no others.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh and change.sh list the keys
+need act/array-lock act/hotplug act/membership act/transitions config/conf config/conf-edit core/cli
+need core/log core/paths notes/removals
+
+declare -gA F # the facts: decide/facts.list
 
 readonly APPLY_USAGE='usage: ramraid apply [--yes] [--dry-run] NAME
 
@@ -13,27 +16,25 @@ good copy less than before or after. The array stays in use. If it is interrupte
 cmd_apply() {
 	cli_parse "$APPLY_USAGE" 'yes dry-run' "$@"
 	cli_one_name "$APPLY_USAGE"
-	need_work
-	need leaving confedit change changing cmd/wait
 	cli_root
 	paths_run
-	changing_look "$NAME"
-	changing_ask "$NAME"
-	cli_lock_first "$NAME" 5
-	changing_look "$NAME"
-	changing_check "$NAME"
+	membership_look "$NAME"
+	membership_ask "$NAME"
+	array_lock_first "$NAME" 5
+	membership_look "$NAME"
+	membership_check "$NAME"
 	apply_begin "$NAME"
-	changing_all "$NAME" "ramraid apply $NAME"
-	exec {CLI_LOCK}>&-
-	changes_tell "$NAME"
-	mend_ask
+	membership_all "$NAME" "ramraid apply $NAME"
+	exec {ARRAY_LOCK}>&-
+	transitions_tell "$NAME"
+	hotplug_trigger
 }
 
 # What is to leave and has no line any more gets it back until it has left, or a boot before that would do without it. The note first: with the line
 # alone, the wish would be forgotten.
 apply_begin() { # NAME
 	((${#LEAVING[@]} > 0)) || return 0
-	{ leaving_write "$1" "${CONF[UUID]}" "${LEAVING[@]}" && confedit_members "$1" "${MEMBERS[@]}"; } ||
-		die "$1: $ETC/$1.conf or $(leaving_file "$1") could not be written; the disks are as before"
-	changing_look "$1"
+	{ removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}" && conf_edit_members "$1" "${MEMBERS[@]}"; } ||
+		die "$1: $ETC/$1.conf or $(removals_file "$1") could not be written; the disks are as before"
+	membership_look "$1"
 }

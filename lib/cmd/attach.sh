@@ -1,7 +1,11 @@
 # ramraid attach: gives a running array its RAM leg.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
+need config/conf-need core/act core/cli core/log core/paths notes/memory-floor observe/facts
+need observe/static world/disk world/ramdisk world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 readonly ATTACH_USAGE='usage: ramraid attach [--dry-run] NAME
 
@@ -12,8 +16,6 @@ cmd_attach() {
 	local out=''
 	cli_parse "$ATTACH_USAGE" 'dry-run' "$@"
 	cli_one_name "$ATTACH_USAGE"
-	need_work
-	need cmd/start
 	conf_need "$NAME"
 	cli_root
 	paths_run
@@ -21,22 +23,22 @@ cmd_attach() {
 		start_plan "$NAME"
 		return
 	}
-	cli_lock "$NAME" 5
+	array_lock "$NAME" 5
 	conf_need "$NAME" # who had the lock may have changed the disks
 	attach_check_
-	! mend_is_released "$NAME" ||
+	! hotplug_is_released "$NAME" ||
 		die "$NAME: a release of it has begun; to finish that: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	# A person wants it: what was taken out, or has failed too often, is tried again.
-	if ! memory_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
+	if ! memory_floor_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
 		out=yes
 		rm -f "$RUN/$NAME.detached"
 	fi
-	ram_forgive "$NAME"
-	mend_forgive "$NAME"
+	ramdisk_forgive "$NAME"
+	hotplug_reset_backoff "$NAME"
 	attach_here yes
-	[[ -z $DRIVE_NO_RAM ]] || mend_tried "$NAME"
+	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME"
 	# Nothing has come of it: it is out as it was, and has not failed.
-	[[ -z $out || -z $DRIVE_NO_RAM || ${F[ram.state]} != none ]] || : >"$RUN/$NAME.detached"
+	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] || : >"$RUN/$NAME.detached"
 	attach_hand_over_
 	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }
@@ -44,7 +46,7 @@ cmd_attach() {
 # Sets F; ends the program when the array can't be given one.
 attach_check_() {
 	[[ ${CONF[RAM]} != none ]] || log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
-	facts_configured "$NAME"
+	static_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
@@ -53,10 +55,10 @@ attach_check_() {
 
 # To those who look after it from here on.
 attach_hand_over_() {
-	exec {CLI_LOCK}>&-
-	changes_tell "$NAME"
-	mend_ask
-	memory_arm "$NAME"
+	exec {ARRAY_LOCK}>&-
+	transitions_tell "$NAME"
+	hotplug_trigger
+	memory_floor_arm "$NAME"
 	systemd_hold "$NAME"
 }
 
@@ -64,7 +66,7 @@ attach_hand_over_() {
 attach_here() {
 	CONF[WAIT]=no
 	trap 'attach_interrupted' INT TERM HUP
-	drive "$NAME" "$1"
+	loop_run "$NAME" "$1"
 	trap - INT TERM HUP
 }
 
@@ -76,7 +78,7 @@ attach_interrupted() {
 		exit 130
 	}
 	facts_observe
-	[[ ${F[ram.state]} != attached ]] || ram_drop "$NAME" || log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
+	[[ ${F[ram.state]} != attached ]] || ramdisk_drop "$NAME" || log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
 	log_notice "$NAME: interrupted; the array goes on as it is. To go on: ramraid attach $NAME"
 	exit 130
 }

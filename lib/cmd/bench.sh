@@ -1,7 +1,12 @@
 # ramraid bench: what a running mirror and its legs read in a second.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need config/conf-need core/cli core/json core/log core/paths core/trust observe/facts observe/static
+need report/bench
+# Others need these later, when an upgrade of the package may have taken them away.
+need config/conf-faults observe/device
+
+declare -gA F # the facts: decide/facts.list
 
 readonly BENCH_USAGE='usage: ramraid bench [--seconds=N] [--writes=FOLDER] [--svg=FILE] [--json] NAME
 
@@ -13,27 +18,25 @@ cmd_bench() {
 	local seconds rows BENCH_DISK_READS
 	cli_parse "$BENCH_USAGE" 'seconds= writes= svg= json' "$@"
 	cli_one_name "$BENCH_USAGE"
-	need_look
-	need bench json
 	seconds=${OPT[seconds]-5}
 	[[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || die "--seconds=$seconds: write a number of seconds, from 1 to 9999" "$EX_USAGE"
-	bench_programs
+	cmd_bench_programs
 	conf_need "$NAME"
 	cli_root
-	facts_configured "$NAME"
+	static_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
-	bench_rows
+	cmd_bench_rows
 	rows=${#BENCH_ROLE[@]}
-	[[ -z ${OPT[writes]-} ]] || bench_folder "${OPT[writes]}"
-	[[ -z ${OPT[svg]-} ]] || bench_picture "${OPT[svg]}"
-	bench_reads "$rows" "$seconds"
-	[[ -z ${OPT[writes]-} ]] || bench_writes "${OPT[writes]}" "$seconds"
+	[[ -z ${OPT[writes]-} ]] || cmd_bench_folder "${OPT[writes]}"
+	[[ -z ${OPT[svg]-} ]] || cmd_bench_picture "${OPT[svg]}"
+	cmd_bench_reads "$rows" "$seconds"
+	[[ -z ${OPT[writes]-} ]] || cmd_bench_writes "${OPT[writes]}" "$seconds"
 	[[ -z ${OPT[svg]-} ]] || bench_svg "$NAME" "$rows" "${OPT[svg]}" || die "${OPT[svg]} could not be made"
-	bench_print "$rows" "$seconds"
+	cmd_bench_print "$rows" "$seconds"
 }
 
-bench_programs() {
+cmd_bench_programs() {
 	local program missing=''
 	for program in fio jq ${OPT[svg]:+gnuplot}; do
 		command -v "$program" >/dev/null || missing+=" $program"
@@ -42,7 +45,7 @@ bench_programs() {
 }
 
 # The array first, then what it is made of. A leg that is not in sync has nothing to compare.
-bench_rows() {
+cmd_bench_rows() {
 	local i
 	BENCH_ROLE=(array) BENCH_DEVICE=("/dev/${F[array.md]}")
 	[[ ${F[ram.state]} != in_sync ]] || BENCH_ROLE+=('RAM leg') BENCH_DEVICE+=("/dev/${F[ram.node]}")
@@ -51,40 +54,45 @@ bench_rows() {
 	done
 }
 
-# bench_folder FOLDER: is it one on this array? What is written elsewhere would measure something else, on somebody's disk.
-bench_folder() {
-	local source
+# cmd_bench_folder FOLDER: is it one on this array? What is written elsewhere would measure something else, on somebody's disk.
+cmd_bench_folder() {
+	local source why path
 	[[ -d $1 && -w $1 ]] || die "--writes=$1: is no folder that can be written to" "$EX_USAGE"
+	# Whoever may write there could put something else in the place of the file that root writes to.
+	path=$1
+	[[ $path == /* ]] || path=$PWD/$1
+	why=$(trust_why_not "$path")
+	[[ -z $why ]] || die "--writes=$1: $why; name a folder that is root's alone" "$EX_REFUSED"
 	source=$(findmnt -n -v -o SOURCE --target "$1")
 	grep -qx "${F[array.md]}" <(lsblk -nso KNAME "$source" 2>/dev/null) ||
 		die "--writes=$1: lies on ${source:-another file system}, not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 }
 
-# bench_picture FILE: can it be written to? It is made last, after minutes of measuring.
-bench_picture() {
+# cmd_bench_picture FILE: can it be written to? It is made last, after minutes of measuring.
+cmd_bench_picture() {
 	{ : >>"$1"; } 2>/dev/null || die "--svg=$1: can't be written to; name a file in a folder that is there" "$EX_USAGE"
 }
 
-bench_reads() { # ROWS SECONDS
+cmd_bench_reads() { # ROWS SECONDS
 	local row test before done=0
 	BENCH_DISK_READS=0
 	for ((row = 0; row < $1; row++)); do
-		bench_disk_reads_
+		cmd_bench_disk_reads_
 		before=$BENCH_COUNT
 		for test in "${BENCH_TESTS[@]}"; do
-			bench_progress_ $((done++)) $(($1 * ${#BENCH_TESTS[@]})) "$2" "reads, ${BENCH_ROLE[row]}"
+			cmd_bench_progress_ $((done++)) $(($1 * ${#BENCH_TESTS[@]})) "$2" "reads, ${BENCH_ROLE[row]}"
 			bench_measure read "$row" "$test" "${BENCH_DEVICE[row]}" "$2" || die "fio could not read ${BENCH_DEVICE[row]}"
 		done
 		((row > 0)) || {
-			bench_disk_reads_
+			cmd_bench_disk_reads_
 			BENCH_DISK_READS=$((BENCH_COUNT - before))
 		}
 	done
-	bench_progress_
+	cmd_bench_progress_
 }
 
 # Sets BENCH_COUNT to the reads that the disk legs have completed (linux Documentation/block/stat.rst, "read I/Os").
-bench_disk_reads_() {
+cmd_bench_disk_reads_() {
 	local i reads
 	BENCH_COUNT=0
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -94,24 +102,24 @@ bench_disk_reads_() {
 	done
 }
 
-bench_writes() { # FOLDER SECONDS
+cmd_bench_writes() { # FOLDER SECONDS
 	local test done=0
 	bench_file=$(mktemp "$1/.ramraid-bench.XXXXXX") || die "no file could be made in $1"
 	trap 'rm -f -- "$bench_file"' EXIT
 	trap 'exit 130' INT TERM HUP
 	for test in "${BENCH_TESTS[@]}"; do
-		bench_progress_ $((done++)) "${#BENCH_TESTS[@]}" "$2" "writes, $1"
+		cmd_bench_progress_ $((done++)) "${#BENCH_TESTS[@]}" "$2" "writes, $1"
 		bench_measure write 0 "$test" "$bench_file" "$2" --size=64M || die "fio could not write to $bench_file: are 64 MiB free in $1?"
 	done
-	bench_progress_
+	cmd_bench_progress_
 }
 
-bench_progress_() { # [DONE OF SECONDS TEXT]; nothing: the line is cleared
+cmd_bench_progress_() { # [DONE OF SECONDS TEXT]; nothing: the line is cleared
 	[[ -t 2 ]] || return 0
 	if (($# == 0)); then printf '\r%79s\r' '' >&2; else printf '\r%-79s' "$4: $(($1 + 1)) of $2, $((($2 - $1) * $3))s left" >&2; fi
 }
 
-bench_print() { # ROWS SECONDS
+cmd_bench_print() { # ROWS SECONDS
 	local row
 	if [[ -n ${OPT[json]+set} ]]; then
 		json_open '' object

@@ -1,6 +1,9 @@
 # ramraid check: what would go wrong at the next boot.
 # shellcheck shell=bash
 
+need cmd/check/findings cmd/check/system config/conf config/conf-faults core/cli core/json core/log
+need core/paths world/initramfs world/kernels
+
 readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [NAME…]
 
 Tells what would go wrong at the next boot, and what to type; changes nothing. Default: all configured arrays, and the system.
@@ -10,14 +13,12 @@ Exit code 0: nothing, or only notes; 1: at least one problem; 2: a name that can
 cmd_check() {
 	local name code=0 all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_RAM_SAID=''
 	cli_parse "$CHECK_USAGE" 'json kernel=' "$@"
-	need_look
-	need histories safestart systemd memory gate gatesave contents tell claim adopted kernels initramfs smart advice check checkarray checkreads checkboot checkgate checksystem
-	for name in "${ARGS[@]}"; do conf_name_ok "$name" || die "$(conf_bad_name "$name")" "$EX_USAGE"; done
+	for name in "${ARGS[@]}"; do conf_name_ok "$name" || die "$(conf_faults_name "$name")" "$EX_USAGE"; done
 	((${#ARGS[@]} > 0)) || {
 		all=yes
 		mapfile -t ARGS < <(conf_names)
 	}
-	check_choose_kernels
+	cmd_check_choose_kernels
 	trap initramfs_close EXIT
 	for name in "${ARGS[@]}"; do
 		[[ " ${names[*]} " != *" $name "* ]] || continue
@@ -27,16 +28,16 @@ cmd_check() {
 			continue
 		}
 		names+=("$name")
-		check_one "$name" "${OPT[kernel]-}"
+		findings_one "$name" "${OPT[kernel]-}"
 	done
 	[[ -n ${OPT[kernel]-} ]] || check_system "$all"
-	check_show "${names[@]}"
-	((code != 0)) || ! check_has_problem || code=$EX_FAILED
+	cmd_check_show "${names[@]}"
+	((code != 0)) || ! findings_has_problem || code=$EX_FAILED
 	return "$code"
 }
 
 # KERNELS: those that are installed, or the one that is asked about.
-check_choose_kernels() {
+cmd_check_choose_kernels() {
 	[[ -n ${OPT[kernel]+given} ]] || {
 		kernels_find
 		return
@@ -46,27 +47,26 @@ check_choose_kernels() {
 	KERNELS=("${OPT[kernel]}")
 }
 
-check_show() { # NAME…
+cmd_check_show() { # NAME…
 	local name
 	if [[ -n ${OPT[json]-} ]]; then
-		need json
-		check_show_json "$@"
+		cmd_check_show_json "$@"
 		return
 	fi
 	(($# > 0 || ${#ARGS[@]} > 0)) || printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"
-	for name; do check_show_group "$name" "$name"; done
-	[[ $(check_count '') == 0 ]] || check_show_group '' 'the system'
+	for name; do cmd_check_show_group "$name" "$name"; done
+	[[ $(findings_count '') == 0 ]] || cmd_check_show_group '' 'the system'
 }
 
 # What a kernel's installation shows is only what is to be said of that kernel.
-check_show_group() { # ARRAY TITLE
+cmd_check_show_group() { # ARRAY TITLE
 	local i problems notes text
-	problems=$(check_count "$1" problem) notes=$(check_count "$1" note)
+	problems=$(findings_count "$1" problem) notes=$(findings_count "$1" note)
 	if ((problems + notes == 0)); then
 		[[ -n ${OPT[kernel]-} ]] || printf '%s: nothing to report\n' "$2"
 		return
 	fi
-	text=$(check_plural "$problems" problem)$(check_plural "$notes" note)
+	text=$(cmd_check_plural "$problems" problem)$(cmd_check_plural "$notes" note)
 	printf '%s: %s\n' "$2" "${text%, }"
 	for ((i = 0; i < FINDINGS; i++)); do
 		[[ ${FINDING["$i.array"]} == "$1" ]] || continue
@@ -75,7 +75,7 @@ check_show_group() { # ARRAY TITLE
 	done
 }
 
-check_plural() { # NUMBER WORD
+cmd_check_plural() { # NUMBER WORD
 	case $1 in
 	0) ;;
 	1) printf '1 %s, ' "$2" ;;
@@ -85,7 +85,7 @@ check_plural() { # NUMBER WORD
 
 # Of the form of the text; a key more does not change it.
 readonly CHECK_JSON_VERSION=1
-check_show_json() { # NAME…
+cmd_check_show_json() { # NAME…
 	local i key name
 	json_open '' object
 	json_number version "$CHECK_JSON_VERSION"
@@ -93,8 +93,8 @@ check_show_json() { # NAME…
 	for name; do
 		json_open '' object
 		json_text name "$name"
-		json_number problems "$(check_count "$name" problem)"
-		json_number notes "$(check_count "$name" note)"
+		json_number problems "$(findings_count "$name" problem)"
+		json_number notes "$(findings_count "$name" note)"
 		json_close
 	done
 	json_close

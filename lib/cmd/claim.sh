@@ -1,7 +1,9 @@
 # ramraid claim: makes the claims agree with the configuration. For hand-written configurations and the package's own scripts.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need config/conf core/act core/cli core/log core/paths notes/claim
+
+declare -gA F # the facts: decide/facts.list
 
 readonly CLAIM_USAGE='usage: ramraid claim [--remove] [--no-initramfs] [--dry-run]
 
@@ -13,12 +15,11 @@ cmd_claim() {
 	local changed='' failed='' due
 	cli_parse "$CLAIM_USAGE" 'remove no-initramfs dry-run' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" 'takes no operands'
-	need act conf disk claim
 	cli_root
 	due=$STATE/initramfs-due
 	[[ ! -e $due ]] || changed=yes # an earlier run was interrupted, or could not make it
-	claim_drop_old
-	[[ -n ${OPT[remove]-} ]] || claim_write_new
+	cmd_claim_drop_old
+	[[ -n ${OPT[remove]-} ]] || cmd_claim_write_new
 	if [[ -n $changed && -z ${OPT[no_initramfs]-} ]]; then
 		claim_initramfs
 		[[ -n $DRY_RUN ]] || rm -f "$due"
@@ -27,19 +28,19 @@ cmd_claim() {
 }
 
 # Sets the caller's changed. Noted before the first change: or a second run would find nothing to do, and leave the initramfs as it was.
-claim_changes_() {
+cmd_claim_changes_() {
 	[[ -z $changed ]] || return 0
 	changed=yes
 	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || { mkdir -p "$STATE" && : >"$due"; }
 }
 
-claim_drop_old() {
+cmd_claim_drop_old() {
 	local file name
 	for file in "$CLAIMS"/ramraid-*.conf; do
 		[[ -e $file ]] || continue
 		name=${file##*/ramraid-} name=${name%.conf}
 		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
-		claim_changes_
+		cmd_claim_changes_
 		# One that can't be taken away must not keep the others.
 		claim_remove "$name" || {
 			log_error "$name: its claim $file is still there: it, or the ARRAY lines that it keeps out of force, could not be changed"
@@ -48,7 +49,7 @@ claim_drop_old() {
 	done
 }
 
-claim_write_new() {
+cmd_claim_write_new() {
 	local name line
 	while IFS= read -r name; do
 		conf_load "$name" || {
@@ -57,7 +58,7 @@ claim_write_new() {
 			continue
 		}
 		! claim_is_made "$name" "${CONF[UUID]}" || continue
-		claim_changes_
+		cmd_claim_changes_
 		claim_write "$name" "${CONF[UUID]}"
 	done < <(conf_names)
 }

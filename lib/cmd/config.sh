@@ -1,6 +1,8 @@
 # ramraid config: what the configuration comes to, and which line says so.
 # shellcheck shell=bash
 
+need config/conf config/conf-need core/cli core/json core/log
+
 readonly CONFIG_USAGE='usage: ramraid config show [--json] [NAME]
 
 Prints the value of every key that holds for the array NAME, and the line that it comes from: FILE:LINE, or "built-in". Without NAME: what
@@ -8,7 +10,7 @@ holds for an array that says nothing of its own. Exit code 2 if the configuratio
   --json  the same for programs'
 
 # keys.list: made by "make keys" from that file, up to the line that ends it
-readonly CONFIG_KEYS=(UUID MEMBER MOUNT LAYOUT ROOT RAM RAM_RESERVE MEMORY_FLOOR REBUILD COPY_RATE VERIFY WAIT WAIT_TIMEOUT ON_TIMEOUT ACCEPT_KERNEL_FLAW MEMBER_TIMEOUT START_DEGRADED HOTPLUG AUTO_REPLACE NOTIFY RESCUE WRITE_BEHIND ACCEPT_DATA_LOSS)
+readonly CONFIG_KEYS=(UUID MEMBER MOUNT LAYOUT ROOT RAM RAM_RESERVE MEMORY_FLOOR REBUILD COPY_RATE VERIFY WAIT WAIT_TIMEOUT ON_TIMEOUT ACCEPT_KERNEL_FLAW MEMBER_TIMEOUT START_DEGRADED WITNESS_COPY HOTPLUG AUTO_REPLACE NOTIFY RESCUE WRITE_BEHIND ACCEPT_DATA_LOSS)
 # keys.list end
 
 cmd_config() {
@@ -16,7 +18,6 @@ cmd_config() {
 	cli_parse "$CONFIG_USAGE" 'json' "$@"
 	[[ ${ARGS[0]-} == show ]] || cli_usage "$CONFIG_USAGE" 'expected "show"'
 	((${#ARGS[@]} <= 2)) || cli_usage "$CONFIG_USAGE" 'expected one array name at most'
-	need conf disk confneed
 	declare -gA CONFIG_ORIGIN=()
 	declare -ga CONFIG_MEMBERS=() CONFIG_MOUNTS=()
 	NAME=${ARGS[1]-}
@@ -31,17 +32,6 @@ config_defaults() {
 	! conf_defaults || return 0
 	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	return 1
-}
-
-# conf_origin_ KEY:defaults|array FILE:LINE: called by conf.sh for every line that has the form of its key. What is refused after that ends the
-# program, but for the keys of one array in ramraid.conf.
-conf_origin_() {
-	case $1 in
-	UUID:defaults | MEMBER:defaults | MOUNT:defaults) ;;
-	MEMBER:*) CONFIG_MEMBERS+=("$2") ;;
-	MOUNT:*) CONFIG_MOUNTS+=("$2") ;;
-	*) CONFIG_ORIGIN[${1%:*}]=$2 ;;
-	esac
 }
 
 # config_each FUNCTION: calls FUNCTION KEY VALUE ORIGIN for each key; for a list for each of its lines, or once without a value. ORIGIN is '' for
@@ -76,7 +66,6 @@ config_line_() { printf '%-*s  %s\n' "$width" "$1=$2" "${3:-built-in}"; }
 
 config_json() {
 	local LIST=''
-	need json
 	json_open '' object
 	if [[ -n $NAME ]]; then json_text name "$NAME"; else json_null name; fi
 	json_open keys object

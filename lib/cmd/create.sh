@@ -1,6 +1,12 @@
 # ramraid create: from blank disks to a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
+need act/array-lock cmd/wait config/conf config/conf-faults config/conf-need core/act core/cli
+need core/log core/paths core/quantity notes/claim notes/memory-floor world/disk world/md
+need world/ramdisk world/systemd
+# Others need these later, when an upgrade of the package may have taken them away.
+need observe/device
+
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--nested=far2] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
 
 Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
@@ -18,8 +24,6 @@ cmd_create() {
 	local why
 	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram= nested=' "$@"
 	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
-	need_look
-	need systemd claim memory
 	cli_root
 	NAME=${ARGS[0]}
 	CREATE_RAM=${OPT[ram]-} CREATE_INNER=''
@@ -33,7 +37,7 @@ cmd_create() {
 	create_check_memory
 	create_ask
 	if [[ -z $DRY_RUN ]]; then
-		cli_lock "$NAME" 1
+		array_lock "$NAME" 1
 		# The world has moved on while a person thought about the answer.
 		create_check_name
 		CREATE_DISKS=() CREATE_NODES=()
@@ -54,7 +58,7 @@ create_check_nested() { # DISKS
 create_check_name() {
 	local name
 	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do
-		conf_new_name "$name"
+		conf_faults_new_name "$name"
 		[[ ! -e $ETC/$name.conf ]] || die "$name: $ETC/$name.conf exists already; choose another name, or see: ramraid status $name" "$EX_REFUSED"
 		[[ ! -e $DEV/md/$name ]] || die "$name: there is an array /dev/md/$name already; choose another name" "$EX_REFUSED"
 	done
@@ -63,24 +67,28 @@ create_check_name() {
 
 create_check_dropins() {
 	local name
-	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do conf_check_dropins "$name"; done
+	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do conf_faults_dropins "$name"; done
 }
 
 # Says everything that is wrong with the disks, not just the first thing.
 create_check_disks() { # DISK…
-	local disk node stable why wrong=''
+	local disk node stable why line wrong=''
 	for disk; do
 		why=$(disk_why_not_free "$disk")
-		[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' <<<"$why") || why=''
+		[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
 		if [[ -n $why ]]; then
 			wrong=yes
-			log_error "$disk: ${why//$'\n'/$'\n'$disk: }"
+			while IFS= read -r line; do log_error "$disk: $line"; done < <(printf '%s\n' "$why")
 			[[ $why != signature:* ]] || log_error "$disk: if nothing on it is needed any more, add --force"
 			continue
 		fi
 		node=$(disk_node "$disk")
+		disk_tell_shared "$disk" || {
+			wrong=yes
+			continue
+		}
 		stable=$(disk_stable_name "$disk") || {
-			wrong=yes && log_error "$disk: has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID"
+			wrong=yes && log_error "$disk: has no stable name below /dev/disk that only it has (no serial number, or that of another?); use a partition, which has one by its PARTUUID"
 			continue
 		}
 		[[ " ${CREATE_NODES[*]} " != *" $node "* ]] || {
@@ -88,7 +96,7 @@ create_check_disks() { # DISK…
 			continue
 		}
 		(($(disk_bytes "$node") >= CREATE_MIN_BYTES)) || {
-			wrong=yes && log_error "$disk: is smaller than $(human_bytes "$CREATE_MIN_BYTES")"
+			wrong=yes && log_error "$disk: is smaller than $(quantity_show_bytes "$CREATE_MIN_BYTES")"
 			continue
 		}
 		CREATE_DISKS+=("$stable") CREATE_NODES+=("$node")
@@ -110,14 +118,14 @@ create_size() {
 
 # A device that is to be the RAM leg is checked like a disk. Sets CREATE_RAM to its stable name, and CREATE_DEVICE to what the kernel calls it.
 create_check_device() {
-	local why stable
+	local why stable line
 	CREATE_DEVICE=''
 	create_size
 	[[ $CREATE_RAM == /* ]] || return 0
-	why=$(ram_device_why_not "$CREATE_RAM" "$CREATE_BYTES" "$CREATE_BLOCK")
-	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' <<<"$why") || why=''
+	why=$(ramdisk_device_why_not "$CREATE_RAM" "$CREATE_BYTES" "$CREATE_BLOCK")
+	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
 	[[ -z $why ]] || {
-		log_error "$CREATE_RAM: ${why//$'\n'/$'\n'$CREATE_RAM: }"
+		while IFS= read -r line; do log_error "$CREATE_RAM: $line"; done < <(printf '%s\n' "$why")
 		[[ $why != signature:* ]] || log_error "$CREATE_RAM: if nothing on it is needed any more, add --force"
 		die "$NAME: nothing was changed" "$EX_REFUSED"
 	}
@@ -131,8 +139,8 @@ create_check_device() {
 create_check_memory() {
 	local why MEMORY_RESERVE
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
-	memory_reserve
-	why=$(ram_why_not "$CREATE_BYTES" "$MEMORY_RESERVE")
+	memory_floor_reserve
+	why=$(ramdisk_why_not "$CREATE_BYTES" "$MEMORY_RESERVE")
 	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }
 
@@ -140,7 +148,7 @@ create_ask() {
 	local answer disk
 	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
 	[[ -t 0 ]] || die "$NAME: this overwrites ${CREATE_DISKS[*]}; there is no terminal to ask on, so add --yes" "$EX_USAGE"
-	printf 'A mirror "%s" of %s, one leg in RAM. Everything on these disks is lost:\n' "$NAME" "$(human_bytes "$CREATE_BYTES")" >&2
+	printf 'A mirror "%s" of %s, one leg in RAM. Everything on these disks is lost:\n' "$NAME" "$(quantity_show_bytes "$CREATE_BYTES")" >&2
 	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do printf '  %s (%s)\n' "$disk" "$(disk_node "$disk")" >&2; done
 	read -r -p 'Go on? [y/N] ' answer
 	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
@@ -172,11 +180,11 @@ create_level() {
 	local name=$1 layout=$2 uuid
 	uuid=$(<"$PROC/sys/kernel/random/uuid")
 	create_array "$name" "$layout" "$uuid"
-	undo_push systemd_disable "$name"
+	act_undo_push systemd_disable "$name"
 	systemd_enable "$name"
-	undo_push act rm -f -- "$ETC/$name.conf"
+	act_undo_push act rm -f -- "$ETC/$name.conf"
 	create_conf "$layout" "$uuid" | act_file "$ETC/$name.conf"
-	undo_push create_unclaim "$name"
+	act_undo_push create_unclaim "$name"
 	claim_write "$name" "$uuid"
 	[[ $layout != mirror ]] || return 0
 	CREATE_DISKS=("/dev/md/$name")
@@ -188,7 +196,7 @@ create_end() { # EXIT-CODE
 	trap '' INT TERM HUP
 	((${#UNDO[@]} == 0)) || {
 		log_error "$NAME: failed; taking back what was done"
-		undo_all
+		act_undo_all
 	}
 	exit "$1"
 }
@@ -202,7 +210,7 @@ create_array() { # NAME LAYOUT UUID
 	done
 	# Whatever it holds; the unit only takes one that holds nothing.
 	[[ $2 != mirror || -z $CREATE_DEVICE || -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
-	undo_push create_dismantle "${CREATE_NODES[@]}"
+	act_undo_push create_dismantle "${CREATE_NODES[@]}"
 	md_create "$1" "$3" "$2" "$chunk" "${paths[@]}"
 	# A machine that has just started may have much for udev to do.
 	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" 90 || die "$1: /dev/md/$1 did not appear"
@@ -230,11 +238,11 @@ create_conf() { # LAYOUT UUID
 }
 
 create_start() { # NAME
-	undo_push systemd_stop "$1"
+	act_undo_push systemd_stop "$1"
 	# The unit takes it.
-	[[ -z ${CLI_LOCK-} ]] || {
-		exec {CLI_LOCK}>&-
-		CLI_LOCK=''
+	[[ -z ${ARRAY_LOCK-} ]] || {
+		exec {ARRAY_LOCK}>&-
+		ARRAY_LOCK=''
 	}
 	# Of an array of that name that has been there before.
 	systemd_settle "$1"
@@ -249,7 +257,6 @@ create_wait() {
 	}
 	if [[ -z ${OPT[no_wait]-} ]]; then
 		log_info "$NAME: made; now the RAM leg is filled"
-		need cmd/wait
 		conf_need "$NAME"
 		wait_whole "$NAME" infinity
 		log_info "$NAME: whole"

@@ -1,7 +1,10 @@
 # ramraid detach: gives the RAM leg's memory back; the array runs on its disk legs.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/guard act/history act/transitions act/witness-update config/conf-need
+need core/act core/cli core/log core/paths observe/facts observe/static
+
+declare -gA F # the facts: decide/facts.list
 
 readonly DETACH_USAGE='usage: ramraid detach [--dry-run] NAME
 
@@ -12,23 +15,22 @@ use.
 cmd_detach() {
 	cli_parse "$DETACH_USAGE" 'dry-run' "$@"
 	cli_one_name "$DETACH_USAGE"
-	need_work
 	conf_need_started "$NAME"
 	cli_root
-	[[ -n $DRY_RUN ]] || cli_lock_first "$NAME" 5
+	[[ -n $DRY_RUN ]] || array_lock_first "$NAME" 5
 	conf_need_started "$NAME" # who had the lock may have changed the disks
-	facts_configured "$NAME"
+	static_configured "$NAME"
 	facts_observe
 	# Also a package that is to be removed goes by the record that this may write.
-	record_first_look
+	witness_update_foreign_start
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
 	guard_release "$NAME"
 	guard_give_back "$NAME"
 	# Or hot-plug would make a new one. Until here the lock has kept it away.
 	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
 	facts_observe
-	record_witness
-	lately_note
-	exec {CLI_LOCK}>&-
-	changes_tell "$NAME"
+	witness_update_witness
+	history_update
+	exec {ARRAY_LOCK}>&-
+	transitions_tell "$NAME"
 }

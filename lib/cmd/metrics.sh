@@ -1,7 +1,9 @@
 # ramraid metrics: what Prometheus collects of all arrays.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh and look.sh list the keys
+need config/conf core/cli core/log core/paths world/ramdisk-note
+
+declare -gA F # the facts: decide/facts.list
 
 readonly METRICS_USAGE='usage: ramraid metrics [--output=FILE]
 
@@ -13,28 +15,46 @@ cmd_metrics() {
 	cli_parse "$METRICS_USAGE" 'output=' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$METRICS_USAGE" 'takes no operands'
 	[[ -z ${OPT[output]+set} || ${OPT[output]} == /*[!/] ]] || die "--output=${OPT[output]}: write the whole path of a file" "$EX_USAGE"
-	need_glance
-	need look act ram metrics
+	[[ -z ${OPT[output]+set} ]] || cmd_metrics_place "$ROOT${OPT[output]}"
+	need observe/summary core/act world/ramdisk report/metrics
 	# shellcheck disable=SC2154 # of the program itself
 	metrics_sample ramraid_build_info 1 version "$(<"$lib/VERSION")"
-	while IFS= read -r name; do metrics_array "$name"; done < <(conf_names)
+	while IFS= read -r name; do cmd_metrics_array "$name"; done < <(conf_names)
 	metrics_text
 	if [[ -z ${OPT[output]+set} ]]; then
 		printf '%s' "$SHOWN"
 	else
-		printf '%s' "$SHOWN" | act_file "$ROOT${OPT[output]}" || die "${OPT[output]} could not be written"
+		printf '%s' "$SHOWN" | act_file "$METRICS_FILE" || die "${OPT[output]} could not be written"
 	fi
 }
 
-metrics_array() { # NAME
+# cmd_metrics_place FILE: sets METRICS_FILE to how it is written. In a folder of somebody else's root writes nothing: what is there may lead anywhere. All is done again as
+# its owner, since nothing that is to be told needs root; and not on root's terminal, into which that user could type. In a folder of root's that lies in one of
+# somebody else's, as Debian's node exporter has it, that one can put another in its place: it is entered, and written to as it was found.
+cmd_metrics_place() {
+	local folder=${1%/*} uid gid
+	METRICS_FILE=$1
+	((EUID == 0)) || return 0
+	until [[ -d $folder/ ]]; do folder=${folder%/*}; done
+	IFS=: read -r uid gid < <(stat -c %u:%g -- "$folder/")
+	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="$gid" --clear-groups --inh-caps=-all --no-new-privs -- "$0" metrics --output="${OPT[output]}"
+	need core/trust
+	[[ -n $(trust_why_not "$folder") ]] || return 0
+	if ! cd -P -- "$folder" || [[ $PWD != "$folder" || ${1%/*} != "$folder" ]]; then
+		die "${1#"$ROOT"} is not written: others than root can change where it leads ($(trust_why_not "$folder"))" "$EX_REFUSED"
+	fi
+	METRICS_FILE=./${1##*/}
+}
+
+cmd_metrics_array() { # NAME
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN=''
 	# What can't be an array's name is none, and may not be fit to be printed.
-	conf_name_ok "$1" && look_array "$1" || return 0
+	conf_name_ok "$1" && summary_array "$1" || return 0
 	F[ram.bytes]='' F[ram.taken]=''
 	[[ $STATUS_WORD == misconfigured ]] || {
-		ram_of "$1"
+		ramdisk_note_read "$1"
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
-		! ram_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
+		! ramdisk_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
 	}
 	metrics_add "$STATUS_WORD"
 }

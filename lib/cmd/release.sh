@@ -1,7 +1,11 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/guard act/hotplug act/witness-update config/conf config/conf-faults
+need config/conf-need core/act core/cli core/log core/paths gate/dependents notes/adopted
+need notes/claim notes/witness-copy observe/facts observe/static world/md world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 readonly RELEASE_USAGE='usage: ramraid release [--yes] [--dry-run] NAME
 
@@ -12,13 +16,11 @@ If it is interrupted, type it again.'
 cmd_release() {
 	cli_parse "$RELEASE_USAGE" 'dry-run yes' "$@"
 	cli_one_name "$RELEASE_USAGE"
-	need_work
-	need adopted claim gate gatesave
 	cli_root
 	release_look
 	release_ask
 	if [[ -z $DRY_RUN ]]; then
-		cli_lock_first "$NAME" 5
+		array_lock_first "$NAME" 5
 		# The world has moved on while a person thought about the answer.
 		release_look
 	fi
@@ -32,7 +34,7 @@ release_file() { printf '%s/%s.releasing\n' "$STATE" "$NAME"; }
 # when it can't be done.
 release_look() {
 	RELEASE_LEFT=all
-	conf_name_ok "$NAME" || die "$(conf_bad_name "$NAME")" "$EX_USAGE"
+	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
 	adopted_read "$NAME" || :
 	if [[ ! -e $ETC/$NAME.conf ]] && [[ -e $(release_file) || (${ADOPTED[done]-} == no && ! -e $RUN/$NAME.started) ]]; then
 		RELEASE_LEFT=files
@@ -40,7 +42,7 @@ release_look() {
 	fi
 	conf_need_started "$NAME"
 	[[ ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
-	facts_configured "$NAME"
+	static_configured "$NAME"
 	facts_observe
 	release_check
 }
@@ -82,7 +84,7 @@ release_name_() {
 		while read -r name source _; do
 			[[ $name != '#'* ]] || continue
 			[[ $file != /etc/crypttab ]] || name=$source
-			gate_is_array "$name" || continue
+			dependents_is_array "$name" || continue
 			release_wrong_ "$file calls it $name, a name that it need not have at the next boot, without ramraid;" "write UUID= there, as blkid $name prints it"
 		done <"$ROOT$file"
 	done
@@ -143,7 +145,7 @@ release_all() {
 # Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the disks as ours again. And for "adopt", the way back from
 # here on, that what it has done, or "create", is not done any more.
 release_ram_() {
-	[[ -n $DRY_RUN ]] || mend_note_released "$NAME"
+	[[ -n $DRY_RUN ]] || hotplug_note_released "$NAME"
 	RELEASE_WAS=${ADOPTED[done]-none}
 	[[ -n ${ADOPTED[uuid]-} ]] || ADOPTED=([uuid]=${F[uuid]} [bitmap]=internal)
 	ADOPTED[done]=no
@@ -174,8 +176,8 @@ release_array() {
 	local i md=${F[array.md]}
 	facts_observe
 	# The RAM leg's slot goes, and the others move together: nothing may go by its number any more.
-	F[witness.ram_slot]=''
-	[[ -n $DRY_RUN ]] || record_witness
+	F[witness.ram_slot]='' F[witness.ram_number]=''
+	[[ -n $DRY_RUN ]] || witness_update_witness
 	((${F[array.backlog]} == 0)) || md_set_backlog "$md" 0
 	(($(md_slots "$md") == ${F[members]})) || md_set_slots "$md" "${F[members]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -193,7 +195,7 @@ release_unit() {
 	local md needed
 	{ read -r md _ <"$RUN/$NAME.watched"; } 2>/dev/null || md=${F[array.md]-}
 	[[ -n $DRY_RUN ]] || { paths_run && : >"$RUN/$NAME.released"; }
-	act_file "$(release_file)" <<<'# "ramraid release" has begun to take the notes of this array away; type it again.'
+	act_text "$(release_file)" $'# "ramraid release" has begun to take the notes of this array away; type it again.\n'
 	systemd_disable "$NAME"
 	act rm -f -- "$ETC/$NAME.conf"
 	[[ -n $DRY_RUN ]] || sync "$ETC"
@@ -211,7 +213,9 @@ release_unit() {
 }
 
 release_notes() {
-	act rm -f -- "$RUN/$NAME".{started,watched,taken,joined,members,told,tried,refused,returns,detached,memory} "$STATE/$NAME".{witness,contents,adopted,lately,leaving}
+	witness_copy_find "${F[uuid]-${ADOPTED[uuid]-none}}"
+	[[ -z $WITNESS_COPY || ! -e $WITNESS_COPY ]] || act rm -f -- "$WITNESS_COPY"
+	act rm -f -- "$RUN/$NAME".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory} "$STATE/$NAME".{witness,hardware,contents,adopted,lately,leaving}
 	act rm -f -- "$(release_file)"
-	mend_disarm
+	hotplug_disarm
 }

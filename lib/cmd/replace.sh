@@ -1,7 +1,10 @@
 # ramraid replace: another disk takes the place of a disk leg, while the array is in use.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh and change.sh list the keys
+need act/array-lock act/hotplug act/membership act/transitions config/conf config/conf-edit core/cli
+need core/log core/paths notes/removals observe/facts observe/static world/disk world/superblock
+
+declare -gA F # the facts: decide/facts.list
 
 readonly REPLACE_USAGE='usage: ramraid replace [--force] [--yes] [--dry-run] NAME OLD NEW
 
@@ -13,28 +16,26 @@ before. The array stays in use. If it is interrupted, type it again.
 cmd_replace() {
 	cli_parse "$REPLACE_USAGE" 'force yes dry-run' "$@"
 	((${#ARGS[@]} == 3)) || cli_usage "$REPLACE_USAGE" 'expected a name, a disk leg, and the disk that takes its place'
-	need_work
-	need leaving confedit change changing cmd/wait
 	cli_root
 	paths_run
 	NAME=${ARGS[0]}
 	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
-	changing_ask "$NAME"
-	cli_lock_first "$NAME" 5
+	membership_ask "$NAME"
+	array_lock_first "$NAME" 5
 	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
-	changing_check "$NAME"
+	membership_check "$NAME"
 	replace_begin "$NAME"
-	changing_all "$NAME" "ramraid replace${OPT[force]:+ --force} $NAME ${ARGS[1]} ${ARGS[2]}"
-	exec {CLI_LOCK}>&-
-	changes_tell "$NAME"
-	mend_ask
+	membership_all "$NAME" "ramraid replace${OPT[force]:+ --force} $NAME ${ARGS[1]} ${ARGS[2]}"
+	exec {ARRAY_LOCK}>&-
+	transitions_tell "$NAME"
+	hotplug_trigger
 }
 
 # replace_look NAME OLD NEW: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts to those of the array as it is to be.
 replace_look() {
-	changing_look "$1"
-	((${#CHANGING_STRANGERS[@]} == 0)) ||
-		die "$1: ${CHANGING_STRANGERS[*]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
+	membership_look "$1"
+	((${#MEMBERSHIP_STRANGERS[@]} == 0)) ||
+		die "$1: ${MEMBERSHIP_STRANGERS[*]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
 	replace_name_ "$2" && REPLACE_OLD=$REPLY || REPLACE_OLD=$2
 	if replace_name_ "$3"; then
 		REPLACE_NEW=$REPLY
@@ -45,7 +46,7 @@ replace_look() {
 	fi
 	[[ " ${MEMBERS[*]} ${LEAVING[*]} " == *" $REPLACE_OLD "* || " ${MEMBERS[*]} " == *" $REPLACE_NEW "* ]] ||
 		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}" "$EX_USAGE"
-	[[ -z ${OPT[force]-} ]] || CHANGING_FORCE=$REPLACE_NEW
+	[[ -z ${OPT[force]-} ]] || MEMBERSHIP_FORCE=$REPLACE_NEW
 	replace_facts_ "$1"
 }
 
@@ -64,13 +65,13 @@ replace_name_() {
 # NEW is a member already: an earlier run has come that far, or it is to be the other way round now. Otherwise it is a disk that the array has anyway.
 replace_known_() { # NAME
 	local i
-	leaving_has "$REPLACE_NEW" || leaving_has "$REPLACE_OLD" || [[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || {
+	removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" || [[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || {
 		replace_done_ "$1"
 		return
 	}
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] || continue
-		leaving_has "$REPLACE_NEW" || leaving_has "$REPLACE_OLD" ||
+		removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" ||
 			die "$1: $REPLACE_NEW is in the array already. To have only $REPLACE_OLD leave: delete its MEMBER line, then: ramraid apply $1" "$EX_REFUSED"
 	done
 }
@@ -89,6 +90,7 @@ replace_done_() { # NAME
 
 replace_new_() { # NAME DISK
 	disk_find "$2" || die "$1: there is no block device $2" "$EX_INACTIVE"
+	disk_tell_shared "$2" || die "$1: nothing was changed" "$EX_REFUSED"
 	REPLACE_NEW=$(disk_stable_name "$2") ||
 		die "$1: $2 has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 }
@@ -100,22 +102,22 @@ replace_facts_() { # NAME
 	for disk in "${LEAVING[@]}"; do [[ $disk == "$REPLACE_NEW" ]] || left+=("$disk"); done
 	LEAVING=("${left[@]}")
 	# One that has no line any more may still have its superblock.
-	leaving_has "$REPLACE_OLD" || ! replace_is_old_ || LEAVING+=("$REPLACE_OLD")
-	facts_configured "$1"
-	facts_times || F[conf.member_timeout]=30
+	removals_has "$REPLACE_OLD" || ! replace_is_old_ || LEAVING+=("$REPLACE_OLD")
+	static_configured "$1"
+	static_times || F[conf.member_timeout]=30
 	facts_observe
-	changing_facts_ "$1"
+	membership_facts "$1"
 }
 
 replace_is_old_() {
 	local NODE
 	[[ " ${MEMBERS[*]} " != *" $REPLACE_OLD "* ]] || return 0
-	disk_find "$REPLACE_OLD" && [[ $(sb_facts "$DEV/$NODE") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
+	disk_find "$REPLACE_OLD" && [[ $(superblock_facts "$DEV/$NODE") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
 }
 
 # The new line before the note: a note alone would have OLD leave without anything in its place.
 replace_begin() { # NAME
-	{ confedit_members "$1" "${MEMBERS[@]}" && leaving_write "$1" "${CONF[UUID]}" "${LEAVING[@]}"; } ||
-		die "$1: $ETC/$1.conf or $(leaving_file "$1") could not be written; the disks are as before"
-	changing_look "$1"
+	{ conf_edit_members "$1" "${MEMBERS[@]}" && removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}"; } ||
+		die "$1: $ETC/$1.conf or $(removals_file "$1") could not be written; the disks are as before"
+	membership_look "$1"
 }

@@ -1,7 +1,11 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/guard act/hotplug act/transitions act/witness-update cmd/attach
+need config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts
+need observe/static world/disk world/md world/md-state world/ramdisk world/ramdisk-note
+
+declare -gA F # the facts: decide/facts.list
 
 readonly RESIZE_USAGE='usage: ramraid resize [--yes] [--dry-run] NAME
 
@@ -16,15 +20,13 @@ readonly RESIZE_LEAST=1024 # KiB
 cmd_resize() {
 	cli_parse "$RESIZE_USAGE" 'yes dry-run' "$@"
 	cli_one_name "$RESIZE_USAGE"
-	need_work
-	need cmd/attach
 	conf_need "$NAME"
 	cli_root
 	paths_run
 	resize_look "$NAME"
 	cli_ask "$NAME"
 	((${#PLAN[@]} > 0)) || [[ ${F[array.sync]} == frozen ]] || return 0
-	cli_lock "$NAME" 5
+	array_lock "$NAME" 5
 	conf_need "$NAME" # who had the lock may have changed the disks
 	resize_look "$NAME"
 	cli_wrong "$NAME"
@@ -36,8 +38,8 @@ cmd_resize() {
 # resize_look NAME: sets the facts, WRONG to what speaks against it, and PLAN to what is to be done: nothing, when no disk leg has grown, which is said.
 resize_look() {
 	local VALUE
-	facts_configured "$1"
-	facts_times || F[conf.member_timeout]=30
+	static_configured "$1"
+	static_times || F[conf.member_timeout]=30
 	facts_observe
 	WRONG=() PLAN=() RESIZE_NEW='' RESIZE_BY=''
 	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
@@ -45,13 +47,13 @@ resize_look() {
 	((${#WRONG[@]} == 0)) || return 0
 	resize_room_
 	((${#WRONG[@]} == 0)) || return 0
-	md_read "${F[array.md]}" component_size
+	md_state_read "${F[array.md]}" component_size
 	RESIZE_OLD=$VALUE
 	if ((RESIZE_NEW - RESIZE_OLD < RESIZE_LEAST)); then
-		log_notice "$1: nothing to do: it has the $(human_bytes $((RESIZE_OLD * 1024))) that its disk leg $RESIZE_BY has room for"
+		log_notice "$1: nothing to do: it has the $(quantity_show_bytes $((RESIZE_OLD * 1024))) that its disk leg $RESIZE_BY has room for"
 		return 0
 	fi
-	PLAN+=("make the array $(human_bytes $((RESIZE_NEW * 1024))) large, instead of $(human_bytes $((RESIZE_OLD * 1024))); more than that $RESIZE_BY has no room for")
+	PLAN+=("make the array $(quantity_show_bytes $((RESIZE_NEW * 1024))) large, instead of $(quantity_show_bytes $((RESIZE_OLD * 1024))); more than that $RESIZE_BY has no room for")
 	resize_ram_ "$1"
 }
 
@@ -59,7 +61,7 @@ resize_look() {
 resize_wrong_() {
 	local i VALUE
 	[[ ${F[conf.layout]} == mirror ]] || WRONG+=("it is a ${F[conf.layout]}, and md does not make that larger (reshaping it: mdadm(8), GROW MODE); make a new one, and copy")
-	md_read "${F[array.md]}" metadata_version
+	md_state_read "${F[array.md]}" metadata_version
 	[[ $VALUE == 1.[12] ]] || WRONG+=("its superblocks (metadata $VALUE) lie behind the data, where disks grow; see \"ramraid release\" and --grow in mdadm(8)")
 	[[ -z ${F[array.gone]} ]] || WRONG+=("a member is in the array whose device is gone (${F[array.gone]}); first: ramraid attach ${F[name]}")
 	[[ -z ${F[array.strangers]} ]] || WRONG+=("${F[array.strangers]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run ${F[name]}")
@@ -93,16 +95,16 @@ resize_ram_() { # NAME
 	RESIZE_RAM=yes
 	bytes=$(md_leg_bytes "${F[array.md]}")
 	bytes=$((bytes + (RESIZE_NEW - RESIZE_OLD) * 1024))
-	ram_of "$1"
+	ramdisk_note_read "$1"
 	if [[ ${F[conf.ram]} == /* ]]; then
 		why=$(resize_device_ "$bytes")
 	else
-		memory_reserve
-		ram_gives_back "$1" || RAM_BYTES=0
-		why=$(ram_why_not "$bytes" "$MEMORY_RESERVE" "$RAM_BYTES")
+		memory_floor_reserve
+		ramdisk_gives_back "$1" || RAM_BYTES=0
+		why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$RAM_BYTES")
 	fi
 	[[ -z $why ]] || WRONG+=("no RAM leg of that size can be made: $why. Without one: ramraid detach $1, and RAM=none in $ETC/$1.conf if that is to stay so")
-	PLAN+=("take the RAM leg out first, and make a new one of $(human_bytes "$bytes") afterwards: until it is in sync, reads come from the disk legs")
+	PLAN+=("take the RAM leg out first, and make a new one of $(quantity_show_bytes "$bytes") afterwards: until it is in sync, reads come from the disk legs")
 }
 
 resize_device_() { # BYTES: prints why the device that is the RAM leg can't be one of BYTES
@@ -112,7 +114,7 @@ resize_device_() { # BYTES: prints why the device that is the RAM leg can't be o
 		return
 	}
 	has=$(disk_bytes "$NODE")
-	((has >= $1)) || printf '%s has %s, and the leg needs %s\n' "${F[conf.ram]}" "$(human_bytes "$has")" "$(human_bytes "$1")"
+	((has >= $1)) || printf '%s has %s, and the leg needs %s\n' "${F[conf.ram]}" "$(quantity_show_bytes "$has")" "$(quantity_show_bytes "$1")"
 }
 
 # resize_do NAME: killed at any moment, it leaves the array running on all its disk legs, of the old size or of the new one.
@@ -122,18 +124,18 @@ resize_do() {
 		guard_release "$1"
 		guard_give_back "$1"
 		facts_observe
-		record_witness
+		witness_update_witness
 	fi
 	[[ ${F[array.readauto]} != yes ]] || md_make_writable "$md"
 	trap '' INT TERM HUP
 	! md_grow "$md" "$RESIZE_OLD" "$RESIZE_NEW" || grown=yes
 	trap - INT TERM HUP
 	[[ -z $RESIZE_RAM ]] || attach_here yes
-	exec {CLI_LOCK}>&-
-	changes_tell "$1"
-	mend_ask
+	exec {ARRAY_LOCK}>&-
+	transitions_tell "$1"
+	hotplug_trigger
 	[[ -n $grown ]] || die "$1: md did not make it larger; mdadm's words stand above"
-	log_notice "$1: has $(human_bytes "$(md_bytes "$md")") now$(resize_next_ "$1" "$md")"
+	log_notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") now$(resize_next_ "$1" "$md")"
 	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] || die "$1: it is larger, and runs on its disk legs; for its RAM leg: ramraid attach $1"
 }
 

@@ -1,7 +1,12 @@
 # ramraid scrub: has md compare the legs of a running array.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/notify config/conf-need core/cli core/log core/paths observe/facts
+need observe/static report/progress-line world/md world/md-state
+# Others need these later, when an upgrade of the package may have taken them away.
+need config/conf-faults observe/device
+
+declare -gA F # the facts: decide/facts.list
 
 readonly SCRUB_USAGE='usage: ramraid scrub NAME
 
@@ -16,12 +21,10 @@ cmd_scrub() {
 	local MISMATCHES=0 bytes
 	cli_parse "$SCRUB_USAGE" '' "$@"
 	cli_one_name "$SCRUB_USAGE"
-	need_work
-	need cmd/wait
 	conf_need "$NAME"
 	cli_root
 	paths_run
-	facts_configured "$NAME"
+	static_configured "$NAME"
 	facts_observe
 	scrub_can_begin "$NAME"
 	bytes=$(md_bytes "${F[array.md]}") || die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
@@ -29,7 +32,7 @@ cmd_scrub() {
 	trap 'scrub_interrupted' INT TERM HUP
 	md_check "${F[array.md]}" 0 $((bytes / 512)) scrub_look || SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
 	trap - INT TERM HUP
-	wait_show_end_ "$SCRUB_SHOWN"
+	progress_line_end "$SCRUB_SHOWN"
 	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] || die "$NAME: not compared to the end: $SCRUB_WHY. Again: ramraid scrub $NAME" "$EX_TRY_AGAIN"
 	[[ -z $SCRUB_WHY ]] || log_warning "$NAME: not compared to the end: $SCRUB_WHY"
 	scrub_result "$NAME" "$MISMATCHES"
@@ -40,7 +43,7 @@ scrub_can_begin() { # NAME
 	local i good=0
 	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
 	[[ ${F[array.sync]} == idle ]] || die "$1: md is at work on it (${F[array.sync]}); see: ramraid status $1" "$EX_TRY_AGAIN"
-	cli_is_free "$1" || die "$1: another ramraid is working on it; look at: ramraid status $1" "$EX_TRY_AGAIN"
+	array_lock_is_free "$1" || die "$1: another ramraid is working on it; look at: ramraid status $1" "$EX_TRY_AGAIN"
 	[[ ${F[ram.state]} != in_sync ]] || good=1
 	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
 	((good > 1)) || die "$1: only one leg is in sync, so there is nothing to compare it with" "$EX_FAILED"
@@ -49,21 +52,21 @@ scrub_can_begin() { # NAME
 # Beside a check md takes no leg back, so whoever wants to work on the array goes first.
 scrub_look() {
 	local SYNC DONE TOTAL RATE
-	if cli_is_free "$NAME"; then SCRUB_BUSY=0; else SCRUB_BUSY=$((SCRUB_BUSY + 1)); fi
+	if array_lock_is_free "$NAME"; then SCRUB_BUSY=0; else SCRUB_BUSY=$((SCRUB_BUSY + 1)); fi
 	((SCRUB_BUSY < SCRUB_GIVE_WAY)) || {
 		SCRUB_WHY='another ramraid is working on the array'
 		return 1
 	}
 	[[ -t 2 ]] || return 0
-	md_sync "${F[array.md]}"
+	md_state_sync "${F[array.md]}"
 	F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE SCRUB_SHOWN=yes
-	wait_show_
+	progress_line
 }
 
 scrub_interrupted() {
 	trap '' INT TERM HUP
 	md_check_end "${F[array.md]}"
-	wait_show_end_ "$SCRUB_SHOWN"
+	progress_line_end "$SCRUB_SHOWN"
 	log_notice "$NAME: interrupted; md compares no more. Again: ramraid scrub $NAME"
 	exit "$EX_TRY_AGAIN"
 }
@@ -73,6 +76,6 @@ scrub_result() { # NAME SECTORS
 		log_notice "$1: md has compared all legs, and they are equal"
 		return
 	fi
-	tell warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only where swap lies, or what was discarded. To have the RAM leg made anew: ramraid detach $1; ramraid attach $1. What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, and your backup"
+	notify warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only where swap lies, or what was discarded. To have the RAM leg made anew: ramraid detach $1; ramraid attach $1. What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, and your backup"
 	return "$EX_FAILED"
 }

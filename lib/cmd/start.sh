@@ -1,7 +1,12 @@
 # ramraid start: the boot's way to a whole array, and the administrator's.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/transitions act/verify
+need act/witness-update cmd/wait config/conf-need core/act core/cli core/log core/paths
+need decide/action notes/memory-floor notes/renamed notes/rescue-record observe/facts observe/scan
+need observe/static world/disk world/md world/ramdisk world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 readonly START_USAGE='usage: ramraid start [--force-leg=DISK [--yes]] [--dry-run] NAME
 
@@ -13,7 +18,6 @@ Within ramraid@NAME.service it does so itself; typed by a person, it starts that
 cmd_start() {
 	cli_parse "$START_USAGE" 'dry-run yes force-leg=' "$@"
 	cli_one_name "$START_USAGE"
-	need_work
 	conf_need "$NAME"
 	cli_root
 	paths_run
@@ -29,53 +33,58 @@ cmd_start() {
 }
 
 start_plan() { # NAME
-	facts_configured "$1"
-	facts_times
+	static_configured "$1"
+	static_times
 	facts_observe
-	decide_action
-	decide_gate
+	scan_decide
+	action_gate
+	log_printable WHY GATE
 	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY" "$GATE"
 	# What a start would wait for, and what then.
-	[[ $ACTION == wait-members ]] || return 0
-	F[waited]=999999999
-	decide_action
-	printf 'if no more disks come: %s\nwhy:    %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
+	if [[ $ACTION == wait-members ]]; then
+		F[waited]=999999999
+		scan_decide
+		log_printable WHY
+		printf 'if no more disks come: %s\nwhy:    %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
+	fi
+	[[ $ACTION != refuse || ${F[array.state]} == active ]] || scan_tell_moved
 }
 
 # --force-leg: the array is started here from that leg and written down as such; the rest is a start like any other.
 start_forced() { # NAME
-	facts_configured "$1"
+	static_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$1"
-	cli_lock "$1" 5
+	array_lock "$1" 5
 	conf_need "$1" # who had the lock may have changed the disks
-	facts_configured "$1"
+	static_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != active ]] || die "$1: is running already; to start it anew: ramraid stop $1" "$EX_REFUSED"
 	start_find_forced "${OPT[force_leg]}"
-	decide_action
+	action_choose
 	if [[ $ACTION == stop-inactive ]]; then
-		drive_stop_inactive || die "$1: $DRIVE_ERROR"
+		disk_legs_stop_inactive || die "$1: $LOOP_ERROR"
 		facts_observe
-		decide_action
+		action_choose
 	fi
 	[[ $ACTION == assemble ]] || die "$1: $WHY" "$EX_REFUSED"
 	start_ask_forced "$1"
+	renamed_take || die "$1: what was written down about its array under the name ${F[record.from]} could not be moved in $STATE; nothing was started"
 	# Once it runs, it has to be written down what has been given up, or the others would be put back as if they had left just now.
 	trap '' INT TERM HUP
-	drive_assemble "${ARGUMENTS[@]}" || die "$1: $DRIVE_ERROR"
+	disk_legs_assemble "${ARGUMENTS[@]}" || die "$1: $LOOP_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
 	facts_observe
-	drive_is_of_ "${ARGUMENTS[0]}" || die "$1: something else has started an array of its legs at the same moment: ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
+	disk_legs_is_of "${ARGUMENTS[0]}" || die "$1: something else has started an array of its legs at the same moment: ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	F[array.known]=yes
-	record_write || {
+	witness_update || {
 		# Without it nobody would know at the next start which legs have been given up.
 		md_stop "${F[array.md]}"
 		die "$1: not started, because it could not be written down that the other legs are given up. Mend that (see above), then try again" "$EX_REFUSED"
 	}
-	rescue_forget "$1"
+	rescue_record_forget "$1"
 	trap - INT TERM HUP
-	exec {CLI_LOCK}>&-
+	exec {ARRAY_LOCK}>&-
 	if systemd_is_running; then start_by_systemd "$1"; else start_here "$1"; fi
 }
 
@@ -122,40 +131,44 @@ start_here() { # NAME
 	local code=0
 	# "ramraid stop", or a shutdown, ends a start that waits or is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
 	trap 'start_interrupted "$NAME"' TERM INT
-	cli_lock "$1" 60
+	array_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
 	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
 	rm -f "$RUN/$1".{told,members,refused}
-	mend_forgive "$1"
-	memory_has_given_up "$1" || rm -f "$RUN/$1.detached"
-	ram_forgive "$1"
+	hotplug_reset_backoff "$1"
+	memory_floor_has_given_up "$1" || rm -f "$RUN/$1.detached"
+	ramdisk_forgive "$1"
 	if [[ -e $RUN/$1.taken ]]; then
 		CONF[WAIT]=no
 		rm -f "$RUN/$1.taken"
 	fi
-	drive "$1" || code=$?
-	((code != EX_REFUSED)) || mend_refused "$1"
+	loop_run "$1" || code=$?
+	((code == EX_REFUSED)) || rm -f "$RUN/$1".{restarts,unstarted}
+	((code != EX_REFUSED)) || {
+		[[ ${F[array.state]} == active ]] || transitions_refused_before "$1" "$WHY" || scan_tell_moved
+		hotplug_refused "$1"
+	}
 	# What could not be done a moment ago.
-	[[ -z $DRIVE_NO_RAM ]] || mend_tried "$1"
-	changes_of_start "$1" "$code"
-	exec {CLI_LOCK}>&-
+	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$1"
+	transitions_of_start "$1" "$code"
+	exec {ARRAY_LOCK}>&-
 	# What has happened since its last words.
-	((code != 0)) || changes_tell "$1"
+	((code != 0)) || transitions_tell "$1"
 	# Also when it was refused: a disk may have come since its last look.
-	mend_ask
+	hotplug_trigger
 	((code != 0)) || verify_ram_leg "$1"
 	exit "$code"
 }
 
 start_interrupted() { # NAME
 	trap '' TERM INT
-	drive_speed_ system
+	loop_speed system
 	verify_stop
 	copy_stop "$1" || log_warning "$1: $COPY_WHY"
 	# systemd runs no ExecStop= for a unit that never became active.
 	if systemd_is_unit && start_was_never_up_ "$1"; then
 		log_notice "$1: interrupted before anything could depend on it; stopping it"
-		[[ -z ${CLI_LOCK-} ]] || exec {CLI_LOCK}>&-
+		[[ -z ${ARRAY_LOCK-} ]] || exec {ARRAY_LOCK}>&-
 		exec "$0" stop -- "$1"
 	fi
 	log_notice "$1: interrupted; the array goes on as it is"
@@ -169,15 +182,24 @@ start_was_never_up_() { # NAME
 }
 
 start_by_systemd() { # NAME
-	need cmd/wait
-	facts_configured "$1"
+	static_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || systemd_settle "$1"
 	systemd_reset "$1"
+	# Who asks is told, also what was told before.
+	rm -f "$RUN/$1.unstarted"
+	start_tell_closed_ "$1"
 	systemd_start "$1"
 	wait_whole "$1" infinity
 	log_notice "$1: whole"
 	start_tell_down_ "$1"
+}
+
+# Containers of its disk legs that are not open come first, and a passphrase is asked for where nobody may look.
+start_tell_closed_() { # NAME
+	local closed
+	closed=$(systemd_closed "$1")
+	[[ -z $closed ]] || log_notice "$1: disk legs lie in containers that are opened first (${closed//$'\n'/, }). If a passphrase is wanted, type it in another terminal: systemd-tty-ask-password-agent"
 }
 
 # A stop has unmounted what lies on it; at a start that a person types, nothing mounts that again.

@@ -1,7 +1,9 @@
 # ramraid status: what state each array is in, why, and what to do.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh and look.sh list the keys
+need config/conf core/cli core/log core/paths
+
+declare -gA F # the facts: decide/facts.list
 
 readonly STATUS_USAGE='usage: ramraid status [--json] [--watch[=TIMESPAN]] [NAME…]
 
@@ -12,20 +14,19 @@ Exit code 0: all whole; 1: one is not; 2: a name that can be none; 3: one is not
 cmd_status() {
 	local name code=0
 	cli_parse "$STATUS_USAGE" 'json watch watch=' "$@"
-	need_glance
-	need look show
+	need observe/summary report/status-text
 	for name in "${ARGS[@]}"; do conf_name_ok "$name" || {
-		need confcheck
-		die "$(conf_bad_name "$name")" "$EX_USAGE"
+		need config/conf-faults
+		die "$(conf_faults_name "$name")" "$EX_USAGE"
 	}; done
-	[[ -z ${OPT[json]-} ]] || need json showjson
+	[[ -z ${OPT[json]-} ]] || need report/status-json
 	if [[ -z ${OPT[watch]+set} ]]; then
 		status_all "${ARGS[@]}" || code=$?
 		printf '%s' "$SHOWN"
 		return "$code"
 	else
-		need watch
-		watch_status "${ARGS[@]}"
+		need report/watch
+		watch_status status_all "${ARGS[@]}"
 	fi
 }
 
@@ -37,19 +38,19 @@ status_all() {
 		conf_find_names
 		set -- "${CONF_NAMES[@]}"
 	}
-	[[ -z ${OPT[json]-} ]] || showjson_open "$EPOCHSECONDS"
+	[[ -z ${OPT[json]-} ]] || status_json_open "$EPOCHSECONDS"
 	for name; do
 		code=0
 		status_one_ "$name" || code=$?
 		((code <= worst)) || worst=$code
 	done
 	if [[ -n ${OPT[json]-} ]]; then
-		showjson_close
+		status_json_close
 	else
 		(($# > 0)) || SHOWN="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
 		# A program gets each thing on one line; a person at a terminal as many as fit, and in colour.
 		[[ ! -t 1 ]] || {
-			need terminal
+			need report/terminal
 			terminal_dress
 		}
 	fi
@@ -57,19 +58,19 @@ status_all() {
 }
 
 status_one_() { # NAME
-	look_array "$1" || {
+	summary_array "$1" || {
 		log_error "$(conf_no_array "$1")"
 		return "$EX_INACTIVE"
 	}
 	[[ $STATUS_WORD == whole ]] || {
-		need further
-		look_further
+		need observe/detail
+		detail_look
 	}
 	[[ $STATUS_WORD == whole && ${F[array.sync]} == idle && -z ${F[conf.warning.0]-} ]] || {
-		need units advice
+		need report/advice
 		advice "$STATUS_WORD"
 	}
-	if [[ -n ${OPT[json]-} ]]; then showjson_array "$STATUS_WORD"; else show_array "$STATUS_WORD"; fi
+	if [[ -n ${OPT[json]-} ]]; then status_json "$STATUS_WORD"; else status_text "$STATUS_WORD"; fi
 	case $STATUS_WORD in
 	whole) ;;
 	stopped | broken | half-assembled) return "$EX_INACTIVE" ;;

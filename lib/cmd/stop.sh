@@ -1,7 +1,11 @@
 # ramraid stop: leaves superblocks behind that tell the truth, so that the next start, ours or a rescue system's, is immediate.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act core/cli
+need core/clock core/lock core/log core/number core/paths decide/health notes/contents observe/facts
+need observe/static world/disk world/md world/openers world/ramdisk world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 readonly STOP_USAGE='usage: ramraid stop [--dry-run] NAME
 
@@ -11,11 +15,10 @@ is unmounted first if systemd knows that it depends on the array; otherwise the 
 cmd_stop() {
 	cli_parse "$STOP_USAGE" 'dry-run' "$@"
 	cli_one_name "$STOP_USAGE"
-	need_work
 	[[ ! -e $RUN/$NAME.released ]] || stop_released "$NAME"
 	conf_need_started "$NAME"
 	cli_root
-	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME.refused" # or it would be started again when a disk comes
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME".{refused,unstarted,restarts} # or it would be started again when a disk comes
 	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
 		stop_here "$NAME"
 	else
@@ -39,14 +42,14 @@ stop_by_systemd() { # NAME
 		stop_here "$1" # started by something else, or its unit has failed
 		systemd_reset "$1"
 	fi
-	facts_configured "$1"
+	static_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
 	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without it.
 	users=$(stop_users)
 	if [[ -n $users ]]; then
 		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted ($again)"
-	elif guard_only_copy; then
+	elif health_only_copy; then
 		guard_keeps "$1"
 		log_error "$1: what systemd had mounted from it is unmounted ($again)"
 		code=$EX_REFUSED
@@ -58,28 +61,119 @@ stop_by_systemd() { # NAME
 	return "$code"
 }
 
-stop_here() {                                                                                   # NAME
-	[[ -z ${MAINPID-} || $MAINPID == 0 || -n $DRY_RUN ]] || kill -TERM "$MAINPID" 2>/dev/null || : # it has just ended by itself
-	cli_lock "$1" 60
+stop_here() { # NAME
+	local ram
+	[[ -n $DRY_RUN ]] || stop_end_start_ TERM
+	stop_lock_ "$1"
 	conf_need_started "$1" # who had the lock may have changed the disks
-	facts_configured "$1"
+	static_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
 		[[ -n $DRY_RUN ]] || copy_stop "$1" || die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
-		record_first_look
-		stop_is_last_copy_ "$1" || ram_drop "$1"
+		witness_update_foreign_start
+		stop_is_last_copy_ "$1" || ramdisk_drop "$1"
 		return
 	fi
 	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what lies on it"
 	stop_check_users "$1"
+	ram=${F[ram.state]}
 	guard_release "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
 	facts_observe
-	record_witness
-	lately_note ended
+	witness_update_witness
+	history_update ended
 	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
-	md_stop "${F[array.md]}" || die "$1: ${F[array.md]} could not be stopped; it is in use by: $(stop_users)"
+	md_stop "${F[array.md]}" || stop_came_in_between_ "$1" "$ram"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
-	[[ -z $GUARD_RESCUED ]] || ram_drop "$1"
+	[[ -z $GUARD_RESCUED ]] || ramdisk_drop "$1"
+}
+
+# stop_end_start_ SIGNAL: to the program that our unit has started and that still runs. systemd says which one that is (MAINPID, systemd.exec(5)); from the environment
+# of anybody else that would be any process. One of that number that is not in our unit has come after it.
+stop_end_start_() {
+	local pid=${MAINPID-} ours=() theirs=()
+	systemd_is_unit || return 0
+	number_or pid 0
+	((pid > 1 && pid != $$)) || return 0
+	{ mapfile -t theirs <"$PROC/$pid/cgroup" && mapfile -t ours <"$PROC/self/cgroup"; } 2>/dev/null || :
+	[[ ${#theirs[@]} -gt 0 && ${theirs[*]} == "${ours[*]}" ]] || return 0
+	kill -s "$1" "$pid" 2>/dev/null || : # it has just ended by itself
+}
+
+readonly STOP_PATIENCE=60   # seconds for others to let go of the array
+readonly STOP_LOOK=5        # seconds between two looks at them
+readonly STOP_LAST_WORDS=30 # seconds that one has to end in good order
+readonly STOP_AFTER_KILL=10 # seconds after which what was killed makes no step more, whatever it waits for in the kernel
+
+# stop_lock_ NAME: takes the array's lock. Who is at work on it has STOP_PATIENCE; then it is for a person to try again, but not while the machine goes down: then
+# there is no other time.
+stop_lock_() {
+	local NOW begin told killed='' HOLDER HOLDER_WORK
+	clock
+	begin=$NOW told=$NOW
+	until array_lock_try "$1" "$STOP_LOOK"; do
+		clock
+		if [[ -z $(stop_going_down) ]]; then
+			((NOW - begin < STOP_PATIENCE)) || array_lock "$1" 0
+			continue
+		fi
+		lock_holder "$LOCKS/work.$1"
+		systemd_go_on
+		systemd_status "going down; waiting for $(stop_who_) to let go of the array"
+		((NOW - told < GUARD_TELL)) || {
+			log_alert "$1: going down, and $(stop_who_) is at work on it still: waiting for it. Do not cut the power"
+			told=$NOW
+		}
+		stop_end_others_ "$1" $((NOW - begin)) || return 0
+	done
+}
+
+# Who has it, in words; the caller's HOLDER.
+stop_who_() {
+	if [[ -n $HOLDER ]]; then
+		printf 'ramraid %s (PID %s)\n' "$HOLDER_WORK" "$HOLDER"
+	else
+		printf 'a program that another ramraid has left behind\n'
+	fi
+}
+
+# stop_end_others_ NAME SECONDS: what is done after that many seconds: they are asked to end, then killed. A killed process makes no step more, also one that the
+# kernel does not let go of; and hot-plug's worker and a start have been ended by systemd before, or with this. So it goes on after that, with a new lock in the place
+# of the old one, which whoever comes later finds taken. Returns 1 then.
+stop_end_others_() {
+	local signal='' due=$((STOP_PATIENCE + STOP_LAST_WORDS))
+	(($2 >= STOP_PATIENCE)) || return 0
+	if [[ -z $HOLDER && -z ${MAINPID-} ]]; then
+		due=$STOP_PATIENCE
+	elif (($2 >= due)); then
+		signal=KILL
+	else
+		signal=TERM
+	fi
+	if [[ -n $signal ]]; then
+		[[ -z $HOLDER ]] || kill -s "$signal" "$HOLDER" 2>/dev/null || : # it has just ended by itself
+		stop_end_start_ "$signal"
+	fi
+	[[ $signal != KILL ]] || : "${killed:=$2}"
+	(($2 >= ${killed:-$due} + STOP_AFTER_KILL)) || return 0
+	log_alert "$1: going down, and $(stop_who_) does not let go of the array: going on without it"
+	rm -f "$LOCKS/work.$1"
+	! array_lock_try "$1" 0
+}
+
+# stop_came_in_between_ NAME RAM-STATE: nobody had the array open when the RAM leg, which was in that state, was let go, and md does not stop it all the same. A
+# start makes a RAM leg anew. Going down, the array is left to systemd-shutdown.
+stop_came_in_between_() {
+	local text
+	text=$(stop_users)
+	text="${F[array.md]} could not be stopped; it is in use by: ${text:-somebody whom nothing shows}"
+	if [[ -n $(stop_going_down) ]]; then
+		log_warning "$1: $text. Leaving it to systemd-shutdown"
+		[[ -z $GUARD_RESCUED ]] || log_alert "$1: what is written to it from now on is lost"
+		exit "$EX_OK"
+	fi
+	[[ $2 != @(in_sync|recovering) ]] || text+=', who came in between. The RAM leg is out already, and is rebuilt by the next start'
+	log_error "$1: $text. Unmount or stop that, then: ramraid stop $1; or keep the array: ramraid start $1"
+	stop_refused_ "$EX_FAILED" "$1"
 }
 
 # stop_is_last_copy_ NAME: has somebody else stopped the array while the RAM leg was the only good copy, and is that ramdisk still there?
@@ -108,16 +202,16 @@ stop_refused_() { # CODE NAME
 # and the superblocks had better say so; systemd stops the array itself after the last file system is gone.
 stop_check_users() { # NAME
 	local users
-	users=$(stop_users)
+	users=$(stop_in_use_ "$1")
 	[[ -n $users ]] || return 0
 	if [[ -n $(stop_going_down) ]]; then
 		[[ -z $DRY_RUN ]] || return 0
-		! guard_only_copy || stop_wait_for_users_ "$1" || return 0
+		! health_only_copy || stop_wait_for_users_ "$1" || return 0
 		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
 		guard_release "$1" going-down
 		facts_observe
-		record_witness
-		lately_note
+		witness_update_witness
+		history_update
 		exit "$EX_OK"
 	fi
 	if [[ -n $DRY_RUN ]] && systemd_is_running && systemd_unit_is_up "$1"; then
@@ -136,7 +230,7 @@ stop_wait_for_users_() { # NAME
 	end=$((NOW + 90))
 	while ((NOW < end)); do
 		[[ -n $(stop_users) ]] || return 1
-		! disk_is_idle "${F[array.md]}" || return 0
+		! disk_is_idle "${F[array.md]}" || [[ -n $(openers_of "${F[array.md]}") ]] || return 0
 		systemd_status "the RAM leg is the only good copy; waiting for those who use the array: $(stop_users)"
 		sleep 1
 		clock
@@ -144,8 +238,25 @@ stop_wait_for_users_() { # NAME
 	log_alert "$1: still in use by $(stop_users): what they write from now on is lost"
 }
 
+# stop_users: who uses the array; if neither the kernel's tree of devices nor the first process's mounts show anybody: who has it open.
 stop_users() {
 	local users
 	users=$(disk_users "${F[array.md]}")
+	[[ -n $users ]] || users=$(openers_of "${F[array.md]}")
 	printf '%s\n' "${users//$'\n'/, }"
+}
+
+# stop_in_use_ NAME: stop_users before anything is changed. Without its RAM leg an array that then can't be stopped would be worth less than before, so md is asked
+# first whether anybody has it open; at a shutdown the RAM leg goes anyhow.
+stop_in_use_() {
+	local users
+	users=$(disk_users "${F[array.md]}")
+	if [[ -n $users ]]; then
+		printf '%s\n' "${users//$'\n'/, }"
+	elif [[ -n $DRY_RUN || -n $(stop_going_down) ]]; then
+		stop_users
+	elif ! md_is_unused "${F[array.md]}"; then
+		users=$(stop_users)
+		printf '%s\n' "${users:-somebody whom this process does not see; the kernel itself, or a program: fuser -v /dev/${F[array.md]}}"
+	fi
 }

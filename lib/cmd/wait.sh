@@ -1,7 +1,12 @@
 # ramraid wait: until an array is whole.
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+need config/conf-need core/cli core/clock core/log core/quantity decide/health observe/facts
+need observe/static report/progress-line world/systemd
+# Others need these later, when an upgrade of the package may have taken them away.
+need config/conf-faults observe/device
+
+declare -gA F # the facts: decide/facts.list
 
 readonly WAIT_USAGE='usage: ramraid wait [--timeout=TIMESPAN] NAME
 
@@ -12,10 +17,8 @@ cmd_wait() {
 	local bound=infinity
 	cli_parse "$WAIT_USAGE" 'timeout=' "$@"
 	cli_one_name "$WAIT_USAGE"
-	need_look
-	need systemd
 	conf_need "$NAME"
-	[[ -z ${OPT[timeout]-} ]] || bound=$(time_seconds "${OPT[timeout]}") || die "--timeout=${OPT[timeout]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	[[ -z ${OPT[timeout]-} ]] || bound=$(quantity_seconds "${OPT[timeout]}") || die "--timeout=${OPT[timeout]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	wait_whole "$NAME" "$bound"
 }
 
@@ -24,27 +27,27 @@ wait_whole() {
 	local begin NOW state shown=''
 	clock
 	begin=$NOW
-	facts_configured "$1"
+	static_configured "$1"
 	while :; do
 		facts_observe
 		state=$(systemd_unit_state "$1")
-		! decide_is_whole || {
-			wait_show_end_ "$shown"
+		! health_is_whole || {
+			progress_line_end "$shown"
 			wait_last_words_ "$1" "$state"
 			return 0
 		}
 		wait_over_ "$1" "$state" && {
-			wait_show_end_ "$shown"
+			progress_line_end "$shown"
 			wait_result_ "$1"
 			return
 		}
 		clock
 		[[ $2 == infinity ]] || ((NOW - begin < $2)) || {
-			wait_show_end_ "$shown"
+			progress_line_end "$shown"
 			log_error "$1: not whole after $2 s; see: ramraid status $1"
 			return "$EX_TRY_AGAIN"
 		}
-		[[ ! -t 2 ]] || { shown=yes && wait_show_ "$1" "$state"; }
+		[[ ! -t 2 ]] || { shown=yes && progress_line "$1" "$state"; }
 		sleep 0.5
 	done
 }
@@ -76,13 +79,3 @@ wait_result_() { # NAME
 	log_error "$1: is not running; see: ramraid status $1"
 	return "$EX_INACTIVE"
 }
-
-# In less than 80 columns, and without a word that only some terminals understand. While nothing can be measured, a unit that is at work has the word.
-wait_show_() { # [NAME UNIT-STATE]
-	local bar text=''
-	bar=$(progress_bar "${F[array.done]}" "${F[array.total]}")
-	[[ ${F[array.total]} != 0 || ${2-} != activating ]] || text=$(systemd_status_text "$1") || text=''
-	[[ -n $text ]] || text=$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")
-	printf '\r%-79.79s' "$bar $text" >&2
-}
-wait_show_end_() { [[ -z $1 ]] || printf '\r%79s\r' '' >&2; }

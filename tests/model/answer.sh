@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# tests/model/answer.sh [MUTANT]: the real decide_action as a co-process. One question a line on stdin, one answer a line on stdout.
-#   question: START_DEGRADED WAITED FORCED ARRAY READAUTO PENDING SYNC RAM EVENTS LEGS LEFT GIVEN LEG…
-#     FORCED        number of the leg that the administrator has chosen, or "-"
+# tests/model/answer.sh [MUTANT]: the real action_choose as a co-process. One question a line on stdin, one answer a line on stdout.
+#   question: START_DEGRADED WAITED FORCED ARRAY READAUTO PENDING SYNC RAM RAM-SLOT RAM-NUMBER DEGRADED NAMELESS EVENTS LEGS LEFT GIVEN RAM-SLOT RAM-NUMBER NUMBERS NAME LEG…
+#                   START_DEGRADED may be "record": is there a disk leg in sync to be written down?
+#     NAMELESS      letters of the disks in sync whose configured name is gone
+#     FORCED        which of the legs the administrator has chosen, or "-"
 #     EVENTS LEGS LEFT GIVEN  the witness: event count ("-": there is none), letters of legs ("-": none)
-#     LEG           "-" absent, "in:STATE" in the running array, "out:EVENTS:VIEW:DIRTY:RECOVERY:FAILED" anything else that is attached
+#     RAM-SLOT RAM-NUMBER NUMBERS NAME  the witness: the RAM leg's slot and device number, the device numbers of LEGS; "other": for another name's configuration
+#     LEG           LETTER:"-" absent, LETTER:"blank", LETTER:"twin" in a second array, LETTER:"in:STATE:SLOT:NUMBER" in the running array, anything else that is attached:
+#                   LETTER:"out:EVENTS:NUMBER:ROLES:SLOTS:DIRTY:RECOVERY:FAILED:JOINED:ELSEWHERE"; ROLES = NUMBER.SLOT,…
 #   answer: ACTION ARGUMENT…, then "giving-up" if the start gives up legs
 set -Euo pipefail
 shopt -s inherit_errexit
@@ -20,13 +24,13 @@ uuid_of() { UUID=aaaaaaaa-0000-0000-0000-00000000000$1; }
 constant_facts() {
 	F=([name]=data [uuid]=$ME [conf.ram]=auto [conf.wait]=yes [conf.wait_timeout]=1800 [conf.on_timeout]=degraded
 		[conf.member_timeout]=30 [conf.write_behind]=0 [array.backlog]=0 [array.strangers]='' [array.twin]='' [array.level]=raid1
-		[array.degraded]=1 [ram.node]='' [witness.why]='there is no record of the last start')
+		[ram.node]='' [witness.filled]=0 [witness.why]='there is no record of the last start')
 }
 
-witness_facts() { # EVENTS LEGS LEFT GIVEN
-	F[witness.events]='' F[witness.legs]='' F[witness.left]='' F[witness.given]='' F[witness.ram_slot]=''
+witness_facts() { # EVENTS LEGS LEFT GIVEN RAM-SLOT RAM-NUMBER NUMBERS NAME
+	F[witness.events]='' F[witness.legs]='' F[witness.left]='' F[witness.given]='' F[witness.ram_slot]='' F[witness.ram_number]='' F[witness.numbers]=''
 	[[ $1 != - ]] || return 0
-	F[witness.events]=$1 F[witness.ram_slot]=0
+	F[witness.events]=$1 F[witness.ram_slot]=${5#-} F[witness.ram_number]=${6#-} F[witness.numbers]=${7//[,-]/ }
 	uuids_fact witness.legs "$2"
 	uuids_fact witness.left "$3"
 	uuids_fact witness.given "$4"
@@ -41,56 +45,94 @@ uuids_fact() { # KEY LETTERS
 	done
 }
 
-leg_facts() { # I LEG
-	local i=$1 letter=${LETTERS:$1:1} field UUID
+leg_facts() { # I LETTER:LEG
+	local i=$1 letter=${2%%:*} field UUID
 	F[leg.$i.dev]=$letter F[leg.$i.node]=sd$letter F[leg.$i.in]='' F[leg.$i.state]='' F[leg.$i.slot]='' F[leg.$i.writemostly]='' F[leg.$i.sb]=''
 	F[leg.$i.uuid]='' F[leg.$i.role]='' F[leg.$i.view]='' F[leg.$i.events]=0 F[leg.$i.recovery]='' F[leg.$i.device_uuid]='' F[leg.$i.level]=''
+	F[leg.$i.number]='' F[leg.$i.roles]='' F[leg.$i.joined]='' F[leg.$i.elsewhere]=''
 	unset "F[failed.readd.$i]"
-	IFS=: read -r -a field <<<"$2"
+	local - IFS=:
+	set -f
+	# shellcheck disable=SC2206 # split at ":" on purpose; a here-string costs a pipe
+	field=(${2#*:})
+	unset IFS
 	case ${field[0]} in
 	-) F[leg.$i.node]='' ;;
-	in) F[leg.$i.in]=md127 F[leg.$i.state]=${field[1]} F[leg.$i.slot]=$((i + 1)) F[leg.$i.writemostly]=yes ;;
+	blank) F[leg.$i.sb]=none ;;
+	twin) F[leg.$i.in]=md126 F[leg.$i.state]='' F[array.twin]=md126 ;;
+	in) F[leg.$i.in]=md127 F[leg.$i.state]=${field[1]} F[leg.$i.slot]=${field[2]} F[leg.$i.number]=${field[3]} F[leg.$i.writemostly]=yes ;;
 	out)
 		uuid_of "$letter"
-		F[leg.$i.sb]=ok F[leg.$i.uuid]=$ME F[leg.$i.role]=$((i + 1)) F[leg.$i.level]=1 F[leg.$i.device_uuid]=$UUID
-		F[leg.$i.events]=${field[1]} F[leg.$i.view]=${field[2]} F[leg.$i.dirty]=${field[3]} F[leg.$i.recovery]=${field[4]-}
-		[[ -z ${field[5]-} ]] || F[failed.readd.$i]=refused
+		F[leg.$i.sb]=ok F[leg.$i.uuid]=$ME F[leg.$i.level]=1 F[leg.$i.device_uuid]=$UUID
+		F[leg.$i.events]=${field[1]} F[leg.$i.number]=${field[2]} F[leg.$i.raid_disks]=${field[4]} F[leg.$i.dirty]=${field[5]} F[leg.$i.recovery]=${field[6]-}
+		roles_facts "$i" "${field[2]}" "${field[3]}" "${field[4]}"
+		[[ -z ${field[7]-} ]] || F[failed.readd.$i]=refused
+		[[ -z ${field[8]-} ]] || F[leg.$i.joined]=yes
+		[[ -z ${field[9]-} ]] || F[leg.$i.elsewhere]=yes
 		;;
 	esac
 }
 
+nameless_facts() { # LETTERS
+	local letters=$1
+	while [[ -n $letters ]]; do
+		F[array.unconfigured]+="${F[array.unconfigured]:+ }sd${letters:0:1}"
+		letters=${letters:1}
+	done
+	F[array.strangers]=${F[array.unconfigured]}
+}
+
+roles_facts() { # I NUMBER ROLES SLOTS: role, roles and view as lib/world/superblock.sh has them
+	local i=$1 entry view
+	F[leg.$i.role]=spare
+	printf -v view '%*s' "$4" ''
+	view=${view// /.}
+	for entry in ${3//[,-]/ }; do
+		F[leg.$i.roles]+="${F[leg.$i.roles]:+ }${entry/./:}"
+		view=${view:0:${entry#*.}}A${view:${entry#*.}+1}
+		[[ ${entry%.*} != "$2" ]] || F[leg.$i.role]=${entry#*.}
+	done
+	F[leg.$i.view]=$view
+}
+
+# slots_fact: all slots are those that are free, or in which a member is not in sync, and those of members in sync.
+slots_fact() {
+	local i slots=${F[array.degraded]} letters=${F[array.unconfigured]//[!1-9]/}
+	slots=$((slots + ${#letters}))
+	for ((i = 0; i < F[members]; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || slots=$((slots + 1)); done
+	[[ ${F[ram.state]} != in_sync ]] || slots=$((slots + 1))
+	F[array.slots]=$slots
+}
+
 answer() { # the words of a question
-	local i question=$*
+	local i record question=$*
 	F[conf.start_degraded]=$1 F[waited]=$2 F[forced]=${3#-} F[array.state]=$4 F[array.readauto]=$5 F[array.pending]=$6 F[array.sync]=$7 F[ram.state]=$8
-	F[array.md]='' F[ram.slot]=''
+	F[array.md]='' F[ram.slot]=${9#-} F[ram.number]=${10#-} F[array.degraded]=${11} F[array.twin]=''
 	[[ $4 == absent ]] || F[array.md]=md127
-	[[ $8 == none ]] || F[ram.slot]=0
-	witness_facts "${@:9:4}"
-	shift 12
+	F[array.unconfigured]='' F[array.strangers]=''
+	[[ ${12} == - ]] || nameless_facts "${12}"
+	witness_facts "${@:13:8}"
+	record=${1/#[!r]*/}
+	shift 20
 	F[members]=$#
 	for ((i = 0; i < F[members]; i++)); do leg_facts "$i" "${@:i+1:1}"; done
-	decide_action
+	slots_fact
+	[[ -z $record ]] || {
+		if health_disk_in_sync; then printf 'disks\n'; else printf 'ram\n'; fi
+		return
+	}
+	action_choose
 	[[ -z ${MODEL_WHY-} ]] || printf '%s\n    %s: %s\n' "$question" "$ACTION" "$WHY" >&2
 	printf '%s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}${GIVING_UP:+ giving-up}"
 }
 
-readonly LETTERS=123
-
 main() {
 	local words
 	STATE=/state ETC=/etc/ramraid
-	# shellcheck source=lib/whole.sh
-	source "$LIB/whole.sh"
-	# shellcheck source=lib/decide.sh
-	source "$LIB/decide.sh"
-	# shellcheck source=lib/disklegs.sh
-	source "$LIB/disklegs.sh"
-	# shellcheck source=lib/deviceleg.sh
-	source "$LIB/deviceleg.sh"
-	# shellcheck source=lib/histories.sh
-	source "$LIB/histories.sh"
-	# shellcheck source=lib/safestart.sh
-	source "$LIB/safestart.sh"
+	lib=$LIB
+	# shellcheck source=lib/core/load.sh
+	source "$lib/core/load.sh"
+	need decide/action
 	# shellcheck source=tests/model/mutants.sh
 	[[ -z ${1-} ]] || {
 		source "${BASH_SOURCE[0]%/*}/mutants.sh"

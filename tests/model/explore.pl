@@ -1,20 +1,23 @@
 #!/usr/bin/perl
 # tests/model/explore.pl LEGS DEPTH MODE SECONDS [MUTANT]: walks breadth-first through all histories of an array of LEGS disk legs and a RAM
-# leg, up to DEPTH steps, and asks the real decide_action (answer.sh) at every boot and after every step. With MUTANT it ends at the first
+# leg, up to DEPTH steps, and asks the real action_choose (answer.sh) at every boot and after every step. With MUTANT it ends at the first
 # violation. Prints "key value" lines, then "violation KIND" with its shortest history, indented.
-#   MODE    how each boot may be configured: witness (START_DEGRADED=witness or never), mixed (witness, never or always); image: as witness,
-#           and while the machine is off a disk may be put back to an old image of itself
+#   MODE    MADE-WHAT. MADE is how the array came to be (state.pl, prepared in steps.pl); WHAT is what may happen to it: witness
+#           (START_DEGRADED=witness or never), mixed (witness, never or always, and forced starts); image: as witness, and while the machine is
+#           off a disk may be put back to an old image of itself; elsewhere: with always, and legs are used alone elsewhere; apply: with always,
+#           and disks join and leave; records: as witness, with a rename, a witness that is set back, names that vanish, a second array
 #   SECONDS to stop after, within a depth if need be; 0: never
 use strict;
 use warnings;
 use FindBin;
 use Time::HiRes qw(time);
 
-our ( $n, $depth, $mode, $seconds, $mutant );
+our ( $n, $depth, $mode, $made, $kind, $seconds, $mutant );
 
 BEGIN {
 	( $n, $depth, $mode, $seconds, $mutant ) = @ARGV;
-	die "usage: explore.pl LEGS DEPTH MODE SECONDS [MUTANT]\n" unless $n && $n =~ /^[123]$/ && $mode =~ /^(witness|mixed|image)$/;
+	die "usage: explore.pl LEGS DEPTH MODE SECONDS [MUTANT]\n" unless $n && $n =~ /^[123]$/ && $mode =~ /^(create|adopt|last|grown|applied|away|alone)-(witness|mixed|image|elsewhere|apply|records)$/;
+	( $made, $kind ) = ( $1, $2 );
 	$mutant //= '';
 	require "$FindBin::Bin/$_.pl" for qw(state question md promises steps);
 }
@@ -22,7 +25,7 @@ our ( $asked, %decided, $pid, $questions, %counted, %known, @found, $here, @next
 
 my ( %label_id, @label_of, $parents, $labels ) = ();
 my ( $transitions, $began ) = ( 0, time );
-my $start = canonical( initial() );
+my ( $start, @before ) = prepared($made);
 my %seen  = ( $start => 0 );
 my @frontier = ($start);
 $parents = pack 'L', 0;
@@ -65,7 +68,7 @@ sub history {    # STATE-ID LAST-STEP
 	for ( ; $id ; $id = unpack 'L', substr $parents, 4 * $id, 4 ) {
 		unshift @steps, $label_of[ unpack 'S', substr $labels, 2 * $id, 2 ];
 	}
-	return @steps;
+	return ( @before, @steps );
 }
 
 close $questions;

@@ -1,7 +1,7 @@
 # Planted mistakes: each function spoils the decision in one way, by defining functions anew. The model has to find every one of them; those
 # named deep_… need long histories.
 # shellcheck shell=bash
-# What is defined in here is called by lib/decide.sh.
+# What is defined in here is called by lib/decide/action.sh.
 # shellcheck disable=SC2317,SC2329
 
 declare -gA F
@@ -14,118 +14,224 @@ keep() {
 }
 
 mutant_ignores-the-recovery-offset() {
-	keep decide_leg_kind_
-	decide_leg_kind_() {
+	keep safe_start_leg_kind
+	safe_start_leg_kind() {
 		F[leg.$1.recovery]=''
-		kept_decide_leg_kind_ "$1"
+		kept_safe_start_leg_kind "$1"
 	}
 }
 
 mutant_starts-legs-with-one-that-calls-them-missing() {
-	decide_superseded_() { return 1; }
-	decide_counted_on_() { return 1; }
+	histories_superseded_() { return 1; }
+	histories_has_later_events() { return 1; }
 }
 
-mutant_merges-legs-that-disown-each-other() { decide_divergent_() { return 1; }; }
+mutant_merges-legs-that-disown-each-other() { safe_start_divergent_() { return 1; }; }
 
-mutant_trusts-the-leg-that-is-there() { decide_without_ok_() { return 0; }; }
+mutant_trusts-the-leg-that-is-there() { safe_start_without_ok_() { return 0; }; }
 
 mutant_tolerates-a-lag-of-five-events() {
-	decide_equal_() {
+	histories_equal() {
 		local newest=$1 leg=$2
 		shift 2
-		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 5)) && ! decide_superseded_ "$leg" "$@"
+		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 5)) && ! histories_superseded_ "$leg" "$@"
 	}
 }
 
-mutant_takes-any-leg-for-one-that-the-witness-knows() { decide_witness_agrees_() { return 0; }; }
+mutant_takes-any-leg-for-one-that-the-witness-knows() { histories_witness_agrees() { return 0; }; }
 
-mutant_skips-the-event-count() { decide_stale_() { return 1; }; }
+mutant_skips-the-event-count() { safe_start_stale_() { return 1; }; }
 
 mutant_believes-a-missing-witness() {
-	keep decide_witness_why_
-	decide_witness_why_() {
+	keep safe_start_witness_why_
+	safe_start_witness_why_() {
 		DOUBT=''
-		[[ -z ${F[witness.events]} ]] || kept_decide_witness_why_ "$1"
+		[[ -z ${F[witness.events]} ]] || kept_safe_start_witness_why_ "$1"
 	}
 }
 
 mutant_puts-back-a-leg-with-a-history-of-its-own() {
-	keep decide_can_readd_
-	decide_can_readd_() {
-		[[ -z ${F[leg.$1.view]} ]] || F[leg.$1.view]=AAAAA
-		kept_decide_can_readd_ "$1"
+	keep readd_may
+	readd_may() {
+		[[ -z ${F[leg.$1.view]} ]] || F[leg.$1.view]=AAAAA F[leg.$1.roles]='0:0 1:1 2:2 3:3 4:3 14:0'
+		kept_readd_may "$1"
 	}
 }
 
+mutant_starts-what-nothing-vouches-for-beside-a-leg-that-was-in-sync() { strangers_unvouched_() { return 1; }; }
+
 mutant_adds-the-RAM-leg-before-the-resync-has-ended() {
-	keep decide_running_
-	decide_running_() {
+	keep action_running_
+	action_running_() {
 		F[array.sync]=idle F[array.pending]=no
-		kept_decide_running_
+		kept_action_running_
 	}
 }
 
 mutant_puts-a-disk-back-while-the-RAM-leg-recovers() {
-	keep decide_disk_legs_
-	decide_disk_legs_() {
+	keep readd_disk_legs
+	readd_disk_legs() {
 		local ram=${F[ram.state]} code=0
 		F[ram.state]=in_sync
-		kept_decide_disk_legs_ || code=$?
+		kept_readd_disk_legs || code=$?
 		F[ram.state]=$ram
 		return "$code"
 	}
 }
 
-mutant_ignores-that-legs-were-given-up() { decide_is_given_up_() { return 1; }; }
+mutant_ignores-that-legs-were-given-up() { readd_is_given_up() { return 1; }; }
 
 mutant_puts-back-a-leg-that-was-given-up() {
-	keep decide_can_readd_
-	decide_can_readd_() {
+	keep readd_may
+	readd_may() {
 		F[witness.given]=''
-		kept_decide_can_readd_ "$1"
+		kept_readd_may "$1"
 	}
 }
 
 mutant_ignores-that-only-the-RAM-leg-was-good() {
-	keep decide_stale_
-	decide_stale_() { [[ -n ${F[witness.legs]} ]] && kept_decide_stale_ "$1"; }
+	keep safe_start_stale_
+	safe_start_stale_() { [[ -n ${F[witness.legs]} ]] && kept_safe_start_stale_ "$1"; }
 }
 
 # These are what the model itself found.
 
 deep_mutant_refuses-for-what-a-leg-that-was-given-up-says() {
-	keep decide_find_outrunner_
-	decide_find_outrunner_() {
+	keep histories_find_outrunner
+	histories_find_outrunner() {
 		local - code=0 given=${F[witness.given]}
 		F[witness.given]=''
-		kept_decide_find_outrunner_ "$1" || code=$?
+		kept_histories_find_outrunner "$1" || code=$?
 		F[witness.given]=$given
 		return "$code"
 	}
 }
 
 deep_mutant_accepts-a-lag-of-one-from-any-leg() {
-	decide_equal_() {
+	histories_equal() {
 		local newest=$1 leg=$2
 		shift 2
-		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 1)) && ! decide_superseded_ "$leg" "$@"
+		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 1)) && ! histories_superseded_ "$leg" "$@"
 	}
 }
 
-deep_mutant_ignores-what-a-leg-that-was-being-rebuilt-says-of-the-others() { decide_find_outrunner_() { return 1; }; }
+deep_mutant_ignores-what-a-leg-that-was-being-rebuilt-says-of-the-others() { histories_find_outrunner() { return 1; }; }
 
-deep_mutant_puts-back-any-leg-to-the-RAM-leg() { decide_can_readd_to_ram_() { return 0; }; }
+deep_mutant_puts-back-any-leg-to-the-RAM-leg() { readd_may_to_ram() { return 0; }; }
 
 deep_mutant_goes-by-the-higher-count-whatever-the-witness-says() {
-	decide_is_newer_() { [[ -z $2 ]] || ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
-	decide_strayed_() { return 1; }
+	histories_is_newer_() { [[ -z $2 ]] || ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
+	histories_ran_separately() { return 1; }
 }
 
-deep_mutant_believes-what-an-old-leg-says-of-the-others() { decide_current_() { CURRENT=("$@"); }; }
+deep_mutant_believes-what-an-old-leg-says-of-the-others() { histories_current() { CURRENT=("$@"); }; }
 
 deep_mutant_takes-a-leg-that-was-just-left-behind-for-one-with-a-history() {
-	decide_is_old_() { decide_calls_missing_ "$1" "$2" && ! decide_calls_missing_ "$2" "$1" && decide_counted_on_ "$1" "$2"; }
+	histories_is_old() { histories_calls_missing "$1" "$2" && ! histories_calls_missing "$2" "$1" && histories_has_later_events "$1" "$2"; }
 }
 
-deep_mutant_overlooks-that-a-disk-has-gone-back-in-time() { decide_gone_back_() { return 1; }; }
+deep_mutant_overlooks-that-a-disk-has-gone-back-in-time() { safe_start_gone_back_() { return 1; }; }
+
+# A slot taken for a device, as ramraid 0.1.0 did in each of its comparisons.
+
+mutant_takes-a-slot-for-the-disk-that-a-leg-calls-missing() { histories_calls_missing() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }; }
+
+mutant_puts-back-by-the-slots-of-those-in-sync() {
+	readd_may() {
+		local i=$1 j slot alone=yes
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
+		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
+		! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]-} != yes ]] || return 1
+		! readd_left_this_run_ "$i" || return 0
+		for ((j = 0; j < ${F[members]}; j++)); do
+			slot=${F[leg.$j.slot]-}
+			[[ ${F[leg.$j.state]} == in_sync ]] || continue
+			[[ $slot =~ ^[0-9]+$ && ${F[leg.$i.view]:slot:1} == A ]] || return 1
+			alone=no
+		done
+		[[ $alone == no ]] || readd_may_to_ram "$i"
+	}
+}
+
+mutant_takes-a-leg-in-the-RAM-legs-slot-for-one-that-calls-it-active() {
+	keep safe_start_stale_
+	safe_start_stale_() {
+		[[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] && ((${F[leg.$1.events]} > ${F[witness.events]})) &&
+			[[ ${F[witness.ram_slot]} =~ ^[0-9]+$ && ${F[leg.$1.view]:${F[witness.ram_slot]}:1} == A ]] && return 1
+		kept_safe_start_stale_ "$1"
+	}
+}
+
+# By number and slot: another RAM leg, elsewhere, has the same.
+mutant_takes-any-RAM-leg-for-the-one-that-was-the-only-good-copy() {
+	keep safe_start_stale_
+	safe_start_stale_() {
+		[[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] && ((${F[leg.$1.events]} > ${F[witness.events]})) && histories_calls_ram_active "$1" && return 1
+		kept_safe_start_stale_ "$1"
+	}
+}
+
+mutant_takes-two-legs-in-one-slot-for-separate-histories() {
+	mutant_takes-a-slot-for-the-disk-that-a-leg-calls-missing
+	keep safe_start_divergent_
+	safe_start_divergent_() {
+		local i j
+		for i in "${@:2}"; do
+			for j in "${@:2}"; do
+				[[ $i -lt $j && ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] || continue
+				action_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} have been used without each other"
+				return 0
+			done
+		done
+		kept_safe_start_divergent_ "$@"
+	}
+}
+
+# By the slots that the newest leg calls active, and the RAM leg's.
+mutant_knows-those-that-are-missing-by-their-slots() {
+	histories_newest_knows() {
+		local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]} known=0
+		for ((i = 0; i < ${F[members]}; i++)); do
+			[[ ${F[leg.$i.role]-} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+			view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1} known=$((known + 1))
+		done
+		((known < ${F[members]})) || return 0
+		[[ -z $slot ]] || view=${view:0:slot}.${view:slot+1}
+		[[ $view != *A* ]]
+	}
+}
+
+# What else 0.1.0 did.
+
+mutant_leaves-it-to-a-clock-whether-a-leg-was-used-elsewhere() {
+	readd_may_to_ram() {
+		local view=${F[leg.$1.view]} slot=${F[ram.slot]}
+		[[ ! $slot =~ ^[0-9]+$ ]] || view=${view:0:slot}A${view:slot+1}
+		[[ $view != *.* || " ${F[witness.legs]} ${F[witness.left]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
+	}
+}
+
+mutant_counts-no-leg-whose-name-is-gone() {
+	health_disk_in_sync() {
+		local i
+		for ((i = 0; i < ${F[members]}; i++)); do
+			[[ ${F[leg.$i.state]} != in_sync ]] || return 0
+		done
+		return 1
+	}
+}
+
+mutant_forgets-its-record-with-the-name-of-the-configuration() {
+	keep witness_facts
+	witness_facts() {
+		if [[ $8 == other ]]; then kept_witness_facts - - - - - - - same; else kept_witness_facts "$@"; fi
+	}
+}
+
+mutant_acts-on-one-of-two-arrays() {
+	keep action_running_
+	action_running_() {
+		F[array.twin]=''
+		kept_action_running_
+	}
+}

@@ -1,7 +1,7 @@
 # The promises of README.md, and the exceptions that it names.
 use strict;
 use warnings;
-our ( $n, $WEV, $WLEGS, $WGIVEN, $UNNOTED, $FORGOT, $GIVE, $COLS, $DISKS );
+our ( $n, $kind, $CONF, $AWAY, $WEV, $WLEGS, $WGIVEN, $WNUM, $UNNOTED, $FORGOT, $ROLLED, $GIVE, $UNSEEN, $COLS, $DISKS );
 
 our ( @found, %counted, %known, $here );
 my %kinds;
@@ -22,7 +22,19 @@ sub known {
 # Does each of these legs call all the others active?
 sub all_active {
 	my ( $s, $legs ) = @_;
-	return !grep { $legs << 1 & ~$s->[ leg($_) + VIEW ] } legs_in($legs);
+	for my $i ( legs_in($legs) ) { return 0 if grep { !calls_active( $s, $i, $_ ) } legs_in($legs) }
+	return 1;
+}
+
+# Does any superblock of these legs show that two were used without each other? Each calls the other missing, or one does, which the other has outrun.
+sub look_apart {
+	my ( $s, $legs ) = @_;
+	for my $i ( legs_in($legs) ) {
+		for my $j ( grep { $_ != $i && !calls_active( $s, $i, $_ ) } legs_in($legs) ) {
+			return 1 if !calls_active( $s, $j, $i ) || $s->[ leg($j) ] > $s->[ leg($i) ] + 1;
+		}
+	}
+	return 0;
 }
 
 # May exactly these legs be started, with those attached? Marks what a start gives up. Returns 0 where a known exception ends the history.
@@ -34,9 +46,12 @@ sub check_start {
 	for my $i ( legs_in($legs) ) {
 		violation( 'a leg that was still being rebuilt is started', $label ) if $s->[ leg($i) + FLAGS ] & RECOVERY;
 		violation( 'a leg that was given up is started', $label )            if $s->[$WGIVEN] >> $i & 1;
+		for my $j ( grep { $_ > $i } legs_in($legs) ) {
+			known( 'two legs claim one slot or number, and mdadm leaves one of them out', $label ) if $s->[ leg($i) + NUM ] == $s->[ leg($j) + NUM ] || own_slot( $s, $i ) == own_slot( $s, $j );
+		}
 	}
 	# Without a witness, a re-add that a crash has cut off makes superblocks of separate histories look like one.
-	my $blind  = !$s->[$WEV] && all_active( $s, $there ) && diverged($s);
+	my $blind  = !$s->[$WEV] && ( all_active( $s, $there ) || $s->[$AWAY] && !look_apart( $s, $there ) ) && diverged($s);
 	my $forgot = $s->[$FORGOT] & $legs && all_active( $s, $legs );
 	my $over   = 0;
 	my $known  = $blind ? 'no witness, and a re-add cut off by a crash has made separate histories look alike' : 'started as equal, with writes that an earlier start gave up, and no witness knows it';
@@ -47,15 +62,22 @@ sub check_start {
 		if ( $t == ACKED && !$have ) {
 			$missing = 1;
 			$lost    = 1 if !holders($c);
-			my @elsewhere = grep { holders($c) >> $_ & 1 } legs_in( $there & ~$legs );
+			# One that was being rebuilt is not complete; that it is ahead is proof enough all the same.
+			my @elsewhere = grep { holders($c) >> $_ & 1 && !( $s->[ leg($_) + FLAGS ] & RECOVERY && $s->[ leg($_) ] <= $s->[ leg($freshest) ] ) } legs_in( $there & ~$legs );
 			$wrong->( 'started without a write that an attached leg holds', $label ) if @elsewhere;
+		}
+		elsif ( $t == ELSEWHERE && !$have ) {
+			if   ( holders($c) & $there & ~$s->[$WGIVEN] ) { $wrong->( 'started without what was written elsewhere to a leg that is attached', $label ) }
+			else                                             { known( 'started while a leg that was used elsewhere is absent', $label ) }
 		}
 		elsif ($have) { $wrong->( $t == IN_FLIGHT ? 'started as equal, but a write in flight differs and no resync is due' : 'legs with different writes are started as equal', $label ) unless $t == IN_FLIGHT && $dirty }
 	}
 	return 0 if $over;
+	for my $c ( @$s[ $COLS .. $#$s ] ) { $c = column( ACKED, holders($c), bitmaps($c) ) if type($c) == ELSEWHERE && holders($c) & $legs }
 	return 1 unless $missing;
 	if ( in_window( $s, $legs ) ) { known( 'started on a leg that md had dropped and the monitor not yet noted', $label ) }
 	elsif ( $degraded eq 'always' && !( $lost && $s->[$WEV] && !$s->[$WLEGS] ) ) { known( 'START_DEGRADED=always: started without writes that no attached leg holds', $label ) }
+	elsif ( $s->[$ROLLED] ) { known( 'the witness was set back, and what it forgot is missing', $label ) }
 	elsif ( !$s->[$WEV] && $lost ) { known( 'no witness, and writes were in the RAM leg only when the power failed', $label ) }
 	elsif ( !$s->[$WEV] && diverged($s) ) { known( 'no witness, and a leg with a history of its own is absent', $label ) }
 	else { $wrong->( 'acknowledged writes are missing', $label ) }
@@ -79,13 +101,13 @@ sub choose {
 	$s->[$UNNOTED] = 0;
 	$s->[$FORGOT] |= $DISKS & ~( 1 << $i ) & ~$s->[$GIVE] unless $s->[$GIVE] && $s->[$WEV];
 	for my $c ( @$s[ $COLS .. $#$s ] ) {
-		next unless type($c) == ACKED || type($c) == GIVEN_UP;
+		next unless type($c) == ACKED || type($c) == GIVEN_UP || type($c) == ELSEWHERE;
 		$c = column( holders($c) >> $i & 1 ? ACKED : GIVEN_UP, holders($c), bitmaps($c) );
 	}
 }
 
 # The legs that nobody has given up.
-sub kept { my $s = shift; $DISKS & ~$s->[$WGIVEN] }
+sub kept { my $s = shift; $s->[$CONF] & known_legs($s) & ~$s->[$WGIVEN] }
 
 # Were acknowledged writes in the RAM leg only?
 sub lost_writes { my $s = shift; scalar grep { type($_) == ACKED && !holders($_) } @$s[ $COLS .. $#$s ] }
@@ -93,7 +115,7 @@ sub lost_writes { my $s = shift; scalar grep { type($_) == ACKED && !holders($_)
 # Has no leg been made equal since the witness said that only the RAM leg was good?
 sub only_ram {
 	my $s = shift;
-	return $s->[$WEV] && !$s->[$WLEGS] && !grep { !( $s->[ leg($_) + FLAGS ] & RECOVERY ) && $s->[ leg($_) ] > $s->[$WEV] } legs_in( kept($s) );
+	return $s->[$WEV] && !$s->[$WLEGS] && !grep { !( $s->[ leg($_) + FLAGS ] & RECOVERY ) && $s->[ leg($_) ] > $s->[$WEV] } legs_in( kept($s) & ~$s->[$AWAY] );
 }
 
 # Has every leg's history a place in one line? Each leg with updates of superblocks that the other lacks: a history of its own.
@@ -120,7 +142,7 @@ sub startable {
 	my @legs = legs_in( kept($s) );
 	for my $i (@legs) {
 		next if $s->[ leg($i) + FLAGS ] & RECOVERY;
-		return 1 unless grep { !( $s->[ leg($_) + VIEW ] >> ( $i + 1 ) & 1 ) } @legs;
+		return 1 unless grep { !calls_active( $s, $_, $i ) } @legs;
 	}
 	return 0;
 }
@@ -138,10 +160,45 @@ sub ran_on_unnoted { my $s = shift; $s->[$WEV] && !$s->[$WLEGS] && !only_ram($s)
 sub contradicted {
 	my $s = shift;
 	for my $i ( legs_in( $s->[$WLEGS] ) ) {
-		return 1 if grep { !( $s->[ leg($_) + VIEW ] >> ( $i + 1 ) & 1 ) } legs_in( kept($s) );
+		return 1 if grep { !calls_active( $s, $_, $i ) } legs_in( kept($s) );
 		return 1 if grep { !( $s->[$WLEGS] >> $_ & 1 ) && $s->[ leg($_) ] > $s->[ leg($i) ] + 1 } legs_in( kept($s) );
 	}
 	return 0;
+}
+
+# May a superblock that names a leg's number speak of another device? Two carry it; or what it says does not go with what the leg itself says.
+sub ambiguous {
+	my $s    = shift;
+	my %seen = $s->[$WNUM] ? ( $s->[$WNUM] - 1 => 1 ) : ();
+	my @legs = legs_in( $s->[$CONF] & known_legs($s) );
+	for my $j (@legs) {
+		my $number = $s->[ leg($j) + NUM ];
+		return 1 if $seen{$number}++;
+		for my $i (@legs) {
+			my $slot = slot_of( $s->[ leg($i) + ROLES ], $number );
+			return 1 if $slot >= 0 && $slot != own_slot( $s, $j );
+		}
+	}
+	return 0;
+}
+
+# Promise 2.
+sub must_start {
+	my $s = shift;
+	return 0 if $kind eq 'image' || $s->[$CONF] & ~known_legs($s) || grep { $s->[ leg($_) + FLAGS ] & WHOLE } legs_in( $s->[$CONF] );
+	return !lost_writes($s) && !diverged( $s, kept($s) ) && startable($s);
+}
+
+# What may stand in its way.
+sub explain_refusal {
+	my ( $s, $label ) = @_;
+	if ( grep { $s->[ leg($_) + FLAGS ] & RECOVERY && outran( $s, $_ ) } legs_in( kept($s) ) ) { known( 'refused because only a leg that was being rebuilt knows the last events', $label ) }
+	elsif ( only_ram($s) ) { known( 'refused because only the RAM leg was good, though nothing had been written since', $label ) }
+	elsif ( contradicted($s) ) { known( 'refused because witness and superblocks contradict each other', $label ) }
+	elsif ( $s->[$UNNOTED] || ran_on_unnoted($s) ) { known( 'refused because the monitor had not yet noted a change', $label ) }
+	elsif ( $s->[$ROLLED] ) { known( 'refused because the witness was set back', $label ) }
+	elsif ( ambiguous($s) ) { known( 'refused because two devices had the same number', $label ) }
+	else { violation( 'all legs are there, none has a history of its own, and yet: refused', $label ) }
 }
 
 1;

@@ -1,9 +1,9 @@
-# The questions to decide_action, put to answer.sh, and remembered.
+# The questions to action_choose, put to answer.sh, and remembered.
 use strict;
 use warnings;
 use IPC::Open2;
 use FindBin;
-our ( $n, $mutant, $WEV, $WLEGS, $WLEFT, $WGIVEN, $INS, $RCV, $RAM, $RO, $PEND, $PRESENT, $FAILED, $GAP );
+our ( $n, $mutant, $CONF, $AWAY, $WEV, $WLEGS, $WLEFT, $WGIVEN, $WSLOT, $WNUM, $RENAMED, $INS, $RCV, $RAM, $RO, $PEND, $PRESENT, $FAILED, $AROLES, $ARD, $RNUM, $JOIN, $OUTGREW, $UNSEEN, $NAMELESS, $TWIN, $GAP );
 
 my %memo;
 our ( $asked, %decided ) = (0);
@@ -25,7 +25,12 @@ sub ask {
 	return $answer;
 }
 
-sub view_text { my $v = shift; join '', map { $v >> $_ & 1 ? 'A' : '.' } 0 .. $n }
+# roles_text ROLES: NUMBER.SLOT for each that is active, in order of numbers.
+my %roles_text;
+sub roles_text {
+	my $roles = shift;
+	return $roles_text{$roles} //= join( ',', map { "$_->[0].$_->[1]" } sort { $a->[0] <=> $b->[0] } grep { $_->[0] >= 0 } map { [ in_slot( $roles, $_ ), $_ ] } 0 .. 3 ) || '-';
+}
 
 # counts STATE LEG…: the event counts that a question shows, of these legs and the witness, brought closer as in canonical: the fewer
 # different questions, the fewer are asked.
@@ -44,31 +49,47 @@ sub counts {
 sub leg_text {
 	my ( $s, $i, $count ) = @_;
 	my $at = leg($i);
-	return join ':', 'out', $count->{ $s->[$at] }, view_text( $s->[ $at + VIEW ] ), $s->[ $at + FLAGS ] & DIRTY ? 'yes' : 'no', $s->[ $at + FLAGS ] & RECOVERY ? 2048 : '', $s->[$FAILED] >> $i & 1 ? 'failed' : '';
+	return 'blank' unless $s->[$at];
+	return join ':', 'out', $count->{ $s->[$at] }, $s->[ $at + NUM ], roles_text( $s->[ $at + ROLES ] ), $s->[ $at + RD ], $s->[ $at + FLAGS ] & DIRTY ? 'yes' : 'no', $s->[ $at + FLAGS ] & RECOVERY ? 2048 : '', $s->[$FAILED] >> $i & 1 ? 'failed' : '', $s->[$JOIN] >> $i & 1 ? 'joined' : '', $s->[$OUTGREW] >> $i & 1 ? 'elsewhere' : '';
 }
 
 sub letters_text { my $mask = shift; join( '', map { $_ + 1 } legs_in($mask) ) || '-' }
 
-sub witness_text { my ( $s, $count ) = @_; $s->[$WEV] ? join ' ', $count->{ $s->[$WEV] }, map { letters_text($_) } @$s[ $WLEGS, $WLEFT, $WGIVEN ] : '- - - -' }
+# EVENTS LEGS LEFT GIVEN RAM-SLOT RAM-NUMBER NUMBERS NAME
+sub witness_text {
+	my ( $s, $count ) = @_;
+	return '- - - - - - - same' unless $s->[$WEV];
+	my $numbers = join ',', sort { $a <=> $b } map { $s->[ leg($_) + NUM ] } legs_in( $s->[$WLEGS] );
+	return join ' ', $count->{ $s->[$WEV] }, ( map { letters_text($_) } @$s[ $WLEGS, $WLEFT, $WGIVEN ] ), ( map { $_ ? $_ - 1 : '-' } @$s[ $WSLOT, $WNUM ] ), length $numbers ? $numbers : '-', $s->[$RENAMED] ? 'other' : 'same';
+}
 
 # What a boot with these disks does: the answer at once, or after MEMBER_TIMEOUT when it is to wait. FORCED: the leg that was chosen.
 sub ask_boot {
 	my ( $s, $there, $degraded, $forced ) = @_;
-	$forced //= '-';
-	my $count = counts( $s, legs_in($there) );
-	my $facts = join ' ', 'absent no no idle none', witness_text( $s, $count ), map { $there >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' } 0 .. $n - 1;
+	my @conf = legs_in( $s->[$CONF] );
+	($forced) = defined $forced ? grep { $conf[$_] == $forced } 0 .. $#conf : '-';
+	my $count = counts( $s, grep { $s->[ leg($_) ] } legs_in($there) );
+	my $facts = join ' ', 'absent no no idle none - - 1 -', witness_text( $s, $count ), map { ( $_ + 1 ) . ':' . ( $there >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' ) } @conf;
 	my $answer = ask("$degraded 0 $forced $facts");
 	return ( $answer, 0 ) unless $answer eq 'wait-members';
 	return ( ask("$degraded 30 $forced $facts"), 1 );
 }
 
+# Whom ours would write down as good: "disks" or "ram".
+sub ask_record { ask_running( $_[0], 0, 'record' ) }
+
 # What ours does with the running array, so many seconds after it began to look.
 sub ask_running {
-	my ( $s, $waited ) = @_;
-	my $count = counts( $s, 0 .. $n - 1 );
-	my $legs  = join ' ', map { $s->[$INS] >> $_ & 1 ? 'in:in_sync' : $s->[$RCV] >> $_ & 1 ? 'in:recovering' : $s->[$PRESENT] >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' } 0 .. $n - 1;
+	my ( $s, $waited, $record ) = @_;
+	my $count = counts( $s, grep { $s->[ leg($_) ] } 0 .. $n - 1 );
+	my @legs;
+	for ( legs_in( $s->[$CONF] ) ) {
+		my $number = $s->[ leg($_) + NUM ];
+		push @legs, ( $_ + 1 ) . ':' . ( $s->[$NAMELESS] >> $_ & 1 ? '-' : $s->[$TWIN] >> $_ & 1 ? 'twin' : ( $s->[$INS] | $s->[$RCV] ) >> $_ & 1 ? join ':', 'in', $s->[$INS] >> $_ & 1 ? 'in_sync' : 'recovering', slot_of( $s->[$AROLES], $number ), $number : $s->[$PRESENT] >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' );
+	}
 	my $sync = $s->[$RO] ? 'idle' : $s->[$PEND] ? 'resync' : $s->[$RCV] || $s->[$RAM] == RECOVERING ? 'recover' : 'idle';
-	return ask( join ' ', "witness $waited - active", $s->[$RO] ? 'yes' : 'no', $s->[$PEND] ? 'yes' : 'no', $sync, (qw(none recovering in_sync))[ $s->[$RAM] ], witness_text( $s, $count ), $legs );
+	my @ram = $s->[$RAM] == NONE ? ( 'none', '-', '-' ) : ( (qw(none recovering in_sync))[ $s->[$RAM] ], slot_of( $s->[$AROLES], $s->[$RNUM] ), $s->[$RNUM] );
+	return ask( join ' ', ( $record // 'witness' ) . " $waited - active", $s->[$RO] ? 'yes' : 'no', $s->[$PEND] ? 'yes' : 'no', $sync, @ram, $s->[$ARD] - in_sync_count($s), letters_text( $s->[$NAMELESS] ), witness_text( $s, $count ), @legs );
 }
 
 1;

@@ -6,11 +6,12 @@ use warnings;
 use FindBin;
 use Time::HiRes qw(time);
 
-our ( $n, $depth, $mode, $seconds, $mutant );
+our ( $n, $depth, $mode, $made, $kind, $seconds, $mutant );
 
 BEGIN {
 	( $n, $depth, $mode, $seconds, $mutant ) = @ARGV;
-	die "usage: wander.pl LEGS DEPTH MODE SECONDS [MUTANT]\n" unless $n && $n =~ /^[123]$/ && $mode =~ /^(witness|mixed|image)$/;
+	die "usage: wander.pl LEGS DEPTH MODE SECONDS [MUTANT]\n" unless $n && $n =~ /^[123]$/ && $mode =~ /^(create|adopt|last|grown|applied|away|alone)-(witness|mixed|image|elsewhere|apply|records)$/;
+	( $made, $kind ) = ( $1, $2 );
 	$mutant //= '';
 	require "$FindBin::Bin/$_.pl" for qw(state question md promises steps);
 }
@@ -29,7 +30,8 @@ srand( $ENV{MODEL_SEED} // 1 );
 my ( $walks, $steps, $began ) = ( 0, 0, time );
 while ( time - $began < $seconds ) {
 	$walks++;
-	my ( $s, @history ) = ( unpacked( canonical( initial() ) ) );
+	my ( $start, @history ) = prepared($made);
+	my $s = unpacked($start);
 	for ( 1 .. $depth ) {
 		$here = \@history;
 		@next = ();

@@ -114,14 +114,14 @@ systemctl() {
 	*) step systemctl "$@" ;;
 	esac
 }
-# After each library, since log.sh has its own: what is written into sysfs and into files is a step, too, and so is "rm" by act.
+# After each library, since core/log.sh has its own: what is written into sysfs and into files is a step, too, and so is "rm" by act.
 replace() {
 	act_write() {
 		[[ -z $DRY_RUN ]] || { printf 'echo %q > %q\n' "$2" "$1" && return; }
 		step echo "$2" "${1#"$R"}" ''
 	}
-	declare -F act_file_ >/dev/null || eval "$(declare -f act_file | sed '1s/act_file/act_file_/')"
-	act_file() { act_file_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
+	declare -F act_text_ >/dev/null || eval "$(declare -f act_text | sed '1s/act_text/act_text_/')"
+	act_text() { act_text_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
 	claim_initramfs_is_ours() { [[ -z $NO_INITRAMFS ]]; }
 	fake_clock
 }
@@ -132,7 +132,7 @@ verb() {
 	export -f called calls step effect start_unit mdadm update-initramfs sleep lsblk modprobe systemctl replace fake_clock
 	status=0
 	output=$(NO_INITRAMFS=${NO_INITRAMFS-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
-		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_file >/dev/null || replace; }
+		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_text >/dev/null || replace; }
 		main "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
 	mapfile -t lines <<<"$output"
 }
@@ -236,6 +236,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	assert_success
 	[[ $(steps) == 'write /etc/ramraid/state/data.adopted
 write /etc/ramraid/state/data.witness
+write /etc/ramraid/state/data.hardware
 mdadm --manage /dev/md127 --fail /dev/rd0
 mdadm --manage /dev/md127 --remove /dev/rd0
 echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt 
@@ -368,7 +369,7 @@ release_killed_after() {
 }
 
 @test "release: hot-plug's worker gives way, and makes no new RAM leg when it was interrupted" {
-	release_killed_after 5
+	release_killed_after 6
 	assert_failure 137
 	[[ ! -e $R/sys/class/block/rd0 && -e $R/run/ramraid/data.detached ]]
 	mkdir -p "$R/run/systemd/system"
@@ -683,8 +684,8 @@ release_killed_after() {
 }
 
 @test "a start after adopt holds no gate, once; any start makes a released array ours again" {
-	libs paths log act units cli disk conf confneed cmd/start
-	drive() { called "WAIT=${CONF[WAIT]}" && conf_keep "$1"; }
+	libraries
+	loop_run() { called "WAIT=${CONF[WAIT]}" && conf_need_keep "$1"; }
 	verify_ram_leg() { :; }
 	conf_need() { :; } # CONF and MEMBERS are those above
 	declare -gA CONF=([WAIT]=yes [UUID]=u [RAM]=auto [RESCUE]=none)
@@ -699,23 +700,23 @@ release_killed_after() {
 }
 
 @test "a start that is refused asks for one more look, after it has let go of the lock: the disk may have come meanwhile" {
-	libs paths log act units cli disk conf confneed record ram memory mend changes drive cmd/start
+	libraries
 	declare -g NAME=data
-	drive() { return 4; }
+	loop_run() { return 4; }
 	conf_need() { :; }
-	mend_refused() { called refused; }
-	changes_of_start() { :; }
-	mend_ask() { cli_is_free data && called asks; }
+	hotplug_refused() { called refused; }
+	transitions_of_start() { :; }
+	hotplug_trigger() { array_lock_is_free data && called asks; }
 	declare -gA CONF=([WAIT]=yes [UUID]=u [RAM]=auto [RESCUE]=none)
 	mkdir -p "$R/run/ramraid"
-	DRIVE_NO_RAM='' run start_here data
+	LOOP_NO_RAM='' run start_here data
 	assert_failure 4
 	[[ $(calls) == $'refused\nasks' ]] || fail "$(calls)"
 }
 
 # A shutdown may come while it waits for the lock, or a moment after it got it: the array may run, and nobody else would let go of its RAM leg.
 @test "a start that is ended before it has begun stops the array, as one that is at work" {
-	libs paths log act units cli disk conf confneed systemd verify drive cmd/start
+	libraries
 	copy_stop() { called "copy_stop $1"; }
 	systemd_is_unit() { :; }
 	declare -g NAME=data
@@ -727,7 +728,7 @@ release_killed_after() {
 	run start_here data
 	assert_success
 	assert_line 'stop -- data'
-	cli_lock() { kill -TERM "$BASHPID"; }
+	array_lock() { kill -TERM "$BASHPID"; }
 	run start_here data
 	assert_success
 	assert_line 'stop -- data'
@@ -736,7 +737,7 @@ release_killed_after() {
 
 # systemd takes a unit for up when it has read "ready", and a stop may come between the word and the reading; then it runs no ExecStop=.
 @test "a start that has just said ready, and is ended by systemd itself, stops the array; by our own ExecStop= it leaves that to it" {
-	libs paths log act units cli disk conf confneed systemd verify drive cmd/start
+	libraries
 	copy_stop() { :; }
 	systemd_is_unit() { :; }
 	systemctl() { [[ $* == "show --property=SubState --value ramraid@data.service" ]] && printf '%s\n' "$SUBSTATE"; }

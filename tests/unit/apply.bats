@@ -83,13 +83,14 @@ decides() { # 'ACTION ARGUMENT…' KEY=VALUE…
 	F[members]=3 F[array.slots]=3 F[array.gone]='' F[change.left]='' F[conf.member_timeout]=0
 	for fact in node=sdc dev=/dev/disk/by-id/ata-C in= state= slot= writemostly= sb=none uuid= role= view= device_uuid= recovery= events=0 kind=blank; do F[leg.2.${fact%%=*}]=${fact#*=}; done
 	for fact; do F[${fact%%=*}]=${fact#*=}; done
-	change_decide
+	facts_numbered
+	membership_plan_next
 	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] || fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
 }
 in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg.2.kind= array.slots=4)
 
 @test "the decision, row by row" {
-	libs paths log decide disklegs whole histories safestart change
+	libraries
 	decides 'slots 4'
 	decides 'slots 4' leg.0.leaving=yes
 	decides 'build 2' array.slots=4
@@ -126,24 +127,24 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 
 @test "a far2 has two slots, and no more: a disk is built into the one that is free" {
 	local far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node= ram.slot= leg.0.writemostly= leg.1.writemostly=)
-	libs paths log decide disklegs whole histories safestart change
+	libraries
 	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot=
 	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot= leg.2.kind=returned
 	decides 'remove-leg 0' "${far2[@]}" leg.0.leaving=yes leg.0.state=faulty
 	decides 'remove-gone sdx' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.node= array.gone=sdx
 	decides 'done' "${far2[@]}" leg.2.in=md127 leg.2.state=in_sync leg.2.slot=0 leg.2.kind= leg.2.writemostly= leg.0.in= leg.0.state= leg.0.slot= leg.0.kind=missing
-	change_plan
+	membership_plan
 	[[ ${PLAN[*]} != *slots* ]]
 	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.kind=
-	change_plan
+	membership_plan
 	[[ ${WRONG[*]} == *"a far2 has no slot for a third disk. Take ${F[leg.0.dev]} out first"* ]] || fail "${WRONG[*]}"
 }
 
 @test "the MEMBER lines are edited, and nothing else is" {
-	libs paths log act confedit
+	libraries
 	conf '# MEMBER=no' "UUID=$ID" ' MEMBER = "/dev/disk/by-id/ata-A" ' 'MEMBERS=x' '' "MEMBER='/dev/disk/by-id/ata-B'" '# end'
 	ln -s data.conf "$R/etc/ramraid/link.conf"
-	confedit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C 2>/dev/null
+	conf_edit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C 2>/dev/null
 	[[ -L $R/etc/ramraid/link.conf && $(<"$R/etc/ramraid/data.conf") == "# MEMBER=no
 UUID=$ID
  MEMBER = \"/dev/disk/by-id/ata-A\" 
@@ -153,8 +154,8 @@ MEMBER=/dev/disk/by-id/ata-C
 # end" ]] || fail "$(<"$R/etc/ramraid/data.conf")"
 	# Two fast ones: nothing to do, and one whose line is a drop-in's.
 	DRY_RUN=yes
-	[[ -z $(confedit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C) ]]
+	[[ -z $(conf_edit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C) ]]
 	mkdir "$R/etc/ramraid/data.conf.d"
 	echo MEMBER=/dev/disk/by-id/ata-D >"$R/etc/ramraid/data.conf.d/d.conf"
-	[[ -z $(confedit_members data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C /dev/disk/by-id/ata-D) ]]
+	[[ -z $(conf_edit_members data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C /dev/disk/by-id/ata-D) ]]
 }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log cli json disk conf confcheck confneed units mdstate ramstate facts outside bench cmd/bench
+	libraries
 	LOG_JOURNAL=''
 	F=([name]=data [array.md]=md127 [array.state]=active [ram.node]=rd0 [ram.state]=in_sync [members]=2
 		[leg.0.dev]=/dev/disk/by-id/a [leg.0.node]=sda [leg.0.state]=in_sync [leg.1.dev]=/dev/disk/by-id/b [leg.1.node]=sdb [leg.1.state]=faulty)
@@ -51,10 +51,10 @@ measured() {
 }
 
 @test "the array, the RAM leg and the disk legs that are in sync are measured" {
-	bench_rows
+	cmd_bench_rows
 	[[ ${BENCH_ROLE[*]} == 'array RAM leg disk leg 1' && ${BENCH_DEVICE[*]} == '/dev/md127 /dev/rd0 /dev/disk/by-id/a' ]]
 	F[ram.state]=spare
-	bench_rows
+	cmd_bench_rows
 	[[ ${BENCH_ROLE[*]} == 'array disk leg 1' ]]
 }
 
@@ -81,28 +81,32 @@ measured() {
 	[[ $(jq -c '.reads[2].measured[1]' <<<"$JSON_TEXT") == '{"access":"random","depth":8,"operations_per_second":464,"bytes_per_second":157286400,"mean_latency_nanoseconds":5000}' ]]
 }
 
-@test "writes go to the array or nowhere" {
-	mkdir -p "$BATS_TEST_TMPDIR/folder"
+@test "writes go to the array or nowhere, and to no folder of somebody else's" {
+	local folder=$R/srv/folder
+	mkdir -p "$folder"
 	findmnt() { echo /dev/mapper/vg-lv; }
 	lsblk() { printf '%s\n' dm-0 md127 sda; }
-	bench_folder "$BATS_TEST_TMPDIR/folder"
+	cmd_bench_folder "$folder"
+	chmod 1777 "$R/srv"
+	run cmd_bench_folder "$folder"
+	[[ $status == 4 && $output == *"$R/srv can be written by others than root (mode 1777)"* ]] || fail "$output"
+	chmod 755 "$R/srv"
 	lsblk() { printf '%s\n' dm-0 sdz; }
-	run bench_folder "$BATS_TEST_TMPDIR/folder"
+	run cmd_bench_folder "$folder"
 	[[ $status == 4 && $output == *'lies on /dev/mapper/vg-lv, not on /dev/md127'* ]]
-	run bench_folder "$BATS_TEST_TMPDIR/none"
+	run cmd_bench_folder "$BATS_TEST_TMPDIR/none"
 	[[ $status == 2 && $output == *'no folder that can be written to'* ]]
 }
 
 @test "a picture that can't be written is refused before anything is measured" {
-	bench_picture "$BATS_TEST_TMPDIR/x.svg"
-	run bench_picture "$BATS_TEST_TMPDIR/none/x.svg"
+	cmd_bench_picture "$BATS_TEST_TMPDIR/x.svg"
+	run cmd_bench_picture "$BATS_TEST_TMPDIR/none/x.svg"
 	[[ $status == 2 && $output == *"--svg=$BATS_TEST_TMPDIR/none/x.svg: can't be written to"* ]]
-	bench_programs() { :; }
+	cmd_bench_programs() { :; }
 	conf_need() { :; }
 	cli_root() { :; }
-	facts_configured() { :; }
+	static_configured() { :; }
 	facts_observe() { :; }
-	need_look() { :; }
 	need() { :; }
 	bench_measure() { called measured; }
 	run cmd_bench --seconds=1 --svg="$BATS_TEST_TMPDIR/none/x.svg" data
@@ -114,26 +118,25 @@ measured() {
 	mkdir -p "$R/sys/class/block/sda" "$R/sys/class/block/sdb"
 	echo "10 0 0 0" >"$R/sys/class/block/sda/stat"
 	echo "5 0 0 0" >"$R/sys/class/block/sdb/stat"
-	bench_rows
+	cmd_bench_rows
 	bench_measure() {
 		[[ $2 != 0 ]] || echo "13 0 0 0" >"$R/sys/class/block/sda/stat"
 		[[ $2 == 0 ]] || echo "99 0 0 0" >"$R/sys/class/block/sda/stat"
 	}
-	bench_reads 3 1
+	cmd_bench_reads 3 1
 	[[ $BENCH_DISK_READS == 3 ]]
 }
 
 @test "what is missing is named, with the packages" {
 	command() { [[ $2 != fio && $2 != gnuplot ]]; }
-	run bench_programs
+	run cmd_bench_programs
 	[[ $status == 1 && $output == *'apt install fio' ]]
 	OPT["svg"]=/tmp/x
-	run bench_programs
+	run cmd_bench_programs
 	[[ $output == *'apt install fio gnuplot-nox' ]]
 }
 
 @test "a number of seconds is one" {
-	need_look() { :; }
 	for value in 0 x -1 1.5 ''; do
 		run cmd_bench "--seconds=$value" data
 		[[ $status == 2 && $output == *"--seconds=$value: write a number of seconds"* ]]

@@ -26,7 +26,7 @@ change_world() {
 	printf '%s\n' '# mine' "UUID=$ID" 'MEMBER=/dev/disk/by-id/ata-A' '' '# the second' 'MEMBER = "/dev/disk/by-id/ata-B"' WAIT=no >"$R/etc/ramraid/data.conf"
 	chmod 640 "$R/etc/ramraid/data.conf"
 	echo 'md127 7' >"$R/run/ramraid/data.watched"
-	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a) $(uuid_of b)" events=40 ram_slot=0 generation=1 "seen=$(uuid_of a) $(uuid_of b)" >"$R/etc/ramraid/state/data.witness"
+	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a) $(uuid_of b)" events=40 filled=40 ram_slot=0 generation=1 "seen=$(uuid_of a) $(uuid_of b)" >"$R/etc/ramraid/state/data.witness"
 	KILL_AFTER=0 FAILS='' REBUILD=good
 }
 put() { # FILE VALUE …: of the array
@@ -45,12 +45,14 @@ leaves() { rm -rf "${MD:?}/dev-$1" "$R/sys/class/block/$1/holders/md127"; } # NO
 conf() { printf '%s\n' "$@" >"$R/etc/ramraid/data.conf" && chmod 640 "$R/etc/ramraid/data.conf"; }
 
 # What the superblocks say: a disk holds the word "ours", "spare", or nothing.
-sb_facts() {
-	local node=${1##*/} text=''
+superblock_facts() {
+	local node=${1##*/} text='' slot=2
+	[[ $node != sda ]] || slot=1
+	[[ $node != rd* ]] || slot=0
 	{ read -r text <"$1"; } 2>/dev/null || :
 	case $text in
-	ours) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 role=2 view=AAA recovery= dirty=no ;;
-	alone) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 role=2 view=..A recovery= dirty=no ;;
+	ours) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" "role=$slot" "roles=0:0 1:1 2:2" view=AAA recovery= dirty=no ;;
+	alone) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" "role=$slot" roles=2:2 view=..A recovery= dirty=no ;;
 	spare) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 role=spare view=AAA recovery= dirty=no ;;
 	*) printf 'sb=none\n' ;;
 	esac
@@ -135,17 +137,17 @@ lsblk() { :; }
 fakes() {
 	fake_clock
 	! declare -F act_write >/dev/null || eval 'act_write() { step echo "$2" "${1#"$R"}" ""; }'
-	! declare -F sb_read >/dev/null || eval "$SB_FACTS"
-	declare -F act_file_ >/dev/null || ! declare -F act_file >/dev/null || {
-		eval "$(declare -f act_file | sed '1s/act_file/act_file_/')"
-		eval 'act_file() { act_file_ "$@" && step write "${1#"$R"}"; }'
+	! declare -F superblock_read >/dev/null || eval "$SUPERBLOCK_FACTS"
+	declare -F act_text_ >/dev/null || ! declare -F act_text >/dev/null || {
+		eval "$(declare -f act_text | sed '1s/act_text/act_text_/')"
+		eval 'act_text() { act_text_ "$@" && step write "${1#"$R"}"; }'
 	}
 }
 
 # verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
 verb() {
-	SB_FACTS=$(declare -f sb_facts)
-	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SB_FACTS
+	SUPERBLOCK_FACTS=$(declare -f superblock_facts)
+	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SUPERBLOCK_FACTS
 	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot mdadm sleep lsblk modprobe systemctl wipefs fakes fake_clock
 	status=0
 	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift

@@ -5,7 +5,7 @@
 setup() {
 	load helper
 	world
-	libs_work cli cmd/witness
+	libraries
 	ID=11111111-2222-3333-4444-555555555555
 	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	M=$R/sys/block/md127/md
@@ -13,8 +13,8 @@ setup() {
 	echo 6.12.57 >"$R/proc/sys/kernel/osrelease"
 	echo '5000.12 9000.00' >"$R/proc/uptime"
 	LOG=$BATS_TEST_TMPDIR/log TOLD=$BATS_TEST_TMPDIR/told
-	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")"; }
-	tell_others() { printf '%s %s %s\n' "$1" "$2" "$3" >>"$TOLD"; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	notify_others() { printf '%s %s %s\n' "$1" "$2" "$3" >>"$TOLD"; }
 	disks
 	set +T
 }
@@ -53,7 +53,7 @@ pulled() {
 }
 look() {
 	: >"$TOLD"
-	(witness_one data) 2>"$LOG" || fail "$(<"$LOG")"
+	(cmd_witness_one data) 2>"$LOG" || fail "$(<"$LOG")"
 }
 says() { grep -qE -- "$1" "$LOG" || fail "not said: $1" "$(<"$LOG")"; }
 told() { # LINE…
@@ -83,10 +83,10 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 }
 
 @test "a start says what it found; changes are told from there on" {
-	conf_load data && facts_configured data
+	conf_load data && static_configured data
 	member rd0 recovering 0
 	facts_observe
-	changes_begin data
+	transitions_begin data
 	member rd0 in_sync 0
 	member sdb faulty,write_mostly 2
 	look
@@ -94,7 +94,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	# It does not begin anew while it runs.
 	member sdb in_sync,write_mostly 2
 	facts_observe
-	changes_begin data
+	transitions_begin data
 	look
 	told 'notice disk-in-sync /dev/disk/by-id/ata-B'
 }
@@ -220,7 +220,6 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	stopping 2 1 0 unknown 5
 	stopping 2 1 0 '' 5
 	# What that is taken for: a stop by systemd goes with the machine, one that a person has typed does not.
-	source "$PROJECT/lib/cmd/stop.sh"
 	mkdir -p "$R/run/systemd/system"
 	AT=9
 	[[ -z $(stop_going_down 2>/dev/null) ]]
@@ -262,7 +261,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	: >"$TOLD"
 	local pids=() i
 	for i in 1 2 3 4; do
-		(witness_one data) 2>>"$LOG" &
+		(cmd_witness_one data) 2>>"$LOG" &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
@@ -296,17 +295,42 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	says "can't be written, so it will be told again"
 }
 
-@test "how a start has ended" {
-	conf_load data && facts_configured data && facts_observe
+@test "a refused start is told once, until the reason is another" {
+	conf_load data && static_configured data && facts_observe
 	: >"$TOLD"
-	changes_of_start data 0
+	WHY=because
+	transitions_of_start data 4
+	transitions_of_start data 4
+	told 'warning start-refused '
+	: >"$TOLD"
+	WHY='something else'
+	transitions_of_start data 4
+	transitions_of_start data 4
+	told 'warning start-refused '
+}
+
+@test "a copy of a member, at the name of another leg: told as that, and left alone" {
+	conf_load data && static_configured data && facts_observe
+	F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=1 F[leg.1.device_uuid]=x F[leg.1.number]=1 F[leg.0.member_uuid]=x
+	transitions_leg 1
+	[[ $LEG == copy ]] || fail "$LEG"
+	: >"$TOLD"
+	transitions_say_leg_ data 1 copy 2>"$LOG"
+	told "warning disk-refused ${F[leg.1.dev]}"
+	says "has the device UUID of ${F[leg.0.dev]}, which is in the array: one of the two is a copy of the other"
+}
+
+@test "how a start has ended" {
+	conf_load data && static_configured data && facts_observe
+	: >"$TOLD"
+	transitions_of_start data 0
 	silent
 	WHY=because GATE_WHY=because
-	changes_of_start data 4
-	changes_of_start data 1
+	transitions_of_start data 4
+	transitions_of_start data 1
 	member rd0 faulty 0
 	pulled sdb
 	facts_observe
-	changes_of_start data 0
+	transitions_of_start data 0
 	told 'warning start-refused ' 'warning start-failed ' 'warning start-degraded /dev/disk/by-id/ata-B' 'warning start-without-ram '
 }

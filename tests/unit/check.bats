@@ -89,7 +89,7 @@ configured() {
 	printf 'MAILADDR root\n' >"$R/etc/mdadm/mdadm.conf"
 	claim_of_data >"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 }
-claim_of_data() { (libs paths log act claim && claim_text "$ID"); }
+claim_of_data() { (libraries && claim_text "$ID"); }
 
 # A kernel with rapiddisk and brd, and an initramfs with the claim, beside the ARRAY line that mdadm's own hook adds.
 kernel() { # RELEASE
@@ -138,7 +138,10 @@ systemctl() {
 lsblk() { cat "$R/lsblk" 2>/dev/null || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'; }
 unmkinitramfs() { called unmkinitramfs "$1" && cp -r "$1.d/." "$2"; }
 smartctl() { called smartctl "${@: -1}" && [[ ! -e $R/failing || ${*: -1} != "$(<"$R/failing")" ]] || return 8; }
-timeout() { shift && "$@"; }
+timeout() {
+	while [[ $1 == -* ]]; do shift; done
+	shift && "$@"
+}
 # Of the array: SERVES is the disk that serves reads, if any does, "none" when no leg can.
 dd() {
 	[[ $* == *"if=$R/dev/md127 "* ]] || {
@@ -167,9 +170,9 @@ check() {
 		eval "$(declare -f need | sed "1s/need/need_/")"
 		need() {
 			need_ "$@"
-			check_can_read() { [[ -z $BLIND || $1 != $BLIND ]]; }
-			initramfs_can_read_() { check_can_read "$1"; }
-			check_is_root() { [[ -z $NOBODY ]]; }
+			findings_can_read() { [[ -z $BLIND || $1 != $BLIND ]]; }
+			initramfs_can_read_() { findings_can_read "$1"; }
+			findings_is_root() { [[ -z $NOBODY ]]; }
 			claim_initramfs_is_ours() { [[ " $HIDE " != *update-initramfs* ]]; }
 		}
 		main check "$@"' - "$PROJECT/bin/ramraid" "$@" 2>"$BATS_TEST_TMPDIR/said" </dev/null) || status=$?
@@ -418,24 +421,24 @@ the system: 1 note
 
 @test "memory: each fits, but not all together" {
 	local CHECK_RAM_SAID='' CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_ARRAY=data said=$BATS_TEST_TMPDIR/said
-	libs paths log conf units ramstate ram memory checkboot checksystem
-	ram_total() { echo 1000; }
+	libraries
+	ramdisk_total() { echo 1000; }
 	md_leg_bytes() { echo "$BYTES"; }
-	check_problem() { printf '%s\n' "$1" >>"$said"; }
+	findings_problem() { printf '%s\n' "$1" >>"$said"; }
 	CONF=([RAM]=auto [RAM_RESERVE]=10% [MEMORY_FLOOR]=0) F=([array.md]=md127)
-	BYTES=500 check_memory
+	BYTES=500 check_boot_memory
 	CONF[RAM_RESERVE]=5% BYTES=400
-	check_memory
-	check_memory_of_all
+	check_boot_memory
+	check_system_memory_of_all
 	[[ $CHECK_RAM_BYTES == 900 && $CHECK_RAM_RESERVE == 100 && ! -e $said ]]
 	BYTES=1
-	check_memory
-	check_memory_of_all
+	check_boot_memory
+	check_system_memory_of_all
 	[[ $(<"$said") == memory ]]
 	# Said already of the one that is too large alone.
 	BYTES=960
-	check_memory
-	check_memory_of_all
+	check_boot_memory
+	check_system_memory_of_all
 	[[ $(<"$said") == $'memory\nmemory' ]]
 }
 
@@ -651,6 +654,19 @@ the system: 1 note
 	finds bad-blocks
 }
 
+@test "a RAM leg of brd that takes discards" {
+	mkdir -p "$R/run/ramraid" "$R/sys/block/ram0/queue"
+	echo 'brd ram0 104857600 - used' >"$R/run/ramraid/data.ram"
+	echo 4294966784 >"$R/sys/block/ram0/queue/discard_max_bytes"
+	finds brd-discards
+	says 'ramraid detach data; ramraid attach data'
+	echo 0 >"$R/sys/block/ram0/queue/discard_max_bytes"
+	silent
+	echo 4294966784 >"$R/sys/block/ram0/queue/discard_max_bytes"
+	sed -i s/brd/rapiddisk/ "$R/run/ramraid/data.ram"
+	silent
+}
+
 @test "the root file system on it: the configuration has to say so, and then it waits for nothing" {
 	echo '31 1 9:127 / / rw,relatime shared:1 - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
 	finds root-not-named
@@ -731,7 +747,7 @@ the system: 1 note
 	HIDE=smartctl silent
 	# A leg that is an array of disks.
 	mkdir -p "$R/sys/class/block/md9/slaves/"{sda,sdb}
-	libs paths diskuse
+	libraries
 	[[ $(disk_physical md9) == $'sda\nsdb' && $(disk_physical sda1) == sda && $(disk_physical sdb) == sdb ]]
 }
 
@@ -740,13 +756,22 @@ the system: 1 note
 @test "fstab was changed, and systemd has not been told" {
 	echo 'UUID=0815 /new ext4 noauto 0 0' >>"$R/etc/fstab"
 	echo 'UUID=0815 none swap defaults 0 0' >>"$R/etc/fstab"
-	finds gate-not-loaded gate-not-loaded
+	finds gate-not-loaded gate-not-loaded swap-in-memory
 	says 'new.mount, from /etc/fstab, to wait for the array'
 	says 'do: systemctl daemon-reload'
 	configured
 	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
 	finds gate-not-loaded
 	says 'srv-data.mount to wait for the array'
+}
+
+@test "a disk leg lies in a container that systemd does not keep for the array" {
+	echo 'a /dev/disk/by-id/ata-C none luks,noauto' >"$R/etc/crypttab"
+	echo 'below /dev/mapper/a' >>"$R/etc/ramraid/state/data.contents"
+	finds gate-not-loaded
+	says 'the array to come after systemd-cryptsetup@a.service, in which a disk leg lies'
+	unit ramraid@data.service systemd-cryptsetup@a.service /run/x
+	silent
 }
 
 @test "fstab names what nobody knows to lie on the array: not remembered, a number, another name" {
@@ -779,7 +804,7 @@ the system: 1 note
 	unit new.mount ramraid@data.service /run/systemd/generator/new.mount
 	finds not-netdev
 	says 'on some of them only'
-	libs paths diskuse
+	libraries
 	for at in sdb/device sdb/device/nvme1; do
 		mkdir -p "$R/sys/class/block/$at"
 		echo tcp >"$R/sys/class/block/$at/transport"
@@ -817,15 +842,16 @@ the system: 1 note
 	printf 'Filename Type Size Used Priority\n/dev/dm-0 partition 8 0 -2\n' >"$R/proc/swaps"
 	echo '32 1 9:127 /x /srv/data/x rw - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
 	unit srv-data-x.mount srv-data.mount
-	finds used-ungated
-	says 'found /mnt/?[2J, /mnt/a b, /dev/mapper/secret, swap on /dev/dm-0, which'
+	finds swap-in-memory used-ungated
+	says 'found dev-dm\x2d0.swap: what is swapped out to free memory takes memory in the RAM leg'
+	says 'found /mnt/\x1b[2J, /mnt/a b, /dev/mapper/secret, swap on /dev/dm-0, which'
 	# The same, known.
 	echo '/dev/mapper/secret none swap sw 0 0' >>"$R/etc/fstab"
 	echo 'secret UUID=0815' >"$R/etc/crypttab"
 	unit systemd-cryptsetup@secret.service ramraid@data.service /run/systemd/generator/x
 	unit dev-mapper-secret.swap ramraid@data.service /run/systemd/generator/x
-	finds used-ungated
-	says 'found /mnt/?[2J, /mnt/a b, which'
+	finds swap-in-memory used-ungated
+	says 'found /mnt/\x1b[2J, /mnt/a b, which'
 }
 
 @test "what waits can't be seen: systemd does not run or does not answer, files that may not be read" {
@@ -843,10 +869,10 @@ the system: 1 note
 	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-reads unseen-initramfs unseen-initramfs unseen-gate
 	[[ $(grep -c 'do: sudo ramraid check data' <<<"$output") == 5 ]] || fail "$output"
 	BLIND='*/boot' finds not-enabled unseen-kernels
-	libs advice check
+	libraries
 	CHECK_ARRAY=data CONF_ERRORS=("$R/etc/ramraid/data.conf: cannot be read")
-	check_can_read() { false; }
-	check_configuration
+	findings_can_read() { false; }
+	findings_configuration
 	[[ ${FINDING["0.code"]} == unseen-configuration && ${FINDING["0.do"]} == 'sudo ramraid check data' ]]
 }
 
@@ -880,4 +906,52 @@ hook() { # ARG…: as run-parts calls it, with our program
 	[[ $status == 0 && -z $output ]]
 	# After those that make modules and the initramfs.
 	[[ $(printf '%s\n' dkms initramfs-tools zz-ramraid | sort -c 2>&1) == '' ]]
+}
+
+@test "RESCUE: a folder that others may write to, and a plain one beside encrypted legs" {
+	mkdir -p "$R/var/lib/ramraid"
+	finds
+	chmod 1777 "$R/var/lib"
+	finds rescue-folder
+	says 'can be written by others than root (mode 1777)'
+	chmod 755 "$R/var/lib"
+	mkdir -p "$R/sys/class/block/sda1/slaves/dm-7" "$R/sys/class/block/dm-7/dm" "$R/sys/class/block/sdz"
+	echo CRYPT-LUKS2-x >"$R/sys/class/block/dm-7/dm/uuid"
+	: >"$R/dev/sdz"
+	findmnt() { echo "$MOUNT_SOURCE"; }
+	export -f findmnt
+	export MOUNT_SOURCE=/dev/sdz
+	finds rescue-plain
+	says 'lies on /dev/sdz, which is not'
+	mkdir -p "$R/sys/class/block/sdz/slaves/dm-7"
+	finds
+	echo RESCUE=none >>"$R/etc/ramraid/data.conf"
+	rm -r "$R/sys/class/block/sdz/slaves"
+	finds
+}
+
+@test "no second copy of the witness: a note where the root file system may be put back" {
+	libraries
+	CHECK_ARRAY=data
+	local FINDINGS=0
+	declare -gA CONF=([WITNESS_COPY]=auto) F=()
+	noted() {
+		FINDINGS=0
+		check_array_witness_copy
+		[[ $FINDINGS == "$1" ]] || fail "$FINDINGS: ${FINDING[0.found]-}"
+	}
+	echo '1 0 8:1 / / rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"
+	witness_copy_find x
+	noted 0
+	echo '1 0 0:20 / / rw - btrfs /dev/sda1 rw' >"$R/proc/1/mountinfo"
+	witness_copy_find x
+	noted 1
+	[[ ${FINDING[0.severity]} == note && ${FINDING[0.code]} == witness-copy && ${FINDING[0.found]} == 'neither /boot nor the ESP'* ]]
+	echo '2 1 8:2 / /boot rw - ext4 /dev/sda2 rw' >>"$R/proc/1/mountinfo"
+	witness_copy_find x
+	noted 0
+	echo '1 0 8:1 / / rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"
+	CONF[WITNESS_COPY]=/srv
+	witness_copy_find x
+	noted 1
 }

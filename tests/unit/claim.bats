@@ -7,7 +7,7 @@ readonly MARK='# Not in force while ramraid starts this array; "ramraid release 
 setup() {
 	load helper
 	world
-	libs paths log act claim
+	libraries
 	declare -gA CONF=([ROOT]=no)
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
 	FILE=$R/etc/mdadm/mdadm.conf MORE=$R/etc/mdadm/mdadm.conf.d/mine.conf
@@ -85,7 +85,7 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 
 @test "the verb: an initramfs that could not be made is made by the next run, and then no more" {
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
-	libs units disk conf cli cmd/claim
+	libraries
 	need() { :; }
 	cli_root() { :; }
 	claim_initramfs() { called initramfs && [[ ! -v FAILS ]] || exit 1; } # where the program would end
@@ -105,7 +105,7 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-B\n' "$other" >"$R/etc/ramraid/more.conf"
 	before
 	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
-	libs units disk conf cli cmd/claim
+	libraries
 	need() { :; }
 	cli_root() { :; }
 	claim_initramfs() { called initramfs; }

@@ -7,7 +7,7 @@ setup() {
 }
 
 ramraid() { "$PROJECT/bin/ramraid" "$@"; }
-verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
+verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .sh; done; }
 
 @test "ramraid without a verb, with --help, --version, and with nonsense" {
 	run ramraid --help
@@ -143,7 +143,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/*.sh; do basename "$verb" .sh; done; }
 }
 
 parses() { # FLAGS ARG…
-	libs paths log act cli
+	libraries
 	cli_parse $'usage: x\n\nmore' "$@"
 }
 
@@ -195,21 +195,21 @@ parses() { # FLAGS ARG…
 }
 
 @test "the lock: a second worker gets 75 and is told what to type" {
-	libs paths log act cli
-	cli_lock data 0
-	run bash -c 'source "$1/lib/paths.sh"; source "$1/lib/log.sh"; source "$1/lib/cli.sh"; cli_lock other 0; cli_lock data 0' - "$PROJECT"
+	libraries
+	array_lock data 0
+	run bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need act/array-lock; array_lock other 0; array_lock data 0' - "$PROJECT"
 	assert_failure 75
 	assert_output -p 'ramraid wait data'
-	exec {CLI_LOCK}>&-
-	run cli_lock data 0
+	exec {ARRAY_LOCK}>&-
+	run array_lock data 0
 	assert_success
 }
 
 @test "locks are for root alone: whoever can open a file can hold it" {
 	mkdir -p "$R/run/ramraid" # by an earlier version, or by hand
-	libs paths log act cli
+	libraries
 	umask 022
-	cli_lock data 0
+	array_lock data 0
 	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/work.data ]]
 	[[ -z $(find "$R/run/ramraid" -name '*lock' -o -name 'work*' -perm /077 ! -path '*/.locks/*') ]]
 }

@@ -31,7 +31,7 @@ completes() {
 
 @test "verbs: all that there are" {
 	local verbs
-	mapfile -t verbs < <(basename -s .sh "$PROJECT"/lib/cmd/*.sh)
+	mapfile -t verbs < <(basename -s .sh "$PROJECT"/lib/cmd/{,internal/}*.sh)
 	completes 'ramraid ' "${verbs[@]}" --help --version
 	completes 'ramraid st' start status stop
 	completes 'ramraid --v' --version
@@ -101,7 +101,7 @@ completes() {
 
 @test "zsh reads its own, and it has every verb" {
 	local verb
-	for verb in "$PROJECT"/lib/cmd/*.sh; do
+	for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do
 		verb=$(basename "$verb" .sh)
 		grep -q "^	'$verb:" "$BATS_FILE_TMPDIR/_ramraid" || fail "not described: $verb"
 		grep -q "^	$verb) _arguments " "$BATS_FILE_TMPDIR/_ramraid" || fail "not completed: $verb"

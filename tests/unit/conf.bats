@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse conf confcheck confneed
+	libraries
 	fake_disk sda 104857600 disk/by-id/ata-A disk/by-id/wwn-0x1 disk/by-path/pci-1
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	umask 022
@@ -169,7 +169,7 @@ MOUNT=\"/srv/my data\""
 
 @test "an unstable member name: the message names the link to write" {
 	with MEMBER=/dev/sda
-	refuses data "$C/data.conf:4: MEMBER=/dev/sda: this name can mean another disk*write /dev/disk/by-id/ata-A"
+	refuses data "$C/data.conf:4: MEMBER=/dev/sda: this name can mean another disk*write /dev/disk/by-id/wwn-0x1"
 	with MEMBER=/dev/sdz MEMBER=/dev/nvme0n1 MEMBER=/dev/disk/by-id/../sda MEMBER=/dev/dm-3
 	refuses data "$C/data.conf:4:*write a name below /dev/disk/by-id*" "$C/data.conf:5:*" "$C/data.conf:6:*" "$C/data.conf:7:*"
 }
@@ -302,7 +302,7 @@ warns() {
 			huge) truncate -s 1T "$C/$file" ;;
 			nul) printf 'WAIT=n\0o\n' >"$C/$file" ;;
 			esac
-			timeout 10 bash -c 'for lib in paths log disk conf confcheck; do source "$1/lib/$lib.sh"; done; need() { :; }
+			timeout 10 bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need config/conf core/log
 				conf_load data; code=$?; printf "%s\n" "$code ${CONF[WAIT]}" "${CONF_ERRORS[@]}" "${CONF_WARNINGS[@]}"' - "$PROJECT" >"$BATS_TEST_TMPDIR/out" || fail "$kind $file: $?"
 			[[ $(<"$BATS_TEST_TMPDIR/out") == [01]" yes"$'\n'*"$C/$file: "* ]] || fail "$kind $file: $(<"$BATS_TEST_TMPDIR/out")"
 		done
@@ -312,7 +312,7 @@ warns() {
 @test "keys that mean something to bash mean nothing here" {
 	local key code=0 path=$PATH
 	cd "$BATS_TEST_TMPDIR"
-	for key in PATH BASH_ENV IFS EUID LC_ALL CONF MEMBERS CONF_GLANCE RAMRAID_ROOT 'F[x]' 'a[$(touch X)]' 'CONF[$(touch X)]' 'MEMBER[0]' WAIT+ 'WAIT '; do
+	for key in PATH BASH_ENV IFS EUID LC_ALL CONF MEMBERS RAMRAID_ROOT 'F[x]' 'a[$(touch X)]' 'CONF[$(touch X)]' 'MEMBER[0]' WAIT+ 'WAIT '; do
 		CONF_ERRORS=()
 		conf_lines_ file array "$key=/evil"
 		[[ ${CONF_ERRORS[0]} == file:1:* ]] || fail "$key"
@@ -353,7 +353,7 @@ warns() {
 	local long before=$SECONDS key
 	printf -v long '%060000d' 1
 	for key in WAIT_TIMEOUT MEMBER_TIMEOUT; do
-		timeout 30 bash -c 'source "$1/lib/conf.sh"; [[ $2 =~ $RE_TIME ]]' - "$PROJECT" "$long!" || (($? == 1)) || fail "took more than 30 s, or crashed"
+		timeout 30 bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need config/conf; [[ $2 =~ $RE_TIME ]]' - "$PROJECT" "$long!" || (($? == 1)) || fail "took more than 30 s, or crashed"
 		line_refused "$key=$long!"
 	done
 	((SECONDS - before < 30)) || fail "$((SECONDS - before)) s"
@@ -389,15 +389,15 @@ warns() {
 @test "a name that is a number to mdadm is none for a new array" {
 	local name
 	for name in d0 d07 d123; do
-		run conf_new_name "$name"
+		run conf_faults_new_name "$name"
 		assert_failure 2
 		assert_output -p 'to mdadm it is the number of a device'
 		# One that is there is loaded.
 		conf_name_ok "$name"
 	done
-	run conf_new_name a/b
+	run conf_faults_new_name a/b
 	assert_failure 2
-	for name in d d7x D7 data; do conf_new_name "$name"; done
+	for name in d d7x D7 data; do conf_faults_new_name "$name"; done
 }
 
 @test "conf_names lists all but the defaults, broken ones too" {
@@ -468,7 +468,7 @@ fuzz() {
 @test "letting go needs no good configuration: what the array was started with serves" {
 	write data.conf "$GOOD"
 	loads data
-	conf_keep data
+	conf_need_keep data
 	echo BROKEN >>"$C/data.conf"
 	run conf_need data
 	assert_failure 2
@@ -493,7 +493,7 @@ fuzz() {
 		refuses data "*/data.conf:4: RAM=$path: this name can mean another disk after the next boot; write *"
 	done
 	with RAM=/dev/sda
-	refuses data '*; write /dev/disk/by-id/ata-A'
+	refuses data '*; write /dev/disk/by-id/wwn-0x1'
 	with RAM=/dev/disk/by-id/ata-B
 	refuses data '*/data.conf: RAM=/dev/disk/by-id/ata-B is a MEMBER as well; delete one of the two lines'
 	write ramraid.conf $'RAM=/dev/disk/by-id/nvme-X\n'

@@ -30,7 +30,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	line 'WAIT_TIMEOUT=1h 30min' "$C/data.conf.d/local.conf:2"
 	line RAM_RESERVE=10% built-in
 	local key
-	libs paths log disk conf
+	libraries
 	for key in "${!CONF_FORM[@]}"; do grep -q "^$key=" <<<"$output" || fail "no $key"; done
 	[[ $(cut -d = -f 1 <<<"$output" | uniq -d) == $'MEMBER\nMOUNT' ]]
 }
@@ -61,7 +61,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	assert_success
 	local query='[.name, .keys.UUID.value, .keys.MEMBER[1].value, .keys.MEMBER[1].line, (.keys.MEMBER[1].file | sub(".*/"; "")), .keys.MOUNT[0].value,
 		(.keys.MOUNT | length), .keys.RAM_RESERVE.value, .keys.RAM_RESERVE.file, .keys.RAM_RESERVE.line, (.keys | length)]'
-	[[ $(jq -c "$query" <<<"$output") == "[\"data\",\"$ID\",\"/dev/disk/by-id/ata-B\",4,\"data.conf\",\"/srv/my data\",2,\"10%\",null,null,23]" ]] ||
+	[[ $(jq -c "$query" <<<"$output") == "[\"data\",\"$ID\",\"/dev/disk/by-id/ata-B\",4,\"data.conf\",\"/srv/my data\",2,\"10%\",null,null,24]" ]] ||
 		fail "$(jq -c "$query" <<<"$output")"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "${ID/1111/2222}" >"$C/plain.conf"
 	run show --json plain
@@ -103,8 +103,8 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	line RAM=auto built-in
 }
 
-@test "nobody else pays: without being asked conf.sh notes no origin" {
-	libs paths log act disk diskuse conf confcheck
+@test "nobody else pays: without being asked config/conf.sh notes no origin" {
+	libraries
 	conf_origin_() { fail "asked for"; }
 	conf_load data
 	[[ ${CONF[RAM]} == brd ]]
@@ -112,7 +112,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 
 @test "every built-in value has the form of its key" {
 	local key
-	libs paths log disk conf
+	libraries
 	conf_builtin
 	for key in "${!CONF[@]}"; do [[ $key == UUID || ${CONF[$key]} =~ ${CONF_FORM[$key]} ]] || fail "$key=${CONF[$key]}"; done
 }

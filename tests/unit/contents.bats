@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act disk diskuse contents
+	libraries
 }
 
 lsblk() { called lsblk "$@" && printf '%s\n' "$LSBLK"; }
@@ -41,7 +41,7 @@ UUID=AbCdEf-1111-2222"
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	mkdir -p "${file%/*}"
 	mkfifo "$file"
-	export -f contents_remember contents_of contents_names_ contents_beside_ disk_stack contents_file contents_is_elsewhere lsblk called act_file log_info log_
+	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ disk_stack contents_file contents_is_elsewhere lsblk called act_text log_info log_write log_printable
 	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" SYS="$SYS" ROOT="$ROOT" bash -c 'contents_remember data md127' 2>/dev/null
 	[[ $(<"$file") == UUID=1 ]]
 	printf 'UUID=2\0\n\0' >"$file"
@@ -69,6 +69,32 @@ UUID=AbCdEf-1111-2222"
 	: >"$R/dev/disk/by-uuid/2"
 	contents_remember data md127 2>/dev/null
 	not grep -q 'beside UUID=2' "$R/etc/ramraid/state/data.contents"
+}
+
+@test "the containers in which legs lie, also below volumes and partitions; kept while they are closed" {
+	local file=$R/etc/ramraid/state/data.contents
+	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
+	mkdir -p "$R"/sys/class/block/{md127/slaves/{dm-0,sdb1,rd0},dm-0/slaves/dm-1,dm-1/slaves/sda} "$R"/sys/class/block/{dm-0,dm-1,dm-2}/dm "$R/etc/ramraid/state" "$R/sys/disk/sdb1" "$R/sys/disk/slaves/dm-2"
+	rmdir "$R/sys/disk/sdb1"
+	mv "$R/sys/disk" "$R/sys/class/block/dm-9"
+	mkdir "$R/sys/class/block/dm-9/part"
+	: >"$R/sys/class/block/dm-9/part/partition"
+	ln -s dm-9/part "$R/sys/class/block/sdb1"
+	echo LVM-1 >"$R/sys/class/block/dm-0/dm/uuid"
+	echo vg-lv >"$R/sys/class/block/dm-0/dm/name"
+	echo CRYPT-LUKS2-1-pv >"$R/sys/class/block/dm-1/dm/uuid"
+	echo pv >"$R/sys/class/block/dm-1/dm/name"
+	echo CRYPT-PLAIN-under >"$R/sys/class/block/dm-2/dm/uuid"
+	echo under >"$R/sys/class/block/dm-2/dm/name"
+	[[ $(contents_of md127) == $'UUID=1\nbelow /dev/mapper/pv\nbelow /dev/mapper/under' ]] || fail "$(contents_of md127)"
+	contents_remember data md127 2>/dev/null
+	rm -r "$R/sys/class/block/md127/slaves/dm-0"
+	contents_remember data md127 2>/dev/null
+	grep -qx 'below /dev/mapper/pv' "$file"
+	mkdir "$R/dev/mapper"
+	: >"$R/dev/mapper/pv"
+	contents_remember data md127 2>/dev/null
+	[[ $(<"$file") == $'UUID=1\nbelow /dev/mapper/under' ]] || fail "$(<"$file")"
 }
 
 @test "LVM's names: device-mapper doubles dashes within a name" {

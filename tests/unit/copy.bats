@@ -5,7 +5,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act units disk diskuse superblock mdstate md ramstate ram forge copiers copy
+	libraries
 	mkdir -p "$R"/{run/ramraid,proc/sys/kernel/random} "$R"/sys/block/md127/md/dev-sd{0,1,2}
 	for i in 0 1 2; do echo in_sync,write_mostly >"$R/sys/block/md127/md/dev-sd$i/state"; done
 	echo 01234567-89ab-cdef-0123-456789abcdef >"$R/proc/sys/kernel/random/uuid"
@@ -23,16 +23,16 @@ legs() {
 	head -c "$SIZE" /dev/urandom >"$BATS_TEST_TMPDIR/data"
 	for ((i = 0; i < $1; i += 3)); do dd if=/dev/zero of="$BATS_TEST_TMPDIR/data" bs=1M seek="$i" count=1 conv=notrunc status=none; done
 	for ((i = 0; i < $2; i++)); do
-		read -ra words < <(sb_read "$base")
+		read -ra words < <(superblock_read "$base")
 		# Slot 0 is the RAM leg's.
 		printf -v 'words[23]' '%08x' $(($2 + 1))
-		forge_leg words $((i + 1)) $((i + 1)) "00000000-0000-0000-0000-00000000000$i" $((4096 + i * 2048 + SIZE / 512))
-		forge_role_ words 0 65534
+		superblock_clone_leg words $((i + 1)) $((i + 1)) "00000000-0000-0000-0000-00000000000$i" $((4096 + i * 2048 + SIZE / 512))
+		superblock_clone_role_ words 0 65534
 		printf -v 'words[32]' '%08x' $((4096 + i * 2048))
 		printf -v 'words[20]' '%08x' $((SIZE / 512))
 		words[46]=${words[46]:0:6}01
-		sb_sum words $((16#${words[55]}))
-		printf -v 'words[54]' '%08x' "$SB_SUM"
+		superblock_sum words $((16#${words[55]}))
+		printf -v 'words[54]' '%08x' "$SUPERBLOCK_SUM"
 		put_leg "sd$i" $((4096 + i * 2048))
 	done
 	truncate -s $((SIZE + (4096 + $2 * 2048) * 512)) "$R/dev/rd0"
@@ -43,7 +43,7 @@ legs() {
 put_leg() { # NODE OFFSET: superblock, bitmap, data
 	{
 		head -c 4096 /dev/zero
-		forge_bytes words
+		superblock_clone_bytes words
 		bitmap "${words[@]:4:4}"
 	} >"$R/dev/$1"
 	truncate -s $(($2 * 512)) "$R/dev/$1"
@@ -56,7 +56,7 @@ bitmap() { # UUID-WORD×4: its header, as the bitmap offset of the fixture says 
 	head+=(00000000 "${MARKED:-00000000}" 00100000)
 	local i
 	for ((i = ${#head[@]}; i < 64; i++)); do head[i]=00000000; done
-	forge_bytes head
+	superblock_clone_bytes head
 }
 
 copies() { # NODE…: starts, waits, leaves the state in COPY_STATE
@@ -107,9 +107,9 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	legs 4 2
 	copies sd0 sd1
 	copy_finish data || fail "$COPY_WHY"
-	run sb_facts "$R/dev/rd0"
+	run superblock_facts "$R/dev/rd0"
 	local facts=$output leg
-	leg=$(sb_facts "$R/dev/sd0")
+	leg=$(superblock_facts "$R/dev/sd0")
 	for key in uuid events raid_disks size level; do
 		[[ $(grep "^$key=" <<<"$facts") == $(grep "^$key=" <<<"$leg") ]] || fail "$key: $facts"
 	done
@@ -171,11 +171,11 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 
 @test "a leg with bad blocks in its list is not read from" {
 	legs 16 2
-	read -ra words < <(sb_read "$R/dev/sd1")
+	read -ra words < <(superblock_read "$R/dev/sd1")
 	words[2]=00000009
-	sb_sum words $((16#${words[55]}))
-	printf -v 'words[54]' '%08x' "$SB_SUM"
-	forge_bytes words | dd of="$R/dev/sd1" bs=4096 seek=1 conv=notrunc status=none
+	superblock_sum words $((16#${words[55]}))
+	printf -v 'words[54]' '%08x' "$SUPERBLOCK_SUM"
+	superblock_clone_bytes words | dd of="$R/dev/sd1" bs=4096 seek=1 conv=notrunc status=none
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' && $(ls "$R"/run/ramraid/data.copy/done.*) == *done.0 ]] || fail "$COPY_STATE $COPY_WHY"
 	same
@@ -185,9 +185,55 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	[[ $COPY_WHY == 'no disk leg is in sync and without bad blocks' ]] || fail "$COPY_WHY"
 }
 
+# spoiled NODE: it lacks a block of a write that it did not take.
+spoiled() { dd if=/dev/zero of="$R/dev/$1" bs=512 seek=$((4096 + ${1#sd} * 2048 + SIZE / 512 / 2 - 8 + 8 * ${1#sd})) count=8 conv=notrunc status=none; }
+lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
+
+@test "a write in flight that a leg does not take: waited for before the legs are looked at, and that leg is not read from" {
+	legs 16 2
+	spoiled sd1
+	md_drain() { lists_bad sd1; }
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' && $(ls "$R"/run/ramraid/data.copy/done.*) == *done.0 ]] || fail "$COPY_STATE $COPY_WHY"
+	same
+}
+
+@test "md writes that down only while a piece is read: the piece does not count" {
+	legs 16 2
+	spoiled sd1
+	dd() {
+		command dd "$@" || return
+		[[ $* != *"/sd1 "*seek_bytes* ]] || lists_bad sd1
+	}
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' && $(cat "$R"/run/ramraid/data.copy/bad.*) == 'sd1 at byte '*'is no longer without bad blocks'* ]] || fail "$COPY_STATE $COPY_WHY"
+	same
+}
+
+@test "md writes that down only later: all that the leg has given is given by another one" {
+	legs 16 2
+	spoiled sd1
+	dd() {
+		case $* in
+		*"/sd0 "*seek_bytes*)
+			timeout 20 bash -c 'until [[ -s $1 || -e $2 ]]; do sleep 0.05; done' - "$R/run/ramraid/data.copy/"{gave.1,bad.sd1} || return
+			lists_bad sd1
+			;;
+		esac
+		command dd "$@"
+	}
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' && ! -e $R/run/ramraid/data.copy/done.1 && -e $R/run/ramraid/data.copy/bad.sd1 ]] || fail "$COPY_STATE $COPY_WHY"
+	same
+	# Or when nothing is left to do but to put it in.
+	lists_bad sd0
+	not copy_finish data
+	[[ $COPY_WHY == 'sd0, which has been read from, has bad blocks'* ]] || fail "$COPY_WHY"
+}
+
 @test "writes in flight are waited for before anything is read" {
 	legs 4 2
-	md_drain() { called drain && [[ ! -e $R/run/ramraid/data.copy/pid ]]; }
+	md_drain() { called drain && [[ ! -e $R/run/ramraid/data.copy ]]; }
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' && $(calls) == drain ]]
 	md_drain() { return 1; }
@@ -261,15 +307,15 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	local change why
 	while IFS='|' read -r change why; do
 		legs 4 2
-		read -ra words < <(sb_read "$R/dev/sd1")
+		read -ra words < <(superblock_read "$R/dev/sd1")
 		eval "$change"
-		sb_sum words $((16#${words[55]}))
-		printf -v 'words[54]' '%08x' $((SB_SUM + ${SPOIL:-0}))
+		superblock_sum words $((16#${words[55]}))
+		printf -v 'words[54]' '%08x' $((SUPERBLOCK_SUM + ${SPOIL:-0}))
 		put_leg sd1 6144
 		cp "$R/dev/sd1" "$R/dev/sd0"
 		copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 && fail "$change: not refused"
 		[[ $COPY_WHY == *"$why"* ]] || fail "$change: $COPY_WHY"
-		ram_is_blank data
+		ramdisk_is_blank data
 		unset MARKED CLEARED SPOIL
 	done <<'EOT'
 words[0]=00000000|no superblock
@@ -300,9 +346,9 @@ EOT
 	legs 4 2
 	copies sd0 sd1
 	CLEARED=00000002
-	read -ra words < <(sb_read "$R/dev/sd0")
+	read -ra words < <(superblock_read "$R/dev/sd0")
 	put_leg sd0 4096
-	read -ra words < <(sb_read "$R/dev/sd1")
+	read -ra words < <(superblock_read "$R/dev/sd1")
 	put_leg sd1 6144
 	not copy_finish data
 	[[ $COPY_WHY == 'the bitmap has been cleared meanwhile (at 2 events, 1 before)' ]] || fail "$COPY_WHY"
@@ -310,23 +356,23 @@ EOT
 
 @test "device numbers: the slot's own, else one that nobody has" {
 	local -a words
-	read -ra words < <(sb_read "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin")
+	read -ra words < <(superblock_read "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin")
 	words[23]=00000003
-	[[ $(forge_number words 0 1 2) == 0 ]]
-	[[ $(forge_number words 0 0 1) == 3 ]]
-	[[ $(forge_number words 0 0 3) == 4 ]]
+	[[ $(superblock_clone_number words 0 1 2) == 0 ]]
+	[[ $(superblock_clone_number words 0 0 1) == 3 ]]
+	[[ $(superblock_clone_number words 0 0 3) == 4 ]]
 	# A disk is absent, whose number nobody knows: one that mdadm has never given.
-	[[ $(forge_number words 0 1) == 383 && $(forge_number words 2 2) == 383 && $(forge_number words 1 383) == 382 ]]
+	[[ $(superblock_clone_number words 0 1) == 383 && $(superblock_clone_number words 2 2) == 383 && $(superblock_clone_number words 1 383) == 382 ]]
 }
 
 @test "superblocks that mdadm wrote, taken apart and put together again, are the same bytes" {
 	local file
 	local -a words
 	for file in "$FIXTURES"/superblock/*.bin; do
-		read -ra words < <(sb_read "$file")
-		cmp <(forge_bytes words) <(dd if="$file" bs=4096 skip=1 count=1 status=none)
-		sb_sum words $((16#${words[55]}))
-		((SB_SUM == 16#${words[54]}))
+		read -ra words < <(superblock_read "$file")
+		cmp <(superblock_clone_bytes words) <(dd if="$file" bs=4096 skip=1 count=1 status=none)
+		superblock_sum words $((16#${words[55]}))
+		((SUPERBLOCK_SUM == 16#${words[54]}))
 	done
 }
 
@@ -335,13 +381,13 @@ EOT
 	local slot number i seed=${RAMRAID_SEED:-$RANDOM}
 	echo "# seed $seed" >&3
 	RANDOM=$seed
-	read -ra plain < <(sb_read "$FIXTURES/superblock/mdadm-4.2-disk-leg.bin")
+	read -ra plain < <(superblock_read "$FIXTURES/superblock/mdadm-4.2-disk-leg.bin")
 	for ((i = 0; i < 40; i++)); do
 		words=("${plain[@]}")
 		slot=$((RANDOM % 16#${plain[23]})) number=$((RANDOM % 300))
-		forge_leg words "$slot" "$number" 00112233-4455-6677-8899-aabbccddeeff $((1 << (20 + RANDOM % 30)))
+		superblock_clone_leg words "$slot" "$number" 00112233-4455-6677-8899-aabbccddeeff $((1 << (20 + RANDOM % 30)))
 		local facts
-		facts=$(sb_parse "${words[@]}")
+		facts=$(superblock_parse "${words[@]}")
 		[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$slot"$'\n'* && $facts == *device_uuid=00112233-4455-6677-8899-aabbccddeeff* ]] || fail "slot $slot number $number: $facts"
 	done
 }
@@ -350,26 +396,47 @@ EOT
 	sleep() { echo "$1" >"$BATS_TEST_TMPDIR/slept"; }
 	fake_clock
 	echo '1000.08 2000.00' >"$PROC/uptime"
-	copy_pace_ 99990 300000 1000000
+	copy_workers_pace_ 99990 300000 1000000
 	[[ $(<"$BATS_TEST_TMPDIR/slept") == 0.12 ]]
-	copy_pace_ 99990 3000000 1000000
+	copy_workers_pace_ 99990 3000000 1000000
 	[[ $(<"$BATS_TEST_TMPDIR/slept") == 2.82 ]]
 	rm "$BATS_TEST_TMPDIR/slept"
-	copy_pace_ 99500 300000 1000000
-	copy_pace_ 99978 300000 1000000
+	copy_workers_pace_ 99500 300000 1000000
+	copy_workers_pace_ 99978 300000 1000000
 	[[ ! -e $BATS_TEST_TMPDIR/slept ]]
 }
 
 @test "which kernels" {
 	local release
 	for release in '6.12.57+deb13-amd64 auto' '6.1.0-41-amd64 auto' '6.13-rc1 copy'; do
-		copy_why_not $release
+		kernels_why_no_copy $release
 		[[ -z $COPY_WHY_NOT ]] || fail "$release: $COPY_WHY_NOT"
 	done
 	for release in '6.13-rc1 auto' '6.10.3 auto' '6.120.1 auto'; do
-		copy_why_not $release
+		kernels_why_no_copy $release
 		[[ $COPY_WHY_NOT == *"tested on Linux 6.1 and 6.12, and this is ${release% *};"* ]] || fail "$release: $COPY_WHY_NOT"
 	done
-	copy_why_not '' auto
+	kernels_why_no_copy '' auto
 	[[ -n $COPY_WHY_NOT ]]
+}
+
+@test "nobody but root can open what keeps copies apart, and no stranger's processes are ended" {
+	local stranger
+	mkdir -p "$R/run/ramraid/data.copy"
+	set -m
+	sleep 60 3>&- &
+	stranger=$!
+	set +m
+	echo "$stranger" >"$R/run/ramraid/data.copy/pid"
+	echo 1 >"$R/run/ramraid/data.copy/began"
+	copy_signal_ "$R/run/ramraid/data.copy"
+	kill -0 "$stranger"
+	bounded_process_began "$stranger"
+	echo "$BEGAN" >"$R/run/ramraid/data.copy/began"
+	copy_signal_ "$R/run/ramraid/data.copy"
+	not wait "$stranger"
+	paths_run
+	copy_workers_turn_ "$R/run/ramraid/data.copy"
+	copy_stop data
+	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/copy.data && -e $R/run/ramraid/.locks/turn.data ]]
 }

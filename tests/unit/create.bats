@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	fake_disk sda $((100 << 20)) disk/by-id/ata-A disk/by-id/wwn-1
+	fake_disk sda $((100 << 20)) disk/by-id/ata-A
 	fake_disk sdb $((200 << 20)) disk/by-id/ata-B
 	mkdir -p "$R/proc/sys/kernel/random"
 	echo 01234567-89ab-4cde-8f01-23456789abcd >"$R/proc/sys/kernel/random/uuid"
@@ -140,7 +140,7 @@ systemctl daemon-reload
 systemctl start --no-block ramraid@data.service'
 	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B' ]]
 	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == *'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
-	libs paths log act units disk diskuse conf confcheck confneed
+	libraries
 	conf_load data || fail "${CONF_ERRORS[*]}"
 }
 
@@ -209,11 +209,11 @@ mdadm --create'* ]] || fail "$(steps)"
 @test "everything that is wrong with the disks is said at once" {
 	fake_disk sdc $((1 << 20)) disk/by-id/ata-C
 	fake_disk sdd $((100 << 20))
-	refused 4 'nothing was changed' --yes data /dev/sdx /dev/sdc /dev/sdd /dev/sda /dev/disk/by-id/wwn-1
+	refused 4 'nothing was changed' --yes data /dev/sdx /dev/sdc /dev/sdd /dev/sda /dev/disk/by-id/ata-A
 	assert_output -p '/dev/sdx: missing'
 	assert_output -p '/dev/sdc: is smaller than 16MiB'
 	assert_output -p '/dev/sdd: has no stable name'
-	assert_output -p 'wwn-1: is named twice'
+	assert_output -p 'ata-A: is named twice'
 }
 
 @test "names and options that can't be" {
@@ -250,7 +250,7 @@ mdadm --create'* ]] || fail "$(steps)"
 
 @test "the bitmap's chunks: 4 MiB, less for little arrays, more for huge ones" {
 	local size chunk
-	libs paths log units diskuse md
+	libraries
 	for size in 40:1024 256:1024 257:2048 512:2048 514:4096 1024:4096 100000:4096 262144:4096 262148:8192 4000000:65536; do
 		chunk=${size#*:} size=${size%:*}
 		fake_disk sdx $((size * 1048576))
@@ -377,7 +377,7 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	FAILS=''
 	create --yes --no-wait --nested=far2 data /dev/sda /dev/sdb
 	assert_success
-	libs paths log act units disk diskuse conf confcheck confneed
+	libraries
 	# The world has one UUID for all arrays.
 	sed -i '/^UUID=/s/[0-9a-f]/9/' "$R/etc/ramraid/data-far2.conf"
 	conf_load data-far2 && conf_load data || fail "${CONF_ERRORS[*]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# decide_action and decide_gate: from facts to one action. Each line of a test is one row of the table:
+# action_choose and action_gate: from facts to one action. Each line of a test is one row of the table:
 #   decides 'ACTION ARGUMENT…' BASE [CHANGE…]     BASE: a file in tests/fixtures/decide
 # A change is KEY=VALUE, or a short form: I:absent, I:foreign, I:corrupt, I:unreadable, I:spare, I:held, I:rebuilt, I:returned (in a
 # running array: present but outside), witness=EVENTS:LEGS where LEGS are letters, leg 0 being "a".
@@ -7,15 +7,17 @@
 setup() {
 	load helper
 	world
-	libs paths log act facts outside device known whole decide disklegs deviceleg histories safestart
+	libraries
 	ME=11111111-2222-3333-4444-555555555555
 }
 
 facts() { # BASE CHANGE…
 	local change
 	facts_read <"$FIXTURES/decide/$1.facts"
+	facts_unnumbered
 	shift
 	for change; do change_fact "$change"; done
+	facts_numbered
 }
 
 change_fact() {
@@ -58,7 +60,7 @@ decides() { # 'ACTION ARGUMENT…' BASE CHANGE…
 	set +T # bats traces every command, which costs more than they do
 	shift
 	facts "$@"
-	decide_action
+	action_choose
 	got="$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}"
 	[[ $got == "$expected" ]] && return
 	fail "facts:    $*
@@ -74,7 +76,7 @@ gates() { # GATE ACTION BASE CHANGE…
 	local expected=$1
 	shift
 	decides "$@"
-	decide_gate
+	action_gate
 	[[ $GATE == "$expected" ]] || fail "facts: $*; expected gate $expected, got $GATE ($GATE_WHY)"
 }
 
@@ -117,8 +119,16 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides refuse stopped-2 leg.1.events=102 witness=100:a
 	because 'have been used without each other'
 	decides refuse stopped-2 leg.0.events=102 witness=100:b
-	# But the other one's superblock that calls it missing is proof.
-	decides 'assemble sdb' stopped-2 leg.1.events=102 leg.1.view=..A witness=100:a
+	# The other one's superblock calls it missing, and it shows itself that it ran on beyond the record. Has the other one come into sync beside it, or was its
+	# re-add cut off by a crash, and it was used elsewhere since? Nothing tells.
+	decides refuse stopped-2 leg.0.events=101 leg.1.events=102 leg.1.view=..A witness=100:a
+	because 'ata-A, which was, has gone on since (events 101): the one may have been written elsewhere'
+	decides refuse stopped-2 leg.0.events=103 leg.1.events=120 leg.1.view=..A witness=100:a conf.start_degraded=always
+	because 'has gone on since'
+	# A person has decided for it.
+	decides 'assemble sdb' stopped-2 leg.0.events=101 leg.1.events=102 leg.1.view=..A witness=100:a forced=1
+	decides refuse stopped-2 leg.1.events=102 leg.1.view=..A witness=100:a
+	because 'ata-B (events 102) was not in sync when the array last ran, and /dev/disk/by-id/ata-A, which was, is as it was then'
 }
 
 # B left, the RAM leg kept the array going, A came back and was rebuilt from it: then the power failed. B is whole, and old.
@@ -156,10 +166,10 @@ gates() { # GATE ACTION BASE CHANGE…
 	local first second
 	for first in 99 100 101; do
 		facts stopped-2 leg.0.view=.A. leg.0.events=$first leg.1.view=.AA leg.1.events=100
-		decide_action
+		action_choose
 		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] || fail "A (events $first) calls B (events 100) missing: $ACTION ${ARGUMENTS[*]}"
 		facts stopped-2 leg.1.view=..A leg.1.events=$first leg.0.view=.AA leg.0.events=100
-		decide_action
+		action_choose
 		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] || fail "B (events $first) calls A (events 100) missing: $ACTION ${ARGUMENTS[*]}"
 	done
 }
@@ -192,6 +202,13 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides refuse stopped-2 0:absent 1:absent waited=30 conf.start_degraded=always
 	decides wait-members stopped-1 0:absent waited=99999 conf.member_timeout=infinity
 	decides refuse stopped-1 0:absent conf.member_timeout=0
+}
+
+@test "start: a disk leg that does not answer is waited for like one that is absent, and the message says why" {
+	decides wait-members stopped-2 1:unreadable leg.1.silent=yes witness=100:ab
+	because '/dev/disk/by-id/ata-B (/dev/sdb does not answer)'
+	decides refuse stopped-2 1:unreadable leg.1.silent=yes waited=30 conf.start_degraded=never
+	because '/dev/disk/by-id/ata-B (/dev/sdb does not answer)'
 }
 
 @test "start: one absent: waits for MEMBER_TIMEOUT whatever START_DEGRADED says" {
@@ -264,8 +281,9 @@ gates() { # GATE ACTION BASE CHANGE…
 	because 'put back to an old copy'
 	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A leg.1.events=103 witness=100:a
 	decides 'assemble sdb' stopped-2 leg.0.events=90 leg.1.view=..A witness=100:ab
-	# It left just now, and the other one had been made equal before.
-	decides 'assemble sdb' stopped-2 leg.1.events=103 leg.1.view=..A witness=100:a
+	# It left just now, and the other one had been made equal before: written down.
+	decides 'assemble sdb' stopped-2 leg.0.events=102 leg.1.events=103 leg.1.view=..A witness=102:ab
+	decides 'assemble sdb' stopped-2 leg.0.events=102 leg.1.events=103 leg.1.view=..A witness=103:b
 }
 
 @test "start: a stale leg that comes first waits for the missing newer one as long as there is time" {
@@ -406,7 +424,7 @@ gates() { # GATE ACTION BASE CHANGE…
 }
 
 @test "running: a returned disk leg waits until the RAM leg is rebuilt" {
-	decides wait-sync whole-2 1:returned ram.state=recovering array.sync=recover
+	decides wait-sync whole-2 1:returned ram.state=recovering array.sync=recover array.degraded=2
 	because 'then /dev/disk/by-id/ata-B is put back'
 }
 
@@ -487,10 +505,10 @@ gates() { # GATE ACTION BASE CHANGE…
 
 @test "running: a rebuild that md never begins is not waited for again" {
 	facts whole-2 ram.state=none leg.1.state=recovering 'failed.rebuild=md does not rebuild it'
-	decide_action
+	action_choose
 	[[ $ACTION != wait-* ]] || fail "disk leg: $ACTION, for ever ($WHY)"
 	facts whole-2 ram.state=recovering 1:returned 'failed.rebuild=md does not rebuild it'
-	decide_action
+	action_choose
 	[[ $ACTION != wait-* ]] || fail "RAM leg, with a returned disk: $ACTION, for ever ($WHY)"
 }
 
@@ -623,6 +641,7 @@ exhaustive_state() {
 	# Read once: 3000 times would cost seconds.
 	[[ -v BASE[@] ]] || { facts stopped-2 && declare -gA BASE && exhaustive_copy F BASE; }
 	exhaustive_copy BASE F
+	unset -v 'F[leg.0.roles]' 'F[leg.1.roles]'
 	exhaustive_leg 0 "$a" 1 2
 	exhaustive_leg 1 "$b" 2 1
 	# disowned: the other one calls it missing, and it has the higher count nevertheless.
@@ -634,6 +653,7 @@ exhaustive_state() {
 	a | b) change_witness "100:$w" ;;
 	esac
 	F[conf.start_degraded]=$mode F[waited]=$time
+	facts_numbered
 }
 
 exhaustive_copy() { # FROM TO
@@ -644,7 +664,7 @@ exhaustive_copy() { # FROM TO
 
 exhaustive_check() {
 	local here node kind
-	decide_action
+	action_choose
 	here="A $a, B $b, witness $w, START_DEGRADED=$mode, $time s: $ACTION ${ARGUMENTS[*]} ($WHY)"
 	[[ $ACTION == @(assemble|wait-members|refuse) ]] || fail "$here"
 	[[ -n $WHY ]] || fail "no reason: $here"
@@ -672,8 +692,10 @@ exhaustive_check() {
 	done
 	# Somebody has started it since, knowingly: the record is older than the disk.
 	decides refuse stopped-2 witness=99: leg.0.events=103 leg.1.events=103
-	# It had been made equal to the RAM leg, which was there until the end; that was not written down any more.
-	decides 'assemble sda' stopped-2 witness=99: leg.0.view=AA. leg.1.view=AA. leg.0.events=103
+	# It calls the RAM leg active. Had it been made equal to that one, or has it been used with another one elsewhere, of the same number and slot? Nothing tells.
+	decides refuse stopped-2 witness=99: leg.0.view=AA. leg.1.view=AA. leg.0.events=103
+	because 'ramraid start --force-leg=/dev/disk/by-id/ata-A'
+	decides 'assemble sda' stopped-2 witness=103:a leg.0.view=AA. leg.1.view=AA. leg.0.events=103
 }
 
 @test "start: there is a rescue image: refused until it is restored or given up" {
@@ -768,7 +790,7 @@ exhaustive_check() {
 
 @test "start: what a leg says that was left behind does not count" {
 	# B was away and came back, C left, A left; C still calls B missing, which alone has all writes.
-	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=103 leg.2.events=100 witness=102:a
+	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=103 leg.2.events=100 witness=101:ab
 	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=113 leg.2.events=100
 	# A was away when B left; then A ran alone, and a crash cut off the re-add of C. B still calls A missing.
 	decides 'assemble sda' stopped-3 leg.0.view=.A.A leg.1.view=..AA leg.2.view=AA.A leg.0.events=110 leg.1.events=100 leg.2.events=105
@@ -808,6 +830,37 @@ exhaustive_check() {
 	decides 'done' whole-2 1:returned leg.1.view=A.A leg.1.joined=yes leg.1.removed=yes
 }
 
+@test "running: a disk leg whose bits md may have cleared is not put back by bitmap" {
+	# One event is md's own half step.
+	decides 'readd 1' whole-2 1:returned witness.filled=91
+	decides 'add-leg 1' whole-2 1:returned witness.filled=92
+	because 'all of it is rebuilt'
+	decides 'add-leg 1' whole-2 0:absent 1:returned leg.1.view=A.A leg.1.joined=yes witness=99: witness.filled=92
+	# Not known when that was last so.
+	decides 'add-leg 1' whole-2 1:returned witness.filled=
+	# Fewer slots than legs: the others have filled them at any time.
+	decides 'add-leg 1' whole-2 1:returned array.slots=2
+	decides 'add-leg 1' whole-2 1:returned array.slots=0
+	decides 'readd 1' whole-2 1:returned array.slots=2 conf.ram=none ram.state=none ram.slot= ram.node=
+	# Never one that has, or may have, a history of its own.
+	decides 'done' whole-2 1:returned leg.1.view=A.A witness.filled=92
+	decides 'done' whole-2 1:returned leg.1.device_uuid=bb witness.given=bb witness.filled=92
+	decides 'done' whole-2 1:returned witness.filled=92 failed.add-leg.1=no
+	decides wait-sync whole-2 1:returned witness.filled=92 ram.state=recovering array.degraded=2
+}
+
+@test "running: a disk leg without a free slot stays out, and it is said what gives it one" {
+	decides 'done' whole-2 1:returned array.degraded=0 array.slots=2
+	because 'no free slot for it: ramraid apply data'
+	# The free one is that of a leg that is being rebuilt.
+	decides wait-sync whole-2 1:returned array.degraded=1 ram.state=recovering
+	decides wait-sync whole-2 1:returned array.degraded=1 leg.0.state=recovering
+	decides 'readd 1' whole-2 1:returned array.degraded=2 leg.0.state=recovering failed.rebuild=no waited=99
+	# It has a history of its own: no slot is of any use to it.
+	decides 'done' whole-2 1:returned array.degraded=0 leg.1.view=A.A
+	[[ $WHY != *'free slot'* ]]
+}
+
 @test "running: while only the RAM leg is good, the disk leg that left last is put back first" {
 	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
 	decides 'readd 1' whole-2 0:returned 1:returned leg.0.device_uuid=$a leg.1.device_uuid=$b leg.0.view=AAA leg.1.view=A.A witness=99: witness.left=$b
@@ -822,4 +875,105 @@ exhaustive_check() {
 	decides 'readd 0' whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=AAA witness=99: witness.left=$a waited=0
 	decides wait-members whole-2 0:returned 1:returned 1:unreadable leg.0.device_uuid=$a leg.0.view=AAA witness=99: witness.left=$b waited=0
 	decides 'done' whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=A.. witness=99: witness.left=$b waited=0
+}
+
+# A slot is no device: roles=NUMBER:SLOT… is what a superblock says of the devices. A has number 0, B 1; the RAM leg, made anew, has 3.
+slots_a=aaaaaaaa-0000-0000-0000-000000000001 slots_b=aaaaaaaa-0000-0000-0000-000000000002 slots_c=aaaaaaaa-0000-0000-0000-000000000003
+slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the RAM leg; B was used elsewhere, further
+	local slot=$1 number=$2
+	shift 2
+	facts stopped-2 leg.0.number=0 leg.0.role=0 "leg.0.roles=0:0 $number:$slot" leg.0.events=150 leg.0.dirty=yes \
+		leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=300 \
+		witness.events=140 "witness.legs=$slots_a" "witness.ram_slot=$slot" "witness.ram_number=$number" witness.why= "$@"
+	action_choose
+}
+
+@test "start: the RAM leg in the slot of a disk that is away does not speak for that disk" {
+	local slot
+	for slot in 1 2; do
+		slots_adopted "$slot" 3
+		[[ $ACTION == refuse && $WHY == *'used without each other'* ]] || fail "slot $slot: $ACTION ${ARGUMENTS[*]}: $WHY"
+	done
+}
+
+@test "start: the RAM leg with the number and the slot of a replaced disk that is away does not speak for that disk" {
+	slots_adopted 1 3 leg.1.number=3 leg.1.roles=3:1
+	[[ $ACTION == refuse && $WHY == *'used without each other'* ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+	# Without a record nobody knows whose number that was.
+	slots_adopted 1 3 leg.1.number=3 leg.1.roles=3:1 witness.events= witness.legs= witness.ram_slot= witness.ram_number=
+	[[ $ACTION == refuse && $WHY == *'used without each other'* ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+	# A disk that knows the other one as well was there.
+	slots_adopted 1 4 leg.1.number=3 'leg.1.roles=0:0 3:1' 'leg.0.roles=0:0 3:1' leg.0.events=300 witness.events= witness.legs= witness.ram_slot= witness.ram_number=
+	[[ $ACTION == assemble && ${ARGUMENTS[*]} == 'sda sdb' ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+}
+
+@test "running: a disk with a history of its own is not put back though the slots look right" {
+	facts whole-2 leg.1.slot=1 leg.1.number=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 'leg.0.roles=0:0 3:1' \
+		leg.0.events=150 "leg.0.device_uuid=$slots_a" ram.state=none ram.node= ram.slot= array.degraded=2 witness.events=302 "witness.legs=$slots_b" witness.ram_slot=1 witness.why=
+	action_choose
+	[[ $ACTION != readd ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+}
+
+@test "start: a new disk in the slot of one that was away: the new pair is started, the old disk stays out" {
+	# A has slot 1, the RAM leg had 0; B (number 2) was away when C (number 4) was built into slot 2.
+	local row=(stopped-3 leg.0.number=1 leg.0.role=1 'leg.0.roles=1:1 4:2' leg.0.events=200
+		leg.1.number=2 leg.1.role=2 'leg.1.roles=1:1 2:2 3:0' leg.1.events=100
+		leg.2.number=4 leg.2.role=2 'leg.2.roles=1:1 4:2' leg.2.events=200
+		witness.events=200 "witness.legs=$slots_a $slots_c" witness.ram_slot=0 witness.ram_number=3 witness.why=)
+	decides 'assemble sda sdc' "${row[@]}"
+	# With A still to come nobody knows yet which of the two has been left behind.
+	decides wait-members "${row[@]}" 0:absent leg.0.number= leg.0.roles=
+	# And where C runs, B is not put back for having its slot.
+	facts whole-2 leg.1.slot=2 leg.1.number=4 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=2 leg.0.role=2 leg.0.roles=2:2 leg.0.events=300 \
+		"leg.0.device_uuid=$slots_a" ram.state=none ram.node= ram.slot= array.degraded=2
+	action_choose
+	[[ $ACTION != readd ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+}
+
+@test "start: a disk's own slot is no sign that it ran on with the RAM leg" {
+	# Only the RAM leg was good, in slot 1 with number 3; B (number 1, slot 1) has been used alone since.
+	local row=(stopped-2 0:absent leg.0.number= leg.0.roles= leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=300 waited=30
+		witness.events=200 witness.legs= "witness.left=$slots_b" witness.ram_slot=1 witness.why=)
+	decides refuse "${row[@]}"
+	because 'the only good copy'
+	decides refuse "${row[@]}" witness.ram_number=3
+	because 'the only good copy'
+}
+
+@test "start: event counts are compared whatever their size" {
+	local events=$((1 << 33))
+	# The square of this lag is nothing in 64 bits.
+	decides 'assemble sdb' stopped-2 leg.0.events=$events leg.1.events=$((events + (1 << 32))) witness.events=$events "witness.legs=$slots_a $slots_b" witness.ram_slot=0
+}
+
+@test "start: a leg and a copy of it are called that" {
+	decides refuse stopped-2 leg.0.number=1 leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=120 "leg.1.device_uuid=$slots_a"
+	because 'carry one device UUID'
+}
+
+@test "running: a copy of a member in sync, at the name of a leg that left this run, is not put back" {
+	local row=(whole-2 1:returned mend=yes leg.1.joined=yes leg.1.left_with= leg.1.number=2 leg.1.role=2 leg.1.roles='0:0 1:1 2:2' ram.number=0 ram.slot=0 leg.0.number=1 waited=99)
+	decides 'readd 1' "${row[@]}" leg.1.device_uuid=x leg.0.member_uuid=y
+	decides 'done' "${row[@]}" leg.1.device_uuid=x leg.0.member_uuid=x
+}
+
+@test "running: with only the RAM leg good, a disk that was used alone elsewhere stays out whatever its slot says" {
+	local row=(whole-2 1:absent leg.1.number= leg.1.roles= leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1 leg.0.events=300
+		"leg.0.device_uuid=$slots_a" leg.0.raid_disks=3 leg.0.joined=yes ram.slot=0 ram.number=3 waited=99 witness.events=210 witness.legs= "witness.left=$slots_a" witness.ram_slot=0 witness.ram_number=3 mend=yes)
+	decides 'done' "${row[@]}" leg.0.roles=1:1
+	decides 'done' "${row[@]}" leg.0.roles='1:1 4:0'
+	decides 'done' "${row[@]}" leg.0.roles='1:1 3:0' leg.0.elsewhere=yes
+	decides 'readd 0' "${row[@]}" leg.0.roles='1:1 3:0'
+	# In an array of fewer slots, the RAM leg that it had elsewhere stands where the other disk was.
+	decides 'done' "${row[@]}" leg.0.raid_disks=2 leg.0.roles='1:1 2:0' "witness.legs=$slots_a" witness.left=
+	# Of an array with a slot for one disk, it calls all disks active in any case.
+	decides 'done' whole-2 members=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 leg.0.roles=0:0 leg.0.raid_disks=2 leg.0.events=300 \
+		"leg.0.device_uuid=$slots_a" leg.0.joined=yes ram.slot=1 ram.number=2 witness.events=210 "witness.legs=$slots_a" witness.ram_slot=1 witness.ram_number=2
+}
+
+@test "running: a disk that left this run, and calls one missing that was in sync then, was used elsewhere" {
+	local row=(whole-2 leg.1.number=2 "leg.1.member_uuid=$slots_b" leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1 leg.0.raid_disks=3
+		leg.0.events=90 "leg.0.device_uuid=$slots_a" leg.0.joined=yes ram.slot=0 ram.number=3 leg.0.roles='1:1 3:0')
+	decides 'readd 0' "${row[@]}" leg.0.left_with=
+	decides 'done' "${row[@]}" "leg.0.left_with=$slots_b"
 }

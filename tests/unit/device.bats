@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs_work cli cmd/start
+	libraries
 	ME=11111111-2222-3333-4444-555555555555 NVME=/dev/disk/by-id/nvme-X
 	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 }
@@ -14,18 +14,20 @@ setup() {
 facts() {
 	local change
 	facts_read <"$FIXTURES/decide/$1.facts"
+	facts_unnumbered
 	shift
 	F[conf.ram]=$NVME F[leg.ram.dev]=$NVME F[ram.node]=nvme0n1 F[ram.state]=none F[ram.slot]='' F[array.events]=100 F[array.degraded]=1 F[conf.rebuild]=auto
-	facts_leg_blank_ ram nvme0n1
+	facts_leg_blank ram nvme0n1
 	change_ram sb=ok uuid="$ME" level=1 role=0 view=AAA events=99 device_uuid=rrrrrrrr writemostly=no
 	for change; do
 		case $change in
-		ram:absent) F[ram.node]='' && facts_leg_blank_ ram '' ;;
-		ram:none | ram:unreadable | ram:corrupt) facts_leg_blank_ ram nvme0n1 && F[leg.ram.sb]=${change#*:} ;;
+		ram:absent) F[ram.node]='' && facts_leg_blank ram '' ;;
+		ram:none | ram:unreadable | ram:corrupt) facts_leg_blank ram nvme0n1 && F[leg.ram.sb]=${change#*:} ;;
 		ram:*) change_ram "${change#*:}" ;;
 		*) F[${change%%=*}]=${change#*=} ;;
 		esac
 	done
+	facts_numbered
 }
 change_ram() {
 	local fact
@@ -35,7 +37,7 @@ decides() { # 'ACTION ARGUMENT…' BASE CHANGE…
 	local expected=$1 got
 	shift
 	facts "$@"
-	decide_action
+	action_choose
 	got="$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}"
 	[[ $got == "$expected" ]] || fail "facts: $*" "expected: $expected" "got: $got ($WHY)"
 }
@@ -81,6 +83,9 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 		because "may hold writes that the disk legs here lack, but it and /dev/disk/by-id/ata-B (events 100) have been used without each other"
 		because "ramraid start --force-leg=$NVME data, or: ramraid start --force-leg=/dev/disk/by-id/ata-A data"
 	done
+	# A copy of a disk leg is called that.
+	decides refuse stopped-2 ram:view=A.. ram:events=102 leg.ram.device_uuid=x leg.1.device_uuid=x
+	because 'but it and /dev/disk/by-id/ata-B (events 100) carry one device UUID: one of them is a copy of the other'
 	decides refuse stopped-2 ram:view=A.. ram:events=102 "${crashed[@]}"
 	because 'lack, but the record of the last run does not say that it was the only good copy. Look at all'
 	# The only disk that it had is away.
@@ -92,6 +97,8 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides 'assemble nvme0n1' stopped-2 "${alone[@]}"
 	because 'was the only good copy when the array last ran, and has kept it'
 	[[ -z $GIVING_UP ]]
+	# It hangs on another bus than it did.
+	decides refuse stopped-2 "${alone[@]}" ram:alien=usb ram:moved='it was on nvme, and is on usb'
 	decides 'assemble nvme0n1' stopped-2 "${alone[@]}" ram:events=119
 	decides 'assemble nvme0n1' stopped-2 "${alone[@]}" ram:events=150
 	# Disks that are away could have come back to it after that was written down.
@@ -140,6 +147,10 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides wipe-ram whole-2 ram:role=2
 	# Only the disk legs in sync count.
 	decides return-ram whole-2 ram:view=AA. leg.1.state=faulty
+	# md may have cleared the bits that it needs.
+	decides wipe-ram whole-2 witness.filled=102
+	decides wipe-ram whole-2 witness.filled=
+	decides wipe-ram whole-2 array.slots=2
 	# A disk leg that has joined between two looks.
 	decides wait-sync whole-2 leg.1.slot=none
 	decides 'done' whole-2 failed.wipe-ram='it could not be written'
@@ -172,10 +183,10 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 
 @test "running: a device that is not there is waited for, within bounds and only by a start" {
 	decides wait-members whole-2 ram:absent
-	decide_gate
+	action_gate
 	[[ $GATE == hold ]]
 	decides wait-members whole-2 ram:absent conf.wait=no
-	decide_gate
+	action_gate
 	[[ $GATE == open ]]
 	decides 'done' whole-2 ram:absent waited=30
 	because "$NVME is not there"
@@ -213,7 +224,12 @@ array() { # a running array of two disks and one free slot, and the device besid
 	echo idle >"$M/sync_action"
 	echo 51200 >"$M/component_size"
 	for leg in sda:1 sdb:2; do member "${leg%:*}" in_sync,write_mostly "${leg#*:}"; done
-	sb_facts() { if [[ $1 == */nvme0n1 ]]; then cat "$R/nvme.facts"; else printf 'sb=ok\nuuid=%s\nevents=100\n' "$ME"; fi; }
+	superblock_facts() {
+		case $1 in
+		*/nvme0n1) numbered <"$R/nvme.facts" ;;
+		*) printf '%s\n' sb=ok "uuid=$ME" events=100 "number=$([[ $1 == */sda ]] && echo 1 || echo 2)" ;;
+		esac
+	}
 	superblock
 }
 member() { # NODE STATE SLOT
@@ -269,7 +285,7 @@ are() { # KEY=VALUE…
 	sed -i "s,^RAM=.*,RAM=$NVME," "$R/etc/ramraid/data.conf"
 	rm -r "$M"/dev-sd? "$R"/sys/class/block/sd?/holders/md127
 	member nvme0n1 in_sync 0
-	sb_facts() { printf 'sb=ok\nuuid=%s\nevents=100\n' "$ME"; }
+	superblock_facts() { printf 'sb=ok\nuuid=%s\nevents=100\n' "$ME"; }
 	observe
 	are array.md=md127 ram.state=in_sync
 	# Kernels that do not say whose it is.
@@ -281,7 +297,7 @@ are() { # KEY=VALUE…
 @test "facts: a device of an earlier configuration is the RAM leg while it is in the array, and is not filled" {
 	array
 	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
-	ram_note_device data nvme0n1
+	ramdisk_note_device data nvme0n1
 	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 104857600 - used' ]]
 	observe
 	are ram.state=none
@@ -293,7 +309,7 @@ are() { # KEY=VALUE…
 @test "facts: without a device nothing of it is there, and no superblock is read" {
 	array
 	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
-	sb_facts() { called sb_facts; }
+	superblock_facts() { called superblock_facts; }
 	observe
 	[[ -z $(calls) && -z ${F[leg.ram.dev]-} && -z ${F[array.events]-} ]]
 }
@@ -304,31 +320,59 @@ are() { # KEY=VALUE…
 	local RAM_PROVIDER RAM_NODE RAM_BYTES SIGNATURE=''
 	array
 	wipefs() { printf '%s' "$SIGNATURE"; }
-	ram_make data 104857600 "$NVME" 10% 512
+	ramdisk_make data 104857600 "$NVME" 10% 512
 	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 104857600 - used' ]]
-	ram_of data
+	ramdisk_note_read data
 	[[ $RAM_PROVIDER == device && $RAM_NODE == nvme0n1 ]]
-	[[ $(ram_promised) == 0 ]]
-	not ram_is_blank data
-	ram_drop data
+	[[ $(ramdisk_promised) == 0 ]]
+	not ramdisk_is_blank data
+	ramdisk_drop data
 	[[ ! -e $R/run/ramraid/data.ram && -z $(calls) ]]
 	SIGNATURE=ext4
-	run ram_make data 104857600 "$NVME" 10%
+	run ramdisk_make data 104857600 "$NVME" 10%
 	assert_failure 1
 	assert_output "$NVME is not taken: signature: it holds ext4 (if nothing on it is needed: wipefs --all $NVME)"
 	SIGNATURE=''
-	run ram_make data 104857601 "$NVME" 10%
+	run ramdisk_make data 104857601 "$NVME" 10%
 	assert_output -p 'too small: it has 104857600 bytes, and a leg needs 104857601'
 	mkdir "$R/sys/class/block/nvme0n1/queue"
 	echo 4096 >"$R/sys/class/block/nvme0n1/queue/logical_block_size"
-	run ram_make data 104857600 "$NVME" 10% 512
+	run ramdisk_make data 104857600 "$NVME" 10% 512
 	assert_output -p 'its blocks of 4096 bytes are larger than those of the array (512)'
 	mkdir "$R/sys/class/block/nvme0n1/holders/dm-1"
-	run ram_make data 104857600 "$NVME" 10%
+	run ramdisk_make data 104857600 "$NVME" 10%
 	assert_output -p 'in use: dm-1'
 	rm "$R/dev/disk/by-id/nvme-X"
-	run ram_make data 104857600 "$NVME" 10%
+	run ramdisk_make data 104857600 "$NVME" 10%
 	assert_output -p "missing: there is no block device $NVME"
+	[[ ! -e $R/run/ramraid/data.ram ]]
+}
+
+@test "a RAM leg of brd takes no discards, from before it joins; one that can't be had without is none" {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES queue=$R/sys/block/ram0/queue
+	array
+	rm -f "$R/dev/ram0"
+	modprobe() { mkdir -p "$queue" && echo 4294966784 >"$queue/discard_max_bytes"; }
+	ramdisk_wait_node() { :; }
+	disk_bytes() { echo 209715200; }
+	ramdisk_why_not() { :; }
+	ramdisk_total() { echo 209715200; }
+	ramdisk_make data 104857600 brd 10%
+	[[ $(<"$R/run/ramraid/data.ram") == 'brd ram0 '* && $(<"$queue/discard_max_bytes") == 0 ]] || fail "$(<"$queue/discard_max_bytes")"
+	# Made by an earlier version.
+	echo 4096 >"$queue/discard_max_bytes"
+	ramdisk_settle data
+	[[ $(<"$queue/discard_max_bytes") == 0 ]]
+	# A kernel that has none to forbid is not told anything.
+	rm "$queue/discard_max_bytes"
+	ramdisk_settle data
+	[[ ! -e $queue/discard_max_bytes ]]
+	rm "$R/run/ramraid/data.ram"
+	echo 4096 >"$queue/discard_max_bytes"
+	act_write() { called write "$@"; }
+	run ramdisk_make data 104857600 brd 10%
+	assert_failure 1
+	assert_output -p 'the kernel goes on giving discards to ram0'
 	[[ ! -e $R/run/ramraid/data.ram ]]
 }
 
@@ -352,28 +396,28 @@ are() { # KEY=VALUE…
 
 @test "a start from one leg gives up the device as well, and the other way round" {
 	facts stopped-2
-	record_give_up sda
+	witness_update_give_up sda
 	[[ " $WITNESS_GIVE_UP " == *" $B "* && " $WITNESS_GIVE_UP " == *' rrrrrrrr '* && " $WITNESS_GIVE_UP " != *" $A "* ]]
-	record_give_up nvme0n1
+	witness_update_give_up nvme0n1
 	[[ " $WITNESS_GIVE_UP " == *" $B "* && " $WITNESS_GIVE_UP " == *" $A "* && " $WITNESS_GIVE_UP " != *' rrrrrrrr '* ]]
 	facts stopped-2 ram:uuid=other
-	record_give_up sda
+	witness_update_give_up sda
 	[[ $WITNESS_GIVE_UP != *rrrrrrrr* ]]
 }
 
 @test "the record knows the device, so that a start without it can give it up" {
 	array
 	member nvme0n1 in_sync 0
-	sb_facts() { printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=100\n' "$ME" "$(case $1 in *nvme*) echo cccccccc ;; *sda) echo $A ;; *) echo $B ;; esac)"; }
+	superblock_facts() { printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=100\n' "$ME" "$(case $1 in *nvme*) echo cccccccc ;; *sda) echo $A ;; *) echo $B ;; esac)"; }
 	observe
-	facts_remembered
+	static_remembered
 	F[array.known]=yes
-	record_write 2>/dev/null
+	witness_update 2>/dev/null
 	grep -qx "legs=$A $B" "$R/etc/ramraid/state/data.witness"
 	grep -qx "seen=cccccccc $A $B" "$R/etc/ramraid/state/data.witness"
 	rm "$R/dev/disk/by-id/nvme-X"
 	facts stopped-2 ram:absent "witness.seen=cccccccc $A $B"
-	record_give_up sda
+	witness_update_give_up sda
 	[[ " $WITNESS_GIVE_UP " == *' cccccccc '* && " $WITNESS_GIVE_UP " != *" $A "* ]]
 	NAME=data F[forced]=0 OPT=([yes]=yes)
 	run start_ask_forced data
@@ -401,12 +445,12 @@ are() { # KEY=VALUE…
 
 # Or the next look would take those that were given up for disks that have just left.
 @test "--force-leg: what is given up is written down, also when it is interrupted once the array runs" {
-	facts_configured() { facts stopped-2; }
+	static_configured() { facts stopped-2; }
 	facts_observe() { :; }
-	cli_lock() { exec {CLI_LOCK}>/dev/null; }
-	for name in systemd_settle conf_need start_ask_forced drive_is_of_ rescue_forget systemd_is_running; do eval "$name() { :; }"; done
-	drive_assemble() { called assemble "$@" && kill -INT $BASHPID && kill -TERM $BASHPID; }
-	record_write() { called record "$WITNESS_GIVE_UP"; }
+	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
+	for name in systemd_settle conf_need start_ask_forced disk_legs_is_of rescue_record_forget systemd_is_running; do eval "$name() { :; }"; done
+	disk_legs_assemble() { called assemble "$@" && kill -INT $BASHPID && kill -TERM $BASHPID; }
+	witness_update() { called record "$WITNESS_GIVE_UP"; }
 	start_by_systemd() { called start; }
 	array
 	facts stopped-2
@@ -420,37 +464,37 @@ are() { # KEY=VALUE…
 
 loop() {
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=$NVME [RAM_RESERVE]=10% [VERIFY]=no)
-	facts_configured() { facts whole-2; }
-	facts_times() { :; }
+	static_configured() { facts whole-2; }
+	static_times() { :; }
 	facts_observe() { F[ram.state]=$RAM F[copy.state]=none && [[ $RAM != recovering ]] || { F[array.sync]=recover && RAM=in_sync; }; }
 	sleep() { :; }
-	record_witness() { :; }
-	sb_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
+	witness_update_witness() { :; }
+	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
 	contents_remember() { :; }
-	drive_speed_() { :; }
-	lately_note() { :; }
+	loop_speed() { :; }
+	history_update() { :; }
 	copy_stop() { :; }
 	disk_block() { echo 512; }
 	md_leg_bytes() { echo 100663296; }
-	ram_make() { called make "$@" && RAM=attached; }
+	ramdisk_make() { called make "$@" && RAM=attached; }
 	md_zero() { called zero "$1" && F[leg.ram.sb]=none; }
 	md_readd() { called readd "$2" && RAM=recovering; }
 	md_add() { called add "$2" && RAM=recovering; }
-	ram_note_device() { called note "$@"; }
+	ramdisk_note_device() { called note "$@"; }
 	RAM=none
 }
 
 @test "loop: put back by bitmap" {
 	loop
-	drive data
-	[[ $(calls) == $'readd nvme0n1\nnote data nvme0n1' && $DRIVE_REBUILT == yes ]] || fail "$(calls)"
+	loop_run data
+	[[ $(calls) == $'readd nvme0n1\nnote data nvme0n1' && $LOOP_REBUILT == yes ]] || fail "$(calls)"
 }
 
 @test "loop: md refuses the bitmap: wiped and rebuilt as a whole" {
 	loop
 	md_readd() { called readd "$2" && return 1; }
 	F[copy.why_not]=no
-	facts_configured() { facts whole-2 conf.rebuild=kernel; }
-	drive data
+	static_configured() { facts whole-2 conf.rebuild=kernel; }
+	loop_run data
 	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
 }

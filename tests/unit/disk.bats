@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act disk diskuse
+	libraries
 	fake_disk sda 104857600 disk/by-id/wwn-0x5 disk/by-id/ata-DISK_1 disk/by-path/pci-0 disk/by-partuuid/0f-01
 }
 
@@ -31,18 +31,56 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	for path in /dev/notablock /dev/disk/by-id/dangling /dev/missing /dev/disk/by-id/..; do not disk_node "$path" || fail "$path"; done
 }
 
-@test "the stable name that a person recognises comes first" {
-	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-id/ata-DISK_1 ]]
-	[[ $(disk_stable_name /dev/disk/by-path/pci-0) == /dev/disk/by-path/pci-0 ]]
-	rm "$R/dev/disk/by-id/ata-DISK_1"
-	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-id/wwn-0x5 ]]
-	rm "$R/dev/disk/by-id/wwn-0x5"
-	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-partuuid/0f-01 ]]
-	rm "$R/dev/disk/by-partuuid/0f-01"
-	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-path/pci-0 ]]
-	rm "$R/dev/disk/by-path/pci-0"
+@test "the stable name that is least likely to move comes first" {
+	local name
+	fake_disk nvme0n1 104857600 disk/by-id/nvme-MODEL_SERIAL disk/by-id/nvme-MODEL_SERIAL_1 disk/by-id/nvme-eui.0025 disk/by-path/pci-9
+	[[ $(disk_stable_name /dev/nvme0n1) == /dev/disk/by-id/nvme-eui.0025 ]]
+	rm "$R/dev/disk/by-id/nvme-eui.0025"
+	# With the number of the namespace, of which a disk may have several.
+	[[ $(disk_stable_name /dev/nvme0n1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1 ]]
+	fake_disk nvme0n1p1 104857600 disk/by-id/nvme-MODEL_SERIAL-part1 disk/by-id/nvme-MODEL_SERIAL_1-part1
+	[[ $(disk_stable_name /dev/nvme0n1p1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1-part1 ]]
+	for name in by-id/wwn-0x5 by-partuuid/0f-01 by-id/ata-DISK_1 by-path/pci-0; do
+		[[ $(disk_stable_name /dev/sda) == "/dev/disk/$name" ]] || fail "$(disk_stable_name /dev/sda)"
+		[[ $(disk_stable_name /dev/disk/by-path/pci-0) == /dev/disk/by-path/pci-0 ]]
+		rm "$R/dev/disk/$name"
+	done
 	not disk_stable_name /dev/sda
 	not disk_stable_name /dev/missing
+}
+
+# claims NAME NODE…: udev has these devices down for /dev/disk/by-id/NAME.
+claims() {
+	local -A minor=([sda]=0 [sdb]=16 [dm-0]=99)
+	local node folder="$R/run/udev/links/${OLD_UDEV-}disk\\x2fby-id\\x2f$1"
+	mkdir -p "$folder" "$R/sys/dev/block"
+	for node in "${@:2}"; do
+		ln -sfn "../../class/block/$node" "$R/sys/dev/block/8:${minor[$node]}"
+		ln -sfn 0:/dev/x "$folder/b8:${minor[$node]}"
+	done
+}
+
+@test "a name that two devices claim is never taken, and it is said" {
+	fake_disk sdb 104857600 disk/by-path/pci-1
+	claims ata-DISK_1 sda
+	claims wwn-0x5 sda sdb
+	rm "$R/dev/disk/by-partuuid/0f-01"
+	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-id/ata-DISK_1 ]] || fail "$(disk_stable_name /dev/sda)"
+	run disk_tell_shared /dev/sda
+	[[ $status == 0 && $output == '/dev/sda: its name /dev/disk/by-id/wwn-0x5 is not taken, because sdb has it too'* ]] || fail "$output"
+	run disk_tell_shared /dev/disk/by-id/wwn-0x5
+	[[ $status == 1 && $output == *'claimed by more than one device (/dev/sda, and sdb)'* ]] || fail "$output"
+	run disk_tell_shared /dev/disk/by-id/ata-DISK_1
+	[[ $status == 0 ]]
+	OLD_UDEV='\x2f' claims ata-DISK_1 sda sdb
+	[[ $(disk_stable_name /dev/sda) == /dev/disk/by-path/pci-0 ]] || fail "$(disk_stable_name /dev/sda)"
+	rm "$R/dev/disk/by-path/pci-0"
+	not disk_stable_name /dev/sda
+	# The paths of a multipath map claim its name, and are what it is made of.
+	fake_disk dm-0 104857600 disk/by-id/scsi-36001
+	claims scsi-36001 dm-0 sda
+	mkdir -p "$R/sys/class/block/dm-0/slaves/sda"
+	[[ $(disk_stable_name /dev/dm-0) == /dev/disk/by-id/scsi-36001 ]]
 }
 
 @test "a multipath map goes by its own name, not by one that may mean a path" {
@@ -97,6 +135,9 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	[[ $(disk_users sda) == $'/srv/tree\nswap on /dev/sda1' ]] || fail "$(disk_users sda)"
 	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sdb >"$R/proc/1/mountinfo"
 	[[ $(disk_users sda) == 'swap on /dev/sda1' ]] || fail "$(disk_users sda)"
+	# bcachefs says all devices.
+	printf '40 22 0:44 / /srv/tree rw shared:1 - bcachefs %s rw\n' /dev/sdb:/dev/sda >"$R/proc/1/mountinfo"
+	[[ $(disk_users sda) == $'/srv/tree\nswap on /dev/sda1' ]] || fail "$(disk_users sda)"
 	: >"$R/proc/1/mountinfo"
 	# Another device whose name begins like its own.
 	echo '/dev/sda1' >"$R/proc/swaps"
@@ -112,4 +153,15 @@ read-only: the kernel says it is read-only
 signature: it holds xfs'
 	wipefs() { return 1; }
 	[[ $(disk_why_not_free /dev/sda) == *'unreadable: wipefs could not read it' ]]
+}
+
+@test "a mount that only says that it lies on the device is none of it: what FUSE, tmpfs or overlay call their source" {
+	local type
+	for type in fuse fuse.sshfs fuse.btrfs tmpfs overlay nfs4; do
+		printf '41 22 0:50 / /home/u/x rw,nosuid,nodev,user_id=1000 shared:9 - %s /dev/sda rw\n' "$type" >"$R/proc/1/mountinfo"
+		[[ -z $(disk_users sda) ]] || fail "$type: $(disk_users sda)"
+	done
+	# Nor is one of another device.
+	echo '41 22 7:0 / /home/u/x rw - ext4 /dev/sda rw' >"$R/proc/1/mountinfo"
+	[[ -z $(disk_users sda) ]] || fail "$(disk_users sda)"
 }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs_work
+	libraries
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
 	replace
 	BASE=whole-2 LOOKS=0
@@ -14,25 +14,27 @@ setup() {
 # After the libraries, whose functions these replace. BASE is the world that it begins with; a test says with "observe" what that has become,
 # at the look number LOOKS.
 replace() {
-	facts_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
-	facts_times() { :; }
+	static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
+	static_times() { :; }
 	facts_observe() { LOOKS=$((LOOKS + 1)) && observe; }
 	observe() { :; }
 	sleep() { :; }
-	record_witness() { called witness; }
+	witness_update_witness() { called witness; }
 	# Whatever is in sync was so when the array last ran.
-	sb_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
-	drive_speed_() { :; }
-	eval "real_$(declare -f drive_end_)"
-	drive_end_() { called end "$WHY"; }
+	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
+	loop_speed() { :; }
+	eval "real_$(declare -f loop_end_)"
+	loop_end_() { called end "$WHY"; }
 	systemd_ready() { called ready; }
 	systemd_status() { :; }
 	md_drop() { called drop "$@"; }
-	ram_drop() { called ram_drop "$@"; }
+	ramdisk_drop() { called ramdisk_drop "$@"; }
 }
 
 action() { # NAME CODE: replaces an action
-	eval "drive_$1() { called $1 \"\$@\"; return $2; }"
+	local name=disk_legs_$1
+	[[ $1 != *_ram ]] || name=ram_leg_${1%_ram}
+	eval "$name() { called $1 \"\$@\"; return $2; }"
 }
 actions() {
 	local name
@@ -41,7 +43,7 @@ actions() {
 
 # What a leg is at a look. away I. back I [VIEW]: as it was, calling active what VIEW says.
 away() { F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.node]=''; }
-back() { F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.sb]=ok F[leg.$1.uuid]=${F[uuid]} F[leg.$1.role]=$(($1 + 1)) F[leg.$1.view]=${2:-AAA}; }
+back() { F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.sb]=ok F[leg.$1.uuid]=${F[uuid]} F[leg.$1.role]=$(($1 + 1)) F[leg.$1.view]=${2:-AAA}; facts_unnumbered; facts_numbered; }
 
 # ends CODE COMMAND…: it does, with its messages in the log. 0 with a bare call, because any "||" after it would switch off errexit within.
 ends() {
@@ -54,13 +56,45 @@ ends() {
 		((code == want)) || fail "expected $want, got $code: $(<"$BATS_TEST_TMPDIR/log")"
 	fi
 }
-drives() { ends "$1" drive data; }                    # CODE
+drives() { ends "$1" loop_run data; }                    # CODE
 releases() { ends "$1" guard_release data "${@:2}"; } # CODE [going-down]
 did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 
 @test "a whole array: nothing to do" {
 	drives 0
 	did $'witness\nend whole'
+}
+
+@test "a disk that comes into sync before the gate opens is written down before anything else is done" {
+	actions 0
+	witness_update_witness() {
+		local NODES
+		facts_in_sync
+		called witness "${NODES[*]}"
+		witness_update_members_now_
+		WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
+	}
+	disk_legs_make_writable() { called make_writable && witness_update_witness; }
+	observe() {
+		case $(calls | grep -v witness | tail -n 1) in
+		'') F[ram.state]=none F[array.readauto]=yes && back 1 ;;
+		make_writable*) F[array.readauto]=no ;;
+		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		waits*) F[leg.1.state]=in_sync F[array.sync]=idle ;;
+		make_ram*) F[ram.state]=attached ;;
+		add_ram*) F[ram.state]=in_sync ;;
+		esac
+	}
+	drives 0
+	did $'make_writable\nwitness sda\nreadd 1\nwaits\nwitness sda sdb\nmake_ram\nadd_ram\nend whole'
+}
+
+@test "a leg that has left, which nobody has noted yet, is noted before it is judged" {
+	actions 0
+	witness_update_witness() { called witness && F[leg.1.noted]=yes F[leg.1.elsewhere]=yes; }
+	observe() { [[ ${F[leg.1.noted]-} == yes ]] || { back 1 && F[leg.1.joined]=yes; }; }
+	drives 0
+	did $'witness\nwitness\nend the RAM leg is in sync, but not the disk leg /dev/disk/by-id/ata-B'
 }
 
 @test "from stopped to whole" {
@@ -100,7 +134,7 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	observe() { case $(calls | tail -n 1) in thaw*) F[ram.state]=in_sync F[array.sync]=idle ;; *) F[ram.state]=recovering F[array.sync]=frozen ;; esac }
 	drives 0
 	[[ $(calls) == $'thaw md127\n'*end\ whole ]] || fail "$(calls)"
-	((SECONDS > DRIVE_STALL))
+	((SECONDS > LOOP_STALL))
 }
 
 @test "a start that fails is refused with 4" {
@@ -114,13 +148,13 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 assembles() {
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	mkdir -p "$R/sys/class/block/sda/holders/md127"
-	sb_dirty_bits() { [[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac }
+	superblock_dirty_bits() { [[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac }
 	md_assemble() { called assemble "${@:3}"; }
 	md_wait_link() { :; }
 	md_set_bits() { called bits "$@"; }
 	GIVING_UP='' F[leg.0.dirty]=yes
 	eval "${changed:-:}"
-	ends 0 drive_assemble "$@"
+	ends 0 disk_legs_assemble "$@"
 }
 
 @test "a disk is missing: md is told what the bitmap had, which it forgets with one leg alone" {
@@ -143,9 +177,12 @@ assembles() {
 	did 'assemble sda'
 }
 
-@test "a bitmap that can't be read is said, and the start goes on" {
+@test "a bitmap that can't be read: the absent disk is taken to differ everywhere" {
+	mkdir -p "$R/sys/block/md127/md/bitmap"
+	echo 102400 >"$R/sys/block/md127/md/component_size"
+	echo 1048576 >"$R/sys/block/md127/md/bitmap/chunksize"
 	NONE=sda assembles sda
-	did 'assemble sda'
+	did $'assemble sda\nbits md127 0-99'
 	grep -q "the write-intent bitmap of sda can't be read" "$BATS_TEST_TMPDIR/log"
 }
 
@@ -153,12 +190,12 @@ assembles() {
 @test "however many bits there are, none gets lost for want of a folder to write to" {
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	F[leg.0.dirty]=yes
-	sb_dirty_bits() { seq 0 2 30000 | paste -sd ' ' | fold -s -w 3900; }
+	superblock_dirty_bits() { seq 0 2 30000 | paste -sd ' ' | fold -s -w 3900; }
 	bits() {
 		local BITS=()
 		trap '' XFSZ
 		ulimit -f 0
-		drive_keep_bits_ sda
+		disk_legs_keep_bits_ sda
 		printf '%s\n' "${BITS[@]}"
 	}
 	[[ $(bits | wc -w) == 15001 ]]
@@ -184,10 +221,10 @@ assembles() {
 	mkdir -p "${file%/*}" "$R/proc/sys/kernel/random" "$R/sys/block/md127"
 	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
 	echo 12 >"$R/sys/block/md127/diskseq"
-	facts_configured
+	static_configured
 	id=${F[uuid]}
 	echo "$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 0 0 0 0 0 0" >"$file"
-	observe() { case $(calls) in *readd*) facts_configured ;; *) back 1 ;; esac }
+	observe() { case $(calls) in *readd*) static_configured ;; *) back 1 ;; esac }
 	drives 0
 	did $'readd 1\nwitness\nend whole'
 	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] || fail "$(<"$file")"
@@ -196,9 +233,9 @@ assembles() {
 @test "a loop that does not converge ends with an error" {
 	actions 0
 	observe() { F[ram.state]=none; }
-	run drive data
+	run loop_run data
 	assert_failure 1
-	assert_output -p 'gave up after 61 steps'
+	assert_output -p 'gave up after 73 steps'
 }
 
 @test "WAIT=no: dependents start at once, the rebuild goes on" {
@@ -239,7 +276,7 @@ assembles() {
 }
 
 @test "release: the RAM leg stays while it is the only good copy and nothing is being rebuilt" {
-	facts_configured data
+	static_configured data
 	observe() { away 0 && away 1; }
 	releases 4
 	did ''
@@ -247,32 +284,32 @@ assembles() {
 }
 
 @test "release: waits until a disk leg is rebuilt from the RAM leg, then lets it go" {
-	facts_configured data
+	static_configured data
 	observe() {
 		away 0
 		F[leg.1.state]=recovering F[array.sync]=recover
 		((LOOKS < 3)) || F[leg.1.state]=in_sync F[array.sync]=idle
 	}
 	releases 0
-	((LOOKS == 3)) && [[ $(calls) == $'witness\ndrop md127 rd0\nram_drop data' ]] || fail "$(calls)"
+	((LOOKS == 3)) && [[ $(calls) == $'witness\ndrop md127 rd0\nramdisk_drop data' ]] || fail "$(calls)"
 }
 
 @test "release: an array without a RAM leg" {
-	facts_configured data
+	static_configured data
 	observe() { F[ram.state]=none F[ram.node]=''; }
 	releases 0
-	did 'ram_drop data'
+	did 'ramdisk_drop data'
 }
 
 # only_ram: the world in which the RAM leg is the only good copy; leg 0 is away, leg 1 has been given up by md.
 only_ram() {
-	facts_configured data
+	static_configured data
 	away 0
 	F[leg.1.state]=faulty
 	log_alert() { called alert; }
-	facts_times() { F[conf.member_timeout]=0; }
+	static_times() { F[conf.member_timeout]=0; }
 	rescue_why_not() { :; }
-	record_ram_events() { echo 77; }
+	witness_update_ram_events() { echo 77; }
 	declare -gA CONF=([RESCUE]=/rescue)
 }
 
@@ -287,7 +324,51 @@ only_ram() {
 		esac
 	}
 	releases 0
-	did $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nram_drop data'
+	did $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
+}
+
+@test "release: write-behind, which is off meanwhile, is not switched on again by what is configured" {
+	only_ram
+	actions 0
+	F[conf.write_behind]=9 F[array.backlog]=9
+	md_set_backlog() { called backlog "$2" && F[array.backlog]=$2; }
+	disk_legs_set_backlog() { md_set_backlog md127 "$1"; }
+	md_is_quiet() { :; }
+	observe() {
+		case $(calls | tail -n 1) in
+		remove_leg*) back 1 ;;
+		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
+		esac
+	}
+	releases 0
+	did $'backlog 0\nalert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
+}
+
+@test "what has not got on is counted by looks: a machine that was suspended has not stalled" {
+	local since='' seconds=0
+	SECONDS=100
+	not loop_stalls since 20
+	for seconds in 5 100000 4; do
+		SECONDS=$((SECONDS + seconds))
+		not loop_stalls since 20
+	done
+	SECONDS=$((SECONDS + 2))
+	loop_stalls since 20
+	since=''
+	not loop_stalls since 20
+}
+
+@test "a start that is refused for the same reason as before says so, and no more, until a person asks" {
+	BASE=stopped-2
+	observe() { away 0 && away 1 && F[waited]=99; }
+	mkdir -p "$R/run/ramraid"
+	drives 4
+	grep -q 'no disk leg to start from' "$BATS_TEST_TMPDIR/log"
+	printf '%s\n' "$WHY" >"$R/run/ramraid/data.unstarted"
+	drives 4
+	not grep -q 'no disk leg to start from' "$BATS_TEST_TMPDIR/log"
+	grep -q 'for the same reason as before' "$BATS_TEST_TMPDIR/log"
 }
 
 @test "release: a disk that was pulled out and is back takes the place of the member whose device is gone" {
@@ -303,7 +384,7 @@ only_ram() {
 		esac
 	}
 	releases 0
-	did $'alert\nremove_gone sdx\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nram_drop data'
+	did $'alert\nremove_gone sdx\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
 
 @test "release: a returned disk that ran without the RAM leg is not put back over it" {
@@ -343,19 +424,19 @@ only_ram() {
 	observe() { ((LOOKS < 6)) || F[leg.1.state]=in_sync; }
 	rescue_write() { called rescue && return 1; }
 	releases 0 going-down
-	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 3) == $'witness\ndrop md127 rd0\nram_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
+	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 3) == $'witness\ndrop md127 rd0\nramdisk_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
 }
 
 # Every disk is there, and md has noted blocks that none of them took: nobody can come.
 @test "release, the machine going down: blocks that no disk leg has are saved at once; if that can't be, the shutdown is not held up" {
 	local begin=$SECONDS
 	BASE=whole-2
-	facts_configured
+	static_configured
 	observe() { F[disks.lack]=yes F[leg.0.lacks]=yes F[leg.1.lacks]=yes; }
 	observe
 	log_alert() { called alert "$1"; }
 	rescue_why_not() { :; }
-	record_ram_events() { echo 77; }
+	witness_update_ram_events() { echo 77; }
 	rescue_write() { called rescue; }
 	sleep() { SECONDS=$((SECONDS + 5)); }
 	CONF[RESCUE]=/rescue
@@ -388,12 +469,12 @@ yields() {
 	rm -f "$BATS_TEST_TMPDIR/calls"
 	BASE=whole-2 GOING=$2 CHANGE=${3:-:}
 	(
-		facts_configured() { facts_read <"$FIXTURES/decide/$BASE.facts" && eval "$CHANGE"; }
+		static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts" && eval "$CHANGE"; }
 		conf_load() { :; }
 		conf_need_started() { :; }
 		systemd_is_running() { :; }
 		systemd_is_stopping() { [[ $GOING == going ]]; }
-		lately_note() { :; }
+		history_update() { :; }
 		log_alert() { called alert; }
 		cmd_yield data
 	) 2>"$BATS_TEST_TMPDIR/log" || code=$?
@@ -401,9 +482,8 @@ yields() {
 }
 
 @test "yield: before somebody else stops the array at a shutdown; never the only good copy" {
-	need cli cmd/yield
 	yields 0 going
-	did $'witness\ndrop md127 rd0\nram_drop data\nwitness'
+	did $'witness\ndrop md127 rd0\nramdisk_drop data\nwitness'
 	yields 0 stays
 	did ''
 	yields 4 going 'F[disks.lack]=yes'
@@ -454,7 +534,7 @@ yields() {
 
 @test "the wall clock is set while a disk is waited for: the bound stays what it is" {
 	local at=100 step
-	source "$PROJECT/lib/clock.sh"
+	source "$PROJECT/lib/core/clock.sh"
 	BASE=stopped-2
 	observe() { away 0 && away 1; } # of a MEMBER_TIMEOUT of 30 s
 	for step in -7200 7200; do
@@ -467,50 +547,50 @@ yields() {
 }
 
 @test "a leg that fails while the end of a start is told: the record does not call it good" {
-	facts_configured data
-	WHY=whole DRIVE_STARTED=0 NOW=0
-	drive_speed_() { :; }
-	drive_watch_() { :; }
-	lately_note() { :; }
-	drive_warn_rescue_() { :; }
+	static_configured data
+	WHY=whole LOOP_STARTED=0 NOW=0
+	loop_speed() { :; }
+	loop_watch_() { :; }
+	history_update() { :; }
+	loop_warn_rescue_() { :; }
 	contents_remember() { :; }
 	systemd_ready() { observe() { F[leg.1.state]=faulty; }; }
-	record_witness() { called witness "${F[leg.1.state]}"; }
-	real_drive_end_ 2>/dev/null
+	witness_update_witness() { called witness "${F[leg.1.state]}"; }
+	real_loop_end_ 2>/dev/null
 	did 'witness faulty'
 }
 
 @test "a place for the rescue image is looked for by the start, not by the worker of hot-plug, which may not write there" {
-	facts_configured data
+	static_configured data
 	declare -gA CONF=([RESCUE]=/nowhere)
 	rescue_why_not() { echo 'no room'; }
-	run drive_warn_rescue_
+	run loop_warn_rescue_
 	assert_output -p 'a shutdown could not save the RAM leg: no room'
 	F[mend]=yes
-	run drive_warn_rescue_
+	run loop_warn_rescue_
 	assert_output ''
 }
 
 @test "a disk comes back whose device number md has given to the RAM leg: it is said what to type" {
-	facts_configured data
+	static_configured data
 	md_readd() { return 1; }
-	record_rejoins() { :; }
-	sb_read() { printf '00000000 %.0s' {1..40} && if [[ $1 == */sda ]]; then echo 00000003; else echo "$RAM_NUMBER"; fi; }
+	witness_update_rejoins() { :; }
+	superblock_read() { printf '00000000 %.0s' {1..40} && if [[ $1 == */sda ]]; then echo 00000003; else echo "$RAM_NUMBER"; fi; }
 	F[leg.0.node]=sda RAM_NUMBER=00000000
-	not drive_readd 0
-	[[ $DRIVE_ERROR == *' back' ]] || fail "$DRIVE_ERROR"
+	not disk_legs_readd 0
+	[[ $LOOP_ERROR == *' back' ]] || fail "$LOOP_ERROR"
 	RAM_NUMBER=00000003
-	not drive_readd 0
-	[[ $DRIVE_ERROR == *' back: the RAM leg has its device number (3). To have both: ramraid detach data; ramraid attach data' ]] || fail "$DRIVE_ERROR"
+	not disk_legs_readd 0
+	[[ $LOOP_ERROR == *' back: the RAM leg has its device number (3). To have both: ramraid detach data; ramraid attach data' ]] || fail "$LOOP_ERROR"
 }
 
 @test "release: write-behind is switched off, and what is under way is waited for" {
-	facts_configured data
+	static_configured data
 	F[array.backlog]=128
 	md_set_backlog() { called backlog "$2"; }
 	md_is_quiet() { called quiet && (($(calls | grep -c quiet) == 3)); }
 	releases 0
-	did $'backlog 0\nquiet\nquiet\nquiet\nwitness\ndrop md127 rd0\nram_drop data'
+	did $'backlog 0\nquiet\nquiet\nquiet\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
 
 # What waits stays down and the program ends, so the RAM leg must be md's business by then, however far we were.
@@ -531,12 +611,12 @@ yields() {
 }
 
 @test "stopped by somebody else while the RAM leg was the only good copy: its ramdisk stays, and it is said how to go on" {
-	need cmd/stop
 	declare -g NAME=data
-	cli_lock() { :; }
+	array_lock() { :; }
+	stop_lock_() { :; }
 	conf_need_started() { :; }
 	copy_stop() { :; }
-	facts_configured() { facts_read <"$FIXTURES/decide/stopped-2.facts" && F[witness.events]=90 F[witness.legs]="${LEGS-}" F[ram.state]="${STATE_OF-attached}" F[ram.node]=rd0 F[rescue.image]=${IMAGE-}; }
+	static_configured() { facts_read <"$FIXTURES/decide/stopped-2.facts" && F[witness.events]=90 F[witness.legs]="${LEGS-}" F[ram.state]="${STATE_OF-attached}" F[ram.node]=rd0 F[rescue.image]=${IMAGE-}; }
 	run stop_here data
 	assert_success
 	assert_output -p 'mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
@@ -544,11 +624,10 @@ yields() {
 	LEGS=aaaaaaaa-0000-0000-0000-000000000001 ends 0 stop_here data
 	IMAGE=/image ends 0 stop_here data
 	STATE_OF=none ends 0 stop_here data
-	did $'ram_drop data\nram_drop data\nram_drop data'
+	did $'ramdisk_drop data\nramdisk_drop data\nramdisk_drop data'
 }
 
 @test "stopped by systemd, and it runs nevertheless: its users are named, or that there are none; its unit is up again" {
-	need cmd/stop
 	declare -g NAME=data
 	systemd_unit_is_up() { :; }
 	systemd_stop() { called stop; }

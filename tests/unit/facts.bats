@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs_work
+	libraries
 	fake_disk sda 104857600 disk/by-id/ata-A
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	M=$R/sys/block/md127/md
@@ -39,7 +39,7 @@ whole() {
 
 observe() {
 	conf_load data || fail "${CONF_ERRORS[*]}"
-	facts_configured data
+	static_configured data
 	facts_observe
 }
 
@@ -69,23 +69,23 @@ are() { # KEY=VALUE…
 	member sdc faulty,write_mostly none
 	member sdd write_mostly,blocked,faulty 3
 	member sde spare none
-	md_members md127
+	md_state_members md127
 	[[ $(printf '%s\n' "${LEGS[@]}") == 'rd0 in_sync 0 no
 sda in_sync 1 yes
 sdb recovering 2 yes
 sdc faulty none yes
 sdd faulty 3 yes
 sde recovering none no' ]] || fail "${LEGS[*]}"
-	md_members md9
+	md_state_members md9
 	[[ ${#LEGS[@]} == 0 ]]
 	# Taken out between two looks at it.
 	: >"$M/dev-sde/slot"
 	rm "$M/dev-sde/state"
-	md_members md127
+	md_state_members md127
 	[[ ${#LEGS[@]} == 5 ]] || fail "${LEGS[*]}"
 	# Between its two files, which the kernel does not allow.
 	echo spare >"$M/dev-sde/state"
-	md_members md127
+	md_state_members md127
 	[[ ${LEGS[5]} == 'sde recovering none no' ]] || fail "${LEGS[5]}"
 }
 
@@ -93,13 +93,13 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	array clean recover
 	echo '1024 / 4096' >"$M/sync_completed"
 	echo 20480 >"$M/sync_speed"
-	md_sync md127
+	md_state_sync md127
 	[[ "$SYNC $DONE $TOTAL $RATE" == 'recover 1024 4096 20480' ]]
 	echo none >"$M/sync_completed"
 	echo none >"$M/sync_speed"
-	md_sync md127
+	md_state_sync md127
 	[[ "$SYNC $DONE $TOTAL $RATE" == 'recover 0 0 0' ]]
-	md_sync md9
+	md_state_sync md9
 	[[ "$SYNC $DONE $TOTAL $RATE" == 'idle 0 0 0' ]]
 }
 
@@ -129,7 +129,7 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	while IFS='|' read -r want mine theirs; do
 		printf "$mine" >"$M/dev-sda/bad_blocks"
 		printf "$theirs" >"$M/dev-rd0/bad_blocks"
-		if md_none_has md127 rd0 sda; then [[ $want == lacks ]] || fail "$mine|$theirs"; else [[ $want == equal ]] || fail "$mine|$theirs"; fi
+		if md_state_bad_on_all_but md127 rd0 sda; then [[ $want == lacks ]] || fail "$mine|$theirs"; else [[ $want == equal ]] || fail "$mine|$theirs"; fi
 	done <<'EOT'
 equal||
 equal|\n|\n
@@ -146,10 +146,10 @@ equal||5048 8\n
 EOT
 	echo '3000 8' >"$M/dev-sda/bad_blocks"
 	rm "$M/dev-rd0/bad_blocks"
-	md_none_has md127 rd0 sda
+	md_state_bad_on_all_but md127 rd0 sda
 	# What the kernel never writes, but a list that grows while it is read line by line can look like.
 	printf '0896 8\n3000 8\nx\n\n3\n' >"$M/dev-sda/bad_blocks"
-	md_none_has md127 rd0 sda
+	md_state_bad_on_all_but md127 rd0 sda
 }
 
 @test "bad blocks: of what does not fit into the page that sysfs gives, nothing is known to be on the disk" {
@@ -160,20 +160,20 @@ EOT
 	seq -f '%.0f 8' 100000000 100 100040000 | head -c 4095 >"$M/dev-sda/bad_blocks"
 	seq -f '%.0f 8' 100002048 100 100042048 >"$M/dev-rd0/bad_blocks"
 	[[ $(tail -n 1 "$M/dev-sda/bad_blocks") == 100 ]]
-	md_none_has md127 rd0 sda
+	md_state_bad_on_all_but md127 rd0 sda
 	# But on another disk, of which all is known.
-	not md_none_has md127 rd0 sda sdb
+	not md_state_bad_on_all_but md127 rd0 sda sdb
 	echo '100040008 8' >"$M/dev-sdb/bad_blocks"
-	md_none_has md127 rd0 sda sdb
+	md_state_bad_on_all_but md127 rd0 sda sdb
 	echo '100000108 1' >"$M/dev-sdb/bad_blocks"
-	not md_none_has md127 rd0 sda sdb
+	not md_state_bad_on_all_but md127 rd0 sda sdb
 	# One that ends before is all there is; and so it is where pages are larger.
 	seq -f '%.0f 8' 100000000 100 100034000 >"$M/dev-sda/bad_blocks"
 	[[ $(wc -c <"$M/dev-sda/bad_blocks") == 4092 ]]
-	not md_none_has md127 rd0 sda
+	not md_state_bad_on_all_but md127 rd0 sda
 	getconf() { echo 65536; }
 	seq -f '%.0f 8' 100000000 100 100040000 >"$M/dev-sda/bad_blocks"
-	not md_none_has md127 rd0 sda
+	not md_state_bad_on_all_but md127 rd0 sda
 }
 
 @test "bad blocks: what lists have in common, and what one has beyond the other, against counting block by block" {
@@ -197,9 +197,9 @@ EOT
 	for ((n = 0; n < 200; n++)); do
 		list && bad=("${LIST[@]}") && list && these=("${LIST[@]}")
 		blocks "${bad[@]}" && want=$BLOCKS && blocks "${these[@]}" && theirs=$BLOCKS
-		BAD=("${bad[@]}") && md_common_ "${these[@]}"
+		BAD=("${bad[@]}") && md_state_common_ "${these[@]}"
 		is "$want" "$theirs" 11 "${BAD[@]}"
-		BAD=("${bad[@]}") && md_beyond_ "${these[@]}"
+		BAD=("${bad[@]}") && md_state_beyond_ "${these[@]}"
 		is "$want" "$theirs" 01 "${BAD[@]}"
 	done
 }
@@ -216,22 +216,22 @@ is() {
 @test "bad blocks: a disk leg that is taken out meanwhile has nothing, and the RAM leg stays" {
 	whole
 	echo '3000 8' >"$M/dev-sdb/bad_blocks"
-	not md_none_has md127 rd0 sda sdb
-	eval "still_$(declare -f md_members)"
-	md_members() {
-		still_md_members "$@"
+	not md_state_bad_on_all_but md127 rd0 sda sdb
+	eval "still_$(declare -f md_state_members)"
+	md_state_members() {
+		still_md_state_members "$@"
 		rm -rf "$M/dev-sda"
 	}
 	run md_drop md127 rd0
 	assert_failure 4
 	[[ -z $(calls) ]] || fail "$(calls)"
 	rm -rf "$M/dev-sdb"
-	md_none_has md127 rd0 sda sdb
+	md_state_bad_on_all_but md127 rd0 sda sdb
 	# A list without the place where the data begins can't be compared.
 	member sdb in_sync 2
 	echo '3000 8' >"$M/dev-sdb/bad_blocks"
 	rm "$M/dev-sdb/offset"
-	md_none_has md127 rd0 sdb
+	md_state_bad_on_all_but md127 rd0 sdb
 }
 
 @test "a disk leg that lacks blocks: not whole, and with no other disk leg the RAM leg is the only good copy and stays" {
@@ -240,15 +240,15 @@ is() {
 	echo '3000 8' >"$M/dev-sda/bad_blocks"
 	observe
 	are leg.0.lacks=yes leg.1.lacks=
-	decide_action
+	action_choose
 	[[ $ACTION == 'done' && $WHY == 'md could not write some blocks of the disk leg /dev/disk/by-id/ata-A' ]] || fail "$WHY"
-	not decide_is_whole
-	not guard_only_copy
+	not health_is_whole
+	not health_only_copy
 	# Each has what the other lacks.
 	echo '9000 1' >"$M/dev-sdb/bad_blocks"
 	observe
 	are leg.0.lacks=yes leg.1.lacks=yes disks.lack=
-	not guard_only_copy
+	not health_only_copy
 	run md_drop md127 rd0
 	assert_success
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -262,7 +262,7 @@ is() {
 	printf '2990 1\n3007 9\n' >"$M/dev-sdb/bad_blocks"
 	observe
 	are disks.lack=yes
-	guard_only_copy
+	health_only_copy
 	guard_release data 2>"$BATS_TEST_TMPDIR/log" || code=$?
 	((code == 4)) && grep -q 'is the only good copy.*ramraid check data' "$BATS_TEST_TMPDIR/log"
 	run md_drop md127 rd0
@@ -296,7 +296,7 @@ is() {
 	are array.md=md127 array.state=active array.sync=idle array.backlog=0 array.strangers= members=2 uuid=$ID name=data \
 		leg.0.node=sda leg.0.in=md127 leg.0.state=in_sync leg.0.slot=1 leg.0.writemostly=yes leg.1.slot=2 \
 		ram.node=rd0 ram.state=in_sync ram.slot=0 conf.ram=auto conf.write_behind=0 witness.events=
-	decide_action
+	action_choose
 	[[ $ACTION == 'done' && $WHY == whole ]]
 }
 
@@ -310,7 +310,7 @@ is() {
 @test "kernels without md/uuid: the leg's superblock says whose array it is" {
 	whole
 	rm "$M/uuid"
-	sb_facts() { printf '%s\n' sb=ok "uuid=$SAYS"; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$SAYS"; }
 	SAYS=99999999-2222-3333-4444-555555555555
 	observe
 	are array.md= leg.0.in=other
@@ -324,7 +324,7 @@ is() {
 	whole
 	echo inactive >"$M/array_state"
 	echo 00000000-0000-0000-0000-000000000000 >"$M/uuid"
-	sb_facts() { printf '%s\n' sb=ok "uuid=$ID"; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID"; }
 	observe
 	are array.md=md127 array.state=inactive leg.0.in=md127 leg.1.in=md127
 }
@@ -359,7 +359,7 @@ is() {
 	echo 256 >"$M/bitmap/backlog"
 	observe
 	are leg.0.in=md127 array.state=inactive array.strangers=sdz array.backlog=256
-	decide_action
+	action_choose
 	[[ $ACTION == refuse ]]
 }
 
@@ -391,7 +391,7 @@ is() {
 	printf 'WRITE_BEHIND=10\nACCEPT_DATA_LOSS=yes\nWAIT_TIMEOUT=1h\n' >>"$R/etc/ramraid/data.conf"
 	observe
 	are conf.write_behind=10 conf.wait_timeout=infinity conf.member_timeout=infinity waited=0
-	facts_times
+	static_times
 	are conf.wait_timeout=3600 conf.member_timeout=30 conf.root=no conf.wait=yes
 	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
 	observe
@@ -400,9 +400,9 @@ is() {
 
 @test "memory: no ramdisk that would leave less than the reserve" {
 	printf 'MemTotal:        1000000 kB\nMemFree:          1 kB\nMemAvailable:     500000 kB\n' >"$R/proc/meminfo"
-	[[ -z $(ram_why_not $((400000 * 1024)) 10%) ]]
-	[[ $(ram_why_not $((400001 * 1024)) 10%) == 'the ramdisk needs 391MiB and RAM_RESERVE keeps 98MiB free, but only 489MiB of memory are available' ]]
-	[[ -z $(ram_why_not $((500000 * 1024)) 0) && -n $(ram_why_not $((500000 * 1024 + 1)) 0) && -n $(ram_why_not 1 1T) ]]
+	[[ -z $(ramdisk_why_not $((400000 * 1024)) 10%) ]]
+	[[ $(ramdisk_why_not $((400001 * 1024)) 10%) == 'the ramdisk needs 391MiB and RAM_RESERVE keeps 98MiB free, but only 489MiB of memory are available' ]]
+	[[ -z $(ramdisk_why_not $((500000 * 1024)) 0) && -n $(ramdisk_why_not $((500000 * 1024 + 1)) 0) && -n $(ramdisk_why_not 1 1T) ]]
 }
 
 @test "a damaged record of the ramdisk is none, and its text is not calculated with" {
@@ -412,9 +412,9 @@ is() {
 	for text in 'rapiddisk rd0 a[$(touch${IFS}X)]' 'rapiddisk rd0 -1' 'rapiddisk rd0 99999999999999999999' 'rapiddisk rd0 08' 'rapiddisk ../rd0 1' \
 		'rapiddisk . 1' 'x;touch${IFS}X rd0 1' 'rapiddisk' '' 'none rd0 1'; do
 		printf '%s\n' "$text" >"$R/run/ramraid/data.ram"
-		ram_of data
+		ramdisk_note_read data
 		[[ -z $RAM_PROVIDER && -z $RAM_NODE && $RAM_BYTES == 0 ]] || fail "$text"
-		run ram_promised
+		run ramdisk_promised
 		assert_output 0
 		[[ ! -e X ]] || fail "executed: $text"
 	done
@@ -427,21 +427,18 @@ is() {
 	echo 'brd ram1' >"$R/run/ramraid/other.ram"
 	fake_disk ram0 4096
 	mkdir "$R/sys/class/block/ram0/holders/md127"
-	ram_drop data || code=$?
+	ramdisk_drop data || code=$?
 	((code == 4)) && [[ -e $R/run/ramraid/data.ram && -z $(calls) ]]
 	rmdir "$R/sys/class/block/ram0/holders/md127"
-	ram_drop data 2>/dev/null
+	ramdisk_drop data 2>/dev/null
 	[[ ! -e $R/run/ramraid/data.ram && -z $(calls) ]]
 	rmmod() { called rmmod "$@"; }
-	ram_drop other 2>/dev/null
+	ramdisk_drop other 2>/dev/null
 	[[ ! -e $R/run/ramraid/other.ram && $(calls) == 'rmmod brd' ]]
 }
 
 @test "start --dry-run prints the plan and changes nothing" {
-	source "$PROJECT/lib/cli.sh"
-	source "$PROJECT/lib/cmd/start.sh"
 	need() { :; }
-	need_look() { :; }
 	whole
 	echo spare >"$M/dev-rd0/state"
 	echo recover >"$M/sync_action"
@@ -455,10 +452,7 @@ gate:   hold"
 }
 
 @test "start --dry-run, with a disk missing: also what comes of it if it stays away" {
-	source "$PROJECT/lib/cli.sh"
-	source "$PROJECT/lib/cmd/start.sh"
 	need() { :; }
-	need_look() { :; }
 	rm "$R/dev/disk/by-id/ata-B"
 	run cmd_start --dry-run data
 	assert_success
@@ -468,11 +462,8 @@ gate:   hold"
 }
 
 @test "status: one word and one exit code for each state" {
-	source "$PROJECT/lib/cli.sh"
-	libs look further show advice cmd/status
+	libraries
 	need() { :; }
-	need_glance() { :; }
-	need_look() { :; }
 	whole
 	run cmd_status data
 	assert_success
@@ -560,30 +551,30 @@ status_is() {
 	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
 	echo 7 >"$R/sys/block/rd0/diskseq"
 	echo 'rapiddisk rd0 104857600 7' >"$R/run/ramraid/data.ram"
-	ram_of data
+	ramdisk_note_read data
 	[[ $RAM_NODE == rd0 && $RAM_BYTES == 104857600 ]]
 	echo 9 >"$R/sys/block/rd0/diskseq"
-	ram_of data
+	ramdisk_note_read data
 	[[ -z $RAM_NODE ]]
 }
 
 @test "memory: what ramdisks already made will still take is not available" {
 	mkdir -p "$R/run/ramraid" "$R"/sys/block/rd{0,1} "$R"/sys/class/block/rd{0,1}/holders
 	printf 'MemTotal: 1000000 kB\nMemAvailable: 500000 kB\n' >"$R/proc/meminfo"
-	[[ $(ram_promised) == 0 && -z $(ram_why_not $((300000 * 1024)) 0) ]]
+	[[ $(ramdisk_promised) == 0 && -z $(ramdisk_why_not $((300000 * 1024)) 0) ]]
 	# rd0 is not in an array yet: all of it is still to be taken.
 	echo "rapiddisk rd0 $((200000 * 1024)) " >"$R/run/ramraid/a.ram"
-	[[ $(ram_promised) == $((200000 * 1024)) && -n $(ram_why_not $((300001 * 1024)) 0) ]]
+	[[ $(ramdisk_promised) == $((200000 * 1024)) && -n $(ramdisk_why_not $((300001 * 1024)) 0) ]]
 	# Half rebuilt: half of it. In sync: nothing more.
 	mkdir -p "$R/sys/class/block/rd0/holders/md127" "$R/sys/block/md127/md/dev-rd0"
 	echo recover >"$R/sys/block/md127/md/sync_action"
 	echo '200000 / 400000' >"$R/sys/block/md127/md/sync_completed"
 	echo spare >"$R/sys/block/md127/md/dev-rd0/state"
-	[[ $(ram_promised) == $((100000 * 1024)) ]]
+	[[ $(ramdisk_promised) == $((100000 * 1024)) ]]
 	echo in_sync >"$R/sys/block/md127/md/dev-rd0/state"
-	[[ $(ram_promised) == 0 ]]
+	[[ $(ramdisk_promised) == 0 ]]
 	# rapiddisk counts pages: a copied leg in sync may still grow.
 	mkdir -p "$R/sys/kernel/rapiddisk"
 	printf 'Device\tSize\tErrors\tUsed\nrd1\t5\t0\t4096\nrd0\t%s\t0\t%s\n' $((200000 * 1024)) $((50000 * 1024)) >"$R/sys/kernel/rapiddisk/devices"
-	[[ $(ram_promised) == $((150000 * 1024)) ]]
+	[[ $(ramdisk_promised) == $((150000 * 1024)) ]]
 }

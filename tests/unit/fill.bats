@@ -4,24 +4,24 @@
 setup() {
 	load helper
 	world
-	libs_work
+	libraries
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=auto [RAM_RESERVE]=10% [VERIFY]=no)
 	# What the world is, as a look at it finds.
 	RAM=none COPY=none WHY_NOT='' DEGRADED=1
-	facts_configured() { facts_read <"$FIXTURES/decide/whole-2.facts" && F[conf.rebuild]=auto F[copy.why_not]=$WHY_NOT; }
-	facts_times() { :; }
+	static_configured() { facts_read <"$FIXTURES/decide/whole-2.facts" && F[conf.rebuild]=auto F[copy.why_not]=$WHY_NOT; }
+	static_times() { :; }
 	facts_observe() {
 		F[ram.state]=$RAM F[copy.state]=$COPY F[copy.why]='the disk is gone' F[array.sync]=idle F[array.degraded]=$DEGRADED F[ram.node]=rd0
 		[[ $RAM != recovering ]] || { F[array.sync]=recover && RAM=in_sync; }
 		[[ $COPY != running ]] || COPY='done'
 	}
 	sleep() { :; }
-	record_witness() { :; }
-	sb_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
+	witness_update_witness() { :; }
+	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
 	contents_remember() { :; }
-	drive_speed_() { :; }
-	ram_make() { called make && RAM=attached && blank blank && mkdir -p "$R/sys/block/rd0"; }
-	ram_drop() { called drop && RAM=none; }
+	loop_speed() { :; }
+	ramdisk_make() { called make && RAM=attached && blank blank && mkdir -p "$R/sys/block/rd0"; }
+	ramdisk_drop() { called drop && RAM=none; }
 	md_leg_bytes() { echo 100663296; }
 	md_zero() { called zero "$1"; }
 	md_add() { called add "$2" && RAM=recovering; }
@@ -36,13 +36,13 @@ setup() {
 blank() { mkdir -p "$R/run/ramraid" && echo "${PROVIDER:-rapiddisk} rd0 100663296 - $1" >"$R/run/ramraid/data.ram"; }
 # drives CALLS: a start ends well, and did just this.
 drives() {
-	drive data 2>"$LOG"
+	loop_run data 2>"$LOG"
 	[[ $(calls) == "$1" ]] || fail "$(calls)" "$(<"$LOG")"
 }
 
 @test "a copy from all disk legs, then md" {
 	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd rd0\nstop'
-	[[ $DRIVE_REBUILT == yes ]]
+	[[ $LOOP_REBUILT == yes ]]
 	grep -q '1.0MiB were copied from the disk legs in 3s' "$LOG"
 	# And that is noted, for people.
 	[[ $(<"$R/etc/ramraid/state/data.lately") =~ \ md127\ 0\ copy\ [1-9][0-9]+\ 0\ [1-9][0-9]+\ [0-9]+\ [0-9]+\ 0\ 0$ ]]
@@ -107,10 +107,22 @@ drives() {
 }
 
 @test "the rate is limited only once others use the array" {
-	DRIVE_GATE=hold
-	[[ $(drive_copy_rate_) == 0 ]]
-	DRIVE_GATE=open
-	[[ $(drive_copy_rate_) == $((100 << 20)) ]]
+	LOOP_GATE=hold
+	[[ $(ram_leg_copy_rate_) == 0 ]]
+	LOOP_GATE=open
+	[[ $(ram_leg_copy_rate_) == $((100 << 20)) ]]
+}
+
+@test "a machine that is suspended in the middle of a copy: it goes on" {
+	eval "look_$(declare -f facts_observe)"
+	local looks=0
+	copy_start() { called copy && COPY=slow && blank used; }
+	facts_observe() {
+		[[ $COPY != slow ]] || case $((looks += 1)) in 2) SECONDS=$((SECONDS + 36000)) ;; 5) COPY='done' ;; esac
+		look_facts_observe
+		[[ $COPY != slow ]] || F[copy.state]=running F[array.sync]=copy F[array.done]=7
+	}
+	drives $'make\ncopy\nfinish\nreadd rd0\nstop'
 }
 
 @test "a copy that does not get on is given up; write-behind and a flawed kernel are left to md" {

@@ -3,7 +3,7 @@
 #   conf     FOLDER/fN.conf, COUNT files
 #   witness  FOLDER/fN.witness
 #   gate     FOLDER/N/{fstab,crypttab,contents,conf}
-#   sb       to stdout, COUNT lines "EXPECTED|WORD WORD …"; FOLDER holds *.bin to start from. EXPECTED: what sb_parse has to print, its
+#   sb       to stdout, COUNT lines "EXPECTED|WORD WORD …"; FOLDER holds *.bin to start from. EXPECTED: what superblock_parse has to print, its
 #            lines joined by ",", worked out here a second time, from the kernel's description and with numbers that have no sign.
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ my @pieces = ('$(touch X)', '`touch X`', '$((X=1))', 'a[$(touch X)]', 'F[a[$(tou
 	"\0", "\e[2J", "\x7f", "\xff", "\xc3\xa4", "\xe2\x80\xa8", '"', "'", '\\', '\\x0a', '\\0', '%', '%s', '%n', '%i', '$', '${X:=1}', '*', '?', '[', ']', '[x]',
 	'{a,b}', '~', '!', '#', ';', '|', '&', '(', ')', '((', '<', '>X', ' ', "\t", '=', '==', ',', '.', '..', '/', '//', '/../', '-', '--', '-x', ':', '@', '+', '0', '1', '-1',
 	'08', '0x10', '010', '9999999999999999999', '18446744073709551616', '1e9', 'a', 'x' x 100, 'PATH=', 'BASH_ENV=X', 'IFS=/', 'IFS=', 'LC_ALL=', 'F[x]=1',
-	'a[$(touch X)]=1', 'EUID=0', 'CONF_GLANCE=', 'MEMBERS=', 'export ', 'source X', 'none', 'yes', 'no', 'auto', 'infinity', '10%', '30s', '999999999y');
+	'a[$(touch X)]=1', 'EUID=0', 'MEMBERS=', 'export ', 'source X', 'none', 'yes', 'no', 'auto', 'infinity', '10%', '30s', '999999999y');
 sub soup { return join '', map { any(@pieces) } 1 .. 1 + rand($_[0]) }
 
 # One change of a text: a piece put in, taken out or exchanged, a byte changed, the end cut off.
@@ -141,10 +141,11 @@ sub expected {
 	for (20, 32, 34, 50) { return 'sb=corrupt' if u64($w, $_) >= 1 << 56 }
 	my $view = '.' x $disks;
 	for my $i (0 .. $roles - 1) { substr($view, role($w, $i), 1) = 'A' if role($w, $i) < $disks }
+	my @active = map { role($w, $_) < $disks ? "$_:" . role($w, $_) : () } 0 .. $roles - 1;
 	my $role = role($w, $number);
 	$role = $role == 65534 ? 'faulty' : $role >= $disks ? 'spare' : $role;
 	return join ',', 'sb=ok', 'uuid=' . uuid(@$w[ 4 .. 7 ]), 'device_uuid=' . uuid(@$w[ 42 .. 45 ]), "level=$w->[18]", "raid_disks=$disks", 'size=' . u64($w, 20),
-		'data_offset=' . u64($w, 32), 'data_size=' . u64($w, 34), 'events=' . u64($w, 50), 'time=' . (u64($w, 48) & ((1 << 40) - 1)), "role=$role", "view=$view", 'recovery=' . ($w->[2] & 2 ? u64($w, 38) : ''),
+		'data_offset=' . u64($w, 32), 'data_size=' . u64($w, 34), 'events=' . u64($w, 50), 'time=' . (u64($w, 48) & ((1 << 40) - 1)), "number=$number", "role=$role", "roles=@active", "view=$view", 'recovery=' . ($w->[2] & 2 ? u64($w, 38) : ''),
 		'dirty=' . (u64($w, 52) == ~0 ? 'no' : 'yes'), 'bitmap=' . ($w->[2] & 1 ? 'yes' : 'no'), 'writemostly=' . ($w->[46] & 1 ? 'yes' : 'no');
 }
 

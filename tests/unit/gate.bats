@@ -41,6 +41,7 @@ quietly() {
 @test "WAIT_TIMEOUT=infinity" { quietly 11-infinity; }
 @test "nofail and a device time-out of the user's" { quietly 12-nofail; }
 @test "nothing configured: nothing written" { quietly 13-nothing-configured; }
+@test "disk legs in containers of crypttab: the array comes after these, and its devices have any time" { quietly 20-luks; }
 @test "no fstab" { quietly 15-no-fstab; }
 @test "two arrays, each with its own times" { quietly 16-two-arrays; }
 
@@ -369,6 +370,58 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] || fail "$said"
 }
 
+# luks LINE…: of crypttab, with one disk leg in the container "a", and one at /dev/disk/by-id/ata-A. What it comes after is left in $after, what was said in $said.
+luks() {
+	printf '%s\n' "$@" >"$R/etc/crypttab"
+	grep -q mapper "$R/etc/ramraid/data.conf" || echo MEMBER=/dev/mapper/a >>"$R/etc/ramraid/data.conf"
+	rm -rf "${OUT:?}"/*
+	said=$(generate 2>&1)
+	after=$(grep -v '^#' "$OUT/ramraid@data.service.d/50-crypt.conf" 2>/dev/null | tr '\n' ' ')
+}
+
+@test "the container of a disk leg that comes after the array itself, or over a network that the array does not wait for: no order in a circle, and it is said" {
+	local line
+	hostile <<-'EOT'
+		LABEL=x /x ext4 defaults 0 2
+		/x/y /key none bind 0 0
+		tmpfs /a tmpfs defaults 0 0
+	EOT
+	for line in 'a LABEL=x none' 'a UUID=1 /x/key' 'a UUID=1 /key' 'a UUID=1 /k:LABEL=x' 'a UUID=1 none luks,header=/x/h' 'a /x/image' 'a UUID=1 none _netdev' 'a UUID=1 - x,_netdev,nofail'; do
+		luks "$line"
+		[[ -z $after && $said == *'data: a disk leg lies in the container a, and the array does not wait for that: '* ]] || fail "$line: $after: $said"
+	done
+	for line in 'a UUID=1 /a/key' 'a UUID=1 none header=/xh' 'a UUID=1 none netdev,x_netdev'; do
+		luks "$line"
+		[[ $after == '[Unit] Wants=systemd-cryptsetup@a.service After=systemd-cryptsetup@a.service ' && -z $said ]] || fail "$line: $after: $said"
+	done
+	# All of it waits for the network.
+	sed -i 's/defaults/_netdev/' "$R/etc/fstab"
+	luks 'a UUID=1 none _netdev'
+	[[ $after == *Wants* && -z $said ]] || fail "$after: $said"
+}
+
+@test "mdadm's watcher does not wait for a passphrase for which the boot does not wait" {
+	hostile </dev/null
+	luks 'a UUID=1 none luks'
+	grep -qx After=ramraid@data.service "$OUT/mdmonitor.service.d/50-ramraid.conf"
+	luks 'a UUID=1 none luks,nofail'
+	[[ -n $after && ! -e $OUT/mdmonitor.service.d/50-ramraid.conf ]]
+}
+
+# bash puts a here-string of more than 64 KiB into a temporary file, which is lost where no folder can be written, as at a boot with / read-only. Here no file of
+# that size can be written anywhere.
+@test "more units than a pipe takes, where no temporary file can be made: each is ordered" {
+	local i long units=()
+	printf -v long '%0200d' 0
+	for i in {100..499}; do units+=("$i$long.mount"); done
+	for i in {100..499}; do printf 'LABEL=x /%s%s ext4 defaults 0 2\n' "$i" "$long"; done | hostile
+	run bash -c 'trap "" XFSZ; ulimit -f 32; TMPDIR=/nowhere exec "$@"' - "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT"
+	assert_success
+	assert_output ''
+	only "${units[@]}"
+	[[ $(cat "$OUT"/*.mount.d/50-ramraid-data.conf | grep -c '^After=ramraid@data.service$') == 400 ]]
+}
+
 @test "a findmnt that crashes over a line costs no other its order" {
 	hostile <<-'EOT'
 		# LABEL=x /comment ext4
@@ -380,11 +433,11 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	EOT
 	printf 'LABEL=x /last ext4 ro' >>"$R/etc/fstab"
 	cat >"$BATS_TEST_TMPDIR/program" <<-'EOT'
-		source "$1/lib/paths.sh"
-		source "$1/lib/log.sh"
-		source "$1/lib/gate.sh"
+		lib=$1/lib
+		source "$lib/core/load.sh"
+		need gate/dependents
 		findmnt() { kill -SEGV "$BASHPID"; }
-		gate_fstab_lines_
+		dependents_fstab_lines_
 	EOT
 	run bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT"
 	assert_success
@@ -514,4 +567,31 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	for unit in "$BATS_TEST_TMPDIR"/theirs/*.device.d; do
 		[[ -d $OUT/${unit##*/} ]] || fail "no time-out for ${unit##*/}: $(ls "$OUT")"
 	done
+}
+
+@test "the second copy of the witness: its mount comes before the start, and may be written; never one that waits for the array" {
+	local out=$BATS_TEST_TMPDIR/out2
+	mkdir -p "$R/etc/ramraid"
+	printf '%s\n' 'UUID=11111111-2222-3333-4444-555555555555' MEMBER=/dev/disk/by-id/ata-A >"$RAMRAID_ROOT/etc/ramraid/data.conf"
+	chmod 644 "$RAMRAID_ROOT/etc/ramraid/data.conf"
+	orders() { # WANT LINE…
+		local want=$1
+		rm -rf "$out"
+		mkdir "$out"
+		printf '%s\n' "${@:2}" >"$RAMRAID_ROOT/etc/fstab"
+		"$PROJECT/units/ramraid-generator" "$out" 2>&1 || fail 'it failed'
+		[[ $(sed -n s/^After=//p "$out/ramraid@data.service.d/50-witness.conf" 2>/dev/null) == "$want" ]] || fail "$(grep -r . "$out")"
+		[[ -z $want ]] || grep -qx 'ReadWritePaths=-/boot.*' "$out/ramraid-monitor@.service.d/50-ramraid-witness.conf"
+		[[ -n $want || ! -e $out/ramraid-monitor@.service.d ]]
+	}
+	orders boot.mount 'UUID=1 / ext4 defaults' 'UUID=2 /boot ext4 defaults' '/dev/md/data /srv ext4 defaults'
+	orders $'boot-efi.mount\nboot.mount' 'UUID=2 /boot ext4 defaults' 'UUID=3 /boot/efi vfat umask=0077'
+	orders '' 'UUID=2 /boot ext4 noauto'
+	orders '' 'UUID=2 /boot ext4 x-systemd.automount'
+	orders '' 'UUID=2 /boot ext4 x-systemd.device-timeout=infinity'
+	orders '' '/dev/md/data /boot ext4 defaults'
+	orders '' '/dev/md/data /srv ext4 defaults' '/srv/boot.img /boot ext4 loop'
+	orders '' 'UUID=2 /home ext4 defaults'
+	echo WITNESS_COPY=none >>"$RAMRAID_ROOT/etc/ramraid/data.conf"
+	orders '' 'UUID=2 /boot ext4 defaults'
 }

@@ -18,11 +18,11 @@ fail() {
 PROJECT=${RAMRAID_PROJECT:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 FIXTURES=$BATS_TEST_DIRNAME/../fixtures
 
+# shellcheck source=lib/core/load.sh
+source "$PROJECT/lib/core/load.sh"
 # How long something waits goes by what a faked sleep adds to SECONDS; drive.bats has the clock itself.
-# shellcheck source=lib/clock.sh
-source "$PROJECT/lib/clock.sh"
+# shellcheck disable=SC2317
 fake_clock() { clock() { NOW=$SECONDS; }; }
-fake_clock
 
 # world: an empty root. Every test is a process of its own, so the libraries' readonly variables may be set in each anew.
 world() {
@@ -35,27 +35,15 @@ world() {
 	unset DRY_RUN NOTIFY_SOCKET JOURNAL_STREAM SYSTEMD_EXEC_PID MAINPID
 }
 
-# libs NAME…: sources libraries, which only define.
-libs() {
-	local name
-	for name; do
-		# shellcheck source=/dev/null
-		source "$PROJECT/lib/$name.sh"
+# libraries: all of lib/, as it is found. What a test puts in the place of a function it defines afterwards, so none is read later.
+libraries() {
+	local - lib=$PROJECT/lib file
+	# bats looks at every line that is read, which takes ten times as long as reading it.
+	set +T
+	for file in "$lib"/*/*.sh "$lib"/cmd/*/*.sh; do
+		file=${file#"$lib/"}
+		need "${file%.sh}"
 	done
-	fake_clock
-}
-
-# Libraries that load others only when they are needed find them here: each test file names all of its own.
-need() { :; }
-
-# libs_work [NAME…]: what every verb has that acts on an array, as bin/ramraid lists it, and further libraries.
-libs_work() {
-	# shellcheck source=bin/ramraid
-	source "$PROJECT/bin/ramraid"
-	declare -gA LOADED=()
-	need paths log
-	need_work
-	need "$@"
 	fake_clock
 }
 
@@ -101,4 +89,50 @@ facts_read() {
 	local key value
 	F=()
 	while IFS='=' read -r key value; do [[ -z $key || $key == '#'* ]] || F[$key]=$value; done
+	[[ -z ${F[leg.0.view]+there} || -n ${F[leg.0.roles]+there} ]] || facts_numbered
+}
+
+# facts_unnumbered: what facts_numbered has added goes, so that it can be added anew after a change of the views.
+facts_unnumbered() {
+	local leg
+	for leg in leg.ram leg.0 leg.1 leg.2; do unset -v "F[$leg.number]" "F[$leg.roles]"; done
+	unset -v 'F[ram.number]'
+}
+
+# roles_of VIEW: sets ROLES to what a superblock says whose view of the slots is VIEW ("A.A"), each device having its slot's number.
+roles_of() {
+	local - slot
+	set +T
+	ROLES=''
+	for ((slot = 0; slot < ${#1}; slot++)); do [[ ${1:slot:1} != A ]] || ROLES+="${ROLES:+ }$slot:$slot"; done
+}
+
+# facts_numbered: of the facts, those legs that have a view and no device numbers of their own get their slots' ones; the members that are in the array, too.
+facts_numbered() {
+	local - leg role ROLES
+	set +T
+	for leg in leg.ram leg.0 leg.1 leg.2; do
+		[[ -n ${F[$leg.dev]+there} && -z ${F[$leg.roles]-} ]] || continue
+		roles_of "${F[$leg.view]-}"
+		role=${F[$leg.role]:-${F[$leg.slot]-}}
+		[[ -n ${F[$leg.number]-} || ! $role =~ ^[0-9]+$ ]] || F[$leg.number]=$role
+		F[$leg.roles]=$ROLES
+		[[ -z ${F[$leg.view]-} ]] || F[$leg.raid_disks]=${#F[$leg.view]}
+	done
+	[[ -n ${F[ram.number]-} ]] || F[ram.number]=${F[ram.slot]-}
+}
+
+# numbered: adds to the lines of a faked superblock_facts, on stdin, the device numbers, which are those of the slots.
+numbered() {
+	local line ROLES='' role=''
+	while IFS= read -r line; do
+		printf '%s\n' "$line"
+		case $line in
+		role=[0-9]*) printf 'number=%s\n' "${line#*=}" ;;
+		view=*)
+			roles_of "${line#*=}"
+			printf 'roles=%s\n' "$ROLES"
+			;;
+		esac
+	done
 }

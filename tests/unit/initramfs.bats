@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act claim
+	libraries
 	declare -gA CONF=([ROOT]=no)
 	mkdir -p "$R"/etc/mdadm/mdadm.conf.d "$R"/initramfs/etc/mdadm
 	COPY=$R/initramfs/etc/mdadm/mdadm.conf

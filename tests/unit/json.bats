@@ -3,7 +3,7 @@
 
 setup() {
 	load helper
-	libs json
+	libraries
 }
 
 back() { # TEXT: what jq has read

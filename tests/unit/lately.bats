@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act mdstate whole look served lately
+	libraries
 	ID=11111111-2222-3333-4444-555555555555
 	FILE=$R/etc/ramraid/state/data.lately
 	facts_read <"$FIXTURES/decide/whole-2.facts"
@@ -28,10 +28,10 @@ readonly BOOT1='b0b0b0b0-0000-4000-8000-000000000001 md127 12'
 notes() { # WORDS [ended]
 	local words=$1
 	shift
-	lately_note "$@" 2>"$BATS_TEST_TMPDIR/log"
+	history_update "$@" 2>"$BATS_TEST_TMPDIR/log"
 	[[ $(<"$FILE") == "$ID $words" ]] || fail "$(<"$FILE")"
 }
-rebuilt() { DRIVE_ENGINE=$1 DRIVE_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
+rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 
 @test "whole: since when, and what had been read by then; it is not written again while nothing changes" {
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
@@ -96,11 +96,11 @@ rebuilt() { DRIVE_ENGINE=$1 DRIVE_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 
 @test "never whole, and never rebuilt: nothing is written" {
 	F[ram.state]=none
-	lately_note
-	lately_note ended
+	history_update
+	history_update ended
 	DRY_RUN=yes
 	F[ram.state]=in_sync
-	lately_note
+	history_update
 	[[ ! -e $FILE ]]
 }
 
@@ -108,13 +108,13 @@ rebuilt() { DRIVE_ENGINE=$1 DRIVE_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	local words good="$ID $BOOT1 copy 1000 0 2000 4 1024 900 4260"
 	cd "$BATS_TEST_TMPDIR"
 	F[boot]='' F[lately]=$good
-	lately_words
-	[[ $LATELY_SINCE == 1000 && $LATELY_ENGINE == copy && $LATELY_DISK_READS == 4260 && $LATELY_LIFE == "$BOOT1" ]]
+	read_share_history
+	[[ $HISTORY_SINCE == 1000 && $HISTORY_ENGINE == copy && $HISTORY_DISK_READS == 4260 && $HISTORY_LIFE == "$BOOT1" ]]
 	for words in '' x '*' "$good 1" "${good% *}" "${good/1000/a[\$(touch X)]}" "${good/1000/08}" "${good/1000/-1}" "${good/1000/99999999999999999999999999999999999999999999999999999999999999999999999999999999}" \
 		"${good/copy/x}" "${good/copy/$'\e[2J'}" "${good/$ID/99999999-2222-3333-4444-555555555555}" "${good/1000/F}"; do
 		F[lately]=$words
-		lately_words
-		[[ $LATELY_SINCE == 0 && $LATELY_REBUILT == 0 && $LATELY_ENGINE == none && ! -e X ]] || fail "$words"
+		read_share_history
+		[[ $HISTORY_SINCE == 0 && $HISTORY_REBUILT == 0 && $HISTORY_ENGINE == none && ! -e X ]] || fail "$words"
 	done
 	printf 'a[$(touch X)] %s\n' "$good" >"$FILE"
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
@@ -124,8 +124,8 @@ rebuilt() { DRIVE_ENGINE=$1 DRIVE_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 @test "that it can't be written is said, and is no failure" {
 	rm -r "$R/etc/ramraid/state"
 	: >"$R/etc/ramraid/state"
-	lately_note 2>"$BATS_TEST_TMPDIR/log"
+	history_update 2>"$BATS_TEST_TMPDIR/log"
 	grep -q 'data.lately could not be written' "$BATS_TEST_TMPDIR/log"
 	rm "$R/sys/block/md127/stat" "$R/proc/sys/kernel/random/boot_id" "$R/sys/block/md127/diskseq"
-	lately_note 2>/dev/null
+	history_update 2>/dev/null
 }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act
+	libraries
 	mkdir "$BATS_TEST_TMPDIR/here"
 	cd "$BATS_TEST_TMPDIR/here" || return
 }
@@ -74,6 +74,29 @@ both() { "$@" 2>&1; }
 	done
 }
 
+@test "act_text: what stands in it, however long, and its mode" {
+	local text
+	printf -v text '%0100000d' 1
+	act_text "$PWD/file" $'one\n' 600 2>/dev/null
+	[[ $(cat file; echo x) == $'one\nx' && $(stat -c %a file) == 600 ]]
+	act_text "$PWD/file" "$text" 2>/dev/null
+	[[ $(wc -c <file) == 100000 ]]
+}
+
+@test "words_split, words_into: as read takes them from a line; nothing is looked for among files" {
+	local words=(old) a=1 b=2 c=3 IFS_WAS=$IFS
+	words_split words ' * a	b[c]  \\d '
+	[[ ${#words[@]} == 4 && ${words[0]} == '*' && ${words[2]} == 'b[c]' && ${words[3]} == '\\d' && $- != *f* ]]
+	words_split words ''
+	((${#words[@]} == 0))
+	words_into 'one _ three four' a _ b
+	[[ $a == one && $b == three ]]
+	words_into one a b c
+	[[ $a == one && -z $b$c ]]
+	IFS=: words_into 'regular file:0:644' a b c
+	[[ $a == 'regular file' && $b == 0 && $c == 644 && $IFS == "$IFS_WAS" ]]
+}
+
 @test "act_file replaces a link, does not write through it" {
 	echo precious >other
 	ln -s other file
@@ -94,13 +117,13 @@ both() { "$@" 2>&1; }
 }
 
 @test "undo: newest first, odd words kept, a failure does not stop it, once" {
-	undo_push touch 'first $(x)' "it's"
-	undo_push false
-	undo_push eval 'ls >seen'
-	undo_all 2>log
+	act_undo_push touch 'first $(x)' "it's"
+	act_undo_push false
+	act_undo_push eval 'ls >seen'
+	act_undo_all 2>log
 	[[ -e 'first $(x)' && -e "it's" && $(<seen) == *log* && $(<seen) != *first* && $(<log) == *"could not take back: 'false'"* ]]
 	rm -- *
-	undo_all
+	act_undo_all
 	[[ -z $(ls) ]]
 }
 

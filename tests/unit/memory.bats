@@ -5,16 +5,16 @@ setup() {
 	load helper
 	load change
 	change_world
-	libs_work cli cmd/memory
+	libraries
 	fakes
-	SB_FACTS=''
+	SUPERBLOCK_FACTS=''
 	eval "act_write() { step echo \"\$2\" \"\${1#\"$R\"}\" ''; }"
-	memory_begin
+	memory_floor_begin
 }
 mem() { printf 'MemTotal:  4194304 kB\nMemFree:  1 kB\nMemAvailable:  %s kB\n' $(($1 * 1024)) >"$R/proc/meminfo"; } # MIB AVAILABLE
 counts() { # EXPECTED STATE ANSWER [TIMES]
 	local i
-	for ((i = 0; i < ${4:-1}; i++)); do memory_count "$2" "$3"; done
+	for ((i = 0; i < ${4:-1}; i++)); do memory_floor_count "$2" "$3"; done
 	[[ $MEMORY_ACT == "$1" ]] || fail "$2 $3 x${4:-1}: \"$MEMORY_ACT\" instead of \"$1\""
 }
 watched() { # FLOOR: what cmd_memory does before its loop
@@ -22,10 +22,10 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	sed -i "\$aMEMORY_FLOOR=$1" "$R/etc/ramraid/data.conf"
 	echo '100.00 1.00' >"$R/proc/uptime"
 	conf_need data
-	facts_configured data
+	static_configured data
 	facts_observe
 	: >"$R/run/ramraid/data.started"
-	MEMORY_MD=md127 MEMORY_FLOOR=$(size_bytes "$1" "$(ram_total)")
+	MEMORY_MD=md127 MEMORY_FLOOR=$(quantity_bytes "$1" "$(ramdisk_total)")
 }
 
 @test "given up after three looks in a row, not for a peak" {
@@ -37,10 +37,10 @@ watched() { # FLOOR: what cmd_memory does before its loop
 
 @test "one that could not be given up is left alone for a minute" {
 	counts give leg yes 3
-	memory_kept
+	memory_floor_kept
 	counts '' leg yes 30
 	counts give leg yes 3
-	memory_kept
+	memory_floor_kept
 	# Also when memory is short only now and then.
 	counts '' leg no 30
 	counts '' leg yes 2
@@ -52,10 +52,10 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	counts '' given no
 	counts '' given yes 29
 	counts take given yes
-	memory_taken
+	memory_floor_taken
 	counts '' given yes 59
 	counts take given yes
-	for i in 1 2 3 4 5 6 7 8; do memory_taken; done
+	for i in 1 2 3 4 5 6 7 8; do memory_floor_taken; done
 	counts '' given yes 1799
 	counts take given yes
 }
@@ -66,42 +66,42 @@ watched() { # FLOOR: what cmd_memory does before its loop
 }
 
 @test "0 in every form is off; any other is not" {
-	for word in 0 00 0% 0K 0G; do memory_is_off "$word" || fail "$word"; done
-	for word in 1 10% 512M 01; do not memory_is_off "$word" || fail "$word"; done
+	for word in 0 00 0% 0K 0G; do memory_floor_is_off "$word" || fail "$word"; done
+	for word in 1 10% 512M 01; do not memory_floor_is_off "$word" || fail "$word"; done
 }
 
 @test "the ramdisk leaves no less than the floor" {
 	mem 600 # of 4096
 	CONF[RAM_RESERVE]=10% CONF[MEMORY_FLOOR]=0
-	memory_reserve
+	memory_floor_reserve
 	[[ $MEMORY_RESERVE == 429496729 && $MEMORY_RESERVE_BY == RAM_RESERVE ]]
 	CONF[MEMORY_FLOOR]=512M
-	memory_reserve
+	memory_floor_reserve
 	[[ $MEMORY_RESERVE == 536870912 && $MEMORY_RESERVE_BY == MEMORY_FLOOR ]]
 }
 
 @test "memory is short: the RAM leg leaves, hot-plug knows why, and that is told once" {
 	watched 512M
 	mem 600
-	for _ in 1 2 3 4; do memory_look data; done
+	for _ in 1 2 3 4; do cmd_memory_look data; done
 	[[ -z $MEMORY_ACT ]]
 	mem 500
-	memory_look data
-	memory_look data
+	cmd_memory_look data
+	cmd_memory_look data
 	[[ -z $MEMORY_ACT ]]
-	memory_look data
+	cmd_memory_look data
 	[[ $MEMORY_ACT == give ]]
-	changes_begin data
-	run memory_give_ data
+	transitions_begin data
+	run cmd_memory_give_ data
 	assert_output -p 'less than MEMORY_FLOOR=512M (512MiB) of memory is available'
 	assert_output -p 'data: memory is short, so the RAM leg has been given up'
 	[[ $(calls | grep -v -e state/ -e ^logger) == 'mdadm --manage /dev/md127 --fail /dev/rd0
 mdadm --manage /dev/md127 --remove /dev/rd0
 echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
-	memory_has_given_up data
+	memory_floor_has_given_up data
 	F[retry]=no
 	facts_observe
-	mend_facts
+	hotplug_facts
 	[[ ${F[failed.make-ram]} == 'memory is short (MEMORY_FLOOR=512M)'* ]]
 }
 
@@ -110,21 +110,21 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	watched 512M
 	leaves rd0
 	rm "$R/run/ramraid/data.ram"
-	memory_note_given_up data
+	memory_floor_note_given_up data
 	mem 700 # the floor, a quarter more, and a leg of 99 MiB
-	memory_look data
+	cmd_memory_look data
 	[[ $MEMORY_HIGH == 0 ]]
 	mem 760
-	memory_look data
+	cmd_memory_look data
 	[[ $MEMORY_HIGH == 1 ]]
-	memory_take_ data
+	cmd_memory_take_ data
 	[[ $(calls) == 'systemctl start --no-block ramraid-mend@data.service' ]] && [[ $(<"$R/run/ramraid/data.detached") == room ]] || fail "$(calls)"
 	# The worker may make it now; the note goes when it has.
 	facts_observe
-	mend_facts
+	hotplug_facts
 	[[ -z ${F[failed.make-ram]-} ]]
 	: >"$R/run/ramraid/data.detached"
-	memory_take_ data
+	cmd_memory_take_ data
 	[[ $(calls | wc -l) == 1 && -e $R/run/ramraid/data.detached ]] || fail "$(calls)"
 }
 
@@ -132,11 +132,11 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	watched 512M
 	mem 500
 	: >"$R/run/ramraid/data.detached"
-	run memory_give_ data
+	run cmd_memory_give_ data
 	[[ -z $(calls) && ! -s $R/run/ramraid/data.detached ]] || fail "$(calls)"
 	rm "$R/run/ramraid/data.detached"
 	mem 600
-	run memory_give_ data
+	run cmd_memory_give_ data
 	[[ -z $(calls) && ! -e $R/run/ramraid/data.detached ]] || fail "$(calls)"
 }
 
@@ -146,10 +146,10 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	echo brd ram0 102400 9 used >"$R/run/ramraid/data.ram"
 	echo brd ram1 102400 9 used >"$R/run/ramraid/other.ram"
 	mkdir -p "$R/sys/block/ram0" && echo 9 >"$R/sys/block/ram0/diskseq"
-	for _ in 1 2 3 4; do memory_look data; done
+	for _ in 1 2 3 4; do cmd_memory_look data; done
 	[[ -z $MEMORY_ACT ]]
 	rm "$R/run/ramraid/other.ram"
-	for _ in 1 2 3; do memory_look data; done
+	for _ in 1 2 3; do cmd_memory_look data; done
 	[[ $MEMORY_ACT == give ]]
 }
 
@@ -159,33 +159,33 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	rm "$R/run/ramraid/data.ram"
 	put degraded 1
 	mem 500
-	ram_make() { called ram_make "$@"; return "${MAKES:-75}"; }
+	ramdisk_make() { called ramdisk_make "$@"; return "${MAKES:-75}"; }
 	facts_observe
-	run drive_make_ram
+	run ram_leg_make
 	assert_failure
-	[[ $(calls) == "ram_make data 103448576 auto 536870912 " ]] || fail "$(calls)"
+	[[ $(calls) == "ramdisk_make data 103448576 auto 536870912 " ]] || fail "$(calls)"
 	[[ $(<"$R/run/ramraid/data.detached") == memory ]]
-	MAKES=0 drive_make_ram
+	MAKES=0 ram_leg_make
 	[[ ! -e $R/run/ramraid/data.detached ]]
 	# It can't be made for another reason; or nobody looks at the memory.
 	MAKES=1
-	run drive_make_ram
+	run ram_leg_make
 	[[ ! -e $R/run/ramraid/data.detached ]]
 	CONF[MEMORY_FLOOR]=0 MAKES=75
-	run drive_make_ram
+	run ram_leg_make
 	[[ ! -e $R/run/ramraid/data.detached ]]
 }
 
 @test "it is started anew where it is to look, and ended where it was" {
 	systemctl() { called systemctl "$@"; }
 	CONF[RAM]=auto CONF[MEMORY_FLOOR]=0
-	memory_arm data
+	memory_floor_arm data
 	[[ -z $(calls) ]]
 	CONF[MEMORY_FLOOR]=5%
-	memory_arm data
+	memory_floor_arm data
 	CONF[RAM]=none
-	memory_arm data
-	memory_arm data
+	memory_floor_arm data
+	memory_floor_arm data
 	[[ $(calls) == 'systemctl restart --no-block ramraid-memory@data.service
 systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 }
@@ -194,7 +194,7 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	watched 512M
 	mem 100
 	put dev-sda/state faulty,write_mostly dev-sdb/state faulty,write_mostly
-	run memory_give_ data
+	run cmd_memory_give_ data
 	assert_output -p 'the RAM leg is the only good copy: keeping it'
 	[[ -z $(calls) && ! -e $R/run/ramraid/data.detached ]]
 }
@@ -211,10 +211,10 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 
 @test "it ends with the array, or when that is no longer ours" {
 	watched 512M
-	memory_runs data
+	cmd_memory_runs data
 	rm "$R/run/ramraid/data.started"
-	not memory_runs data
+	not cmd_memory_runs data
 	: >"$R/run/ramraid/data.started"
 	rm -r "$R/sys/block/md127"
-	not memory_runs data
+	not cmd_memory_runs data
 }

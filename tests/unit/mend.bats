@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs_work cli cmd/hotplug
+	libraries
 	ID=11111111-2222-3333-4444-555555555555
 	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	M=$R/sys/block/md127/md
@@ -14,10 +14,20 @@ setup() {
 	set +T
 }
 
+# slot_of DEVICE: as the fixture has them; a disk other than A and the ramdisk stands for B.
+slot_of() {
+	case $1 in
+	*/rd0) echo 0 ;;
+	*/sda) echo 1 ;;
+	*) echo 2 ;;
+	esac
+}
+
 # mending CHANGE…: the whole array of the fixture, changed, as the worker sees it. KEY=VALUE; I:gone, I:blank, I:spare, I:returned.
 mending() {
 	local change i degraded=0
 	facts_read <"$FIXTURES/decide/whole-2.facts"
+	facts_unnumbered
 	F[mend]=yes F[retry]=no F[conf.auto_replace]=no F[array.gone]='' F[witness.seen]="$A $B"
 	for change; do
 		i=${change%%:*}
@@ -31,6 +41,7 @@ mending() {
 		esac
 	done
 	F[array.degraded]=$degraded
+	facts_numbered
 }
 leg() {
 	local i=$1 fact
@@ -41,7 +52,7 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	local want=$1
 	shift
 	mending "$@"
-	decide_action
+	action_choose
 	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] || fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
 }
 
@@ -56,6 +67,8 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	decides 'done' 1:blank
 	decides 'add-leg 1' 1:blank conf.auto_replace=yes
 	decides 'add-leg 0' 0:blank 1:blank conf.auto_replace=yes
+	# By a bus that anybody can plug something into.
+	decides 'done' 1:blank conf.auto_replace=yes leg.1.alien=usb
 	decides 'done' 1:blank conf.auto_replace=yes array.degraded=0
 	# A far2 has no slot for one.
 	decides 'add-leg 1' 1:blank conf.auto_replace=yes conf.layout=far2 conf.ram=none ram.state=none ram.node= ram.slot= array.level=raid10 leg.0.writemostly=
@@ -88,40 +101,40 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 @test "the RAM leg: made anew, unless a person has taken it out, or it fails again and again" {
 	declare -gA CONF=([AUTO_REPLACE]=no)
 	mending ram.state=none ram.node= ram.slot= array.degraded=1 kernel.flaw=
-	mend_facts
-	decide_action
+	hotplug_facts
+	action_choose
 	[[ $ACTION == make-ram ]]
 	: >"$R/run/ramraid/data.detached"
-	mend_facts
-	decide_action
+	hotplug_facts
+	action_choose
 	[[ $ACTION == 'done' && $WHY == *'taken out (ramraid detach)'* ]]
 	rm "$R/run/ramraid/data.detached"
-	ram_failed data && ram_failed data
-	not ram_failed data
+	ramdisk_failed data && ramdisk_failed data
+	not ramdisk_failed data
 	mending ram.state=none ram.node= ram.slot= array.degraded=1 kernel.flaw=
-	mend_facts
-	decide_action
+	hotplug_facts
+	action_choose
 	[[ $ACTION == 'done' && $WHY == *'failed 3 times within an hour'* ]] || fail "$ACTION $WHY"
 	# An hour later, and after "attach".
 	echo '8601.00 9000.00' >"$R/proc/uptime"
-	ram_may_try data
-	ram_failed data
-	ram_forgive data
+	ramdisk_may_try data
+	ramdisk_failed data
+	ramdisk_forgive data
 	[[ ! -e $R/run/ramraid/data.failures ]]
 	mending ram.state=none ram.node= ram.slot= array.degraded=1 'kernel.flaw=CVE'
-	mend_facts
-	decide_action
+	hotplug_facts
+	action_choose
 	[[ $ACTION == 'done' && $WHY == *CVE* ]]
 }
 
 @test "a ramdisk that fails again and again ends the loop of a start, too" {
 	declare -gA CONF=()
 	md_drop() { :; }
-	ram_drop() { :; }
+	ramdisk_drop() { :; }
 	mending ram.state=faulty
-	drive_drop_ram && drive_drop_ram
+	ram_leg_drop && ram_leg_drop
 	[[ -z ${F["failed.make-ram"]-} ]]
-	drive_drop_ram
+	ram_leg_drop
 	[[ ${F["failed.make-ram"]} == *'3 times'* ]]
 }
 
@@ -187,12 +200,12 @@ systemctl() {
 	look
 	silent
 	fake_disk sdc 104857600 disk/by-id/ata-B
-	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=AAA events=90 "device_uuid=$B"; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
 	look
 	says 'ata-B is back'
 	[[ $(started) == 1 ]]
 	# The worker has tried, in vain: not again with the same disk, but with another one.
-	conf_load data && facts_configured data && facts_observe && mend_tried data
+	conf_load data && static_configured data && facts_observe && hotplug_tried data
 	look
 	[[ $(started) == 1 ]]
 	echo 99 >"$R/sys/class/block/sdc/diskseq"
@@ -205,7 +218,7 @@ systemctl() {
 	look
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	echo 1 >"$M/degraded"
-	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=AAA events=90 "device_uuid=$B"; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
 	look
 	says 'has been taken out; to put it back: ramraid attach data'
 	[[ $(started) == 0 ]]
@@ -221,27 +234,27 @@ systemctl() {
 	pulled sdb
 	look
 	fake_disk sdc 104857600 disk/by-id/ata-B
-	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=A.A events=90 "device_uuid=$B"; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=A.A events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
 	look
 	says 'used without the others.*mdadm --zero-superblock /dev/disk/by-id/ata-B; ramraid apply data'
-	sb_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 role=2 view=AAA events=90; }
+	superblock_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 "role=$(slot_of "$1")" view=AAA events=90 | numbered; }
 	look
 	says 'belongs to another array \(99999999'
 	wipefs() { echo ext4; }
-	sb_facts() { echo sb=none; }
+	superblock_facts() { echo sb=none; }
 	look
 	says 'not taken: signature: it holds ext4'
 	wipefs() { :; }
 	look
 	says 'a blank disk.*AUTO_REPLACE=no.*To take it: ramraid apply data'
-	sb_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 role=2 view=AAA events=90; }
+	superblock_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 "role=$(slot_of "$1")" view=AAA events=90 | numbered; }
 	look
-	sb_facts() { echo sb=none; }
+	superblock_facts() { echo sb=none; }
 	mkdir -p "$R/sys/class/block/sdc/queue"
 	echo 4096 >"$R/sys/class/block/sdc/queue/logical_block_size"
 	look
 	says 'the disk at /dev/disk/by-id/ata-B is not taken: its blocks of 4096 bytes are larger than those of md127 \(512\)'
-	sb_facts() { echo sb=corrupt; }
+	superblock_facts() { echo sb=corrupt; }
 	look
 	says 'its superblock is corrupt'
 	[[ $(started) == 0 ]]
@@ -266,10 +279,27 @@ systemctl() {
 	look
 	fake_disk sdc 104857600 disk/by-id/ata-B
 	wipefs() { :; }
-	sb_facts() { echo sb=none; }
+	superblock_facts() { echo sb=none; }
 	look
 	says 'a blank disk stands at'
 	[[ $(started) == 1 ]]
+}
+
+@test "a blank disk on a bus that anybody can plug something into is said to be left alone" {
+	disks AUTO_REPLACE=yes
+	look
+	mkdir -p "$R/etc/ramraid/state"
+	echo 'aaaaaaaa-0000-0000-0000-000000000001 ata - -' >"$R/etc/ramraid/state/data.hardware"
+	pulled sdb
+	look
+	fake_disk sdc 104857600 disk/by-id/ata-B
+	mkdir -p "$R/sys/devices/usb1"
+	mv "$R/sys/class/block/sdc" "$R/sys/devices/usb1/sdc"
+	ln -s "$R/sys/devices/usb1/sdc" "$R/sys/class/block/sdc"
+	wipefs() { :; }
+	superblock_facts() { echo sb=none; }
+	look
+	says 'it is not taken by itself, since it may be somebody else.s: no disk leg was ever on usb, and it is on usb. To take it: ramraid apply data'
 }
 
 @test "HOTPLUG=no, an array that is being worked on, a broken file: left alone" {
@@ -297,7 +327,7 @@ systemctl() {
 @test "a ramdisk that was destroyed is no RAM leg, and its member is to be taken out" {
 	disks
 	rm -rf "$R/sys/class/block/rd0" "$R/sys/block/rd0" "$R/dev/rd0"
-	conf_load data && facts_configured data && facts_observe
+	conf_load data && static_configured data && facts_observe
 	[[ ${F[array.gone]} == rd0 && ${F[ram.state]} == none && -z ${F[array.strangers]} ]] || fail "${F[array.gone]} ${F[ram.state]}"
 	look
 	[[ $(started) == 1 ]]
@@ -314,13 +344,18 @@ systemctl() {
 	disks
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
 	STATE_NOW=failed
-	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=.AA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.AA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no | numbered; }
 	# It failed, but not for want of a disk; or the one that was missing has not come.
 	look
-	echo /dev/disk/by-id/ata-C >"$R/run/ramraid/data.refused"
+	refuse B
+	come B
+	rm "$R/run/ramraid/data.refused"
 	look
 	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
-	echo /dev/disk/by-id/ata-B >>"$R/run/ramraid/data.refused"
+	refuse B
+	look
+	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+	come B
 	: >"$R/run/ramraid/event"
 	look
 	says 'now it can'
@@ -328,29 +363,69 @@ systemctl() {
 	rm "$BATS_TEST_TMPDIR/calls"
 	# Once: if that fails, it is for another reason.
 	look
-	echo /dev/disk/by-id/ata-B >"$R/run/ramraid/data.refused"
+	refuse B
+	come B
+	look
+	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+	# Another disk, or the same plugged in anew.
+	echo 77 >"$R/sys/class/block/sdb/diskseq"
 	STATE_NOW=inactive
 	look
 	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+	STATE_NOW=failed
+	look
+	grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+}
+# refuse LEG: the start is refused while it is away; come LEG: and it is there again.
+refuse() {
+	mv "$R/dev/disk/by-id/ata-$1" "$BATS_TEST_TMPDIR"
+	looked
+	hotplug_refused data
+}
+come() { mv "$BATS_TEST_TMPDIR/ata-$1" "$R/dev/disk/by-id"; }
+looked() { conf_load data && static_configured data && facts_observe; }
+
+@test "a disk that is there and can't be read: a refused start is not begun again and again, but when it can be read" {
+	disks
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
+	STATE_NOW=failed
+	local unreadable=yes i
+	superblock_facts() {
+		[[ $1 != */sdb || -z $unreadable ]] || { echo sb=unreadable && return; }
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.A. events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no | numbered
+	}
+	witness_write data "$ID" 90 0 "$A" 2>/dev/null
+	looked
+	action_choose
+	[[ $ACTION == assemble ]] || fail "$ACTION $WHY"
+	# mdadm fails: refused.
+	hotplug_refused data
+	for i in 1 2 3; do look; done
+	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
+	[[ ! -e $LOG ]] || not grep -q 'now it can' "$LOG" || fail "$(<"$LOG")"
+	unreadable=''
+	look
+	grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls" || fail "$(calls)"
 }
 
-@test "which disks were missing at a refusal" {
-	declare -gA F=([name]=data [members]=2 [leg.0.node]=sda [leg.0.dev]=/dev/disk/by-id/ata-A [leg.1.node]=sdb [leg.1.dev]=/dev/disk/by-id/ata-B)
-	mend_refused data
-	[[ ! -e $R/run/ramraid/data.refused ]]
-	not mend_has_come data
-	F[leg.1.node]=''
-	mend_refused data
-	[[ $(<"$R/run/ramraid/data.refused") == /dev/disk/by-id/ata-B ]]
-	# There, and can't be read yet.
+@test "hot-plug starts a refused array again only so often" {
+	declare -gA F=([name]=data [members]=1 [leg.0.dev]=/dev/disk/by-id/ata-A [leg.0.node]='')
+	local i
+	hotplug_refused data
+	for ((i = 0; i < HOTPLUG_RESTARTS; i++)); do
+		F[leg.0.node]=sda F[leg.0.events]=$i
+		hotplug_has_changed data || fail "$i"
+		hotplug_note_restart data
+		F[leg.0.node]=''
+		hotplug_refused data
+	done
+	F[leg.0.node]=sda F[leg.0.events]=$i
+	not hotplug_has_changed data
+	# One that was refused with all disks there is a person's.
 	rm "$R/run/ramraid/data.refused"
-	F[leg.1.node]=sdb F[leg.1.in]='' F[leg.1.sb]=unreadable
-	mend_refused data
-	[[ $(<"$R/run/ramraid/data.refused") == /dev/disk/by-id/ata-B ]]
-	rm -f "$R/dev/disk/by-id/ata-B"
-	not mend_has_come data
-	disks
-	mend_has_come data
+	F[leg.0.in]='' F[leg.0.sb]=ok
+	hotplug_refused data
+	[[ ! -e $R/run/ramraid/data.refused ]]
 }
 
 @test "a disk that comes and goes without end is left alone in the end, and a person is told" {
@@ -360,21 +435,21 @@ systemctl() {
 	pulled sdb
 	look
 	fake_disk sdc 104857600 disk/by-id/ata-B
-	sb_facts() { printf '%s\n' sb=ok "uuid=$ID" role=2 view=AAA events=90 "device_uuid=$B"; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
 	echo '5000.11 1.0' >"$R/proc/uptime"
 	for i in 100 1401 1500 4000 4800; do echo "$i /dev/disk/by-id/ata-B"; done >"$R/run/ramraid/data.returns"
 	look
 	says 'ata-B is back$'
 	[[ $(started) == 1 ]]
-	conf_load data && facts_configured data && facts_observe && mend_facts
+	conf_load data && static_configured data && facts_observe && hotplug_facts
 	F[leg.1.node]=sdc
-	mend_note_return 1
+	hotplug_note_return 1
 	[[ $(tail -n 1 "$R/run/ramraid/data.returns") == '5000 /dev/disk/by-id/ata-B' ]]
 	echo 99 >"$R/sys/class/block/sdc/diskseq"
 	look
 	says 'ata-B is back, after 5 times within an hour: it is not put back any more.*ramraid attach data'
 	[[ $(started) == 1 ]]
-	mend_forgive data
+	hotplug_reset_backoff data
 	look
 	[[ $(started) == 2 ]]
 }
@@ -382,17 +457,17 @@ systemctl() {
 @test "while it works: a disk taken out by hand stays out, and a failure is forgotten when its disk has gone" {
 	disks
 	look
-	conf_load data && facts_configured data && facts_observe && mend_facts
+	conf_load data && static_configured data && facts_observe && hotplug_facts
 	F[failed.readd.1]=x F[failed.readd.0]=x F[failed.write-mostly.1]=x F[failed.write-mostly.0]=x
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	facts_observe
-	mend_look
+	hotplug_look
 	[[ ${F[leg.1.removed]} == yes && ${F[failed.readd.1]} == x ]]
 	# It was just leaving when it was to be marked.
 	[[ ! -v F[failed.write-mostly.1] && ${F[failed.write-mostly.0]} == x ]]
 	pulled sdb
 	facts_observe
-	mend_look
+	hotplug_look
 	[[ -z ${F[leg.1.removed]} && ! -v F[failed.readd.1] && ${F[failed.readd.0]} == x ]]
 }
 
@@ -405,34 +480,34 @@ systemctl() {
 	md_zero() { called md_zero "$@"; }
 	rm -r "$R/sys/class/block/sdb/holders/md127"
 	wipefs() { echo ext4; }
-	not drive_add_leg 1
-	[[ $DRIVE_ERROR == *'is not taken: signature: it holds ext4' ]] || fail "$DRIVE_ERROR"
+	not disk_legs_add_leg 1
+	[[ $LOOP_ERROR == *'is not taken: signature: it holds ext4' ]] || fail "$LOOP_ERROR"
 	wipefs() { :; }
 	echo 2048 >"$R/sys/class/block/sdb/size"
-	not drive_add_leg 1
-	[[ $DRIVE_ERROR == *'has 1048576 bytes, and a leg of md127 needs 53477376' ]] || fail "$DRIVE_ERROR"
+	not disk_legs_add_leg 1
+	[[ $LOOP_ERROR == *'has 1048576 bytes, and a leg of md127 needs 53477376' ]] || fail "$LOOP_ERROR"
 	[[ -z $(calls) ]] || fail "$(calls)"
 	echo 204800 >"$R/sys/class/block/sdb/size"
 	# The free slot may be the RAM leg's, which is out: from then on it is not.
-	record_write() { called "record ram_slot=${F[witness.ram_slot]}"; }
+	witness_update() { called "record ram_slot=${F[witness.ram_slot]}"; }
 	F[ram.slot]='' F[witness.ram_slot]=0
-	drive_add_leg 1
+	disk_legs_add_leg 1
 	[[ $(calls) == $'record ram_slot=\nmd_add md127 sdb' ]] || fail "$(calls)"
 	F[ram.slot]=0 F[witness.ram_slot]=0
-	drive_add_leg 1
+	disk_legs_add_leg 1
 	[[ $(calls) == *$'record ram_slot=0\nmd_add md127 sdb' ]] || fail "$(calls)"
 	F[leg.1.sb]=ok
-	drive_add_leg 1
+	disk_legs_add_leg 1
 	[[ $(calls) == *$'md_zero sdb\nrecord ram_slot=0\nmd_add md127 sdb' ]] || fail "$(calls)"
 }
 
 @test "the flag is raised only when an array wants hot-plug" {
 	declare -gA CONF=([HOTPLUG]=no)
-	mend_arm
-	mend_ask
+	hotplug_arm
+	hotplug_trigger
 	[[ ! -e $R/run/ramraid/event ]]
 	CONF[HOTPLUG]=yes
-	mend_arm
-	mend_ask
+	hotplug_arm
+	hotplug_trigger
 	[[ -e $R/run/ramraid/event ]]
 }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act disk conf mdstate ramstate whole look served further metrics
+	libraries
 	STATES=$FIXTURES/status
 }
 
@@ -17,7 +17,7 @@ metrics_of() {
 	for ((i = 1; i <= last; i++)); do
 		facts_read < <(awk -v n="$i" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$1.facts")
 		F[ram.bytes]='' F[ram.taken]=''
-		look_word
+		detail_word
 		metrics_add "$STATUS_WORD"
 	done
 	metrics_text

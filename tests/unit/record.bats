@@ -4,11 +4,11 @@
 setup() {
 	load helper
 	world
-	libs_work
+	libraries
 	one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002 three=aaaaaaaa-0000-0000-0000-000000000003
 	W=$R/etc/ramraid/state/data.witness
 	runs
-	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
+	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
 	witness_write() { called write "${@:3}"; }
 	sleep() { called sleep; }
 	set +T
@@ -32,7 +32,7 @@ not_writable() {
 @test "first look: what something else has started is known only if a leg of it was in sync when it last ran" {
 	known() { # YES-OR-NO LEGS EVENTS [FACT…]
 		runs "witness.legs=$2" "witness.events=$3" "${@:4}"
-		record_first_look
+		witness_update_foreign_start
 		[[ ${F[array.known]} == "$1" ]] || fail "$*"
 	}
 	known yes '' ''
@@ -53,11 +53,11 @@ not_writable() {
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		: >"$BATS_TEST_TMPDIR/looks"
 		runs "witness.legs=$one" witness.events=90 "${@:3}"
-		record_first_look
+		witness_update_foreign_start
 		looks=$(wc -l <"$BATS_TEST_TMPDIR/looks")
 		[[ ${F[array.known]} == "$1" && $looks == "$2" && $(calls | grep -c sleep) == $(($2 > 1 ? $2 - 1 : 0)) ]] || fail "$*: ${F[array.known]}, $looks looks"
 	}
-	sb_facts() {
+	superblock_facts() {
 		[[ $1 == */sda ]] || return 0
 		echo >>"$BATS_TEST_TMPDIR/looks"
 		(($(wc -l <"$BATS_TEST_TMPDIR/looks") >= ANSWERS)) && printf 'sb=ok\ndevice_uuid=%s\n' "$one" || echo sb=unreadable
@@ -72,56 +72,56 @@ not_writable() {
 	ANSWERS=9 looks unread 3 leg.1.state= witness.events= witness.legs= "witness.given=$two"
 	ANSWERS=9 looks yes 0 leg.1.state= witness.events= witness.legs= witness.given=
 	# One that can't be read beside one that was not there: it may be the one that counts, but nobody knows.
-	sb_facts() { [[ $1 == */sda ]] && echo sb=unreadable || printf 'sb=ok\ndevice_uuid=%s\n' "$three"; }
+	superblock_facts() { [[ $1 == */sda ]] && echo sb=unreadable || printf 'sb=ok\ndevice_uuid=%s\n' "$three"; }
 	runs "witness.legs=$one" witness.events=90
-	record_first_look
+	witness_update_foreign_start
 	[[ ${F[array.known]} == no ]]
 }
 
 @test "not known from which legs something else has started it: the record vouches for none, and it is asked again at the next one" {
 	mkdir -p "${W%/*}"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 >"$W"
-	sb_facts() { echo sb=unreadable; }
+	superblock_facts() { echo sb=unreadable; }
 	runs "witness.legs=$one $two" witness.events=90 array.known=
 	local code=0
-	record_write 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	witness_update 2>"$BATS_TEST_TMPDIR/log" || code=$?
 	((code == 1)) && [[ ${F[array.known]} == unread && $(calls | grep -v sleep) == '' ]]
 	grep -x void=1 "$W"
 	grep -q "vouches for no disk leg now" "$BATS_TEST_TMPDIR/log"
 	# Another program, when the legs answer: it is not taken for what they were.
-	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$three"; }
+	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$three"; }
 	runs array.known=
-	facts_witness
+	static_witness
 	[[ -z ${F[witness.events]}${F[witness.legs]} ]]
-	record_write 2>/dev/null
+	witness_update 2>/dev/null
 	[[ ${F[array.known]} == no && $(calls | grep -v sleep) == '' ]] || fail "${F[array.known]}; $(calls)"
 	F[array.known]=''
-	sb_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
-	record_write
-	[[ ${F[array.known]} == yes && $(calls | grep -v sleep) == "write 50 0 $one $two" ]] || fail "$(calls)"
+	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
+	witness_update
+	[[ ${F[array.known]} == yes && $(calls | grep -v sleep) == "write 50 0: $one $two" ]] || fail "$(calls)"
 }
 
 @test "a disk that does not answer for long is not asked again" {
 	clock() { NOW=$((${NOW-0} + 6)); }
-	sb_facts() { called look; }
+	superblock_facts() { called look; }
 	runs array.known=yes leg.1.state=
-	run record_write
+	run witness_update
 	assert_failure 1
 	[[ $(calls) == look ]] || fail "$(calls)"
 }
 
 @test "an array that somebody has stopped as soon as it had lost its disks: the ramdisk says that it has the only copy" {
 	local view=A.. events=120 role=0 more=''
-	sb_facts() { [[ $1 == */rd0 ]] && printf '%s\n' sb=ok "uuid=${F[uuid]}" "events=$events" "role=$role" "view=$view" "recovery=$more"; }
+	superblock_facts() { [[ $1 == */rd0 ]] && printf '%s\n' sb=ok "uuid=${F[uuid]}" "events=$events" "role=$role" "view=$view" "recovery=$more" | numbered; }
 	stopped() { # LEGS-IN-THE-RECORD CALLS [FACT…]
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		runs array.state=absent array.md= ram.state=attached ram.node=rd0 ram.slot= "witness.legs=$one $two" witness.events=100 "${@:3}"
-		record_first_look
+		witness_update_foreign_start
 		[[ ${F[witness.legs]} == "$1" && $(calls) == "$2" ]] || fail "${*:3}: ${F[witness.legs]}; $(calls)"
 	}
-	stopped '' 'write 120 0'
+	stopped '' 'write 120 0:0'
 	[[ ${F[witness.left]} == "$one $two" && ${F[witness.events]} == 120 && ${F[witness.ram_slot]} == 0 ]]
-	stopped '' 'write 120 0' witness.events=
+	stopped '' 'write 120 0:0' witness.events=
 	stopped "$one $two" '' witness.events=120
 	stopped "$one $two" '' ram.state=none
 	stopped "$one $two" '' ram.node=sdz
@@ -129,69 +129,74 @@ not_writable() {
 	more=2048 stopped "$one $two" ''
 	role=spare stopped "$one $two" ''
 	view=A.A stopped "$one $two" ''
-	view=..A role=2 stopped '' 'write 120 2'
+	view=..A role=2 stopped '' 'write 120 2:2'
 	F[uuid]=other
-	sb_facts() { printf '%s\n' sb=ok uuid=another events=120 role=0 view=A.. recovery=; }
+	superblock_facts() { printf '%s\n' sb=ok uuid=another events=120 role=0 view=A.. recovery= | numbered; }
 	stopped "$one $two" ''
 	# That it can't be written makes it no less true: by that the ramdisk is kept.
 	not_writable
-	sb_facts() { printf '%s\n' sb=ok "uuid=${F[uuid]}" events=120 role=0 view=A.. recovery=; }
+	superblock_facts() { printf '%s\n' sb=ok "uuid=${F[uuid]}" events=120 role=0 view=A.. recovery= | numbered; }
 	stopped '' 'write data'
 }
 
 @test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
-	joined() { # WANTED UUID TIME
-		F[leg.0.device_uuid]=$2 F[leg.0.time]=$3
-		facts_joined_ 0
+	joined() { # WANTED UUID EVENTS
+		F[leg.0.device_uuid]=$2 F[leg.0.events]=$3
+		outside_joined 0
 		[[ "${F[leg.0.joined]}:${F[leg.0.elsewhere]}" == "$1" ]] || fail "$2 $3: ${F[leg.0.joined]}:${F[leg.0.elsewhere]}; $(cat "$R"/run/ramraid/*)"
 	}
-	local now=$EPOCHSECONDS
+	local now=50 # the events of the array, whenever it is asked
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
 	joined : "$one" "$now"
 	echo 7 >"$R/sys/block/md127/diskseq"
 	joined : "$one" "$now"
 	F[leg.1.state]=recovering
-	record_write
+	witness_update
 	joined yes: "$one" $((now + 99))
+	[[ -z ${F[leg.0.noted]} ]] || fail 'that it has left is noted, before that was'
 	joined : "$two" "$now"
 	joined : '' "$now"
 	# It has left: what was written on it by then was written here.
 	F[leg.1.state]=in_sync F[leg.0.state]=faulty
-	record_write
+	witness_update
 	joined yes: "$two" $((now + 99))
 	joined yes: "$one" "$now"
 	joined yes:yes "$one" $((now + 99))
-	# When it left is noted once.
+	[[ ${F[leg.0.noted]} == yes ]] || fail 'it has left, and that is not noted'
+	# What 0.1.0 noted is a time: it says nothing.
 	sed -i "s/^$one .*/$one 1000/" "$R/run/ramraid/data.joined"
+	joined yes: "$one" 1001
+	# When it left is noted once.
+	sed -i "s/^$one .*/$one events=1000 with=/" "$R/run/ramraid/data.joined"
 	F[leg.1.state]=''
-	record_write
+	witness_update
 	joined yes: "$one" 1000
 	joined yes:yes "$one" 1001
 	joined yes: "$two" "$now"
 	joined yes:yes "$two" $((now + 99))
 	# It is being put back: md writes to it, and whenever it leaves, that was here.
 	F[leg.0.state]=recovering
-	record_write
+	witness_update
 	joined yes: "$one" $((now + 99))
 	joined yes:yes "$two" $((now + 99))
 	F[leg.0.state]=faulty
-	record_write
+	witness_update
 	joined yes:yes "$one" $((now + 99))
 	# What --dry-run shows is not what has happened.
 	cp "$R/run/ramraid/data.joined" "$BATS_TEST_TMPDIR/joined"
 	F[leg.0.state]=in_sync
-	DRY_RUN=yes record_write
+	DRY_RUN=yes witness_update
 	cmp "$R/run/ramraid/data.joined" "$BATS_TEST_TMPDIR/joined"
 	F[leg.0.state]=faulty
 	# It was put back, and left before anybody looked.
-	record_rejoins "$one"
+	witness_update_rejoins "$one"
 	joined yes: "$one" "$now"
-	record_rejoins ''
+	witness_update_rejoins ''
 	# Another run of it.
 	echo 8 >"$R/sys/block/md127/diskseq"
 	joined : "$one" 1000
 	F[leg.1.state]=in_sync
-	record_write
+	witness_update
 	joined : "$one" 1000
 	joined yes: "$two" "$now"
 	# A kernel that does not number, and a damaged file.
@@ -202,32 +207,61 @@ not_writable() {
 	joined : "$two" "$now"
 }
 
+@test "it is written down when every slot was filled, or may have been" {
+	local md=$R/sys/block/md127/md
+	mkdir -p "$md"
+	witness_write() { called "$3 $WITNESS_FILLED" && WITNESS_FILLED=44; }
+	filled() { # WANTED SLOTS DEGRADED [FACT…]
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		echo "$2" >"$md/raid_disks"
+		echo "$3" >"$md/degraded"
+		runs array.known=yes "${@:4}"
+		witness_update
+		[[ $(calls) == "50 $1" ]] || fail "$*: $(calls)"
+		[[ ${F[witness.filled]} == 44 ]]
+	}
+	filled yes 3 0
+	filled '' 3 1
+	filled '' '3 (2)' 1
+	# There are fewer slots than legs: the RAM leg may have been in the place of a disk.
+	filled yes 2 1
+	filled yes '' 1
+	filled '' 2 1 conf.ram=none ram.state=none ram.node= ram.slot=
+	filled yes 3 0 leg.1.state=
+	# A leg that leaves while it is written down has the count that was read before, or one more; never is it left behind by that.
+	superblock_facts() {
+		printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one"
+		echo 1 >"$md/degraded"
+	}
+	filled '' 3 0
+}
+
 @test "the witness is not overwritten with what something else has started from old legs" {
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
 	echo 7 >"$R/sys/block/md127/diskseq"
 	runs "witness.legs=$three" witness.events=90
-	record_write 2>"$BATS_TEST_TMPDIR/log"
+	witness_update 2>"$BATS_TEST_TMPDIR/log"
 	[[ -z $(calls) ]] && grep -q 'something else has started md127' "$BATS_TEST_TMPDIR/log"
 	# The same legs, in an array that a start of ours has judged: it is a change of members.
 	F[array.known]=''
-	record_watched
-	record_write
-	[[ $(calls) == "write 50 0 $one $two" ]] || fail "$(calls)"
+	witness_update_watched
+	witness_update
+	[[ $(calls) == "write 50 0: $one $two" ]] || fail "$(calls)"
 	# Another array of that name, later in this boot.
 	F[array.known]='' && rm "$BATS_TEST_TMPDIR/calls"
 	echo 8 >"$R/sys/block/md127/diskseq"
-	record_write 2>/dev/null
+	witness_update 2>/dev/null
 	[[ -z $(calls) ]]
 }
 
 @test "a witness that can't be written: said, the old one is deleted, and told with 1" {
 	not_writable
-	run record_write
+	run witness_update
 	assert_failure 1
 	assert_output -p "could not write $W"
 	[[ ! -e $W ]]
 	mkdir "$W"
-	run record_write
+	run witness_update
 	assert_failure 1
 	assert_output -p "can neither write nor delete $W"
 }
@@ -235,33 +269,31 @@ not_writable() {
 # Bare calls, because any "||" after them would switch off errexit within.
 @test "a witness that can't be written ends no start, and keeps no RAM leg" {
 	not_writable
-	facts_configured() { runs; }
-	facts_times() { :; }
+	static_configured() { runs; }
+	static_times() { :; }
 	facts_observe() { :; }
 	contents_remember() { :; }
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
-	drive data 2>"$BATS_TEST_TMPDIR/log"
+	loop_run data 2>"$BATS_TEST_TMPDIR/log"
 	grep -q 'could not write' "$BATS_TEST_TMPDIR/log"
 	md_drop() { called drop; }
-	ram_drop() { called ram_drop; }
+	ramdisk_drop() { called ramdisk_drop; }
 	rm "$BATS_TEST_TMPDIR/calls"
 	guard_release data 2>/dev/null
-	[[ $(calls) == $'write data\ndrop\nram_drop' ]] || fail "$(calls)"
+	[[ $(calls) == $'write data\ndrop\nramdisk_drop' ]] || fail "$(calls)"
 }
 
 @test "ramraid restore: the record of the image goes only when it is written down that the disk has what it held" {
-	source "$PROJECT/lib/cli.sh"
-	source "$PROJECT/lib/cmd/restore.sh"
-	NAME=data ARGUMENTS=(sda) DRIVE_ERROR=''
+	NAME=data ARGUMENTS=(sda) LOOP_ERROR=''
 	declare -gA RESCUE=([image]=/var/rescue)
-	drive_assemble() { runs rescue.image=/var/rescue; }
-	drive_is_of_() { :; }
+	disk_legs_assemble() { runs rescue.image=/var/rescue; }
+	disk_legs_is_of() { :; }
 	facts_observe() { :; }
 	md_make_writable() { :; }
 	rescue_put_back() { called put; }
-	rescue_forget() { called forget; }
+	rescue_record_forget() { called forget; }
 	restore_here 2>/dev/null
-	[[ $(calls) == put$'\n'"write 50 0 $one $two"$'\n'forget ]] || fail "$(calls)"
+	[[ $(calls) == put$'\n'"write 50 0: $one $two"$'\n'forget ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	not_writable
 	run restore_here
@@ -271,91 +303,113 @@ not_writable() {
 }
 
 @test "ramraid witness: exit code 1 when one can't be written, and the others are written" {
-	source "$PROJECT/lib/cli.sh"
-	source "$PROJECT/lib/cmd/witness.sh"
 	need() { :; }
-	need_look() { :; }
 	conf_names() { printf 'data\nother\n'; }
 	conf_load() { :; }
 	conf_need_started() { :; }
-	facts_configured() { runs "name=$1"; }
+	static_configured() { runs "name=$1"; }
 	facts_observe() { :; }
-	facts_witness() { :; }
+	static_witness() { :; }
+	unset -f sleep
 	run cmd_witness
 	assert_success
 	not_writable
 	rm "$BATS_TEST_TMPDIR/calls"
 	run cmd_witness
 	assert_failure 1
-	[[ $(calls) == $'write data\nwrite other' ]] || fail "$(calls)"
+	[[ $(calls | sort) == $'write data\nwrite other' ]] || fail "$(calls)"
+}
+
+@test "ramraid witness: an array that hangs delays no other one's record, and its worker is killed" {
+	local begin=$SECONDS
+	hotplug_trigger() { called ask; }
+	conf_names() { printf '%s\n' a b; }
+	mkfifo "$BATS_TEST_TMPDIR/hangs"
+	cmd_witness_one() {
+		[[ $1 == b ]] || : <"$BATS_TEST_TMPDIR/hangs"
+		called recorded "$1"
+	}
+	sleep() { if [[ $(calls) == *'recorded b'* ]]; then clock() { NOW=99999; }; else command sleep 0.1; fi; }
+	# Not "run", which would wait for the worker if it were left behind.
+	not cmd_witness 2>"$BATS_TEST_TMPDIR/said"
+	grep -q 'does not answer' "$BATS_TEST_TMPDIR/said"
+	[[ $(calls) == $'recorded b\nask' ]] || fail "$(calls)"
+	((SECONDS - begin < 20))
+	# The runner has a job of its own.
+	local tries=0
+	while [[ $(jobs -rl) == *cmd_witness_one* ]]; do ((tries += 1, tries < 100)) && command sleep 0.1; done
 }
 
 @test "ramraid witness: what it writes at its last look counts" {
-	source "$PROJECT/lib/cli.sh"
-	source "$PROJECT/lib/cmd/witness.sh"
 	conf_load() { :; }
 	conf_need_started() { :; }
-	facts_configured() { runs; }
-	facts_witness() { :; }
+	static_configured() { runs; }
+	static_witness() { :; }
 	# A leg leaves during the first look; then the file system has room again.
 	local looks=0
 	facts_observe() { looks=$((looks + 1)) && ((looks < 2)) || F[leg.1.state]=faulty; }
 	witness_write() { called write "${@:3}" && ((looks > 1)); }
-	witness_one data 2>/dev/null
-	[[ $(calls) == "write 50 0 $one $two"$'\n'"write 50 0 $one" ]] || fail "$(calls)"
+	cmd_witness_one data 2>/dev/null
+	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
 }
 
 @test "disk legs in sync that can't be read are not taken for none, and what was given up is not forgotten" {
 	runs array.known=yes
 	mkdir -p "${W%/*}"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 "given=$three" "seen=$one $two $three" >"$W"
-	sb_facts() { echo sb=unreadable; }
-	run record_write
+	superblock_facts() { echo sb=unreadable; }
+	run witness_update
 	assert_failure 1
 	assert_output -p 'no superblock of a leg in sync could be read'
 	assert_output -p "$W vouches for no disk leg now"
 	[[ $(calls | grep -v sleep) == '' ]] || fail "$(calls)"
-	facts_witness
+	static_witness
 	[[ -z ${F[witness.events]}${F[witness.legs]} && ${F[witness.given]} == "$three" && ${F[witness.seen]} == "$one $two $three" ]] || fail "$(<"$W")"
 	[[ ${F[witness.why]} == *'could not be written down'* ]]
 	# Only the RAM leg is in sync, and it can't be read either.
 	runs array.known=yes leg.0.state=faulty leg.1.state= ram.state=in_sync
-	run record_write
+	run witness_update
 	assert_failure 1
 	[[ $(calls | grep -v sleep) == '' ]]
 	# With another look it can.
-	sb_facts() { [[ -e $R/again ]] && printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one" || : >"$R/again"; }
+	superblock_facts() { [[ -e $R/again ]] && printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one" || : >"$R/again"; }
 	runs array.known=yes leg.1.state=
 	rm -f "$BATS_TEST_TMPDIR/calls"
-	record_write
-	[[ $(calls | grep -v sleep) == "write 50 0 $one" ]] || fail "$(calls)"
+	witness_update
+	[[ $(calls | grep -v sleep) == "write 50 0: $one" ]] || fail "$(calls)"
 }
 
 # Three legs: the array ran on the first alone, and a person starts it from the second. The third is absent, and named neither in legs nor in left.
 @test "a forced start gives up a leg that was in sync long ago" {
 	runs "witness.legs=$one" "witness.seen=$one $two $three" leg.0.node= "leg.1.node=sdb" "leg.1.device_uuid=$two"
-	record_give_up sdb
+	witness_update_give_up sdb
 	[[ " $WITNESS_GIVE_UP " == *" $one "* && " $WITNESS_GIVE_UP " == *" $three "* && " $WITNESS_GIVE_UP " != *" $two "* ]] || fail "$WITNESS_GIVE_UP"
 }
 
 @test "before the gate opens it is written again only if another leg is in sync, or the RAM leg has another slot" {
 	runs array.known=yes
-	record_if_changed
-	[[ $(calls) == "write 50 0 $one $two" ]] || fail "$(calls)"
-	record_if_changed
+	witness_update_if_changed
+	[[ $(calls) == "write 50 0: $one $two" ]] || fail "$(calls)"
+	witness_update_if_changed
 	[[ $(calls | wc -l) == 1 ]] || fail "$(calls)"
 	F[leg.1.state]=faulty
-	record_if_changed
-	[[ $(calls | tail -n 1) == "write 50 0 $one" && $(calls | wc -l) == 2 ]] || fail "$(calls)"
+	witness_update_if_changed
+	[[ $(calls | tail -n 1) == "write 50 0: $one" && $(calls | wc -l) == 2 ]] || fail "$(calls)"
 	F[ram.slot]=3
-	record_if_changed
+	witness_update_if_changed
 	[[ $(calls | wc -l) == 3 ]] || fail "$(calls)"
 	# What could not be written is tried again.
 	not_writable
 	F[ram.slot]=0
-	record_if_changed 2>/dev/null
+	witness_update_if_changed 2>/dev/null
 	# Also when the legs are again those that were written last: that record has been taken back.
 	F[ram.slot]=3
-	record_if_changed 2>/dev/null
+	witness_update_if_changed 2>/dev/null
 	[[ $(calls | wc -l) == 5 ]] || fail "$(calls)"
+}
+
+@test "a leg that does not answer is asked once for the record" {
+	superblock_facts() { called ask && printf 'sb=unreadable\nsilent=yes\n'; }
+	[[ $(superblock_facts_patiently sda) == sb=unreadable* ]]
+	[[ $(calls) == ask ]] || fail "$(calls)"
 }

@@ -16,6 +16,7 @@ given() { grep -q "^given=.*$(uuid_of "$1")" "$R/etc/ramraid/state/data.witness"
 	[[ $(steps) == 'write /etc/ramraid/data.conf
 write /etc/ramraid/state/data.leaving
 write /etc/ramraid/state/data.witness
+write /etc/ramraid/state/data.hardware
 mdadm --grow --force /dev/md127 --raid-devices=4
 write /etc/ramraid/state/data.witness
 echo frozen /sys/block/md127/md/sync_action 
@@ -23,6 +24,7 @@ mdadm --manage /dev/md127 --add /dev/sdc
 echo writemostly /sys/block/md127/md/dev-sdc/state 
 echo idle /sys/block/md127/md/sync_action 
 write /etc/ramraid/state/data.witness
+write /etc/ramraid/state/data.hardware
 mdadm --manage /dev/md127 --fail /dev/sdb
 mdadm --manage /dev/md127 --remove /dev/sdb
 write /etc/ramraid/state/data.witness
@@ -264,4 +266,33 @@ data: nothing was changed (--dry-run)'
 		[[ $(<"$R/dev/sdb") != ours ]] || fail "after $n: the old superblock is left"
 	done
 	((killed >= 15)) || fail "$killed"
+}
+
+@test "blocks that would be smaller after the next start: refused, with the reason" {
+	wrongs() {
+		verb replace --dry-run data /dev/disk/by-id/ata-B /dev/sdc
+		if [[ -n $1 ]]; then [[ $status == 4 && $output == *"$1"* ]]; else [[ $status == 0 ]]; fi || fail "$status $output"
+	}
+	mkdir -p "$R"/sys/class/block/{sda,sdb,sdc}/queue "$R/sys/block/md127/queue"
+	blocks() { # A B C ARRAY
+		echo "$1" >"$R/sys/class/block/sda/queue/logical_block_size"
+		echo "$2" >"$R/sys/class/block/sdb/queue/logical_block_size"
+		echo "$3" >"$R/sys/class/block/sdc/queue/logical_block_size"
+		echo "$4" >"$R/sys/block/md127/queue/logical_block_size"
+	}
+	blocks 512 4096 512 4096
+	wrongs 'its logical blocks have 4096 bytes now, and without /dev/disk/by-id/ata-B they would have 512 after the next start'
+	blocks 512 4096 4096 4096
+	wrongs ''
+	blocks 4096 4096 512 4096
+	wrongs ''
+	blocks 512 512 512 512
+	wrongs ''
+	# Larger for another reason than the disk that leaves.
+	blocks 512 512 512 4096
+	wrongs ''
+	# The superblocks keep it.
+	blocks 512 4096 512 4096
+	put logical_block_size 4096
+	wrongs ''
 }

@@ -4,25 +4,29 @@
 setup() {
 	load helper
 	world
-	libs paths log act conf confcheck confneed systemd disk diskuse mdstate md rescue
+	libraries
 	ID=11111111-2222-3333-4444-555555555555
 	mkdir -p "$R/sys/block/md127" "$R/var"
 	head -c 3145728 /dev/urandom >"$R/dev/md127"
 	truncate -s 8M "$R/dev/md127"
 	echo 16384 >"$R/sys/block/md127/size"
-	IMAGE=$R/var/data/rescue-77
 	# Plain files on a file system that may not know O_DIRECT.
 	dd() { command dd "${@/[io]flag=direct/status=none}"; }
 }
 
-write() { rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/log")"; }
+# Sets IMAGE to where it lies.
+write() {
+	rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/log")"
+	IMAGE=$(echo "$R"/var/data/rescue-77.????????/image)
+}
+no_image() { [[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail "$(find "$R/var")"; }
 
 @test "what was on the array is in the image, and the record says so" {
 	write
 	cmp "$R/dev/md127" "$IMAGE"
-	rescue_read data "$ID"
+	rescue_record_read data "$ID"
 	[[ ${RESCUE[image]} == "$IMAGE" && ${RESCUE[bytes]} == 8388608 && ${RESCUE[events]} == 77 && -z ${RESCUE[damaged]-} ]]
-	[[ $(stat -c %a "$IMAGE") == 600 && ! -e $IMAGE.sum ]]
+	[[ $(stat -c %a "$IMAGE") == 600 && $(stat -c %a "${IMAGE%/*}") == 700 && ! -e $IMAGE.sum ]]
 	# Zeros take no room.
 	(($(stat -c %b "$IMAGE") < 8192))
 }
@@ -34,21 +38,23 @@ write() { rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
 	write
 	[[ $(calls) == *"reading $IMAGE back"*go_on*"reading $IMAGE back"* && $(calls) == *'saving it to'* ]] || fail "$(calls)"
 	# What does not come back as it was written is no image.
-	rescue_forget data 2>/dev/null
+	rescue_record_forget data 2>/dev/null
+	rm -r "${IMAGE%/*}"
 	sha256sum() { command sha256sum | if [[ -e $BATS_TEST_TMPDIR/second ]]; then tr 0-9a-f a-f0-9; else cat; fi && : >"$BATS_TEST_TMPDIR/second"; }
 	not rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null
-	[[ ! -e $(rescue_record data) && ! -e $IMAGE ]]
+	[[ ! -e $(rescue_record_file data) ]]
+	no_image
 }
 
 @test "a record of another array is none, a damaged one stands for data nevertheless" {
 	write
-	rescue_read data 99999999-2222-3333-4444-555555555555
+	rescue_record_read data 99999999-2222-3333-4444-555555555555
 	[[ ${#RESCUE[@]} == 0 ]]
-	echo garbage >"$(rescue_record data)"
-	rescue_read data "$ID"
+	echo garbage >"$(rescue_record_file data)"
+	rescue_record_read data "$ID"
 	[[ ${RESCUE[damaged]} == yes && -n ${RESCUE[image]} ]]
-	rescue_forget data 2>/dev/null
-	rescue_read data "$ID"
+	rescue_record_forget data 2>/dev/null
+	rescue_record_read data "$ID"
 	[[ ${#RESCUE[@]} == 0 ]]
 }
 
@@ -56,17 +62,19 @@ write() { rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
 	local code=0
 	rescue_copy_() { return 1; }
 	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
-	((code == 1)) && [[ ! -e $IMAGE && ! -e $(rescue_record data) ]]
+	((code == 1)) && [[ ! -e $(rescue_record_file data) ]]
+	no_image
 	rescue_copy_() { head -c 8388608 /dev/zero >"$2" && printf '%064d\n' 0; }
 	code=0
 	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
-	((code == 1)) && [[ ! -e $IMAGE && ! -e $(rescue_record data) ]]
+	((code == 1)) && [[ ! -e $(rescue_record_file data) ]]
+	no_image
 }
 
 @test "put back: the array is the image again" {
 	write
 	head -c 8388608 /dev/zero >"$R/dev/md127"
-	rescue_read data "$ID"
+	rescue_record_read data "$ID"
 	rescue_put_back md127 2>/dev/null
 	cmp "$R/dev/md127" "$IMAGE"
 }
@@ -74,7 +82,7 @@ write() { rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
 @test "put back: not from an image that has changed, nor onto an array of another size" {
 	local before
 	write
-	rescue_read data "$ID"
+	rescue_record_read data "$ID"
 	head -c 8388608 /dev/zero >"$R/dev/md127"
 	before=$(sha256sum <"$R/dev/md127")
 	echo 16392 >"$R/sys/block/md127/size"
@@ -85,6 +93,82 @@ write() { rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
 	truncate -s 4M "$IMAGE"
 	not rescue_put_back md127 2>/dev/null
 	[[ $(sha256sum <"$R/dev/md127") == "$before" ]]
+}
+
+@test "no image where others than root may write, whatever the sticky bit; none is put back from there" {
+	local folder=$R/srv/images mode why
+	mkdir -p "$folder"
+	for mode in 1777 777 775; do
+		chmod "$mode" "$R/srv"
+		why=$(rescue_why_not "$folder" md127)
+		[[ $why == "$R/srv can be written by others than root (mode $mode)" ]] || fail "$why"
+		not rescue_write data "$ID" md127 77 "$folder" 2>/dev/null
+		[[ -z $(ls "$folder") && ! -e $(rescue_record_file data) ]]
+	done
+	chmod 755 "$R/srv"
+	chown 65534 "$folder"
+	[[ $(rescue_why_not "$folder" md127) == "$folder belongs to user 65534, not to root" ]]
+	not rescue_write data "$ID" md127 77 "$folder" 2>/dev/null
+	chown 0 "$folder"
+	# The folder of the array's name may be another's already, or a link to one.
+	ln -s "$R/tmp" "$folder/data"
+	mkdir -m 1777 "$R/tmp"
+	not rescue_write data "$ID" md127 77 "$folder" 2>/dev/null
+	[[ -z $(ls "$R/tmp") ]]
+	rm "$folder/data"
+	rescue_write data "$ID" md127 77 "$folder" 2>/dev/null
+	rescue_record_read data "$ID"
+	rescue_put_back md127 2>/dev/null
+	chmod 777 "$folder/data"
+	run rescue_put_back md127
+	assert_failure
+	assert_output -p "may not be what was saved: $folder/data can be written by others"
+}
+
+@test "an image is never written into a file that is there, nor read from another one than was looked at" {
+	local RESCUE_TO RESCUE_FROM before
+	echo precious >"$R/other"
+	ln -s "$R/other" "$R/var/link"
+	for file in "$R/other" "$R/var/link"; do not rescue_open_ "$file"; done
+	[[ $(<"$R/other") == precious ]]
+	write
+	rescue_record_read data "$ID"
+	before=$(sha256sum <"$R/dev/md127")
+	# Replaced between the look and the writing.
+	md_bytes() {
+		head -c 8388608 /dev/urandom >"$R/var/new" && mv "$R/var/new" "$IMAGE"
+		echo 8388608
+	}
+	rescue_put_back md127 2>/dev/null
+	[[ $(sha256sum <"$R/dev/md127") == "$before" ]]
+}
+
+@test "restored is what has the recorded sum: what the disks do not hold is told" {
+	write
+	rescue_record_read data "$ID"
+	act() { command head -c 8388608 /dev/zero >"$R/dev/md127"; }
+	run rescue_put_back md127
+	assert_failure
+	assert_output -p 'do not hold what was written'
+}
+
+@test "deleted with the folder that was made for it; one that lay elsewhere leaves its folder" {
+	write
+	rescue_delete "$IMAGE" 2>/dev/null
+	[[ ! -e ${IMAGE%/*} && -d $R/var/data ]]
+	mkdir "$R/var/old" && : >"$R/var/old/rescue-5"
+	rescue_delete "$R/var/old/rescue-5" 2>/dev/null
+	[[ -d $R/var/old && -z $(ls "$R/var/old") ]]
+}
+
+@test "encrypted: the device itself, or what it lies on" {
+	mkdir -p "$R"/sys/class/block/{dm-0,dm-1,sdc}/{dm,slaves}
+	echo CRYPT-LUKS2-abc-x >"$R/sys/class/block/dm-0/dm/uuid"
+	echo LVM-abc >"$R/sys/class/block/dm-1/dm/uuid"
+	ln -s ../../dm-0 "$R/sys/class/block/dm-1/slaves/dm-0"
+	rescue_is_encrypted dm-0
+	rescue_is_encrypted dm-1
+	not rescue_is_encrypted sdc
 }
 
 @test "where no image can be" {

@@ -22,6 +22,7 @@ untouched_but_answered() { assert_success && untouched; }
 	assert_output -p 'data: has '
 	assert_output -p 'ramraid attach data'
 	[[ $(steps) == 'write /etc/ramraid/state/data.witness
+write /etc/ramraid/state/data.hardware
 mdadm --manage /dev/md127 --fail /dev/rd0
 mdadm --manage /dev/md127 --remove /dev/rd0
 echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt 

@@ -4,17 +4,16 @@
 setup() {
 	load helper
 	world
-	libs paths log act cli units disk conf mdstate md systemd whole tell cmd/wait cmd/scrub
-	need_work() { :; }
+	libraries
 	conf_need() { declare -gA CONF=([NOTIFY]=none); }
-	facts_configured() { :; }
+	static_configured() { :; }
 	facts_observe() {
 		facts_read <"$FIXTURES/decide/whole-2.facts"
 		F[array.sync]=${SYNC_NOW-idle}
 		local fact
 		for fact in ${FACTS-}; do F[${fact%%=*}]=${fact#*=}; done
 	}
-	tell_others() { called told "$1" "$2"; }
+	notify_others() { called told "$1" "$2"; }
 	M=$R/sys/block/md127/md
 	mkdir -p "$M" "$R/run/ramraid"
 	echo 8192 >"$R/sys/block/md127/size"

@@ -5,8 +5,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act cli units disk diskuse conf confcheck confneed superblock witness rescue mdstate md ramstate ram forge copy systemd facts outside device known \
-		whole decide disklegs deviceleg histories safestart look served further show json showjson advice terminal cmd/status watch
+	libraries
 	export TZ=UTC NO_COLOR=1
 	STATES=$FIXTURES/status
 	unset EPOCHSECONDS
@@ -17,11 +16,11 @@ setup() {
 # After the libraries, whose functions these replace: what a look finds stands in the fixture, each array's facts after the line "---" that ends the
 # one before. In the place of names come their numbers.
 replace() {
-	look_array() {
+	summary_array() {
 		facts_read < <(awk -v n="$1" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$SHOWING.facts")
-		look_word
+		detail_word
 	}
-	look_further() { :; }
+	detail_look() { :; }
 	conf_find_names() { mapfile -t CONF_NAMES < <(grep -c ^name= "$STATES/$SHOWING.facts" | xargs seq); }
 }
 
@@ -162,16 +161,16 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 }
 
 @test "the progress of wait: no escapes, and less than 80 columns, however much there is to do" {
-	libs cmd/wait
+	libraries
 	F[array.done]=99999999999 F[array.total]=100000000000 F[array.rate]=1
-	run wait_show_
+	run progress_line
 	[[ $output == $'\r[====='*99.9%* && ${#output} == 80 && $output != *$'\e'* ]] || fail "${output@Q}"
-	run wait_show_end_ yes
+	run progress_line_end yes
 	[[ ${#output} == 81 && $output != *[!\ $'\r']* ]] || fail "${output@Q}"
 }
 
 @test "wait: what has made the array whole is given a moment for its last words" {
-	libs cmd/wait
+	libraries
 	echo 2 >"$R/works"
 	systemd_unit_works() {
 		local left
@@ -190,18 +189,34 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 }
 
 @test "start: what requires the array and is not up is named" {
-	libs cmd/start
+	libraries
 	systemctl() {
 		case $* in
-		*RequiredBy*) printf 'srv-data.mount srv-up.mount\nsystemd-fsck@data.service\ndev-md-data.swap\n' ;;
+		*RequiredBy*) printf '%s\n' '"srv-my\\x2ddata.mount" srv-up.mount' systemd-fsck@data.service dev-md-data.swap ;;
 		*srv-up.mount) echo active ;;
 		*dev-md-data.swap) echo failed ;;
 		*) echo inactive ;;
 		esac
 	}
 	run start_tell_down_ data
-	assert_output 'data: not in use again yet: srv-data.mount, dev-md-data.swap. What fstab mounts at a boot is mounted by: systemctl start local-fs.target'
+	assert_output 'data: not in use again yet: srv-my\x2ddata.mount, dev-md-data.swap. What fstab mounts at a boot is mounted by: systemctl start local-fs.target'
 	systemctl() { [[ $* != *RequiredBy* ]] || echo; }
 	run start_tell_down_ data
+	assert_output ''
+}
+
+@test "start: containers of disk legs that are not open are named" {
+	libraries
+	systemctl() {
+		case $* in
+		*Wants*) printf '%s\n' 'x.path "systemd-cryptsetup@leg\\x2da.service" systemd-cryptsetup@b.service' ;;
+		*@b.service) echo active ;;
+		*) echo inactive ;;
+		esac
+	}
+	run start_tell_closed_ data
+	assert_output -p 'data: disk legs lie in containers that are opened first (systemd-cryptsetup@leg\x2da.service).'
+	systemctl() { echo; }
+	run start_tell_closed_ data
 	assert_output ''
 }

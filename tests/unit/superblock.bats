@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# Superblocks built byte by byte (linux include/uapi/linux/raid/md_p.h), and what sb_parse and sb_facts make of them.
+# Superblocks built byte by byte (linux include/uapi/linux/raid/md_p.h), and what superblock_parse and superblock_facts make of them.
 
 setup() {
 	load helper
 	world
-	libs paths superblock
+	libraries
 	set -o pipefail # as the program has it: a reader that fails must not look like an empty disk
 	T=$BATS_TEST_TMPDIR/out
 	build 8
@@ -62,7 +62,7 @@ image() {
 parse() { # sets GOT, without a process: this is called thousands of times
 	local -
 	set +T
-	sb_parse "${W[@]}" >"$T" || fail "exit code $?"
+	superblock_parse "${W[@]}" >"$T" || fail "exit code $?"
 	GOT=''
 	read -r GOT <"$T" || fail 'no output'
 }
@@ -70,14 +70,14 @@ parse() { # sets GOT, without a process: this is called thousands of times
 gives() { # LINE…: among the facts
 	local - line facts
 	set +T
-	sb_parse "${W[@]}" >"$T"
+	superblock_parse "${W[@]}" >"$T"
 	facts=$'\n'$(<"$T")$'\n'
 	for line; do [[ $facts == *$'\n'"$line"$'\n'* ]] || fail "expected $line in: $facts"; done
 }
 
 @test "every field" {
 	image "$BATS_TEST_TMPDIR/image"
-	run sb_facts "$BATS_TEST_TMPDIR/image"
+	run superblock_facts "$BATS_TEST_TMPDIR/image"
 	assert_success
 	assert_output "sb=ok
 uuid=00112233-4455-6677-8899-aabbccddeeff
@@ -89,7 +89,9 @@ data_offset=2048
 data_size=0
 events=42
 time=0
+number=1
 role=1
+roles=0:0 1:1 2:2
 view=AAA
 recovery=
 dirty=no
@@ -239,15 +241,15 @@ flips() {
 	image "$file"
 	for bytes in 0 1 4095 4096 4097 4100 4352 8188; do
 		head -c "$bytes" "$file" >"$file.cut"
-		[[ $(sb_facts "$file.cut") == sb=unreadable ]] || fail "$bytes bytes: $(sb_facts "$file.cut")"
+		[[ $(superblock_facts "$file.cut") == sb=unreadable ]] || fail "$bytes bytes: $(superblock_facts "$file.cut")"
 	done
 	head -c 65536 /dev/zero >"$file"
-	[[ $(sb_facts "$file") == sb=none ]]
+	[[ $(superblock_facts "$file") == sb=none ]]
 }
 
 @test "not readable" {
-	[[ $(sb_facts "$BATS_TEST_TMPDIR/nothing") == sb=unreadable ]]
-	[[ $(sb_facts "$BATS_TEST_TMPDIR") == sb=unreadable ]]
+	[[ $(superblock_facts "$BATS_TEST_TMPDIR/nothing") == sb=unreadable ]]
+	[[ $(superblock_facts "$BATS_TEST_TMPDIR") == sb=unreadable ]]
 }
 
 @test "random words: none or corrupt, never an error" {
@@ -284,17 +286,17 @@ build_cheap() {
 	for ((i = 0; i < 20; i++)); do
 		openssl enc -aes-128-ctr -pass "pass:$seed$i" -nosalt -in /dev/zero 2>/dev/null | head -c $((8192 + RANDOM % 8192)) >"$file" || :
 		((i % 2 == 0)) || printf '\xfc\x4e\x2b\xa9\x01\0\0\0' | dd of="$file" bs=4096 seek=1 conv=notrunc status=none
-		got=$(sb_facts "$file") || fail "exit code $?"
+		got=$(superblock_facts "$file") || fail "exit code $?"
 		[[ $got == sb=none || $got == sb=corrupt ]] || fail "$got"
 	done
 }
 
-# Made by mdadm itself: NAME.bin is the beginning of a leg (8 KiB), NAME.facts holds lines that sb_facts must print for it.
+# Made by mdadm itself: NAME.bin is the beginning of a leg (8 KiB), NAME.facts holds lines that superblock_facts must print for it.
 @test "superblocks that mdadm wrote" {
 	local file line facts count=0
 	for file in "$FIXTURES"/superblock/*.bin; do
 		[[ -e $file ]] || continue
-		facts=$(sb_facts "$file")
+		facts=$(superblock_facts "$file")
 		while read -r line; do
 			[[ -z $line || $line == '#'* || $'\n'$facts$'\n' == *$'\n'"$line"$'\n'* ]] || fail "$file: expected $line in: $facts"
 		done <"${file%.bin}.facts"
@@ -307,12 +309,13 @@ build_cheap() {
 leg_with_bits() {
 	local - word text='' chunk
 	set +T
-	put 96 8
+	printf -v word '%x' $(($1 * $2 / 512))
+	put 96 8 80 "$word"
 	seal
 	image "$T.img"
 	printf -v chunk '%08x' "$2"
 	printf -v word '%08x' $(($1 * $2 / 512))
-	for word in 6d746962 00000004 {0,0,0,0}0000000 0000002a 00000000 0000002a 00000000 "$word" 00000000 00000000 "$chunk"; do
+	for word in 6d746962 00000004 "${OF[@]:-${W[@]:4:4}}" 0000002a 00000000 0000002a 00000000 "$word" 00000000 00000000 "$chunk"; do
 		text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"
 	done
 	printf -v word '\\x%s' "${@:3}"
@@ -322,20 +325,21 @@ leg_with_bits() {
 
 @test "the dirty bits of a leg's bitmap, as md takes them" {
 	leg_with_bits 95 1048576 00 00 00 00 00 00 00 00 00 00 00 00 00
-	[[ -z $(sb_dirty_bits "$T.img") ]]
+	[[ -z $(superblock_dirty_bits "$T.img") ]]
 	leg_with_bits 95 1048576 01 c0 03 00 80 00 00 00 00 00 00 00 00
-	[[ $(sb_dirty_bits "$T.img") == '0 14-17 39' ]] || fail "$(sb_dirty_bits "$T.img")"
+	[[ $(superblock_dirty_bits "$T.img") == '0 14-17 39' ]] || fail "$(superblock_dirty_bits "$T.img")"
 }
 
 @test "mdadm fills the bitmap up behind the last chunk: those are none" {
 	leg_with_bits 95 1048576 00 00 00 00 00 00 00 00 00 00 00 ff ff ff
-	[[ $(sb_dirty_bits "$T.img") == 88-94 ]] || fail "$(sb_dirty_bits "$T.img")"
+	[[ $(superblock_dirty_bits "$T.img") == 88-94 ]] || fail "$(superblock_dirty_bits "$T.img")"
 }
 
 @test "many dirty bits come in lines that one write to sysfs takes" {
+	set +T
 	mapfile -t bytes < <(yes 55 | head -n 3000)
 	leg_with_bits 24000 1048576 "${bytes[@]}"
-	sb_dirty_bits "$T.img" >"$T"
+	superblock_dirty_bits "$T.img" >"$T"
 	(($(wc -w <"$T") == 12000 && $(wc -L <"$T") < 4096))
 	[[ $(tr ' ' '\n' <"$T") == "$(seq 0 2 23999)" ]]
 }
@@ -343,18 +347,90 @@ leg_with_bits() {
 @test "no bitmap, no superblock, no device: an error, not an empty bitmap" {
 	leg_with_bits 8 1048576 01
 	truncate -s 8K "$T.img" && truncate -s 64K "$T.img"
-	not sb_dirty_bits "$T.img"
+	not superblock_dirty_bits "$T.img"
 	head -c 64K /dev/zero >"$T.img"
-	not sb_dirty_bits "$T.img"
-	not sb_dirty_bits "$T.none" 2>/dev/null
+	not superblock_dirty_bits "$T.img"
+	not superblock_dirty_bits "$T.none" 2>/dev/null
+}
+
+@test "a bitmap whose head is damaged, of another array, or cut off: an error, not user data taken for bits" {
+	local at bytes
+	OF=(33221101 77665544 bbaa9988 ffeeddcc)
+	leg_with_bits 8 1048576 01
+	not superblock_dirty_bits "$T.img"
+	unset OF
+	# Version, size of a chunk, size of the array: each by itself.
+	for bytes in '4 \x09' '52 \x01' '52 \x00\x00\x30' '45 \x7f' '47 \xff'; do
+		leg_with_bits 8 1048576 01
+		superblock_dirty_bits "$T.img" >/dev/null || fail 'sound, and refused'
+		printf "${bytes#* }" | dd of="$T.img" bs=1 seek=$((8192 + ${bytes% *})) conv=notrunc status=none
+		not superblock_dirty_bits "$T.img"
+	done
+	leg_with_bits 95000 1048576 01
+	truncate -s 10K "$T.img"
+	not superblock_dirty_bits "$T.img"
 }
 
 @test "bitmaps are read in blocks of 4 KiB, also where they do not begin at one" {
 	local size
-	dd() { called dd "$@" && command dd "$@"; }
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	printf '#!/bin/sh\necho "dd $*" >>%s\nexec /usr/bin/dd "$@"\n' "$BATS_TEST_TMPDIR/calls" >"$BATS_TEST_TMPDIR/bin/dd"
+	chmod +x "$BATS_TEST_TMPDIR/bin/dd"
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH
 	head -c 64K /dev/urandom >"$T.img"
 	for size in 1 7 8 9 100; do
-		for at in 0 3 8 15; do cmp <(sb_sectors_ "$T.img" "$at" "$size") <(tail -c "+$((at * 512 + 1))" "$T.img" | head -c $((size * 512))); done
+		for at in 0 3 8 15; do cmp <(superblock_sectors_ "$T.img" "$at" "$size") <(tail -c "+$((at * 512 + 1))" "$T.img" | head -c $((size * 512))); done
 	done
 	[[ $(calls | grep -vc ' bs=4096 ') == 0 ]] || fail "$(calls)"
+}
+
+# silent: $T.fifo, a device that never answers, and nobody who waits longer than need be.
+silent() {
+	BOUNDED=1
+	mkfifo "$T.fifo"
+}
+
+@test "a device that does not answer: within the bound, and at once as long as somebody waits for it" {
+	local begin facts
+	silent
+	begin=$SECONDS
+	facts=$(superblock_facts "$T.fifo")
+	[[ $facts == $'sb=unreadable\nsilent=yes' ]] || fail "$facts"
+	((SECONDS - begin <= 3))
+	# Should it ask again, the test takes an hour.
+	BOUNDED=3600
+	[[ $(superblock_facts "$T.fifo") == $'sb=unreadable\nsilent=yes' ]]
+	not superblock_dirty_bits "$T.fifo"
+	[[ $(pgrep -fc "^dd if=$T.fifo ") == 1 ]] || fail "$(pgrep -fa "$T.fifo")"
+	# It answers: the reader goes, and the device is asked again.
+	: >"$T.fifo"
+	while pgrep -f "^dd if=$T.fifo " >/dev/null; do sleep 0.1; done
+	build 8
+	image "$T.img"
+	mv "$T.img" "$T.fifo"
+	[[ $(superblock_facts "$T.fifo") == sb=ok* ]]
+}
+
+@test "who waits for a device keeps no lock and no pipe open" {
+	local lock pid
+	silent
+	mkdir -p "$R/run/ramraid"
+	exec {lock}>"$R/run/lock"
+	flock "$lock"
+	# A reader with this pipe open would hold us here.
+	[[ $(superblock_facts "$T.fifo" 2>&1 | cat) == sb=unreadable* ]]
+	pid=$(pgrep -f "^dd if=$T.fifo ")
+	(($(readlink /proc/$pid/fd/* | grep -vc '^/dev/null$') <= 1)) || fail "$(ls -l /proc/$pid/fd)"
+	exec {lock}>&-
+	flock --nonblock "$R/run/lock" true
+	: >"$T.fifo"
+}
+
+@test "a process number that another one has got since is no reader" {
+	silent
+	mkdir -p "$R/run/ramraid/.locks"
+	printf '%s 1\n' "$$" >"$R/run/ramraid/.locks/silent.${T//\//!}.img"
+	build 8
+	image "$T.img"
+	[[ $(superblock_facts "$T.img") == sb=ok* ]]
 }

@@ -4,27 +4,27 @@
 setup() {
 	load helper
 	world
-	libs paths units conf
+	libraries
 }
 
-@test "size_bytes" {
-	[[ $(size_bytes 512 0) == 512 && $(size_bytes 1K 0) == 1024 && $(size_bytes 512M 0) == 536870912 ]]
-	[[ $(size_bytes 2G 0) == 2147483648 && $(size_bytes 1T 0) == 1099511627776 && $(size_bytes 0 5) == 0 ]]
-	[[ $(size_bytes 10% 8589934592) == 858993459 && $(size_bytes 0% 100) == 0 && $(size_bytes 100% 7) == 7 && $(size_bytes 08% 100) == 8 ]]
+@test "quantity_bytes" {
+	[[ $(quantity_bytes 512 0) == 512 && $(quantity_bytes 1K 0) == 1024 && $(quantity_bytes 512M 0) == 536870912 ]]
+	[[ $(quantity_bytes 2G 0) == 2147483648 && $(quantity_bytes 1T 0) == 1099511627776 && $(quantity_bytes 0 5) == 0 ]]
+	[[ $(quantity_bytes 10% 8589934592) == 858993459 && $(quantity_bytes 0% 100) == 0 && $(quantity_bytes 100% 7) == 7 && $(quantity_bytes 08% 100) == 8 ]]
 }
 
 @test "absurd sizes stay larger than anything, instead of negative" {
 	local size
 	for size in 8388608T 9999999T 999999999999T 999999999999G 999999%; do
-		(($(size_bytes "$size" 17592186044416) > 17592186044416 && $(size_bytes "$size" 17592186044416) + 999999999999999999 > 0)) || fail "$size"
+		(($(quantity_bytes "$size" 17592186044416) > 17592186044416 && $(quantity_bytes "$size" 17592186044416) + 999999999999999999 > 0)) || fail "$size"
 	done
 }
 
 @test "time spans whose microseconds do not fit are infinity" {
-	[[ $(time_seconds 300000y 500000y 30000y) == $'infinity\ninfinity\n946728000000' ]] || fail "$(time_seconds 300000y 500000y 30000y)"
+	[[ $(quantity_seconds 300000y 500000y 30000y) == $'infinity\ninfinity\n946728000000' ]] || fail "$(quantity_seconds 300000y 500000y 30000y)"
 }
 
-@test "RE_SIZE takes what size_bytes understands, and nothing else" {
+@test "RE_SIZE takes what quantity_bytes understands, and nothing else" {
 	local text
 	for text in 0 1 512M 2G 1T 4K 10% 100% 999999999999; do [[ $text =~ $RE_SIZE ]] || fail "$text"; done
 	for text in '' % M -1 +1 1.5G 1g 1GB 1Gi ' 1' '1 ' '1 G' 10%% '10 %' 1e9 0x10 9999999999999 1P $'1\n2'; do
@@ -38,29 +38,21 @@ setup() {
 	for text in '' s -1 infinite infinitys '1;' '1 min!' 10MIN $'1s\n-x' '--help' 1h-2s; do [[ ! $text =~ $RE_TIME ]] || fail "$text"; done
 }
 
-@test "time_seconds rounds up, knows infinity, and refuses what is no time span" {
-	[[ $(time_seconds 30 90s 10min '1h 30min' 1500ms infinity 0) == $'30\n90\n600\n5400\n2\ninfinity\n0' ]]
-	run time_seconds 12parsecs
+@test "quantity_seconds rounds up, knows infinity, and refuses what is no time span" {
+	[[ $(quantity_seconds 30 90s 10min '1h 30min' 1500ms infinity 0) == $'30\n90\n600\n5400\n2\ninfinity\n0' ]]
+	run quantity_seconds 12parsecs
 	assert_failure
 }
 
-@test "time_seconds: simple spans cost no process, and mean what systemd takes them for" {
-	local span spans=(0 7 30 90s 1s 10min 30min infinity 0s 000012 999999min)
-	[[ $(time_seconds "${spans[@]}") == "$(time_simple_() { return 1; } && time_seconds "${spans[@]}")" ]]
-	systemd-analyze() { fail 'asked'; }
-	for span in "${spans[@]}"; do time_seconds "$span"; done
-	[[ $(time_seconds 5min 7) == $'300\n7' ]]
-}
-
-@test "time_seconds with a UTF-8 caller" {
-	LC_ALL=C.UTF-8 run time_seconds 90s infinity
+@test "quantity_seconds with a UTF-8 caller" {
+	LC_ALL=C.UTF-8 run quantity_seconds 90s infinity
 	assert_output $'90\ninfinity'
 }
 
-@test "human_seconds and human_bytes" {
-	[[ $(human_seconds 0) == 0s && $(human_seconds 59) == 59s && $(human_seconds 60) == '1min 0s' && $(human_seconds 3599) == '59min 59s' ]]
-	[[ $(human_seconds 3600) == '1h 0min' && $(human_seconds 90061) == '25h 1min' ]]
-	[[ $(human_bytes 1610612736) == 1.5GiB && $(human_bytes 512) == 512B ]]
+@test "quantity_show_seconds and quantity_show_bytes" {
+	[[ $(quantity_show_seconds 0) == 0s && $(quantity_show_seconds 59) == 59s && $(quantity_show_seconds 60) == '1min 0s' && $(quantity_show_seconds 3599) == '59min 59s' ]]
+	[[ $(quantity_show_seconds 3600) == '1h 0min' && $(quantity_show_seconds 90061) == '25h 1min' ]]
+	[[ $(quantity_show_bytes 1610612736) == 1.5GiB && $(quantity_show_bytes 512) == 512B ]]
 }
 
 @test "progress_text" {

@@ -4,9 +4,9 @@
 setup() {
 	load helper
 	world
-	libs paths log act units mdstate md systemd tell verify
+	libraries
 	declare -gA CONF=([VERIFY]=yes) F=([ram.state]=in_sync [array.md]=md127)
-	DRIVE_REBUILT=yes
+	LOOP_REBUILT=yes
 	mkdir -p "$R/sys/block/md127/md"
 	echo $((100 * 2048)) >"$R/sys/block/md127/size"
 	T=$BATS_TEST_TMPDIR/log
@@ -20,9 +20,9 @@ looks() { # MISMATCHES…: what each look finds
 	looks 0
 	CONF[VERIFY]=no
 	verify_ram_leg data
-	CONF[VERIFY]=yes DRIVE_REBUILT=''
+	CONF[VERIFY]=yes LOOP_REBUILT=''
 	verify_ram_leg data
-	DRIVE_REBUILT=yes F[ram.state]=attached
+	LOOP_REBUILT=yes F[ram.state]=attached
 	verify_ram_leg data
 	[[ -z $(calls) ]]
 }

@@ -4,7 +4,7 @@
 setup() {
 	load helper
 	world
-	libs paths log act witness
+	libraries
 	ID=11111111-2222-3333-4444-555555555555
 	A=aaaaaaaa-0000-0000-0000-000000000001
 	B=aaaaaaaa-0000-0000-0000-000000000002
@@ -40,7 +40,7 @@ damaged() { # TEXT of the file
 	put 100 0 "$A" "$B"
 	witness_read data "$ID"
 	[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} == "$A $B" && ${WITNESS[events]} == 100 && ${WITNESS[ram_slot]} == 0 && ${WITNESS[generation]} == 1 ]]
-	[[ -z $WITNESS_WHY && $(stat -c %a "$W") == 644 ]]
+	[[ -z $WITNESS_WHY && $(stat -c %a "$W") == 600 ]]
 	put 100 '' "$A"
 	witness_read data "$ID"
 	[[ ${WITNESS[legs]} == "$A" && -z ${WITNESS[ram_slot]} ]]
@@ -132,7 +132,7 @@ damaged() { # TEXT of the file
 	damaged "${good/events=100/events=100$'\r'}"$'\n'
 	printf '%s\n\0' "$good" >"$W"
 	refused damaged
-	printf '%s\n' "${good/legs=/legs=$(printf '%020000d' 0)}" >"$W"
+	printf '%s\n' "${good/legs=/legs=$(printf '%070000d' 0)}" >"$W"
 	refused damaged
 	# Quick, however large it is.
 	truncate -s 1T "$W"
@@ -140,6 +140,35 @@ damaged() { # TEXT of the file
 	yes "$good" | head -c 50000000 >"$W"
 	refused damaged
 	((SECONDS - before < 60))
+}
+
+@test "the count at which every slot was filled stays until it is so again, and is the latest possible when nobody knows it" {
+	filled() { # WITNESS_FILLED EVENTS WANTED
+		WITNESS_FILLED=$1
+		put "$2" 0 "$A"
+		[[ $WITNESS_FILLED == "$3" ]]
+		witness_read data "$ID"
+		[[ ${WITNESS[filled]} == "$3" ]] || fail "$*: ${WITNESS[filled]}"
+	}
+	filled '' 100 100
+	filled '' 105 100
+	filled yes 110 110
+	filled '' 120 110
+	# The count goes back with it, when a person has chosen an older leg.
+	filled yes 90 90
+	# A record of 0.1.0, one that could not be made, a damaged one.
+	sed -i /^filled/d "$W"
+	filled '' 130 130
+	witness_void data "$ID" 2>/dev/null
+	not grep filled "$W"
+	filled '' 140 140
+	sed -i 's/^filled=.*/filled=08/' "$W"
+	refused damaged
+	filled '' 150 150
+	# It alone is worth a write.
+	filled '' 150 150
+	sed -i 's/^filled=.*/filled=100/' "$W"
+	filled yes 150 150
 }
 
 @test "text instead of a witness is not executed, and a long line is no trouble" {
@@ -193,16 +222,21 @@ damaged() { # TEXT of the file
 	[[ -z ${WITNESS[given]-} ]]
 }
 
-@test "legs that were ever in sync are remembered, the latest 16" {
+@test "legs that were ever in sync are remembered, as many as an array may have" {
 	local i
 	put 100 0 "$A" "$B"
 	put 101 0 "$B"
 	put 102 0
 	witness_read data "$ID"
 	[[ ${WITNESS[seen]} == "$A $B" ]]
-	for i in {10..26}; do put 103 0 "$B" "aaaaaaaa-0000-0000-0000-0000000000$i"; done
+	local more=()
+	for i in {100..499}; do more+=("aaaaaaaa-0000-0000-0000-000000000$i"); done
+	put 103 0 "$B" "${more[@]:0:60}"
 	witness_read data "$ID"
-	[[ $(wc -w <<<"${WITNESS[seen]}") == 16 && ${WITNESS[seen]} != *"$A"* && ${WITNESS[seen]} == *26 ]]
+	[[ $(wc -w <<<"${WITNESS[seen]}") == 62 && ${WITNESS[seen]} == "$A $B "* ]]
+	put 104 0 "${more[@]}"
+	witness_read data "$ID"
+	[[ $(wc -w <<<"${WITNESS[seen]}") == 384 && ${WITNESS[seen]} != *"$A"* && ${WITNESS[seen]} == *499 ]]
 	# Another array's are not ours.
 	witness_write data 99999999-2222-3333-4444-555555555555 5 0 "$A"
 	witness_read data 99999999-2222-3333-4444-555555555555
@@ -211,7 +245,7 @@ damaged() { # TEXT of the file
 
 @test "a full file system: it is overwritten in its place" {
 	put 100 0 "$A" "$B"
-	act_file() { cat >/dev/null && return 1; }
+	act_text() { return 1; }
 	put 101 0 "$A"
 	witness_read data "$ID"
 	[[ ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 101 ]]
@@ -279,7 +313,7 @@ damaged() { # TEXT of the file
 		is_void 1
 		[[ ! -v WITNESS[given] ]]
 	done
-	act_file() { cat >/dev/null && return 1; }
+	act_text() { return 1; }
 	rm "$W"
 	not void
 }
@@ -295,4 +329,133 @@ damaged() { # TEXT of the file
 	damaged "uuid=$ID"$'\nvoid=0\nlegs=\nevents=5\ngeneration=7\nwas=\n'
 	damaged "uuid=$ID"$'\nlegs=\nevents=5\ngeneration=7\nwas=\n'
 	damaged "uuid=$ID"$'\nvoid=1\ngeneration=07\nwas=\n'
+}
+
+# mounts LINE…: "NUMBER TARGET TYPE OPTIONS", and the root file system.
+mounts() {
+	local number target type options
+	declare -gA CONF=([WITNESS_COPY]=auto)
+	echo '1 0 8:1 / / rw - btrfs /dev/sda1 rw' >"$R/proc/1/mountinfo"
+	while read -r number target type options; do
+		mkdir -p "$R$target"
+		echo "2 1 $number / $target $options,relatime shared:1 - $type /dev/x rw" >>"$R/proc/1/mountinfo"
+	done < <(printf '%s\n' "$@")
+	C=$R/boot/ramraid/$ID.witness
+}
+
+@test "the second copy: on /boot or the ESP, if that is a file system of its own" {
+	place() { # PATH WRITABLE
+		witness_copy_find "$ID"
+		[[ $WITNESS_COPY == "${1:+$R$1/$ID.witness}" && $WITNESS_COPY_WRITABLE == "$2" ]] || fail "$WITNESS_COPY $WITNESS_COPY_WRITABLE ($WITNESS_COPY_WHY), not $1 $2"
+	}
+	mounts '8:3 /srv ext4 rw'
+	place '' ''
+	[[ $WITNESS_ROOT == btrfs ]]
+	mounts '8:2 /boot ext4 rw' '8:3 /boot/efi vfat rw'
+	place /boot/ramraid yes
+	mounts '8:2 /boot/efi vfat rw'
+	place /boot/efi/ramraid yes
+	mounts '8:2 /boot/efi vfat rw' '8:4 /efi vfat rw'
+	place /efi/ramraid yes
+	mounts '8:2 /boot ext4 ro'
+	place /boot/ramraid ''
+	# A subvolume of the root file system, an automount that nobody has looked at, another machine's.
+	mounts '8:1 /boot btrfs rw'
+	place '' ''
+	mounts '0:30 /boot autofs rw'
+	place '' ''
+	mounts '0:31 /boot nfs4 rw'
+	place '' ''
+	mounts '8:2 /boot ext4 rw'
+	CONF[WITNESS_COPY]=none
+	place '' ''
+	unset 'CONF[WITNESS_COPY]'
+	place '' ''
+	# A folder.
+	mounts '8:2 /boot ext4 rw' '8:5 /srv ext4 rw'
+	CONF[WITNESS_COPY]=/srv/copies
+	place '' ''
+	mkdir "$R/srv/copies"
+	place /srv/copies yes
+	CONF[WITNESS_COPY]=/var/copies
+	place '' ''
+	[[ $WITNESS_COPY_WHY == '/var/copies lies on the root file system' ]]
+	# On the array itself: the device that is mounted is a volume on it.
+	mounts '253:0 /boot ext4 rw'
+	mkdir -p "$R/sys/block/md127" "$R/sys/dev/block/253:0/slaves"
+	ln -s ../../../../block/md127 "$R/sys/dev/block/253:0/slaves/md127"
+	declare -gA F=([array.md]=md126)
+	place /boot/ramraid yes
+	F[array.md]=md127
+	place '' ''
+}
+
+@test "the second copy: written after the first one, for root alone, and what is newer counts" {
+	mounts '8:2 /boot ext4 rw'
+	put 100 0 "$A" "$B"
+	cmp "$W" "$C"
+	[[ $(stat -c %a "$C") == 600 ]]
+	cp "$W" "$BATS_TEST_TMPDIR/old"
+	put 110 0 "$A"
+	# The root file system is put back to an older state.
+	cp "$BATS_TEST_TMPDIR/old" "$W"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 110 && $WITNESS_COUNTS == copy ]]
+	# ... to one without any; or it is damaged; or about another array.
+	rm "$W"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A" ]]
+	echo nonsense >"$W"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A" ]]
+	# What is the same as it is then, is written all the same: both agree again.
+	put 110 0 "$A"
+	cmp "$W" "$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == own && ${WITNESS[generation]} == 3 ]] || fail "$(<"$W")"
+	# The copy is the older one, is damaged, or about another array.
+	cp "$BATS_TEST_TMPDIR/old" "$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == own && ${WITNESS[legs]} == "$A" ]]
+	sed -i s/uuid=1/uuid=2/ "$C"
+	sed -i s/generation=.*/generation=99/ "$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == own && ${WITNESS[legs]} == "$A" ]]
+	# Nothing has changed: only the copy is written.
+	local before
+	before=$(stat -c %i "$W")
+	put 110 0 "$A"
+	cmp "$W" "$C"
+	[[ $(stat -c %i "$W") == "$before" ]]
+}
+
+@test "the second copy: one that vouches for no leg, and one that goes" {
+	mounts '8:2 /boot ext4 rw'
+	put 100 0 "$A" "$B"
+	cp "$W" "$BATS_TEST_TMPDIR/old"
+	witness_void data "$ID" 2>/dev/null
+	cmp "$W" "$C"
+	cp "$BATS_TEST_TMPDIR/old" "$W"
+	not witness_read data "$ID"
+	[[ ${WITNESS[void]} == 1 && $WITNESS_COUNTS == copy ]]
+	witness_forget data
+	[[ ! -e $W && ! -e $C ]]
+	not witness_read data "$ID"
+	[[ ${#WITNESS[@]} == 0 ]]
+}
+
+@test "the second copy: that it can't be written is a warning, and never in the place of the first" {
+	mounts '8:2 /boot ext4 rw'
+	act_text() {
+		called "$1"
+		[[ $1 == "$W" ]]
+	}
+	witness_write data "$ID" 100 0 "$A" 2>"$BATS_TEST_TMPDIR/log"
+	grep -q "second copy of the record, $C, can't be written" "$BATS_TEST_TMPDIR/log"
+	[[ $(calls) == "$W"$'\n'"$C" ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	act_text() { called "$1" && return 1; }
+	witness_put_() { return 1; }
+	not witness_write data "$ID" 100 0 "$A" 2>/dev/null
+	[[ -z $(calls) ]] || fail "$(calls)"
 }

@@ -44,7 +44,7 @@ source /usr/sbin/ramraid
 eval "$(declare -f need | sed "1s/need/need_/")"
 need() {
 	need_ "$@"
-	log_info() { log_ 6 "$1"; if [[ "$1 " == "+ $AT "* ]]; then kill -KILL $$ $BASHPID; fi; }
+	log_info() { log_write 6 "$1"; if [[ "$1 " == "+ $AT "* ]]; then kill -KILL $$ $BASHPID; fi; }
 }
 main "$@"
 END

@@ -30,7 +30,7 @@ steps() {
 	guest 'mkdir -p /etc/ramraid/data.conf.d; echo COPY_RATE=24M >/etc/ramraid/data.conf.d/test.conf'
 	# Each is what some mistake of ours could make of the superblock that the new leg is given.
 	wrong 'stale events' 'words[50]=00000001' 'md did not take the copied RAM leg back'
-	short || wrong 'the slot of a disk leg' 'forge_role_ words 0 65534; forge_role_ words 9 1; words[40]=00000009' 'damaged, or of another array or slot'
+	short || wrong 'the slot of a disk leg' 'superblock_clone_role_ words 0 65534; superblock_clone_role_ words 9 1; words[40]=00000009' 'damaged, or of another array or slot'
 	short || wrong 'another array' 'words[4]=00000001' 'damaged, or of another array or slot'
 	wrong 'a wrong checksum' 'SPOIL=1' 'damaged, or of another array or slot'
 	check 'somebody else made the array whole in between: what was written then is not forgotten' '
@@ -118,11 +118,11 @@ wrong() {
 		ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 & attach=$!
 		for i in $(seq 400); do [ -s /run/ramraid/data.copy/pid ] && break; sleep 0.05; done
 		(
-			. /usr/lib/ramraid/superblock.sh; . /usr/lib/ramraid/forge.sh; cd /run/ramraid/data.copy; SPOIL=0
+			lib=/usr/lib/ramraid; . $lib/core/load.sh; need world/superblock-clone; cd /run/ramraid/data.copy; SPOIL=0
 			read -ra words < <(od -An -v -tx4 --endian=little -w4096 superblock)
 			'"$2"'
-			sb_sum words $((16#${words[55]})); printf -v "words[54]" "%08x" $((SB_SUM + SPOIL))
-			forge_bytes words >superblock.new; mv superblock.new superblock
+			superblock_sum words $((16#${words[55]})); printf -v "words[54]" "%08x" $((SUPERBLOCK_SUM + SPOIL))
+			superblock_clone_bytes words >superblock.new; mv superblock.new superblock
 			test ! -e result # it came in time
 		)
 		wait $attach; cat /root/attach.log; grep "'"$3"'" /root/attach.log; grep -- "--add /dev/rd" /root/attach.log

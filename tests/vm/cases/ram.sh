@@ -35,8 +35,8 @@ steps() {
 		ramraid start data; test "$(slots data)" = UUU
 		systemctl start srv-data.mount; cd /srv/data; sha256sum --quiet -c /root/sums'
 	check 'the ramdisk is not taken from under the array, whoever asks' '
-		. /usr/lib/ramraid/paths.sh; . /usr/lib/ramraid/log.sh; . /usr/lib/ramraid/act.sh; . /usr/lib/ramraid/diskuse.sh; . /usr/lib/ramraid/mdstate.sh; . /usr/lib/ramraid/md.sh; . /usr/lib/ramraid/ramstate.sh; . /usr/lib/ramraid/ram.sh
-		code=0; ram_drop data || code=$?; test $code = 4; test -e /sys/block/rd0; test "$(slots data)" = UUU'
+		lib=/usr/lib/ramraid; . $lib/core/load.sh; need world/ramdisk
+		code=0; ramdisk_drop data || code=$?; test $code = 4; test -e /sys/block/rd0; test "$(slots data)" = UUU'
 	guest 'mv /lib/modules/$(uname -r)/updates/dkms/rapiddisk.ko* /root/; depmod'
 	reboot
 	check 'without rapiddisk for this kernel brd serves, and it is said' '

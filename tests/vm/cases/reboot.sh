@@ -46,7 +46,7 @@ readonly examine='
 			-e "s/^ *Device Role : Active device /role=/p" -e "s/^ *Device Role : spare/role=spare/p" \
 			-e "s/^ *Array State : \([A.]*\).*/view=\1/p" -e "s/^ *Flags : write-mostly.*/writemostly=yes/p" | sort
 	}
-	ours() { . /usr/lib/ramraid/superblock.sh; sb_facts "$1"; }
+	ours() { lib=/usr/lib/ramraid; . $lib/core/load.sh; need world/superblock; superblock_facts "$1"; }
 	# md may count an event between the two looks: then once more.
 	agree() {
 		local i

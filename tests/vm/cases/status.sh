@@ -62,9 +62,9 @@ steps() {
 	check 'metrics: off until somebody wants them, then twice a minute, as a whole, and without a word in the journal' '
 		test "$(systemctl is-enabled ramraid-metrics.timer || :)" = disabled; ramraid metrics | grep -x "ramraid_array_state{array=\"data\",state=\"whole\"} 1"
 		systemctl start ramraid-metrics.service; test ! -e /var/lib/prometheus
-		mkdir -p /var/lib/prometheus/node-exporter; systemctl enable --now ramraid-metrics.timer
+		mkdir -p /var/lib/prometheus/node-exporter; chown nobody:nogroup /var/lib/prometheus/node-exporter; systemctl enable --now ramraid-metrics.timer
 		f=/var/lib/prometheus/node-exporter/ramraid.prom; for i in $(seq 450); do [ -e $f ] && break; sleep 0.2; done
-		cat $f; test "$(stat -c %a $f)" = 644; test "$(ls ${f%/*})" = ramraid.prom; grep -x "ramraid_legs_in_sync{array=\"data\"} 3" $f
+		cat $f; test "$(stat -c %a:%U $f)" = 644:nobody; test "$(ls ${f%/*})" = ramraid.prom; grep -x "ramraid_legs_in_sync{array=\"data\"} 3" $f
 		grep "^ramraid_ram_leg_used_bytes{array=\"data\"} [1-9]" $f; grep "^ramraid_array_read_bytes_total{array=\"data\"} [1-9]" $f
 		fails journalctl -b -u ramraid-metrics.service -o cat -g "write .*prom"
 		systemctl disable --now ramraid-metrics.timer'

@@ -39,8 +39,8 @@ steps() {
 		mdadm --assemble --run /dev/md/data $(node B); cursor; fails ramraid start data; fails ramraid start data; ramraid witness; log
 		grep "something else has started md" /root/log; test "$(slots data)" = __U; cmp $witness /root/before
 		mdadm --stop /dev/md/data; starts; test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
-	check 'a leg is absent and there is no witness, a damaged one, or one of another array: refused; allowed, it starts' "$tools"'
-		down; gone B; cp $witness /root/witness
+	check 'a leg is absent and there is no witness on either file system, a damaged one, or one of another array: refused; allowed, it starts' "$tools"'
+		down; gone B; cp $witness /root/witness; rm /boot/ramraid/*.witness
 		rm $witness; refused "nothing shows that $(leg A) is up to date (there is no record"
 		head -c 300 /dev/urandom >$witness; refused "nothing shows .*is damaged"
 		sed "s/^uuid=........-/uuid=00000000-/" /root/witness >$witness; refused "nothing shows .*is about another array"

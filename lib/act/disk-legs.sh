@@ -1,0 +1,139 @@
+# The disk legs' actions of the loop: one function an action, its name is the action's with "_" for "-". LOOP_ERROR says why it failed, in words for a person.
+# shellcheck shell=bash
+
+need act/hotplug act/ram-leg act/witness-update core/log core/paths decide/health world/disk
+need world/md world/ramdisk-note world/superblock
+
+declare -gA F # the facts: decide/facts.list
+
+disk_legs_assemble() { # NODE…
+	local BITS=()
+	disk_legs_keep_bits_ "$@"
+	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" || {
+		LOOP_ERROR='mdadm refused; its words stand above'
+		return 1
+	}
+	disk_legs_set_bits_ "$1"
+	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
+	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
+}
+
+# disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being rebuilt, may differ from these. md forgets that after a power cut, when
+# no more than one leg is complete: raid1_run() of linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was written
+# while a leg was missing. What was being written when the power went would stay different on the disk that comes back (case "source").
+disk_legs_keep_bits_() {
+	local i node lines complete=0 dirty=''
+	for ((i = 0; i < F[members]; i++)); do
+		[[ " $* " == *" ${F[leg.$i.node]:-none} "* ]] || continue
+		[[ ${F[leg.$i.dirty]-} != yes ]] || dirty=yes
+		[[ -n ${F[leg.$i.recovery]-} ]] || complete=$((complete + 1))
+	done
+	[[ -n $dirty ]] && ((complete < F[members])) || return 0
+	for node; do
+		lines=$(superblock_dirty_bits "$DEV/$node") || {
+			log_warning "${F[name]}: the write-intent bitmap of $node can't be read: absent disk legs are taken to differ everywhere"
+			BITS=(all)
+			return 0
+		}
+		[[ -z $lines ]] || mapfile -t -O "${#BITS[@]}" BITS < <(printf '%s\n' "$lines")
+	done
+}
+
+disk_legs_set_bits_() { # NODE: of the array that it is in now
+	local line md
+	((${#BITS[@]} == 0)) || md=$(md_of_leg "$1") || return 0
+	[[ ${BITS[*]} != all ]] || {
+		md_set_all_bits "$md" || log_warning "${F[name]}: could not tell md that the absent disk legs may differ"
+		return 0
+	}
+	for line in "${BITS[@]}"; do
+		md_set_bits "$md" "$line" || log_warning "${F[name]}: could not tell md where the absent disk legs may differ"
+	done
+}
+
+# disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE has been started in, and the only one?
+disk_legs_is_of() { [[ -z ${F[array.twin]} && -n ${F[array.md]} && -e $SYS/class/block/$1/holders/${F[array.md]} ]]; }
+
+disk_legs_stop_inactive() { md_stop "${F[array.md]}" || {
+	LOOP_ERROR='mdadm --stop failed'
+	return 1
+}; }
+
+# Before md may write for the first time: who is in the array now.
+disk_legs_make_writable() {
+	witness_update_witness
+	md_make_writable "${F[array.md]}" || {
+		LOOP_ERROR='mdadm --readwrite failed'
+		return 1
+	}
+}
+
+disk_legs_set_backlog() { # N
+	(($1 > 0)) || log_warning "${F[name]}: write-behind was on, so fsync returned before a disk had the data; switching it off. To keep it: WRITE_BEHIND and ACCEPT_DATA_LOSS in ramraid.conf(5)"
+	md_set_backlog "${F[array.md]}" "$1"
+}
+
+disk_legs_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]}"; } # I
+
+disk_legs_readd() { # I
+	hotplug_note_return "$1"
+	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
+		LOOP_ERROR="md did not take ${F[leg.$1.dev]} back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
+		return 1
+	}
+	witness_update_rejoins "${F[leg.$1.device_uuid]}"
+}
+
+# disk_legs_number_taken_ NODE: what to type when md has given the device number of an absent disk to the RAM leg, as it may when it fills that itself
+# (superblock_clone_number); md refuses a number that is in use.
+disk_legs_number_taken_() {
+	local mine theirs
+	[[ -n ${F[ram.slot]} && -n ${F[ram.node]} ]] || return 0
+	read -ra mine < <(superblock_read "$DEV/$1" 2>/dev/null) && read -ra theirs < <(superblock_read "$DEV/${F[ram.node]}" 2>/dev/null) || return 0
+	[[ ${mine[40]-} != "${theirs[40]-}" || -z ${mine[40]-} ]] ||
+		printf ': the RAM leg has its device number (%d). To have both: ramraid detach %s; ramraid attach %s\n' $((16#${mine[40]})) "${F[name]}" "${F[name]}"
+}
+
+disk_legs_remove_leg() { # I
+	md_remove "${F[array.md]}" "${F[leg.$1.node]}" || {
+		LOOP_ERROR="md does not let go of ${F[leg.$1.dev]}"
+		return 1
+	}
+}
+
+disk_legs_remove_gone() { # NODE
+	# A ramdisk that is gone counts as one that failed: it is not made anew without end.
+	! ramdisk_note_is_node "$1" || ram_leg_count
+	md_remove_gone "${F[array.md]}" "$1" || {
+		LOOP_ERROR="md does not let go of $1, whose device is gone"
+		return 1
+	}
+}
+
+# Looked at once more: between the decision and this somebody may have written to it.
+disk_legs_add_leg() { # I
+	local why node=${F[leg.$1.node]}
+	if [[ ${F[leg.$1.sb]} == ok ]]; then
+		md_zero "$node" || return
+	else
+		why=$(disk_why_not_free "${F[leg.$1.dev]}")
+		[[ -z $why ]] || {
+			LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
+			return 1
+		}
+	fi
+	why=$(md_why_no_leg "${F[array.md]}" "$node")
+	[[ -z $why ]] || {
+		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
+		return 1
+	}
+	hotplug_note_return "$1"
+	witness_update_free_slot || ! health_disk_in_sync || {
+		LOOP_ERROR="who is in sync can't be written down in $STATE; ${F[leg.$1.dev]} is not built before that"
+		return 1
+	}
+	md_add "${F[array.md]}" "$node" || {
+		LOOP_ERROR="md did not take ${F[leg.$1.dev]}$(ram_leg_bad_blocks)"
+		return 1
+	}
+}

@@ -1,0 +1,194 @@
+# Letting go of the RAM leg: only while a disk leg holds all data. What is done at shutdown, by "stop" and by "detach".
+# shellcheck shell=bash
+
+need act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock core/log
+need core/progress decide/action decide/health decide/ram-device observe/facts observe/static
+need world/md world/ramdisk world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+readonly GUARD_LOOK=1 GUARD_TELL=20 # seconds between two looks, and between two messages on the console
+readonly GUARD_PATIENCE=300         # seconds for a disk to come back, at most, before the RAM leg is saved to a file
+readonly GUARD_TRIES=2              # how often a disk that md gives up again is put back
+
+# guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory back. While it is the only good copy,
+# whatever can be done to have it on a disk is done first; when the machine goes down, to the last resort, a rescue image: then the
+# array is left whole, and GUARD_RESCUED=yes. Returns 4 when that can't end well, and everything is left as it is.
+guard_release() {
+	local stuck=''
+	GUARD_RESCUED=''
+	[[ -n $DRY_RUN ]] || copy_stop "$1" || stuck=$COPY_WHY
+	facts_observe
+	guard_flush_write_behind_ "$1" || return
+	guard_resync_or_rescue_ "$1" "${2-}" || return
+	[[ -z $GUARD_RESCUED ]] || return 0
+	case ${F[ram.state]} in
+	in_sync | recovering | faulty)
+		# Before: a power cut right after it must not find "only the RAM leg" written down.
+		[[ -n $DRY_RUN ]] || witness_update_witness
+		md_drop "${F[array.md]}" "${F[ram.node]}" || {
+			log_error "$1: the RAM leg ${F[ram.node]} could not be taken out of ${F[array.md]}"
+			return 1
+		}
+		;;
+	esac
+	# rapiddisk would delete a device that somebody is writing to.
+	[[ -z $stuck ]] || {
+		log_warning "$1: the ramdisk ${F[ram.node]} stays, because $stuck"
+		return 0
+	}
+	ramdisk_drop "$1" || {
+		log_error "$1: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
+		return 1
+	}
+}
+
+# guard_give_back NAME: after guard_release, when a person wants the RAM leg out: a device is nobody's from then on, and nothing of ours stays on it that
+# md, or a later start, could take for a leg. Unless it may hold what the disks lack.
+guard_give_back() {
+	local DEVICE
+	[[ -n ${F[leg.ram.dev]-} && -n ${F[ram.node]} ]] || return 0
+	if [[ -z $DRY_RUN ]]; then
+		facts_observe
+		ram_device
+		[[ $DEVICE == @(back|old) ]] || return 0
+	fi
+	md_wipe "${F[ram.node]}" || log_warning "$1: the superblock of ${F[leg.ram.dev]} could not be taken off; if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
+}
+
+# With write-behind the disks may lack what was acknowledged: it is switched off, and what is under way is waited for.
+guard_flush_write_behind_() { # NAME
+	local NOW end
+	((${F[array.backlog]} > 0)) && [[ ${F[ram.state]} == in_sync ]] || return 0
+	md_set_backlog "${F[array.md]}" 0 || return
+	[[ -z $DRY_RUN ]] || return 0
+	clock
+	end=$((NOW + MD_BOUND))
+	until md_is_quiet "${F[array.md]}"; do
+		clock
+		((NOW < end)) || {
+			log_error "$1: write-behind is on and the array never rests, so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, then try again"
+			return "$EX_REFUSED"
+		}
+		sleep 0.2
+	done
+}
+
+# Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk legs is done here too, and what md has
+# given up is tried again: there is nothing to lose by it.
+guard_resync_or_rescue_() { # NAME going-down|""
+	local NOW begin told failures=0 patience=$GUARD_PATIENCE code LOOP_IDLE_SINCE=''
+	local -A tries=() away=()
+	health_only_copy || return 0
+	static_times || F[conf.member_timeout]=30 # a typing error must not cost the data
+	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
+	F[conf.member_timeout]=$patience
+	F[retry]=yes
+	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by what is configured: the disks are to have all before the RAM leg goes.
+	F[conf.write_behind]=0
+	clock
+	begin=$NOW told=$((NOW - GUARD_TELL))
+	while health_only_copy; do
+		clock
+		((NOW - told < GUARD_TELL)) || {
+			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(guard_remedy_text)"
+			told=$NOW
+		}
+		F[waited]=$((NOW - begin))
+		action_choose
+		case $ACTION in
+		wait-sync | wait-members)
+			[[ $ACTION != wait-sync ]] || loop_watch_sync
+			systemd_go_on
+			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+			;;
+		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd)
+			code=0
+			loop_act || code=$?
+			((code == 0)) || loop_failed "$code"
+			[[ $ACTION != readd ]] || guard_count_ "${ARGUMENTS[0]}"
+			;;
+		*)
+			[[ ${2-} == going-down ]] || {
+				guard_keeps "$1"
+				return "$EX_REFUSED"
+			}
+			! guard_all_there_ || patience=0
+			guard_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" || failures=$((failures + 1))
+			[[ -z $GUARD_RESCUED ]] || return 0
+			((failures == 0)) || ! guard_all_there_ || return "$EX_REFUSED"
+			;;
+		esac
+		[[ -z $DRY_RUN ]] || return 0
+		sleep "$GUARD_LOOK"
+		facts_observe
+	done
+}
+
+# guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what the RAM leg alone has.
+guard_all_there_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} == in_sync ]] || return 1; done
+}
+
+guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(guard_remedy_text)"; } # NAME
+
+# A disk that can be read but not written is taken back by md again and again: enough is enough.
+guard_count_() { # I
+	tries[$1]=$((${tries[$1]-0} + 1))
+	((tries[$1] < GUARD_TRIES)) || F["failed.readd.$1"]="md has given up ${F[leg.$1.dev]} again"
+}
+
+# What there is to hope for, in words for the console.
+guard_remedy_text() {
+	if [[ ${F[array.sync]} == recover ]]; then
+		printf 'A disk leg is being rebuilt from it: %s\n' "$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
+	elif health_disk_in_sync; then
+		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' "${F[name]}"
+	else
+		printf 'Bring a disk leg back (%s)\n' "${F[leg.0.dev]}${F[leg.1.dev]:+ or another}"
+	fi
+}
+
+# A disk that has been away and is back is a new chance.
+guard_forgive_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		if [[ -z ${F[leg.$i.node]} ]]; then
+			unset -v "F[failed.readd.$i]" "F[failed.remove-leg.$i]" "tries[$i]"
+			away[$i]=yes
+		elif [[ -n ${away[$i]-} ]]; then
+			unset -v "away[$i]" 'F[failed.rebuild]'
+			LOOP_IDLE_SINCE=''
+		fi
+	done
+}
+
+# guard_wait_for_disk_ NAME SECONDS FAILURES: gives the disks so many more seconds to come back, then saves the RAM leg to a file. If that
+# fails, it goes on waiting, as long as systemd lets it; a failure counts, so that the message comes once.
+guard_wait_for_disk_() {
+	local why
+	guard_forgive_
+	systemd_go_on
+	if (($2 > 0)); then
+		systemd_status 'the RAM leg is the only good copy; waiting for a disk leg to come back'
+		return 0
+	fi
+	(($3 == 0)) || return 0
+	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
+	if [[ -z $why ]]; then
+		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
+		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_ram_events)" "${CONF[RESCUE]}" && {
+			log_alert "$1: saved. The next start refuses the disks, which lack it, until: ramraid restore $1"
+			GUARD_RESCUED=yes
+			return 0
+		}
+		why='it does not fit, or could not be written'
+	fi
+	if guard_all_there_; then
+		log_alert "$1: the RAM leg can't be saved to a file ($why). The blocks that md could not write to the disk legs are LOST when this machine goes down"
+	else
+		log_alert "$1: the RAM leg can't be saved to a file ($why). Everything written since the disks left is LOST when this machine goes down; bring a disk leg back"
+	fi
+	return 1
+}

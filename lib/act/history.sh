@@ -1,0 +1,76 @@
+# What has lately become of an array, for people who ask: since when it is whole or until when it was, and how its RAM leg was rebuilt. Nothing is
+# decided by it.
+# shellcheck shell=bash
+#
+# /etc/ramraid/state/NAME.lately is one line of words, 0 for what is not known; times are seconds since the epoch. read_share_history in report/read-share.sh makes of it:
+#   (the array's UUID)
+#   HISTORY_LIFE            which life of it: the kernel's boot_id (also HISTORY_BOOT), its name, and its number in that boot
+#   HISTORY_ENGINE          what has rebuilt its RAM leg last: copy, kernel, none
+#   HISTORY_SINCE _UNTIL    when it was found whole, and when no longer
+#   HISTORY_REBUILT _SECONDS _RATE   when its RAM leg was rebuilt, how long that took, and how fast it was (KiB a second)
+#   HISTORY_READS _DISK_READS   what had been read by then from the array, and from all disk legs together (sectors of 512, as
+#                          /sys/block/*/stat counts)
+# It lies beside the witness, so that it is still known after a boot that went wrong.
+
+need core/act core/clock core/log core/paths core/words decide/health observe/facts
+need report/read-share world/md-state
+
+declare -gA F # the facts: decide/facts.list
+
+# history_update [ended]: after a look at the running array; "ended": before it is stopped. When the RAM leg has just been filled, LOOP_ENGINE says by
+# what, LOOP_FILLING since when (clock). That it can't be written is said, and changes nothing.
+history_update() {
+	local life now=$EPOCHSECONDS changed=''
+	[[ -z $DRY_RUN && -n ${F[array.md]} ]] || return 0
+	facts_served
+	read_share_history
+	history_life_
+	history_whole_ "${1-}"
+	history_rebuilt_
+	[[ -n $changed ]] || return 0
+	act_text "$STATE/${F[name]}.lately" \
+		"${F[uuid]} $life $HISTORY_ENGINE $HISTORY_SINCE $HISTORY_UNTIL $HISTORY_REBUILT $HISTORY_SECONDS $HISTORY_RATE $HISTORY_READS $HISTORY_DISK_READS"$'\n' ||
+		log_notice "${F[name]}: $STATE/${F[name]}.lately could not be written; \"ramraid status\" will not know when it was whole"
+}
+
+# Sets the caller's life to what HISTORY_LIFE is of the array that is running.
+history_life_() {
+	local MD_RUN
+	md_state_run "${F[array.md]}"
+	life="${F[boot]:--} ${MD_RUN:-${F[array.md]} 0}"
+}
+
+# Sets the caller's changed when it has become whole, or no longer is. What was whole in an earlier life is left alone: until when, nobody knows.
+history_whole_() { # ended|""
+	local LOST LACKING open=no
+	[[ $HISTORY_LIFE != "$life" ]] || ((HISTORY_SINCE == 0 || HISTORY_UNTIL != 0)) || open=yes
+	if [[ -z $1 ]] && health_is_whole; then
+		[[ $open == no ]] || return 0
+		HISTORY_SINCE=$now HISTORY_UNTIL=0 changed=yes
+		history_count_
+	elif [[ $open == yes ]]; then
+		HISTORY_UNTIL=$now changed=yes
+	fi
+}
+
+history_rebuilt_() {
+	local VALUE seconds
+	[[ -n ${LOOP_ENGINE-} && ${F[ram.state]} == in_sync ]] || return 0
+	clock
+	seconds=$((NOW - LOOP_FILLING))
+	md_state_read "${F[array.md]}" component_size # KiB
+	HISTORY_REBUILT=$now HISTORY_ENGINE=$LOOP_ENGINE HISTORY_SECONDS=$seconds HISTORY_RATE=$((${VALUE:-0} / (seconds > 0 ? seconds : 1)))
+	LOOP_ENGINE='' changed=yes
+	history_count_
+}
+
+# What is read from here on is the array's users'; what the rebuild has read of the disks is not.
+history_count_() {
+	local i sectors
+	words_into "${F[array.stat]}" _ _ sectors
+	HISTORY_READS=${sectors:-0} HISTORY_DISK_READS=0
+	for ((i = 0; i < F[members]; i++)); do
+		words_into "${F[leg.$i.stat]}" _ _ sectors
+		HISTORY_DISK_READS=$((HISTORY_DISK_READS + ${sectors:-0}))
+	done
+}

@@ -1,0 +1,193 @@
+# Hot-plug: what a disk that comes or goes makes necessary. The worker (ramraid mend) goes through the loop of act/loop.sh; the look before it (ramraid
+# hotplug) asks the same decision whether there is anything to do. What is told of it: act/transitions.sh.
+# shellcheck shell=bash
+
+need config/conf core/act core/clock core/number core/paths decide/action decide/safe-start
+need notes/memory-floor world/ramdisk
+
+declare -gA F # the facts: decide/facts.list
+
+readonly HOTPLUG_RETURNS=5 # how often a disk leg is put back by itself within an hour: a cable or a disk that does not hold is for a person
+
+# hotplug_facts: what the worker goes by besides. What a person has taken out stays out, and what fails again and again is left alone. After
+# facts_observe.
+hotplug_facts() {
+	local MEMORY_NOTE
+	F[mend]=yes F[retry]=no F[conf.auto_replace]=no
+	[[ ${CONF[HOTPLUG]} != yes ]] || F[conf.auto_replace]=${CONF[AUTO_REPLACE]}
+	hotplug_look
+	memory_floor_note "${F[name]}"
+	if [[ $MEMORY_NOTE == memory ]]; then
+		F["failed.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is made anew when there is room"
+	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
+		F["failed.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
+	elif ! ramdisk_may_try "${F[name]}"; then
+		F["failed.make-ram"]=$RAM_FAILED
+	elif [[ -n ${F[kernel.flaw]} ]]; then
+		F["failed.make-ram"]="on this kernel it is not rebuilt beside readers: ${F[kernel.flaw]}"
+	fi
+}
+
+# hotplug_look: what may change while the worker is at it: after each facts_observe. A failure is not held against a disk that has left and come back, nor one to
+# mark it against a disk that was just leaving.
+hotplug_look() {
+	local i
+	hotplug_find_removed
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
+		[[ -n ${F[leg.$i.in]} ]] || unset -v "F[failed.write-mostly.$i]"
+		[[ -z ${F[kernel.flaw]} ]] || F["failed.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: ${F[kernel.flaw]}"
+	done
+	hotplug_find_bouncing
+}
+
+# hotplug_find_bouncing: sets leg.I.returns to how often a disk leg has been put back by itself within the last hour, if that is enough for it to stay out.
+hotplug_find_bouncing() {
+	local i when dev UPTIME
+	local -A count=()
+	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.returns]=''; done
+	[[ -e $RUN/${F[name]}.returns ]] || return 0
+	clock_uptime
+	while read -r when dev; do
+		[[ $dev == /* ]] || continue
+		number_or when "$UPTIME"
+		((UPTIME - when >= RAM_WINDOW)) || count["$dev"]=$((${count["$dev"]-0} + 1))
+	done <"$RUN/${F[name]}.returns"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		dev=${F[leg.$i.dev]}
+		[[ -z ${F[leg.$i.in]} ]] || continue
+		((${count[$dev]-0} >= HOTPLUG_RETURNS)) || continue
+		F[leg.$i.returns]=${count[$dev]}
+		F["failed.readd.$i"]="$dev has come back ${count[$dev]} times within an hour" F["failed.add-leg.$i"]=${F["failed.readd.$i"]}
+	done
+}
+
+# hotplug_note_return I: the worker puts a disk leg back; start and attach forget that, for a person wants it (hotplug_reset_backoff).
+hotplug_note_return() {
+	local UPTIME
+	[[ ${F[mend]-} == yes ]] || return 0
+	clock_uptime
+	printf '%s %s\n' "$UPTIME" "${F[leg.$1.dev]}" >>"$RUN/${F[name]}.returns"
+}
+hotplug_reset_backoff() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; } # NAME
+
+readonly HOTPLUG_RESTARTS=20 # how often hot-plug starts an array again that is refused each time
+
+# hotplug_refused NAME: its start was refused with a disk missing. Notes what that hangs on: when it has changed, "ramraid hotplug" starts it again.
+hotplug_refused() {
+	local i missing=no HOTPLUG_LEGS
+	for ((i = 0; i < ${F[members]}; i++)); do ! safe_start_is_absent "$i" || missing=yes; done
+	# A copy that is pulled gives a name back that it had taken over.
+	[[ -z ${F[clones]-} ]] || missing=yes
+	[[ $missing == yes ]] || return 0
+	hotplug_print_legs_
+	printf '%s\n' "$HOTPLUG_LEGS" >"$RUN/$1.refused"
+}
+
+# hotplug_has_changed NAME: after a look at one whose start was refused: is it as it was neither then, nor at any start since that was for nothing? A disk that is
+# there and can't be read is the same at every look.
+hotplug_has_changed() {
+	local refused='' attempts=() line HOTPLUG_LEGS
+	{ IFS= read -r refused <"$RUN/$1.refused"; } 2>/dev/null || return 1
+	! [[ -e $RUN/$1.restarts ]] || mapfile -t attempts <"$RUN/$1.restarts"
+	((${#attempts[@]} < HOTPLUG_RESTARTS)) || return 1
+	hotplug_print_legs_
+	for line in "$refused" "${attempts[@]}"; do [[ $line != "$HOTPLUG_LEGS" ]] || return 1; done
+}
+
+# hotplug_note_restart NAME: hot-plug starts it as it is now.
+hotplug_note_restart() {
+	local HOTPLUG_LEGS
+	hotplug_print_legs_
+	printf '%s\n' "$HOTPLUG_LEGS" >>"$RUN/$1.restarts"
+	rm -f "$RUN/$1.refused"
+}
+
+# hotplug_print_legs_: sets HOTPLUG_LEGS to what a start goes by: of each leg the device, which one that is, and what its superblock says.
+hotplug_print_legs_() {
+	local i leg NUMBER
+	HOTPLUG_LEGS=''
+	for ((i = 0; i <= ${F[members]}; i++)); do
+		leg=leg.$i
+		((i < ${F[members]})) || leg=leg.ram
+		[[ -n ${F[$leg.dev]-} ]] || continue
+		hotplug_number_ "${F[$leg.node]-}"
+		HOTPLUG_LEGS+="${F[$leg.dev]}=${F[$leg.node]-}:$NUMBER:${F[$leg.in]-}:${F[$leg.sb]-}:${F[$leg.device_uuid]-}:${F[$leg.role]-}:${F[$leg.events]-} "
+	done
+}
+
+# hotplug_find_removed: sets leg.I.removed. A disk that was in the array at an earlier look, is outside now, and has not been pulled out in between, was
+# taken out with mdadm: whoever did that does not want it back at once. A disk that is plugged in gets another number.
+hotplug_find_removed() {
+	local i NUMBER before=''
+	{ read -r before <"$RUN/${F[name]}.members"; } 2>/dev/null || :
+	for ((i = 0; i < ${F[members]}; i++)); do
+		F[leg.$i.removed]=''
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} ]] || continue
+		hotplug_number_ "${F[leg.$i.node]}"
+		[[ -z $NUMBER || " $before " != *" $NUMBER "* ]] || F[leg.$i.removed]=yes
+	done
+}
+
+# hotplug_note_members NAME: the numbers of the disks that are in the array now, for the next look; those of before stay, as they are never given out again.
+hotplug_note_members() {
+	local i NUMBER before='' new
+	{ read -r before <"$RUN/$1.members"; } 2>/dev/null || :
+	new=$before
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		hotplug_number_ "${F[leg.$i.node]}"
+		[[ -z $NUMBER || " $new " == *" $NUMBER "* ]] || new+="${new:+ }$NUMBER"
+	done
+	[[ $new == "$before" ]] || printf '%s\n' "$new" >"$RUN/$1.members"
+}
+
+# hotplug_number_ NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when it appears, and never to another one in this boot; a
+# partition has its disk's. Empty when there is none.
+hotplug_number_() {
+	NUMBER=''
+	{ read -r NUMBER <"$SYS/class/block/$1/diskseq" || read -r NUMBER <"$SYS/class/block/$1/../diskseq"; } 2>/dev/null || :
+	NUMBER=${NUMBER:+$1:$NUMBER}
+}
+
+# hotplug_print: sets HOTPLUG_PRINT to what the decision hangs on: another disk under an old name is another one.
+hotplug_print() {
+	local i NUMBER
+	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} ram=${F[ram.node]}:${F[ram.state]}${F[leg.ram.dev]+:${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}} gone=${F[array.gone]-} others=${F[array.strangers]}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		hotplug_number_ "${F[leg.$i.node]}"
+		HOTPLUG_PRINT+=" ${F[leg.$i.dev]}=${F[leg.$i.node]}:$NUMBER:${F[leg.$i.state]}:${F[leg.$i.role]}:${F[leg.$i.events]}"
+	done
+}
+
+# hotplug_is_due NAME: is there something to do that has not been tried with the same disks already? After facts_observe and hotplug_facts.
+hotplug_is_due() {
+	local tried=''
+	action_choose
+	[[ $ACTION != @(done|refuse|wait-sync|wait-copy) ]] || return 1
+	hotplug_print
+	{ read -r tried <"$RUN/$1.tried"; } 2>/dev/null || :
+	[[ $HOTPLUG_PRINT != "$tried" ]]
+}
+
+# hotplug_tried NAME: as it is now, nothing more could be done.
+hotplug_tried() {
+	hotplug_print
+	printf '%s\n' "$HOTPLUG_PRINT" >"$RUN/$1.tried"
+}
+
+# hotplug_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves the array alone, until release is typed again, or adopt,
+# or start: they take away what hotplug_note_released has written.
+hotplug_is_released() {
+	local MEMORY_NOTE
+	memory_floor_note "$1"
+	[[ $MEMORY_NOTE == release ]]
+}
+hotplug_note_released() { echo release >"$RUN/$1.detached"; }
+
+# hotplug_trigger: something may have changed that hot-plug has to look at. Raises the flag that ramraid-hotplug.path waits for, and nothing when all
+# arrays have HOTPLUG=no (hotplug_arm).
+hotplug_trigger() { [[ ! -e $RUN/hotplug ]] || : >"$RUN/event"; }
+# hotplug_disarm: when no array is configured any more.
+hotplug_disarm() { [[ -n $(conf_names) || ! -e $RUN/hotplug ]] || act rm -f -- "$RUN/hotplug"; }
+hotplug_arm() { [[ ${CONF[HOTPLUG]} != yes ]] || : >"$RUN/hotplug"; }

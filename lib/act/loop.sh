@@ -1,0 +1,273 @@
+# The acting ring and the loop around it: observe → decide → act, until nothing is left to do. A crash at any step enters the loop again.
+# shellcheck shell=bash
+
+need act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue act/transitions
+need act/witness-update config/conf config/conf-need core/clock core/log core/paths core/progress
+need core/quantity decide/action notes/contents notes/memory-floor notes/renamed observe/facts
+need observe/scan observe/static world/md world/ramdisk world/systemd
+# What others need later: a start may go on for hours, and an upgrade of the package takes away what it has not read by then.
+need config/conf-faults observe/device
+
+declare -gA F # the facts: decide/facts.list
+
+readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6 # and for each leg: far more than any array needs; a loop that does not converge has to end
+readonly LOOP_STALL=20                          # seconds in which md has to begin a rebuild that is due (loop_stalls)
+readonly LOOP_COPY_STALL=300                    # seconds in which a copy has to get on, likewise
+readonly LOOP_STEP=10                           # seconds that may lie between two looks
+readonly LOOP_LOOK=0.5                          # seconds between two looks
+LOOP_FAST=''                                    # yes: md's speed limits are raised; a start may be interrupted before drive()
+
+# drive NAME [no|yes|mend]: brings the array up as far as it goes. yes: also tries members again that md has given up; mend: goes by what act/hotplug.sh
+# knows, as after a disk has come or gone. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
+# After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
+loop_run() {
+	local actions=0 code=0 NOW
+	clock
+	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
+	conf_need_keep "$1"
+	static_configured "$1"
+	renamed_take || log_warning "$1: what was written down about its array under another name could not all be moved in $STATE"
+	[[ ${F[witness.counts]-own} == own ]] || log_warning "$1: the record of its last run, $STATE/$1.witness, is older than its second copy, ${F[witness.copy]}, which counts: the root file system has been put back to an older state"
+	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.
+	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
+	F[retry]=${2:-no}
+	[[ ${2-} != mend ]] || {
+		facts_observe
+		hotplug_facts
+	}
+	static_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
+	while :; do
+		clock
+		F[waited]=$((NOW - LOOP_STARTED))
+		facts_observe
+		[[ ${F[mend]-} != yes ]] || hotplug_look
+		[[ -n ${F[array.known]-} ]] || loop_first_look_
+		scan_decide
+		action_gate
+		loop_gate_ || return
+		loop_note_
+		loop_say_
+		[[ $ACTION != 'done' ]] || break
+		if [[ $ACTION == refuse ]]; then
+			log_error "$1: $WHY"
+			return "$EX_REFUSED"
+		fi
+		[[ $ACTION != wait-* ]] || {
+			loop_wait_
+			continue
+		}
+		actions=$((actions + 1))
+		((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) || die "$1: gave up after $actions steps; the last one was $ACTION (please report this with the journal)"
+		history_update # until now it was what it was: by the end it may be whole again
+		code=0 LOOP_IDLE_SINCE=''
+		loop_act || code=$?
+		((code == 0)) || loop_failed "$code"
+	done
+	loop_end_
+}
+
+loop_first_look_() {
+	witness_update_foreign_start
+	[[ -z ${F[array.md]-} ]] || md_check_left "${F[array.md]}"
+	ramdisk_settle "${F[name]}"
+	[[ ${F[array.state]} != active || ${F[array.known]} != yes || ${F[array.readauto]} == yes ]] || loop_note_leavers_
+}
+
+# A leg that has left this run of the array is noted before it is judged whether it may come back, with the array's count now: what it has beyond that it has from
+# elsewhere. Its monitor may not have come to that yet.
+loop_note_leavers_() {
+	local i
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.joined]-} == yes && ${F[leg.$i.noted]-} != yes ]] || continue
+		witness_update_witness
+		facts_observe
+		[[ ${F[mend]-} != yes ]] || hotplug_look
+		return
+	done
+}
+
+# From now on every change of the array is written down by its monitor, which stays as long as the array does. After "ready", because it
+# costs a moment; what changes in that moment is in the witness that the end of the start writes.
+loop_watch_() {
+	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] || return 0
+	LOOP_WATCHED=yes
+	witness_update_watched
+	hotplug_arm
+	transitions_begin "${F[name]}"
+	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
+	! systemd_is_unit || memory_floor_arm "${F[name]}"
+}
+
+# loop_act: does ACTION, with ARGUMENTS. Those of the RAM leg are in ram-leg.sh, all others in disk-legs.sh; each function is called as its action is. Returns
+# what that returns, with LOOP_ERROR.
+loop_act() {
+	case $ACTION in
+	*-ram) "ram_leg_${ACTION%-ram}" "${ARGUMENTS[@]}" ;;
+	*) "disk_legs_${ACTION//-/_}" "${ARGUMENTS[@]}" ;;
+	esac
+}
+
+# An action that failed is a fact: the next decision takes it into account and does not try it again.
+loop_failed() {
+	local key=failed.$ACTION
+	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg && $ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}
+	F[$key]=${LOOP_ERROR:-$ACTION failed with exit code $1}
+	[[ $ACTION != make-ram ]] || LOOP_NO_RAM=${F[$key]}
+	log_warning "${F[name]}: ${F[$key]}"
+	LOOP_ERROR=''
+}
+
+# Opens or shuts the gate when the decision says so. Returns not 0 to end a start that must not go on.
+loop_gate_() {
+	local keeps='what depends on it stays down'
+	[[ $GATE != "$LOOP_GATE" && $LOOP_GATE != open ]] || return 0
+	LOOP_GATE=$GATE
+	case $GATE in
+	open)
+		# What is written from here on is on these legs; one may have left since md was allowed to write.
+		witness_update_if_changed
+		loop_speed system
+		[[ $ACTION != 'done' ]] || return 0
+		! systemd_is_unit || log_warning "${F[name]}: what depends on it starts now, on the disk legs: $GATE_WHY"
+		systemd_ready "$GATE_WHY"
+		loop_watch_
+		# Nothing was watched until now.
+		facts_observe
+		witness_update_witness
+		;;
+	fail)
+		hotplug_arm # a disk that is missing may come
+		loop_speed system
+		[[ $ACTION == refuse ]] || loop_watch_
+		loop_hand_over_ || log_warning "${F[name]}: $LOOP_ERROR"
+		systemd_status "not started: $GATE_WHY"
+		if [[ $ACTION == refuse ]]; then
+			! transitions_refused_before "${F[name]}" "$GATE_WHY" || {
+				log_notice "${F[name]}: not started, for the same reason as before; see: ramraid status ${F[name]}"
+				return "$EX_REFUSED"
+			}
+		fi
+		log_error "${F[name]}: $GATE_WHY"
+		[[ $ACTION == refuse ]] && return "$EX_REFUSED"
+		[[ ${F[conf.on_timeout]} != fail ]] || keeps='ON_TIMEOUT=fail keeps what depends on it down'
+		log_error "${F[name]}: $keeps. The array itself runs; to go on: systemctl restart ramraid@${F[name]}"
+		return "$EX_FAILED"
+		;;
+	esac
+}
+
+# Until the gate opens no monitor watches: who has come into sync, or has left, is written down when it is seen. A leg that nothing vouches for is not started
+# again beside one that was in sync before it.
+loop_note_() { [[ -z $WITNESS_UPDATE_WRITTEN || ${F[array.state]} != active || ${F[array.readauto]} == yes ]] || witness_update_if_changed; }
+
+# This program ends, and a copy with it: md is given the RAM leg, and goes on by itself.
+loop_hand_over_() {
+	if [[ $ACTION == make-ram ]]; then
+		ram_leg_make || return
+		facts_observe
+	fi
+	[[ $ACTION != return-ram ]] || ram_leg_return || return
+	[[ $ACTION != @(make-ram|copy-ram|wait-copy|readd-ram) ]] || ram_leg_add
+}
+
+# The unit's status line at every look; the journal only when something new happens.
+loop_say_() {
+	local text=$WHY
+	[[ ${F[array.sync]} == idle ]] || text+=" ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+	[[ $ACTION != wait-members || ${F[conf.member_timeout]} == infinity ]] || text+=" ($((${F[conf.member_timeout]} - ${F[waited]})) s left)"
+	# A step that is done at once is gone before anybody has read it; telling it costs a process.
+	[[ $ACTION != wait-* ]] || systemd_status "$text"
+	[[ $WHY == "$LOOP_SAID" || $ACTION == 'done' ]] || log_info "${F[name]}: $WHY"
+	LOOP_SAID=$WHY
+}
+
+# Nothing to do but wait. While only we use the array md may take the disks' whole speed. A rebuild that is due but does not run is
+# an error, not something to wait for.
+loop_wait_() {
+	if [[ $ACTION == wait-sync ]]; then
+		[[ $LOOP_GATE == open ]] || loop_speed fast
+		loop_watch_sync
+	fi
+	[[ $ACTION != wait-copy ]] || ram_leg_watch_copy
+	sleep "$LOOP_LOOK"
+}
+
+# loop_stalls VARIABLE SECONDS: called at each look that finds nothing done since the last; VARIABLE is the caller's, empty at the beginning and whenever something has
+# been done. Returns 0 when that has gone on for longer. The time from one look to the next counts for no more than LOOP_STEP: a machine that was suspended
+# has not done anything, and the clock of the boot goes on meanwhile.
+loop_stalls() {
+	local -n drive_stalls_=$1
+	local NOW sum step
+	clock
+	drive_stalls_=${drive_stalls_:-0 $NOW}
+	sum=${drive_stalls_% *} step=$((NOW - ${drive_stalls_#* }))
+	sum=$((sum + (step < LOOP_STEP ? step : LOOP_STEP)))
+	drive_stalls_="$sum $NOW"
+	((sum > $2))
+}
+
+# loop_watch_sync: at each look while md should be rebuilding, or making equal: makes it a fact when it does not begin. With the lock held. LOOP_IDLE_SINCE
+# is the caller's, empty at the beginning.
+loop_watch_sync() {
+	if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
+		LOOP_IDLE_SINCE=''
+	elif ! loop_stalls LOOP_IDLE_SINCE "$LOOP_STALL"; then
+		:
+	elif [[ ${F[array.sync]} == frozen ]]; then
+		# A run that was killed has left it so.
+		log_warning "${F[name]}: md has been told to begin no work; taking that back"
+		md_thaw "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
+		LOOP_IDLE_SINCE=''
+	else
+		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" loop_failed 1
+	fi
+}
+
+loop_speed() { # fast|system
+	[[ $LOOP_FAST != yes || $1 != fast ]] && [[ -n $LOOP_FAST || $1 != system ]] || return 0
+	[[ $1 == fast ]] && LOOP_FAST=yes || LOOP_FAST=''
+	[[ ! -d $SYS/block/${F[array.md]}/md || -z ${F[array.md]} ]] || md_speed "${F[array.md]}" "$1" || log_warning "${F[name]}: could not set md's speed limits"
+}
+
+# The end of the loop: whole, or as whole as it gets.
+loop_end_() {
+	loop_speed system
+	if [[ $WHY == whole ]]; then
+		clock
+		log_info "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
+		systemd_ready "whole: $(loop_legs_)"
+	elif [[ ${F[ram.state]} == in_sync ]]; then
+		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; see: ramraid status ${F[name]}"
+		systemd_ready "degraded: $WHY"
+	elif [[ ${F[conf.ram]} == none ]]; then
+		log_info "${F[name]}: $WHY"
+		systemd_ready "$WHY: $(loop_legs_)"
+	else
+		log_error "${F[name]}: runs on its disk legs only, reads are as slow as they are: $WHY"
+		systemd_ready "on its disk legs only: $WHY"
+	fi
+	# After "ready", because nobody has to wait for it: legs that joined during this start may be called absent by the witness for a moment.
+	loop_watch_
+	# Looked at again: of what has happened since the last look nobody was told, and nobody will be.
+	facts_observe
+	witness_update_witness
+	history_update
+	loop_warn_rescue_
+	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
+}
+
+# Not found out in the emergency. The worker of hot-plug may not write there, and so can't tell.
+loop_warn_rescue_() {
+	local why
+	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] || return 0
+	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
+	[[ -z $why ]] || log_warning "${F[name]}: if all disks failed, a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"
+}
+
+loop_legs_() {
+	local i good=0
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	[[ ${F[ram.state]} != in_sync ]] || printf 'RAM leg %s and ' "${F[ram.node]}"
+	printf '%d of %d disk legs in sync\n' "$good" "${F[members]}"
+}

@@ -1,0 +1,288 @@
+# The acting ring of a change of the disks ("replace", "apply"): looks, has decide/membership-plan.sh decide, acts, and looks again. What was begun is all in the
+# configuration, the note of those that leave, and the superblocks: a run that was killed is typed again.
+# shellcheck shell=bash
+
+need act/disk-legs act/history act/loop act/ram-leg act/transitions act/witness-update config/conf
+need config/conf-edit config/conf-need core/cli core/log core/paths decide/membership-plan
+need decide/readd notes/removals observe/facts observe/static report/progress-line world/disk
+need world/md world/md-state world/superblock
+
+declare -gA F # the facts: decide/facts.list
+
+readonly MEMBERSHIP_MAX=60 # steps, far more than any change needs
+
+# membership_look NAME: the configuration, the note, and the facts, with what the configuration does not name and is in the array among the disks that are
+# to leave. Sets LEAVING, and MEMBERSHIP_STRANGERS to those of it. Ends the program when nothing can be told. Called again after whatever took time: also a
+# person may have edited the file.
+membership_look() {
+	local line wrong=''
+	conf_need "$1"
+	removals_read "$1" "${CONF[UUID]}"
+	MEMBERSHIP_STRANGERS=()
+	membership_add_strangers_ "$1"
+	static_configured "$1"
+	static_times || F[conf.member_timeout]=30
+	facts_observe
+	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
+	for line in ${F[array.strangers]}; do
+		wrong=yes
+		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line --remove /dev/$line"
+	done
+	[[ -z $wrong ]] || die "$1: nothing was changed" "$EX_REFUSED"
+	witness_update_foreign_start
+	membership_facts "$1"
+}
+
+# A disk in the array whose MEMBER line has been deleted: it is treated as if the line were there, and the disk in the note.
+membership_add_strangers_() {
+	local node disk
+	facts_of_conf "$1"
+	facts_observe
+	for node in ${F[array.strangers]}; do
+		disk=$(disk_stable_name "/dev/$node") || continue
+		MEMBERSHIP_STRANGERS+=("$disk")
+		removals_has "$disk" || LEAVING+=("$disk")
+	done
+	MEMBERS+=("${MEMBERSHIP_STRANGERS[@]}")
+}
+
+# What decide/membership-plan.sh goes by besides.
+membership_facts() { # NAME
+	local i disk VALUE
+	F[change.left]='' F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ')
+	for disk in "${LEAVING[@]}"; do [[ " ${MEMBERS[*]} " == *" $disk "* ]] || F[change.left]+="${F[change.left]:+ }$disk"; done
+	# Newer kernels keep it in the superblocks (linux Documentation/admin-guide/md.rst, logical_block_size, since 6.19).
+	md_state_read "${F[array.md]}" logical_block_size
+	F[array.block]=''
+	[[ ${VALUE:-0} != 0 ]] || F[array.block]=$(disk_block "${F[array.md]}")
+	for ((i = 0; i < F[members]; i++)); do
+		F[leg.$i.block]=''
+		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")
+		F[leg.$i.leaving]='' F[leg.$i.badblocks]='' F[leg.$i.is_ram]=''
+		! removals_has "${F[leg.$i.dev]}" || F[leg.$i.leaving]=yes
+		[[ -z ${F[leg.$i.node]} ]] || ! facts_is_ram "${F[leg.$i.node]}" || F[leg.$i.is_ram]=yes
+		F[leg.$i.dropin]=$(conf_edit_elsewhere "$1" "${F[leg.$i.dev]}") || F[leg.$i.dropin]=''
+		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" || F[leg.$i.badblocks]=yes
+		membership_outside_ "$i"
+	done
+}
+
+# What a disk outside is good for.
+membership_outside_() { # I
+	local LEG='' dev=${F[leg.$1.dev]} why
+	F[leg.$1.kind]='' F[leg.$1.why]='' F[leg.$1.force]=''
+	[[ -z ${F[leg.$1.state]} ]] || return 0
+	[[ $dev != "${MEMBERSHIP_FORCE-}" ]] || F[leg.$1.force]=yes
+	transitions_leg "$1"
+	! membership_is_fresh_ "$1" || LEG=fresh
+	F[leg.$1.kind]=$LEG
+	[[ -n ${F[leg.$1.node]} ]] || return 0
+	F[leg.$1.why]=$(md_why_no_leg "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
+	# What is mounted or held is not to be overwritten, whatever else may be.
+	[[ $LEG == @(occupied|damaged) ]] || return 0
+	why=$(disk_why_not_free "$dev" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')
+	F[leg.$1.why]=$why${F[leg.$1.why]:+ ${F[leg.$1.why]}}
+}
+
+# membership_is_fresh_ I: is it one of this array that never was in sync, since its first rebuild was cut off? There is nothing on it that is not elsewhere.
+membership_is_fresh_() {
+	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
+	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
+	! readd_is_given_up "$1" && [[ " ${F[witness.seen]-} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
+}
+
+# membership_ask NAME: shows the plan, and asks; membership_check NAME: the same plan once more, with the lock held: the world has moved on while a person
+# thought about the answer. Both end the program when something speaks against it.
+membership_ask() {
+	membership_plan
+	cli_ask "$1"
+}
+membership_check() {
+	membership_plan
+	cli_wrong "$1"
+}
+
+# membership_all NAME VERB-LINE: does what is to be done, until nothing is left. VERB-LINE is what to type when it is cut off.
+membership_all() {
+	local steps=0 idle='' shown='' code
+	MEMBERSHIP_AGAIN=$2
+	trap 'membership_end $?' EXIT
+	trap 'exit 130' INT TERM HUP
+	rm -f "$RUN/$1.tried" # its words are counted by member
+	while :; do
+		facts_observe
+		# While md is at work, nothing but that counts.
+		[[ ${F[array.sync]} != @(idle|frozen) ]] || membership_facts "$1"
+		membership_plan_next
+		if [[ $ACTION == wait-sync ]]; then
+			[[ ! -t 2 ]] || { shown=yes && progress_line; }
+			[[ ${F[array.sync]} == idle ]] || idle=''
+			! loop_stalls idle "$LOOP_STALL" || die "$1: md does not rebuild it; see the kernel's messages: journalctl -k -g md"
+			sleep "$LOOP_LOOK"
+			continue
+		fi
+		progress_line_end "$shown"
+		idle='' shown=''
+		[[ $ACTION != 'done' ]] || break
+		log_info "$1: $WHY"
+		[[ $ACTION != refuse ]] || die "$1: $WHY" "$EX_REFUSED"
+		steps=$((steps + 1))
+		((steps <= MEMBERSHIP_MAX)) || die "$1: gave up after $steps steps; the last one was $ACTION (please report this with the journal)"
+		membership_act_ "$1"
+	done
+	membership_done_ "$1"
+	trap - EXIT INT TERM HUP
+}
+
+membership_act_() { # NAME
+	LOOP_ERROR=''
+	history_update # until now it was what it was: by the end it may be whole again
+	case $ACTION in
+	slots | thaw | build | drop | forget) "membership_${ACTION}_" "$1" "${ARGUMENTS[@]}" ;;
+	# That md does not take a disk back is for the next decision.
+	readd) disk_legs_readd "${ARGUMENTS[@]}" || loop_failed $? ;;
+	*) loop_act ;;
+	esac || die "$1: ${LOOP_ERROR:-$ACTION failed}"
+}
+
+membership_end() { # EXIT-CODE
+	trap '' INT TERM HUP
+	(($1 == 0)) || log_error "${F[name]}: not finished; the array goes on with every disk that was good. To go on: $MEMBERSHIP_AGAIN"
+	exit "$1"
+}
+
+membership_done_() { # NAME
+	witness_update_witness
+	history_update
+	removals_write "$1" "${CONF[UUID]}"
+	conf_need_keep "$1"
+	[[ $WHY != 'not whole'* ]] || die "$1: $WHY; see: ramraid status $1"
+	log_notice "$1: $WHY"
+	[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || log_notice "$1: it has no RAM leg now; to have one: ramraid attach $1"
+}
+
+# --- one function an action
+
+# The members may move together: nobody may go by the number of the RAM leg's slot meanwhile, so it is written down as not known, and after that as it is.
+membership_slots_() { # NAME N
+	local slot=${F[ram.slot]}
+	F[ram.slot]='' F[witness.ram_slot]='' F[witness.ram_number]=''
+	witness_update || return
+	F[ram.slot]=$slot
+	md_set_slots "${F[array.md]}" "$2" || {
+		LOOP_ERROR="md does not take ${F[array.md]} to $2 slots"
+		return 1
+	}
+	facts_observe
+	witness_update
+}
+
+membership_thaw_() { md_thaw "${F[array.md]}"; } # NAME
+
+# md begins to rebuild it, and so to read from it what is rebuilt, only when it is write-mostly. A kill in between leaves md told to begin no work,
+# which the next run takes back, and so does a reboot.
+membership_build_() { # NAME I
+	local node=${F[leg.$2.node]} md=${F[array.md]} why code=0
+	# Looked at once more: between the decision and this somebody may have taken it.
+	membership_outside_ "$2"
+	membership_plan_may_build "$2" || {
+		LOOP_ERROR="${F[leg.$2.dev]} is not taken: it is ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}"
+		return 1
+	}
+	witness_update_free_slot || return
+	case ${F[leg.$2.kind]} in
+	blank) ;;
+	occupied | damaged) act wipefs --all --quiet -- "/dev/$node" || return ;;
+	*) md_zero "$node" || return ;;
+	esac
+	trap '' INT TERM HUP
+	md_freeze "$md" && md_add "$md" "$node" && md_set_writemostly "$md" "$node" || code=1
+	((code != 0)) || md_thaw "$md" || code=1
+	((code == 0)) || membership_unbuild_ "$md" "$node"
+	trap 'exit 130' INT TERM HUP
+	why=$(ram_leg_bad_blocks)
+	((code == 0)) || LOOP_ERROR="md did not take ${F[leg.$2.dev]}$why"
+	return "$code"
+}
+
+# It must not become readable as it is.
+membership_unbuild_() { # MD NODE
+	[[ ! -e $SYS/class/block/$2/holders/$1 ]] || md_remove "$1" "$2" || {
+		log_warning "$1: /dev/$2 could not be taken out again; md has been told to begin no work until it is"
+		return
+	}
+	md_thaw "$1" || log_warning "$1: md has been told to begin no work, and does not take that back; the next ramraid apply ${F[name]} tries it again"
+}
+
+# That a disk is given up is written down in the moment in which it is out: plugged in again, or named again, it is not put back as if nothing had been.
+membership_drop_() { # NAME I
+	witness_update || return
+	membership_give_up_ "$2"
+	# The RAM leg does not count: what it alone has is lost by a power cut.
+	md_drop "${F[array.md]}" "${F[leg.$2.node]}" "${F[ram.node]}" || {
+		LOOP_ERROR="${F[leg.$2.dev]} could not be taken out, or the other disk legs do not have all that it has"
+		return 1
+	}
+	facts_observe
+	witness_update
+}
+
+# One that has left: given up, in the configuration no more, and its superblock made invalid, so that nobody takes it for a part of this array, here or
+# elsewhere. In this order: a kill in between leaves a disk that is in no configuration, or is still in the note.
+membership_forget_() { # NAME DISK
+	local i disk keep=() left=() NODE
+	for ((i = 0; i < F[members]; i++)); do
+		if [[ ${F[leg.$i.dev]} == "$2" ]]; then membership_give_up_ "$i"; else keep+=("${F[leg.$i.dev]}"); fi
+	done
+	witness_update || return
+	conf_edit_members "$1" "${keep[@]}" || {
+		LOOP_ERROR="$ETC/$1.conf could not be written"
+		return 1
+	}
+	membership_wipe_ "$2"
+	for disk in "${LEAVING[@]}"; do [[ $disk == "$2" ]] || left+=("$disk"); done
+	removals_write "$1" "${F[uuid]}" "${left[@]}" || return
+	membership_look "$1"
+}
+
+membership_wipe_() { # DISK
+	local NODE facts
+	disk_find "$1" && [[ -z $(disk_holders "$NODE") ]] || return 0
+	facts=$(superblock_facts "$DEV/$NODE")
+	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* ]] || return 0
+	md_zero "$NODE" || log_warning "${F[name]}: the superblock on $1 could not be made invalid. Nothing here takes it back; elsewhere it looks like a part of this array"
+}
+
+# Adds the device UUID of leg I to those that are given up with the next record. Of a disk that is not there, it is the one of those ever in sync that neither
+# another disk nor the device in the RAM leg's place has; with a further one missing that can't be told, and then only the configuration keeps it out.
+membership_give_up_() { # I
+	local j uuid UUID others=' '
+	membership_uuid_ "$1"
+	if [[ -n $UUID ]]; then
+		WITNESS_GIVE_UP+=" $UUID"
+		return
+	fi
+	[[ -z ${F[leg.$1.node]} ]] || return 0
+	for ((j = 0; j < F[members]; j++)); do
+		((j != $1)) || continue
+		membership_uuid_ "$j"
+		[[ -n $UUID ]] || return 0
+		others+="$UUID "
+	done
+	if [[ -n ${F[leg.ram.dev]-} ]]; then
+		UUID=${F[leg.ram.device_uuid]}
+		[[ ${F[ram.state]} != in_sync ]] || UUID=$(witness_update_device_uuid)
+		[[ -n $UUID ]] || return 0
+		others+="$UUID "
+	fi
+	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}; do [[ $others == *" $uuid "* ]] || WITNESS_GIVE_UP+=" $uuid"; done
+}
+
+membership_uuid_() { # I; sets the caller's UUID to that in its superblock, if it is one of this array
+	local facts
+	UUID=''
+	[[ -n ${F[leg.$1.node]} ]] || return 0
+	facts=$(superblock_facts "$DEV/${F[leg.$1.node]}")
+	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] || return 0
+	UUID=${BASH_REMATCH[1]}
+}

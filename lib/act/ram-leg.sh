@@ -1,0 +1,136 @@
+# The RAM leg's actions of the loop in act/loop.sh: its ramdisk is made and dropped, filled by a copy or by md. Like those there, each is named after
+# the action, and says in LOOP_ERROR why it failed.
+# shellcheck shell=bash
+
+need act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
+need notes/memory-floor world/disk world/md world/ramdisk world/ramdisk-note
+
+declare -gA F # the facts: decide/facts.list
+
+ram_leg_drop() {
+	# Taken out on purpose, it is not made again in this start.
+	[[ ${F[ram.state]} != recovering ]] || F["failed.make-ram"]=$WHY
+	[[ ${F[ram.state]} != faulty ]] || ram_leg_count
+	md_drop "${F[array.md]}" "${F[ram.node]}" || {
+		LOOP_ERROR='mdadm could not remove it'
+		return 1
+	}
+	ramdisk_drop "${F[name]}"
+}
+
+# A ramdisk that fails again and again is not made anew without end: memory that breaks, or somebody who destroys it.
+ram_leg_count() { ramdisk_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILED; }
+
+ram_leg_make() {
+	local bytes error block='' code=0 MEMORY_RESERVE=''
+	bytes=$(md_leg_bytes "${F[array.md]}") || {
+		LOOP_ERROR="md does not say how large a member of ${F[array.md]} is"
+		return 1
+	}
+	if [[ ${CONF[RAM]} == /* ]]; then block=$(disk_block "${F[array.md]}"); else memory_floor_reserve; fi
+	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
+	ramdisk_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "$block" 2> >(tee "$error" >&2) >/dev/null || code=$?
+	((code == 0)) || {
+		wait $! || :
+		LOOP_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
+	}
+	rm -f "$error"
+	# In the first case nobody has it out any more; in the second it is made when there is room.
+	case $code in
+	0) rm -f "$RUN/${F[name]}.detached" ;;
+	"$EX_TRY_AGAIN") memory_floor_is_off "${CONF[MEMORY_FLOOR]}" || memory_floor_note_given_up "${F[name]}" ;;
+	esac
+	return "$code"
+}
+
+# A device that has kept what it held: md copies what the bitmap has.
+ram_leg_return() {
+	md_readd "${F[array.md]}" "${F[ram.node]}" || {
+		LOOP_ERROR="md did not take ${F[leg.ram.dev]} back by its bitmap"
+		return 1
+	}
+	ramdisk_note_device "${F[name]}" "${F[ram.node]}"
+	clock
+	LOOP_REBUILT=yes LOOP_FILLING=$NOW
+}
+
+# Our own superblock, and only that: with it mdadm would try to put it back.
+ram_leg_wipe() {
+	md_zero "${F[ram.node]}" || {
+		LOOP_ERROR="the superblock of ${F[leg.ram.dev]} could not be taken off"
+		return 1
+	}
+}
+
+# The RAM leg is filled beside md. Whatever stands in the way of that is no failure: md can do it too.
+ram_leg_copy() {
+	local i legs=() slot=${F[witness.ram_slot]} RAM_PROVIDER RAM_NODE RAM_BYTES
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || legs+=("${F[leg.$i.node]}"); done
+	for i in ${F[array.unconfigured]-}; do legs+=("$i"); done
+	((${F[array.degraded]} > 1)) && [[ $slot =~ ^[0-9]+$ ]] || slot=''
+	ramdisk_note_read "${F[name]}"
+	# What an interrupted copy has left behind would shine through where this one finds zeros.
+	if ! ramdisk_is_blank "${F[name]}" && [[ $RAM_PROVIDER == rapiddisk ]]; then
+		ramdisk_drop "${F[name]}"
+		return
+	fi
+	copy_start "${F[name]}" "${F[array.md]}" "$RAM_NODE" "$RAM_BYTES" "$slot" "$(ram_leg_copy_rate_)" "${legs[@]}" || F["failed.copy-ram"]=$COPY_WHY
+	clock
+	LOOP_COPY_AT='' LOOP_COPY_SINCE='' LOOP_FILLING=$NOW
+}
+
+# From here on it is md's business; whatever it does not like, it says, and the leg is rebuilt whole.
+ram_leg_readd() {
+	local COPY_STATE COPY_WHY='' COPY_SECONDS DONE TOTAL RATE
+	copy_state "${F[name]}"
+	if ! copy_finish "${F[name]}" || ! md_readd "${F[array.md]}" "${F[ram.node]}"; then
+		LOOP_ERROR=${COPY_WHY:-md did not take the copied RAM leg back}
+		return 1
+	fi
+	LOOP_REBUILT=yes LOOP_ENGINE=copy
+	log_info "${F[name]}: $(quantity_show_bytes $((TOTAL * 512))) were copied from the disk legs in $(quantity_show_seconds "$COPY_SECONDS")"
+	copy_stop "${F[name]}"
+}
+
+ram_leg_add() {
+	copy_stop "${F[name]}" || {
+		LOOP_ERROR=$COPY_WHY
+		return 1
+	}
+	# With a superblock on it mdadm would try to put it back.
+	ramdisk_is_blank "${F[name]}" || md_zero "${F[ram.node]}" || log_warning "${F[name]}: could not wipe what an attempt to copy has left on ${F[ram.node]}"
+	ramdisk_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
+	ram_leg_want_none_
+	md_add "${F[array.md]}" "${F[ram.node]}" && clock && LOOP_REBUILT=yes LOOP_ENGINE=kernel LOOP_FILLING=$NOW && return
+	LOOP_ERROR="mdadm could not add the ramdisk$(ram_leg_bad_blocks)"
+	return 1
+}
+
+# The RAM leg is to have the free slot, and not that of a disk leg.
+ram_leg_want_none_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || md_want_none "${F[array.md]}" "${F[leg.$i.node]}" || log_warning "${F[name]}: md goes on wishing for a replacement of ${F[leg.$i.dev]}"
+	done
+}
+
+# What may be the reason that md took no new member.
+ram_leg_bad_blocks() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" ||
+			printf '; disk leg %s has bad blocks, with which md takes no new member: replace that disk' "${F[leg.$i.dev]}"
+	done
+}
+
+# While nobody else reads the disks, the copy may have all that they give: prints 0, or the bytes a second that it may have beside them.
+ram_leg_copy_rate_() {
+	if [[ $LOOP_GATE == open ]]; then quantity_bytes "${CONF[COPY_RATE]}" 0; else echo 0; fi
+}
+
+# A disk that does not answer, and does not fail either, must not keep the array without a RAM leg for ever, nor a boot waiting.
+ram_leg_watch_copy() {
+	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
+	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] || LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
+	! loop_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" || F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
+}

@@ -1,0 +1,168 @@
+# The rescue image: what only the RAM leg had, in a file, when the machine had to go down and no disk leg could take it. The record of it
+# lies beside the witness; as long as it is there, no disk leg is started by itself.
+# shellcheck shell=bash
+
+need core/act core/log core/paths core/trust notes/rescue-record world/md world/systemd
+
+# rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried. Whether it fits is found out by trying:
+# zeros take no room.
+rescue_why_not() {
+	local folder=$1 type why
+	if [[ $folder == none ]]; then
+		printf 'RESCUE=none\n'
+		return
+	fi
+	why=$(trust_why_not "$folder")
+	if [[ -n $why ]]; then
+		printf '%s\n' "$why"
+	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
+		printf '%s is not there or cannot be written\n' "$folder"
+	elif type=$(findmnt --noheadings --output FSTYPE --target "$folder") && [[ $type == @(tmpfs|ramfs) ]]; then
+		printf '%s lies in memory (%s)\n' "$folder" "$type"
+	elif lsblk --noheadings --inverse --list --output KNAME -- "$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" 2>/dev/null | grep -qx "$2"; then
+		printf '%s lies on the array itself\n' "$folder"
+	fi
+}
+
+# rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder FOLDER/NAME/rescue-EVENTS.XXXXXXXX, which is root's alone, makes it
+# durable, reads it back, and only then records it. Returns 1 when that fails; nothing is left of the image then. An earlier image stays.
+rescue_write() {
+	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum RESCUE_TO RESCUE_FROM
+	bytes=$(md_bytes "$md")
+	[[ -z $(trust_why_not "$above") ]] && mkdir -p -- "$5" && { mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
+		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
+	image=$folder/image
+	if rescue_open_ "$image" && sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") && rescue_holds_ "$image" "$bytes" "$sum" &&
+		sync "$image" "$folder" "$above" "$5" &&
+		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" "events=$events" | act_file "$(rescue_record_file "$name")"; then
+		rescue_close_
+		return 0
+	fi
+	rescue_close_
+	rm -rf -- "$folder"
+	return 1
+}
+
+# rescue_open_ IMAGE: makes it, for root alone, and sets RESCUE_TO and RESCUE_FROM to what is open for writing and reading of it: by these it is written and read
+# back, so that it is one and the same file, whatever becomes of its name.
+rescue_open_() {
+	local mask code=0
+	RESCUE_TO='' RESCUE_FROM=''
+	mask=$(umask)
+	umask 077
+	set -o noclobber
+	{ exec {RESCUE_TO}>"$1"; } 2>/dev/null && exec {RESCUE_FROM}<"$1" || code=1
+	set +o noclobber
+	umask "$mask"
+	((code == 0)) && [[ /proc/self/fd/$RESCUE_TO -ef /proc/self/fd/$RESCUE_FROM ]]
+}
+rescue_close_() {
+	[[ -z $RESCUE_TO ]] || exec {RESCUE_TO}>&-
+	[[ -z $RESCUE_FROM ]] || exec {RESCUE_FROM}<&-
+}
+
+# rescue_copy_ FROM TO BYTES: copies into RESCUE_TO, which is TO, telling how far it is; prints the SHA-256 of what was read.
+rescue_copy_() {
+	(
+		umask 077
+		dd if="$1" bs=1M iflag=direct status=none | tee >(sha256sum >"$2.sum") | dd bs=1M iflag=fullblock conv=sparse,fsync status=none >&"$RESCUE_TO"
+	) &
+	rescue_await_ $! rescue_copied_ "$2" "$3" || {
+		rm -f -- "$2.sum"
+		return 1
+	}
+	rescue_sum_ "$2.sum"
+}
+
+rescue_copied_() { # FILE BYTES
+	local copied
+	copied=$(stat -c %s -- "$1" 2>/dev/null) || copied=0
+	printf 'saving it to %s: %d%%\n' "$1" $((copied * 100 / $2))
+}
+
+# rescue_holds_ FILE BYTES SHA256: read back by RESCUE_FROM, which of a large one takes as long as the copy.
+rescue_holds_() {
+	[[ $(stat -L -c %s -- "/proc/self/fd/$RESCUE_FROM") == "$2" ]] || return 1
+	(
+		sum=$(sha256sum <&"$RESCUE_FROM")
+		[[ $sum == "$3  -" ]]
+	) &
+	rescue_await_ $! printf 'reading %s back\n' "$1"
+}
+
+# rescue_await_ PID TELL…: waits for the process, and tells systemd meanwhile that the stop gets on, with the words that TELL prints. Returns as PID does.
+rescue_await_() {
+	local pid=$1
+	shift
+	while kill -0 "$pid" 2>/dev/null; do
+		systemd_go_on
+		systemd_status "the RAM leg is the only good copy; $("$@")"
+		sleep 1
+	done
+	wait "$pid"
+}
+
+# The sum is written by a process that nobody waits for.
+rescue_sum_() { # FILE
+	local i sum=''
+	for ((i = 0; i < 100; i++)); do
+		read -r sum _ <"$1" && break
+		sleep 0.1
+	done
+	rm -f -- "$1"
+	[[ -n $sum ]] && printf '%s\n' "$sum"
+}
+
+# rescue_put_back MD: writes the image of RESCUE over the whole array, and reads the array: it must have the recorded SHA-256. Returns 1 when the image is not
+# as it was recorded, or could be another's, or the disks do not hold what was recorded. It is opened once: what was looked at is what is written.
+rescue_put_back() {
+	local why image code=0
+	why=$(trust_why_not "${RESCUE[image]}")
+	[[ -z $why ]] || {
+		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; to restore it all the same, move it into a folder that is root's alone, and write that path into the record"
+		return 1
+	}
+	{ exec {image}<"${RESCUE[image]}"; } 2>/dev/null || {
+		log_error "${RESCUE[image]} can't be read"
+		return 1
+	}
+	rescue_put_back_ "$1" "/proc/self/fd/$image" || code=$?
+	exec {image}<&-
+	return "$code"
+}
+
+rescue_put_back_() { # MD OPEN-IMAGE
+	local sum
+	[[ $(stat -L -c %s -- "$2") == "${RESCUE[bytes]}" ]] || {
+		log_error "${RESCUE[image]} has not the ${RESCUE[bytes]} bytes that were recorded"
+		return 1
+	}
+	sum=$(sha256sum -- "$2")
+	[[ ${sum%% *} == "${RESCUE[sha256]}" ]] || {
+		log_error "${RESCUE[image]} is damaged: its SHA-256 is not the recorded ${RESCUE[sha256]}"
+		return 1
+	}
+	(($(md_bytes "$1") == RESCUE[bytes])) || {
+		log_error "$1 has $(md_bytes "$1") bytes, the image ${RESCUE[bytes]}"
+		return 1
+	}
+	act dd if="$2" of="$DEV/$1" bs=1M oflag=direct conv=notrunc,fsync status=progress || return 1
+	# Read from the disks, not from the page cache.
+	sum=$(dd if="$DEV/$1" bs=1M iflag=direct status=none | sha256sum) || return 1
+	[[ ${sum%% *} == "${RESCUE[sha256]}" ]] || {
+		log_error "the disks of $1 do not hold what was written: their SHA-256 is not the recorded ${RESCUE[sha256]}"
+		return 1
+	}
+}
+
+# rescue_delete IMAGE: after it has been put back: the file, and the folder that was made for it.
+rescue_delete() { act rm -f -- "$1" && { [[ ${1%/*} != */rescue-*.* ]] || act rmdir -- "${1%/*}"; }; }
+
+# rescue_is_encrypted NODE: does a block device lie on an encrypted one?
+rescue_is_encrypted() {
+	local below uuid=''
+	{ read -r uuid <"$SYS/class/block/$1/dm/uuid"; } 2>/dev/null || :
+	[[ $uuid != CRYPT-* ]] || return 0
+	for below in "$SYS/class/block/$1"/slaves/*; do [[ ! -e $below ]] || ! rescue_is_encrypted "${below##*/}" || return 0; done
+	return 1
+}

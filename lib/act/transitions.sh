@@ -1,0 +1,230 @@
+# What has become of a running array since it was last said, in words. Several programs look: the monitor whenever md reports a change, hot-plug
+# whenever a disk comes or goes, and who has worked on the array. Whichever is first says it, and the others find it said.
+# shellcheck shell=bash
+#
+# /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only" (is the RAM leg the only good copy: yes or no), and
+# "leg DEVICE" for each disk leg.
+
+need act/array-lock act/guard act/hotplug act/notify config/conf core/act core/lock core/log
+need core/paths decide/health decide/readd notes/memory-floor observe/facts observe/static
+need world/disk world/md world/ramdisk
+
+declare -gA F # the facts: decide/facts.list
+
+readonly TRANSITIONS_PATIENCE=60 # seconds that one may take to look and tell; a disk that does not answer takes half of that
+
+# transitions_begin NAME: from here on changes are told; what is so now has been said by the start. After facts_observe. Nothing when it has begun.
+transitions_begin() { [[ -e $RUN/$1.told ]] || transitions_under_lock_ "$1" transitions_note_; }
+
+# transitions_tell NAME: looks at the array, and says what has changed. The first look of a run says nothing: the start has; but for what nobody may miss.
+# What a worker only passes through is not said while one is at work, so that one looks after it has let go of the array's lock.
+transitions_tell() { transitions_under_lock_ "$1" transitions_look_; }
+
+# Looked at within the lock: an older look after a newer one would say that it is all undone.
+transitions_under_lock_() { # NAME COMMAND
+	local lock code=0
+	[[ -z $DRY_RUN ]] || return 0
+	paths_run
+	lock_take lock "$LOCKS/told.$1" --timeout "$TRANSITIONS_PATIENCE" || code=$?
+	case $code in
+	0)
+		"$2" "$1"
+		exec {lock}>&-
+		;;
+	2) log_warning "$1: $RUN can't be written, so what has changed can't be told" ;;
+	*) log_warning "$1: another ramraid takes more than $TRANSITIONS_PATIENCE s to look at it; what has changed is told at the next look" ;;
+	esac
+}
+
+transitions_note_() { # NAME
+	local -A old=() new=()
+	transitions_words_ "$1" ''
+	transitions_write_ "$1"
+}
+
+transitions_look_() { # NAME
+	local i key busy='' word
+	local -A old=() new=()
+	static_witness
+	facts_observe
+	[[ ${F[array.state]} == active ]] || return 0
+	! [[ -e $RUN/$1.told ]] || while read -r word key; do old[${key:-none}]=$word; done <"$RUN/$1.told"
+	array_lock_is_free "$1" || busy=yes
+	transitions_words_ "$1" "$busy"
+	[[ ${new[only]} == "${old[only]-no}" ]] || transitions_say_only_ "$1" "${new[only]}"
+	# A first look, or what was told has another form.
+	if [[ -n ${old[ram]-} ]]; then
+		for ((i = 0; i < ${F[members]}; i++)); do
+			key="leg ${F[leg.$i.dev]}"
+			[[ ${new[$key]} == "${old[$key]-}" ]] || transitions_say_leg_ "$1" "$i" "${new[$key]}"
+		done
+		[[ ${new[ram]} == "${old[ram]}" ]] || transitions_say_ram_ "$1" "${new[ram]}"
+	fi
+	transitions_write_ "$1"
+}
+
+# Sets the caller's new from the facts; while somebody is at work, to its old where it may be the work that is seen.
+transitions_words_() { # NAME yes|""
+	local i LEG RAM key
+	hotplug_find_removed
+	hotplug_find_bouncing
+	for ((i = 0; i < ${F[members]}; i++)); do
+		key="leg ${F[leg.$i.dev]}"
+		transitions_leg "$i"
+		[[ -z $2 || $LEG == @(in_sync|recovering|faulty|missing) ]] || LEG=${old[$key]:-$LEG}
+		new[$key]=$LEG
+	done
+	transitions_ram "$1"
+	[[ -z $2 || $RAM == @(in_sync|recovering) ]] || RAM=${old[ram]:-$RAM}
+	new[ram]=$RAM new[only]=no
+	! health_only_copy || new[only]=yes
+	# Neither the one nor the others have all: it is not over.
+	[[ ${old[only]-} != yes ]] || health_disk_has_all || new[only]=yes
+	hotplug_note_members "$1"
+}
+
+transitions_write_() { # NAME
+	local key
+	if ! { for key in "${!new[@]}"; do printf '%s %s\n' "${new[$key]}" "$key"; done >"$RUN/$1.told.new" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"; }; then
+		log_warning "$1: $RUN can't be written, so it will be told again"
+	fi
+}
+
+# transitions_leg I: sets LEG to one word on the state of a disk leg: in_sync recovering faulty missing used blank occupied damaged foreign copy given removed
+# bouncing begun returned separate.
+transitions_leg() {
+	local leg=leg.$1
+	if [[ -n ${F[$leg.state]} ]]; then
+		LEG=${F[$leg.state]}
+	elif [[ -z ${F[$leg.node]} ]]; then
+		LEG=missing
+	elif [[ -n ${F[$leg.in]} ]]; then
+		LEG=used
+	elif [[ ${F[$leg.sb]} == none ]]; then
+		LEG=blank
+		[[ -z $(disk_why_not_free "${F[$leg.dev]}") ]] || LEG=occupied
+	elif [[ ${F[$leg.sb]} != ok ]]; then
+		LEG=damaged
+	elif [[ ${F[$leg.uuid]} != "${F[uuid]}" ]]; then
+		LEG=foreign
+	elif readd_is_copy "$1"; then
+		LEG=copy
+	elif readd_is_given_up "$1"; then
+		LEG=given
+	elif [[ -n ${F[leg.$1.removed]-} ]]; then
+		LEG=removed
+	elif [[ -n ${F[leg.$1.returns]-} ]]; then
+		LEG=bouncing
+	elif readd_is_begun "$1"; then
+		LEG=begun
+	elif readd_may "$1"; then
+		LEG=returned
+	else
+		LEG=separate
+	fi
+}
+
+# transitions_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy) detached (by a person) short (of
+# memory) lost none (there is to be none).
+transitions_ram() {
+	case ${F[ram.state]}:${F[copy.state]} in
+	in_sync:*) RAM=in_sync ;;
+	recovering:* | attached:running) RAM=recovering ;;
+	*)
+		RAM=lost
+		[[ ! -e $RUN/$1.detached ]] || RAM=detached
+		! memory_floor_has_given_up "$1" || RAM=short
+		[[ ${F[conf.ram]} != none ]] || RAM=none
+		;;
+	esac
+}
+
+transitions_say_only_() { # NAME yes|no
+	if [[ $2 == yes ]]; then
+		notify alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg has all of it, so what is written from now on is lost by a power cut. $(guard_remedy_text)"
+	else
+		notify notice only-copy-over '' "$1: the disk legs have all that the RAM leg has; it is no longer the only good copy"
+	fi
+}
+
+transitions_say_ram_() { # NAME WORD
+	case $2 in
+	in_sync) notify notice ram-in-sync "/dev/${F[ram.node]}" "$1: the RAM leg is in sync" ;;
+	recovering) notify notice ram-rebuilding "/dev/${F[ram.node]}" "$1: the RAM leg is being rebuilt from the disks, as after every boot" ;;
+	detached) notify notice ram-detached '' "$1: the RAM leg has been taken out; to have it again: ramraid attach $1" ;;
+	short) notify warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is made anew when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
+	none) notify notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
+	lost)
+		[[ ${old[only]-} != yes || ${F[disks.lack]-} != yes ]] ||
+			notify alert data-lost '' "$1: the RAM leg has failed, and alone had blocks that md could not write to the disk legs: these are LOST, and can't be read. Which disks: ramraid check $1; what lay there is to be had from a backup only"
+		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] && ramdisk_may_try "$1"; then
+			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; it is made anew"
+		else
+			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; to have it made anew: ramraid attach $1"
+		fi
+		;;
+	esac
+}
+
+transitions_say_leg_() { # NAME I WORD
+	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so' back="type: ramraid attach $1"
+	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; ramraid apply $1"
+	case $3 in
+	in_sync) notify notice disk-in-sync "$dev" "$leg is in sync" ;;
+	recovering) notify notice disk-rebuilding "$dev" "$leg is being rebuilt" ;;
+	faulty) notify warning disk-failed "$dev" "$leg: md has given it up; the array goes on without it. See the kernel's messages (journalctl -k); when it is good again: ramraid attach $1" ;;
+	missing)
+		[[ $auto != yes ]] || back='it is put back by itself'
+		notify warning disk-lost "$dev" "$leg is lost: there is no such disk any more; the array goes on without it. When it is back, $back; if it is broken: ramraid replace $1 $dev NEW"
+		;;
+	returned)
+		[[ $auto == yes ]] && notify notice disk-returned "$dev" "$leg is back" && return
+		notify warning disk-returned "$dev" "$leg is back; to put it back into the array: ramraid attach $1"
+		;;
+	removed) notify notice disk-removed "$dev" "$leg has been taken out; to put it back: ramraid attach $1" ;;
+	bouncing) notify warning disk-returned "$dev" "$leg is back, after ${F[leg.$2.returns]} times within an hour: it is not put back any more. See to its cable and to the disk (journalctl -k), then: ramraid attach $1" ;;
+	begun)
+		[[ $auto == yes ]] && notify notice disk-returned "$dev" "$leg is back; it was lost while it was being put back, so all of it is rebuilt" && return
+		notify warning disk-returned "$dev" "$leg is back; it was lost while it was being put back; $whole"
+		;;
+	blank)
+		no=$(md_why_no_leg "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
+		[[ -n $no ]] && notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $no" && return
+		[[ -n ${F[leg.$2.alien]-} ]] && notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: ramraid apply $1" && return
+		[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && notify notice disk-blank "$dev" "$1: a blank disk stands at $dev" && return
+		[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
+		notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; $why it is not taken. To take it: ramraid apply $1"
+		;;
+	occupied) notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
+	used) notify warning disk-refused "$dev" "$1: the disk at $dev is in use by something else" ;;
+	damaged) notify warning disk-refused "$dev" "$leg is there, but its superblock is ${F[leg.$2.sb]}; if it is the right disk, $whole" ;;
+	foreign) notify warning disk-refused "$dev" "$1: the disk at $dev belongs to another array (${F[leg.$2.uuid]}), and is left alone" ;;
+	copy)
+		readd_is_copy "$2"
+		notify warning disk-refused "$dev" "$1: the disk at $dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other, and it is left alone. Take it out of the machine; or, if nothing on it is needed, $whole"
+		;;
+	given) notify warning disk-refused "$dev" "$leg is there, but has been given up by a start without it; $whole" ;;
+	separate) notify warning disk-refused "$dev" "$leg is back, but was used without the others, or is too old: it is not put back. If nothing on it is needed, $whole" ;;
+	esac
+}
+
+# transitions_refused_before NAME WHY: has its start been refused for this very reason already, and that been told, since it last ran and since a person last asked for a
+# start? Something that is mounted at each access (x-systemd.automount) asks for one each time.
+transitions_refused_before() { [[ -e $RUN/$1.unstarted && $(<"$RUN/$1.unstarted") == "$2" ]]; }
+
+# transitions_of_start NAME CODE: how a start has ended, when that is not as it should be. In the journal it stands already.
+transitions_of_start() {
+	local LOST
+	if (($2 == EX_REFUSED)); then
+		transitions_refused_before "$1" "$WHY" || {
+			notify_others warning start-refused '' "$1: not started: $WHY"
+			printf '%s\n' "$WHY" >"$RUN/$1.unstarted" || log_notice "$1: $RUN can't be written, so it will be told again"
+		}
+	elif (($2 != 0)); then
+		notify_others warning start-failed '' "$1: ${GATE_WHY:-it could not be started}"
+	else
+		health_lost
+		[[ -z $LOST ]] || notify_others warning start-degraded "${LOST##* }" "$1: started, but not all disk legs are in sync:$LOST"
+		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]] || notify_others warning start-without-ram '' "$1: runs on its disk legs only, reads are as slow as they are: $WHY"
+	fi
+}

@@ -1,0 +1,263 @@
+# What is written down of a running array, and when it must not be: who is in sync, in the witness; which array a start of ours has judged,
+# in $RUN. How a witness looks is notes/witness.sh's.
+# shellcheck shell=bash
+
+need core/act core/log core/paths notes/hardware notes/renamed notes/witness observe/facts
+need observe/outside observe/scan world/md-state world/ramdisk-note world/superblock
+
+declare -gA F # the facts: decide/facts.list
+
+# A start of ours has judged the array that is running, and its monitor writes down every change of it from now on.
+witness_update_watched() {
+	local MD_RUN
+	md_state_run "${F[array.md]}"
+	if [[ -n $MD_RUN ]]; then printf '%s\n' "$MD_RUN" >"$RUN/${F[name]}.watched"; else rm -f "$RUN/${F[name]}.watched"; fi
+}
+
+witness_update_is_watched_() { outside_is_watched "${F[array.md]}"; }
+
+# witness_update_joined_ EVENTS UUID…: these disk legs are in sync in this run of the array, and no other. Whatever becomes of them while it runs, they were part of it;
+# $RUN/NAME.joined names them, and those that have left, with the array's event count when that was seen, of which an honest leg carries no more, and
+# the disk legs that were in sync then, all of which it calls active (outside_joined).
+witness_update_joined_() {
+	local MD_RUN known=() i uuid before written events=$1
+	shift
+	[[ -z $DRY_RUN ]] || return 0
+	md_state_run "${F[array.md]}"
+	[[ -n $MD_RUN ]] || return 0
+	written=" $* $(witness_update_recovering_)"
+	! [[ -e $RUN/${F[name]}.joined ]] || mapfile -t known <"$RUN/${F[name]}.joined"
+	before=${known[*]-}
+	[[ ${known[0]-} == "$MD_RUN" ]] || known=("$MD_RUN")
+	for ((i = 1; i < ${#known[@]}; i++)); do
+		uuid=${known[i]%% *}
+		if [[ $written == *" $uuid "* ]]; then
+			known[i]=$uuid
+		elif [[ ${known[i]} == "$uuid" ]]; then
+			known[i]+=" events=$events with=$*"
+		fi
+	done
+	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
+	[[ ${known[*]} == "$before" ]] || { printf '%s\n' "${known[@]}" >"$RUN/${F[name]}.joined.new" && mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
+		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that leaves may not be put back by itself"
+}
+
+# witness_update_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so writes to, each with a blank after it.
+witness_update_recovering_() {
+	local i facts
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == recovering ]] || continue
+		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
+		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || printf '%s ' "${BASH_REMATCH[1]}"
+	done
+}
+
+# witness_update_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg had.
+witness_update_free_slot() {
+	[[ ${F[ram.slot]} =~ ^[0-9]+$ ]] || F[witness.ram_slot]='' F[witness.ram_number]=''
+	witness_update
+}
+
+# witness_update_rejoins UUID: md has it in the array again, and writes to it; should it leave before anybody looks, it is not from elsewhere that it has that.
+witness_update_rejoins() {
+	[[ -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
+	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" || log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
+}
+
+# Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes when nothing is
+# written down; unread when none of its legs can be read) What a start of ours has gone through before is known, whatever has become of its legs since.
+witness_update_foreign_start() {
+	local node facts disks=no other=no NODES
+	F[array.known]=yes
+	[[ ${F[array.state]} == active ]] || witness_update_last_copy_
+	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for the leg ever after.
+	[[ ${F[array.state]} != active ]] || scan_running
+	[[ -z ${F[array.copy]-} ]] || {
+		F[array.known]=no
+		return 0
+	}
+	[[ ${F[array.state]} == active && -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
+	! witness_update_is_watched_ || return 0
+	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
+		# Only the RAM leg was good: whoever started the disks without it, did so without what it had.
+		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
+		return 0
+	fi
+	facts_in_sync
+	for node in "${NODES[@]}"; do
+		disks=yes
+		facts=$(superblock_facts_patiently "$node")
+		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
+		! witness_update_vouches_ "${BASH_REMATCH[1]}" || return 0
+		other=yes
+	done
+	[[ $disks == no || $other == yes ]] || F[array.known]=unread
+	[[ $other == no ]] || F[array.known]=no
+	# A ramdisk can't have been started without the disks; a device can, after it had left them.
+	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} || ${F[ram.state]} != in_sync ]] || F[array.known]=no
+}
+
+# witness_update_vouches_ UUID: was this disk leg in sync when the array last ran? With a void record: when it was written last. Without any: all were, but those that a
+# person has given up.
+witness_update_vouches_() {
+	local legs="${F[witness.legs]}${F[witness.was]-}"
+	if [[ -n ${F[witness.events]}$legs ]]; then [[ " $legs " == *" $1 "* ]]; else [[ " ${F[witness.given]-} " != *" $1 "* ]]; fi
+}
+
+# witness_update_last_copy_: somebody may have stopped the array within the seconds after it had lost its disk legs, before that was written down. A ramdisk that is
+# there still says it itself: complete, further than the record, and no disk leg active. The facts of the record become that, whether it can be written or not.
+witness_update_last_copy_() {
+	local key value
+	local -A says=()
+	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] && ramdisk_note_is_node "${F[ram.node]}" || return 0
+	while IFS='=' read -r key value; do says[$key]=$value; done < <(superblock_facts_patiently "${F[ram.node]}")
+	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ && -z ${says[recovery]-} ]] || return 0
+	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] && ((says[events] > ${F[witness.events]:-0})) || return 0
+	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array was stopped; its record did not say so yet"
+	WITNESS_FILLED=''
+	witness_write "${F[name]}" "${F[uuid]}" "${says[events]}" "${says[role]}:${says[number]}" || witness_update_take_back_ || :
+	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
+	F[witness.ram_number]=${says[number]}
+}
+
+# witness_update: writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg
+# alone. Not for an array that something else has started from old legs: that would be taken for the truth ever after. Returns 1, after
+# saying so, when it could not be written; 0 also when there is nothing to write.
+witness_update() {
+	local events legs slot good=0 places=()
+	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
+	renamed_take || {
+		log_error "${F[name]}: what was written down about its array under the name ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
+		return 1
+	}
+	[[ ${F[array.known]-} == @(yes|no) ]] || witness_update_foreign_start
+	# Half restored: the record of the rescue image keeps it from being started.
+	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 0
+	[[ ${F[array.known]} != no ]] || {
+		log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
+		return 0
+	}
+	[[ ${F[array.known]} != yes ]] || witness_update_members_
+	if [[ ${F[array.known]} == yes ]] && ((good == 0)); then
+		[[ ${F[ram.state]} == in_sync ]] || return 0
+		events=$(witness_update_ram_events)
+	fi
+	# Disk legs that are in sync but can't be read must not look like none.
+	if [[ ${F[array.known]} == unread || -z $events ]] || ((good > 0 && ${#legs[@]} == 0)); then
+		log_error "${F[name]}: no superblock of a leg in sync could be read"
+		witness_update_take_back_
+		return
+	fi
+	WITNESS_ALSO=''
+	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || WITNESS_ALSO=$(witness_update_device_uuid)
+	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync || ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
+	witness_update_filled_
+	slot=${F[ram.slot]}:
+	if [[ $slot =~ ^[0-9] ]]; then
+		slot+=$(witness_update_number_ "${F[ram.node]}")
+	else
+		slot=${F[witness.ram_slot]}:${F[witness.ram_number]-}
+	fi
+	witness_write "${F[name]}" "${F[uuid]}" "$events" "$slot" "${legs[@]}" || {
+		witness_update_take_back_
+		return
+	}
+	F[witness.ram_slot]=${slot%%:*} F[witness.ram_number]=${slot#*:} F[witness.filled]=$WITNESS_FILLED
+	witness_update_joined_ "$events" "${legs[@]}"
+	witness_update_members_now_
+	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || hardware_note "${F[name]}" "${places[@]}"
+	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
+}
+
+# witness_update_filled_: sets WITNESS_FILLED to yes if every slot is filled, or may have been while nobody looked, because there are fewer of them than legs
+# (readd_is_forgotten). After the event count has been read: a leg that has left since has no more events than that.
+witness_update_filled_() {
+	local VALUE SLOTS legs=${F[members]}
+	[[ ${F[conf.ram]-} == none ]] || legs=$((legs + 1))
+	WITNESS_FILLED=yes
+	md_state_read_slots "${F[array.md]}"
+	md_state_read "${F[array.md]}" degraded
+	((SLOTS < legs)) || [[ $VALUE == 0 ]] || WITNESS_FILLED=''
+}
+
+# witness_update_witness: the same, for those who go on without it: that it is said has to do.
+witness_update_witness() { witness_update || :; }
+
+# witness_update_if_changed: witness_update_witness, unless the legs in sync are those that this program has written down last. For the moment before the gate opens,
+# when all that matters is that no leg is named that has left: event counts follow with the next record.
+WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW=''
+witness_update_if_changed() {
+	witness_update_members_now_
+	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || witness_update_witness
+}
+
+witness_update_members_now_() {
+	local NODES
+	facts_in_sync
+	WITNESS_UPDATE_NOW="${F[name]} ${F[array.md]} ${F[ram.slot]-} ${NODES[*]}"
+}
+
+# Sets the caller's events and legs (device UUIDs) to what the disk legs in sync carry now, places to which device that is, and good to how many are in sync.
+witness_update_members_() {
+	local node key value NODES
+	events=0 legs=()
+	facts_in_sync
+	for node in "${NODES[@]}"; do
+		good=$((good + 1))
+		while IFS='=' read -r key value; do
+			case $key in
+			device_uuid) legs+=("$value") places+=("$value $node") ;;
+			events) ((value <= events)) || events=$value ;;
+			esac
+		done < <(superblock_facts_patiently "$node")
+	done
+}
+
+# There is no new witness: an old one would vouch for legs that may have left since. Returns 1.
+witness_update_take_back_() {
+	WITNESS_UPDATE_WRITTEN=''
+	if witness_void "${F[name]}" "${F[uuid]}"; then
+		log_error "${F[name]}: the record $STATE/${F[name]}.witness vouches for no disk leg now; a start may be refused until it can be written"
+	elif witness_forget "${F[name]}" 2>/dev/null; then
+		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; a start with a disk leg missing will be refused until it can be written"
+	else
+		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
+	fi
+	return 1
+}
+
+# witness_update_number_ NODE: prints its device number.
+witness_update_number_() {
+	local key value
+	while IFS='=' read -r key value; do [[ $key != number ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "$1")
+}
+
+# Of the device that is the RAM leg: a start without it, that gives up the others, has to give it up as well.
+witness_update_device_uuid() {
+	local key value
+	while IFS='=' read -r key value; do [[ $key != device_uuid ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "${F[ram.node]}")
+}
+
+# The event count in the RAM leg's superblock.
+witness_update_ram_events() {
+	local key value
+	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "${F[ram.node]}")
+}
+
+witness_update_give_up_one_() { # LEG NODE…
+	if [[ " ${*:2} " == *" ${F[leg.$1.node]:-none} "* ]]; then
+		started+=" ${F[leg.$1.device_uuid]}"
+	else
+		WITNESS_GIVE_UP+=" ${F[leg.$1.device_uuid]}"
+	fi
+}
+
+# witness_update_give_up NODE…: the legs that were ever in sync, or are here, and are none of those that the array is started from: written down with the
+# next witness.
+witness_update_give_up() {
+	local i started=''
+	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
+	for ((i = 0; i < ${F[members]}; i++)); do witness_update_give_up_one_ "$i" "$@"; done
+	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || witness_update_give_up_one_ ram "$@"
+	for i in $started; do WITNESS_GIVE_UP=${WITNESS_GIVE_UP//"$i"/}; done
+}

@@ -1,0 +1,258 @@
+# The check, the array as it is now: does it run, is every leg in sync, can the next start take them, and what have they been set to? After
+# static_configured and facts_observe.
+# shellcheck shell=bash
+
+need cmd/check/findings config/conf core/paths core/words decide/action decide/health
+need notes/witness-copy observe/scan observe/static report/advice world/disk world/md world/md-state
+need world/ramdisk world/ramdisk-note world/smart world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+check_array() {
+	local i
+	CHECK_UNIT=unknown
+	! systemd_is_running || CHECK_UNIT=$(systemd_unit_state "$CHECK_ARRAY") || CHECK_UNIT=unknown
+	[[ -z ${F[rescue.image]} ]] || findings_problem rescue-image 'all data on the disk legs' "what only the RAM leg had, in ${F[rescue.image]}" \
+		"ramraid stop $CHECK_ARRAY; ramraid restore $CHECK_ARRAY"
+	check_array_copies
+	if [[ ${F[array.state]} != active ]]; then
+		check_array_stopped
+		for ((i = 0; i < ${F[members]}; i++)); do check_array_leg_size "$i"; done
+		return
+	fi
+	check_array_twin
+	check_array_legs
+	check_array_ram_leg
+	check_array_slots
+	check_array_bitmap
+	check_array_backlog
+	check_array_witness
+	check_array_unit
+}
+
+# The disks would do if one of them failed last; not if they had all left before, and then the RAM leg failed (action_broken_).
+check_array_broken_() {
+	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
+	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync || todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: ramraid restore $CHECK_ARRAY"
+	findings_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "$todo"
+}
+
+# Not running: what would a start do? It can't be told without the superblocks, which only root can read.
+check_array_stopped() {
+	local i expected="/dev/md/$CHECK_ARRAY to run"
+	[[ ${F[array.state]} != broken ]] || {
+		check_array_broken_
+		return
+	}
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.sb]} != unreadable ]] || findings_is_root || {
+			findings_problem not-running "$expected" 'that it does not' "ramraid start $CHECK_ARRAY"
+			findings_unseen superblocks 'to see whether a start would be refused' 'no right to read the superblocks'
+			return
+		}
+	done
+	static_times || :
+	# As if the time for missing disks were over: what comes in the end is asked for.
+	F[waited]=999999999
+	action_choose
+	if [[ $ACTION == refuse ]]; then
+		findings_problem refused "$expected" "that a start is refused: $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see DIAGNOSTICS in ramraid(8)"
+	elif [[ ${F[array.state]} == inactive ]]; then
+		findings_problem half-assembled "$expected" 'that something has gathered its legs and not started them' "ramraid start $CHECK_ARRAY"
+	else
+		findings_problem not-running "$expected" "that it does not; a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
+	fi
+}
+
+# check_array_copies: devices that carry the array's UUID, and are none of its legs. The decision on a start goes by them as well.
+check_array_copies() {
+	local clone node
+	findings_is_root || return 0
+	scan_clones
+	for clone in ${F[clones]}; do
+		node=${clone%%:*}
+		findings_problem copy 'no device but its legs with the UUID of the array' "/dev/$node (events ${clone##*:})" \
+			"take it out of the machine, or, if nothing on it is needed: mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_array_name_of_ "$node") in $ETC/$CHECK_ARRAY.conf"
+	done
+}
+
+check_array_twin() {
+	[[ -z ${F[array.twin]} ]] || findings_problem two-arrays 'its legs in one array' "them in two, ${F[array.md]} and ${F[array.twin]}" \
+		"stop both (mdadm --stop), then: ramraid start $CHECK_ARRAY"
+}
+
+# Every disk leg; and the members that no name of the configuration leads to, each of which may be a leg whose name has changed.
+check_array_legs() {
+	local i strangers
+	words_split strangers "${F[array.strangers]}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		check_array_leg_state "$i"
+		[[ -n ${F[leg.$i.node]} ]] || continue
+		check_array_leg_size "$i"
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		check_array_leg_writemostly "$i"
+		check_array_leg_bad_blocks "$i"
+	done
+	for i in "${strangers[@]}"; do
+		findings_problem stranger "no member that the configuration does not name" "$(check_array_name_of_ "$i")" \
+			"write MEMBER=$(check_array_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+	done
+	if ! health_disk_in_sync; then
+		findings_problem only-copy 'a disk leg in sync' 'none: the RAM leg is the only good copy; do not cut the power' \
+			"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
+	elif health_only_copy; then
+		findings_problem only-copy 'a disk leg with all that was written' 'that md could not write some blocks: only the RAM leg has them; do not cut the power' \
+			"copy what lies on it to another disk now; a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
+	fi
+}
+
+check_array_name_of_() { disk_stable_name "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE
+
+# check_array_leg_state I: takes from the caller's strangers the one that is taken for leg I.
+check_array_leg_state() {
+	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND='' ADVICE_DO
+	case ${F[leg.$1.state]}:${F[leg.$1.node]:+there} in
+	in_sync:*) ;;
+	recovering:*) findings_note rebuilding "$dev in sync" 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
+	faulty:*) findings_problem leg-faulty "$dev in sync" 'that md has given it up' "smartctl -a $dev; if it is good: $again" ;;
+	:there)
+		advice_lost_leg "$1"
+		findings_problem leg-outside "$dev in the array" "it $(check_array_outside_ "$1")" "$ADVICE_DO"
+		;;
+	*) check_array_leg_gone_ "$1" ;;
+	esac
+}
+
+check_array_outside_() { # I
+	local holders
+	holders=$(disk_holders "${F[leg.$1.node]}")
+	if [[ -n $holders ]]; then printf 'in use by %s\n' "${holders//$'\n'/, }"; elif [[ -n ${F[leg.$1.silent]-} ]]; then printf 'does not answer\n'; else printf 'outside (superblock: %s)\n' "${F[leg.$1.sb]}"; fi
+}
+
+check_array_leg_gone_() { # I
+	local dev=${F[leg.$1.dev]} name back='; it is put back by itself'
+	if ((${#strangers[@]} == 0)); then
+		[[ ${CONF[HOTPLUG]} == yes && ${F[array.state]} == active ]] || back=", then: ramraid attach $CHECK_ARRAY"
+		findings_problem leg-missing "$dev" 'no such disk' "bring it back$back; if it is broken: ramraid replace $CHECK_ARRAY $dev NEW"
+		return
+	fi
+	name=$(check_array_name_of_ "${strangers[0]}")
+	strangers=("${strangers[@]:1}")
+	findings_problem member-name "$dev, which the configuration names" "no such disk, but a member that it does not name: $name" \
+		"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf"
+}
+
+# check_array_leg_size I: has the device room for what the array keeps on a leg? One that was shrunk still runs, and is refused at the next start.
+check_array_leg_size() {
+	local node=${F[leg.$1.node]} md=${F[array.md]} sectors need=0 VALUE offset=0
+	[[ -n $node && -r $SYS/class/block/$node/size ]] || return 0
+	read -r sectors <"$SYS/class/block/$node/size"
+	if [[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]]; then
+		need=$((${F[leg.$1.size]} + ${F[leg.$1.data_offset]}))
+	elif [[ -n $md ]]; then
+		md_state_read "$md" "dev-$node/offset"
+		[[ ! $VALUE =~ ^[0-9]+$ ]] || offset=$VALUE
+		md_state_read "$md" component_size # KiB
+		[[ ! $VALUE =~ ^[0-9]+$ ]] || need=$((VALUE * 2 + offset))
+	fi
+	((sectors >= need)) || findings_problem leg-too-small "${F[leg.$1.dev]} with at least $((need * 512)) bytes" "$((sectors * 512))" \
+		"take a larger disk: ramraid replace $CHECK_ARRAY ${F[leg.$1.dev]} NEW"
+}
+
+check_array_leg_writemostly() { # I
+	[[ ${F[leg.$1.writemostly]} != no ]] || findings_note not-write-mostly "${F[leg.$1.dev]} marked write-mostly" \
+		'that it is not: md also reads from it; the next start marks it' "ramraid attach $CHECK_ARRAY"
+}
+
+check_array_leg_bad_blocks() { # I
+	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" || findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" \
+		'some, with which md takes no new member, so that there will be no RAM leg' "smartctl -a ${F[leg.$1.dev]}; replace that disk"
+}
+
+check_array_ram_leg() {
+	local found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
+	[[ ${F[conf.ram]} != none ]] || return 0
+	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] || found="that ${F[leg.ram.dev]} is not there" cure="bring it back, then: ramraid attach $CHECK_ARRAY"
+	case ${F[ram.state]}:${F[array.sync]}:$CHECK_UNIT in
+	in_sync:*) check_array_discards ;;
+	recovering:* | *:copy:* | *:activating) findings_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
+	faulty:*) findings_problem no-ram-leg 'the RAM leg in sync' 'that it has failed' "ramraid attach $CHECK_ARRAY" ;;
+	*) findings_problem no-ram-leg 'the RAM leg in sync' "$found" "$cure" ;;
+	esac
+}
+
+# What it has lost already nobody sees: so it is made anew.
+check_array_discards() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES
+	ramdisk_note_read "$CHECK_ARRAY"
+	if [[ $RAM_PROVIDER != brd ]] || ! ramdisk_takes_discards "$RAM_NODE"; then return 0; fi
+	findings_problem brd-discards "no discards to the RAM leg $RAM_NODE" 'that it takes them, and brd of some kernels loses live data with that (Linux 6.10 to 6.15.2)' \
+		"ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
+}
+
+# Without a free slot, or one that the RAM leg has, there is no place for it.
+check_array_slots() {
+	local slots
+	slots=$(md_slots "${F[array.md]}")
+	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) || findings_problem no-slot \
+		"a slot more than the ${F[members]} disk legs need" "$slots slots" "mdadm --grow --force /dev/${F[array.md]} --raid-devices=$((${F[members]} + 1))"
+}
+
+check_array_bitmap() {
+	local bitmap
+	bitmap=$(md_bitmap "${F[array.md]}")
+	[[ $bitmap == internal ]] || findings_problem no-bitmap 'an internal bitmap' "$bitmap: after a crash every block is read again, and the RAM leg is rebuilt from one disk" \
+		"mdadm --grow --bitmap=internal /dev/${F[array.md]}"
+}
+
+check_array_backlog() {
+	local folder=/sys/block/${F[array.md]}/md
+	[[ ${F[array.backlog]} == 0 || ${F[array.backlog]} == "${F[conf.write_behind]}" ]] || findings_problem write-behind \
+		"WRITE_BEHIND=${F[conf.write_behind]}" "write-behind on (${F[array.backlog]}): fsync returns before a disk has the data" \
+		"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
+}
+
+check_array_witness() {
+	local file=$STATE/$CHECK_ARRAY.witness
+	[[ -z ${F[record.why]} ]] || findings_problem record-elsewhere "what was written down about the array under one name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
+	check_array_witness_copy
+	[[ -z ${F[witness.events]} ]] || return 0
+	if [[ -e $file ]] && ! findings_can_read "$file"; then
+		findings_unseen witness 'to read the record of the last run' "no right to read $file"
+	else
+		findings_problem no-witness 'a record of the disk legs that are in sync, for a start with one of them missing' "${F[witness.why]}" 'ramraid witness'
+	fi
+}
+
+# Only where the root file system has snapshots, or the administrator has named a place.
+check_array_witness_copy() {
+	[[ -z $WITNESS_COPY ]] || return 0
+	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] || return 0
+	findings_note witness-copy 'a second copy of the record of the last run, off the root file system, which may be put back to an older state' "$WITNESS_COPY_WHY" \
+		"write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, with a folder on another file system"
+}
+
+check_array_unit() {
+	[[ ${F[conf.ram]} == none && ${F[ram.state]} == none ]] || [[ $CHECK_UNIT == @(active|activating|reloading|deactivating|unknown) ]] || findings_problem unit-inactive \
+		"$(systemd_unit "$CHECK_ARRAY") to be active" "it ${CHECK_UNIT:-absent}, so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
+}
+
+# The disks below the legs, each asked once.
+check_array_smart() {
+	local i disk asked=' ' SMART
+	smart_is_there || return 0
+	findings_is_root || {
+		findings_unseen smart 'to ask the disks whether they are failing (SMART)' 'no right to ask them'
+		return
+	}
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || continue
+		while IFS= read -r disk; do
+			[[ $asked != *" $disk "* ]] || continue
+			asked+="$disk "
+			smart_health "$disk"
+			[[ $SMART != failing ]] || findings_problem smart-failing "the disk of ${F[leg.$i.dev]} in good health" \
+				"that SMART says it is failing" "smartctl -a /dev/$disk; replace that disk"
+		done < <(disk_physical "${F[leg.$i.node]}" | sort -u)
+	done
+}

@@ -1,0 +1,140 @@
+# The check, what the next boot goes by: the claim, in the real root and in every initramfs; the kernels and their modules; the unit; the memory; an
+# adoption or a release that has not come to its end. After conf_load. Each function asks one thing and reports with findings_problem or findings_note.
+# shellcheck shell=bash
+
+need cmd/check/findings config/conf core/paths core/quantity notes/adopted notes/claim
+need notes/memory-floor world/initramfs world/kernels world/md world/ramdisk world/systemd
+
+# The real root: our line, and nobody else's.
+check_boot_claim() {
+	local file
+	while IFS= read -r file; do
+		findings_can_read "$file" || {
+			findings_unseen claim 'to see whether the array is claimed' "no right to read $file"
+			return 0
+		}
+	done < <(claim_others)
+	claim_is_made "$CHECK_ARRAY" "${CONF[UUID]}" || findings_problem not-claimed \
+		"\"$(check_boot_claim_line_)\" in $(claim_file "$CHECK_ARRAY"), and no other ARRAY line about the array" "$(check_boot_claim_found_)" 'ramraid claim'
+}
+check_boot_claim_line_() { if [[ ${CONF[ROOT]} == yes ]]; then printf 'ARRAY /dev/md/%s UUID=…' "$CHECK_ARRAY"; else printf 'ARRAY <ignore> UUID=…'; fi; }
+
+check_boot_claim_found_() {
+	local file
+	file=$(claim_file "$CHECK_ARRAY")
+	if [[ ! -e $file ]]; then
+		printf 'no such file\n'
+	elif [[ $(claim_wanted "$CHECK_ARRAY" "${CONF[UUID]}") != "$(cat "$file")" ]]; then
+		printf 'something else in it\n'
+	else
+		printf 'such a line\n'
+	fi
+}
+
+# Of each kernel that may be started next.
+check_boot_kernels() {
+	local release
+	for release in "${KERNELS[@]}"; do
+		check_boot_initramfs "$release"
+		[[ ${CONF[RAM]} == @(none|/*) ]] || check_boot_modules "$release"
+		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || check_boot_flaw "$release"
+	done
+}
+
+# An initramfs without mdadm assembles nothing.
+check_boot_initramfs() { # RELEASE
+	local file
+	if ! initramfs_open "$1"; then
+		check_boot_unseen_initramfs_ "$1"
+		return
+	fi
+	initramfs_has_mdadm || return 0
+	while IFS= read -r file; do ! claim_stands "$file" "${CONF[UUID]}" || return 0; done < <(initramfs_confs)
+	findings_problem not-claimed-initramfs "the initramfs of Linux $1 to $([[ ${CONF[ROOT]} == yes ]] && echo start the array || echo leave the array alone) (\"$(check_boot_claim_line_)\" in its mdadm.conf)" \
+		"no such line in $(initramfs_file "$1")" "$(check_boot_initramfs_cure_ "$1")" "$1"
+}
+
+check_boot_unseen_initramfs_() { # RELEASE
+	local cure='see INITRAMFS in ramraid(8)'
+	[[ $INITRAMFS_WHY != 'no right'* ]] || cure="sudo ramraid check $CHECK_ARRAY"
+	findings_note unseen-initramfs "to see whether the initramfs of Linux $1 leaves the array alone" "$INITRAMFS_WHY" "$cure" "$1"
+}
+
+check_boot_initramfs_cure_() { # RELEASE
+	if claim_initramfs_is_ours; then
+		printf 'update-initramfs -u -k %s\n' "$1"
+	else
+		printf 'make it anew with the claim in it: see INITRAMFS in ramraid(8)\n'
+	fi
+}
+
+# What makes the RAM leg. A brd that is built in was there before us, and may hold anything: world/ramdisk.sh does not take it.
+check_boot_modules() { # RELEASE
+	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: dkms status"
+	rapiddisk=$(kernels_module "$1" rapiddisk) brd=$(kernels_module "$1" brd)
+	[[ $rapiddisk == none || ${CONF[RAM]} == brd ]] || return 0
+	case ${CONF[RAM]}:$brd in
+	brd:module) ;;
+	auto:module) findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" 'none; brd will serve' "$cure" "$1" ;;
+	*:module) findings_problem no-ram-module "Linux $1 to have the module rapiddisk, since RAM=rapiddisk" \
+		'none, so that there will be no RAM leg; brd would serve' "$cure; or write RAM=auto" "$1" ;;
+	brd:*) findings_problem no-ram-module "Linux $1 to have the module brd, since RAM=brd" "$(check_boot_brd_ "$brd"), so that there will be no RAM leg" \
+		'write RAM=auto' "$1" ;;
+	*) findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no rapiddisk, and $(check_boot_brd_ "$brd"): neither will serve" "$cure" "$1" ;;
+	esac
+}
+check_boot_brd_() { if [[ $1 == builtin ]]; then echo 'a brd that is built in, which is not taken'; else echo 'no brd'; fi; }
+
+check_boot_flaw() { # RELEASE
+	local KERNEL_FLAW
+	md_kernel_flaw "$1"
+	[[ -z $KERNEL_FLAW ]] || findings_problem kernel-flaw 'a kernel without a known flaw' "$KERNEL_FLAW" 'apt full-upgrade, and start the newer kernel' "$1"
+}
+
+check_boot_enabled() {
+	local state
+	state=$(systemd_enablement "$CHECK_ARRAY")
+	case $state in
+	enabled | static | alias | generated) ;;
+	'') findings_note unseen-unit "to see whether $(systemd_unit "$CHECK_ARRAY") is enabled" 'that systemctl does not tell' "systemctl is-enabled $(systemd_unit "$CHECK_ARRAY")" ;;
+	masked*) findings_problem not-enabled "$(systemd_unit "$CHECK_ARRAY") to be enabled" "it $state" "systemctl unmask $(systemd_unit "$CHECK_ARRAY")" ;;
+	*) findings_problem not-enabled "$(systemd_unit "$CHECK_ARRAY") to be enabled" "it $state" "systemctl enable $(systemd_unit "$CHECK_ARRAY")" ;;
+	esac
+}
+
+check_boot_half_done() {
+	if [[ -e $STATE/$CHECK_ARRAY.releasing ]]; then
+		findings_problem release-unfinished 'a release to be complete' 'one that has begun' "ramraid release $CHECK_ARRAY"
+	elif adopted_read "$CHECK_ARRAY" && [[ ${ADOPTED[done]-} == no && ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]]; then
+		findings_problem adopt-unfinished 'an adoption to be complete' 'one that has begun' \
+			"ramraid adopt $CHECK_ARRAY ARRAY; or back: ramraid release $CHECK_ARRAY"
+	fi
+}
+
+# After a boot nearly all memory is available, but never more than there is. After facts_observe; adds to CHECK_RAM_BYTES (all ramdisks together)
+# and CHECK_RAM_RESERVE (the largest), for check_system_memory_of_all.
+check_boot_memory() {
+	local bytes total MEMORY_RESERVE MEMORY_RESERVE_BY
+	bytes=$(check_boot_ram_bytes_)
+	[[ -n $bytes ]] || return 0
+	total=$(ramdisk_total)
+	memory_floor_reserve
+	CHECK_RAM_BYTES=$((CHECK_RAM_BYTES + bytes))
+	((MEMORY_RESERVE <= CHECK_RAM_RESERVE)) || CHECK_RAM_RESERVE=$MEMORY_RESERVE
+	((bytes + MEMORY_RESERVE > total)) || return 0
+	CHECK_RAM_SAID=yes
+	findings_problem memory "memory for the ramdisk ($(quantity_show_bytes "$bytes")) and for $MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(quantity_show_bytes "$MEMORY_RESERVE"))" \
+		"$(quantity_show_bytes "$total") in all, so that there will be no RAM leg" "lower $MEMORY_RESERVE_BY in $ETC/$CHECK_ARRAY.conf, or write RAM=none"
+}
+
+# How large the ramdisk has to be; nothing when there is to be none, or nobody knows.
+check_boot_ram_bytes_() {
+	local i
+	[[ ${CONF[RAM]} != @(none|/*) ]] || return 0
+	[[ -z ${F[array.md]} ]] || ! md_leg_bytes "${F[array.md]}" || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		printf '%s\n' $(((${F[leg.$i.size]} + ${F[leg.$i.data_offset]}) * 512))
+		return
+	done
+}

@@ -1,0 +1,105 @@
+# What "ramraid check" has found, and the order in which an array is looked at. The questions themselves: cmd/check/boot.sh (what the next boot goes by),
+# cmd/check/array.sh (the array as it is now), cmd/check/reads.sh (who serves its reads), cmd/check/gate.sh (what lies on it), cmd/check/system.sh. Nothing is changed by any of them.
+# shellcheck shell=bash
+
+need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/reads cmd/check/system config/conf
+need core/log core/paths observe/facts observe/static report/advice
+
+declare -gA F # the facts: decide/facts.list
+
+# Finding I is FINDING["$i.KEY"] with KEY array (empty: the system), severity (problem: the next boot or the data is at risk; note: worth knowing),
+# code (a word that stays the same: ramraid(8), check), kernel (empty: whatever kernel), expected, found, do (what to type).
+declare -gA FINDING=()
+FINDINGS=0 CHECK_ARRAY=''
+
+# findings_found SEVERITY CODE EXPECTED FOUND DO [KERNEL]: about the array CHECK_ARRAY. What a mount point or a file calls itself may hold anything.
+findings_found() {
+	local key text i=$FINDINGS
+	(($# == 6)) || set -- "$@" ''
+	FINDING["$i.array"]=$CHECK_ARRAY
+	for key in severity code expected found 'do' kernel; do
+		text=$1
+		log_printable text
+		FINDING["$i.$key"]=$text
+		shift
+	done
+	FINDINGS=$((FINDINGS + 1))
+}
+findings_problem() { findings_found problem "$@"; }
+findings_note() { findings_found note "$@"; }
+
+# findings_unseen WHAT EXPECTED WHY: what only root may look at is said, never taken for good.
+findings_unseen() { findings_note "unseen-$1" "$2" "$3" "sudo ramraid check${CHECK_ARRAY:+ $CHECK_ARRAY}"; }
+
+# findings_count ARRAY [SEVERITY]: prints how many.
+findings_count() {
+	local i count=0
+	for ((i = 0; i < FINDINGS; i++)); do
+		[[ ${FINDING["$i.array"]} != "$1" || ${FINDING["$i.severity"]} != "${2:-${FINDING["$i.severity"]}}" ]] || count=$((count + 1))
+	done
+	printf '%s\n' "$count"
+}
+
+# findings_has_problem: is any of them one?
+findings_has_problem() {
+	local i
+	for ((i = 0; i < FINDINGS; i++)); do [[ ${FINDING["$i.severity"]} != problem ]] || return 0; done
+	return 1
+}
+
+# Asked in one place, because what nobody but root may see is different for every file and every system.
+findings_is_root() { ((EUID == 0)); }
+findings_can_read() { [[ -r $1 ]]; }
+
+# findings_one NAME [KERNEL]: everything about one array; with KERNEL only what concerns that kernel.
+findings_one() {
+	local CHECK_ARRAY=$1
+	conf_load "$1" || {
+		findings_configuration
+		return 0
+	}
+	if [[ -n ${2-} ]]; then
+		check_boot_kernels
+		return
+	fi
+	findings_same
+	check_system_notify
+	static_configured "$1"
+	facts_observe
+	check_array
+	check_system_rescue
+	check_reads
+	check_array_smart
+	check_boot_half_done
+	check_boot_enabled
+	check_boot_claim
+	check_boot_kernels
+	check_boot_memory
+	check_gate
+	check_gate_boot_mail
+}
+
+# A copy of a configuration: the next boot may start both units, and both would work on the same legs.
+findings_same() {
+	local other
+	while IFS= read -r other; do
+		findings_problem same-array "UUID=${CONF[UUID]} in no other file" "it in $ETC/$other.conf as well" \
+			"delete the copy, or rename it to something that does not end in .conf; then: ramraid claim; systemctl daemon-reload"
+	done < <(conf_same "$CHECK_ARRAY" "${CONF[UUID]}")
+}
+
+# With errors in it, nothing else can be asked.
+findings_configuration() {
+	local line file next='systemctl daemon-reload; ramraid check'
+	[[ -z $CHECK_ARRAY ]] || next=$(advice_mended "$CHECK_ARRAY" "$([[ ! -e $DEV/md/$CHECK_ARRAY ]] || echo yes)")
+	for line in "${CONF_ERRORS[@]}"; do
+		file=${line%%: *}
+		[[ ! $file =~ ^(.*):[0-9]+$ ]] || file=${BASH_REMATCH[1]}
+		if [[ $line == *': cannot be read' && -e $file ]] && ! findings_can_read "$file"; then
+			findings_unseen configuration 'to read its configuration' "no right to read $file"
+		else
+			findings_problem configuration 'no error in the configuration' "$line" \
+				"edit $file, then: $next"
+		fi
+	done
+}

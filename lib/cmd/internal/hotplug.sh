@@ -1,0 +1,59 @@
+# ramraid hotplug: looks at every running array after a disk has come or gone, and starts the worker of those that need it.
+# shellcheck shell=bash
+
+need act/array-lock act/hotplug act/transitions config/conf core/cli core/log core/paths
+need observe/facts observe/scan observe/static world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+readonly HOTPLUG_USAGE='usage: ramraid hotplug
+
+Looks at every array without HOTPLUG=no: tells what has become of its legs, and starts ramraid-mend@NAME where one can be put back. Done by
+ramraid-hotplug.path whenever a disk comes or goes, and when a start or a repair has ended.'
+
+cmd_hotplug() {
+	local name code=0
+	cli_parse "$HOTPLUG_USAGE" '' "$@"
+	((${#ARGS[@]} == 0)) || cli_usage "$HOTPLUG_USAGE" 'takes no operands'
+	cli_root
+	paths_run
+	# Before the look: what happens from here on raises it again.
+	rm -f "$RUN/event"
+	while IFS= read -r name; do
+		# One array's trouble must not keep the others from being looked at.
+		(cmd_hotplug_one "$name") || code=$EX_FAILED
+	done < <(conf_names)
+	return "$code"
+}
+
+cmd_hotplug_one() { # NAME
+	# What is wrong with it is said by the start, and by "status".
+	conf_load "$1" || return 0
+	[[ ${CONF[HOTPLUG]} == yes ]] || return 0
+	# Whoever holds the lock looks for itself, and asks for another look when it ends.
+	array_lock_is_free "$1" || return 0
+	static_configured "$1"
+	[[ -z ${F[record.why]} ]] || return 0
+	facts_observe
+	case ${F[array.state]} in
+	absent) cmd_hotplug_start_ "$1" ;;
+	active)
+		hotplug_facts
+		transitions_tell "$1"
+		# One that a person has started, while its unit is stopped, is that person's.
+		hotplug_is_released "$1" || ! hotplug_is_due "$1" || ! systemd_unit_is_up "$1" || systemd_start_mend "$1"
+		;;
+	esac
+}
+
+# A start that was refused with a disk missing, its disks are not as they were then, and now the start is safe. Nothing else is begun again: a person
+# may have stopped it, or be at work on the disks.
+cmd_hotplug_start_() { # NAME
+	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] && static_times || return 0
+	scan_decide
+	[[ $ACTION == assemble ]] || return 0
+	hotplug_note_restart "$1"
+	log_notice "$1: it could not be started before; now it can: $WHY"
+	systemd_reset "$1"
+	systemd_start "$1"
+}

@@ -1,0 +1,108 @@
+# ramraid memory: gives the RAM leg up while memory is short, and has it made anew when there is room.
+# shellcheck shell=bash
+
+need act/array-lock act/guard act/history act/hotplug act/transitions act/witness-update config/conf
+need config/conf-need core/cli core/log core/paths core/quantity decide/health notes/memory-floor
+need observe/facts observe/static world/md world/ramdisk world/ramdisk-note world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+readonly MEMORY_USAGE='usage: ramraid memory NAME
+
+Looks at the available memory every two seconds as long as the array runs. When less than MEMORY_FLOOR stays available, takes the RAM leg out and
+gives its memory back; when there has been room for a while, has it made anew. Done by ramraid-memory@NAME.service, if MEMORY_FLOOR is set.'
+
+cmd_memory() {
+	cli_parse "$MEMORY_USAGE" '' "$@"
+	cli_one_name "$MEMORY_USAGE"
+	conf_need "$NAME"
+	cli_root
+	paths_run
+	if memory_floor_is_off "${CONF[MEMORY_FLOOR]}" || [[ ${CONF[RAM]} == @(none|/*) ]]; then
+		log_notice "$NAME: nothing to look at: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}, RAM=${CONF[RAM]}"
+		return
+	fi
+	static_configured "$NAME"
+	facts_observe
+	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	MEMORY_MD=${F[array.md]} MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_total)")
+	# A pipe that nobody writes to, to wait for without a process, which might be refused just then.
+	exec {MEMORY_FD}<> <(:)
+	memory_floor_begin
+	while cmd_memory_runs "$NAME"; do
+		cmd_memory_look "$NAME"
+		[[ -z $MEMORY_ACT ]] || "cmd_memory_${MEMORY_ACT}_" "$NAME"
+		read -rt "$MEMORY_LOOK" -u "$MEMORY_FD" || :
+	done
+}
+
+# cmd_memory_runs NAME: is it still the array that it was, and ours?
+cmd_memory_runs() { [[ -e $SYS/block/$MEMORY_MD/md && -e $RUN/$1.started ]]; }
+
+# cmd_memory_look NAME: sets MEMORY_ACT. Without a process while all is well.
+cmd_memory_look() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE state=none answer=no
+	ramdisk_note_read "$1"
+	ramdisk_available
+	if [[ -n $RAM_NODE ]]; then
+		! ramdisk_gives_back "$1" || state=leg
+		((RAM_AVAILABLE >= MEMORY_FLOOR)) || answer=yes
+	elif memory_floor_has_given_up "$1"; then
+		state=given
+		! cmd_memory_has_room_ || answer=yes
+	fi
+	memory_floor_count "$state" "$answer"
+}
+
+# So much more than the floor that it does not have to go again at once.
+cmd_memory_has_room_() {
+	local bytes MEMORY_RESERVE
+	memory_floor_reserve
+	((MEMORY_RESERVE >= MEMORY_FLOOR * 5 / 4)) || MEMORY_RESERVE=$((MEMORY_FLOOR * 5 / 4))
+	bytes=$(md_leg_bytes "$MEMORY_MD") && [[ -z $(ramdisk_why_not "$bytes" "$MEMORY_RESERVE") ]]
+}
+
+cmd_memory_give_() { # NAME
+	# In a process of its own, which the lock ends with.
+	if (cmd_memory_give_up "$1"); then memory_floor_given; else memory_floor_kept; fi
+}
+
+# cmd_memory_give_up NAME: as "detach". Returns not 0 when it stays, having said why.
+cmd_memory_give_up() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE
+	array_lock_first "$1" 5
+	conf_load "$1" || return
+	static_configured "$1"
+	facts_observe
+	# Whoever had the lock may have taken it out, or freed memory.
+	ramdisk_note_read "$1"
+	ramdisk_available
+	[[ ${F[array.state]} == active && -n $RAM_NODE && ! -e $RUN/$1.detached ]] && ramdisk_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
+	health_only_copy && {
+		log_warning "$1: memory is short, but the RAM leg is the only good copy: keeping it"
+		return 1
+	}
+	log_notice "$1: less than MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} ($(quantity_show_bytes "$MEMORY_FLOOR")) of memory is available: giving the RAM leg up"
+	# Before: or hot-plug would make a new one.
+	memory_floor_note_given_up "$1" || return
+	guard_release "$1" || {
+		rm -f "$RUN/$1.detached"
+		return 1
+	}
+	facts_observe
+	witness_update_witness
+	history_update
+	exec {ARRAY_LOCK}>&-
+	transitions_tell "$1"
+	hotplug_trigger
+}
+
+# Made by the worker of hot-plug, in its own unit: a rebuild takes long, and memory may become short meanwhile. If that does not make it, it is tried again, later.
+cmd_memory_take_() { # NAME
+	memory_floor_taken
+	# A person is at work on it, or has been.
+	array_lock_is_free "$1" && memory_floor_has_given_up "$1" || return 0
+	log_notice "$1: there is room for the RAM leg again: making it anew"
+	memory_floor_note_room "$1"
+	systemd_start_mend "$1" || memory_floor_note_given_up "$1"
+}

@@ -1,0 +1,56 @@
+# ramraid mend: brings a running array back to what its configuration says, as far as that needs no person.
+# shellcheck shell=bash
+
+need act/array-lock act/hotplug act/notify act/transitions cmd/attach config/conf-need core/act
+need core/cli core/log core/paths decide/action notes/memory-floor observe/facts observe/static
+
+declare -gA F # the facts: decide/facts.list
+
+readonly MEND_USAGE='usage: ramraid mend [--dry-run] NAME
+
+Puts back disk legs that have returned, takes out members whose device is gone, makes a new RAM leg if the old one failed, and with
+AUTO_REPLACE=yes builds a blank disk in the place of a lost one. What md has given up stays out, and so does a RAM leg that "detach" has taken
+out: "ramraid attach" is for these. Done by hot-plug; the array stays in use all the time.'
+
+cmd_mend() {
+	local code=0
+	cli_parse "$MEND_USAGE" 'dry-run' "$@"
+	cli_one_name "$MEND_USAGE"
+	conf_need "$NAME"
+	cli_root
+	paths_run
+	[[ -n $DRY_RUN ]] || {
+		array_lock "$NAME" 60
+		conf_need "$NAME" # it may have been edited meanwhile
+	}
+	static_configured "$NAME"
+	facts_observe
+	if hotplug_is_released "$NAME"; then
+		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
+		return
+	fi
+	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	[[ -z $DRY_RUN ]] || {
+		static_times
+		hotplug_facts
+		action_choose
+		log_printable WHY
+		printf 'action: %s\nwhy:    %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
+		return
+	}
+	attach_here mend || code=$?
+	hotplug_tried "$NAME"
+	exec {ARRAY_LOCK}>&-
+	mend_end_
+	hotplug_trigger
+	return "$code"
+}
+
+# What is said of a leg that could not be put back is what it is, not that it failed.
+mend_end_() {
+	local key
+	for key in "${!F[@]}"; do [[ $key != failed.@(readd|add-leg).* ]] || unset -v "F[$key]"; done
+	[[ -z $LOOP_NO_RAM ]] || memory_floor_has_given_up "$NAME" ||
+		notify warning ram-lost '' "$NAME: there is no RAM leg, and reads are as slow as the disks: $LOOP_NO_RAM. When that is mended: ramraid attach $NAME"
+	transitions_tell "$NAME"
+}

@@ -1,0 +1,29 @@
+# ramraid remember: notes what lies on the running arrays, so that the next boot knows what has to wait for them.
+# shellcheck shell=bash
+
+need config/conf core/cli core/log notes/contents observe/facts observe/static
+
+declare -gA F # the facts: decide/facts.list
+
+readonly REMEMBER_USAGE='usage: ramraid remember
+
+Notes the file systems, containers and volumes that lie on the running arrays in /etc/ramraid/state. Done at every start and stop,
+and by ramraid-remember.path whenever /etc/fstab or /etc/crypttab changes.'
+
+cmd_remember() {
+	local name code=0
+	cli_parse "$REMEMBER_USAGE" '' "$@"
+	((${#ARGS[@]} == 0)) || cli_usage "$REMEMBER_USAGE" 'takes no operands'
+	cli_root
+	while IFS= read -r name; do
+		conf_load "$name" || continue
+		static_configured "$name"
+		facts_observe
+		[[ ${F[array.state]} == active ]] || continue
+		contents_remember "$name" "${F[array.md]}" || {
+			log_error "$name: could not write $(contents_file "$name")"
+			code=$EX_FAILED
+		}
+	done < <(conf_names)
+	return "$code"
+}

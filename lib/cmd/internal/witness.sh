@@ -1,0 +1,93 @@
+# ramraid witness: writes down who is in the running arrays.
+# shellcheck shell=bash
+
+need act/array-lock act/history act/hotplug act/transitions act/witness-update config/conf
+need config/conf-need core/cli core/clock core/log core/paths decide/health observe/facts observe/static
+need world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+readonly WITNESS_BOUND=120 # seconds for all arrays
+
+readonly WITNESS_USAGE='usage: ramraid witness
+
+Records, for every running array, which disk legs are in sync and at which event count (/etc/ramraid/state/NAME.witness): what a start
+with a disk leg missing goes by. Then tells what has become of each leg since that was last told. Done at every start and stop, and by
+ramraid-monitor@MD.path whenever the array changes.'
+
+cmd_witness() {
+	local name file code=0 works=()
+	cli_parse "$WITNESS_USAGE" '' "$@"
+	((${#ARGS[@]} == 0)) || cli_usage "$WITNESS_USAGE" 'takes no operands'
+	cli_root
+	# Also of arrays whose file has been broken or deleted since they were started.
+	while IFS= read -r name; do
+		# Side by side, each by itself: neither one array's broken file nor its disk that does not answer must cost the others their record.
+		(cmd_witness_one "$name" || exit "$EX_FAILED") &
+		works+=($!)
+	done < <({
+		conf_names
+		for file in "$RUN"/*.started; do [[ ! -e $file ]] || printf '%s\n' "$(basename "$file" .started)"; done
+	} | sort -u)
+	cmd_witness_wait_ "${works[@]}" || code=$EX_FAILED
+	hotplug_trigger
+	return "$code"
+}
+
+# cmd_witness_wait_ PROCESS…: until they have ended, at most WITNESS_BOUND seconds. Returns 1 when one has failed, or did not end. Such a one is killed: what it has seen is
+# old by the time it would write that down.
+cmd_witness_wait_() {
+	local pid pids=("$@") code=0 NOW end
+	clock
+	end=$((NOW + WITNESS_BOUND))
+	for pid; do
+		# Not "wait", which has no bound.
+		while kill -0 "$pid" 2>/dev/null; do
+			clock
+			((NOW < end)) || {
+				log_error 'ramraid: the record of an array is not ready in time: something does not answer'
+				kill -KILL "${pids[@]}" 2>/dev/null || :
+				return "$EX_FAILED"
+			}
+			sleep 0.1
+		done
+		wait "$pid" || code=$EX_FAILED
+		pids=("${pids[@]:1}")
+	done
+	return "$code"
+}
+
+# cmd_witness_one NAME: returns 1 when what it saw last could not be written.
+cmd_witness_one() {
+	local before code
+	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
+	conf_need_started "$1"
+	static_configured "$1"
+	# Its start says why. If it runs under another name, that one's record is kept.
+	[[ -z ${F[record.why]} ]] || return 0
+	facts_observe
+	while :; do
+		code=0
+		witness_update || code=$EX_FAILED
+		before=$(cmd_witness_members)
+		# At once, when it comes to that.
+		! health_only_copy || {
+			transitions_tell "$1"
+			systemd_hold "$1"
+		}
+		# What has changed meanwhile is told by nobody.
+		static_witness
+		facts_observe
+		[[ $(cmd_witness_members) != "$before" ]] || break
+	done
+	# Who is at work on it notes that at the end.
+	! array_lock_is_free "$1" || history_update
+	transitions_tell "$1"
+	return "$code"
+}
+
+cmd_witness_members() {
+	local i
+	printf '%s' "${F[array.md]} ${F[ram.state]} ${F[array.unconfigured]}"
+	for ((i = 0; i < ${F[members]}; i++)); do printf ' %s' "${F[leg.$i.state]:--}"; done
+}

@@ -1,0 +1,48 @@
+# ramraid yield: lets go of RAM legs before another program stops the arrays.
+# shellcheck shell=bash
+
+need act/array-lock act/guard act/history act/witness-update config/conf config/conf-need core/cli
+need core/log core/paths decide/health observe/facts observe/static world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+readonly YIELD_USAGE='usage: ramraid yield NAME…
+
+For programs that stop arrays as they are: while the machine goes down, takes the RAM leg of each of these arrays out, while a disk leg has all that
+it has. Ends with 4 when a RAM leg is the only good copy: then nobody else may stop that array. Done by blk-availability.service of lvm2, before
+it deactivates anything.'
+
+cmd_yield() {
+	local name code=0 one
+	cli_parse "$YIELD_USAGE" '' "$@"
+	((${#ARGS[@]} > 0)) || cli_usage "$YIELD_USAGE" 'expected names of arrays'
+	cli_root
+	for name in "${ARGS[@]}"; do
+		one=0
+		(yield_one_ "$name") || one=$?
+		((one <= code)) || code=$one
+	done
+	return "$code"
+}
+
+# yield_one_ NAME: does not wait for whoever uses the array, or is at work on it: they may wait for the caller in their turn. Who fills the RAM leg just now has
+# made no only copy of it.
+yield_one_() {
+	local going=''
+	! systemd_is_running || ! systemd_is_stopping || going=yes
+	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
+	conf_need_started "$1"
+	[[ -z $going ]] || ! array_lock_is_free "$1" || array_lock "$1" 5
+	static_configured "$1"
+	facts_observe
+	[[ ${F[array.state]} != absent ]] || return 0
+	if health_only_copy; then
+		log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: nobody may stop ${F[array.md]} but ramraid. $(guard_remedy_text)"
+		return "$EX_REFUSED"
+	fi
+	[[ -n $going && -n ${ARRAY_LOCK-} ]] || return 0
+	guard_release "$1" || return
+	facts_observe
+	witness_update_witness
+	history_update
+}

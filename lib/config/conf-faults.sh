@@ -1,0 +1,126 @@
+# What is wrong with a configuration, in words for whoever wrote it; and whether a file is one that may be read at all.
+# shellcheck shell=bash
+
+need config/conf core/log core/paths core/words world/disk
+
+# Key → what to write.
+# keys.list: made by "make keys" from that file, up to the line that ends it
+declare -grA CONF_EXPECTED=(
+	[UUID]='the array UUID as "mdadm --detail" prints it'
+	[MEMBER]='a device path'
+	[MOUNT]='a mount point or the name of a unit'
+	[LAYOUT]='mirror or far2'
+	[ROOT]='yes or no'
+	[RAM]='auto, rapiddisk, brd, none, or a device path'
+	[RAM_RESERVE]='a size such as 512M or 10%'
+	[MEMORY_FLOOR]='a size such as 512M or 5%, or 0 for never'
+	[REBUILD]='auto, copy or kernel'
+	[COPY_RATE]='bytes a second such as 200M, or 0 for no limit'
+	[VERIFY]='no, sample or yes'
+	[WAIT]='yes or no'
+	[WAIT_TIMEOUT]='a time span such as 90s, 10min or infinity'
+	[ON_TIMEOUT]='degraded or fail'
+	[ACCEPT_KERNEL_FLAW]='yes or no'
+	[MEMBER_TIMEOUT]='a time span such as 30s'
+	[START_DEGRADED]='witness, always or never'
+	[WITNESS_COPY]='auto, none, or a folder'
+	[HOTPLUG]='yes or no'
+	[AUTO_REPLACE]='yes or no'
+	[NOTIFY]='the absolute path of a program, or none'
+	[RESCUE]='a folder, or none'
+	[WRITE_BEHIND]='a number of writes from 0 to 16383'
+	[ACCEPT_DATA_LOSS]='yes or no'
+)
+# keys.list end
+
+# conf_faults_name NAME: the complaint about what can't be an array's name, fit for a terminal and one line of the journal.
+conf_faults_name() {
+	local shown=${1//[[:cntrl:]]/?}
+	printf '"%s" can'"'"'t be an array'"'"'s name; use up to 31 letters, digits, "-", "_" and ".", a letter first' "${shown:0:60}"
+}
+
+# conf_faults_new_name NAME: ends the program when no array can be called so, or none from now on: mdadm takes "d7" for the number of a device, and fails when there is
+# an md7 (create_mddev() in its mdopen.c).
+conf_faults_new_name() {
+	conf_name_ok "$1" || die "$(conf_faults_name "$1")" "$EX_USAGE"
+	[[ ! $1 =~ ^d[0-9]+$ ]] || die "\"$1\" can't be an array's name: to mdadm it is the number of a device; choose another" "$EX_USAGE"
+}
+
+conf_faults_add() { CONF_ERRORS+=("$1"); }
+
+# conf_faults_say FAULT WHERE [WORD…]: what config/conf.sh has found.
+conf_faults_say() {
+	local where=$2 shown better
+	case $1 in
+	name)
+		shown=${where//[[:cntrl:]]/?}
+		# A path is no file of ours: it was typed.
+		if [[ $where == */* ]]; then conf_faults_add "$(conf_faults_name "$where")"; else conf_faults_add "$ETC/${shown:0:60}.conf: $(conf_faults_name "$where")"; fi
+		;;
+	control) conf_faults_add "$where: holds control characters; it must be plain text with Unix line ends" ;;
+	bytes) conf_faults_add "$where: has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration" ;;
+	long) conf_faults_add "$where: has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
+	form) conf_faults_add "$where: \"${3:0:60}\" is not of the form KEY=value" ;;
+	key) conf_faults_add "$where: unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
+	value)
+		[[ $4 != *[[:blank:]]'#'* ]] || better='; a comment stands on a line of its own'
+		conf_faults_add "$where: $3=${4:0:80}: write ${CONF_EXPECTED[$3]}${better-}"
+		;;
+	place) conf_faults_add "$where: $3 belongs to one array; write it in that array's own file" ;;
+	unstable)
+		better=$(disk_stable_name "$3") || better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
+		conf_faults_add "$where: ${4:-MEMBER}=${3:0:80}: this name can mean another disk after the next boot; write $better"
+		;;
+	twice) conf_faults_add "$where: MEMBER=$3 stands there already; delete one of the two lines" ;;
+	both) conf_faults_add "$where: RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
+	no-uuid) conf_faults_add "$where: UUID= is missing; write the array UUID (see: mdadm --examine DISK)" ;;
+	no-member) conf_faults_add "$where: there is no MEMBER= line; write one for each disk leg" ;;
+	far2) conf_faults_add "$where: LAYOUT=far2 takes two MEMBER lines and RAM=none; its RAM leg is that of the mirror that lies on it" ;;
+	data-loss) conf_faults_add "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes" ;;
+	esac
+}
+
+# conf_faults_dropins NAME: drop-ins that are there before their array is, of an earlier one of that name perhaps, hold for the new one as soon as it has a
+# configuration. Ends the program when they have what only belongs to one array, or errors; else says that they hold.
+conf_faults_dropins() {
+	local file files=() line MEMBERS=() MOUNTS=() CONF_ERRORS=()
+	local -A CONF=()
+	for file in "$ETC/$1.conf.d"/*.conf; do [[ ! -e $file && ! -L $file ]] || files+=("$file"); done
+	((${#files[@]} > 0)) || return 0
+	conf_builtin
+	conf_faults_files "${files[@]}"
+	for file in "${files[@]}"; do conf_read "$file" array; done
+	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* && ${#MEMBERS[@]} == 0 && ${#CONF_ERRORS[@]} == 0 ]] ||
+		die "$1: there are drop-ins already, which would hold for it, and are those of another array: ${files[*]}. Take them away first: rm -r $ETC/$1.conf.d; nothing was changed" "$EX_REFUSED"
+	log_notice "$1: hold for it as well: ${files[*]}"
+}
+
+# conf_faults_files FILE…: what they are, by one process for all of them, for conf_faults_file_ok.
+declare -gA CONF_FILES=()
+conf_faults_files() {
+	local line lines
+	CONF_FILES=()
+	mapfile -d '' lines < <(stat --printf='%F:%u:%a:%s:%n\0' -- "$@" 2>/dev/null)
+	for line in "${lines[@]}"; do CONF_FILES[${line#*:*:*:*:}]=${line%"${line#*:*:*:*:}"}; done
+}
+
+# Only a plain file of root's (in tests: our own) that nobody else can write is read.
+conf_faults_file_ok() { # FILE
+	local type owner mode bytes
+	[[ -n ${CONF_FILES[$1]-} ]] || conf_faults_files "$1"
+	IFS=: words_into "${CONF_FILES[$1]-}" type owner mode bytes
+	case $type in
+	'regular file' | 'regular empty file') ;;
+	'') conf_faults_add "$1: cannot be read" && return 1 ;;
+	*) conf_faults_add "$1: is a $type; it must be a regular file" && return 1 ;;
+	esac
+	((owner == EUID || owner == 0)) || conf_faults_add "$1: belongs to user $owner; type: chown root $1"
+	(((8#$mode & 8#022) == 0)) || conf_faults_add "$1: others than its owner can write it (mode $mode); type: chmod 644 $1"
+	((bytes <= CONF_MAX_BYTES)) || conf_faults_add "$1: has $bytes bytes; more than $CONF_MAX_BYTES can't be a configuration"
+	((owner == EUID || owner == 0)) && (((8#$mode & 8#022) == 0 && bytes <= CONF_MAX_BYTES)) || return 1
+	[[ -r $1 ]] || {
+		conf_faults_add "$1: cannot be read"
+		return 1
+	}
+}

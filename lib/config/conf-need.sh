@@ -1,0 +1,45 @@
+# Configuration, for the verbs that act by it: loaded, or the end of the program; and what a running array was started with.
+# shellcheck shell=bash
+
+need config/conf core/log core/paths
+
+# conf_need NAME: conf_load, or the end of the program with its errors.
+conf_need() {
+	local code=0 line
+	conf_load "$1" || code=$?
+	for line in "${CONF_WARNINGS[@]}" "${CONF_ERRORS[@]}"; do log_error "$line"; done
+	((code != 3)) || die "$(conf_no_array "$1")" "$EX_INACTIVE"
+	conf_name_ok "$1" || exit "$EX_USAGE" # said
+	((code == 0)) || die "$1: the configuration has ${#CONF_ERRORS[@]} error(s); nothing was done" "$EX_USAGE"
+}
+
+# conf_need_keep NAME: remembers, for this boot, what the array was started with. From now on it is ours, also if it had been released before.
+conf_need_keep() {
+	paths_run
+	[[ ! -e $RUN/$1.released ]] || rm -f "$RUN/$1.released"
+	{
+		printf '%s=%s\n' UUID "${CONF[UUID]}" RAM "${CONF[RAM]}" RESCUE "${CONF[RESCUE]}" NOTIFY "${CONF[NOTIFY]}" WITNESS_COPY "${CONF[WITNESS_COPY]}"
+		printf 'MEMBER=%s\n' "${MEMBERS[@]}"
+	} >"$RUN/$1.started"
+}
+
+# conf_need_started NAME: conf_need; but if the file has been broken or deleted since the start, what it was started with, so that letting
+# go of the RAM leg never fails for a typing error.
+conf_need_started() {
+	local line
+	if ! conf_name_ok "$1" || [[ ! -r $RUN/$1.started ]] || conf_load "$1"; then
+		conf_need "$1"
+		return
+	fi
+	# It is asked for again with the lock held.
+	[[ ${CONF_TOLD-} == "${CONF_ERRORS[*]-}+" ]] || {
+		for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+		log_warning "$1: its configuration is broken or gone; going by what it was started with"
+	}
+	CONF_TOLD="${CONF_ERRORS[*]-}+"
+	conf_defaults || : # said at the start
+	CONF[HOTPLUG]=no   # "ramraid hotplug" leaves one alone that has errors
+	CONF_ERRORS=()
+	conf_read "$RUN/$1.started" array
+	((${#CONF_ERRORS[@]} == 0)) || die "$1: $RUN/$1.started is damaged"
+}

@@ -1,0 +1,274 @@
+# Configuration: read, checked, never executed. Keys, defaults and forms come from keys.list; what is wrong is said by config/conf-faults.sh.
+# shellcheck shell=bash
+
+need core/paths world/disk
+
+declare -gA F # the facts: decide/facts.list
+
+declare -gA CONF=() CONF_FORM
+declare -ga MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
+
+readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
+# systemd.time(7)
+readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
+
+# Key → default; UUID has none, it must be given, and lists (MEMBER, MOUNT) are not in it. Key → the extended regular expression that its
+# value has to match; UUID and MEMBER have a closer look of their own.
+# keys.list: made by "make keys" from that file, up to the line that ends it
+conf_builtin() {
+	CONF=(
+		[UUID]=''
+		[LAYOUT]=mirror
+		[ROOT]=no
+		[RAM]=auto
+		[RAM_RESERVE]=10%
+		[MEMORY_FLOOR]=0
+		[REBUILD]=auto
+		[COPY_RATE]=200M
+		[VERIFY]=no
+		[WAIT]=yes
+		[WAIT_TIMEOUT]=30min
+		[ON_TIMEOUT]=degraded
+		[ACCEPT_KERNEL_FLAW]=no
+		[MEMBER_TIMEOUT]=30s
+		[START_DEGRADED]=witness
+		[WITNESS_COPY]=auto
+		[HOTPLUG]=yes
+		[AUTO_REPLACE]=no
+		[NOTIFY]=none
+		[RESCUE]=/var/lib/ramraid
+		[WRITE_BEHIND]=0
+		[ACCEPT_DATA_LOSS]=no
+	)
+}
+CONF_FORM=(
+	[UUID]='^[0-9a-f:-]+$'
+	[MEMBER]='^/dev/.'
+	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
+	[LAYOUT]='^(mirror|far2)$'
+	[ROOT]='^(yes|no)$'
+	[RAM]='^(auto|rapiddisk|brd|none|/dev/.+)$'
+	[RAM_RESERVE]=$RE_SIZE
+	[MEMORY_FLOOR]=$RE_SIZE
+	[REBUILD]='^(auto|copy|kernel)$'
+	[COPY_RATE]='^[0-9]{1,12}[KMGT]?$'
+	[VERIFY]='^(no|sample|yes)$'
+	[WAIT]='^(yes|no)$'
+	[WAIT_TIMEOUT]=$RE_TIME
+	[ON_TIMEOUT]='^(degraded|fail)$'
+	[ACCEPT_KERNEL_FLAW]='^(yes|no)$'
+	[MEMBER_TIMEOUT]=$RE_TIME
+	[START_DEGRADED]='^(witness|always|never)$'
+	[WITNESS_COPY]='^(auto|none|/[A-Za-z0-9._/-]*)$'
+	[HOTPLUG]='^(yes|no)$'
+	[AUTO_REPLACE]='^(yes|no)$'
+	[NOTIFY]='^(none|/[A-Za-z0-9._/+@:-]+)$'
+	[RESCUE]='^(none|/[A-Za-z0-9._/-]*)$'
+	[WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$'
+	[ACCEPT_DATA_LOSS]='^(yes|no)$'
+)
+# keys.list end
+readonly CONF_CONTROL=$'[\x01-\x08\x0b-\x1f\x7f]' # all control characters but tab and line end
+readonly CONF_FORM CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
+
+# md names: what mdadm 4.4 accepts below /dev/md and what fits the superblock's 32 bytes; "ramraid" is the file of the defaults.
+conf_name_ok() {
+	[[ $1 == [A-Za-z]* && $1 != *[!A-Za-z0-9._-]* && $1 != ramraid && $1 != *.conf ]] && ((${#1} <= 31))
+}
+
+# conf_find_names: sets CONF_NAMES to the names of all configured arrays, broken ones included. conf_names prints them, one a line.
+conf_find_names() {
+	local file name
+	CONF_NAMES=()
+	for file in "$ETC"/*.conf; do
+		# A line break would make two names of one.
+		name=${file##*/} name=${name%.conf} name=${name//[[:cntrl:]]/?}
+		[[ (! -e $file && ! -L $file) || $name == ramraid ]] || CONF_NAMES+=("$name")
+	done
+}
+conf_names() {
+	local CONF_NAMES
+	conf_find_names
+	((${#CONF_NAMES[@]} == 0)) || printf '%s\n' "${CONF_NAMES[@]}"
+}
+
+# conf_no_array NAME: prints the complaint about a name that no array has.
+conf_no_array() {
+	local CONF_NAMES
+	conf_find_names
+	printf 'there is no array "%s": %s does not exist; configured: %s\n' "$1" "$ETC/$1.conf" "${CONF_NAMES[*]:-none}"
+}
+
+# conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in CONF_ERRORS, returns 1.
+conf_defaults() {
+	MEMBERS=() MOUNTS=() CONF_ERRORS=()
+	conf_builtin
+	conf_read "$ETC/ramraid.conf" defaults
+	((${#CONF_ERRORS[@]} == 0))
+}
+
+# conf_load NAME: fills CONF, MEMBERS and MOUNTS from the defaults, ramraid.conf, NAME.conf and NAME.conf.d/*.conf, in this order.
+# Returns 1 with every fault in CONF_ERRORS ("FILE:LINE: what is wrong; what to write"), 3 when there is no NAME.conf. Faults of
+# ramraid.conf are CONF_WARNINGS.
+conf_load() {
+	local name=$1 file
+	CONF=() MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
+	conf_name_ok "$name" || {
+		conf_fault_ name "$name"
+		return 1
+	}
+	[[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || return 3
+	need config/conf-faults
+	conf_faults_files "$ETC/ramraid.conf" "$ETC/$name.conf" "$ETC/$name.conf.d"/*.conf
+	# A fault in the file of all must not stop them all: it is said, and the built-in value holds.
+	# But nothing is done by itself that it may have switched off.
+	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}") CONF[HOTPLUG]=no
+	CONF_ERRORS=()
+	conf_read "$ETC/$name.conf" array
+	[[ ! -e $ETC/$name.conf.d ]] || for file in "$ETC/$name.conf.d"/*.conf; do conf_read "$file" array; done
+	conf_check_whole_ "$ETC/$name.conf"
+	((${#CONF_ERRORS[@]} == 0))
+}
+
+# conf_fault_ FAULT WHERE [WORD…]: adds to CONF_ERRORS what is wrong there.
+conf_fault_() {
+	need config/conf-faults
+	conf_faults_say "$@"
+}
+
+conf_read() { # FILE defaults|array
+	local file=$1 text lines=()
+	[[ -e $file || -L $file ]] || return 0
+	need config/conf-faults
+	conf_faults_file_ok "$file" || return 0
+	# mapfile is buffered, unlike "read" with a length or another end than the line's, which takes a system
+	# call for every byte.
+	mapfile -d '' -n 2 lines <"$file"
+	text=${lines[0]-}
+	if ((${#lines[@]} > 1 || ${#text} > CONF_MAX_BYTES)); then
+		conf_fault_ bytes "$file"
+		return 0
+	fi
+	# A regular expression, which is looked for six times as fast as a pattern.
+	if [[ $text =~ $CONF_CONTROL ]]; then
+		conf_fault_ control "$file"
+		return 0
+	fi
+	# Nothing but comments, as ramraid.conf is when it is installed.
+	[[ $'\n'$text == *$'\n'[!#$'\n']* ]] || return 0
+	mapfile -t lines <"$file"
+	conf_lines_ "$file" "$2" "${lines[@]}"
+}
+
+# conf_origin_ KEY:defaults|array FILE:LINE: for every line that has the form of its key. What is refused after that ends the
+# program, but for the keys of one array in ramraid.conf.
+conf_origin_() {
+	case $1 in
+	UUID:defaults | MEMBER:defaults | MOUNT:defaults) ;;
+	MEMBER:*) CONFIG_MEMBERS+=("$2") ;;
+	MOUNT:*) CONFIG_MOUNTS+=("$2") ;;
+	*) CONFIG_ORIGIN[${1%:*}]=$2 ;;
+	esac
+}
+
+# conf_lines_ FILE defaults|array LINE…: all of a file's lines in one go, since bash copies a function for every call of it.
+conf_lines_() {
+	local file=$1 kind=$2 number=0 where line key value
+	shift 2
+	for line; do
+		where=$file:$((number += 1))
+		[[ -n $line && $line != \#* ]] || continue
+		((${#line} <= CONF_MAX_LINE)) || {
+			conf_fault_ long "$where" "${#line}"
+			continue
+		}
+		if [[ $line == *[[:space:]]* ]]; then
+			line=${line#"${line%%[![:space:]]*}"} line=${line%"${line##*[![:space:]]}"}
+			key=${line%%=*} value=${line#*=}
+			key=${key%"${key##*[![:space:]]}"} value=${value#"${value%%[![:space:]]*}"}
+		else
+			key=${line%%=*} value=${line#*=}
+		fi
+		[[ -n $line && $line != [#\;]* ]] || continue
+		[[ $line == *=* && -n $key && $key != *[!A-Z_]* ]] || {
+			conf_fault_ form "$where" "$line"
+			continue
+		}
+		[[ $value != \"*\" && $value != \'*\' ]] || value=${value:1:-1}
+		[[ -n ${CONF_FORM[$key]-} ]] || {
+			conf_fault_ key "$where" "$key"
+			continue
+		}
+		[[ $value =~ ${CONF_FORM[$key]} ]] || {
+			conf_fault_ value "$where" "$key" "$value"
+			continue
+		}
+		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where"
+		case $key:$kind in
+		UUID:defaults | MEMBER:defaults | MOUNT:defaults | LAYOUT:defaults | ROOT:defaults) conf_fault_ place "$where" "$key" ;;
+		MEMBER:*) conf_member_ "$where" "$value" ;;
+		MOUNT:*) MOUNTS+=("$value") ;;
+		UUID:*) conf_uuid_ "$where" "$value" ;;
+		RAM:*) conf_ram_ "$where" "$value" "$kind" ;;
+		*) CONF[$key]=$value ;;
+		esac
+	done
+}
+
+# Both ways of writing an md UUID become the one that md/uuid in sysfs uses.
+conf_uuid_() { # FILE:LINE UUID
+	local hex=${2//[-:]/} colons dashes
+	dashes=${hex:0:8}-${hex:8:4}-${hex:12:4}-${hex:16:4}-${hex:20}
+	colons=${hex:0:8}:${hex:8:8}:${hex:16:8}:${hex:24}
+	if [[ ${#hex} == 32 && $2 == @("$dashes"|"$colons") ]]; then
+		CONF[UUID]=$dashes
+	else
+		conf_fault_ value "$1" UUID "$2"
+	fi
+}
+
+conf_member_() { # FILE:LINE PATH
+	local where=$1 path=$2 member
+	disk_name_is_stable "$path" || {
+		conf_fault_ unstable "$where" "$path"
+		return 0
+	}
+	for member in "${MEMBERS[@]}"; do
+		[[ $member != "$path" ]] || {
+			conf_fault_ twice "$where" "$path"
+			return 0
+		}
+	done
+	MEMBERS+=("$path")
+}
+
+# A device is one array's.
+conf_ram_() { # FILE:LINE VALUE defaults|array
+	if [[ $2 == /* && $3 == defaults ]]; then
+		conf_fault_ place "$1" RAM=DEVICE
+	elif [[ $2 == /* ]] && ! disk_name_is_fast "$2"; then
+		conf_fault_ unstable "$1" "$2" RAM
+	else
+		CONF[RAM]=$2
+	fi
+}
+
+conf_check_whole_() { # FILE
+	[[ -n ${CONF[UUID]} ]] || conf_fault_ no-uuid "$1"
+	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
+	((${#MEMBERS[@]} > 0)) || conf_fault_ no-member "$1"
+	# A third one is there while it takes the place of another ("replace", "apply").
+	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] || conf_fault_ far2 "$1"
+	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] || conf_fault_ data-loss "$1"
+}
+
+# conf_same NAME UUID: prints the names of the other configurations of the array with this UUID, one a line: copies, each of which has a unit of its own, and
+# none knows of the other.
+conf_same() {
+	local other uuid
+	while IFS= read -r other; do
+		[[ $other != "$1" ]] || continue
+		uuid=$(conf_load "$other" >/dev/null 2>&1 || : && printf '%s' "${CONF[UUID]-}")
+		[[ $uuid != "$2" ]] || printf '%s\n' "$other"
+	done < <(conf_names)
+}

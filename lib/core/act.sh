@@ -1,0 +1,85 @@
+# The one door through which every change to the system goes, and the way back.
+# shellcheck shell=bash
+
+need core/log
+
+DRY_RUN=${DRY_RUN-}
+
+# act COMMAND [ARG…]: runs a command that changes the system, after logging it; with DRY_RUN it is only printed, to stdout.
+# The command's standard output goes to stderr, so that a verb's own stdout stays clean. Returns the command's exit code.
+act() {
+	local text
+	printf -v text '%q ' "$@"
+	if [[ -n $DRY_RUN ]]; then
+		printf '%s\n' "${text% }"
+		return 0
+	fi
+	log_info "+ ${text% }"
+	"$@" >&2
+}
+
+# act_write FILE VALUE: the same for writing a value into a file of sysfs. md answers a refusal with an error of write(2).
+act_write() {
+	if [[ -n $DRY_RUN ]]; then
+		printf 'echo %q > %q\n' "$2" "$1"
+		return 0
+	fi
+	log_info "+ echo $2 > $1"
+	printf '%s\n' "$2" >"$1"
+}
+
+# act_file FILE [MODE]: makes FILE from stdin so that after a power cut it is either the old or the new one, whole:
+# temporary file, fsync, rename, fsync of the folder. Byte by byte what came in. Returns 1 when the
+# file system is full or read-only, and when there are NUL bytes, which bash can't hold.
+act_file() {
+	local all=()
+	# All of it, line ends as well.
+	mapfile -d '' all
+	((${#all[@]} <= 1)) || return 1
+	act_text "$1" "${all[0]-}" "${2:-644}"
+}
+
+# act_text FILE TEXT [MODE]: the same of a text, without a process: every start and every change of an array comes through here.
+act_text() {
+	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask code=0
+	if [[ -n $DRY_RUN ]]; then
+		act_show_file_ "$file" "${text%$'\n'}"
+		return 0
+	fi
+	log_info "+ write $file"
+	[[ -d ${file%/*} ]] || mkdir -p "${file%/*}" || return 1
+	[[ ! -e $temporary && ! -L $temporary ]] || return 1
+	# Never through a file or a link that is there; and what others may not read they never may, not even for a moment.
+	printf -v mask %o $((8#666 & ~8#$mode))
+	umask "$mask"
+	set -o noclobber
+	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || code=1
+	set +o noclobber
+	umask 022
+	((code == 0)) && sync "$temporary" && mv -fT "$temporary" "$file" && sync "${file%/*}" && return
+	rm -f "$temporary"
+	return 1
+}
+
+# The file, or of one that is there already what becomes different.
+act_show_file_() { # FILE TEXT
+	local change code=0
+	if [[ -s $1 && -r $1 ]]; then
+		change=$(diff -U 1 --label "$1" --label "$1" -- "$1" - < <(printf '%s\n' "$2")) || code=$?
+		((code == 1)) || return "$code"
+		printf 'patch %q <<EOT\n%s\nEOT\n' "$1" "$change"
+	else
+		printf 'cat > %q <<EOT\n%s\nEOT\n' "$1" "$2"
+	fi
+}
+
+# act_undo_push COMMAND [ARG…]: remembers how to take back what is about to be done. act_undo_all does it, newest first.
+declare -ga UNDO=()
+act_undo_push() { UNDO+=("${*@Q}"); }
+act_undo_all() {
+	local i
+	for ((i = ${#UNDO[@]} - 1; i >= 0; i--)); do
+		eval "${UNDO[i]}" || log_warning "ramraid: could not take back: ${UNDO[i]}"
+	done
+	UNDO=()
+}

@@ -1,0 +1,84 @@
+# What the verbs share on the command line: options, array names, root, and the lock.
+# shellcheck shell=bash
+
+need core/act core/log core/paths
+
+# cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated; "name=" takes a
+# value, after "=" or as the next word, unless "name" is there as well; "-" becomes "_" in the key), operands in ARGS.
+declare -gA OPT=()
+declare -ga ARGS=()
+cli_parse() {
+	local usage=$1 flags=" $2 " arg name
+	shift 2
+	ARGS=() OPT=()
+	while (($# > 0)); do
+		arg=$1 name=${1#--} name=${name%%=*}
+		shift
+		case $arg in
+		--)
+			ARGS+=("$@")
+			break
+			;;
+		-h | --help)
+			printf '%s\n' "$usage"
+			exit "$EX_OK"
+			;;
+		--*=*)
+			[[ $name != *' '* && $flags == *" $name= "* ]] || cli_usage "$usage" "unknown option $arg"
+			OPT[${name//-/_}]=${arg#*=}
+			;;
+		--*)
+			if [[ $name != *' '* && $flags == *" $name "* ]]; then
+				OPT[${name//-/_}]=yes
+			elif [[ $name != *' '* && $flags == *" $name= "* ]] && (($# > 0)); then
+				OPT[${name//-/_}]=$1
+				shift
+			else
+				cli_usage "$usage" "unknown option $arg"
+			fi
+			;;
+		-?*) cli_usage "$usage" "unknown option $arg" ;;
+		*) ARGS+=("$arg") ;;
+		esac
+	done
+	[[ -z ${OPT[dry_run]-} ]] || DRY_RUN=yes
+}
+
+cli_usage() { # USAGE COMPLAINT
+	log_error "ramraid: $2"
+	log_error "${1%%$'\n'*}"
+	exit "$EX_USAGE"
+}
+
+# cli_one_name USAGE: the verb takes exactly one array; sets NAME.
+cli_one_name() {
+	((${#ARGS[@]} == 1)) || cli_usage "$1" "expected one array name, got ${#ARGS[@]} words"
+	NAME=${ARGS[0]}
+}
+
+# cli_ask NAME: shows what is to be done to an array that is in use, the lines of PLAN. Ends the program when something speaks against it (WRONG), with
+# --dry-run, or when the answer is no.
+cli_ask() {
+	local answer
+	cli_wrong "$1"
+	[[ -z $DRY_RUN ]] || {
+		((${#PLAN[@]} == 0)) || printf '%s\n' "${PLAN[@]}"
+		log_notice "$1: nothing was changed (--dry-run)"
+		exit "$EX_OK"
+	}
+	((${#PLAN[@]} > 0)) && [[ -z ${OPT[yes]-} ]] || return 0
+	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	printf '%s, in use as it is:\n' "$1" >&2
+	printf '  %s\n' "${PLAN[@]}" >&2
+	read -r -p 'Go on? [y/N] ' answer
+	[[ $answer == [yY]* ]] || die "$1: nothing was changed" "$EX_FAILED"
+}
+
+# cli_wrong NAME: says the lines of WRONG, and ends the program if there are any.
+cli_wrong() {
+	local line
+	for line in "${WRONG[@]}"; do log_error "$1: $line"; done
+	((${#WRONG[@]} == 0)) || die "$1: nothing was changed" "$EX_REFUSED"
+}
+
+cli_root() { ((EUID == 0)) || [[ -n $ROOT ]] || die 'only root can do this; try: sudo ramraid …' "$EX_FAILED"; }

@@ -1,0 +1,75 @@
+# JSON as it is written for programs: an object or a list is opened, filled, and closed; the whole text is in JSON_TEXT.
+# shellcheck shell=bash
+
+declare -g JSON_TEXT='' JSON_STRING=''
+declare -ga JSON_CLOSERS=()
+
+# json_open KEY KIND: opens an "object" or a "list". KEY is '' for the whole, and inside a list.
+json_open() {
+	if [[ $2 == list ]]; then
+		json_put_ "$1" '['
+		JSON_CLOSERS+=(']')
+	else
+		json_put_ "$1" '{'
+		JSON_CLOSERS+=('}')
+	fi
+}
+
+# json_close: closes what was opened last.
+json_close() {
+	local closer=${JSON_CLOSERS[-1]} indent
+	unset 'JSON_CLOSERS[-1]'
+	case $JSON_TEXT in
+	*['[{']) JSON_TEXT+=$closer ;;
+	*)
+		printf -v indent '\n%*s' $((2 * ${#JSON_CLOSERS[@]})) ''
+		JSON_TEXT+=$indent$closer
+		;;
+	esac
+}
+
+# json_text KEY TEXT, json_number KEY NUMBER, json_bool KEY yes|no, json_null KEY: one value, with '' for KEY inside a list. What is not known is
+# null, never '' or 0: an empty NUMBER is written as null.
+json_text() {
+	json_string "$2"
+	json_put_ "$1" "$JSON_STRING"
+}
+json_number() { json_put_ "$1" "${2:-null}"; }
+json_bool() { if [[ $2 == yes ]]; then json_put_ "$1" true; else json_put_ "$1" false; fi; }
+json_null() { json_put_ "$1" null; }
+
+# json_string TEXT: sets JSON_STRING to TEXT in quotes. JSON is UTF-8; a text that is not (a device's serial number, a line of a broken file) is taken
+# for Latin-1, so that it can be read at all.
+json_string() {
+	local LC_ALL=C text=$1 char code i utf8=0
+	if [[ $text == *[^\ -~]* ]]; then
+		! iconv -f UTF-8 -t UTF-8 < <(printf '%s\n' "$text") >/dev/null 2>&1 || utf8=1
+	fi
+	text=${text//\\/\\\\} text=${text//\"/\\\"} text=${text//$'\n'/\\n} text=${text//$'\t'/\\t}
+	JSON_STRING=$text
+	if [[ $text == *[^\ -~]* ]]; then
+		JSON_STRING=
+		for ((i = 0; i < ${#text}; i++)); do
+			char=${text:i:1}
+			printf -v code '%d' "'$char"
+			# In the C locale bash gives the bytes from 128 on as they are, or negative.
+			((code = code & 255, code < 32 || code == 127 || (code > 127 && utf8 == 0))) || { JSON_STRING+=$char && continue; }
+			printf -v char '\\u%04x' "$code"
+			JSON_STRING+=$char
+		done
+	fi
+	JSON_STRING="\"$JSON_STRING\""
+}
+
+json_put_() { # KEY VALUE, as it is written
+	local indent
+	case $JSON_TEXT in
+	'') ;;
+	*['[{']) JSON_TEXT+=$'\n' ;;
+	*) JSON_TEXT+=$',\n' ;;
+	esac
+	printf -v indent '%*s' $((2 * ${#JSON_CLOSERS[@]})) ''
+	JSON_TEXT+=$indent
+	[[ -z $1 ]] || JSON_TEXT+="\"$1\": "
+	JSON_TEXT+=$2
+}

@@ -1,0 +1,48 @@
+# Quantities: what they mean as config/conf.sh lets them be written, and how they are shown to people.
+# shellcheck shell=bash
+
+readonly UNITS_MOST=999999999999999999 # bytes: more than there is, and no sum of two such overflows
+
+# quantity_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes, at most UNITS_MOST. SIZE has passed RE_SIZE.
+quantity_bytes() {
+	local bytes percent
+	if [[ $1 == *% ]]; then
+		percent=$((10#${1%\%}))
+		# Ten times all memory is as much as any more, and its product fits.
+		bytes=$(((percent > 1000 ? 1000 : percent) * $2 / 100))
+	else
+		bytes=$(numfmt --from=iec "$1" 2>/dev/null) || bytes=$UNITS_MOST # "value too large to be printed"
+	fi
+	((${#bytes} < ${#UNITS_MOST})) || bytes=$UNITS_MOST
+	printf '%s\n' "$bytes"
+}
+
+# quantity_seconds TIMESPAN…: as systemd.time(7) writes them → whole seconds, rounded up, or "infinity" (also for more than 30,000 years,
+# whose microseconds may not fit bash's numbers), one a line.
+# Returns systemd-analyze's exit code, which is not 0 when one is not a time span.
+quantity_seconds() {
+	local text span
+	text=$(systemd-analyze timespan "$@") || return
+	while read -r span; do
+		if ((${#span} > 18)); then
+			printf 'infinity\n'
+		else
+			printf '%s\n' $(((span + 999999) / 1000000))
+		fi
+	done < <(sed -n 's/^ *[uμµ]*s: *\([0-9]*\)$/\1/p' < <(printf '%s\n' "$text"))
+}
+
+# quantity_show_bytes BYTES: "1.5GiB"
+quantity_show_bytes() { numfmt --to=iec-i --suffix=B "$1"; }
+
+# quantity_show_seconds SECONDS: "1h 4min", "2min 5s", "9s"
+quantity_show_seconds() {
+	local s=$1
+	if ((s >= 3600)); then
+		printf '%dh %dmin\n' $((s / 3600)) $((s % 3600 / 60))
+	elif ((s >= 60)); then
+		printf '%dmin %ds\n' $((s / 60)) $((s % 60))
+	else
+		printf '%ds\n' "$s"
+	fi
+}

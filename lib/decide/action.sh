@@ -1,0 +1,228 @@
+# The pure ring: from facts to one action. No file is read, no command run, no clock asked: all that is known stands in F.
+# shellcheck shell=bash
+#
+# facts.list beside this file says what each fact is, and who sets it. How the disk legs are judged before a start stands in decide/safe-start.sh, how they are put
+# back in decide/readd.sh.
+#
+# action_choose sets ACTION, ARGUMENTS, WHY, GIVING_UP to yes when the legs that are not started are given up by that, and STRANGERS (decide/strangers.sh); action_gate
+# sets GATE, GATE_WHY.
+
+need core/paths decide/health decide/ram-device decide/readd decide/safe-start
+
+declare -gA F # the facts; not emptied: this file may be loaded after a look
+
+# action_choose: the next thing to do.
+#   assemble NODE…    start the array from exactly these disk legs      wait-members     a disk leg is missing, there is still time
+#   stop-inactive     something else left the array half assembled      refuse           it must not be started; WHY says why
+#   make-writable     let md write, once the witness stands             set-backlog N    write-behind as configured
+#   write-mostly I    keep reads off disk leg I
+#   readd I           put a returned disk leg back, by bitmap           wait-sync        md is resyncing or recovering
+#   remove-leg I      take out a disk leg that md has given up
+#   remove-gone NODE  take out a member whose device is gone        add-leg I        have md build a disk leg as a whole
+#   drop-ram          take a failed ramdisk out                         make-ram, add-ram
+#   copy-ram          begin to fill the ramdisk from all disk legs      wait-copy        that goes on
+#   return-ram        put a device back that is the RAM leg, by bitmap  wipe-ram         take off what makes it a stale leg of ours
+#   readd-ram         have md take the filled ramdisk back, by bitmap
+#   done              nothing left to do
+action_choose() {
+	ACTION='' ARGUMENTS=() WHY='' GIVING_UP=''
+	case ${F[array.state]} in
+	active) action_running_ ;;
+	broken) action_broken_ ;;
+	inactive) action_inactive_ ;;
+	*) safe_start ;;
+	esac
+}
+
+action_is() { # ACTION WHY [ARGUMENT…]
+	ACTION=$1 WHY=$2
+	shift 2
+	ARGUMENTS=("$@")
+}
+
+# md keeps the last good leg in the array when that fails, and then writes nothing any more (raid1_error() in linux drivers/md/raid1.c).
+action_broken_() {
+	if [[ ${F[ram.state]} == in_sync ]] && ! health_disk_in_sync; then
+		action_is refuse "md has stopped writing to ${F[array.md]}: the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: ramraid restore ${F[name]}"
+	else
+		action_is refuse "md has stopped writing to ${F[array.md]}: its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: systemctl restart ramraid@${F[name]}"
+	fi
+}
+
+# Something else (udev without our claim, in an initramfs that does not know it) has gathered legs but not started them.
+action_inactive_() {
+	if [[ -n ${F[array.strangers]} ]]; then
+		action_is refuse "${F[array.md]} is half assembled and holds ${F[array.strangers]}, which the configuration does not name"
+	elif [[ -n ${F["failed.stop-inactive"]-} ]]; then
+		action_is refuse "${F[array.md]} is half assembled and could not be stopped: ${F["failed.stop-inactive"]}"
+	else
+		action_is stop-inactive "${F[array.md]} is half assembled"
+	fi
+}
+
+# The running array: first what protects data, then disk legs, then the RAM leg. A disk leg that md re-adds by bitmap while a blank RAM leg
+# recovers would be rewritten whole (conf->fullsync in linux drivers/md/raid1.c is the array's, not the leg's), hence this order.
+action_running_() {
+	local i
+	if [[ -n ${F[record.why]-} ]]; then
+		action_is refuse "${F[record.why]}"
+		return
+	fi
+	if [[ -n ${F[rescue.image]-} ]]; then
+		action_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
+		return
+	fi
+	if [[ -n ${F[array.copy]-} ]]; then
+		action_is refuse "something else has started ${F[array.md]} from /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), take the copy out of the machine or make it blank (mdadm --zero-superblock), then: ramraid start ${F[name]}"
+		return
+	fi
+	if [[ ${F[array.known]-yes} == unread ]]; then
+		action_is refuse "something else has started ${F[array.md]}, and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
+		return
+	fi
+	if [[ ${F[array.known]-yes} == no ]]; then
+		action_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+		return
+	fi
+	if [[ -n ${F[array.twin]-} ]]; then
+		action_is refuse "its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
+		return
+	fi
+	if [[ ${F[array.readauto]} == yes && -z ${F["failed.make-writable"]-} ]]; then
+		action_is make-writable 'md has started it read-only for now, and so neither resyncs nor rebuilds'
+		return
+	fi
+	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" && -z ${F["failed.set-backlog"]-} ]]; then
+		action_is set-backlog "write-behind is ${F[array.backlog]}, configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
+		return
+	fi
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no && -z ${F["failed.write-mostly.$i"]-} ]] || continue
+		action_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
+		return
+	done
+	if [[ ${F[array.sync]} == resync || ${F[array.pending]} == yes ]]; then
+		action_is wait-sync 'the disk legs are being made equal after an unclean stop'
+		[[ -z ${F[failed.rebuild]-} ]] || action_is 'done' "the disk legs are not equal, so no RAM leg may join them: ${F[failed.rebuild]}"
+		return
+	fi
+	readd_disk_legs || return 0
+	action_ram_
+}
+
+action_ram_() {
+	case ${F[ram.state]} in
+	in_sync) action_whole_ ;;
+	recovering)
+		[[ -n ${F[failed.rebuild]-} ]] && action_is 'done' "the RAM leg is not in sync: ${F[failed.rebuild]}" && return
+		action_flawed_ && return
+		action_is wait-sync 'the RAM leg is being rebuilt'
+		;;
+	faulty)
+		[[ -n ${F[leg.ram.dev]-} && ${F[retry]-} != yes ]] &&
+			action_is 'done' "the RAM leg is not in sync: md has given up ${F[leg.ram.dev]}; see the kernel's messages (journalctl -k); when it is good again: ramraid attach ${F[name]}" && return
+		[[ -n ${F["failed.drop-ram"]-} ]] && action_is 'done' "the RAM leg failed and cannot be taken out: ${F["failed.drop-ram"]}" && return
+		action_is drop-ram 'the ramdisk failed'
+		;;
+	*) action_no_ram ;;
+	esac
+}
+
+# action_flawed_: on a kernel that may read from the part of a new leg that is not rebuilt yet, nobody may read while it is: either it is in
+# sync before the gate opens, or it goes. Returns 1 when that is no matter.
+action_flawed_() {
+	[[ -n ${F[kernel.flaw]-} ]] && action_time_is_up conf.wait_timeout && [[ ${F[conf.on_timeout]} != fail ]] || return 1
+	action_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
+}
+
+action_whole_() {
+	health_lost
+	action_is 'done' whole
+	[[ -z $LACKING ]] || WHY="md could not write some blocks of the disk leg$LACKING"
+	[[ -z $LOST ]] || WHY="the RAM leg is in sync, but not the disk leg$LOST"
+	! readd_lacks_slot || WHY+="; there is no free slot for it: ramraid apply ${F[name]}"
+}
+
+action_no_ram() {
+	local action
+	[[ ${F[conf.ram]} != none ]] || {
+		action_is 'done' 'RAM=none: it runs on its disk legs'
+		return
+	}
+	for action in make-ram add-ram rebuild wipe-ram; do
+		[[ -n ${F[failed.$action]-} ]] || continue
+		action_is 'done' "there is no RAM leg: ${F[failed.$action]}"
+		return
+	done
+	if [[ ${F[conf.root]-no} == yes && -n ${F[kernel.flaw]-} ]]; then
+		action_is 'done' "there is no RAM leg: the root file system is in use, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
+	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]] && action_time_is_up conf.wait_timeout; then
+		action_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
+	elif [[ ${F[array.level]-raid1} != raid1 || ${F[array.degraded]-1} == 0 ]]; then
+		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]-raid1} and has no free slot for one"
+	elif [[ ${F[ram.state]} == attached ]]; then
+		action_fill_
+	elif [[ -n ${F[leg.ram.dev]-} ]]; then
+		ram_device_none
+	else
+		action_is make-ram 'there is no ramdisk yet'
+	fi
+}
+
+# The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's own recovery can always.
+action_fill_() {
+	local why=${F[copy.why_not]-} action
+	[[ ${F[conf.rebuild]-kernel} != kernel ]] || why='REBUILD=kernel'
+	# A start on such a kernel must be able to end the rebuild when its time is up.
+	[[ -z ${F[kernel.flaw]-} ]] || why=${F[kernel.flaw]}
+	((${F[array.backlog]-0} == 0)) || why='write-behind is on'
+	for action in copy-ram readd-ram; do [[ -z ${F[failed.$action]-} ]] || why=${F[failed.$action]}; done
+	[[ ${F[copy.state]-none} != failed ]] || why=${F[copy.why]}
+	if [[ -n $why ]]; then
+		action_is add-ram "md rebuilds the RAM leg from one disk: $why"
+	elif [[ ${F[copy.state]-none} == running ]]; then
+		action_is wait-copy 'the RAM leg is being copied from the disk legs'
+	elif [[ ${F[copy.state]-none} == 'done' ]]; then
+		action_is readd-ram 'all is copied; md adds what was written meanwhile'
+	else
+		action_is copy-ram 'the ramdisk is ready'
+	fi
+}
+
+action_time_is_up() { # KEY of a number of seconds or "infinity"
+	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
+}
+
+# action_gate: may what depends on the array start? GATE: hold, open, fail. Called with the action decided.
+action_gate() {
+	GATE=hold GATE_WHY=$WHY
+	if [[ $ACTION == refuse ]]; then
+		GATE=fail
+	elif [[ ${F[array.state]} != active ]]; then
+		:
+	elif [[ $ACTION == 'done' ]]; then
+		GATE=open
+	elif [[ $ACTION == make-writable || $ACTION == set-backlog || $ACTION == write-mostly ]]; then
+		: # at once, and before anything is written
+	elif [[ ${F[conf.ram]-} == none && -z ${F[kernel.flaw]-} ]]; then
+		GATE=open GATE_WHY="RAM=none: there is no RAM leg to wait for"
+	elif [[ ${F[conf.wait]} == no && -z ${F[kernel.flaw]-} ]]; then
+		GATE=open GATE_WHY="WAIT=no: not waiting for the RAM leg"
+	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]]; then
+		action_gate_flawed_
+	elif action_time_is_up conf.wait_timeout; then
+		GATE=open GATE_WHY="the RAM leg was not in sync within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
+		[[ ${F[conf.on_timeout]} != fail ]] || GATE=fail
+	fi
+}
+
+# On a kernel that reads from the part of a leg that is not rebuilt yet: the gate is shut until the RAM leg is in sync, or out again. Of a disk leg that is
+# still being rebuilt when the time is up md would read as well, so the start ends then; a resync leaves no leg incomplete.
+action_gate_flawed_() {
+	action_time_is_up conf.wait_timeout && [[ $ACTION == wait-sync && ${F[ram.state]} != recovering ]] || return 0
+	if [[ ${F[array.sync]} == resync ]]; then
+		GATE=open GATE_WHY="the disk legs were not equal within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
+	else
+		GATE=fail GATE_WHY="a disk leg was not rebuilt within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT), and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
+	fi
+}

@@ -1,0 +1,261 @@
+# The pure ring's part for a change of the disks: what is wrong with it, what it comes to, and what is to be done next. Facts and no more than facts.
+# shellcheck shell=bash
+#
+# array.slots: of a far2 there are always two, and one is free only when its disk is gone or has been taken out.
+#
+# A new disk gets a slot of its own (mdadm --grow --raid-devices, which for a mirror rebuilds nothing), and the old one leaves only when every disk that
+# is to stay is in sync: at no moment are there fewer good copies than before. md's own way, "mdadm --replace OLD --with NEW", is not taken: it sets
+# want_replacement, and then md gives any spare to it, without asking which, whenever it looks (remove_and_add_spares() in linux drivers/md/md.c and
+# raid1_add_disk() in raid1.c), so also a ramdisk that joins in that moment; and it puts the rebuilt disk in place of the old one by itself, whether or
+# not the record of who is good has been written.
+
+need core/paths decide/action decide/health decide/readd
+
+declare -gA F # the facts: decide/facts.list
+
+# membership_plan_count_: sets the caller's goal (disks that are to be in it), good (of these, in sync), coming (to be built or put back), leaving
+# (disks that are to leave), inside (of these, still in it) and lacking (how many more of those that are to stay than of those that are to leave lack blocks that md
+# could not write).
+membership_plan_count_() {
+	local i
+	goal=0 good=0 coming=0 leaving=0 inside=0 lacking=0
+	for ((i = 0; i < F[members]; i++)); do
+		if [[ ${F[leg.$i.leaving]-} == yes ]]; then
+			[[ ${F[leg.$i.lacks]-} != yes ]] || lacking=$((lacking - 1))
+			leaving=$((leaving + 1))
+			[[ ${F[leg.$i.in]} != "${F[array.md]}" ]] || inside=$((inside + 1))
+			continue
+		fi
+		goal=$((goal + 1))
+		[[ ${F[leg.$i.lacks]-} != yes ]] || lacking=$((lacking + 1))
+		[[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1))
+		[[ ${F[leg.$i.state]} != recovering ]] || coming=$((coming + 1))
+		[[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i" || coming=$((coming + 1))
+	done
+}
+
+# membership_plan_may_join_ I: can a disk outside be put back, or built?
+membership_plan_may_join_() { membership_plan_may_return_ "$1" || membership_plan_may_build "$1"; }
+membership_plan_may_return_() { [[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1"; }
+membership_plan_may_build() {
+	[[ -z ${F[leg.$1.why]-} ]] && ! membership_plan_may_return_ "$1" || return 1
+	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
+	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]-} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|foreign|copy|given|separate) ]]
+}
+
+# membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that speaks against it, each with what to do.
+membership_plan() {
+	local i goal good coming leaving inside lacking building='' invalid
+	PLAN=() WRONG=()
+	membership_plan_count_
+	membership_plan_wrong_array_
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]-} != yes ]] || continue
+		[[ ${F[leg.$i.is_ram]-} != yes ]] ||
+			WRONG+=("${F[leg.$i.dev]}: is what RAM= names (${F[conf.ram]}), and what the RAM leg holds need not last. Take another disk")
+		[[ ${F[leg.$i.state]} == in_sync ]] || membership_plan_joins_ "$i"
+	done
+	[[ -z $building ]] || membership_plan_wrong_building_
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]-} == yes ]] || continue
+		[[ -z ${F[leg.$i.dropin]-} ]] || WRONG+=("${F[leg.$i.dev]}: is named as MEMBER in ${F[leg.$i.dropin]}, which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
+		invalid=', and make its superblock invalid'
+		[[ -n ${F[leg.$i.node]} ]] || invalid=', which is not there, and give it up'
+		PLAN+=("take out  ${F[leg.$i.dev]}$invalid${building:+, when the others are in sync}")
+	done
+	membership_plan_wrong_last_
+	membership_plan_wrong_blocks_
+	[[ -z ${F[change.left]-} ]] || PLAN+=("forget    ${F[change.left]}")
+	[[ ${F[conf.layout]-mirror} == far2 ]] || ((${F[array.slots]} == goal + 1)) || PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; there are ${F[array.slots]}")
+}
+
+membership_plan_wrong_array_() {
+	if [[ -n ${F[array.twin]} ]]; then
+		WRONG+=("its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
+	elif [[ -n ${F[rescue.image]-} ]]; then
+		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: ramraid stop ${F[name]}; ramraid restore ${F[name]}")
+	fi
+}
+
+# What an outside disk comes to. Sets the caller's building when md will have to rebuild one.
+membership_plan_joins_() { # I
+	local dev=${F[leg.$1.dev]}
+	case ${F[leg.$1.state]} in
+	recovering) PLAN+=("wait for  $dev, which is being rebuilt") building=yes && return ;;
+	faulty) WRONG+=("$dev: md has given it up. See what is wrong with it (journalctl -k), then: ramraid attach ${F[name]}; or put another one in its place: ramraid replace ${F[name]} $dev NEW") && return ;;
+	esac
+	if membership_plan_may_build "$1"; then
+		PLAN+=("build     $dev, write-mostly; whatever is on it is lost") building=yes
+	elif membership_plan_may_return_ "$1"; then
+		PLAN+=("put back  $dev")
+	else
+		membership_plan_wrong_disk_ "$1" "$dev"
+	fi
+}
+
+membership_plan_wrong_disk_() { # I DEV
+	local why=${F[leg.$1.why]-} again='then type the same again (or "replace" with --force)'
+	case ${F[leg.$1.kind]} in
+	missing)
+		# Nothing is lost by a disk that is missing as before; but then none may leave.
+		((inside == 0)) || WRONG+=("$2: there is no such disk, and until it is in sync none leaves. Bring it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
+		;;
+	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
+	occupied) WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
+	damaged) WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
+	foreign) WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). If nothing on it is needed any more: mdadm --zero-superblock $2, $again") ;;
+	copy)
+		readd_is_copy "$1"
+		WRONG+=("$2: has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
+		;;
+	given | separate) WRONG+=("$2: was used without the others, is too old, or has been given up. If nothing on it is needed any more: mdadm --zero-superblock $2, $again") ;;
+	*) WRONG+=("$2: $why; take another disk") ;;
+	esac
+}
+
+# Something is to be rebuilt: md must be able to take it, and nobody may read from it before its time.
+membership_plan_wrong_building_() {
+	local i
+	[[ ${F[conf.layout]-mirror} != far2 ]] || membership_plan_wrong_full_
+	[[ -z ${F[kernel.flaw]-} || -z ${F[change.used]-} ]] ||
+		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg must be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
+	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] || WRONG+=('no leg is in sync that a disk could be built from')
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.badblocks]-} == yes ]] || continue
+		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. If another disk leg is in sync, take it out first, which leaves one copy less until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+	done
+}
+
+# A far2 gets no slot more.
+membership_plan_wrong_full_() {
+	local i
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]-} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, which leaves one copy on disk until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+	done
+}
+
+# Whatever else is said: one disk must be left that has all.
+membership_plan_wrong_last_() {
+	if ((goal == 0)); then
+		WRONG+=("this would leave no disk at all. Name one that is to stay, or to come, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+	elif ((leaving > 0 && good + coming == 0)); then
+		WRONG+=("this would leave no disk in sync. Name one that is to stay, or a new one that is there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+	fi
+}
+
+# A start takes the largest blocks of the disk legs for the array's. What is on it may not be readable with smaller ones. Of a disk that is gone they are taken to
+# be what the array has; not where a device in the RAM leg's place may have brought them.
+membership_plan_wrong_blocks_() {
+	local i most=0 before=0 block=${F[array.block]:-0} who=''
+	for ((i = 0; i < F[members]; i++)); do
+		if [[ ${F[leg.$i.leaving]-} != yes ]]; then
+			((${F[leg.$i.block]:-0} <= most)) || most=${F[leg.$i.block]}
+		elif [[ -n ${F[leg.$i.block]-} ]]; then
+			((${F[leg.$i.block]} <= before)) || before=${F[leg.$i.block]} who=${F[leg.$i.dev]}
+		elif ((before == 0)) && [[ -z ${F[leg.ram.dev]-} ]]; then
+			before=$block who=${F[leg.$i.dev]}
+		fi
+	done
+	((most > 0 && most < block && before >= block)) || return 0
+	WRONG+=("its logical blocks have $block bytes now, and without $who they would have $most after the next start: a partition table on it, and a file system made for larger blocks, could not be read. Take a disk with blocks of $block bytes (lsblk -o NAME,LOG-SEC), or one that can be set to that")
+}
+
+# membership_plan_next: the next step. As action_choose; refuse ends it. Further actions:
+#   slots N        give the array so many slots    thaw        md has been told to begin no work, by a run of this that was killed
+#   build I        a new disk                      drop I      take a disk leg out that is to leave
+#   forget NAME    one that has left
+membership_plan_next() {
+	local i goal good coming leaving inside lacking
+	action_choose
+	[[ $ACTION != @(refuse|make-writable|set-backlog|write-mostly) ]] || return 0
+	membership_plan_count_
+	membership_plan_work_ || return 0
+	membership_plan_gone_ || return 0
+	membership_plan_join_ || return 0
+	membership_plan_leave_ || return 0
+	if [[ ${F[conf.layout]-mirror} != far2 ]] && ((${F[array.slots]} != goal + 1)); then
+		action_is slots "${F[array.md]} has ${F[array.slots]} slots for $goal disks and the RAM leg" $((goal + 1))
+	elif ((good < goal)); then
+		health_lost
+		action_is 'done' "not whole: not in sync is$LOST"
+	else
+		action_is 'done' 'every disk that it is to have is in sync, and no other is in it'
+	fi
+}
+
+# What md is at work on has to end first: it takes no slot meanwhile, and nobody leaves. Each of these returns 1 when an action was decided.
+membership_plan_work_() {
+	local i
+	if [[ ${F[array.sync]} == frozen ]]; then
+		action_is thaw 'md has been told to begin no work'
+	elif [[ ${F[array.sync]} != idle ]]; then
+		action_is wait-sync "md is at work (${F[array.sync]})"
+	elif [[ ${F[array.pending]} == yes ]]; then
+		action_is wait-sync 'a resync is due'
+	else
+		for ((i = 0; i < F[members]; i++)); do
+			[[ ${F[leg.$i.state]} == recovering && ${F[leg.$i.leaving]-} != yes ]] || continue
+			action_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
+			return 1
+		done
+		return 0
+	fi
+	return 1
+}
+
+# Members without a device, and those to leave that md has given up: out. Another one must be in sync.
+membership_plan_gone_() {
+	local i node
+	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
+	for node in ${F[array.gone]-}; do
+		action_is remove-gone "the device of member $node is gone" "$node"
+		return 1
+	done
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.state]} == faulty && ${F[leg.$i.leaving]-} == yes ]] || continue
+		action_is remove-leg "md has given up ${F[leg.$i.dev]}, which is to leave" "$i"
+		return 1
+	done
+}
+
+# A slot for each that is to be in it and each that still is, and one for the RAM leg, so that neither takes the other's.
+membership_plan_join_() {
+	local i
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]-} != yes ]] || continue
+		if [[ ${F[leg.$i.state]} == faulty ]]; then
+			action_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
+		elif [[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i"; then
+			continue
+		elif [[ ${F[conf.layout]-mirror} != far2 ]] && ((${F[array.slots]} < goal + inside + 1)); then
+			action_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
+		elif membership_plan_may_build "$i"; then
+			action_is build "${F[leg.$i.dev]} is built into ${F[array.md]}" "$i"
+		else
+			action_is readd "disk leg ${F[leg.$i.dev]} is present but not in the array" "$i"
+		fi
+		return 1
+	done
+}
+
+membership_plan_leave_() {
+	local i
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]-} == yes ]] || continue
+		if ((good > 0)) && [[ ${F[leg.$i.in]} != "${F[array.md]}" ]]; then
+			action_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
+		elif ((goal == 0 || good < goal)); then
+			action_is refuse "not all disks that are to stay are in sync, so ${F[leg.$i.dev]} stays as well. See: ramraid status ${F[name]}"
+		elif ((lacking > 0)); then
+			action_is refuse "md could not write some blocks of a disk that is to stay, so ${F[leg.$i.dev]} stays as well. Which one: ramraid check ${F[name]}; replace that one first"
+		else
+			action_is drop "$good disks are in sync without ${F[leg.$i.dev]}, which is to leave" "$i"
+		fi
+		return 1
+	done
+	for i in ${F[change.left]-}; do
+		action_is forget "$i has left" "$i"
+		return 1
+	done
+}

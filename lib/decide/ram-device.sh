@@ -1,0 +1,153 @@
+# The pure ring's part for a device that RAM= names: it keeps what it held, so that it may be put back by bitmap, may be stale, and may even be the newest
+# leg. Facts as in decide/action.sh, and no more than facts; what it is while it is in no array of ours stands in leg.ram.*.
+# shellcheck shell=bash
+
+need core/paths decide/action decide/histories decide/readd decide/safe-start decide/strangers
+
+declare -gA F # the facts: decide/facts.list
+
+readonly DECIDE_DEVICE_MOST=300 # seconds that it is waited for at most, also with MEMBER_TIMEOUT=infinity: the array does without
+
+ram_device_time_is_up_() {
+	local most=${F[conf.member_timeout]}
+	[[ $most != infinity ]] || most=$DECIDE_DEVICE_MOST
+	((${F[waited]} >= most))
+}
+
+# ram_device_ahead_ LEG…: may the device hold writes that these disk legs all lack? It can't if it calls one of them active and has not counted on
+# beyond it: then it never ran without that one. (One event more is md's own half step.)
+ram_device_ahead_() {
+	local i
+	for i; do
+		histories_calls_missing ram "$i" || histories_has_later_events ram "$i" || return 1
+	done
+}
+
+# ram_device_first ABSENT GOOD…: before a start from the good disk legs, while ABSENT are not there: sets the action and returns 0 when the device
+# has to be waited for, is the leg to start from, or keeps the disk legs from being started.
+ram_device_first() {
+	local absent=$1 KIND
+	shift
+	safe_start_leg_kind ram
+	[[ $KIND != good || -z ${F[leg.ram.alien]-} ]] || strangers_alien ram
+	if [[ $KIND == absent ]]; then
+		ram_device_is_active_ "$NEWEST" && ! ram_device_time_is_up_ || return 1
+		action_is wait-members "waiting for ${F[leg.ram.dev]}: the disk legs call the RAM leg active, so it may hold what they lack"
+		return
+	fi
+	[[ $KIND == good ]] && ! readd_is_given_up ram && ram_device_ahead_ "$@" || return 1
+	ram_device_newest_ "$absent" "$@"
+}
+
+# ram_device_is_active_ LEG: does this disk leg call anybody active who is no disk leg that is here? Only after an unclean stop it does.
+ram_device_is_active_() {
+	local REST KNOWN entry
+	if [[ -n ${F[witness.ram_number]-}${F[witness.ram_slot]} ]]; then
+		histories_calls_ram_active "$1"
+	else
+		histories_rest "$1"
+		[[ -n $REST ]]
+	fi
+}
+
+# ram_device_newest_ ABSENT GOOD…: the device is ahead. It is started from, alone, if the record of the last run says that it was the only good copy,
+# and the disk legs are merely old; they are put back to it by bitmap. Else nothing is started.
+ram_device_newest_() {
+	local absent=$1 i why='' look='Look' ABSENT
+	shift
+	if [[ -z ${F[witness.events]} || -n ${F[witness.legs]} ]]; then
+		why='the record of the last run does not say that it was the only good copy'
+	elif [[ ${F[leg.ram.role]} != "${F[witness.ram_slot]}" ]] || ((${F[leg.ram.events]} + 1 < ${F[witness.events]})); then
+		why="the array was at ${F[witness.events]} events when it last ran, with the RAM leg in slot ${F[witness.ram_slot]:-unknown}"
+	fi
+	for i; do
+		[[ ${F[leg.$i.device_uuid]:-none} != "${F[leg.ram.device_uuid]}" ]] || {
+			why="it and ${F[leg.$i.dev]} (events ${F[leg.$i.events]}) carry one device UUID: one of them is a copy of the other"
+			break
+		}
+		histories_is_old ram "$i" || why="it and ${F[leg.$i.dev]} (events ${F[leg.$i.events]}) have been used without each other"
+	done
+	safe_start_absent_names
+	[[ -z $ABSENT ]] || look="Bring the missing disk back:$ABSENT. Or look"
+	if [[ -n $why ]]; then
+		action_is refuse "${F[leg.ram.dev]}, the RAM leg (events ${F[leg.ram.events]}), may hold writes that the disk legs here lack, but $why. $look at all of them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}, or: ramraid start --force-leg=${F[leg.$NEWEST.dev]} ${F[name]}"
+	elif ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
+		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
+	elif ((absent > 0)) && [[ ${F[conf.start_degraded]} == never ]]; then
+		action_is refuse "not all disk legs can be used (missing:$ABSENT), and START_DEGRADED=never"
+	else
+		action_is assemble "${F[leg.ram.dev]}, the RAM leg, was the only good copy when the array last ran, and has kept it: starting from it, and putting the disk legs back to it" "${F[ram.node]}"
+	fi
+}
+
+# ram_device: sets DEVICE to what the device is good for while the array runs without it: absent used alien damaged foreign blank, or, of our array: back (md
+# can put it back by bitmap), old (all that it holds the disk legs have; it is rebuilt as a whole), own (it may hold writes that they lack), unsettled (the next look tells).
+ram_device() {
+	DEVICE=absent
+	if safe_start_is_absent ram; then return; fi
+	if [[ -n ${F[leg.ram.in]} ]]; then
+		DEVICE=used
+	elif [[ -n ${F[leg.ram.alien]-} ]]; then
+		DEVICE=alien
+	elif [[ ${F[leg.ram.sb]} == none ]]; then
+		DEVICE=blank
+	elif [[ ${F[leg.ram.sb]} != ok ]]; then
+		DEVICE=damaged
+	elif [[ ${F[leg.ram.uuid]} != "${F[uuid]}" || ${F[leg.ram.level]:-1} != 1 ]]; then
+		DEVICE=foreign
+	elif [[ ! ${F[leg.ram.role]} =~ ^[0-9]+$ || -n ${F[leg.ram.recovery]} ]] || readd_is_given_up ram; then
+		# It was never in sync, or not any more; or a person has decided against it.
+		DEVICE=old
+	else
+		ram_device_history_
+	fi
+}
+
+# By the device numbers and slots of the disk legs in sync. It is put back by bitmap only if it calls all of them
+# active, as readd_may has it of a disk leg; and not if it would come back write-mostly, or its slot is another's.
+ram_device_history_() {
+	local i slot active=no all=yes
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		slot=${F[leg.$i.slot]}
+		# "none", when it joined between two looks at sysfs: the next look tells.
+		[[ $slot =~ ^[0-9]+$ ]] || {
+			DEVICE=unsettled
+			return
+		}
+		if readd_has_been_with ram "leg.$i"; then active=yes; else all=no; fi
+	done
+	if [[ $active == no ]] || ((${F[leg.ram.events]} > ${F[array.events]} + 1)); then
+		DEVICE=own
+	elif [[ $all == yes && ${F[leg.ram.writemostly]} != yes ]] && ! readd_is_forgotten ram; then
+		DEVICE=back
+	else
+		DEVICE=old
+	fi
+}
+
+# ram_device_none: what to do about it.
+ram_device_none() {
+	local dev=${F[leg.ram.dev]} DEVICE wiped
+	wiped="mdadm --zero-superblock $dev; ramraid attach ${F[name]}"
+	ram_device
+	[[ $DEVICE != back || -z ${F["failed.return-ram"]-} ]] || DEVICE=old
+	case $DEVICE in
+	absent)
+		if [[ ${F[retry]-} != yes && ${F[mend]-} != yes ]] && ! ram_device_time_is_up_; then
+			action_is wait-members "waiting for $dev, the RAM leg"
+		else
+			action_is 'done' "there is no RAM leg: $dev is not there, or can't be read; when it is: ramraid attach ${F[name]}"
+		fi
+		;;
+	unsettled) action_is wait-sync 'a disk leg is just joining' ;;
+	blank) action_is make-ram "$dev, the RAM leg, holds nothing of this array" ;;
+	back) action_is return-ram "$dev, the RAM leg, has kept its contents: md adds what was written since" ;;
+	old) action_is wipe-ram "$dev holds an older state of the array${F["failed.return-ram"]:+ (${F["failed.return-ram"]})}, so it is rebuilt as a whole" ;;
+	used) action_is 'done' "there is no RAM leg: $dev is in use by ${F[leg.ram.in]}" ;;
+	alien) action_is 'done' "there is no RAM leg: $dev (/dev/${F[ram.node]}) may be somebody else's: ${F[leg.ram.moved]}. If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid attach ${F[name]}" ;;
+	damaged) action_is 'done' "there is no RAM leg: the superblock of $dev is damaged; if nothing on it is needed: wipefs --all $dev; ramraid attach ${F[name]}" ;;
+	foreign) action_is 'done' "there is no RAM leg: $dev belongs to another array (${F[leg.ram.uuid]}); if nothing on it is needed: $wiped" ;;
+	own) action_is 'done' "there is no RAM leg: $dev (events ${F[leg.ram.events]}) may hold writes that the disk legs (events ${F[array.events]}) lack, so it is neither put back nor overwritten. Look at it (mdadm --examine $dev). To go on from it: ramraid stop ${F[name]}; ramraid start --force-leg=$dev ${F[name]}. To give up what it has: $wiped" ;;
+	esac
+}

@@ -1,0 +1,254 @@
+# The pure ring's part that judges the disk legs before anything is started: the table under START in ramraid(8). How legs are compared
+# stands in decide/histories.sh. Facts as in decide/action.sh, and no more than facts.
+# shellcheck shell=bash
+
+need core/paths decide/action decide/histories decide/ram-device decide/readd decide/strangers
+
+declare -gA F # the facts: decide/facts.list
+
+# Safe start. md itself starts stale legs, and merges legs with separate histories without a word; so the legs are judged here, by their
+# superblocks, and then named to mdadm one by one. A leg is good when its superblock belongs to the array, holds a slot, and is complete;
+# a good leg that another good leg calls missing is older than that one, whatever its event count, and never started with it.
+safe_start() {
+	local GOOD=() REFUSED=() MISSING=0 CURRENT=() NEWEST
+	strangers_foreign && return
+	safe_start_sort_
+	safe_start_at_once_ && return
+	histories_current "${GOOD[@]}"
+	histories_newest "${CURRENT[@]}"
+	strangers "$NEWEST" "${GOOD[@]}" && return
+	safe_start_divergent_ "$NEWEST" "${CURRENT[@]}" && return
+	[[ -n ${F[leg.ram.dev]-} ]] && ram_device_first "$MISSING" "${GOOD[@]}" && return
+	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
+	if ((${#GOOD[@]} < ${F[members]})) && ! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
+	safe_start_stale_ "$NEWEST" && return
+	safe_start_outrun_ "$NEWEST" && return
+	safe_start_assemble_ "$NEWEST" "${CURRENT[@]}"
+}
+
+# safe_start_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent, REFUSED to what is to be said of all others.
+safe_start_sort_() {
+	local i KIND
+	for ((i = 0; i < ${F[members]}; i++)); do
+		safe_start_leg_kind "$i"
+		[[ $KIND == absent ]] || ! readd_is_given_up "$i" || KIND=given
+		[[ $KIND != good || -z ${F[leg.$i.alien]-} ]] || strangers_alien "$i"
+		case $KIND in
+		absent) MISSING=$((MISSING + 1)) ;;
+		good) GOOD+=("$i") ;;
+		given) REFUSED+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
+		*) REFUSED+=("${F[leg.$i.dev]} $KIND") ;;
+		esac
+	done
+}
+
+# safe_start_at_once_: sets the action and returns 0 when no leg has to be compared with another for it.
+safe_start_at_once_() {
+	if [[ -n ${F[record.why]-} ]]; then
+		action_is refuse "${F[record.why]}"
+	elif [[ -n ${F[forced]-} ]]; then
+		safe_start_forced_ "${F[forced]}"
+	elif [[ -n ${F[rescue.image]-} ]]; then
+		action_is refuse "the RAM leg was the only good copy when the array was stopped; what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: ramraid start --force-leg=DISK ${F[name]}"
+	elif ((${#GOOD[@]} == 0)); then
+		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
+	elif [[ -n ${F[failed.assemble]-} ]]; then
+		action_is refuse "mdadm could not start it: ${F[failed.assemble]}"
+	else
+		return 1
+	fi
+}
+
+# safe_start_assemble_ NEWEST LEG…: from the newest, and from those that are equal to it.
+safe_start_assemble_() {
+	local newest=$1 i nodes=()
+	shift
+	for i; do
+		! histories_equal "$newest" "$i" "$@" || nodes+=("${F[leg.$i.node]}")
+	done
+	if ((${#nodes[@]} == 0)); then
+		action_is refuse "each disk leg is called missing by another one, so none is known to have all that was written. Look at them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=DISK ${F[name]}; the newest is ${F[leg.$newest.dev]} (events ${F[leg.$newest.events]})"
+	else
+		action_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
+	fi
+}
+
+# safe_start_forced_ LEG: the administrator has chosen it, against all that speaks for others; they stay out, since md would merge them.
+safe_start_forced_() {
+	local KIND
+	safe_start_leg_kind "$1"
+	if [[ $KIND != good ]]; then
+		action_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
+	elif [[ -n ${F[failed.assemble]-} ]]; then
+		action_is refuse "mdadm could not start it: ${F[failed.assemble]}"
+	else
+		GIVING_UP=yes
+		action_is assemble "${F[leg.$1.dev]} was chosen by the administrator" "${F[leg.$1.node]}"
+	fi
+}
+
+# safe_start_leg_kind I: sets KIND to what a configured leg is good for, in words that end the sentence "DEVICE …".
+safe_start_leg_kind() {
+	local i=$1
+	if safe_start_is_absent "$i"; then
+		KIND=absent
+	elif [[ -n ${F[leg.$i.in]} ]]; then
+		KIND="is in use by ${F[leg.$i.in]}"
+	elif [[ ${F[leg.$i.sb]} != ok ]]; then
+		KIND="has no md superblock that can be read (${F[leg.$i.sb]})"
+	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
+		KIND="belongs to another array (${F[leg.$i.uuid]})"
+	elif [[ ${F[conf.layout]-mirror}:${F[leg.$i.level]:-1} != @(mirror:1|far2:10) ]]; then
+		KIND="belongs to an array of RAID level ${F[leg.$i.level]:-1}, which is no ${F[conf.layout]-mirror}"
+	elif [[ -n ${F[leg.$i.sectors]-} ]] && ((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]} > ${F[leg.$i.sectors]})); then
+		KIND="has ${F[leg.$i.sectors]} sectors, but its superblock counts on $((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]})): it has been shrunk or copied to a smaller disk"
+	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then
+		KIND="holds no slot of the array (it is ${F[leg.$i.role]})"
+	elif [[ -n ${F[leg.$i.recovery]} ]]; then
+		KIND="was still being rebuilt (complete up to sector ${F[leg.$i.recovery]})"
+	else
+		KIND=good
+	fi
+}
+
+safe_start_none_good_() { # ABSENT REFUSED…
+	local absent=$1 text ABSENT
+	shift
+	safe_start_absent_names
+	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
+		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
+		return
+	fi
+	printf -v text '; %s' "$@"
+	((absent == 0)) || text+="; missing:$ABSENT"
+	[[ -z ${F[leg.ram.dev]-} ]] || safe_start_none_but_device_
+	action_is refuse "no disk leg to start from${text/#; /: }"
+}
+
+# The way out, when a device that is the RAM leg is all that is left. Adds to the caller's text.
+safe_start_none_but_device_() {
+	local KIND
+	safe_start_leg_kind ram
+	[[ $KIND != good ]] || text+=". ${F[leg.ram.dev]}, the RAM leg, is at ${F[leg.ram.events]} events; to start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}"
+}
+
+# safe_start_absent_names: sets ABSENT to the legs that are absent, each after a blank.
+safe_start_absent_names() {
+	local i
+	ABSENT=''
+	for ((i = 0; i < ${F[members]}; i++)); do
+		safe_start_is_absent "$i" || continue
+		ABSENT+=" ${F[leg.$i.dev]}"
+		[[ -z ${F[leg.$i.node]} || -z ${F[leg.$i.silent]-} ]] || ABSENT+=" (/dev/${F[leg.$i.node]} does not answer)"
+	done
+}
+
+# Not there, or there but not to be read yet: a disk that spins up, a target that logs in.
+safe_start_is_absent() { [[ -z ${F[leg.$1.node]} || (-z ${F[leg.$1.in]} && ${F[leg.$1.sb]} == unreadable) ]]; }
+
+# safe_start_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold acknowledged writes that the other lacks.
+# Signs: each calls the other missing; or one is called missing and yet went on counting; or what histories_ran_separately finds. A slot that both claim is none: each
+# may have had it in its time. While a disk is still to come, which may show that one of the two has merely been left behind, it is waited for.
+safe_start_divergent_() {
+	local newest=$1 i j ABSENT
+	shift
+	for i; do
+		for j; do
+			((i < j)) || continue
+			if [[ ${F[leg.$i.node]} == "${F[leg.$j.node]}" ]]; then
+				action_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
+				return 0
+			fi
+			{ histories_calls_missing "$i" "$j" && { histories_calls_missing "$j" "$i" || histories_has_later_events "$j" "$i"; }; } ||
+				{ histories_calls_missing "$j" "$i" && histories_has_later_events "$i" "$j"; } ||
+				{ [[ $i == "$newest" ]] && histories_ran_separately "$i" "$j"; } || { [[ $j == "$newest" ]] && histories_ran_separately "$j" "$i"; } || continue
+			if ((MISSING > 0)) && ! action_time_is_up conf.member_timeout; then
+				safe_start_absent_names
+				action_is wait-members "waiting for $MISSING of ${F[members]} disk legs:$ABSENT"
+				return 0
+			fi
+			action_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; each may hold writes that the other lacks. Look at both (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
+			return 0
+		done
+	done
+	return 1
+}
+
+# safe_start_without_ok_ NEWEST ABSENT REFUSED…: may it start without the legs that are absent (a number) or good for nothing (said in
+# words)? Sets the action and returns 1 if not (yet). What the newest leg already calls missing need not be waited for; unless the witness
+# shows that it ran on, without the legs that are here.
+safe_start_without_ok_() {
+	local newest=$1 absent=$2 text names ABSENT DOUBT='' OUTRUNNER
+	shift 2
+	if histories_newest_knows "$newest" && histories_witness_agrees "$newest" && ! histories_find_outrunner "$newest"; then return 0; fi
+	safe_start_absent_names
+	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
+		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
+		return 1
+	fi
+	names=${ABSENT:+missing:$ABSENT}
+	for text; do names+="${names:+; }$text"; done
+	safe_start_witness_why_ "$newest"
+	[[ ${F[conf.start_degraded]} != never ]] || DOUBT='START_DEGRADED=never'
+	[[ -n $DOUBT ]] || return 0
+	[[ ${F[conf.start_degraded]} != always ]] || {
+		GIVING_UP=yes
+		return 0
+	}
+	# That it is known to be older says more than that nothing vouches for it.
+	! safe_start_stale_ "$newest" || return 1
+	action_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, for this one start; then: ramraid start ${F[name]}"
+	return 1
+}
+
+# safe_start_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than the newest leg that is present.
+safe_start_stale_() {
+	[[ -n ${F[witness.events]} ]] || return 1
+	local ABSENT gone='and it is gone'
+	safe_start_absent_names
+	[[ ${F[ram.state]} != attached ]] ||
+		gone="and somebody else has stopped it; the ramdisk is still there (to go on with what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]})"
+	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to it; but another RAM leg, elsewhere, may have that number and slot, too.
+	if [[ -z ${F[witness.legs]} ]]; then
+		action_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]-} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		return 0
+	fi
+	safe_start_gone_back_ "$1" && return
+	# One event less is md's own half step, for a leg that was in sync.
+	((${F[leg.$1.events]} < ${F[witness.events]})) || return 1
+	! histories_witness_agrees "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
+	action_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+}
+
+# safe_start_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync when the array last ran, and one that was is here, but
+# older than it was then: put back to an old image of itself, and what it held since is gone.
+safe_start_gone_back_() {
+	local i
+	! histories_witness_agrees "$1" || return 1
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		histories_witness_agrees "$i" || continue
+		((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || continue
+		action_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when the array last ran, and now it is at ${F[leg.$i.events]}: it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		return 0
+	done
+	return 1
+}
+
+# safe_start_outrun_ NEWEST: sets the refusal and returns 0 if the array ran on without the newest leg and began to rebuild another one, which
+# is here. From which leg? From one that is absent, or from the RAM leg, which is gone.
+safe_start_outrun_() {
+	local OUTRUNNER
+	histories_find_outrunner "$1" || return 1
+	action_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+}
+
+# safe_start_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg; to nothing when it does.
+safe_start_witness_why_() {
+	DOUBT=''
+	if [[ -z ${F[witness.events]} ]]; then
+		DOUBT="nothing shows that ${F[leg.$1.dev]} is up to date (${F[witness.why]:-no record})"
+	elif ! histories_witness_agrees "$1"; then
+		DOUBT="${F[leg.$1.dev]} was not in sync when the array last ran"
+	fi
+}

@@ -1,0 +1,71 @@
+# Of the gate: a disk leg in a container of crypttab. The array's unit comes after the container's, so that no time runs while a passphrase is typed, and so that at a
+# shutdown the container stays until the array has stopped. Called by gate/dependents.sh, whose variables it takes.
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of gate/dependents.sh
+
+need config/conf core/log core/paths gate/dependents gate/rescue-mount world/systemd
+
+# crypttab: sorts the containers in which disk legs lie into legs (with what systemd asks for at boot), byhand (noauto), and sets patient if nothing else of the
+# boot waits for one of them (nofail). Read as systemd-cryptsetup-generator does; "none" and "-" stand for no key, and for no option.
+crypttab() {
+	local name source key options
+	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
+	while read -r name source key options _ || [[ -n $name ]]; do
+		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] || continue
+		crypttab_is_leg_ "$name" || continue
+		crypttab_leg_may_wait_ || continue
+		if crypttab_option_ noauto auto; then
+			byhand+=("$name")
+		else
+			legs+=("$name")
+			! crypttab_option_ nofail fail || patient=yes
+		fi
+	done <"$ROOT/etc/crypttab"
+}
+
+# crypttab_option_ NO YES: of two opposite options of the caller's line, does the one that is said last, if any, say NO? (fstab_test_yes_no_option() in systemd's source)
+crypttab_option_() { [[ ,$options, =~ ^.*,($1|$2), && ${BASH_REMATCH[1]} == "$1" ]]; }
+
+# crypttab_is_leg_ NAME: does a disk leg lie in the container NAME? By the names that device-mapper and udev make of it; or as it was seen (notes/contents.sh).
+crypttab_is_leg_() {
+	local member spec tag
+	[[ -z ${ALIASES["below /dev/mapper/$1"]-} ]] || return 0
+	for member in "${MEMBERS[@]}"; do
+		dependents_tag "$member"
+		dependents_decode spec
+		dependents_decode tag
+		[[ $spec != "/dev/mapper/$1" && $tag != "/dev/mapper/$1" ]] || return 0
+		[[ ! $spec =~ ^/dev/disk/by-id/dm-uuid-CRYPT-[A-Z0-9]+-([0-9a-f]{32}-)?(.+)$ || ${BASH_REMATCH[2]} != "$1" ]] || return 0
+	done
+	return 1
+}
+
+# crypttab_leg_may_wait_: may the array come after the container of the caller's line? Not if that comes after the array itself, by its disk, its key or its header; and
+# not if it comes over the network and the array does not wait for that: the network comes after the local mounts, which come after the array.
+crypttab_leg_may_wait_() {
+	local found=() path ahead=() why=''
+	for path in "$source" "${key%%:*}" "${key#*:}"; do [[ -z $path || $path == @(none|-) ]] || ahead+=("$path"); done
+	[[ ! ,$options, =~ ,header=([^,]+), ]] || ahead+=("${BASH_REMATCH[1]%%:*}" "${BASH_REMATCH[1]#*:}")
+	if rescue_mount_comes_after "${ahead[@]}"; then
+		why='its disk, key or header lies on the array itself'
+	elif [[ ,$options, == *,_netdev,* ]] && ((netdev == 0 || local > 0)); then
+		why='/etc/crypttab says _netdev of it, and not all lines about what lies on the array do. Write it for all, or for none'
+	fi
+	[[ -n $why ]] || return 0
+	log_warning "$GATE_NAME: a disk leg lies in the container $name, and the array does not wait for that: $why"
+	return 1
+}
+
+crypttab_print_legs() {
+	systemd_escape --template=systemd-cryptsetup@.service -- "${legs[@]}" | sed 's/^/leg /'
+	systemd_escape --template=systemd-cryptsetup@.service -- "${byhand[@]}" | sed 's/^/byhand /'
+	[[ -z $patient ]] || printf 'patient yes\n'
+}
+
+# crypttab_write_leg FOLDER NAME leg|byhand UNIT
+crypttab_write_leg() {
+	local file=$1/ramraid@$2.service.d/50-crypt.conf
+	mkdir -p "${file%/*}" || return
+	[[ -e $file ]] || printf '# A disk leg lies in it (MEMBER in ramraid.conf(5)). What /etc/crypttab says noauto of is opened by a person, or not at all.\n[Unit]\n' >"$file" || return
+	[[ $3 == byhand ]] || printf 'Wants=%s\n' "$4" >>"$file" || return
+	printf 'After=%s\n' "$4" >>"$file"
+}

@@ -1,0 +1,240 @@
+# The gate: which units wait for an array, from fstab, crypttab and MOUNT=. Used by the generator, so: quick, and never fatal.
+# shellcheck shell=bash
+
+need config/conf core/log core/paths gate/crypttab gate/rescue-mount notes/renamed world/disk
+need world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+# dependents_aliases NAME UUID: names that refer to the array whatever lies on it, and those remembered; and those in GATE_MORE, one a line.
+dependents_aliases() {
+	local hex=${2//-/} file=$STATE/$1.contents
+	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
+	[[ ! -f $file || ! -r $file ]] || cat "$file"
+	dependents_renamed_ "$1" "$2"
+	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
+}
+
+# dependents_renamed_ NAME UUID: what is remembered under the name that the configuration had until now.
+dependents_renamed_() {
+	local other RENAMED
+	renamed_names "$1" "$2"
+	for other in "${RENAMED[@]}"; do
+		[[ $other == =* || -e $ETC/$other.conf || ! -f $STATE/$other.contents || ! -r $STATE/$other.contents ]] || cat "$STATE/$other.contents"
+	done
+}
+
+# dependents_decode VARIABLE: the \xNN in it, which udev writes in a link's name and systemd in a unit's. Any other backslash is of neither, and then none is decoded.
+dependents_decode() {
+	local rest=${!1//\\x[0-9a-f][0-9a-f]/}
+	[[ $rest == *\\* ]] || printf -v "$1" '%b' "${!1}"
+}
+
+# dependents_simplify VARIABLE: a path in it as systemd takes it: no slash doubled or at the end, no ".". The root is empty then.
+dependents_simplify() {
+	local text=${!1}
+	[[ $text == /* ]] || return 0
+	while [[ $text == *//* || $text == */./* ]]; do text=${text//\/\///} text=${text//\/.\///}; done
+	text=${text%/.}
+	printf -v "$1" '%s' "${text%/}"
+}
+
+# dependents_tag SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag to what notes/contents.sh calls the same, UUID=… or
+# /dev/mapper/…, if that can be said.
+dependents_tag() {
+	spec=${1//\"/} tag=''
+	if [[ $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]]; then
+		tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
+		dependents_decode tag
+	elif [[ $spec == /dev/disk/by-id/dm-name-* ]]; then
+		tag=/dev/mapper/${spec#/dev/disk/by-id/dm-name-}
+	fi
+}
+
+# dependents_is_beside SPEC: is it on another volume of a volume group that reaches onto the array? (notes/contents.sh) LVM activates that with the array, and not before.
+dependents_is_beside() {
+	local spec tag
+	dependents_tag "$1"
+	[[ -n $spec ]] && [[ -n ${ALIASES["beside $spec"]-} || -n ${ALIASES["beside $tag"]-} ]]
+}
+
+# dependents_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative array), or to the array GATE_NAME?
+dependents_matches() {
+	local spec tag
+	dependents_tag "$1"
+	# An empty index would be an error.
+	[[ -n $spec ]] || return 1
+	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} || $spec == /dev/disk/by-id/md-uuid-* && -n ${ALIASES[${spec%-part[0-9]*}]-} ]] ||
+		dependents_is_array "$spec"
+}
+
+# dependents_is_array SPEC: is it the array's own name, also with the prefix of a foreign host, or one of its partitions? What looks like a
+# partition may be another array ("data2" beside "data").
+dependents_is_array() {
+	local tail digits='p?[0-9]+'
+	[[ $1 =~ ^/dev/(md/|disk/by-id/md-name-)([^/:]*:)?([^/:]+)$ ]] || return 1
+	tail=${BASH_REMATCH[3]}
+	[[ ! $1 =~ ^/dev/disk/.*(-part[0-9]+)$ ]] || tail=${tail%"${BASH_REMATCH[1]}"}
+	[[ $tail != "$GATE_NAME" ]] || return 0
+	[[ $GATE_NAME != *[0-9] ]] || digits='p[0-9]+'
+	[[ $tail == "$GATE_NAME"* && ${tail#"$GATE_NAME"} =~ ^$digits$ && ! -e $ETC/$tail.conf ]]
+}
+
+# dependents_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions, that leads to it now and will not when it is
+# /dev/md/NAME: a number is given out anew at each boot. One a line.
+dependents_numbered() {
+	local source NODE GATE_NAME=$1
+	while IFS= read -r source; do
+		printf -v source '%b' "$source"
+		disk_find "$source" || continue
+		if [[ $NODE != "$2"?(p+([0-9])) ]] || dependents_is_array "$source"; then continue; fi
+		printf '%s\n' "$source"
+	done < <({
+		[[ ! -r $ROOT/etc/fstab ]] || while read -r source _; do printf '%s\n' "$source"; done <"$ROOT/etc/fstab"
+		[[ ! -r $ROOT/etc/crypttab ]] || while read -r _ source _; do printf '%s\n' "$source"; done <"$ROOT/etc/crypttab"
+	} | grep '^/dev/md' || :)
+}
+
+# dependents_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's source): \xNN for what may be special.
+dependents_encode() {
+	local text=${1//\"/} i char
+	for ((i = 0; i < ${#text}; i++)); do
+		char=${text:i:1}
+		if [[ $char == [A-Za-z0-9#+.:=@_-] || ! $char == [[:ascii:]] ]]; then
+			printf '%s' "$char"
+		else
+			printf '\\x%02x' "'$char"
+		fi
+	done
+}
+
+# dependents_device SPEC: the path of the device unit that systemd makes of it (fstab_node_to_udev_node in systemd's source).
+dependents_device() {
+	local key=${1%%=*} value
+	value=$(dependents_encode "${1#*=}")
+	case $key in
+	UUID | LABEL | PARTUUID | PARTLABEL) printf '/dev/disk/by-%s/%s\n' "${key,,}" "$value" ;;
+	*) printf '%s\n' "$1" ;;
+	esac
+}
+
+# dependents_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each whose time-out has to be lifted, "opened UNIT"
+# for each that a passphrase may open (a person may take any time, and a container that fails fails its device by itself), and "rescue UNIT"
+# for a mount that a rescue image would be written to, and for what that comes after: they have to stay until the array has stopped; "copy UNIT" likewise of
+# the second copy of the witness, and "writable PATH" where that is mounted. Where fstab and crypttab say _netdev, "network only"
+# if they say it of all that lies on the array, else "network mixed". For disk legs in containers: gate/crypttab.sh.
+dependents_units() {
+	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
+	local -A ALIASES=()
+	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() later=() sooner=() legs=() byhand=() copies=() copied=()
+	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
+	dependents_simplify rescue
+	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(dependents_aliases "$1" "$2")
+	# Twice, so that one container inside another is found in any order.
+	dependents_crypttab_
+	dependents_crypttab_
+	dependents_fstab_
+	crypttab
+	{ dependents_print_ && crypttab_print_legs; } | sort -u
+}
+
+# The containers on the array, and their names as aliases.
+dependents_crypttab_() {
+	local name source options alias
+	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
+	while read -r name source _ options _ || [[ -n $name ]]; do
+		# A name with a slash is refused by systemd, too.
+		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] || continue
+		dependents_matches "$source" || continue
+		alias=/dev/mapper/$name
+		dependents_count_netdev_ "${options-}"
+		crypts+=("$name") ALIASES[$alias]=1
+		devices+=("$(dependents_device "$source")") opened+=("$alias")
+	done <"$ROOT/etc/crypttab"
+}
+
+# The root file system is there before us: its array is started by the initramfs, and an order would be a circle. What is no path at
+# all ("none") is mounted by nobody.
+dependents_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
+
+# dependents_fstab_lines_: what fstab says, a line each: source, mount point, type, options, and in them \xNN for a blank or a backslash, as findmnt prints it.
+# --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo. The findmnt of util-linux 2.41
+# (Debian 13) crashes over a line that it can't parse, and has then said nothing of the others (tests/unit/gate.bats); so there it is done without.
+dependents_fstab_lines_() {
+	local file=$ROOT/etc/fstab text code=0
+	[[ -f $file && -r $file ]] || return 0
+	text=$(findmnt --fstab --tab-file "$file" --raw --noheadings --output SOURCE,TARGET,FSTYPE,OPTIONS) || code=$?
+	if ((code > 1)); then
+		log_warning "$file: findmnt has crashed over it, because of a line that is none of fstab(5); what else stands there is ordered all the same"
+		dependents_fstab_plain_ <"$file"
+	elif [[ -n $text ]]; then
+		printf '%s\n' "$text"
+	fi
+}
+
+# The same of fstab on standard input, without findmnt. A line of one word is none.
+dependents_fstab_plain_() {
+	local source target type options line
+	while read -r source target type options _ || [[ -n $source ]]; do
+		[[ -n $target && $source != \#* ]] || continue
+		line="$source $target ${type:-auto} ${options:-defaults}"
+		# fstab(5) has the four of them; any other backslash is one.
+		line=${line//\\/\\x5c} line=${line//\\x5c040/\\x20} line=${line//\\x5c011/\\x09} line=${line//\\x5c012/\\x0a}
+		printf '%s\n' "${line//\\x5c134/\\x5c}"
+	done
+}
+
+# Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
+dependents_fstab_() {
+	local source target type options device place holders=()
+	while read -r source target type options; do
+		printf -v source '%b' "$source"
+		printf -v target '%b' "$target"
+		printf -v options '%b' "$options"
+		dependents_simplify source
+		dependents_simplify target
+		[[ $type == swap ]] || dependents_is_mount_point "$target" || continue
+		rescue_mount_order
+		dependents_matches "$source" || {
+			rescue_mount_other
+			continue
+		}
+		dependents_count_netdev_ "$options"
+		device=$(dependents_device "$source")
+		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
+		if [[ $type == swap ]]; then
+			swaps+=("$device")
+		else
+			mounts+=("$target") fscks+=("$device")
+		fi
+	done < <(dependents_fstab_lines_)
+	for target in "${MOUNTS[@]}"; do
+		rescue_mount_place "$target"
+		rescue_mount_after "$place" "/dev/md/$GATE_NAME"
+		! dependents_is_mount_point "$target" || mounts+=("$target")
+	done
+	rescue_mount_after "ramraid@$GATE_NAME.service" "/dev/md/$GATE_NAME"
+	for target in "${holders[@]}"; do rescue_mount_saves "$target"; done
+	rescue_mount_copies
+}
+
+# One that is mounted before the network can be there can't wait for an array that waits for the network (systemd.mount(5), _netdev).
+dependents_count_netdev_() { # OPTIONS
+	if [[ ,$1, == *,_netdev,* ]]; then netdev=$((netdev + 1)); else local=$((local + 1)); fi
+}
+
+dependents_print_() {
+	local name
+	((netdev == 0)) || if ((local == 0)); then printf 'network only\n'; else printf 'network mixed\n'; fi
+	systemd_escape --path --suffix=mount -- "${mounts[@]}" | sed 's/^/unit /'
+	systemd_escape --path --suffix=swap -- "${swaps[@]}" | sed 's/^/unit /'
+	systemd_escape --path --suffix=device -- "${devices[@]}" | sed 's/^/device /'
+	systemd_escape --path --suffix=device -- "${opened[@]}" | sed 's/^/opened /'
+	systemd_escape --path --template=systemd-fsck@.service -- "${fscks[@]}" | sed 's/^/unit /'
+	systemd_escape --template=systemd-cryptsetup@.service -- "${crypts[@]}" | sed 's/^/unit /'
+	systemd_escape --path --suffix=mount -- "${saves[@]}" | sed 's/^/rescue /'
+	systemd_escape --path --suffix=mount -- "${copied[@]}" | sed 's/^/copy /'
+	((${#copied[@]} == 0)) || printf 'writable %s\n' "${copies[@]}"
+	for name in "${MOUNTS[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
+	return 0
+}

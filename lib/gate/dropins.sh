@@ -1,0 +1,176 @@
+# The drop-ins of the gate: what the generator writes for the units that wait for an array (gate/dependents.sh). Quick, and never fatal.
+# shellcheck shell=bash
+
+need config/conf core/log core/paths core/quantity gate/crypttab gate/dependents
+
+declare -gA F # the facts: decide/facts.list
+
+# dropins_seconds: how long a device may take to appear: all our bounds together and the usual 90 s; "infinity" when one of them is.
+dropins_seconds() {
+	local seconds=() text
+	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || text=$'1800\n30'
+	mapfile -t seconds < <(printf '%s\n' "$text")
+	if [[ "${seconds[*]}" == *infinity* ]]; then
+		printf 'infinity\n'
+	else
+		printf '%s\n' $((seconds[0] + seconds[1] + 90))
+	fi
+}
+
+readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
+# dropins_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load. Returns 1 if one is missing. For rescue_mount_write_saves,
+# after all of them, GATE_SAVES holds "NAME UNIT…". GATE_PATIENT=yes: its start may wait for a passphrase for which the boot does not wait.
+GATE_SAVES=() GATE_COPIES=() GATE_WRITABLES=()
+dropins_write() {
+	local folder=$1 name=$2 kind unit seconds units code=0 saves=() copies=()
+	GATE_PATIENT=''
+	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] || dropins_dropin "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
+	dropins_nested_ "$folder" "$name" || code=1
+	units=$(dependents_units "$name" "${CONF[UUID]}")
+	[[ -n $units ]] || return "$code"
+	seconds=$(dropins_seconds)
+	# A person may take any time to type a passphrase. A container that fails lets the array's own time run, and an array that fails ends what waits for the device.
+	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
+	[[ $'\n'$units != *$'\npatient '* ]] || GATE_PATIENT=yes
+	while read -r kind unit; do
+		if [[ $kind == rescue ]]; then
+			saves+=("$unit")
+			continue
+		elif [[ $kind == copy ]]; then
+			copies+=("$unit")
+			continue
+		elif [[ $kind == writable ]]; then
+			[[ $unit == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $unit "* ]] || GATE_WRITABLES+=("$unit")
+			continue
+		elif [[ $kind == network ]]; then
+			dropins_network_ "$folder" "$name" "$unit" || code=1
+			continue
+		elif [[ $kind == @(leg|byhand) ]]; then
+			crypttab_write_leg "$folder" "$name" "$kind" "$unit" || code=1
+			continue
+		elif [[ $kind == patient ]]; then
+			continue
+		fi
+		mkdir -p "$folder/$unit.d" || {
+			code=1
+			continue
+		}
+		if [[ $kind == opened ]]; then
+			dropins_device_text_ "$name" infinity >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
+		elif [[ $kind == device ]]; then
+			# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout= stays the user's word.
+			dropins_device_text_ "$name" "$seconds" >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
+		else
+			dropins_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf" || code=1
+		fi
+	done < <(printf '%s\n' "$units")
+	((${#saves[@]} == 0)) || GATE_SAVES+=("$name ${saves[*]}")
+	((${#copies[@]} == 0)) || GATE_COPIES+=("$name ${copies[*]}")
+	return "$code"
+}
+
+# dropins_dropin FOLDER NAME SECTION LINE: one more line for the array's own unit.
+dropins_dropin() {
+	local file=$1/ramraid@$2.service.d/50-rescue.conf
+	mkdir -p "${file%/*}"
+	[[ -e $file ]] || printf '# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).\n' >"$file"
+	printf '%s\n%s\n' "$3" "$4" >>"$file"
+}
+
+# dropins_nested_ FOLDER NAME: a disk leg that is an array of ours itself is started before, and stopped after. Wants, not Requires: when it comes
+# later, hot-plug starts both.
+dropins_nested_() {
+	local file=$1/ramraid@$2.service.d/50-nested.conf member inner
+	for member in "${MEMBERS[@]}"; do
+		inner=$(dropins_inner_ "$member")
+		[[ -n $inner && $inner != "$2" ]] || continue
+		mkdir -p "${file%/*}" || return
+		[[ -e $file ]] || printf '# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).\n[Unit]\n' >"$file" || return
+		printf 'Wants=ramraid@%s.service\nAfter=ramraid@%s.service\n' "$inner" "$inner" >>"$file" || return
+	done
+}
+
+# dropins_inner_ MEMBER: prints which configured array it is, by its name or its UUID; nothing when it is none.
+dropins_inner_() {
+	local name hex
+	if [[ $1 == /dev/md/* ]]; then
+		[[ ! -e $ETC/${1##*/}.conf ]] || printf '%s\n' "${1##*/}"
+	elif [[ $1 == /dev/disk/by-id/md-uuid-* ]]; then
+		hex=${1##*/md-uuid-} hex=${hex//[-:]/}
+		while IFS= read -r name; do
+			! tr -d ' \t:"-' <"$ETC/$name.conf" | grep -qxF "UUID=$hex" || printf '%s\n' "$name"
+		done < <(conf_names)
+	fi
+}
+
+# dropins_network_ FOLDER NAME only|mixed: the array comes after the network, and after what connects remote disks (systemd.special(7),
+# remote-fs-pre.target); and goes before them. The target is wanted as well: not all who come before it do so (nbd@.service does not), and a target that
+# nobody wants orders nothing.
+dropins_network_() {
+	local file=$1/ramraid@$2.service.d/50-network.conf
+	[[ $3 == only ]] || {
+		log_warning "$2: of what lies on it, /etc/fstab and /etc/crypttab say _netdev of some and not of others: it does not wait for the network. Write it for all, or for none"
+		return 0
+	}
+	mkdir -p "${file%/*}" &&
+		printf '# All that lies on it is marked _netdev in fstab and crypttab: its disks come over the network.\n[Unit]\n%s\n%s\n' \
+			'Wants=network-online.target remote-fs-pre.target' 'After=network-online.target remote-fs-pre.target' >"$file"
+}
+
+# dropins_shutdown FOLDER: these targets force their end after 30 minutes, counted from their beginning; a shutdown that saves the only
+# good copy must not be cut off before the unit's own TimeoutStopSec=.
+dropins_shutdown() {
+	local target
+	for target in poweroff reboot halt kexec; do
+		mkdir -p "$1/$target.target.d"
+		printf '# An array may have to be saved from memory first: ramraid(8), SHUTDOWN.\n[Unit]\nJobTimeoutSec=4h\n' >"$1/$target.target.d/50-ramraid.conf"
+	done
+}
+
+# dropins_holds_watcher: does mdadm's own watcher wait until this array's start is over? Not for one without a bound: it looks after other arrays too.
+# After dropins_write.
+dropins_holds_watcher() { [[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} && $(dropins_seconds) != infinity ]]; }
+
+# dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and of a RAM leg that is taken out (check_array() in mdadm's
+# mdmonitor.c). So it begins after their start, and ends before their stop; without default dependencies nothing else ends it at a shutdown.
+dropins_watcher() {
+	local folder=$1/mdmonitor.service.d
+	shift
+	mkdir -p "$folder"
+	{
+		printf '# Mirrors that have no RAM leg yet, or no more, are nothing to mail of: EVENTS in ramraid.conf(5).\n'
+		printf '[Unit]\nConflicts=shutdown.target\nBefore=shutdown.target\n'
+		printf 'After=ramraid@%s.service\n' "$@"
+	} >"$folder/50-ramraid.conf"
+}
+
+# dropins_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what lies on md arrays and stops them (blkdeactivate(8)): beside
+# our units, and before these have seen to the RAM leg. It can't wait for them: it ends before iSCSI does, which ends before the network does, which ends
+# before the local mounts, which are what our units wait for. So the RAM legs are let go before it begins, and where one is the only good copy, it does
+# not begin: when one ExecStop= fails, systemd runs no further one. mdadm's watcher ends before, or it would mail of the RAM legs.
+dropins_deactivator() {
+	local folder=$1 file line stops=()
+	shift
+	for file in "$ROOT"/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/blk-availability.service; do [[ ! -e $file ]] || break; done
+	[[ -s $file ]] || return 0 # it is not there, or masked
+	while IFS= read -r line; do [[ $line != ExecStop=?* ]] || stops+=("$line"); done <"$file"
+	((${#stops[@]} > 0)) || return 0
+	mkdir -p "$folder/blk-availability.service.d" "$folder/mdmonitor.service.d"
+	{
+		printf '# Of arrays with a leg in RAM, that is taken out before: SHUTDOWN in ramraid(8). The other lines are those of %s.\n' "$file"
+		printf '[Service]\nExecStop=\nExecStop=ramraid yield --%s\n' "$(printf ' %s' "$@")"
+		printf '%s\n' "${stops[@]}"
+	} >"$folder/blk-availability.service.d/50-ramraid.conf"
+	printf '# The RAM legs that it lets go are nothing to mail of.\n[Unit]\nAfter=blk-availability.service\n' >"$folder/mdmonitor.service.d/50-ramraid-lvm.conf"
+}
+
+dropins_unit_text_() {
+	printf '# It lies on the array %s. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets\n' "$1"
+	printf '# it start is decided by WAIT and ON_TIMEOUT: ramraid@%s.service fails only if it must not start.\n' "$1"
+	printf '[Unit]\nRequires=ramraid@%s.service\nAfter=ramraid@%s.service\n' "$1" "$1"
+}
+
+dropins_device_text_() {
+	printf '# It appears when ramraid@%s.service has started the array, which may take as long as its own time-outs allow.\n' "$1"
+	printf '[Unit]\nJobRunningTimeoutSec=%s\n' "$2"
+}

@@ -1,0 +1,33 @@
+# The note of what an array was before "ramraid adopt", so that "ramraid release" can make it so again. Written before anything is changed,
+# beside the witness.
+# shellcheck shell=bash
+
+need core/act core/paths
+
+adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
+
+# adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no) and ADOPTED_WRITEMOSTLY (stable names of the disks
+# that were write-mostly before). Returns 1, with both empty, when there is no note.
+declare -gA ADOPTED=()
+declare -ga ADOPTED_WRITEMOSTLY=()
+adopted_read() {
+	local key value file=$STATE/$1.adopted
+	ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	[[ -f $file && -r $file ]] || return 1
+	while IFS='=' read -r key value; do
+		case $key in
+		uuid | bitmap | done) ADOPTED[$key]=$value ;;
+		writemostly) ADOPTED_WRITEMOSTLY+=("$value") ;;
+		esac
+	done <"$file"
+}
+
+# adopted_write NAME: the note that adopted_read would read so. Returns 1 when it can't be made durable.
+adopted_write() {
+	local key disk
+	{
+		printf '# What the array was before "ramraid adopt"; "ramraid release" makes it so again.\n'
+		for key in uuid bitmap 'done'; do printf '%s=%s\n' "$key" "${ADOPTED[$key]}"; done
+		for disk in "${ADOPTED_WRITEMOSTLY[@]}"; do printf 'writemostly=%s\n' "$disk"; done
+	} | act_file "$(adopted_file "$1")"
+}

@@ -1,0 +1,103 @@
+# What lies on an array: the names under which fstab and crypttab may refer to it or to what is stacked on it. The generator needs them
+# before the array runs, so they are remembered, beside the witness, whenever they can be seen.
+# shellcheck shell=bash
+
+need core/act core/paths world/disk world/md-state
+
+contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
+
+# contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it, one a line; those of the volumes of contents_beside_
+# after "beside ", and the containers in which its legs lie, as crypttab names them, after "below ".
+contents_of() {
+	local others
+	mapfile -t others < <(contents_beside_ "$1")
+	{ contents_names_ "$DEV/$1" && { ((${#others[@]} == 0)) || contents_names_ "${others[@]}" | sed 's/^/beside /'; } && contents_below_ "$1"; } | sort -u
+}
+
+# contents_below_ NODE: of all that it is made of, and that these are made of, the containers, one a line.
+contents_below_() {
+	local slave node uuid name
+	for slave in "$SYS/class/block/$1"/slaves/*; do
+		[[ -e $slave ]] || continue
+		node=${slave##*/}
+		if { read -r uuid <"$SYS/class/block/$node/dm/uuid" && read -r name <"$SYS/class/block/$node/dm/name"; } 2>/dev/null && [[ $uuid == CRYPT-* ]]; then
+			printf 'below /dev/mapper/%s\n' "$name"
+		fi
+		# What a partition is made of is its disk's to know.
+		[[ ! -e $SYS/class/block/$node/partition ]] || node=$(basename "$(readlink -e "$SYS/class/block/$node/..")")
+		contents_below_ "$node"
+	done
+}
+
+# contents_now NAME: the same of an array that runs as a start of ours has left it; nothing of another one, and so nothing at a boot. fstab may name
+# what has been made on it a moment ago, before ramraid-remember has written that down.
+contents_now() {
+	local watched MD_RUN
+	{ read -r watched <"$RUN/$1.watched"; } 2>/dev/null || return 0
+	md_state_run "${watched%% *}"
+	[[ $watched != "$MD_RUN" ]] || contents_of "${MD_RUN%% *}"
+}
+
+# contents_beside_ MD: the volumes that are not on it, of volume groups that have one on it, one a line: LVM activates a group when all its disks are there, and so
+# not before the array is (pvscan(8), --checkcomplete). A volume's dm/uuid begins with "LVM-" and that of its group, which has 32 characters.
+contents_beside_() {
+	local node uuid stack groups=' '
+	mapfile -t stack < <(disk_stack "$1")
+	for node in "${stack[@]}"; do
+		{ read -r uuid <"$SYS/class/block/$node/dm/uuid"; } 2>/dev/null || continue
+		[[ $uuid != LVM-* ]] || groups+="${uuid:4:32} "
+	done
+	[[ $groups != ' ' ]] || return 0
+	for node in "$SYS"/class/block/dm-*; do
+		{ read -r uuid <"$node/dm/uuid"; } 2>/dev/null || continue
+		[[ $uuid != LVM-* || $groups != *" ${uuid:4:32} "* || " ${stack[*]} " == *" ${node##*/} "* ]] || printf '%s\n' "$DEV/${node##*/}"
+	done
+}
+
+contents_names_() { # DEVICE…
+	local line key value vg lv
+	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" | while IFS= read -r line; do
+		while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
+			key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
+			# What a shell or a terminal could misunderstand, and every byte beyond ASCII, lsblk writes as \xNN.
+			printf -v value '%b' "$value"
+			[[ -n $value && $value != *$'\n'* ]] || continue
+			case $key:$value in
+			PATH:/dev/mapper/*)
+				printf '%s\n' "$value"
+				# LVM's second name; device-mapper doubles the dashes within a name.
+				[[ ${value#/dev/mapper/} =~ ^(([^-]|--)+)-(([^-]|--)+)$ ]] || continue
+				vg=${BASH_REMATCH[1]//--/-} lv=${BASH_REMATCH[3]//--/-}
+				printf '/dev/%s/%s\n' "$vg" "$lv"
+				;;
+			PATH:*) ;; # a kernel name: means something else after the next boot
+			*) printf '%s=%s\n' "$key" "$value" ;;
+			esac
+		done
+	done
+}
+
+# contents_remember NAME MD: writes them down if they changed. What is not seen now may just be closed (a container before it is opened, a
+# volume group before it is activated), so it is kept, unless its name turns up on a device elsewhere: an order too many costs nothing, one
+# too few costs the wait.
+contents_remember() {
+	local file old='' new line
+	file=$(contents_file "$1")
+	new=$(contents_of "$2") || return 1
+	[[ -n $new ]] || return 0
+	[[ ! -f $file ]] || old=$(tr -d '\0' <"$file" 2>/dev/null) || old=''
+	while IFS= read -r line; do
+		[[ -z $line || $'\n'$new$'\n' == *$'\n'"$line"$'\n'* ]] || contents_is_elsewhere "$line" || new+=$'\n'$line
+	done < <(printf '%s\n' "$old")
+	new=$(printf '%s\n' "$new" | sort -u)
+	[[ $new == "$old" ]] || act_text "$file" "$new"$'\n'
+}
+
+# contents_is_elsewhere NAME: does a name that is not seen on the array lead to a device nevertheless?
+contents_is_elsewhere() {
+	local path=${1#beside } key
+	path=${path#below }
+	key=${path%%=*}
+	[[ $path == /dev/* ]] || path=/dev/disk/by-${key,,}/${path#*=}
+	[[ -e $ROOT$path ]]
+}

@@ -1,0 +1,151 @@
+# The hardware that each leg was seen on: what a device UUID stands for, beside the UUID itself, which whoever can read the disk can copy.
+# shellcheck shell=bash
+#
+# /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID
+# whenever it is filled, "ram=" and that name stand in the place of DEVICE_UUID. BUS is ata, nvme, virtio, usb, loop, removable (also memory cards, FireWire, and what hangs
+# on an external PCI port), iscsi, network or other, with "+" between those of the disks that a leg lies on; PATH and SERIAL are udev's ID_PATH and ID_SERIAL, "-" for none.
+
+need config/conf core/act core/log core/paths core/words world/disk
+
+declare -gA F # the facts: decide/facts.list
+
+readonly HARDWARE_MAX=128                    # legs that are remembered
+readonly HARDWARE_LOOSE='usb|loop|removable' # buses that anybody can plug something into, or make something up on
+readonly HARDWARE_FAR='iscsi|network'        # what comes over a network: made up elsewhere, but the same as before if it was there before
+declare -gA HARDWARE_OF=()
+
+# hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device does not change them as long as its number (diskseq) stays, so they are looked up once.
+hardware_of() {
+	local number='' key disk bus='' path='' serial='' one
+	{ read -r number <"$SYS/class/block/$1/diskseq" || read -r number <"$SYS/class/block/$1/../diskseq"; } 2>/dev/null || :
+	key="$1 $number"
+	HARDWARE=${HARDWARE_OF[$key]-}
+	[[ -z $HARDWARE || -z $number ]] || return 0
+	while IFS= read -r disk; do
+		hardware_bus_ "$disk"
+		[[ +$bus+ == *"+$one+"* ]] || bus+=${bus:+\+}$one
+		[[ -n $path$serial ]] || hardware_udev_ "$disk"
+	done < <(disk_physical "$1" | sort -u)
+	path=${path//[^A-Za-z0-9._:+-]/_} serial=${serial//[^A-Za-z0-9._:+-]/_}
+	HARDWARE="${bus:-other} ${path:--} ${serial:--}"
+	HARDWARE_OF[$key]=$HARDWARE
+}
+
+# Sets the caller's one: from where the kernel sees the disk, not from what the disk says of itself.
+hardware_bus_() { # DISK
+	local place removable=0
+	place=$(readlink -f "$SYS/class/block/$1") || place=''
+	{ read -r removable <"$SYS/class/block/$1/removable"; } 2>/dev/null || :
+	case $1:$place in
+	loop*) one=loop ;;
+	*/usb[0-9]*) one=usb ;;
+	*/session[0-9]*) one=iscsi ;;
+	nbd* | rbd* | etherd*) one=network ;;
+	*/fw[0-9]* | ms*) one=removable ;;
+	nvme*) one=nvme ;;
+	*/ata[0-9]*) one=ata ;;
+	*/virtio[0-9]*) one=virtio ;;
+	*) one=other ;;
+	esac
+	# A memory card, unlike the chip that is soldered in, calls itself SD.
+	[[ $1 != mmcblk* ]] || ! grep -qsx SD "$SYS/class/block/$1/device/type" || one=removable
+	[[ $one == @(loop|usb) ]] || { [[ $removable != 1 ]] && ! hardware_is_external_ "$place"; } || one=removable
+}
+
+# hardware_is_external_ PLACE: does one of the ports that lead there say that it is outside of the machine (Thunderbolt; linux
+# Documentation/ABI/testing/sysfs-devices-removable)?
+hardware_is_external_() {
+	local place=$1 word
+	while [[ $place == "$SYS"/* ]]; do
+		word=''
+		{ read -r word <"$place/removable"; } 2>/dev/null || :
+		[[ $word != removable ]] || return 0
+		place=${place%/*}
+	done
+	return 1
+}
+
+# Sets the caller's path and serial.
+hardware_udev_() { # DISK
+	local number line lines=()
+	{ read -r number <"$SYS/class/block/$1/dev" && mapfile -t lines <"$ROOT/run/udev/data/b$number"; } 2>/dev/null || return 0
+	for line in "${lines[@]}"; do
+		case $line in
+		E:ID_PATH=*) path=${line#*=} ;;
+		E:ID_SERIAL=*) serial=${line#*=} ;;
+		esac
+	done
+}
+
+# hardware_note NAME "DEVICE_UUID NODE"…: these legs (of the RAM leg: "ram=DEVICE NODE") are in sync, on the hardware that they are on now. After the witness, whenever other legs are in sync.
+hardware_note() {
+	local file=$STATE/$1.hardware lines=() kept=() leg HARDWARE uuids=' ' text
+	[[ -z $DRY_RUN ]] && (($# > 1)) || return 0
+	{ mapfile -t lines <"$file"; } 2>/dev/null || :
+	for leg in "${@:2}"; do uuids+="${leg%% *} "; done
+	for leg in "${lines[@]}"; do [[ $uuids == *" ${leg%% *} "* ]] || kept+=("$leg"); done
+	for leg in "${@:2}"; do
+		hardware_of "${leg#* }"
+		kept+=("${leg%% *} $HARDWARE")
+	done
+	((${#kept[@]} <= HARDWARE_MAX)) || kept=("${kept[@]: -HARDWARE_MAX}")
+	mapfile -t lines < <(printf '%s\n' "${lines[@]}" | sort)
+	mapfile -t kept < <(printf '%s\n' "${kept[@]}" | sort)
+	[[ ${lines[*]} != "${kept[*]}" ]] || return 0
+	printf -v text '%s\n' "${kept[@]}"
+	printf '%s' "$text" | act_file "$file" 600 ||
+		log_warning "$1: $file could not be written; that a leg has come to other hardware is not noticed"
+}
+
+# hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved to what has changed, in words, and leg.I.alien to the bus, if it is one that anybody can plug
+# something into, and the leg was recorded on another, or by another serial number. A blank disk that may be taken without being asked (AUTO_REPLACE) is no leg yet:
+# it must not come by such a bus, unless a leg of the array was on one of that kind.
+hardware_judge() {
+	local leg=leg.$1 lines=() line key buses=' ' before='' HARDWARE was now
+	F[$leg.moved]='' F[$leg.alien]=''
+	hardware_key_ "$1" && [[ -r $STATE/${F[name]}.hardware ]] || return 0
+	mapfile -t lines <"$STATE/${F[name]}.hardware"
+	for line in "${lines[@]}"; do
+		[[ $line == *' '*' '*' '* ]] || continue
+		words_split was "$line"
+		[[ ${was[0]} == ram=* ]] || buses+="${was[1]} "
+		[[ ${was[0]} != "$key" ]] || before=${line#* }
+	done
+	hardware_of "${F[$leg.node]}"
+	words_split now "$HARDWARE"
+	if [[ $key == blank ]]; then
+		[[ $buses == ' ' || $buses == *" ${now[0]} "* || ! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || {
+			F[$leg.moved]="no disk leg was ever on $(hardware_words_ "${now[0]}" - -), and it is on $(hardware_words_ "${now[@]}")"
+			F[$leg.alien]=${now[0]}
+		}
+	elif [[ -n $before && $before != "$HARDWARE" ]]; then
+		words_split was "$before"
+		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), and is on $(hardware_words_ "${now[@]}")"
+		if [[ ${was[0]} != "${now[0]}" ]]; then
+			[[ ! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || F[$leg.alien]=${now[0]}
+		elif [[ +${now[0]}+ =~ \+($HARDWARE_LOOSE)\+ ]]; then
+			[[ ${was[2]} == @(-|"${now[2]}") ]] || F[$leg.alien]=${now[0]}
+		fi
+	fi
+}
+
+# hardware_key_ I|ram: sets the caller's key to the first word of its line; "blank" for a disk that is no leg yet. Returns 1 when there is nothing to judge.
+hardware_key_() {
+	local leg=leg.$1
+	if [[ $1 == ram ]]; then
+		key=ram=${F[leg.ram.dev]}
+	elif [[ ${F[$leg.sb]} == ok && ${F[$leg.uuid]} == "${F[uuid]}" ]]; then
+		key=${F[$leg.device_uuid]:-none}
+	elif [[ ${F[$leg.sb]} == none && ${CONF[AUTO_REPLACE]-no} == yes ]]; then
+		key=blank
+	else
+		return 1
+	fi
+}
+
+hardware_words_() { # BUS PATH SERIAL
+	local text=$1
+	[[ $2 == - ]] || text+=" ($2)"
+	[[ $3 == - ]] || text+=", serial number $3"
+	printf '%s\n' "$text"
+}

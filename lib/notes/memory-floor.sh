@@ -1,0 +1,81 @@
+# The memory that a RAM leg must leave: when it is given up, and when it is made anew (MEMORY_FLOOR=). Counted here, looked at and done by
+# lib/cmd/internal/memory.sh. Ramdisks only: a device takes no memory.
+# shellcheck shell=bash
+
+need config/conf core/log core/paths core/quantity world/ramdisk world/systemd
+
+readonly MEMORY_LOOK=2                        # seconds between two looks
+readonly MEMORY_SHORT=3                       # looks in a row with too little before it is given up: a peak of a moment is none of our business
+readonly MEMORY_CALM=60 MEMORY_CALM_MOST=3600 # seconds in a row with room before it is made anew: at first, and at most
+readonly MEMORY_AGAIN=30                      # looks until it is tried again when it could not be given up
+
+# memory_floor_is_off FLOOR: "0", in any form that config/conf.sh lets it have.
+memory_floor_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
+
+# memory_floor_reserve: sets MEMORY_RESERVE to what must stay available beside a full ramdisk, bytes: RAM_RESERVE, and no less than the floor, or it would be given up
+# at once; and MEMORY_RESERVE_BY to which of the two it is.
+memory_floor_reserve() {
+	local floor total
+	total=$(ramdisk_total)
+	MEMORY_RESERVE=$(quantity_bytes "${CONF[RAM_RESERVE]}" "$total") MEMORY_RESERVE_BY=RAM_RESERVE
+	floor=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$total")
+	((MEMORY_RESERVE >= floor)) || MEMORY_RESERVE=$floor MEMORY_RESERVE_BY=MEMORY_FLOOR
+}
+
+# memory_floor_begin: nothing has been seen yet.
+memory_floor_begin() { MEMORY_LOW=0 MEMORY_HIGH=0 MEMORY_WAITS=$MEMORY_CALM; }
+
+# memory_floor_count leg|given|none YES-OR-NO: one look: there is a RAM leg, it has been given up for memory, or neither is so; and is memory short (leg), or is there
+# room (given)? Sets MEMORY_ACT to give, take, or nothing.
+memory_floor_count() {
+	MEMORY_ACT=''
+	case $1:$2 in
+	leg:yes)
+		MEMORY_LOW=$((MEMORY_LOW + 1))
+		((MEMORY_LOW < MEMORY_SHORT)) || MEMORY_ACT=give
+		;;
+	given:yes)
+		MEMORY_HIGH=$((MEMORY_HIGH + 1))
+		((MEMORY_HIGH * MEMORY_LOOK < MEMORY_WAITS)) || MEMORY_ACT=take
+		;;
+	*) MEMORY_LOW=$((MEMORY_LOW < 0 ? MEMORY_LOW + 1 : 0)) MEMORY_HIGH=0 ;;
+	esac
+}
+
+# memory_floor_kept: it could not be given up. memory_floor_given: it was, so that next time there has to be room for longer. memory_floor_taken: it is made anew.
+memory_floor_kept() { MEMORY_LOW=-$MEMORY_AGAIN; }
+memory_floor_given() { MEMORY_LOW=0 MEMORY_HIGH=0; }
+memory_floor_taken() {
+	MEMORY_HIGH=0
+	MEMORY_WAITS=$((MEMORY_WAITS * 2 < MEMORY_CALM_MOST ? MEMORY_WAITS * 2 : MEMORY_CALM_MOST))
+}
+
+# memory_floor_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an empty file), release (at work or interrupted:
+# hotplug_is_released), memory, room (memory, but there is room again), or nobody (empty). memory_floor_note_given_up NAME, memory_floor_note_room NAME write it. It goes
+# when a RAM leg has been made.
+memory_floor_note() {
+	MEMORY_NOTE=''
+	[[ -e $RUN/$1.detached ]] || return 0
+	{ read -r MEMORY_NOTE <"$RUN/$1.detached"; } 2>/dev/null || :
+	[[ $MEMORY_NOTE == @(memory|room|release) ]] || MEMORY_NOTE=person
+}
+memory_floor_note_given_up() { echo memory >"$RUN/$1.detached"; }
+memory_floor_note_room() { echo room >"$RUN/$1.detached"; }
+# memory_floor_has_given_up NAME: is it out for want of memory?
+memory_floor_has_given_up() {
+	local MEMORY_NOTE
+	memory_floor_note "$1"
+	[[ $MEMORY_NOTE == @(memory|room) ]]
+}
+
+# memory_floor_arm NAME: starts, or starts anew, what looks at it, if it is to be looked at; else ends it.
+memory_floor_arm() {
+	systemd_is_running || return 0
+	if [[ ${CONF[RAM]} != @(none|/*) ]] && ! memory_floor_is_off "${CONF[MEMORY_FLOOR]}"; then
+		: >"$RUN/$1.memory"
+		systemd_start_memory "$1" || log_warning "$1: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} is not looked at: systemd did not start ramraid-memory@$1.service"
+	elif [[ -e $RUN/$1.memory ]]; then
+		rm -f "$RUN/$1.memory"
+		systemd_stop_memory "$1" || log_warning "$1: MEMORY_FLOOR is looked at still: systemd did not stop ramraid-memory@$1.service"
+	fi
+}

@@ -1,0 +1,30 @@
+# The record of a rescue image (act/rescue.sh), beside the witness: as long as it is there, no disk leg is started by itself.
+# shellcheck shell=bash
+
+need core/act core/paths
+
+declare -gA RESCUE=()
+
+rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
+
+# rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events) from the record; empty when there is none about this array. A damaged
+# record is one nevertheless, since it stands for data: RESCUE[image] is then the record itself.
+rescue_record_read() {
+	local file=$STATE/$1.rescue line # as rescue_record_file prints it, without a process: every "status" comes by
+	RESCUE=()
+	[[ -e $file || -L $file ]] || return 0
+	while IFS= read -r -n 4096 line; do
+		[[ ! $line =~ ^(uuid|image|bytes|sha256|events)=([A-Za-z0-9._/-]+)$ ]] || RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
+	done 2>/dev/null <"$file" || :
+	[[ -z ${RESCUE[uuid]-} || ${RESCUE[uuid]} == "$2" ]] || {
+		RESCUE=()
+		return 0
+	}
+	[[ ${RESCUE[image]-} == /* && ${RESCUE[bytes]-} =~ ^[1-9][0-9]{0,17}$ && ${RESCUE[sha256]-} =~ ^[0-9a-f]{64}$ ]] || RESCUE=([image]="$file" [damaged]=yes)
+}
+
+rescue_record_forget() { # NAME
+	local file
+	file=$(rescue_record_file "$1")
+	[[ ! -e $file && ! -L $file ]] || { act rm -f -- "$file" && sync "$STATE"; }
+}

@@ -1,0 +1,164 @@
+# The witness: what the superblocks of the disks that happen to be present cannot say. One small file an array, on the root file system,
+# rewritten whenever we change the membership: which array, which disk legs were in sync last, at which event count, and the RAM leg's slot.
+# No leg at all means: the RAM leg was the only good copy. A void one vouches for no leg and says nothing of the last run: what must not be forgotten
+# all the same (left, given, seen) stands in it.
+# shellcheck shell=bash
+
+need core/act core/lock core/log core/paths notes/witness-copy
+
+declare -gA CONF # of config/conf.sh
+declare -gA WITNESS=()
+readonly WITNESS_MAX=65536   # bytes
+readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
+readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
+readonly WITNESS_SEEN=384 # legs that are remembered: as many as md numbers (super1.c, init_super1, of mdadm)
+
+# witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation left given seen); returns 1, with WITNESS_WHY, when there is none to
+# trust: then WITNESS is empty, or, of a void one, has uuid void was generation left given seen.
+# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the event count at which every
+# slot was last seen filled. Version 0.1.0 wrote neither ram_number nor filled. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them. seen: all that were ever in sync, the latest last.
+# Where there is a second copy (notes/witness-copy.sh), the one of the later generation counts: WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they differ.
+witness_read() {
+	local -A own=()
+	local key why code=0 code_of_copy=0
+	WITNESS_COUNTS=own WITNESS_SPLIT=''
+	witness_read_file "$STATE/$1.witness" "$2" || code=$?
+	witness_copy_find "$2"
+	[[ -n $WITNESS_COPY ]] || return "$code"
+	why=$WITNESS_WHY
+	for key in "${!WITNESS[@]}"; do own[$key]=${WITNESS[$key]}; done
+	witness_read_file "$WITNESS_COPY" "$2" || code_of_copy=$?
+	[[ ${WITNESS[generation]-0} == "${own[generation]-0}" ]] || WITNESS_SPLIT=yes
+	if ((${WITNESS[generation]-0} > ${own[generation]-0})); then
+		WITNESS_COUNTS=copy
+		return "$code_of_copy"
+	fi
+	WITNESS=() WITNESS_WHY=$why
+	for key in "${!own[@]}"; do WITNESS[$key]=${own[$key]}; done
+	return "$code"
+}
+
+# witness_read_file FILE UUID: the same of one file.
+witness_read_file() {
+	local file=$1 text=() line key
+	WITNESS=() WITNESS_WHY=''
+	[[ -f $file && ! -L $file ]] || {
+		WITNESS_WHY='there is no record of the last start'
+		return 1
+	}
+	[[ -r $file ]] || {
+		WITNESS_WHY="$file cannot be read"
+		return 1
+	}
+	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because it reads more than a byte at once.
+	mapfile -d '' -n 2 text <"$file"
+	line=${text[0]-}
+	if ((${#text[@]} != 1 || ${#line} >= WITNESS_MAX)) || [[ $line != *$'\n' ]]; then
+		WITNESS_WHY="$file is damaged"
+		return 1
+	fi
+	mapfile -t text <"$file"
+	for line in "${text[@]}"; do
+		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|left|given|seen)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
+			WITNESS=() WITNESS_WHY="$file is damaged"
+			return 1
+		}
+		key=${BASH_REMATCH[1]}
+		WITNESS[$key]=${BASH_REMATCH[2]}
+	done
+	[[ ${WITNESS[uuid]-} == "$2" ]] || {
+		WITNESS=() WITNESS_WHY="$file is about another array"
+		return 1
+	}
+	[[ ${WITNESS[void]-} != 1 || -z ${WITNESS[was]+there} || ! ${WITNESS[generation]-} =~ $WITNESS_NUMBER || -n ${WITNESS[legs]+there}${WITNESS[events]+there} ]] || {
+		WITNESS_WHY='it could not be written down who was in sync'
+		return 1
+	}
+	[[ -z ${WITNESS[void]+there}${WITNESS[was]+there} && ${WITNESS[events]-} =~ ^(0|[1-9][0-9]{0,17})$ && ${WITNESS[filled]-} =~ ^(0|[1-9][0-9]{0,17})?$ && ${WITNESS[generation]-} =~ $WITNESS_NUMBER && ${WITNESS[ram_slot]-} =~ ^(0|[1-9][0-9]{0,3})?$ && ${WITNESS[ram_number]-} =~ ^(0|[1-9][0-9]{0,3})?$ && -n ${WITNESS[legs]+there} ]] || {
+		WITNESS=() WITNESS_WHY="$file is damaged"
+		return 1
+	}
+}
+
+# witness_write NAME UUID EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is. Those in
+# WITNESS_GIVE_UP are given up from now on, unless they are in sync; WITNESS_ALSO is in sync too, and no disk leg; with WITNESS_FILLED, every slot is filled, or
+# may have been; it is set to the count at which that was last so. Returns 1 when it can't be made durable.
+WITNESS_GIVE_UP='' WITNESS_ALSO='' WITNESS_FILLED=''
+witness_write() { witness_alone_ witness_write_ "$@"; }
+
+# witness_void NAME UUID: what is written down vouches for no leg from now on. That only the RAM leg was good stays: nothing is started by that which
+# lacks anything. WITNESS_GIVE_UP waits for a record that can be made. Returns 1 when it can't be made durable.
+witness_void() { witness_alone_ witness_void_ "$@"; }
+
+# The monitor of the array may write it at the same moment: what the one adds must not be lost in the other's text.
+witness_alone_() { # FUNCTION NAME…
+	local lock code=0
+	if [[ -z $DRY_RUN ]] && ! { paths_run && lock_take lock "$LOCKS/witness.$2" --timeout "$WITNESS_PATIENCE"; } 2>/dev/null; then
+		log_warning "$2: its record is written without the lock $LOCKS/witness.$2"
+	fi
+	"$@" || code=$?
+	[[ -z ${lock-} ]] || exec {lock}>&-
+	return "$code"
+}
+
+witness_write_() {
+	local name=$1 uuid=$2 events=$3 slot=${4%%:*} ram_number='' left='' filled given seen=() generation
+	[[ $4 != *:* ]] || ram_number=${4#*:}
+	shift 4
+	witness_read "$name" "$uuid" || : # none yet: this is the first generation
+	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
+	# Not known what was before: now is the latest that it can have been.
+	filled=${WITNESS[filled]:-$events}
+	[[ -z $WITNESS_FILLED ]] || filled=$events
+	WITNESS_FILLED=$filled
+	witness_remembered_ "$@"
+	# Nothing changed but time: sparing the root file system a write at every look.
+	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[seen]-} != "${seen[*]}" ||
+		${WITNESS[events]-}:${WITNESS[filled]-} != "$events:$filled" || ${WITNESS[ram_slot]-}:${WITNESS[ram_number]-} != "$slot:$ram_number" ]] || {
+		[[ -z $WITNESS_SPLIT ]] || witness_copy_put "$(<"$STATE/$name.witness")"
+		return 0
+	}
+	witness_lines_ "$name" "uuid=$uuid" "legs=$*" "events=$events" "filled=$filled" "ram_slot=$slot" ${ram_number:+"ram_number=$ram_number"} "generation=$generation"
+}
+
+# Its legs do not become left: one of them may have gone since, long before the last. "was" has them for one question alone, whether what something else has
+# started is older still (witness_update_foreign_start).
+witness_void_() {
+	local left given seen=() generation was WITNESS_GIVE_UP=''
+	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || return 0
+	[[ -z ${WITNESS[void]-} ]] || return 0
+	left=${WITNESS[left]-} was=${WITNESS[legs]-}
+	witness_remembered_
+	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
+}
+
+# witness_remembered_ LEG…: sets the caller's given, seen and generation, with these legs in sync.
+witness_remembered_() {
+	local leg
+	given='' generation=$((${WITNESS[generation]:-0} + 1))
+	for leg in ${WITNESS[given]-} $WITNESS_GIVE_UP; do
+		[[ " $* $WITNESS_ALSO $given " == *" $leg "* ]] || given+=${given:+ }$leg
+	done
+	for leg in ${WITNESS[seen]-} $WITNESS_ALSO "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
+	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
+}
+
+# witness_lines_ NAME LINE…: these, and the caller's left, given and seen.
+witness_lines_() {
+	local text
+	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
+	witness_put_ "$STATE/$1.witness" "$text" || return
+	# After it: a copy of a later generation says that the root file system has been put back to an older state.
+	witness_copy_put "${text%$'\n'}"
+}
+
+# witness_forget NAME: there is none any more, nor a copy of it. After witness_read. Returns 1 when one of them stays.
+witness_forget() { rm -f -- "$STATE/$1.witness" ${WITNESS_COPY:+"$WITNESS_COPY"}; }
+
+# witness_put_ FILE TEXT: writes it, atomically. On a full file system it is overwritten in its place, which takes no room: a power cut in
+# that moment leaves a damaged one, which is as if there were none.
+witness_put_() {
+	act_text "$1" "${2%$'\n'}"$'\n' 600 && return
+	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
+	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none && truncate -s ${#2} -- "$1" && sync "$1"
+}

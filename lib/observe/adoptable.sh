@@ -1,0 +1,175 @@
+# Can a running array be taken over? What "ramraid adopt" asks before it changes anything. The array is ADOPT_MD (md127), its UUID
+# ADOPT_UUID; ADOPT_BEGUN=yes: an earlier run has already written its configuration.
+# shellcheck shell=bash
+
+need config/conf core/log core/paths core/progress core/words gate/dependents notes/claim
+need notes/memory-floor observe/facts world/disk world/md world/md-state world/ramdisk
+
+declare -gA F # the facts: decide/facts.list
+
+# adoptable_check: after the configuration, as it is or as it will be, has been loaded, and the facts of it. Says all that is wrong, not
+# just the first thing, and ends the program with 4 if there was anything.
+adoptable_check() {
+	ADOPT_WRONG=''
+	adoptable_name_
+	# What else would be said of it is not to be done to an array of ours.
+	[[ $ADOPT_WRONG != ours ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
+	adoptable_kind_
+	adoptable_members_
+	adoptable_work_
+	adoptable_use_
+	adoptable_memory_
+	[[ -z $ADOPT_WRONG ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
+}
+
+adoptable_wrong_() { # TEXT…
+	ADOPT_WRONG=yes
+	log_error "$NAME: $*"
+}
+
+# Another array of that name, or this array under another name.
+adoptable_name_() {
+	local link other
+	link=$(readlink -e "$DEV/md/$NAME") || link=''
+	[[ ${link##*/} == @(|"$ADOPT_MD") ]] || adoptable_wrong_ "/dev/md/$NAME is another array (${link##*/}); choose another name"
+	while IFS= read -r other; do
+		adoptable_wrong_ "/dev/$ADOPT_MD is configured already, as $other ($ETC/$other.conf); see: ramraid status $other"
+		ADOPT_WRONG=ours
+	done < <(conf_same "$NAME" "$ADOPT_UUID")
+}
+
+# adoptable_is_ FILE PATTERN WHAT ELSE: one value of md has to match PATTERN.
+adoptable_is_() {
+	local VALUE
+	md_state_read "$ADOPT_MD" "$1"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $VALUE == $2 ]] || adoptable_wrong_ "/dev/$ADOPT_MD: $3, found ${VALUE:-nothing}; $4"
+}
+
+adoptable_kind_() {
+	local VALUE folder=/sys/block/$ADOPT_MD/md
+	adoptable_is_ level raid1 'expected RAID level raid1' 'only a mirror can have a leg in RAM'
+	adoptable_is_ metadata_version 1.2 'expected metadata of version 1.2' 'where the superblock lies can not be changed online'
+	adoptable_is_ array_state '@(clean|active|active-idle|write-pending|read-auto)' 'expected a running array that can be written' \
+		"see: mdadm --detail /dev/$ADOPT_MD"
+	case $(md_bitmap "$ADOPT_MD") in
+	file)
+		adoptable_wrong_ "/dev/$ADOPT_MD: its bitmap is a file, which has to be named at every start;" \
+			"take it away first: mdadm --grow /dev/$ADOPT_MD --bitmap=none"
+		;;
+	clustered) adoptable_wrong_ "/dev/$ADOPT_MD: is shared by a cluster; a leg in one machine's RAM can't be" ;;
+	esac
+	[[ -z $ADOPT_BEGUN ]] || return 0 # WRITE_BEHIND may have been allowed since
+	md_state_read "$ADOPT_MD" bitmap/backlog
+	[[ ${VALUE:-0} == 0 ]] ||
+		adoptable_wrong_ "/dev/$ADOPT_MD: write-behind is on ($VALUE); with a leg in RAM, fsync would return before a disk has the data." \
+			"Switch it off first: echo 0 >$folder/bitmap/backlog"
+}
+
+# Every member is a disk in sync with a stable name, and no slot is free, except the one that an earlier run has made.
+adoptable_members_() {
+	local line LEGS leg state slot count=0 slots
+	md_state_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		words_into "$line" leg state slot
+		if facts_is_ram "$leg"; then
+			[[ -n $ADOPT_BEGUN ]] || adoptable_wrong_ "/dev/$leg: is a ramdisk, or the device that is to be the RAM leg;" \
+				"take it out first: mdadm /dev/$ADOPT_MD --fail /dev/$leg --remove /dev/$leg"
+			continue
+		fi
+		count=$((count + 1))
+		adoptable_member_ "$leg" "$state" "$slot"
+	done
+	slots=$(md_slots "$ADOPT_MD")
+	if ((slots == count)) || { [[ -n $ADOPT_BEGUN ]] && ((slots == count + 1)); }; then return; fi
+	adoptable_wrong_ "/dev/$ADOPT_MD: expected as many members as slots, found $count in $slots slots. Bring the missing one back;" \
+		"or, if its slot is not needed any more: mdadm --grow --force /dev/$ADOPT_MD --raid-devices=$count"
+}
+
+adoptable_member_() { # LEG STATE SLOT
+	local disk
+	disk=$(disk_stable_name "/dev/$1") || {
+		disk=/dev/$1
+		adoptable_wrong_ "$disk: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
+	}
+	if [[ $1 == *!* ]]; then
+		adoptable_wrong_ "$disk: expected a device without a slash in its name, found /dev/${1//!//}"
+	elif [[ $2 == faulty ]]; then
+		adoptable_wrong_ "$disk: expected in sync, found faulty: md has given it up. Replace it first"
+	elif [[ $3 == none ]]; then
+		adoptable_wrong_ "$disk: is a spare, which md would put where the RAM leg belongs;" \
+			"take it out first: mdadm /dev/$ADOPT_MD --remove $disk"
+	elif [[ $2 != in_sync ]]; then
+		adoptable_wrong_ "$disk: expected in sync, found $2; wait until it is rebuilt: mdadm --wait /dev/$ADOPT_MD"
+	elif md_has_bad_blocks "$ADOPT_MD" "$1"; then
+		adoptable_wrong_ "$disk: has bad blocks, with which md takes no new member; replace that disk first"
+	fi
+}
+
+# md takes neither a bitmap nor a slot while it is at work.
+adoptable_work_() {
+	local SYNC DONE TOTAL RATE folder=/sys/block/$ADOPT_MD/md
+	[[ $(md_bitmap "$ADOPT_MD") == none ]] || (($(md_slots "$ADOPT_MD") == ${#MEMBERS[@]})) || return 0
+	md_state_sync "$ADOPT_MD"
+	if [[ $SYNC == frozen ]]; then
+		# As a "mdadm --grow" that was killed leaves it (freeze() in mdadm's Grow.c).
+		adoptable_wrong_ "/dev/$ADOPT_MD: md has been told to begin no work on it (frozen); if nobody is at it: echo idle >$folder/sync_action"
+	elif [[ $SYNC != idle ]]; then
+		adoptable_wrong_ "/dev/$ADOPT_MD: md is at work on it ($SYNC, $(progress_text "$DONE" "$TOTAL" "$RATE"));" \
+			"wait until that has ended: mdadm --wait /dev/$ADOPT_MD"
+	elif md_state_is_pending "$ADOPT_MD"; then
+		adoptable_wrong_ "/dev/$ADOPT_MD: its disks are not known to be equal, a resync is due; let it come to its end first"
+	fi
+}
+
+# What would not survive the next boot, or must not be read from before the RAM leg is in sync.
+adoptable_use_() {
+	local source
+	adoptable_root_
+	for source in $(dependents_numbered "$NAME" "$ADOPT_MD"); do
+		adoptable_wrong_ "/etc/fstab or /etc/crypttab calls it $source, which will not be its name after the next boot;" \
+			"write UUID= there, as blkid $source prints it"
+	done
+	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
+		adoptable_wrong_ "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
+			'Unmount it first'
+}
+
+# The root file system is there before us, by what the initramfs knows; a /usr of its own is, too, and nothing in there starts it for us.
+adoptable_root_() {
+	case $(disk_carries "$ADOPT_MD" / /usr) in
+	'') ;;
+	/usr) adoptable_wrong_ "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, and not the root file system; that is not possible yet" ;;
+	*)
+		claim_initramfs_is_ours || adoptable_wrong_ "/dev/$ADOPT_MD: carries /, and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
+		[[ ${CONF[ROOT]} == yes ]] || adoptable_wrong_ "/dev/$ADOPT_MD: carries /; write ROOT=yes in $ETC/$NAME.conf"
+		;;
+	esac
+}
+
+adoptable_memory_() {
+	local line LEGS bytes why
+	[[ ${CONF[RAM]} != none ]] || return 0
+	md_state_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do ! facts_is_ram "${line%% *}" || return 0; done
+	bytes=$(md_leg_bytes "$ADOPT_MD") || {
+		adoptable_wrong_ "/dev/$ADOPT_MD: md does not say how large a member is"
+		return
+	}
+	if [[ ${CONF[RAM]} == /* ]]; then
+		adoptable_device_ "$bytes"
+		return
+	fi
+	memory_floor_reserve
+	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
+	[[ -z $why ]] || adoptable_wrong_ "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
+}
+
+# An earlier run may have come so far that it has been taken, and holds the superblock of this array: then it is judged by the start.
+adoptable_device_() { # BYTES
+	local why
+	disk_name_is_fast "${CONF[RAM]}" || adoptable_wrong_ "${CONF[RAM]}: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
+	[[ -z $ADOPT_BEGUN ]] || return 0
+	why=$(ramdisk_device_why_not "${CONF[RAM]}" "$1" "$(disk_block "$ADOPT_MD")")
+	[[ -z $why ]] || adoptable_wrong_ "${CONF[RAM]}: ${why//$'\n'/; }"
+}

@@ -1,0 +1,216 @@
+# The observing ring, the look at an array: fills F (decide/facts.list) from the configuration and sysfs. What sysfs does not show
+# stands in observe/outside.sh, what is known before the first look in observe/static.sh.
+# shellcheck shell=bash
+
+need config/conf core/paths world/disk world/md-state world/ramdisk-note
+
+declare -gA F # the facts: decide/facts.list
+
+# facts_of_conf NAME: what the configuration says. After conf_load.
+facts_of_conf() {
+	local i
+	F=()
+	F[name]=$1 F[uuid]=${CONF[UUID]} F[members]=${#MEMBERS[@]}
+	F[conf.ram]=${CONF[RAM]} F[conf.wait]=${CONF[WAIT]} F[conf.on_timeout]=${CONF[ON_TIMEOUT]}
+	F[conf.rebuild]=${CONF[REBUILD]} F[conf.hotplug]=${CONF[HOTPLUG]} F[conf.layout]=${CONF[LAYOUT]} F[conf.root]=${CONF[ROOT]}
+	# It is in use before we are there.
+	[[ ${CONF[ROOT]} == no ]] || F[conf.wait]=no
+	F[conf.start_degraded]=${CONF[START_DEGRADED]} F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
+	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
+	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
+}
+
+# facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so: as few processes as possible.
+facts_observe() {
+	local try ARRAY_STATE READAUTO
+	for try in 1 2 3; do
+		facts_look_
+		# An array that was started or stopped meanwhile: what was seen before that does not go with what was seen after.
+		[[ -n ${F[array.md]} ]] || break
+		md_state "${F[array.md]}"
+		[[ $ARRAY_STATE == absent || $ARRAY_STATE != "${F[array.state]}" ]] || break
+	done
+}
+
+facts_look_() {
+	local i md='' outside='' NODE NODES=() ARRAY_STATE READAUTO DISK_LIKELY
+	F[array.twin]='' F[array.foreign]=''
+	md_state_every_leg
+	for ((i = 0; i < ${F[members]}; i++)); do
+		disk_find "${F[leg.$i.dev]}" || NODE=''
+		facts_leg_blank "$i" "$NODE"
+		[[ -z $NODE ]] || facts_leg_holder_ "$i"
+		NODES+=("$NODE")
+		[[ ${F[leg.$i.in]} == md* ]] || continue
+		[[ -n $md ]] || md=${F[leg.$i.in]}
+		[[ ${F[leg.$i.in]} == "$md" ]] || F[array.twin]=${F[leg.$i.in]}
+	done
+	[[ -n $md ]] || {
+		need observe/outside
+		outside_find_array
+	}
+	F[array.md]=$md
+	md_state "$md"
+	F[array.state]=$ARRAY_STATE F[array.readauto]=$READAUTO
+	facts_array_
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.in]} && -n ${F[leg.$i.node]} ]] || continue
+		need observe/outside notes/hardware
+		outside_leg_superblock "$i"
+		outside_joined "$i"
+		hardware_judge "$i"
+		unset -v "FACTS_NUMBER[$md ${F[leg.$i.node]}]"
+		[[ ${F[leg.$i.sb]} != ok ]] || outside=yes
+	done
+	[[ ${F[leg.ram.sb]-} != ok ]] || outside=yes
+	[[ -z $md || -z $outside ]] || outside_numbers
+}
+
+facts_leg_blank() { # I NODE
+	local leg=leg.$1
+	F[$leg.node]=$2 F[$leg.in]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
+	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' F[$leg.time]=0 F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
+}
+
+# What holds leg I: our array (leg.I.in = its node), or something else ("other").
+facts_leg_holder_() {
+	local i=$1 node=${F[leg.$1.node]} holder
+	# Found to be ours by an earlier leg: not asked again.
+	if [[ -n $md && -e $SYS/class/block/$node/holders/$md ]]; then
+		F[leg.$i.in]=$md
+		return
+	fi
+	for holder in "$SYS/class/block/$node"/holders/* "$SYS/class/block/$node/$node"*/holders/*; do
+		[[ -e $holder ]] || continue
+		holder=${holder##*/}
+		F[leg.$i.in]=other
+		[[ $holder != md* ]] || ! facts_is_ours "$holder" "$node" || F[leg.$i.in]=$holder
+		return 0
+	done
+}
+
+# facts_is_ours MD LEG: is this the configured array? Kernels without md/uuid in sysfs, and arrays that were gathered and not started, whose UUID is all
+# zeros there (md takes it from a superblock in super_1_validate(), linux drivers/md/md.c): the superblock of the leg, if one is known, is asked, once.
+declare -gA FACTS_UUID=()
+facts_is_ours() {
+	local VALUE
+	md_state_read "$1" uuid
+	if [[ $VALUE != *[!0-]* ]]; then
+		[[ -z $2 || -n ${FACTS_UUID["$1 $2"]-} ]] || {
+			need observe/outside
+			outside_ask_leg "$1" "$2"
+		}
+		VALUE=${FACTS_UUID["$1 $2"]-}
+	fi
+	[[ $VALUE == "${F[uuid]}" ]]
+}
+
+# The array's own state, its members, and which of them is the RAM leg.
+facts_array_() {
+	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE SLOTS LEGS DEVICE_TAKEN
+	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[disks.lack]=''
+	ramdisk_note_read "${F[name]}"
+	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
+	# A device of an earlier configuration is the RAM leg as long as it is in the array, and never filled.
+	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
+	[[ ${F[conf.ram]} != /* ]] || {
+		need observe/device
+		device_facts
+	}
+	if [[ -n $md ]]; then
+		md_state_sync "$md"
+		md_state_read "$md" level
+		F[array.level]=${VALUE:-raid1}
+		md_state_read "$md" degraded
+		F[array.degraded]=${VALUE:-1}
+		md_state_read_slots "$md"
+		F[array.slots]=$SLOTS
+		md_state_read "$md" bitmap/backlog
+		F[array.backlog]=${VALUE:-0}
+		! md_state_is_pending "$md" || F[array.pending]=yes
+		md_state_members "$md"
+		# shellcheck disable=SC2086 # four words each
+		for line in "${LEGS[@]}"; do facts_member_ $line; done
+		facts_lacking_
+		[[ ${F[ram.state]} != attached ]] || facts_ram_twin_
+	fi
+	[[ ${F[conf.ram]} != /* ]] || device_outside
+	F[copy.state]=none F[copy.why]=''
+	[[ ! -d $RUN/${F[name]}.copy ]] || {
+		need observe/outside
+		outside_copy
+	}
+	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
+}
+
+# Which disk legs md keeps in sync though they lack blocks that the RAM leg has; and are there blocks that none of them has? If the RAM leg is in sync, and has
+# them, it is the only good copy.
+facts_lacking_() {
+	local i ram='' legs=()
+	[[ ${F[conf.layout]} != far2 ]] || return 0
+	for i in ${F[array.unconfigured]}; do legs+=("$i"); done
+	[[ ${F[ram.state]} != in_sync ]] || ram=${F[ram.node]}
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		legs+=("${F[leg.$i.node]}")
+		[[ -z $ram ]] || ! md_state_bad_on_all_but "${F[array.md]}" "$ram" "${F[leg.$i.node]}" || F[leg.$i.lacks]=yes
+	done
+	! md_state_bad_on_all_but "${F[array.md]}" "$ram" "${legs[@]}" || F[disks.lack]=yes
+}
+
+# Which leg a member is: of NODES, the caller's, or RAM_NODE; or one that is gone, or nobody's.
+facts_member_() { # NODE STATE SLOT WRITEMOSTLY
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${NODES[i]} != "$1" ]] || break; done
+	if [[ ! -e $SYS/class/block/$1 ]]; then
+		F[array.gone]+="${F[array.gone]:+ }$1"
+	elif ((i < ${F[members]})); then
+		F[leg.$i.state]=$2 F[leg.$i.slot]=$3
+		# RAID10 does not know it.
+		[[ ${F[conf.layout]} == far2 ]] || F[leg.$i.writemostly]=$4
+	elif ramdisk_note_is_node "$1" || [[ $1 == "$RAM_NODE" ]]; then
+		F[ram.node]=$1 F[ram.state]=$2 F[ram.slot]=$3
+	else
+		F[array.strangers]+="${F[array.strangers]:+ }$1"
+		# With the device that is to be the RAM leg away, this may be that one under another name; disk legs are write-mostly.
+		[[ $2 != in_sync || (-n ${F[leg.ram.dev]-} && -z ${F[leg.ram.node]} && $4 != yes) ]] || F[array.unconfigured]+="${F[array.unconfigured]:+ }$1"
+	fi
+}
+
+# The RAM leg in another array than the disk legs: the one that has it may be the only copy.
+facts_ram_twin_() {
+	local holder
+	for holder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
+		[[ ! -e $holder || ${holder##*/} == "$md" ]] || F[array.twin]=${holder##*/}
+	done
+}
+
+# facts_in_sync: sets NODES to the disk legs that are in sync, and to the members that are although the configuration does not name them: copies, whatever
+# they are called.
+facts_in_sync() {
+	local i
+	NODES=()
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || NODES+=("${F[leg.$i.node]}"); done
+	for i in ${F[array.unconfigured]-}; do NODES+=("$i"); done
+}
+
+# facts_is_ram NODE: is it a ramdisk, or the device that the configuration names in its place?
+facts_is_ram() {
+	local NODE
+	ramdisk_note_is_node "$1" || { [[ ${CONF[RAM]-} == /* ]] && disk_find "${CONF[RAM]}" && [[ $NODE == "$1" ]]; }
+}
+
+# facts_served: after facts_observe.
+facts_served() {
+	local i key md=$SYS/block/${F[array.md]:-none}
+	{
+		read -r 'F[boot]' <"$PROC/sys/kernel/random/boot_id" || F[boot]=''
+		read -r 'F[lately]' <"$STATE/${F[name]}.lately" || F[lately]=''
+		read -r 'F[array.stat]' <"$md/stat" || F[array.stat]=''
+		for ((i = -1; i < F[members]; i++)); do
+			if ((i < 0)); then key=ram; else key=leg.$i; fi
+			read -r "F[$key.stat]" <"$SYS/class/block/${F[$key.node]}/stat" || F[$key.stat]=''
+			read -r "F[$key.errors]" <"$md/$MD_LEG${F[$key.node]}/errors" || F[$key.errors]=''
+		done
+	} 2>/dev/null
+}

@@ -1,0 +1,146 @@
+# The observing ring, what sysfs does not show of an array: legs outside of it, the array without any configured disk, whose it is on kernels that do
+# not say, our own copy.
+# shellcheck shell=bash
+
+need core/number core/paths notes/copy-state observe/facts world/disk world/md-state
+need world/ramdisk-note world/superblock
+
+declare -gA F # the facts: decide/facts.list
+
+# outside_find_array: when no configured disk is in any array: sets md to the array of that UUID that is ours. With all disks gone, the RAM leg is the array; and what a
+# start of ours has judged stays ours when its disks get other names. What runs from members that are neither is a copy for all we know, and goes to array.foreign.
+# RAM leg first: that one may be the only copy.
+outside_find_array() {
+	local folder md_ found=() ours=() RAM_PROVIDER RAM_NODE RAM_BYTES
+	for folder in "$SYS"/block/md*/md; do
+		[[ -e $folder/array_state ]] || continue
+		folder=${folder%/md}
+		! facts_is_ours "${folder##*/}" '' || found+=("${folder##*/}")
+	done
+	ramdisk_note_read "${F[name]}"
+	for folder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
+		[[ ! -e $folder || " ${found[*]} " == *" ${folder##*/} "* ]] || found+=("${folder##*/}")
+	done
+	outside_find_by_device_
+	for md_ in "${found[@]}"; do
+		if outside_holds_ram_ "$md_"; then
+			ours=("$md_" "${ours[@]}")
+		elif outside_is_watched "$md_" || ! outside_has_members_ "$md_"; then
+			ours+=("$md_")
+		else
+			F[array.foreign]+="${F[array.foreign]:+ }$md_=$MEMBERS_"
+		fi
+	done
+	md=${ours[0]-} F[array.twin]=${ours[1]-}
+	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] || outside_is_watched "$md" || F[array.twin]=${F[array.foreign]%%=*}
+}
+
+# With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its RAM_NODE to the device.
+outside_find_by_device_() {
+	local NODE holder
+	[[ ${F[conf.ram]} == /* ]] && disk_find "${F[conf.ram]}" || return 0
+	RAM_NODE=$NODE
+	for holder in "$SYS/class/block/$NODE"/holders/md*; do
+		[[ ! -e $holder || " ${found[*]} " == *" ${holder##*/} "* ]] || ! facts_is_ours "${holder##*/}" "$NODE" || found+=("${holder##*/}")
+	done
+}
+
+# outside_holds_ram_ MD: is a ramdisk in it, or the device in its place (the caller's RAM_NODE)?
+outside_holds_ram_() {
+	local leg
+	for leg in "$SYS/block/$1/$MD_LEG"*; do
+		leg=${leg##*/dev-}
+		[[ ! -e $SYS/class/block/$leg ]] || { ! ramdisk_note_is_node "$leg" && [[ $leg != "$RAM_NODE" ]]; } || return 0
+	done
+	return 1
+}
+
+# outside_has_members_ MD: sets MEMBERS_ to those whose devices are there, with "," between. Returns 1 when there are none.
+outside_has_members_() {
+	local leg
+	MEMBERS_=''
+	for leg in "$SYS/block/$1/$MD_LEG"*; do
+		leg=${leg##*/dev-}
+		[[ ! -e $SYS/class/block/$leg ]] || MEMBERS_+=${MEMBERS_:+,}$leg
+	done
+	[[ -n $MEMBERS_ ]]
+}
+
+# outside_is_watched MD: has a start of ours judged this run of the array (witness_update_watched)?
+outside_is_watched() {
+	local watched='' MD_RUN
+	md_state_run "$1"
+	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
+}
+
+outside_leg_superblock() { # I
+	local i=$1 key value
+	unset -v "F[leg.$i.silent]"
+	while IFS='=' read -r key value; do F[leg.$i.$key]=$value; done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
+	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
+}
+
+# outside_joined I: was the leg, which is outside, in sync at some time in this very run of the array, and has it been written since it left? A leg that
+# leaves carries no more events than the array has when that is noticed; no clock is asked. (A number alone, which 0.1.0 noted, is a time: it says nothing.)
+outside_joined() {
+	local MD_RUN leg=leg.$1 known=() line left
+	F[$leg.joined]='' F[$leg.noted]='' F[$leg.elsewhere]='' F[$leg.left_with]=''
+	md_state_run "${F[array.md]:-none}"
+	[[ -n $MD_RUN && -n ${F[$leg.device_uuid]} && -e $RUN/${F[name]}.joined ]] || return 0
+	mapfile -t known <"$RUN/${F[name]}.joined"
+	[[ ${known[0]-} == "$MD_RUN" ]] || return 0
+	for line in "${known[@]:1}"; do
+		[[ ${line%% *} == "${F[$leg.device_uuid]}" ]] || continue
+		F[$leg.joined]=yes
+		[[ $line == *' events='* ]] || continue
+		F[$leg.noted]=yes F[$leg.left_with]=${line#*" with="}
+		left=${line#*" events="} left=${left%% *}
+		number_or left 0 # damaged: nothing that it carries is honest
+		((F[$leg.events] <= left)) || F[$leg.elsewhere]=yes
+	done
+}
+
+# outside_numbers: the device numbers of the members in sync, which what a leg outside says of them goes by. A member keeps its number, so each is asked once.
+declare -gA FACTS_NUMBER=()
+outside_numbers() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || outside_number_ "leg.$i" "${F[leg.$i.node]}"
+	done
+	[[ ${F[ram.state]} != in_sync ]] || outside_number_ ram "${F[ram.node]}"
+}
+
+outside_number_() { # leg.I|ram NODE
+	local key value member="${F[array.md]} $2"
+	local number='' uuid=''
+	[[ -n ${FACTS_NUMBER[$member]-} ]] || {
+		while IFS='=' read -r key value; do
+			case $key in
+			number) number=$value ;;
+			device_uuid) uuid=$value ;;
+			esac
+		done < <(superblock_facts "$DEV/$2")
+		[[ -z $number ]] || FACTS_NUMBER[$member]="$number $uuid"
+	}
+	read -r "F[$1.number]" "F[$1.member_uuid]" < <(printf '%s\n' "${FACTS_NUMBER[$member]-}") || :
+}
+
+# outside_ask_leg MD LEG: sets FACTS_UUID of them to what the leg's superblock says.
+outside_ask_leg() {
+	local key value
+	while IFS='=' read -r key value; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value; done < <(superblock_facts "$DEV/$2")
+	# Without the right to read it: taken for ours, since the configuration says so; only "status" runs like this.
+	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
+}
+
+# While md itself has nothing to rebuild, our copy is what goes on: then the caller's SYNC, DONE, TOTAL and RATE are of it.
+outside_copy() {
+	local COPY_STATE COPY_WHY='' done=$DONE total=$TOTAL rate=$RATE
+	copy_state "${F[name]}"
+	F[copy.state]=$COPY_STATE F[copy.why]=$COPY_WHY
+	if [[ $COPY_STATE == running && $SYNC == idle ]]; then
+		SYNC=copy
+	else
+		DONE=$done TOTAL=$total RATE=$rate
+	fi
+}

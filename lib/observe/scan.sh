@@ -1,0 +1,126 @@
+# A look at all block devices, for those that carry a superblock of one array: to say where its legs are, and never to start from them. It reads every
+# disk of the machine, so: once, before a start, or when it has been refused.
+# shellcheck shell=bash
+
+need core/log core/paths core/words decide/action notes/hardware observe/facts observe/outside
+need world/disk world/ramdisk-note world/superblock
+
+declare -gA F # the facts: decide/facts.list
+
+readonly SCAN_AT_ONCE=32 # devices that are asked side by side: each that does not answer takes BOUNDED seconds
+
+# scan_array_devices UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries a superblock of this array, what is below another device
+# (a path of a multipath map, say) and the RAM leg as well, sorted by NODE.
+scan_array_devices() { scan_all_ "$1" | sort; }
+
+scan_all_() { # UUID
+	local entry node sectors running=0
+	for entry in "$SYS"/class/block/*; do
+		node=${entry##*/}
+		# Floppies and optical drives take long to say that they are empty, and can be no legs.
+		sectors=0
+		[[ $node == @(fd|sr)[0-9]* ]] || { read -r sectors <"$entry/size"; } 2>/dev/null || :
+		[[ $sectors != 0 ]] || continue
+		((running++ < SCAN_AT_ONCE)) || wait -n || : # what it found it has printed
+		scan_device_ "$node" "$1" &
+	done
+	wait
+}
+
+# scan_device_ NODE UUID: its line is one write to the pipe.
+scan_device_() {
+	local line facts='' device='' events=''
+	while IFS= read -r line; do
+		case $line in
+		sb=ok | uuid="$2") facts+="$line " ;;
+		device_uuid=*) device=${line#*=} ;;
+		events=*) events=${line#*=} ;;
+		esac
+	done < <(superblock_facts "$DEV/${1//!//}")
+	[[ $facts != "sb=ok uuid=$2 " ]] || printf '%s %s %s\n' "$1" "$device" "$events"
+}
+
+# scan_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a superblock of the array and is no MEMBER, with blanks between. Not of a ramdisk,
+# nor of what something is stacked on, which goes by what that is called.
+scan_clones() {
+	local i known=" ${F[ram.node]} " node uuid events
+	F[clones]=''
+	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
+	while read -r node uuid events; do
+		if [[ $known == *" $node "* || -n $(disk_holders "$node") ]] || ramdisk_note_is_node "$node" || scan_is_path_ "$node"; then continue; fi
+		F[clones]+="${F[clones]:+ }$node:$uuid:$events"
+	done < <(scan_array_devices "${F[uuid]}")
+}
+
+# scan_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its world-wide name, which only a bus that nobody plugs something into is
+# believed.
+scan_is_path_() {
+	local i wwid='' other HARDWARE
+	{ read -r wwid <"$SYS/class/block/$1/device/wwid" || read -r wwid <"$SYS/class/block/$1/wwid"; } 2>/dev/null || :
+	[[ -n $wwid ]] || return 1
+	hardware_of "$1"
+	[[ ! +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE)\+ ]] || return 1
+	for ((i = 0; i < F[members]; i++)); do
+		other=''
+		{ read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/device/wwid" || read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/wwid"; } 2>/dev/null || :
+		[[ $wwid != "$other" ]] || return 0
+	done
+	return 1
+}
+
+# scan_running: of an array that something else has started, before anything is done to it: sets array.copy to "MEMBER DEVICE" when a device outside carries the device
+# UUID of a member in sync, so that one of the two is a copy, whatever name it has.
+scan_running() {
+	local node clone uuid NODES
+	[[ -z ${F[array.copy]+there} ]] || return 0
+	F[array.copy]=''
+	! outside_is_watched "${F[array.md]}" || return 0
+	scan_clones
+	[[ -n ${F[clones]} ]] || return 0
+	facts_in_sync
+	for node in "${NODES[@]}"; do
+		uuid=$(superblock_facts_patiently "$node") uuid=${uuid#*device_uuid=} uuid=${uuid%%$'\n'*}
+		for clone in ${F[clones]}; do [[ $clone != *":$uuid:"* ]] || F[array.copy]="$node ${clone%%:*}"; done
+	done
+}
+
+# scan_decide: action_choose, with what a look at all devices shows, before an array that does not run is started or refused. Says what has to be known of the
+# devices, once.
+scan_decide() {
+	local i node
+	[[ ${F[array.state]} != active ]] || scan_running
+	action_choose
+	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) && -z ${F[clones]+there} && -z ${F[forced]-} ]] || return 0
+	scan_clones
+	STRANGERS=''
+	action_choose
+	for node in $STRANGERS; do
+		log_warning "${F[name]}: /dev/$node carries the array's UUID, is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: mdadm --zero-superblock /dev/$node"
+	done
+	for ((i = 0; i < F[members]; i++)); do
+		[[ -z ${F[leg.$i.moved]-} ]] || log_warning "${F[name]}: disk leg ${F[leg.$i.dev]}: ${F[leg.$i.moved]}"
+	done
+}
+
+# scan_tell_moved: says which devices carry a superblock of the array and are no MEMBER, while disk legs are missing, and which line to write for each.
+scan_tell_moved() {
+	local i missing=() found=() line node uuid events name text
+	for ((i = 0; i < F[members]; i++)); do [[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}"); done
+	((${#missing[@]} > 0)) || return 0
+	[[ -n ${F[clones]+there} ]] || scan_clones
+	for line in ${F[clones]}; do found+=("${line//:/ }"); done
+	((${#found[@]} > 0)) || return 0
+	for line in "${found[@]}"; do
+		words_into "$line" node uuid events
+		text="/dev/$node carries a leg of it (events $events, device UUID $uuid) and is no MEMBER"
+		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
+			text+=', and another such device has the same: one is a copy of the other. Find out which one is right (lsblk), and take the other one away'
+		elif name=$(disk_stable_name "/dev/$node"); then
+			text+=". If it is the missing disk ${missing[*]}, write in its place in $ETC/${F[name]}.conf: MEMBER=$name"
+		else
+			text+=', but has no stable name below /dev/disk'
+		fi
+		log_error "${F[name]}: $text"
+	done
+	log_error "${F[name]}: nothing is started from a disk that no MEMBER names. When the lines are right: ramraid start ${F[name]}"
+}

@@ -1,0 +1,54 @@
+# The observing ring, what is known before the first look at an array: the witness of its last run, a rescue image, this kernel's flaws.
+# shellcheck shell=bash
+
+need config/conf core/paths core/quantity notes/renamed notes/rescue-record notes/witness
+need notes/witness-copy observe/facts world/kernels world/md
+
+declare -gA F # the facts: decide/facts.list
+
+# static_configured NAME: what does not change during a start. After conf_load.
+static_configured() {
+	facts_of_conf "$1"
+	static_remembered
+	static_kernel_
+}
+
+# static_remembered: what was written down about earlier runs of it. After facts_of_conf.
+static_remembered() {
+	renamed_look
+	static_witness
+	rescue_record_read "${F[name]}" "${F[uuid]}"
+	[[ -z ${F[record.from]} || -n ${RESCUE[image]-} ]] || rescue_record_read "${F[record.from]}" "${F[uuid]}"
+	F[rescue.image]=${RESCUE[image]-}
+}
+
+static_kernel_() {
+	local KERNEL_FLAW='' COPY_WHY_NOT release=''
+	{ read -r release <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
+	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || md_kernel_flaw "$release"
+	F[kernel.flaw]=$KERNEL_FLAW
+	kernels_why_no_copy "$release" "${CONF[REBUILD]}"
+	F[copy.why_not]=$COPY_WHY_NOT
+}
+
+# static_times: the time spans, in seconds; apart, because only a start needs them and they cost a process. Returns 1 when one is no span.
+static_times() {
+	local text seconds
+	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || return 1
+	mapfile -t seconds < <(printf '%s\n' "$text")
+	F[conf.wait_timeout]=${seconds[0]} F[conf.member_timeout]=${seconds[1]}
+}
+
+static_witness() {
+	local name=${F[name]}
+	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' F[witness.ram_number]='' F[witness.left]='' F[witness.given]='' F[witness.seen]='' F[witness.was]='' F[witness.filled]=''
+	[[ -z ${F[record.from]-} ]] || renamed_has_witness || name=${F[record.from]}
+	if witness_read "$name" "${F[uuid]}"; then
+		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} F[witness.ram_slot]=${WITNESS[ram_slot]-} F[witness.ram_number]=${WITNESS[ram_number]-} F[witness.filled]=${WITNESS[filled]-}
+	else
+		F[witness.why]=$WITNESS_WHY
+	fi
+	F[witness.copy]=$WITNESS_COPY F[witness.counts]=$WITNESS_COUNTS
+	# Also of one that vouches for nothing.
+	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-}
+}

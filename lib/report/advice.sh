@@ -1,0 +1,209 @@
+# The pure ring, for people: what "status" has to say of an array that is not whole, or in which something goes on. From the facts alone.
+# shellcheck shell=bash
+
+need core/log core/progress core/words decide/action decide/health decide/readd
+
+declare -gA F # the facts: decide/facts.list
+
+# advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_SO (what it means) and ADVICE_DO (the next thing to type), each of
+# which may be empty, and ADVICE_BLIND to yes or no: does what decides stand on a disk that may not be read?
+advice() {
+	local ACTION ARGUMENTS WHY GIVING_UP refused='' good=0 i
+	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_SO='' ADVICE_DO='' ADVICE_BLIND=no
+	[[ $1 != whole ]] || return 0
+	if [[ $1 == misconfigured ]]; then
+		ADVICE_SO='it does not run, and is not started like this'
+		[[ ${F[array.link]} == no ]] || ADVICE_SO="/dev/md/${F[name]} runs, and goes on; like this it is not started at the next boot"
+		ADVICE_DO="mend that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
+		return
+	fi
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	advice_why_
+	"advice_${1//-/_}_"
+	[[ -z $refused ]] || ADVICE_DO="what the reason says, then: ramraid start ${F[name]}"
+	[[ -z ${F[rescue.image]} ]] || ADVICE_DO="ramraid restore ${F[name]}"
+	! health_only_copy || advice_only_copy_
+}
+
+# advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The generator has left it out as long as it had any.
+advice_mended() {
+	if [[ $2 == yes ]]; then printf 'systemctl daemon-reload; ramraid check %s\n' "$1"; else printf 'systemctl daemon-reload; ramraid start %s\n' "$1"; fi
+}
+
+# Sets ADVICE_WHY: the last word of the array's unit, if that was not that all is well, else why a start would be refused. Sets the caller's refused.
+advice_why_() {
+	advice_blind_
+	if [[ $ADVICE_BLIND == yes ]]; then
+		ADVICE_WHY="only root can read the superblocks of the disks; more is told by: sudo ramraid status ${F[name]}"
+	else
+		action_choose
+		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
+	fi
+	# How far it is stands in a line of its own; which disks lacked when it was started may be long over.
+	[[ ${F[unit.text]} == @(|whole*|degraded:*) ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
+}
+
+advice_blind_() {
+	local i
+	[[ ${F[root]} == no ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.sb]} != unreadable ]] || ADVICE_BLIND=yes; done
+}
+
+# advice_WORD_: one function a word of the state, with "_" for "-".
+
+advice_rebuilding_() {
+	ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}"
+	if [[ ${F[ram.state]} == in_sync ]]; then
+		ADVICE_SO="a disk leg is being rebuilt; until then every write is on $good of ${F[members]} disks"
+	else
+		ADVICE_SO="reads come from the disks until the RAM leg is in sync; every write is on $good of ${F[members]} disks"
+	fi
+}
+
+advice_resyncing_() {
+	ADVICE_SO='after an unclean stop md makes the disk legs equal; what is on them can be used meanwhile'
+	ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}"
+}
+
+advice_disks_only_() {
+	ADVICE_SO='all data is on the disks, and reads are as slow as they are'
+	ADVICE_DO="ramraid attach ${F[name]}"
+	case ${F[ram.out]-} in
+	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
+	release)
+		ADVICE_WHY='ramraid release is at work on it, or was interrupted'
+		ADVICE_DO="ramraid release ${F[name]}; to keep the mirror instead: ramraid adopt ${F[name]} /dev/${F[array.md]}"
+		;;
+	memory | room)
+		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
+		ADVICE_DO="nothing: it is made anew when there is room; at once: ramraid attach ${F[name]}"
+		;;
+	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
+	esac
+}
+
+# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_DO: why a device that is to be the RAM leg is none.
+advice_device_() {
+	local ACTION='' WHY=''
+	[[ $ADVICE_BLIND == no && ${F[leg.ram.sb]} != unreadable ]] || return 0
+	F[retry]=yes
+	action_no_ram
+	unset -v 'F[retry]'
+	[[ $ACTION == 'done' ]] || return 0
+	ADVICE_WHY=$WHY ADVICE_DO='what the reason says'
+}
+
+advice_degraded_() {
+	local i
+	ADVICE_SO="reads come from the disks, and every write is on $good of ${F[members]} disks"
+	[[ ${F[ram.state]} != in_sync ]] || ADVICE_SO="reads come from memory, and every write is on $good of ${F[members]} disks"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.node]} ]] || continue
+		ADVICE_DO="bring the missing disk leg back (${F[leg.$i.dev]})"
+		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_DO+='; it is put back by itself'; else ADVICE_DO+=", then: ramraid attach ${F[name]}"; fi
+		# Which of them it was, only the disk itself says, which is not here.
+		[[ -z ${F[witness.given]} ]] || ADVICE_DO+="; but not if a start without it has given it up: then, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; ramraid apply ${F[name]}"
+		((good == 0)) || ADVICE_DO+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
+		return
+	done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || advice_lost_leg "$i"
+		[[ ${F[leg.$i.lacks]-} != yes ]] || ADVICE_SO="md could not write some blocks of ${F[leg.$i.dev]}" ADVICE_DO="ramraid check ${F[name]}"
+	done
+}
+
+# Sets ADVICE_DO for a disk leg that is there and not in sync.
+advice_lost_leg() { # I
+	local dev=${F[leg.$1.dev]}
+	if [[ -n ${F[leg.$1.silent]-} ]]; then
+		ADVICE_DO="$dev does not answer; see what it waits for (journalctl -k), and when it answers: ramraid attach ${F[name]}"
+	elif [[ ${F[leg.$1.state]} == faulty ]]; then
+		ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
+	elif [[ ${F[leg.$1.in]} == other ]]; then
+		ADVICE_DO="$dev is in use by something else; see: lsblk $dev"
+	elif [[ $ADVICE_BLIND == no && ${F[leg.$1.sb]} == unreadable ]]; then
+		ADVICE_DO="$dev can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
+	elif [[ $ADVICE_BLIND == no ]] && readd_may "$1" && ! readd_slot_is_free; then
+		ADVICE_DO="ramraid apply ${F[name]}: there is no free slot for $dev"
+	elif [[ $ADVICE_BLIND == yes ]] || readd_may "$1"; then
+		ADVICE_DO="ramraid attach ${F[name]}"
+		[[ ${F[conf.hotplug]-no} != yes ]] || ADVICE_DO+=', if it is not put back by itself within a minute'
+	elif readd_is_copy "$1"; then
+		ADVICE_DO="$dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
+	elif [[ ${F[leg.$1.sb]} == none ]]; then
+		ADVICE_DO="$dev is blank; to take it: ramraid apply ${F[name]}"
+	else
+		ADVICE_DO="$dev can't be put back as it is; if nothing on it is needed: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
+	fi
+}
+
+advice_stopped_() {
+	ADVICE_SO='it does not run, so nothing that lies on it can be mounted'
+	ADVICE_DO="ramraid start ${F[name]}"
+}
+
+advice_half_assembled_() {
+	ADVICE_SO='something else has gathered legs and not started them; nothing that lies on it can be mounted'
+	ADVICE_DO="ramraid start ${F[name]}"
+}
+
+advice_broken_() { ADVICE_SO='every write fails'; }
+
+advice_only_copy_() {
+	local only='is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid(8))'
+	[[ ${F[array.state]} == @(active|broken) ]] || return 0
+	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
+	ADVICE_SO="what is written $only"
+	[[ ${F[array.state]} != broken ]] || ADVICE_SO="every write fails; what was written last $only" ADVICE_DO="reboot; then: ramraid restore ${F[name]}"
+}
+
+# advice_show STATUS-WORD: adds to SHOWN, after "advice".
+advice_show() {
+	local i=0 kind
+	if [[ $1 != @(whole|misconfigured) ]]; then
+		advice_show_run_
+		advice_line_ '  rescue image:' "${F[rescue.image]}"
+	fi
+	[[ ${F[array.sync]-idle} == idle ]] || SHOWN+="  ${F[array.sync]}: $(progress_bar "${F[array.done]}" "${F[array.total]}") $(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
+	for kind in error warning; do
+		for ((i = 0; ; i++)); do
+			[[ -n ${F[conf.$kind.$i]-} ]] || break
+			advice_line_ '  configuration:' "${F[conf.$kind.$i]}"
+		done
+	done
+	advice_line_ ' ' "$ADVICE_ALARM"
+	advice_line_ '  why:' "$ADVICE_WHY"
+	advice_line_ '  so: ' "$ADVICE_SO"
+	advice_line_ '  do: ' "$ADVICE_DO"
+}
+
+advice_line_() { # HEAD TEXT
+	local text=$2
+	log_printable text
+	[[ -z $text ]] || SHOWN+="$1 $text"$'\n'
+}
+
+# advice_show_whole: adds to SHOWN when it was whole. What ended without a word, in a power cut, may have been whole until then.
+advice_show_whole() {
+	local at=$HISTORY_UNTIL line
+	((at > 0)) || at=$HISTORY_SINCE
+	((at > 0)) || return 0
+	printf -v line '  last whole: %(%F %T)T' "$at"
+	((HISTORY_UNTIL > 0)) || line+=' or later'
+	SHOWN+=$line$'\n'
+}
+
+# What the next start will go by.
+advice_show_run_() {
+	local legs head='last run'
+	# Of one that runs, the record is of now.
+	[[ ${F[array.state]} != active ]] || head=record
+	words_split legs "${F[witness.legs]}"
+	if [[ -z ${F[witness.events]} ]]; then
+		SHOWN+="  $head: ${F[witness.why]}"$'\n'
+	elif ((${#legs[@]} == 0)); then
+		SHOWN+="  $head: only the RAM leg in sync, at ${F[witness.events]} events"$'\n'
+	else
+		SHOWN+="  $head: ${#legs[@]} of ${F[members]} disk legs in sync, at ${F[witness.events]} events"$'\n'
+	fi
+}

@@ -1,0 +1,34 @@
+# Pure: what the legs of an array have served, and since when it is whole. From the facts alone.
+# shellcheck shell=bash
+
+declare -gA F # the facts
+
+# Superblocks are looked at now and then, by us, mdadm and udev: so much (sectors of 512) of what is read of each disk leg is nobody's reading.
+readonly READ_SHARE_LOOKS=2048
+
+# read_share_history: sets the LATELY_… that act/history.sh tells of from F[lately]; all 0 when it is damaged, or about another array.
+read_share_history() {
+	# shellcheck disable=SC2086
+	set -- ${F[lately]} # a star among them would be one damage more
+	local numbers=" ${*:6}"
+	# They are calculated with.
+	[[ $# == 12 && $1 == "${F[uuid]}" && $5 == @(copy|kernel|none) && $numbers != *[!0-9\ ]* && $numbers != *\ 0[0-9]* && ${#numbers} -lt 90 ]] || set -- - - - - none 0 0 0 0 0 0 0
+	HISTORY_LIFE="$2 $3 $4" HISTORY_BOOT=$2 HISTORY_ENGINE=$5 HISTORY_SINCE=$6 HISTORY_UNTIL=$7 HISTORY_REBUILT=$8 HISTORY_SECONDS=$9 HISTORY_RATE=${10}
+	HISTORY_READS=${11} HISTORY_DISK_READS=${12}
+}
+
+# read_share: sets SHARE to the part of what was read since the array became whole that came from the RAM leg, in percent; empty when that is not
+# known. SHARE_LEAST: "at least ", when the disk legs have been read too, by whomever: md does when it compares the legs. By what md has counted of the
+# array (linux drivers/md/raid1.c, md_account_bio() or bio_start_io_acct()), since ramdisks count nothing (there is neither in drivers/block/brd.c, nor
+# in rapiddisk). After read_share_history, with DISK_READS.
+read_share() {
+	local all disks
+	SHARE='' SHARE_LEAST=''
+	[[ ${F[ram.state]} == in_sync && $HISTORY_BOOT == "${F[boot]}" ]] || return 0
+	# shellcheck disable=SC2086 # words
+	set -- ${F[array.stat]}
+	all=$((${3:-0} - HISTORY_READS)) disks=$((DISK_READS - HISTORY_DISK_READS - F[members] * READ_SHARE_LOOKS))
+	((all > 0)) || return 0
+	SHARE=100
+	((disks <= 0)) || SHARE=$((disks < all ? (all - disks) * 100 / all : 0)) SHARE_LEAST='at least '
+}

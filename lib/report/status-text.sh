@@ -1,0 +1,78 @@
+# What "status" shows of an array, as text: from the facts alone, one line for each thing, however long. report/terminal.sh makes it fit for a terminal.
+# shellcheck shell=bash
+
+need core/log report/advice report/read-share
+
+declare -gA F # the facts: decide/facts.list
+
+# status_text STATUS-WORD: adds to SHOWN. report/advice.sh is needed for an array that is not whole, or in which something goes on.
+status_text() {
+	local SHARE SHARE_LEAST DISK_READS=0 line
+	SHOWN+="${F[name]}: $1${F[array.md]:+ (/dev/${F[array.md]})}"$'\n'
+	[[ $1 == misconfigured ]] || {
+		read_share_history
+		status_text_legs_
+		read_share
+		[[ -z $SHARE || $SHARE_LEAST$SHARE == 'at least 0' ]] || SHOWN+="  reads served by RAM: $SHARE_LEAST$SHARE %"$'\n'
+		if [[ $1 != whole ]]; then
+			advice_show_whole
+		elif ((HISTORY_SINCE > 0)); then
+			printf -v line '  whole since: %(%F %T)T\n' "$HISTORY_SINCE"
+			SHOWN+=$line
+		fi
+		((HISTORY_REBUILT == 0)) || {
+			printf -v line '  last rebuild: %(%F %T)T, by %s, %s s, %s MiB/s\n' "$HISTORY_REBUILT" "$HISTORY_ENGINE" "$HISTORY_SECONDS" $((HISTORY_RATE / 1024))
+			SHOWN+=$line
+		}
+	}
+	[[ $1 == whole && ${F[array.sync]} == idle && -z ${F[conf.warning.0]-} ]] || advice_show "$1"
+}
+
+status_text_legs_() {
+	local i=-1 key state name reads writes outside=outside
+	# Outside of what?
+	[[ ${F[array.state]} != absent ]] || outside=present
+	SHOWN+='                         reads writes errors'$'\n'
+	[[ ${F[conf.ram]} != none ]] || i=0
+	for (( ; i < F[members]; i++)); do
+		if ((i < 0)); then key=ram; else key=leg.$i; fi
+		# shellcheck disable=SC2086 # words
+		set -- ${F[$key.stat]}
+		state=${F[$key.state]:-$outside} name=${F[$key.node]} reads=${1:--} writes=${5:--}
+		if ((i < 0)); then
+			name="RAM leg${name:+ /dev/$name}" state=${state/none/missing}
+			# rapiddisk and brd count nothing.
+			[[ $reads$writes != 00 ]] || reads=- writes=-
+		else
+			[[ -n $name ]] || state=missing
+			name=${F[$key.dev]}${name:+ ($name)} DISK_READS=$((DISK_READS + ${3-0}))
+		fi
+		((${#reads} < 7 && ${#writes} < 7)) || status_text_short_
+		log_printable name
+		printf -v line '  slot %-4s %-11s %6s %6s %6s  %s\n' "${F[$key.slot]:--}" "$state" "$reads" "$writes" "${F[$key.errors]:--}" "$name"
+		SHOWN+=$line
+	done
+	for i in ${F[array.strangers]}; do status_text_stranger_ "$i"; done
+}
+
+# status_text_stranger_ NODE: a member whose name has changed, or that somebody has added by hand.
+status_text_stranger_() {
+	local name
+	need world/disk
+	SHOWN+="  member $1 is no MEMBER of the configuration"
+	name=$(disk_stable_name "/dev/$1") || name=''
+	SHOWN+="${name:+; write this line: MEMBER=$name}"$'\n'
+}
+
+# The caller's reads and writes in six characters at most.
+status_text_short_() {
+	local -n count_
+	local unit
+	for count_ in reads writes; do
+		for unit in '' K M G T P; do
+			((${#count_} + ${#unit} > 6)) || break
+			count_=${count_%???}
+		done
+		count_+=$unit
+	done
+}

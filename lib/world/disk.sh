@@ -1,0 +1,291 @@
+# Disks: which names are stable, what a configured path means now, the best name of one, its size, what sits on it, and whether it is free.
+# shellcheck shell=bash
+
+need core/bounded core/log core/paths core/words
+
+# Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
+disk_name_is_stable() {
+	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) && $1 != */@(.|..) ]]
+}
+
+# Names that RAM= takes besides: a region of persistent memory. Its number is the region's, and regions are numbered in the order of their addresses, which
+# the firmware or memmap= fixes. udev names one by its UUID, which only one with labels has; by path all that memmap= makes have the same name.
+disk_name_is_fast() {
+	disk_name_is_stable "$1" || [[ $1 == /dev/pmem+([0-9])?(.+([0-9]))?(s) ]]
+}
+
+# disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb", "md127"); returns 1 when there is none.
+# Without a process: the link and the node that the kernel's name has in /dev are the same file. The nodes in DISK_LIKELY, if there is one, are
+# tried first, because there may be many others.
+disk_find() {
+	local entry
+	NODE=''
+	[[ -e $ROOT$1 ]] || return 1
+	for entry in "${DISK_LIKELY[@]}"; do
+		[[ ! $ROOT$1 -ef $DEV/${entry//!//} ]] || {
+			NODE=$entry
+			return 0
+		}
+	done
+	for entry in "$SYS"/class/block/*; do
+		entry=${entry##*/}
+		[[ $ROOT$1 -ef $DEV/${entry//!//} ]] || continue
+		NODE=$entry
+		return 0
+	done
+	return 1
+}
+
+disk_node() { # PATH: prints it
+	local NODE
+	disk_find "$1" && printf '%s\n' "$NODE"
+}
+
+# disk_stable_name PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when it has none.
+# Among several the one that is least likely to move: world-wide names, which stay the same behind another controller, then a partition's UUID, then model and serial
+# number, then the slot; and none that another device claims as well.
+disk_stable_name() {
+	local node link pattern OTHERS patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\* 'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*' disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name}-\* disk/by-id/\* mapper/\* disk/by-path/\*)
+	disk_name_is_stable "$1" && {
+		printf '%s\n' "$1"
+		return
+	}
+	node=$(disk_node "$1") || return 1
+	# A multipath map has the names of the disk as well, which mean one of its paths as long as there is no map.
+	[[ $node != dm-* ]] || patterns=(disk/by-id/dm-name-\* "${patterns[@]}")
+	for pattern in "${patterns[@]}"; do
+		for link in "$DEV"/$pattern; do
+			[[ -L $link && $link != */by-id/lvm-pv-* ]] || continue
+			[[ $link -ef $DEV/$node ]] || continue
+			disk_claimants "${link#"$ROOT"}" "$node"
+			[[ -z $OTHERS ]] || continue
+			printf '%s\n' "${link#"$ROOT"}"
+			return
+		done
+	done
+	return 1
+}
+
+# disk_claimants PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE, "sdb sdc"; not those that NODE itself is made of, as the paths of a
+# multipath map. Of several udev gives a name to one, another one after the next boot; who claims it stands in /run/udev/links, in a folder of that name
+# ("/" as \x2f, up to systemd 249 the first one as well), a file a device ("b8:16").
+disk_claimants() {
+	local name=${1#/dev/} entry other
+	OTHERS=''
+	name=${name//\\/\\x5c} name=${name//\//\\x2f}
+	for entry in "$ROOT/run/udev/links/$name"/b* "$ROOT/run/udev/links/\\x2f$name"/b*; do
+		[[ -e $entry || -L $entry ]] || continue
+		other=$(readlink -e "$SYS/dev/block/${entry##*/b}") || continue
+		other=${other##*/}
+		[[ $other == "$2" || -e $SYS/class/block/$2/slaves/$other ]] || OTHERS+="${OTHERS:+ }$other"
+	done
+}
+
+# disk_tell_shared PATH: says which names of a device are claimed by others too, and so were not taken. Returns 1 when PATH itself is such a name.
+disk_tell_shared() {
+	local node link OTHERS
+	node=$(disk_node "$1") || return 0
+	for link in "$DEV"/disk/by-id/*; do
+		[[ -L $link && $link -ef $DEV/$node ]] || continue
+		disk_claimants "${link#"$ROOT"}" "$node"
+		[[ -n $OTHERS ]] || continue
+		if [[ ${link#"$ROOT"} == "$1" ]]; then
+			log_error "$1: is claimed by more than one device (/dev/$node, and $OTHERS): they have one serial number, and after the next boot it may mean another. Name it /dev/$node, and a name is written that only it has, if there is one"
+			return 1
+		fi
+		log_warning "/dev/$node: its name ${link#"$ROOT"} is not taken, because $OTHERS has it too: they have one serial number"
+	done
+}
+
+# disk_fast_name PATH: the name for RAM= of a device. Of persistent memory the one by its UUID, else its own: see disk_name_is_fast.
+disk_fast_name() {
+	local node link
+	node=$(disk_node "$1") || return 1
+	if disk_name_is_stable "$1" || [[ $node != pmem* ]]; then
+		disk_stable_name "$1"
+		return
+	fi
+	for link in "$DEV"/disk/by-id/pmem-*; do [[ ! $link -ef $DEV/$node ]] || node=${link#"$DEV/"}; done
+	disk_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
+}
+
+# disk_block NODE: the smallest piece that it reads and writes, in bytes; a partition's is its disk's.
+disk_block() {
+	local bytes=512
+	{ read -r bytes <"$SYS/class/block/$1/queue/logical_block_size" || read -r bytes <"$SYS/class/block/$1/../queue/logical_block_size"; } 2>/dev/null || :
+	printf '%s\n' "${bytes:-512}"
+}
+
+# disk_bytes NODE
+disk_bytes() {
+	local sectors
+	read -r sectors <"$SYS/class/block/$1/size"
+	printf '%s\n' $((sectors * 512))
+}
+
+# disk_holders NODE: what the kernel says sits on a device or on one of its partitions (md127, dm-3 …), one a line.
+disk_holders() {
+	local holder
+	for holder in "$SYS/class/block/$1"/holders/* "$SYS/class/block/$1/$1"*/holders/*; do
+		[[ ! -e $holder ]] || printf '%s\n' "${holder##*/}"
+	done
+}
+
+# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a line.
+disk_users() {
+	local target name lines=() nodes=()
+	disk_holders "$1"
+	disk_parts "$1"
+	while IFS= read -r target; do printf '%b\n' "$target"; done < <(disk_mounted_ "${nodes[@]}")
+	mapfile -t lines <"$PROC/swaps"
+	for name in "${lines[@]%%[[:blank:]]*}"; do
+		name=${name##*/}
+		[[ -z $name || ($name != "$1" && ! -e $SYS/class/block/$1/$name) ]] || printf 'swap on /dev/%s\n' "$name"
+	done
+}
+
+# disk_parts NODE: sets the caller's nodes to the device and its partitions.
+disk_parts() {
+	local path
+	nodes=("$1")
+	for path in "$SYS/class/block/$1/$1"*; do [[ ! -e $path ]] || nodes+=("${path##*/}"); done
+}
+
+# disk_mounted_ NODE…: the mount points of file systems on these very devices, as mountinfo writes them (a blank is \040), one a line. A file system that has no
+# device number of its own is known by its source where the kernel gives that: btrfs, and bcachefs, which names all its devices. Elsewhere the source is a text that
+# whoever mounts chooses, with FUSE any user. The mounts are those that the first process sees; ours may be others, in a unit's sandbox. The table
+# is read at once: line by line, bash has the kernel make it anew for each line, and one of them is lost when another mount goes meanwhile.
+disk_mounted_() {
+	local number target rest lines=() these numbers
+	disk_numbers "$@"
+	mapfile -t lines <"$PROC/1/mountinfo"
+	((${#lines[@]} > 0)) || return 0
+	while read -r _ _ number _ target rest; do
+		! disk_is_mount "$number" "$rest" || printf '%s\n' "$target"
+	done < <(printf '%s\n' "${lines[@]}")
+}
+
+# disk_numbers NODE…: sets the caller's these and numbers to their names and device numbers, with blanks around each.
+disk_numbers() {
+	local node number
+	these=" $* " numbers=' '
+	for node; do
+		{ read -r number <"$SYS/class/block/$node/dev"; } 2>/dev/null || continue
+		numbers+="$number "
+	done
+}
+
+# disk_is_mount NUMBER REST: is a line of a mount table, with this device number, and this from the sixth field on, of one of the caller's these?
+disk_is_mount() {
+	if [[ $1 != 0:* ]]; then
+		[[ $numbers == *" $1 "* ]]
+	else
+		disk_sources_ "${2#* - }"
+	fi
+}
+
+# disk_sources_ "TYPE SOURCE OPTIONS": does the file system lie on one of the caller's these?
+disk_sources_() {
+	local type source path NODE
+	words_into "$1" type source
+	[[ $type == @(btrfs|bcachefs) ]] || return 1
+	while [[ -n $source ]]; do
+		path=${source%%:/dev/*} source=${source#"$path"} source=${source#:}
+		[[ $path == /dev/* ]] || return 1
+		! disk_find "$path" || [[ $these != *" $NODE "* ]] || return 0
+	done
+	return 1
+}
+
+# disk_is_idle NODE: is it used by nothing but device-mapper devices, and the topmost of these by nobody? As volumes are that have been unmounted.
+disk_is_idle() {
+	local stack node open
+	[[ -z $(disk_mounts "$1") ]] || return 1
+	mapfile -t stack < <(disk_stack "$1")
+	for node in "${stack[@]:1}"; do
+		[[ $node == dm-* && -r $SYS/class/block/$node/dev ]] || return 1
+		[[ -z $(disk_holders "$node") ]] || continue
+		open=$(dmsetup info --columns --noheadings --options open --major "$(cut -d: -f1 "$SYS/class/block/$node/dev")" --minor "$(cut -d: -f2 "$SYS/class/block/$node/dev")") || return 1
+		[[ ${open// /} == 0 ]] || return 1
+	done
+}
+
+# disk_stack NODE: the device, its partitions, and all that is stacked on them, one a line; some perhaps twice.
+disk_stack() {
+	local above
+	printf '%s\n' "$1"
+	for above in "$SYS/class/block/$1/$1"* "$SYS/class/block/$1"/holders/*; do
+		[[ ! -e $above ]] || disk_stack "${above##*/}"
+	done
+}
+
+# disk_mounts NODE: every mount point of a file system that lies on the device or on what is stacked on it, as disk_mounted_ prints them.
+disk_mounts() {
+	local stack
+	mapfile -t stack < <(disk_stack "$1")
+	disk_mounted_ "${stack[@]}"
+}
+
+# disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system lies there.
+disk_carries() {
+	local mount
+	while IFS= read -r mount; do [[ " ${*:2} " != *" $mount "* ]] || printf '%s\n' "$mount"; done < <(disk_mounts "$1")
+}
+
+# disk_physical NODE: the disks that a device lies on: the one that it is a partition of, or all those that a volume or an array is made of, one a
+# line; some perhaps twice.
+disk_physical() {
+	local below node=$1 found=''
+	for below in "$SYS/class/block/$1"/slaves/*; do
+		[[ -e $below ]] || continue
+		found=yes
+		disk_physical "${below##*/}"
+	done
+	[[ -z $found ]] || return 0
+	[[ ! -e $SYS/class/block/$1/partition ]] || node=$(readlink -e "$SYS/class/block/$1/..")
+	printf '%s\n' "${node##*/}"
+}
+
+# disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's "transport"), iSCSI (its device hangs below a
+# "session"), network block devices, Ceph.
+disk_is_remote() {
+	local disk file transport path
+	while IFS= read -r disk; do
+		[[ $disk != @(nbd|rbd)[0-9]* ]] || return 0
+		# With more than one path to it the controllers stand below its subsystem.
+		for file in "$SYS/class/block/$disk"/device/{,nvme*/}transport; do
+			[[ -r $file ]] || continue
+			read -r transport <"$file" || :
+			[[ $transport != @(tcp|rdma|fc) ]] || return 0
+		done
+		path=$(readlink -f "$SYS/class/block/$disk/device") || continue
+		[[ ! $path =~ /session[0-9]+/ ]] || return 0
+	done < <(disk_physical "$1")
+	return 1
+}
+
+# disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.
+disk_why_not_free() {
+	local path=$1 node users signatures readonly_ kinds='' type usage
+	node=$(disk_node "$path") || {
+		printf 'missing: there is no block device %s\n' "$path"
+		return
+	}
+	[[ $node != *!* ]] || {
+		printf 'unfit: its name has a slash (/dev/%s)\n' "${node//!//}"
+		return
+	}
+	users=$(disk_users "$node")
+	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
+	{ read -r readonly_ <"$SYS/class/block/$node/ro"; } 2>/dev/null || readonly_=0
+	[[ $readonly_ == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
+	signatures=$(bounded "$DEV/$node" wipefs --noheadings --output TYPE,USAGE -- "$ROOT/dev/$node") || {
+		if (($? == BOUNDED_SILENT)); then printf 'unreadable: it does not answer\n'; else printf 'unreadable: wipefs could not read it\n'; fi
+		return
+	}
+	while read -r type usage; do
+		[[ $usage != partition-table ]] || type="a partition table ($type)"
+		kinds+=${type:+, $type}
+	done < <(printf '%s\n' "$signatures")
+	[[ -z $kinds ]] || printf 'signature: it holds %s\n' "${kinds#, }"
+}

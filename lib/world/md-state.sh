@@ -1,0 +1,167 @@
+# The state of md arrays, as every look asks for it: what /sys/block/*/md says. Nothing is changed here; world/md.sh acts, and asks what only an act
+# has to know.
+# shellcheck shell=bash
+# MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
+
+need core/number core/paths
+
+# md_state_read MD FILE: the first line of a file of the array's sysfs folder, in VALUE; empty when it can't be read.
+md_state_read() {
+	VALUE=''
+	{ read -r VALUE <"$SYS/block/$1/md/$2"; } 2>/dev/null || :
+}
+
+# md_state_read_slots MD: sets SLOTS to how many slots the array has, free ones included (linux Documentation/admin-guide/md.rst, raid_disks); 0 when md does not say.
+md_state_read_slots() {
+	local VALUE
+	md_state_read "$1" raid_disks
+	SLOTS=${VALUE%% *} # "3 (2)" while it changes
+	number_or SLOTS 0
+}
+
+# md_state_run MD: sets MD_RUN to what names this run of the array, from its assembly to its stop, and no other one in this boot: its kernel name, and the number
+# that a device gets when it appears. Empty when the kernel doesn't number (Linux before 5.15).
+md_state_run() {
+	MD_RUN=''
+	{ read -r MD_RUN <"$SYS/block/$1/diskseq"; } 2>/dev/null || :
+	MD_RUN=${MD_RUN:+$1 $MD_RUN}
+}
+
+# Members' folders are md/dev-LEG; in them stands, beside what is read here, how many read errors md has counted ("errors").
+readonly MD_LEG=md/dev-
+
+# md_state_every_leg: sets DISK_LIKELY to the members of all arrays, started or not.
+md_state_every_leg() {
+	DISK_LIKELY=("$SYS"/block/md*/md/dev-*)
+	DISK_LIKELY=("${DISK_LIKELY[@]##*/dev-}")
+}
+
+# md_state MD: sets ARRAY_STATE to absent, inactive, active or broken (linux Documentation/admin-guide/md.rst, array_state), and READAUTO to
+# yes or no: did md start it read-only until the first write? Debian loads md_mod with start_ro=1. Then neither a resync nor a re-added leg's
+# recovery begins.
+md_state() {
+	local VALUE=''
+	READAUTO=no
+	[[ -z $1 ]] || md_state_read "$1" array_state
+	case $VALUE in
+	'' | clear) ARRAY_STATE=absent ;;
+	inactive | broken) ARRAY_STATE=$VALUE ;;
+	read-auto) ARRAY_STATE=active READAUTO=yes ;;
+	*) ARRAY_STATE=active ;;
+	esac
+}
+
+# md_state_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync, recovering or faulty, SLOT a number or "none". A leg that is taken
+# out meanwhile, whose files can't be read any more (ENODEV; rdev_attr_show() in linux drivers/md/md.c), is none: a member always has a word for its state.
+md_state_members() {
+	local folder state slot writemostly words
+	LEGS=()
+	for folder in "$SYS/block/$1"/md/dev-*; do
+		[[ -d $folder ]] || continue
+		slot='' words='' state=recovering writemostly=no
+		{
+			read -r slot <"$folder/slot"
+			read -r words <"$folder/state"
+		} 2>/dev/null || :
+		[[ -n $words ]] || continue
+		[[ ,$words, != *,in_sync,* ]] || state=in_sync
+		[[ ,$words, != *,faulty,* ]] || state=faulty
+		[[ ,$words, != *,write_mostly,* ]] || writemostly=yes
+		LEGS+=("${folder##*/dev-} $state ${slot:-none} $writemostly")
+	done
+}
+
+# md_state_bad_on_all_but MD OTHER LEG…: are there blocks of which md has written down, of every one of these LEGs and not of OTHER ("": no other), that they can't be read or
+# written? A write that fails is acknowledged when another leg has taken it, and the leg stays in sync (narrow_write_error() in linux drivers/md/raid1.c).
+# Where a rebuild could not read, both have it written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
+md_state_bad_on_all_but() {
+	local md=$1 other=$2 leg BAD CUT none=("0 $((1 << 62))")
+	shift 2
+	(($# > 0)) || return 1
+	for leg; do
+		# One that has been taken out meanwhile has nothing.
+		md_state_bad_ "$md" "$leg" || continue
+		[[ -z $CUT ]] || BAD[-1]="$CUT $((1 << 62))"
+		((${#BAD[@]} > 0)) || return 1
+		md_state_common_ "${none[@]}"
+		none=("${BAD[@]}")
+	done
+	BAD=()
+	[[ -z $other ]] || md_state_bad_ "$md" "$other" || :
+	md_state_beyond_ "${none[@]}"
+	((${#BAD[@]} > 0))
+}
+
+# Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array. Returns 1, with BAD empty, when there is no such leg any
+# more. The list may grow while it is read, so it is read at once: the kernel makes it anew for each read. CUT: from where on, the last of them, nothing is known, when it
+# is longer than the page that sysfs gives (badblocks_show() in linux block/badblocks.c); its last line may end within a number. Else empty.
+md_state_bad_() { # MD LEG
+	local VALUE lines=() line from='' before='' sorted=yes size=0
+	BAD=() CUT=''
+	{ mapfile -t lines <"$SYS/block/$1/md/dev-$2/bad_blocks"; } 2>/dev/null || :
+	md_state_read "$1" "dev-$2/offset"
+	[[ -d $SYS/block/$1/md/dev-$2 && (-n $VALUE || ${#lines[@]} == 0) ]] || return 1
+	for line in "${lines[@]}"; do
+		size=$((size + ${#line} + 1))
+		[[ $line =~ ^([0-9]+)\ ([0-9]+)$ ]] || continue
+		from=$((10#${BASH_REMATCH[1]} - VALUE))
+		BAD+=("$from $((from + 10#${BASH_REMATCH[2]}))")
+		((from >= ${before:-from})) || sorted=no
+		before=$from
+	done
+	[[ $sorted == yes ]] || mapfile -t BAD < <(printf '%s\n' "${BAD[@]}" | sort -n)
+	((size < 4095)) || ((size < $(getconf PAGESIZE) - 1)) || CUT=${BAD[-1]% *}
+}
+
+# Both take pieces in the order of their beginnings, in which the kernel keeps its lists, and go through each once: there may be hundreds.
+
+# Sets the caller's BAD to what it has in common with these.
+md_state_common_() { # "FROM END"…
+	local piece from end i=0 out=()
+	for piece; do
+		from=${piece% *} end=${piece#* }
+		# The last one that begins before this ends may reach into the next.
+		while ((i < ${#BAD[@]})) && ((${BAD[i]% *} < end)); do
+			((${BAD[i]#* } <= from)) || out+=("$((${BAD[i]% *} > from ? ${BAD[i]% *} : from)) $((${BAD[i]#* } < end ? ${BAD[i]#* } : end))")
+			((${BAD[i]#* } <= end)) || break
+			i=$((i + 1))
+		done
+	done
+	BAD=("${out[@]}")
+}
+
+# Sets the caller's BAD to what these have beyond it.
+md_state_beyond_() { # "FROM END"…
+	local piece from end i=0 out=()
+	for piece; do
+		from=${piece% *} end=${piece#* }
+		while ((i < ${#BAD[@]})) && ((${BAD[i]% *} < end)); do
+			((${BAD[i]% *} <= from)) || out+=("$from ${BAD[i]% *}")
+			((${BAD[i]#* } <= from)) || from=${BAD[i]#* }
+			((from < end)) || break
+			i=$((i + 1))
+		done
+		((from >= end)) || out+=("$from $end")
+	done
+	BAD=("${out[@]}")
+}
+
+# md_state_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB a second).
+md_state_sync() {
+	local VALUE
+	SYNC=idle DONE=0 TOTAL=0 RATE=0
+	md_state_read "$1" sync_action
+	SYNC=${VALUE:-idle}
+	[[ $SYNC != idle ]] || return 0
+	md_state_read "$1" sync_completed
+	[[ ! $VALUE =~ ^([0-9]+)\ /\ ([0-9]+)$ ]] || DONE=${BASH_REMATCH[1]} TOTAL=${BASH_REMATCH[2]}
+	md_state_read "$1" sync_speed
+	[[ ! $VALUE =~ ^[0-9]+$ ]] || RATE=$VALUE
+}
+
+# md_state_is_pending MD: is a resync due, or under way? (resync_start: "none" when the legs are equal)
+md_state_is_pending() {
+	local VALUE
+	md_state_read "$1" resync_start
+	[[ $VALUE == [0-9]* ]]
+}

@@ -1,0 +1,74 @@
+# Who has a device open that neither the tree of devices nor the first process's mounts show: programs, mounts in other mount namespaces, exports.
+# Each look is at text that the kernel makes in memory: none waits for a disk, a file system or a network.
+# shellcheck shell=bash
+
+need core/paths core/words world/disk
+
+readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
+
+# openers_of NODE: prints who has it, or one of its partitions, open, one a line. What the caller may not look into is not among them: without
+# CAP_SYS_PTRACE these are the descriptors of processes that may do more than it may (ptrace(2), PTRACE_MODE_READ_FSCREDS).
+openers_of() {
+	local nodes=() these numbers
+	disk_parts "$1"
+	disk_numbers "${nodes[@]}"
+	[[ $numbers != *:* ]] || { openers_mounts_ && openers_programs_; }
+	openers_kernel_
+}
+
+openers_process_() { # PID: sets PROCESS to its name and number. Not its arguments: reading these can wait for it.
+	local name=''
+	{ IFS= read -r name <"$PROC/$1/comm"; } 2>/dev/null || :
+	PROCESS="${name:-a process} (PID $1)"
+}
+
+# openers_mounts_: of the caller's devices. A mount has a number of its own in each namespace, so that each is told once.
+openers_mounts_() {
+	local line id number target rest pid known=' ' lines=() wanted PROCESS
+	wanted=${numbers# } wanted=${wanted% }
+	mapfile -t lines <"$PROC/1/mountinfo"
+	for line in "${lines[@]}"; do known+="${line%% *} "; done
+	while IFS=: read -r pid line; do
+		words_into "$line" id _ number _ target
+		rest=${line#* * * * * }
+		pid=${pid%/mountinfo} pid=${pid##*/}
+		if [[ $known == *" $id "* ]] || ! disk_is_mount "$number" "$rest"; then continue; fi
+		known+="$id "
+		openers_process_ "$pid"
+		printf '%b in the mount namespace of %s\n' "$target" "$PROCESS"
+	done < <(timeout -k 1 "$OPENERS_BOUND" grep -sHE -e " (${wanted// /|}) " -e ' - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo)
+}
+
+# openers_programs_: those who hold a descriptor of the caller's devices. Only what a descriptor calls a device is asked for its number: a question about a file may
+# wait for the server that it lies on.
+openers_programs_() {
+	local path number pid told=' ' paths=() wanted=' ' PROCESS
+	for number in $numbers; do wanted+="$(printf '%x:%x' "${number%:*}" "${number#*:}") "; done
+	mapfile -d '' paths < <(timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l -lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 2>/dev/null)
+	((${#paths[@]} > 0)) || return 0
+	while read -r number path; do
+		[[ $wanted == *" $number "* ]] || continue
+		pid=${path%/fd/*} pid=${pid##*/}
+		[[ $told != *" $pid "* ]] || continue
+		told+="$pid "
+		openers_process_ "$pid"
+		printf '%s\n' "$PROCESS"
+	done < <(timeout -k 1 "$OPENERS_BOUND" stat -L -c '%t:%T %n' -- "${paths[@]}" 2>/dev/null)
+}
+
+# openers_kernel_: the kernel itself: loop devices, and what it exports. These hold a device without a claim, and show in no table of holders.
+openers_kernel_() {
+	local file path what NODE
+	for file in "$SYS"/block/loop*/loop/backing_file "$SYS"/kernel/config/nvmet/subsystems/*/namespaces/*/device_path "$SYS"/kernel/config/target/core/*/*/udev_path; do
+		path=''
+		{ IFS= read -r path <"$file"; } 2>/dev/null || :
+		if [[ $path != /dev/* ]] || ! disk_find "$path" || [[ $these != *" $NODE "* ]]; then continue; fi
+		what=${file#"$SYS"/}
+		case $what in
+		block/*) what=${what#block/} what="the loop device ${what%%/*}" ;;
+		*/nvmet/*) what=${what#*/subsystems/} what="the NVMe export ${what%%/*}" ;;
+		*) what=${what#*/core/} what="the SCSI export ${what%/*}" ;;
+		esac
+		printf '%s\n' "$what"
+	done
+}

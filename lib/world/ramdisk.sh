@@ -1,0 +1,307 @@
+# Ramdisks: the only file that makes or destroys one. Which one is whose: world/ramdisk-note.sh.
+# shellcheck shell=bash
+
+need core/act core/clock core/lock core/log core/number core/paths core/quantity world/disk world/md
+need world/md-state world/ramdisk-note
+
+readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
+
+# ramdisk_is_blank NAME: does its ramdisk hold nothing but zeros, without a page of memory? brd's devices never: they keep what they held, and anybody
+# could have used one. ramdisk_used NAME: from now on not; returns 1 when that can't be written down.
+ramdisk_is_blank() { grep -qs ' blank$' "$RUN/$1.ram"; }
+ramdisk_used() { ! ramdisk_is_blank "$1" || sed -i 's/ blank$/ used/' "$RUN/$1.ram"; }
+
+# One ramdisk is made or destroyed at a time: numbers, memory and brd are shared.
+ramdisk_lock() {
+	paths_run
+	lock_take RAM_LOCK "$LOCKS/ramdisks" --timeout 60 || {
+		echo 'another ramraid has been at work on a ramdisk for 60 s and does not end; see: ps -C ramraid' >&2
+		return 1
+	}
+}
+ramdisk_unlock() { exec {RAM_LOCK}>&-; }
+
+# ramdisk_failed NAME: notes that its ramdisk has failed. Returns 1, with the reason in RAM_FAILED, when that has come too often; ramdisk_may_try NAME
+# asks the same, and notes nothing. ramdisk_forgive NAME: a person wants to try again.
+readonly RAM_TRIES=3 RAM_WINDOW=3600 # so many failures within so many seconds
+ramdisk_failed() {
+	clock_uptime
+	printf '%s\n' "$UPTIME" >>"$RUN/$1.failures"
+	ramdisk_may_try "$1"
+}
+ramdisk_may_try() {
+	local failures=() when count=0
+	RAM_FAILED=''
+	[[ -e $RUN/$1.failures ]] || return 0
+	clock_uptime
+	mapfile -t failures <"$RUN/$1.failures"
+	for when in "${failures[@]}"; do
+		# A damaged one is one of now: it is rather not tried again than for ever.
+		number_or when "$UPTIME"
+		((UPTIME - when >= RAM_WINDOW)) || count=$((count + 1))
+	done
+	((count < RAM_TRIES)) && return
+	RAM_FAILED="the ramdisk has failed $count times within an hour; see the kernel's messages (journalctl -k), then: ramraid attach $1"
+	return 1
+}
+ramdisk_forgive() { rm -f "$RUN/$1.failures"; }
+
+# ramdisk_available: sets RAM_AVAILABLE to the bytes of memory that could be taken without swapping, as the kernel estimates it.
+ramdisk_available() {
+	local key value rest
+	RAM_AVAILABLE=0
+	while read -r key value rest; do
+		[[ $key != MemAvailable: ]] || RAM_AVAILABLE=$((value * 1024))
+	done <"$PROC/meminfo"
+}
+ramdisk_total() {
+	local key value rest
+	read -r key value rest <"$PROC/meminfo"
+	printf '%s\n' $((value * 1024))
+}
+
+# ramdisk_promised: bytes that ramdisks already made will still take, because they are not filled yet.
+ramdisk_promised() {
+	local file name line md sum=0 RAM_PROVIDER RAM_NODE RAM_BYTES LEGS SYNC DONE TOTAL RATE
+	for file in "$RUN"/*.ram; do
+		[[ -e $file ]] || continue
+		name=${file##*/}
+		ramdisk_note_read "${name%.ram}"
+		[[ $RAM_PROVIDER != device ]] || continue
+		if ramdisk_taken "$RAM_NODE"; then
+			RAM_BYTES=$((RAM_BYTES > RAM_TAKEN ? RAM_BYTES - RAM_TAKEN : 0))
+		elif md=$(md_of_leg "$RAM_NODE"); then
+			md_state_members "$md"
+			md_state_sync "$md"
+			for line in "${LEGS[@]}"; do
+				[[ $line != "$RAM_NODE in_sync "* ]] || RAM_BYTES=0
+			done
+			((RAM_BYTES == 0)) || RAM_BYTES=$((RAM_BYTES - DONE * 512))
+		fi
+		sum=$((sum + RAM_BYTES))
+	done
+	printf '%s\n' "$sum"
+}
+
+# ramdisk_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk counts; returns 1 when nobody knows. A copied leg takes no more
+# than what is not zero, and grows with what is written.
+ramdisk_taken() {
+	local device rest
+	while read -r device _ _ RAM_TAKEN rest; do
+		[[ $device != "$1" || ! $RAM_TAKEN =~ ^[0-9]+$ ]] || return 0
+	done 2>/dev/null <"$RAPIDDISK/devices" || :
+	return 1
+}
+
+# ramdisk_why_not BYTES RESERVE [FREED]: prints why a ramdisk of BYTES must not be made beside RESERVE (bytes or percent of all memory), after one of FREED
+# bytes has been given back.
+# Pages of a ramdisk can be neither swapped nor reclaimed: too large a one ends in the OOM killer, not in an error.
+ramdisk_why_not() {
+	local available reserve total promised RAM_AVAILABLE
+	ramdisk_available
+	total=$(ramdisk_total) promised=$(ramdisk_promised)
+	reserve=$(quantity_bytes "$2" "$total")
+	available=$((RAM_AVAILABLE + ${3:-0}))
+	available=$((available > promised ? available - promised : 0))
+	(($1 + reserve > available)) || return 0
+	printf 'the ramdisk needs %s and %s keeps %s free, but only %s of memory are available\n' \
+		"$(quantity_show_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" "$(quantity_show_bytes "$reserve")" "$(quantity_show_bytes "$available")"
+}
+
+# ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is rapiddisk, brd, or auto: the first that this
+# kernel has; or the path of a device, which is taken instead. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
+ramdisk_make() {
+	local name=$1 bytes=$2 provider=$3 node why code=0
+	if [[ $provider == /* ]]; then
+		ramdisk_take_device_ "$@"
+		return
+	fi
+	bytes=$(((bytes + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
+	if [[ $provider == auto ]]; then
+		provider=rapiddisk
+		ramdisk_has_rapiddisk || provider=brd
+		[[ $provider == rapiddisk ]] || log_notice "$name: no rapiddisk module for this kernel ($(uname -r)); taking brd. To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
+	fi
+	ramdisk_lock || return 1
+	why=$(ramdisk_why_not "$bytes" "$4")
+	if [[ -n $why ]]; then
+		printf '%s\n' "$why" >&2
+		code=$EX_TRY_AGAIN
+	elif node=$("ramdisk_make_$provider" "$bytes"); then
+		printf '%s %s %s %s %s\n' "$provider" "$node" "$bytes" "$(cat "$SYS/block/$node/diskseq" 2>/dev/null || echo -)" \
+			"$([[ $provider == rapiddisk ]] && echo blank || echo used)" >"$RUN/$name.ram"
+	else
+		code=1
+	fi
+	ramdisk_unlock
+	return "$code"
+}
+
+# ramdisk_take_device_ NAME BYTES PATH: a device that holds nothing. Looked at once more: between the decision and this somebody may have written to it.
+ramdisk_take_device_() {
+	local NODE why RAM_PROVIDER RAM_NODE RAM_BYTES
+	why=$(ramdisk_device_why_not "$3" "$2" "${5-}")
+	[[ -z $why ]] || {
+		printf '%s is not taken: %s\n' "$3" "${why//$'\n'/; }" >&2
+		return 1
+	}
+	disk_find "$3" || return 1
+	# Of an earlier configuration.
+	ramdisk_note_read "$1"
+	[[ -z $RAM_NODE || $RAM_NODE == "$NODE" ]] || ramdisk_drop "$1" || return 1
+	ramdisk_note_device "$1" "$NODE"
+}
+
+# ramdisk_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come when the configuration names another.
+ramdisk_note_device() {
+	local number=-
+	{ read -r number <"$SYS/class/block/$2/diskseq" || read -r number <"$SYS/class/block/$2/../diskseq"; } 2>/dev/null || :
+	paths_run
+	printf 'device %s %s %s used\n' "$2" "$(disk_bytes "$2")" "${number:--}" >"$RUN/$1.ram"
+}
+
+# ramdisk_device_why_not PATH BYTES [BLOCK]: prints why a device can't be the RAM leg of an array whose legs have BYTES, in blocks of BLOCK bytes; a reason a
+# line; nothing if it can: free, blank, large enough. With larger blocks it would make those of the running array larger, for which nobody on it is prepared.
+ramdisk_device_why_not() {
+	local NODE why bytes
+	why=$(disk_why_not_free "$1")
+	[[ -z $why ]] || printf '%s\n' "${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"
+	[[ $why != missing:* ]] && disk_find "$1" || return 0
+	bytes=$(disk_bytes "$NODE")
+	((bytes >= $2)) || printf 'too small: it has %s bytes, and a leg needs %s\n' "$bytes" "$2"
+	[[ -z ${3-} ]] || (($(disk_block "$NODE") <= $3)) || printf 'its blocks of %s bytes are larger than those of the array (%s)\n' "$(disk_block "$NODE")" "$3"
+}
+
+ramdisk_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
+
+# The kernel interface itself: the command-line program exits 0 even when the kernel refuses. The size is read back from sysfs.
+ramdisk_make_rapiddisk() { # BYTES
+	local bytes=$1 number=0 size
+	ramdisk_has_rapiddisk || {
+		echo "the kernel module rapiddisk is not available for $(uname -r); apt install rapiddisk-dkms, or set RAM=brd" >&2
+		return 1
+	}
+	while [[ -e $SYS/block/rd$number ]]; do number=$((number + 1)); done
+	act_write "$RAPIDDISK/mgmt" "rapiddisk attach $number $bytes" || {
+		echo "the kernel refused to attach rd$number with $bytes bytes" >&2
+		return 1
+	}
+	ramdisk_wait_node "rd$number" || return 1
+	size=$(disk_bytes "rd$number")
+	((size >= bytes)) || {
+		act_write "$RAPIDDISK/mgmt" "rapiddisk detach $number"
+		echo "rapiddisk made rd$number with $size instead of $bytes bytes" >&2
+		return 1
+	}
+	printf 'rd%s\n' "$number"
+}
+
+# brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they are written, so every device gets
+# all of memory as its nominal size, and fits every array. A brd that somebody else has loaded is not ours to use.
+ramdisk_make_brd() { # BYTES
+	local bytes=$1 files=() count total number=0 node
+	if [[ ! -e $RUN/brd ]]; then
+		[[ ! -d $SYS/module/brd ]] || {
+			echo 'brd is loaded already, for something else, and its devices may hold data; unload it (rmmod brd) or use rapiddisk' >&2
+			return 1
+		}
+		# One for each array that may be configured; ramraid.conf is one more.
+		files=("$ETC"/*.conf)
+		count=${#files[@]}
+		total=$(ramdisk_total)
+		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" max_part=0 || {
+			echo 'the kernel module brd could not be loaded' >&2
+			return 1
+		}
+		: >"$RUN/brd"
+	fi
+	for node in "$SYS"/block/ram*; do
+		number=${node##*/ram}
+		[[ -e $node ]] || continue
+		[[ -z $(disk_holders "ram$number") ]] || continue
+		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
+		(($(disk_bytes "ram$number") >= bytes)) || continue
+		ramdisk_wait_node "ram$number" && ramdisk_forbid_discards_ "ram$number" && printf 'ram%s\n' "$number"
+		return
+	done
+	echo "no free brd device of $bytes bytes; all are in use" >&2
+	return 1
+}
+
+# brd of Linux 6.10 to 6.12.33 and 6.13 to 6.15.2 also frees live data beside what is discarded, up to the borders of its pages (brd_do_discard() in linux
+# drivers/block/brd.c). Which other kernels have that, or will, nobody knows: so no brd is a leg that takes discards. md passes them on to the other legs.
+ramdisk_forbid_discards_() { # NODE
+	ramdisk_takes_discards "$1" || return 0
+	act_write "$(ramdisk_discards_ "$1")" 0 || : # what the kernel then says counts
+	[[ -n $DRY_RUN ]] || ! ramdisk_takes_discards "$1" || {
+		echo "the kernel goes on giving discards to $1, from which brd may lose live data" >&2
+		return 1
+	}
+}
+
+# ramdisk_takes_discards NODE: does the kernel pass them on to it?
+ramdisk_takes_discards() {
+	local NUMBER
+	number_in "$(ramdisk_discards_ "$1")" 0
+	((NUMBER > 0))
+}
+ramdisk_discards_() { printf '%s/block/%s/queue/discard_max_bytes\n' "$SYS" "$1"; } # NODE
+
+# ramdisk_settle NAME: the same for a brd that is its RAM leg already: an earlier version has made it, or somebody has allowed discards.
+ramdisk_settle() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES
+	ramdisk_note_read "$1"
+	[[ $RAM_PROVIDER != brd ]] || ramdisk_forbid_discards_ "$RAM_NODE" || log_warning "$1: no discards should reach its RAM leg $RAM_NODE, and that can't be had"
+}
+
+ramdisk_wait_node() { # NODE
+	local NOW end
+	clock
+	end=$((NOW + 10))
+	until [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; do
+		clock
+		((NOW < end)) || {
+			echo "/dev/$1 did not appear" >&2
+			return 1
+		}
+		sleep 0.1
+	done
+}
+
+# ramdisk_drop NAME: gives the memory back. rapiddisk would delete a device that md or a mount is using, so its users are asked first.
+# Returns 4 when the ramdisk is still in use.
+ramdisk_drop() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES code=0
+	ramdisk_note_read "$1"
+	if [[ -n $RAM_NODE ]]; then
+		[[ -n $DRY_RUN || $RAM_PROVIDER == device || -z $(disk_users "$RAM_NODE") ]] || return "$EX_REFUSED"
+		ramdisk_lock || return 1
+		ramdisk_drop_"$RAM_PROVIDER" "$RAM_NODE" "$1" || code=$?
+		ramdisk_unlock
+	fi
+	[[ -n $DRY_RUN ]] || ((code != 0)) || rm -f "$RUN/$1.ram"
+	return "$code"
+}
+
+ramdisk_drop_device() { :; } # it stays as it is: nothing of it is in our memory
+
+ramdisk_drop_rapiddisk() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
+
+# brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
+ramdisk_drop_brd() { # NODE NAME
+	ramdisk_gives_back "$2" || {
+		log_notice "$2: brd is still in use by another array; its memory is given back when that one has stopped"
+		return 0
+	}
+	act rmmod brd || return 1
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
+}
+
+# ramdisk_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a device, and of brd only with the last array that uses it.
+ramdisk_gives_back() {
+	local file RAM_PROVIDER RAM_NODE RAM_BYTES
+	ramdisk_note_read "$1"
+	[[ $RAM_PROVIDER != device ]] || return 1
+	[[ $RAM_PROVIDER == brd ]] || return 0
+	for file in "$RUN"/*.ram; do [[ $file == "$RUN/$1.ram" ]] || ! grep -qs '^brd ' "$file" || return 1; done
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/perl
+# tests/house.pl: the house as the code has it, from the functions that each file of lib/ defines and calls and from its "need" lines.
+#   check    prints what is wrong: a file that is called and not needed, or needed and not called; an arrow that runs back up; a private function
+#            called from outside; a function that there is not; a prefix that is not the file's. Exit code 1 if there is anything.
+#   needs    prints for each file what its "need" lines have to name
+#   map      prints the rooms and what leads from one to the other, for dot(1)
+use strict;
+use warnings;
+
+# From the bottom up: a room needs those before it, never one after it.
+my @ROOMS = qw(core world config notes decide gate observe report act cmd);
+# Functions whose names do not begin with that of their file.
+my %FREE = map { $_ => 1 } qw(die need);
+# Called by a name that is put together: who calls it => which functions, as a pattern.
+my %DISPATCH = map { (split ' ', $_, 2) } grep { /\S/ } map { s/^\s+//r } split /\n/, q{
+	act/loop (?:ram_leg|disk_legs)_\w*[a-z]
+};
+
+# These may go on for hours. An upgrade of the package takes away what they have not read by then.
+my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize create adopt release restore scrub wait bench internal/mend internal/memory);
+
+my %level = map { $ROOMS[$_] => $_ } 0 .. $#ROOMS;
+my (%defined, %variable, %text, %needs, %calls, %prefixes, @wrong);
+
+sub name { $_[0] =~ s{^lib/}{}r =~ s{\.sh$}{}r }
+sub room { $_[0] =~ m{^([\w-]+)/} ? $1 : '' }
+
+# Code without comments and quoted words; here-documents are none of ours.
+sub code {
+	my ($line) = @_;
+	$line =~ s/^\s*#.*//;
+	$line =~ s/\s#\s.*//;
+	$line =~ s/'[^']*'/''/g;
+	return $line;
+}
+
+my @files = map { name($_) } sort split /\n/, `find lib -name '*.sh'`;
+# They need what they call as well, and stand above all rooms.
+my @programs = qw(bin/ramraid units/ramraid-generator lib/impostor);
+for my $file (@files, @programs) {
+	my $path = -e $file ? $file : "lib/$file.sh";
+	open my $in, '<', $path or die "$path: $!";
+	chomp(my @lines = <$in>);
+	$text{$file} = \@lines;
+	for (@lines) {
+		if ($path =~ /\.sh$/ && /^([a-z_][a-z0-9_]*)\(\) [{(]/) {
+			push @wrong, "$1: defined in $defined{$1} and in $file" if $defined{$1};
+			$defined{$1} = $file;
+		}
+		# What is set outside of any function, and by one file alone.
+		if (/^(?:readonly |declare -g\w* )?([A-Z][A-Z0-9_]+)=/) {
+			$variable{$1} = defined $variable{$1} && $variable{$1} ne $file ? '' : $file;
+		}
+		# "readonly A=1 B=2"
+		if (/^readonly /) {
+			while (/\b([A-Z][A-Z0-9_]+)=/g) { $variable{$1} = defined $variable{$1} && $variable{$1} ne $file ? '' : $file }
+		}
+		if (/^\t*(?:[^#']*[;{] |\[\[.*\]\] (?:\|\||&&) )?need ([\w\/ -]+)/) {
+			my $names = $1;
+			my $when = /^\t/ ? 'later' : 'head';
+			$needs{$file}{$_} //= $when for split ' ', $names;
+		}
+	}
+}
+/^([a-z]+)_/ and $prefixes{$1} = 1 for keys %defined;
+for my $file (@files, @programs) {
+	for (@{ $text{$file} }) {
+		next if /^\t*need /;
+		my $code = code($_);
+		# Where a command stands, and with a prefix of ours: a function that there is not, such as one that was given another name.
+		while ($code =~ /(?:^\t*|[;&|{!] |\$\(|\b(?:then|do|else|if|while|until|act) )([a-z]+)(_[a-z0-9_]+)(?=[ ;]|$)/g) {
+			push @wrong, "$file: there is no function $1$2" if $prefixes{$1} && !$defined{"$1$2"} && !grep { /^\Q$1$2\E\(\)/ } @{ $text{$file} };
+		}
+		while ($code =~ /(?<![\w.\/\${#=-])([a-z_][a-z0-9_]*)(?![\w(\/.=\[-])/g) {
+			my ($word, $at) = ($1, $-[1]);
+			my $where = $defined{$word} or next;
+			next if $where eq $file || $word eq "need";
+			# A plain word is a call only where a command may stand.
+			next if $word !~ /_/ && substr($code, 0, $at) !~ /(^|[;&|({!]|\b(?:then|do|else|if|while|until|act|local -))\s*$/;
+			$calls{$file}{$where}{$word} = 1;
+		}
+		my $line = s/^\s*#.*//r =~ s/\s#\s.*//r;
+		while ($line =~ /\$\{?[#!]?([A-Z][A-Z0-9_]+)/g) {
+			my $where = $variable{$1} or next;
+			$calls{$file}{$where}{$1} = 1 if $where ne $file;
+		}
+	}
+	for my $pattern (grep { $_ } split ' ', $DISPATCH{$file} // '') {
+		for my $function (grep { /^$pattern$/ } keys %defined) { $calls{$file}{ $defined{$function} }{$function} = 1 if $defined{$function} ne $file }
+	}
+}
+
+sub check {
+	for my $file (@programs) {
+		for (sort keys %{ $calls{$file} }) {
+			push @wrong, "$file: calls @{[sort keys %{$calls{$file}{$_}}]} and does not need $_" if !$needs{$file}{$_} && $_ ne 'core/environment';
+		}
+	}
+	for my $file (@files) {
+		for my $other (sort keys %{ $calls{$file} }) {
+			my @names = sort keys %{ $calls{$file}{$other} };
+			push @wrong, "$file: calls @names and does not need $other" if !$needs{$file}{$other};
+			for (grep { /_$/ && $defined{$_} } @names) { push @wrong, "$file: calls $_, which is private to $other" }
+		}
+		for my $other (sort keys %{ $needs{$file} }) {
+			# Or it is read early, because another one needs it later.
+			push @wrong, "$file: needs $other and calls nothing of it" if !$calls{$file}{$other} && !grep { ($needs{$_}{$other} // '') eq 'later' } keys %needs;
+			my ($from, $to) = (room($file), room($other));
+			push @wrong, "$file: there is no room $from" if !exists $level{$from};
+			push @wrong, "$file: needs $other, which stands above it" if exists $level{$to} && exists $level{$from} && $level{$to} > $level{$from};
+			# What is given to it are facts; it calls only what takes a text apart, and knows the names of our folders.
+			push @wrong, "$file: $other is outside decide" if $from eq 'decide' && $to ne 'decide' && $other !~ m{^core/(?:paths|words|number)$};
+		}
+	}
+	for my $file (@LONG) {
+		my %read = ($file => 1);
+		for (my @left = ($file); @left;) {
+			my $next = shift @left;
+			push @left, grep { $needs{$next}{$_} eq 'head' && !$read{$_}++ } keys %{ $needs{$next} };
+		}
+		for my $by (sort keys %read) {
+			for (sort keys %{ $needs{$by} }) { push @wrong, "$file: goes on for long, and reads $_ only when $by calls it" if !$read{$_} }
+		}
+	}
+	my %prefix;
+	for my $file (@files) {
+		my $own = $file =~ m{^cmd/check/(?!findings)([\w-]+)$} ? "check_$1" : $file =~ s{.*/}{}r;
+		push @{ $prefix{ $own =~ tr/-/_/r } }, $file;
+	}
+	for my $function (sort keys %defined) {
+		my $file = $defined{$function};
+		next if $FREE{$function};
+		my ($own) = grep { grep { $_ eq $file } @{ $prefix{$_} } } keys %prefix;
+		push @wrong, "$file: $function does not begin with $own" if $function !~ /^(?:cmd_)?\Q$own\E(?:_|$)/;
+		push @wrong, "$file: $function is told apart from those of @{$prefix{$own}} by nothing" if $function !~ /^cmd_/ && @{ $prefix{$own} } > 1 && $file =~ /^cmd/;
+	}
+	print "$_\n" for @wrong;
+	return @wrong ? 1 : 0;
+}
+
+sub needs {
+	for my $file (@files) { print "$file: @{[sort keys %{$calls{$file}}]}\n" }
+	return 0;
+}
+
+sub map_of_rooms {
+	my (%inside, %arrow);
+	push @{ $inside{ room($_) } }, s{^\w+/}{}r for @files;
+	for my $file (@files) {
+		for (keys %{ $needs{$file} }) { $arrow{ room($file) . "\t" . room($_) }++ if room($file) ne room($_) }
+	}
+	print "// What each room of lib/ holds and needs: \"make map\" draws it from the \"need\" lines.\ndigraph house {\n";
+	print "\tgraph [rankdir=TB, nodesep=0.4, ranksep=0.5]\n\tnode [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=11]\n";
+	print "\tedge [fontname=\"sans-serif\", fontsize=9, color=gray40]\n";
+	for my $room (grep { $inside{$_} } @ROOMS) {
+		my ($line, @rows) = ('');
+		for (sort @{ $inside{$room} }) {
+			if (length "$line $_" > 34) { push @rows, $line; $line = '' }
+			$line .= ($line ? ' ' : '') . $_;
+		}
+		print "\t\"$room\" [label=\"$room\\n@{[join '\\n', '', @rows, $line]}\"]\n";
+	}
+	for (sort keys %arrow) { my ($from, $to) = split /\t/; print "\t\"$from\" -> \"$to\" [label=$arrow{$_}]\n" }
+	print "}\n";
+	return 0;
+}
+
+my %modes = (check => \&check, needs => \&needs, map => \&map_of_rooms);
+my $mode = $modes{ $ARGV[0] // '' } or die "usage: perl tests/house.pl check|needs|map\n";
+exit $mode->();

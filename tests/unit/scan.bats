@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# Disks that are there under other names: found by the array's UUID when a start has been refused, named with the line to write, never started from.
+
+setup() {
+	load helper
+	world
+	libraries
+	replace
+	ID=11111111-2222-3333-4444-555555555555
+	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
+	mkdir -p "$R/run/ramraid" "$R/proc/sys/kernel" "$R/dev/disk/by-id"
+	echo 6.12.1-amd64 >"$R/proc/sys/kernel/osrelease"
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	chmod 644 "$R/etc/ramraid/data.conf"
+	declare -gA LEG=()
+}
+
+# leg NODE DEVICE-UUID EVENTS LINK…: a disk that carries a leg.
+leg() {
+	fake_disk "$1" 104857600 "${@:4}"
+	LEG[$1]="$2 $3"
+}
+# After the libraries, whose functions these replace.
+replace() {
+	superblock_facts() {
+		local device events
+		called read "$1"
+		read -r device events <<<"${LEG[${1##*/}]-}"
+		[[ -n $device ]] || {
+			printf 'sb=none\n'
+			return
+		}
+		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$device" level=1 raid_disks=3 size=1 data_offset=8 data_size=8 "events=$events" time=1 "number=${device: -1}" "role=${device: -1}" "roles=1:1 2:2" view=.AA recovery= dirty=no
+	}
+	systemd_is_running() { return 1; }
+	quantity_seconds() { printf '0\n0\n'; }
+}
+starts() { # sets code and output
+	output=$(start_here data 2>&1) && code=0 || code=$?
+}
+
+@test "both disks have other names: refused, each is named with the line to write, and nothing is started" {
+	leg sdx "$A" 90 disk/by-id/usb-NEW_A
+	leg sdy "$B" 90 disk/by-id/usb-NEW_B
+	fake_disk sdz 104857600
+	fake_disk sr0 104857600
+	local NAME=data code output
+	mdadm() { called mdadm "$@"; }
+	starts
+	[[ $code == 4 ]] || fail "$code: $output"
+	[[ $output == *"data: /dev/sdx carries a leg of it (events 90, device UUID $A) and is no MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] || fail "$output"
+	[[ $output == *"MEMBER=/dev/disk/by-id/usb-NEW_B"*"ramraid start data"* && $output != *sdz* ]] || fail "$output"
+	not grep -q 'mdadm\|sr0' "$BATS_TEST_TMPDIR/calls"
+	# Once, not at each look.
+	[[ $(grep -c 'read .*/sdz$' "$BATS_TEST_TMPDIR/calls") == 1 ]] || fail "$(calls)"
+	# As it was told to.
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/usb-NEW_A MEMBER=/dev/disk/by-id/usb-NEW_B >"$R/etc/ramraid/data.conf"
+	DRY_RUN=yes
+	conf_load data
+	start_plan data >"$BATS_TEST_TMPDIR/plan"
+	grep -qx 'action: assemble sdx sdy' "$BATS_TEST_TMPDIR/plan" || fail "$(<"$BATS_TEST_TMPDIR/plan")"
+}
+
+@test "two that carry the same leg: neither is offered" {
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg sdx "$B" 90 disk/by-id/usb-X
+	leg sdy "$B" 80 disk/by-id/usb-Y
+	conf_load data
+	static_configured data
+	facts_observe
+	run scan_tell_moved
+	[[ $output == *'/dev/sdx '*'one is a copy of the other'*'/dev/sdy '*'one is a copy of the other'* && $output != *MEMBER=* ]] || fail "$output"
+}
+
+@test "what is said nothing of: a MEMBER, the RAM leg, what something is stacked on; and nothing is read when no disk is missing" {
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg rd0 cccccccc-0000-0000-0000-000000000000 90
+	leg sdx "$B" 90 disk/by-id/usb-X
+	mkdir "$R/sys/class/block/sdx/holders/dm-0"
+	conf_load data
+	static_configured data
+	facts_observe
+	run scan_tell_moved
+	[[ -z $output ]] || fail "$output"
+	leg sdb "$B" 90 disk/by-id/ata-B
+	facts_observe
+	rm "$BATS_TEST_TMPDIR/calls"
+	scan_tell_moved
+	not grep -q sdx "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "every block device that carries the array's UUID, with its device UUID and events" {
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg sdx "$B" 91
+	fake_disk sdz 104857600
+	echo 0 >"$R/sys/class/block/sdz/size"
+	[[ $(scan_array_devices "$ID") == "sda $A 90"$'\n'"sdx $B 91" ]] || fail "$(scan_array_devices "$ID")"
+	[[ -z $(scan_array_devices 99999999-2222-3333-4444-555555555555) ]]
+	not grep -q sdz "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "all devices are asked side by side: one that does not answer takes its time once, however many there are" {
+	local i
+	for i in {1..9}; do fake_disk "sdx$i" $((100 << 20)); done
+	mkdir "$R/asked"
+	superblock_facts() {
+		[[ $1 == *sdx* ]] || return 0
+		: >"$R/asked/${1##*/}"
+		for i in {1..600}; do
+			asked=("$R"/asked/*)
+			((${#asked[@]} < 9)) || break
+			sleep 0.1
+		done
+		((${#asked[@]} == 9)) && printf '%s\n' sb=ok uuid=me "device_uuid=${1##*sdx}" events=5
+	}
+	run scan_array_devices me
+	assert_success
+	[[ $output == "$(for i in {1..9}; do echo "sdx$i $i 5"; done)" ]] || fail "$output"
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env bats
+# What a damaged or hostile text may do, wherever it comes from: docs/security.md names these tests.
+
+setup() {
+	load helper
+	world
+	libraries
+	mkdir -p "$R/run/ramraid/data.copy" "$R/etc/ramraid/state"
+	echo '100.00 50.00' >"$R/proc/uptime"
+	declare -gA F=([name]=data [members]=1 [leg.0.dev]=/dev/disk/by-id/ata-A [leg.0.in]='' [leg.0.device_uuid]=aa-bb [leg.0.time]=5 [array.md]=md127)
+	EVIL='a[$(touch "$R/ran")0]'
+	DRY_RUN=''
+}
+
+did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
+
+@test "number_or: digits stay, without leading zeros; all else becomes the default, and nothing is evaluated" {
+	local text number
+	for text in 0:0 7:7 010:10 00:0 999999999999999999:999999999999999999 -1:x 1e3:x 0x10:x '1 2:x' 1+1:x 9999999999999999999:x :x $'1\n:x' "$EVIL:x" number:x; do
+		number=${text%:*}
+		number_or number x
+		[[ $number == "${text##*:}" ]] || fail "$text: $number"
+	done
+	did_not_run number_or
+}
+
+@test "a damaged file of ours is never evaluated: failures, returns, joined" {
+	printf '%s\n' "$EVIL" "$EVIL" "$EVIL" >"$RUN/data.failures"
+	not ramdisk_may_try data
+	did_not_run failures
+	printf '%s %s\n' "$EVIL" /dev/disk/by-id/ata-A >"$RUN/data.returns"
+	hotplug_find_bouncing
+	did_not_run returns
+	mkdir -p "$R/sys/block/md127"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	printf '%s\n' 'md127 7' "aa-bb events=$EVIL with=" >"$RUN/data.joined"
+	F[leg.0.events]=5
+	outside_joined 0
+	did_not_run joined
+	[[ ${F[leg.0.joined]} == yes && ${F[leg.0.elsewhere]} == yes ]]
+}
+
+@test "a damaged file of ours is never evaluated: the copy's size, begin, pid, done, rest, plan" {
+	local file COPY_STATE COPY_WHY COPY_SECONDS DONE TOTAL RATE FROM TO HOW TURN COPY_DONE NUMBER
+	for file in size begin pid done.0 rate; do printf '%s\n' "$EVIL" >"$RUN/data.copy/$file"; done
+	copy_state data
+	did_not_run copy_state
+	[[ $DONE:$TOTAL == 0:0 ]]
+	printf '%s 100 dense\n' "$EVIL" >"$RUN/data.copy/rest"
+	not copy_workers_take_ "$RUN/data.copy" 1 0
+	did_not_run rest
+	: >"$RUN/data.copy/rest"
+	copy_workers_coordinate $$ "$RUN/data.copy" md127 rd0 0 sda
+	did_not_run size
+	[[ $(<"$RUN/data.copy/result") == 'it was ended after 0 of -1 bytes' ]] || fail "$(<"$RUN/data.copy/result")"
+}
+
+@test "the rest of a copy that is damaged gives no piece, and the copy fails rather than leave a hole" {
+	local FROM TO HOW TURN
+	for file in '5 dense' 'x 100 dense' '100 5 dense' '-1 100 dense' ''; do
+		printf '%s\n' "$file" >"$RUN/data.copy/rest"
+		not copy_workers_take_ "$RUN/data.copy" 1 0
+		[[ ! -s $RUN/data.copy/rest ]]
+	done
+	printf '0 4096 dense\n' >"$RUN/data.copy/rest"
+	copy_workers_take_ "$RUN/data.copy" 1 0
+	[[ "$FROM $TO $HOW" == '0 4096 dense' ]]
+}
+
+@test "trust_why_not: every part of the path, links followed, what is not there yet is nobody's" {
+	mkdir -p "$R"/a/b/c "$R/open/d"
+	chmod 1777 "$R/open"
+	[[ -z $(trust_why_not "$R/a/b/c") && -z $(trust_why_not "$R/a/none/none") && -z $(trust_why_not "$R//a/./b/../b/") ]]
+	[[ $(trust_why_not "$R/open/d") == "$R/open can be written by others than root (mode 1777)" ]]
+	ln -s "$R/open/d" "$R/a/link"
+	[[ $(trust_why_not "$R/a/link/x") == *"open can be written"* ]]
+	ln -s ../../open "$R/a/b/up"
+	[[ $(trust_why_not "$R/a/b/up/d") == *"open can be written"* ]]
+	# A link that others could point elsewhere leads through their folder.
+	ln -s "$R/a" "$R/open/good"
+	[[ $(trust_why_not "$R/open/good/b") == *"open can be written"* ]]
+	ln -s loop "$R/a/loop"
+	[[ $(trust_why_not "$R/a/loop") == *'leads nowhere' ]]
+	chown 65534 "$R/a/b"
+	[[ $(trust_why_not "$R/a/b/c") == "$R/a/b belongs to user 65534, not to root" ]]
+}
+
+@test "the caller's environment decides nothing: variables of ours, functions in the place of programs" {
+	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GIVE_UP=x 'BASH_FUNC_stat%%=() { echo evil; }' 'BASH_FUNC_need%%=() { echo evil; }' LOADED=x lib=/nowhere \
+		"$PROJECT/bin/ramraid" nonsense
+	[[ $status == 2 && $output == 'ramraid: unknown verb'* ]] || fail "$output"
+	# As bin/ramraid calls it, in a shell of its own.
+	run env -u RAMRAID_ROOT DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GIVE_UP=x F=x TERM=vt100 NOTIFY_SOCKET=/s RAMRAID_UNIT=data DPKG_MAINTSCRIPT_PACKAGE=ramraid \
+		bash -c 'source "$0/lib/core/environment.sh"; environment_clean; printf "%s " "${DRY_RUN-}${MEMBERSHIP_FORCE-}${WITNESS_GIVE_UP-}${F-}" "$TERM" "$NOTIFY_SOCKET" "$RAMRAID_UNIT" "$DPKG_MAINTSCRIPT_PACKAGE"' "$PROJECT"
+	[[ $output == ' vt100 /s data ramraid ' ]] || fail "$output"
+}
+
+@test "NOTIFY's program is run only if nobody but root can change it" {
+	CONF[NOTIFY]=$R/bin/tell
+	mkdir -p "$R/bin" "$R/run/systemd/system"
+	printf '#!/bin/sh\n' >"$R/bin/tell"
+	chmod 755 "$R/bin/tell"
+	systemd-run() { called run; }
+	notify_others warning x '' text 2>/dev/null
+	[[ $(calls) == run ]]
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	chmod 775 "$R/bin/tell"
+	run notify_others warning x '' text
+	assert_output -p "is not run: $R/bin/tell can be written by others than root"
+	chmod 755 "$R/bin/tell"
+	chown 65534 "$R/bin"
+	run notify_others warning x '' text
+	assert_output -p "is not run: $R/bin belongs to user 65534"
+	[[ -z $(calls) ]]
+}
+
+@test "a file is made under a name that is free, whole, and with its mode from the first moment" {
+	local file=$R/etc/file seen=$BATS_TEST_TMPDIR/seen
+	sync() { [[ $1 == "$R/etc" ]] || stat -c %a "$1" >"$seen"; }
+	echo secret | act_file "$file" 600 2>/dev/null
+	[[ $(<"$seen") == 600 && $(stat -c %a "$file") == 600 && $(umask) == 0022 ]]
+	# A folder in its place is not written into.
+	mkdir "$R/etc/folder"
+	not act_file "$R/etc/folder" <<<x 2>/dev/null
+	[[ -z $(ls "$R/etc/folder") && -z $(compgen -G "$R/etc/folder.*") ]]
+	# Somebody has guessed the name, in the moment after the look.
+	echo precious >"$R/precious"
+	log_info() { [[ $1 != '+ write '* ]] || { ln -s "$R/precious" "$temporary"; }; }
+	not act_file "$file" <<<x 2>/dev/null
+	[[ $(<"$R/precious") == precious ]]
+}
+
+@test "metrics: in a folder that is another's nothing is done as root, nor through one" {
+	local folder=$R/var/lib/prometheus/node-exporter METRICS_FILE why
+	mkdir -p "$folder" "$R/etc"
+	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
+	# In a shell of its own, which ends with it.
+	place() { (
+		exec() { printf '%s\n' "$*"; }
+		cmd_metrics_place "$ROOT${OPT[output]}"
+		printf '%s in %s\n' "$METRICS_FILE" "$PWD"
+	); }
+	as_owner="setsid --wait setpriv --reuid=65534 --regid=65533 --clear-groups --inh-caps=-all --no-new-privs -- "
+	[[ $(place) == "$folder/ramraid.prom in $PWD" ]] || fail "$(place)"
+	chown 65534:65533 "$folder"
+	[[ $(place) == "$as_owner"*" metrics --output=${OPT[output]}"* ]] || fail "$(place)"
+	# One that is not there yet would be made in that of somebody else.
+	OPT[output]=/var/lib/prometheus/node-exporter/deeper/still/ramraid.prom
+	[[ $(place) == "$as_owner"* ]] || fail "$(place)"
+	# Root's, in another's: that one may have put a link there by now.
+	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
+	chown 0:0 "$folder"
+	chown 65534:65533 "${folder%/*}"
+	[[ $(place) == "./ramraid.prom in $folder" ]] || fail "$(place)"
+	mv "$folder" "$folder.away"
+	ln -s "$R/etc" "$folder"
+	why=$(place 2>&1) && fail "$why"
+	[[ $why == *'is not written: others than root can change where it leads'* && $why != *' in '"$R/etc"* ]] || fail "$why"
+}
+
+@test "printable: control characters, line ends and what is no UTF-8 are written out; what is printable stays; twice is as once" {
+	local case text
+	for case in plain:plain $'a\eb:a\\x1bb' $'a\nb\n:a\\nb\\n' $'\xff:\\xff' $'caf\xc3\xa9:caf\xc3\xa9' $'\xc2\x9b31m:\\xc2\\x9b31m' $'\xc0\x80:\\xc0\\x80' \
+		$'\xe2\x80\xaex:\\xe2\\x80\\xaex' $'\xf0\x9f\x98\x80:\xf0\x9f\x98\x80' $'\xed\xa0\x80:\\xed\\xa0\\x80' $'\xe2\x82:\\xe2\\x82' $'\t\x7f:\\x09\\x7f'; do
+		text=${case%%:*}
+		log_printable text
+		[[ $text == "${case#*:}" ]] || fail "$case: $text"
+		log_printable text
+		[[ $text == "${case#*:}" ]] || fail "twice: $text"
+	done
+}
+
+@test "nothing hostile reaches a terminal, the journal, a program, or a finding as it is" {
+	local evil=$'x\e[2J\n<0>y\xff' out LOG_JOURNAL='' SHOWN='' FINDINGS=0 CHECK_ARRAY=data
+	for out in "$(log_error "$evil" 2>&1)" "$(log_info "$evil" 2>&1)" "$( (die "$evil") 2>&1)"; do [[ ${out#ramraid: } == 'x\x1b[2J\n<0>y\xff' ]] || fail "$out"; done
+	advice_line_ '  why:' "$evil"
+	[[ $SHOWN == '  why: x\x1b[2J\n<0>y\xff'$'\n' ]]
+	findings_note x "$evil" "$evil" "$evil"
+	[[ ${FINDING[0.expected]}${FINDING[0.found]}${FINDING[0.do]} != *[!\ -~]* ]]
+	mkdir -p "$R/run/systemd/system"
+	systemd-run() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/run"; }
+	notify_run_ /bin/true warning x "/dev/$evil" "$evil"
+	grep -qxF -- '/dev/x\x1b[2J\n<0>y\xff' "$BATS_TEST_TMPDIR/run" || fail "$(cat "$BATS_TEST_TMPDIR/run")"
+	grep -qxF -- '--setenv=RAMRAID_MESSAGE=x [2J <0>y\xff' "$BATS_TEST_TMPDIR/run" || fail "$(cat "$BATS_TEST_TMPDIR/run")"
+	# What systemd is told as a status must not become something else that it is told.
+	systemd-notify() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/notified"; }
+	NOTIFY_SOCKET=/x systemd_status $'in use by x\nMAINPID=1'
+	[[ $(<"$BATS_TEST_TMPDIR/notified") == '--status=in use by x\nMAINPID=1' ]] || fail "$(<"$BATS_TEST_TMPDIR/notified")"
+	NOTIFY_SOCKET=/x systemd_ready "$evil"
+	[[ $(<"$BATS_TEST_TMPDIR/notified") == $'--ready\n--status=x\\x1b[2J\\n<0>y\\xff' ]] || fail "$(<"$BATS_TEST_TMPDIR/notified")"
+	logger() { printf '%s\n' "${*: -1}" >"$BATS_TEST_TMPDIR/journal"; }
+	notify_journal_ warning "$evil"
+	[[ $(<"$BATS_TEST_TMPDIR/journal") == 'x\x1b[2J\n<0>y\xff' ]]
+}
+
+@test "docs/security.md: every test that it names is there" {
+	local text kind name part found=0
+	text=$(tr '\n' ' ' <"$BATS_TEST_DIRNAME/../../docs/security.md")
+	while [[ $text =~ (unit|case)s?\ \`([a-z]+)\`(:\ (\"[^\"]*\"(,\ )?)+)? ]]; do
+		kind=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]} part=${BASH_REMATCH[3]#: }
+		text=${text#*"${BASH_REMATCH[0]}"} found=$((found + 1))
+		if [[ $kind == case ]]; then
+			[[ -e $BATS_TEST_DIRNAME/../vm/cases/$name.sh ]] || fail "no case $name"
+			continue
+		fi
+		[[ -e $BATS_TEST_DIRNAME/$name.bats ]] || fail "no tests/unit/$name.bats"
+		while [[ $part == *'"'* ]]; do
+			part=${part#*'"'}
+			grep '^@test' "$BATS_TEST_DIRNAME/$name.bats" | grep -qF -- "${part%%'"'*}" || fail "$name has no test \"${part%%'"'*}\""
+			part=${part#*'"'}
+		done
+	done
+	((found > 30)) || fail "only $found tests are named"
+}

@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# ramraid stop: who uses the array is known before anything is changed, and is named; what a shutdown does when others are at work.
+
+setup() {
+	load helper
+	world
+	libraries
+	declare -gA CONF=([RAM]=auto [MEMBER_TIMEOUT]=30s)
+	declare -g NAME=data
+	BASE=whole-2 GOING='' USERS=''
+	static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
+	facts_observe() { :; }
+	conf_need_started() { :; }
+	contents_remember() { :; }
+	copy_stop() { :; }
+	witness_update_witness() { called witness; }
+	history_update() { :; }
+	systemd_stop_monitor() { :; }
+	systemd_is_unit() { :; }
+	systemd_start() { called start; }
+	stop_going_down() { printf '%s' "$GOING"; }
+	md_drop() { called drop "$@"; }
+	ramdisk_drop() { called ramdisk_drop "$@"; }
+	md_stop() { called md_stop "$@"; }
+	sleep() { SECONDS=$((SECONDS + 1)); }
+	set +T
+}
+
+did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }
+said() { grep -qF -- "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/log")"; }
+# stops CODE: the unit's own stop ends so.
+stops() {
+	local code=0
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	(set -Eeuo pipefail && stop_here data) 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	((code == $1)) || fail "expected $1, got $code: $(<"$BATS_TEST_TMPDIR/log")"
+}
+
+# md: an array of these legs as sysfs has it. OPEN=yes: somebody has it open, as md counts.
+array() {
+	mkdir -p "$R/sys/block/md127/md" "$R/sys/class/block/md127/holders" "$R/sys/class/block/md127/md127p1"
+	echo 9:127 >"$R/sys/class/block/md127/dev"
+	mkdir -p "$R/sys/class/block/md127p1"
+	echo 259:3 >"$R/sys/class/block/md127p1/dev"
+	echo "${1:-clean}" >"$R/sys/block/md127/md/array_state"
+	md_write_quietly_() {
+		echo x >>"$BATS_TEST_TMPDIR/asked"
+		[[ -z ${OPEN-} ]] && called write "${1##*/}" "$2"
+	}
+	md_make_writable() { called writable; }
+}
+
+@test "nobody has it open: md is asked, then the RAM leg goes, then the array" {
+	array
+	stops 0
+	did $'write array_state read-auto\nwritable\nwitness\ndrop md127 rd0\nramdisk_drop data\nwitness\nmd_stop md127'
+}
+
+@test "somebody has it open whom nothing shows: nothing is changed, and its unit is up again" {
+	array
+	OPEN=yes stops 1
+	did start
+	said 'is in use by somebody whom this process does not see'
+	# udev may look into it just then: as long as mdadm does.
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/asked") == 25 ]] || fail "asked $(wc -l <"$BATS_TEST_TMPDIR/asked") times"
+}
+
+@test "who has it open is named: a mount in another namespace, a descriptor, an export" {
+	array
+	mkdir -p "$R"/proc/{71,72,80}/fd "$R/sys/block/loop3/loop" "$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1" "$R/sys/kernel/config/target/core/iblock_0/disk"
+	echo '30 1 8:1 / / rw - ext4 /dev/sda1 rw' | tee "$R/proc/1/mountinfo" >"$R/proc/72/mountinfo"
+	printf '%s\n' '40 1 9:127 / /srv/a\040b rw - ext4 /dev/md127 rw' '41 1 0:50 / /x rw - fuse.x /dev/md127 rw' '42 1 0:51 / /tree rw - btrfs /dev/md127p1 rw' >"$R/proc/71/mountinfo"
+	cp "$R/proc/71/mountinfo" "$R/proc/80/mountinfo" # the same namespace
+	echo holder >"$R/proc/71/comm"
+	echo 'a reader' >"$R/proc/72/comm"
+	ln -s /dev/zero "$R/proc/72/fd/5" # 1:5
+	: >"$R/dev/md127"
+	: >"$R/dev/md127p1"
+	echo "/dev/md127" | tee "$R/sys/block/loop3/loop/backing_file" "$R/sys/kernel/config/target/core/iblock_0/disk/udev_path" >/dev/null
+	echo "/dev/md127p1" >"$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path"
+	OPEN=yes stops 1
+	did start
+	said 'is in use by /srv/a b in the mount namespace of holder (PID 71), /tree in the mount namespace of holder (PID 71), the loop device loop3, the NVMe export nqn.x, the SCSI export iblock_0/disk. Unmount'
+	echo 1:5 >"$R/sys/class/block/md127/dev"
+	[[ $(openers_of md127 | head -n 2) == *$'\na reader (PID 72)' ]] || fail "$(openers_of md127)"
+	# What the first process has mounted as well is no other's.
+	cp "$R/proc/71/mountinfo" "$R/proc/1/mountinfo"
+	[[ $(openers_of md127) != */tree* ]] || fail "$(openers_of md127)"
+}
+
+@test "who comes in between the look and the stop: said, that the RAM leg is out as well, and the unit starts again" {
+	array
+	md_stop() { return 1; }
+	openers_of() { echo 'late (PID 9)'; }
+	stops 1
+	[[ $(calls) == *$'\ndrop md127 rd0\nramdisk_drop data\nwitness\nstart' ]] || fail "$(calls)"
+	said 'md127 could not be stopped; it is in use by: late (PID 9), who came in between. The RAM leg is out already, and is rebuilt by the next start'
+}
+
+@test "going down md is not asked, and an array that does not stop is left to systemd-shutdown" {
+	array
+	md_stop() { return 1; }
+	openers_of() { :; }
+	GOING=going-down OPEN=yes stops 0
+	did $'witness\ndrop md127 rd0\nramdisk_drop data\nwitness'
+	said 'Leaving it to systemd-shutdown'
+}
+
+@test "going down with the only good copy: who has it open unseen is waited for before the image is made" {
+	array
+	rm -r "$R/sys/class/block/md127/md127p1"
+	static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts" && F[leg.0.state]=faulty F[leg.1.state]=faulty; }
+	openers_of() { [[ -e $BATS_TEST_TMPDIR/ended ]] || echo '/x in the mount namespace of writer (PID 9)'; }
+	sleep() {
+		SECONDS=$((SECONDS + 1))
+		((SECONDS < 40)) || : >"$BATS_TEST_TMPDIR/ended"
+	}
+	clock() { NOW=$SECONDS; }
+	guard_release() {
+		called release "$([[ -e $BATS_TEST_TMPDIR/ended ]] || echo 'torn by a writer')"
+		GUARD_RESCUED=''
+	}
+	GOING=going-down stops 0
+	did $'release \nwitness\nmd_stop md127'
+}
+
+@test "an array that is read-only, or was never written, is not asked" {
+	local state
+	for state in readonly read-auto; do
+		array "$state"
+		OPEN=yes stops 0
+		[[ $(calls) == *md_stop* && $(calls) != *write* ]] || fail "$(calls)"
+	done
+}
+
+# locked COMMAND: another process that holds the array's lock, in its own words; sets OTHER to it. It ends with the test.
+locked() {
+	mkdir -p "$R/run/ramraid/.locks"
+	LOCKED=$R/run/ramraid/.locks/work.data
+	bash -c 'cd "$0"; lib=lib; source lib/core/load.sh; need core/lock; lock_take L "$1" --nonblock; '"$1"'; echo ready; while :; do sleep 0.1; done' "$PROJECT" "$LOCKED" >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- &
+	OTHER=$!
+	until grep -q ready "$BATS_TEST_TMPDIR/ready"; do command sleep 0.02; done
+}
+teardown() { [[ -z ${OTHER-} ]] || kill -KILL "$OTHER" 2>/dev/null || :; }
+# Each look at the lock that fails takes the time that it says.
+hasty() {
+	flock() {
+		[[ $1 != --timeout ]] || [[ $2 == 0 ]] || { SECONDS=$((SECONDS + $2)) && set -- --nonblock "${@:3}"; }
+		command flock "$@" 8>&-
+	}
+	log_alert() { log_error "console: $1"; }
+}
+
+@test "the lock: held as long as the process, not by a program that it has left behind" {
+	mkdir -p "$R/run/ramraid/.locks"
+	local file=$R/run/ramraid/.locks/x L left
+	lock_take L "$file" --nonblock
+	not flock --nonblock "$file" true
+	bash -c 'ls -l /proc/self/fd' >"$BATS_TEST_TMPDIR/fds"
+	not grep "$file" "$BATS_TEST_TMPDIR/fds"
+	exec {L}>&-
+	flock --nonblock "$file" true
+	bash -c 'cd "$0"; lib=lib; source lib/core/load.sh; need core/lock; lock_take L "$1"; sleep 60 & echo $!' "$PROJECT" "$file" >"$BATS_TEST_TMPDIR/left" 3>&- 4>&-
+	left=$(<"$BATS_TEST_TMPDIR/left")
+	# As long as it is a copy of bash it has what bash has.
+	while [[ $(<"/proc/$left/comm") != sleep ]]; do sleep 0.05; done
+	flock --nonblock "$file" true || fail 'a program that was left behind has it'
+	kill "$(<"$BATS_TEST_TMPDIR/left")"
+	run lock_take L "$R/nowhere/x"
+	assert_failure 2
+}
+
+@test "the lock: who has it is known by number and time" {
+	local HOLDER HOLDER_WORK
+	locked 'lock_sign "$1" replace'
+	lock_holder "$LOCKED"
+	[[ $HOLDER == "$OTHER" && $HOLDER_WORK == replace ]] || fail "$HOLDER $HOLDER_WORK"
+	echo "$OTHER 1 replace" >"$LOCKED"
+	lock_holder "$LOCKED"
+	[[ -z $HOLDER ]] || fail 'a later process of that number'
+	kill -KILL "$OTHER"
+	wait "$OTHER" || :
+	OTHER=''
+	printf '%s\n' '77777777 5 replace' >"$LOCKED"
+	lock_holder "$LOCKED"
+	[[ -z $HOLDER ]]
+	lock_sign "$LOCKED" stop
+	lock_holder "$LOCKED"
+	[[ -z $HOLDER ]] || fail 'itself'
+}
+
+@test "somebody is at work: a stop that was typed says so after a minute" {
+	array
+	hasty
+	locked 'lock_sign "$1" replace'
+	stops 75
+	did ''
+	said 'another ramraid is working on it'
+}
+
+@test "going down, somebody is at work: told on the console, asked to end, and then it goes on" {
+	array
+	hasty
+	locked 'lock_sign "$1" replace'
+	GOING=going-down stops 0
+	[[ $(calls) == *$'drop md127 rd0\nramdisk_drop data'* ]] || fail "$(calls)"
+	said "console: data: going down, and ramraid replace (PID $OTHER) is at work on it still"
+	not grep -q 'going on without it' "$BATS_TEST_TMPDIR/log"
+	not kill -0 "$OTHER"
+}
+
+@test "going down, it ends neither by itself nor when it is asked: killed, and what it has left in the kernel is not waited for" {
+	local L
+	array
+	hasty
+	# The lock is this process's, which nobody kills; who has signed is another.
+	mkdir -p "$R/run/ramraid/.locks"
+	lock_take L "$R/run/ramraid/.locks/work.data"
+	bash -c 'trap "" TERM; while :; do sleep 0.1; done' 3>&- 4>&- &
+	OTHER=$!
+	bounded_process_began "$OTHER"
+	echo "$OTHER $BEGAN mend" >"$R/run/ramraid/.locks/work.data"
+	GOING=going-down stops 0
+	[[ $(calls) == *$'drop md127 rd0\nramdisk_drop data'* ]] || fail "$(calls)"
+	said 'going on without it'
+	not kill -0 "$OTHER"
+	exec {L}>&-
+}
+
+@test "going down, and nobody is there that has the lock: it goes on, with a lock of its own" {
+	local L
+	array
+	hasty
+	mkdir -p "$R/run/ramraid/.locks"
+	lock_take L "$R/run/ramraid/.locks/work.data"
+	md_stop() {
+		called md_stop
+		! flock --nonblock "$R/run/ramraid/.locks/work.data" true || called free
+	}
+	GOING=going-down stops 0
+	[[ $(calls) == *$'\nmd_stop' ]] || fail "$(calls)"
+	said 'console: data: going down, and a program that another ramraid has left behind does not let go of the array: going on without it'
+	exec {L}>&-
+}
+
+@test "MAINPID: nothing is ended but a program of our own unit" {
+	local -
+	array
+	command sleep 60 3>&- 4>&- &
+	OTHER=$!
+	kill() { called kill "$@"; }
+	mkdir -p "$R/proc/$OTHER" "$R/proc/self"
+	echo '0::/system.slice/ramraid@data.service' | tee "$R/proc/self/cgroup" >"$R/proc/$OTHER/cgroup"
+	MAINPID=$OTHER stop_end_start_ TERM
+	did "kill -s TERM $OTHER"
+	rm "$BATS_TEST_TMPDIR/calls"
+	MAINPID=$$ stop_end_start_ TERM
+	MAINPID=1 stop_end_start_ TERM
+	MAINPID=-1 stop_end_start_ TERM
+	MAINPID='x[$(called evaluated)]' stop_end_start_ TERM
+	echo '0::/user.slice' >"$R/proc/$OTHER/cgroup"
+	MAINPID=$OTHER stop_end_start_ TERM
+	cp "$R/proc/self/cgroup" "$R/proc/$OTHER/cgroup"
+	systemd_is_unit() { return 1; }
+	MAINPID=$OTHER stop_end_start_ TERM
+	did ''
+	unset -f kill
+}

@@ -1,0 +1,519 @@
+#!/usr/bin/env bats
+# Which device is a leg? Arrays of disks that are not configured, disks whose names vanish while they run, copies that carry a leg's UUID, legs on other
+# hardware.
+
+setup() {
+	load helper
+	world
+	libraries
+	ID=11111111-2222-3333-4444-555555555555
+	systemd_is_running() { return 1; }
+	superblock_facts() { if [[ -e $1.sb ]]; then numbered <"$1.sb"; else echo sb=none; fi; }
+	a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002 x=aaaaaaaa-0000-0000-0000-000000000009
+	W=$R/etc/ramraid/state/data.witness H=$R/etc/ramraid/state/data.hardware
+	mkdir -p "$R"/etc/ramraid/state "$R"/run/{ramraid,udev/data} "$R/proc/sys/kernel"
+	echo 6.12.1-amd64 >"$R/proc/sys/kernel/osrelease"
+	echo '100.00 1' >"$R/proc/uptime"
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	chmod 644 "$R/etc/ramraid/data.conf"
+	disk sda "$a" 100 1 disk/by-id/ata-A disk/by-id/wwn-A
+	disk sdb "$b" 100 2 disk/by-id/ata-B disk/by-id/wwn-B
+	printf '%s\n' "uuid=$ID" "legs=$a $b" events=100 ram_slot=0 generation=5 >"$W"
+}
+
+mdadm() { called mdadm "$@"; }
+
+# disk NODE DEVICE-UUID EVENTS SLOT [LINK…]: with a superblock of the array.
+disk() {
+	fake_disk "$1" 104857600 "${@:5}"
+	echo "$1-7" >"$R/sys/class/block/$1/diskseq"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$2" level=1 raid_disks=3 size=100 data_offset=8 data_size=100 "events=$3" time=5 "role=$4" view=.AA recovery= dirty=no \
+		bitmap=yes writemostly=yes >"$R/dev/$1.sb"
+}
+
+# array MD [RUN]: of that UUID. member MD NODE STATE SLOT. whole: the array with both disks and the RAM leg, judged by a start of ours.
+array() {
+	local md=$R/sys/block/$1/md
+	mkdir -p "$md"
+	echo clean >"$md/array_state"
+	echo "$ID" >"$md/uuid"
+	echo idle >"$md/sync_action"
+	echo "${2-7}" >"$R/sys/block/$1/diskseq"
+}
+member() {
+	mkdir -p "$R/sys/block/$1/md/dev-$2" "$R/sys/class/block/$2/holders/$1"
+	echo "$3" >"$R/sys/block/$1/md/dev-$2/state"
+	echo "$4" >"$R/sys/block/$1/md/dev-$2/slot"
+	echo 8 >"$R/sys/block/$1/md/dev-$2/offset"
+}
+ramdisk() { # MD
+	fake_disk rd0 104857600
+	mkdir -p "$R/sys/block/rd0"
+	echo 3 >"$R/sys/block/rd0/diskseq"
+	printf 'rapiddisk rd0 104857600 3 used\n' >"$R/run/ramraid/data.ram"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" events=100 role=0 view=AAA recovery= >"$R/dev/rd0.sb"
+	[[ -z ${1-} ]] || member "$1" rd0 in_sync 0
+}
+whole() {
+	array md127
+	member md127 sda in_sync,write_mostly 1
+	member md127 sdb in_sync,write_mostly 2
+	ramdisk md127
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
+}
+
+observe() {
+	conf_load data || fail "${CONF_ERRORS[*]}"
+	static_configured data
+	static_times
+	facts_observe
+}
+decided() { # ACTION [PATTERN…]
+	local pattern
+	unset -v 'F[clones]'
+	F[waited]=999
+	scan_decide 2>"$BATS_TEST_TMPDIR/log"
+	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$1" ]] || fail "expected $1, got $ACTION ${ARGUMENTS[*]}: $WHY"
+	for pattern in "${@:2}"; do [[ $WHY == *$pattern* ]] || fail "expected a reason with \"$pattern\", got: $WHY"; done
+}
+are() { # KEY=VALUE…
+	local fact
+	for fact; do [[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] || fail "expected $fact, got ${F[${fact%%=*}]-unset}"; done
+}
+# bus NODE PLACE: that is where the kernel sees it. udev NODE NUMBER KEY=VALUE…: what udev knows of it.
+bus() {
+	local before
+	before=$(readlink -f "$R/sys/class/block/$1")
+	mkdir -p "$R/sys/devices/$1/$2"
+	[[ $before == "$R/sys/devices/$1/$2/$1" ]] || mv "$before" "$R/sys/devices/$1/$2/$1"
+	[[ ! -L $R/sys/class/block/$1 ]] || rm "$R/sys/class/block/$1"
+	ln -s "$R/sys/devices/$1/$2/$1" "$R/sys/class/block/$1"
+	printf '%s\n' "$RANDOM$RANDOM" >"$R/sys/class/block/$1/diskseq"
+}
+udev() {
+	echo "$2" >"$R/sys/class/block/$1/dev"
+	printf 'E:%s\n' "${@:3}" >"$R/run/udev/data/b$2"
+}
+logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/log")"; }
+
+@test "an array of unconfigured disks is not ours: no disk is put into it, and a start is refused" {
+	disk sdx "$a" 90 1
+	array md9
+	member md9 sdx in_sync 1
+	observe
+	are array.md= array.state=absent array.foreign=md9=sdx leg.0.sb=ok
+	decided refuse 'md9 runs from sdx' 'mdadm --stop /dev/md9; ramraid start data' 'write them as MEMBER'
+	F[forced]=0
+	decided refuse 'md9 runs from sdx'
+	# Nor is it ever written down.
+	witness_update
+	grep -q "^legs=$a $b\$" "$W"
+	# Ours, once a start has judged it: then it is the disks that have other names.
+	echo 'md9 7' >"$R/run/ramraid/data.watched"
+	observe
+	are array.md=md9 array.state=active array.foreign= array.unconfigured=sdx
+	# Another run of it is another array.
+	echo 'md9 8' >"$R/run/ramraid/data.watched"
+	observe
+	are array.md= array.foreign=md9=sdx
+	rm -r "$R/sys/block/md9" "$R/sys/class/block/sdx/holders/md9"
+	rm "$R/dev/sdx.sb"
+	observe
+	decided 'assemble sda sdb'
+}
+
+@test "a copy that has the name of a leg, started by hand beside the leg: no disk is put into it" {
+	disk sdx "$a" 300 1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	array md9
+	member md9 sdx in_sync,write_mostly 1
+	observe
+	# Nor is it written down, though it has the UUID of a leg that was in sync.
+	cmd_witness_one data 2>/dev/null
+	grep -q "^legs=$a $b\$" "$W" && [[ ! -e $H ]] || fail "$(<"$W")"
+	unset -v 'F[array.known]' 'F[array.copy]'
+	witness_update_foreign_start
+	are array.md=md9 array.known=no leg.0.in=md9
+	decided refuse 'something else has started md9 from /dev/sdx, and /dev/sda carries the same device UUID' 'mdadm --stop /dev/md9'
+	unset -v 'F[array.copy]'
+	echo 'md9 7' >"$R/run/ramraid/data.watched"
+	scan_decide
+	are array.copy=
+}
+
+@test "two arrays of one UUID: the one with the RAM leg is ours, whichever name comes last, and none is touched" {
+	local first
+	for first in md5 md200; do
+		rm -f "$R"/dev/disk/by-id/ata-*
+		disk sdx "$a" 90 1
+		array md127
+		ramdisk md127
+		array "$first"
+		member "$first" sdx in_sync 1
+		observe
+		are array.md=md127 ram.state=in_sync "array.twin=$first" "array.foreign=$first=sdx"
+		decided refuse "md127 and $first"
+		health_only_copy
+		rm -r "$R/sys/block/$first" "$R/sys/class/block/sdx"
+	done
+	# Of what a start of ours has judged nobody doubts whose it is: a disk that comes back is put back.
+	disk sdx "$a" 90 1
+	array md5
+	member md5 sdx in_sync 1
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
+	observe
+	are array.md=md127 array.twin= array.foreign=md5=sdx
+}
+
+@test "the RAM leg in another array than the disk legs" {
+	array md127
+	member md127 sda in_sync,write_mostly 1
+	array md9
+	ramdisk md9
+	observe
+	are array.md=md127 array.twin=md9 ram.state=attached
+	decided refuse 'md127 and md9'
+}
+
+@test "stable names vanish while the disks run: they are copies, and written down as such" {
+	whole
+	rm "$R"/dev/disk/by-id/ata-*
+	observe
+	are array.md=md127 leg.0.node= array.unconfigured='sda sdb' ram.state=in_sync
+	not health_only_copy
+	health_disk_in_sync
+	cmd_witness_one data 2>"$BATS_TEST_TMPDIR/log"
+	grep -q "^legs=$a $b\$" "$W" || fail "$(<"$W")"
+	not grep -q 'ONLY GOOD COPY' "$BATS_TEST_TMPDIR/log"
+	[[ $(stat -c %a "$W") == 600 ]]
+	# One of them fails: the other one is what is written down.
+	echo faulty >"$R/sys/block/md127/md/dev-sda/state"
+	cmd_witness_one data 2>/dev/null
+	grep -q "^legs=$b\$" "$W" || fail "$(<"$W")"
+	# Blocks that md could not write to the last of them are the RAM leg's alone.
+	echo '3000 8' >"$R/sys/block/md127/md/dev-sdb/bad_blocks"
+	observe
+	are disks.lack=yes
+	health_only_copy
+	rm "$R/sys/block/md127/md/dev-sdb/bad_blocks"
+	# Not in sync is no copy.
+	echo spare >"$R/sys/block/md127/md/dev-sdb/state"
+	observe
+	are array.unconfigured= array.strangers='sda sdb'
+	health_only_copy
+}
+
+@test "the device that is the RAM leg is no disk leg when its name vanishes" {
+	fake_disk nvme0n1 104857600 disk/by-id/nvme-R
+	echo RAM=/dev/disk/by-id/nvme-R >>"$R/etc/ramraid/data.conf"
+	array md127
+	member md127 nvme0n1 in_sync 0
+	rm "$R"/dev/disk/by-id/{ata-A,ata-B,nvme-R}
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
+	# Known from this boot, or told by what every disk leg is and it is not: write-mostly.
+	observe
+	are array.md=md127 array.unconfigured= array.strangers=nvme0n1
+	echo 'device nvme0n1 104857600 - used' >"$R/run/ramraid/data.ram"
+	observe
+	are ram.node=nvme0n1 ram.state=in_sync array.unconfigured= array.strangers=
+	health_only_copy
+}
+
+@test "status names the members that are no MEMBER, with the line to write" {
+	whole
+	rm "$R"/dev/disk/by-id/ata-*
+	SHOWN=''
+	summary_array data
+	detail_look
+	advice "$STATUS_WORD"
+	status_text "$STATUS_WORD"
+	[[ $SHOWN == *'member sda is no MEMBER of the configuration; write this line: MEMBER=/dev/disk/by-id/wwn-A'* ]] || fail "$SHOWN"
+	[[ $SHOWN != *'ONLY GOOD COPY'* ]]
+}
+
+@test "a stick that takes over a MEMBER name: refused, naming both, and started when it is gone" {
+	# udev gave it the name of A, which is still there.
+	disk sdx "$a" 300 1
+	sed -i 's/view=.*/view=.A./' "$R/dev/sdx.sb"
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	observe
+	decided refuse '/dev/sda (events 100) is no MEMBER' 'the device UUID of /dev/disk/by-id/ata-A (/dev/sdx, events 300)' 'zero-superblock'
+	ln -sfn "$R/dev/sda" "$R/dev/disk/by-id/ata-A"
+	# Beside them, with no name of theirs.
+	observe
+	decided refuse '/dev/sdx (events 300) is no MEMBER' 'the device UUID of /dev/disk/by-id/ata-A (/dev/sda, events 100)'
+	are "clones=sdx:$a:300"
+	# Plugged in as a new leg, with a UUID that nobody knows and more events; or as many.
+	sed -i "s/device_uuid=.*/device_uuid=$x/" "$R/dev/sdx.sb"
+	decided refuse 'it is no older than'
+	sed -i s/events=.*/events=100/ "$R/dev/sdx.sb"
+	decided refuse 'it is no older than'
+	F[forced]=1
+	decided 'assemble sdb'
+	unset -v 'F[forced]'
+	rm "$R/dev/sdx.sb"
+	decided 'assemble sda sdb'
+}
+
+@test "what is but a left-over is told, and keeps nothing from being started" {
+	disk sdx "$x" 60 1
+	observe
+	decided 'assemble sda sdb'
+	logged '/dev/sdx carries the array.*left alone.*mdadm --zero-superblock /dev/sdx'
+	# Given up: with its old count it is nobody's.
+	F[witness.given]=$x
+	decided 'assemble sda sdb'
+	# A leg of the last run under another name.
+	F[witness.given]='' F[witness.legs]="$a $x"
+	decided refuse 'it was in sync when the array last ran'
+	F[witness.legs]="$a $b"
+	# What something is stacked on, ramdisks, and another array's disk are no copies.
+	mkdir "$R/sys/class/block/sdx/holders/dm-0"
+	decided 'assemble sda sdb'
+	not grep -q sdx "$BATS_TEST_TMPDIR/log"
+	are clones=
+	disk rd5 "$a" 300 1
+	disk sdy "$a" 300 1
+	sed -i 's/^uuid=.*/uuid=99999999-2222-3333-4444-555555555555/' "$R/dev/sdy.sb"
+	decided 'assemble sda sdb'
+}
+
+@test "another path to a member's disk is no copy of it, unless on a bus that anybody can plug into" {
+	disk sdx "$a" 100 1
+	for i in sda sdx; do
+		mkdir -p "$R/sys/class/block/$i/device"
+		echo naa.5000 >"$R/sys/class/block/$i/device/wwid"
+	done
+	observe
+	decided 'assemble sda sdb'
+	echo 1 >"$R/sys/class/block/sdx/removable"
+	HARDWARE_OF=()
+	decided refuse '/dev/sdx'
+}
+
+@test "check finds devices that carry the array's UUID and are none of its legs" {
+	CHECK_ARRAY=data
+	findings_is_root() { return 0; }
+	disk sdx "$x" 60 1 disk/by-id/ata-X
+	observe
+	check_array_copies
+	[[ $FINDINGS == 1 && ${FINDING[0.code]} == copy && ${FINDING[0.do]} == *'mdadm --zero-superblock /dev/sdx; if it is a leg: write MEMBER=/dev/disk/by-id/ata-X in'* ]] || fail "$(declare -p FINDING)"
+	findings_is_root() { return 1; }
+	check_array_copies
+	[[ $FINDINGS == 1 ]]
+}
+
+@test "two MEMBERs of one device UUID are copies, and refused as such" {
+	disk sdb "$a" 100 1
+	observe
+	decided refuse 'carry one device UUID: one of them is a copy of the other' /dev/sda /dev/sdb
+}
+
+@test "each leg's hardware is written down, a change of it is told, and a loop or USB device is not taken for it" {
+	whole
+	bus sda pci0/ata1/host0
+	echo 8:0 >"$R/sys/class/block/sda/dev"
+	printf '%s\n' E:ID_BUS=ata E:ID_SERIAL=SN:1 E:ID_PATH=pci-0000:00:1f.2-ata-1 >"$R/run/udev/data/b8:0"
+	cmd_witness_one data 2>/dev/null
+	[[ $(<"$H") == "$a ata pci-0000:00:1f.2-ata-1 SN:1"$'\n'"$b other - -" && $(stat -c %a "$H") == 600 ]] || fail "$(<"$H")"
+	# Stopped; A comes from another place, B from where it was.
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 "$R/run/ramraid/data.ram"
+	observe
+	are leg.0.moved= leg.0.alien= leg.1.moved=
+	decided 'assemble sda sdb'
+	printf '%s\n' E:ID_SERIAL=SN:2 E:ID_PATH=pci-0000:00:1f.2-ata-2 >"$R/run/udev/data/b8:0"
+	echo 9 >"$R/sys/class/block/sda/diskseq"
+	observe
+	are leg.0.moved='it was on ata (pci-0000:00:1f.2-ata-1), serial number SN:1, and is on ata (pci-0000:00:1f.2-ata-2), serial number SN:2' leg.0.alien=
+	decided 'assemble sda sdb'
+	logged 'ata-A: it was on ata'
+	# In a USB box: the other one is enough, and it stays out.
+	mv "$R/sys/devices/sda/pci0" "$R/sys/devices/sda/usb2"
+	ln -sfn "$R/sys/devices/sda/usb2/ata1/host0/sda" "$R/sys/class/block/sda"
+	echo 10 >"$R/sys/class/block/sda/diskseq"
+	observe
+	are leg.0.alien=usb
+	decided 'assemble sdb'
+	logged 'ata-A: it was on ata'
+	F[array.state]=active F[array.md]=md127 F[leg.1.state]=in_sync F[leg.1.slot]=2
+	not readd_may 0
+	observe
+	rm "$R/dev/disk/by-id/ata-B"
+	observe
+	decided refuse 'may be a copy: it was on ata' "rm $H; ramraid start data"
+	F[forced]=0
+	decided 'assemble sda'
+	rm "$H"
+	observe
+	are leg.0.alien=
+}
+
+@test "on a bus that anybody can plug into, another serial number is another disk; the same one in another port is not" {
+	whole
+	bus sda pci0/usb1
+	udev sda 8:0 ID_SERIAL=Box_A ID_PATH=pci-0000:00:14.0-usb-0:1
+	cmd_witness_one data 2>/dev/null
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 "$R/run/ramraid/data.ram"
+	udev sda 8:0 ID_SERIAL=Box_A ID_PATH=pci-0000:00:14.0-usb-0:2
+	bus sda pci0/usb1
+	observe
+	are leg.0.alien= leg.0.moved='it was on usb (pci-0000:00:14.0-usb-0:1), serial number Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A'
+	udev sda 8:0 ID_SERIAL=Stick ID_PATH=pci-0000:00:14.0-usb-0:1
+	bus sda pci0/usb1
+	observe
+	are leg.0.alien=usb
+	decided 'assemble sdb'
+}
+
+@test "a disk behind a port that says that it is outside of the machine is one that anybody can plug in" {
+	whole
+	bus sda pci0000:00/0000:00:1d.0/0000:03:00.0/nvme/nvme0
+	cmd_witness_one data 2>/dev/null
+	[[ $(<"$H") == "$a other - -"* ]] || fail "$(<"$H")"
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 "$R/run/ramraid/data.ram"
+	bus sda pci0000:00/0000:00:07.0/0000:2c:00.0/nvme/nvme0
+	echo fixed >"$R/sys/devices/sda/pci0000:00/0000:00:07.0/removable"
+	observe
+	are leg.0.alien=
+	echo removable >"$R/sys/devices/sda/pci0000:00/0000:00:07.0/removable"
+	bus sda pci0000:00/0000:00:07.0/0000:2c:00.0/nvme/nvme0
+	observe
+	are leg.0.alien=removable leg.0.moved='it was on other, and is on removable'
+	decided 'assemble sdb'
+	# FireWire; and what comes over a network, when it did not before.
+	bus sda pci0000:00/0000:00:05.0/fw1/fw1.0/host3
+	observe
+	are leg.0.alien=removable
+	bus sda platform/host4/session2/target4
+	observe
+	are leg.0.alien=iscsi
+	sed -i "s/^$a other/$a iscsi/" "$H"
+	sed -i 's/ - -$/ - SN:1/' "$H"
+	observe
+	are leg.0.alien=
+}
+
+@test "the bus of memory cards, of soldered chips, and of disks over a network" {
+	local node one HARDWARE
+	for node in mmcblk0 mmcblk1 etherd!e0.0 msblk0 nbd0; do
+		fake_disk "$node" 1048576
+		mkdir -p "$R/sys/class/block/$node/device"
+	done
+	echo SD >"$R/sys/class/block/mmcblk0/device/type"
+	echo MMC >"$R/sys/class/block/mmcblk1/device/type"
+	for one in mmcblk0:removable mmcblk1:other 'etherd!e0.0:network' msblk0:removable nbd0:network; do
+		hardware_of "${one%:*}"
+		[[ ${HARDWARE%% *} == "${one#*:}" ]] || fail "$one: $HARDWARE"
+	done
+}
+
+@test "a blank stick under the name of a lost leg is not given a copy, whatever AUTO_REPLACE says; a disk like the others is" {
+	whole
+	echo AUTO_REPLACE=yes >>"$R/etc/ramraid/data.conf"
+	cmd_witness_one data 2>/dev/null
+	rm -r "$R/sys/block/md127/md/dev-sda" "$R/sys/class/block/sda/holders/md127" "$R/dev/sda.sb"
+	echo 1 >"$R/sys/block/md127/md/degraded"
+	conf_load data
+	static_configured data
+	static_times
+	F[mend]=yes F[conf.auto_replace]=yes
+	facts_observe
+	are leg.0.alien= leg.0.sb=none
+	F[ram.state]=in_sync F[array.degraded]=1
+	decided 'add-leg 0' AUTO_REPLACE
+	bus sda pci0/usb1
+	facts_observe
+	are leg.0.alien=usb leg.0.moved='no disk leg was ever on usb, and it is on usb'
+	F[ram.state]=in_sync F[array.degraded]=1
+	action_choose
+	[[ $ACTION != add-leg ]] || fail "$WHY"
+	# The array's disks are on USB.
+	sed -i 's/ other / usb /' "$H"
+	facts_observe
+	are leg.0.alien=
+	rm "$H"
+	facts_observe
+	are leg.0.alien=
+}
+
+@test "a stick under the name of the device that is the RAM leg is not made the RAM leg" {
+	whole
+	rm "$R/run/ramraid/data.ram"
+	rm -r "$R/sys/block/md127/md/dev-rd0"
+	echo RAM=/dev/disk/by-id/nvme-X >>"$R/etc/ramraid/data.conf"
+	fake_disk nvme0n1 104857600 disk/by-id/nvme-X
+	echo 5 >"$R/sys/class/block/nvme0n1/diskseq"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" events=100 role=0 view=AAA recovery= >"$R/dev/nvme0n1.sb"
+	member md127 nvme0n1 in_sync 0
+	WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
+	grep -qx 'ram=/dev/disk/by-id/nvme-X nvme - -' "$H" || fail "$(<"$H")"
+	# Filled anew it has another UUID, and one line still.
+	sed -i "s/$x/aaaaaaaa-0000-0000-0000-000000000008/" "$R/dev/nvme0n1.sb"
+	WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
+	[[ $(wc -l <"$H") == 3 ]] || fail "$(<"$H")"
+	# It left; in its place, by its name, is a stick: blank, or with a superblock that could be put back.
+	rm -r "$R/sys/block/md127/md/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
+	echo 1 >"$R/sys/block/md127/md/degraded"
+	observe
+	are leg.ram.alien=
+	rm "$R/dev/nvme0n1.sb"
+	fake_disk sdx 104857600
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/nvme-X"
+	bus sdx pci0/usb1
+	observe
+	are leg.ram.alien=usb ram.state=none
+	decided 'done' "there is no RAM leg: /dev/disk/by-id/nvme-X (/dev/sdx) may be somebody else's: it was on nvme, and is on usb. If you have moved it there yourself: rm $H; ramraid attach data"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" level=1 events=100 role=0 view=AAA recovery= writemostly=no >"$R/dev/sdx.sb"
+	observe
+	are leg.ram.alien=usb
+	decided 'done' "may be somebody else's"
+	# Nor is the array started from it, whatever it says; --force-leg may.
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb}/holders/md127
+	printf '%s\n' "uuid=$ID" legs= events=120 ram_slot=0 generation=6 "left=$a $b" >"$W"
+	sed -i 's/events=100/events=120/; s/view=AAA/view=A../' "$R/dev/sdx.sb"
+	observe
+	decided refuse 'the RAM leg was the only good copy'
+	F[forced]=ram
+	decided 'assemble sdx'
+	# As its own it is judged.
+	rm "$H"
+	observe
+	decided refuse '/dev/disk/by-id/nvme-X, the RAM leg (events 120), may hold writes'
+}
+
+@test "an array that calls itself as ours does, and is another, is an impostor; what is called otherwise, or belongs to another machine, is none" {
+	local other own
+	# shellcheck source=lib/impostor
+	source "$PROJECT/lib/impostor"
+	echo vm >"$R/proc/sys/kernel/hostname"
+	other=99999999:22223333:44445555:55555555
+	own=11111111:22223333:44445555:55555555
+	[[ $(impostor "$other" data any:data && echo taken) == taken ]]
+	[[ $(impostor "$other" data vm:data && echo taken) == taken ]]
+	[[ $(impostor "$other" data data && echo taken) == taken ]]
+	# It came second: its own link has another name, which it keeps, and that by its full name is still ours.
+	[[ $(impostor "$other" data_0 vm:data && echo taken) == $'md/data_0\ntaken' ]]
+	not impostor "$other" data_0 elsewhere:data
+	not impostor "$other" elsewhere:data elsewhere:data
+	not impostor "$other" music vm:music
+	not impostor "$own" data any:data
+	not impostor "$own" 127 vm:data
+	not impostor '' data any:data
+	not impostor "$other" '../data' 'any:x y'
+	# A configuration that says nothing of it.
+	sed -i 's/^UUID=.*/UUID=x/' "$R/etc/ramraid/data.conf"
+	not impostor "$other" data any:data
+}
+
+@test "a link of its name that leads to another array is taken away before it is started" {
+	fake_disk md127 1048576
+	mkdir -p "$R/dev/md"
+	mdadm() { called "$* with $(ls "$R/dev/md")"; }
+	md_modules() { :; }
+	md_assemble data mirror sda 2>"$BATS_TEST_TMPDIR/log"
+	ln -s "$R/dev/md127" "$R/dev/md/data"
+	ln -s "$R/dev/md127" "$R/dev/md/music"
+	md_assemble data mirror sda 2>"$BATS_TEST_TMPDIR/log"
+	logged '/dev/md/data led to another array, /dev/md127'
+	[[ $(calls) == $'--assemble --run /dev/md/data /dev/sda with \n--assemble --run /dev/md/data /dev/sda with music' ]] || fail "$(calls)"
+}
