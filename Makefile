@@ -70,7 +70,7 @@ keys:
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
 		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 \
-		$(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR)/docs/diagrams $(DESTDIR)$(DOCDIR)/docs/screens $(DESTDIR)$(DOCDIR)/docs/performance \
+		$(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR)/docs/dev $(DESTDIR)$(DOCDIR)/docs/diagrams $(DESTDIR)$(DOCDIR)/docs/screens $(DESTDIR)$(DOCDIR)/docs/performance \
 		$(DESTDIR)$(BASHCOMPLETIONDIR) $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
@@ -101,6 +101,7 @@ install: all
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
 	install -m 644 README.md $(DESTDIR)$(DOCDIR)
 	install -m 644 docs/*.md docs/*.svg docs/*.json $(DESTDIR)$(DOCDIR)/docs
+	install -m 644 docs/dev/*.md $(DESTDIR)$(DOCDIR)/docs/dev
 	install -m 644 docs/diagrams/*.svg $(DESTDIR)$(DOCDIR)/docs/diagrams
 	install -m 644 docs/screens/*.svg $(DESTDIR)$(DOCDIR)/docs/screens
 	install -m 644 docs/performance/*.svg $(DESTDIR)$(DOCDIR)/docs/performance

@@ -1,5 +1,5 @@
 # The copy engine: fills a blank ramdisk from all disk legs at once, each giving other parts, without the zeros; then md takes it back by
-# bitmap. docs/rebuild.md says why that is right.
+# bitmap. docs/dev/rebuild.md says why that is right.
 # shellcheck shell=bash
 #
 # What it knows while it runs lies in /run/ramraid/NAME.copy/:

@@ -1,5 +1,5 @@
 # The superblock of a new RAM leg, made from that of a disk leg: with it md takes a filled ramdisk back by bitmap instead of rebuilding it
-# whole. docs/rebuild.md says why that is right. Layout: world/superblock.sh.
+# whole. docs/dev/rebuild.md says why that is right. Layout: world/superblock.sh.
 # shellcheck shell=bash
 
 need core/bounded world/superblock
