@@ -165,10 +165,7 @@ membership_done_() { # NAME
 
 # The members may move together: nobody may go by the number of the RAM leg's slot meanwhile, so it is written down as not known, and after that as it is.
 membership_slots_() { # NAME N
-	local slot=${F[ram.slot]}
-	F[ram.slot]='' F[witness.ram_slot]='' F[witness.ram_number]=''
-	witness_update || return
-	F[ram.slot]=$slot
+	witness_update no-ram-slot || return
 	md_set_slots "${F[array.md]}" "$2" || {
 		LOOP_ERROR="md does not take ${F[array.md]} to $2 slots"
 		return 1

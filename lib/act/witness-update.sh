@@ -3,9 +3,10 @@
 # shellcheck shell=bash
 
 need core/act core/log core/paths notes/hardware notes/renamed notes/witness observe/facts
-need observe/outside observe/scan world/md-state world/ramdisk-note world/superblock
+need observe/outside observe/scan observe/static world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
+readonly WITNESS_UPDATE_TRIES=3
 
 # A start of ours has judged the array that is running, and its monitor writes down every change of it from now on.
 witness_update_watched() {
@@ -54,8 +55,7 @@ witness_update_recovering_() {
 
 # witness_update_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg had.
 witness_update_free_slot() {
-	[[ ${F[ram.slot]} =~ ^[0-9]+$ ]] || F[witness.ram_slot]='' F[witness.ram_number]=''
-	witness_update
+	if [[ ${F[ram.slot]} =~ ^[0-9]+$ ]]; then witness_update; else witness_update no-ram-slot; fi
 }
 
 # witness_update_rejoins UUID: md has it in the array again, and writes to it; should it leave before anybody looks, it is not from elsewhere that it has that.
@@ -104,7 +104,7 @@ witness_update_vouches_() {
 	if [[ -n ${F[witness.events]}$legs ]]; then [[ " $legs " == *" $1 "* ]]; else [[ " ${F[witness.given]-} " != *" $1 "* ]]; fi
 }
 
-# witness_update_last_copy_: somebody may have stopped the array within the seconds after it had lost its disk legs, before that was written down. A ramdisk that is
+# witness_update_last_copy_ [again]: somebody may have stopped the array within the seconds after it had lost its disk legs, before that was written down. A ramdisk that is
 # there still says it itself: complete, further than the record, and no disk leg active. The facts of the record become that, whether it can be written or not.
 witness_update_last_copy_() {
 	local key value
@@ -115,15 +115,37 @@ witness_update_last_copy_() {
 	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] && ((says[events] > ${F[witness.events]:-0})) || return 0
 	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array was stopped; its record did not say so yet"
 	WITNESS_FILLED=''
-	witness_write "${F[name]}" "${F[uuid]}" "${says[events]}" "${says[role]}:${says[number]}" || witness_update_take_back_ || :
+	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" || {
+		if (($? == 2)) && [[ ${1-} != again ]]; then
+			static_witness
+			witness_update_last_copy_ again
+			return
+		fi
+		witness_update_take_back_ || :
+	}
 	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
 	F[witness.ram_number]=${says[number]}
 }
 
-# witness_update: writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg
-# alone. Not for an array that something else has started from old legs: that would be taken for the truth ever after. Returns 1, after
-# saying so, when it could not be written; 0 also when there is nothing to write.
+# witness_update [no-ram-slot]: writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg
+# alone. With no-ram-slot, it is not known afterwards which slot is the RAM leg's, because the members are about to move. Not for an array that something else
+# has started from old legs: that would be taken for the truth ever after. Another program may have written since F was looked up; then what it wrote is newer, and
+# everything is looked up again. Returns 1, after saying so, when it could not be written; 0 also when there is nothing to write.
 witness_update() {
+	local try code
+	for ((try = 0; try < WITNESS_UPDATE_TRIES; try++)); do
+		code=0
+		witness_update_once_ "$@" || code=$?
+		((code == 2)) || return "$code"
+		static_witness
+		facts_observe
+	done
+	log_error "${F[name]}: its record was written by another program at each of $WITNESS_UPDATE_TRIES tries; it says what that one saw"
+	return 1
+}
+
+# witness_update_once_ [no-ram-slot]: the same; returns 2 when another program has written since, and nothing was.
+witness_update_once_() {
 	local events legs slot good=0 places=()
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	renamed_take || {
@@ -153,12 +175,15 @@ witness_update() {
 	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync || ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
 	witness_update_filled_
 	slot=${F[ram.slot]}:
-	if [[ $slot =~ ^[0-9] ]]; then
+	if [[ ${1-} == no-ram-slot ]]; then
+		slot=:
+	elif [[ $slot =~ ^[0-9] ]]; then
 		slot+=$(witness_update_number_ "${F[ram.node]}")
 	else
 		slot=${F[witness.ram_slot]}:${F[witness.ram_number]-}
 	fi
-	witness_write "${F[name]}" "${F[uuid]}" "$events" "$slot" "${legs[@]}" || {
+	witness_update_write_ "$events" "$slot" "${legs[@]}" || {
+		(($? != 2)) || return 2
 		witness_update_take_back_
 		return
 	}
@@ -167,6 +192,12 @@ witness_update() {
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || hardware_note "${F[name]}" "${places[@]}"
 	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
+}
+
+# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER [LEG…]: witness_write, for the record that F was looked up with.
+witness_update_write_() {
+	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "$@" || return
+	F[witness.generation]=$WITNESS_GENERATION
 }
 
 # witness_update_filled_: sets WITNESS_FILLED to yes if every slot is filled, or may have been while nobody looked, because there are fewer of them than legs
@@ -180,8 +211,8 @@ witness_update_filled_() {
 	((SLOTS < legs)) || [[ $VALUE == 0 ]] || WITNESS_FILLED=''
 }
 
-# witness_update_witness: the same, for those who go on without it: that it is said has to do.
-witness_update_witness() { witness_update || :; }
+# witness_update_witness [no-ram-slot]: the same, for those who go on without it: that it is said has to do.
+witness_update_witness() { witness_update "$@" || :; }
 
 # witness_update_if_changed: witness_update_witness, unless the legs in sync are those that this program has written down last. For the moment before the gate opens,
 # when all that matters is that no leg is named that has left: event counts follow with the next record.
@@ -217,8 +248,10 @@ witness_update_members_() {
 witness_update_take_back_() {
 	WITNESS_UPDATE_WRITTEN=''
 	if witness_void "${F[name]}" "${F[uuid]}"; then
+		F[witness.generation]=$WITNESS_GENERATION
 		log_error "${F[name]}: the record $STATE/${F[name]}.witness vouches for no disk leg now; a start may be refused until it can be written"
 	elif witness_forget "${F[name]}" 2>/dev/null; then
+		F[witness.generation]=$WITNESS_GENERATION
 		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; a start with a disk leg missing will be refused until it can be written"
 	else
 		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"

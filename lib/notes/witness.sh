@@ -80,10 +80,12 @@ witness_read_file() {
 	}
 }
 
-# witness_write NAME UUID EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is. Those in
-# WITNESS_GIVE_UP are given up from now on, unless they are in sync; WITNESS_ALSO is in sync too, and no disk leg; with WITNESS_FILLED, every slot is filled, or
-# may have been; it is set to the count at which that was last so. Returns 1 when it can't be made durable.
-WITNESS_GIVE_UP='' WITNESS_ALSO='' WITNESS_FILLED=''
+# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is.
+# GENERATION: of the record that stood there when the caller began to look (0: none); if another one stands there now, nothing is written; empty: whichever.
+# Those in WITNESS_GIVE_UP are given up from now on, unless they are in sync; WITNESS_ALSO is in sync too, and no disk leg; with WITNESS_FILLED, every slot is
+# filled, or may have been; it is set to the count at which that was last so. Sets WITNESS_GENERATION to that of the record that stands there afterwards.
+# Returns 1 when it can't be made durable, 2 when another one stands there.
+WITNESS_GIVE_UP='' WITNESS_ALSO='' WITNESS_FILLED='' WITNESS_GENERATION=0
 witness_write() { witness_alone_ witness_write_ "$@"; }
 
 # witness_void NAME UUID: what is written down vouches for no leg from now on. That only the RAM leg was good stays: nothing is started by that which
@@ -102,10 +104,12 @@ witness_alone_() { # FUNCTION NAME…
 }
 
 witness_write_() {
-	local name=$1 uuid=$2 events=$3 slot=${4%%:*} ram_number='' left='' filled given seen=() generation
-	[[ $4 != *:* ]] || ram_number=${4#*:}
-	shift 4
+	local name=$1 uuid=$2 seen_generation=$3 events=$4 slot=${5%%:*} ram_number='' left='' filled given seen=() generation
+	[[ $5 != *:* ]] || ram_number=${5#*:}
+	shift 5
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
+	WITNESS_GENERATION=${WITNESS[generation]:-0}
+	[[ ${seen_generation:-$WITNESS_GENERATION} == "$WITNESS_GENERATION" ]] || return 2
 	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
 	# Not known what was before: now is the latest that it can have been.
 	filled=${WITNESS[filled]:-$events}
@@ -125,7 +129,11 @@ witness_write_() {
 # started is older still (witness_update_foreign_start).
 witness_void_() {
 	local left given seen=() generation was WITNESS_GIVE_UP=''
-	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || return 0
+	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || {
+		WITNESS_GENERATION=${WITNESS[generation]}
+		return 0
+	}
+	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ -z ${WITNESS[void]-} ]] || return 0
 	left=${WITNESS[left]-} was=${WITNESS[legs]-}
 	witness_remembered_
@@ -143,17 +151,21 @@ witness_remembered_() {
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 }
 
-# witness_lines_ NAME LINE…: these, and the caller's left, given and seen.
+# witness_lines_ NAME LINE…: these, and the caller's left, given and seen; the caller's generation stands there from then on.
 witness_lines_() {
 	local text
 	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
 	witness_put_ "$STATE/$1.witness" "$text" || return
+	[[ -n $DRY_RUN ]] || WITNESS_GENERATION=$generation
 	# After it: a copy of a later generation says that the root file system has been put back to an older state.
 	witness_copy_put "${text%$'\n'}"
 }
 
 # witness_forget NAME: there is none any more, nor a copy of it. After witness_read. Returns 1 when one of them stays.
-witness_forget() { rm -f -- "$STATE/$1.witness" ${WITNESS_COPY:+"$WITNESS_COPY"}; }
+witness_forget() {
+	rm -f -- "$STATE/$1.witness" ${WITNESS_COPY:+"$WITNESS_COPY"} || return
+	WITNESS_GENERATION=0
+}
 
 # witness_put_ FILE TEXT: writes it, atomically. On a full file system it is overwritten in its place, which takes no room: a power cut in
 # that moment leaves a damaged one, which is as if there were none.

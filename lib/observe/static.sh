@@ -48,7 +48,7 @@ static_witness() {
 	else
 		F[witness.why]=$WITNESS_WHY
 	fi
-	F[witness.copy]=$WITNESS_COPY F[witness.counts]=$WITNESS_COUNTS
+	F[witness.copy]=$WITNESS_COPY F[witness.counts]=$WITNESS_COUNTS F[witness.generation]=${WITNESS[generation]:-0}
 	# Also of one that vouches for nothing.
 	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-}
 }

@@ -394,7 +394,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 		[[ $1 != */sdb || -z $unreadable ]] || { echo sb=unreadable && return; }
 		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.A. events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no | numbered
 	}
-	witness_write data "$ID" 90 0 "$A" 2>/dev/null
+	witness_write data "$ID" '' 90 0 "$A" 2>/dev/null
 	looked
 	action_choose
 	[[ $ACTION == assemble ]] || fail "$ACTION $WHY"
@@ -489,16 +489,16 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	[[ -z $(calls) ]] || fail "$(calls)"
 	echo 204800 >"$R/sys/class/block/sdb/size"
 	# The free slot may be the RAM leg's, which is out: from then on it is not.
-	witness_update() { called "record ram_slot=${F[witness.ram_slot]}"; }
-	F[ram.slot]='' F[witness.ram_slot]=0
+	witness_update() { called "record $*"; }
+	F[ram.slot]=''
 	disk_legs_add_leg 1
-	[[ $(calls) == $'record ram_slot=\nmd_add md127 sdb' ]] || fail "$(calls)"
-	F[ram.slot]=0 F[witness.ram_slot]=0
+	[[ $(calls) == $'record no-ram-slot\nmd_add md127 sdb' ]] || fail "$(calls)"
+	F[ram.slot]=0
 	disk_legs_add_leg 1
-	[[ $(calls) == *$'record ram_slot=0\nmd_add md127 sdb' ]] || fail "$(calls)"
+	[[ $(calls) == *$'record \nmd_add md127 sdb' ]] || fail "$(calls)"
 	F[leg.1.sb]=ok
 	disk_legs_add_leg 1
-	[[ $(calls) == *$'md_zero sdb\nrecord ram_slot=0\nmd_add md127 sdb' ]] || fail "$(calls)"
+	[[ $(calls) == *$'md_zero sdb\nrecord \nmd_add md127 sdb' ]] || fail "$(calls)"
 }
 
 @test "the flag is raised only when an array wants hot-plug" {

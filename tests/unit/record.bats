@@ -9,7 +9,8 @@ setup() {
 	W=$R/etc/ramraid/state/data.witness
 	runs
 	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
-	witness_write() { called write "${@:3}"; }
+	eval "real_$(declare -f witness_write)"
+	witness_write() { called write "${@:4}"; }
 	sleep() { called sleep; }
 	set +T
 }
@@ -210,7 +211,7 @@ not_writable() {
 @test "it is written down when every slot was filled, or may have been" {
 	local md=$R/sys/block/md127/md
 	mkdir -p "$md"
-	witness_write() { called "$3 $WITNESS_FILLED" && WITNESS_FILLED=44; }
+	witness_write() { called "$4 $WITNESS_FILLED" && WITNESS_FILLED=44; }
 	filled() { # WANTED SLOTS DEGRADED [FACT…]
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		echo "$2" >"$md/raid_disks"
@@ -348,7 +349,7 @@ not_writable() {
 	# A leg leaves during the first look; then the file system has room again.
 	local looks=0
 	facts_observe() { looks=$((looks + 1)) && ((looks < 2)) || F[leg.1.state]=faulty; }
-	witness_write() { called write "${@:3}" && ((looks > 1)); }
+	witness_write() { called write "${@:4}" && ((looks > 1)); }
 	cmd_witness_one data 2>/dev/null
 	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
 }
@@ -412,4 +413,59 @@ not_writable() {
 	superblock_facts() { called ask && printf 'sb=unreadable\nsilent=yes\n'; }
 	[[ $(superblock_facts_patiently sda) == sb=unreadable* ]]
 	[[ $(calls) == ask ]] || fail "$(calls)"
+}
+
+# other_writes LEG…: another program, which has seen more, writes the record.
+other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 "$@"); }
+
+@test "what another program has written since the look is not overwritten: everything is looked up again" {
+	mkdir -p "${W%/*}"
+	witness_write() { real_witness_write "$@"; }
+	other_writes "$one" "$two"
+	runs array.known=yes
+	static_witness
+	# The second leg leaves: the monitor sees that and writes it down before we come to write.
+	other_writes "$one"
+	facts_observe() { called look && F[leg.1.state]=faulty; }
+	witness_update
+	[[ $(calls) == look ]] || fail "$(calls)"
+	grep -qx "legs=$one" "$W" || fail "$(<"$W")"
+	# What we have written ourselves is ours.
+	F[leg.1.state]=in_sync
+	witness_update
+	[[ $(calls) == look ]] || fail "$(calls)"
+	grep -qx "legs=$one $two" "$W" || fail "$(<"$W")"
+	# A record that is void is ours too, and so is none.
+	rm "$W"
+	static_witness
+	witness_update
+	[[ $(calls) == look ]] || fail "$(calls)"
+}
+
+@test "somebody else writes the record again and again: theirs stays, and that is said" {
+	mkdir -p "${W%/*}"
+	witness_write() { other_writes "$one" && sed -i "s/^events=.*/events=$((others += 1))/; s/^generation=.*/generation=$others/" "$W" && real_witness_write "$@"; }
+	local others=70
+	runs array.known=yes
+	static_witness
+	facts_observe() { called look; }
+	run witness_update
+	assert_failure 1
+	assert_output -p 'its record was written by another program at each of 3 tries'
+	[[ $(calls | wc -l) == 3 ]] || fail "$(calls)"
+	grep -qx "legs=$one" "$W" || fail "$(<"$W")"
+}
+
+@test "the members are about to move: no slot is the RAM leg's in the record, however often it is looked up again" {
+	mkdir -p "${W%/*}"
+	witness_write() { real_witness_write "$@"; }
+	runs array.known=yes
+	static_witness
+	other_writes "$one"
+	facts_observe() { called look; }
+	witness_update no-ram-slot
+	[[ $(calls) == look && -z ${F[witness.ram_slot]} ]] || fail "$(calls)"
+	grep -qx 'ram_slot=' "$W" || fail "$(<"$W")"
+	witness_update
+	grep -qx 'ram_slot=0' "$W" || fail "$(<"$W")"
 }

@@ -11,7 +11,7 @@ setup() {
 	W=$R/etc/ramraid/state/data.witness
 }
 
-put() { witness_write data "$ID" "$@" 2>/dev/null; }
+put() { witness_write data "$ID" '' "$@" 2>/dev/null; }
 
 # refused PATTERN: not believed, nothing of it left, and why.
 refused() {
@@ -83,7 +83,7 @@ damaged() { # TEXT of the file
 
 @test "a witness of the array that had this name before is overwritten" {
 	put 500 0 "$A" "$B"
-	witness_write data 99999999-2222-3333-4444-555555555555 1 0 "$B" 2>/dev/null
+	witness_write data 99999999-2222-3333-4444-555555555555 '' 1 0 "$B" 2>/dev/null
 	refused 'another array'
 	witness_read data 99999999-2222-3333-4444-555555555555
 	[[ ${WITNESS[events]} == 1 ]]
@@ -118,7 +118,7 @@ damaged() { # TEXT of the file
 		(
 			set -eu
 			put 6 0 "$A"
-		) || fail "$line: the next write fails: $(witness_write data "$ID" 6 0 "$A" 2>&1)"
+		) || fail "$line: the next write fails: $(witness_write data "$ID" '' 6 0 "$A" 2>&1)"
 		witness_read data "$ID" || fail "$line: $WITNESS_WHY"
 	done
 }
@@ -195,7 +195,7 @@ damaged() { # TEXT of the file
 
 @test "it fails, and says so, when it can't be made durable" {
 	sync() { return 1; }
-	run witness_write data "$ID" 5 0 "$A"
+	run witness_write data "$ID" '' 5 0 "$A"
 	assert_failure
 }
 
@@ -238,7 +238,7 @@ damaged() { # TEXT of the file
 	witness_read data "$ID"
 	[[ $(wc -w <<<"${WITNESS[seen]}") == 384 && ${WITNESS[seen]} != *"$A"* && ${WITNESS[seen]} == *499 ]]
 	# Another array's are not ours.
-	witness_write data 99999999-2222-3333-4444-555555555555 5 0 "$A"
+	witness_write data 99999999-2222-3333-4444-555555555555 '' 5 0 "$A"
 	witness_read data 99999999-2222-3333-4444-555555555555
 	[[ ${WITNESS[seen]} == "$A" ]]
 }
@@ -450,12 +450,12 @@ mounts() {
 		called "$1"
 		[[ $1 == "$W" ]]
 	}
-	witness_write data "$ID" 100 0 "$A" 2>"$BATS_TEST_TMPDIR/log"
+	witness_write data "$ID" '' 100 0 "$A" 2>"$BATS_TEST_TMPDIR/log"
 	grep -q "second copy of the record, $C, can't be written" "$BATS_TEST_TMPDIR/log"
 	[[ $(calls) == "$W"$'\n'"$C" ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	act_text() { called "$1" && return 1; }
 	witness_put_() { return 1; }
-	not witness_write data "$ID" 100 0 "$A" 2>/dev/null
+	not witness_write data "$ID" '' 100 0 "$A" 2>/dev/null
 	[[ -z $(calls) ]] || fail "$(calls)"
 }
