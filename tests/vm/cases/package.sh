@@ -52,7 +52,7 @@ steps() {
 	boot
 	check 'and the array is a plain one after a power cut too' '
 		test "$(slots data)" = _UU; cd /srv/data; sha256sum --quiet -c /root/sums'
-	check 'what the README says of leaving makes it a whole array of two' '
+	check 'what docs/uninstall.md says of leaving makes it a whole array of two' '
 		mdadm --grow --force /dev/md/data --raid-devices=2
 		echo -writemostly | tee /sys/block/$(md data)/md/dev-*/state
 		test "$(slots data)" = UU; fails grep -q write_mostly /sys/block/$(md data)/md/dev-*/state
