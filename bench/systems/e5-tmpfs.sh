@@ -1,4 +1,4 @@
-# tmpfs, of which rsync makes a copy now and then: what was written since the last one is lost with the power.
+# tmpfs, copied by rsync now and then: a power cut loses what was written since the last copy.
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='' measures='cached-randread cached-randwrite'
 up() {
