@@ -54,9 +54,13 @@ build/man/%: man/%.adoc lib/VERSION
 	mkdir -p $(@D)
 	asciidoctor --failure-level=WARN -b manpage -a version=$(VERSION) -a reproducible -o $@ $<
 build/man/ramraid.conf.5: build/keys.adoc
+build/man/ramraid-diagnostics.7: build/diagnostics.adoc
 build/keys.adoc: lib/config/keys.list generate/keys
 	mkdir -p $(@D)
 	generate/keys manual >$@
+build/diagnostics.adoc: docs/troubleshooting.md generate/diagnostics
+	mkdir -p $(@D)
+	generate/diagnostics >$@
 
 $(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/config/keys.list lib/core/usage.sh $(wildcard lib/cmd/*.sh lib/cmd/internal/*.sh)
 	mkdir -p $(@D)
@@ -69,7 +73,7 @@ keys:
 # DRACUTDIR empty: not for this distribution.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
-		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 \
+		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8 \
 		$(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR)/docs/dev $(DESTDIR)$(DOCDIR)/docs/diagrams $(DESTDIR)$(DOCDIR)/docs/screens $(DESTDIR)$(DOCDIR)/docs/performance \
 		$(DESTDIR)$(BASHCOMPLETIONDIR) $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
@@ -89,13 +93,13 @@ install: all
 	$(if $(HOOKDIR),install -D -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid)
 	$(if $(HOOKDIR),install -D -m 755 initramfs/start $(DESTDIR)$(HOOKDIR)/../scripts/local-block/ramraid)
 	$(if $(DRACUTDIR),install -D -m 755 dracut/90ramraid/module-setup.sh $(DESTDIR)$(DRACUTDIR)/90ramraid/module-setup.sh)
-	for page in build/man/*.8; do \
-		to="$(DESTDIR)$(MANDIR)/man8/$${page##*/}"; name=$$(sed -n '1s|^\.so ||p' "$$page"); \
+	for page in build/man/*.[578]; do \
+		to="$(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}"; name=$$(sed -n '1s|^\.so ||p' "$$page"); \
 		if [ -n "$$name" ]; then ln -sf "$${name##*/}" "$$to"; else install -m 644 "$$page" "$$to"; fi || exit 1; done
-	install -m 644 build/man/*.5 $(DESTDIR)$(MANDIR)/man5
 	install -m 644 build/completion/ramraid $(DESTDIR)$(BASHCOMPLETIONDIR)
 	install -m 644 build/completion/_ramraid $(DESTDIR)$(ZSHCOMPLETIONDIR)
-	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/core/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(LIBDIR)/before-removal $(DESTDIR)$(MANDIR)/man8/ramraid.8
+	sed -i 's|/etc/mdadm/mdadm\.conf\.d|$(CLAIMDIR)|g' $(DESTDIR)$(LIBDIR)/core/paths.sh $(DESTDIR)$(LIBDIR)/cmd/claim.sh $(DESTDIR)$(LIBDIR)/before-removal \
+		$$(grep -rl /etc/mdadm/mdadm\.conf\.d $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8)
 	sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' etc/kernel/postinst.d/zz-ramraid >$(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	chmod 755 $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples

@@ -1,13 +1,19 @@
 # The manual against the code, both ways: each function prints where they disagree. Sourced by tests/lint.
 # shellcheck shell=bash
 
-readonly MANUAL=man/ramraid.8.adoc MANUAL_ROOT=build/manual-root
+readonly MANUAL_ROOT=build/manual-root MANUAL_LINES=250
 
 # plain: asciidoc on stdin without its marks: "*ramraid stop* [*--dry-run*] _NAME_" → "ramraid stop [--dry-run] NAME".
 plain() { sed 's/[*_]//g'; }
 
-# section HEAD END: what stands in ramraid(8) between the line HEAD and the next one that the regular expression END fits.
-section() { awk -v head="$1" -v end="$2" '$0 == head { inside = 1; next } inside && $0 ~ end { exit } inside' "$MANUAL"; }
+# page VERB: its source. Those that nobody types share one.
+page() { if [[ -e lib/cmd/internal/$1.sh ]]; then printf 'man/ramraid-internal.8.adoc\n'; else printf 'man/ramraid-%s.8.adoc\n' "$1"; fi; }
+
+# section FILE HEAD END: what stands in FILE between the line HEAD and the next one that the regular expression END fits.
+section() { awk -v head="$2" -v end="$3" '$0 == head { inside = 1; next } inside && $0 ~ end { exit } inside' "$1"; }
+
+# examples FILE: the commands in its EXAMPLES, without the prompt.
+examples() { section "$1" '== EXAMPLES' '^== ' | sed -n '/^----$/,/^----$/s/^[#$] //p'; }
 
 # options: what is on stdin, "[--ram=KIND] [--watch[=SECONDS]]", as "--ram=", "--watch", "--watch=", sorted.
 options() { sed -E 's/(--[a-z-]+)\[=/\1 \1=/g' | grep -oE -- '--[a-z-]+=?' | sort -u; }
@@ -22,19 +28,28 @@ differ() {
 	return 0
 }
 
+# Every verb has its page and every page its verb; both have one synopsis. What --help lists is what VERBS in ramraid(8) lists, and nothing internal.
 verbs_documented() {
-	local files verbs=$VERBS verb synopsis text line
-	files=$(basename -s .sh lib/cmd/*.sh lib/cmd/internal/*.sh | sort)
-	differ 'lib/cmd and --help' "$files" "$(cut -f 1 <<<"$verbs" | sort)"
-	differ 'lib/cmd and the sections of VERBS' "$files" "$(section '== VERBS' '^== ' | sed -n 's/^=== //p' | sort)"
-	differ 'usage and SYNOPSIS' "$(cut -f 2 <<<"$verbs" | sed 's/…/.../g' | sort)" \
-		"$(section '== SYNOPSIS' '^== ' | plain | sed -n 's/^ramraid \([a-z]\)/\1/p' | sort)"
-	# In --help only the operands stand beside the verb.
-	while IFS=$'\t' read -r verb synopsis text _; do
-		line=$(sed -E 's/ \[--[^]]*(\[[^]]*\][^]]*)?\]//g' <<<"$synopsis")
-		bin/ramraid --help | grep -qF -e "  $line  " || printf -- '--help should have: %s   %s\n' "$line" "$text"
-	done <<<"$verbs"
+	local verb synopsis sections
+	make -s all
+	differ 'lib/cmd and generate/verbs' "$(basename -s .sh lib/cmd/*.sh lib/cmd/internal/*.sh | sort)" "$(cut -f 1 <<<"$VERBS" | sort)"
+	differ 'lib/cmd and --help' "$(basename -s .sh lib/cmd/*.sh | sort)" "$(bin/ramraid --help | sed -nE 's/^  ([a-z]+) .*/\1/p' | sort)"
+	differ 'lib/cmd and the pages of verbs' "$(basename -s .sh lib/cmd/*.sh | sort)" "$(verb_pages | sort)"
+	sections=$(section man/ramraid-internal.8.adoc '== DESCRIPTION' '^== ' | sed -n 's/^=== //p' | sort)
+	differ 'lib/cmd/internal and the sections of ramraid-internal(8)' "$(basename -s .sh lib/cmd/internal/*.sh | sort)" "$sections"
+	differ '--help and VERBS of ramraid(8)' "$(bin/ramraid --help | grep '^  ' | sed 's/^  //')" \
+		"$(section man/ramraid.8.adoc '== VERBS' '^== ' | sed -n '/^\.\.\.\.$/,/^\.\.\.\.$/{/^\.\.\.\.$/d;p}')"
+	while IFS=$'\t' read -r verb synopsis _; do
+		differ "$verb: usage and SYNOPSIS" "${synopsis//…/...}" "$(section "$(page "$verb")" '== SYNOPSIS' '^== ' | plain | sed -n "s/^ramraid \($verb\b\)/\1/p")"
+		[[ -e build/man/ramraid-$verb.8 ]] || printf 'there is no ramraid-%s(8)\n' "$verb"
+		# In --help only the operands stand beside the verb.
+		[[ -e lib/cmd/internal/$verb.sh ]] || bin/ramraid --help | grep -qF -e "  $(sed -E 's/ \[--[^]]*(\[[^]]*\][^]]*)?\]//g' <<<"$synopsis")  " ||
+			printf -- '--help and usage differ in the operands of %s\n' "$verb"
+	done <<<"$VERBS"
 }
+
+# The pages that are about a verb: but for these, all of section 8.
+verb_pages() { basename -s .8.adoc -a man/ramraid-*.8.adoc | sed 's/^ramraid-//' | grep -vx -e internal -e generator; }
 
 options_documented() {
 	local verb synopsis flags code
@@ -42,13 +57,87 @@ options_documented() {
 		# shellcheck disable=SC2086 # words
 		code=$([[ -z $flags ]] || printf -- '--%s\n' $flags | sort)
 		differ "$verb: cli_parse and usage" "$code" "$(options <<<"$synopsis")"
-		differ "$verb: cli_parse and the items of its section" "$code" "$(section "=== $verb" '^===? ' | grep -E '^[*]+--.*::$' | plain | options)"
+		differ "$verb: cli_parse and the items of its page" "$code" "$(options_of "$verb" | grep -E '^[*]+--.*::$' | plain | options)"
 	done <<<"$VERBS"
 }
+options_of() { # VERB
+	if [[ -e lib/cmd/internal/$1.sh ]]; then section "$(page "$1")" "=== $1" '^===? '; else section "$(page "$1")" '== OPTIONS' '^== '; fi
+}
 
+# All codes in ramraid(8); in the page of a verb some of these (and 130, of an interrupted one), 0 and 2 among them, each once and in order.
 exits_documented() {
-	differ 'lib/core/log.sh and EXIT STATUS' "$(sed -n '/^readonly EX_/p' lib/core/log.sh | grep -oE '=[0-9]+' | tr -d = | sort)" \
-		"$(section '== EXIT STATUS' '^== ' | sed -n 's/^\*\([0-9]*\)\*::$/\1/p' | sort)"
+	local file codes all
+	all=$(sed -n '/^readonly EX_/p' lib/core/log.sh | grep -oE '=[0-9]+' | tr -d = | sort -n)
+	differ 'lib/core/log.sh and EXIT STATUS' "$all" "$(exits man/ramraid.8.adoc)"
+	while read -r file; do
+		codes=$(exits "$file")
+		[[ $codes == "$(sort -nu <<<"$codes")" ]] || printf '%s: the exit codes are not in order\n' "$file"
+		grep -vxF -e "$all" -e 130 <<<"$codes" | sed "s|^|$file: no verb ends with |"
+		{ grep -qx 0 <<<"$codes" && grep -qx 2 <<<"$codes"; } || printf '%s: EXIT STATUS should have 0 and 2\n' "$file"
+	done < <(
+		verb_pages | sed 's|.*|man/ramraid-&.8.adoc|'
+		page witness
+	)
+}
+exits() { section "$1" '== EXIT STATUS' '^== ' | sed -n 's/^\*\([0-9]*\)\*::$/\1/p'; } # FILE
+
+# Every page of a verb has an example of it, and every "ramraid VERB" in any example is one that the code takes, with options that it takes.
+examples_documented() {
+	local verb file line option flags
+	while read -r verb; do
+		examples "$(page "$verb")" | grep -qE "^ramraid $verb( |\$)" || printf 'ramraid-%s(8) has no example of it\n' "$verb"
+	done < <(verb_pages)
+	for file in man/*.adoc; do
+		[[ $file == man/*.8.adoc ]] || continue
+		[[ -n $(examples "$file") ]] || printf '%s has no examples\n' "$file"
+		while IFS= read -r line; do
+			verb=$(cut -d ' ' -f 2 <<<"$line")
+			flags=$(grep "^$verb"$'\t' <<<"$VERBS" | cut -f 4) || printf '%s: there is no verb %s: %s\n' "$file" "$verb" "$line"
+			for option in $(options <<<"$line"); do
+				[[ " $flags " == *" ${option#--} "* ]] || printf '%s: %s does not take %s: %s\n' "$file" "$verb" "$option" "$line"
+			done
+		done < <(examples "$file" | grep -oE '^ramraid [a-z]+[^|&]*')
+	done
+}
+
+# What a page, a message, a unit or a comment names leads somewhere: "*ramraid-create*(8)", "START in ramraid-concepts(7)", "man:ramraid@.service(8)", "(see START)".
+references_documented() {
+	local file name head
+	make -s all
+	while IFS=: read -r file name; do
+		name=${name#man:} name=${name//\*/}
+		[[ -e build/man/${name%(*}.${name: -2:1} ]] || printf '%s: there is no page %s\n' "$file" "$name"
+	done < <(grep -roE '(man:)?\*?\bramraid[a-z@.-]*\*?\([1-8]\)' man lib bin units etc udev initramfs dracut completion docs/troubleshooting.md | sort -u)
+	# Several heads may go before one "in": START and THE GATE in ….
+	while IFS=: read -r file name; do
+		head=${name%% in *} name=${name##* in } name=${name//[\*\`]/}
+		head_in "$head" "${name%(*}.${name: -2:1}" || printf '%s: %s has no section %s\n' "$file" "$name" "$head"
+	done < <(grep -roE "$MANUAL_HEAD in [*\`]?ramraid[a-z@.-]*[*\`]?\\([1-8]\\)" man lib bin units etc udev initramfs dracut docs/troubleshooting.md | sort -u)
+	for file in man/*.adoc; do
+		while IFS= read -r head; do
+			head_in "$head" "$(basename "$file" .adoc)" || printf '%s: there is no section %s in it\n' "$file" "$head"
+		done < <(sed -E "s/$MANUAL_HEAD( and $MANUAL_HEAD)* in [*][a-z@.-]+[*]\\([0-9]\\)//g" "$file" | grep -oE "[sS]ee $MANUAL_HEAD|\\($MANUAL_HEAD\\)" | sed -E 's/^[sS]ee //; s/[()]//g' | sort -u)
+	done
+}
+readonly MANUAL_HEAD='([A-Z]+ )*[A-Z][A-Z_-]{3,}( [A-Z]+[A-Z-]*)*'
+head_in() { # HEAD PAGE: is it a heading of the page as it is built, but for roff's marks, or a key of ramraid.conf(5)?
+	[[ $2 != ramraid.conf.5 ]] || ! grep -qF "fB$1=" "build/man/$2" || return 0
+	sed -n '/^\.SH/,+1p' "build/man/$2" | sed 's/^\.SH *//; s/"//g; s/\\-/-/g; s/\\(aq/'"'"'/g' | grep -qxF -- "$1"
+}
+
+# The first page that anybody reads stays short, on a terminal of 80 columns.
+length_documented() {
+	local lines
+	make -s all
+	lines=$(LC_ALL=C.UTF-8 MANWIDTH=80 man -l build/man/ramraid.8 | wc -l)
+	((lines > 100 && lines <= MANUAL_LINES)) || printf 'ramraid(8) has %s lines; %s are the most\n' "$lines" "$MANUAL_LINES"
+}
+
+# Every finding of check has an item in ramraid-diagnostics(7), and every item is a finding.
+codes_documented() {
+	differ 'lib/cmd/check and "What check finds"' \
+		"$(sed '/^#/d' lib/cmd/check/*.sh | grep -oE 'findings_(problem|note) [a-z]+(-[a-z]+)*|findings_unseen [a-z]+' | sed 's/findings_unseen /x unseen-/; s/.* //' | sort -u)" \
+		"$(sed -n '/^## What `check` finds$/,/^## X/p' docs/troubleshooting.md | awk '/^- / { on = 1 } on { print } /: |:$|^$/ { on = 0 }' | sed 's/: .*//' | grep -oE '`[a-z-]+`' | tr -d '\140' | sort)"
 }
 
 # Every key in the page, and every word that the pages set as a key, alone or with a value, is one that conf.sh takes.
@@ -89,6 +178,8 @@ files_documented() {
 	done < <(find "$MANUAL_ROOT" -type f -printf '/%P\n')
 	for file in "$pages"/man8/*.8; do
 		name=$(basename "$file" .8)
+		# Those of verbs: see verbs_documented.
+		[[ ! -e lib/cmd/${name#ramraid-}.sh && ! -e lib/cmd/internal/${name#ramraid-}.sh && $name != ramraid-internal ]] || continue
 		[[ -n $(find "$MANUAL_ROOT" -name "$name" ! -path "*/ramraid/$name") ]] || printf '%s has a page, and is not installed\n' "$name"
 	done
 	while IFS= read -r file; do

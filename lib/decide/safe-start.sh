@@ -1,4 +1,4 @@
-# The pure ring's part that judges the disk legs before anything is started: the table under START in ramraid(8). How legs are compared
+# The pure ring's part that judges the disk legs before anything is started: the table under START in ramraid-concepts(7). How legs are compared
 # stands in decide/histories.sh. Facts as in decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 

@@ -123,7 +123,7 @@ dropins_shutdown() {
 	local target
 	for target in poweroff reboot halt kexec; do
 		mkdir -p "$1/$target.target.d"
-		printf '# An array may have to be saved from memory first: ramraid(8), SHUTDOWN.\n[Unit]\nJobTimeoutSec=4h\n' >"$1/$target.target.d/50-ramraid.conf"
+		printf '# An array may have to be saved from memory first: SHUTDOWN in ramraid-concepts(7).\n[Unit]\nJobTimeoutSec=4h\n' >"$1/$target.target.d/50-ramraid.conf"
 	done
 }
 
@@ -157,7 +157,7 @@ dropins_deactivator() {
 	((${#stops[@]} > 0)) || return 0
 	mkdir -p "$folder/blk-availability.service.d" "$folder/mdmonitor.service.d"
 	{
-		printf '# Of arrays with a leg in RAM, that is taken out before: SHUTDOWN in ramraid(8). The other lines are those of %s.\n' "$file"
+		printf '# Of arrays with a leg in RAM, that is taken out before: SHUTDOWN in ramraid-concepts(7). The other lines are those of %s.\n' "$file"
 		printf '[Service]\nExecStop=\nExecStop=ramraid yield --%s\n' "$(printf ' %s' "$@")"
 		printf '%s\n' "${stops[@]}"
 	} >"$folder/blk-availability.service.d/50-ramraid.conf"

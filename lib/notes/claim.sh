@@ -127,7 +127,7 @@ claim_ignores_() { [[ ${1,,} =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]; } # ENTRY
 # The initramfs of every installed kernel must know. Takes seconds to minutes for each.
 claim_initramfs() {
 	claim_initramfs_is_ours || {
-		log_warning 'no update-initramfs here: make your initramfs leave this array alone yourself (see ramraid(8), INITRAMFS)'
+		log_warning 'no update-initramfs here: make your initramfs leave this array alone yourself (INITRAMFS in ramraid-concepts(7))'
 		return 0
 	}
 	act update-initramfs -u -k all

@@ -150,7 +150,7 @@ advice_half_assembled_() {
 advice_broken_() { ADVICE_SO='every write fails'; }
 
 advice_only_copy_() {
-	local only='is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid(8))'
+	local only='is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid-concepts(7))'
 	[[ ${F[array.state]} == @(active|broken) ]] || return 0
 	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
 	ADVICE_SO="what is written $only"

@@ -294,7 +294,7 @@ the system: 1 note
 	echo 'ARRAY <ignore> UUID=11111111:22222222:33333333:44444444' >"$conf"
 	finds not-claimed-initramfs
 	HIDE=update-initramfs finds not-claimed-initramfs
-	says 'see INITRAMFS in ramraid(8)'
+	says 'see INITRAMFS in ramraid-concepts(7)'
 	rm "$conf"
 	finds not-claimed-initramfs
 	rm "$R/boot/initrd.img-$OLD.d/main/usr/sbin/mdadm"

@@ -81,7 +81,7 @@ completes() {
 @test "the cursor in the middle of the line" {
 	COMP_LINE='ramraid sta data' COMP_POINT=11
 	_ramraid
-	[[ ${COMPREPLY[*]} == 'start status' ]] || fail "${COMPREPLY[*]}"
+	[[ ${COMPREPLY[*]} == 'status start' ]] || fail "${COMPREPLY[*]}"
 }
 
 @test "in an interactive bash, after a tab" {

@@ -56,7 +56,7 @@ check_array_stopped() {
 	F[waited]=999999999
 	action_choose
 	if [[ $ACTION == refuse ]]; then
-		findings_problem refused "$expected" "that a start is refused: $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see DIAGNOSTICS in ramraid(8)"
+		findings_problem refused "$expected" "that a start is refused: $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see ramraid-diagnostics(7)"
 	elif [[ ${F[array.state]} == inactive ]]; then
 		findings_problem half-assembled "$expected" 'that something has gathered its legs and not started them' "ramraid start $CHECK_ARRAY"
 	else

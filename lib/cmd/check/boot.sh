@@ -55,7 +55,7 @@ check_boot_initramfs() { # RELEASE
 }
 
 check_boot_unseen_initramfs_() { # RELEASE
-	local cure='see INITRAMFS in ramraid(8)'
+	local cure='see INITRAMFS in ramraid-concepts(7)'
 	[[ $INITRAMFS_WHY != 'no right'* ]] || cure="sudo ramraid check $CHECK_ARRAY"
 	findings_note unseen-initramfs "to see whether the initramfs of Linux $1 leaves the array alone" "$INITRAMFS_WHY" "$cure" "$1"
 }
@@ -64,7 +64,7 @@ check_boot_initramfs_cure_() { # RELEASE
 	if claim_initramfs_is_ours; then
 		printf 'update-initramfs -u -k %s\n' "$1"
 	else
-		printf 'make it anew with the claim in it: see INITRAMFS in ramraid(8)\n'
+		printf 'make it anew with the claim in it: see INITRAMFS in ramraid-concepts(7)\n'
 	fi
 }
 

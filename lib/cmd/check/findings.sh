@@ -8,7 +8,7 @@ need core/log core/paths observe/facts observe/static report/advice
 declare -gA F # the facts: decide/facts.list
 
 # Finding I is FINDING["$i.KEY"] with KEY array (empty: the system), severity (problem: the next boot or the data is at risk; note: worth knowing),
-# code (a word that stays the same: ramraid(8), check), kernel (empty: whatever kernel), expected, found, do (what to type).
+# code (a word that stays the same: ramraid-diagnostics(7)), kernel (empty: whatever kernel), expected, found, do (what to type).
 declare -gA FINDING=()
 FINDINGS=0 CHECK_ARRAY=''
 
