@@ -1,4 +1,4 @@
-# The promises of README.md, and the exceptions that it names.
+# The promises of docs/dev/model.md, and the exceptions that it names.
 use strict;
 use warnings;
 our ( $n, $kind, $CONF, $AWAY, $WEV, $WLEGS, $WGIVEN, $WNUM, $UNNOTED, $FORGOT, $ROLLED, $GIVE, $UNSEEN, $COLS, $DISKS );
@@ -12,7 +12,7 @@ sub violation {
 	push @found, [ $kind, $here, $label ];
 }
 
-# What superblocks and witness cannot tell, and README.md names: counted, and shown once.
+# What superblocks and witness cannot tell, and docs/dev/model.md names: counted, and shown once.
 sub known {
 	my ( $kind, $label ) = @_;
 	$counted{$kind}++;
