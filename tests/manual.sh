@@ -133,6 +133,13 @@ length_documented() {
 	((lines > 100 && lines <= MANUAL_LINES)) || printf 'ramraid(8) has %s lines; %s are the most\n' "$lines" "$MANUAL_LINES"
 }
 
+# Phrases that read as translated, in what is written for the manual. Messages are quoted as they are.
+phrases_documented() {
+	grep -nE 'ave (yourself|somebody) told|comes? to is|as it may be|the price of their|\b(lies|lie) (on|in|below)\b|\bstands? (in|under|below|at)\b|made anew|\b(is|are|was|be) told\b|lets? go of|\bof ours\b|for want of|mailed of' \
+		man/*.adoc lib/config/keys.list lib/core/usage.sh docs/troubleshooting.md | grep -v ':> `'
+	return 0
+}
+
 # Every finding of check has an item in ramraid-diagnostics(7), and every item is a finding.
 codes_documented() {
 	differ 'lib/cmd/check and "What check finds"' \
