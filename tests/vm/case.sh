@@ -48,6 +48,8 @@ ram() { cut -d" " -f2 "/run/ramraid/$1.ram" | sed s,^,/dev/,; }
 md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
 slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
 settle() { udevadm settle --timeout=150; }
+# named DEVICE: after mdadm has made it: it waits for udev to give the array its name, but only for some seconds, and does not fail.
+named() { for i in $(seq 600); do [ ! -e "$1" ] || return 0; sleep 0.1; done; echo "udev has not made $1 in 60 s"; return 1; }
 # make_ext4 DEVICE [OPTION…]. udev stops watching a device while it handles an event of it, and never learns what mkfs writes then: so wait
 # before, and tell it after.
 make_ext4() { settle; mkfs.ext4 -q "${@:2}" "$1"; udevadm trigger --settle "$1"; }

@@ -96,7 +96,7 @@ steps() {
 		ramraid attach data; test "$(slots data)" = UUU'
 	check 'written without the disks: nothing is started, and the way out is told' "$tools"'
 		systemctl stop srv-data.mount; ramraid stop data; settle
-		mdadm --assemble --run /dev/md/alone $(node N); dd if=/dev/urandom of=/dev/md/alone bs=1M seek=50 count=1 oflag=direct status=none
+		mdadm --assemble --run /dev/md/alone $(node N); named /dev/md/alone; dd if=/dev/urandom of=/dev/md/alone bs=1M seek=50 count=1 oflag=direct status=none
 		sleep 1; settle; mdadm --stop /dev/md/alone; settle
 		fails ramraid start data; fails grep "^md.*$(basename $(node A))" /proc/mdstat
 		says data "may hold writes that the disk legs here lack"; says data "ramraid start --force-leg=$(leg N) data"

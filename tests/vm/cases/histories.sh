@@ -11,7 +11,7 @@ steps() {
 		# As two boots would have left it, each with one disk and a RAM leg that nobody took out.
 		modprobe brd rd_nr=1 rd_size=131072
 		for d in A B; do
-			mdadm --assemble --run /dev/md/data $(node $d); mdadm --readwrite /dev/md/data
+			mdadm --assemble --run /dev/md/data $(node $d); named /dev/md/data; mdadm --readwrite /dev/md/data
 			mdadm /dev/md/data --add /dev/ram0; for i in $(seq 200); do [[ $(slots data) = U*U* ]] && break; sleep 0.1; done
 			printf "history of $d" >/root/$d; head -c 1M /dev/urandom >>/root/$d
 			dd if=/root/$d of=/dev/md/data bs=1M seek=40 oflag=direct conv=fsync status=none; sleep 1; mdadm --stop /dev/md/data; mdadm --zero-superblock /dev/ram0

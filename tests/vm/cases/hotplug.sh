@@ -89,7 +89,7 @@ steps() {
 		mkfs.ext4 -q $(node B); echo AUTO_REPLACE=yes >/etc/ramraid/data.conf.d/hotplug.conf; since; gone B; quiet; back B; says "HARDDISK_B is not taken: signature: it holds ext4"; quiet; slots data | grep _'
 	check 'one of another array neither, whether that runs or not' "$words"'
 		# Or the other array would show the file system that B was a copy of, by its UUID, and systemd unmounts one whose device has gone.
-		dd if=/dev/zero of=$(node B) bs=1M oflag=direct status=none || :; settle; mdadm -q --create /dev/md/other --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=internal $(node B) missing; mdadm -q --stop /dev/md/other
+		dd if=/dev/zero of=$(node B) bs=1M oflag=direct status=none || :; settle; mdadm -q --create /dev/md/other --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=internal $(node B) missing; named /dev/md/other; mdadm -q --stop /dev/md/other
 		since; gone B; quiet; back B; says "HARDDISK_B (belongs to another array|is in use by something else)"; quiet; slots data | grep _
 		! test -e /dev/md/other || mdadm -q --stop /dev/md/other; for i in $(seq 50); do mdadm -q --zero-superblock $(node B) && break; sleep 0.2; done'
 	check 'AUTO_REPLACE=yes: a blank one is built in, and kept from being read' "$words"'

@@ -38,7 +38,7 @@ steps() {
 		cmp /root/old /etc/ramraid/state/data.witness || cat /etc/ramraid/state/data.witness
 		fails grep "^md" /proc/mdstat; fails findmnt /srv/data
 		journalctl -b -u ramraid@data -o cat | grep "data.witness, is older than its second copy, /boot/ramraid/.*which counts"
-		systemctl show -p StatusText --value ramraid@data | grep "$(leg B) was not in sync when the array last ran"'
+		systemctl show -p StatusText --value ramraid@data | grep "newest disk leg present, $(leg B), is at .* when it last ran"'
 	kill_power
 	VM_DISKS=(A B)
 	boot

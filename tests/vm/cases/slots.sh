@@ -35,7 +35,7 @@ steps() {
 		systemctl stop ramraid@data 2>/dev/null || :; systemctl mask --runtime ramraid@data ramraid-hotplug.service ramraid-mend@data >/dev/null 2>&1 || :
 		for i in $(seq 100); do systemctl is-active ramraid@data | grep -q "activ" || break; sleep 0.3; done; mdadm --stop --scan || :
 		b=$(events B); cp $witness /root/witness
-		for i in $(seq 30); do mdadm --assemble --run /dev/md/other $(node B); dd if=/dev/urandom of=/dev/md/other bs=4k seek=8000 count=1 oflag=direct conv=fsync status=none; mdadm --stop /dev/md/other; done
+		for i in $(seq 30); do mdadm --assemble --run /dev/md/other $(node B); named /dev/md/other; dd if=/dev/urandom of=/dev/md/other bs=4k seek=8000 count=1 oflag=direct conv=fsync status=none; mdadm --stop /dev/md/other; done
 		echo "B had $b events, has $(events B); the record: $(grep ^events= $witness)"; test "$(events B)" -gt "$(sed -n s/^events=//p $witness)"'
 	kill_power
 	VM_DISKS=(A B)

@@ -19,7 +19,7 @@ readonly tools='
 			settle; udevadm trigger --settle $(node ${d%:*}) $(node ${d%:*})1
 		done
 	}
-	alone() { mdadm --assemble --run /dev/md/other $(node C)1; mdadm --readwrite /dev/md/other 2>/dev/null || :; }
+	alone() { mdadm --assemble --run /dev/md/other $(node C)1; named /dev/md/other; mdadm --readwrite /dev/md/other 2>/dev/null || :; }
 	refused() {
 		cursor=$(journalctl -n 1 -o json | jq -r .__CURSOR); fails ramraid start data; journalctl -u ramraid@data -o cat --after-cursor="$cursor" >/root/log; cat /root/log
 		for t; do grep -q -- "$t" /root/log || { echo "not said: $t"; return 1; }; done

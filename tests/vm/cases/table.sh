@@ -52,7 +52,7 @@ steps() {
 		down; starts 1; ramraid status data | grep "outside .*$(leg C)"; sums
 		mdadm /dev/md/data --add $(node C); settle; systemctl stop srv-data.mount; mdadm --stop /dev/md/data
 		mdadm --examine $(node C) | grep "Role : spare"; starts 1; fails grep -q -- "--assemble.* $(node C)" /root/log; sums
-		down; mdadm --zero-superblock $(node C); mdadm --create /dev/md/other --run --level=1 --raid-devices=2 --bitmap=internal --metadata=1.2 $(node C) missing; mdadm --stop /dev/md/other
+		down; mdadm --zero-superblock $(node C); mdadm --create /dev/md/other --run --level=1 --raid-devices=2 --bitmap=internal --metadata=1.2 $(node C) missing; named /dev/md/other; mdadm --stop /dev/md/other
 		starts 1; sums
 		down; gone A B; refused "$(leg C) belongs to another array"
 		back A B C D; mdadm --zero-superblock $(node C); gone A B; refused "$(leg C) has no md superblock that can be read (none)"
