@@ -21,6 +21,7 @@ for my $file (sort split /\n/, `find lib -name '*.sh'`) {
 			$key =~ s/^\$(?:leg|key|member|[1-9])\./?./;
 			$key =~ s/^failed\..*/failed.ACTION/;
 			$key =~ s/^conf\.(error|warning)\..*/conf.$1.N/;
+			$key =~ s/^veto\..*/veto.ACTION/;
 			next if $key eq '@';
 			if ($key =~ /\$/) { $any{$name} = 1 if $set; next }
 			# Of a leg, or of the RAM leg in the array.
@@ -51,5 +52,17 @@ while (<$list>) {
 	push @wrong, "$key is used nowhere" if !$used{$key} && !$either{$key} && !grep { $any{$_} } keys %named;
 }
 for (sort keys %used) { push @wrong, "$_ ($used{$_}) is not listed" if !$listed{$_} }
+
+# observe/blank.sh gives a value to each of them, but to those whose key alone is what is known.
+my (%blank, $prefix);
+open my $values, '<', 'lib/observe/blank.sh' or die "lib/observe/blank.sh: $!";
+while (<$values>) {
+	$prefix = $1 eq 'LEG' ? 'leg.I.' : '' if /^readonly BLANK_(\w+)='$/;
+	undef $prefix if /^'/;
+	next if !defined $prefix || /^readonly/;
+	for (split) { push @wrong, "$_ is in blank.sh twice" if $blank{$prefix . s/=.*//r}++ }
+}
+for (sort keys %listed) { push @wrong, "$_ has no value in blank.sh" if !$blank{$_} && !/^(?:failed|veto|conf\.error|conf\.warning)\./ }
+for (sort keys %blank) { push @wrong, "$_ is in blank.sh and not listed" if !$listed{$_} }
 print "$_\n" for sort @wrong;
 exit(@wrong ? 1 : 0);

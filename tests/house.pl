@@ -68,7 +68,7 @@ for my $file (@files, @programs) {
 		next if /^\t*need /;
 		my $code = code($_);
 		# Where a command stands, and with a prefix of ours: a function that there is not, such as one that was given another name.
-		while ($code =~ /(?:^\t*|[;&|{!] |\$\(|\b(?:then|do|else|if|while|until|act) )([a-z]+)(_[a-z0-9_]+)(?=[ ;]|$)/g) {
+		while ($code =~ /(?:^\t*|[;&|{!] |\$\(|\b(?:then|do|else|if|elif|while|until|act) )([a-z]+)(_[a-z0-9_]+)(?=[ ;]|$)/g) {
 			push @wrong, "$file: there is no function $1$2" if $prefixes{$1} && !$defined{"$1$2"} && !grep { /^\Q$1$2\E\(\)/ } @{ $text{$file} };
 		}
 		while ($code =~ /(?<![\w.\/\${#=-])([a-z_][a-z0-9_]*)(?![\w(\/.=\[-])/g) {
@@ -76,7 +76,7 @@ for my $file (@files, @programs) {
 			my $where = $defined{$word} or next;
 			next if $where eq $file || $word eq "need";
 			# A plain word is a call only where a command may stand.
-			next if $word !~ /_/ && substr($code, 0, $at) !~ /(^|[;&|({!]|\b(?:then|do|else|if|while|until|act|local -))\s*$/;
+			next if $word !~ /_/ && substr($code, 0, $at) !~ /(^|[;&|({!]|\b(?:then|do|else|if|elif|while|until|act|local -))\s*$/;
 			$calls{$file}{$where}{$word} = 1;
 		}
 		my $line = s/^\s*#.*//r =~ s/\s#\s.*//r;

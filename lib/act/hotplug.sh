@@ -18,13 +18,13 @@ hotplug_facts() {
 	hotplug_look
 	memory_floor_note "${F[name]}"
 	if [[ $MEMORY_NOTE == memory ]]; then
-		F["failed.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is made anew when there is room"
+		F["veto.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is made anew when there is room"
 	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
-		F["failed.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
+		F["veto.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
 	elif ! ramdisk_may_try "${F[name]}"; then
-		F["failed.make-ram"]=$RAM_FAILED
+		F["veto.make-ram"]=$RAM_FAILED
 	elif [[ -n ${F[kernel.flaw]} ]]; then
-		F["failed.make-ram"]="on this kernel it is not rebuilt beside readers: ${F[kernel.flaw]}"
+		F["veto.make-ram"]="on this kernel it is not rebuilt beside readers: ${F[kernel.flaw]}"
 	fi
 }
 
@@ -34,9 +34,10 @@ hotplug_look() {
 	local i
 	hotplug_find_removed
 	for ((i = 0; i < ${F[members]}; i++)); do
+		unset -v "F[veto.readd.$i]" "F[veto.add-leg.$i]"
 		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
 		[[ -n ${F[leg.$i.in]} ]] || unset -v "F[failed.write-mostly.$i]"
-		[[ -z ${F[kernel.flaw]} ]] || F["failed.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: ${F[kernel.flaw]}"
+		[[ -z ${F[kernel.flaw]} ]] || F["veto.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: ${F[kernel.flaw]}"
 	done
 	hotplug_find_bouncing
 }
@@ -58,7 +59,8 @@ hotplug_find_bouncing() {
 		[[ -z ${F[leg.$i.in]} ]] || continue
 		((${count[$dev]-0} >= HOTPLUG_RETURNS)) || continue
 		F[leg.$i.returns]=${count[$dev]}
-		F["failed.readd.$i"]="$dev has come back ${count[$dev]} times within an hour" F["failed.add-leg.$i"]=${F["failed.readd.$i"]}
+		F["veto.readd.$i"]="$dev has come back ${count[$dev]} times within an hour"
+		F["veto.add-leg.$i"]=${F["veto.readd.$i"]}
 	done
 }
 
@@ -153,7 +155,7 @@ hotplug_number_() {
 # hotplug_print: sets HOTPLUG_PRINT to what the decision hangs on: another disk under an old name is another one.
 hotplug_print() {
 	local i NUMBER
-	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} ram=${F[ram.node]}:${F[ram.state]}${F[leg.ram.dev]+:${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}} gone=${F[array.gone]-} others=${F[array.strangers]}"
+	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} ram=${F[ram.node]}:${F[ram.state]}${F[leg.ram.dev]:+:${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}} gone=${F[array.gone]-} others=${F[array.strangers]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		hotplug_number_ "${F[leg.$i.node]}"
 		HOTPLUG_PRINT+=" ${F[leg.$i.dev]}=${F[leg.$i.node]}:$NUMBER:${F[leg.$i.state]}:${F[leg.$i.role]}:${F[leg.$i.events]}"

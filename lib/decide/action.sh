@@ -7,7 +7,7 @@
 # action_choose sets ACTION, ARGUMENTS, WHY, GIVING_UP to yes when the legs that are not started are given up by that, and STRANGERS (decide/strangers.sh); action_gate
 # sets GATE, GATE_WHY.
 
-need core/paths decide/health decide/ram-device decide/readd decide/safe-start
+need core/paths decide/barred decide/health decide/ram-device decide/readd decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -53,8 +53,8 @@ action_broken_() {
 action_inactive_() {
 	if [[ -n ${F[array.strangers]} ]]; then
 		action_is refuse "${F[array.md]} is half assembled and holds ${F[array.strangers]}, which the configuration does not name"
-	elif [[ -n ${F["failed.stop-inactive"]-} ]]; then
-		action_is refuse "${F[array.md]} is half assembled and could not be stopped: ${F["failed.stop-inactive"]}"
+	elif barred stop-inactive; then
+		action_is refuse "${F[array.md]} is half assembled and could not be stopped: $BARRED"
 	else
 		action_is stop-inactive "${F[array.md]} is half assembled"
 	fi
@@ -64,46 +64,47 @@ action_inactive_() {
 # recovers would be rewritten whole (conf->fullsync in linux drivers/md/raid1.c is the array's, not the leg's), hence this order.
 action_running_() {
 	local i
-	if [[ -n ${F[record.why]-} ]]; then
+	if [[ -n ${F[record.why]} ]]; then
 		action_is refuse "${F[record.why]}"
 		return
 	fi
-	if [[ -n ${F[rescue.image]-} ]]; then
+	if [[ -n ${F[rescue.image]} ]]; then
 		action_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
 		return
 	fi
-	if [[ -n ${F[array.copy]-} ]]; then
+	if [[ -n ${F[array.copy]} ]]; then
 		action_is refuse "something else has started ${F[array.md]} from /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), take the copy out of the machine or make it blank (mdadm --zero-superblock), then: ramraid start ${F[name]}"
 		return
 	fi
-	if [[ ${F[array.known]-yes} == unread ]]; then
+	if [[ ${F[array.known]} == unread ]]; then
 		action_is refuse "something else has started ${F[array.md]}, and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 		return
 	fi
-	if [[ ${F[array.known]-yes} == no ]]; then
+	if [[ ${F[array.known]} == no ]]; then
 		action_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
 		return
 	fi
-	if [[ -n ${F[array.twin]-} ]]; then
+	if [[ -n ${F[array.twin]} ]]; then
 		action_is refuse "its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
 		return
 	fi
-	if [[ ${F[array.readauto]} == yes && -z ${F["failed.make-writable"]-} ]]; then
+	if [[ ${F[array.readauto]} == yes ]] && ! barred make-writable; then
 		action_is make-writable 'md has started it read-only for now, and so neither resyncs nor rebuilds'
 		return
 	fi
-	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" && -z ${F["failed.set-backlog"]-} ]]; then
+	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" ]] && ! barred set-backlog; then
 		action_is set-backlog "write-behind is ${F[array.backlog]}, configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
 		return
 	fi
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no && -z ${F["failed.write-mostly.$i"]-} ]] || continue
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no ]] || continue
+		! barred "write-mostly.$i" || continue
 		action_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
 		return
 	done
 	if [[ ${F[array.sync]} == resync || ${F[array.pending]} == yes ]]; then
 		action_is wait-sync 'the disk legs are being made equal after an unclean stop'
-		[[ -z ${F[failed.rebuild]-} ]] || action_is 'done' "the disk legs are not equal, so no RAM leg may join them: ${F[failed.rebuild]}"
+		! barred rebuild || action_is 'done' "the disk legs are not equal, so no RAM leg may join them: $BARRED"
 		return
 	fi
 	readd_disk_legs || return 0
@@ -114,14 +115,14 @@ action_ram_() {
 	case ${F[ram.state]} in
 	in_sync) action_whole_ ;;
 	recovering)
-		[[ -n ${F[failed.rebuild]-} ]] && action_is 'done' "the RAM leg is not in sync: ${F[failed.rebuild]}" && return
+		barred rebuild && action_is 'done' "the RAM leg is not in sync: $BARRED" && return
 		action_flawed_ && return
 		action_is wait-sync 'the RAM leg is being rebuilt'
 		;;
 	faulty)
-		[[ -n ${F[leg.ram.dev]-} && ${F[retry]-} != yes ]] &&
+		[[ -n ${F[leg.ram.dev]} && ${F[retry]} != yes ]] &&
 			action_is 'done' "the RAM leg is not in sync: md has given up ${F[leg.ram.dev]}; see the kernel's messages (journalctl -k); when it is good again: ramraid attach ${F[name]}" && return
-		[[ -n ${F["failed.drop-ram"]-} ]] && action_is 'done' "the RAM leg failed and cannot be taken out: ${F["failed.drop-ram"]}" && return
+		barred drop-ram && action_is 'done' "the RAM leg failed and cannot be taken out: $BARRED" && return
 		action_is drop-ram 'the ramdisk failed'
 		;;
 	*) action_no_ram ;;
@@ -131,7 +132,7 @@ action_ram_() {
 # action_flawed_: on a kernel that may read from the part of a new leg that is not rebuilt yet, nobody may read while it is: either it is in
 # sync before the gate opens, or it goes. Returns 1 when that is no matter.
 action_flawed_() {
-	[[ -n ${F[kernel.flaw]-} ]] && action_time_is_up conf.wait_timeout && [[ ${F[conf.on_timeout]} != fail ]] || return 1
+	[[ -n ${F[kernel.flaw]} ]] && action_time_is_up conf.wait_timeout && [[ ${F[conf.on_timeout]} != fail ]] || return 1
 	action_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 }
 
@@ -150,19 +151,19 @@ action_no_ram() {
 		return
 	}
 	for action in make-ram add-ram rebuild wipe-ram; do
-		[[ -n ${F[failed.$action]-} ]] || continue
-		action_is 'done' "there is no RAM leg: ${F[failed.$action]}"
+		barred "$action" || continue
+		action_is 'done' "there is no RAM leg: $BARRED"
 		return
 	done
-	if [[ ${F[conf.root]-no} == yes && -n ${F[kernel.flaw]-} ]]; then
+	if [[ ${F[conf.root]} == yes && -n ${F[kernel.flaw]} ]]; then
 		action_is 'done' "there is no RAM leg: the root file system is in use, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
-	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]] && action_time_is_up conf.wait_timeout; then
+	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]] && action_time_is_up conf.wait_timeout; then
 		action_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
-	elif [[ ${F[array.level]-raid1} != raid1 || ${F[array.degraded]-1} == 0 ]]; then
-		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]-raid1} and has no free slot for one"
+	elif [[ ${F[array.level]} != raid1 || ${F[array.degraded]} == 0 ]]; then
+		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and has no free slot for one"
 	elif [[ ${F[ram.state]} == attached ]]; then
 		action_fill_
-	elif [[ -n ${F[leg.ram.dev]-} ]]; then
+	elif [[ -n ${F[leg.ram.dev]} ]]; then
 		ram_device_none
 	else
 		action_is make-ram 'there is no ramdisk yet'
@@ -171,18 +172,18 @@ action_no_ram() {
 
 # The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's own recovery can always.
 action_fill_() {
-	local why=${F[copy.why_not]-} action
-	[[ ${F[conf.rebuild]-kernel} != kernel ]] || why='REBUILD=kernel'
+	local why=${F[copy.why_not]} action
+	[[ ${F[conf.rebuild]} != kernel ]] || why='REBUILD=kernel'
 	# A start on such a kernel must be able to end the rebuild when its time is up.
-	[[ -z ${F[kernel.flaw]-} ]] || why=${F[kernel.flaw]}
-	((${F[array.backlog]-0} == 0)) || why='write-behind is on'
-	for action in copy-ram readd-ram; do [[ -z ${F[failed.$action]-} ]] || why=${F[failed.$action]}; done
-	[[ ${F[copy.state]-none} != failed ]] || why=${F[copy.why]}
+	[[ -z ${F[kernel.flaw]} ]] || why=${F[kernel.flaw]}
+	((${F[array.backlog]} == 0)) || why='write-behind is on'
+	for action in copy-ram readd-ram; do ! barred "$action" || why=$BARRED; done
+	[[ ${F[copy.state]} != failed ]] || why=${F[copy.why]}
 	if [[ -n $why ]]; then
 		action_is add-ram "md rebuilds the RAM leg from one disk: $why"
-	elif [[ ${F[copy.state]-none} == running ]]; then
+	elif [[ ${F[copy.state]} == running ]]; then
 		action_is wait-copy 'the RAM leg is being copied from the disk legs'
-	elif [[ ${F[copy.state]-none} == 'done' ]]; then
+	elif [[ ${F[copy.state]} == 'done' ]]; then
 		action_is readd-ram 'all is copied; md adds what was written meanwhile'
 	else
 		action_is copy-ram 'the ramdisk is ready'
@@ -204,11 +205,11 @@ action_gate() {
 		GATE=open
 	elif [[ $ACTION == make-writable || $ACTION == set-backlog || $ACTION == write-mostly ]]; then
 		: # at once, and before anything is written
-	elif [[ ${F[conf.ram]-} == none && -z ${F[kernel.flaw]-} ]]; then
+	elif [[ ${F[conf.ram]} == none && -z ${F[kernel.flaw]} ]]; then
 		GATE=open GATE_WHY="RAM=none: there is no RAM leg to wait for"
-	elif [[ ${F[conf.wait]} == no && -z ${F[kernel.flaw]-} ]]; then
+	elif [[ ${F[conf.wait]} == no && -z ${F[kernel.flaw]} ]]; then
 		GATE=open GATE_WHY="WAIT=no: not waiting for the RAM leg"
-	elif [[ -n ${F[kernel.flaw]-} && ${F[conf.on_timeout]} != fail ]]; then
+	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]]; then
 		action_gate_flawed_
 	elif action_time_is_up conf.wait_timeout; then
 		GATE=open GATE_WHY="the RAM leg was not in sync within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"

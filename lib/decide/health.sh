@@ -9,14 +9,14 @@ health_lost() {
 	LOST='' LACKING=''
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || LOST+=" ${F[leg.$i.dev]}"
-		[[ ${F[leg.$i.lacks]-} != yes ]] || LACKING+=" ${F[leg.$i.dev]}"
+		[[ ${F[leg.$i.lacks]} != yes ]] || LACKING+=" ${F[leg.$i.dev]}"
 	done
 }
 
 # health_disk_in_sync: is any disk leg? Also one whose name the configuration does not have.
 health_disk_in_sync() {
 	local i
-	[[ -z ${F[array.unconfigured]-} ]] || return 0
+	[[ -z ${F[array.unconfigured]} ]] || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} != in_sync ]] || return 0
 	done
@@ -24,7 +24,7 @@ health_disk_in_sync() {
 }
 
 # health_disk_has_all: is any disk leg in sync, and have those that are, together, all that the RAM leg has? md reads each block where it is good.
-health_disk_has_all() { [[ ${F[disks.lack]-} != yes ]] && health_disk_in_sync; }
+health_disk_has_all() { [[ ${F[disks.lack]} != yes ]] && health_disk_in_sync; }
 
 # health_only_copy: has the RAM leg something that no disk leg in sync has? A power cut then loses it. The one place that tells; of an array that runs.
 health_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! health_disk_has_all; }

@@ -13,7 +13,7 @@ declare -gA F # the facts: decide/facts.list
 
 # histories_slot_of I NUMBER: sets SLOT to the slot that leg I's superblock gives to that device number; returns 1, with SLOT empty, when it calls it missing.
 histories_slot_of() {
-	local roles=" ${F[leg.$1.roles]-} "
+	local roles=" ${F[leg.$1.roles]} "
 	SLOT=''
 	[[ -n $2 && $roles == *" $2:"* ]] || return 1
 	SLOT=${roles#*" $2:"}
@@ -23,8 +23,8 @@ histories_slot_of() {
 # histories_calls_missing I J: does leg I's superblock call leg J missing?
 histories_calls_missing() {
 	local SLOT
-	[[ ${F[leg.$1.number]-} != "${F[leg.$2.number]-}" ]] || return 0 # what it says of that number it says of itself
-	histories_slot_of "$1" "${F[leg.$2.number]-}" || return 0
+	[[ ${F[leg.$1.number]} != "${F[leg.$2.number]}" ]] || return 0 # what it says of that number it says of itself
+	histories_slot_of "$1" "${F[leg.$2.number]}" || return 0
 	# Another slot: the members have been moved together since, if it is a number that md does not hand out again.
 	[[ $SLOT == "${F[leg.$2.role]}" ]] || { ((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && return || return 1; }
 	histories_is_ram_instead_ "$1" "$2"
@@ -35,18 +35,18 @@ histories_calls_missing() {
 histories_is_ram_instead_() {
 	local SLOT
 	if [[ -n ${F[witness.events]} ]]; then
-		[[ ${F[witness.ram_number]-} == "${F[leg.$2.number]}" ]] && histories_witness_agrees "$1" && ! histories_witness_agrees "$2"
+		[[ ${F[witness.ram_number]} == "${F[leg.$2.number]}" ]] && histories_witness_agrees "$1" && ! histories_witness_agrees "$2"
 	else
-		((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && ! histories_slot_of "$2" "${F[leg.$1.number]-}"
+		((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && ! histories_slot_of "$2" "${F[leg.$1.number]}"
 	fi
 }
 
 # histories_calls_ram_active I: does leg I's superblock call the RAM leg active, as the witness knows it? By its device number; a witness of 0.1.0 knows the slot
 # alone. What is a disk leg's own is none of it.
 histories_calls_ram_active() {
-	local i entry number=${F[witness.ram_number]-} slot=${F[witness.ram_slot]} others=' '
-	for ((i = 0; i < ${F[members]}; i++)); do others+="${F[leg.$i.number]-} "; done
-	for entry in ${F[leg.$1.roles]-}; do
+	local i entry number=${F[witness.ram_number]} slot=${F[witness.ram_slot]} others=' '
+	for ((i = 0; i < ${F[members]}; i++)); do others+="${F[leg.$i.number]} "; done
+	for entry in ${F[leg.$1.roles]}; do
 		[[ $others != *" ${entry%:*} "* ]] || continue
 		if [[ -n $number ]]; then [[ $entry != "$number:$slot" ]] || return 0; else [[ -z $slot || ${entry#*:} != "$slot" ]] || return 0; fi
 	done
@@ -148,17 +148,17 @@ histories_rest() {
 	local i entry here=' '
 	REST='' KNOWN=0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.role]-} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
 		KNOWN=$((KNOWN + 1))
-		[[ $i != "$1" ]] && histories_calls_missing "$1" "$i" || here+="${F[leg.$i.number]-}:${F[leg.$i.role]} "
+		[[ $i != "$1" ]] && histories_calls_missing "$1" "$i" || here+="${F[leg.$i.number]}:${F[leg.$i.role]} "
 	done
-	for entry in ${F[leg.$1.roles]-}; do [[ $here == *" $entry "* ]] || REST+=" $entry"; done
+	for entry in ${F[leg.$1.roles]}; do [[ $here == *" $entry "* ]] || REST+=" $entry"; done
 }
 
 # Does the newest leg call nobody active but itself, the legs that are present, and the RAM leg? Then the absent ones were gone already.
 # With every configured leg known, what is left can only be the RAM leg, also without a record of it.
 histories_newest_knows() {
-	local REST KNOWN entry number=${F[witness.ram_number]-} slot=${F[witness.ram_slot]}
+	local REST KNOWN entry number=${F[witness.ram_number]} slot=${F[witness.ram_slot]}
 	histories_rest "$1"
 	((KNOWN < ${F[members]})) || return 0
 	for entry in $REST; do

@@ -20,14 +20,14 @@ membership_plan_count_() {
 	local i
 	goal=0 good=0 coming=0 leaving=0 inside=0 lacking=0
 	for ((i = 0; i < F[members]; i++)); do
-		if [[ ${F[leg.$i.leaving]-} == yes ]]; then
-			[[ ${F[leg.$i.lacks]-} != yes ]] || lacking=$((lacking - 1))
+		if [[ ${F[leg.$i.leaving]} == yes ]]; then
+			[[ ${F[leg.$i.lacks]} != yes ]] || lacking=$((lacking - 1))
 			leaving=$((leaving + 1))
 			[[ ${F[leg.$i.in]} != "${F[array.md]}" ]] || inside=$((inside + 1))
 			continue
 		fi
 		goal=$((goal + 1))
-		[[ ${F[leg.$i.lacks]-} != yes ]] || lacking=$((lacking + 1))
+		[[ ${F[leg.$i.lacks]} != yes ]] || lacking=$((lacking + 1))
 		[[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1))
 		[[ ${F[leg.$i.state]} != recovering ]] || coming=$((coming + 1))
 		[[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i" || coming=$((coming + 1))
@@ -38,9 +38,9 @@ membership_plan_count_() {
 membership_plan_may_join_() { membership_plan_may_return_ "$1" || membership_plan_may_build "$1"; }
 membership_plan_may_return_() { [[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1"; }
 membership_plan_may_build() {
-	[[ -z ${F[leg.$1.why]-} ]] && ! membership_plan_may_return_ "$1" || return 1
+	[[ -z ${F[leg.$1.why]} ]] && ! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
-	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]-} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|foreign|copy|given|separate) ]]
+	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|foreign|copy|given|separate) ]]
 }
 
 # membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that speaks against it, each with what to do.
@@ -50,29 +50,29 @@ membership_plan() {
 	membership_plan_count_
 	membership_plan_wrong_array_
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.leaving]-} != yes ]] || continue
-		[[ ${F[leg.$i.is_ram]-} != yes ]] ||
+		[[ ${F[leg.$i.leaving]} != yes ]] || continue
+		[[ ${F[leg.$i.is_ram]} != yes ]] ||
 			WRONG+=("${F[leg.$i.dev]}: is what RAM= names (${F[conf.ram]}), and what the RAM leg holds need not last. Take another disk")
 		[[ ${F[leg.$i.state]} == in_sync ]] || membership_plan_joins_ "$i"
 	done
 	[[ -z $building ]] || membership_plan_wrong_building_
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.leaving]-} == yes ]] || continue
-		[[ -z ${F[leg.$i.dropin]-} ]] || WRONG+=("${F[leg.$i.dev]}: is named as MEMBER in ${F[leg.$i.dropin]}, which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
+		[[ ${F[leg.$i.leaving]} == yes ]] || continue
+		[[ -z ${F[leg.$i.dropin]} ]] || WRONG+=("${F[leg.$i.dev]}: is named as MEMBER in ${F[leg.$i.dropin]}, which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
 		invalid=', and make its superblock invalid'
 		[[ -n ${F[leg.$i.node]} ]] || invalid=', which is not there, and give it up'
 		PLAN+=("take out  ${F[leg.$i.dev]}$invalid${building:+, when the others are in sync}")
 	done
 	membership_plan_wrong_last_
 	membership_plan_wrong_blocks_
-	[[ -z ${F[change.left]-} ]] || PLAN+=("forget    ${F[change.left]}")
-	[[ ${F[conf.layout]-mirror} == far2 ]] || ((${F[array.slots]} == goal + 1)) || PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; there are ${F[array.slots]}")
+	[[ -z ${F[change.left]} ]] || PLAN+=("forget    ${F[change.left]}")
+	[[ ${F[conf.layout]} == far2 ]] || ((${F[array.slots]} == goal + 1)) || PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; there are ${F[array.slots]}")
 }
 
 membership_plan_wrong_array_() {
 	if [[ -n ${F[array.twin]} ]]; then
 		WRONG+=("its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
-	elif [[ -n ${F[rescue.image]-} ]]; then
+	elif [[ -n ${F[rescue.image]} ]]; then
 		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: ramraid stop ${F[name]}; ramraid restore ${F[name]}")
 	fi
 }
@@ -94,7 +94,7 @@ membership_plan_joins_() { # I
 }
 
 membership_plan_wrong_disk_() { # I DEV
-	local why=${F[leg.$1.why]-} again='then type the same again (or "replace" with --force)'
+	local why=${F[leg.$1.why]} again='then type the same again (or "replace" with --force)'
 	case ${F[leg.$1.kind]} in
 	missing)
 		# Nothing is lost by a disk that is missing as before; but then none may leave.
@@ -116,12 +116,12 @@ membership_plan_wrong_disk_() { # I DEV
 # Something is to be rebuilt: md must be able to take it, and nobody may read from it before its time.
 membership_plan_wrong_building_() {
 	local i
-	[[ ${F[conf.layout]-mirror} != far2 ]] || membership_plan_wrong_full_
-	[[ -z ${F[kernel.flaw]-} || -z ${F[change.used]-} ]] ||
+	[[ ${F[conf.layout]} != far2 ]] || membership_plan_wrong_full_
+	[[ -z ${F[kernel.flaw]} || -z ${F[change.used]} ]] ||
 		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg must be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
 	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] || WRONG+=('no leg is in sync that a disk could be built from')
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.badblocks]-} == yes ]] || continue
+		[[ ${F[leg.$i.badblocks]} == yes ]] || continue
 		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. If another disk leg is in sync, take it out first, which leaves one copy less until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
 	done
 }
@@ -130,7 +130,7 @@ membership_plan_wrong_building_() {
 membership_plan_wrong_full_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.leaving]-} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		[[ ${F[leg.$i.leaving]} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
 		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, which leaves one copy on disk until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
 	done
 }
@@ -149,11 +149,11 @@ membership_plan_wrong_last_() {
 membership_plan_wrong_blocks_() {
 	local i most=0 before=0 block=${F[array.block]:-0} who=''
 	for ((i = 0; i < F[members]; i++)); do
-		if [[ ${F[leg.$i.leaving]-} != yes ]]; then
+		if [[ ${F[leg.$i.leaving]} != yes ]]; then
 			((${F[leg.$i.block]:-0} <= most)) || most=${F[leg.$i.block]}
-		elif [[ -n ${F[leg.$i.block]-} ]]; then
+		elif [[ -n ${F[leg.$i.block]} ]]; then
 			((${F[leg.$i.block]} <= before)) || before=${F[leg.$i.block]} who=${F[leg.$i.dev]}
-		elif ((before == 0)) && [[ -z ${F[leg.ram.dev]-} ]]; then
+		elif ((before == 0)) && [[ -z ${F[leg.ram.dev]} ]]; then
 			before=$block who=${F[leg.$i.dev]}
 		fi
 	done
@@ -174,7 +174,7 @@ membership_plan_next() {
 	membership_plan_gone_ || return 0
 	membership_plan_join_ || return 0
 	membership_plan_leave_ || return 0
-	if [[ ${F[conf.layout]-mirror} != far2 ]] && ((${F[array.slots]} != goal + 1)); then
+	if [[ ${F[conf.layout]} != far2 ]] && ((${F[array.slots]} != goal + 1)); then
 		action_is slots "${F[array.md]} has ${F[array.slots]} slots for $goal disks and the RAM leg" $((goal + 1))
 	elif ((good < goal)); then
 		health_lost
@@ -195,7 +195,7 @@ membership_plan_work_() {
 		action_is wait-sync 'a resync is due'
 	else
 		for ((i = 0; i < F[members]; i++)); do
-			[[ ${F[leg.$i.state]} == recovering && ${F[leg.$i.leaving]-} != yes ]] || continue
+			[[ ${F[leg.$i.state]} == recovering && ${F[leg.$i.leaving]} != yes ]] || continue
 			action_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
 			return 1
 		done
@@ -208,12 +208,12 @@ membership_plan_work_() {
 membership_plan_gone_() {
 	local i node
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
-	for node in ${F[array.gone]-}; do
+	for node in ${F[array.gone]}; do
 		action_is remove-gone "the device of member $node is gone" "$node"
 		return 1
 	done
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.state]} == faulty && ${F[leg.$i.leaving]-} == yes ]] || continue
+		[[ ${F[leg.$i.state]} == faulty && ${F[leg.$i.leaving]} == yes ]] || continue
 		action_is remove-leg "md has given up ${F[leg.$i.dev]}, which is to leave" "$i"
 		return 1
 	done
@@ -223,12 +223,12 @@ membership_plan_gone_() {
 membership_plan_join_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.leaving]-} != yes ]] || continue
+		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		if [[ ${F[leg.$i.state]} == faulty ]]; then
 			action_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		elif [[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i"; then
 			continue
-		elif [[ ${F[conf.layout]-mirror} != far2 ]] && ((${F[array.slots]} < goal + inside + 1)); then
+		elif [[ ${F[conf.layout]} != far2 ]] && ((${F[array.slots]} < goal + inside + 1)); then
 			action_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
 		elif membership_plan_may_build "$i"; then
 			action_is build "${F[leg.$i.dev]} is built into ${F[array.md]}" "$i"
@@ -242,7 +242,7 @@ membership_plan_join_() {
 membership_plan_leave_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.leaving]-} == yes ]] || continue
+		[[ ${F[leg.$i.leaving]} == yes ]] || continue
 		if ((good > 0)) && [[ ${F[leg.$i.in]} != "${F[array.md]}" ]]; then
 			action_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
 		elif ((goal == 0 || good < goal)); then
@@ -254,7 +254,7 @@ membership_plan_leave_() {
 		fi
 		return 1
 	done
-	for i in ${F[change.left]-}; do
+	for i in ${F[change.left]}; do
 		action_is forget "$i has left" "$i"
 		return 1
 	done

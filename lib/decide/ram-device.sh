@@ -2,7 +2,7 @@
 # leg. Facts as in decide/action.sh, and no more than facts; what it is while it is in no array of ours stands in leg.ram.*.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/histories decide/readd decide/safe-start decide/strangers
+need core/paths decide/action decide/barred decide/histories decide/readd decide/safe-start decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -29,7 +29,7 @@ ram_device_first() {
 	local absent=$1 KIND
 	shift
 	safe_start_leg_kind ram
-	[[ $KIND != good || -z ${F[leg.ram.alien]-} ]] || strangers_alien ram
+	[[ $KIND != good || -z ${F[leg.ram.alien]} ]] || strangers_alien ram
 	if [[ $KIND == absent ]]; then
 		ram_device_is_active_ "$NEWEST" && ! ram_device_time_is_up_ || return 1
 		action_is wait-members "waiting for ${F[leg.ram.dev]}: the disk legs call the RAM leg active, so it may hold what they lack"
@@ -42,7 +42,7 @@ ram_device_first() {
 # ram_device_is_active_ LEG: does this disk leg call anybody active who is no disk leg that is here? Only after an unclean stop it does.
 ram_device_is_active_() {
 	local REST KNOWN entry
-	if [[ -n ${F[witness.ram_number]-}${F[witness.ram_slot]} ]]; then
+	if [[ -n ${F[witness.ram_number]}${F[witness.ram_slot]} ]]; then
 		histories_calls_ram_active "$1"
 	else
 		histories_rest "$1"
@@ -87,7 +87,7 @@ ram_device() {
 	if safe_start_is_absent ram; then return; fi
 	if [[ -n ${F[leg.ram.in]} ]]; then
 		DEVICE=used
-	elif [[ -n ${F[leg.ram.alien]-} ]]; then
+	elif [[ -n ${F[leg.ram.alien]} ]]; then
 		DEVICE=alien
 	elif [[ ${F[leg.ram.sb]} == none ]]; then
 		DEVICE=blank
@@ -131,10 +131,10 @@ ram_device_none() {
 	local dev=${F[leg.ram.dev]} DEVICE wiped
 	wiped="mdadm --zero-superblock $dev; ramraid attach ${F[name]}"
 	ram_device
-	[[ $DEVICE != back || -z ${F["failed.return-ram"]-} ]] || DEVICE=old
+	[[ $DEVICE != back ]] || ! barred return-ram || DEVICE=old
 	case $DEVICE in
 	absent)
-		if [[ ${F[retry]-} != yes && ${F[mend]-} != yes ]] && ! ram_device_time_is_up_; then
+		if [[ ${F[retry]} != yes && ${F[mend]} != yes ]] && ! ram_device_time_is_up_; then
 			action_is wait-members "waiting for $dev, the RAM leg"
 		else
 			action_is 'done' "there is no RAM leg: $dev is not there, or can't be read; when it is: ramraid attach ${F[name]}"
@@ -143,7 +143,10 @@ ram_device_none() {
 	unsettled) action_is wait-sync 'a disk leg is just joining' ;;
 	blank) action_is make-ram "$dev, the RAM leg, holds nothing of this array" ;;
 	back) action_is return-ram "$dev, the RAM leg, has kept its contents: md adds what was written since" ;;
-	old) action_is wipe-ram "$dev holds an older state of the array${F["failed.return-ram"]:+ (${F["failed.return-ram"]})}, so it is rebuilt as a whole" ;;
+	old)
+		barred return-ram || :
+		action_is wipe-ram "$dev holds an older state of the array${BARRED:+ ($BARRED)}, so it is rebuilt as a whole"
+		;;
 	used) action_is 'done' "there is no RAM leg: $dev is in use by ${F[leg.ram.in]}" ;;
 	alien) action_is 'done' "there is no RAM leg: $dev (/dev/${F[ram.node]}) may be somebody else's: ${F[leg.ram.moved]}. If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid attach ${F[name]}" ;;
 	damaged) action_is 'done' "there is no RAM leg: the superblock of $dev is damaged; if nothing on it is needed: wipefs --all $dev; ramraid attach ${F[name]}" ;;

@@ -2,7 +2,7 @@
 # than facts.
 # shellcheck shell=bash
 
-need decide/action decide/health decide/histories
+need decide/action decide/barred decide/health decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
@@ -12,13 +12,14 @@ readd_disk_legs() {
 	readd_gone_ || return 1
 	# All of them before any is put back: the order matters then.
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} == faulty && ${F[retry]-} == yes && -z ${F["failed.remove-leg.$i"]-} ]] || continue
+		[[ ${F[leg.$i.state]} == faulty && ${F[retry]} == yes ]] || continue
+		! barred "remove-leg.$i" || continue
 		action_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" "$i"
 		return 1
 	done
 	readd_order_
 	for i in "${ORDER[@]}"; do
-		if [[ ${F[leg.$i.state]} == recovering && -z ${F[failed.rebuild]-} ]]; then
+		if [[ ${F[leg.$i.state]} == recovering ]] && ! barred rebuild; then
 			action_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
 			return 1
 		fi
@@ -26,7 +27,7 @@ readd_disk_legs() {
 		readd_slot_is_free || continue
 		# While the RAM leg recovers, a re-added disk would be rewritten whole: later.
 		if [[ ${F[ram.state]} == recovering ]]; then
-			[[ -z ${F[failed.rebuild]-} ]] || continue
+			! barred rebuild || continue
 			action_is wait-sync "the RAM leg is being rebuilt, then ${F[leg.$i.dev]} is put back"
 			return 1
 		fi
@@ -44,8 +45,8 @@ readd_put_back_() {
 	local why="its bitmap no longer tells where it differs, so all of it is rebuilt"
 	if readd_by_bitmap "$1"; then
 		action_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
-	elif [[ -z ${F["failed.add-leg.$1"]-} ]]; then
-		[[ ${F[conf.layout]-mirror} != far2 ]] || why='of a far2 all of it is rebuilt'
+	elif ! barred "add-leg.$1"; then
+		[[ ${F[conf.layout]} != far2 ]] || why='of a far2 all of it is rebuilt'
 		action_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; $why" "$1"
 	else
 		return 0
@@ -55,7 +56,7 @@ readd_put_back_() {
 
 # readd_by_bitmap I: does the bitmap say all that a leg lacks which has no history of its own? Of a far layout md leaves out parts, and calls the leg in sync
 # (Linux 6.12; case "nested").
-readd_by_bitmap() { [[ ${F[conf.layout]-mirror} != far2 ]] && ! readd_is_forgotten "$1"; }
+readd_by_bitmap() { [[ ${F[conf.layout]} != far2 ]] && ! readd_is_forgotten "$1"; }
 
 # readd_is_forgotten I: may md have forgotten where leg I differs? Once every slot is filled it clears the bits, also those that leg I needs, if the array had
 # fewer slots than legs, or another member in the place of this one. md refuses a leg that is older than events_cleared; but only a write moves that
@@ -64,14 +65,14 @@ readd_by_bitmap() { [[ ${F[conf.layout]-mirror} != far2 ]] && ! readd_is_forgott
 # be a later one at any time.
 readd_is_forgotten() {
 	local legs=${F[members]}
-	[[ ${F[conf.ram]-} == none ]] || legs=$((legs + 1))
-	[[ -z ${F[witness.filled]-} ]] || ((${F[array.slots]-0} < legs || ${F[leg.$1.events]} + 1 < ${F[witness.filled]}))
+	[[ ${F[conf.ram]} == none ]] || legs=$((legs + 1))
+	[[ -z ${F[witness.filled]} ]] || ((${F[array.slots]} < legs || ${F[leg.$1.events]} + 1 < ${F[witness.filled]}))
 }
 
 # readd_slot_is_free: is there a slot for one more disk leg? One that is being rebuilt has one, and is missing all the same as md counts. Without a slot md
 # would keep the leg as a spare for ever, and write that on it.
 readd_slot_is_free() {
-	local i free=${F[array.degraded]-1}
+	local i free=${F[array.degraded]}
 	[[ ${F[ram.state]} != recovering ]] || free=$((free - 1))
 	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != recovering ]] || free=$((free - 1)); done
 	((free > 0))
@@ -89,10 +90,10 @@ readd_lacks_slot() {
 # an action was decided.
 readd_gone_() {
 	local node
-	[[ ${F[retry]-} == yes || ${F[mend]-} == yes ]] || return 0
+	[[ ${F[retry]} == yes || ${F[mend]} == yes ]] || return 0
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
-	for node in ${F[array.gone]-}; do
-		[[ -z ${F["failed.remove-gone.$node"]-} ]] || continue
+	for node in ${F[array.gone]}; do
+		! barred "remove-gone.$node" || continue
 		action_is remove-gone "the device of member $node is gone" "$node"
 		return 1
 	done
@@ -101,17 +102,18 @@ readd_gone_() {
 # readd_new_legs_: disk legs that only a rebuild as a whole can bring back. Returns 1 when an action was decided.
 readd_new_legs_() {
 	local i why
-	[[ ${F[mend]-} == yes ]] && readd_has_room_ || return 0
+	[[ ${F[mend]} == yes ]] && readd_has_room_ || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F["failed.add-leg.$i"]-} && -z ${F[leg.$i.removed]-} ]] || continue
-		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]-no} == yes && -z ${F[leg.$i.alien]-} ]]; then
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F[leg.$i.removed]} ]] || continue
+		! barred "add-leg.$i" || continue
+		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]} == yes && -z ${F[leg.$i.alien]} ]]; then
 			why="a new disk stands at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
 		elif readd_is_begun "$i"; then
 			why="disk leg ${F[leg.$i.dev]} was lost while it was being put back"
 		else
 			continue
 		fi
-		if [[ ${F[ram.state]} == recovering && -z ${F[failed.rebuild]-} ]]; then
+		if [[ ${F[ram.state]} == recovering ]] && ! barred rebuild; then
 			action_is wait-sync "the RAM leg is being rebuilt; then: $why"
 		else
 			action_is add-leg "$why" "$i"
@@ -123,15 +125,15 @@ readd_new_legs_() {
 # readd_has_room_: is there a slot beside the one that belongs to the RAM leg? A far2 has none for one.
 readd_has_room_() {
 	local taken=1
-	[[ ${F[ram.state]} != @(in_sync|recovering) && ${F[conf.layout]-mirror} != far2 ]] || taken=0
-	((${F[array.degraded]-0} > taken))
+	[[ ${F[ram.state]} != @(in_sync|recovering) && ${F[conf.layout]} != far2 ]] || taken=0
+	((${F[array.degraded]} > taken))
 }
 
 # readd_is_begun I: is it a leg of ours, that was in sync once, and calls itself a spare? md leaves that word on a disk that is pulled out while it
 # is being put back, and takes it for no member from then on. All that it held beyond the others was given up when that began.
 readd_is_begun() {
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" && ${F[leg.$1.role]} == spare ]] || return 1
-	! readd_is_copy "$1" && ! readd_is_given_up "$1" && [[ -z ${F[leg.$1.alien]-} && " ${F[witness.seen]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
+	! readd_is_copy "$1" && ! readd_is_given_up "$1" && [[ -z ${F[leg.$1.alien]} && " ${F[witness.seen]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 # readd_last_is_to_come_: is only the RAM leg good, and one of the disk legs that were in sync last not there? Which of several left last nobody knows
@@ -139,8 +141,8 @@ readd_is_begun() {
 readd_last_is_to_come_() {
 	local uuid j there=' '
 	! health_disk_in_sync || return 1
-	for ((j = 0; j < ${F[members]}; j++)); do there+="${F[leg.$j.device_uuid]-} "; done
-	for uuid in ${F[witness.legs]} ${F[witness.left]-}; do [[ $there == *" $uuid "* ]] || return 0; done
+	for ((j = 0; j < ${F[members]}; j++)); do there+="${F[leg.$j.device_uuid]} "; done
+	for uuid in ${F[witness.legs]} ${F[witness.left]}; do [[ $there == *" $uuid "* ]] || return 0; done
 	return 1
 }
 
@@ -150,7 +152,7 @@ readd_order_() {
 	local i j last=() rest=() alone=''
 	health_disk_in_sync || alone=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
-		if [[ -z $alone || " ${F[witness.legs]} ${F[witness.left]-} " != *" ${F[leg.$i.device_uuid]:-none} "* ]]; then
+		if [[ -z $alone || " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$i.device_uuid]:-none} "* ]]; then
 			rest+=("$i")
 			continue
 		fi
@@ -166,8 +168,8 @@ readd_order_() {
 readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
-	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]-} != yes && -z ${F[leg.$i.alien]-} ]] || return 1
+	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] && ! barred "readd.$i" || return 1
+	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes && -z ${F[leg.$i.alien]} ]] || return 1
 	! readd_left_this_run_ "$i" || return 0
 	for ((j = 0; j < ${F[members]}; j++)); do
 		[[ ${F[leg.$j.state]} == in_sync ]] || continue
@@ -176,13 +178,13 @@ readd_may() {
 		alone=no
 	done
 	# Not alone, beside one without a name in the configuration; but that one's slot is not known here.
-	[[ $alone == no ]] || { [[ -z ${F[array.unconfigured]-} ]] && readd_may_to_ram "$i"; }
+	[[ $alone == no ]] || { [[ -z ${F[array.unconfigured]} ]] && readd_may_to_ram "$i"; }
 }
 
 # readd_has_been_with I MEMBER: does leg I, which is outside, call this member of the running array (leg.J, ram) active?
 readd_has_been_with() {
 	local SLOT
-	[[ ${F[leg.$1.number]-} != "${F[$2.number]-}" ]] && histories_slot_of "$1" "${F[$2.number]-}" && [[ $SLOT == "${F[$2.slot]-}" ]]
+	[[ ${F[leg.$1.number]} != "${F[$2.number]}" ]] && histories_slot_of "$1" "${F[$2.number]}" && [[ $SLOT == "${F[$2.slot]}" ]]
 }
 
 # readd_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since? Then another disk leg may have been put back in the
@@ -190,9 +192,9 @@ readd_has_been_with() {
 # were in sync when it left; elsewhere it may have had a RAM leg of the same number.
 readd_left_this_run_() {
 	local j
-	[[ ${F[leg.$1.joined]-} == yes && ${F[ram.state]} == in_sync ]] && readd_has_been_with "$1" ram || return 1
+	[[ ${F[leg.$1.joined]} == yes && ${F[ram.state]} == in_sync ]] && readd_has_been_with "$1" ram || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do
-		[[ ${F[leg.$j.state]} == in_sync && " ${F[leg.$1.left_with]-} " == *" ${F[leg.$j.member_uuid]:-none} "* ]] || continue
+		[[ ${F[leg.$j.state]} == in_sync && " ${F[leg.$1.left_with]} " == *" ${F[leg.$j.member_uuid]:-none} "* ]] || continue
 		readd_has_been_with "$1" "leg.$j" || return 1
 	done
 }
@@ -201,36 +203,36 @@ readd_left_this_run_() {
 readd_is_copy() {
 	local member
 	ORIGINAL=''
-	[[ ${F[leg.$1.sb]-} == ok && -n ${F[leg.$1.device_uuid]-} ]] || return 1
+	[[ ${F[leg.$1.sb]} == ok && -n ${F[leg.$1.device_uuid]} ]] || return 1
 	for ((member = 0; member < F[members]; member++)); do
-		[[ ${F[leg.$member.state]-} != in_sync || ${F[leg.$member.member_uuid]-} != "${F[leg.$1.device_uuid]}" ]] || ORIGINAL=${F[leg.$member.dev]}
+		[[ ${F[leg.$member.state]} != in_sync || ${F[leg.$member.member_uuid]} != "${F[leg.$1.device_uuid]}" ]] || ORIGINAL=${F[leg.$member.dev]}
 	done
 	[[ -n $ORIGINAL ]]
 }
 
 # readd_is_given_up I: has the array been started without leg I, against all that spoke for it? Then it may hold writes that nobody else
 # has, its superblock may not show it, and only a rebuild of the whole leg makes it equal.
-readd_is_given_up() { [[ " ${F[witness.given]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]; }
+readd_is_given_up() { [[ " ${F[witness.given]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]; }
 
 # Only the RAM leg is in sync, so that no disk leg can be asked for: leg I must have been in sync until then, with the RAM leg, or call all disk legs active, and
 # another one than itself. Alone elsewhere it would call them missing, and this RAM leg as well.
 readd_may_to_ram() {
 	local i slot entry held=' ' others=''
-	[[ " ${F[witness.legs]} ${F[witness.left]-} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || { readd_has_been_with "$1" ram && return; }
+	[[ " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || { readd_has_been_with "$1" ram && return; }
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ $i == "$1" || ! ${F[leg.$i.role]-} =~ ^[0-9]+$ ]] || ! histories_calls_missing "$1" "$i" || return 1
+		[[ $i == "$1" || ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]] || ! histories_calls_missing "$1" "$i" || return 1
 	done
-	for entry in ${F[leg.$1.roles]-}; do
+	for entry in ${F[leg.$1.roles]}; do
 		readd_is_disks_ "$1" "${entry%:*}" || continue
 		held+="${entry#*:} "
-		[[ ${entry%:*} == "${F[leg.$1.number]-}" ]] || others=yes
+		[[ ${entry%:*} == "${F[leg.$1.number]}" ]] || others=yes
 	done
 	[[ -n $others ]] || return 1
 	for ((slot = 0; slot < ${F[leg.$1.raid_disks]:-0}; slot++)); do
-		[[ $slot == "${F[ram.slot]-}" || $held == *" $slot "* ]] || return 1
+		[[ $slot == "${F[ram.slot]}" || $held == *" $slot "* ]] || return 1
 	done
 }
 
 # readd_is_disks_ I NUMBER: can the device that leg I calls active by that number only be a disk leg? Not when the RAM leg has the number, or had it, or when
 # md may have given it to one, here or elsewhere: the first members have the numbers below the count of slots.
-readd_is_disks_() { [[ $2 != "${F[ram.number]-}" && $2 != "${F[witness.ram_number]-}" ]] && (($2 < ${F[leg.$1.raid_disks]:-0})); }
+readd_is_disks_() { [[ $2 != "${F[ram.number]}" && $2 != "${F[witness.ram_number]}" ]] && (($2 < ${F[leg.$1.raid_disks]:-0})); }

@@ -2,7 +2,7 @@
 # stands in decide/histories.sh. Facts as in decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/histories decide/ram-device decide/readd decide/strangers
+need core/paths decide/action decide/barred decide/histories decide/ram-device decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -18,7 +18,7 @@ safe_start() {
 	histories_newest "${CURRENT[@]}"
 	strangers "$NEWEST" "${GOOD[@]}" && return
 	safe_start_divergent_ "$NEWEST" "${CURRENT[@]}" && return
-	[[ -n ${F[leg.ram.dev]-} ]] && ram_device_first "$MISSING" "${GOOD[@]}" && return
+	[[ -n ${F[leg.ram.dev]} ]] && ram_device_first "$MISSING" "${GOOD[@]}" && return
 	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
 	if ((${#GOOD[@]} < ${F[members]})) && ! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	safe_start_stale_ "$NEWEST" && return
@@ -32,7 +32,7 @@ safe_start_sort_() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		safe_start_leg_kind "$i"
 		[[ $KIND == absent ]] || ! readd_is_given_up "$i" || KIND=given
-		[[ $KIND != good || -z ${F[leg.$i.alien]-} ]] || strangers_alien "$i"
+		[[ $KIND != good || -z ${F[leg.$i.alien]} ]] || strangers_alien "$i"
 		case $KIND in
 		absent) MISSING=$((MISSING + 1)) ;;
 		good) GOOD+=("$i") ;;
@@ -44,16 +44,16 @@ safe_start_sort_() {
 
 # safe_start_at_once_: sets the action and returns 0 when no leg has to be compared with another for it.
 safe_start_at_once_() {
-	if [[ -n ${F[record.why]-} ]]; then
+	if [[ -n ${F[record.why]} ]]; then
 		action_is refuse "${F[record.why]}"
-	elif [[ -n ${F[forced]-} ]]; then
+	elif [[ -n ${F[forced]} ]]; then
 		safe_start_forced_ "${F[forced]}"
-	elif [[ -n ${F[rescue.image]-} ]]; then
+	elif [[ -n ${F[rescue.image]} ]]; then
 		action_is refuse "the RAM leg was the only good copy when the array was stopped; what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: ramraid start --force-leg=DISK ${F[name]}"
 	elif ((${#GOOD[@]} == 0)); then
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
-	elif [[ -n ${F[failed.assemble]-} ]]; then
-		action_is refuse "mdadm could not start it: ${F[failed.assemble]}"
+	elif barred assemble; then
+		action_is refuse "mdadm could not start it: $BARRED"
 	else
 		return 1
 	fi
@@ -79,8 +79,8 @@ safe_start_forced_() {
 	safe_start_leg_kind "$1"
 	if [[ $KIND != good ]]; then
 		action_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
-	elif [[ -n ${F[failed.assemble]-} ]]; then
-		action_is refuse "mdadm could not start it: ${F[failed.assemble]}"
+	elif barred assemble; then
+		action_is refuse "mdadm could not start it: $BARRED"
 	else
 		GIVING_UP=yes
 		action_is assemble "${F[leg.$1.dev]} was chosen by the administrator" "${F[leg.$1.node]}"
@@ -98,9 +98,9 @@ safe_start_leg_kind() {
 		KIND="has no md superblock that can be read (${F[leg.$i.sb]})"
 	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
 		KIND="belongs to another array (${F[leg.$i.uuid]})"
-	elif [[ ${F[conf.layout]-mirror}:${F[leg.$i.level]:-1} != @(mirror:1|far2:10) ]]; then
-		KIND="belongs to an array of RAID level ${F[leg.$i.level]:-1}, which is no ${F[conf.layout]-mirror}"
-	elif [[ -n ${F[leg.$i.sectors]-} ]] && ((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]} > ${F[leg.$i.sectors]})); then
+	elif [[ ${F[conf.layout]}:${F[leg.$i.level]:-1} != @(mirror:1|far2:10) ]]; then
+		KIND="belongs to an array of RAID level ${F[leg.$i.level]:-1}, which is no ${F[conf.layout]}"
+	elif [[ -n ${F[leg.$i.sectors]} ]] && ((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]} > ${F[leg.$i.sectors]})); then
 		KIND="has ${F[leg.$i.sectors]} sectors, but its superblock counts on $((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]})): it has been shrunk or copied to a smaller disk"
 	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then
 		KIND="holds no slot of the array (it is ${F[leg.$i.role]})"
@@ -121,7 +121,7 @@ safe_start_none_good_() { # ABSENT REFUSED…
 	fi
 	printf -v text '; %s' "$@"
 	((absent == 0)) || text+="; missing:$ABSENT"
-	[[ -z ${F[leg.ram.dev]-} ]] || safe_start_none_but_device_
+	[[ -z ${F[leg.ram.dev]} ]] || safe_start_none_but_device_
 	action_is refuse "no disk leg to start from${text/#; /: }"
 }
 
@@ -139,7 +139,7 @@ safe_start_absent_names() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		safe_start_is_absent "$i" || continue
 		ABSENT+=" ${F[leg.$i.dev]}"
-		[[ -z ${F[leg.$i.node]} || -z ${F[leg.$i.silent]-} ]] || ABSENT+=" (/dev/${F[leg.$i.node]} does not answer)"
+		[[ -z ${F[leg.$i.node]} || -z ${F[leg.$i.silent]} ]] || ABSENT+=" (/dev/${F[leg.$i.node]} does not answer)"
 	done
 }
 
@@ -210,7 +210,7 @@ safe_start_stale_() {
 		gone="and somebody else has stopped it; the ramdisk is still there (to go on with what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]})"
 	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to it; but another RAM leg, elsewhere, may have that number and slot, too.
 	if [[ -z ${F[witness.legs]} ]]; then
-		action_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]-} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		action_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
 	safe_start_gone_back_ "$1" && return

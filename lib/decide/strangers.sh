@@ -9,7 +9,7 @@ declare -gA F # the facts: decide/facts.list
 # strangers_foreign: sets the refusal and returns 0 if an array of that UUID runs from members of which none is configured: a copy, started by hand, that no disk leg
 # may be put into; or the disks themselves under other names.
 strangers_foreign() {
-	[[ -n ${F[array.foreign]-} ]] || return 1
+	[[ -n ${F[array.foreign]} ]] || return 1
 	local one text=''
 	for one in ${F[array.foreign]}; do text+="${text:+; }${one%%=*} runs from ${one#*=}"; done
 	action_is refuse "another array has its UUID: ${text//,/, }, none of which is a MEMBER or the RAM leg. If that is a copy: mdadm --stop /dev/${F[array.foreign]%%=*}; ramraid start ${F[name]}. If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: ramraid start ${F[name]}"
@@ -21,7 +21,7 @@ strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	strangers_copies_ "${@:2}" && return
 	STRANGERS=''
-	for clone in ${F[clones]-}; do
+	for clone in ${F[clones]}; do
 		node=${clone%%:*} events=${clone##*:} uuid=${clone%:*} uuid=${uuid#*:}
 		strangers_one_ "$newest" "$uuid" "$events"
 		[[ $STRANGER != old ]] || {
@@ -43,11 +43,11 @@ strangers_one_() {
 		STRANGER="it has the device UUID of ${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, events ${F[leg.$i.events]}): one of the two is a copy of the other"
 		return
 	done
-	if [[ " ${F[witness.given]-} " == *" $2 "* ]] && (($3 < ${F[leg.$1.events]})); then
+	if [[ " ${F[witness.given]} " == *" $2 "* ]] && (($3 < ${F[leg.$1.events]})); then
 		STRANGER=old
-	elif [[ " ${F[witness.legs]} ${F[witness.was]-} " == *" $2 "* ]]; then
+	elif [[ " ${F[witness.legs]} ${F[witness.was]} " == *" $2 "* ]]; then
 		STRANGER="it was in sync when the array last ran"
-	elif [[ -z ${F[witness.legs]} && " ${F[witness.left]-} " == *" $2 "* ]]; then
+	elif [[ -z ${F[witness.legs]} && " ${F[witness.left]} " == *" $2 "* ]]; then
 		STRANGER="it was in sync until only the RAM leg was"
 	elif (($3 >= ${F[leg.$1.events]})); then
 		STRANGER="it is no older than ${F[leg.$1.dev]} (/dev/${F[leg.$1.node]}, events ${F[leg.$1.events]}), the newest that is one"

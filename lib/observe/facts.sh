@@ -2,7 +2,7 @@
 # stands in observe/outside.sh, what is known before the first look in observe/static.sh.
 # shellcheck shell=bash
 
-need config/conf core/paths world/disk world/md-state world/ramdisk-note
+need config/conf core/paths observe/blank world/disk world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -18,6 +18,7 @@ facts_of_conf() {
 	F[conf.start_degraded]=${CONF[START_DEGRADED]} F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
 	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
+	blank_facts
 }
 
 # facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so: as few processes as possible.

@@ -75,7 +75,7 @@ outside_is_watched() {
 
 outside_leg_superblock() { # I
 	local i=$1 key value
-	unset -v "F[leg.$i.silent]"
+	F[leg.$i.silent]=''
 	while IFS='=' read -r key value; do F[leg.$i.$key]=$value; done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }

@@ -44,7 +44,7 @@ scan_device_() {
 # nor of what something is stacked on, which goes by what that is called.
 scan_clones() {
 	local i known=" ${F[ram.node]} " node uuid events
-	F[clones]=''
+	F[clones]='' F[clones_known]=yes
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	while read -r node uuid events; do
 		if [[ $known == *" $node "* || -n $(disk_holders "$node") ]] || ramdisk_note_is_node "$node" || scan_is_path_ "$node"; then continue; fi
@@ -72,8 +72,8 @@ scan_is_path_() {
 # UUID of a member in sync, so that one of the two is a copy, whatever name it has.
 scan_running() {
 	local node clone uuid NODES
-	[[ -z ${F[array.copy]+there} ]] || return 0
-	F[array.copy]=''
+	[[ -z ${F[array.copy_known]} ]] || return 0
+	F[array.copy]='' F[array.copy_known]=yes
 	! outside_is_watched "${F[array.md]}" || return 0
 	scan_clones
 	[[ -n ${F[clones]} ]] || return 0
@@ -90,7 +90,7 @@ scan_decide() {
 	local i node
 	[[ ${F[array.state]} != active ]] || scan_running
 	action_choose
-	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) && -z ${F[clones]+there} && -z ${F[forced]-} ]] || return 0
+	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) && -z ${F[clones_known]}${F[forced]} ]] || return 0
 	scan_clones
 	STRANGERS=''
 	action_choose
@@ -107,7 +107,7 @@ scan_tell_moved() {
 	local i missing=() found=() line node uuid events name text
 	for ((i = 0; i < F[members]; i++)); do [[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}"); done
 	((${#missing[@]} > 0)) || return 0
-	[[ -n ${F[clones]+there} ]] || scan_clones
+	[[ -n ${F[clones_known]} ]] || scan_clones
 	for line in ${F[clones]}; do found+=("${line//:/ }"); done
 	((${#found[@]} > 0)) || return 0
 	for line in "${found[@]}"; do

@@ -88,7 +88,7 @@ advice_device_() {
 	[[ $ADVICE_BLIND == no && ${F[leg.ram.sb]} != unreadable ]] || return 0
 	F[retry]=yes
 	action_no_ram
-	unset -v 'F[retry]'
+	F[retry]=''
 	[[ $ACTION == 'done' ]] || return 0
 	ADVICE_WHY=$WHY ADVICE_DO='what the reason says'
 }

@@ -132,13 +132,15 @@ main() {
 	lib=$LIB
 	# shellcheck source=lib/core/load.sh
 	source "$lib/core/load.sh"
-	need decide/action
+	need decide/action observe/blank
 	# shellcheck source=tests/model/mutants.sh
 	[[ -z ${1-} ]] || {
 		source "${BASH_SOURCE[0]%/*}/mutants.sh"
 		if declare -F "mutant_$1" >/dev/null; then "mutant_$1"; else "deep_mutant_$1"; fi
 	}
 	constant_facts
+	F[members]=9
+	blank_facts
 	while read -r -a words; do answer "${words[@]}"; done
 }
 

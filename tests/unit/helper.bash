@@ -89,7 +89,8 @@ facts_read() {
 	local key value
 	F=()
 	while IFS='=' read -r key value; do [[ -z $key || $key == '#'* ]] || F[$key]=$value; done
-	[[ -z ${F[leg.0.view]+there} || -n ${F[leg.0.roles]+there} ]] || facts_numbered
+	[[ -z ${F[leg.0.view]-} || -n ${F[leg.0.roles]+there} ]] || facts_numbered
+	blank_facts
 }
 
 # facts_unnumbered: what facts_numbered has added goes, so that it can be added anew after a change of the views.
@@ -112,7 +113,7 @@ facts_numbered() {
 	local - leg role ROLES
 	set +T
 	for leg in leg.ram leg.0 leg.1 leg.2; do
-		[[ -n ${F[$leg.dev]+there} && -z ${F[$leg.roles]-} ]] || continue
+		[[ -n ${F[$leg.dev]-} && -z ${F[$leg.roles]-} ]] || continue
 		roles_of "${F[$leg.view]-}"
 		role=${F[$leg.role]:-${F[$leg.slot]-}}
 		[[ -n ${F[$leg.number]-} || ! $role =~ ^[0-9]+$ ]] || F[$leg.number]=$role
@@ -120,6 +121,7 @@ facts_numbered() {
 		[[ -z ${F[$leg.view]-} ]] || F[$leg.raid_disks]=${#F[$leg.view]}
 	done
 	[[ -n ${F[ram.number]-} ]] || F[ram.number]=${F[ram.slot]-}
+	blank_facts
 }
 
 # numbered: adds to the lines of a faked superblock_facts, on stdin, the device numbers, which are those of the slots.

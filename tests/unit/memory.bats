@@ -102,7 +102,7 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	F[retry]=no
 	facts_observe
 	hotplug_facts
-	[[ ${F[failed.make-ram]} == 'memory is short (MEMORY_FLOOR=512M)'* ]]
+	[[ ${F[veto.make-ram]} == 'memory is short (MEMORY_FLOOR=512M)'* ]]
 }
 
 @test "there is room: the worker of hot-plug makes it anew, unless a person has taken it out meanwhile" {
@@ -122,7 +122,7 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	# The worker may make it now; the note goes when it has.
 	facts_observe
 	hotplug_facts
-	[[ -z ${F[failed.make-ram]-} ]]
+	[[ -z ${F[veto.make-ram]-} ]]
 	: >"$R/run/ramraid/data.detached"
 	cmd_memory_take_ data
 	[[ $(calls | wc -l) == 1 && -e $R/run/ramraid/data.detached ]] || fail "$(calls)"

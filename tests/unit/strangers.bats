@@ -70,7 +70,7 @@ observe() {
 }
 decided() { # ACTION [PATTERN…]
 	local pattern
-	unset -v 'F[clones]'
+	F[clones]='' F[clones_known]=''
 	F[waited]=999
 	scan_decide 2>"$BATS_TEST_TMPDIR/log"
 	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$1" ]] || fail "expected $1, got $ACTION ${ARGUMENTS[*]}: $WHY"
@@ -131,11 +131,11 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	# Nor is it written down, though it has the UUID of a leg that was in sync.
 	cmd_witness_one data 2>/dev/null
 	grep -q "^legs=$a $b\$" "$W" && [[ ! -e $H ]] || fail "$(<"$W")"
-	unset -v 'F[array.known]' 'F[array.copy]'
+	F[array.known]='' F[array.copy]='' F[array.copy_known]=''
 	witness_update_foreign_start
 	are array.md=md9 array.known=no leg.0.in=md9
 	decided refuse 'something else has started md9 from /dev/sdx, and /dev/sda carries the same device UUID' 'mdadm --stop /dev/md9'
-	unset -v 'F[array.copy]'
+	F[array.copy]='' F[array.copy_known]=''
 	echo 'md9 7' >"$R/run/ramraid/data.watched"
 	scan_decide
 	are array.copy=
@@ -250,7 +250,7 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	decided refuse 'it is no older than'
 	F[forced]=1
 	decided 'assemble sdb'
-	unset -v 'F[forced]'
+	F[forced]=''
 	rm "$R/dev/sdx.sb"
 	decided 'assemble sda sdb'
 }

@@ -49,7 +49,7 @@ cmd_mend() {
 # What is said of a leg that could not be put back is what it is, not that it failed.
 mend_end_() {
 	local key
-	for key in "${!F[@]}"; do [[ $key != failed.@(readd|add-leg).* ]] || unset -v "F[$key]"; done
+	for key in "${!F[@]}"; do [[ $key != @(failed|veto).@(readd|add-leg).* ]] || unset -v "F[$key]"; done
 	[[ -z $LOOP_NO_RAM ]] || memory_floor_has_given_up "$NAME" ||
 		notify warning ram-lost '' "$NAME: there is no RAM leg, and reads are as slow as the disks: $LOOP_NO_RAM. When that is mended: ramraid attach $NAME"
 	transitions_tell "$NAME"
