@@ -27,6 +27,7 @@ _ramraid_value() {
 	case $1 in
 	NAME*) _ramraid_arrays ;;
 	DISK*) _ramraid_devices "$2" "$dev"/disk/by-id/* ;;
+	VERB) _ramraid_offer "${_ramraid_verbs[@]}" ;;
 	ARRAY) _ramraid_devices "$2" "$dev"/md/* "$dev"/disk/by-id/md-* ;;
 	KIND)
 		_ramraid_offer "${_ramraid_kinds[@]/#/$2}"
@@ -46,7 +47,7 @@ _ramraid_rest() {
 	elif [[ $CUR == -* ]]; then
 		for word in "${options[@]}" --help; do [[ " $* " == *" ${word%%=*}"[\ =]* ]] || _ramraid_offer "${word/=*/=}"; done
 	else
-		for word; do [[ $word == --* ]] || given=$((given + 1)); done
+		for word; do [[ $word == -* ]] || given=$((given + 1)); done
 		[[ ${operands[*]} != *… ]] || ((given < ${#operands[@]})) || given=$((${#operands[@]} - 1))
 		_ramraid_value "${operands[given]-}" ''
 	fi

@@ -57,7 +57,7 @@ options_documented() {
 		# shellcheck disable=SC2086 # words
 		code=$([[ -z $flags ]] || printf -- '--%s\n' $flags | sort)
 		differ "$verb: cli_parse and usage" "$code" "$(options <<<"$synopsis")"
-		differ "$verb: cli_parse and the items of its page" "$code" "$(options_of "$verb" | grep -E '^[*]+--.*::$' | plain | options)"
+		differ "$verb: cli_parse and the items of its page" "$code" "$(options_of "$verb" | grep -E '^[*]+-.*::$' | plain | options)"
 	done <<<"$VERBS"
 }
 options_of() { # VERB

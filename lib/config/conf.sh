@@ -1,7 +1,7 @@
 # Configuration: read, checked, never executed. Keys, defaults and forms come from keys.list; what is wrong is said by config/conf-faults.sh.
 # shellcheck shell=bash
 
-need core/paths world/disk
+need core/paths core/suggest world/disk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -94,9 +94,10 @@ conf_names() {
 
 # conf_no_array NAME: prints the complaint about a name that no array has.
 conf_no_array() {
-	local CONF_NAMES
+	local CONF_NAMES SUGGESTION
 	conf_find_names
-	printf 'there is no array "%s": %s does not exist; configured: %s\n' "$1" "$ETC/$1.conf" "${CONF_NAMES[*]:-none}"
+	suggest "$1" "${CONF_NAMES[@]}"
+	printf 'there is no array "%s": %s does not exist; configured: %s%s\n' "$1" "$ETC/$1.conf" "${CONF_NAMES[*]:-none}" "${SUGGESTION:+; did you mean \"$SUGGESTION\"?}"
 }
 
 # conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in CONF_ERRORS, returns 1.

@@ -4,7 +4,9 @@
 need core/act core/log core/paths
 
 # cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated; "name=" takes a
-# value, after "=" or as the next word, unless "name" is there as well; "-" becomes "_" in the key), operands in ARGS.
+# value, after "=" or as the next word, unless "name" is there as well; "-" becomes "_" in the key), operands in ARGS. Those of
+# CLI_SHORT have a short form.
+declare -grA CLI_SHORT=([n]=dry-run [y]=yes)
 declare -gA OPT=()
 declare -ga ARGS=()
 cli_parse() {
@@ -12,7 +14,10 @@ cli_parse() {
 	shift 2
 	ARGS=() OPT=()
 	while (($# > 0)); do
-		arg=$1 name=${1#--} name=${name%%=*}
+		arg=$1 name=''
+		[[ $arg != -[a-zA-Z] ]] || name=${CLI_SHORT[${arg#-}]-}
+		[[ -z $name || $flags != *" $name "* ]] || arg=--$name
+		name=${arg#--} name=${name%%=*}
 		shift
 		case $arg in
 		--)

@@ -32,7 +32,11 @@ Change the disks:
   resize NAME           use the room that all disk legs have gained
   claim                 keep other programs from assembling the arrays
 
-"ramraid VERB --help" and ramraid-VERB(8) tell more; ramraid(8) is the place to begin.
+Learn more:
+  help [VERB]           the manual page of a verb
+
+"ramraid VERB --help" is shorter; ramraid(8) is the place to begin.
+-n is --dry-run, -y is --yes, wherever a verb takes these.
 Configuration: /etc/ramraid/NAME.conf, ramraid.conf(5).
 EOT
 }

@@ -10,14 +10,16 @@ ramraid() { "$PROJECT/bin/ramraid" "$@"; }
 verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .sh; done; }
 
 @test "ramraid without a verb, with --help, --version, and with nonsense" {
+	local verb
 	run ramraid --help
 	assert_success
 	assert_output -p 'usage: ramraid VERB'
-	run ramraid --version
-	assert_output "ramraid $(<"$PROJECT/lib/VERSION")"
+	for verb in --version -V; do
+		run ramraid "$verb"
+		assert_output "ramraid $(<"$PROJECT/lib/VERSION")"
+	done
 	run ramraid
 	assert_failure 2
-	local verb
 	for verb in nonsense ../cmd/start Start start.sh --nonsense -x '$(id)'; do
 		run ramraid "$verb"
 		assert_failure 2
@@ -175,9 +177,67 @@ parses() { # FLAGS ARG…
 	assert_output ''
 }
 
+@test "cli_parse: -n and -y, where the long form is taken" {
+	parses 'dry-run yes' -n name -y
+	[[ $DRY_RUN == yes && ${OPT[dry_run]} == yes && ${OPT[yes]} == yes && ${ARGS[*]} == name ]]
+	cli_parse x 'dry-run yes' -- -y
+	[[ ${ARGS[*]} == -y && ! -v OPT[yes] ]]
+	run parses 'yes' -n
+	assert_failure 2
+	assert_output -p 'unknown option -n'
+	run parses '' -n
+	assert_failure 2
+	run parses '' -q
+	assert_failure 2
+}
+
+@test "help: what a verb takes, where there is no terminal or no page; the page, where there is" {
+	local verb
+	run ramraid help
+	assert_success
+	assert_output "$(ramraid --help)"
+	for verb in stop mend help; do
+		run ramraid help "$verb"
+		assert_success
+		assert_output "$(ramraid "$verb" --help)"
+	done
+	run ramraid help sotp
+	assert_failure 2
+	assert_output -p 'unknown verb "sotp"; did you mean "stop"?'
+	run ramraid help stop start
+	assert_failure 2
+	# On a terminal. RAMRAID_ROOT leaves functions in the environment.
+	man() { [[ $1 == -w && ${MISSING-} == yes ]] && return 16 || printf '<man %s>' "$*"; }
+	export -f man
+	export SHELL=/bin/bash
+	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null
+	assert_output '<man 8 ramraid-stop>'
+	export MISSING=yes
+	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null
+	assert_output -p 'usage: ramraid stop'
+}
+
+@test "a mistyped word: the nearest one, if it is near" {
+	local word
+	libraries
+	for word in stauts:status relase:release destory:destroy stpo:stop STATUS:status xyz: s: '':'' "$(printf '%0100d' 0):" adpot:adopt; do
+		suggest "${word%%:*}" status stop start release adopt destroy
+		[[ $SUGGESTION == "${word#*:}" ]] || fail "$word: $SUGGESTION"
+	done
+	suggest 'a[$(touch X)]' 'b[$(touch X)]'
+	[[ ! -e X ]]
+	: >"$R/etc/ramraid/data.conf"
+	: >"$R/etc/ramraid/home.conf"
+	run ramraid start dtaa
+	assert_failure 3
+	assert_output -p 'configured: data home; did you mean "data"?'
+	run ramraid start elsewhere
+	refute_output -p 'did you mean'
+}
+
 @test "cli_parse: what it refuses, with the first line of the usage" {
 	local bad
-	for bad in --no --ram --yes=1 --ram= -y --=x '--y es' '--yes name' '--dry-run yes' --dry-run; do
+	for bad in --no --ram --yes=1 --ram= -n -Y -yn --=x '--y es' '--yes name' '--dry-run yes' --dry-run; do
 		run parses 'yes name=' "$bad"
 		assert_failure 2
 		assert_output -p "unknown option $bad"

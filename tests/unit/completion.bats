@@ -45,7 +45,9 @@ completes() {
 	completes 'ramraid stop data '
 	completes 'ramraid status data ' data db-1
 	completes 'ramraid status data db-1 d' data db-1
+	completes 'ramraid stop -n da' data
 	completes 'ramraid witness '
+	completes 'ramraid help st' start status stop
 	completes 'ramraid create '
 	completes 'ramraid config ' show
 	completes 'ramraid config show d' data db-1
@@ -114,6 +116,12 @@ completes() {
 }
 
 @test "zsh: an option that is taken with and without a value stands there once" {
-	run bash -c 'source "$1/generate/completion"; zsh_specs --json --watch --watch=SECONDS' - "$PROJECT"
+	run bash -c 'source "$1/generate/completion"; SHORTS=""; zsh_specs --json --watch --watch=SECONDS' - "$PROJECT"
 	assert_output " '(- *)--help[what it does]' '--json' '--watch=-::SECONDS: '"
+}
+
+@test "zsh: the short form of an option stands beside it" {
+	run bash -c 'source "$1/generate/completion"; SHORTS="declare -grA CLI_SHORT=([n]=dry-run [y]=yes)"; zsh_specs --yes --dry-run' - "$PROJECT"
+	assert_output " '(- *)--help[what it does]' '(-y --yes)'{-y,--yes} '(-n --dry-run)'{-n,--dry-run}"
+	grep -F "stop) _arguments '(- *)--help[what it does]' '(-n --dry-run)'{-n,--dry-run}" "$BATS_FILE_TMPDIR/_ramraid"
 }
