@@ -75,6 +75,7 @@ install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
 		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8 \
 		$(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR)/docs/dev $(DESTDIR)$(DOCDIR)/docs/diagrams $(DESTDIR)$(DOCDIR)/docs/screens $(DESTDIR)$(DOCDIR)/docs/performance \
+		$(DESTDIR)$(DOCDIR)/docs/monitoring/examples \
 		$(DESTDIR)$(BASHCOMPLETIONDIR) $(DESTDIR)$(ZSHCOMPLETIONDIR)
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' bin/ramraid >$(DESTDIR)$(SBINDIR)/ramraid
 	sed 's|^readonly lib=.*|readonly lib=$(LIBDIR)|' units/ramraid-generator >$(DESTDIR)$(GENERATORDIR)/ramraid-generator
@@ -109,6 +110,8 @@ install: all
 	install -m 644 docs/diagrams/*.svg $(DESTDIR)$(DOCDIR)/docs/diagrams
 	install -m 644 docs/screens/*.svg $(DESTDIR)$(DOCDIR)/docs/screens
 	install -m 644 docs/performance/*.svg $(DESTDIR)$(DOCDIR)/docs/performance
+	install -m 644 docs/monitoring/*.yml docs/monitoring/*.json $(DESTDIR)$(DOCDIR)/docs/monitoring
+	install -m 644 docs/monitoring/examples/* $(DESTDIR)$(DOCDIR)/docs/monitoring/examples
 
 deb: $(DEB)
 # dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
