@@ -5,15 +5,16 @@ need config/conf core/cli core/log core/paths
 
 declare -gA F # the facts: decide/facts.list
 
-readonly STATUS_USAGE='usage: ramraid status [--json] [--watch[=TIMESPAN]] [NAME…]
+readonly STATUS_USAGE='usage: ramraid status [--problems] [--json] [--watch[=TIMESPAN]] [NAME…]
 
 Shows each array (default: all that are configured): its state in one word, every leg with its slot, what goes on, what it means, what to do.
+--problems shows only those that are not whole or have a fault in their configuration, and nothing at all when there are none.
 --json prints the same for programs; --watch shows it again and again, every 2 s if not told otherwise, until it is ended with Ctrl-C or q.
-Exit code 0: all whole; 1: one is not; 2: a name that can be none; 3: one is not running.'
+Exit code 0: all whole; 1: one is not (with --problems also: has such a fault); 2: a name that can be none; 3: one is not running.'
 
 cmd_status() {
 	local name code=0
-	cli_parse "$STATUS_USAGE" 'json watch watch=' "$@"
+	cli_parse "$STATUS_USAGE" 'problems json watch watch=' "$@"
 	need observe/summary report/status-text
 	for name in "${ARGS[@]}"; do conf_name_ok "$name" || {
 		need config/conf-faults
@@ -47,9 +48,9 @@ status_all() {
 	if [[ -n ${OPT[json]-} ]]; then
 		status_json_close
 	else
-		(($# > 0)) || SHOWN="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
+		(($# > 0)) || [[ -n ${OPT[problems]-} ]] || SHOWN="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
 		# A program gets each thing on one line; a person at a terminal as many as fit, and in colour.
-		[[ ! -t 1 ]] || {
+		[[ ! -t 1 || -z $SHOWN ]] || {
 			need report/terminal
 			terminal_dress
 		}
@@ -62,17 +63,19 @@ status_one_() { # NAME
 		log_error "$(conf_no_array "$1")"
 		return "$EX_INACTIVE"
 	}
-	[[ $STATUS_WORD == whole ]] || {
+	if [[ $STATUS_WORD != whole ]]; then
 		need observe/detail
 		detail_look
-	}
+	elif [[ -n ${OPT[problems]-} && -z ${F[conf.warning.0]-} ]]; then
+		return 0
+	fi
 	[[ $STATUS_WORD == whole && ${F[array.sync]} == idle && -z ${F[conf.warning.0]-} ]] || {
 		need report/advice
 		advice "$STATUS_WORD"
 	}
 	if [[ -n ${OPT[json]-} ]]; then status_json "$STATUS_WORD"; else status_text "$STATUS_WORD"; fi
 	case $STATUS_WORD in
-	whole) ;;
+	whole) [[ -z ${OPT[problems]-} ]] || return "$EX_FAILED" ;;
 	stopped | broken | half-assembled) return "$EX_INACTIVE" ;;
 	misconfigured) [[ ${F[array.link]} == yes ]] || return "$EX_INACTIVE" ;&
 	*) return "$EX_FAILED" ;;

@@ -6,7 +6,7 @@ need core/act core/log core/paths
 # cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated; "name=" takes a
 # value, after "=" or as the next word, unless "name" is there as well; "-" becomes "_" in the key), operands in ARGS. Those of
 # CLI_SHORT have a short form.
-declare -grA CLI_SHORT=([n]=dry-run [y]=yes)
+declare -grA CLI_SHORT=([H]=no-headings [n]=dry-run [y]=yes)
 declare -gA OPT=()
 declare -ga ARGS=()
 cli_parse() {

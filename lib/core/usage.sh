@@ -11,6 +11,7 @@ Make a mirror, and leave it:
   release NAME          make such a mirror a plain RAID1 again
 
 See how it is:
+  list [NAME…]          one line for each array
   status [NAME…]        the state of arrays and legs, and what to do
   check [NAME…]         what would go wrong at the next boot
   wait NAME             wait until the array is whole

@@ -88,6 +88,118 @@ same() {
 	done < <(jq -r '.. | .enum? | arrays[]' "$schema" | grep -vx 'repair\|reshape\|frozen')
 }
 
+@test "--problems: nothing of arrays that are whole; the others as always, with the same exit code" {
+	local state plain word whole=0 wrong=0
+	for state in $(states); do
+		shows "$state"
+		plain=$SHOWN CODE_PLAIN=$CODE
+		shows "$state" problems
+		[[ $CODE == "$CODE_PLAIN" ]] || grep -q '^conf.warning' "$STATES/$state.facts" || fail "$state: $CODE_PLAIN, with --problems $CODE"
+		if ((CODE == 0)); then
+			[[ -z $SHOWN ]] || fail "$state: $SHOWN"
+			whole=$((whole + 1))
+			continue
+		fi
+		wrong=$((wrong + 1))
+		# Each line is one of those without the option, and none is of an array that is whole and has no warning.
+		[[ -n $SHOWN ]] && ! grep -qvxFf <(printf '%s' "$plain") <<<"${SHOWN%$'\n'}" || fail "$state: $SHOWN"
+	done
+	((whole > 0 && wrong > 10)) || fail "$whole whole, $wrong not"
+	# Two of them: of one that is whole and one that is not, the latter.
+	shows two-arrays problems
+	jq -r '.arrays[] | "\(.name) \(.state) \(.configuration_warnings | length)"' "$STATES/two-arrays.json" | while read -r name word warnings; do
+		if [[ $word:$warnings == whole:0 ]]; then [[ $SHOWN != *"$name: $word"* ]]; else [[ $SHOWN == *"$name: $word"* ]]; fi || fail "$name: $SHOWN"
+	done
+}
+
+@test "--problems: a fault in the configuration of an array that is whole is one" {
+	STATES=$BATS_TEST_TMPDIR
+	{ cat "$FIXTURES/status/whole.facts" && echo 'conf.warning.0=/etc/ramraid/ramraid.conf:4: WAIT=maybe: write yes or no'; } >"$STATES/fault.facts"
+	shows fault
+	[[ $CODE == 0 ]]
+	shows fault problems
+	[[ $CODE == 1 && $SHOWN == *whole*'WAIT=maybe'* ]] || fail "$CODE: $SHOWN"
+	shows fault json
+	[[ $CODE == 0 ]]
+}
+
+@test "--problems: silent where no arrays are configured" {
+	run "$PROJECT/bin/ramraid" status --problems
+	assert_success
+	assert_output ''
+	one_array
+	run "$PROJECT/bin/ramraid" status --problems
+	assert_failure 3
+	assert_line -n 0 'data: stopped'
+	run "$PROJECT/bin/ramraid" status --problems --json
+	assert_failure 3
+	jq -e '.arrays | length == 1' <<<"$output"
+}
+
+# lists STATE [no_headings]: sets LISTED.
+lists() {
+	SHOWING=$1
+	set -- "${2-}"
+	cli_parse() { OPT=() ARGS=() && [[ -z ${WANTED-} ]] || OPT[$WANTED]=yes; }
+	WANTED=$1
+	conf_names() { grep -c ^name= "$STATES/$SHOWING.facts" | xargs seq; }
+	disk_bytes() { echo 2147483648; }
+	LISTED=$(cmd_list)
+}
+
+@test "list: a line for each state, as status has it" {
+	local state name word device legs ram size
+	for state in $(states); do
+		lists "$state" no_headings
+		[[ $(cut -f 2,3 <<<"$LISTED") == "$(jq -r '.arrays[] | "\(.state)\t\(.device // "-")"' "$STATES/$state.json")" ]] || fail "$state: $LISTED"
+		[[ $LISTED != *misconfigured* || $LISTED == *$'\tmisconfigured\t-\t-\t-\t-' ]] || fail "$state: $LISTED"
+		[[ -z $LISTED ]] || while IFS=$'\t' read -r name word device legs ram size; do
+			[[ -n $name && -n $size && $size == @(-|2147483648) ]] || fail "$state: $LISTED"
+			[[ $word == misconfigured ]] || { [[ $legs == [0-9]/[0-9] ]] && grep -qw "$ram" <<<'in_sync recovering faulty attached missing none'; } || fail "$state: $LISTED"
+			# All legs are in sync of what is whole; never of what is rebuilt, degraded, or without a RAM leg.
+			case $word in
+			whole) ((${legs%/*} == ${legs#*/})) || fail "$state: $legs" ;;
+			rebuilding | degraded | disks-only | stopped) ((${legs%/*} < ${legs#*/})) || grep -q '^leg.*lacks=yes' "$STATES/$state.facts" || fail "$state: $legs" ;;
+			esac
+		done <<<"$LISTED"
+	done
+	lists rebuilding-copy no_headings
+	[[ $LISTED == $'1\trebuilding\t/dev/md127\t2/3\tattached\t2147483648' ]] || fail "$LISTED"
+	lists ram-none no_headings
+	[[ $LISTED == *$'\tnone\t'* ]] || fail "$LISTED"
+}
+
+@test "list: columns for people" {
+	lists two-arrays
+	[[ $(head -n 1 <<<"$LISTED") =~ ^NAME\ +STATE\ +DEVICE\ +LEGS\ +RAM\ +SIZE$ && $(wc -l <<<"$LISTED") == 3 ]] || fail "$LISTED"
+	# Each begins where its heading does.
+	[[ $(sed -E 's/(.*) [^ ]+$/\1/' <<<"$LISTED" | awk '{ print length }' | sort -u | wc -l) == 1 ]] || fail "$LISTED"
+}
+
+@test "list: of what there is, sorted and once; the rest is said" {
+	run "$PROJECT/bin/ramraid" list
+	assert_success
+	assert_output -p 'no arrays are configured'
+	run "$PROJECT/bin/ramraid" list -H
+	assert_success
+	assert_output ''
+	one_array
+	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/alpha.conf"
+	echo nonsense >"$R/etc/ramraid/zeta.conf"
+	echo >"$R/etc/ramraid/x"$'\t'"y.conf"
+	run "$PROJECT/bin/ramraid" list --no-headings
+	assert_success
+	assert_output $'alpha\tstopped\t-\t0/2\tmissing\t-\ndata\tstopped\t-\t0/2\tmissing\t-\nx?y\tmisconfigured\t-\t-\t-\t-\nzeta\tmisconfigured\t-\t-\t-\t-'
+	run "$PROJECT/bin/ramraid" list -H data alpha data
+	assert_output $'alpha\tstopped\t-\t0/2\tmissing\t-\ndata\tstopped\t-\t0/2\tmissing\t-'
+	run "$PROJECT/bin/ramraid" list -H alpha dtaa
+	assert_failure 3
+	assert_line $'alpha\tstopped\t-\t0/2\tmissing\t-'
+	assert_line -p 'did you mean "data"?'
+	run "$PROJECT/bin/ramraid" list ../x
+	assert_failure 2
+}
+
 # on_terminal COMMAND…: its output on a terminal, without the carriage returns.
 on_terminal() { env -u NO_COLOR TERM="${TERMINAL-xterm}" script -qec "$*" /dev/null </dev/null | tr -d '\r'; }
 # one_array: an array that does not run, as far as the program itself is concerned.

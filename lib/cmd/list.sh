@@ -1,0 +1,82 @@
+# ramraid list: one line for each array, for people and for scripts.
+# shellcheck shell=bash
+
+need config/conf core/cli core/log core/paths core/quantity core/words world/disk
+
+declare -gA F # the facts: decide/facts.list
+
+readonly LIST_USAGE='usage: ramraid list [--no-headings] [NAME…]
+
+Prints one line for each array (default: all that are configured), sorted by name: NAME, STATE (as "status" has it), DEVICE, LEGS in sync of all
+that are configured, RAM (the state of the RAM leg), and SIZE. What is not known is "-".
+  -H, --no-headings  for scripts: no headings, a tab between two fields, SIZE in bytes; fields may be added at the end
+Exit code 0: listed, whatever the states are; 2: a name that can be none; 3: a name that there is not.'
+
+cmd_list() {
+	local name code=0 names=() rows=()
+	cli_parse "$LIST_USAGE" 'no-headings' "$@"
+	need observe/summary
+	for name in "${ARGS[@]}"; do conf_name_ok "$name" || {
+		need config/conf-faults
+		die "$(conf_faults_name "$name")" "$EX_USAGE"
+	}; done
+	if ((${#ARGS[@]} > 0)); then mapfile -t names < <(printf '%s\n' "${ARGS[@]}" | sort -u); else mapfile -t names < <(conf_names); fi
+	for name in "${names[@]}"; do list_row_ "$name" || code=$?; done
+	if [[ -n ${OPT[no_headings]-} ]]; then
+		((${#rows[@]} == 0)) || printf '%s\n' "${rows[@]}"
+	elif ((${#rows[@]} > 0)); then
+		list_table_
+	elif ((${#ARGS[@]} == 0)); then
+		printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"
+	fi
+	return "$code"
+}
+
+# Adds a line to the caller's rows.
+list_row_() { # NAME
+	local name=$1 device=- legs=- ram=- size=- row
+	summary_array "$name" || {
+		log_error "$(conf_no_array "$name")"
+		return "$EX_INACTIVE"
+	}
+	[[ $STATUS_WORD == misconfigured ]] || list_legs_
+	[[ -z ${F[array.md]-} ]] || {
+		device=/dev/${F[array.md]}
+		# It may have been stopped meanwhile.
+		size=$(disk_bytes "${F[array.md]}" 2>/dev/null) || size=-
+		[[ $size == [1-9]* ]] || size=-
+	}
+	[[ $size == - || -n ${OPT[no_headings]-} ]] || size=$(quantity_show_bytes "$size")
+	log_printable name
+	printf -v row '%s\t%s\t%s\t%s\t%s\t%s' "$name" "$STATUS_WORD" "$device" "$legs" "$ram" "$size"
+	rows+=("$row")
+}
+
+# Sets the caller's legs to "IN-SYNC/ALL", and ram to one word.
+list_legs_() {
+	local i all=${F[members]} good=0
+	ram=${F[ram.state]/none/missing}
+	if [[ ${F[conf.ram]} == none ]]; then
+		ram=none
+	else
+		all=$((all + 1))
+		[[ $ram != in_sync ]] || good=1
+	fi
+	for ((i = 0; i < F[members]; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	legs=$good/$all
+}
+
+# In columns; the last one is not filled up.
+list_table_() {
+	local row fields width=() i
+	rows=($'NAME\tSTATE\tDEVICE\tLEGS\tRAM\tSIZE' "${rows[@]}")
+	for row in "${rows[@]}"; do
+		IFS=$'\t' words_split fields "$row"
+		for i in "${!fields[@]}"; do ((${#fields[i]} <= ${width[i]-0})) || width[i]=${#fields[i]}; done
+	done
+	for row in "${rows[@]}"; do
+		IFS=$'\t' words_split fields "$row"
+		for i in 0 1 2 3 4; do printf '%-*s  ' "${width[i]}" "${fields[i]}"; done
+		printf '%s\n' "${fields[5]}"
+	done
+}
