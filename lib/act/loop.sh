@@ -233,7 +233,7 @@ loop_speed() { # fast|system
 # The end of the loop: whole, or as whole as it gets.
 loop_end_() {
 	loop_speed system
-	if [[ $WHY == whole ]]; then
+	if [[ $OUTCOME == whole ]]; then
 		clock
 		log_info "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
 		systemd_ready "whole: $(loop_legs_)"

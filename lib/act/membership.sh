@@ -156,7 +156,7 @@ membership_done_() { # NAME
 	history_update
 	removals_write "$1" "${CONF[UUID]}"
 	conf_need_keep "$1"
-	[[ $WHY != 'not whole'* ]] || die "$1: $WHY; see: ramraid status $1"
+	[[ $OUTCOME != short ]] || die "$1: $WHY; see: ramraid status $1"
 	log_notice "$1: $WHY"
 	[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || log_notice "$1: it has no RAM leg now; to have one: ramraid attach $1"
 }

@@ -42,8 +42,7 @@ start_plan() { # NAME
 	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY" "$GATE"
 	# What a start would wait for, and what then.
 	if [[ $ACTION == wait-members ]]; then
-		F[waited]=999999999
-		scan_decide
+		scan_decide eventually
 		log_printable WHY
 		printf 'if no more disks come: %s\nwhy:    %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
 	fi

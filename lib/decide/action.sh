@@ -4,14 +4,16 @@
 # facts.list beside this file says what each fact is, and who sets it. How the disk legs are judged before a start stands in decide/safe-start.sh, how they are put
 # back in decide/readd.sh.
 #
-# action_choose sets ACTION, ARGUMENTS, WHY, GIVING_UP to yes when the legs that are not started are given up by that, and STRANGERS (decide/strangers.sh); action_gate
+# action_choose sets ACTION, ARGUMENTS, WHY, OUTCOME, GIVING_UP to yes when the legs that are not started are given up by that, and STRANGERS (decide/strangers.sh); action_gate
 # sets GATE, GATE_WHY.
 
 need core/paths decide/barred decide/health decide/ram-device decide/readd decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
-# action_choose: the next thing to do.
+# action_choose [eventually]: the next thing to do; with "eventually", what comes of it if no missing
+# disk is waited for any longer. OUTCOME tells programs how it ended when ACTION is done: whole,
+# short (a disk leg that is to be in sync is not), or empty; WHY tells people.
 #   assemble NODE…    start the array from exactly these disk legs      wait-members     a disk leg is missing, there is still time
 #   stop-inactive     something else left the array half assembled      refuse           it must not be started; WHY says why
 #   make-writable     let md write, once the witness stands             set-backlog N    write-behind as configured
@@ -25,7 +27,7 @@ declare -gA F # the facts; not emptied: this file may be loaded after a look
 #   readd-ram         have md take the filled ramdisk back, by bitmap
 #   done              nothing left to do
 action_choose() {
-	ACTION='' ARGUMENTS=() WHY='' GIVING_UP=''
+	ACTION='' ARGUMENTS=() WHY='' GIVING_UP='' ACTION_EVENTUALLY=${1-}
 	case ${F[array.state]} in
 	active) action_running_ ;;
 	broken) action_broken_ ;;
@@ -35,7 +37,7 @@ action_choose() {
 }
 
 action_is() { # ACTION WHY [ARGUMENT…]
-	ACTION=$1 WHY=$2
+	ACTION=$1 WHY=$2 OUTCOME=''
 	shift 2
 	ARGUMENTS=("$@")
 }
@@ -139,6 +141,7 @@ action_flawed_() {
 action_whole_() {
 	health_lost
 	action_is 'done' whole
+	[[ -n $LACKING$LOST ]] || OUTCOME=whole
 	[[ -z $LACKING ]] || WHY="md could not write some blocks of the disk leg$LACKING"
 	[[ -z $LOST ]] || WHY="the RAM leg is in sync, but not the disk leg$LOST"
 	! readd_lacks_slot || WHY+="; there is no free slot for it: ramraid apply ${F[name]}"
@@ -191,6 +194,7 @@ action_fill_() {
 }
 
 action_time_is_up() { # KEY of a number of seconds or "infinity"
+	[[ $1 != conf.member_timeout || $ACTION_EVENTUALLY != eventually ]] || return 0
 	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
 }
 

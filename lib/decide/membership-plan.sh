@@ -179,8 +179,10 @@ membership_plan_next() {
 	elif ((good < goal)); then
 		health_lost
 		action_is 'done' "not whole: not in sync is$LOST"
+		OUTCOME=short
 	else
 		action_is 'done' 'every disk that it is to have is in sync, and no other is in it'
+		OUTCOME=whole
 	fi
 }
 

@@ -10,6 +10,7 @@ readonly DECIDE_DEVICE_MOST=300 # seconds that it is waited for at most, also wi
 
 ram_device_time_is_up_() {
 	local most=${F[conf.member_timeout]}
+	[[ $ACTION_EVENTUALLY != eventually ]] || return 0
 	[[ $most != infinity ]] || most=$DECIDE_DEVICE_MOST
 	((${F[waited]} >= most))
 }

@@ -46,7 +46,5 @@ detail_look() {
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
 	static_remembered
-	# Asked is what a start would do in the end, when it has waited for what is missing.
-	F[conf.member_timeout]=0
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

@@ -84,16 +84,16 @@ scan_running() {
 	done
 }
 
-# scan_decide: action_choose, with what a look at all devices shows, before an array that does not run is started or refused. Says what has to be known of the
+# scan_decide [eventually]: action_choose, with what a look at all devices shows, before an array that does not run is started or refused. Says what has to be known of the
 # devices, once.
 scan_decide() {
 	local i node
 	[[ ${F[array.state]} != active ]] || scan_running
-	action_choose
+	action_choose "$@"
 	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) && -z ${F[clones_known]}${F[forced]} ]] || return 0
 	scan_clones
 	STRANGERS=''
-	action_choose
+	action_choose "$@"
 	for node in $STRANGERS; do
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: mdadm --zero-superblock /dev/$node"
 	done

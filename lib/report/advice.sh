@@ -36,7 +36,7 @@ advice_why_() {
 	if [[ $ADVICE_BLIND == yes ]]; then
 		ADVICE_WHY="only root can read the superblocks of the disks; more is told by: sudo ramraid status ${F[name]}"
 	else
-		action_choose
+		action_choose eventually
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
 	fi
 	# How far it is stands in a line of its own; which disks lacked when it was started may be long over.

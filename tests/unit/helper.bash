@@ -89,7 +89,7 @@ facts_read() {
 	local key value
 	F=()
 	while IFS='=' read -r key value; do [[ -z $key || $key == '#'* ]] || F[$key]=$value; done
-	[[ -z ${F[leg.0.view]-} || -n ${F[leg.0.roles]+there} ]] || facts_numbered
+	[[ -z ${F[leg.0.view]+there} || -n ${F[leg.0.roles]+there} ]] || facts_numbered
 	blank_facts
 }
 

@@ -52,9 +52,7 @@ check_array_stopped() {
 		}
 	done
 	static_times || :
-	# As if the time for missing disks were over: what comes in the end is asked for.
-	F[waited]=999999999
-	action_choose
+	action_choose eventually
 	if [[ $ACTION == refuse ]]; then
 		findings_problem refused "$expected" "that a start is refused: $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see ramraid-diagnostics(7)"
 	elif [[ ${F[array.state]} == inactive ]]; then
