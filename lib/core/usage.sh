@@ -15,6 +15,7 @@ See how it is:
   status [NAME…]        the state of arrays and legs, and what to do
   check [NAME…]         what would go wrong at the next boot
   wait NAME             wait until the array is whole
+  events NAME           what has happened to the array
   config show [NAME]    each key, its value, and where that is set
   metrics               the state of all arrays, for Prometheus
   bench NAME            what the array and its legs read in a second

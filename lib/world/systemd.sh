@@ -146,6 +146,18 @@ systemd_show() {
 	[[ -n $all ]]
 }
 
+# systemd_time_ok TIME: is it a point in time (systemd.time(7), TIMESTAMPS)?
+systemd_time_ok() { systemd-analyze timestamp -- "$1" >/dev/null 2>&1; }
+
+# systemd_journal NAME [TIME]: what the journal has about an array, since TIME, the newest last: "KEY=value" lines, an empty line after each record
+# (journalctl(1), --output=export). That is what root's ramraid has said with a level of notice or above (of any array), and that the array's unit has started,
+# stopped or failed (systemd's sd-messages.h: SD_MESSAGE_UNIT_STARTED, _STOPPED, _FAILED, _FAILURE_RESULT).
+systemd_journal() {
+	journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID ${2:+--since="$2"} \
+		_UID=0 SYSLOG_IDENTIFIER=ramraid PRIORITY={0,1,2,3,4,5} + \
+		_PID=1 UNIT="$(systemd_unit "$1")" MESSAGE_ID={39f53479d3a045ac8e11786248231fbf,9d1aaa27d60140bd96365438aad20286,be02cf6855d2428ba40df7e9d022f03d,d9b373ed55a64feb8242e02dbe79a49c}
+}
+
 systemd_reload() { act systemctl daemon-reload; }
 systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }
 systemd_disable() { act systemctl --quiet disable "$(systemd_unit "$1")"; }

@@ -27,7 +27,8 @@ steps() {
 		echo HOTPLUG=no >/etc/ramraid/data.conf.d/hotplug.conf; echo NOTIFY=/usr/local/sbin/event >/etc/ramraid/data.conf.d/notify.conf; : >/root/events; grep "^MAILADDR root" /etc/mdadm/mdadm.conf'
 	check 'detach and attach are told as what they are: done on purpose' "$words"'
 		ramraid wait data; ramraid detach data; told "^notice ram-detached /dev/md/data . data . data: the RAM leg has been taken out; to have it again: ramraid attach data$"
-		ramraid attach data; told "^notice ram-in-sync /dev/md/data /dev/rd[0-9]* . data . "; quiet; fails grep -v "^notice " /root/events; : >/root/events'
+		ramraid attach data; told "^notice ram-in-sync /dev/md/data /dev/rd[0-9]* . data . "; quiet; fails grep -v "^notice " /root/events; : >/root/events
+		ramraid events data | tee /root/out; grep "notice   the RAM leg has been taken out" /root/out; grep "info .*Started ramraid@data.service" /root/out; grep "notice   the RAM leg is in sync" /root/out'
 	guest 'rm -f /root/mails/*; sync; systemctl is-active mdmonitor'
 	reboot
 	check 'a shutdown and a boot: nothing but information, and no mail, neither of ours nor of the watcher of mdadm, which runs' "$words"'
@@ -42,6 +43,7 @@ steps() {
 	check 'a disk is pulled out, and hot-plug is off: one warning, with what to do' "$words"'
 		gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync
 		told "^warning disk-lost /dev/md/data $(leg B) . data . data: disk leg $(leg B) is lost: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
+		ramraid events --since=-1h --json data | jq -e --arg b "$(leg B)" "[.events[] | select(.severity == \"warning\" and (.text | startswith(\"disk leg \" + \$b + \" is lost\")))] | length == 1"
 		quiet; sleep 2; cat /root/events; test "$(count disk-lost)" = 1; test "$(count "disk-failed")" -le 1; fails grep -vE "^warning disk-(lost|failed) " /root/events
 		journalctl -b -q -o cat -p warning -u "ramraid-monitor@*" | grep -c "$(leg B) is lost" | grep -x 1
 		test -z "$(systemctl list-units --all --plain --no-legend "ramraid-notify-*")"; test -z "$(systemctl --failed --plain --no-legend "ramraid*")"'

@@ -19,6 +19,10 @@ steps() {
 		grep "^data: whole (/dev/$(md data))$" /root/out; grep "slot 0    in_sync .* RAM leg /dev/rd0$" /root/out
 		grep "slot 1    in_sync .* 0  $(leg A) (" /root/out; grep "slot 2    in_sync .* 0  $(leg B) (" /root/out
 		grep "whole since: $(date +%Y)" /root/out; grep "last rebuild: $(date +%Y).* by copy, [0-9]* s, [0-9]* MiB/s" /root/out'
+	check 'list: one line, for people and for scripts; --problems is silent of what is whole' '
+		ramraid list | tee /root/out; grep "^NAME  *STATE  *DEVICE  *LEGS  *RAM  *SIZE$" /root/out; grep "^data  *whole  */dev/$(md data)  *3/3  *in_sync " /root/out
+		test "$(ramraid list -H)" = "$(printf "data\twhole\t/dev/%s\t3/3\tin_sync\t%s" $(md data) $(blockdev --getsize64 /dev/$(md data)))"
+		ramraid status --problems >/root/out; test ! -s /root/out'
 	check 'what is read comes from memory, and md counts it, while rapiddisk does not' "$tools"'
 		before=$(stat_of $(md data) 3); echo 3 >/proc/sys/vm/drop_caches; cat /srv/data/file* >/dev/null; after=$(stat_of $(md data) 3)
 		echo "$before $after"; test $((after - before)) -ge $((16 * 2048))
@@ -70,12 +74,14 @@ steps() {
 		systemctl disable --now ramraid-metrics.timer'
 	check 'a disk vanishes: degraded, until when it was whole, and it counts' "$tools"'
 		gone B; for i in $(seq 100); do ramraid status data >/root/out || :; grep -q "last whole" /root/out && break; sleep 0.2; done; cat /root/out
-		grep "^data: degraded" /root/out; grep "missing .*$(leg B)" /root/out; grep "last whole: $(date +%Y)" /root/out; grep "so:  reads come from memory, and every write is on 1 of 2 disks" /root/out
+		grep "^data: degraded" /root/out; code=0; ramraid status --problems >/root/problems || code=$?; test $code = 1; grep "^data: degraded" /root/problems
+		ramraid list -H | grep "^data.degraded./dev/$(md data).2/3.in_sync."; grep "missing .*$(leg B)" /root/out; grep "last whole: $(date +%Y)" /root/out; grep "so:  reads come from memory, and every write is on 1 of 2 disks" /root/out
 		ramraid metrics | grep -x "ramraid_leg_state{array=\"data\",role=\"disk\",leg=\"$(leg B)\",state=\"missing\"} 1"
 		back B; attach data; test "$(slots data)" = UUU; json ".arrays[0] | .state == \"whole\" and .whole_until == null"'
 	check 'stopped: said, with when it was whole last' "$tools"'
 		systemctl stop srv-data.mount; ramraid stop data; ramraid status data >/root/out || test $? = 3; cat /root/out
 		grep "^data: stopped$" /root/out; grep "last whole: $(date +%Y)" /root/out; fails grep "or later" /root/out; grep "do:  ramraid start data" /root/out
+		test "$(ramraid list -H)" = "$(printf "data\tstopped\t-\t0/3\tmissing\t-")"; ramraid events data | tee /root/out; grep "info .*Stopped ramraid@data.service"
 		runuser -u nobody -- ramraid status data >/root/out || test $? = 3; grep "only root can read the superblocks" /root/out
 		ramraid start data 2>/root/said; grep "not in use again yet: srv-data.mount. " /root/said; systemctl start local-fs.target; mountpoint -q /srv/data; ramraid status data'
 }

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# ramraid events: what it makes of the journal's records.
+
+setup() {
+	load helper
+	world
+	libraries
+	export TZ=UTC
+	echo UUID=x >"$R/etc/ramraid/data.conf"
+	RECORDS=()
+}
+
+# record SECONDS PRIORITY PID TEXT: one more record of the journal, as "journalctl --output=export" prints it.
+record() {
+	RECORDS+=("__CURSOR=s=1" "__REALTIME_TIMESTAMP=${1}000123" "__MONOTONIC_TIMESTAMP=5" "_BOOT_ID=b" "PRIORITY=$2" "_PID=$3" "MESSAGE=$4" '')
+}
+journalctl() {
+	called journalctl "$@"
+	((${#RECORDS[@]} == 0)) || printf '%s\n' "${RECORDS[@]}"
+	return "${CODE-0}"
+}
+
+@test "records of this array, without the name, and of its unit; no others" {
+	record 1763633560 4 700 'data: disk leg /dev/disk/by-id/ata-B is lost'
+	record 1763633561 4 701 'data2: disk leg /dev/disk/by-id/ata-C is lost'
+	record 1763633562 0 702 'data: THE RAM LEG IS THE ONLY GOOD COPY'
+	record 1763633563 6 1 'Stopped ramraid@data.service - Mirror data.'
+	record 1763633564 3 703 'ramraid: data: something else has started it'
+	record 1763633565 5 704 'about data: nothing'
+	record 1763633566 5 705 'data: the RAM leg is in sync'
+	run cmd_events data
+	assert_success
+	assert_output "2025-11-20 10:12:40 warning  disk leg /dev/disk/by-id/ata-B is lost
+2025-11-20 10:12:42 alert    THE RAM LEG IS THE ONLY GOOD COPY
+2025-11-20 10:12:43 info     Stopped ramraid@data.service - Mirror data.
+2025-11-20 10:12:44 error    something else has started it
+2025-11-20 10:12:46 notice   the RAM leg is in sync"
+}
+
+@test "what is asked of the journal: root's, of the program and of the unit, since then" {
+	record 1763633560 5 700 'a.b-c: x'
+	cmd_events --since='2026-11-20 10:00' a.b-c
+	[[ $(calls) == 'journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID --since=2026-11-20 10:00 _UID=0 SYSLOG_IDENTIFIER=ramraid '*' + _PID=1 UNIT=ramraid@a.b-c.service MESSAGE_ID='* ]] || fail "$(calls)"
+	[[ $(calls) != *PRIORITY=6* ]]
+}
+
+@test "--json: one object, with the time in UTC" {
+	record 1763633560 4 700 $'data: a "disk" \\x1b \xc3\xa4'
+	record 1763633562 5 1 'Started it.'
+	TZ=Asia/Tokyo run cmd_events --json data
+	assert_success
+	[[ $(jq -c . <<<"$output") == '{"version":1,"name":"data","events":[{"time":"2025-11-20T10:12:40Z","severity":"warning","text":"a \"disk\" \\x1b ä"},{"time":"2025-11-20T10:12:42Z","severity":"notice","text":"Started it."}]}' ]] || fail "$output"
+	RECORDS=()
+	run cmd_events --json data
+	[[ $(jq -c .events <<<"${output%\}*}}") == '[]' ]] || fail "$output"
+}
+
+@test "records that are no text, or have no time: left out; control characters do not reach the terminal" {
+	record 1763633560 4 700 'x'
+	RECORDS+=('MESSAGE' $'\x05\x01binary' '' 'MESSAGE=data: no time' 'PRIORITY=4' '' '__REALTIME_TIMESTAMP=1a' 'MESSAGE=data: y' 'PRIORITY=4' '' '-- No entries --')
+	record 1763633561 4 700 $'data: \e[2J'
+	run cmd_events data
+	assert_output '2025-11-20 10:12:41 warning  \x1b[2J'
+}
+
+@test "nothing in the journal: said; 3 of a name that is not configured either" {
+	run cmd_events data
+	assert_success
+	assert_output 'data: the journal has nothing about it'
+	run cmd_events --since=yesterday data
+	assert_output 'data: the journal has nothing about it since then'
+	run cmd_events dtaa
+	assert_failure 3
+	assert_output -p 'did you mean "data"?'
+	# One that was destroyed.
+	record 1763633560 5 700 'gone: destroyed'
+	run cmd_events gone
+	assert_success
+	assert_output -p 'destroyed'
+}
+
+@test "what can't be: two names, a name that is none, a time that is none, a journal that can't be read" {
+	local bad
+	for bad in 'a b' '' '../x' 'ramraid'; do
+		# shellcheck disable=SC2086
+		run cmd_events $bad
+		assert_failure 2
+	done
+	for bad in 'nonsense' '' '--until=now' '-1x'; do
+		run cmd_events --since="$bad" data
+		assert_failure 2
+		assert_output -p 'write a point in time'
+	done
+	CODE=1 run cmd_events data
+	assert_failure 1
+	assert_output -p 'data: the journal could not be read'
+}
