@@ -103,6 +103,7 @@ install: all
 		$$(grep -rl /etc/mdadm/mdadm\.conf\.d $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8)
 	sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' etc/kernel/postinst.d/zz-ramraid >$(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
 	chmod 755 $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d/zz-ramraid
+	install -D -m 644 etc/needrestart/conf.d/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/needrestart/conf.d/ramraid.conf
 	install -m 644 etc/example.conf $(DESTDIR)$(DOCDIR)/examples
 	install -m 644 README.md $(DESTDIR)$(DOCDIR)
 	install -m 644 docs/*.md docs/*.svg docs/*.json $(DESTDIR)$(DOCDIR)/docs

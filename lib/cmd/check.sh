@@ -8,7 +8,7 @@ readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [NAME…]
 
 Tells what would go wrong at the next boot, and what to type; changes nothing. Default: all configured arrays, and the system.
 --kernel: only what concerns that kernel. --json: for programs.
-Exit code 0: nothing, or only notes; 1: at least one problem; 2: a name that can be none; 3: a name or a kernel that there is not.'
+Exit code 0: nothing, or only notes; 1: at least one problem; 2: wrong usage, such as a kernel that is not installed; 3: an array is not configured.'
 
 cmd_check() {
 	local name code=0 all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_RAM_SAID=''
@@ -43,7 +43,7 @@ cmd_check_choose_kernels() {
 		return
 	}
 	[[ ${OPT[kernel]} == [A-Za-z0-9]* && ${OPT[kernel]} != *[!A-Za-z0-9._+~-]* ]] || die "--kernel=${OPT[kernel]//[[:cntrl:]]/?} is no kernel's release; see: ls $MODULES" "$EX_USAGE"
-	[[ -d $MODULES/${OPT[kernel]} ]] || die "there is no kernel ${OPT[kernel]}: $MODULES has no such folder" "$EX_INACTIVE"
+	[[ -d $MODULES/${OPT[kernel]} ]] || die "there is no kernel ${OPT[kernel]}: $MODULES has no such folder" "$EX_USAGE"
 	KERNELS=("${OPT[kernel]}")
 }
 

@@ -39,13 +39,33 @@ kernels_module() {
 	fi
 }
 
+# kernels_dkms RELEASE MODULE: sets DKMS to the version of MODULE that DKMS has the source of, if it has not installed it for that kernel, and DKMS_LOG to the log
+# of an attempt that failed; empty when there is none. DKMS itself is not asked: it takes seconds, and may want to be root (dkms(8), /var/lib/dkms).
+kernels_dkms() {
+	local folder version
+	DKMS='' DKMS_LOG=''
+	for folder in "$ROOT/var/lib/dkms/$2"/*/source; do
+		[[ -e $folder || -L $folder ]] || continue
+		version=${folder%/source} version=${version##*/}
+		[[ $(kernels_module "$1" "$2") == none ]] || return 0
+		DKMS=$version DKMS_LOG=$ROOT/var/lib/dkms/$2/$version/build/make.log
+		# Of the last attempt, for whatever kernel.
+		grep -qsF -e " $1 " "$DKMS_LOG" || DKMS_LOG=''
+	done
+}
+# kernels_headers RELEASE: is there what a module is built against?
+kernels_headers() { [[ -e $MODULES/$1/build/Makefile ]]; }
+
 # Kernels on which the copy to the RAM leg (act/copy.sh) was tried by the project's own tests (cases "copy", "rebuild"); REBUILD=copy takes any.
 readonly KERNELS_COPY='6.1 6.12'
 # kernels_why_no_copy RELEASE REBUILD: sets COPY_WHY_NOT to why the kernel RELEASE ("6.12.57+deb13-amd64") is not trusted with a copy; empty if it is.
 kernels_why_no_copy() {
+	COPY_WHY_NOT=''
+	kernels_is_tried "$1" || [[ $2 == copy ]] ||
+		COPY_WHY_NOT="copying from all disks has been tested on Linux ${KERNELS_COPY// / and }, and this is $1; to have it nevertheless: REBUILD=copy"
+}
+kernels_is_tried() { # RELEASE
 	local family=$1
 	[[ ! $1 =~ ^([0-9]+\.[0-9]+) ]] || family=${BASH_REMATCH[1]}
-	COPY_WHY_NOT=''
-	[[ " $KERNELS_COPY " == *" $family "* || $2 == copy ]] ||
-		COPY_WHY_NOT="copying from all disks has been tested on Linux ${KERNELS_COPY// / and }, and this is $1; to have it nevertheless: REBUILD=copy"
+	[[ " $KERNELS_COPY " == *" $family "* ]]
 }

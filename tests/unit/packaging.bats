@@ -231,3 +231,19 @@ release_tree() {
 	done
 	((checked >= 3)) || fail "$checked"
 }
+
+@test "needrestart leaves every service of ramraid alone, and no other" {
+	local unit names=()
+	for unit in "$PROJECT"/units/*.service; do
+		unit=${unit##*/}
+		names+=("${unit/@./@data.}")
+	done
+	((${#names[@]} >= 7))
+	# As needrestart reads its files and asks for a service.
+	skipped() {
+		perl -e 'use strict; our %nrconf = (override_rc => {qr(^dbus) => 0}); my $fn = shift; eval do { local(@ARGV, $/) = $fn; <> }; die $@ if $@;
+			for my $rc (@ARGV) { my $restart = 1; for (keys %{$nrconf{override_rc}}) { $restart = $nrconf{override_rc}{$_}, last if $rc =~ /$_/ } print "$rc\n" unless $restart }' \
+			"$PROJECT/etc/needrestart/conf.d/ramraid.conf" "$@"
+	}
+	[[ $(skipped "${names[@]}" ramraidd.service my-ramraid@x.service nginx.service dbus.service) == "$(printf '%s\n' "${names[@]}" dbus.service)" ]] || fail "$(skipped "${names[@]}")"
+}

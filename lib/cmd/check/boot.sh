@@ -38,6 +38,7 @@ check_boot_kernels() {
 		check_boot_initramfs "$release"
 		[[ ${CONF[RAM]} == @(none|/*) ]] || check_boot_modules "$release"
 		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || check_boot_flaw "$release"
+		[[ ${CONF[RAM]} == none || ${CONF[REBUILD]} != auto ]] || check_boot_tried "$release"
 	done
 }
 
@@ -73,6 +74,7 @@ check_boot_modules() { # RELEASE
 	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: dkms status"
 	rapiddisk=$(kernels_module "$1" rapiddisk) brd=$(kernels_module "$1" brd)
 	[[ $rapiddisk == none || ${CONF[RAM]} == brd ]] || return 0
+	[[ ${CONF[RAM]} == brd ]] || check_boot_dkms_ "$1"
 	case ${CONF[RAM]}:$brd in
 	brd:module) ;;
 	auto:module) findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" 'none; brd will serve' "$cure" "$1" ;;
@@ -83,12 +85,32 @@ check_boot_modules() { # RELEASE
 	*) findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no rapiddisk, and $(check_boot_brd_ "$brd"): neither will serve" "$cure" "$1" ;;
 	esac
 }
+# Its source is there, so a package that is installed once more changes nothing. Sets the caller's cure.
+check_boot_dkms_() { # RELEASE
+	local DKMS DKMS_LOG found='no module, and no log of an attempt'
+	kernels_dkms "$1" rapiddisk
+	[[ -n $DKMS ]] || return 0
+	cure="dkms install rapiddisk/$DKMS -k $1"
+	if ! kernels_headers "$1"; then
+		found='no module: the headers of that kernel are not installed' cure="apt install linux-headers-$1; then see: dkms status"
+	elif [[ -n $DKMS_LOG ]]; then
+		found="no module: the build has failed; its log is $DKMS_LOG"
+	fi
+	findings_note dkms-failed "DKMS to have built rapiddisk $DKMS for Linux $1" "$found" "$cure" "$1"
+}
 check_boot_brd_() { if [[ $1 == builtin ]]; then echo 'a brd that is built in, which is not taken'; else echo 'no brd'; fi; }
 
 check_boot_flaw() { # RELEASE
 	local KERNEL_FLAW
 	md_kernel_flaw "$1"
 	[[ -z $KERNEL_FLAW ]] || findings_problem kernel-flaw 'a kernel without a known flaw' "$KERNEL_FLAW" 'apt full-upgrade, and start the newer kernel' "$1"
+}
+
+# Not a fault: md itself rebuilds the RAM leg then, from one disk.
+check_boot_tried() { # RELEASE
+	kernels_is_tried "$1" || findings_note kernel-untried "a kernel on which copying from all disks has been tested (Linux ${KERNELS_COPY// / or })" \
+		"Linux $1, so that md itself rebuilds the RAM leg, at the speed of one disk" \
+		"nothing, if that is fast enough; else write REBUILD=copy, which takes any kernel, in $ETC/$CHECK_ARRAY.conf" "$1"
 }
 
 check_boot_enabled() {
