@@ -17,15 +17,19 @@ readonly LOOP_STEP=10                           # seconds that may lie between t
 readonly LOOP_LOOK=0.5                          # seconds between two looks
 LOOP_FAST=''                                    # yes: md's speed limits are raised; a start may be interrupted before drive()
 
-# drive NAME [no|yes|mend]: brings the array up as far as it goes. yes: also tries members again that md has given up; mend: goes by what act/hotplug.sh
-# knows, as after a disk has come or gone. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
-# After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay shut.
+# loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries members
+# again that md has given up; mend: goes by what act/hotplug.sh knows, as after a disk has come or
+# gone. in-use: the array is in use already, so nobody waits for the RAM leg and md's own speed
+# limits hold. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
+# After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay
+# shut.
 loop_run() {
 	local actions=0 code=0 NOW
 	clock
 	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	static_configured "$1"
+	[[ ${3-} != in-use ]] || F[conf.wait]=no
 	renamed_take || log_warning "$1: what was written down about its array under another name could not all be moved in $STATE"
 	[[ ${F[witness.counts]-own} == own ]] || log_warning "$1: the record of its last run, $STATE/$1.witness, is older than its second copy, ${F[witness.copy]}, which counts: the root file system has been put back to an older state"
 	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.

@@ -62,11 +62,10 @@ attach_hand_over_() {
 	systemd_hold "$NAME"
 }
 
-# attach_here yes|mend: see drive. The array may be in use: md's own speed limits hold.
+# attach_here yes|mend: see loop_run.
 attach_here() {
-	CONF[WAIT]=no
 	trap 'attach_interrupted' INT TERM HUP
-	loop_run "$NAME" "$1"
+	loop_run "$NAME" "$1" in-use
 	trap - INT TERM HUP
 }
 

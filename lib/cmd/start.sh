@@ -127,21 +127,21 @@ start_leg_state() { # I
 }
 
 start_here() { # NAME
-	local code=0
+	local code=0 use=''
 	# "ramraid stop", or a shutdown, ends a start that waits or is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
 	trap 'start_interrupted "$NAME"' TERM INT
 	array_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
-	# "adopt" has found it in use: nobody waits for the RAM leg, and md's own speed limits hold, as in "attach".
 	rm -f "$RUN/$1".{told,members,refused}
 	hotplug_reset_backoff "$1"
 	memory_floor_has_given_up "$1" || rm -f "$RUN/$1.detached"
 	ramdisk_forgive "$1"
+	# "adopt" has found it in use.
 	if [[ -e $RUN/$1.taken ]]; then
-		CONF[WAIT]=no
+		use=in-use
 		rm -f "$RUN/$1.taken"
 	fi
-	loop_run "$1" || code=$?
+	loop_run "$1" no "$use" || code=$?
 	((code == EX_REFUSED)) || rm -f "$RUN/$1".{restarts,unstarted}
 	((code != EX_REFUSED)) || {
 		[[ ${F[array.state]} == active ]] || transitions_refused_before "$1" "$WHY" || scan_tell_moved

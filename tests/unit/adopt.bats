@@ -685,7 +685,7 @@ release_killed_after() {
 
 @test "a start after adopt holds no gate, once; any start makes a released array ours again" {
 	libraries
-	loop_run() { called "WAIT=${CONF[WAIT]}" && conf_need_keep "$1"; }
+	loop_run() { called "$2 ${3-}" && conf_need_keep "$1"; }
 	verify_ram_leg() { :; }
 	conf_need() { :; } # CONF and MEMBERS are those above
 	declare -gA CONF=([WAIT]=yes [UUID]=u [RAM]=auto [RESCUE]=none)
@@ -696,7 +696,7 @@ release_killed_after() {
 	run start_here data
 	run start_here data
 	assert_success
-	[[ $(calls) == $'WAIT=no\nWAIT=yes' && ! -e $R/run/ramraid/data.released ]] || fail "$(calls)"
+	[[ $(calls) == $'no in-use\nno ' && ! -e $R/run/ramraid/data.released ]] || fail "$(calls)"
 }
 
 @test "a start that is refused asks for one more look, after it has let go of the lock: the disk may have come meanwhile" {
