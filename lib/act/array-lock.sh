@@ -9,7 +9,8 @@ array_lock_is_free() {
 	flock --shared --nonblock "$LOCKS/work.$1" true
 }
 
-# array_lock NAME SECONDS: one worker an array. Ends the program with 75 when another one still works after SECONDS.
+# array_lock NAME SECONDS: one worker an array. Ends the program with 75 when another one still
+# works after SECONDS.
 array_lock() { array_lock_try "$@" || die "$1: another ramraid is working on it, hot-plug perhaps; when it has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"; }
 
 # array_lock_try NAME SECONDS: the same, and returns not 0 then. Who has it is written into it.
@@ -19,8 +20,8 @@ array_lock_try() {
 	lock_sign "$LOCKS/work.$1" "${VERB-}" || log_notice "$1: who is at work can't be written into $LOCKS"
 }
 
-# array_lock_first NAME SECONDS: as array_lock, for what a person wants otherwise than hot-plug's worker, which may be at it for hours: it gives way. What md does
-# goes on without it.
+# array_lock_first NAME SECONDS: as array_lock, for what a person wants otherwise than hot-plug's
+# worker, which may be at it for hours: it gives way. What md does goes on without it.
 array_lock_first() {
 	! systemd_mend_works "$1" || systemd_stop_mend "$1"
 	array_lock "$@"

@@ -1,17 +1,18 @@
-# Those who do the copying: a coordinator in the background, and a worker for each disk leg. What they share lies in the folder that act/copy.sh
-# describes; who begins and ends them stands there too.
+# Those who do the copying: a coordinator in the background, and a worker for each disk leg. What
+# they share lies in the folder that act/copy.sh describes; who begins and ends them stands there
+# too.
 # shellcheck shell=bash
 
 need core/clock core/log core/number core/paths core/words notes/copy-state world/md
 
 readonly COPY_MIB=1048576
-# Bytes that a worker takes at once: less towards the end, so that all legs end together, however fast each is; but not many little ones, because
-# between two pieces a disk has nothing to do.
+# Bytes that a worker takes at once: less towards the end, so that all legs end together, however
+# fast each is; but not many little ones, because between two pieces a disk has nothing to do.
 readonly COPY_MOST=$((128 * COPY_MIB)) COPY_LEAST=$((8 * COPY_MIB)) COPY_MOST_ONLINE=$((8 * COPY_MIB))
 readonly COPY_BLOCK=65536 # what is looked at for zeros, and written at once
 
-# copy_workers_coordinate PARENT FOLDER MD RAM-NODE SEEK LEG…: workers in rounds, until nothing is left; what a worker that fell out has left over is for
-# those that are still trusted.
+# copy_workers_coordinate PARENT FOLDER MD RAM-NODE SEEK LEG…: workers in rounds, until nothing is
+# left; what a worker that fell out has left over is for those that are still trusted.
 copy_workers_coordinate() {
 	local parent=$1 folder=$2 md=$3 node=$4 seek=$5 i leg workers NUMBER
 	local -a legs
@@ -58,7 +59,8 @@ copy_workers_bad_() { # FOLDER: what was wrong with which leg, on one line
 	printf '%s\n' "$text"
 }
 
-# copy_workers_work_ PARENT FOLDER NUMBER WORKERS LEG OFFSET MD RAM-NODE SEEK: copies piece after piece from one leg until nothing is left or it fails.
+# copy_workers_work_ PARENT FOLDER NUMBER WORKERS LEG OFFSET MD RAM-NODE SEEK: copies piece after
+# piece from one leg until nothing is left or it fails.
 copy_workers_work_() {
 	local parent=$1 folder=$2 number=$3 workers=$4 leg=$5 offset=$6 md=$7 node=$8 seek=$9 FROM TO HOW rate copied=0 COPY_ERROR began TURN
 	[[ ! -e $folder/done.$number ]] || read -r copied <"$folder/done.$number"
@@ -86,9 +88,11 @@ copy_workers_work_() {
 	done
 }
 
-# copy_workers_is_member_ MD LEG: after the piece has been read: a disk that has left the array may be anybody's since, and what is written to it then is in no
-# bitmap; nor is what it has not taken of a write, when that began before the RAM leg left: md's own thread writes that down, and no drain waits for it
-# (freeze_array() and narrow_write_error() in linux drivers/md/raid1.c). Returns 1, and sets COPY_ERROR.
+# copy_workers_is_member_ MD LEG: after the piece has been read: a disk that has left the array may
+# be anybody's since, and what is written to it then is in no bitmap; nor is what it has not taken
+# of a write, when that began before the RAM leg left: md's own thread writes that down, and no
+# drain waits for it (freeze_array() and narrow_write_error() in linux drivers/md/raid1.c). Returns
+# 1, and sets COPY_ERROR.
 readonly COPY_BAD="no longer without bad blocks in md's list"
 copy_workers_is_member_() {
 	if ! md_leg_is_in_sync "$1" "$2"; then
@@ -101,7 +105,8 @@ copy_workers_is_member_() {
 	return 1
 }
 
-# copy_workers_take_back_ FOLDER NUMBER: all that this worker's leg has given does not count, and is for the others. Returns 1 when it has given nothing.
+# copy_workers_take_back_ FOLDER NUMBER: all that this worker's leg has given does not count, and is
+# for the others. Returns 1 when it has given nothing.
 copy_workers_take_back_() {
 	local TURN
 	[[ -s $1/gave.$2 ]] && copy_workers_turn_ "$1" || return 1
@@ -111,8 +116,8 @@ copy_workers_take_back_() {
 	exec {TURN}>&-
 }
 
-# copy_workers_doubt_ FOLDER MD: nothing is left to copy. Has a leg got bad blocks since it gave its last piece? Then what it has given is left again. The caller's
-# legs. Returns 1 when there is none.
+# copy_workers_doubt_ FOLDER MD: nothing is left to copy. Has a leg got bad blocks since it gave its
+# last piece? Then what it has given is left again. The caller's legs. Returns 1 when there is none.
 copy_workers_doubt_() {
 	local i code=1
 	for i in "${!legs[@]}"; do
@@ -132,14 +137,15 @@ copy_workers_doubtful() {
 	done | head -n 1
 }
 
-# copy_workers_turn_ FOLDER: one worker at a time has the list, until it closes TURN. Between two pieces a disk has nothing to do, so no program is begun that is
-# not needed.
+# copy_workers_turn_ FOLDER: one worker at a time has the list, until it closes TURN. Between two
+# pieces a disk has nothing to do, so no program is begun that is not needed.
 copy_workers_turn_() {
 	local name=${1##*/}
 	paths_run && exec {TURN}>"$LOCKS/turn.${name%.copy}" && flock "$TURN"
 }
 
-# copy_workers_take_ FOLDER WORKERS RATE: takes the next piece off the list: sets FROM, TO, HOW. Returns 1 when there is none.
+# copy_workers_take_ FOLDER WORKERS RATE: takes the next piece off the list: sets FROM, TO, HOW.
+# Returns 1 when there is none.
 copy_workers_take_() {
 	local piece most=$COPY_MOST
 	local -a lines=()
@@ -173,8 +179,9 @@ copy_workers_take_() {
 	exec {TURN}>&-
 }
 
-# copy_workers_leave_ FOLDER LEG FROM TO ERROR: a piece that failed. If the leg could not be read, another one has to read it, and this one is not trusted
-# further; if the ramdisk could not be written, nobody can.
+# copy_workers_leave_ FOLDER LEG FROM TO ERROR: a piece that failed. If the leg could not be read,
+# another one has to read it, and this one is not trusted further; if the ramdisk could not be
+# written, nobody can.
 copy_workers_leave_() {
 	local text
 	# dd counts on after its complaint.
@@ -184,7 +191,8 @@ copy_workers_leave_() {
 		text=${1##*/} text="${text%.copy}: $(<"$1/bad.$2")"
 		log_warning "$text; another disk leg has to give that part"
 		(($4 > $3)) && copy_workers_turn_ "$1" || return 0
-		# Half of it may be there already, and where that leg had no zeros the other one may have them.
+		# Half of it may be there already, and where that leg had no zeros the other one may have
+		# them.
 		printf '%s %s dense\n' "$3" "$4" >>"$1/rest"
 		exec {TURN}>&-
 	else
@@ -192,9 +200,10 @@ copy_workers_leave_() {
 	fi
 }
 
-# copy_workers_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: one piece. Beside users of the array (RATE) only while the disk has nothing else to do. Sets
-# COPY_ERROR to what was wrong, and returns 1, also when the leg ended early: dd takes that for the end of the file, and a disk that is pulled out has none
-# left.
+# copy_workers_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: one piece. Beside users of the array
+# (RATE) only while the disk has nothing else to do. Sets COPY_ERROR to what was wrong, and returns
+# 1, also when the leg ended early: dd takes that for the end of the file, and a disk that is pulled
+# out has none left.
 copy_workers_piece_() {
 	local block=512 sparse='' size nice=() said
 	for size in 4096 "$COPY_BLOCK"; do (($5 % size)) || block=$size; done
@@ -211,7 +220,8 @@ copy_workers_piece_() {
 	}
 }
 
-# copy_workers_pace_ BEGAN BYTES RATE: sleeps until BYTES since BEGAN (hundredths) are no more than RATE a second.
+# copy_workers_pace_ BEGAN BYTES RATE: sleeps until BYTES since BEGAN (hundredths) are no more than
+# RATE a second.
 copy_workers_pace_() {
 	local due=$(($2 * 100 / $3)) HUNDREDTHS rest
 	clock_hundredths

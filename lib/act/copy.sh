@@ -1,5 +1,5 @@
-# The copy engine: fills a blank ramdisk from all disk legs at once, each giving other parts, without the zeros; then md takes it back by
-# bitmap. docs/dev/rebuild.md says why that is right.
+# The copy engine: fills a blank ramdisk from all disk legs at once, each giving other parts,
+# without the zeros; then md takes it back by bitmap. docs/dev/rebuild.md says why that is right.
 # shellcheck shell=bash
 #
 # What it knows while it runs lies in /run/ramraid/NAME.copy/:
@@ -13,25 +13,27 @@
 #   bad.LEG     this leg could not be read, or has got bad blocks: it is not asked again; the text says what happened
 #   rate        bytes a second that all of them together may take; 0: as fast as they can
 #   result      at the end: "ok", or why not
-# The lock copy.NAME in $LOCKS, for root alone, is held by every process of the copy: free means that none is left.
+# The lock copy.NAME in $LOCKS, for root alone, is held by every process of the copy: free means
+# that none is left.
 
 need act/copy-workers core/act core/bounded core/clock core/log core/number core/paths world/md
 need world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
 
 readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answer takes longer
 
-# copy_start NAME MD RAM-NODE BYTES SLOT RATE LEG…: begins to copy the disk legs' data to the ramdisk of BYTES, in the background. To be called while
-# the array runs without a member in SLOT, and no resync is due: from now on md's bitmap remembers what is written. SLOT may be empty: not known.
-# RATE is copy_rate's.
-# Returns 1 with COPY_WHY when it can't be done.
+# copy_start NAME MD RAM-NODE BYTES SLOT RATE LEG…: begins to copy the disk legs' data to the
+# ramdisk of BYTES, in the background. To be called while the array runs without a member in SLOT,
+# and no resync is due: from now on md's bitmap remembers what is written. SLOT may be empty: not
+# known. RATE is copy_rate's. Returns 1 with COPY_WHY when it can't be done.
 copy_start() {
 	local name=$1 md=$2 node=$3 bytes=$4 slot=$5 rate=$6 folder=$RUN/$1.copy COPY_SOURCE='' sparse=sparse COPY_OFFSETS=() COPY_NUMBERS=() COPY_SLOTS=() COPY_LEGS=() COPY_SIZE=0 COPY_SLOT
 	local -a COPY_WORDS=()
 	shift 6
 	COPY_WHY=''
 	copy_stop "$name" || return 1
-	# What an earlier write in flight leaves on the disks would be in no bitmap: it began when the RAM leg was still a member. Before anything is asked of a leg:
-	# such a write may be one that it does not take, and then this leg is not to be read from.
+	# What an earlier write in flight leaves on the disks would be in no bitmap: it began when the
+	# RAM leg was still a member. Before anything is asked of a leg: such a write may be one that it
+	# does not take, and then this leg is not to be read from.
 	md_drain "$md" || {
 		COPY_WHY="$md could not be brought to rest for a moment"
 		return 1
@@ -57,9 +59,10 @@ copy_start() {
 	copy_background_ "$folder" "$md" "$node" "$((16#${COPY_WORDS[33]}${COPY_WORDS[32]} * 512))" "${COPY_LEGS[@]}"
 }
 
-# copy_survey_ MD LEG…: reads the superblocks of the legs (after the array runs without its RAM leg: then the event count in them is one from
-# which on the bitmap forgets nothing) and sets COPY_WORDS (that of COPY_SOURCE, the leg with the most events), COPY_LEGS (those to
-# read from), their COPY_OFFSETS (bytes), COPY_NUMBERS, COPY_SLOTS (of all) and COPY_SIZE (bytes).
+# copy_survey_ MD LEG…: reads the superblocks of the legs (after the array runs without its RAM leg:
+# then the event count in them is one from which on the bitmap forgets nothing) and sets COPY_WORDS
+# (that of COPY_SOURCE, the leg with the most events), COPY_LEGS (those to read from), their
+# COPY_OFFSETS (bytes), COPY_NUMBERS, COPY_SLOTS (of all) and COPY_SIZE (bytes).
 copy_survey_() {
 	local array=$1 leg events most=-1 SUPERBLOCK_ROLE
 	local -a words=()
@@ -73,7 +76,8 @@ copy_survey_() {
 		COPY_NUMBERS+=($((16#${words[40]})))
 		superblock_role words $((16#${words[40]})) $((16#${words[23]}))
 		COPY_SLOTS+=("$SUPERBLOCK_ROLE")
-		# What this leg lacks is in its list, and in no bitmap (raid1_write_request() in linux drivers/md/raid1.c).
+		# What this leg lacks is in its list, and in no bitmap (raid1_write_request() in linux
+		# drivers/md/raid1.c).
 		if ((16#${words[2]} & SUPERBLOCK_CLONE_BAD_BLOCKS)) || md_has_bad_blocks "$array" "$leg"; then
 			log_notice "disk leg $leg has bad blocks in md's list; the RAM leg is copied from the others"
 			continue
@@ -97,8 +101,8 @@ copy_survey_() {
 	}
 }
 
-# copy_slot_ SLOT: sets COPY_SLOT to the RAM leg's slot: SLOT if it is known, else the only one that no disk leg has. Returns 1 when that can't
-# be told.
+# copy_slot_ SLOT: sets COPY_SLOT to the RAM leg's slot: SLOT if it is known, else the only one that
+# no disk leg has. Returns 1 when that can't be told.
 copy_slot_() {
 	local i slots=$((16#${COPY_WORDS[23]}))
 	COPY_SLOT=''
@@ -111,8 +115,9 @@ copy_slot_() {
 	[[ -z $COPY_WHY ]]
 }
 
-# copy_background_ FOLDER MD RAM-NODE SEEK LEG…: the coordinator, in a process group of its own so that it can be ended with all its workers. Only
-# they hold the lock: a signal that comes to us meanwhile must be able to end them.
+# copy_background_ FOLDER MD RAM-NODE SEEK LEG…: the coordinator, in a process group of its own so
+# that it can be ended with all its workers. Only they hold the lock: a signal that comes to us
+# meanwhile must be able to end them.
 copy_background_() {
 	local folder=$1 i BEGAN COPY_LOCK
 	copy_lock_of_ "$folder"
@@ -135,15 +140,17 @@ copy_background_() {
 	return 1
 }
 
-# copy_rate NAME BYTES: from now on all workers together may take so many bytes a second; 0: as many as they can.
+# copy_rate NAME BYTES: from now on all workers together may take so many bytes a second; 0: as many
+# as they can.
 copy_rate() {
 	local now=''
 	{ read -r now <"$RUN/$1.copy/rate"; } 2>/dev/null || return 0
 	[[ $now == "$2" ]] || { printf '%s\n' "$2" >"$RUN/$1.copy/rate.new" && mv "$RUN/$1.copy/rate.new" "$RUN/$1.copy/rate"; }
 }
 
-# copy_finish NAME: after the last byte, gives the ramdisk the bitmap and the superblock that make md take it back. Returns 1 with COPY_WHY when
-# something has happened to the array meanwhile after which that must not be tried.
+# copy_finish NAME: after the last byte, gives the ramdisk the bitmap and the superblock that make
+# md take it back. Returns 1 with COPY_WHY when something has happened to the array meanwhile after
+# which that must not be tried.
 copy_finish() {
 	local folder=$RUN/$1.copy md node slot source cleared SUPERBLOCK_CLONE_CLEARED
 	local -a words now
@@ -164,7 +171,8 @@ copy_finish() {
 	elif [[ -n $(copy_workers_doubtful "$folder" "$md") ]]; then
 		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which has been read from, has bad blocks in md's list now"
 	elif ((SUPERBLOCK_CLONE_CLEARED != cleared)); then
-		# Somebody has made the array whole in between: what was written then, the bitmap does not remember any more.
+		# Somebody has made the array whole in between: what was written then, the bitmap does not
+		# remember any more.
 		COPY_WHY="the bitmap has been cleared meanwhile (at $SUPERBLOCK_CLONE_CLEARED events, $cleared before)"
 	else
 		copy_head_ "$node" "$source" words "$folder/superblock" && return
@@ -173,7 +181,8 @@ copy_finish() {
 	return 1
 }
 
-# copy_is_ours_ WORDS NOW SLOT: is WORDS a sound superblock, of the same array as NOW, for SLOT? (md judges how old it is)
+# copy_is_ours_ WORDS NOW SLOT: is WORDS a sound superblock, of the same array as NOW, for SLOT? (md
+# judges how old it is)
 copy_is_ours_() {
 	local -n made_=$1 of_=$2
 	local facts
@@ -181,8 +190,9 @@ copy_is_ours_() {
 	[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$3"$'\n'* && ${made_[*]:4:4} == "${of_[*]:4:4}" ]]
 }
 
-# copy_head_ RAM-NODE SOURCE WORDS FILE: what lies before the data. The bitmap first: without a valid one beside it mdadm takes the superblock for damaged.
-# A device keeps what it holds, also what a power cut leaves of it: it must have all else before the superblock says that it has.
+# copy_head_ RAM-NODE SOURCE WORDS FILE: what lies before the data. The bitmap first: without a
+# valid one beside it mdadm takes the superblock for damaged. A device keeps what it holds, also
+# what a power cut leaves of it: it must have all else before the superblock says that it has.
 copy_head_() {
 	local -n head_=$3
 	local sync=''
@@ -193,14 +203,16 @@ copy_head_() {
 		act dd if="$4" of="$DEV/$1" bs=4096 seek=4096 iflag=fullblock oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none
 }
 
-# copy_lock_of_ FOLDER: sets COPY_LOCK; a copy that an older version has begun holds one in its folder.
+# copy_lock_of_ FOLDER: sets COPY_LOCK; a copy that an older version has begun holds one in its
+# folder.
 copy_lock_of_() {
 	COPY_LOCK=${1##*/} COPY_LOCK=$LOCKS/copy.${COPY_LOCK%.copy}
 	[[ ! -e $1/lock ]] || COPY_LOCK=$1/lock
 }
 
-# copy_signal_ FOLDER: asks the processes of a copy to end, with its lock held by them. Not if the leader's number is another process's by now; if it is nobody's,
-# the group is still ours, because the kernel gives a number to none as long as a group is called by it.
+# copy_signal_ FOLDER: asks the processes of a copy to end, with its lock held by them. Not if the
+# leader's number is another process's by now; if it is nobody's, the group is still ours, because
+# the kernel gives a number to none as long as a group is called by it.
 copy_signal_() {
 	local pid='' began='' BEGAN
 	{ read -r pid <"$1/pid"; } 2>/dev/null || :
@@ -211,7 +223,8 @@ copy_signal_() {
 	kill -TERM -- "-$pid" 2>/dev/null || : # it has just ended by itself
 }
 
-# copy_stop NAME: ends a copy that runs, and forgets it. Returns 1 with COPY_WHY when it does not end.
+# copy_stop NAME: ends a copy that runs, and forgets it. Returns 1 with COPY_WHY when it does not
+# end.
 copy_stop() {
 	local folder=$RUN/$1.copy LOCK COPY_LOCK
 	[[ -d $folder ]] || return 0

@@ -1,4 +1,5 @@
-# The disk legs' actions of the loop: one function an action, its name is the action's with "_" for "-". LOOP_ERROR says why it failed, in words for a person.
+# The disk legs' actions of the loop: one function an action, its name is the action's with "_" for
+# "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
 need act/hotplug act/ram-leg act/witness-update core/log core/paths decide/health world/disk
@@ -18,9 +19,11 @@ disk_legs_assemble() { # NODE…
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
 }
 
-# disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being rebuilt, may differ from these. md forgets that after a power cut, when
-# no more than one leg is complete: raid1_run() of linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was written
-# while a leg was missing. What was being written when the power went would stay different on the disk that comes back (case "source").
+# disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being rebuilt,
+# may differ from these. md forgets that after a power cut, when no more than one leg is complete:
+# raid1_run() of linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps
+# only what was written while a leg was missing. What was being written when the power went would
+# stay different on the disk that comes back (case "source").
 disk_legs_keep_bits_() {
 	local i node lines complete=0 dirty=''
 	for ((i = 0; i < F[members]; i++)); do
@@ -51,7 +54,8 @@ disk_legs_set_bits_() { # NODE: of the array that it is in now
 	done
 }
 
-# disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE has been started in, and the only one?
+# disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE has been started
+# in, and the only one?
 disk_legs_is_of() { [[ -z ${F[array.twin]} && -n ${F[array.md]} && -e $SYS/class/block/$1/holders/${F[array.md]} ]]; }
 
 disk_legs_stop_inactive() { md_stop "${F[array.md]}" || {
@@ -84,8 +88,9 @@ disk_legs_readd() { # I
 	witness_update_rejoins "${F[leg.$1.device_uuid]}"
 }
 
-# disk_legs_number_taken_ NODE: what to type when md has given the device number of an absent disk to the RAM leg, as it may when it fills that itself
-# (superblock_clone_number); md refuses a number that is in use.
+# disk_legs_number_taken_ NODE: what to type when md has given the device number of an absent disk
+# to the RAM leg, as it may when it fills that itself (superblock_clone_number); md refuses a number
+# that is in use.
 disk_legs_number_taken_() {
 	local mine theirs
 	[[ -n ${F[ram.slot]} && -n ${F[ram.node]} ]] || return 0

@@ -1,4 +1,5 @@
-# Letting go of the RAM leg: only while a disk leg holds all data. What is done at shutdown, by "stop" and by "detach".
+# Letting go of the RAM leg: only while a disk leg holds all data. What is done at shutdown, by
+# "stop" and by "detach".
 # shellcheck shell=bash
 
 need act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock core/log
@@ -11,9 +12,10 @@ readonly GUARD_LOOK=1 GUARD_TELL=20 # seconds between two looks, and between two
 readonly GUARD_PATIENCE=300         # seconds for a disk to come back, at most, before the RAM leg is saved to a file
 readonly GUARD_TRIES=2              # how often a disk that md gives up again is put back
 
-# guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory back. While it is the only good copy,
-# whatever can be done to have it on a disk is done first; when the machine goes down, to the last resort, a rescue image: then the
-# array is left whole, and GUARD_RESCUED=yes. Returns 4 when that can't end well, and everything is left as it is.
+# guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory
+# back. While it is the only good copy, whatever can be done to have it on a disk is done first;
+# when the machine goes down, to the last resort, a rescue image: then the array is left whole, and
+# GUARD_RESCUED=yes. Returns 4 when that can't end well, and everything is left as it is.
 guard_release() {
 	local stuck=''
 	GUARD_RESCUED=''
@@ -43,8 +45,9 @@ guard_release() {
 	}
 }
 
-# guard_give_back NAME: after guard_release, when a person wants the RAM leg out: a device is nobody's from then on, and nothing of ours stays on it that
-# md, or a later start, could take for a leg. Unless it may hold what the disks lack.
+# guard_give_back NAME: after guard_release, when a person wants the RAM leg out: a device is
+# nobody's from then on, and nothing of ours stays on it that md, or a later start, could take for a
+# leg. Unless it may hold what the disks lack.
 guard_give_back() {
 	local DEVICE
 	[[ -n ${F[leg.ram.dev]-} && -n ${F[ram.node]} ]] || return 0
@@ -56,7 +59,8 @@ guard_give_back() {
 	md_wipe "${F[ram.node]}" || log_warning "$1: the superblock of ${F[leg.ram.dev]} could not be taken off; if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
 }
 
-# With write-behind the disks may lack what was acknowledged: it is switched off, and what is under way is waited for.
+# With write-behind the disks may lack what was acknowledged: it is switched off, and what is under
+# way is waited for.
 guard_flush_write_behind_() { # NAME
 	local NOW end
 	((${F[array.backlog]} > 0)) && [[ ${F[ram.state]} == in_sync ]] || return 0
@@ -74,8 +78,8 @@ guard_flush_write_behind_() { # NAME
 	done
 }
 
-# Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk legs is done here too, and what md has
-# given up is tried again: there is nothing to lose by it.
+# Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk
+# legs is done here too, and what md has given up is tried again: there is nothing to lose by it.
 guard_resync_or_rescue_() { # NAME going-down|""
 	local NOW begin told failures=0 patience=$GUARD_PATIENCE code LOOP_IDLE_SINCE=''
 	local -A tries=() away=()
@@ -84,7 +88,8 @@ guard_resync_or_rescue_() { # NAME going-down|""
 	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
 	F[conf.member_timeout]=$patience
 	F[retry]=yes
-	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by what is configured: the disks are to have all before the RAM leg goes.
+	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by what
+	# is configured: the disks are to have all before the RAM leg goes.
 	F[conf.write_behind]=0
 	clock
 	begin=$NOW told=$((NOW - GUARD_TELL))
@@ -125,7 +130,8 @@ guard_resync_or_rescue_() { # NAME going-down|""
 	done
 }
 
-# guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what the RAM leg alone has.
+# guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what
+# the RAM leg alone has.
 guard_all_there_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} == in_sync ]] || return 1; done
@@ -164,8 +170,9 @@ guard_forgive_() {
 	done
 }
 
-# guard_wait_for_disk_ NAME SECONDS FAILURES: gives the disks so many more seconds to come back, then saves the RAM leg to a file. If that
-# fails, it goes on waiting, as long as systemd lets it; a failure counts, so that the message comes once.
+# guard_wait_for_disk_ NAME SECONDS FAILURES: gives the disks so many more seconds to come back,
+# then saves the RAM leg to a file. If that fails, it goes on waiting, as long as systemd lets it; a
+# failure counts, so that the message comes once.
 guard_wait_for_disk_() {
 	local why
 	guard_forgive_

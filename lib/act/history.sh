@@ -1,8 +1,9 @@
-# What has lately become of an array, for people who ask: since when it is whole or until when it was, and how its RAM leg was rebuilt. Nothing is
-# decided by it.
+# What has lately become of an array, for people who ask: since when it is whole or until when it
+# was, and how its RAM leg was rebuilt. Nothing is decided by it.
 # shellcheck shell=bash
 #
-# /etc/ramraid/state/NAME.lately is one line of words, 0 for what is not known; times are seconds since the epoch. read_share_history in report/read-share.sh makes of it:
+# /etc/ramraid/state/NAME.lately is one line of words, 0 for what is not known; times are seconds
+# since the epoch. read_share_history in report/read-share.sh makes of it:
 #   (the array's UUID)
 #   HISTORY_LIFE            which life of it: the kernel's boot_id (also HISTORY_BOOT), its name, and its number in that boot
 #   HISTORY_ENGINE          what has rebuilt its RAM leg last: copy, kernel, none
@@ -17,8 +18,9 @@ need report/read-share world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
-# history_update [ended]: after a look at the running array; "ended": before it is stopped. When the RAM leg has just been filled, LOOP_ENGINE says by
-# what, LOOP_FILLING since when (clock). That it can't be written is said, and changes nothing.
+# history_update [ended]: after a look at the running array; "ended": before it is stopped. When the
+# RAM leg has just been filled, LOOP_ENGINE says by what, LOOP_FILLING since when (clock). That it
+# can't be written is said, and changes nothing.
 history_update() {
 	local life now=$EPOCHSECONDS changed=''
 	[[ -z $DRY_RUN && -n ${F[array.md]} ]] || return 0
@@ -40,7 +42,8 @@ history_life_() {
 	life="${F[boot]:--} ${MD_RUN:-${F[array.md]} 0}"
 }
 
-# Sets the caller's changed when it has become whole, or no longer is. What was whole in an earlier life is left alone: until when, nobody knows.
+# Sets the caller's changed when it has become whole, or no longer is. What was whole in an earlier
+# life is left alone: until when, nobody knows.
 history_whole_() { # ended|""
 	local LOST LACKING open=no
 	[[ $HISTORY_LIFE != "$life" ]] || ((HISTORY_SINCE == 0 || HISTORY_UNTIL != 0)) || open=yes

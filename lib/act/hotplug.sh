@@ -1,5 +1,6 @@
-# Hot-plug: what a disk that comes or goes makes necessary. The worker (ramraid mend) goes through the loop of act/loop.sh; the look before it (ramraid
-# hotplug) asks the same decision whether there is anything to do. What is told of it: act/transitions.sh.
+# Hot-plug: what a disk that comes or goes makes necessary. The worker (ramraid mend) goes through
+# the loop of act/loop.sh; the look before it (ramraid hotplug) asks the same decision whether there
+# is anything to do. What is told of it: act/transitions.sh.
 # shellcheck shell=bash
 
 need config/conf core/act core/clock core/number core/paths decide/action decide/safe-start
@@ -9,8 +10,8 @@ declare -gA F # the facts: decide/facts.list
 
 readonly HOTPLUG_RETURNS=5 # how often a disk leg is put back by itself within an hour: a cable or a disk that does not hold is for a person
 
-# hotplug_facts: what the worker goes by besides. What a person has taken out stays out, and what fails again and again is left alone. After
-# facts_observe.
+# hotplug_facts: what the worker goes by besides. What a person has taken out stays out, and what
+# fails again and again is left alone. After facts_observe.
 hotplug_facts() {
 	local MEMORY_NOTE
 	F[mend]=yes F[retry]=no F[conf.auto_replace]=no
@@ -28,8 +29,9 @@ hotplug_facts() {
 	fi
 }
 
-# hotplug_look: what may change while the worker is at it: after each facts_observe. A failure is not held against a disk that has left and come back, nor one to
-# mark it against a disk that was just leaving.
+# hotplug_look: what may change while the worker is at it: after each facts_observe. A failure is
+# not held against a disk that has left and come back, nor one to mark it against a disk that was
+# just leaving.
 hotplug_look() {
 	local i
 	hotplug_find_removed
@@ -42,7 +44,8 @@ hotplug_look() {
 	hotplug_find_bouncing
 }
 
-# hotplug_find_bouncing: sets leg.I.returns to how often a disk leg has been put back by itself within the last hour, if that is enough for it to stay out.
+# hotplug_find_bouncing: sets leg.I.returns to how often a disk leg has been put back by itself
+# within the last hour, if that is enough for it to stay out.
 hotplug_find_bouncing() {
 	local i when dev UPTIME
 	local -A count=()
@@ -64,7 +67,8 @@ hotplug_find_bouncing() {
 	done
 }
 
-# hotplug_note_return I: the worker puts a disk leg back; start and attach forget that, for a person wants it (hotplug_reset_backoff).
+# hotplug_note_return I: the worker puts a disk leg back; start and attach forget that, for a person
+# wants it (hotplug_reset_backoff).
 hotplug_note_return() {
 	local UPTIME
 	[[ ${F[mend]-} == yes ]] || return 0
@@ -75,7 +79,8 @@ hotplug_reset_backoff() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; } # NAME
 
 readonly HOTPLUG_RESTARTS=20 # how often hot-plug starts an array again that is refused each time
 
-# hotplug_refused NAME: its start was refused with a disk missing. Notes what that hangs on: when it has changed, "ramraid hotplug" starts it again.
+# hotplug_refused NAME: its start was refused with a disk missing. Notes what that hangs on: when it
+# has changed, "ramraid hotplug" starts it again.
 hotplug_refused() {
 	local i missing=no HOTPLUG_LEGS
 	for ((i = 0; i < ${F[members]}; i++)); do ! safe_start_is_absent "$i" || missing=yes; done
@@ -86,8 +91,9 @@ hotplug_refused() {
 	printf '%s\n' "$HOTPLUG_LEGS" >"$RUN/$1.refused"
 }
 
-# hotplug_has_changed NAME: after a look at one whose start was refused: is it as it was neither then, nor at any start since that was for nothing? A disk that is
-# there and can't be read is the same at every look.
+# hotplug_has_changed NAME: after a look at one whose start was refused: is it as it was neither
+# then, nor at any start since that was for nothing? A disk that is there and can't be read is the
+# same at every look.
 hotplug_has_changed() {
 	local refused='' attempts=() line HOTPLUG_LEGS
 	{ IFS= read -r refused <"$RUN/$1.refused"; } 2>/dev/null || return 1
@@ -105,7 +111,8 @@ hotplug_note_restart() {
 	rm -f "$RUN/$1.refused"
 }
 
-# hotplug_print_legs_: sets HOTPLUG_LEGS to what a start goes by: of each leg the device, which one that is, and what its superblock says.
+# hotplug_print_legs_: sets HOTPLUG_LEGS to what a start goes by: of each leg the device, which one
+# that is, and what its superblock says.
 hotplug_print_legs_() {
 	local i leg NUMBER
 	HOTPLUG_LEGS=''
@@ -118,8 +125,9 @@ hotplug_print_legs_() {
 	done
 }
 
-# hotplug_find_removed: sets leg.I.removed. A disk that was in the array at an earlier look, is outside now, and has not been pulled out in between, was
-# taken out with mdadm: whoever did that does not want it back at once. A disk that is plugged in gets another number.
+# hotplug_find_removed: sets leg.I.removed. A disk that was in the array at an earlier look, is
+# outside now, and has not been pulled out in between, was taken out with mdadm: whoever did that
+# does not want it back at once. A disk that is plugged in gets another number.
 hotplug_find_removed() {
 	local i NUMBER before=''
 	{ read -r before <"$RUN/${F[name]}.members"; } 2>/dev/null || :
@@ -131,7 +139,8 @@ hotplug_find_removed() {
 	done
 }
 
-# hotplug_note_members NAME: the numbers of the disks that are in the array now, for the next look; those of before stay, as they are never given out again.
+# hotplug_note_members NAME: the numbers of the disks that are in the array now, for the next look;
+# those of before stay, as they are never given out again.
 hotplug_note_members() {
 	local i NUMBER before='' new
 	{ read -r before <"$RUN/$1.members"; } 2>/dev/null || :
@@ -144,15 +153,17 @@ hotplug_note_members() {
 	[[ $new == "$before" ]] || printf '%s\n' "$new" >"$RUN/$1.members"
 }
 
-# hotplug_number_ NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when it appears, and never to another one in this boot; a
-# partition has its disk's. Empty when there is none.
+# hotplug_number_ NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when
+# it appears, and never to another one in this boot; a partition has its disk's. Empty when there is
+# none.
 hotplug_number_() {
 	NUMBER=''
 	{ read -r NUMBER <"$SYS/class/block/$1/diskseq" || read -r NUMBER <"$SYS/class/block/$1/../diskseq"; } 2>/dev/null || :
 	NUMBER=${NUMBER:+$1:$NUMBER}
 }
 
-# hotplug_print: sets HOTPLUG_PRINT to what the decision hangs on: another disk under an old name is another one.
+# hotplug_print: sets HOTPLUG_PRINT to what the decision hangs on: another disk under an old name is
+# another one.
 hotplug_print() {
 	local i NUMBER
 	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} ram=${F[ram.node]}:${F[ram.state]}${F[leg.ram.dev]:+:${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}} gone=${F[array.gone]-} others=${F[array.strangers]}"
@@ -162,7 +173,8 @@ hotplug_print() {
 	done
 }
 
-# hotplug_is_due NAME: is there something to do that has not been tried with the same disks already? After facts_observe and hotplug_facts.
+# hotplug_is_due NAME: is there something to do that has not been tried with the same disks already?
+# After facts_observe and hotplug_facts.
 hotplug_is_due() {
 	local tried=''
 	action_choose
@@ -178,8 +190,9 @@ hotplug_tried() {
 	printf '%s\n' "$HOTPLUG_PRINT" >"$RUN/$1.tried"
 }
 
-# hotplug_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves the array alone, until release is typed again, or adopt,
-# or start: they take away what hotplug_note_released has written.
+# hotplug_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves
+# the array alone, until release is typed again, or adopt, or start: they take away what
+# hotplug_note_released has written.
 hotplug_is_released() {
 	local MEMORY_NOTE
 	memory_floor_note "$1"
@@ -187,8 +200,8 @@ hotplug_is_released() {
 }
 hotplug_note_released() { echo release >"$RUN/$1.detached"; }
 
-# hotplug_trigger: something may have changed that hot-plug has to look at. Raises the flag that ramraid-hotplug.path waits for, and nothing when all
-# arrays have HOTPLUG=no (hotplug_arm).
+# hotplug_trigger: something may have changed that hot-plug has to look at. Raises the flag that
+# ramraid-hotplug.path waits for, and nothing when all arrays have HOTPLUG=no (hotplug_arm).
 hotplug_trigger() { [[ ! -e $RUN/hotplug ]] || : >"$RUN/event"; }
 # hotplug_disarm: when no array is configured any more.
 hotplug_disarm() { [[ -n $(conf_names) || ! -e $RUN/hotplug ]] || act rm -f -- "$RUN/hotplug"; }

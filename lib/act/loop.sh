@@ -1,11 +1,13 @@
-# The acting ring and the loop around it: observe → decide → act, until nothing is left to do. A crash at any step enters the loop again.
+# The acting ring and the loop around it: observe → decide → act, until nothing is left to do. A
+# crash at any step enters the loop again.
 # shellcheck shell=bash
 
 need act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue act/transitions
 need act/witness-update config/conf config/conf-need core/clock core/log core/paths core/progress
 need core/quantity decide/action notes/contents notes/memory-floor notes/renamed observe/facts
 need observe/scan observe/static world/md world/ramdisk world/systemd
-# What others need later: a start may go on for hours, and an upgrade of the package takes away what it has not read by then.
+# What others need later: a start may go on for hours, and an upgrade of the package takes away what
+# it has not read by then.
 need config/conf-faults observe/device
 
 declare -gA F # the facts: decide/facts.list
@@ -17,12 +19,12 @@ readonly LOOP_STEP=10                           # seconds that may lie between t
 readonly LOOP_LOOK=0.5                          # seconds between two looks
 LOOP_FAST=''                                    # yes: md's speed limits are raised; a start may be interrupted before drive()
 
-# loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries members
-# again that md has given up; mend: goes by what act/hotplug.sh knows, as after a disk has come or
-# gone. in-use: the array is in use already, so nobody waits for the RAM leg and md's own speed
-# limits hold. With a notify socket, tells systemd when the gate opens, and goes on rebuilding.
-# After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it must stay
-# shut.
+# loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries
+# members again that md has given up; mend: goes by what act/hotplug.sh knows, as after a disk has
+# come or gone. in-use: the array is in use already, so nobody waits for the RAM leg and md's own
+# speed limits hold. With a notify socket, tells systemd when the gate opens, and goes on
+# rebuilding. After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it
+# must stay shut.
 loop_run() {
 	local actions=0 code=0 NOW
 	clock
@@ -78,8 +80,9 @@ loop_first_look_() {
 	[[ ${F[array.state]} != active || ${F[array.known]} != yes || ${F[array.readauto]} == yes ]] || loop_note_leavers_
 }
 
-# A leg that has left this run of the array is noted before it is judged whether it may come back, with the array's count now: what it has beyond that it has from
-# elsewhere. Its monitor may not have come to that yet.
+# A leg that has left this run of the array is noted before it is judged whether it may come back,
+# with the array's count now: what it has beyond that it has from elsewhere. Its monitor may not
+# have come to that yet.
 loop_note_leavers_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
@@ -91,8 +94,9 @@ loop_note_leavers_() {
 	done
 }
 
-# From now on every change of the array is written down by its monitor, which stays as long as the array does. After "ready", because it
-# costs a moment; what changes in that moment is in the witness that the end of the start writes.
+# From now on every change of the array is written down by its monitor, which stays as long as the
+# array does. After "ready", because it costs a moment; what changes in that moment is in the
+# witness that the end of the start writes.
 loop_watch_() {
 	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] || return 0
 	LOOP_WATCHED=yes
@@ -103,8 +107,9 @@ loop_watch_() {
 	! systemd_is_unit || memory_floor_arm "${F[name]}"
 }
 
-# loop_act: does ACTION, with ARGUMENTS. Those of the RAM leg are in ram-leg.sh, all others in disk-legs.sh; each function is called as its action is. Returns
-# what that returns, with LOOP_ERROR.
+# loop_act: does ACTION, with ARGUMENTS. Those of the RAM leg are in ram-leg.sh, all others in
+# disk-legs.sh; each function is called as its action is. Returns what that returns, with
+# LOOP_ERROR.
 loop_act() {
 	case $ACTION in
 	*-ram) "ram_leg_${ACTION%-ram}" "${ARGUMENTS[@]}" ;;
@@ -112,7 +117,8 @@ loop_act() {
 	esac
 }
 
-# An action that failed is a fact: the next decision takes it into account and does not try it again.
+# An action that failed is a fact: the next decision takes it into account and does not try it
+# again.
 loop_failed() {
 	local key=failed.$ACTION
 	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg && $ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}
@@ -122,14 +128,16 @@ loop_failed() {
 	LOOP_ERROR=''
 }
 
-# Opens or shuts the gate when the decision says so. Returns not 0 to end a start that must not go on.
+# Opens or shuts the gate when the decision says so. Returns not 0 to end a start that must not go
+# on.
 loop_gate_() {
 	local keeps='what depends on it stays down'
 	[[ $GATE != "$LOOP_GATE" && $LOOP_GATE != open ]] || return 0
 	LOOP_GATE=$GATE
 	case $GATE in
 	open)
-		# What is written from here on is on these legs; one may have left since md was allowed to write.
+		# What is written from here on is on these legs; one may have left since md was allowed to
+		# write.
 		witness_update_if_changed
 		loop_speed system
 		[[ $ACTION != 'done' ]] || return 0
@@ -161,8 +169,9 @@ loop_gate_() {
 	esac
 }
 
-# Until the gate opens no monitor watches: who has come into sync, or has left, is written down when it is seen. A leg that nothing vouches for is not started
-# again beside one that was in sync before it.
+# Until the gate opens no monitor watches: who has come into sync, or has left, is written down when
+# it is seen. A leg that nothing vouches for is not started again beside one that was in sync before
+# it.
 loop_note_() { [[ -z $WITNESS_UPDATE_WRITTEN || ${F[array.state]} != active || ${F[array.readauto]} == yes ]] || witness_update_if_changed; }
 
 # This program ends, and a copy with it: md is given the RAM leg, and goes on by itself.
@@ -186,8 +195,8 @@ loop_say_() {
 	LOOP_SAID=$WHY
 }
 
-# Nothing to do but wait. While only we use the array md may take the disks' whole speed. A rebuild that is due but does not run is
-# an error, not something to wait for.
+# Nothing to do but wait. While only we use the array md may take the disks' whole speed. A rebuild
+# that is due but does not run is an error, not something to wait for.
 loop_wait_() {
 	if [[ $ACTION == wait-sync ]]; then
 		[[ $LOOP_GATE == open ]] || loop_speed fast
@@ -197,9 +206,10 @@ loop_wait_() {
 	sleep "$LOOP_LOOK"
 }
 
-# loop_stalls VARIABLE SECONDS: called at each look that finds nothing done since the last; VARIABLE is the caller's, empty at the beginning and whenever something has
-# been done. Returns 0 when that has gone on for longer. The time from one look to the next counts for no more than LOOP_STEP: a machine that was suspended
-# has not done anything, and the clock of the boot goes on meanwhile.
+# loop_stalls VARIABLE SECONDS: called at each look that finds nothing done since the last; VARIABLE
+# is the caller's, empty at the beginning and whenever something has been done. Returns 0 when that
+# has gone on for longer. The time from one look to the next counts for no more than LOOP_STEP: a
+# machine that was suspended has not done anything, and the clock of the boot goes on meanwhile.
 loop_stalls() {
 	local -n drive_stalls_=$1
 	local NOW sum step
@@ -211,8 +221,8 @@ loop_stalls() {
 	((sum > $2))
 }
 
-# loop_watch_sync: at each look while md should be rebuilding, or making equal: makes it a fact when it does not begin. With the lock held. LOOP_IDLE_SINCE
-# is the caller's, empty at the beginning.
+# loop_watch_sync: at each look while md should be rebuilding, or making equal: makes it a fact when
+# it does not begin. With the lock held. LOOP_IDLE_SINCE is the caller's, empty at the beginning.
 loop_watch_sync() {
 	if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
 		LOOP_IDLE_SINCE=''
@@ -251,7 +261,8 @@ loop_end_() {
 		log_error "${F[name]}: runs on its disk legs only, reads are as slow as they are: $WHY"
 		systemd_ready "on its disk legs only: $WHY"
 	fi
-	# After "ready", because nobody has to wait for it: legs that joined during this start may be called absent by the witness for a moment.
+	# After "ready", because nobody has to wait for it: legs that joined during this start may be
+	# called absent by the witness for a moment.
 	loop_watch_
 	# Looked at again: of what has happened since the last look nobody was told, and nobody will be.
 	facts_observe

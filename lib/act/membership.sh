@@ -1,5 +1,7 @@
-# The acting ring of a change of the disks ("replace", "apply"): looks, has decide/membership-plan.sh decide, acts, and looks again. What was begun is all in the
-# configuration, the note of those that leave, and the superblocks: a run that was killed is typed again.
+# The acting ring of a change of the disks ("replace", "apply"): looks, has
+# decide/membership-plan.sh decide, acts, and looks again. What was begun is all in the
+# configuration, the note of those that leave, and the superblocks: a run that was killed is typed
+# again.
 # shellcheck shell=bash
 
 need act/disk-legs act/history act/loop act/ram-leg act/transitions act/witness-update config/conf
@@ -11,9 +13,10 @@ declare -gA F # the facts: decide/facts.list
 
 readonly MEMBERSHIP_MAX=60 # steps, far more than any change needs
 
-# membership_look NAME: the configuration, the note, and the facts, with what the configuration does not name and is in the array among the disks that are
-# to leave. Sets LEAVING, and MEMBERSHIP_STRANGERS to those of it. Ends the program when nothing can be told. Called again after whatever took time: also a
-# person may have edited the file.
+# membership_look NAME: the configuration, the note, and the facts, with what the configuration does
+# not name and is in the array among the disks that are to leave. Sets LEAVING, and
+# MEMBERSHIP_STRANGERS to those of it. Ends the program when nothing can be told. Called again after
+# whatever took time: also a person may have edited the file.
 membership_look() {
 	local line wrong=''
 	conf_need "$1"
@@ -33,7 +36,8 @@ membership_look() {
 	membership_facts "$1"
 }
 
-# A disk in the array whose MEMBER line has been deleted: it is treated as if the line were there, and the disk in the note.
+# A disk in the array whose MEMBER line has been deleted: it is treated as if the line were there,
+# and the disk in the note.
 membership_add_strangers_() {
 	local node disk
 	facts_of_conf "$1"
@@ -51,7 +55,8 @@ membership_facts() { # NAME
 	local i disk VALUE
 	F[change.left]='' F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ')
 	for disk in "${LEAVING[@]}"; do [[ " ${MEMBERS[*]} " == *" $disk "* ]] || F[change.left]+="${F[change.left]:+ }$disk"; done
-	# Newer kernels keep it in the superblocks (linux Documentation/admin-guide/md.rst, logical_block_size, since 6.19).
+	# Newer kernels keep it in the superblocks (linux Documentation/admin-guide/md.rst,
+	# logical_block_size, since 6.19).
 	md_state_read "${F[array.md]}" logical_block_size
 	F[array.block]=''
 	[[ ${VALUE:-0} != 0 ]] || F[array.block]=$(disk_block "${F[array.md]}")
@@ -84,15 +89,17 @@ membership_outside_() { # I
 	F[leg.$1.why]=$why${F[leg.$1.why]:+ ${F[leg.$1.why]}}
 }
 
-# membership_is_fresh_ I: is it one of this array that never was in sync, since its first rebuild was cut off? There is nothing on it that is not elsewhere.
+# membership_is_fresh_ I: is it one of this array that never was in sync, since its first rebuild
+# was cut off? There is nothing on it that is not elsewhere.
 membership_is_fresh_() {
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
 	! readd_is_given_up "$1" && [[ " ${F[witness.seen]-} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
-# membership_ask NAME: shows the plan, and asks; membership_check NAME: the same plan once more, with the lock held: the world has moved on while a person
-# thought about the answer. Both end the program when something speaks against it.
+# membership_ask NAME: shows the plan, and asks; membership_check NAME: the same plan once more,
+# with the lock held: the world has moved on while a person thought about the answer. Both end the
+# program when something speaks against it.
 membership_ask() {
 	membership_plan
 	cli_ask "$1"
@@ -102,7 +109,8 @@ membership_check() {
 	cli_wrong "$1"
 }
 
-# membership_all NAME VERB-LINE: does what is to be done, until nothing is left. VERB-LINE is what to type when it is cut off.
+# membership_all NAME VERB-LINE: does what is to be done, until nothing is left. VERB-LINE is what
+# to type when it is cut off.
 membership_all() {
 	local steps=0 idle='' shown='' code
 	MEMBERSHIP_AGAIN=$2
@@ -163,7 +171,8 @@ membership_done_() { # NAME
 
 # --- one function an action
 
-# The members may move together: nobody may go by the number of the RAM leg's slot meanwhile, so it is written down as not known, and after that as it is.
+# The members may move together: nobody may go by the number of the RAM leg's slot meanwhile, so it
+# is written down as not known, and after that as it is.
 membership_slots_() { # NAME N
 	witness_update no-ram-slot || return
 	md_set_slots "${F[array.md]}" "$2" || {
@@ -176,8 +185,9 @@ membership_slots_() { # NAME N
 
 membership_thaw_() { md_thaw "${F[array.md]}"; } # NAME
 
-# md begins to rebuild it, and so to read from it what is rebuilt, only when it is write-mostly. A kill in between leaves md told to begin no work,
-# which the next run takes back, and so does a reboot.
+# md begins to rebuild it, and so to read from it what is rebuilt, only when it is write-mostly. A
+# kill in between leaves md told to begin no work, which the next run takes back, and so does a
+# reboot.
 membership_build_() { # NAME I
 	local node=${F[leg.$2.node]} md=${F[array.md]} why code=0
 	# Looked at once more: between the decision and this somebody may have taken it.
@@ -211,7 +221,8 @@ membership_unbuild_() { # MD NODE
 	md_thaw "$1" || log_warning "$1: md has been told to begin no work, and does not take that back; the next ramraid apply ${F[name]} tries it again"
 }
 
-# That a disk is given up is written down in the moment in which it is out: plugged in again, or named again, it is not put back as if nothing had been.
+# That a disk is given up is written down in the moment in which it is out: plugged in again, or
+# named again, it is not put back as if nothing had been.
 membership_drop_() { # NAME I
 	witness_update || return
 	membership_give_up_ "$2"
@@ -224,8 +235,9 @@ membership_drop_() { # NAME I
 	witness_update
 }
 
-# One that has left: given up, in the configuration no more, and its superblock made invalid, so that nobody takes it for a part of this array, here or
-# elsewhere. In this order: a kill in between leaves a disk that is in no configuration, or is still in the note.
+# One that has left: given up, in the configuration no more, and its superblock made invalid, so
+# that nobody takes it for a part of this array, here or elsewhere. In this order: a kill in between
+# leaves a disk that is in no configuration, or is still in the note.
 membership_forget_() { # NAME DISK
 	local i disk keep=() left=() NODE
 	for ((i = 0; i < F[members]; i++)); do
@@ -250,8 +262,10 @@ membership_wipe_() { # DISK
 	md_zero "$NODE" || log_warning "${F[name]}: the superblock on $1 could not be made invalid. Nothing here takes it back; elsewhere it looks like a part of this array"
 }
 
-# Adds the device UUID of leg I to those that are given up with the next record. Of a disk that is not there, it is the one of those ever in sync that neither
-# another disk nor the device in the RAM leg's place has; with a further one missing that can't be told, and then only the configuration keeps it out.
+# Adds the device UUID of leg I to those that are given up with the next record. Of a disk that is
+# not there, it is the one of those ever in sync that neither another disk nor the device in the RAM
+# leg's place has; with a further one missing that can't be told, and then only the configuration
+# keeps it out.
 membership_give_up_() { # I
 	local j uuid UUID others=' '
 	membership_uuid_ "$1"

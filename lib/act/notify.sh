@@ -1,21 +1,25 @@
-# Telling people what has happened: in the journal, and through the administrator's program (NOTIFY=) or by mail. What has happened is found out by
-# act/transitions.sh. The names of the events are listed in ramraid.conf(5), under EVENTS, and stay as they are.
+# Telling people what has happened: in the journal, and through the administrator's program
+# (NOTIFY=) or by mail. What has happened is found out by act/transitions.sh. The names of the
+# events are listed in ramraid.conf(5), under EVENTS, and stay as they are.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths core/trust core/words notes/claim world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# tell SEVERITY EVENT DEVICE TEXT: says TEXT in the journal, and tells it to whom else it concerns. SEVERITY is notice (as it should be, or done on
-# purpose), warning (somebody has to do something), or alert (at once). DEVICE: the disk or ramdisk that it is about; empty: the array. F[name] is the
-# array's. Returns 0 always: whatever is wrong with the telling must not keep the work from being done.
+# tell SEVERITY EVENT DEVICE TEXT: says TEXT in the journal, and tells it to whom else it concerns.
+# SEVERITY is notice (as it should be, or done on purpose), warning (somebody has to do something),
+# or alert (at once). DEVICE: the disk or ramdisk that it is about; empty: the array. F[name] is the
+# array's. Returns 0 always: whatever is wrong with the telling must not keep the work from being
+# done.
 notify() {
 	"log_$1" "$4"
 	[[ -n ${LOG_JOURNAL-} || -n $DRY_RUN ]] || notify_journal_ "$1" "$4"
 	notify_others "$@"
 }
 
-# Typed by a person, the program writes to the terminal; what it is the first to see, others look for in the journal.
+# Typed by a person, the program writes to the terminal; what it is the first to see, others look
+# for in the journal.
 notify_journal_() { # SEVERITY TEXT
 	local text=$2
 	systemd_is_running || return 0
@@ -38,13 +42,15 @@ notify_others() {
 	fi
 }
 
-# notify_why_not PROGRAM: prints why it must not be run as root; nothing when it may. As with the configuration that names it, nobody else may be able to change it.
+# notify_why_not PROGRAM: prints why it must not be run as root; nothing when it may. As with the
+# configuration that names it, nobody else may be able to change it.
 notify_why_not() {
 	trust_why_not "$1"
 }
 
-# notify_run_ PROGRAM SEVERITY EVENT DEVICE TEXT [VARIABLE=VALUE]: called as mdadm --monitor calls its program (mdadm.conf(5), PROGRAM): EVENT,
-# the array, and the device, if there is one. In a unit of its own, so that it is neither in our sandbox, nor waited for, nor ended with us.
+# notify_run_ PROGRAM SEVERITY EVENT DEVICE TEXT [VARIABLE=VALUE]: called as mdadm --monitor calls
+# its program (mdadm.conf(5), PROGRAM): EVENT, the array, and the device, if there is one. In a unit
+# of its own, so that it is neither in our sandbox, nor waited for, nor ended with us.
 notify_run_() {
 	local text=${5//[[:cntrl:]]/ } device=$4 name=${F[name]}
 	log_printable text device
@@ -56,12 +62,14 @@ notify_run_() {
 		"RAMRAID_MESSAGE=$text" "${@:6}" -- "$1" "$3" "/dev/md/$name" ${device:+"$device"} || log_warning "$name: $1 was not told of $3: systemd did not start it"
 }
 
-# What a mail needs less than everything. Mail systems have programs that are set-user-ID, and may deliver at once, to the home of whoever the mail is for.
+# What a mail needs less than everything. Mail systems have programs that are set-user-ID, and may
+# deliver at once, to the home of whoever the mail is for.
 readonly NOTIFY_CAGE=('--property=ProtectSystem=full' '--property=ProtectKernelModules=yes' '--property=ProtectKernelTunables=yes' '--property=ProtectKernelLogs=yes'
 	'--property=ProtectControlGroups=yes' '--property=RestrictNamespaces=yes' '--property=RestrictRealtime=yes' '--property=LockPersonality=yes'
 	'--property=SystemCallArchitectures=native')
 
-# Without a program, a mail, if mdadm.conf says to whom, and there is something to send it with; as mdadm itself does, which knows less.
+# Without a program, a mail, if mdadm.conf says to whom, and there is something to send it with; as
+# mdadm itself does, which knows less.
 notify_mail_() { # SEVERITY EVENT DEVICE TEXT
 	local NOTIFY_ADDRESS
 	notify_has_sendmail || return 0
@@ -71,8 +79,9 @@ notify_mail_() { # SEVERITY EVENT DEVICE TEXT
 
 notify_has_sendmail() { [[ -x $ROOT/usr/sbin/sendmail || -x $ROOT/usr/lib/sendmail ]]; }
 
-# notify_address: sets NOTIFY_ADDRESS to the first MAILADDR of mdadm.conf(5), where mdadm takes it from; empty when there is none. Keywords may be cut
-# down to three letters, in any case (match_keyword() in mdadm's config.c).
+# notify_address: sets NOTIFY_ADDRESS to the first MAILADDR of mdadm.conf(5), where mdadm takes it
+# from; empty when there is none. Keywords may be cut down to three letters, in any case
+# (match_keyword() in mdadm's config.c).
 notify_address() {
 	local file line
 	NOTIFY_ADDRESS=''

@@ -1,5 +1,6 @@
-# The RAM leg's actions of the loop in act/loop.sh: its ramdisk is made and dropped, filled by a copy or by md. Like those there, each is named after
-# the action, and says in LOOP_ERROR why it failed.
+# The RAM leg's actions of the loop in act/loop.sh: its ramdisk is made and dropped, filled by a
+# copy or by md. Like those there, each is named after the action, and says in LOOP_ERROR why it
+# failed.
 # shellcheck shell=bash
 
 need act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
@@ -18,7 +19,8 @@ ram_leg_drop() {
 	ramdisk_drop "${F[name]}"
 }
 
-# A ramdisk that fails again and again is not made anew without end: memory that breaks, or somebody who destroys it.
+# A ramdisk that fails again and again is not made anew without end: memory that breaks, or somebody
+# who destroys it.
 ram_leg_count() { ramdisk_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILED; }
 
 ram_leg_make() {
@@ -62,7 +64,8 @@ ram_leg_wipe() {
 	}
 }
 
-# The RAM leg is filled beside md. Whatever stands in the way of that is no failure: md can do it too.
+# The RAM leg is filled beside md. Whatever stands in the way of that is no failure: md can do it
+# too.
 ram_leg_copy() {
 	local i legs=() slot=${F[witness.ram_slot]} RAM_PROVIDER RAM_NODE RAM_BYTES
 	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || legs+=("${F[leg.$i.node]}"); done
@@ -79,7 +82,8 @@ ram_leg_copy() {
 	LOOP_COPY_AT='' LOOP_COPY_SINCE='' LOOP_FILLING=$NOW
 }
 
-# From here on it is md's business; whatever it does not like, it says, and the leg is rebuilt whole.
+# From here on it is md's business; whatever it does not like, it says, and the leg is rebuilt
+# whole.
 ram_leg_readd() {
 	local COPY_STATE COPY_WHY='' COPY_SECONDS DONE TOTAL RATE
 	copy_state "${F[name]}"
@@ -123,12 +127,14 @@ ram_leg_bad_blocks() {
 	done
 }
 
-# While nobody else reads the disks, the copy may have all that they give: prints 0, or the bytes a second that it may have beside them.
+# While nobody else reads the disks, the copy may have all that they give: prints 0, or the bytes a
+# second that it may have beside them.
 ram_leg_copy_rate_() {
 	if [[ $LOOP_GATE == open ]]; then quantity_bytes "${CONF[COPY_RATE]}" 0; else echo 0; fi
 }
 
-# A disk that does not answer, and does not fail either, must not keep the array without a RAM leg for ever, nor a boot waiting.
+# A disk that does not answer, and does not fail either, must not keep the array without a RAM leg
+# for ever, nor a boot waiting.
 ram_leg_watch_copy() {
 	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
 	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] || LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''

@@ -1,11 +1,12 @@
-# The rescue image: what only the RAM leg had, in a file, when the machine had to go down and no disk leg could take it. The record of it
-# lies beside the witness; as long as it is there, no disk leg is started by itself.
+# The rescue image: what only the RAM leg had, in a file, when the machine had to go down and no
+# disk leg could take it. The record of it lies beside the witness; as long as it is there, no disk
+# leg is started by itself.
 # shellcheck shell=bash
 
 need core/act core/log core/paths core/trust notes/rescue-record world/md world/systemd
 
-# rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried. Whether it fits is found out by trying:
-# zeros take no room.
+# rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried.
+# Whether it fits is found out by trying: zeros take no room.
 rescue_why_not() {
 	local folder=$1 type why
 	if [[ $folder == none ]]; then
@@ -24,8 +25,10 @@ rescue_why_not() {
 	fi
 }
 
-# rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder FOLDER/NAME/rescue-EVENTS.XXXXXXXX, which is root's alone, makes it
-# durable, reads it back, and only then records it. Returns 1 when that fails; nothing is left of the image then. An earlier image stays.
+# rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder
+# FOLDER/NAME/rescue-EVENTS.XXXXXXXX, which is root's alone, makes it durable, reads it back, and
+# only then records it. Returns 1 when that fails; nothing is left of the image then. An earlier
+# image stays.
 rescue_write() {
 	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum RESCUE_TO RESCUE_FROM
 	bytes=$(md_bytes "$md")
@@ -43,8 +46,9 @@ rescue_write() {
 	return 1
 }
 
-# rescue_open_ IMAGE: makes it, for root alone, and sets RESCUE_TO and RESCUE_FROM to what is open for writing and reading of it: by these it is written and read
-# back, so that it is one and the same file, whatever becomes of its name.
+# rescue_open_ IMAGE: makes it, for root alone, and sets RESCUE_TO and RESCUE_FROM to what is open
+# for writing and reading of it: by these it is written and read back, so that it is one and the
+# same file, whatever becomes of its name.
 rescue_open_() {
 	local mask code=0
 	RESCUE_TO='' RESCUE_FROM=''
@@ -61,7 +65,8 @@ rescue_close_() {
 	[[ -z $RESCUE_FROM ]] || exec {RESCUE_FROM}<&-
 }
 
-# rescue_copy_ FROM TO BYTES: copies into RESCUE_TO, which is TO, telling how far it is; prints the SHA-256 of what was read.
+# rescue_copy_ FROM TO BYTES: copies into RESCUE_TO, which is TO, telling how far it is; prints the
+# SHA-256 of what was read.
 rescue_copy_() {
 	(
 		umask 077
@@ -80,7 +85,8 @@ rescue_copied_() { # FILE BYTES
 	printf 'saving it to %s: %d%%\n' "$1" $((copied * 100 / $2))
 }
 
-# rescue_holds_ FILE BYTES SHA256: read back by RESCUE_FROM, which of a large one takes as long as the copy.
+# rescue_holds_ FILE BYTES SHA256: read back by RESCUE_FROM, which of a large one takes as long as
+# the copy.
 rescue_holds_() {
 	[[ $(stat -L -c %s -- "/proc/self/fd/$RESCUE_FROM") == "$2" ]] || return 1
 	(
@@ -90,7 +96,8 @@ rescue_holds_() {
 	rescue_await_ $! printf 'reading %s back\n' "$1"
 }
 
-# rescue_await_ PID TELL…: waits for the process, and tells systemd meanwhile that the stop gets on, with the words that TELL prints. Returns as PID does.
+# rescue_await_ PID TELL…: waits for the process, and tells systemd meanwhile that the stop gets on,
+# with the words that TELL prints. Returns as PID does.
 rescue_await_() {
 	local pid=$1
 	shift
@@ -113,8 +120,10 @@ rescue_sum_() { # FILE
 	[[ -n $sum ]] && printf '%s\n' "$sum"
 }
 
-# rescue_put_back MD: writes the image of RESCUE over the whole array, and reads the array: it must have the recorded SHA-256. Returns 1 when the image is not
-# as it was recorded, or could be another's, or the disks do not hold what was recorded. It is opened once: what was looked at is what is written.
+# rescue_put_back MD: writes the image of RESCUE over the whole array, and reads the array: it must
+# have the recorded SHA-256. Returns 1 when the image is not as it was recorded, or could be
+# another's, or the disks do not hold what was recorded. It is opened once: what was looked at is
+# what is written.
 rescue_put_back() {
 	local why image code=0
 	why=$(trust_why_not "${RESCUE[image]}")

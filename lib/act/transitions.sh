@@ -1,9 +1,10 @@
-# What has become of a running array since it was last said, in words. Several programs look: the monitor whenever md reports a change, hot-plug
-# whenever a disk comes or goes, and who has worked on the array. Whichever is first says it, and the others find it said.
+# What has become of a running array since it was last said, in words. Several programs look: the
+# monitor whenever md reports a change, hot-plug whenever a disk comes or goes, and who has worked
+# on the array. Whichever is first says it, and the others find it said.
 # shellcheck shell=bash
 #
-# /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only" (is the RAM leg the only good copy: yes or no), and
-# "leg DEVICE" for each disk leg.
+# /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only"
+# (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/guard act/hotplug act/notify config/conf core/act core/lock core/log
 need core/paths decide/health decide/readd notes/memory-floor observe/facts observe/static
@@ -13,11 +14,13 @@ declare -gA F # the facts: decide/facts.list
 
 readonly TRANSITIONS_PATIENCE=60 # seconds that one may take to look and tell; a disk that does not answer takes half of that
 
-# transitions_begin NAME: from here on changes are told; what is so now has been said by the start. After facts_observe. Nothing when it has begun.
+# transitions_begin NAME: from here on changes are told; what is so now has been said by the start.
+# After facts_observe. Nothing when it has begun.
 transitions_begin() { [[ -e $RUN/$1.told ]] || transitions_under_lock_ "$1" transitions_note_; }
 
-# transitions_tell NAME: looks at the array, and says what has changed. The first look of a run says nothing: the start has; but for what nobody may miss.
-# What a worker only passes through is not said while one is at work, so that one looks after it has let go of the array's lock.
+# transitions_tell NAME: looks at the array, and says what has changed. The first look of a run says
+# nothing: the start has; but for what nobody may miss. What a worker only passes through is not
+# said while one is at work, so that one looks after it has let go of the array's lock.
 transitions_tell() { transitions_under_lock_ "$1" transitions_look_; }
 
 # Looked at within the lock: an older look after a newer one would say that it is all undone.
@@ -63,7 +66,8 @@ transitions_look_() { # NAME
 	transitions_write_ "$1"
 }
 
-# Sets the caller's new from the facts; while somebody is at work, to its old where it may be the work that is seen.
+# Sets the caller's new from the facts; while somebody is at work, to its old where it may be the
+# work that is seen.
 transitions_words_() { # NAME yes|""
 	local i LEG RAM key
 	hotplug_find_removed
@@ -90,8 +94,8 @@ transitions_write_() { # NAME
 	fi
 }
 
-# transitions_leg I: sets LEG to one word on the state of a disk leg: in_sync recovering faulty missing used blank occupied damaged foreign copy given removed
-# bouncing begun returned separate.
+# transitions_leg I: sets LEG to one word on the state of a disk leg: in_sync recovering faulty
+# missing used blank occupied damaged foreign copy given removed bouncing begun returned separate.
 transitions_leg() {
 	local leg=leg.$1
 	if [[ -n ${F[$leg.state]} ]]; then
@@ -124,8 +128,8 @@ transitions_leg() {
 	fi
 }
 
-# transitions_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy) detached (by a person) short (of
-# memory) lost none (there is to be none).
+# transitions_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy)
+# detached (by a person) short (of memory) lost none (there is to be none).
 transitions_ram() {
 	case ${F[ram.state]}:${F[copy.state]} in
 	in_sync:*) RAM=in_sync ;;
@@ -208,11 +212,13 @@ transitions_say_leg_() { # NAME I WORD
 	esac
 }
 
-# transitions_refused_before NAME WHY: has its start been refused for this very reason already, and that been told, since it last ran and since a person last asked for a
-# start? Something that is mounted at each access (x-systemd.automount) asks for one each time.
+# transitions_refused_before NAME WHY: has its start been refused for this very reason already, and
+# that been told, since it last ran and since a person last asked for a start? Something that is
+# mounted at each access (x-systemd.automount) asks for one each time.
 transitions_refused_before() { [[ -e $RUN/$1.unstarted && $(<"$RUN/$1.unstarted") == "$2" ]]; }
 
-# transitions_of_start NAME CODE: how a start has ended, when that is not as it should be. In the journal it stands already.
+# transitions_of_start NAME CODE: how a start has ended, when that is not as it should be. In the
+# journal it stands already.
 transitions_of_start() {
 	local LOST
 	if (($2 == EX_REFUSED)); then

@@ -1,4 +1,5 @@
-# A look at the RAM leg after it has been rebuilt: md itself compares it with the disk legs (VERIFY=).
+# A look at the RAM leg after it has been rebuilt: md itself compares it with the disk legs
+# (VERIFY=).
 # shellcheck shell=bash
 
 need act/notify config/conf core/log world/md world/systemd
@@ -7,8 +8,9 @@ declare -gA F # the facts: decide/facts.list
 
 readonly VERIFY_SAMPLES=16 VERIFY_SECTORS=8192 # how many places "sample" looks at, and how much at each (4 MiB)
 
-# verify_ram_leg NAME: after the gate has opened, and without the array's lock: it may take long, and disturbs nobody (md compares in what time the
-# disks have left). Does nothing if the RAM leg was not rebuilt in this start. Returns 0; what it finds it says.
+# verify_ram_leg NAME: after the gate has opened, and without the array's lock: it may take long,
+# and disturbs nobody (md compares in what time the disks have left). Does nothing if the RAM leg
+# was not rebuilt in this start. Returns 0; what it finds it says.
 verify_ram_leg() {
 	local size from i VALUE MISMATCHES differ=0
 	[[ ${CONF[VERIFY]} != no && -n ${LOOP_REBUILT-} && ${F[ram.state]} == in_sync ]] || return 0

@@ -1,5 +1,5 @@
-# What is written down of a running array, and when it must not be: who is in sync, in the witness; which array a start of ours has judged,
-# in $RUN. How a witness looks is notes/witness.sh's.
+# What is written down of a running array, and when it must not be: who is in sync, in the witness;
+# which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
 need core/act core/log core/paths notes/hardware notes/renamed notes/witness observe/facts
@@ -8,7 +8,8 @@ need observe/outside observe/scan observe/static world/md-state world/ramdisk-no
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
 
-# A start of ours has judged the array that is running, and its monitor writes down every change of it from now on.
+# A start of ours has judged the array that is running, and its monitor writes down every change of
+# it from now on.
 witness_update_watched() {
 	local MD_RUN
 	md_state_run "${F[array.md]}"
@@ -17,9 +18,11 @@ witness_update_watched() {
 
 witness_update_is_watched_() { outside_is_watched "${F[array.md]}"; }
 
-# witness_update_joined_ EVENTS UUID…: these disk legs are in sync in this run of the array, and no other. Whatever becomes of them while it runs, they were part of it;
-# $RUN/NAME.joined names them, and those that have left, with the array's event count when that was seen, of which an honest leg carries no more, and
-# the disk legs that were in sync then, all of which it calls active (outside_joined).
+# witness_update_joined_ EVENTS UUID…: these disk legs are in sync in this run of the array, and no
+# other. Whatever becomes of them while it runs, they were part of it; $RUN/NAME.joined names them,
+# and those that have left, with the array's event count when that was seen, of which an honest leg
+# carries no more, and the disk legs that were in sync then, all of which it calls active
+# (outside_joined).
 witness_update_joined_() {
 	local MD_RUN known=() i uuid before written events=$1
 	shift
@@ -43,7 +46,8 @@ witness_update_joined_() {
 		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that leaves may not be put back by itself"
 }
 
-# witness_update_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so writes to, each with a blank after it.
+# witness_update_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so
+# writes to, each with a blank after it.
 witness_update_recovering_() {
 	local i facts
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -53,24 +57,29 @@ witness_update_recovering_() {
 	done
 }
 
-# witness_update_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg had.
+# witness_update_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg
+# had.
 witness_update_free_slot() {
 	if [[ ${F[ram.slot]} =~ ^[0-9]+$ ]]; then witness_update; else witness_update no-ram-slot; fi
 }
 
-# witness_update_rejoins UUID: md has it in the array again, and writes to it; should it leave before anybody looks, it is not from elsewhere that it has that.
+# witness_update_rejoins UUID: md has it in the array again, and writes to it; should it leave
+# before anybody looks, it is not from elsewhere that it has that.
 witness_update_rejoins() {
 	[[ -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
 	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" || log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
 }
 
-# Before anything is done: if something else has started the array, was any of its legs in sync when it last ran? (array.known; also yes when nothing is
-# written down; unread when none of its legs can be read) What a start of ours has gone through before is known, whatever has become of its legs since.
+# Before anything is done: if something else has started the array, was any of its legs in sync when
+# it last ran? (array.known; also yes when nothing is written down; unread when none of its legs can
+# be read) What a start of ours has gone through before is known, whatever has become of its legs
+# since.
 witness_update_foreign_start() {
 	local node facts disks=no other=no NODES
 	F[array.known]=yes
 	[[ ${F[array.state]} == active ]] || witness_update_last_copy_
-	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for the leg ever after.
+	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for the
+	# leg ever after.
 	[[ ${F[array.state]} != active ]] || scan_running
 	[[ -z ${F[array.copy]-} ]] || {
 		F[array.known]=no
@@ -79,7 +88,8 @@ witness_update_foreign_start() {
 	[[ ${F[array.state]} == active && -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
 	! witness_update_is_watched_ || return 0
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
-		# Only the RAM leg was good: whoever started the disks without it, did so without what it had.
+		# Only the RAM leg was good: whoever started the disks without it, did so without what it
+		# had.
 		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
 		return 0
 	fi
@@ -97,15 +107,17 @@ witness_update_foreign_start() {
 	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} || ${F[ram.state]} != in_sync ]] || F[array.known]=no
 }
 
-# witness_update_vouches_ UUID: was this disk leg in sync when the array last ran? With a void record: when it was written last. Without any: all were, but those that a
-# person has given up.
+# witness_update_vouches_ UUID: was this disk leg in sync when the array last ran? With a void
+# record: when it was written last. Without any: all were, but those that a person has given up.
 witness_update_vouches_() {
 	local legs="${F[witness.legs]}${F[witness.was]-}"
 	if [[ -n ${F[witness.events]}$legs ]]; then [[ " $legs " == *" $1 "* ]]; else [[ " ${F[witness.given]-} " != *" $1 "* ]]; fi
 }
 
-# witness_update_last_copy_ [again]: somebody may have stopped the array within the seconds after it had lost its disk legs, before that was written down. A ramdisk that is
-# there still says it itself: complete, further than the record, and no disk leg active. The facts of the record become that, whether it can be written or not.
+# witness_update_last_copy_ [again]: somebody may have stopped the array within the seconds after it
+# had lost its disk legs, before that was written down. A ramdisk that is there still says it
+# itself: complete, further than the record, and no disk leg active. The facts of the record become
+# that, whether it can be written or not.
 witness_update_last_copy_() {
 	local key value
 	local -A says=()
@@ -127,10 +139,13 @@ witness_update_last_copy_() {
 	F[witness.ram_number]=${says[number]}
 }
 
-# witness_update [no-ram-slot]: writes down who is in sync, with the event count that they carry now: the disk legs; without any, that it is the RAM leg
-# alone. With no-ram-slot, it is not known afterwards which slot is the RAM leg's, because the members are about to move. Not for an array that something else
-# has started from old legs: that would be taken for the truth ever after. Another program may have written since F was looked up; then what it wrote is newer, and
-# everything is looked up again. Returns 1, after saying so, when it could not be written; 0 also when there is nothing to write.
+# witness_update [no-ram-slot]: writes down who is in sync, with the event count that they carry
+# now: the disk legs; without any, that it is the RAM leg alone. With no-ram-slot, it is not known
+# afterwards which slot is the RAM leg's, because the members are about to move. Not for an array
+# that something else has started from old legs: that would be taken for the truth ever after.
+# Another program may have written since F was looked up; then what it wrote is newer, and
+# everything is looked up again. Returns 1, after saying so, when it could not be written; 0 also
+# when there is nothing to write.
 witness_update() {
 	local try code
 	for ((try = 0; try < WITNESS_UPDATE_TRIES; try++)); do
@@ -144,7 +159,8 @@ witness_update() {
 	return 1
 }
 
-# witness_update_once_ [no-ram-slot]: the same; returns 2 when another program has written since, and nothing was.
+# witness_update_once_ [no-ram-slot]: the same; returns 2 when another program has written since,
+# and nothing was.
 witness_update_once_() {
 	local events legs slot good=0 places=()
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
@@ -194,14 +210,16 @@ witness_update_once_() {
 	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
 }
 
-# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER [LEG…]: witness_write, for the record that F was looked up with.
+# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER [LEG…]: witness_write, for the record that F was
+# looked up with.
 witness_update_write_() {
 	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "$@" || return
 	F[witness.generation]=$WITNESS_GENERATION
 }
 
-# witness_update_filled_: sets WITNESS_FILLED to yes if every slot is filled, or may have been while nobody looked, because there are fewer of them than legs
-# (readd_is_forgotten). After the event count has been read: a leg that has left since has no more events than that.
+# witness_update_filled_: sets WITNESS_FILLED to yes if every slot is filled, or may have been while
+# nobody looked, because there are fewer of them than legs (readd_is_forgotten). After the event
+# count has been read: a leg that has left since has no more events than that.
 witness_update_filled_() {
 	local VALUE SLOTS legs=${F[members]}
 	[[ ${F[conf.ram]-} == none ]] || legs=$((legs + 1))
@@ -211,11 +229,13 @@ witness_update_filled_() {
 	((SLOTS < legs)) || [[ $VALUE == 0 ]] || WITNESS_FILLED=''
 }
 
-# witness_update_witness [no-ram-slot]: the same, for those who go on without it: that it is said has to do.
+# witness_update_witness [no-ram-slot]: the same, for those who go on without it: that it is said
+# has to do.
 witness_update_witness() { witness_update "$@" || :; }
 
-# witness_update_if_changed: witness_update_witness, unless the legs in sync are those that this program has written down last. For the moment before the gate opens,
-# when all that matters is that no leg is named that has left: event counts follow with the next record.
+# witness_update_if_changed: witness_update_witness, unless the legs in sync are those that this
+# program has written down last. For the moment before the gate opens, when all that matters is that
+# no leg is named that has left: event counts follow with the next record.
 WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW=''
 witness_update_if_changed() {
 	witness_update_members_now_
@@ -228,7 +248,8 @@ witness_update_members_now_() {
 	WITNESS_UPDATE_NOW="${F[name]} ${F[array.md]} ${F[ram.slot]-} ${NODES[*]}"
 }
 
-# Sets the caller's events and legs (device UUIDs) to what the disk legs in sync carry now, places to which device that is, and good to how many are in sync.
+# Sets the caller's events and legs (device UUIDs) to what the disk legs in sync carry now, places
+# to which device that is, and good to how many are in sync.
 witness_update_members_() {
 	local node key value NODES
 	events=0 legs=()
@@ -265,7 +286,8 @@ witness_update_number_() {
 	while IFS='=' read -r key value; do [[ $key != number ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "$1")
 }
 
-# Of the device that is the RAM leg: a start without it, that gives up the others, has to give it up as well.
+# Of the device that is the RAM leg: a start without it, that gives up the others, has to give it up
+# as well.
 witness_update_device_uuid() {
 	local key value
 	while IFS='=' read -r key value; do [[ $key != device_uuid ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "${F[ram.node]}")
@@ -285,8 +307,8 @@ witness_update_give_up_one_() { # LEG NODE…
 	fi
 }
 
-# witness_update_give_up NODE…: the legs that were ever in sync, or are here, and are none of those that the array is started from: written down with the
-# next witness.
+# witness_update_give_up NODE…: the legs that were ever in sync, or are here, and are none of those
+# that the array is started from: written down with the next witness.
 witness_update_give_up() {
 	local i started=''
 	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"

@@ -5,8 +5,9 @@ need core/log
 
 DRY_RUN=${DRY_RUN-}
 
-# act COMMAND [ARG…]: runs a command that changes the system, after logging it; with DRY_RUN it is only printed, to stdout.
-# The command's standard output goes to stderr, so that a verb's own stdout stays clean. Returns the command's exit code.
+# act COMMAND [ARG…]: runs a command that changes the system, after logging it; with DRY_RUN it is
+# only printed, to stdout. The command's standard output goes to stderr, so that a verb's own stdout
+# stays clean. Returns the command's exit code.
 act() {
 	local text
 	printf -v text '%q ' "$@"
@@ -18,7 +19,8 @@ act() {
 	"$@" >&2
 }
 
-# act_write FILE VALUE: the same for writing a value into a file of sysfs. md answers a refusal with an error of write(2).
+# act_write FILE VALUE: the same for writing a value into a file of sysfs. md answers a refusal with
+# an error of write(2).
 act_write() {
 	if [[ -n $DRY_RUN ]]; then
 		printf 'echo %q > %q\n' "$2" "$1"
@@ -28,9 +30,10 @@ act_write() {
 	printf '%s\n' "$2" >"$1"
 }
 
-# act_file FILE [MODE]: makes FILE from stdin so that after a power cut it is either the old or the new one, whole:
-# temporary file, fsync, rename, fsync of the folder. Byte by byte what came in. Returns 1 when the
-# file system is full or read-only, and when there are NUL bytes, which bash can't hold.
+# act_file FILE [MODE]: makes FILE from stdin so that after a power cut it is either the old or the
+# new one, whole: temporary file, fsync, rename, fsync of the folder. Byte by byte what came in.
+# Returns 1 when the file system is full or read-only, and when there are NUL bytes, which bash
+# can't hold.
 act_file() {
 	local all=()
 	# All of it, line ends as well.
@@ -39,7 +42,8 @@ act_file() {
 	act_text "$1" "${all[0]-}" "${2:-644}"
 }
 
-# act_text FILE TEXT [MODE]: the same of a text, without a process: every start and every change of an array comes through here.
+# act_text FILE TEXT [MODE]: the same of a text, without a process: every start and every change of
+# an array comes through here.
 act_text() {
 	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask code=0
 	if [[ -n $DRY_RUN ]]; then
@@ -49,7 +53,8 @@ act_text() {
 	log_info "+ write $file"
 	[[ -d ${file%/*} ]] || mkdir -p "${file%/*}" || return 1
 	[[ ! -e $temporary && ! -L $temporary ]] || return 1
-	# Never through a file or a link that is there; and what others may not read they never may, not even for a moment.
+	# Never through a file or a link that is there; and what others may not read they never may, not
+	# even for a moment.
 	printf -v mask %o $((8#666 & ~8#$mode))
 	umask "$mask"
 	set -o noclobber
@@ -73,7 +78,8 @@ act_show_file_() { # FILE TEXT
 	fi
 }
 
-# act_undo_push COMMAND [ARG…]: remembers how to take back what is about to be done. act_undo_all does it, newest first.
+# act_undo_push COMMAND [ARG…]: remembers how to take back what is about to be done. act_undo_all
+# does it, newest first.
 declare -ga UNDO=()
 act_undo_push() { UNDO+=("${*@Q}"); }
 act_undo_all() {

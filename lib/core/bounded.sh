@@ -1,5 +1,7 @@
-# Programs that read a device, with a bound. A device that queues for ever (multipath without paths, NBD, NVMe over fabrics that reconnects) never answers a
-# read, and who waits for it in the kernel can't be killed: such a reader is left behind, and as long as it is there the device is not asked again.
+# Programs that read a device, with a bound. A device that queues for ever (multipath without paths,
+# NBD, NVMe over fabrics that reconnects) never answers a read, and who waits for it in the kernel
+# can't be killed: such a reader is left behind, and as long as it is there the device is not asked
+# again.
 # shellcheck shell=bash
 
 need core/number core/paths core/words
@@ -7,14 +9,16 @@ need core/number core/paths core/words
 BOUNDED=5          # seconds that a device has to answer
 BOUNDED_SILENT=124 # what timeout(1) ends with
 
-# bounded DEVICE COMMAND…: runs COMMAND, a program or a function that reads DEVICE, and prints what it prints; through the program INTO, the caller's, if that is
-# set. What it says of errors goes unseen. Returns its exit code, or BOUNDED_SILENT when the device does not answer: at once, when an earlier reader is still
-# waiting for it.
+# bounded DEVICE COMMAND…: runs COMMAND, a program or a function that reads DEVICE, and prints what
+# it prints; through the program INTO, the caller's, if that is set. What it says of errors goes
+# unseen. Returns its exit code, or BOUNDED_SILENT when the device does not answer: at once, when an
+# earlier reader is still waiting for it.
 bounded() {
 	local device=$1 pipe in out pid code=0
 	shift
 	! bounded_is_silent "$device" || return "$BOUNDED_SILENT"
-	# Both ends of a pipe, and the reader as a job: bash does not always know how a process substitution has ended.
+	# Both ends of a pipe, and the reader as a job: bash does not always know how a process
+	# substitution has ended.
 	exec {pipe}<> <(:)
 	exec {in}<"/proc/self/fd/$pipe"
 	exec {out}>"/proc/self/fd/$pipe" {pipe}>&-
@@ -32,7 +36,8 @@ bounded() {
 	return "$code"
 }
 
-# The reader keeps nothing of ours open: no lock, no socket of systemd's, no pipe that somebody reads to its end.
+# The reader keeps nothing of ours open: no lock, no socket of systemd's, no pipe that somebody
+# reads to its end.
 bounded_reader_() {
 	local fd
 	for fd in /proc/self/fd/*; do
@@ -69,8 +74,9 @@ bounded_note_() { # DEVICE PID
 	{ paths_run && printf '%s %s\n' "$2" "$BEGAN" >"$file"; } 2>/dev/null || :
 }
 
-# bounded_process_began PID: sets BEGAN to when the process began, in the kernel's ticks (proc_pid_stat(5), starttime): with it a number is that of one process and of no
-# later one. Returns 1 when it has ended.
+# bounded_process_began PID: sets BEGAN to when the process began, in the kernel's ticks
+# (proc_pid_stat(5), starttime): with it a number is that of one process and of no later one.
+# Returns 1 when it has ended.
 bounded_process_began() {
 	local text='' words
 	{ read -r -d '' text <"/proc/$1/stat"; } 2>/dev/null || [[ -n $text ]] || return 1

@@ -3,9 +3,9 @@
 
 need core/act core/log core/paths
 
-# cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated; "name=" takes a
-# value, after "=" or as the next word, unless "name" is there as well; "-" becomes "_" in the key), operands in ARGS. Those of
-# CLI_SHORT have a short form.
+# cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated;
+# "name=" takes a value, after "=" or as the next word, unless "name" is there as well; "-" becomes
+# "_" in the key), operands in ARGS. Those of CLI_SHORT have a short form.
 declare -grA CLI_SHORT=([H]=no-headings [n]=dry-run [y]=yes)
 declare -gA OPT=()
 declare -ga ARGS=()
@@ -61,8 +61,8 @@ cli_one_name() {
 	NAME=${ARGS[0]}
 }
 
-# cli_ask NAME: shows what is to be done to an array that is in use, the lines of PLAN. Ends the program when something speaks against it (WRONG), with
-# --dry-run, or when the answer is no.
+# cli_ask NAME: shows what is to be done to an array that is in use, the lines of PLAN. Ends the
+# program when something speaks against it (WRONG), with --dry-run, or when the answer is no.
 cli_ask() {
 	local answer
 	cli_wrong "$1"

@@ -1,13 +1,17 @@
-# The clock by which all bounds are counted, and the one that lasts as long as the boot. Not SECONDS: bash takes those from the wall clock (get_seconds() in
-# its variables.c), which is set during a boot, just while we wait: a step back would make a bound of 30 s one of hours, a step forward none.
+# The clock by which all bounds are counted, and the one that lasts as long as the boot. Not
+# SECONDS: bash takes those from the wall clock (get_seconds() in its variables.c), which is set
+# during a boot, just while we wait: a step back would make a bound of 30 s one of hours, a step
+# forward none.
 # shellcheck shell=bash
 
 need core/paths
 
-# uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the kernel does not say.
+# uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the kernel
+# does not say.
 clock_uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPTIME%%.*}; }
 
-# hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does not say.
+# hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does not
+# say.
 clock_hundredths() {
 	HUNDREDTHS=0
 	! { read -r HUNDREDTHS _ <"$PROC/uptime"; } 2>/dev/null || HUNDREDTHS=$((10#${HUNDREDTHS/./}))

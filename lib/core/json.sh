@@ -1,4 +1,5 @@
-# JSON as it is written for programs: an object or a list is opened, filled, and closed; the whole text is in JSON_TEXT.
+# JSON as it is written for programs: an object or a list is opened, filled, and closed; the whole
+# text is in JSON_TEXT.
 # shellcheck shell=bash
 
 declare -g JSON_TEXT='' JSON_STRING=''
@@ -28,8 +29,9 @@ json_close() {
 	esac
 }
 
-# json_text KEY TEXT, json_number KEY NUMBER, json_bool KEY yes|no, json_null KEY: one value, with '' for KEY inside a list. What is not known is
-# null, never '' or 0: an empty NUMBER is written as null.
+# json_text KEY TEXT, json_number KEY NUMBER, json_bool KEY yes|no, json_null KEY: one value, with
+# '' for KEY inside a list. What is not known is null, never '' or 0: an empty NUMBER is written as
+# null.
 json_text() {
 	json_string "$2"
 	json_put_ "$1" "$JSON_STRING"
@@ -38,8 +40,9 @@ json_number() { json_put_ "$1" "${2:-null}"; }
 json_bool() { if [[ $2 == yes ]]; then json_put_ "$1" true; else json_put_ "$1" false; fi; }
 json_null() { json_put_ "$1" null; }
 
-# json_string TEXT: sets JSON_STRING to TEXT in quotes. JSON is UTF-8; a text that is not (a device's serial number, a line of a broken file) is taken
-# for Latin-1, so that it can be read at all.
+# json_string TEXT: sets JSON_STRING to TEXT in quotes. JSON is UTF-8; a text that is not (a
+# device's serial number, a line of a broken file) is taken for Latin-1, so that it can be read at
+# all.
 json_string() {
 	local LC_ALL=C text=$1 char code i utf8=0
 	if [[ $text == *[^\ -~]* ]]; then

@@ -1,12 +1,14 @@
-# Locks (flock(2)) that only ramraid holds, not the programs that it runs: one that hangs in the kernel outlives whoever has started it, and would keep the others
-# away for ever.
+# Locks (flock(2)) that only ramraid holds, not the programs that it runs: one that hangs in the
+# kernel outlives whoever has started it, and would keep the others away for ever.
 # shellcheck shell=bash
 
 need core/bounded core/number
 
-# lock_take VARIABLE FILE [FLOCK-OPTION…]: sets VARIABLE to a descriptor that holds a lock on FILE until it is closed. Returns 1 when flock(1) does not get
-# it, and 2 when FILE can't be opened. flock(1) has to inherit the descriptor that it locks, and nothing in bash says of one that programs do not; but what bash puts aside
-# while a function runs with a descriptor closed they don't, and neither a copy of that. Where bash does otherwise, they inherit it.
+# lock_take VARIABLE FILE [FLOCK-OPTION…]: sets VARIABLE to a descriptor that holds a lock on FILE
+# until it is closed. Returns 1 when flock(1) does not get it, and 2 when FILE can't be opened.
+# flock(1) has to inherit the descriptor that it locks, and nothing in bash says of one that
+# programs do not; but what bash puts aside while a function runs with a descriptor closed they
+# don't, and neither a copy of that. Where bash does otherwise, they inherit it.
 lock_take() {
 	local -n lock_taken=$1
 	local file=$2
@@ -32,8 +34,10 @@ lock_copy_() {
 	done
 }
 
-# lock_sign FILE WORK: the holder of the lock writes into it who that is, and what it does. lock_holder FILE: sets HOLDER to its process and HOLDER_WORK to what it
-# does; HOLDER is empty when nobody has signed, when who has is no more, or has become this very process, whoever has the lock then.
+# lock_sign FILE WORK: the holder of the lock writes into it who that is, and what it does.
+# lock_holder FILE: sets HOLDER to its process and HOLDER_WORK to what it does; HOLDER is empty when
+# nobody has signed, when who has is no more, or has become this very process, whoever has the lock
+# then.
 lock_sign() {
 	local BEGAN=-
 	bounded_process_began "$BASHPID" || :

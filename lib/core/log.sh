@@ -7,14 +7,17 @@ need core/paths
 # shellcheck disable=SC2034
 readonly EX_OK=0 EX_FAILED=1 EX_USAGE=2 EX_INACTIVE=3 EX_REFUSED=4 EX_TRY_AGAIN=75
 
-# What UTF-8 may have after the first byte, and how a character of it begins (Unicode 15, table 3-7); not the control characters from U+0080 to U+009F, and not
-# those that turn the direction of what is shown, by which a text can look like another one.
+# What UTF-8 may have after the first byte, and how a character of it begins (Unicode 15, table
+# 3-7); not the control characters from U+0080 to U+009F, and not those that turn the direction of
+# what is shown, by which a text can look like another one.
 readonly PRINTABLE_C=$'[\x80-\xbf]'
 readonly PRINTABLE_ODD=$'^(\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9])'
 readonly PRINTABLE=$'^([\xc2-\xdf]'$PRINTABLE_C$'|\xe0[\xa0-\xbf]'$PRINTABLE_C$'|[\xe1-\xec\xee\xef]'$PRINTABLE_C$PRINTABLE_C$'|\xed[\x80-\x9f]'$PRINTABLE_C$'|\xf0[\x90-\xbf]'$PRINTABLE_C$PRINTABLE_C$'|[\xf1-\xf3]'$PRINTABLE_C$PRINTABLE_C$PRINTABLE_C$'|\xf4[\x80-\x8f]'$PRINTABLE_C$PRINTABLE_C')'
 
-# printable VARIABLE…: the one way of a text to people: a terminal, the console, the journal, a mail, a program's arguments. What a disk, a file or a mount calls itself
-# may hold anything: control characters, and bytes that are no UTF-8, become \xNN, a line end \n. What is printable stays as it is; done again, nothing changes.
+# printable VARIABLE…: the one way of a text to people: a terminal, the console, the journal, a
+# mail, a program's arguments. What a disk, a file or a mount calls itself may hold anything:
+# control characters, and bytes that are no UTF-8, become \xNN, a line end \n. What is printable
+# stays as it is; done again, nothing changes.
 log_printable() {
 	local LC_ALL=C code rest_
 	while (($# > 0)); do
@@ -38,7 +41,8 @@ log_printable() {
 	done
 }
 
-# log_write LEVEL TEXT: one line on stderr, after LOG_TAG; with the kernel's level prefix when stderr is the journal (sd-daemon(3)).
+# log_write LEVEL TEXT: one line on stderr, after LOG_TAG; with the kernel's level prefix when
+# stderr is the journal (sd-daemon(3)).
 log_write() {
 	local prefix='' text=$2
 	[[ -z ${LOG_JOURNAL-} ]] || prefix="<$1>"
@@ -46,7 +50,8 @@ log_write() {
 	printf '%s%s\n' "$prefix${LOG_TAG-}" "$text" >&2
 }
 log_error() { log_write 3 "$1"; }
-# What nobody may miss: journald shows level 0 to everybody who is logged in (journald.conf(5), MaxLevelWall=), we to the console.
+# What nobody may miss: journald shows level 0 to everybody who is logged in (journald.conf(5),
+# MaxLevelWall=), we to the console.
 log_alert() {
 	local text=$1
 	log_write 0 "$text"
@@ -57,7 +62,8 @@ log_warning() { log_write 4 "$1"; }
 log_notice() { log_write 5 "$1"; }
 log_info() { log_write 6 "$1"; }
 
-# Is stderr the journal? JOURNAL_STREAM is DEVICE:INODE of the stream that systemd made (systemd.exec(5)).
+# Is stderr the journal? JOURNAL_STREAM is DEVICE:INODE of the stream that systemd made
+# (systemd.exec(5)).
 log_setup() {
 	[[ -n ${JOURNAL_STREAM-} ]] || return 0
 	local id

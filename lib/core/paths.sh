@@ -1,16 +1,19 @@
-# Where everything outside ramraid lies. RAMRAID_ROOT moves the whole world below another root, for tests on fixtures.
+# Where everything outside ramraid lies. RAMRAID_ROOT moves the whole world below another root, for
+# tests on fixtures.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # used by the files that source this one
 
 readonly ROOT=${RAMRAID_ROOT-}
 readonly ETC=$ROOT/etc/ramraid
-# What must be known before any other file system is mounted lies beside the configuration: /var may be one of them.
+# What must be known before any other file system is mounted lies beside the configuration: /var may
+# be one of them.
 readonly STATE=$ETC/state
 readonly RUN=$ROOT/run/ramraid
 readonly SYS=$ROOT/sys
 readonly DEV=$ROOT/dev
 readonly PROC=$ROOT/proc
-# For root alone: whoever can open a file can hold a lock on it (flock(2)), and keep the others away with that.
+# For root alone: whoever can open a file can hold a lock on it (flock(2)), and keep the others away
+# with that.
 readonly LOCKS=$RUN/.locks
 # paths_run: makes $RUN; without a process when it is there, because every verb asks.
 paths_run() { [[ -d $LOCKS ]] || { mkdir -p "$RUN" && mkdir -m 700 "$LOCKS"; } || [[ -d $LOCKS ]]; }

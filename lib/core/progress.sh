@@ -3,7 +3,8 @@
 
 need core/quantity
 
-# progress_text DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second → "34.5% done, 120 MiB/s, 2min 5s left"
+# progress_text DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second → "34.5% done,
+# 120 MiB/s, 2min 5s left"
 progress_text() {
 	local done=$1 total=$2 rate=$3 left='' tenths
 	((total > 0)) || {

@@ -1,9 +1,11 @@
-# Quantities: what they mean as config/conf.sh lets them be written, and how they are shown to people.
+# Quantities: what they mean as config/conf.sh lets them be written, and how they are shown to
+# people.
 # shellcheck shell=bash
 
 readonly UNITS_MOST=999999999999999999 # bytes: more than there is, and no sum of two such overflows
 
-# quantity_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes, at most UNITS_MOST. SIZE has passed RE_SIZE.
+# quantity_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes, at most UNITS_MOST. SIZE
+# has passed RE_SIZE.
 quantity_bytes() {
 	local bytes percent
 	if [[ $1 == *% ]]; then
@@ -17,9 +19,9 @@ quantity_bytes() {
 	printf '%s\n' "$bytes"
 }
 
-# quantity_seconds TIMESPAN…: as systemd.time(7) writes them → whole seconds, rounded up, or "infinity" (also for more than 30,000 years,
-# whose microseconds may not fit bash's numbers), one a line.
-# Returns systemd-analyze's exit code, which is not 0 when one is not a time span.
+# quantity_seconds TIMESPAN…: as systemd.time(7) writes them → whole seconds, rounded up, or
+# "infinity" (also for more than 30,000 years, whose microseconds may not fit bash's numbers), one a
+# line. Returns systemd-analyze's exit code, which is not 0 when one is not a time span.
 quantity_seconds() {
 	local text span
 	text=$(systemd-analyze timespan "$@") || return

@@ -3,8 +3,10 @@
 
 need core/paths
 
-# trust_why_not PATH: prints why somebody else than root could change what is found there: a part of the path that is not root's (in tests: our own), or that
-# others may write to. A sticky bit does not help: whoever may write to the folder may have made what is in it. Nothing when all that there is of it is root's.
+# trust_why_not PATH: prints why somebody else than root could change what is found there: a part of
+# the path that is not root's (in tests: our own), or that others may write to. A sticky bit does
+# not help: whoever may write to the folder may have made what is in it. Nothing when all that there
+# is of it is root's.
 trust_why_not() {
 	local rest=${1#"$ROOT"} at=$ROOT part links=0 owner mode name parts=("$ROOT/")
 	while [[ -n ${rest//\//} ]]; do

@@ -1,8 +1,10 @@
-# Verbs: "ramraid VERB …" is lib/cmd/VERB.sh, or lib/cmd/internal/VERB.sh if only our units and the package's scripts call it.
+# Verbs: "ramraid VERB …" is lib/cmd/VERB.sh, or lib/cmd/internal/VERB.sh if only our units and the
+# package's scripts call it.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # lib is the program's
 
-# verb_find VERB: sets VERB_FILE to what has to be needed for it. Returns 1 when there is no such verb.
+# verb_find VERB: sets VERB_FILE to what has to be needed for it. Returns 1 when there is no such
+# verb.
 verb_find() {
 	for VERB_FILE in "cmd/$1" "cmd/internal/$1"; do
 		[[ -z $1 || $1 == *[!a-z]* || ! -r $lib/$VERB_FILE.sh ]] || return 0

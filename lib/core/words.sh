@@ -1,9 +1,11 @@
 # Words of a text.
 # shellcheck shell=bash
 
-# words_split ARRAY TEXT: its words, as "read -ra" takes them from a line; words_into TEXT NAME…: each into a variable of its own, what is left over into none, and
-# "_" for none. Not by a here-string: what is longer than a pipe takes (64 KiB) bash puts into a temporary file, which is lost without a word where no folder can
-# be written: in the generator, and in the sandbox of our units. Words are those of IFS; no pattern is looked for among files.
+# words_split ARRAY TEXT: its words, as "read -ra" takes them from a line; words_into TEXT NAME…:
+# each into a variable of its own, what is left over into none, and "_" for none. Not by a
+# here-string: what is longer than a pipe takes (64 KiB) bash puts into a temporary file, which is
+# lost without a word where no folder can be written: in the generator, and in the sandbox of our
+# units. Words are those of IFS; no pattern is looked for among files.
 words_split() {
 	local -
 	local -n words_split_=$1

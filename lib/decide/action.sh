@@ -1,19 +1,21 @@
-# The pure ring: from facts to one action. No file is read, no command run, no clock asked: all that is known stands in F.
+# The pure ring: from facts to one action. No file is read, no command run, no clock asked: all that
+# is known stands in F.
 # shellcheck shell=bash
 #
-# facts.list beside this file says what each fact is, and who sets it. How the disk legs are judged before a start stands in decide/safe-start.sh, how they are put
-# back in decide/readd.sh.
+# facts.list beside this file says what each fact is, and who sets it. How the disk legs are judged
+# before a start stands in decide/safe-start.sh, how they are put back in decide/readd.sh.
 #
-# action_choose sets ACTION, ARGUMENTS, WHY, OUTCOME, GIVING_UP to yes when the legs that are not started are given up by that, and STRANGERS (decide/strangers.sh); action_gate
-# sets GATE, GATE_WHY.
+# action_choose sets ACTION, ARGUMENTS, WHY, OUTCOME, GIVING_UP to yes when the legs that are not
+# started are given up by that, and STRANGERS (decide/strangers.sh); action_gate sets GATE,
+# GATE_WHY.
 
 need core/paths decide/barred decide/health decide/ram-device decide/readd decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
-# action_choose [eventually]: the next thing to do; with "eventually", what comes of it if no missing
-# disk is waited for any longer. OUTCOME tells programs how it ended when ACTION is done: whole,
-# short (a disk leg that is to be in sync is not), or empty; WHY tells people.
+# action_choose [eventually]: the next thing to do; with "eventually", what comes of it if no
+# missing disk is waited for any longer. OUTCOME tells programs how it ended when ACTION is done:
+# whole, short (a disk leg that is to be in sync is not), or empty; WHY tells people.
 #   assemble NODE…    start the array from exactly these disk legs      wait-members     a disk leg is missing, there is still time
 #   stop-inactive     something else left the array half assembled      refuse           it must not be started; WHY says why
 #   make-writable     let md write, once the witness stands             set-backlog N    write-behind as configured
@@ -42,7 +44,8 @@ action_is() { # ACTION WHY [ARGUMENT…]
 	ARGUMENTS=("$@")
 }
 
-# md keeps the last good leg in the array when that fails, and then writes nothing any more (raid1_error() in linux drivers/md/raid1.c).
+# md keeps the last good leg in the array when that fails, and then writes nothing any more
+# (raid1_error() in linux drivers/md/raid1.c).
 action_broken_() {
 	if [[ ${F[ram.state]} == in_sync ]] && ! health_disk_in_sync; then
 		action_is refuse "md has stopped writing to ${F[array.md]}: the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: ramraid restore ${F[name]}"
@@ -51,7 +54,8 @@ action_broken_() {
 	fi
 }
 
-# Something else (udev without our claim, in an initramfs that does not know it) has gathered legs but not started them.
+# Something else (udev without our claim, in an initramfs that does not know it) has gathered legs
+# but not started them.
 action_inactive_() {
 	if [[ -n ${F[array.strangers]} ]]; then
 		action_is refuse "${F[array.md]} is half assembled and holds ${F[array.strangers]}, which the configuration does not name"
@@ -62,8 +66,9 @@ action_inactive_() {
 	fi
 }
 
-# The running array: first what protects data, then disk legs, then the RAM leg. A disk leg that md re-adds by bitmap while a blank RAM leg
-# recovers would be rewritten whole (conf->fullsync in linux drivers/md/raid1.c is the array's, not the leg's), hence this order.
+# The running array: first what protects data, then disk legs, then the RAM leg. A disk leg that md
+# re-adds by bitmap while a blank RAM leg recovers would be rewritten whole (conf->fullsync in linux
+# drivers/md/raid1.c is the array's, not the leg's), hence this order.
 action_running_() {
 	local i
 	if [[ -n ${F[record.why]} ]]; then
@@ -131,8 +136,9 @@ action_ram_() {
 	esac
 }
 
-# action_flawed_: on a kernel that may read from the part of a new leg that is not rebuilt yet, nobody may read while it is: either it is in
-# sync before the gate opens, or it goes. Returns 1 when that is no matter.
+# action_flawed_: on a kernel that may read from the part of a new leg that is not rebuilt yet,
+# nobody may read while it is: either it is in sync before the gate opens, or it goes. Returns 1
+# when that is no matter.
 action_flawed_() {
 	[[ -n ${F[kernel.flaw]} ]] && action_time_is_up conf.wait_timeout && [[ ${F[conf.on_timeout]} != fail ]] || return 1
 	action_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
@@ -173,7 +179,8 @@ action_no_ram() {
 	fi
 }
 
-# The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's own recovery can always.
+# The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's
+# own recovery can always.
 action_fill_() {
 	local why=${F[copy.why_not]} action
 	[[ ${F[conf.rebuild]} != kernel ]] || why='REBUILD=kernel'
@@ -198,7 +205,8 @@ action_time_is_up() { # KEY of a number of seconds or "infinity"
 	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
 }
 
-# action_gate: may what depends on the array start? GATE: hold, open, fail. Called with the action decided.
+# action_gate: may what depends on the array start? GATE: hold, open, fail. Called with the action
+# decided.
 action_gate() {
 	GATE=hold GATE_WHY=$WHY
 	if [[ $ACTION == refuse ]]; then
@@ -221,8 +229,9 @@ action_gate() {
 	fi
 }
 
-# On a kernel that reads from the part of a leg that is not rebuilt yet: the gate is shut until the RAM leg is in sync, or out again. Of a disk leg that is
-# still being rebuilt when the time is up md would read as well, so the start ends then; a resync leaves no leg incomplete.
+# On a kernel that reads from the part of a leg that is not rebuilt yet: the gate is shut until the
+# RAM leg is in sync, or out again. Of a disk leg that is still being rebuilt when the time is up md
+# would read as well, so the start ends then; a resync leaves no leg incomplete.
 action_gate_flawed_() {
 	action_time_is_up conf.wait_timeout && [[ $ACTION == wait-sync && ${F[ram.state]} != recovering ]] || return 0
 	if [[ ${F[array.sync]} == resync ]]; then

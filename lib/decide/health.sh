@@ -1,9 +1,11 @@
-# Of the pure ring, apart because it is all that a look needs: is the array whole, and if not, what is lost?
+# Of the pure ring, apart because it is all that a look needs: is the array whole, and if not, what
+# is lost?
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide/facts.list
 
-# health_lost: sets LOST to the disk legs that are not in sync, and LACKING to those that md keeps in sync though they lack blocks, each after a blank.
+# health_lost: sets LOST to the disk legs that are not in sync, and LACKING to those that md keeps
+# in sync though they lack blocks, each after a blank.
 health_lost() {
 	local i
 	LOST='' LACKING=''
@@ -23,10 +25,12 @@ health_disk_in_sync() {
 	return 1
 }
 
-# health_disk_has_all: is any disk leg in sync, and have those that are, together, all that the RAM leg has? md reads each block where it is good.
+# health_disk_has_all: is any disk leg in sync, and have those that are, together, all that the RAM
+# leg has? md reads each block where it is good.
 health_disk_has_all() { [[ ${F[disks.lack]} != yes ]] && health_disk_in_sync; }
 
-# health_only_copy: has the RAM leg something that no disk leg in sync has? A power cut then loses it. The one place that tells; of an array that runs.
+# health_only_copy: has the RAM leg something that no disk leg in sync has? A power cut then loses
+# it. The one place that tells; of an array that runs.
 health_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! health_disk_has_all; }
 
 # health_is_whole: every leg that is configured is in the running array, in sync, and equal.

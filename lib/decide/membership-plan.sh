@@ -1,21 +1,26 @@
-# The pure ring's part for a change of the disks: what is wrong with it, what it comes to, and what is to be done next. Facts and no more than facts.
+# The pure ring's part for a change of the disks: what is wrong with it, what it comes to, and what
+# is to be done next. Facts and no more than facts.
 # shellcheck shell=bash
 #
-# array.slots: of a far2 there are always two, and one is free only when its disk is gone or has been taken out.
+# array.slots: of a far2 there are always two, and one is free only when its disk is gone or has
+# been taken out.
 #
-# A new disk gets a slot of its own (mdadm --grow --raid-devices, which for a mirror rebuilds nothing), and the old one leaves only when every disk that
-# is to stay is in sync: at no moment are there fewer good copies than before. md's own way, "mdadm --replace OLD --with NEW", is not taken: it sets
-# want_replacement, and then md gives any spare to it, without asking which, whenever it looks (remove_and_add_spares() in linux drivers/md/md.c and
-# raid1_add_disk() in raid1.c), so also a ramdisk that joins in that moment; and it puts the rebuilt disk in place of the old one by itself, whether or
-# not the record of who is good has been written.
+# A new disk gets a slot of its own (mdadm --grow --raid-devices, which for a mirror rebuilds
+# nothing), and the old one leaves only when every disk that is to stay is in sync: at no moment are
+# there fewer good copies than before. md's own way, "mdadm --replace OLD --with NEW", is not taken:
+# it sets want_replacement, and then md gives any spare to it, without asking which, whenever it
+# looks (remove_and_add_spares() in linux drivers/md/md.c and raid1_add_disk() in raid1.c), so also
+# a ramdisk that joins in that moment; and it puts the rebuilt disk in place of the old one by
+# itself, whether or not the record of who is good has been written.
 
 need core/paths decide/action decide/health decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
-# membership_plan_count_: sets the caller's goal (disks that are to be in it), good (of these, in sync), coming (to be built or put back), leaving
-# (disks that are to leave), inside (of these, still in it) and lacking (how many more of those that are to stay than of those that are to leave lack blocks that md
-# could not write).
+# membership_plan_count_: sets the caller's goal (disks that are to be in it), good (of these, in
+# sync), coming (to be built or put back), leaving (disks that are to leave), inside (of these,
+# still in it) and lacking (how many more of those that are to stay than of those that are to leave
+# lack blocks that md could not write).
 membership_plan_count_() {
 	local i
 	goal=0 good=0 coming=0 leaving=0 inside=0 lacking=0
@@ -43,7 +48,8 @@ membership_plan_may_build() {
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|foreign|copy|given|separate) ]]
 }
 
-# membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that speaks against it, each with what to do.
+# membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
+# speaks against it, each with what to do.
 membership_plan() {
 	local i goal good coming leaving inside lacking building='' invalid
 	PLAN=() WRONG=()
@@ -113,7 +119,8 @@ membership_plan_wrong_disk_() { # I DEV
 	esac
 }
 
-# Something is to be rebuilt: md must be able to take it, and nobody may read from it before its time.
+# Something is to be rebuilt: md must be able to take it, and nobody may read from it before its
+# time.
 membership_plan_wrong_building_() {
 	local i
 	[[ ${F[conf.layout]} != far2 ]] || membership_plan_wrong_full_
@@ -144,8 +151,9 @@ membership_plan_wrong_last_() {
 	fi
 }
 
-# A start takes the largest blocks of the disk legs for the array's. What is on it may not be readable with smaller ones. Of a disk that is gone they are taken to
-# be what the array has; not where a device in the RAM leg's place may have brought them.
+# A start takes the largest blocks of the disk legs for the array's. What is on it may not be
+# readable with smaller ones. Of a disk that is gone they are taken to be what the array has; not
+# where a device in the RAM leg's place may have brought them.
 membership_plan_wrong_blocks_() {
 	local i most=0 before=0 block=${F[array.block]:-0} who=''
 	for ((i = 0; i < F[members]; i++)); do
@@ -186,7 +194,8 @@ membership_plan_next() {
 	fi
 }
 
-# What md is at work on has to end first: it takes no slot meanwhile, and nobody leaves. Each of these returns 1 when an action was decided.
+# What md is at work on has to end first: it takes no slot meanwhile, and nobody leaves. Each of
+# these returns 1 when an action was decided.
 membership_plan_work_() {
 	local i
 	if [[ ${F[array.sync]} == frozen ]]; then
@@ -206,7 +215,8 @@ membership_plan_work_() {
 	return 1
 }
 
-# Members without a device, and those to leave that md has given up: out. Another one must be in sync.
+# Members without a device, and those to leave that md has given up: out. Another one must be in
+# sync.
 membership_plan_gone_() {
 	local i node
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
@@ -221,7 +231,8 @@ membership_plan_gone_() {
 	done
 }
 
-# A slot for each that is to be in it and each that still is, and one for the RAM leg, so that neither takes the other's.
+# A slot for each that is to be in it and each that still is, and one for the RAM leg, so that
+# neither takes the other's.
 membership_plan_join_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do

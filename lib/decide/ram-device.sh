@@ -1,5 +1,6 @@
-# The pure ring's part for a device that RAM= names: it keeps what it held, so that it may be put back by bitmap, may be stale, and may even be the newest
-# leg. Facts as in decide/action.sh, and no more than facts; what it is while it is in no array of ours stands in leg.ram.*.
+# The pure ring's part for a device that RAM= names: it keeps what it held, so that it may be put
+# back by bitmap, may be stale, and may even be the newest leg. Facts as in decide/action.sh, and no
+# more than facts; what it is while it is in no array of ours stands in leg.ram.*.
 # shellcheck shell=bash
 
 need core/paths decide/action decide/barred decide/histories decide/readd decide/safe-start decide/strangers
@@ -15,8 +16,9 @@ ram_device_time_is_up_() {
 	((${F[waited]} >= most))
 }
 
-# ram_device_ahead_ LEG…: may the device hold writes that these disk legs all lack? It can't if it calls one of them active and has not counted on
-# beyond it: then it never ran without that one. (One event more is md's own half step.)
+# ram_device_ahead_ LEG…: may the device hold writes that these disk legs all lack? It can't if it
+# calls one of them active and has not counted on beyond it: then it never ran without that one.
+# (One event more is md's own half step.)
 ram_device_ahead_() {
 	local i
 	for i; do
@@ -24,8 +26,9 @@ ram_device_ahead_() {
 	done
 }
 
-# ram_device_first ABSENT GOOD…: before a start from the good disk legs, while ABSENT are not there: sets the action and returns 0 when the device
-# has to be waited for, is the leg to start from, or keeps the disk legs from being started.
+# ram_device_first ABSENT GOOD…: before a start from the good disk legs, while ABSENT are not there:
+# sets the action and returns 0 when the device has to be waited for, is the leg to start from, or
+# keeps the disk legs from being started.
 ram_device_first() {
 	local absent=$1 KIND
 	shift
@@ -40,7 +43,8 @@ ram_device_first() {
 	ram_device_newest_ "$absent" "$@"
 }
 
-# ram_device_is_active_ LEG: does this disk leg call anybody active who is no disk leg that is here? Only after an unclean stop it does.
+# ram_device_is_active_ LEG: does this disk leg call anybody active who is no disk leg that is here?
+# Only after an unclean stop it does.
 ram_device_is_active_() {
 	local REST KNOWN entry
 	if [[ -n ${F[witness.ram_number]}${F[witness.ram_slot]} ]]; then
@@ -51,8 +55,9 @@ ram_device_is_active_() {
 	fi
 }
 
-# ram_device_newest_ ABSENT GOOD…: the device is ahead. It is started from, alone, if the record of the last run says that it was the only good copy,
-# and the disk legs are merely old; they are put back to it by bitmap. Else nothing is started.
+# ram_device_newest_ ABSENT GOOD…: the device is ahead. It is started from, alone, if the record of
+# the last run says that it was the only good copy, and the disk legs are merely old; they are put
+# back to it by bitmap. Else nothing is started.
 ram_device_newest_() {
 	local absent=$1 i why='' look='Look' ABSENT
 	shift
@@ -81,8 +86,10 @@ ram_device_newest_() {
 	fi
 }
 
-# ram_device: sets DEVICE to what the device is good for while the array runs without it: absent used alien damaged foreign blank, or, of our array: back (md
-# can put it back by bitmap), old (all that it holds the disk legs have; it is rebuilt as a whole), own (it may hold writes that they lack), unsettled (the next look tells).
+# ram_device: sets DEVICE to what the device is good for while the array runs without it: absent
+# used alien damaged foreign blank, or, of our array: back (md can put it back by bitmap), old (all
+# that it holds the disk legs have; it is rebuilt as a whole), own (it may hold writes that they
+# lack), unsettled (the next look tells).
 ram_device() {
 	DEVICE=absent
 	if safe_start_is_absent ram; then return; fi
@@ -104,8 +111,9 @@ ram_device() {
 	fi
 }
 
-# By the device numbers and slots of the disk legs in sync. It is put back by bitmap only if it calls all of them
-# active, as readd_may has it of a disk leg; and not if it would come back write-mostly, or its slot is another's.
+# By the device numbers and slots of the disk legs in sync. It is put back by bitmap only if it
+# calls all of them active, as readd_may has it of a disk leg; and not if it would come back
+# write-mostly, or its slot is another's.
 ram_device_history_() {
 	local i slot active=no all=yes
 	for ((i = 0; i < ${F[members]}; i++)); do

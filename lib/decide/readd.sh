@@ -1,5 +1,5 @@
-# The pure ring's part that puts the disk legs of a running array back: which, in what order, and whether by bitmap. Facts as in decide/action.sh, and no more
-# than facts.
+# The pure ring's part that puts the disk legs of a running array back: which, in what order, and
+# whether by bitmap. Facts as in decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
 need decide/action decide/barred decide/health decide/histories
@@ -40,7 +40,8 @@ readd_disk_legs() {
 	readd_new_legs_
 }
 
-# readd_put_back_ I: by bitmap, or else as a whole: nothing is on it that the array lacks. Returns 1 when an action was decided.
+# readd_put_back_ I: by bitmap, or else as a whole: nothing is on it that the array lacks. Returns 1
+# when an action was decided.
 readd_put_back_() {
 	local why="its bitmap no longer tells where it differs, so all of it is rebuilt"
 	if readd_by_bitmap "$1"; then
@@ -54,23 +55,26 @@ readd_put_back_() {
 	return 1
 }
 
-# readd_by_bitmap I: does the bitmap say all that a leg lacks which has no history of its own? Of a far layout md leaves out parts, and calls the leg in sync
-# (Linux 6.12; case "nested").
+# readd_by_bitmap I: does the bitmap say all that a leg lacks which has no history of its own? Of a
+# far layout md leaves out parts, and calls the leg in sync (Linux 6.12; case "nested").
 readd_by_bitmap() { [[ ${F[conf.layout]} != far2 ]] && ! readd_is_forgotten "$1"; }
 
-# readd_is_forgotten I: may md have forgotten where leg I differs? Once every slot is filled it clears the bits, also those that leg I needs, if the array had
-# fewer slots than legs, or another member in the place of this one. md refuses a leg that is older than events_cleared; but only a write moves that
-# (md_bitmap_endwrite() in linux drivers/md/md-bitmap.c), and a rebuild clears bits without one. So the leg must not be older than the count at which every slot
-# was last seen filled (witness.filled; not known: it is older), with one event for md's own half step; and while there are fewer slots than legs, that count may
-# be a later one at any time.
+# readd_is_forgotten I: may md have forgotten where leg I differs? Once every slot is filled it
+# clears the bits, also those that leg I needs, if the array had fewer slots than legs, or another
+# member in the place of this one. md refuses a leg that is older than events_cleared; but only a
+# write moves that (md_bitmap_endwrite() in linux drivers/md/md-bitmap.c), and a rebuild clears bits
+# without one. So the leg must not be older than the count at which every slot was last seen filled
+# (witness.filled; not known: it is older), with one event for md's own half step; and while there
+# are fewer slots than legs, that count may be a later one at any time.
 readd_is_forgotten() {
 	local legs=${F[members]}
 	[[ ${F[conf.ram]} == none ]] || legs=$((legs + 1))
 	[[ -z ${F[witness.filled]} ]] || ((${F[array.slots]} < legs || ${F[leg.$1.events]} + 1 < ${F[witness.filled]}))
 }
 
-# readd_slot_is_free: is there a slot for one more disk leg? One that is being rebuilt has one, and is missing all the same as md counts. Without a slot md
-# would keep the leg as a spare for ever, and write that on it.
+# readd_slot_is_free: is there a slot for one more disk leg? One that is being rebuilt has one, and
+# is missing all the same as md counts. Without a slot md would keep the leg as a spare for ever,
+# and write that on it.
 readd_slot_is_free() {
 	local i free=${F[array.degraded]}
 	[[ ${F[ram.state]} != recovering ]] || free=$((free - 1))
@@ -86,8 +90,8 @@ readd_lacks_slot() {
 	return 1
 }
 
-# readd_gone_: a member without a device holds a slot that its successor needs. Never the last one in sync: md would stop writing. Returns 1 when
-# an action was decided.
+# readd_gone_: a member without a device holds a slot that its successor needs. Never the last one
+# in sync: md would stop writing. Returns 1 when an action was decided.
 readd_gone_() {
 	local node
 	[[ ${F[retry]} == yes || ${F[mend]} == yes ]] || return 0
@@ -99,7 +103,8 @@ readd_gone_() {
 	done
 }
 
-# readd_new_legs_: disk legs that only a rebuild as a whole can bring back. Returns 1 when an action was decided.
+# readd_new_legs_: disk legs that only a rebuild as a whole can bring back. Returns 1 when an action
+# was decided.
 readd_new_legs_() {
 	local i why
 	[[ ${F[mend]} == yes ]] && readd_has_room_ || return 0
@@ -122,22 +127,25 @@ readd_new_legs_() {
 	done
 }
 
-# readd_has_room_: is there a slot beside the one that belongs to the RAM leg? A far2 has none for one.
+# readd_has_room_: is there a slot beside the one that belongs to the RAM leg? A far2 has none for
+# one.
 readd_has_room_() {
 	local taken=1
 	[[ ${F[ram.state]} != @(in_sync|recovering) && ${F[conf.layout]} != far2 ]] || taken=0
 	((${F[array.degraded]} > taken))
 }
 
-# readd_is_begun I: is it a leg of ours, that was in sync once, and calls itself a spare? md leaves that word on a disk that is pulled out while it
-# is being put back, and takes it for no member from then on. All that it held beyond the others was given up when that began.
+# readd_is_begun I: is it a leg of ours, that was in sync once, and calls itself a spare? md leaves
+# that word on a disk that is pulled out while it is being put back, and takes it for no member from
+# then on. All that it held beyond the others was given up when that began.
 readd_is_begun() {
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" && ${F[leg.$1.role]} == spare ]] || return 1
 	! readd_is_copy "$1" && ! readd_is_given_up "$1" && [[ -z ${F[leg.$1.alien]} && " ${F[witness.seen]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
-# readd_last_is_to_come_: is only the RAM leg good, and one of the disk legs that were in sync last not there? Which of several left last nobody knows
-# who has not seen them all: the record may have noted them together, and only a superblock says who left before its own disk.
+# readd_last_is_to_come_: is only the RAM leg good, and one of the disk legs that were in sync last
+# not there? Which of several left last nobody knows who has not seen them all: the record may have
+# noted them together, and only a superblock says who left before its own disk.
 readd_last_is_to_come_() {
 	local uuid j there=' '
 	! health_disk_in_sync || return 1
@@ -146,8 +154,9 @@ readd_last_is_to_come_() {
 	return 1
 }
 
-# readd_order_: sets ORDER to the disk legs as they are configured; while only the RAM leg is good, those that left last come first, and of
-# those the one with the most events. An earlier one in their place would, at the next start, look as if it and they had been used without each other.
+# readd_order_: sets ORDER to the disk legs as they are configured; while only the RAM leg is good,
+# those that left last come first, and of those the one with the most events. An earlier one in
+# their place would, at the next start, look as if it and they had been used without each other.
 readd_order_() {
 	local i j last=() rest=() alone=''
 	health_disk_in_sync || alone=yes
@@ -162,9 +171,11 @@ readd_order_() {
 	ORDER=("${last[@]}" "${rest[@]}")
 }
 
-# readd_may I: may leg I be put back by bitmap? Only if it has no history of its own: md compares nothing but the event count with
-# events_cleared (linux drivers/md/md.c, super_1_validate). It has none if it calls every disk leg in sync active, by device number and
-# slot; with no disk leg in sync it is the RAM leg that it must not have been without; or if it left this very run of the array.
+# readd_may I: may leg I be put back by bitmap? Only if it has no history of its own: md compares
+# nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). It has
+# none if it calls every disk leg in sync active, by device number and slot; with no disk leg in
+# sync it is the RAM leg that it must not have been without; or if it left this very run of the
+# array.
 readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
@@ -177,19 +188,23 @@ readd_may() {
 		readd_has_been_with "$i" "leg.$j" || return 1
 		alone=no
 	done
-	# Not alone, beside one without a name in the configuration; but that one's slot is not known here.
+	# Not alone, beside one without a name in the configuration; but that one's slot is not known
+	# here.
 	[[ $alone == no ]] || { [[ -z ${F[array.unconfigured]} ]] && readd_may_to_ram "$i"; }
 }
 
-# readd_has_been_with I MEMBER: does leg I, which is outside, call this member of the running array (leg.J, ram) active?
+# readd_has_been_with I MEMBER: does leg I, which is outside, call this member of the running array
+# (leg.J, ram) active?
 readd_has_been_with() {
 	local SLOT
 	[[ ${F[leg.$1.number]} != "${F[$2.number]}" ]] && histories_slot_of "$1" "${F[$2.number]}" && [[ $SLOT == "${F[$2.slot]}" ]]
 }
 
-# readd_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since? Then another disk leg may have been put back in the
-# meantime that it calls missing: what it has, the RAM leg had, and gave to that one. Used by itself since, it would call the RAM leg missing, and the disk legs that
-# were in sync when it left; elsewhere it may have had a RAM leg of the same number.
+# readd_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since?
+# Then another disk leg may have been put back in the meantime that it calls missing: what it has,
+# the RAM leg had, and gave to that one. Used by itself since, it would call the RAM leg missing,
+# and the disk legs that were in sync when it left; elsewhere it may have had a RAM leg of the same
+# number.
 readd_left_this_run_() {
 	local j
 	[[ ${F[leg.$1.joined]} == yes && ${F[ram.state]} == in_sync ]] && readd_has_been_with "$1" ram || return 1
@@ -199,7 +214,8 @@ readd_left_this_run_() {
 	done
 }
 
-# readd_is_copy I: has leg I, which is outside, the device UUID of a disk leg in sync? Sets ORIGINAL to that one.
+# readd_is_copy I: has leg I, which is outside, the device UUID of a disk leg in sync? Sets ORIGINAL
+# to that one.
 readd_is_copy() {
 	local member
 	ORIGINAL=''
@@ -210,12 +226,14 @@ readd_is_copy() {
 	[[ -n $ORIGINAL ]]
 }
 
-# readd_is_given_up I: has the array been started without leg I, against all that spoke for it? Then it may hold writes that nobody else
-# has, its superblock may not show it, and only a rebuild of the whole leg makes it equal.
+# readd_is_given_up I: has the array been started without leg I, against all that spoke for it? Then
+# it may hold writes that nobody else has, its superblock may not show it, and only a rebuild of the
+# whole leg makes it equal.
 readd_is_given_up() { [[ " ${F[witness.given]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]; }
 
-# Only the RAM leg is in sync, so that no disk leg can be asked for: leg I must have been in sync until then, with the RAM leg, or call all disk legs active, and
-# another one than itself. Alone elsewhere it would call them missing, and this RAM leg as well.
+# Only the RAM leg is in sync, so that no disk leg can be asked for: leg I must have been in sync
+# until then, with the RAM leg, or call all disk legs active, and another one than itself. Alone
+# elsewhere it would call them missing, and this RAM leg as well.
 readd_may_to_ram() {
 	local i slot entry held=' ' others=''
 	[[ " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || { readd_has_been_with "$1" ram && return; }
@@ -233,6 +251,7 @@ readd_may_to_ram() {
 	done
 }
 
-# readd_is_disks_ I NUMBER: can the device that leg I calls active by that number only be a disk leg? Not when the RAM leg has the number, or had it, or when
-# md may have given it to one, here or elsewhere: the first members have the numbers below the count of slots.
+# readd_is_disks_ I NUMBER: can the device that leg I calls active by that number only be a disk
+# leg? Not when the RAM leg has the number, or had it, or when md may have given it to one, here or
+# elsewhere: the first members have the numbers below the count of slots.
 readd_is_disks_() { [[ $2 != "${F[ram.number]}" && $2 != "${F[witness.ram_number]}" ]] && (($2 < ${F[leg.$1.raid_disks]:-0})); }

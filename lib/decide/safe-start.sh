@@ -1,14 +1,17 @@
-# The pure ring's part that judges the disk legs before anything is started: the table under START in ramraid-concepts(7). How legs are compared
-# stands in decide/histories.sh. Facts as in decide/action.sh, and no more than facts.
+# The pure ring's part that judges the disk legs before anything is started: the table under START
+# in ramraid-concepts(7). How legs are compared stands in decide/histories.sh. Facts as in
+# decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
 need core/paths decide/action decide/barred decide/histories decide/ram-device decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
-# Safe start. md itself starts stale legs, and merges legs with separate histories without a word; so the legs are judged here, by their
-# superblocks, and then named to mdadm one by one. A leg is good when its superblock belongs to the array, holds a slot, and is complete;
-# a good leg that another good leg calls missing is older than that one, whatever its event count, and never started with it.
+# Safe start. md itself starts stale legs, and merges legs with separate histories without a word;
+# so the legs are judged here, by their superblocks, and then named to mdadm one by one. A leg is
+# good when its superblock belongs to the array, holds a slot, and is complete; a good leg that
+# another good leg calls missing is older than that one, whatever its event count, and never started
+# with it.
 safe_start() {
 	local GOOD=() REFUSED=() MISSING=0 CURRENT=() NEWEST
 	strangers_foreign && return
@@ -19,14 +22,16 @@ safe_start() {
 	strangers "$NEWEST" "${GOOD[@]}" && return
 	safe_start_divergent_ "$NEWEST" "${CURRENT[@]}" && return
 	[[ -n ${F[leg.ram.dev]} ]] && ram_device_first "$MISSING" "${GOOD[@]}" && return
-	# What a missing leg could still change is decided when the time for it is up, or when it need not be waited for.
+	# What a missing leg could still change is decided when the time for it is up, or when it need
+	# not be waited for.
 	if ((${#GOOD[@]} < ${F[members]})) && ! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	safe_start_stale_ "$NEWEST" && return
 	safe_start_outrun_ "$NEWEST" && return
 	safe_start_assemble_ "$NEWEST" "${CURRENT[@]}"
 }
 
-# safe_start_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent, REFUSED to what is to be said of all others.
+# safe_start_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent,
+# REFUSED to what is to be said of all others.
 safe_start_sort_() {
 	local i KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -42,7 +47,8 @@ safe_start_sort_() {
 	done
 }
 
-# safe_start_at_once_: sets the action and returns 0 when no leg has to be compared with another for it.
+# safe_start_at_once_: sets the action and returns 0 when no leg has to be compared with another for
+# it.
 safe_start_at_once_() {
 	if [[ -n ${F[record.why]} ]]; then
 		action_is refuse "${F[record.why]}"
@@ -73,7 +79,8 @@ safe_start_assemble_() {
 	fi
 }
 
-# safe_start_forced_ LEG: the administrator has chosen it, against all that speaks for others; they stay out, since md would merge them.
+# safe_start_forced_ LEG: the administrator has chosen it, against all that speaks for others; they
+# stay out, since md would merge them.
 safe_start_forced_() {
 	local KIND
 	safe_start_leg_kind "$1"
@@ -87,7 +94,8 @@ safe_start_forced_() {
 	fi
 }
 
-# safe_start_leg_kind I: sets KIND to what a configured leg is good for, in words that end the sentence "DEVICE …".
+# safe_start_leg_kind I: sets KIND to what a configured leg is good for, in words that end the
+# sentence "DEVICE …".
 safe_start_leg_kind() {
 	local i=$1
 	if safe_start_is_absent "$i"; then
@@ -146,9 +154,11 @@ safe_start_absent_names() {
 # Not there, or there but not to be read yet: a disk that spins up, a target that logs in.
 safe_start_is_absent() { [[ -z ${F[leg.$1.node]} || (-z ${F[leg.$1.in]} && ${F[leg.$1.sb]} == unreadable) ]]; }
 
-# safe_start_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold acknowledged writes that the other lacks.
-# Signs: each calls the other missing; or one is called missing and yet went on counting; or what histories_ran_separately finds. A slot that both claim is none: each
-# may have had it in its time. While a disk is still to come, which may show that one of the two has merely been left behind, it is waited for.
+# safe_start_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold
+# acknowledged writes that the other lacks. Signs: each calls the other missing; or one is called
+# missing and yet went on counting; or what histories_ran_separately finds. A slot that both claim
+# is none: each may have had it in its time. While a disk is still to come, which may show that one
+# of the two has merely been left behind, it is waited for.
 safe_start_divergent_() {
 	local newest=$1 i j ABSENT
 	shift
@@ -174,9 +184,10 @@ safe_start_divergent_() {
 	return 1
 }
 
-# safe_start_without_ok_ NEWEST ABSENT REFUSED…: may it start without the legs that are absent (a number) or good for nothing (said in
-# words)? Sets the action and returns 1 if not (yet). What the newest leg already calls missing need not be waited for; unless the witness
-# shows that it ran on, without the legs that are here.
+# safe_start_without_ok_ NEWEST ABSENT REFUSED…: may it start without the legs that are absent (a
+# number) or good for nothing (said in words)? Sets the action and returns 1 if not (yet). What the
+# newest leg already calls missing need not be waited for; unless the witness shows that it ran on,
+# without the legs that are here.
 safe_start_without_ok_() {
 	local newest=$1 absent=$2 text names ABSENT DOUBT='' OUTRUNNER
 	shift 2
@@ -201,14 +212,16 @@ safe_start_without_ok_() {
 	return 1
 }
 
-# safe_start_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than the newest leg that is present.
+# safe_start_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than
+# the newest leg that is present.
 safe_start_stale_() {
 	[[ -n ${F[witness.events]} ]] || return 1
 	local ABSENT gone='and it is gone'
 	safe_start_absent_names
 	[[ ${F[ram.state]} != attached ]] ||
 		gone="and somebody else has stopped it; the ramdisk is still there (to go on with what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]})"
-	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to it; but another RAM leg, elsewhere, may have that number and slot, too.
+	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to it;
+	# but another RAM leg, elsewhere, may have that number and slot, too.
 	if [[ -z ${F[witness.legs]} ]]; then
 		action_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
@@ -220,8 +233,9 @@ safe_start_stale_() {
 	action_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
-# safe_start_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync when the array last ran, and one that was is here, but
-# older than it was then: put back to an old image of itself, and what it held since is gone.
+# safe_start_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync
+# when the array last ran, and one that was is here, but older than it was then: put back to an old
+# image of itself, and what it held since is gone.
 safe_start_gone_back_() {
 	local i
 	! histories_witness_agrees "$1" || return 1
@@ -235,15 +249,17 @@ safe_start_gone_back_() {
 	return 1
 }
 
-# safe_start_outrun_ NEWEST: sets the refusal and returns 0 if the array ran on without the newest leg and began to rebuild another one, which
-# is here. From which leg? From one that is absent, or from the RAM leg, which is gone.
+# safe_start_outrun_ NEWEST: sets the refusal and returns 0 if the array ran on without the newest
+# leg and began to rebuild another one, which is here. From which leg? From one that is absent, or
+# from the RAM leg, which is gone.
 safe_start_outrun_() {
 	local OUTRUNNER
 	histories_find_outrunner "$1" || return 1
 	action_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
-# safe_start_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg; to nothing when it does.
+# safe_start_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg;
+# to nothing when it does.
 safe_start_witness_why_() {
 	DOUBT=''
 	if [[ -z ${F[witness.events]} ]]; then

@@ -1,13 +1,16 @@
-# The pure ring's part that looks at identities before a start: devices that are no MEMBER and carry the array's UUID, and devices that claim to be one and the
-# same leg. A name such as by-partuuid comes from what is written on a disk, so a copy has it too, and the link goes to the one that came last.
+# The pure ring's part that looks at identities before a start: devices that are no MEMBER and carry
+# the array's UUID, and devices that claim to be one and the same leg. A name such as by-partuuid
+# comes from what is written on a disk, so a copy has it too, and the link goes to the one that came
+# last.
 # shellcheck shell=bash
 
 need core/paths decide/action decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
-# strangers_foreign: sets the refusal and returns 0 if an array of that UUID runs from members of which none is configured: a copy, started by hand, that no disk leg
-# may be put into; or the disks themselves under other names.
+# strangers_foreign: sets the refusal and returns 0 if an array of that UUID runs from members of
+# which none is configured: a copy, started by hand, that no disk leg may be put into; or the disks
+# themselves under other names.
 strangers_foreign() {
 	[[ -n ${F[array.foreign]} ]] || return 1
 	local one text=''
@@ -15,8 +18,9 @@ strangers_foreign() {
 	action_is refuse "another array has its UUID: ${text//,/, }, none of which is a MEMBER or the RAM leg. If that is a copy: mdadm --stop /dev/${F[array.foreign]%%=*}; ramraid start ${F[name]}. If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: ramraid start ${F[name]}"
 }
 
-# strangers NEWEST LEG…: sets the refusal and returns 0 if it can't be told which device is the leg: two MEMBERs carry one device UUID, or a device that
-# is no MEMBER is as good as one, or newer. Sets STRANGERS to the devices that are but left-overs.
+# strangers NEWEST LEG…: sets the refusal and returns 0 if it can't be told which device is the leg:
+# two MEMBERs carry one device UUID, or a device that is no MEMBER is as good as one, or newer. Sets
+# STRANGERS to the devices that are but left-overs.
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	strangers_copies_ "${@:2}" && return
@@ -34,8 +38,9 @@ strangers() {
 	strangers_unvouched_ "$@"
 }
 
-# strangers_one_ NEWEST DEVICE-UUID EVENTS: sets STRANGER to why such a device, no MEMBER, keeps the array from being started, in words; to "old" when it is but a
-# left-over: a disk that has been replaced or given up, and is still in the machine.
+# strangers_one_ NEWEST DEVICE-UUID EVENTS: sets STRANGER to why such a device, no MEMBER, keeps the
+# array from being started, in words; to "old" when it is but a left-over: a disk that has been
+# replaced or given up, and is still in the machine.
 strangers_one_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -69,9 +74,11 @@ strangers_copies_() {
 	return 1
 }
 
-# strangers_unvouched_ NEWEST LEG…: the newest leg was not in sync when the array last ran, and one that was is here, no older than it was then. The other one may have
-# come into sync beside it, and it may then have left before that could be written down. But its superblock looks the same when a crash has cut off the re-add
-# of the other one, which has been used elsewhere since; and counts of separate histories tell nothing.
+# strangers_unvouched_ NEWEST LEG…: the newest leg was not in sync when the array last ran, and one
+# that was is here, no older than it was then. The other one may have come into sync beside it, and
+# it may then have left before that could be written down. But its superblock looks the same when a
+# crash has cut off the re-add of the other one, which has been used elsewhere since; and counts of
+# separate histories tell nothing.
 strangers_unvouched_() {
 	local newest=$1 i what
 	if histories_witness_agrees "$newest"; then return 1; fi
@@ -85,7 +92,8 @@ strangers_unvouched_() {
 	return 1
 }
 
-# strangers_alien I: sets KIND of a leg that was recorded on other hardware, and now is something that anybody can plug in or make up.
+# strangers_alien I: sets KIND of a leg that was recorded on other hardware, and now is something
+# that anybody can plug in or make up.
 strangers_alien() {
 	KIND="(/dev/${F[leg.$1.node]}) may be a copy: ${F[leg.$1.moved]}. If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid start ${F[name]}"
 }

@@ -1,11 +1,14 @@
-# Of the gate: a disk leg in a container of crypttab. The array's unit comes after the container's, so that no time runs while a passphrase is typed, and so that at a
-# shutdown the container stays until the array has stopped. Called by gate/dependents.sh, whose variables it takes.
+# Of the gate: a disk leg in a container of crypttab. The array's unit comes after the container's,
+# so that no time runs while a passphrase is typed, and so that at a shutdown the container stays
+# until the array has stopped. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of gate/dependents.sh
 
 need config/conf core/log core/paths gate/dependents gate/rescue-mount world/systemd
 
-# crypttab: sorts the containers in which disk legs lie into legs (with what systemd asks for at boot), byhand (noauto), and sets patient if nothing else of the
-# boot waits for one of them (nofail). Read as systemd-cryptsetup-generator does; "none" and "-" stand for no key, and for no option.
+# crypttab: sorts the containers in which disk legs lie into legs (with what systemd asks for at
+# boot), byhand (noauto), and sets patient if nothing else of the boot waits for one of them
+# (nofail). Read as systemd-cryptsetup-generator does; "none" and "-" stand for no key, and for no
+# option.
 crypttab() {
 	local name source key options
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
@@ -22,10 +25,12 @@ crypttab() {
 	done <"$ROOT/etc/crypttab"
 }
 
-# crypttab_option_ NO YES: of two opposite options of the caller's line, does the one that is said last, if any, say NO? (fstab_test_yes_no_option() in systemd's source)
+# crypttab_option_ NO YES: of two opposite options of the caller's line, does the one that is said
+# last, if any, say NO? (fstab_test_yes_no_option() in systemd's source)
 crypttab_option_() { [[ ,$options, =~ ^.*,($1|$2), && ${BASH_REMATCH[1]} == "$1" ]]; }
 
-# crypttab_is_leg_ NAME: does a disk leg lie in the container NAME? By the names that device-mapper and udev make of it; or as it was seen (notes/contents.sh).
+# crypttab_is_leg_ NAME: does a disk leg lie in the container NAME? By the names that device-mapper
+# and udev make of it; or as it was seen (notes/contents.sh).
 crypttab_is_leg_() {
 	local member spec tag
 	[[ -z ${ALIASES["below /dev/mapper/$1"]-} ]] || return 0
@@ -39,8 +44,10 @@ crypttab_is_leg_() {
 	return 1
 }
 
-# crypttab_leg_may_wait_: may the array come after the container of the caller's line? Not if that comes after the array itself, by its disk, its key or its header; and
-# not if it comes over the network and the array does not wait for that: the network comes after the local mounts, which come after the array.
+# crypttab_leg_may_wait_: may the array come after the container of the caller's line? Not if that
+# comes after the array itself, by its disk, its key or its header; and not if it comes over the
+# network and the array does not wait for that: the network comes after the local mounts, which come
+# after the array.
 crypttab_leg_may_wait_() {
 	local found=() path ahead=() why=''
 	for path in "$source" "${key%%:*}" "${key#*:}"; do [[ -z $path || $path == @(none|-) ]] || ahead+=("$path"); done

@@ -1,4 +1,5 @@
-# The gate: which units wait for an array, from fstab, crypttab and MOUNT=. Used by the generator, so: quick, and never fatal.
+# The gate: which units wait for an array, from fstab, crypttab and MOUNT=. Used by the generator,
+# so: quick, and never fatal.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths gate/crypttab gate/rescue-mount notes/renamed world/disk
@@ -6,7 +7,8 @@ need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# dependents_aliases NAME UUID: names that refer to the array whatever lies on it, and those remembered; and those in GATE_MORE, one a line.
+# dependents_aliases NAME UUID: names that refer to the array whatever lies on it, and those
+# remembered; and those in GATE_MORE, one a line.
 dependents_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
 	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
@@ -15,7 +17,8 @@ dependents_aliases() {
 	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
 }
 
-# dependents_renamed_ NAME UUID: what is remembered under the name that the configuration had until now.
+# dependents_renamed_ NAME UUID: what is remembered under the name that the configuration had until
+# now.
 dependents_renamed_() {
 	local other RENAMED
 	renamed_names "$1" "$2"
@@ -24,13 +27,15 @@ dependents_renamed_() {
 	done
 }
 
-# dependents_decode VARIABLE: the \xNN in it, which udev writes in a link's name and systemd in a unit's. Any other backslash is of neither, and then none is decoded.
+# dependents_decode VARIABLE: the \xNN in it, which udev writes in a link's name and systemd in a
+# unit's. Any other backslash is of neither, and then none is decoded.
 dependents_decode() {
 	local rest=${!1//\\x[0-9a-f][0-9a-f]/}
 	[[ $rest == *\\* ]] || printf -v "$1" '%b' "${!1}"
 }
 
-# dependents_simplify VARIABLE: a path in it as systemd takes it: no slash doubled or at the end, no ".". The root is empty then.
+# dependents_simplify VARIABLE: a path in it as systemd takes it: no slash doubled or at the end, no
+# ".". The root is empty then.
 dependents_simplify() {
 	local text=${!1}
 	[[ $text == /* ]] || return 0
@@ -39,8 +44,8 @@ dependents_simplify() {
 	printf -v "$1" '%s' "${text%/}"
 }
 
-# dependents_tag SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag to what notes/contents.sh calls the same, UUID=… or
-# /dev/mapper/…, if that can be said.
+# dependents_tag SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag
+# to what notes/contents.sh calls the same, UUID=… or /dev/mapper/…, if that can be said.
 dependents_tag() {
 	spec=${1//\"/} tag=''
 	if [[ $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]]; then
@@ -51,14 +56,16 @@ dependents_tag() {
 	fi
 }
 
-# dependents_is_beside SPEC: is it on another volume of a volume group that reaches onto the array? (notes/contents.sh) LVM activates that with the array, and not before.
+# dependents_is_beside SPEC: is it on another volume of a volume group that reaches onto the array?
+# (notes/contents.sh) LVM activates that with the array, and not before.
 dependents_is_beside() {
 	local spec tag
 	dependents_tag "$1"
 	[[ -n $spec ]] && [[ -n ${ALIASES["beside $spec"]-} || -n ${ALIASES["beside $tag"]-} ]]
 }
 
-# dependents_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative array), or to the array GATE_NAME?
+# dependents_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative
+# array), or to the array GATE_NAME?
 dependents_matches() {
 	local spec tag
 	dependents_tag "$1"
@@ -68,8 +75,8 @@ dependents_matches() {
 		dependents_is_array "$spec"
 }
 
-# dependents_is_array SPEC: is it the array's own name, also with the prefix of a foreign host, or one of its partitions? What looks like a
-# partition may be another array ("data2" beside "data").
+# dependents_is_array SPEC: is it the array's own name, also with the prefix of a foreign host, or
+# one of its partitions? What looks like a partition may be another array ("data2" beside "data").
 dependents_is_array() {
 	local tail digits='p?[0-9]+'
 	[[ $1 =~ ^/dev/(md/|disk/by-id/md-name-)([^/:]*:)?([^/:]+)$ ]] || return 1
@@ -80,8 +87,9 @@ dependents_is_array() {
 	[[ $tail == "$GATE_NAME"* && ${tail#"$GATE_NAME"} =~ ^$digits$ && ! -e $ETC/$tail.conf ]]
 }
 
-# dependents_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions, that leads to it now and will not when it is
-# /dev/md/NAME: a number is given out anew at each boot. One a line.
+# dependents_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions,
+# that leads to it now and will not when it is /dev/md/NAME: a number is given out anew at each
+# boot. One a line.
 dependents_numbered() {
 	local source NODE GATE_NAME=$1
 	while IFS= read -r source; do
@@ -95,7 +103,8 @@ dependents_numbered() {
 	} | grep '^/dev/md' || :)
 }
 
-# dependents_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's source): \xNN for what may be special.
+# dependents_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's
+# source): \xNN for what may be special.
 dependents_encode() {
 	local text=${1//\"/} i char
 	for ((i = 0; i < ${#text}; i++)); do
@@ -108,7 +117,8 @@ dependents_encode() {
 	done
 }
 
-# dependents_device SPEC: the path of the device unit that systemd makes of it (fstab_node_to_udev_node in systemd's source).
+# dependents_device SPEC: the path of the device unit that systemd makes of it
+# (fstab_node_to_udev_node in systemd's source).
 dependents_device() {
 	local key=${1%%=*} value
 	value=$(dependents_encode "${1#*=}")
@@ -118,11 +128,14 @@ dependents_device() {
 	esac
 }
 
-# dependents_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each whose time-out has to be lifted, "opened UNIT"
-# for each that a passphrase may open (a person may take any time, and a container that fails fails its device by itself), and "rescue UNIT"
-# for a mount that a rescue image would be written to, and for what that comes after: they have to stay until the array has stopped; "copy UNIT" likewise of
-# the second copy of the witness, and "writable PATH" where that is mounted. Where fstab and crypttab say _netdev, "network only"
-# if they say it of all that lies on the array, else "network mixed". For disk legs in containers: gate/crypttab.sh.
+# dependents_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each
+# whose time-out has to be lifted, "opened UNIT" for each that a passphrase may open (a person may
+# take any time, and a container that fails fails its device by itself), and "rescue UNIT" for a
+# mount that a rescue image would be written to, and for what that comes after: they have to stay
+# until the array has stopped; "copy UNIT" likewise of the second copy of the witness, and "writable
+# PATH" where that is mounted. Where fstab and crypttab say _netdev, "network only" if they say it
+# of all that lies on the array, else "network mixed". For disk legs in containers:
+# gate/crypttab.sh.
 dependents_units() {
 	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
 	local -A ALIASES=()
@@ -153,13 +166,15 @@ dependents_crypttab_() {
 	done <"$ROOT/etc/crypttab"
 }
 
-# The root file system is there before us: its array is started by the initramfs, and an order would be a circle. What is no path at
-# all ("none") is mounted by nobody.
+# The root file system is there before us: its array is started by the initramfs, and an order would
+# be a circle. What is no path at all ("none") is mounted by nobody.
 dependents_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 
-# dependents_fstab_lines_: what fstab says, a line each: source, mount point, type, options, and in them \xNN for a blank or a backslash, as findmnt prints it.
-# --fstab, because findmnt guesses the format otherwise: a first line that begins with two numbers would make it a mountinfo. The findmnt of util-linux 2.41
-# (Debian 13) crashes over a line that it can't parse, and has then said nothing of the others (tests/unit/gate.bats); so there it is done without.
+# dependents_fstab_lines_: what fstab says, a line each: source, mount point, type, options, and in
+# them \xNN for a blank or a backslash, as findmnt prints it. --fstab, because findmnt guesses the
+# format otherwise: a first line that begins with two numbers would make it a mountinfo. The findmnt
+# of util-linux 2.41 (Debian 13) crashes over a line that it can't parse, and has then said nothing
+# of the others (tests/unit/gate.bats); so there it is done without.
 dependents_fstab_lines_() {
 	local file=$ROOT/etc/fstab text code=0
 	[[ -f $file && -r $file ]] || return 0
@@ -184,7 +199,8 @@ dependents_fstab_plain_() {
 	done
 }
 
-# Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written \040 there, as findmnt prints \x20.
+# Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written
+# \040 there, as findmnt prints \x20.
 dependents_fstab_() {
 	local source target type options device place holders=()
 	while read -r source target type options; do
@@ -218,7 +234,8 @@ dependents_fstab_() {
 	rescue_mount_copies
 }
 
-# One that is mounted before the network can be there can't wait for an array that waits for the network (systemd.mount(5), _netdev).
+# One that is mounted before the network can be there can't wait for an array that waits for the
+# network (systemd.mount(5), _netdev).
 dependents_count_netdev_() { # OPTIONS
 	if [[ ,$1, == *,_netdev,* ]]; then netdev=$((netdev + 1)); else local=$((local + 1)); fi
 }

@@ -1,11 +1,13 @@
-# The drop-ins of the gate: what the generator writes for the units that wait for an array (gate/dependents.sh). Quick, and never fatal.
+# The drop-ins of the gate: what the generator writes for the units that wait for an array
+# (gate/dependents.sh). Quick, and never fatal.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/quantity gate/crypttab gate/dependents
 
 declare -gA F # the facts: decide/facts.list
 
-# dropins_seconds: how long a device may take to appear: all our bounds together and the usual 90 s; "infinity" when one of them is.
+# dropins_seconds: how long a device may take to appear: all our bounds together and the usual 90 s;
+# "infinity" when one of them is.
 dropins_seconds() {
 	local seconds=() text
 	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || text=$'1800\n30'
@@ -18,8 +20,10 @@ dropins_seconds() {
 }
 
 readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
-# dropins_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After conf_load. Returns 1 if one is missing. For rescue_mount_write_saves,
-# after all of them, GATE_SAVES holds "NAME UNIT…". GATE_PATIENT=yes: its start may wait for a passphrase for which the boot does not wait.
+# dropins_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After
+# conf_load. Returns 1 if one is missing. For rescue_mount_write_saves, after all of them,
+# GATE_SAVES holds "NAME UNIT…". GATE_PATIENT=yes: its start may wait for a passphrase for which the
+# boot does not wait.
 GATE_SAVES=() GATE_COPIES=() GATE_WRITABLES=()
 dropins_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0 saves=() copies=()
@@ -29,7 +33,8 @@ dropins_write() {
 	units=$(dependents_units "$name" "${CONF[UUID]}")
 	[[ -n $units ]] || return "$code"
 	seconds=$(dropins_seconds)
-	# A person may take any time to type a passphrase. A container that fails lets the array's own time run, and an array that fails ends what waits for the device.
+	# A person may take any time to type a passphrase. A container that fails lets the array's own
+	# time run, and an array that fails ends what waits for the device.
 	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
 	[[ $'\n'$units != *$'\npatient '* ]] || GATE_PATIENT=yes
 	while read -r kind unit; do
@@ -58,7 +63,8 @@ dropins_write() {
 		if [[ $kind == opened ]]; then
 			dropins_device_text_ "$name" infinity >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
 		elif [[ $kind == device ]]; then
-			# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout= stays the user's word.
+			# Sorts before fstab-generator's 50-device-timeout.conf, so that
+			# x-systemd.device-timeout= stays the user's word.
 			dropins_device_text_ "$name" "$seconds" >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
 		else
 			dropins_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf" || code=1
@@ -77,8 +83,8 @@ dropins_dropin() {
 	printf '%s\n%s\n' "$3" "$4" >>"$file"
 }
 
-# dropins_nested_ FOLDER NAME: a disk leg that is an array of ours itself is started before, and stopped after. Wants, not Requires: when it comes
-# later, hot-plug starts both.
+# dropins_nested_ FOLDER NAME: a disk leg that is an array of ours itself is started before, and
+# stopped after. Wants, not Requires: when it comes later, hot-plug starts both.
 dropins_nested_() {
 	local file=$1/ramraid@$2.service.d/50-nested.conf member inner
 	for member in "${MEMBERS[@]}"; do
@@ -90,7 +96,8 @@ dropins_nested_() {
 	done
 }
 
-# dropins_inner_ MEMBER: prints which configured array it is, by its name or its UUID; nothing when it is none.
+# dropins_inner_ MEMBER: prints which configured array it is, by its name or its UUID; nothing when
+# it is none.
 dropins_inner_() {
 	local name hex
 	if [[ $1 == /dev/md/* ]]; then
@@ -103,8 +110,9 @@ dropins_inner_() {
 	fi
 }
 
-# dropins_network_ FOLDER NAME only|mixed: the array comes after the network, and after what connects remote disks (systemd.special(7),
-# remote-fs-pre.target); and goes before them. The target is wanted as well: not all who come before it do so (nbd@.service does not), and a target that
+# dropins_network_ FOLDER NAME only|mixed: the array comes after the network, and after what
+# connects remote disks (systemd.special(7), remote-fs-pre.target); and goes before them. The target
+# is wanted as well: not all who come before it do so (nbd@.service does not), and a target that
 # nobody wants orders nothing.
 dropins_network_() {
 	local file=$1/ramraid@$2.service.d/50-network.conf
@@ -117,8 +125,9 @@ dropins_network_() {
 			'Wants=network-online.target remote-fs-pre.target' 'After=network-online.target remote-fs-pre.target' >"$file"
 }
 
-# dropins_shutdown FOLDER: these targets force their end after 30 minutes, counted from their beginning; a shutdown that saves the only
-# good copy must not be cut off before the unit's own TimeoutStopSec=.
+# dropins_shutdown FOLDER: these targets force their end after 30 minutes, counted from their
+# beginning; a shutdown that saves the only good copy must not be cut off before the unit's own
+# TimeoutStopSec=.
 dropins_shutdown() {
 	local target
 	for target in poweroff reboot halt kexec; do
@@ -127,12 +136,14 @@ dropins_shutdown() {
 	done
 }
 
-# dropins_holds_watcher: does mdadm's own watcher wait until this array's start is over? Not for one without a bound: it looks after other arrays too.
-# After dropins_write.
+# dropins_holds_watcher: does mdadm's own watcher wait until this array's start is over? Not for one
+# without a bound: it looks after other arrays too. After dropins_write.
 dropins_holds_watcher() { [[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} && $(dropins_seconds) != infinity ]]; }
 
-# dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and of a RAM leg that is taken out (check_array() in mdadm's
-# mdmonitor.c). So it begins after their start, and ends before their stop; without default dependencies nothing else ends it at a shutdown.
+# dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and of
+# a RAM leg that is taken out (check_array() in mdadm's mdmonitor.c). So it begins after their
+# start, and ends before their stop; without default dependencies nothing else ends it at a
+# shutdown.
 dropins_watcher() {
 	local folder=$1/mdmonitor.service.d
 	shift
@@ -144,10 +155,13 @@ dropins_watcher() {
 	} >"$folder/50-ramraid.conf"
 }
 
-# dropins_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what lies on md arrays and stops them (blkdeactivate(8)): beside
-# our units, and before these have seen to the RAM leg. It can't wait for them: it ends before iSCSI does, which ends before the network does, which ends
-# before the local mounts, which are what our units wait for. So the RAM legs are let go before it begins, and where one is the only good copy, it does
-# not begin: when one ExecStop= fails, systemd runs no further one. mdadm's watcher ends before, or it would mail of the RAM legs.
+# dropins_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what
+# lies on md arrays and stops them (blkdeactivate(8)): beside our units, and before these have seen
+# to the RAM leg. It can't wait for them: it ends before iSCSI does, which ends before the network
+# does, which ends before the local mounts, which are what our units wait for. So the RAM legs are
+# let go before it begins, and where one is the only good copy, it does not begin: when one
+# ExecStop= fails, systemd runs no further one. mdadm's watcher ends before, or it would mail of the
+# RAM legs.
 dropins_deactivator() {
 	local folder=$1 file line stops=()
 	shift

@@ -1,18 +1,21 @@
-# Of the gate: the mount that a rescue image would be written to, and what that comes after, stay until the array has stopped; unless one of them waits for the
-# array itself, or for another one that waits for this one. Called by gate/dependents.sh, whose variables it takes.
+# Of the gate: the mount that a rescue image would be written to, and what that comes after, stay
+# until the array has stopped; unless one of them waits for the array itself, or for another one
+# that waits for this one. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 
 need config/conf core/log core/words gate/dependents gate/dropins
 
-# rescue_mount_other: a line of fstab, the caller's, that is not on the array. Would a rescue image be written there? Not to another machine.
+# rescue_mount_other: a line of fstab, the caller's, that is not on the array. Would a rescue image
+# be written there? Not to another machine.
 rescue_mount_other() {
 	! dependents_is_beside "$source" || devices+=("$(dependents_device "$source")")
 	[[ $type == swap || $rescue/ != "$target"/* ]] || rescue_mount_is_remote_ "$type" "$options" || holders+=("$target")
 	! rescue_mount_is_copy_place_ || copies+=("$target")
 }
 
-# rescue_mount_is_copy_place_: may the second copy of the witness lie on this line of fstab, the caller's? Then it is mounted before the start, which has to read it. Not
-# what nobody mounts at a boot, or only when it is looked at, and not a device that is waited for without end.
+# rescue_mount_is_copy_place_: may the second copy of the witness lie on this line of fstab, the
+# caller's? Then it is mounted before the start, which has to read it. Not what nobody mounts at a
+# boot, or only when it is looked at, and not a device that is waited for without end.
 rescue_mount_is_copy_place_() {
 	local want=${CONF[WITNESS_COPY]-auto}
 	[[ ,$options, != *,noauto,* && ,$options, != *,x-systemd.automount,* && ,$options, != *,x-systemd.device-timeout=@(0|infinity),* ]] || return 1
@@ -20,25 +23,29 @@ rescue_mount_is_copy_place_() {
 	if [[ $want == auto ]]; then [[ $target == @(/boot|/efi|/boot/efi) ]]; else [[ $want != none && $want/ == "$target"/* ]]; fi
 }
 
-# rescue_mount_copies: sets copied to the mounts that hold the copy, and to what they come after; none of them if one waits for the array. After is all: the start does
-# not depend on them, and does not wait for one that is not mounted at this boot.
+# rescue_mount_copies: sets copied to the mounts that hold the copy, and to what they come after;
+# none of them if one waits for the array. After is all: the start does not depend on them, and does
+# not wait for one that is not mounted at this boot.
 rescue_mount_copies() {
 	local target saves=() GATE_QUIET=yes
 	for target in "${copies[@]}"; do rescue_mount_saves "$target"; done
 	copied=("${saves[@]}")
 }
 
-# rescue_mount_is_remote_ TYPE OPTIONS: does systemd take it for a mount over the network (fstype_is_network() in its source)? So do we 9p.
+# rescue_mount_is_remote_ TYPE OPTIONS: does systemd take it for a mount over the network
+# (fstype_is_network() in its source)? So do we 9p.
 rescue_mount_is_remote_() {
 	[[ ,$2, == *,_netdev,* ]] ||
 		[[ ${1#fuse.} == @(9p|afs|ceph|cifs|davfs|gfs|gfs2|glusterfs|lustre|ncp|ncpfs|nfs|nfs4|ocfs2|orangefs|pvfs2|smb3|smbfs|sshfs) ]]
 }
 
-# What is to be known of the order of units: later[i] comes after sooner[i], and so does what is mounted below it. Both are paths, also for mount and
-# device units, or names of other units, or sources as fstab has them. The root file system is there before us, whatever it comes after.
+# What is to be known of the order of units: later[i] comes after sooner[i], and so does what is
+# mounted below it. Both are paths, also for mount and device units, or names of other units, or
+# sources as fstab has them. The root file system is there before us, whatever it comes after.
 rescue_mount_after() { [[ -z $1 ]] || later+=("$1") sooner+=("$2"); } # LATER SOONER
 
-# rescue_mount_place NAME: sets the caller's place to the path that a mount or device unit stands for, or that NAME is; to NAME if it is another unit.
+# rescue_mount_place NAME: sets the caller's place to the path that a mount or device unit stands
+# for, or that NAME is; to NAME if it is another unit.
 rescue_mount_place() {
 	place=$1
 	if [[ $1 == [!/]*.@(mount|device) ]]; then
@@ -49,9 +56,10 @@ rescue_mount_place() {
 }
 
 readonly GATE_ORDER='^(.*,)?x-systemd\.(before|after|(requires|wants)(-mounts-for)?)=([^,]+)(,.*)?$'
-# rescue_mount_order: what a line of fstab, the caller's, comes after (systemd.mount(5)): its source, even if that is a file or a folder; what its options name;
-# and if it comes over the network, the array, because the network waits for the local mounts, which wait for the array. A tmpfs is unmounted
-# before swap is switched off.
+# rescue_mount_order: what a line of fstab, the caller's, comes after (systemd.mount(5)): its
+# source, even if that is a file or a folder; what its options name; and if it comes over the
+# network, the array, because the network waits for the local mounts, which wait for the array. A
+# tmpfs is unmounted before swap is switched off.
 rescue_mount_order() {
 	local unit=$target options=$options place
 	[[ $type != swap ]] || unit=swap.target
@@ -64,14 +72,16 @@ rescue_mount_order() {
 	done
 }
 
-# rescue_mount_saves MOUNT: a rescue image would be written there: it has to stay until the array has stopped, and so have the mounts that it comes after. Not if
-# one of these comes after the array: then it is unmounted before the array can be stopped.
+# rescue_mount_saves MOUNT: a rescue image would be written there: it has to stay until the array
+# has stopped, and so have the mounts that it comes after. Not if one of these comes after the
+# array: then it is unmounted before the array can be stopped.
 rescue_mount_saves() {
 	local found=()
 	if rescue_mount_comes_after "$1"; then rescue_mount_warn_rescue_ "$GATE_NAME" "$1"; else saves+=("${found[@]}"); fi
 }
 
-# rescue_mount_comes_after PATH…: does one of these, or of what it comes after, come after the array? Else found, of the caller, has all that they come after.
+# rescue_mount_comes_after PATH…: does one of these, or of what it comes after, come after the
+# array? Else found, of the caller, has all that they come after.
 rescue_mount_comes_after() {
 	local ahead=("$@") left=("${later[@]}") i n
 	for ((n = 0; n < ${#ahead[@]}; n++)); do
@@ -92,7 +102,8 @@ rescue_mount_warn_rescue_() { # NAME MOUNT
 	log_warning "$1: $2, where RESCUE lies, waits for $1 itself: at a shutdown it is unmounted first, and the RAM leg can't be saved there"
 }
 
-# rescue_mount_write_saves FOLDER: what GATE_SAVES has. Last of all: only then it can be seen who waits for whom. Returns 1 if one is missing.
+# rescue_mount_write_saves FOLDER: what GATE_SAVES has. Last of all: only then it can be seen who
+# waits for whom. Returns 1 if one is missing.
 rescue_mount_write_saves() {
 	local line words code=0
 	for line in "${GATE_SAVES[@]}"; do
@@ -106,7 +117,8 @@ rescue_mount_write_saves() {
 	return "$code"
 }
 
-# rescue_mount_write_saves_ FOLDER NAME UNIT…: the array is stopped before these mounts, unless one of them waits for the array itself, by way of others of ours.
+# rescue_mount_write_saves_ FOLDER NAME UNIT…: the array is stopped before these mounts, unless one
+# of them waits for the array itself, by way of others of ours.
 rescue_mount_write_saves_() {
 	local unit
 	for unit in "${@:3}"; do
@@ -118,7 +130,8 @@ rescue_mount_write_saves_() {
 	for unit in "${@:3}"; do dropins_dropin "$1" "$2" "[Unit]" "After=$unit" || return; done
 }
 
-# rescue_mount_write_copies_ FOLDER NAME UNIT…: the array is started after these mounts, unless one of them waits for it by way of another array; and stopped before.
+# rescue_mount_write_copies_ FOLDER NAME UNIT…: the array is started after these mounts, unless one
+# of them waits for it by way of another array; and stopped before.
 rescue_mount_write_copies_() {
 	local unit file=$1/ramraid@$2.service.d/50-witness.conf
 	for unit in "${@:3}"; do ! rescue_mount_leads_to_ "$1" "$unit" "$2" || return 0; done
@@ -139,7 +152,8 @@ rescue_mount_write_writable() {
 	done
 }
 
-# rescue_mount_leads_to_ FOLDER UNIT NAME: does a mount wait for the array NAME, by what has been written until now?
+# rescue_mount_leads_to_ FOLDER UNIT NAME: does a mount wait for the array NAME, by what has been
+# written until now?
 rescue_mount_leads_to_() {
 	local file
 	for file in "$1/$2.d"/50-ramraid-*.conf; do
@@ -150,9 +164,9 @@ rescue_mount_leads_to_() {
 	return 1
 }
 
-# rescue_mount_array_leads_to_ FOLDER ARRAY NAME: the same of an array, by way of where it is saved, of a disk leg that is an array, or of a container
-# that one lies in. In a circle of those, which only
-# a person can have written, nobody is asked twice.
+# rescue_mount_array_leads_to_ FOLDER ARRAY NAME: the same of an array, by way of where it is saved,
+# of a disk leg that is an array, or of a container that one lies in. In a circle of those, which
+# only a person can have written, nobody is asked twice.
 rescue_mount_array_leads_to_() {
 	local unit seen="${GATE_SEEN-} $2 "
 	[[ $2 != "$3" ]] || return 0

@@ -1,13 +1,14 @@
-# The note of what an array was before "ramraid adopt", so that "ramraid release" can make it so again. Written before anything is changed,
-# beside the witness.
+# The note of what an array was before "ramraid adopt", so that "ramraid release" can make it so
+# again. Written before anything is changed, beside the witness.
 # shellcheck shell=bash
 
 need core/act core/paths
 
 adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 
-# adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no) and ADOPTED_WRITEMOSTLY (stable names of the disks
-# that were write-mostly before). Returns 1, with both empty, when there is no note.
+# adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no) and
+# ADOPTED_WRITEMOSTLY (stable names of the disks that were write-mostly before). Returns 1, with
+# both empty, when there is no note.
 declare -gA ADOPTED=()
 declare -ga ADOPTED_WRITEMOSTLY=()
 adopted_read() {
@@ -22,7 +23,8 @@ adopted_read() {
 	done <"$file"
 }
 
-# adopted_write NAME: the note that adopted_read would read so. Returns 1 when it can't be made durable.
+# adopted_write NAME: the note that adopted_read would read so. Returns 1 when it can't be made
+# durable.
 adopted_write() {
 	local key disk
 	{

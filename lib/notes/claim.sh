@@ -1,13 +1,15 @@
-# The claim: lines that keep mdadm's own rules from assembling our arrays, in the real root and, through our hook, in the initramfs.
-# Without it arrays appear half assembled, which a start takes apart again, or started by somebody who does not judge the legs as we do.
-# Of an array with ROOT=yes they say the name instead, under which the initramfs starts it: nobody else can.
+# The claim: lines that keep mdadm's own rules from assembling our arrays, in the real root and,
+# through our hook, in the initramfs. Without it arrays appear half assembled, which a start takes
+# apart again, or started by somebody who does not judge the legs as we do. Of an array with
+# ROOT=yes they say the name instead, under which the initramfs starts it: nobody else can.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths
 
 claim_file() { printf '%s/ramraid-%s.conf\n' "$CLAIMS" "$1"; } # NAME
 
-# claim_text UUID [NAME]: ARRAY <ignore> tells mdadm not to assemble this array automatically (mdadm.conf(5)). With NAME: what it is to be called.
+# claim_text UUID [NAME]: ARRAY <ignore> tells mdadm not to assemble this array automatically
+# (mdadm.conf(5)). With NAME: what it is to be called.
 claim_text() {
 	local hex=${1//-/} what='<ignore>'
 	if [[ -z ${2-} ]]; then
@@ -24,15 +26,17 @@ claim_wanted() {
 	if [[ ${CONF[ROOT]} == yes ]]; then claim_text "$2" "$1"; else claim_text "$2"; fi
 }
 
-# claim_write NAME UUID: the claim, and then the ARRAY lines of others about this array become comments. In this order: between the two,
-# mdadm finds two lines for the array and assembles it by neither (conf_match() in mdadm's config.c); the other way round it would find
-# none, and start it under any name.
+# claim_write NAME UUID: the claim, and then the ARRAY lines of others about this array become
+# comments. In this order: between the two, mdadm finds two lines for the array and assembles it by
+# neither (conf_match() in mdadm's config.c); the other way round it would find none, and start it
+# under any name.
 claim_write() {
 	claim_wanted "$1" "$2" | act_file "$(claim_file "$1")"
 	claim_hide_ "$1" "$2"
 }
 
-# claim_remove NAME: the reverse, and again never a moment in which mdadm finds no line. Returns 1, with the claim still there, when that can't be done.
+# claim_remove NAME: the reverse, and again never a moment in which mdadm finds no line. Returns 1,
+# with the claim still there, when that can't be done.
 claim_remove() { claim_show_ "$1" && act rm -f -- "$(claim_file "$1")"; }
 
 # claim_is_made NAME UUID: is there nothing for claim_write to do?
@@ -42,7 +46,8 @@ claim_is_made() {
 	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] || return 1; done < <(claim_others)
 }
 
-# claim_names NAME UUID: is there a line of others that names the array, in force, or kept as a comment until claim_remove?
+# claim_names NAME UUID: is there a line of others that names the array, in force, or kept as a
+# comment until claim_remove?
 claim_names() {
 	local file mark
 	mark=$(claim_mark_ "$1")
@@ -53,7 +58,8 @@ claim_names() {
 # claim_mark_ NAME: what a line of others begins with while it is kept as a comment.
 claim_mark_() { printf '# Not in force while ramraid starts this array; "ramraid release %s" puts it back: ' "$1"; }
 
-# claim_others: the files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out, one a line.
+# claim_others: the files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out, one a
+# line.
 claim_others() {
 	local file
 	for file in "$ROOT"/etc/mdadm/mdadm.conf "$ROOT"/etc/mdadm.conf "$CLAIMS"/*.conf "$ROOT"/etc/mdadm.conf.d/*.conf; do
@@ -78,8 +84,8 @@ claim_show_() { # NAME
 	done < <(claim_others)
 }
 
-# claim_edit_ FILE SCRIPT: by sed; every other byte of the file, its mode, and a link that leads to it stay as they are. Read whole before it is
-# written: half of it would be taken for all.
+# claim_edit_ FILE SCRIPT: by sed; every other byte of the file, its mode, and a link that leads to
+# it stay as they are. Read whole before it is written: half of it would be taken for all.
 claim_edit_() {
 	local file text
 	file=$(readlink -e -- "$1") || return
@@ -87,8 +93,9 @@ claim_edit_() {
 	printf '%s' "${text%.}" | act_file "$file" "$(stat -c %a -- "$file")"
 }
 
-# claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up an ARRAY entry about UUID; those that have mdadm ignore the array,
-# or, without that word, all others: what says the same as ours may stand. A line that begins with a blank goes on with the entry before it, and
+# claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up an ARRAY entry
+# about UUID; those that have mdadm ignore the array, or, without that word, all others: what says
+# the same as ours may stand. A line that begins with a blank goes on with the entry before it, and
 # a comment between the two does not end it (conf_word() in mdadm's config.c).
 claim_lines_() {
 	local line number=0 text='' numbers=()
@@ -105,8 +112,8 @@ claim_lines_() {
 }
 claim_is_one_() { claim_is_about_ "$1" "$2" && if claim_ignores_ "$1"; then [[ $3 == ignoring ]]; else [[ -z $3 ]]; fi; }
 
-# claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else? For that see
-# initramfs/hook. Of an array with ROOT=yes: is it named there, and not to be ignored?
+# claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else?
+# For that see initramfs/hook. Of an array with ROOT=yes: is it named there, and not to be ignored?
 claim_stands() {
 	if [[ ${CONF[ROOT]} == yes ]]; then
 		[[ -n $(claim_lines_ "$1" "$2") && -z $(claim_lines_ "$1" "$2" ignoring) ]]
@@ -115,8 +122,8 @@ claim_stands() {
 	fi
 }
 
-# claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs grouped in any way (match_keyword() and
-# parse_uuid() in mdadm).
+# claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs
+# grouped in any way (match_keyword() and parse_uuid() in mdadm).
 claim_is_about_() {
 	local text=${1,,}
 	[[ $text =~ ^(arr|arra|array)[[:blank:]] && $text =~ [[:blank:]]\"?uuid=\"?([0-9a-f:.-]+) ]] || return 1

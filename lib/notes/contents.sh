@@ -1,20 +1,23 @@
-# What lies on an array: the names under which fstab and crypttab may refer to it or to what is stacked on it. The generator needs them
-# before the array runs, so they are remembered, beside the witness, whenever they can be seen.
+# What lies on an array: the names under which fstab and crypttab may refer to it or to what is
+# stacked on it. The generator needs them before the array runs, so they are remembered, beside the
+# witness, whenever they can be seen.
 # shellcheck shell=bash
 
 need core/act core/paths world/disk world/md-state
 
 contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
 
-# contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it, one a line; those of the volumes of contents_beside_
-# after "beside ", and the containers in which its legs lie, as crypttab names them, after "below ".
+# contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it,
+# one a line; those of the volumes of contents_beside_ after "beside ", and the containers in which
+# its legs lie, as crypttab names them, after "below ".
 contents_of() {
 	local others
 	mapfile -t others < <(contents_beside_ "$1")
 	{ contents_names_ "$DEV/$1" && { ((${#others[@]} == 0)) || contents_names_ "${others[@]}" | sed 's/^/beside /'; } && contents_below_ "$1"; } | sort -u
 }
 
-# contents_below_ NODE: of all that it is made of, and that these are made of, the containers, one a line.
+# contents_below_ NODE: of all that it is made of, and that these are made of, the containers, one a
+# line.
 contents_below_() {
 	local slave node uuid name
 	for slave in "$SYS/class/block/$1"/slaves/*; do
@@ -29,8 +32,9 @@ contents_below_() {
 	done
 }
 
-# contents_now NAME: the same of an array that runs as a start of ours has left it; nothing of another one, and so nothing at a boot. fstab may name
-# what has been made on it a moment ago, before ramraid-remember has written that down.
+# contents_now NAME: the same of an array that runs as a start of ours has left it; nothing of
+# another one, and so nothing at a boot. fstab may name what has been made on it a moment ago,
+# before ramraid-remember has written that down.
 contents_now() {
 	local watched MD_RUN
 	{ read -r watched <"$RUN/$1.watched"; } 2>/dev/null || return 0
@@ -38,8 +42,10 @@ contents_now() {
 	[[ $watched != "$MD_RUN" ]] || contents_of "${MD_RUN%% *}"
 }
 
-# contents_beside_ MD: the volumes that are not on it, of volume groups that have one on it, one a line: LVM activates a group when all its disks are there, and so
-# not before the array is (pvscan(8), --checkcomplete). A volume's dm/uuid begins with "LVM-" and that of its group, which has 32 characters.
+# contents_beside_ MD: the volumes that are not on it, of volume groups that have one on it, one a
+# line: LVM activates a group when all its disks are there, and so not before the array is
+# (pvscan(8), --checkcomplete). A volume's dm/uuid begins with "LVM-" and that of its group, which
+# has 32 characters.
 contents_beside_() {
 	local node uuid stack groups=' '
 	mapfile -t stack < <(disk_stack "$1")
@@ -59,7 +65,8 @@ contents_names_() { # DEVICE…
 	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" | while IFS= read -r line; do
 		while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
 			key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
-			# What a shell or a terminal could misunderstand, and every byte beyond ASCII, lsblk writes as \xNN.
+			# What a shell or a terminal could misunderstand, and every byte beyond ASCII, lsblk
+			# writes as \xNN.
 			printf -v value '%b' "$value"
 			[[ -n $value && $value != *$'\n'* ]] || continue
 			case $key:$value in
@@ -77,9 +84,10 @@ contents_names_() { # DEVICE…
 	done
 }
 
-# contents_remember NAME MD: writes them down if they changed. What is not seen now may just be closed (a container before it is opened, a
-# volume group before it is activated), so it is kept, unless its name turns up on a device elsewhere: an order too many costs nothing, one
-# too few costs the wait.
+# contents_remember NAME MD: writes them down if they changed. What is not seen now may just be
+# closed (a container before it is opened, a volume group before it is activated), so it is kept,
+# unless its name turns up on a device elsewhere: an order too many costs nothing, one too few costs
+# the wait.
 contents_remember() {
 	local file old='' new line
 	file=$(contents_file "$1")
@@ -93,7 +101,8 @@ contents_remember() {
 	[[ $new == "$old" ]] || act_text "$file" "$new"$'\n'
 }
 
-# contents_is_elsewhere NAME: does a name that is not seen on the array lead to a device nevertheless?
+# contents_is_elsewhere NAME: does a name that is not seen on the array lead to a device
+# nevertheless?
 contents_is_elsewhere() {
 	local path=${1#beside } key
 	path=${path#below }

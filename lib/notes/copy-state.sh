@@ -1,4 +1,5 @@
-# How far a copy to the RAM leg is: what those who copy (copy-workers.sh) have left in $RUN/NAME.copy.
+# How far a copy to the RAM leg is: what those who copy (copy-workers.sh) have left in
+# $RUN/NAME.copy.
 # shellcheck shell=bash
 
 need core/clock core/number core/paths
@@ -15,8 +16,8 @@ copy_state_bytes() {
 	done
 }
 
-# copy_state NAME: sets COPY_STATE (none, running, done, failed), COPY_WHY (of a failed one), COPY_SECONDS (since it began), DONE and TOTAL (sectors)
-# and RATE (KiB a second, on average).
+# copy_state NAME: sets COPY_STATE (none, running, done, failed), COPY_WHY (of a failed one),
+# COPY_SECONDS (since it began), DONE and TOTAL (sectors) and RATE (KiB a second, on average).
 copy_state() {
 	local folder=$RUN/$1.copy result='' begin pid='' COPY_DONE NOW
 	clock

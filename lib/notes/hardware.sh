@@ -1,9 +1,13 @@
-# The hardware that each leg was seen on: what a device UUID stands for, beside the UUID itself, which whoever can read the disk can copy.
+# The hardware that each leg was seen on: what a device UUID stands for, beside the UUID itself,
+# which whoever can read the disk can copy.
 # shellcheck shell=bash
 #
-# /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID
-# whenever it is filled, "ram=" and that name stand in the place of DEVICE_UUID. BUS is ata, nvme, virtio, usb, loop, removable (also memory cards, FireWire, and what hangs
-# on an external PCI port), iscsi, network or other, with "+" between those of the disks that a leg lies on; PATH and SERIAL are udev's ID_PATH and ID_SERIAL, "-" for none.
+# /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync: DEVICE_UUID BUS
+# PATH SERIAL. Of the device that RAM= names, which gets a new UUID whenever it is filled, "ram="
+# and that name stand in the place of DEVICE_UUID. BUS is ata, nvme, virtio, usb, loop, removable
+# (also memory cards, FireWire, and what hangs on an external PCI port), iscsi, network or other,
+# with "+" between those of the disks that a leg lies on; PATH and SERIAL are udev's ID_PATH and
+# ID_SERIAL, "-" for none.
 
 need config/conf core/act core/log core/paths core/words world/disk
 
@@ -14,7 +18,8 @@ readonly HARDWARE_LOOSE='usb|loop|removable' # buses that anybody can plug somet
 readonly HARDWARE_FAR='iscsi|network'        # what comes over a network: made up elsewhere, but the same as before if it was there before
 declare -gA HARDWARE_OF=()
 
-# hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device does not change them as long as its number (diskseq) stays, so they are looked up once.
+# hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device does not change them as long as its
+# number (diskseq) stays, so they are looked up once.
 hardware_of() {
 	local number='' key disk bus='' path='' serial='' one
 	{ read -r number <"$SYS/class/block/$1/diskseq" || read -r number <"$SYS/class/block/$1/../diskseq"; } 2>/dev/null || :
@@ -52,8 +57,8 @@ hardware_bus_() { # DISK
 	[[ $one == @(loop|usb) ]] || { [[ $removable != 1 ]] && ! hardware_is_external_ "$place"; } || one=removable
 }
 
-# hardware_is_external_ PLACE: does one of the ports that lead there say that it is outside of the machine (Thunderbolt; linux
-# Documentation/ABI/testing/sysfs-devices-removable)?
+# hardware_is_external_ PLACE: does one of the ports that lead there say that it is outside of the
+# machine (Thunderbolt; linux Documentation/ABI/testing/sysfs-devices-removable)?
 hardware_is_external_() {
 	local place=$1 word
 	while [[ $place == "$SYS"/* ]]; do
@@ -77,7 +82,8 @@ hardware_udev_() { # DISK
 	done
 }
 
-# hardware_note NAME "DEVICE_UUID NODE"…: these legs (of the RAM leg: "ram=DEVICE NODE") are in sync, on the hardware that they are on now. After the witness, whenever other legs are in sync.
+# hardware_note NAME "DEVICE_UUID NODE"…: these legs (of the RAM leg: "ram=DEVICE NODE") are in
+# sync, on the hardware that they are on now. After the witness, whenever other legs are in sync.
 hardware_note() {
 	local file=$STATE/$1.hardware lines=() kept=() leg HARDWARE uuids=' ' text
 	[[ -z $DRY_RUN ]] && (($# > 1)) || return 0
@@ -97,9 +103,11 @@ hardware_note() {
 		log_warning "$1: $file could not be written; that a leg has come to other hardware is not noticed"
 }
 
-# hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved to what has changed, in words, and leg.I.alien to the bus, if it is one that anybody can plug
-# something into, and the leg was recorded on another, or by another serial number. A blank disk that may be taken without being asked (AUTO_REPLACE) is no leg yet:
-# it must not come by such a bus, unless a leg of the array was on one of that kind.
+# hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved to what has changed, in
+# words, and leg.I.alien to the bus, if it is one that anybody can plug something into, and the leg
+# was recorded on another, or by another serial number. A blank disk that may be taken without being
+# asked (AUTO_REPLACE) is no leg yet: it must not come by such a bus, unless a leg of the array was
+# on one of that kind.
 hardware_judge() {
 	local leg=leg.$1 lines=() line key buses=' ' before='' HARDWARE was now
 	F[$leg.moved]='' F[$leg.alien]=''
@@ -129,7 +137,8 @@ hardware_judge() {
 	fi
 }
 
-# hardware_key_ I|ram: sets the caller's key to the first word of its line; "blank" for a disk that is no leg yet. Returns 1 when there is nothing to judge.
+# hardware_key_ I|ram: sets the caller's key to the first word of its line; "blank" for a disk that
+# is no leg yet. Returns 1 when there is nothing to judge.
 hardware_key_() {
 	local leg=leg.$1
 	if [[ $1 == ram ]]; then

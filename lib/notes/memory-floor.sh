@@ -1,5 +1,6 @@
-# The memory that a RAM leg must leave: when it is given up, and when it is made anew (MEMORY_FLOOR=). Counted here, looked at and done by
-# lib/cmd/internal/memory.sh. Ramdisks only: a device takes no memory.
+# The memory that a RAM leg must leave: when it is given up, and when it is made anew
+# (MEMORY_FLOOR=). Counted here, looked at and done by lib/cmd/internal/memory.sh. Ramdisks only: a
+# device takes no memory.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/quantity world/ramdisk world/systemd
@@ -12,8 +13,9 @@ readonly MEMORY_AGAIN=30                      # looks until it is tried again wh
 # memory_floor_is_off FLOOR: "0", in any form that config/conf.sh lets it have.
 memory_floor_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
 
-# memory_floor_reserve: sets MEMORY_RESERVE to what must stay available beside a full ramdisk, bytes: RAM_RESERVE, and no less than the floor, or it would be given up
-# at once; and MEMORY_RESERVE_BY to which of the two it is.
+# memory_floor_reserve: sets MEMORY_RESERVE to what must stay available beside a full ramdisk,
+# bytes: RAM_RESERVE, and no less than the floor, or it would be given up at once; and
+# MEMORY_RESERVE_BY to which of the two it is.
 memory_floor_reserve() {
 	local floor total
 	total=$(ramdisk_total)
@@ -25,8 +27,9 @@ memory_floor_reserve() {
 # memory_floor_begin: nothing has been seen yet.
 memory_floor_begin() { MEMORY_LOW=0 MEMORY_HIGH=0 MEMORY_WAITS=$MEMORY_CALM; }
 
-# memory_floor_count leg|given|none YES-OR-NO: one look: there is a RAM leg, it has been given up for memory, or neither is so; and is memory short (leg), or is there
-# room (given)? Sets MEMORY_ACT to give, take, or nothing.
+# memory_floor_count leg|given|none YES-OR-NO: one look: there is a RAM leg, it has been given up
+# for memory, or neither is so; and is memory short (leg), or is there room (given)? Sets MEMORY_ACT
+# to give, take, or nothing.
 memory_floor_count() {
 	MEMORY_ACT=''
 	case $1:$2 in
@@ -42,7 +45,8 @@ memory_floor_count() {
 	esac
 }
 
-# memory_floor_kept: it could not be given up. memory_floor_given: it was, so that next time there has to be room for longer. memory_floor_taken: it is made anew.
+# memory_floor_kept: it could not be given up. memory_floor_given: it was, so that next time there
+# has to be room for longer. memory_floor_taken: it is made anew.
 memory_floor_kept() { MEMORY_LOW=-$MEMORY_AGAIN; }
 memory_floor_given() { MEMORY_LOW=0 MEMORY_HIGH=0; }
 memory_floor_taken() {
@@ -50,9 +54,10 @@ memory_floor_taken() {
 	MEMORY_WAITS=$((MEMORY_WAITS * 2 < MEMORY_CALM_MOST ? MEMORY_WAITS * 2 : MEMORY_CALM_MOST))
 }
 
-# memory_floor_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an empty file), release (at work or interrupted:
-# hotplug_is_released), memory, room (memory, but there is room again), or nobody (empty). memory_floor_note_given_up NAME, memory_floor_note_room NAME write it. It goes
-# when a RAM leg has been made.
+# memory_floor_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an
+# empty file), release (at work or interrupted: hotplug_is_released), memory, room (memory, but
+# there is room again), or nobody (empty). memory_floor_note_given_up NAME, memory_floor_note_room
+# NAME write it. It goes when a RAM leg has been made.
 memory_floor_note() {
 	MEMORY_NOTE=''
 	[[ -e $RUN/$1.detached ]] || return 0
@@ -68,7 +73,8 @@ memory_floor_has_given_up() {
 	[[ $MEMORY_NOTE == @(memory|room) ]]
 }
 
-# memory_floor_arm NAME: starts, or starts anew, what looks at it, if it is to be looked at; else ends it.
+# memory_floor_arm NAME: starts, or starts anew, what looks at it, if it is to be looked at; else
+# ends it.
 memory_floor_arm() {
 	systemd_is_running || return 0
 	if [[ ${CONF[RAM]} != @(none|/*) ]] && ! memory_floor_is_off "${CONF[MEMORY_FLOOR]}"; then

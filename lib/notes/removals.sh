@@ -1,12 +1,14 @@
-# The note of the disks that are to leave an array. Until the others are in sync without them they stay in the configuration, so that every boot in
-# between starts from all that is good; the note is what tells them from those that stay. Lies beside the witness.
+# The note of the disks that are to leave an array. Until the others are in sync without them they
+# stay in the configuration, so that every boot in between starts from all that is good; the note is
+# what tells them from those that stay. Lies beside the witness.
 # shellcheck shell=bash
 
 need core/act core/paths
 
 removals_file() { printf '%s/%s.leaving\n' "$STATE" "$1"; } # NAME
 
-# removals_read NAME UUID: sets LEAVING to the names of the disks that are to leave; to none when there is no note, or one about another array.
+# removals_read NAME UUID: sets LEAVING to the names of the disks that are to leave; to none when
+# there is no note, or one about another array.
 removals_read() {
 	local key value uuid='' file=$STATE/$1.leaving
 	LEAVING=()
@@ -20,7 +22,8 @@ removals_read() {
 	[[ $uuid == "$2" ]] || LEAVING=()
 }
 
-# removals_write NAME UUID [DISK…]: the note that removals_read would read so; without a disk there is none. Returns 1 when it can't be made durable.
+# removals_write NAME UUID [DISK…]: the note that removals_read would read so; without a disk there
+# is none. Returns 1 when it can't be made durable.
 removals_write() {
 	local name=$1 uuid=$2
 	shift 2

@@ -1,17 +1,18 @@
-# Records under another name. A configuration may be renamed, and what was written down about its array keeps the old name: found by the array's UUID, and
-# taken over by the next start, when it is clear whose it is. All that says something about safety has that UUID in it.
+# Records under another name. A configuration may be renamed, and what was written down about its
+# array keeps the old name: found by the array's UUID, and taken over by the next start, when it is
+# clear whose it is. All that says something about safety has that UUID in it.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths notes/witness world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
-# In this order, so that a power cut between two of them leaves what is taken over as if nothing had been: a record beside a rescue image of another name would
-# not be.
+# In this order, so that a power cut between two of them leaves what is taken over as if nothing had
+# been: a record beside a rescue image of another name would not be.
 readonly RENAMED_KINDS=(rescue witness adopted leaving releasing hardware contents lately)
 
-# renamed_names NAME UUID: sets RENAMED to the other names under which something about this array was written down: those of arrays that are configured (or may
-# be) after "=".
+# renamed_names NAME UUID: sets RENAMED to the other names under which something about this array
+# was written down: those of arrays that are configured (or may be) after "=".
 renamed_names() {
 	local file other
 	RENAMED=()
@@ -37,8 +38,9 @@ renamed_is_configured_() { # NAME UUID
 	[[ -z $uuid || $uuid == "$2" ]]
 }
 
-# renamed_look: sets record.from to the other name that has records of this array, to be taken over (renamed_take); record.why to why it is not known which
-# records count, and what to type. Both empty: there is nothing under another name that says more than what stands under this one.
+# renamed_look: sets record.from to the other name that has records of this array, to be taken over
+# (renamed_take); record.why to why it is not known which records count, and what to type. Both
+# empty: there is nothing under another name that says more than what stands under this one.
 renamed_look() {
 	local name=${F[name]} uuid=${F[uuid]} other says=() taken=() RENAMED
 	F[record.from]='' F[record.why]=''
@@ -61,7 +63,8 @@ renamed_look() {
 	fi
 }
 
-# renamed_says_more_ OTHER: does a record of that name say something that those of this name do not? Of two witnesses the one with fewer events says no more.
+# renamed_says_more_ OTHER: does a record of that name say something that those of this name do not?
+# Of two witnesses the one with fewer events says no more.
 renamed_says_more_() {
 	local kind
 	for kind in rescue adopted leaving; do
@@ -71,7 +74,8 @@ renamed_says_more_() {
 	! renamed_is_about_ "$STATE/$name.witness" "$uuid" || renamed_later_ "$1"
 }
 
-# renamed_conflicts_ OTHER: do both names have a word about the last run? A rescue image that is older than that would be put back over it.
+# renamed_conflicts_ OTHER: do both names have a word about the last run? A rescue image that is
+# older than that would be put back over it.
 renamed_conflicts_() {
 	local own=no
 	renamed_is_about_ "$STATE/$name.witness" "$uuid" && own=yes
@@ -109,8 +113,10 @@ renamed_runs_() {
 	[[ $watched == "${MD_RUN:-none}" ]] && grep -qsx "UUID=$uuid" "$RUN/$1.started"
 }
 
-# renamed_take: what stands under the name in record.from is this name's from now on. With the array's lock held, or within its monitor. What this name has about
-# another array that is configured, under a new name of its own, is kept for that. Returns 1 when something could not be moved.
+# renamed_take: what stands under the name in record.from is this name's from now on. With the
+# array's lock held, or within its monitor. What this name has about another array that is
+# configured, under a new name of its own, is kept for that. Returns 1 when something could not be
+# moved.
 renamed_take() {
 	local kind name=${F[name]} uuid=${F[uuid]} from=${F[record.from]-}
 	renamed_keep_

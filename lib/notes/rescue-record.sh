@@ -1,4 +1,5 @@
-# The record of a rescue image (act/rescue.sh), beside the witness: as long as it is there, no disk leg is started by itself.
+# The record of a rescue image (act/rescue.sh), beside the witness: as long as it is there, no disk
+# leg is started by itself.
 # shellcheck shell=bash
 
 need core/act core/paths
@@ -7,8 +8,9 @@ declare -gA RESCUE=()
 
 rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 
-# rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events) from the record; empty when there is none about this array. A damaged
-# record is one nevertheless, since it stands for data: RESCUE[image] is then the record itself.
+# rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events) from the record; empty
+# when there is none about this array. A damaged record is one nevertheless, since it stands for
+# data: RESCUE[image] is then the record itself.
 rescue_record_read() {
 	local file=$STATE/$1.rescue line # as rescue_record_file prints it, without a process: every "status" comes by
 	RESCUE=()

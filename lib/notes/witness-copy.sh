@@ -1,13 +1,15 @@
-# The second copy of the witness, on a file system other than the root: one that is put back to an older state, by a snapshot, has an older witness, and that
-# would vouch for a disk that was left behind since.
+# The second copy of the witness, on a file system other than the root: one that is put back to an
+# older state, by a snapshot, has an older witness, and that would vouch for a disk that was left
+# behind since.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths core/words
 
 declare -gA CONF F
 
-# witness_copy_find UUID: sets WITNESS_COPY to the file, there or not, that is the second copy, WITNESS_COPY_WRITABLE to yes if it may be written;
-# both empty when there is no place for one: then WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
+# witness_copy_find UUID: sets WITNESS_COPY to the file, there or not, that is the second copy,
+# WITNESS_COPY_WRITABLE to yes if it may be written; both empty when there is no place for one: then
+# WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
 # ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
 witness_copy_find() {
 	local want=${CONF[WITNESS_COPY]-none} number target options type rest lines=() root='' best='' found=() folder
@@ -44,7 +46,8 @@ witness_copy_find() {
 	fi
 }
 
-# witness_copy_lies_on_ FOLDER MD: is this device, a folder in sysfs, the array, a partition of it, or stacked on it?
+# witness_copy_lies_on_ FOLDER MD: is this device, a folder in sysfs, the array, a partition of it,
+# or stacked on it?
 witness_copy_lies_on_() {
 	local below
 	[[ ! $1 -ef $SYS/block/$2 && ! $1/.. -ef $SYS/block/$2 ]] || return 0
@@ -54,7 +57,8 @@ witness_copy_lies_on_() {
 	return 1
 }
 
-# witness_copy_put TEXT: after witness_copy_find. Where it can't be written that is said, once, and no more: an older one is known by its generation.
+# witness_copy_put TEXT: after witness_copy_find. Where it can't be written that is said, once, and
+# no more: an older one is known by its generation.
 WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_SAID=''
 witness_copy_put() {
 	[[ -n $WITNESS_COPY_WRITABLE ]] || return 0

@@ -1,7 +1,8 @@
-# The witness: what the superblocks of the disks that happen to be present cannot say. One small file an array, on the root file system,
-# rewritten whenever we change the membership: which array, which disk legs were in sync last, at which event count, and the RAM leg's slot.
-# No leg at all means: the RAM leg was the only good copy. A void one vouches for no leg and says nothing of the last run: what must not be forgotten
-# all the same (left, given, seen) stands in it.
+# The witness: what the superblocks of the disks that happen to be present cannot say. One small
+# file an array, on the root file system, rewritten whenever we change the membership: which array,
+# which disk legs were in sync last, at which event count, and the RAM leg's slot. No leg at all
+# means: the RAM leg was the only good copy. A void one vouches for no leg and says nothing of the
+# last run: what must not be forgotten all the same (left, given, seen) stands in it.
 # shellcheck shell=bash
 
 need core/act core/lock core/log core/paths notes/witness-copy
@@ -13,11 +14,16 @@ readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
 readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
 readonly WITNESS_SEEN=384 # legs that are remembered: as many as md numbers (super1.c, init_super1, of mdadm)
 
-# witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation left given seen); returns 1, with WITNESS_WHY, when there is none to
-# trust: then WITNESS is empty, or, of a void one, has uuid void was generation left given seen.
-# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the event count at which every
-# slot was last seen filled. Version 0.1.0 wrote neither ram_number nor filled. left: with no legs, those that were in sync last. given: legs that a person has given up by starting without them. seen: all that were ever in sync, the latest last.
-# Where there is a second copy (notes/witness-copy.sh), the one of the later generation counts: WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they differ.
+# witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation left
+# given seen); returns 1, with WITNESS_WHY, when there is none to trust: then WITNESS is empty, or,
+# of a void one, has uuid void was generation left given seen. legs: device UUIDs of the disk legs
+# that were in sync, separated by blanks; empty when only the RAM leg was. ram_slot, ram_number: the
+# RAM leg's slot and device number, or empty. filled: the event count at which every slot was last
+# seen filled. Version 0.1.0 wrote neither ram_number nor filled. left: with no legs, those that
+# were in sync last. given: legs that a person has given up by starting without them. seen: all that
+# were ever in sync, the latest last. Where there is a second copy (notes/witness-copy.sh), the one
+# of the later generation counts: WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they
+# differ.
 witness_read() {
 	local -A own=()
 	local key why code=0 code_of_copy=0
@@ -50,7 +56,8 @@ witness_read_file() {
 		WITNESS_WHY="$file cannot be read"
 		return 1
 	}
-	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because it reads more than a byte at once.
+	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because it
+	# reads more than a byte at once.
 	mapfile -d '' -n 2 text <"$file"
 	line=${text[0]-}
 	if ((${#text[@]} != 1 || ${#line} >= WITNESS_MAX)) || [[ $line != *$'\n' ]]; then
@@ -80,19 +87,24 @@ witness_read_file() {
 	}
 }
 
-# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of the disk legs in sync, none when only the RAM leg is.
-# GENERATION: of the record that stood there when the caller began to look (0: none); if another one stands there now, nothing is written; empty: whichever.
-# Those in WITNESS_GIVE_UP are given up from now on, unless they are in sync; WITNESS_ALSO is in sync too, and no disk leg; with WITNESS_FILLED, every slot is
-# filled, or may have been; it is set to the count at which that was last so. Sets WITNESS_GENERATION to that of the record that stands there afterwards.
-# Returns 1 when it can't be made durable, 2 when another one stands there.
+# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of the
+# disk legs in sync, none when only the RAM leg is. GENERATION: of the record that stood there when
+# the caller began to look (0: none); if another one stands there now, nothing is written; empty:
+# whichever. Those in WITNESS_GIVE_UP are given up from now on, unless they are in sync;
+# WITNESS_ALSO is in sync too, and no disk leg; with WITNESS_FILLED, every slot is filled, or may
+# have been; it is set to the count at which that was last so. Sets WITNESS_GENERATION to that of
+# the record that stands there afterwards. Returns 1 when it can't be made durable, 2 when another
+# one stands there.
 WITNESS_GIVE_UP='' WITNESS_ALSO='' WITNESS_FILLED='' WITNESS_GENERATION=0
 witness_write() { witness_alone_ witness_write_ "$@"; }
 
-# witness_void NAME UUID: what is written down vouches for no leg from now on. That only the RAM leg was good stays: nothing is started by that which
-# lacks anything. WITNESS_GIVE_UP waits for a record that can be made. Returns 1 when it can't be made durable.
+# witness_void NAME UUID: what is written down vouches for no leg from now on. That only the RAM leg
+# was good stays: nothing is started by that which lacks anything. WITNESS_GIVE_UP waits for a
+# record that can be made. Returns 1 when it can't be made durable.
 witness_void() { witness_alone_ witness_void_ "$@"; }
 
-# The monitor of the array may write it at the same moment: what the one adds must not be lost in the other's text.
+# The monitor of the array may write it at the same moment: what the one adds must not be lost in
+# the other's text.
 witness_alone_() { # FUNCTION NAME…
 	local lock code=0
 	if [[ -z $DRY_RUN ]] && ! { paths_run && lock_take lock "$LOCKS/witness.$2" --timeout "$WITNESS_PATIENCE"; } 2>/dev/null; then
@@ -125,8 +137,9 @@ witness_write_() {
 	witness_lines_ "$name" "uuid=$uuid" "legs=$*" "events=$events" "filled=$filled" "ram_slot=$slot" ${ram_number:+"ram_number=$ram_number"} "generation=$generation"
 }
 
-# Its legs do not become left: one of them may have gone since, long before the last. "was" has them for one question alone, whether what something else has
-# started is older still (witness_update_foreign_start).
+# Its legs do not become left: one of them may have gone since, long before the last. "was" has them
+# for one question alone, whether what something else has started is older still
+# (witness_update_foreign_start).
 witness_void_() {
 	local left given seen=() generation was WITNESS_GIVE_UP=''
 	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || {
@@ -151,24 +164,28 @@ witness_remembered_() {
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 }
 
-# witness_lines_ NAME LINE…: these, and the caller's left, given and seen; the caller's generation stands there from then on.
+# witness_lines_ NAME LINE…: these, and the caller's left, given and seen; the caller's generation
+# stands there from then on.
 witness_lines_() {
 	local text
 	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
 	witness_put_ "$STATE/$1.witness" "$text" || return
 	[[ -n $DRY_RUN ]] || WITNESS_GENERATION=$generation
-	# After it: a copy of a later generation says that the root file system has been put back to an older state.
+	# After it: a copy of a later generation says that the root file system has been put back to an
+	# older state.
 	witness_copy_put "${text%$'\n'}"
 }
 
-# witness_forget NAME: there is none any more, nor a copy of it. After witness_read. Returns 1 when one of them stays.
+# witness_forget NAME: there is none any more, nor a copy of it. After witness_read. Returns 1 when
+# one of them stays.
 witness_forget() {
 	rm -f -- "$STATE/$1.witness" ${WITNESS_COPY:+"$WITNESS_COPY"} || return
 	WITNESS_GENERATION=0
 }
 
-# witness_put_ FILE TEXT: writes it, atomically. On a full file system it is overwritten in its place, which takes no room: a power cut in
-# that moment leaves a damaged one, which is as if there were none.
+# witness_put_ FILE TEXT: writes it, atomically. On a full file system it is overwritten in its
+# place, which takes no room: a power cut in that moment leaves a damaged one, which is as if there
+# were none.
 witness_put_() {
 	act_text "$1" "${2%$'\n'}"$'\n' 600 && return
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1

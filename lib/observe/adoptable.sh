@@ -1,5 +1,6 @@
-# Can a running array be taken over? What "ramraid adopt" asks before it changes anything. The array is ADOPT_MD (md127), its UUID
-# ADOPT_UUID; ADOPT_BEGUN=yes: an earlier run has already written its configuration.
+# Can a running array be taken over? What "ramraid adopt" asks before it changes anything. The array
+# is ADOPT_MD (md127), its UUID ADOPT_UUID; ADOPT_BEGUN=yes: an earlier run has already written its
+# configuration.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/progress core/words gate/dependents notes/claim
@@ -7,8 +8,9 @@ need notes/memory-floor observe/facts world/disk world/md world/md-state world/r
 
 declare -gA F # the facts: decide/facts.list
 
-# adoptable_check: after the configuration, as it is or as it will be, has been loaded, and the facts of it. Says all that is wrong, not
-# just the first thing, and ends the program with 4 if there was anything.
+# adoptable_check: after the configuration, as it is or as it will be, has been loaded, and the
+# facts of it. Says all that is wrong, not just the first thing, and ends the program with 4 if
+# there was anything.
 adoptable_check() {
 	ADOPT_WRONG=''
 	adoptable_name_
@@ -66,7 +68,8 @@ adoptable_kind_() {
 			"Switch it off first: echo 0 >$folder/bitmap/backlog"
 }
 
-# Every member is a disk in sync with a stable name, and no slot is free, except the one that an earlier run has made.
+# Every member is a disk in sync with a stable name, and no slot is free, except the one that an
+# earlier run has made.
 adoptable_members_() {
 	local line LEGS leg state slot count=0 slots
 	md_state_members "$ADOPT_MD"
@@ -135,7 +138,8 @@ adoptable_use_() {
 			'Unmount it first'
 }
 
-# The root file system is there before us, by what the initramfs knows; a /usr of its own is, too, and nothing in there starts it for us.
+# The root file system is there before us, by what the initramfs knows; a /usr of its own is, too,
+# and nothing in there starts it for us.
 adoptable_root_() {
 	case $(disk_carries "$ADOPT_MD" / /usr) in
 	'') ;;
@@ -165,7 +169,8 @@ adoptable_memory_() {
 	[[ -z $why ]] || adoptable_wrong_ "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
 
-# An earlier run may have come so far that it has been taken, and holds the superblock of this array: then it is judged by the start.
+# An earlier run may have come so far that it has been taken, and holds the superblock of this
+# array: then it is judged by the start.
 adoptable_device_() { # BYTES
 	local why
 	disk_name_is_fast "${CONF[RAM]}" || adoptable_wrong_ "${CONF[RAM]}: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"

@@ -1,11 +1,13 @@
-# The observing ring, for those who show an array that is not whole: what is wrong with it in a word, and what takes longer to find out.
+# The observing ring, for those who show an array that is not whole: what is wrong with it in a
+# word, and what takes longer to find out.
 # shellcheck shell=bash
 
 need core/paths decide/health observe/static
 
 declare -gA F # the facts: decide/facts.list
 
-# detail_conf NAME CODE: what is wrong with the configuration, after conf_load, which ended with CODE.
+# detail_conf NAME CODE: what is wrong with the configuration, after conf_load, which ended with
+# CODE.
 detail_conf() {
 	local i
 	(($2 == 0)) || {
@@ -16,8 +18,8 @@ detail_conf() {
 	for i in "${!CONF_WARNINGS[@]}"; do F[conf.warning.$i]=${CONF_WARNINGS[i]}; done
 }
 
-# detail_word: sets STATUS_WORD: whole, rebuilding, resyncing, degraded, disks-only, stopped, half-assembled, broken, misconfigured. From the facts
-# alone.
+# detail_word: sets STATUS_WORD: whole, rebuilding, resyncing, degraded, disks-only, stopped,
+# half-assembled, broken, misconfigured. From the facts alone.
 detail_word() {
 	local LOST LACKING
 	STATUS_WORD=whole
@@ -36,8 +38,9 @@ detail_word() {
 	fi
 }
 
-# detail_look: after summary_array. Beside what is remembered of earlier runs, sets F[unit.text], the last word of the array's unit, F[root], and F[ram.out]:
-# who has taken the RAM leg out of the running array (memory_floor_note).
+# detail_look: after summary_array. Beside what is remembered of earlier runs, sets F[unit.text],
+# the last word of the array's unit, F[root], and F[ram.out]: who has taken the RAM leg out of the
+# running array (memory_floor_note).
 detail_look() {
 	local MEMORY_NOTE
 	need world/systemd notes/memory-floor

@@ -1,12 +1,13 @@
-# The observing ring, a device that RAM= names (RAM=/dev/…) while it is in no array of ours: leg.ram.* are as those of a disk leg (decide/facts.list).
+# The observing ring, a device that RAM= names (RAM=/dev/…) while it is in no array of ours:
+# leg.ram.* are as those of a disk leg (decide/facts.list).
 # shellcheck shell=bash
 
 need core/paths notes/hardware observe/facts observe/outside world/disk world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# device_facts: before the members are looked at. Sets the caller's RAM_NODE to the device, and its DEVICE_TAKEN to yes if this boot has made it blank,
-# or found it so, for the array.
+# device_facts: before the members are looked at. Sets the caller's RAM_NODE to the device, and its
+# DEVICE_TAKEN to yes if this boot has made it blank, or found it so, for the array.
 device_facts() {
 	local NODE
 	disk_find "${F[conf.ram]}" || NODE=''
@@ -18,7 +19,8 @@ device_facts() {
 	facts_leg_blank ram "$NODE"
 }
 
-# device_outside: after them, when it is none of them. Read at every look: between two of them a person may have wiped it.
+# device_outside: after them, when it is none of them. Read at every look: between two of them a
+# person may have wiped it.
 device_outside() {
 	local i holder key value
 	F[array.events]=0
@@ -30,7 +32,8 @@ device_outside() {
 	[[ -z ${F[leg.ram.in]} ]] || return 0
 	outside_leg_superblock ram
 	hardware_judge ram
-	# What has been taken and has a superblock again has been filled, by us or by others: it is judged like any other.
+	# What has been taken and has a superblock again has been filled, by us or by others: it is
+	# judged like any other.
 	[[ $DEVICE_TAKEN == no || ${F[leg.ram.sb]} == ok ]] || F[ram.state]=attached
 	[[ ${F[array.state]} == active ]] || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do

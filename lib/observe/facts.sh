@@ -1,5 +1,6 @@
-# The observing ring, the look at an array: fills F (decide/facts.list) from the configuration and sysfs. What sysfs does not show
-# stands in observe/outside.sh, what is known before the first look in observe/static.sh.
+# The observing ring, the look at an array: fills F (decide/facts.list) from the configuration and
+# sysfs. What sysfs does not show stands in observe/outside.sh, what is known before the first look
+# in observe/static.sh.
 # shellcheck shell=bash
 
 need config/conf core/paths observe/blank world/disk world/md-state world/ramdisk-note
@@ -21,12 +22,14 @@ facts_of_conf() {
 	blank_facts
 }
 
-# facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so: as few processes as possible.
+# facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so:
+# as few processes as possible.
 facts_observe() {
 	local try ARRAY_STATE READAUTO
 	for try in 1 2 3; do
 		facts_look_
-		# An array that was started or stopped meanwhile: what was seen before that does not go with what was seen after.
+		# An array that was started or stopped meanwhile: what was seen before that does not go with
+		# what was seen after.
 		[[ -n ${F[array.md]} ]] || break
 		md_state "${F[array.md]}"
 		[[ $ARRAY_STATE == absent || $ARRAY_STATE != "${F[array.state]}" ]] || break
@@ -90,8 +93,10 @@ facts_leg_holder_() {
 	done
 }
 
-# facts_is_ours MD LEG: is this the configured array? Kernels without md/uuid in sysfs, and arrays that were gathered and not started, whose UUID is all
-# zeros there (md takes it from a superblock in super_1_validate(), linux drivers/md/md.c): the superblock of the leg, if one is known, is asked, once.
+# facts_is_ours MD LEG: is this the configured array? Kernels without md/uuid in sysfs, and arrays
+# that were gathered and not started, whose UUID is all zeros there (md takes it from a superblock
+# in super_1_validate(), linux drivers/md/md.c): the superblock of the leg, if one is known, is
+# asked, once.
 declare -gA FACTS_UUID=()
 facts_is_ours() {
 	local VALUE
@@ -112,7 +117,8 @@ facts_array_() {
 	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
-	# A device of an earlier configuration is the RAM leg as long as it is in the array, and never filled.
+	# A device of an earlier configuration is the RAM leg as long as it is in the array, and never
+	# filled.
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
 	[[ ${F[conf.ram]} != /* ]] || {
 		need observe/device
@@ -144,8 +150,8 @@ facts_array_() {
 	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 }
 
-# Which disk legs md keeps in sync though they lack blocks that the RAM leg has; and are there blocks that none of them has? If the RAM leg is in sync, and has
-# them, it is the only good copy.
+# Which disk legs md keeps in sync though they lack blocks that the RAM leg has; and are there
+# blocks that none of them has? If the RAM leg is in sync, and has them, it is the only good copy.
 facts_lacking_() {
 	local i ram='' legs=()
 	[[ ${F[conf.layout]} != far2 ]] || return 0
@@ -173,7 +179,8 @@ facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 		F[ram.node]=$1 F[ram.state]=$2 F[ram.slot]=$3
 	else
 		F[array.strangers]+="${F[array.strangers]:+ }$1"
-		# With the device that is to be the RAM leg away, this may be that one under another name; disk legs are write-mostly.
+		# With the device that is to be the RAM leg away, this may be that one under another name;
+		# disk legs are write-mostly.
 		[[ $2 != in_sync || (-n ${F[leg.ram.dev]-} && -z ${F[leg.ram.node]} && $4 != yes) ]] || F[array.unconfigured]+="${F[array.unconfigured]:+ }$1"
 	fi
 }
@@ -186,8 +193,8 @@ facts_ram_twin_() {
 	done
 }
 
-# facts_in_sync: sets NODES to the disk legs that are in sync, and to the members that are although the configuration does not name them: copies, whatever
-# they are called.
+# facts_in_sync: sets NODES to the disk legs that are in sync, and to the members that are although
+# the configuration does not name them: copies, whatever they are called.
 facts_in_sync() {
 	local i
 	NODES=()

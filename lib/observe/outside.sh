@@ -1,5 +1,5 @@
-# The observing ring, what sysfs does not show of an array: legs outside of it, the array without any configured disk, whose it is on kernels that do
-# not say, our own copy.
+# The observing ring, what sysfs does not show of an array: legs outside of it, the array without
+# any configured disk, whose it is on kernels that do not say, our own copy.
 # shellcheck shell=bash
 
 need core/number core/paths notes/copy-state observe/facts world/disk world/md-state
@@ -7,9 +7,10 @@ need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# outside_find_array: when no configured disk is in any array: sets md to the array of that UUID that is ours. With all disks gone, the RAM leg is the array; and what a
-# start of ours has judged stays ours when its disks get other names. What runs from members that are neither is a copy for all we know, and goes to array.foreign.
-# RAM leg first: that one may be the only copy.
+# outside_find_array: when no configured disk is in any array: sets md to the array of that UUID
+# that is ours. With all disks gone, the RAM leg is the array; and what a start of ours has judged
+# stays ours when its disks get other names. What runs from members that are neither is a copy for
+# all we know, and goes to array.foreign. RAM leg first: that one may be the only copy.
 outside_find_array() {
 	local folder md_ found=() ours=() RAM_PROVIDER RAM_NODE RAM_BYTES
 	for folder in "$SYS"/block/md*/md; do
@@ -35,7 +36,8 @@ outside_find_array() {
 	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] || outside_is_watched "$md" || F[array.twin]=${F[array.foreign]%%=*}
 }
 
-# With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its RAM_NODE to the device.
+# With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its
+# RAM_NODE to the device.
 outside_find_by_device_() {
 	local NODE holder
 	[[ ${F[conf.ram]} == /* ]] && disk_find "${F[conf.ram]}" || return 0
@@ -55,7 +57,8 @@ outside_holds_ram_() {
 	return 1
 }
 
-# outside_has_members_ MD: sets MEMBERS_ to those whose devices are there, with "," between. Returns 1 when there are none.
+# outside_has_members_ MD: sets MEMBERS_ to those whose devices are there, with "," between. Returns
+# 1 when there are none.
 outside_has_members_() {
 	local leg
 	MEMBERS_=''
@@ -80,8 +83,10 @@ outside_leg_superblock() { # I
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }
 
-# outside_joined I: was the leg, which is outside, in sync at some time in this very run of the array, and has it been written since it left? A leg that
-# leaves carries no more events than the array has when that is noticed; no clock is asked. (A number alone, which 0.1.0 noted, is a time: it says nothing.)
+# outside_joined I: was the leg, which is outside, in sync at some time in this very run of the
+# array, and has it been written since it left? A leg that leaves carries no more events than the
+# array has when that is noticed; no clock is asked. (A number alone, which 0.1.0 noted, is a time:
+# it says nothing.)
 outside_joined() {
 	local MD_RUN leg=leg.$1 known=() line left
 	F[$leg.joined]='' F[$leg.noted]='' F[$leg.elsewhere]='' F[$leg.left_with]=''
@@ -100,7 +105,8 @@ outside_joined() {
 	done
 }
 
-# outside_numbers: the device numbers of the members in sync, which what a leg outside says of them goes by. A member keeps its number, so each is asked once.
+# outside_numbers: the device numbers of the members in sync, which what a leg outside says of them
+# goes by. A member keeps its number, so each is asked once.
 declare -gA FACTS_NUMBER=()
 outside_numbers() {
 	local i
@@ -129,11 +135,13 @@ outside_number_() { # leg.I|ram NODE
 outside_ask_leg() {
 	local key value
 	while IFS='=' read -r key value; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value; done < <(superblock_facts "$DEV/$2")
-	# Without the right to read it: taken for ours, since the configuration says so; only "status" runs like this.
+	# Without the right to read it: taken for ours, since the configuration says so; only "status"
+	# runs like this.
 	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
 }
 
-# While md itself has nothing to rebuild, our copy is what goes on: then the caller's SYNC, DONE, TOTAL and RATE are of it.
+# While md itself has nothing to rebuild, our copy is what goes on: then the caller's SYNC, DONE,
+# TOTAL and RATE are of it.
 outside_copy() {
 	local COPY_STATE COPY_WHY='' done=$DONE total=$TOTAL rate=$RATE
 	copy_state "${F[name]}"

@@ -1,5 +1,6 @@
-# A look at all block devices, for those that carry a superblock of one array: to say where its legs are, and never to start from them. It reads every
-# disk of the machine, so: once, before a start, or when it has been refused.
+# A look at all block devices, for those that carry a superblock of one array: to say where its legs
+# are, and never to start from them. It reads every disk of the machine, so: once, before a start,
+# or when it has been refused.
 # shellcheck shell=bash
 
 need core/log core/paths core/words decide/action notes/hardware observe/facts observe/outside
@@ -9,8 +10,9 @@ declare -gA F # the facts: decide/facts.list
 
 readonly SCAN_AT_ONCE=32 # devices that are asked side by side: each that does not answer takes BOUNDED seconds
 
-# scan_array_devices UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries a superblock of this array, what is below another device
-# (a path of a multipath map, say) and the RAM leg as well, sorted by NODE.
+# scan_array_devices UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries a
+# superblock of this array, what is below another device (a path of a multipath map, say) and the
+# RAM leg as well, sorted by NODE.
 scan_array_devices() { scan_all_ "$1" | sort; }
 
 scan_all_() { # UUID
@@ -40,8 +42,9 @@ scan_device_() {
 	[[ $facts != "sb=ok uuid=$2 " ]] || printf '%s %s %s\n' "$1" "$device" "$events"
 }
 
-# scan_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a superblock of the array and is no MEMBER, with blanks between. Not of a ramdisk,
-# nor of what something is stacked on, which goes by what that is called.
+# scan_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a superblock of
+# the array and is no MEMBER, with blanks between. Not of a ramdisk, nor of what something is
+# stacked on, which goes by what that is called.
 scan_clones() {
 	local i known=" ${F[ram.node]} " node uuid events
 	F[clones]='' F[clones_known]=yes
@@ -52,8 +55,8 @@ scan_clones() {
 	done < <(scan_array_devices "${F[uuid]}")
 }
 
-# scan_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its world-wide name, which only a bus that nobody plugs something into is
-# believed.
+# scan_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its world-wide
+# name, which only a bus that nobody plugs something into is believed.
 scan_is_path_() {
 	local i wwid='' other HARDWARE
 	{ read -r wwid <"$SYS/class/block/$1/device/wwid" || read -r wwid <"$SYS/class/block/$1/wwid"; } 2>/dev/null || :
@@ -68,8 +71,9 @@ scan_is_path_() {
 	return 1
 }
 
-# scan_running: of an array that something else has started, before anything is done to it: sets array.copy to "MEMBER DEVICE" when a device outside carries the device
-# UUID of a member in sync, so that one of the two is a copy, whatever name it has.
+# scan_running: of an array that something else has started, before anything is done to it: sets
+# array.copy to "MEMBER DEVICE" when a device outside carries the device UUID of a member in sync,
+# so that one of the two is a copy, whatever name it has.
 scan_running() {
 	local node clone uuid NODES
 	[[ -z ${F[array.copy_known]} ]] || return 0
@@ -84,8 +88,8 @@ scan_running() {
 	done
 }
 
-# scan_decide [eventually]: action_choose, with what a look at all devices shows, before an array that does not run is started or refused. Says what has to be known of the
-# devices, once.
+# scan_decide [eventually]: action_choose, with what a look at all devices shows, before an array
+# that does not run is started or refused. Says what has to be known of the devices, once.
 scan_decide() {
 	local i node
 	[[ ${F[array.state]} != active ]] || scan_running
@@ -102,7 +106,8 @@ scan_decide() {
 	done
 }
 
-# scan_tell_moved: says which devices carry a superblock of the array and are no MEMBER, while disk legs are missing, and which line to write for each.
+# scan_tell_moved: says which devices carry a superblock of the array and are no MEMBER, while disk
+# legs are missing, and which line to write for each.
 scan_tell_moved() {
 	local i missing=() found=() line node uuid events name text
 	for ((i = 0; i < F[members]; i++)); do [[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}"); done

@@ -1,4 +1,5 @@
-# The observing ring, what is known before the first look at an array: the witness of its last run, a rescue image, this kernel's flaws.
+# The observing ring, what is known before the first look at an array: the witness of its last run,
+# a rescue image, this kernel's flaws.
 # shellcheck shell=bash
 
 need config/conf core/paths core/quantity notes/renamed notes/rescue-record notes/witness
@@ -31,7 +32,8 @@ static_kernel_() {
 	F[copy.why_not]=$COPY_WHY_NOT
 }
 
-# static_times: the time spans, in seconds; apart, because only a start needs them and they cost a process. Returns 1 when one is no span.
+# static_times: the time spans, in seconds; apart, because only a start needs them and they cost a
+# process. Returns 1 when one is no span.
 static_times() {
 	local text seconds
 	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || return 1

@@ -1,4 +1,5 @@
-# The observing ring, for those who only show: what an array is, and what its legs have done. Everybody's look is in observe/facts.sh.
+# The observing ring, for those who only show: what an array is, and what its legs have done.
+# Everybody's look is in observe/facts.sh.
 # shellcheck shell=bash
 
 need config/conf core/log decide/health observe/facts

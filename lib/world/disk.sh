@@ -1,4 +1,5 @@
-# Disks: which names are stable, what a configured path means now, the best name of one, its size, what sits on it, and whether it is free.
+# Disks: which names are stable, what a configured path means now, the best name of one, its size,
+# what sits on it, and whether it is free.
 # shellcheck shell=bash
 
 need core/bounded core/log core/paths core/words
@@ -8,15 +9,18 @@ disk_name_is_stable() {
 	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) && $1 != */@(.|..) ]]
 }
 
-# Names that RAM= takes besides: a region of persistent memory. Its number is the region's, and regions are numbered in the order of their addresses, which
-# the firmware or memmap= fixes. udev names one by its UUID, which only one with labels has; by path all that memmap= makes have the same name.
+# Names that RAM= takes besides: a region of persistent memory. Its number is the region's, and
+# regions are numbered in the order of their addresses, which the firmware or memmap= fixes. udev
+# names one by its UUID, which only one with labels has; by path all that memmap= makes have the
+# same name.
 disk_name_is_fast() {
 	disk_name_is_stable "$1" || [[ $1 == /dev/pmem+([0-9])?(.+([0-9]))?(s) ]]
 }
 
-# disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb", "md127"); returns 1 when there is none.
-# Without a process: the link and the node that the kernel's name has in /dev are the same file. The nodes in DISK_LIKELY, if there is one, are
-# tried first, because there may be many others.
+# disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb",
+# "md127"); returns 1 when there is none. Without a process: the link and the node that the kernel's
+# name has in /dev are the same file. The nodes in DISK_LIKELY, if there is one, are tried first,
+# because there may be many others.
 disk_find() {
 	local entry
 	NODE=''
@@ -41,9 +45,10 @@ disk_node() { # PATH: prints it
 	disk_find "$1" && printf '%s\n' "$NODE"
 }
 
-# disk_stable_name PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when it has none.
-# Among several the one that is least likely to move: world-wide names, which stay the same behind another controller, then a partition's UUID, then model and serial
-# number, then the slot; and none that another device claims as well.
+# disk_stable_name PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when
+# it has none. Among several the one that is least likely to move: world-wide names, which stay the
+# same behind another controller, then a partition's UUID, then model and serial number, then the
+# slot; and none that another device claims as well.
 disk_stable_name() {
 	local node link pattern OTHERS patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\* 'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*' disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name}-\* disk/by-id/\* mapper/\* disk/by-path/\*)
 	disk_name_is_stable "$1" && {
@@ -51,7 +56,8 @@ disk_stable_name() {
 		return
 	}
 	node=$(disk_node "$1") || return 1
-	# A multipath map has the names of the disk as well, which mean one of its paths as long as there is no map.
+	# A multipath map has the names of the disk as well, which mean one of its paths as long as
+	# there is no map.
 	[[ $node != dm-* ]] || patterns=(disk/by-id/dm-name-\* "${patterns[@]}")
 	for pattern in "${patterns[@]}"; do
 		for link in "$DEV"/$pattern; do
@@ -66,9 +72,11 @@ disk_stable_name() {
 	return 1
 }
 
-# disk_claimants PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE, "sdb sdc"; not those that NODE itself is made of, as the paths of a
-# multipath map. Of several udev gives a name to one, another one after the next boot; who claims it stands in /run/udev/links, in a folder of that name
-# ("/" as \x2f, up to systemd 249 the first one as well), a file a device ("b8:16").
+# disk_claimants PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE, "sdb
+# sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of several udev
+# gives a name to one, another one after the next boot; who claims it stands in /run/udev/links, in
+# a folder of that name ("/" as \x2f, up to systemd 249 the first one as well), a file a device
+# ("b8:16").
 disk_claimants() {
 	local name=${1#/dev/} entry other
 	OTHERS=''
@@ -81,7 +89,8 @@ disk_claimants() {
 	done
 }
 
-# disk_tell_shared PATH: says which names of a device are claimed by others too, and so were not taken. Returns 1 when PATH itself is such a name.
+# disk_tell_shared PATH: says which names of a device are claimed by others too, and so were not
+# taken. Returns 1 when PATH itself is such a name.
 disk_tell_shared() {
 	local node link OTHERS
 	node=$(disk_node "$1") || return 0
@@ -97,7 +106,8 @@ disk_tell_shared() {
 	done
 }
 
-# disk_fast_name PATH: the name for RAM= of a device. Of persistent memory the one by its UUID, else its own: see disk_name_is_fast.
+# disk_fast_name PATH: the name for RAM= of a device. Of persistent memory the one by its UUID, else
+# its own: see disk_name_is_fast.
 disk_fast_name() {
 	local node link
 	node=$(disk_node "$1") || return 1
@@ -109,7 +119,8 @@ disk_fast_name() {
 	disk_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
 }
 
-# disk_block NODE: the smallest piece that it reads and writes, in bytes; a partition's is its disk's.
+# disk_block NODE: the smallest piece that it reads and writes, in bytes; a partition's is its
+# disk's.
 disk_block() {
 	local bytes=512
 	{ read -r bytes <"$SYS/class/block/$1/queue/logical_block_size" || read -r bytes <"$SYS/class/block/$1/../queue/logical_block_size"; } 2>/dev/null || :
@@ -123,7 +134,8 @@ disk_bytes() {
 	printf '%s\n' $((sectors * 512))
 }
 
-# disk_holders NODE: what the kernel says sits on a device or on one of its partitions (md127, dm-3 …), one a line.
+# disk_holders NODE: what the kernel says sits on a device or on one of its partitions (md127, dm-3
+# …), one a line.
 disk_holders() {
 	local holder
 	for holder in "$SYS/class/block/$1"/holders/* "$SYS/class/block/$1/$1"*/holders/*; do
@@ -131,7 +143,8 @@ disk_holders() {
 	done
 }
 
-# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a line.
+# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a
+# line.
 disk_users() {
 	local target name lines=() nodes=()
 	disk_holders "$1"
@@ -151,10 +164,13 @@ disk_parts() {
 	for path in "$SYS/class/block/$1/$1"*; do [[ ! -e $path ]] || nodes+=("${path##*/}"); done
 }
 
-# disk_mounted_ NODE…: the mount points of file systems on these very devices, as mountinfo writes them (a blank is \040), one a line. A file system that has no
-# device number of its own is known by its source where the kernel gives that: btrfs, and bcachefs, which names all its devices. Elsewhere the source is a text that
-# whoever mounts chooses, with FUSE any user. The mounts are those that the first process sees; ours may be others, in a unit's sandbox. The table
-# is read at once: line by line, bash has the kernel make it anew for each line, and one of them is lost when another mount goes meanwhile.
+# disk_mounted_ NODE…: the mount points of file systems on these very devices, as mountinfo writes
+# them (a blank is \040), one a line. A file system that has no device number of its own is known by
+# its source where the kernel gives that: btrfs, and bcachefs, which names all its devices.
+# Elsewhere the source is a text that whoever mounts chooses, with FUSE any user. The mounts are
+# those that the first process sees; ours may be others, in a unit's sandbox. The table is read at
+# once: line by line, bash has the kernel make it anew for each line, and one of them is lost when
+# another mount goes meanwhile.
 disk_mounted_() {
 	local number target rest lines=() these numbers
 	disk_numbers "$@"
@@ -165,7 +181,8 @@ disk_mounted_() {
 	done < <(printf '%s\n' "${lines[@]}")
 }
 
-# disk_numbers NODE…: sets the caller's these and numbers to their names and device numbers, with blanks around each.
+# disk_numbers NODE…: sets the caller's these and numbers to their names and device numbers, with
+# blanks around each.
 disk_numbers() {
 	local node number
 	these=" $* " numbers=' '
@@ -175,7 +192,8 @@ disk_numbers() {
 	done
 }
 
-# disk_is_mount NUMBER REST: is a line of a mount table, with this device number, and this from the sixth field on, of one of the caller's these?
+# disk_is_mount NUMBER REST: is a line of a mount table, with this device number, and this from the
+# sixth field on, of one of the caller's these?
 disk_is_mount() {
 	if [[ $1 != 0:* ]]; then
 		[[ $numbers == *" $1 "* ]]
@@ -197,7 +215,8 @@ disk_sources_() {
 	return 1
 }
 
-# disk_is_idle NODE: is it used by nothing but device-mapper devices, and the topmost of these by nobody? As volumes are that have been unmounted.
+# disk_is_idle NODE: is it used by nothing but device-mapper devices, and the topmost of these by
+# nobody? As volumes are that have been unmounted.
 disk_is_idle() {
 	local stack node open
 	[[ -z $(disk_mounts "$1") ]] || return 1
@@ -210,7 +229,8 @@ disk_is_idle() {
 	done
 }
 
-# disk_stack NODE: the device, its partitions, and all that is stacked on them, one a line; some perhaps twice.
+# disk_stack NODE: the device, its partitions, and all that is stacked on them, one a line; some
+# perhaps twice.
 disk_stack() {
 	local above
 	printf '%s\n' "$1"
@@ -219,7 +239,8 @@ disk_stack() {
 	done
 }
 
-# disk_mounts NODE: every mount point of a file system that lies on the device or on what is stacked on it, as disk_mounted_ prints them.
+# disk_mounts NODE: every mount point of a file system that lies on the device or on what is stacked
+# on it, as disk_mounted_ prints them.
 disk_mounts() {
 	local stack
 	mapfile -t stack < <(disk_stack "$1")
@@ -232,8 +253,8 @@ disk_carries() {
 	while IFS= read -r mount; do [[ " ${*:2} " != *" $mount "* ]] || printf '%s\n' "$mount"; done < <(disk_mounts "$1")
 }
 
-# disk_physical NODE: the disks that a device lies on: the one that it is a partition of, or all those that a volume or an array is made of, one a
-# line; some perhaps twice.
+# disk_physical NODE: the disks that a device lies on: the one that it is a partition of, or all
+# those that a volume or an array is made of, one a line; some perhaps twice.
 disk_physical() {
 	local below node=$1 found=''
 	for below in "$SYS/class/block/$1"/slaves/*; do
@@ -246,8 +267,8 @@ disk_physical() {
 	printf '%s\n' "${node##*/}"
 }
 
-# disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's "transport"), iSCSI (its device hangs below a
-# "session"), network block devices, Ceph.
+# disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's
+# "transport"), iSCSI (its device hangs below a "session"), network block devices, Ceph.
 disk_is_remote() {
 	local disk file transport path
 	while IFS= read -r disk; do
@@ -264,7 +285,8 @@ disk_is_remote() {
 	return 1
 }
 
-# disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature" reasons can be overruled.
+# disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature"
+# reasons can be overruled.
 disk_why_not_free() {
 	local path=$1 node users signatures readonly_ kinds='' type usage
 	node=$(disk_node "$path") || {

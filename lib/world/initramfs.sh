@@ -1,9 +1,11 @@
-# What an initramfs holds of mdadm: the only file that looks into one. The claim gets there by initramfs/hook.
+# What an initramfs holds of mdadm: the only file that looks into one. The claim gets there by
+# initramfs/hook.
 # shellcheck shell=bash
 
 need core/paths
 
-# initramfs_file RELEASE: prints where that kernel's initramfs is, as initramfs-tools or dracut names it. Returns 1 when there is none.
+# initramfs_file RELEASE: prints where that kernel's initramfs is, as initramfs-tools or dracut
+# names it. Returns 1 when there is none.
 initramfs_file() {
 	local file
 	for file in "$BOOT/initrd.img-$1" "$BOOT/initramfs-$1.img" "$BOOT/initrd-$1"; do
@@ -14,8 +16,9 @@ initramfs_file() {
 	return 1
 }
 
-# initramfs_open RELEASE: sets INITRAMFS to a folder that has what this initramfs holds of mdadm; unpacked once, however many arrays ask. Returns 1,
-# with INITRAMFS_WHY, when it can't be seen. initramfs_close takes all of them away.
+# initramfs_open RELEASE: sets INITRAMFS to a folder that has what this initramfs holds of mdadm;
+# unpacked once, however many arrays ask. Returns 1, with INITRAMFS_WHY, when it can't be seen.
+# initramfs_close takes all of them away.
 declare -gA INITRAMFS_OPEN=()
 INITRAMFS_WORK=''
 initramfs_open() {
@@ -36,8 +39,9 @@ initramfs_open() {
 
 initramfs_can_read_() { [[ -r $1 ]]; } # FILE
 
-# On a disk, not in memory, which may be needed for a ramdisk; and only what belongs to mdadm, by a cpio of our own in front of the real one: the
-# whole would be hundreds of megabytes. Where another program does the work all is unpacked, and the answer is the same.
+# On a disk, not in memory, which may be needed for a ramdisk; and only what belongs to mdadm, by a
+# cpio of our own in front of the real one: the whole would be hundreds of megabytes. Where another
+# program does the work all is unpacked, and the answer is the same.
 initramfs_unpack_() { # RELEASE FILE
 	local cpio
 	if [[ -z $INITRAMFS_WORK ]]; then
@@ -57,7 +61,8 @@ initramfs_close() {
 	INITRAMFS_OPEN=() INITRAMFS_WORK=''
 }
 
-# initramfs_has_mdadm, initramfs_confs: of the one that was opened last: is the program in it, and its configuration files, one a line. They lie below
-# "main" when the processor's microcode lies in front.
+# initramfs_has_mdadm, initramfs_confs: of the one that was opened last: is the program in it, and
+# its configuration files, one a line. They lie below "main" when the processor's microcode lies in
+# front.
 initramfs_has_mdadm() { [[ -n $(find "$INITRAMFS" -path '*/sbin/mdadm' -print -quit) ]]; }
 initramfs_confs() { find "$INITRAMFS" \( -path '*/etc/mdadm.conf' -o -path '*/etc/mdadm/mdadm.conf' -o -path '*/mdadm.conf.d/*.conf' \) -type f; }

@@ -1,10 +1,12 @@
-# The installed kernels, and which modules each has. What the running one has loaded is world/md.sh's and world/ramdisk.sh's business.
+# The installed kernels, and which modules each has. What the running one has loaded is
+# world/md.sh's and world/ramdisk.sh's business.
 # shellcheck shell=bash
 
 need core/paths
 
-# kernels_find: sets KERNELS to the releases that the next boot may be given: those that have their modules and an image, and the running one, whose
-# image may lie elsewhere (a virtual machine is handed one from outside). What an old kernel has left behind in its folder of modules is none.
+# kernels_find: sets KERNELS to the releases that the next boot may be given: those that have their
+# modules and an image, and the running one, whose image may lie elsewhere (a virtual machine is
+# handed one from outside). What an old kernel has left behind in its folder of modules is none.
 kernels_find() {
 	local folder release running
 	KERNELS=()
@@ -27,7 +29,8 @@ kernels_image_() { # RELEASE
 	return 1
 }
 
-# kernels_module RELEASE MODULE: prints how that kernel has it: module, builtin, or none. From the lists that depmod(8) writes, which modprobe goes by.
+# kernels_module RELEASE MODULE: prints how that kernel has it: module, builtin, or none. From the
+# lists that depmod(8) writes, which modprobe goes by.
 kernels_module() {
 	local folder=$MODULES/$1 name="(^|/)$2\.ko"
 	if grep -qsE "$name(\.[a-z0-9]+)?:" "$folder/modules.dep"; then
@@ -39,8 +42,10 @@ kernels_module() {
 	fi
 }
 
-# kernels_dkms RELEASE MODULE: sets DKMS to the version of MODULE that DKMS has the source of, if it has not installed it for that kernel, and DKMS_LOG to the log
-# of an attempt that failed; empty when there is none. DKMS itself is not asked: it takes seconds, and may want to be root (dkms(8), /var/lib/dkms).
+# kernels_dkms RELEASE MODULE: sets DKMS to the version of MODULE that DKMS has the source of, if it
+# has not installed it for that kernel, and DKMS_LOG to the log of an attempt that failed; empty
+# when there is none. DKMS itself is not asked: it takes seconds, and may want to be root (dkms(8),
+# /var/lib/dkms).
 kernels_dkms() {
 	local folder version
 	DKMS='' DKMS_LOG=''
@@ -56,9 +61,11 @@ kernels_dkms() {
 # kernels_headers RELEASE: is there what a module is built against?
 kernels_headers() { [[ -e $MODULES/$1/build/Makefile ]]; }
 
-# Kernels on which the copy to the RAM leg (act/copy.sh) was tried by the project's own tests (cases "copy", "rebuild"); REBUILD=copy takes any.
+# Kernels on which the copy to the RAM leg (act/copy.sh) was tried by the project's own tests (cases
+# "copy", "rebuild"); REBUILD=copy takes any.
 readonly KERNELS_COPY='6.1 6.12'
-# kernels_why_no_copy RELEASE REBUILD: sets COPY_WHY_NOT to why the kernel RELEASE ("6.12.57+deb13-amd64") is not trusted with a copy; empty if it is.
+# kernels_why_no_copy RELEASE REBUILD: sets COPY_WHY_NOT to why the kernel RELEASE
+# ("6.12.57+deb13-amd64") is not trusted with a copy; empty if it is.
 kernels_why_no_copy() {
 	COPY_WHY_NOT=''
 	kernels_is_tried "$1" || [[ $2 == copy ]] ||

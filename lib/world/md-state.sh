@@ -1,17 +1,19 @@
-# The state of md arrays, as every look asks for it: what /sys/block/*/md says. Nothing is changed here; world/md.sh acts, and asks what only an act
-# has to know.
+# The state of md arrays, as every look asks for it: what /sys/block/*/md says. Nothing is changed
+# here; world/md.sh acts, and asks what only an act has to know.
 # shellcheck shell=bash
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
 need core/number core/paths
 
-# md_state_read MD FILE: the first line of a file of the array's sysfs folder, in VALUE; empty when it can't be read.
+# md_state_read MD FILE: the first line of a file of the array's sysfs folder, in VALUE; empty when
+# it can't be read.
 md_state_read() {
 	VALUE=''
 	{ read -r VALUE <"$SYS/block/$1/md/$2"; } 2>/dev/null || :
 }
 
-# md_state_read_slots MD: sets SLOTS to how many slots the array has, free ones included (linux Documentation/admin-guide/md.rst, raid_disks); 0 when md does not say.
+# md_state_read_slots MD: sets SLOTS to how many slots the array has, free ones included (linux
+# Documentation/admin-guide/md.rst, raid_disks); 0 when md does not say.
 md_state_read_slots() {
 	local VALUE
 	md_state_read "$1" raid_disks
@@ -19,15 +21,17 @@ md_state_read_slots() {
 	number_or SLOTS 0
 }
 
-# md_state_run MD: sets MD_RUN to what names this run of the array, from its assembly to its stop, and no other one in this boot: its kernel name, and the number
-# that a device gets when it appears. Empty when the kernel doesn't number (Linux before 5.15).
+# md_state_run MD: sets MD_RUN to what names this run of the array, from its assembly to its stop,
+# and no other one in this boot: its kernel name, and the number that a device gets when it appears.
+# Empty when the kernel doesn't number (Linux before 5.15).
 md_state_run() {
 	MD_RUN=''
 	{ read -r MD_RUN <"$SYS/block/$1/diskseq"; } 2>/dev/null || :
 	MD_RUN=${MD_RUN:+$1 $MD_RUN}
 }
 
-# Members' folders are md/dev-LEG; in them stands, beside what is read here, how many read errors md has counted ("errors").
+# Members' folders are md/dev-LEG; in them stands, beside what is read here, how many read errors md
+# has counted ("errors").
 readonly MD_LEG=md/dev-
 
 # md_state_every_leg: sets DISK_LIKELY to the members of all arrays, started or not.
@@ -36,9 +40,10 @@ md_state_every_leg() {
 	DISK_LIKELY=("${DISK_LIKELY[@]##*/dev-}")
 }
 
-# md_state MD: sets ARRAY_STATE to absent, inactive, active or broken (linux Documentation/admin-guide/md.rst, array_state), and READAUTO to
-# yes or no: did md start it read-only until the first write? Debian loads md_mod with start_ro=1. Then neither a resync nor a re-added leg's
-# recovery begins.
+# md_state MD: sets ARRAY_STATE to absent, inactive, active or broken (linux
+# Documentation/admin-guide/md.rst, array_state), and READAUTO to yes or no: did md start it
+# read-only until the first write? Debian loads md_mod with start_ro=1. Then neither a resync nor a
+# re-added leg's recovery begins.
 md_state() {
 	local VALUE=''
 	READAUTO=no
@@ -51,8 +56,10 @@ md_state() {
 	esac
 }
 
-# md_state_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync, recovering or faulty, SLOT a number or "none". A leg that is taken
-# out meanwhile, whose files can't be read any more (ENODEV; rdev_attr_show() in linux drivers/md/md.c), is none: a member always has a word for its state.
+# md_state_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync,
+# recovering or faulty, SLOT a number or "none". A leg that is taken out meanwhile, whose files
+# can't be read any more (ENODEV; rdev_attr_show() in linux drivers/md/md.c), is none: a member
+# always has a word for its state.
 md_state_members() {
 	local folder state slot writemostly words
 	LEGS=()
@@ -71,9 +78,11 @@ md_state_members() {
 	done
 }
 
-# md_state_bad_on_all_but MD OTHER LEG…: are there blocks of which md has written down, of every one of these LEGs and not of OTHER ("": no other), that they can't be read or
-# written? A write that fails is acknowledged when another leg has taken it, and the leg stays in sync (narrow_write_error() in linux drivers/md/raid1.c).
-# Where a rebuild could not read, both have it written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
+# md_state_bad_on_all_but MD OTHER LEG…: are there blocks of which md has written down, of every one
+# of these LEGs and not of OTHER ("": no other), that they can't be read or written? A write that
+# fails is acknowledged when another leg has taken it, and the leg stays in sync
+# (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read, both have it
+# written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
 md_state_bad_on_all_but() {
 	local md=$1 other=$2 leg BAD CUT none=("0 $((1 << 62))")
 	shift 2
@@ -92,9 +101,11 @@ md_state_bad_on_all_but() {
 	((${#BAD[@]} > 0))
 }
 
-# Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array. Returns 1, with BAD empty, when there is no such leg any
-# more. The list may grow while it is read, so it is read at once: the kernel makes it anew for each read. CUT: from where on, the last of them, nothing is known, when it
-# is longer than the page that sysfs gives (badblocks_show() in linux block/badblocks.c); its last line may end within a number. Else empty.
+# Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array.
+# Returns 1, with BAD empty, when there is no such leg any more. The list may grow while it is read,
+# so it is read at once: the kernel makes it anew for each read. CUT: from where on, the last of
+# them, nothing is known, when it is longer than the page that sysfs gives (badblocks_show() in
+# linux block/badblocks.c); its last line may end within a number. Else empty.
 md_state_bad_() { # MD LEG
 	local VALUE lines=() line from='' before='' sorted=yes size=0
 	BAD=() CUT=''
@@ -113,7 +124,8 @@ md_state_bad_() { # MD LEG
 	((size < 4095)) || ((size < $(getconf PAGESIZE) - 1)) || CUT=${BAD[-1]% *}
 }
 
-# Both take pieces in the order of their beginnings, in which the kernel keeps its lists, and go through each once: there may be hundreds.
+# Both take pieces in the order of their beginnings, in which the kernel keeps its lists, and go
+# through each once: there may be hundreds.
 
 # Sets the caller's BAD to what it has in common with these.
 md_state_common_() { # "FROM END"…
@@ -146,7 +158,8 @@ md_state_beyond_() { # "FROM END"…
 	BAD=("${out[@]}")
 }
 
-# md_state_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB a second).
+# md_state_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB
+# a second).
 md_state_sync() {
 	local VALUE
 	SYNC=idle DONE=0 TOTAL=0 RATE=0
@@ -159,7 +172,8 @@ md_state_sync() {
 	[[ ! $VALUE =~ ^[0-9]+$ ]] || RATE=$VALUE
 }
 
-# md_state_is_pending MD: is a resync due, or under way? (resync_start: "none" when the legs are equal)
+# md_state_is_pending MD: is a resync due, or under way? (resync_start: "none" when the legs are
+# equal)
 md_state_is_pending() {
 	local VALUE
 	md_state_read "$1" resync_start

@@ -1,4 +1,5 @@
-# md arrays: the only file that calls mdadm or writes to /sys/block/*/md, and what has to be known before. The state is read by world/md-state.sh.
+# md arrays: the only file that calls mdadm or writes to /sys/block/*/md, and what has to be known
+# before. The state is read by world/md-state.sh.
 # shellcheck shell=bash
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
@@ -13,8 +14,10 @@ md_modules() {
 	[[ -d $SYS/module/md_mod && -d $SYS/module/$module ]] || modprobe -q -a md_mod "$module" || [[ -e /proc/mdstat ]]
 }
 
-# md_create NAME UUID LAYOUT KIB DISK…: with a bitmap of KIB a bit. "mirror": a RAID1 of write-mostly disks with slot 0 left empty for the RAM leg. Slot 0 keeps the RAM leg first in
-# every listing; md prefers it for reads because it alone is not write-mostly. "far2": a RAID10 of two disks, each of which has everything (LAYOUT=).
+# md_create NAME UUID LAYOUT KIB DISK…: with a bitmap of KIB a bit. "mirror": a RAID1 of
+# write-mostly disks with slot 0 left empty for the RAM leg. Slot 0 keeps the RAM leg first in every
+# listing; md prefers it for reads because it alone is not write-mostly. "far2": a RAID10 of two
+# disks, each of which has everything (LAYOUT=).
 md_create() {
 	local name=$1 uuid=$2 layout=$3 chunk=$4 level=(--level=1 --raid-devices=$(($# - 3))) legs
 	shift 4
@@ -25,9 +28,11 @@ md_create() {
 		--bitmap=internal --bitmap-chunk="${chunk}K" "${legs[@]}"
 }
 
-# md_bitmap_chunk DISK…: KiB that one bit stands for. What is written while the RAM leg is being copied is copied again by whole chunks, and mdadm's own
-# choice, 64 MiB, would make that the whole of a small array; but the finer, the more often a scattered write has to wait for the bitmap on the disks
-# (docs/rebuild-figures.md). So: 4 MiB, less below 512 MiB, where few chunks would be left, and more only for no more than 65,536 bits.
+# md_bitmap_chunk DISK…: KiB that one bit stands for. What is written while the RAM leg is being
+# copied is copied again by whole chunks, and mdadm's own choice, 64 MiB, would make that the whole
+# of a small array; but the finer, the more often a scattered write has to wait for the bitmap on
+# the disks (docs/rebuild-figures.md). So: 4 MiB, less below 512 MiB, where few chunks would be
+# left, and more only for no more than 65,536 bits.
 md_bitmap_chunk() {
 	local disk bytes least='' chunk=1024
 	for disk; do
@@ -38,8 +43,9 @@ md_bitmap_chunk() {
 	printf '%s\n' "$chunk"
 }
 
-# md_assemble NAME LAYOUT LEG…: starts exactly these legs. "--run", because the RAM leg's slot is always empty at this moment; safe, because
-# the legs are named, not searched, and have been judged by action_choose.
+# md_assemble NAME LAYOUT LEG…: starts exactly these legs. "--run", because the RAM leg's slot is
+# always empty at this moment; safe, because the legs are named, not searched, and have been judged
+# by action_choose.
 md_assemble() {
 	local name=$1 layout=$2 leg legs=()
 	shift 2
@@ -49,8 +55,9 @@ md_assemble() {
 	act mdadm --assemble --run "/dev/md/$name" "${legs[@]}"
 }
 
-# md_free_name NAME: takes away a link of its name that leads to another array. That calls itself so, and got the link where nobody knew of ours (in the initramfs);
-# mdadm would take it for what is to be started.
+# md_free_name NAME: takes away a link of its name that leads to another array. That calls itself
+# so, and got the link where nobody knew of ours (in the initramfs); mdadm would take it for what is
+# to be started.
 md_free_name() {
 	local link=$DEV/md/$1 node
 	[[ -L $link && -e $link ]] || return 0
@@ -61,10 +68,12 @@ md_free_name() {
 
 md_stop() { act mdadm --stop "/dev/$1"; } # MD
 
-# md_is_unused MD: does nobody have the array open? md itself is asked, which counts those who have, whether or not anything else shows them: it makes an
-# array "read-auto" only while there are none, and else leaves it as it is (md_set_readonly() and array_state_store() in linux drivers/md/md.c). That is taken
-# back at once; if not, the first write does it. udev looks into an array now and then: so it is tried for as long as "mdadm --stop" tries.
-# One that is read-only already is not asked.
+# md_is_unused MD: does nobody have the array open? md itself is asked, which counts those who have,
+# whether or not anything else shows them: it makes an array "read-auto" only while there are none,
+# and else leaves it as it is (md_set_readonly() and array_state_store() in linux drivers/md/md.c).
+# That is taken back at once; if not, the first write does it. udev looks into an array now and
+# then: so it is tried for as long as "mdadm --stop" tries. One that is read-only already is not
+# asked.
 md_is_unused() {
 	local VALUE tries file=$SYS/block/$1/md/array_state
 	md_state_read "$1" array_state
@@ -82,11 +91,13 @@ md_is_unused() {
 readonly MD_UNUSED_TRIES=25
 md_write_quietly_() { printf '%s\n' "$2" >"$1"; } 2>/dev/null # FILE VALUE
 
-# md_add MD LEG: a blank member; md rebuilds it whole. Plain "--add": with "--write-mostly" mdadm up to 4.6 leaves a faulty member behind.
+# md_add MD LEG: a blank member; md rebuilds it whole. Plain "--add": with "--write-mostly" mdadm up
+# to 4.6 leaves a faulty member behind.
 md_add() { act mdadm --manage "/dev/$1" --add "/dev/$2"; }
 
-# md_want_none MD LEG: no new member is to take the place of this one. md wishes for one after a write error (WantReplacement), and then gives it the next blank
-# member; when that is in sync it fails the old one (raid1_add_disk() and raid1_spare_active() in linux drivers/md/raid1.c).
+# md_want_none MD LEG: no new member is to take the place of this one. md wishes for one after a
+# write error (WantReplacement), and then gives it the next blank member; when that is in sync it
+# fails the old one (raid1_add_disk() and raid1_spare_active() in linux drivers/md/raid1.c).
 md_want_none() {
 	local VALUE
 	md_state_read "$1" "dev-$2/state"
@@ -96,8 +107,9 @@ md_want_none() {
 # md_readd MD LEG: a member that was away; md copies what the bitmap says.
 md_readd() { act mdadm --manage "/dev/$1" --re-add "/dev/$2"; }
 
-# md_drop MD LEG [OTHER]: fails and removes a member, never the last one in sync: md would answer EBUSY and still refuse all writes from then on.
-# Returns 4 when the others that are in sync, but for OTHER, do not have all that it has.
+# md_drop MD LEG [OTHER]: fails and removes a member, never the last one in sync: md would answer
+# EBUSY and still refuse all writes from then on. Returns 4 when the others that are in sync, but
+# for OTHER, do not have all that it has.
 md_drop() {
 	local md=$1 leg=$2 line LEGS good='' others=()
 	md_state_members "$md"
@@ -115,7 +127,8 @@ md_drop() {
 	md_remove "$md" "$leg"
 }
 
-# md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has come or gone, so: again, within MD_BOUND.
+# md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has come
+# or gone, so: again, within MD_BOUND.
 md_retry_() {
 	local NOW end
 	clock
@@ -129,8 +142,8 @@ md_retry_() {
 
 md_remove() { md_retry_ act mdadm --manage "/dev/$1" --remove "/dev/$2"; } # MD LEG: takes a failed member out
 
-# md_remove_gone MD LEG: takes out a member whose device is no more, which mdadm can't name; through sysfs (linux
-# Documentation/admin-guide/md.rst, dev-XXX/state). Another member must be in sync.
+# md_remove_gone MD LEG: takes out a member whose device is no more, which mdadm can't name; through
+# sysfs (linux Documentation/admin-guide/md.rst, dev-XXX/state). Another member must be in sync.
 md_remove_gone() {
 	local VALUE file=$SYS/block/$1/md/dev-$2/state
 	md_state_read "$1" "dev-$2/state"
@@ -146,20 +159,23 @@ md_slots() {
 	printf '%s\n' "$SLOTS"
 }
 
-# md_set_slots MD N: gives the array N slots while it is in use. Of a mirror nothing is rebuilt by that: a new slot comes last and is free;
-# fewer slots are refused while there are more members, and move the members together so that the free ones go (raid1_reshape() in linux
-# drivers/md/raid1.c). Refused while md resyncs or rebuilds (update_raid_disks() in drivers/md/md.c); the superblocks are written before it
-# returns (update_array_info() there). "--force", because mdadm wants a spare for a new slot (Grow_reshape() in mdadm's Grow.c) and calls one
-# slot unusual (mdadm.c); of a mirror it forces nothing else. Returns 1 when it was still refused after MD_BOUND.
+# md_set_slots MD N: gives the array N slots while it is in use. Of a mirror nothing is rebuilt by
+# that: a new slot comes last and is free; fewer slots are refused while there are more members, and
+# move the members together so that the free ones go (raid1_reshape() in linux drivers/md/raid1.c).
+# Refused while md resyncs or rebuilds (update_raid_disks() in drivers/md/md.c); the superblocks are
+# written before it returns (update_array_info() there). "--force", because mdadm wants a spare for
+# a new slot (Grow_reshape() in mdadm's Grow.c) and calls one slot unusual (mdadm.c); of a mirror it
+# forces nothing else. Returns 1 when it was still refused after MD_BOUND.
 md_set_slots() { md_retry_ act mdadm --grow --force "/dev/$1" --raid-devices="$2"; }
 
-# md_freeze MD, md_thaw MD: no rebuild begins in between ("frozen" and "idle", linux Documentation/admin-guide/md.rst, sync_action). mdadm leaves an
-# array that it finds frozen so (sysfs_freeze_array() in mdadm's sysfs.c).
+# md_freeze MD, md_thaw MD: no rebuild begins in between ("frozen" and "idle", linux
+# Documentation/admin-guide/md.rst, sync_action). mdadm leaves an array that it finds frozen so
+# (sysfs_freeze_array() in mdadm's sysfs.c).
 md_freeze() { act_write "$SYS/block/$1/md/sync_action" frozen; }
 md_thaw() { act_write "$SYS/block/$1/md/sync_action" idle; }
 
-# md_bitmap MD: prints where the array's bitmap is: none, internal, file or clustered (linux Documentation/admin-guide/md.rst,
-# bitmap/location and bitmap/metadata).
+# md_bitmap MD: prints where the array's bitmap is: none, internal, file or clustered (linux
+# Documentation/admin-guide/md.rst, bitmap/location and bitmap/metadata).
 md_bitmap() {
 	local VALUE
 	md_state_read "$1" bitmap/metadata
@@ -171,8 +187,8 @@ md_bitmap() {
 	esac
 }
 
-# md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or a rebuild. Returns 1 when it was still
-# refused after MD_BOUND.
+# md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or a
+# rebuild. Returns 1 when it was still refused after MD_BOUND.
 md_add_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "${@:2}")K"; }
 md_drop_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=none; } # MD
 
@@ -181,9 +197,11 @@ md_clear_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" -writemostly;
 md_set_backlog() { act_write "$SYS/block/$1/md/bitmap/backlog" "$2"; }             # MD N: write-behind requests that may be outstanding
 md_make_writable() { act mdadm --readwrite "/dev/$1"; }                            # MD
 
-# md_kernel_flaw RELEASE: sets KERNEL_FLAW to what is known to be wrong with this kernel ("6.10.3-1-amd64") in the state that a start is in;
-# empty for all others. CVE-2024-45023: since 6.9 read_balance() in linux drivers/md/raid1.c could take a leg that is not rebuilt up to
-# there, if all others are write-mostly; mended in 6.10.7 and 6.11. Distributions may have mended it under an older number.
+# md_kernel_flaw RELEASE: sets KERNEL_FLAW to what is known to be wrong with this kernel
+# ("6.10.3-1-amd64") in the state that a start is in; empty for all others. CVE-2024-45023: since
+# 6.9 read_balance() in linux drivers/md/raid1.c could take a leg that is not rebuilt up to there,
+# if all others are write-mostly; mended in 6.10.7 and 6.11. Distributions may have mended it under
+# an older number.
 md_kernel_flaw() {
 	KERNEL_FLAW=''
 	[[ $1 =~ ^6\.(9|10)(\.([0-9]+))?([^0-9.]|$) ]] || return 0
@@ -191,16 +209,18 @@ md_kernel_flaw() {
 	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet (CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
 }
 
-# md_drain MD: returns when every write that is under way has ended. Setting any bound of the suspended range, also to what it is, waits for them
-# (suspend_lo_store() in linux drivers/md/md.c: mddev_suspend).
+# md_drain MD: returns when every write that is under way has ended. Setting any bound of the
+# suspended range, also to what it is, waits for them (suspend_lo_store() in linux drivers/md/md.c:
+# mddev_suspend).
 md_drain() {
 	local VALUE
 	md_state_read "$1" suspend_lo
 	act_write "$SYS/block/$1/md/suspend_lo" "${VALUE:-0}"
 }
 
-# md_speed MD fast|system: recovery as fast as the disks can while nothing else uses the array, or as the system's limits say. md slows
-# recovery down to sync_speed_min when members look busy, so both limits are raised.
+# md_speed MD fast|system: recovery as fast as the disks can while nothing else uses the array, or
+# as the system's limits say. md slows recovery down to sync_speed_min when members look busy, so
+# both limits are raised.
 md_speed() {
 	local limit=10000000 # KiB/s
 	[[ $2 == fast ]] || limit=system
@@ -208,9 +228,11 @@ md_speed() {
 	act_write "$SYS/block/$1/md/sync_speed_min" "$limit"
 }
 
-# md_check MD FROM TO [COMMAND…]: has md compare all legs from sector FROM to TO, and sets MISMATCHES to how many sectors differ (md counts in larger
-# units). COMMAND is called twice a second, and ends it by failing. Returns 1 then, when md is at work on something else, or was told to stop. At sync_max a check only pauses; when it has come to the end of
-# the array, md takes the bounds away itself, and not when it was interrupted (md_do_sync() in linux drivers/md/md.c).
+# md_check MD FROM TO [COMMAND…]: has md compare all legs from sector FROM to TO, and sets
+# MISMATCHES to how many sectors differ (md counts in larger units). COMMAND is called twice a
+# second, and ends it by failing. Returns 1 then, when md is at work on something else, or was told
+# to stop. At sync_max a check only pauses; when it has come to the end of the array, md takes the
+# bounds away itself, and not when it was interrupted (md_do_sync() in linux drivers/md/md.c).
 md_check() {
 	local VALUE at whole='' note
 	md_state_read "$1" sync_action
@@ -244,14 +266,16 @@ md_check() {
 	[[ -n $whole ]]
 }
 
-# md_check_left MD: ends what a check has left behind that was killed: md would take back no leg beside it. One that goes on has its note locked.
+# md_check_left MD: ends what a check has left behind that was killed: md would take back no leg
+# beside it. One that goes on has its note locked.
 md_check_left() {
 	[[ -e $LOCKS/check.$1 ]] && flock --nonblock "$LOCKS/check.$1" true || return 0
 	md_check_end "$1"
 }
 
-# md_check_end MD: ends a check, and takes its bounds away. That is refused for a moment while md looks for further work, which it does as soon as it is
-# idle (MD_RECOVERY_RUNNING in md_check_recovery() and min_sync_store(), linux drivers/md/md.c).
+# md_check_end MD: ends a check, and takes its bounds away. That is refused for a moment while md
+# looks for further work, which it does as soon as it is idle (MD_RECOVERY_RUNNING in
+# md_check_recovery() and min_sync_store(), linux drivers/md/md.c).
 md_check_end() {
 	local VALUE tries
 	md_state_read "$1" sync_action
@@ -269,7 +293,8 @@ md_check_end() {
 md_zero() { act mdadm --zero-superblock "/dev/$1"; }           # LEG
 md_wipe() { md_retry_ act mdadm --zero-superblock "/dev/$1"; } # LEG: one that md has just let go of, and perhaps still holds for a moment
 
-# md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link, within MD_BOUND. Returns 1 when it has not.
+# md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link,
+# within MD_BOUND. Returns 1 when it has not.
 md_wait_link() {
 	local NOW end
 	clock
@@ -292,8 +317,8 @@ md_of_leg() {
 	return 1
 }
 
-# md_leg_bytes MD: how large a new member must be: the largest data offset of its members and the size of the data. Returns 1 when md
-# does not say.
+# md_leg_bytes MD: how large a new member must be: the largest data offset of its members and the
+# size of the data. Returns 1 when md does not say.
 md_leg_bytes() {
 	local VALUE folder offset=0
 	for folder in "$SYS/block/$1"/md/dev-*; do
@@ -305,8 +330,10 @@ md_leg_bytes() {
 	printf '%s\n' $((VALUE * 1024 + offset * 512))
 }
 
-# md_why_no_leg MD NODE: prints why a disk can't become a leg of a running array, a reason a line; nothing if it can. With larger blocks than the
-# array's it would make those of the array larger, in use (raid1_add_disk() in linux drivers/md/raid1.c before 6.19), for which no file system on it is prepared.
+# md_why_no_leg MD NODE: prints why a disk can't become a leg of a running array, a reason a line;
+# nothing if it can. With larger blocks than the array's it would make those of the array larger, in
+# use (raid1_add_disk() in linux drivers/md/raid1.c before 6.19), for which no file system on it is
+# prepared.
 md_why_no_leg() {
 	local bytes need block most
 	need=$(md_leg_bytes "$1") || {
@@ -318,8 +345,9 @@ md_why_no_leg() {
 	((block <= most)) || printf 'its blocks of %s bytes are larger than those of %s (%s)\n' "$block" "$1" "$most"
 }
 
-# md_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its end, since superblock and bitmap lie before the data (metadata 1.1
-# and 1.2; super_1_rdev_size_change() in linux drivers/md/md.c). Returns 1 when md does not say.
+# md_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its end,
+# since superblock and bitmap lie before the data (metadata 1.1 and 1.2; super_1_rdev_size_change()
+# in linux drivers/md/md.c). Returns 1 when md does not say.
 md_leg_room() {
 	local VALUE
 	md_state_read "$1" "dev-$2/offset"
@@ -327,11 +355,14 @@ md_leg_room() {
 	printf '%s\n' $((($(disk_bytes "$2") / 512 - VALUE) / 2))
 }
 
-# md_grow MD OLD NEW: makes the array NEW KiB large instead of OLD, while it is in use; md then makes the legs equal there (raid1_resize() in linux
-# drivers/md/raid1.c). Of the new part md_bitmap_resize() (md-bitmap.c) sets the bits in memory alone, and a write to a chunk that is dirty in memory sets none on
-# the disks: as long as a slot is empty, a disk that leaves and comes back, or an unclean stop, would be made good by bits that are not there. So they
-# are set before md gets to work. A power cut in between leaves legs that differ where nothing has been written yet. A multiple of 4 KiB, because a
-# ramdisk is one. Returns 1 when md has not grown it, with mdadm's words; not to be interrupted, or md would begin no more work (md_freeze).
+# md_grow MD OLD NEW: makes the array NEW KiB large instead of OLD, while it is in use; md then
+# makes the legs equal there (raid1_resize() in linux drivers/md/raid1.c). Of the new part
+# md_bitmap_resize() (md-bitmap.c) sets the bits in memory alone, and a write to a chunk that is
+# dirty in memory sets none on the disks: as long as a slot is empty, a disk that leaves and comes
+# back, or an unclean stop, would be made good by bits that are not there. So they are set before md
+# gets to work. A power cut in between leaves legs that differ where nothing has been written yet. A
+# multiple of 4 KiB, because a ramdisk is one. Returns 1 when md has not grown it, with mdadm's
+# words; not to be interrupted, or md would begin no more work (md_freeze).
 md_grow() {
 	local VALUE code=0
 	md_freeze "$1" || return
@@ -348,7 +379,8 @@ md_grow_bits_() { # MD OLD NEW
 	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_set_bits "$1" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
 }
 
-# md_set_all_bits MD: says that the legs may differ everywhere. Without a bitmap md builds each leg whole anyway.
+# md_set_all_bits MD: says that the legs may differ everywhere. Without a bitmap md builds each leg
+# whole anyway.
 md_set_all_bits() {
 	local VALUE kib
 	md_state_read "$1" component_size
@@ -358,11 +390,13 @@ md_set_all_bits() {
 	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_set_bits "$1" "0-$(((kib * 1024 - 1) / VALUE))"
 }
 
-# md_set_bits MD BITS: says that the legs may differ there; BITS as superblock_dirty_bits prints them.
+# md_set_bits MD BITS: says that the legs may differ there; BITS as superblock_dirty_bits prints
+# them.
 md_set_bits() { act_write "$SYS/block/$1/md/bitmap_set_bits" "$2"; }
 
-# md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write counts as pending until its last leg has
-# it (close_write() in linux drivers/md/raid1.c), and md calls the array clean only with none pending.
+# md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write
+# counts as pending until its last leg has it (close_write() in linux drivers/md/raid1.c), and md
+# calls the array clean only with none pending.
 md_is_quiet() {
 	local VALUE
 	md_state_read "$1" array_state
@@ -376,8 +410,9 @@ md_leg_is_in_sync() {
 	[[ ,$VALUE, == *,in_sync,* && ,$VALUE, != *,faulty,* ]]
 }
 
-# md_has_bad_blocks MD LEG: has md written down blocks of this member that can't be read or written? mdadm then gives new members a superblock
-# that says so of them too, without a list, and the kernel does not take them (case "faults"; super_1_load() in linux drivers/md/md.c).
+# md_has_bad_blocks MD LEG: has md written down blocks of this member that can't be read or written?
+# mdadm then gives new members a superblock that says so of them too, without a list, and the kernel
+# does not take them (case "faults"; super_1_load() in linux drivers/md/md.c).
 md_has_bad_blocks() {
 	local VALUE
 	md_state_read "$1" "dev-$2/bad_blocks"

@@ -1,13 +1,15 @@
-# Who has a device open that neither the tree of devices nor the first process's mounts show: programs, mounts in other mount namespaces, exports.
-# Each look is at text that the kernel makes in memory: none waits for a disk, a file system or a network.
+# Who has a device open that neither the tree of devices nor the first process's mounts show:
+# programs, mounts in other mount namespaces, exports. Each look is at text that the kernel makes in
+# memory: none waits for a disk, a file system or a network.
 # shellcheck shell=bash
 
 need core/paths core/words world/disk
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
 
-# openers_of NODE: prints who has it, or one of its partitions, open, one a line. What the caller may not look into is not among them: without
-# CAP_SYS_PTRACE these are the descriptors of processes that may do more than it may (ptrace(2), PTRACE_MODE_READ_FSCREDS).
+# openers_of NODE: prints who has it, or one of its partitions, open, one a line. What the caller
+# may not look into is not among them: without CAP_SYS_PTRACE these are the descriptors of processes
+# that may do more than it may (ptrace(2), PTRACE_MODE_READ_FSCREDS).
 openers_of() {
 	local nodes=() these numbers
 	disk_parts "$1"
@@ -22,7 +24,8 @@ openers_process_() { # PID: sets PROCESS to its name and number. Not its argumen
 	PROCESS="${name:-a process} (PID $1)"
 }
 
-# openers_mounts_: of the caller's devices. A mount has a number of its own in each namespace, so that each is told once.
+# openers_mounts_: of the caller's devices. A mount has a number of its own in each namespace, so
+# that each is told once.
 openers_mounts_() {
 	local line id number target rest pid known=' ' lines=() wanted PROCESS
 	wanted=${numbers# } wanted=${wanted% }
@@ -39,8 +42,9 @@ openers_mounts_() {
 	done < <(timeout -k 1 "$OPENERS_BOUND" grep -sHE -e " (${wanted// /|}) " -e ' - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo)
 }
 
-# openers_programs_: those who hold a descriptor of the caller's devices. Only what a descriptor calls a device is asked for its number: a question about a file may
-# wait for the server that it lies on.
+# openers_programs_: those who hold a descriptor of the caller's devices. Only what a descriptor
+# calls a device is asked for its number: a question about a file may wait for the server that it
+# lies on.
 openers_programs_() {
 	local path number pid told=' ' paths=() wanted=' ' PROCESS
 	for number in $numbers; do wanted+="$(printf '%x:%x' "${number%:*}" "${number#*:}") "; done
@@ -56,7 +60,8 @@ openers_programs_() {
 	done < <(timeout -k 1 "$OPENERS_BOUND" stat -L -c '%t:%T %n' -- "${paths[@]}" 2>/dev/null)
 }
 
-# openers_kernel_: the kernel itself: loop devices, and what it exports. These hold a device without a claim, and show in no table of holders.
+# openers_kernel_: the kernel itself: loop devices, and what it exports. These hold a device without
+# a claim, and show in no table of holders.
 openers_kernel_() {
 	local file path what NODE
 	for file in "$SYS"/block/loop*/loop/backing_file "$SYS"/kernel/config/nvmet/subsystems/*/namespaces/*/device_path "$SYS"/kernel/config/target/core/*/*/udev_path; do

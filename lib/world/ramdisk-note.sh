@@ -1,4 +1,5 @@
-# Which ramdisk, or device in its place, is whose: it stands in /run/ramraid/NAME.ram, gone with the boot as the ramdisks are.
+# Which ramdisk, or device in its place, is whose: it stands in /run/ramraid/NAME.ram, gone with the
+# boot as the ramdisks are.
 # shellcheck shell=bash
 
 need core/paths
@@ -6,8 +7,9 @@ need core/paths
 # Kernel names that a ramdisk can have; zram's are known so that they are recognised as volatile.
 ramdisk_note_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
 
-# ramdisk_note_read NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this array in this boot; empty when there is none. A device
-# that has the same name but another sequence number is somebody else's. A damaged file is none.
+# ramdisk_note_read NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this
+# array in this boot; empty when there is none. A device that has the same name but another sequence
+# number is somebody else's. A damaged file is none.
 ramdisk_note_read() {
 	local sequence='' now='' rest folder
 	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0

@@ -6,8 +6,9 @@ need world/md-state world/ramdisk-note
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
-# ramdisk_is_blank NAME: does its ramdisk hold nothing but zeros, without a page of memory? brd's devices never: they keep what they held, and anybody
-# could have used one. ramdisk_used NAME: from now on not; returns 1 when that can't be written down.
+# ramdisk_is_blank NAME: does its ramdisk hold nothing but zeros, without a page of memory? brd's
+# devices never: they keep what they held, and anybody could have used one. ramdisk_used NAME: from
+# now on not; returns 1 when that can't be written down.
 ramdisk_is_blank() { grep -qs ' blank$' "$RUN/$1.ram"; }
 ramdisk_used() { ! ramdisk_is_blank "$1" || sed -i 's/ blank$/ used/' "$RUN/$1.ram"; }
 
@@ -21,8 +22,9 @@ ramdisk_lock() {
 }
 ramdisk_unlock() { exec {RAM_LOCK}>&-; }
 
-# ramdisk_failed NAME: notes that its ramdisk has failed. Returns 1, with the reason in RAM_FAILED, when that has come too often; ramdisk_may_try NAME
-# asks the same, and notes nothing. ramdisk_forgive NAME: a person wants to try again.
+# ramdisk_failed NAME: notes that its ramdisk has failed. Returns 1, with the reason in RAM_FAILED,
+# when that has come too often; ramdisk_may_try NAME asks the same, and notes nothing.
+# ramdisk_forgive NAME: a person wants to try again.
 readonly RAM_TRIES=3 RAM_WINDOW=3600 # so many failures within so many seconds
 ramdisk_failed() {
 	clock_uptime
@@ -46,7 +48,8 @@ ramdisk_may_try() {
 }
 ramdisk_forgive() { rm -f "$RUN/$1.failures"; }
 
-# ramdisk_available: sets RAM_AVAILABLE to the bytes of memory that could be taken without swapping, as the kernel estimates it.
+# ramdisk_available: sets RAM_AVAILABLE to the bytes of memory that could be taken without swapping,
+# as the kernel estimates it.
 ramdisk_available() {
 	local key value rest
 	RAM_AVAILABLE=0
@@ -60,7 +63,8 @@ ramdisk_total() {
 	printf '%s\n' $((value * 1024))
 }
 
-# ramdisk_promised: bytes that ramdisks already made will still take, because they are not filled yet.
+# ramdisk_promised: bytes that ramdisks already made will still take, because they are not filled
+# yet.
 ramdisk_promised() {
 	local file name line md sum=0 RAM_PROVIDER RAM_NODE RAM_BYTES LEGS SYNC DONE TOTAL RATE
 	for file in "$RUN"/*.ram; do
@@ -83,8 +87,9 @@ ramdisk_promised() {
 	printf '%s\n' "$sum"
 }
 
-# ramdisk_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk counts; returns 1 when nobody knows. A copied leg takes no more
-# than what is not zero, and grows with what is written.
+# ramdisk_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk
+# counts; returns 1 when nobody knows. A copied leg takes no more than what is not zero, and grows
+# with what is written.
 ramdisk_taken() {
 	local device rest
 	while read -r device _ _ RAM_TAKEN rest; do
@@ -93,9 +98,10 @@ ramdisk_taken() {
 	return 1
 }
 
-# ramdisk_why_not BYTES RESERVE [FREED]: prints why a ramdisk of BYTES must not be made beside RESERVE (bytes or percent of all memory), after one of FREED
-# bytes has been given back.
-# Pages of a ramdisk can be neither swapped nor reclaimed: too large a one ends in the OOM killer, not in an error.
+# ramdisk_why_not BYTES RESERVE [FREED]: prints why a ramdisk of BYTES must not be made beside
+# RESERVE (bytes or percent of all memory), after one of FREED bytes has been given back. Pages of a
+# ramdisk can be neither swapped nor reclaimed: too large a one ends in the OOM killer, not in an
+# error.
 ramdisk_why_not() {
 	local available reserve total promised RAM_AVAILABLE
 	ramdisk_available
@@ -108,8 +114,9 @@ ramdisk_why_not() {
 		"$(quantity_show_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" "$(quantity_show_bytes "$reserve")" "$(quantity_show_bytes "$available")"
 }
 
-# ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is rapiddisk, brd, or auto: the first that this
-# kernel has; or the path of a device, which is taken instead. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
+# ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is
+# rapiddisk, brd, or auto: the first that this kernel has; or the path of a device, which is taken
+# instead. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
 ramdisk_make() {
 	local name=$1 bytes=$2 provider=$3 node why code=0
 	if [[ $provider == /* ]]; then
@@ -137,7 +144,8 @@ ramdisk_make() {
 	return "$code"
 }
 
-# ramdisk_take_device_ NAME BYTES PATH: a device that holds nothing. Looked at once more: between the decision and this somebody may have written to it.
+# ramdisk_take_device_ NAME BYTES PATH: a device that holds nothing. Looked at once more: between
+# the decision and this somebody may have written to it.
 ramdisk_take_device_() {
 	local NODE why RAM_PROVIDER RAM_NODE RAM_BYTES
 	why=$(ramdisk_device_why_not "$3" "$2" "${5-}")
@@ -152,7 +160,8 @@ ramdisk_take_device_() {
 	ramdisk_note_device "$1" "$NODE"
 }
 
-# ramdisk_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come when the configuration names another.
+# ramdisk_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come
+# when the configuration names another.
 ramdisk_note_device() {
 	local number=-
 	{ read -r number <"$SYS/class/block/$2/diskseq" || read -r number <"$SYS/class/block/$2/../diskseq"; } 2>/dev/null || :
@@ -160,8 +169,10 @@ ramdisk_note_device() {
 	printf 'device %s %s %s used\n' "$2" "$(disk_bytes "$2")" "${number:--}" >"$RUN/$1.ram"
 }
 
-# ramdisk_device_why_not PATH BYTES [BLOCK]: prints why a device can't be the RAM leg of an array whose legs have BYTES, in blocks of BLOCK bytes; a reason a
-# line; nothing if it can: free, blank, large enough. With larger blocks it would make those of the running array larger, for which nobody on it is prepared.
+# ramdisk_device_why_not PATH BYTES [BLOCK]: prints why a device can't be the RAM leg of an array
+# whose legs have BYTES, in blocks of BLOCK bytes; a reason a line; nothing if it can: free, blank,
+# large enough. With larger blocks it would make those of the running array larger, for which nobody
+# on it is prepared.
 ramdisk_device_why_not() {
 	local NODE why bytes
 	why=$(disk_why_not_free "$1")
@@ -174,7 +185,8 @@ ramdisk_device_why_not() {
 
 ramdisk_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
 
-# The kernel interface itself: the command-line program exits 0 even when the kernel refuses. The size is read back from sysfs.
+# The kernel interface itself: the command-line program exits 0 even when the kernel refuses. The
+# size is read back from sysfs.
 ramdisk_make_rapiddisk() { # BYTES
 	local bytes=$1 number=0 size
 	ramdisk_has_rapiddisk || {
@@ -196,8 +208,9 @@ ramdisk_make_rapiddisk() { # BYTES
 	printf 'rd%s\n' "$number"
 }
 
-# brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they are written, so every device gets
-# all of memory as its nominal size, and fits every array. A brd that somebody else has loaded is not ours to use.
+# brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they
+# are written, so every device gets all of memory as its nominal size, and fits every array. A brd
+# that somebody else has loaded is not ours to use.
 ramdisk_make_brd() { # BYTES
 	local bytes=$1 files=() count total number=0 node
 	if [[ ! -e $RUN/brd ]]; then
@@ -228,8 +241,10 @@ ramdisk_make_brd() { # BYTES
 	return 1
 }
 
-# brd of Linux 6.10 to 6.12.33 and 6.13 to 6.15.2 also frees live data beside what is discarded, up to the borders of its pages (brd_do_discard() in linux
-# drivers/block/brd.c). Which other kernels have that, or will, nobody knows: so no brd is a leg that takes discards. md passes them on to the other legs.
+# brd of Linux 6.10 to 6.12.33 and 6.13 to 6.15.2 also frees live data beside what is discarded, up
+# to the borders of its pages (brd_do_discard() in linux drivers/block/brd.c). Which other kernels
+# have that, or will, nobody knows: so no brd is a leg that takes discards. md passes them on to the
+# other legs.
 ramdisk_forbid_discards_() { # NODE
 	ramdisk_takes_discards "$1" || return 0
 	act_write "$(ramdisk_discards_ "$1")" 0 || : # what the kernel then says counts
@@ -247,7 +262,8 @@ ramdisk_takes_discards() {
 }
 ramdisk_discards_() { printf '%s/block/%s/queue/discard_max_bytes\n' "$SYS" "$1"; } # NODE
 
-# ramdisk_settle NAME: the same for a brd that is its RAM leg already: an earlier version has made it, or somebody has allowed discards.
+# ramdisk_settle NAME: the same for a brd that is its RAM leg already: an earlier version has made
+# it, or somebody has allowed discards.
 ramdisk_settle() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$1"
@@ -268,8 +284,8 @@ ramdisk_wait_node() { # NODE
 	done
 }
 
-# ramdisk_drop NAME: gives the memory back. rapiddisk would delete a device that md or a mount is using, so its users are asked first.
-# Returns 4 when the ramdisk is still in use.
+# ramdisk_drop NAME: gives the memory back. rapiddisk would delete a device that md or a mount is
+# using, so its users are asked first. Returns 4 when the ramdisk is still in use.
 ramdisk_drop() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES code=0
 	ramdisk_note_read "$1"
@@ -297,7 +313,8 @@ ramdisk_drop_brd() { # NODE NAME
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
 }
 
-# ramdisk_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a device, and of brd only with the last array that uses it.
+# ramdisk_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a device,
+# and of brd only with the last array that uses it.
 ramdisk_gives_back() {
 	local file RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$1"

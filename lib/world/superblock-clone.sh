@@ -1,15 +1,19 @@
-# The superblock of a new RAM leg, made from that of a disk leg: with it md takes a filled ramdisk back by bitmap instead of rebuilding it
-# whole. docs/dev/rebuild.md says why that is right. Layout: world/superblock.sh.
+# The superblock of a new RAM leg, made from that of a disk leg: with it md takes a filled ramdisk
+# back by bitmap instead of rebuilding it whole. docs/dev/rebuild.md says why that is right. Layout:
+# world/superblock.sh.
 # shellcheck shell=bash
 
 need core/bounded world/superblock
 
-# What a superblock may have and still be copied from: a bitmap, and a list of bad blocks of its own, which the copy does not inherit.
+# What a superblock may have and still be copied from: a bitmap, and a list of bad blocks of its
+# own, which the copy does not inherit.
 readonly SUPERBLOCK_CLONE_BAD_BLOCKS=0x8 SUPERBLOCK_CLONE_FEATURES=$((0x1 | 0x8))
-# Bitmaps of version 3 and 4 hold one bit a chunk (linux drivers/md/md-bitmap.h); 5 is a cluster's, 6 the lockless one.
+# Bitmaps of version 3 and 4 hold one bit a chunk (linux drivers/md/md-bitmap.h); 5 is a cluster's,
+# 6 the lockless one.
 readonly SUPERBLOCK_CLONE_BITMAP_MAGIC=6d746962 SUPERBLOCK_CLONE_BITMAP_VERSIONS='3 4'
 
-# superblock_clone_why_not WORDS: prints why no RAM leg can be made from the superblock whose 1024 words are in the array WORDS; nothing if it can.
+# superblock_clone_why_not WORDS: prints why no RAM leg can be made from the superblock whose 1024
+# words are in the array WORDS; nothing if it can.
 superblock_clone_why_not() {
 	local -n from_=$1
 	local features
@@ -29,8 +33,10 @@ superblock_clone_why_not() {
 	fi
 }
 
-# superblock_clone_bitmap FILE WORDS: reads the header of the bitmap of the leg FILE. Sets SUPERBLOCK_CLONE_CLEARED (the event count of the last time when bits were
-# cleared for good) and SUPERBLOCK_CLONE_BITMAP_BYTES (header and bits). Returns 1 and sets SUPERBLOCK_CLONE_WHY when it can't be used.
+# superblock_clone_bitmap FILE WORDS: reads the header of the bitmap of the leg FILE. Sets
+# SUPERBLOCK_CLONE_CLEARED (the event count of the last time when bits were cleared for good) and
+# SUPERBLOCK_CLONE_BITMAP_BYTES (header and bits). Returns 1 and sets SUPERBLOCK_CLONE_WHY when it
+# can't be used.
 superblock_clone_bitmap() {
 	local -n of_=$2
 	local -a head
@@ -55,8 +61,9 @@ superblock_clone_bitmap() {
 	SUPERBLOCK_CLONE_BITMAP_BYTES=$((256 + (sectors / (chunk / 512) + 8) / 8))
 }
 
-# superblock_clone_leg WORDS SLOT NUMBER UUID SECTORS: turns the array WORDS, the superblock of a disk leg, into that of another leg: for SLOT, with the
-# device NUMBER, the device UUID, and room for SECTORS (of 512, the whole device). The event count stays: it is what md judges by.
+# superblock_clone_leg WORDS SLOT NUMBER UUID SECTORS: turns the array WORDS, the superblock of a
+# disk leg, into that of another leg: for SLOT, with the device NUMBER, the device UUID, and room
+# for SECTORS (of 512, the whole device). The event count stays: it is what md judges by.
 superblock_clone_leg() {
 	local -n leg_=$1
 	local slot=$2 number=$3 uuid=${4//-/} sectors=$5 offset i max_roles SUPERBLOCK_SUM
@@ -69,7 +76,8 @@ superblock_clone_leg() {
 	# Neither a recovery offset nor bad blocks; the place for a list of them stays reserved.
 	printf -v 'leg_[2]' '%08x' "$SUPERBLOCK_FEATURE_BITMAP"
 	leg_[38]=00000000 leg_[39]=00000000
-	# Of the byte of flags all go: write-mostly, failfast. The three bytes beside it describe the list of bad blocks.
+	# Of the byte of flags all go: write-mostly, failfast. The three bytes beside it describe the
+	# list of bad blocks.
 	leg_[46]=${leg_[46]:0:6}00
 	offset=$((16#${leg_[33]}${leg_[32]}))
 	printf -v 'leg_[34]' '%08x' $(((sectors - offset) & 0xffffffff))
@@ -86,12 +94,15 @@ superblock_clone_role_() { # WORDS NUMBER ROLE
 	printf -v "roles_[word]" '%08x' $((16#${roles_[word]} & ~(0xffff << bits) | $3 << bits))
 }
 
-# mdadm numbers new members upwards from the number of slots, and leaves room for so many in the superblock (super1.c, init_super1).
+# mdadm numbers new members upwards from the number of slots, and leaves room for so many in the
+# superblock (super1.c, init_super1).
 readonly SUPERBLOCK_CLONE_LAST_NUMBER=383
 
-# superblock_clone_number WORDS SLOT USED…: prints the device number for SLOT. md refuses a number that is in use (bind_rdev_to_array() in linux drivers/md/md.c), so
-# while a disk is absent it is one that none ever had, or that disk could not come back. Else the slot's own, as "mdadm --create" would have given it,
-# unless another member has it (USED); else the lowest that no member has, beyond those of the first members.
+# superblock_clone_number WORDS SLOT USED…: prints the device number for SLOT. md refuses a number
+# that is in use (bind_rdev_to_array() in linux drivers/md/md.c), so while a disk is absent it is
+# one that none ever had, or that disk could not come back. Else the slot's own, as "mdadm --create"
+# would have given it, unless another member has it (USED); else the lowest that no member has,
+# beyond those of the first members.
 superblock_clone_number() {
 	local -n of_=$1
 	local number=$2 used slots
@@ -118,7 +129,8 @@ superblock_clone_bytes() {
 	printf "$text"
 }
 
-# superblock_clone_read_ FILE OFFSET BYTES: as words, on one line. BYTES are within the 4 KiB block at OFFSET.
+# superblock_clone_read_ FILE OFFSET BYTES: as words, on one line. BYTES are within the 4 KiB block
+# at OFFSET.
 superblock_clone_read_() {
 	local flags=direct
 	[[ -b $1 ]] || flags=fullblock

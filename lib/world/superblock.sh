@@ -1,5 +1,6 @@
-# md superblocks of version 1.2 and their write-intent bitmaps, byte by byte. Layout: linux include/uapi/linux/raid/md_p.h, struct mdp_superblock_1;
-# drivers/md/md-bitmap.h, struct bitmap_super_s.
+# md superblocks of version 1.2 and their write-intent bitmaps, byte by byte. Layout: linux
+# include/uapi/linux/raid/md_p.h, struct mdp_superblock_1; drivers/md/md-bitmap.h, struct
+# bitmap_super_s.
 # shellcheck shell=bash
 
 need core/bounded core/clock core/paths
@@ -10,16 +11,18 @@ readonly SUPERBLOCK_ROLE_SPARE=65535 SUPERBLOCK_ROLE_FAULTY=65534
 # Device roles are u16 from byte 256 to the end of the 4 KiB block.
 readonly SUPERBLOCK_MAX_ROLES=1920
 
-# superblock_read FILE: prints the 4 KiB block at byte 4096 as 1024 little-endian hexadecimal words. Returns BOUNDED_SILENT when the device does not answer.
-# O_DIRECT, because the page cache keeps an old superblock while md runs (shown by a test of the bench: stale pages after updates).
+# superblock_read FILE: prints the 4 KiB block at byte 4096 as 1024 little-endian hexadecimal words.
+# Returns BOUNDED_SILENT when the device does not answer. O_DIRECT, because the page cache keeps an
+# old superblock while md runs (shown by a test of the bench: stale pages after updates).
 superblock_read() {
 	local flags=direct INTO=(od -An -v -tx4 --endian=little -w4096)
 	[[ -b $1 ]] || flags=fullblock # fixtures lie on file systems without O_DIRECT
 	bounded "$1" dd if="$1" bs=4096 skip=1 count=1 iflag="$flags" status=none
 }
 
-# superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is "sb=ok", or "sb=none" (not a superblock of ours)
-# or "sb=corrupt" (magic, but wrong version, absurd counts, or a wrong checksum), and then nothing follows.
+# superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is "sb=ok",
+# or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd counts,
+# or a wrong checksum), and then nothing follows.
 #   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset data_size (sectors of 512) events
 #   time (seconds since 1970, when md wrote it last)
 #   number (the device number) role (slot number, spare, faulty) roles (NUMBER:SLOT of every device that it calls active, with
@@ -64,13 +67,15 @@ superblock_uuid() {
 	SUPERBLOCK_UUID=${hex:0:8}-${hex:8:4}-${hex:12:4}-${hex:16:4}-${hex:20:12}
 }
 
-# superblock_role_of WORDS NUMBER: dev_roles[NUMBER] of the superblock words in the array that WORDS names; result in ROLE.
+# superblock_role_of WORDS NUMBER: dev_roles[NUMBER] of the superblock words in the array that WORDS
+# names; result in ROLE.
 superblock_role_of() {
 	local -n words_=$1
 	ROLE=$(((16#${words_[64 + $2 / 2]} >> ($2 % 2 * 16)) & 0xffff))
 }
 
-# superblock_role WORDS NUMBER RAID_DISKS: sets SUPERBLOCK_ROLE. What is no slot of this array, md makes a spare (linux drivers/md/md.c, md_analyze_sbs).
+# superblock_role WORDS NUMBER RAID_DISKS: sets SUPERBLOCK_ROLE. What is no slot of this array, md
+# makes a spare (linux drivers/md/md.c, md_analyze_sbs).
 superblock_role() {
 	local ROLE
 	superblock_role_of "$1" "$2"
@@ -79,8 +84,9 @@ superblock_role() {
 	((ROLE != SUPERBLOCK_ROLE_FAULTY)) || SUPERBLOCK_ROLE=faulty
 }
 
-# superblock_view WORDS RAID_DISKS MAX_ROLES: sets SUPERBLOCK_ROLES to "NUMBER:SLOT" of the devices that this superblock calls active, and
-# SUPERBLOCK_VIEW to which slots those are. Slots are no devices: md gives a new member the lowest free slot (raid1_add_disk() in linux
+# superblock_view WORDS RAID_DISKS MAX_ROLES: sets SUPERBLOCK_ROLES to "NUMBER:SLOT" of the devices
+# that this superblock calls active, and SUPERBLOCK_VIEW to which slots those are. Slots are no
+# devices: md gives a new member the lowest free slot (raid1_add_disk() in linux
 # drivers/md/raid1.c), and moves members into lower slots when it reshapes (raid1_reshape()).
 superblock_view() {
 	local -n words_=$1
@@ -100,15 +106,16 @@ superblock_view() {
 	done
 }
 
-# superblock_counts_ok WORDS: are size, data_offset, data_size and events below 2^56? No array gets there, bash's numbers have a sign, and a leg that
-# claims more would be newer than every honest one.
+# superblock_counts_ok WORDS: are size, data_offset, data_size and events below 2^56? No array gets
+# there, bash's numbers have a sign, and a leg that claims more would be newer than every honest
+# one.
 superblock_counts_ok() {
 	local -n words_=$1
 	[[ ${words_[21]} == 00* && ${words_[33]} == 00* && ${words_[35]} == 00* && ${words_[51]} == 00* ]]
 }
 
-# superblock_sum WORDS MAX_ROLES: sets SUPERBLOCK_SUM as linux drivers/md/md.c, calc_sb_1_csum: the sum of all words up to the last role, without the
-# checksum itself, its carries added back once.
+# superblock_sum WORDS MAX_ROLES: sets SUPERBLOCK_SUM as linux drivers/md/md.c, calc_sb_1_csum: the
+# sum of all words up to the last role, without the checksum itself, its carries added back once.
 superblock_sum() {
 	local -n words_=$1
 	local sum count=$(((256 + 2 * $2) / 4))
@@ -126,7 +133,8 @@ superblock_checksum_ok() { # WORDS MAX_ROLES
 	((SUPERBLOCK_SUM == 16#${sealed_[54]}))
 }
 
-# superblock_facts FILE: superblock_parse of what the device holds; "sb=unreadable" when it can't be read, and then "silent=yes" when that is because it does not answer.
+# superblock_facts FILE: superblock_parse of what the device holds; "sb=unreadable" when it can't be
+# read, and then "silent=yes" when that is because it does not answer.
 superblock_facts() {
 	local words code=0
 	words=$(superblock_read "$1") || code=$?
@@ -142,9 +150,10 @@ superblock_facts() {
 	fi
 }
 
-# superblock_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst,
-# bitmap_set_bits), in lines of less than a page; nothing when there is none. Returns 1 when it has no bitmap that can be read to its end, or one whose head is not of
-# this array.
+# superblock_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md
+# takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst, bitmap_set_bits), in lines of
+# less than a page; nothing when there is none. Returns 1 when it has no bitmap that can be read to
+# its end, or one whose head is not of this array.
 superblock_dirty_bits() {
 	local words sector bits bytes at value bit number first='' last='' line='' uuid size room
 	# shellcheck disable=SC2207 # hexadecimal digits
@@ -179,7 +188,8 @@ superblock_dirty_bits() {
 	[[ -z $line ]] || printf '%s\n' "$line"
 }
 
-# Is the head of a bitmap, the caller's words, sound and of the array that has uuid and size (sectors)? (linux drivers/md/md-bitmap.c, md_bitmap_read_sb)
+# Is the head of a bitmap, the caller's words, sound and of the array that has uuid and size
+# (sectors)? (linux drivers/md/md-bitmap.c, md_bitmap_read_sb)
 superblock_bitmap_is_sound_() {
 	local chunk=$((16#${words[13]}))
 	[[ ${words[*]:2:4} == "$uuid" && ${words[1]} == 0000000[345] && ${words[11]} == 00* ]] || return
@@ -196,7 +206,8 @@ superblock_print_bits_() { # adds the caller's first to last to its line
 	}
 }
 
-# superblock_sectors_ FILE SECTOR COUNT: these sectors of 512 bytes, read in blocks that a disk with blocks of 4 KiB takes as well.
+# superblock_sectors_ FILE SECTOR COUNT: these sectors of 512 bytes, read in blocks that a disk with
+# blocks of 4 KiB takes as well.
 superblock_sectors_() {
 	local flags=direct before=$(($2 % 8))
 	[[ -b $1 ]] || flags=fullblock
@@ -206,8 +217,10 @@ superblock_sectors_() {
 readonly SUPERBLOCK_TRIES=3 SUPERBLOCK_AGAIN=0.5 # how often a superblock is read that can't be, and seconds between
 readonly SUPERBLOCK_PATIENCE=5                   # seconds after which it is not read again
 
-# superblock_facts_patiently NODE: prints what superblock_facts does. Asked again when there is no answer, or half a superblock: md may just be writing it, the disk may answer a
-# moment later, and so may a machine without memory for one more process. One that has not answered within its bound is not asked again.
+# superblock_facts_patiently NODE: prints what superblock_facts does. Asked again when there is no
+# answer, or half a superblock: md may just be writing it, the disk may answer a moment later, and
+# so may a machine without memory for one more process. One that has not answered within its bound
+# is not asked again.
 superblock_facts_patiently() {
 	local try facts NOW begin
 	clock

@@ -8,13 +8,15 @@ readonly SYSTEMD_TRIES=5  # how often it is asked, a second apart, whether the m
 
 systemd_unit() { printf 'ramraid@%s.service\n' "$1"; } # NAME
 
-# Is this very process the one that the array's unit started? Then it does the work; typed by a person it asks systemd to.
+# Is this very process the one that the array's unit started? Then it does the work; typed by a
+# person it asks systemd to.
 systemd_is_unit() { [[ ${SYSTEMD_EXEC_PID-} == "$$" && -n ${RAMRAID_UNIT-} ]]; }
 
 systemd_is_running() { [[ -d $ROOT/run/systemd/system ]]; }
 
-# systemd_is_stopping: does the machine go down? Also before its boot has ended, when is-system-running still says "starting". Returns 1 when it does not, and
-# 2, after having asked several times, when systemd does not say.
+# systemd_is_stopping: does the machine go down? Also before its boot has ended, when
+# is-system-running still says "starting". Returns 1 when it does not, and 2, after having asked
+# several times, when systemd does not say.
 systemd_is_stopping() {
 	local try job state
 	for ((try = 1; try <= SYSTEMD_TRIES; try++)); do
@@ -31,9 +33,10 @@ systemd_is_stopping() {
 	return 2
 }
 
-# systemd_status TEXT: the unit's status line; nothing outside a unit.
-# A service manager that does not listen for five seconds (sd_notify_barrier(3)) must not end a start or a stop: what is lost is a word,
-# except for "ready", which is said again. A line end in it would begin another word to systemd (sd_notify(3)).
+# systemd_status TEXT: the unit's status line; nothing outside a unit. A service manager that does
+# not listen for five seconds (sd_notify_barrier(3)) must not end a start or a stop: what is lost is
+# a word, except for "ready", which is said again. A line end in it would begin another word to
+# systemd (sd_notify(3)).
 systemd_status() {
 	local text=$1
 	log_printable text
@@ -47,7 +50,8 @@ systemd_ready() {
 	systemd-notify --ready --status="$text" || systemd-notify --ready --status="$text" || log_warning 'systemd did not acknowledge "ready" in time'
 }
 
-# systemd_go_on: a stop that gets on is given five minutes more from now (sd_notify(3), EXTEND_TIMEOUT_USEC).
+# systemd_go_on: a stop that gets on is given five minutes more from now (sd_notify(3),
+# EXTEND_TIMEOUT_USEC).
 systemd_go_on() { [[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify EXTEND_TIMEOUT_USEC=300000000 || log_notice 'systemd did not take the request for more time'; }
 
 systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_unit "$1")"; }
@@ -55,18 +59,21 @@ systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_
 systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }                   # NAME: the unit's last word
 systemd_unit_is_up() { [[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]; }        # NAME
 systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]; } # NAME: its program runs, or will
-# systemd_unit_is_signalled NAME: systemd is ending its program with SIGTERM, not by ExecStop= (systemctl(1), the substates of a service).
+# systemd_unit_is_signalled NAME: systemd is ending its program with SIGTERM, not by ExecStop=
+# (systemctl(1), the substates of a service).
 systemd_unit_is_signalled() { [[ $(systemctl show --property=SubState --value "$(systemd_unit "$1")") == stop-sigterm ]]; }
 
-# systemd_unquote VARIABLE: names of units, as "systemctl show" lists them: those with a backslash in quotes, and that doubled.
+# systemd_unquote VARIABLE: names of units, as "systemctl show" lists them: those with a backslash
+# in quotes, and that doubled.
 systemd_unquote() {
 	local -n systemd_unquote_=$1
 	systemd_unquote_=${systemd_unquote_//\"/}
 	systemd_unquote_=${systemd_unquote_//\\\\/\\}
 }
 
-# systemd_dependents NAME: the units, but for our own workers, that a stop of the array's unit would stop as well, separated by blanks (Requires=, BindsTo=
-# and PartOf= pass a stop on: systemd.unit(5)).
+# systemd_dependents NAME: the units, but for our own workers, that a stop of the array's unit would
+# stop as well, separated by blanks (Requires=, BindsTo= and PartOf= pass a stop on:
+# systemd.unit(5)).
 systemd_dependents() {
 	local unit units
 	units=$(systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value "$(systemd_unit "$1")") || return
@@ -74,7 +81,8 @@ systemd_dependents() {
 	for unit in $units; do [[ $unit == ramraid-@(mend|memory|scrub)@"$1".service ]] || printf '%s ' "$unit"; done
 }
 
-# systemd_down NAME: of the mounts and swaps that require the array's unit, those that are not up and that nothing is starting, one a line.
+# systemd_down NAME: of the mounts and swaps that require the array's unit, those that are not up
+# and that nothing is starting, one a line.
 systemd_down() {
 	local unit
 	for unit in $(systemd_dependents "$1"); do
@@ -83,7 +91,8 @@ systemd_down() {
 	done
 }
 
-# systemd_closed NAME: of the containers that the array's unit wants, those that are not open, one a line.
+# systemd_closed NAME: of the containers that the array's unit wants, those that are not open, one a
+# line.
 systemd_closed() {
 	local unit units
 	units=$(systemctl show --property=Wants --value "$(systemd_unit "$1")") || return
@@ -94,7 +103,8 @@ systemd_closed() {
 	done
 }
 
-# The watch on an array's members, MD. Anew, because a watch on an array of this name that has been stopped sees nothing any more.
+# The watch on an array's members, MD. Anew, because a watch on an array of this name that has been
+# stopped sees nothing any more.
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
 systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }
 
@@ -106,13 +116,15 @@ systemd_mend_works() {
 	systemd_is_running && [[ $(systemctl show --property=ActiveState --value ramraid-hotplug.service "ramraid-mend@$1.service") == *activating* ]]
 }
 
-# What gives the RAM leg of NAME up while memory is short. Anew, because its configuration may be another.
+# What gives the RAM leg of NAME up while memory is short. Anew, because its configuration may be
+# another.
 systemd_start_memory() { act systemctl restart --no-block "ramraid-memory@$1.service"; }
 systemd_stop_memory() { act systemctl stop --no-block "ramraid-memory@$1.service"; }
 
-# systemd_run_apart UNIT TEXT [VARIABLE=VALUE|--property=…]… -- PROGRAM [ARG…]: has systemd run it, as a service of its own that nobody waits for, and that is gone when
-# it ends. Without the usual dependencies, which would start half a boot in a rescue shell. At boot it waits for what the boot brings up anyway; a
-# shutdown ends it, and none begins in one.
+# systemd_run_apart UNIT TEXT [VARIABLE=VALUE|--property=…]… -- PROGRAM [ARG…]: has systemd run it,
+# as a service of its own that nobody waits for, and that is gone when it ends. Without the usual
+# dependencies, which would start half a boot in a rescue shell. At boot it waits for what the boot
+# brings up anyway; a shutdown ends it, and none begins in one.
 systemd_run_apart() {
 	local unit=$1 text=$2 variables=()
 	shift 2
@@ -127,15 +139,18 @@ systemd_run_apart() {
 		--property=RuntimeMaxSec="$SYSTEMD_APART" --property=TimeoutStopSec=5 "${variables[@]}" -- "${@//\$/\$\$}" >&2
 }
 
-# systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm) would take the next start for done.
+# systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm)
+# would take the next start for done.
 systemd_settle() { ! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" || systemd_stop "$1"; }
 
-# systemd_enablement NAME: prints whether the next boot starts the array's unit ("enabled", "disabled", "masked" …); nothing when nobody knows.
-# Asks the files, so that it also works where systemd does not run.
+# systemd_enablement NAME: prints whether the next boot starts the array's unit ("enabled",
+# "disabled", "masked" …); nothing when nobody knows. Asks the files, so that it also works where
+# systemd does not run.
 systemd_enablement() { systemctl is-enabled "$(systemd_unit "$1")" 2>/dev/null || :; }
 
-# systemd_show PROPERTIES UNIT…: "PROPERTY=VALUE" lines of each unit, an empty line after each. What can be no unit's name ends "systemctl show";
-# then each is asked for by itself, and that one is left out. Returns 1 when systemd tells nothing at all.
+# systemd_show PROPERTIES UNIT…: "PROPERTY=VALUE" lines of each unit, an empty line after each. What
+# can be no unit's name ends "systemctl show"; then each is asked for by itself, and that one is
+# left out. Returns 1 when systemd tells nothing at all.
 systemd_show() {
 	local properties=$1 unit text all=''
 	shift
@@ -149,9 +164,11 @@ systemd_show() {
 # systemd_time_ok TIME: is it a point in time (systemd.time(7), TIMESTAMPS)?
 systemd_time_ok() { systemd-analyze timestamp -- "$1" >/dev/null 2>&1; }
 
-# systemd_journal NAME [TIME]: what the journal has about an array, since TIME, the newest last: "KEY=value" lines, an empty line after each record
-# (journalctl(1), --output=export). That is what root's ramraid has said with a level of notice or above (of any array), and that the array's unit has started,
-# stopped or failed (systemd's sd-messages.h: SD_MESSAGE_UNIT_STARTED, _STOPPED, _FAILED, _FAILURE_RESULT).
+# systemd_journal NAME [TIME]: what the journal has about an array, since TIME, the newest last:
+# "KEY=value" lines, an empty line after each record (journalctl(1), --output=export). That is what
+# root's ramraid has said with a level of notice or above (of any array), and that the array's unit
+# has started, stopped or failed (systemd's sd-messages.h: SD_MESSAGE_UNIT_STARTED, _STOPPED,
+# _FAILED, _FAILURE_RESULT).
 systemd_journal() {
 	journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID ${2:+--since="$2"} \
 		_UID=0 SYSLOG_IDENTIFIER=ramraid PRIORITY={0,1,2,3,4,5} + \
@@ -163,7 +180,8 @@ systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }
 systemd_disable() { act systemctl --quiet disable "$(systemd_unit "$1")"; }
 systemd_start() { act systemctl start --no-block "$(systemd_unit "$1")"; }
 systemd_stop() { act systemctl stop "$(systemd_unit "$1")"; }
-# systemd_hold NAME: the unit of a running array is up, because its stop is what lets go of the RAM leg at shutdown.
+# systemd_hold NAME: the unit of a running array is up, because its stop is what lets go of the RAM
+# leg at shutdown.
 systemd_hold() {
 	systemd_is_running && ! systemd_unit_is_up "$1" && ! systemd_is_stopping || return 0
 	systemd_reset "$1"
@@ -171,8 +189,9 @@ systemd_hold() {
 }
 systemd_reset() { systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :; } # fails when there was no failure
 
-# systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME. systemd-escape prints them in one line, with blanks,
-# which no unit name holds. It ends at the first NAME that can be no unit's ("/srv/../x"); here that one is said and left out.
+# systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME. systemd-escape
+# prints them in one line, with blanks, which no unit name holds. It ends at the first NAME that can
+# be no unit's ("/srv/../x"); here that one is said and left out.
 systemd_escape() {
 	local options=() text name
 	for text; do
