@@ -1,20 +1,21 @@
 # ramraid claim: makes the claims agree with the configuration. For hand-written configurations and the package's own scripts.
 # shellcheck shell=bash
 
-need config/conf core/act core/cli core/log core/paths notes/claim
+need config/conf config/conf-faults core/act core/cli core/log core/paths notes/claim
 
 declare -gA F # the facts: decide/facts.list
 
-readonly CLAIM_USAGE='usage: ramraid claim [--remove] [--no-initramfs] [--dry-run]
+readonly CLAIM_USAGE='usage: ramraid claim [--remove] [--all] [--no-initramfs] [--dry-run] [NAME…]
 
-Writes, for every configured array, the line that keeps other programs from assembling it (/etc/mdadm/mdadm.conf.d/ramraid-NAME.conf),
-drops the lines of arrays that are not configured any more, and brings the initramfs up to date if anything changed.
---remove drops all of them: from the next boot on, mdadm and udev start these arrays as any others.'
+Writes, for each array (default: all that are configured), the line that keeps other programs from assembling it
+(/etc/mdadm/mdadm.conf.d/ramraid-NAME.conf), drops the lines of arrays that are not configured any more, and brings the initramfs up to date if anything
+changed.
+--remove drops the lines of the arrays that are named, or with --all every one: from the next boot on, mdadm and udev start these arrays as any others.'
 
 cmd_claim() {
 	local changed='' failed='' due
-	cli_parse "$CLAIM_USAGE" 'remove no-initramfs dry-run' "$@"
-	((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" 'takes no operands'
+	cli_parse "$CLAIM_USAGE" 'remove all no-initramfs dry-run' "$@"
+	cmd_claim_check
 	cli_root
 	due=$STATE/initramfs-due
 	[[ ! -e $due ]] || changed=yes # an earlier run was interrupted, or could not make it
@@ -26,6 +27,24 @@ cmd_claim() {
 	fi
 	[[ -z $failed ]] || return "$EX_FAILED"
 }
+
+# Until 0.2.0 "--remove" alone dropped every claim: too much for a word that is easily typed.
+cmd_claim_check() {
+	local name
+	for name in "${ARGS[@]}"; do
+		conf_name_ok "$name" || die "$(conf_faults_name "$name")" "$EX_USAGE"
+		[[ -e $ETC/$name.conf || -L $ETC/$name.conf || -e $(claim_file "$name") ]] || die "$(conf_no_array "$name")" "$EX_INACTIVE"
+	done
+	if [[ -n ${OPT[all]-} ]]; then
+		[[ -n ${OPT[remove]-} ]] || cli_usage "$CLAIM_USAGE" '--all goes with --remove; alone, claim sees to every array anyway'
+		((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" "--all, or names: not both"
+	elif [[ -n ${OPT[remove]-} ]]; then
+		((${#ARGS[@]} > 0)) || cli_usage "$CLAIM_USAGE" 'expected the names of arrays after --remove, or --all for every claim'
+	fi
+}
+
+# cmd_claim_means NAME: is it one of those that are named, or is none named?
+cmd_claim_means() { ((${#ARGS[@]} == 0)) || [[ " ${ARGS[*]} " == *" $1 "* ]]; }
 
 # Sets the caller's changed. Noted before the first change: or a second run would find nothing to do, and leave the initramfs as it was.
 cmd_claim_changes_() {
@@ -39,6 +58,7 @@ cmd_claim_drop_old() {
 	for file in "$CLAIMS"/ramraid-*.conf; do
 		[[ -e $file ]] || continue
 		name=${file##*/ramraid-} name=${name%.conf}
+		cmd_claim_means "$name" || continue
 		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
 		cmd_claim_changes_
 		# One that can't be taken away must not keep the others.
@@ -52,6 +72,7 @@ cmd_claim_drop_old() {
 cmd_claim_write_new() {
 	local name line
 	while IFS= read -r name; do
+		cmd_claim_means "$name" || continue
 		conf_load "$name" || {
 			for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 			log_error "$name: not claimed, because of these errors"

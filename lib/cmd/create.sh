@@ -7,12 +7,12 @@ need world/ramdisk world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need observe/device
 
-readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--nested=far2] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
+readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
 
 Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
 other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step fails, all is taken back.
   --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device, which is overwritten as well
-  --nested=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
+  --layout=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
   --force     overwrite disks that hold something
   --yes       do not ask
   --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing
@@ -22,12 +22,12 @@ readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))
 
 cmd_create() {
 	local why
-	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram= nested=' "$@"
+	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram= layout=' "$@"
 	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
 	cli_root
 	NAME=${ARGS[0]}
 	CREATE_RAM=${OPT[ram]-} CREATE_INNER=''
-	create_check_nested "$((${#ARGS[@]} - 1))"
+	create_check_layout "$((${#ARGS[@]} - 1))"
 	create_check_name
 	create_check_dropins
 	CREATE_DISKS=() CREATE_NODES=()
@@ -48,10 +48,10 @@ cmd_create() {
 }
 
 # Sets CREATE_INNER to the name of the array that is to be the disk leg, if there is to be one.
-create_check_nested() { # DISKS
-	[[ -n ${OPT[nested]-} ]] || return 0
-	[[ ${OPT[nested]} == far2 ]] || die "--nested=${OPT[nested]}: write far2" "$EX_USAGE"
-	(($1 == 2)) || die "--nested=far2 takes two disks, not $1" "$EX_USAGE"
+create_check_layout() { # DISKS
+	[[ ${OPT[layout]-mirror} != mirror ]] || return 0
+	[[ ${OPT[layout]} == far2 ]] || die "--layout=${OPT[layout]}: write ${CONF_EXPECTED[LAYOUT]}" "$EX_USAGE"
+	(($1 == 2)) || die "--layout=far2 takes two disks, not $1" "$EX_USAGE"
 	CREATE_INNER=$NAME-far2
 }
 

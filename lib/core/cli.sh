@@ -6,6 +6,8 @@ need core/act core/log core/paths
 # cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated;
 # "name=" takes a value, after "=" or as the next word, unless "name" is there as well; "-" becomes
 # "_" in the key), operands in ARGS. Those of CLI_SHORT have a short form.
+# CLI_RENAMED: options of 0.1.0, and what they are called now.
+declare -grA CLI_RENAMED=([nested]=layout)
 declare -grA CLI_SHORT=([H]=no-headings [n]=dry-run [y]=yes)
 declare -gA OPT=()
 declare -ga ARGS=()
@@ -29,7 +31,7 @@ cli_parse() {
 			exit "$EX_OK"
 			;;
 		--*=*)
-			[[ $name != *' '* && $flags == *" $name= "* ]] || cli_usage "$usage" "unknown option $arg"
+			[[ $name != *' '* && $flags == *" $name= "* ]] || cli_unknown_
 			OPT[${name//-/_}]=${arg#*=}
 			;;
 		--*)
@@ -39,7 +41,7 @@ cli_parse() {
 				OPT[${name//-/_}]=$1
 				shift
 			else
-				cli_usage "$usage" "unknown option $arg"
+				cli_unknown_
 			fi
 			;;
 		-?*) cli_usage "$usage" "unknown option $arg" ;;
@@ -47,6 +49,14 @@ cli_parse() {
 		esac
 	done
 	[[ -z ${OPT[dry_run]-} ]] || DRY_RUN=yes
+}
+
+# The caller's arg is no option of the verb.
+cli_unknown_() {
+	local now=''
+	[[ -z $name || $name == *' '* ]] || now=${CLI_RENAMED[$name]-}
+	[[ $flags == *" $now= "* ]] || now=''
+	cli_usage "$usage" "unknown option $arg${now:+; since 0.2.0 it is --$now}"
 }
 
 cli_usage() { # USAGE COMPLAINT

@@ -32,7 +32,7 @@ Change the disks:
   replace NAME OLD NEW  put another disk in the place of a disk leg
   apply NAME            make the disk legs those that are configured
   resize NAME           use the room that all disk legs have gained
-  claim                 keep other programs from assembling the arrays
+  claim [NAME…]         keep other programs from assembling the arrays
 
 Learn more:
   help [VERB]           the manual page of a verb

@@ -79,7 +79,7 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	cp "$R/before/mdadm/mdadm.conf" "$FILE"
 	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
 	[[ $(<"$FILE") == "$MARK"* ]]
-	"$PROJECT/bin/ramraid" claim --remove --no-initramfs 2>/dev/null
+	"$PROJECT/bin/ramraid" claim --remove --all --no-initramfs 2>/dev/null
 	as_before
 }
 
@@ -93,7 +93,7 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	assert_failure 1
 	cmd_claim
 	cmd_claim
-	cmd_claim --remove 2>/dev/null
+	cmd_claim --remove --all 2>/dev/null
 	[[ $(calls) == $'initramfs\ninitramfs\ninitramfs' ]] || fail "$(calls)"
 	[[ -z $(ls "$R/etc/ramraid/state") ]] || fail "$(ls "$R/etc/ramraid/state")"
 }
@@ -112,15 +112,58 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	eval "real_$(declare -f act_file)"
 	# No room for the file that has the lines of the first.
 	act_file() { [[ $1 != "$FILE" || -n ${ROOM-} ]] && real_act_file "$@" || { cat >/dev/null && return 1; }; }
-	ROOM='' run cmd_claim --remove
+	ROOM='' run cmd_claim --remove --all
 	assert_failure 1
 	assert_output -p "data: its claim $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf is still there"
 	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && -e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf && $(grep -c "Not in force" "$FILE") == 2 ]]
 	# Of the other one nothing stands in that file.
 	sed -i '$d' "$FILE"
-	ROOM='' run cmd_claim --remove
+	ROOM='' run cmd_claim --remove --all
 	assert_failure 1
 	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf ]]
-	ROOM=yes cmd_claim --remove 2>/dev/null
+	ROOM=yes cmd_claim --remove --all 2>/dev/null
 	[[ $(<"$FILE") == "ARRAY /dev/md0 UUID=$UUID" && -z $(ls "$R/etc/mdadm/mdadm.conf.d") ]]
+}
+
+@test "the verb: one array, or --all; --remove alone is too much" {
+	local file
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
+	printf 'UUID=99999999-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-B\n' >"$R/etc/ramraid/more.conf"
+	claim() { run "$PROJECT/bin/ramraid" claim --no-initramfs "$@"; }
+	there() { [[ $(cd "$CLAIMED" && echo *) == "$*" ]] || fail "$(ls "$CLAIMED")"; }
+	CLAIMED=$R/etc/mdadm/mdadm.conf.d
+	mkdir -p "$CLAIMED"
+	claim data
+	assert_success
+	there ramraid-data.conf
+	claim
+	there ramraid-data.conf ramraid-more.conf
+	for file in '--remove' '--all' '--remove --all data'; do
+		# shellcheck disable=SC2086
+		claim $file
+		assert_failure 2
+	done
+	claim --remove
+	assert_output -p 'expected the names of arrays after --remove, or --all for every claim'
+	claim --remove dtaa
+	assert_failure 3
+	assert_output -p 'did you mean "data"?'
+	claim --remove ../more
+	assert_failure 2
+	there ramraid-data.conf ramraid-more.conf
+	claim --remove more
+	assert_success
+	there ramraid-data.conf
+	claim --remove more
+	assert_success
+	# One that is not configured any more, but still claimed.
+	claim
+	rm "$R/etc/ramraid/more.conf"
+	claim data
+	there ramraid-data.conf ramraid-more.conf
+	claim --remove more
+	assert_success
+	there ramraid-data.conf
+	claim --remove --all
+	there '*'
 }

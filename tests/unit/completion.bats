@@ -57,8 +57,8 @@ completes() {
 
 @test "options, each once" {
 	completes 'ramraid stop -' --dry-run --help
-	completes 'ramraid create --' --dry-run --yes --force --no-wait --ram= --nested= --help
-	completes 'ramraid create --dry-run --ram=brd data --' --yes --force --no-wait --nested= --help
+	completes 'ramraid create --' --dry-run --yes --force --no-wait --ram= --layout= --help
+	completes 'ramraid create --dry-run --ram=brd data --' --yes --force --no-wait --layout= --help
 	completes 'ramraid wait --t' --timeout=
 	completes 'ramraid config show --j' --json
 }
@@ -67,7 +67,7 @@ completes() {
 	completes 'ramraid create --ram=' auto rapiddisk brd none
 	completes 'ramraid create --ram=r' rapiddisk
 	completes 'ramraid create --ram=/dev/disk/by-id/a' /dev/disk/by-id/ata-A
-	completes 'ramraid create --nested=' far2
+	completes 'ramraid create --layout=' far2
 	completes 'ramraid wait --timeout='
 	completes 'ramraid start --force-leg=/dev/disk/by-id/a' /dev/disk/by-id/ata-A
 	completes 'ramraid create --no-wait='

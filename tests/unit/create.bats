@@ -308,8 +308,8 @@ mdadm --create'* ]] || fail "$(steps)"
 	assert_line RAM=/dev/disk/by-path/platform-e820_pmem
 }
 
-@test "--nested=far2: two arrays, the one on the other; each has its configuration and claim, the initramfs is told once" {
-	create --dry-run --nested far2 data /dev/sda /dev/sdb
+@test "--layout=far2: two arrays, the one on the other; each has its configuration and claim, the initramfs is told once" {
+	create --dry-run --layout=far2 data /dev/sda /dev/sdb
 	assert_success
 	nothing_done
 	run grep -vE 'initramfs|^(ARRAY|#|UUID=|EOT)' <<<"$output"
@@ -333,16 +333,18 @@ systemctl start --no-block ramraid@data.service
 data: nothing was changed (--dry-run)"
 }
 
-@test "--nested: what is wrong with it" {
-	refused 2 '--nested=near2: write far2' --yes --nested=near2 data /dev/sda /dev/sdb
-	refused 2 'takes two disks, not 1' --yes --nested=far2 data /dev/sda
-	refused 2 "can't be an array's name" --yes --nested=far2 aaaaaaaaaabbbbbbbbbbccccccccccd /dev/sda /dev/sdb
+@test "--layout: what is wrong with it" {
+	refused 2 '--layout=near2: write mirror or far2' --yes --layout=near2 data /dev/sda /dev/sdb
+	refused 2 'unknown option --nested=far2; since 0.2.0 it is --layout' --yes --nested=far2 data /dev/sda /dev/sdb
+	refused 2 'unknown option --nested; since 0.2.0 it is --layout' --nested far2 data /dev/sda /dev/sdb
+	refused 2 'takes two disks, not 1' --yes --layout=far2 data /dev/sda
+	refused 2 "can't be an array's name" --yes --layout=far2 aaaaaaaaaabbbbbbbbbbccccccccccd /dev/sda /dev/sdb
 	echo x >"$R/etc/ramraid/data-far2.conf"
-	refused 4 'data-far2.conf exists already' --yes --nested=far2 data /dev/sda /dev/sdb
+	refused 4 'data-far2.conf exists already' --yes --layout=far2 data /dev/sda /dev/sdb
 }
 
 # The second array comes on top of the first.
-@test "--nested: made, and with a late failure all of both is taken back" {
+@test "--layout: made, and with a late failure all of both is taken back" {
 	mdadm() {
 		fake mdadm "$@" || return
 		case "$1 $2" in
@@ -362,7 +364,7 @@ data: nothing was changed (--dry-run)"
 		esac
 	}
 	FAILS='systemctl daemon-reload'
-	create --yes --no-wait --nested=far2 data /dev/sda /dev/sdb
+	create --yes --no-wait --layout=far2 data /dev/sda /dev/sdb
 	assert_failure
 	run find "$R/etc/ramraid" "$R/etc/mdadm/mdadm.conf.d" -name '*data*'
 	assert_output ''
@@ -375,7 +377,7 @@ mdadm --zero-superblock /dev/sda
 mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	FAILS=''
-	create --yes --no-wait --nested=far2 data /dev/sda /dev/sdb
+	create --yes --no-wait --layout=far2 data /dev/sda /dev/sdb
 	assert_success
 	libraries
 	# The world has one UUID for all arrays.

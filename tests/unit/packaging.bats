@@ -20,7 +20,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	run "$PROJECT/packaging/before-removal"
 	assert_success
 	assert_output --partial 'left as plain RAID1 of disks: data more. '
-	[[ $(calls) == $'ramraid detach data\nramraid detach more\nramraid claim --remove' ]]
+	[[ $(calls) == $'ramraid detach data\nramraid detach more\nramraid claim --remove --all' ]]
 }
 
 @test "arrays that do not run, and such that can't be read, do not keep the package" {
@@ -28,7 +28,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	arrays broken good stopped
 	run "$PROJECT/packaging/before-removal"
 	assert_success
-	[[ $(calls | tail -n 1) == 'ramraid claim --remove' ]]
+	[[ $(calls | tail -n 1) == 'ramraid claim --remove --all' ]]
 }
 
 @test "one that can't be read keeps the package, if what is known of it speaks against a start by md alone" {
@@ -88,7 +88,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	run "$PROJECT/packaging/before-removal"
 	assert_success
 	assert_output --partial 'left as plain RAID1 of disks: data gone. '
-	[[ $(calls) == $'ramraid detach data\nramraid detach gone\nramraid claim --remove' ]] || fail "$(calls)"
+	[[ $(calls) == $'ramraid detach data\nramraid detach gone\nramraid claim --remove --all' ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	program ramraid '[[ $2 != gone ]] || exit 4'
 	run "$PROJECT/packaging/before-removal"
@@ -117,7 +117,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	assert_failure 1
 	assert_output --partial "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf could not be taken away"
 	# What went is made again.
-	[[ $(calls) == $'ramraid claim --remove\nramraid claim' ]] || fail "$(calls)"
+	[[ $(calls) == $'ramraid claim --remove --all\nramraid claim' ]] || fail "$(calls)"
 }
 
 @test "what fstab and crypttab call by the array's name is said" {
@@ -146,7 +146,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	run "$PROJECT/packaging/before-removal"
 	assert_success
 	assert_output --partial 'update-initramfs -u -k all'
-	[[ $(calls) == 'ramraid claim --remove' ]]
+	[[ $(calls) == 'ramraid claim --remove --all' ]]
 }
 
 # release_tree: what the check of a release looks at, in a folder of its own.

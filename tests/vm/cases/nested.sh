@@ -19,7 +19,7 @@ steps() {
 	boot
 	vm_hands
 	check 'made of two disks, in one command' "$both"'
-		ramraid create --yes --nested far2 data $(leg A) $(leg B)
+		ramraid create --yes --layout=far2 data $(leg A) $(leg B)
 		both
 		grep -E "^md[0-9]+ : active raid10 " /proc/mdstat; grep "2 far-copies" /proc/mdstat
 		grep -x MEMBER=/dev/md/data-far2 /etc/ramraid/data.conf; grep -x LAYOUT=far2 /etc/ramraid/data-far2.conf
