@@ -200,7 +200,7 @@ conf_lines_() {
 			conf_fault_ key "$where" "$key"
 			continue
 		}
-		[[ $value =~ ${CONF_FORM[$key]} ]] || {
+		[[ $value =~ ${CONF_FORM[$key]} ]] || conf_boolean_ "$key" || {
 			conf_fault_ value "$where" "$key" "$value"
 			continue
 		}
@@ -214,6 +214,17 @@ conf_lines_() {
 		*) CONF[$key]=$value ;;
 		esac
 	done
+}
+
+# conf_boolean_ KEY: of a key that takes yes and no: makes that of the caller's value, if it says the
+# same in another of the words that systemd takes. Returns 1 if it does not.
+conf_boolean_() {
+	local word=''
+	case ${value,,} in
+	yes | true | on | 1) word=yes ;;
+	no | false | off | 0) word=no ;;
+	esac
+	[[ -n $word && $word =~ ${CONF_FORM[$1]} ]] && value=$word
 }
 
 # Both ways of writing an md UUID become the one that md/uuid in sysfs uses.

@@ -134,11 +134,29 @@ MOUNT=\"/srv/my data\""
 		"$C/data.conf:6: *" "$C/data.conf:7: *" "$C/data.conf:8: *" "$C/data.conf:9: *"
 }
 
+@test "yes and no may be written in the words that systemd takes, of a key that takes them" {
+	local word
+	for word in yes Yes true TRUE on 1; do
+		with "ROOT=$word" "VERIFY=$word"
+		conf_load data || fail "$word: ${CONF_ERRORS[*]}"
+		[[ ${CONF[ROOT]} == yes && ${CONF[VERIFY]} == yes ]] || fail "$word"
+	done
+	for word in no NO false off Off 0; do
+		with "WAIT=$word" "VERIFY=$word"
+		conf_load data || fail "$word: ${CONF_ERRORS[*]}"
+		[[ ${CONF[WAIT]} == no && ${CONF[VERIFY]} == no ]] || fail "$word"
+	done
+	for word in WAIT=2 WAIT=y WAIT=enabled WAIT= ON_TIMEOUT=yes RAM=off REBUILD=1; do
+		with "$word"
+		not conf_load data
+	done
+}
+
 @test "bad values of every key are refused with the place and what to write" {
 	local bad
 	for bad in UUID= UUID=1234 UUID=1111111122223333444455555555555 UUID=11111111-2222-3333-4444-55555555555g 'UUID=11111111:22223333-4444-555555555555' \
 		MEMBER= MEMBER=sda MEMBER=disk/by-id/x MEMBER=/dev/ RAM= RAM=tape RAM=AUTO RAM_RESERVE= RAM_RESERVE=x RAM_RESERVE=10%% RAM_RESERVE=-1 RAM_RESERVE=1.5G \
-		RAM_RESERVE=1Z WAIT= WAIT=maybe WAIT=Yes WAIT=1 WAIT_TIMEOUT= WAIT_TIMEOUT=soon WAIT_TIMEOUT=-1s WAIT_TIMEOUT=infinite 'WAIT_TIMEOUT=10 min;' \
+		RAM_RESERVE=1Z WAIT= WAIT=maybe WAIT=Yess WAIT=2 WAIT_TIMEOUT= WAIT_TIMEOUT=soon WAIT_TIMEOUT=-1s WAIT_TIMEOUT=infinite 'WAIT_TIMEOUT=10 min;' \
 		ON_TIMEOUT= ON_TIMEOUT=open MEMBER_TIMEOUT= MEMBER_TIMEOUT=s MEMBER_TIMEOUT=infinity30s START_DEGRADED= START_DEGRADED=yes \
 		REBUILD= REBUILD=fast WRITE_BEHIND= WRITE_BEHIND=-1 WRITE_BEHIND=yes WRITE_BEHIND=0x10 WRITE_BEHIND=123456 ACCEPT_DATA_LOSS= ACCEPT_DATA_LOSS=y \
 		MOUNT= MOUNT=srv MOUNT=a/b.mount MOUNT=foo.timer; do
