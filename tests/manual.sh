@@ -107,12 +107,12 @@ references_documented() {
 	while IFS=: read -r file name; do
 		name=${name#man:} name=${name//\*/}
 		[[ -e build/man/${name%(*}.${name: -2:1} ]] || printf '%s: there is no page %s\n' "$file" "$name"
-	done < <(grep -roE '(man:)?\*?\bramraid[a-z@.-]*\*?\([1-8]\)' man lib bin units etc udev initramfs dracut completion docs/troubleshooting.md | sort -u)
+	done < <(grep -roE '(man:)?\*?\bramraid[a-z@.-]*\*?\([1-8]\)' man lib bin units etc udev initramfs dracut completion README.md docs/*.md | sort -u)
 	# Several heads may go before one "in": START and THE GATE in ….
 	while IFS=: read -r file name; do
 		head=${name%% in *} name=${name##* in } name=${name//[\*\`]/}
 		head_in "$head" "${name%(*}.${name: -2:1}" || printf '%s: %s has no section %s\n' "$file" "$name" "$head"
-	done < <(grep -roE "$MANUAL_HEAD in [*\`]?ramraid[a-z@.-]*[*\`]?\\([1-8]\\)" man lib bin units etc udev initramfs dracut docs/troubleshooting.md | sort -u)
+	done < <(grep -roE "$MANUAL_HEAD in [*\`]?ramraid[a-z@.-]*[*\`]?\\([1-8]\\)" man lib bin units etc udev initramfs dracut README.md docs/*.md | sort -u)
 	for file in man/*.adoc; do
 		while IFS= read -r head; do
 			head_in "$head" "$(basename "$file" .adoc)" || printf '%s: there is no section %s in it\n' "$file" "$head"
