@@ -134,12 +134,12 @@ dependents_device() {
 # mount that a rescue image would be written to, and for what that comes after: they have to stay
 # until the array has stopped; "copy UNIT" likewise of the second copy of the witness, and "writable
 # PATH" where that is mounted. Where fstab and crypttab say _netdev, "network only" if they say it
-# of all that lies on the array, else "network mixed". For disk legs in containers:
-# gate/crypttab.sh.
+# of all that lies on the array, else "network mixed". "optional PATH" for each mount for which
+# neither the boot waits, nor whoever looks there. For disk legs in containers: gate/crypttab.sh.
 dependents_units() {
 	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
 	local -A ALIASES=()
-	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() later=() sooner=() legs=() byhand=() copies=() copied=()
+	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() later=() sooner=() legs=() byhand=() copies=() copied=()
 	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
 	dependents_simplify rescue
 	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(dependents_aliases "$1" "$2")
@@ -222,6 +222,7 @@ dependents_fstab_() {
 			swaps+=("$device")
 		else
 			mounts+=("$target") fscks+=("$device")
+			[[ ,$options, != *,nofail,* || ,$options, == *,x-systemd.automount,* ]] || optional+=("$target")
 		fi
 	done < <(dependents_fstab_lines_)
 	for target in "${MOUNTS[@]}"; do
@@ -251,6 +252,7 @@ dependents_print_() {
 	systemd_escape --template=systemd-cryptsetup@.service -- "${crypts[@]}" | sed 's/^/unit /'
 	systemd_escape --path --suffix=mount -- "${saves[@]}" | sed 's/^/rescue /'
 	systemd_escape --path --suffix=mount -- "${copied[@]}" | sed 's/^/copy /'
+	((${#optional[@]} == 0)) || printf 'optional %s\n' "${optional[@]}"
 	((${#copied[@]} == 0)) || printf 'writable %s\n' "${copies[@]}"
 	for name in "${MOUNTS[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
 	return 0

@@ -53,7 +53,7 @@ dropins_write() {
 		elif [[ $kind == @(leg|byhand) ]]; then
 			crypttab_write_leg "$folder" "$name" "$kind" "$unit" || code=1
 			continue
-		elif [[ $kind == patient ]]; then
+		elif [[ $kind == @(patient|optional) ]]; then
 			continue
 		fi
 		mkdir -p "$folder/$unit.d" || {

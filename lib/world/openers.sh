@@ -77,3 +77,47 @@ openers_kernel_() {
 		printf '%s\n' "$what"
 	done
 }
+
+# openers_services TARGET [OTHER…]: prints the services of the system that have something open on
+# the mount at TARGET, and not on the mounts OTHER below it, one a line, some perhaps twice. By the
+# names that the kernel gives descriptors, working folders and programs: nothing is asked of a file
+# system.
+openers_services() {
+	local path other text tests paths=()
+	openers_pattern_ text "$1"
+	tests=('(' -lname "$text" -o -lname "$text/*" ')')
+	for other in "${@:2}"; do
+		openers_pattern_ text "$other"
+		tests+=(! -lname "$text" ! -lname "$text/*")
+	done
+	mapfile -d '' paths < <(timeout --kill-after=1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/{cwd,root,exe,fd} -maxdepth 1 -type l "${tests[@]}" -print0 2>/dev/null)
+	for path in "${paths[@]}"; do
+		path=${path#"$PROC"/}
+		openers_service_ "${path%%/*}"
+	done
+}
+
+# openers_pattern_ VARIABLE PATH: one that find takes as it is.
+openers_pattern_() {
+	local i pattern=''
+	for ((i = 0; i < ${#2}; i++)); do
+		[[ ${2:i:1} != [][*?\\] ]] || pattern+=\\
+		pattern+=${2:i:1}
+	done
+	printf -v "$1" '%s' "$pattern"
+}
+
+# The service in whose group the process is; those of people have their own manager.
+openers_service_() { # PID
+	local line part parts=()
+	while IFS= read -r line; do
+		[[ $line == @(0:|*:name=systemd):/* && $line != */user.slice/* ]] || continue
+		words_split parts "${line//\// }"
+		for part in "${parts[@]}"; do
+			[[ $part != *.service ]] || {
+				printf '%s\n' "$part"
+				return
+			}
+		done
+	done 2>/dev/null <"$PROC/$1/cgroup" || :
+}

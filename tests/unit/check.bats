@@ -132,6 +132,14 @@ systemctl() {
 			echo
 		done
 		;;
+	'show --property=Id,Requires,Requisite,BindsTo -- '*)
+		shift 3
+		for unit; do
+			cat "$R/units/$unit.needs"
+			echo
+		done
+		;;
+	'show --property=LoadState -- hibernate.target') echo "LoadState=$(cat "$R/units/hibernate" 2>/dev/null || echo loaded)" ;;
 	*) called systemctl "$@" && return 99 ;;
 	esac
 }
@@ -812,6 +820,73 @@ the system: 1 note
 	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
 	finds gate-not-loaded
 	says 'srv-data.mount to wait for the array'
+}
+
+# process PID CGROUP LINK TARGET: one that has TARGET as cwd, exe, root or a descriptor.
+process() {
+	mkdir -p "$R/proc/$1/fd"
+	printf '%s\n' "$2" >"$R/proc/$1/cgroup"
+	ln -s "$4" "$R/proc/$1/$3"
+}
+needs() { printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}" >"$R/units/$1.needs"; } # UNIT REQUIRES BINDSTO
+
+@test "a service that uses a mount with nofail and does not depend on it; one that does, and others" {
+	process 800 '0::/system.slice/nginx.service' fd/7 /srv/data/www/index.html
+	process 801 '0::/system.slice/nginx.service' cwd /srv/data
+	needs nginx.service 'system.slice sysinit.target -.mount'
+	silent # the boot waits for that mount
+	sed -i 's/defaults/defaults,nofail/' "$R/etc/fstab"
+	finds service-ungated
+	says 'expected nginx.service to start after /srv/data, for which the boot does not wait (nofail), and not without it, found that it uses it and does not depend on it'
+	says 'do: systemctl edit nginx.service, and write there: [Unit] RequiresMountsFor=/srv/data'
+	# Several, and the forms of what systemd and the kernel say.
+	process 802 $'1:name=systemd:/system.slice/system-postgresql.slice/postgresql@15-main.service\n0::/' exe /srv/data/bin/x
+	needs postgresql@15-main.service ''
+	finds service-ungated service-ungated
+	needs postgresql@15-main.service '"srv-data.mount" system.slice'
+	needs nginx.service '' srv-data.mount
+	silent
+	# A person's, a machine's, one of ours; what only begins with the same name, and a mount below that is another's.
+	process 803 '0::/user.slice/user-0.slice/user@0.service/app.slice/x.service' fd/7 /srv/data/x
+	process 804 '0::/machine.slice/vm.scope' fd/7 /srv/data/x
+	process 805 '0::/system.slice/ramraid-scrub@data.service' fd/7 /srv/data/x
+	process 806 '0::/system.slice/other.service' fd/7 /srv/database/x
+	process 807 '0::/system.slice/below.service' fd/7 '/srv/data/a b/x'
+	echo '31 30 8:5 / /srv/data/a\040b rw - ext4 /dev/sda5 rw' >>"$R/proc/1/mountinfo"
+	silent
+	NOBODY=yes HIDE=smartctl finds unseen-reads unseen-services
+	sed -i 's/nofail/nofail,x-systemd.automount/' "$R/etc/fstab"
+	needs nginx.service ''
+	silent
+	sed -i 's/,x-systemd.automount//' "$R/etc/fstab"
+	finds service-ungated
+	: >"$R/proc/1/mountinfo" # it is not mounted, so what is there lies elsewhere
+	check
+	[[ $output != *service-ungated* ]] || fail "$output"
+}
+
+@test "a mount point is no pattern" {
+	local target='/srv/d[a]ta*?'
+	libraries
+	need world/openers
+	process 800 '0::/system.slice/a.service' fd/7 "$target/x"
+	process 801 '0::/system.slice/b.service' fd/7 /srv/data/x
+	[[ $(openers_services "$target") == a.service ]] || fail "$(openers_services "$target")"
+}
+
+@test "hibernation to swap on the array: switched off, not possible, or elsewhere: no matter" {
+	mkdir -p "$R/sys/power"
+	echo 'freeze mem disk' >"$R/sys/power/state"
+	silent
+	echo 'UUID=0815 none swap defaults 0 0' >>"$R/etc/fstab"
+	unit 'dev-disk-by\x2duuid-0815.swap' ramraid@data.service
+	finds swap-in-memory hibernation
+	says 'systemctl mask hibernate.target'
+	echo masked >"$R/units/hibernate"
+	finds swap-in-memory
+	rm "$R/units/hibernate"
+	echo 'freeze mem' >"$R/sys/power/state"
+	finds swap-in-memory
 }
 
 @test "a disk leg lies in a container that systemd does not keep for the array" {

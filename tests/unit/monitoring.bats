@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The examples of docs/monitoring/examples, with a curl and a sendmail that only write down what they are given. The rules and the dashboard: tests/monitoring.
+# The examples of docs/monitoring/examples, with a curl and a sendmail that only write down what
+# they are given. The rules and the dashboard: tests/monitoring.
 
 setup() {
 	load helper

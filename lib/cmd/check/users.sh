@@ -1,0 +1,74 @@
+# The check, who uses what lies on the array: services that do not wait for a mount, and
+# hibernation. Called by cmd/check/gate.sh, whose variables it takes.
+# shellcheck shell=bash disable=SC2154 # variables of cmd/check/gate.sh
+
+need cmd/check/findings config/conf core/paths core/words world/disk world/openers
+need world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+# check_users_services MOUNT…: of those that the boot does not wait for (nofail). A service that
+# uses one and does not depend on it starts without it, and may write below the mount point; and it
+# is not stopped with it.
+check_users_services() {
+	local mount unit text requires units=()
+	[[ ${F[array.state]} == active ]] || return 0
+	for mount; do
+		[[ -n $(disk_carries "${F[array.md]}" "$mount") ]] || continue
+		findings_is_root || {
+			findings_unseen services "to see which services use $mount, for which the boot does not wait (nofail)" 'no right to see what others have open'
+			return
+		}
+		unit=$(systemd_escape --path --suffix=mount -- "$mount")
+		mapfile -t units < <(check_users_below_ "$mount")
+		text=$(systemd_show Id,Requires,Requisite,BindsTo "${units[@]}") || continue
+		systemd_unquote text
+		while IFS= read -r requires; do
+			[[ " ${requires#* } " == *" $unit "* ]] || findings_problem service-ungated "${requires%% *} to start after $mount, for which the boot does not wait (nofail), and not without it" \
+				'that it uses it and does not depend on it' "systemctl edit ${requires%% *}, and write there: [Unit] RequiresMountsFor=$mount"
+		done < <(check_users_lines_ < <(printf '%s\n' "$text"))
+	done
+}
+
+# The mounts below it are others.
+check_users_below_() { # MOUNT
+	local line other lines=() below=()
+	mapfile -t lines <"$PROC/1/mountinfo"
+	for line in "${lines[@]}"; do
+		words_into "$line" _ _ _ _ other
+		printf -v other '%b' "$other"
+		[[ $other != "$1"/* ]] || below+=("$other")
+	done
+	openers_services "$1" "${below[@]}" | grep -v '^ramraid' | sort -u
+}
+
+# check_users_lines_ <TEXT: "UNIT DEPENDENCY…" lines of what systemd_show prints of Id and its
+# dependencies.
+check_users_lines_() {
+	local line id='' all=''
+	while IFS= read -r line; do
+		case $line in
+		Id=*) id=${line#*=} ;;
+		*=*) all+=" ${line#*=}" ;;
+		'')
+			[[ -z $id ]] || printf '%s%s\n' "$id" "$all"
+			id='' all=''
+			;;
+		esac
+	done
+	[[ -z $id ]] || printf '%s%s\n' "$id" "$all"
+}
+
+# check_users_hibernation: the image of a hibernated machine is looked for before the array has been
+# started; and where the initramfs has started it (ROOT=yes), what is in the image no longer fits
+# the legs.
+check_users_hibernation() {
+	local unit states='' swaps=()
+	for unit in "${WAITING[@]}" "${LIVE[@]}"; do [[ $unit != *.swap ]] || swaps+=("$unit"); done
+	((${#swaps[@]} > 0)) || return 0
+	{ read -r states <"$SYS/power/state"; } 2>/dev/null || :
+	[[ " $states " == *' disk '* && $(systemd_show LoadState hibernate.target) != *LoadState=masked* ]] || return 0
+	findings_problem hibernation 'that the machine can not hibernate to swap on the array' \
+		"that it can, to ${swaps[*]}: the next boot does not find the image, and what was in memory is lost, as in a power cut" \
+		'systemctl mask hibernate.target hybrid-sleep.target suspend-then-hibernate.target; or have swap elsewhere'
+}
