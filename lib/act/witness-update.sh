@@ -2,7 +2,7 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need core/act core/log core/paths notes/hardware notes/renamed notes/witness observe/facts
+need core/act core/log core/paths decide/health notes/hardware notes/renamed notes/witness observe/facts
 need observe/outside observe/scan observe/static world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -221,12 +221,12 @@ witness_update_write_() {
 # nobody looked, because there are fewer of them than legs (readd_is_forgotten). After the event
 # count has been read: a leg that has left since has no more events than that.
 witness_update_filled_() {
-	local VALUE SLOTS legs=${F[members]}
-	[[ ${F[conf.ram]-} == none ]] || legs=$((legs + 1))
+	local VALUE SLOTS LEGS_IN_ALL
+	health_legs
 	WITNESS_FILLED=yes
 	md_state_read_slots "${F[array.md]}"
 	md_state_read "${F[array.md]}" degraded
-	((SLOTS < legs)) || [[ $VALUE == 0 ]] || WITNESS_FILLED=''
+	((SLOTS < LEGS_IN_ALL)) || [[ $VALUE == 0 ]] || WITNESS_FILLED=''
 }
 
 # witness_update_witness [no-ram-slot]: the same, for those who go on without it: that it is said

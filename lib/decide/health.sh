@@ -25,6 +25,12 @@ health_disk_in_sync() {
 	return 1
 }
 
+# health_legs: sets LEGS_IN_ALL to how many legs the array is to have, the RAM leg included.
+health_legs() {
+	LEGS_IN_ALL=${F[members]}
+	[[ ${F[conf.ram]} == none ]] || LEGS_IN_ALL=$((LEGS_IN_ALL + 1))
+}
+
 # health_disk_has_all: is any disk leg in sync, and have those that are, together, all that the RAM
 # leg has? md reads each block where it is good.
 health_disk_has_all() { [[ ${F[disks.lack]} != yes ]] && health_disk_in_sync; }

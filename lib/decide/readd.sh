@@ -67,9 +67,9 @@ readd_by_bitmap() { [[ ${F[conf.layout]} != far2 ]] && ! readd_is_forgotten "$1"
 # (witness.filled; not known: it is older), with one event for md's own half step; and while there
 # are fewer slots than legs, that count may be a later one at any time.
 readd_is_forgotten() {
-	local legs=${F[members]}
-	[[ ${F[conf.ram]} == none ]] || legs=$((legs + 1))
-	[[ -z ${F[witness.filled]} ]] || ((${F[array.slots]} < legs || ${F[leg.$1.events]} + 1 < ${F[witness.filled]}))
+	local LEGS_IN_ALL
+	health_legs
+	[[ -z ${F[witness.filled]} ]] || ((${F[array.slots]} < LEGS_IN_ALL || ${F[leg.$1.events]} + 1 < ${F[witness.filled]}))
 }
 
 # readd_slot_is_free: is there a slot for one more disk leg? One that is being rebuilt has one, and
