@@ -16,19 +16,11 @@ contents_of() {
 	{ contents_names_ "$DEV/$1" && { ((${#others[@]} == 0)) || contents_names_ "${others[@]}" | sed 's/^/beside /'; } && contents_below_ "$1"; } | sort -u
 }
 
-# contents_below_ NODE: of all that it is made of, and that these are made of, the containers, one a
-# line.
+# contents_below_ NODE: the containers in which what it is made of lies, one a line.
 contents_below_() {
-	local slave node uuid name
+	local slave
 	for slave in "$SYS/class/block/$1"/slaves/*; do
-		[[ -e $slave ]] || continue
-		node=${slave##*/}
-		if { read -r uuid <"$SYS/class/block/$node/dm/uuid" && read -r name <"$SYS/class/block/$node/dm/name"; } 2>/dev/null && [[ $uuid == CRYPT-* ]]; then
-			printf 'below /dev/mapper/%s\n' "$name"
-		fi
-		# What a partition is made of is its disk's to know.
-		[[ ! -e $SYS/class/block/$node/partition ]] || node=$(basename "$(readlink -e "$SYS/class/block/$node/..")")
-		contents_below_ "$node"
+		[[ ! -e $slave ]] || disk_containers "${slave##*/}" | sed 's|^|below /dev/mapper/|'
 	done
 }
 

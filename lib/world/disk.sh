@@ -267,6 +267,16 @@ disk_physical() {
 	printf '%s\n' "${node##*/}"
 }
 
+# disk_containers NODE: the names of the LUKS containers that it is, or lies in, one a line.
+disk_containers() {
+	local below uuid='' name
+	{ read -r uuid <"$SYS/class/block/$1/dm/uuid" && read -r name <"$SYS/class/block/$1/dm/name"; } 2>/dev/null || :
+	[[ $uuid != CRYPT-* ]] || printf '%s\n' "$name"
+	# A partition is a part of what its disk is.
+	[[ ! -e $SYS/class/block/$1/partition ]] || disk_containers "$(basename "$(readlink -e "$SYS/class/block/$1/..")")"
+	for below in "$SYS/class/block/$1"/slaves/*; do [[ ! -e $below ]] || disk_containers "${below##*/}"; done
+}
+
 # disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's
 # "transport"), iSCSI (its device hangs below a "session"), network block devices, Ceph.
 disk_is_remote() {

@@ -822,6 +822,80 @@ the system: 1 note
 	says 'srv-data.mount to wait for the array'
 }
 
+@test "a remote leg whose near end never gives up: iSCSI, NVMe over one and several paths, nbd" {
+	local session=$R/sys/devices/platform/host3/session1 folder=$R/sys/class/block/sda1
+	mkdir -p "$session/iscsi_session/session1" "$session/target3:0:0/3:0:0:0/block"
+	ln -s "$session/target3:0:0/3:0:0:0" "$R/sys/block/sda/device"
+	mkdir -p "$R/sys/class/block/sda" && ln -sfn "$R/sys/block/sda/device" "$R/sys/class/block/sda/device"
+	echo iqn.2026-01.org.example:a >"$session/iscsi_session/session1/targetname"
+	libraries
+	need world/initiator
+	# forever NODE: what is said of it, "" when it ends.
+	forever() { initiator_forever "$1" && printf '%s' "$FOREVER"; }
+	for seconds in 120 0; do
+		echo "$seconds" >"$session/iscsi_session/session1/recovery_tmo"
+		[[ -z $(forever sda1) ]] || fail "$seconds"
+	done
+	for seconds in off -1; do
+		echo "$seconds" >"$session/iscsi_session/session1/recovery_tmo"
+		[[ $(forever sda1) == *"replacement_timeout is $seconds"* ]] || fail "$seconds"
+	done
+	finds leg-waits-forever not-netdev
+	says 'do: iscsiadm -m node -T iqn.2026-01.org.example:a -o update'
+	echo 120 >"$session/iscsi_session/session1/recovery_tmo"
+	finds not-netdev
+	# One controller, and a subsystem of two.
+	mkdir -p "$R/sys/class/nvme/nvme1" "$R/sys/class/nvme/nvme2" "$R/sys/class/nvme-subsystem/nvme-subsys0" "$R/sys/class/block/"{nvme1n1,nvme2n1}
+	ln -s "$R/sys/class/nvme/nvme1" "$R/sys/class/block/nvme1n1/device"
+	echo off >"$R/sys/class/nvme/nvme1/ctrl_loss_tmo"
+	[[ $(forever nvme1n1) == *NVMe* ]]
+	initiator_forever nvme1n1
+	[[ $FOREVER_DO == 'echo 60 >/sys/class/nvme/nvme1/ctrl_loss_tmo;'* ]]
+	echo 30 >"$R/sys/class/nvme/nvme1/fast_io_fail_tmo"
+	[[ -z $(forever nvme1n1) ]]
+	echo off >"$R/sys/class/nvme/nvme1/fast_io_fail_tmo"
+	echo 600 >"$R/sys/class/nvme/nvme1/ctrl_loss_tmo"
+	[[ -z $(forever nvme1n1) ]]
+	ln -s "$R/sys/class/nvme-subsystem/nvme-subsys0" "$R/sys/class/block/nvme2n1/device"
+	ln -s "$R/sys/class/nvme/nvme1" "$R/sys/class/nvme/nvme2" "$R/sys/class/nvme-subsystem/nvme-subsys0/"
+	echo 600 >"$R/sys/class/nvme/nvme2/ctrl_loss_tmo"
+	[[ -z $(forever nvme2n1) ]]
+	echo -1 >"$R/sys/class/nvme/nvme2/ctrl_loss_tmo"
+	initiator_forever nvme2n1
+	[[ $FOREVER_DO == *nvme2/ctrl_loss_tmo* ]] || fail "$FOREVER_DO"
+	# Of nbd only debugfs tells.
+	mkdir -p "$R/sys/class/block/nbd0" "$R/sys/kernel/debug/nbd/nbd0"
+	[[ -z $(forever nbd0) ]]
+	echo 7500 >"$R/sys/kernel/debug/nbd/nbd0/timeout"
+	[[ -z $(forever nbd0) ]]
+	echo 0 >"$R/sys/kernel/debug/nbd/nbd0/timeout"
+	[[ $(forever nbd0) == *nbd* ]]
+}
+
+@test "a disk leg in a container that opens too late: not in crypttab, by hand, not to be waited for" {
+	# sda1 is a volume on a partition of a container.
+	mkdir -p "$R/sys/class/block/sda1/slaves/dm-9" "$R/sys/class/block/dm-9/dm"
+	echo CRYPT-LUKS2-0123-late >"$R/sys/class/block/dm-9/dm/uuid"
+	echo late >"$R/sys/class/block/dm-9/dm/name"
+	rm "$R/sys/class/block/sda1/partition"
+	HIDE=smartctl finds leg-opens-late
+	says 'the container late, in which /dev/disk/by-id/ata-A-part1 lies'
+	says 'no line about it in /etc/crypttab'
+	echo 'late /dev/disk/by-id/ata-C none luks,noauto' >"$R/etc/crypttab"
+	echo 'below /dev/mapper/late' >>"$R/etc/ramraid/state/data.contents"
+	unit ramraid@data.service systemd-cryptsetup@late.service /run/x
+	HIDE=smartctl finds leg-opens-late
+	says 'note leg-opens-late'
+	says 'systemctl start systemd-cryptsetup@late.service'
+	sed -i 's/,noauto//' "$R/etc/crypttab"
+	HIDE=smartctl silent
+	# Its key lies on the array itself.
+	sed -i 's| none | /srv/data/key |' "$R/etc/crypttab"
+	HIDE=smartctl finds leg-opens-late
+	says 'a line in /etc/crypttab that the array can not wait for'
+	says 'journalctl -b -t ramraid-generator'
+}
+
 # process PID CGROUP LINK TARGET: one that has TARGET as cwd, exe, root or a descriptor.
 process() {
 	mkdir -p "$R/proc/$1/fd"

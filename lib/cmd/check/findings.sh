@@ -2,7 +2,7 @@
 # cmd/check/array.sh (the array as it is now), cmd/check/reads.sh (who serves its reads), cmd/check/gate.sh (what lies on it), cmd/check/system.sh. Nothing is changed by any of them.
 # shellcheck shell=bash
 
-need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/reads cmd/check/system config/conf
+need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/reads cmd/check/system config/conf
 need core/log core/paths observe/facts observe/static report/advice
 
 declare -gA F # the facts: decide/facts.list
@@ -70,6 +70,7 @@ findings_one() {
 	check_system_rescue
 	check_reads
 	check_array_smart
+	check_legs_remote
 	check_boot_half_done
 	check_boot_enabled
 	check_boot_claim

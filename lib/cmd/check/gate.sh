@@ -2,7 +2,7 @@
 # systemd has, and with what is mounted, opened or swapped to. After facts_observe.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/users config/conf core/paths gate/dependents gate/dropins
+need act/notify cmd/check/findings cmd/check/legs cmd/check/users config/conf core/paths gate/dependents gate/dropins
 need notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -11,12 +11,14 @@ declare -gA F # the facts: decide/facts.list
 # LIVE_WHAT (units of what is in use, and what that is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file), and
 # WAITS (units that come after the array).
 check_gate() {
-	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() unit network
+	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() byhand=() unit network
 	local -A LOAD=() AFTER=() FROM=() WAITS=()
 	check_gate_can_see_ || return 0
 	network=$(dependents_units "$CHECK_ARRAY" "${CONF[UUID]}")
 	mapfile -t WAITING < <(sed -n 's/^unit //p' < <(printf '%s\n' "$network"))
 	mapfile -t GATE_LEGS < <(sed -n 's/^\(leg\|byhand\) //p' < <(printf '%s\n' "$network"))
+	mapfile -t wanted < <(sed -n 's/^leg //p' < <(printf '%s\n' "$network"))
+	mapfile -t byhand < <(sed -n 's/^byhand //p' < <(printf '%s\n' "$network"))
 	mapfile -t optional < <(sed -n 's/^optional //p' < <(printf '%s\n' "$network"))
 	network=$(sed -n 's/^network //p' < <(printf '%s\n' "$network"))
 	[[ ${F[array.state]} != active ]] || {
@@ -31,6 +33,7 @@ check_gate() {
 	for unit in "${WAITING[@]}"; do check_gate_unit "$unit"; done
 	check_gate_network_ "$network"
 	check_gate_legs_
+	check_legs_containers "${wanted[*]}" "${byhand[*]}"
 	check_gate_memory_
 	check_users_hibernation
 	check_users_services "${optional[@]}"
