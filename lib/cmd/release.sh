@@ -1,9 +1,9 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/hotplug act/witness-update config/conf config/conf-faults
+need act/array-lock act/forget act/guard act/hotplug act/witness-update config/conf config/conf-faults
 need config/conf-need core/act core/cli core/log core/paths gate/dependents notes/adopted
-need notes/claim notes/witness-copy observe/facts observe/static world/md world/systemd
+need notes/claim observe/facts observe/static world/md world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,8 +27,6 @@ cmd_release() {
 	release_all
 }
 
-release_file() { printf '%s/%s.releasing\n' "$STATE" "$NAME"; }
-
 # release_look: sets RELEASE_LEFT to what is left to do: all; or "files", when an earlier run has seen to the array and then deleted the
 # configuration, or an "adopt" has ended before it wrote one. For the former, loads the configuration and the facts, and ends the program
 # when it can't be done.
@@ -36,7 +34,10 @@ release_look() {
 	RELEASE_LEFT=all
 	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
 	adopted_read "$NAME" || :
-	if [[ ! -e $ETC/$NAME.conf ]] && [[ -e $(release_file) || (${ADOPTED[done]-} == no && ! -e $RUN/$NAME.started) ]]; then
+	forget_begun "$NAME"
+	[[ -e $ETC/$NAME.conf || $FORGET_VERB != destroy ]] ||
+		die "$NAME: a destroy of it has begun; to finish that: ramraid destroy $NAME" "$EX_REFUSED"
+	if [[ ! -e $ETC/$NAME.conf ]] && [[ -n $FORGET_VERB || (${ADOPTED[done]-} == no && ! -e $RUN/$NAME.started) ]]; then
 		RELEASE_LEFT=files
 		return 0
 	fi
@@ -92,14 +93,12 @@ release_name_() {
 
 # An outer array finds a disk leg that is an array of ours by that name as well.
 release_outer_() {
-	local outer member
+	local outer
 	! claim_names "$NAME" "${F[uuid]}" || return 0
 	while IFS= read -r outer; do
-		while IFS= read -r member; do
-			[[ $member != /dev/md/"$NAME" || $outer == "$NAME" ]] ||
-				release_wrong_ "is a disk leg of $outer, which would not find it at the next boot; release that first: ramraid release $outer"
-		done < <(conf_load "$outer" >/dev/null 2>&1 || : && printf '%s\n' "${MEMBERS[@]}")
-	done < <(conf_names)
+		[[ $outer == "$NAME" ]] ||
+			release_wrong_ "is a disk leg of $outer, which would not find it at the next boot; release that first: ramraid release $outer"
+	done < <(conf_naming "/dev/md/$NAME")
 }
 
 release_wrong_() { # TEXT…; sets the caller's wrong
@@ -132,8 +131,9 @@ release_all() {
 		log_info 'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
 		claim_initramfs
 	fi
-	release_unit
-	release_notes
+	forget_unit "$NAME" release
+	forget_copy "${F[uuid]-${ADOPTED[uuid]-none}}"
+	forget_notes "$NAME"
 	trap - EXIT INT TERM HUP
 	if [[ -n $DRY_RUN ]]; then
 		log_notice "$NAME: nothing was changed (--dry-run)"
@@ -184,37 +184,4 @@ release_array() {
 		md_clear_writemostly "$md" "${F[leg.$i.node]}"
 	done
 	[[ ${ADOPTED[bitmap]-} != none || $(md_bitmap "$md") != internal ]] || md_drop_bitmap "$md"
-}
-
-# A stop of the unit stops the array, and first what lies on it, which the generator has made to require the unit. So: from now on
-# "ramraid stop" leaves the array alone; without a configuration the generator writes nothing, and after a reload, which runs it and builds
-# the whole tree of dependencies anew (systemctl(1), daemon-reload), nothing requires the unit; then it is stopped. If somebody else's file
-# requires it, it is not.
-release_unit() {
-	local md needed
-	{ read -r md _ <"$RUN/$NAME.watched"; } 2>/dev/null || md=${F[array.md]-}
-	[[ -n $DRY_RUN ]] || { paths_run && : >"$RUN/$NAME.released"; }
-	act_text "$(release_file)" $'# "ramraid release" has begun to take the notes of this array away; type it again.\n'
-	systemd_disable "$NAME"
-	act rm -f -- "$ETC/$NAME.conf"
-	[[ -n $DRY_RUN ]] || sync "$ETC"
-	[[ ! -e $ETC/$NAME.conf.d ]] || log_notice "$NAME: $ETC/$NAME.conf.d is kept"
-	systemd_reload
-	[[ -z $md ]] || systemd_stop_monitor "$md" || log_notice "$NAME: its monitor could not be stopped; it sees nothing any more"
-	needed=$(systemd_dependents "$NAME")
-	if [[ -z $DRY_RUN && $needed == *[![:blank:]]* ]]; then
-		log_warning "$NAME: its unit is required by ${needed% } still, which would be stopped with it; it stays active and does nothing any more"
-		return
-	fi
-	systemd_stop "$NAME"
-	systemd_reset "$NAME"
-	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME.released"
-}
-
-release_notes() {
-	witness_copy_find "${F[uuid]-${ADOPTED[uuid]-none}}"
-	[[ -z $WITNESS_COPY || ! -e $WITNESS_COPY ]] || act rm -f -- "$WITNESS_COPY"
-	act rm -f -- "$RUN/$NAME".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory} "$STATE/$NAME".{witness,hardware,contents,adopted,lately,leaving}
-	act rm -f -- "$(release_file)"
-	hotplug_disarm
 }

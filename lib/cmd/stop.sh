@@ -62,9 +62,14 @@ stop_by_systemd() { # NAME
 }
 
 stop_here() { # NAME
-	local ram
 	[[ -n $DRY_RUN ]] || stop_end_start_ TERM
 	stop_lock_ "$1"
+	stop_array "$1"
+}
+
+# stop_array NAME: the same for whoever has the array's lock.
+stop_array() {
+	local ram
 	conf_need_started "$1" # who had the lock may have changed the disks
 	static_configured "$1"
 	facts_observe

@@ -284,3 +284,14 @@ conf_same() {
 		[[ $uuid != "$2" ]] || printf '%s\n' "$other"
 	done < <(conf_names)
 }
+
+# conf_naming PATH…: prints the names of the configured arrays that have one of these as a disk leg,
+# one a line.
+conf_naming() {
+	local other member
+	while IFS= read -r other; do
+		while IFS= read -r member; do
+			[[ -z $member || " $* " != *" $member "* ]] || printf '%s\n' "$other"
+		done < <(conf_load "$other" >/dev/null 2>&1 || : && printf '%s\n' "${MEMBERS[@]}")
+	done < <(conf_names)
+}

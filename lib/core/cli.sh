@@ -74,19 +74,27 @@ cli_one_name() {
 # cli_ask NAME: shows what is to be done to an array that is in use, the lines of PLAN. Ends the
 # program when something speaks against it (WRONG), with --dry-run, or when the answer is no.
 cli_ask() {
-	local answer
 	cli_wrong "$1"
 	[[ -z $DRY_RUN ]] || {
 		((${#PLAN[@]} == 0)) || printf '%s\n' "${PLAN[@]}"
 		log_notice "$1: nothing was changed (--dry-run)"
 		exit "$EX_OK"
 	}
-	((${#PLAN[@]} > 0)) && [[ -z ${OPT[yes]-} ]] || return 0
+	((${#PLAN[@]} == 0)) || cli_confirm "$1" "$1, in use as it is:"
+}
+
+# cli_confirm NAME HEAD [typed]: shows HEAD and the lines of PLAN, and asks; with "typed" the answer
+# is not yes, but the name of the array. Ends the program when it is another. Nothing with --yes.
+cli_confirm() {
+	local answer='' question='Go on? [y/N] ' wanted='[yY]*'
+	[[ -z ${OPT[yes]-} ]] || return 0
 	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
-	printf '%s, in use as it is:\n' "$1" >&2
-	printf '  %s\n' "${PLAN[@]}" >&2
-	read -r -p 'Go on? [y/N] ' answer
-	[[ $answer == [yY]* ]] || die "$1: nothing was changed" "$EX_FAILED"
+	printf '%s\n' "$2" >&2
+	((${#PLAN[@]} == 0)) || printf '  %s\n' "${PLAN[@]}" >&2
+	[[ -z ${3-} ]] || question='Type the name of the array to go on: ' wanted=$1
+	read -r -p "$question" answer || :
+	# shellcheck disable=SC2053 # a pattern, or a name, in which no character is one of a pattern
+	[[ $answer == $wanted ]] || die "$1: nothing was changed" "$EX_FAILED"
 }
 
 # cli_wrong NAME: says the lines of WRONG, and ends the program if there are any.

@@ -257,3 +257,22 @@ dependents_print_() {
 	for name in "${MOUNTS[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
 	return 0
 }
+
+# dependents_lines NAME UUID: which lines of fstab and crypttab are about the array, or about what is
+# on it: "FILE: SOURCE MOUNT-POINT" or "FILE: NAME SOURCE", one a line.
+dependents_lines() {
+	local GATE_NAME=$1 alias name source target netdev=0 local=0
+	local -A ALIASES=()
+	local -a crypts=() devices=() opened=()
+	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(dependents_aliases "$1" "$2")
+	dependents_crypttab_
+	dependents_crypttab_
+	[[ ! -r $ROOT/etc/crypttab ]] || while read -r name source _; do
+		[[ $name == '#'* || " ${crypts[*]} " != *" $name "* ]] || printf '/etc/crypttab: %s %s\n' "$name" "$source"
+	done <"$ROOT/etc/crypttab"
+	while read -r source target _; do
+		printf -v source '%b' "$source"
+		printf -v target '%b' "$target"
+		! dependents_matches "$source" || printf '/etc/fstab: %s %s\n' "$source" "$target"
+	done < <(dependents_fstab_lines_)
+}

@@ -1,0 +1,61 @@
+# An array stops being ours ("release", "destroy"): its unit, its configuration, and all that was
+# written down about it go. Each step can be done again, or is left out when it is done.
+# shellcheck shell=bash
+
+need act/hotplug core/act core/log core/paths notes/witness-copy world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+# forget_file NAME: the note that this has begun: by then there may be no configuration any more.
+forget_file() { printf '%s/%s.releasing\n' "$STATE" "$1"; }
+
+# forget_begun NAME: sets FORGET_VERB to the verb that has begun it and has not ended, release or
+# destroy; empty when none has.
+forget_begun() {
+	local text=''
+	FORGET_VERB=''
+	[[ -e $(forget_file "$1") ]] || return 0
+	FORGET_VERB=release
+	{ IFS= read -r text <"$(forget_file "$1")"; } 2>/dev/null || :
+	[[ $text != *'"ramraid destroy"'* ]] || FORGET_VERB=destroy
+}
+
+# forget_unit NAME VERB: the unit and the configuration. A stop of the unit stops the array, and
+# first what lies on it, which the generator has made to require the unit. So: from now on "ramraid
+# stop" leaves the array alone; without a configuration the generator writes nothing, and after a
+# reload, which runs it and builds the whole tree of dependencies anew (systemctl(1),
+# daemon-reload), nothing requires the unit; then it is stopped. If somebody else's file requires
+# it, it is not.
+forget_unit() {
+	local name=$1 md needed
+	{ read -r md _ <"$RUN/$name.watched"; } 2>/dev/null || md=${F[array.md]-}
+	[[ -n $DRY_RUN ]] || { paths_run && : >"$RUN/$name.released"; }
+	act_text "$(forget_file "$name")" "# \"ramraid $2\" has begun to take the notes of this array away; type it again."$'\n'
+	systemd_disable "$name"
+	act rm -f -- "$ETC/$name.conf"
+	[[ -n $DRY_RUN ]] || sync "$ETC"
+	[[ ! -e $ETC/$name.conf.d ]] || log_notice "$name: $ETC/$name.conf.d is kept"
+	systemd_reload
+	[[ -z $md ]] || systemd_stop_monitor "$md" || log_notice "$name: its monitor could not be stopped; it sees nothing any more"
+	needed=$(systemd_dependents "$name")
+	if [[ -z $DRY_RUN && $needed == *[![:blank:]]* ]]; then
+		log_warning "$name: its unit is required by ${needed% } still, which would be stopped with it; it stays active and does nothing any more"
+		return
+	fi
+	systemd_stop "$name"
+	systemd_reset "$name"
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/$name.released"
+}
+
+# forget_copy UUID: the second copy of the witness. Where it is, the configuration says.
+forget_copy() {
+	witness_copy_find "$1"
+	[[ -z $WITNESS_COPY || ! -e $WITNESS_COPY ]] || act rm -f -- "$WITNESS_COPY"
+}
+
+# forget_notes NAME: all that was written down about it; the note that this has begun goes last.
+forget_notes() {
+	act rm -f -- "$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
+	act rm -f -- "$(forget_file "$1")"
+	hotplug_disarm
+}
