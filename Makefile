@@ -8,7 +8,7 @@
 # make reproducible the package built once more, elsewhere and otherwise: the same bytes
 # make piuparts     installing, removing and purging in a chroot; as root or with sudo
 # make diagrams     docs/diagrams/*.svg from *.dot
-# make map          docs/diagrams/house.svg: the rooms of lib/, from the "need" lines
+# make map          docs/diagrams/house.svg: the layers of lib/, from the "need" lines
 # make screens      docs/screens/*.svg: what a terminal shows in a virtual machine
 # make release      prints the steps of a release, and does none
 # make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=

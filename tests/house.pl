@@ -3,12 +3,12 @@
 #   check    prints what is wrong: a file that is called and not needed, or needed and not called; an arrow that runs back up; a private function
 #            called from outside; a function that there is not; a prefix that is not the file's. Exit code 1 if there is anything.
 #   needs    prints for each file what its "need" lines have to name
-#   map      prints the rooms and what leads from one to the other, for dot(1)
+#   map      prints the layers and what leads from one to the other, for dot(1)
 use strict;
 use warnings;
 
-# From the bottom up: a room needs those before it, never one after it.
-my @ROOMS = qw(core world config notes decide gate observe report act cmd);
+# From the bottom up: a layer needs those before it, never one after it.
+my @LAYERS = qw(core world config notes decide gate observe report act cmd);
 # Functions whose names do not begin with that of their file.
 my %FREE = map { $_ => 1 } qw(die need);
 # Called by a name that is put together: who calls it => which functions, as a pattern.
@@ -23,7 +23,7 @@ my %level = map { $ROOMS[$_] => $_ } 0 .. $#ROOMS;
 my (%defined, %variable, %text, %needs, %calls, %prefixes, @wrong);
 
 sub name { $_[0] =~ s{^lib/}{}r =~ s{\.sh$}{}r }
-sub room { $_[0] =~ m{^([\w-]+)/} ? $1 : '' }
+sub layer { $_[0] =~ m{^([\w-]+)/} ? $1 : '' }
 
 # Code without comments and quoted words; here-documents are none of ours.
 sub code {
@@ -35,7 +35,7 @@ sub code {
 }
 
 my @files = map { name($_) } sort split /\n/, `find lib -name '*.sh'`;
-# They need what they call as well, and stand above all rooms.
+# They need what they call as well, and stand above all layers.
 my @programs = qw(bin/ramraid units/ramraid-generator lib/impostor);
 for my $file (@files, @programs) {
 	my $path = -e $file ? $file : "lib/$file.sh";
@@ -105,8 +105,8 @@ sub check {
 		for my $other (sort keys %{ $needs{$file} }) {
 			# Or it is read early, because another one needs it later.
 			push @wrong, "$file: needs $other and calls nothing of it" if !$calls{$file}{$other} && !grep { ($needs{$_}{$other} // '') eq 'later' } keys %needs;
-			my ($from, $to) = (room($file), room($other));
-			push @wrong, "$file: there is no room $from" if !exists $level{$from};
+			my ($from, $to) = (layer($file), layer($other));
+			push @wrong, "$file: there is no layer $from" if !exists $level{$from};
 			push @wrong, "$file: needs $other, which stands above it" if exists $level{$to} && exists $level{$from} && $level{$to} > $level{$from};
 			# What is given to it are facts; it calls only what takes a text apart, and knows the names of our folders.
 			push @wrong, "$file: $other is outside decide" if $from eq 'decide' && $to ne 'decide' && $other !~ m{^core/(?:paths|words|number)$};
@@ -145,20 +145,20 @@ sub needs {
 
 sub map_of_rooms {
 	my (%inside, %arrow);
-	push @{ $inside{ room($_) } }, s{^\w+/}{}r for @files;
+	push @{ $inside{ layer($_) } }, s{^\w+/}{}r for @files;
 	for my $file (@files) {
-		for (keys %{ $needs{$file} }) { $arrow{ room($file) . "\t" . room($_) }++ if room($file) ne room($_) }
+		for (keys %{ $needs{$file} }) { $arrow{ layer($file) . "\t" . layer($_) }++ if layer($file) ne layer($_) }
 	}
-	print "// What each room of lib/ holds and needs: \"make map\" draws it from the \"need\" lines.\ndigraph house {\n";
+	print "// What each layer of lib/ holds and needs: \"make map\" draws it from the \"need\" lines.\ndigraph house {\n";
 	print "\tgraph [rankdir=TB, nodesep=0.4, ranksep=0.5]\n\tnode [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=11]\n";
 	print "\tedge [fontname=\"sans-serif\", fontsize=9, color=gray40]\n";
-	for my $room (grep { $inside{$_} } @ROOMS) {
+	for my $layer (grep { $inside{$_} } @LAYERS) {
 		my ($line, @rows) = ('');
-		for (sort @{ $inside{$room} }) {
+		for (sort @{ $inside{$layer} }) {
 			if (length "$line $_" > 34) { push @rows, $line; $line = '' }
 			$line .= ($line ? ' ' : '') . $_;
 		}
-		print "\t\"$room\" [label=\"$room\\n@{[join '\\n', '', @rows, $line]}\"]\n";
+		print "\t\"$layer\" [label=\"$layer\\n@{[join '\\n', '', @rows, $line]}\"]\n";
 	}
 	for (sort keys %arrow) { my ($from, $to) = split /\t/; print "\t\"$from\" -> \"$to\" [label=$arrow{$_}]\n" }
 	print "}\n";
