@@ -17,7 +17,7 @@ my %DISPATCH = map { (split ' ', $_, 2) } grep { /\S/ } map { s/^\s+//r } split 
 };
 
 # These may go on for hours. An upgrade of the package takes away what they have not read by then.
-my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize create adopt release restore scrub wait bench internal/mend internal/memory);
+my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize create adopt release destroy restore scrub wait bench internal/mend internal/memory);
 
 my %level = map { $LAYERS[$_] => $_ } 0 .. $#LAYERS;
 my (%defined, %variable, %text, %needs, %calls, %prefixes, @wrong);

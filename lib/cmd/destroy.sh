@@ -1,0 +1,212 @@
+# ramraid destroy: an array and all that it held are no more; its disks are blank to md.
+# shellcheck shell=bash
+
+need act/array-lock act/copy act/forget cmd/stop config/conf config/conf-faults
+need config/conf-need core/act core/cli core/log core/paths decide/health gate/dependents
+need notes/claim notes/removals observe/facts observe/scan observe/static world/disk world/md
+need world/ramdisk world/superblock world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+readonly DESTROY_USAGE='usage: ramraid destroy [--yes] [--dry-run] NAME
+
+Stops the array, makes the superblocks of its legs invalid, and takes its claim, its configuration and all notes away. Everything on it is lost.
+Names what it will wipe, and wants the name of the array as the answer. Refused while anything uses the array. Wiped are only disks that the
+configuration names, or that are in the array, and that carry its UUID. If it is interrupted, type it again.
+  -y, --yes  do not ask    -n, --dry-run  print every command, change nothing'
+
+cmd_destroy() {
+	cli_parse "$DESTROY_USAGE" 'dry-run yes' "$@"
+	cli_one_name "$DESTROY_USAGE"
+	cli_root
+	destroy_look
+	[[ -n $DRY_RUN ]] || cli_confirm "$NAME" "$DESTROY_HEAD" typed
+	if [[ -z $DRY_RUN ]]; then
+		array_lock_first "$NAME" 5
+		# The world has moved on while a person thought about the answer.
+		destroy_look
+	fi
+	destroy_all
+}
+
+# destroy_look: sets DESTROY_FROM to where it begins: "array", or "files", when an earlier run has
+# taken the configuration away already; DESTROY_HEAD and PLAN to what a person is asked. Ends the
+# program when something speaks against it.
+destroy_look() {
+	DESTROY_FROM=array DESTROY_LEFT=() PLAN=() WRONG=()
+	DESTROY_WIPE=() DESTROY_NODES=()
+	DESTROY_HEAD="$NAME: an earlier run has destroyed it, and its notes are to be deleted:"
+	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
+	forget_begun "$NAME"
+	if [[ ! -e $ETC/$NAME.conf && -n $FORGET_VERB ]]; then
+		[[ $FORGET_VERB == destroy ]] || die "$NAME: a release of it has begun; to finish that: ramraid release $NAME" "$EX_REFUSED"
+		DESTROY_FROM=files
+		PLAN=("delete  $STATE/$NAME.*")
+		return 0
+	fi
+	conf_need_started "$NAME"
+	removals_read "$NAME" "${CONF[UUID]}"
+	static_configured "$NAME"
+	facts_observe
+	destroy_legs_
+	destroy_check_
+	cli_wrong "$NAME"
+	destroy_left_
+	PLAN+=("delete  $ETC/$NAME.conf, its claim, and what is written down about it")
+	DESTROY_HEAD="$NAME (UUID ${CONF[UUID]}${F[array.md]:+, /dev/${F[array.md]}}) is destroyed, and everything on it is lost:"
+}
+
+# Which disks are wiped, which are not, and why. What carries the UUID, is named by nobody, and is
+# not in the array may be a copy that somebody keeps: it is named.
+destroy_legs_() {
+	local dev node names=("${MEMBERS[@]}" "${LEAVING[@]}") line
+	[[ ${CONF[RAM]} != /* ]] || names+=("${CONF[RAM]}")
+	for node in ${F[array.strangers]}; do
+		dev=$(disk_stable_name "/dev/$node") || dev=/dev/$node
+		names+=("$dev")
+	done
+	for dev in "${names[@]}"; do destroy_leg_ "$dev"; done
+	# What something is stacked on is known by the name of that; a ramdisk goes by itself.
+	while read -r node line; do
+		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" && -z $(disk_holders "$node") ]] || continue
+		DESTROY_LEFT+=("/dev/$node carries its UUID and is no MEMBER, so it is left alone. If nothing on it is needed: mdadm --zero-superblock /dev/$node")
+	done < <(scan_array_devices "${CONF[UUID]}")
+}
+
+destroy_leg_() { # DEVICE
+	local NODE facts other
+	disk_find "$1" || {
+		PLAN+=("leave   $1: there is no such disk")
+		DESTROY_LEFT+=("$1 is not there. When it is back: mdadm --zero-superblock $1")
+		return 0
+	}
+	[[ " ${DESTROY_NODES[*]} " != *" $NODE "* ]] || return 0
+	facts=$(superblock_facts "$DEV/$NODE") || facts=''
+	case $facts in
+	sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'*)
+		DESTROY_WIPE+=("$1") DESTROY_NODES+=("$NODE")
+		PLAN+=("wipe    $1 ($NODE)")
+		while IFS= read -r other; do
+			[[ $other == "${F[array.md]:-none}" ]] || WRONG+=("$1: is in use by $other as well; see: lsblk /dev/$NODE")
+		done < <(disk_users "$NODE")
+		;;
+	sb=ok$'\n'uuid=*)
+		facts=${facts#*uuid=}
+		PLAN+=("leave   $1 ($NODE): belongs to another array (${facts%%$'\n'*})")
+		;;
+	sb=none*) PLAN+=("leave   $1 ($NODE): has no superblock") ;;
+	*)
+		PLAN+=("leave   $1 ($NODE): its superblock can't be read")
+		DESTROY_LEFT+=("$1: its superblock can't be read, so it is left alone. If it is the right disk: mdadm --zero-superblock $1")
+		;;
+	esac
+}
+
+# All that speaks against it, not just the first thing.
+destroy_check_() {
+	local users other hex=${CONF[UUID]//-/}
+	[[ -z $(stop_going_down) ]] || WRONG+=('the machine is going down')
+	if [[ ${F[array.state]} != absent ]]; then
+		users=$(stop_users)
+		[[ -z $users ]] || WRONG+=("is in use by $users. Unmount or stop that, then: ramraid destroy $NAME")
+		! health_only_copy || WRONG+=("its RAM leg is the only good copy of what is on it. If nothing of that is needed: mdadm --stop /dev/${F[array.md]}, then: ramraid destroy $NAME")
+	fi
+	[[ -z ${F[array.twin]} ]] || WRONG+=("its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop them first: mdadm --stop /dev/${F[array.md]} /dev/${F[array.twin]}")
+	[[ -z ${F[rescue.image]} ]] || WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back (ramraid restore $NAME); or, if nothing of that is needed, delete it: rm ${F[rescue.image]} $STATE/$NAME.rescue")
+	for other in $(conf_same "$NAME" "${CONF[UUID]}"); do WRONG+=("$ETC/$other.conf is about this array as well. Delete the file that is not needed"); done
+	for other in $(conf_naming "/dev/md/$NAME" "/dev/disk/by-id/md-uuid-${hex:0:8}:${hex:8:8}:${hex:16:8}:${hex:24}"); do
+		[[ $other == "$NAME" ]] || WRONG+=("is a disk leg of $other. Destroy that first: ramraid destroy $other")
+	done
+}
+
+# What goes on naming the array, and what this does not delete.
+destroy_left_() {
+	local line
+	while IFS= read -r line; do DESTROY_LEFT+=("$line"); done < <(dependents_lines "$NAME" "${CONF[UUID]}")
+	for line in "${MOUNTS[@]}"; do DESTROY_LEFT+=("$line, which its configuration named as MOUNT"); done
+	for line in "${MEMBERS[@]}"; do
+		[[ $line != /dev/md/* || ! -e $ETC/${line#/dev/md/}.conf ]] || DESTROY_LEFT+=("the array ${line#/dev/md/}, its disk leg; to destroy that too: ramraid destroy ${line#/dev/md/}")
+	done
+	[[ ! -e $ETC/$NAME.conf.d ]] || DESTROY_LEFT+=("$ETC/$NAME.conf.d, which would hold for a new array of that name: rm -r $ETC/$NAME.conf.d")
+}
+
+# The configuration goes after the superblocks: as long as it is there, this can begin again from
+# the start, and an array of which one disk is left is started from that, as ever.
+destroy_all() {
+	local line
+	DESTROY_BEGUN=''
+	trap 'destroy_end $?' EXIT
+	trap 'exit 130' INT TERM HUP
+	if [[ $DESTROY_FROM == array ]]; then
+		destroy_stop_
+		destroy_wipe_
+		claim_remove "$NAME"
+		log_info 'telling the initramfs of every kernel that there is no such array any more; this takes a while'
+		claim_initramfs
+		! claim_names "$NAME" "${CONF[UUID]}" || DESTROY_LEFT+=('an ARRAY line about it in mdadm.conf or mdadm.conf.d, which is not ours')
+		forget_copy "${CONF[UUID]}"
+	fi
+	forget_unit "$NAME" destroy
+	forget_notes "$NAME"
+	trap - EXIT INT TERM HUP
+	if [[ -n $DRY_RUN ]]; then
+		log_notice "$NAME: nothing was changed (--dry-run)"
+	else
+		log_notice "$NAME: destroyed${DESTROY_WIPE[*]:+; wiped: ${DESTROY_WIPE[*]}}"
+	fi
+	for line in "${DESTROY_LEFT[@]}"; do log_notice "$NAME: left: $line"; done
+}
+
+destroy_stop_() {
+	if [[ ${F[array.state]} != absent ]]; then
+		stop_array "$NAME"
+	else
+		[[ -n $DRY_RUN ]] || copy_stop "$NAME" || die "$NAME: $COPY_WHY" "$EX_TRY_AGAIN"
+		ramdisk_drop "$NAME" || die "$NAME: its ramdisk is still in use; see: ramraid status $NAME"
+	fi
+}
+
+# Each is looked at once more, in the last moment: nothing but what carries this array's UUID, and
+# is in use by nobody.
+destroy_wipe_() {
+	local i node users
+	DESTROY_BEGUN=yes
+	for i in "${!DESTROY_NODES[@]}"; do
+		node=${DESTROY_NODES[i]}
+		if [[ -z $DRY_RUN ]]; then
+			users=$(destroy_users_ "$node")
+			[[ -z $users ]] || die "${DESTROY_WIPE[i]}: is in use by ${users//$'\n'/, }; it is not wiped"
+			destroy_is_leg_ "${DESTROY_WIPE[i]}" "$node" || die "${DESTROY_WIPE[i]}: is not the disk any more that it was a moment ago; it is not wiped"
+		fi
+		md_wipe "$node" || die "${DESTROY_WIPE[i]}: its superblock could not be made invalid"
+		[[ -n $DRY_RUN ]] || ! destroy_is_leg_ "${DESTROY_WIPE[i]}" "$node" || die "${DESTROY_WIPE[i]}: still has a superblock of this array"
+	done
+}
+
+# The kernel may call an array the holder of a disk for a moment after it has stopped.
+destroy_users_() { # NODE
+	local tries users
+	for ((tries = 25; tries > 0; tries--)); do
+		users=$(disk_users "$1")
+		[[ -n $users ]] || return 0
+		sleep 0.2
+	done
+	printf '%s\n' "$users"
+}
+
+destroy_is_leg_() { # DEVICE NODE
+	local NODE
+	disk_find "$1" && [[ $NODE == "$2" && $(superblock_facts "$DEV/$2") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
+}
+
+destroy_end() { # EXIT-CODE
+	trap '' INT TERM HUP
+	if (($1 == 0)); then
+		:
+	elif [[ -n $DESTROY_BEGUN || $DESTROY_FROM == files ]]; then
+		log_error "$NAME: not finished, and what was done stays. To go on: ramraid destroy $NAME"
+	else
+		log_error "$NAME: nothing was wiped. Its configuration and its disks are as before"
+	fi
+	exit "$1"
+}
