@@ -6,36 +6,40 @@ need core/log core/paths notes/removals observe/facts observe/static world/disk 
 
 declare -gA F # the facts: decide/facts.list
 
-readonly REPLACE_USAGE='usage: ramraid replace [--force] [--yes] [--dry-run] NAME OLD NEW
+readonly REPLACE_USAGE='usage: ramraid replace [--force] [--yes] [--dry-run] NAME OLD [NEW]
 
 Builds the disk NEW into the running array beside the disk leg OLD, write-mostly, and when all are in sync takes OLD out and makes its
-superblock invalid; the MEMBER line changes with it. If OLD is gone or has failed, NEW takes its place. Never is there one good copy less than
-before. The array stays in use. If it is interrupted, type it again.
+superblock invalid; the MEMBER line changes with it. If OLD is gone or has failed, NEW takes its place. Without NEW: a blank disk has come under
+the very name OLD (the same slot of the machine, say), and is built in. Never is there one good copy less than before. The array stays in use. If it is interrupted, type it again.
   --force  overwrite what is on NEW    --yes  do not ask    --dry-run  print the plan, change nothing'
 
 cmd_replace() {
 	cli_parse "$REPLACE_USAGE" 'force yes dry-run' "$@"
-	((${#ARGS[@]} == 3)) || cli_usage "$REPLACE_USAGE" 'expected a name, a disk leg, and the disk that takes its place'
+	((${#ARGS[@]} == 2 || ${#ARGS[@]} == 3)) || cli_usage "$REPLACE_USAGE" 'expected a name, a disk leg, and the disk that takes its place, if that is called otherwise'
 	cli_root
 	paths_run
 	NAME=${ARGS[0]}
-	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
+	replace_look "$NAME" "${ARGS[@]:1}"
 	membership_ask "$NAME"
 	array_lock_first "$NAME" 5
-	replace_look "$NAME" "${ARGS[1]}" "${ARGS[2]}"
+	replace_look "$NAME" "${ARGS[@]:1}"
 	membership_check "$NAME"
 	replace_begin "$NAME"
-	membership_all "$NAME" "ramraid replace${OPT[force]:+ --force} $NAME ${ARGS[1]} ${ARGS[2]}"
+	membership_all "$NAME" "ramraid replace${OPT[force]:+ --force} $NAME ${ARGS[*]:1}"
 	exec {ARRAY_LOCK}>&-
 	transitions_tell "$NAME"
 	hotplug_trigger
 }
 
-# replace_look NAME OLD NEW: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts to those of the array as it is to be.
+# replace_look NAME OLD [NEW]: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts to those of the array as it is to be.
 replace_look() {
 	membership_look "$1"
 	((${#MEMBERSHIP_STRANGERS[@]} == 0)) ||
 		die "$1: ${MEMBERSHIP_STRANGERS[*]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
+	(($# == 3)) || {
+		replace_same_name_ "$@"
+		return
+	}
 	replace_name_ "$2" && REPLACE_OLD=$REPLY || REPLACE_OLD=$2
 	if replace_name_ "$3"; then
 		REPLACE_NEW=$REPLY
@@ -48,6 +52,26 @@ replace_look() {
 		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}" "$EX_USAGE"
 	[[ -z ${OPT[force]-} ]] || MEMBERSHIP_FORCE=$REPLACE_NEW
 	replace_facts_ "$1"
+}
+
+# replace_same_name_ NAME DISK: a new disk is called as the one whose place it takes, so that the
+# configuration stays as it is.
+replace_same_name_() {
+	local i
+	((${#LEAVING[@]} == 0)) || die "$1: ${LEAVING[*]} is to leave still. First end that: ramraid apply $1" "$EX_REFUSED"
+	replace_name_ "$2" || die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}. To have it take the place of one of these: ramraid replace $1 OLD $2" "$EX_USAGE"
+	REPLACE_OLD=$REPLY REPLACE_NEW=$REPLY
+	[[ -z ${OPT[force]-} ]] || MEMBERSHIP_FORCE=$REPLACE_NEW
+	replace_observe_ "$1"
+	for ((i = 0; i < F[members]; i++)); do [[ ${F[leg.$i.dev]} != "$REPLACE_NEW" ]] || break; done
+	[[ -n ${F[leg.$i.node]} ]] || die "$1: there is no disk $REPLACE_NEW. Put the new one in its place; or, if that is called otherwise: ramraid replace $1 $REPLACE_NEW NEW" "$EX_INACTIVE"
+	case ${F[leg.$i.state]}:${F[leg.$i.kind]} in
+	in_sync:*)
+		log_notice "$1: nothing to do: $REPLACE_NEW is in the array, and in sync. To have another disk take its place: ramraid replace $1 $REPLACE_NEW NEW"
+		exit "$EX_OK"
+		;;
+	:returned | :removed) die "$1: $REPLACE_NEW is the disk that was there before. To put it back: ramraid attach $1" "$EX_REFUSED" ;;
+	esac
 }
 
 # replace_name_ PATH: sets REPLY to the name by which the configuration, or the note, has that disk; returns 1 when neither has it.
@@ -103,6 +127,10 @@ replace_facts_() { # NAME
 	LEAVING=("${left[@]}")
 	# One that has no line any more may still have its superblock.
 	removals_has "$REPLACE_OLD" || ! replace_is_old_ || LEAVING+=("$REPLACE_OLD")
+	replace_observe_ "$1"
+}
+
+replace_observe_() { # NAME
 	static_configured "$1"
 	static_times || F[conf.member_timeout]=30
 	facts_observe

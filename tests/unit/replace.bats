@@ -296,3 +296,83 @@ data: nothing was changed (--dry-run)'
 	put logical_block_size 4096
 	wrongs ''
 }
+
+# new_at_b: another disk, which is blank, has come in the place of the one at B, which is gone.
+new_at_b() {
+	leaves sdb
+	put degraded 1
+	fake_disk sde $((200 << 20))
+	ln -sfn "$R/dev/sde" "$R/dev/disk/by-id/ata-B"
+	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
+}
+
+@test "one disk: a blank one at the name of a member that is gone is built in, and the file stays as it is" {
+	cp "$R/etc/ramraid/data.conf" "$BATS_TEST_TMPDIR/before.conf"
+	new_at_b
+	verb replace --dry-run data "$B"
+	assert_success
+	assert_line "build     $B, write-mostly; whatever is on it is lost"
+	[[ -z $(steps) ]] || fail "$(steps)"
+	verb replace data "$B"
+	assert_failure 2
+	verb replace --yes data "$B"
+	assert_success
+	[[ -e $MD/dev-sde && $(<"$MD/dev-sde/state") == in_sync,write_mostly && $(<"$MD/raid_disks") == 3 ]] || fail "$(steps)"
+	cmp "$R/etc/ramraid/data.conf" "$BATS_TEST_TMPDIR/before.conf"
+	[[ $(steps) == *'mdadm --manage /dev/md127 --add /dev/sde'*'echo writemostly /sys/block/md127/md/dev-sde/state'* && $(steps) != *--fail* && $(steps) != *zero-superblock* ]] || fail "$(steps)"
+	never
+	# And once more, also by the kernel's name.
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb replace --yes data /dev/sde
+	assert_success
+	assert_output -p "nothing to do: $B is in the array, and in sync"
+	[[ -z $(steps) ]] || fail "$(steps)"
+}
+
+@test "one disk: what it is not for is refused, and nothing is changed" {
+	refused 2 "$C is no MEMBER of it" replace --yes data "$C"
+	assert_output -p "ramraid replace data OLD $C"
+	refused 2 'expected a name, a disk leg' replace --yes data
+	new_at_b
+	echo ext4 >"$R/dev/sde"
+	refused 4 "$B: signature: it holds ext4" replace --yes data "$B"
+	rm "$R/dev/disk/by-id/ata-B"
+	refused 3 "there is no disk $B. Put the new one in its place" replace --yes data "$B"
+	printf '%s\n' "uuid=$ID" "member=/dev/disk/by-id/ata-C" >"$R/etc/ramraid/state/data.leaving"
+	refused 4 'ata-C is to leave still. First end that: ramraid apply data' replace --yes data "$B"
+}
+
+@test "one disk: the one that was there before is put back by attach, not built anew" {
+	leaves sdb
+	put degraded 1
+	refused 4 "$B is the disk that was there before. To put it back: ramraid attach data" replace --yes data "$B"
+}
+
+@test "one disk: --force takes one that holds something" {
+	new_at_b
+	echo ext4 >"$R/dev/sde"
+	verb replace --yes --force data "$B"
+	assert_success
+	[[ $(steps) == *'wipefs --all --quiet -- /dev/sde'*'mdadm --manage /dev/md127 --add /dev/sde'* && $(<"$MD/dev-sde/state") == in_sync,write_mostly ]] || fail "$(steps)"
+}
+
+@test "one disk, killed after any step: the same again completes it" {
+	local n all
+	new_at_b
+	cp -a "$R" "$BATS_TEST_TMPDIR/fresh"
+	verb replace --yes data "$B"
+	assert_success
+	all=$(calls | wc -l)
+	((all > 4)) || fail "$all"
+	for ((n = 1; n <= all; n++)); do
+		rm -rf "$R" "$BATS_TEST_TMPDIR/calls"
+		cp -a "$BATS_TEST_TMPDIR/fresh" "$R"
+		KILL_AFTER=$n
+		verb replace --yes data "$B"
+		KILL_AFTER=0
+		verb replace --yes data "$B"
+		((status == 0)) || fail "$n: $output" "$(calls)"
+		[[ $(<"$MD/dev-sde/state") == in_sync,write_mostly && $(<"$MD/sync_action") == idle ]] || fail "$n: $(calls)"
+		never
+	done
+}

@@ -70,6 +70,12 @@ steps() {
 		ramraid apply --dry-run data | tee /root/out; grep "build.*HARDDISK_B" /root/out; grep "take out.*HARDDISK_A" /root/out
 		ramraid apply --yes data
 		cmp /etc/ramraid/data.conf /root/wanted.conf; whole B D; unharmed; fails mdadm --examine $(leg A); written'
+	check 'a blank disk under the name of a member that was taken out: one name is enough, and the file stays as it is' "$helpers"'
+		mdadm /dev/md/data --fail $(node B) --remove $(node B); sleep 1; code=0; ramraid replace --yes data $(leg B) >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4
+		grep "is the disk that was there before. To put it back: ramraid attach data" /root/out
+		mdadm --zero-superblock $(node B); code=0; ramraid replace --yes data $(leg C) >/root/out 2>&1 || code=$?; cat /root/out; test $code = 2; grep "is no MEMBER of it" /root/out
+		ramraid replace --yes data $(leg B); cmp /etc/ramraid/data.conf /root/wanted.conf; whole B D; test "$(compare data)" = 0
+		ramraid replace --yes data $(leg D) 2>/root/out; grep "nothing to do: $(leg D) is in the array, and in sync" /root/out'
 	reboot
 	check 'after a reboot it is whole, mounted, with the new disks alone' "$helpers"'
 		findmnt /srv/data; whole B D; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; test "$(compare data)" = 0; test ! -e $(member A)'
