@@ -11,7 +11,7 @@ Tells what would go wrong at the next boot, and what to type; changes nothing. D
 Exit code 0: nothing, or only notes; 1: at least one problem; 2: wrong usage, such as a kernel that is not installed; 3: an array is not configured.'
 
 cmd_check() {
-	local name code=0 all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_RAM_SAID=''
+	local name code=0 text all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_RAM_SAID=''
 	cli_parse "$CHECK_USAGE" 'json kernel=' "$@"
 	for name in "${ARGS[@]}"; do conf_name_ok "$name" || die "$(conf_faults_name "$name")" "$EX_USAGE"; done
 	((${#ARGS[@]} > 0)) || {
@@ -31,7 +31,8 @@ cmd_check() {
 		findings_one "$name" "${OPT[kernel]-}"
 	done
 	[[ -n ${OPT[kernel]-} ]] || check_system "$all"
-	cmd_check_show "${names[@]}"
+	text=$(cmd_check_show "${names[@]}")
+	cli_print "$text${text:+$'\n'}"
 	((code != 0)) || ! findings_has_problem || code=$EX_FAILED
 	return "$code"
 }

@@ -14,7 +14,7 @@ readonly CONFIG_KEYS=(UUID MEMBER MOUNT LAYOUT ROOT RAM RAM_RESERVE MEMORY_FLOOR
 # keys.list end
 
 cmd_config() {
-	local NAME CONF_ORIGINS=yes code=0
+	local NAME CONF_ORIGINS=yes code=0 text
 	cli_parse "$CONFIG_USAGE" 'json' "$@"
 	[[ ${ARGS[0]-} == show ]] || cli_usage "$CONFIG_USAGE" 'expected "show"'
 	((${#ARGS[@]} <= 2)) || cli_usage "$CONFIG_USAGE" 'expected one array name at most'
@@ -22,7 +22,8 @@ cmd_config() {
 	declare -ga CONFIG_MEMBERS=() CONFIG_MOUNTS=()
 	NAME=${ARGS[1]-}
 	if ((${#ARGS[@]} == 2)); then conf_need "$NAME"; else config_defaults || code=$EX_USAGE; fi
-	if [[ -n ${OPT[json]-} ]]; then config_json; else config_text; fi
+	text=$(if [[ -n ${OPT[json]-} ]]; then config_json; else config_text; fi)
+	cli_print "$text"$'\n'
 	return "$code"
 }
 

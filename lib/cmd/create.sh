@@ -10,7 +10,8 @@ need observe/device
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
 
 Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
-other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step fails, all is taken back.
+other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step
+fails before the unit has started, it takes everything back, but for what --force has overwritten.
   --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device, which is overwritten as well
   --layout=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
   --force     overwrite disks that hold something

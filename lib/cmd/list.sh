@@ -13,7 +13,7 @@ that are configured, RAM (the state of the RAM leg), and SIZE. What is not known
 Exit code 0: listed, whatever the states are; 2: a name that can be none; 3: a name that there is not.'
 
 cmd_list() {
-	local name code=0 names=() rows=()
+	local name code=0 text='' names=() rows=()
 	cli_parse "$LIST_USAGE" 'no-headings' "$@"
 	need observe/summary
 	for name in "${ARGS[@]}"; do conf_name_ok "$name" || {
@@ -23,12 +23,13 @@ cmd_list() {
 	if ((${#ARGS[@]} > 0)); then mapfile -t names < <(printf '%s\n' "${ARGS[@]}" | sort -u); else mapfile -t names < <(conf_names); fi
 	for name in "${names[@]}"; do list_row_ "$name" || code=$?; done
 	if [[ -n ${OPT[no_headings]-} ]]; then
-		((${#rows[@]} == 0)) || printf '%s\n' "${rows[@]}"
+		((${#rows[@]} == 0)) || printf -v text '%s\n' "${rows[@]}"
 	elif ((${#rows[@]} > 0)); then
-		list_table_
+		text=$(list_table_)$'\n'
 	elif ((${#ARGS[@]} == 0)); then
-		printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"
+		text="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
 	fi
+	cli_print "$text"
 	return "$code"
 }
 

@@ -1,7 +1,7 @@
 # ramraid metrics: what Prometheus collects of all arrays.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths world/ramdisk-note
+need config/conf core/cli core/log core/paths world/disk world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -22,7 +22,7 @@ cmd_metrics() {
 	while IFS= read -r name; do cmd_metrics_array "$name"; done < <(conf_names)
 	metrics_text
 	if [[ -z ${OPT[output]+set} ]]; then
-		printf '%s' "$SHOWN"
+		cli_print "$SHOWN"
 	else
 		printf '%s' "$SHOWN" | act_file "$METRICS_FILE" || die "${OPT[output]} could not be written"
 	fi
@@ -47,14 +47,33 @@ cmd_metrics_place() {
 }
 
 cmd_metrics_array() { # NAME
-	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN=''
+	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN='' alone=''
 	# What can't be an array's name is none, and may not be fit to be printed.
 	conf_name_ok "$1" && summary_array "$1" || return 0
 	F[ram.bytes]='' F[ram.taken]=''
-	[[ $STATUS_WORD == misconfigured ]] || {
-		ramdisk_note_read "$1"
+	ramdisk_note_read "$1"
+	if [[ $STATUS_WORD == misconfigured ]]; then
+		! cmd_metrics_is_alone_ "$1" || alone=1
+	else
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
 		! ramdisk_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
-	}
-	metrics_add "$STATUS_WORD"
+	fi
+	metrics_add "$STATUS_WORD" "$alone"
+}
+
+# cmd_metrics_is_alone_ NAME: is the ramdisk RAM_NODE the only leg in sync of the array that runs
+# under this name? A fault in its configuration must not silence that.
+cmd_metrics_is_alone_() {
+	local NODE ARRAY_STATE READAUTO LEGS line alone=1
+	[[ -n $RAM_NODE ]] && disk_find "/dev/md/$1" || return 1
+	md_state "$NODE"
+	[[ $ARRAY_STATE == @(active|broken) ]] || return 1
+	md_state_members "$NODE"
+	for line in "${LEGS[@]}"; do
+		case $line in
+		"$RAM_NODE in_sync "*) alone=0 ;;
+		*' in_sync '*) return 1 ;;
+		esac
+	done
+	return "$alone"
 }

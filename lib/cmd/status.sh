@@ -23,7 +23,7 @@ cmd_status() {
 	[[ -z ${OPT[json]-} ]] || need report/status-json
 	if [[ -z ${OPT[watch]+set} ]]; then
 		status_all "${ARGS[@]}" || code=$?
-		printf '%s' "$SHOWN"
+		cli_print "$SHOWN"
 		return "$code"
 	else
 		need report/watch

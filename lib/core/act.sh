@@ -20,14 +20,18 @@ act() {
 }
 
 # act_write FILE VALUE: the same for writing a value into a file of sysfs. md answers a refusal with
-# an error of write(2).
+# an error of write(2), which is told in our own words.
 act_write() {
+	local why
 	if [[ -n $DRY_RUN ]]; then
 		printf 'echo %q > %q\n' "$2" "$1"
 		return 0
 	fi
 	log_info "+ echo $2 > $1"
-	printf '%s\n' "$2" >"$1"
+	why=$({ printf '%s\n' "$2" >"$1"; } 2>&1) || {
+		log_notice "$1 does not take \"$2\": ${why##*: }"
+		return 1
+	}
 }
 
 # act_file FILE [MODE]: makes FILE from stdin so that after a power cut it is either the old or the

@@ -101,7 +101,7 @@ safe_start_leg_kind() {
 	if safe_start_is_absent "$i"; then
 		KIND=absent
 	elif [[ -n ${F[leg.$i.in]} ]]; then
-		KIND="is in use by ${F[leg.$i.in]}"
+		KIND="is in use by ${F[leg.$i.holder]:-${F[leg.$i.in]}}"
 	elif [[ ${F[leg.$i.sb]} != ok ]]; then
 		KIND="has no md superblock that can be read (${F[leg.$i.sb]})"
 	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
@@ -120,14 +120,14 @@ safe_start_leg_kind() {
 }
 
 safe_start_none_good_() { # ABSENT REFUSED…
-	local absent=$1 text ABSENT
+	local absent=$1 text='' ABSENT
 	shift
 	safe_start_absent_names
 	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
 		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return
 	fi
-	printf -v text '; %s' "$@"
+	(($# == 0)) || printf -v text '; %s' "$@"
 	((absent == 0)) || text+="; missing:$ABSENT"
 	[[ -z ${F[leg.ram.dev]} ]] || safe_start_none_but_device_
 	action_is refuse "no disk leg to start from${text/#; /: }"
@@ -253,9 +253,11 @@ safe_start_gone_back_() {
 # leg and began to rebuild another one, which is here. From which leg? From one that is absent, or
 # from the RAM leg, which is gone.
 safe_start_outrun_() {
-	local OUTRUNNER
+	local OUTRUNNER ABSENT back='It was rebuilt from the RAM leg, which is gone, or from a leg that is not good now. To'
 	histories_find_outrunner "$1" || return 1
-	action_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. Bring back the leg that it was rebuilt from; or, if that is gone for good, go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+	safe_start_absent_names
+	[[ -z $ABSENT ]] || back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, if that was the RAM leg, or is gone for good,"
+	action_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. $back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # safe_start_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg;

@@ -20,7 +20,7 @@ readonly BLANK_FACTS='
 	change.left change.used
 '
 readonly BLANK_LEG='
-	dev node in state slot writemostly lacks sb silent uuid device_uuid number role roles view
+	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles view
 	raid_disks level events=0 time=0 recovery dirty size data_offset=0 data_size=0 sectors
 	member_uuid joined left_with noted elsewhere moved alien removed returns stat errors kind
 	why block badblocks dropin force is_ram leaving

@@ -72,7 +72,7 @@ facts_look_() {
 
 facts_leg_blank() { # I NODE
 	local leg=leg.$1
-	F[$leg.node]=$2 F[$leg.in]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
+	F[$leg.node]=$2 F[$leg.in]='' F[$leg.holder]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
 	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' F[$leg.time]=0 F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
 
@@ -87,8 +87,8 @@ facts_leg_holder_() {
 	for holder in "$SYS/class/block/$node"/holders/* "$SYS/class/block/$node/$node"*/holders/*; do
 		[[ -e $holder ]] || continue
 		holder=${holder##*/}
-		F[leg.$i.in]=other
-		[[ $holder != md* ]] || ! facts_is_ours "$holder" "$node" || F[leg.$i.in]=$holder
+		F[leg.$i.in]=other F[leg.$i.holder]=$holder
+		[[ $holder != md* ]] || ! facts_is_ours "$holder" "$node" || F[leg.$i.in]=$holder F[leg.$i.holder]=''
 		return 0
 	done
 }

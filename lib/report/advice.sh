@@ -120,7 +120,7 @@ advice_lost_leg() { # I
 	elif [[ ${F[leg.$1.state]} == faulty ]]; then
 		ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
 	elif [[ ${F[leg.$1.in]} == other ]]; then
-		ADVICE_DO="$dev is in use by something else; see: lsblk $dev"
+		ADVICE_DO="$dev is in use by ${F[leg.$1.holder]:-something else}; see: lsblk $dev"
 	elif [[ $ADVICE_BLIND == no && ${F[leg.$1.sb]} == unreadable ]]; then
 		ADVICE_DO="$dev can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
 	elif [[ $ADVICE_BLIND == no ]] && readd_may "$1" && ! readd_slot_is_free; then

@@ -65,11 +65,15 @@ metrics_one_of() {
 	done
 }
 
-# metrics_add STATUS-WORD: the samples of one array.
+# metrics_add STATUS-WORD [ALONE]: the samples of one array. Of one whose configuration has errors
+# nothing is known but ALONE: 1 if only its RAM leg is in sync.
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
 	metrics_one_of ramraid_array_state "$METRICS_STATES" "$1" "${array[@]}"
-	[[ $1 != misconfigured ]] || return 0
+	[[ $1 != misconfigured ]] || {
+		metrics_sample ramraid_only_good_copy_in_ram "${2-}" "${array[@]}"
+		return 0
+	}
 	metrics_sample ramraid_array_info 1 "${array[@]}" uuid "${F[uuid]}" device "${F[array.md]}"
 	metrics_stat_ array "${F[array.stat]}" "${array[@]}"
 	[[ ${F[conf.ram]} == none ]] || {

@@ -273,3 +273,16 @@ parses() { # FLAGS ARG…
 	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/work.data ]]
 	[[ -z $(find "$R/run/ramraid" -name '*lock' -o -name 'work*' -perm /077 ! -path '*/.locks/*') ]]
 }
+
+@test "output that can not be written ends with 1 and a message of our own" {
+	local verb
+	[[ -e /dev/full ]] || skip 'no /dev/full'
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
+	for verb in status 'status --json' list check 'check --json' metrics 'config show' 'config show --json data'; do
+		status=0
+		# shellcheck disable=SC2086 # words
+		"$PROJECT/bin/ramraid" $verb >/dev/full 2>"$BATS_TEST_TMPDIR/said" || status=$?
+		[[ $status == 1 && $(<"$BATS_TEST_TMPDIR/said") == *'the output could not be written' ]] || fail "$verb: $status" "$(<"$BATS_TEST_TMPDIR/said")"
+		not grep -E 'line [0-9]+' "$BATS_TEST_TMPDIR/said" || fail "$verb" "$(<"$BATS_TEST_TMPDIR/said")"
+	done
+}

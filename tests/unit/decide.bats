@@ -322,6 +322,11 @@ gates() { # GATE ACTION BASE CHANGE…
 	because 'was still being rebuilt (complete up to sector 2048)'
 	decides refuse stopped-1 0:held
 	because 'is in use by other'
+	decides refuse stopped-1 0:held leg.0.holder=dm-3
+	because 'ata-A is in use by dm-3'
+	# With nothing to say of any leg but that it is missing.
+	decides refuse stopped-2 0:absent 1:absent waited=30
+	because 'no disk leg to start from: missing: /dev/disk/by-id/ata-A /dev/disk/by-id/ata-B'
 	decides refuse stopped-2 0:corrupt 1:absent waited=30
 	because corrupt
 	because 'missing: /dev/disk/by-id/ata-B'

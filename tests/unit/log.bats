@@ -54,8 +54,16 @@ both() { "$@" 2>&1; }
 	act_write file idle 2>log
 	[[ $(<file) == idle && $(<log) == *idle*file* ]]
 	run act_write nowhere/file x
-	assert_failure
-	[[ ! -e /dev/full ]] || { run act_write /dev/full x && assert_failure; }
+	assert_failure 1
+	assert_output -p 'nowhere/file does not take "x": No such file or directory'
+	refute_output -p ' line '
+	# As md refuses a word.
+	[[ ! -e /dev/full ]] || {
+		run act_write /dev/full x
+		assert_failure 1
+		assert_output -p '/dev/full does not take "x": No space left on device'
+		refute_output -p ' line '
+	}
 }
 
 @test "act_file: whole, with its mode, in folders that it makes, without leftovers" {

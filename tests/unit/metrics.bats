@@ -97,3 +97,29 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	assert_failure 1
 	assert_output -p 'could not be written'
 }
+
+@test "the only good copy is told of an array whose configuration has errors, too" {
+	local md=$R/sys/block/md127/md
+	mkdir -p "$md/dev-rd0" "$md/dev-sda1" "$R/dev/md" "$R/run/ramraid" "$R/sys/class/block" "$R/sys/block/rd0"
+	ln -s ../../block/md127 "$R/sys/class/block/md127"
+	: >"$R/dev/md127"
+	ln -s ../md127 "$R/dev/md/bad"
+	echo active >"$md/array_state"
+	echo in_sync >"$md/dev-rd0/state"
+	echo faulty >"$md/dev-sda1/state"
+	echo rapiddisk rd0 102400 - used >"$R/run/ramraid/bad.ram"
+	echo nonsense >"$R/etc/ramraid/bad.conf"
+	says() { SHOWN=$("$PROJECT/bin/ramraid" metrics)$'\n' && parsed | grep -F only_good_copy; }
+	[[ $(says) == 'ramraid_only_good_copy_in_ram{array="bad"} 1' ]] || fail "$(says)"
+	echo broken >"$md/array_state"
+	[[ $(says) == 'ramraid_only_good_copy_in_ram{array="bad"} 1' ]]
+	# Otherwise it is not known: a disk in sync may lack blocks.
+	echo in_sync,write_mostly >"$md/dev-sda1/state"
+	[[ -z $(says) ]]
+	echo faulty >"$md/dev-sda1/state"
+	echo faulty >"$md/dev-rd0/state"
+	[[ -z $(says) ]]
+	echo in_sync >"$md/dev-rd0/state"
+	rm "$R/run/ramraid/bad.ram"
+	[[ -z $(says) ]]
+}
