@@ -32,12 +32,15 @@ cmd_metrics() {
 # its owner, since nothing that is to be told needs root; and not on root's terminal, into which that user could type. In a folder of root's that lies in one of
 # somebody else's, as Debian's node exporter has it, that one can put another in its place: it is entered, and written to as it was found.
 cmd_metrics_place() {
-	local folder=${1%/*} uid gid
+	local folder=${1%/*} owner uid
 	METRICS_FILE=$1
 	((EUID == 0)) || return 0
 	until [[ -d $folder/ ]]; do folder=${folder%/*}; done
-	IFS=: read -r uid gid < <(stat -c %u:%g -- "$folder/")
-	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="$gid" --clear-groups --inh-caps=-all --no-new-privs -- "$0" metrics --output="${OPT[output]}"
+	# No process substitution: whatever is exec'd here inherits it, and setsid of util-linux 2.38 takes
+	# its end for that of the child that it waits for (wait(2) in sys-utils/setsid.c).
+	owner=$(stat -c %u:%g -- "$folder/")
+	uid=${owner%:*}
+	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" --clear-groups --inh-caps=-all --no-new-privs -- "$0" metrics --output="${OPT[output]}"
 	need core/trust
 	[[ -n $(trust_why_not "$folder") ]] || return 0
 	if ! cd -P -- "$folder" || [[ $PWD != "$folder" || ${1%/*} != "$folder" ]]; then

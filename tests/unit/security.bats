@@ -158,6 +158,17 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $why == *'is not written: others than root can change where it leads'* && $why != *' in '"$R/etc"* ]] || fail "$why"
 }
 
+@test "metrics: what is done as the folder's owner ends with its own exit code" {
+	local folder=$R/var/lib/prometheus/node-exporter METRICS_FILE code=0
+	mkdir -p "$folder" "$R/bin"
+	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
+	chown 65534:65533 "$folder"
+	printf '#!/bin/sh\nsleep 0.3; exit 7\n' >"$R/bin/setpriv"
+	chmod 755 "$R/bin/setpriv"
+	(PATH=$R/bin:$PATH && cmd_metrics_place "$ROOT${OPT[output]}") || code=$?
+	((code == 7)) || fail "$code"
+}
+
 @test "printable: control characters, line ends and what is no UTF-8 are written out; what is printable stays; twice is as once" {
 	local case text
 	for case in plain:plain $'a\eb:a\\x1bb' $'a\nb\n:a\\nb\\n' $'\xff:\\xff' $'caf\xc3\xa9:caf\xc3\xa9' $'\xc2\x9b31m:\\xc2\\x9b31m' $'\xc0\x80:\\xc0\\x80' \
