@@ -127,6 +127,8 @@ destroy_left_() {
 	for line in "${MEMBERS[@]}"; do
 		[[ $line != /dev/md/* || ! -e $ETC/${line#/dev/md/}.conf ]] || DESTROY_LEFT+=("the array ${line#/dev/md/}, its disk leg; to destroy that too: ramraid destroy ${line#/dev/md/}")
 	done
+	line=${CONF[RESCUE]}/$NAME
+	[[ ${CONF[RESCUE]} == none || -z $(ls -A -- "$ROOT$line" 2>/dev/null) ]] || DESTROY_LEFT+=("$line, where rescue images of what was on it are kept: rm -r $line")
 	[[ ! -e $ETC/$NAME.conf.d ]] || DESTROY_LEFT+=("$ETC/$NAME.conf.d, which would hold for a new array of that name: rm -r $ETC/$NAME.conf.d")
 }
 

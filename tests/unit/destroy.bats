@@ -213,11 +213,12 @@ d}" "$R/etc/ramraid/outer.conf"
 	printf '%s\n' '# box /dev/md/data' 'box /dev/md/data2 none luks' 'other /dev/sdz none' >"$R/etc/crypttab"
 	echo UUID=0815 >"$R/etc/ramraid/state/data.contents"
 	echo MOUNT=srv-x.mount >>"$R/etc/ramraid/data.conf"
-	mkdir "$R/etc/ramraid/data.conf.d"
+	mkdir -p "$R/etc/ramraid/data.conf.d" "$R/var/lib/ramraid/data"
+	: >"$R/var/lib/ramraid/data/image"
 	verb destroy --yes data
 	assert_success
 	[[ $(sed -n 's/^data: left: //p' <<<"$output" | sort) == "$(printf '%s\n' '/etc/crypttab: box /dev/md/data2' '/etc/fstab: /dev/mapper/box /box' '/etc/fstab: /dev/md/data1 none' '/etc/fstab: UUID=0815 /srv/data' \
-		"$R/etc/ramraid/data.conf.d, which would hold for a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as MOUNT' | sort)" ]] || fail "$output"
+		'/var/lib/ramraid/data, where rescue images of what was on it are kept: rm -r /var/lib/ramraid/data' "$R/etc/ramraid/data.conf.d, which would hold for a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as MOUNT' | sort)" ]] || fail "$output"
 }
 
 @test "killed after any step: the same again completes it" {
