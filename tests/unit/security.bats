@@ -167,7 +167,11 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	# It has said all, and goes on for a moment.
 	printf '#!/bin/sh\n/usr/bin/stat "$@"; exec >&-; sleep 0.2\n' >"$R/bin/stat"
 	chmod 755 "$R"/bin/*
-	(PATH=$R/bin:$PATH && cmd_metrics_place "$ROOT${OPT[output]}") || code=$?
+	# Of a group of its own, as a service is: else setsid has no need of a child.
+	set -m
+	(PATH=$R/bin:$PATH && cmd_metrics_place "$ROOT${OPT[output]}") 3>&- &
+	set +m
+	wait "$!" || code=$?
 	((code == 7)) || fail "$code"
 }
 
