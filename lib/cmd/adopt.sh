@@ -106,17 +106,12 @@ adopt_configure() {
 }
 
 adopt_ask() {
-	local answer users
-	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
-	[[ -t 0 ]] || die "$NAME: there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	local users
 	users=$(disk_users "$ADOPT_MD")
 	users=${users//$'\n'/, }
 	log_printable users
-	printf '/dev/%s (in use: %s) becomes the mirror "%s" with one leg in RAM. Nothing is unmounted or overwritten. Its disks:\n' \
-		"$ADOPT_MD" "$users" "$NAME" >&2
-	printf '  %s\n' "${MEMBERS[@]}" >&2
-	read -r -p 'Go on? [y/N] ' answer
-	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+	PLAN=("${MEMBERS[@]}")
+	cli_confirm "$NAME" "/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM. Nothing is unmounted or overwritten. Its disks:"
 }
 
 # Every step is one that can be done again, or is left out when it is done. Whatever a kill or a power cut leaves behind is either a plain

@@ -146,13 +146,10 @@ create_check_memory() {
 }
 
 create_ask() {
-	local answer disk
-	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
-	[[ -t 0 ]] || die "$NAME: this overwrites ${CREATE_DISKS[*]}; there is no terminal to ask on, so add --yes" "$EX_USAGE"
-	printf 'A mirror "%s" of %s, one leg in RAM. Everything on these disks is lost:\n' "$NAME" "$(quantity_show_bytes "$CREATE_BYTES")" >&2
-	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do printf '  %s (%s)\n' "$disk" "$(disk_node "$disk")" >&2; done
-	read -r -p 'Go on? [y/N] ' answer
-	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+	local disk
+	PLAN=()
+	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do PLAN+=("$disk ($(disk_node "$disk"))"); done
+	cli_confirm "$NAME" "A mirror \"$NAME\" of $(quantity_show_bytes "$CREATE_BYTES"), one leg in RAM. Everything on these disks is lost:"
 }
 
 # Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their order. The configuration is written

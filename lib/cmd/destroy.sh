@@ -20,7 +20,7 @@ cmd_destroy() {
 	cli_one_name "$DESTROY_USAGE"
 	cli_root
 	destroy_look
-	[[ -n $DRY_RUN ]] || cli_confirm "$NAME" "$DESTROY_HEAD" typed
+	cli_confirm "$NAME" "$DESTROY_HEAD" typed
 	if [[ -z $DRY_RUN ]]; then
 		array_lock_first "$NAME" 5
 		# The world has moved on while a person thought about the answer.

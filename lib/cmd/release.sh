@@ -107,12 +107,8 @@ release_wrong_() { # TEXT…; sets the caller's wrong
 }
 
 release_ask() {
-	local answer
-	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
-	[[ -t 0 ]] || die "$NAME: there is no terminal to ask on, so add --yes" "$EX_USAGE"
-	printf '%s becomes a plain RAID1 of %s disks, in use as it is; its configuration is deleted.\n' "$NAME" "${F[members]-its}" >&2
-	read -r -p 'Go on? [y/N] ' answer
-	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+	PLAN=()
+	cli_confirm "$NAME" "$NAME becomes a plain RAID1 of ${F[members]-its} disks, in use as it is; its configuration is deleted."
 }
 
 # Every step is one that can be done again, or is left out when it is done. The claim goes while the configuration is still there: an array

@@ -61,12 +61,8 @@ restore_choose() {
 }
 
 restore_ask() {
-	local answer
-	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
-	[[ -t 0 ]] || die "$NAME: this overwrites the array with ${RESCUE[image]}; there is no terminal to ask on, so add --yes" "$EX_USAGE"
-	printf '%s: the image %s (%s) overwrites what the disk legs hold.\n' "$NAME" "${RESCUE[image]}" "$(quantity_show_bytes "${RESCUE[bytes]}")" >&2
-	read -r -p 'Go on? [y/N] ' answer
-	[[ $answer == [yY]* ]] || die "$NAME: nothing was changed" "$EX_FAILED"
+	PLAN=()
+	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold."
 }
 
 # The record goes last: until then no start takes the half-written disk for good.

@@ -99,7 +99,7 @@ start_find_forced() { # DISK
 
 # What is known of the others, so that it is known what is given up.
 start_ask_forced() { # NAME
-	local i answer
+	local i
 	log_notice "$1: it will be started from ${F[leg.${F[forced]}.dev]} alone, at ${F[leg.${F[forced]}.events]} events. This gives up:"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ $i != "${F[forced]}" ]] || continue
@@ -110,10 +110,8 @@ start_ask_forced() { # NAME
 	[[ -z ${F[witness.events]} ]] || ((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
 		log_notice "  what was written up to ${F[witness.events]} events, where the array was when it last ran"
 	[[ -z ${F[rescue.image]} ]] || log_notice "  the record of the rescue image ${F[rescue.image]}; the file itself is kept"
-	[[ -z $DRY_RUN && -z ${OPT[yes]-} ]] || return 0
-	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
-	read -r -p 'Go on? [y/N] ' answer
-	[[ $answer == [yY]* ]] || die "$1: nothing was changed" "$EX_FAILED"
+	PLAN=()
+	cli_confirm "$1" ''
 }
 
 start_leg_state() { # I
