@@ -122,7 +122,7 @@ cmd_bench_progress_() { # [DONE OF SECONDS TEXT]; nothing: the line is cleared
 cmd_bench_print() { # ROWS SECONDS
 	local row
 	if [[ -n ${OPT[json]+set} ]]; then
-		json_open '' object
+		json_document
 		json_text name "$NAME"
 		json_number seconds "$2"
 		json_text fio "$(fio --version)"

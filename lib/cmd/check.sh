@@ -84,12 +84,9 @@ cmd_check_plural() { # NUMBER WORD
 	esac
 }
 
-# Of the form of the text; a key more does not change it.
-readonly CHECK_JSON_VERSION=1
 cmd_check_show_json() { # NAME…
 	local i key name
-	json_open '' object
-	json_number version "$CHECK_JSON_VERSION"
+	json_document
 	json_open arrays list
 	for name; do
 		json_open '' object
@@ -103,7 +100,7 @@ cmd_check_show_json() { # NAME…
 	for ((i = 0; i < FINDINGS; i++)); do
 		json_open '' object
 		for key in array severity code kernel expected found 'do'; do
-			if [[ -n ${FINDING["$i.$key"]} ]]; then json_text "$key" "${FINDING["$i.$key"]}"; else json_null "$key"; fi
+			if [[ -n ${FINDING["$i.$key"]} ]]; then json_text "${key/#do/action}" "${FINDING["$i.$key"]}"; else json_null "$key"; fi
 		done
 		json_close
 	done

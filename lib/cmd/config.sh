@@ -67,7 +67,7 @@ config_line_() { printf '%-*s  %s\n' "$width" "$1=$2" "${3:-built-in}"; }
 
 config_json() {
 	local LIST=''
-	json_open '' object
+	json_document
 	if [[ -n $NAME ]]; then json_text name "$NAME"; else json_null name; fi
 	json_open keys object
 	config_each config_json_

@@ -5,6 +5,15 @@
 declare -g JSON_TEXT='' JSON_STRING=''
 declare -ga JSON_CLOSERS=()
 
+# json_document: opens the object that every --json prints. The number is one for all of them: keys
+# may be added without a change of it.
+readonly JSON_VERSION=2
+json_document() {
+	JSON_TEXT='' JSON_CLOSERS=()
+	json_open '' object
+	json_number version "$JSON_VERSION"
+}
+
 # json_open KEY KIND: opens an "object" or a "list". KEY is '' for the whole, and inside a list.
 json_open() {
 	if [[ $2 == list ]]; then

@@ -6,12 +6,8 @@ need core/json core/words report/read-share
 
 declare -gA F # the facts: decide/facts.list
 
-readonly SHOWJSON_SCHEMA=1
-
 status_json_open() { # NOW, seconds since the epoch
-	JSON_TEXT='' JSON_CLOSERS=()
-	json_open '' object
-	json_number schema "$SHOWJSON_SCHEMA"
+	json_document
 	status_json_time_ time "$1"
 	json_open arrays list
 }
@@ -149,7 +145,7 @@ status_json_advice_() {
 	json_bool needs_root "$ADVICE_BLIND"
 	status_json_text_ why "$ADVICE_WHY"
 	status_json_text_ meaning "$ADVICE_SO"
-	status_json_text_ todo "$ADVICE_DO"
+	status_json_text_ action "$ADVICE_DO"
 	for kind in error warning; do
 		json_open "configuration_${kind}s" list
 		for ((i = 0; ; i++)); do

@@ -81,6 +81,24 @@ measured() {
 	[[ $(jq -c '.reads[2].measured[1]' <<<"$JSON_TEXT") == '{"access":"random","depth":8,"operations_per_second":464,"bytes_per_second":157286400,"mean_latency_nanoseconds":5000}' ]]
 }
 
+@test "--json is as its schema says, with and without writes" {
+	local test change
+	measured
+	for test in "${BENCH_TESTS[@]}"; do BENCH["write 0 $test"]=256 BENCH["write 0 $test bytes"]=1048576 BENCH["write 0 $test nanoseconds"]=100; done
+	fits() { jq "$1" <<<"$SHOWN" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/bench.schema.json"; }
+	fio() { echo fio-3.39; }
+	NAME=data BENCH_DISK_READS=0 OPT=([json]=yes)
+	SHOWN=$(cmd_bench_print 3 5)
+	fits . || fail "$SHOWN"
+	OPT[writes]=/srv
+	SHOWN=$(cmd_bench_print 3 5)
+	fits . || fail "$SHOWN"
+	[[ $(jq -c '[.version, .name, (.reads | length), (.writes | length)]' <<<"$SHOWN") == '[2,"data",3,1]' ]]
+	for change in '.version = 1' 'del(.reads)' '.reads[0].measured[0].access = "x"' '.writes[0].x = 1' '.seconds = "5"'; do
+		not fits "$change" >/dev/null || fail "not found: $change"
+	done
+}
+
 @test "writes go to the array or nowhere, and to no folder of somebody else's" {
 	local folder=$R/srv/folder
 	mkdir -p "$folder"

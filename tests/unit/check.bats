@@ -217,7 +217,7 @@ smartctl $R/dev/sdb
 unmkinitramfs $R/boot/initrd.img-$OLD
 unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	check --json data
-	[[ $status == 0 && $(jq -c . <<<"$output") == '{"version":1,"arrays":[{"name":"data","problems":0,"notes":0}],"findings":[]}' ]] || fail "$output"
+	[[ $status == 0 && $(jq -c . <<<"$output") == '{"version":2,"arrays":[{"name":"data","problems":0,"notes":0}],"findings":[]}' ]] || fail "$output"
 }
 
 @test "names: none configured, unknown, impossible, twice; a kernel that there is not" {
@@ -252,8 +252,13 @@ the system: 1 note
     do: write NOTIFY=PROGRAM in '"$R"'/etc/ramraid/ramraid.conf; or "MAILADDR root" in /etc/mdadm/mdadm.conf' ]] || fail "$output"
 	check --json
 	[[ $status == 1 ]]
-	[[ $(jq -c '.findings[0] | [.array,.severity,.kernel,.do]' <<<"$output") == '["data","problem",null,"systemctl enable ramraid@data.service"]' ]] || fail "$output"
+	[[ $(jq -c '.findings[0] | [.array,.severity,.kernel,.action]' <<<"$output") == '["data","problem",null,"systemctl enable ramraid@data.service"]' ]] || fail "$output"
 	[[ $(jq -c '.findings[1].array, .arrays[0]' <<<"$output") == $'null\n{"name":"data","problems":1,"notes":0}' ]]
+	fits() { jq "$1" <<<"$output" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/check.schema.json"; }
+	fits . || fail "$output"
+	for change in '.version = 1' 'del(.findings[0].action)' '.findings[0].severity = "bad"' '.findings[0].code = "a b"' '.findings[0].do = "x"' '.arrays[0].notes = null'; do
+		not fits "$change" >/dev/null || fail "not found: $change"
+	done
 	# Who asks about one array is told of that.
 	ARGS=(data) && finds not-enabled
 }

@@ -68,6 +68,15 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	[[ $(jq -c '[.keys.MOUNT, (.keys.MEMBER | length)]' <<<"$output") == '[[],1]' ]]
 	run show --json
 	[[ $(jq -c '[.name, .keys.RAM.value, .keys.RAM.line, .keys.MEMBER]' <<<"$output") == '[null,"brd",2,null]' ]]
+	fits() { jq "$1" <<<"$output" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/config.schema.json"; }
+	fits . || fail "$output"
+	run show --json data
+	fits . || fail "$output"
+	for change in 'del(.version)' '.keys.RAN = .keys.RAM' 'del(.keys.WAIT)' '.keys.MEMBER = .keys.RAM' '.keys.RAM.line = 0' '.name = ""'; do
+		not fits "$change" >/dev/null || fail "not found: $change"
+	done
+	# The schema has every key.
+	[[ $(jq -r '.properties.keys.properties | keys[]' "$PROJECT/docs/config.schema.json") == "$(jq -r '.keys | keys[]' <<<"$output")" ]]
 }
 
 @test "errors are told as elsewhere: 2 for a fault, 3 for no such array" {

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # schema.pl SCHEMA <DOCUMENT: is the JSON document on stdin as the JSON schema says? Prints what is wrong, a line each, and ends with 1. Knows just the
-# keywords that docs/status.schema.json uses, and refuses a schema with others, so that nothing in it goes unchecked.
+# keywords that docs/*.schema.json use, and refuses a schema with others, so that nothing in it goes unchecked.
 use strict;
 use warnings;
 use JSON::PP;

@@ -74,7 +74,7 @@ same() {
 	local change schema=$PROJECT/docs/status.schema.json
 	judge() { jq "$1" "$STATES/rebuilding-copy.json" | perl "$BATS_TEST_DIRNAME/schema.pl" "$schema"; }
 	judge .
-	for change in 'del(.time)' '.x = 1' '.schema = 2' '.time = "now"' '.arrays = {}' '.arrays[0].state = "fine"' 'del(.arrays[0].why)' '.arrays[0].why = ""' \
+	for change in 'del(.time)' '.x = 1' '.version = 1' '.version = "2"' '.time = "now"' '.arrays = {}' '.arrays[0].state = "fine"' 'del(.arrays[0].why)' '.arrays[0].why = ""' \
 		'.arrays[0].legs[0].slot = "0"' '.arrays[0].legs[0].slot = -1' '.arrays[0].legs[0].slot = 1.5' '.arrays[0].legs[1].device = "sda"' '.arrays[0].uuid = 7' \
 		'.arrays[0].only_good_copy_in_ram = 0' '.arrays[0].activity.percent = 101' '.arrays[0].activity.action = null' 'del(.arrays[0].activity.percent)' \
 		'.arrays[0].others = ["/dev/"]' '.arrays[0].last_run.events = null' '.arrays[0].legs[0].new = 1' '.arrays[0].reads_from_ram = {"percent": 1}'; do

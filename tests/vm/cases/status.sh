@@ -32,7 +32,7 @@ steps() {
 		a=$(basename $(node A)); b=$(basename $(node B)); sync; sleep 1
 		json --arg a "$(leg A)" --arg n $a --argjson r $(stat_of $a 1) --argjson w $(stat_of $a 5) ".arrays[0].legs[1] | .role == \"disk\" and .device == \$a and .node == \$n and .slot == 1 and
 			.reads >= \$r and .reads <= \$r + 50 and .writes >= \$w and .writes <= \$w + 50 and .errors == 0 and .write_mostly"
-		json ".arrays[0] | .state == \"whole\" and .legs[0].reads == null and .activity == null and .last_rebuild.engine == \"copy\" and .todo == null and (.only_good_copy_in_ram | not)"
+		json ".arrays[0] | .state == \"whole\" and .legs[0].reads == null and .activity == null and .last_rebuild.engine == \"copy\" and .action == null and (.only_good_copy_in_ram | not)"
 		writes=$(ramraid status --json data | jq .arrays[0].legs[2].writes); head -c 1M /dev/urandom >/srv/data/new; sync
 		json --argjson w $writes ".arrays[0].legs[2].writes > \$w"'
 	check 'without root it is the same' '
