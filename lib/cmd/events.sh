@@ -5,10 +5,13 @@ need config/conf config/conf-faults core/cli core/json core/log core/paths world
 
 readonly EVENTS_USAGE='usage: ramraid events [--since=TIME] [--json] NAME
 
-Prints what has happened to the array, from the journal, the newest last: its notices, warnings and alerts, and when its unit has started, stopped or
-failed. NAME need not be configured any more. Needs the right to read the journal of the system (root, or the group systemd-journal).
-  --since=TIME  nothing older, such as "2026-11-20 10:00", yesterday or -2h (systemd.time(7))    --json  the same for programs
-Exit code 0: printed; 1: the journal could not be read; 2: wrong usage; 3: neither configured nor in the journal.'
+Prints what has happened to the array, from the journal, the newest last: its notices, warnings
+and alerts, and when its unit has started, stopped or failed. NAME need not be configured any
+more. Needs the right to read the journal of the system (root, or the group systemd-journal).
+  --since=TIME  nothing older, such as "2026-11-20 10:00", yesterday or -2h (systemd.time(7))
+  --json  the same for programs
+Exit code 0: printed; 1: the journal could not be read; 2: wrong usage; 3: neither configured nor
+in the journal.'
 
 readonly EVENTS_JSON_VERSION=1 # of the form of the text; a key more does not change it
 readonly EVENTS_SEVERITY=(alert alert alert error warning notice info debug)

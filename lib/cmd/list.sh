@@ -7,10 +7,12 @@ declare -gA F # the facts: decide/facts.list
 
 readonly LIST_USAGE='usage: ramraid list [--no-headings] [NAME…]
 
-Prints one line for each array (default: all that are configured), sorted by name: NAME, STATE (as "status" has it), DEVICE, LEGS in sync of all
-that are configured, RAM (the state of the RAM leg), and SIZE. What is not known is "-".
+Prints one line for each array (default: all that are configured), sorted by name: NAME, STATE (as
+"status" has it), DEVICE, LEGS in sync of all that are configured, RAM (the state of the RAM leg),
+and SIZE. What is not known is "-".
   -H, --no-headings  for scripts: no headings, a tab between two fields, SIZE in bytes; fields may be added at the end
-Exit code 0: listed, whatever the states are; 2: a name that can be none; 3: a name that there is not.'
+Exit code 0: listed, whatever the states are; 2: a name that can be none; 3: a name that there is
+not.'
 
 cmd_list() {
 	local name code=0 text='' names=() rows=()
