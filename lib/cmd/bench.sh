@@ -15,7 +15,7 @@ other. Nothing is written, unless --writes names a folder on the array: then a f
   --seconds=N  for each measurement, 5 by default    --svg=FILE  a picture as well, by gnuplot    --json  for programs'
 
 cmd_bench() {
-	local seconds rows BENCH_DISK_READS
+	local seconds rows text BENCH_DISK_READS
 	cli_parse "$BENCH_USAGE" 'seconds= writes= svg= json' "$@"
 	cli_one_name "$BENCH_USAGE"
 	seconds=${OPT[seconds]-5}
@@ -33,7 +33,8 @@ cmd_bench() {
 	cmd_bench_reads "$rows" "$seconds"
 	[[ -z ${OPT[writes]-} ]] || cmd_bench_writes "${OPT[writes]}" "$seconds"
 	[[ -z ${OPT[svg]-} ]] || bench_svg "$NAME" "$rows" "${OPT[svg]}" || die "${OPT[svg]} could not be made"
-	cmd_bench_print "$rows" "$seconds"
+	text=$(cmd_bench_print "$rows" "$seconds")
+	cli_print "$text"$'\n'
 }
 
 cmd_bench_programs() {

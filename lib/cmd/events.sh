@@ -13,7 +13,6 @@ more. Needs the right to read the journal of the system (root, or the group syst
 Exit code 0: printed; 1: the journal could not be read; 2: wrong usage; 3: neither configured nor
 in the journal.'
 
-readonly EVENTS_JSON_VERSION=1 # of the form of the text; a key more does not change it
 readonly EVENTS_SEVERITY=(alert alert alert error warning notice info debug)
 
 cmd_events() {
@@ -65,18 +64,18 @@ events_show_() { # SECONDS LEVEL TEXT
 		json_text text "$text"
 		json_close
 	else
-		printf '%(%F %T)T %-7s  %s\n' "$1" "${EVENTS_SEVERITY[$2]}" "$text"
+		printf -v time '%(%F %T)T %-7s ' "$1" "${EVENTS_SEVERITY[$2]}"
+		cli_print "$time $text"$'\n'
 	fi
 }
 
 events_json_open_() {
-	json_open '' object
-	json_number version "$EVENTS_JSON_VERSION"
+	json_document
 	json_text name "$NAME"
 	json_open events list
 }
 events_json_close_() {
 	json_close
 	json_close
-	printf '%s\n' "$JSON_TEXT"
+	cli_print "$JSON_TEXT"$'\n'
 }

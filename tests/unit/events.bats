@@ -49,7 +49,12 @@ journalctl() {
 	record 1763633562 5 1 'Started it.'
 	TZ=Asia/Tokyo run cmd_events --json data
 	assert_success
-	[[ $(jq -c . <<<"$output") == '{"version":1,"name":"data","events":[{"time":"2025-11-20T10:12:40Z","severity":"warning","text":"a \"disk\" \\x1b ä"},{"time":"2025-11-20T10:12:42Z","severity":"notice","text":"Started it."}]}' ]] || fail "$output"
+	[[ $(jq -c . <<<"$output") == '{"version":2,"name":"data","events":[{"time":"2025-11-20T10:12:40Z","severity":"warning","text":"a \"disk\" \\x1b ä"},{"time":"2025-11-20T10:12:42Z","severity":"notice","text":"Started it."}]}' ]] || fail "$output"
+	fits() { jq "$1" <<<"$output" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/events.schema.json"; }
+	fits . || fail "$output"
+	for change in '.version = 1' '.events[0].severity = "bad"' 'del(.name)' '.events[0].time = "now"'; do
+		not fits "$change" >/dev/null || fail "not found: $change"
+	done
 	RECORDS=()
 	run cmd_events --json data
 	[[ $(jq -c .events <<<"${output%\}*}}") == '[]' ]] || fail "$output"
