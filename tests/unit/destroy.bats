@@ -32,6 +32,7 @@ setup() {
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d" "$R/sys/kernel/rapiddisk"
 	echo "ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd" >"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	: >"$R/run/ramraid/data.started"
+	: >"$R/run/ramraid/data.failures"
 	: >"$R/etc/ramraid/ramraid.conf"
 	unmounted
 }
