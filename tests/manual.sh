@@ -141,6 +141,7 @@ phrases_documented() {
 }
 
 # Every finding of check has an item in ramraid-diagnostics(7), and every item is a finding.
+# shellcheck disable=SC2016 # backquotes here are those of Markdown
 codes_documented() {
 	differ 'lib/cmd/check and "What check finds"' \
 		"$(sed '/^#/d' lib/cmd/check/*.sh | grep -oE 'findings_(problem|note) [a-z]+(-[a-z]+)*|findings_unseen [a-z]+' | sed 's/findings_unseen /x unseen-/; s/.* //' | sort -u)" \

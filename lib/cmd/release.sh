@@ -172,7 +172,7 @@ release_array() {
 	local i md=${F[array.md]}
 	facts_observe
 	# The RAM leg's slot goes, and the others move together: nothing may go by its number any more.
-	[[ -n $DRY_RUN ]] || witness_update_witness no-ram-slot
+	[[ -n $DRY_RUN ]] || witness_update no-ram-slot || : # it has said so
 	((${F[array.backlog]} == 0)) || md_set_backlog "$md" 0
 	(($(md_slots "$md") == ${F[members]})) || md_set_slots "$md" "${F[members]}"
 	for ((i = 0; i < ${F[members]}; i++)); do

@@ -931,7 +931,7 @@ needs() { printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}
 	process 805 '0::/system.slice/ramraid-scrub@data.service' fd/7 /srv/data/x
 	process 806 '0::/system.slice/other.service' fd/7 /srv/database/x
 	process 807 '0::/system.slice/below.service' fd/7 '/srv/data/a b/x'
-	echo '31 30 8:5 / /srv/data/a\040b rw - ext4 /dev/sda5 rw' >>"$R/proc/1/mountinfo"
+	printf '%s\n' '31 30 8:5 / /srv/data/a\040b rw - ext4 /dev/sda5 rw' >>"$R/proc/1/mountinfo"
 	silent
 	NOBODY=yes HIDE=smartctl finds unseen-reads unseen-services
 	sed -i 's/nofail/nofail,x-systemd.automount/' "$R/etc/fstab"
