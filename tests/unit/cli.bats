@@ -210,10 +210,10 @@ parses() { # FLAGS ARG…
 	man() { [[ $1 == -w && ${MISSING-} == yes ]] && return 16 || printf '<man %s>' "$*"; }
 	export -f man
 	export SHELL=/bin/bash
-	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null
+	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null </dev/null
 	assert_output '<man 8 ramraid-stop>'
 	export MISSING=yes
-	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null
+	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null </dev/null
 	assert_output -p 'usage: ramraid stop'
 }
 
