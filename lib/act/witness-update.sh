@@ -229,8 +229,7 @@ witness_update_filled_() {
 	((SLOTS < LEGS_IN_ALL)) || [[ $VALUE == 0 ]] || WITNESS_FILLED=''
 }
 
-# witness_update_witness: the same, for those who go on without it: that it is said
-# has to do.
+# witness_update_witness: the same, for those who go on without it: that it is said has to do.
 witness_update_witness() { witness_update || :; }
 
 # witness_update_if_changed: witness_update_witness, unless the legs in sync are those that this
