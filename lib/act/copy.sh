@@ -223,6 +223,18 @@ copy_signal_() {
 	kill -TERM -- "-$pid" 2>/dev/null || : # it has just ended by itself
 }
 
+# copy_end_ FOLDER LOCK: until nobody holds the descriptor LOCK any more. Asked again each second: a
+# worker that has just been forked, and has not yet taken its own place, may miss the signal. Returns
+# 1 when COPY_END seconds are over.
+copy_end_() {
+	local i
+	for ((i = 0; i < COPY_END; i++)); do
+		copy_signal_ "$1"
+		! flock --timeout 1 "$2" || return 0
+	done
+	return 1
+}
+
 # copy_stop NAME: ends a copy that runs, and forgets it. Returns 1 with COPY_WHY when it does not
 # end.
 copy_stop() {
@@ -232,8 +244,7 @@ copy_stop() {
 	copy_lock_of_ "$folder"
 	exec {LOCK}>"$COPY_LOCK"
 	if ! flock --nonblock "$LOCK"; then
-		copy_signal_ "$folder"
-		flock --timeout "$COPY_END" "$LOCK" || {
+		copy_end_ "$folder" "$LOCK" || {
 			COPY_WHY='an earlier copy does not end'
 			exec {LOCK}>&-
 			return 1

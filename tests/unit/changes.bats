@@ -16,7 +16,6 @@ setup() {
 	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
 	notify_others() { printf '%s %s %s\n' "$1" "$2" "$3" >>"$TOLD"; }
 	disks
-	set +T
 }
 # The array of two disks on a fake sysfs, as the kernel shows it.
 disks() {

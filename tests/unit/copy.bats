@@ -11,7 +11,6 @@ setup() {
 	echo 01234567-89ab-cdef-0123-456789abcdef >"$R/proc/sys/kernel/random/uuid"
 	COPY_DIRECT=''
 	set -o pipefail
-	set +T
 }
 teardown() { copy_stop data || :; }
 
@@ -427,6 +426,8 @@ EOT
 	sleep 60 3>&- &
 	stranger=$!
 	set +m
+	# What has been forked, and is not yet what it will be, may miss a signal.
+	until [[ $(<"/proc/$stranger/comm") == sleep ]]; do command sleep 0.01; done
 	echo "$stranger" >"$R/run/ramraid/data.copy/pid"
 	echo 1 >"$R/run/ramraid/data.copy/began"
 	copy_signal_ "$R/run/ramraid/data.copy"

@@ -56,8 +56,7 @@ change_witness() { # EVENTS:LEGS
 }
 
 decides() { # 'ACTION ARGUMENT…' BASE CHANGE…
-	local - expected=$1 got
-	set +T # bats traces every command, which costs more than they do
+	local expected=$1 got
 	shift
 	facts "$@"
 	action_choose
@@ -605,7 +604,6 @@ gates() { # GATE ACTION BASE CHANGE…
 
 # Every combination of two legs, witness, START_DEGRADED and time.
 @test "exhaustive: one known action, no leg that is not good, no two that disown each other" {
-	set +T
 	exhaustive
 }
 

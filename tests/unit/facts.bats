@@ -153,7 +153,6 @@ EOT
 }
 
 @test "bad blocks: of what does not fit into the page that sysfs gives, nothing is known to be on the disk" {
-	set +T
 	whole
 	getconf() { echo 4096; }
 	# Lines of 12 bytes; the kernel cuts them off before the page's last byte, here within the number of line 342. The RAM leg lacks the same blocks.
@@ -193,7 +192,6 @@ EOT
 		BLOCKS=$(printf '%070d' 0)
 		for piece; do for ((i = ${piece% *}; i < ${piece#* }; i++)); do BLOCKS=${BLOCKS:0:i}1${BLOCKS:i+1}; done; done
 	}
-	set +T
 	for ((n = 0; n < 200; n++)); do
 		list && bad=("${LIST[@]}") && list && these=("${LIST[@]}")
 		blocks "${bad[@]}" && want=$BLOCKS && blocks "${these[@]}" && theirs=$BLOCKS

@@ -1,6 +1,10 @@
 # Common ground of the unit tests: a world of their own below RAMRAID_ROOT, and no way to the machine's disks.
 # shellcheck shell=bash
 
+# bats traces every command, which takes ten times as long as the command. Without that, it still names
+# the test that fails, and its line; not the line of a function that the test calls.
+set +T
+
 export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin BATS_LIB_PATH=/usr/lib/bats:/usr/lib
 # What script(1) runs its command with. The least of shells, as where nobody has logged in: it passes on no functions.
 export SHELL=/bin/sh
@@ -37,9 +41,7 @@ world() {
 
 # libraries: all of lib/, as it is found. What a test puts in the place of a function it defines afterwards, so none is read later.
 libraries() {
-	local - lib=$PROJECT/lib file
-	# bats looks at every line that is read, which takes ten times as long as reading it.
-	set +T
+	local lib=$PROJECT/lib file
 	for file in "$lib"/*/*.sh "$lib"/cmd/*/*.sh; do
 		file=${file#"$lib/"}
 		need "${file%.sh}"

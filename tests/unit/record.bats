@@ -12,7 +12,6 @@ setup() {
 	eval "real_$(declare -f witness_write)"
 	witness_write() { called write "${@:4}"; }
 	sleep() { called sleep; }
-	set +T
 }
 
 # runs [FACT…]: the whole array, then what a test says of it.

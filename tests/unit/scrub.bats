@@ -20,7 +20,6 @@ setup() {
 	echo idle >"$M/sync_action"
 	echo max >"$M/sync_max"
 	echo 0 >"$M/mismatch_cnt"
-	set +T
 }
 # md is at work for as many looks, then it is done: it takes the bounds away.
 looks() { # LOOKS MISMATCHES

@@ -23,7 +23,6 @@ setup() {
 	ramdisk_drop() { called ramdisk_drop "$@"; }
 	md_stop() { called md_stop "$@"; }
 	sleep() { SECONDS=$((SECONDS + 1)); }
-	set +T
 }
 
 did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }
