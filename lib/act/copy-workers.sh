@@ -191,8 +191,8 @@ copy_workers_leave_() {
 		text=${1##*/} text="${text%.copy}: $(<"$1/bad.$2")"
 		log_warning "$text; another disk leg has to give that part"
 		(($4 > $3)) && copy_workers_turn_ "$1" || return 0
-		# Half of it may be there already, and where that leg had no zeros the other one may have
-		# them.
+		# Half of it may be there already, and where that leg had no zeros the other one may
+		# have them.
 		printf '%s %s dense\n' "$3" "$4" >>"$1/rest"
 		exec {TURN}>&-
 	else

@@ -31,9 +31,9 @@ copy_start() {
 	shift 6
 	COPY_WHY=''
 	copy_stop "$name" || return 1
-	# What an earlier write in flight leaves on the disks would be in no bitmap: it began when the
-	# RAM leg was still a member. Before anything is asked of a leg: such a write may be one that it
-	# does not take, and then this leg is not to be read from.
+	# What an earlier write in flight leaves on the disks would be in no bitmap: it began when
+	# the RAM leg was still a member. Before anything is asked of a leg: such a write may be one
+	# that it does not take, and then this leg is not to be read from.
 	md_drain "$md" || {
 		COPY_WHY="$md could not be brought to rest for a moment"
 		return 1
@@ -59,10 +59,10 @@ copy_start() {
 	copy_background_ "$folder" "$md" "$node" "$((16#${COPY_WORDS[33]}${COPY_WORDS[32]} * 512))" "${COPY_LEGS[@]}"
 }
 
-# copy_survey_ MD LEG…: reads the superblocks of the legs (after the array runs without its RAM leg:
-# then the event count in them is one from which on the bitmap forgets nothing) and sets COPY_WORDS
-# (that of COPY_SOURCE, the leg with the most events), COPY_LEGS (those to read from), their
-# COPY_OFFSETS (bytes), COPY_NUMBERS, COPY_SLOTS (of all) and COPY_SIZE (bytes).
+# copy_survey_ MD LEG…: reads the superblocks of the legs (after the array runs without its RAM
+# leg: then the event count in them is one from which on the bitmap forgets nothing) and sets
+# COPY_WORDS (that of COPY_SOURCE, the leg with the most events), COPY_LEGS (those to read from),
+# their COPY_OFFSETS (bytes), COPY_NUMBERS, COPY_SLOTS (of all) and COPY_SIZE (bytes).
 copy_survey_() {
 	local array=$1 leg events most=-1 SUPERBLOCK_ROLE
 	local -a words=()
@@ -76,8 +76,8 @@ copy_survey_() {
 		COPY_NUMBERS+=($((16#${words[40]})))
 		superblock_role words $((16#${words[40]})) $((16#${words[23]}))
 		COPY_SLOTS+=("$SUPERBLOCK_ROLE")
-		# What this leg lacks is in its list, and in no bitmap (raid1_write_request() in linux
-		# drivers/md/raid1.c).
+		# What this leg lacks is in its list, and in no bitmap (raid1_write_request() in
+		# linux drivers/md/raid1.c).
 		if ((16#${words[2]} & SUPERBLOCK_CLONE_BAD_BLOCKS)) || md_has_bad_blocks "$array" "$leg"; then
 			log_notice "disk leg $leg has bad blocks in md's list; the RAM leg is copied from the others"
 			continue
@@ -171,8 +171,8 @@ copy_finish() {
 	elif [[ -n $(copy_workers_doubtful "$folder" "$md") ]]; then
 		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which has been read from, has bad blocks in md's list now"
 	elif ((SUPERBLOCK_CLONE_CLEARED != cleared)); then
-		# Somebody has made the array whole in between: what was written then, the bitmap does not
-		# remember any more.
+		# Somebody has made the array whole in between: what was written then, the bitmap
+		# does not remember any more.
 		COPY_WHY="the bitmap has been cleared meanwhile (at $SUPERBLOCK_CLONE_CLEARED events, $cleared before)"
 	else
 		copy_head_ "$node" "$source" words "$folder/superblock" && return
@@ -224,8 +224,8 @@ copy_signal_() {
 }
 
 # copy_end_ FOLDER LOCK: until nobody holds the descriptor LOCK any more. Asked again each second: a
-# worker that has just been forked, and has not yet taken its own place, may miss the signal. Returns
-# 1 when COPY_END seconds are over.
+# worker that has just been forked, and has not yet taken its own place, may miss the signal.
+# Returns 1 when COPY_END seconds are over.
 copy_end_() {
 	local i
 	for ((i = 0; i < COPY_END; i++)); do

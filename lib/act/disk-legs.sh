@@ -19,11 +19,11 @@ disk_legs_assemble() { # NODE…
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
 }
 
-# disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being rebuilt,
-# may differ from these. md forgets that after a power cut, when no more than one leg is complete:
-# raid1_run() of linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps
-# only what was written while a leg was missing. What was being written when the power went would
-# stay different on the disk that comes back (case "source").
+# disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being
+# rebuilt, may differ from these. md forgets that after a power cut, when no more than one leg is
+# complete: raid1_run() of linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then
+# keeps only what was written while a leg was missing. What was being written when the power went
+# would stay different on the disk that comes back (case "source").
 disk_legs_keep_bits_() {
 	local i node lines complete=0 dirty=''
 	for ((i = 0; i < F[members]; i++)); do

@@ -88,8 +88,8 @@ guard_resync_or_rescue_() { # NAME going-down|""
 	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
 	F[conf.member_timeout]=$patience
 	F[retry]=yes
-	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by what
-	# is configured: the disks are to have all before the RAM leg goes.
+	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by
+	# what is configured: the disks are to have all before the RAM leg goes.
 	F[conf.write_behind]=0
 	clock
 	begin=$NOW told=$((NOW - GUARD_TELL))

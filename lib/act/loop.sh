@@ -34,7 +34,8 @@ loop_run() {
 	[[ ${3-} != in-use ]] || F[conf.wait]=no
 	renamed_take || log_warning "$1: what was written down about its array under another name could not all be moved in $STATE"
 	[[ ${F[witness.counts]-own} == own ]] || log_warning "$1: the record of its last run, $STATE/$1.witness, is older than its second copy, ${F[witness.copy]}, which counts: the root file system has been put back to an older state"
-	# Only a disk that does not answer keeps one from ending: then the array does without a RAM leg.
+	# Only a disk that does not answer keeps one from ending: then the array does without a RAM
+	# leg.
 	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
 	F[retry]=${2:-no}
 	[[ ${2-} != mend ]] || {
@@ -136,8 +137,8 @@ loop_gate_() {
 	LOOP_GATE=$GATE
 	case $GATE in
 	open)
-		# What is written from here on is on these legs; one may have left since md was allowed to
-		# write.
+		# What is written from here on is on these legs; one may have left since md was
+		# allowed to write.
 		witness_update_if_changed
 		loop_speed system
 		[[ $ACTION != 'done' ]] || return 0
@@ -189,7 +190,8 @@ loop_say_() {
 	local text=$WHY
 	[[ ${F[array.sync]} == idle ]] || text+=" ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 	[[ $ACTION != wait-members || ${F[conf.member_timeout]} == infinity ]] || text+=" ($((${F[conf.member_timeout]} - ${F[waited]})) s left)"
-	# A step that is done at once is gone before anybody has read it; telling it costs a process.
+	# A step that is done at once is gone before anybody has read it; telling it costs a
+	# process.
 	[[ $ACTION != wait-* ]] || systemd_status "$text"
 	[[ $WHY == "$LOOP_SAID" || $ACTION == 'done' ]] || log_info "${F[name]}: $WHY"
 	LOOP_SAID=$WHY
@@ -261,10 +263,11 @@ loop_end_() {
 		log_error "${F[name]}: runs on its disk legs only, reads are as slow as they are: $WHY"
 		systemd_ready "on its disk legs only: $WHY"
 	fi
-	# After "ready", because nobody has to wait for it: legs that joined during this start may be
-	# called absent by the witness for a moment.
+	# After "ready", because nobody has to wait for it: legs that joined during this start may
+	# be called absent by the witness for a moment.
 	loop_watch_
-	# Looked at again: of what has happened since the last look nobody was told, and nobody will be.
+	# Looked at again: of what has happened since the last look nobody was told, and nobody will
+	# be.
 	facts_observe
 	witness_update_witness
 	history_update

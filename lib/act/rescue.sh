@@ -96,8 +96,8 @@ rescue_holds_() {
 	rescue_await_ $! printf 'reading %s back\n' "$1"
 }
 
-# rescue_await_ PID TELL…: waits for the process, and tells systemd meanwhile that the stop gets on,
-# with the words that TELL prints. Returns as PID does.
+# rescue_await_ PID TELL…: waits for the process, and tells systemd meanwhile that the stop gets
+# on, with the words that TELL prints. Returns as PID does.
 rescue_await_() {
 	local pid=$1
 	shift

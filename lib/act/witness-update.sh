@@ -18,10 +18,10 @@ witness_update_watched() {
 
 witness_update_is_watched_() { outside_is_watched "${F[array.md]}"; }
 
-# witness_update_joined_ EVENTS UUID…: these disk legs are in sync in this run of the array, and no
-# other. Whatever becomes of them while it runs, they were part of it; $RUN/NAME.joined names them,
-# and those that have left, with the array's event count when that was seen, of which an honest leg
-# carries no more, and the disk legs that were in sync then, all of which it calls active
+# witness_update_joined_ EVENTS UUID…: these disk legs are in sync in this run of the array, and
+# no other. Whatever becomes of them while it runs, they were part of it; $RUN/NAME.joined names
+# them, and those that have left, with the array's event count when that was seen, of which an
+# honest leg carries no more, and the disk legs that were in sync then, all of which it calls active
 # (outside_joined).
 witness_update_joined_() {
 	local MD_RUN known=() i uuid before written events=$1
@@ -78,8 +78,8 @@ witness_update_foreign_start() {
 	local node facts disks=no other=no NODES
 	F[array.known]=yes
 	[[ ${F[array.state]} == active ]] || witness_update_last_copy_
-	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for the
-	# leg ever after.
+	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for
+	# the leg ever after.
 	[[ ${F[array.state]} != active ]] || scan_running
 	[[ -z ${F[array.copy]-} ]] || {
 		F[array.known]=no
@@ -88,8 +88,8 @@ witness_update_foreign_start() {
 	[[ ${F[array.state]} == active && -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
 	! witness_update_is_watched_ || return 0
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
-		# Only the RAM leg was good: whoever started the disks without it, did so without what it
-		# had.
+		# Only the RAM leg was good: whoever started the disks without it, did so without
+		# what it had.
 		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
 		return 0
 	fi
@@ -210,8 +210,8 @@ witness_update_once_() {
 	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
 }
 
-# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER [LEG…]: witness_write, for the record that F was
-# looked up with.
+# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER [LEG…]: witness_write, for the record that F
+# was looked up with.
 witness_update_write_() {
 	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "$@" || return
 	F[witness.generation]=$WITNESS_GENERATION
@@ -306,8 +306,8 @@ witness_update_give_up_one_() { # LEG NODE…
 	fi
 }
 
-# witness_update_give_up NODE…: the legs that were ever in sync, or are here, and are none of those
-# that the array is started from: written down with the next witness.
+# witness_update_give_up NODE…: the legs that were ever in sync, or are here, and are none of
+# those that the array is started from: written down with the next witness.
 witness_update_give_up() {
 	local i started=''
 	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"

@@ -30,8 +30,8 @@ cmd_apply() {
 	hotplug_trigger
 }
 
-# What is to leave and has no line any more gets it back until it has left, or a boot before that would do without it. The note first: with the line
-# alone, the wish would be forgotten.
+# What is to leave and has no line any more gets it back until it has left, or a boot before that
+# would do without it. The note first: with the line alone, the wish would be forgotten.
 apply_begin() { # NAME
 	((${#LEAVING[@]} > 0)) || return 0
 	{ removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}" && conf_edit_members "$1" "${MEMBERS[@]}"; } ||

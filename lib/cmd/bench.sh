@@ -55,11 +55,13 @@ cmd_bench_rows() {
 	done
 }
 
-# cmd_bench_folder FOLDER: is it one on this array? What is written elsewhere would measure something else, on somebody's disk.
+# cmd_bench_folder FOLDER: is it one on this array? What is written elsewhere would measure
+# something else, on somebody's disk.
 cmd_bench_folder() {
 	local source why path
 	[[ -d $1 && -w $1 ]] || die "--writes=$1: is no folder that can be written to" "$EX_USAGE"
-	# Whoever may write there could put something else in the place of the file that root writes to.
+	# Whoever may write there could put something else in the place of the file that root writes
+	# to.
 	path=$1
 	[[ $path == /* ]] || path=$PWD/$1
 	why=$(trust_why_not "$path")
@@ -92,7 +94,8 @@ cmd_bench_reads() { # ROWS SECONDS
 	cmd_bench_progress_
 }
 
-# Sets BENCH_COUNT to the reads that the disk legs have completed (linux Documentation/block/stat.rst, "read I/Os").
+# Sets BENCH_COUNT to the reads that the disk legs have completed (linux
+# Documentation/block/stat.rst, "read I/Os").
 cmd_bench_disk_reads_() {
 	local i reads
 	BENCH_COUNT=0

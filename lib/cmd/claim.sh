@@ -1,4 +1,5 @@
-# ramraid claim: makes the claims agree with the configuration. For hand-written configurations and the package's own scripts.
+# ramraid claim: makes the claims agree with the configuration. For hand-written configurations and
+# the package's own scripts.
 # shellcheck shell=bash
 
 need config/conf config/conf-faults core/act core/cli core/log core/paths notes/claim
@@ -46,7 +47,8 @@ cmd_claim_check() {
 # cmd_claim_means NAME: is it one of those that are named, or is none named?
 cmd_claim_means() { ((${#ARGS[@]} == 0)) || [[ " ${ARGS[*]} " == *" $1 "* ]]; }
 
-# Sets the caller's changed. Noted before the first change: or a second run would find nothing to do, and leave the initramfs as it was.
+# Sets the caller's changed. Noted before the first change: or a second run would find nothing to
+# do, and leave the initramfs as it was.
 cmd_claim_changes_() {
 	[[ -z $changed ]] || return 0
 	changed=yes

@@ -35,8 +35,9 @@ config_defaults() {
 	return 1
 }
 
-# config_each FUNCTION: calls FUNCTION KEY VALUE ORIGIN for each key; for a list for each of its lines, or once without a value. ORIGIN is '' for
-# what is built-in. Without NAME the keys of one array are left out.
+# config_each FUNCTION: calls FUNCTION KEY VALUE ORIGIN for each key; for a list for each of its
+# lines, or once without a value. ORIGIN is '' for what is built-in. Without NAME the keys of one
+# array are left out.
 config_each() {
 	local key
 	for key in "${CONFIG_KEYS[@]}"; do

@@ -105,7 +105,8 @@ create_check_disks() { # DISK…
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-# create_size: sets CREATE_BYTES: the array is as large as its smallest disk, and the RAM leg with it; and CREATE_BLOCK, the largest of their blocks.
+# create_size: sets CREATE_BYTES: the array is as large as its smallest disk, and the RAM leg with
+# it; and CREATE_BLOCK, the largest of their blocks.
 create_size() {
 	local node bytes
 	CREATE_BYTES=0 CREATE_BLOCK=512
@@ -117,7 +118,8 @@ create_size() {
 	done
 }
 
-# A device that is to be the RAM leg is checked like a disk. Sets CREATE_RAM to its stable name, and CREATE_DEVICE to what the kernel calls it.
+# A device that is to be the RAM leg is checked like a disk. Sets CREATE_RAM to its stable name, and
+# CREATE_DEVICE to what the kernel calls it.
 create_check_device() {
 	local why stable line
 	CREATE_DEVICE=''
@@ -152,11 +154,12 @@ create_ask() {
 	cli_confirm "$NAME" "A mirror \"$NAME\" of $(quantity_show_bytes "$CREATE_BYTES"), one leg in RAM. Everything on these disks is lost:"
 }
 
-# Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their order. The configuration is written
-# before the RAM leg is added: an array that once had a RAM leg and is then forgotten would not start by itself. The unit is enabled,
-# which only makes a link, before there is a configuration: one that no boot goes by would look as if it were in force. The claim comes
-# after both: an array that is claimed and not configured is started by nobody. So what is left is a plain array without a configuration,
-# or one that the next boot brings up whole.
+# Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their
+# order. The configuration is written before the RAM leg is added: an array that once had a RAM leg
+# and is then forgotten would not start by itself. The unit is enabled, which only makes a link,
+# before there is a configuration: one that no boot goes by would look as if it were in force. The
+# claim comes after both: an array that is claimed and not configured is started by nobody. So what
+# is left is a plain array without a configuration, or one that the next boot brings up whole.
 create_all() {
 	local chunk
 	chunk=$(md_bitmap_chunk "${CREATE_NODES[@]}")
@@ -173,7 +176,8 @@ create_all() {
 	create_wait
 }
 
-# create_level NAME LAYOUT: one array of CREATE_DISKS. The disk leg of a nested one is what the other lies on: CREATE_DISKS and CREATE_NODES become it.
+# create_level NAME LAYOUT: one array of CREATE_DISKS. The disk leg of a nested one is what the
+# other lies on: CREATE_DISKS and CREATE_NODES become it.
 create_level() {
 	local name=$1 layout=$2 uuid
 	uuid=$(<"$PROC/sys/kernel/random/uuid")
@@ -203,7 +207,8 @@ create_array() { # NAME LAYOUT UUID
 	local node paths=()
 	for node in "${CREATE_NODES[@]}"; do
 		paths+=("/dev/$node")
-		# What shines through a new array from the disks below it is no use, and may be taken for something.
+		# What shines through a new array from the disks below it is no use, and may be
+		# taken for something.
 		[[ -z ${OPT[force]-} && ($2 != mirror || -z $CREATE_INNER) ]] || act wipefs --all --quiet -- "/dev/$node"
 	done
 	# Whatever it holds; the unit only takes one that holds nothing.

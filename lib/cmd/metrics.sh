@@ -28,16 +28,19 @@ cmd_metrics() {
 	fi
 }
 
-# cmd_metrics_place FILE: sets METRICS_FILE to how it is written. In a folder of somebody else's root writes nothing: what is there may lead anywhere. All is done again as
-# its owner, since nothing that is to be told needs root; and not on root's terminal, into which that user could type. In a folder of root's that lies in one of
-# somebody else's, as Debian's node exporter has it, that one can put another in its place: it is entered, and written to as it was found.
+# cmd_metrics_place FILE: sets METRICS_FILE to how it is written. In a folder of somebody else's
+# root writes nothing: what is there may lead anywhere. All is done again as its owner, since
+# nothing that is to be told needs root; and not on root's terminal, into which that user could
+# type. In a folder of root's that lies in one of somebody else's, as Debian's node exporter has it,
+# that one can put another in its place: it is entered, and written to as it was found.
 cmd_metrics_place() {
 	local folder=${1%/*} owner uid
 	METRICS_FILE=$1
 	((EUID == 0)) || return 0
 	until [[ -d $folder/ ]]; do folder=${folder%/*}; done
-	# No process substitution: whatever is exec'd here inherits it, and setsid of util-linux 2.38 takes
-	# its end for that of the child that it waits for (wait(2) in sys-utils/setsid.c).
+	# No process substitution: whatever is exec'd here inherits it, and setsid of util-linux
+	# 2.38 takes its end for that of the child that it waits for (wait(2) in
+	# sys-utils/setsid.c).
 	owner=$(stat -c %u:%g -- "$folder/")
 	uid=${owner%:*}
 	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" --clear-groups --inh-caps=-all --no-new-privs -- "$0" metrics --output="${OPT[output]}"

@@ -27,9 +27,9 @@ cmd_release() {
 	release_all
 }
 
-# release_look: sets RELEASE_LEFT to what is left to do: all; or "files", when an earlier run has seen to the array and then deleted the
-# configuration, or an "adopt" has ended before it wrote one. For the former, loads the configuration and the facts, and ends the program
-# when it can't be done.
+# release_look: sets RELEASE_LEFT to what is left to do: all; or "files", when an earlier run has
+# seen to the array and then deleted the configuration, or an "adopt" has ended before it wrote one.
+# For the former, loads the configuration and the facts, and ends the program when it can't be done.
 release_look() {
 	RELEASE_LEFT=all
 	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
@@ -75,8 +75,9 @@ release_check() {
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-# Debian's initramfs does not know the host's name, so that /dev/md/NAME is a name of an array without ramraid only if mdadm.conf says so: else the next boot
-# would wait for it, and end in emergency mode.
+# Debian's initramfs does not know the host's name, so that /dev/md/NAME is a name of an array
+# without ramraid only if mdadm.conf says so: else the next boot would wait for it, and end in
+# emergency mode.
 release_name_() {
 	local file name source GATE_NAME=$NAME
 	! claim_names "$NAME" "${F[uuid]}" || return 0
@@ -111,8 +112,9 @@ release_ask() {
 	cli_confirm "$NAME" "$NAME becomes a plain RAID1 of ${F[members]-its} disks, in use as it is; its configuration is deleted."
 }
 
-# Every step is one that can be done again, or is left out when it is done. The claim goes while the configuration is still there: an array
-# that is claimed and not configured is started by nobody. Until the configuration goes, a boot takes the array for ours again.
+# Every step is one that can be done again, or is left out when it is done. The claim goes while the
+# configuration is still there: an array that is claimed and not configured is started by nobody.
+# Until the configuration goes, a boot takes the array for ours again.
 release_all() {
 	RELEASE_OUT='' RELEASE_NAME='' RELEASE_WAS=''
 	# See release_name_.
@@ -138,8 +140,9 @@ release_all() {
 	fi
 }
 
-# Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the disks as ours again. And for "adopt", the way back from
-# here on, that what it has done, or "create", is not done any more.
+# Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the
+# disks as ours again. And for "adopt", the way back from here on, that what it has done, or
+# "create", is not done any more.
 release_ram_() {
 	[[ -n $DRY_RUN ]] || hotplug_note_released "$NAME"
 	RELEASE_WAS=${ADOPTED[done]-none}
@@ -171,7 +174,8 @@ release_not_begun_() {
 release_array() {
 	local i md=${F[array.md]}
 	facts_observe
-	# The RAM leg's slot goes, and the others move together: nothing may go by its number any more.
+	# The RAM leg's slot goes, and the others move together: nothing may go by its number any
+	# more.
 	[[ -n $DRY_RUN ]] || witness_update no-ram-slot || : # it has said so
 	((${F[array.backlog]} == 0)) || md_set_backlog "$md" 0
 	(($(md_slots "$md") == ${F[members]})) || md_set_slots "$md" "${F[members]}"

@@ -31,7 +31,8 @@ cmd_replace() {
 	hotplug_trigger
 }
 
-# replace_look NAME OLD [NEW]: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts to those of the array as it is to be.
+# replace_look NAME OLD [NEW]: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts
+# to those of the array as it is to be.
 replace_look() {
 	membership_look "$1"
 	((${#MEMBERSHIP_STRANGERS[@]} == 0)) ||
@@ -74,7 +75,8 @@ replace_same_name_() {
 	esac
 }
 
-# replace_name_ PATH: sets REPLY to the name by which the configuration, or the note, has that disk; returns 1 when neither has it.
+# replace_name_ PATH: sets REPLY to the name by which the configuration, or the note, has that disk;
+# returns 1 when neither has it.
 replace_name_() {
 	local disk NODE node=''
 	disk_find "$1" && node=$NODE
@@ -86,7 +88,8 @@ replace_name_() {
 	return 1
 }
 
-# NEW is a member already: an earlier run has come that far, or it is to be the other way round now. Otherwise it is a disk that the array has anyway.
+# NEW is a member already: an earlier run has come that far, or it is to be the other way round now.
+# Otherwise it is a disk that the array has anyway.
 replace_known_() { # NAME
 	local i
 	removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" || [[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || {
@@ -100,7 +103,8 @@ replace_known_() { # NAME
 	done
 }
 
-# OLD is no disk leg, and NEW is one: an earlier run has ended, or somebody has taken the one for the other.
+# OLD is no disk leg, and NEW is one: an earlier run has ended, or somebody has taken the one for
+# the other.
 replace_done_() { # NAME
 	local i
 	replace_is_old_ && return

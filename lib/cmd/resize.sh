@@ -35,7 +35,8 @@ cmd_resize() {
 	((${#PLAN[@]} == 0)) || resize_do "$NAME"
 }
 
-# resize_look NAME: sets the facts, WRONG to what speaks against it, and PLAN to what is to be done: nothing, when no disk leg has grown, which is said.
+# resize_look NAME: sets the facts, WRONG to what speaks against it, and PLAN to what is to be done:
+# nothing, when no disk leg has grown, which is said.
 resize_look() {
 	local VALUE
 	static_configured "$1"
@@ -74,7 +75,8 @@ resize_wrong_() {
 		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
 }
 
-# Sets RESIZE_NEW to how much all disk legs have room for, KiB, and RESIZE_BY to the one that has no more.
+# Sets RESIZE_NEW to how much all disk legs have room for, KiB, and RESIZE_BY to the one that has no
+# more.
 resize_room_() {
 	local i room
 	for ((i = 0; i < F[members]; i++)); do
@@ -117,7 +119,8 @@ resize_device_() { # BYTES: prints why the device that is the RAM leg can't be o
 	((has >= $1)) || printf '%s has %s, and the leg needs %s\n' "${F[conf.ram]}" "$(quantity_show_bytes "$has")" "$(quantity_show_bytes "$1")"
 }
 
-# resize_do NAME: killed at any moment, it leaves the array running on all its disk legs, of the old size or of the new one.
+# resize_do NAME: killed at any moment, it leaves the array running on all its disk legs, of the old
+# size or of the new one.
 resize_do() {
 	local md=${F[array.md]} grown=''
 	if [[ -n $RESIZE_RAM ]]; then

@@ -1,4 +1,5 @@
-# ramraid restore: puts a rescue image back, that the shutdown guard wrote because the RAM leg was the only good copy.
+# ramraid restore: puts a rescue image back, that the shutdown guard wrote because the RAM leg was
+# the only good copy.
 # shellcheck shell=bash
 
 need act/array-lock act/disk-legs act/rescue act/witness-update cmd/start config/conf
@@ -68,7 +69,8 @@ restore_ask() {
 # The record goes last: until then no start takes the half-written disk for good.
 restore_here() {
 	local image=${RESCUE[image]}
-	# Nothing is given up: every block will be written while the others are away, so md's bitmap copies all of them.
+	# Nothing is given up: every block will be written while the others are away, so md's bitmap
+	# copies all of them.
 	GIVING_UP=''
 	disk_legs_assemble "${ARGUMENTS[@]}" || die "$NAME: $LOOP_ERROR"
 	if [[ -n $DRY_RUN ]]; then

@@ -49,7 +49,8 @@ start_plan() { # NAME
 	[[ $ACTION != refuse || ${F[array.state]} == active ]] || scan_tell_moved
 }
 
-# --force-leg: the array is started here from that leg and written down as such; the rest is a start like any other.
+# --force-leg: the array is started here from that leg and written down as such; the rest is a start
+# like any other.
 start_forced() { # NAME
 	static_configured "$1"
 	facts_observe
@@ -69,7 +70,8 @@ start_forced() { # NAME
 	[[ $ACTION == assemble ]] || die "$1: $WHY" "$EX_REFUSED"
 	start_ask_forced "$1"
 	renamed_take || die "$1: what was written down about its array under the name ${F[record.from]} could not be moved in $STATE; nothing was started"
-	# Once it runs, it has to be written down what has been given up, or the others would be put back as if they had left just now.
+	# Once it runs, it has to be written down what has been given up, or the others would be put
+	# back as if they had left just now.
 	trap '' INT TERM HUP
 	disk_legs_assemble "${ARGUMENTS[@]}" || die "$1: $LOOP_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
@@ -126,7 +128,8 @@ start_leg_state() { # I
 
 start_here() { # NAME
 	local code=0 use=''
-	# "ramraid stop", or a shutdown, ends a start that waits or is still rebuilding with SIGTERM: nothing is half done, only the speed limits are put back.
+	# "ramraid stop", or a shutdown, ends a start that waits or is still rebuilding with
+	# SIGTERM: nothing is half done, only the speed limits are put back.
 	trap 'start_interrupted "$NAME"' TERM INT
 	array_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
@@ -172,8 +175,9 @@ start_interrupted() { # NAME
 	exit "$EX_OK"
 }
 
-# What "ready" has been told may have come after the stop, and then counts for nothing. A signal of systemd itself is its first step only where there
-# is no ExecStop= to run, or its second, when that has stopped everything.
+# What "ready" has been told may have come after the stop, and then counts for nothing. A signal of
+# systemd itself is its first step only where there is no ExecStop= to run, or its second, when that
+# has stopped everything.
 start_was_never_up_() { # NAME
 	[[ -z ${SYSTEMD_READY-} ]] || systemd_unit_is_signalled "$1"
 }
@@ -192,7 +196,8 @@ start_by_systemd() { # NAME
 	start_tell_down_ "$1"
 }
 
-# Containers of its disk legs that are not open come first, and a passphrase is asked for where nobody may look.
+# Containers of its disk legs that are not open come first, and a passphrase is asked for where
+# nobody may look.
 start_tell_closed_() { # NAME
 	local closed
 	closed=$(systemd_closed "$1")

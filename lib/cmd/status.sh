@@ -31,7 +31,8 @@ cmd_status() {
 	fi
 }
 
-# status_all [NAME…]: sets SHOWN to what is to be printed of them all. Returns the code of the worst.
+# status_all [NAME…]: sets SHOWN to what is to be printed of them all. Returns the code of the
+# worst.
 status_all() {
 	local name code worst=0 CONF_NAMES
 	SHOWN=''
@@ -49,7 +50,8 @@ status_all() {
 		status_json_close
 	else
 		(($# > 0)) || [[ -n ${OPT[problems]-} ]] || SHOWN="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
-		# A program gets each thing on one line; a person at a terminal as many as fit, and in colour.
+		# A program gets each thing on one line; a person at a terminal as many as fit, and
+		# in colour.
 		[[ ! -t 1 || -z $SHOWN ]] || {
 			need report/terminal
 			terminal_dress

@@ -1,4 +1,5 @@
-# ramraid stop: leaves superblocks behind that tell the truth, so that the next start, ours or a rescue system's, is immediate.
+# ramraid stop: leaves superblocks behind that tell the truth, so that the next start, ours or a
+# rescue system's, is immediate.
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act core/cli
@@ -26,8 +27,8 @@ cmd_stop() {
 	fi
 }
 
-# "ramraid release" makes the array nobody's while it is in use, and then has systemd stop our unit: that must not touch the array. The
-# lock is held by that.
+# "ramraid release" makes the array nobody's while it is in use, and then has systemd stop our unit:
+# that must not touch the array. The lock is held by that.
 stop_released() { # NAME
 	systemd_is_unit || die "$1: a release of it has begun; to finish that: ramraid release $1" "$EX_REFUSED"
 	log_notice "$1: released; the array stays as it is"
@@ -45,7 +46,8 @@ stop_by_systemd() { # NAME
 	static_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
-	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without it.
+	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without
+	# it.
 	users=$(stop_users)
 	if [[ -n $users ]]; then
 		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted ($again)"
@@ -92,8 +94,9 @@ stop_array() {
 	[[ -z $GUARD_RESCUED ]] || ramdisk_drop "$1"
 }
 
-# stop_end_start_ SIGNAL: to the program that our unit has started and that still runs. systemd says which one that is (MAINPID, systemd.exec(5)); from the environment
-# of anybody else that would be any process. One of that number that is not in our unit has come after it.
+# stop_end_start_ SIGNAL: to the program that our unit has started and that still runs. systemd says
+# which one that is (MAINPID, systemd.exec(5)); from the environment of anybody else that would be
+# any process. One of that number that is not in our unit has come after it.
 stop_end_start_() {
 	local pid=${MAINPID-} ours=() theirs=()
 	systemd_is_unit || return 0
@@ -109,8 +112,8 @@ readonly STOP_LOOK=5        # seconds between two looks at them
 readonly STOP_LAST_WORDS=30 # seconds that one has to end in good order
 readonly STOP_AFTER_KILL=10 # seconds after which what was killed makes no step more, whatever it waits for in the kernel
 
-# stop_lock_ NAME: takes the array's lock. Who is at work on it has STOP_PATIENCE; then it is for a person to try again, but not while the machine goes down: then
-# there is no other time.
+# stop_lock_ NAME: takes the array's lock. Who is at work on it has STOP_PATIENCE; then it is for a
+# person to try again, but not while the machine goes down: then there is no other time.
 stop_lock_() {
 	local NOW begin told killed='' HOLDER HOLDER_WORK
 	clock
@@ -141,9 +144,11 @@ stop_who_() {
 	fi
 }
 
-# stop_end_others_ NAME SECONDS: what is done after that many seconds: they are asked to end, then killed. A killed process makes no step more, also one that the
-# kernel does not let go of; and hot-plug's worker and a start have been ended by systemd before, or with this. So it goes on after that, with a new lock in the place
-# of the old one, which whoever comes later finds taken. Returns 1 then.
+# stop_end_others_ NAME SECONDS: what is done after that many seconds: they are asked to end, then
+# killed. A killed process makes no step more, also one that the kernel does not let go of; and
+# hot-plug's worker and a start have been ended by systemd before, or with this. So it goes on after
+# that, with a new lock in the place of the old one, which whoever comes later finds taken. Returns
+# 1 then.
 stop_end_others_() {
 	local signal='' due=$((STOP_PATIENCE + STOP_LAST_WORDS))
 	(($2 >= STOP_PATIENCE)) || return 0
@@ -165,8 +170,9 @@ stop_end_others_() {
 	! array_lock_try "$1" 0
 }
 
-# stop_came_in_between_ NAME RAM-STATE: nobody had the array open when the RAM leg, which was in that state, was let go, and md does not stop it all the same. A
-# start makes a RAM leg anew. Going down, the array is left to systemd-shutdown.
+# stop_came_in_between_ NAME RAM-STATE: nobody had the array open when the RAM leg, which was in
+# that state, was let go, and md does not stop it all the same. A start makes a RAM leg anew. Going
+# down, the array is left to systemd-shutdown.
 stop_came_in_between_() {
 	local text
 	text=$(stop_users)
@@ -181,14 +187,16 @@ stop_came_in_between_() {
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# stop_is_last_copy_ NAME: has somebody else stopped the array while the RAM leg was the only good copy, and is that ramdisk still there?
+# stop_is_last_copy_ NAME: has somebody else stopped the array while the RAM leg was the only good
+# copy, and is that ramdisk still there?
 stop_is_last_copy_() {
 	[[ -n ${F[witness.events]} && -z ${F[witness.legs]} && -z ${F[rescue.image]} && ${F[ram.state]} == attached ]] || return 1
 	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; ramraid start $1"
 }
 
-# stop_going_down: prints "going-down" when the machine does. A unit that systemd stops without a word whether the machine goes down is taken for one that goes
-# with it: what is done more then costs time, what is done less could cost the only copy. What a person has typed is not.
+# stop_going_down: prints "going-down" when the machine does. A unit that systemd stops without a
+# word whether the machine goes down is taken for one that goes with it: what is done more then
+# costs time, what is done less could cost the only copy. What a person has typed is not.
 stop_going_down() {
 	local code=0
 	systemd_is_running || return 0
@@ -197,14 +205,16 @@ stop_going_down() {
 	printf 'going-down\n'
 }
 
-# systemd takes a unit whose stop has failed for failed, and would not stop it again at shutdown: it is started again, which changes nothing.
+# systemd takes a unit whose stop has failed for failed, and would not stop it again at shutdown: it
+# is started again, which changes nothing.
 stop_refused_() { # CODE NAME
 	if systemd_is_unit && [[ -z $(stop_going_down) ]]; then systemd_start "$2"; fi
 	exit "$1"
 }
 
-# Before anything is changed: an array in use stays whole. At shutdown the RAM leg goes nevertheless, because its contents end anyway
-# and the superblocks had better say so; systemd stops the array itself after the last file system is gone.
+# Before anything is changed: an array in use stays whole. At shutdown the RAM leg goes
+# nevertheless, because its contents end anyway and the superblocks had better say so; systemd stops
+# the array itself after the last file system is gone.
 stop_check_users() { # NAME
 	local users
 	users=$(stop_in_use_ "$1")
@@ -227,8 +237,9 @@ stop_check_users() { # NAME
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# An image of an array that is being written is torn. What systemd does not know to lie on the array is unmounted beside us: it is waited for. Volumes
-# that nobody uses write nothing, and go with the machine. Returns 1 when nobody uses the array any more.
+# An image of an array that is being written is torn. What systemd does not know to lie on the array
+# is unmounted beside us: it is waited for. Volumes that nobody uses write nothing, and go with the
+# machine. Returns 1 when nobody uses the array any more.
 stop_wait_for_users_() { # NAME
 	local NOW end
 	clock
@@ -243,7 +254,8 @@ stop_wait_for_users_() { # NAME
 	log_alert "$1: still in use by $(stop_users): what they write from now on is lost"
 }
 
-# stop_users: who uses the array; if neither the kernel's tree of devices nor the first process's mounts show anybody: who has it open.
+# stop_users: who uses the array; if neither the kernel's tree of devices nor the first process's
+# mounts show anybody: who has it open.
 stop_users() {
 	local users
 	users=$(disk_users "${F[array.md]}")
@@ -251,8 +263,9 @@ stop_users() {
 	printf '%s\n' "${users//$'\n'/, }"
 }
 
-# stop_in_use_ NAME: stop_users before anything is changed. Without its RAM leg an array that then can't be stopped would be worth less than before, so md is asked
-# first whether anybody has it open; at a shutdown the RAM leg goes anyhow.
+# stop_in_use_ NAME: stop_users before anything is changed. Without its RAM leg an array that then
+# can't be stopped would be worth less than before, so md is asked first whether anybody has it
+# open; at a shutdown the RAM leg goes anyhow.
 stop_in_use_() {
 	local users
 	users=$(disk_users "${F[array.md]}")

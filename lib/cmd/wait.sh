@@ -52,7 +52,8 @@ wait_whole() {
 	done
 }
 
-# What has made it whole then writes down since when it is, for "status"; after that it may go on comparing the legs for long.
+# What has made it whole then writes down since when it is, for "status"; after that it may go on
+# comparing the legs for long.
 wait_last_words_() { # NAME UNIT-STATE
 	local looks
 	[[ $2 == @(active|activating) ]] || return 0
@@ -62,7 +63,8 @@ wait_last_words_() { # NAME UNIT-STATE
 	done
 }
 
-# Nothing goes on that could still make it whole: neither the unit nor hot-plug is at work, and md is idle.
+# Nothing goes on that could still make it whole: neither the unit nor hot-plug is at work, and md
+# is idle.
 wait_over_() { # NAME UNIT-STATE
 	[[ ${F[array.sync]} == idle && $2 != activating ]] || return 1
 	! systemd_unit_works "$1" && ! systemd_mend_works "$1"

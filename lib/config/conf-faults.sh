@@ -1,4 +1,5 @@
-# What is wrong with a configuration, in words for whoever wrote it; and whether a file is one that may be read at all.
+# What is wrong with a configuration, in words for whoever wrote it; and whether a file is one that
+# may be read at all.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/words world/disk
@@ -33,14 +34,16 @@ declare -grA CONF_EXPECTED=(
 )
 # keys.list end
 
-# conf_faults_name NAME: the complaint about what can't be an array's name, fit for a terminal and one line of the journal.
+# conf_faults_name NAME: the complaint about what can't be an array's name, fit for a terminal and
+# one line of the journal.
 conf_faults_name() {
 	local shown=${1//[[:cntrl:]]/?}
 	printf '"%s" can'"'"'t be an array'"'"'s name; use up to 31 letters, digits, "-", "_" and ".", a letter first' "${shown:0:60}"
 }
 
-# conf_faults_new_name NAME: ends the program when no array can be called so, or none from now on: mdadm takes "d7" for the number of a device, and fails when there is
-# an md7 (create_mddev() in its mdopen.c).
+# conf_faults_new_name NAME: ends the program when no array can be called so, or none from now on:
+# mdadm takes "d7" for the number of a device, and fails when there is an md7 (create_mddev() in its
+# mdopen.c).
 conf_faults_new_name() {
 	conf_name_ok "$1" || die "$(conf_faults_name "$1")" "$EX_USAGE"
 	[[ ! $1 =~ ^d[0-9]+$ ]] || die "\"$1\" can't be an array's name: to mdadm it is the number of a device; choose another" "$EX_USAGE"
@@ -80,8 +83,9 @@ conf_faults_say() {
 	esac
 }
 
-# conf_faults_dropins NAME: drop-ins that are there before their array is, of an earlier one of that name perhaps, hold for the new one as soon as it has a
-# configuration. Ends the program when they have what only belongs to one array, or errors; else says that they hold.
+# conf_faults_dropins NAME: drop-ins that are there before their array is, of an earlier one of that
+# name perhaps, hold for the new one as soon as it has a configuration. Ends the program when they
+# have what only belongs to one array, or errors; else says that they hold.
 conf_faults_dropins() {
 	local file files=() line MEMBERS=() MOUNTS=() CONF_ERRORS=()
 	local -A CONF=()

@@ -1,4 +1,5 @@
-# Configuration, for the verbs that act by it: loaded, or the end of the program; and what a running array was started with.
+# Configuration, for the verbs that act by it: loaded, or the end of the program; and what a running
+# array was started with.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths
@@ -13,7 +14,8 @@ conf_need() {
 	((code == 0)) || die "$1: the configuration has ${#CONF_ERRORS[@]} error(s); nothing was done" "$EX_USAGE"
 }
 
-# conf_need_keep NAME: remembers, for this boot, what the array was started with. From now on it is ours, also if it had been released before.
+# conf_need_keep NAME: remembers, for this boot, what the array was started with. From now on it is
+# ours, also if it had been released before.
 conf_need_keep() {
 	paths_run
 	[[ ! -e $RUN/$1.released ]] || rm -f "$RUN/$1.released"
@@ -23,8 +25,8 @@ conf_need_keep() {
 	} >"$RUN/$1.started"
 }
 
-# conf_need_started NAME: conf_need; but if the file has been broken or deleted since the start, what it was started with, so that letting
-# go of the RAM leg never fails for a typing error.
+# conf_need_started NAME: conf_need; but if the file has been broken or deleted since the start,
+# what it was started with, so that letting go of the RAM leg never fails for a typing error.
 conf_need_started() {
 	local line
 	if ! conf_name_ok "$1" || [[ ! -r $RUN/$1.started ]] || conf_load "$1"; then

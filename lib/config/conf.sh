@@ -1,4 +1,5 @@
-# Configuration: read, checked, never executed. Keys, defaults and forms come from keys.list; what is wrong is said by config/conf-faults.sh.
+# Configuration: read, checked, never executed. Keys, defaults and forms come from keys.list; what
+# is wrong is said by config/conf-faults.sh.
 # shellcheck shell=bash
 
 need core/paths core/suggest world/disk
@@ -12,9 +13,9 @@ readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
 # systemd.time(7)
 readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
 
-# Key → default; UUID has none, it must be given, and lists (MEMBER, MOUNT) are not in it. Key → the extended regular expression that its
-# value has to match; UUID and MEMBER have a closer look of their own.
-# keys.list: made by "make keys" from that file, up to the line that ends it
+# Key → default; UUID has none, it must be given, and lists (MEMBER, MOUNT) are not in it. Key →
+# the extended regular expression that its value has to match; UUID and MEMBER have a closer look of
+# their own. keys.list: made by "make keys" from that file, up to the line that ends it
 conf_builtin() {
 	CONF=(
 		[UUID]=''
@@ -71,12 +72,14 @@ CONF_FORM=(
 readonly CONF_CONTROL=$'[\x01-\x08\x0b-\x1f\x7f]' # all control characters but tab and line end
 readonly CONF_FORM CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
 
-# md names: what mdadm 4.4 accepts below /dev/md and what fits the superblock's 32 bytes; "ramraid" is the file of the defaults.
+# md names: what mdadm 4.4 accepts below /dev/md and what fits the superblock's 32 bytes; "ramraid"
+# is the file of the defaults.
 conf_name_ok() {
 	[[ $1 == [A-Za-z]* && $1 != *[!A-Za-z0-9._-]* && $1 != ramraid && $1 != *.conf ]] && ((${#1} <= 31))
 }
 
-# conf_find_names: sets CONF_NAMES to the names of all configured arrays, broken ones included. conf_names prints them, one a line.
+# conf_find_names: sets CONF_NAMES to the names of all configured arrays, broken ones included.
+# conf_names prints them, one a line.
 conf_find_names() {
 	local file name
 	CONF_NAMES=()
@@ -100,7 +103,8 @@ conf_no_array() {
 	printf 'there is no array "%s": %s does not exist; configured: %s%s\n' "$1" "$ETC/$1.conf" "${CONF_NAMES[*]:-none}" "${SUGGESTION:+; did you mean \"$SUGGESTION\"?}"
 }
 
-# conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in CONF_ERRORS, returns 1.
+# conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in
+# CONF_ERRORS, returns 1.
 conf_defaults() {
 	MEMBERS=() MOUNTS=() CONF_ERRORS=()
 	conf_builtin
@@ -108,9 +112,9 @@ conf_defaults() {
 	((${#CONF_ERRORS[@]} == 0))
 }
 
-# conf_load NAME: fills CONF, MEMBERS and MOUNTS from the defaults, ramraid.conf, NAME.conf and NAME.conf.d/*.conf, in this order.
-# Returns 1 with every fault in CONF_ERRORS ("FILE:LINE: what is wrong; what to write"), 3 when there is no NAME.conf. Faults of
-# ramraid.conf are CONF_WARNINGS.
+# conf_load NAME: fills CONF, MEMBERS and MOUNTS from the defaults, ramraid.conf, NAME.conf and
+# NAME.conf.d/*.conf, in this order. Returns 1 with every fault in CONF_ERRORS ("FILE:LINE: what is
+# wrong; what to write"), 3 when there is no NAME.conf. Faults of ramraid.conf are CONF_WARNINGS.
 conf_load() {
 	local name=$1 file
 	CONF=() MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
@@ -121,8 +125,8 @@ conf_load() {
 	[[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || return 3
 	need config/conf-faults
 	conf_faults_files "$ETC/ramraid.conf" "$ETC/$name.conf" "$ETC/$name.conf.d"/*.conf
-	# A fault in the file of all must not stop them all: it is said, and the built-in value holds.
-	# But nothing is done by itself that it may have switched off.
+	# A fault in the file of all must not stop them all: it is said, and the built-in value
+	# holds. But nothing is done by itself that it may have switched off.
 	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}") CONF[HOTPLUG]=no
 	CONF_ERRORS=()
 	conf_read "$ETC/$name.conf" array
@@ -142,8 +146,8 @@ conf_read() { # FILE defaults|array
 	[[ -e $file || -L $file ]] || return 0
 	need config/conf-faults
 	conf_faults_file_ok "$file" || return 0
-	# mapfile is buffered, unlike "read" with a length or another end than the line's, which takes a system
-	# call for every byte.
+	# mapfile is buffered, unlike "read" with a length or another end than the line's, which
+	# takes a system call for every byte.
 	mapfile -d '' -n 2 lines <"$file"
 	text=${lines[0]-}
 	if ((${#lines[@]} > 1 || ${#text} > CONF_MAX_BYTES)); then
@@ -161,8 +165,8 @@ conf_read() { # FILE defaults|array
 	conf_lines_ "$file" "$2" "${lines[@]}"
 }
 
-# conf_origin_ KEY:defaults|array FILE:LINE: for every line that has the form of its key. What is refused after that ends the
-# program, but for the keys of one array in ramraid.conf.
+# conf_origin_ KEY:defaults|array FILE:LINE: for every line that has the form of its key. What is
+# refused after that ends the program, but for the keys of one array in ramraid.conf.
 conf_origin_() {
 	case $1 in
 	UUID:defaults | MEMBER:defaults | MOUNT:defaults) ;;
@@ -172,7 +176,8 @@ conf_origin_() {
 	esac
 }
 
-# conf_lines_ FILE defaults|array LINE…: all of a file's lines in one go, since bash copies a function for every call of it.
+# conf_lines_ FILE defaults|array LINE…: all of a file's lines in one go, since bash copies a
+# function for every call of it.
 conf_lines_() {
 	local file=$1 kind=$2 number=0 where line key value
 	shift 2
@@ -216,8 +221,8 @@ conf_lines_() {
 	done
 }
 
-# conf_boolean_ KEY: of a key that takes yes and no: makes that of the caller's value, if it says the
-# same in another of the words that systemd takes. Returns 1 if it does not.
+# conf_boolean_ KEY: of a key that takes yes and no: makes that of the caller's value, if it says
+# the same in another of the words that systemd takes. Returns 1 if it does not.
 conf_boolean_() {
 	local word=''
 	case ${value,,} in
@@ -274,8 +279,8 @@ conf_check_whole_() { # FILE
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] || conf_fault_ data-loss "$1"
 }
 
-# conf_same NAME UUID: prints the names of the other configurations of the array with this UUID, one a line: copies, each of which has a unit of its own, and
-# none knows of the other.
+# conf_same NAME UUID: prints the names of the other configurations of the array with this UUID, one
+# a line: copies, each of which has a unit of its own, and none knows of the other.
 conf_same() {
 	local other uuid
 	while IFS= read -r other; do
@@ -285,8 +290,8 @@ conf_same() {
 	done < <(conf_names)
 }
 
-# conf_naming PATH…: prints the names of the configured arrays that have one of these as a disk leg,
-# one a line.
+# conf_naming PATH…: prints the names of the configured arrays that have one of these as a disk
+# leg, one a line.
 conf_naming() {
 	local other member
 	while IFS= read -r other; do

@@ -57,8 +57,8 @@ act_text() {
 	log_info "+ write $file"
 	[[ -d ${file%/*} ]] || mkdir -p "${file%/*}" || return 1
 	[[ ! -e $temporary && ! -L $temporary ]] || return 1
-	# Never through a file or a link that is there; and what others may not read they never may, not
-	# even for a moment.
+	# Never through a file or a link that is there; and what others may not read they never may,
+	# not even for a moment.
 	printf -v mask %o $((8#666 & ~8#$mode))
 	umask "$mask"
 	set -o noclobber

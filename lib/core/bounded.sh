@@ -9,10 +9,10 @@ need core/number core/paths core/words
 BOUNDED=5          # seconds that a device has to answer
 BOUNDED_SILENT=124 # what timeout(1) ends with
 
-# bounded DEVICE COMMAND…: runs COMMAND, a program or a function that reads DEVICE, and prints what
-# it prints; through the program INTO, the caller's, if that is set. What it says of errors goes
-# unseen. Returns its exit code, or BOUNDED_SILENT when the device does not answer: at once, when an
-# earlier reader is still waiting for it.
+# bounded DEVICE COMMAND…: runs COMMAND, a program or a function that reads DEVICE, and prints
+# what it prints; through the program INTO, the caller's, if that is set. What it says of errors
+# goes unseen. Returns its exit code, or BOUNDED_SILENT when the device does not answer: at once,
+# when an earlier reader is still waiting for it.
 bounded() {
 	local device=$1 pipe in out pid code=0
 	shift

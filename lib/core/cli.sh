@@ -51,8 +51,8 @@ cli_parse() {
 	[[ -z ${OPT[dry_run]-} ]] || DRY_RUN=yes
 }
 
-# cli_print TEXT: the verb's output. Where it can't be written (a full disk, a reader that has gone),
-# bash would say so in its own way, with a line of this file.
+# cli_print TEXT: the verb's output. Where it can't be written (a full disk, a reader that has
+# gone), bash would say so in its own way, with a line of this file.
 cli_print() { { printf '%s' "$1"; } 2>/dev/null || die 'the output could not be written'; }
 
 # The caller's arg is no option of the verb.

@@ -1,6 +1,6 @@
-# How a file gets those that it needs. Each begins with "need FILE…", which names every file that it
-# calls; files only define, so that the order does not matter, and two may need each other. A file
-# that few runs want is needed where it is called.
+# How a file gets those that it needs. Each begins with "need FILE…", which names every file that
+# it calls; files only define, so that the order does not matter, and two may need each other. A
+# file that few runs want is needed where it is called.
 # shellcheck shell=bash
 
 # need FILE…: lib/FILE.sh, each once. $lib is where lib/ lies: the program that begins sets it.

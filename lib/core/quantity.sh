@@ -4,8 +4,8 @@
 
 readonly UNITS_MOST=999999999999999999 # bytes: more than there is, and no sum of two such overflows
 
-# quantity_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes, at most UNITS_MOST. SIZE
-# has passed RE_SIZE.
+# quantity_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes, at most UNITS_MOST.
+# SIZE has passed RE_SIZE.
 quantity_bytes() {
 	local bytes percent
 	if [[ $1 == *% ]]; then

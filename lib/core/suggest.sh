@@ -3,9 +3,9 @@
 
 readonly SUGGEST_MOST=32 # characters; a longer word is compared with nothing
 
-# suggest WORD CANDIDATE…: sets SUGGESTION to the candidate that the fewest slips lead to: a letter
-# too many, too few, wrong, or changed places with the next. Empty when that takes more than a slip
-# for every three letters.
+# suggest WORD CANDIDATE…: sets SUGGESTION to the candidate that the fewest slips lead to: a
+# letter too many, too few, wrong, or changed places with the next. Empty when that takes more than
+# a slip for every three letters.
 suggest() {
 	local word=$1 candidate best SLIPS
 	SUGGESTION=''

@@ -1,5 +1,5 @@
-# Verbs: "ramraid VERB …" is lib/cmd/VERB.sh, or lib/cmd/internal/VERB.sh if only our units and the
-# package's scripts call it.
+# Verbs: "ramraid VERB …" is lib/cmd/VERB.sh, or lib/cmd/internal/VERB.sh if only our units and
+# the package's scripts call it.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # lib is the program's
 

@@ -1,5 +1,6 @@
 # The pure ring: may an action be tried? One that failed earlier in this start is not tried again
-# (failed.…, loop_failed), and whoever decides may forbid one beforehand (veto.…, act/hotplug.sh).
+# (failed.…, loop_failed), and whoever decides may forbid one beforehand (veto.…,
+# act/hotplug.sh).
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide/facts.list

@@ -29,8 +29,8 @@ histories_calls_missing() {
 	local SLOT
 	[[ ${F[leg.$1.number]} != "${F[leg.$2.number]}" ]] || return 0 # what it says of that number it says of itself
 	histories_slot_of "$1" "${F[leg.$2.number]}" || return 0
-	# Another slot: the members have been moved together since, if it is a number that md does not
-	# hand out again.
+	# Another slot: the members have been moved together since, if it is a number that md does
+	# not hand out again.
 	[[ $SLOT == "${F[leg.$2.role]}" ]] || { ((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && return || return 1; }
 	histories_is_ram_instead_ "$1" "$2"
 }
@@ -72,8 +72,8 @@ histories_witness_agrees() {
 # this one lacks? It never ran without it, since it calls it active.
 histories_is_old() { histories_calls_missing "$1" "$2" && ! histories_calls_missing "$2" "$1" && ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
 
-# histories_current LEG…: sets CURRENT to those that no other one has merely left behind. What such
-# a leg says of the others, which came and went later, does not matter any more.
+# histories_current LEG…: sets CURRENT to those that no other one has merely left behind. What
+# such a leg says of the others, which came and went later, does not matter any more.
 histories_current() {
 	local i j
 	CURRENT=()
@@ -95,8 +95,8 @@ histories_is_newer_() {
 	fi
 }
 
-# histories_newest LEG…: sets NEWEST to the newest among those that no other good leg calls missing;
-# with none, to the newest of all.
+# histories_newest LEG…: sets NEWEST to the newest among those that no other good leg calls
+# missing; with none, to the newest of all.
 histories_newest() {
 	local i newest='' fallback=''
 	for i; do

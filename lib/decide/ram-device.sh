@@ -26,9 +26,9 @@ ram_device_ahead_() {
 	done
 }
 
-# ram_device_first ABSENT GOOD…: before a start from the good disk legs, while ABSENT are not there:
-# sets the action and returns 0 when the device has to be waited for, is the leg to start from, or
-# keeps the disk legs from being started.
+# ram_device_first ABSENT GOOD…: before a start from the good disk legs, while ABSENT are not
+# there: sets the action and returns 0 when the device has to be waited for, is the leg to start
+# from, or keeps the disk legs from being started.
 ram_device_first() {
 	local absent=$1 KIND
 	shift
@@ -55,9 +55,9 @@ ram_device_is_active_() {
 	fi
 }
 
-# ram_device_newest_ ABSENT GOOD…: the device is ahead. It is started from, alone, if the record of
-# the last run says that it was the only good copy, and the disk legs are merely old; they are put
-# back to it by bitmap. Else nothing is started.
+# ram_device_newest_ ABSENT GOOD…: the device is ahead. It is started from, alone, if the record
+# of the last run says that it was the only good copy, and the disk legs are merely old; they are
+# put back to it by bitmap. Else nothing is started.
 ram_device_newest_() {
 	local absent=$1 i why='' look='Look' ABSENT
 	shift

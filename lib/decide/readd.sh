@@ -188,8 +188,8 @@ readd_may() {
 		readd_has_been_with "$i" "leg.$j" || return 1
 		alone=no
 	done
-	# Not alone, beside one without a name in the configuration; but that one's slot is not known
-	# here.
+	# Not alone, beside one without a name in the configuration; but that one's slot is not
+	# known here.
 	[[ $alone == no ]] || { [[ -z ${F[array.unconfigured]} ]] && readd_may_to_ram "$i"; }
 }
 

@@ -22,8 +22,8 @@ safe_start() {
 	strangers "$NEWEST" "${GOOD[@]}" && return
 	safe_start_divergent_ "$NEWEST" "${CURRENT[@]}" && return
 	[[ -n ${F[leg.ram.dev]} ]] && ram_device_first "$MISSING" "${GOOD[@]}" && return
-	# What a missing leg could still change is decided when the time for it is up, or when it need
-	# not be waited for.
+	# What a missing leg could still change is decided when the time for it is up, or when it
+	# need not be waited for.
 	if ((${#GOOD[@]} < ${F[members]})) && ! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	safe_start_stale_ "$NEWEST" && return
 	safe_start_outrun_ "$NEWEST" && return
@@ -220,8 +220,8 @@ safe_start_stale_() {
 	safe_start_absent_names
 	[[ ${F[ram.state]} != attached ]] ||
 		gone="and somebody else has stopped it; the ramdisk is still there (to go on with what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]})"
-	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to it;
-	# but another RAM leg, elsewhere, may have that number and slot, too.
+	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to
+	# it; but another RAM leg, elsewhere, may have that number and slot, too.
 	if [[ -z ${F[witness.legs]} ]]; then
 		action_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0

@@ -18,9 +18,9 @@ strangers_foreign() {
 	action_is refuse "another array has its UUID: ${text//,/, }, none of which is a MEMBER or the RAM leg. If that is a copy: mdadm --stop /dev/${F[array.foreign]%%=*}; ramraid start ${F[name]}. If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: ramraid start ${F[name]}"
 }
 
-# strangers NEWEST LEG…: sets the refusal and returns 0 if it can't be told which device is the leg:
-# two MEMBERs carry one device UUID, or a device that is no MEMBER is as good as one, or newer. Sets
-# STRANGERS to the devices that are but left-overs.
+# strangers NEWEST LEG…: sets the refusal and returns 0 if it can't be told which device is the
+# leg: two MEMBERs carry one device UUID, or a device that is no MEMBER is as good as one, or newer.
+# Sets STRANGERS to the devices that are but left-overs.
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	strangers_copies_ "${@:2}" && return
@@ -74,11 +74,11 @@ strangers_copies_() {
 	return 1
 }
 
-# strangers_unvouched_ NEWEST LEG…: the newest leg was not in sync when the array last ran, and one
-# that was is here, no older than it was then. The other one may have come into sync beside it, and
-# it may then have left before that could be written down. But its superblock looks the same when a
-# crash has cut off the re-add of the other one, which has been used elsewhere since; and counts of
-# separate histories tell nothing.
+# strangers_unvouched_ NEWEST LEG…: the newest leg was not in sync when the array last ran, and
+# one that was is here, no older than it was then. The other one may have come into sync beside it,
+# and it may then have left before that could be written down. But its superblock looks the same
+# when a crash has cut off the re-add of the other one, which has been used elsewhere since; and
+# counts of separate histories tell nothing.
 strangers_unvouched_() {
 	local newest=$1 i what
 	if histories_witness_agrees "$newest"; then return 1; fi

@@ -258,8 +258,8 @@ dependents_print_() {
 	return 0
 }
 
-# dependents_lines NAME UUID: which lines of fstab and crypttab are about the array, or about what is
-# on it: "FILE: SOURCE MOUNT-POINT" or "FILE: NAME SOURCE", one a line.
+# dependents_lines NAME UUID: which lines of fstab and crypttab are about the array, or about what
+# is on it: "FILE: SOURCE MOUNT-POINT" or "FILE: NAME SOURCE", one a line.
 dependents_lines() {
 	local GATE_NAME=$1 alias name source target netdev=0 local=0
 	local -A ALIASES=()

@@ -22,8 +22,8 @@ dropins_seconds() {
 readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
 # dropins_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After
 # conf_load. Returns 1 if one is missing. For rescue_mount_write_saves, after all of them,
-# GATE_SAVES holds "NAME UNIT…". GATE_PATIENT=yes: its start may wait for a passphrase for which the
-# boot does not wait.
+# GATE_SAVES holds "NAME UNIT…". GATE_PATIENT=yes: its start may wait for a passphrase for which
+# the boot does not wait.
 GATE_SAVES=() GATE_COPIES=() GATE_WRITABLES=()
 dropins_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0 saves=() copies=()
@@ -33,8 +33,8 @@ dropins_write() {
 	units=$(dependents_units "$name" "${CONF[UUID]}")
 	[[ -n $units ]] || return "$code"
 	seconds=$(dropins_seconds)
-	# A person may take any time to type a passphrase. A container that fails lets the array's own
-	# time run, and an array that fails ends what waits for the device.
+	# A person may take any time to type a passphrase. A container that fails lets the array's
+	# own time run, and an array that fails ends what waits for the device.
 	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
 	[[ $'\n'$units != *$'\npatient '* ]] || GATE_PATIENT=yes
 	while read -r kind unit; do
@@ -140,8 +140,8 @@ dropins_shutdown() {
 # without a bound: it looks after other arrays too. After dropins_write.
 dropins_holds_watcher() { [[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} && $(dropins_seconds) != infinity ]]; }
 
-# dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and of
-# a RAM leg that is taken out (check_array() in mdadm's mdmonitor.c). So it begins after their
+# dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and
+# of a RAM leg that is taken out (check_array() in mdadm's mdmonitor.c). So it begins after their
 # start, and ends before their stop; without default dependencies nothing else ends it at a
 # shutdown.
 dropins_watcher() {

@@ -117,8 +117,8 @@ rescue_mount_write_saves() {
 	return "$code"
 }
 
-# rescue_mount_write_saves_ FOLDER NAME UNIT…: the array is stopped before these mounts, unless one
-# of them waits for the array itself, by way of others of ours.
+# rescue_mount_write_saves_ FOLDER NAME UNIT…: the array is stopped before these mounts, unless
+# one of them waits for the array itself, by way of others of ours.
 rescue_mount_write_saves_() {
 	local unit
 	for unit in "${@:3}"; do
@@ -130,8 +130,8 @@ rescue_mount_write_saves_() {
 	for unit in "${@:3}"; do dropins_dropin "$1" "$2" "[Unit]" "After=$unit" || return; done
 }
 
-# rescue_mount_write_copies_ FOLDER NAME UNIT…: the array is started after these mounts, unless one
-# of them waits for it by way of another array; and stopped before.
+# rescue_mount_write_copies_ FOLDER NAME UNIT…: the array is started after these mounts, unless
+# one of them waits for it by way of another array; and stopped before.
 rescue_mount_write_copies_() {
 	local unit file=$1/ramraid@$2.service.d/50-witness.conf
 	for unit in "${@:3}"; do ! rescue_mount_leads_to_ "$1" "$unit" "$2" || return 0; done

@@ -57,8 +57,8 @@ contents_names_() { # DEVICE…
 	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" | while IFS= read -r line; do
 		while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
 			key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
-			# What a shell or a terminal could misunderstand, and every byte beyond ASCII, lsblk
-			# writes as \xNN.
+			# What a shell or a terminal could misunderstand, and every byte beyond
+			# ASCII, lsblk writes as \xNN.
 			printf -v value '%b' "$value"
 			[[ -n $value && $value != *$'\n'* ]] || continue
 			case $key:$value in

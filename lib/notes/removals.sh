@@ -22,8 +22,8 @@ removals_read() {
 	[[ $uuid == "$2" ]] || LEAVING=()
 }
 
-# removals_write NAME UUID [DISK…]: the note that removals_read would read so; without a disk there
-# is none. Returns 1 when it can't be made durable.
+# removals_write NAME UUID [DISK…]: the note that removals_read would read so; without a disk
+# there is none. Returns 1 when it can't be made durable.
 removals_write() {
 	local name=$1 uuid=$2
 	shift 2

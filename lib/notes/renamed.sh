@@ -127,7 +127,8 @@ renamed_take() {
 			renamed_is_about_ "$STATE/$from.$kind" "$uuid" || continue
 			! renamed_is_about_ "$STATE/$name.$kind" "$uuid" || continue
 		else
-			# What has no UUID in it goes with the rest, unless that name is another array's now.
+			# What has no UUID in it goes with the rest, unless that name is another
+			# array's now.
 			[[ ! -e $ETC/$from.conf && ! -e $STATE/$name.$kind ]] || continue
 		fi
 		act mv -f -T -- "$STATE/$from.$kind" "$STATE/$name.$kind" || return

@@ -23,7 +23,8 @@ witness_copy_find() {
 			root=$number WITNESS_ROOT=$type
 		elif [[ $want == auto ]]; then
 			[[ $target == @(/boot|/efi|/boot/efi) && $type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
-			# The first of them that there is, and of two on one mount point the upper one.
+			# The first of them that there is, and of two on one mount point the upper
+			# one.
 			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi|/boot/efi:|/boot/efi:/boot/efi) ]] && best=$target found=("$number" "$options")
 		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
 			best=$target found=("$number" "$options")

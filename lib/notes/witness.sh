@@ -56,8 +56,8 @@ witness_read_file() {
 		WITNESS_WHY="$file cannot be read"
 		return 1
 	}
-	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because it
-	# reads more than a byte at once.
+	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because
+	# it reads more than a byte at once.
 	mapfile -d '' -n 2 text <"$file"
 	line=${text[0]-}
 	if ((${#text[@]} != 1 || ${#line} >= WITNESS_MAX)) || [[ $line != *$'\n' ]]; then
@@ -87,10 +87,10 @@ witness_read_file() {
 	}
 }
 
-# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of the
-# disk legs in sync, none when only the RAM leg is. GENERATION: of the record that stood there when
-# the caller began to look (0: none); if another one stands there now, nothing is written; empty:
-# whichever. Those in WITNESS_GIVE_UP are given up from now on, unless they are in sync;
+# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of
+# the disk legs in sync, none when only the RAM leg is. GENERATION: of the record that stood there
+# when the caller began to look (0: none); if another one stands there now, nothing is written;
+# empty: whichever. Those in WITNESS_GIVE_UP are given up from now on, unless they are in sync;
 # WITNESS_ALSO is in sync too, and no disk leg; with WITNESS_FILLED, every slot is filled, or may
 # have been; it is set to the count at which that was last so. Sets WITNESS_GENERATION to that of
 # the record that stands there afterwards. Returns 1 when it can't be made durable, 2 when another
@@ -171,8 +171,8 @@ witness_lines_() {
 	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
 	witness_put_ "$STATE/$1.witness" "$text" || return
 	[[ -n $DRY_RUN ]] || WITNESS_GENERATION=$generation
-	# After it: a copy of a later generation says that the root file system has been put back to an
-	# older state.
+	# After it: a copy of a later generation says that the root file system has been put back to
+	# an older state.
 	witness_copy_put "${text%$'\n'}"
 }
 

@@ -28,8 +28,8 @@ facts_observe() {
 	local try ARRAY_STATE READAUTO
 	for try in 1 2 3; do
 		facts_look_
-		# An array that was started or stopped meanwhile: what was seen before that does not go with
-		# what was seen after.
+		# An array that was started or stopped meanwhile: what was seen before that does not
+		# go with what was seen after.
 		[[ -n ${F[array.md]} ]] || break
 		md_state "${F[array.md]}"
 		[[ $ARRAY_STATE == absent || $ARRAY_STATE != "${F[array.state]}" ]] || break
@@ -117,8 +117,8 @@ facts_array_() {
 	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
-	# A device of an earlier configuration is the RAM leg as long as it is in the array, and never
-	# filled.
+	# A device of an earlier configuration is the RAM leg as long as it is in the array, and
+	# never filled.
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
 	[[ ${F[conf.ram]} != /* ]] || {
 		need observe/device
@@ -179,8 +179,8 @@ facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 		F[ram.node]=$1 F[ram.state]=$2 F[ram.slot]=$3
 	else
 		F[array.strangers]+="${F[array.strangers]:+ }$1"
-		# With the device that is to be the RAM leg away, this may be that one under another name;
-		# disk legs are write-mostly.
+		# With the device that is to be the RAM leg away, this may be that one under another
+		# name; disk legs are write-mostly.
 		[[ $2 != in_sync || (-n ${F[leg.ram.dev]-} && -z ${F[leg.ram.node]} && $4 != yes) ]] || F[array.unconfigured]+="${F[array.unconfigured]:+ }$1"
 	fi
 }

@@ -135,8 +135,8 @@ outside_number_() { # leg.I|ram NODE
 outside_ask_leg() {
 	local key value
 	while IFS='=' read -r key value; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value; done < <(superblock_facts "$DEV/$2")
-	# Without the right to read it: taken for ours, since the configuration says so; only "status"
-	# runs like this.
+	# Without the right to read it: taken for ours, since the configuration says so; only
+	# "status" runs like this.
 	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
 }
 

@@ -19,7 +19,8 @@ scan_all_() { # UUID
 	local entry node sectors running=0
 	for entry in "$SYS"/class/block/*; do
 		node=${entry##*/}
-		# Floppies and optical drives take long to say that they are empty, and can be no legs.
+		# Floppies and optical drives take long to say that they are empty, and can be no
+		# legs.
 		sectors=0
 		[[ $node == @(fd|sr)[0-9]* ]] || { read -r sectors <"$entry/size"; } 2>/dev/null || :
 		[[ $sectors != 0 ]] || continue

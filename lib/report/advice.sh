@@ -1,12 +1,14 @@
-# The pure ring, for people: what "status" has to say of an array that is not whole, or in which something goes on. From the facts alone.
+# The pure ring, for people: what "status" has to say of an array that is not whole, or in which
+# something goes on. From the facts alone.
 # shellcheck shell=bash
 
 need core/log core/progress core/words decide/action decide/health decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
-# advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_SO (what it means) and ADVICE_DO (the next thing to type), each of
-# which may be empty, and ADVICE_BLIND to yes or no: does what decides stand on a disk that may not be read?
+# advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_SO (what it
+# means) and ADVICE_DO (the next thing to type), each of which may be empty, and ADVICE_BLIND to yes
+# or no: does what decides stand on a disk that may not be read?
 advice() {
 	local ACTION ARGUMENTS WHY GIVING_UP refused='' good=0 i
 	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_SO='' ADVICE_DO='' ADVICE_BLIND=no
@@ -25,12 +27,14 @@ advice() {
 	! health_only_copy || advice_only_copy_
 }
 
-# advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The generator has left it out as long as it had any.
+# advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The
+# generator has left it out as long as it had any.
 advice_mended() {
 	if [[ $2 == yes ]]; then printf 'systemctl daemon-reload; ramraid check %s\n' "$1"; else printf 'systemctl daemon-reload; ramraid start %s\n' "$1"; fi
 }
 
-# Sets ADVICE_WHY: the last word of the array's unit, if that was not that all is well, else why a start would be refused. Sets the caller's refused.
+# Sets ADVICE_WHY: the last word of the array's unit, if that was not that all is well, else why a
+# start would be refused. Sets the caller's refused.
 advice_why_() {
 	advice_blind_
 	if [[ $ADVICE_BLIND == yes ]]; then
@@ -39,7 +43,8 @@ advice_why_() {
 		action_choose eventually
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
 	fi
-	# How far it is stands in a line of its own; which disks lacked when it was started may be long over.
+	# How far it is stands in a line of its own; which disks lacked when it was started may be
+	# long over.
 	[[ ${F[unit.text]} == @(|whole*|degraded:*) ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
 }
 
@@ -82,7 +87,8 @@ advice_disks_only_() {
 	esac
 }
 
-# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_DO: why a device that is to be the RAM leg is none.
+# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_DO: why a device that is to be the
+# RAM leg is none.
 advice_device_() {
 	local ACTION='' WHY=''
 	[[ $ADVICE_BLIND == no && ${F[leg.ram.sb]} != unreadable ]] || return 0
@@ -183,7 +189,8 @@ advice_line_() { # HEAD TEXT
 	[[ -z $text ]] || SHOWN+="$1 $text"$'\n'
 }
 
-# advice_show_whole: adds to SHOWN when it was whole. What ended without a word, in a power cut, may have been whole until then.
+# advice_show_whole: adds to SHOWN when it was whole. What ended without a word, in a power cut, may
+# have been whole until then.
 advice_show_whole() {
 	local at=$HISTORY_UNTIL line
 	((at > 0)) || at=$HISTORY_SINCE

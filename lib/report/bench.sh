@@ -10,7 +10,8 @@ readonly BENCH_BAR=40
 declare -ga BENCH_ROLE=() BENCH_DEVICE=() # row by row: "array", "RAM leg", "disk leg 1" …; what is opened
 declare -gA BENCH=()                      # "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of one of them
 
-# bench_measure DIRECTION ROW TEST FILE SECONDS [FIO-OPTION…]: fills BENCH. Returns 1 when fio fails, which then has said why.
+# bench_measure DIRECTION ROW TEST FILE SECONDS [FIO-OPTION…]: fills BENCH. Returns 1 when fio
+# fails, which then has said why.
 bench_measure() {
 	local direction=$1 key="$1 $2 $3" size=4k how=rand$1 out iops bytes latency
 	[[ $3 != sequential-* ]] || size=1M how=$1
@@ -22,7 +23,8 @@ bench_measure() {
 	BENCH[$key]=$iops BENCH["$key bytes"]=$bytes BENCH["$key nanoseconds"]=$latency
 }
 
-# bench_text DIRECTION ROWS: sets SHOWN to the table, and to bars of the random ones with the most under way. Nothing without a measurement.
+# bench_text DIRECTION ROWS: sets SHOWN to the table, and to bars of the random ones with the most
+# under way. Nothing without a measurement.
 bench_text() {
 	local row test line i
 	printf -v line '  %-12s  %-30s  %12s\n  %-12s %10s %10s %10s %12s\n' "${1^}s" '      random, 4 KiB, a second' 'sequential' '' '1 at once' '8' '32' 'MiB/s'
@@ -78,7 +80,8 @@ bench_json() {
 	json_close
 }
 
-# bench_svg NAME ROWS FILE: the random reads as a picture. On a logarithmic scale: memory is hundreds of times as fast as a hard disk.
+# bench_svg NAME ROWS FILE: the random reads as a picture. On a logarithmic scale: memory is
+# hundreds of times as fast as a hard disk.
 bench_svg() {
 	local row
 	for ((row = 0; row < $2; row++)); do

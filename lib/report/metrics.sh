@@ -1,4 +1,5 @@
-# What "metrics" prints: the text format of Prometheus (https://prometheus.io/docs/instrumenting/exposition_formats/), from the facts alone.
+# What "metrics" prints: the text format of Prometheus
+# (https://prometheus.io/docs/instrumenting/exposition_formats/), from the facts alone.
 # shellcheck shell=bash
 
 need core/words decide/health report/read-share
@@ -50,7 +51,8 @@ metrics_sample() {
 	METRIC[$name]+="$name{$labels} $value"$'\n'
 }
 
-# Sets the caller's text to TEXT, which has to be UTF-8: one odd name would make everything unreadable.
+# Sets the caller's text to TEXT, which has to be UTF-8: one odd name would make everything
+# unreadable.
 metrics_clean_() { # TEXT
 	text=$1
 	[[ $text != *[!\ -~]* ]] || iconv -f UTF-8 -t UTF-8 < <(printf '%s\n' "$text") >/dev/null 2>&1 || text=${text//[!\ -~]/?}

@@ -3,7 +3,8 @@
 
 need core/log core/progress world/systemd
 
-# In less than 80 columns, and without a word that only some terminals understand. While nothing can be measured, a unit that is at work has the word.
+# In less than 80 columns, and without a word that only some terminals understand. While nothing can
+# be measured, a unit that is at work has the word.
 progress_line() { # [NAME UNIT-STATE]
 	local bar text=''
 	bar=$(progress_bar "${F[array.done]}" "${F[array.total]}")

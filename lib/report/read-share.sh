@@ -3,10 +3,12 @@
 
 declare -gA F # the facts
 
-# Superblocks are looked at now and then, by us, mdadm and udev: so much (sectors of 512) of what is read of each disk leg is nobody's reading.
+# Superblocks are looked at now and then, by us, mdadm and udev: so much (sectors of 512) of what is
+# read of each disk leg is nobody's reading.
 readonly READ_SHARE_LOOKS=2048
 
-# read_share_history: sets the LATELY_… that act/history.sh tells of from F[lately]; all 0 when it is damaged, or about another array.
+# read_share_history: sets the LATELY_… that act/history.sh tells of from F[lately]; all 0 when it
+# is damaged, or about another array.
 read_share_history() {
 	# shellcheck disable=SC2086
 	set -- ${F[lately]} # a star among them would be one damage more
@@ -17,10 +19,12 @@ read_share_history() {
 	HISTORY_READS=${11} HISTORY_DISK_READS=${12}
 }
 
-# read_share: sets SHARE to the part of what was read since the array became whole that came from the RAM leg, in percent; empty when that is not
-# known. SHARE_LEAST: "at least ", when the disk legs have been read too, by whomever: md does when it compares the legs. By what md has counted of the
-# array (linux drivers/md/raid1.c, md_account_bio() or bio_start_io_acct()), since ramdisks count nothing (there is neither in drivers/block/brd.c, nor
-# in rapiddisk). After read_share_history, with DISK_READS.
+# read_share: sets SHARE to the part of what was read since the array became whole that came from
+# the RAM leg, in percent; empty when that is not known. SHARE_LEAST: "at least ", when the disk
+# legs have been read too, by whomever: md does when it compares the legs. By what md has counted of
+# the array (linux drivers/md/raid1.c, md_account_bio() or bio_start_io_acct()), since ramdisks
+# count nothing (there is neither in drivers/block/brd.c, nor in rapiddisk). After
+# read_share_history, with DISK_READS.
 read_share() {
 	local all disks
 	SHARE='' SHARE_LEAST=''

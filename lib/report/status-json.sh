@@ -1,5 +1,6 @@
-# What "status --json" shows of an array: from the facts alone, by the writer in core/json.sh. docs/status.schema.json is the form, and part of what we
-# promise: keys are added, not changed; what is not known is null.
+# What "status --json" shows of an array: from the facts alone, by the writer in core/json.sh.
+# docs/status.schema.json is the form, and part of what we promise: keys are added, not changed;
+# what is not known is null.
 # shellcheck shell=bash
 
 need core/json core/words report/read-share

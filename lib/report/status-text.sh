@@ -1,11 +1,13 @@
-# What "status" shows of an array, as text: from the facts alone, one line for each thing, however long. report/terminal.sh makes it fit for a terminal.
+# What "status" shows of an array, as text: from the facts alone, one line for each thing, however
+# long. report/terminal.sh makes it fit for a terminal.
 # shellcheck shell=bash
 
 need core/log report/advice report/read-share
 
 declare -gA F # the facts: decide/facts.list
 
-# status_text STATUS-WORD: adds to SHOWN. report/advice.sh is needed for an array that is not whole, or in which something goes on.
+# status_text STATUS-WORD: adds to SHOWN. report/advice.sh is needed for an array that is not whole,
+# or in which something goes on.
 status_text() {
 	local SHARE SHARE_LEAST DISK_READS=0 line
 	SHOWN+="${F[name]}: $1${F[array.md]:+ (/dev/${F[array.md]})}"$'\n'

@@ -1,9 +1,11 @@
-# What is shown to a person at a terminal: in 80 columns, and what matters in colour as well. Nothing is said by colour alone.
+# What is shown to a person at a terminal: in 80 columns, and what matters in colour as well.
+# Nothing is said by colour alone.
 # shellcheck shell=bash
 
 readonly TERMINAL_WIDTH=80
 
-# terminal_dress: makes SHOWN fit: lines that are too long are broken between words and go on indented; with colours, if the terminal has them.
+# terminal_dress: makes SHOWN fit: lines that are too long are broken between words and go on
+# indented; with colours, if the terminal has them.
 terminal_dress() {
 	local line lines dressed='' BROKEN colours=''
 	! terminal_has_colours || colours=yes
@@ -19,7 +21,8 @@ terminal_dress() {
 # As https://no-color.org asks; every terminal that has colours sets TERM.
 terminal_has_colours() { [[ -z ${NO_COLOR-} && ${TERM:-dumb} != dumb ]]; }
 
-# terminal_break LINE: sets BROKEN to it in lines of TERMINAL_WIDTH at most, but for words that are longer.
+# terminal_break LINE: sets BROKEN to it in lines of TERMINAL_WIDTH at most, but for words that are
+# longer.
 terminal_break() {
 	local rest=$1 head blanks indent='    '
 	BROKEN=''
@@ -43,7 +46,8 @@ terminal_break() {
 	BROKEN+=$rest
 }
 
-# Colours in the caller's BROKEN, which was line: the state of an array, the state of a leg, what nobody may miss.
+# Colours in the caller's BROKEN, which was line: the state of an array, the state of a leg, what
+# nobody may miss.
 terminal_colour_() {
 	local word at colour
 	case $line in

@@ -1,11 +1,13 @@
-# "status --watch": the same again and again. On a terminal in a screen of its own, which is gone afterwards; else one after the other.
+# "status --watch": the same again and again. On a terminal in a screen of its own, which is gone
+# afterwards; else one after the other.
 # shellcheck shell=bash
 
 need config/conf core/cli core/log core/paths
 
 readonly WATCH_SECONDS=2 WATCH_MOST=86400
 
-# watch_status FUNCTION [NAME…]: until it is ended. FUNCTION NAME… sets SHOWN to what is to be seen.
+# watch_status FUNCTION [NAME…]: until it is ended. FUNCTION NAME… sets SHOWN to what is to be
+# seen.
 watch_status() {
 	local show=$1 seconds=$WATCH_SECONDS code=0 name
 	shift
@@ -23,7 +25,8 @@ watch_status() {
 	fi
 }
 
-# watch_on_ SECONDS FUNCTION [NAME…]: each time with the time before it, and a blank line after it; as JSON, one document after the other.
+# watch_on_ SECONDS FUNCTION [NAME…]: each time with the time before it, and a blank line after
+# it; as JSON, one document after the other.
 watch_on_() {
 	local seconds=$1
 	shift
@@ -66,7 +69,8 @@ watch_screen_() {
 	done
 }
 
-# Sets the caller's frame: a head, what is shown, as much of it as there is room for, and nothing of what was there before.
+# Sets the caller's frame: a head, what is shown, as much of it as there is room for, and nothing of
+# what was there before.
 watch_frame_() { # SECONDS
 	local lines line left
 	left=$(stty size <&1 2>/dev/null) || left=''

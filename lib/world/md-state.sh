@@ -78,9 +78,9 @@ md_state_members() {
 	done
 }
 
-# md_state_bad_on_all_but MD OTHER LEG…: are there blocks of which md has written down, of every one
-# of these LEGs and not of OTHER ("": no other), that they can't be read or written? A write that
-# fails is acknowledged when another leg has taken it, and the leg stays in sync
+# md_state_bad_on_all_but MD OTHER LEG…: are there blocks of which md has written down, of every
+# one of these LEGs and not of OTHER ("": no other), that they can't be read or written? A write
+# that fails is acknowledged when another leg has taken it, and the leg stays in sync
 # (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read, both have it
 # written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
 md_state_bad_on_all_but() {
@@ -158,8 +158,8 @@ md_state_beyond_() { # "FROM END"…
 	BAD=("${out[@]}")
 }
 
-# md_state_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE (KiB
-# a second).
+# md_state_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE
+# (KiB a second).
 md_state_sync() {
 	local VALUE
 	SYNC=idle DONE=0 TOTAL=0 RATE=0

@@ -127,8 +127,8 @@ md_drop() {
 	md_remove "$md" "$leg"
 }
 
-# md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has come
-# or gone, so: again, within MD_BOUND.
+# md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has
+# come or gone, so: again, within MD_BOUND.
 md_retry_() {
 	local NOW end
 	clock
@@ -187,8 +187,8 @@ md_bitmap() {
 	esac
 }
 
-# md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or a
-# rebuild. Returns 1 when it was still refused after MD_BOUND.
+# md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or
+# a rebuild. Returns 1 when it was still refused after MD_BOUND.
 md_add_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "${@:2}")K"; }
 md_drop_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=none; } # MD
 

@@ -76,8 +76,8 @@ superblock_clone_leg() {
 	# Neither a recovery offset nor bad blocks; the place for a list of them stays reserved.
 	printf -v 'leg_[2]' '%08x' "$SUPERBLOCK_FEATURE_BITMAP"
 	leg_[38]=00000000 leg_[39]=00000000
-	# Of the byte of flags all go: write-mostly, failfast. The three bytes beside it describe the
-	# list of bad blocks.
+	# Of the byte of flags all go: write-mostly, failfast. The three bytes beside it describe
+	# the list of bad blocks.
 	leg_[46]=${leg_[46]:0:6}00
 	offset=$((16#${leg_[33]}${leg_[32]}))
 	printf -v 'leg_[34]' '%08x' $(((sectors - offset) & 0xffffffff))

@@ -20,9 +20,9 @@ superblock_read() {
 	bounded "$1" dd if="$1" bs=4096 skip=1 count=1 iflag="$flags" status=none
 }
 
-# superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is "sb=ok",
-# or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd counts,
-# or a wrong checksum), and then nothing follows.
+# superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is
+# "sb=ok", or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd
+# counts, or a wrong checksum), and then nothing follows.
 #   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset data_size (sectors of 512) events
 #   time (seconds since 1970, when md wrote it last)
 #   number (the device number) role (slot number, spare, faulty) roles (NUMBER:SLOT of every device that it calls active, with

@@ -121,10 +121,10 @@ systemd_mend_works() {
 systemd_start_memory() { act systemctl restart --no-block "ramraid-memory@$1.service"; }
 systemd_stop_memory() { act systemctl stop --no-block "ramraid-memory@$1.service"; }
 
-# systemd_run_apart UNIT TEXT [VARIABLE=VALUE|--property=…]… -- PROGRAM [ARG…]: has systemd run it,
-# as a service of its own that nobody waits for, and that is gone when it ends. Without the usual
-# dependencies, which would start half a boot in a rescue shell. At boot it waits for what the boot
-# brings up anyway; a shutdown ends it, and none begins in one.
+# systemd_run_apart UNIT TEXT [VARIABLE=VALUE|--property=…]… -- PROGRAM [ARG…]: has systemd
+# run it, as a service of its own that nobody waits for, and that is gone when it ends. Without the
+# usual dependencies, which would start half a boot in a rescue shell. At boot it waits for what the
+# boot brings up anyway; a shutdown ends it, and none begins in one.
 systemd_run_apart() {
 	local unit=$1 text=$2 variables=()
 	shift 2
@@ -148,9 +148,9 @@ systemd_settle() { ! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_
 # systemd does not run.
 systemd_enablement() { systemctl is-enabled "$(systemd_unit "$1")" 2>/dev/null || :; }
 
-# systemd_show PROPERTIES UNIT…: "PROPERTY=VALUE" lines of each unit, an empty line after each. What
-# can be no unit's name ends "systemctl show"; then each is asked for by itself, and that one is
-# left out. Returns 1 when systemd tells nothing at all.
+# systemd_show PROPERTIES UNIT…: "PROPERTY=VALUE" lines of each unit, an empty line after each.
+# What can be no unit's name ends "systemctl show"; then each is asked for by itself, and that one
+# is left out. Returns 1 when systemd tells nothing at all.
 systemd_show() {
 	local properties=$1 unit text all=''
 	shift
@@ -189,9 +189,9 @@ systemd_hold() {
 }
 systemd_reset() { systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :; } # fails when there was no failure
 
-# systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME. systemd-escape
-# prints them in one line, with blanks, which no unit name holds. It ends at the first NAME that can
-# be no unit's ("/srv/../x"); here that one is said and left out.
+# systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME.
+# systemd-escape prints them in one line, with blanks, which no unit name holds. It ends at the
+# first NAME that can be no unit's ("/srv/../x"); here that one is said and left out.
 systemd_escape() {
 	local options=() text name
 	for text; do

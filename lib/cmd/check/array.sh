@@ -1,5 +1,5 @@
-# The check, the array as it is now: does it run, is every leg in sync, can the next start take them, and what have they been set to? After
-# static_configured and facts_observe.
+# The check, the array as it is now: does it run, is every leg in sync, can the next start take
+# them, and what have they been set to? After static_configured and facts_observe.
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/words decide/action decide/health
@@ -30,14 +30,16 @@ check_array() {
 	check_array_unit
 }
 
-# The disks would do if one of them failed last; not if they had all left before, and then the RAM leg failed (action_broken_).
+# The disks would do if one of them failed last; not if they had all left before, and then the RAM
+# leg failed (action_broken_).
 check_array_broken_() {
 	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
 	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync || todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: ramraid restore $CHECK_ARRAY"
 	findings_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "$todo"
 }
 
-# Not running: what would a start do? It can't be told without the superblocks, which only root can read.
+# Not running: what would a start do? It can't be told without the superblocks, which only root can
+# read.
 check_array_stopped() {
 	local i expected="/dev/md/$CHECK_ARRAY to run"
 	[[ ${F[array.state]} != broken ]] || {
@@ -62,7 +64,8 @@ check_array_stopped() {
 	fi
 }
 
-# check_array_copies: devices that carry the array's UUID, and are none of its legs. The decision on a start goes by them as well.
+# check_array_copies: devices that carry the array's UUID, and are none of its legs. The decision on
+# a start goes by them as well.
 check_array_copies() {
 	local clone node
 	findings_is_root || return 0
@@ -79,7 +82,8 @@ check_array_twin() {
 		"stop both (mdadm --stop), then: ramraid start $CHECK_ARRAY"
 }
 
-# Every disk leg; and the members that no name of the configuration leads to, each of which may be a leg whose name has changed.
+# Every disk leg; and the members that no name of the configuration leads to, each of which may be a
+# leg whose name has changed.
 check_array_legs() {
 	local i strangers
 	words_split strangers "${F[array.strangers]}"
@@ -140,7 +144,8 @@ check_array_leg_gone_() { # I
 		"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf"
 }
 
-# check_array_leg_size I: has the device room for what the array keeps on a leg? One that was shrunk still runs, and is refused at the next start.
+# check_array_leg_size I: has the device room for what the array keeps on a leg? One that was shrunk
+# still runs, and is refused at the next start.
 check_array_leg_size() {
 	local node=${F[leg.$1.node]} md=${F[array.md]} sectors need=0 VALUE offset=0
 	[[ -n $node && -r $SYS/class/block/$node/size ]] || return 0

@@ -1,5 +1,7 @@
-# The check, what the next boot goes by: the claim, in the real root and in every initramfs; the kernels and their modules; the unit; the memory; an
-# adoption or a release that has not come to its end. After conf_load. Each function asks one thing and reports with findings_problem or findings_note.
+# The check, what the next boot goes by: the claim, in the real root and in every initramfs; the
+# kernels and their modules; the unit; the memory; an adoption or a release that has not come to its
+# end. After conf_load. Each function asks one thing and reports with findings_problem or
+# findings_note.
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/quantity notes/adopted notes/claim
@@ -69,7 +71,8 @@ check_boot_initramfs_cure_() { # RELEASE
 	fi
 }
 
-# What makes the RAM leg. A brd that is built in was there before us, and may hold anything: world/ramdisk.sh does not take it.
+# What makes the RAM leg. A brd that is built in was there before us, and may hold anything:
+# world/ramdisk.sh does not take it.
 check_boot_modules() { # RELEASE
 	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: dkms status"
 	rapiddisk=$(kernels_module "$1" rapiddisk) brd=$(kernels_module "$1" brd)
@@ -85,7 +88,8 @@ check_boot_modules() { # RELEASE
 	*) findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no rapiddisk, and $(check_boot_brd_ "$brd"): neither will serve" "$cure" "$1" ;;
 	esac
 }
-# Its source is there, so a package that is installed once more changes nothing. Sets the caller's cure.
+# Its source is there, so a package that is installed once more changes nothing. Sets the caller's
+# cure.
 check_boot_dkms_() { # RELEASE
 	local DKMS DKMS_LOG found='no module, and no log of an attempt'
 	kernels_dkms "$1" rapiddisk
@@ -133,8 +137,9 @@ check_boot_half_done() {
 	fi
 }
 
-# After a boot nearly all memory is available, but never more than there is. After facts_observe; adds to CHECK_RAM_BYTES (all ramdisks together)
-# and CHECK_RAM_RESERVE (the largest), for check_system_memory_of_all.
+# After a boot nearly all memory is available, but never more than there is. After facts_observe;
+# adds to CHECK_RAM_BYTES (all ramdisks together) and CHECK_RAM_RESERVE (the largest), for
+# check_system_memory_of_all.
 check_boot_memory() {
 	local bytes total MEMORY_RESERVE MEMORY_RESERVE_BY
 	bytes=$(check_boot_ram_bytes_)

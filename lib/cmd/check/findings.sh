@@ -1,5 +1,7 @@
-# What "ramraid check" has found, and the order in which an array is looked at. The questions themselves: cmd/check/boot.sh (what the next boot goes by),
-# cmd/check/array.sh (the array as it is now), cmd/check/reads.sh (who serves its reads), cmd/check/gate.sh (what lies on it), cmd/check/system.sh. Nothing is changed by any of them.
+# What "ramraid check" has found, and the order in which an array is looked at. The questions
+# themselves: cmd/check/boot.sh (what the next boot goes by), cmd/check/array.sh (the array as it is
+# now), cmd/check/reads.sh (who serves its reads), cmd/check/gate.sh (what lies on it),
+# cmd/check/system.sh. Nothing is changed by any of them.
 # shellcheck shell=bash
 
 need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/reads cmd/check/system config/conf
@@ -7,12 +9,14 @@ need core/log core/paths observe/facts observe/static report/advice
 
 declare -gA F # the facts: decide/facts.list
 
-# Finding I is FINDING["$i.KEY"] with KEY array (empty: the system), severity (problem: the next boot or the data is at risk; note: worth knowing),
-# code (a word that stays the same: ramraid-diagnostics(7)), kernel (empty: whatever kernel), expected, found, do (what to type).
+# Finding I is FINDING["$i.KEY"] with KEY array (empty: the system), severity (problem: the next
+# boot or the data is at risk; note: worth knowing), code (a word that stays the same:
+# ramraid-diagnostics(7)), kernel (empty: whatever kernel), expected, found, do (what to type).
 declare -gA FINDING=()
 FINDINGS=0 CHECK_ARRAY=''
 
-# findings_found SEVERITY CODE EXPECTED FOUND DO [KERNEL]: about the array CHECK_ARRAY. What a mount point or a file calls itself may hold anything.
+# findings_found SEVERITY CODE EXPECTED FOUND DO [KERNEL]: about the array CHECK_ARRAY. What a mount
+# point or a file calls itself may hold anything.
 findings_found() {
 	local key text i=$FINDINGS
 	(($# == 6)) || set -- "$@" ''
@@ -47,11 +51,13 @@ findings_has_problem() {
 	return 1
 }
 
-# Asked in one place, because what nobody but root may see is different for every file and every system.
+# Asked in one place, because what nobody but root may see is different for every file and every
+# system.
 findings_is_root() { ((EUID == 0)); }
 findings_can_read() { [[ -r $1 ]]; }
 
-# findings_one NAME [KERNEL]: everything about one array; with KERNEL only what concerns that kernel.
+# findings_one NAME [KERNEL]: everything about one array; with KERNEL only what concerns that
+# kernel.
 findings_one() {
 	local CHECK_ARRAY=$1
 	conf_load "$1" || {
@@ -80,7 +86,8 @@ findings_one() {
 	check_gate_boot_mail
 }
 
-# A copy of a configuration: the next boot may start both units, and both would work on the same legs.
+# A copy of a configuration: the next boot may start both units, and both would work on the same
+# legs.
 findings_same() {
 	local other
 	while IFS= read -r other; do

@@ -1,5 +1,6 @@
-# The check, what lies on the array: will it wait for it at the next boot, and does it in this one? What the generator finds is compared with what
-# systemd has, and with what is mounted, opened or swapped to. After facts_observe.
+# The check, what lies on the array: will it wait for it at the next boot, and does it in this one?
+# What the generator finds is compared with what systemd has, and with what is mounted, opened or
+# swapped to. After facts_observe.
 # shellcheck shell=bash
 
 need act/notify cmd/check/findings cmd/check/legs cmd/check/users config/conf core/paths gate/dependents gate/dropins
@@ -7,9 +8,10 @@ need notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# The functions below share: WAITING (units that the generator finds), MISSED (those that it does not find, and that have been reported), LIVE and
-# LIVE_WHAT (units of what is in use, and what that is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file), and
-# WAITS (units that come after the array).
+# The functions below share: WAITING (units that the generator finds), MISSED (those that it does
+# not find, and that have been reported), LIVE and LIVE_WHAT (units of what is in use, and what that
+# is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file),
+# and WAITS (units that come after the array).
 check_gate() {
 	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() byhand=() unit network
 	local -A LOAD=() AFTER=() FROM=() WAITS=()
@@ -43,7 +45,8 @@ check_gate() {
 
 check_gate_units_() { dependents_units "$CHECK_ARRAY" "${CONF[UUID]}" | sed -n 's/^unit //p'; }
 
-# A disk that comes over the network is not there before it; and one line without _netdev keeps the array from waiting for it.
+# A disk that comes over the network is not there before it; and one line without _netdev keeps the
+# array from waiting for it.
 check_gate_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
 	local i found=$1 remote=''
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -92,7 +95,8 @@ check_gate_ask_() { # UNIT…
 	done < <(printf '%s\n\n' "$text")
 }
 
-# What the generator finds it finds at the next boot, too; but systemd may not have asked it since fstab, or the configuration, was changed.
+# What the generator finds it finds at the next boot, too; but systemd may not have asked it since
+# fstab, or the configuration, was changed.
 check_gate_unit() { # UNIT
 	local state=${LOAD["$1"]-not-found}
 	[[ $state != masked && ${AFTER["$1"]-} != *" $(systemd_unit "$CHECK_ARRAY") "* ]] || return 0
@@ -114,7 +118,8 @@ check_gate_is_named_() { # UNIT
 	return 1
 }
 
-# The kernel writes to swap in order to have memory free; a ramdisk takes memory for each page of it that was zero until then.
+# The kernel writes to swap in order to have memory free; a ramdisk takes memory for each page of it
+# that was zero until then.
 check_gate_memory_() {
 	local unit swaps=()
 	[[ ${F[conf.ram]} != @(none|/*) ]] || return 0
@@ -123,7 +128,8 @@ check_gate_memory_() {
 		'put swap on the disks themselves, or on an array with RAM=none; then: systemctl daemon-reload'
 }
 
-# A disk leg lies in a container: at a shutdown that stays until the array has stopped, if systemd knows of it.
+# A disk leg lies in a container: at a shutdown that stays until the array has stopped, if systemd
+# knows of it.
 check_gate_legs_() {
 	local unit
 	for unit in "${GATE_LEGS[@]}"; do
@@ -143,7 +149,8 @@ check_gate_numbered() {
 	done < <(dependents_numbered "$CHECK_ARRAY" "${F[array.md]}" | sort -u)
 }
 
-# fstab names a file system that was made, or seen, after the last note of what lies on the array was written.
+# fstab names a file system that was made, or seen, after the last note of what lies on the array
+# was written.
 check_gate_remembered() {
 	local unit GATE_MORE known=" ${WAITING[*]} "
 	GATE_MORE=$(contents_of "${F[array.md]}") || return 0
@@ -217,8 +224,8 @@ check_gate_spread_() {
 	done
 }
 
-# A unit with a file comes again at the next boot. What was mounted without one may have been mounted by hand, or by a service that opens the device
-# itself, which nobody can tell.
+# A unit with a file comes again at the next boot. What was mounted without one may have been
+# mounted by hand, or by a service that opens the device itself, which nobody can tell.
 check_gate_live() {
 	local i unit hands=''
 	for ((i = 0; i < ${#LIVE[@]}; i++)); do
@@ -241,8 +248,9 @@ check_gate_live() {
 		"if a service uses it, name that in MOUNT= in $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
 }
 
-# mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat (add_new_arrays() in mdadm's mdmonitor.c): an array
-# that lacks its RAM leg is degraded to it. Told where such mail would really go out. After facts_of_conf.
+# mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat
+# (add_new_arrays() in mdadm's mdmonitor.c): an array that lacks its RAM leg is degraded to it. Told
+# where such mail would really go out. After facts_of_conf.
 check_gate_boot_mail() {
 	local NOTIFY_ADDRESS unit expected='no false alarm at every boot' found
 	[[ ${CONF[RAM]} != none ]] && notify_has_sendmail && systemd_is_running || return 0

@@ -5,13 +5,16 @@ need cmd/check/findings core/paths decide/health world/md
 
 declare -gA F # the facts: decide/facts.list
 
-# How often and how much (bytes) is read, and from how many reads by the disks on it is said: something else may look at a disk meanwhile (udev,
-# mdadm --examine), and does not read it this often.
+# How often and how much (bytes) is read, and from how many reads by the disks on it is said:
+# something else may look at a disk meanwhile (udev, mdadm --examine), and does not read it this
+# often.
 readonly CHECK_READS=64 CHECK_READ_BYTES=4096 CHECK_READS_TOLERATED=16
 
-# check_reads: with every leg in sync, md reads from the legs that are not write-mostly, and from the others only when those have bad blocks there
-# (linux drivers/md/raid1.c, read_balance). So some blocks of the array are read past the page cache, and what the disk legs have served meanwhile is
-# counted, since ramdisks count nothing. Whoever runs on the array may slow that down, not falsify it.
+# check_reads: with every leg in sync, md reads from the legs that are not write-mostly, and from
+# the others only when those have bad blocks there (linux drivers/md/raid1.c, read_balance). So some
+# blocks of the array are read past the page cache, and what the disk legs have served meanwhile is
+# counted, since ramdisks count nothing. Whoever runs on the array may slow that down, not falsify
+# it.
 check_reads() {
 	local before after i last step
 	# md's check reads from every leg.
@@ -36,7 +39,8 @@ check_reads() {
 		"that the disk legs have served $((after - before)) of $CHECK_READS" "mdadm --detail /dev/${F[array.md]}: is the RAM leg write-mostly? To have it made anew: ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }
 
-# check_reads_disk_: how many reads the disk legs have served since they came (linux Documentation/block/stat.rst).
+# check_reads_disk_: how many reads the disk legs have served since they came (linux
+# Documentation/block/stat.rst).
 check_reads_disk_() {
 	local i reads sum=0
 	for ((i = 0; i < ${F[members]}; i++)); do

@@ -1,10 +1,12 @@
-# The check, what is no single array's: the defaults, leftovers of arrays that are not configured, the memory of all ramdisks, who is told of a failure.
+# The check, what is no single array's: the defaults, leftovers of arrays that are not configured,
+# the memory of all ramdisks, who is told of a failure.
 # shellcheck shell=bash
 
 need act/notify act/rescue cmd/check/findings config/conf core/cli core/paths core/quantity
 need core/trust notes/adopted notes/claim world/disk world/ramdisk
 
-# check_system ALL: about the system; the first question concerns each array, the others only those who ask about all.
+# check_system ALL: about the system; the first question concerns each array, the others only those
+# who ask about all.
 check_system() {
 	local CHECK_ARRAY=''
 	check_system_defaults
@@ -30,8 +32,9 @@ check_system_claims_left() {
 	done
 }
 
-# An adoption has noted what it found before it wrote a configuration, and a release deletes its notes after it. Where somebody has deleted the
-# configuration of one that had ended, "release" goes by what the array was started with, and after a boot by nothing.
+# An adoption has noted what it found before it wrote a configuration, and a release deletes its
+# notes after it. Where somebody has deleted the configuration of one that had ended, "release" goes
+# by what the array was started with, and after a boot by nothing.
 check_system_half_done_unconfigured() {
 	local file name back
 	for file in "$STATE"/*.releasing "$STATE"/*.adopted; do
@@ -62,7 +65,8 @@ check_system_boot_folder() {
 	[[ ! -e $BOOT ]] || findings_can_read "$BOOT" || findings_unseen kernels 'to see which kernels are installed' "no right to read $BOOT"
 }
 
-# check_system_notify: is the program there that is to be run? Sets CHECK_UNTOLD=yes for an array that has none. After conf_load.
+# check_system_notify: is the program there that is to be run? Sets CHECK_UNTOLD=yes for an array
+# that has none. After conf_load.
 check_system_notify() {
 	local program=${CONF[NOTIFY]} why
 	if [[ $program == none ]]; then
@@ -77,7 +81,8 @@ check_system_notify() {
 	fi
 }
 
-# check_system_rescue: would the image of the RAM leg be root's alone, and as secret as the legs are? After facts_observe.
+# check_system_rescue: would the image of the RAM leg be root's alone, and as secret as the legs
+# are? After facts_observe.
 check_system_rescue() {
 	local i why source NODE folder=${CONF[RESCUE]}
 	[[ ${F[conf.ram]} != none && $folder != none ]] || return 0
@@ -94,8 +99,9 @@ check_system_rescue() {
 	done
 }
 
-# mdadm tells of a failed disk by a program or by mail, if its configuration names one (mdadm.conf(5)) and there is something to send mail with.
-# Keywords may be cut down to three letters, in any case (match_keyword() in mdadm's config.c).
+# mdadm tells of a failed disk by a program or by mail, if its configuration names one
+# (mdadm.conf(5)) and there is something to send mail with. Keywords may be cut down to three
+# letters, in any case (match_keyword() in mdadm's config.c).
 check_system_mail() {
 	local file NOTIFY_ADDRESS
 	((${#ARGS[@]} > 0)) && [[ -n ${CHECK_UNTOLD-} ]] || return 0

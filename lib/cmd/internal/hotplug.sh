@@ -1,4 +1,5 @@
-# ramraid hotplug: looks at every running array after a disk has come or gone, and starts the worker of those that need it.
+# ramraid hotplug: looks at every running array after a disk has come or gone, and starts the worker
+# of those that need it.
 # shellcheck shell=bash
 
 need act/array-lock act/hotplug act/transitions config/conf core/cli core/log core/paths
@@ -46,8 +47,9 @@ cmd_hotplug_one() { # NAME
 	esac
 }
 
-# A start that was refused with a disk missing, its disks are not as they were then, and now the start is safe. Nothing else is begun again: a person
-# may have stopped it, or be at work on the disks.
+# A start that was refused with a disk missing, its disks are not as they were then, and now the
+# start is safe. Nothing else is begun again: a person may have stopped it, or be at work on the
+# disks.
 cmd_hotplug_start_() { # NAME
 	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] && static_times || return 0
 	scan_decide

@@ -1,4 +1,5 @@
-# ramraid memory: gives the RAM leg up while memory is short, and has it made anew when there is room.
+# ramraid memory: gives the RAM leg up while memory is short, and has it made anew when there is
+# room.
 # shellcheck shell=bash
 
 need act/array-lock act/guard act/history act/hotplug act/transitions act/witness-update config/conf
@@ -26,7 +27,8 @@ cmd_memory() {
 	facts_observe
 	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	MEMORY_MD=${F[array.md]} MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_total)")
-	# A pipe that nobody writes to, to wait for without a process, which might be refused just then.
+	# A pipe that nobody writes to, to wait for without a process, which might be refused just
+	# then.
 	exec {MEMORY_FD}<> <(:)
 	memory_floor_begin
 	while cmd_memory_runs "$NAME"; do
@@ -97,7 +99,8 @@ cmd_memory_give_up() {
 	hotplug_trigger
 }
 
-# Made by the worker of hot-plug, in its own unit: a rebuild takes long, and memory may become short meanwhile. If that does not make it, it is tried again, later.
+# Made by the worker of hot-plug, in its own unit: a rebuild takes long, and memory may become short
+# meanwhile. If that does not make it, it is tried again, later.
 cmd_memory_take_() { # NAME
 	memory_floor_taken
 	# A person is at work on it, or has been.

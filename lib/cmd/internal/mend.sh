@@ -1,4 +1,5 @@
-# ramraid mend: brings a running array back to what its configuration says, as far as that needs no person.
+# ramraid mend: brings a running array back to what its configuration says, as far as that needs no
+# person.
 # shellcheck shell=bash
 
 need act/array-lock act/hotplug act/notify act/transitions cmd/attach config/conf-need core/act

@@ -1,4 +1,5 @@
-# ramraid remember: notes what lies on the running arrays, so that the next boot knows what has to wait for them.
+# ramraid remember: notes what lies on the running arrays, so that the next boot knows what has to
+# wait for them.
 # shellcheck shell=bash
 
 need config/conf core/cli core/log notes/contents observe/facts observe/static

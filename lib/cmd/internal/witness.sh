@@ -22,7 +22,8 @@ cmd_witness() {
 	cli_root
 	# Also of arrays whose file has been broken or deleted since they were started.
 	while IFS= read -r name; do
-		# Side by side, each by itself: neither one array's broken file nor its disk that does not answer must cost the others their record.
+		# Side by side, each by itself: neither one array's broken file nor its disk that
+		# does not answer must cost the others their record.
 		(cmd_witness_one "$name" || exit "$EX_FAILED") &
 		works+=($!)
 	done < <({
@@ -34,8 +35,9 @@ cmd_witness() {
 	return "$code"
 }
 
-# cmd_witness_wait_ PROCESS…: until they have ended, at most WITNESS_BOUND seconds. Returns 1 when one has failed, or did not end. Such a one is killed: what it has seen is
-# old by the time it would write that down.
+# cmd_witness_wait_ PROCESS…: until they have ended, at most WITNESS_BOUND seconds. Returns 1 when
+# one has failed, or did not end. Such a one is killed: what it has seen is old by the time it would
+# write that down.
 cmd_witness_wait_() {
 	local pid pids=("$@") code=0 NOW end
 	clock
