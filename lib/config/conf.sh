@@ -15,7 +15,9 @@ readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|mse
 
 # Key → default; UUID has none, it must be given, and lists (MEMBER, MOUNT) are not in it. Key →
 # the extended regular expression that its value has to match; UUID and MEMBER have a closer look of
-# their own. keys.list: made by "make keys" from that file, up to the line that ends it
+# their own.
+#
+# keys.list: made by "make keys" from that file, up to the line that ends it
 conf_builtin() {
 	CONF=(
 		[UUID]=''
