@@ -1,10 +1,10 @@
 # ramraid adopt: a running RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/hotplug cmd/attach cmd/wait config/conf config/conf-faults config/conf-need
-need core/act core/cli core/log core/paths core/words notes/adopted notes/claim notes/contents
-need observe/adoptable observe/facts observe/static world/disk world/md world/md-state
-need world/superblock world/systemd
+need act/array-lock act/hand-made-drop act/hotplug cmd/attach cmd/wait config/conf
+need config/conf-faults config/conf-need core/act core/cli core/log core/paths core/words
+need notes/adopted notes/claim notes/contents observe/adoptable observe/facts observe/hand-made observe/static world/disk
+need world/md world/md-state world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -12,8 +12,10 @@ readonly ADOPT_USAGE='usage: ramraid adopt [--ram=KIND] [--yes] [--dry-run] NAME
 
 Makes the running RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
 /etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
+A ramdisk that was made by hand and is a member leaves the array; the RAM leg gets its slot.
 If it is interrupted, type it again. The way back: ramraid release NAME
-  --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device that holds nothing
+  --ram=KIND  auto (the default), rapiddisk, brd, none, a fast device that holds nothing, or
+              the member beside write-mostly disks that is to stay as the RAM leg
   --yes       do not ask    --dry-run  print every command, change nothing'
 
 cmd_adopt() {
@@ -99,19 +101,36 @@ adopt_configure() {
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		leg=${line%% *}
+		! facts_is_ram "$leg" || continue
 		# One without a stable name is complained of by the check.
 		disk=$(disk_stable_name "/dev/$leg") || disk=/dev/$leg
 		MEMBERS+=("$disk")
 	done
 }
 
+# All that will be done to what is there is said before the question.
 adopt_ask() {
-	local users
+	local users VALUE what
 	users=$(disk_users "$ADOPT_MD")
 	users=${users//$'\n'/, }
 	log_printable users
-	PLAN=("${MEMBERS[@]}")
-	cli_confirm "$NAME" "/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM. Nothing is unmounted or overwritten. Its disks:"
+	PLAN=("${MEMBERS[@]/#/disk leg: }")
+	[[ ${CONF[RAM]} != /* ]] || PLAN+=("RAM leg: ${CONF[RAM]}")
+	if [[ -n $HAND_MADE ]]; then
+		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
+		PLAN+=("$what, and $(hand_made_drop_fate "$HAND_MADE")")
+		[[ ${CONF[RAM]} == none ]] ||
+			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
+	elif [[ -z $ADOPT_BEGUN && ${CONF[RAM]} != /* ]]; then
+		(($(md_slots "$ADOPT_MD") == ${#MEMBERS[@]})) ||
+			PLAN+=('the free slot becomes that of the RAM leg; if a disk is missing, bring it back first')
+	fi
+	md_state_read "$ADOPT_MD" bitmap/backlog
+	((${VALUE:-0} == 0 || ${F[conf.write_behind]} > 0)) ||
+		PLAN+=("write-behind is on ($VALUE): it is switched off. With it, an fsync returns before"
+			'a disk has the data, and a power cut loses that')
+	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
+	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
 }
 
 # Every step is one that can be done again, or is left out when it is done. Whatever a kill or a power cut leaves behind is either a plain
@@ -136,6 +155,9 @@ adopt_all() { # ARRAY
 	claim_initramfs
 	systemd_reload
 	adopt_writemostly
+	hand_made_drop
+	# A device that stays as the RAM leg is known as such from now on.
+	[[ -z $ADOPT_KEPT || -n $DRY_RUN ]] || ramdisk_note_device "$NAME" "$ADOPT_KEPT"
 	ADOPTED[done]=yes
 	adopted_write "$NAME"
 	trap - EXIT INT TERM HUP
@@ -150,16 +172,21 @@ adopt_end() { # EXIT-CODE ARRAY
 	exit "$1"
 }
 
-# What an earlier run has noted was before that run changed anything.
+# What an earlier run has noted was before that run changed anything; but a ramdisk may have been
+# made by hand since.
 adopt_note() {
-	local line leg writemostly LEGS
-	[[ -z ${ADOPTED[uuid]-} ]] || return 0
-	ADOPTED=([uuid]=$ADOPT_UUID [bitmap]=$(md_bitmap "$ADOPT_MD") [done]=no)
-	md_state_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do
-		words_into "$line" leg _ _ writemostly
-		[[ $writemostly == no ]] || ADOPTED_WRITEMOSTLY+=("$(disk_stable_name "/dev/$leg")")
-	done
+	local line leg writemostly LEGS before=${ADOPTED[ramdisk]-}
+	[[ -z $HAND_MADE ]] || ADOPTED[ramdisk]=$(hand_made_identity "$HAND_MADE")
+	[[ -z ${ADOPTED[uuid]-} || ${ADOPTED[ramdisk]-} != "$before" ]] || return 0
+	if [[ -z ${ADOPTED[uuid]-} ]]; then
+		ADOPTED+=([uuid]=$ADOPT_UUID [bitmap]=$(md_bitmap "$ADOPT_MD") [done]=no)
+		md_state_members "$ADOPT_MD"
+		for line in "${LEGS[@]}"; do
+			words_into "$line" leg _ _ writemostly
+			[[ $writemostly == no ]] || facts_is_ram "$leg" ||
+				ADOPTED_WRITEMOSTLY+=("$(disk_stable_name "/dev/$leg")")
+		done
+	fi
 	adopted_write "$NAME"
 }
 
@@ -170,16 +197,27 @@ adopt_conf() {
 	[[ ${CONF[ROOT]} == no ]] || printf 'ROOT=yes\n'
 }
 
-# The bitmap before the slot: mdadm makes it with all bits set, and in an array that lacks a member md would then rewrite every chunk
-# (md_bitmap_load() in linux drivers/md/md-bitmap.c); in a whole one it clears them, in its own time.
+# The bitmap before the slot: mdadm makes it with all bits set, and in an array that lacks a member
+# md would then rewrite every chunk (md_bitmap_load() in linux drivers/md/md-bitmap.c); in a whole
+# one it clears them, in its own time. So one that lacks a member already gets it when it is whole.
 adopt_array() {
-	local line LEGS legs=() ARRAY_STATE READAUTO
+	local ARRAY_STATE READAUTO
 	md_state "$ADOPT_MD"
 	[[ $READAUTO == no ]] || md_make_writable "$ADOPT_MD"
+	hand_made_drop_backlog
+	adopt_bitmap
+	(($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) ||
+		md_set_slots "$ADOPT_MD" $((${#MEMBERS[@]} + 1))
+}
+
+adopt_bitmap() {
+	local line VALUE LEGS legs=()
+	[[ $(md_bitmap "$ADOPT_MD") == none ]] || return 0
+	md_state_read "$ADOPT_MD" degraded
+	[[ $VALUE == 0 ]] || return 0
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do facts_is_ram "${line%% *}" || legs+=("${line%% *}"); done
-	[[ $(md_bitmap "$ADOPT_MD") != none ]] || md_add_bitmap "$ADOPT_MD" "${legs[@]}"
-	(($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) || md_set_slots "$ADOPT_MD" $((${#MEMBERS[@]} + 1))
+	md_add_bitmap "$ADOPT_MD" "${legs[@]}"
 }
 
 adopt_writemostly() {
@@ -187,7 +225,9 @@ adopt_writemostly() {
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		words_into "$line" leg _ _ writemostly
-		[[ $writemostly == yes ]] || facts_is_ram "$leg" || md_set_writemostly "$ADOPT_MD" "$leg"
+		if [[ $writemostly == yes ]] || facts_is_ram "$leg"; then continue; fi
+		md_set_writemostly "$ADOPT_MD" "$leg"
+		[[ -n $DRY_RUN ]] || hand_made_drop_backlog
 	done
 }
 
@@ -213,5 +253,7 @@ adopt_start() {
 		}
 		wait_whole "$NAME" infinity
 	fi
+	adopt_bitmap ||
+		die "$NAME: adopted and whole, but md takes no bitmap yet; type this again"
 	log_notice "$NAME: adopted. The way back: ramraid release $NAME"
 }

@@ -6,9 +6,10 @@ need core/act core/paths
 
 adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 
-# adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no) and
-# ADOPTED_WRITEMOSTLY (stable names of the disks that were write-mostly before). Returns 1, with
-# both empty, when there is no note.
+# adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no; ramdisk: the one
+# that was made by hand, as observe/hand-made.sh has it, or nothing) and ADOPTED_WRITEMOSTLY (stable
+# names of the disks that were write-mostly before). Returns 1, with both empty, when there is no
+# note.
 declare -gA ADOPTED=()
 declare -ga ADOPTED_WRITEMOSTLY=()
 adopted_read() {
@@ -17,7 +18,7 @@ adopted_read() {
 	[[ -f $file && -r $file ]] || return 1
 	while IFS='=' read -r key value; do
 		case $key in
-		uuid | bitmap | done) ADOPTED[$key]=$value ;;
+		uuid | bitmap | ramdisk | done) ADOPTED[$key]=$value ;;
 		writemostly) ADOPTED_WRITEMOSTLY+=("$value") ;;
 		esac
 	done <"$file"
@@ -30,6 +31,7 @@ adopted_write() {
 	{
 		printf '# What the array was before "ramraid adopt"; "ramraid release" makes it so again.\n'
 		for key in uuid bitmap 'done'; do printf '%s=%s\n' "$key" "${ADOPTED[$key]}"; done
+		[[ -z ${ADOPTED[ramdisk]-} ]] || printf 'ramdisk=%s\n' "${ADOPTED[ramdisk]}"
 		for disk in "${ADOPTED_WRITEMOSTLY[@]}"; do printf 'writemostly=%s\n' "$disk"; done
 	} | act_file "$(adopted_file "$1")"
 }

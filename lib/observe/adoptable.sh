@@ -1,10 +1,12 @@
 # Can a running array be taken over? What "ramraid adopt" asks before it changes anything. The array
 # is ADOPT_MD (md127), its UUID ADOPT_UUID; ADOPT_BEGUN=yes: an earlier run has already written its
-# configuration.
+# configuration. Sets HAND_MADE (observe/hand-made.sh), and ADOPT_KEPT to the member that is the RAM
+# leg and no ramdisk, or to nothing.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/progress core/words gate/dependents notes/claim
-need notes/memory-floor observe/facts world/disk world/md world/md-state world/ramdisk
+need notes/memory-floor observe/facts observe/hand-made world/disk world/md world/md-state
+need world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,6 +15,7 @@ declare -gA F # the facts: decide/facts.list
 # there was anything.
 adoptable_check() {
 	ADOPT_WRONG=''
+	hand_made_find "$NAME" "$ADOPT_MD"
 	adoptable_name_
 	# What else would be said of it is not to be done to an array of ours.
 	[[ $ADOPT_WRONG != ours ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
@@ -49,7 +52,6 @@ adoptable_is_() {
 }
 
 adoptable_kind_() {
-	local VALUE folder=/sys/block/$ADOPT_MD/md
 	adoptable_is_ level raid1 'expected RAID level raid1' 'only a mirror can have a leg in RAM'
 	adoptable_is_ metadata_version 1.2 'expected metadata of version 1.2' 'where the superblock lies can not be changed online'
 	adoptable_is_ array_state '@(clean|active|active-idle|write-pending|read-auto)' 'expected a running array that can be written' \
@@ -61,32 +63,68 @@ adoptable_kind_() {
 		;;
 	clustered) adoptable_wrong_ "/dev/$ADOPT_MD: is shared by a cluster; a leg in one machine's RAM can't be" ;;
 	esac
-	[[ -z $ADOPT_BEGUN ]] || return 0 # WRITE_BEHIND may have been allowed since
-	md_state_read "$ADOPT_MD" bitmap/backlog
-	[[ ${VALUE:-0} == 0 ]] ||
-		adoptable_wrong_ "/dev/$ADOPT_MD: write-behind is on ($VALUE); with a leg in RAM, fsync would return before a disk has the data." \
-			"Switch it off first: echo 0 >$folder/bitmap/backlog"
 }
 
-# Every member is a disk in sync with a stable name, and no slot is free, except the one that an
-# earlier run has made.
+# Every member is a disk in sync with a stable name, or the one that is, or was, the RAM leg. No
+# slot is free, except the one that an earlier run has made, or that a ramdisk had which went with
+# the last boot: then all the others are write-mostly, as those beside a ramdisk are.
 adoptable_members_() {
-	local line LEGS leg state slot count=0 slots
+	local line LEGS leg state slot writemostly count=0 slots over=$ADOPT_BEGUN all=yes kept=''
+	ADOPT_KEPT=''
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		words_into "$line" leg state slot
+		words_into "$line" leg state slot writemostly
 		if facts_is_ram "$leg"; then
-			[[ -n $ADOPT_BEGUN ]] || adoptable_wrong_ "/dev/$leg: is a ramdisk, or the device that is to be the RAM leg;" \
-				"take it out first: mdadm /dev/$ADOPT_MD --fail /dev/$leg --remove /dev/$leg"
+			over=yes
+			if ramdisk_note_is_node "$leg"; then
+				adoptable_hand_made_ "$leg" "$state"
+			else
+				ADOPT_KEPT=$leg kept="$state $writemostly"
+			fi
 			continue
 		fi
 		count=$((count + 1))
+		[[ $writemostly == yes ]] || all=no
 		adoptable_member_ "$leg" "$state" "$slot"
 	done
+	[[ -z $kept || -n $ADOPT_BEGUN || "$all $kept" == 'yes in_sync no' ]] || adoptable_kept_
+	[[ $HAND_MADE != *' '* ]] ||
+		adoptable_wrong_ "/dev/$ADOPT_MD: has more than one ramdisk ($HAND_MADE)," \
+			"and one leg in RAM is all that it can have; take the others out first"
+	((count > 0)) || adoptable_wrong_ "/dev/$ADOPT_MD: has no member that is a disk"
 	slots=$(md_slots "$ADOPT_MD")
-	if ((slots == count)) || { [[ -n $ADOPT_BEGUN ]] && ((slots == count + 1)); }; then return; fi
+	((slots != count)) || return 0
+	[[ -z $over && $all == no ]] || ((slots != count + 1)) || return 0
 	adoptable_wrong_ "/dev/$ADOPT_MD: expected as many members as slots, found $count in $slots slots. Bring the missing one back;" \
 		"or, if its slot is not needed any more: mdadm --grow --force /dev/$ADOPT_MD --raid-devices=$count"
+}
+
+# The device that is to stay as the RAM leg: only where the array is made so already, or there would
+# be one copy less on disks.
+adoptable_kept_() {
+	adoptable_wrong_ "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if it is in sync and not" \
+		"write-mostly, and all the others are; else take it out first:" \
+		"mdadm /dev/$ADOPT_MD --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
+}
+
+# A ramdisk that was made by hand leaves the array later. One that an earlier run has failed is
+# faulty.
+adoptable_hand_made_() { # LEG STATE
+	local users out="take it out first: mdadm /dev/$ADOPT_MD --fail /dev/$1 --remove /dev/$1"
+	[[ " $HAND_MADE " == *" $1 "* ]] || return 0
+	[[ $2 != recovering ]] ||
+		adoptable_wrong_ "/dev/$1: is a ramdisk that md is just filling, or a spare;" \
+			"wait until it is filled (mdadm --wait /dev/$ADOPT_MD), or $out"
+	users=$(disk_users "$1")
+	[[ $users == "$ADOPT_MD" ]] ||
+		adoptable_wrong_ "/dev/$1: is a ramdisk that others use as well (${users//$'\n'/, })"
+	[[ $1 == ram* ]] || return 0
+	case ${CONF[RAM]} in
+	none | rapiddisk | /*) return ;;
+	auto) ! ramdisk_has_rapiddisk || return 0 ;;
+	esac
+	adoptable_wrong_ "/dev/$1: is a ramdisk of brd, and ramraid takes no brd that somebody" \
+		"else has loaded; $out; rmmod brd"
 }
 
 adoptable_member_() { # LEG STATE SLOT
@@ -112,7 +150,8 @@ adoptable_member_() { # LEG STATE SLOT
 # md takes neither a bitmap nor a slot while it is at work.
 adoptable_work_() {
 	local SYNC DONE TOTAL RATE folder=/sys/block/$ADOPT_MD/md
-	[[ $(md_bitmap "$ADOPT_MD") == none ]] || (($(md_slots "$ADOPT_MD") == ${#MEMBERS[@]})) || return 0
+	[[ -z $ADOPT_BEGUN || -n $HAND_MADE || $(md_bitmap "$ADOPT_MD") == none ]] ||
+		(($(md_slots "$ADOPT_MD") == ${#MEMBERS[@]})) || return 0
 	md_state_sync "$ADOPT_MD"
 	if [[ $SYNC == frozen ]]; then
 		# As a "mdadm --grow" that was killed leaves it (freeze() in mdadm's Grow.c).
@@ -152,10 +191,13 @@ adoptable_root_() {
 }
 
 adoptable_memory_() {
-	local line LEGS bytes why
+	local line LEGS bytes freed why HAND_MADE_LEFT
 	[[ ${CONF[RAM]} != none ]] || return 0
 	md_state_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do ! facts_is_ram "${line%% *}" || return 0; done
+	for line in "${LEGS[@]}"; do
+		line=${line%% *}
+		! facts_is_ram "$line" || [[ " $HAND_MADE " == *" $line "* ]] || return 0
+	done
 	bytes=$(md_leg_bytes "$ADOPT_MD") || {
 		adoptable_wrong_ "/dev/$ADOPT_MD: md does not say how large a member is"
 		return
@@ -165,7 +207,9 @@ adoptable_memory_() {
 		return
 	fi
 	memory_floor_reserve
-	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
+	hand_made_find_left "$NAME" "$ADOPT_UUID"
+	freed=$(hand_made_freed "${HAND_MADE:-$HAND_MADE_LEFT}")
+	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$freed")
 	[[ -z $why ]] || adoptable_wrong_ "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
 

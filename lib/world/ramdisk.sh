@@ -303,6 +303,16 @@ ramdisk_drop_device() { :; } # it stays as it is: nothing of it is in our memory
 
 ramdisk_drop_rapiddisk() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
 
+# ramdisk_drop_node NODE: one of rapiddisk that a person has made. Returns 4 when somebody uses it.
+ramdisk_drop_node() {
+	local code=0
+	[[ -n $DRY_RUN || -z $(disk_users "$1") ]] || return "$EX_REFUSED"
+	[[ -n $DRY_RUN ]] || ramdisk_lock || return 1
+	ramdisk_drop_rapiddisk "$1" || code=$?
+	[[ -n $DRY_RUN ]] || ramdisk_unlock
+	return "$code"
+}
+
 # brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
 ramdisk_drop_brd() { # NODE NAME
 	ramdisk_gives_back "$2" || {

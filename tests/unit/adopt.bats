@@ -70,6 +70,7 @@ effect() {
 	'mdadm --manage /dev/md127 --remove /dev/rd0') rm -r "$md/dev-rd0" "$R/sys/class/block/rd0/holders/md127" && echo 1 >"$md/degraded" ;;
 	'echo writemostly '*) echo in_sync,write_mostly >"$R$3" ;;
 	'echo -writemostly '*) echo in_sync >"$R$3" ;;
+	'echo 0 /sys/block/md127/md/bitmap/backlog '*) echo 0 >"$md/bitmap/backlog" ;;
 	'echo rapiddisk detach 0 '*) rm -r "$R/sys/block/rd0" "$R/sys/class/block/rd0" ;;
 	'systemctl daemon-reload') [[ -e $R/etc/ramraid/data.conf ]] && : >"$R/required" || rm -f "$R/required" ;;
 	'systemctl --quiet enable'*) : >"$R/enabled" ;;
@@ -494,7 +495,6 @@ release_killed_after() {
 	refused 4 'expected RAID level raid1, found raid10' data /dev/md127
 	assert_output -p 'expected metadata of version 1.2, found 1.0'
 	assert_output -p 'expected a running array that can be written, found readonly'
-	assert_output -p 'write-behind is on (64)'
 	assert_output -p '/dev/disk/by-id/ata-B: expected in sync, found faulty'
 	assert_output -p 'md is at work on it (check'
 	assert_output -p 'nothing was changed'
@@ -507,9 +507,9 @@ release_killed_after() {
 	refused 4 'ata-B: expected in sync, found recovering' data /dev/md127
 	put dev-sdb/state in_sync dev-sdb/bad_blocks '8 8'
 	refused 4 'ata-B: has bad blocks' data /dev/md127
-	put dev-sdb/bad_blocks '' raid_disks 3 degraded 1
+	put dev-sdb/bad_blocks '' raid_disks 3 degraded 1 dev-sda/state in_sync,write_mostly
 	refused 4 'expected as many members as slots, found 2 in 3 slots' data /dev/md127
-	put raid_disks 2 degraded 0
+	put raid_disks 2 degraded 0 dev-sda/state in_sync
 	mv "$MD/dev-sdb" "$MD/dev-ram1"
 	refused 4 '/dev/ram1: is a ramdisk' data /dev/md127
 	mv "$MD/dev-ram1" "$MD/dev-sdb"
@@ -606,6 +606,219 @@ release_killed_after() {
 	refused 4 'exists already, for the array 11111111' old /dev/md127
 }
 
+# by_hand: the array is one of the article's: a ramdisk beside two write-mostly disks, with no bitmap.
+by_hand() {
+	mkdir -p "$MD/dev-rd0" "$R"/sys/{class/block,block}/rd0 "$R/sys/class/block/rd0/holders/md127" "$R/proc/sys/kernel/random"
+	echo of-this-boot >"$R/proc/sys/kernel/random/boot_id"
+	echo 5 >"$R/sys/block/rd0/diskseq"
+	: >"$R/sys/kernel/rapiddisk/mgmt"
+	echo 'rd0 104857600 0 99999744 0' >"$R/sys/kernel/rapiddisk/devices"
+	put raid_disks 3 dev-rd0/slot 0 dev-rd0/state in_sync dev-rd0/offset 2048 dev-rd0/bad_blocks '' \
+		dev-sda/slot 1 dev-sdb/slot 2 dev-sda/state in_sync,write_mostly dev-sdb/state in_sync,write_mostly
+	superblock_of "${1-0123456789ab4cde8f0123456789abcd}" "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" >"$R/dev/rd0"
+}
+# superblock_of UUID FILE: FILE, of the array UUID.
+superblock_of() {
+	perl -0777 -pe 'BEGIN { $uuid = pack "H*", shift } substr($_, 4112, 16) = $uuid; substr($_, 4312, 4) = pack "V", 0;
+		my $sb = substr $_, 4096, 256 + 2 * unpack "V", substr $_, 4316, 4; my $sum = 0; $sum += $_ for unpack "V*", $sb . "\0\0" x (length($sb) / 2 % 2);
+		substr($_, 4312, 4) = pack "V", ($sum & 0xffffffff) + ($sum >> 32)' "$@"
+}
+
+@test "a ramdisk made by hand: a bitmap while it is whole, everything else, and only then it leaves; its memory comes back" {
+	by_hand
+	adopt
+	assert_success
+	is_adopted
+	[[ $(steps) == 'write /etc/ramraid/state/data.adopted
+systemctl --quiet enable ramraid@data.service
+write /etc/ramraid/data.conf
+write /etc/ramraid/state/data.contents
+mdadm --grow /dev/md127 --bitmap=internal --bitmap-chunk=1024K
+write /etc/mdadm/mdadm.conf.d/ramraid-data.conf
+write /etc/mdadm/mdadm.conf
+systemctl daemon-reload
+mdadm --manage /dev/md127 --fail /dev/rd0
+mdadm --manage /dev/md127 --remove /dev/rd0
+echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt 
+write /etc/ramraid/state/data.adopted
+systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
+	grep -qx 'ramdisk=rd0 5 of-this-boot' "$R/etc/ramraid/state/data.adopted"
+	grep -qx writemostly=/dev/disk/by-id/ata-B "$R/etc/ramraid/state/data.adopted"
+	not grep -q rd0 "$R/etc/ramraid/data.conf"
+	# The one that is in the array now is ramraid's.
+	rm "$BATS_TEST_TMPDIR/calls"
+	adopt
+	[[ $(calls) != *mdadm* && $(calls) != *detach* ]] || fail "$(calls)"
+}
+
+@test "a ramdisk made by hand, beside one disk; --dry-run prints each command" {
+	by_hand
+	rm -r "$MD/dev-sdb"
+	put raid_disks 2
+	verb adopt --dry-run data /dev/md127
+	assert_success
+	untouched
+	assert_line 'mdadm --manage /dev/md127 --fail /dev/rd0'
+	assert_line 'mdadm --manage /dev/md127 --remove /dev/rd0'
+	assert_line "echo rapiddisk\\ detach\\ 0 > $R/sys/kernel/rapiddisk/mgmt"
+	refute_line -p --raid-devices
+	adopt
+	[[ $(steps) == *'--remove /dev/rd0'*'detach 0'*'systemctl start'* && $(<"$MD/raid_disks") == 2 ]] || fail "$(steps)"
+}
+
+@test "a ramdisk made by hand, killed after any step: a second run completes, and gives back that one alone" {
+	local n=0 killed=0
+	while n=$((n + 1)) && ((n < 40)); do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		by_hand
+		KILL_AFTER=$n
+		adopt
+		KILL_AFTER=0
+		[[ $status == 137 ]] || break
+		killed=$((killed + 1))
+		[[ $(<"$MD/bitmap/location") == +8 || -e $MD/dev-rd0 ]] || fail "after $n steps: out before there is a bitmap"
+		adopt
+		assert_success
+		is_adopted
+		[[ $(calls | grep -c 'rapiddisk detach 0') == 1 && $(<"$R/sys/block/rd0/diskseq") == 9 ]] || fail "after $n steps: $(calls)"
+	done
+	((killed >= 12)) || fail "$killed"
+}
+
+@test "a ramdisk that has left is given back only if it is that one, of this boot and this array, and nobody uses it" {
+	local other
+	for other in number boot user uuid ours; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		by_hand
+		FAILS='echo rapiddisk detach'
+		adopt
+		assert_output -p 'the memory of /dev/rd0 is not given back; when nobody uses it: rapiddisk --detach rd0'
+		FAILS=''
+		rm -rf "$MD/dev-rd0" "$R"/sys/class/block/rd0/holders/md127 "$R/active" "$R"/run/ramraid/data.*
+		echo 5 >"$R/sys/block/rd0/diskseq"
+		sed -i s/^done=.*/done=no/ "$R/etc/ramraid/state/data.adopted"
+		case $other in
+		number) echo 6 >"$R/sys/block/rd0/diskseq" ;;
+		boot) echo of-another-boot >"$R/proc/sys/kernel/random/boot_id" ;;
+		user) mkdir "$R/sys/class/block/rd0/holders/dm-0" ;;
+		uuid) superblock_of aaaabbbbccccddddeeeeffff00001111 "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" >"$R/dev/rd0" ;;
+		ours) echo rapiddisk rd0 102400 5 used >"$R/run/ramraid/data.ram" ;;
+		esac
+		rm "$BATS_TEST_TMPDIR/calls"
+		adopt
+		[[ $(calls) != *detach* ]] || fail "$other: $(calls)"
+	done
+	rm -r "$R/sys/block/rd0/diskseq" "$R/run/ramraid/data.ram" "$BATS_TEST_TMPDIR/calls"
+	echo 5 >"$R/sys/block/rd0/diskseq"
+	sed -i s/^done=.*/done=no/ "$R/etc/ramraid/state/data.adopted"
+	rm -rf "$MD/dev-rd0" "$R"/sys/class/block/rd0/holders/md127 "$R/active"
+	adopt
+	[[ $(calls) == *'detach 0'* ]] || fail "$(calls)"
+}
+
+@test "a ramdisk made by hand that can't leave: it is not alone, is being filled, somebody else uses it, or a disk is missing" {
+	by_hand
+	put dev-rd0/state spare
+	refused 4 '/dev/rd0: is a ramdisk that md is just filling, or a spare' data /dev/md127
+	put dev-rd0/state in_sync sync_action recover bitmap/location +8
+	refused 4 'md is at work on it (recover' data /dev/md127
+	put sync_action idle raid_disks 4
+	refused 4 'expected as many members as slots, found 2 in 4 slots' data /dev/md127
+	put raid_disks 3
+	mkdir "$R/sys/class/block/rd0/holders/dm-0"
+	refused 4 '/dev/rd0: is a ramdisk that others use as well (dm-0, md127)' data /dev/md127
+	rmdir "$R/sys/class/block/rd0/holders/dm-0"
+	put dev-sdb/bad_blocks '8 8'
+	refused 4 'ata-B: has bad blocks' data /dev/md127
+	put dev-sdb/bad_blocks ''
+	mkdir -p "$MD/dev-rd1" "$R/sys/class/block/rd1/holders/md127"
+	put dev-rd1/state in_sync dev-rd1/slot 3
+	refused 4 '/dev/md127: has more than one ramdisk (rd0 rd1)' data /dev/md127
+	rm -r "$MD"/dev-{rd1,sda,sdb}
+	refused 4 '/dev/md127: has no member that is a disk' data /dev/md127
+}
+
+@test "a ramdisk of brd or zram made by hand stays, and it is said how it goes; brd is nobody's for RAM=brd" {
+	local node
+	for node in ram3 zram0; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		by_hand
+		mv "$MD/dev-rd0" "$MD/dev-$node"
+		mv "$R/sys/block/rd0" "$R/sys/block/$node"
+		mv "$R/sys/class/block/rd0" "$R/sys/class/block/$node"
+		mv "$R/dev/rd0" "$R/dev/$node"
+		[[ $node != ram3 ]] || refused 4 'ramraid takes no brd that somebody else has loaded' --ram=brd data /dev/md127
+		verb adopt --dry-run --ram=rapiddisk data /dev/md127
+		assert_success
+		assert_line "mdadm --manage /dev/md127 --fail /dev/$node"
+		refute_line -p detach
+		assert_line -p "/dev/$node keeps its memory until"
+	done
+}
+
+@test "the memory of a ramdisk of rapiddisk comes back, and is counted; what nobody knows is not" {
+	by_hand
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     110592 kB\n' >"$R/proc/meminfo"
+	verb adopt --dry-run data /dev/md127
+	assert_success
+	: >"$R/sys/kernel/rapiddisk/devices"
+	refused 4 'RAM_RESERVE keeps' data /dev/md127
+}
+
+@test "a free slot beside write-mostly disks is the RAM leg's; a bitmap comes when the array is whole" {
+	by_hand
+	rm -r "$MD/dev-rd0" "$R/sys/block/rd0" "$R/sys/class/block/rd0"
+	put degraded 1
+	adopt
+	assert_success
+	is_adopted
+	[[ $(steps) != *'--raid-devices'* && $(steps) == *'systemctl start'*--bitmap=internal* ]] || fail "$(steps)"
+	grep -qx bitmap=none "$R/etc/ramraid/state/data.adopted"
+}
+
+@test "a fast member named by --ram stays as the RAM leg, if the array is made for that" {
+	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
+	mkdir -p "$MD/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
+	put raid_disks 3 dev-nvme0n1/slot 0 dev-nvme0n1/state in_sync dev-nvme0n1/bad_blocks '' dev-nvme0n1/offset 2048 \
+		dev-sda/slot 1 dev-sdb/slot 2 dev-sda/state in_sync,write_mostly
+	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data /dev/md127
+	put dev-sdb/state in_sync,write_mostly
+	verb adopt --yes --ram=/dev/nvme0n1 data /dev/md127
+	[[ $(steps) != *--fail* && $(steps) != *--raid-devices* ]] || fail "$(steps)"
+	grep -qx RAM=/dev/disk/by-id/nvme-X "$R/etc/ramraid/data.conf"
+	[[ $(grep -c ^MEMBER= "$R/etc/ramraid/data.conf") == 2 ]]
+	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 '* || -e $R/active ]]
+	# Without --ram it is a disk leg.
+	rm -rf "$BATS_TEST_TMPDIR/calls" "$R/etc" && cp -a "$R/etc.before" "$R/etc"
+	put dev-nvme0n1/state in_sync
+	verb adopt --dry-run data /dev/md127
+	assert_line MEMBER=/dev/disk/by-id/nvme-X
+	assert_line 'mdadm --grow --force /dev/md127 --raid-devices=4'
+}
+
+@test "write-behind is switched off first; with a ramdisk in the array all writes are waited for" {
+	put bitmap/backlog 64 dev-sdb/state in_sync,write_mostly
+	adopt
+	assert_success
+	[[ $(steps) == *'data.contents
+echo 0 /sys/block/md127/md/bitmap/backlog '* ]] || fail "$(steps)"
+	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+	setup
+	by_hand
+	put bitmap/backlog 64 bitmap/location +8
+	adopt
+	assert_failure 4
+	assert_output -p 'write-behind was on, and the array never rests'
+	[[ $(steps) != *--fail* ]] || fail "$(steps)"
+	put array_state clean
+	adopt
+	assert_success
+	is_adopted
+}
+
 @test "too little memory: refused, but not for --ram=none" {
 	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     204800 kB\n' >"$R/proc/meminfo"
 	refused 4 'RAM_RESERVE keeps' data /dev/md127
@@ -625,7 +838,7 @@ release_killed_after() {
 	assert_line RAM=/dev/disk/by-id/nvme-X
 	refused 4 'too small' --ram=/dev/nvme1n1 data /dev/md127
 	refused 4 'has no stable name' --ram=/dev/nvme2n1 data /dev/md127
-	refused 4 'or the device that is to be the RAM leg; take it out first' --ram=/dev/sdb data /dev/md127
+	refused 4 'a member can stay as the RAM leg if it is in sync and not write-mostly, and all the others are' --ram=/dev/sdb data /dev/md127
 	wipefs() { echo ext4; }
 	refused 4 'it holds ext4' --ram=/dev/nvme0n1 data /dev/md127
 }
