@@ -74,8 +74,8 @@ steps() {
 		ramraid adopt --dry-run data /dev/md/data
 		test -z "$(find /etc/ramraid -name "data*")"; cmp /etc/mdadm/mdadm.conf /root/before.conf; test "$(slots data)" = UU; unharmed'
 	check 'adopt, killed again and again, and run again' "$helpers"'
-		for at in '"$(short || printf '"write /etc/ramraid/state/data.adopted" "systemctl --quiet enable"')"' "write /etc/ramraid/data.conf" \
-			"mdadm --grow /dev/$(md data) --bitmap=internal" "mdadm --grow --force /dev/$(md data) --raid-devices=3" "write $claim"; do
+		for at in '"$(short || printf '"write /etc/ramraid/state/data.adopted" "systemctl --quiet enable" "mdadm --grow /dev/$(md data) --bitmap=internal"')"' "write /etc/ramraid/data.conf" \
+			"mdadm --grow --force /dev/$(md data) --raid-devices=3" "write $claim"; do
 			killed "$at" adopt --yes data /dev/md/data
 		done
 		test "$(slots data)" = UU_'
@@ -107,8 +107,8 @@ steps() {
 		test "$(slots data)" = UUU; findmnt /srv/data; ramraid status data; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; written'
 	check 'release, killed again and again, and run again' "$helpers"'
 		writer 4
-		for at in "mdadm --manage /dev/$(md data) --fail" '"$(short || printf '"mdadm --manage /dev/$(md data) --remove" "echo rapiddisk detach"')"' \
-			"mdadm --grow --force /dev/$(md data) --raid-devices=2" "echo -writemostly" "mdadm --grow /dev/$(md data) --bitmap=none" "write /etc/mdadm/mdadm.conf"; do
+		for at in '"$(short || printf '"mdadm --manage /dev/$(md data) --fail" "mdadm --manage /dev/$(md data) --remove" "echo rapiddisk detach" "mdadm --grow /dev/$(md data) --bitmap=none"')"' \
+			"mdadm --grow --force /dev/$(md data) --raid-devices=2" "echo -writemostly" "write /etc/mdadm/mdadm.conf"; do
 			killed "$at" release --yes data
 		done
 		test "$(slots data)" = UU; legs | diff - /root/before.legs'

@@ -59,4 +59,6 @@ steps() {
 		ramraid create --yes --force data $(leg B); test "$(slots data)" = UU; ramraid status data
 		grep "^MEMBER=$(leg B)$" /etc/ramraid/data.conf'
 	check 'a name that exists is refused' 'fails ramraid create --yes data $(leg C); fails ramraid create --yes data $(leg A)'
+	check 'destroy takes it away again' '
+		ramraid destroy --yes data; test ! -e /dev/md/data; test ! -e /etc/ramraid/data.conf; fails mdadm --examine $(node B)'"$untouched"
 }

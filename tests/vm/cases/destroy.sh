@@ -1,6 +1,7 @@
 # destroy: refused while anything uses the array; wipes what carries its UUID and nothing else; killed in the middle, the same again completes it; nothing of it
 # comes back at the next boot.
 checked_on trixie
+long
 from mirror
 disk A 96M
 disk B 96M
