@@ -133,8 +133,9 @@ guard_resync_or_rescue_() { # NAME going-down|""
 # guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what
 # the RAM leg alone has.
 guard_all_there_() {
-	local i
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} == in_sync ]] || return 1; done
+	local IN_SYNC
+	health_count
+	((IN_SYNC == F[members]))
 }
 
 guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(guard_remedy_text)"; } # NAME

@@ -3,7 +3,7 @@
 # is anything to do. What is told of it: act/transitions.sh.
 # shellcheck shell=bash
 
-need config/conf core/act core/clock core/number core/paths decide/action decide/safe-start
+need config/conf core/act core/clock core/number core/paths decide/action decide/leg
 need notes/memory-floor world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
@@ -83,7 +83,7 @@ readonly HOTPLUG_RESTARTS=20 # how often hot-plug starts an array again that is 
 # has changed, "ramraid hotplug" starts it again.
 hotplug_refused() {
 	local i missing=no HOTPLUG_LEGS
-	for ((i = 0; i < ${F[members]}; i++)); do ! safe_start_is_absent "$i" || missing=yes; done
+	for ((i = 0; i < ${F[members]}; i++)); do ! leg_is_absent "$i" || missing=yes; done
 	# A copy that is pulled gives a name back that it had taken over.
 	[[ -z ${F[clones]-} ]] || missing=yes
 	[[ $missing == yes ]] || return 0

@@ -4,7 +4,7 @@
 
 need act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue act/transitions
 need act/witness-update config/conf config/conf-need core/clock core/log core/paths core/progress
-need core/quantity decide/action notes/contents notes/memory-floor notes/renamed observe/facts
+need core/quantity decide/action decide/health notes/contents notes/memory-floor notes/renamed observe/facts
 need observe/scan observe/static world/md world/ramdisk world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
@@ -284,8 +284,8 @@ loop_warn_rescue_() {
 }
 
 loop_legs_() {
-	local i good=0
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	local IN_SYNC
+	health_count
 	[[ ${F[ram.state]} != in_sync ]] || printf 'RAM leg %s and ' "${F[ram.node]}"
-	printf '%d of %d disk legs in sync\n' "$good" "${F[members]}"
+	printf '%d of %d disk legs in sync\n' "$IN_SYNC" "${F[members]}"
 }

@@ -5,8 +5,8 @@
 # shellcheck shell=bash
 
 need act/disk-legs act/history act/loop act/ram-leg act/transitions act/witness-update config/conf
-need config/conf-edit config/conf-need core/cli core/log core/paths decide/membership-plan
-need decide/readd notes/removals observe/facts observe/static report/progress-line world/disk
+need config/conf-edit config/conf-need core/cli core/log core/paths decide/leg decide/membership-plan
+need notes/removals observe/facts observe/static report/progress-line world/disk
 need world/md world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -79,22 +79,15 @@ membership_outside_() { # I
 	[[ -z ${F[leg.$1.state]} ]] || return 0
 	[[ $dev != "${MEMBERSHIP_FORCE-}" ]] || F[leg.$1.force]=yes
 	transitions_leg "$1"
-	! membership_is_fresh_ "$1" || LEG=fresh
+	# Also one that could be put back: a change builds it.
+	! leg_is_fresh "$1" || LEG=fresh
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
 	F[leg.$1.why]=$(md_why_no_leg "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
 	# What is mounted or held is not to be overwritten, whatever else may be.
-	[[ $LEG == @(occupied|damaged) ]] || return 0
+	[[ $LEG == @(occupied|damaged|unreadable|silent) ]] || return 0
 	why=$(disk_why_not_free "$dev" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')
 	F[leg.$1.why]=$why${F[leg.$1.why]:+ ${F[leg.$1.why]}}
-}
-
-# membership_is_fresh_ I: is it one of this array that never was in sync, since its first rebuild
-# was cut off? There is nothing on it that is not elsewhere.
-membership_is_fresh_() {
-	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
-	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
-	! readd_is_given_up "$1" && [[ " ${F[witness.seen]-} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 # membership_ask NAME: shows the plan, and asks; membership_check NAME: the same plan once more,
@@ -199,7 +192,7 @@ membership_build_() { # NAME I
 	witness_update_free_slot || return
 	case ${F[leg.$2.kind]} in
 	blank) ;;
-	occupied | damaged) act wipefs --all --quiet -- "/dev/$node" || return ;;
+	occupied | damaged | unreadable | silent) act wipefs --all --quiet -- "/dev/$node" || return ;;
 	*) md_zero "$node" || return ;;
 	esac
 	trap '' INT TERM HUP

@@ -7,7 +7,7 @@
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/guard act/hotplug act/notify config/conf core/act core/lock core/log
-need core/paths decide/health decide/readd notes/memory-floor observe/facts observe/static
+need core/paths decide/health decide/leg decide/readd notes/memory-floor observe/facts observe/static
 need world/disk world/md world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
@@ -94,38 +94,11 @@ transitions_write_() { # NAME
 	fi
 }
 
-# transitions_leg I: sets LEG to one word on the state of a disk leg: in_sync recovering faulty
-# missing used blank occupied damaged foreign copy given removed bouncing begun returned separate.
+# transitions_leg I: sets LEG to one word on the state of a disk leg (leg_classify), or to occupied:
+# there is no superblock on it, but something else.
 transitions_leg() {
-	local leg=leg.$1
-	if [[ -n ${F[$leg.state]} ]]; then
-		LEG=${F[$leg.state]}
-	elif [[ -z ${F[$leg.node]} ]]; then
-		LEG=missing
-	elif [[ -n ${F[$leg.in]} ]]; then
-		LEG=used
-	elif [[ ${F[$leg.sb]} == none ]]; then
-		LEG=blank
-		[[ -z $(disk_why_not_free "${F[$leg.dev]}") ]] || LEG=occupied
-	elif [[ ${F[$leg.sb]} != ok ]]; then
-		LEG=damaged
-	elif [[ ${F[$leg.uuid]} != "${F[uuid]}" ]]; then
-		LEG=foreign
-	elif readd_is_copy "$1"; then
-		LEG=copy
-	elif readd_is_given_up "$1"; then
-		LEG=given
-	elif [[ -n ${F[leg.$1.removed]-} ]]; then
-		LEG=removed
-	elif [[ -n ${F[leg.$1.returns]-} ]]; then
-		LEG=bouncing
-	elif readd_is_begun "$1"; then
-		LEG=begun
-	elif readd_may "$1"; then
-		LEG=returned
-	else
-		LEG=separate
-	fi
+	leg_classify "$1"
+	[[ $LEG != blank || -z $(disk_why_not_free "${F[leg.$1.dev]}") ]] || LEG=occupied
 }
 
 # transitions_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy)
@@ -201,6 +174,8 @@ transitions_say_leg_() { # NAME I WORD
 		;;
 	occupied) notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
 	used) notify warning disk-refused "$dev" "$1: the disk at $dev is in use by something else" ;;
+	silent) notify warning disk-refused "$dev" "$leg is there, but does not answer; see what it waits for (journalctl -k), and when it answers: ramraid attach $1" ;;
+	unreadable) notify warning disk-refused "$dev" "$leg is there, but can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: ramraid attach $1; or, if it is broken: ramraid replace $1 $dev NEW" ;;
 	damaged) notify warning disk-refused "$dev" "$leg is there, but its superblock is ${F[leg.$2.sb]}; if it is the right disk, $whole" ;;
 	foreign) notify warning disk-refused "$dev" "$1: the disk at $dev belongs to another array (${F[leg.$2.uuid]}), and is left alone" ;;
 	copy)
@@ -208,6 +183,7 @@ transitions_say_leg_() { # NAME I WORD
 		notify warning disk-refused "$dev" "$1: the disk at $dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other, and it is left alone. Take it out of the machine; or, if nothing on it is needed, $whole"
 		;;
 	given) notify warning disk-refused "$dev" "$leg is there, but has been given up by a start without it; $whole" ;;
+	fresh) notify warning disk-refused "$dev" "$leg is there, but never was in sync: its first rebuild was cut off; to have it built: ramraid apply $1" ;;
 	separate) notify warning disk-refused "$dev" "$leg is back, but was used without the others, or is too old: it is not put back. If nothing on it is needed, $whole" ;;
 	esac
 }

@@ -1,7 +1,7 @@
 # ramraid list: one line for each array, for people and for scripts.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths core/quantity core/words world/disk
+need config/conf core/cli core/log core/paths core/quantity core/words decide/health world/disk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -57,16 +57,17 @@ list_row_() { # NAME
 
 # Sets the caller's legs to "IN-SYNC/ALL", and ram to one word.
 list_legs_() {
-	local i all=${F[members]} good=0
-	ram=${F[ram.state]/none/missing}
+	local all=${F[members]} LEG IN_SYNC
+	health_count
+	health_leg ram
+	ram=$LEG
 	if [[ ${F[conf.ram]} == none ]]; then
 		ram=none
 	else
 		all=$((all + 1))
-		[[ $ram != in_sync ]] || good=1
+		[[ $ram != in_sync ]] || IN_SYNC=$((IN_SYNC + 1))
 	fi
-	for ((i = 0; i < F[members]; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
-	legs=$good/$all
+	legs=$IN_SYNC/$all
 }
 
 # In columns; the last one is not filled up.

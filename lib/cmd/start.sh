@@ -3,7 +3,7 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/transitions act/verify
 need act/witness-update cmd/wait config/conf-need core/act core/cli core/log core/paths
-need decide/action notes/memory-floor notes/renamed notes/rescue-record observe/facts observe/scan
+need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts observe/scan
 need observe/static world/disk world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -117,13 +117,14 @@ start_ask_forced() { # NAME
 }
 
 start_leg_state() { # I
-	if [[ -z ${F[leg.$1.node]} ]]; then
-		printf 'absent\n'
-	elif [[ ${F[leg.$1.sb]} == ok ]]; then
-		printf 'at %s events\n' "${F[leg.$1.events]}"
-	else
-		printf 'no superblock that can be read\n'
-	fi
+	local LEG
+	leg_alone "$1"
+	case $LEG in
+	missing) printf 'absent\n' ;;
+	foreign) printf 'of another array\n' ;;
+	silent | unreadable | used | blank | damaged) printf 'no superblock that can be read\n' ;;
+	*) printf 'at %s events\n' "${F[leg.$1.events]}" ;;
+	esac
 }
 
 start_here() { # NAME

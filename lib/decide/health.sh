@@ -15,6 +15,21 @@ health_lost() {
 	done
 }
 
+# health_leg KEY: sets LEG to one word on a leg, KEY being leg.I or ram: in_sync, recovering or faulty
+# in the running array, as md has it; attached: the ramdisk, beside the array; missing; outside: there,
+# and none of these. What a disk leg outside is good for: leg_classify in decide/leg.sh.
+health_leg() {
+	LEG=${F[$1.state]:-outside}
+	[[ -n ${F[$1.node]} && $LEG != none ]] || LEG=missing
+}
+
+# health_count: sets IN_SYNC to how many of the disk legs that are configured are in sync.
+health_count() {
+	local i
+	IN_SYNC=0
+	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || IN_SYNC=$((IN_SYNC + 1)); done
+}
+
 # health_disk_in_sync: is any disk leg? Also one whose name the configuration does not have.
 health_disk_in_sync() {
 	local i

@@ -45,7 +45,7 @@ membership_plan_may_return_() { [[ ${F[leg.$1.kind]} == @(returned|removed) ]] &
 membership_plan_may_build() {
 	[[ -z ${F[leg.$1.why]} ]] && ! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
-	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|foreign|copy|given|separate) ]]
+	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent|foreign|copy|given|separate) ]]
 }
 
 # membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
@@ -109,6 +109,8 @@ membership_plan_wrong_disk_() { # I DEV
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
 	occupied) WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
 	damaged) WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
+	silent) WRONG+=("$2: does not answer; see what it waits for (journalctl -k), or take another disk") ;;
+	unreadable) WRONG+=("$2: can't be read; see what is wrong with it (journalctl -k; smartctl -a), or take another disk") ;;
 	foreign) WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). If nothing on it is needed any more: mdadm --zero-superblock $2, $again") ;;
 	copy)
 		readd_is_copy "$1"

@@ -3,7 +3,7 @@
 # more than facts; what it is while it is in no array of ours stands in leg.ram.*.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/barred decide/histories decide/readd decide/safe-start decide/strangers
+need core/paths decide/action decide/barred decide/histories decide/leg decide/readd decide/safe-start decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -92,7 +92,7 @@ ram_device_newest_() {
 # lack), unsettled (the next look tells).
 ram_device() {
 	DEVICE=absent
-	if safe_start_is_absent ram; then return; fi
+	if leg_is_absent ram; then return; fi
 	if [[ -n ${F[leg.ram.in]} ]]; then
 		DEVICE=used
 	elif [[ -n ${F[leg.ram.alien]} ]]; then

@@ -3,7 +3,7 @@
 # decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/barred decide/histories decide/ram-device decide/readd decide/strangers
+need core/paths decide/action decide/barred decide/histories decide/leg decide/ram-device decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -94,29 +94,22 @@ safe_start_forced_() {
 	fi
 }
 
-# safe_start_leg_kind I: sets KIND to what a configured leg is good for, in words that end the
-# sentence "DEVICE …".
+# safe_start_leg_kind I: sets KIND to what a configured leg is good for: absent, good, or words that
+# end the sentence "DEVICE …".
 safe_start_leg_kind() {
-	local i=$1
-	if safe_start_is_absent "$i"; then
-		KIND=absent
-	elif [[ -n ${F[leg.$i.in]} ]]; then
-		KIND="is in use by ${F[leg.$i.holder]:-${F[leg.$i.in]}}"
-	elif [[ ${F[leg.$i.sb]} != ok ]]; then
-		KIND="has no md superblock that can be read (${F[leg.$i.sb]})"
-	elif [[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]]; then
-		KIND="belongs to another array (${F[leg.$i.uuid]})"
-	elif [[ ${F[conf.layout]}:${F[leg.$i.level]:-1} != @(mirror:1|far2:10) ]]; then
-		KIND="belongs to an array of RAID level ${F[leg.$i.level]:-1}, which is no ${F[conf.layout]}"
-	elif [[ -n ${F[leg.$i.sectors]} ]] && ((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]} > ${F[leg.$i.sectors]})); then
-		KIND="has ${F[leg.$i.sectors]} sectors, but its superblock counts on $((${F[leg.$i.data_offset]} + ${F[leg.$i.data_size]})): it has been shrunk or copied to a smaller disk"
-	elif [[ ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]]; then
-		KIND="holds no slot of the array (it is ${F[leg.$i.role]})"
-	elif [[ -n ${F[leg.$i.recovery]} ]]; then
-		KIND="was still being rebuilt (complete up to sector ${F[leg.$i.recovery]})"
-	else
-		KIND=good
-	fi
+	local leg=leg.$1 LEG
+	leg_alone "$1"
+	case $LEG in
+	missing | silent | unreadable) KIND=absent ;;
+	used) KIND="is in use by ${F[$leg.holder]:-${F[$leg.in]}}" ;;
+	blank | damaged) KIND="has no md superblock that can be read (${F[$leg.sb]})" ;;
+	foreign) KIND="belongs to another array (${F[$leg.uuid]})" ;;
+	level) KIND="belongs to an array of RAID level ${F[$leg.level]:-1}, which is no ${F[conf.layout]}" ;;
+	shrunk) KIND="has ${F[$leg.sectors]} sectors, but its superblock counts on $((${F[$leg.data_offset]} + ${F[$leg.data_size]})): it has been shrunk or copied to a smaller disk" ;;
+	slotless) KIND="holds no slot of the array (it is ${F[$leg.role]})" ;;
+	partial) KIND="was still being rebuilt (complete up to sector ${F[$leg.recovery]})" ;;
+	good) KIND=good ;;
+	esac
 }
 
 safe_start_none_good_() { # ABSENT REFUSED…
@@ -145,14 +138,11 @@ safe_start_absent_names() {
 	local i
 	ABSENT=''
 	for ((i = 0; i < ${F[members]}; i++)); do
-		safe_start_is_absent "$i" || continue
+		leg_is_absent "$i" || continue
 		ABSENT+=" ${F[leg.$i.dev]}"
 		[[ -z ${F[leg.$i.node]} || -z ${F[leg.$i.silent]} ]] || ABSENT+=" (/dev/${F[leg.$i.node]} does not answer)"
 	done
 }
-
-# Not there, or there but not to be read yet: a disk that spins up, a target that logs in.
-safe_start_is_absent() { [[ -z ${F[leg.$1.node]} || (-z ${F[leg.$1.in]} && ${F[leg.$1.sb]} == unreadable) ]]; }
 
 # safe_start_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold
 # acknowledged writes that the other lacks. Signs: each calls the other missing; or one is called

@@ -2,7 +2,7 @@
 # something goes on. From the facts alone.
 # shellcheck shell=bash
 
-need core/log core/progress core/words decide/action decide/health decide/readd
+need core/log core/progress core/words decide/action decide/health decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -10,7 +10,7 @@ declare -gA F # the facts: decide/facts.list
 # means) and ADVICE_DO (the next thing to type), each of which may be empty, and ADVICE_BLIND to yes
 # or no: does what decides stand on a disk that may not be read?
 advice() {
-	local ACTION ARGUMENTS WHY GIVING_UP refused='' good=0 i
+	local ACTION ARGUMENTS WHY GIVING_UP refused='' good IN_SYNC
 	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_SO='' ADVICE_DO='' ADVICE_BLIND=no
 	[[ $1 != whole ]] || return 0
 	if [[ $1 == misconfigured ]]; then
@@ -19,7 +19,8 @@ advice() {
 		ADVICE_DO="mend that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
 		return
 	fi
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
+	health_count
+	good=$IN_SYNC
 	advice_why_
 	"advice_${1//-/_}_"
 	[[ -z $refused ]] || ADVICE_DO="what the reason says, then: ramraid start ${F[name]}"
@@ -120,27 +121,30 @@ advice_degraded_() {
 
 # Sets ADVICE_DO for a disk leg that is there and not in sync.
 advice_lost_leg() { # I
-	local dev=${F[leg.$1.dev]}
-	if [[ -n ${F[leg.$1.silent]-} ]]; then
-		ADVICE_DO="$dev does not answer; see what it waits for (journalctl -k), and when it answers: ramraid attach ${F[name]}"
-	elif [[ ${F[leg.$1.state]} == faulty ]]; then
-		ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
-	elif [[ ${F[leg.$1.in]} == other ]]; then
-		ADVICE_DO="$dev is in use by ${F[leg.$1.holder]:-something else}; see: lsblk $dev"
-	elif [[ $ADVICE_BLIND == no && ${F[leg.$1.sb]} == unreadable ]]; then
-		ADVICE_DO="$dev can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: ramraid attach ${F[name]}; or, if it is broken: ramraid replace ${F[name]} $dev NEW"
-	elif [[ $ADVICE_BLIND == no ]] && readd_may "$1" && ! readd_slot_is_free; then
-		ADVICE_DO="ramraid apply ${F[name]}: there is no free slot for $dev"
-	elif [[ $ADVICE_BLIND == yes ]] || readd_may "$1"; then
-		ADVICE_DO="ramraid attach ${F[name]}"
-		[[ ${F[conf.hotplug]-no} != yes ]] || ADVICE_DO+=', if it is not put back by itself within a minute'
-	elif readd_is_copy "$1"; then
-		ADVICE_DO="$dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
-	elif [[ ${F[leg.$1.sb]} == none ]]; then
-		ADVICE_DO="$dev is blank; to take it: ramraid apply ${F[name]}"
-	else
-		ADVICE_DO="$dev can't be put back as it is; if nothing on it is needed: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
-	fi
+	local dev=${F[leg.$1.dev]} LEG again="ramraid attach ${F[name]}"
+	local new="; or, if it is broken: ramraid replace ${F[name]} $dev NEW" blank="mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
+	leg_classify "$1"
+	[[ $ADVICE_BLIND == no || $LEG == @(recovering|faulty|silent|used) ]] || LEG=unseen
+	case $LEG in
+	recovering) ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}" ;;
+	silent) ADVICE_DO="$dev does not answer; see what it waits for (journalctl -k), and when it answers: $again" ;;
+	faulty) ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: $again$new" ;;
+	used) ADVICE_DO="$dev is in use by ${F[leg.$1.holder]:-something else}; see: lsblk $dev" ;;
+	unreadable) ADVICE_DO="$dev can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: $again$new" ;;
+	returned | unseen)
+		ADVICE_DO=$again
+		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_DO+=', if it is not put back by itself within a minute'
+		[[ $LEG == unseen ]] || readd_slot_is_free || ADVICE_DO="ramraid apply ${F[name]}: there is no free slot for $dev"
+		;;
+	begun)
+		ADVICE_DO="$dev was lost while it was being put back; if nothing on it is needed: $blank"
+		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_DO="nothing: all of $dev is rebuilt by itself; if that has not begun within a minute: $blank"
+		;;
+	copy) ADVICE_DO="$dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: $blank" ;;
+	blank) ADVICE_DO="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
+	fresh) ADVICE_DO="the first rebuild of $dev was cut off; to have it built: ramraid apply ${F[name]}" ;;
+	*) ADVICE_DO="$dev can't be put back as it is; if nothing on it is needed: $blank" ;;
+	esac
 }
 
 advice_stopped_() {

@@ -94,11 +94,11 @@ metrics_add() {
 
 # metrics_leg_ KEY LABEL TEXT…; adds to the caller's good.
 metrics_leg_() {
-	local key=$1 state=${F[$1.state]:-outside}
+	local key=$1 LEG
 	shift
-	[[ -n ${F[$key.node]} && $state != none ]] || state=missing
-	[[ $state != in_sync ]] || good=$((good + 1))
-	metrics_one_of ramraid_leg_state "$METRICS_LEG_STATES" "$state" "$@"
+	health_leg "$key"
+	[[ $LEG != in_sync ]] || good=$((good + 1))
+	metrics_one_of ramraid_leg_state "$METRICS_LEG_STATES" "$LEG" "$@"
 	# rapiddisk and brd count nothing.
 	[[ $key == ram && ! ${F[$key.stat]} =~ [1-9] ]] || metrics_stat_ leg "${F[$key.stat]}" "$@"
 	metrics_sample ramraid_leg_errors_total "${F[$key.errors]}" "$@"

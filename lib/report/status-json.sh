@@ -3,7 +3,7 @@
 # what is not known is null.
 # shellcheck shell=bash
 
-need core/json core/words report/read-share
+need core/json core/words decide/health report/read-share
 
 declare -gA F # the facts: decide/facts.list
 
@@ -64,8 +64,8 @@ status_json_legs_() {
 }
 
 status_json_leg_() { # ROLE DEVICE KEY
-	local state=${F[$3.state]:-outside} reads sectors writes
-	[[ -n ${F[$3.node]} && $state != none ]] || state=missing
+	local LEG reads sectors writes
+	health_leg "$3"
 	words_into "${F[$3.stat]}" reads _ sectors _ writes
 	if [[ $1 == ram ]]; then
 		[[ $reads$writes != 00 ]] || reads='' writes='' # rapiddisk and brd count nothing
@@ -74,7 +74,7 @@ status_json_leg_() { # ROLE DEVICE KEY
 	fi
 	json_open '' object
 	json_text role "$1"
-	json_text state "$state"
+	json_text state "$LEG"
 	status_json_text_ device "$2"
 	status_json_text_ node "${F[$3.node]}"
 	if [[ ${F[$3.slot]} == none ]]; then json_null slot; else json_number slot "${F[$3.slot]}"; fi

@@ -2,7 +2,7 @@
 # long. report/terminal.sh makes it fit for a terminal.
 # shellcheck shell=bash
 
-need core/log report/advice report/read-share
+need core/log decide/health report/advice report/read-share
 
 declare -gA F # the facts: decide/facts.list
 
@@ -31,27 +31,27 @@ status_text() {
 }
 
 status_text_legs_() {
-	local i=-1 key state name reads writes outside=outside
-	# Outside of what?
-	[[ ${F[array.state]} != absent ]] || outside=present
+	local i=-1 key LEG name reads writes
 	SHOWN+='                         reads writes errors'$'\n'
 	[[ ${F[conf.ram]} != none ]] || i=0
 	for (( ; i < F[members]; i++)); do
 		if ((i < 0)); then key=ram; else key=leg.$i; fi
+		health_leg "$key"
+		# Outside of what?
+		[[ $LEG != outside || ${F[array.state]} != absent ]] || LEG=present
 		# shellcheck disable=SC2086 # words
 		set -- ${F[$key.stat]}
-		state=${F[$key.state]:-$outside} name=${F[$key.node]} reads=${1:--} writes=${5:--}
+		name=${F[$key.node]} reads=${1:--} writes=${5:--}
 		if ((i < 0)); then
-			name="RAM leg${name:+ /dev/$name}" state=${state/none/missing}
+			name="RAM leg${name:+ /dev/$name}"
 			# rapiddisk and brd count nothing.
 			[[ $reads$writes != 00 ]] || reads=- writes=-
 		else
-			[[ -n $name ]] || state=missing
 			name=${F[$key.dev]}${name:+ ($name)} DISK_READS=$((DISK_READS + ${3-0}))
 		fi
 		((${#reads} < 7 && ${#writes} < 7)) || status_text_short_
 		log_printable name
-		printf -v line '  slot %-4s %-11s %6s %6s %6s  %s\n' "${F[$key.slot]:--}" "$state" "$reads" "$writes" "${F[$key.errors]:--}" "$name"
+		printf -v line '  slot %-4s %-11s %6s %6s %6s  %s\n' "${F[$key.slot]:--}" "$LEG" "$reads" "$writes" "${F[$key.errors]:--}" "$name"
 		SHOWN+=$line
 	done
 	for i in ${F[array.strangers]}; do status_text_stranger_ "$i"; done

@@ -112,12 +112,14 @@ check_array_name_of_() { disk_stable_name "/dev/$1" || printf '/dev/%s\n' "$1"; 
 
 # check_array_leg_state I: takes from the caller's strangers the one that is taken for leg I.
 check_array_leg_state() {
-	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND='' ADVICE_DO
-	case ${F[leg.$1.state]}:${F[leg.$1.node]:+there} in
-	in_sync:*) ;;
-	recovering:*) findings_note rebuilding "$dev in sync" 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
-	faulty:*) findings_problem leg-faulty "$dev in sync" 'that md has given it up' "smartctl -a $dev; if it is good: $again" ;;
-	:there)
+	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND=no ADVICE_DO LEG
+	health_leg "leg.$1"
+	case $LEG in
+	in_sync) ;;
+	recovering) findings_note rebuilding "$dev in sync" 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
+	faulty) findings_problem leg-faulty "$dev in sync" 'that md has given it up' "smartctl -a $dev; if it is good: $again" ;;
+	outside)
+		[[ ${F[leg.$1.sb]} != unreadable ]] || findings_is_root || ADVICE_BLIND=yes
 		advice_lost_leg "$1"
 		findings_problem leg-outside "$dev in the array" "it $(check_array_outside_ "$1")" "$ADVICE_DO"
 		;;

@@ -1,0 +1,104 @@
+# The pure ring's part that says in one word what state a disk leg is in. Whoever judges a leg asks
+# here, or, when the running array is all that matters, health_leg. Facts as in decide/action.sh,
+# and no more than facts.
+# shellcheck shell=bash
+#
+# The words. As md has it, in the running array: in_sync recovering faulty. Of the device, whatever
+# runs:
+#   missing     there is no such device
+#   silent      it is there, and does not answer
+#   unreadable  it is there, and its superblock can't be read
+#   used        something else holds it
+#   blank       it has no superblock. Who may look further, calls one that holds something occupied
+#   damaged     it has a superblock that is none
+#   foreign     it belongs to another array
+# Of a leg of this array, beside a running one:
+#   copy        it has the device UUID of a disk leg in sync
+#   given       a start without it has given it up
+#   removed     a person has taken it out
+#   bouncing    it has come back too often to be put back by itself
+#   begun       it was lost while it was being put back, so all of it has to be rebuilt
+#   returned    it can be put back as it is
+#   fresh       it never was in sync: its first rebuild was cut off
+#   separate    it was used without the others, or is too old
+# Of a leg of this array, while none runs:
+#   level       it has another RAID level than what is configured
+#   shrunk      its superblock counts on more sectors than it has
+#   slotless    it holds no slot
+#   partial     it was still being rebuilt
+#   good        none of these: it can be compared with the others
+
+need decide/health decide/readd
+
+declare -gA F # the facts: decide/facts.list
+
+# leg_classify I: sets LEG to one of these words, of the disk leg I.
+leg_classify() {
+	health_leg "leg.$1"
+	[[ $LEG == outside ]] || return 0
+	leg_alone "$1"
+	[[ ${F[array.state]} == active && $LEG == @(level|shrunk|slotless|partial|good) ]] || return 0
+	if readd_is_copy "$1"; then
+		LEG=copy
+	elif readd_is_given_up "$1"; then
+		LEG=given
+	elif [[ -n ${F[leg.$1.removed]} ]]; then
+		LEG=removed
+	elif [[ -n ${F[leg.$1.returns]} ]]; then
+		LEG=bouncing
+	elif readd_is_begun "$1"; then
+		LEG=begun
+	elif readd_may "$1"; then
+		LEG=returned
+	elif leg_is_fresh "$1"; then
+		LEG=fresh
+	else
+		LEG=separate
+	fi
+}
+
+# leg_alone I: sets LEG to what the leg I, also "ram", is by itself: by its device and its
+# superblock.
+leg_alone() {
+	local leg=leg.$1
+	if [[ -z ${F[$leg.node]} ]]; then
+		LEG=missing
+	elif [[ -n ${F[$leg.in]} ]]; then
+		LEG=used
+	elif [[ ${F[$leg.sb]} == unreadable ]]; then
+		LEG=unreadable
+		[[ -z ${F[$leg.silent]} ]] || LEG=silent
+	elif [[ ${F[$leg.sb]} == none ]]; then
+		LEG=blank
+	elif [[ ${F[$leg.sb]} != ok ]]; then
+		LEG=damaged
+	elif [[ ${F[$leg.uuid]} != "${F[uuid]}" ]]; then
+		LEG=foreign
+	elif [[ ${F[conf.layout]}:${F[$leg.level]:-1} != @(mirror:1|far2:10) ]]; then
+		LEG=level
+	elif [[ -n ${F[$leg.sectors]} ]] && ((${F[$leg.data_offset]} + ${F[$leg.data_size]} > ${F[$leg.sectors]})); then
+		LEG=shrunk
+	elif [[ ! ${F[$leg.role]} =~ ^[0-9]+$ ]]; then
+		LEG=slotless
+	elif [[ -n ${F[$leg.recovery]} ]]; then
+		LEG=partial
+	else
+		LEG=good
+	fi
+}
+
+# leg_is_absent I: is it not there, or there but not to be read yet: a disk that spins up, a target
+# that logs in?
+leg_is_absent() {
+	local LEG
+	leg_alone "$1"
+	[[ $LEG == @(missing|silent|unreadable) ]]
+}
+
+# leg_is_fresh I: is a leg outside one of this array that never was in sync, since its first rebuild
+# was cut off? There is nothing on it that is not elsewhere.
+leg_is_fresh() {
+	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
+	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
+	! readd_is_given_up "$1" && [[ " ${F[witness.seen]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# decide/leg.sh: from the facts of a leg to one word, and what those say who ask for it.
+
+setup() {
+	load helper
+	world
+	libraries
+	ME=11111111-2222-3333-4444-555555555555
+}
+
+# is WORD BASE [KEY=VALUE…]: leg 1 of tests/fixtures/decide/BASE.facts, with these facts of it (or of all, with a dot in the key), is called WORD.
+is() {
+	local word=$1 base=$2 fact LEG
+	shift 2
+	facts_read <"$FIXTURES/decide/$base.facts"
+	for fact; do
+		if [[ ${fact%%=*} == *.* ]]; then F[${fact%%=*}]=${fact#*=}; else F[leg.1.${fact%%=*}]=${fact#*=}; fi
+	done
+	leg_classify 1
+	[[ $LEG == "$word" ]] || fail "$base $*: $LEG, and not $word"
+}
+outside() { is "$1" whole-2 in= state= slot= sb=ok uuid="$ME" role=2 view=AAA roles='0:0 1:1 2:2' number=2 events=90 device_uuid=b "${@:2}"; } # WORD [KEY=VALUE…]
+
+@test "one word for each state of a leg" {
+	# As md has it, whatever else is known.
+	is in_sync whole-2
+	is in_sync whole-2 removed=yes sb=corrupt
+	is recovering whole-2 state=recovering
+	is faulty whole-2 state=faulty
+	# By itself.
+	is missing whole-2 node= in= state=
+	is used whole-2 in=other holder=dm-0 state= sb=
+	outside unreadable sb=unreadable uuid=
+	outside silent sb=unreadable silent=yes uuid=
+	outside blank sb=none uuid=
+	outside damaged sb=corrupt uuid=
+	outside foreign uuid=99999999-2222-3333-4444-555555555555
+	# Beside the running array.
+	outside returned
+	outside returned recovery=2048
+	outside copy device_uuid=a leg.0.member_uuid=a
+	outside given witness.given=b
+	outside removed removed=yes
+	outside bouncing returns=5
+	outside begun role=spare witness.seen=b
+	outside fresh role=spare
+	outside fresh role=spare recovery=2048 witness.seen=c
+	outside separate view=.AA roles='1:1 2:2' leg.0.slot=0 leg.0.number=0
+	outside separate role=faulty
+	# The first that holds.
+	outside copy device_uuid=a leg.0.member_uuid=a witness.given=a removed=yes
+	outside given witness.given=b removed=yes
+	outside removed removed=yes returns=5
+}
+
+@test "one word for each state of a leg while the array is not running" {
+	is good stopped-2
+	is missing stopped-2 node=
+	is used stopped-2 in=other
+	is unreadable stopped-2 sb=unreadable
+	is silent stopped-2 sb=unreadable silent=yes
+	is blank stopped-2 sb=none
+	is damaged stopped-2 sb=corrupt
+	is foreign stopped-2 uuid=x
+	is level stopped-2 level=10
+	is shrunk stopped-2 sectors=1000 data_offset=2048 data_size=2048
+	is slotless stopped-2 role=spare
+	is partial stopped-2 recovery=2048
+	is level stopped-2 level=10 role=spare recovery=2048
+}
+
+@test "in the running array: one word, also for the RAM leg" {
+	local LEG
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	health_leg ram && [[ $LEG == in_sync ]]
+	F[ram.state]=attached
+	health_leg ram && [[ $LEG == attached ]]
+	# A device in its place, that is in no array.
+	F[ram.state]=none
+	health_leg ram && [[ $LEG == missing ]]
+	F[ram.node]=''
+	health_leg ram && [[ $LEG == missing ]]
+	F[leg.0.state]=''
+	health_leg leg.0 && [[ $LEG == outside ]]
+}
+
+# advises TEXT [KEY=VALUE…]: what "status" and "check" say of leg 1, which is outside.
+advises() {
+	local text=$1 ADVICE_DO='' ADVICE_BLIND=no
+	outside "${WORD:?}" "${@:2}"
+	F[conf.hotplug]=${HOTPLUG-yes}
+	advice_lost_leg 1
+	[[ $ADVICE_DO == *"$text"* ]] || fail "$WORD: $ADVICE_DO"
+}
+
+@test "what to type for a leg outside goes by its word" {
+	WORD=silent advises 'does not answer' sb=unreadable silent=yes uuid=
+	WORD=unreadable advises "can't be read" sb=unreadable uuid=
+	WORD=returned advises 'ramraid attach data, if it is not put back by itself within a minute' array.degraded=1
+	WORD=returned advises 'there is no free slot' array.degraded=0
+	WORD=fresh advises 'to have it built: ramraid apply data' role=spare
+	WORD=separate advises "can't be put back as it is" role=faulty
+	# Hot-plug rebuilds it: nobody need wipe it.
+	WORD=begun advises 'nothing: all of' role=spare witness.seen=b
+	HOTPLUG=no WORD=begun advises 'if nothing on it is needed: mdadm --zero-superblock' role=spare witness.seen=b
+}
+
+@test "a disk whose superblock can't be read: nobody says that it is to be wiped" {
+	local word
+	declare -gA CONF=([HOTPLUG]=yes [AUTO_REPLACE]=no)
+	notify() { TOLD=$4; }
+	for word in unreadable silent; do
+		outside "$word" sb=unreadable uuid= silent="${word#unreadable}"
+		F[leg.1.kind]=$word WRONG=() PLAN=() inside=0
+		membership_plan_wrong_disk_ 1 /dev/x
+		[[ ${WRONG[0]} != *wipefs* ]] || fail "${WRONG[0]}"
+		transitions_say_leg_ data 1 "$word"
+		[[ $TOLD != *zero-superblock* ]] || fail "$TOLD"
+	done
+}
