@@ -1,18 +1,20 @@
-# ramraid adopt: a running RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
+# ramraid adopt: a RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/hand-made-drop act/hotplug cmd/attach cmd/wait config/conf
-need config/conf-faults config/conf-need core/act core/cli core/log core/paths core/words
-need notes/adopted notes/claim notes/contents observe/adoptable observe/facts observe/hand-made observe/static world/disk
-need world/md world/md-state world/ramdisk world/superblock world/systemd
+need act/adoption act/array-lock act/hand-made-drop act/hotplug cmd/attach cmd/start cmd/wait
+need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
+need notes/adopted notes/claim notes/contents observe/adoptable observe/adoptable-stopped
+need observe/facts observe/static world/disk world/md world/md-state world/ramdisk world/superblock
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-readonly ADOPT_USAGE='usage: ramraid adopt [--ram=KIND] [--yes] [--dry-run] NAME ARRAY
+readonly ADOPT_USAGE='usage: ramraid adopt [--ram=KIND] [--yes] [--dry-run] NAME ARRAY|DISK…
 
-Makes the running RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
+Makes the RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
 /etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
 A ramdisk that was made by hand and is a member leaves the array; the RAM leg gets its slot.
+One that does not run is started as ramraid starts its own: name the inactive array, or all of its disks.
 If it is interrupted, type it again. The way back: ramraid release NAME
   --ram=KIND  auto (the default), rapiddisk, brd, none, a fast device that holds nothing, or
               the member beside write-mostly disks that is to stay as the RAM leg
@@ -20,29 +22,42 @@ If it is interrupted, type it again. The way back: ramraid release NAME
 
 cmd_adopt() {
 	cli_parse "$ADOPT_USAGE" 'dry-run yes ram=' "$@"
-	((${#ARGS[@]} == 2)) || cli_usage "$ADOPT_USAGE" 'expected a name and an array'
+	((${#ARGS[@]} >= 2)) || cli_usage "$ADOPT_USAGE" 'expected a name and an array, or its disks'
 	cli_root
-	NAME=${ARGS[0]}
-	adopt_look "${ARGS[1]}"
+	NAME=${ARGS[0]} ADOPT_CLAIMED=''
+	ARGS=("${ARGS[@]:1}")
+	adopt_look
 	[[ -n $ADOPT_BEGUN ]] || conf_faults_dropins "$NAME"
 	if [[ ${ADOPTED[done]-} != yes ]]; then
 		adopt_ask
 		if [[ -z $DRY_RUN ]]; then
 			array_lock "$NAME" 5
 			# The world has moved on while a person thought about the answer.
-			adopt_look "${ARGS[1]}"
+			adopt_look
 		fi
-		adopt_all "${ARGS[1]}"
+		# shellcheck disable=SC2064 # the operands as they are now
+		trap "adopt_end \$? ${ARGS[*]@Q}" EXIT
+		trap 'exit 130' INT TERM HUP
+		if [[ -n $ADOPT_STOPPED ]]; then
+			adopt_stopped
+			[[ -z $DRY_RUN ]] || return 0
+		fi
+		adopt_all
+		trap - EXIT INT TERM HUP
 	fi
 	adopt_start
 }
 
-# adopt_look ARRAY: sets ADOPT_MD, ADOPT_UUID, ADOPT_BEGUN, the configuration and the facts; ends the program when it can't be adopted.
+# adopt_look: sets ADOPT_MD, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_UUID, ADOPT_BEGUN, the configuration and the facts; ends the program when it
+# can't be adopted.
 adopt_look() {
 	conf_faults_new_name "$NAME"
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] || die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
-	adopt_find "$1"
-	ADOPT_BEGUN=''
+	adopt_find
+	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	# Somebody has deleted it since.
+	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
+	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT=''
 	if [[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]]; then
 		adopt_find_begun
 	else
@@ -50,29 +65,56 @@ adopt_look() {
 		adopt_configure
 	fi
 	static_configured "$NAME"
-	[[ ${ADOPTED[done]-} == yes ]] || adoptable_check
+	[[ ${ADOPTED[done]-} != yes ]] || return 0
+	if [[ -n $ADOPT_STOPPED ]]; then adoptable_stopped_check; else adoptable_check; fi
 }
 
-adopt_find() { # ARRAY
-	local NODE VALUE line LEGS
-	disk_find "$1" || die "$NAME: there is no block device $1; /proc/mdstat lists the running arrays" "$EX_INACTIVE"
-	[[ -d $SYS/block/$NODE/md ]] || die "$NAME: $1 is no md array; /proc/mdstat lists the running ones" "$EX_INACTIVE"
-	ADOPT_MD=$NODE
+# What ARGS name: one array, or disks, which may be members of one. ADOPT_STOPPED=yes: it does not run.
+adopt_find() {
+	local NODE operand md ARRAY_STATE READAUTO
+	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_LEGS=()
+	for operand in "${ARGS[@]}"; do
+		disk_find "$operand" || die "$NAME: there is no block device $operand; /proc/mdstat lists the arrays" "$EX_INACTIVE"
+		if ((${#ARGS[@]} == 1)) && [[ -d $SYS/block/$NODE/md ]]; then
+			md=$NODE
+		else
+			md=$(md_of_leg "$NODE") || md=''
+			ADOPT_LEGS+=("$NODE")
+			((${#ADOPT_LEGS[@]} == 1)) || [[ $md == "$ADOPT_MD" ]] ||
+				die "$NAME: ${ARGS[*]}: are not members of one array; name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
+		fi
+		ADOPT_MD=$md
+	done
+	md_state "$ADOPT_MD"
+	case $ARRAY_STATE in
+	absent | inactive)
+		ADOPT_STOPPED=yes
+		adoptable_stopped_find
+		;;
+	*)
+		# Typed again, after the start that they were named for.
+		((${#ADOPT_LEGS[@]} == 0)) || [[ -e $ETC/$NAME.conf ]] ||
+			die "$NAME: ${ARGS[0]} is no md array, but a member of one that runs: ramraid adopt $NAME /dev/$ADOPT_MD" "$EX_INACTIVE"
+		adopt_find_uuid
+		;;
+	esac
+}
+
+# Of a running array. Kernels without md/uuid in sysfs: a member is asked.
+adopt_find_uuid() {
+	local VALUE line LEGS
 	md_state_read "$ADOPT_MD" uuid
-	ADOPT_UUID=$VALUE
-	# Kernels without md/uuid in sysfs: a member is asked.
+	ADOPT_UUID=$VALUE ADOPT_LEGS=()
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		[[ -z $ADOPT_UUID ]] || break
+		ADOPT_LEGS+=("${line%% *}")
+		[[ -z $ADOPT_UUID ]] || continue
 		line=$(superblock_facts "$DEV/${line%% *}")
 		# The first of them; "device_uuid" comes later.
 		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
 	done
 	[[ -n $ADOPT_UUID ]] ||
 		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, found no member with it that can be read" "$EX_REFUSED"
-	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
-	# Somebody has deleted it since.
-	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
 }
 
 # It is configured: an earlier run has come that far, or it has been ours before.
@@ -94,13 +136,11 @@ adopt_device() {
 
 # The configuration that will be written.
 adopt_configure() {
-	local line leg disk LEGS
+	local line leg disk
 	conf_defaults || for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	CONF[UUID]=$ADOPT_UUID CONF[RAM]=${OPT[ram]:-${CONF[RAM]}}
-	[[ -z $(disk_carries "$ADOPT_MD" /) ]] || CONF[ROOT]=yes
-	md_state_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do
-		leg=${line%% *}
+	[[ -n $ADOPT_STOPPED || -z $(disk_carries "$ADOPT_MD" /) ]] || CONF[ROOT]=yes
+	for leg in "${ADOPT_LEGS[@]}"; do
 		! facts_is_ram "$leg" || continue
 		# One without a stable name is complained of by the check.
 		disk=$(disk_stable_name "/dev/$leg") || disk=/dev/$leg
@@ -111,6 +151,10 @@ adopt_configure() {
 # All that will be done to what is there is said before the question.
 adopt_ask() {
 	local users VALUE what
+	if [[ -n $ADOPT_STOPPED ]]; then
+		adopt_ask_stopped
+		return
+	fi
 	users=$(disk_users "$ADOPT_MD")
 	users=${users//$'\n'/, }
 	log_printable users
@@ -137,98 +181,72 @@ adopt_ask() {
 # array without a configuration, or one that the next boot takes over, and that both "adopt" and "release" can go on from. Hence, as in
 # "create": enabled before configured, and configured before claimed, because an array that is claimed and not configured is started by
 # nobody. What makes reads slower, write-mostly disks without a RAM leg beside them, comes after the initramfs, which takes minutes.
-adopt_all() { # ARRAY
-	# shellcheck disable=SC2064 # the operand as it is now
-	trap "adopt_end \$? ${1@Q}" EXIT
-	trap 'exit 130' INT TERM HUP
-	adopt_note
-	# A release that was interrupted is over.
-	[[ ! -e $STATE/$NAME.releasing ]] || act rm -f -- "$STATE/$NAME.releasing"
-	! hotplug_is_released "$NAME" || act rm -f -- "$RUN/$NAME.detached"
-	systemd_enable "$NAME"
-	[[ -n $ADOPT_BEGUN ]] || adopt_conf | act_file "$ETC/$NAME.conf"
+adopt_all() {
+	adopt_begin
 	# What is mounted has to be known to the generator at the next boot.
 	contents_remember "$NAME" "$ADOPT_MD" || log_warning "$NAME: could not remember what lies on it in $STATE"
-	adopt_array
-	claim_write "$NAME" "$ADOPT_UUID"
-	log_info 'telling the initramfs of every kernel about this array; this takes a while'
-	claim_initramfs
-	systemd_reload
-	adopt_writemostly
+	adoption_array
+	[[ -n $ADOPT_CLAIMED ]] || adopt_claim
+	adoption_writemostly
 	hand_made_drop
 	# A device that stays as the RAM leg is known as such from now on.
 	[[ -z $ADOPT_KEPT || -n $DRY_RUN ]] || ramdisk_note_device "$NAME" "$ADOPT_KEPT"
 	ADOPTED[done]=yes
 	adopted_write "$NAME"
-	trap - EXIT INT TERM HUP
 }
 
-adopt_end() { # EXIT-CODE ARRAY
-	trap '' INT TERM HUP
-	(($1 == 0)) || {
-		log_error "$NAME: not finished; the array is in use as before, and what was done stays"
-		log_error "$NAME: to go on: ramraid adopt $NAME $2; to go back: ramraid release $NAME"
-	}
-	exit "$1"
+adopt_begin() {
+	adoption_note
+	# A release that was interrupted is over.
+	[[ ! -e $STATE/$NAME.releasing ]] || act rm -f -- "$STATE/$NAME.releasing"
+	! hotplug_is_released "$NAME" || act rm -f -- "$RUN/$NAME.detached"
+	systemd_enable "$NAME"
+	[[ -n $ADOPT_BEGUN ]] || adoption_conf | act_file "$ETC/$NAME.conf"
 }
 
-# What an earlier run has noted was before that run changed anything; but a ramdisk may have been
-# made by hand since.
-adopt_note() {
-	local line leg writemostly LEGS before=${ADOPTED[ramdisk]-}
-	[[ -z $HAND_MADE ]] || ADOPTED[ramdisk]=$(hand_made_identity "$HAND_MADE")
-	[[ -z ${ADOPTED[uuid]-} || ${ADOPTED[ramdisk]-} != "$before" ]] || return 0
-	if [[ -z ${ADOPTED[uuid]-} ]]; then
-		ADOPTED+=([uuid]=$ADOPT_UUID [bitmap]=$(md_bitmap "$ADOPT_MD") [done]=no)
-		md_state_members "$ADOPT_MD"
-		for line in "${LEGS[@]}"; do
-			words_into "$line" leg _ _ writemostly
-			[[ $writemostly == no ]] || facts_is_ram "$leg" ||
-				ADOPTED_WRITEMOSTLY+=("$(disk_stable_name "/dev/$leg")")
-		done
+adopt_claim() {
+	claim_write "$NAME" "$ADOPT_UUID"
+	log_info 'telling the initramfs of every kernel about this array; this takes a while'
+	claim_initramfs
+	systemd_reload
+	ADOPT_CLAIMED=yes
+}
+
+# One that does not run: ours first, by the same steps, so that the start of ours judges its disks
+# and starts it; from then on it is one that runs, and that an earlier run has begun with.
+adopt_stopped() {
+	adopt_begin
+	adopt_claim
+	if [[ -n $DRY_RUN ]]; then
+		systemd_start "$NAME"
+		log_notice "$NAME: nothing was changed (--dry-run)"
+		return
 	fi
-	adopted_write "$NAME"
+	exec {ARRAY_LOCK}>&- # the unit takes it
+	# Without a free slot there is no RAM leg yet.
+	start_by_systemd "$NAME" || [[ ${F[array.state]} == active ]] ||
+		die "$NAME: was not started; see: ramraid status $NAME" "$EX_REFUSED"
+	array_lock "$NAME" 60
+	adopt_look
 }
 
-adopt_conf() {
-	printf '# Mirror with one leg in RAM, made by "ramraid adopt". Every key: ramraid.conf(5).\nUUID=%s\n' "$ADOPT_UUID"
-	printf 'MEMBER=%s\n' "${MEMBERS[@]}"
-	[[ -z ${OPT[ram]-} ]] || printf 'RAM=%s\n' "${OPT[ram]}"
-	[[ ${CONF[ROOT]} == no ]] || printf 'ROOT=yes\n'
+adopt_ask_stopped() {
+	PLAN=("${MEMBERS[@]/#/disk leg: }")
+	((${#ARGUMENTS[@]} == ${#MEMBERS[@]})) ||
+		PLAN+=("it is started from ${ARGUMENTS[*]}; what the others have that these lack is lost")
+	cli_confirm "$NAME" "An array that does not run is started, and becomes the mirror \"$NAME\" with one leg in RAM."
 }
 
-# The bitmap before the slot: mdadm makes it with all bits set, and in an array that lacks a member
-# md would then rewrite every chunk (md_bitmap_load() in linux drivers/md/md-bitmap.c); in a whole
-# one it clears them, in its own time. So one that lacks a member already gets it when it is whole.
-adopt_array() {
-	local ARRAY_STATE READAUTO
-	md_state "$ADOPT_MD"
-	[[ $READAUTO == no ]] || md_make_writable "$ADOPT_MD"
-	hand_made_drop_backlog
-	adopt_bitmap
-	(($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) ||
-		md_set_slots "$ADOPT_MD" $((${#MEMBERS[@]} + 1))
-}
-
-adopt_bitmap() {
-	local line VALUE LEGS legs=()
-	[[ $(md_bitmap "$ADOPT_MD") == none ]] || return 0
-	md_state_read "$ADOPT_MD" degraded
-	[[ $VALUE == 0 ]] || return 0
-	md_state_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do facts_is_ram "${line%% *}" || legs+=("${line%% *}"); done
-	md_add_bitmap "$ADOPT_MD" "${legs[@]}"
-}
-
-adopt_writemostly() {
-	local line leg writemostly LEGS
-	md_state_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do
-		words_into "$line" leg _ _ writemostly
-		if [[ $writemostly == yes ]] || facts_is_ram "$leg"; then continue; fi
-		md_set_writemostly "$ADOPT_MD" "$leg"
-		[[ -n $DRY_RUN ]] || hand_made_drop_backlog
-	done
+adopt_end() { # EXIT-CODE OPERAND…
+	local code=$1 state="the array is in use as before, and "
+	shift
+	trap '' INT TERM HUP
+	[[ -z $ADOPT_STOPPED ]] || state=''
+	((code == 0)) || {
+		log_error "$NAME: not finished; ${state}what was done stays"
+		log_error "$NAME: to go on: ramraid adopt $NAME $*; to go back: ramraid release $NAME"
+	}
+	exit "$code"
 }
 
 # The unit takes the running array over and attaches the RAM leg. One that is up already, since an earlier boot found the half of this, does
@@ -253,7 +271,7 @@ adopt_start() {
 		}
 		wait_whole "$NAME" infinity
 	fi
-	adopt_bitmap ||
+	adoption_bitmap ||
 		die "$NAME: adopted and whole, but md takes no bitmap yet; type this again"
 	log_notice "$NAME: adopted. The way back: ramraid release $NAME"
 }

@@ -7,7 +7,7 @@ usage: ramraid VERB [OPTION…] [NAME…]
 
 Make a mirror, and leave it:
   create NAME DISK…     make a mirror of disks and a RAM leg
-  adopt NAME ARRAY      give a running RAID1 a leg in RAM
+  adopt NAME ARRAY|DISK…  give a RAID1 that exists a leg in RAM
   release NAME          make such a mirror a plain RAID1 again
   destroy NAME          wipe the array, and all that is on it
 

@@ -16,7 +16,7 @@ declare -gA F # the facts: decide/facts.list
 adoptable_check() {
 	ADOPT_WRONG=''
 	hand_made_find "$NAME" "$ADOPT_MD"
-	adoptable_name_
+	adoptable_name
 	# What else would be said of it is not to be done to an array of ours.
 	[[ $ADOPT_WRONG != ours ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 	adoptable_kind_
@@ -27,18 +27,19 @@ adoptable_check() {
 	[[ -z $ADOPT_WRONG ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-adoptable_wrong_() { # TEXT…
+adoptable_wrong() { # TEXT…
 	ADOPT_WRONG=yes
 	log_error "$NAME: $*"
 }
 
 # Another array of that name, or this array under another name.
-adoptable_name_() {
-	local link other
+adoptable_name() {
+	local link other what="/dev/$ADOPT_MD"
+	[[ -n $ADOPT_MD ]] || what="array $ADOPT_UUID"
 	link=$(readlink -e "$DEV/md/$NAME") || link=''
-	[[ ${link##*/} == @(|"$ADOPT_MD") ]] || adoptable_wrong_ "/dev/md/$NAME is another array (${link##*/}); choose another name"
+	[[ ${link##*/} == @(|"$ADOPT_MD") ]] || adoptable_wrong "/dev/md/$NAME is another array (${link##*/}); choose another name"
 	while IFS= read -r other; do
-		adoptable_wrong_ "/dev/$ADOPT_MD is configured already, as $other ($ETC/$other.conf); see: ramraid status $other"
+		adoptable_wrong "$what is configured already, as $other ($ETC/$other.conf); see: ramraid status $other"
 		ADOPT_WRONG=ours
 	done < <(conf_same "$NAME" "$ADOPT_UUID")
 }
@@ -48,7 +49,7 @@ adoptable_is_() {
 	local VALUE
 	md_state_read "$ADOPT_MD" "$1"
 	# shellcheck disable=SC2053 # a pattern
-	[[ $VALUE == $2 ]] || adoptable_wrong_ "/dev/$ADOPT_MD: $3, found ${VALUE:-nothing}; $4"
+	[[ $VALUE == $2 ]] || adoptable_wrong "/dev/$ADOPT_MD: $3, found ${VALUE:-nothing}; $4"
 }
 
 adoptable_kind_() {
@@ -58,10 +59,10 @@ adoptable_kind_() {
 		"see: mdadm --detail /dev/$ADOPT_MD"
 	case $(md_bitmap "$ADOPT_MD") in
 	file)
-		adoptable_wrong_ "/dev/$ADOPT_MD: its bitmap is a file, which has to be named at every start;" \
+		adoptable_wrong "/dev/$ADOPT_MD: its bitmap is a file, which has to be named at every start;" \
 			"take it away first: mdadm --grow /dev/$ADOPT_MD --bitmap=none"
 		;;
-	clustered) adoptable_wrong_ "/dev/$ADOPT_MD: is shared by a cluster; a leg in one machine's RAM can't be" ;;
+	clustered) adoptable_wrong "/dev/$ADOPT_MD: is shared by a cluster; a leg in one machine's RAM can't be" ;;
 	esac
 }
 
@@ -89,20 +90,20 @@ adoptable_members_() {
 	done
 	[[ -z $kept || -n $ADOPT_BEGUN || "$all $kept" == 'yes in_sync no' ]] || adoptable_kept_
 	[[ $HAND_MADE != *' '* ]] ||
-		adoptable_wrong_ "/dev/$ADOPT_MD: has more than one ramdisk ($HAND_MADE)," \
+		adoptable_wrong "/dev/$ADOPT_MD: has more than one ramdisk ($HAND_MADE)," \
 			"and one leg in RAM is all that it can have; take the others out first"
-	((count > 0)) || adoptable_wrong_ "/dev/$ADOPT_MD: has no member that is a disk"
+	((count > 0)) || adoptable_wrong "/dev/$ADOPT_MD: has no member that is a disk"
 	slots=$(md_slots "$ADOPT_MD")
 	((slots != count)) || return 0
 	[[ -z $over && $all == no ]] || ((slots != count + 1)) || return 0
-	adoptable_wrong_ "/dev/$ADOPT_MD: expected as many members as slots, found $count in $slots slots. Bring the missing one back;" \
+	adoptable_wrong "/dev/$ADOPT_MD: expected as many members as slots, found $count in $slots slots. Bring the missing one back;" \
 		"or, if its slot is not needed any more: mdadm --grow --force /dev/$ADOPT_MD --raid-devices=$count"
 }
 
 # The device that is to stay as the RAM leg: only where the array is made so already, or there would
 # be one copy less on disks.
 adoptable_kept_() {
-	adoptable_wrong_ "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if it is in sync and not" \
+	adoptable_wrong "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if it is in sync and not" \
 		"write-mostly, and all the others are; else take it out first:" \
 		"mdadm /dev/$ADOPT_MD --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
 }
@@ -113,17 +114,17 @@ adoptable_hand_made_() { # LEG STATE
 	local users out="take it out first: mdadm /dev/$ADOPT_MD --fail /dev/$1 --remove /dev/$1"
 	[[ " $HAND_MADE " == *" $1 "* ]] || return 0
 	[[ $2 != recovering ]] ||
-		adoptable_wrong_ "/dev/$1: is a ramdisk that md is just filling, or a spare;" \
+		adoptable_wrong "/dev/$1: is a ramdisk that md is just filling, or a spare;" \
 			"wait until it is filled (mdadm --wait /dev/$ADOPT_MD), or $out"
 	users=$(disk_users "$1")
 	[[ $users == "$ADOPT_MD" ]] ||
-		adoptable_wrong_ "/dev/$1: is a ramdisk that others use as well (${users//$'\n'/, })"
+		adoptable_wrong "/dev/$1: is a ramdisk that others use as well (${users//$'\n'/, })"
 	[[ $1 == ram* ]] || return 0
 	case ${CONF[RAM]} in
 	none | rapiddisk | /*) return ;;
 	auto) ! ramdisk_has_rapiddisk || return 0 ;;
 	esac
-	adoptable_wrong_ "/dev/$1: is a ramdisk of brd, and ramraid takes no brd that somebody" \
+	adoptable_wrong "/dev/$1: is a ramdisk of brd, and ramraid takes no brd that somebody" \
 		"else has loaded; $out; rmmod brd"
 }
 
@@ -131,19 +132,19 @@ adoptable_member_() { # LEG STATE SLOT
 	local disk
 	disk=$(disk_stable_name "/dev/$1") || {
 		disk=/dev/$1
-		adoptable_wrong_ "$disk: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
+		adoptable_wrong "$disk: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
 	}
 	if [[ $1 == *!* ]]; then
-		adoptable_wrong_ "$disk: expected a device without a slash in its name, found /dev/${1//!//}"
+		adoptable_wrong "$disk: expected a device without a slash in its name, found /dev/${1//!//}"
 	elif [[ $2 == faulty ]]; then
-		adoptable_wrong_ "$disk: expected in sync, found faulty: md has given it up. Replace it first"
+		adoptable_wrong "$disk: expected in sync, found faulty: md has given it up. Replace it first"
 	elif [[ $3 == none ]]; then
-		adoptable_wrong_ "$disk: is a spare, which md would put where the RAM leg belongs;" \
+		adoptable_wrong "$disk: is a spare, which md would put where the RAM leg belongs;" \
 			"take it out first: mdadm /dev/$ADOPT_MD --remove $disk"
 	elif [[ $2 != in_sync ]]; then
-		adoptable_wrong_ "$disk: expected in sync, found $2; wait until it is rebuilt: mdadm --wait /dev/$ADOPT_MD"
+		adoptable_wrong "$disk: expected in sync, found $2; wait until it is rebuilt: mdadm --wait /dev/$ADOPT_MD"
 	elif md_has_bad_blocks "$ADOPT_MD" "$1"; then
-		adoptable_wrong_ "$disk: has bad blocks, with which md takes no new member; replace that disk first"
+		adoptable_wrong "$disk: has bad blocks, with which md takes no new member; replace that disk first"
 	fi
 }
 
@@ -155,26 +156,30 @@ adoptable_work_() {
 	md_state_sync "$ADOPT_MD"
 	if [[ $SYNC == frozen ]]; then
 		# As a "mdadm --grow" that was killed leaves it (freeze() in mdadm's Grow.c).
-		adoptable_wrong_ "/dev/$ADOPT_MD: md has been told to begin no work on it (frozen); if nobody is at it: echo idle >$folder/sync_action"
+		adoptable_wrong "/dev/$ADOPT_MD: md has been told to begin no work on it (frozen); if nobody is at it: echo idle >$folder/sync_action"
 	elif [[ $SYNC != idle ]]; then
-		adoptable_wrong_ "/dev/$ADOPT_MD: md is at work on it ($SYNC, $(progress_text "$DONE" "$TOTAL" "$RATE"));" \
+		adoptable_wrong "/dev/$ADOPT_MD: md is at work on it ($SYNC, $(progress_text "$DONE" "$TOTAL" "$RATE"));" \
 			"wait until that has ended: mdadm --wait /dev/$ADOPT_MD"
 	elif md_state_is_pending "$ADOPT_MD"; then
-		adoptable_wrong_ "/dev/$ADOPT_MD: its disks are not known to be equal, a resync is due; let it come to its end first"
+		adoptable_wrong "/dev/$ADOPT_MD: its disks are not known to be equal, a resync is due; let it come to its end first"
 	fi
 }
 
 # What would not survive the next boot, or must not be read from before the RAM leg is in sync.
 adoptable_use_() {
-	local source
 	adoptable_root_
+	adoptable_numbered
+	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
+		adoptable_wrong "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
+			'Unmount it first'
+}
+
+adoptable_numbered() {
+	local source
 	for source in $(dependents_numbered "$NAME" "$ADOPT_MD"); do
-		adoptable_wrong_ "/etc/fstab or /etc/crypttab calls it $source, which will not be its name after the next boot;" \
+		adoptable_wrong "/etc/fstab or /etc/crypttab calls it $source, which will not be its name after the next boot;" \
 			"write UUID= there, as blkid $source prints it"
 	done
-	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
-		adoptable_wrong_ "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
-			'Unmount it first'
 }
 
 # The root file system is there before us, by what the initramfs knows; a /usr of its own is, too,
@@ -182,10 +187,10 @@ adoptable_use_() {
 adoptable_root_() {
 	case $(disk_carries "$ADOPT_MD" / /usr) in
 	'') ;;
-	/usr) adoptable_wrong_ "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, and not the root file system; that is not possible yet" ;;
+	/usr) adoptable_wrong "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, and not the root file system; that is not possible yet" ;;
 	*)
-		claim_initramfs_is_ours || adoptable_wrong_ "/dev/$ADOPT_MD: carries /, and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
-		[[ ${CONF[ROOT]} == yes ]] || adoptable_wrong_ "/dev/$ADOPT_MD: carries /; write ROOT=yes in $ETC/$NAME.conf"
+		claim_initramfs_is_ours || adoptable_wrong "/dev/$ADOPT_MD: carries /, and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
+		[[ ${CONF[ROOT]} == yes ]] || adoptable_wrong "/dev/$ADOPT_MD: carries /; write ROOT=yes in $ETC/$NAME.conf"
 		;;
 	esac
 }
@@ -199,26 +204,26 @@ adoptable_memory_() {
 		! facts_is_ram "$line" || [[ " $HAND_MADE " == *" $line "* ]] || return 0
 	done
 	bytes=$(md_leg_bytes "$ADOPT_MD") || {
-		adoptable_wrong_ "/dev/$ADOPT_MD: md does not say how large a member is"
+		adoptable_wrong "/dev/$ADOPT_MD: md does not say how large a member is"
 		return
 	}
 	if [[ ${CONF[RAM]} == /* ]]; then
-		adoptable_device_ "$bytes"
+		adoptable_device "$bytes" "$(disk_block "$ADOPT_MD")"
 		return
 	fi
 	memory_floor_reserve
 	hand_made_find_left "$NAME" "$ADOPT_UUID"
 	freed=$(hand_made_freed "${HAND_MADE:-$HAND_MADE_LEFT}")
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$freed")
-	[[ -z $why ]] || adoptable_wrong_ "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
+	[[ -z $why ]] || adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
 
 # An earlier run may have come so far that it has been taken, and holds the superblock of this
 # array: then it is judged by the start.
-adoptable_device_() { # BYTES
+adoptable_device() { # BYTES BLOCK
 	local why
-	disk_name_is_fast "${CONF[RAM]}" || adoptable_wrong_ "${CONF[RAM]}: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
+	disk_name_is_fast "${CONF[RAM]}" || adoptable_wrong "${CONF[RAM]}: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
 	[[ -z $ADOPT_BEGUN ]] || return 0
-	why=$(ramdisk_device_why_not "${CONF[RAM]}" "$1" "$(disk_block "$ADOPT_MD")")
-	[[ -z $why ]] || adoptable_wrong_ "${CONF[RAM]}: ${why//$'\n'/; }"
+	why=$(ramdisk_device_why_not "${CONF[RAM]}" "$1" "$2")
+	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: ${why//$'\n'/; }"
 }

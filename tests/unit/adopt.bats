@@ -87,6 +87,7 @@ effect() {
 # What ramraid@data.service does.
 start_unit() {
 	local md=$R/sys/block/md127/md
+	[[ ! -e $R/saved ]] || running
 	: >"$R/active"
 	rm -f "$R"/run/ramraid/data.{released,taken}
 	printf 'uuid=01234567-89ab-4cde-8f01-23456789abcd\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\ngeneration=1\n' >"$R/etc/ramraid/state/data.witness"
@@ -99,6 +100,12 @@ start_unit() {
 	echo 2 >"$md/dev-rd0/slot"
 	echo 0 >"$md/degraded"
 	echo rapiddisk rd0 102400 9 used >"$R/run/ramraid/data.ram"
+}
+# What a start makes of an array that was stopped.
+running() {
+	rm -rf "$R/sys/block/md127" && mv "$R/saved" "$R/sys/block/md127"
+	mkdir -p "$R"/sys/class/block/sd{a,b}/holders/md127
+	: >"$R/dev/md127"
 }
 mdadm() { step mdadm "$@"; }
 update-initramfs() { step update-initramfs "$@"; }
@@ -130,7 +137,7 @@ replace() {
 # verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
 verb() {
 	export R KILL_AFTER FAILS BATS_TEST_TMPDIR
-	export -f called calls step effect start_unit mdadm update-initramfs sleep lsblk modprobe systemctl replace fake_clock
+	export -f called calls step effect start_unit running mdadm update-initramfs sleep lsblk modprobe systemctl replace fake_clock
 	status=0
 	output=$(NO_INITRAMFS=${NO_INITRAMFS-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_text >/dev/null || replace; }
@@ -615,13 +622,30 @@ by_hand() {
 	echo 'rd0 104857600 0 99999744 0' >"$R/sys/kernel/rapiddisk/devices"
 	put raid_disks 3 dev-rd0/slot 0 dev-rd0/state in_sync dev-rd0/offset 2048 dev-rd0/bad_blocks '' \
 		dev-sda/slot 1 dev-sdb/slot 2 dev-sda/state in_sync,write_mostly dev-sdb/state in_sync,write_mostly
-	superblock_of "${1-0123456789ab4cde8f0123456789abcd}" "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" >"$R/dev/rd0"
+	superblock_of 0123456789ab4cde8f0123456789abcd 0 >"$R/dev/rd0"
 }
-# superblock_of UUID FILE: FILE, of the array UUID.
+# superblock_of UUID NUMBER [WRITE-MOSTLY]: a member of the array UUID that has this device number, and its slot.
 superblock_of() {
-	perl -0777 -pe 'BEGIN { $uuid = pack "H*", shift } substr($_, 4112, 16) = $uuid; substr($_, 4312, 4) = pack "V", 0;
+	perl -0777 -pe 'BEGIN { ($uuid, $number, $flags) = splice @ARGV, 0, 3 } substr($_, 4112, 16) = pack "H*", $uuid; substr($_, 4312, 4) = pack "V", 0;
+		substr($_, 4256, 4) = pack "V", $number; substr($_, 4264, 1) = pack "C", $number; substr($_, 4280, 1) = pack "C", $flags;
 		my $sb = substr $_, 4096, 256 + 2 * unpack "V", substr $_, 4316, 4; my $sum = 0; $sum += $_ for unpack "V*", $sb . "\0\0" x (length($sb) / 2 % 2);
-		substr($_, 4312, 4) = pack "V", ($sum & 0xffffffff) + ($sum >> 32)' "$@"
+		substr($_, 4312, 4) = pack "V", ($sum & 0xffffffff) + ($sum >> 32)' "$1" "$2" "${3-1}" "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin"
+}
+# stopped [inactive]: a ramdisk beside two disks, after a reboot.
+stopped() {
+	by_hand
+	rm -r "$MD/dev-rd0" "$R"/sys/{block,class/block}/rd0 "$R/dev/rd0"
+	put degraded 1
+	mv "$R/sys/block/md127" "$R/saved"
+	superblock_of 0123456789ab4cde8f0123456789abcd 1 >"$R/dev/sda"
+	superblock_of 0123456789ab4cde8f0123456789abcd 2 >"$R/dev/sdb"
+	: >"$R/proc/1/mountinfo"
+	if [[ ${1-} == inactive ]]; then
+		mkdir -p "$MD"/dev-sd{a,b}
+		put array_state inactive uuid 00000000-0000-0000-0000-000000000000 dev-sda/state spare dev-sdb/state spare dev-sda/slot none dev-sdb/slot none
+	else
+		rm -r "$R"/sys/class/block/sd{a,b}/holders/md127 "$R/dev/md127" "$R/dev/md/data"
+	fi
 }
 
 @test "a ramdisk made by hand: a bitmap while it is whole, everything else, and only then it leaves; its memory comes back" {
@@ -703,7 +727,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 		number) echo 6 >"$R/sys/block/rd0/diskseq" ;;
 		boot) echo of-another-boot >"$R/proc/sys/kernel/random/boot_id" ;;
 		user) mkdir "$R/sys/class/block/rd0/holders/dm-0" ;;
-		uuid) superblock_of aaaabbbbccccddddeeeeffff00001111 "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" >"$R/dev/rd0" ;;
+		uuid) superblock_of aaaabbbbccccddddeeeeffff00001111 0 >"$R/dev/rd0" ;;
 		ours) echo rapiddisk rd0 102400 5 used >"$R/run/ramraid/data.ram" ;;
 		esac
 		rm "$BATS_TEST_TMPDIR/calls"
@@ -817,6 +841,70 @@ echo 0 /sys/block/md127/md/bitmap/backlog '* ]] || fail "$(steps)"
 	adopt
 	assert_success
 	is_adopted
+}
+
+@test "an array that does not run is started as ours, and adopted: inactive, and by its disks" {
+	local operands
+	for operands in /dev/md127 '/dev/sda /dev/disk/by-id/ata-B'; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		[[ $operands == /dev/md127 ]] && stopped inactive || stopped
+		# shellcheck disable=SC2086 # words
+		verb adopt --dry-run data $operands
+		assert_success
+		[[ -z $(calls) && -e $R/saved ]] || fail "$(calls)"
+		assert_line 'systemctl start --no-block ramraid@data.service'
+		# shellcheck disable=SC2086
+		verb adopt --yes data $operands
+		assert_success
+		is_adopted
+		[[ $(steps) == 'write /etc/ramraid/state/data.adopted
+systemctl --quiet enable ramraid@data.service
+write /etc/ramraid/data.conf
+write /etc/mdadm/mdadm.conf.d/ramraid-data.conf
+write /etc/mdadm/mdadm.conf
+systemctl daemon-reload
+systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitmap=internal --bitmap-chunk=1024K'* ]] || fail "$(steps)"
+		[[ $(grep -c writemostly= "$R/etc/ramraid/state/data.adopted") == 2 ]]
+	done
+}
+
+@test "an array that does not run, killed after any step: a second run completes" {
+	local n=0 killed=0
+	while n=$((n + 1)) && ((n < 40)); do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		stopped
+		KILL_AFTER=$n
+		verb adopt --yes data /dev/sda /dev/sdb
+		KILL_AFTER=0
+		[[ $status == 137 ]] || break
+		killed=$((killed + 1))
+		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: claimed, not configured"
+		verb adopt --yes data /dev/sda /dev/sdb
+		assert_success
+		is_adopted
+	done
+	((killed >= 9)) || fail "$killed"
+}
+
+@test "an array that does not run is left alone when its disks are not safe to start from, or not all" {
+	stopped
+	refused 4 'found 1 disks for 3 slots' data /dev/sda
+	superblock_of 0123456789ab4cde8f0123456789abcd 2 0 >"$R/dev/sdb"
+	refused 4 'found 2 disks for 3 slots, and one slot more than disks is that of a ramdisk only if the disks are write-mostly' data /dev/sda /dev/sdb
+	superblock_of aaaabbbbccccddddeeeeffff00001111 2 >"$R/dev/sdb"
+	refused 4 'these are not the disks of one array' data /dev/sda /dev/sdb
+	assert_output -p '/dev/sda: 01234567-89ab-4cde-8f01-23456789abcd'
+	assert_output -p '/dev/sdb: aaaabbbb-cccc-dddd-eeee-ffff00001111'
+	printf '%8192s' '' >"$R/dev/sdb"
+	refused 4 '/dev/sdb: no superblock of md' data /dev/sda /dev/sdb
+	# The same number twice, and the same device: one is a copy of the other.
+	cp "$R/dev/sda" "$R/dev/sdb"
+	refused 4 '/dev/disk/by-id/ata-A' data /dev/sda /dev/sdb
+	rm -r "$R" && setup && stopped inactive
+	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' | tee "$R/etc/fstab" >"$R/etc.before/fstab"
+	refused 4 '/etc/fstab or /etc/crypttab calls it /dev/md127' data /dev/md127
 }
 
 @test "too little memory: refused, but not for --ram=none" {
