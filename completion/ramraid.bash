@@ -28,7 +28,7 @@ _ramraid_value() {
 	NAME*) _ramraid_arrays ;;
 	DISK*) _ramraid_devices "$2" "$dev"/disk/by-id/* ;;
 	VERB) _ramraid_offer "${_ramraid_verbs[@]}" ;;
-	ARRAY) _ramraid_devices "$2" "$dev"/md/* "$dev"/disk/by-id/md-* ;;
+	ARRAY*) _ramraid_devices "$2" "$dev"/md/* "$dev"/disk/by-id/* ;;
 	KIND)
 		_ramraid_offer "${_ramraid_kinds[@]/#/$2}"
 		[[ $CUR != *=/* ]] || _ramraid_devices "$2" "$dev"/disk/by-id/* "$dev"/disk/by-path/* "$dev"/pmem*

@@ -77,7 +77,7 @@ completes() {
 	completes 'ramraid create data ' /dev/disk/by-id/{ata-A,wwn-0x1,nvme-B:2,md-uuid-1:2:3:4}
 	completes 'ramraid create data /dev/disk/by-id/ata-A /dev/disk/by-id/w' /dev/disk/by-id/wwn-0x1
 	completes 'ramraid create data /dev/disk/by-id/nvme-B:' 2
-	completes 'ramraid adopt data ' /dev/md/old /dev/disk/by-id/md-uuid-1:2:3:4
+	completes 'ramraid adopt data ' /dev/md/old /dev/disk/by-id/{ata-A,wwn-0x1,nvme-B:2,md-uuid-1:2:3:4}
 }
 
 @test "the cursor in the middle of the line" {
