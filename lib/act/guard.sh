@@ -81,7 +81,7 @@ guard_flush_write_behind_() { # NAME
 # Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk
 # legs is done here too, and what md has given up is tried again: there is nothing to lose by it.
 guard_resync_or_rescue_() { # NAME going-down|""
-	local NOW begin told failures=0 patience=$GUARD_PATIENCE code LOOP_IDLE_SINCE=''
+	local NOW begin told failures=0 patience=$GUARD_PATIENCE code idle=''
 	local -A tries=() away=()
 	health_only_copy || return 0
 	static_times || F[conf.member_timeout]=30 # a typing error must not cost the data
@@ -103,7 +103,7 @@ guard_resync_or_rescue_() { # NAME going-down|""
 		action_choose
 		case $ACTION in
 		wait-sync | wait-members)
-			[[ $ACTION != wait-sync ]] || loop_watch_sync
+			[[ $ACTION != wait-sync ]] || loop_watch_sync idle
 			systemd_go_on
 			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 			;;
@@ -166,7 +166,7 @@ guard_forgive_() {
 			away[$i]=yes
 		elif [[ -n ${away[$i]-} ]]; then
 			unset -v "away[$i]" 'F[failed.rebuild]'
-			LOOP_IDLE_SINCE=''
+			idle=''
 		fi
 	done
 }

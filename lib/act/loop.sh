@@ -17,7 +17,22 @@ readonly LOOP_STALL=20                          # seconds in which md has to beg
 readonly LOOP_COPY_STALL=300                    # seconds in which a copy has to get on, likewise
 readonly LOOP_STEP=10                           # seconds that may lie between two looks
 readonly LOOP_LOOK=0.5                          # seconds between two looks
-LOOP_FAST=''                                    # yes: md's speed limits are raised; a start may be interrupted before drive()
+
+# What one run of the loop knows, beside the facts. loop_run begins with all of it empty.
+#   LOOP_GATE        hold, open or fail: the last word on the gate; a copy goes by it, too
+#   LOOP_FAST        yes: md's speed limits are raised
+#   LOOP_SAID        what was said last
+#   LOOP_IDLE_SINCE  see loop_stalls: how long md has not begun what is due
+#   LOOP_WATCHED     yes: the monitor has been started
+#   LOOP_STARTED     when this run began (clock)
+#   LOOP_ERROR       why the last action has failed: set by the function of the action
+#   LOOP_NO_RAM      why there could be no RAM leg; for who has called loop_run
+# Of the RAM leg, set by act/ram-leg.sh:
+#   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and loop_stalls of it
+#   LOOP_FILLING     since when the RAM leg is being filled (clock); for act/history.sh
+#   LOOP_ENGINE      by what, until act/history.sh has written it down: copy or kernel
+#   LOOP_REBUILT     yes: it was filled in this run; for act/verify.sh
+LOOP_FAST='' # a start may be interrupted before loop_run
 
 # loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries
 # members again that md has given up; mend: goes by what act/hotplug.sh knows, as after a disk has
@@ -202,7 +217,7 @@ loop_say_() {
 loop_wait_() {
 	if [[ $ACTION == wait-sync ]]; then
 		[[ $LOOP_GATE == open ]] || loop_speed fast
-		loop_watch_sync
+		loop_watch_sync LOOP_IDLE_SINCE
 	fi
 	[[ $ACTION != wait-copy ]] || ram_leg_watch_copy
 	sleep "$LOOP_LOOK"
@@ -213,28 +228,29 @@ loop_wait_() {
 # has gone on for longer. The time from one look to the next counts for no more than LOOP_STEP: a
 # machine that was suspended has not done anything, and the clock of the boot goes on meanwhile.
 loop_stalls() {
-	local -n drive_stalls_=$1
+	local -n loop_stalls_=$1
 	local NOW sum step
 	clock
-	drive_stalls_=${drive_stalls_:-0 $NOW}
-	sum=${drive_stalls_% *} step=$((NOW - ${drive_stalls_#* }))
+	loop_stalls_=${loop_stalls_:-0 $NOW}
+	sum=${loop_stalls_% *} step=$((NOW - ${loop_stalls_#* }))
 	sum=$((sum + (step < LOOP_STEP ? step : LOOP_STEP)))
-	drive_stalls_="$sum $NOW"
+	loop_stalls_="$sum $NOW"
 	((sum > $2))
 }
 
-# loop_watch_sync: at each look while md should be rebuilding, or making equal: makes it a fact when
-# it does not begin. With the lock held. LOOP_IDLE_SINCE is the caller's, empty at the beginning.
+# loop_watch_sync VARIABLE: at each look while md should be rebuilding, or making equal: makes it a fact when
+# it does not begin. With the lock held. VARIABLE is the caller's, empty at the beginning.
 loop_watch_sync() {
+	local -n loop_idle_=$1
 	if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
-		LOOP_IDLE_SINCE=''
-	elif ! loop_stalls LOOP_IDLE_SINCE "$LOOP_STALL"; then
+		loop_idle_=''
+	elif ! loop_stalls "$1" "$LOOP_STALL"; then
 		:
 	elif [[ ${F[array.sync]} == frozen ]]; then
 		# A run that was killed has left it so.
 		log_warning "${F[name]}: md has been told to begin no work; taking that back"
 		md_thaw "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
-		LOOP_IDLE_SINCE=''
+		loop_idle_=''
 	else
 		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" loop_failed 1
 	fi

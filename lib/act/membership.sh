@@ -263,7 +263,7 @@ membership_give_up_() { # I
 	local j uuid UUID others=' '
 	membership_uuid_ "$1"
 	if [[ -n $UUID ]]; then
-		WITNESS_GIVE_UP+=" $UUID"
+		F[witness.give_up]+=" $UUID"
 		return
 	fi
 	[[ -z ${F[leg.$1.node]} ]] || return 0
@@ -279,7 +279,7 @@ membership_give_up_() { # I
 		[[ -n $UUID ]] || return 0
 		others+="$UUID "
 	fi
-	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}; do [[ $others == *" $uuid "* ]] || WITNESS_GIVE_UP+=" $uuid"; done
+	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}; do [[ $others == *" $uuid "* ]] || F[witness.give_up]+=" $uuid"; done
 }
 
 membership_uuid_() { # I; sets the caller's UUID to that in its superblock, if it is one of this array

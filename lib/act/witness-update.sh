@@ -126,8 +126,7 @@ witness_update_last_copy_() {
 	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ && -z ${says[recovery]-} ]] || return 0
 	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] && ((says[events] > ${F[witness.events]:-0})) || return 0
 	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array was stopped; its record did not say so yet"
-	WITNESS_FILLED=''
-	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" || {
+	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" '' '' || {
 		if (($? == 2)) && [[ ${1-} != again ]]; then
 			static_witness
 			witness_update_last_copy_ again
@@ -162,7 +161,7 @@ witness_update() {
 # witness_update_once_ [no-ram-slot]: the same; returns 2 when another program has written since,
 # and nothing was.
 witness_update_once_() {
-	local events legs slot good=0 places=()
+	local events legs slot good=0 places=() filled also=''
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	renamed_take || {
 		log_error "${F[name]}: what was written down about its array under the name ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
@@ -186,8 +185,7 @@ witness_update_once_() {
 		witness_update_take_back_
 		return
 	fi
-	WITNESS_ALSO=''
-	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || WITNESS_ALSO=$(witness_update_device_uuid)
+	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || also=$(witness_update_device_uuid)
 	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync || ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
 	witness_update_filled_
 	slot=${F[ram.slot]}:
@@ -198,7 +196,7 @@ witness_update_once_() {
 	else
 		slot=${F[witness.ram_slot]}:${F[witness.ram_number]-}
 	fi
-	witness_update_write_ "$events" "$slot" "${legs[@]}" || {
+	witness_update_write_ "$events" "$slot" "$filled" "$also" "${legs[@]}" || {
 		(($? != 2)) || return 2
 		witness_update_take_back_
 		return
@@ -210,23 +208,23 @@ witness_update_once_() {
 	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
 }
 
-# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER [LEG…]: witness_write, for the record that F
-# was looked up with.
+# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER FILLED ALSO [LEG…]: witness_write, for the record
+# that F was looked up with, and with those that are to be given up.
 witness_update_write_() {
-	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "$@" || return
+	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "${@:1:4}" "${F[witness.give_up]-}" "${@:5}" || return
 	F[witness.generation]=$WITNESS_GENERATION
 }
 
-# witness_update_filled_: sets WITNESS_FILLED to yes if every slot is filled, or may have been while
+# witness_update_filled_: sets the caller's filled to yes if every slot is filled, or may have been while
 # nobody looked, because there are fewer of them than legs (readd_is_forgotten). After the event
 # count has been read: a leg that has left since has no more events than that.
 witness_update_filled_() {
 	local VALUE SLOTS LEGS_IN_ALL
 	health_legs
-	WITNESS_FILLED=yes
+	filled=yes
 	md_state_read_slots "${F[array.md]}"
 	md_state_read "${F[array.md]}" degraded
-	((SLOTS < LEGS_IN_ALL)) || [[ $VALUE == 0 ]] || WITNESS_FILLED=''
+	((SLOTS < LEGS_IN_ALL)) || [[ $VALUE == 0 ]] || filled=''
 }
 
 # witness_update_witness: the same, for those who go on without it: that it is said has to do.
@@ -302,7 +300,7 @@ witness_update_give_up_one_() { # LEG NODE…
 	if [[ " ${*:2} " == *" ${F[leg.$1.node]:-none} "* ]]; then
 		started+=" ${F[leg.$1.device_uuid]}"
 	else
-		WITNESS_GIVE_UP+=" ${F[leg.$1.device_uuid]}"
+		F[witness.give_up]+=" ${F[leg.$1.device_uuid]}"
 	fi
 }
 
@@ -310,8 +308,8 @@ witness_update_give_up_one_() { # LEG NODE…
 # those that the array is started from: written down with the next witness.
 witness_update_give_up() {
 	local i started=''
-	WITNESS_GIVE_UP="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
+	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
 	for ((i = 0; i < ${F[members]}; i++)); do witness_update_give_up_one_ "$i" "$@"; done
 	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || witness_update_give_up_one_ ram "$@"
-	for i in $started; do WITNESS_GIVE_UP=${WITNESS_GIVE_UP//"$i"/}; done
+	for i in $started; do F[witness.give_up]=${F[witness.give_up]//"$i"/}; done
 }

@@ -87,7 +87,7 @@ restore_here() {
 	# The last word on it was that only the RAM leg was good.
 	F[array.known]=yes
 	# The image was made of it; from now on the disks are what counts.
-	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || WITNESS_GIVE_UP=${F[leg.ram.device_uuid]}
+	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || F[witness.give_up]=${F[leg.ram.device_uuid]}
 	witness_update || die "$NAME: restored, but that is not written down, and the record of the image is kept: without it no start would know. Mend the cause, then: ramraid stop $NAME; ramraid restore $NAME"
 	rescue_record_forget "$NAME"
 	if [[ -z ${OPT[delete]-} ]]; then

@@ -87,19 +87,19 @@ witness_read_file() {
 	}
 }
 
-# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]: LEG = device UUIDs of
-# the disk legs in sync, none when only the RAM leg is. GENERATION: of the record that stood there
-# when the caller began to look (0: none); if another one stands there now, nothing is written;
-# empty: whichever. Those in WITNESS_GIVE_UP are given up from now on, unless they are in sync;
-# WITNESS_ALSO is in sync too, and no disk leg; with WITNESS_FILLED, every slot is filled, or may
-# have been; it is set to the count at which that was last so. Sets WITNESS_GENERATION to that of
-# the record that stands there afterwards. Returns 1 when it can't be made durable, 2 when another
-# one stands there.
-WITNESS_GIVE_UP='' WITNESS_ALSO='' WITNESS_FILLED='' WITNESS_GENERATION=0
+# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: LEG =
+# device UUIDs of the disk legs in sync, none when only the RAM leg is. GENERATION: of the record
+# that stood there when the caller began to look (0: none); if another one stands there now, nothing
+# is written; empty: whichever. FILLED=yes: every slot is filled, or may have been. ALSO is in sync
+# too, and no disk leg. Those in GIVE_UP, separated by blanks, are given up from now on, unless they
+# are in sync. Sets WITNESS_FILLED to the count at which every slot was last filled, and
+# WITNESS_GENERATION to that of the record that stands there afterwards. Returns 1 when it can't be
+# made durable, 2 when another one stands there.
+WITNESS_FILLED='' WITNESS_GENERATION=0
 witness_write() { witness_alone_ witness_write_ "$@"; }
 
 # witness_void NAME UUID: what is written down vouches for no leg from now on. That only the RAM leg
-# was good stays: nothing is started by that which lacks anything. WITNESS_GIVE_UP waits for a
+# was good stays: nothing is started by that which lacks anything. Who is to be given up waits for a
 # record that can be made. Returns 1 when it can't be made durable.
 witness_void() { witness_alone_ witness_void_ "$@"; }
 
@@ -116,18 +116,18 @@ witness_alone_() { # FUNCTION NAME…
 }
 
 witness_write_() {
-	local name=$1 uuid=$2 seen_generation=$3 events=$4 slot=${5%%:*} ram_number='' left='' filled given seen=() generation
+	local name=$1 uuid=$2 seen_generation=$3 events=$4 slot=${5%%:*} ram_number='' left='' full=$6 also=$7 give_up=$8 filled given seen=() generation
 	[[ $5 != *:* ]] || ram_number=${5#*:}
-	shift 5
+	shift 8
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ ${seen_generation:-$WITNESS_GENERATION} == "$WITNESS_GENERATION" ]] || return 2
 	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
 	# Not known what was before: now is the latest that it can have been.
 	filled=${WITNESS[filled]:-$events}
-	[[ -z $WITNESS_FILLED ]] || filled=$events
+	[[ -z $full ]] || filled=$events
 	WITNESS_FILLED=$filled
-	witness_remembered_ "$@"
+	witness_remembered_ "$also" "$give_up" "$@"
 	# Nothing changed but time: sparing the root file system a write at every look.
 	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[seen]-} != "${seen[*]}" ||
 		${WITNESS[events]-}:${WITNESS[filled]-} != "$events:$filled" || ${WITNESS[ram_slot]-}:${WITNESS[ram_number]-} != "$slot:$ram_number" ]] || {
@@ -141,7 +141,7 @@ witness_write_() {
 # for one question alone, whether what something else has started is older still
 # (witness_update_foreign_start).
 witness_void_() {
-	local left given seen=() generation was WITNESS_GIVE_UP=''
+	local left given seen=() generation was
 	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || {
 		WITNESS_GENERATION=${WITNESS[generation]}
 		return 0
@@ -149,18 +149,20 @@ witness_void_() {
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ -z ${WITNESS[void]-} ]] || return 0
 	left=${WITNESS[left]-} was=${WITNESS[legs]-}
-	witness_remembered_
+	witness_remembered_ '' ''
 	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
 }
 
-# witness_remembered_ LEG…: sets the caller's given, seen and generation, with these legs in sync.
+# witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen and generation, with these legs
+# in sync.
 witness_remembered_() {
-	local leg
+	local leg also=$1 give_up=$2
+	shift 2
 	given='' generation=$((${WITNESS[generation]:-0} + 1))
-	for leg in ${WITNESS[given]-} $WITNESS_GIVE_UP; do
-		[[ " $* $WITNESS_ALSO $given " == *" $leg "* ]] || given+=${given:+ }$leg
+	for leg in ${WITNESS[given]-} $give_up; do
+		[[ " $* $also $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
-	for leg in ${WITNESS[seen]-} $WITNESS_ALSO "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
+	for leg in ${WITNESS[seen]-} $also "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 }
 

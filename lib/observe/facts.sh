@@ -122,7 +122,7 @@ facts_array_() {
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
 	[[ ${F[conf.ram]} != /* ]] || {
 		need observe/device
-		device_facts
+		device_facts "$RAM_NODE"
 	}
 	if [[ -n $md ]]; then
 		md_state_sync "$md"
@@ -141,13 +141,13 @@ facts_array_() {
 		facts_lacking_
 		[[ ${F[ram.state]} != attached ]] || facts_ram_twin_
 	fi
-	[[ ${F[conf.ram]} != /* ]] || device_outside
+	[[ ${F[conf.ram]} != /* ]] || device_outside "$DEVICE_TAKEN"
+	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 	F[copy.state]=none F[copy.why]=''
 	[[ ! -d $RUN/${F[name]}.copy ]] || {
 		need observe/outside
 		outside_copy
 	}
-	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 }
 
 # Which disk legs md keeps in sync though they lack blocks that the RAM leg has; and are there

@@ -140,15 +140,11 @@ outside_ask_leg() {
 	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
 }
 
-# While md itself has nothing to rebuild, our copy is what goes on: then the caller's SYNC, DONE,
-# TOTAL and RATE are of it.
+# outside_copy: while md itself has nothing to rebuild, our copy is what goes on.
 outside_copy() {
-	local COPY_STATE COPY_WHY='' done=$DONE total=$TOTAL rate=$RATE
+	local COPY_STATE COPY_WHY='' DONE=0 TOTAL=0 RATE=0
 	copy_state "${F[name]}"
 	F[copy.state]=$COPY_STATE F[copy.why]=$COPY_WHY
-	if [[ $COPY_STATE == running && $SYNC == idle ]]; then
-		SYNC=copy
-	else
-		DONE=$done TOTAL=$total RATE=$rate
-	fi
+	[[ $COPY_STATE != running || ${F[array.sync]} != idle ]] ||
+		F[array.sync]=copy F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 }

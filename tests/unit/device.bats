@@ -397,12 +397,12 @@ are() { # KEY=VALUE…
 @test "a start from one leg gives up the device as well, and the other way round" {
 	facts stopped-2
 	witness_update_give_up sda
-	[[ " $WITNESS_GIVE_UP " == *" $B "* && " $WITNESS_GIVE_UP " == *' rrrrrrrr '* && " $WITNESS_GIVE_UP " != *" $A "* ]]
+	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *' rrrrrrrr '* && " ${F[witness.give_up]} " != *" $A "* ]]
 	witness_update_give_up nvme0n1
-	[[ " $WITNESS_GIVE_UP " == *" $B "* && " $WITNESS_GIVE_UP " == *" $A "* && " $WITNESS_GIVE_UP " != *' rrrrrrrr '* ]]
+	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *" $A "* && " ${F[witness.give_up]} " != *' rrrrrrrr '* ]]
 	facts stopped-2 ram:uuid=other
 	witness_update_give_up sda
-	[[ $WITNESS_GIVE_UP != *rrrrrrrr* ]]
+	[[ ${F[witness.give_up]} != *rrrrrrrr* ]]
 }
 
 @test "the record knows the device, so that a start without it can give it up" {
@@ -418,7 +418,7 @@ are() { # KEY=VALUE…
 	rm "$R/dev/disk/by-id/nvme-X"
 	facts stopped-2 ram:absent "witness.seen=cccccccc $A $B"
 	witness_update_give_up sda
-	[[ " $WITNESS_GIVE_UP " == *' cccccccc '* && " $WITNESS_GIVE_UP " != *" $A "* ]]
+	[[ " ${F[witness.give_up]} " == *' cccccccc '* && " ${F[witness.give_up]} " != *" $A "* ]]
 	NAME=data F[forced]=0 OPT=([yes]=yes)
 	run start_ask_forced data
 	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (absent)"
@@ -450,7 +450,7 @@ are() { # KEY=VALUE…
 	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
 	for name in systemd_settle conf_need start_ask_forced disk_legs_is_of rescue_record_forget systemd_is_running; do eval "$name() { :; }"; done
 	disk_legs_assemble() { called assemble "$@" && kill -INT $BASHPID && kill -TERM $BASHPID; }
-	witness_update() { called record "$WITNESS_GIVE_UP"; }
+	witness_update() { called record "${F[witness.give_up]}"; }
 	start_by_systemd() { called start; }
 	array
 	facts stopped-2

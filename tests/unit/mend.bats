@@ -394,7 +394,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 		[[ $1 != */sdb || -z $unreadable ]] || { echo sb=unreadable && return; }
 		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.A. events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no | numbered
 	}
-	witness_write data "$ID" '' 90 0 "$A" 2>/dev/null
+	witness_write data "$ID" '' 90 0 '' '' '' "$A" 2>/dev/null
 	looked
 	action_choose
 	[[ $ACTION == assemble ]] || fail "$ACTION $WHY"

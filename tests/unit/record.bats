@@ -10,7 +10,7 @@ setup() {
 	runs
 	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
 	eval "real_$(declare -f witness_write)"
-	witness_write() { called write "${@:4}"; }
+	witness_write() { called write "$4" "$5" "${@:9}"; }
 	sleep() { called sleep; }
 }
 
@@ -210,7 +210,7 @@ not_writable() {
 @test "it is written down when every slot was filled, or may have been" {
 	local md=$R/sys/block/md127/md
 	mkdir -p "$md"
-	witness_write() { called "$4 $WITNESS_FILLED" && WITNESS_FILLED=44; }
+	witness_write() { called "$4 $6" && WITNESS_FILLED=44; }
 	filled() { # WANTED SLOTS DEGRADED [FACT…]
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		echo "$2" >"$md/raid_disks"
@@ -348,7 +348,7 @@ not_writable() {
 	# A leg leaves during the first look; then the file system has room again.
 	local looks=0
 	facts_observe() { looks=$((looks + 1)) && ((looks < 2)) || F[leg.1.state]=faulty; }
-	witness_write() { called write "${@:4}" && ((looks > 1)); }
+	witness_write() { called write "$4" "$5" "${@:9}" && ((looks > 1)); }
 	cmd_witness_one data 2>/dev/null
 	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
 }
@@ -383,7 +383,7 @@ not_writable() {
 @test "a forced start gives up a leg that was in sync long ago" {
 	runs "witness.legs=$one" "witness.seen=$one $two $three" leg.0.node= "leg.1.node=sdb" "leg.1.device_uuid=$two"
 	witness_update_give_up sdb
-	[[ " $WITNESS_GIVE_UP " == *" $one "* && " $WITNESS_GIVE_UP " == *" $three "* && " $WITNESS_GIVE_UP " != *" $two "* ]] || fail "$WITNESS_GIVE_UP"
+	[[ " ${F[witness.give_up]} " == *" $one "* && " ${F[witness.give_up]} " == *" $three "* && " ${F[witness.give_up]} " != *" $two "* ]] || fail "${F[witness.give_up]}"
 }
 
 @test "before the gate opens it is written again only if another leg is in sync, or the RAM leg has another slot" {
@@ -415,7 +415,7 @@ not_writable() {
 }
 
 # other_writes LEG…: another program, which has seen more, writes the record.
-other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 "$@"); }
+other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 
 @test "what another program has written since the look is not overwritten: everything is looked up again" {
 	mkdir -p "${W%/*}"

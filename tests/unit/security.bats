@@ -86,12 +86,12 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 }
 
 @test "the caller's environment decides nothing: variables of ours, functions in the place of programs" {
-	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GIVE_UP=x 'BASH_FUNC_stat%%=() { echo evil; }' 'BASH_FUNC_need%%=() { echo evil; }' LOADED=x lib=/nowhere \
+	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GENERATION=x 'BASH_FUNC_stat%%=() { echo evil; }' 'BASH_FUNC_need%%=() { echo evil; }' LOADED=x lib=/nowhere \
 		"$PROJECT/bin/ramraid" nonsense
 	[[ $status == 2 && $output == 'ramraid: unknown verb'* ]] || fail "$output"
 	# As bin/ramraid calls it, in a shell of its own.
-	run env -u RAMRAID_ROOT DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GIVE_UP=x F=x TERM=vt100 NOTIFY_SOCKET=/s RAMRAID_UNIT=data DPKG_MAINTSCRIPT_PACKAGE=ramraid \
-		bash -c 'source "$0/lib/core/environment.sh"; environment_clean; printf "%s " "${DRY_RUN-}${MEMBERSHIP_FORCE-}${WITNESS_GIVE_UP-}${F-}" "$TERM" "$NOTIFY_SOCKET" "$RAMRAID_UNIT" "$DPKG_MAINTSCRIPT_PACKAGE"' "$PROJECT"
+	run env -u RAMRAID_ROOT DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GENERATION=x F=x TERM=vt100 NOTIFY_SOCKET=/s RAMRAID_UNIT=data DPKG_MAINTSCRIPT_PACKAGE=ramraid \
+		bash -c 'source "$0/lib/core/environment.sh"; environment_clean; printf "%s " "${DRY_RUN-}${MEMBERSHIP_FORCE-}${WITNESS_GENERATION-}${F-}" "$TERM" "$NOTIFY_SOCKET" "$RAMRAID_UNIT" "$DPKG_MAINTSCRIPT_PACKAGE"' "$PROJECT"
 	[[ $output == ' vt100 /s data ramraid ' ]] || fail "$output"
 }
 

@@ -11,7 +11,8 @@ setup() {
 	W=$R/etc/ramraid/state/data.witness
 }
 
-put() { witness_write data "$ID" '' "$@" 2>/dev/null; }
+# put EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]; FILLED, ALSO and GIVE_UP before it, as witness_write takes them.
+put() { witness_write data "$ID" '' "$1" "$2" "${FILLED-}" "${ALSO-}" "${GIVE_UP-}" "${@:3}" 2>/dev/null; }
 
 # refused PATTERN: not believed, nothing of it left, and why.
 refused() {
@@ -83,7 +84,7 @@ damaged() { # TEXT of the file
 
 @test "a witness of the array that had this name before is overwritten" {
 	put 500 0 "$A" "$B"
-	witness_write data 99999999-2222-3333-4444-555555555555 '' 1 0 "$B" 2>/dev/null
+	witness_write data 99999999-2222-3333-4444-555555555555 '' 1 0 '' '' '' "$B" 2>/dev/null
 	refused 'another array'
 	witness_read data 99999999-2222-3333-4444-555555555555
 	[[ ${WITNESS[events]} == 1 ]]
@@ -118,7 +119,7 @@ damaged() { # TEXT of the file
 		(
 			set -eu
 			put 6 0 "$A"
-		) || fail "$line: the next write fails: $(witness_write data "$ID" '' 6 0 "$A" 2>&1)"
+		) || fail "$line: the next write fails: $(witness_write data "$ID" '' 6 0 '' '' '' "$A" 2>&1)"
 		witness_read data "$ID" || fail "$line: $WITNESS_WHY"
 	done
 }
@@ -143,9 +144,8 @@ damaged() { # TEXT of the file
 }
 
 @test "the count at which every slot was filled stays until it is so again, and is the latest possible when nobody knows it" {
-	filled() { # WITNESS_FILLED EVENTS WANTED
-		WITNESS_FILLED=$1
-		put "$2" 0 "$A"
+	filled() { # FILLED EVENTS WANTED
+		FILLED=$1 put "$2" 0 "$A"
 		[[ $WITNESS_FILLED == "$3" ]]
 		witness_read data "$ID"
 		[[ ${WITNESS[filled]} == "$3" ]] || fail "$*: ${WITNESS[filled]}"
@@ -195,7 +195,7 @@ damaged() { # TEXT of the file
 
 @test "it fails, and says so, when it can't be made durable" {
 	sync() { return 1; }
-	run witness_write data "$ID" '' 5 0 "$A"
+	run witness_write data "$ID" '' 5 0 '' '' '' "$A"
 	assert_failure
 }
 
@@ -209,7 +209,7 @@ damaged() { # TEXT of the file
 	put 103 0
 	witness_read data "$ID"
 	[[ ${WITNESS[left]} == "$B" ]]
-	WITNESS_GIVE_UP="$A  $C $A" put 104 0 "$B"
+	GIVE_UP="$A  $C $A" put 104 0 "$B"
 	witness_read data "$ID"
 	[[ -z ${WITNESS[left]-} && ${WITNESS[given]} == "$A $C" ]]
 	# Never forgotten, but for the one that is in sync.
@@ -217,7 +217,7 @@ damaged() { # TEXT of the file
 	witness_read data "$ID"
 	[[ ${WITNESS[given]} == "$A" ]]
 	# Nor one that is in sync in the RAM leg's place.
-	WITNESS_ALSO=$A put 106 0 "$B" "$C"
+	ALSO=$A put 106 0 "$B" "$C"
 	witness_read data "$ID"
 	[[ -z ${WITNESS[given]-} ]]
 }
@@ -238,7 +238,7 @@ damaged() { # TEXT of the file
 	witness_read data "$ID"
 	[[ $(wc -w <<<"${WITNESS[seen]}") == 384 && ${WITNESS[seen]} != *"$A"* && ${WITNESS[seen]} == *499 ]]
 	# Another array's are not ours.
-	witness_write data 99999999-2222-3333-4444-555555555555 '' 5 0 "$A"
+	witness_write data 99999999-2222-3333-4444-555555555555 '' 5 0 '' '' '' "$A"
 	witness_read data 99999999-2222-3333-4444-555555555555
 	[[ ${WITNESS[seen]} == "$A" ]]
 }
@@ -272,7 +272,7 @@ damaged() { # TEXT of the file
 	) &
 	pid=$!
 	until [[ -e $R/begun ]]; do sleep 0.01; done
-	WITNESS_GIVE_UP=$B put 102 0 "$A"
+	GIVE_UP=$B put 102 0 "$A"
 	wait "$pid"
 	witness_read data "$ID"
 	[[ ${WITNESS[given]} == "$B" && ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 102 ]] || fail "$(<"$W")"
@@ -286,8 +286,8 @@ damaged() { # TEXT of the file
 		[[ $WITNESS_WHY == *'could not be written down'* && ! -v WITNESS[legs] && ! -v WITNESS[events] && ${WITNESS[generation]} == "$1" ]] || fail "$(<"$W")"
 	}
 	put 100 0 "$A" "$B" "$C"
-	WITNESS_GIVE_UP=$A put 101 0 "$B" "$C"
-	WITNESS_GIVE_UP=$C void
+	GIVE_UP=$A put 101 0 "$B" "$C"
+	void
 	is_void 3
 	# Of those in sync one may have gone since: the last it would not have been.
 	[[ ! -v WITNESS[left] && ${WITNESS[was]} == "$B $C" && ${WITNESS[given]} == "$A" && ${WITNESS[seen]} == "$A $B $C" ]] || fail "$(<"$W")"
@@ -450,12 +450,12 @@ mounts() {
 		called "$1"
 		[[ $1 == "$W" ]]
 	}
-	witness_write data "$ID" '' 100 0 "$A" 2>"$BATS_TEST_TMPDIR/log"
+	witness_write data "$ID" '' 100 0 '' '' '' "$A" 2>"$BATS_TEST_TMPDIR/log"
 	grep -q "second copy of the record, $C, can't be written" "$BATS_TEST_TMPDIR/log"
 	[[ $(calls) == "$W"$'\n'"$C" ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	act_text() { called "$1" && return 1; }
 	witness_put_() { return 1; }
-	not witness_write data "$ID" '' 100 0 "$A" 2>/dev/null
+	not witness_write data "$ID" '' 100 0 '' '' '' "$A" 2>/dev/null
 	[[ -z $(calls) ]] || fail "$(calls)"
 }
