@@ -190,13 +190,8 @@ conf_lines_() {
 			conf_fault_ long "$where" "${#line}"
 			continue
 		}
-		if [[ $line == *[[:space:]]* ]]; then
-			line=${line#"${line%%[![:space:]]*}"} line=${line%"${line##*[![:space:]]}"}
-			key=${line%%=*} value=${line#*=}
-			key=${key%"${key##*[![:space:]]}"} value=${value#"${value%%[![:space:]]*}"}
-		else
-			key=${line%%=*} value=${line#*=}
-		fi
+		key=${line%%=*} value=${line#*=}
+		[[ $line != *[[:space:]]* ]] || conf_trim_
 		[[ -n $line && $line != [#\;]* ]] || continue
 		[[ $line == *=* && -n $key && $key != *[!A-Z_]* ]] || {
 			conf_fault_ form "$where" "$line"
@@ -221,6 +216,13 @@ conf_lines_() {
 		*) CONF[$key]=$value ;;
 		esac
 	done
+}
+
+# Sets the caller's line, key and value without the blanks around them.
+conf_trim_() {
+	line=${line#"${line%%[![:space:]]*}"} line=${line%"${line##*[![:space:]]}"}
+	key=${line%%=*} value=${line#*=}
+	key=${key%"${key##*[![:space:]]}"} value=${value#"${value%%[![:space:]]*}"}
 }
 
 # conf_boolean_ KEY: of a key that takes yes and no: makes that of the caller's value, if it says

@@ -71,30 +71,7 @@ action_inactive_() {
 # drivers/md/raid1.c is the array's, not the leg's), hence this order.
 action_running_() {
 	local i
-	if [[ -n ${F[record.why]} ]]; then
-		action_is refuse "${F[record.why]}"
-		return
-	fi
-	if [[ -n ${F[rescue.image]} ]]; then
-		action_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
-		return
-	fi
-	if [[ -n ${F[array.copy]} ]]; then
-		action_is refuse "something else has started ${F[array.md]} from /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), take the copy out of the machine or make it blank (mdadm --zero-superblock), then: ramraid start ${F[name]}"
-		return
-	fi
-	if [[ ${F[array.known]} == unread ]]; then
-		action_is refuse "something else has started ${F[array.md]}, and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
-		return
-	fi
-	if [[ ${F[array.known]} == no ]]; then
-		action_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
-		return
-	fi
-	if [[ -n ${F[array.twin]} ]]; then
-		action_is refuse "its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
-		return
-	fi
+	! action_running_refused_ || return 0
 	if [[ ${F[array.readauto]} == yes ]] && ! barred make-writable; then
 		action_is make-writable 'md has started it read-only for now, and so neither resyncs nor rebuilds'
 		return
@@ -116,6 +93,25 @@ action_running_() {
 	fi
 	readd_disk_legs || return 0
 	action_ram_
+}
+
+# action_running_refused_: sets the refusal and returns 0 if nothing may be done to the running array.
+action_running_refused_() {
+	if [[ -n ${F[record.why]} ]]; then
+		action_is refuse "${F[record.why]}"
+	elif [[ -n ${F[rescue.image]} ]]; then
+		action_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
+	elif [[ -n ${F[array.copy]} ]]; then
+		action_is refuse "something else has started ${F[array.md]} from /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), take the copy out of the machine or make it blank (mdadm --zero-superblock), then: ramraid start ${F[name]}"
+	elif [[ ${F[array.known]} == unread ]]; then
+		action_is refuse "something else has started ${F[array.md]}, and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
+	elif [[ ${F[array.known]} == no ]]; then
+		action_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+	elif [[ -n ${F[array.twin]} ]]; then
+		action_is refuse "its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
+	else
+		return 1
+	fi
 }
 
 action_ram_() {

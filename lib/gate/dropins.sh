@@ -38,41 +38,38 @@ dropins_write() {
 	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
 	[[ $'\n'$units != *$'\npatient '* ]] || GATE_PATIENT=yes
 	while read -r kind unit; do
-		if [[ $kind == rescue ]]; then
-			saves+=("$unit")
-			continue
-		elif [[ $kind == copy ]]; then
-			copies+=("$unit")
-			continue
-		elif [[ $kind == writable ]]; then
-			[[ $unit == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $unit "* ]] || GATE_WRITABLES+=("$unit")
-			continue
-		elif [[ $kind == network ]]; then
-			dropins_network_ "$folder" "$name" "$unit" || code=1
-			continue
-		elif [[ $kind == @(leg|byhand) ]]; then
-			crypttab_write_leg "$folder" "$name" "$kind" "$unit" || code=1
-			continue
-		elif [[ $kind == @(patient|optional) ]]; then
-			continue
-		fi
-		mkdir -p "$folder/$unit.d" || {
-			code=1
-			continue
-		}
-		if [[ $kind == opened ]]; then
-			dropins_device_text_ "$name" infinity >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
-		elif [[ $kind == device ]]; then
-			# Sorts before fstab-generator's 50-device-timeout.conf, so that
-			# x-systemd.device-timeout= stays the user's word.
-			dropins_device_text_ "$name" "$seconds" >"$folder/$unit.d/40-ramraid-$name.conf" || code=1
-		else
-			dropins_unit_text_ "$name" >"$folder/$unit.d/50-ramraid-$name.conf" || code=1
-		fi
+		case $kind in
+		rescue) saves+=("$unit") ;;
+		copy) copies+=("$unit") ;;
+		writable) dropins_writable_ "$unit" ;;
+		network) dropins_network_ "$folder" "$name" "$unit" || code=1 ;;
+		leg | byhand) crypttab_write_leg "$folder" "$name" "$kind" "$unit" || code=1 ;;
+		patient | optional) ;;
+		*) dropins_unit_ "$folder" "$name" "$kind" "$unit" "$seconds" || code=1 ;;
+		esac
 	done < <(printf '%s\n' "$units")
 	((${#saves[@]} == 0)) || GATE_SAVES+=("$name ${saves[*]}")
 	((${#copies[@]} == 0)) || GATE_COPIES+=("$name ${copies[*]}")
 	return "$code"
+}
+
+# A folder that the services may write to besides.
+dropins_writable_() { # PATH
+	[[ $1 == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $1 "* ]] || GATE_WRITABLES+=("$1")
+}
+
+# dropins_unit_ FOLDER NAME KIND UNIT SECONDS: of a unit that waits for the array; SECONDS is how long
+# a device may take.
+dropins_unit_() {
+	local folder=$1/$4.d
+	mkdir -p "$folder" || return
+	case $3 in
+	opened) dropins_device_text_ "$2" infinity >"$folder/40-ramraid-$2.conf" ;;
+	# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout=
+	# stays the user's word.
+	device) dropins_device_text_ "$2" "$5" >"$folder/40-ramraid-$2.conf" ;;
+	*) dropins_unit_text_ "$2" >"$folder/50-ramraid-$2.conf" ;;
+	esac
 }
 
 # dropins_dropin FOLDER NAME SECTION LINE: one more line for the array's own unit.

@@ -44,47 +44,74 @@ witness_read() {
 	return "$code"
 }
 
+# The keys of a record, and of a void one: the form of each value; "absent" is what one that does not
+# stand there has.
+WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$'
+declare -gA WITNESS_FORM=(
+	[void]='^absent$'
+	[was]='^absent$'
+	[legs]=$WITNESS_FORM_UUIDS
+	[events]="^$WITNESS_FORM_NUMBER\$"
+	[filled]="^(absent|$WITNESS_FORM_NUMBER?)\$"
+	[generation]=$WITNESS_NUMBER
+	[ram_slot]=$WITNESS_FORM_SLOT
+	[ram_number]=$WITNESS_FORM_SLOT
+)
+declare -gA WITNESS_FORM_VOID=(
+	[void]='^1$'
+	[was]=$WITNESS_FORM_UUIDS
+	[legs]='^absent$'
+	[events]='^absent$'
+	[generation]=$WITNESS_NUMBER
+)
+readonly WITNESS_FORM WITNESS_FORM_VOID
+
+# witness_has_form_ TABLE: has every key of WITNESS that stands in this table the form that it says?
+witness_has_form_() {
+	local -n witness_form_=$1
+	local key
+	for key in "${!witness_form_[@]}"; do
+		[[ ${WITNESS[$key]-absent} =~ ${witness_form_[$key]} ]] || return 1
+	done
+}
+
 # witness_read_file FILE UUID: the same of one file.
 witness_read_file() {
-	local file=$1 text=() line key
+	local file=$1 text=()
 	WITNESS=() WITNESS_WHY=''
-	[[ -f $file && ! -L $file ]] || {
-		WITNESS_WHY='there is no record of the last start'
-		return 1
-	}
-	[[ -r $file ]] || {
-		WITNESS_WHY="$file cannot be read"
-		return 1
-	}
+	[[ -f $file && ! -L $file ]] || witness_is_none_ 'there is no record of the last start' || return
+	[[ -r $file ]] || witness_is_none_ "$file cannot be read" || return
 	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because
 	# it reads more than a byte at once.
 	mapfile -d '' -n 2 text <"$file"
-	line=${text[0]-}
-	if ((${#text[@]} != 1 || ${#line} >= WITNESS_MAX)) || [[ $line != *$'\n' ]]; then
-		WITNESS_WHY="$file is damaged"
-		return 1
+	if ((${#text[@]} != 1)) || ((${#text[0]} >= WITNESS_MAX)) || [[ ${text[0]} != *$'\n' ]]; then
+		witness_is_none_ "$file is damaged" || return
 	fi
 	mapfile -t text <"$file"
-	for line in "${text[@]}"; do
-		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|left|given|seen)=([0-9a-f\ -]*)$ && -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || {
-			WITNESS=() WITNESS_WHY="$file is damaged"
-			return 1
-		}
-		key=${BASH_REMATCH[1]}
-		WITNESS[$key]=${BASH_REMATCH[2]}
-	done
-	[[ ${WITNESS[uuid]-} == "$2" ]] || {
-		WITNESS=() WITNESS_WHY="$file is about another array"
-		return 1
-	}
-	[[ ${WITNESS[void]-} != 1 || -z ${WITNESS[was]+there} || ! ${WITNESS[generation]-} =~ $WITNESS_NUMBER || -n ${WITNESS[legs]+there}${WITNESS[events]+there} ]] || {
+	witness_lines_read_ "${text[@]}" || witness_is_none_ "$file is damaged" || return
+	[[ ${WITNESS[uuid]-} == "$2" ]] || witness_is_none_ "$file is about another array" || return
+	if witness_has_form_ WITNESS_FORM_VOID; then
 		WITNESS_WHY='it could not be written down who was in sync'
 		return 1
-	}
-	[[ -z ${WITNESS[void]+there}${WITNESS[was]+there} && ${WITNESS[events]-} =~ ^(0|[1-9][0-9]{0,17})$ && ${WITNESS[filled]-} =~ ^(0|[1-9][0-9]{0,17})?$ && ${WITNESS[generation]-} =~ $WITNESS_NUMBER && ${WITNESS[ram_slot]-} =~ ^(0|[1-9][0-9]{0,3})?$ && ${WITNESS[ram_number]-} =~ ^(0|[1-9][0-9]{0,3})?$ && -n ${WITNESS[legs]+there} ]] || {
-		WITNESS=() WITNESS_WHY="$file is damaged"
-		return 1
-	}
+	fi
+	witness_has_form_ WITNESS_FORM || witness_is_none_ "$file is damaged"
+}
+
+# witness_lines_read_ LINE…: fills WITNESS. Returns 1 when one of them is no line of a record, or a
+# key stands there twice.
+witness_lines_read_() {
+	local line
+	for line; do
+		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|left|given|seen)=([0-9a-f\ -]*)$ ]] || return 1
+		[[ -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || return 1
+		WITNESS[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
+	done
+}
+
+# witness_is_none_ WHY: there is none to trust. Returns 1.
+witness_is_none_() {
+	WITNESS=() WITNESS_WHY=$1
+	return 1
 }
 
 # witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: LEG =

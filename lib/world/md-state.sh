@@ -84,31 +84,32 @@ md_state_members() {
 # (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read, both have it
 # written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
 md_state_bad_on_all_but() {
-	local md=$1 other=$2 leg BAD CUT none=("0 $((1 << 62))")
+	local md=$1 other=$2 leg RANGES CUT none=("0 $((1 << 62))")
 	shift 2
 	(($# > 0)) || return 1
 	for leg; do
 		# One that has been taken out meanwhile has nothing.
 		md_state_bad_ "$md" "$leg" || continue
-		[[ -z $CUT ]] || BAD[-1]="$CUT $((1 << 62))"
-		((${#BAD[@]} > 0)) || return 1
-		md_state_common_ "${none[@]}"
-		none=("${BAD[@]}")
+		[[ -z $CUT ]] || RANGES[-1]="$CUT $((1 << 62))"
+		((${#RANGES[@]} > 0)) || return 1
+		need core/ranges
+		ranges_intersect "${none[@]}"
+		none=("${RANGES[@]}")
 	done
-	BAD=()
+	RANGES=()
 	[[ -z $other ]] || md_state_bad_ "$md" "$other" || :
-	md_state_beyond_ "${none[@]}"
-	((${#BAD[@]} > 0))
+	ranges_subtract_from "${none[@]}"
+	((${#RANGES[@]} > 0))
 }
 
-# Sets the caller's BAD to what md has written down of a leg: "FROM END", in sectors of the array.
-# Returns 1, with BAD empty, when there is no such leg any more. The list may grow while it is read,
+# Sets RANGES to what md has written down of a leg: "FROM END", in sectors of the array.
+# Returns 1, with RANGES empty, when there is no such leg any more. The list may grow while it is read,
 # so it is read at once: the kernel makes it anew for each read. CUT: from where on, the last of
 # them, nothing is known, when it is longer than the page that sysfs gives (badblocks_show() in
 # linux block/badblocks.c); its last line may end within a number. Else empty.
 md_state_bad_() { # MD LEG
 	local VALUE lines=() line from='' before='' sorted=yes size=0
-	BAD=() CUT=''
+	RANGES=() CUT=''
 	{ mapfile -t lines <"$SYS/block/$1/md/dev-$2/bad_blocks"; } 2>/dev/null || :
 	md_state_read "$1" "dev-$2/offset"
 	[[ -d $SYS/block/$1/md/dev-$2 && (-n $VALUE || ${#lines[@]} == 0) ]] || return 1
@@ -116,46 +117,12 @@ md_state_bad_() { # MD LEG
 		size=$((size + ${#line} + 1))
 		[[ $line =~ ^([0-9]+)\ ([0-9]+)$ ]] || continue
 		from=$((10#${BASH_REMATCH[1]} - VALUE))
-		BAD+=("$from $((from + 10#${BASH_REMATCH[2]}))")
+		RANGES+=("$from $((from + 10#${BASH_REMATCH[2]}))")
 		((from >= ${before:-from})) || sorted=no
 		before=$from
 	done
-	[[ $sorted == yes ]] || mapfile -t BAD < <(printf '%s\n' "${BAD[@]}" | sort -n)
-	((size < 4095)) || ((size < $(getconf PAGESIZE) - 1)) || CUT=${BAD[-1]% *}
-}
-
-# Both take pieces in the order of their beginnings, in which the kernel keeps its lists, and go
-# through each once: there may be hundreds.
-
-# Sets the caller's BAD to what it has in common with these.
-md_state_common_() { # "FROM END"…
-	local piece from end i=0 out=()
-	for piece; do
-		from=${piece% *} end=${piece#* }
-		# The last one that begins before this ends may reach into the next.
-		while ((i < ${#BAD[@]})) && ((${BAD[i]% *} < end)); do
-			((${BAD[i]#* } <= from)) || out+=("$((${BAD[i]% *} > from ? ${BAD[i]% *} : from)) $((${BAD[i]#* } < end ? ${BAD[i]#* } : end))")
-			((${BAD[i]#* } <= end)) || break
-			i=$((i + 1))
-		done
-	done
-	BAD=("${out[@]}")
-}
-
-# Sets the caller's BAD to what these have beyond it.
-md_state_beyond_() { # "FROM END"…
-	local piece from end i=0 out=()
-	for piece; do
-		from=${piece% *} end=${piece#* }
-		while ((i < ${#BAD[@]})) && ((${BAD[i]% *} < end)); do
-			((${BAD[i]% *} <= from)) || out+=("$from ${BAD[i]% *}")
-			((${BAD[i]#* } <= from)) || from=${BAD[i]#* }
-			((from < end)) || break
-			i=$((i + 1))
-		done
-		((from >= end)) || out+=("$from $end")
-	done
-	BAD=("${out[@]}")
+	[[ $sorted == yes ]] || mapfile -t RANGES < <(printf '%s\n' "${RANGES[@]}" | sort -n)
+	((size < 4095)) || ((size < $(getconf PAGESIZE) - 1)) || CUT=${RANGES[-1]% *}
 }
 
 # md_state_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE

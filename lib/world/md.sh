@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-need core/act core/clock core/log core/paths world/disk world/md-state
+need core/act core/clock core/log core/paths core/ranges world/disk world/md-state
 
 readonly MD_BOUND=15 # seconds within which md, udev and mdadm finish what is not a resync
 

@@ -195,10 +195,10 @@ EOT
 	for ((n = 0; n < 200; n++)); do
 		list && bad=("${LIST[@]}") && list && these=("${LIST[@]}")
 		blocks "${bad[@]}" && want=$BLOCKS && blocks "${these[@]}" && theirs=$BLOCKS
-		BAD=("${bad[@]}") && md_state_common_ "${these[@]}"
-		is "$want" "$theirs" 11 "${BAD[@]}"
-		BAD=("${bad[@]}") && md_state_beyond_ "${these[@]}"
-		is "$want" "$theirs" 01 "${BAD[@]}"
+		RANGES=("${bad[@]}") && ranges_intersect "${these[@]}"
+		is "$want" "$theirs" 11 "${RANGES[@]}"
+		RANGES=("${bad[@]}") && ranges_subtract_from "${these[@]}"
+		is "$want" "$theirs" 01 "${RANGES[@]}"
 	done
 }
 
