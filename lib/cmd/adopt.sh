@@ -4,12 +4,12 @@
 need act/adoption act/array-lock act/hand-made-drop act/hotplug cmd/attach cmd/start cmd/wait
 need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
 need notes/adopted notes/claim notes/contents observe/adoptable observe/adoptable-stopped
-need observe/facts observe/static world/disk world/md world/md-state world/ramdisk world/superblock
-need world/systemd
+need observe/facts observe/static report/unadopted world/disk world/md world/md-state world/ramdisk
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-readonly ADOPT_USAGE='usage: ramraid adopt [--ram=KIND] [--yes] [--dry-run] NAME ARRAY|DISK…
+readonly ADOPT_USAGE='usage: ramraid adopt [--find] [--ram=KIND] [--yes] [--dry-run] NAME ARRAY|DISK…
 
 Makes the RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
 /etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
@@ -18,10 +18,17 @@ One that does not run is started as ramraid starts its own: name the inactive ar
 If it is interrupted, type it again. The way back: ramraid release NAME
   --ram=KIND  auto (the default), rapiddisk, brd, none, a fast device that holds nothing, or
               the member beside write-mostly disks that is to stay as the RAM leg
+  --find      print which arrays of this machine could be adopted, and how; NAME is not given then
   --yes       do not ask    --dry-run  print every command, change nothing'
 
 cmd_adopt() {
-	cli_parse "$ADOPT_USAGE" 'dry-run yes ram=' "$@"
+	cli_parse "$ADOPT_USAGE" 'dry-run yes find ram=' "$@"
+	if [[ -n ${OPT[find]-} ]]; then
+		((${#ARGS[@]} == 0)) || cli_usage "$ADOPT_USAGE" '--find takes no name'
+		cli_root
+		cli_print "$(unadopted_table)"$'\n'
+		return
+	fi
 	((${#ARGS[@]} >= 2)) || cli_usage "$ADOPT_USAGE" 'expected a name and an array, or its disks'
 	cli_root
 	NAME=${ARGS[0]} ADOPT_CLAIMED=''

@@ -869,6 +869,20 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	done
 }
 
+@test "adopt --find lists what is not configured, with the command, and changes nothing" {
+	stopped inactive
+	verb adopt --find
+	assert_success
+	assert_line 'ARRAY        STATE                  MEMBERS                      TO ADOPT IT'
+	assert_line '/dev/md127   inactive, 1 of 3 away  sda sdb                      ramraid adopt NAME /dev/md127'
+	untouched
+	verb adopt --yes data /dev/md127
+	verb adopt --find
+	assert_output 'no RAID1 array is there that is not configured; see: ramraid list'
+	verb adopt --find data
+	assert_failure 2
+}
+
 @test "an array that does not run, killed after any step: a second run completes" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do

@@ -1,0 +1,56 @@
+# What "ramraid adopt --find" prints: the RAID1 arrays of this machine that nobody has configured.
+# shellcheck shell=bash
+
+need config/conf core/paths world/md-state world/ramdisk-note world/superblock
+
+# unadopted_table: prints a line for each: ARRAY, STATE (running or inactive; with the slots that
+# are free), MEMBERS, and the command that adopts it.
+unadopted_table() {
+	local folder md row rows=()
+	for folder in "$SYS"/block/md*/md; do
+		[[ -e $folder/array_state ]] || continue
+		folder=${folder%/md} md=${folder##*/}
+		unadopted_row_ "$md" || continue
+		rows+=("$row")
+	done
+	if ((${#rows[@]} == 0)); then
+		printf 'no RAID1 array is there that is not configured; see: ramraid list\n'
+		return
+	fi
+	printf '%-12s %-22s %-28s %s\n' ARRAY STATE MEMBERS 'TO ADOPT IT'
+	printf '%s\n' "${rows[@]}"
+}
+
+# Sets the caller's row. Returns 1 when it is no RAID1, is stopped, or is configured.
+unadopted_row_() { # MD
+	local ARRAY_STATE READAUTO LEGS line leg members='' disks=0 uuid='' level='' slots='' state
+	md_state "$1"
+	md_state_members "$1"
+	for line in "${LEGS[@]}"; do
+		leg=${line%% *}
+		members+="${members:+ }$leg"
+		ramdisk_note_is_node "$leg" || disks=$((disks + 1))
+		[[ -n $uuid ]] || unadopted_superblock_ "$leg"
+	done
+	[[ $level == 1 && -z $(conf_same '' "$uuid") ]] || return 1
+	case $ARRAY_STATE in
+	active) state=running ;;
+	inactive) state=inactive ;;
+	*) return 1 ;;
+	esac
+	((slots <= ${#LEGS[@]})) || state+=", $((slots - ${#LEGS[@]})) of $slots away"
+	((disks > 0)) || return 1
+	printf -v row '%-12s %-22s %-28s %s' "/dev/$1" "$state" "$members" "ramraid adopt NAME /dev/$1"
+}
+
+# Sets the caller's uuid, level and slots to what the superblock of a member says.
+unadopted_superblock_() { # LEG
+	local key value
+	while IFS='=' read -r key value; do
+		case $key in
+		uuid) uuid=$value ;;
+		level) level=$value ;;
+		raid_disks) slots=$value ;;
+		esac
+	done < <(superblock_facts "$DEV/$1")
+}
