@@ -81,38 +81,20 @@ guard_flush_write_behind_() { # NAME
 # Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk
 # legs is done here too, and what md has given up is tried again: there is nothing to lose by it.
 guard_resync_or_rescue_() { # NAME going-down|""
-	local NOW begin told failures=0 patience=$GUARD_PATIENCE code idle=''
+	local NOW begin told failures=0 patience idle=''
 	local -A tries=() away=()
 	health_only_copy || return 0
-	static_times || F[conf.member_timeout]=30 # a typing error must not cost the data
-	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
-	F[conf.member_timeout]=$patience
-	F[retry]=yes
-	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by
-	# what is configured: the disks are to have all before the RAM leg goes.
-	F[conf.write_behind]=0
+	guard_begin_
 	clock
 	begin=$NOW told=$((NOW - GUARD_TELL))
 	while health_only_copy; do
 		clock
-		((NOW - told < GUARD_TELL)) || {
-			log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(guard_remedy_text)"
-			told=$NOW
-		}
+		guard_tell_ "$1"
 		F[waited]=$((NOW - begin))
 		action_choose
 		case $ACTION in
-		wait-sync | wait-members)
-			[[ $ACTION != wait-sync ]] || loop_watch_sync idle
-			systemd_go_on
-			systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
-			;;
-		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd)
-			code=0
-			loop_act || code=$?
-			((code == 0)) || loop_failed "$code"
-			[[ $ACTION != readd ]] || guard_count_ "${ARGUMENTS[0]}"
-			;;
+		wait-sync | wait-members) guard_wait_ ;;
+		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd) guard_act_ ;;
 		*)
 			[[ ${2-} == going-down ]] || {
 				guard_keeps "$1"
@@ -128,6 +110,39 @@ guard_resync_or_rescue_() { # NAME going-down|""
 		sleep "$GUARD_LOOK"
 		facts_observe
 	done
+}
+
+# What the decision is to go by. Sets the caller's patience: how long a disk may take to come back.
+guard_begin_() {
+	static_times || F[conf.member_timeout]=30 # a typing error must not cost the data
+	patience=$GUARD_PATIENCE
+	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
+	F[conf.member_timeout]=$patience
+	F[retry]=yes
+	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by
+	# what is configured: the disks are to have all before the RAM leg goes.
+	F[conf.write_behind]=0
+}
+
+# On the console, every GUARD_TELL seconds: told is the caller's.
+guard_tell_() { # NAME
+	((NOW - told >= GUARD_TELL)) || return 0
+	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(guard_remedy_text)"
+	told=$NOW
+}
+
+# While md works, or a disk is still to come: idle is the caller's.
+guard_wait_() {
+	[[ $ACTION != wait-sync ]] || loop_watch_sync idle
+	systemd_go_on
+	systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+}
+
+guard_act_() {
+	local code=0
+	loop_act || code=$?
+	((code == 0)) || loop_failed "$code"
+	[[ $ACTION != readd ]] || guard_count_ "${ARGUMENTS[0]}"
 }
 
 # guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what

@@ -82,47 +82,51 @@ readonly HOTPLUG_RESTARTS=20 # how often hot-plug starts an array again that is 
 # hotplug_refused NAME: its start was refused with a disk missing. Notes what that hangs on: when it
 # has changed, "ramraid hotplug" starts it again.
 hotplug_refused() {
-	local i missing=no HOTPLUG_LEGS
+	local i missing=no HOTPLUG_PRINT
 	for ((i = 0; i < ${F[members]}; i++)); do ! leg_is_absent "$i" || missing=yes; done
 	# A copy that is pulled gives a name back that it had taken over.
 	[[ -z ${F[clones]-} ]] || missing=yes
 	[[ $missing == yes ]] || return 0
 	hotplug_print_legs_
-	printf '%s\n' "$HOTPLUG_LEGS" >"$RUN/$1.refused"
+	printf '%s\n' "$HOTPLUG_PRINT" >"$RUN/$1.refused"
 }
 
 # hotplug_has_changed NAME: after a look at one whose start was refused: is it as it was neither
 # then, nor at any start since that was for nothing? A disk that is there and can't be read is the
 # same at every look.
 hotplug_has_changed() {
-	local refused='' attempts=() line HOTPLUG_LEGS
+	local refused='' attempts=() line HOTPLUG_PRINT
 	{ IFS= read -r refused <"$RUN/$1.refused"; } 2>/dev/null || return 1
 	! [[ -e $RUN/$1.restarts ]] || mapfile -t attempts <"$RUN/$1.restarts"
 	((${#attempts[@]} < HOTPLUG_RESTARTS)) || return 1
 	hotplug_print_legs_
-	for line in "$refused" "${attempts[@]}"; do [[ $line != "$HOTPLUG_LEGS" ]] || return 1; done
+	for line in "$refused" "${attempts[@]}"; do [[ $line != "$HOTPLUG_PRINT" ]] || return 1; done
 }
 
 # hotplug_note_restart NAME: hot-plug starts it as it is now.
 hotplug_note_restart() {
-	local HOTPLUG_LEGS
+	local HOTPLUG_PRINT
 	hotplug_print_legs_
-	printf '%s\n' "$HOTPLUG_LEGS" >>"$RUN/$1.restarts"
+	printf '%s\n' "$HOTPLUG_PRINT" >>"$RUN/$1.restarts"
 	rm -f "$RUN/$1.refused"
 }
 
-# hotplug_print_legs_: sets HOTPLUG_LEGS to what a start goes by: of each leg the device, which one
+# hotplug_print_legs_: sets HOTPLUG_PRINT to what a start goes by: of each leg the device, which one
 # that is, and what its superblock says.
 hotplug_print_legs_() {
-	local i leg NUMBER
-	HOTPLUG_LEGS=''
-	for ((i = 0; i <= ${F[members]}; i++)); do
-		leg=leg.$i
-		((i < ${F[members]})) || leg=leg.ram
-		[[ -n ${F[$leg.dev]-} ]] || continue
-		hotplug_number_ "${F[$leg.node]-}"
-		HOTPLUG_LEGS+="${F[$leg.dev]}=${F[$leg.node]-}:$NUMBER:${F[$leg.in]-}:${F[$leg.sb]-}:${F[$leg.device_uuid]-}:${F[$leg.role]-}:${F[$leg.events]-} "
-	done
+	local i
+	HOTPLUG_PRINT=''
+	for ((i = 0; i < ${F[members]}; i++)); do hotplug_print_leg_ "leg.$i" dev node in sb device_uuid role events; done
+	[[ -z ${F[leg.ram.dev]} ]] || hotplug_print_leg_ leg.ram dev node in sb device_uuid role events
+}
+
+# hotplug_print_leg_ KEY FACT…: adds to HOTPLUG_PRINT which device that is, and these facts of it.
+# Text, and not a hash of it: that would take a process.
+hotplug_print_leg_() {
+	local fact NUMBER
+	hotplug_number_ "${F[$1.node]}"
+	HOTPLUG_PRINT+=" $NUMBER"
+	for fact in "${@:2}"; do HOTPLUG_PRINT+=":${F[$1.$fact]}"; done
 }
 
 # hotplug_find_removed: sets leg.I.removed. A disk that was in the array at an earlier look, is
@@ -165,12 +169,10 @@ hotplug_number_() {
 # hotplug_print: sets HOTPLUG_PRINT to what the decision hangs on: another disk under an old name is
 # another one.
 hotplug_print() {
-	local i NUMBER
-	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} ram=${F[ram.node]}:${F[ram.state]}${F[leg.ram.dev]:+:${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}} gone=${F[array.gone]-} others=${F[array.strangers]}"
-	for ((i = 0; i < ${F[members]}; i++)); do
-		hotplug_number_ "${F[leg.$i.node]}"
-		HOTPLUG_PRINT+=" ${F[leg.$i.dev]}=${F[leg.$i.node]}:$NUMBER:${F[leg.$i.state]}:${F[leg.$i.role]}:${F[leg.$i.events]}"
-	done
+	local i
+	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} gone=${F[array.gone]} others=${F[array.strangers]} ram=${F[ram.node]}:${F[ram.state]}"
+	[[ -z ${F[leg.ram.dev]} ]] || HOTPLUG_PRINT+=":${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}"
+	for ((i = 0; i < ${F[members]}; i++)); do hotplug_print_leg_ "leg.$i" dev node state role events; done
 }
 
 # hotplug_is_due NAME: is there something to do that has not been tried with the same disks already?

@@ -18,19 +18,17 @@ readonly LOOP_COPY_STALL=300                    # seconds in which a copy has to
 readonly LOOP_STEP=10                           # seconds that may lie between two looks
 readonly LOOP_LOOK=0.5                          # seconds between two looks
 
-# What one run of the loop knows, beside the facts. loop_run begins with all of it empty.
+# What one run of the loop knows, beside the facts; empty at its beginning.
 #   LOOP_GATE        hold, open or fail: the last word on the gate; a copy goes by it, too
 #   LOOP_FAST        yes: md's speed limits are raised
-#   LOOP_SAID        what was said last
+#   LOOP_SAID        what was said last; LOOP_STARTED: when this run began (clock)
 #   LOOP_IDLE_SINCE  see loop_stalls: how long md has not begun what is due
 #   LOOP_WATCHED     yes: the monitor has been started
-#   LOOP_STARTED     when this run began (clock)
 #   LOOP_ERROR       why the last action has failed: set by the function of the action
 #   LOOP_NO_RAM      why there could be no RAM leg; for who has called loop_run
-# Of the RAM leg, set by act/ram-leg.sh:
 #   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and loop_stalls of it
-#   LOOP_FILLING     since when the RAM leg is being filled (clock); for act/history.sh
-#   LOOP_ENGINE      by what, until act/history.sh has written it down: copy or kernel
+#   LOOP_FILLING     since when the RAM leg is being filled (clock), LOOP_ENGINE: by copy or kernel;
+#                    for act/history.sh
 #   LOOP_REBUILT     yes: it was filled in this run; for act/verify.sh
 LOOP_FAST='' # a start may be interrupted before loop_run
 
@@ -42,31 +40,9 @@ LOOP_FAST='' # a start may be interrupted before loop_run
 # must stay shut.
 loop_run() {
 	local actions=0 code=0 NOW
-	clock
-	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
-	conf_need_keep "$1"
-	static_configured "$1"
-	[[ ${3-} != in-use ]] || F[conf.wait]=no
-	renamed_take || log_warning "$1: what was written down about its array under another name could not all be moved in $STATE"
-	[[ ${F[witness.counts]-own} == own ]] || log_warning "$1: the record of its last run, $STATE/$1.witness, is older than its second copy, ${F[witness.copy]}, which counts: the root file system has been put back to an older state"
-	# Only a disk that does not answer keeps one from ending: then the array does without a RAM
-	# leg.
-	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
-	F[retry]=${2:-no}
-	[[ ${2-} != mend ]] || {
-		facts_observe
-		hotplug_facts
-	}
-	static_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
-	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
+	loop_begin_ "$@"
 	while :; do
-		clock
-		F[waited]=$((NOW - LOOP_STARTED))
-		facts_observe
-		[[ ${F[mend]-} != yes ]] || hotplug_look
-		[[ -n ${F[array.known]-} ]] || loop_first_look_
-		scan_decide
-		action_gate
+		loop_look_
 		loop_gate_ || return
 		loop_note_
 		loop_say_
@@ -87,6 +63,38 @@ loop_run() {
 		((code == 0)) || loop_failed "$code"
 	done
 	loop_end_
+}
+
+# What is so for the whole run.
+loop_begin_() { # NAME [no|yes|mend [in-use]]
+	clock
+	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
+	conf_need_keep "$1"
+	static_configured "$1"
+	[[ ${3-} != in-use ]] || F[conf.wait]=no
+	renamed_take || log_warning "$1: what was written down about its array under another name could not all be moved in $STATE"
+	[[ ${F[witness.counts]-own} == own ]] || log_warning "$1: the record of its last run, $STATE/$1.witness, is older than its second copy, ${F[witness.copy]}, which counts: the root file system has been put back to an older state"
+	# Only a disk that does not answer keeps one from ending: then the array does without a RAM
+	# leg.
+	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
+	F[retry]=${2:-no}
+	[[ ${2-} != mend ]] || {
+		facts_observe
+		hotplug_facts
+	}
+	static_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
+}
+
+# Looks, and decides: sets ACTION and GATE.
+loop_look_() {
+	clock
+	F[waited]=$((NOW - LOOP_STARTED))
+	facts_observe
+	[[ ${F[mend]-} != yes ]] || hotplug_look
+	[[ -n ${F[array.known]-} ]] || loop_first_look_
+	scan_decide
+	action_gate
 }
 
 loop_first_look_() {
@@ -168,7 +176,7 @@ loop_gate_() {
 		hotplug_arm # a disk that is missing may come
 		loop_speed system
 		[[ $ACTION == refuse ]] || loop_watch_
-		loop_hand_over_ || log_warning "${F[name]}: $LOOP_ERROR"
+		ram_leg_hand_over || log_warning "${F[name]}: $LOOP_ERROR"
 		systemd_status "not started: $GATE_WHY"
 		if [[ $ACTION == refuse ]]; then
 			! transitions_refused_before "${F[name]}" "$GATE_WHY" || {
@@ -189,16 +197,6 @@ loop_gate_() {
 # it is seen. A leg that nothing vouches for is not started again beside one that was in sync before
 # it.
 loop_note_() { [[ -z $WITNESS_UPDATE_WRITTEN || ${F[array.state]} != active || ${F[array.readauto]} == yes ]] || witness_update_if_changed; }
-
-# This program ends, and a copy with it: md is given the RAM leg, and goes on by itself.
-loop_hand_over_() {
-	if [[ $ACTION == make-ram ]]; then
-		ram_leg_make || return
-		facts_observe
-	fi
-	[[ $ACTION != return-ram ]] || ram_leg_return || return
-	[[ $ACTION != @(make-ram|copy-ram|wait-copy|readd-ram) ]] || ram_leg_add
-}
 
 # The unit's status line at every look; the journal only when something new happens.
 loop_say_() {
@@ -287,16 +285,8 @@ loop_end_() {
 	facts_observe
 	witness_update_witness
 	history_update
-	loop_warn_rescue_
+	rescue_warn "${F[array.md]}"
 	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
-}
-
-# Not found out in the emergency. The worker of hot-plug may not write there, and so can't tell.
-loop_warn_rescue_() {
-	local why
-	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] || return 0
-	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
-	[[ -z $why ]] || log_warning "${F[name]}: if all disks failed, a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"
 }
 
 loop_legs_() {

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
-need notes/memory-floor world/disk world/md world/ramdisk world/ramdisk-note
+need notes/memory-floor observe/facts world/disk world/md world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -139,4 +139,15 @@ ram_leg_watch_copy() {
 	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
 	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] || LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
 	! loop_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" || F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
+}
+
+# ram_leg_hand_over: this program ends, and a copy with it: md is given the RAM leg, and goes on by
+# itself.
+ram_leg_hand_over() {
+	if [[ $ACTION == make-ram ]]; then
+		ram_leg_make || return
+		facts_observe
+	fi
+	[[ $ACTION != return-ram ]] || ram_leg_return || return
+	[[ $ACTION != @(make-ram|copy-ram|wait-copy|readd-ram) ]] || ram_leg_add
 }

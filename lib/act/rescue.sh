@@ -3,7 +3,9 @@
 # leg is started by itself.
 # shellcheck shell=bash
 
-need core/act core/log core/paths core/trust notes/rescue-record world/md world/systemd
+need config/conf core/act core/log core/paths core/trust notes/rescue-record world/md world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 # rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried.
 # Whether it fits is found out by trying: zeros take no room.
@@ -174,4 +176,13 @@ rescue_is_encrypted() {
 	[[ $uuid != CRYPT-* ]] || return 0
 	for below in "$SYS/class/block/$1"/slaves/*; do [[ ! -e $below ]] || ! rescue_is_encrypted "${below##*/}" || return 0; done
 	return 1
+}
+
+# rescue_warn MD: says at a start that a shutdown could not save the RAM leg, so that it is not found
+# out in the emergency. The worker of hot-plug may not write there, and so can't tell.
+rescue_warn() {
+	local why
+	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] || return 0
+	why=$(rescue_why_not "${CONF[RESCUE]}" "$1")
+	[[ -z $why ]] || log_warning "${F[name]}: if all disks failed, a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"
 }

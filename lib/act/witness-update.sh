@@ -167,13 +167,7 @@ witness_update_once_() {
 		log_error "${F[name]}: what was written down about its array under the name ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 		return 1
 	}
-	[[ ${F[array.known]-} == @(yes|no) ]] || witness_update_foreign_start
-	# Half restored: the record of the rescue image keeps it from being started.
-	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 0
-	[[ ${F[array.known]} != no ]] || {
-		log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
-		return 0
-	}
+	witness_update_may_ || return 0
 	[[ ${F[array.known]} != yes ]] || witness_update_members_
 	if [[ ${F[array.known]} == yes ]] && ((good == 0)); then
 		[[ ${F[ram.state]} == in_sync ]] || return 0
@@ -185,17 +179,12 @@ witness_update_once_() {
 		witness_update_take_back_
 		return
 	fi
-	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || also=$(witness_update_device_uuid)
-	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync || ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
+	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || {
+		also=$(witness_update_device_uuid)
+		[[ ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
+	}
 	witness_update_filled_
-	slot=${F[ram.slot]}:
-	if [[ ${1-} == no-ram-slot ]]; then
-		slot=:
-	elif [[ $slot =~ ^[0-9] ]]; then
-		slot+=$(witness_update_number_ "${F[ram.node]}")
-	else
-		slot=${F[witness.ram_slot]}:${F[witness.ram_number]-}
-	fi
+	witness_update_slot_ "${1-}"
 	witness_update_write_ "$events" "$slot" "$filled" "$also" "${legs[@]}" || {
 		(($? != 2)) || return 2
 		witness_update_take_back_
@@ -206,6 +195,28 @@ witness_update_once_() {
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || hardware_note "${F[name]}" "${places[@]}"
 	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
+}
+
+# witness_update_may_: may the array be written down as it is? Not what something else has started
+# from old legs.
+witness_update_may_() {
+	[[ ${F[array.known]-} == @(yes|no) ]] || witness_update_foreign_start
+	# Half restored: the record of the rescue image keeps it from being started.
+	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1
+	[[ ${F[array.known]} == no ]] || return 0
+	log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
+	return 1
+}
+
+# Sets the caller's slot to the RAM leg's SLOT:NUMBER, or, without one, to those of before.
+witness_update_slot_() { # no-ram-slot|""
+	if [[ $1 == no-ram-slot ]]; then
+		slot=:
+	elif [[ ${F[ram.slot]} =~ ^[0-9] ]]; then
+		slot=${F[ram.slot]}:$(witness_update_number_ "${F[ram.node]}")
+	else
+		slot=${F[witness.ram_slot]}:${F[witness.ram_number]-}
+	fi
 }
 
 # witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER FILLED ALSO [LEG…]: witness_write, for the record

@@ -552,7 +552,7 @@ yields() {
 	loop_speed() { :; }
 	loop_watch_() { :; }
 	history_update() { :; }
-	loop_warn_rescue_() { :; }
+	rescue_warn() { :; }
 	contents_remember() { :; }
 	systemd_ready() { observe() { F[leg.1.state]=faulty; }; }
 	witness_update_witness() { called witness "${F[leg.1.state]}"; }
@@ -564,10 +564,10 @@ yields() {
 	static_configured data
 	declare -gA CONF=([RESCUE]=/nowhere)
 	rescue_why_not() { echo 'no room'; }
-	run loop_warn_rescue_
+	run rescue_warn md127
 	assert_output -p 'a shutdown could not save the RAM leg: no room'
 	F[mend]=yes
-	run loop_warn_rescue_
+	run rescue_warn md127
 	assert_output ''
 }
 
