@@ -2,12 +2,12 @@
 # long. report/terminal.sh makes it fit for a terminal.
 # shellcheck shell=bash
 
-need core/log decide/health report/advice report/read-share
+need core/log decide/health report/read-share
 
 declare -gA F # the facts: decide/facts.list
 
-# status_text STATUS-WORD: adds to SHOWN. report/advice.sh is needed for an array that is not whole,
-# or in which something goes on.
+# status_text STATUS-WORD: adds to SHOWN. Of an array that is whole, and in which nothing goes on,
+# without report/advice.sh, which takes longer to be read than all else.
 status_text() {
 	local SHARE SHARE_LEAST DISK_READS=0 line
 	SHOWN+="${F[name]}: $1${F[array.md]:+ (/dev/${F[array.md]})}"$'\n'
@@ -17,6 +17,7 @@ status_text() {
 		read_share
 		[[ -z $SHARE || $SHARE_LEAST$SHARE == 'at least 0' ]] || SHOWN+="  reads served by RAM: $SHARE_LEAST$SHARE %"$'\n'
 		if [[ $1 != whole ]]; then
+			need report/advice
 			advice_show_whole
 		elif ((HISTORY_SINCE > 0)); then
 			printf -v line '  whole since: %(%F %T)T\n' "$HISTORY_SINCE"
@@ -27,7 +28,10 @@ status_text() {
 			SHOWN+=$line
 		}
 	}
-	[[ $1 == whole && ${F[array.sync]} == idle && -z ${F[conf.warning.0]-} ]] || advice_show "$1"
+	[[ $1 == whole && ${F[array.sync]} == idle && -z ${F[conf.warning.0]-} ]] || {
+		need report/advice
+		advice_show "$1"
+	}
 }
 
 status_text_legs_() {
