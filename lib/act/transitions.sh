@@ -143,8 +143,18 @@ transitions_say_ram_() { # NAME WORD
 	esac
 }
 
+transitions_say_blank_() { # NAME I
+	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so'
+	no=$(md_why_no_leg "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
+	[[ -n $no ]] && notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $no" && return
+	[[ -n ${F[leg.$2.alien]-} ]] && notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: ramraid apply $1" && return
+	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && notify notice disk-blank "$dev" "$1: a blank disk stands at $dev" && return
+	[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
+	notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; $why it is not taken. To take it: ramraid apply $1"
+}
+
 transitions_say_leg_() { # NAME I WORD
-	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so' back="type: ramraid attach $1"
+	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} back="type: ramraid attach $1"
 	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; ramraid apply $1"
 	case $3 in
 	in_sync) notify notice disk-in-sync "$dev" "$leg is in sync" ;;
@@ -164,14 +174,7 @@ transitions_say_leg_() { # NAME I WORD
 		[[ $auto == yes ]] && notify notice disk-returned "$dev" "$leg is back; it was lost while it was being put back, so all of it is rebuilt" && return
 		notify warning disk-returned "$dev" "$leg is back; it was lost while it was being put back; $whole"
 		;;
-	blank)
-		no=$(md_why_no_leg "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
-		[[ -n $no ]] && notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $no" && return
-		[[ -n ${F[leg.$2.alien]-} ]] && notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: ramraid apply $1" && return
-		[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && notify notice disk-blank "$dev" "$1: a blank disk stands at $dev" && return
-		[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
-		notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; $why it is not taken. To take it: ramraid apply $1"
-		;;
+	blank) transitions_say_blank_ "$1" "$2" ;;
 	occupied) notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
 	used) notify warning disk-refused "$dev" "$1: the disk at $dev is in use by something else" ;;
 	silent) notify warning disk-refused "$dev" "$leg is there, but does not answer; see what it waits for (journalctl -k), and when it answers: ramraid attach $1" ;;
