@@ -816,7 +816,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ $(grep -c ^MEMBER= "$R/etc/ramraid/data.conf") == 2 ]]
 	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 '* || -e $R/active ]]
 	# Without --ram it is a disk leg.
-	rm -rf "$BATS_TEST_TMPDIR/calls" "$R/etc" && cp -a "$R/etc.before" "$R/etc"
+	rm -rf "$BATS_TEST_TMPDIR/calls" "${R:?}/etc" && cp -a "$R/etc.before" "$R/etc"
 	put dev-nvme0n1/state in_sync
 	verb adopt --dry-run data /dev/md127
 	assert_line MEMBER=/dev/disk/by-id/nvme-X
