@@ -42,8 +42,7 @@ cmd_adopt() {
 			# The world has moved on while a person thought about the answer.
 			adopt_look
 		fi
-		# shellcheck disable=SC2064 # the operands as they are now
-		trap "adopt_end \$? ${ARGS[*]@Q}" EXIT
+		trap 'adopt_end $?' EXIT
 		trap 'exit 130' INT TERM HUP
 		if [[ -n $ADOPT_STOPPED ]]; then
 			adopt_stopped
@@ -81,7 +80,9 @@ adopt_find() {
 	local NODE operand md ARRAY_STATE READAUTO
 	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_LEGS=()
 	for operand in "${ARGS[@]}"; do
-		disk_find "$operand" || die "$NAME: there is no block device $operand; /proc/mdstat lists the arrays" "$EX_INACTIVE"
+		# An array that was inactive has another number since it was started.
+		disk_find "$operand" || { adopted_read "$NAME" && disk_find "/dev/md/$NAME"; } ||
+			die "$NAME: there is no block device $operand; /proc/mdstat lists the arrays" "$EX_INACTIVE"
 		if ((${#ARGS[@]} == 1)) && [[ -d $SYS/block/$NODE/md ]]; then
 			md=$NODE
 		else
@@ -234,6 +235,7 @@ adopt_stopped() {
 	start_by_systemd "$NAME" || [[ ${F[array.state]} == active ]] ||
 		die "$NAME: was not started; see: ramraid status $NAME" "$EX_REFUSED"
 	array_lock "$NAME" 60
+	ARGS=("/dev/${F[array.md]}")
 	adopt_look
 }
 
@@ -244,14 +246,13 @@ adopt_ask_stopped() {
 	cli_confirm "$NAME" "An array that does not run is started, and becomes the mirror \"$NAME\" with one leg in RAM."
 }
 
-adopt_end() { # EXIT-CODE OPERAND…
+adopt_end() { # EXIT-CODE
 	local code=$1 state="the array is in use as before, and "
-	shift
 	trap '' INT TERM HUP
 	[[ -z $ADOPT_STOPPED ]] || state=''
 	((code == 0)) || {
 		log_error "$NAME: not finished; ${state}what was done stays"
-		log_error "$NAME: to go on: ramraid adopt $NAME $*; to go back: ramraid release $NAME"
+		log_error "$NAME: to go on: ramraid adopt $NAME ${ARGS[*]}; to go back: ramraid release $NAME"
 	}
 	exit "$code"
 }

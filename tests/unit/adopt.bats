@@ -902,6 +902,18 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	((killed >= 9)) || fail "$killed"
 }
 
+@test "an array that was inactive has another number since its start: it is found by its name" {
+	stopped inactive
+	verb adopt --yes data /dev/md5
+	assert_failure 3
+	KILL_AFTER=8 verb adopt --yes data /dev/md127
+	assert_failure 137
+	[[ $(steps) == *'systemctl start --no-block ramraid@data.service' && ! -e $R/saved ]] || fail "$(steps)"
+	verb adopt --yes data /dev/md5
+	assert_success
+	is_adopted
+}
+
 @test "an array that does not run is left alone when its disks are not safe to start from, or not all" {
 	stopped
 	refused 4 'found 1 disks for 3 slots' data /dev/sda
