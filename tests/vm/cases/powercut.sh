@@ -16,6 +16,6 @@ steps() {
 	check 'the disks have an honest cache: what was flushed is there, what was not is lost' '
 		cmp -n 4096 -i $((100 * 4096)):0 $(leg D) /root/flushed
 		cmp -n 4096 -i $((200 * 4096)):0 $(leg D) /dev/zero'
-	campaign_run 2:writes:1500:50 4:recovery:1500:0
-	short || campaign_run 3:boot-before:800:30 5:readd:2200:60 6:shutdown:1500:20 7:boot-after:800:0
+	campaign_run 4:recovery:1500:0
+	short || campaign_run 2:writes:1500:50 3:boot-before:800:30 5:readd:2200:60 6:shutdown:1500:20 7:boot-after:800:0
 }
