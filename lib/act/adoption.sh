@@ -1,6 +1,6 @@
 # The steps by which "adopt" makes an array ours. Each can be done again, or is left out when it is
-# done. NAME, ADOPT_MD, ADOPT_UUID, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_SB, HAND_MADE: as in cmd/adopt.sh
-# and observe/adoptable-stopped.sh.
+# done. NAME, ADOPT_MD, ADOPT_UUID, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_SB, HAND_MADE: as in
+# cmd/adopt.sh and observe/adoptable-stopped.sh.
 # shellcheck shell=bash
 
 need act/hand-made-drop config/conf core/act core/cli core/words notes/adopted
@@ -47,8 +47,8 @@ adoption_conf() {
 
 # adoption_array: what a running array of ours has. The bitmap before the slot: mdadm makes it with
 # all bits set, and in an array that lacks a member md would then rewrite every chunk
-# (md_bitmap_load() in linux drivers/md/md-bitmap.c); in a whole one it clears them, in its own time.
-# So one that lacks a member already gets it when it is whole.
+# (md_bitmap_load() in linux drivers/md/md-bitmap.c); in a whole one it clears them, in its own
+# time. So one that lacks a member already gets it when it is whole.
 adoption_array() {
 	local ARRAY_STATE READAUTO
 	md_state "$ADOPT_MD"

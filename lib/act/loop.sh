@@ -236,8 +236,8 @@ loop_stalls() {
 	((sum > $2))
 }
 
-# loop_watch_sync VARIABLE: at each look while md should be rebuilding, or making equal: makes it a fact when
-# it does not begin. With the lock held. VARIABLE is the caller's, empty at the beginning.
+# loop_watch_sync VARIABLE: at each look while md should be rebuilding, or making equal: makes it a
+# fact when it does not begin. With the lock held. VARIABLE is the caller's, empty at the beginning.
 loop_watch_sync() {
 	local -n loop_idle_=$1
 	if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then

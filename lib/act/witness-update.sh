@@ -219,16 +219,16 @@ witness_update_slot_() { # no-ram-slot|""
 	fi
 }
 
-# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER FILLED ALSO [LEG…]: witness_write, for the record
-# that F was looked up with, and with those that are to be given up.
+# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER FILLED ALSO [LEG…]: witness_write, for the
+# record that F was looked up with, and with those that are to be given up.
 witness_update_write_() {
 	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "${@:1:4}" "${F[witness.give_up]-}" "${@:5}" || return
 	F[witness.generation]=$WITNESS_GENERATION
 }
 
-# witness_update_filled_: sets the caller's filled to yes if every slot is filled, or may have been while
-# nobody looked, because there are fewer of them than legs (readd_is_forgotten). After the event
-# count has been read: a leg that has left since has no more events than that.
+# witness_update_filled_: sets the caller's filled to yes if every slot is filled, or may have been
+# while nobody looked, because there are fewer of them than legs (readd_is_forgotten). After the
+# event count has been read: a leg that has left since has no more events than that.
 witness_update_filled_() {
 	local VALUE SLOTS LEGS_IN_ALL
 	health_legs

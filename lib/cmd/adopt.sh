@@ -54,13 +54,14 @@ cmd_adopt() {
 	adopt_start
 }
 
-# adopt_look: sets ADOPT_MD, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_UUID, ADOPT_BEGUN, the configuration and the facts; ends the program when it
-# can't be adopted.
+# adopt_look: sets ADOPT_MD, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_UUID, ADOPT_BEGUN, the configuration
+# and the facts; ends the program when it can't be adopted.
 adopt_look() {
 	conf_faults_new_name "$NAME"
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] || die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 	adopt_find
 	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_none "${ARGS[0]}"
 	# Somebody has deleted it since.
 	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
 	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT=''
@@ -75,14 +76,13 @@ adopt_look() {
 	if [[ -n $ADOPT_STOPPED ]]; then adoptable_stopped_check; else adoptable_check; fi
 }
 
-# What ARGS name: one array, or disks, which may be members of one. ADOPT_STOPPED=yes: it does not run.
+# What ARGS name: one array, or disks, which may be members of one. ADOPT_STOPPED=yes: it does not
+# run.
 adopt_find() {
 	local NODE operand md ARRAY_STATE READAUTO
-	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_LEGS=()
+	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_BY_NAME='' ADOPT_LEGS=()
 	for operand in "${ARGS[@]}"; do
-		# An array that was inactive has another number since it was started.
-		disk_find "$operand" || { adopted_read "$NAME" && disk_find "/dev/md/$NAME"; } ||
-			die "$NAME: there is no block device $operand; /proc/mdstat lists the arrays" "$EX_INACTIVE"
+		disk_find "$operand" || adopt_find_by_name || adopt_none "$operand"
 		if ((${#ARGS[@]} == 1)) && [[ -d $SYS/block/$NODE/md ]]; then
 			md=$NODE
 		else
@@ -106,6 +106,17 @@ adopt_find() {
 		adopt_find_uuid
 		;;
 	esac
+}
+
+# An array that was inactive has another number since an earlier run has started it. Sets the
+# caller's NODE to the one that has its name; whether it is that one is judged by its UUID.
+adopt_find_by_name() {
+	((${#ARGS[@]} == 1)) && disk_find "/dev/md/$NAME" || return 1
+	ADOPT_BY_NAME=yes
+}
+
+adopt_none() { # OPERAND
+	die "$NAME: there is no block device $1; /proc/mdstat lists the arrays" "$EX_INACTIVE"
 }
 
 # Of a running array. Kernels without md/uuid in sysfs: a member is asked.
@@ -173,9 +184,8 @@ adopt_ask() {
 		PLAN+=("$what, and $(hand_made_drop_fate "$HAND_MADE")")
 		[[ ${CONF[RAM]} == none ]] ||
 			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
-	elif [[ -z $ADOPT_BEGUN && ${CONF[RAM]} != /* ]]; then
-		(($(md_slots "$ADOPT_MD") == ${#MEMBERS[@]})) ||
-			PLAN+=('the free slot becomes that of the RAM leg; if a disk is missing, bring it back first')
+	elif [[ ${CONF[RAM]} != /* ]]; then
+		adopt_ask_slot "$(md_slots "$ADOPT_MD")"
 	fi
 	md_state_read "$ADOPT_MD" bitmap/backlog
 	((${VALUE:-0} == 0 || ${F[conf.write_behind]} > 0)) ||
@@ -185,10 +195,18 @@ adopt_ask() {
 	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
 }
 
-# Every step is one that can be done again, or is left out when it is done. Whatever a kill or a power cut leaves behind is either a plain
-# array without a configuration, or one that the next boot takes over, and that both "adopt" and "release" can go on from. Hence, as in
-# "create": enabled before configured, and configured before claimed, because an array that is claimed and not configured is started by
-# nobody. What makes reads slower, write-mostly disks without a RAM leg beside them, comes after the initramfs, which takes minutes.
+# Who has made the array knows whether its free slot was a ramdisk's.
+adopt_ask_slot() { # SLOTS
+	[[ -z $ADOPT_BEGUN ]] && (($1 > ${#MEMBERS[@]})) || return 0
+	PLAN+=('the free slot becomes that of the RAM leg; if a disk is missing, bring it back first')
+}
+
+# Every step is one that can be done again, or is left out when it is done. Whatever a kill or a
+# power cut leaves behind is either a plain array without a configuration, or one that the next boot
+# takes over, and that both "adopt" and "release" can go on from. Hence, as in "create": enabled
+# before configured, and configured before claimed, because an array that is claimed and not
+# configured is started by nobody. What makes reads slower, write-mostly disks without a RAM leg
+# beside them, comes after the initramfs, which takes minutes.
 adopt_all() {
 	adopt_begin
 	# What is mounted has to be known to the generator at the next boot.
@@ -241,6 +259,7 @@ adopt_stopped() {
 
 adopt_ask_stopped() {
 	PLAN=("${MEMBERS[@]/#/disk leg: }")
+	adopt_ask_slot "$ADOPT_SLOTS"
 	((${#ARGUMENTS[@]} == ${#MEMBERS[@]})) ||
 		PLAN+=("it is started from ${ARGUMENTS[*]}; what the others have that these lack is lost")
 	cli_confirm "$NAME" "An array that does not run is started, and becomes the mirror \"$NAME\" with one leg in RAM."
@@ -257,8 +276,8 @@ adopt_end() { # EXIT-CODE
 	exit "$code"
 }
 
-# The unit takes the running array over and attaches the RAM leg. One that is up already, since an earlier boot found the half of this, does
-# not look again: then it is done here.
+# The unit takes the running array over and attaches the RAM leg. One that is up already, since an
+# earlier boot found the half of this, does not look again: then it is done here.
 adopt_start() {
 	if [[ -n $DRY_RUN ]]; then
 		systemd_start "$NAME"

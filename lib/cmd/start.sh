@@ -183,7 +183,9 @@ start_was_never_up_() { # NAME
 	[[ -z ${SYSTEMD_READY-} ]] || systemd_unit_is_signalled "$1"
 }
 
-start_by_systemd() { # NAME
+# start_by_systemd NAME: starts its unit, and waits until it is whole. Returns 1 or another code of
+# wait_whole when it is not, also where the caller's errexit does not reach.
+start_by_systemd() {
 	static_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || systemd_settle "$1"
@@ -191,8 +193,8 @@ start_by_systemd() { # NAME
 	# Who asks is told, also what was told before.
 	rm -f "$RUN/$1.unstarted"
 	start_tell_closed_ "$1"
-	systemd_start "$1"
-	wait_whole "$1" infinity
+	systemd_start "$1" || return
+	wait_whole "$1" infinity || return
 	log_notice "$1: whole"
 	start_tell_down_ "$1"
 }

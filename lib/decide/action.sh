@@ -95,7 +95,8 @@ action_running_() {
 	action_ram_
 }
 
-# action_running_refused_: sets the refusal and returns 0 if nothing may be done to the running array.
+# action_running_refused_: sets the refusal and returns 0 if nothing may be done to the running
+# array.
 action_running_refused_() {
 	if [[ -n ${F[record.why]} ]]; then
 		action_is refuse "${F[record.why]}"

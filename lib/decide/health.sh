@@ -15,9 +15,10 @@ health_lost() {
 	done
 }
 
-# health_leg KEY: sets LEG to one word on a leg, KEY being leg.I or ram: in_sync, recovering or faulty
-# in the running array, as md has it; attached: the ramdisk, beside the array; missing; outside: there,
-# and none of these. What a disk leg outside is good for: leg_classify in decide/leg.sh.
+# health_leg KEY: sets LEG to one word on a leg, KEY being leg.I or ram: in_sync, recovering or
+# faulty in the running array, as md has it; attached: the ramdisk, beside the array; missing;
+# outside: there, and none of these. What a disk leg outside is good for: leg_classify in
+# decide/leg.sh.
 health_leg() {
 	LEG=${F[$1.state]:-outside}
 	[[ -n ${F[$1.node]} && $LEG != none ]] || LEG=missing

@@ -58,8 +58,8 @@ dropins_writable_() { # PATH
 	[[ $1 == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $1 "* ]] || GATE_WRITABLES+=("$1")
 }
 
-# dropins_unit_ FOLDER NAME KIND UNIT SECONDS: of a unit that waits for the array; SECONDS is how long
-# a device may take.
+# dropins_unit_ FOLDER NAME KIND UNIT SECONDS: of a unit that waits for the array; SECONDS is how
+# long a device may take.
 dropins_unit_() {
 	local folder=$1/$4.d
 	mkdir -p "$folder" || return

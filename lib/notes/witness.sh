@@ -44,8 +44,8 @@ witness_read() {
 	return "$code"
 }
 
-# The keys of a record, and of a void one: the form of each value; "absent" is what one that does not
-# stand there has.
+# The keys of a record, and of a void one: the form of each value; "absent" is what one that does
+# not stand there has.
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$'
 declare -gA WITNESS_FORM=(
 	[void]='^absent$'
@@ -66,7 +66,7 @@ declare -gA WITNESS_FORM_VOID=(
 )
 readonly WITNESS_FORM WITNESS_FORM_VOID
 
-# witness_has_form_ TABLE: has every key of WITNESS that stands in this table the form that it says?
+# witness_has_form_ TABLE: do the values in WITNESS have the forms that TABLE gives their keys?
 witness_has_form_() {
 	local -n witness_form_=$1
 	local key
@@ -97,8 +97,8 @@ witness_read_file() {
 	witness_has_form_ WITNESS_FORM || witness_is_none_ "$file is damaged"
 }
 
-# witness_lines_read_ LINE…: fills WITNESS. Returns 1 when one of them is no line of a record, or a
-# key stands there twice.
+# witness_lines_read_ LINE…: fills WITNESS. Returns 1 when one of them is no line of a record, or
+# a key stands there twice.
 witness_lines_read_() {
 	local line
 	for line; do
@@ -114,8 +114,8 @@ witness_is_none_() {
 	return 1
 }
 
-# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: LEG =
-# device UUIDs of the disk legs in sync, none when only the RAM leg is. GENERATION: of the record
+# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: LEG
+# = device UUIDs of the disk legs in sync, none when only the RAM leg is. GENERATION: of the record
 # that stood there when the caller began to look (0: none); if another one stands there now, nothing
 # is written; empty: whichever. FILLED=yes: every slot is filled, or may have been. ALSO is in sync
 # too, and no disk leg. Those in GIVE_UP, separated by blanks, are given up from now on, unless they
@@ -180,8 +180,8 @@ witness_void_() {
 	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
 }
 
-# witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen and generation, with these legs
-# in sync.
+# witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen and generation, with these
+# legs in sync.
 witness_remembered_() {
 	local leg also=$1 give_up=$2
 	shift 2

@@ -31,7 +31,7 @@ adoptable_stopped_find() {
 }
 
 # adoptable_stopped_check: as adoptable_check. After that ACTION and ARGUMENTS are what a start would
-# do.
+# do, and ADOPT_SLOTS is how many slots the array has.
 adoptable_stopped_check() {
 	ADOPT_WRONG=''
 	adoptable_name
@@ -55,6 +55,7 @@ adoptable_stopped_members_() {
 		[[ ${ADOPT_SB[$leg.writemostly]} == yes ]] || all=no
 		((${ADOPT_SB[$leg.raid_disks]} <= ${slots:-0})) || slots=${ADOPT_SB[$leg.raid_disks]}
 	done
+	ADOPT_SLOTS=$slots
 	((slots != count)) && { ((slots != count + 1)) || [[ $all == no && -z $ADOPT_BEGUN ]]; } || return 0
 	adoptable_wrong "found $count disks for $slots slots, and one slot more than disks is that of a ramdisk" \
 		"only if the disks are write-mostly. Name all disks: ramraid adopt $NAME DISK…;" \

@@ -102,11 +102,11 @@ md_state_bad_on_all_but() {
 	((${#RANGES[@]} > 0))
 }
 
-# Sets RANGES to what md has written down of a leg: "FROM END", in sectors of the array.
-# Returns 1, with RANGES empty, when there is no such leg any more. The list may grow while it is read,
-# so it is read at once: the kernel makes it anew for each read. CUT: from where on, the last of
-# them, nothing is known, when it is longer than the page that sysfs gives (badblocks_show() in
-# linux block/badblocks.c); its last line may end within a number. Else empty.
+# Sets RANGES to what md has written down of a leg: "FROM END", in sectors of the array. Returns 1,
+# with RANGES empty, when there is no such leg any more. The list may grow while it is read, so it
+# is read at once: the kernel makes it anew for each read. CUT: from where on, the last of them,
+# nothing is known, when it is longer than the page that sysfs gives (badblocks_show() in linux
+# block/badblocks.c); its last line may end within a number. Else empty.
 md_state_bad_() { # MD LEG
 	local VALUE lines=() line from='' before='' sorted=yes size=0
 	RANGES=() CUT=''

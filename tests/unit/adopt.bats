@@ -87,6 +87,7 @@ effect() {
 # What ramraid@data.service does.
 start_unit() {
 	local md=$R/sys/block/md127/md
+	[[ ! -e $R/refuses ]] || return 0
 	[[ ! -e $R/saved ]] || running
 	: >"$R/active"
 	rm -f "$R"/run/ramraid/data.{released,taken}
@@ -1081,4 +1082,40 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	unset SYSTEMD_READY
 	SUBSTATE=stop run start_interrupted data
 	assert_line 'stop -- data'
+}
+
+@test "an array that does not run, and whose start is refused after all: said, and not taken for whole" {
+	stopped inactive
+	: >"$R/refuses"
+	verb adopt --yes data /dev/md127
+	assert_failure 4
+	assert_output -p 'data: was not started; see: ramraid status data'
+	assert_output -p 'to go on: ramraid adopt data /dev/md127'
+	refute_output -p 'data: whole'
+	[[ $(steps) != *--grow* ]] || fail "$(steps)"
+	rm "$R/refuses"
+	verb adopt --yes data /dev/md127
+	assert_success
+	is_adopted
+}
+
+@test "another array that has its name is not taken for the one that was inactive" {
+	stopped inactive
+	KILL_AFTER=8 verb adopt --yes data /dev/md127
+	assert_failure 137
+	# One of several disks that is away is none, either.
+	verb adopt --yes data /dev/sda /dev/nosuch
+	assert_failure 3
+	assert_output -p 'there is no block device /dev/nosuch'
+	sed -i 's/^uuid=........-/uuid=99999999-/' "$R/etc/ramraid/state/data.adopted"
+	verb adopt --yes data /dev/md5
+	assert_failure 3
+	assert_output -p 'there is no block device /dev/md5'
+}
+
+@test "before an array that does not run is started, it is said that a slot is free" {
+	stopped inactive
+	verb adopt data /dev/md127
+	assert_failure 2
+	assert_output -p 'the free slot becomes that of the RAM leg; if a disk is missing, bring it back first'
 }

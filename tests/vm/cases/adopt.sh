@@ -5,6 +5,8 @@ checked_on trixie
 from installed
 disk A 64M
 disk B 64M
+# shellcheck source=tests/vm/killed.sh disable=SC2154
+source "$here/killed.sh"
 
 # killed STEP VERB ARG…: ramraid, killed just before it does what it announces as "+ STEP …". unharmed: mounted, not unmounted meanwhile,
 # and being written. writer SEED, written: one that goes on until it is stopped; then all of it is there, and the legs are equal.
@@ -36,18 +38,6 @@ initramfs() { # what is in it: names, the mdadm.conf, the rules of udev
 	find . | sort; find . -name mdadm.conf -exec cat {} +; find . -path "*rules.d/*" -type f -exec sha256sum {} + | sort; cd /
 }
 claim="/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
-'
-# The program itself, which ends itself.
-readonly killer='cat >/root/killed <<\END
-set -Eeuo pipefail; shopt -s inherit_errexit; export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin; umask 022
-source /usr/sbin/ramraid
-eval "$(declare -f need | sed "1s/need/need_/")"
-need() {
-	need_ "$@"
-	log_info() { log_write 6 "$1"; if [[ "$1 " == "+ $AT "* ]]; then kill -KILL $$ $BASHPID; fi; }
-}
-main "$@"
-END
 '
 steps() {
 	boot

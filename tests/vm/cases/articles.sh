@@ -8,6 +8,8 @@ disk A 64M
 disk B 64M
 disk C 64M
 memory 1536M
+# shellcheck source=tests/vm/killed.sh disable=SC2154
+source "$here/killed.sh"
 
 # by_hand MD RAMDISK DISK…: as the articles have it. members MD: its slots. killed, writer, unharmed, written: as in the case "adopt".
 readonly helpers='
@@ -53,17 +55,6 @@ written() { # MD
 	test "$(cat /sys/block/$1/md/mismatch_cnt)" = 0
 }
 clean() { ramraid check >/root/out || :; cat /root/out; test "$(grep -c "^\(data\|solo\): nothing to report" /root/out)" = 2; }
-'
-readonly killer='cat >/root/killed <<\END
-set -Eeuo pipefail; shopt -s inherit_errexit; export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin; umask 022
-source /usr/sbin/ramraid
-eval "$(declare -f need | sed "1s/need/need_/")"
-need() {
-	need_ "$@"
-	log_info() { log_write 6 "$1"; if [[ "$1 " == "+ $AT "* ]]; then kill -KILL $$ $BASHPID; fi; }
-}
-main "$@"
-END
 '
 steps() {
 	boot
