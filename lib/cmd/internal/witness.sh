@@ -9,17 +9,33 @@ declare -gA F # the facts: decide/facts.list
 
 readonly WITNESS_BOUND=120 # seconds for all arrays
 
-readonly WITNESS_USAGE='usage: ramraid witness
+readonly WITNESS_USAGE='usage: ramraid witness [--twice]
 
 Records, for every running array, which disk legs are in sync and at which event count (/etc/ramraid/state/NAME.witness): what a start
 with a disk leg missing goes by. Then tells what has become of each leg since that was last told. Done at every start and stop, and by
-ramraid-monitor@MD.path whenever the array changes.'
+ramraid-monitor@MD.path whenever the array changes.
+
+  --twice  look again after a second: what changes during the first look is seen by the second'
 
 cmd_witness() {
-	local name file code=0 works=()
-	cli_parse "$WITNESS_USAGE" '' "$@"
+	local code=0
+	cli_parse "$WITNESS_USAGE" 'twice' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$WITNESS_USAGE" 'takes no operands'
 	cli_root
+	cmd_witness_all_ || code=$EX_FAILED
+	# Nothing is watched while the monitor runs this. What the second look has seen counts.
+	[[ -z ${OPT[twice]-} ]] || {
+		sleep 1
+		code=0
+		cmd_witness_all_ || code=$EX_FAILED
+	}
+	hotplug_trigger
+	return "$code"
+}
+
+# cmd_witness_all_: one look at all of them. Returns 1 when the record of one could not be written.
+cmd_witness_all_() {
+	local name file works=()
 	# Also of arrays whose file has been broken or deleted since they were started.
 	while IFS= read -r name; do
 		# Side by side, each by itself: neither one array's broken file nor its disk that
@@ -30,9 +46,7 @@ cmd_witness() {
 		conf_names
 		for file in "$RUN"/*.started; do [[ ! -e $file ]] || printf '%s\n' "$(basename "$file" .started)"; done
 	} | sort -u)
-	cmd_witness_wait_ "${works[@]}" || code=$EX_FAILED
-	hotplug_trigger
-	return "$code"
+	cmd_witness_wait_ "${works[@]}"
 }
 
 # cmd_witness_wait_ PROCESS…: until they have ended, at most WITNESS_BOUND seconds. Returns 1 when
