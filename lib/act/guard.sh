@@ -94,7 +94,7 @@ guard_resync_or_rescue_() { # NAME going-down|""
 		action_choose
 		case $ACTION in
 		wait-sync | wait-members) guard_wait_ ;;
-		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd) guard_act_ ;;
+		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd | add-leg) guard_act_ ;;
 		*)
 			[[ ${2-} == going-down ]] || {
 				guard_keeps "$1"
@@ -142,7 +142,7 @@ guard_act_() {
 	local code=0
 	loop_act || code=$?
 	((code == 0)) || loop_failed "$code"
-	[[ $ACTION != readd ]] || guard_count_ "${ARGUMENTS[0]}"
+	[[ $ACTION != @(readd|add-leg) ]] || guard_count_ "$ACTION.${ARGUMENTS[0]}" "${F[leg.${ARGUMENTS[0]}.dev]}"
 }
 
 # guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what
@@ -156,9 +156,9 @@ guard_all_there_() {
 guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(guard_remedy_text)"; } # NAME
 
 # A disk that can be read but not written is taken back by md again and again: enough is enough.
-guard_count_() { # I
+guard_count_() { # ACTION.I DISK
 	tries[$1]=$((${tries[$1]-0} + 1))
-	((tries[$1] < GUARD_TRIES)) || F["failed.readd.$1"]="md has given up ${F[leg.$1.dev]} again"
+	((tries[$1] < GUARD_TRIES)) || F["failed.$1"]="md has given up $2 again"
 }
 
 # What there is to hope for, in words for the console.
@@ -177,7 +177,7 @@ guard_forgive_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
 		if [[ -z ${F[leg.$i.node]} ]]; then
-			unset -v "F[failed.readd.$i]" "F[failed.remove-leg.$i]" "tries[$i]"
+			unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]" "F[failed.remove-leg.$i]" "tries[readd.$i]" "tries[add-leg.$i]"
 			away[$i]=yes
 		elif [[ -n ${away[$i]-} ]]; then
 			unset -v "away[$i]" 'F[failed.rebuild]'

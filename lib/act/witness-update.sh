@@ -143,23 +143,32 @@ witness_update_last_copy_() {
 # afterwards which slot is the RAM leg's, because the members are about to move. Not for an array
 # that something else has started from old legs: that would be taken for the truth ever after.
 # Another program may have written since F was looked up; then what it wrote is newer, and
-# everything is looked up again. Returns 1, after saying so, when it could not be written; 0 also
-# when there is nothing to write.
+# everything is looked up again. So it is when no leg that F calls in sync can be read and others
+# are by now: they have left since, which is no reason to vouch for nobody. Returns 1, after saying
+# so, when it could not be written; 0 also when there is nothing to write.
 witness_update() {
-	local try code
+	local try code was
 	for ((try = 0; try < WITNESS_UPDATE_TRIES; try++)); do
 		code=0
 		witness_update_once_ "$@" || code=$?
-		((code == 2)) || return "$code"
+		((code >= 2)) || return "$code"
+		witness_update_members_now_
+		was=$WITNESS_UPDATE_NOW
 		static_witness
 		facts_observe
+		witness_update_members_now_
+		((code == 2)) || [[ $WITNESS_UPDATE_NOW != "$was" ]] || break
 	done
-	log_error "${F[name]}: its record was written by another program at each of $WITNESS_UPDATE_TRIES tries; it says what that one saw"
-	return 1
+	if ((code == 2)); then
+		log_error "${F[name]}: its record was written by another program at each of $WITNESS_UPDATE_TRIES tries; it says what that one saw"
+		return 1
+	fi
+	log_error "${F[name]}: no superblock of a leg in sync could be read"
+	witness_update_take_back_
 }
 
 # witness_update_once_ [no-ram-slot]: the same; returns 2 when another program has written since,
-# and nothing was.
+# and nothing was; 3 when no leg that F calls in sync can be read.
 witness_update_once_() {
 	local events legs slot good=0 places=() filled also=''
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
@@ -174,11 +183,7 @@ witness_update_once_() {
 		events=$(witness_update_ram_events)
 	fi
 	# Disk legs that are in sync but can't be read must not look like none.
-	if [[ ${F[array.known]} == unread || -z $events ]] || ((good > 0 && ${#legs[@]} == 0)); then
-		log_error "${F[name]}: no superblock of a leg in sync could be read"
-		witness_update_take_back_
-		return
-	fi
+	[[ ${F[array.known]} != unread && -n $events ]] && ((good == 0 || ${#legs[@]} > 0)) || return 3
 	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || {
 		also=$(witness_update_device_uuid)
 		[[ ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")

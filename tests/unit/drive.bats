@@ -418,6 +418,22 @@ only_ram() {
 	[[ $(calls | grep -c readd) == 2 && $(calls | grep -c rescue) == 1 && $GUARD_RESCUED == yes ]] || fail "$(calls)"
 }
 
+@test "release: of a disk whose bitmap no longer tells where it differs all is rebuilt, as a start would" {
+	only_ram
+	actions 0
+	action add_leg 0
+	F[witness.filled]=60
+	observe() {
+		case $(calls | tail -n 1) in
+		remove_leg*) back 1 ;;
+		add_leg*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
+		esac
+	}
+	releases 0
+	did $'alert\nremove_leg 1\nadd_leg 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
+}
+
 @test "release, the machine going down: an image that does not fit is tried once, and the guard waits on for a disk" {
 	only_ram
 	actions 1

@@ -12,6 +12,7 @@ setup() {
 	eval "real_$(declare -f witness_write)"
 	witness_write() { called write "$4" "$5" "${@:9}"; }
 	sleep() { called sleep; }
+	facts_observe() { :; }
 }
 
 # runs [FACT…]: the whole array, then what a test says of it.
@@ -340,6 +341,19 @@ not_writable() {
 	while [[ $(jobs -rl) == *cmd_witness_one* ]]; do ((tries += 1, tries < 100)) && command sleep 0.1; done
 }
 
+@test "ramraid witness --twice: two looks, of which the second counts, and hot-plug is woken once" {
+	local looks=0
+	hotplug_trigger() { called ask; }
+	cmd_witness_all_() { called look && ((looks += 1)) && ((looks != fails)); }
+	for fails in 1 2; do
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		looks=0
+		local code=0
+		cmd_witness --twice || code=$?
+		[[ $(calls) == $'look\nsleep\nlook\nask' ]] && ((code == fails - 1)) || fail "$fails: $code, $(calls)"
+	done
+}
+
 @test "ramraid witness: what it writes at its last look counts" {
 	conf_load() { :; }
 	conf_need_started() { :; }
@@ -377,6 +391,24 @@ not_writable() {
 	rm -f "$BATS_TEST_TMPDIR/calls"
 	witness_update
 	[[ $(calls | grep -v sleep) == "write 50 0: $one" ]] || fail "$(calls)"
+}
+
+# The last disk legs leave between the look and the reading of their superblocks: the record is not void for that, or it would forget who left
+# last, and how long ago every slot was filled.
+@test "disk legs that left while they were looked at are not taken for legs that can't be read" {
+	runs array.known=yes
+	mkdir -p "${W%/*}" "$R/sys/block/md127/md"
+	echo 3 >"$R/sys/block/md127/md/raid_disks"
+	echo 2 >"$R/sys/block/md127/md/degraded"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=40 filled=40 ram_slot=0 generation=4 "seen=$one $two" >"$W"
+	static_witness
+	eval "witness_write() $(declare -f real_witness_write | tail -n +2)"
+	superblock_facts() { if [[ $1 == */rd0 ]]; then printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$three"; else echo sb=unreadable; fi; }
+	facts_observe() { F[leg.0.state]='' F[leg.1.state]='' F[leg.0.in]='' F[leg.1.in]='' F[array.degraded]=2; }
+	run witness_update
+	assert_success
+	refute_output -p 'could be read'
+	for line in legs= events=50 filled=40 "left=$one $two"; do grep -qx -- "$line" "$W" || fail "$line: $(<"$W")"; done
 }
 
 # Three legs: the array ran on the first alone, and a person starts it from the second. The third is absent, and named neither in legs nor in left.

@@ -271,7 +271,8 @@ vm_diagnose() {
 		systemctl --failed --no-legend --plain; systemctl list-jobs --no-pager
 		cat /proc/mdstat; lsblk -o NAME,SIZE,FSTYPE,MOUNTPOINT,SERIAL
 		for d in /dev/sd? /dev/nvme?n1 /dev/rd?; do [ -b "$d" ] && mdadm --examine "$d"; done
-		journalctl -b --no-pager -o short-monotonic | tail -n 250' || echo "(no answer)"
+		echo "--- of the boot before"; journalctl -b -1 --no-pager -o short-monotonic -u "ramraid*" | tail -n 80
+		echo "--- of this boot"; journalctl -b --no-pager -o short-monotonic | tail -n 250' || echo "(no answer)"
 }
 
 # vm_send FILE PATH: copies a file of the host into the running guest, in pieces that its line discipline can take.
