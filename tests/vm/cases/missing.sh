@@ -1,8 +1,8 @@
 # A disk leg is missing at boot, comes back, and the disks change their order.
 checked_on trixie
-from mirror
-disk A 96M
-disk B 96M
+from small
+disk A 40M
+disk B 40M
 may_fail ramraid@data.service srv-data.mount
 
 steps() {

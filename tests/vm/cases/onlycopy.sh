@@ -1,9 +1,9 @@
 # All disk legs fail and the RAM leg is the only good copy: told at once, held at shutdown, saved to a file as the last resort, and never
 # followed by a start from the stale disks.
 checked_on trixie
-from mirror
-disk A 96M
-disk B 96M
+from small
+disk A 40M
+disk B 40M
 may_fail ramraid@data.service srv-data.mount
 
 readonly tools='
