@@ -154,8 +154,8 @@ keys_documented() (
 	make -s all
 	generate/keys check
 	need() { :; }
-	# shellcheck source=lib/config/conf.sh
-	source lib/config/conf.sh
+	# shellcheck source=lib/config/conf-keys.sh
+	source lib/config/conf-keys.sh
 	for key in "${!CONF_FORM[@]}"; do grep -q "fB$key=" build/man/ramraid.conf.5 || printf 'ramraid.conf(5) lacks the key %s\n' "$key"; done
 	while IFS= read -r text; do
 		text=${text//\*/} key=${text%%=*} value=${text#"${text%%=*}"}

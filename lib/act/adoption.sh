@@ -3,8 +3,8 @@
 # cmd/adopt.sh and observe/adoptable-stopped.sh.
 # shellcheck shell=bash
 
-need act/hand-made-drop config/conf core/act core/cli core/words notes/adopted
-need observe/facts observe/hand-made world/disk world/md world/md-state
+need act/hand-made-drop config/conf core/act core/cli core/words notes/adopted observe/facts
+need observe/hand-made world/disk world/disk-name world/md world/md-state
 
 # adoption_note: what the array was. What an earlier run has noted was before that run changed
 # anything; but a ramdisk may have been made by hand since.
@@ -24,7 +24,7 @@ adoption_note_array_() {
 		for leg in "${ADOPT_LEGS[@]}"; do
 			[[ ${ADOPT_SB[$leg.bitmap]} != yes ]] || ADOPTED[bitmap]=internal
 			[[ ${ADOPT_SB[$leg.writemostly]} != yes ]] ||
-				ADOPTED_WRITEMOSTLY+=("$(disk_stable_name "/dev/$leg")")
+				ADOPTED_WRITEMOSTLY+=("$(disk_name_stable "/dev/$leg")")
 		done
 		return
 	fi
@@ -33,7 +33,7 @@ adoption_note_array_() {
 	for line in "${LEGS[@]}"; do
 		words_into "$line" leg _ _ writemostly
 		[[ $writemostly == no ]] || facts_is_ram "$leg" ||
-			ADOPTED_WRITEMOSTLY+=("$(disk_stable_name "/dev/$leg")")
+			ADOPTED_WRITEMOSTLY+=("$(disk_name_stable "/dev/$leg")")
 	done
 }
 

@@ -3,7 +3,7 @@
 # too.
 # shellcheck shell=bash
 
-need core/clock core/log core/number core/paths core/words notes/copy-state world/md
+need core/clock core/log core/number core/paths core/words notes/copy-state world/md world/md-leg
 
 readonly COPY_MIB=1048576
 # Bytes that a worker takes at once: less towards the end, so that all legs end together, however

@@ -2,8 +2,8 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/hotplug act/ram-leg act/witness-update core/log core/paths decide/health world/disk
-need world/md world/ramdisk-note world/superblock
+need act/hotplug act/ram-leg act/witness-joined act/witness-update core/log core/paths decide/health
+need world/disk world/md world/md-bits world/md-leg world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -46,11 +46,11 @@ disk_legs_set_bits_() { # NODE: of the array that it is in now
 	local line md
 	((${#BITS[@]} == 0)) || md=$(md_of_leg "$1") || return 0
 	[[ ${BITS[*]} != all ]] || {
-		md_set_all_bits "$md" || log_warning "${F[name]}: could not tell md that the absent disk legs may differ"
+		md_bits_set_all "$md" || log_warning "${F[name]}: could not tell md that the absent disk legs may differ"
 		return 0
 	}
 	for line in "${BITS[@]}"; do
-		md_set_bits "$md" "$line" || log_warning "${F[name]}: could not tell md where the absent disk legs may differ"
+		md_bits_set "$md" "$line" || log_warning "${F[name]}: could not tell md where the absent disk legs may differ"
 	done
 }
 
@@ -85,7 +85,7 @@ disk_legs_readd() { # I
 		LOOP_ERROR="md did not take ${F[leg.$1.dev]} back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
 		return 1
 	}
-	witness_update_rejoins "${F[leg.$1.device_uuid]}"
+	witness_joined_again "${F[leg.$1.device_uuid]}"
 }
 
 # disk_legs_number_taken_ NODE: what to type when md has given the device number of an absent disk
@@ -127,7 +127,7 @@ disk_legs_add_leg() { # I
 			return 1
 		}
 	fi
-	why=$(md_why_no_leg "${F[array.md]}" "$node")
+	why=$(md_leg_why_not "${F[array.md]}" "$node")
 	[[ -z $why ]] || {
 		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
 		return 1

@@ -3,9 +3,10 @@
 # shellcheck shell=bash
 
 need act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue act/transitions
-need act/witness-update config/conf config/conf-need core/clock core/log core/paths core/progress
-need core/quantity decide/action decide/health notes/contents notes/memory-floor notes/renamed observe/facts
-need observe/scan observe/static world/md world/ramdisk world/systemd
+need act/witness-joined act/witness-update config/conf config/conf-need core/clock core/log
+need core/paths core/progress core/quantity decide/action decide/health notes/contents
+need notes/memory-floor notes/renamed observe/facts observe/scan observe/static world/md
+need world/md-check world/ramdisk world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
 need config/conf-faults observe/device
@@ -124,7 +125,7 @@ loop_note_leavers_() {
 loop_watch_() {
 	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] || return 0
 	LOOP_WATCHED=yes
-	witness_update_watched
+	witness_joined_watched
 	hotplug_arm
 	transitions_begin "${F[name]}"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"

@@ -5,9 +5,9 @@
 # shellcheck shell=bash
 
 need act/disk-legs act/history act/loop act/ram-leg act/transitions act/witness-update config/conf
-need config/conf-edit config/conf-need core/cli core/log core/paths decide/leg decide/membership-plan
-need notes/removals observe/facts observe/static report/progress-line world/disk
-need world/md world/md-state world/superblock
+need config/conf-edit config/conf-need core/cli core/log core/paths decide/leg
+need decide/membership-plan notes/removals observe/facts observe/static report/progress-line
+need world/disk world/disk-name world/md world/md-leg world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -43,7 +43,7 @@ membership_add_strangers_() {
 	facts_of_conf "$1"
 	facts_observe
 	for node in ${F[array.strangers]}; do
-		disk=$(disk_stable_name "/dev/$node") || continue
+		disk=$(disk_name_stable "/dev/$node") || continue
 		MEMBERSHIP_STRANGERS+=("$disk")
 		removals_has "$disk" || LEAVING+=("$disk")
 	done
@@ -83,7 +83,7 @@ membership_outside_() { # I
 	! leg_is_fresh "$1" || LEG=fresh
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
-	F[leg.$1.why]=$(md_why_no_leg "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
+	F[leg.$1.why]=$(md_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
 	# What is mounted or held is not to be overwritten, whatever else may be.
 	[[ $LEG == @(occupied|damaged|unreadable|silent) ]] || return 0
 	why=$(disk_why_not_free "$dev" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')

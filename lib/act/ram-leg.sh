@@ -4,7 +4,8 @@
 # shellcheck shell=bash
 
 need act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
-need notes/memory-floor observe/facts world/disk world/md world/ramdisk world/ramdisk-note
+need notes/memory-floor observe/facts world/disk world/md world/md-leg world/ramdisk
+need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 

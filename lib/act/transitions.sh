@@ -7,8 +7,8 @@
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/guard act/hotplug act/notify config/conf core/act core/lock core/log
-need core/paths decide/health decide/leg decide/readd notes/memory-floor observe/facts observe/static
-need world/disk world/md world/ramdisk
+need core/paths decide/health decide/leg decide/readd notes/memory-floor observe/facts
+need observe/static world/disk world/md-leg world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -145,7 +145,7 @@ transitions_say_ram_() { # NAME WORD
 
 transitions_say_blank_() { # NAME I
 	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so'
-	no=$(md_why_no_leg "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
+	no=$(md_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
 	[[ -n $no ]] && notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $no" && return
 	[[ -n ${F[leg.$2.alien]-} ]] && notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: ramraid apply $1" && return
 	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && notify notice disk-blank "$dev" "$1: a blank disk stands at $dev" && return

@@ -2,7 +2,7 @@
 # (VERIFY=).
 # shellcheck shell=bash
 
-need act/notify config/conf core/log world/md world/systemd
+need act/notify config/conf core/log world/md world/md-check world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

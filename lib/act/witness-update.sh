@@ -2,72 +2,17 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need core/act core/log core/paths decide/health notes/hardware notes/renamed notes/witness observe/facts
-need observe/outside observe/scan observe/static world/md-state world/ramdisk-note world/superblock
+need act/witness-joined core/act core/log core/paths decide/health notes/hardware notes/renamed
+need notes/witness observe/facts observe/outside observe/scan observe/static world/md-state
+need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
-
-# A start of ours has judged the array that is running, and its monitor writes down every change of
-# it from now on.
-witness_update_watched() {
-	local MD_RUN
-	md_state_run "${F[array.md]}"
-	if [[ -n $MD_RUN ]]; then printf '%s\n' "$MD_RUN" >"$RUN/${F[name]}.watched"; else rm -f "$RUN/${F[name]}.watched"; fi
-}
-
-witness_update_is_watched_() { outside_is_watched "${F[array.md]}"; }
-
-# witness_update_joined_ EVENTS UUID…: these disk legs are in sync in this run of the array, and
-# no other. Whatever becomes of them while it runs, they were part of it; $RUN/NAME.joined names
-# them, and those that have left, with the array's event count when that was seen, of which an
-# honest leg carries no more, and the disk legs that were in sync then, all of which it calls active
-# (outside_joined).
-witness_update_joined_() {
-	local MD_RUN known=() i uuid before written events=$1
-	shift
-	[[ -z $DRY_RUN ]] || return 0
-	md_state_run "${F[array.md]}"
-	[[ -n $MD_RUN ]] || return 0
-	written=" $* $(witness_update_recovering_)"
-	! [[ -e $RUN/${F[name]}.joined ]] || mapfile -t known <"$RUN/${F[name]}.joined"
-	before=${known[*]-}
-	[[ ${known[0]-} == "$MD_RUN" ]] || known=("$MD_RUN")
-	for ((i = 1; i < ${#known[@]}; i++)); do
-		uuid=${known[i]%% *}
-		if [[ $written == *" $uuid "* ]]; then
-			known[i]=$uuid
-		elif [[ ${known[i]} == "$uuid" ]]; then
-			known[i]+=" events=$events with=$*"
-		fi
-	done
-	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
-	[[ ${known[*]} == "$before" ]] || { printf '%s\n' "${known[@]}" >"$RUN/${F[name]}.joined.new" && mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
-		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that leaves may not be put back by itself"
-}
-
-# witness_update_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so
-# writes to, each with a blank after it.
-witness_update_recovering_() {
-	local i facts
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} == recovering ]] || continue
-		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
-		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || printf '%s ' "${BASH_REMATCH[1]}"
-	done
-}
 
 # witness_update_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg
 # had.
 witness_update_free_slot() {
 	if [[ ${F[ram.slot]} =~ ^[0-9]+$ ]]; then witness_update; else witness_update no-ram-slot; fi
-}
-
-# witness_update_rejoins UUID: md has it in the array again, and writes to it; should it leave
-# before anybody looks, it is not from elsewhere that it has that.
-witness_update_rejoins() {
-	[[ -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
-	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" || log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
 }
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when
@@ -86,7 +31,7 @@ witness_update_foreign_start() {
 		return 0
 	}
 	[[ ${F[array.state]} == active && -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
-	! witness_update_is_watched_ || return 0
+	! outside_is_watched "${F[array.md]}" || return 0
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good: whoever started the disks without it, did so without
 		# what it had.
@@ -196,7 +141,7 @@ witness_update_once_() {
 		return
 	}
 	F[witness.ram_slot]=${slot%%:*} F[witness.ram_number]=${slot#*:} F[witness.filled]=$WITNESS_FILLED
-	witness_update_joined_ "$events" "${legs[@]}"
+	witness_joined_note "$events" "${legs[@]}"
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || hardware_note "${F[name]}" "${places[@]}"
 	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW

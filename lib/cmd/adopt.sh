@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 
 need act/adoption act/array-lock act/hand-made-drop act/hotplug cmd/attach cmd/start cmd/wait
-need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
-need notes/adopted notes/claim notes/contents observe/adoptable observe/adoptable-stopped
-need observe/facts observe/static report/unadopted world/disk world/md world/md-state world/ramdisk
-need world/superblock world/systemd
+need config/conf config/conf-faults config/conf-keys config/conf-need core/act core/cli core/log
+need core/paths notes/adopted notes/claim notes/contents observe/adoptable observe/adoptable-stopped
+need observe/facts observe/static report/unadopted world/disk world/disk-name world/md
+need world/md-state world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -149,7 +149,7 @@ adopt_find_begun() {
 # A device that is to be the RAM leg, by a name that lasts.
 adopt_device() {
 	local name
-	[[ ${OPT[ram]-} == /* ]] && name=$(disk_fast_name "${OPT[ram]}") || return 0 # what has none is complained of by the check
+	[[ ${OPT[ram]-} == /* ]] && name=$(disk_name_fast "${OPT[ram]}") || return 0 # what has none is complained of by the check
 	OPT[ram]=$name
 }
 
@@ -162,7 +162,7 @@ adopt_configure() {
 	for leg in "${ADOPT_LEGS[@]}"; do
 		! facts_is_ram "$leg" || continue
 		# One without a stable name is complained of by the check.
-		disk=$(disk_stable_name "/dev/$leg") || disk=/dev/$leg
+		disk=$(disk_name_stable "/dev/$leg") || disk=/dev/$leg
 		MEMBERS+=("$disk")
 	done
 }

@@ -1,9 +1,9 @@
 # ramraid create: from blank disks to a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
-need act/array-lock cmd/wait config/conf config/conf-faults config/conf-need core/act core/cli
-need core/log core/paths core/quantity notes/claim notes/memory-floor world/disk world/md
-need world/ramdisk world/systemd
+need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
+need core/act core/cli core/log core/paths core/quantity notes/claim notes/memory-floor world/disk
+need world/disk-name world/md world/ramdisk world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need observe/device
 
@@ -84,11 +84,11 @@ create_check_disks() { # DISK…
 			continue
 		fi
 		node=$(disk_node "$disk")
-		disk_tell_shared "$disk" || {
+		disk_name_tell_shared "$disk" || {
 			wrong=yes
 			continue
 		}
-		stable=$(disk_stable_name "$disk") || {
+		stable=$(disk_name_stable "$disk") || {
 			wrong=yes && log_error "$disk: has no stable name below /dev/disk that only it has (no serial number, or that of another?); use a partition, which has one by its PARTUUID"
 			continue
 		}
@@ -134,7 +134,7 @@ create_check_device() {
 	}
 	CREATE_DEVICE=$(disk_node "$CREATE_RAM")
 	[[ " ${CREATE_NODES[*]} " != *" $CREATE_DEVICE "* ]] || die "$NAME: $CREATE_RAM is one of the disks (/dev/$CREATE_DEVICE); nothing was changed" "$EX_REFUSED"
-	stable=$(disk_fast_name "$CREATE_RAM") ||
+	stable=$(disk_name_fast "$CREATE_RAM") ||
 		die "$NAME: $CREATE_RAM: has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 	CREATE_RAM=$stable
 }

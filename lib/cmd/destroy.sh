@@ -1,10 +1,10 @@
 # ramraid destroy: an array and all that it held are no more; its disks are blank to md.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/forget cmd/stop config/conf config/conf-faults
-need config/conf-need core/act core/cli core/log core/paths decide/health gate/dependents
-need notes/claim notes/removals observe/facts observe/scan observe/static world/disk world/md
-need world/ramdisk world/superblock world/systemd
+need act/array-lock act/copy act/forget cmd/stop config/conf config/conf-faults config/conf-need
+need core/act core/cli core/log core/paths decide/health gate/dependents notes/claim notes/removals
+need observe/facts observe/scan observe/static world/disk world/disk-name world/md world/ramdisk
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -64,7 +64,7 @@ destroy_legs_() {
 	local dev node names=("${MEMBERS[@]}" "${LEAVING[@]}") line
 	[[ ${CONF[RAM]} != /* ]] || names+=("${CONF[RAM]}")
 	for node in ${F[array.strangers]}; do
-		dev=$(disk_stable_name "/dev/$node") || dev=/dev/$node
+		dev=$(disk_name_stable "/dev/$node") || dev=/dev/$node
 		names+=("$dev")
 	done
 	for dev in "${names[@]}"; do destroy_leg_ "$dev"; done

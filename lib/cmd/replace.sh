@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/hotplug act/membership act/transitions config/conf config/conf-edit core/cli
-need core/log core/paths notes/removals observe/facts observe/static world/disk world/superblock
+need core/log core/paths notes/removals observe/facts observe/static world/disk world/disk-name
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -118,8 +119,8 @@ replace_done_() { # NAME
 
 replace_new_() { # NAME DISK
 	disk_find "$2" || die "$1: there is no block device $2" "$EX_INACTIVE"
-	disk_tell_shared "$2" || die "$1: nothing was changed" "$EX_REFUSED"
-	REPLACE_NEW=$(disk_stable_name "$2") ||
+	disk_name_tell_shared "$2" || die "$1: nothing was changed" "$EX_REFUSED"
+	REPLACE_NEW=$(disk_name_stable "$2") ||
 		die "$1: $2 has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 }
 

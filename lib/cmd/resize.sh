@@ -3,7 +3,7 @@
 
 need act/array-lock act/guard act/hotplug act/transitions act/witness-update cmd/attach
 need config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts
-need observe/static world/disk world/md world/md-state world/ramdisk world/ramdisk-note
+need observe/static world/disk world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify config/conf-need core/cli core/log core/paths observe/facts
-need observe/static report/progress-line world/md world/md-state
+need observe/static report/progress-line world/md world/md-check world/md-state
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults observe/device
 

@@ -2,7 +2,7 @@
 # may be read at all.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/words world/disk
+need config/conf config/conf-keys core/log core/paths core/words world/disk world/disk-name
 
 # Key → what to write.
 # keys.list: made by "make keys" from that file, up to the line that ends it
@@ -71,7 +71,7 @@ conf_faults_say() {
 		;;
 	place) conf_faults_add "$where: $3 belongs to one array; write it in that array's own file" ;;
 	unstable)
-		better=$(disk_stable_name "$3") || better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
+		better=$(disk_name_stable "$3") || better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
 		conf_faults_add "$where: ${4:-MEMBER}=${3:0:80}: this name can mean another disk after the next boot; write $better"
 		;;
 	twice) conf_faults_add "$where: MEMBER=$3 stands there already; delete one of the two lines" ;;
@@ -91,7 +91,7 @@ conf_faults_dropins() {
 	local -A CONF=()
 	for file in "$ETC/$1.conf.d"/*.conf; do [[ ! -e $file && ! -L $file ]] || files+=("$file"); done
 	((${#files[@]} > 0)) || return 0
-	conf_builtin
+	conf_keys_builtin
 	conf_faults_files "${files[@]}"
 	for file in "${files[@]}"; do conf_read "$file" array; done
 	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done

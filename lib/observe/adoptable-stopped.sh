@@ -3,8 +3,8 @@
 # ADOPT_SB; ADOPT_MD is the inactive array, or nothing. Nothing is changed here.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths notes/hardware notes/memory-floor
-need observe/adoptable observe/facts observe/outside observe/scan world/disk world/md-state
+need config/conf core/log core/paths notes/hardware notes/memory-floor observe/adoptable
+need observe/facts observe/outside observe/scan world/disk world/disk-name world/md-state
 need world/ramdisk world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -50,7 +50,7 @@ adoptable_stopped_members_() {
 	for leg in "${ADOPT_LEGS[@]}"; do
 		[[ ${ADOPT_SB[$leg.level]} == 1 ]] || adoptable_wrong "/dev/$leg: expected RAID level raid1," \
 			"found ${ADOPT_SB[$leg.level]}; only a mirror can have a leg in RAM"
-		disk_stable_name "/dev/$leg" >/dev/null ||
+		disk_name_stable "/dev/$leg" >/dev/null ||
 			adoptable_wrong "/dev/$leg: has no stable name below /dev/disk (no serial number?)"
 		[[ ${ADOPT_SB[$leg.writemostly]} == yes ]] || all=no
 		((${ADOPT_SB[$leg.raid_disks]} <= ${slots:-0})) || slots=${ADOPT_SB[$leg.raid_disks]}

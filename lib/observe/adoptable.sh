@@ -5,8 +5,8 @@
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/progress core/words gate/dependents notes/claim
-need notes/memory-floor observe/facts observe/hand-made world/disk world/md world/md-state
-need world/ramdisk world/ramdisk-note
+need notes/memory-floor observe/facts observe/hand-made world/disk world/disk-name world/md
+need world/md-leg world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -130,7 +130,7 @@ adoptable_hand_made_() { # LEG STATE
 
 adoptable_member_() { # LEG STATE SLOT
 	local disk
-	disk=$(disk_stable_name "/dev/$1") || {
+	disk=$(disk_name_stable "/dev/$1") || {
 		disk=/dev/$1
 		adoptable_wrong "$disk: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
 	}

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need core/log core/paths core/words decide/action notes/hardware observe/facts observe/outside
-need world/disk world/ramdisk-note world/superblock
+need world/disk world/disk-name world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -121,7 +121,7 @@ scan_tell_moved() {
 		text="/dev/$node carries a leg of it (events $events, device UUID $uuid) and is no MEMBER"
 		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
 			text+=', and another such device has the same: one is a copy of the other. Find out which one is right (lsblk), and take the other one away'
-		elif name=$(disk_stable_name "/dev/$node"); then
+		elif name=$(disk_name_stable "/dev/$node"); then
 			text+=". If it is the missing disk ${missing[*]}, write in its place in $ETC/${F[name]}.conf: MEMBER=$name"
 		else
 			text+=', but has no stable name below /dev/disk'

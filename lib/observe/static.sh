@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf core/paths core/quantity notes/renamed notes/rescue-record notes/witness
-need notes/witness-copy observe/facts world/kernels world/md
+need notes/witness-copy observe/facts world/kernels
 
 declare -gA F # the facts: decide/facts.list
 
@@ -26,7 +26,7 @@ static_remembered() {
 static_kernel_() {
 	local KERNEL_FLAW='' COPY_WHY_NOT release=''
 	{ read -r release <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
-	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || md_kernel_flaw "$release"
+	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || kernels_flaw "$release"
 	F[kernel.flaw]=$KERNEL_FLAW
 	kernels_why_no_copy "$release" "${CONF[REBUILD]}"
 	F[copy.why_not]=$COPY_WHY_NOT

@@ -76,3 +76,15 @@ kernels_is_tried() { # RELEASE
 	[[ ! $1 =~ ^([0-9]+\.[0-9]+) ]] || family=${BASH_REMATCH[1]}
 	[[ " $KERNELS_COPY " == *" $family "* ]]
 }
+
+# kernels_flaw RELEASE: sets KERNEL_FLAW to what is known to be wrong with this kernel
+# ("6.10.3-1-amd64") in the state that a start is in; empty for all others. CVE-2024-45023: since
+# 6.9 read_balance() in linux drivers/md/raid1.c could take a leg that is not rebuilt up to there,
+# if all others are write-mostly; mended in 6.10.7 and 6.11. Distributions may have mended it under
+# an older number.
+kernels_flaw() {
+	KERNEL_FLAW=''
+	[[ $1 =~ ^6\.(9|10)(\.([0-9]+))?([^0-9.]|$) ]] || return 0
+	((BASH_REMATCH[1] == 9 || ${BASH_REMATCH[3]:-0} <= 6)) || return 0
+	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet (CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
+}

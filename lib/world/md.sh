@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-need core/act core/clock core/log core/paths core/ranges world/disk world/md-state
+need core/act core/clock core/log core/paths core/ranges world/disk world/md-bits world/md-state
 
 readonly MD_BOUND=15 # seconds within which md, udev and mdadm finish what is not a resync
 
@@ -197,18 +197,6 @@ md_clear_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" -writemostly;
 md_set_backlog() { act_write "$SYS/block/$1/md/bitmap/backlog" "$2"; }             # MD N: write-behind requests that may be outstanding
 md_make_writable() { act mdadm --readwrite "/dev/$1"; }                            # MD
 
-# md_kernel_flaw RELEASE: sets KERNEL_FLAW to what is known to be wrong with this kernel
-# ("6.10.3-1-amd64") in the state that a start is in; empty for all others. CVE-2024-45023: since
-# 6.9 read_balance() in linux drivers/md/raid1.c could take a leg that is not rebuilt up to there,
-# if all others are write-mostly; mended in 6.10.7 and 6.11. Distributions may have mended it under
-# an older number.
-md_kernel_flaw() {
-	KERNEL_FLAW=''
-	[[ $1 =~ ^6\.(9|10)(\.([0-9]+))?([^0-9.]|$) ]] || return 0
-	((BASH_REMATCH[1] == 9 || ${BASH_REMATCH[3]:-0} <= 6)) || return 0
-	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet (CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
-}
-
 # md_drain MD: returns when every write that is under way has ended. Setting any bound of the
 # suspended range, also to what it is, waits for them (suspend_lo_store() in linux drivers/md/md.c:
 # mddev_suspend).
@@ -226,68 +214,6 @@ md_speed() {
 	[[ $2 == fast ]] || limit=system
 	act_write "$SYS/block/$1/md/sync_speed_max" "$limit"
 	act_write "$SYS/block/$1/md/sync_speed_min" "$limit"
-}
-
-# md_check MD FROM TO [COMMAND…]: has md compare all legs from sector FROM to TO, and sets
-# MISMATCHES to how many sectors differ (md counts in larger units). COMMAND is called twice a
-# second, and ends it by failing. Returns 1 then, when md is at work on something else, or was told
-# to stop. At sync_max a check only pauses; when it has come to the end of the array, md takes the
-# bounds away itself, and not when it was interrupted (md_do_sync() in linux drivers/md/md.c).
-md_check() {
-	local VALUE at whole='' note
-	md_state_read "$1" sync_action
-	[[ $VALUE == idle ]] || return 1
-	{ paths_run && exec {note}>"$LOCKS/check.$1"; } 2>/dev/null || note=''
-	[[ -z $note ]] || flock --nonblock "$note" || return 1
-	{ echo 0 >"$SYS/block/$1/md/sync_min" && echo "$3" >"$SYS/block/$1/md/sync_max" && echo "$2" >"$SYS/block/$1/md/sync_min" &&
-		echo check >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || {
-		md_check_end "$1"
-		[[ -z $note ]] || exec {note}>&-
-		return 1
-	}
-	while :; do
-		sleep 0.5
-		md_state_read "$1" sync_action
-		[[ $VALUE == check ]] || {
-			md_state_read "$1" sync_max
-			[[ $VALUE != max ]] || whole=yes
-			break
-		}
-		md_state_read "$1" sync_completed
-		at=${VALUE%% *}
-		[[ ! $at =~ ^[0-9]+$ ]] || ((at < $3)) || whole=yes
-		[[ -z $whole ]] || break
-		(($# <= 3)) || "${@:4}" || break
-	done
-	md_state_read "$1" mismatch_cnt
-	MISMATCHES=${VALUE:-0}
-	md_check_end "$1"
-	[[ -z $note ]] || exec {note}>&-
-	[[ -n $whole ]]
-}
-
-# md_check_left MD: ends what a check has left behind that was killed: md would take back no leg
-# beside it. One that goes on has its note locked.
-md_check_left() {
-	[[ -e $LOCKS/check.$1 ]] && flock --nonblock "$LOCKS/check.$1" true || return 0
-	md_check_end "$1"
-}
-
-# md_check_end MD: ends a check, and takes its bounds away. That is refused for a moment while md
-# looks for further work, which it does as soon as it is idle (MD_RECOVERY_RUNNING in
-# md_check_recovery() and min_sync_store(), linux drivers/md/md.c).
-md_check_end() {
-	local VALUE tries
-	md_state_read "$1" sync_action
-	[[ $VALUE != check ]] || { echo idle >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || :
-	for ((tries = 50; tries > 0; tries--)); do
-		if { echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"; } 2>/dev/null; then
-			rm -f "$LOCKS/check.$1"
-			return
-		fi
-		sleep 0.1
-	done
-	log_warning "$1: md keeps the bounds of a check, so that the next one compares only a part; see /sys/block/$1/md/sync_min and sync_max"
 }
 
 md_zero() { act mdadm --zero-superblock "/dev/$1"; }           # LEG
@@ -317,44 +243,6 @@ md_of_leg() {
 	return 1
 }
 
-# md_leg_bytes MD: how large a new member must be: the largest data offset of its members and the
-# size of the data. Returns 1 when md does not say.
-md_leg_bytes() {
-	local VALUE folder offset=0
-	for folder in "$SYS/block/$1"/md/dev-*; do
-		md_state_read "$1" "${folder##*/}/offset"
-		[[ ! $VALUE =~ ^[0-9]+$ ]] || ((VALUE <= offset)) || offset=$VALUE
-	done
-	md_state_read "$1" component_size # KiB
-	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
-	printf '%s\n' $((VALUE * 1024 + offset * 512))
-}
-
-# md_why_no_leg MD NODE: prints why a disk can't become a leg of a running array, a reason a line;
-# nothing if it can. With larger blocks than the array's it would make those of the array larger, in
-# use (raid1_add_disk() in linux drivers/md/raid1.c before 6.19), for which no file system on it is
-# prepared.
-md_why_no_leg() {
-	local bytes need block most
-	need=$(md_leg_bytes "$1") || {
-		printf 'md does not say how large a leg of %s is\n' "$1"
-		return 0
-	}
-	bytes=$(disk_bytes "$2") block=$(disk_block "$2") most=$(disk_block "$1")
-	((bytes >= need)) || printf 'it has %s bytes, and a leg of %s needs %s\n' "$bytes" "$1" "$need"
-	((block <= most)) || printf 'its blocks of %s bytes are larger than those of %s (%s)\n' "$block" "$1" "$most"
-}
-
-# md_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its end,
-# since superblock and bitmap lie before the data (metadata 1.1 and 1.2; super_1_rdev_size_change()
-# in linux drivers/md/md.c). Returns 1 when md does not say.
-md_leg_room() {
-	local VALUE
-	md_state_read "$1" "dev-$2/offset"
-	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
-	printf '%s\n' $((($(disk_bytes "$2") / 512 - VALUE) / 2))
-}
-
 # md_grow MD OLD NEW: makes the array NEW KiB large instead of OLD, while it is in use; md then
 # makes the legs equal there (raid1_resize() in linux drivers/md/raid1.c). Of the new part
 # md_bitmap_resize() (md-bitmap.c) sets the bits in memory alone, and a write to a chunk that is
@@ -376,23 +264,8 @@ md_grow_bits_() { # MD OLD NEW
 	md_state_read "$1" component_size
 	((VALUE >= $3)) || return
 	md_state_read "$1" bitmap/chunksize # bytes
-	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_set_bits "$1" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
+	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_bits_set "$1" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
 }
-
-# md_set_all_bits MD: says that the legs may differ everywhere. Without a bitmap md builds each leg
-# whole anyway.
-md_set_all_bits() {
-	local VALUE kib
-	md_state_read "$1" component_size
-	[[ $VALUE =~ ^[1-9][0-9]*$ ]] || return
-	kib=$VALUE
-	md_state_read "$1" bitmap/chunksize # bytes
-	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_set_bits "$1" "0-$(((kib * 1024 - 1) / VALUE))"
-}
-
-# md_set_bits MD BITS: says that the legs may differ there; BITS as superblock_dirty_bits prints
-# them.
-md_set_bits() { act_write "$SYS/block/$1/md/bitmap_set_bits" "$2"; }
 
 # md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write
 # counts as pending until its last leg has it (close_write() in linux drivers/md/raid1.c), and md
@@ -401,13 +274,6 @@ md_is_quiet() {
 	local VALUE
 	md_state_read "$1" array_state
 	[[ $VALUE == @(clean|read-auto|readonly) ]]
-}
-
-# md_leg_is_in_sync MD LEG
-md_leg_is_in_sync() {
-	local VALUE
-	md_state_read "$1" "dev-$2/state"
-	[[ ,$VALUE, == *,in_sync,* && ,$VALUE, != *,faulty,* ]]
 }
 
 # md_has_bad_blocks MD LEG: has md written down blocks of this member that can't be read or written?

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/log core/number core/paths core/quantity world/disk world/md
-need world/md-state world/ramdisk-note
+need world/md-state world/ramdisk-brd world/ramdisk-note
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
@@ -134,7 +134,7 @@ ramdisk_make() {
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why" >&2
 		code=$EX_TRY_AGAIN
-	elif node=$("ramdisk_make_$provider" "$bytes"); then
+	elif node=$("ramdisk_${provider}_make" "$bytes"); then
 		printf '%s %s %s %s %s\n' "$provider" "$node" "$bytes" "$(cat "$SYS/block/$node/diskseq" 2>/dev/null || echo -)" \
 			"$([[ $provider == rapiddisk ]] && echo blank || echo used)" >"$RUN/$name.ram"
 	else
@@ -187,7 +187,7 @@ ramdisk_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
 
 # The kernel interface itself: the command-line program exits 0 even when the kernel refuses. The
 # size is read back from sysfs.
-ramdisk_make_rapiddisk() { # BYTES
+ramdisk_rapiddisk_make() { # BYTES
 	local bytes=$1 number=0 size
 	ramdisk_has_rapiddisk || {
 		echo "the kernel module rapiddisk is not available for $(uname -r); apt install rapiddisk-dkms, or set RAM=brd" >&2
@@ -208,66 +208,12 @@ ramdisk_make_rapiddisk() { # BYTES
 	printf 'rd%s\n' "$number"
 }
 
-# brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they
-# are written, so every device gets all of memory as its nominal size, and fits every array. A brd
-# that somebody else has loaded is not ours to use.
-ramdisk_make_brd() { # BYTES
-	local bytes=$1 files=() count total number=0 node
-	if [[ ! -e $RUN/brd ]]; then
-		[[ ! -d $SYS/module/brd ]] || {
-			echo 'brd is loaded already, for something else, and its devices may hold data; unload it (rmmod brd) or use rapiddisk' >&2
-			return 1
-		}
-		# One for each array that may be configured; ramraid.conf is one more.
-		files=("$ETC"/*.conf)
-		count=${#files[@]}
-		total=$(ramdisk_total)
-		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" max_part=0 || {
-			echo 'the kernel module brd could not be loaded' >&2
-			return 1
-		}
-		: >"$RUN/brd"
-	fi
-	for node in "$SYS"/block/ram*; do
-		number=${node##*/ram}
-		[[ -e $node ]] || continue
-		[[ -z $(disk_holders "ram$number") ]] || continue
-		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
-		(($(disk_bytes "ram$number") >= bytes)) || continue
-		ramdisk_wait_node "ram$number" && ramdisk_forbid_discards_ "ram$number" && printf 'ram%s\n' "$number"
-		return
-	done
-	echo "no free brd device of $bytes bytes; all are in use" >&2
-	return 1
-}
-
-# brd of Linux 6.10 to 6.12.33 and 6.13 to 6.15.2 also frees live data beside what is discarded, up
-# to the borders of its pages (brd_do_discard() in linux drivers/block/brd.c). Which other kernels
-# have that, or will, nobody knows: so no brd is a leg that takes discards. md passes them on to the
-# other legs.
-ramdisk_forbid_discards_() { # NODE
-	ramdisk_takes_discards "$1" || return 0
-	act_write "$(ramdisk_discards_ "$1")" 0 || : # what the kernel then says counts
-	[[ -n $DRY_RUN ]] || ! ramdisk_takes_discards "$1" || {
-		echo "the kernel goes on giving discards to $1, from which brd may lose live data" >&2
-		return 1
-	}
-}
-
-# ramdisk_takes_discards NODE: does the kernel pass them on to it?
-ramdisk_takes_discards() {
-	local NUMBER
-	number_in "$(ramdisk_discards_ "$1")" 0
-	((NUMBER > 0))
-}
-ramdisk_discards_() { printf '%s/block/%s/queue/discard_max_bytes\n' "$SYS" "$1"; } # NODE
-
 # ramdisk_settle NAME: the same for a brd that is its RAM leg already: an earlier version has made
 # it, or somebody has allowed discards.
 ramdisk_settle() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$1"
-	[[ $RAM_PROVIDER != brd ]] || ramdisk_forbid_discards_ "$RAM_NODE" || log_warning "$1: no discards should reach its RAM leg $RAM_NODE, and that can't be had"
+	[[ $RAM_PROVIDER != brd ]] || ramdisk_brd_forbid_discards "$RAM_NODE" || log_warning "$1: no discards should reach its RAM leg $RAM_NODE, and that can't be had"
 }
 
 ramdisk_wait_node() { # NODE
@@ -292,35 +238,25 @@ ramdisk_drop() {
 	if [[ -n $RAM_NODE ]]; then
 		[[ -n $DRY_RUN || $RAM_PROVIDER == device || -z $(disk_users "$RAM_NODE") ]] || return "$EX_REFUSED"
 		ramdisk_lock || return 1
-		ramdisk_drop_"$RAM_PROVIDER" "$RAM_NODE" "$1" || code=$?
+		"ramdisk_${RAM_PROVIDER}_drop" "$RAM_NODE" "$1" || code=$?
 		ramdisk_unlock
 	fi
 	[[ -n $DRY_RUN ]] || ((code != 0)) || rm -f "$RUN/$1.ram"
 	return "$code"
 }
 
-ramdisk_drop_device() { :; } # it stays as it is: nothing of it is in our memory
+ramdisk_device_drop() { :; } # it stays as it is: nothing of it is in our memory
 
-ramdisk_drop_rapiddisk() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
+ramdisk_rapiddisk_drop() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
 
 # ramdisk_drop_node NODE: one of rapiddisk that a person has made. Returns 4 when somebody uses it.
 ramdisk_drop_node() {
 	local code=0
 	[[ -n $DRY_RUN || -z $(disk_users "$1") ]] || return "$EX_REFUSED"
 	[[ -n $DRY_RUN ]] || ramdisk_lock || return 1
-	ramdisk_drop_rapiddisk "$1" || code=$?
+	ramdisk_rapiddisk_drop "$1" || code=$?
 	[[ -n $DRY_RUN ]] || ramdisk_unlock
 	return "$code"
-}
-
-# brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
-ramdisk_drop_brd() { # NODE NAME
-	ramdisk_gives_back "$2" || {
-		log_notice "$2: brd is still in use by another array; its memory is given back when that one has stopped"
-		return 0
-	}
-	act rmmod brd || return 1
-	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
 }
 
 # ramdisk_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a device,

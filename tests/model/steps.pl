@@ -40,7 +40,7 @@ sub write_witness {
 	$s->[$FORGOT] &= ~$given;
 }
 
-# witness_update_joined_: who has left the run is noted, with the array's count; outside_joined sees who has more.
+# witness_joined_note: who has left the run is noted, with the array's count; outside_joined sees who has more.
 sub note_who_left {
 	my $s = shift;
 	for my $i ( legs_in( $s->[$JOIN] & $s->[$UNNOTED] & ~$s->[$INS] ) ) { $s->[$OUTGREW] |= 1 << $i if $s->[ leg($i) ] > $s->[$EVA] }

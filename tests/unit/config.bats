@@ -122,6 +122,6 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 @test "every built-in value has the form of its key" {
 	local key
 	libraries
-	conf_builtin
+	conf_keys_builtin
 	for key in "${!CONF[@]}"; do [[ $key == UUID || ${CONF[$key]} =~ ${CONF_FORM[$key]} ]] || fail "$key=${CONF[$key]}"; done
 }

@@ -151,7 +151,7 @@ assembles() {
 	superblock_dirty_bits() { [[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac }
 	md_assemble() { called assemble "${@:3}"; }
 	md_wait_link() { :; }
-	md_set_bits() { called bits "$@"; }
+	md_bits_set() { called bits "$@"; }
 	GIVING_UP='' F[leg.0.dirty]=yes
 	eval "${changed:-:}"
 	ends 0 disk_legs_assemble "$@"
@@ -590,7 +590,7 @@ yields() {
 @test "a disk comes back whose device number md has given to the RAM leg: it is said what to type" {
 	static_configured data
 	md_readd() { return 1; }
-	witness_update_rejoins() { :; }
+	witness_joined_again() { :; }
 	superblock_read() { printf '00000000 %.0s' {1..40} && if [[ $1 == */sda ]]; then echo 00000003; else echo "$RAM_NUMBER"; fi; }
 	F[leg.0.node]=sda RAM_NUMBER=00000000
 	not disk_legs_readd 0

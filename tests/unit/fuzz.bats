@@ -36,7 +36,7 @@ silent() {
 conf_is_sound() {
 	local key text
 	local -A seen=() builtin=()
-	eval "$(conf_builtin && declare -p CONF | sed 's/^declare -A CONF=/builtin=/')"
+	eval "$(conf_keys_builtin && declare -p CONF | sed 's/^declare -A CONF=/builtin=/')"
 	[[ $2 == [01] ]] || fail "seed $SEED, $1: exit code $2"
 	(($2 == (${#CONF_ERRORS[@]} > 0))) || fail "seed $SEED, $1: exit code $2, ${#CONF_ERRORS[@]} errors"
 	((${#CONF[@]} == ${#builtin[@]})) || fail "seed $SEED, $1: keys ${!CONF[*]}"

@@ -190,9 +190,9 @@ not_writable() {
 	cmp "$R/run/ramraid/data.joined" "$BATS_TEST_TMPDIR/joined"
 	F[leg.0.state]=faulty
 	# It was put back, and left before anybody looked.
-	witness_update_rejoins "$one"
+	witness_joined_again "$one"
 	joined yes: "$one" "$now"
-	witness_update_rejoins ''
+	witness_joined_again ''
 	# Another run of it.
 	echo 8 >"$R/sys/block/md127/diskseq"
 	joined : "$one" 1000
@@ -245,7 +245,7 @@ not_writable() {
 	[[ -z $(calls) ]] && grep -q 'something else has started md127' "$BATS_TEST_TMPDIR/log"
 	# The same legs, in an array that a start of ours has judged: it is a change of members.
 	F[array.known]=''
-	witness_update_watched
+	witness_joined_watched
 	witness_update
 	[[ $(calls) == "write 50 0: $one $two" ]] || fail "$(calls)"
 	# Another array of that name, later in this boot.

@@ -181,11 +181,11 @@ no_image() { [[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail 
 @test "kernels known to read from the part of a leg that is not rebuilt" {
 	local release KERNEL_FLAW
 	for release in 6.9.0 6.9 6.9.12-amd64 6.10 6.10.0-rc3 6.10.6-1 6.10.6+bpo-amd64; do
-		md_kernel_flaw "$release"
+		kernels_flaw "$release"
 		[[ $KERNEL_FLAW == *"$release"*CVE-2024-45023* ]] || fail "$release"
 	done
 	for release in 6.1.0-30-amd64 6.8.12 6.10.7 6.10.11+bpo-amd64 6.11.0 6.12.57 6.90.1 16.9.1 5.6.9 '' nonsense; do
-		md_kernel_flaw "$release"
+		kernels_flaw "$release"
 		[[ -z $KERNEL_FLAW ]] || fail "$release: $KERNEL_FLAW"
 	done
 }

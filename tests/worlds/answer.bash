@@ -119,7 +119,7 @@ answer_failed() {
 	say ok
 }
 answer_rejoins() {
-	witness_update_rejoins "${F[leg.$1.device_uuid]}"
+	witness_joined_again "${F[leg.$1.device_uuid]}"
 	say ok
 }
 answer_freeslot() {

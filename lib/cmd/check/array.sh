@@ -3,8 +3,9 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/words decide/action decide/health
-need notes/witness-copy observe/scan observe/static report/advice world/disk world/md world/md-state
-need world/ramdisk world/ramdisk-note world/smart world/systemd
+need notes/witness-copy observe/scan observe/static report/advice world/disk world/disk-name
+need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -108,7 +109,7 @@ check_array_legs() {
 	fi
 }
 
-check_array_name_of_() { disk_stable_name "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE
+check_array_name_of_() { disk_name_stable "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE
 
 # check_array_leg_state I: takes from the caller's strangers the one that is taken for leg I.
 check_array_leg_state() {
@@ -190,7 +191,7 @@ check_array_ram_leg() {
 check_array_discards() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$CHECK_ARRAY"
-	if [[ $RAM_PROVIDER != brd ]] || ! ramdisk_takes_discards "$RAM_NODE"; then return 0; fi
+	if [[ $RAM_PROVIDER != brd ]] || ! ramdisk_brd_takes_discards "$RAM_NODE"; then return 0; fi
 	findings_problem brd-discards "no discards to the RAM leg $RAM_NODE" 'that it takes them, and brd of some kernels loses live data with that (Linux 6.10 to 6.15.2)' \
 		"ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }

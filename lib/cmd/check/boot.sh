@@ -5,7 +5,7 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/quantity notes/adopted notes/claim
-need notes/memory-floor world/initramfs world/kernels world/md world/ramdisk world/systemd
+need notes/memory-floor world/initramfs world/kernels world/md-leg world/ramdisk world/systemd
 
 # The real root: our line, and nobody else's.
 check_boot_claim() {
@@ -106,7 +106,7 @@ check_boot_brd_() { if [[ $1 == builtin ]]; then echo 'a brd that is built in, w
 
 check_boot_flaw() { # RELEASE
 	local KERNEL_FLAW
-	md_kernel_flaw "$1"
+	kernels_flaw "$1"
 	[[ -z $KERNEL_FLAW ]] || findings_problem kernel-flaw 'a kernel without a known flaw' "$KERNEL_FLAW" 'apt full-upgrade, and start the newer kernel' "$1"
 }
 

@@ -4,7 +4,7 @@
 
 need act/array-lock act/guard act/history act/hotplug act/transitions act/witness-update config/conf
 need config/conf-need core/cli core/log core/paths core/quantity decide/health notes/memory-floor
-need observe/facts observe/static world/md world/ramdisk world/ramdisk-note world/systemd
+need observe/facts observe/static world/md-leg world/ramdisk world/ramdisk-note world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

@@ -1,0 +1,91 @@
+# The names of disks: which are stable, the best one that a disk has, and who else claims it.
+# shellcheck shell=bash
+
+need core/log core/paths world/disk
+
+# Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
+disk_name_is_stable() {
+	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) && $1 != */@(.|..) ]]
+}
+
+# Names that RAM= takes besides: a region of persistent memory. Its number is the region's, and
+# regions are numbered in the order of their addresses, which the firmware or memmap= fixes. udev
+# names one by its UUID, which only one with labels has; by path all that memmap= makes have the
+# same name.
+disk_name_is_fast() {
+	disk_name_is_stable "$1" || [[ $1 == /dev/pmem+([0-9])?(.+([0-9]))?(s) ]]
+}
+
+# disk_name_stable PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when
+# it has none. Among several the one that is least likely to move: world-wide names, which stay the
+# same behind another controller, then a partition's UUID, then model and serial number, then the
+# slot; and none that another device claims as well.
+disk_name_stable() {
+	local node link pattern OTHERS patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\* 'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*' disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name}-\* disk/by-id/\* mapper/\* disk/by-path/\*)
+	disk_name_is_stable "$1" && {
+		printf '%s\n' "$1"
+		return
+	}
+	node=$(disk_node "$1") || return 1
+	# A multipath map has the names of the disk as well, which mean one of its paths as long as
+	# there is no map.
+	[[ $node != dm-* ]] || patterns=(disk/by-id/dm-name-\* "${patterns[@]}")
+	for pattern in "${patterns[@]}"; do
+		for link in "$DEV"/$pattern; do
+			[[ -L $link && $link != */by-id/lvm-pv-* ]] || continue
+			[[ $link -ef $DEV/$node ]] || continue
+			disk_name_claimants_ "${link#"$ROOT"}" "$node"
+			[[ -z $OTHERS ]] || continue
+			printf '%s\n' "${link#"$ROOT"}"
+			return
+		done
+	done
+	return 1
+}
+
+# disk_name_fast PATH: the name for RAM= of a device. Of persistent memory the one by its UUID, else
+# its own: see disk_name_is_fast.
+disk_name_fast() {
+	local node link
+	node=$(disk_node "$1") || return 1
+	if disk_name_is_stable "$1" || [[ $node != pmem* ]]; then
+		disk_name_stable "$1"
+		return
+	fi
+	for link in "$DEV"/disk/by-id/pmem-*; do [[ ! $link -ef $DEV/$node ]] || node=${link#"$DEV/"}; done
+	disk_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
+}
+
+# disk_name_claimants_ PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE, "sdb
+# sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of several udev
+# gives a name to one, another one after the next boot; who claims it stands in /run/udev/links, in
+# a folder of that name ("/" as \x2f, up to systemd 249 the first one as well), a file a device
+# ("b8:16").
+disk_name_claimants_() {
+	local name=${1#/dev/} entry other
+	OTHERS=''
+	name=${name//\\/\\x5c} name=${name//\//\\x2f}
+	for entry in "$ROOT/run/udev/links/$name"/b* "$ROOT/run/udev/links/\\x2f$name"/b*; do
+		[[ -e $entry || -L $entry ]] || continue
+		other=$(readlink -e "$SYS/dev/block/${entry##*/b}") || continue
+		other=${other##*/}
+		[[ $other == "$2" || -e $SYS/class/block/$2/slaves/$other ]] || OTHERS+="${OTHERS:+ }$other"
+	done
+}
+
+# disk_name_tell_shared PATH: says which names of a device are claimed by others too, and so were not
+# taken. Returns 1 when PATH itself is such a name.
+disk_name_tell_shared() {
+	local node link OTHERS
+	node=$(disk_node "$1") || return 0
+	for link in "$DEV"/disk/by-id/*; do
+		[[ -L $link && $link -ef $DEV/$node ]] || continue
+		disk_name_claimants_ "${link#"$ROOT"}" "$node"
+		[[ -n $OTHERS ]] || continue
+		if [[ ${link#"$ROOT"} == "$1" ]]; then
+			log_error "$1: is claimed by more than one device (/dev/$node, and $OTHERS): they have one serial number, and after the next boot it may mean another. Name it /dev/$node, and a name is written that only it has, if there is one"
+			return 1
+		fi
+		log_warning "/dev/$node: its name ${link#"$ROOT"} is not taken, because $OTHERS has it too: they have one serial number"
+	done
+}

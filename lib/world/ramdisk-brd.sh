@@ -1,0 +1,69 @@
+# Ramdisks of brd. It has one size for all its devices, and gives no memory back before it is
+# unloaded.
+# shellcheck shell=bash
+
+need core/act core/log core/number core/paths world/disk world/ramdisk
+
+# brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they
+# are written, so every device gets all of memory as its nominal size, and fits every array. A brd
+# that somebody else has loaded is not ours to use.
+ramdisk_brd_make() { # BYTES
+	local bytes=$1 files=() count total number=0 node
+	if [[ ! -e $RUN/brd ]]; then
+		[[ ! -d $SYS/module/brd ]] || {
+			echo 'brd is loaded already, for something else, and its devices may hold data; unload it (rmmod brd) or use rapiddisk' >&2
+			return 1
+		}
+		# One for each array that may be configured; ramraid.conf is one more.
+		files=("$ETC"/*.conf)
+		count=${#files[@]}
+		total=$(ramdisk_total)
+		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" max_part=0 || {
+			echo 'the kernel module brd could not be loaded' >&2
+			return 1
+		}
+		: >"$RUN/brd"
+	fi
+	for node in "$SYS"/block/ram*; do
+		number=${node##*/ram}
+		[[ -e $node ]] || continue
+		[[ -z $(disk_holders "ram$number") ]] || continue
+		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
+		(($(disk_bytes "ram$number") >= bytes)) || continue
+		ramdisk_wait_node "ram$number" && ramdisk_brd_forbid_discards "ram$number" && printf 'ram%s\n' "$number"
+		return
+	done
+	echo "no free brd device of $bytes bytes; all are in use" >&2
+	return 1
+}
+
+# brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
+ramdisk_brd_drop() { # NODE NAME
+	ramdisk_gives_back "$2" || {
+		log_notice "$2: brd is still in use by another array; its memory is given back when that one has stopped"
+		return 0
+	}
+	act rmmod brd || return 1
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
+}
+
+# brd of Linux 6.10 to 6.12.33 and 6.13 to 6.15.2 also frees live data beside what is discarded, up
+# to the borders of its pages (brd_do_discard() in linux drivers/block/brd.c). Which other kernels
+# have that, or will, nobody knows: so no brd is a leg that takes discards. md passes them on to the
+# other legs.
+ramdisk_brd_forbid_discards() { # NODE
+	ramdisk_brd_takes_discards "$1" || return 0
+	act_write "$(ramdisk_brd_discards_ "$1")" 0 || : # what the kernel then says counts
+	[[ -n $DRY_RUN ]] || ! ramdisk_brd_takes_discards "$1" || {
+		echo "the kernel goes on giving discards to $1, from which brd may lose live data" >&2
+		return 1
+	}
+}
+
+# ramdisk_brd_takes_discards NODE: does the kernel pass them on to it?
+ramdisk_brd_takes_discards() {
+	local NUMBER
+	number_in "$(ramdisk_brd_discards_ "$1")" 0
+	((NUMBER > 0))
+}
+ramdisk_brd_discards_() { printf '%s/block/%s/queue/discard_max_bytes\n' "$SYS" "$1"; } # NODE
