@@ -15,8 +15,12 @@ readonly PROC=$ROOT/proc
 # For root alone: whoever can open a file can hold a lock on it (flock(2)), and keep the others away
 # with that.
 readonly LOCKS=$RUN/.locks
-# paths_run: makes $RUN; without a process when it is there, because every verb asks.
-paths_run() { [[ -d $LOCKS ]] || { mkdir -p "$RUN" && mkdir -m 700 "$LOCKS"; } || [[ -d $LOCKS ]]; }
+# paths_run: makes $RUN; without a process when it is there, because every verb asks. Two starts at
+# boot may both find that it is not: which of them makes it does not matter.
+paths_run() {
+	[[ -d $LOCKS ]] || mkdir -p "$RUN" || return
+	[[ -d $LOCKS ]] || mkdir -m 700 "$LOCKS" 2>/dev/null || [[ -d $LOCKS ]] || mkdir -m 700 "$LOCKS"
+}
 readonly CLAIMS=$ROOT/etc/mdadm/mdadm.conf.d
 readonly BOOT=$ROOT/boot
 readonly MODULES=$ROOT/lib/modules
