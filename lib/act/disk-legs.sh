@@ -2,8 +2,9 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/hotplug act/ram-leg act/witness-joined act/witness-update core/log core/paths decide/health
-need world/disk world/md world/md-bits world/md-leg world/ramdisk-note world/superblock
+need act/ram-leg act/witness-joined act/witness-update core/log core/paths decide/health
+need notes/departures world/disk world/md world/md-bits world/md-leg world/ramdisk-note
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -80,7 +81,7 @@ disk_legs_set_backlog() { # N
 disk_legs_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]}"; } # I
 
 disk_legs_readd() { # I
-	hotplug_note_return "$1"
+	departures_note_return "$1"
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
 		LOOP_ERROR="md did not take ${F[leg.$1.dev]} back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
 		return 1
@@ -132,7 +133,7 @@ disk_legs_add_leg() { # I
 		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
 		return 1
 	}
-	hotplug_note_return "$1"
+	departures_note_return "$1"
 	witness_update_free_slot || ! health_disk_in_sync || {
 		LOOP_ERROR="who is in sync can't be written down in $STATE; ${F[leg.$1.dev]} is not built before that"
 		return 1

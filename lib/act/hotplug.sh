@@ -3,12 +3,10 @@
 # is anything to do. What is told of it: act/transitions.sh.
 # shellcheck shell=bash
 
-need config/conf core/act core/clock core/number core/paths decide/action decide/leg
-need notes/memory-floor world/ramdisk
+need config/conf core/act core/paths decide/action decide/leg notes/departures notes/memory-floor
+need world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
-
-readonly HOTPLUG_RETURNS=5 # how often a disk leg is put back by itself within an hour: a cable or a disk that does not hold is for a person
 
 # hotplug_facts: what the worker goes by besides. What a person has taken out stays out, and what
 # fails again and again is left alone. After facts_observe.
@@ -34,48 +32,20 @@ hotplug_facts() {
 # just leaving.
 hotplug_look() {
 	local i
-	hotplug_find_removed
+	departures_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		unset -v "F[veto.readd.$i]" "F[veto.add-leg.$i]"
 		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
 		[[ -n ${F[leg.$i.in]} ]] || unset -v "F[failed.write-mostly.$i]"
 		[[ -z ${F[kernel.flaw]} ]] || F["veto.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: ${F[kernel.flaw]}"
-	done
-	hotplug_find_bouncing
-}
-
-# hotplug_find_bouncing: sets leg.I.returns to how often a disk leg has been put back by itself
-# within the last hour, if that is enough for it to stay out.
-hotplug_find_bouncing() {
-	local i when dev UPTIME
-	local -A count=()
-	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.returns]=''; done
-	[[ -e $RUN/${F[name]}.returns ]] || return 0
-	clock_uptime
-	while read -r when dev; do
-		[[ $dev == /* ]] || continue
-		number_or when "$UPTIME"
-		((UPTIME - when >= RAM_WINDOW)) || count["$dev"]=$((${count["$dev"]-0} + 1))
-	done <"$RUN/${F[name]}.returns"
-	for ((i = 0; i < ${F[members]}; i++)); do
-		dev=${F[leg.$i.dev]}
-		[[ -z ${F[leg.$i.in]} ]] || continue
-		((${count[$dev]-0} >= HOTPLUG_RETURNS)) || continue
-		F[leg.$i.returns]=${count[$dev]}
-		F["veto.readd.$i"]="$dev has come back ${count[$dev]} times within an hour"
+		[[ -n ${F[leg.$i.returns]} ]] || continue
+		F["veto.readd.$i"]="${F[leg.$i.dev]} has come back ${F[leg.$i.returns]} times within an hour"
 		F["veto.add-leg.$i"]=${F["veto.readd.$i"]}
 	done
 }
 
-# hotplug_note_return I: the worker puts a disk leg back; start and attach forget that, for a person
-# wants it (hotplug_reset_backoff).
-hotplug_note_return() {
-	local UPTIME
-	[[ ${F[mend]-} == yes ]] || return 0
-	clock_uptime
-	printf '%s %s\n' "$UPTIME" "${F[leg.$1.dev]}" >>"$RUN/${F[name]}.returns"
-}
-hotplug_reset_backoff() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; } # NAME
+# hotplug_reset_backoff NAME: a person wants its disks tried again.
+hotplug_reset_backoff() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; }
 
 readonly HOTPLUG_RESTARTS=20 # how often hot-plug starts an array again that is refused each time
 
@@ -124,46 +94,9 @@ hotplug_print_legs_() {
 # Text, and not a hash of it: that would take a process.
 hotplug_print_leg_() {
 	local fact NUMBER
-	hotplug_number_ "${F[$1.node]}"
+	departures_number "${F[$1.node]}"
 	HOTPLUG_PRINT+=" $NUMBER"
 	for fact in "${@:2}"; do HOTPLUG_PRINT+=":${F[$1.$fact]}"; done
-}
-
-# hotplug_find_removed: sets leg.I.removed. A disk that was in the array at an earlier look, is
-# outside now, and has not been pulled out in between, was taken out with mdadm: whoever did that
-# does not want it back at once. A disk that is plugged in gets another number.
-hotplug_find_removed() {
-	local i NUMBER before=''
-	{ read -r before <"$RUN/${F[name]}.members"; } 2>/dev/null || :
-	for ((i = 0; i < ${F[members]}; i++)); do
-		F[leg.$i.removed]=''
-		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} ]] || continue
-		hotplug_number_ "${F[leg.$i.node]}"
-		[[ -z $NUMBER || " $before " != *" $NUMBER "* ]] || F[leg.$i.removed]=yes
-	done
-}
-
-# hotplug_note_members NAME: the numbers of the disks that are in the array now, for the next look;
-# those of before stay, as they are never given out again.
-hotplug_note_members() {
-	local i NUMBER before='' new
-	{ read -r before <"$RUN/$1.members"; } 2>/dev/null || :
-	new=$before
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
-		hotplug_number_ "${F[leg.$i.node]}"
-		[[ -z $NUMBER || " $new " == *" $NUMBER "* ]] || new+="${new:+ }$NUMBER"
-	done
-	[[ $new == "$before" ]] || printf '%s\n' "$new" >"$RUN/$1.members"
-}
-
-# hotplug_number_ NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when
-# it appears, and never to another one in this boot; a partition has its disk's. Empty when there is
-# none.
-hotplug_number_() {
-	NUMBER=''
-	{ read -r NUMBER <"$SYS/class/block/$1/diskseq" || read -r NUMBER <"$SYS/class/block/$1/../diskseq"; } 2>/dev/null || :
-	NUMBER=${NUMBER:+$1:$NUMBER}
 }
 
 # hotplug_print: sets HOTPLUG_PRINT to what the decision hangs on: another disk under an old name is

@@ -6,8 +6,8 @@
 # /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only"
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
-need act/array-lock act/guard act/hotplug act/notify config/conf core/act core/lock core/log
-need core/paths decide/health decide/leg decide/readd notes/memory-floor observe/facts
+need act/array-lock act/guard act/notify config/conf core/act core/lock core/log core/paths
+need decide/health decide/leg decide/readd notes/departures notes/memory-floor observe/facts
 need observe/static world/disk world/md-leg world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
@@ -70,8 +70,7 @@ transitions_look_() { # NAME
 # work that is seen.
 transitions_words_() { # NAME yes|""
 	local i LEG RAM key
-	hotplug_find_removed
-	hotplug_find_bouncing
+	departures_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		key="leg ${F[leg.$i.dev]}"
 		transitions_leg "$i"
@@ -84,7 +83,7 @@ transitions_words_() { # NAME yes|""
 	! health_only_copy || new[only]=yes
 	# Neither the one nor the others have all: it is not over.
 	[[ ${old[only]-} != yes ]] || health_disk_has_all || new[only]=yes
-	hotplug_note_members "$1"
+	departures_note_members
 }
 
 transitions_write_() { # NAME
