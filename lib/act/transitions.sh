@@ -69,7 +69,7 @@ transitions_look_() { # NAME
 # Sets the caller's new from the facts; while somebody is at work, to its old where it may be the
 # work that is seen.
 transitions_words_() { # NAME yes|""
-	local i LEG RAM key
+	local i LEG MEMORY_NOTE key
 	departures_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		key="leg ${F[leg.$i.dev]}"
@@ -77,9 +77,11 @@ transitions_words_() { # NAME yes|""
 		[[ -z $2 || $LEG == @(in_sync|recovering|faulty|missing) ]] || LEG=${old[$key]:-$LEG}
 		new[$key]=$LEG
 	done
-	transitions_ram "$1"
-	[[ -z $2 || $RAM == @(in_sync|recovering) ]] || RAM=${old[ram]:-$RAM}
-	new[ram]=$RAM new[only]=no
+	memory_floor_note "$1"
+	F[ram.out]=$MEMORY_NOTE
+	leg_ram
+	[[ -z $2 || $LEG == @(in_sync|recovering) ]] || LEG=${old[ram]:-$LEG}
+	new[ram]=$LEG new[only]=no
 	! health_only_copy || new[only]=yes
 	# Neither the one nor the others have all: it is not over.
 	[[ ${old[only]-} != yes ]] || health_disk_has_all || new[only]=yes
@@ -98,21 +100,6 @@ transitions_write_() { # NAME
 transitions_leg() {
 	leg_classify "$1"
 	[[ $LEG != blank || -z $(disk_why_not_free "${F[leg.$1.dev]}") ]] || LEG=occupied
-}
-
-# transitions_ram NAME: sets RAM to one word on the RAM leg: in_sync recovering (also by a copy)
-# detached (by a person) short (of memory) lost none (there is to be none).
-transitions_ram() {
-	case ${F[ram.state]}:${F[copy.state]} in
-	in_sync:*) RAM=in_sync ;;
-	recovering:* | attached:running) RAM=recovering ;;
-	*)
-		RAM=lost
-		[[ ! -e $RUN/$1.detached ]] || RAM=detached
-		! memory_floor_has_given_up "$1" || RAM=short
-		[[ ${F[conf.ram]} != none ]] || RAM=none
-		;;
-	esac
 }
 
 transitions_say_only_() { # NAME yes|no

@@ -1,7 +1,7 @@
 # ramraid metrics: what Prometheus collects of all arrays.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths world/disk world/md-state world/ramdisk-note
+need config/conf core/cli core/log core/paths world/disk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -16,7 +16,7 @@ cmd_metrics() {
 	((${#ARGS[@]} == 0)) || cli_usage "$METRICS_USAGE" 'takes no operands'
 	[[ -z ${OPT[output]+set} || ${OPT[output]} == /*[!/] ]] || die "--output=${OPT[output]}: write the whole path of a file" "$EX_USAGE"
 	[[ -z ${OPT[output]+set} ]] || cmd_metrics_place "$ROOT${OPT[output]}"
-	need observe/summary core/act world/ramdisk report/metrics
+	need observe/summary observe/detail core/act world/ramdisk report/metrics
 	# shellcheck disable=SC2154 # of the program itself
 	metrics_sample ramraid_build_info 1 version "$(<"$lib/VERSION")"
 	while IFS= read -r name; do cmd_metrics_array "$name"; done < <(conf_names)
@@ -53,33 +53,16 @@ cmd_metrics_place() {
 }
 
 cmd_metrics_array() { # NAME
-	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN='' alone=''
+	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN='' NODE
 	# What can't be an array's name is none, and may not be fit to be printed.
 	conf_name_ok "$1" && summary_array "$1" || return 0
 	F[ram.bytes]='' F[ram.taken]=''
 	ramdisk_note_read "$1"
 	if [[ $STATUS_WORD == misconfigured ]]; then
-		! cmd_metrics_is_alone_ "$1" || alone=1
+		[[ -z $RAM_NODE ]] || ! disk_find "/dev/md/$1" || detail_members "$NODE" "$RAM_NODE"
 	else
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
 		! ramdisk_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
 	fi
-	metrics_add "$STATUS_WORD" "$alone"
-}
-
-# cmd_metrics_is_alone_ NAME: is the ramdisk RAM_NODE the only leg in sync of the array that runs
-# under this name? A fault in its configuration must not silence that.
-cmd_metrics_is_alone_() {
-	local NODE ARRAY_STATE READAUTO LEGS line alone=1
-	[[ -n $RAM_NODE ]] && disk_find "/dev/md/$1" || return 1
-	md_state "$NODE"
-	[[ $ARRAY_STATE == @(active|broken) ]] || return 1
-	md_state_members "$NODE"
-	for line in "${LEGS[@]}"; do
-		case $line in
-		"$RAM_NODE in_sync "*) alone=0 ;;
-		*' in_sync '*) return 1 ;;
-		esac
-	done
-	return "$alone"
+	metrics_add "$STATUS_WORD"
 }

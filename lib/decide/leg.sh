@@ -1,4 +1,4 @@
-# The pure ring's part that says in one word what state a disk leg is in. Whoever judges a leg asks
+# The pure ring's part that says in one word what state a leg is in. Whoever judges a leg asks
 # here, or, when the running array is all that matters, health_leg. Facts as in decide/action.sh,
 # and no more than facts.
 # shellcheck shell=bash
@@ -27,6 +27,8 @@
 #   slotless    it holds no slot
 #   partial     it was still being rebuilt
 #   good        none of these: it can be compared with the others
+# Of the RAM leg (leg_ram): in_sync; recovering, also by a copy; none: there is to be none; short: it
+# has been given up for want of memory; detached: by a person or a release; lost: none of these.
 
 need decide/health decide/readd
 
@@ -55,6 +57,22 @@ leg_classify() {
 	else
 		LEG=separate
 	fi
+}
+
+# leg_ram: sets LEG to one of these words, of the RAM leg beside a running array.
+leg_ram() {
+	case ${F[ram.state]}:${F[copy.state]} in
+	in_sync:*) LEG=in_sync ;;
+	recovering:* | attached:running) LEG=recovering ;;
+	*)
+		case ${F[conf.ram]}:${F[ram.out]} in
+		none:*) LEG=none ;;
+		*:memory | *:room) LEG=short ;;
+		*:person | *:release) LEG=detached ;;
+		*) LEG=lost ;;
+		esac
+		;;
+	esac
 }
 
 # leg_alone I: sets LEG to what the leg I, also "ram", is by itself: by its device and its

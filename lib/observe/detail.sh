@@ -2,7 +2,7 @@
 # word, and what takes longer to find out.
 # shellcheck shell=bash
 
-need core/paths decide/health observe/static
+need core/paths decide/health observe/static world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -38,16 +38,33 @@ detail_word() {
 	fi
 }
 
-# detail_look: after summary_array. Beside what is remembered of earlier runs, sets F[unit.text],
-# the last word of the array's unit, F[root], and F[ram.out]: who has taken the RAM leg out of the
-# running array (memory_floor_note).
+# detail_members MD RAM_NODE: of an array whose configuration has errors, so that no disk leg of it
+# is known by name: what health_only_copy goes by.
+detail_members() {
+	local ARRAY_STATE READAUTO LEGS line
+	F[members]=0 F[array.unconfigured]='' F[disks.lack]='' F[ram.state]=none
+	md_state "$1"
+	F[array.state]=$ARRAY_STATE
+	md_state_members "$1"
+	for line in "${LEGS[@]}"; do
+		case $line in
+		"$2 in_sync "*) F[ram.state]=in_sync ;;
+		*' in_sync '*) F[array.unconfigured]+="${F[array.unconfigured]:+ }${line%% *}" ;;
+		esac
+	done
+}
+
+# detail_look: after summary_array. Beside what is remembered of earlier runs, and of the disk legs
+# that have left in this boot, sets F[unit.text], the last word of the array's unit, F[root], and
+# F[ram.out]: who has taken the RAM leg out of the running array (memory_floor_note).
 detail_look() {
 	local MEMORY_NOTE
-	need world/systemd notes/memory-floor
+	need notes/departures notes/memory-floor world/systemd
 	memory_floor_note "${F[name]}"
 	F[root]=yes F[unit.text]='' F[ram.out]=$MEMORY_NOTE
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
 	static_remembered
+	departures_look
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

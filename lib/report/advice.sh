@@ -140,6 +140,8 @@ advice_lost_leg() { # I
 		ADVICE_DO="$dev was lost while it was being put back; if nothing on it is needed: $blank"
 		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_DO="nothing: all of $dev is rebuilt by itself; if that has not begun within a minute: $blank"
 		;;
+	removed) ADVICE_DO="$dev has been taken out; to put it back: $again" ;;
+	bouncing) ADVICE_DO="$dev is back, after ${F[leg.$1.returns]} times within an hour: it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again" ;;
 	copy) ADVICE_DO="$dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: $blank" ;;
 	blank) ADVICE_DO="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
 	fresh) ADVICE_DO="the first rebuild of $dev was cut off; to have it built: ramraid apply ${F[name]}" ;;

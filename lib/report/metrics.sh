@@ -67,13 +67,14 @@ metrics_one_of() {
 	done
 }
 
-# metrics_add STATUS-WORD [ALONE]: the samples of one array. Of one whose configuration has errors
-# nothing is known but ALONE: 1 if only its RAM leg is in sync.
+# metrics_add STATUS-WORD: the samples of one array. Of one whose configuration has errors nothing is
+# known, but perhaps that its RAM leg is the only good copy (detail_members).
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
+	[[ ${F[array.state]-} != @(active|broken) ]] || ! health_only_copy || alone=1
 	metrics_one_of ramraid_array_state "$METRICS_STATES" "$1" "${array[@]}"
 	[[ $1 != misconfigured ]] || {
-		metrics_sample ramraid_only_good_copy_in_ram "${2-}" "${array[@]}"
+		((alone == 0)) || metrics_sample ramraid_only_good_copy_in_ram 1 "${array[@]}"
 		return 0
 	}
 	metrics_sample ramraid_array_info 1 "${array[@]}" uuid "${F[uuid]}" device "${F[array.md]}"
@@ -83,7 +84,6 @@ metrics_add() {
 		metrics_leg_ ram "${array[@]}" role ram leg ram
 	}
 	for ((i = 0; i < F[members]; i++)); do metrics_leg_ "leg.$i" "${array[@]}" role disk leg "${F[leg.$i.dev]}"; done
-	[[ ${F[array.state]} != @(active|broken) ]] || ! health_only_copy || alone=1
 	metrics_sample ramraid_only_good_copy_in_ram "$alone" "${array[@]}"
 	metrics_sample ramraid_legs "$legs" "${array[@]}"
 	metrics_sample ramraid_legs_in_sync "$good" "${array[@]}"

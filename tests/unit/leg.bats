@@ -84,6 +84,32 @@ outside() { is "$1" whole-2 in= state= slot= sb=ok uuid="$ME" role=2 view=AAA ro
 	health_leg leg.0 && [[ $LEG == outside ]]
 }
 
+# ram_is WORD [KEY=VALUE…]: the RAM leg beside the running array is called WORD.
+ram_is() {
+	local word=$1 fact LEG
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	for fact in "${@:2}"; do F[${fact%%=*}]=${fact#*=}; done
+	leg_ram
+	[[ $LEG == "$word" ]] || fail "$*: $LEG, and not $word"
+}
+
+@test "one word for each state of the RAM leg beside the running array" {
+	local out
+	ram_is in_sync
+	ram_is in_sync ram.out=person copy.state=running conf.ram=none
+	ram_is recovering ram.state=recovering
+	ram_is recovering ram.state=attached copy.state=running
+	for out in none attached faulty; do
+		ram_is lost ram.state=$out
+		ram_is detached ram.state=$out ram.out=person
+		ram_is detached ram.state=$out ram.out=release
+		ram_is short ram.state=$out ram.out=memory
+		ram_is short ram.state=$out ram.out=room
+		ram_is none ram.state=$out conf.ram=none ram.out=memory
+	done
+	ram_is lost ram.state=attached copy.state=failed
+}
+
 # advises TEXT [KEY=VALUE…]: what "status" and "check" say of leg 1, which is outside.
 advises() {
 	local text=$1 ADVICE_DO='' ADVICE_BLIND=no
@@ -98,6 +124,8 @@ advises() {
 	WORD=unreadable advises "can't be read" sb=unreadable uuid=
 	WORD=returned advises 'ramraid attach data, if it is not put back by itself within a minute' array.degraded=1
 	WORD=returned advises 'there is no free slot' array.degraded=0
+	WORD=removed advises 'has been taken out; to put it back: ramraid attach data' removed=yes
+	WORD=bouncing advises 'is back, after 5 times within an hour: it is not put back any more' returns=5
 	WORD=fresh advises 'to have it built: ramraid apply data' role=spare
 	WORD=separate advises "can't be put back as it is" role=faulty
 	# Hot-plug rebuilds it: nobody need wipe it.

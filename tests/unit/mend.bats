@@ -454,6 +454,26 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	[[ $(started) == 2 ]]
 }
 
+@test "status says of a disk that was taken out, or that bounces, what the events say" {
+	local ADVICE_DO
+	disks
+	look
+	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
+	status_says() {
+		summary_array data
+		detail_look
+		advice "$STATUS_WORD"
+		[[ $STATUS_WORD == degraded && $ADVICE_DO == *"$1"* ]] || fail "$STATUS_WORD: $ADVICE_DO"
+	}
+	status_says 'ata-B has been taken out; to put it back: ramraid attach data'
+	rm "$R/run/ramraid/data.members"
+	echo 1 >"$M/degraded"
+	status_says 'if it is not put back by itself'
+	for i in 4000 4100 4200 4300 4400; do echo "$i /dev/disk/by-id/ata-B"; done >"$R/run/ramraid/data.returns"
+	status_says 'ata-B is back, after 5 times within an hour: it is not put back any more'
+}
+
 @test "while it works: a disk taken out by hand stays out, and a failure is forgotten when its disk has gone" {
 	disks
 	look

@@ -2,10 +2,10 @@
 # them, and what have they been set to? After static_configured and facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths core/words decide/action decide/health
-need notes/witness-copy observe/scan observe/static report/advice world/disk world/disk-name
-need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart
-need world/systemd
+need cmd/check/findings config/conf core/paths core/words decide/action decide/health decide/leg
+need notes/departures notes/witness-copy observe/scan observe/static report/advice world/disk
+need world/disk-name world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note
+need world/smart world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -21,6 +21,7 @@ check_array() {
 		for ((i = 0; i < ${F[members]}; i++)); do check_array_leg_size "$i"; done
 		return
 	fi
+	departures_look
 	check_array_twin
 	check_array_legs
 	check_array_ram_leg
@@ -129,9 +130,16 @@ check_array_leg_state() {
 }
 
 check_array_outside_() { # I
-	local holders
-	holders=$(disk_holders "${F[leg.$1.node]}")
-	if [[ -n $holders ]]; then printf 'in use by %s\n' "${holders//$'\n'/, }"; elif [[ -n ${F[leg.$1.silent]-} ]]; then printf 'does not answer\n'; else printf 'outside (superblock: %s)\n' "${F[leg.$1.sb]}"; fi
+	local holders LEG
+	leg_alone "$1"
+	case $LEG in
+	used)
+		holders=$(disk_holders "${F[leg.$1.node]}")
+		printf 'in use by %s\n' "${holders//$'\n'/, }"
+		;;
+	silent) printf 'does not answer\n' ;;
+	*) printf 'outside (superblock: %s)\n' "${F[leg.$1.sb]}" ;;
+	esac
 }
 
 check_array_leg_gone_() { # I
@@ -176,13 +184,14 @@ check_array_leg_bad_blocks() { # I
 }
 
 check_array_ram_leg() {
-	local found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
+	local LEG found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
 	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] || found="that ${F[leg.ram.dev]} is not there" cure="bring it back, then: ramraid attach $CHECK_ARRAY"
-	case ${F[ram.state]}:${F[array.sync]}:$CHECK_UNIT in
+	leg_ram
+	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*) check_array_discards ;;
-	recovering:* | *:copy:* | *:activating) findings_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
-	faulty:*) findings_problem no-ram-leg 'the RAM leg in sync' 'that it has failed' "ramraid attach $CHECK_ARRAY" ;;
+	recovering:* | *:activating) findings_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
+	*:faulty:*) findings_problem no-ram-leg 'the RAM leg in sync' 'that it has failed' "ramraid attach $CHECK_ARRAY" ;;
 	*) findings_problem no-ram-leg 'the RAM leg in sync' "$found" "$cure" ;;
 	esac
 }
