@@ -1,15 +1,16 @@
 # ramraid adopt: a RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/hand-made-drop act/hotplug cmd/attach cmd/start cmd/wait
-need config/conf config/conf-faults config/conf-keys config/conf-need core/act core/cli core/log
-need core/paths notes/adopted notes/claim notes/contents observe/adoptable observe/adoptable-stopped
-need observe/facts observe/static report/unadopted world/disk world/disk-name world/md
-need world/md-state world/ramdisk world/superblock world/systemd
+need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug
+need act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
+need config/conf-keys config/conf-need core/act core/cli core/log core/paths notes/adopted
+need notes/claim notes/contents observe/adopt-find observe/adoptable observe/adoptable-stopped
+need observe/facts observe/static report/unadopted world/disk world/disk-name world/ramdisk
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-readonly ADOPT_USAGE='usage: ramraid adopt [--find] [--ram=KIND] [--yes] [--dry-run] NAME ARRAY|DISK…
+readonly ADOPT_USAGE='usage: ramraid adopt [--find] [--ram=KIND] [--fix-fstab] [--yes] [--dry-run] NAME ARRAY|DISK…
 
 Makes the RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
 /etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
@@ -18,11 +19,13 @@ One that does not run is started as ramraid starts its own: name the inactive ar
 If it is interrupted, type it again. The way back: ramraid release NAME
   --ram=KIND  auto (the default), rapiddisk, brd, none, a fast device that holds nothing, or
               the member beside write-mostly disks that is to stay as the RAM leg
+  --fix-fstab write UUID= in fstab and crypttab for names of the array that do not last (/dev/md0),
+              and keep the old file beside it
   --find      print which arrays of this machine could be adopted, and how; NAME is not given then
   --yes       do not ask    --dry-run  print every command, change nothing'
 
 cmd_adopt() {
-	cli_parse "$ADOPT_USAGE" 'dry-run yes find ram=' "$@"
+	cli_parse "$ADOPT_USAGE" 'dry-run yes find fix-fstab ram=' "$@"
 	if [[ -n ${OPT[find]-} ]]; then
 		((${#ARGS[@]} == 0)) || cli_usage "$ADOPT_USAGE" '--find takes no name'
 		cli_root
@@ -54,14 +57,14 @@ cmd_adopt() {
 	adopt_start
 }
 
-# adopt_look: sets ADOPT_MD, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_UUID, ADOPT_BEGUN, the configuration
-# and the facts; ends the program when it can't be adopted.
+# adopt_look: sets what adopt_find does, ADOPT_BEGUN, the configuration and the facts; ends the
+# program when it can't be adopted.
 adopt_look() {
 	conf_faults_new_name "$NAME"
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] || die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 	adopt_find
 	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
-	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_none "${ARGS[0]}"
+	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_find_none "${ARGS[0]}"
 	# Somebody has deleted it since.
 	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
 	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT=''
@@ -74,66 +77,6 @@ adopt_look() {
 	static_configured "$NAME"
 	[[ ${ADOPTED[done]-} != yes ]] || return 0
 	if [[ -n $ADOPT_STOPPED ]]; then adoptable_stopped_check; else adoptable_check; fi
-}
-
-# What ARGS name: one array, or disks, which may be members of one. ADOPT_STOPPED=yes: it does not
-# run.
-adopt_find() {
-	local NODE operand md ARRAY_STATE READAUTO
-	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_BY_NAME='' ADOPT_LEGS=()
-	for operand in "${ARGS[@]}"; do
-		disk_find "$operand" || adopt_find_by_name || adopt_none "$operand"
-		if ((${#ARGS[@]} == 1)) && [[ -d $SYS/block/$NODE/md ]]; then
-			md=$NODE
-		else
-			md=$(md_of_leg "$NODE") || md=''
-			ADOPT_LEGS+=("$NODE")
-			((${#ADOPT_LEGS[@]} == 1)) || [[ $md == "$ADOPT_MD" ]] ||
-				die "$NAME: ${ARGS[*]}: are not members of one array; name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
-		fi
-		ADOPT_MD=$md
-	done
-	md_state "$ADOPT_MD"
-	case $ARRAY_STATE in
-	absent | inactive)
-		ADOPT_STOPPED=yes
-		adoptable_stopped_find
-		;;
-	*)
-		# Typed again, after the start that they were named for.
-		((${#ADOPT_LEGS[@]} == 0)) || [[ -e $ETC/$NAME.conf ]] ||
-			die "$NAME: ${ARGS[0]} is no md array, but a member of one that runs: ramraid adopt $NAME /dev/$ADOPT_MD" "$EX_INACTIVE"
-		adopt_find_uuid
-		;;
-	esac
-}
-
-# An array that was inactive has another number since an earlier run has started it. Sets the
-# caller's NODE to the one that has its name; whether it is that one is judged by its UUID.
-adopt_find_by_name() {
-	((${#ARGS[@]} == 1)) && disk_find "/dev/md/$NAME" || return 1
-	ADOPT_BY_NAME=yes
-}
-
-adopt_none() { # OPERAND
-	die "$NAME: there is no block device $1; /proc/mdstat lists the arrays" "$EX_INACTIVE"
-}
-
-# Of a running array. Kernels without md/uuid in sysfs: a member is asked.
-adopt_find_uuid() {
-	local VALUE line LEGS
-	md_state_read "$ADOPT_MD" uuid
-	ADOPT_UUID=$VALUE ADOPT_LEGS=()
-	md_state_members "$ADOPT_MD"
-	for line in "${LEGS[@]}"; do
-		ADOPT_LEGS+=("${line%% *}")
-		[[ -z $ADOPT_UUID ]] || continue
-		line=$(superblock_facts "$DEV/${line%% *}")
-		# The first of them; "device_uuid" comes later.
-		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
-	done
-	[[ -n $ADOPT_UUID ]] ||
-		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, found no member with it that can be read" "$EX_REFUSED"
 }
 
 # It is configured: an earlier run has come that far, or it has been ours before.
@@ -167,40 +110,6 @@ adopt_configure() {
 	done
 }
 
-# All that will be done to what is there is said before the question.
-adopt_ask() {
-	local users VALUE what
-	if [[ -n $ADOPT_STOPPED ]]; then
-		adopt_ask_stopped
-		return
-	fi
-	users=$(disk_users "$ADOPT_MD")
-	users=${users//$'\n'/, }
-	log_printable users
-	PLAN=("${MEMBERS[@]/#/disk leg: }")
-	[[ ${CONF[RAM]} != /* ]] || PLAN+=("RAM leg: ${CONF[RAM]}")
-	if [[ -n $HAND_MADE ]]; then
-		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
-		PLAN+=("$what, and $(hand_made_drop_fate "$HAND_MADE")")
-		[[ ${CONF[RAM]} == none ]] ||
-			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
-	elif [[ ${CONF[RAM]} != /* ]]; then
-		adopt_ask_slot "$(md_slots "$ADOPT_MD")"
-	fi
-	md_state_read "$ADOPT_MD" bitmap/backlog
-	((${VALUE:-0} == 0 || ${F[conf.write_behind]} > 0)) ||
-		PLAN+=("write-behind is on ($VALUE): it is switched off. With it, an fsync returns before"
-			'a disk has the data, and a power cut loses that')
-	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
-	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
-}
-
-# Who has made the array knows whether its free slot was a ramdisk's.
-adopt_ask_slot() { # SLOTS
-	[[ -z $ADOPT_BEGUN ]] && (($1 > ${#MEMBERS[@]})) || return 0
-	PLAN+=('the free slot becomes that of the RAM leg; if a disk is missing, bring it back first')
-}
-
 # Every step is one that can be done again, or is left out when it is done. Whatever a kill or a
 # power cut leaves behind is either a plain array without a configuration, or one that the next boot
 # takes over, and that both "adopt" and "release" can go on from. Hence, as in "create": enabled
@@ -208,6 +117,8 @@ adopt_ask_slot() { # SLOTS
 # configured is started by nobody. What makes reads slower, write-mostly disks without a RAM leg
 # beside them, comes after the initramfs, which takes minutes.
 adopt_all() {
+	# The next boot has to find what lies on it, by whichever name the array has then.
+	[[ -z ${OPT[fix_fstab]-} ]] || lasting_names_write
 	adopt_begin
 	# What is mounted has to be known to the generator at the next boot.
 	contents_remember "$NAME" "$ADOPT_MD" || log_warning "$NAME: could not remember what lies on it in $STATE"
@@ -257,21 +168,13 @@ adopt_stopped() {
 	adopt_look
 }
 
-adopt_ask_stopped() {
-	PLAN=("${MEMBERS[@]/#/disk leg: }")
-	adopt_ask_slot "$ADOPT_SLOTS"
-	((${#ARGUMENTS[@]} == ${#MEMBERS[@]})) ||
-		PLAN+=("it is started from ${ARGUMENTS[*]}; what the others have that these lack is lost")
-	cli_confirm "$NAME" "An array that does not run is started, and becomes the mirror \"$NAME\" with one leg in RAM."
-}
-
 adopt_end() { # EXIT-CODE
 	local code=$1 state="the array is in use as before, and "
 	trap '' INT TERM HUP
 	[[ -z $ADOPT_STOPPED ]] || state=''
 	((code == 0)) || {
 		log_error "$NAME: not finished; ${state}what was done stays"
-		log_error "$NAME: to go on: ramraid adopt $NAME ${ARGS[*]}; to go back: ramraid release $NAME"
+		log_error "$NAME: to go on: ramraid adopt ${OPT[fix_fstab]+--fix-fstab }$NAME ${ARGS[*]}; to go back: ramraid release $NAME"
 	}
 	exit "$code"
 }

@@ -46,8 +46,8 @@ act_file() {
 	act_text "$1" "${all[0]-}" "${2:-644}"
 }
 
-# act_text FILE TEXT [MODE]: the same of a text, without a process: every start and every change of
-# an array comes through here.
+# act_text FILE TEXT [MODE [OWNER]]: the same of a text, without a process: every start and every
+# change of an array comes through here. OWNER is as chown(1) takes it; default: who runs this.
 act_text() {
 	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask code=0
 	if [[ -n $DRY_RUN ]]; then
@@ -65,7 +65,8 @@ act_text() {
 	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || code=1
 	set +o noclobber
 	umask 022
-	((code == 0)) && sync "$temporary" && mv -fT "$temporary" "$file" && sync "${file%/*}" && return
+	((code == 0)) && { [[ -z ${4-} ]] || chown -- "$4" "$temporary"; } &&
+		sync "$temporary" && mv -fT "$temporary" "$file" && sync "${file%/*}" && return
 	rm -f "$temporary"
 	return 1
 }

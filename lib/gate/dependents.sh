@@ -89,18 +89,38 @@ dependents_is_array() {
 
 # dependents_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions,
 # that leads to it now and will not when it is /dev/md/NAME: a number is given out anew at each
-# boot. One a line.
+# boot. "FILE LINE NODE SOURCE" one a line: NODE is what it leads to (md127p1), SOURCE is as it is
+# written there.
 dependents_numbered() {
-	local source NODE GATE_NAME=$1
-	while IFS= read -r source; do
-		printf -v source '%b' "$source"
-		disk_find "$source" || continue
-		if [[ $NODE != "$2"?(p+([0-9])) ]] || dependents_is_array "$source"; then continue; fi
-		printf '%s\n' "$source"
-	done < <({
-		[[ ! -r $ROOT/etc/fstab ]] || while read -r source _; do printf '%s\n' "$source"; done <"$ROOT/etc/fstab"
-		[[ ! -r $ROOT/etc/crypttab ]] || while read -r _ source _; do printf '%s\n' "$source"; done <"$ROOT/etc/crypttab"
-	} | grep '^/dev/md' || :)
+	local file number source name NODE GATE_NAME=$1
+	while read -r file number source; do
+		printf -v name '%b' "$source"
+		disk_find "$name" || continue
+		if [[ $NODE != "$2"?(p+([0-9])) ]] || dependents_is_array "$name"; then continue; fi
+		printf '%s %s %s %s\n' "$file" "$number" "$NODE" "$source"
+	done < <(dependents_md_lines_ /etc/fstab && dependents_md_lines_ /etc/crypttab)
+}
+
+# dependents_gone NAME: the names of arrays there that lead to nothing now, and are not those of an
+# array that is configured, or will be as NAME: "FILE LINE SOURCE".
+dependents_gone() {
+	local file number source name GATE_NAME=$1
+	while read -r file number source; do
+		printf -v name '%b' "$source"
+		[[ -e $ROOT$name || -e $ETC/${name##*/}.conf ]] || dependents_is_array "$name" ||
+			printf '%s %s %s\n' "$file" "$number" "$source"
+	done < <(dependents_md_lines_ /etc/fstab && dependents_md_lines_ /etc/crypttab)
+}
+
+# dependents_md_lines_ FILE: its lines about a /dev/md…, "FILE LINE SOURCE".
+dependents_md_lines_() {
+	local first source number=0
+	[[ -f $ROOT$1 && -r $ROOT$1 ]] || return 0
+	while read -r first source _ || [[ -n $first ]]; do
+		number=$((number + 1))
+		[[ $1 == /etc/crypttab && $first != '#'* ]] || source=$first
+		[[ $source != /dev/md* ]] || printf '%s %s %s\n' "$1" "$number" "$source"
+	done <"$ROOT$1"
 }
 
 # dependents_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's

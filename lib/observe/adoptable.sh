@@ -4,9 +4,9 @@
 # leg and no ramdisk, or to nothing.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/progress core/words gate/dependents notes/claim
-need notes/memory-floor observe/facts observe/hand-made world/disk world/disk-name world/md
-need world/md-leg world/md-state world/ramdisk world/ramdisk-note
+need config/conf core/cli core/log core/paths core/progress core/words notes/claim
+need notes/memory-floor observe/facts observe/hand-made observe/lasting-names world/disk
+need world/disk-name world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -174,12 +174,20 @@ adoptable_use_() {
 			'Unmount it first'
 }
 
+# Names in fstab and crypttab that do not last. What an array holds that does not run nobody sees.
 adoptable_numbered() {
-	local source
-	for source in $(dependents_numbered "$NAME" "$ADOPT_MD"); do
-		adoptable_wrong "/etc/fstab or /etc/crypttab calls it $source, which will not be its name after the next boot;" \
-			"write UUID= there, as blkid $source prints it"
+	local line file number source new what='a name that it will not have after the next boot; write'
+	lasting_names_find "$NAME" "$ADOPT_MD"
+	[[ -z ${OPT[fix_fstab]-} || -z $ADOPT_STOPPED ]] || return 0
+	for line in "${LASTING_NOT[@]}"; do
+		new=/dev/md/$NAME
+		[[ -z $ADOPT_STOPPED ]] || line=${line%% (*} new+=' there, or add --fix-fstab'
+		adoptable_wrong "$line, $what $new"
 	done
+	[[ -z ${OPT[fix_fstab]-} ]] || return 0
+	while read -r file number source new; do
+		adoptable_wrong "$file:$number: $source, $what $new there, or add --fix-fstab"
+	done < <(((${#LASTING[@]} == 0)) || printf '%s\n' "${LASTING[@]}")
 }
 
 # The root file system is there before us, by what the initramfs knows; a /usr of its own is, too,

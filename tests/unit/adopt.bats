@@ -111,6 +111,20 @@ running() {
 mdadm() { step mdadm "$@"; }
 update-initramfs() { step update-initramfs "$@"; }
 lsblk() { [[ $* != *UUID* ]] || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'; }
+# What the devices hold, by the names in $R/holds: "md127 UUID ext4 filesystem".
+blkid() {
+	local node uuid type usage
+	while read -r node uuid type usage; do
+		[[ ${*: -1} != */"$node" ]] || printf 'DEVNAME=x\nUUID=%s\nTYPE=%s\nUSAGE=%s\n' "$uuid" "$type" "$usage"
+	done 2>/dev/null <"$R/holds" || :
+}
+# holds NODE UUID TYPE USAGE: and udev has the link of it.
+holds() {
+	echo "$*" >>"$R/holds"
+	mkdir -p "$R/dev/disk/by-uuid" "$R/sys/class/block/$1"
+	[[ -e $R/dev/$1 ]] || : >"$R/dev/$1"
+	ln -sf "../../$1" "$R/dev/disk/by-uuid/$2"
+}
 modprobe() { :; }
 systemctl() {
 	case $* in
@@ -138,7 +152,7 @@ replace() {
 # verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
 verb() {
 	export R KILL_AFTER FAILS BATS_TEST_TMPDIR
-	export -f called calls step effect start_unit running mdadm update-initramfs sleep lsblk modprobe systemctl replace fake_clock
+	export -f called calls step effect start_unit running mdadm update-initramfs sleep lsblk blkid modprobe systemctl replace fake_clock
 	status=0
 	output=$(NO_INITRAMFS=${NO_INITRAMFS-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_text >/dev/null || replace; }
@@ -576,19 +590,142 @@ release_killed_after() {
 	is_plain
 }
 
-@test "names in fstab and crypttab that the next boot would not know: refused; others not" {
-	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
+@test "names in fstab and crypttab that the next boot would not know: refused, with the line and what to write; others not" {
+	printf '# mine\n/dev/md127 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
 	cp "$R/etc/fstab" "$R/etc.before"
-	refused 4 '/etc/fstab or /etc/crypttab calls it /dev/md127' data /dev/md127
+	refused 4 '/etc/fstab:2: /dev/md127 (it holds nothing that blkid knows, which is not found by an UUID there), a name that' data /dev/md127
+	holds md127 0815-a ext4 filesystem
+	refused 4 '/etc/fstab:2: /dev/md127, a name that it will not have after the next boot; write UUID=0815-a there, or add --fix-fstab' data /dev/md127
 	printf '/dev/md/data /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
 	cp "$R/etc/fstab" "$R/etc.before"
 	rm "$R/dev/md/data"
 	ln -s ../md127 "$R/dev/md/other"
 	printf 'x /dev/md/other none luks\n' >"$R/etc/crypttab"
 	cp "$R/etc/crypttab" "$R/etc.before"
-	refused 4 'calls it /dev/md/other' data /dev/md127
+	refused 4 '/etc/crypttab:1: /dev/md/other (it holds ext4, ' data /dev/md127
 	verb adopt --dry-run other /dev/md/other
 	assert_success
+}
+
+# numbered_names: fstab and crypttab call the array, and partitions of it, by such names.
+numbered_names() {
+	printf '# /dev/md127 is a comment\nUUID=x / ext4 defaults 0 1\n\t/dev/md/old\t /srv/my\\040data  ext4\tdefaults 0 2 # mine' >"$R/etc/fstab"
+	printf '\n/dev/md127p1 none swap sw 0 0\n\n/dev/md5 /srv/five ext4 defaults 0 2' >>"$R/etc/fstab"
+	printf '# name source\nsafe\t/dev/md127p2  none luks\n' >"$R/etc/crypttab"
+	chmod 664 "$R/etc/fstab"
+	chmod 600 "$R/etc/crypttab"
+	cp -p "$R"/etc/{fstab,crypttab} "$BATS_TEST_TMPDIR"
+	cp -p "$R"/etc/{fstab,crypttab} "$R/etc.before"
+	ln -s ../md127 "$R/dev/md/old"
+	holds md127 aaaa ext4 filesystem
+	holds md127p1 bbbb swap other
+	holds md127p2 cccc crypto_LUKS crypto
+	holds md5 eeee ext4 filesystem
+}
+names_last() {
+	[[ $(<"$R/etc/fstab") == $'# /dev/md127 is a comment\nUUID=x / ext4 defaults 0 1\n\tUUID=aaaa\t /srv/my\\040data  ext4\tdefaults 0 2 # mine\nUUID=bbbb none swap sw 0 0\n\n/dev/md5 /srv/five ext4 defaults 0 2' ]] || fail "$(<"$R/etc/fstab")"
+	[[ $(tail -c 1 "$R/etc/fstab") == 2 ]]
+	[[ $(<"$R/etc/crypttab") == $'# name source\nsafe\tUUID=cccc  none luks' ]] || fail "$(<"$R/etc/crypttab")"
+	[[ $(stat -c %a "$R/etc/fstab" "$R/etc/fstab.ramraid-old" "$R/etc/crypttab" "$R/etc/crypttab.ramraid-old" | tr '\n' ' ') == '664 664 600 600 ' ]]
+	cmp "$BATS_TEST_TMPDIR/fstab" "$R/etc/fstab.ramraid-old"
+	cmp "$BATS_TEST_TMPDIR/crypttab" "$R/etc/crypttab.ramraid-old"
+	[[ $(cd "$R/etc" && printf '%s ' fstab* crypttab*) == 'fstab fstab.ramraid-old crypttab crypttab.ramraid-old ' ]]
+}
+
+@test "adopt --fix-fstab writes UUID= there, and nothing else; the old files are kept; --dry-run shows the change" {
+	numbered_names
+	verb adopt --dry-run --fix-fstab data /dev/md127
+	assert_success
+	untouched
+	assert_line $'-\t/dev/md/old\t /srv/my\\040data  ext4\tdefaults 0 2 # mine'
+	assert_line $'+\tUUID=aaaa\t /srv/my\\040data  ext4\tdefaults 0 2 # mine'
+	assert_line "cp -p -- $R/etc/crypttab $R/etc/crypttab.ramraid-old"
+	verb adopt --yes --fix-fstab data /dev/md127
+	assert_success
+	is_adopted
+	names_last
+	# Before anything else; and systemd knows.
+	[[ $(steps) == 'write /etc/fstab.ramraid-old
+write /etc/fstab
+write /etc/crypttab.ramraid-old
+write /etc/crypttab
+systemctl daemon-reload
+write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
+	verb adopt --yes --fix-fstab data /dev/md127
+	assert_success
+	names_last
+}
+
+@test "adopt --fix-fstab, killed after any step of that: a second run completes" {
+	local n
+	for n in {1..6}; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		numbered_names
+		KILL_AFTER=$n
+		verb adopt --yes --fix-fstab data /dev/md127
+		KILL_AFTER=0
+		assert_failure 137
+		verb adopt --yes --fix-fstab data /dev/md127
+		assert_success
+		is_adopted
+		names_last
+	done
+}
+
+@test "adopt --fix-fstab: an older copy stays; a link is followed; what has no UUID of its own, or a NUL, stays and is refused" {
+	numbered_names
+	echo older >"$R/etc/fstab.ramraid-old"
+	mv "$R/etc/crypttab" "$R/etc/crypttab.real"
+	ln -s crypttab.real "$R/etc/crypttab"
+	verb adopt --yes --fix-fstab data /dev/md127
+	assert_success
+	[[ $(<"$R/etc/fstab.ramraid-old") == older && -L $R/etc/crypttab && $(<"$R/etc/crypttab.real") == *UUID=cccc* ]]
+	cmp "$BATS_TEST_TMPDIR/fstab" "$R/etc/fstab.ramraid-old.2"
+	cmp "$BATS_TEST_TMPDIR/crypttab" "$R/etc/crypttab.ramraid-old"
+
+	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+	setup
+	numbered_names
+	sed -i s/crypto_LUKS/swap/ "$R/holds"
+	refused 4 '/etc/crypttab:2: /dev/md127p2 (it holds swap, which is not found by an UUID there), a name that' --fix-fstab data /dev/md127
+	sed -i 's/cccc swap/ crypto_LUKS/; s/^md127 aaaa/md127 /' "$R/holds"
+	refused 4 '/etc/fstab:3: /dev/md/old (' --fix-fstab data /dev/md127
+	sed -i 's/^md127 .*/md127 aaaa ext4 filesystem/; s/^md127p2.*/md127p2 cccc crypto_LUKS crypto/' "$R/holds"
+	ln -sf ../../sda "$R/dev/disk/by-uuid/cccc"
+	refused 4 '(its UUID cccc leads to another device, /dev/sda)' --fix-fstab data /dev/md127
+	rm "$R/dev/disk/by-uuid/cccc"
+	refused 4 '(udev has no link /dev/disk/by-uuid/cccc; try: udevadm trigger /dev/md127p2)' --fix-fstab data /dev/md127
+	ln -s ../../md127p2 "$R/dev/disk/by-uuid/cccc"
+	printf '\0' | tee -a "$R/etc/fstab" >>"$R/etc.before/fstab"
+	verb adopt --yes --fix-fstab data /dev/md127
+	assert_failure 1
+	assert_output -p '/etc/fstab could not be changed; it is as it was'
+	assert_output -p 'to go on: ramraid adopt --fix-fstab data /dev/md127'
+	untouched
+}
+
+@test "adopt --fix-fstab, of an array that does not run: what it holds is seen when it runs" {
+	stopped inactive
+	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' | tee "$R/etc/fstab" >"$R/etc.before/fstab"
+	refused 4 '/etc/fstab:1: /dev/md127, a name that it will not have after the next boot; write /dev/md/data there, or add --fix-fstab' data /dev/md127
+	holds md127 aaaa ext4 filesystem
+	verb adopt --yes --fix-fstab data /dev/md127
+	assert_success
+	is_adopted
+	[[ $(<"$R/etc/fstab") == 'UUID=aaaa /srv/data ext4 defaults 0 2' && $(<"$R/etc/fstab.ramraid-old") == /dev/md127* ]]
+}
+
+@test "adopt says which names lead to nothing now; not those of other arrays" {
+	printf '/dev/md0 /srv/data ext4 nofail 0 2\n/dev/md/there /x ext4 nofail 0 2\n/dev/md/data /y ext4 nofail 0 2\n' >"$R/etc/fstab"
+	: >"$R/etc/ramraid/there.conf"
+	verb adopt --dry-run data /dev/md127
+	assert_success
+	assert_output -p 'data: /etc/fstab:1: /dev/md0 leads to nothing now. If it was this array, write /dev/md/data there'
+	[[ $(grep -c 'leads to nothing' <<<"$output") == 1 ]]
+	holds md127 aaaa ext4 filesystem
+	verb adopt --dry-run data /dev/md127
+	assert_output -p 'If it was this array, write UUID=aaaa or /dev/md/data there'
 }
 
 @test "drop-ins of an earlier array of that name: refused" {
@@ -931,7 +1068,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	refused 4 '/dev/disk/by-id/ata-A' data /dev/sda /dev/sdb
 	rm -r "$R" && setup && stopped inactive
 	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' | tee "$R/etc/fstab" >"$R/etc.before/fstab"
-	refused 4 '/etc/fstab or /etc/crypttab calls it /dev/md127' data /dev/md127
+	refused 4 '/etc/fstab:1: /dev/md127, a name that it will not have' data /dev/md127
 }
 
 @test "too little memory: refused, but not for --ram=none" {

@@ -986,7 +986,7 @@ needs() { printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}
 	configured
 	echo '/dev/md127 /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
-	says '/dev/md127, which the next boot gives to any array'
+	says '/dev/md127 in line 1, which the next boot gives to any array'
 	echo '/dev/disk/by-id/dm-uuid-x /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
 	says 'its line in /etc/fstab does not tell'

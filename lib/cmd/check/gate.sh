@@ -141,12 +141,13 @@ check_gate_legs_() {
 
 # A name that means another device after the next boot, so that the generator can't know it.
 check_gate_numbered() {
-	local source
-	while IFS= read -r source; do
+	local file number source
+	while read -r file number _ source; do
 		MISSED+=" $source "
-		findings_problem not-gated 'the array by a name that stays, in /etc/fstab or /etc/crypttab' "$source, which the next boot gives to any array" \
+		findings_problem not-gated "the array by a name that stays, in $file" \
+			"$source in line $number, which the next boot gives to any array" \
 			"write UUID= or /dev/md/$CHECK_ARRAY there, then: systemctl daemon-reload"
-	done < <(dependents_numbered "$CHECK_ARRAY" "${F[array.md]}" | sort -u)
+	done < <(dependents_numbered "$CHECK_ARRAY" "${F[array.md]}")
 }
 
 # fstab names a file system that was made, or seen, after the last note of what lies on the array

@@ -1,0 +1,66 @@
+# The question of "adopt". NAME, MEMBERS, HAND_MADE, ADOPT_…: as in cmd/adopt.sh and
+# observe/adoptable.sh.
+# shellcheck shell=bash
+
+need act/hand-made-drop config/conf core/cli core/log gate/dependents observe/lasting-names
+need world/disk world/md world/md-state
+
+declare -gA F # the facts: decide/facts.list
+
+# adopt_ask: all that will be done to what is there, and who else makes ramdisks, is said before the
+# question.
+adopt_ask() {
+	local users VALUE what
+	lasting_names_tell "$NAME" "$ADOPT_MD"
+	if [[ -n $ADOPT_STOPPED ]]; then
+		adopt_ask_stopped_
+		return
+	fi
+	users=$(disk_users "$ADOPT_MD")
+	users=${users//$'\n'/, }
+	log_printable users
+	PLAN=("${MEMBERS[@]/#/disk leg: }")
+	[[ ${CONF[RAM]} != /* ]] || PLAN+=("RAM leg: ${CONF[RAM]}")
+	if [[ -n $HAND_MADE ]]; then
+		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
+		PLAN+=("$what, and $(hand_made_drop_fate "$HAND_MADE")")
+		[[ ${CONF[RAM]} == none ]] ||
+			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
+	elif [[ ${CONF[RAM]} != /* ]]; then
+		adopt_ask_slot_ "$(md_slots "$ADOPT_MD")"
+	fi
+	md_state_read "$ADOPT_MD" bitmap/backlog
+	((${VALUE:-0} == 0 || ${F[conf.write_behind]} > 0)) ||
+		PLAN+=("write-behind is on ($VALUE): it is switched off. With it, an fsync returns before"
+			'a disk has the data, and a power cut loses that')
+	adopt_ask_names_
+	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
+	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
+}
+
+# Who has made the array knows whether its free slot was a ramdisk's.
+adopt_ask_slot_() { # SLOTS
+	[[ -z $ADOPT_BEGUN ]] && (($1 > ${#MEMBERS[@]})) || return 0
+	PLAN+=('the free slot becomes that of the RAM leg; if a disk is missing, bring it back first')
+}
+
+adopt_ask_names_() {
+	local file number source new
+	[[ -n ${OPT[fix_fstab]-} ]] || return 0
+	while read -r file number source new; do
+		PLAN+=("$file:$number: $source becomes $new; what was there is kept as $file.ramraid-old")
+	done < <(((${#LASTING[@]} == 0)) || printf '%s\n' "${LASTING[@]}")
+	[[ -n $ADOPT_STOPPED ]] || return 0
+	while read -r file number _ source; do
+		PLAN+=("$file:$number: $source becomes UUID=… when the array runs")
+	done < <(dependents_numbered "$NAME" "$ADOPT_MD")
+}
+
+adopt_ask_stopped_() {
+	PLAN=("${MEMBERS[@]/#/disk leg: }")
+	adopt_ask_slot_ "$ADOPT_SLOTS"
+	((${#ARGUMENTS[@]} == ${#MEMBERS[@]})) ||
+		PLAN+=("it is started from ${ARGUMENTS[*]}; what the others have that these lack is lost")
+	[[ -z $ADOPT_MD ]] || adopt_ask_names_
+	cli_confirm "$NAME" "An array that does not run is started, and becomes the mirror \"$NAME\" with one leg in RAM."
+}
