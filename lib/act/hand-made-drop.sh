@@ -1,5 +1,5 @@
 # "adopt" takes a ramdisk out of the array that somebody has made by hand (observe/hand-made.sh), and
-# gives its memory back. NAME, ADOPT_MD, ADOPT_UUID, HAND_MADE: as in cmd/adopt.sh.
+# gives its memory back, or "release" does. NAME, ADOPT_MD, ADOPT_UUID, HAND_MADE: as in cmd/adopt.sh.
 # shellcheck shell=bash
 
 need core/act core/clock core/log observe/hand-made world/md world/md-state world/ramdisk
@@ -8,20 +8,26 @@ declare -gA F # the facts: decide/facts.list
 
 # hand_made_drop: it leaves, or has left in an earlier run.
 hand_made_drop() {
-	local node=$HAND_MADE HAND_MADE_LEFT
-	[[ -z $node ]] || md_drop "$ADOPT_MD" "$node" ||
-		die "$NAME: /dev/$node stays: the disks lack what it has, or md does not let it go" "$EX_REFUSED"
-	if [[ -z $DRY_RUN ]]; then
-		hand_made_find_left "$NAME" "$ADOPT_UUID"
+	[[ -z $HAND_MADE ]] || md_drop "$ADOPT_MD" "$HAND_MADE" ||
+		die "$NAME: /dev/$HAND_MADE stays: the disks lack what it has, or md does not let it go" "$EX_REFUSED"
+	hand_made_drop_left "$NAME" "$ADOPT_UUID" "$HAND_MADE"
+}
+
+# hand_made_drop_left NAME UUID NODE: the memory of the ramdisk in ADOPTED comes back, if it has left
+# the array UUID and is nobody's; or it is said what it keeps. NODE: it would have left (DRY_RUN).
+hand_made_drop_left() {
+	local node=$3 HAND_MADE_LEFT
+	if [[ -z $DRY_RUN || -z $node ]]; then
+		hand_made_find_left "$1" "$2"
 		node=$HAND_MADE_LEFT
 	fi
 	case $node in
 	'') ;;
 	rd*)
-		ramdisk_drop_node "$node" || log_warning "$NAME: the memory of /dev/$node is not\
+		ramdisk_drop_node "$node" || log_warning "$1: the memory of /dev/$node is not\
  given back; when nobody uses it: rapiddisk --detach $node"
 		;;
-	*) log_notice "$NAME: /dev/$node $(hand_made_drop_fate "$node")" ;;
+	*) log_notice "$1: /dev/$node $(hand_made_drop_fate "$node")" ;;
 	esac
 }
 

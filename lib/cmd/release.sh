@@ -1,9 +1,10 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/forget act/guard act/hotplug act/witness-update config/conf config/conf-faults
-need config/conf-need core/act core/cli core/log core/paths gate/dependents notes/adopted
-need notes/claim observe/facts observe/static world/md world/systemd
+need act/array-lock act/forget act/guard act/hand-made-drop act/hotplug act/witness-update
+need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
+need gate/dependents notes/adopted notes/claim observe/facts observe/hand-made observe/static
+need world/md
 
 declare -gA F # the facts: decide/facts.list
 
@@ -29,9 +30,9 @@ cmd_release() {
 
 # release_look: sets RELEASE_LEFT to what is left to do: all; or "files", when an earlier run has
 # seen to the array and then deleted the configuration, or an "adopt" has ended before it wrote one.
-# For the former, loads the configuration and the facts, and ends the program when it can't be done.
+# HAND_MADE: a ramdisk in the array that ramraid has not made (observe/hand-made.sh). For the former, loads the configuration and the facts, and ends the program when it can't be done.
 release_look() {
-	RELEASE_LEFT=all
+	RELEASE_LEFT=all HAND_MADE=''
 	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
 	adopted_read "$NAME" || :
 	forget_begun "$NAME"
@@ -46,6 +47,8 @@ release_look() {
 	static_configured "$NAME"
 	facts_observe
 	release_check
+	hand_made_find "$NAME" "${F[array.md]}"
+	[[ $HAND_MADE != *' '* ]] || HAND_MADE=''
 }
 
 # All that is wrong, not just the first thing.
@@ -109,6 +112,8 @@ release_wrong_() { # TEXT…; sets the caller's wrong
 
 release_ask() {
 	PLAN=()
+	[[ -z $HAND_MADE ]] ||
+		PLAN+=("/dev/$HAND_MADE, a ramdisk made by hand: leaves the array, and $(hand_made_drop_fate "$HAND_MADE")")
 	cli_confirm "$NAME" "$NAME becomes a plain RAID1 of ${F[members]-its} disks, in use as it is; its configuration is deleted."
 }
 
@@ -129,6 +134,7 @@ release_all() {
 		log_info 'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
 		claim_initramfs
 	fi
+	hand_made_drop_left "$NAME" "${F[uuid]-${ADOPTED[uuid]-none}}" "$HAND_MADE"
 	forget_unit "$NAME" release
 	forget_copy "${F[uuid]-${ADOPTED[uuid]-none}}"
 	forget_notes "$NAME"
@@ -148,6 +154,7 @@ release_ram_() {
 	RELEASE_WAS=${ADOPTED[done]-none}
 	[[ -n ${ADOPTED[uuid]-} ]] || ADOPTED=([uuid]=${F[uuid]} [bitmap]=internal)
 	ADOPTED[done]=no
+	[[ -z $HAND_MADE ]] || ADOPTED["ramdisk"]=$(hand_made_identity "$HAND_MADE")
 	adopted_write "$NAME"
 	guard_release "$NAME"
 	guard_give_back "$NAME"

@@ -848,6 +848,81 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	((killed >= 12)) || fail "$killed"
 }
 
+@test "release of a half adoption: the ramdisk made by hand gives its memory back, or it is in the array as before" {
+	local n
+	# The note, the configuration, the claim, failed, removed, given back.
+	for n in 1 3 7 10 11 12; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		by_hand
+		KILL_AFTER=$n
+		adopt
+		KILL_AFTER=0
+		assert_failure 137
+		verb release --yes data
+		assert_success
+		if [[ -e $MD/dev-rd0 ]]; then
+			[[ $(calls) != *mdadm* && -e $R/sys/block/rd0 && $(<"$MD/raid_disks") == 3 ]] || fail "after $n steps: $(calls)"
+		else
+			[[ $(calls | grep -c 'rapiddisk detach 0') == 1 && ! -e $R/sys/block/rd0 ]] || fail "after $n steps: $(calls)"
+			[[ $(<"$MD/raid_disks") == 2 && $(<"$MD/bitmap/location") == none ]] || fail "after $n steps: $(calls)"
+		fi
+		[[ ! -e $R/etc/ramraid/state/data.adopted && ! -e $R/etc/ramraid/data.conf ]]
+	done
+}
+
+# half_adopted: killed when the configuration had been written, and the ramdisk was still in the array.
+half_adopted() {
+	by_hand
+	KILL_AFTER=${1-5}
+	adopt
+	KILL_AFTER=0
+	assert_failure 137
+	rm "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "release of a half adoption: --dry-run shows what becomes of the ramdisk; killed, a second run gives the memory back" {
+	local n
+	half_adopted
+	verb release --dry-run data
+	assert_success
+	assert_line 'mdadm --manage /dev/md127 --remove /dev/rd0'
+	assert_line "echo rapiddisk\\ detach\\ 0 > $R/sys/kernel/rapiddisk/mgmt"
+	[[ -z $(calls) ]] || fail "$(calls)"
+	for n in 1 4 5 6 8 10; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		half_adopted
+		KILL_AFTER=$n
+		verb release --yes data
+		KILL_AFTER=0
+		assert_failure 137
+		verb release --yes data
+		assert_success
+		[[ $(calls | grep -c 'rapiddisk detach 0') == 1 && ! -e $R/sys/block/rd0 ]] || fail "after $n steps: $(calls)"
+	done
+}
+
+@test "release of a half adoption: a ramdisk of brd, or one that can't be given back, is named with what to type" {
+	half_adopted
+	FAILS='echo rapiddisk detach'
+	verb release --yes data
+	assert_success
+	assert_output -p 'data: the memory of /dev/rd0 is not given back; when nobody uses it: rapiddisk --detach rd0'
+	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+	FAILS=''
+	setup
+	half_adopted 11 # it has left
+	mv "$R/sys/block/rd0" "$R/sys/block/ram0"
+	mv "$R/sys/class/block/rd0" "$R/sys/class/block/ram0"
+	mv "$R/dev/rd0" "$R/dev/ram0"
+	sed -i 's/^ramdisk=rd0/ramdisk=ram0/' "$R/etc/ramraid/state/data.adopted"
+	verb release --yes data
+	assert_success
+	assert_output -p 'data: /dev/ram0 keeps its memory until brd is unloaded (rmmod brd)'
+	[[ $(calls) != *detach* && -e $R/sys/block/ram0 ]]
+}
+
 @test "a ramdisk that has left is given back only if it is that one, of this boot and this array, and nobody uses it" {
 	local other
 	for other in number boot user uuid ours; do
