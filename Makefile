@@ -58,7 +58,7 @@ build/man/ramraid-diagnostics.7: build/diagnostics.adoc
 build/keys.adoc: lib/config/keys.list generate/keys
 	mkdir -p $(@D)
 	generate/keys manual >$@
-build/diagnostics.adoc: docs/troubleshooting.md generate/diagnostics
+build/diagnostics.adoc: docs/troubleshooting.md generate/diagnostics generate/diagnostics.awk
 	mkdir -p $(@D)
 	generate/diagnostics >$@
 

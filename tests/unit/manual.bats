@@ -60,7 +60,7 @@ example() {
 # page TEXT: what generate/diagnostics makes of a file that holds it.
 page() {
 	mkdir -p "$BATS_TEST_TMPDIR/tree/"{docs,generate}
-	cp "$PROJECT/generate/diagnostics" "$BATS_TEST_TMPDIR/tree/generate"
+	cp "$PROJECT"/generate/diagnostics* "$BATS_TEST_TMPDIR/tree/generate"
 	printf '%s\n' "$1" >"$BATS_TEST_TMPDIR/tree/docs/troubleshooting.md"
 	"$BATS_TEST_TMPDIR/tree/generate/diagnostics"
 }
