@@ -18,8 +18,7 @@ detail_conf() {
 	for i in "${!CONF_WARNINGS[@]}"; do F[conf.warning.$i]=${CONF_WARNINGS[i]}; done
 }
 
-# detail_word: sets STATUS_WORD: whole, rebuilding, resyncing, degraded, disks-only, stopped,
-# half-assembled, broken, misconfigured. From the facts alone.
+# detail_word: sets STATUS_WORD, to one of those in report/states.sh. From the facts alone.
 detail_word() {
 	local LOST LACKING
 	STATUS_WORD=whole

@@ -2,7 +2,7 @@
 # (https://prometheus.io/docs/instrumenting/exposition_formats/), from the facts alone.
 # shellcheck shell=bash
 
-need core/words decide/health report/read-share
+need core/words decide/health report/read-share report/states
 
 declare -gA F # the facts: decide/facts.list
 
@@ -32,8 +32,6 @@ ramraid_whole_since_timestamp_seconds gauge When the array was found whole; only
 ramraid_last_rebuild_timestamp_seconds gauge When the RAM leg was rebuilt last.
 ramraid_last_rebuild_seconds gauge How long that took.
 ramraid_last_rebuild_bytes_per_second gauge How fast it was.'
-readonly METRICS_STATES='whole rebuilding resyncing degraded disks-only stopped half-assembled broken misconfigured'
-readonly METRICS_LEG_STATES='in_sync recovering faulty attached outside missing'
 
 declare -gA METRIC=()
 
@@ -72,7 +70,7 @@ metrics_one_of() {
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
 	[[ ${F[array.state]-} != @(active|broken) ]] || ! health_only_copy || alone=1
-	metrics_one_of ramraid_array_state "$METRICS_STATES" "$1" "${array[@]}"
+	metrics_one_of ramraid_array_state "$STATES_ARRAY" "$1" "${array[@]}"
 	[[ $1 != misconfigured ]] || {
 		((alone == 0)) || metrics_sample ramraid_only_good_copy_in_ram 1 "${array[@]}"
 		return 0
@@ -98,7 +96,7 @@ metrics_leg_() {
 	shift
 	health_leg "$key"
 	[[ $LEG != in_sync ]] || good=$((good + 1))
-	metrics_one_of ramraid_leg_state "$METRICS_LEG_STATES" "$LEG" "$@"
+	metrics_one_of ramraid_leg_state "$STATES_LEG" "$LEG" "$@"
 	# rapiddisk and brd count nothing.
 	[[ $key == ram && ! ${F[$key.stat]} =~ [1-9] ]] || metrics_stat_ leg "${F[$key.stat]}" "$@"
 	metrics_sample ramraid_leg_errors_total "${F[$key.errors]}" "$@"

@@ -2,6 +2,8 @@
 # Nothing is said by colour alone.
 # shellcheck shell=bash
 
+need report/states
+
 readonly TERMINAL_WIDTH=80
 
 # terminal_dress: makes SHOWN fit: lines that are too long are broken between words and go on
@@ -58,12 +60,8 @@ terminal_colour_() {
 	*) return ;;
 	esac
 	word=${BROKEN:at} word=${word%%[ $'\n']*}
-	case $word in
-	whole) colour=32 ;;
-	rebuilding | resyncing | disks-only | recovering | attached) colour=33 ;;
-	degraded | stopped | half-assembled | broken | misconfigured | faulty | missing | outside) colour='1;31' ;;
-	THE) colour='1;31' word=${BROKEN:at} ;;
-	*) return 0 ;;
-	esac
+	colour=${STATES_COLOUR[${word:-none}]-}
+	[[ $word != THE ]] || colour='1;31' word=${BROKEN:at}
+	[[ -n $colour ]] || return 0
 	BROKEN=${BROKEN:0:at}$'\e['${colour}m$word$'\e[0m'${BROKEN:at+${#word}}
 }

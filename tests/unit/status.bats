@@ -88,6 +88,18 @@ same() {
 	done < <(jq -r '.. | .enum? | arrays[]' "$schema" | grep -vx 'repair\|reshape\|frozen')
 }
 
+@test "the words for a state are those of the schema and of the manual, and each of an array has its colour" {
+	local word
+	for word in $STATES_ARRAY; do
+		[[ -n ${STATES_COLOUR[$word]} ]] || fail "$word has no colour"
+		grep -qx "\*$word\*::" "$PROJECT/man/ramraid-status.8.adoc" || fail "the manual lacks $word"
+	done
+	for word in "${!STATES_COLOUR[@]}"; do [[ " $STATES_ARRAY $STATES_LEG " == *" $word "* ]] || fail "$word is no state"; done
+	for word in "$STATES_ARRAY" "$STATES_LEG"; do
+		[[ $(jq -c '.. | .enum? | arrays | sort' "$PROJECT/docs/status.schema.json") == *"$(jq -c '. / " " | sort' <<<"\"$word\"")"* ]] || fail "$word"
+	done
+}
+
 @test "--problems: nothing of arrays that are whole; the others as always, with the same exit code" {
 	local state plain word whole=0 wrong=0
 	for state in $(states); do
