@@ -201,7 +201,7 @@ guard_wait_for_disk_() {
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
 	if [[ -z $why ]]; then
 		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
-		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_ram_events)" "${CONF[RESCUE]}" && {
+		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_of_ram events)" "${CONF[RESCUE]}" && {
 			log_alert "$1: saved. The next start refuses the disks, which lack it, until: ramraid restore $1"
 			GUARD_RESCUED=yes
 			return 0

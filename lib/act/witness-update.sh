@@ -125,12 +125,13 @@ witness_update_once_() {
 	[[ ${F[array.known]} != yes ]] || witness_update_members_
 	if [[ ${F[array.known]} == yes ]] && ((good == 0)); then
 		[[ ${F[ram.state]} == in_sync ]] || return 0
-		events=$(witness_update_ram_events)
+		events=$(witness_update_of_ram events)
 	fi
 	# Disk legs that are in sync but can't be read must not look like none.
 	[[ ${F[array.known]} != unread && -n $events ]] && ((good == 0 || ${#legs[@]} > 0)) || return 3
 	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || {
-		also=$(witness_update_device_uuid)
+		# A start without the device, that gives up the others, has to give it up as well.
+		also=$(witness_update_of_ram device_uuid)
 		[[ ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
 	}
 	witness_update_filled_
@@ -163,7 +164,7 @@ witness_update_slot_() { # no-ram-slot|""
 	if [[ $1 == no-ram-slot ]]; then
 		slot=:
 	elif [[ ${F[ram.slot]} =~ ^[0-9] ]]; then
-		slot=${F[ram.slot]}:$(witness_update_number_ "${F[ram.node]}")
+		slot=${F[ram.slot]}:$(witness_update_of_ram number)
 	else
 		slot=${F[witness.ram_slot]}:${F[witness.ram_number]-}
 	fi
@@ -238,23 +239,10 @@ witness_update_take_back_() {
 	return 1
 }
 
-# witness_update_number_ NODE: prints its device number.
-witness_update_number_() {
+# witness_update_of_ram KEY: prints that of the RAM leg's superblock.
+witness_update_of_ram() {
 	local key value
-	while IFS='=' read -r key value; do [[ $key != number ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "$1")
-}
-
-# Of the device that is the RAM leg: a start without it, that gives up the others, has to give it up
-# as well.
-witness_update_device_uuid() {
-	local key value
-	while IFS='=' read -r key value; do [[ $key != device_uuid ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "${F[ram.node]}")
-}
-
-# The event count in the RAM leg's superblock.
-witness_update_ram_events() {
-	local key value
-	while IFS='=' read -r key value; do [[ $key != events ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "${F[ram.node]}")
+	while IFS='=' read -r key value; do [[ $key != "$1" ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "${F[ram.node]}")
 }
 
 witness_update_give_up_one_() { # LEG NODE…

@@ -309,7 +309,7 @@ only_ram() {
 	log_alert() { called alert; }
 	static_times() { F[conf.member_timeout]=0; }
 	rescue_why_not() { :; }
-	witness_update_ram_events() { echo 77; }
+	witness_update_of_ram() { echo 77; }
 	declare -gA CONF=([RESCUE]=/rescue)
 }
 
@@ -452,7 +452,7 @@ only_ram() {
 	observe
 	log_alert() { called alert "$1"; }
 	rescue_why_not() { :; }
-	witness_update_ram_events() { echo 77; }
+	witness_update_of_ram() { echo 77; }
 	rescue_write() { called rescue; }
 	sleep() { SECONDS=$((SECONDS + 5)); }
 	CONF[RESCUE]=/rescue
