@@ -13,8 +13,8 @@
 #                          /sys/block/*/stat counts)
 # It lies beside the witness, so that it is still known after a boot that went wrong.
 
-need core/act core/clock core/log core/paths core/words decide/health observe/facts
-need report/read-share world/md-state
+need act/witness-update core/act core/clock core/log core/paths core/words decide/health
+need observe/facts report/read-share world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -33,6 +33,14 @@ history_update() {
 	act_text "$STATE/${F[name]}.lately" \
 		"${F[uuid]} $life $HISTORY_ENGINE $HISTORY_SINCE $HISTORY_UNTIL $HISTORY_REBUILT $HISTORY_SECONDS $HISTORY_RATE $HISTORY_READS $HISTORY_DISK_READS"$'\n' ||
 		log_notice "${F[name]}: $STATE/${F[name]}.lately could not be written; \"ramraid status\" will not know when it was whole"
+}
+
+# history_look: after something was done to the running array: looks again, and writes down what has
+# become of it.
+history_look() {
+	facts_observe
+	witness_update_witness
+	history_update ''
 }
 
 # Sets the caller's life to what HISTORY_LIFE is of the array that is running.

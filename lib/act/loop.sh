@@ -283,9 +283,7 @@ loop_end_() {
 	loop_watch_
 	# Looked at again: of what has happened since the last look nobody was told, and nobody will
 	# be.
-	facts_observe
-	witness_update_witness
-	history_update
+	history_look
 	rescue_warn "${F[array.md]}"
 	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
 }

@@ -23,10 +23,8 @@ membership_look() {
 	removals_read "$1" "${CONF[UUID]}"
 	MEMBERSHIP_STRANGERS=()
 	membership_add_strangers_ "$1"
-	static_configured "$1"
+	static_running "$1"
 	static_times || F[conf.member_timeout]=30
-	facts_observe
-	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
 	for line in ${F[array.strangers]}; do
 		wrong=yes
 		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line --remove /dev/$line"

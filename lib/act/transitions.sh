@@ -6,9 +6,9 @@
 # /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only"
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
-need act/array-lock act/guard act/notify config/conf core/act core/lock core/log core/paths
-need decide/health decide/leg decide/readd notes/departures notes/memory-floor observe/facts
-need observe/static world/disk world/md-leg world/ramdisk
+need act/array-lock act/guard act/hotplug act/notify config/conf core/act core/lock core/log
+need core/paths decide/health decide/leg decide/readd notes/departures notes/memory-floor
+need observe/facts observe/static world/disk world/md-leg world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -22,6 +22,14 @@ transitions_begin() { [[ -e $RUN/$1.told ]] || transitions_under_lock_ "$1" tran
 # nothing: the start has; but for what nobody may miss. What a worker only passes through is not
 # said while one is at work, so that one looks after it has let go of the array's lock.
 transitions_tell() { transitions_under_lock_ "$1" transitions_look_; }
+
+# transitions_end NAME: whoever has worked on the array lets go of its lock, what has changed is told,
+# and hot-plug looks at what has come meanwhile.
+transitions_end() {
+	exec {ARRAY_LOCK}>&-
+	transitions_tell "$1"
+	hotplug_trigger
+}
 
 # Looked at within the lock: an older look after a newer one would say that it is all undone.
 transitions_under_lock_() { # NAME COMMAND

@@ -1,8 +1,8 @@
 # ramraid apply: the running array gets the disks that its configuration names, and no others.
 # shellcheck shell=bash
 
-need act/array-lock act/hotplug act/membership act/transitions config/conf config/conf-edit core/cli
-need core/log core/paths notes/removals
+need act/array-lock act/membership act/transitions config/conf config/conf-edit core/cli core/log
+need core/paths notes/removals
 
 declare -gA F # the facts: decide/facts.list
 
@@ -25,9 +25,7 @@ cmd_apply() {
 	membership_check "$NAME"
 	apply_begin "$NAME"
 	membership_all "$NAME" "ramraid apply $NAME"
-	exec {ARRAY_LOCK}>&-
-	transitions_tell "$NAME"
-	hotplug_trigger
+	transitions_end "$NAME"
 }
 
 # What is to leave and has no line any more gets it back until it has left, or a boot before that

@@ -46,18 +46,14 @@ cmd_attach() {
 # Sets F; ends the program when the array can't be given one.
 attach_check_() {
 	[[ ${CONF[RAM]} != none ]] || log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
-	static_configured "$NAME"
-	facts_observe
-	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	static_running "$NAME"
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 }
 
 # To those who look after it from here on.
 attach_hand_over_() {
-	exec {ARRAY_LOCK}>&-
-	transitions_tell "$NAME"
-	hotplug_trigger
+	transitions_end "$NAME"
 	memory_floor_arm "$NAME"
 	systemd_hold "$NAME"
 }

@@ -1,8 +1,7 @@
 # ramraid bench: what a running mirror and its legs read in a second.
 # shellcheck shell=bash
 
-need config/conf-need core/cli core/json core/log core/paths core/trust observe/facts observe/static
-need report/bench
+need config/conf-need core/cli core/json core/log core/paths core/trust observe/static report/bench
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults core/ranges observe/device
 
@@ -23,9 +22,7 @@ cmd_bench() {
 	cmd_bench_programs
 	conf_need "$NAME"
 	cli_root
-	static_configured "$NAME"
-	facts_observe
-	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	static_running "$NAME"
 	cmd_bench_rows
 	rows=${#BENCH_ROLE[@]}
 	[[ -z ${OPT[writes]-} ]] || cmd_bench_folder "${OPT[writes]}"

@@ -28,9 +28,7 @@ cmd_detach() {
 	guard_give_back "$NAME"
 	# Or hot-plug would make a new one. Until here the lock has kept it away.
 	[[ -n $DRY_RUN ]] || : >"$RUN/$NAME.detached"
-	facts_observe
-	witness_update_witness
-	history_update
+	history_look
 	exec {ARRAY_LOCK}>&-
 	transitions_tell "$NAME"
 }

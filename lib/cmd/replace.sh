@@ -1,8 +1,8 @@
 # ramraid replace: another disk takes the place of a disk leg, while the array is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/hotplug act/membership act/transitions config/conf config/conf-edit core/cli
-need core/log core/paths notes/removals observe/facts observe/static world/disk world/disk-name
+need act/array-lock act/membership act/transitions config/conf config/conf-edit core/cli core/log
+need core/paths notes/removals observe/facts observe/static world/disk world/disk-name
 need world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -27,9 +27,7 @@ cmd_replace() {
 	membership_check "$NAME"
 	replace_begin "$NAME"
 	membership_all "$NAME" "ramraid replace${OPT[force]:+ --force} $NAME ${ARGS[*]:1}"
-	exec {ARRAY_LOCK}>&-
-	transitions_tell "$NAME"
-	hotplug_trigger
+	transitions_end "$NAME"
 }
 
 # replace_look NAME OLD [NEW]: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts

@@ -1,9 +1,9 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/hotplug act/transitions act/witness-update cmd/attach
-need config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts
-need observe/static world/disk world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
+need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf-need
+need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts observe/static
+need world/disk world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -39,11 +39,9 @@ cmd_resize() {
 # nothing, when no disk leg has grown, which is said.
 resize_look() {
 	local VALUE
-	static_configured "$1"
+	static_running "$1"
 	static_times || F[conf.member_timeout]=30
-	facts_observe
 	WRONG=() PLAN=() RESIZE_NEW='' RESIZE_BY=''
-	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
 	resize_wrong_
 	((${#WRONG[@]} == 0)) || return 0
 	resize_room_
@@ -134,9 +132,7 @@ resize_do() {
 	! md_grow "$md" "$RESIZE_OLD" "$RESIZE_NEW" || grown=yes
 	trap - INT TERM HUP
 	[[ -z $RESIZE_RAM ]] || attach_here yes
-	exec {ARRAY_LOCK}>&-
-	transitions_tell "$1"
-	hotplug_trigger
+	transitions_end "$1"
 	[[ -n $grown ]] || die "$1: md did not make it larger; mdadm's words stand above"
 	log_notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") now$(resize_next_ "$1" "$md")"
 	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] || die "$1: it is larger, and runs on its disk legs; for its RAM leg: ramraid attach $1"

@@ -1,8 +1,8 @@
 # ramraid scrub: has md compare the legs of a running array.
 # shellcheck shell=bash
 
-need act/array-lock act/notify config/conf-need core/cli core/log core/paths observe/facts
-need observe/static report/progress-line world/md world/md-check world/md-state
+need act/array-lock act/notify config/conf-need core/cli core/log core/paths observe/static
+need report/progress-line world/md world/md-check world/md-state
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults observe/device
 
@@ -24,8 +24,7 @@ cmd_scrub() {
 	conf_need "$NAME"
 	cli_root
 	paths_run
-	static_configured "$NAME"
-	facts_observe
+	static_running "$NAME"
 	scrub_can_begin "$NAME"
 	bytes=$(md_bytes "${F[array.md]}") || die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
 	SCRUB_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
@@ -41,7 +40,6 @@ cmd_scrub() {
 # What md is at work on is not disturbed: another check, by mdcheck or checkarray, would be cut off.
 scrub_can_begin() { # NAME
 	local i good=0
-	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
 	[[ ${F[array.sync]} == idle ]] || die "$1: md is at work on it (${F[array.sync]}); see: ramraid status $1" "$EX_TRY_AGAIN"
 	array_lock_is_free "$1" || die "$1: another ramraid is working on it; look at: ramraid status $1" "$EX_TRY_AGAIN"
 	[[ ${F[ram.state]} != in_sync ]] || good=1

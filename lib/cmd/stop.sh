@@ -224,9 +224,7 @@ stop_check_users() { # NAME
 		! health_only_copy || stop_wait_for_users_ "$1" || return 0
 		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
 		guard_release "$1" going-down
-		facts_observe
-		witness_update_witness
-		history_update
+		history_look
 		exit "$EX_OK"
 	fi
 	if [[ -n $DRY_RUN ]] && systemd_is_running && systemd_unit_is_up "$1"; then

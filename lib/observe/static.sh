@@ -2,7 +2,7 @@
 # a rescue image, this kernel's flaws.
 # shellcheck shell=bash
 
-need config/conf core/paths core/quantity notes/renamed notes/rescue-record notes/witness
+need config/conf core/log core/paths core/quantity notes/renamed notes/rescue-record notes/witness
 need notes/witness-copy observe/facts world/kernels
 
 declare -gA F # the facts: decide/facts.list
@@ -12,6 +12,14 @@ static_configured() {
 	facts_of_conf "$1"
 	static_remembered
 	static_kernel_
+}
+
+# static_running NAME: static_configured, and the first look at an array that has to run: ends the
+# program when it does not.
+static_running() {
+	static_configured "$1"
+	facts_observe
+	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
 }
 
 # static_remembered: what was written down about earlier runs of it. After facts_of_conf.

@@ -2,9 +2,9 @@
 # room.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/history act/hotplug act/transitions act/witness-update config/conf
-need config/conf-need core/cli core/log core/paths core/quantity decide/health notes/memory-floor
-need observe/facts observe/static world/md-leg world/ramdisk world/ramdisk-note world/systemd
+need act/array-lock act/guard act/history act/transitions config/conf config/conf-need core/cli
+need core/log core/paths core/quantity decide/health notes/memory-floor observe/facts observe/static
+need world/md-leg world/ramdisk world/ramdisk-note world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -23,9 +23,7 @@ cmd_memory() {
 		log_notice "$NAME: nothing to look at: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}, RAM=${CONF[RAM]}"
 		return
 	fi
-	static_configured "$NAME"
-	facts_observe
-	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	static_running "$NAME"
 	MEMORY_MD=${F[array.md]} MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_total)")
 	# A pipe that nobody writes to, to wait for without a process, which might be refused just
 	# then.
@@ -91,12 +89,8 @@ cmd_memory_give_up() {
 		rm -f "$RUN/$1.detached"
 		return 1
 	}
-	facts_observe
-	witness_update_witness
-	history_update
-	exec {ARRAY_LOCK}>&-
-	transitions_tell "$1"
-	hotplug_trigger
+	history_look
+	transitions_end "$1"
 }
 
 # Made by the worker of hot-plug, in its own unit: a rebuild takes long, and memory may become short

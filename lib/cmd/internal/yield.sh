@@ -1,8 +1,8 @@
 # ramraid yield: lets go of RAM legs before another program stops the arrays.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/history act/witness-update config/conf config/conf-need core/cli
-need core/log core/paths decide/health observe/facts observe/static world/systemd
+need act/array-lock act/guard act/history config/conf config/conf-need core/cli core/log core/paths
+need decide/health observe/facts observe/static world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -42,7 +42,5 @@ yield_one_() {
 	fi
 	[[ -n $going && -n ${ARRAY_LOCK-} ]] || return 0
 	guard_release "$1" || return
-	facts_observe
-	witness_update_witness
-	history_update
+	history_look
 }
