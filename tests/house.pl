@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # tests/house.pl: the house as the code has it, from the functions that each file of lib/ defines and calls and from its "need" lines.
 #   check    prints what is wrong: a file that is called and not needed, or needed and not called; an arrow that runs back up; a private function
-#            called from outside; a function that there is not; a prefix that is not the file's. Exit code 1 if there is anything.
+#            called from outside; a function that there is not; a prefix that is not the file's; a file or a function that is too long.
+#            Exit code 1 if there is anything.
 #   needs    prints for each file what its "need" lines have to name
 #   map      prints the layers and what leads from one to the other, for dot(1)
 use strict;
@@ -19,6 +20,9 @@ my %DISPATCH = map { (split ' ', $_, 2) } grep { /\S/ } map { s/^\s+//r } split 
 # These may go on for hours. An upgrade of the package takes away what they have not read by then.
 my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize create adopt release destroy restore scrub wait bench internal/mend internal/memory);
 
+# Lines: of a file of lib/, and of a function, of which what it prints as it stands is not counted.
+my ($FILE_MOST, $FUNCTION_MOST) = (300, 40);
+
 my %level = map { $LAYERS[$_] => $_ } 0 .. $#LAYERS;
 my (%defined, %variable, %text, %needs, %calls, %prefixes, @wrong);
 
@@ -34,6 +38,21 @@ sub code {
 	return $line;
 }
 
+# too_long FILE LINE…
+sub too_long {
+	my ($file, @lines) = @_;
+	my ($function, $count, $end) = ('', 0, '');
+	push @wrong, "$file: has @{[scalar @lines]} lines, and $FILE_MOST is the most" if @lines > $FILE_MOST;
+	for (@lines) {
+		if (length $end) { $end = '' if /^\t*\Q$end\E$/; next }
+		$end = $1 if /<<-?'?(\w+)'?/ && !/<<</;
+		if (/^([a-z_][a-z0-9_]*)\(\) [{(]$/) { ($function, $count) = ($1, 0) }
+		$count++;
+		push @wrong, "$file: $function has $count lines, and $FUNCTION_MOST is the most" if /^[})]/ && length $function && $count > $FUNCTION_MOST;
+		$function = '' if /^[})]/;
+	}
+}
+
 my @files = map { name($_) } sort split /\n/, `find lib -name '*.sh'`;
 # They need what they call as well, and stand above all layers.
 my @programs = qw(bin/ramraid units/ramraid-generator lib/impostor);
@@ -42,6 +61,7 @@ for my $file (@files, @programs) {
 	open my $in, '<', $path or die "$path: $!";
 	chomp(my @lines = <$in>);
 	$text{$file} = \@lines;
+	too_long($file, @lines);
 	for (@lines) {
 		if ($path =~ /\.sh$/ && /^([a-z_][a-z0-9_]*)\(\) [{(]/) {
 			push @wrong, "$1: defined in $defined{$1} and in $file" if $defined{$1};
@@ -61,6 +81,11 @@ for my $file (@files, @programs) {
 			$needs{$file}{$_} //= $when for split ' ', $names;
 		}
 	}
+}
+for my $file (grep { !/\.awk$/ } glob 'generate/*') {
+	open my $in, '<', $file or die "$file: $!";
+	chomp(my @lines = <$in>);
+	too_long($file, @lines);
 }
 /^([a-z]+)_/ and $prefixes{$1} = 1 for keys %defined;
 for my $file (@files, @programs) {
