@@ -20,7 +20,7 @@ forget_begun() {
 	[[ $text != *'"ramraid destroy"'* ]] || FORGET_VERB=destroy
 }
 
-# forget_unit NAME VERB: the unit and the configuration. A stop of the unit stops the array, and
+# forget_unit NAME VERB UUID: the unit and the configuration. A stop of the unit stops the array, and
 # first what lies on it, which the generator has made to require the unit. So: from now on "ramraid
 # stop" leaves the array alone; without a configuration the generator writes nothing, and after a
 # reload, which runs it and builds the whole tree of dependencies anew (systemctl(1),
@@ -30,7 +30,7 @@ forget_unit() {
 	local name=$1 md needed
 	{ read -r md _ <"$RUN/$name.watched"; } 2>/dev/null || md=${F[array.md]-}
 	[[ -n $DRY_RUN ]] || { paths_run && : >"$RUN/$name.released"; }
-	act_text "$(forget_file "$name")" "# \"ramraid $2\" has begun to take the notes of this array away; type it again."$'\n'
+	forget_note_ "$@"
 	systemd_disable "$name"
 	act rm -f -- "$ETC/$name.conf"
 	[[ -n $DRY_RUN ]] || sync "$ETC"
@@ -47,10 +47,35 @@ forget_unit() {
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$name.released"
 }
 
-# forget_copy UUID: the second copy of the witness. Where it is, the configuration says.
+# forget_note_ NAME VERB UUID: that this has begun, and where the second copy of the witness is, which
+# nobody knows any more once the configuration is gone.
+forget_note_() {
+	local copy
+	copy=$(forget_copy_place_ "$1" "$3")
+	act_text "$(forget_file "$1")" "# \"ramraid $2\" has begun to take the notes of this array away; type it again.
+${copy:+copy=$copy
+}"
+}
+
+# forget_copy_place_ NAME UUID: prints where that is: as noted, or as the configuration has it.
+forget_copy_place_() {
+	local line
+	if [[ -e $ETC/$1.conf ]]; then
+		witness_copy_find "$2"
+		printf '%s\n' "$WITNESS_COPY"
+	elif [[ -e $(forget_file "$1") ]]; then
+		while IFS= read -r line; do
+			[[ $line != copy=/*.witness ]] || printf '%s\n' "${line#copy=}"
+		done <"$(forget_file "$1")"
+	fi
+}
+
+# forget_copy NAME UUID: the second copy of the witness. After forget_unit: until then the monitor
+# may write it.
 forget_copy() {
-	witness_copy_find "$1"
-	[[ -z $WITNESS_COPY || ! -e $WITNESS_COPY ]] || act rm -f -- "$WITNESS_COPY"
+	local copy
+	copy=$(forget_copy_place_ "$1" "$2")
+	[[ -z $copy || ! -e $copy ]] || act rm -f -- "$copy"
 }
 
 # forget_notes NAME: all that was written down about it; the note that this has begun goes last.

@@ -148,9 +148,9 @@ destroy_all() {
 		log_info 'telling the initramfs of every kernel that there is no such array any more; this takes a while'
 		claim_initramfs
 		! claim_names "$NAME" "${CONF[UUID]}" || DESTROY_LEFT+=('an ARRAY line about it in mdadm.conf or mdadm.conf.d, which is not ours')
-		forget_copy "${CONF[UUID]}"
 	fi
-	forget_unit "$NAME" destroy
+	forget_unit "$NAME" destroy "${CONF[UUID]-}"
+	forget_copy "$NAME" "${CONF[UUID]-}"
 	forget_notes "$NAME"
 	trap - EXIT INT TERM HUP
 	if [[ -n $DRY_RUN ]]; then

@@ -135,8 +135,8 @@ release_all() {
 		claim_initramfs
 	fi
 	hand_made_drop_left "$NAME" "${F[uuid]-${ADOPTED[uuid]-none}}" "$HAND_MADE"
-	forget_unit "$NAME" release
-	forget_copy "${F[uuid]-${ADOPTED[uuid]-none}}"
+	forget_unit "$NAME" release "${F[uuid]-}"
+	forget_copy "$NAME" "${F[uuid]-}"
 	forget_notes "$NAME"
 	trap - EXIT INT TERM HUP
 	if [[ -n $DRY_RUN ]]; then

@@ -427,6 +427,28 @@ release_killed_after() {
 	((killed >= 13)) || fail "$killed"
 }
 
+@test "release, killed after any step: the second copy of the record goes with the rest, wherever the configuration had it" {
+	local n=0 left=0 copy=$R/boot/ramraid/01234567-89ab-4cde-8f01-23456789abcd.witness
+	eval "plain_$(declare -f array)"
+	array() { plain_array && echo '31 1 8:99 / /boot rw,relatime shared:2 - ext4 /dev/sdz1 rw' >>"$R/proc/1/mountinfo"; }
+	while n=$((n + 1)) && ((n < 40)); do
+		release_killed_after "$n"
+		[[ $status == 137 ]] || break
+		[[ ! -e $R/etc/ramraid/data.conf && -e $R/etc/ramraid/state/data.releasing ]] || {
+			verb release --yes data
+			continue
+		}
+		left=$((left + 1))
+		# The monitor has written it once more.
+		mkdir -p "${copy%/*}"
+		: >"$copy"
+		verb release --yes data
+		assert_success
+		[[ ! -e $copy ]] || fail "$n: $(<"$R/etc/ramraid/state/data.releasing")"
+	done
+	((left > 2)) || fail "$left"
+}
+
 @test "release, interrupted: hot-plug leaves the array alone until release or adopt is typed" {
 	release_killed_after 9
 	assert_failure 137
