@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need act/hand-made-drop config/conf core/cli core/log gate/dependents observe/lasting-names
-need world/disk world/md world/md-state
+need observe/ramdisk-makers world/disk world/md world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -12,6 +12,7 @@ declare -gA F # the facts: decide/facts.list
 adopt_ask() {
 	local users VALUE what
 	lasting_names_tell "$NAME" "$ADOPT_MD"
+	adopt_ask_makers_
 	if [[ -n $ADOPT_STOPPED ]]; then
 		adopt_ask_stopped_
 		return
@@ -42,6 +43,16 @@ adopt_ask() {
 adopt_ask_slot_() { # SLOTS
 	[[ -z $ADOPT_BEGUN ]] && (($1 > ${#MEMBERS[@]})) || return 0
 	PLAN+=('the free slot becomes that of the RAM leg; if a disk is missing, bring it back first')
+}
+
+# Who would go on to make ramdisks for it at each boot.
+adopt_ask_makers_() {
+	local i
+	ramdisk_makers_find
+	for ((i = 0; i < ${#RAMDISK_MAKERS[@]}; i++)); do
+		log_warning "$NAME: expected nobody else who makes ramdisks, found\
+ ${RAMDISK_MAKERS_FOUND[i]}. Do: ${RAMDISK_MAKERS_DO[i]}"
+	done
 }
 
 adopt_ask_names_() {

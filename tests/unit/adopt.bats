@@ -893,6 +893,23 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	done
 }
 
+@test "adopt says before its question who else makes ramdisks" {
+	by_hand
+	printf '#!/bin/sh\nrapiddisk -a 1024\nmdadm --add /dev/md0 /dev/rd0\n' >"$R/etc/rc.local"
+	chmod 755 "$R/etc/rc.local"
+	mkdir "$R/proc/77"
+	echo 77 >"$R/run/rapiddiskd.pid"
+	echo rapiddiskd >"$R/proc/77/comm"
+	verb adopt data /dev/md127
+	assert_failure 2
+	assert_output -p 'found that /etc/rc.local makes a ramdisk in line 2: rapiddisk -a 1024. Do: take that line out of /etc/rc.local'
+	assert_output -p 'found that rapiddiskd.service runs:'
+	[[ $output == *'gives a ramdisk to an array in line 3'*'becomes the mirror'* ]] || fail "$output"
+	verb adopt --dry-run data /dev/md127
+	assert_success
+	assert_output -p 'Do: systemctl disable --now rapiddiskd.service'
+}
+
 # half_adopted: killed when the configuration had been written, and the ramdisk was still in the array.
 half_adopted() {
 	by_hand

@@ -180,6 +180,7 @@ check() {
 			need_ "$@"
 			findings_can_read() { [[ -z $BLIND || $1 != $BLIND ]]; }
 			initramfs_can_read_() { findings_can_read "$1"; }
+			ramdisk_makers_can_read_() { findings_can_read "$1"; }
 			findings_is_root() { [[ -z $NOBODY ]]; }
 			claim_initramfs_is_ours() { [[ " $HIDE " != *update-initramfs* ]]; }
 		}
@@ -951,6 +952,98 @@ needs() { printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}
 	process 800 '0::/system.slice/a.service' fd/7 "$target/x"
 	process 801 '0::/system.slice/b.service' fd/7 /srv/data/x
 	[[ $(openers_services "$target") == a.service ]] || fail "$(openers_services "$target")"
+}
+
+# etc FILE TEXT: one of the files of /etc that a boot runs. wanted UNIT: another unit wants it.
+etc() {
+	mkdir -p "$R/etc/$(dirname "$1")"
+	printf "$2\n" >"$R/etc/$1"
+	chmod 755 "$R/etc/$1"
+}
+wanted() {
+	mkdir -p "$R/etc/systemd/system/multi-user.target.wants"
+	ln -s "$2/$1" "$R/etc/systemd/system/multi-user.target.wants/$1"
+}
+
+@test "rapiddiskd, enabled or running: found; masked, or gone, it is not" {
+	wanted rapiddiskd.service /lib/systemd/system
+	silent
+	mkdir -p "$R/lib/systemd/system"
+	: >"$R/lib/systemd/system/rapiddiskd.service"
+	finds rapiddiskd
+	says 'that rapiddiskd.service is enabled: it makes and removes ramdisks for whoever reaches TCP port 9118'
+	says 'do: systemctl disable --now rapiddiskd.service'
+	ln -s /dev/null "$R/etc/systemd/system/rapiddiskd.service"
+	silent
+	mkdir "$R/proc/77"
+	echo 77 >"$R/run/rapiddiskd.pid"
+	echo sshd >"$R/proc/77/comm"
+	silent
+	echo rapiddiskd >"$R/proc/77/comm"
+	finds rapiddiskd
+	says 'that rapiddiskd.service runs:'
+	rm "$R/etc/systemd/system/rapiddiskd.service"
+	check
+	says 'is enabled, and runs:'
+	# Of one array, or of none, there is nothing to say.
+	check data
+	[[ $output != *rapiddiskd* ]] || fail "$output"
+}
+
+@test "what makes a ramdisk at boot, and what gives it to an array: found in all that a boot runs, with file and line" {
+	etc rc.local '#!/bin/sh\n# rapiddisk -a 1024\nrapiddisk -a 1024\nmdadm /dev/md0 \\\\\n  --add /dev/rd0\nrapiddisk --attach 5'
+	finds ramdisk-maker ramdisk-maker
+	says 'note ramdisk-maker: expected nobody else who makes ramdisks at boot, found that /etc/rc.local makes a ramdisk in line 3: rapiddisk -a 1024'
+	says 'problem ramdisk-maker: expected nobody else who gives a ramdisk to an array, found that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0'
+	says 'do: take that line out of /etc/rc.local'
+	chmod 644 "$R/etc/rc.local"
+	silent
+	BLIND='*/rc.local' finds
+	chmod 755 "$R/etc/rc.local"
+	BLIND='*/rc.local' finds unseen-makers
+	rm "$R/etc/rc.local"
+	etc crontab '@daily root mdadm --add /dev/md0 /dev/rd0\n@reboot root echo "rapiddisk attach 0 1048576" >/sys/kernel/rapiddisk/mgmt'
+	finds ramdisk-maker
+	says '/etc/crontab makes a ramdisk in line 2'
+	rm "$R/etc/crontab"
+	etc cron.d/x '@reboot root /sbin/mdadm -Cv /dev/md0 -l1 -n2 /dev/ram0 /dev/sda2'
+	finds ramdisk-maker
+	rm "$R/etc/cron.d/x"
+	etc udev/rules.d/99-x.rules 'KERNEL=="rd0", RUN+="/sbin/mdadm --manage /dev/md0 --add /dev/rd0"'
+	finds ramdisk-maker
+	rm "$R/etc/udev/rules.d/99-x.rules"
+	etc systemd/system/ram.service '[Service]\nExecStart=/usr/sbin/rapiddisk --attach=1024\nExecStart=mdadm --add /dev/md0 /dev/rd0'
+	silent
+	wanted ram.service /etc/systemd/system
+	finds ramdisk-maker ramdisk-maker
+	says 'do: systemctl disable ram.service'
+	rm "$R/etc/systemd/system/multi-user.target.wants/ram.service"
+	etc systemd/system/ssh.service.d/x.conf '[Service]\nExecStartPre=rapiddisk -a 16'
+	finds ramdisk-maker
+}
+
+@test "what makes no ramdisk, what is no plain file, and what is too large: nobody looks, or says anything" {
+	etc rc.local '#!/bin/sh\nrapiddisk -l\nrapiddisk -d rd0\nmdadm --fail /dev/md0 /dev/rd0\nmdadm --add /dev/md0 /dev/sdc\necho my-rapiddisk -a\nrapiddisk -l | grep -a x'
+	silent
+	etc real 'rapiddisk -a 1'
+	ln -sf ../real "$R/etc/cron.d/x" 2>/dev/null || { mkdir "$R/etc/cron.d" && ln -s ../real "$R/etc/cron.d/x"; }
+	mkfifo "$R/etc/crontab"
+	{ printf 'rapiddisk -a 1\n' && head -c 70000 /dev/zero | tr '\0' '#'; } >"$R/etc/rc.local"
+	silent
+	# Nothing of that is looked at where no array is configured.
+	etc rc.local 'rapiddisk -a 1'
+	rm "$R"/etc/ramraid/*.conf "$R"/etc/mdadm/mdadm.conf.d/*
+	check
+	[[ $output != *ramdisk-maker* ]] || fail "$output"
+}
+
+@test "rapiddisk-on-boot: a note" {
+	mkdir -p "$R/usr/share/initramfs-tools/hooks"
+	: >"$R/usr/share/initramfs-tools/hooks/rapiddisk_hook"
+	silent
+	: >"$R/usr/share/initramfs-tools/hooks/rapiddisk_kernel_$NEW"
+	finds ramdisk-maker
+	says 'do: rapiddisk-on-boot --global-uninstall, unless / needs that cache'
 }
 
 @test "hibernation to swap on the array: switched off, not possible, or elsewhere: no matter" {

@@ -2,8 +2,8 @@
 # the memory of all ramdisks, who is told of a failure.
 # shellcheck shell=bash
 
-need act/notify act/rescue cmd/check/findings config/conf core/cli core/paths core/quantity
-need core/trust notes/adopted notes/claim world/disk world/ramdisk
+need act/notify act/rescue cmd/check/findings cmd/check/makers config/conf core/cli core/paths
+need core/quantity core/trust notes/adopted notes/claim world/disk world/ramdisk
 
 # check_system ALL: about the system; the first question concerns each array, the others only those
 # who ask about all.
@@ -15,6 +15,7 @@ check_system() {
 	check_system_half_done_unconfigured
 	check_system_memory_of_all
 	check_system_boot_folder
+	((${#ARGS[@]} == 0)) || check_makers
 	check_system_mail
 }
 
