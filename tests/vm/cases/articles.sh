@@ -57,6 +57,7 @@ written() { # MD
 clean() { ramraid check >/root/out || :; cat /root/out; test "$(grep -c "^\(data\|solo\): nothing to report" /root/out)" = 2; }
 '
 steps() {
+	local at
 	boot
 	vm_send "$here/churn.pl" /root/churn.pl
 	check 'the arrays of the articles: a ramdisk and two disks, a ramdisk and one, mounted, without a bitmap' "$killer$helpers"'
@@ -68,14 +69,13 @@ steps() {
 		ramraid adopt --dry-run data /dev/md0 | tee /root/out
 		grep -x "mdadm --manage /dev/md0 --fail /dev/rd0" /root/out; grep "detach.*0 > /sys/kernel/rapiddisk/mgmt" /root/out
 		test -z "$(find /etc/ramraid -name "data*")"; test "$(members md0)" = UUU; unharmed'
-	check 'killed between its steps: before the bitmap, after the ramdisk has failed, and before its memory is given back' "$helpers"'
-		for at in "write /etc/ramraid/data.conf" "mdadm --grow /dev/md0 --bitmap=internal" "mdadm --manage /dev/md0 --fail"; do
-			killed "$at" adopt --yes data /dev/md0; test "$(members md0)" = UUU
-		done
-		for at in "mdadm --manage /dev/md0 --remove" "echo rapiddisk detach 0"; do
-			killed "$at" adopt --yes data /dev/md0; test "$(members md0)" = _UU
-		done
-		cat /etc/ramraid/state/data.adopted; cat /sys/kernel/rapiddisk/devices; test -e /sys/block/rd0'
+	for at in 'write /etc/ramraid/data.conf' 'mdadm --grow /dev/md0 --bitmap=internal' 'mdadm --manage /dev/md0 --fail'; do
+		check "killed before \"$at\"" "$helpers"'killed "'"$at"'" adopt --yes data /dev/md0; test "$(members md0)" = UUU' || return
+	done
+	for at in 'mdadm --manage /dev/md0 --remove' 'echo rapiddisk detach 0'; do
+		check "killed before \"$at\"" "$helpers"'killed "'"$at"'" adopt --yes data /dev/md0; test "$(members md0)" = _UU
+			cat /etc/ramraid/state/data.adopted; cat /sys/kernel/rapiddisk/devices; test -e /sys/block/rd0' || return
+	done
 	check 'and completed: whole, mounted all the time; one ramdisk, which is its own' "$helpers"'
 		ramraid adopt --yes data /dev/md0; unharmed
 		test "$(members md0)" = UUU; ramraid status data
@@ -91,7 +91,9 @@ steps() {
 		since >/run/since; written $(md data)'
 	check 'release: plain arrays of their disks' "$helpers"'
 		writer 3
-		ramraid release --yes data; ramraid release --yes solo; unharmed
+		ramraid release --yes data; unharmed'
+	check 'and the other one' "$helpers"'
+		ramraid release --yes solo; unharmed
 		cat /proc/mdstat; test "$(slots data)" = UU; test "$(slots solo)" = U; test "$(ls /sys/block | grep -c ^rd)" = 0; written $(md data)'
 	reboot
 	check 'and after a reboot as well' "$helpers"'findmnt /srv/data; findmnt /srv/solo; sums; cat /proc/mdstat'
