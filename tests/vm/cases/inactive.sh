@@ -52,7 +52,7 @@ steps() {
 		ramraid adopt --yes solo /dev/$(of C); ramraid status solo; test "$(slots solo)" = UU
 		fails grep none /sys/block/$(md solo)/md/bitmap/location
 		mount -a; sums; test "$(compare data)" = 0
-		# A time-out of the administrator's own would end the mount before the array is whole.
+		# A short time-out in fstab would end the mount before the array is whole.
 		sed -i s/,x-systemd.device-timeout=5s// /etc/fstab'
 	reboot
 	check 'after a reboot both are whole, and all is there' "$helpers"'
