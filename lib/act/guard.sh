@@ -4,7 +4,7 @@
 
 need act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock core/log
 need core/progress decide/action decide/health decide/ram-device observe/facts observe/static
-need world/md world/ramdisk world/systemd
+need report/only-copy world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -127,7 +127,7 @@ guard_begin_() {
 # On the console, every GUARD_TELL seconds: told is the caller's.
 guard_tell_() { # NAME
 	((NOW - told >= GUARD_TELL)) || return 0
-	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(guard_remedy_text)"
+	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(only_copy_remedy)"
 	told=$NOW
 }
 
@@ -153,23 +153,12 @@ guard_all_there_() {
 	((IN_SYNC == F[members]))
 }
 
-guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(guard_remedy_text)"; } # NAME
+guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(only_copy_remedy)"; } # NAME
 
 # A disk that can be read but not written is taken back by md again and again: enough is enough.
 guard_count_() { # ACTION.I DISK
 	tries[$1]=$((${tries[$1]-0} + 1))
 	((tries[$1] < GUARD_TRIES)) || F["failed.$1"]="md has given up $2 again"
-}
-
-# What there is to hope for, in words for the console.
-guard_remedy_text() {
-	if [[ ${F[array.sync]} == recover ]]; then
-		printf 'A disk leg is being rebuilt from it: %s\n' "$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
-	elif health_disk_in_sync; then
-		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' "${F[name]}"
-	else
-		printf 'Bring a disk leg back (%s)\n' "${F[leg.0.dev]}${F[leg.1.dev]:+ or another}"
-	fi
 }
 
 # A disk that has been away and is back is a new chance.

@@ -6,9 +6,9 @@
 # /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only"
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
-need act/array-lock act/guard act/hotplug act/notify config/conf core/act core/lock core/log
-need core/paths decide/health decide/leg decide/readd notes/departures notes/memory-floor
-need observe/facts observe/static world/disk world/md-leg world/ramdisk
+need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
+need decide/health decide/leg decide/readd notes/departures notes/memory-floor observe/facts
+need observe/static report/only-copy world/disk world/md-leg world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -112,7 +112,7 @@ transitions_leg() {
 
 transitions_say_only_() { # NAME yes|no
 	if [[ $2 == yes ]]; then
-		notify alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg has all of it, so what is written from now on is lost by a power cut. $(guard_remedy_text)"
+		notify alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg has all of it, so what is written from now on is lost by a power cut. $(only_copy_remedy)"
 	else
 		notify notice only-copy-over '' "$1: the disk legs have all that the RAM leg has; it is no longer the only good copy"
 	fi

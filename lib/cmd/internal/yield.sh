@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/guard act/history config/conf config/conf-need core/cli core/log core/paths
-need decide/health observe/facts observe/static world/systemd
+need decide/health observe/facts observe/static report/only-copy world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -37,7 +37,7 @@ yield_one_() {
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
 	if health_only_copy; then
-		log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: nobody may stop ${F[array.md]} but ramraid. $(guard_remedy_text)"
+		log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: nobody may stop ${F[array.md]} but ramraid. $(only_copy_remedy)"
 		return "$EX_REFUSED"
 	fi
 	[[ -n $going && -n ${ARRAY_LOCK-} ]] || return 0
