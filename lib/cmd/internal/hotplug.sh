@@ -2,8 +2,7 @@
 # of those that need it.
 # shellcheck shell=bash
 
-need act/array-lock act/hotplug act/transitions config/conf core/cli core/log core/paths
-need observe/facts observe/scan observe/static world/systemd
+need act/array-lock config/conf core/cli core/paths
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,17 +12,24 @@ Looks at every array without HOTPLUG=no: tells what has become of its legs, and 
 ramraid-hotplug.path whenever a disk comes or goes, and when a start or a repair has ended.'
 
 cmd_hotplug() {
-	local name code=0
+	local name names=() code=0
 	cli_parse "$HOTPLUG_USAGE" '' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$HOTPLUG_USAGE" 'takes no operands'
 	cli_root
 	paths_run
 	# Before the look: what happens from here on raises it again.
 	rm -f "$RUN/event"
+	# Whoever holds the lock looks for itself, and asks for another look when it ends.
 	while IFS= read -r name; do
+		! array_lock_is_free "$name" || names+=("$name")
+	done < <(conf_names)
+	((${#names[@]} > 0)) || return 0
+	# Not before: while an array starts, this is called for every leg that changes.
+	need act/hotplug act/transitions core/log observe/facts observe/scan observe/static world/systemd
+	for name in "${names[@]}"; do
 		# One array's trouble must not keep the others from being looked at.
 		(cmd_hotplug_one "$name") || code=$EX_FAILED
-	done < <(conf_names)
+	done
 	return "$code"
 }
 
@@ -31,8 +37,6 @@ cmd_hotplug_one() { # NAME
 	# What is wrong with it is said by the start, and by "status".
 	conf_load "$1" || return 0
 	[[ ${CONF[HOTPLUG]} == yes ]] || return 0
-	# Whoever holds the lock looks for itself, and asks for another look when it ends.
-	array_lock_is_free "$1" || return 0
 	static_configured "$1"
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe
