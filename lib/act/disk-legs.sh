@@ -118,17 +118,13 @@ disk_legs_remove_gone() { # NODE
 
 # Looked at once more: between the decision and this somebody may have written to it.
 disk_legs_add_leg() { # I
-	local why node=${F[leg.$1.node]}
+	local why='' node=${F[leg.$1.node]}
 	if [[ ${F[leg.$1.sb]} == ok ]]; then
 		md_zero "$node" || return
 	else
 		why=$(disk_why_not_free "${F[leg.$1.dev]}")
-		[[ -z $why ]] || {
-			LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
-			return 1
-		}
 	fi
-	why=$(md_leg_why_not "${F[array.md]}" "$node")
+	[[ -n $why ]] || why=$(md_leg_why_not "${F[array.md]}" "$node")
 	[[ -z $why ]] || {
 		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
 		return 1

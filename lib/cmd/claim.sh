@@ -32,8 +32,8 @@ cmd_claim() {
 # Until 0.2.0 "--remove" alone dropped every claim: too much for a word that is easily typed.
 cmd_claim_check() {
 	local name
+	conf_names_fit "${ARGS[@]}"
 	for name in "${ARGS[@]}"; do
-		conf_name_ok "$name" || die "$(conf_faults_name "$name")" "$EX_USAGE"
 		[[ -e $ETC/$name.conf || -L $ETC/$name.conf || -e $(claim_file "$name") ]] || die "$(conf_no_array "$name")" "$EX_INACTIVE"
 	done
 	if [[ -n ${OPT[all]-} ]]; then

@@ -38,7 +38,7 @@ destroy_look() {
 	DESTROY_FROM=array DESTROY_LEFT=() PLAN=() WRONG=()
 	DESTROY_WIPE=() DESTROY_NODES=()
 	DESTROY_HEAD="$NAME: an earlier run has destroyed it, and its notes are to be deleted:"
-	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
+	conf_names_fit "$NAME"
 	forget_begun "$NAME"
 	if [[ ! -e $ETC/$NAME.conf && -n $FORGET_VERB ]]; then
 		[[ $FORGET_VERB == destroy ]] || die "$NAME: a release of it has begun; to finish that: ramraid release $NAME" "$EX_REFUSED"

@@ -19,7 +19,7 @@ cmd_events() {
 	local lines=() count=0
 	cli_parse "$EVENTS_USAGE" 'since= json' "$@"
 	cli_one_name "$EVENTS_USAGE"
-	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
+	conf_names_fit "$NAME"
 	[[ ! -v OPT[since] ]] || systemd_time_ok "${OPT[since]}" || die "--since=${OPT[since]}: write a point in time such as \"2026-11-20 10:00\", yesterday or -2h; see systemd.time(7)" "$EX_USAGE"
 	mapfile -t lines < <(systemd_journal "$NAME" "${OPT[since]-}")
 	wait "$!" || die "$NAME: the journal could not be read"

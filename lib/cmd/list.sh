@@ -18,10 +18,7 @@ cmd_list() {
 	local name code=0 text='' names=() rows=()
 	cli_parse "$LIST_USAGE" 'no-headings' "$@"
 	need observe/summary
-	for name in "${ARGS[@]}"; do conf_name_ok "$name" || {
-		need config/conf-faults
-		die "$(conf_faults_name "$name")" "$EX_USAGE"
-	}; done
+	conf_names_fit "${ARGS[@]}"
 	if ((${#ARGS[@]} > 0)); then mapfile -t names < <(printf '%s\n' "${ARGS[@]}" | sort -u); else mapfile -t names < <(conf_names); fi
 	for name in "${names[@]}"; do list_row_ "$name" || code=$?; done
 	if [[ -n ${OPT[no_headings]-} ]]; then

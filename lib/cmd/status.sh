@@ -13,13 +13,10 @@ Shows each array (default: all that are configured): its state in one word, ever
 Exit code 0: all whole; 1: one is not (with --problems also: has such a fault); 2: a name that can be none; 3: one is not running.'
 
 cmd_status() {
-	local name code=0
+	local code=0
 	cli_parse "$STATUS_USAGE" 'problems json watch watch=' "$@"
 	need observe/summary report/status-text
-	for name in "${ARGS[@]}"; do conf_name_ok "$name" || {
-		need config/conf-faults
-		die "$(conf_faults_name "$name")" "$EX_USAGE"
-	}; done
+	conf_names_fit "${ARGS[@]}"
 	[[ -z ${OPT[json]-} ]] || need report/status-json
 	if [[ -z ${OPT[watch]+set} ]]; then
 		status_all "${ARGS[@]}" || code=$?

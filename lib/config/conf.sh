@@ -2,7 +2,7 @@
 # config/conf-keys.sh's; what is wrong is said by config/conf-faults.sh.
 # shellcheck shell=bash
 
-need config/conf-keys core/paths core/suggest world/disk world/disk-name
+need config/conf-keys core/log core/paths core/suggest world/disk world/disk-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -16,6 +16,15 @@ readonly CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
 # is the file of the defaults.
 conf_name_ok() {
 	[[ $1 == [A-Za-z]* && $1 != *[!A-Za-z0-9._-]* && $1 != ramraid && $1 != *.conf ]] && ((${#1} <= 31))
+}
+
+# conf_names_fit NAME…: each can be an array's, or the end of the program.
+conf_names_fit() {
+	local name
+	for name; do conf_name_ok "$name" || {
+		need config/conf-faults
+		die "$(conf_faults_name "$name")" "$EX_USAGE"
+	}; done
 }
 
 # conf_find_names: sets CONF_NAMES to the names of all configured arrays, broken ones included.
