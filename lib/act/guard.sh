@@ -62,20 +62,13 @@ guard_give_back() {
 # With write-behind the disks may lack what was acknowledged: it is switched off, and what is under
 # way is waited for.
 guard_flush_write_behind_() { # NAME
-	local NOW end
 	((${F[array.backlog]} > 0)) && [[ ${F[ram.state]} == in_sync ]] || return 0
 	md_set_backlog "${F[array.md]}" 0 || return
 	[[ -z $DRY_RUN ]] || return 0
-	clock
-	end=$((NOW + MD_BOUND))
-	until md_is_quiet "${F[array.md]}"; do
-		clock
-		((NOW < end)) || {
-			log_error "$1: write-behind is on and the array never rests, so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, then try again"
-			return "$EX_REFUSED"
-		}
-		sleep 0.2
-	done
+	clock_until "$MD_BOUND" 0.2 md_is_quiet "${F[array.md]}" || {
+		log_error "$1: write-behind is on and the array never rests, so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, then try again"
+		return "$EX_REFUSED"
+	}
 }
 
 # Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk

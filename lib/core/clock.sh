@@ -6,11 +6,11 @@
 
 need core/paths
 
-# uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the kernel
+# clock_uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the kernel
 # does not say.
 clock_uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPTIME%%.*}; }
 
-# hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does not
+# clock_hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does not
 # say.
 clock_hundredths() {
 	HUNDREDTHS=0
@@ -21,4 +21,18 @@ clock_hundredths() {
 clock() {
 	local UPTIME
 	if clock_uptime; then NOW=$UPTIME; else NOW=$SECONDS; fi
+}
+
+# clock_until SECONDS PAUSE COMMAND…: calls COMMAND until it succeeds, with a pause in between.
+# Returns 1 when it has not within SECONDS.
+clock_until() {
+	local NOW end=$1 pause=$2
+	shift 2
+	clock
+	end=$((NOW + end))
+	until "$@"; do
+		clock
+		((NOW < end)) || return 1
+		sleep "$pause"
+	done
 }

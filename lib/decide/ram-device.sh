@@ -46,7 +46,7 @@ ram_device_first() {
 # ram_device_is_active_ LEG: does this disk leg call anybody active who is no disk leg that is here?
 # Only after an unclean stop it does.
 ram_device_is_active_() {
-	local REST KNOWN entry
+	local REST KNOWN
 	if [[ -n ${F[witness.ram_number]}${F[witness.ram_slot]} ]]; then
 		histories_calls_ram_active "$1"
 	else

@@ -129,16 +129,7 @@ md_drop() {
 
 # md_retry_ COMMAND…: md is busy for a moment after a member has failed or left, or a slot has
 # come or gone, so: again, within MD_BOUND.
-md_retry_() {
-	local NOW end
-	clock
-	end=$((NOW + MD_BOUND))
-	until "$@"; do
-		clock
-		((NOW < end)) || return 1
-		sleep 0.3
-	done
-}
+md_retry_() { clock_until "$MD_BOUND" 0.3 "$@"; }
 
 md_remove() { md_retry_ act mdadm --manage "/dev/$1" --remove "/dev/$2"; } # MD LEG: takes a failed member out
 
@@ -221,16 +212,8 @@ md_wipe() { md_retry_ act mdadm --zero-superblock "/dev/$1"; } # LEG: one that m
 
 # md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link,
 # within MD_BOUND. Returns 1 when it has not.
-md_wait_link() {
-	local NOW end
-	clock
-	end=$((NOW + ${3-$MD_BOUND}))
-	until [[ -L $DEV/md/$2 && $DEV/md/$2 -ef $DEV/$1 ]]; do
-		clock
-		((NOW < end)) || return 1
-		sleep 0.1
-	done
-}
+md_wait_link() { clock_until "${3-$MD_BOUND}" 0.1 md_has_link_ "$@"; }
+md_has_link_() { [[ -L $DEV/md/$2 && $DEV/md/$2 -ef $DEV/$1 ]]; }
 
 # md_of_leg LEG: the array that holds it, started or not. Returns 1 when none does.
 md_of_leg() {

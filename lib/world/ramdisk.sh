@@ -217,18 +217,12 @@ ramdisk_settle() {
 }
 
 ramdisk_wait_node() { # NODE
-	local NOW end
-	clock
-	end=$((NOW + 10))
-	until [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; do
-		clock
-		((NOW < end)) || {
-			echo "/dev/$1 did not appear" >&2
-			return 1
-		}
-		sleep 0.1
-	done
+	clock_until 10 0.1 ramdisk_has_node_ "$1" || {
+		echo "/dev/$1 did not appear" >&2
+		return 1
+	}
 }
+ramdisk_has_node_() { [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; }
 
 # ramdisk_drop NAME: gives the memory back. rapiddisk would delete a device that md or a mount is
 # using, so its users are asked first. Returns 4 when the ramdisk is still in use.

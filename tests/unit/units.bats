@@ -74,3 +74,21 @@ setup() {
 	done
 	[[ $(progress_bar 50 100) == '[===============               ]' && $(progress_bar 0 0) == '[                              ]' ]]
 }
+
+@test "clock_until ends when the command succeeds, and when the time is up" {
+	local tries=0
+	sleep() { SECONDS=$((SECONDS + 1)); }
+	third() { tries=$((tries + 1)) && ((tries >= $1)); }
+	clock_until 5 1 third 3
+	((tries == 3))
+	tries=0
+	not clock_until 5 1 third 100
+	((tries == 6)) || fail "$tries"
+	mkdir -p "$R/sys/block/rd0" "$R/dev/md"
+	: >"$R/sys/block/rd0/size"
+	not ramdisk_wait_node rd0 2>/dev/null
+	: >"$R/dev/md127"
+	not md_wait_link md127 data
+	ln -s ../md127 "$R/dev/md/data"
+	md_wait_link md127 data
+}
