@@ -7,9 +7,11 @@ need core/paths
 
 readonly RAMDISK_MAKERS_BYTES=65536 # no file that a person writes for a boot is larger
 # A command that gives a member to an array, the ramdisk in it, and what makes a ramdisk.
-readonly RAMDISK_MAKERS_MD='(^|[^[:alnum:]_.-])mdadm[[:blank:]](.*[[:blank:]])?(--(add|add-spare|re-add|create|assemble|build)|-[[:alpha:]]*[aACB][[:alpha:]]*)([[:blank:]=]|$)'
+readonly RAMDISK_MAKERS_ADD='(--(add|add-spare|re-add|create|assemble|build)|-[[:alpha:]]*[aACB][[:alpha:]]*)'
+readonly RAMDISK_MAKERS_MD='(^|[^[:alnum:]_.-])mdadm[[:blank:]](.*[[:blank:]])?'$RAMDISK_MAKERS_ADD'([[:blank:]=]|$)'
 readonly RAMDISK_MAKERS_NODE='/dev/(rd|ram|zram)[0-9]'
-readonly RAMDISK_MAKERS_ATTACH='(^|[^[:alnum:]_.-])rapiddisk[[:blank:]]+([^|;&]*[[:blank:]])?(-a[0-9]*|--attach(=[0-9]+)?|attach)([[:blank:]"'\'']|$)'
+readonly RAMDISK_MAKERS_NEW='(-a[0-9]*|--attach(=[0-9]+)?|attach)([[:blank:]"'\'']|$)'
+readonly RAMDISK_MAKERS_ATTACH='(^|[^[:alnum:]_.-])rapiddisk[[:blank:]]+([^|;&]*[[:blank:]])?'$RAMDISK_MAKERS_NEW
 
 # ramdisk_makers_find: sets RAMDISK_MAKERS to a word for each (daemon: it takes ramdisks away as
 # well; array: it gives one to an array; ramdisk: it makes one), RAMDISK_MAKERS_FOUND to what it is,
@@ -21,7 +23,11 @@ ramdisk_makers_find() {
 	ramdisk_makers_on_boot_
 	ramdisk_makers_files_
 	for file in "${files[@]}"; do
-		if ramdisk_makers_can_read_ "$file"; then seen+=("$file"); else RAMDISK_MAKERS_UNSEEN+=("${file#"$ROOT"}"); fi
+		if ramdisk_makers_can_read_ "$file"; then
+			seen+=("$file")
+		else
+			RAMDISK_MAKERS_UNSEEN+=("${file#"$ROOT"}")
+		fi
 	done
 	((${#seen[@]} > 0)) || return 0
 	while IFS= read -r file; do
@@ -50,7 +56,8 @@ ramdisk_makers_daemon_() {
 # rapiddisk-on-boot: a cache of / in a ramdisk that the initramfs makes.
 ramdisk_makers_on_boot_() {
 	local file
-	for file in "$ROOT"/usr/share/initramfs-tools/hooks/rapiddisk_kernel_* "$ROOT"/usr/lib/dracut/modules.d/96rapiddisk; do
+	for file in "$ROOT"/usr/share/initramfs-tools/hooks/rapiddisk_kernel_* \
+		"$ROOT"/usr/lib/dracut/modules.d/96rapiddisk; do
 		[[ -e $file ]] || continue
 		ramdisk_makers_add_ ramdisk "that rapiddisk-on-boot has the initramfs make one (${file#"$ROOT"})" \
 			'rapiddisk-on-boot --global-uninstall, unless / needs that cache'

@@ -491,7 +491,7 @@ release_killed_after() {
 		mkdir "$R/run/ramraid"
 		# A mount that requires the unit pulls it in, as long as there is a configuration.
 		[[ ! -e $R/etc/ramraid/data.conf ]] || : >"$R/required" && start_unit
-		[[ -e $R/etc/ramraid/data.conf ]] || rm -rf "$R/active" "$R"/run/ramraid/*  "$R/etc/ramraid/state/data.witness"
+		[[ -e $R/etc/ramraid/data.conf ]] || rm -rf "$R/active" "$R"/run/ramraid/* "$R/etc/ramraid/state/data.witness"
 		verb release --yes data
 		assert_success
 		is_plain

@@ -23,5 +23,6 @@ check_makers() {
 		esac
 	done
 	((${#RAMDISK_MAKERS_UNSEEN[@]} == 0)) ||
-		findings_unseen makers 'to see who else makes ramdisks' "no right to read ${RAMDISK_MAKERS_UNSEEN[*]}"
+		findings_unseen makers 'to see who else makes ramdisks' \
+			"no right to read ${RAMDISK_MAKERS_UNSEEN[*]}"
 }
