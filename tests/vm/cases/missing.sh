@@ -7,7 +7,7 @@ may_fail ramraid@data.service srv-data.mount
 
 steps() {
 	boot
-	guest 'mkdir -p /etc/ramraid/data.conf.d; echo MEMBER_TIMEOUT=5s >/etc/ramraid/data.conf.d/test.conf'
+	guest 'mkdir -p /etc/ramraid/data.conf.d; echo MEMBER_TIMEOUT=15s >/etc/ramraid/data.conf.d/test.conf'
 	power_off
 	VM_DISKS=(A)
 	boot
