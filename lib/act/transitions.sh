@@ -23,8 +23,8 @@ transitions_begin() { [[ -e $RUN/$1.told ]] || transitions_under_lock_ "$1" tran
 # said while one is at work, so that one looks after it has let go of the array's lock.
 transitions_tell() { transitions_under_lock_ "$1" transitions_look_; }
 
-# transitions_end NAME: whoever has worked on the array lets go of its lock, what has changed is told,
-# and hot-plug looks at what has come meanwhile.
+# transitions_end NAME: for whoever has worked on the array: releases its lock, reports what has
+# changed, and has hot-plug look at what has come meanwhile.
 transitions_end() {
 	exec {ARRAY_LOCK}>&-
 	transitions_tell "$1"

@@ -117,7 +117,7 @@ adopt_configure() {
 # configured is started by nobody. What makes reads slower, write-mostly disks without a RAM leg
 # beside them, comes after the initramfs, which takes minutes.
 adopt_all() {
-	# The next boot has to find what lies on it, by whichever name the array has then.
+	# The next boot has to find what the array holds, whatever number the array has then.
 	[[ -z ${OPT[fix_fstab]-} ]] || lasting_names_write
 	adopt_begin
 	# What is mounted has to be known to the generator at the next boot.

@@ -58,8 +58,8 @@ disk_name_fast() {
 
 # disk_name_claimants_ PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE, "sdb
 # sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of several udev
-# gives a name to one, another one after the next boot; who claims it stands in /run/udev/links, in
-# a folder of that name ("/" as \x2f, up to systemd 249 the first one as well), a file a device
+# gives a name to one, another one after the next boot. /run/udev/links has a folder of that name
+# ("/" as \x2f, up to systemd 249 the first one as well), with a file for each device that claims it
 # ("b8:16").
 disk_name_claimants_() {
 	local name=${1#/dev/} entry other

@@ -850,15 +850,20 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ $(steps) == *'--remove /dev/rd0'*'detach 0'*'systemctl start'* && $(<"$MD/raid_disks") == 2 ]] || fail "$(steps)"
 }
 
+# by_hand_killed_after STEPS: an array with a ramdisk made by hand, made anew, and adopt killed after so many.
+by_hand_killed_after() {
+	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+	setup
+	by_hand
+	KILL_AFTER=$1
+	adopt
+	KILL_AFTER=0
+}
+
 @test "a ramdisk made by hand, killed after any step: a second run completes, and gives back that one alone" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do
-		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
-		setup
-		by_hand
-		KILL_AFTER=$n
-		adopt
-		KILL_AFTER=0
+		by_hand_killed_after "$n"
 		[[ $status == 137 ]] || break
 		killed=$((killed + 1))
 		[[ $(<"$MD/bitmap/location") == +8 || -e $MD/dev-rd0 ]] || fail "after $n steps: out before there is a bitmap"
@@ -874,12 +879,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	local n
 	# The note, the configuration, the claim, failed, removed, given back.
 	for n in 1 3 7 10 11 12; do
-		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
-		setup
-		by_hand
-		KILL_AFTER=$n
-		adopt
-		KILL_AFTER=0
+		by_hand_killed_after "$n"
 		assert_failure 137
 		verb release --yes data
 		assert_success
