@@ -20,10 +20,10 @@ forget_begun() {
 	[[ $text != *'"ramraid destroy"'* ]] || FORGET_VERB=destroy
 }
 
-# forget_unit NAME VERB UUID: the unit and the configuration. A stop of the unit stops the array, and
-# first what lies on it, which the generator has made to require the unit. So: from now on "ramraid
-# stop" leaves the array alone; without a configuration the generator writes nothing, and after a
-# reload, which runs it and builds the whole tree of dependencies anew (systemctl(1),
+# forget_unit NAME VERB UUID: the unit and the configuration. A stop of the unit stops the array,
+# and first what lies on it, which the generator has made to require the unit. So: from now on
+# "ramraid stop" leaves the array alone; without a configuration the generator writes nothing, and
+# after a reload, which runs it and builds the whole tree of dependencies anew (systemctl(1),
 # daemon-reload), nothing requires the unit; then it is stopped. If somebody else's file requires
 # it, it is not.
 forget_unit() {
@@ -47,8 +47,8 @@ forget_unit() {
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$name.released"
 }
 
-# forget_note_ NAME VERB UUID: that this has begun, and where the second copy of the witness is, which
-# nobody knows any more once the configuration is gone.
+# forget_note_ NAME VERB UUID: that this has begun, and where the second copy of the witness is,
+# which nobody knows any more once the configuration is gone.
 forget_note_() {
 	local copy
 	copy=$(forget_copy_place_ "$1" "$3")

@@ -1,5 +1,6 @@
-# "adopt" takes a ramdisk out of the array that somebody has made by hand (observe/hand-made.sh), and
-# gives its memory back, or "release" does. NAME, ADOPT_MD, ADOPT_UUID, HAND_MADE: as in cmd/adopt.sh.
+# "adopt" takes a ramdisk out of the array that somebody has made by hand (observe/hand-made.sh),
+# and gives its memory back, or "release" does. NAME, ADOPT_MD, ADOPT_UUID, HAND_MADE: as in
+# cmd/adopt.sh.
 # shellcheck shell=bash
 
 need core/act core/clock core/log observe/hand-made world/md world/md-state world/ramdisk
@@ -13,8 +14,9 @@ hand_made_drop() {
 	hand_made_drop_left "$NAME" "$ADOPT_UUID" "$HAND_MADE"
 }
 
-# hand_made_drop_left NAME UUID NODE: the memory of the ramdisk in ADOPTED comes back, if it has left
-# the array UUID and is nobody's; or it is said what it keeps. NODE: it would have left (DRY_RUN).
+# hand_made_drop_left NAME UUID NODE: the memory of the ramdisk in ADOPTED comes back, if it has
+# left the array UUID and is nobody's; or it is said what it keeps. NODE: it would have left
+# (DRY_RUN).
 hand_made_drop_left() {
 	local node=$3 HAND_MADE_LEFT
 	if [[ -z $DRY_RUN || -z $node ]]; then

@@ -30,7 +30,8 @@ cmd_release() {
 
 # release_look: sets RELEASE_LEFT to what is left to do: all; or "files", when an earlier run has
 # seen to the array and then deleted the configuration, or an "adopt" has ended before it wrote one.
-# HAND_MADE: a ramdisk in the array that ramraid has not made (observe/hand-made.sh). For the former, loads the configuration and the facts, and ends the program when it can't be done.
+# For "all", also loads the configuration and the facts, sets HAND_MADE to a ramdisk in the array
+# that ramraid has not made (observe/hand-made.sh), and ends the program when it can't be done.
 release_look() {
 	RELEASE_LEFT=all HAND_MADE=''
 	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"

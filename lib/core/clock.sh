@@ -6,12 +6,12 @@
 
 need core/paths
 
-# clock_uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the kernel
-# does not say.
+# clock_uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the
+# kernel does not say.
 clock_uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPTIME%%.*}; }
 
-# clock_hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does not
-# say.
+# clock_hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does
+# not say.
 clock_hundredths() {
 	HUNDREDTHS=0
 	! { read -r HUNDREDTHS _ <"$PROC/uptime"; } 2>/dev/null || HUNDREDTHS=$((10#${HUNDREDTHS/./}))

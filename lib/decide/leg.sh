@@ -27,8 +27,8 @@
 #   slotless    it holds no slot
 #   partial     it was still being rebuilt
 #   good        none of these: it can be compared with the others
-# Of the RAM leg (leg_ram): in_sync; recovering, also by a copy; none: there is to be none; short: it
-# has been given up for want of memory; detached: by a person or a release; lost: none of these.
+# Of the RAM leg (leg_ram): in_sync; recovering, also by a copy; none: there is to be none; short:
+# it has been given up for want of memory; detached: by a person or a release; lost: none of these.
 
 need decide/health decide/readd
 

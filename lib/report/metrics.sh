@@ -65,8 +65,8 @@ metrics_one_of() {
 	done
 }
 
-# metrics_add STATUS-WORD: the samples of one array. Of one whose configuration has errors nothing is
-# known, but perhaps that its RAM leg is the only good copy (detail_members).
+# metrics_add STATUS-WORD: the samples of one array. Of one whose configuration has errors nothing
+# is known, but perhaps that its RAM leg is the only good copy (detail_members).
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
 	[[ ${F[array.state]-} != @(active|broken) ]] || ! health_only_copy || alone=1

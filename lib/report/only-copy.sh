@@ -1,5 +1,5 @@
-# The RAM leg is the only good copy: what there is to hope for, in words for the console. In a file of
-# its own, because the looks after each change of an array need it, and nothing of what acts.
+# The RAM leg is the only good copy: what there is to hope for, in words for the console. In a file
+# of its own, because the looks after each change of an array need it, and nothing of what acts.
 # shellcheck shell=bash
 
 need core/progress decide/health

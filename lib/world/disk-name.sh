@@ -56,8 +56,8 @@ disk_name_fast() {
 	disk_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
 }
 
-# disk_name_claimants_ PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE, "sdb
-# sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of several udev
+# disk_name_claimants_ PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE,
+# "sdb sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of several udev
 # gives a name to one, another one after the next boot. /run/udev/links has a folder of that name
 # ("/" as \x2f, up to systemd 249 the first one as well), with a file for each device that claims it
 # ("b8:16").
@@ -73,8 +73,8 @@ disk_name_claimants_() {
 	done
 }
 
-# disk_name_tell_shared PATH: says which names of a device are claimed by others too, and so were not
-# taken. Returns 1 when PATH itself is such a name.
+# disk_name_tell_shared PATH: says which names of a device are claimed by others too, and so were
+# not taken. Returns 1 when PATH itself is such a name.
 disk_name_tell_shared() {
 	local node link OTHERS
 	node=$(disk_node "$1") || return 0

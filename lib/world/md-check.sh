@@ -1,5 +1,5 @@
-# md's comparison of the legs ("check" in sync_action): of a part of the array, and what one that was
-# killed leaves behind.
+# md's comparison of the legs ("check" in sync_action): of a part of the array, and what one that
+# was killed leaves behind.
 # shellcheck shell=bash
 
 need core/log core/paths world/md-state

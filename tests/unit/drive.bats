@@ -313,16 +313,22 @@ only_ram() {
 	declare -gA CONF=([RESCUE]=/rescue)
 }
 
-@test "release: a disk leg that md has given up is tried again, and the RAM leg goes when it is in sync" {
-	only_ram
-	actions 0
+# rebuilt_after ACTION: disk leg 1 is back once it has been taken out, and md rebuilds it after ACTION.
+rebuilt_after() {
+	REBUILT_AFTER=$1
 	observe() {
 		case $(calls | tail -n 1) in
 		remove_leg*) back 1 ;;
-		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		"$REBUILT_AFTER"*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
 		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
 		esac
 	}
+}
+
+@test "release: a disk leg that md has given up is tried again, and the RAM leg goes when it is in sync" {
+	only_ram
+	actions 0
+	rebuilt_after readd
 	releases 0
 	did $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
@@ -423,13 +429,7 @@ only_ram() {
 	actions 0
 	action add_leg 0
 	F[witness.filled]=60
-	observe() {
-		case $(calls | tail -n 1) in
-		remove_leg*) back 1 ;;
-		add_leg*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
-		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
-		esac
-	}
+	rebuilt_after add_leg
 	releases 0
 	did $'alert\nremove_leg 1\nadd_leg 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
