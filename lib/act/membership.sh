@@ -56,8 +56,8 @@ membership_facts() { # NAME
 	# Newer kernels keep it in the superblocks (linux Documentation/admin-guide/md.rst,
 	# logical_block_size, since 6.19).
 	md_state_read "${F[array.md]}" logical_block_size
-	F[array.block]=''
-	[[ ${VALUE:-0} != 0 ]] || F[array.block]=$(disk_block "${F[array.md]}")
+	F[change.block]=''
+	[[ ${VALUE:-0} != 0 ]] || F[change.block]=${F[array.block]}
 	for ((i = 0; i < F[members]; i++)); do
 		F[leg.$i.block]=''
 		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")

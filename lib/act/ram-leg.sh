@@ -25,14 +25,14 @@ ram_leg_drop() {
 ram_leg_count() { ramdisk_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILED; }
 
 ram_leg_make() {
-	local bytes error block='' code=0 MEMORY_RESERVE=''
+	local bytes error code=0 MEMORY_RESERVE=''
 	bytes=$(md_leg_bytes "${F[array.md]}") || {
 		LOOP_ERROR="md does not say how large a member of ${F[array.md]} is"
 		return 1
 	}
-	if [[ ${CONF[RAM]} == /* ]]; then block=$(disk_block "${F[array.md]}"); else memory_floor_reserve; fi
+	[[ ${CONF[RAM]} == /* ]] || memory_floor_reserve
 	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
-	ramdisk_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "$block" 2> >(tee "$error" >&2) >/dev/null || code=$?
+	ramdisk_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "${F[array.block]}" 2> >(tee "$error" >&2) >/dev/null || code=$?
 	((code == 0)) || {
 		wait $! || :
 		LOOP_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
@@ -74,7 +74,7 @@ ram_leg_copy() {
 	((${F[array.degraded]} > 1)) && [[ $slot =~ ^[0-9]+$ ]] || slot=''
 	ramdisk_note_read "${F[name]}"
 	# What an interrupted copy has left behind would shine through where this one finds zeros.
-	if ! ramdisk_is_blank "${F[name]}" && [[ $RAM_PROVIDER == rapiddisk ]]; then
+	if ! ramdisk_is_blank "${F[name]}" && [[ $RAM_PROVIDER == @(rapiddisk|zram) ]]; then
 		ramdisk_drop "${F[name]}"
 		return
 	fi

@@ -17,7 +17,7 @@ Makes the RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be moun
 A ramdisk that was made by hand and is a member leaves the array; the RAM leg gets its slot.
 One that does not run is started as ramraid starts its own: name the inactive array, or all of its disks.
 If it is interrupted, type it again. The way back: ramraid release NAME
-  --ram=KIND  auto (the default), rapiddisk, brd, none, a fast device that holds nothing, or
+  --ram=KIND  auto (the default), rapiddisk, brd, zram, none, a fast device that holds nothing, or
               the member beside write-mostly disks that is to stay as the RAM leg
   --fix-fstab write UUID= in fstab and crypttab for names of the array that do not last (/dev/md0),
               and keep the old file beside it

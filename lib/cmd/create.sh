@@ -3,7 +3,7 @@
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
 need core/act core/cli core/log core/paths core/quantity notes/claim notes/memory-floor world/disk
-need world/disk-name world/md world/ramdisk world/systemd
+need world/disk-name world/md world/ramdisk world/ramdisk-zram world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need observe/device
 
@@ -12,7 +12,7 @@ readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--for
 Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
 other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step
 fails before the unit has started, it takes everything back, but for what --force has overwritten.
-  --ram=KIND  auto (the default), rapiddisk, brd, none, or a fast device, which is overwritten as well
+  --ram=KIND  auto (the default), rapiddisk, brd, zram, none, or a fast device, which is overwritten too
   --layout=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
   --force     overwrite disks that hold something
   --yes       do not ask
@@ -142,6 +142,8 @@ create_check_device() {
 create_check_memory() {
 	local why MEMORY_RESERVE
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
+	[[ ${CREATE_RAM:-${CONF[RAM]}} != zram* ]] || ((CREATE_BLOCK >= RAMDISK_ZRAM_BLOCK)) ||
+		die "$NAME: zram has blocks of $RAMDISK_ZRAM_BLOCK bytes, and the disks have $CREATE_BLOCK; take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
 	memory_floor_reserve
 	why=$(ramdisk_why_not "$CREATE_BYTES" "$MEMORY_RESERVE")
 	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"

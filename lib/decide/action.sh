@@ -167,6 +167,9 @@ action_no_ram() {
 		action_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
 	elif [[ ${F[array.level]} != raid1 || ${F[array.degraded]} == 0 ]]; then
 		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and has no free slot for one"
+	elif [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
+		action_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
+${F[array.md]} have ${F[array.block]}; take another kind, such as RAM=auto"
 	elif [[ ${F[ram.state]} == attached ]]; then
 		action_fill_
 	elif [[ -n ${F[leg.ram.dev]} ]]; then

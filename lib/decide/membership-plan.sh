@@ -157,7 +157,7 @@ membership_plan_wrong_last_() {
 # readable with smaller ones. Of a disk that is gone they are taken to be what the array has; not
 # where a device in the RAM leg's place may have brought them.
 membership_plan_wrong_blocks_() {
-	local i most=0 before=0 block=${F[array.block]:-0} who=''
+	local i most=0 before=0 block=${F[change.block]:-0} who=''
 	for ((i = 0; i < F[members]; i++)); do
 		if [[ ${F[leg.$i.leaving]} != yes ]]; then
 			((${F[leg.$i.block]:-0} <= most)) || most=${F[leg.$i.block]}

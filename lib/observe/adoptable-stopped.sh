@@ -74,6 +74,7 @@ adoptable_stopped_memory_() {
 		adoptable_device "$bytes" "$(disk_block "${ADOPT_LEGS[0]}")"
 		return
 	fi
+	[[ ${CONF[RAM]} != zram* ]] || adoptable_zram "$bytes" "${ADOPT_LEGS[@]}"
 	memory_floor_reserve
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
 	[[ -z $why ]] || adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"

@@ -17,7 +17,7 @@ readonly BLANK_FACTS='
 	array.backlog=0 array.twin array.known array.gone array.strangers array.unconfigured
 	array.foreign array.copy array.copy_known array.events array.link array.stat array.block clones clones_known disks.lack
 	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.stat ram.errors
-	change.left change.used
+	change.left change.used change.block
 '
 readonly BLANK_LEG='
 	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles view

@@ -114,7 +114,7 @@ facts_is_ours() {
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
 	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE SLOTS LEGS DEVICE_TAKEN
-	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[disks.lack]=''
+	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[array.block]='' F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
 	# A device of an earlier configuration is the RAM leg as long as it is in the array, and
@@ -135,6 +135,7 @@ facts_array_() {
 		md_state_read "$md" bitmap/backlog
 		F[array.backlog]=${VALUE:-0}
 		! md_state_is_pending "$md" || F[array.pending]=yes
+		{ read -r 'F[array.block]' <"$SYS/block/$md/queue/logical_block_size"; } 2>/dev/null || F[array.block]=512
 		md_state_members "$md"
 		# shellcheck disable=SC2086 # four words each
 		for line in "${LEGS[@]}"; do facts_member_ $line; done

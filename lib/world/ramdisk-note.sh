@@ -2,9 +2,9 @@
 # boot as the ramdisks are.
 # shellcheck shell=bash
 
-need core/paths
+need core/number core/paths
 
-# Kernel names that a ramdisk can have; zram's are known so that they are recognised as volatile.
+# Kernel names that a ramdisk can have.
 ramdisk_note_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
 
 # ramdisk_note_read NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this
@@ -17,12 +17,41 @@ ramdisk_note_read() {
 	read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence rest 2>/dev/null <"$RUN/$1.ram" || RAM_NODE=''
 	folder=$SYS/block/$RAM_NODE
 	# Later it is calculated with, and is part of the name of a function and of paths.
-	if [[ $RAM_PROVIDER == @(rapiddisk|brd|device) && $RAM_BYTES != 0* && $RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) &&
+	if [[ $RAM_PROVIDER == @(rapiddisk|brd|zram|device) && $RAM_BYTES != 0* && $RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) &&
 		{ ramdisk_note_is_node "$RAM_NODE" || [[ $RAM_PROVIDER == device && $RAM_NODE == [a-z]* && $RAM_NODE != *[!A-Za-z0-9._-]* ]]; }; then
 		[[ $RAM_PROVIDER != device ]] || folder=$SYS/class/block/$RAM_NODE
 		# A partition has its disk's.
 		{ read -r now <"$folder/diskseq" || read -r now <"$folder/../diskseq"; } 2>/dev/null || :
-		[[ ! -e $folder || ${now:--} != "${sequence:--}" ]] || return 0
+		[[ ! -e $folder || ${now:--} != "${sequence:--}" ]] || ! ramdisk_note_is_ready_ || return 0
 	fi
 	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
+}
+
+# Has the device of the note its size already? Of zram's one that was killed meanwhile may have none
+# (world/ramdisk-zram.sh).
+ramdisk_note_is_ready_() {
+	local NUMBER
+	[[ $RAM_PROVIDER == zram ]] || return 0
+	number_in "$folder/size" 0
+	((NUMBER > 0))
+}
+
+# ramdisk_note_write NAME PROVIDER NODE BYTES blank|used
+ramdisk_note_write() {
+	local sequence=''
+	{ read -r sequence <"$SYS/block/$3/diskseq"; } 2>/dev/null || :
+	printf '%s %s %s %s %s\n' "$2" "$3" "$4" "${sequence:--}" "$5" >"$RUN/$1.ram"
+}
+
+# ramdisk_note_zram NODE: sets ZRAM_DATA to the bytes that are in it, without zeros, ZRAM_TAKEN to
+# those of memory that they take, ZRAM_LIMIT to how many these may become, and ZRAM_MOST to how many
+# they have been, or would have been: more than the limit when that has been hit (zram_write_page()
+# in linux drivers/block/zram/zram_drv.c). Returns 1 when it is none of zram.
+ramdisk_note_zram() {
+	[[ $1 == zram* ]] || return 1
+	{ read -r ZRAM_DATA _ ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST _ <"$SYS/block/$1/mm_stat"; } 2>/dev/null || return 1
+	number_or ZRAM_DATA 0
+	number_or ZRAM_TAKEN 0
+	number_or ZRAM_LIMIT 0
+	number_or ZRAM_MOST 0
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/log core/number core/paths core/quantity world/disk world/md
-need world/md-state world/ramdisk-brd world/ramdisk-note
+need world/md-state world/ramdisk-brd world/ramdisk-note world/ramdisk-zram
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
@@ -87,11 +87,15 @@ ramdisk_promised() {
 	printf '%s\n' "$sum"
 }
 
-# ramdisk_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk
-# counts; returns 1 when nobody knows. A copied leg takes no more than what is not zero, and grows
-# with what is written.
+# ramdisk_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk and
+# zram count; returns 1 when nobody knows. A copied leg takes no more than what is not zero, and
+# grows with what is written.
 ramdisk_taken() {
-	local device rest
+	local device rest ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST
+	! ramdisk_note_zram "$1" || {
+		RAM_TAKEN=$ZRAM_TAKEN
+		return 0
+	}
 	while read -r device _ _ RAM_TAKEN rest; do
 		[[ $device != "$1" || ! $RAM_TAKEN =~ ^[0-9]+$ ]] || return 0
 	done 2>/dev/null <"$RAPIDDISK/devices" || :
@@ -115,33 +119,53 @@ ramdisk_why_not() {
 }
 
 # ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is
-# rapiddisk, brd, or auto: the first that this kernel has; or the path of a device, which is taken
-# instead. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
+# rapiddisk, brd, zram, zram:ALGORITHM, or auto: the first that this kernel has; or the path of a
+# device, which is taken instead. BLOCK is the size of the array's logical blocks. Returns 1 after
+# saying on stderr why there is none, 75 when that is the memory.
 ramdisk_make() {
-	local name=$1 bytes=$2 provider=$3 node why code=0
+	local name=$1 bytes=$2 provider=$3 why='' code=0
 	if [[ $provider == /* ]]; then
 		ramdisk_take_device_ "$@"
 		return
 	fi
-	bytes=$(((bytes + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
-	if [[ $provider == auto ]]; then
-		provider=rapiddisk
-		ramdisk_has_rapiddisk || provider=brd
-		[[ $provider == rapiddisk ]] || log_notice "$name: no rapiddisk module for this kernel ($(uname -r)); taking brd. To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
-	fi
-	ramdisk_lock || return 1
-	why=$(ramdisk_why_not "$bytes" "$4")
-	if [[ -n $why ]]; then
+	[[ $provider != auto ]] || provider=$(ramdisk_auto_ "$name" "${5:-0}")
+	[[ $provider != zram* ]] || why=$(ramdisk_zram_why_not "$bytes" "${5:-0}")
+	[[ -z $why ]] || {
 		printf '%s\n' "$why" >&2
-		code=$EX_TRY_AGAIN
-	elif node=$("ramdisk_${provider}_make" "$bytes"); then
-		printf '%s %s %s %s %s\n' "$provider" "$node" "$bytes" "$(cat "$SYS/block/$node/diskseq" 2>/dev/null || echo -)" \
-			"$([[ $provider == rapiddisk ]] && echo blank || echo used)" >"$RUN/$name.ram"
-	else
-		code=1
-	fi
+		return 1
+	}
+	bytes=$(((bytes + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
+	ramdisk_lock || return 1
+	ramdisk_make_locked_ "$name" "$bytes" "$provider" "$4" || code=$?
 	ramdisk_unlock
 	return "$code"
+}
+
+ramdisk_make_locked_() { # NAME BYTES PROVIDER RESERVE
+	local kind=${3%%:*} node why used=used
+	why=$(ramdisk_why_not "$2" "$4")
+	[[ -z $why ]] || {
+		printf '%s\n' "$why" >&2
+		return "$EX_TRY_AGAIN"
+	}
+	node=$("ramdisk_${kind}_make" "$2" "$1" "$3") || return 1
+	[[ $kind == brd ]] || used=blank
+	ramdisk_note_write "$1" "$kind" "$node" "$2" "$used"
+}
+
+# ramdisk_auto_ NAME BLOCK: prints what RAM=auto means on this kernel, for an array with such blocks.
+ramdisk_auto_() {
+	! ramdisk_has_rapiddisk || {
+		printf 'rapiddisk\n'
+		return
+	}
+	if (($2 >= RAMDISK_ZRAM_BLOCK)) && ! ramdisk_brd_can_be_had && ramdisk_zram_is_there; then
+		log_notice "$1: neither rapiddisk nor brd can be had with this kernel ($(uname -r)); taking zram"
+		printf 'zram\n'
+	else
+		log_notice "$1: no rapiddisk module for this kernel ($(uname -r)); taking brd. To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
+		printf 'brd\n'
+	fi
 }
 
 # ramdisk_take_device_ NAME BYTES PATH: a device that holds nothing. Looked at once more: between
@@ -229,6 +253,7 @@ ramdisk_has_node_() { [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; }
 ramdisk_drop() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES code=0
 	ramdisk_note_read "$1"
+	[[ -n $DRY_RUN$RAM_NODE ]] || ramdisk_zram_tidy "$1"
 	if [[ -n $RAM_NODE ]]; then
 		[[ -n $DRY_RUN || $RAM_PROVIDER == device || -z $(disk_users "$RAM_NODE") ]] || return "$EX_REFUSED"
 		ramdisk_lock || return 1

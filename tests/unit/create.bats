@@ -284,7 +284,7 @@ mdadm --create'* ]] || fail "$(steps)"
 	mkdir -p "$R/sys/class/block/nvme0n1/queue"
 	echo 4096 >"$R/sys/class/block/nvme0n1/queue/logical_block_size"
 	refused 4 'its blocks of 4096 bytes are larger' --yes --ram=/dev/nvme0n1 data /dev/sda
-	refused 2 'write auto, rapiddisk, brd, none, or a device path' --yes --ram=tape data /dev/sda
+	refused 2 'write auto, rapiddisk, brd, zram, zram:ALGORITHM, none, or a device path' --yes --ram=tape data /dev/sda
 }
 
 @test "--ram=DEVICE that holds something: only with --force, which wipes it" {

@@ -187,6 +187,10 @@ check_array_ram_leg() {
 	local LEG found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
 	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] || found="that ${F[leg.ram.dev]} is not there" cure="bring it back, then: ramraid attach $CHECK_ARRAY"
+	if [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
+		found="none, since zram has blocks of 4096 bytes, and those of the array have ${F[array.block]}"
+		cure='take another kind, such as RAM=auto'
+	fi
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*) check_array_discards ;;

@@ -75,6 +75,10 @@ check_boot_initramfs_cure_() { # RELEASE
 # world/ramdisk.sh does not take it.
 check_boot_modules() { # RELEASE
 	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: dkms status"
+	[[ ${CONF[RAM]} != zram* ]] || {
+		check_boot_zram_ "$1"
+		return
+	}
 	rapiddisk=$(kernels_module "$1" rapiddisk) brd=$(kernels_module "$1" brd)
 	[[ $rapiddisk == none || ${CONF[RAM]} == brd ]] || return 0
 	[[ ${CONF[RAM]} == brd ]] || check_boot_dkms_ "$1"
@@ -88,6 +92,12 @@ check_boot_modules() { # RELEASE
 	*) findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no rapiddisk, and $(check_boot_brd_ "$brd"): neither will serve" "$cure" "$1" ;;
 	esac
 }
+check_boot_zram_() { # RELEASE
+	[[ $(kernels_module "$1" zram) == none ]] || return 0
+	findings_problem no-ram-module "Linux $1 to have the module zram, since RAM=${CONF[RAM]}" \
+		'none, so that there will be no RAM leg' 'write RAM=auto' "$1"
+}
+
 # Its source is there, so a package that is installed once more changes nothing. Sets the caller's
 # cure.
 check_boot_dkms_() { # RELEASE

@@ -1,0 +1,107 @@
+# Ramdisks of zram, which compresses what it holds, and keeps no zeros. Only through
+# /sys/class/zram-control, and only devices that it has just given to us: all others are somebody
+# else's, such as the swap of zram-generator.
+# shellcheck shell=bash
+
+need core/act core/clock core/log core/number core/paths world/disk world/ramdisk
+need world/ramdisk-note
+
+readonly RAMDISK_ZRAM=$SYS/class/zram-control
+readonly RAMDISK_ZRAM_BLOCK=4096   # bytes: its logical blocks, on every machine
+readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses best
+
+# Without options: it then makes one device of its own, which whoever else loads it expects.
+ramdisk_zram_is_there() { modprobe -q zram && [[ -e $RAMDISK_ZRAM/hot_add ]]; }
+
+# ramdisk_zram_make BYTES NAME PROVIDER: PROVIDER is zram or zram:ALGORITHM. It is noted before it
+# is set up: one that has no size yet takes no memory, and ramdisk_zram_tidy finds it again. Prints
+# its node.
+ramdisk_zram_make() {
+	local node
+	ramdisk_zram_tidy "$2"
+	node=$(ramdisk_zram_add) || return 1
+	if ramdisk_note_write "$2" zram "$node" "$1" blank && ramdisk_zram_set_up "$node" "$1" "$3"; then
+		printf '%s\n' "$node"
+		return
+	fi
+	ramdisk_zram_drop "$node" && rm -f "$RUN/$2.ram"
+	return 1
+}
+
+# ramdisk_zram_add: prints the node of a new device, which has no size yet. Reading the file makes
+# it (linux Documentation/admin-guide/blockdev/zram.rst).
+ramdisk_zram_add() {
+	local number=''
+	ramdisk_zram_is_there || {
+		echo "the kernel module zram is not available for $(uname -r); set RAM=auto" >&2
+		return 1
+	}
+	log_info "+ cat $RAMDISK_ZRAM/hot_add"
+	{ read -r number <"$RAMDISK_ZRAM/hot_add"; } 2>/dev/null || :
+	[[ $number =~ ^[0-9]+$ ]] || {
+		echo 'the kernel refused to make another zram device' >&2
+		return 1
+	}
+	printf 'zram%s\n' "$number"
+}
+
+# ramdisk_zram_set_up NODE BYTES PROVIDER: from its size on it can be used.
+ramdisk_zram_set_up() {
+	local folder=$SYS/block/$1
+	ramdisk_zram_algorithm_ "$1" "$3" || return 1
+	act_write "$folder/disksize" "$2" || {
+		echo "the kernel refused to give $1 a size of $2 bytes" >&2
+		return 1
+	}
+	ramdisk_wait_node "$1" || return 1
+	(($(disk_bytes "$1") == $2)) || {
+		echo "zram made $1 with $(disk_bytes "$1") instead of $2 bytes" >&2
+		return 1
+	}
+}
+
+# The default is no matter of life and death: another one compresses as well. One that has been
+# asked for is what it has to be.
+ramdisk_zram_algorithm_() { # NODE PROVIDER
+	local file=$SYS/block/$1/comp_algorithm has=''
+	{ read -r has <"$file"; } 2>/dev/null || :
+	has=${has//[][]/}
+	if [[ $2 == zram:* ]]; then
+		if [[ " $has " != *" ${2#zram:} "* ]] || ! act_write "$file" "${2#zram:}"; then
+			echo "zram of this kernel does not compress with ${2#zram:}; write RAM=zram, or one of: $has" >&2
+			return 1
+		fi
+	elif [[ " $has " != *" $RAMDISK_ZRAM_DEFAULT "* ]] || ! act_write "$file" "$RAMDISK_ZRAM_DEFAULT"; then
+		log_notice "$1: zram of this kernel does not compress with $RAMDISK_ZRAM_DEFAULT; the kernel's own choice counts"
+	fi
+}
+
+# ramdisk_zram_drop NODE: gives it back, with all that it holds. The kernel refuses while anybody
+# has it open, as udev has now and then.
+ramdisk_zram_drop() {
+	[[ -n $DRY_RUN ]] || clock_until 10 0.3 ramdisk_zram_is_closed_ "$1" || return "$EX_REFUSED"
+	clock_until 10 0.3 act_write "$RAMDISK_ZRAM/hot_remove" "${1#zram}"
+}
+ramdisk_zram_is_closed_() { [[ -z $(disk_users "$1") ]]; }
+
+# ramdisk_zram_tidy NAME: takes away a device that was noted for the array and never got its size,
+# because who made it was killed.
+ramdisk_zram_tidy() {
+	local provider='' node='' bytes='' sequence='' now='' NUMBER
+	{ read -r provider node bytes sequence _ <"$RUN/$1.ram"; } 2>/dev/null || return 0
+	[[ $provider == zram && $node =~ ^zram[0-9]+$ ]] || return 0
+	{ read -r now <"$SYS/block/$node/diskseq"; } 2>/dev/null || :
+	number_in "$SYS/block/$node/size" 1
+	((NUMBER == 0)) && [[ ${now:--} == "${sequence:--}" && -z $(disk_users "$node") ]] || return 0
+	ramdisk_zram_drop "$node" || :
+}
+
+# ramdisk_zram_why_not BYTES BLOCK: prints why a leg of BYTES of an array with blocks of BLOCK bytes
+# can't be one of zram: md would make the array's blocks larger while it is in use, for which nobody
+# on it is prepared; and the last piece of a leg is to be a whole one.
+ramdisk_zram_why_not() {
+	(($2 >= RAMDISK_ZRAM_BLOCK)) ||
+		printf 'zram has blocks of %s bytes, and those of the array have %s\n' "$RAMDISK_ZRAM_BLOCK" "$2"
+	(($1 % RAMDISK_ZRAM_BLOCK == 0)) ||
+		printf 'zram has blocks of %s bytes, and a leg of the array has %s bytes, which is no multiple of that\n' "$RAMDISK_ZRAM_BLOCK" "$1"
+}

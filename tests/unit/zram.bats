@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# zram as the RAM leg: its devices, in a sysfs of files, where what the kernel does is done by the
+# functions below.
+
+setup() {
+	load helper
+	world
+	libraries
+	mkdir -p "$R/run/ramraid" "$R/sys/class/zram-control"
+	echo 1 >"$R/sys/class/zram-control/hot_add"
+	# Somebody else's, in use as swap; and the one that our hot_add is about to make.
+	device 0 4
+	device 1 7
+	echo 2097152 >"$R/sys/block/zram0/size"
+	printf 'MemTotal: 1000000 kB\nMemAvailable: 500000 kB\n' >"$R/proc/meminfo"
+	modprobe() { :; }
+	ramdisk_wait_node() { :; }
+	sleep() { SECONDS=$((SECONDS + 1)); }
+	BUSY=''
+	act_write() {
+		called write "${1#"$R/sys/"}" "$2"
+		case $1 in
+		*/disksize) echo $(($2 / 512)) >"${1%disksize}size" ;;
+		*/hot_remove) [[ -z $BUSY ]] && rm -r "$R/sys/block/zram$2" ;;
+		esac
+	}
+}
+
+device() { # NUMBER DISKSEQ
+	mkdir -p "$R/sys/block/zram$1/holders"
+	ln -sfn "$R/sys/block/zram$1" "$R/sys/class/block/zram$1"
+	echo "$2" >"$R/sys/block/zram$1/diskseq"
+	echo 0 >"$R/sys/block/zram$1/size"
+	echo 'lzo-rle [lzo] lz4 zstd' >"$R/sys/block/zram$1/comp_algorithm"
+	echo '0 0 0 0 0 0 0 0 0' >"$R/sys/block/zram$1/mm_stat"
+}
+did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }
+refused() { # PATTERN ARG…
+	run ramdisk_make data "${@:2}"
+	assert_failure
+	assert_output -p "$1"
+	[[ ! -e $R/run/ramraid/data.ram ]]
+}
+
+@test "a device that the kernel has just given to us is noted and set up; another one is not touched" {
+	ramdisk_make data 104857600 zram 10% 4096
+	did 'write block/zram1/comp_algorithm zstd
+write block/zram1/disksize 104857600'
+	[[ $(<"$R/run/ramraid/data.ram") == 'zram zram1 104857600 7 blank' ]]
+	ramdisk_is_blank data
+	ramdisk_note_read data
+	[[ $RAM_PROVIDER == zram && $RAM_NODE == zram1 && $RAM_BYTES == 104857600 ]]
+	ramdisk_drop data
+	did 'write block/zram1/comp_algorithm zstd
+write block/zram1/disksize 104857600
+write class/zram-control/hot_remove 1'
+	[[ ! -e $R/run/ramraid/data.ram && -e $R/sys/block/zram0 ]]
+}
+
+@test "the algorithm: the one that is asked for, or none; the default only where the kernel has it" {
+	ramdisk_make data 104857600 zram:lz4 10% 4096
+	[[ $(calls) == 'write block/zram1/comp_algorithm lz4'* ]]
+	rm "$BATS_TEST_TMPDIR/calls"
+	device 1 8
+	rm "$R/run/ramraid/data.ram"
+	refused 'does not compress with best; write RAM=zram, or one of: lzo-rle lzo lz4 zstd' 104857600 zram:best 10% 4096
+	# Given back.
+	did 'write class/zram-control/hot_remove 1'
+	device 1 9
+	echo '[lzo] lz4' >"$R/sys/block/zram1/comp_algorithm"
+	ramdisk_make data 104857600 zram 10% 4096
+	[[ $(calls) != *comp_algorithm* && -e $R/run/ramraid/data.ram ]]
+}
+
+@test "smaller blocks than its own, or a leg that ends within one: none" {
+	refused 'zram has blocks of 4096 bytes, and those of the array have 512' 104857600 zram 10% 512
+	refused 'which is no multiple of that' 104857088 zram 10% 4096
+	refused 'zram has blocks of 4096 bytes' 104857600 zram 10%
+	did ''
+}
+
+@test "no module, no memory, no device" {
+	refused 'the ramdisk needs 586MiB' $((600000 * 1024)) zram 10% 4096
+	echo nonsense >"$R/sys/class/zram-control/hot_add"
+	refused 'the kernel refused to make another zram device' 104857600 zram 10% 4096
+	modprobe() { return 1; }
+	refused 'the kernel module zram is not available' 104857600 zram 10% 4096
+	did ''
+}
+
+@test "killed before it had its size: no RAM leg, and given back by the next one, or by whoever drops it" {
+	echo 'zram zram1 104857600 7 blank' >"$R/run/ramraid/data.ram"
+	ramdisk_note_read data
+	[[ -z $RAM_NODE ]]
+	ramdisk_drop data
+	did 'write class/zram-control/hot_remove 1'
+	[[ ! -e $R/run/ramraid/data.ram ]]
+	device 1 8
+	echo 'zram zram1 104857600 8 blank' >"$R/run/ramraid/data.ram"
+	device 2 9
+	echo 2 >"$R/sys/class/zram-control/hot_add"
+	ramdisk_make data 104857600 zram 10% 4096
+	[[ ! -e $R/sys/block/zram1 && $(<"$R/run/ramraid/data.ram") == 'zram zram2 '* ]]
+	# Its number is another one's by now.
+	echo 'zram zram0 104857600 3 blank' >"$R/run/ramraid/data.ram"
+	echo 0 >"$R/sys/block/zram0/size"
+	ramdisk_zram_tidy data
+	[[ -e $R/sys/block/zram0 ]]
+}
+
+@test "one that is in use is not given back" {
+	ramdisk_make data 104857600 zram 10% 4096
+	mkdir "$R/sys/block/zram1/holders/md127"
+	run ramdisk_drop data
+	assert_failure 4
+	rmdir "$R/sys/block/zram1/holders/md127"
+	BUSY=yes
+	run ramdisk_drop data
+	assert_failure 1
+	[[ -e $R/run/ramraid/data.ram ]]
+}
+
+@test "what it takes is what the kernel counts, and what it may still take is not available" {
+	local RAM_TAKEN
+	ramdisk_make data 104857600 zram 10% 4096
+	echo '52428800 20000000 20971520 0 20971520 0 0 0 0' >"$R/sys/block/zram1/mm_stat"
+	ramdisk_taken zram1
+	[[ $RAM_TAKEN == 20971520 && $(ramdisk_promised) == $((104857600 - 20971520)) ]]
+}
+
+@test "RAM=auto takes it last, and only with blocks as large as its own" {
+	local had=''
+	ramdisk_has_rapiddisk() { [[ $had == rapiddisk ]]; }
+	modprobe() { [[ $* != *brd || $had == brd ]]; }
+	had=rapiddisk
+	[[ $(ramdisk_auto_ data 4096) == rapiddisk ]]
+	had=brd
+	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == brd ]]
+	had=''
+	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == zram && $(ramdisk_auto_ data 512 2>/dev/null) == brd ]]
+	# Somebody else's.
+	had=brd
+	mkdir -p "$R/sys/module/brd"
+	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == zram ]]
+	: >"$R/run/ramraid/brd"
+	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == brd ]]
+}
+
+@test "an array with smaller blocks gets none, and it is said why" {
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[ram.state]=none F[conf.ram]=zram:lz4 F[array.block]=512
+	action_choose
+	[[ $ACTION == 'done' && $WHY == 'there is no RAM leg: zram has blocks of 4096 bytes, and those of md127 have 512; '* ]]
+	F[array.block]=4096
+	action_choose
+	[[ $ACTION == make-ram ]]
+}
+
+@test "adopt: the blocks of the disks count, since those of the array are theirs at the next start" {
+	local NAME=data ADOPT_WRONG=''
+	declare -gA CONF=([RAM]=zram)
+	disk_block() { case $1 in sda) echo 512 ;; *) echo 4096 ;; esac }
+	adoptable_zram 104857600 sda sdb zram1
+	[[ -z $ADOPT_WRONG ]]
+	run adoptable_zram 104857600 sda zram1
+	assert_output -p 'data: RAM=zram: zram has blocks of 4096 bytes, and those of the array have 512; take another kind'
+}
+
+@test "check: a kernel without the module, and an array with smaller blocks" {
+	declare -gA CONF=([RAM]=zram)
+	findings_problem() { called problem "$1" "$3"; }
+	kernels_module() { echo "$HAS"; }
+	HAS=builtin check_boot_modules 6.12
+	HAS=module check_boot_modules 6.12
+	did ''
+	HAS=none check_boot_modules 6.12
+	did 'problem no-ram-module none, so that there will be no RAM leg'
+	rm "$BATS_TEST_TMPDIR/calls"
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	CHECK_ARRAY=data CHECK_UNIT=active F[ram.state]=none F[conf.ram]=zram F[array.block]=512
+	check_array_ram_leg
+	did 'problem no-ram-leg none, since zram has blocks of 4096 bytes, and those of the array have 512'
+}
