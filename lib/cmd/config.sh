@@ -10,7 +10,7 @@ holds for an array that says nothing of its own. Exit code 2 if the configuratio
   --json  the same for programs'
 
 # keys.list: made by "make keys" from that file, up to the line that ends it
-readonly CONFIG_KEYS=(UUID MEMBER MOUNT LAYOUT ROOT RAM RAM_RESERVE MEMORY_FLOOR REBUILD COPY_RATE VERIFY WAIT WAIT_TIMEOUT ON_TIMEOUT ACCEPT_KERNEL_FLAW MEMBER_TIMEOUT START_DEGRADED WITNESS_COPY HOTPLUG AUTO_REPLACE NOTIFY RESCUE WRITE_BEHIND ACCEPT_DATA_LOSS)
+readonly CONFIG_KEYS=(UUID MEMBER REQUIRED_BY LAYOUT ROOT RAM RAM_RESERVE MEMORY_FLOOR REBUILD COPY_RATE VERIFY WAIT WAIT_TIMEOUT ON_TIMEOUT ACCEPT_KERNEL_FLAW MEMBER_TIMEOUT START_DEGRADED WITNESS_COPY HOTPLUG AUTO_REPLACE NOTIFY RESCUE WRITE_BEHIND ACCEPT_DATA_LOSS)
 # keys.list end
 
 cmd_config() {
@@ -19,7 +19,7 @@ cmd_config() {
 	[[ ${ARGS[0]-} == show ]] || cli_usage "$CONFIG_USAGE" 'expected "show"'
 	((${#ARGS[@]} <= 2)) || cli_usage "$CONFIG_USAGE" 'expected one array name at most'
 	declare -gA CONFIG_ORIGIN=()
-	declare -ga CONFIG_MEMBERS=() CONFIG_MOUNTS=()
+	declare -ga CONFIG_MEMBERS=() CONFIG_REQUIRED_BY=()
 	NAME=${ARGS[1]-}
 	if ((${#ARGS[@]} == 2)); then conf_need "$NAME"; else config_defaults || code=$EX_USAGE; fi
 	text=$(if [[ -n ${OPT[json]-} ]]; then config_json; else config_text; fi)
@@ -41,10 +41,10 @@ config_defaults() {
 config_each() {
 	local key
 	for key in "${CONFIG_KEYS[@]}"; do
-		[[ -n $NAME || $key != @(UUID|MEMBER|MOUNT) ]] || continue
+		[[ -n $NAME || $key != @(UUID|MEMBER|REQUIRED_BY) ]] || continue
 		case $key in
 		MEMBER) config_list_ "$1" MEMBER MEMBERS CONFIG_MEMBERS ;;
-		MOUNT) config_list_ "$1" MOUNT MOUNTS CONFIG_MOUNTS ;;
+		REQUIRED_BY) config_list_ "$1" REQUIRED_BY REQUIRED_BY CONFIG_REQUIRED_BY ;;
 		*) "$1" "$key" "${CONF[$key]}" "${CONFIG_ORIGIN[$key]-}" ;;
 		esac
 	done
@@ -95,7 +95,7 @@ config_json_list_() { # KEY: closes the list of another key, opens that of this 
 	[[ $1 != "$LIST" ]] || return 0
 	[[ -z $LIST ]] || json_close
 	LIST=''
-	[[ $1 == @(MEMBER|MOUNT) ]] || return 0
+	[[ $1 == @(MEMBER|REQUIRED_BY) ]] || return 0
 	LIST=$1
 	json_open "$1" list
 }

@@ -125,7 +125,7 @@ destroy_check_() {
 destroy_left_() {
 	local line
 	while IFS= read -r line; do DESTROY_LEFT+=("$line"); done < <(dependents_lines "$NAME" "${CONF[UUID]}")
-	for line in "${MOUNTS[@]}"; do DESTROY_LEFT+=("$line, which its configuration named as MOUNT"); done
+	for line in "${REQUIRED_BY[@]}"; do DESTROY_LEFT+=("$line, which its configuration named as REQUIRED_BY"); done
 	for line in "${MEMBERS[@]}"; do
 		[[ $line != /dev/md/* || ! -e $ETC/${line#/dev/md/}.conf ]] || DESTROY_LEFT+=("the array ${line#/dev/md/}, its disk leg; to destroy that too: ramraid destroy ${line#/dev/md/}")
 	done

@@ -9,7 +9,7 @@ need config/conf config/conf-keys core/log core/paths core/words world/disk worl
 declare -grA CONF_EXPECTED=(
 	[UUID]='the array UUID as "mdadm --detail" prints it'
 	[MEMBER]='a device path'
-	[MOUNT]='a mount point or the name of a unit'
+	[REQUIRED_BY]='a mount point or the name of a unit'
 	[LAYOUT]='mirror or far2'
 	[ROOT]='yes or no'
 	[RAM]='auto, rapiddisk, brd, zram, zram:ALGORITHM, none, or a device path'
@@ -65,6 +65,7 @@ conf_faults_say() {
 	long) conf_faults_add "$where: has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
 	form) conf_faults_add "$where: \"${3:0:60}\" is not of the form KEY=value" ;;
 	key) conf_faults_add "$where: unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
+	renamed) CONF_NOTES+=("$where: $3 is called $4 since 0.2.0; write $4=, since a later release does not read $3=") ;;
 	value)
 		[[ $4 != *[[:blank:]]'#'* ]] || better='; a comment stands on a line of its own'
 		conf_faults_add "$where: $3=${4:0:80}: write ${CONF_EXPECTED[$3]}${better-}"
@@ -87,7 +88,7 @@ conf_faults_say() {
 # name perhaps, hold for the new one as soon as it has a configuration. Ends the program when they
 # have what only belongs to one array, or errors; else says that they hold.
 conf_faults_dropins() {
-	local file files=() line MEMBERS=() MOUNTS=() CONF_ERRORS=()
+	local file files=() line MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
 	local -A CONF=()
 	for file in "$ETC/$1.conf.d"/*.conf; do [[ ! -e $file && ! -L $file ]] || files+=("$file"); done
 	((${#files[@]} > 0)) || return 0

@@ -7,9 +7,9 @@ readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
 # systemd.time(7)
 readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
 
-# Key → default; UUID has none, it must be given, and lists (MEMBER, MOUNT) are not in it. Key →
-# the extended regular expression that its value has to match; UUID and MEMBER have a closer look of
-# their own.
+# Key → default; UUID has none, it must be given, and lists (MEMBER, REQUIRED_BY) are not in it.
+# Key → the extended regular expression that its value has to match; UUID and MEMBER have a closer
+# look of their own. CONF_RENAMED: a word that a release had for a key → the key.
 #
 # keys.list: made by "make keys" from that file, up to the line that ends it
 conf_keys_builtin() {
@@ -41,7 +41,7 @@ conf_keys_builtin() {
 CONF_FORM=(
 	[UUID]='^[0-9a-f:-]+$'
 	[MEMBER]='^/dev/.'
-	[MOUNT]='^(/.*|[^/]+\.(mount|swap|service|target))$'
+	[REQUIRED_BY]='^(/.*|[^/]+\.(mount|swap|service|target))$'
 	[LAYOUT]='^(mirror|far2)$'
 	[ROOT]='^(yes|no)$'
 	[RAM]='^(auto|rapiddisk|brd|zram|none|zram:[a-z0-9-]{1,20}|/dev/.+)$'
@@ -64,5 +64,6 @@ CONF_FORM=(
 	[WRITE_BEHIND]='^(0|[1-9][0-9]{0,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-3])$'
 	[ACCEPT_DATA_LOSS]='^(yes|no)$'
 )
+declare -grA CONF_RENAMED=([MOUNT]=REQUIRED_BY)
 # keys.list end
 readonly CONF_FORM

@@ -9,9 +9,18 @@ conf_need() {
 	local code=0 line
 	conf_load "$1" || code=$?
 	for line in "${CONF_WARNINGS[@]}" "${CONF_ERRORS[@]}"; do log_error "$line"; done
+	conf_need_notes_
 	((code != 3)) || die "$(conf_no_array "$1")" "$EX_INACTIVE"
 	conf_name_ok "$1" || exit "$EX_USAGE" # said
 	((code == 0)) || die "$1: the configuration has ${#CONF_ERRORS[@]} error(s); nothing was done" "$EX_USAGE"
+}
+
+# It is asked for again with the lock held.
+conf_need_notes_() {
+	local line
+	[[ ${CONF_NOTED-} != "${CONF_NOTES[*]-}" ]] || return 0
+	for line in "${CONF_NOTES[@]}"; do log_warning "$line"; done
+	CONF_NOTED=${CONF_NOTES[*]-}
 }
 
 # conf_need_keep NAME: remembers, for this boot, what the array was started with. From now on it is

@@ -7,7 +7,7 @@ need config/conf-keys core/log core/paths core/suggest world/disk world/disk-nam
 declare -gA F # the facts: decide/facts.list
 
 declare -gA CONF=()
-declare -ga MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
+declare -ga MEMBERS=() REQUIRED_BY=() CONF_ERRORS=() CONF_WARNINGS=() CONF_NOTES=()
 
 readonly CONF_CONTROL=$'[\x01-\x08\x0b-\x1f\x7f]' # all control characters but tab and line end
 readonly CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
@@ -55,18 +55,19 @@ conf_no_array() {
 # conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in
 # CONF_ERRORS, returns 1.
 conf_defaults() {
-	MEMBERS=() MOUNTS=() CONF_ERRORS=()
+	MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
 	conf_keys_builtin
 	conf_read "$ETC/ramraid.conf" defaults
 	((${#CONF_ERRORS[@]} == 0))
 }
 
-# conf_load NAME: fills CONF, MEMBERS and MOUNTS from the defaults, ramraid.conf, NAME.conf and
+# conf_load NAME: fills CONF, MEMBERS and REQUIRED_BY from the defaults, ramraid.conf, NAME.conf and
 # NAME.conf.d/*.conf, in this order. Returns 1 with every fault in CONF_ERRORS ("FILE:LINE: what is
-# wrong; what to write"), 3 when there is no NAME.conf. Faults of ramraid.conf are CONF_WARNINGS.
+# wrong; what to write"), 3 when there is no NAME.conf. Faults of ramraid.conf are CONF_WARNINGS, and
+# what is read all the same and has another name now is in CONF_NOTES.
 conf_load() {
 	local name=$1 file
-	CONF=() MEMBERS=() MOUNTS=() CONF_ERRORS=() CONF_WARNINGS=()
+	CONF=() MEMBERS=() REQUIRED_BY=() CONF_ERRORS=() CONF_WARNINGS=() CONF_NOTES=()
 	conf_name_ok "$name" || {
 		conf_fault_ name "$name"
 		return 1
@@ -118,9 +119,9 @@ conf_read() { # FILE defaults|array
 # refused after that ends the program, but for the keys of one array in ramraid.conf.
 conf_origin_() {
 	case $1 in
-	UUID:defaults | MEMBER:defaults | MOUNT:defaults) ;;
+	UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults) ;;
 	MEMBER:*) CONFIG_MEMBERS+=("$2") ;;
-	MOUNT:*) CONFIG_MOUNTS+=("$2") ;;
+	REQUIRED_BY:*) CONFIG_REQUIRED_BY+=("$2") ;;
 	*) CONFIG_ORIGIN[${1%:*}]=$2 ;;
 	esac
 }
@@ -145,7 +146,7 @@ conf_lines_() {
 			continue
 		}
 		[[ $value != \"*\" && $value != \'*\' ]] || value=${value:1:-1}
-		[[ -n ${CONF_FORM[$key]-} ]] || {
+		[[ -n ${CONF_FORM[$key]-} ]] || conf_renamed_ "$where" || {
 			conf_fault_ key "$where" "$key"
 			continue
 		}
@@ -155,9 +156,9 @@ conf_lines_() {
 		}
 		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where"
 		case $key:$kind in
-		UUID:defaults | MEMBER:defaults | MOUNT:defaults | LAYOUT:defaults | ROOT:defaults) conf_fault_ place "$where" "$key" ;;
+		UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults | LAYOUT:defaults | ROOT:defaults) conf_fault_ place "$where" "$key" ;;
 		MEMBER:*) conf_member_ "$where" "$value" ;;
-		MOUNT:*) MOUNTS+=("$value") ;;
+		REQUIRED_BY:*) REQUIRED_BY+=("$value") ;;
 		UUID:*) conf_uuid_ "$where" "$value" ;;
 		RAM:*) conf_ram_ "$where" "$value" "$kind" ;;
 		*) CONF[$key]=$value ;;
@@ -170,6 +171,14 @@ conf_trim_() {
 	line=${line#"${line%%[![:space:]]*}"} line=${line%"${line##*[![:space:]]}"}
 	key=${line%%=*} value=${line#*=}
 	key=${key%"${key##*[![:space:]]}"} value=${value#"${value%%[![:space:]]*}"}
+}
+
+# conf_renamed_ FILE:LINE: makes of the caller's key, if a release had it, the one that it is now,
+# and says so in CONF_NOTES. Returns 1 if none had it.
+conf_renamed_() {
+	[[ -n ${CONF_RENAMED[$key]-} ]] || return 1
+	conf_fault_ renamed "$1" "$key" "${CONF_RENAMED[$key]}"
+	key=${CONF_RENAMED[$key]}
 }
 
 # conf_boolean_ KEY: of a key that takes yes and no: makes that of the caller's value, if it says

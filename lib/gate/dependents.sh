@@ -1,4 +1,4 @@
-# The gate: which units wait for an array, from fstab, crypttab and MOUNT=. Used by the generator,
+# The gate: which units wait for an array, from fstab, crypttab and REQUIRED_BY=. Used by the generator,
 # so: quick, and never fatal.
 # shellcheck shell=bash
 
@@ -245,7 +245,7 @@ dependents_fstab_() {
 			[[ ,$options, != *,nofail,* || ,$options, == *,x-systemd.automount,* ]] || optional+=("$target")
 		fi
 	done < <(dependents_fstab_lines_)
-	for target in "${MOUNTS[@]}"; do
+	for target in "${REQUIRED_BY[@]}"; do
 		rescue_mount_place "$target"
 		rescue_mount_after "$place" "/dev/md/$GATE_NAME"
 		! dependents_is_mount_point "$target" || mounts+=("$target")
@@ -274,7 +274,7 @@ dependents_print_() {
 	systemd_escape --path --suffix=mount -- "${copied[@]}" | sed 's/^/copy /'
 	((${#optional[@]} == 0)) || printf 'optional %s\n' "${optional[@]}"
 	((${#copied[@]} == 0)) || printf 'writable %s\n' "${copies[@]}"
-	for name in "${MOUNTS[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
+	for name in "${REQUIRED_BY[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
 	return 0
 }
 

@@ -1112,17 +1112,24 @@ wanted() {
 	not disk_is_remote sda1
 }
 
-@test "a mount unit of the administrator's, MOUNT= for it, and one that is not there" {
+@test "a mount unit of the administrator's, REQUIRED_BY= for it, and one that is not there" {
 	: >"$R/etc/fstab"
 	unit srv-data.mount -.mount /etc/systemd/system/srv-data.mount
 	finds not-gated
-	says "write MOUNT=srv-data.mount in"
-	echo MOUNT=/srv/data >>"$R/etc/ramraid/data.conf"
+	says "write REQUIRED_BY=srv-data.mount in"
+	echo REQUIRED_BY=/srv/data >>"$R/etc/ramraid/data.conf"
 	finds gate-not-loaded
 	unit srv-data.mount ramraid@data.service /etc/systemd/system/srv-data.mount
 	silent
-	echo MOUNT=nonsense.service >>"$R/etc/ramraid/data.conf"
+	echo REQUIRED_BY=nonsense.service >>"$R/etc/ramraid/data.conf"
 	finds unknown-unit
+}
+
+@test "a key by the name that an earlier release had for it" {
+	echo MOUNT=/srv/data >>"$R/etc/ramraid/data.conf"
+	unit srv-data.mount ramraid@data.service
+	finds key-renamed
+	says 'MOUNT is called REQUIRED_BY since 0.2.0' 'write REQUIRED_BY=,'
 }
 
 @test "in use without a unit: mounted, opened, swapped to by hand; below what waits it is well" {

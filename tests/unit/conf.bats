@@ -54,7 +54,7 @@ line_taken() { # KEY VALUE
 	CONF_ERRORS=()
 	conf_lines_ file array "$1=$2"
 	((${#CONF_ERRORS[@]} == 0)) || fail "${CONF_ERRORS[0]}"
-	[[ $1 == @(MEMBER|MOUNT|UUID) || ${CONF[$1]} == "$2" ]] || fail "$1=$2 became ${CONF[$1]}"
+	[[ $1 == @(MEMBER|REQUIRED_BY|UUID) || ${CONF[$1]} == "$2" ]] || fail "$1=$2 became ${CONF[$1]}"
 }
 
 @test "a good configuration with every key" {
@@ -72,36 +72,36 @@ START_DEGRADED=never
 REBUILD=kernel
 WRITE_BEHIND=256
 ACCEPT_DATA_LOSS=yes
-MOUNT=/srv/my data
-MOUNT=postgresql.service
+REQUIRED_BY=/srv/my data
+REQUIRED_BY=postgresql.service
 "
 	loads data
 	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[*]} == '/dev/disk/by-id/ata-A /dev/disk/by-partuuid/0f0f-01 /dev/mapper/vg-leg' ]]
 	[[ ${CONF[RAM]} == brd && ${CONF[RAM_RESERVE]} == 512M && ${CONF[WAIT]} == no && ${CONF[WAIT_TIMEOUT]} == '1h 30min' ]]
 	[[ ${CONF[ON_TIMEOUT]} == fail && ${CONF[MEMBER_TIMEOUT]} == infinity && ${CONF[START_DEGRADED]} == never && ${CONF[REBUILD]} == kernel ]]
-	[[ ${CONF[WRITE_BEHIND]} == 256 && ${CONF[ACCEPT_DATA_LOSS]} == yes && ${#MOUNTS[@]} == 2 && ${MOUNTS[0]} == '/srv/my data' ]]
+	[[ ${CONF[WRITE_BEHIND]} == 256 && ${CONF[ACCEPT_DATA_LOSS]} == yes && ${#REQUIRED_BY[@]} == 2 && ${REQUIRED_BY[0]} == '/srv/my data' ]]
 }
 
 @test "the defaults, and nothing left over from the array before" {
-	with WAIT=no MOUNT=/a
+	with WAIT=no REQUIRED_BY=/a
 	loads data
 	write plain.conf "${GOOD/1111/2222}"
 	loads plain
 	[[ ${CONF[RAM]} == auto && ${CONF[RAM_RESERVE]} == 10% && ${CONF[WAIT]} == yes && ${CONF[WAIT_TIMEOUT]} == 30min ]]
 	[[ ${CONF[ON_TIMEOUT]} == degraded && ${CONF[MEMBER_TIMEOUT]} == 30s && ${CONF[START_DEGRADED]} == witness ]]
 	[[ ${CONF[REBUILD]} == auto && ${CONF[WRITE_BEHIND]} == 0 && ${CONF[ACCEPT_DATA_LOSS]} == no ]]
-	((${#MEMBERS[@]} == 2 && ${#MOUNTS[@]} == 0))
+	((${#MEMBERS[@]} == 2 && ${#REQUIRED_BY[@]} == 0))
 }
 
 @test "precedence: ramraid.conf, NAME.conf, NAME.conf.d in order of names" {
 	write ramraid.conf $'WAIT=no\nRAM=brd\nON_TIMEOUT=fail\nREBUILD=kernel\n'
 	with RAM=none ON_TIMEOUT=degraded
 	write data.conf.d/10-one.conf $'RAM=rapiddisk\nMEMBER=/dev/disk/by-id/ata-C\n'
-	write data.conf.d/20-two.conf $'RAM=auto\nMOUNT=/more\n'
+	write data.conf.d/20-two.conf $'RAM=auto\nREQUIRED_BY=/more\n'
 	write data.conf.d/30-not.txt $'RAM=brd\n'
 	loads data
 	[[ ${CONF[WAIT]} == no && ${CONF[REBUILD]} == kernel && ${CONF[ON_TIMEOUT]} == degraded && ${CONF[RAM]} == auto ]]
-	[[ ${MEMBERS[2]} == /dev/disk/by-id/ata-C && ${MOUNTS[*]} == /more ]]
+	[[ ${MEMBERS[2]} == /dev/disk/by-id/ata-C && ${REQUIRED_BY[*]} == /more ]]
 }
 
 @test "comments, blank lines, blanks, quotes, and no newline at the end" {
@@ -111,9 +111,9 @@ MOUNT=postgresql.service
 	UUID = \"$ID\"
 MEMBER='/dev/disk/by-id/ata-A'
   WAIT=no$(printf ' \t')
-MOUNT=\"/srv/my data\""
+REQUIRED_BY=\"/srv/my data\""
 	loads data
-	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[0]} == /dev/disk/by-id/ata-A && ${CONF[WAIT]} == no && ${MOUNTS[0]} == '/srv/my data' ]]
+	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[0]} == /dev/disk/by-id/ata-A && ${CONF[WAIT]} == no && ${REQUIRED_BY[0]} == '/srv/my data' ]]
 }
 
 @test "both spellings of an array UUID become the one of sysfs" {
@@ -132,6 +132,27 @@ MOUNT=\"/srv/my data\""
 	with WIAT=yes wait=yes 'WAIT yes' =yes 'export WAIT=yes' 'A[$(touch X)]=1'
 	refuses data "$C/data.conf:4: unknown key \"WIAT\"*ramraid.conf(5)*" "$C/data.conf:5: \"wait=yes\" is not*KEY=value" \
 		"$C/data.conf:6: *" "$C/data.conf:7: *" "$C/data.conf:8: *" "$C/data.conf:9: *"
+}
+
+@test "MOUNT, as 0.1 called REQUIRED_BY, is read, and a note says the word that holds now" {
+	with MOUNT=/a 'MOUNT = "b.service"' REQUIRED_BY=/c
+	loads data
+	[[ ${REQUIRED_BY[*]} == '/a b.service /c' && ${#CONF_WARNINGS[@]} == 0 && ${CONF[HOTPLUG]} == yes ]]
+	[[ ${#CONF_NOTES[@]} == 2 && ${CONF_NOTES[0]} == "$C/data.conf:4: MOUNT is called REQUIRED_BY since 0.2.0; write REQUIRED_BY=, "* && ${CONF_NOTES[1]} == *:5:* ]] || fail "${CONF_NOTES[*]}"
+	run conf_need data
+	assert_success
+	((${#lines[@]} == 2))
+	assert_line -p 'data.conf:5: MOUNT is called REQUIRED_BY'
+	# Asked for again with the lock held, it says so once.
+	[[ $({ conf_need data && conf_need data; } 2>&1 | wc -l) == 2 ]]
+	write plain.conf "$GOOD"
+	loads plain
+	((${#CONF_NOTES[@]} == 0))
+	with MOUNT=srv
+	refuses data "$C/data.conf:4: REQUIRED_BY=srv: write a mount point or the name of a unit"
+	with
+	write ramraid.conf $'MOUNT=/a\n'
+	warns data "$C/ramraid.conf:1: REQUIRED_BY belongs to one array*"
 }
 
 @test "yes and no may be written in the words that systemd takes, of a key that takes them" {
@@ -159,7 +180,7 @@ MOUNT=\"/srv/my data\""
 		RAM_RESERVE=1Z WAIT= WAIT=maybe WAIT=Yess WAIT=2 WAIT_TIMEOUT= WAIT_TIMEOUT=soon WAIT_TIMEOUT=-1s WAIT_TIMEOUT=infinite 'WAIT_TIMEOUT=10 min;' \
 		ON_TIMEOUT= ON_TIMEOUT=open MEMBER_TIMEOUT= MEMBER_TIMEOUT=s MEMBER_TIMEOUT=infinity30s START_DEGRADED= START_DEGRADED=yes \
 		REBUILD= REBUILD=fast WRITE_BEHIND= WRITE_BEHIND=-1 WRITE_BEHIND=yes WRITE_BEHIND=0x10 WRITE_BEHIND=123456 ACCEPT_DATA_LOSS= ACCEPT_DATA_LOSS=y \
-		MOUNT= MOUNT=srv MOUNT=a/b.mount MOUNT=foo.timer; do
+		REQUIRED_BY= REQUIRED_BY=srv REQUIRED_BY=a/b.mount REQUIRED_BY=foo.timer; do
 		line_refused "$bad"
 		[[ ${CONF_ERRORS[0]} == "file:1: ${bad:0:80}: write "?* ]] || fail "${CONF_ERRORS[0]}"
 	done
@@ -182,7 +203,7 @@ MOUNT=\"/srv/my data\""
 	for value in 0 30 90s 1.5h '1min 30s' 1h30min infinity 100ms; do line_taken WAIT_TIMEOUT "$value" && line_taken MEMBER_TIMEOUT "$value"; done
 	for value in auto rapiddisk brd none; do line_taken RAM "$value"; done
 	for value in witness always never; do line_taken START_DEGRADED "$value"; done
-	for value in / /srv '/a b' srv.mount dev-md-x.swap x@y.service a-b.target; do line_taken MOUNT "$value"; done
+	for value in / /srv '/a b' srv.mount dev-md-x.swap x@y.service a-b.target; do line_taken REQUIRED_BY "$value"; done
 }
 
 @test "an unstable member name: the message names the link to write" {
@@ -214,8 +235,8 @@ warns() {
 
 @test "a fault in the defaults stops no array: what belongs to one array has no place there" {
 	write data.conf "$GOOD"
-	write ramraid.conf "UUID=$ID"$'\nMEMBER=/dev/disk/by-id/ata-C\nMOUNT=/a\nWAIT=no\n'
-	warns data "$C/ramraid.conf:1: UUID belongs to one array*" "$C/ramraid.conf:2: MEMBER belongs*" "$C/ramraid.conf:3: MOUNT belongs*"
+	write ramraid.conf "UUID=$ID"$'\nMEMBER=/dev/disk/by-id/ata-C\nREQUIRED_BY=/a\nWAIT=no\n'
+	warns data "$C/ramraid.conf:1: UUID belongs to one array*" "$C/ramraid.conf:2: MEMBER belongs*" "$C/ramraid.conf:3: REQUIRED_BY belongs*"
 }
 
 @test "a fault in the defaults switches hot-plug off: it may have been meant to" {
@@ -359,7 +380,7 @@ warns() {
 	local long blanks before=$SECONDS text
 	printf -v long '%060000d' 0
 	printf -v blanks '%10000s' ''
-	for text in "$long" "${blanks}x" "KEY${long//0/A}=1" "WAIT=$long" "MEMBER=/dev/disk/by-id/$long/x" "MOUNT=/$long" "WAIT${long//0/ }=no" "\"${long//0/\"}"; do
+	for text in "$long" "${blanks}x" "KEY${long//0/A}=1" "WAIT=$long" "MEMBER=/dev/disk/by-id/$long/x" "REQUIRED_BY=/$long" "WAIT${long//0/ }=no" "\"${long//0/\"}"; do
 		CONF_ERRORS=()
 		conf_lines_ file array "$text"
 		[[ ${#CONF_ERRORS[*]} == 0 || ${#CONF_ERRORS[0]} -lt 400 ]] || fail "a message of ${#CONF_ERRORS[0]} characters"
@@ -381,10 +402,10 @@ warns() {
 	local value
 	cd "$BATS_TEST_TMPDIR"
 	for value in '$(touch X)' '`touch X`' '"; touch X; "' 'a[$(touch X)]' '$((X=1))' '<(touch X)' '*' '~' '${X:=1}'; do
-		with "WAIT=$value" "MEMBER=/dev/$value" "MEMBER=/dev/disk/by-id/$value" "MOUNT=/$value" "WRITE_BEHIND=$value" "$value=yes" "UUID=$value" "WAIT_TIMEOUT=$value" "$value"
+		with "WAIT=$value" "MEMBER=/dev/$value" "MEMBER=/dev/disk/by-id/$value" "REQUIRED_BY=/$value" "WRITE_BEHIND=$value" "$value=yes" "UUID=$value" "WAIT_TIMEOUT=$value" "$value"
 		conf_load data || :
 		[[ ! -e X && ! -v X ]] || fail "executed: $value"
-		[[ ${MOUNTS[0]} == "/$value" ]] || fail "changed: $value to ${MOUNTS[0]}"
+		[[ ${REQUIRED_BY[0]} == "/$value" ]] || fail "changed: $value to ${REQUIRED_BY[0]}"
 	done
 	write 'x$(touch X).conf' "$GOOD"
 	conf_load 'x$(touch X)' || :
@@ -454,7 +475,7 @@ warns() {
 }
 
 fuzz_line() { # sets LINE
-	local pieces=('$(touch X)' '`touch X`' = == '"' "'" '[' ']' '#' ';' ' ' $'\t' '\' '/dev/disk/by-id/' UUID MEMBER WAIT RAM MOUNT WRITE_BEHIND WAIT_TIMEOUT 10% 9999999999999999999
+	local pieces=('$(touch X)' '`touch X`' = == '"' "'" '[' ']' '#' ';' ' ' $'\t' '\' '/dev/disk/by-id/' UUID MEMBER WAIT RAM REQUIRED_BY WRITE_BEHIND WAIT_TIMEOUT 10% 9999999999999999999
 		-1 0x10 yes no "$ID" '*' '?' '${X}' '@' ':' 'ä' $'\xff' '%s' '((' '|' '&' '>X' .. / - a[0] '!!' KEY=value)
 	local i count=$((RANDOM % 8)) keys=("${!CONF_FORM[@]}")
 	LINE=''
@@ -464,7 +485,7 @@ fuzz_line() { # sets LINE
 
 fuzz() {
 	local i j code LINE text kinds=(array defaults)
-	MEMBERS=() MOUNTS=() CONF_ERRORS=()
+	MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
 	for ((i = 0; i < 3000; i++)); do
 		fuzz_line
 		code=0

@@ -7,9 +7,9 @@ setup() {
 	C=$R/etc/ramraid
 	ID=11111111-2222-3333-4444-555555555555
 	printf '# comment\nRAM=brd\nWAIT=no\n' >"$C/ramraid.conf"
-	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n\n  MEMBER = "/dev/disk/by-id/ata-B"\nMOUNT=/srv/my data\nWAIT=yes\n' "$ID" >"$C/data.conf"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n\n  MEMBER = "/dev/disk/by-id/ata-B"\nREQUIRED_BY=/srv/my data\nWAIT=yes\n' "$ID" >"$C/data.conf"
 	mkdir "$C/data.conf.d"
-	printf 'MOUNT=x.service\nWAIT_TIMEOUT=1h 30min\n' >"$C/data.conf.d/local.conf"
+	printf 'REQUIRED_BY=x.service\nWAIT_TIMEOUT=1h 30min\n' >"$C/data.conf.d/local.conf"
 }
 
 show() { "$PROJECT/bin/ramraid" config show "$@"; }
@@ -23,8 +23,8 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	line "UUID=$ID" "$C/data.conf:1"
 	line MEMBER=/dev/disk/by-id/ata-A "$C/data.conf:2"
 	line MEMBER=/dev/disk/by-id/ata-B "$C/data.conf:4"
-	line 'MOUNT=/srv/my data' "$C/data.conf:5"
-	line MOUNT=x.service "$C/data.conf.d/local.conf:1"
+	line 'REQUIRED_BY=/srv/my data' "$C/data.conf:5"
+	line REQUIRED_BY=x.service "$C/data.conf.d/local.conf:1"
 	line RAM=brd "$C/ramraid.conf:2"
 	line WAIT=yes "$C/data.conf:6"
 	line 'WAIT_TIMEOUT=1h 30min' "$C/data.conf.d/local.conf:2"
@@ -32,7 +32,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	local key
 	libraries
 	for key in "${!CONF_FORM[@]}"; do grep -q "^$key=" <<<"$output" || fail "no $key"; done
-	[[ $(cut -d = -f 1 <<<"$output" | uniq -d) == $'MEMBER\nMOUNT' ]]
+	[[ $(cut -d = -f 1 <<<"$output" | uniq -d) == $'MEMBER\nREQUIRED_BY' ]]
 }
 
 @test "an empty list, and both spellings of the UUID" {
@@ -41,7 +41,16 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	run show plain
 	assert_success
 	line "UUID=$ID" "$C/plain.conf:1"
-	line MOUNT= built-in
+	line REQUIRED_BY= built-in
+}
+
+@test "a key by the name that 0.1 had for it is shown by its own, with a message" {
+	sed -i 's/^REQUIRED_BY=/MOUNT=/' "$C/data.conf"
+	run --separate-stderr show data
+	assert_success
+	line 'REQUIRED_BY=/srv/my data' "$C/data.conf:5"
+	line REQUIRED_BY=x.service "$C/data.conf.d/local.conf:1"
+	[[ $stderr == "$C/data.conf:5: MOUNT is called REQUIRED_BY since 0.2.0; write REQUIRED_BY=,"* && $stderr != *$'\n'* && $output != *MOUNT* ]] || fail "$stderr"
 }
 
 @test "without a name: what holds for an array that says nothing of its own" {
@@ -59,13 +68,13 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 @test "--json: the same, with nulls for what is built-in" {
 	run show --json data
 	assert_success
-	local query='[.name, .keys.UUID.value, .keys.MEMBER[1].value, .keys.MEMBER[1].line, (.keys.MEMBER[1].file | sub(".*/"; "")), .keys.MOUNT[0].value,
-		(.keys.MOUNT | length), .keys.RAM_RESERVE.value, .keys.RAM_RESERVE.file, .keys.RAM_RESERVE.line, (.keys | length)]'
+	local query='[.name, .keys.UUID.value, .keys.MEMBER[1].value, .keys.MEMBER[1].line, (.keys.MEMBER[1].file | sub(".*/"; "")), .keys.REQUIRED_BY[0].value,
+		(.keys.REQUIRED_BY | length), .keys.RAM_RESERVE.value, .keys.RAM_RESERVE.file, .keys.RAM_RESERVE.line, (.keys | length)]'
 	[[ $(jq -c "$query" <<<"$output") == "[\"data\",\"$ID\",\"/dev/disk/by-id/ata-B\",4,\"data.conf\",\"/srv/my data\",2,\"10%\",null,null,24]" ]] ||
 		fail "$(jq -c "$query" <<<"$output")"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "${ID/1111/2222}" >"$C/plain.conf"
 	run show --json plain
-	[[ $(jq -c '[.keys.MOUNT, (.keys.MEMBER | length)]' <<<"$output") == '[[],1]' ]]
+	[[ $(jq -c '[.keys.REQUIRED_BY, (.keys.MEMBER | length)]' <<<"$output") == '[[],1]' ]]
 	run show --json
 	[[ $(jq -c '[.name, .keys.RAM.value, .keys.RAM.line, .keys.MEMBER]' <<<"$output") == '[null,"brd",2,null]' ]]
 	fits() { jq "$1" <<<"$output" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/config.schema.json"; }
@@ -99,14 +108,14 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 }
 
 @test "a fault in the defaults: it is told, the built-in value holds, and is shown as such" {
-	printf 'MEMBER=/dev/disk/by-id/ata-X\nRAM=tape\nMOUNT=/x\n' >"$C/ramraid.conf"
+	printf 'MEMBER=/dev/disk/by-id/ata-X\nRAM=tape\nREQUIRED_BY=/x\n' >"$C/ramraid.conf"
 	run show data
 	assert_success
 	assert_output -p "ramraid.conf:2: RAM=tape: write auto"
 	line RAM=auto built-in
 	# What has no place there moves no other line's origin.
 	line MEMBER=/dev/disk/by-id/ata-A "$C/data.conf:2"
-	line 'MOUNT=/srv/my data' "$C/data.conf:5"
+	line 'REQUIRED_BY=/srv/my data' "$C/data.conf:5"
 	run show
 	assert_failure 2
 	line RAM=auto built-in

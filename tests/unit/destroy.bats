@@ -213,13 +213,13 @@ d}" "$R/etc/ramraid/outer.conf"
 	printf '%s\n' 'UUID=0815 /srv/data ext4 defaults 0 2' '/dev/md/data1 none swap sw' '/dev/mapper/box /box ext4 defaults' '/dev/sdz /other ext4 defaults' >"$R/etc/fstab"
 	printf '%s\n' '# box /dev/md/data' 'box /dev/md/data2 none luks' 'other /dev/sdz none' >"$R/etc/crypttab"
 	echo UUID=0815 >"$R/etc/ramraid/state/data.contents"
-	echo MOUNT=srv-x.mount >>"$R/etc/ramraid/data.conf"
+	echo REQUIRED_BY=srv-x.mount >>"$R/etc/ramraid/data.conf"
 	mkdir -p "$R/etc/ramraid/data.conf.d" "$R/var/lib/ramraid/data"
 	: >"$R/var/lib/ramraid/data/image"
 	verb destroy --yes data
 	assert_success
 	[[ $(sed -n 's/^data: left: //p' <<<"$output" | sort) == "$(printf '%s\n' '/etc/crypttab: box /dev/md/data2' '/etc/fstab: /dev/mapper/box /box' '/etc/fstab: /dev/md/data1 none' '/etc/fstab: UUID=0815 /srv/data' \
-		'/var/lib/ramraid/data, where rescue images of what was on it are kept: rm -r /var/lib/ramraid/data' "$R/etc/ramraid/data.conf.d, which would hold for a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as MOUNT' | sort)" ]] || fail "$output"
+		'/var/lib/ramraid/data, where rescue images of what was on it are kept: rm -r /var/lib/ramraid/data' "$R/etc/ramraid/data.conf.d, which would hold for a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as REQUIRED_BY' | sort)" ]] || fail "$output"
 }
 
 @test "killed after any step: the same again completes it" {

@@ -32,7 +32,7 @@ silent() {
 	[[ -z $(ls -A "$BATS_TEST_TMPDIR/in") ]] || fail "seed $SEED: executed: $(ls -A "$BATS_TEST_TMPDIR/in")"
 }
 
-# conf_is_sound NAME CODE: after conf_load NAME returned CODE, everything in CONF, MEMBERS and MOUNTS has its form.
+# conf_is_sound NAME CODE: after conf_load NAME returned CODE, everything in CONF, MEMBERS and REQUIRED_BY has its form.
 conf_is_sound() {
 	local key text
 	local -A seen=() builtin=()
@@ -49,7 +49,7 @@ conf_is_sound() {
 		seen["x$text"]=1
 	done
 	(($2 == 1 || ${#MEMBERS[@]} > 0))
-	for text in "${MOUNTS[@]}"; do [[ $text =~ ${CONF_FORM[MOUNT]} && $text != *$'\n'* ]] || fail "seed $SEED, $1: MOUNT ${text@Q}"; done
+	for text in "${REQUIRED_BY[@]}"; do [[ $text =~ ${CONF_FORM[REQUIRED_BY]} && $text != *$'\n'* ]] || fail "seed $SEED, $1: REQUIRED_BY ${text@Q}"; done
 	for text in "${CONF_ERRORS[@]}"; do
 		[[ $text == "$C/$1.conf:"* && $text != *$'\n'* && ${#text} -lt 600 ]] || fail "seed $SEED, $1: ${text@Q}"
 	done
@@ -166,7 +166,7 @@ gates() { # COUNT
 		done
 		find "$out" -mindepth 1 -printf '%P\n' >"$out.list"
 		while IFS= read -r file; do
-			[[ $file =~ ^[^/%]+\.(mount|swap|device|service|target)\.d(/[45]0-ramraid-data\.conf)?$ || $file == *MOUNT* ]] || fail "seed $SEED, $i: ${file@Q}"
+			[[ $file =~ ^[^/%]+\.(mount|swap|device|service|target)\.d(/[45]0-ramraid-data\.conf)?$ || $file == *REQUIRED_BY* ]] || fail "seed $SEED, $i: ${file@Q}"
 		done <"$out.list"
 		not grep -rvE '^#|^\[Unit\]$|^(Requires|After)=ramraid@data.service$|^JobRunningTimeoutSec=([0-9]+|infinity)$' "$out" || fail "seed $SEED, $i"
 	done

@@ -49,7 +49,7 @@ my %values = (
 	UUID => [$uuid, '11111111:22223333:44445555:55555555', "\U$uuid"], RAM => [qw(auto rapiddisk brd none tape)], RAM_RESERVE => [qw(10% 512M 0 1T 999999% 999999999999T)],
 	WAIT => [qw(yes no maybe)], WAIT_TIMEOUT => ['30min', '1h 30min', 'infinity', '1.5h', '999999999y'], ON_TIMEOUT => [qw(degraded fail)], MEMBER_TIMEOUT => [qw(30s 0 infinity)],
 	START_DEGRADED => [qw(witness always never)], REBUILD => [qw(auto kernel)], WRITE_BEHIND => [qw(0 256 16383 16384 010)], ACCEPT_DATA_LOSS => [qw(yes no)],
-	MEMBER => [map { "/dev/disk/by-id/ata-$_" } qw(A B C)], MOUNT => ['/srv', '/srv/my data', 'x.service', '/%i', '$(touch X).mount']);
+	MEMBER => [map { "/dev/disk/by-id/ata-$_" } qw(A B C)], REQUIRED_BY => ['/srv', '/srv/my data', 'x.service', '/%i', '$(touch X).mount']);
 my @keys = sort keys %values;
 
 sub conf_line {
@@ -68,7 +68,7 @@ sub conf {
 	if (chance(0.5)) { $text = mutate($text) for 1 .. 1 + rand 3 }
 	$text .= soup(6) if chance(0.1);
 	$text = bytes(rand 200) if chance(0.03);
-	$text .= any('WAIT=', 'x', 'MOUNT=/') . any('y', ' ', '"', "\0") x any(4090, 4096, 5000) . "\n" if chance(0.003);
+	$text .= any('WAIT=', 'x', 'REQUIRED_BY=/') . any('y', ' ', '"', "\0") x any(4090, 4096, 5000) . "\n" if chance(0.003);
 	$text .= "x\n" x 33000 if chance(0.0003);
 	return $text;
 }
@@ -114,7 +114,7 @@ sub gate {
 	put("$to/contents", lines('LABEL=x', 'UUID=0A1B-2C3D', map { any(soup(3), @names) } 1 .. 4));
 	my $line = conf_line();
 	$line =~ s/[^\n\t -~\x80-\xff]//g; # the file would not be read at all
-	put("$to/conf", "UUID=$uuid\nMEMBER=/dev/disk/by-id/ata-A\nMOUNT=/mine\n$line");
+	put("$to/conf", "UUID=$uuid\nMEMBER=/dev/disk/by-id/ata-A\nREQUIRED_BY=/mine\n$line");
 }
 
 # --- superblocks, as arrays of 1024 little-endian words

@@ -35,7 +35,7 @@ quietly() {
 @test "swap" { quietly 05-swap; }
 @test "crypttab, a container inside a container, mounts from both" { quietly 06-crypttab; }
 @test "logical volumes by both names" { quietly 07-lvm; }
-@test "MOUNT= as mount point and as unit" { quietly 08-mount-key; }
+@test "REQUIRED_BY= as mount point and as unit" { quietly 08-mount-key; }
 @test "blanks and dashes in mount point and array name" { quietly 09-blanks-and-dashes; }
 @test "ON_TIMEOUT=fail, and the device's time is the sum of all" { quietly 10-times; }
 @test "WAIT_TIMEOUT=infinity" { quietly 11-infinity; }
@@ -172,7 +172,7 @@ in_no_order() { # LINE…
 	in_order var.mount '/srv/database/var /var none bind 0 0'
 	# A circle in fstab itself is no endless loop.
 	in_order 'mnt.mount var.mount' '/mnt /var none bind 0 0' '/var/x /mnt none bind 0 0'
-	echo MOUNT=/opt >>"$R/etc/ramraid/data.conf"
+	echo REQUIRED_BY=/opt >>"$R/etc/ramraid/data.conf"
 	in_circle /var '/opt/var /var none bind 0 0'
 }
 
@@ -208,12 +208,12 @@ in_no_order() { # LINE…
 	in_order var.mount '/dev/sdx //var/. ext4 defaults 0 2'
 	in_circle /var '/srv//data/var/ /var none bind 0 0'
 	# The root file system is there before us.
-	echo MOUNT=/ >>"$R/etc/ramraid/data.conf"
+	echo REQUIRED_BY=/ >>"$R/etc/ramraid/data.conf"
 	in_order var.mount '/dev/sdx /var ext4 defaults 0 2' '/srv/data/x /y none bind,x-systemd.before=/ 0 0'
 	rescues data //pool/./rescue/images/ 1
 	in_order 'pool-rescue.mount pool.mount' '/dev/sdx /pool/ ext4 defaults 0 2' '/dev/sdy /pool/rescue/ ext4 defaults 0 2'
 	in_circle /pool/rescue '/dev/md/data1 /pool/ ext4 defaults 0 2' '/dev/sdy /pool/rescue ext4 defaults 0 2'
-	echo MOUNT=/opt/ >>"$R/etc/ramraid/data.conf"
+	echo REQUIRED_BY=/opt/ >>"$R/etc/ramraid/data.conf"
 	in_circle /pool/rescue '/dev/sdy /pool/rescue none bind,x-systemd.requires-mounts-for=/opt 0 0'
 }
 
@@ -364,7 +364,7 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 		nonsense
 		LABEL=x /z ext4 defaults 0 2
 	EOT
-	printf 'MOUNT=/m/../n\nMOUNT=/\nMOUNT=/y\nMOUNT=%s.service\nMOUNT=..service\nMOUNT=b.service\n' "$long" >>"$R/etc/ramraid/data.conf"
+	printf 'REQUIRED_BY=/m/../n\nREQUIRED_BY=/\nREQUIRED_BY=/y\nREQUIRED_BY=%s.service\nREQUIRED_BY=..service\nREQUIRED_BY=b.service\n' "$long" >>"$R/etc/ramraid/data.conf"
 	said=$(generate 2>&1)
 	only a.mount z.mount y.mount ..service b.service
 	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] || fail "$said"
@@ -524,7 +524,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 			rm -rf "$OUT" "${R:?}/etc"
 			mkdir "$OUT"
 			hostile <<<'LABEL=x /x ext4 defaults 0 2'
-			echo MOUNT=/y >>"$R/etc/ramraid/data.conf"
+			echo REQUIRED_BY=/y >>"$R/etc/ramraid/data.conf"
 			rm -f "$R/etc/$file"
 			"$kind" "$R/etc/$file"
 			timeout 10 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT" 2>/dev/null || fail "$kind $file: $?"

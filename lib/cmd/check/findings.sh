@@ -69,6 +69,7 @@ findings_one() {
 		return
 	fi
 	findings_same
+	findings_renamed
 	check_system_notify
 	static_configured "$1"
 	facts_observe
@@ -94,6 +95,14 @@ findings_same() {
 		findings_problem same-array "UUID=${CONF[UUID]} in no other file" "it in $ETC/$other.conf as well" \
 			"delete the copy, or rename it to something that does not end in .conf; then: ramraid claim; systemctl daemon-reload"
 	done < <(conf_same "$CHECK_ARRAY" "${CONF[UUID]}")
+}
+
+# Read still, by a word that is no longer that of the key.
+findings_renamed() {
+	local line
+	for line in "${CONF_NOTES[@]}"; do
+		findings_note key-renamed 'every key by the name that it has now' "${line%%; *}" "${line#*; }"
+	done
 }
 
 # With errors in it, nothing else can be asked.

@@ -103,7 +103,7 @@ check_gate_unit() { # UNIT
 	if [[ $state != not-found ]]; then
 		findings_problem gate-not-loaded "$1 to wait for the array" 'that systemd does not know of it, so that a shutdown does not stop it first' 'systemctl daemon-reload'
 	elif check_gate_is_named_ "$1"; then
-		findings_note unknown-unit "$1, which MOUNT names" 'no such unit' "see: systemctl list-unit-files; mend MOUNT= in $ETC/$CHECK_ARRAY.conf"
+		findings_note unknown-unit "$1, which REQUIRED_BY names" 'no such unit' "see: systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
 	elif [[ $1 == *.@(mount|swap) ]]; then
 		findings_problem gate-not-loaded "$1, from /etc/fstab, to wait for the array" 'that systemd does not know of it yet' 'systemctl daemon-reload'
 	fi
@@ -111,7 +111,7 @@ check_gate_unit() { # UNIT
 
 check_gate_is_named_() { # UNIT
 	local name
-	for name in "${MOUNTS[@]}"; do
+	for name in "${REQUIRED_BY[@]}"; do
 		[[ $name != /* ]] || name=$(systemd_escape --path --suffix=mount -- "$name")
 		[[ $name != "$1" ]] || return 0
 	done
@@ -236,17 +236,17 @@ check_gate_live() {
 		*/systemd/generator*)
 			# Most likely that line has been reported.
 			[[ $MISSED == *' /dev/'* ]] || findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" 'that its line in /etc/fstab does not tell that it lies on it' \
-				"write UUID= there, or MOUNT=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
+				"write UUID= there, or REQUIRED_BY=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
 			;;
 		*/systemd/system/*.mount | */systemd/system/*.swap)
 			findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" "that $unit (${FROM["$unit"]}) does not" \
-				"write MOUNT=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
+				"write REQUIRED_BY=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
 			;;
 		*) hands+=${hands:+, }${LIVE_WHAT[i]} ;;
 		esac
 	done
 	[[ -z $hands ]] || findings_note used-ungated 'nothing on the array but what waits for it' "$hands, which systemd has not been told of" \
-		"if a service uses it, name that in MOUNT= in $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
+		"if a service uses it, name that in REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
 }
 
 # mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat
