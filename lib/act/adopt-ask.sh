@@ -2,8 +2,9 @@
 # observe/adoptable.sh.
 # shellcheck shell=bash
 
-need act/hand-made-drop config/conf core/cli core/log gate/dependents observe/lasting-names
-need observe/ramdisk-makers world/disk world/md world/md-state
+need act/hand-made-drop config/conf core/cli core/log core/quantity gate/dependents
+need observe/adoptable observe/lasting-names observe/ramdisk-makers world/disk world/md
+need world/md-leg world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,7 +28,11 @@ adopt_ask() {
 		PLAN+=("$what, and $(hand_made_drop_fate "$HAND_MADE")")
 		[[ ${CONF[RAM]} == none ]] ||
 			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
+	elif [[ -n $ADOPT_KEPT ]]; then
+		PLAN+=("/dev/$ADOPT_KEPT stays as the RAM leg, and counts as no copy that lasts. md compares the"
+			'legs; if they differ, it leaves first, and is filled from the disk legs')
 	elif [[ ${CONF[RAM]} != /* ]]; then
+		adopt_ask_fast_
 		adopt_ask_slot_ "$(md_slots "$ADOPT_MD")"
 	fi
 	md_state_read "$ADOPT_MD" bitmap/backlog
@@ -37,6 +42,21 @@ adopt_ask() {
 	adopt_ask_names_
 	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
 	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
+}
+
+# A fast member can be either: whoever has made the array knows whether it lasts.
+adopt_ask_fast_() {
+	local line LEGS leg bytes
+	[[ ${CONF[RAM]} != none ]] || return 0
+	md_state_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		leg=${line%% *}
+		adoptable_is_fast "$leg" || continue
+		bytes=$(md_leg_bytes "$ADOPT_MD") || return 0 # the check has said so
+		PLAN+=("/dev/$leg, the fast one, becomes a disk leg, a copy that lasts, and the RAM leg takes"
+			"$(quantity_show_bytes "$bytes") of memory. Or it stays as the RAM leg, takes no memory, and counts as no copy:"
+			"--ram=/dev/$leg. An ephemeral disk must be that")
+	done
 }
 
 # Who has made the array knows whether its free slot was a ramdisk's.

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug
-need act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
+need act/kept-leg act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
 need config/conf-keys config/conf-need core/act core/cli core/log core/paths notes/adopted
 need notes/claim notes/contents observe/adopt-find observe/adoptable observe/adoptable-stopped
 need observe/facts observe/static report/unadopted world/disk world/disk-name world/ramdisk
@@ -126,8 +126,7 @@ adopt_all() {
 	[[ -n $ADOPT_CLAIMED ]] || adopt_claim
 	adoption_writemostly
 	hand_made_drop
-	# A device that stays as the RAM leg is known as such from now on.
-	[[ -z $ADOPT_KEPT || -n $DRY_RUN ]] || ramdisk_note_device "$NAME" "$ADOPT_KEPT"
+	kept_leg_make_equal
 	ADOPTED[done]=yes
 	adopted_write "$NAME"
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify config/conf-need core/cli core/log core/paths observe/static
-need report/progress-line world/md world/md-check world/md-state
+need report/progress-line world/md world/md-check
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults observe/device
 
@@ -27,11 +27,11 @@ cmd_scrub() {
 	static_running "$NAME"
 	scrub_can_begin "$NAME"
 	bytes=$(md_bytes "${F[array.md]}") || die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
-	SCRUB_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
+	PROGRESS_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
 	trap 'scrub_interrupted' INT TERM HUP
 	md_check "${F[array.md]}" 0 $((bytes / 512)) scrub_look || SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
 	trap - INT TERM HUP
-	progress_line_end "$SCRUB_SHOWN"
+	progress_line_end "$PROGRESS_SHOWN"
 	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] || die "$NAME: not compared to the end: $SCRUB_WHY. Again: ramraid scrub $NAME" "$EX_TRY_AGAIN"
 	[[ -z $SCRUB_WHY ]] || log_warning "$NAME: not compared to the end: $SCRUB_WHY"
 	scrub_result "$NAME" "$MISMATCHES"
@@ -49,22 +49,18 @@ scrub_can_begin() { # NAME
 
 # Beside a check md takes no leg back, so whoever wants to work on the array goes first.
 scrub_look() {
-	local SYNC DONE TOTAL RATE
 	if array_lock_is_free "$NAME"; then SCRUB_BUSY=0; else SCRUB_BUSY=$((SCRUB_BUSY + 1)); fi
 	((SCRUB_BUSY < SCRUB_GIVE_WAY)) || {
 		SCRUB_WHY='another ramraid is working on the array'
 		return 1
 	}
-	[[ -t 2 ]] || return 0
-	md_state_sync "${F[array.md]}"
-	F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE SCRUB_SHOWN=yes
-	progress_line
+	progress_line_md "${F[array.md]}"
 }
 
 scrub_interrupted() {
 	trap '' INT TERM HUP
 	md_check_end "${F[array.md]}"
-	progress_line_end "$SCRUB_SHOWN"
+	progress_line_end "$PROGRESS_SHOWN"
 	log_notice "$NAME: interrupted; md compares no more. Again: ramraid scrub $NAME"
 	exit "$EX_TRY_AGAIN"
 }

@@ -89,12 +89,13 @@ cli_ask() {
 
 # cli_confirm NAME HEAD [typed]: shows HEAD and the lines of PLAN, and asks; with "typed" the answer
 # is not yes, but the name of the array. Ends the program when it is another, or when there is
-# nobody to ask. Nothing with --yes, and nothing where nothing is changed.
+# nobody to ask. Nothing with --yes; with --dry-run it is shown, and nobody is asked.
 cli_confirm() {
 	local answer='' question='Go on? [y/N] ' wanted='[yY]*'
-	[[ -z ${OPT[yes]-} && -z $DRY_RUN ]] || return 0
+	[[ -z ${OPT[yes]-} ]] || return 0
 	[[ -z $2 ]] || printf '%s\n' "$2" >&2
 	((${#PLAN[@]} == 0)) || printf '  %s\n' "${PLAN[@]}" >&2
+	[[ -z $DRY_RUN ]] || return 0
 	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
 	[[ -z ${3-} ]] || question='Type the name of the array to go on: ' wanted=$1
 	read -r -p "$question" answer || :

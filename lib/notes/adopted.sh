@@ -7,7 +7,8 @@ need core/act core/paths
 adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 
 # adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no; ramdisk: the one
-# that was made by hand, as observe/hand-made.sh has it, or nothing) and ADOPTED_WRITEMOSTLY (stable
+# that was made by hand, as observe/hand-made.sh has it, or nothing; refill: yes while the device
+# that is kept as the RAM leg has to leave, to be filled whole) and ADOPTED_WRITEMOSTLY (stable
 # names of the disks that were write-mostly before). Returns 1, with both empty, when there is no
 # note.
 declare -gA ADOPTED=()
@@ -18,7 +19,7 @@ adopted_read() {
 	[[ -f $file && -r $file ]] || return 1
 	while IFS='=' read -r key value; do
 		case $key in
-		uuid | bitmap | ramdisk | done) ADOPTED[$key]=$value ;;
+		uuid | bitmap | ramdisk | refill | done) ADOPTED[$key]=$value ;;
 		writemostly) ADOPTED_WRITEMOSTLY+=("$value") ;;
 		esac
 	done <"$file"
@@ -31,7 +32,9 @@ adopted_write() {
 	{
 		printf '# What the array was before "ramraid adopt"; "ramraid release" makes it so again.\n'
 		for key in uuid bitmap 'done'; do printf '%s=%s\n' "$key" "${ADOPTED[$key]}"; done
-		[[ -z ${ADOPTED[ramdisk]-} ]] || printf 'ramdisk=%s\n' "${ADOPTED[ramdisk]}"
+		for key in ramdisk refill; do
+			[[ -z ${ADOPTED[$key]-} ]] || printf '%s=%s\n' "$key" "${ADOPTED[$key]}"
+		done
 		for disk in "${ADOPTED_WRITEMOSTLY[@]}"; do printf 'writemostly=%s\n' "$disk"; done
 	} | act_file "$(adopted_file "$1")"
 }

@@ -54,8 +54,17 @@ adoptable_is_() {
 }
 
 adoptable_kind_() {
-	adoptable_is_ level raid1 'expected RAID level raid1' 'only a mirror can have a leg in RAM'
-	adoptable_is_ metadata_version 1.2 'expected metadata of version 1.2' 'where the superblock lies can not be changed online'
+	local VALUE name copy='to move what it holds, make a mirror on other disks (ramraid create), and copy it there'
+	md_state_read "$ADOPT_MD" level
+	if [[ $VALUE == raid10 ]]; then
+		name=$(disk_name_stable "/dev/$ADOPT_MD") || name=/dev/$ADOPT_MD
+		adoptable_wrong "/dev/$ADOPT_MD: expected RAID level raid1, found raid10; $copy." \
+			"If nothing is on it, it can be the disk leg of a mirror: ramraid create $NAME $name"
+	else
+		adoptable_is_ level raid1 'expected RAID level raid1' "only a mirror can have a leg in RAM; $copy"
+	fi
+	adoptable_is_ metadata_version 1.2 'expected metadata of version 1.2' \
+		"the place of the superblock can not be changed online; $copy"
 	adoptable_is_ array_state '@(clean|active|active-idle|write-pending|read-auto)' 'expected a running array that can be written' \
 		"see: mdadm --detail /dev/$ADOPT_MD"
 	case $(md_bitmap "$ADOPT_MD") in
@@ -71,7 +80,7 @@ adoptable_kind_() {
 # slot is free, except the one that an earlier run has made, or that a ramdisk had which went with
 # the last boot: then all the others are write-mostly, as those beside a ramdisk are.
 adoptable_members_() {
-	local line LEGS leg state slot writemostly count=0 slots over=$ADOPT_BEGUN all=yes kept=''
+	local line LEGS leg state slot writemostly count=0 slots over=$ADOPT_BEGUN all=yes
 	ADOPT_KEPT=''
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
@@ -81,7 +90,7 @@ adoptable_members_() {
 			if ramdisk_note_is_node "$leg"; then
 				adoptable_hand_made_ "$leg" "$state"
 			else
-				ADOPT_KEPT=$leg kept="$state $writemostly"
+				ADOPT_KEPT=$leg
 			fi
 			continue
 		fi
@@ -89,7 +98,7 @@ adoptable_members_() {
 		[[ $writemostly == yes ]] || all=no
 		adoptable_member_ "$leg" "$state" "$slot"
 	done
-	[[ -z $kept || -n $ADOPT_BEGUN || "$all $kept" == 'yes in_sync no' ]] || adoptable_kept_
+	[[ -z $ADOPT_KEPT || -n $ADOPT_BEGUN ]] || adoptable_kept_
 	[[ $HAND_MADE != *' '* ]] ||
 		adoptable_wrong "/dev/$ADOPT_MD: has more than one ramdisk ($HAND_MADE)," \
 			"and one leg in RAM is all that it can have; take the others out first"
@@ -101,11 +110,30 @@ adoptable_members_() {
 		"or, if its slot is not needed any more: mdadm --grow --force /dev/$ADOPT_MD --raid-devices=$count"
 }
 
-# The device that is to stay as the RAM leg: only where the array is made so already, or there would
-# be one copy less on disks.
+# adoptable_is_fast LEG: is it the fast one, which md reads from or should? It is in sync and not
+# write-mostly, and each of the others is write-mostly, or is a disk that turns while this is none.
+adoptable_is_fast() {
+	local line LEGS leg state writemostly others=0 ok=''
+	md_state_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		words_into "$line" leg state _ writemostly
+		if [[ $leg == "$1" ]]; then
+			[[ "$state $writemostly" == 'in_sync no' ]] || return 1
+			ok=yes
+			continue
+		fi
+		others=$((others + 1))
+		[[ $writemostly == yes ]] || { disk_is_rotational "$leg" && ! disk_is_rotational "$1"; } || return 1
+	done
+	[[ -n $ok ]] && ((others > 0))
+}
+
+# The device that is to stay as the RAM leg. It counts as no copy then, so it is not one like the
+# others.
 adoptable_kept_() {
+	! adoptable_is_fast "$ADOPT_KEPT" || return 0
 	adoptable_wrong "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if it is in sync and not" \
-		"write-mostly, and all the others are; else take it out first:" \
+		"write-mostly, and the others are write-mostly or, unlike it, hard disks; else take it out first:" \
 		"mdadm /dev/$ADOPT_MD --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
 }
 

@@ -1,7 +1,7 @@
 # The line that shows a person how far md is, written over itself.
 # shellcheck shell=bash
 
-need core/log core/progress world/systemd
+need core/log core/progress world/md-state world/systemd
 
 # In less than 80 columns, and without a word that only some terminals understand. While nothing can
 # be measured, a unit that is at work has the word.
@@ -13,4 +13,15 @@ progress_line() { # [NAME UNIT-STATE]
 	log_printable text
 	printf '\r%-79.79s' "$bar $text" >&2
 }
+
+# progress_line_md MD: the same of what md is at work on, if a person is there to see it. Sets
+# PROGRESS_SHOWN=yes then, for progress_line_end.
+progress_line_md() {
+	local SYNC DONE TOTAL RATE
+	[[ -t 2 ]] || return 0
+	md_state_sync "$1"
+	F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE PROGRESS_SHOWN=yes
+	progress_line ''
+}
+
 progress_line_end() { [[ -z $1 ]] || printf '\r%79s\r' '' >&2; }

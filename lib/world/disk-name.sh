@@ -21,7 +21,7 @@ disk_name_is_fast() {
 # same behind another controller, then a partition's UUID, then model and serial number, then the
 # slot; and none that another device claims as well.
 disk_name_stable() {
-	local node link pattern OTHERS patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\* 'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*' disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name}-\* disk/by-id/\* mapper/\* disk/by-path/\*)
+	local node link pattern OTHERS patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\* 'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*' disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,md-uuid}-\* disk/by-id/\* mapper/\* disk/by-path/\*)
 	disk_name_is_stable "$1" && {
 		printf '%s\n' "$1"
 		return

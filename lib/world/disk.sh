@@ -39,6 +39,14 @@ disk_block() {
 	printf '%s\n' "${bytes:-512}"
 }
 
+# disk_is_rotational NODE: does it turn, by what it says of itself? A partition by its disk.
+disk_is_rotational() {
+	local file=$SYS/class/block/$1 value=''
+	[[ -e $file/queue ]] || file=$file/..
+	{ read -r value <"$file/queue/rotational"; } 2>/dev/null || :
+	[[ $value == 1 ]]
+}
+
 # disk_bytes NODE
 disk_bytes() {
 	local sectors

@@ -67,6 +67,9 @@ effect() {
 		;;
 	'mdadm --readwrite'*) echo active >"$md/array_state" ;;
 	'mdadm --manage /dev/md127 --fail /dev/rd0') echo faulty >"$md/dev-rd0/state" ;;
+	'mdadm --manage /dev/md127 --fail /dev/nvme0n1') echo faulty >"$md/dev-nvme0n1/state" ;;
+	'mdadm --manage /dev/md127 --remove /dev/nvme0n1') rm -r "$md/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127" ;;
+	'mdadm --zero-superblock /dev/nvme0n1') printf '%8192s' '' >"$R/dev/nvme0n1" ;;
 	'mdadm --manage /dev/md127 --remove /dev/rd0') rm -r "$md/dev-rd0" "$R/sys/class/block/rd0/holders/md127" && echo 1 >"$md/degraded" ;;
 	'echo writemostly '*) echo in_sync,write_mostly >"$R$3" ;;
 	'echo -writemostly '*) echo in_sync >"$R$3" ;;
@@ -146,6 +149,7 @@ replace() {
 	declare -F act_text_ >/dev/null || eval "$(declare -f act_text | sed '1s/act_text/act_text_/')"
 	act_text() { act_text_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
 	claim_initramfs_is_ours() { [[ -z $NO_INITRAMFS ]]; }
+	md_check() { MISMATCHES=${DIFFERENT:-0}; }
 	fake_clock
 }
 
@@ -1044,6 +1048,54 @@ half_adopted() {
 	refused 4 'RAM_RESERVE keeps' data /dev/md127
 }
 
+@test "legs that differ: the one that stays leaves first, without its superblock; killed anywhere" {
+	local steps=0 kill
+	export DIFFERENT=128 SIGNATURES='ext4 filesystem'
+	for ((kill = 0; ; kill++)); do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		fast
+		put dev-sdb/state in_sync,write_mostly uuid d25ee28f-56fe-4319-a24c-f6c3580c71d0
+		KILL_AFTER=$kill
+		verb adopt --yes --ram=/dev/nvme0n1 data /dev/md127
+		if ((kill == 0)); then
+			steps=$(calls | grep -n '^mdadm --zero-superblock' | cut -d: -f1)
+			assert_output -p '128 sectors differ between the legs'
+		else
+			((status == 137)) || fail "$kill: $output"
+			KILL_AFTER=0
+			verb adopt --yes --ram=/dev/nvme0n1 data /dev/md127
+		fi
+		[[ $(steps) == *"--fail /dev/nvme0n1"*"--remove /dev/nvme0n1"*"zero-superblock /dev/nvme0n1"*"systemctl start"* ]] ||
+			fail "$kill: $output$(steps)"
+		[[ $(steps) == *'wipefs --all --quiet --types nolinux_raid_member -- /dev/nvme0n1'*zero-superblock* ]] || fail "$(steps)"
+		! grep -q refill "$R/etc/ramraid/state/data.adopted" || fail "$kill"
+		((kill < steps)) || break
+	done
+	((steps > 5))
+}
+
+@test "a fast disk beside hard disks stays too, and an array of equals has none that could" {
+	fast
+	echo 1 | tee "$R"/sys/class/block/sd{a,b}/queue/rotational >/dev/null
+	put dev-sda/state in_sync
+	verb adopt --dry-run --ram=/dev/nvme0n1 data /dev/md127
+	assert_success
+	assert_line -p 'stays as the RAM leg'
+	assert_line "echo writemostly > $R/sys/block/md127/md/dev-sda/state"
+	echo 1 >"$R/sys/class/block/nvme0n1/queue/rotational"
+	refused 4 'a member can stay as the RAM leg if it is in sync' --ram=/dev/nvme0n1 data /dev/md127
+	verb adopt --dry-run data /dev/md127
+	refute_line -p 'the fast one'
+}
+
+@test "a RAID10 is refused, with both ways" {
+	put level raid10
+	ln -s ../../md127 "$R/dev/disk/by-id/md-uuid-0815"
+	refused 4 'found raid10; to move what it holds, make a mirror on other disks' data /dev/md127
+	assert_output -p 'ramraid create data /dev/disk/by-id/md-uuid-0815'
+}
+
 @test "a free slot beside write-mostly disks is the RAM leg's; a bitmap comes when the array is whole" {
 	by_hand
 	rm -r "$MD/dev-rd0" "$R/sys/block/rd0" "$R/sys/class/block/rd0"
@@ -1055,14 +1107,33 @@ half_adopted() {
 	grep -qx bitmap=none "$R/etc/ramraid/state/data.adopted"
 }
 
-@test "a fast member named by --ram stays as the RAM leg, if the array is made for that" {
+# fast: a disk that does not turn, beside one that is write-mostly and one that is not. md finds
+# DIFFERENT sectors that differ.
+fast() {
 	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
-	mkdir -p "$MD/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
+	mkdir -p "$MD/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127" "$R"/sys/class/block/{nvme0n1,sda,sdb}/queue
 	put raid_disks 3 dev-nvme0n1/slot 0 dev-nvme0n1/state in_sync dev-nvme0n1/bad_blocks '' dev-nvme0n1/offset 2048 \
 		dev-sda/slot 1 dev-sdb/slot 2 dev-sda/state in_sync,write_mostly
+	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/nvme0n1"
+	echo 0 | tee "$R"/sys/class/block/{nvme0n1,sda,sdb}/queue/rotational >/dev/null
+	echo $((100 << 11)) >"$R/sys/block/md127/size"
+	wipefs() { [[ $* == *--all* ]] && step wipefs "$@" || echo "${SIGNATURES-}"; }
+	export -f wipefs
+}
+
+@test "a fast member named by --ram stays as the RAM leg, if the array is made for that" {
+	fast
 	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data /dev/md127
 	put dev-sdb/state in_sync,write_mostly
+	verb adopt --dry-run data /dev/md127
+	assert_line -p '/dev/nvme0n1, the fast one, becomes a disk leg, a copy that lasts, and the RAM leg takes'
+	assert_line -p -- '--ram=/dev/nvme0n1'
+	verb adopt --dry-run --ram=/dev/nvme0n1 data /dev/md127
+	assert_line -p 'stays as the RAM leg, and counts as no copy that lasts'
+	assert_line "echo check > $R/sys/block/md127/md/sync_action"
+	assert_line 'mdadm --zero-superblock /dev/nvme0n1'
 	verb adopt --yes --ram=/dev/nvme0n1 data /dev/md127
+	assert_line -p 'they are equal: /dev/nvme0n1 stays'
 	[[ $(steps) != *--fail* && $(steps) != *--raid-devices* ]] || fail "$(steps)"
 	grep -qx RAM=/dev/disk/by-id/nvme-X "$R/etc/ramraid/data.conf"
 	[[ $(grep -c ^MEMBER= "$R/etc/ramraid/data.conf") == 2 ]]
@@ -1204,7 +1275,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	assert_line RAM=/dev/disk/by-id/nvme-X
 	refused 4 'too small' --ram=/dev/nvme1n1 data /dev/md127
 	refused 4 'has no stable name' --ram=/dev/nvme2n1 data /dev/md127
-	refused 4 'a member can stay as the RAM leg if it is in sync and not write-mostly, and all the others are' --ram=/dev/sdb data /dev/md127
+	refused 4 'a member can stay as the RAM leg if it is in sync and not write-mostly, and the others are' --ram=/dev/sdb data /dev/md127
 	wipefs() { echo ext4; }
 	refused 4 'it holds ext4' --ram=/dev/nvme0n1 data /dev/md127
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
 # adopt, of arrays as articles make them by their own commands: a ramdisk of rapiddisk beside write-mostly disks, mounted, with a writer. Killed between its
-# steps and typed again, a reboot, a release, a reboot. Then the same array as a reboot leaves it: inactive, with the ramdisk gone.
+# steps and typed again, a reboot, a release, a reboot. As a reboot leaves them: case "inactive".
 checked_on trixie
 long
 from installed
@@ -11,50 +11,18 @@ memory 1536M
 # shellcheck source=tests/vm/killed.sh disable=SC2154
 source "$here/killed.sh"
 
-# by_hand MD RAMDISK DISK…: as the articles have it. members MD: its slots. killed, writer, unharmed, written: as in the case "adopt".
-readonly helpers='
+# shellcheck source=tests/vm/adopted.sh disable=SC2154
+source "$here/adopted.sh"
+
+# by_hand MD RAMDISK DISK…: as the articles have it.
+readonly helpers=$adopted'
 by_hand() {
 	local md=$1 ram=$2; shift 2
-	modprobe -a raid1 rapiddisk
-	echo "rapiddisk attach ${ram#rd} $((64 << 20))" >/sys/kernel/rapiddisk/mgmt
-	for i in $(seq 50); do [ -b /dev/$ram ] && break; sleep 0.1; done
+	attached $ram
 	mdadm --create /dev/$md --run --level=1 --raid-devices=$(($# + 1)) /dev/$ram --write-mostly "$@"
-	while grep -q resync /proc/mdstat; do sleep 0.5; done
+	resynced
 	cat /sys/block/$md/md/bitmap/location
 }
-members() { sed -n "/^$1 /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
-mounted() { # MD FOLDER
-	make_ext4 /dev/$1 -E nodiscard,lazy_itable_init=0; mkdir -p $2
-	echo "UUID=$(blkid -o value -s UUID /dev/$1) $2 ext4 nofail 0 2" >>/etc/fstab
-	systemctl daemon-reload; systemctl start $(systemd-escape --path --suffix=mount $2)
-	for i in 1 2 3 4; do head -c 2M /dev/urandom >$2/file$i; done; sync; sha256sum $2/file* >/root/sums.$1
-}
-sums() { for f in /root/sums.*; do sha256sum --quiet -c $f; done; }
-killed() {
-	local at=$1 code=0; shift
-	echo "--- killed before: $at"
-	AT=$at bash /root/killed "$@" >/root/out 2>&1 </dev/null || code=$?
-	cat /root/out; test $code = 137; grep -q "^+ $at" /root/out; unharmed
-}
-since() { systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount; }
-unharmed() {
-	test "$(systemctl is-active srv-data.mount)" = active; test "$(since)" = "$(cat /run/since)"
-	systemctl is-active --quiet writer; sums
-}
-writer() {
-	rm -f /srv/data/c* /root/list; since >/run/since
-	systemd-run --quiet --unit=writer -p RequiresMountsFor=/srv/data perl /root/churn.pl write /srv/data /root/list $1
-}
-written() { # MD
-	! systemctl is-active --quiet writer || systemctl stop writer
-	sync; echo 3 >/proc/sys/vm/drop_caches
-	perl /root/churn.pl check /srv/data /root/list; sums
-	while [ "$(cat /sys/block/$1/md/sync_action)" != idle ]; do sleep 0.2; done
-	echo check >/sys/block/$1/md/sync_action
-	while [ "$(cat /sys/block/$1/md/sync_action)" != idle ]; do sleep 0.2; done
-	test "$(cat /sys/block/$1/md/mismatch_cnt)" = 0
-}
-clean() { ramraid check >/root/out || :; cat /root/out; test "$(grep -c "^\(data\|solo\): nothing to report" /root/out)" = 2; }
 '
 steps() {
 	local at
@@ -62,39 +30,46 @@ steps() {
 	vm_send "$here/churn.pl" /root/churn.pl
 	check 'the arrays of the articles: a ramdisk and two disks, a ramdisk and one, mounted, without a bitmap' "$killer$helpers"'
 		by_hand md0 rd0 $(leg A) $(leg B); by_hand md1 rd1 $(leg C)
-		mounted md0 /srv/data; mounted md1 /srv/solo
+		mounted data md0; mounted solo md1
 		test "$(members md0)" = UUU; test "$(members md1)" = UU; cat /proc/mdstat'
 	check 'the dry run says each command, and changes nothing' "$helpers"'
-		writer 1
+		writer data 1
 		ramraid adopt --dry-run data /dev/md0 | tee /root/out
 		grep -x "mdadm --manage /dev/md0 --fail /dev/rd0" /root/out; grep "detach.*0 > /sys/kernel/rapiddisk/mgmt" /root/out
-		test -z "$(find /etc/ramraid -name "data*")"; test "$(members md0)" = UUU; unharmed'
+		test -z "$(find /etc/ramraid -name "data*")"; test "$(members md0)" = UUU; unharmed data'
+	check 'with a disk out of it: refused, and it stays as it is; brought back as the message says' "$helpers"'
+		mdadm /dev/md0 --fail $(node B); for i in $(seq 50); do mdadm /dev/md0 --remove $(node B) && break; sleep 0.2; done
+		code=0; ramraid adopt --yes data /dev/md0 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4
+		grep "found 1 in 3 slots. Bring the missing one back" /root/out; test -z "$(find /etc/ramraid -name "data*")"
+		test "$(members md0)" = UU_; unharmed data; mdadm /dev/md0 --add $(node B); mdadm --wait /dev/md0 || :
+		for i in $(seq 300); do test "$(members md0)" = UUU && break; sleep 0.2; done
+		test "$(members md0)" = UUU; echo writemostly >/sys/block/md0/md/dev-$(basename $(node B))/state'
 	for at in 'write /etc/ramraid/data.conf' 'mdadm --grow /dev/md0 --bitmap=internal' 'mdadm --manage /dev/md0 --fail'; do
-		check "killed before \"$at\"" "$helpers"'killed "'"$at"'" adopt --yes data /dev/md0; test "$(members md0)" = UUU' || return
+		check "killed before \"$at\"" "$helpers"'killed data "'"$at"'" adopt --yes data /dev/md0; test "$(members md0)" = UUU' || return
 	done
 	for at in 'mdadm --manage /dev/md0 --remove' 'echo rapiddisk detach 0'; do
-		check "killed before \"$at\"" "$helpers"'killed "'"$at"'" adopt --yes data /dev/md0; test "$(members md0)" = _UU
+		check "killed before \"$at\"" "$helpers"'killed data "'"$at"'" adopt --yes data /dev/md0; test "$(members md0)" = _UU
 			cat /etc/ramraid/state/data.adopted; cat /sys/kernel/rapiddisk/devices; test -e /sys/block/rd0' || return
 	done
 	check 'and completed: whole, mounted all the time; one ramdisk, which is its own' "$helpers"'
-		ramraid adopt --yes data /dev/md0; unharmed
+		ramraid adopt --yes data /dev/md0; unharmed data
 		test "$(members md0)" = UUU; ramraid status data
 		cat /sys/kernel/rapiddisk/devices; test "$(cat /run/ramraid/data.ram | cut -d" " -f1,2)" = "rapiddisk rd0"; test ! -e /sys/block/rd2
 		test "$(cat /sys/block/md0/md/dev-sd*/state | grep -c write_mostly)" = 2
-		written md0; writer 2'
+		written data; writer data 2'
 	check 'the one beside one disk, too' "$helpers"'
-		ramraid adopt --yes solo /dev/md1; unharmed
-		test "$(members md1)" = UU; ramraid status; clean'
+		ramraid adopt --yes solo /dev/md1; unharmed data
+		test "$(members md1)" = UU; ramraid status; clean data solo'
 	reboot
 	check 'after a reboot both are whole, and all is there' "$helpers"'
-		test "$(slots data)" = UUU; test "$(slots solo)" = UU; findmnt /srv/data; findmnt /srv/solo; sums; ramraid status; clean
-		since >/run/since; written $(md data)'
+		test "$(slots data)" = UUU; test "$(slots solo)" = UU; findmnt /srv/data; findmnt /srv/solo; sums; ramraid status; clean data solo
+		written data'
 	check 'release: plain arrays of their disks' "$helpers"'
-		writer 3
-		ramraid release --yes data; unharmed'
+		writer data 3
+		ramraid release --yes data; unharmed data'
 	check 'and the other one' "$helpers"'
-		ramraid release --yes solo; unharmed
-		cat /proc/mdstat; test "$(slots data)" = UU; test "$(slots solo)" = U; test "$(ls /sys/block | grep -c ^rd)" = 0; written $(md data)'
+		ramraid release --yes solo; unharmed data
+		cat /proc/mdstat; test "$(slots data)" = UU; test "$(slots solo)" = U; test "$(ls /sys/block | grep -c ^rd)" = 0; written data'
 	reboot
 	check 'and after a reboot as well' "$helpers"'findmnt /srv/data; findmnt /srv/solo; sums; cat /proc/mdstat'
 }
