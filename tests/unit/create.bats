@@ -84,7 +84,10 @@ refused() { # CODE PATTERN ARG…
 	nothing_done
 	# Without the message about the initramfs, which depends on the machine.
 	run grep -vE 'initramfs' <<<"$output"
-	assert_output "mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb
+	assert_output "A mirror \"data\" of 100MiB, one leg in RAM. Everything on these disks is lost:
+  /dev/disk/by-id/ata-A (sda)
+  /dev/disk/by-id/ata-B (sdb)
+mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb
 systemctl --quiet enable ramraid@data.service
 cat > $R/etc/ramraid/data.conf <<EOT
 # Mirror with one leg in RAM, made by \"ramraid create\". Every key: ramraid.conf(5).
@@ -312,7 +315,7 @@ mdadm --create'* ]] || fail "$(steps)"
 	create --dry-run --layout=far2 data /dev/sda /dev/sdb
 	assert_success
 	nothing_done
-	run grep -vE 'initramfs|^(ARRAY|#|UUID=|EOT)' <<<"$output"
+	run grep -vE 'initramfs|^(ARRAY|#|UUID=|EOT|A mirror|  /dev)' <<<"$output"
 	assert_output "mdadm --create /dev/md/data-far2 --run --metadata=1.2 --name=data-far2 --uuid=0123456789ab4cde8f0123456789abcd --level=10 --layout=f2 --raid-devices=2 --bitmap=internal --bitmap-chunk=1024K /dev/sda /dev/sdb
 systemctl --quiet enable ramraid@data-far2.service
 cat > $R/etc/ramraid/data-far2.conf <<EOT
