@@ -21,7 +21,11 @@ adoptable_stopped_find() {
 	ADOPT_UUID=''
 	for leg in "${ADOPT_LEGS[@]}"; do
 		while IFS='=' read -r key value; do ADOPT_SB[$leg.$key]=$value; done < <(superblock_facts "$DEV/$leg")
-		uuids+=("/dev/$leg: ${ADOPT_SB[$leg.uuid]-no superblock of md with metadata 1.2 (${ADOPT_SB[$leg.sb]})}")
+		line="no superblock of md with metadata 1.2 (${ADOPT_SB[$leg.sb]})"
+		# md lists a member of an inactive array as long as nobody stops that.
+		[[ -z $ADOPT_MD || -e $SYS/class/block/$leg ]] ||
+			line="is no longer there. Bring it back, then: mdadm --stop /dev/$ADOPT_MD; ramraid adopt $NAME DISK…"
+		uuids+=("/dev/$leg: ${ADOPT_SB[$leg.uuid]-$line}")
 		[[ -n ${ADOPT_SB[$leg.uuid]-} ]] || wrong=yes
 		[[ ${ADOPT_UUID:=${ADOPT_SB[$leg.uuid]-}} == "${ADOPT_SB[$leg.uuid]-}" ]] || wrong=yes
 	done

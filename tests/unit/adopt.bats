@@ -1252,6 +1252,9 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	cp "$R/dev/sda" "$R/dev/sdb"
 	refused 4 '/dev/disk/by-id/ata-A' data /dev/sda /dev/sdb
 	rm -r "$R" && setup && stopped inactive
+	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
+	refused 4 '/dev/sdb: is no longer there. Bring it back, then: mdadm --stop /dev/md127' data /dev/md127
+	rm -r "$R" && setup && stopped inactive
 	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' | tee "$R/etc/fstab" >"$R/etc.before/fstab"
 	refused 4 '/etc/fstab:1: /dev/md127, a name that it will not have' data /dev/md127
 }
