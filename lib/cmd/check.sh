@@ -72,7 +72,7 @@ cmd_check_show_group() { # ARRAY TITLE
 	for ((i = 0; i < FINDINGS; i++)); do
 		[[ ${FINDING["$i.array"]} == "$1" ]] || continue
 		printf '  %s %s: expected %s, found %s\n' "${FINDING["$i.severity"]}" "${FINDING["$i.code"]}" "${FINDING["$i.expected"]}" "${FINDING["$i.found"]}"
-		printf '    do: %s\n' "${FINDING["$i.do"]}"
+		printf '    action: %s\n' "${FINDING["$i.action"]}"
 	done
 }
 
@@ -99,8 +99,8 @@ cmd_check_show_json() { # NAME…
 	json_open findings list
 	for ((i = 0; i < FINDINGS; i++)); do
 		json_open '' object
-		for key in array severity code kernel expected found 'do'; do
-			if [[ -n ${FINDING["$i.$key"]} ]]; then json_text "${key/#do/action}" "${FINDING["$i.$key"]}"; else json_null "$key"; fi
+		for key in array severity code kernel expected found action; do
+			if [[ -n ${FINDING["$i.$key"]} ]]; then json_text "$key" "${FINDING["$i.$key"]}"; else json_null "$key"; fi
 		done
 		json_close
 	done

@@ -6,25 +6,25 @@ need core/log core/progress core/words decide/action decide/health decide/leg de
 
 declare -gA F # the facts: decide/facts.list
 
-# advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_SO (what it
-# means) and ADVICE_DO (the next thing to type), each of which may be empty, and ADVICE_BLIND to yes
-# or no: does what decides stand on a disk that may not be read?
+# advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_IMPACT (what that
+# means) and ADVICE_ACTION (the next thing to type), each of which may be empty, and ADVICE_BLIND to
+# yes or no: does what decides stand on a disk that may not be read?
 advice() {
 	local ACTION ARGUMENTS WHY GIVING_UP refused='' good IN_SYNC
-	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_SO='' ADVICE_DO='' ADVICE_BLIND=no
+	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
 	[[ $1 != whole ]] || return 0
 	if [[ $1 == misconfigured ]]; then
-		ADVICE_SO='it does not run, and is not started like this'
-		[[ ${F[array.link]} == no ]] || ADVICE_SO="/dev/md/${F[name]} runs, and goes on; like this it is not started at the next boot"
-		ADVICE_DO="mend that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
+		ADVICE_IMPACT='it does not run, and is not started like this'
+		[[ ${F[array.link]} == no ]] || ADVICE_IMPACT="/dev/md/${F[name]} runs, and goes on; like this it is not started at the next boot"
+		ADVICE_ACTION="mend that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
 		return
 	fi
 	health_count
 	good=$IN_SYNC
 	advice_why_
 	"advice_${1//-/_}_"
-	[[ -z $refused ]] || ADVICE_DO="what the reason says, then: ramraid start ${F[name]}"
-	[[ -z ${F[rescue.image]} ]] || ADVICE_DO="ramraid restore ${F[name]}"
+	[[ -z $refused ]] || ADVICE_ACTION="what the reason says, then: ramraid start ${F[name]}"
+	[[ -z ${F[rescue.image]} ]] || ADVICE_ACTION="ramraid restore ${F[name]}"
 	! health_only_copy || advice_only_copy_
 }
 
@@ -58,37 +58,37 @@ advice_blind_() {
 # advice_WORD_: one function a word of the state, with "_" for "-".
 
 advice_rebuilding_() {
-	ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}"
+	ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}"
 	if [[ ${F[ram.state]} == in_sync ]]; then
-		ADVICE_SO="a disk leg is being rebuilt; until then every write is on $good of ${F[members]} disks"
+		ADVICE_IMPACT="a disk leg is being rebuilt; until then every write is on $good of ${F[members]} disks"
 	else
-		ADVICE_SO="reads come from the disks until the RAM leg is in sync; every write is on $good of ${F[members]} disks"
+		ADVICE_IMPACT="reads come from the disks until the RAM leg is in sync; every write is on $good of ${F[members]} disks"
 	fi
 }
 
 advice_resyncing_() {
-	ADVICE_SO='after an unclean stop md makes the disk legs equal; what is on them can be used meanwhile'
-	ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}"
+	ADVICE_IMPACT='after an unclean stop md makes the disk legs equal; what is on them can be used meanwhile'
+	ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}"
 }
 
 advice_disks_only_() {
-	ADVICE_SO='all data is on the disks, and reads are as slow as they are'
-	ADVICE_DO="ramraid attach ${F[name]}"
+	ADVICE_IMPACT='all data is on the disks, and reads are as slow as they are'
+	ADVICE_ACTION="ramraid attach ${F[name]}"
 	case ${F[ram.out]-} in
 	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
 	release)
 		ADVICE_WHY='ramraid release is at work on it, or was interrupted'
-		ADVICE_DO="ramraid release ${F[name]}; to keep the mirror instead: ramraid adopt ${F[name]} /dev/${F[array.md]}"
+		ADVICE_ACTION="ramraid release ${F[name]}; to keep the mirror instead: ramraid adopt ${F[name]} /dev/${F[array.md]}"
 		;;
 	memory | room)
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
-		ADVICE_DO="nothing: it is made anew when there is room; at once: ramraid attach ${F[name]}"
+		ADVICE_ACTION="nothing: it is made anew when there is room; at once: ramraid attach ${F[name]}"
 		;;
 	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
 	esac
 }
 
-# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_DO: why a device that is to be the
+# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_ACTION: why a device that is to be the
 # RAM leg is none.
 advice_device_() {
 	local ACTION='' WHY=''
@@ -97,76 +97,76 @@ advice_device_() {
 	action_no_ram
 	F[retry]=''
 	[[ $ACTION == 'done' ]] || return 0
-	ADVICE_WHY=$WHY ADVICE_DO='what the reason says'
+	ADVICE_WHY=$WHY ADVICE_ACTION='what the reason says'
 }
 
 advice_degraded_() {
 	local i
-	ADVICE_SO="reads come from the disks, and every write is on $good of ${F[members]} disks"
-	[[ ${F[ram.state]} != in_sync ]] || ADVICE_SO="reads come from memory, and every write is on $good of ${F[members]} disks"
+	ADVICE_IMPACT="reads come from the disks, and every write is on $good of ${F[members]} disks"
+	[[ ${F[ram.state]} != in_sync ]] || ADVICE_IMPACT="reads come from memory, and every write is on $good of ${F[members]} disks"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.node]} ]] || continue
-		ADVICE_DO="bring the missing disk leg back (${F[leg.$i.dev]})"
-		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_DO+='; it is put back by itself'; else ADVICE_DO+=", then: ramraid attach ${F[name]}"; fi
+		ADVICE_ACTION="bring the missing disk leg back (${F[leg.$i.dev]})"
+		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_ACTION+='; it is put back by itself'; else ADVICE_ACTION+=", then: ramraid attach ${F[name]}"; fi
 		# Which of them it was, only the disk itself says, which is not here.
-		[[ -z ${F[witness.given]} ]] || ADVICE_DO+="; but not if a start without it has given it up: then, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; ramraid apply ${F[name]}"
-		((good == 0)) || ADVICE_DO+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
+		[[ -z ${F[witness.given]} ]] || ADVICE_ACTION+="; but not if a start without it has given it up: then, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; ramraid apply ${F[name]}"
+		((good == 0)) || ADVICE_ACTION+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		return
 	done
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || advice_lost_leg "$i"
-		[[ ${F[leg.$i.lacks]-} != yes ]] || ADVICE_SO="md could not write some blocks of ${F[leg.$i.dev]}" ADVICE_DO="ramraid check ${F[name]}"
+		[[ ${F[leg.$i.lacks]-} != yes ]] || ADVICE_IMPACT="md could not write some blocks of ${F[leg.$i.dev]}" ADVICE_ACTION="ramraid check ${F[name]}"
 	done
 }
 
-# Sets ADVICE_DO for a disk leg that is there and not in sync.
+# Sets ADVICE_ACTION for a disk leg that is there and not in sync.
 advice_lost_leg() { # I
 	local dev=${F[leg.$1.dev]} LEG again="ramraid attach ${F[name]}"
 	local new="; or, if it is broken: ramraid replace ${F[name]} $dev NEW" blank="mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
 	leg_classify "$1"
 	[[ $ADVICE_BLIND == no || $LEG == @(recovering|faulty|silent|used) ]] || LEG=unseen
 	case $LEG in
-	recovering) ADVICE_DO="nothing; to wait until it is whole: ramraid wait ${F[name]}" ;;
-	silent) ADVICE_DO="$dev does not answer; see what it waits for (journalctl -k), and when it answers: $again" ;;
-	faulty) ADVICE_DO="see what is wrong with $dev (journalctl -k; smartctl -a), then: $again$new" ;;
-	used) ADVICE_DO="$dev is in use by ${F[leg.$1.holder]:-something else}; see: lsblk $dev" ;;
-	unreadable) ADVICE_DO="$dev can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: $again$new" ;;
+	recovering) ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}" ;;
+	silent) ADVICE_ACTION="$dev does not answer; see what it waits for (journalctl -k), and when it answers: $again" ;;
+	faulty) ADVICE_ACTION="see what is wrong with $dev (journalctl -k; smartctl -a), then: $again$new" ;;
+	used) ADVICE_ACTION="$dev is in use by ${F[leg.$1.holder]:-something else}; see: lsblk $dev" ;;
+	unreadable) ADVICE_ACTION="$dev can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: $again$new" ;;
 	returned | unseen)
-		ADVICE_DO=$again
-		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_DO+=', if it is not put back by itself within a minute'
-		[[ $LEG == unseen ]] || readd_slot_is_free || ADVICE_DO="ramraid apply ${F[name]}: there is no free slot for $dev"
+		ADVICE_ACTION=$again
+		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_ACTION+=', if it is not put back by itself within a minute'
+		[[ $LEG == unseen ]] || readd_slot_is_free || ADVICE_ACTION="ramraid apply ${F[name]}: there is no free slot for $dev"
 		;;
 	begun)
-		ADVICE_DO="$dev was lost while it was being put back; if nothing on it is needed: $blank"
-		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_DO="nothing: all of $dev is rebuilt by itself; if that has not begun within a minute: $blank"
+		ADVICE_ACTION="$dev was lost while it was being put back; if nothing on it is needed: $blank"
+		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_ACTION="nothing: all of $dev is rebuilt by itself; if that has not begun within a minute: $blank"
 		;;
-	removed) ADVICE_DO="$dev has been taken out; to put it back: $again" ;;
-	bouncing) ADVICE_DO="$dev is back, after ${F[leg.$1.returns]} times within an hour: it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again" ;;
-	copy) ADVICE_DO="$dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: $blank" ;;
-	blank) ADVICE_DO="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
-	fresh) ADVICE_DO="the first rebuild of $dev was cut off; to have it built: ramraid apply ${F[name]}" ;;
-	*) ADVICE_DO="$dev can't be put back as it is; if nothing on it is needed: $blank" ;;
+	removed) ADVICE_ACTION="$dev has been taken out; to put it back: $again" ;;
+	bouncing) ADVICE_ACTION="$dev is back, after ${F[leg.$1.returns]} times within an hour: it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again" ;;
+	copy) ADVICE_ACTION="$dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: $blank" ;;
+	blank) ADVICE_ACTION="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
+	fresh) ADVICE_ACTION="the first rebuild of $dev was cut off; to have it built: ramraid apply ${F[name]}" ;;
+	*) ADVICE_ACTION="$dev can't be put back as it is; if nothing on it is needed: $blank" ;;
 	esac
 }
 
 advice_stopped_() {
-	ADVICE_SO='it does not run, so nothing that lies on it can be mounted'
-	ADVICE_DO="ramraid start ${F[name]}"
+	ADVICE_IMPACT='it does not run, so nothing that lies on it can be mounted'
+	ADVICE_ACTION="ramraid start ${F[name]}"
 }
 
 advice_half_assembled_() {
-	ADVICE_SO='something else has gathered legs and not started them; nothing that lies on it can be mounted'
-	ADVICE_DO="ramraid start ${F[name]}"
+	ADVICE_IMPACT='something else has gathered legs and not started them; nothing that lies on it can be mounted'
+	ADVICE_ACTION="ramraid start ${F[name]}"
 }
 
-advice_broken_() { ADVICE_SO='every write fails'; }
+advice_broken_() { ADVICE_IMPACT='every write fails'; }
 
 advice_only_copy_() {
 	local only='is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid-concepts(7))'
 	[[ ${F[array.state]} == @(active|broken) ]] || return 0
 	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
-	ADVICE_SO="what is written $only"
-	[[ ${F[array.state]} != broken ]] || ADVICE_SO="every write fails; what was written last $only" ADVICE_DO="reboot; then: ramraid restore ${F[name]}"
+	ADVICE_IMPACT="what is written $only"
+	[[ ${F[array.state]} != broken ]] || ADVICE_IMPACT="every write fails; what was written last $only" ADVICE_ACTION="reboot; then: ramraid restore ${F[name]}"
 }
 
 # advice_show STATUS-WORD: adds to SHOWN, after "advice".
@@ -184,9 +184,9 @@ advice_show() {
 		done
 	done
 	advice_line_ ' ' "$ADVICE_ALARM"
-	advice_line_ '  why:' "$ADVICE_WHY"
-	advice_line_ '  so: ' "$ADVICE_SO"
-	advice_line_ '  do: ' "$ADVICE_DO"
+	advice_line_ '  why:   ' "$ADVICE_WHY"
+	advice_line_ '  impact:' "$ADVICE_IMPACT"
+	advice_line_ '  action:' "$ADVICE_ACTION"
 }
 
 advice_line_() { # HEAD TEXT

@@ -24,7 +24,7 @@ status_json_close() {
 status_json() {
 	local DISK_READS=0 reads='' writes=''
 	local HISTORY_SINCE=0 HISTORY_UNTIL=0 HISTORY_REBUILT=0
-	[[ $1 != whole ]] || ADVICE_ALARM='' ADVICE_WHY='' ADVICE_SO='' ADVICE_DO='' ADVICE_BLIND=no
+	[[ $1 != whole ]] || ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
 	[[ $1 == misconfigured ]] || read_share_history
 	words_into "${F[array.stat]-}" reads _ _ _ writes
 	json_open '' object
@@ -145,8 +145,8 @@ status_json_advice_() {
 	json_bool only_good_copy_in_ram "${ADVICE_ALARM:+yes}"
 	json_bool needs_root "$ADVICE_BLIND"
 	status_json_text_ why "$ADVICE_WHY"
-	status_json_text_ meaning "$ADVICE_SO"
-	status_json_text_ action "$ADVICE_DO"
+	status_json_text_ impact "$ADVICE_IMPACT"
+	status_json_text_ action "$ADVICE_ACTION"
 	for kind in error warning; do
 		json_open "configuration_${kind}s" list
 		for ((i = 0; ; i++)); do

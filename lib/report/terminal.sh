@@ -29,7 +29,7 @@ terminal_break() {
 	local rest=$1 head blanks indent='    '
 	BROKEN=''
 	case $rest in
-	'  why: '* | '  so: '* | '  do: '*) indent='       ' ;;
+	'  why: '* | '  impact: '* | '  action: '*) indent='          ' ;;
 	'  slot '*)
 		# The name of the device stays in one piece.
 		((${#rest} <= TERMINAL_WIDTH)) || BROKEN=${rest:0:44}$'\n' rest=$indent${rest:46}

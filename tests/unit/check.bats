@@ -196,7 +196,7 @@ finds() {
 	check "${ARGS[@]}"
 	codes=$(sed -nE 's/^  (problem|note) ([a-z-]+): expected .*, found .*/\2/p' <<<"$output" | sort)
 	[[ $codes == "$(printf '%s\n' "$@" | sort)" ]] || fail "expected: $*" "$output"
-	[[ $(grep -c '^    do: .' <<<"$output") == "$#" ]] || fail "$output"
+	[[ $(grep -c '^    action: .' <<<"$output") == "$#" ]] || fail "$output"
 	[[ $output != *$'\n  problem '* ]] || code=1
 	((status == code)) || fail "exit code $status" "$output"
 }
@@ -247,10 +247,10 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	check
 	[[ $status == 1 && $output == 'data: 1 problem
   problem not-enabled: expected ramraid@data.service to be enabled, found it disabled
-    do: systemctl enable ramraid@data.service
+    action: systemctl enable ramraid@data.service
 the system: 1 note
   note no-mail: expected NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk, found none of them
-    do: write NOTIFY=PROGRAM in '"$R"'/etc/ramraid/ramraid.conf; or "MAILADDR root" in /etc/mdadm/mdadm.conf' ]] || fail "$output"
+    action: write NOTIFY=PROGRAM in '"$R"'/etc/ramraid/ramraid.conf; or "MAILADDR root" in /etc/mdadm/mdadm.conf' ]] || fail "$output"
 	check --json
 	[[ $status == 1 ]]
 	[[ $(jq -c '.findings[0] | [.array,.severity,.kernel,.action]' <<<"$output") == '["data","problem",null,"systemctl enable ramraid@data.service"]' ]] || fail "$output"
@@ -287,7 +287,7 @@ the system: 1 note
 	echo "ARRAY /dev/md0 UUID=${ID//-/}" >>"$R/etc/mdadm/mdadm.conf"
 	finds not-claimed
 	says 'found such a line'
-	says 'do: ramraid claim'
+	says 'action: ramraid claim'
 	echo >>"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	echo x >>"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	finds not-claimed
@@ -336,7 +336,7 @@ the system: 1 note
 	: >"$R/boot/initrd.img-$OLD"
 	BLIND='*initrd*' NOBODY=yes HIDE=smartctl finds unseen-reads unseen-initramfs unseen-initramfs
 	says "found no right to read $R/boot/initrd.img-$OLD"
-	says 'do: sudo ramraid check data'
+	says 'action: sudo ramraid check data'
 	HIDE=unmkinitramfs finds unseen-initramfs unseen-initramfs
 	says 'no unmkinitramfs here'
 	rm -r "$R/boot/initrd.img-$OLD.d"
@@ -409,7 +409,7 @@ the system: 1 note
 	kernel 6.18.1-amd64
 	finds kernel-untried
 	says 'Linux 6.1 or 6.12'
-	says 'do: nothing, if that is fast enough; else write REBUILD=copy'
+	says 'action: nothing, if that is fast enough; else write REBUILD=copy'
 	# Another family, though its name begins like one that is known.
 	mv "$R/lib/modules/6.18.1-amd64" "$R/lib/modules/6.120.1"
 	: >"$R/boot/vmlinuz-6.120.1"
@@ -444,7 +444,7 @@ the system: 1 note
 	echo RAM=rapiddisk >>"$R/etc/ramraid/data.conf"
 	finds no-ram-module dkms-failed
 	says "the build has failed; its log is $dkms/build/make.log"
-	says "do: dkms install rapiddisk/9.2.0 -k $OLD; or write RAM=auto"
+	says "action: dkms install rapiddisk/9.2.0 -k $OLD; or write RAM=auto"
 	ARGS=(--kernel="$NEW")
 	check "${ARGS[@]}"
 	[[ $status == 0 && -z $output ]] || fail "$output"
@@ -512,21 +512,21 @@ the system: 1 note
 	silent
 	: >"$R/etc/ramraid/state/data.releasing"
 	finds release-unfinished
-	says 'do: ramraid release data'
+	says 'action: ramraid release data'
 	rm "$R"/etc/ramraid/state/data.*ing
 	: >"$R/etc/ramraid/state/old.releasing"
 	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/old.adopted"
 	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/new.adopted"
 	# It had ended, and somebody has deleted its configuration.
 	finds adopt-unfinished release-unfinished
-	says "do: ramraid adopt new ARRAY; or rm $R/etc/ramraid/state/new.adopted, if it is to stay a plain array"
+	says "action: ramraid adopt new ARRAY; or rm $R/etc/ramraid/state/new.adopted, if it is to stay a plain array"
 	: >"$R/run/ramraid/new.started"
 	finds adopt-unfinished release-unfinished
-	says 'do: ramraid adopt new ARRAY; or back: ramraid release new'
+	says 'action: ramraid adopt new ARRAY; or back: ramraid release new'
 	rm "$R/run/ramraid/new.started"
 	sed -i s/=yes/=no/ "$R/etc/ramraid/state/new.adopted"
 	finds adopt-unfinished release-unfinished
-	says 'do: ramraid adopt new ARRAY; or back: ramraid release new'
+	says 'action: ramraid adopt new ARRAY; or back: ramraid release new'
 	ARGS=(data) && silent
 }
 
@@ -587,7 +587,7 @@ the system: 1 note
 	sendmail
 	finds boot-mail
 	says 'mails DegradedArray to root before the RAM leg is there: systemd does not know yet'
-	says 'do: systemctl daemon-reload'
+	says 'action: systemctl daemon-reload'
 	sed -i 's/^After=.*/After=ramraid@data2.service ramraid@data.service system.slice/' "$R/mdmonitor"
 	silent
 	# The start is over before the mirror is whole, or has no end.
@@ -595,7 +595,7 @@ the system: 1 note
 		cp "$R/etc/ramraid/data.conf" "$R/data.conf"
 		echo "$line" >>"$R/etc/ramraid/data.conf"
 		finds boot-mail
-		says 'do: systemctl mask --now mdmonitor.service'
+		says 'action: systemctl mask --now mdmonitor.service'
 		cp "$R/data.conf" "$R/etc/ramraid/data.conf"
 	done
 	echo WAIT=no >>"$R/etc/ramraid/data.conf"
@@ -821,7 +821,7 @@ the system: 1 note
 	echo 'UUID=0815 none swap defaults 0 0' >>"$R/etc/fstab"
 	finds gate-not-loaded gate-not-loaded swap-in-memory
 	says 'new.mount, from /etc/fstab, to wait for the array'
-	says 'do: systemctl daemon-reload'
+	says 'action: systemctl daemon-reload'
 	configured
 	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
 	finds gate-not-loaded
@@ -847,7 +847,7 @@ the system: 1 note
 		[[ $(forever sda1) == *"replacement_timeout is $seconds"* ]] || fail "$seconds"
 	done
 	finds leg-waits-forever not-netdev
-	says 'do: iscsiadm -m node -T iqn.2026-01.org.example:a -o update'
+	says 'action: iscsiadm -m node -T iqn.2026-01.org.example:a -o update'
 	echo 120 >"$session/iscsi_session/session1/recovery_tmo"
 	finds not-netdev
 	# One controller, and a subsystem of two.
@@ -918,7 +918,7 @@ needs() { printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}
 	sed -i 's/defaults/defaults,nofail/' "$R/etc/fstab"
 	finds service-ungated
 	says 'expected nginx.service to start after /srv/data, for which the boot does not wait (nofail), and not without it, found that it uses it and does not depend on it'
-	says 'do: systemctl edit nginx.service, and write there: [Unit] RequiresMountsFor=/srv/data'
+	says 'action: systemctl edit nginx.service, and write there: [Unit] RequiresMountsFor=/srv/data'
 	# Several, and the forms of what systemd and the kernel say.
 	process 802 $'1:name=systemd:/system.slice/system-postgresql.slice/postgresql@15-main.service\n0::/' exe /srv/data/bin/x
 	needs postgresql@15-main.service ''
@@ -972,7 +972,7 @@ wanted() {
 	: >"$R/lib/systemd/system/rapiddiskd.service"
 	finds rapiddiskd
 	says 'that rapiddiskd.service is enabled: it makes and removes ramdisks for whoever reaches TCP port 9118'
-	says 'do: systemctl disable --now rapiddiskd.service'
+	says 'action: systemctl disable --now rapiddiskd.service'
 	ln -s /dev/null "$R/etc/systemd/system/rapiddiskd.service"
 	silent
 	mkdir "$R/proc/77"
@@ -995,7 +995,7 @@ wanted() {
 	finds ramdisk-maker ramdisk-maker
 	says 'note ramdisk-maker: expected nobody else who makes ramdisks at boot, found that /etc/rc.local makes a ramdisk in line 3: rapiddisk -a 1024'
 	says 'problem ramdisk-maker: expected nobody else who gives a ramdisk to an array, found that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0'
-	says 'do: take that line out of /etc/rc.local'
+	says 'action: take that line out of /etc/rc.local'
 	chmod 644 "$R/etc/rc.local"
 	silent
 	BLIND='*/rc.local' finds
@@ -1016,7 +1016,7 @@ wanted() {
 	silent
 	wanted ram.service /etc/systemd/system
 	finds ramdisk-maker ramdisk-maker
-	says 'do: systemctl disable ram.service'
+	says 'action: systemctl disable ram.service'
 	rm "$R/etc/systemd/system/multi-user.target.wants/ram.service"
 	etc systemd/system/ssh.service.d/x.conf '[Service]\nExecStartPre=rapiddisk -a 16'
 	finds ramdisk-maker
@@ -1043,7 +1043,7 @@ wanted() {
 	silent
 	: >"$R/usr/share/initramfs-tools/hooks/rapiddisk_kernel_$NEW"
 	finds ramdisk-maker
-	says 'do: rapiddisk-on-boot --global-uninstall, unless / needs that cache'
+	says 'action: rapiddisk-on-boot --global-uninstall, unless / needs that cache'
 }
 
 @test "hibernation to swap on the array: switched off, not possible, or elsewhere: no matter" {
@@ -1075,7 +1075,7 @@ wanted() {
 	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
 	finds not-gated
 	says 'srv-data.mount is not known to lie on it'
-	says 'do: ramraid remember; systemctl daemon-reload'
+	says 'action: ramraid remember; systemctl daemon-reload'
 	configured
 	echo '/dev/md127 /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
@@ -1170,13 +1170,13 @@ wanted() {
 @test "without root: what can't be seen is said, what can be is found" {
 	echo disabled >"$R/enabled"
 	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-reads unseen-initramfs unseen-initramfs unseen-gate
-	[[ $(grep -c 'do: sudo ramraid check data' <<<"$output") == 5 ]] || fail "$output"
+	[[ $(grep -c 'action: sudo ramraid check data' <<<"$output") == 5 ]] || fail "$output"
 	BLIND='*/boot' finds not-enabled unseen-kernels
 	libraries
 	CHECK_ARRAY=data CONF_ERRORS=("$R/etc/ramraid/data.conf: cannot be read")
 	findings_can_read() { false; }
 	findings_configuration
-	[[ ${FINDING["0.code"]} == unseen-configuration && ${FINDING["0.do"]} == 'sudo ramraid check data' ]]
+	[[ ${FINDING["0.code"]} == unseen-configuration && ${FINDING["0.action"]} == 'sudo ramraid check data' ]]
 }
 
 # ---- a kernel's installation

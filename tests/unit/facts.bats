@@ -538,7 +538,7 @@ status_is() {
 	assert_line 'data: degraded (/dev/md127)'
 	assert_line -p '  record: '
 	assert_line '  slot -    outside     12345K      5      -  /dev/disk/by-id/ata-B (sdb)'
-	assert_line '  do:  /dev/disk/by-id/ata-B is blank; to take it: ramraid apply data'
+	assert_line '  action: /dev/disk/by-id/ata-B is blank; to take it: ramraid apply data'
 	echo MEMBER=/dev/sda >>"$R/etc/ramraid/data.conf"
 	status_is 3
 	assert_line 'data: misconfigured'

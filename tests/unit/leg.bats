@@ -112,11 +112,11 @@ ram_is() {
 
 # advises TEXT [KEY=VALUE…]: what "status" and "check" say of leg 1, which is outside.
 advises() {
-	local text=$1 ADVICE_DO='' ADVICE_BLIND=no
+	local text=$1 ADVICE_ACTION='' ADVICE_BLIND=no
 	outside "${WORD:?}" "${@:2}"
 	F[conf.hotplug]=${HOTPLUG-yes}
 	advice_lost_leg 1
-	[[ $ADVICE_DO == *"$text"* ]] || fail "$WORD: $ADVICE_DO"
+	[[ $ADVICE_ACTION == *"$text"* ]] || fail "$WORD: $ADVICE_ACTION"
 }
 
 @test "what to type for a leg outside goes by its word" {

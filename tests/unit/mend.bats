@@ -455,7 +455,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 }
 
 @test "status says of a disk that was taken out, or that bounces, what the events say" {
-	local ADVICE_DO
+	local ADVICE_ACTION
 	disks
 	look
 	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
@@ -464,7 +464,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 		summary_array data
 		detail_look
 		advice "$STATUS_WORD"
-		[[ $STATUS_WORD == degraded && $ADVICE_DO == *"$1"* ]] || fail "$STATUS_WORD: $ADVICE_DO"
+		[[ $STATUS_WORD == degraded && $ADVICE_ACTION == *"$1"* ]] || fail "$STATUS_WORD: $ADVICE_ACTION"
 	}
 	status_says 'ata-B has been taken out; to put it back: ramraid attach data'
 	rm "$R/run/ramraid/data.members"

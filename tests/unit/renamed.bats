@@ -212,5 +212,5 @@ refuses() { # PATTERN
 	looks fast
 	CHECK_ARRAY=fast
 	check_array_witness
-	[[ ${FINDING[0.code]} == record-elsewhere && ${FINDING[0.do]} == 'Look at them'*'ramraid start fast' ]] || fail "${FINDING[0.do]}"
+	[[ ${FINDING[0.code]} == record-elsewhere && ${FINDING[0.action]} == 'Look at them'*'ramraid start fast' ]] || fail "${FINDING[0.action]}"
 }

@@ -193,7 +193,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	advice_line_ '  why:' "$evil"
 	[[ $SHOWN == '  why: x\x1b[2J\n<0>y\xff'$'\n' ]]
 	findings_note x "$evil" "$evil" "$evil"
-	[[ ${FINDING[0.expected]}${FINDING[0.found]}${FINDING[0.do]} != *[!\ -~]* ]]
+	[[ ${FINDING[0.expected]}${FINDING[0.found]}${FINDING[0.action]} != *[!\ -~]* ]]
 	mkdir -p "$R/run/systemd/system"
 	systemd-run() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/run"; }
 	notify_run_ /bin/true warning x "/dev/$evil" "$evil"

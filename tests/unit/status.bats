@@ -240,7 +240,7 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 @test "lines are broken between words; a word that is longer stays in one piece" {
 	local word BROKEN text
 	printf -v word '%090d' 0
-	for text in "  why: $word" "  do:  x $word y $word" "$word" "  $word" '  so:  ' "$(seq -s ' ' 200)" '' "  slot 1    in_sync       4010  21000      0  $word (sda)"; do
+	for text in "  why:    $word" "  action: x $word y $word" "$word" "  $word" '  impact: ' "$(seq -s ' ' 200)" '' "  slot 1    in_sync       4010  21000      0  $word (sda)"; do
 		terminal_break "$text"
 		[[ $(xargs -d '\n' <<<"$BROKEN" | tr -s ' ') == "$(xargs -d '\n' <<<"$text" | tr -s ' ')" ]] || fail "$text: $BROKEN"
 		! grep -E '^.{81}' <<<"$BROKEN" | grep -vE "^ *$word( \(sda\))?$" || fail "$text: $BROKEN"

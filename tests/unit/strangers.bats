@@ -297,7 +297,7 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	disk sdx "$x" 60 1 disk/by-id/ata-X
 	observe
 	check_array_copies
-	[[ $FINDINGS == 1 && ${FINDING[0.code]} == copy && ${FINDING[0.do]} == *'mdadm --zero-superblock /dev/sdx; if it is a leg: write MEMBER=/dev/disk/by-id/ata-X in'* ]] || fail "$(declare -p FINDING)"
+	[[ $FINDINGS == 1 && ${FINDING[0.code]} == copy && ${FINDING[0.action]} == *'mdadm --zero-superblock /dev/sdx; if it is a leg: write MEMBER=/dev/disk/by-id/ata-X in'* ]] || fail "$(declare -p FINDING)"
 	findings_is_root() { return 1; }
 	check_array_copies
 	[[ $FINDINGS == 1 ]]

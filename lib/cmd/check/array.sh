@@ -114,7 +114,7 @@ check_array_name_of_() { disk_name_stable "/dev/$1" || printf '/dev/%s\n' "$1"; 
 
 # check_array_leg_state I: takes from the caller's strangers the one that is taken for leg I.
 check_array_leg_state() {
-	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND=no ADVICE_DO LEG
+	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND=no ADVICE_ACTION LEG
 	health_leg "leg.$1"
 	case $LEG in
 	in_sync) ;;
@@ -123,7 +123,7 @@ check_array_leg_state() {
 	outside)
 		[[ ${F[leg.$1.sb]} != unreadable ]] || findings_is_root || ADVICE_BLIND=yes
 		advice_lost_leg "$1"
-		findings_problem leg-outside "$dev in the array" "it $(check_array_outside_ "$1")" "$ADVICE_DO"
+		findings_problem leg-outside "$dev in the array" "it $(check_array_outside_ "$1")" "$ADVICE_ACTION"
 		;;
 	*) check_array_leg_gone_ "$1" ;;
 	esac

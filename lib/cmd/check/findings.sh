@@ -11,17 +11,17 @@ declare -gA F # the facts: decide/facts.list
 
 # Finding I is FINDING["$i.KEY"] with KEY array (empty: the system), severity (problem: the next
 # boot or the data is at risk; note: worth knowing), code (a word that stays the same:
-# ramraid-diagnostics(7)), kernel (empty: whatever kernel), expected, found, do (what to type).
+# ramraid-diagnostics(7)), kernel (empty: whatever kernel), expected, found, action (what to type).
 declare -gA FINDING=()
 FINDINGS=0 CHECK_ARRAY=''
 
-# findings_found SEVERITY CODE EXPECTED FOUND DO [KERNEL]: about the array CHECK_ARRAY. What a mount
+# findings_found SEVERITY CODE EXPECTED FOUND ACTION [KERNEL]: about the array CHECK_ARRAY. What a mount
 # point or a file calls itself may hold anything.
 findings_found() {
 	local key text i=$FINDINGS
 	(($# == 6)) || set -- "$@" ''
 	FINDING["$i.array"]=$CHECK_ARRAY
-	for key in severity code expected found 'do' kernel; do
+	for key in severity code expected found action kernel; do
 		text=$1
 		log_printable text
 		FINDING["$i.$key"]=$text

@@ -25,7 +25,7 @@ steps() {
 	check 'memory becomes short: the RAM leg goes, that is told, and the writer goes on' "$helpers"'
 		hog; within 30 slots_are _UU; within 10 test ! -e /sys/block/rd0; available; systemctl is-active --quiet writer
 		within 20 told
-		code=0; ramraid status data >/root/out || code=$?; cat /root/out; test $code = 1; grep "why: memory was short" /root/out
+		code=0; ramraid status data >/root/out || code=$?; cat /root/out; test $code = 1; grep "why: *memory was short" /root/out
 		fails journalctl -b -k -g "Out of memory"'
 	check 'it stays so while memory is short, also for hot-plug' "$helpers"'
 		ramraid mend data; sleep 5; slots_are _UU; systemctl is-active --quiet writer ramraid-memory@data'

@@ -107,7 +107,7 @@ EOT"
 		check 'the ramdisk fails as well: md writes no more, and it is said that a reboot saves what can be read' "$tools"'
 			lose; new onlyram6; sync; echo faulty >/sys/block/$(md data)/md/dev-rd0/state || :; for i in $(seq 50); do [ "$(cat /sys/block/$(md data)/md/array_state)" = broken ] && break; sleep 0.1; done
 			test "$(cat /sys/block/$(md data)/md/array_state)" = broken
-			ramraid status data >/root/out || test $? = 3; cat /root/out; grep "^data: broken" /root/out; grep "ONLY GOOD COPY" /root/out; grep "do:  *reboot; then: ramraid restore data" /root/out
+			ramraid status data >/root/out || test $? = 3; cat /root/out; grep "^data: broken" /root/out; grep "ONLY GOOD COPY" /root/out; grep "action: *reboot; then: ramraid restore data" /root/out
 			fails apt-get -y -q remove ramraid; command -v ramraid'
 		power_off
 		boot

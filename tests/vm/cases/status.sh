@@ -59,7 +59,7 @@ steps() {
 	check 'detached: since when it is not whole; attached, by md this time: rebuilt anew' "$tools"'
 		mkdir -p /etc/ramraid/data.conf.d; echo REBUILD=kernel >/etc/ramraid/data.conf.d/test.conf
 		ramraid detach data; ramraid status data >/root/out || test $? = 1; cat /root/out; grep "^data: disks-only" /root/out; grep "last whole: $(date +%Y)" /root/out; fails grep "or later" /root/out
-		grep "do:  ramraid attach data" /root/out; sleep 2
+		grep "action: ramraid attach data" /root/out; sleep 2
 		ramraid attach data; ramraid status data | tee /root/out; grep "last rebuild: .* by kernel, " /root/out; grep "whole since:" /root/out
 		json ".arrays[0] | .whole_since <= .last_rebuild.time and .whole_until == null"
 		echo 3 >/proc/sys/vm/drop_caches; cat /srv/data/file* >/dev/null; ramraid status data | grep "reads served by RAM: 100 %"'
@@ -75,12 +75,12 @@ steps() {
 	check 'a disk vanishes: degraded, until when it was whole, and it counts' "$tools"'
 		gone B; for i in $(seq 100); do ramraid status data >/root/out || :; grep -q "last whole" /root/out && break; sleep 0.2; done; cat /root/out
 		grep "^data: degraded" /root/out; code=0; ramraid status --problems >/root/problems || code=$?; test $code = 1; grep "^data: degraded" /root/problems
-		ramraid list -H | grep "^data.degraded./dev/$(md data).2/3.in_sync."; grep "missing .*$(leg B)" /root/out; grep "last whole: $(date +%Y)" /root/out; grep "so:  reads come from memory, and every write is on 1 of 2 disks" /root/out
+		ramraid list -H | grep "^data.degraded./dev/$(md data).2/3.in_sync."; grep "missing .*$(leg B)" /root/out; grep "last whole: $(date +%Y)" /root/out; grep "impact: reads come from memory, and every write is on 1 of 2 disks" /root/out
 		ramraid metrics | grep -x "ramraid_leg_state{array=\"data\",role=\"disk\",leg=\"$(leg B)\",state=\"missing\"} 1"
 		back B; attach data; test "$(slots data)" = UUU; json ".arrays[0] | .state == \"whole\" and .whole_until == null"'
 	check 'stopped: said, with when it was whole last' "$tools"'
 		systemctl stop srv-data.mount; ramraid stop data; ramraid status data >/root/out || test $? = 3; cat /root/out
-		grep "^data: stopped$" /root/out; grep "last whole: $(date +%Y)" /root/out; fails grep "or later" /root/out; grep "do:  ramraid start data" /root/out
+		grep "^data: stopped$" /root/out; grep "last whole: $(date +%Y)" /root/out; fails grep "or later" /root/out; grep "action: ramraid start data" /root/out
 		test "$(ramraid list -H)" = "$(printf "data\tstopped\t-\t0/3\tmissing\t-")"; ramraid events data | tee /root/out; grep "info .*Stopped ramraid@data.service"
 		runuser -u nobody -- ramraid status data >/root/out || test $? = 3; grep "only root can read the superblocks" /root/out
 		ramraid start data 2>/root/said; grep "not in use again yet: srv-data.mount. " /root/said; systemctl start local-fs.target; mountpoint -q /srv/data; ramraid status data'
