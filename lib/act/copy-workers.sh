@@ -3,7 +3,8 @@
 # too.
 # shellcheck shell=bash
 
-need core/clock core/log core/number core/paths core/words notes/copy-state world/md world/md-leg
+need core/clock core/log core/number core/paths core/put core/words notes/copy-state world/md
+need world/md-leg
 
 readonly COPY_MIB=1048576
 # Bytes that a worker takes at once: less towards the end, so that all legs end together, however
@@ -47,8 +48,7 @@ copy_workers_coordinate() {
 }
 
 copy_workers_result_() { # FOLDER TEXT: whole or not at all
-	printf '%s\n' "$2" >"$1/result.new"
-	mv "$1/result.new" "$1/result"
+	put_lines "$1/result.new" "$2" && mv "$1/result.new" "$1/result"
 }
 
 copy_workers_bad_() { # FOLDER: what was wrong with which leg, on one line
@@ -82,8 +82,8 @@ copy_workers_work_() {
 			break
 		fi
 		copied=$((copied + TO - FROM))
-		printf '%s %s %s\n' "$FROM" "$TO" "$leg" >>"$folder/gave.$number"
-		printf '%s\n' "$copied" >"$folder/done.$number"
+		put_more "$folder/gave.$number" "$FROM $TO $leg"
+		put_lines "$folder/done.$number" "$copied"
 		((rate == 0)) || copy_workers_pace_ "$began" $(((TO - FROM) * workers)) "$rate"
 	done
 }
@@ -111,7 +111,7 @@ copy_workers_take_back_() {
 	local TURN
 	[[ -s $1/gave.$2 ]] && copy_workers_turn_ "$1" || return 1
 	# Where it had no zeros another may have them.
-	sed 's/ [^ ]*$/ dense/' "$1/gave.$2" >>"$1/rest"
+	{ sed 's/ [^ ]*$/ dense/' "$1/gave.$2" >>"$1/rest"; } 2>/dev/null || : # the sum at the end is short
 	rm -f "$1/gave.$2" "$1/done.$2"
 	exec {TURN}>&-
 }
@@ -141,7 +141,7 @@ copy_workers_doubtful() {
 # pieces a disk has nothing to do, so no program is begun that is not needed.
 copy_workers_turn_() {
 	local name=${1##*/}
-	paths_run && exec {TURN}>"$LOCKS/turn.${name%.copy}" && flock "$TURN"
+	paths_run && { exec {TURN}>"$LOCKS/turn.${name%.copy}"; } 2>/dev/null && flock "$TURN"
 }
 
 # copy_workers_take_ FOLDER WORKERS RATE: takes the next piece off the list: sets FROM, TO, HOW.
@@ -162,7 +162,7 @@ copy_workers_take_() {
 	number_or FROM -1
 	number_or TO -1
 	((FROM >= 0 && TO > FROM)) || {
-		: >"$1/rest"
+		put_lines "$1/rest" || :
 		exec {TURN}>&-
 		return 1
 	}
@@ -175,7 +175,10 @@ copy_workers_take_() {
 	else
 		lines=("${lines[@]:1}")
 	fi
-	if ((${#lines[@]} > 0)); then printf '%s\n' "${lines[@]}"; fi >"$1/rest"
+	put_lines "$1/rest" "${lines[@]}" || {
+		exec {TURN}>&-
+		return 1
+	}
 	exec {TURN}>&-
 }
 
@@ -183,20 +186,21 @@ copy_workers_take_() {
 # another one has to read it, and this one is not trusted further; if the ramdisk could not be
 # written, nobody can.
 copy_workers_leave_() {
-	local text
+	local text bad
 	# dd counts on after its complaint.
 	text=$(grep -m 1 '^dd: ' < <(printf '%s\n' "$5")) || text=${5##*$'\n'}
 	if [[ $5 == *'error reading'* || $5 == *'failed to open '*/"$2"* || $5 == "$2 is no longer"* ]]; then
-		printf '%s at byte %s or after: %s\n' "$2" "$3" "${text#dd: }" >"$1/bad.$2"
-		text=${1##*/} text="${text%.copy}: $(<"$1/bad.$2")"
+		text="$2 at byte $3 or after: ${text#dd: }"
+		put_lines "$1/bad.$2" "$text" || :
+		bad=${1##*/} text="${bad%.copy}: $text"
 		log_warning "$text; another disk leg has to give that part"
 		(($4 > $3)) && copy_workers_turn_ "$1" || return 0
 		# Half of it may be there already, and where that leg had no zeros the other one may
 		# have them.
-		printf '%s %s dense\n' "$3" "$4" >>"$1/rest"
+		put_more "$1/rest" "$3 $4 dense" || :
 		exec {TURN}>&-
 	else
-		printf '%s\n' "${text:-the copy was ended}" >"$1/failed"
+		put_lines "$1/failed" "${text:-the copy was ended}"
 	fi
 }
 

@@ -16,8 +16,8 @@
 # The lock copy.NAME in $LOCKS, for root alone, is held by every process of the copy: free means
 # that none is left.
 
-need act/copy-workers core/act core/bounded core/clock core/log core/number core/paths world/md
-need world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
+need act/copy-workers core/act core/bounded core/clock core/log core/number core/paths core/put
+need world/md world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
 
 readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answer takes longer
 
@@ -43,15 +43,18 @@ copy_start() {
 	ramdisk_is_blank "$name" || sparse=dense
 	paths_run
 	mkdir -p "$folder"
-	printf '%s %s %s %s %s\n' "$md" "$node" "$COPY_SLOT" "$COPY_SOURCE" "$SUPERBLOCK_CLONE_CLEARED" >"$folder/plan"
+	put_lines "$folder/plan" "$md $node $COPY_SLOT $COPY_SOURCE $SUPERBLOCK_CLONE_CLEARED"
 	superblock_clone_leg COPY_WORDS "$COPY_SLOT" "$(superblock_clone_number COPY_WORDS "$COPY_SLOT" "${COPY_NUMBERS[@]}")" \
 		"$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
-	superblock_clone_bytes COPY_WORDS >"$folder/superblock"
-	printf '%s\n' "$COPY_SIZE" >"$folder/size"
+	{ superblock_clone_bytes COPY_WORDS >"$folder/superblock"; } 2>/dev/null || {
+		COPY_WHY="$folder can't be written"
+		return 1
+	}
+	put_lines "$folder/size" "$COPY_SIZE"
 	clock
-	printf '%s\n' "$NOW" >"$folder/begin"
-	printf '0 %s %s\n' "$COPY_SIZE" "$sparse" >"$folder/rest"
-	printf '%s\n' "$rate" >"$folder/rate"
+	put_lines "$folder/begin" "$NOW"
+	put_lines "$folder/rest" "0 $COPY_SIZE $sparse"
+	put_lines "$folder/rate" "$rate"
 	ramdisk_used "$name" || {
 		COPY_WHY="it can't be written down in $RUN that $node is used"
 		return 1
@@ -127,9 +130,9 @@ copy_background_() {
 		[[ -z ${ARRAY_LOCK-} ]] || exec {ARRAY_LOCK}>&-
 		trap - EXIT TERM INT HUP
 		trap '' TTOU # a message on a terminal that stops background groups
-		bounded_process_began "$BASHPID" && printf '%s\n' "$BEGAN" >"$folder/began"
-		printf '%s\n' "$BASHPID" >"$folder/pid.new" && mv "$folder/pid.new" "$folder/pid"
-		exec {LOCK}>"$COPY_LOCK" && flock --nonblock "$LOCK" && copy_workers_coordinate "$$" "$@"
+		bounded_process_began "$BASHPID" && put_lines "$folder/began" "$BEGAN"
+		put_lines "$folder/pid.new" "$BASHPID" && mv "$folder/pid.new" "$folder/pid"
+		{ exec {LOCK}>"$COPY_LOCK"; } 2>/dev/null && flock --nonblock "$LOCK" && copy_workers_coordinate "$$" "$@"
 	) </dev/null &
 	set +m
 	for ((i = 0; i < 100; i++)); do
@@ -145,7 +148,7 @@ copy_background_() {
 copy_rate() {
 	local now=''
 	{ read -r now <"$RUN/$1.copy/rate"; } 2>/dev/null || return 0
-	[[ $now == "$2" ]] || { printf '%s\n' "$2" >"$RUN/$1.copy/rate.new" && mv "$RUN/$1.copy/rate.new" "$RUN/$1.copy/rate"; }
+	[[ $now == "$2" ]] || { put_lines "$RUN/$1.copy/rate.new" "$2" && mv "$RUN/$1.copy/rate.new" "$RUN/$1.copy/rate"; }
 }
 
 # copy_finish NAME: after the last byte, gives the ramdisk the bitmap and the superblock that make
@@ -242,7 +245,10 @@ copy_stop() {
 	[[ -d $folder ]] || return 0
 	paths_run
 	copy_lock_of_ "$folder"
-	exec {LOCK}>"$COPY_LOCK"
+	{ exec {LOCK}>"$COPY_LOCK"; } 2>/dev/null || {
+		COPY_WHY="$COPY_LOCK can't be opened"
+		return 1
+	}
 	if ! flock --nonblock "$LOCK"; then
 		copy_end_ "$folder" "$LOCK" || {
 			COPY_WHY='an earlier copy does not end'

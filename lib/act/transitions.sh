@@ -7,8 +7,8 @@
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
-need decide/health decide/leg decide/readd notes/departures notes/memory-floor observe/facts
-need observe/static report/only-copy world/disk world/md-leg world/ramdisk
+need core/put decide/health decide/leg decide/readd notes/departures notes/memory-floor
+need observe/facts observe/static report/only-copy world/disk world/md-leg world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -97,8 +97,9 @@ transitions_words_() { # NAME yes|""
 }
 
 transitions_write_() { # NAME
-	local key
-	if ! { for key in "${!new[@]}"; do printf '%s %s\n' "${new[$key]}" "$key"; done >"$RUN/$1.told.new" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"; }; then
+	local key lines=()
+	for key in "${!new[@]}"; do lines+=("${new[$key]} $key"); done
+	if ! { put_lines "$RUN/$1.told.new" "${lines[@]}" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"; }; then
 		log_warning "$1: $RUN can't be written, so it will be told again"
 	fi
 }
@@ -197,7 +198,7 @@ transitions_of_start() {
 	if (($2 == EX_REFUSED)); then
 		transitions_refused_before "$1" "$WHY" || {
 			notify_others warning start-refused '' "$1: not started: $WHY"
-			printf '%s\n' "$WHY" >"$RUN/$1.unstarted" || log_notice "$1: $RUN can't be written, so it will be told again"
+			put_lines "$RUN/$1.unstarted" "$WHY" || log_notice "$1: $RUN can't be written, so it will be told again"
 		}
 	elif (($2 != 0)); then
 		notify_others warning start-failed '' "$1: ${GATE_WHY:-it could not be started}"

@@ -1,9 +1,9 @@
 # ramraid adopt: a RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
-need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug
-need act/kept-leg act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
-need config/conf-keys config/conf-need core/act core/cli core/log core/paths notes/adopted
+need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug act/kept-leg
+need act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
+need config/conf-keys config/conf-need core/act core/cli core/log core/paths core/put notes/adopted
 need notes/claim notes/contents observe/adopt-find observe/adoptable observe/adoptable-stopped
 need observe/facts observe/static report/unadopted world/disk world/disk-name world/ramdisk
 need world/systemd
@@ -193,7 +193,7 @@ adopt_start() {
 		[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || return "$EX_FAILED"
 	else
 		paths_run
-		: >"$RUN/$NAME.taken"
+		put_lines "$RUN/$NAME.taken"
 		systemd_unit_is_up "$NAME" || {
 			systemd_reset "$NAME"
 			systemd_start "$NAME"

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
-need config/conf-need core/act core/cli core/log core/paths notes/memory-floor observe/facts
-need observe/static world/disk world/ramdisk world/systemd
+need config/conf-need core/act core/cli core/log core/paths core/put notes/memory-floor
+need observe/facts observe/static world/disk world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -38,7 +38,7 @@ cmd_attach() {
 	attach_here yes
 	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME"
 	# Nothing has come of it: it is out as it was, and has not failed.
-	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] || : >"$RUN/$NAME.detached"
+	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] || put_lines "$RUN/$NAME.detached"
 	attach_hand_over_
 	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }

@@ -2,7 +2,7 @@
 # the package's own scripts.
 # shellcheck shell=bash
 
-need config/conf config/conf-faults core/act core/cli core/log core/paths notes/claim
+need config/conf config/conf-faults core/act core/cli core/log core/paths core/put notes/claim
 
 declare -gA F # the facts: decide/facts.list
 
@@ -52,7 +52,7 @@ cmd_claim_means() { ((${#ARGS[@]} == 0)) || [[ " ${ARGS[*]} " == *" $1 "* ]]; }
 cmd_claim_changes_() {
 	[[ -z $changed ]] || return 0
 	changed=yes
-	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || { mkdir -p "$STATE" && : >"$due"; }
+	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || { put_folder "$STATE" && put_lines "$due"; }
 }
 
 cmd_claim_drop_old() {

@@ -115,12 +115,18 @@ readonly STOP_AFTER_KILL=10 # seconds after which what was killed makes no step 
 # stop_lock_ NAME: takes the array's lock. Who is at work on it has STOP_PATIENCE; then it is for a
 # person to try again, but not while the machine goes down: then there is no other time.
 stop_lock_() {
-	local NOW begin told killed='' HOLDER HOLDER_WORK
+	local NOW begin told killed='' HOLDER HOLDER_WORK code
 	clock
 	begin=$NOW told=$NOW
-	until array_lock_try "$1" "$STOP_LOOK"; do
+	while :; do
+		code=0
+		array_lock_try "$1" "$STOP_LOOK" || code=$?
+		((code != 0)) || return 0
 		clock
-		if [[ -z $(stop_going_down) ]]; then
+		if ((code == 2)); then
+			stop_without_lock_ "$1"
+			return
+		elif [[ -z $(stop_going_down) ]]; then
 			((NOW - begin < STOP_PATIENCE)) || array_lock "$1" 0
 			continue
 		fi
@@ -133,6 +139,12 @@ stop_lock_() {
 		}
 		stop_end_others_ "$1" $((NOW - begin)) || return 0
 	done
+}
+
+# There can be no lock, for anybody: a person mends that first, a shutdown does without.
+stop_without_lock_() { # NAME
+	[[ -n $(stop_going_down) ]] || array_lock "$1" 0
+	log_warning "$1: going down, and $LOCKS/work.$1 can't be opened: going on without a lock"
 }
 
 # Who has it, in words; the caller's HOLDER.

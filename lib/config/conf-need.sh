@@ -2,7 +2,7 @@
 # array was started with.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths
+need config/conf core/log core/paths core/put
 
 # conf_need NAME: conf_load, or the end of the program with its errors.
 conf_need() {
@@ -28,10 +28,8 @@ conf_need_notes_() {
 conf_need_keep() {
 	paths_run
 	[[ ! -e $RUN/$1.released ]] || rm -f "$RUN/$1.released"
-	{
-		printf '%s=%s\n' UUID "${CONF[UUID]}" RAM "${CONF[RAM]}" RESCUE "${CONF[RESCUE]}" NOTIFY "${CONF[NOTIFY]}" WITNESS_COPY "${CONF[WITNESS_COPY]}"
-		printf 'MEMBER=%s\n' "${MEMBERS[@]}"
-	} >"$RUN/$1.started"
+	put_lines "$RUN/$1.started" "UUID=${CONF[UUID]}" "RAM=${CONF[RAM]}" "RESCUE=${CONF[RESCUE]}" \
+		"NOTIFY=${CONF[NOTIFY]}" "WITNESS_COPY=${CONF[WITNESS_COPY]}" "${MEMBERS[@]/#/MEMBER=}"
 }
 
 # conf_need_started NAME: conf_need; but if the file has been broken or deleted since the start,

@@ -1,7 +1,7 @@
 # The one door through which every change to the system goes, and the way back.
 # shellcheck shell=bash
 
-need core/log
+need core/log core/put
 
 DRY_RUN=${DRY_RUN-}
 
@@ -49,20 +49,23 @@ act_file() {
 # act_text FILE TEXT [MODE [OWNER]]: the same of a text, without a process: every start and every
 # change of an array comes through here. OWNER is as chown(1) takes it; default: who runs this.
 act_text() {
-	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask code=0
+	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask code=0 why
 	if [[ -n $DRY_RUN ]]; then
 		act_show_file_ "$file" "${text%$'\n'}"
 		return 0
 	fi
 	log_info "+ write $file"
-	[[ -d ${file%/*} ]] || mkdir -p "${file%/*}" || return 1
+	put_folder "${file%/*}" || return 1
 	[[ ! -e $temporary && ! -L $temporary ]] || return 1
 	# Never through a file or a link that is there; and what others may not read they never may,
 	# not even for a moment.
 	printf -v mask %o $((8#666 & ~8#$mode))
 	umask "$mask"
 	set -o noclobber
-	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || code=1
+	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || {
+		code=1
+		why=$({ printf '%s' "$text" >|"$temporary"; } 2>&1) || log_notice "$file can't be written: ${why##*: }"
+	}
 	set +o noclobber
 	umask 022
 	((code == 0)) && { [[ -z ${4-} ]] || chown -- "$4" "$temporary"; } &&

@@ -18,8 +18,9 @@ readonly LOCKS=$RUN/.locks
 # paths_run: makes $RUN; without a process when it is there, because every verb asks. Two starts at
 # boot may both find that it is not: which of them makes it does not matter.
 paths_run() {
-	[[ -d $LOCKS ]] || mkdir -p "$RUN" || return
-	[[ -d $LOCKS ]] || mkdir -m 700 "$LOCKS" 2>/dev/null || [[ -d $LOCKS ]] || mkdir -m 700 "$LOCKS"
+	[[ ! -d $LOCKS ]] || return 0
+	need core/put
+	put_folder "$RUN" && { mkdir -m 700 "$LOCKS" 2>/dev/null || put_folder "$LOCKS"; }
 }
 readonly CLAIMS=$ROOT/etc/mdadm/mdadm.conf.d
 readonly BOOT=$ROOT/boot

@@ -2,7 +2,7 @@
 # (gate/dependents.sh). Quick, and never fatal.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/quantity gate/crypttab gate/dependents
+need config/conf core/log core/paths core/put core/quantity gate/crypttab gate/dependents
 
 declare -gA F # the facts: decide/facts.list
 
@@ -62,22 +62,22 @@ dropins_writable_() { # PATH
 # long a device may take.
 dropins_unit_() {
 	local folder=$1/$4.d
-	mkdir -p "$folder" || return
+	put_folder "$folder" || return
 	case $3 in
-	opened) dropins_device_text_ "$2" infinity >"$folder/40-ramraid-$2.conf" ;;
+	opened) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" infinity ;;
 	# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout=
 	# stays the user's word.
-	device) dropins_device_text_ "$2" "$5" >"$folder/40-ramraid-$2.conf" ;;
-	*) dropins_unit_text_ "$2" >"$folder/50-ramraid-$2.conf" ;;
+	device) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" "$5" ;;
+	*) dropins_unit_put_ "$folder/50-ramraid-$2.conf" "$2" ;;
 	esac
 }
 
 # dropins_dropin FOLDER NAME SECTION LINE: one more line for the array's own unit.
 dropins_dropin() {
 	local file=$1/ramraid@$2.service.d/50-rescue.conf
-	mkdir -p "${file%/*}"
-	[[ -e $file ]] || printf '# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).\n' >"$file"
-	printf '%s\n%s\n' "$3" "$4" >>"$file"
+	put_folder "${file%/*}" || return
+	[[ -e $file ]] || put_lines "$file" '# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).' || return
+	put_more "$file" "$3" "$4"
 }
 
 # dropins_nested_ FOLDER NAME: a disk leg that is an array of ours itself is started before, and
@@ -87,9 +87,9 @@ dropins_nested_() {
 	for member in "${MEMBERS[@]}"; do
 		inner=$(dropins_inner_ "$member")
 		[[ -n $inner && $inner != "$2" ]] || continue
-		mkdir -p "${file%/*}" || return
-		[[ -e $file ]] || printf '# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).\n[Unit]\n' >"$file" || return
-		printf 'Wants=ramraid@%s.service\nAfter=ramraid@%s.service\n' "$inner" "$inner" >>"$file" || return
+		put_folder "${file%/*}" || return
+		[[ -e $file ]] || put_lines "$file" '# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).' '[Unit]' || return
+		put_more "$file" "Wants=ramraid@$inner.service" "After=ramraid@$inner.service" || return
 	done
 }
 
@@ -117,9 +117,9 @@ dropins_network_() {
 		log_warning "$2: of what lies on it, /etc/fstab and /etc/crypttab say _netdev of some and not of others: it does not wait for the network. Write it for all, or for none"
 		return 0
 	}
-	mkdir -p "${file%/*}" &&
-		printf '# All that lies on it is marked _netdev in fstab and crypttab: its disks come over the network.\n[Unit]\n%s\n%s\n' \
-			'Wants=network-online.target remote-fs-pre.target' 'After=network-online.target remote-fs-pre.target' >"$file"
+	put_folder "${file%/*}" &&
+		put_lines "$file" '# All that lies on it is marked _netdev in fstab and crypttab: its disks come over the network.' \
+			'[Unit]' 'Wants=network-online.target remote-fs-pre.target' 'After=network-online.target remote-fs-pre.target'
 }
 
 # dropins_shutdown FOLDER: these targets force their end after 30 minutes, counted from their
@@ -128,8 +128,9 @@ dropins_network_() {
 dropins_shutdown() {
 	local target
 	for target in poweroff reboot halt kexec; do
-		mkdir -p "$1/$target.target.d"
-		printf '# An array may have to be saved from memory first: SHUTDOWN in ramraid-concepts(7).\n[Unit]\nJobTimeoutSec=4h\n' >"$1/$target.target.d/50-ramraid.conf"
+		put_folder "$1/$target.target.d" || return
+		put_lines "$1/$target.target.d/50-ramraid.conf" \
+			'# An array may have to be saved from memory first: SHUTDOWN in ramraid-concepts(7).' '[Unit]' JobTimeoutSec=4h
 	done
 }
 
@@ -142,14 +143,13 @@ dropins_holds_watcher() { [[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} && $(dr
 # start, and ends before their stop; without default dependencies nothing else ends it at a
 # shutdown.
 dropins_watcher() {
-	local folder=$1/mdmonitor.service.d
+	local folder=$1/mdmonitor.service.d units=()
 	shift
-	mkdir -p "$folder"
-	{
-		printf '# Mirrors that have no RAM leg yet, or no more, are nothing to mail of: EVENTS in ramraid.conf(5).\n'
-		printf '[Unit]\nConflicts=shutdown.target\nBefore=shutdown.target\n'
-		printf 'After=ramraid@%s.service\n' "$@"
-	} >"$folder/50-ramraid.conf"
+	put_folder "$folder" || return
+	units=("${@/#/After=ramraid@}")
+	put_lines "$folder/50-ramraid.conf" \
+		'# Mirrors that have no RAM leg yet, or no more, are nothing to mail of: EVENTS in ramraid.conf(5).' \
+		'[Unit]' Conflicts=shutdown.target Before=shutdown.target "${units[@]/%/.service}"
 }
 
 # dropins_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what
@@ -166,22 +166,21 @@ dropins_deactivator() {
 	[[ -s $file ]] || return 0 # it is not there, or masked
 	while IFS= read -r line; do [[ $line != ExecStop=?* ]] || stops+=("$line"); done <"$file"
 	((${#stops[@]} > 0)) || return 0
-	mkdir -p "$folder/blk-availability.service.d" "$folder/mdmonitor.service.d"
-	{
-		printf '# Of arrays with a leg in RAM, that is taken out before: SHUTDOWN in ramraid-concepts(7). The other lines are those of %s.\n' "$file"
-		printf '[Service]\nExecStop=\nExecStop=ramraid yield --%s\n' "$(printf ' %s' "$@")"
-		printf '%s\n' "${stops[@]}"
-	} >"$folder/blk-availability.service.d/50-ramraid.conf"
-	printf '# The RAM legs that it lets go are nothing to mail of.\n[Unit]\nAfter=blk-availability.service\n' >"$folder/mdmonitor.service.d/50-ramraid-lvm.conf"
+	put_folder "$folder/blk-availability.service.d" && put_folder "$folder/mdmonitor.service.d" || return
+	put_lines "$folder/blk-availability.service.d/50-ramraid.conf" \
+		"# Of arrays with a leg in RAM, that is taken out before: SHUTDOWN in ramraid-concepts(7). The other lines are those of $file." \
+		'[Service]' ExecStop= "ExecStop=ramraid yield -- $*" "${stops[@]}"
+	put_lines "$folder/mdmonitor.service.d/50-ramraid-lvm.conf" \
+		'# The RAM legs that it lets go are nothing to mail of.' '[Unit]' After=blk-availability.service
 }
 
-dropins_unit_text_() {
-	printf '# It lies on the array %s. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets\n' "$1"
-	printf '# it start is decided by WAIT and ON_TIMEOUT: ramraid@%s.service fails only if it must not start.\n' "$1"
-	printf '[Unit]\nRequires=ramraid@%s.service\nAfter=ramraid@%s.service\n' "$1" "$1"
+dropins_unit_put_() { # FILE NAME
+	put_lines "$1" "# It lies on the array $2. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets" \
+		"# it start is decided by WAIT and ON_TIMEOUT: ramraid@$2.service fails only if it must not start." \
+		'[Unit]' "Requires=ramraid@$2.service" "After=ramraid@$2.service"
 }
 
-dropins_device_text_() {
-	printf '# It appears when ramraid@%s.service has started the array, which may take as long as its own time-outs allow.\n' "$1"
-	printf '[Unit]\nJobRunningTimeoutSec=%s\n' "$2"
+dropins_device_put_() { # FILE NAME SECONDS
+	put_lines "$1" "# It appears when ramraid@$2.service has started the array, which may take as long as its own time-outs allow." \
+		'[Unit]' "JobRunningTimeoutSec=$3"
 }

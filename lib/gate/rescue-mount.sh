@@ -3,7 +3,7 @@
 # that waits for this one. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 
-need config/conf core/log core/words gate/dependents gate/dropins
+need config/conf core/log core/put core/words gate/dependents gate/dropins
 
 # rescue_mount_other: a line of fstab, the caller's, that is not on the array. Would a rescue image
 # be written there? Not to another machine.
@@ -133,22 +133,21 @@ rescue_mount_write_saves_() {
 # rescue_mount_write_copies_ FOLDER NAME UNIT…: the array is started after these mounts, unless
 # one of them waits for it by way of another array; and stopped before.
 rescue_mount_write_copies_() {
-	local unit file=$1/ramraid@$2.service.d/50-witness.conf
-	for unit in "${@:3}"; do ! rescue_mount_leads_to_ "$1" "$unit" "$2" || return 0; done
-	mkdir -p "${file%/*}" && {
-		printf '# The second copy of the record of the last run may lie there (WITNESS_COPY in ramraid.conf(5)).\n[Unit]\n'
-		printf 'After=%s\n' "${@:3}"
-	} >"$file"
+	local unit file=$1/ramraid@$2.service.d/50-witness.conf folder=$1 name=$2
+	shift 2
+	for unit; do ! rescue_mount_leads_to_ "$folder" "$unit" "$name" || return 0; done
+	put_folder "${file%/*}" && put_lines "$file" \
+		'# The second copy of the record of the last run may lie there (WITNESS_COPY in ramraid.conf(5)).' '[Unit]' "${@/#/After=}"
 }
 
 # rescue_mount_write_writable FOLDER PATH…: who writes the record may write its second copy.
 rescue_mount_write_writable() {
-	local unit folder=$1
+	local unit folder=$1 paths=()
 	shift
+	paths=("${@/#/-}")
 	for unit in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-memory@; do
-		mkdir -p "$folder/$unit.service.d" &&
-			printf '# The second copy of the record of the last run (WITNESS_COPY in ramraid.conf(5)).\n[Service]\nReadWritePaths=%s\n' "$(printf -- '-%s ' "$@" | sed 's/ $//')" \
-				>"$folder/$unit.service.d/50-ramraid-witness.conf" || return
+		put_folder "$folder/$unit.service.d" && put_lines "$folder/$unit.service.d/50-ramraid-witness.conf" \
+			'# The second copy of the record of the last run (WITNESS_COPY in ramraid.conf(5)).' '[Service]' "ReadWritePaths=${paths[*]}" || return
 	done
 }
 

@@ -2,7 +2,7 @@
 # members, in $RUN/NAME.members, and when one was put back by itself, in $RUN/NAME.returns.
 # shellcheck shell=bash
 
-need core/clock core/number core/paths
+need core/clock core/number core/paths core/put
 
 declare -gA F # the facts: decide/facts.list
 
@@ -55,7 +55,7 @@ departures_note_return() {
 	local UPTIME
 	[[ ${F[mend]-} == yes ]] || return 0
 	clock_uptime
-	printf '%s %s\n' "$UPTIME" "${F[leg.$1.dev]}" >>"$RUN/${F[name]}.returns"
+	put_more "$RUN/${F[name]}.returns" "$UPTIME ${F[leg.$1.dev]}"
 }
 
 # departures_note_members: the numbers of the disks that are in the array now, for the next look;
@@ -69,7 +69,7 @@ departures_note_members() {
 		departures_number "${F[leg.$i.node]}"
 		[[ -z $NUMBER || " $new " == *" $NUMBER "* ]] || new+="${new:+ }$NUMBER"
 	done
-	[[ $new == "$before" ]] || printf '%s\n' "$new" >"$RUN/${F[name]}.members"
+	[[ $new == "$before" ]] || put_lines "$RUN/${F[name]}.members" "$new"
 }
 
 # departures_number NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when

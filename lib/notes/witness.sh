@@ -218,5 +218,5 @@ witness_forget() {
 witness_put_() {
 	act_text "$1" "${2%$'\n'}"$'\n' 600 && return
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
-	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none && truncate -s ${#2} -- "$1" && sync "$1"
+	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null && truncate -s ${#2} -- "$1" && sync "$1"
 }

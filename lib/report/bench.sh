@@ -1,7 +1,7 @@
 # What a mirror and its legs read and write in a second, measured by fio, and how that is shown.
 # shellcheck shell=bash
 
-need core/json
+need core/json core/put
 
 # A measurement is one word: random or sequential, and how many are under way at a time.
 readonly BENCH_TESTS=(random-1 random-8 random-32 sequential-4)
@@ -84,6 +84,7 @@ bench_json() {
 # hundreds of times as fast as a hard disk.
 bench_svg() {
 	local row
+	put_lines "$3" || return
 	for ((row = 0; row < $2; row++)); do
 		printf '"%s" %s %s %s\n' "${BENCH_ROLE[row]}" "${BENCH["read $row random-1"]}" "${BENCH["read $row random-8"]}" "${BENCH["read $row random-32"]}"
 	done | gnuplot -e "

@@ -2,7 +2,7 @@
 # initramfs/hook.
 # shellcheck shell=bash
 
-need core/paths
+need core/paths core/put
 
 # initramfs_file RELEASE: prints where that kernel's initramfs is, as initramfs-tools or dracut
 # names it. Returns 1 when there is none.
@@ -48,7 +48,8 @@ initramfs_unpack_() { # RELEASE FILE
 		INITRAMFS_WORK=$(mktemp -d "${TMPDIR:-/var/tmp}/ramraid-check.XXXXXX") || return 1
 		mkdir "$INITRAMFS_WORK/.bin"
 		cpio=$(command -v cpio) || cpio=/usr/bin/cpio
-		printf '#!/bin/sh\nexec %q --make-directories "$@" "*etc/mdadm*" "*sbin/mdadm"\n' "$cpio" >"$INITRAMFS_WORK/.bin/cpio"
+		printf -v cpio '%q' "$cpio"
+		put_lines "$INITRAMFS_WORK/.bin/cpio" '#!/bin/sh' "exec $cpio --make-directories \"\$@\" \"*etc/mdadm*\" \"*sbin/mdadm\""
 		chmod +x "$INITRAMFS_WORK/.bin/cpio"
 	fi
 	mkdir "$INITRAMFS_WORK/$1" || return 1

@@ -2,7 +2,7 @@
 # unloaded.
 # shellcheck shell=bash
 
-need core/act core/log core/number core/paths world/disk world/ramdisk
+need core/act core/log core/number core/paths core/put world/disk world/ramdisk
 
 # brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they
 # are written, so every device gets all of memory as its nominal size, and fits every array. A brd
@@ -22,7 +22,7 @@ ramdisk_brd_make() { # BYTES
 			echo 'the kernel module brd could not be loaded' >&2
 			return 1
 		}
-		: >"$RUN/brd"
+		put_lines "$RUN/brd"
 	fi
 	for node in "$SYS"/block/ram*; do
 		number=${node##*/ram}

@@ -2,7 +2,7 @@
 # boot as the ramdisks are.
 # shellcheck shell=bash
 
-need core/number core/paths
+need core/number core/paths core/put
 
 # Kernel names that a ramdisk can have.
 ramdisk_note_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
@@ -40,7 +40,7 @@ ramdisk_note_is_ready_() {
 ramdisk_note_write() {
 	local sequence=''
 	{ read -r sequence <"$SYS/block/$3/diskseq"; } 2>/dev/null || :
-	printf '%s %s %s %s %s\n' "$2" "$3" "$4" "${sequence:--}" "$5" >"$RUN/$1.ram"
+	put_lines "$RUN/$1.ram" "$2 $3 $4 ${sequence:--} $5"
 }
 
 # ramdisk_note_zram NODE: sets ZRAM_DATA to the bytes that are in it, without zeros, ZRAM_TAKEN to

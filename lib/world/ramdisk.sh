@@ -1,8 +1,8 @@
 # Ramdisks: the only file that makes or destroys one. Which one is whose: world/ramdisk-note.sh.
 # shellcheck shell=bash
 
-need core/act core/clock core/lock core/log core/number core/paths core/quantity world/disk world/md
-need world/md-state world/ramdisk-brd world/ramdisk-note world/ramdisk-zram
+need core/act core/clock core/lock core/log core/number core/paths core/put core/quantity world/disk
+need world/md world/md-state world/ramdisk-brd world/ramdisk-note world/ramdisk-zram
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
@@ -14,11 +14,15 @@ ramdisk_used() { ! ramdisk_is_blank "$1" || sed -i 's/ blank$/ used/' "$RUN/$1.r
 
 # One ramdisk is made or destroyed at a time: numbers, memory and brd are shared.
 ramdisk_lock() {
-	paths_run
-	lock_take RAM_LOCK "$LOCKS/ramdisks" --timeout 60 || {
+	local code=0
+	{ paths_run && lock_take RAM_LOCK "$LOCKS/ramdisks" --timeout 60; } || code=$?
+	((code > 0)) || return 0
+	if [[ -w $LOCKS ]]; then
 		echo 'another ramraid has been at work on a ramdisk for 60 s and does not end; see: ps -C ramraid' >&2
-		return 1
-	}
+	else
+		echo "$LOCKS/ramdisks can't be opened; is $RUN writable?" >&2
+	fi
+	return 1
 }
 ramdisk_unlock() { exec {RAM_LOCK}>&-; }
 
@@ -28,7 +32,7 @@ ramdisk_unlock() { exec {RAM_LOCK}>&-; }
 readonly RAM_TRIES=3 RAM_WINDOW=3600 # so many failures within so many seconds
 ramdisk_failed() {
 	clock_uptime
-	printf '%s\n' "$UPTIME" >>"$RUN/$1.failures"
+	put_more "$RUN/$1.failures" "$UPTIME"
 	ramdisk_may_try "$1"
 }
 ramdisk_may_try() {
@@ -190,7 +194,7 @@ ramdisk_note_device() {
 	local number=-
 	{ read -r number <"$SYS/class/block/$2/diskseq" || read -r number <"$SYS/class/block/$2/../diskseq"; } 2>/dev/null || :
 	paths_run
-	printf 'device %s %s %s used\n' "$2" "$(disk_bytes "$2")" "${number:--}" >"$RUN/$1.ram"
+	put_lines "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
 }
 
 # ramdisk_device_why_not PATH BYTES [BLOCK]: prints why a device can't be the RAM leg of an array
