@@ -2,8 +2,8 @@
 # so: quick, and never fatal.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths gate/crypttab gate/rescue-mount notes/renamed world/disk
-need world/systemd
+need config/conf core/log core/paths gate/crypttab gate/fstab gate/rescue-mount notes/renamed
+need world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -155,11 +155,13 @@ dependents_device() {
 # until the array has stopped; "copy UNIT" likewise of the second copy of the witness, and "writable
 # PATH" where that is mounted. Where fstab and crypttab say _netdev, "network only" if they say it
 # of all that lies on the array, else "network mixed". "optional PATH" for each mount for which
-# neither the boot waits, nor whoever looks there. For disk legs in containers: gate/crypttab.sh.
+# neither the boot waits, nor whoever looks there. "timeout TIMESPAN PATH" for each line of fstab
+# that has x-systemd.device-timeout=; PATH is "swap" for swap. For disk legs in containers:
+# gate/crypttab.sh.
 dependents_units() {
 	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
 	local -A ALIASES=()
-	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() later=() sooner=() legs=() byhand=() copies=() copied=()
+	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=()
 	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
 	dependents_simplify rescue
 	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(dependents_aliases "$1" "$2")
@@ -190,35 +192,6 @@ dependents_crypttab_() {
 # be a circle. What is no path at all ("none") is mounted by nobody.
 dependents_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 
-# dependents_fstab_lines_: what fstab says, a line each: source, mount point, type, options, and in
-# them \xNN for a blank or a backslash, as findmnt prints it. --fstab, because findmnt guesses the
-# format otherwise: a first line that begins with two numbers would make it a mountinfo. The findmnt
-# of util-linux 2.41 (Debian 13) crashes over a line that it can't parse, and has then said nothing
-# of the others (tests/unit/gate.bats); so there it is done without.
-dependents_fstab_lines_() {
-	local file=$ROOT/etc/fstab text code=0
-	[[ -f $file && -r $file ]] || return 0
-	text=$(findmnt --fstab --tab-file "$file" --raw --noheadings --output SOURCE,TARGET,FSTYPE,OPTIONS) || code=$?
-	if ((code > 1)); then
-		log_warning "$file: findmnt has crashed over it, because of a line that is none of fstab(5); what else stands there is ordered all the same"
-		dependents_fstab_plain_ <"$file"
-	elif [[ -n $text ]]; then
-		printf '%s\n' "$text"
-	fi
-}
-
-# The same of fstab on standard input, without findmnt. A line of one word is none.
-dependents_fstab_plain_() {
-	local source target type options line
-	while read -r source target type options _ || [[ -n $source ]]; do
-		[[ -n $target && $source != \#* ]] || continue
-		line="$source $target ${type:-auto} ${options:-defaults}"
-		# fstab(5) has the four of them; any other backslash is one.
-		line=${line//\\/\\x5c} line=${line//\\x5c040/\\x20} line=${line//\\x5c011/\\x09} line=${line//\\x5c012/\\x0a}
-		printf '%s\n' "${line//\\x5c134/\\x5c}"
-	done
-}
-
 # Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written
 # \040 there, as findmnt prints \x20.
 dependents_fstab_() {
@@ -236,6 +209,7 @@ dependents_fstab_() {
 			continue
 		}
 		dependents_count_netdev_ "$options"
+		dependents_timeout_ "$options" "$target"
 		device=$(dependents_device "$source")
 		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
 		if [[ $type == swap ]]; then
@@ -244,7 +218,7 @@ dependents_fstab_() {
 			mounts+=("$target") fscks+=("$device")
 			[[ ,$options, != *,nofail,* || ,$options, == *,x-systemd.automount,* ]] || optional+=("$target")
 		fi
-	done < <(dependents_fstab_lines_)
+	done < <(fstab_lines)
 	for target in "${REQUIRED_BY[@]}"; do
 		rescue_mount_place "$target"
 		rescue_mount_after "$place" "/dev/md/$GATE_NAME"
@@ -261,6 +235,13 @@ dependents_count_netdev_() { # OPTIONS
 	if [[ ,$1, == *,_netdev,* ]]; then netdev=$((netdev + 1)); else local=$((local + 1)); fi
 }
 
+# How long the administrator lets the device take, which goes before the drop-in of ours.
+dependents_timeout_() { # OPTIONS TARGET
+	[[ ,$1 =~ .*,x-systemd\.device-timeout=([^,]*) ]] || return 0
+	[[ $type != swap ]] || set -- "$1" swap
+	timeouts+=("${BASH_REMATCH[1]// /} $2")
+}
+
 dependents_print_() {
 	local name
 	((netdev == 0)) || if ((local == 0)); then printf 'network only\n'; else printf 'network mixed\n'; fi
@@ -273,6 +254,7 @@ dependents_print_() {
 	systemd_escape --path --suffix=mount -- "${saves[@]}" | sed 's/^/rescue /'
 	systemd_escape --path --suffix=mount -- "${copied[@]}" | sed 's/^/copy /'
 	((${#optional[@]} == 0)) || printf 'optional %s\n' "${optional[@]}"
+	((${#timeouts[@]} == 0)) || printf 'timeout %s\n' "${timeouts[@]}"
 	((${#copied[@]} == 0)) || printf 'writable %s\n' "${copies[@]}"
 	for name in "${REQUIRED_BY[@]}"; do [[ $name == /* ]] || printf 'unit %s\n' "$name"; done
 	return 0
@@ -294,5 +276,5 @@ dependents_lines() {
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
 		! dependents_matches "$source" || printf '/etc/fstab: %s %s\n' "$source" "$target"
-	done < <(dependents_fstab_lines_)
+	done < <(fstab_lines)
 }

@@ -44,7 +44,7 @@ dropins_write() {
 		writable) dropins_writable_ "$unit" ;;
 		network) dropins_network_ "$folder" "$name" "$unit" || code=1 ;;
 		leg | byhand) crypttab_write_leg "$folder" "$name" "$kind" "$unit" || code=1 ;;
-		patient | optional) ;;
+		patient | optional | timeout) ;;
 		*) dropins_unit_ "$folder" "$name" "$kind" "$unit" "$seconds" || code=1 ;;
 		esac
 	done < <(printf '%s\n' "$units")

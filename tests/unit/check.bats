@@ -878,6 +878,30 @@ the system: 1 note
 	[[ $(forever nbd0) == *nbd* ]]
 }
 
+@test "a time-out of fstab that is shorter than the last rebuild was, or than a start may take" {
+	local lately=$R/etc/ramraid/state/data.lately
+	sed -i 's/defaults/defaults,x-systemd.device-timeout=5min\\04030s/' "$R/etc/fstab"
+	finds device-timeout
+	says 'note device-timeout: expected x-systemd.device-timeout= of /srv/data in /etc/fstab to be as long as a start may take, found 5min30s, and WAIT_TIMEOUT and MEMBER_TIMEOUT together are 1830 s'
+	printf '%s boot md127 1 copy 1770000000 0 1770000000 329 55000 0 0\n' "$ID" >"$lately"
+	finds device-timeout
+	says 'note device-timeout'
+	sed -i 's/ 329 / 331 /' "$lately"
+	finds device-timeout
+	says 'problem device-timeout: expected x-systemd.device-timeout= of /srv/data in /etc/fstab to be longer than a rebuild, for which it waits, found 5min30s, and the last rebuild took 331 s'
+	says 'action: cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT='
+	# The mount does not wait for the rebuild.
+	echo WAIT=no >>"$R/etc/ramraid/data.conf"
+	silent
+	sed -i 's/5min.04030s/20s/' "$R/etc/fstab"
+	finds device-timeout
+	says 'MEMBER_TIMEOUT together are 30 s'
+	sed -i 's/=20s/=0/' "$R/etc/fstab"
+	silent
+	sed -i 's/=0/=infinity/' "$R/etc/fstab"
+	silent
+}
+
 @test "a disk leg in a container that opens too late: not in crypttab, by hand, not to be waited for" {
 	# sda1 is a volume on a partition of a container.
 	mkdir -p "$R/sys/class/block/sda1/slaves/dm-9" "$R/sys/class/block/dm-9/dm"

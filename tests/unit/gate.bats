@@ -437,7 +437,7 @@ luks() {
 		source "$lib/core/load.sh"
 		need gate/dependents
 		findmnt() { kill -SEGV "$BASHPID"; }
-		dependents_fstab_lines_
+		fstab_lines
 	EOT
 	run bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT"
 	assert_success

@@ -13,7 +13,7 @@ declare -gA F # the facts: decide/facts.list
 # is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file),
 # and WAITS (units that come after the array).
 check_gate() {
-	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() byhand=() unit network
+	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() byhand=() timeouts=() unit network
 	local -A LOAD=() AFTER=() FROM=() WAITS=()
 	check_gate_can_see_ || return 0
 	network=$(dependents_units "$CHECK_ARRAY" "${CONF[UUID]}")
@@ -21,6 +21,7 @@ check_gate() {
 	mapfile -t GATE_LEGS < <(sed -n 's/^\(leg\|byhand\) //p' < <(printf '%s\n' "$network"))
 	mapfile -t wanted < <(sed -n 's/^leg //p' < <(printf '%s\n' "$network"))
 	mapfile -t byhand < <(sed -n 's/^byhand //p' < <(printf '%s\n' "$network"))
+	mapfile -t timeouts < <(sed -n 's/^timeout //p' < <(printf '%s\n' "$network"))
 	mapfile -t optional < <(sed -n 's/^optional //p' < <(printf '%s\n' "$network"))
 	network=$(sed -n 's/^network //p' < <(printf '%s\n' "$network"))
 	[[ ${F[array.state]} != active ]] || {
@@ -39,6 +40,7 @@ check_gate() {
 	check_gate_memory_
 	check_users_hibernation
 	check_users_services "${optional[@]}"
+	check_users_timeouts "${timeouts[@]}"
 	check_gate_spread_
 	check_gate_live
 }

@@ -2,8 +2,8 @@
 # hibernation. Called by cmd/check/gate.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of cmd/check/gate.sh
 
-need cmd/check/findings config/conf core/paths core/words world/disk world/openers
-need world/systemd
+need cmd/check/findings config/conf core/paths core/quantity core/words observe/facts
+need report/read-share world/disk world/openers world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -72,3 +72,31 @@ check_users_hibernation() {
 		"that it can, to ${swaps[*]}: the next boot does not find the image, and what was in memory is lost, as in a power cut" \
 		'systemctl mask hibernate.target hybrid-sleep.target suspend-then-hibernate.target; or have swap elsewhere'
 }
+
+# check_users_timeouts "TIMESPAN PATH"…: x-systemd.device-timeout= of fstab is the administrator's
+# word, and goes before the time that the generator gives the device. One that the last rebuild
+# would not have kept ends the mount at the next boot.
+check_users_timeouts() {
+	local line value path seconds rebuilt=0 text most=0
+	(($# > 0)) || return 0
+	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || return 0
+	facts_served
+	read_share_history
+	if [[ ${F[conf.wait]} != no && ${CONF[RAM]} != none ]]; then
+		rebuilt=$HISTORY_SECONDS most=${text%%$'\n'*}
+	fi
+	if [[ $most$text == *infinity* ]]; then most=infinity; else most=$((most + ${text##*$'\n'})); fi
+	for line; do
+		value=${line%% *} path=${line#* }
+		seconds=$(quantity_seconds "$value" 2>/dev/null) || continue
+		[[ $seconds != @(0|infinity) ]] || continue
+		if ((seconds < rebuilt)); then
+			findings_problem device-timeout "x-systemd.device-timeout= of $path in /etc/fstab to be longer than a rebuild, for which it waits" \
+				"$value, and the last rebuild took $rebuilt s: the next boot gives up that mount before the array is whole" "$(check_users_untimed_)"
+		elif [[ $most == infinity ]] || ((seconds < most)); then
+			findings_note device-timeout "x-systemd.device-timeout= of $path in /etc/fstab to be as long as a start may take" \
+				"$value, and WAIT_TIMEOUT and MEMBER_TIMEOUT together are $most s" "$(check_users_untimed_)"
+		fi
+	done
+}
+check_users_untimed_() { printf 'cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT= in %s; then: systemctl daemon-reload\n' "$ETC/$CHECK_ARRAY.conf"; }
