@@ -30,7 +30,7 @@ Start and stop:
   restore NAME          put a rescue image back onto the disks
 
 Change the disks:
-  replace NAME OLD [NEW]  put another disk in the place of a disk leg
+  replace NAME OLD [NEW]  replace a disk leg with another disk
   apply NAME            make the disk legs those that are configured
   resize NAME           use the room that all disk legs have gained
   claim [NAME…]         keep other programs from assembling the arrays
