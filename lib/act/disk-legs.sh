@@ -102,7 +102,7 @@ disk_legs_number_taken_() {
 
 disk_legs_remove_leg() { # I
 	md_remove "${F[array.md]}" "${F[leg.$1.node]}" || {
-		LOOP_ERROR="md does not let go of ${F[leg.$1.dev]}"
+		LOOP_ERROR="md does not release ${F[leg.$1.dev]}"
 		return 1
 	}
 }
@@ -111,7 +111,7 @@ disk_legs_remove_gone() { # NODE
 	# A ramdisk that is gone counts as one that failed: it is not made anew without end.
 	! ramdisk_note_is_node "$1" || ram_leg_count
 	md_remove_gone "${F[array.md]}" "$1" || {
-		LOOP_ERROR="md does not let go of $1, whose device is gone"
+		LOOP_ERROR="md does not release $1, whose device is gone"
 		return 1
 	}
 }

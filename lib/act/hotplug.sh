@@ -17,7 +17,7 @@ hotplug_facts() {
 	hotplug_look
 	memory_floor_note "${F[name]}"
 	if [[ $MEMORY_NOTE == memory ]]; then
-		F["veto.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is made anew when there is room"
+		F["veto.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is rebuilt when there is room"
 	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
 		F["veto.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
 	elif ! ramdisk_may_try "${F[name]}"; then

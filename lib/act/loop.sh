@@ -285,7 +285,7 @@ loop_end_() {
 	# be.
 	history_look
 	rescue_warn "${F[array.md]}"
-	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what lies on it in $STATE"
+	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what is on it in $STATE"
 }
 
 loop_legs_() {

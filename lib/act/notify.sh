@@ -34,9 +34,9 @@ notify_others() {
 	if [[ $program == none ]]; then
 		[[ $1 == notice ]] || notify_mail_ "$@"
 	elif [[ ! -f $program || ! -x $program ]]; then
-		log_warning "${F[name]}: nobody was told of $2: NOTIFY=$program is not there, or is no program"
+		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not there, or is no program"
 	elif why=$(notify_why_not "$program") && [[ -n $why ]]; then
-		log_warning "${F[name]}: nobody was told of $2: NOTIFY=$program is not run: $why"
+		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not run: $why"
 	else
 		notify_run_ "$program" "$@"
 	fi

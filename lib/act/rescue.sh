@@ -21,9 +21,9 @@ rescue_why_not() {
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
 		printf '%s is not there or cannot be written\n' "$folder"
 	elif type=$(findmnt --noheadings --output FSTYPE --target "$folder") && [[ $type == @(tmpfs|ramfs) ]]; then
-		printf '%s lies in memory (%s)\n' "$folder" "$type"
+		printf '%s is in memory (%s)\n' "$folder" "$type"
 	elif lsblk --noheadings --inverse --list --output KNAME -- "$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" 2>/dev/null | grep -qx "$2"; then
-		printf '%s lies on the array itself\n' "$folder"
+		printf '%s is on the array itself\n' "$folder"
 	fi
 }
 

@@ -42,8 +42,8 @@ transitions_under_lock_() { # NAME COMMAND
 		"$2" "$1"
 		exec {lock}>&-
 		;;
-	2) log_warning "$1: $RUN can't be written, so what has changed can't be told" ;;
-	*) log_warning "$1: another ramraid takes more than $TRANSITIONS_PATIENCE s to look at it; what has changed is told at the next look" ;;
+	2) log_warning "$1: $RUN can't be written, so what has changed can't be reported" ;;
+	*) log_warning "$1: another ramraid takes more than $TRANSITIONS_PATIENCE s to look at it; what has changed is reported at the next look" ;;
 	esac
 }
 
@@ -100,7 +100,7 @@ transitions_write_() { # NAME
 	local key lines=()
 	for key in "${!new[@]}"; do lines+=("${new[$key]} $key"); done
 	if ! { put_lines "$RUN/$1.told.new" "${lines[@]}" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"; }; then
-		log_warning "$1: $RUN can't be written, so it will be told again"
+		log_warning "$1: $RUN can't be written, so it will be reported again"
 	fi
 }
 
@@ -124,15 +124,15 @@ transitions_say_ram_() { # NAME WORD
 	in_sync) notify notice ram-in-sync "/dev/${F[ram.node]}" "$1: the RAM leg is in sync" ;;
 	recovering) notify notice ram-rebuilding "/dev/${F[ram.node]}" "$1: the RAM leg is being rebuilt from the disks, as after every boot" ;;
 	detached) notify notice ram-detached '' "$1: the RAM leg has been taken out; to have it again: ramraid attach $1" ;;
-	short) notify warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is made anew when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
+	short) notify warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is rebuilt when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
 	none) notify notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
 	lost)
 		[[ ${old[only]-} != yes || ${F[disks.lack]-} != yes ]] ||
 			notify alert data-lost '' "$1: the RAM leg has failed, and alone had blocks that md could not write to the disk legs: these are LOST, and can't be read. Which disks: ramraid check $1; what lay there is to be had from a backup only"
 		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] && ramdisk_may_try "$1"; then
-			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; it is made anew"
+			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; it is rebuilt"
 		else
-			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; to have it made anew: ramraid attach $1"
+			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; to rebuild it: ramraid attach $1"
 		fi
 		;;
 	esac
@@ -142,10 +142,10 @@ transitions_say_blank_() { # NAME I
 	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so'
 	no=$(md_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
 	[[ -n $no ]] && notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $no" && return
-	[[ -n ${F[leg.$2.alien]-} ]] && notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: ramraid apply $1" && return
-	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && notify notice disk-blank "$dev" "$1: a blank disk stands at $dev" && return
+	[[ -n ${F[leg.$2.alien]-} ]] && notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: ramraid apply $1" && return
+	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && notify notice disk-blank "$dev" "$1: there is a blank disk at $dev" && return
 	[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
-	notify warning disk-blank "$dev" "$1: a blank disk stands at $dev; $why it is not taken. To take it: ramraid apply $1"
+	notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; $why it is not taken. To take it: ramraid apply $1"
 }
 
 transitions_say_leg_() { # NAME I WORD
@@ -198,7 +198,7 @@ transitions_of_start() {
 	if (($2 == EX_REFUSED)); then
 		transitions_refused_before "$1" "$WHY" || {
 			notify_others warning start-refused '' "$1: not started: $WHY"
-			put_lines "$RUN/$1.unstarted" "$WHY" || log_notice "$1: $RUN can't be written, so it will be told again"
+			put_lines "$RUN/$1.unstarted" "$WHY" || log_notice "$1: $RUN can't be written, so it will be reported again"
 		}
 	elif (($2 != 0)); then
 		notify_others warning start-failed '' "$1: ${GATE_WHY:-it could not be started}"

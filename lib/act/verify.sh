@@ -31,7 +31,7 @@ verify_ram_leg() {
 	if ((differ == 0)); then
 		log_info "$1: md has compared the legs, and found no difference (VERIFY=${CONF[VERIFY]})"
 	else
-		notify alert mismatch '' "$1: $differ SECTORS DIFFER between the legs (VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. To have the RAM leg made anew: ramraid detach $1; ramraid attach $1"
+		notify alert mismatch '' "$1: $differ SECTORS DIFFER between the legs (VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. To rebuild the RAM leg: ramraid detach $1; ramraid attach $1"
 	fi
 }
 

@@ -12,7 +12,7 @@ declare -gA F # the facts: decide/facts.list
 
 readonly ADOPT_USAGE='usage: ramraid adopt [--find] [--ram=KIND] [--fix-fstab] [--yes] [--dry-run] NAME ARRAY|DISK…
 
-Makes the RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ours: a bitmap, one slot more,
+Makes the RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ramraid: a bitmap, one slot more,
 /etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
 A ramdisk that was made by hand and is a member leaves the array; the RAM leg gets its slot.
 One that does not run is started as ramraid starts its own: name the inactive array, or all of its disks.
@@ -121,7 +121,7 @@ adopt_all() {
 	[[ -z ${OPT[fix_fstab]-} ]] || lasting_names_write
 	adopt_begin
 	# What is mounted has to be known to the generator at the next boot.
-	contents_remember "$NAME" "$ADOPT_MD" || log_warning "$NAME: could not remember what lies on it in $STATE"
+	contents_remember "$NAME" "$ADOPT_MD" || log_warning "$NAME: could not remember what is on it in $STATE"
 	adoption_array
 	[[ -n $ADOPT_CLAIMED ]] || adopt_claim
 	adoption_writemostly

@@ -65,7 +65,7 @@ cmd_bench_folder() {
 	[[ -z $why ]] || die "--writes=$1: $why; name a folder that is root's alone" "$EX_REFUSED"
 	source=$(findmnt -n -v -o SOURCE --target "$1")
 	grep -qx "${F[array.md]}" <(lsblk -nso KNAME "$source" 2>/dev/null) ||
-		die "--writes=$1: lies on ${source:-another file system}, not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
+		die "--writes=$1: is on ${source:-another file system}, not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 }
 
 # cmd_bench_picture FILE: can it be written to? It is made last, after minutes of measuring.

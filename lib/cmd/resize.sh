@@ -10,7 +10,7 @@ declare -gA F # the facts: decide/facts.list
 readonly RESIZE_USAGE='usage: ramraid resize [--yes] [--dry-run] NAME
 
 After the partitions or volumes of all disk legs have grown: takes the RAM leg out, makes the array as large as the smallest disk leg allows, and
-makes a new RAM leg of that size. The array stays in use; until the new RAM leg is in sync, its reads come from the disk legs. What lies on the array is
+makes a new RAM leg of that size. The array stays in use; until the new RAM leg is in sync, its reads come from the disk legs. What is on the array is
 grown afterwards, with its own tool.
   --yes  do not ask    --dry-run  print the plan, change nothing'
 
@@ -61,7 +61,7 @@ resize_wrong_() {
 	local i VALUE
 	[[ ${F[conf.layout]} == mirror ]] || WRONG+=("it is a ${F[conf.layout]}, and md does not make that larger (reshaping it: mdadm(8), GROW MODE); make a new one, and copy")
 	md_state_read "${F[array.md]}" metadata_version
-	[[ $VALUE == 1.[12] ]] || WRONG+=("its superblocks (metadata $VALUE) lie behind the data, where disks grow; see \"ramraid release\" and --grow in mdadm(8)")
+	[[ $VALUE == 1.[12] ]] || WRONG+=("its superblocks (metadata $VALUE) are behind the data, where disks grow; see \"ramraid release\" and --grow in mdadm(8)")
 	[[ -z ${F[array.gone]} ]] || WRONG+=("a member is in the array whose device is gone (${F[array.gone]}); first: ramraid attach ${F[name]}")
 	[[ -z ${F[array.strangers]} ]] || WRONG+=("${F[array.strangers]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run ${F[name]}")
 	for ((i = 0; i < F[members]; i++)); do

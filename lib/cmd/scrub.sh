@@ -70,6 +70,6 @@ scrub_result() { # NAME SECTORS
 		log_notice "$1: md has compared all legs, and they are equal"
 		return
 	fi
-	notify warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only where swap lies, or what was discarded. To have the RAM leg made anew: ramraid detach $1; ramraid attach $1. What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, and your backup"
+	notify warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only in swap, or in what was discarded. To rebuild the RAM leg: ramraid detach $1; ramraid attach $1. What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, and your backup"
 	return "$EX_FAILED"
 }

@@ -204,7 +204,7 @@ start_by_systemd() {
 start_tell_closed_() { # NAME
 	local closed
 	closed=$(systemd_closed "$1")
-	[[ -z $closed ]] || log_notice "$1: disk legs lie in containers that are opened first (${closed//$'\n'/, }). If a passphrase is wanted, type it in another terminal: systemd-tty-ask-password-agent"
+	[[ -z $closed ]] || log_notice "$1: disk legs are in containers that are opened first (${closed//$'\n'/, }). If a passphrase is wanted, type it in another terminal: systemd-tty-ask-password-agent"
 }
 
 # A stop has unmounted what lies on it; at a start that a person types, nothing mounts that again.

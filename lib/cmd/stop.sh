@@ -81,7 +81,7 @@ stop_array() {
 		stop_is_last_copy_ "$1" || ramdisk_drop "$1"
 		return
 	fi
-	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what lies on it"
+	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what is on it"
 	stop_check_users "$1"
 	ram=${F[ram.state]}
 	guard_release "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
@@ -132,7 +132,7 @@ stop_lock_() {
 		fi
 		lock_holder "$LOCKS/work.$1"
 		systemd_go_on
-		systemd_status "going down; waiting for $(stop_who_) to let go of the array"
+		systemd_status "going down; waiting for $(stop_who_) to release the array"
 		((NOW - told < GUARD_TELL)) || {
 			log_alert "$1: going down, and $(stop_who_) is at work on it still: waiting for it. Do not cut the power"
 			told=$NOW
@@ -177,7 +177,7 @@ stop_end_others_() {
 	fi
 	[[ $signal != KILL ]] || : "${killed:=$2}"
 	(($2 >= ${killed:-$due} + STOP_AFTER_KILL)) || return 0
-	log_alert "$1: going down, and $(stop_who_) does not let go of the array: going on without it"
+	log_alert "$1: going down, and $(stop_who_) does not release the array: going on without it"
 	rm -f "$LOCKS/work.$1"
 	! array_lock_try "$1" 0
 }
@@ -240,7 +240,7 @@ stop_check_users() { # NAME
 		exit "$EX_OK"
 	fi
 	if [[ -n $DRY_RUN ]] && systemd_is_running && systemd_unit_is_up "$1"; then
-		log_notice "$1: in use by $users. What systemd knows to lie on it is unmounted first; if it is in use after that, it stays as it is"
+		log_notice "$1: in use by $users. What systemd knows to be on it is unmounted first; if it is in use after that, it stays as it is"
 		return
 	fi
 	log_error "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"

@@ -79,7 +79,7 @@ conf_faults_say() {
 	both) conf_faults_add "$where: RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
 	no-uuid) conf_faults_add "$where: UUID= is missing; write the array UUID (see: mdadm --examine DISK)" ;;
 	no-member) conf_faults_add "$where: there is no MEMBER= line; write one for each disk leg" ;;
-	far2) conf_faults_add "$where: LAYOUT=far2 takes two MEMBER lines and RAM=none; its RAM leg is that of the mirror that lies on it" ;;
+	far2) conf_faults_add "$where: LAYOUT=far2 takes two MEMBER lines and RAM=none; its RAM leg is that of the mirror that is on it" ;;
 	data-loss) conf_faults_add "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes" ;;
 	esac
 }

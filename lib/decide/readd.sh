@@ -112,7 +112,7 @@ readd_new_legs_() {
 		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F[leg.$i.removed]} ]] || continue
 		! barred "add-leg.$i" || continue
 		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]} == yes && -z ${F[leg.$i.alien]} ]]; then
-			why="a new disk stands at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
+			why="there is a new disk at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
 		elif readd_is_begun "$i"; then
 			why="disk leg ${F[leg.$i.dev]} was lost while it was being put back"
 		else

@@ -247,7 +247,7 @@ safe_start_outrun_() {
 	histories_find_outrunner "$1" || return 1
 	safe_start_absent_names
 	[[ -z $ABSENT ]] || back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, if that was the RAM leg, or is gone for good,"
-	action_is refuse "${F[leg.$1.dev]} had left the array (it stands at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. $back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+	action_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. $back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # safe_start_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg;

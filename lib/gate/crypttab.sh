@@ -53,12 +53,12 @@ crypttab_leg_may_wait_() {
 	for path in "$source" "${key%%:*}" "${key#*:}"; do [[ -z $path || $path == @(none|-) ]] || ahead+=("$path"); done
 	[[ ! ,$options, =~ ,header=([^,]+), ]] || ahead+=("${BASH_REMATCH[1]%%:*}" "${BASH_REMATCH[1]#*:}")
 	if rescue_mount_comes_after "${ahead[@]}"; then
-		why='its disk, key or header lies on the array itself'
+		why='its disk, key or header is on the array itself'
 	elif [[ ,$options, == *,_netdev,* ]] && ((netdev == 0 || local > 0)); then
-		why='/etc/crypttab says _netdev of it, and not all lines about what lies on the array do. Write it for all, or for none'
+		why='/etc/crypttab says _netdev of it, and not all lines about what is on the array do. Write it for all, or for none'
 	fi
 	[[ -n $why ]] || return 0
-	log_warning "$GATE_NAME: a disk leg lies in the container $name, and the array does not wait for that: $why"
+	log_warning "$GATE_NAME: a disk leg is in the container $name, and the array does not wait for that: $why"
 	return 1
 }
 
@@ -72,7 +72,7 @@ crypttab_print_legs() {
 crypttab_write_leg() {
 	local file=$1/ramraid@$2.service.d/50-crypt.conf
 	put_folder "${file%/*}" || return
-	[[ -e $file ]] || put_lines "$file" '# A disk leg lies in it (MEMBER in ramraid.conf(5)). What /etc/crypttab says noauto of is opened by a person, or not at all.' '[Unit]' || return
+	[[ -e $file ]] || put_lines "$file" '# A disk leg is in it (MEMBER in ramraid.conf(5)). What /etc/crypttab says noauto of is opened by a person, or not at all.' '[Unit]' || return
 	[[ $3 == byhand ]] || put_more "$file" "Wants=$4" || return
 	put_more "$file" "After=$4"
 }

@@ -114,11 +114,11 @@ dropins_inner_() {
 dropins_network_() {
 	local file=$1/ramraid@$2.service.d/50-network.conf
 	[[ $3 == only ]] || {
-		log_warning "$2: of what lies on it, /etc/fstab and /etc/crypttab say _netdev of some and not of others: it does not wait for the network. Write it for all, or for none"
+		log_warning "$2: of what is on it, /etc/fstab and /etc/crypttab say _netdev of some and not of others: it does not wait for the network. Write it for all, or for none"
 		return 0
 	}
 	put_folder "${file%/*}" &&
-		put_lines "$file" '# All that lies on it is marked _netdev in fstab and crypttab: its disks come over the network.' \
+		put_lines "$file" '# All that is on it is marked _netdev in fstab and crypttab: its disks come over the network.' \
 			'[Unit]' 'Wants=network-online.target remote-fs-pre.target' 'After=network-online.target remote-fs-pre.target'
 }
 
@@ -175,7 +175,7 @@ dropins_deactivator() {
 }
 
 dropins_unit_put_() { # FILE NAME
-	put_lines "$1" "# It lies on the array $2. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets" \
+	put_lines "$1" "# It is on the array $2. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets" \
 		"# it start is decided by WAIT and ON_TIMEOUT: ramraid@$2.service fails only if it must not start." \
 		'[Unit]' "Requires=ramraid@$2.service" "After=ramraid@$2.service"
 }

@@ -16,7 +16,7 @@ claim_text() {
 		printf '# Written by ramraid, which starts this array itself; taken away by removing the package.\n'
 	else
 		what=/dev/md/$2
-		printf '# Written by ramraid. The root file system lies on this array, so the initramfs starts it.\n'
+		printf '# Written by ramraid. The root file system is on this array, so the initramfs starts it.\n'
 	fi
 	printf 'ARRAY %s UUID=%s:%s:%s:%s\n' "$what" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
 }

@@ -57,7 +57,7 @@ renamed_look() {
 	elif renamed_runs_ "$other"; then
 		F[record.why]="the array is running as $other, which its configuration was called when it was started. Stop it by that name, then start it by this one: ramraid stop $other; ramraid start $name"
 	elif ((${#says[@]} > 1)) || renamed_conflicts_ "$other"; then
-		F[record.why]="what was written down about the array stands under more than one name, and differs: $(renamed_files_ "$name" "${says[@]}"). Look at them, and delete those that are not of its last run, or rename the right ones to $name.*; then: ramraid start $name"
+		F[record.why]="what was written down about the array is there under more than one name, and differs: $(renamed_files_ "$name" "${says[@]}"). Look at them, and delete those that are not of its last run, or rename the right ones to $name.*; then: ramraid start $name"
 	else
 		F[record.from]=$other
 	fi

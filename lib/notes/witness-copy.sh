@@ -33,12 +33,12 @@ witness_copy_find() {
 	if [[ $want == none ]]; then
 		WITNESS_COPY_WHY='WITNESS_COPY=none'
 	elif [[ -z $best || ${found[0]} == "$root" ]]; then
-		WITNESS_COPY_WHY="$want lies on the root file system"
+		WITNESS_COPY_WHY="$want is on the root file system"
 		[[ $want != auto ]] || WITNESS_COPY_WHY='neither /boot nor the ESP is a file system of its own that is mounted'
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
 		WITNESS_COPY_WHY="there is no folder $want"
 	elif [[ -n ${F[array.md]-} ]] && witness_copy_lies_on_ "$SYS/dev/block/${found[0]}" "${F[array.md]}"; then
-		WITNESS_COPY_WHY="$best lies on the array itself"
+		WITNESS_COPY_WHY="$best is on the array itself"
 	else
 		folder=$want
 		[[ $want != auto ]] || folder=$best/ramraid

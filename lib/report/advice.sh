@@ -39,7 +39,7 @@ advice_mended() {
 advice_why_() {
 	advice_blind_
 	if [[ $ADVICE_BLIND == yes ]]; then
-		ADVICE_WHY="only root can read the superblocks of the disks; more is told by: sudo ramraid status ${F[name]}"
+		ADVICE_WHY="only root can read the superblocks of the disks; to see more: sudo ramraid status ${F[name]}"
 	else
 		action_choose eventually
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
@@ -82,7 +82,7 @@ advice_disks_only_() {
 		;;
 	memory | room)
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
-		ADVICE_ACTION="nothing: it is made anew when there is room; at once: ramraid attach ${F[name]}"
+		ADVICE_ACTION="nothing: it is rebuilt when there is room; at once: ramraid attach ${F[name]}"
 		;;
 	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
 	esac
@@ -150,12 +150,12 @@ advice_lost_leg() { # I
 }
 
 advice_stopped_() {
-	ADVICE_IMPACT='it does not run, so nothing that lies on it can be mounted'
+	ADVICE_IMPACT='it does not run, so nothing that is on it can be mounted'
 	ADVICE_ACTION="ramraid start ${F[name]}"
 }
 
 advice_half_assembled_() {
-	ADVICE_IMPACT='something else has gathered legs and not started them; nothing that lies on it can be mounted'
+	ADVICE_IMPACT='something else has gathered legs and not started them; nothing that is on it can be mounted'
 	ADVICE_ACTION="ramraid start ${F[name]}"
 }
 

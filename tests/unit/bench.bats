@@ -111,7 +111,7 @@ measured() {
 	chmod 755 "$R/srv"
 	lsblk() { printf '%s\n' dm-0 sdz; }
 	run cmd_bench_folder "$folder"
-	[[ $status == 4 && $output == *'lies on /dev/mapper/vg-lv, not on /dev/md127'* ]]
+	[[ $status == 4 && $output == *'is on /dev/mapper/vg-lv, not on /dev/md127'* ]]
 	run cmd_bench_folder "$BATS_TEST_TMPDIR/none"
 	[[ $status == 2 && $output == *'no folder that can be written to'* ]]
 }

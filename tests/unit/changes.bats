@@ -104,7 +104,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	rm "$R/run/ramraid/data.ram"
 	look
 	told 'warning ram-lost '
-	says 'to have it made anew: ramraid attach data'
+	says 'to rebuild it: ramraid attach data'
 	echo 'rapiddisk rd0 104857600 7 used' >"$R/run/ramraid/data.ram"
 	look
 	silent
@@ -126,13 +126,13 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	look
 	member rd0 faulty 0
 	look
-	says 'it is made anew'
+	says 'it is rebuilt'
 	member rd0 in_sync 0
 	look
 	printf '%s\n' 4990 4991 4992 >"$R/run/ramraid/data.failures"
 	member rd0 faulty 0
 	look
-	says 'to have it made anew: ramraid attach data'
+	says 'to rebuild it: ramraid attach data'
 }
 
 @test "blocks that no disk leg has: the only good copy; lost with the RAM leg, and that is said as it is" {
@@ -291,7 +291,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	mkdir -p "$R/run/ramraid/data.told.new"
 	pulled sdb
 	look
-	says "can't be written, so it will be told again"
+	says "can't be written, so it will be reported again"
 }
 
 @test "a refused start is told once, until the reason is another" {

@@ -249,7 +249,7 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
   problem not-enabled: expected ramraid@data.service to be enabled, found it disabled
     action: systemctl enable ramraid@data.service
 the system: 1 note
-  note no-mail: expected NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk, found none of them
+  note no-mail: expected NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is notified of a failed disk, found none of them
     action: write NOTIFY=PROGRAM in '"$R"'/etc/ramraid/ramraid.conf; or "MAILADDR root" in /etc/mdadm/mdadm.conf' ]] || fail "$output"
 	check --json
 	[[ $status == 1 ]]
@@ -738,7 +738,7 @@ the system: 1 note
 	says "ARRAY /dev/md/data UUID=…"
 	says 'to start the array'
 	find "$R" \( -name mdadm.conf -o -name ramraid-data.conf \) -exec sed -i "/^ARRAY .dev/d; s|ARRAY <ignore>|ARRAY /dev/md/data|" {} +
-	sed -i 's/^# Written by ramraid.*/# Written by ramraid. The root file system lies on this array, so the initramfs starts it./' "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	sed -i 's/^# Written by ramraid.*/# Written by ramraid. The root file system is on this array, so the initramfs starts it./' "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	silent
 }
 
@@ -1098,7 +1098,7 @@ wanted() {
 	echo UUID=other >"$R/etc/ramraid/state/data.contents"
 	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
 	finds not-gated
-	says 'srv-data.mount is not known to lie on it'
+	says 'srv-data.mount is not known to be on it'
 	says 'action: ramraid remember; systemctl daemon-reload'
 	configured
 	echo '/dev/md127 /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
@@ -1249,7 +1249,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	export -f findmnt
 	export MOUNT_SOURCE=/dev/sdz
 	finds rescue-plain
-	says 'lies on /dev/sdz, which is not'
+	says 'is on /dev/sdz, which is not'
 	mkdir -p "$R/sys/class/block/sdz/slaves/dm-7"
 	finds
 	echo RESCUE=none >>"$R/etc/ramraid/data.conf"

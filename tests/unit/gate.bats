@@ -69,7 +69,7 @@ quietly() {
 	[[ ! -e $OUT/srv.mount.d ]]
 	echo 9 >"$R/sys/block/md127/diskseq"
 	BLIND=yes run now
-	assert_output -p "what lies on it now can't be seen; what is remembered counts"
+	assert_output -p "what is on it now can't be seen; what is remembered counts"
 	now
 	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d "$FIXTURES/generator/01-ext4-by-uuid/expected" "$OUT"
 	assert_success
@@ -237,7 +237,7 @@ in_no_order() { # LINE…
 @test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }
 @test "not all of it is: the array would wait in a circle, so it does not, and that is said" {
 	golden 19-netdev-mixed
-	[[ $said == *'data: of what lies on it, '*'_netdev of some and not of others'* ]] || fail "$said"
+	[[ $said == *'data: of what is on it, '*'_netdev of some and not of others'* ]] || fail "$said"
 }
 
 @test "a shutdown is given time while an array with a RAM leg is configured, and only then" {
@@ -388,7 +388,7 @@ luks() {
 	EOT
 	for line in 'a LABEL=x none' 'a UUID=1 /x/key' 'a UUID=1 /key' 'a UUID=1 /k:LABEL=x' 'a UUID=1 none luks,header=/x/h' 'a /x/image' 'a UUID=1 none _netdev' 'a UUID=1 - x,_netdev,nofail'; do
 		luks "$line"
-		[[ -z $after && $said == *'data: a disk leg lies in the container a, and the array does not wait for that: '* ]] || fail "$line: $after: $said"
+		[[ -z $after && $said == *'data: a disk leg is in the container a, and the array does not wait for that: '* ]] || fail "$line: $after: $said"
 	done
 	for line in 'a UUID=1 /a/key' 'a UUID=1 none header=/xh' 'a UUID=1 none netdev,x_netdev'; do
 		luks "$line"

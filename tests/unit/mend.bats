@@ -281,7 +281,7 @@ systemctl() {
 	wipefs() { :; }
 	superblock_facts() { echo sb=none; }
 	look
-	says 'a blank disk stands at'
+	says 'there is a blank disk at'
 	[[ $(started) == 1 ]]
 }
 

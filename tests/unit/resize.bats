@@ -64,7 +64,7 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 	refused 2 'expected one array name' resize --yes
 	refused 3 'does not exist' resize --yes other
 	put metadata_version 1.0
-	refused 4 'superblocks (metadata 1.0) lie behind the data' resize --yes data
+	refused 4 'superblocks (metadata 1.0) are behind the data' resize --yes data
 	put metadata_version 1.2 sync_action recover
 	refused 4 'md is at work on it (recover); first: ramraid wait data' resize --yes data
 	put sync_action idle resync_start 0

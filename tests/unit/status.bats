@@ -339,7 +339,7 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 		esac
 	}
 	run start_tell_closed_ data
-	assert_output -p 'data: disk legs lie in containers that are opened first (systemd-cryptsetup@leg\x2da.service).'
+	assert_output -p 'data: disk legs are in containers that are opened first (systemd-cryptsetup@leg\x2da.service).'
 	systemctl() { echo; }
 	run start_tell_closed_ data
 	assert_output ''

@@ -238,7 +238,7 @@ hasty() {
 	}
 	GOING=going-down stops 0
 	[[ $(calls) == *$'\nmd_stop' ]] || fail "$(calls)"
-	said 'console: data: going down, and a program that another ramraid has left behind does not let go of the array: going on without it'
+	said 'console: data: going down, and a program that another ramraid has left behind does not release the array: going on without it'
 	exec {L}>&-
 }
 

@@ -63,11 +63,11 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 @test "a program that is not there or can't be run, and a systemd that refuses: said, and no failure" {
 	CONF[NOTIFY]=/nonsense
 	notify warning disk-lost /dev/sdb x 2>"$LOG"
-	grep -q 'data: nobody was told of disk-lost: NOTIFY=/nonsense is not there' "$LOG"
+	grep -q 'data: nobody was notified of disk-lost: NOTIFY=/nonsense is not there' "$LOG"
 	[[ -z $(calls) ]]
 	CONF[NOTIFY]=$R
 	notify warning disk-lost /dev/sdb x 2>"$LOG"
-	grep -q 'nobody was told' "$LOG"
+	grep -q 'nobody was notified' "$LOG"
 	program
 	systemd-run() { return 1; }
 	notify warning disk-lost /dev/sdb x 2>"$LOG"

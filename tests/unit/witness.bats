@@ -379,7 +379,7 @@ mounts() {
 	place /srv/copies yes
 	CONF[WITNESS_COPY]=/var/copies
 	place '' ''
-	[[ $WITNESS_COPY_WHY == '/var/copies lies on the root file system' ]]
+	[[ $WITNESS_COPY_WHY == '/var/copies is on the root file system' ]]
 	# On the array itself: the device that is mounted is a volume on it.
 	mounts '253:0 /boot ext4 rw'
 	mkdir -p "$R/sys/block/md127" "$R/sys/dev/block/253:0/slaves"

@@ -106,7 +106,7 @@ check_array_legs() {
 			"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
 	elif health_only_copy; then
 		findings_problem only-copy 'a disk leg with all that was written' 'that md could not write some blocks: only the RAM leg has them; do not cut the power' \
-			"copy what lies on it to another disk now; a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
+			"copy what is on it to another disk now; a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
 	fi
 }
 

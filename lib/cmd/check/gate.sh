@@ -59,7 +59,7 @@ check_gate_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
 	remote:) found="none, though $remote comes over the network" ;;
 	*) return 0 ;;
 	esac
-	((${#WAITING[@]} == 0)) || findings_problem not-netdev '_netdev on all lines of /etc/fstab and /etc/crypttab about what lies on the array' "$found" \
+	((${#WAITING[@]} == 0)) || findings_problem not-netdev '_netdev on all lines of /etc/fstab and /etc/crypttab about what is on the array' "$found" \
 		'write _netdev among the options of each, then: systemctl daemon-reload'
 }
 
@@ -160,8 +160,8 @@ check_gate_remembered() {
 	while IFS= read -r unit; do
 		[[ $unit == *.@(mount|swap) && $known != *" $unit "* ]] || continue
 		MISSED+=" $unit "
-		findings_problem not-gated "$(contents_file "$CHECK_ARRAY") to name all that lies on the array" \
-			"that $unit is not known to lie on it, and will not wait for it" 'ramraid remember; systemctl daemon-reload'
+		findings_problem not-gated "$(contents_file "$CHECK_ARRAY") to name all that is on the array" \
+			"that $unit is not known to be on it, and will not wait for it" 'ramraid remember; systemctl daemon-reload'
 	done < <(check_gate_units_)
 }
 
@@ -190,7 +190,7 @@ check_gate_in_use_() {
 
 # It can't wait: the initramfs has started its array, or there would be none.
 check_gate_root_() {
-	[[ ${CONF[ROOT]} == yes ]] || findings_problem root-not-named "ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / lies on the array" \
+	[[ ${CONF[ROOT]} == yes ]] || findings_problem root-not-named "ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / is on the array" \
 		'that it does not say so, so that nothing starts the array before / is needed' "write ROOT=yes there, then: ramraid claim"
 }
 
@@ -237,7 +237,7 @@ check_gate_live() {
 		case ${FROM["$unit"]-} in
 		*/systemd/generator*)
 			# Most likely that line has been reported.
-			[[ $MISSED == *' /dev/'* ]] || findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" 'that its line in /etc/fstab does not tell that it lies on it' \
+			[[ $MISSED == *' /dev/'* ]] || findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" 'that its line in /etc/fstab does not say that it is on it' \
 				"write UUID= there, or REQUIRED_BY=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
 			;;
 		*/systemd/system/*.mount | */systemd/system/*.swap)
@@ -247,7 +247,7 @@ check_gate_live() {
 		*) hands+=${hands:+, }${LIVE_WHAT[i]} ;;
 		esac
 	done
-	[[ -z $hands ]] || findings_note used-ungated 'nothing on the array but what waits for it' "$hands, which systemd has not been told of" \
+	[[ -z $hands ]] || findings_note used-ungated 'nothing on the array but what waits for it' "$hands, which systemd does not know of" \
 		"if a service uses it, name that in REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
 }
 

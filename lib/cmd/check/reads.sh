@@ -36,7 +36,7 @@ check_reads() {
 	done
 	after=$(check_reads_disk_)
 	((after - before < CHECK_READS_TOLERATED)) || findings_problem disk-reads 'the RAM leg to serve reads' \
-		"that the disk legs have served $((after - before)) of $CHECK_READS" "mdadm --detail /dev/${F[array.md]}: is the RAM leg write-mostly? To have it made anew: ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
+		"that the disk legs have served $((after - before)) of $CHECK_READS" "mdadm --detail /dev/${F[array.md]}: is the RAM leg write-mostly? To rebuild the RAM leg: ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }
 
 # check_reads_disk_: how many reads the disk legs have served since they came (linux

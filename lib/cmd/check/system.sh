@@ -73,7 +73,7 @@ check_system_notify() {
 	if [[ $program == none ]]; then
 		CHECK_UNTOLD=yes
 	elif [[ ! -f $program || ! -x $program ]]; then
-		findings_note notify 'the program that NOTIFY names, so that somebody is told of a failed disk' "no program at $program" \
+		findings_note notify 'the program that NOTIFY names, so that somebody is notified of a failed disk' "no program at $program" \
 			"make it executable (chmod 755 $program), or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 	else
 		why=$(notify_why_not "$program")
@@ -95,7 +95,7 @@ check_system_rescue() {
 		source=$(findmnt --noheadings --nofsroot --output SOURCE --target "${folder%/*}/" 2>/dev/null) || return 0
 		disk_find "$source" && ! rescue_is_encrypted "$NODE" || return 0
 		findings_note rescue-plain "a saved image of the RAM leg to be encrypted, as the disk leg ${F[leg.$i.dev]} is" \
-			"that RESCUE=$folder lies on $source, which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
+			"that RESCUE=$folder is on $source, which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
 		return 0
 	done
 }
@@ -115,10 +115,10 @@ check_system_mail() {
 	done < <(claim_others)
 	notify_address
 	if [[ -z $NOTIFY_ADDRESS ]]; then
-		findings_note no-mail 'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is told of a failed disk' 'none of them' \
+		findings_note no-mail 'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is notified of a failed disk' 'none of them' \
 			"write NOTIFY=PROGRAM in $ETC/ramraid.conf; or \"MAILADDR root\" in /etc/mdadm/mdadm.conf"
 	elif ! notify_has_sendmail; then
-		findings_note no-mail "something that sends mail to $NOTIFY_ADDRESS (MAILADDR in mdadm.conf), so that somebody is told of a failed disk" \
+		findings_note no-mail "something that sends mail to $NOTIFY_ADDRESS (MAILADDR in mdadm.conf), so that somebody is notified of a failed disk" \
 			'neither /usr/sbin/sendmail nor /usr/lib/sendmail' "install a mail system that has it, such as exim4, postfix or msmtp-mta; or write NOTIFY=PROGRAM in $ETC/ramraid.conf"
 	fi
 }

@@ -11,7 +11,7 @@ declare -gA F # the facts: decide/facts.list
 readonly MEMORY_USAGE='usage: ramraid memory NAME
 
 Looks at the available memory every two seconds as long as the array runs. When less than MEMORY_FLOOR stays available, takes the RAM leg out and
-gives its memory back; when there has been room for a while, has it made anew. Done by ramraid-memory@NAME.service, if MEMORY_FLOOR is set.'
+gives its memory back; when there has been room for a while, has it rebuilt. Done by ramraid-memory@NAME.service, if MEMORY_FLOOR is set.'
 
 cmd_memory() {
 	cli_parse "$MEMORY_USAGE" '' "$@"

@@ -8,7 +8,7 @@ declare -gA F # the facts: decide/facts.list
 
 readonly REMEMBER_USAGE='usage: ramraid remember
 
-Notes the file systems, containers and volumes that lie on the running arrays in /etc/ramraid/state. Done at every start and stop,
+Notes the file systems, containers and volumes that are on the running arrays in /etc/ramraid/state. Done at every start and stop,
 and by ramraid-remember.path whenever /etc/fstab or /etc/crypttab changes.'
 
 cmd_remember() {

@@ -54,7 +54,7 @@ steps() {
 		(cd /root/tree; find . | cpio --quiet -o -H newc | gzip >/boot/initrd.img-$new)
 		found 1 kernel-flaw no-rapiddisk
 		rm -r /lib/modules/$new /boot/*-$new; silent'
-	check 'what lies on it, and does not wait for it' "$helpers"'
+	check 'what is on it, and does not wait for it' "$helpers"'
 		mkdir -p /mnt/hand /mnt/unit; cp /etc/fstab /root/fstab
 		mount /dev/md/data /mnt/hand; found 0 used-ungated; umount /mnt/hand
 		printf "[Mount]\nWhat=/dev/md/data\nWhere=/mnt/unit\n" >/etc/systemd/system/mnt-unit.mount

@@ -74,7 +74,7 @@ steps() {
 			ramraid attach data; whole'
 	}
 	campaign_writers 5
-	check 'a ramdisk that is destroyed under the array is made anew' "$words"'
+	check 'a ramdisk that is destroyed under the array is rebuilt' "$words"'
 		since; n=$(cut -d" " -f2 /run/ramraid/data.ram); echo "rapiddisk detach ${n#rd}" >/sys/kernel/rapiddisk/mgmt
 		sleep 1; test ! -e /sys/block/$n || test "$(cut -d" " -f4 /run/ramraid/data.ram)" != x
 		whole; ramraid status data | grep "^data: whole"; cat /run/ramraid/data.ram'
@@ -84,7 +84,7 @@ steps() {
 		since; mdadm -q /dev/md/data --fail $(node B); mdadm -q /dev/md/data --remove $(node B); says "HARDDISK_B has been taken out"; quiet
 		slots data | grep _'
 	check 'a blank disk at its name is said, and not taken' "$words"'
-		mdadm --zero-superblock $(node B); since; gone B; quiet; back B; says "a blank disk stands at .*HARDDISK_B; AUTO_REPLACE=no"; quiet; slots data | grep _'
+		mdadm --zero-superblock $(node B); since; gone B; quiet; back B; says "there is a blank disk at .*HARDDISK_B; AUTO_REPLACE=no"; quiet; slots data | grep _'
 	check 'one with a file system neither, even with AUTO_REPLACE=yes' "$words"'
 		mkfs.ext4 -q $(node B); echo AUTO_REPLACE=yes >/etc/ramraid/data.conf.d/hotplug.conf; since; gone B; quiet; back B; says "HARDDISK_B is not taken: signature: it holds ext4"; quiet; slots data | grep _'
 	short || check 'one of another array neither, whether that runs or not' "$words"'

@@ -29,7 +29,7 @@ steps() {
 		fails journalctl -b -k -g "Out of memory"'
 	check 'it stays so while memory is short, also for hot-plug' "$helpers"'
 		ramraid mend data; sleep 5; slots_are _UU; systemctl is-active --quiet writer ramraid-memory@data'
-	check 'there is room: it is made anew after a minute, and is whole' "$helpers"'
+	check 'there is room: it is rebuilt after a minute, and is whole' "$helpers"'
 		rm /dev/shm/hog; sleep 40; slots_are _UU; within 120 slots_are UUU; systemctl is-active --quiet writer ramraid-memory@data; ramraid status data'
 	check 'every byte is there, and the legs are equal' '
 		systemctl stop writer; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; sync; echo 3 >/proc/sys/vm/drop_caches

@@ -51,7 +51,7 @@ EOT
 		ramraid create --yes data $(leg A) $(leg_far); grep -x "MEMBER=$(leg_far)" /etc/ramraid/data.conf
 		mkdir /srv/data; make_ext4 /dev/md/data; echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults 0 2" >>/etc/fstab
 		echo MEMBER_TIMEOUT=5s >>/etc/ramraid/data.conf; ramraid remember; systemctl daemon-reload; mount /srv/data; new one'
-	check 'check: what lies on it has to be _netdev; with that the array comes after the network' '
+	check 'check: what is on it has to be _netdev; with that the array comes after the network' '
 		code=0; ramraid check data >/root/out || code=$?; cat /root/out; test $code = 1; grep "problem not-netdev" /root/out
 		sed -i "/srv.data/s/defaults/_netdev/" /etc/fstab; systemctl daemon-reload; fails grep not-netdev <<EOT
 $(ramraid check data || :)

@@ -58,7 +58,7 @@ steps() {
 		systemctl list-units --plain --no-legend "ramraid-notify-data-*" | grep "running.*ram-detached"; systemctl stop "ramraid-notify-*"; rm /root/hang
 		chmod 644 /usr/local/sbin/event; ramraid attach data 2>/root/out; quiet
 		# Said by whoever was first.
-		journalctl -b -q -o cat -u "ramraid-monitor@*" >>/root/out; grep "nobody was told of ram-in-sync: NOTIFY=/usr/local/sbin/event is not there, or is no program" /root/out
+		journalctl -b -q -o cat -u "ramraid-monitor@*" >>/root/out; grep "nobody was notified of ram-in-sync: NOTIFY=/usr/local/sbin/event is not there, or is no program" /root/out
 		ramraid check data | grep "note notify:"; chmod 755 /usr/local/sbin/event; quiet; test ! -s /root/events; test "$(slots data)" = UUU'
 	check 'scrub: equal legs are equal, and nobody is told' "$words"'
 		umount /srv/data; ramraid scrub data 2>/root/out; cat /root/out; grep "they are equal" /root/out; quiet; test ! -s /root/events; test "$(cat $array/sync_max)" = max'

@@ -21,7 +21,7 @@ steps() {
 		sed -i "s,^MEMBER=.*OLD_1$,$1,; s,^MEMBER=.*OLD_2$,$2," /etc/ramraid/data.conf; cat /etc/ramraid/data.conf
 		ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount; cd /srv/data; sha256sum --quiet -c /root/sums
 		cd /; systemctl stop srv-data.mount; ramraid stop data; cp /root/conf /etc/ramraid/data.conf; ramraid start data; systemctl start srv-data.mount'
-	check 'the second copy of the record lies on /boot, for root alone, and follows' '
+	check 'the second copy of the record is on /boot, for root alone, and follows' '
 		systemctl show -p After --value ramraid@data | tr " " "\n" | grep -x boot.mount
 		id=$(sed -n s/^uuid=//p /etc/ramraid/state/data.witness); cmp /etc/ramraid/state/data.witness /boot/ramraid/$id.witness
 		test "$(stat -c %a /boot/ramraid/$id.witness /etc/ramraid/state/data.witness)" = "$(printf "600\n600")"

@@ -61,7 +61,7 @@ EOT
 		grep -x "beside UUID=$(blkid -o value -s UUID /dev/vol-1/plain)" /etc/ramraid/state/pool.contents
 		journalctl -b -o cat -t ramraid-generator | grep "pool: /srv/plain, where RESCUE lies, waits for pool itself"
 		# A later initramfs has seen the swap, and would wait for it.
-		update-initramfs -u >/root/out 2>&1; cat /root/out; grep "/dev/mapper/vol--1-swap lies on the array pool.*RESUME=none" /root/out
+		update-initramfs -u >/root/out 2>&1; cat /root/out; grep "/dev/mapper/vol--1-swap is on the array pool.*RESUME=none" /root/out
 		for unit in srv-xfs.mount dev-vol\\x2d1-swap.swap systemd-cryptsetup@open.service; do systemctl show -p Requires --value "$unit" | grep -q ramraid@pool || { echo "$unit"; exit 1; }; done
 		for unit in srv-tree.mount srv-sub.mount; do systemctl show -p Requires --value $unit | grep -q ramraid@tree || { echo $unit; exit 1; }; done
 		ramraid check >/root/out || :; cat /root/out; fails grep -e not-gated -e ungated /root/out'
