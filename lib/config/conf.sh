@@ -52,12 +52,18 @@ conf_no_array() {
 	printf 'there is no array "%s": %s does not exist; configured: %s%s\n' "$1" "$ETC/$1.conf" "${CONF_NAMES[*]:-none}" "${SUGGESTION:+; did you mean \"$SUGGESTION\"?}"
 }
 
-# conf_defaults: CONF for an array that has no file of its own yet; faults of ramraid.conf in
+# conf_defaults: CONF for an array that has no file of its own yet: the vendor's drop-ins, but for
+# those that the administrator has under the same name, ramraid.conf, and its drop-ins; faults in
 # CONF_ERRORS, returns 1.
 conf_defaults() {
+	local file
 	MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
 	conf_keys_builtin
+	[[ ! -d $VENDOR ]] || for file in "$VENDOR"/*.conf; do
+		[[ -e $ETC/ramraid.conf.d/${file##*/} ]] || conf_read "$file" defaults
+	done
 	conf_read "$ETC/ramraid.conf" defaults
+	[[ ! -d $ETC/ramraid.conf.d ]] || for file in "$ETC/ramraid.conf.d"/*.conf; do conf_read "$file" defaults; done
 	((${#CONF_ERRORS[@]} == 0))
 }
 

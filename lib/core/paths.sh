@@ -5,6 +5,7 @@
 
 readonly ROOT=${RAMRAID_ROOT-}
 readonly ETC=$ROOT/etc/ramraid
+readonly VENDOR=$ROOT/usr/lib/ramraid/ramraid.conf.d
 # What must be known before any other file system is mounted lies beside the configuration: /var may
 # be one of them.
 readonly STATE=$ETC/state

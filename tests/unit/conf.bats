@@ -104,6 +104,26 @@ REQUIRED_BY=postgresql.service
 	[[ ${MEMBERS[2]} == /dev/disk/by-id/ata-C && ${REQUIRED_BY[*]} == /more ]]
 }
 
+@test "drop-ins of the defaults: the vendor's count least, one of the same name replaces it, and none has what is one array's" {
+	local vendor=$R/usr/lib/ramraid/ramraid.conf.d
+	mkdir -p "$vendor"
+	printf 'RAM=brd\nWAIT=no\nREBUILD=kernel\nVERIFY=yes\n' >"$vendor/10-site.conf"
+	printf 'ON_TIMEOUT=fail\n' >"$vendor/20-off.conf"
+	printf 'RAM=none\n' >"$vendor/not"
+	write ramraid.conf $'WAIT=yes\nREBUILD=copy\n'
+	write ramraid.conf.d/20-off.conf ''
+	write ramraid.conf.d/30-mine.conf $'REBUILD=auto\n'
+	with VERIFY=sample
+	loads data
+	[[ ${CONF[RAM]}:${CONF[WAIT]}:${CONF[REBUILD]}:${CONF[ON_TIMEOUT]}:${CONF[VERIFY]} == brd:yes:auto:degraded:sample ]] || fail "$(declare -p CONF)"
+	((${#CONF_WARNINGS[@]} == 0))
+	[[ $(conf_names) == data ]]
+	printf 'MEMBER=/dev/disk/by-id/ata-X\n' >"$vendor/10-site.conf"
+	write ramraid.conf.d/30-mine.conf $'WAIT=perhaps\n'
+	warns data "$vendor/10-site.conf:1: MEMBER belongs to one array*" "$C/ramraid.conf.d/30-mine.conf:1: WAIT=perhaps: write yes or no"
+	[[ ${CONF[HOTPLUG]} == no ]]
+}
+
 @test "comments, blank lines, blanks, quotes, and no newline at the end" {
 	write data.conf "# comment
   ; another
