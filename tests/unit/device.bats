@@ -494,7 +494,7 @@ loop() {
 	loop
 	md_readd() { called readd "$2" && return 1; }
 	F[copy.why_not]=no
-	static_configured() { facts whole-2 conf.rebuild=kernel; }
+	static_configured() { facts whole-2 conf.rebuild=kernel array.block=512; }
 	loop_run data
 	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
 }
