@@ -2,7 +2,7 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/ram-leg act/witness-joined act/witness-update core/log core/paths decide/health
+need act/blocks act/ram-leg act/witness-joined act/witness-update core/log core/paths decide/health
 need notes/departures world/disk world/md world/md-bits world/md-leg world/ramdisk-note
 need world/superblock
 
@@ -11,13 +11,28 @@ declare -gA F # the facts: decide/facts.list
 disk_legs_assemble() { # NODE…
 	local BITS=()
 	disk_legs_keep_bits_ "$@"
-	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" || {
+	disk_legs_assemble_ "$@" || {
 		LOOP_ERROR='mdadm refused; its words stand above'
 		return 1
 	}
 	disk_legs_set_bits_ "$1"
 	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
+}
+
+# With the spare for larger blocks, if it has to have them; rather without than not at all.
+disk_legs_assemble_() { # NODE…
+	local BLOCKS_SPARE code=0
+	blocks_begin "${F[name]}" "$@"
+	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCKS_SPARE:+"$BLOCKS_SPARE"} || code=$?
+	((code == 0)) || [[ -z $BLOCKS_SPARE ]] || {
+		blocks_end "${F[name]}" "$1"
+		log_warning "${F[name]}: mdadm did not take the spare that gives it blocks of 4096 bytes (BLOCK=4096); without it"
+		md_assemble "${F[name]}" "${F[conf.layout]}" "$@"
+		return
+	}
+	blocks_end "${F[name]}" "$1"
+	return "$code"
 }
 
 # disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being

@@ -2,7 +2,7 @@
 # "stop" and by "detach".
 # shellcheck shell=bash
 
-need act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock core/log
+need act/blocks act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock core/log
 need core/progress decide/action decide/health decide/ram-device observe/facts observe/static
 need report/only-copy world/md world/ramdisk world/systemd
 
@@ -19,6 +19,7 @@ readonly GUARD_TRIES=2              # how often a disk that md gives up again is
 guard_release() {
 	local stuck=''
 	GUARD_RESCUED=''
+	[[ -n $DRY_RUN ]] || blocks_tidy "$1"
 	[[ -n $DRY_RUN ]] || copy_stop "$1" || stuck=$COPY_WHY
 	facts_observe
 	guard_flush_write_behind_ "$1" || return

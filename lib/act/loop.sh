@@ -2,7 +2,7 @@
 # crash at any step enters the loop again.
 # shellcheck shell=bash
 
-need act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue act/transitions
+need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue act/transitions
 need act/witness-joined act/witness-update config/conf config/conf-need core/clock core/log
 need core/paths core/progress core/quantity decide/action decide/health notes/contents
 need notes/memory-floor notes/renamed observe/facts observe/scan observe/static world/md
@@ -71,6 +71,7 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
 	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
+	blocks_tidy "$1"
 	static_configured "$1"
 	[[ ${3-} != in-use ]] || F[conf.wait]=no
 	renamed_take || log_warning "$1: what was written down about its array under another name could not all be moved in $STATE"

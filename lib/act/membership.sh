@@ -54,10 +54,10 @@ membership_facts() { # NAME
 	F[change.left]='' F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ')
 	for disk in "${LEAVING[@]}"; do [[ " ${MEMBERS[*]} " == *" $disk "* ]] || F[change.left]+="${F[change.left]:+ }$disk"; done
 	# Newer kernels keep it in the superblocks (linux Documentation/admin-guide/md.rst,
-	# logical_block_size, since 6.19).
+	# logical_block_size, since 6.19); and BLOCK= keeps it.
 	md_state_read "${F[array.md]}" logical_block_size
 	F[change.block]=''
-	[[ ${VALUE:-0} != 0 ]] || F[change.block]=${F[array.block]}
+	[[ ${VALUE:-0} != 0 || ${F[conf.block]} == 4096 ]] || F[change.block]=${F[array.block]}
 	for ((i = 0; i < F[members]; i++)); do
 		F[leg.$i.block]=''
 		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")

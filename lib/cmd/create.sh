@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
-need core/act core/cli core/log core/paths core/quantity notes/claim notes/memory-floor world/disk
-need world/disk-name world/md world/ramdisk world/ramdisk-zram world/systemd
+need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor world/disk
+need world/disk-name world/md world/md-blocks world/ramdisk world/ramdisk-zram world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need observe/device
 
@@ -139,11 +139,14 @@ create_check_device() {
 	CREATE_RAM=$stable
 }
 
+# An array for zram has blocks of 4096 bytes from its first start on (BLOCK=).
+create_is_zram() { [[ ${CREATE_RAM:-${CONF[RAM]}} == zram* ]]; }
+
 create_check_memory() {
 	local why MEMORY_RESERVE
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
-	[[ ${CREATE_RAM:-${CONF[RAM]}} != zram* ]] || ((CREATE_BLOCK >= RAMDISK_ZRAM_BLOCK)) ||
-		die "$NAME: zram has blocks of $RAMDISK_ZRAM_BLOCK bytes, and the disks have $CREATE_BLOCK; take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
+	! create_is_zram || ramdisk_zram_is_there ||
+		die "$NAME: the kernel module zram is not available for $(uname -r); take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
 	memory_floor_reserve
 	why=$(ramdisk_why_not "$CREATE_BYTES" "$MEMORY_RESERVE")
 	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
@@ -190,10 +193,26 @@ create_level() {
 	create_conf "$layout" "$uuid" | act_file "$ETC/$name.conf"
 	act_undo_push create_unclaim "$name"
 	claim_write "$name" "$uuid"
-	[[ $layout != mirror ]] || return 0
+	[[ $layout != mirror ]] || {
+		! create_is_zram || create_stop
+		return 0
+	}
 	CREATE_DISKS=("/dev/md/$name")
 	# Its name may also be an older one.
 	if [[ -n $DRY_RUN ]]; then CREATE_NODES=("md/$name"); else CREATE_NODES=("$(md_of_leg "${CREATE_NODES[0]}")"); fi
+}
+
+# As md makes it, it has the blocks of its disks; its unit starts it with larger ones. Not before it
+# is claimed, or udev would start it.
+create_stop() {
+	local md
+	[[ -z $DRY_RUN ]] || {
+		md_stop "md/$NAME"
+		return
+	}
+	md=$(md_of_leg "${CREATE_NODES[0]}")
+	md_blocks_round "$md" || die "$NAME: md did not give it a size that is a multiple of 4096 bytes"
+	clock_until 5 1 md_stop "$md" || die "$NAME: $md could not be stopped, to be started with blocks of 4096 bytes"
 }
 
 create_end() { # EXIT-CODE
@@ -240,6 +259,7 @@ create_conf() { # LAYOUT UUID
 	[[ $1 == mirror ]] || printf 'LAYOUT=%s\nRAM=none\n' "$1"
 	for disk in "${CREATE_DISKS[@]}"; do printf 'MEMBER=%s\n' "$disk"; done
 	[[ $1 != mirror || -z $CREATE_RAM ]] || printf 'RAM=%s\n' "$CREATE_RAM"
+	[[ $1 != mirror ]] || ! create_is_zram || printf 'BLOCK=4096\n'
 }
 
 create_start() { # NAME

@@ -12,6 +12,7 @@ declare -grA CONF_EXPECTED=(
 	[REQUIRED_BY]='a mount point or the name of a unit'
 	[LAYOUT]='mirror or far2'
 	[ROOT]='yes or no'
+	[BLOCK]='auto or 4096'
 	[RAM]='auto, rapiddisk, brd, zram, zram:ALGORITHM, none, or a device path'
 	[RAM_RESERVE]='a size such as 512M or 10%'
 	[MEMORY_FLOOR]='a size such as 512M or 5%, or 0 for never'

@@ -17,6 +17,7 @@ conf_keys_builtin() {
 		[UUID]=''
 		[LAYOUT]=mirror
 		[ROOT]=no
+		[BLOCK]=auto
 		[RAM]=auto
 		[RAM_RESERVE]=10%
 		[MEMORY_FLOOR]=0
@@ -44,6 +45,7 @@ CONF_FORM=(
 	[REQUIRED_BY]='^(/.*|[^/]+\.(mount|swap|service|target))$'
 	[LAYOUT]='^(mirror|far2)$'
 	[ROOT]='^(yes|no)$'
+	[BLOCK]='^(auto|4096)$'
 	[RAM]='^(auto|rapiddisk|brd|zram|none|zram:[a-z0-9-]{1,20}|/dev/.+)$'
 	[RAM_RESERVE]=$RE_SIZE
 	[MEMORY_FLOOR]=$RE_SIZE

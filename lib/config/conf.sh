@@ -162,7 +162,7 @@ conf_lines_() {
 		}
 		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where"
 		case $key:$kind in
-		UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults | LAYOUT:defaults | ROOT:defaults) conf_fault_ place "$where" "$key" ;;
+		UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults | LAYOUT:defaults | ROOT:defaults | BLOCK:defaults) conf_fault_ place "$where" "$key" ;;
 		MEMBER:*) conf_member_ "$where" "$value" ;;
 		REQUIRED_BY:*) REQUIRED_BY+=("$value") ;;
 		UUID:*) conf_uuid_ "$where" "$value" ;;

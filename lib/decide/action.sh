@@ -168,8 +168,7 @@ action_no_ram() {
 	elif [[ ${F[array.level]} != raid1 || ${F[array.degraded]} == 0 ]]; then
 		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and has no free slot for one"
 	elif [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
-		action_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
-${F[array.md]} have ${F[array.block]}; take another kind, such as RAM=auto"
+		action_too_small_
 	elif [[ ${F[ram.state]} == attached ]]; then
 		action_fill_
 	elif [[ -n ${F[leg.ram.dev]} ]]; then
@@ -177,6 +176,16 @@ ${F[array.md]} have ${F[array.block]}; take another kind, such as RAM=auto"
 	else
 		action_is make-ram 'there is no ramdisk yet'
 	fi
+}
+
+# zram would make the array's blocks larger while it is in use.
+action_too_small_() {
+	local todo='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
+	[[ ${F[conf.block]} != 4096 ]] ||
+		todo="something else has started it, or its start could not give it larger ones; when \
+that is mended: ramraid stop ${F[name]}; ramraid start ${F[name]}"
+	action_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
+${F[array.md]} have ${F[array.block]}; $todo"
 }
 
 # The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's

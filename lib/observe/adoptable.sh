@@ -257,10 +257,11 @@ adoptable_memory_() {
 }
 
 # adoptable_zram BYTES NODE…: zram as the RAM leg of an array of these disks. What counts is the
-# blocks that they give it at every start.
+# blocks that they, or BLOCK=, give it at every start.
 adoptable_zram() {
 	local bytes=$1 node block=512 most=512 why
 	shift
+	[[ ${CONF[BLOCK]} == auto ]] || most=${CONF[BLOCK]}
 	for node; do
 		! ramdisk_note_is_node "$node" || continue
 		block=$(disk_block "$node")

@@ -6,7 +6,7 @@ declare -gA F # the facts: decide/facts.list
 # KEY is empty until somebody sets it, KEY=VALUE is VALUE. failed.ACTION and conf.error.N are left
 # out: of these the key itself is what is known.
 readonly BLANK_FACTS='
-	name uuid members=0 conf.layout=mirror conf.root=no conf.ram conf.rebuild=kernel conf.hotplug=no
+	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram conf.rebuild=kernel conf.hotplug=no
 	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
 	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text
 	lately kernel.flaw copy.why_not copy.state=none copy.why record.from record.why rescue.image

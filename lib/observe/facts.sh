@@ -14,6 +14,7 @@ facts_of_conf() {
 	F[name]=$1 F[uuid]=${CONF[UUID]} F[members]=${#MEMBERS[@]}
 	F[conf.ram]=${CONF[RAM]} F[conf.wait]=${CONF[WAIT]} F[conf.on_timeout]=${CONF[ON_TIMEOUT]}
 	F[conf.rebuild]=${CONF[REBUILD]} F[conf.hotplug]=${CONF[HOTPLUG]} F[conf.layout]=${CONF[LAYOUT]} F[conf.root]=${CONF[ROOT]}
+	F[conf.block]=${CONF[BLOCK]}
 	# It is in use before we are there.
 	[[ ${CONF[ROOT]} == no ]] || F[conf.wait]=no
 	F[conf.start_degraded]=${CONF[START_DEGRADED]} F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))

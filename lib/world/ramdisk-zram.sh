@@ -8,6 +8,7 @@ need world/ramdisk-note
 
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
 readonly RAMDISK_ZRAM_BLOCK=4096   # bytes: its logical blocks, on every machine
+readonly RAMDISK_ZRAM_SPARE_LIMIT=4M
 readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses best
 
 # Without options: it then makes one device of its own, which whoever else loads it expects.
@@ -94,6 +95,34 @@ ramdisk_zram_tidy() {
 	number_in "$SYS/block/$node/size" 1
 	((NUMBER == 0)) && [[ ${now:--} == "${sequence:--}" && -z $(disk_users "$node") ]] || return 0
 	ramdisk_zram_drop "$node" || :
+}
+
+# ramdisk_zram_spare NAME BYTES: a device that does not become the RAM leg (act/blocks.sh), noted of
+# its own, that takes next to no memory, whoever writes to it. Sets RAMDISK_ZRAM_SPARE to its node.
+ramdisk_zram_spare() {
+	local sequence=''
+	RAMDISK_ZRAM_SPARE=$(ramdisk_zram_add) || return 1
+	{ read -r sequence <"$SYS/block/$RAMDISK_ZRAM_SPARE/diskseq"; } 2>/dev/null || :
+	printf '%s %s\n' "$RAMDISK_ZRAM_SPARE" "${sequence:--}" >"$RUN/$1.block" || return 1
+	act_write "$SYS/block/$RAMDISK_ZRAM_SPARE/mem_limit" "$RAMDISK_ZRAM_SPARE_LIMIT" &&
+		ramdisk_zram_set_up "$RAMDISK_ZRAM_SPARE" "$2" zram
+}
+
+# ramdisk_zram_spare_find NAME: sets RAMDISK_ZRAM_SPARE to the one that is noted, if it is still
+# that; else to nothing.
+ramdisk_zram_spare_find() {
+	local sequence='' now=''
+	RAMDISK_ZRAM_SPARE=''
+	{ read -r RAMDISK_ZRAM_SPARE sequence <"$RUN/$1.block"; } 2>/dev/null || :
+	[[ $RAMDISK_ZRAM_SPARE =~ ^zram[0-9]+$ ]] || RAMDISK_ZRAM_SPARE=''
+	{ read -r now <"$SYS/block/${RAMDISK_ZRAM_SPARE:-none}/diskseq"; } 2>/dev/null || :
+	[[ -e $SYS/block/${RAMDISK_ZRAM_SPARE:-none} && ${now:--} == "${sequence:--}" ]] || RAMDISK_ZRAM_SPARE=''
+}
+
+ramdisk_zram_spare_drop() { # NAME
+	ramdisk_zram_spare_find "$1"
+	[[ -z $RAMDISK_ZRAM_SPARE ]] || ramdisk_zram_drop "$RAMDISK_ZRAM_SPARE" || return
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.block"
 }
 
 # ramdisk_zram_why_not BYTES BLOCK: prints why a leg of BYTES of an array with blocks of BLOCK bytes

@@ -147,6 +147,45 @@ systemctl start --no-block ramraid@data.service'
 	conf_load data || fail "${CONF_ERRORS[*]}"
 }
 
+# zram NUMBER…: the kernel's module is there.
+zram() { mkdir -p "$R/sys/class/zram-control" && : >"$R/sys/class/zram-control/hot_add"; }
+
+@test "for zram it is stopped again, claimed, so that its unit starts it with blocks of 4096 bytes, as at every boot" {
+	zram
+	mkdir -p "$R/sys/block/md127/md"
+	echo 101376 >"$R/sys/block/md127/md/component_size"
+	create --yes --no-wait --ram=zram:lz4 data /dev/sda /dev/sdb
+	assert_success
+	[[ $(steps | tail -n +2) == 'systemctl --quiet enable ramraid@data.service
+mdadm --stop /dev/md127
+systemctl daemon-reload
+systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
+	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nRAM=zram:lz4\nBLOCK=4096' ]]
+	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
+}
+
+@test "zram as the default for all arrays counts as well, and --dry-run shows the stop" {
+	zram
+	echo RAM=zram >"$R/etc/ramraid/ramraid.conf"
+	create --dry-run data /dev/sda /dev/sdb
+	assert_success
+	assert_line BLOCK=4096
+	assert_line 'mdadm --stop /dev/md/data'
+	nothing_done
+}
+
+@test "it can't be stopped: everything is taken back; no module: refused" {
+	refused 4 'the kernel module zram is not available' --yes --ram=zram data /dev/sda
+	zram
+	mkdir -p "$R/sys/block/md127/md"
+	echo 101376 >"$R/sys/block/md127/md/component_size"
+	FAILS='mdadm --stop'
+	create --yes --no-wait --ram=zram data /dev/sda /dev/sdb
+	assert_failure
+	assert_output -p 'could not be stopped, to be started with blocks of 4096 bytes'
+	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
+}
+
 @test "mdadm fails: the disks are left without a superblock" {
 	FAILS='mdadm --create'
 	create --yes --no-wait data /dev/sda /dev/sdb

@@ -181,3 +181,139 @@ write class/zram-control/hot_remove 1'
 	check_array_ram_leg
 	did 'problem no-ram-leg none, since zram has blocks of 4096 bytes, and those of the array have 512'
 }
+
+# disks: two of an array, with blocks of 512 bytes and the superblock that mdadm has made; and what
+# stands for the device of zram. mdadm puts a member into md127 and takes it out.
+disks() {
+	local node
+	declare -gA CONF=([BLOCK]=4096 [LAYOUT]=mirror)
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	for node in sda sdb; do
+		fake_disk "$node" $((100 << 20))
+		dd if="$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" of="$R/dev/$node" conv=notrunc status=none
+	done
+	: >"$R/dev/zram1"
+	mkdir -p "$R/sys/module/md_mod/parameters" "$R/proc/sys/kernel/random"
+	echo 0 >"$R/sys/module/md_mod/parameters/start_ro"
+	echo 01234567-89ab-4cde-8f01-23456789abcd >"$R/proc/sys/kernel/random/uuid"
+	BLOCKS_DIRECT='' GIVING_UP='' REFUSES=''
+	md_modules() { :; }
+	md_wait_link() { :; }
+	md_free_name() { :; }
+	mdadm() {
+		called mdadm "$@"
+		case $1 in
+		--assemble)
+			[[ -z $REFUSES || "$*" != *"$REFUSES"* ]] || return 1
+			mkdir -p "$R/sys/block/md127/queue"
+			ln -sfn "$R/sys/block/md127" "$R/sys/class/block/md127"
+			echo 512 >"$R/sys/block/md127/queue/logical_block_size"
+			for node in sda sdb; do mkdir -p "$R/sys/class/block/$node/holders/md127"; done
+			[[ "$*" != *zram1 ]] || {
+				mkdir -p "$R/sys/block/zram1/holders/md127"
+				echo 4096 >"$R/sys/block/md127/queue/logical_block_size"
+			}
+			;;
+		--manage) rm -r "$R/sys/block/${*: -1:1}/holders/md127" 2>/dev/null || rmdir "$R/sys/block/zram1/holders/md127" ;;
+		esac
+	}
+}
+readonly MADE='write block/zram1/mem_limit 4M
+write block/zram1/comp_algorithm zstd
+write block/zram1/disksize 100663296
+write module/md_mod/parameters/start_ro 1'
+readonly AWAY='write module/md_mod/parameters/start_ro 0
+mdadm --manage /dev/md127 --remove /dev/zram1
+write class/zram-control/hot_remove 1'
+# assembles COMMAND…: ends well, with its messages in the log.
+assembles() { disk_legs_assemble sda sdb 2>"$BATS_TEST_TMPDIR/log"; }
+
+@test "BLOCK=4096: a spare of zram is beside the disks when they are started, and leaves before md may write" {
+	disks
+	assembles
+	[[ $(calls) == "$MADE
+mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb /dev/zram1
+$AWAY" ]] || fail "$(calls)"
+	[[ ! -e $R/run/ramraid/data.block && ! -e $R/sys/block/zram1 && -e $R/sys/block/zram0 ]]
+}
+
+@test "its superblock is that of a spare of this array, with a number that nobody has, and as large as a leg" {
+	local SIZE
+	disks
+	blocks_begin data sda sdb 2>/dev/null
+	[[ $BLOCKS_SPARE == zram1 && $(<"$R/run/ramraid/data.block") == 'zram1 7' ]]
+	superblock_facts "$R/dev/zram1" >"$BATS_TEST_TMPDIR/spare"
+	superblock_facts "$R/dev/sda" >"$BATS_TEST_TMPDIR/disk"
+	grep -qx role=spare "$BATS_TEST_TMPDIR/spare"
+	grep -qx recovery= "$BATS_TEST_TMPDIR/spare"
+	grep -qx number=127 "$BATS_TEST_TMPDIR/spare"
+	for key in sb uuid events level raid_disks size data_offset; do
+		[[ $(grep "^$key=" "$BATS_TEST_TMPDIR/spare") == "$(grep "^$key=" "$BATS_TEST_TMPDIR/disk")" ]] || fail "$key"
+	done
+	SIZE=$(<"$R/sys/block/zram1/size")
+	((SIZE == 196608))
+	grep -qx data_size=194560 "$BATS_TEST_TMPDIR/spare"
+}
+
+@test "disks that have such blocks, or no BLOCK=4096: no spare" {
+	disks
+	for node in sda sdb; do mkdir "$R/sys/class/block/$node/queue"; done
+	echo 4096 >"$R/sys/class/block/sdb/queue/logical_block_size"
+	assembles
+	did 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb'
+	rm "$BATS_TEST_TMPDIR/calls" "$R/sys/class/block/sdb/queue/logical_block_size"
+	CONF[BLOCK]=auto
+	assembles
+	did 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb'
+}
+
+@test "no zram, or mdadm does not take the spare: the array is started all the same" {
+	disks
+	modprobe() { return 1; }
+	assembles
+	did 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb'
+	grep -q 'could not be given blocks of 4096 bytes' "$BATS_TEST_TMPDIR/log"
+	rm "$BATS_TEST_TMPDIR/calls"
+	modprobe() { :; }
+	REFUSES=zram1
+	assembles
+	[[ $(calls) == *'/dev/sdb /dev/zram1'*'hot_remove 1
+mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb' && ! -e $R/run/ramraid/data.block ]] || fail "$(calls)"
+}
+
+@test "a spare that a killed start has left is taken out, one that md rebuilds as well; another device of that name is not" {
+	disks
+	echo 'zram1 7' >"$R/run/ramraid/data.block"
+	mkdir "$R/sys/block/zram1/holders/md127"
+	eval "mdadm_$(declare -f mdadm)"
+	mdadm() { if [[ $3 == --remove && $(calls) != *--fail* ]]; then called busy && return 1; else mdadm_mdadm "$@"; fi }
+	clock_until() { shift 2 && "$@"; }
+	blocks_tidy data 2>/dev/null
+	[[ $(calls) == 'busy
+mdadm --manage /dev/md127 --fail /dev/zram1'*'hot_remove 1' && ! -e $R/run/ramraid/data.block ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	device 1 8
+	echo 'zram1 7' >"$R/run/ramraid/data.block"
+	blocks_tidy data
+	[[ -z $(calls) && -e $R/sys/block/zram1 && ! -e $R/run/ramraid/data.block ]]
+}
+
+@test "an array with BLOCK=4096 that runs with 512: none, and what to type" {
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[ram.state]=none F[conf.ram]=zram F[array.block]=512 F[conf.block]=4096
+	action_choose
+	[[ $ACTION == 'done' && $WHY == *'ramraid stop data; ramraid start data' ]] || fail "$WHY"
+}
+
+@test "a new array ends with a whole block of 4096 bytes" {
+	mkdir -p "$R/sys/block/md127/md"
+	mdadm() { called mdadm "$@"; }
+	echo 101376 >"$R/sys/block/md127/md/component_size"
+	md_blocks_round md127
+	did ''
+	echo 101379 >"$R/sys/block/md127/md/component_size"
+	md_blocks_round md127 2>/dev/null
+	did 'write block/md127/md/sync_action frozen
+mdadm --grow /dev/md127 --size=101376
+write block/md127/md/sync_action idle'
+}

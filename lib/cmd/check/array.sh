@@ -189,7 +189,8 @@ check_array_ram_leg() {
 	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] || found="that ${F[leg.ram.dev]} is not there" cure="bring it back, then: ramraid attach $CHECK_ARRAY"
 	if [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
 		found="none, since zram has blocks of 4096 bytes, and those of the array have ${F[array.block]}"
-		cure='take another kind, such as RAM=auto'
+		cure='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
+		[[ ${F[conf.block]} != 4096 ]] || cure="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
 	fi
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
