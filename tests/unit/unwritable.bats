@@ -119,7 +119,7 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 	run stop_lock_ data
 	assert_failure 1
 	assert_output -p "can't be opened"
-	going=going-down
+	going="going-down"
 	run stop_lock_ data
 	assert_success
 	assert_output -p 'going on without a lock'
