@@ -35,26 +35,26 @@ steps() {
 		resynced; cat /proc/mdstat
 		mounted nvme md0; mounted ssd md1; mounted cloud md2; mounted far md3'
 	check 'what is about to be done is said: the fast one can be either' "$helpers"'
-		writer nvme 1; writer ssd 1; writer cloud 1
+		writer nvme 1
 		ramraid adopt --dry-run nvme /dev/md0 2>&1 | tee /root/out; grep "the fast one, becomes a disk leg" /root/out; grep -e "--ram=/dev/nvme" /root/out
 		ramraid adopt --dry-run ssd /dev/md1 2>&1 | tee /root/out; grep "the fast one, becomes a disk leg" /root/out
 		ramraid adopt --dry-run --ram=$near cloud /dev/md2 2>&1 | tee /root/out; grep "write-behind is on" /root/out; grep "counts as no copy" /root/out
 		grep -x "echo 0 > /sys/block/md2/md/bitmap/backlog" /root/out; grep "zero-superblock" /root/out
-		test -z "$(find /etc/ramraid -name "*.conf" ! -name ramraid.conf)"; for name in nvme ssd cloud; do unharmed $name; done'
+		test -z "$(find /etc/ramraid -name "*.conf" ! -name ramraid.conf)"; unharmed nvme'
 	check 'the NVMe disk stays as the RAM leg: nothing is copied' "$helpers"'
 		ramraid adopt --yes --ram=$fast nvme /dev/md0 >/root/out 2>&1 || { cat /root/out; exit 1; }; cat /root/out; grep "they are equal" /root/out; unharmed nvme
 		ramraid status nvme; test "$(members md0)" = UU; grep -x "RAM=$fast" /etc/ramraid/nvme.conf; test "$(grep -c ^MEMBER= /etc/ramraid/nvme.conf)" = 1
-		test -z "$(ls /sys/block | grep ^rd)"; written nvme; writer nvme 2'
+		test -z "$(ls /sys/block | grep ^rd)"; written nvme'
 	check 'the SSD beside the hard disk becomes a disk leg, beside a leg in RAM' "$helpers"'
-		ramraid adopt --yes ssd /dev/md1; unharmed ssd; ramraid status ssd; test "$(members md1)" = UUU; test "$(grep -c ^MEMBER= /etc/ramraid/ssd.conf)" = 2
-		test "$(cat /sys/block/md1/md/dev-*/state | grep -c write_mostly)" = 2; written ssd; writer ssd 2'
+		writer ssd 1; ramraid adopt --yes ssd /dev/md1; unharmed ssd; ramraid status ssd; test "$(members md1)" = UUU; test "$(grep -c ^MEMBER= /etc/ramraid/ssd.conf)" = 2
+		test "$(cat /sys/block/md1/md/dev-*/state | grep -c write_mostly)" = 2; written ssd; writer cloud 1'
 	for at in 'mdadm --manage /dev/md2 --fail' 'mdadm --manage /dev/md2 --remove' 'wipefs' 'mdadm --zero-superblock'; do
 		check "the ephemeral disk leaves; killed before \"$at\"" "$helpers"'killed cloud "'"$at"'" adopt --yes --ram=$near cloud /dev/md2
 			cat /etc/ramraid/state/cloud.adopted' || return
 	done
 	check 'and completed: filled from the network disk, no difference is left' "$helpers"'
 		ramraid adopt --yes --ram=$near cloud /dev/md2; unharmed cloud; ramraid status cloud; test "$(members md2)" = UU
-		test "$(cat /sys/block/md2/md/bitmap/backlog)" = 0; grep -x "RAM=$near" /etc/ramraid/cloud.conf; written cloud; writer cloud 2'
+		test "$(cat /sys/block/md2/md/bitmap/backlog)" = 0; grep -x "RAM=$near" /etc/ramraid/cloud.conf; written cloud'
 	check 'a RAID10 that is in use: refused, with the way' "$helpers"'
 		code=0; ramraid adopt --yes far /dev/md3 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; grep "found raid10; to move what it holds" /root/out
 		findmnt /srv/far; sums; test -z "$(find /etc/ramraid -name "far*")"'
@@ -68,10 +68,9 @@ steps() {
 	reboot
 	check 'after a reboot all are whole, and all is there' "$helpers"'
 		cat /proc/mdstat; test "$(slots nvme)" = UU; test "$(slots ssd)" = UUU; test "$(slots cloud)" = UU; test "$(slots far)" = UU; sums; ramraid status
-		for name in nvme ssd cloud far; do written $name; done; clean nvme ssd cloud far'
+		written far; clean nvme ssd cloud far'
 	check 'release' "$helpers"'
-		for name in nvme ssd cloud far; do writer $name 3; ramraid release --yes $name; unharmed $name; done; cat /proc/mdstat; test -z "$(ls /sys/block | grep ^rd)"
-		for name in nvme ssd cloud far; do written $name; done'
+		for name in nvme ssd cloud far; do writer $name 3; ramraid release --yes $name; unharmed $name; written $name; done; cat /proc/mdstat; test -z "$(ls /sys/block | grep ^rd)"'
 	reboot
 	check 'and after a reboot all is there' "$helpers"'sums; cat /proc/mdstat'
 }
