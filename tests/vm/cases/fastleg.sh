@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
 # adopt, of the articles' arrays without a ramdisk, by their own commands: an NVMe disk beside a write-mostly one, an SSD beside a hard disk, a cloud's ephemeral
-# disk beside a network disk (--assume-clean, write-behind), a RAID10 in the far layout. Mounted, with a writer; killed and typed again; a reboot, a release, a reboot.
+# disk beside a network disk (--assume-clean, write-behind). Mounted, with a writer; killed and typed again; a reboot, a release, a reboot.
 checked_on trixie
 long
 from installed
@@ -10,8 +10,6 @@ disk SSD 64M nvme=11
 disk HDD 64M
 disk NEAR 64M nvme=12
 disk NET 64M
-disk R1 64M
-disk R2 64M
 memory 2G
 # shellcheck source=tests/vm/killed.sh disable=SC2154
 source "$here/killed.sh"
@@ -26,14 +24,13 @@ steps() {
 	boot
 	vm_send "$here/churn.pl" /root/churn.pl
 	check 'the arrays of the articles, mounted; the ephemeral disk differs from the network disk' "$killer$helpers"'
-		modprobe -a raid1 raid10; settle
+		modprobe raid1; settle
 		mdadm --create /dev/md0 --run --level=1 --raid-devices=2 $fast --write-mostly $(leg SLOW)
 		mdadm --create /dev/md1 --run --level=1 --raid-devices=2 $ssd $(leg HDD)
 		head -c 60M /dev/urandom >$near; head -c 60M /dev/urandom >$(leg NET); sync
 		mdadm --create /dev/md2 --run --level=1 --raid-devices=2 --bitmap=internal --write-behind=256 --assume-clean $near --write-mostly $(leg NET)
-		mdadm --create /dev/md3 --run --level=10 --layout=f2 --raid-devices=2 $(leg R1) $(leg R2)
 		resynced; cat /proc/mdstat
-		mounted nvme md0; mounted ssd md1; mounted cloud md2; mounted far md3'
+		mounted nvme md0; mounted ssd md1; mounted cloud md2'
 	check 'what is about to be done is said: the fast one can be either' "$helpers"'
 		writer nvme 1
 		ramraid adopt --dry-run nvme /dev/md0 2>&1 | tee /root/out; grep "the fast one, becomes a disk leg" /root/out; grep -e "--ram=/dev/nvme" /root/out
@@ -48,29 +45,18 @@ steps() {
 	check 'the SSD beside the hard disk becomes a disk leg, beside a leg in RAM' "$helpers"'
 		writer ssd 1; ramraid adopt --yes ssd /dev/md1; unharmed ssd; ramraid status ssd; test "$(members md1)" = UUU; test "$(grep -c ^MEMBER= /etc/ramraid/ssd.conf)" = 2
 		test "$(cat /sys/block/md1/md/dev-*/state | grep -c write_mostly)" = 2; written ssd; writer cloud 1'
-	for at in 'mdadm --manage /dev/md2 --fail' 'mdadm --manage /dev/md2 --remove' 'wipefs' 'mdadm --zero-superblock'; do
+	for at in 'mdadm --manage /dev/md2 --remove' 'mdadm --zero-superblock'; do
 		check "the ephemeral disk leaves; killed before \"$at\"" "$helpers"'killed cloud "'"$at"'" adopt --yes --ram=$near cloud /dev/md2
 			cat /etc/ramraid/state/cloud.adopted' || return
 	done
 	check 'and completed: filled from the network disk, no difference is left' "$helpers"'
 		ramraid adopt --yes --ram=$near cloud /dev/md2; unharmed cloud; ramraid status cloud; test "$(members md2)" = UU
 		test "$(cat /sys/block/md2/md/bitmap/backlog)" = 0; grep -x "RAM=$near" /etc/ramraid/cloud.conf; written cloud'
-	check 'a RAID10 that is in use: refused, with the way' "$helpers"'
-		code=0; ramraid adopt --yes far /dev/md3 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; grep "found raid10; to move what it holds" /root/out
-		findmnt /srv/far; sums; test -z "$(find /etc/ramraid -name "far*")"'
-	check 'one that holds nothing: the disk leg of a mirror, by the command in the message' "$helpers"'
-		umount /srv/far; wipefs -aq /dev/md3; settle; sed -i /srv.far/d /etc/fstab; rm /root/sums.far; systemctl daemon-reload
-		command=$(grep -o "ramraid create far /dev/[^ ]*" /root/out); echo "$command --yes"; $command --yes; ramraid status far; test "$(slots far)" = UU
-		systemctl stop ramraid@far; ramraid destroy --yes far'
-	check 'a ramdisk beside a RAID10, made by hand' "$helpers"'
-		attached rd7; wipefs -aq /dev/md3; mdadm --create /dev/md4 --run --level=1 --raid-devices=2 /dev/rd7 --write-mostly /dev/md3; resynced; mounted far md4; writer far 1
-		ramraid adopt --yes far /dev/md4; unharmed far; ramraid status far; test "$(members md4)" = UU; written far; writer far 2; cat /etc/ramraid/far.conf'
 	reboot
 	check 'after a reboot all are whole, and all is there' "$helpers"'
-		cat /proc/mdstat; test "$(slots nvme)" = UU; test "$(slots ssd)" = UUU; test "$(slots cloud)" = UU; test "$(slots far)" = UU; sums; ramraid status
-		written far; clean nvme ssd cloud far'
+		cat /proc/mdstat; test "$(slots nvme)" = UU; test "$(slots ssd)" = UUU; test "$(slots cloud)" = UU; sums; ramraid status; clean nvme ssd cloud'
 	check 'release' "$helpers"'
-		for name in nvme ssd cloud far; do writer $name 3; ramraid release --yes $name; unharmed $name; written $name; done; cat /proc/mdstat; test -z "$(ls /sys/block | grep ^rd)"'
+		for name in nvme ssd cloud; do writer $name 3; ramraid release --yes $name; unharmed $name; written $name; done; cat /proc/mdstat; test -z "$(ls /sys/block | grep ^rd)"'
 	reboot
 	check 'and after a reboot all is there' "$helpers"'sums; cat /proc/mdstat'
 }
