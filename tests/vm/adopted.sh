@@ -29,7 +29,7 @@ writer() {
 }
 unharmed() {
 	test "$(systemctl is-active srv-$1.mount)" = active; test "$(since $1)" = "$(cat /run/since.$1)"
-	systemctl is-active --quiet writer-$1; sums
+	systemctl is-active --quiet writer-$1; sha256sum --quiet -c /root/sums.$1
 }
 killed() {
 	local name=$1 at=$2 code=0; shift 2
@@ -41,7 +41,7 @@ written() {
 	local md
 	! systemctl is-active --quiet writer-$1 || systemctl stop writer-$1
 	sync; echo 3 >/proc/sys/vm/drop_caches
-	perl /root/churn.pl check /srv/$1 /root/list.$1; sums
+	perl /root/churn.pl check /srv/$1 /root/list.$1; sha256sum --quiet -c /root/sums.$1
 	md=$(basename $(readlink -f $(findmnt -no SOURCE /srv/$1)))
 	while [ "$(cat /sys/block/$md/md/sync_action)" != idle ]; do sleep 0.2; done
 	echo check >/sys/block/$md/md/sync_action
