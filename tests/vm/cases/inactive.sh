@@ -60,8 +60,8 @@ steps() {
 		fails grep none /sys/block/$(md solo)/md/bitmap/location'
 	check 'one that somebody has started without its ramdisk, and mounted, with a writer' "$helpers"'
 		mdadm --run /dev/$(of D); systemctl reset-failed srv-run.mount || :; systemctl start srv-run.mount; test "$(members $(of D))" = _U; writer run 1
-		ramraid adopt --yes run /dev/$(of D); unharmed run; ramraid status run; test "$(slots run)" = UU
-		fails grep none /sys/block/$(md run)/md/bitmap/location; written run'
+		ramraid adopt --yes run /dev/$(of D); unharmed run; ramraid status run; test "$(members $(of D))" = UU
+		fails grep none /sys/block/$(of D)/md/bitmap/location; written run'
 	check 'all is there' "$helpers"'
 		mount -a; sums; test "$(compare data)" = 0; test "$(compare solo)" = 0
 		# A short time-out in fstab would end the mount before the array is whole.
