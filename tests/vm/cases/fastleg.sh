@@ -55,8 +55,10 @@ steps() {
 	reboot
 	check 'after a reboot all are whole, and all is there' "$helpers"'
 		cat /proc/mdstat; test "$(slots nvme)" = UU; test "$(slots ssd)" = UUU; test "$(slots cloud)" = UU; sums; ramraid status; clean nvme ssd cloud'
-	check 'release' "$helpers"'
-		for name in nvme ssd cloud; do writer $name 3; ramraid release --yes $name; unharmed $name; written $name; done; cat /proc/mdstat; test -z "$(ls /sys/block | grep ^rd)"'
+	for at in nvme ssd cloud; do
+		check "release of $at" "$helpers name=$at"'; writer $name 3; ramraid release --yes $name; unharmed $name; written $name; cat /proc/mdstat' || return
+	done
+	check 'no ramdisk is left' 'test -z "$(ls /sys/block | grep ^rd)"'
 	reboot
 	check 'and after a reboot all is there' "$helpers"'sums; cat /proc/mdstat'
 }

@@ -27,6 +27,7 @@ of() { basename /sys/class/block/$(basename $(node $1))/holders/md*; }
 none() { test -z "$(find /etc/ramraid -name "$1*")"; }
 '
 steps() {
+	local name
 	boot
 	vm_send "$here/churn.pl" /root/churn.pl
 	check 'arrays made by hand: a ramdisk and two disks, and twice a ramdisk and one' "$helpers"'
@@ -69,7 +70,10 @@ steps() {
 	reboot
 	check 'after a reboot all are whole, and all is there' "$helpers"'
 		test "$(slots data)" = UUU; test "$(slots solo)" = UU; test "$(slots run)" = UU; sums; ramraid status; clean data solo run'
-	check 'release' "$helpers"'for name in data solo run; do ramraid release --yes $name; done; sums; cat /proc/mdstat; test "$(ls /sys/block | grep -c ^rd)" = 0'
+	for name in data solo run; do
+		check "release of $name" "$helpers"'ramraid release --yes '"$name"'; sums; cat /proc/mdstat' || return
+	done
+	check 'no ramdisk is left' 'test -z "$(ls /sys/block | grep ^rd)"'
 	reboot
 	check 'and after a reboot all is there' "$helpers"'sums; cat /proc/mdstat'
 }
