@@ -1106,7 +1106,7 @@ wanted() {
 	says '/dev/md127 in line 1, which the next boot gives to any array'
 	echo '/dev/disk/by-id/dm-uuid-x /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
-	says 'its line in /etc/fstab does not tell'
+	says 'its line in /etc/fstab does not say that it is on it'
 }
 
 @test "a disk that comes over the network: what lies on it has to be _netdev, all of it" {

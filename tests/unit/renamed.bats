@@ -127,7 +127,7 @@ refuses() { # PATTERN
 @test "two records of one array, and which of them counts is not known" {
 	good data
 	only_copy older "$ID" 90
-	refuses "stands under more than one name, and differs: $S/data.witness, $S/older.witness"
+	refuses "there under more than one name, and differs: $S/data.witness, $S/older.witness"
 	rm "$S/older.witness"
 	good fast
 	looks fast
