@@ -15,7 +15,7 @@ kept_leg_make_equal() {
 	local NODE=''
 	[[ -n $ADOPT_KEPT || ${ADOPTED[refill]-} == yes ]] || return 0
 	if [[ -n $DRY_RUN ]]; then
-		act_write "$SYS/block/$ADOPT_MD/md/sync_action" check
+		md_check_print "$ADOPT_MD"
 		log_notice "$NAME: if the legs differ then:"
 		md_drop "$ADOPT_MD" "$ADOPT_KEPT"
 		kept_leg_clear_ "$ADOPT_KEPT"

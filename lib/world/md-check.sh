@@ -2,7 +2,7 @@
 # was killed leaves behind.
 # shellcheck shell=bash
 
-need core/log core/paths world/md-state
+need core/act core/log core/paths world/md-state
 
 # md_check MD FROM TO [COMMAND…]: has md compare all legs from sector FROM to TO, and sets
 # MISMATCHES to how many sectors differ (md counts in larger units). COMMAND is called twice a
@@ -41,6 +41,9 @@ md_check() {
 	[[ -z $note ]] || exec {note}>&-
 	[[ -n $whole ]]
 }
+
+# md_check_print MD: prints what begins one, where nothing is changed (DRY_RUN).
+md_check_print() { act_write "$SYS/block/$1/md/sync_action" check; }
 
 # md_check_left MD: ends what a check has left behind that was killed: md would take back no leg
 # beside it. One that goes on has its note locked.

@@ -3,11 +3,11 @@
 # else's, such as the swap of zram-generator.
 # shellcheck shell=bash
 
-need core/act core/clock core/log core/number core/paths world/disk world/ramdisk
+need core/act core/clock core/log core/number core/paths core/put world/disk world/ramdisk
 need world/ramdisk-note
 
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
-readonly RAMDISK_ZRAM_BLOCK=4096   # bytes: its logical blocks, on every machine
+readonly RAMDISK_ZRAM_BLOCK=4096 # bytes: its logical blocks, on every machine
 readonly RAMDISK_ZRAM_SPARE_LIMIT=4M
 readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses best
 
@@ -103,7 +103,7 @@ ramdisk_zram_spare() {
 	local sequence=''
 	RAMDISK_ZRAM_SPARE=$(ramdisk_zram_add) || return 1
 	{ read -r sequence <"$SYS/block/$RAMDISK_ZRAM_SPARE/diskseq"; } 2>/dev/null || :
-	printf '%s %s\n' "$RAMDISK_ZRAM_SPARE" "${sequence:--}" >"$RUN/$1.block" || return 1
+	put_lines "$RUN/$1.block" "$RAMDISK_ZRAM_SPARE ${sequence:--}" || return 1
 	act_write "$SYS/block/$RAMDISK_ZRAM_SPARE/mem_limit" "$RAMDISK_ZRAM_SPARE_LIMIT" &&
 		ramdisk_zram_set_up "$RAMDISK_ZRAM_SPARE" "$2" zram
 }

@@ -64,7 +64,7 @@ completes() {
 }
 
 @test "what comes after an option's equals sign, where bash begins a new word" {
-	completes 'ramraid create --ram=' auto rapiddisk brd none
+	completes 'ramraid create --ram=' auto rapiddisk brd zram none
 	completes 'ramraid create --ram=r' rapiddisk
 	completes 'ramraid create --ram=/dev/disk/by-id/a' /dev/disk/by-id/ata-A
 	completes 'ramraid create --layout=' far2

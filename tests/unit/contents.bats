@@ -41,7 +41,7 @@ UUID=AbCdEf-1111-2222"
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	mkdir -p "${file%/*}"
 	mkfifo "$file"
-	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ disk_stack contents_file contents_is_elsewhere lsblk called act_text log_info log_write log_printable
+	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ disk_stack contents_file contents_is_elsewhere lsblk called act_text put_folder log_info log_write log_printable
 	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" SYS="$SYS" ROOT="$ROOT" bash -c 'contents_remember data md127' 2>/dev/null
 	[[ $(<"$file") == UUID=1 ]]
 	printf 'UUID=2\0\n\0' >"$file"
