@@ -15,10 +15,7 @@ kept_leg_make_equal() {
 	local NODE=''
 	[[ -n $ADOPT_KEPT || ${ADOPTED[refill]-} == yes ]] || return 0
 	if [[ -n $DRY_RUN ]]; then
-		md_check_print "$ADOPT_MD"
-		log_notice "$NAME: if the legs differ then:"
-		md_drop "$ADOPT_MD" "$ADOPT_KEPT"
-		kept_leg_clear_ "$ADOPT_KEPT"
+		kept_leg_print_
 		return
 	fi
 	if [[ ${ADOPTED[refill]-} != yes ]] && kept_leg_is_equal_; then
@@ -33,6 +30,18 @@ kept_leg_make_equal() {
 	! disk_find "${CONF[RAM]}" || kept_leg_wipe_ "$NODE"
 	ADOPTED[refill]=''
 	adopted_write "$NAME"
+}
+
+# What would be done (DRY_RUN). One that an earlier run has taken out has only its superblock left.
+kept_leg_print_() {
+	if [[ ${ADOPTED[refill]-} != yes ]]; then
+		md_check_print "$ADOPT_MD"
+		log_notice "$NAME: if the legs differ then:"
+	fi
+	[[ -z $ADOPT_KEPT ]] || md_drop "$ADOPT_MD" "$ADOPT_KEPT"
+	NODE=$ADOPT_KEPT
+	[[ -n $NODE ]] || disk_find "${CONF[RAM]}" || return 0
+	kept_leg_clear_ "$NODE"
 }
 
 # Returns 1 when the legs differ.

@@ -1064,6 +1064,10 @@ half_adopted() {
 		else
 			((status == 137)) || fail "$kill: $output"
 			KILL_AFTER=0
+			# Whatever was begun, each command that is printed names its device.
+			verb adopt --dry-run --ram=/dev/nvme0n1 data /dev/md127
+			assert_success
+			refute_line --regexp ' /dev/$'
 			verb adopt --yes --ram=/dev/nvme0n1 data /dev/md127
 		fi
 		[[ $(steps) == *"--fail /dev/nvme0n1"*"--remove /dev/nvme0n1"*"zero-superblock /dev/nvme0n1"*"systemctl start"* ]] ||

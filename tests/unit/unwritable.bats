@@ -111,7 +111,7 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 	[[ ! $said =~ :\ line\ [0-9]+:|cannot\ create && $said == *"the folder $out/srv.mount.d can't be made: Permission denied"* && $said == *'data: could not write all drop-ins'* ]] || fail "$said"
 }
 
-@test "a shutdown goes on without the lock that nobody can have; a person is told why not" {
+@test "a shutdown goes on without the lock that nobody can have; a person hears why not" {
 	libraries
 	going=''
 	stop_going_down() { printf '%s' "$going"; }
