@@ -61,6 +61,12 @@ image_customise() { # FOLDER
 	chroot "$root" systemctl mask modprobe@drm.service modprobe@efi_pstore.service modprobe@configfs.service getty@tty1.service \
 		modprobe@fuse.service getty-static.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount dev-hugepages.mount dev-mqueue.mount \
 		sys-kernel-debug.mount sys-kernel-tracing.mount systemd-user-sessions.service systemd-logind.service systemd-random-seed.service rapiddiskd.service
+	# Each of these runs at every boot and every daemon-reload, and has nothing to find on these machines.
+	local generator
+	mkdir -p "$root/etc/systemd/system-generators"
+	for generator in bless-boot factory-reset gpt-auto hibernate-resume integritysetup rc-local run ssh system-update tpm2 veritysetup; do
+		ln -s /dev/null "$root/etc/systemd/system-generators/systemd-$generator-generator"
+	done
 	# It fails as long as it has nothing to export.
 	[[ ! -e $root/etc/nbd-server ]] || chroot "$root" systemctl disable nbd-server.service
 	image_faster_initramfs "$root"

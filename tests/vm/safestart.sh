@@ -1,10 +1,10 @@
 # What the cases of the safe start share: sourced by them. The machine, its first boot, and what their guests may use.
 # shellcheck shell=bash disable=SC2016,SC2034
-from mirror
-disk A 96M
-disk B 96M
-disk C 96M
-disk D 96M
+from small
+disk A 40M
+disk B 40M
+disk C 40M
+disk D 40M
 may_fail ramraid@data.service srv-data.mount
 
 # What is missing is not waited for longer than a test has patience, and the machine's boot does not depend on it.

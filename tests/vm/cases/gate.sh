@@ -1,8 +1,8 @@
 # What waits, for how long, and what happens when the time is up. The disks are slow enough for the rebuild to be watched.
 checked_on trixie
-from mirror
-disk A 96M throttling.bps-total=4000000
-disk B 96M throttling.bps-total=4000000
+from small
+disk A 40M throttling.bps-total=1700000
+disk B 40M throttling.bps-total=1700000
 may_fail ramraid@data.service
 
 set_conf() { # LINE…

@@ -1,8 +1,8 @@
 # The package: an upgrade touches nothing that runs; removing leaves a plain md array, mounted all the time; coming back; purging.
 checked_on trixie
-from mirror
-disk A 96M
-disk B 96M
+from small
+disk A 40M
+disk B 40M
 
 steps() {
 	boot

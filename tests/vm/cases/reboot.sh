@@ -1,7 +1,7 @@
 # The main job: the mirror comes back whole, before its mount, after a clean reboot and after the plug was pulled.
-from mirror
-disk A 96M
-disk B 96M
+from small
+disk A 40M
+disk B 40M
 
 whole_before_mount() {
 	check "$1: the array is whole and the RAM leg in sync" '
