@@ -80,7 +80,7 @@ forget_copy() {
 
 # forget_notes NAME: all that was written down about it; the note that this has begun goes last.
 forget_notes() {
-	act rm -f -- "$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory,failures} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
+	act rm -f -- "$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory,failures,block} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
 	act rm -f -- "$(forget_file "$1")"
 	hotplug_disarm
 }

@@ -11,13 +11,15 @@ declare -gA F # the facts: decide/facts.list
 # hotplug_facts: what the worker goes by besides. What a person has taken out stays out, and what
 # fails again and again is left alone. After facts_observe.
 hotplug_facts() {
-	local MEMORY_NOTE
+	local MEMORY_NOTE MEMORY_WHY
 	F[mend]=yes F[retry]=no F[conf.auto_replace]=no
 	[[ ${CONF[HOTPLUG]} != yes ]] || F[conf.auto_replace]=${CONF[AUTO_REPLACE]}
 	hotplug_look
 	memory_floor_note "${F[name]}"
 	if [[ $MEMORY_NOTE == memory ]]; then
 		F["veto.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is rebuilt when there is room"
+	elif [[ $MEMORY_NOTE == full ]]; then
+		F["veto.make-ram"]=$MEMORY_WHY
 	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
 		F["veto.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
 	elif ! ramdisk_may_try "${F[name]}"; then
@@ -129,7 +131,7 @@ hotplug_tried() {
 # the array alone, until release is typed again, or adopt, or start: they take away what
 # hotplug_note_released has written.
 hotplug_is_released() {
-	local MEMORY_NOTE
+	local MEMORY_NOTE MEMORY_WHY
 	memory_floor_note "$1"
 	[[ $MEMORY_NOTE == release ]]
 }

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths notes/adopted report/progress-line world/disk world/md
-need world/md-check world/ramdisk world/superblock
+need world/md-check world/ramdisk-note world/superblock
 
 # kept_leg_make_equal: an array that was made with --assume-clean may differ in what nobody has
 # written, and reads come from this member. So md compares, and it stays only if the legs are equal.

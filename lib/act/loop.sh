@@ -30,7 +30,7 @@ readonly LOOP_LOOK=0.5                          # seconds between two looks
 #   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and loop_stalls of it
 #   LOOP_FILLING     since when the RAM leg is being filled (clock), LOOP_ENGINE: by copy or kernel;
 #                    for act/history.sh
-#   LOOP_REBUILT     yes: it was filled in this run; for act/verify.sh
+#   LOOP_REBUILT     yes: it was filled in this run; for act/verify.sh. LOOP_MADE: the ramdisk was made
 LOOP_FAST='' # a start may be interrupted before loop_run
 
 # loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries
@@ -69,7 +69,7 @@ loop_run() {
 # What is so for the whole run.
 loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
-	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
+	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	blocks_tidy "$1"
 	static_configured "$1"

@@ -10,14 +10,31 @@ need world/ramdisk-note
 declare -gA F # the facts: decide/facts.list
 
 ram_leg_drop() {
-	# Taken out on purpose, it is not made again in this start.
-	[[ ${F[ram.state]} != recovering ]] || F["failed.make-ram"]=$WHY
-	[[ ${F[ram.state]} != faulty ]] || ram_leg_count
-	md_drop "${F[array.md]}" "${F[ram.node]}" || {
+	if [[ -n ${F[ram.full]} ]]; then
+		ram_leg_is_full_ || return
+	elif [[ ${F[ram.state]} == recovering ]]; then
+		# Taken out on purpose, it is not made again in this start.
+		F["failed.make-ram"]=$WHY
+	elif [[ ${F[ram.state]} == faulty ]]; then
+		ram_leg_count
+	fi
+	[[ ${F[ram.state]} == attached ]] || md_drop "${F[array.md]}" "${F[ram.node]}" || {
 		LOOP_ERROR='mdadm could not remove it'
 		return 1
 	}
 	ramdisk_drop "${F[name]}"
+}
+
+# It has come to its limit, and would again: it is not made anew, not even by hot-plug, before a
+# person asks for it, who may have raised the limit since this one was made.
+ram_leg_is_full_() {
+	copy_stop "${F[name]}" || {
+		LOOP_ERROR=$COPY_WHY
+		return 1
+	}
+	log_warning "${F[name]}: ${F[ram.full]}"
+	memory_floor_note_full "${F[name]}" "${F[ram.full]}"
+	[[ ${F[retry]} == yes && -z $LOOP_MADE ]] || F["failed.make-ram"]=${F[ram.full]}
 }
 
 # A ramdisk that fails again and again is not made anew without end: memory that breaks, or somebody
@@ -32,7 +49,7 @@ ram_leg_make() {
 	}
 	[[ ${CONF[RAM]} == /* ]] || memory_floor_reserve
 	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
-	ramdisk_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "${F[array.block]}" 2> >(tee "$error" >&2) >/dev/null || code=$?
+	ramdisk_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "${F[array.block]}" "${CONF[RAM_LIMIT]}" 2> >(tee "$error" >&2) >/dev/null || code=$?
 	((code == 0)) || {
 		wait $! || :
 		LOOP_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
@@ -40,7 +57,7 @@ ram_leg_make() {
 	rm -f "$error"
 	# In the first case nobody has it out any more; in the second it is made when there is room.
 	case $code in
-	0) rm -f "$RUN/${F[name]}.detached" ;;
+	0) LOOP_MADE=yes && rm -f "$RUN/${F[name]}.detached" ;;
 	"$EX_TRY_AGAIN") memory_floor_is_off "${CONF[MEMORY_FLOOR]}" || memory_floor_note_given_up "${F[name]}" ;;
 	esac
 	return "$code"

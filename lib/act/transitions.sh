@@ -77,7 +77,7 @@ transitions_look_() { # NAME
 # Sets the caller's new from the facts; while somebody is at work, to its old where it may be the
 # work that is seen.
 transitions_words_() { # NAME yes|""
-	local i LEG MEMORY_NOTE key
+	local i LEG MEMORY_NOTE MEMORY_WHY key
 	departures_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		key="leg ${F[leg.$i.dev]}"
@@ -87,6 +87,7 @@ transitions_words_() { # NAME yes|""
 	done
 	memory_floor_note "$1"
 	F[ram.out]=$MEMORY_NOTE
+	[[ -z $MEMORY_WHY ]] || F[ram.full]=$MEMORY_WHY
 	leg_ram
 	[[ -z $2 || $LEG == @(in_sync|recovering) ]] || LEG=${old[ram]:-$LEG}
 	new[ram]=$LEG new[only]=no
@@ -125,6 +126,7 @@ transitions_say_ram_() { # NAME WORD
 	recovering) notify notice ram-rebuilding "/dev/${F[ram.node]}" "$1: the RAM leg is being rebuilt from the disks, as after every boot" ;;
 	detached) notify notice ram-detached '' "$1: the RAM leg has been taken out; to have it again: ramraid attach $1" ;;
 	short) notify warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is rebuilt when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
+	full) notify warning ram-full '' "$1: the RAM leg has been given up, and reads are as slow as the disks: ${F[ram.full]}. With more memory for it (RAM_LIMIT), or another kind of RAM: ramraid attach $1" ;;
 	none) notify notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
 	lost)
 		[[ ${old[only]-} != yes || ${F[disks.lack]-} != yes ]] ||

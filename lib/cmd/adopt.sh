@@ -5,8 +5,7 @@ need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug ac
 need act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
 need config/conf-keys config/conf-need core/act core/cli core/log core/paths core/put notes/adopted
 need notes/claim notes/contents observe/adopt-find observe/adoptable observe/adoptable-stopped
-need observe/facts observe/static report/unadopted world/disk world/disk-name world/ramdisk
-need world/systemd
+need observe/facts observe/static report/unadopted world/disk world/disk-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

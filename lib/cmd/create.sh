@@ -3,7 +3,8 @@
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
 need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor world/disk
-need world/disk-name world/md world/md-blocks world/ramdisk world/ramdisk-zram world/systemd
+need world/disk-name world/md world/md-blocks world/ramdisk world/ramdisk-device world/ramdisk-zram
+need world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need observe/device
 
@@ -143,12 +144,13 @@ create_check_device() {
 create_is_zram() { [[ ${CREATE_RAM:-${CONF[RAM]}} == zram* ]]; }
 
 create_check_memory() {
-	local why MEMORY_RESERVE
+	local why bytes MEMORY_RESERVE
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
 	! create_is_zram || ramdisk_zram_is_there ||
 		die "$NAME: the kernel module zram is not available for $(uname -r); take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
 	memory_floor_reserve
-	why=$(ramdisk_why_not "$CREATE_BYTES" "$MEMORY_RESERVE")
+	bytes=$(ramdisk_need "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_BYTES" "${CONF[RAM_LIMIT]}")
+	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
 	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }
 

@@ -1,7 +1,7 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf-need
+need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf config/conf-need
 need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts observe/static
 need world/disk world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
 
@@ -100,8 +100,9 @@ resize_ram_() { # NAME
 		why=$(resize_device_ "$bytes")
 	else
 		memory_floor_reserve
-		ramdisk_gives_back "$1" || RAM_BYTES=0
-		why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$RAM_BYTES")
+		if ramdisk_gives_back "$1"; then RAM_BYTES=$(ramdisk_weight); else RAM_BYTES=0; fi
+		why=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
+		why=$(ramdisk_why_not "$why" "$MEMORY_RESERVE" "$RAM_BYTES")
 	fi
 	[[ -z $why ]] || WRONG+=("no RAM leg of that size can be made: $why. Without one: ramraid detach $1, and RAM=none in $ETC/$1.conf if that is to stay so")
 	PLAN+=("take the RAM leg out first, and make a new one of $(quantity_show_bytes "$bytes") afterwards: until it is in sync, reads come from the disk legs")

@@ -14,6 +14,7 @@ declare -grA CONF_EXPECTED=(
 	[ROOT]='yes or no'
 	[BLOCK]='auto or 4096'
 	[RAM]='auto, rapiddisk, brd, zram, zram:ALGORITHM, none, or a device path'
+	[RAM_LIMIT]='a size such as 2G or 25%, or auto'
 	[RAM_RESERVE]='a size such as 512M or 10%'
 	[MEMORY_FLOOR]='a size such as 512M or 5%, or 0 for never'
 	[REBUILD]='auto, copy or kernel'

@@ -19,6 +19,7 @@ conf_keys_builtin() {
 		[ROOT]=no
 		[BLOCK]=auto
 		[RAM]=auto
+		[RAM_LIMIT]=auto
 		[RAM_RESERVE]=10%
 		[MEMORY_FLOOR]=0
 		[REBUILD]=auto
@@ -47,6 +48,7 @@ CONF_FORM=(
 	[ROOT]='^(yes|no)$'
 	[BLOCK]='^(auto|4096)$'
 	[RAM]='^(auto|rapiddisk|brd|zram|none|zram:[a-z0-9-]{1,20}|/dev/.+)$'
+	[RAM_LIMIT]='^(auto|[1-9][0-9]{0,5}%|[1-9][0-9]{0,11}[KMGT]?)$'
 	[RAM_RESERVE]=$RE_SIZE
 	[MEMORY_FLOOR]=$RE_SIZE
 	[REBUILD]='^(auto|copy|kernel)$'

@@ -116,6 +116,7 @@ action_running_refused_() {
 }
 
 action_ram_() {
+	! action_full_ || return 0
 	case ${F[ram.state]} in
 	in_sync) action_whole_ ;;
 	recovering)
@@ -131,6 +132,19 @@ action_ram_() {
 		;;
 	*) action_no_ram ;;
 	esac
+}
+
+# action_full_: a RAM leg that has come to its limit lacks what it could not take, so it goes, while
+# the disk legs have all. Returns 1 when that is not so.
+action_full_() {
+	[[ -n ${F[ram.full]} ]] && ! health_only_copy || return 1
+	if ! barred drop-ram; then
+		action_is drop-ram "the RAM leg is given up: ${F[ram.full]}"
+	elif [[ ${F[ram.state]} == in_sync ]]; then
+		return 1
+	else
+		action_is 'done' "the RAM leg can't be taken out ($BARRED), and is to be: ${F[ram.full]}"
+	fi
 }
 
 # action_flawed_: on a kernel that may read from the part of a new leg that is not rebuilt yet,

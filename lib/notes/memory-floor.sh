@@ -56,19 +56,21 @@ memory_floor_taken() {
 
 # memory_floor_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an
 # empty file), release (at work or interrupted: hotplug_is_released), memory, room (memory, but
-# there is room again), or nobody (empty). memory_floor_note_given_up NAME, memory_floor_note_room
-# NAME write it. It goes when a RAM leg has been made.
+# there is room again), nobody (empty), or full: its data did not fit into RAM_LIMIT, and MEMORY_WHY
+# says how far they could be compressed. memory_floor_note_given_up NAME, memory_floor_note_room
+# NAME, memory_floor_note_full NAME WHY write it. It goes when a RAM leg has been made.
 memory_floor_note() {
-	MEMORY_NOTE=''
+	MEMORY_NOTE='' MEMORY_WHY=''
 	[[ -e $RUN/$1.detached ]] || return 0
-	{ read -r MEMORY_NOTE <"$RUN/$1.detached"; } 2>/dev/null || :
-	[[ $MEMORY_NOTE == @(memory|room|release) ]] || MEMORY_NOTE=person
+	{ read -r MEMORY_NOTE && read -r MEMORY_WHY; } 2>/dev/null <"$RUN/$1.detached" || :
+	[[ $MEMORY_NOTE == @(memory|room|release|full) ]] || MEMORY_NOTE=person
 }
 memory_floor_note_given_up() { put_lines "$RUN/$1.detached" memory; }
+memory_floor_note_full() { put_lines "$RUN/$1.detached" full "$2"; }
 memory_floor_note_room() { put_lines "$RUN/$1.detached" room; }
 # memory_floor_has_given_up NAME: is it out for want of memory?
 memory_floor_has_given_up() {
-	local MEMORY_NOTE
+	local MEMORY_NOTE MEMORY_WHY
 	memory_floor_note "$1"
 	[[ $MEMORY_NOTE == @(memory|room) ]]
 }

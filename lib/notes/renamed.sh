@@ -143,7 +143,7 @@ renamed_take() {
 renamed_take_run_() {
 	local kind
 	[[ -z $DRY_RUN && ! -e $ETC/$from.conf ]] && grep -qsx "UUID=$uuid" "$RUN/$from.started" || return 0
-	for kind in ram detached failures; do
+	for kind in ram block detached failures; do
 		[[ ! -e $RUN/$from.$kind || -e $RUN/$name.$kind ]] || mv -f -T -- "$RUN/$from.$kind" "$RUN/$name.$kind" || return
 	done
 	rm -f "$RUN/$from".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,memory}

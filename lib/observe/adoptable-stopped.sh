@@ -80,6 +80,7 @@ adoptable_stopped_memory_() {
 	fi
 	[[ ${CONF[RAM]} != zram* ]] || adoptable_zram "$bytes" "${ADOPT_LEGS[@]}"
 	memory_floor_reserve
+	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
 	[[ -z $why ]] || adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }

@@ -7,7 +7,7 @@
 need config/conf core/cli core/log core/paths core/progress core/words notes/claim
 need notes/memory-floor observe/facts observe/hand-made observe/lasting-names world/disk
 need world/disk-name world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
-need world/ramdisk-zram
+need world/ramdisk-device world/ramdisk-zram
 
 declare -gA F # the facts: decide/facts.list
 
@@ -252,6 +252,7 @@ adoptable_memory_() {
 	memory_floor_reserve
 	hand_made_find_left "$NAME" "$ADOPT_UUID"
 	freed=$(hand_made_freed "${HAND_MADE:-$HAND_MADE_LEFT}")
+	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$freed")
 	[[ -z $why ]] || adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }

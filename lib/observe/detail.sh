@@ -57,10 +57,11 @@ detail_members() {
 # that have left in this boot, sets F[unit.text], the last word of the array's unit, F[root], and
 # F[ram.out]: who has taken the RAM leg out of the running array (memory_floor_note).
 detail_look() {
-	local MEMORY_NOTE
+	local MEMORY_NOTE MEMORY_WHY
 	need notes/departures notes/memory-floor world/systemd
 	memory_floor_note "${F[name]}"
 	F[root]=yes F[unit.text]='' F[ram.out]=$MEMORY_NOTE
+	[[ -z $MEMORY_WHY ]] || F[ram.full]=$MEMORY_WHY
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
 	static_remembered

@@ -3,7 +3,7 @@
 # in observe/static.sh.
 # shellcheck shell=bash
 
-need config/conf core/paths observe/blank world/disk world/md-state world/ramdisk-note
+need config/conf core/number core/paths core/quantity observe/blank world/disk world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -118,6 +118,7 @@ facts_array_() {
 	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[array.block]='' F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
+	F[ram.data]='' F[ram.taken]='' F[ram.limit]='' F[ram.full]=''
 	# A device of an earlier configuration is the RAM leg as long as it is in the array, and
 	# never filled.
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
@@ -144,12 +145,38 @@ facts_array_() {
 		[[ ${F[ram.state]} != attached ]] || facts_ram_twin_
 	fi
 	[[ ${F[conf.ram]} != /* ]] || device_outside "$DEVICE_TAKEN"
+	[[ ${F[ram.node]} != zram* ]] || facts_zram_
 	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 	F[copy.state]=none F[copy.why]=''
 	[[ ! -d $RUN/${F[name]}.copy ]] || {
 		need observe/outside
 		outside_copy
 	}
+}
+
+# What a RAM leg of zram holds, and takes. One that has come to its limit lacks what it could not
+# take, unless md has written that again since.
+facts_zram_() {
+	local VALUE ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST
+	ramdisk_note_zram "${F[ram.node]}" || return 0
+	F[ram.data]=$ZRAM_DATA F[ram.taken]=$ZRAM_TAKEN F[ram.limit]=$ZRAM_LIMIT
+	((ZRAM_LIMIT > 0 && ZRAM_MOST > ZRAM_LIMIT)) && [[ ${F[ram.state]} != none ]] || return 0
+	if [[ ${F[ram.state]} == in_sync ]]; then
+		md_state_read "$md" "dev-${F[ram.node]}/bad_blocks"
+		[[ -n $VALUE ]] || return 0
+	fi
+	facts_zram_full_
+}
+
+# In words: how far what is in it could be compressed, and what all of the leg would need at that.
+facts_zram_full_() {
+	local percent=100 NUMBER
+	((${F[ram.data]} == 0)) || percent=$((${F[ram.taken]} * 100 / ${F[ram.data]}))
+	number_in "$SYS/block/${F[ram.node]}/size" 0
+	F[ram.full]="its data compress to $percent % ($(quantity_show_bytes "${F[ram.data]}") take \
+$(quantity_show_bytes "${F[ram.taken]}") of memory), and need more than its limit of \
+$(quantity_show_bytes "${F[ram.limit]}") (RAM_LIMIT); all of the leg would need up to \
+$(quantity_show_bytes $((NUMBER * 512 * percent / 100)))"
 }
 
 # Which disk legs md keeps in sync though they lack blocks that the RAM leg has; and are there
@@ -220,7 +247,9 @@ facts_served() {
 		for ((i = -1; i < F[members]; i++)); do
 			if ((i < 0)); then key=ram; else key=leg.$i; fi
 			read -r "F[$key.stat]" <"$SYS/class/block/${F[$key.node]}/stat" || F[$key.stat]=''
+			((i >= 0)) || read -r 'F[ram.algorithm]' <"$SYS/block/${F[ram.node]}/comp_algorithm" || F[ram.algorithm]=''
 			read -r "F[$key.errors]" <"$md/$MD_LEG${F[$key.node]}/errors" || F[$key.errors]=''
 		done
 	} 2>/dev/null
+	F[ram.algorithm]=${F[ram.algorithm]#*[} F[ram.algorithm]=${F[ram.algorithm]%%]*}
 }

@@ -84,6 +84,10 @@ advice_disks_only_() {
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
 		ADVICE_ACTION="nothing: it is rebuilt when there is room; at once: ramraid attach ${F[name]}"
 		;;
+	full)
+		ADVICE_WHY="the RAM leg has been given up: ${F[ram.full]}"
+		ADVICE_DO="give it more memory (RAM_LIMIT), or take another kind of RAM; then: ramraid attach ${F[name]}"
+		;;
 	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
 	esac
 }

@@ -28,6 +28,8 @@ ramraid_sync_progress_ratio gauge How much of that is done, from 0 to 1.
 ramraid_sync_bytes_per_second gauge How fast it is.
 ramraid_ram_leg_bytes gauge The size of the ramdisk.
 ramraid_ram_leg_used_bytes gauge The memory that it occupies; brd does not say.
+ramraid_ram_leg_data_bytes gauge What is in a RAM leg of zram, without zeros, before it is compressed.
+ramraid_ram_leg_limit_bytes gauge The memory that a RAM leg of zram may occupy.
 ramraid_whole_since_timestamp_seconds gauge When the array was found whole; only while it is.
 ramraid_last_rebuild_timestamp_seconds gauge When the RAM leg was rebuilt last.
 ramraid_last_rebuild_seconds gauge How long that took.
@@ -128,6 +130,8 @@ metrics_sync_() {
 metrics_ram_() {
 	metrics_sample ramraid_ram_leg_bytes "${F[ram.bytes]}" "${array[@]}"
 	metrics_sample ramraid_ram_leg_used_bytes "${F[ram.taken]}" "${array[@]}"
+	metrics_sample ramraid_ram_leg_data_bytes "${F[ram.data]}" "${array[@]}"
+	metrics_sample ramraid_ram_leg_limit_bytes "${F[ram.limit]}" "${array[@]}"
 }
 
 metrics_lately_() { # STATUS-WORD

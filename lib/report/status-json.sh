@@ -81,7 +81,22 @@ status_json_leg_() { # ROLE DEVICE KEY
 	json_number reads "$reads"
 	json_number writes "$writes"
 	json_number errors "${F[$3.errors]}"
+	status_json_zram_ "$1"
 	if [[ $1 == disk && -n ${F[$3.writemostly]} ]]; then json_bool write_mostly "${F[$3.writemostly]}"; else json_null write_mostly; fi
+	json_close
+}
+
+# What is in a RAM leg of zram, and what it takes; null of all others.
+status_json_zram_() { # ROLE
+	[[ $1 == ram && -n ${F[ram.data]} ]] || {
+		json_null compression
+		return 0
+	}
+	json_open compression object
+	status_json_text_ algorithm "${F[ram.algorithm]}"
+	json_number bytes "${F[ram.data]}"
+	json_number bytes_of_memory "${F[ram.taken]}"
+	json_number bytes_of_memory_limit "${F[ram.limit]}"
 	json_close
 }
 

@@ -48,6 +48,7 @@ status_text_legs_() {
 		name=${F[$key.node]} reads=${1:--} writes=${5:--}
 		if ((i < 0)); then
 			name="RAM leg${name:+ /dev/$name}"
+			[[ -z ${F[ram.data]} ]] || status_text_zram_
 			# rapiddisk and brd count nothing.
 			[[ $reads$writes != 00 ]] || reads=- writes=-
 		else
@@ -59,6 +60,16 @@ status_text_legs_() {
 		SHOWN+=$line
 	done
 	for i in ${F[array.strangers]}; do status_text_stranger_ "$i"; done
+}
+
+# Adds to the caller's name what is in a RAM leg of zram, what it takes, and what it may take.
+status_text_zram_() {
+	local sizes ratio=''
+	mapfile -t sizes < <(numfmt --to=iec-i --suffix=B "${F[ram.data]}" "${F[ram.taken]}" "${F[ram.limit]}")
+	((${F[ram.taken]} == 0)) || printf -v ratio ', %d.%dx' $((${F[ram.data]} / ${F[ram.taken]})) \
+		$((${F[ram.data]} * 10 / ${F[ram.taken]} % 10))
+	name+=", ${sizes[0]} in ${sizes[1]} of memory (${F[ram.algorithm]}$ratio)"
+	((${F[ram.limit]} == 0)) || name+=", limit ${sizes[2]}"
 }
 
 # status_text_stranger_ NODE: a member whose name has changed, or that somebody has added by hand.

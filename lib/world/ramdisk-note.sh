@@ -2,7 +2,7 @@
 # boot as the ramdisks are.
 # shellcheck shell=bash
 
-need core/number core/paths core/put
+need core/number core/paths core/put world/disk
 
 # Kernel names that a ramdisk can have.
 ramdisk_note_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
@@ -41,6 +41,15 @@ ramdisk_note_write() {
 	local sequence=''
 	{ read -r sequence <"$SYS/block/$3/diskseq"; } 2>/dev/null || :
 	put_lines "$RUN/$1.ram" "$2 $3 $4 ${sequence:--} $5"
+}
+
+# ramdisk_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come
+# when the configuration names another.
+ramdisk_note_device() {
+	local number=-
+	{ read -r number <"$SYS/class/block/$2/diskseq" || read -r number <"$SYS/class/block/$2/../diskseq"; } 2>/dev/null || :
+	paths_run
+	put_lines "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
 }
 
 # ramdisk_note_zram NODE: sets ZRAM_DATA to the bytes that are in it, without zeros, ZRAM_TAKEN to

@@ -3,30 +3,61 @@
 # else's, such as the swap of zram-generator.
 # shellcheck shell=bash
 
-need core/act core/clock core/log core/number core/paths core/put world/disk world/ramdisk
-need world/ramdisk-note
+need core/act core/clock core/log core/number core/paths core/put core/quantity world/disk
+need world/ramdisk world/ramdisk-note
 
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
-readonly RAMDISK_ZRAM_BLOCK=4096 # bytes: its logical blocks, on every machine
+readonly RAMDISK_ZRAM_BLOCK=4096   # bytes: its logical blocks, on every machine
+readonly RAMDISK_ZRAM_ENTRY=24     # bytes for each of them at most, taken when it is made (struct zram_table_entry)
 readonly RAMDISK_ZRAM_SPARE_LIMIT=4M
 readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses best
 
 # Without options: it then makes one device of its own, which whoever else loads it expects.
 ramdisk_zram_is_there() { modprobe -q zram && [[ -e $RAMDISK_ZRAM/hot_add ]]; }
 
-# ramdisk_zram_make BYTES NAME PROVIDER: PROVIDER is zram or zram:ALGORITHM. It is noted before it
-# is set up: one that has no size yet takes no memory, and ramdisk_zram_tidy finds it again. Prints
+# ramdisk_zram_make BYTES NAME PROVIDER LIMIT: PROVIDER is zram or zram:ALGORITHM, LIMIT how many
+# bytes of memory its data may take; then writes fail. It is noted before it is set up: one that has no size yet takes no memory, and ramdisk_zram_tidy finds it again. Prints
 # its node.
 ramdisk_zram_make() {
 	local node
 	ramdisk_zram_tidy "$2"
 	node=$(ramdisk_zram_add) || return 1
-	if ramdisk_note_write "$2" zram "$node" "$1" blank && ramdisk_zram_set_up "$node" "$1" "$3"; then
+	if ramdisk_note_write "$2" zram "$node" "$1" blank &&
+		act_write "$SYS/block/$node/mem_limit" "$4" && ramdisk_zram_set_up "$node" "$1" "$3"; then
 		printf '%s\n' "$node"
 		return
 	fi
 	ramdisk_zram_drop "$node" && rm -f "$RUN/$2.ram"
 	return 1
+}
+
+# What a leg of BYTES takes besides its data; and what its data take at most, since what can't be
+# compressed takes as much as it is, and some is left free between the pieces.
+ramdisk_zram_table_() { printf '%s\n' $(($1 * RAMDISK_ZRAM_ENTRY / RAMDISK_ZRAM_BLOCK)); } # BYTES
+ramdisk_zram_most_() { printf '%s\n' $(($1 + $1 / 16)); }                                  # BYTES
+
+# ramdisk_zram_need BYTES LIMIT: prints how much memory there has to be: what the limit is; without
+# one it is not tried with less than a sixteenth of the leg.
+ramdisk_zram_need() {
+	local limit most
+	most=$(ramdisk_zram_most_ "$1")
+	if [[ $2 == auto ]]; then limit=$(($1 / 16)); else limit=$(quantity_bytes "$2" "$(ramdisk_total)"); fi
+	printf '%s\n' $(((limit < most ? limit : most) + $(ramdisk_zram_table_ "$1")))
+}
+
+# ramdisk_zram_limit BYTES LIMIT RESERVE: prints the limit in bytes, in whole pages; without one it
+# is what RESERVE leaves.
+ramdisk_zram_limit() {
+	local limit most RAM_ROOM RAM_RESERVED
+	most=$(ramdisk_zram_most_ "$1")
+	if [[ $2 == auto ]]; then
+		ramdisk_room "$3" 0
+		limit=$((RAM_ROOM - RAM_RESERVED - $(ramdisk_zram_table_ "$1")))
+	else
+		limit=$(quantity_bytes "$2" "$(ramdisk_total)")
+	fi
+	((limit <= most)) || limit=$most
+	printf '%s\n' $(((limit + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
 }
 
 # ramdisk_zram_add: prints the node of a new device, which has no size yet. Reading the file makes

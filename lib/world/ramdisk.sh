@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/log core/number core/paths core/put core/quantity world/disk
-need world/md world/md-state world/ramdisk-brd world/ramdisk-note world/ramdisk-zram
+need world/md world/md-state world/ramdisk-brd world/ramdisk-device world/ramdisk-note
+need world/ramdisk-zram
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
@@ -76,6 +77,7 @@ ramdisk_promised() {
 		name=${file##*/}
 		ramdisk_note_read "${name%.ram}"
 		[[ $RAM_PROVIDER != device ]] || continue
+		RAM_BYTES=$(ramdisk_weight)
 		if ramdisk_taken "$RAM_NODE"; then
 			RAM_BYTES=$((RAM_BYTES > RAM_TAKEN ? RAM_BYTES - RAM_TAKEN : 0))
 		elif md=$(md_of_leg "$RAM_NODE"); then
@@ -106,30 +108,51 @@ ramdisk_taken() {
 	return 1
 }
 
-# ramdisk_why_not BYTES RESERVE [FREED]: prints why a ramdisk of BYTES must not be made beside
-# RESERVE (bytes or percent of all memory), after one of FREED bytes has been given back. Pages of a
-# ramdisk can be neither swapped nor reclaimed: too large a one ends in the OOM killer, not in an
-# error.
+# ramdisk_why_not BYTES RESERVE [FREED]: prints why a ramdisk that takes BYTES (ramdisk_need) must
+# not be made beside RESERVE (bytes or percent of all memory), after one of FREED bytes has been
+# given back. Pages of a ramdisk can be neither swapped nor reclaimed: too large a one ends in the
+# OOM killer, not in an error.
 ramdisk_why_not() {
-	local available reserve total promised RAM_AVAILABLE
-	ramdisk_available
-	total=$(ramdisk_total) promised=$(ramdisk_promised)
-	reserve=$(quantity_bytes "$2" "$total")
-	available=$((RAM_AVAILABLE + ${3:-0}))
-	available=$((available > promised ? available - promised : 0))
-	(($1 + reserve > available)) || return 0
+	local RAM_ROOM RAM_RESERVED
+	ramdisk_room "$2" "${3:-0}"
+	(($1 + RAM_RESERVED > RAM_ROOM)) || return 0
 	printf 'the ramdisk needs %s and %s keeps %s free, but only %s of memory are available\n' \
-		"$(quantity_show_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" "$(quantity_show_bytes "$reserve")" "$(quantity_show_bytes "$available")"
+		"$(quantity_show_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" "$(quantity_show_bytes "$RAM_RESERVED")" "$(quantity_show_bytes "$RAM_ROOM")"
 }
 
-# ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK]: makes the ramdisk if memory allows. PROVIDER is
+# ramdisk_room RESERVE FREED: sets RAM_ROOM to the bytes of memory that are available for ramdisks
+# and RESERVE, and RAM_RESERVED to RESERVE in bytes.
+ramdisk_room() {
+	local promised RAM_AVAILABLE
+	ramdisk_available
+	promised=$(ramdisk_promised)
+	RAM_RESERVED=$(quantity_bytes "$1" "$(ramdisk_total)")
+	RAM_ROOM=$((RAM_AVAILABLE + $2))
+	RAM_ROOM=$((RAM_ROOM > promised ? RAM_ROOM - promised : 0))
+}
+
+# ramdisk_need PROVIDER BYTES LIMIT: prints how much memory has to be there for a leg of BYTES;
+# LIMIT is RAM_LIMIT=.
+ramdisk_need() {
+	if [[ $1 == zram* ]]; then ramdisk_zram_need "$2" "$3"; else printf '%s\n' "$2"; fi
+}
+
+# ramdisk_weight: prints how much memory the caller's RAM_NODE may take in the end (RAM_PROVIDER,
+# RAM_BYTES: ramdisk_note_read).
+ramdisk_weight() {
+	local ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT=0 ZRAM_MOST
+	[[ $RAM_PROVIDER != zram ]] || ramdisk_note_zram "$RAM_NODE" || ZRAM_LIMIT=0
+	if ((ZRAM_LIMIT > 0)); then printf '%s\n' "$ZRAM_LIMIT"; else printf '%s\n' "$RAM_BYTES"; fi
+}
+
+# ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK [LIMIT]]: makes the ramdisk if memory allows. PROVIDER is
 # rapiddisk, brd, zram, zram:ALGORITHM, or auto: the first that this kernel has; or the path of a
-# device, which is taken instead. BLOCK is the size of the array's logical blocks. Returns 1 after
-# saying on stderr why there is none, 75 when that is the memory.
+# device, which is taken instead. BLOCK is the size of the array's logical blocks, LIMIT is
+# RAM_LIMIT=. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
 ramdisk_make() {
 	local name=$1 bytes=$2 provider=$3 why='' code=0
 	if [[ $provider == /* ]]; then
-		ramdisk_take_device_ "$@"
+		ramdisk_device_take "$@"
 		return
 	fi
 	[[ $provider != auto ]] || provider=$(ramdisk_auto_ "$name" "${5:-0}")
@@ -140,19 +163,20 @@ ramdisk_make() {
 	}
 	bytes=$(((bytes + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
 	ramdisk_lock || return 1
-	ramdisk_make_locked_ "$name" "$bytes" "$provider" "$4" || code=$?
+	ramdisk_make_locked_ "$name" "$bytes" "$provider" "$4" "${6:-auto}" || code=$?
 	ramdisk_unlock
 	return "$code"
 }
 
-ramdisk_make_locked_() { # NAME BYTES PROVIDER RESERVE
-	local kind=${3%%:*} node why used=used
-	why=$(ramdisk_why_not "$2" "$4")
+ramdisk_make_locked_() { # NAME BYTES PROVIDER RESERVE LIMIT
+	local kind=${3%%:*} node why used=used limit=''
+	why=$(ramdisk_why_not "$(ramdisk_need "$3" "$2" "$5")" "$4")
 	[[ -z $why ]] || {
 		printf '%s\n' "$why" >&2
 		return "$EX_TRY_AGAIN"
 	}
-	node=$("ramdisk_${kind}_make" "$2" "$1" "$3") || return 1
+	[[ $kind != zram ]] || limit=$(ramdisk_zram_limit "$2" "$5" "$4")
+	node=$("ramdisk_${kind}_make" "$2" "$1" "$3" "$limit") || return 1
 	[[ $kind == brd ]] || used=blank
 	ramdisk_note_write "$1" "$kind" "$node" "$2" "$used"
 }
@@ -170,45 +194,6 @@ ramdisk_auto_() {
 		log_notice "$1: no rapiddisk module for this kernel ($(uname -r)); taking brd. To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
 		printf 'brd\n'
 	fi
-}
-
-# ramdisk_take_device_ NAME BYTES PATH: a device that holds nothing. Looked at once more: between
-# the decision and this somebody may have written to it.
-ramdisk_take_device_() {
-	local NODE why RAM_PROVIDER RAM_NODE RAM_BYTES
-	why=$(ramdisk_device_why_not "$3" "$2" "${5-}")
-	[[ -z $why ]] || {
-		printf '%s is not taken: %s\n' "$3" "${why//$'\n'/; }" >&2
-		return 1
-	}
-	disk_find "$3" || return 1
-	# Of an earlier configuration.
-	ramdisk_note_read "$1"
-	[[ -z $RAM_NODE || $RAM_NODE == "$NODE" ]] || ramdisk_drop "$1" || return 1
-	ramdisk_note_device "$1" "$NODE"
-}
-
-# ramdisk_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come
-# when the configuration names another.
-ramdisk_note_device() {
-	local number=-
-	{ read -r number <"$SYS/class/block/$2/diskseq" || read -r number <"$SYS/class/block/$2/../diskseq"; } 2>/dev/null || :
-	paths_run
-	put_lines "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
-}
-
-# ramdisk_device_why_not PATH BYTES [BLOCK]: prints why a device can't be the RAM leg of an array
-# whose legs have BYTES, in blocks of BLOCK bytes; a reason a line; nothing if it can: free, blank,
-# large enough. With larger blocks it would make those of the running array larger, for which nobody
-# on it is prepared.
-ramdisk_device_why_not() {
-	local NODE why bytes
-	why=$(disk_why_not_free "$1")
-	[[ -z $why ]] || printf '%s\n' "${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"
-	[[ $why != missing:* ]] && disk_find "$1" || return 0
-	bytes=$(disk_bytes "$NODE")
-	((bytes >= $2)) || printf 'too small: it has %s bytes, and a leg needs %s\n' "$bytes" "$2"
-	[[ -z ${3-} ]] || (($(disk_block "$NODE") <= $3)) || printf 'its blocks of %s bytes are larger than those of the array (%s)\n' "$(disk_block "$NODE")" "$3"
 }
 
 ramdisk_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
@@ -267,8 +252,6 @@ ramdisk_drop() {
 	[[ -n $DRY_RUN ]] || ((code != 0)) || rm -f "$RUN/$1.ram"
 	return "$code"
 }
-
-ramdisk_device_drop() { :; } # it stays as it is: nothing of it is in our memory
 
 ramdisk_rapiddisk_drop() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
 

@@ -71,7 +71,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	assert_success
 	local query='[.name, .keys.UUID.value, .keys.MEMBER[1].value, .keys.MEMBER[1].line, (.keys.MEMBER[1].file | sub(".*/"; "")), .keys.REQUIRED_BY[0].value,
 		(.keys.REQUIRED_BY | length), .keys.RAM_RESERVE.value, .keys.RAM_RESERVE.file, .keys.RAM_RESERVE.line, (.keys | length)]'
-	[[ $(jq -c "$query" <<<"$output") == "[\"data\",\"$ID\",\"/dev/disk/by-id/ata-B\",4,\"data.conf\",\"/srv/my data\",2,\"10%\",null,null,25]" ]] ||
+	[[ $(jq -c "$query" <<<"$output") == "[\"data\",\"$ID\",\"/dev/disk/by-id/ata-B\",4,\"data.conf\",\"/srv/my data\",2,\"10%\",null,null,26]" ]] ||
 		fail "$(jq -c "$query" <<<"$output")"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "${ID/1111/2222}" >"$C/plain.conf"
 	run show --json plain

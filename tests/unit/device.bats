@@ -463,7 +463,7 @@ are() { # KEY=VALUE…
 # --- the loop
 
 loop() {
-	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=$NVME [RAM_RESERVE]=10% [VERIFY]=no)
+	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=$NVME [RAM_RESERVE]=10% [RAM_LIMIT]=auto [VERIFY]=no)
 	static_configured() { facts whole-2; }
 	static_times() { :; }
 	facts_observe() { F[ram.state]=$RAM F[copy.state]=none && [[ $RAM != recovering ]] || { F[array.sync]=recover && RAM=in_sync; }; }
@@ -496,5 +496,5 @@ loop() {
 	F[copy.why_not]=no
 	static_configured() { facts whole-2 conf.rebuild=kernel array.block=512; }
 	loop_run data
-	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
+	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512 auto\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
 }

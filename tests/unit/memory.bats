@@ -163,7 +163,7 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	facts_observe
 	run ram_leg_make
 	assert_failure
-	[[ $(calls) == "ramdisk_make data 103448576 auto 536870912 512" ]] || fail "$(calls)"
+	[[ $(calls) == "ramdisk_make data 103448576 auto 536870912 512 auto" ]] || fail "$(calls)"
 	[[ $(<"$R/run/ramraid/data.detached") == memory ]]
 	MAKES=0 ram_leg_make
 	[[ ! -e $R/run/ramraid/data.detached ]]

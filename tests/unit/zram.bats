@@ -44,28 +44,28 @@ refused() { # PATTERN ARG…
 
 @test "a device that the kernel has just given to us is noted and set up; another one is not touched" {
 	ramdisk_make data 104857600 zram 10% 4096
-	did 'write block/zram1/comp_algorithm zstd
+	did 'write block/zram1/mem_limit 111411200
+write block/zram1/comp_algorithm zstd
 write block/zram1/disksize 104857600'
 	[[ $(<"$R/run/ramraid/data.ram") == 'zram zram1 104857600 7 blank' ]]
 	ramdisk_is_blank data
 	ramdisk_note_read data
 	[[ $RAM_PROVIDER == zram && $RAM_NODE == zram1 && $RAM_BYTES == 104857600 ]]
 	ramdisk_drop data
-	did 'write block/zram1/comp_algorithm zstd
-write block/zram1/disksize 104857600
-write class/zram-control/hot_remove 1'
+	[[ $(calls) == *$'\nwrite class/zram-control/hot_remove 1' ]]
 	[[ ! -e $R/run/ramraid/data.ram && -e $R/sys/block/zram0 ]]
 }
 
 @test "the algorithm: the one that is asked for, or none; the default only where the kernel has it" {
 	ramdisk_make data 104857600 zram:lz4 10% 4096
-	[[ $(calls) == 'write block/zram1/comp_algorithm lz4'* ]]
+	[[ $(calls) == *'write block/zram1/comp_algorithm lz4'* ]]
 	rm "$BATS_TEST_TMPDIR/calls"
 	device 1 8
 	rm "$R/run/ramraid/data.ram"
 	refused 'does not compress with best; write RAM=zram, or one of: lzo-rle lzo lz4 zstd' 104857600 zram:best 10% 4096
 	# Given back.
-	did 'write class/zram-control/hot_remove 1'
+	did 'write block/zram1/mem_limit 111411200
+write class/zram-control/hot_remove 1'
 	device 1 9
 	echo '[lzo] lz4' >"$R/sys/block/zram1/comp_algorithm"
 	ramdisk_make data 104857600 zram 10% 4096
@@ -80,7 +80,7 @@ write class/zram-control/hot_remove 1'
 }
 
 @test "no module, no memory, no device" {
-	refused 'the ramdisk needs 586MiB' $((600000 * 1024)) zram 10% 4096
+	refused 'the ramdisk needs 395MiB' $((600000 * 1024)) zram 10% 4096 391M
 	echo nonsense >"$R/sys/class/zram-control/hot_add"
 	refused 'the kernel refused to make another zram device' 104857600 zram 10% 4096
 	modprobe() { return 1; }
@@ -144,6 +144,46 @@ write class/zram-control/hot_remove 1'
 	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == zram ]]
 	: >"$R/run/ramraid/brd"
 	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == brd ]]
+}
+
+# limit BYTES LIMIT: what the kernel is told.
+limit() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES
+	device 1 "$((++SEQUENCE))"
+	rm -f "$BATS_TEST_TMPDIR/calls" "$R/run/ramraid/data.ram"
+	ramdisk_make data "$1" zram 10% 4096 "$2" 2>/dev/null || return
+	LIMIT=$(calls) LIMIT=${LIMIT#write block/zram1/mem_limit } LIMIT=${LIMIT%%$'\n'*}
+}
+
+# 1000000 kB in all, of which 100000 are kept free; 500000 are available.
+@test "RAM_LIMIT: no more than it says, no more than could ever be needed; auto: what is available; the leg may be larger than memory" {
+	SEQUENCE=20
+	limit $((100 << 20)) 50M
+	((LIMIT == 50 << 20))
+	limit $((100 << 20)) 5%
+	((LIMIT == 50000 * 1024))
+	limit $((100 << 20)) 300M
+	((LIMIT == (100 << 20) * 17 / 16))
+	limit $((100 << 20)) auto
+	((LIMIT == (100 << 20) * 17 / 16))
+	# 2 GB: its table takes 12 MB.
+	limit $((2000000 * 1024)) auto
+	((LIMIT == (400000 - 2000000 / 4 * 24 / 1024 - 1) * 1024 / 4096 * 4096 + 4096)) || fail "$LIMIT"
+	limit $((2000000 * 1024)) 300M
+	((LIMIT == 300 << 20))
+	not limit $((2000000 * 1024)) 390M
+	# Without a limit not with less than a sixteenth.
+	not limit $((8000000 * 1024)) auto
+}
+
+@test "what may still be taken is the limit, not the size" {
+	ramdisk_make data $((2000000 * 1024)) zram 10% 4096 300M 2>/dev/null
+	echo "200000000 90000000 104857600 $((300 << 20)) 104857600 0 0 0 0" >"$R/sys/block/zram1/mm_stat"
+	[[ $(ramdisk_promised) == $((200 << 20)) ]]
+	local RAM_PROVIDER RAM_NODE RAM_BYTES
+	ramdisk_note_read data
+	[[ $(ramdisk_weight) == $((300 << 20)) ]]
+	[[ $(ramdisk_need rapiddisk 5 auto) == 5 ]]
 }
 
 @test "an array with smaller blocks gets none, and it is said why" {
@@ -316,4 +356,102 @@ mdadm --manage /dev/md127 --fail /dev/zram1'*'hot_remove 1' && ! -e $R/run/ramra
 	did 'write block/md127/md/sync_action frozen
 mdadm --grow /dev/md127 --size=101376
 write block/md127/md/sync_action idle'
+}
+
+# array STATE [DATA TAKEN LIMIT MOST]: an array whose RAM leg, of zram, is in that state.
+array() {
+	local md=$R/sys/block/md127/md
+	declare -gA CONF=([RAM]=zram [RAM_LIMIT]=50M [HOTPLUG]=yes)
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[conf.ram]=zram F[ram.node]=zram1 F[ram.state]=$1 F[array.block]=4096
+	[[ $1 != @(recovering|faulty|attached) ]] || F[array.degraded]=1
+	mkdir -p "$md/dev-zram1" "$R/dev"
+	: >"$md/dev-zram1/bad_blocks"
+	echo 204800 >"$R/sys/block/zram1/size"
+	echo "${*:2} 0 0 0 0" | sed 's/ / 0 /' >"$R/sys/block/zram1/mm_stat"
+	local md=md127
+	facts_zram_
+}
+readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need more than its limit of 50MiB (RAM_LIMIT); all of the leg would need up to 90MiB"
+
+@test "it has come to its limit: it goes, in whatever state it is, with the ratio that was seen" {
+	local state
+	for state in attached recovering faulty; do
+		array $state 57671680 52428800 52428800 52432896
+		[[ ${F[ram.full]} == "$FULL" ]] || fail "${F[ram.full]}"
+		action_choose
+		[[ $ACTION == drop-ram && $WHY == "the RAM leg is given up: $FULL" ]] || fail "$state: $ACTION $WHY"
+		array $state 57671680 52424704 52428800 52424704
+		[[ -z ${F[ram.full]} ]]
+	done
+	# Once it was at it, and has everything now; or lacks blocks, by md's list.
+	array in_sync 57671680 52424704 52428800 52432896
+	[[ -z ${F[ram.full]} ]]
+	echo '8 8' >"$R/sys/block/md127/md/dev-zram1/bad_blocks"
+	facts_zram_() { F[ram.full]=$FULL; }
+	array in_sync 57671680 52424704 52428800 52432896
+	action_choose
+	[[ $ACTION == drop-ram ]]
+	# Not while it has what the disks lack.
+	F[leg.0.state]='' F[leg.1.state]=''
+	action_choose
+	[[ $ACTION != drop-ram ]]
+}
+
+@test "then it is not made again, by this start or by hot-plug, before a person asks for it" {
+	local MEMORY_NOTE MEMORY_WHY COPY_WHY='' LOOP_MADE=yes
+	md_drop() { called drop "$@"; }
+	ramdisk_drop() { called give back; }
+	copy_stop() { :; }
+	array faulty 57671680 52428800 52428800 52432896
+	ram_leg_drop 2>/dev/null
+	did $'drop md127 zram1\ngive back'
+	F[ram.state]=none F[ram.node]='' F[ram.full]=''
+	action_choose
+	[[ $ACTION == 'done' && $WHY == "there is no RAM leg: $FULL" ]] || fail "$WHY"
+	memory_floor_note data
+	[[ $MEMORY_NOTE == full && $MEMORY_WHY == "$FULL" ]]
+	unset -v 'F[failed.make-ram]'
+	hotplug_look() { :; }
+	hotplug_facts
+	action_choose
+	[[ $ACTION == 'done' && $WHY == "there is no RAM leg: $FULL" ]] || fail "$WHY"
+	# Half filled, and not a member yet.
+	rm "$BATS_TEST_TMPDIR/calls"
+	array attached 57671680 52428800 52428800 52432896
+	ram_leg_drop 2>/dev/null
+	did 'give back'
+	# A person asks: the one that was there before goes, and another one is made.
+	array faulty 57671680 52428800 52428800 52432896
+	F[retry]=yes LOOP_MADE=''
+	ram_leg_drop 2>/dev/null
+	F[ram.state]=none F[ram.full]=''
+	action_choose
+	[[ $ACTION == make-ram ]]
+}
+
+@test "who wants to know is told why, and what helps" {
+	local STATUS_WORD='' old new LEG MEMORY_NOTE MEMORY_WHY
+	array none 0 0 0 0
+	F[ram.node]='' F[root]=yes
+	memory_floor_note_full data "$FULL"
+	leg_ram
+	[[ $LEG == lost ]]
+	detail_word
+	[[ $STATUS_WORD == disks-only ]]
+	systemd_is_running() { return 1; }
+	static_remembered() { :; }
+	departures_look() { :; }
+	detail_look
+	leg_ram
+	[[ $LEG == full ]]
+	advice disks-only
+	[[ $ADVICE_WHY == "the RAM leg has been given up: $FULL" && $ADVICE_DO == *'RAM_LIMIT'*'ramraid attach data' ]] || fail "$ADVICE_WHY"
+	findings_problem() { called problem "$1" "$3"; }
+	CHECK_ARRAY=data CHECK_UNIT=active
+	check_array_ram_leg
+	did "problem no-ram-leg none: $FULL"
+	notify() { called notify "$1" "$2"; }
+	transitions_say_ram_ data full
+	[[ $(calls) == *'notify warning ram-full' ]]
 }

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/words decide/action decide/health decide/leg
-need notes/departures notes/witness-copy observe/scan observe/static report/advice world/disk
+need notes/departures notes/memory-floor notes/witness-copy observe/scan observe/static report/advice world/disk
 need world/disk-name world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note
 need world/smart world/systemd
 
@@ -184,7 +184,7 @@ check_array_leg_bad_blocks() { # I
 }
 
 check_array_ram_leg() {
-	local LEG found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
+	local LEG MEMORY_NOTE MEMORY_WHY found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
 	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] || found="that ${F[leg.ram.dev]} is not there" cure="bring it back, then: ramraid attach $CHECK_ARRAY"
 	if [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
@@ -192,6 +192,9 @@ check_array_ram_leg() {
 		cure='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
 		[[ ${F[conf.block]} != 4096 ]] || cure="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
 	fi
+	memory_floor_note "$CHECK_ARRAY"
+	F[ram.out]=$MEMORY_NOTE
+	[[ $MEMORY_NOTE != full ]] || found="none: $MEMORY_WHY" cure="more memory for it (RAM_LIMIT), or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*) check_array_discards ;;

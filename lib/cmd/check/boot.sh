@@ -154,6 +154,7 @@ check_boot_memory() {
 	local bytes total MEMORY_RESERVE MEMORY_RESERVE_BY
 	bytes=$(check_boot_ram_bytes_)
 	[[ -n $bytes ]] || return 0
+	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 	total=$(ramdisk_total)
 	memory_floor_reserve
 	CHECK_RAM_BYTES=$((CHECK_RAM_BYTES + bytes))

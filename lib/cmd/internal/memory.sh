@@ -59,7 +59,9 @@ cmd_memory_has_room_() {
 	local bytes MEMORY_RESERVE
 	memory_floor_reserve
 	((MEMORY_RESERVE >= MEMORY_FLOOR * 5 / 4)) || MEMORY_RESERVE=$((MEMORY_FLOOR * 5 / 4))
-	bytes=$(md_leg_bytes "$MEMORY_MD") && [[ -z $(ramdisk_why_not "$bytes" "$MEMORY_RESERVE") ]]
+	bytes=$(md_leg_bytes "$MEMORY_MD") || return
+	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
+	[[ -z $(ramdisk_why_not "$bytes" "$MEMORY_RESERVE") ]]
 }
 
 cmd_memory_give_() { # NAME
