@@ -86,7 +86,7 @@ advice_disks_only_() {
 		;;
 	full)
 		ADVICE_WHY="the RAM leg has been given up: ${F[ram.full]}"
-		ADVICE_DO="give it more memory (RAM_LIMIT), or take another kind of RAM; then: ramraid attach ${F[name]}"
+		ADVICE_ACTION="give it more memory (RAM_LIMIT), or take another kind of RAM; then: ramraid attach ${F[name]}"
 		;;
 	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
 	esac

@@ -446,7 +446,7 @@ readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need 
 	leg_ram
 	[[ $LEG == full ]]
 	advice disks-only
-	[[ $ADVICE_WHY == "the RAM leg has been given up: $FULL" && $ADVICE_DO == *'RAM_LIMIT'*'ramraid attach data' ]] || fail "$ADVICE_WHY"
+	[[ $ADVICE_WHY == "the RAM leg has been given up: $FULL" && $ADVICE_ACTION == *'RAM_LIMIT'*'ramraid attach data' ]] || fail "$ADVICE_WHY"
 	findings_problem() { called problem "$1" "$3"; }
 	CHECK_ARRAY=data CHECK_UNIT=active
 	check_array_ram_leg

@@ -1,5 +1,6 @@
 # zram as the RAM leg: an array of 512-byte disks has blocks of 4096 bytes from its first start on, through reboots and power cuts, with its RAM leg and
 # without; swap on zram beside it is not touched.
+long
 checked_on trixie
 from installed
 disk A 96M
