@@ -42,7 +42,8 @@ blocks_make_() {
 		log_notice "$name: no spare can be made from the superblocks of its disks: $why"
 		return 1
 	}
-	# As large as a leg, or mdadm takes it for none (load_super1() in its super1.c); it is empty.
+	# As large as a leg, or mdadm takes it for none (load_super1() in its super1.c); it is
+	# empty.
 	bytes=$(((16#${words[33]}${words[32]} + 16#${words[21]}${words[20]}) * 512))
 	bytes=$((bytes + (4096 - bytes % 4096) % 4096))
 	ramdisk_zram_spare "$name" "$bytes" || return 1

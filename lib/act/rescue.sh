@@ -178,8 +178,8 @@ rescue_is_encrypted() {
 	return 1
 }
 
-# rescue_warn MD: says at a start that a shutdown could not save the RAM leg, so that it is not found
-# out in the emergency. The worker of hot-plug may not write there, and so can't tell.
+# rescue_warn MD: says at a start that a shutdown could not save the RAM leg, so that it is not
+# found out in the emergency. The worker of hot-plug may not write there, and so can't tell.
 rescue_warn() {
 	local why
 	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] || return 0

@@ -23,7 +23,8 @@ cmd_status() {
 		cli_print "$SHOWN"
 		return "$code"
 	else
-		# All of it at once: an upgrade in the meantime may take away what it asks for later.
+		# All of it at once: an upgrade in the meantime may take away what it asks for
+		# later.
 		need report/watch report/advice observe/detail
 		watch_status status_all "${ARGS[@]}"
 	fi

@@ -69,8 +69,8 @@ conf_defaults() {
 
 # conf_load NAME: fills CONF, MEMBERS and REQUIRED_BY from the defaults, ramraid.conf, NAME.conf and
 # NAME.conf.d/*.conf, in this order. Returns 1 with every fault in CONF_ERRORS ("FILE:LINE: what is
-# wrong; what to write"), 3 when there is no NAME.conf. Faults of ramraid.conf are CONF_WARNINGS, and
-# what is read all the same and has another name now is in CONF_NOTES.
+# wrong; what to write"), 3 when there is no NAME.conf. Faults of ramraid.conf are CONF_WARNINGS,
+# and what is read all the same and has another name now is in CONF_NOTES.
 conf_load() {
 	local name=$1 file
 	CONF=() MEMBERS=() REQUIRED_BY=() CONF_ERRORS=() CONF_WARNINGS=() CONF_NOTES=()

@@ -1,6 +1,6 @@
 # Ranges of numbers, such as lists of bad blocks. Each is "FROM END", without END itself, and they
-# stand in the order of their beginnings, in which the kernel keeps its lists. There may be hundreds,
-# so both lists are gone through once.
+# stand in the order of their beginnings, in which the kernel keeps its lists. There may be
+# hundreds, so both lists are gone through once.
 # shellcheck shell=bash
 
 # ranges_intersect RANGE…: sets RANGES to what it has in common with these.

@@ -28,7 +28,8 @@
 #   partial     it was still being rebuilt
 #   good        none of these: it can be compared with the others
 # Of the RAM leg (leg_ram): in_sync; recovering, also by a copy; none: there is to be none; short:
-# it has been given up for want of memory; detached: by a person or a release; full: its data did not fit; lost: none of these.
+# it has been given up for want of memory; detached: by a person or a release; full: its data did
+# not fit; lost: none of these.
 
 need decide/health decide/readd
 

@@ -1,5 +1,5 @@
-# The gate: which units wait for an array, from fstab, crypttab and REQUIRED_BY=. Used by the generator,
-# so: quick, and never fatal.
+# The gate: which units wait for an array, from fstab, crypttab and REQUIRED_BY=. Used by the
+# generator, so: quick, and never fatal.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths gate/crypttab gate/fstab gate/rescue-mount notes/renamed

@@ -34,8 +34,8 @@ adoptable_stopped_find() {
 	die "$NAME: these are not the disks of one array; nothing was changed" "$EX_REFUSED"
 }
 
-# adoptable_stopped_check: as adoptable_check. After that ACTION and ARGUMENTS are what a start would
-# do, and ADOPT_SLOTS is how many slots the array has.
+# adoptable_stopped_check: as adoptable_check. After that ACTION and ARGUMENTS are what a start
+# would do, and ADOPT_SLOTS is how many slots the array has.
 adoptable_stopped_check() {
 	ADOPT_WRONG=''
 	adoptable_name

@@ -92,8 +92,8 @@ advice_disks_only_() {
 	esac
 }
 
-# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_ACTION: why a device that is to be the
-# RAM leg is none.
+# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_ACTION: why a device that is to be
+# the RAM leg is none.
 advice_device_() {
 	local ACTION='' WHY=''
 	[[ $ADVICE_BLIND == no && ${F[leg.ram.sb]} != unreadable ]] || return 0

@@ -15,8 +15,8 @@ md_blocks_hold() {
 }
 md_blocks_unhold() { [[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" "$MD_BLOCKS_WAS"; }
 
-# md_blocks_take_out MD LEG: takes a spare out of an array. One that md has begun to rebuild, because
-# somebody has written already, has to fail first.
+# md_blocks_take_out MD LEG: takes a spare out of an array. One that md has begun to rebuild,
+# because somebody has written already, has to fail first.
 md_blocks_take_out() {
 	act mdadm --manage "/dev/$1" --remove "/dev/$2" && return
 	act mdadm --manage "/dev/$1" --fail "/dev/$2" || return

@@ -37,8 +37,8 @@ ramdisk_brd_make() { # BYTES
 	return 1
 }
 
-# ramdisk_brd_can_be_had: is it there for us? One that is built in, or that somebody else has loaded,
-# is not.
+# ramdisk_brd_can_be_had: is it there for us? One that is built in, or that somebody else has
+# loaded, is not.
 ramdisk_brd_can_be_had() { [[ -e $RUN/brd ]] || { [[ ! -d $SYS/module/brd ]] && modprobe -q --dry-run brd; }; }
 
 # brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.

@@ -16,8 +16,8 @@ readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses
 ramdisk_zram_is_there() { modprobe -q zram && [[ -e $RAMDISK_ZRAM/hot_add ]]; }
 
 # ramdisk_zram_make BYTES NAME PROVIDER LIMIT: PROVIDER is zram or zram:ALGORITHM, LIMIT how many
-# bytes of memory its data may take; then writes fail. It is noted before it is set up: one that has no size yet takes no memory, and ramdisk_zram_tidy finds it again. Prints
-# its node.
+# bytes of memory its data may take; then writes fail. It is noted before it is set up: one that has
+# no size yet takes no memory, and ramdisk_zram_tidy finds it again. Prints its node.
 ramdisk_zram_make() {
 	local node
 	ramdisk_zram_tidy "$2"

@@ -145,10 +145,10 @@ ramdisk_weight() {
 	if ((ZRAM_LIMIT > 0)); then printf '%s\n' "$ZRAM_LIMIT"; else printf '%s\n' "$RAM_BYTES"; fi
 }
 
-# ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK [LIMIT]]: makes the ramdisk if memory allows. PROVIDER is
-# rapiddisk, brd, zram, zram:ALGORITHM, or auto: the first that this kernel has; or the path of a
-# device, which is taken instead. BLOCK is the size of the array's logical blocks, LIMIT is
-# RAM_LIMIT=. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
+# ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK [LIMIT]]: makes the ramdisk if memory allows.
+# PROVIDER is rapiddisk, brd, zram, zram:ALGORITHM, or auto: the first that this kernel has; or the
+# path of a device, which is taken instead. BLOCK is the size of the array's logical blocks, LIMIT
+# is RAM_LIMIT=. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
 ramdisk_make() {
 	local name=$1 bytes=$2 provider=$3 why='' code=0
 	if [[ $provider == /* ]]; then
@@ -181,7 +181,8 @@ ramdisk_make_locked_() { # NAME BYTES PROVIDER RESERVE LIMIT
 	ramdisk_note_write "$1" "$kind" "$node" "$2" "$used"
 }
 
-# ramdisk_auto_ NAME BLOCK: prints what RAM=auto means on this kernel, for an array with such blocks.
+# ramdisk_auto_ NAME BLOCK: prints what RAM=auto means on this kernel, for an array with such
+# blocks.
 ramdisk_auto_() {
 	! ramdisk_has_rapiddisk || {
 		printf 'rapiddisk\n'

@@ -15,8 +15,8 @@ declare -gA F # the facts: decide/facts.list
 declare -gA FINDING=()
 FINDINGS=0 CHECK_ARRAY=''
 
-# findings_found SEVERITY CODE EXPECTED FOUND ACTION [KERNEL]: about the array CHECK_ARRAY. What a mount
-# point or a file calls itself may hold anything.
+# findings_found SEVERITY CODE EXPECTED FOUND ACTION [KERNEL]: about the array CHECK_ARRAY. What a
+# mount point or a file calls itself may hold anything.
 findings_found() {
 	local key text i=$FINDINGS
 	(($# == 6)) || set -- "$@" ''
