@@ -29,7 +29,8 @@ adopt_ask() {
 		[[ ${CONF[RAM]} == none ]] ||
 			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
 	elif [[ -n $ADOPT_KEPT ]]; then
-		PLAN+=("/dev/$ADOPT_KEPT stays as the RAM leg, and counts as no copy that lasts. md compares the"
+		PLAN+=("/dev/$ADOPT_KEPT stays as the RAM leg, and counts as no copy that lasts. \
+md compares the"
 			'legs; if they differ, it leaves first, and is filled from the disk legs')
 	elif [[ ${CONF[RAM]} != /* ]]; then
 		adopt_ask_fast_
@@ -37,7 +38,8 @@ adopt_ask() {
 	fi
 	md_state_read "$ADOPT_MD" bitmap/backlog
 	((${VALUE:-0} == 0 || ${F[conf.write_behind]} > 0)) ||
-		PLAN+=("write-behind is on ($VALUE): it is switched off. With it, an fsync returns before"
+		PLAN+=("write-behind is on ($VALUE): it is switched off. With it, \
+an fsync returns before"
 			'a disk has the data, and a power cut loses that')
 	adopt_ask_names_
 	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
@@ -53,8 +55,10 @@ adopt_ask_fast_() {
 		leg=${line%% *}
 		adoptable_is_fast "$leg" || continue
 		bytes=$(md_leg_bytes "$ADOPT_MD") || return 0 # the check has said so
-		PLAN+=("/dev/$leg, the fast one, becomes a disk leg, a copy that lasts, and the RAM leg takes"
-			"$(quantity_show_bytes "$bytes") of memory. Or it stays as the RAM leg, takes no memory, and counts as no copy:"
+		PLAN+=("/dev/$leg, the fast one, becomes a disk leg, a copy that lasts, \
+and the RAM leg takes"
+			"$(quantity_show_bytes "$bytes") of memory. Or it stays as the RAM leg, \
+takes no memory, and counts as no copy:"
 			"--ram=/dev/$leg. An ephemeral disk must be that")
 	done
 }
@@ -79,7 +83,8 @@ adopt_ask_names_() {
 	local file number source new
 	[[ -n ${OPT[fix_fstab]-} ]] || return 0
 	while read -r file number source new; do
-		PLAN+=("$file:$number: $source becomes $new; what was there is kept as $file.ramraid-old")
+		PLAN+=("$file:$number: $source becomes $new; \
+what was there is kept as $file.ramraid-old")
 	done < <(((${#LASTING[@]} == 0)) || printf '%s\n' "${LASTING[@]}")
 	[[ -n $ADOPT_STOPPED ]] || return 0
 	while read -r file number _ source; do
@@ -91,7 +96,9 @@ adopt_ask_stopped_() {
 	PLAN=("${MEMBERS[@]/#/disk leg: }")
 	adopt_ask_slot_ "$ADOPT_SLOTS"
 	((${#ARGUMENTS[@]} == ${#MEMBERS[@]})) ||
-		PLAN+=("it is started from ${ARGUMENTS[*]}; what the others have that these lack is lost")
+		PLAN+=("it is started from ${ARGUMENTS[*]}; \
+what the others have that these lack is lost")
 	[[ -z $ADOPT_MD ]] || adopt_ask_names_
-	cli_confirm "$NAME" "An array that does not run is started, and becomes the mirror \"$NAME\" with one leg in RAM."
+	cli_confirm "$NAME" "An array that does not run is started, \
+and becomes the mirror \"$NAME\" with one leg in RAM."
 }

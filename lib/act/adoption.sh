@@ -39,7 +39,8 @@ adoption_note_array_() {
 
 # adoption_conf: prints the configuration.
 adoption_conf() {
-	printf '# Mirror with one leg in RAM, made by "ramraid adopt". Every key: ramraid.conf(5).\nUUID=%s\n' "$ADOPT_UUID"
+	printf '# Mirror with one leg in RAM, made by "ramraid adopt". Every key: ramraid.conf(5).\nUUID=%s\n' \
+		"$ADOPT_UUID"
 	printf 'MEMBER=%s\n' "${MEMBERS[@]}"
 	[[ -z ${OPT[ram]-} ]] || printf 'RAM=%s\n' "${OPT[ram]}"
 	[[ ${CONF[ROOT]} == no ]] || printf 'ROOT=yes\n'

@@ -20,7 +20,8 @@ blocks_begin() {
 	if ! blocks_make_ "$name" "$@"; then
 		blocks_tidy "$name"
 		BLOCKS_SPARE=''
-		log_warning "$name: could not be given blocks of 4096 bytes (BLOCK=4096); in this run it has those of its disks, and no RAM leg of zram"
+		log_warning "$name: could not be given blocks of 4096 bytes (BLOCK=4096); \
+in this run it has those of its disks, and no RAM leg of zram"
 	fi
 }
 
@@ -47,9 +48,12 @@ blocks_make_() {
 	bytes=$(((16#${words[33]}${words[32]} + 16#${words[21]}${words[20]}) * 512))
 	bytes=$((bytes + (4096 - bytes % 4096) % 4096))
 	ramdisk_zram_spare "$name" "$bytes" || return 1
-	superblock_clone_leg words "$SUPERBLOCK_ROLE_SPARE" "$NUMBER" "$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
-	superblock_clone_bytes words | act dd of="$DEV/$RAMDISK_ZRAM_SPARE" bs=4096 seek=4096 iflag=fullblock \
-		oflag="${BLOCKS_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat status=none || return 1
+	superblock_clone_leg words "$SUPERBLOCK_ROLE_SPARE" "$NUMBER" \
+		"$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
+	superblock_clone_bytes words |
+		act dd of="$DEV/$RAMDISK_ZRAM_SPARE" bs=4096 seek=4096 iflag=fullblock \
+			oflag="${BLOCKS_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat status=none ||
+		return 1
 	md_modules mirror
 	md_blocks_hold && BLOCKS_SPARE=$RAMDISK_ZRAM_SPARE
 }
@@ -85,7 +89,8 @@ blocks_end() {
 	blocks_tidy "$1"
 	BLOCKS_SPARE=''
 	! md=$(md_of_leg "$2") || (($(disk_block "$md") >= 4096)) ||
-		log_warning "$1: md has given it blocks of $(disk_block "$md") bytes in spite of BLOCK=4096: no RAM leg of zram in this run"
+		log_warning "$1: md has given it blocks of $(disk_block "$md") bytes in spite of \
+BLOCK=4096: no RAM leg of zram in this run"
 }
 
 # blocks_tidy NAME: takes the spare out and away, also one that a start has left which was killed.
@@ -94,8 +99,11 @@ blocks_tidy() {
 	[[ -e $RUN/$1.block ]] || return 0
 	ramdisk_zram_spare_find "$1"
 	if [[ -n $RAMDISK_ZRAM_SPARE ]]; then
-		! md=$(md_of_leg "$RAMDISK_ZRAM_SPARE") || md_blocks_take_out "$md" "$RAMDISK_ZRAM_SPARE" ||
-			log_warning "$1: the spare $RAMDISK_ZRAM_SPARE, which has given $md its blocks, could not be taken out"
+		! md=$(md_of_leg "$RAMDISK_ZRAM_SPARE") ||
+			md_blocks_take_out "$md" "$RAMDISK_ZRAM_SPARE" ||
+			log_warning "$1: the spare $RAMDISK_ZRAM_SPARE, \
+which has given $md its blocks, could not be taken out"
 	fi
-	ramdisk_zram_spare_drop "$1" || log_warning "$1: the spare $RAMDISK_ZRAM_SPARE could not be given back"
+	ramdisk_zram_spare_drop "$1" ||
+		log_warning "$1: the spare $RAMDISK_ZRAM_SPARE could not be given back"
 }

@@ -9,7 +9,8 @@ need world/md-leg
 readonly COPY_MIB=1048576
 # Bytes that a worker takes at once: less towards the end, so that all legs end together, however
 # fast each is; but not many little ones, because between two pieces a disk has nothing to do.
-readonly COPY_MOST=$((128 * COPY_MIB)) COPY_LEAST=$((8 * COPY_MIB)) COPY_MOST_ONLINE=$((8 * COPY_MIB))
+readonly COPY_MOST=$((128 * COPY_MIB)) COPY_LEAST=$((8 * COPY_MIB)) \
+	COPY_MOST_ONLINE=$((8 * COPY_MIB))
 readonly COPY_BLOCK=65536 # what is looked at for zeros, and written at once
 
 # copy_workers_coordinate PARENT FOLDER MD RAM-NODE SEEK LEG…: workers in rounds, until nothing is
@@ -22,14 +23,19 @@ copy_workers_coordinate() {
 	while [[ -s $folder/rest ]] || copy_workers_doubt_ "$folder" "$md"; do
 		kill -0 "$parent" 2>/dev/null || break
 		workers=0
-		for i in "${!legs[@]}"; do [[ -e $folder/bad.${legs[i]} ]] || workers=$((workers + 1)); done
+		for i in "${!legs[@]}"; do
+			[[ -e $folder/bad.${legs[i]} ]] || workers=$((workers + 1))
+		done
 		((workers > 0)) || {
-			copy_workers_result_ "$folder" "no disk leg could be read to the end: $(copy_workers_bad_ "$folder")"
+			copy_workers_result_ "$folder" "no disk leg could be read to the end: \
+$(copy_workers_bad_ "$folder")"
 			return
 		}
 		for i in "${!legs[@]}"; do
 			leg=${legs[i]}
-			[[ -e $folder/bad.$leg ]] || copy_workers_work_ "$parent" "$folder" "$i" "$workers" "$leg" "${COPY_OFFSETS[i]}" "$md" "$node" "$seek" &
+			[[ -e $folder/bad.$leg ]] ||
+				copy_workers_work_ "$parent" "$folder" "$i" "$workers" "$leg" \
+					"${COPY_OFFSETS[i]}" "$md" "$node" "$seek" &
 		done
 		wait
 		[[ ! -e $folder/failed ]] || {
@@ -62,7 +68,8 @@ copy_workers_bad_() { # FOLDER: what was wrong with which leg, on one line
 # copy_workers_work_ PARENT FOLDER NUMBER WORKERS LEG OFFSET MD RAM-NODE SEEK: copies piece after
 # piece from one leg until nothing is left or it fails.
 copy_workers_work_() {
-	local parent=$1 folder=$2 number=$3 workers=$4 leg=$5 offset=$6 md=$7 node=$8 seek=$9 FROM TO HOW rate copied=0 COPY_ERROR began TURN
+	local parent=$1 folder=$2 number=$3 workers=$4 leg=$5 offset=$6 md=$7 node=$8 seek=$9 FROM \
+		TO HOW rate copied=0 COPY_ERROR began TURN
 	[[ ! -e $folder/done.$number ]] || read -r copied <"$folder/done.$number"
 	number_or copied 0
 	# As long as it is open, no other disk gets its name.
@@ -76,9 +83,11 @@ copy_workers_work_() {
 		copy_workers_take_ "$folder" "$workers" "$rate" || break
 		clock_hundredths
 		began=$HUNDREDTHS
-		if ! copy_workers_piece_ "$leg" $((offset + FROM)) "$node" $((seek + FROM)) $((TO - FROM)) "$HOW" "$rate" || ! copy_workers_is_member_ "$md" "$leg"; then
+		if ! copy_workers_piece_ "$leg" $((offset + FROM)) "$node" $((seek + FROM)) \
+			$((TO - FROM)) "$HOW" "$rate" || ! copy_workers_is_member_ "$md" "$leg"; then
 			copy_workers_leave_ "$folder" "$leg" "$FROM" "$TO" "$COPY_ERROR"
-			[[ $COPY_ERROR != *"$COPY_BAD" ]] || copy_workers_take_back_ "$folder" "$number" || :
+			[[ $COPY_ERROR != *"$COPY_BAD" ]] ||
+				copy_workers_take_back_ "$folder" "$number" || :
 			break
 		fi
 		copied=$((copied + TO - FROM))
@@ -111,7 +120,8 @@ copy_workers_take_back_() {
 	local TURN
 	[[ -s $1/gave.$2 ]] && copy_workers_turn_ "$1" || return 1
 	# Where it had no zeros another may have them.
-	{ sed 's/ [^ ]*$/ dense/' "$1/gave.$2" >>"$1/rest"; } 2>/dev/null || : # the sum at the end is short
+	# the sum at the end is short
+	{ sed 's/ [^ ]*$/ dense/' "$1/gave.$2" >>"$1/rest"; } 2>/dev/null || :
 	rm -f "$1/gave.$2" "$1/done.$2"
 	exec {TURN}>&-
 }
@@ -121,7 +131,9 @@ copy_workers_take_back_() {
 copy_workers_doubt_() {
 	local i code=1
 	for i in "${!legs[@]}"; do
-		if [[ -e $1/bad.${legs[i]} ]] || ! md_has_bad_blocks "$2" "${legs[i]}"; then continue; fi
+		if [[ -e $1/bad.${legs[i]} ]] || ! md_has_bad_blocks "$2" "${legs[i]}"; then
+			continue
+		fi
 		copy_workers_leave_ "$1" "${legs[i]}" 0 0 "${legs[i]} is $COPY_BAD"
 		! copy_workers_take_back_ "$1" "$i" || code=0
 	done
@@ -189,7 +201,8 @@ copy_workers_leave_() {
 	local text bad
 	# dd counts on after its complaint.
 	text=$(grep -m 1 '^dd: ' < <(printf '%s\n' "$5")) || text=${5##*$'\n'}
-	if [[ $5 == *'error reading'* || $5 == *'failed to open '*/"$2"* || $5 == "$2 is no longer"* ]]; then
+	if [[ $5 == *'error reading'* || $5 == *'failed to open '*/"$2"* ||
+		$5 == "$2 is no longer"* ]]; then
 		text="$2 at byte $3 or after: ${text#dd: }"
 		put_lines "$1/bad.$2" "$text" || :
 		bad=${1##*/} text="${bad%.copy}: $text"
@@ -214,7 +227,8 @@ copy_workers_piece_() {
 	[[ $6 != sparse ]] || sparse=,sparse
 	(($7 == 0)) || nice=(ionice -c 3)
 	said=$("${nice[@]}" dd if="$DEV/$1" of="$DEV/$3" ibs=1M obs="$block" skip="$2" seek="$4" count="$5" \
-		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sparse" 2>&1) || {
+		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
+		oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sparse" 2>&1) || {
 		COPY_ERROR=$said
 		return 1
 	}

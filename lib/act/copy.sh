@@ -26,7 +26,8 @@ readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answ
 # and no resync is due: from now on md's bitmap remembers what is written. SLOT may be empty: not
 # known. RATE is copy_rate's. Returns 1 with COPY_WHY when it can't be done.
 copy_start() {
-	local name=$1 md=$2 node=$3 bytes=$4 slot=$5 rate=$6 folder=$RUN/$1.copy COPY_SOURCE='' sparse=sparse COPY_OFFSETS=() COPY_NUMBERS=() COPY_SLOTS=() COPY_LEGS=() COPY_SIZE=0 COPY_SLOT
+	local name=$1 md=$2 node=$3 bytes=$4 slot=$5 rate=$6 folder=$RUN/$1.copy COPY_SOURCE='' \
+		sparse=sparse COPY_OFFSETS=() COPY_NUMBERS=() COPY_SLOTS=() COPY_LEGS=() COPY_SIZE=0 COPY_SLOT
 	local -a COPY_WORDS=()
 	shift 6
 	COPY_WHY=''
@@ -44,7 +45,8 @@ copy_start() {
 	paths_run
 	mkdir -p "$folder"
 	put_lines "$folder/plan" "$md $node $COPY_SLOT $COPY_SOURCE $SUPERBLOCK_CLONE_CLEARED"
-	superblock_clone_leg COPY_WORDS "$COPY_SLOT" "$(superblock_clone_number COPY_WORDS "$COPY_SLOT" "${COPY_NUMBERS[@]}")" \
+	superblock_clone_leg COPY_WORDS "$COPY_SLOT" \
+		"$(superblock_clone_number COPY_WORDS "$COPY_SLOT" "${COPY_NUMBERS[@]}")" \
 		"$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
 	{ superblock_clone_bytes COPY_WORDS >"$folder/superblock"; } 2>/dev/null || {
 		COPY_WHY="$folder can't be written"
@@ -59,7 +61,8 @@ copy_start() {
 		COPY_WHY="it can't be written down in $RUN that $node is used"
 		return 1
 	}
-	copy_background_ "$folder" "$md" "$node" "$((16#${COPY_WORDS[33]}${COPY_WORDS[32]} * 512))" "${COPY_LEGS[@]}"
+	copy_background_ "$folder" "$md" "$node" \
+		"$((16#${COPY_WORDS[33]}${COPY_WORDS[32]} * 512))" "${COPY_LEGS[@]}"
 }
 
 # copy_survey_ MD LEG…: reads the superblocks of the legs (after the array runs without its RAM
@@ -73,22 +76,28 @@ copy_survey_() {
 	for leg; do
 		read -ra words < <(superblock_read "$DEV/$leg" 2>/dev/null) || :
 		COPY_WHY=$(superblock_clone_why_not words)
-		[[ -n $COPY_WHY ]] || superblock_checksum_ok words $((16#${words[55]})) || COPY_WHY="the superblock of $leg has a wrong checksum"
-		[[ -n $COPY_WHY ]] || [[ -z $COPY_SOURCE || ${words[*]:4:4} == "${COPY_WORDS[*]:4:4}" ]] || COPY_WHY="$leg belongs to another array"
+		[[ -n $COPY_WHY ]] || superblock_checksum_ok words $((16#${words[55]})) ||
+			COPY_WHY="the superblock of $leg has a wrong checksum"
+		[[ -n $COPY_WHY ]] || [[ -z $COPY_SOURCE ||
+			${words[*]:4:4} == "${COPY_WORDS[*]:4:4}" ]] ||
+			COPY_WHY="$leg belongs to another array"
 		[[ -z $COPY_WHY ]] || return 1
 		COPY_NUMBERS+=($((16#${words[40]})))
 		superblock_role words $((16#${words[40]})) $((16#${words[23]}))
 		COPY_SLOTS+=("$SUPERBLOCK_ROLE")
 		# What this leg lacks is in its list, and in no bitmap (raid1_write_request() in
 		# linux drivers/md/raid1.c).
-		if ((16#${words[2]} & SUPERBLOCK_CLONE_BAD_BLOCKS)) || md_has_bad_blocks "$array" "$leg"; then
-			log_notice "disk leg $leg has bad blocks in md's list; the RAM leg is copied from the others"
+		if ((16#${words[2]} & SUPERBLOCK_CLONE_BAD_BLOCKS)) ||
+			md_has_bad_blocks "$array" "$leg"; then
+			log_notice "disk leg $leg has bad blocks in md's list; \
+the RAM leg is copied from the others"
 			continue
 		fi
 		COPY_LEGS+=("$leg") COPY_OFFSETS+=($((16#${words[33]}${words[32]} * 512)))
 		events=$((16#${words[51]}${words[50]}))
 		((events > most)) || continue
-		most=$events COPY_SOURCE=$leg COPY_WORDS=("${words[@]}") COPY_SIZE=$((16#${words[21]}${words[20]} * 512))
+		most=$events COPY_SOURCE=$leg COPY_WORDS=("${words[@]}") \
+		COPY_SIZE=$((16#${words[21]}${words[20]} * 512))
 	done
 	[[ -n $COPY_SOURCE ]] || {
 		COPY_WHY='no disk leg is in sync and without bad blocks'
@@ -99,7 +108,8 @@ copy_survey_() {
 		return 1
 	}
 	((SUPERBLOCK_CLONE_CLEARED <= most)) || {
-		COPY_WHY="the bitmap was cleared at $SUPERBLOCK_CLONE_CLEARED events, the superblock of $COPY_SOURCE is at $most"
+		COPY_WHY="the bitmap was cleared at $SUPERBLOCK_CLONE_CLEARED events, \
+the superblock of $COPY_SOURCE is at $most"
 		return 1
 	}
 }
@@ -111,7 +121,8 @@ copy_slot_() {
 	COPY_SLOT=''
 	for ((i = 0; i < slots; i++)); do
 		[[ " ${COPY_SLOTS[*]} " != *" $i "* && ${1:-$i} == "$i" ]] || continue
-		[[ -z $COPY_SLOT ]] || COPY_WHY='more than one slot is empty, and which of them is the RAM leg'"'"'s is not known'
+		[[ -z $COPY_SLOT ]] ||
+			COPY_WHY='more than one slot is empty, and which of them is the RAM leg'"'"'s is not known'
 		COPY_SLOT=$i
 	done
 	[[ -n $COPY_SLOT ]] || COPY_WHY="slot ${1:-of the RAM leg} is not empty"
@@ -132,7 +143,9 @@ copy_background_() {
 		trap '' TTOU # a message on a terminal that stops background groups
 		bounded_process_began "$BASHPID" && put_lines "$folder/began" "$BEGAN"
 		put_lines "$folder/pid.new" "$BASHPID" && mv "$folder/pid.new" "$folder/pid"
-		{ exec {LOCK}>"$COPY_LOCK"; } 2>/dev/null && flock --nonblock "$LOCK" && copy_workers_coordinate "$$" "$@"
+		{
+			exec {LOCK}>"$COPY_LOCK"
+		} 2>/dev/null && flock --nonblock "$LOCK" && copy_workers_coordinate "$$" "$@"
 	) </dev/null &
 	set +m
 	for ((i = 0; i < 100; i++)); do
@@ -148,7 +161,10 @@ copy_background_() {
 copy_rate() {
 	local now=''
 	{ read -r now <"$RUN/$1.copy/rate"; } 2>/dev/null || return 0
-	[[ $now == "$2" ]] || { put_lines "$RUN/$1.copy/rate.new" "$2" && mv "$RUN/$1.copy/rate.new" "$RUN/$1.copy/rate"; }
+	[[ $now == "$2" ]] || {
+		put_lines "$RUN/$1.copy/rate.new" "$2" &&
+			mv "$RUN/$1.copy/rate.new" "$RUN/$1.copy/rate"
+	}
 }
 
 # copy_finish NAME: after the last byte, gives the ramdisk the bitmap and the superblock that make
@@ -170,13 +186,16 @@ copy_finish() {
 	elif ! superblock_clone_bitmap "$DEV/$source" now; then
 		COPY_WHY=$SUPERBLOCK_CLONE_WHY
 	elif ! copy_is_ours_ words now "$slot"; then
-		COPY_WHY="the superblock that was made for $node is damaged, or of another array or slot"
+		COPY_WHY="the superblock that was made for $node is damaged, \
+or of another array or slot"
 	elif [[ -n $(copy_workers_doubtful "$folder" "$md") ]]; then
-		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which has been read from, has bad blocks in md's list now"
+		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which has been read from, \
+has bad blocks in md's list now"
 	elif ((SUPERBLOCK_CLONE_CLEARED != cleared)); then
 		# Somebody has made the array whole in between: what was written then, the bitmap
 		# does not remember any more.
-		COPY_WHY="the bitmap has been cleared meanwhile (at $SUPERBLOCK_CLONE_CLEARED events, $cleared before)"
+		COPY_WHY="the bitmap has been cleared meanwhile (at $SUPERBLOCK_CLONE_CLEARED \
+events, $cleared before)"
 	else
 		copy_head_ "$node" "$source" words "$folder/superblock" && return
 		COPY_WHY="the superblock could not be written to $node"
@@ -190,7 +209,8 @@ copy_is_ours_() {
 	local -n made_=$1 of_=$2
 	local facts
 	facts=$(superblock_parse "${made_[@]}")
-	[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$3"$'\n'* && ${made_[*]:4:4} == "${of_[*]:4:4}" ]]
+	[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$3"$'\n'* &&
+		${made_[*]:4:4} == "${of_[*]:4:4}" ]]
 }
 
 # copy_head_ RAM-NODE SOURCE WORDS FILE: what lies before the data. The bitmap first: without a
@@ -200,10 +220,13 @@ copy_head_() {
 	local -n head_=$3
 	local sync=''
 	[[ $RAM_PROVIDER != device ]] || sync=,fsync
-	local at=$((4096 + 512 * 16#${head_[24]})) bytes=$(((SUPERBLOCK_CLONE_BITMAP_BYTES + 4095) / 4096 * 4096))
-	act dd if="$DEV/$2" of="$DEV/$1" bs=4096 skip="$at" seek="$at" count="$bytes" iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
+	local at=$((4096 + 512 * 16#${head_[24]})) \
+		bytes=$(((SUPERBLOCK_CLONE_BITMAP_BYTES + 4095) / 4096 * 4096))
+	act dd if="$DEV/$2" of="$DEV/$1" bs=4096 skip="$at" seek="$at" count="$bytes" \
+		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
 		oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none &&
-		act dd if="$4" of="$DEV/$1" bs=4096 seek=4096 iflag=fullblock oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none
+		act dd if="$4" of="$DEV/$1" bs=4096 seek=4096 iflag=fullblock \
+			oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none
 }
 
 # copy_lock_of_ FOLDER: sets COPY_LOCK; a copy that an older version has begun holds one in its

@@ -17,17 +17,20 @@ disk_legs_assemble() { # NODE…
 	}
 	disk_legs_set_bits_ "$1"
 	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
-	md_wait_link "$(md_of_leg "$1")" "${F[name]}" || log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
+	md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
+		log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
 }
 
 # With the spare for larger blocks, if it has to have them; rather without than not at all.
 disk_legs_assemble_() { # NODE…
 	local BLOCKS_SPARE code=0
 	blocks_begin "${F[name]}" "$@"
-	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCKS_SPARE:+"$BLOCKS_SPARE"} || code=$?
+	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCKS_SPARE:+"$BLOCKS_SPARE"} ||
+		code=$?
 	((code == 0)) || [[ -z $BLOCKS_SPARE ]] || {
 		blocks_end "${F[name]}" "$1"
-		log_warning "${F[name]}: mdadm did not take the spare that gives it blocks of 4096 bytes (BLOCK=4096); without it"
+		log_warning "${F[name]}: mdadm did not take the spare that gives it blocks of 4096 \
+bytes (BLOCK=4096); without it"
 		md_assemble "${F[name]}" "${F[conf.layout]}" "$@"
 		return
 	}
@@ -50,7 +53,8 @@ disk_legs_keep_bits_() {
 	[[ -n $dirty ]] && ((complete < F[members])) || return 0
 	for node; do
 		lines=$(superblock_dirty_bits "$DEV/$node") || {
-			log_warning "${F[name]}: the write-intent bitmap of $node can't be read: absent disk legs are taken to differ everywhere"
+			log_warning "${F[name]}: the write-intent bitmap of $node can't be read: \
+absent disk legs are taken to differ everywhere"
 			BITS=(all)
 			return 0
 		}
@@ -62,17 +66,24 @@ disk_legs_set_bits_() { # NODE: of the array that it is in now
 	local line md
 	((${#BITS[@]} == 0)) || md=$(md_of_leg "$1") || return 0
 	[[ ${BITS[*]} != all ]] || {
-		md_bits_set_all "$md" || log_warning "${F[name]}: could not tell md that the absent disk legs may differ"
+		md_bits_set_all "$md" ||
+			log_warning "${F[name]}: could not tell md that the \
+absent disk legs may differ"
 		return 0
 	}
 	for line in "${BITS[@]}"; do
-		md_bits_set "$md" "$line" || log_warning "${F[name]}: could not tell md where the absent disk legs may differ"
+		md_bits_set "$md" "$line" ||
+			log_warning "${F[name]}: could not tell md where the \
+absent disk legs may differ"
 	done
 }
 
 # disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE has been started
 # in, and the only one?
-disk_legs_is_of() { [[ -z ${F[array.twin]} && -n ${F[array.md]} && -e $SYS/class/block/$1/holders/${F[array.md]} ]]; }
+disk_legs_is_of() {
+	[[ -z ${F[array.twin]} && -n ${F[array.md]} &&
+		-e $SYS/class/block/$1/holders/${F[array.md]} ]]
+}
 
 disk_legs_stop_inactive() { md_stop "${F[array.md]}" || {
 	LOOP_ERROR='mdadm --stop failed'
@@ -89,7 +100,9 @@ disk_legs_make_writable() {
 }
 
 disk_legs_set_backlog() { # N
-	(($1 > 0)) || log_warning "${F[name]}: write-behind was on, so fsync returned before a disk had the data; switching it off. To keep it: WRITE_BEHIND and ACCEPT_DATA_LOSS in ramraid.conf(5)"
+	(($1 > 0)) || log_warning "${F[name]}: write-behind was on, \
+so fsync returned before a disk had the data; switching it off. To keep it: \
+WRITE_BEHIND and ACCEPT_DATA_LOSS in ramraid.conf(5)"
 	md_set_backlog "${F[array.md]}" "$1"
 }
 
@@ -98,7 +111,8 @@ disk_legs_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]
 disk_legs_readd() { # I
 	departures_note_return "$1"
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
-		LOOP_ERROR="md did not take ${F[leg.$1.dev]} back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
+		LOOP_ERROR="md did not take ${F[leg.$1.dev]} \
+back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
 		return 1
 	}
 	witness_joined_again "${F[leg.$1.device_uuid]}"
@@ -110,9 +124,11 @@ disk_legs_readd() { # I
 disk_legs_number_taken_() {
 	local mine theirs
 	[[ -n ${F[ram.slot]} && -n ${F[ram.node]} ]] || return 0
-	read -ra mine < <(superblock_read "$DEV/$1" 2>/dev/null) && read -ra theirs < <(superblock_read "$DEV/${F[ram.node]}" 2>/dev/null) || return 0
+	read -ra mine < <(superblock_read "$DEV/$1" 2>/dev/null) &&
+		read -ra theirs < <(superblock_read "$DEV/${F[ram.node]}" 2>/dev/null) || return 0
 	[[ ${mine[40]-} != "${theirs[40]-}" || -z ${mine[40]-} ]] ||
-		printf ': the RAM leg has its device number (%d). To have both: ramraid detach %s; ramraid attach %s\n' $((16#${mine[40]})) "${F[name]}" "${F[name]}"
+		printf ': the RAM leg has its device number (%d). To have both: ramraid detach %s; ramraid attach %s\n' \
+			$((16#${mine[40]})) "${F[name]}" "${F[name]}"
 }
 
 disk_legs_remove_leg() { # I
@@ -146,7 +162,8 @@ disk_legs_add_leg() { # I
 	}
 	departures_note_return "$1"
 	witness_update_free_slot || ! health_disk_in_sync || {
-		LOOP_ERROR="who is in sync can't be written down in $STATE; ${F[leg.$1.dev]} is not built before that"
+		LOOP_ERROR="who is in sync can't be written down in $STATE; \
+${F[leg.$1.dev]} is not built before that"
 		return 1
 	}
 	md_add "${F[array.md]}" "$node" || {

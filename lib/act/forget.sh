@@ -36,10 +36,12 @@ forget_unit() {
 	[[ -n $DRY_RUN ]] || sync "$ETC"
 	[[ ! -e $ETC/$name.conf.d ]] || log_notice "$name: $ETC/$name.conf.d is kept"
 	systemd_reload
-	[[ -z $md ]] || systemd_stop_monitor "$md" || log_notice "$name: its monitor could not be stopped; it sees nothing any more"
+	[[ -z $md ]] || systemd_stop_monitor "$md" ||
+		log_notice "$name: its monitor could not be stopped; it sees nothing any more"
 	needed=$(systemd_dependents "$name")
 	if [[ -z $DRY_RUN && $needed == *[![:blank:]]* ]]; then
-		log_warning "$name: its unit is required by ${needed% } still, which would be stopped with it; it stays active and does nothing any more"
+		log_warning "$name: its unit is required by ${needed% } still, \
+which would be stopped with it; it stays active and does nothing any more"
 		return
 	fi
 	systemd_stop "$name"
@@ -52,7 +54,8 @@ forget_unit() {
 forget_note_() {
 	local copy
 	copy=$(forget_copy_place_ "$1" "$3")
-	act_text "$(forget_file "$1")" "# \"ramraid $2\" has begun to take the notes of this array away; type it again.
+	act_text "$(forget_file "$1")" \
+		"# \"ramraid $2\" has begun to take the notes of this array away; type it again.
 ${copy:+copy=$copy
 }"
 }
@@ -80,7 +83,8 @@ forget_copy() {
 
 # forget_notes NAME: all that was written down about it; the note that this has begun goes last.
 forget_notes() {
-	act rm -f -- "$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory,failures,block} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
+	act rm -f -- \
+		"$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory,failures,block} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
 	act rm -f -- "$(forget_file "$1")"
 	hotplug_disarm
 }

@@ -2,15 +2,18 @@
 # "stop" and by "detach".
 # shellcheck shell=bash
 
-need act/blocks act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock core/log
+need act/blocks act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock \
+	core/log
 need core/progress decide/action decide/health decide/ram-device observe/facts observe/static
 need report/only-copy world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-readonly GUARD_LOOK=1 GUARD_TELL=20 # seconds between two looks, and between two messages on the console
-readonly GUARD_PATIENCE=300         # seconds for a disk to come back, at most, before the RAM leg is saved to a file
-readonly GUARD_TRIES=2              # how often a disk that md gives up again is put back
+# seconds between two looks, and between two messages on the console
+readonly GUARD_LOOK=1 GUARD_TELL=20
+readonly GUARD_PATIENCE=300
+# seconds for a disk to come back, at most, before the RAM leg is saved to a file
+readonly GUARD_TRIES=2 # how often a disk that md gives up again is put back
 
 # guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory
 # back. While it is the only good copy, whatever can be done to have it on a disk is done first;
@@ -30,7 +33,8 @@ guard_release() {
 		# Before: a power cut right after it must not find "only the RAM leg" written down.
 		[[ -n $DRY_RUN ]] || witness_update_witness
 		md_drop "${F[array.md]}" "${F[ram.node]}" || {
-			log_error "$1: the RAM leg ${F[ram.node]} could not be taken out of ${F[array.md]}"
+			log_error "$1: the RAM leg ${F[ram.node]} could not be \
+taken out of ${F[array.md]}"
 			return 1
 		}
 		;;
@@ -41,7 +45,8 @@ guard_release() {
 		return 0
 	}
 	ramdisk_drop "$1" || {
-		log_error "$1: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
+		log_error "$1: the ramdisk ${F[ram.node]} is still in use; \
+its memory is not given back"
 		return 1
 	}
 }
@@ -57,7 +62,9 @@ guard_give_back() {
 		ram_device
 		[[ $DEVICE == @(back|old) ]] || return 0
 	fi
-	md_wipe "${F[ram.node]}" || log_warning "$1: the superblock of ${F[leg.ram.dev]} could not be taken off; if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
+	md_wipe "${F[ram.node]}" ||
+		log_warning "$1: the superblock of ${F[leg.ram.dev]} could not be taken off; \
+if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
 }
 
 # With write-behind the disks may lack what was acknowledged: it is switched off, and what is under
@@ -67,7 +74,9 @@ guard_flush_write_behind_() { # NAME
 	md_set_backlog "${F[array.md]}" 0 || return
 	[[ -z $DRY_RUN ]] || return 0
 	clock_until "$MD_BOUND" 0.2 md_is_quiet "${F[array.md]}" || {
-		log_error "$1: write-behind is on and the array never rests, so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, then try again"
+		log_error "$1: write-behind is on and the array never rests, \
+so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, \
+then try again"
 		return "$EX_REFUSED"
 	}
 }
@@ -88,14 +97,18 @@ guard_resync_or_rescue_() { # NAME going-down|""
 		action_choose
 		case $ACTION in
 		wait-sync | wait-members) guard_wait_ ;;
-		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd | add-leg) guard_act_ ;;
+		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd | \
+			add-leg)
+			guard_act_
+			;;
 		*)
 			[[ ${2-} == going-down ]] || {
 				guard_keeps "$1"
 				return "$EX_REFUSED"
 			}
 			! guard_all_there_ || patience=0
-			guard_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" || failures=$((failures + 1))
+			guard_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" ||
+				failures=$((failures + 1))
 			[[ -z $GUARD_RESCUED ]] || return 0
 			((failures == 0)) || ! guard_all_there_ || return "$EX_REFUSED"
 			;;
@@ -110,7 +123,8 @@ guard_resync_or_rescue_() { # NAME going-down|""
 guard_begin_() {
 	static_times || F[conf.member_timeout]=30 # a typing error must not cost the data
 	patience=$GUARD_PATIENCE
-	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) || patience=${F[conf.member_timeout]}
+	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) ||
+		patience=${F[conf.member_timeout]}
 	F[conf.member_timeout]=$patience
 	F[retry]=yes
 	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by
@@ -129,14 +143,16 @@ guard_tell_() { # NAME
 guard_wait_() {
 	[[ $ACTION != wait-sync ]] || loop_watch_sync idle
 	systemd_go_on
-	systemd_status "the RAM leg is the only good copy; $WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+	systemd_status "the RAM leg is the only good copy; \
+$WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 }
 
 guard_act_() {
 	local code=0
 	loop_act || code=$?
 	((code == 0)) || loop_failed "$code"
-	[[ $ACTION != @(readd|add-leg) ]] || guard_count_ "$ACTION.${ARGUMENTS[0]}" "${F[leg.${ARGUMENTS[0]}.dev]}"
+	[[ $ACTION != @(readd|add-leg) ]] ||
+		guard_count_ "$ACTION.${ARGUMENTS[0]}" "${F[leg.${ARGUMENTS[0]}.dev]}"
 }
 
 # guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what
@@ -147,7 +163,11 @@ guard_all_there_() {
 	((IN_SYNC == F[members]))
 }
 
-guard_keeps() { log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take it: keeping it. $(only_copy_remedy)"; } # NAME
+# NAME
+guard_keeps() {
+	log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take \
+it: keeping it. $(only_copy_remedy)"
+}
 
 # A disk that can be read but not written is taken back by md again and again: enough is enough.
 guard_count_() { # ACTION.I DISK
@@ -160,7 +180,8 @@ guard_forgive_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
 		if [[ -z ${F[leg.$i.node]} ]]; then
-			unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]" "F[failed.remove-leg.$i]" "tries[readd.$i]" "tries[add-leg.$i]"
+			unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]" \
+				"F[failed.remove-leg.$i]" "tries[readd.$i]" "tries[add-leg.$i]"
 			away[$i]=yes
 		elif [[ -n ${away[$i]-} ]]; then
 			unset -v "away[$i]" 'F[failed.rebuild]'
@@ -177,24 +198,29 @@ guard_wait_for_disk_() {
 	guard_forgive_
 	systemd_go_on
 	if (($2 > 0)); then
-		systemd_status 'the RAM leg is the only good copy; waiting for a disk leg to come back'
+		systemd_status \
+			'the RAM leg is the only good copy; waiting for a disk leg to come back'
 		return 0
 	fi
 	(($3 == 0)) || return 0
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
 	if [[ -z $why ]]; then
 		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
-		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_of_ram events)" "${CONF[RESCUE]}" && {
-			log_alert "$1: saved. The next start refuses the disks, which lack it, until: ramraid restore $1"
+		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_of_ram events)" \
+			"${CONF[RESCUE]}" && {
+			log_alert "$1: saved. The next start refuses the disks, which lack it, \
+until: ramraid restore $1"
 			GUARD_RESCUED=yes
 			return 0
 		}
 		why='it does not fit, or could not be written'
 	fi
 	if guard_all_there_; then
-		log_alert "$1: the RAM leg can't be saved to a file ($why). The blocks that md could not write to the disk legs are LOST when this machine goes down"
+		log_alert "$1: the RAM leg can't be saved to a file ($why). \
+The blocks that md could not write to the disk legs are LOST when this machine goes down"
 	else
-		log_alert "$1: the RAM leg can't be saved to a file ($why). Everything written since the disks left is LOST when this machine goes down; bring a disk leg back"
+		log_alert "$1: the RAM leg can't be saved to a file ($why). \
+Everything written since the disks left is LOST when this machine goes down; bring a disk leg back"
 	fi
 	return 1
 }

@@ -10,7 +10,8 @@ declare -gA F # the facts: decide/facts.list
 # hand_made_drop: it leaves, or has left in an earlier run.
 hand_made_drop() {
 	[[ -z $HAND_MADE ]] || md_drop "$ADOPT_MD" "$HAND_MADE" ||
-		die "$NAME: /dev/$HAND_MADE stays: the disks lack what it has, or md does not let it go" "$EX_REFUSED"
+		die "$NAME: /dev/$HAND_MADE stays: the disks lack what it has, \
+or md does not let it go" "$EX_REFUSED"
 	hand_made_drop_left "$NAME" "$ADOPT_UUID" "$HAND_MADE"
 }
 
@@ -57,7 +58,9 @@ hand_made_drop_backlog() {
 	end=$((NOW + MD_BOUND))
 	until md_is_quiet "$ADOPT_MD"; do
 		clock
-		((NOW < end)) || die "$NAME: write-behind was on, and the array never rests, so the disks may lack what /dev/$HAND_MADE has. Stop what writes for a moment" "$EX_REFUSED"
+		((NOW < end)) ||
+			die "$NAME: write-behind was on, and the array never rests, \
+so the disks may lack what /dev/$HAND_MADE has. Stop what writes for a moment" "$EX_REFUSED"
 		sleep 0.2
 	done
 }

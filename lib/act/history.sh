@@ -31,8 +31,10 @@ history_update() {
 	history_rebuilt_
 	[[ -n $changed ]] || return 0
 	act_text "$STATE/${F[name]}.lately" \
-		"${F[uuid]} $life $HISTORY_ENGINE $HISTORY_SINCE $HISTORY_UNTIL $HISTORY_REBUILT $HISTORY_SECONDS $HISTORY_RATE $HISTORY_READS $HISTORY_DISK_READS"$'\n' ||
-		log_notice "${F[name]}: $STATE/${F[name]}.lately could not be written; \"ramraid status\" will not know when it was whole"
+		"${F[uuid]} $life $HISTORY_ENGINE $HISTORY_SINCE $HISTORY_UNTIL $HISTORY_REBUILT \
+$HISTORY_SECONDS $HISTORY_RATE $HISTORY_READS $HISTORY_DISK_READS"$'\n' ||
+		log_notice "${F[name]}: $STATE/${F[name]}.lately could not be written; \
+\"ramraid status\" will not know when it was whole"
 }
 
 # history_look: after something was done to the running array: looks again, and writes down what has
@@ -70,7 +72,8 @@ history_rebuilt_() {
 	clock
 	seconds=$((NOW - LOOP_FILLING))
 	md_state_read "${F[array.md]}" component_size # KiB
-	HISTORY_REBUILT=$now HISTORY_ENGINE=$LOOP_ENGINE HISTORY_SECONDS=$seconds HISTORY_RATE=$((${VALUE:-0} / (seconds > 0 ? seconds : 1)))
+	HISTORY_REBUILT=$now HISTORY_ENGINE=$LOOP_ENGINE HISTORY_SECONDS=$seconds \
+		HISTORY_RATE=$((${VALUE:-0} / (seconds > 0 ? seconds : 1)))
 	LOOP_ENGINE='' changed=yes
 	history_count_
 }

@@ -17,15 +17,18 @@ hotplug_facts() {
 	hotplug_look
 	memory_floor_note "${F[name]}"
 	if [[ $MEMORY_NOTE == memory ]]; then
-		F["veto.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); it is rebuilt when there is room"
+		F["veto.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); \
+it is rebuilt when there is room"
 	elif [[ $MEMORY_NOTE == full ]]; then
 		F["veto.make-ram"]=$MEMORY_WHY
 	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
-		F["veto.make-ram"]="it was taken out (ramraid detach); to have it again: ramraid attach ${F[name]}"
+		F["veto.make-ram"]="it was taken out (ramraid detach); to have it again: \
+ramraid attach ${F[name]}"
 	elif ! ramdisk_may_try "${F[name]}"; then
 		F["veto.make-ram"]=$RAM_FAILED
 	elif [[ -n ${F[kernel.flaw]} ]]; then
-		F["veto.make-ram"]="on this kernel it is not rebuilt beside readers: ${F[kernel.flaw]}"
+		F["veto.make-ram"]="on this kernel it is not rebuilt beside readers: \
+${F[kernel.flaw]}"
 	fi
 }
 
@@ -39,9 +42,12 @@ hotplug_look() {
 		unset -v "F[veto.readd.$i]" "F[veto.add-leg.$i]"
 		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
 		[[ -n ${F[leg.$i.in]} ]] || unset -v "F[failed.write-mostly.$i]"
-		[[ -z ${F[kernel.flaw]} ]] || F["veto.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: ${F[kernel.flaw]}"
+		[[ -z ${F[kernel.flaw]} ]] ||
+			F["veto.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: \
+${F[kernel.flaw]}"
 		[[ -n ${F[leg.$i.returns]} ]] || continue
-		F["veto.readd.$i"]="${F[leg.$i.dev]} has come back ${F[leg.$i.returns]} times within an hour"
+		F["veto.readd.$i"]="${F[leg.$i.dev]} has come back \
+${F[leg.$i.returns]} times within an hour"
 		F["veto.add-leg.$i"]=${F["veto.readd.$i"]}
 	done
 }
@@ -72,7 +78,9 @@ hotplug_has_changed() {
 	! [[ -e $RUN/$1.restarts ]] || mapfile -t attempts <"$RUN/$1.restarts"
 	((${#attempts[@]} < HOTPLUG_RESTARTS)) || return 1
 	hotplug_print_legs_
-	for line in "$refused" "${attempts[@]}"; do [[ $line != "$HOTPLUG_PRINT" ]] || return 1; done
+	for line in "$refused" "${attempts[@]}"; do
+		[[ $line != "$HOTPLUG_PRINT" ]] || return 1
+	done
 }
 
 # hotplug_note_restart NAME: hot-plug starts it as it is now.
@@ -88,8 +96,11 @@ hotplug_note_restart() {
 hotplug_print_legs_() {
 	local i
 	HOTPLUG_PRINT=''
-	for ((i = 0; i < ${F[members]}; i++)); do hotplug_print_leg_ "leg.$i" dev node in sb device_uuid role events; done
-	[[ -z ${F[leg.ram.dev]} ]] || hotplug_print_leg_ leg.ram dev node in sb device_uuid role events
+	for ((i = 0; i < ${F[members]}; i++)); do
+		hotplug_print_leg_ "leg.$i" dev node in sb device_uuid role events
+	done
+	[[ -z ${F[leg.ram.dev]} ]] ||
+		hotplug_print_leg_ leg.ram dev node in sb device_uuid role events
 }
 
 # hotplug_print_leg_ KEY FACT…: adds to HOTPLUG_PRINT which device that is, and these facts of it.
@@ -105,9 +116,13 @@ hotplug_print_leg_() {
 # another one.
 hotplug_print() {
 	local i
-	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} gone=${F[array.gone]} others=${F[array.strangers]} ram=${F[ram.node]}:${F[ram.state]}"
-	[[ -z ${F[leg.ram.dev]} ]] || HOTPLUG_PRINT+=":${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}"
-	for ((i = 0; i < ${F[members]}; i++)); do hotplug_print_leg_ "leg.$i" dev node state role events; done
+	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} gone=${F[array.gone]} \
+others=${F[array.strangers]} ram=${F[ram.node]}:${F[ram.state]}"
+	[[ -z ${F[leg.ram.dev]} ]] ||
+		HOTPLUG_PRINT+=":${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		hotplug_print_leg_ "leg.$i" dev node state role events
+	done
 }
 
 # hotplug_is_due NAME: is there something to do that has not been tried with the same disks already?

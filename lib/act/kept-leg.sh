@@ -19,14 +19,16 @@ kept_leg_make_equal() {
 		return
 	fi
 	if [[ ${ADOPTED[refill]-} != yes ]] && kept_leg_is_equal_; then
-		log_notice "$NAME: md has compared the legs, and they are equal: /dev/$ADOPT_KEPT stays as it is"
+		log_notice "$NAME: md has compared the legs, and they are equal: \
+/dev/$ADOPT_KEPT stays as it is"
 		ramdisk_note_device "$NAME" "$ADOPT_KEPT"
 		return
 	fi
 	ADOPTED[refill]=yes
 	adopted_write "$NAME"
 	[[ -z $ADOPT_KEPT ]] || md_drop "$ADOPT_MD" "$ADOPT_KEPT" ||
-		die "$NAME: /dev/$ADOPT_KEPT stays: the disks lack what it has, or md does not let it go" "$EX_REFUSED"
+		die "$NAME: /dev/$ADOPT_KEPT stays: the disks lack what it has, \
+or md does not let it go" "$EX_REFUSED"
 	! disk_find "${CONF[RAM]}" || kept_leg_wipe_ "$NODE"
 	ADOPTED[refill]=''
 	adopted_write "$NAME"
@@ -51,7 +53,8 @@ kept_leg_is_equal_() {
 	log_info "having md compare the legs, within its own speed limits"
 	md_check_left "$ADOPT_MD"
 	md_check "$ADOPT_MD" 0 $((bytes / 512)) kept_leg_look_ ||
-		die "$NAME: md has not compared the legs to the end, or is at work on something else; see: cat /proc/mdstat" "$EX_TRY_AGAIN"
+		die "$NAME: md has not compared the legs to the end, \
+or is at work on something else; see: cat /proc/mdstat" "$EX_TRY_AGAIN"
 	progress_line_end "$PROGRESS_SHOWN"
 	((MISMATCHES > 0)) || return 0
 	log_warning "$NAME: $MISMATCHES sectors differ between the legs. The disk legs count:\
@@ -63,7 +66,8 @@ kept_leg_look_() { progress_line_md "$ADOPT_MD"; }
 # Signatures that are older than the array would have the start refuse it; they go first, since the
 # superblock is what it is known by.
 kept_leg_wipe_() { # NODE
-	[[ -z $(md_of_leg "$1") && $(superblock_facts "$DEV/$1") == *$'\nuuid='"$ADOPT_UUID"$'\n'* ]] || return 0
+	[[ -z $(md_of_leg "$1") &&
+	$(superblock_facts "$DEV/$1") == *$'\nuuid='"$ADOPT_UUID"$'\n'* ]] || return 0
 	kept_leg_clear_ "$1"
 }
 kept_leg_clear_() { # NODE

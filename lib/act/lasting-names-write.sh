@@ -11,7 +11,8 @@ lasting_names_write() {
 	((${#LASTING[@]} > 0)) || return 0
 	for file in /etc/fstab /etc/crypttab; do
 		[[ " ${LASTING[*]}" == *" $file "* ]] || continue
-		lasting_names_write_file_ "$file" || die "$NAME: $file could not be changed; it is as it was"
+		lasting_names_write_file_ "$file" ||
+			die "$NAME: $file could not be changed; it is as it was"
 	done
 	systemd_reload
 }
@@ -54,7 +55,9 @@ lasting_names_write_copy_() { # FILE TARGET TEXT
 		number=$((number + 1))
 		copy=$ROOT$1.ramraid-old.$number
 	done
-	if [[ -n $DRY_RUN ]]; then act cp -p -- "$2" "$copy"; else lasting_names_write_text_ "$copy" "$3" "$2"; fi
+	if [[ -n $DRY_RUN ]]; then
+		act cp -p -- "$2" "$copy"
+	else lasting_names_write_text_ "$copy" "$3" "$2"; fi
 }
 
 # With the mode and the owner of LIKE.

@@ -2,7 +2,8 @@
 # crash at any step enters the loop again.
 # shellcheck shell=bash
 
-need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue act/transitions
+need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue \
+	act/transitions
 need act/witness-joined act/witness-update config/conf config/conf-need core/clock core/log
 need core/paths core/progress core/quantity decide/action decide/health notes/contents
 need notes/memory-floor notes/renamed observe/facts observe/scan observe/static world/md
@@ -13,11 +14,13 @@ need config/conf-faults observe/device
 
 declare -gA F # the facts: decide/facts.list
 
-readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6 # and for each leg: far more than any array needs; a loop that does not converge has to end
-readonly LOOP_STALL=20                          # seconds in which md has to begin a rebuild that is due (loop_stalls)
-readonly LOOP_COPY_STALL=300                    # seconds in which a copy has to get on, likewise
-readonly LOOP_STEP=10                           # seconds that may lie between two looks
-readonly LOOP_LOOK=0.5                          # seconds between two looks
+# and for each leg: far more than any array needs; a loop that does not converge has to end
+readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
+readonly LOOP_STALL=20
+# seconds in which md has to begin a rebuild that is due (loop_stalls)
+readonly LOOP_COPY_STALL=300 # seconds in which a copy has to get on, likewise
+readonly LOOP_STEP=10        # seconds that may lie between two looks
+readonly LOOP_LOOK=0.5       # seconds between two looks
 
 # What one run of the loop knows, beside the facts; empty at its beginning.
 #   LOOP_GATE        hold, open or fail: the last word on the gate; a copy goes by it, too
@@ -57,7 +60,9 @@ loop_run() {
 			continue
 		}
 		actions=$((actions + 1))
-		((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) || die "$1: gave up after $actions steps; the last one was $ACTION (please report this with the journal)"
+		((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
+			die "$1: gave up after $actions steps; \
+the last one was $ACTION (please report this with the journal)"
 		history_update # until now it was what it was: by the end it may be whole again
 		code=0 LOOP_IDLE_SINCE=''
 		loop_act || code=$?
@@ -69,13 +74,18 @@ loop_run() {
 # What is so for the whole run.
 loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
-	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
+	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
+		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	blocks_tidy "$1"
 	static_configured "$1"
 	[[ ${3-} != in-use ]] || F[conf.wait]=no
-	renamed_take || log_warning "$1: what was written down about its array under another name could not all be moved in $STATE"
-	[[ ${F[witness.counts]-own} == own ]] || log_warning "$1: the record of its last run, $STATE/$1.witness, is older than its second copy, ${F[witness.copy]}, which counts: the root file system has been put back to an older state"
+	renamed_take || log_warning "$1: what was written down about its array under another name \
+could not all be moved in $STATE"
+	[[ ${F[witness.counts]-own} == own ]] ||
+		log_warning "$1: the record of its last run, $STATE/$1.witness, \
+is older than its second copy, ${F[witness.copy]}, which counts: \
+the root file system has been put back to an older state"
 	# Only a disk that does not answer keeps one from ending: then the array does without a RAM
 	# leg.
 	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
@@ -84,8 +94,10 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 		facts_observe
 		hotplug_facts
 	}
-	static_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
-	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] || log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
+	static_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or \
+MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] ||
+		log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
 }
 
 # Looks, and decides: sets ACTION and GATE.
@@ -103,7 +115,8 @@ loop_first_look_() {
 	witness_update_foreign_start
 	[[ -z ${F[array.md]-} ]] || md_check_left "${F[array.md]}"
 	ramdisk_settle "${F[name]}"
-	[[ ${F[array.state]} != active || ${F[array.known]} != yes || ${F[array.readauto]} == yes ]] || loop_note_leavers_
+	[[ ${F[array.state]} != active || ${F[array.known]} != yes ||
+		${F[array.readauto]} == yes ]] || loop_note_leavers_
 }
 
 # A leg that has left this run of the array is noted before it is judged whether it may come back,
@@ -124,12 +137,14 @@ loop_note_leavers_() {
 # array does. After "ready", because it costs a moment; what changes in that moment is in the
 # witness that the end of the start writes.
 loop_watch_() {
-	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] || return 0
+	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] ||
+		return 0
 	LOOP_WATCHED=yes
 	witness_joined_watched
 	hotplug_arm
 	transitions_begin "${F[name]}"
-	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" || log_warning "${F[name]}: its monitor did not start"
+	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" ||
+		log_warning "${F[name]}: its monitor did not start"
 	! systemd_is_unit || memory_floor_arm "${F[name]}"
 }
 
@@ -147,7 +162,8 @@ loop_act() {
 # again.
 loop_failed() {
 	local key=failed.$ACTION
-	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg && $ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}
+	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg &&
+		$ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}
 	F[$key]=${LOOP_ERROR:-$ACTION failed with exit code $1}
 	[[ $ACTION != make-ram ]] || LOOP_NO_RAM=${F[$key]}
 	log_warning "${F[name]}: ${F[$key]}"
@@ -167,7 +183,9 @@ loop_gate_() {
 		witness_update_if_changed
 		loop_speed system
 		[[ $ACTION != 'done' ]] || return 0
-		! systemd_is_unit || log_warning "${F[name]}: what depends on it starts now, on the disk legs: $GATE_WHY"
+		! systemd_is_unit ||
+			log_warning "${F[name]}: what depends on it starts now, on the disk legs: \
+$GATE_WHY"
 		systemd_ready "$GATE_WHY"
 		loop_watch_
 		# Nothing was watched until now.
@@ -182,14 +200,17 @@ loop_gate_() {
 		systemd_status "not started: $GATE_WHY"
 		if [[ $ACTION == refuse ]]; then
 			! transitions_refused_before "${F[name]}" "$GATE_WHY" || {
-				log_notice "${F[name]}: not started, for the same reason as before; see: ramraid status ${F[name]}"
+				log_notice "${F[name]}: not started, \
+for the same reason as before; see: ramraid status ${F[name]}"
 				return "$EX_REFUSED"
 			}
 		fi
 		log_error "${F[name]}: $GATE_WHY"
 		[[ $ACTION == refuse ]] && return "$EX_REFUSED"
-		[[ ${F[conf.on_timeout]} != fail ]] || keeps='ON_TIMEOUT=fail keeps what depends on it down'
-		log_error "${F[name]}: $keeps. The array itself runs; to go on: systemctl restart ramraid@${F[name]}"
+		[[ ${F[conf.on_timeout]} != fail ]] ||
+			keeps='ON_TIMEOUT=fail keeps what depends on it down'
+		log_error "${F[name]}: $keeps. The array itself runs; to go on: \
+systemctl restart ramraid@${F[name]}"
 		return "$EX_FAILED"
 		;;
 	esac
@@ -198,13 +219,19 @@ loop_gate_() {
 # Until the gate opens no monitor watches: who has come into sync, or has left, is written down when
 # it is seen. A leg that nothing vouches for is not started again beside one that was in sync before
 # it.
-loop_note_() { [[ -z $WITNESS_UPDATE_WRITTEN || ${F[array.state]} != active || ${F[array.readauto]} == yes ]] || witness_update_if_changed; }
+loop_note_() {
+	[[ -z $WITNESS_UPDATE_WRITTEN || ${F[array.state]} != active ||
+		${F[array.readauto]} == yes ]] || witness_update_if_changed
+}
 
 # The unit's status line at every look; the journal only when something new happens.
 loop_say_() {
 	local text=$WHY
-	[[ ${F[array.sync]} == idle ]] || text+=" ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
-	[[ $ACTION != wait-members || ${F[conf.member_timeout]} == infinity ]] || text+=" ($((${F[conf.member_timeout]} - ${F[waited]})) s left)"
+	[[ ${F[array.sync]} == idle ]] ||
+		text+=" \
+($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+	[[ $ACTION != wait-members || ${F[conf.member_timeout]} == infinity ]] ||
+		text+=" ($((${F[conf.member_timeout]} - ${F[waited]})) s left)"
 	# A step that is done at once is gone before anybody has read it; telling it costs a
 	# process.
 	[[ $ACTION != wait-* ]] || systemd_status "$text"
@@ -252,14 +279,17 @@ loop_watch_sync() {
 		md_thaw "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
 		loop_idle_=''
 	else
-		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: journalctl -k -g md" loop_failed 1
+		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: \
+journalctl -k -g md" loop_failed 1
 	fi
 }
 
 loop_speed() { # fast|system
 	[[ $LOOP_FAST != yes || $1 != fast ]] && [[ -n $LOOP_FAST || $1 != system ]] || return 0
 	[[ $1 == fast ]] && LOOP_FAST=yes || LOOP_FAST=''
-	[[ ! -d $SYS/block/${F[array.md]}/md || -z ${F[array.md]} ]] || md_speed "${F[array.md]}" "$1" || log_warning "${F[name]}: could not set md's speed limits"
+	[[ ! -d $SYS/block/${F[array.md]}/md || -z ${F[array.md]} ]] ||
+		md_speed "${F[array.md]}" "$1" ||
+		log_warning "${F[name]}: could not set md's speed limits"
 }
 
 # The end of the loop: whole, or as whole as it gets.
@@ -270,13 +300,15 @@ loop_end_() {
 		log_info "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
 		systemd_ready "whole: $(loop_legs_)"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
-		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; see: ramraid status ${F[name]}"
+		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; \
+see: ramraid status ${F[name]}"
 		systemd_ready "degraded: $WHY"
 	elif [[ ${F[conf.ram]} == none ]]; then
 		log_info "${F[name]}: $WHY"
 		systemd_ready "$WHY: $(loop_legs_)"
 	else
-		log_error "${F[name]}: runs on its disk legs only, reads are as slow as they are: $WHY"
+		log_error "${F[name]}: runs on its disk legs only, reads are as slow as they are: \
+$WHY"
 		systemd_ready "on its disk legs only: $WHY"
 	fi
 	# After "ready", because nobody has to wait for it: legs that joined during this start may
@@ -286,7 +318,8 @@ loop_end_() {
 	# be.
 	history_look
 	rescue_warn "${F[array.md]}"
-	contents_remember "${F[name]}" "${F[array.md]}" || log_warning "${F[name]}: could not remember what is on it in $STATE"
+	contents_remember "${F[name]}" "${F[array.md]}" ||
+		log_warning "${F[name]}: could not remember what is on it in $STATE"
 }
 
 loop_legs_() {

@@ -27,7 +27,8 @@ membership_look() {
 	static_times || F[conf.member_timeout]=30
 	for line in ${F[array.strangers]}; do
 		wrong=yes
-		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line --remove /dev/$line"
+		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. \
+Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line --remove /dev/$line"
 	done
 	[[ -z $wrong ]] || die "$1: nothing was changed" "$EX_REFUSED"
 	witness_update_foreign_start
@@ -52,7 +53,10 @@ membership_add_strangers_() {
 membership_facts() { # NAME
 	local i disk VALUE
 	F[change.left]='' F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ')
-	for disk in "${LEAVING[@]}"; do [[ " ${MEMBERS[*]} " == *" $disk "* ]] || F[change.left]+="${F[change.left]:+ }$disk"; done
+	for disk in "${LEAVING[@]}"; do
+		[[ " ${MEMBERS[*]} " == *" $disk "* ]] ||
+			F[change.left]+="${F[change.left]:+ }$disk"
+	done
 	# Newer kernels keep it in the superblocks (linux Documentation/admin-guide/md.rst,
 	# logical_block_size, since 6.19); and BLOCK= keeps it.
 	md_state_read "${F[array.md]}" logical_block_size
@@ -63,9 +67,13 @@ membership_facts() { # NAME
 		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")
 		F[leg.$i.leaving]='' F[leg.$i.badblocks]='' F[leg.$i.is_ram]=''
 		! removals_has "${F[leg.$i.dev]}" || F[leg.$i.leaving]=yes
-		[[ -z ${F[leg.$i.node]} ]] || ! facts_is_ram "${F[leg.$i.node]}" || F[leg.$i.is_ram]=yes
-		F[leg.$i.dropin]=$(conf_edit_elsewhere "$1" "${F[leg.$i.dev]}") || F[leg.$i.dropin]=''
-		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" || F[leg.$i.badblocks]=yes
+		[[ -z ${F[leg.$i.node]} ]] || ! facts_is_ram "${F[leg.$i.node]}" ||
+			F[leg.$i.is_ram]=yes
+		F[leg.$i.dropin]=$(conf_edit_elsewhere "$1" "${F[leg.$i.dev]}") ||
+			F[leg.$i.dropin]=''
+		[[ -z ${F[leg.$i.state]} ]] ||
+			! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" ||
+			F[leg.$i.badblocks]=yes
 		membership_outside_ "$i"
 	done
 }
@@ -116,7 +124,9 @@ membership_all() {
 		if [[ $ACTION == wait-sync ]]; then
 			[[ ! -t 2 ]] || { shown=yes && progress_line; }
 			[[ ${F[array.sync]} == idle ]] || idle=''
-			! loop_stalls idle "$LOOP_STALL" || die "$1: md does not rebuild it; see the kernel's messages: journalctl -k -g md"
+			! loop_stalls idle "$LOOP_STALL" ||
+				die "$1: md does not rebuild it; see the kernel's messages: \
+journalctl -k -g md"
 			sleep "$LOOP_LOOK"
 			continue
 		fi
@@ -126,7 +136,9 @@ membership_all() {
 		log_info "$1: $WHY"
 		[[ $ACTION != refuse ]] || die "$1: $WHY" "$EX_REFUSED"
 		steps=$((steps + 1))
-		((steps <= MEMBERSHIP_MAX)) || die "$1: gave up after $steps steps; the last one was $ACTION (please report this with the journal)"
+		((steps <= MEMBERSHIP_MAX)) ||
+			die "$1: gave up after $steps steps; \
+the last one was $ACTION (please report this with the journal)"
 		membership_act_ "$1"
 	done
 	membership_done_ "$1"
@@ -146,7 +158,8 @@ membership_act_() { # NAME
 
 membership_end() { # EXIT-CODE
 	trap '' INT TERM HUP
-	(($1 == 0)) || log_error "${F[name]}: not finished; the array goes on with every disk that was good. To go on: $MEMBERSHIP_AGAIN"
+	(($1 == 0)) || log_error "${F[name]}: not finished; \
+the array goes on with every disk that was good. To go on: $MEMBERSHIP_AGAIN"
 	exit "$1"
 }
 
@@ -157,7 +170,8 @@ membership_done_() { # NAME
 	conf_need_keep "$1"
 	[[ $OUTCOME != short ]] || die "$1: $WHY; see: ramraid status $1"
 	log_notice "$1: $WHY"
-	[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || log_notice "$1: it has no RAM leg now; to have one: ramraid attach $1"
+	[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] ||
+		log_notice "$1: it has no RAM leg now; to have one: ramraid attach $1"
 }
 
 # --- one function an action
@@ -184,13 +198,16 @@ membership_build_() { # NAME I
 	# Looked at once more: between the decision and this somebody may have taken it.
 	membership_outside_ "$2"
 	membership_plan_may_build "$2" || {
-		LOOP_ERROR="${F[leg.$2.dev]} is not taken: it is ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}"
+		LOOP_ERROR="${F[leg.$2.dev]} is not taken: \
+it is ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}"
 		return 1
 	}
 	witness_update_free_slot || return
 	case ${F[leg.$2.kind]} in
 	blank) ;;
-	occupied | damaged | unreadable | silent) act wipefs --all --quiet -- "/dev/$node" || return ;;
+	occupied | damaged | unreadable | silent)
+		act wipefs --all --quiet -- "/dev/$node" || return
+		;;
 	*) md_zero "$node" || return ;;
 	esac
 	trap '' INT TERM HUP
@@ -206,10 +223,12 @@ membership_build_() { # NAME I
 # It must not become readable as it is.
 membership_unbuild_() { # MD NODE
 	[[ ! -e $SYS/class/block/$2/holders/$1 ]] || md_remove "$1" "$2" || {
-		log_warning "$1: /dev/$2 could not be taken out again; md has been told to begin no work until it is"
+		log_warning "$1: /dev/$2 could not be taken out again; \
+md has been told to begin no work until it is"
 		return
 	}
-	md_thaw "$1" || log_warning "$1: md has been told to begin no work, and does not take that back; the next ramraid apply ${F[name]} tries it again"
+	md_thaw "$1" || log_warning "$1: md has been told to begin no work, \
+and does not take that back; the next ramraid apply ${F[name]} tries it again"
 }
 
 # That a disk is given up is written down in the moment in which it is out: plugged in again, or
@@ -219,7 +238,8 @@ membership_drop_() { # NAME I
 	membership_give_up_ "$2"
 	# The RAM leg does not count: what it alone has is lost by a power cut.
 	md_drop "${F[array.md]}" "${F[leg.$2.node]}" "${F[ram.node]}" || {
-		LOOP_ERROR="${F[leg.$2.dev]} could not be taken out, or the other disk legs do not have all that it has"
+		LOOP_ERROR="${F[leg.$2.dev]} could not be taken out, \
+or the other disk legs do not have all that it has"
 		return 1
 	}
 	facts_observe
@@ -232,7 +252,9 @@ membership_drop_() { # NAME I
 membership_forget_() { # NAME DISK
 	local i disk keep=() left=() NODE
 	for ((i = 0; i < F[members]; i++)); do
-		if [[ ${F[leg.$i.dev]} == "$2" ]]; then membership_give_up_ "$i"; else keep+=("${F[leg.$i.dev]}"); fi
+		if [[ ${F[leg.$i.dev]} == "$2" ]]; then
+			membership_give_up_ "$i"
+		else keep+=("${F[leg.$i.dev]}"); fi
 	done
 	witness_update || return
 	conf_edit_members "$1" "${keep[@]}" || {
@@ -250,7 +272,9 @@ membership_wipe_() { # DISK
 	disk_find "$1" && [[ -z $(disk_holders "$NODE") ]] || return 0
 	facts=$(superblock_facts "$DEV/$NODE")
 	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* ]] || return 0
-	md_zero "$NODE" || log_warning "${F[name]}: the superblock on $1 could not be made invalid. Nothing here takes it back; elsewhere it looks like a part of this array"
+	md_zero "$NODE" ||
+		log_warning "${F[name]}: the superblock on $1 could not be made invalid. \
+Nothing here takes it back; elsewhere it looks like a part of this array"
 }
 
 # Adds the device UUID of leg I to those that are given up with the next record. Of a disk that is
@@ -277,14 +301,18 @@ membership_give_up_() { # I
 		[[ -n $UUID ]] || return 0
 		others+="$UUID "
 	fi
-	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}; do [[ $others == *" $uuid "* ]] || F[witness.give_up]+=" $uuid"; done
+	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}; do
+		[[ $others == *" $uuid "* ]] || F[witness.give_up]+=" $uuid"
+	done
 }
 
-membership_uuid_() { # I; sets the caller's UUID to that in its superblock, if it is one of this array
+membership_uuid_() {
+	# I; sets the caller's UUID to that in its superblock, if it is one of this array
 	local facts
 	UUID=''
 	[[ -n ${F[leg.$1.node]} ]] || return 0
 	facts=$(superblock_facts "$DEV/${F[leg.$1.node]}")
-	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] || return 0
+	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] ||
+		return 0
 	UUID=${BASH_REMATCH[1]}
 }

@@ -24,7 +24,8 @@ notify_journal_() { # SEVERITY TEXT
 	local text=$2
 	systemd_is_running || return 0
 	log_printable text
-	logger --tag ramraid --priority "daemon.${1/alert/emerg}" -- "$text" || log_notice "${F[name]}: the journal does not take what was said"
+	logger --tag ramraid --priority "daemon.${1/alert/emerg}" -- "$text" ||
+		log_notice "${F[name]}: the journal does not take what was said"
 }
 
 # notify_others SEVERITY EVENT DEVICE TEXT: the same for what stands in the journal already.
@@ -34,9 +35,11 @@ notify_others() {
 	if [[ $program == none ]]; then
 		[[ $1 == notice ]] || notify_mail_ "$@"
 	elif [[ ! -f $program || ! -x $program ]]; then
-		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not there, or is no program"
+		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not there, \
+or is no program"
 	elif why=$(notify_why_not "$program") && [[ -n $why ]]; then
-		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not run: $why"
+		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not run: \
+$why"
 	else
 		notify_run_ "$program" "$@"
 	fi
@@ -58,14 +61,18 @@ notify_run_() {
 		log_notice "$name: systemd does not run here, so $1 was not told of $3"
 		return 0
 	}
-	systemd_run_apart "ramraid-notify-$name-${EPOCHREALTIME//[!0-9]/}" "Tell $1 of $3 of the array $name" "RAMRAID_NAME=$name" "RAMRAID_SEVERITY=$2" \
-		"RAMRAID_MESSAGE=$text" "${@:6}" -- "$1" "$3" "/dev/md/$name" ${device:+"$device"} || log_warning "$name: $1 was not told of $3: systemd did not start it"
+	systemd_run_apart "ramraid-notify-$name-${EPOCHREALTIME//[!0-9]/}" \
+		"Tell $1 of $3 of the array $name" "RAMRAID_NAME=$name" "RAMRAID_SEVERITY=$2" \
+		"RAMRAID_MESSAGE=$text" "${@:6}" -- "$1" "$3" "/dev/md/$name" ${device:+"$device"} ||
+		log_warning "$name: $1 was not told of $3: systemd did not start it"
 }
 
 # What a mail needs less than everything. Mail systems have programs that are set-user-ID, and may
 # deliver at once, to the home of whoever the mail is for.
-readonly NOTIFY_CAGE=('--property=ProtectSystem=full' '--property=ProtectKernelModules=yes' '--property=ProtectKernelTunables=yes' '--property=ProtectKernelLogs=yes'
-	'--property=ProtectControlGroups=yes' '--property=RestrictNamespaces=yes' '--property=RestrictRealtime=yes' '--property=LockPersonality=yes'
+readonly NOTIFY_CAGE=('--property=ProtectSystem=full' '--property=ProtectKernelModules=yes'
+	'--property=ProtectKernelTunables=yes' '--property=ProtectKernelLogs=yes'
+	'--property=ProtectControlGroups=yes' '--property=RestrictNamespaces=yes'
+	'--property=RestrictRealtime=yes' '--property=LockPersonality=yes'
 	'--property=SystemCallArchitectures=native')
 
 # Without a program, a mail, if mdadm.conf says to whom, and there is something to send it with; as
@@ -74,7 +81,9 @@ notify_mail_() { # SEVERITY EVENT DEVICE TEXT
 	local NOTIFY_ADDRESS
 	notify_has_sendmail || return 0
 	notify_address
-	[[ -z $NOTIFY_ADDRESS ]] || notify_run_ "${lib-}/mail" "$@" "RAMRAID_MAILADDR=$NOTIFY_ADDRESS" "${NOTIFY_CAGE[@]}"
+	[[ -z $NOTIFY_ADDRESS ]] ||
+		notify_run_ "${lib-}/mail" "$@" "RAMRAID_MAILADDR=$NOTIFY_ADDRESS" \
+			"${NOTIFY_CAGE[@]}"
 }
 
 notify_has_sendmail() { [[ -x $ROOT/usr/sbin/sendmail || -x $ROOT/usr/lib/sendmail ]]; }
@@ -88,7 +97,8 @@ notify_address() {
 	while IFS= read -r file; do
 		[[ -r $file ]] || continue
 		while IFS= read -r line; do
-			[[ -z $NOTIFY_ADDRESS && ${line,,} =~ ^(mai|mail|maila|mailad|mailadd|mailaddr)[[:blank:]]+[^[:blank:]#] ]] || continue
+			[[ -z $NOTIFY_ADDRESS &&
+				${line,,} =~ ^(mai|mail|maila|mailad|mailadd|mailaddr)[[:blank:]]+[^[:blank:]#] ]] || continue
 			words_into "$line" _ NOTIFY_ADDRESS
 		done <"$file"
 	done < <(claim_others)

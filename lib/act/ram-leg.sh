@@ -49,7 +49,8 @@ ram_leg_make() {
 	}
 	[[ ${CONF[RAM]} == /* ]] || memory_floor_reserve
 	error=$(mktemp "$RUN/.${F[name]}.XXXXXX")
-	ramdisk_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "${F[array.block]}" "${CONF[RAM_LIMIT]}" 2> >(tee "$error" >&2) >/dev/null || code=$?
+	ramdisk_make "${F[name]}" "$bytes" "${CONF[RAM]}" "$MEMORY_RESERVE" "${F[array.block]}" \
+		"${CONF[RAM_LIMIT]}" 2> >(tee "$error" >&2) >/dev/null || code=$?
 	((code == 0)) || {
 		wait $! || :
 		LOOP_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
@@ -58,7 +59,8 @@ ram_leg_make() {
 	# In the first case nobody has it out any more; in the second it is made when there is room.
 	case $code in
 	0) LOOP_MADE=yes && rm -f "$RUN/${F[name]}.detached" ;;
-	"$EX_TRY_AGAIN") memory_floor_is_off "${CONF[MEMORY_FLOOR]}" || memory_floor_note_given_up "${F[name]}" ;;
+	"$EX_TRY_AGAIN") memory_floor_is_off "${CONF[MEMORY_FLOOR]}" ||
+		memory_floor_note_given_up "${F[name]}" ;;
 	esac
 	return "$code"
 }
@@ -86,7 +88,9 @@ ram_leg_wipe() {
 # too.
 ram_leg_copy() {
 	local i legs=() slot=${F[witness.ram_slot]} RAM_PROVIDER RAM_NODE RAM_BYTES
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || legs+=("${F[leg.$i.node]}"); done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || legs+=("${F[leg.$i.node]}")
+	done
 	for i in ${F[array.unconfigured]-}; do legs+=("$i"); done
 	((${F[array.degraded]} > 1)) && [[ $slot =~ ^[0-9]+$ ]] || slot=''
 	ramdisk_note_read "${F[name]}"
@@ -95,7 +99,8 @@ ram_leg_copy() {
 		ramdisk_drop "${F[name]}"
 		return
 	fi
-	copy_start "${F[name]}" "${F[array.md]}" "$RAM_NODE" "$RAM_BYTES" "$slot" "$(ram_leg_copy_rate_)" "${legs[@]}" || F["failed.copy-ram"]=$COPY_WHY
+	copy_start "${F[name]}" "${F[array.md]}" "$RAM_NODE" "$RAM_BYTES" "$slot" \
+		"$(ram_leg_copy_rate_)" "${legs[@]}" || F["failed.copy-ram"]=$COPY_WHY
 	clock
 	LOOP_COPY_AT='' LOOP_COPY_SINCE='' LOOP_FILLING=$NOW
 }
@@ -110,7 +115,8 @@ ram_leg_readd() {
 		return 1
 	fi
 	LOOP_REBUILT=yes LOOP_ENGINE=copy
-	log_info "${F[name]}: $(quantity_show_bytes $((TOTAL * 512))) were copied from the disk legs in $(quantity_show_seconds "$COPY_SECONDS")"
+	log_info "${F[name]}: $(quantity_show_bytes $((TOTAL * 512))) were copied from the disk \
+legs in $(quantity_show_seconds "$COPY_SECONDS")"
 	copy_stop "${F[name]}"
 }
 
@@ -120,10 +126,13 @@ ram_leg_add() {
 		return 1
 	}
 	# With a superblock on it mdadm would try to put it back.
-	ramdisk_is_blank "${F[name]}" || md_zero "${F[ram.node]}" || log_warning "${F[name]}: could not wipe what an attempt to copy has left on ${F[ram.node]}"
+	ramdisk_is_blank "${F[name]}" || md_zero "${F[ram.node]}" ||
+		log_warning "${F[name]}: could not wipe what an attempt to copy \
+has left on ${F[ram.node]}"
 	ramdisk_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
 	ram_leg_want_none_
-	md_add "${F[array.md]}" "${F[ram.node]}" && clock && LOOP_REBUILT=yes LOOP_ENGINE=kernel LOOP_FILLING=$NOW && return
+	md_add "${F[array.md]}" "${F[ram.node]}" && clock &&
+		LOOP_REBUILT=yes LOOP_ENGINE=kernel LOOP_FILLING=$NOW && return
 	LOOP_ERROR="mdadm could not add the ramdisk$(ram_leg_bad_blocks)"
 	return 1
 }
@@ -132,7 +141,10 @@ ram_leg_add() {
 ram_leg_want_none_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync ]] || md_want_none "${F[array.md]}" "${F[leg.$i.node]}" || log_warning "${F[name]}: md goes on wishing for a replacement of ${F[leg.$i.dev]}"
+		[[ ${F[leg.$i.state]} != in_sync ]] ||
+			md_want_none "${F[array.md]}" "${F[leg.$i.node]}" ||
+			log_warning "${F[name]}: md goes on wishing for a \
+replacement of ${F[leg.$i.dev]}"
 	done
 }
 
@@ -140,8 +152,10 @@ ram_leg_want_none_() {
 ram_leg_bad_blocks() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -z ${F[leg.$i.state]} ]] || ! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" ||
-			printf '; disk leg %s has bad blocks, with which md takes no new member: replace that disk' "${F[leg.$i.dev]}"
+		[[ -z ${F[leg.$i.state]} ]] ||
+			! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" ||
+			printf '; disk leg %s has bad blocks, with which md takes no new member: replace that disk' \
+				"${F[leg.$i.dev]}"
 	done
 }
 
@@ -155,8 +169,10 @@ ram_leg_copy_rate_() {
 # for ever, nor a boot waiting.
 ram_leg_watch_copy() {
 	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
-	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] || LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
-	! loop_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" || F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
+	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] ||
+		LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
+	! loop_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" ||
+		F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
 }
 
 # ram_leg_hand_over: this program ends, and a copy with it: md is given the RAM leg, and goes on by

@@ -20,9 +20,12 @@ rescue_why_not() {
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
 		printf '%s is not there or cannot be written\n' "$folder"
-	elif type=$(findmnt --noheadings --output FSTYPE --target "$folder") && [[ $type == @(tmpfs|ramfs) ]]; then
+	elif type=$(findmnt --noheadings --output FSTYPE --target "$folder") &&
+		[[ $type == @(tmpfs|ramfs) ]]; then
 		printf '%s is in memory (%s)\n' "$folder" "$type"
-	elif lsblk --noheadings --inverse --list --output KNAME -- "$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" 2>/dev/null | grep -qx "$2"; then
+	elif lsblk --noheadings --inverse --list --output KNAME -- \
+		"$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" 2>/dev/null |
+		grep -qx "$2"; then
 		printf '%s is on the array itself\n' "$folder"
 	fi
 }
@@ -32,14 +35,18 @@ rescue_why_not() {
 # only then records it. Returns 1 when that fails; nothing is left of the image then. An earlier
 # image stays.
 rescue_write() {
-	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum RESCUE_TO RESCUE_FROM
+	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum RESCUE_TO \
+		RESCUE_FROM
 	bytes=$(md_bytes "$md")
-	[[ -z $(trust_why_not "$above") ]] && mkdir -p -- "$5" && { mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
+	[[ -z $(trust_why_not "$above") ]] && mkdir -p -- "$5" &&
+		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
 		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
 	image=$folder/image
-	if rescue_open_ "$image" && sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") && rescue_holds_ "$image" "$bytes" "$sum" &&
+	if rescue_open_ "$image" && sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") &&
+		rescue_holds_ "$image" "$bytes" "$sum" &&
 		sync "$image" "$folder" "$above" "$5" &&
-		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" "events=$events" | act_file "$(rescue_record_file "$name")"; then
+		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
+			"events=$events" | act_file "$(rescue_record_file "$name")"; then
 		rescue_close_
 		return 0
 	fi
@@ -72,7 +79,8 @@ rescue_close_() {
 rescue_copy_() {
 	(
 		umask 077
-		dd if="$1" bs=1M iflag=direct status=none | tee >(sha256sum >"$2.sum") | dd bs=1M iflag=fullblock conv=sparse,fsync status=none >&"$RESCUE_TO"
+		dd if="$1" bs=1M iflag=direct status=none | tee >(sha256sum >"$2.sum") |
+			dd bs=1M iflag=fullblock conv=sparse,fsync status=none >&"$RESCUE_TO"
 	) &
 	rescue_await_ $! rescue_copied_ "$2" "$3" || {
 		rm -f -- "$2.sum"
@@ -130,7 +138,9 @@ rescue_put_back() {
 	local why image code=0
 	why=$(trust_why_not "${RESCUE[image]}")
 	[[ -z $why ]] || {
-		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; to restore it all the same, move it into a folder that is root's alone, and write that path into the record"
+		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; \
+to restore it all the same, move it into a folder that is root's alone, \
+and write that path into the record"
 		return 1
 	}
 	{ exec {image}<"${RESCUE[image]}"; } 2>/dev/null || {
@@ -150,31 +160,38 @@ rescue_put_back_() { # MD OPEN-IMAGE
 	}
 	sum=$(sha256sum -- "$2")
 	[[ ${sum%% *} == "${RESCUE[sha256]}" ]] || {
-		log_error "${RESCUE[image]} is damaged: its SHA-256 is not the recorded ${RESCUE[sha256]}"
+		log_error "${RESCUE[image]} is damaged: its SHA-256 is not the \
+recorded ${RESCUE[sha256]}"
 		return 1
 	}
 	(($(md_bytes "$1") == RESCUE[bytes])) || {
 		log_error "$1 has $(md_bytes "$1") bytes, the image ${RESCUE[bytes]}"
 		return 1
 	}
-	act dd if="$2" of="$DEV/$1" bs=1M oflag=direct conv=notrunc,fsync status=progress || return 1
+	act dd if="$2" of="$DEV/$1" bs=1M oflag=direct conv=notrunc,fsync status=progress ||
+		return 1
 	# Read from the disks, not from the page cache.
 	sum=$(dd if="$DEV/$1" bs=1M iflag=direct status=none | sha256sum) || return 1
 	[[ ${sum%% *} == "${RESCUE[sha256]}" ]] || {
-		log_error "the disks of $1 do not hold what was written: their SHA-256 is not the recorded ${RESCUE[sha256]}"
+		log_error "the disks of $1 do not hold what was written: \
+their SHA-256 is not the recorded ${RESCUE[sha256]}"
 		return 1
 	}
 }
 
 # rescue_delete IMAGE: after it has been put back: the file, and the folder that was made for it.
-rescue_delete() { act rm -f -- "$1" && { [[ ${1%/*} != */rescue-*.* ]] || act rmdir -- "${1%/*}"; }; }
+rescue_delete() {
+	act rm -f -- "$1" && { [[ ${1%/*} != */rescue-*.* ]] || act rmdir -- "${1%/*}"; }
+}
 
 # rescue_is_encrypted NODE: does a block device lie on an encrypted one?
 rescue_is_encrypted() {
 	local below uuid=''
 	{ read -r uuid <"$SYS/class/block/$1/dm/uuid"; } 2>/dev/null || :
 	[[ $uuid != CRYPT-* ]] || return 0
-	for below in "$SYS/class/block/$1"/slaves/*; do [[ ! -e $below ]] || ! rescue_is_encrypted "${below##*/}" || return 0; done
+	for below in "$SYS/class/block/$1"/slaves/*; do
+		[[ ! -e $below ]] || ! rescue_is_encrypted "${below##*/}" || return 0
+	done
 	return 1
 }
 
@@ -182,7 +199,10 @@ rescue_is_encrypted() {
 # found out in the emergency. The worker of hot-plug may not write there, and so can't tell.
 rescue_warn() {
 	local why
-	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] || return 0
+	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] ||
+		return 0
 	why=$(rescue_why_not "${CONF[RESCUE]}" "$1")
-	[[ -z $why ]] || log_warning "${F[name]}: if all disks failed, a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"
+	[[ -z $why ]] ||
+		log_warning "${F[name]}: if all disks failed, \
+a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"
 }

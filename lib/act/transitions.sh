@@ -12,7 +12,8 @@ need observe/facts observe/static report/only-copy world/disk world/md-leg world
 
 declare -gA F # the facts: decide/facts.list
 
-readonly TRANSITIONS_PATIENCE=60 # seconds that one may take to look and tell; a disk that does not answer takes half of that
+# seconds that one may take to look and tell; a disk that does not answer takes half of that
+readonly TRANSITIONS_PATIENCE=60
 
 # transitions_begin NAME: from here on changes are told; what is so now has been said by the start.
 # After facts_observe. Nothing when it has begun.
@@ -43,7 +44,10 @@ transitions_under_lock_() { # NAME COMMAND
 		exec {lock}>&-
 		;;
 	2) log_warning "$1: $RUN can't be written, so what has changed can't be reported" ;;
-	*) log_warning "$1: another ramraid takes more than $TRANSITIONS_PATIENCE s to look at it; what has changed is reported at the next look" ;;
+	*)
+		log_warning "$1: another ramraid takes more than $TRANSITIONS_PATIENCE s to look \
+at it; what has changed is reported at the next look"
+		;;
 	esac
 }
 
@@ -59,7 +63,9 @@ transitions_look_() { # NAME
 	static_witness
 	facts_observe
 	[[ ${F[array.state]} == active ]] || return 0
-	! [[ -e $RUN/$1.told ]] || while read -r word key; do old[${key:-none}]=$word; done <"$RUN/$1.told"
+	! [[ -e $RUN/$1.told ]] || while read -r word key; do
+		old[${key:-none}]=$word
+	done <"$RUN/$1.told"
 	array_lock_is_free "$1" || busy=yes
 	transitions_words_ "$1" "$busy"
 	[[ ${new[only]} == "${old[only]-no}" ]] || transitions_say_only_ "$1" "${new[only]}"
@@ -67,7 +73,8 @@ transitions_look_() { # NAME
 	if [[ -n ${old[ram]-} ]]; then
 		for ((i = 0; i < ${F[members]}; i++)); do
 			key="leg ${F[leg.$i.dev]}"
-			[[ ${new[$key]} == "${old[$key]-}" ]] || transitions_say_leg_ "$1" "$i" "${new[$key]}"
+			[[ ${new[$key]} == "${old[$key]-}" ]] ||
+				transitions_say_leg_ "$1" "$i" "${new[$key]}"
 		done
 		[[ ${new[ram]} == "${old[ram]}" ]] || transitions_say_ram_ "$1" "${new[ram]}"
 	fi
@@ -82,7 +89,8 @@ transitions_words_() { # NAME yes|""
 	for ((i = 0; i < ${F[members]}; i++)); do
 		key="leg ${F[leg.$i.dev]}"
 		transitions_leg "$i"
-		[[ -z $2 || $LEG == @(in_sync|recovering|faulty|missing) ]] || LEG=${old[$key]:-$LEG}
+		[[ -z $2 || $LEG == @(in_sync|recovering|faulty|missing) ]] ||
+			LEG=${old[$key]:-$LEG}
 		new[$key]=$LEG
 	done
 	memory_floor_note "$1"
@@ -100,7 +108,9 @@ transitions_words_() { # NAME yes|""
 transitions_write_() { # NAME
 	local key lines=()
 	for key in "${!new[@]}"; do lines+=("${new[$key]} $key"); done
-	if ! { put_lines "$RUN/$1.told.new" "${lines[@]}" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"; }; then
+	if ! {
+		put_lines "$RUN/$1.told.new" "${lines[@]}" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"
+	}; then
 		log_warning "$1: $RUN can't be written, so it will be reported again"
 	fi
 }
@@ -114,27 +124,49 @@ transitions_leg() {
 
 transitions_say_only_() { # NAME yes|no
 	if [[ $2 == yes ]]; then
-		notify alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: no disk leg has all of it, so what is written from now on is lost by a power cut. $(only_copy_remedy)"
+		notify alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: \
+no disk leg has all of it, so what is written from now on is lost by a power cut. \
+$(only_copy_remedy)"
 	else
-		notify notice only-copy-over '' "$1: the disk legs have all that the RAM leg has; it is no longer the only good copy"
+		notify notice only-copy-over '' "$1: the disk legs have all that the RAM leg has; \
+it is no longer the only good copy"
 	fi
 }
 
 transitions_say_ram_() { # NAME WORD
 	case $2 in
 	in_sync) notify notice ram-in-sync "/dev/${F[ram.node]}" "$1: the RAM leg is in sync" ;;
-	recovering) notify notice ram-rebuilding "/dev/${F[ram.node]}" "$1: the RAM leg is being rebuilt from the disks, as after every boot" ;;
-	detached) notify notice ram-detached '' "$1: the RAM leg has been taken out; to have it again: ramraid attach $1" ;;
-	short) notify warning ram-given-up '' "$1: memory is short, so the RAM leg has been given up, and reads are as slow as the disks; it is rebuilt when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})" ;;
-	full) notify warning ram-full '' "$1: the RAM leg has been given up, and reads are as slow as the disks: ${F[ram.full]}. With more memory for it (RAM_LIMIT), or another kind of RAM: ramraid attach $1" ;;
+	recovering)
+		notify notice ram-rebuilding "/dev/${F[ram.node]}" \
+			"$1: the RAM leg is being rebuilt from the disks, as after every boot"
+		;;
+	detached)
+		notify notice ram-detached '' \
+			"$1: the RAM leg has been taken out; to have it again: ramraid attach $1"
+		;;
+	short)
+		notify warning ram-given-up '' "$1: memory is short, \
+so the RAM leg has been given up, and reads are as slow as the disks; \
+it is rebuilt when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})"
+		;;
+	full)
+		notify warning ram-full '' "$1: the RAM leg has been given up, \
+and reads are as slow as the disks: ${F[ram.full]}. With more memory for it (RAM_LIMIT), \
+or another kind of RAM: ramraid attach $1"
+		;;
 	none) notify notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
 	lost)
 		[[ ${old[only]-} != yes || ${F[disks.lack]-} != yes ]] ||
-			notify alert data-lost '' "$1: the RAM leg has failed, and alone had blocks that md could not write to the disk legs: these are LOST, and can't be read. Which disks: ramraid check $1; what lay there is to be had from a backup only"
-		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] && ramdisk_may_try "$1"; then
-			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; it is rebuilt"
+			notify alert data-lost '' "$1: the RAM leg has failed, \
+and alone had blocks that md could not write to the disk legs: these are LOST, and can't be read. \
+Which disks: ramraid check $1; what lay there is to be had from a backup only"
+		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] &&
+			ramdisk_may_try "$1"; then
+			notify warning ram-lost '' "$1: the RAM leg has failed, \
+and reads are as slow as the disks; it is rebuilt"
 		else
-			notify warning ram-lost '' "$1: the RAM leg has failed, and reads are as slow as the disks; to rebuild it: ramraid attach $1"
+			notify warning ram-lost '' "$1: the RAM leg has failed, \
+and reads are as slow as the disks; to rebuild it: ramraid attach $1"
 		fi
 		;;
 	esac
@@ -143,48 +175,101 @@ transitions_say_ram_() { # NAME WORD
 transitions_say_blank_() { # NAME I
 	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so'
 	no=$(md_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
-	[[ -n $no ]] && notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $no" && return
-	[[ -n ${F[leg.$2.alien]-} ]] && notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: ramraid apply $1" && return
-	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] && notify notice disk-blank "$dev" "$1: there is a blank disk at $dev" && return
+	[[ -n $no ]] && notify warning disk-refused "$dev" \
+		"$1: the disk at $dev is not taken: $no" && return
+	[[ -n ${F[leg.$2.alien]-} ]] &&
+		notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; \
+it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: \
+ramraid apply $1" && return
+	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] &&
+		notify notice disk-blank "$dev" "$1: there is a blank disk at $dev" && return
 	[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
-	notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; $why it is not taken. To take it: ramraid apply $1"
+	notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; $why it is not taken. \
+To take it: ramraid apply $1"
 }
 
 transitions_say_leg_() { # NAME I WORD
 	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} back="type: ramraid attach $1"
-	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: mdadm --zero-superblock $dev; ramraid apply $1"
+	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: \
+mdadm --zero-superblock $dev; ramraid apply $1"
 	case $3 in
 	in_sync) notify notice disk-in-sync "$dev" "$leg is in sync" ;;
 	recovering) notify notice disk-rebuilding "$dev" "$leg is being rebuilt" ;;
-	faulty) notify warning disk-failed "$dev" "$leg: md has given it up; the array goes on without it. See the kernel's messages (journalctl -k); when it is good again: ramraid attach $1" ;;
+	faulty)
+		notify warning disk-failed "$dev" "$leg: md has given it up; \
+the array goes on without it. See the kernel's messages (journalctl -k); when it is good again: \
+ramraid attach $1"
+		;;
 	missing)
 		[[ $auto != yes ]] || back='it is put back by itself'
-		notify warning disk-lost "$dev" "$leg is lost: there is no such disk any more; the array goes on without it. When it is back, $back; if it is broken: ramraid replace $1 $dev NEW"
+		notify warning disk-lost "$dev" "$leg is lost: there is no such disk any more; \
+the array goes on without it. When it is back, $back; if it is broken: ramraid replace $1 $dev NEW"
 		;;
 	returned)
 		[[ $auto == yes ]] && notify notice disk-returned "$dev" "$leg is back" && return
-		notify warning disk-returned "$dev" "$leg is back; to put it back into the array: ramraid attach $1"
+		notify warning disk-returned "$dev" \
+			"$leg is back; to put it back into the array: ramraid attach $1"
 		;;
-	removed) notify notice disk-removed "$dev" "$leg has been taken out; to put it back: ramraid attach $1" ;;
-	bouncing) notify warning disk-returned "$dev" "$leg is back, after ${F[leg.$2.returns]} times within an hour: it is not put back any more. See to its cable and to the disk (journalctl -k), then: ramraid attach $1" ;;
+	removed)
+		notify notice disk-removed "$dev" \
+			"$leg has been taken out; to put it back: ramraid attach $1"
+		;;
+	bouncing)
+		notify warning disk-returned "$dev" "$leg is back, \
+after ${F[leg.$2.returns]} times within an hour: it is not put back any more. \
+See to its cable and to the disk (journalctl -k), then: ramraid attach $1"
+		;;
 	begun)
-		[[ $auto == yes ]] && notify notice disk-returned "$dev" "$leg is back; it was lost while it was being put back, so all of it is rebuilt" && return
-		notify warning disk-returned "$dev" "$leg is back; it was lost while it was being put back; $whole"
+		[[ $auto == yes ]] &&
+			notify notice disk-returned "$dev" "$leg is back; \
+it was lost while it was being put back, so all of it is rebuilt" && return
+		notify warning disk-returned "$dev" \
+			"$leg is back; it was lost while it was being put back; $whole"
 		;;
 	blank) transitions_say_blank_ "$1" "$2" ;;
-	occupied) notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
-	used) notify warning disk-refused "$dev" "$1: the disk at $dev is in use by something else" ;;
-	silent) notify warning disk-refused "$dev" "$leg is there, but does not answer; see what it waits for (journalctl -k), and when it answers: ramraid attach $1" ;;
-	unreadable) notify warning disk-refused "$dev" "$leg is there, but can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: ramraid attach $1; or, if it is broken: ramraid replace $1 $dev NEW" ;;
-	damaged) notify warning disk-refused "$dev" "$leg is there, but its superblock is ${F[leg.$2.sb]}; if it is the right disk, $whole" ;;
-	foreign) notify warning disk-refused "$dev" "$1: the disk at $dev belongs to another array (${F[leg.$2.uuid]}), and is left alone" ;;
+	occupied)
+		notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: \
+$(disk_why_not_free "$dev" | paste -sd ' ')"
+		;;
+	used)
+		notify warning disk-refused "$dev" \
+			"$1: the disk at $dev is in use by something else"
+		;;
+	silent)
+		notify warning disk-refused "$dev" "$leg is there, but does not answer; \
+see what it waits for (journalctl -k), and when it answers: ramraid attach $1"
+		;;
+	unreadable)
+		notify warning disk-refused "$dev" "$leg is there, but can't be read; \
+see what is wrong with it (journalctl -k; smartctl -a), then: ramraid attach $1; or, \
+if it is broken: ramraid replace $1 $dev NEW"
+		;;
+	damaged)
+		notify warning disk-refused "$dev" "$leg is there, \
+but its superblock is ${F[leg.$2.sb]}; if it is the right disk, $whole"
+		;;
+	foreign)
+		notify warning disk-refused "$dev" "$1: the disk at $dev belongs to another array \
+(${F[leg.$2.uuid]}), and is left alone"
+		;;
 	copy)
 		readd_is_copy "$2"
-		notify warning disk-refused "$dev" "$1: the disk at $dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other, and it is left alone. Take it out of the machine; or, if nothing on it is needed, $whole"
+		notify warning disk-refused "$dev" "$1: the disk at $dev has the device UUID of \
+$ORIGINAL, which is in the array: one of the two is a copy of the other, and it is left alone. \
+Take it out of the machine; or, if nothing on it is needed, $whole"
 		;;
-	given) notify warning disk-refused "$dev" "$leg is there, but has been given up by a start without it; $whole" ;;
-	fresh) notify warning disk-refused "$dev" "$leg is there, but never was in sync: its first rebuild was cut off; to have it built: ramraid apply $1" ;;
-	separate) notify warning disk-refused "$dev" "$leg is back, but was used without the others, or is too old: it is not put back. If nothing on it is needed, $whole" ;;
+	given)
+		notify warning disk-refused "$dev" \
+			"$leg is there, but has been given up by a start without it; $whole"
+		;;
+	fresh)
+		notify warning disk-refused "$dev" "$leg is there, but never was in sync: \
+its first rebuild was cut off; to have it built: ramraid apply $1"
+		;;
+	separate)
+		notify warning disk-refused "$dev" "$leg is back, but was used without the others, \
+or is too old: it is not put back. If nothing on it is needed, $whole"
+		;;
 	esac
 }
 
@@ -200,13 +285,18 @@ transitions_of_start() {
 	if (($2 == EX_REFUSED)); then
 		transitions_refused_before "$1" "$WHY" || {
 			notify_others warning start-refused '' "$1: not started: $WHY"
-			put_lines "$RUN/$1.unstarted" "$WHY" || log_notice "$1: $RUN can't be written, so it will be reported again"
+			put_lines "$RUN/$1.unstarted" "$WHY" ||
+				log_notice "$1: $RUN can't be written, so it will be reported again"
 		}
 	elif (($2 != 0)); then
 		notify_others warning start-failed '' "$1: ${GATE_WHY:-it could not be started}"
 	else
 		health_lost
-		[[ -z $LOST ]] || notify_others warning start-degraded "${LOST##* }" "$1: started, but not all disk legs are in sync:$LOST"
-		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]] || notify_others warning start-without-ram '' "$1: runs on its disk legs only, reads are as slow as they are: $WHY"
+		[[ -z $LOST ]] ||
+			notify_others warning start-degraded "${LOST##* }" \
+				"$1: started, but not all disk legs are in sync:$LOST"
+		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]] ||
+			notify_others warning start-without-ram '' "$1: \
+runs on its disk legs only, reads are as slow as they are: $WHY"
 	fi
 }

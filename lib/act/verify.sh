@@ -6,7 +6,8 @@ need act/notify config/conf core/log world/md world/md-check world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-readonly VERIFY_SAMPLES=16 VERIFY_SECTORS=8192 # how many places "sample" looks at, and how much at each (4 MiB)
+# how many places "sample" looks at, and how much at each (4 MiB)
+readonly VERIFY_SAMPLES=16 VERIFY_SECTORS=8192
 
 # verify_ram_leg NAME: after the gate has opened, and without the array's lock: it may take long,
 # and disturbs nobody (md compares in what time the disks have left). Does nothing if the RAM leg
@@ -22,16 +23,20 @@ verify_ram_leg() {
 		differ=$MISMATCHES
 	else
 		for ((i = 0; i < VERIFY_SAMPLES; i++)); do
-			from=$(((RANDOM * 32768 + RANDOM) % (size / VERIFY_SECTORS - 1) * VERIFY_SECTORS))
+			from=$(((RANDOM * 32768 + RANDOM) % (size / \
+				VERIFY_SECTORS - 1) * VERIFY_SECTORS))
 			verify_part_ "$1" "$from" $((from + VERIFY_SECTORS)) || return 0
 			differ=$((differ + MISMATCHES))
 		done
 	fi
 	VERIFY_MD=''
 	if ((differ == 0)); then
-		log_info "$1: md has compared the legs, and found no difference (VERIFY=${CONF[VERIFY]})"
+		log_info "$1: md has compared the legs, and found no difference \
+(VERIFY=${CONF[VERIFY]})"
 	else
-		notify alert mismatch '' "$1: $differ SECTORS DIFFER between the legs (VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. To rebuild the RAM leg: ramraid detach $1; ramraid attach $1"
+		notify alert mismatch '' "$1: $differ SECTORS DIFFER between the legs \
+(VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. \
+To rebuild the RAM leg: ramraid detach $1; ramraid attach $1"
 	fi
 }
 

@@ -11,7 +11,11 @@ declare -gA F # the facts: decide/facts.list
 witness_joined_watched() {
 	local MD_RUN
 	md_state_run "${F[array.md]}"
-	if [[ -n $MD_RUN ]]; then put_lines "$RUN/${F[name]}.watched" "$MD_RUN"; else rm -f "$RUN/${F[name]}.watched"; fi
+	if [[ -n $MD_RUN ]]; then
+		put_lines "$RUN/${F[name]}.watched" "$MD_RUN"
+	else
+		rm -f "$RUN/${F[name]}.watched"
+	fi
 }
 
 # witness_joined_note EVENTS UUID…: these disk legs are in sync in this run of the array, and
@@ -38,8 +42,10 @@ witness_joined_note() {
 		fi
 	done
 	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
-	[[ ${known[*]} == "$before" ]] || { put_lines "$RUN/${F[name]}.joined.new" "${known[@]}" && mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
-		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that leaves may not be put back by itself"
+	[[ ${known[*]} == "$before" ]] || { put_lines "$RUN/${F[name]}.joined.new" "${known[@]}" &&
+		mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
+		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; \
+a disk that leaves may not be put back by itself"
 }
 
 # witness_joined_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so
@@ -57,5 +63,6 @@ witness_joined_recovering_() {
 # before anybody looks, it is not from elsewhere that it has that.
 witness_joined_again() {
 	[[ -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
-	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" || log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
+	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" ||
+		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
 }

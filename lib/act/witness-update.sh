@@ -12,7 +12,9 @@ readonly WITNESS_UPDATE_TRIES=3
 # witness_update_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg
 # had.
 witness_update_free_slot() {
-	if [[ ${F[ram.slot]} =~ ^[0-9]+$ ]]; then witness_update; else witness_update no-ram-slot; fi
+	if [[ ${F[ram.slot]} =~ ^[0-9]+$ ]]; then
+		witness_update
+	else witness_update no-ram-slot; fi
 }
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when
@@ -30,7 +32,8 @@ witness_update_foreign_start() {
 		F[array.known]=no
 		return 0
 	}
-	[[ ${F[array.state]} == active && -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
+	[[ ${F[array.state]} == active &&
+		-n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
 	! outside_is_watched "${F[array.md]}" || return 0
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good: whoever started the disks without it, did so without
@@ -49,14 +52,17 @@ witness_update_foreign_start() {
 	[[ $disks == no || $other == yes ]] || F[array.known]=unread
 	[[ $other == no ]] || F[array.known]=no
 	# A ramdisk can't have been started without the disks; a device can, after it had left them.
-	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} || ${F[ram.state]} != in_sync ]] || F[array.known]=no
+	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} ||
+		${F[ram.state]} != in_sync ]] || F[array.known]=no
 }
 
 # witness_update_vouches_ UUID: was this disk leg in sync when the array last ran? With a void
 # record: when it was written last. Without any: all were, but those that a person has given up.
 witness_update_vouches_() {
 	local legs="${F[witness.legs]}${F[witness.was]-}"
-	if [[ -n ${F[witness.events]}$legs ]]; then [[ " $legs " == *" $1 "* ]]; else [[ " ${F[witness.given]-} " != *" $1 "* ]]; fi
+	if [[ -n ${F[witness.events]}$legs ]]; then
+		[[ " $legs " == *" $1 "* ]]
+	else [[ " ${F[witness.given]-} " != *" $1 "* ]]; fi
 }
 
 # witness_update_last_copy_ [again]: somebody may have stopped the array within the seconds after it
@@ -66,11 +72,17 @@ witness_update_vouches_() {
 witness_update_last_copy_() {
 	local key value
 	local -A says=()
-	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] && ramdisk_note_is_node "${F[ram.node]}" || return 0
-	while IFS='=' read -r key value; do says[$key]=$value; done < <(superblock_facts_patiently "${F[ram.node]}")
-	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ && -z ${says[recovery]-} ]] || return 0
-	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] && ((says[events] > ${F[witness.events]:-0})) || return 0
-	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array was stopped; its record did not say so yet"
+	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] &&
+		ramdisk_note_is_node "${F[ram.node]}" || return 0
+	while IFS='=' read -r key value; do
+		says[$key]=$value
+	done < <(superblock_facts_patiently "${F[ram.node]}")
+	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ &&
+		-z ${says[recovery]-} ]] || return 0
+	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] &&
+		((says[events] > ${F[witness.events]:-0})) || return 0
+	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array \
+was stopped; its record did not say so yet"
 	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" '' '' || {
 		if (($? == 2)) && [[ ${1-} != again ]]; then
 			static_witness
@@ -79,7 +91,8 @@ witness_update_last_copy_() {
 		fi
 		witness_update_take_back_ || :
 	}
-	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
+	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' \
+		F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
 	F[witness.ram_number]=${says[number]}
 }
 
@@ -105,7 +118,8 @@ witness_update() {
 		((code == 2)) || [[ $WITNESS_UPDATE_NOW != "$was" ]] || break
 	done
 	if ((code == 2)); then
-		log_error "${F[name]}: its record was written by another program at each of $WITNESS_UPDATE_TRIES tries; it says what that one saw"
+		log_error "${F[name]}: its record was written by another program at each of \
+$WITNESS_UPDATE_TRIES tries; it says what that one saw"
 		return 1
 	fi
 	log_error "${F[name]}: no superblock of a leg in sync could be read"
@@ -118,7 +132,8 @@ witness_update_once_() {
 	local events legs slot good=0 places=() filled also=''
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	renamed_take || {
-		log_error "${F[name]}: what was written down about its array under the name ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
+		log_error "${F[name]}: what was written down about its array under the name \
+${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 		return 1
 	}
 	witness_update_may_ || return 0
@@ -128,11 +143,13 @@ witness_update_once_() {
 		events=$(witness_update_of_ram events)
 	fi
 	# Disk legs that are in sync but can't be read must not look like none.
-	[[ ${F[array.known]} != unread && -n $events ]] && ((good == 0 || ${#legs[@]} > 0)) || return 3
+	[[ ${F[array.known]} != unread && -n $events ]] && ((good == 0 || ${#legs[@]} > 0)) ||
+		return 3
 	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || {
 		# A start without the device, that gives up the others, has to give it up as well.
 		also=$(witness_update_of_ram device_uuid)
-		[[ ${F[leg.ram.node]-} != "${F[ram.node]}" ]] || places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
+		[[ ${F[leg.ram.node]-} != "${F[ram.node]}" ]] ||
+			places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
 	}
 	witness_update_filled_
 	witness_update_slot_ "${1-}"
@@ -141,10 +158,12 @@ witness_update_once_() {
 		witness_update_take_back_
 		return
 	}
-	F[witness.ram_slot]=${slot%%:*} F[witness.ram_number]=${slot#*:} F[witness.filled]=$WITNESS_FILLED
+	F[witness.ram_slot]=${slot%%:*} F[witness.ram_number]=${slot#*:} \
+		F[witness.filled]=$WITNESS_FILLED
 	witness_joined_note "$events" "${legs[@]}"
 	witness_update_members_now_
-	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || hardware_note "${F[name]}" "${places[@]}"
+	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] ||
+		hardware_note "${F[name]}" "${places[@]}"
 	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
 }
 
@@ -155,7 +174,8 @@ witness_update_may_() {
 	# Half restored: the record of the rescue image keeps it from being started.
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1
 	[[ ${F[array.known]} == no ]] || return 0
-	log_error "${F[name]}: something else has started ${F[array.md]}, from legs that were not in sync when it last ran; that is not written down"
+	log_error "${F[name]}: something else has started ${F[array.md]}, \
+from legs that were not in sync when it last ran; that is not written down"
 	return 1
 }
 
@@ -173,7 +193,8 @@ witness_update_slot_() { # no-ram-slot|""
 # witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER FILLED ALSO [LEG…]: witness_write, for the
 # record that F was looked up with, and with those that are to be given up.
 witness_update_write_() {
-	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "${@:1:4}" "${F[witness.give_up]-}" "${@:5}" || return
+	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "${@:1:4}" \
+		"${F[witness.give_up]-}" "${@:5}" || return
 	F[witness.generation]=$WITNESS_GENERATION
 }
 
@@ -229,12 +250,15 @@ witness_update_take_back_() {
 	WITNESS_UPDATE_WRITTEN=''
 	if witness_void "${F[name]}" "${F[uuid]}"; then
 		F[witness.generation]=$WITNESS_GENERATION
-		log_error "${F[name]}: the record $STATE/${F[name]}.witness vouches for no disk leg now; a start may be refused until it can be written"
+		log_error "${F[name]}: the record $STATE/${F[name]}.witness vouches for no disk \
+leg now; a start may be refused until it can be written"
 	elif witness_forget "${F[name]}" 2>/dev/null; then
 		F[witness.generation]=$WITNESS_GENERATION
-		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; a start with a disk leg missing will be refused until it can be written"
+		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; \
+a start with a disk leg missing will be refused until it can be written"
 	else
-		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: do not start this array with a disk leg missing before that is mended"
+		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: \
+do not start this array with a disk leg missing before that is mended"
 	fi
 	return 1
 }
@@ -242,7 +266,9 @@ witness_update_take_back_() {
 # witness_update_of_ram KEY: prints that of the RAM leg's superblock.
 witness_update_of_ram() {
 	local key value
-	while IFS='=' read -r key value; do [[ $key != "$1" ]] || printf '%s\n' "$value"; done < <(superblock_facts_patiently "${F[ram.node]}")
+	while IFS='=' read -r key value; do
+		[[ $key != "$1" ]] || printf '%s\n' "$value"
+	done < <(superblock_facts_patiently "${F[ram.node]}")
 }
 
 witness_update_give_up_one_() { # LEG NODE…
@@ -259,6 +285,7 @@ witness_update_give_up() {
 	local i started=''
 	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
 	for ((i = 0; i < ${F[members]}; i++)); do witness_update_give_up_one_ "$i" "$@"; done
-	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || witness_update_give_up_one_ ram "$@"
+	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
+		witness_update_give_up_one_ ram "$@"
 	for i in $started; do F[witness.give_up]=${F[witness.give_up]//"$i"/}; done
 }

@@ -31,7 +31,8 @@ cmd_adopt() {
 		cli_print "$(unadopted_table)"$'\n'
 		return
 	fi
-	((${#ARGS[@]} >= 2)) || cli_usage "$ADOPT_USAGE" 'expected a name and an array, or its disks'
+	((${#ARGS[@]} >= 2)) ||
+		cli_usage "$ADOPT_USAGE" 'expected a name and an array, or its disks'
 	cli_root
 	NAME=${ARGS[0]} ADOPT_CLAIMED=''
 	ARGS=("${ARGS[@]:1}")
@@ -60,9 +61,11 @@ cmd_adopt() {
 # program when it can't be adopted.
 adopt_look() {
 	conf_faults_new_name "$NAME"
-	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] || die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
+	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] ||
+		die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 	adopt_find
-	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] ||
+		ADOPTED=() ADOPTED_WRITEMOSTLY=()
 	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_find_none "${ARGS[0]}"
 	# Somebody has deleted it since.
 	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
@@ -82,16 +85,19 @@ adopt_look() {
 adopt_find_begun() {
 	conf_need "$NAME"
 	[[ ${CONF[UUID]} == "$ADOPT_UUID" ]] ||
-		die "$NAME: $ETC/$NAME.conf exists already, for the array ${CONF[UUID]}, not for $ADOPT_UUID; choose another name" "$EX_REFUSED"
+		die "$NAME: $ETC/$NAME.conf exists already, for the array ${CONF[UUID]}, \
+not for $ADOPT_UUID; choose another name" "$EX_REFUSED"
 	[[ -n ${ADOPTED[uuid]-} ]] ||
-		die "$NAME: $ETC/$NAME.conf exists already, for this array: there is nothing to adopt. See: ramraid status $NAME" "$EX_REFUSED"
+		die "$NAME: $ETC/$NAME.conf exists already, for this array: \
+there is nothing to adopt. See: ramraid status $NAME" "$EX_REFUSED"
 	ADOPT_BEGUN=yes
 }
 
 # A device that is to be the RAM leg, by a name that lasts.
 adopt_device() {
 	local name
-	[[ ${OPT[ram]-} == /* ]] && name=$(disk_name_fast "${OPT[ram]}") || return 0 # what has none is complained of by the check
+	# what has none is complained of by the check
+	[[ ${OPT[ram]-} == /* ]] && name=$(disk_name_fast "${OPT[ram]}") || return 0
 	OPT[ram]=$name
 }
 
@@ -120,7 +126,8 @@ adopt_all() {
 	[[ -z ${OPT[fix_fstab]-} ]] || lasting_names_write
 	adopt_begin
 	# What is mounted has to be known to the generator at the next boot.
-	contents_remember "$NAME" "$ADOPT_MD" || log_warning "$NAME: could not remember what is on it in $STATE"
+	contents_remember "$NAME" "$ADOPT_MD" ||
+		log_warning "$NAME: could not remember what is on it in $STATE"
 	adoption_array
 	[[ -n $ADOPT_CLAIMED ]] || adopt_claim
 	adoption_writemostly
@@ -172,7 +179,8 @@ adopt_end() { # EXIT-CODE
 	[[ -z $ADOPT_STOPPED ]] || state=''
 	((code == 0)) || {
 		log_error "$NAME: not finished; ${state}what was done stays"
-		log_error "$NAME: to go on: ramraid adopt ${OPT[fix_fstab]+--fix-fstab }$NAME ${ARGS[*]}; to go back: ramraid release $NAME"
+		log_error "$NAME: to go on: ramraid adopt ${OPT[fix_fstab]+--fix-fstab }$NAME \
+${ARGS[*]}; to go back: ramraid release $NAME"
 	}
 	exit "$code"
 }

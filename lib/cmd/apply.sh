@@ -32,7 +32,11 @@ cmd_apply() {
 # would do without it. The note first: with the line alone, the wish would be forgotten.
 apply_begin() { # NAME
 	((${#LEAVING[@]} > 0)) || return 0
-	{ removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}" && conf_edit_members "$1" "${MEMBERS[@]}"; } ||
-		die "$1: $ETC/$1.conf or $(removals_file "$1") could not be written; the disks are as before"
+	{
+		removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}" &&
+			conf_edit_members "$1" "${MEMBERS[@]}"
+	} ||
+		die "$1: $ETC/$1.conf or $(removals_file "$1") could not be written; \
+the disks are as before"
 	membership_look "$1"
 }

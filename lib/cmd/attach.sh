@@ -27,7 +27,8 @@ cmd_attach() {
 	conf_need "$NAME" # who had the lock may have changed the disks
 	attach_check_
 	! hotplug_is_released "$NAME" ||
-		die "$NAME: a release of it has begun; to finish that: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
+		die "$NAME: a release of it has begun; to finish that: ramraid release $NAME; \
+to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	# A person wants it: what was taken out, or has failed too often, is tried again.
 	if ! memory_floor_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
 		out=yes
@@ -38,17 +39,20 @@ cmd_attach() {
 	attach_here yes
 	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME"
 	# Nothing has come of it: it is out as it was, and has not failed.
-	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] || put_lines "$RUN/$NAME.detached"
+	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] ||
+		put_lines "$RUN/$NAME.detached"
 	attach_hand_over_
 	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }
 
 # Sets F; ends the program when the array can't be given one.
 attach_check_() {
-	[[ ${CONF[RAM]} != none ]] || log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
+	[[ ${CONF[RAM]} != none ]] ||
+		log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
 	static_running "$NAME"
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
-		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
+		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside \
+readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 }
 
 # To those who look after it from here on.
@@ -73,7 +77,9 @@ attach_interrupted() {
 		exit 130
 	}
 	facts_observe
-	[[ ${F[ram.state]} != attached ]] || ramdisk_drop "$NAME" || log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; its memory is not given back"
+	[[ ${F[ram.state]} != attached ]] || ramdisk_drop "$NAME" ||
+		log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; \
+its memory is not given back"
 	log_notice "$NAME: interrupted; the array goes on as it is. To go on: ramraid attach $NAME"
 	exit 130
 }

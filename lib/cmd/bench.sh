@@ -18,7 +18,8 @@ cmd_bench() {
 	cli_parse "$BENCH_USAGE" 'seconds= writes= svg= json' "$@"
 	cli_one_name "$BENCH_USAGE"
 	seconds=${OPT[seconds]-5}
-	[[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || die "--seconds=$seconds: write a number of seconds, from 1 to 9999" "$EX_USAGE"
+	[[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] ||
+		die "--seconds=$seconds: write a number of seconds, from 1 to 9999" "$EX_USAGE"
 	cmd_bench_programs
 	conf_need "$NAME"
 	cli_root
@@ -29,7 +30,8 @@ cmd_bench() {
 	[[ -z ${OPT[svg]-} ]] || cmd_bench_picture "${OPT[svg]}"
 	cmd_bench_reads "$rows" "$seconds"
 	[[ -z ${OPT[writes]-} ]] || cmd_bench_writes "${OPT[writes]}" "$seconds"
-	[[ -z ${OPT[svg]-} ]] || bench_svg "$NAME" "$rows" "${OPT[svg]}" || die "${OPT[svg]} could not be made"
+	[[ -z ${OPT[svg]-} ]] || bench_svg "$NAME" "$rows" "${OPT[svg]}" ||
+		die "${OPT[svg]} could not be made"
 	text=$(cmd_bench_print "$rows" "$seconds")
 	cli_print "$text"$'\n'
 }
@@ -39,16 +41,20 @@ cmd_bench_programs() {
 	for program in fio jq ${OPT[svg]:+gnuplot}; do
 		command -v "$program" >/dev/null || missing+=" $program"
 	done
-	[[ -z $missing ]] || die "bench needs what is not installed; type: apt install${missing/gnuplot/gnuplot-nox}"
+	[[ -z $missing ]] ||
+		die "bench needs what is not installed; type: \
+apt install${missing/gnuplot/gnuplot-nox}"
 }
 
 # The array first, then what it is made of. A leg that is not in sync has nothing to compare.
 cmd_bench_rows() {
 	local i
 	BENCH_ROLE=(array) BENCH_DEVICE=("/dev/${F[array.md]}")
-	[[ ${F[ram.state]} != in_sync ]] || BENCH_ROLE+=('RAM leg') BENCH_DEVICE+=("/dev/${F[ram.node]}")
+	[[ ${F[ram.state]} != in_sync ]] ||
+		BENCH_ROLE+=('RAM leg') BENCH_DEVICE+=("/dev/${F[ram.node]}")
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync ]] || BENCH_ROLE+=("disk leg $((i + 1))") BENCH_DEVICE+=("${F[leg.$i.dev]}")
+		[[ ${F[leg.$i.state]} != in_sync ]] ||
+			BENCH_ROLE+=("disk leg $((i + 1))") BENCH_DEVICE+=("${F[leg.$i.dev]}")
 	done
 }
 
@@ -65,12 +71,17 @@ cmd_bench_folder() {
 	[[ -z $why ]] || die "--writes=$1: $why; name a folder that is root's alone" "$EX_REFUSED"
 	source=$(findmnt -n -v -o SOURCE --target "$1")
 	grep -qx "${F[array.md]}" <(lsblk -nso KNAME "$source" 2>/dev/null) ||
-		die "--writes=$1: is on ${source:-another file system}, not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
+		die "--writes=$1: is on ${source:-another file system}, \
+not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 }
 
 # cmd_bench_picture FILE: can it be written to? It is made last, after minutes of measuring.
 cmd_bench_picture() {
-	{ : >>"$1"; } 2>/dev/null || die "--svg=$1: can't be written to; name a file in a folder that is there" "$EX_USAGE"
+	{
+		: >>"$1"
+	} 2>/dev/null ||
+		die "--svg=$1: can't be written to; name a file in a folder that is there" \
+			"$EX_USAGE"
 }
 
 cmd_bench_reads() { # ROWS SECONDS
@@ -80,8 +91,10 @@ cmd_bench_reads() { # ROWS SECONDS
 		cmd_bench_disk_reads_
 		before=$BENCH_COUNT
 		for test in "${BENCH_TESTS[@]}"; do
-			cmd_bench_progress_ $((done++)) $(($1 * ${#BENCH_TESTS[@]})) "$2" "reads, ${BENCH_ROLE[row]}"
-			bench_measure read "$row" "$test" "${BENCH_DEVICE[row]}" "$2" || die "fio could not read ${BENCH_DEVICE[row]}"
+			cmd_bench_progress_ $((done++)) $(($1 * ${#BENCH_TESTS[@]})) "$2" \
+				"reads, ${BENCH_ROLE[row]}"
+			bench_measure read "$row" "$test" "${BENCH_DEVICE[row]}" "$2" ||
+				die "fio could not read ${BENCH_DEVICE[row]}"
 		done
 		((row > 0)) || {
 			cmd_bench_disk_reads_
@@ -98,7 +111,9 @@ cmd_bench_disk_reads_() {
 	BENCH_COUNT=0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		reads=0
-		{ read -r reads _ <"$SYS/class/block/${F[leg.$i.node]:-none}/stat"; } 2>/dev/null || :
+		{
+			read -r reads _ <"$SYS/class/block/${F[leg.$i.node]:-none}/stat"
+		} 2>/dev/null || :
 		BENCH_COUNT=$((BENCH_COUNT + reads))
 	done
 }
@@ -110,14 +125,19 @@ cmd_bench_writes() { # FOLDER SECONDS
 	trap 'exit 130' INT TERM HUP
 	for test in "${BENCH_TESTS[@]}"; do
 		cmd_bench_progress_ $((done++)) "${#BENCH_TESTS[@]}" "$2" "writes, $1"
-		bench_measure write 0 "$test" "$bench_file" "$2" --size=64M || die "fio could not write to $bench_file: are 64 MiB free in $1?"
+		bench_measure write 0 "$test" "$bench_file" "$2" --size=64M ||
+			die "fio could not write to $bench_file: are 64 MiB free in $1?"
 	done
 	cmd_bench_progress_
 }
 
 cmd_bench_progress_() { # [DONE OF SECONDS TEXT]; nothing: the line is cleared
 	[[ -t 2 ]] || return 0
-	if (($# == 0)); then printf '\r%79s\r' '' >&2; else printf '\r%-79s' "$4: $(($1 + 1)) of $2, $((($2 - $1) * $3))s left" >&2; fi
+	if (($# == 0)); then
+		printf '\r%79s\r' '' >&2
+	else
+		printf '\r%-79s' "$4: $(($1 + 1)) of $2, $((($2 - $1) * $3))s left" >&2
+	fi
 }
 
 cmd_bench_print() { # ROWS SECONDS
@@ -134,7 +154,9 @@ cmd_bench_print() { # ROWS SECONDS
 		printf '%s\n' "$JSON_TEXT"
 		return
 	fi
-	for ((row = 0; row < $1; row++)); do printf '  %-12s %s\n' "${BENCH_ROLE[row]}" "${BENCH_DEVICE[row]}"; done
+	for ((row = 0; row < $1; row++)); do
+		printf '  %-12s %s\n' "${BENCH_ROLE[row]}" "${BENCH_DEVICE[row]}"
+	done
 	bench_text read "$1"
 	printf '\n%s\n' "$SHOWN"
 	printf 'While the array was read, its disks were read %d times.\n' "$BENCH_DISK_READS"

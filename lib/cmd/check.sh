@@ -11,9 +11,12 @@ Tells what would go wrong at the next boot, and what to type; changes nothing. D
 Exit code 0: nothing, or only notes; 1: at least one problem; 2: wrong usage, such as a kernel that is not installed; 3: an array is not configured.'
 
 cmd_check() {
-	local name code=0 text all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_RAM_SAID=''
+	local name code=0 text all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 \
+	CHECK_RAM_SAID=''
 	cli_parse "$CHECK_USAGE" 'json kernel=' "$@"
-	for name in "${ARGS[@]}"; do conf_name_ok "$name" || die "$(conf_faults_name "$name")" "$EX_USAGE"; done
+	for name in "${ARGS[@]}"; do
+		conf_name_ok "$name" || die "$(conf_faults_name "$name")" "$EX_USAGE"
+	done
 	((${#ARGS[@]} > 0)) || {
 		all=yes
 		mapfile -t ARGS < <(conf_names)
@@ -43,8 +46,11 @@ cmd_check_choose_kernels() {
 		kernels_find
 		return
 	}
-	[[ ${OPT[kernel]} == [A-Za-z0-9]* && ${OPT[kernel]} != *[!A-Za-z0-9._+~-]* ]] || die "--kernel=${OPT[kernel]//[[:cntrl:]]/?} is no kernel's release; see: ls $MODULES" "$EX_USAGE"
-	[[ -d $MODULES/${OPT[kernel]} ]] || die "there is no kernel ${OPT[kernel]}: $MODULES has no such folder" "$EX_USAGE"
+	[[ ${OPT[kernel]} == [A-Za-z0-9]* && ${OPT[kernel]} != *[!A-Za-z0-9._+~-]* ]] ||
+		die "--kernel=${OPT[kernel]//[[:cntrl:]]/?} is no kernel's release; see: \
+ls $MODULES" "$EX_USAGE"
+	[[ -d $MODULES/${OPT[kernel]} ]] ||
+		die "there is no kernel ${OPT[kernel]}: $MODULES has no such folder" "$EX_USAGE"
 	KERNELS=("${OPT[kernel]}")
 }
 
@@ -54,7 +60,8 @@ cmd_check_show() { # NAME…
 		cmd_check_show_json "$@"
 		return
 	fi
-	(($# > 0 || ${#ARGS[@]} > 0)) || printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"
+	(($# > 0 || ${#ARGS[@]} > 0)) ||
+		printf 'no arrays are configured in %s; see: ramraid create --help\n' "$ETC"
 	for name; do cmd_check_show_group "$name" "$name"; done
 	[[ $(findings_count '') == 0 ]] || cmd_check_show_group '' 'the system'
 }
@@ -71,7 +78,8 @@ cmd_check_show_group() { # ARRAY TITLE
 	printf '%s: %s\n' "$2" "${text%, }"
 	for ((i = 0; i < FINDINGS; i++)); do
 		[[ ${FINDING["$i.array"]} == "$1" ]] || continue
-		printf '  %s %s: expected %s, found %s\n' "${FINDING["$i.severity"]}" "${FINDING["$i.code"]}" "${FINDING["$i.expected"]}" "${FINDING["$i.found"]}"
+		printf '  %s %s: expected %s, found %s\n' "${FINDING["$i.severity"]}" \
+			"${FINDING["$i.code"]}" "${FINDING["$i.expected"]}" "${FINDING["$i.found"]}"
 		printf '    action: %s\n' "${FINDING["$i.action"]}"
 	done
 }
@@ -100,7 +108,9 @@ cmd_check_show_json() { # NAME…
 	for ((i = 0; i < FINDINGS; i++)); do
 		json_open '' object
 		for key in array severity code kernel expected found action; do
-			if [[ -n ${FINDING["$i.$key"]} ]]; then json_text "$key" "${FINDING["$i.$key"]}"; else json_null "$key"; fi
+			if [[ -n ${FINDING["$i.$key"]} ]]; then
+				json_text "$key" "${FINDING["$i.$key"]}"
+			else json_null "$key"; fi
 		done
 		json_close
 	done

@@ -34,13 +34,18 @@ cmd_claim_check() {
 	local name
 	conf_names_fit "${ARGS[@]}"
 	for name in "${ARGS[@]}"; do
-		[[ -e $ETC/$name.conf || -L $ETC/$name.conf || -e $(claim_file "$name") ]] || die "$(conf_no_array "$name")" "$EX_INACTIVE"
+		[[ -e $ETC/$name.conf || -L $ETC/$name.conf || -e $(claim_file "$name") ]] ||
+			die "$(conf_no_array "$name")" "$EX_INACTIVE"
 	done
 	if [[ -n ${OPT[all]-} ]]; then
-		[[ -n ${OPT[remove]-} ]] || cli_usage "$CLAIM_USAGE" '--all goes with --remove; alone, claim sees to every array anyway'
+		[[ -n ${OPT[remove]-} ]] ||
+			cli_usage "$CLAIM_USAGE" \
+				'--all goes with --remove; alone, claim sees to every array anyway'
 		((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" "--all, or names: not both"
 	elif [[ -n ${OPT[remove]-} ]]; then
-		((${#ARGS[@]} > 0)) || cli_usage "$CLAIM_USAGE" 'expected the names of arrays after --remove, or --all for every claim'
+		((${#ARGS[@]} > 0)) ||
+			cli_usage "$CLAIM_USAGE" \
+				'expected the names of arrays after --remove, or --all for every claim'
 	fi
 }
 
@@ -52,7 +57,9 @@ cmd_claim_means() { ((${#ARGS[@]} == 0)) || [[ " ${ARGS[*]} " == *" $1 "* ]]; }
 cmd_claim_changes_() {
 	[[ -z $changed ]] || return 0
 	changed=yes
-	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || { put_folder "$STATE" && put_lines "$due"; }
+	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || {
+		put_folder "$STATE" && put_lines "$due"
+	}
 }
 
 cmd_claim_drop_old() {
@@ -65,7 +72,8 @@ cmd_claim_drop_old() {
 		cmd_claim_changes_
 		# One that can't be taken away must not keep the others.
 		claim_remove "$name" || {
-			log_error "$name: its claim $file is still there: it, or the ARRAY lines that it keeps out of force, could not be changed"
+			log_error "$name: its claim $file is still there: it, \
+or the ARRAY lines that it keeps out of force, could not be changed"
 			failed=yes
 		}
 	done

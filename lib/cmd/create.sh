@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
-need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor world/disk
+need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor \
+	world/disk
 need world/disk-name world/md world/md-blocks world/ramdisk world/ramdisk-device world/ramdisk-zram
 need world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
@@ -52,7 +53,8 @@ cmd_create() {
 # Sets CREATE_INNER to the name of the array that is to be the disk leg, if there is to be one.
 create_check_layout() { # DISKS
 	[[ ${OPT[layout]-mirror} != mirror ]] || return 0
-	[[ ${OPT[layout]} == far2 ]] || die "--layout=${OPT[layout]}: write ${CONF_EXPECTED[LAYOUT]}" "$EX_USAGE"
+	[[ ${OPT[layout]} == far2 ]] ||
+		die "--layout=${OPT[layout]}: write ${CONF_EXPECTED[LAYOUT]}" "$EX_USAGE"
 	(($1 == 2)) || die "--layout=far2 takes two disks, not $1" "$EX_USAGE"
 	CREATE_INNER=$NAME-far2
 }
@@ -61,10 +63,15 @@ create_check_name() {
 	local name
 	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do
 		conf_faults_new_name "$name"
-		[[ ! -e $ETC/$name.conf ]] || die "$name: $ETC/$name.conf exists already; choose another name, or see: ramraid status $name" "$EX_REFUSED"
-		[[ ! -e $DEV/md/$name ]] || die "$name: there is an array /dev/md/$name already; choose another name" "$EX_REFUSED"
+		[[ ! -e $ETC/$name.conf ]] ||
+			die "$name: $ETC/$name.conf exists already; choose another name, or see: \
+ramraid status $name" "$EX_REFUSED"
+		[[ ! -e $DEV/md/$name ]] ||
+			die "$name: there is an array /dev/md/$name already; choose another name" \
+				"$EX_REFUSED"
 	done
-	[[ -z $CREATE_RAM || $CREATE_RAM =~ ${CONF_FORM[RAM]} ]] || die "--ram=$CREATE_RAM: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
+	[[ -z $CREATE_RAM || $CREATE_RAM =~ ${CONF_FORM[RAM]} ]] ||
+		die "--ram=$CREATE_RAM: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 }
 
 create_check_dropins() {
@@ -77,11 +84,15 @@ create_check_disks() { # DISK…
 	local disk node stable why line wrong=''
 	for disk; do
 		why=$(disk_why_not_free "$disk")
-		[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
+		[[ -z ${OPT[force]-} ]] ||
+			why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
 		if [[ -n $why ]]; then
 			wrong=yes
-			while IFS= read -r line; do log_error "$disk: $line"; done < <(printf '%s\n' "$why")
-			[[ $why != signature:* ]] || log_error "$disk: if nothing on it is needed any more, add --force"
+			while IFS= read -r line; do
+				log_error "$disk: $line"
+			done < <(printf '%s\n' "$why")
+			[[ $why != signature:* ]] ||
+				log_error "$disk: if nothing on it is needed any more, add --force"
 			continue
 		fi
 		node=$(disk_node "$disk")
@@ -90,7 +101,9 @@ create_check_disks() { # DISK…
 			continue
 		}
 		stable=$(disk_name_stable "$disk") || {
-			wrong=yes && log_error "$disk: has no stable name below /dev/disk that only it has (no serial number, or that of another?); use a partition, which has one by its PARTUUID"
+			wrong=yes &&
+				log_error "$disk: has no stable name below /dev/disk that only it \
+has (no serial number, or that of another?); use a partition, which has one by its PARTUUID"
 			continue
 		}
 		[[ " ${CREATE_NODES[*]} " != *" $node "* ]] || {
@@ -98,7 +111,9 @@ create_check_disks() { # DISK…
 			continue
 		}
 		(($(disk_bytes "$node") >= CREATE_MIN_BYTES)) || {
-			wrong=yes && log_error "$disk: is smaller than $(quantity_show_bytes "$CREATE_MIN_BYTES")"
+			wrong=yes &&
+				log_error "$disk: is smaller than \
+$(quantity_show_bytes "$CREATE_MIN_BYTES")"
 			continue
 		}
 		CREATE_DISKS+=("$stable") CREATE_NODES+=("$node")
@@ -129,14 +144,20 @@ create_check_device() {
 	why=$(ramdisk_device_why_not "$CREATE_RAM" "$CREATE_BYTES" "$CREATE_BLOCK")
 	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
 	[[ -z $why ]] || {
-		while IFS= read -r line; do log_error "$CREATE_RAM: $line"; done < <(printf '%s\n' "$why")
-		[[ $why != signature:* ]] || log_error "$CREATE_RAM: if nothing on it is needed any more, add --force"
+		while IFS= read -r line; do
+			log_error "$CREATE_RAM: $line"
+		done < <(printf '%s\n' "$why")
+		[[ $why != signature:* ]] ||
+			log_error "$CREATE_RAM: if nothing on it is needed any more, add --force"
 		die "$NAME: nothing was changed" "$EX_REFUSED"
 	}
 	CREATE_DEVICE=$(disk_node "$CREATE_RAM")
-	[[ " ${CREATE_NODES[*]} " != *" $CREATE_DEVICE "* ]] || die "$NAME: $CREATE_RAM is one of the disks (/dev/$CREATE_DEVICE); nothing was changed" "$EX_REFUSED"
+	[[ " ${CREATE_NODES[*]} " != *" $CREATE_DEVICE "* ]] ||
+		die "$NAME: $CREATE_RAM is one of the disks (/dev/$CREATE_DEVICE); \
+nothing was changed" "$EX_REFUSED"
 	stable=$(disk_name_fast "$CREATE_RAM") ||
-		die "$NAME: $CREATE_RAM: has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID" "$EX_REFUSED"
+		die "$NAME: $CREATE_RAM: has no stable name below /dev/disk (no serial number?); \
+use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 	CREATE_RAM=$stable
 }
 
@@ -147,18 +168,23 @@ create_check_memory() {
 	local why bytes MEMORY_RESERVE
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
 	! create_is_zram || ramdisk_zram_is_there ||
-		die "$NAME: the kernel module zram is not available for $(uname -r); take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
+		die "$NAME: the kernel module zram is not available for $(uname -r); \
+take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
 	memory_floor_reserve
 	bytes=$(ramdisk_need "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_BYTES" "${CONF[RAM_LIMIT]}")
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
-	[[ -z $why ]] || die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
+	[[ -z $why ]] ||
+		die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }
 
 create_ask() {
 	local disk
 	PLAN=()
-	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do PLAN+=("$disk ($(disk_node "$disk"))"); done
-	cli_confirm "$NAME" "A mirror \"$NAME\" of $(quantity_show_bytes "$CREATE_BYTES"), one leg in RAM. Everything on these disks is lost:"
+	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do
+		PLAN+=("$disk ($(disk_node "$disk"))")
+	done
+	cli_confirm "$NAME" "A mirror \"$NAME\" of $(quantity_show_bytes "$CREATE_BYTES"), \
+one leg in RAM. Everything on these disks is lost:"
 }
 
 # Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their
@@ -174,7 +200,9 @@ create_all() {
 	trap 'exit 130' INT TERM HUP
 	if [[ -n $CREATE_INNER ]]; then create_level "$CREATE_INNER" far2; fi
 	create_level "$NAME" mirror
-	[[ -n $DRY_RUN ]] || log_info 'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
+	[[ -n $DRY_RUN ]] ||
+		log_info \
+			'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
 	claim_initramfs
 	systemd_reload
 	if [[ -n $CREATE_INNER ]]; then create_start "$CREATE_INNER"; fi
@@ -201,7 +229,11 @@ create_level() {
 	}
 	CREATE_DISKS=("/dev/md/$name")
 	# Its name may also be an older one.
-	if [[ -n $DRY_RUN ]]; then CREATE_NODES=("md/$name"); else CREATE_NODES=("$(md_of_leg "${CREATE_NODES[0]}")"); fi
+	if [[ -n $DRY_RUN ]]; then
+		CREATE_NODES=("md/$name")
+	else
+		CREATE_NODES=("$(md_of_leg "${CREATE_NODES[0]}")")
+	fi
 }
 
 # As md makes it, it has the blocks of its disks; its unit starts it with larger ones. Not before it
@@ -213,8 +245,10 @@ create_stop() {
 		return
 	}
 	md=$(md_of_leg "${CREATE_NODES[0]}")
-	md_blocks_round "$md" || die "$NAME: md did not give it a size that is a multiple of 4096 bytes"
-	clock_until 5 1 md_stop "$md" || die "$NAME: $md could not be stopped, to be started with blocks of 4096 bytes"
+	md_blocks_round "$md" ||
+		die "$NAME: md did not give it a size that is a multiple of 4096 bytes"
+	clock_until 5 1 md_stop "$md" ||
+		die "$NAME: $md could not be stopped, to be started with blocks of 4096 bytes"
 }
 
 create_end() { # EXIT-CODE
@@ -232,14 +266,17 @@ create_array() { # NAME LAYOUT UUID
 		paths+=("/dev/$node")
 		# What shines through a new array from the disks below it is no use, and may be
 		# taken for something.
-		[[ -z ${OPT[force]-} && ($2 != mirror || -z $CREATE_INNER) ]] || act wipefs --all --quiet -- "/dev/$node"
+		[[ -z ${OPT[force]-} && ($2 != mirror || -z $CREATE_INNER) ]] ||
+			act wipefs --all --quiet -- "/dev/$node"
 	done
 	# Whatever it holds; the unit only takes one that holds nothing.
-	[[ $2 != mirror || -z $CREATE_DEVICE || -z ${OPT[force]-} ]] || act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
+	[[ $2 != mirror || -z $CREATE_DEVICE || -z ${OPT[force]-} ]] ||
+		act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
 	act_undo_push create_dismantle "${CREATE_NODES[@]}"
 	md_create "$1" "$3" "$2" "$chunk" "${paths[@]}"
 	# A machine that has just started may have much for udev to do.
-	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" 90 || die "$1: /dev/md/$1 did not appear"
+	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" 90 ||
+		die "$1: /dev/md/$1 did not appear"
 }
 
 create_dismantle() { # NODE…

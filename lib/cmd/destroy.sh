@@ -41,7 +41,9 @@ destroy_look() {
 	conf_names_fit "$NAME"
 	forget_begun "$NAME"
 	if [[ ! -e $ETC/$NAME.conf && -n $FORGET_VERB ]]; then
-		[[ $FORGET_VERB == destroy ]] || die "$NAME: a release of it has begun; to finish that: ramraid release $NAME" "$EX_REFUSED"
+		[[ $FORGET_VERB == destroy ]] ||
+			die "$NAME: a release of it has begun; to finish that: \
+ramraid release $NAME" "$EX_REFUSED"
 		DESTROY_FROM=files
 		PLAN=("delete  $STATE/$NAME.*")
 		return 0
@@ -70,8 +72,10 @@ destroy_legs_() {
 	for dev in "${names[@]}"; do destroy_leg_ "$dev"; done
 	# What something is stacked on is known by the name of that; a ramdisk goes by itself.
 	while read -r node line; do
-		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" && -z $(disk_holders "$node") ]] || continue
-		DESTROY_LEFT+=("/dev/$node carries its UUID and is no MEMBER, so it is left alone. If nothing on it is needed: mdadm --zero-superblock /dev/$node")
+		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" &&
+			-z $(disk_holders "$node") ]] || continue
+		DESTROY_LEFT+=("/dev/$node carries its UUID and is no MEMBER, so it is left alone. \
+If nothing on it is needed: mdadm --zero-superblock /dev/$node")
 	done < <(scan_array_devices "${CONF[UUID]}")
 }
 
@@ -89,7 +93,8 @@ destroy_leg_() { # DEVICE
 		DESTROY_WIPE+=("$1") DESTROY_NODES+=("$NODE")
 		PLAN+=("wipe    $1 ($NODE)")
 		while IFS= read -r other; do
-			[[ $other == "${F[array.md]:-none}" ]] || WRONG+=("$1: is in use by $other as well; see: lsblk /dev/$NODE")
+			[[ $other == "${F[array.md]:-none}" ]] ||
+				WRONG+=("$1: is in use by $other as well; see: lsblk /dev/$NODE")
 		done < <(disk_users "$NODE")
 		;;
 	sb=ok$'\n'uuid=*)
@@ -99,7 +104,8 @@ destroy_leg_() { # DEVICE
 	sb=none*) PLAN+=("leave   $1 ($NODE): has no superblock") ;;
 	*)
 		PLAN+=("leave   $1 ($NODE): its superblock can't be read")
-		DESTROY_LEFT+=("$1: its superblock can't be read, so it is left alone. If it is the right disk: mdadm --zero-superblock $1")
+		DESTROY_LEFT+=("$1: its superblock can't be read, so it is left alone. \
+If it is the right disk: mdadm --zero-superblock $1")
 		;;
 	esac
 }
@@ -110,28 +116,53 @@ destroy_check_() {
 	[[ -z $(stop_going_down) ]] || WRONG+=('the machine is going down')
 	if [[ ${F[array.state]} != absent ]]; then
 		users=$(stop_users)
-		[[ -z $users ]] || WRONG+=("is in use by $users. Unmount or stop that, then: ramraid destroy $NAME")
-		! health_only_copy || WRONG+=("its RAM leg is the only good copy of what is on it. If nothing of that is needed: mdadm --stop /dev/${F[array.md]}, then: ramraid destroy $NAME")
+		[[ -z $users ]] ||
+			WRONG+=("is in use by $users. Unmount or stop that, then: \
+ramraid destroy $NAME")
+		! health_only_copy ||
+			WRONG+=("its RAM leg is the only good copy of what is on it. \
+If nothing of that is needed: mdadm --stop /dev/${F[array.md]}, then: ramraid destroy $NAME")
 	fi
-	[[ -z ${F[array.twin]} ]] || WRONG+=("its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop them first: mdadm --stop /dev/${F[array.md]} /dev/${F[array.twin]}")
-	[[ -z ${F[rescue.image]} ]] || WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back (ramraid restore $NAME); or, if nothing of that is needed, delete it: rm ${F[rescue.image]} $STATE/$NAME.rescue")
-	for other in $(conf_same "$NAME" "${CONF[UUID]}"); do WRONG+=("$ETC/$other.conf is about this array as well. Delete the file that is not needed"); done
-	for other in $(conf_naming "/dev/md/$NAME" "/dev/disk/by-id/md-uuid-${hex:0:8}:${hex:8:8}:${hex:16:8}:${hex:24}"); do
-		[[ $other == "$NAME" ]] || WRONG+=("is a disk leg of $other. Destroy that first: ramraid destroy $other")
+	[[ -z ${F[array.twin]} ]] ||
+		WRONG+=("its legs have been started as two arrays, \
+${F[array.md]} and ${F[array.twin]}. Stop them first: mdadm --stop \
+/dev/${F[array.md]} /dev/${F[array.twin]}")
+	[[ -z ${F[rescue.image]} ]] ||
+		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. \
+Put it back (ramraid restore $NAME); or, if nothing of that is needed, delete it: \
+rm ${F[rescue.image]} $STATE/$NAME.rescue")
+	for other in $(conf_same "$NAME" "${CONF[UUID]}"); do
+		WRONG+=("$ETC/$other.conf is about this array as well. \
+Delete the file that is not needed")
+	done
+	for other in \
+		$(conf_naming "/dev/md/$NAME" "/dev/disk/by-id/md-uuid-${hex:0:8}:${hex:8:8}:${hex:16:8}:${hex:24}"); do
+		[[ $other == "$NAME" ]] ||
+			WRONG+=("is a disk leg of $other. Destroy that first: \
+ramraid destroy $other")
 	done
 }
 
 # What goes on naming the array, and what this does not delete.
 destroy_left_() {
 	local line
-	while IFS= read -r line; do DESTROY_LEFT+=("$line"); done < <(dependents_lines "$NAME" "${CONF[UUID]}")
-	for line in "${REQUIRED_BY[@]}"; do DESTROY_LEFT+=("$line, which its configuration named as REQUIRED_BY"); done
+	while IFS= read -r line; do
+		DESTROY_LEFT+=("$line")
+	done < <(dependents_lines "$NAME" "${CONF[UUID]}")
+	for line in "${REQUIRED_BY[@]}"; do
+		DESTROY_LEFT+=("$line, which its configuration named as REQUIRED_BY")
+	done
 	for line in "${MEMBERS[@]}"; do
-		[[ $line != /dev/md/* || ! -e $ETC/${line#/dev/md/}.conf ]] || DESTROY_LEFT+=("the array ${line#/dev/md/}, its disk leg; to destroy that too: ramraid destroy ${line#/dev/md/}")
+		[[ $line != /dev/md/* || ! -e $ETC/${line#/dev/md/}.conf ]] ||
+			DESTROY_LEFT+=("the array ${line#/dev/md/}, its disk leg; \
+to destroy that too: ramraid destroy ${line#/dev/md/}")
 	done
 	line=${CONF[RESCUE]}/$NAME
-	[[ ${CONF[RESCUE]} == none || -z $(ls -A -- "$ROOT$line" 2>/dev/null) ]] || DESTROY_LEFT+=("$line, where rescue images of what was on it are kept: rm -r $line")
-	[[ ! -e $ETC/$NAME.conf.d ]] || DESTROY_LEFT+=("$ETC/$NAME.conf.d, which would hold for a new array of that name: rm -r $ETC/$NAME.conf.d")
+	[[ ${CONF[RESCUE]} == none || -z $(ls -A -- "$ROOT$line" 2>/dev/null) ]] ||
+		DESTROY_LEFT+=("$line, where rescue images of what was on it are kept: rm -r $line")
+	[[ ! -e $ETC/$NAME.conf.d ]] ||
+		DESTROY_LEFT+=("$ETC/$NAME.conf.d, which would hold for a new array of that name: \
+rm -r $ETC/$NAME.conf.d")
 }
 
 # The configuration goes after the superblocks: as long as it is there, this can begin again from
@@ -145,9 +176,11 @@ destroy_all() {
 		destroy_stop_
 		destroy_wipe_
 		claim_remove "$NAME"
-		log_info 'telling the initramfs of every kernel that there is no such array any more; this takes a while'
+		log_info \
+			'telling the initramfs of every kernel that there is no such array any more; this takes a while'
 		claim_initramfs
-		! claim_names "$NAME" "${CONF[UUID]}" || DESTROY_LEFT+=('an ARRAY line about it in mdadm.conf or mdadm.conf.d, which is not ours')
+		! claim_names "$NAME" "${CONF[UUID]}" ||
+			DESTROY_LEFT+=('an ARRAY line about it in mdadm.conf or mdadm.conf.d, which is not ours')
 	fi
 	forget_unit "$NAME" destroy "${CONF[UUID]-}"
 	forget_copy "$NAME" "${CONF[UUID]-}"
@@ -166,7 +199,8 @@ destroy_stop_() {
 		stop_array "$NAME"
 	else
 		[[ -n $DRY_RUN ]] || copy_stop "$NAME" || die "$NAME: $COPY_WHY" "$EX_TRY_AGAIN"
-		ramdisk_drop "$NAME" || die "$NAME: its ramdisk is still in use; see: ramraid status $NAME"
+		ramdisk_drop "$NAME" ||
+			die "$NAME: its ramdisk is still in use; see: ramraid status $NAME"
 	fi
 }
 
@@ -179,11 +213,17 @@ destroy_wipe_() {
 		node=${DESTROY_NODES[i]}
 		if [[ -z $DRY_RUN ]]; then
 			users=$(destroy_users_ "$node")
-			[[ -z $users ]] || die "${DESTROY_WIPE[i]}: is in use by ${users//$'\n'/, }; it is not wiped"
-			destroy_is_leg_ "${DESTROY_WIPE[i]}" "$node" || die "${DESTROY_WIPE[i]}: is not the disk any more that it was a moment ago; it is not wiped"
+			[[ -z $users ]] ||
+				die "${DESTROY_WIPE[i]}: is in use by ${users//$'\n'/, }; \
+it is not wiped"
+			destroy_is_leg_ "${DESTROY_WIPE[i]}" "$node" ||
+				die "${DESTROY_WIPE[i]}: is not the disk any more that it was a \
+moment ago; it is not wiped"
 		fi
-		md_wipe "$node" || die "${DESTROY_WIPE[i]}: its superblock could not be made invalid"
-		[[ -n $DRY_RUN ]] || ! destroy_is_leg_ "${DESTROY_WIPE[i]}" "$node" || die "${DESTROY_WIPE[i]}: still has a superblock of this array"
+		md_wipe "$node" ||
+			die "${DESTROY_WIPE[i]}: its superblock could not be made invalid"
+		[[ -n $DRY_RUN ]] || ! destroy_is_leg_ "${DESTROY_WIPE[i]}" "$node" ||
+			die "${DESTROY_WIPE[i]}: still has a superblock of this array"
 	done
 }
 
@@ -200,7 +240,8 @@ destroy_users_() { # NODE
 
 destroy_is_leg_() { # DEVICE NODE
 	local NODE
-	disk_find "$1" && [[ $NODE == "$2" && $(superblock_facts "$DEV/$2") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
+	disk_find "$1" && [[ $NODE == "$2" &&
+		$(superblock_facts "$DEV/$2") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
 }
 
 destroy_end() { # EXIT-CODE
@@ -208,7 +249,8 @@ destroy_end() { # EXIT-CODE
 	if (($1 == 0)); then
 		:
 	elif [[ -n $DESTROY_BEGUN || $DESTROY_FROM == files ]]; then
-		log_error "$NAME: not finished, and what was done stays. To go on: ramraid destroy $NAME"
+		log_error "$NAME: not finished, and what was done stays. To go on: \
+ramraid destroy $NAME"
 	else
 		log_error "$NAME: nothing was wiped. Its configuration and its disks are as before"
 	fi

@@ -23,7 +23,8 @@ cmd_detach() {
 	facts_observe
 	# Also a package that is to be removed goes by the record that this may write.
 	witness_update_foreign_start
-	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
+	[[ ${F[array.state]} == active ]] ||
+		die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
 	guard_release "$NAME"
 	guard_give_back "$NAME"
 	# Or hot-plug would make a new one. Until here the lock has kept it away.

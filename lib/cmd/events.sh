@@ -20,14 +20,17 @@ cmd_events() {
 	cli_parse "$EVENTS_USAGE" 'since= json' "$@"
 	cli_one_name "$EVENTS_USAGE"
 	conf_names_fit "$NAME"
-	[[ ! -v OPT[since] ]] || systemd_time_ok "${OPT[since]}" || die "--since=${OPT[since]}: write a point in time such as \"2026-11-20 10:00\", yesterday or -2h; see systemd.time(7)" "$EX_USAGE"
+	[[ ! -v OPT[since] ]] || systemd_time_ok "${OPT[since]}" ||
+		die "--since=${OPT[since]}: write a point in time such as \"2026-11-20 10:00\", \
+yesterday or -2h; see systemd.time(7)" "$EX_USAGE"
 	mapfile -t lines < <(systemd_journal "$NAME" "${OPT[since]-}")
 	wait "$!" || die "$NAME: the journal could not be read"
 	[[ -z ${OPT[json]-} ]] || events_json_open_
 	events_each_
 	[[ -z ${OPT[json]-} ]] || events_json_close_
 	((count == 0)) || return 0
-	[[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]] || die "$(conf_no_array "$NAME")" "$EX_INACTIVE"
+	[[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]] ||
+		die "$(conf_no_array "$NAME")" "$EX_INACTIVE"
 	log_notice "$NAME: the journal has nothing about it${OPT[since]+ since then}"
 }
 

@@ -11,7 +11,8 @@ verbs.'
 
 cmd_help() {
 	cli_parse "$HELP_USAGE" '' "$@"
-	((${#ARGS[@]} <= 1)) || cli_usage "$HELP_USAGE" "expected one verb at most, got ${#ARGS[@]} words"
+	((${#ARGS[@]} <= 1)) ||
+		cli_usage "$HELP_USAGE" "expected one verb at most, got ${#ARGS[@]} words"
 	if ((${#ARGS[@]} == 0)); then
 		usage
 		return

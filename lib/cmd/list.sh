@@ -19,7 +19,11 @@ cmd_list() {
 	cli_parse "$LIST_USAGE" 'no-headings' "$@"
 	need observe/summary
 	conf_names_fit "${ARGS[@]}"
-	if ((${#ARGS[@]} > 0)); then mapfile -t names < <(printf '%s\n' "${ARGS[@]}" | sort -u); else mapfile -t names < <(conf_names); fi
+	if ((${#ARGS[@]} > 0)); then
+		mapfile -t names < <(printf '%s\n' "${ARGS[@]}" | sort -u)
+	else
+		mapfile -t names < <(conf_names)
+	fi
 	for name in "${names[@]}"; do list_row_ "$name" || code=$?; done
 	if [[ -n ${OPT[no_headings]-} ]]; then
 		((${#rows[@]} == 0)) || printf -v text '%s\n' "${rows[@]}"
@@ -48,7 +52,8 @@ list_row_() { # NAME
 	}
 	[[ $size == - || -n ${OPT[no_headings]-} ]] || size=$(quantity_show_bytes "$size")
 	log_printable name
-	printf -v row '%s\t%s\t%s\t%s\t%s\t%s' "$name" "$STATUS_WORD" "$device" "$legs" "$ram" "$size"
+	printf -v row '%s\t%s\t%s\t%s\t%s\t%s' "$name" "$STATUS_WORD" "$device" "$legs" "$ram" \
+		"$size"
 	rows+=("$row")
 }
 
@@ -73,7 +78,9 @@ list_table_() {
 	rows=($'NAME\tSTATE\tDEVICE\tLEGS\tRAM\tSIZE' "${rows[@]}")
 	for row in "${rows[@]}"; do
 		IFS=$'\t' words_split fields "$row"
-		for i in "${!fields[@]}"; do ((${#fields[i]} <= ${width[i]-0})) || width[i]=${#fields[i]}; done
+		for i in "${!fields[@]}"; do
+			((${#fields[i]} <= ${width[i]-0})) || width[i]=${#fields[i]}
+		done
 	done
 	for row in "${rows[@]}"; do
 		IFS=$'\t' words_split fields "$row"

@@ -14,7 +14,8 @@ cmd_metrics() {
 	local name
 	cli_parse "$METRICS_USAGE" 'output=' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$METRICS_USAGE" 'takes no operands'
-	[[ -z ${OPT[output]+set} || ${OPT[output]} == /*[!/] ]] || die "--output=${OPT[output]}: write the whole path of a file" "$EX_USAGE"
+	[[ -z ${OPT[output]+set} || ${OPT[output]} == /*[!/] ]] ||
+		die "--output=${OPT[output]}: write the whole path of a file" "$EX_USAGE"
 	[[ -z ${OPT[output]+set} ]] || cmd_metrics_place "$ROOT${OPT[output]}"
 	need observe/summary observe/detail core/act world/ramdisk report/metrics
 	# shellcheck disable=SC2154 # of the program itself
@@ -24,7 +25,8 @@ cmd_metrics() {
 	if [[ -z ${OPT[output]+set} ]]; then
 		cli_print "$SHOWN"
 	else
-		printf '%s' "$SHOWN" | act_file "$METRICS_FILE" || die "${OPT[output]} could not be written"
+		printf '%s' "$SHOWN" | act_file "$METRICS_FILE" ||
+			die "${OPT[output]} could not be written"
 	fi
 }
 
@@ -43,11 +45,13 @@ cmd_metrics_place() {
 	# sys-utils/setsid.c).
 	owner=$(stat -c %u:%g -- "$folder/")
 	uid=${owner%:*}
-	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" --clear-groups --inh-caps=-all --no-new-privs -- "$0" metrics --output="${OPT[output]}"
+	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" \
+		--clear-groups --inh-caps=-all --no-new-privs -- "$0" metrics --output="${OPT[output]}"
 	need core/trust
 	[[ -n $(trust_why_not "$folder") ]] || return 0
 	if ! cd -P -- "$folder" || [[ $PWD != "$folder" || ${1%/*} != "$folder" ]]; then
-		die "${1#"$ROOT"} is not written: others than root can change where it leads ($(trust_why_not "$folder"))" "$EX_REFUSED"
+		die "${1#"$ROOT"} is not written: others than root can change where it leads \
+($(trust_why_not "$folder"))" "$EX_REFUSED"
 	fi
 	METRICS_FILE=./${1##*/}
 }

@@ -38,8 +38,10 @@ release_look() {
 	adopted_read "$NAME" || :
 	forget_begun "$NAME"
 	[[ -e $ETC/$NAME.conf || $FORGET_VERB != destroy ]] ||
-		die "$NAME: a destroy of it has begun; to finish that: ramraid destroy $NAME" "$EX_REFUSED"
-	if [[ ! -e $ETC/$NAME.conf ]] && [[ -n $FORGET_VERB || (${ADOPTED[done]-} == no && ! -e $RUN/$NAME.started) ]]; then
+		die "$NAME: a destroy of it has begun; to finish that: ramraid destroy $NAME" \
+			"$EX_REFUSED"
+	if [[ ! -e $ETC/$NAME.conf ]] && [[ -n $FORGET_VERB || (${ADOPTED[done]-} == no &&
+		! -e $RUN/$NAME.started) ]]; then
 		RELEASE_LEFT=files
 		return 0
 	fi
@@ -56,24 +58,33 @@ release_look() {
 release_check() {
 	local i wrong=''
 	[[ ${F[array.state]} == active ]] ||
-		die "$NAME: is not running, and only a running array can be released. Type: ramraid start $NAME" "$EX_INACTIVE"
+		die "$NAME: is not running, and only a running array can be released. Type: \
+ramraid start $NAME" "$EX_INACTIVE"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] ||
-			release_wrong_ "${F[leg.$i.dev]}: expected in sync, found ${F[leg.$i.state]:-that it is not in the array}." \
-				"Bring it back: ramraid attach $NAME; or, if it is gone for good, delete its MEMBER line"
+			release_wrong_ "${F[leg.$i.dev]}: expected in sync, \
+found ${F[leg.$i.state]:-that it is not in the array}." \
+				"Bring it back: ramraid attach $NAME; or, if it is gone for good, \
+delete its MEMBER line"
 	done
 	for i in ${F[array.strangers]}; do
-		release_wrong_ "/dev/${F[array.md]}: has a member that the configuration does not name, /dev/$i." \
-			"Name it as MEMBER, or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+		release_wrong_ "/dev/${F[array.md]}: has a member that the configuration \
+does not name, /dev/$i." \
+			"Name it as MEMBER, or take it out: \
+mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
 	done
 	[[ -z ${F[rescue.image]} ]] ||
-		release_wrong_ "what only the RAM leg had is in ${F[rescue.image]}. Put it back first: ramraid stop $NAME; ramraid restore $NAME"
-	[[ ${F[array.sync]} == @(idle|copy) && ${F[array.pending]} == no || ${F[ram.state]} == recovering ]] ||
-		release_wrong_ "/dev/${F[array.md]}: md is at work on it (${F[array.sync]/idle/a resync is due});" \
+		release_wrong_ "what only the RAM leg had is in ${F[rescue.image]}. \
+Put it back first: ramraid stop $NAME; ramraid restore $NAME"
+	[[ ${F[array.sync]} == @(idle|copy) && ${F[array.pending]} == no ||
+		${F[ram.state]} == recovering ]] ||
+		release_wrong_ "/dev/${F[array.md]}: md is at work on it \
+(${F[array.sync]/idle/a resync is due});" \
 			"wait until that has ended: mdadm --wait /dev/${F[array.md]}"
 	release_name_
 	for i in $(conf_same "$NAME" "${F[uuid]}"); do
-		release_wrong_ "$ETC/$i.conf is about this array as well. Delete the file that is not needed, or rename it to something that does not end in .conf"
+		release_wrong_ "$ETC/$i.conf is about this array as well. \
+Delete the file that is not needed, or rename it to something that does not end in .conf"
 	done
 	release_outer_
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
@@ -91,7 +102,9 @@ release_name_() {
 			[[ $name != '#'* ]] || continue
 			[[ $file != /etc/crypttab ]] || name=$source
 			dependents_is_array "$name" || continue
-			release_wrong_ "$file calls it $name, a name that it need not have at the next boot, without ramraid;" "write UUID= there, as blkid $name prints it"
+			release_wrong_ "$file calls it $name, \
+a name that it need not have at the next boot, without ramraid;" \
+				"write UUID= there, as blkid $name prints it"
 		done <"$ROOT$file"
 	done
 }
@@ -102,7 +115,8 @@ release_outer_() {
 	! claim_names "$NAME" "${F[uuid]}" || return 0
 	while IFS= read -r outer; do
 		[[ $outer == "$NAME" ]] ||
-			release_wrong_ "is a disk leg of $outer, which would not find it at the next boot; release that first: ramraid release $outer"
+			release_wrong_ "is a disk leg of $outer, \
+which would not find it at the next boot; release that first: ramraid release $outer"
 	done < <(conf_naming "/dev/md/$NAME")
 }
 
@@ -114,8 +128,10 @@ release_wrong_() { # TEXT…; sets the caller's wrong
 release_ask() {
 	PLAN=()
 	[[ -z $HAND_MADE ]] ||
-		PLAN+=("/dev/$HAND_MADE, a ramdisk made by hand: leaves the array, and $(hand_made_drop_fate "$HAND_MADE")")
-	cli_confirm "$NAME" "$NAME becomes a plain RAID1 of ${F[members]-its} disks, in use as it is; its configuration is deleted."
+		PLAN+=("/dev/$HAND_MADE, a ramdisk made by hand: leaves the array, \
+and $(hand_made_drop_fate "$HAND_MADE")")
+	cli_confirm "$NAME" "$NAME becomes a plain RAID1 of ${F[members]-its} disks, \
+in use as it is; its configuration is deleted."
 }
 
 # Every step is one that can be done again, or is left out when it is done. The claim goes while the
@@ -125,14 +141,17 @@ release_all() {
 	RELEASE_OUT='' RELEASE_NAME='' RELEASE_WAS=''
 	# See release_name_.
 	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
-		RELEASE_NAME="; no line of mdadm.conf names it, so from the next boot on it may be called otherwise than /dev/md/$NAME (/dev/md127, say): go by the UUIDs of what is on it"
+		RELEASE_NAME="; no line of mdadm.conf names it, \
+so from the next boot on it may be called otherwise than /dev/md/$NAME (/dev/md127, say): \
+go by the UUIDs of what is on it"
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then
 		release_ram_
 		release_array
 		claim_remove "$NAME"
-		log_info 'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
+		log_info \
+			'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
 		claim_initramfs
 	fi
 	hand_made_drop_left "$NAME" "${F[uuid]-${ADOPTED[uuid]-none}}" "$HAND_MADE"
@@ -165,7 +184,9 @@ release_ram_() {
 release_end() { # EXIT-CODE
 	trap '' INT TERM HUP
 	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || release_not_begun_
-	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, and what was done stays. To go on: ramraid release $NAME; to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
+	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, \
+and what was done stays. To go on: ramraid release $NAME; to keep the mirror: \
+ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 	exit "$1"
 }
 
@@ -188,7 +209,8 @@ release_array() {
 	((${F[array.backlog]} == 0)) || md_set_backlog "$md" 0
 	(($(md_slots "$md") == ${F[members]})) || md_set_slots "$md" "${F[members]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.writemostly]} == yes && " ${ADOPTED_WRITEMOSTLY[*]} " != *" ${F[leg.$i.dev]} "* ]] || continue
+		[[ ${F[leg.$i.writemostly]} == yes &&
+			" ${ADOPTED_WRITEMOSTLY[*]} " != *" ${F[leg.$i.dev]} "* ]] || continue
 		md_clear_writemostly "$md" "${F[leg.$i.node]}"
 	done
 	[[ ${ADOPTED[bitmap]-} != none || $(md_bitmap "$md") != internal ]] || md_drop_bitmap "$md"

@@ -16,7 +16,9 @@ the very name OLD (the same slot of the machine, say), and is built in. Never is
 
 cmd_replace() {
 	cli_parse "$REPLACE_USAGE" 'force yes dry-run' "$@"
-	((${#ARGS[@]} == 2 || ${#ARGS[@]} == 3)) || cli_usage "$REPLACE_USAGE" 'expected a name, a disk leg, and the disk that takes its place, if that is called otherwise'
+	((${#ARGS[@]} == 2 || ${#ARGS[@]} == 3)) ||
+		cli_usage "$REPLACE_USAGE" \
+			'expected a name, a disk leg, and the disk that takes its place, if that is called otherwise'
 	cli_root
 	paths_run
 	NAME=${ARGS[0]}
@@ -35,7 +37,8 @@ cmd_replace() {
 replace_look() {
 	membership_look "$1"
 	((${#MEMBERSHIP_STRANGERS[@]} == 0)) ||
-		die "$1: ${MEMBERSHIP_STRANGERS[*]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
+		die "$1: ${MEMBERSHIP_STRANGERS[*]}: is in the array and is no MEMBER. \
+First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
 	(($# == 3)) || {
 		replace_same_name_ "$@"
 		return
@@ -43,13 +46,17 @@ replace_look() {
 	replace_name_ "$2" && REPLACE_OLD=$REPLY || REPLACE_OLD=$2
 	if replace_name_ "$3"; then
 		REPLACE_NEW=$REPLY
-		[[ $REPLACE_OLD != "$REPLACE_NEW" ]] || die "$1: $2 and $3 are the same disk. If it is a new one under the name of the old: ramraid status $1 says how it is taken" "$EX_USAGE"
+		[[ $REPLACE_OLD != "$REPLACE_NEW" ]] ||
+			die "$1: $2 and $3 are the same disk. \
+If it is a new one under the name of the old: ramraid status $1 says how it is taken" "$EX_USAGE"
 		replace_known_ "$1"
 	else
 		replace_new_ "$1" "$3"
 	fi
-	[[ " ${MEMBERS[*]} ${LEAVING[*]} " == *" $REPLACE_OLD "* || " ${MEMBERS[*]} " == *" $REPLACE_NEW "* ]] ||
-		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}" "$EX_USAGE"
+	[[ " ${MEMBERS[*]} ${LEAVING[*]} " == *" $REPLACE_OLD "* ||
+		" ${MEMBERS[*]} " == *" $REPLACE_NEW "* ]] ||
+		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}" \
+			"$EX_USAGE"
 	[[ -z ${OPT[force]-} ]] || MEMBERSHIP_FORCE=$REPLACE_NEW
 	replace_facts_ "$1"
 }
@@ -58,19 +65,31 @@ replace_look() {
 # configuration stays as it is.
 replace_same_name_() {
 	local i
-	((${#LEAVING[@]} == 0)) || die "$1: ${LEAVING[*]} is to leave still. First end that: ramraid apply $1" "$EX_REFUSED"
-	replace_name_ "$2" || die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}. To have it take the place of one of these: ramraid replace $1 OLD $2" "$EX_USAGE"
+	((${#LEAVING[@]} == 0)) ||
+		die "$1: ${LEAVING[*]} is to leave still. First end that: ramraid apply $1" \
+			"$EX_REFUSED"
+	replace_name_ "$2" ||
+		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}. \
+To have it take the place of one of these: ramraid replace $1 OLD $2" "$EX_USAGE"
 	REPLACE_OLD=$REPLY REPLACE_NEW=$REPLY
 	[[ -z ${OPT[force]-} ]] || MEMBERSHIP_FORCE=$REPLACE_NEW
 	replace_observe_ "$1"
-	for ((i = 0; i < F[members]; i++)); do [[ ${F[leg.$i.dev]} != "$REPLACE_NEW" ]] || break; done
-	[[ -n ${F[leg.$i.node]} ]] || die "$1: there is no disk $REPLACE_NEW. Put the new one in its place; or, if that is called otherwise: ramraid replace $1 $REPLACE_NEW NEW" "$EX_INACTIVE"
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.dev]} != "$REPLACE_NEW" ]] || break
+	done
+	[[ -n ${F[leg.$i.node]} ]] ||
+		die "$1: there is no disk $REPLACE_NEW. Put the new one in its place; or, \
+if that is called otherwise: ramraid replace $1 $REPLACE_NEW NEW" "$EX_INACTIVE"
 	case ${F[leg.$i.state]}:${F[leg.$i.kind]} in
 	in_sync:*)
-		log_notice "$1: nothing to do: $REPLACE_NEW is in the array, and in sync. To have another disk take its place: ramraid replace $1 $REPLACE_NEW NEW"
+		log_notice "$1: nothing to do: $REPLACE_NEW is in the array, and in sync. \
+To have another disk take its place: ramraid replace $1 $REPLACE_NEW NEW"
 		exit "$EX_OK"
 		;;
-	:returned | :removed) die "$1: $REPLACE_NEW is the disk that was there before. To put it back: ramraid attach $1" "$EX_REFUSED" ;;
+	:returned | :removed)
+		die "$1: $REPLACE_NEW is the disk that was there before. To put it back: \
+ramraid attach $1" "$EX_REFUSED"
+		;;
 	esac
 }
 
@@ -91,14 +110,17 @@ replace_name_() {
 # Otherwise it is a disk that the array has anyway.
 replace_known_() { # NAME
 	local i
-	removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" || [[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || {
+	removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" ||
+		[[ " ${MEMBERS[*]} " == *" $REPLACE_OLD "* ]] || {
 		replace_done_ "$1"
 		return
 	}
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] || continue
+		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] ||
+			continue
 		removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" ||
-			die "$1: $REPLACE_NEW is in the array already. To have only $REPLACE_OLD leave: delete its MEMBER line, then: ramraid apply $1" "$EX_REFUSED"
+			die "$1: $REPLACE_NEW is in the array already. \
+To have only $REPLACE_OLD leave: delete its MEMBER line, then: ramraid apply $1" "$EX_REFUSED"
 	done
 }
 
@@ -108,18 +130,22 @@ replace_done_() { # NAME
 	local i
 	replace_is_old_ && return
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] || continue
-		log_notice "$1: nothing to do: $REPLACE_NEW is a disk leg of it already, and $REPLACE_OLD is none. The order is: ramraid replace $1 OLD NEW"
+		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] ||
+			continue
+		log_notice "$1: nothing to do: $REPLACE_NEW is a disk leg of it already, \
+and $REPLACE_OLD is none. The order is: ramraid replace $1 OLD NEW"
 		return
 	done
-	die "$1: $REPLACE_OLD is no disk leg of it, and $REPLACE_NEW is one that is not in sync. The order is: ramraid replace $1 OLD NEW" "$EX_USAGE"
+	die "$1: $REPLACE_OLD is no disk leg of it, and $REPLACE_NEW is one that is not in sync. \
+The order is: ramraid replace $1 OLD NEW" "$EX_USAGE"
 }
 
 replace_new_() { # NAME DISK
 	disk_find "$2" || die "$1: there is no block device $2" "$EX_INACTIVE"
 	disk_name_tell_shared "$2" || die "$1: nothing was changed" "$EX_REFUSED"
 	REPLACE_NEW=$(disk_name_stable "$2") ||
-		die "$1: $2 has no stable name below /dev/disk (no serial number?); use a partition, which has one by its PARTUUID" "$EX_REFUSED"
+		die "$1: $2 has no stable name below /dev/disk (no serial number?); \
+use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 }
 
 # The facts as if the configuration and the note said already what is wanted.
@@ -143,12 +169,17 @@ replace_observe_() { # NAME
 replace_is_old_() {
 	local NODE
 	[[ " ${MEMBERS[*]} " != *" $REPLACE_OLD "* ]] || return 0
-	disk_find "$REPLACE_OLD" && [[ $(superblock_facts "$DEV/$NODE") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
+	disk_find "$REPLACE_OLD" &&
+		[[ $(superblock_facts "$DEV/$NODE") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
 }
 
 # The new line before the note: a note alone would have OLD leave without anything in its place.
 replace_begin() { # NAME
-	{ conf_edit_members "$1" "${MEMBERS[@]}" && removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}"; } ||
-		die "$1: $ETC/$1.conf or $(removals_file "$1") could not be written; the disks are as before"
+	{
+		conf_edit_members "$1" "${MEMBERS[@]}" &&
+			removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}"
+	} ||
+		die "$1: $ETC/$1.conf or $(removals_file "$1") could not be written; \
+the disks are as before"
 	membership_look "$1"
 }

@@ -1,7 +1,8 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf config/conf-need
+need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf \
+	config/conf-need
 need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts observe/static
 need world/disk world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
 
@@ -49,28 +50,44 @@ resize_look() {
 	md_state_read "${F[array.md]}" component_size
 	RESIZE_OLD=$VALUE
 	if ((RESIZE_NEW - RESIZE_OLD < RESIZE_LEAST)); then
-		log_notice "$1: nothing to do: it has the $(quantity_show_bytes $((RESIZE_OLD * 1024))) that its disk leg $RESIZE_BY has room for"
+		log_notice "$1: nothing to do: it has the \
+$(quantity_show_bytes $((RESIZE_OLD * 1024))) that its disk leg $RESIZE_BY has room for"
 		return 0
 	fi
-	PLAN+=("make the array $(quantity_show_bytes $((RESIZE_NEW * 1024))) large, instead of $(quantity_show_bytes $((RESIZE_OLD * 1024))); more than that $RESIZE_BY has no room for")
+	PLAN+=("make the array $(quantity_show_bytes $((RESIZE_NEW * 1024))) large, \
+instead of $(quantity_show_bytes $((RESIZE_OLD * 1024))); \
+more than that $RESIZE_BY has no room for")
 	resize_ram_ "$1"
 }
 
 # An array that is about to change is to be in the best of states.
 resize_wrong_() {
 	local i VALUE
-	[[ ${F[conf.layout]} == mirror ]] || WRONG+=("it is a ${F[conf.layout]}, and md does not make that larger (reshaping it: mdadm(8), GROW MODE); make a new one, and copy")
+	[[ ${F[conf.layout]} == mirror ]] ||
+		WRONG+=("it is a ${F[conf.layout]}, and md does not make that larger (reshaping \
+it: mdadm(8), GROW MODE); make a new one, and copy")
 	md_state_read "${F[array.md]}" metadata_version
-	[[ $VALUE == 1.[12] ]] || WRONG+=("its superblocks (metadata $VALUE) are behind the data, where disks grow; see \"ramraid release\" and --grow in mdadm(8)")
-	[[ -z ${F[array.gone]} ]] || WRONG+=("a member is in the array whose device is gone (${F[array.gone]}); first: ramraid attach ${F[name]}")
-	[[ -z ${F[array.strangers]} ]] || WRONG+=("${F[array.strangers]}: is in the array and is no MEMBER. First see to that: ramraid apply --dry-run ${F[name]}")
+	[[ $VALUE == 1.[12] ]] ||
+		WRONG+=("its superblocks (metadata $VALUE) are behind the data, where disks grow; \
+see \"ramraid release\" and --grow in mdadm(8)")
+	[[ -z ${F[array.gone]} ]] ||
+		WRONG+=("a member is in the array whose device is gone (${F[array.gone]}); first: \
+ramraid attach ${F[name]}")
+	[[ -z ${F[array.strangers]} ]] ||
+		WRONG+=("${F[array.strangers]}: is in the array and is no MEMBER. \
+First see to that: ramraid apply --dry-run ${F[name]}")
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.state]} == in_sync ]] || WRONG+=("disk leg ${F[leg.$i.dev]} is not in sync; see: ramraid status ${F[name]}")
+		[[ ${F[leg.$i.state]} == in_sync ]] ||
+			WRONG+=("disk leg ${F[leg.$i.dev]} is not in sync; see: \
+ramraid status ${F[name]}")
 	done
-	[[ ${F[array.sync]} == @(idle|frozen) && ${F[array.pending]} == no ]] || WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
-	[[ ${F[conf.ram]} != none || ${F[ram.state]} == @(none|attached) ]] || WRONG+=("a RAM leg is in it, against RAM=none; first: ramraid detach ${F[name]}")
+	[[ ${F[array.sync]} == @(idle|frozen) && ${F[array.pending]} == no ]] ||
+		WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
+	[[ ${F[conf.ram]} != none || ${F[ram.state]} == @(none|attached) ]] ||
+		WRONG+=("a RAM leg is in it, against RAM=none; first: ramraid detach ${F[name]}")
 	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none || -z $(disk_users "${F[array.md]}") ]] ||
-		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
+		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt beside \
+readers: ${F[kernel.flaw]}. Unmount it first")
 }
 
 # Sets RESIZE_NEW to how much all disk legs have room for, KiB, and RESIZE_BY to the one that has no
@@ -82,7 +99,8 @@ resize_room_() {
 			WRONG+=("md does not say how large ${F[leg.$i.dev]} is")
 			return 0
 		}
-		[[ -n $RESIZE_NEW ]] && ((RESIZE_NEW <= room)) || RESIZE_NEW=$room RESIZE_BY=${F[leg.$i.dev]}
+		[[ -n $RESIZE_NEW ]] && ((RESIZE_NEW <= room)) ||
+			RESIZE_NEW=$room RESIZE_BY=${F[leg.$i.dev]}
 	done
 	RESIZE_NEW=$((RESIZE_NEW / 4 * 4))
 }
@@ -104,8 +122,11 @@ resize_ram_() { # NAME
 		why=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 		why=$(ramdisk_why_not "$why" "$MEMORY_RESERVE" "$RAM_BYTES")
 	fi
-	[[ -z $why ]] || WRONG+=("no RAM leg of that size can be made: $why. Without one: ramraid detach $1, and RAM=none in $ETC/$1.conf if that is to stay so")
-	PLAN+=("take the RAM leg out first, and make a new one of $(quantity_show_bytes "$bytes") afterwards: until it is in sync, reads come from the disk legs")
+	[[ -z $why ]] ||
+		WRONG+=("no RAM leg of that size can be made: $why. Without one: \
+ramraid detach $1, and RAM=none in $ETC/$1.conf if that is to stay so")
+	PLAN+=("take the RAM leg out first, and make a new one of $(quantity_show_bytes "$bytes") \
+afterwards: until it is in sync, reads come from the disk legs")
 }
 
 resize_device_() { # BYTES: prints why the device that is the RAM leg can't be one of BYTES
@@ -115,7 +136,9 @@ resize_device_() { # BYTES: prints why the device that is the RAM leg can't be o
 		return
 	}
 	has=$(disk_bytes "$NODE")
-	((has >= $1)) || printf '%s has %s, and the leg needs %s\n' "${F[conf.ram]}" "$(quantity_show_bytes "$has")" "$(quantity_show_bytes "$1")"
+	((has >= $1)) ||
+		printf '%s has %s, and the leg needs %s\n' "${F[conf.ram]}" \
+			"$(quantity_show_bytes "$has")" "$(quantity_show_bytes "$1")"
 }
 
 # resize_do NAME: killed at any moment, it leaves the array running on all its disk legs, of the old
@@ -135,8 +158,11 @@ resize_do() {
 	[[ -z $RESIZE_RAM ]] || attach_here yes
 	transitions_end "$1"
 	[[ -n $grown ]] || die "$1: md did not make it larger; mdadm's words stand above"
-	log_notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") now$(resize_next_ "$1" "$md")"
-	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] || die "$1: it is larger, and runs on its disk legs; for its RAM leg: ramraid attach $1"
+	log_notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") \
+now$(resize_next_ "$1" "$md")"
+	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] ||
+		die "$1: it is larger, and runs on its disk legs; for its RAM leg: \
+ramraid attach $1"
 }
 
 # What to type for that which lies on it.
@@ -148,8 +174,13 @@ resize_next_() { # NAME MD
 	mount=$(disk_mounts "$2" | head -n 1)
 	case $type in
 	ext[234]) printf '; for the file system on it to have them: resize2fs %s\n' "$path" ;;
-	xfs) printf '; for the file system on it to have them: xfs_growfs %s\n' "${mount:-MOUNTPOINT}" ;;
-	btrfs) printf '; for the file system on it to have them: btrfs filesystem resize max %s\n' "${mount:-MOUNTPOINT}" ;;
+	xfs)
+		printf '; for the file system on it to have them: xfs_growfs %s\n' \
+			"${mount:-MOUNTPOINT}"
+		;;
+	btrfs)
+		printf '; for the file system on it to have them: btrfs filesystem resize max %s\n' "${mount:-MOUNTPOINT}"
+		;;
 	LVM2_member) printf '; for the volume group to have them: pvresize %s\n' "$path" ;;
 	crypto_LUKS) printf '; for the container on it to have them: cryptsetup resize NAME\n' ;;
 	esac

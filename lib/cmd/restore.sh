@@ -28,7 +28,8 @@ cmd_restore() {
 	restore_check
 	restore_choose
 	restore_ask
-	renamed_take || die "$NAME: what was written down about its array under the name ${F[record.from]} could not be moved in $STATE; nothing was restored"
+	renamed_take || die "$NAME: what was written down about its array under the name \
+${F[record.from]} could not be moved in $STATE; nothing was restored"
 	restore_here
 	[[ -z $DRY_RUN ]] || return 0
 	exec {ARRAY_LOCK}>&-
@@ -37,12 +38,18 @@ cmd_restore() {
 }
 
 restore_check() {
-	[[ -n ${RESCUE[image]-} ]] || die "$NAME: there is no rescue image to restore" "$EX_INACTIVE"
-	[[ -z ${RESCUE[damaged]-} ]] || die "$NAME: $(rescue_record_file "$NAME") is damaged; it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
-	[[ -r ${RESCUE[image]} ]] || die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted?" "$EX_REFUSED"
+	[[ -n ${RESCUE[image]-} ]] ||
+		die "$NAME: there is no rescue image to restore" "$EX_INACTIVE"
+	[[ -z ${RESCUE[damaged]-} ]] ||
+		die "$NAME: $(rescue_record_file "$NAME") is damaged; \
+it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
+	[[ -r ${RESCUE[image]} ]] ||
+		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted?" \
+			"$EX_REFUSED"
 	facts_observe
 	[[ ${F[array.state]} != inactive ]] || md_stop "${F[array.md]}"
-	[[ ${F[array.state]} != @(active|broken) ]] || die "$NAME: is running; type: ramraid stop $NAME" "$EX_REFUSED"
+	[[ ${F[array.state]} != @(active|broken) ]] ||
+		die "$NAME: is running; type: ramraid stop $NAME" "$EX_REFUSED"
 	facts_observe
 }
 
@@ -53,7 +60,9 @@ restore_choose() {
 		safe_start_leg_kind "$i"
 		[[ $KIND != good ]] || good+=("$i")
 	done
-	((${#good[@]} > 0)) || die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
+	((${#good[@]} > 0)) ||
+		die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; \
+or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
 	F[forced]=$NEWEST
@@ -63,7 +72,8 @@ restore_choose() {
 
 restore_ask() {
 	PLAN=()
-	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold."
+	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
+($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold."
 }
 
 # The record goes last: until then no start takes the half-written disk for good.
@@ -80,21 +90,31 @@ restore_here() {
 		return
 	fi
 	facts_observe
-	disk_legs_is_of "${ARGUMENTS[0]}" || die "$NAME: something else has started an array of its legs at the same moment: ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
+	disk_legs_is_of "${ARGUMENTS[0]}" ||
+		die "$NAME: something else has started an array of its legs at the same moment: \
+${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	md_make_writable "${F[array.md]}"
-	rescue_put_back "${F[array.md]}" || die "$NAME: not restored; the image and its record are kept. Mend the cause, then: ramraid stop $NAME; ramraid restore $NAME"
+	rescue_put_back "${F[array.md]}" ||
+		die "$NAME: not restored; the image and its record are kept. Mend the cause, then: \
+ramraid stop $NAME; ramraid restore $NAME"
 	facts_observe
 	# The last word on it was that only the RAM leg was good.
 	F[array.known]=yes
 	# The image was made of it; from now on the disks are what counts.
-	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] || F[witness.give_up]=${F[leg.ram.device_uuid]}
-	witness_update || die "$NAME: restored, but that is not written down, and the record of the image is kept: without it no start would know. Mend the cause, then: ramraid stop $NAME; ramraid restore $NAME"
+	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
+		F[witness.give_up]=${F[leg.ram.device_uuid]}
+	witness_update ||
+		die "$NAME: restored, but that is not written down, \
+and the record of the image is kept: without it no start would know. Mend the cause, then: \
+ramraid stop $NAME; ramraid restore $NAME"
 	rescue_record_forget "$NAME"
 	if [[ -z ${OPT[delete]-} ]]; then
-		log_notice "$NAME: restored from $image, which is kept; delete it when you have looked at your data"
+		log_notice "$NAME: restored from $image, which is kept; \
+delete it when you have looked at your data"
 	elif rescue_delete "$image"; then
 		log_notice "$NAME: restored from $image, which is deleted"
 	else
-		log_warning "$NAME: restored from $image, which could not be deleted; delete it yourself"
+		log_warning "$NAME: restored from $image, which could not be deleted; \
+delete it yourself"
 	fi
 }

@@ -15,7 +15,8 @@ Gives way when a leg leaves or another ramraid has something to do. Done by ramr
 Exit code 0: the legs are equal; 1: they differ, or there are no two to compare; 3: it does not run; 75: md, or another ramraid, is at work on
 it, or the comparison was not brought to its end.'
 
-readonly SCRUB_GIVE_WAY=4 # looks in a row: others try the lock for a moment just to see whether it is free
+# looks in a row: others try the lock for a moment just to see whether it is free
+readonly SCRUB_GIVE_WAY=4
 
 cmd_scrub() {
 	local MISMATCHES=0 bytes
@@ -26,13 +27,17 @@ cmd_scrub() {
 	paths_run
 	static_running "$NAME"
 	scrub_can_begin "$NAME"
-	bytes=$(md_bytes "${F[array.md]}") || die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
+	bytes=$(md_bytes "${F[array.md]}") ||
+		die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
 	PROGRESS_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
 	trap 'scrub_interrupted' INT TERM HUP
-	md_check "${F[array.md]}" 0 $((bytes / 512)) scrub_look || SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
+	md_check "${F[array.md]}" 0 $((bytes / 512)) scrub_look ||
+		SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
 	trap - INT TERM HUP
 	progress_line_end "$PROGRESS_SHOWN"
-	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] || die "$NAME: not compared to the end: $SCRUB_WHY. Again: ramraid scrub $NAME" "$EX_TRY_AGAIN"
+	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] ||
+		die "$NAME: not compared to the end: $SCRUB_WHY. Again: ramraid scrub $NAME" \
+			"$EX_TRY_AGAIN"
 	[[ -z $SCRUB_WHY ]] || log_warning "$NAME: not compared to the end: $SCRUB_WHY"
 	scrub_result "$NAME" "$MISMATCHES"
 }
@@ -40,11 +45,18 @@ cmd_scrub() {
 # What md is at work on is not disturbed: another check, by mdcheck or checkarray, would be cut off.
 scrub_can_begin() { # NAME
 	local i good=0
-	[[ ${F[array.sync]} == idle ]] || die "$1: md is at work on it (${F[array.sync]}); see: ramraid status $1" "$EX_TRY_AGAIN"
-	array_lock_is_free "$1" || die "$1: another ramraid is working on it; look at: ramraid status $1" "$EX_TRY_AGAIN"
+	[[ ${F[array.sync]} == idle ]] ||
+		die "$1: md is at work on it (${F[array.sync]}); see: ramraid status $1" \
+			"$EX_TRY_AGAIN"
+	array_lock_is_free "$1" ||
+		die "$1: another ramraid is working on it; look at: ramraid status $1" \
+			"$EX_TRY_AGAIN"
 	[[ ${F[ram.state]} != in_sync ]] || good=1
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1)); done
-	((good > 1)) || die "$1: only one leg is in sync, so there is nothing to compare it with" "$EX_FAILED"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1))
+	done
+	((good > 1)) || die "$1: only one leg is in sync, so there is nothing to compare it with" \
+		"$EX_FAILED"
 }
 
 # Beside a check md takes no leg back, so whoever wants to work on the array goes first.
@@ -70,6 +82,9 @@ scrub_result() { # NAME SECTORS
 		log_notice "$1: md has compared all legs, and they are equal"
 		return
 	fi
-	notify warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only in swap, or in what was discarded. To rebuild the RAM leg: ramraid detach $1; ramraid attach $1. What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, and your backup"
+	notify warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only in swap, \
+or in what was discarded. To rebuild the RAM leg: ramraid detach $1; ramraid attach $1. \
+What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, \
+and your backup"
 	return "$EX_FAILED"
 }

@@ -3,7 +3,8 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/transitions act/verify
 need act/witness-update cmd/wait config/conf-need core/act core/cli core/log core/paths
-need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts observe/scan
+need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts \
+	observe/scan
 need observe/static world/disk world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -39,12 +40,14 @@ start_plan() { # NAME
 	scan_decide
 	action_gate
 	log_printable WHY GATE
-	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY" "$GATE"
+	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" \
+		"$WHY" "$GATE"
 	# What a start would wait for, and what then.
 	if [[ $ACTION == wait-members ]]; then
 		scan_decide eventually
 		log_printable WHY
-		printf 'if no more disks come: %s\nwhy:    %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
+		printf 'if no more disks come: %s\nwhy:    %s\n' \
+			"$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
 	fi
 	[[ $ACTION != refuse || ${F[array.state]} == active ]] || scan_tell_moved
 }
@@ -59,7 +62,8 @@ start_forced() { # NAME
 	conf_need "$1" # who had the lock may have changed the disks
 	static_configured "$1"
 	facts_observe
-	[[ ${F[array.state]} != active ]] || die "$1: is running already; to start it anew: ramraid stop $1" "$EX_REFUSED"
+	[[ ${F[array.state]} != active ]] ||
+		die "$1: is running already; to start it anew: ramraid stop $1" "$EX_REFUSED"
 	start_find_forced "${OPT[force_leg]}"
 	action_choose
 	if [[ $ACTION == stop-inactive ]]; then
@@ -69,19 +73,23 @@ start_forced() { # NAME
 	fi
 	[[ $ACTION == assemble ]] || die "$1: $WHY" "$EX_REFUSED"
 	start_ask_forced "$1"
-	renamed_take || die "$1: what was written down about its array under the name ${F[record.from]} could not be moved in $STATE; nothing was started"
+	renamed_take || die "$1: what was written down about its array under the name \
+${F[record.from]} could not be moved in $STATE; nothing was started"
 	# Once it runs, it has to be written down what has been given up, or the others would be put
 	# back as if they had left just now.
 	trap '' INT TERM HUP
 	disk_legs_assemble "${ARGUMENTS[@]}" || die "$1: $LOOP_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
 	facts_observe
-	disk_legs_is_of "${ARGUMENTS[0]}" || die "$1: something else has started an array of its legs at the same moment: ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
+	disk_legs_is_of "${ARGUMENTS[0]}" ||
+		die "$1: something else has started an array of its legs at the same moment: \
+${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	F[array.known]=yes
 	witness_update || {
 		# Without it nobody would know at the next start which legs have been given up.
 		md_stop "${F[array.md]}"
-		die "$1: not started, because it could not be written down that the other legs are given up. Mend that (see above), then try again" "$EX_REFUSED"
+		die "$1: not started, because it could not be written down that the other legs are \
+given up. Mend that (see above), then try again" "$EX_REFUSED"
 	}
 	rescue_record_forget "$1"
 	trap - INT TERM HUP
@@ -102,16 +110,24 @@ start_find_forced() { # DISK
 # What is known of the others, so that it is known what is given up.
 start_ask_forced() { # NAME
 	local i
-	log_notice "$1: it will be started from ${F[leg.${F[forced]}.dev]} alone, at ${F[leg.${F[forced]}.events]} events. This gives up:"
+	log_notice "$1: it will be started from ${F[leg.${F[forced]}.dev]} alone, \
+at ${F[leg.${F[forced]}.events]} events. This gives up:"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ $i != "${F[forced]}" ]] || continue
-		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks ($(start_leg_state "$i")); it stays out until it is made blank (mdadm --zero-superblock) and added"
+		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks \
+($(start_leg_state "$i")); it stays out until it is made blank (mdadm --zero-superblock) and added"
 	done
-	[[ -z ${F[leg.ram.dev]-} || ${F[forced]} == ram || (-n ${F[ram.node]} && ${F[leg.ram.uuid]} != "${F[uuid]}") ]] ||
-		log_notice "  whatever ${F[leg.ram.dev]}, the RAM leg, has that it lacks ($(start_leg_state ram)); it is rebuilt as a whole"
-	[[ -z ${F[witness.events]} ]] || ((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
-		log_notice "  what was written up to ${F[witness.events]} events, where the array was when it last ran"
-	[[ -z ${F[rescue.image]} ]] || log_notice "  the record of the rescue image ${F[rescue.image]}; the file itself is kept"
+	[[ -z ${F[leg.ram.dev]-} || ${F[forced]} == ram || (-n ${F[ram.node]} &&
+		${F[leg.ram.uuid]} != "${F[uuid]}") ]] ||
+		log_notice "  whatever ${F[leg.ram.dev]}, the RAM leg, \
+has that it lacks ($(start_leg_state ram)); it is rebuilt as a whole"
+	[[ -z ${F[witness.events]} ]] ||
+		((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
+		log_notice "  what was written up to ${F[witness.events]} events, \
+where the array was when it last ran"
+	[[ -z ${F[rescue.image]} ]] ||
+		log_notice "  the record of the rescue image ${F[rescue.image]}; \
+the file itself is kept"
 	PLAN=()
 	cli_confirm "$1" ''
 }
@@ -146,7 +162,8 @@ start_here() { # NAME
 	loop_run "$1" no "$use" || code=$?
 	((code == EX_REFUSED)) || rm -f "$RUN/$1".{restarts,unstarted}
 	((code != EX_REFUSED)) || {
-		[[ ${F[array.state]} == active ]] || transitions_refused_before "$1" "$WHY" || scan_tell_moved
+		[[ ${F[array.state]} == active ]] || transitions_refused_before "$1" "$WHY" ||
+			scan_tell_moved
 		hotplug_refused "$1"
 	}
 	# What could not be done a moment ago.
@@ -204,12 +221,17 @@ start_by_systemd() {
 start_tell_closed_() { # NAME
 	local closed
 	closed=$(systemd_closed "$1")
-	[[ -z $closed ]] || log_notice "$1: disk legs are in containers that are opened first (${closed//$'\n'/, }). If a passphrase is wanted, type it in another terminal: systemd-tty-ask-password-agent"
+	[[ -z $closed ]] ||
+		log_notice "$1: disk legs are in containers that are opened first \
+(${closed//$'\n'/, }). If a passphrase is wanted, type it in another terminal: \
+systemd-tty-ask-password-agent"
 }
 
 # A stop has unmounted what lies on it; at a start that a person types, nothing mounts that again.
 start_tell_down_() { # NAME
 	local down
 	down=$(systemd_down "$1")
-	[[ -z $down ]] || log_notice "$1: not in use again yet: ${down//$'\n'/, }. What fstab mounts at a boot is mounted by: systemctl start local-fs.target"
+	[[ -z $down ]] ||
+		log_notice "$1: not in use again yet: ${down//$'\n'/, }. \
+What fstab mounts at a boot is mounted by: systemctl start local-fs.target"
 }

@@ -48,7 +48,8 @@ status_all() {
 	if [[ -n ${OPT[json]-} ]]; then
 		status_json_close
 	else
-		(($# > 0)) || [[ -n ${OPT[problems]-} ]] || SHOWN="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
+		(($# > 0)) || [[ -n ${OPT[problems]-} ]] ||
+			SHOWN="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
 		# A program gets each thing on one line; a person at a terminal as many as fit, and
 		# in colour.
 		[[ ! -t 1 || -z $SHOWN ]] || {
@@ -74,7 +75,9 @@ status_one_() { # NAME
 		need report/advice
 		advice "$STATUS_WORD"
 	}
-	if [[ -n ${OPT[json]-} ]]; then status_json "$STATUS_WORD"; else status_text "$STATUS_WORD"; fi
+	if [[ -n ${OPT[json]-} ]]; then
+		status_json "$STATUS_WORD"
+	else status_text "$STATUS_WORD"; fi
 	case $STATUS_WORD in
 	whole) [[ -z ${OPT[problems]-} ]] || return "$EX_FAILED" ;;
 	stopped | broken | half-assembled) return "$EX_INACTIVE" ;;

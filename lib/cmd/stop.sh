@@ -2,7 +2,8 @@
 # rescue system's, is immediate.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act core/cli
+need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act \
+	core/cli
 need core/clock core/lock core/log core/number core/paths decide/health notes/contents observe/facts
 need observe/static world/disk world/md world/openers world/ramdisk world/systemd
 
@@ -19,7 +20,8 @@ cmd_stop() {
 	[[ ! -e $RUN/$NAME.released ]] || stop_released "$NAME"
 	conf_need_started "$NAME"
 	cli_root
-	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME".{refused,unstarted,restarts} # or it would be started again when a disk comes
+	# or it would be started again when a disk comes
+	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME".{refused,unstarted,restarts}
 	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
 		stop_here "$NAME"
 	else
@@ -30,7 +32,9 @@ cmd_stop() {
 # "ramraid release" makes the array nobody's while it is in use, and then has systemd stop our unit:
 # that must not touch the array. The lock is held by that.
 stop_released() { # NAME
-	systemd_is_unit || die "$1: a release of it has begun; to finish that: ramraid release $1" "$EX_REFUSED"
+	systemd_is_unit ||
+		die "$1: a release of it has begun; to finish that: ramraid release $1" \
+			"$EX_REFUSED"
 	log_notice "$1: released; the array stays as it is"
 	exit "$EX_OK"
 }
@@ -38,7 +42,9 @@ stop_released() { # NAME
 stop_by_systemd() { # NAME
 	local users code=$EX_FAILED again='systemctl start local-fs.target mounts it again'
 	if systemd_unit_is_up "$1"; then
-		systemd_stop "$1" || log_error "$1: systemd could not stop it; see: systemctl status $(systemd_unit "$1")"
+		systemd_stop "$1" ||
+			log_error "$1: systemd could not stop it; see: \
+systemctl status $(systemd_unit "$1")"
 	else
 		stop_here "$1" # started by something else, or its unit has failed
 		systemd_reset "$1"
@@ -50,13 +56,15 @@ stop_by_systemd() { # NAME
 	# it.
 	users=$(stop_users)
 	if [[ -n $users ]]; then
-		log_error "$1: is still running, in use by: $users. What systemd had mounted from it is unmounted ($again)"
+		log_error "$1: is still running, in use by: $users. \
+What systemd had mounted from it is unmounted ($again)"
 	elif health_only_copy; then
 		guard_keeps "$1"
 		log_error "$1: what systemd had mounted from it is unmounted ($again)"
 		code=$EX_REFUSED
 	else
-		log_error "$1: is still running, though nobody uses it any more; type again: ramraid stop $1"
+		log_error "$1: is still running, though nobody uses it any more; type again: \
+ramraid stop $1"
 	fi
 	systemd_reset "$1"
 	systemd_start "$1"
@@ -76,19 +84,22 @@ stop_array() {
 	static_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
-		[[ -n $DRY_RUN ]] || copy_stop "$1" || die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
+		[[ -n $DRY_RUN ]] || copy_stop "$1" ||
+			die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
 		witness_update_foreign_start
 		stop_is_last_copy_ "$1" || ramdisk_drop "$1"
 		return
 	fi
-	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" || log_warning "$1: could not remember what is on it"
+	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" ||
+		log_warning "$1: could not remember what is on it"
 	stop_check_users "$1"
 	ram=${F[ram.state]}
 	guard_release "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
 	facts_observe
 	witness_update_witness
 	history_update ended
-	systemd_stop_monitor "${F[array.md]}" || log_notice "$1: its monitor could not be stopped; it sees nothing any more"
+	systemd_stop_monitor "${F[array.md]}" ||
+		log_notice "$1: its monitor could not be stopped; it sees nothing any more"
 	md_stop "${F[array.md]}" || stop_came_in_between_ "$1" "$ram"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
 	[[ -z $GUARD_RESCUED ]] || ramdisk_drop "$1"
@@ -102,7 +113,9 @@ stop_end_start_() {
 	systemd_is_unit || return 0
 	number_or pid 0
 	((pid > 1 && pid != $$)) || return 0
-	{ mapfile -t theirs <"$PROC/$pid/cgroup" && mapfile -t ours <"$PROC/self/cgroup"; } 2>/dev/null || :
+	{
+		mapfile -t theirs <"$PROC/$pid/cgroup" && mapfile -t ours <"$PROC/self/cgroup"
+	} 2>/dev/null || :
 	[[ ${#theirs[@]} -gt 0 && ${theirs[*]} == "${ours[*]}" ]] || return 0
 	kill -s "$1" "$pid" 2>/dev/null || : # it has just ended by itself
 }
@@ -110,7 +123,8 @@ stop_end_start_() {
 readonly STOP_PATIENCE=60   # seconds for others to let go of the array
 readonly STOP_LOOK=5        # seconds between two looks at them
 readonly STOP_LAST_WORDS=30 # seconds that one has to end in good order
-readonly STOP_AFTER_KILL=10 # seconds after which what was killed makes no step more, whatever it waits for in the kernel
+readonly STOP_AFTER_KILL=10
+# seconds after which what was killed makes no step more, whatever it waits for in the kernel
 
 # stop_lock_ NAME: takes the array's lock. Who is at work on it has STOP_PATIENCE; then it is for a
 # person to try again, but not while the machine goes down: then there is no other time.
@@ -134,7 +148,8 @@ stop_lock_() {
 		systemd_go_on
 		systemd_status "going down; waiting for $(stop_who_) to release the array"
 		((NOW - told < GUARD_TELL)) || {
-			log_alert "$1: going down, and $(stop_who_) is at work on it still: waiting for it. Do not cut the power"
+			log_alert "$1: going down, and $(stop_who_) is at work on it still: \
+waiting for it. Do not cut the power"
 			told=$NOW
 		}
 		stop_end_others_ "$1" $((NOW - begin)) || return 0
@@ -172,7 +187,8 @@ stop_end_others_() {
 		signal=TERM
 	fi
 	if [[ -n $signal ]]; then
-		[[ -z $HOLDER ]] || kill -s "$signal" "$HOLDER" 2>/dev/null || : # it has just ended by itself
+		# it has just ended by itself
+		[[ -z $HOLDER ]] || kill -s "$signal" "$HOLDER" 2>/dev/null || :
 		stop_end_start_ "$signal"
 	fi
 	[[ $signal != KILL ]] || : "${killed:=$2}"
@@ -188,22 +204,28 @@ stop_end_others_() {
 stop_came_in_between_() {
 	local text
 	text=$(stop_users)
-	text="${F[array.md]} could not be stopped; it is in use by: ${text:-somebody whom nothing shows}"
+	text="${F[array.md]} could not be stopped; it is in use by: \
+${text:-somebody whom nothing shows}"
 	if [[ -n $(stop_going_down) ]]; then
 		log_warning "$1: $text. Leaving it to systemd-shutdown"
 		[[ -z $GUARD_RESCUED ]] || log_alert "$1: what is written to it from now on is lost"
 		exit "$EX_OK"
 	fi
-	[[ $2 != @(in_sync|recovering) ]] || text+=', who came in between. The RAM leg is out already, and is rebuilt by the next start'
-	log_error "$1: $text. Unmount or stop that, then: ramraid stop $1; or keep the array: ramraid start $1"
+	[[ $2 != @(in_sync|recovering) ]] ||
+		text+=', who came in between. The RAM leg is out already, and is rebuilt by the next start'
+	log_error "$1: $text. Unmount or stop that, then: ramraid stop $1; or keep the array: \
+ramraid start $1"
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
 # stop_is_last_copy_ NAME: has somebody else stopped the array while the RAM leg was the only good
 # copy, and is that ramdisk still there?
 stop_is_last_copy_() {
-	[[ -n ${F[witness.events]} && -z ${F[witness.legs]} && -z ${F[rescue.image]} && ${F[ram.state]} == attached ]] || return 1
-	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; ramraid start $1"
+	[[ -n ${F[witness.events]} && -z ${F[witness.legs]} && -z ${F[rescue.image]} &&
+		${F[ram.state]} == attached ]] || return 1
+	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. \
+Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; \
+ramraid start $1"
 }
 
 # stop_going_down: prints "going-down" when the machine does. A unit that systemd stops without a
@@ -234,13 +256,15 @@ stop_check_users() { # NAME
 	if [[ -n $(stop_going_down) ]]; then
 		[[ -z $DRY_RUN ]] || return 0
 		! health_only_copy || stop_wait_for_users_ "$1" || return 0
-		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the array to systemd-shutdown"
+		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the \
+array to systemd-shutdown"
 		guard_release "$1" going-down
 		history_look
 		exit "$EX_OK"
 	fi
 	if [[ -n $DRY_RUN ]] && systemd_is_running && systemd_unit_is_up "$1"; then
-		log_notice "$1: in use by $users. What systemd knows to be on it is unmounted first; if it is in use after that, it stays as it is"
+		log_notice "$1: in use by $users. What systemd knows to be on it is unmounted \
+first; if it is in use after that, it stays as it is"
 		return
 	fi
 	log_error "$1: is in use by $users. Unmount or stop that, then: ramraid stop $1"
@@ -256,8 +280,10 @@ stop_wait_for_users_() { # NAME
 	end=$((NOW + 90))
 	while ((NOW < end)); do
 		[[ -n $(stop_users) ]] || return 1
-		! disk_is_idle "${F[array.md]}" || [[ -n $(openers_of "${F[array.md]}") ]] || return 0
-		systemd_status "the RAM leg is the only good copy; waiting for those who use the array: $(stop_users)"
+		! disk_is_idle "${F[array.md]}" || [[ -n $(openers_of "${F[array.md]}") ]] ||
+			return 0
+		systemd_status "the RAM leg is the only good copy; \
+waiting for those who use the array: $(stop_users)"
 		sleep 1
 		clock
 	done

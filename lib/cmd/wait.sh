@@ -18,7 +18,8 @@ cmd_wait() {
 	cli_parse "$WAIT_USAGE" 'timeout=' "$@"
 	cli_one_name "$WAIT_USAGE"
 	conf_need "$NAME"
-	[[ -z ${OPT[timeout]-} ]] || bound=$(quantity_seconds "${OPT[timeout]}") || die "--timeout=${OPT[timeout]} is not a time span; see systemd.time(7)" "$EX_USAGE"
+	[[ -z ${OPT[timeout]-} ]] || bound=$(quantity_seconds "${OPT[timeout]}") ||
+		die "--timeout=${OPT[timeout]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	wait_whole "$NAME" "$bound"
 }
 

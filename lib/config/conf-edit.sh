@@ -45,7 +45,8 @@ conf_edit_text() {
 	done
 	((at >= 0)) || at=${#text[@]}
 	for disk; do
-		[[ $known == *" $disk "* ]] || conf_edit_elsewhere "$name" "$disk" >/dev/null || new+=("MEMBER=$disk")
+		[[ $known == *" $disk "* ]] || conf_edit_elsewhere "$name" "$disk" >/dev/null ||
+			new+=("MEMBER=$disk")
 	done
 	text=("${text[@]:0:at}" "${new[@]}" "${text[@]:at}")
 	printf '%s\n' "${text[@]}"

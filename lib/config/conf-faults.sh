@@ -48,7 +48,9 @@ conf_faults_name() {
 # mdopen.c).
 conf_faults_new_name() {
 	conf_name_ok "$1" || die "$(conf_faults_name "$1")" "$EX_USAGE"
-	[[ ! $1 =~ ^d[0-9]+$ ]] || die "\"$1\" can't be an array's name: to mdadm it is the number of a device; choose another" "$EX_USAGE"
+	[[ ! $1 =~ ^d[0-9]+$ ]] ||
+		die "\"$1\" can't be an array's name: to mdadm it is the number of a device; \
+choose another" "$EX_USAGE"
 }
 
 conf_faults_add() { CONF_ERRORS+=("$1"); }
@@ -60,29 +62,66 @@ conf_faults_say() {
 	name)
 		shown=${where//[[:cntrl:]]/?}
 		# A path is no file of ours: it was typed.
-		if [[ $where == */* ]]; then conf_faults_add "$(conf_faults_name "$where")"; else conf_faults_add "$ETC/${shown:0:60}.conf: $(conf_faults_name "$where")"; fi
+		if [[ $where == */* ]]; then
+			conf_faults_add "$(conf_faults_name "$where")"
+		else
+			conf_faults_add "$ETC/${shown:0:60}.conf: $(conf_faults_name "$where")"
+		fi
 		;;
-	control) conf_faults_add "$where: holds control characters; it must be plain text with Unix line ends" ;;
-	bytes) conf_faults_add "$where: has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration" ;;
-	long) conf_faults_add "$where: has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
+	control)
+		conf_faults_add "$where: holds control characters; \
+it must be plain text with Unix line ends"
+		;;
+	bytes)
+		conf_faults_add "$where: has a NUL byte or more than $CONF_MAX_BYTES bytes; \
+that can't be a configuration"
+		;;
+	long)
+		conf_faults_add "$where: has $3 characters; \
+more than $CONF_MAX_LINE can't be KEY=value"
+		;;
 	form) conf_faults_add "$where: \"${3:0:60}\" is not of the form KEY=value" ;;
 	key) conf_faults_add "$where: unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
-	renamed) CONF_NOTES+=("$where: $3 is called $4 since 0.2.0; write $4=, since a later release does not read $3=") ;;
+	renamed)
+		CONF_NOTES+=("$where: $3 is called $4 since 0.2.0; write $4=, \
+since a later release does not read $3=")
+		;;
 	value)
 		[[ $4 != *[[:blank:]]'#'* ]] || better='; a comment stands on a line of its own'
 		conf_faults_add "$where: $3=${4:0:80}: write ${CONF_EXPECTED[$3]}${better-}"
 		;;
-	place) conf_faults_add "$where: $3 belongs to one array; write it in that array's own file" ;;
-	unstable)
-		better=$(disk_name_stable "$3") || better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
-		conf_faults_add "$where: ${4:-MEMBER}=${3:0:80}: this name can mean another disk after the next boot; write $better"
+	place)
+		conf_faults_add "$where: $3 belongs to one array; write it in that array's own file"
 		;;
-	twice) conf_faults_add "$where: MEMBER=$3 stands there already; delete one of the two lines" ;;
-	both) conf_faults_add "$where: RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
-	no-uuid) conf_faults_add "$where: UUID= is missing; write the array UUID (see: mdadm --examine DISK)" ;;
-	no-member) conf_faults_add "$where: there is no MEMBER= line; write one for each disk leg" ;;
-	far2) conf_faults_add "$where: LAYOUT=far2 takes two MEMBER lines and RAM=none; its RAM leg is that of the mirror that is on it" ;;
-	data-loss) conf_faults_add "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes" ;;
+	unstable)
+		better=$(disk_name_stable "$3") ||
+			better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
+		conf_faults_add "$where: ${4:-MEMBER}=${3:0:80}: \
+this name can mean another disk after the next boot; write $better"
+		;;
+	twice)
+		conf_faults_add "$where: MEMBER=$3 stands there already; \
+delete one of the two lines"
+		;;
+	both)
+		conf_faults_add "$where: RAM=${CONF[RAM]} is a MEMBER as well; \
+delete one of the two lines"
+		;;
+	no-uuid)
+		conf_faults_add "$where: UUID= is missing; write the array UUID (see: \
+mdadm --examine DISK)"
+		;;
+	no-member)
+		conf_faults_add "$where: there is no MEMBER= line; write one for each disk leg"
+		;;
+	far2)
+		conf_faults_add "$where: LAYOUT=far2 takes two MEMBER lines and RAM=none; \
+its RAM leg is that of the mirror that is on it"
+		;;
+	data-loss)
+		conf_faults_add "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return \
+before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes"
+		;;
 	esac
 }
 
@@ -92,14 +131,19 @@ conf_faults_say() {
 conf_faults_dropins() {
 	local file files=() line MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
 	local -A CONF=()
-	for file in "$ETC/$1.conf.d"/*.conf; do [[ ! -e $file && ! -L $file ]] || files+=("$file"); done
+	for file in "$ETC/$1.conf.d"/*.conf; do
+		[[ ! -e $file && ! -L $file ]] || files+=("$file")
+	done
 	((${#files[@]} > 0)) || return 0
 	conf_keys_builtin
 	conf_faults_files "${files[@]}"
 	for file in "${files[@]}"; do conf_read "$file" array; done
 	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
-	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* && ${#MEMBERS[@]} == 0 && ${#CONF_ERRORS[@]} == 0 ]] ||
-		die "$1: there are drop-ins already, which would hold for it, and are those of another array: ${files[*]}. Take them away first: rm -r $ETC/$1.conf.d; nothing was changed" "$EX_REFUSED"
+	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* &&
+		${#MEMBERS[@]} == 0 && ${#CONF_ERRORS[@]} == 0 ]] ||
+		die "$1: there are drop-ins already, which would hold for it, \
+and are those of another array: ${files[*]}. Take them away first: rm -r $ETC/$1.conf.d; \
+nothing was changed" "$EX_REFUSED"
 	log_notice "$1: hold for it as well: ${files[*]}"
 }
 
@@ -122,10 +166,16 @@ conf_faults_file_ok() { # FILE
 	'') conf_faults_add "$1: cannot be read" && return 1 ;;
 	*) conf_faults_add "$1: is a $type; it must be a regular file" && return 1 ;;
 	esac
-	((owner == EUID || owner == 0)) || conf_faults_add "$1: belongs to user $owner; type: chown root $1"
-	(((8#$mode & 8#022) == 0)) || conf_faults_add "$1: others than its owner can write it (mode $mode); type: chmod 644 $1"
-	((bytes <= CONF_MAX_BYTES)) || conf_faults_add "$1: has $bytes bytes; more than $CONF_MAX_BYTES can't be a configuration"
-	((owner == EUID || owner == 0)) && (((8#$mode & 8#022) == 0 && bytes <= CONF_MAX_BYTES)) || return 1
+	((owner == EUID || owner == 0)) ||
+		conf_faults_add "$1: belongs to user $owner; type: chown root $1"
+	(((8#$mode & 8#022) == 0)) ||
+		conf_faults_add "$1: others than its owner can write it (mode $mode); type: \
+chmod 644 $1"
+	((bytes <= CONF_MAX_BYTES)) ||
+		conf_faults_add "$1: has $bytes bytes; more than $CONF_MAX_BYTES \
+can't be a configuration"
+	((owner == EUID || owner == 0)) && (((8#$mode & 8#022) == 0 && bytes <= CONF_MAX_BYTES)) ||
+		return 1
 	[[ -r $1 ]] || {
 		conf_faults_add "$1: cannot be read"
 		return 1

@@ -12,7 +12,9 @@ conf_need() {
 	conf_need_notes_
 	((code != 3)) || die "$(conf_no_array "$1")" "$EX_INACTIVE"
 	conf_name_ok "$1" || exit "$EX_USAGE" # said
-	((code == 0)) || die "$1: the configuration has ${#CONF_ERRORS[@]} error(s); nothing was done" "$EX_USAGE"
+	((code == 0)) ||
+		die "$1: the configuration has ${#CONF_ERRORS[@]} error(s); nothing was done" \
+			"$EX_USAGE"
 }
 
 # It is asked for again with the lock held.
@@ -28,8 +30,10 @@ conf_need_notes_() {
 conf_need_keep() {
 	paths_run
 	[[ ! -e $RUN/$1.released ]] || rm -f "$RUN/$1.released"
-	put_lines "$RUN/$1.started" "UUID=${CONF[UUID]}" "RAM=${CONF[RAM]}" "RESCUE=${CONF[RESCUE]}" \
-		"NOTIFY=${CONF[NOTIFY]}" "WITNESS_COPY=${CONF[WITNESS_COPY]}" "${MEMBERS[@]/#/MEMBER=}"
+	put_lines "$RUN/$1.started" "UUID=${CONF[UUID]}" "RAM=${CONF[RAM]}" \
+		"RESCUE=${CONF[RESCUE]}" \
+		"NOTIFY=${CONF[NOTIFY]}" "WITNESS_COPY=${CONF[WITNESS_COPY]}" \
+		"${MEMBERS[@]/#/MEMBER=}"
 }
 
 # conf_need_started NAME: conf_need; but if the file has been broken or deleted since the start,
@@ -43,7 +47,8 @@ conf_need_started() {
 	# It is asked for again with the lock held.
 	[[ ${CONF_TOLD-} == "${CONF_ERRORS[*]-}+" ]] || {
 		for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
-		log_warning "$1: its configuration is broken or gone; going by what it was started with"
+		log_warning "$1: its configuration is broken or gone; \
+going by what it was started with"
 	}
 	CONF_TOLD="${CONF_ERRORS[*]-}+"
 	conf_defaults || : # said at the start

@@ -15,7 +15,8 @@ readonly CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
 # md names: what mdadm 4.4 accepts below /dev/md and what fits the superblock's 32 bytes; "ramraid"
 # is the file of the defaults.
 conf_name_ok() {
-	[[ $1 == [A-Za-z]* && $1 != *[!A-Za-z0-9._-]* && $1 != ramraid && $1 != *.conf ]] && ((${#1} <= 31))
+	[[ $1 == [A-Za-z]* && $1 != *[!A-Za-z0-9._-]* && $1 != ramraid && $1 != *.conf ]] &&
+		((${#1} <= 31))
 }
 
 # conf_names_fit NAME…: each can be an array's, or the end of the program.
@@ -49,7 +50,8 @@ conf_no_array() {
 	local CONF_NAMES SUGGESTION
 	conf_find_names
 	suggest "$1" "${CONF_NAMES[@]}"
-	printf 'there is no array "%s": %s does not exist; configured: %s%s\n' "$1" "$ETC/$1.conf" "${CONF_NAMES[*]:-none}" "${SUGGESTION:+; did you mean \"$SUGGESTION\"?}"
+	printf 'there is no array "%s": %s does not exist; configured: %s%s\n' "$1" "$ETC/$1.conf" \
+		"${CONF_NAMES[*]:-none}" "${SUGGESTION:+; did you mean \"$SUGGESTION\"?}"
 }
 
 # conf_defaults: CONF for an array that has no file of its own yet: the vendor's drop-ins, but for
@@ -63,7 +65,10 @@ conf_defaults() {
 		[[ -e $ETC/ramraid.conf.d/${file##*/} ]] || conf_read "$file" defaults
 	done
 	conf_read "$ETC/ramraid.conf" defaults
-	[[ ! -d $ETC/ramraid.conf.d ]] || for file in "$ETC/ramraid.conf.d"/*.conf; do conf_read "$file" defaults; done
+	[[ ! -d $ETC/ramraid.conf.d ]] ||
+		for file in "$ETC/ramraid.conf.d"/*.conf; do
+			conf_read "$file" defaults
+		done
 	((${#CONF_ERRORS[@]} == 0))
 }
 
@@ -86,7 +91,10 @@ conf_load() {
 	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}") CONF[HOTPLUG]=no
 	CONF_ERRORS=()
 	conf_read "$ETC/$name.conf" array
-	[[ ! -e $ETC/$name.conf.d ]] || for file in "$ETC/$name.conf.d"/*.conf; do conf_read "$file" array; done
+	[[ ! -e $ETC/$name.conf.d ]] ||
+		for file in "$ETC/$name.conf.d"/*.conf; do
+			conf_read "$file" array
+		done
 	conf_check_whole_ "$ETC/$name.conf"
 	((${#CONF_ERRORS[@]} == 0))
 }
@@ -162,7 +170,10 @@ conf_lines_() {
 		}
 		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where"
 		case $key:$kind in
-		UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults | LAYOUT:defaults | ROOT:defaults | BLOCK:defaults) conf_fault_ place "$where" "$key" ;;
+		UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults | LAYOUT:defaults | \
+			ROOT:defaults | BLOCK:defaults)
+			conf_fault_ place "$where" "$key"
+			;;
 		MEMBER:*) conf_member_ "$where" "$value" ;;
 		REQUIRED_BY:*) REQUIRED_BY+=("$value") ;;
 		UUID:*) conf_uuid_ "$where" "$value" ;;
@@ -241,8 +252,10 @@ conf_check_whole_() { # FILE
 	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
 	((${#MEMBERS[@]} > 0)) || conf_fault_ no-member "$1"
 	# A third one is there while it takes the place of another ("replace", "apply").
-	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] || conf_fault_ far2 "$1"
-	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] || conf_fault_ data-loss "$1"
+	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] ||
+		conf_fault_ far2 "$1"
+	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] ||
+		conf_fault_ data-loss "$1"
 }
 
 # conf_same NAME UUID: prints the names of the other configurations of the array with this UUID, one

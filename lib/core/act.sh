@@ -64,7 +64,9 @@ act_text() {
 	set -o noclobber
 	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || {
 		code=1
-		why=$({ printf '%s' "$text" >|"$temporary"; } 2>&1) || log_notice "$file can't be written: ${why##*: }"
+		why=$({
+			printf '%s' "$text" >|"$temporary"
+		} 2>&1) || log_notice "$file can't be written: ${why##*: }"
 	}
 	set +o noclobber
 	umask 022
@@ -78,7 +80,8 @@ act_text() {
 act_show_file_() { # FILE TEXT
 	local change code=0
 	if [[ -s $1 && -r $1 ]]; then
-		change=$(diff -U 1 --label "$1" --label "$1" -- "$1" - < <(printf '%s\n' "$2")) || code=$?
+		change=$(diff -U 1 --label "$1" --label "$1" -- "$1" - < <(printf '%s\n' "$2")) ||
+			code=$?
 		((code == 1)) || return "$code"
 		printf 'patch %q <<EOT\n%s\nEOT\n' "$1" "$change"
 	else

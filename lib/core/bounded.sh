@@ -64,7 +64,8 @@ bounded_is_silent() {
 	return 1
 }
 
-bounded_file_() { file=${LOCKS-/run/ramraid/.locks}/silent.${1//\//!}; } # DEVICE: sets the caller's file
+# DEVICE: sets the caller's file
+bounded_file_() { file=${LOCKS-/run/ramraid/.locks}/silent.${1//\//!}; }
 
 bounded_note_() { # DEVICE PID
 	local file BEGAN

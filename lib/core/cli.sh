@@ -110,4 +110,7 @@ cli_wrong() {
 	((${#WRONG[@]} == 0)) || die "$1: nothing was changed" "$EX_REFUSED"
 }
 
-cli_root() { ((EUID == 0)) || [[ -n $ROOT ]] || die 'only root can do this; try: sudo ramraid …' "$EX_FAILED"; }
+cli_root() {
+	((EUID == 0)) || [[ -n $ROOT ]] ||
+		die 'only root can do this; try: sudo ramraid …' "$EX_FAILED"
+}

@@ -14,7 +14,9 @@ clock_uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPT
 # not say.
 clock_hundredths() {
 	HUNDREDTHS=0
-	! { read -r HUNDREDTHS _ <"$PROC/uptime"; } 2>/dev/null || HUNDREDTHS=$((10#${HUNDREDTHS/./}))
+	! {
+		read -r HUNDREDTHS _ <"$PROC/uptime"
+	} 2>/dev/null || HUNDREDTHS=$((10#${HUNDREDTHS/./}))
 }
 
 # clock: sets NOW to seconds that only ever grow, within this program.

@@ -16,7 +16,10 @@ environment_clean() {
 		case $line in
 		'declare -fx '*) unset -f "${line#declare -fx }" ;;
 		'declare '* | DPKG_* | DEBCONF_* | DEBIAN_*) ;;
-		*) [[ $ENVIRONMENT_KEPT == *" $line "* || ${!line@a} == *r* ]] || unset -v "$line" ;;
+		*)
+			[[ $ENVIRONMENT_KEPT == *" $line "* || ${!line@a} == *r* ]] ||
+				unset -v "$line"
+			;;
 		esac
 	done < <(compgen -e && declare -F)
 }

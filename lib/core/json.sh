@@ -65,7 +65,10 @@ json_string() {
 			char=${text:i:1}
 			printf -v code '%d' "'$char"
 			# In the C locale bash gives the bytes from 128 on as they are, or negative.
-			((code = code & 255, code < 32 || code == 127 || (code > 127 && utf8 == 0))) || { JSON_STRING+=$char && continue; }
+			((code = code & 255, code < 32 || code == 127 || (code > \
+			127 && utf8 == 0))) || {
+				JSON_STRING+=$char && continue
+			}
 			printf -v char '\\u%04x' "$code"
 			JSON_STRING+=$char
 		done

@@ -48,5 +48,6 @@ lock_holder() {
 	HOLDER='' HOLDER_WORK=''
 	{ read -r HOLDER began HOLDER_WORK <"$1"; } 2>/dev/null || :
 	number_or HOLDER ''
-	[[ -n $HOLDER && $HOLDER != "$$" ]] && bounded_process_began "$HOLDER" && [[ $BEGAN == "$began" ]] || HOLDER=''
+	[[ -n $HOLDER && $HOLDER != "$$" ]] && bounded_process_began "$HOLDER" &&
+		[[ $BEGAN == "$began" ]] || HOLDER=''
 }

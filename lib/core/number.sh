@@ -6,7 +6,9 @@
 # what stands in a variable, and the index of an array in it runs a program.
 number_or() {
 	local -n number_or_=$1
-	if [[ ${number_or_-} =~ ^0*([0-9]{1,18})$ ]]; then number_or_=${BASH_REMATCH[1]} number_or_=$((10#$number_or_)); else number_or_=$2; fi
+	if [[ ${number_or_-} =~ ^0*([0-9]{1,18})$ ]]; then
+		number_or_=${BASH_REMATCH[1]} number_or_=$((10#$number_or_))
+	else number_or_=$2; fi
 }
 # number_in FILE DEFAULT: sets NUMBER to the first word of a file, likewise.
 number_in() {

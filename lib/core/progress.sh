@@ -13,7 +13,8 @@ progress_text() {
 	}
 	tenths=$((done * 1000 / total))
 	((rate == 0)) || left=", $(quantity_show_seconds $(((total - done) / 2 / rate))) left"
-	printf '%d.%d%% done, %d MiB/s%s\n' $((tenths / 10)) $((tenths % 10)) $((rate / 1024)) "$left"
+	printf '%d.%d%% done, %d MiB/s%s\n' $((tenths / 10)) $((tenths % 10)) $((rate / 1024)) \
+		"$left"
 }
 
 # progress_bar DONE TOTAL: "[=====>      ]", 30 cells

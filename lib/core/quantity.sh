@@ -13,7 +13,8 @@ quantity_bytes() {
 		# Ten times all memory is as much as any more, and its product fits.
 		bytes=$(((percent > 1000 ? 1000 : percent) * $2 / 100))
 	else
-		bytes=$(numfmt --from=iec "$1" 2>/dev/null) || bytes=$UNITS_MOST # "value too large to be printed"
+		# "value too large to be printed"
+		bytes=$(numfmt --from=iec "$1" 2>/dev/null) || bytes=$UNITS_MOST
 	fi
 	((${#bytes} < ${#UNITS_MOST})) || bytes=$UNITS_MOST
 	printf '%s\n' "$bytes"

@@ -10,7 +10,9 @@ ranges_intersect() {
 		from=${range% *} end=${range#* }
 		# The last one that begins before this ends may reach into the next.
 		while ((i < ${#RANGES[@]})) && ((${RANGES[i]% *} < end)); do
-			((${RANGES[i]#* } <= from)) || out+=("$((${RANGES[i]% *} > from ? ${RANGES[i]% *} : from)) $((${RANGES[i]#* } < end ? ${RANGES[i]#* } : end))")
+			((${RANGES[i]#* } <= from)) ||
+				out+=("$((${RANGES[i]% *} > from ? ${RANGES[i]% *} : from)) \
+$((${RANGES[i]#* } < end ? ${RANGES[i]#* } : end))")
 			((${RANGES[i]#* } <= end)) || break
 			i=$((i + 1))
 		done

@@ -22,5 +22,6 @@ verb_unknown() {
 		verbs+=("${file%.sh}")
 	done
 	suggest "$1" "${verbs[@]}"
-	printf 'unknown verb "%s"; %s"ramraid --help" lists them\n' "$1" "${SUGGESTION:+did you mean \"$SUGGESTION\"? }"
+	printf 'unknown verb "%s"; %s"ramraid --help" lists them\n' "$1" \
+		"${SUGGESTION:+did you mean \"$SUGGESTION\"? }"
 }

@@ -48,9 +48,14 @@ action_is() { # ACTION WHY [ARGUMENT…]
 # (raid1_error() in linux drivers/md/raid1.c).
 action_broken_() {
 	if [[ ${F[ram.state]} == in_sync ]] && ! health_disk_in_sync; then
-		action_is refuse "md has stopped writing to ${F[array.md]}: the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: ramraid restore ${F[name]}"
+		action_is refuse "md has stopped writing to ${F[array.md]}: \
+the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, \
+and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: \
+ramraid restore ${F[name]}"
 	else
-		action_is refuse "md has stopped writing to ${F[array.md]}: its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: systemctl restart ramraid@${F[name]}"
+		action_is refuse "md has stopped writing to ${F[array.md]}: \
+its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: \
+systemctl restart ramraid@${F[name]}"
 	fi
 }
 
@@ -58,9 +63,11 @@ action_broken_() {
 # but not started them.
 action_inactive_() {
 	if [[ -n ${F[array.strangers]} ]]; then
-		action_is refuse "${F[array.md]} is half assembled and holds ${F[array.strangers]}, which the configuration does not name"
+		action_is refuse "${F[array.md]} is half assembled and holds \
+${F[array.strangers]}, which the configuration does not name"
 	elif barred stop-inactive; then
-		action_is refuse "${F[array.md]} is half assembled and could not be stopped: $BARRED"
+		action_is refuse "${F[array.md]} is half assembled and could not be stopped: \
+$BARRED"
 	else
 		action_is stop-inactive "${F[array.md]} is half assembled"
 	fi
@@ -73,22 +80,27 @@ action_running_() {
 	local i
 	! action_running_refused_ || return 0
 	if [[ ${F[array.readauto]} == yes ]] && ! barred make-writable; then
-		action_is make-writable 'md has started it read-only for now, and so neither resyncs nor rebuilds'
+		action_is make-writable \
+			'md has started it read-only for now, and so neither resyncs nor rebuilds'
 		return
 	fi
 	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" ]] && ! barred set-backlog; then
-		action_is set-backlog "write-behind is ${F[array.backlog]}, configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
+		action_is set-backlog "write-behind is ${F[array.backlog]}, \
+configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
 		return
 	fi
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no ]] || continue
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no ]] ||
+			continue
 		! barred "write-mostly.$i" || continue
 		action_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
 		return
 	done
 	if [[ ${F[array.sync]} == resync || ${F[array.pending]} == yes ]]; then
 		action_is wait-sync 'the disk legs are being made equal after an unclean stop'
-		! barred rebuild || action_is 'done' "the disk legs are not equal, so no RAM leg may join them: $BARRED"
+		! barred rebuild ||
+			action_is 'done' "the disk legs are not equal, \
+so no RAM leg may join them: $BARRED"
 		return
 	fi
 	readd_disk_legs || return 0
@@ -101,15 +113,28 @@ action_running_refused_() {
 	if [[ -n ${F[record.why]} ]]; then
 		action_is refuse "${F[record.why]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
-		action_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; ramraid restore ${F[name]}"
+		action_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg \
+had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; \
+ramraid restore ${F[name]}"
 	elif [[ -n ${F[array.copy]} ]]; then
-		action_is refuse "something else has started ${F[array.md]} from /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), take the copy out of the machine or make it blank (mdadm --zero-superblock), then: ramraid start ${F[name]}"
+		action_is refuse "something else has started ${F[array.md]} from \
+/dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: \
+one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), \
+take the copy out of the machine or make it blank (mdadm --zero-superblock), then: \
+ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == unread ]]; then
-		action_is refuse "something else has started ${F[array.md]}, and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
+		action_is refuse "something else has started ${F[array.md]}, \
+and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last \
+ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
-		action_is refuse "something else has started ${F[array.md]}, from legs that were not in sync when it last ran: writes may be missing from it. Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+		action_is refuse "something else has started ${F[array.md]}, \
+from legs that were not in sync when it last ran: writes may be missing from it. \
+Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start \
+${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
 	elif [[ -n ${F[array.twin]} ]]; then
-		action_is refuse "its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
+		action_is refuse "its legs have been started as two arrays, \
+${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \
+ramraid start ${F[name]}"
 	else
 		return 1
 	fi
@@ -126,8 +151,12 @@ action_ram_() {
 		;;
 	faulty)
 		[[ -n ${F[leg.ram.dev]} && ${F[retry]} != yes ]] &&
-			action_is 'done' "the RAM leg is not in sync: md has given up ${F[leg.ram.dev]}; see the kernel's messages (journalctl -k); when it is good again: ramraid attach ${F[name]}" && return
-		barred drop-ram && action_is 'done' "the RAM leg failed and cannot be taken out: $BARRED" && return
+			action_is 'done' "the RAM leg is not in sync: \
+md has given up ${F[leg.ram.dev]}; see the kernel's messages (journalctl -k); \
+when it is good again: ramraid attach ${F[name]}" && return
+		barred drop-ram &&
+			action_is 'done' "the RAM leg failed and cannot be taken out: $BARRED" &&
+			return
 		action_is drop-ram 'the ramdisk failed'
 		;;
 	*) action_no_ram ;;
@@ -143,7 +172,8 @@ action_full_() {
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		return 1
 	else
-		action_is 'done' "the RAM leg can't be taken out ($BARRED), and is to be: ${F[ram.full]}"
+		action_is 'done' "the RAM leg can't be taken out ($BARRED), and is to be: \
+${F[ram.full]}"
 	fi
 }
 
@@ -151,8 +181,10 @@ action_full_() {
 # nobody may read while it is: either it is in sync before the gate opens, or it goes. Returns 1
 # when that is no matter.
 action_flawed_() {
-	[[ -n ${F[kernel.flaw]} ]] && action_time_is_up conf.wait_timeout && [[ ${F[conf.on_timeout]} != fail ]] || return 1
-	action_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
+	[[ -n ${F[kernel.flaw]} ]] && action_time_is_up conf.wait_timeout &&
+		[[ ${F[conf.on_timeout]} != fail ]] || return 1
+	action_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, \
+and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 }
 
 action_whole_() {
@@ -176,11 +208,15 @@ action_no_ram() {
 		return
 	done
 	if [[ ${F[conf.root]} == yes && -n ${F[kernel.flaw]} ]]; then
-		action_is 'done' "there is no RAM leg: the root file system is in use, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
-	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]] && action_time_is_up conf.wait_timeout; then
-		action_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
+		action_is 'done' "there is no RAM leg: the root file system is in use, \
+and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
+	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]] &&
+		action_time_is_up conf.wait_timeout; then
+		action_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) \
+are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
 	elif [[ ${F[array.level]} != raid1 || ${F[array.degraded]} == 0 ]]; then
-		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and has no free slot for one"
+		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and \
+has no free slot for one"
 	elif [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
 		action_too_small_
 	elif [[ ${F[ram.state]} == attached ]]; then
@@ -196,7 +232,8 @@ action_no_ram() {
 action_too_small_() {
 	local todo='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
 	[[ ${F[conf.block]} != 4096 ]] ||
-		todo="something else has started it, or its start could not give it larger ones; when \
+		todo="something else has started it, or its start could not give it larger ones; \
+when \
 that is mended: ramraid stop ${F[name]}; ramraid start ${F[name]}"
 	action_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
 ${F[array.md]} have ${F[array.block]}; $todo"
@@ -238,7 +275,8 @@ action_gate() {
 		:
 	elif [[ $ACTION == 'done' ]]; then
 		GATE=open
-	elif [[ $ACTION == make-writable || $ACTION == set-backlog || $ACTION == write-mostly ]]; then
+	elif [[ $ACTION == make-writable || $ACTION == set-backlog ||
+		$ACTION == write-mostly ]]; then
 		: # at once, and before anything is written
 	elif [[ ${F[conf.ram]} == none && -z ${F[kernel.flaw]} ]]; then
 		GATE=open GATE_WHY="RAM=none: there is no RAM leg to wait for"
@@ -247,7 +285,8 @@ action_gate() {
 	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]]; then
 		action_gate_flawed_
 	elif action_time_is_up conf.wait_timeout; then
-		GATE=open GATE_WHY="the RAM leg was not in sync within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
+		GATE=open GATE_WHY="the RAM leg was not in sync within \
+${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 		[[ ${F[conf.on_timeout]} != fail ]] || GATE=fail
 	fi
 }
@@ -256,10 +295,13 @@ action_gate() {
 # RAM leg is in sync, or out again. Of a disk leg that is still being rebuilt when the time is up md
 # would read as well, so the start ends then; a resync leaves no leg incomplete.
 action_gate_flawed_() {
-	action_time_is_up conf.wait_timeout && [[ $ACTION == wait-sync && ${F[ram.state]} != recovering ]] || return 0
+	action_time_is_up conf.wait_timeout && [[ $ACTION == wait-sync &&
+		${F[ram.state]} != recovering ]] || return 0
 	if [[ ${F[array.sync]} == resync ]]; then
-		GATE=open GATE_WHY="the disk legs were not equal within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
+		GATE=open GATE_WHY="the disk legs were not equal within \
+${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 	else
-		GATE=fail GATE_WHY="a disk leg was not rebuilt within ${F[conf.wait_timeout]} s (WAIT_TIMEOUT), and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
+		GATE=fail GATE_WHY="a disk leg was not rebuilt within ${F[conf.wait_timeout]} s \
+(WAIT_TIMEOUT), and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 	fi
 }

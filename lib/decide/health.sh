@@ -28,7 +28,9 @@ health_leg() {
 health_count() {
 	local i
 	IN_SYNC=0
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || IN_SYNC=$((IN_SYNC + 1)); done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || IN_SYNC=$((IN_SYNC + 1))
+	done
 }
 
 # health_disk_in_sync: is any disk leg? Also one whose name the configuration does not have.
@@ -58,6 +60,7 @@ health_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! health_disk_has_all; 
 # health_is_whole: every leg that is configured is in the running array, in sync, and equal.
 health_is_whole() {
 	health_lost
-	[[ ${F[array.state]} == active && ${F[array.sync]} != resync && ${F[array.pending]} == no && -z $LOST$LACKING ]] &&
+	[[ ${F[array.state]} == active && ${F[array.sync]} != resync && ${F[array.pending]} == no &&
+		-z $LOST$LACKING ]] &&
 		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]]
 }

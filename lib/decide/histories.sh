@@ -27,11 +27,14 @@ histories_slot_of() {
 # histories_calls_missing I J: does leg I's superblock call leg J missing?
 histories_calls_missing() {
 	local SLOT
-	[[ ${F[leg.$1.number]} != "${F[leg.$2.number]}" ]] || return 0 # what it says of that number it says of itself
+	# what it says of that number it says of itself
+	[[ ${F[leg.$1.number]} != "${F[leg.$2.number]}" ]] || return 0
 	histories_slot_of "$1" "${F[leg.$2.number]}" || return 0
 	# Another slot: the members have been moved together since, if it is a number that md does
 	# not hand out again.
-	[[ $SLOT == "${F[leg.$2.role]}" ]] || { ((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && return || return 1; }
+	[[ $SLOT == "${F[leg.$2.role]}" ]] || {
+		((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && return || return 1
+	}
 	histories_is_ram_instead_ "$1" "$2"
 }
 
@@ -41,9 +44,11 @@ histories_calls_missing() {
 histories_is_ram_instead_() {
 	local SLOT
 	if [[ -n ${F[witness.events]} ]]; then
-		[[ ${F[witness.ram_number]} == "${F[leg.$2.number]}" ]] && histories_witness_agrees "$1" && ! histories_witness_agrees "$2"
+		[[ ${F[witness.ram_number]} == "${F[leg.$2.number]}" ]] &&
+			histories_witness_agrees "$1" && ! histories_witness_agrees "$2"
 	else
-		((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && ! histories_slot_of "$2" "${F[leg.$1.number]}"
+		((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) &&
+			! histories_slot_of "$2" "${F[leg.$1.number]}"
 	fi
 }
 
@@ -55,7 +60,11 @@ histories_calls_ram_active() {
 	for ((i = 0; i < ${F[members]}; i++)); do others+="${F[leg.$i.number]} "; done
 	for entry in ${F[leg.$1.roles]}; do
 		[[ $others != *" ${entry%:*} "* ]] || continue
-		if [[ -n $number ]]; then [[ $entry != "$number:$slot" ]] || return 0; else [[ -z $slot || ${entry#*:} != "$slot" ]] || return 0; fi
+		if [[ -n $number ]]; then
+			[[ $entry != "$number:$slot" ]] || return 0
+		else
+			[[ -z $slot || ${entry#*:} != "$slot" ]] || return 0
+		fi
 	done
 	return 1
 }
@@ -65,12 +74,16 @@ histories_has_later_events() { ((${F[leg.$1.events]} > ${F[leg.$2.events]} + 1))
 # Nothing speaks against the newest leg: there is no witness, or it was in sync when that was
 # written.
 histories_witness_agrees() {
-	[[ -z ${F[witness.events]} || " ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
+	[[ -z ${F[witness.events]} ||
+		" ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 # histories_is_old I J: has leg J merely been left behind by leg I, so that it holds nothing that
 # this one lacks? It never ran without it, since it calls it active.
-histories_is_old() { histories_calls_missing "$1" "$2" && ! histories_calls_missing "$2" "$1" && ((${F[leg.$1.events]} > ${F[leg.$2.events]})); }
+histories_is_old() {
+	histories_calls_missing "$1" "$2" && ! histories_calls_missing "$2" "$1" &&
+		((${F[leg.$1.events]} > ${F[leg.$2.events]}))
+}
 
 # histories_current LEG…: sets CURRENT to those that no other one has merely left behind. What
 # such a leg says of the others, which came and went later, does not matter any more.
@@ -123,10 +136,12 @@ histories_superseded_() {
 # there is none.
 histories_find_outrunner() {
 	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
-		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} && ${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
+		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} &&
+			${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
 		! readd_is_given_up "$OUTRUNNER" || continue
 		! histories_has_later_events "$OUTRUNNER" "$1" || return 0
-		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) || ! histories_calls_missing "$OUTRUNNER" "$1" || return 0
+		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) ||
+			! histories_calls_missing "$OUTRUNNER" "$1" || return 0
 	done
 	return 1
 }
@@ -143,7 +158,8 @@ histories_equal() {
 	! histories_superseded_ "$leg" "$@" || return 1
 	[[ $leg != "$newest" ]] || return 0
 	if [[ -n ${F[witness.events]} ]]; then
-		((lag >= -1 && lag <= 1)) && histories_witness_agrees "$newest" && histories_witness_agrees "$leg"
+		((lag >= -1 && lag <= 1)) && histories_witness_agrees "$newest" &&
+			histories_witness_agrees "$leg"
 	else
 		((lag == 0))
 	fi
@@ -153,7 +169,8 @@ histories_equal() {
 # leg I has counted on beyond it? Such legs do not call each other missing when a crash has cut off
 # the re-add of one to the other.
 histories_ran_separately() {
-	[[ -n ${F[witness.events]} ]] && histories_witness_agrees "$1" && ! histories_witness_agrees "$2" && histories_has_later_events "$2" "$1"
+	[[ -n ${F[witness.events]} ]] && histories_witness_agrees "$1" &&
+		! histories_witness_agrees "$2" && histories_has_later_events "$2" "$1"
 }
 
 # histories_rest LEG: sets REST to those of the devices that this leg calls active which are no disk
@@ -164,7 +181,8 @@ histories_rest() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
 		KNOWN=$((KNOWN + 1))
-		[[ $i != "$1" ]] && histories_calls_missing "$1" "$i" || here+="${F[leg.$i.number]}:${F[leg.$i.role]} "
+		[[ $i != "$1" ]] && histories_calls_missing "$1" "$i" ||
+			here+="${F[leg.$i.number]}:${F[leg.$i.role]} "
 	done
 	for entry in ${F[leg.$1.roles]}; do [[ $here == *" $entry "* ]] || REST+=" $entry"; done
 }
@@ -177,6 +195,10 @@ histories_newest_knows() {
 	histories_rest "$1"
 	((KNOWN < ${F[members]})) || return 0
 	for entry in $REST; do
-		if [[ -n $number ]]; then [[ ${entry%:*} == "$number" ]] || return 1; else [[ ${entry#*:} == "${slot:-none}" ]] || return 1; fi
+		if [[ -n $number ]]; then
+			[[ ${entry%:*} == "$number" ]] || return 1
+		else
+			[[ ${entry#*:} == "${slot:-none}" ]] || return 1
+		fi
 	done
 }

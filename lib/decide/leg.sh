@@ -40,7 +40,8 @@ leg_classify() {
 	health_leg "leg.$1"
 	[[ $LEG == outside ]] || return 0
 	leg_alone "$1"
-	[[ ${F[array.state]} == active && $LEG == @(level|shrunk|slotless|partial|good) ]] || return 0
+	[[ ${F[array.state]} == active && $LEG == @(level|shrunk|slotless|partial|good) ]] ||
+		return 0
 	if readd_is_copy "$1"; then
 		LEG=copy
 	elif readd_is_given_up "$1"; then
@@ -96,7 +97,8 @@ leg_alone() {
 		LEG=foreign
 	elif [[ ${F[conf.layout]}:${F[$leg.level]:-1} != @(mirror:1|far2:10) ]]; then
 		LEG=level
-	elif [[ -n ${F[$leg.sectors]} ]] && ((${F[$leg.data_offset]} + ${F[$leg.data_size]} > ${F[$leg.sectors]})); then
+	elif [[ -n ${F[$leg.sectors]} ]] &&
+		((${F[$leg.data_offset]} + ${F[$leg.data_size]} > ${F[$leg.sectors]})); then
 		LEG=shrunk
 	elif [[ ! ${F[$leg.role]} =~ ^[0-9]+$ ]]; then
 		LEG=slotless
@@ -120,5 +122,6 @@ leg_is_absent() {
 leg_is_fresh() {
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
-	! readd_is_given_up "$1" && [[ " ${F[witness.seen]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
+	! readd_is_given_up "$1" &&
+		[[ " ${F[witness.seen]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }

@@ -35,17 +35,21 @@ membership_plan_count_() {
 		[[ ${F[leg.$i.lacks]} != yes ]] || lacking=$((lacking + 1))
 		[[ ${F[leg.$i.state]} != in_sync ]] || good=$((good + 1))
 		[[ ${F[leg.$i.state]} != recovering ]] || coming=$((coming + 1))
-		[[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i" || coming=$((coming + 1))
+		[[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i" ||
+			coming=$((coming + 1))
 	done
 }
 
 # membership_plan_may_join_ I: can a disk outside be put back, or built?
 membership_plan_may_join_() { membership_plan_may_return_ "$1" || membership_plan_may_build "$1"; }
-membership_plan_may_return_() { [[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1"; }
+membership_plan_may_return_() {
+	[[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1"
+}
 membership_plan_may_build() {
 	[[ -z ${F[leg.$1.why]} ]] && ! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
-	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes && ${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent|foreign|copy|given|separate) ]]
+	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
+		${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent|foreign|copy|given|separate) ]]
 }
 
 # membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
@@ -58,13 +62,16 @@ membership_plan() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		[[ ${F[leg.$i.is_ram]} != yes ]] ||
-			WRONG+=("${F[leg.$i.dev]}: is what RAM= names (${F[conf.ram]}), and what the RAM leg holds need not last. Take another disk")
+			WRONG+=("${F[leg.$i.dev]}: is what RAM= names (${F[conf.ram]}), \
+and what the RAM leg holds need not last. Take another disk")
 		[[ ${F[leg.$i.state]} == in_sync ]] || membership_plan_joins_ "$i"
 	done
 	[[ -z $building ]] || membership_plan_wrong_building_
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes ]] || continue
-		[[ -z ${F[leg.$i.dropin]} ]] || WRONG+=("${F[leg.$i.dev]}: is named as MEMBER in ${F[leg.$i.dropin]}, which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
+		[[ -z ${F[leg.$i.dropin]} ]] ||
+			WRONG+=("${F[leg.$i.dev]}: is named as MEMBER in ${F[leg.$i.dropin]}, \
+which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
 		invalid=', and make its superblock invalid'
 		[[ -n ${F[leg.$i.node]} ]] || invalid=', which is not there, and give it up'
 		PLAN+=("take out  ${F[leg.$i.dev]}$invalid${building:+, when the others are in sync}")
@@ -72,14 +79,18 @@ membership_plan() {
 	membership_plan_wrong_last_
 	membership_plan_wrong_blocks_
 	[[ -z ${F[change.left]} ]] || PLAN+=("forget    ${F[change.left]}")
-	[[ ${F[conf.layout]} == far2 ]] || ((${F[array.slots]} == goal + 1)) || PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; there are ${F[array.slots]}")
+	[[ ${F[conf.layout]} == far2 ]] || ((${F[array.slots]} == goal + 1)) ||
+		PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; \
+there are ${F[array.slots]}")
 }
 
 membership_plan_wrong_array_() {
 	if [[ -n ${F[array.twin]} ]]; then
-		WRONG+=("its legs have been started as two arrays, ${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
+		WRONG+=("its legs have been started as two arrays, \
+${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
 	elif [[ -n ${F[rescue.image]} ]]; then
-		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: ramraid stop ${F[name]}; ramraid restore ${F[name]}")
+		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: \
+ramraid stop ${F[name]}; ramraid restore ${F[name]}")
 	fi
 }
 
@@ -88,7 +99,11 @@ membership_plan_joins_() { # I
 	local dev=${F[leg.$1.dev]}
 	case ${F[leg.$1.state]} in
 	recovering) PLAN+=("wait for  $dev, which is being rebuilt") building=yes && return ;;
-	faulty) WRONG+=("$dev: md has given it up. See what is wrong with it (journalctl -k), then: ramraid attach ${F[name]}; or put another one in its place: ramraid replace ${F[name]} $dev NEW") && return ;;
+	faulty)
+		WRONG+=("$dev: md has given it up. See what is wrong with it (journalctl -k), \
+then: ramraid attach ${F[name]}; or put another one in its place: \
+ramraid replace ${F[name]} $dev NEW") && return
+		;;
 	esac
 	if membership_plan_may_build "$1"; then
 		PLAN+=("build     $dev, write-mostly; whatever is on it is lost") building=yes
@@ -104,19 +119,41 @@ membership_plan_wrong_disk_() { # I DEV
 	case ${F[leg.$1.kind]} in
 	missing)
 		# Nothing is lost by a disk that is missing as before; but then none may leave.
-		((inside == 0)) || WRONG+=("$2: there is no such disk, and until it is in sync none leaves. Bring it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
+		((inside == 0)) ||
+			WRONG+=("$2: there is no such disk, and until it is in sync none leaves. \
+Bring it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
 		;;
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
-	occupied) WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
-	damaged) WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. If nothing on it is needed any more: wipefs --all $2, $again") ;;
-	silent) WRONG+=("$2: does not answer; see what it waits for (journalctl -k), or take another disk") ;;
-	unreadable) WRONG+=("$2: can't be read; see what is wrong with it (journalctl -k; smartctl -a), or take another disk") ;;
-	foreign) WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). If nothing on it is needed any more: mdadm --zero-superblock $2, $again") ;;
+	occupied)
+		WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: \
+wipefs --all $2, $again")
+		;;
+	damaged)
+		WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. \
+If nothing on it is needed any more: wipefs --all $2, $again")
+		;;
+	silent)
+		WRONG+=("$2: does not answer; see what it waits for (journalctl -k), \
+or take another disk")
+		;;
+	unreadable)
+		WRONG+=("$2: can't be read; see what is wrong with it (journalctl -k; \
+smartctl -a), or take another disk")
+		;;
+	foreign)
+		WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). \
+If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
+		;;
 	copy)
 		readd_is_copy "$1"
-		WRONG+=("$2: has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
+		WRONG+=("$2: has the device UUID of $ORIGINAL, which is in the array: \
+one of the two is a copy of the other. If nothing on it is needed any more: \
+mdadm --zero-superblock $2, $again")
 		;;
-	given | separate) WRONG+=("$2: was used without the others, is too old, or has been given up. If nothing on it is needed any more: mdadm --zero-superblock $2, $again") ;;
+	given | separate)
+		WRONG+=("$2: was used without the others, is too old, or has been given up. \
+If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
+		;;
 	*) WRONG+=("$2: $why; take another disk") ;;
 	esac
 }
@@ -127,11 +164,16 @@ membership_plan_wrong_building_() {
 	local i
 	[[ ${F[conf.layout]} != far2 ]] || membership_plan_wrong_full_
 	[[ -z ${F[kernel.flaw]} || -z ${F[change.used]} ]] ||
-		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg must be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
-	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] || WRONG+=('no leg is in sync that a disk could be built from')
+		WRONG+=("it is in use (${F[change.used]}), \
+and on this kernel no leg must be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
+	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] ||
+		WRONG+=('no leg is in sync that a disk could be built from')
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.badblocks]} == yes ]] || continue
-		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. If another disk leg is in sync, take it out first, which leaves one copy less until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. \
+If another disk leg is in sync, take it out first, which leaves one copy less until the new one is \
+built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; \
+then type this again")
 	done
 }
 
@@ -140,16 +182,20 @@ membership_plan_wrong_full_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
-		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, which leaves one copy on disk until the new one is built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, \
+which leaves one copy on disk until the new one is built: \
+mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
 	done
 }
 
 # Whatever else is said: one disk must be left that has all.
 membership_plan_wrong_last_() {
 	if ((goal == 0)); then
-		WRONG+=("this would leave no disk at all. Name one that is to stay, or to come, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+		WRONG+=("this would leave no disk at all. Name one that is to stay, or to come, \
+as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
 	elif ((leaving > 0 && good + coming == 0)); then
-		WRONG+=("this would leave no disk in sync. Name one that is to stay, or a new one that is there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+		WRONG+=("this would leave no disk in sync. Name one that is to stay, \
+or a new one that is there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
 	fi
 }
 
@@ -162,13 +208,17 @@ membership_plan_wrong_blocks_() {
 		if [[ ${F[leg.$i.leaving]} != yes ]]; then
 			((${F[leg.$i.block]:-0} <= most)) || most=${F[leg.$i.block]}
 		elif [[ -n ${F[leg.$i.block]} ]]; then
-			((${F[leg.$i.block]} <= before)) || before=${F[leg.$i.block]} who=${F[leg.$i.dev]}
+			((${F[leg.$i.block]} <= before)) ||
+				before=${F[leg.$i.block]} who=${F[leg.$i.dev]}
 		elif ((before == 0)) && [[ -z ${F[leg.ram.dev]} ]]; then
 			before=$block who=${F[leg.$i.dev]}
 		fi
 	done
 	((most > 0 && most < block && before >= block)) || return 0
-	WRONG+=("its logical blocks have $block bytes now, and without $who they would have $most after the next start: a partition table on it, and a file system made for larger blocks, could not be read. Take a disk with blocks of $block bytes (lsblk -o NAME,LOG-SEC), or one that can be set to that")
+	WRONG+=("its logical blocks have $block bytes now, \
+and without $who they would have $most after the next start: a partition table on it, \
+and a file system made for larger blocks, could not be read. \
+Take a disk with blocks of $block bytes (lsblk -o NAME,LOG-SEC), or one that can be set to that")
 }
 
 # membership_plan_next: the next step. As action_choose; refuse ends it. Further actions:
@@ -185,7 +235,8 @@ membership_plan_next() {
 	membership_plan_join_ || return 0
 	membership_plan_leave_ || return 0
 	if [[ ${F[conf.layout]} != far2 ]] && ((${F[array.slots]} != goal + 1)); then
-		action_is slots "${F[array.md]} has ${F[array.slots]} slots for $goal disks and the RAM leg" $((goal + 1))
+		action_is slots "${F[array.md]} has ${F[array.slots]} slots for $goal disks and \
+the RAM leg" $((goal + 1))
 	elif ((good < goal)); then
 		health_lost
 		action_is 'done' "not whole: not in sync is$LOST"
@@ -208,7 +259,8 @@ membership_plan_work_() {
 		action_is wait-sync 'a resync is due'
 	else
 		for ((i = 0; i < F[members]; i++)); do
-			[[ ${F[leg.$i.state]} == recovering && ${F[leg.$i.leaving]} != yes ]] || continue
+			[[ ${F[leg.$i.state]} == recovering && ${F[leg.$i.leaving]} != yes ]] ||
+				continue
 			action_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
 			return 1
 		done
@@ -240,15 +292,18 @@ membership_plan_join_() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		if [[ ${F[leg.$i.state]} == faulty ]]; then
-			action_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
+			action_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. \
+To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		elif [[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i"; then
 			continue
-		elif [[ ${F[conf.layout]} != far2 ]] && ((${F[array.slots]} < goal + inside + 1)); then
+		elif [[ ${F[conf.layout]} != far2 ]] &&
+			((${F[array.slots]} < goal + inside + 1)); then
 			action_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
 		elif membership_plan_may_build "$i"; then
 			action_is build "${F[leg.$i.dev]} is built into ${F[array.md]}" "$i"
 		else
-			action_is readd "disk leg ${F[leg.$i.dev]} is present but not in the array" "$i"
+			action_is readd "disk leg ${F[leg.$i.dev]} is present \
+but not in the array" "$i"
 		fi
 		return 1
 	done
@@ -261,11 +316,15 @@ membership_plan_leave_() {
 		if ((good > 0)) && [[ ${F[leg.$i.in]} != "${F[array.md]}" ]]; then
 			action_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
 		elif ((goal == 0 || good < goal)); then
-			action_is refuse "not all disks that are to stay are in sync, so ${F[leg.$i.dev]} stays as well. See: ramraid status ${F[name]}"
+			action_is refuse "not all disks that are to stay are in sync, \
+so ${F[leg.$i.dev]} stays as well. See: ramraid status ${F[name]}"
 		elif ((lacking > 0)); then
-			action_is refuse "md could not write some blocks of a disk that is to stay, so ${F[leg.$i.dev]} stays as well. Which one: ramraid check ${F[name]}; replace that one first"
+			action_is refuse "md could not write some blocks of a disk that is to \
+stay, so ${F[leg.$i.dev]} stays as well. Which one: ramraid check ${F[name]}; \
+replace that one first"
 		else
-			action_is drop "$good disks are in sync without ${F[leg.$i.dev]}, which is to leave" "$i"
+			action_is drop "$good disks are in sync without ${F[leg.$i.dev]}, \
+which is to leave" "$i"
 		fi
 		return 1
 	done

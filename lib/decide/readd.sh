@@ -14,7 +14,8 @@ readd_disk_legs() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == faulty && ${F[retry]} == yes ]] || continue
 		! barred "remove-leg.$i" || continue
-		action_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" "$i"
+		action_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" \
+			"$i"
 		return 1
 	done
 	readd_order_
@@ -28,11 +29,13 @@ readd_disk_legs() {
 		# While the RAM leg recovers, a re-added disk would be rewritten whole: later.
 		if [[ ${F[ram.state]} == recovering ]]; then
 			! barred rebuild || continue
-			action_is wait-sync "the RAM leg is being rebuilt, then ${F[leg.$i.dev]} is put back"
+			action_is wait-sync "the RAM leg is being rebuilt, \
+then ${F[leg.$i.dev]} is put back"
 			return 1
 		fi
 		readd_last_is_to_come_ && ! action_time_is_up conf.member_timeout && {
-			action_is wait-members "a disk leg that was in sync last is not there yet; one that left before it would, in its place, look as if both had been used without each other"
+			action_is wait-members "a disk leg that was in sync last is not there yet; \
+one that left before it would, in its place, look as if both had been used without each other"
 			return 1
 		}
 		readd_put_back_ "$i" || return
@@ -48,7 +51,8 @@ readd_put_back_() {
 		action_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
 	elif ! barred "add-leg.$1"; then
 		[[ ${F[conf.layout]} != far2 ]] || why='of a far2 all of it is rebuilt'
-		action_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; $why" "$1"
+		action_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; \
+$why" "$1"
 	else
 		return 0
 	fi
@@ -69,7 +73,9 @@ readd_by_bitmap() { [[ ${F[conf.layout]} != far2 ]] && ! readd_is_forgotten "$1"
 readd_is_forgotten() {
 	local LEGS_IN_ALL
 	health_legs
-	[[ -z ${F[witness.filled]} ]] || ((${F[array.slots]} < LEGS_IN_ALL || ${F[leg.$1.events]} + 1 < ${F[witness.filled]}))
+	[[ -z ${F[witness.filled]} ]] ||
+		((${F[array.slots]} < LEGS_IN_ALL || ${F[leg.$1.events]} + 1 < \
+		${F[witness.filled]}))
 }
 
 # readd_slot_is_free: is there a slot for one more disk leg? One that is being rebuilt has one, and
@@ -78,7 +84,9 @@ readd_is_forgotten() {
 readd_slot_is_free() {
 	local i free=${F[array.degraded]}
 	[[ ${F[ram.state]} != recovering ]] || free=$((free - 1))
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != recovering ]] || free=$((free - 1)); done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != recovering ]] || free=$((free - 1))
+	done
 	((free > 0))
 }
 
@@ -109,9 +117,11 @@ readd_new_legs_() {
 	local i why
 	[[ ${F[mend]} == yes ]] && readd_has_room_ || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F[leg.$i.removed]} ]] || continue
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F[leg.$i.removed]} ]] ||
+			continue
 		! barred "add-leg.$i" || continue
-		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]} == yes && -z ${F[leg.$i.alien]} ]]; then
+		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]} == yes &&
+			-z ${F[leg.$i.alien]} ]]; then
 			why="there is a new disk at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
 		elif readd_is_begun "$i"; then
 			why="disk leg ${F[leg.$i.dev]} was lost while it was being put back"
@@ -139,8 +149,10 @@ readd_has_room_() {
 # that word on a disk that is pulled out while it is being put back, and takes it for no member from
 # then on. All that it held beyond the others was given up when that began.
 readd_is_begun() {
-	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" && ${F[leg.$1.role]} == spare ]] || return 1
-	! readd_is_copy "$1" && ! readd_is_given_up "$1" && [[ -z ${F[leg.$1.alien]} && " ${F[witness.seen]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
+	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" &&
+		${F[leg.$1.role]} == spare ]] || return 1
+	! readd_is_copy "$1" && ! readd_is_given_up "$1" && [[ -z ${F[leg.$1.alien]} &&
+		" ${F[witness.seen]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 # readd_last_is_to_come_: is only the RAM leg good, and one of the disk legs that were in sync last
@@ -150,7 +162,9 @@ readd_last_is_to_come_() {
 	local uuid j there=' '
 	! health_disk_in_sync || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do there+="${F[leg.$j.device_uuid]} "; done
-	for uuid in ${F[witness.legs]} ${F[witness.left]}; do [[ $there == *" $uuid "* ]] || return 0; done
+	for uuid in ${F[witness.legs]} ${F[witness.left]}; do
+		[[ $there == *" $uuid "* ]] || return 0
+	done
 	return 1
 }
 
@@ -161,11 +175,14 @@ readd_order_() {
 	local i j last=() rest=() alone=''
 	health_disk_in_sync || alone=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
-		if [[ -z $alone || " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$i.device_uuid]:-none} "* ]]; then
+		if [[ -z $alone ||
+			" ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$i.device_uuid]:-none} "* ]]; then
 			rest+=("$i")
 			continue
 		fi
-		for ((j = 0; j < ${#last[@]}; j++)); do ((${F[leg.$i.events]} <= ${F[leg.${last[j]}.events]})) || break; done
+		for ((j = 0; j < ${#last[@]}; j++)); do
+			((${F[leg.$i.events]} <= ${F[leg.${last[j]}.events]})) || break
+		done
 		last=("${last[@]:0:j}" "$i" "${last[@]:j}")
 	done
 	ORDER=("${last[@]}" "${rest[@]}")
@@ -178,9 +195,12 @@ readd_order_() {
 # array.
 readd_may() {
 	local i=$1 j alone=yes
-	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] && ! barred "readd.$i" || return 1
-	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes && -z ${F[leg.$i.alien]} ]] || return 1
+	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
+		${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
+	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] && ! barred "readd.$i" ||
+		return 1
+	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
+		-z ${F[leg.$i.alien]} ]] || return 1
 	! readd_left_this_run_ "$i" || return 0
 	for ((j = 0; j < ${F[members]}; j++)); do
 		[[ ${F[leg.$j.state]} == in_sync ]] || continue
@@ -197,7 +217,8 @@ readd_may() {
 # (leg.J, ram) active?
 readd_has_been_with() {
 	local SLOT
-	[[ ${F[leg.$1.number]} != "${F[$2.number]}" ]] && histories_slot_of "$1" "${F[$2.number]}" && [[ $SLOT == "${F[$2.slot]}" ]]
+	[[ ${F[leg.$1.number]} != "${F[$2.number]}" ]] &&
+		histories_slot_of "$1" "${F[$2.number]}" && [[ $SLOT == "${F[$2.slot]}" ]]
 }
 
 # readd_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since?
@@ -207,9 +228,12 @@ readd_has_been_with() {
 # number.
 readd_left_this_run_() {
 	local j
-	[[ ${F[leg.$1.joined]} == yes && ${F[ram.state]} == in_sync ]] && readd_has_been_with "$1" ram || return 1
+	[[ ${F[leg.$1.joined]} == yes && ${F[ram.state]} == in_sync ]] &&
+		readd_has_been_with "$1" ram || return 1
 	for ((j = 0; j < ${F[members]}; j++)); do
-		[[ ${F[leg.$j.state]} == in_sync && " ${F[leg.$1.left_with]} " == *" ${F[leg.$j.member_uuid]:-none} "* ]] || continue
+		[[ ${F[leg.$j.state]} == in_sync &&
+			" ${F[leg.$1.left_with]} " == *" ${F[leg.$j.member_uuid]:-none} "* ]] ||
+			continue
 		readd_has_been_with "$1" "leg.$j" || return 1
 	done
 }
@@ -221,7 +245,9 @@ readd_is_copy() {
 	ORIGINAL=''
 	[[ ${F[leg.$1.sb]} == ok && -n ${F[leg.$1.device_uuid]} ]] || return 1
 	for ((member = 0; member < F[members]; member++)); do
-		[[ ${F[leg.$member.state]} != in_sync || ${F[leg.$member.member_uuid]} != "${F[leg.$1.device_uuid]}" ]] || ORIGINAL=${F[leg.$member.dev]}
+		[[ ${F[leg.$member.state]} != in_sync ||
+			${F[leg.$member.member_uuid]} != "${F[leg.$1.device_uuid]}" ]] ||
+			ORIGINAL=${F[leg.$member.dev]}
 	done
 	[[ -n $ORIGINAL ]]
 }
@@ -236,9 +262,12 @@ readd_is_given_up() { [[ " ${F[witness.given]} " == *" ${F[leg.$1.device_uuid]:-
 # elsewhere it would call them missing, and this RAM leg as well.
 readd_may_to_ram() {
 	local i slot entry held=' ' others=''
-	[[ " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || { readd_has_been_with "$1" ram && return; }
+	[[ " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || {
+		readd_has_been_with "$1" ram && return
+	}
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ $i == "$1" || ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]] || ! histories_calls_missing "$1" "$i" || return 1
+		[[ $i == "$1" || ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]] ||
+			! histories_calls_missing "$1" "$i" || return 1
 	done
 	for entry in ${F[leg.$1.roles]}; do
 		readd_is_disks_ "$1" "${entry%:*}" || continue
@@ -254,4 +283,7 @@ readd_may_to_ram() {
 # readd_is_disks_ I NUMBER: can the device that leg I calls active by that number only be a disk
 # leg? Not when the RAM leg has the number, or had it, or when md may have given it to one, here or
 # elsewhere: the first members have the numbers below the count of slots.
-readd_is_disks_() { [[ $2 != "${F[ram.number]}" && $2 != "${F[witness.ram_number]}" ]] && (($2 < ${F[leg.$1.raid_disks]:-0})); }
+readd_is_disks_() {
+	[[ $2 != "${F[ram.number]}" && $2 != "${F[witness.ram_number]}" ]] &&
+		(($2 < ${F[leg.$1.raid_disks]:-0}))
+}

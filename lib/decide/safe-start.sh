@@ -3,7 +3,8 @@
 # decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/barred decide/histories decide/leg decide/ram-device decide/readd decide/strangers
+need core/paths decide/action decide/barred decide/histories decide/leg decide/ram-device \
+	decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -24,7 +25,8 @@ safe_start() {
 	[[ -n ${F[leg.ram.dev]} ]] && ram_device_first "$MISSING" "${GOOD[@]}" && return
 	# What a missing leg could still change is decided when the time for it is up, or when it
 	# need not be waited for.
-	if ((${#GOOD[@]} < ${F[members]})) && ! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
+	if ((${#GOOD[@]} < ${F[members]})) &&
+		! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	safe_start_stale_ "$NEWEST" && return
 	safe_start_outrun_ "$NEWEST" && return
 	safe_start_assemble_ "$NEWEST" "${CURRENT[@]}"
@@ -41,7 +43,10 @@ safe_start_sort_() {
 		case $KIND in
 		absent) MISSING=$((MISSING + 1)) ;;
 		good) GOOD+=("$i") ;;
-		given) REFUSED+=("${F[leg.$i.dev]} has been given up by a start without it; make it blank (mdadm --zero-superblock) and add it again") ;;
+		given)
+			REFUSED+=("${F[leg.$i.dev]} has been given up by a start without it; \
+make it blank (mdadm --zero-superblock) and add it again")
+			;;
 		*) REFUSED+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
@@ -55,7 +60,9 @@ safe_start_at_once_() {
 	elif [[ -n ${F[forced]} ]]; then
 		safe_start_forced_ "${F[forced]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
-		action_is refuse "the RAM leg was the only good copy when the array was stopped; what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: ramraid start --force-leg=DISK ${F[name]}"
+		action_is refuse "the RAM leg was the only good copy when the array was stopped; \
+what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: \
+ramraid start --force-leg=DISK ${F[name]}"
 	elif ((${#GOOD[@]} == 0)); then
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
 	elif barred assemble; then
@@ -73,9 +80,13 @@ safe_start_assemble_() {
 		! histories_equal "$newest" "$i" "$@" || nodes+=("${F[leg.$i.node]}")
 	done
 	if ((${#nodes[@]} == 0)); then
-		action_is refuse "each disk leg is called missing by another one, so none is known to have all that was written. Look at them (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=DISK ${F[name]}; the newest is ${F[leg.$newest.dev]} (events ${F[leg.$newest.events]})"
+		action_is refuse "each disk leg is called missing by another one, \
+so none is known to have all that was written. Look at them (mdadm --examine), choose one, \
+and start from it alone: ramraid start --force-leg=DISK ${F[name]}; \
+the newest is ${F[leg.$newest.dev]} (events ${F[leg.$newest.events]})"
 	else
-		action_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to start from" "${nodes[@]}"
+		action_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to \
+start from" "${nodes[@]}"
 	fi
 }
 
@@ -90,7 +101,8 @@ safe_start_forced_() {
 		action_is refuse "mdadm could not start it: $BARRED"
 	else
 		GIVING_UP=yes
-		action_is assemble "${F[leg.$1.dev]} was chosen by the administrator" "${F[leg.$1.node]}"
+		action_is assemble "${F[leg.$1.dev]} was chosen by the administrator" \
+			"${F[leg.$1.node]}"
 	fi
 }
 
@@ -104,8 +116,14 @@ safe_start_leg_kind() {
 	used) KIND="is in use by ${F[$leg.holder]:-${F[$leg.in]}}" ;;
 	blank | damaged) KIND="has no md superblock that can be read (${F[$leg.sb]})" ;;
 	foreign) KIND="belongs to another array (${F[$leg.uuid]})" ;;
-	level) KIND="belongs to an array of RAID level ${F[$leg.level]:-1}, which is no ${F[conf.layout]}" ;;
-	shrunk) KIND="has ${F[$leg.sectors]} sectors, but its superblock counts on $((${F[$leg.data_offset]} + ${F[$leg.data_size]})): it has been shrunk or copied to a smaller disk" ;;
+	level)
+		KIND="belongs to an array of RAID level ${F[$leg.level]:-1}, \
+which is no ${F[conf.layout]}"
+		;;
+	shrunk)
+		KIND="has ${F[$leg.sectors]} sectors, but its superblock counts on \
+$((${F[$leg.data_offset]} + ${F[$leg.data_size]})): it has been shrunk or copied to a smaller disk"
+		;;
 	slotless) KIND="holds no slot of the array (it is ${F[$leg.role]})" ;;
 	partial) KIND="was still being rebuilt (complete up to sector ${F[$leg.recovery]})" ;;
 	good) KIND=good ;;
@@ -130,7 +148,9 @@ safe_start_none_good_() { # ABSENT REFUSED…
 safe_start_none_but_device_() {
 	local KIND
 	safe_start_leg_kind ram
-	[[ $KIND != good ]] || text+=". ${F[leg.ram.dev]}, the RAM leg, is at ${F[leg.ram.events]} events; to start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}"
+	[[ $KIND != good ]] ||
+		text+=". ${F[leg.ram.dev]}, the RAM leg, is at ${F[leg.ram.events]} events; \
+to start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}"
 }
 
 # safe_start_absent_names: sets ABSENT to the legs that are absent, each after a blank.
@@ -140,7 +160,8 @@ safe_start_absent_names() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_is_absent "$i" || continue
 		ABSENT+=" ${F[leg.$i.dev]}"
-		[[ -z ${F[leg.$i.node]} || -z ${F[leg.$i.silent]} ]] || ABSENT+=" (/dev/${F[leg.$i.node]} does not answer)"
+		[[ -z ${F[leg.$i.node]} || -z ${F[leg.$i.silent]} ]] ||
+			ABSENT+=" (/dev/${F[leg.$i.node]} does not answer)"
 	done
 }
 
@@ -156,18 +177,37 @@ safe_start_divergent_() {
 		for j; do
 			((i < j)) || continue
 			if [[ ${F[leg.$i.node]} == "${F[leg.$j.node]}" ]]; then
-				action_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
+				action_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the \
+same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
 				return 0
 			fi
-			{ histories_calls_missing "$i" "$j" && { histories_calls_missing "$j" "$i" || histories_has_later_events "$j" "$i"; }; } ||
-				{ histories_calls_missing "$j" "$i" && histories_has_later_events "$i" "$j"; } ||
-				{ [[ $i == "$newest" ]] && histories_ran_separately "$i" "$j"; } || { [[ $j == "$newest" ]] && histories_ran_separately "$j" "$i"; } || continue
+			{
+				histories_calls_missing "$i" "$j" && {
+					histories_calls_missing "$j" "$i" ||
+						histories_has_later_events "$j" "$i"
+				}
+			} ||
+				{
+					histories_calls_missing "$j" "$i" &&
+						histories_has_later_events "$i" "$j"
+				} ||
+				{
+					[[ $i == "$newest" ]] && histories_ran_separately "$i" "$j"
+				} || {
+				[[ $j == "$newest" ]] &&
+					histories_ran_separately "$j" "$i"
+			} || continue
 			if ((MISSING > 0)) && ! action_time_is_up conf.member_timeout; then
 				safe_start_absent_names
-				action_is wait-members "waiting for $MISSING of ${F[members]} disk legs:$ABSENT"
+				action_is wait-members "waiting for $MISSING of \
+${F[members]} disk legs:$ABSENT"
 				return 0
 			fi
-			action_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; each may hold writes that the other lacks. Look at both (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
+			action_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and \
+${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; \
+each may hold writes that the other lacks. Look at both (mdadm --examine), choose one, \
+and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: \
+ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
 			return 0
 		done
 	done
@@ -181,7 +221,8 @@ safe_start_divergent_() {
 safe_start_without_ok_() {
 	local newest=$1 absent=$2 text names ABSENT DOUBT='' OUTRUNNER
 	shift 2
-	if histories_newest_knows "$newest" && histories_witness_agrees "$newest" && ! histories_find_outrunner "$newest"; then return 0; fi
+	if histories_newest_knows "$newest" && histories_witness_agrees "$newest" &&
+		! histories_find_outrunner "$newest"; then return 0; fi
 	safe_start_absent_names
 	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
 		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
@@ -198,7 +239,9 @@ safe_start_without_ok_() {
 	}
 	# That it is known to be older says more than that nothing vouches for it.
 	! safe_start_stale_ "$newest" || return 1
-	action_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, for this one start; then: ramraid start ${F[name]}"
+	action_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, \
+if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, for this one start; \
+then: ramraid start ${F[name]}"
 	return 1
 }
 
@@ -209,18 +252,27 @@ safe_start_stale_() {
 	local ABSENT gone='and it is gone'
 	safe_start_absent_names
 	[[ ${F[ram.state]} != attached ]] ||
-		gone="and somebody else has stopped it; the ramdisk is still there (to go on with what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]})"
+		gone="and somebody else has stopped it; the ramdisk is still there (to go on with \
+what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; \
+ramraid start ${F[name]})"
 	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to
 	# it; but another RAM leg, elsewhere, may have that number and slot, too.
 	if [[ -z ${F[witness.legs]} ]]; then
-		action_is refuse "when the array last ran, the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		action_is refuse "when the array last ran, \
+the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: \
+every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, \
+is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: \
+ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
 	safe_start_gone_back_ "$1" && return
 	# One event less is md's own half step, for a leg that was in sync.
 	((${F[leg.$1.events]} < ${F[witness.events]})) || return 1
-	! histories_witness_agrees "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) || return 1
-	action_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+	! histories_witness_agrees "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) ||
+		return 1
+	action_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, \
+is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: \
+starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # safe_start_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync
@@ -233,7 +285,10 @@ safe_start_gone_back_() {
 		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
 		histories_witness_agrees "$i" || continue
 		((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || continue
-		action_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when the array last ran, and now it is at ${F[leg.$i.events]}: it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		action_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when \
+the array last ran, and now it is at ${F[leg.$i.events]}: \
+it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. \
+To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	done
 	return 1
@@ -243,11 +298,17 @@ safe_start_gone_back_() {
 # leg and began to rebuild another one, which is here. From which leg? From one that is absent, or
 # from the RAM leg, which is gone.
 safe_start_outrun_() {
-	local OUTRUNNER ABSENT back='It was rebuilt from the RAM leg, which is gone, or from a leg that is not good now. To'
+	local OUTRUNNER ABSENT \
+		back='It was rebuilt from the RAM leg, which is gone, or from a leg that is not good now. To'
 	histories_find_outrunner "$1" || return 1
 	safe_start_absent_names
-	[[ -z $ABSENT ]] || back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, if that was the RAM leg, or is gone for good,"
-	action_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: what was written since is missing from the one, and the other is incomplete. $back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+	[[ -z $ABSENT ]] ||
+		back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, \
+if that was the RAM leg, or is gone for good,"
+	action_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} \
+events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: \
+what was written since is missing from the one, and the other is incomplete. \
+$back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # safe_start_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg;
@@ -255,7 +316,8 @@ safe_start_outrun_() {
 safe_start_witness_why_() {
 	DOUBT=''
 	if [[ -z ${F[witness.events]} ]]; then
-		DOUBT="nothing shows that ${F[leg.$1.dev]} is up to date (${F[witness.why]:-no record})"
+		DOUBT="nothing shows that ${F[leg.$1.dev]} is up to date \
+(${F[witness.why]:-no record})"
 	elif ! histories_witness_agrees "$1"; then
 		DOUBT="${F[leg.$1.dev]} was not in sync when the array last ran"
 	fi

@@ -15,7 +15,11 @@ strangers_foreign() {
 	[[ -n ${F[array.foreign]} ]] || return 1
 	local one text=''
 	for one in ${F[array.foreign]}; do text+="${text:+; }${one%%=*} runs from ${one#*=}"; done
-	action_is refuse "another array has its UUID: ${text//,/, }, none of which is a MEMBER or the RAM leg. If that is a copy: mdadm --stop /dev/${F[array.foreign]%%=*}; ramraid start ${F[name]}. If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: ramraid start ${F[name]}"
+	action_is refuse "another array has its UUID: ${text//,/, }, \
+none of which is a MEMBER or the RAM leg. If that is a copy: \
+mdadm --stop /dev/${F[array.foreign]%%=*}; ramraid start ${F[name]}. \
+If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: \
+ramraid start ${F[name]}"
 }
 
 # strangers NEWEST LEG…: sets the refusal and returns 0 if it can't be told which device is the
@@ -32,7 +36,12 @@ strangers() {
 			STRANGERS+="${STRANGERS:+ }$node"
 			continue
 		}
-		action_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, or make it blank (mdadm --zero-superblock /dev/$node). If it is the leg: write its name as MEMBER in $ETC/${F[name]}.conf. Then: ramraid start ${F[name]}. To start from one MEMBER alone, whatever speaks against it: ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
+		action_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's \
+UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, \
+or make it blank (mdadm --zero-superblock /dev/$node). If it is the leg: \
+write its name as MEMBER in $ETC/${F[name]}.conf. Then: ramraid start ${F[name]}. \
+To start from one MEMBER alone, whatever speaks against it: \
+ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
 		return 0
 	done
 	strangers_unvouched_ "$@"
@@ -44,8 +53,10 @@ strangers() {
 strangers_one_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" && ${F[leg.$i.device_uuid]} == "$2" ]] || continue
-		STRANGER="it has the device UUID of ${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, events ${F[leg.$i.events]}): one of the two is a copy of the other"
+		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" &&
+			${F[leg.$i.device_uuid]} == "$2" ]] || continue
+		STRANGER="it has the device UUID of ${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, \
+events ${F[leg.$i.events]}): one of the two is a copy of the other"
 		return
 	done
 	if [[ " ${F[witness.given]} " == *" $2 "* ]] && (($3 < ${F[leg.$1.events]})); then
@@ -55,7 +66,8 @@ strangers_one_() {
 	elif [[ -z ${F[witness.legs]} && " ${F[witness.left]} " == *" $2 "* ]]; then
 		STRANGER="it was in sync until only the RAM leg was"
 	elif (($3 >= ${F[leg.$1.events]})); then
-		STRANGER="it is no older than ${F[leg.$1.dev]} (/dev/${F[leg.$1.node]}, events ${F[leg.$1.events]}), the newest that is one"
+		STRANGER="it is no older than ${F[leg.$1.dev]} (/dev/${F[leg.$1.node]}, \
+events ${F[leg.$1.events]}), the newest that is one"
 	else
 		STRANGER=old
 	fi
@@ -66,8 +78,15 @@ strangers_copies_() {
 	local i j
 	for i; do
 		for j; do
-			[[ $i -lt $j && -n ${F[leg.$i.device_uuid]} && ${F[leg.$i.device_uuid]} == "${F[leg.$j.device_uuid]}" && ${F[leg.$i.node]} != "${F[leg.$j.node]}" ]] || continue
-			action_is refuse "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (/dev/${F[leg.$j.node]}, events ${F[leg.$j.events]}) carry one device UUID: one of them is a copy of the other. Make the copy blank (mdadm --zero-superblock), or take it out of the machine; then: ramraid start ${F[name]}. To start from one of them alone: ramraid start --force-leg=DISK ${F[name]}"
+			[[ $i -lt $j && -n ${F[leg.$i.device_uuid]} &&
+				${F[leg.$i.device_uuid]} == "${F[leg.$j.device_uuid]}" &&
+				${F[leg.$i.node]} != "${F[leg.$j.node]}" ]] || continue
+			action_is refuse "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, \
+events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (/dev/${F[leg.$j.node]}, \
+events ${F[leg.$j.events]}) carry one device UUID: one of them is a copy of the other. \
+Make the copy blank (mdadm --zero-superblock), or take it out of the machine; then: \
+ramraid start ${F[name]}. To start from one of them alone: \
+ramraid start --force-leg=DISK ${F[name]}"
 			return 0
 		done
 	done
@@ -83,10 +102,18 @@ strangers_unvouched_() {
 	local newest=$1 i what
 	if histories_witness_agrees "$newest"; then return 1; fi
 	for i in "${@:2}"; do
-		if ((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || ! histories_witness_agrees "$i"; then continue; fi
-		what="has gone on since (events ${F[leg.$i.events]}): the one may have been written elsewhere, or have come into sync just before the other one left"
-		((${F[leg.$i.events]} > ${F[witness.events]})) || what="is as it was then (events ${F[leg.$i.events]}): the one has been written elsewhere"
-		action_is refuse "${F[leg.$newest.dev]} (events ${F[leg.$newest.events]}) was not in sync when the array last ran, and ${F[leg.$i.dev]}, which was, $what. Look at both (mdadm --examine), choose one, and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
+		if ((${F[leg.$i.events]} + 1 < ${F[witness.events]})) ||
+			! histories_witness_agrees "$i"; then continue; fi
+		what="has gone on since (events ${F[leg.$i.events]}): \
+the one may have been written elsewhere, or have come into sync just before the other one left"
+		((${F[leg.$i.events]} > ${F[witness.events]})) ||
+			what="is as it was then (events ${F[leg.$i.events]}): \
+the one has been written elsewhere"
+		action_is refuse "${F[leg.$newest.dev]} (events ${F[leg.$newest.events]}) was not \
+in sync when the array last ran, and ${F[leg.$i.dev]}, which was, $what. \
+Look at both (mdadm --examine), choose one, and start from it alone: \
+ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: \
+ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
 		return 0
 	done
 	return 1
@@ -95,5 +122,6 @@ strangers_unvouched_() {
 # strangers_alien I: sets KIND of a leg that was recorded on other hardware, and now is something
 # that anybody can plug in or make up.
 strangers_alien() {
-	KIND="(/dev/${F[leg.$1.node]}) may be a copy: ${F[leg.$1.moved]}. If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid start ${F[name]}"
+	KIND="(/dev/${F[leg.$1.node]}) may be a copy: ${F[leg.$1.moved]}. \
+If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid start ${F[name]}"
 }

@@ -13,7 +13,8 @@ crypttab() {
 	local name source key options
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
 	while read -r name source key options _ || [[ -n $name ]]; do
-		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] || continue
+		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] ||
+			continue
 		crypttab_is_leg_ "$name" || continue
 		crypttab_leg_may_wait_ || continue
 		if crypttab_option_ noauto auto; then
@@ -39,7 +40,8 @@ crypttab_is_leg_() {
 		dependents_decode spec
 		dependents_decode tag
 		[[ $spec != "/dev/mapper/$1" && $tag != "/dev/mapper/$1" ]] || return 0
-		[[ ! $spec =~ ^/dev/disk/by-id/dm-uuid-CRYPT-[A-Z0-9]+-([0-9a-f]{32}-)?(.+)$ || ${BASH_REMATCH[2]} != "$1" ]] || return 0
+		[[ ! $spec =~ ^/dev/disk/by-id/dm-uuid-CRYPT-[A-Z0-9]+-([0-9a-f]{32}-)?(.+)$ ||
+			${BASH_REMATCH[2]} != "$1" ]] || return 0
 	done
 	return 1
 }
@@ -50,15 +52,19 @@ crypttab_is_leg_() {
 # after the array.
 crypttab_leg_may_wait_() {
 	local found=() path ahead=() why=''
-	for path in "$source" "${key%%:*}" "${key#*:}"; do [[ -z $path || $path == @(none|-) ]] || ahead+=("$path"); done
-	[[ ! ,$options, =~ ,header=([^,]+), ]] || ahead+=("${BASH_REMATCH[1]%%:*}" "${BASH_REMATCH[1]#*:}")
+	for path in "$source" "${key%%:*}" "${key#*:}"; do
+		[[ -z $path || $path == @(none|-) ]] || ahead+=("$path")
+	done
+	[[ ! ,$options, =~ ,header=([^,]+), ]] ||
+		ahead+=("${BASH_REMATCH[1]%%:*}" "${BASH_REMATCH[1]#*:}")
 	if rescue_mount_comes_after "${ahead[@]}"; then
 		why='its disk, key or header is on the array itself'
 	elif [[ ,$options, == *,_netdev,* ]] && ((netdev == 0 || local > 0)); then
 		why='/etc/crypttab says _netdev of it, and not all lines about what is on the array do. Write it for all, or for none'
 	fi
 	[[ -n $why ]] || return 0
-	log_warning "$GATE_NAME: a disk leg is in the container $name, and the array does not wait for that: $why"
+	log_warning "$GATE_NAME: a disk leg is in the container $name, \
+and the array does not wait for that: $why"
 	return 1
 }
 
@@ -72,7 +78,9 @@ crypttab_print_legs() {
 crypttab_write_leg() {
 	local file=$1/ramraid@$2.service.d/50-crypt.conf
 	put_folder "${file%/*}" || return
-	[[ -e $file ]] || put_lines "$file" '# A disk leg is in it (MEMBER in ramraid.conf(5)). What /etc/crypttab says noauto of is opened by a person, or not at all.' '[Unit]' || return
+	[[ -e $file ]] ||
+		put_lines "$file" \
+			'# A disk leg is in it (MEMBER in ramraid.conf(5)). What /etc/crypttab says noauto of is opened by a person, or not at all.' '[Unit]' || return
 	[[ $3 == byhand ]] || put_more "$file" "Wants=$4" || return
 	put_more "$file" "After=$4"
 }

@@ -11,7 +11,8 @@ declare -gA F # the facts: decide/facts.list
 # remembered; and those in GATE_MORE, one a line.
 dependents_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
-	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
+	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" \
+		"${hex:16:8}" "${hex:24:8}"
 	[[ ! -f $file || ! -r $file ]] || cat "$file"
 	dependents_renamed_ "$1" "$2"
 	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
@@ -23,7 +24,8 @@ dependents_renamed_() {
 	local other RENAMED
 	renamed_names "$1" "$2"
 	for other in "${RENAMED[@]}"; do
-		[[ $other == =* || -e $ETC/$other.conf || ! -f $STATE/$other.contents || ! -r $STATE/$other.contents ]] || cat "$STATE/$other.contents"
+		[[ $other == =* || -e $ETC/$other.conf || ! -f $STATE/$other.contents ||
+			! -r $STATE/$other.contents ]] || cat "$STATE/$other.contents"
 	done
 }
 
@@ -39,7 +41,9 @@ dependents_decode() {
 dependents_simplify() {
 	local text=${!1}
 	[[ $text == /* ]] || return 0
-	while [[ $text == *//* || $text == */./* ]]; do text=${text//\/\///} text=${text//\/.\///}; done
+	while [[ $text == *//* || $text == */./* ]]; do
+		text=${text//\/\///} text=${text//\/.\///}
+	done
 	text=${text%/.}
 	printf -v "$1" '%s' "${text%/}"
 }
@@ -71,7 +75,8 @@ dependents_matches() {
 	dependents_tag "$1"
 	# An empty index would be an error.
 	[[ -n $spec ]] || return 1
-	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} || $spec == /dev/disk/by-id/md-uuid-* && -n ${ALIASES[${spec%-part[0-9]*}]-} ]] ||
+	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} ||
+		$spec == /dev/disk/by-id/md-uuid-* && -n ${ALIASES[${spec%-part[0-9]*}]-} ]] ||
 		dependents_is_array "$spec"
 }
 
@@ -161,10 +166,13 @@ dependents_device() {
 dependents_units() {
 	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
 	local -A ALIASES=()
-	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=()
+	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() \
+	later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=()
 	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
 	dependents_simplify rescue
-	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(dependents_aliases "$1" "$2")
+	while IFS= read -r alias || [[ -n $alias ]]; do
+		[[ -z $alias ]] || ALIASES[$alias]=1
+	done < <(dependents_aliases "$1" "$2")
 	# Twice, so that one container inside another is found in any order.
 	dependents_crypttab_
 	dependents_crypttab_
@@ -179,7 +187,8 @@ dependents_crypttab_() {
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
 	while read -r name source _ options _ || [[ -n $name ]]; do
 		# A name with a slash is refused by systemd, too.
-		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] || continue
+		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] ||
+			continue
 		dependents_matches "$source" || continue
 		alias=/dev/mapper/$name
 		dependents_count_netdev_ "${options-}"
@@ -216,7 +225,8 @@ dependents_fstab_() {
 			swaps+=("$device")
 		else
 			mounts+=("$target") fscks+=("$device")
-			[[ ,$options, != *,nofail,* || ,$options, == *,x-systemd.automount,* ]] || optional+=("$target")
+			[[ ,$options, != *,nofail,* || ,$options, == *,x-systemd.automount,* ]] ||
+				optional+=("$target")
 		fi
 	done < <(fstab_lines)
 	for target in "${REQUIRED_BY[@]}"; do
@@ -244,7 +254,11 @@ dependents_timeout_() { # OPTIONS TARGET
 
 dependents_print_() {
 	local name
-	((netdev == 0)) || if ((local == 0)); then printf 'network only\n'; else printf 'network mixed\n'; fi
+	((netdev == 0)) || if ((local == 0)); then
+		printf 'network only\n'
+	else
+		printf 'network mixed\n'
+	fi
 	systemd_escape --path --suffix=mount -- "${mounts[@]}" | sed 's/^/unit /'
 	systemd_escape --path --suffix=swap -- "${swaps[@]}" | sed 's/^/unit /'
 	systemd_escape --path --suffix=device -- "${devices[@]}" | sed 's/^/device /'
@@ -266,11 +280,14 @@ dependents_lines() {
 	local GATE_NAME=$1 alias name source target netdev=0 local=0
 	local -A ALIASES=()
 	local -a crypts=() devices=() opened=()
-	while IFS= read -r alias || [[ -n $alias ]]; do [[ -z $alias ]] || ALIASES[$alias]=1; done < <(dependents_aliases "$1" "$2")
+	while IFS= read -r alias || [[ -n $alias ]]; do
+		[[ -z $alias ]] || ALIASES[$alias]=1
+	done < <(dependents_aliases "$1" "$2")
 	dependents_crypttab_
 	dependents_crypttab_
 	[[ ! -r $ROOT/etc/crypttab ]] || while read -r name source _; do
-		[[ $name == '#'* || " ${crypts[*]} " != *" $name "* ]] || printf '/etc/crypttab: %s %s\n' "$name" "$source"
+		[[ $name == '#'* || " ${crypts[*]} " != *" $name "* ]] ||
+			printf '/etc/crypttab: %s %s\n' "$name" "$source"
 	done <"$ROOT/etc/crypttab"
 	while read -r source target _; do
 		printf -v source '%b' "$source"

@@ -10,7 +10,8 @@ declare -gA F # the facts: decide/facts.list
 # "infinity" when one of them is.
 dropins_seconds() {
 	local seconds=() text
-	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || text=$'1800\n30'
+	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") ||
+		text=$'1800\n30'
 	mapfile -t seconds < <(printf '%s\n' "$text")
 	if [[ "${seconds[*]}" == *infinity* ]]; then
 		printf 'infinity\n'
@@ -28,7 +29,9 @@ GATE_SAVES=() GATE_COPIES=() GATE_WRITABLES=()
 dropins_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0 saves=() copies=()
 	GATE_PATIENT=''
-	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] || dropins_dropin "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" || code=1
+	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] ||
+		dropins_dropin "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" ||
+		code=1
 	dropins_nested_ "$folder" "$name" || code=1
 	units=$(dependents_units "$name" "${CONF[UUID]}")
 	[[ -n $units ]] || return "$code"
@@ -55,7 +58,8 @@ dropins_write() {
 
 # A folder that the services may write to besides.
 dropins_writable_() { # PATH
-	[[ $1 == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $1 "* ]] || GATE_WRITABLES+=("$1")
+	[[ $1 == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $1 "* ]] ||
+		GATE_WRITABLES+=("$1")
 }
 
 # dropins_unit_ FOLDER NAME KIND UNIT SECONDS: of a unit that waits for the array; SECONDS is how
@@ -76,7 +80,9 @@ dropins_unit_() {
 dropins_dropin() {
 	local file=$1/ramraid@$2.service.d/50-rescue.conf
 	put_folder "${file%/*}" || return
-	[[ -e $file ]] || put_lines "$file" '# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).' || return
+	[[ -e $file ]] ||
+		put_lines "$file" \
+			'# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).' || return
 	put_more "$file" "$3" "$4"
 }
 
@@ -88,8 +94,11 @@ dropins_nested_() {
 		inner=$(dropins_inner_ "$member")
 		[[ -n $inner && $inner != "$2" ]] || continue
 		put_folder "${file%/*}" || return
-		[[ -e $file ]] || put_lines "$file" '# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).' '[Unit]' || return
-		put_more "$file" "Wants=ramraid@$inner.service" "After=ramraid@$inner.service" || return
+		[[ -e $file ]] ||
+			put_lines "$file" \
+				'# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).' '[Unit]' || return
+		put_more "$file" "Wants=ramraid@$inner.service" "After=ramraid@$inner.service" ||
+			return
 	done
 }
 
@@ -102,7 +111,8 @@ dropins_inner_() {
 	elif [[ $1 == /dev/disk/by-id/md-uuid-* ]]; then
 		hex=${1##*/md-uuid-} hex=${hex//[-:]/}
 		while IFS= read -r name; do
-			! tr -d ' \t:"-' <"$ETC/$name.conf" | grep -qxF "UUID=$hex" || printf '%s\n' "$name"
+			! tr -d ' \t:"-' <"$ETC/$name.conf" | grep -qxF "UUID=$hex" ||
+				printf '%s\n' "$name"
 		done < <(conf_names)
 	fi
 }
@@ -114,12 +124,15 @@ dropins_inner_() {
 dropins_network_() {
 	local file=$1/ramraid@$2.service.d/50-network.conf
 	[[ $3 == only ]] || {
-		log_warning "$2: of what is on it, /etc/fstab and /etc/crypttab say _netdev of some and not of others: it does not wait for the network. Write it for all, or for none"
+		log_warning "$2: of what is on it, /etc/fstab and /etc/crypttab say _netdev of \
+some and not of others: it does not wait for the network. Write it for all, or for none"
 		return 0
 	}
 	put_folder "${file%/*}" &&
-		put_lines "$file" '# All that is on it is marked _netdev in fstab and crypttab: its disks come over the network.' \
-			'[Unit]' 'Wants=network-online.target remote-fs-pre.target' 'After=network-online.target remote-fs-pre.target'
+		put_lines "$file" \
+			'# All that is on it is marked _netdev in fstab and crypttab: its disks come over the network.' \
+			'[Unit]' 'Wants=network-online.target remote-fs-pre.target' \
+			'After=network-online.target remote-fs-pre.target'
 }
 
 # dropins_shutdown FOLDER: these targets force their end after 30 minutes, counted from their
@@ -136,7 +149,9 @@ dropins_shutdown() {
 
 # dropins_holds_watcher: does mdadm's own watcher wait until this array's start is over? Not for one
 # without a bound: it looks after other arrays too. After dropins_write.
-dropins_holds_watcher() { [[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} && $(dropins_seconds) != infinity ]]; }
+dropins_holds_watcher() {
+	[[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} && $(dropins_seconds) != infinity ]]
+}
 
 # dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and
 # of a RAM leg that is taken out (check_array() in mdadm's mdmonitor.c). So it begins after their
@@ -162,25 +177,34 @@ dropins_watcher() {
 dropins_deactivator() {
 	local folder=$1 file line stops=()
 	shift
-	for file in "$ROOT"/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/blk-availability.service; do [[ ! -e $file ]] || break; done
+	for file in \
+		"$ROOT"/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/blk-availability.service; do
+		[[ ! -e $file ]] || break
+	done
 	[[ -s $file ]] || return 0 # it is not there, or masked
 	while IFS= read -r line; do [[ $line != ExecStop=?* ]] || stops+=("$line"); done <"$file"
 	((${#stops[@]} > 0)) || return 0
-	put_folder "$folder/blk-availability.service.d" && put_folder "$folder/mdmonitor.service.d" || return
+	put_folder "$folder/blk-availability.service.d" &&
+		put_folder "$folder/mdmonitor.service.d" || return
 	put_lines "$folder/blk-availability.service.d/50-ramraid.conf" \
-		"# Of arrays with a leg in RAM, that is taken out before: SHUTDOWN in ramraid-concepts(7). The other lines are those of $file." \
+		"# Of arrays with a leg in RAM, that is taken out before: \
+SHUTDOWN in ramraid-concepts(7). The other lines are those of $file." \
 		'[Service]' ExecStop= "ExecStop=ramraid yield -- $*" "${stops[@]}"
 	put_lines "$folder/mdmonitor.service.d/50-ramraid-lvm.conf" \
-		'# The RAM legs that it lets go are nothing to mail of.' '[Unit]' After=blk-availability.service
+		'# The RAM legs that it lets go are nothing to mail of.' '[Unit]' \
+		After=blk-availability.service
 }
 
 dropins_unit_put_() { # FILE NAME
-	put_lines "$1" "# It is on the array $2. Requires, because without the array it can only wait in vain; whether a missing RAM leg lets" \
-		"# it start is decided by WAIT and ON_TIMEOUT: ramraid@$2.service fails only if it must not start." \
+	put_lines "$1" "# It is on the array $2. Requires, \
+because without the array it can only wait in vain; whether a missing RAM leg lets" \
+		"# it start is decided by WAIT and ON_TIMEOUT: \
+ramraid@$2.service fails only if it must not start." \
 		'[Unit]' "Requires=ramraid@$2.service" "After=ramraid@$2.service"
 }
 
 dropins_device_put_() { # FILE NAME SECONDS
-	put_lines "$1" "# It appears when ramraid@$2.service has started the array, which may take as long as its own time-outs allow." \
+	put_lines "$1" "# It appears when ramraid@$2.service has started the array, \
+which may take as long as its own time-outs allow." \
 		'[Unit]' "JobRunningTimeoutSec=$3"
 }

@@ -13,7 +13,8 @@ fstab_lines() {
 	[[ -f $file && -r $file ]] || return 0
 	text=$(findmnt --fstab --tab-file "$file" --raw --noheadings --output SOURCE,TARGET,FSTYPE,OPTIONS) || code=$?
 	if ((code > 1)); then
-		log_warning "$file: findmnt has crashed over it, because of a line that is none of fstab(5); what else stands there is ordered all the same"
+		log_warning "$file: findmnt has crashed over it, \
+because of a line that is none of fstab(5); what else stands there is ordered all the same"
 		fstab_plain_ <"$file"
 	elif [[ -n $text ]]; then
 		printf '%s\n' "$text"
@@ -27,7 +28,8 @@ fstab_plain_() {
 		[[ -n $target && $source != \#* ]] || continue
 		line="$source $target ${type:-auto} ${options:-defaults}"
 		# fstab(5) has the four of them; any other backslash is one.
-		line=${line//\\/\\x5c} line=${line//\\x5c040/\\x20} line=${line//\\x5c011/\\x09} line=${line//\\x5c012/\\x0a}
+		line=${line//\\/\\x5c} line=${line//\\x5c040/\\x20} line=${line//\\x5c011/\\x09} \
+			line=${line//\\x5c012/\\x0a}
 		printf '%s\n' "${line//\\x5c134/\\x5c}"
 	done
 }

@@ -9,7 +9,8 @@ need config/conf core/log core/put core/words gate/dependents gate/dropins
 # be written there? Not to another machine.
 rescue_mount_other() {
 	! dependents_is_beside "$source" || devices+=("$(dependents_device "$source")")
-	[[ $type == swap || $rescue/ != "$target"/* ]] || rescue_mount_is_remote_ "$type" "$options" || holders+=("$target")
+	[[ $type == swap || $rescue/ != "$target"/* ]] ||
+		rescue_mount_is_remote_ "$type" "$options" || holders+=("$target")
 	! rescue_mount_is_copy_place_ || copies+=("$target")
 }
 
@@ -18,9 +19,15 @@ rescue_mount_other() {
 # boot, or only when it is looked at, and not a device that is waited for without end.
 rescue_mount_is_copy_place_() {
 	local want=${CONF[WITNESS_COPY]-auto}
-	[[ ,$options, != *,noauto,* && ,$options, != *,x-systemd.automount,* && ,$options, != *,x-systemd.device-timeout=@(0|infinity),* ]] || return 1
-	[[ $type != swap && $target != / ]] && ! rescue_mount_is_remote_ "$type" "$options" || return 1
-	if [[ $want == auto ]]; then [[ $target == @(/boot|/efi|/boot/efi) ]]; else [[ $want != none && $want/ == "$target"/* ]]; fi
+	[[ ,$options, != *,noauto,* && ,$options, != *,x-systemd.automount,* &&
+		,$options, != *,x-systemd.device-timeout=@(0|infinity),* ]] || return 1
+	[[ $type != swap && $target != / ]] && ! rescue_mount_is_remote_ "$type" "$options" ||
+		return 1
+	if [[ $want == auto ]]; then
+		[[ $target == @(/boot|/efi|/boot/efi) ]]
+	else
+		[[ $want != none && $want/ == "$target"/* ]]
+	fi
 }
 
 # rescue_mount_copies: sets copied to the mounts that hold the copy, and to what they come after;
@@ -64,11 +71,19 @@ rescue_mount_order() {
 	local unit=$target options=$options place
 	[[ $type != swap ]] || unit=swap.target
 	[[ $type != tmpfs ]] || rescue_mount_after "$unit" swap.target
-	if rescue_mount_is_remote_ "$type" "$options"; then rescue_mount_after "$unit" "/dev/md/$GATE_NAME"; else rescue_mount_after "$unit" "$source"; fi
+	if rescue_mount_is_remote_ "$type" "$options"; then
+		rescue_mount_after "$unit" "/dev/md/$GATE_NAME"
+	else
+		rescue_mount_after "$unit" "$source"
+	fi
 	while [[ $options =~ $GATE_ORDER ]]; do
 		options=${BASH_REMATCH[1]}
 		rescue_mount_place "${BASH_REMATCH[5]}"
-		if [[ ${BASH_REMATCH[2]} == before ]]; then rescue_mount_after "$place" "$unit"; else rescue_mount_after "$unit" "$place"; fi
+		if [[ ${BASH_REMATCH[2]} == before ]]; then
+			rescue_mount_after "$place" "$unit"
+		else
+			rescue_mount_after "$unit" "$place"
+		fi
 	done
 }
 
@@ -77,7 +92,9 @@ rescue_mount_order() {
 # array: then it is unmounted before the array can be stopped.
 rescue_mount_saves() {
 	local found=()
-	if rescue_mount_comes_after "$1"; then rescue_mount_warn_rescue_ "$GATE_NAME" "$1"; else saves+=("${found[@]}"); fi
+	if rescue_mount_comes_after "$1"; then
+		rescue_mount_warn_rescue_ "$GATE_NAME" "$1"
+	else saves+=("${found[@]}"); fi
 }
 
 # rescue_mount_comes_after PATH…: does one of these, or of what it comes after, come after the
@@ -85,7 +102,8 @@ rescue_mount_saves() {
 rescue_mount_comes_after() {
 	local ahead=("$@") left=("${later[@]}") i n
 	for ((n = 0; n < ${#ahead[@]}; n++)); do
-		! dependents_matches "${ahead[n]}" && ! dependents_is_beside "${ahead[n]}" || return 0
+		! dependents_matches "${ahead[n]}" && ! dependents_is_beside "${ahead[n]}" ||
+			return 0
 		for i in "${!left[@]}"; do
 			[[ ${ahead[n]}/ == "${left[i]}"/* ]] || continue
 			ahead+=("${sooner[i]}")
@@ -99,7 +117,8 @@ rescue_mount_comes_after() {
 
 rescue_mount_warn_rescue_() { # NAME MOUNT
 	[[ -z ${GATE_QUIET-} ]] || return 0
-	log_warning "$1: $2, where RESCUE lies, waits for $1 itself: at a shutdown it is unmounted first, and the RAM leg can't be saved there"
+	log_warning "$1: $2, where RESCUE lies, waits for $1 itself: \
+at a shutdown it is unmounted first, and the RAM leg can't be saved there"
 }
 
 # rescue_mount_write_saves FOLDER: what GATE_SAVES has. Last of all: only then it can be seen who
@@ -146,8 +165,9 @@ rescue_mount_write_writable() {
 	shift
 	paths=("${@/#/-}")
 	for unit in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-memory@; do
-		put_folder "$folder/$unit.service.d" && put_lines "$folder/$unit.service.d/50-ramraid-witness.conf" \
-			'# The second copy of the record of the last run (WITNESS_COPY in ramraid.conf(5)).' '[Service]' "ReadWritePaths=${paths[*]}" || return
+		put_folder "$folder/$unit.service.d" &&
+			put_lines "$folder/$unit.service.d/50-ramraid-witness.conf" \
+				'# The second copy of the record of the last run (WITNESS_COPY in ramraid.conf(5)).' '[Service]' "ReadWritePaths=${paths[*]}" || return
 	done
 }
 
@@ -179,6 +199,7 @@ rescue_mount_array_leads_to_() {
 			;;
 		*) ! rescue_mount_leads_to_ "$1" "$unit" "$3" || return 0 ;;
 		esac
-	done < <(cat "$1/ramraid@$2.service.d"/50-{rescue,nested,crypt,witness}.conf 2>/dev/null | sed -n 's/^After=//p')
+	done < <(cat "$1/ramraid@$2.service.d"/50-{rescue,nested,crypt,witness}.conf 2>/dev/null |
+		sed -n 's/^After=//p')
 	return 1
 }

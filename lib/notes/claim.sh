@@ -18,7 +18,8 @@ claim_text() {
 		what=/dev/md/$2
 		printf '# Written by ramraid. The root file system is on this array, so the initramfs starts it.\n'
 	fi
-	printf 'ARRAY %s UUID=%s:%s:%s:%s\n' "$what" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" "${hex:24:8}"
+	printf 'ARRAY %s UUID=%s:%s:%s:%s\n' "$what" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" \
+		"${hex:24:8}"
 }
 
 # claim_wanted NAME UUID: the text for the array whose configuration has been loaded.
@@ -43,7 +44,9 @@ claim_remove() { claim_show_ "$1" && act rm -f -- "$(claim_file "$1")"; }
 claim_is_made() {
 	local file
 	[[ $(claim_wanted "$1" "$2") == "$(cat "$(claim_file "$1")" 2>/dev/null)" ]] || return 1
-	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] || return 1; done < <(claim_others)
+	while IFS= read -r file; do
+		[[ -z $(claim_lines_ "$file" "$2") ]] || return 1
+	done < <(claim_others)
 }
 
 # claim_names NAME UUID: is there a line of others that names the array, in force, or kept as a
@@ -51,18 +54,23 @@ claim_is_made() {
 claim_names() {
 	local file mark
 	mark=$(claim_mark_ "$1")
-	while IFS= read -r file; do [[ -z $(claim_lines_ "$file" "$2") ]] && ! grep -qF -- "$mark" "$file" || return 0; done < <(claim_others)
+	while IFS= read -r file; do
+		[[ -z $(claim_lines_ "$file" "$2") ]] && ! grep -qF -- "$mark" "$file" || return 0
+	done < <(claim_others)
 	return 1
 }
 
 # claim_mark_ NAME: what a line of others begins with while it is kept as a comment.
-claim_mark_() { printf '# Not in force while ramraid starts this array; "ramraid release %s" puts it back: ' "$1"; }
+claim_mark_() {
+	printf '# Not in force while ramraid starts this array; "ramraid release %s" puts it back: ' "$1"
+}
 
 # claim_others: the files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out, one a
 # line.
 claim_others() {
 	local file
-	for file in "$ROOT"/etc/mdadm/mdadm.conf "$ROOT"/etc/mdadm.conf "$CLAIMS"/*.conf "$ROOT"/etc/mdadm.conf.d/*.conf; do
+	for file in "$ROOT"/etc/mdadm/mdadm.conf "$ROOT"/etc/mdadm.conf "$CLAIMS"/*.conf \
+		"$ROOT"/etc/mdadm.conf.d/*.conf; do
 		[[ ! -f $file || ${file##*/} == ramraid-*.conf ]] || printf '%s\n' "$file"
 	done
 }
@@ -71,7 +79,9 @@ claim_hide_() { # NAME UUID
 	local file number script
 	while IFS= read -r file; do
 		script=''
-		while IFS= read -r number; do script+=${number:+"${number}s|^|$(claim_mark_ "$1")|;"}; done < <(claim_lines_ "$file" "$2")
+		while IFS= read -r number; do
+			script+=${number:+"${number}s|^|$(claim_mark_ "$1")|;"}
+		done < <(claim_lines_ "$file" "$2")
 		[[ -z $script ]] || claim_edit_ "$file" "$script"
 	done < <(claim_others)
 }
@@ -110,7 +120,13 @@ claim_lines_() {
 	done <"$1"
 	! claim_is_one_ "$text" "$2" "${3-}" || printf '%s\n' "${numbers[@]}"
 }
-claim_is_one_() { claim_is_about_ "$1" "$2" && if claim_ignores_ "$1"; then [[ $3 == ignoring ]]; else [[ -z $3 ]]; fi; }
+claim_is_one_() {
+	claim_is_about_ "$1" "$2" && if claim_ignores_ "$1"; then
+		[[ $3 == ignoring ]]
+	else
+		[[ -z $3 ]]
+	fi
+}
 
 # claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else?
 # For that see initramfs/hook. Of an array with ROOT=yes: is it named there, and not to be ignored?
@@ -126,7 +142,8 @@ claim_stands() {
 # grouped in any way (match_keyword() and parse_uuid() in mdadm).
 claim_is_about_() {
 	local text=${1,,}
-	[[ $text =~ ^(arr|arra|array)[[:blank:]] && $text =~ [[:blank:]]\"?uuid=\"?([0-9a-f:.-]+) ]] || return 1
+	[[ $text =~ ^(arr|arra|array)[[:blank:]] &&
+		$text =~ [[:blank:]]\"?uuid=\"?([0-9a-f:.-]+) ]] || return 1
 	[[ ${BASH_REMATCH[1]//[:.-]/} == "${2//-/}" ]]
 }
 claim_ignores_() { [[ ${1,,} =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]; } # ENTRY
@@ -134,7 +151,8 @@ claim_ignores_() { [[ ${1,,} =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]; } # ENTRY
 # The initramfs of every installed kernel must know. Takes seconds to minutes for each.
 claim_initramfs() {
 	claim_initramfs_is_ours || {
-		log_warning 'no update-initramfs here: make your initramfs leave this array alone yourself (INITRAMFS in ramraid-concepts(7))'
+		log_warning \
+			'no update-initramfs here: make your initramfs leave this array alone yourself (INITRAMFS in ramraid-concepts(7))'
 		return 0
 	}
 	act update-initramfs -u -k all

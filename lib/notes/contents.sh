@@ -13,7 +13,12 @@ contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
 contents_of() {
 	local others
 	mapfile -t others < <(contents_beside_ "$1")
-	{ contents_names_ "$DEV/$1" && { ((${#others[@]} == 0)) || contents_names_ "${others[@]}" | sed 's/^/beside /'; } && contents_below_ "$1"; } | sort -u
+	{
+		contents_names_ "$DEV/$1" && {
+			((${#others[@]} == 0)) ||
+				contents_names_ "${others[@]}" | sed 's/^/beside /'
+		} && contents_below_ "$1"
+	} | sort -u
 }
 
 # contents_below_ NODE: the containers in which what it is made of lies, one a line.
@@ -48,32 +53,35 @@ contents_beside_() {
 	[[ $groups != ' ' ]] || return 0
 	for node in "$SYS"/class/block/dm-*; do
 		{ read -r uuid <"$node/dm/uuid"; } 2>/dev/null || continue
-		[[ $uuid != LVM-* || $groups != *" ${uuid:4:32} "* || " ${stack[*]} " == *" ${node##*/} "* ]] || printf '%s\n' "$DEV/${node##*/}"
+		[[ $uuid != LVM-* || $groups != *" ${uuid:4:32} "* ||
+			" ${stack[*]} " == *" ${node##*/} "* ]] || printf '%s\n' "$DEV/${node##*/}"
 	done
 }
 
 contents_names_() { # DEVICE…
 	local line key value vg lv
-	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" | while IFS= read -r line; do
-		while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
-			key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
-			# What a shell or a terminal could misunderstand, and every byte beyond
-			# ASCII, lsblk writes as \xNN.
-			printf -v value '%b' "$value"
-			[[ -n $value && $value != *$'\n'* ]] || continue
-			case $key:$value in
-			PATH:/dev/mapper/*)
-				printf '%s\n' "$value"
-				# LVM's second name; device-mapper doubles the dashes within a name.
-				[[ ${value#/dev/mapper/} =~ ^(([^-]|--)+)-(([^-]|--)+)$ ]] || continue
-				vg=${BASH_REMATCH[1]//--/-} lv=${BASH_REMATCH[3]//--/-}
-				printf '/dev/%s/%s\n' "$vg" "$lv"
-				;;
-			PATH:*) ;; # a kernel name: means something else after the next boot
-			*) printf '%s=%s\n' "$key" "$value" ;;
-			esac
+	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" |
+		while IFS= read -r line; do
+			while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
+				key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
+				# What a shell or a terminal could misunderstand, and every byte beyond
+				# ASCII, lsblk writes as \xNN.
+				printf -v value '%b' "$value"
+				[[ -n $value && $value != *$'\n'* ]] || continue
+				case $key:$value in
+				PATH:/dev/mapper/*)
+					printf '%s\n' "$value"
+					# LVM's second name; device-mapper doubles the dashes within a name.
+					[[ ${value#/dev/mapper/} =~ ^(([^-]|--)+)-(([^-]|--)+)$ ]] ||
+						continue
+					vg=${BASH_REMATCH[1]//--/-} lv=${BASH_REMATCH[3]//--/-}
+					printf '/dev/%s/%s\n' "$vg" "$lv"
+					;;
+				PATH:*) ;; # a kernel name: means something else after the next boot
+				*) printf '%s=%s\n' "$key" "$value" ;;
+				esac
+			done
 		done
-	done
 }
 
 # contents_remember NAME MD: writes them down if they changed. What is not seen now may just be
@@ -87,7 +95,8 @@ contents_remember() {
 	[[ -n $new ]] || return 0
 	[[ ! -f $file ]] || old=$(tr -d '\0' <"$file" 2>/dev/null) || old=''
 	while IFS= read -r line; do
-		[[ -z $line || $'\n'$new$'\n' == *$'\n'"$line"$'\n'* ]] || contents_is_elsewhere "$line" || new+=$'\n'$line
+		[[ -z $line || $'\n'$new$'\n' == *$'\n'"$line"$'\n'* ]] ||
+			contents_is_elsewhere "$line" || new+=$'\n'$line
 	done < <(printf '%s\n' "$old")
 	new=$(printf '%s\n' "$new" | sort -u)
 	[[ $new == "$old" ]] || act_text "$file" "$new"$'\n'

@@ -24,7 +24,10 @@ copy_state() {
 	begin=$NOW
 	COPY_STATE=none COPY_WHY='' COPY_SECONDS=0 DONE=0 TOTAL=0 RATE=0
 	[[ -d $folder ]] || return 0
-	{ read -r TOTAL <"$folder/size" && read -r begin <"$folder/begin" && read -r pid <"$folder/pid"; } 2>/dev/null || :
+	{
+		read -r TOTAL <"$folder/size" && read -r begin <"$folder/begin" &&
+			read -r pid <"$folder/pid"
+	} 2>/dev/null || :
 	number_or TOTAL 0
 	number_or begin "$NOW"
 	number_or pid ''
@@ -35,7 +38,9 @@ copy_state() {
 	{ read -r result <"$folder/result"; } 2>/dev/null || :
 	# It has ended, perhaps just now. Others may not be allowed to see its process.
 	[[ -n $result || $EUID != 0 || (-n $pid && -e /proc/$pid) ]] ||
-		{ read -r result <"$folder/result"; } 2>/dev/null || result='the copy was ended from outside'
+		{
+			read -r result <"$folder/result"
+		} 2>/dev/null || result='the copy was ended from outside'
 	case $result in
 	ok) COPY_STATE='done' ;;
 	'') COPY_STATE=running ;;

@@ -45,7 +45,8 @@ departures_bouncing_() {
 	done <"$RUN/${F[name]}.returns"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		dev=${F[leg.$i.dev]}
-		[[ -n ${F[leg.$i.in]} ]] || ((${count[$dev]-0} < DEPARTURES_RETURNS)) || F[leg.$i.returns]=${count[$dev]}
+		[[ -n ${F[leg.$i.in]} ]] || ((${count[$dev]-0} < DEPARTURES_RETURNS)) ||
+			F[leg.$i.returns]=${count[$dev]}
 	done
 }
 
@@ -77,6 +78,9 @@ departures_note_members() {
 # none.
 departures_number() {
 	NUMBER=''
-	{ read -r NUMBER <"$SYS/class/block/$1/diskseq" || read -r NUMBER <"$SYS/class/block/$1/../diskseq"; } 2>/dev/null || :
+	{
+		read -r NUMBER <"$SYS/class/block/$1/diskseq" ||
+			read -r NUMBER <"$SYS/class/block/$1/../diskseq"
+	} 2>/dev/null || :
 	NUMBER=${NUMBER:+$1:$NUMBER}
 }

@@ -13,16 +13,21 @@ need config/conf core/act core/log core/paths core/words world/disk
 
 declare -gA F # the facts: decide/facts.list
 
-readonly HARDWARE_MAX=128                    # legs that are remembered
-readonly HARDWARE_LOOSE='usb|loop|removable' # buses that anybody can plug something into, or make something up on
-readonly HARDWARE_FAR='iscsi|network'        # what comes over a network: made up elsewhere, but the same as before if it was there before
+readonly HARDWARE_MAX=128 # legs that are remembered
+readonly HARDWARE_LOOSE='usb|loop|removable'
+# buses that anybody can plug something into, or make something up on
+readonly HARDWARE_FAR='iscsi|network'
+# what comes over a network: made up elsewhere, but the same as before if it was there before
 declare -gA HARDWARE_OF=()
 
 # hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device does not change them as long as its
 # number (diskseq) stays, so they are looked up once.
 hardware_of() {
 	local number='' key disk bus='' path='' serial='' one
-	{ read -r number <"$SYS/class/block/$1/diskseq" || read -r number <"$SYS/class/block/$1/../diskseq"; } 2>/dev/null || :
+	{
+		read -r number <"$SYS/class/block/$1/diskseq" ||
+			read -r number <"$SYS/class/block/$1/../diskseq"
+	} 2>/dev/null || :
 	key="$1 $number"
 	HARDWARE=${HARDWARE_OF[$key]-}
 	[[ -z $HARDWARE || -z $number ]] || return 0
@@ -54,7 +59,9 @@ hardware_bus_() { # DISK
 	esac
 	# A memory card, unlike the chip that is soldered in, calls itself SD.
 	[[ $1 != mmcblk* ]] || ! grep -qsx SD "$SYS/class/block/$1/device/type" || one=removable
-	[[ $one == @(loop|usb) ]] || { [[ $removable != 1 ]] && ! hardware_is_external_ "$place"; } || one=removable
+	[[ $one == @(loop|usb) ]] || {
+		[[ $removable != 1 ]] && ! hardware_is_external_ "$place"
+	} || one=removable
 }
 
 # hardware_is_external_ PLACE: does one of the ports that lead there say that it is outside of the
@@ -73,7 +80,10 @@ hardware_is_external_() {
 # Sets the caller's path and serial.
 hardware_udev_() { # DISK
 	local number line lines=()
-	{ read -r number <"$SYS/class/block/$1/dev" && mapfile -t lines <"$ROOT/run/udev/data/b$number"; } 2>/dev/null || return 0
+	{
+		read -r number <"$SYS/class/block/$1/dev" &&
+			mapfile -t lines <"$ROOT/run/udev/data/b$number"
+	} 2>/dev/null || return 0
 	for line in "${lines[@]}"; do
 		case $line in
 		E:ID_PATH=*) path=${line#*=} ;;
@@ -100,7 +110,8 @@ hardware_note() {
 	[[ ${lines[*]} != "${kept[*]}" ]] || return 0
 	printf -v text '%s\n' "${kept[@]}"
 	printf '%s' "$text" | act_file "$file" 600 ||
-		log_warning "$1: $file could not be written; that a leg has come to other hardware is not noticed"
+		log_warning "$1: $file could not be written; \
+that a leg has come to other hardware is not noticed"
 }
 
 # hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved to what has changed, in
@@ -122,15 +133,19 @@ hardware_judge() {
 	hardware_of "${F[$leg.node]}"
 	words_split now "$HARDWARE"
 	if [[ $key == blank ]]; then
-		[[ $buses == ' ' || $buses == *" ${now[0]} "* || ! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || {
-			F[$leg.moved]="no disk leg was ever on $(hardware_words_ "${now[0]}" - -), and it is on $(hardware_words_ "${now[@]}")"
+		[[ $buses == ' ' || $buses == *" ${now[0]} "* ||
+			! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || {
+			F[$leg.moved]="no disk leg was ever on $(hardware_words_ "${now[0]}" - -), \
+and it is on $(hardware_words_ "${now[@]}")"
 			F[$leg.alien]=${now[0]}
 		}
 	elif [[ -n $before && $before != "$HARDWARE" ]]; then
 		words_split was "$before"
-		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), and is on $(hardware_words_ "${now[@]}")"
+		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), \
+and is on $(hardware_words_ "${now[@]}")"
 		if [[ ${was[0]} != "${now[0]}" ]]; then
-			[[ ! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || F[$leg.alien]=${now[0]}
+			[[ ! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] ||
+				F[$leg.alien]=${now[0]}
 		elif [[ +${now[0]}+ =~ \+($HARDWARE_LOOSE)\+ ]]; then
 			[[ ${was[2]} == @(-|"${now[2]}") ]] || F[$leg.alien]=${now[0]}
 		fi

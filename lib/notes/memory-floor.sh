@@ -5,10 +5,13 @@
 
 need config/conf core/log core/paths core/put core/quantity world/ramdisk world/systemd
 
-readonly MEMORY_LOOK=2                        # seconds between two looks
-readonly MEMORY_SHORT=3                       # looks in a row with too little before it is given up: a peak of a moment is none of our business
-readonly MEMORY_CALM=60 MEMORY_CALM_MOST=3600 # seconds in a row with room before it is made anew: at first, and at most
-readonly MEMORY_AGAIN=30                      # looks until it is tried again when it could not be given up
+readonly MEMORY_LOOK=2 # seconds between two looks
+readonly MEMORY_SHORT=3
+# looks in a row with too little before it is given up: a peak of a moment is none of our business
+readonly MEMORY_CALM=60 MEMORY_CALM_MOST=3600
+# seconds in a row with room before it is made anew: at first, and at most
+readonly MEMORY_AGAIN=30
+# looks until it is tried again when it could not be given up
 
 # memory_floor_is_off FLOOR: "0", in any form that config/conf.sh lets it have.
 memory_floor_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
@@ -19,7 +22,8 @@ memory_floor_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
 memory_floor_reserve() {
 	local floor total
 	total=$(ramdisk_total)
-	MEMORY_RESERVE=$(quantity_bytes "${CONF[RAM_RESERVE]}" "$total") MEMORY_RESERVE_BY=RAM_RESERVE
+	MEMORY_RESERVE=$(quantity_bytes "${CONF[RAM_RESERVE]}" "$total") \
+	MEMORY_RESERVE_BY=RAM_RESERVE
 	floor=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$total")
 	((MEMORY_RESERVE >= floor)) || MEMORY_RESERVE=$floor MEMORY_RESERVE_BY=MEMORY_FLOOR
 }
@@ -81,9 +85,13 @@ memory_floor_arm() {
 	systemd_is_running || return 0
 	if [[ ${CONF[RAM]} != @(none|/*) ]] && ! memory_floor_is_off "${CONF[MEMORY_FLOOR]}"; then
 		put_lines "$RUN/$1.memory"
-		systemd_start_memory "$1" || log_warning "$1: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} is not looked at: systemd did not start ramraid-memory@$1.service"
+		systemd_start_memory "$1" ||
+			log_warning "$1: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} is not looked at: \
+systemd did not start ramraid-memory@$1.service"
 	elif [[ -e $RUN/$1.memory ]]; then
 		rm -f "$RUN/$1.memory"
-		systemd_stop_memory "$1" || log_warning "$1: MEMORY_FLOOR is looked at still: systemd did not stop ramraid-memory@$1.service"
+		systemd_stop_memory "$1" ||
+			log_warning "$1: MEMORY_FLOOR is looked at still: \
+systemd did not stop ramraid-memory@$1.service"
 	fi
 }

@@ -18,9 +18,12 @@ renamed_names() {
 	RENAMED=()
 	for file in "$STATE"/*.{rescue,witness,adopted,leaving}; do
 		other=${file##*/} other=${other%.*}
-		[[ $other != "$1" && " ${RENAMED[*]} " != *" $other "* && " ${RENAMED[*]} " != *" =$other "* ]] || continue
+		[[ $other != "$1" && " ${RENAMED[*]} " != *" $other "* &&
+			" ${RENAMED[*]} " != *" =$other "* ]] || continue
 		renamed_is_about_ "$file" "$2" || continue
-		if renamed_is_configured_ "$other" "$2"; then RENAMED+=("=$other"); else RENAMED+=("$other"); fi
+		if renamed_is_configured_ "$other" "$2"; then
+			RENAMED+=("=$other")
+		else RENAMED+=("$other"); fi
 	done
 }
 
@@ -53,11 +56,19 @@ renamed_look() {
 	((${#says[@]} > 0)) || return 0
 	other=${says[0]}
 	if ((${#taken[@]} > 0)); then
-		F[record.why]="$ETC/${taken[0]}.conf is about the same array (UUID=$uuid), and what was written down of its last run is kept under that name ($STATE/${taken[0]}.*). Delete the file that is not to count, or rename it to something that does not end in .conf; then: ramraid start $name, or: ramraid start ${taken[0]}"
+		F[record.why]="$ETC/${taken[0]}.conf is about the same array (UUID=$uuid), \
+and what was written down of its last run is kept under that name ($STATE/${taken[0]}.*). \
+Delete the file that is not to count, or rename it to something that does not end in .conf; then: \
+ramraid start $name, or: ramraid start ${taken[0]}"
 	elif renamed_runs_ "$other"; then
-		F[record.why]="the array is running as $other, which its configuration was called when it was started. Stop it by that name, then start it by this one: ramraid stop $other; ramraid start $name"
+		F[record.why]="the array is running as $other, \
+which its configuration was called when it was started. Stop it by that name, \
+then start it by this one: ramraid stop $other; ramraid start $name"
 	elif ((${#says[@]} > 1)) || renamed_conflicts_ "$other"; then
-		F[record.why]="what was written down about the array is there under more than one name, and differs: $(renamed_files_ "$name" "${says[@]}"). Look at them, and delete those that are not of its last run, or rename the right ones to $name.*; then: ramraid start $name"
+		F[record.why]="what was written down about the array is there under more than one \
+name, and differs: $(renamed_files_ "$name" "${says[@]}"). Look at them, \
+and delete those that are not of its last run, or rename the right ones to $name.*; then: \
+ramraid start $name"
 	else
 		F[record.from]=$other
 	fi
@@ -68,7 +79,8 @@ renamed_look() {
 renamed_says_more_() {
 	local kind
 	for kind in rescue adopted leaving; do
-		! renamed_is_about_ "$STATE/$1.$kind" "$uuid" || [[ $kind != rescue && -e $STATE/$name.$kind ]] || return 0
+		! renamed_is_about_ "$STATE/$1.$kind" "$uuid" || [[ $kind != rescue &&
+			-e $STATE/$name.$kind ]] || return 0
 	done
 	renamed_is_about_ "$STATE/$1.witness" "$uuid" || return 1
 	! renamed_is_about_ "$STATE/$name.witness" "$uuid" || renamed_later_ "$1"
@@ -100,7 +112,9 @@ renamed_has_witness() { renamed_is_about_ "$STATE/${F[name]}.witness" "${F[uuid]
 renamed_files_() { # NAME OTHER…
 	local other file text=''
 	for other; do
-		for file in "$STATE/$other".{rescue,witness}; do ! renamed_is_about_ "$file" "$uuid" || text+="${text:+, }$file"; done
+		for file in "$STATE/$other".{rescue,witness}; do
+			! renamed_is_about_ "$file" "$uuid" || text+="${text:+, }$file"
+		done
 	done
 	printf '%s\n' "$text"
 }
@@ -135,18 +149,22 @@ renamed_take() {
 	done
 	[[ -n $DRY_RUN ]] || sync "$STATE" || return
 	renamed_take_run_
-	log_notice "$name: what was written down about its array under the name $from is taken over ($STATE/$name.*)"
+	log_notice "$name: what was written down about its array under the name $from is \
+taken over ($STATE/$name.*)"
 	F[record.from]=''
 }
 
 # Of this boot: the ramdisk that is there, and what a person has said of it.
 renamed_take_run_() {
 	local kind
-	[[ -z $DRY_RUN && ! -e $ETC/$from.conf ]] && grep -qsx "UUID=$uuid" "$RUN/$from.started" || return 0
+	[[ -z $DRY_RUN && ! -e $ETC/$from.conf ]] && grep -qsx "UUID=$uuid" "$RUN/$from.started" ||
+		return 0
 	for kind in ram block detached failures; do
-		[[ ! -e $RUN/$from.$kind || -e $RUN/$name.$kind ]] || mv -f -T -- "$RUN/$from.$kind" "$RUN/$name.$kind" || return
+		[[ ! -e $RUN/$from.$kind || -e $RUN/$name.$kind ]] ||
+			mv -f -T -- "$RUN/$from.$kind" "$RUN/$name.$kind" || return
 	done
-	rm -f "$RUN/$from".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,memory}
+	rm -f \
+		"$RUN/$from".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,memory}
 }
 
 # No array can be called like that, and the start of the one that it is about finds it.

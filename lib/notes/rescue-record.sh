@@ -12,17 +12,20 @@ rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 # when there is none about this array. A damaged record is one nevertheless, since it stands for
 # data: RESCUE[image] is then the record itself.
 rescue_record_read() {
-	local file=$STATE/$1.rescue line # as rescue_record_file prints it, without a process: every "status" comes by
+	# as rescue_record_file prints it, without a process: every "status" comes by
+	local file=$STATE/$1.rescue line
 	RESCUE=()
 	[[ -e $file || -L $file ]] || return 0
 	while IFS= read -r -n 4096 line; do
-		[[ ! $line =~ ^(uuid|image|bytes|sha256|events)=([A-Za-z0-9._/-]+)$ ]] || RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
+		[[ ! $line =~ ^(uuid|image|bytes|sha256|events)=([A-Za-z0-9._/-]+)$ ]] ||
+			RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
 	done 2>/dev/null <"$file" || :
 	[[ -z ${RESCUE[uuid]-} || ${RESCUE[uuid]} == "$2" ]] || {
 		RESCUE=()
 		return 0
 	}
-	[[ ${RESCUE[image]-} == /* && ${RESCUE[bytes]-} =~ ^[1-9][0-9]{0,17}$ && ${RESCUE[sha256]-} =~ ^[0-9a-f]{64}$ ]] || RESCUE=([image]="$file" [damaged]=yes)
+	[[ ${RESCUE[image]-} == /* && ${RESCUE[bytes]-} =~ ^[1-9][0-9]{0,17}$ &&
+		${RESCUE[sha256]-} =~ ^[0-9a-f]{64}$ ]] || RESCUE=([image]="$file" [damaged]=yes)
 }
 
 rescue_record_forget() { # NAME

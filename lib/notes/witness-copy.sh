@@ -12,7 +12,8 @@ declare -gA CONF F
 # WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
 # ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
 witness_copy_find() {
-	local want=${CONF[WITNESS_COPY]-none} number target options type rest lines=() root='' best='' found=() folder
+	local want=${CONF[WITNESS_COPY]-none} number target options type rest lines=() root='' \
+	best='' found=() folder
 	WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_WHY='' WITNESS_ROOT=''
 	# The table at once, and that of the first process: see disk_mounted_.
 	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
@@ -22,10 +23,12 @@ witness_copy_find() {
 		if [[ $target == / ]]; then
 			root=$number WITNESS_ROOT=$type
 		elif [[ $want == auto ]]; then
-			[[ $target == @(/boot|/efi|/boot/efi) && $type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
+			[[ $target == @(/boot|/efi|/boot/efi) &&
+				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
 			# The first of them that there is, and of two on one mount point the upper
 			# one.
-			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi|/boot/efi:|/boot/efi:/boot/efi) ]] && best=$target found=("$number" "$options")
+			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi|/boot/efi:|/boot/efi:/boot/efi) ]] &&
+				best=$target found=("$number" "$options")
 		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
 			best=$target found=("$number" "$options")
 		fi
@@ -34,10 +37,12 @@ witness_copy_find() {
 		WITNESS_COPY_WHY='WITNESS_COPY=none'
 	elif [[ -z $best || ${found[0]} == "$root" ]]; then
 		WITNESS_COPY_WHY="$want is on the root file system"
-		[[ $want != auto ]] || WITNESS_COPY_WHY='neither /boot nor the ESP is a file system of its own that is mounted'
+		[[ $want != auto ]] ||
+			WITNESS_COPY_WHY='neither /boot nor the ESP is a file system of its own that is mounted'
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
 		WITNESS_COPY_WHY="there is no folder $want"
-	elif [[ -n ${F[array.md]-} ]] && witness_copy_lies_on_ "$SYS/dev/block/${found[0]}" "${F[array.md]}"; then
+	elif [[ -n ${F[array.md]-} ]] &&
+		witness_copy_lies_on_ "$SYS/dev/block/${found[0]}" "${F[array.md]}"; then
 		WITNESS_COPY_WHY="$best is on the array itself"
 	else
 		folder=$want
@@ -64,7 +69,9 @@ WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_SAID=''
 witness_copy_put() {
 	[[ -n $WITNESS_COPY_WRITABLE ]] || return 0
 	act_text "$WITNESS_COPY" "$1"$'\n' 600 2>/dev/null || {
-		[[ -n $WITNESS_COPY_SAID ]] || log_warning "the second copy of the record, $WITNESS_COPY, can't be written (WITNESS_COPY in ramraid.conf(5))"
+		[[ -n $WITNESS_COPY_SAID ]] ||
+			log_warning "the second copy of the record, $WITNESS_COPY, \
+can't be written (WITNESS_COPY in ramraid.conf(5))"
 		WITNESS_COPY_SAID=yes
 	}
 }

@@ -12,7 +12,8 @@ declare -gA WITNESS=()
 readonly WITNESS_MAX=65536   # bytes
 readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
 readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
-readonly WITNESS_SEEN=384 # legs that are remembered: as many as md numbers (super1.c, init_super1, of mdadm)
+readonly WITNESS_SEEN=384
+# legs that are remembered: as many as md numbers (super1.c, init_super1, of mdadm)
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation left
 # given seen); returns 1, with WITNESS_WHY, when there is none to trust: then WITNESS is empty, or,
@@ -46,7 +47,8 @@ witness_read() {
 
 # The keys of a record, and of a void one: the form of each value; "absent" is what one that does
 # not stand there has.
-WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$'
+WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
+	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$'
 declare -gA WITNESS_FORM=(
 	[void]='^absent$'
 	[was]='^absent$'
@@ -79,12 +81,14 @@ witness_has_form_() {
 witness_read_file() {
 	local file=$1 text=()
 	WITNESS=() WITNESS_WHY=''
-	[[ -f $file && ! -L $file ]] || witness_is_none_ 'there is no record of the last start' || return
+	[[ -f $file && ! -L $file ]] || witness_is_none_ 'there is no record of the last start' ||
+		return
 	[[ -r $file ]] || witness_is_none_ "$file cannot be read" || return
 	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because
 	# it reads more than a byte at once.
 	mapfile -d '' -n 2 text <"$file"
-	if ((${#text[@]} != 1)) || ((${#text[0]} >= WITNESS_MAX)) || [[ ${text[0]} != *$'\n' ]]; then
+	if ((${#text[@]} != 1)) || ((${#text[0]} >= WITNESS_MAX)) ||
+		[[ ${text[0]} != *$'\n' ]]; then
 		witness_is_none_ "$file is damaged" || return
 	fi
 	mapfile -t text <"$file"
@@ -102,7 +106,8 @@ witness_read_file() {
 witness_lines_read_() {
 	local line
 	for line; do
-		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|left|given|seen)=([0-9a-f\ -]*)$ ]] || return 1
+		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|left|given|seen)=([0-9a-f\ -]*)$ ]] ||
+			return 1
 		[[ -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || return 1
 		WITNESS[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
 	done
@@ -134,7 +139,10 @@ witness_void() { witness_alone_ witness_void_ "$@"; }
 # the other's text.
 witness_alone_() { # FUNCTION NAME…
 	local lock code=0
-	if [[ -z $DRY_RUN ]] && ! { paths_run && lock_take lock "$LOCKS/witness.$2" --timeout "$WITNESS_PATIENCE"; } 2>/dev/null; then
+	if [[ -z $DRY_RUN ]] && ! {
+		paths_run &&
+			lock_take lock "$LOCKS/witness.$2" --timeout "$WITNESS_PATIENCE"
+	} 2>/dev/null; then
 		log_warning "$2: its record is written without the lock $LOCKS/witness.$2"
 	fi
 	"$@" || code=$?
@@ -143,7 +151,8 @@ witness_alone_() { # FUNCTION NAME…
 }
 
 witness_write_() {
-	local name=$1 uuid=$2 seen_generation=$3 events=$4 slot=${5%%:*} ram_number='' left='' full=$6 also=$7 give_up=$8 filled given seen=() generation
+	local name=$1 uuid=$2 seen_generation=$3 events=$4 slot=${5%%:*} ram_number='' left='' \
+		full=$6 also=$7 give_up=$8 filled given seen=() generation
 	[[ $5 != *:* ]] || ram_number=${5#*:}
 	shift 8
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
@@ -156,12 +165,16 @@ witness_write_() {
 	WITNESS_FILLED=$filled
 	witness_remembered_ "$also" "$give_up" "$@"
 	# Nothing changed but time: sparing the root file system a write at every look.
-	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" || ${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" || ${WITNESS[seen]-} != "${seen[*]}" ||
-		${WITNESS[events]-}:${WITNESS[filled]-} != "$events:$filled" || ${WITNESS[ram_slot]-}:${WITNESS[ram_number]-} != "$slot:$ram_number" ]] || {
+	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" ||
+		${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" ||
+		${WITNESS[seen]-} != "${seen[*]}" ||
+		${WITNESS[events]-}:${WITNESS[filled]-} != "$events:$filled" ||
+		${WITNESS[ram_slot]-}:${WITNESS[ram_number]-} != "$slot:$ram_number" ]] || {
 		[[ -z $WITNESS_SPLIT ]] || witness_copy_put "$(<"$STATE/$name.witness")"
 		return 0
 	}
-	witness_lines_ "$name" "uuid=$uuid" "legs=$*" "events=$events" "filled=$filled" "ram_slot=$slot" ${ram_number:+"ram_number=$ram_number"} "generation=$generation"
+	witness_lines_ "$name" "uuid=$uuid" "legs=$*" "events=$events" "filled=$filled" \
+		"ram_slot=$slot" ${ram_number:+"ram_number=$ram_number"} "generation=$generation"
 }
 
 # Its legs do not become left: one of them may have gone since, long before the last. "was" has them
@@ -189,7 +202,9 @@ witness_remembered_() {
 	for leg in ${WITNESS[given]-} $give_up; do
 		[[ " $* $also $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
-	for leg in ${WITNESS[seen]-} $also "$@"; do [[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg"); done
+	for leg in ${WITNESS[seen]-} $also "$@"; do
+		[[ " ${seen[*]} " == *" $leg "* ]] || seen+=("$leg")
+	done
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 }
 
@@ -197,7 +212,8 @@ witness_remembered_() {
 # stands there from then on.
 witness_lines_() {
 	local text
-	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
+	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} \
+		${seen:+"seen=${seen[*]}"}
 	witness_put_ "$STATE/$1.witness" "$text" || return
 	[[ -n $DRY_RUN ]] || WITNESS_GENERATION=$generation
 	# After it: a copy of a later generation says that the root file system has been put back to
@@ -218,5 +234,6 @@ witness_forget() {
 witness_put_() {
 	act_text "$1" "${2%$'\n'}"$'\n' 600 && return
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
-	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null && truncate -s ${#2} -- "$1" && sync "$1"
+	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null &&
+		truncate -s ${#2} -- "$1" && sync "$1"
 }

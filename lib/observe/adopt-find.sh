@@ -18,7 +18,8 @@ adopt_find() {
 			md=$(md_of_leg "$NODE") || md=''
 			ADOPT_LEGS+=("$NODE")
 			((${#ADOPT_LEGS[@]} == 1)) || [[ $md == "$ADOPT_MD" ]] ||
-				die "$NAME: ${ARGS[*]}: are not members of one array; name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
+				die "$NAME: ${ARGS[*]}: are not members of one array; \
+name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
 		fi
 		ADOPT_MD=$md
 	done
@@ -31,7 +32,8 @@ adopt_find() {
 	*)
 		# Typed again, after the start that they were named for.
 		((${#ADOPT_LEGS[@]} == 0)) || [[ -e $ETC/$NAME.conf ]] ||
-			die "$NAME: ${ARGS[0]} is no md array, but a member of one that runs: ramraid adopt $NAME /dev/$ADOPT_MD" "$EX_INACTIVE"
+			die "$NAME: ${ARGS[0]} is no md array, but a member of one that runs: \
+ramraid adopt $NAME /dev/$ADOPT_MD" "$EX_INACTIVE"
 		adopt_find_uuid_
 		;;
 	esac
@@ -62,5 +64,6 @@ adopt_find_uuid_() {
 		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
 	done
 	[[ -n $ADOPT_UUID ]] ||
-		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, found no member with it that can be read" "$EX_REFUSED"
+		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, \
+found no member with it that can be read" "$EX_REFUSED"
 }

@@ -15,19 +15,25 @@ adoptable_stopped_find() {
 	local line leg key value LEGS uuids=() wrong=''
 	if ((${#ADOPT_LEGS[@]} == 0)); then
 		md_state_members "$ADOPT_MD"
-		for line in "${LEGS[@]%% *}"; do ramdisk_note_is_node "$line" || ADOPT_LEGS+=("$line"); done
+		for line in "${LEGS[@]%% *}"; do
+			ramdisk_note_is_node "$line" || ADOPT_LEGS+=("$line")
+		done
 	fi
 	declare -gA ADOPT_SB=()
 	ADOPT_UUID=''
 	for leg in "${ADOPT_LEGS[@]}"; do
-		while IFS='=' read -r key value; do ADOPT_SB[$leg.$key]=$value; done < <(superblock_facts "$DEV/$leg")
+		while IFS='=' read -r key value; do
+			ADOPT_SB[$leg.$key]=$value
+		done < <(superblock_facts "$DEV/$leg")
 		line="no superblock of md with metadata 1.2 (${ADOPT_SB[$leg.sb]})"
 		# md lists a member of an inactive array as long as nobody stops that.
 		[[ -z $ADOPT_MD || -e $SYS/class/block/$leg ]] ||
-			line="is no longer there. Bring it back, then: mdadm --stop /dev/$ADOPT_MD; ramraid adopt $NAME DISK…"
+			line="is no longer there. Bring it back, then: \
+mdadm --stop /dev/$ADOPT_MD; ramraid adopt $NAME DISK…"
 		uuids+=("/dev/$leg: ${ADOPT_SB[$leg.uuid]-$line}")
 		[[ -n ${ADOPT_SB[$leg.uuid]-} ]] || wrong=yes
-		[[ ${ADOPT_UUID:=${ADOPT_SB[$leg.uuid]-}} == "${ADOPT_SB[$leg.uuid]-}" ]] || wrong=yes
+		[[ ${ADOPT_UUID:=${ADOPT_SB[$leg.uuid]-}} == "${ADOPT_SB[$leg.uuid]-}" ]] ||
+			wrong=yes
 	done
 	[[ -n $wrong || -z $ADOPT_UUID ]] || return 0
 	for line in "${uuids[@]}"; do log_error "$NAME: $line"; done
@@ -52,18 +58,25 @@ adoptable_stopped_check() {
 adoptable_stopped_members_() {
 	local leg slots='' all=yes count=${#ADOPT_LEGS[@]}
 	for leg in "${ADOPT_LEGS[@]}"; do
-		[[ ${ADOPT_SB[$leg.level]} == 1 ]] || adoptable_wrong "/dev/$leg: expected RAID level raid1," \
-			"found ${ADOPT_SB[$leg.level]}; only a mirror can have a leg in RAM"
+		[[ ${ADOPT_SB[$leg.level]} == 1 ]] ||
+			adoptable_wrong "/dev/$leg: expected RAID level raid1," \
+				"found ${ADOPT_SB[$leg.level]}; only a mirror can have a leg in RAM"
 		disk_name_stable "/dev/$leg" >/dev/null ||
-			adoptable_wrong "/dev/$leg: has no stable name below /dev/disk (no serial number?)"
+			adoptable_wrong "/dev/$leg: has no stable name below \
+/dev/disk (no serial number?)"
 		[[ ${ADOPT_SB[$leg.writemostly]} == yes ]] || all=no
-		((${ADOPT_SB[$leg.raid_disks]} <= ${slots:-0})) || slots=${ADOPT_SB[$leg.raid_disks]}
+		((${ADOPT_SB[$leg.raid_disks]} <= ${slots:-0})) ||
+			slots=${ADOPT_SB[$leg.raid_disks]}
 	done
 	ADOPT_SLOTS=$slots
-	((slots != count)) && { ((slots != count + 1)) || [[ $all == no && -z $ADOPT_BEGUN ]]; } || return 0
-	adoptable_wrong "found $count disks for $slots slots, and one slot more than disks is that of a ramdisk" \
+	((slots != count)) && {
+		((slots != count + 1)) || [[ $all == no && -z $ADOPT_BEGUN ]]
+	} || return 0
+	adoptable_wrong "found $count disks for $slots slots, \
+and one slot more than disks is that of a ramdisk" \
 		"only if the disks are write-mostly. Name all disks: ramraid adopt $NAME DISK…;" \
-		"or start it without what is gone for good (mdadm --run), make it whole, and adopt it then"
+		"or start it without what is gone for good (mdadm --run), make it whole, \
+and adopt it then"
 }
 
 adoptable_stopped_memory_() {
@@ -82,7 +95,8 @@ adoptable_stopped_memory_() {
 	memory_floor_reserve
 	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
-	[[ -z $why ]] || adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
+	[[ -z $why ]] ||
+		adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
 
 # The start's own decision, as if it had stopped the inactive array, and as if no disk were to come

@@ -38,9 +38,11 @@ adoptable_name() {
 	local link other what="/dev/$ADOPT_MD"
 	[[ -n $ADOPT_MD ]] || what="array $ADOPT_UUID"
 	link=$(readlink -e "$DEV/md/$NAME") || link=''
-	[[ ${link##*/} == @(|"$ADOPT_MD") ]] || adoptable_wrong "/dev/md/$NAME is another array (${link##*/}); choose another name"
+	[[ ${link##*/} == @(|"$ADOPT_MD") ]] ||
+		adoptable_wrong "/dev/md/$NAME is another array (${link##*/}); choose another name"
 	while IFS= read -r other; do
-		adoptable_wrong "$what is configured already, as $other ($ETC/$other.conf); see: ramraid status $other"
+		adoptable_wrong "$what is configured already, as $other ($ETC/$other.conf); see: \
+ramraid status $other"
 		ADOPT_WRONG=ours
 	done < <(conf_same "$NAME" "$ADOPT_UUID")
 }
@@ -54,25 +56,33 @@ adoptable_is_() {
 }
 
 adoptable_kind_() {
-	local VALUE name copy='to move what it holds, make a mirror on other disks (ramraid create), and copy it there'
+	local VALUE name \
+		copy='to move what it holds, make a mirror on other disks (ramraid create), and copy it there'
 	md_state_read "$ADOPT_MD" level
 	if [[ $VALUE == raid10 ]]; then
 		name=$(disk_name_stable "/dev/$ADOPT_MD") || name=/dev/$ADOPT_MD
 		adoptable_wrong "/dev/$ADOPT_MD: expected RAID level raid1, found raid10; $copy." \
-			"If nothing is on it, it can be the disk leg of a mirror: ramraid create $NAME $name"
+			"If nothing is on it, it can be the disk leg of a mirror: \
+ramraid create $NAME $name"
 	else
-		adoptable_is_ level raid1 'expected RAID level raid1' "only a mirror can have a leg in RAM; $copy"
+		adoptable_is_ level raid1 'expected RAID level raid1' \
+			"only a mirror can have a leg in RAM; $copy"
 	fi
 	adoptable_is_ metadata_version 1.2 'expected metadata of version 1.2' \
 		"the place of the superblock can not be changed online; $copy"
-	adoptable_is_ array_state '@(clean|active|active-idle|write-pending|read-auto)' 'expected a running array that can be written' \
+	adoptable_is_ array_state '@(clean|active|active-idle|write-pending|read-auto)' \
+		'expected a running array that can be written' \
 		"see: mdadm --detail /dev/$ADOPT_MD"
 	case $(md_bitmap "$ADOPT_MD") in
 	file)
-		adoptable_wrong "/dev/$ADOPT_MD: its bitmap is a file, which has to be named at every start;" \
+		adoptable_wrong "/dev/$ADOPT_MD: its bitmap is a file, \
+which has to be named at every start;" \
 			"take it away first: mdadm --grow /dev/$ADOPT_MD --bitmap=none"
 		;;
-	clustered) adoptable_wrong "/dev/$ADOPT_MD: is shared by a cluster; a leg in one machine's RAM can't be" ;;
+	clustered)
+		adoptable_wrong "/dev/$ADOPT_MD: is shared by a cluster; \
+a leg in one machine's RAM can't be"
+		;;
 	esac
 }
 
@@ -106,8 +116,10 @@ adoptable_members_() {
 	slots=$(md_slots "$ADOPT_MD")
 	((slots != count)) || return 0
 	[[ -z $over && $all == no ]] || ((slots != count + 1)) || return 0
-	adoptable_wrong "/dev/$ADOPT_MD: expected as many members as slots, found $count in $slots slots. Bring the missing one back;" \
-		"or, if its slot is not needed any more: mdadm --grow --force /dev/$ADOPT_MD --raid-devices=$count"
+	adoptable_wrong "/dev/$ADOPT_MD: expected as many members as slots, \
+found $count in $slots slots. Bring the missing one back;" \
+		"or, if its slot is not needed any more: mdadm --grow --force \
+/dev/$ADOPT_MD --raid-devices=$count"
 }
 
 # adoptable_is_fast LEG: is it the fast one, which md reads from or should? It is in sync and not
@@ -123,7 +135,8 @@ adoptable_is_fast() {
 			continue
 		fi
 		others=$((others + 1))
-		[[ $writemostly == yes ]] || { disk_is_rotational "$leg" && ! disk_is_rotational "$1"; } || return 1
+		[[ $writemostly == yes ]] || { disk_is_rotational "$leg" &&
+			! disk_is_rotational "$1"; } || return 1
 	done
 	[[ -n $ok ]] && ((others > 0))
 }
@@ -132,8 +145,10 @@ adoptable_is_fast() {
 # others.
 adoptable_kept_() {
 	! adoptable_is_fast "$ADOPT_KEPT" || return 0
-	adoptable_wrong "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if it is in sync and not" \
-		"write-mostly, and the others are write-mostly or, unlike it, hard disks; else take it out first:" \
+	adoptable_wrong "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if \
+it is in sync and not" \
+		"write-mostly, and the others are write-mostly or, unlike it, hard disks; \
+else take it out first:" \
 		"mdadm /dev/$ADOPT_MD --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
 }
 
@@ -161,19 +176,24 @@ adoptable_member_() { # LEG STATE SLOT
 	local disk
 	disk=$(disk_name_stable "/dev/$1") || {
 		disk=/dev/$1
-		adoptable_wrong "$disk: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
+		adoptable_wrong "$disk: has no stable name below /dev/disk (no serial number?), \
+so a configuration can't name it"
 	}
 	if [[ $1 == *!* ]]; then
-		adoptable_wrong "$disk: expected a device without a slash in its name, found /dev/${1//!//}"
+		adoptable_wrong "$disk: expected a device without a slash in its name, \
+found /dev/${1//!//}"
 	elif [[ $2 == faulty ]]; then
-		adoptable_wrong "$disk: expected in sync, found faulty: md has given it up. Replace it first"
+		adoptable_wrong "$disk: expected in sync, found faulty: md has given it up. \
+Replace it first"
 	elif [[ $3 == none ]]; then
 		adoptable_wrong "$disk: is a spare, which md would put where the RAM leg belongs;" \
 			"take it out first: mdadm /dev/$ADOPT_MD --remove $disk"
 	elif [[ $2 != in_sync ]]; then
-		adoptable_wrong "$disk: expected in sync, found $2; wait until it is rebuilt: mdadm --wait /dev/$ADOPT_MD"
+		adoptable_wrong "$disk: expected in sync, found $2; wait until it is rebuilt: \
+mdadm --wait /dev/$ADOPT_MD"
 	elif md_has_bad_blocks "$ADOPT_MD" "$1"; then
-		adoptable_wrong "$disk: has bad blocks, with which md takes no new member; replace that disk first"
+		adoptable_wrong "$disk: has bad blocks, with which md takes no new member; \
+replace that disk first"
 	fi
 }
 
@@ -185,12 +205,15 @@ adoptable_work_() {
 	md_state_sync "$ADOPT_MD"
 	if [[ $SYNC == frozen ]]; then
 		# As a "mdadm --grow" that was killed leaves it (freeze() in mdadm's Grow.c).
-		adoptable_wrong "/dev/$ADOPT_MD: md has been told to begin no work on it (frozen); if nobody is at it: echo idle >$folder/sync_action"
+		adoptable_wrong "/dev/$ADOPT_MD: md has been told to begin no work on it (frozen); \
+if nobody is at it: echo idle >$folder/sync_action"
 	elif [[ $SYNC != idle ]]; then
-		adoptable_wrong "/dev/$ADOPT_MD: md is at work on it ($SYNC, $(progress_text "$DONE" "$TOTAL" "$RATE"));" \
+		adoptable_wrong "/dev/$ADOPT_MD: md is at work on it ($SYNC, \
+$(progress_text "$DONE" "$TOTAL" "$RATE"));" \
 			"wait until that has ended: mdadm --wait /dev/$ADOPT_MD"
 	elif md_state_is_pending "$ADOPT_MD"; then
-		adoptable_wrong "/dev/$ADOPT_MD: its disks are not known to be equal, a resync is due; let it come to its end first"
+		adoptable_wrong "/dev/$ADOPT_MD: its disks are not known to be equal, \
+a resync is due; let it come to its end first"
 	fi
 }
 
@@ -199,13 +222,15 @@ adoptable_use_() {
 	adoptable_root_
 	adoptable_numbered
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
-		adoptable_wrong "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
+		adoptable_wrong "/dev/$ADOPT_MD: is in use, \
+and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
 			'Unmount it first'
 }
 
 # Names in fstab and crypttab that do not last. What an array holds that does not run nobody sees.
 adoptable_numbered() {
-	local line file number source new what='a name that it will not have after the next boot; write'
+	local line file number source new \
+		what='a name that it will not have after the next boot; write'
 	lasting_names_find "$NAME" "$ADOPT_MD"
 	[[ -z ${OPT[fix_fstab]-} || -z $ADOPT_STOPPED ]] || return 0
 	for line in "${LASTING_NOT[@]}"; do
@@ -224,10 +249,17 @@ adoptable_numbered() {
 adoptable_root_() {
 	case $(disk_carries "$ADOPT_MD" / /usr) in
 	'') ;;
-	/usr) adoptable_wrong "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, and not the root file system; that is not possible yet" ;;
+	/usr)
+		adoptable_wrong "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, \
+and not the root file system; that is not possible yet"
+		;;
 	*)
-		claim_initramfs_is_ours || adoptable_wrong "/dev/$ADOPT_MD: carries /, and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
-		[[ ${CONF[ROOT]} == yes ]] || adoptable_wrong "/dev/$ADOPT_MD: carries /; write ROOT=yes in $ETC/$NAME.conf"
+		claim_initramfs_is_ours ||
+			adoptable_wrong "/dev/$ADOPT_MD: carries /, \
+and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
+		[[ ${CONF[ROOT]} == yes ]] ||
+			adoptable_wrong "/dev/$ADOPT_MD: carries /; \
+write ROOT=yes in $ETC/$NAME.conf"
 		;;
 	esac
 }
@@ -254,7 +286,8 @@ adoptable_memory_() {
 	freed=$(hand_made_freed "${HAND_MADE:-$HAND_MADE_LEFT}")
 	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$freed")
-	[[ -z $why ]] || adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
+	[[ -z $why ]] ||
+		adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
 
 # adoptable_zram BYTES NODE…: zram as the RAM leg of an array of these disks. What counts is the
@@ -269,14 +302,18 @@ adoptable_zram() {
 		((block <= most)) || most=$block
 	done
 	why=$(ramdisk_zram_why_not "$bytes" "$most")
-	[[ -z $why ]] || adoptable_wrong "RAM=${CONF[RAM]}: ${why//$'\n'/; }; take another kind, such as RAM=auto"
+	[[ -z $why ]] ||
+		adoptable_wrong "RAM=${CONF[RAM]}: ${why//$'\n'/; }; take another kind, \
+such as RAM=auto"
 }
 
 # An earlier run may have come so far that it has been taken, and holds the superblock of this
 # array: then it is judged by the start.
 adoptable_device() { # BYTES BLOCK
 	local why
-	disk_name_is_fast "${CONF[RAM]}" || adoptable_wrong "${CONF[RAM]}: has no stable name below /dev/disk (no serial number?), so a configuration can't name it"
+	disk_name_is_fast "${CONF[RAM]}" ||
+		adoptable_wrong "${CONF[RAM]}: has no stable name below /dev/disk (no serial \
+number?), so a configuration can't name it"
 	[[ -z $ADOPT_BEGUN ]] || return 0
 	why=$(ramdisk_device_why_not "${CONF[RAM]}" "$1" "$2")
 	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: ${why//$'\n'/; }"

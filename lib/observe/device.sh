@@ -16,7 +16,8 @@ device_facts() {
 	[[ -z $NODE || $NODE != "$1" ]] || DEVICE_TAKEN=yes
 	# It stays the RAM leg when its name leads nowhere any more (facts_member_).
 	RAM_NODE=${NODE:-$1}
-	F[ram.node]=$NODE F[ram.state]=none F[leg.ram.dev]=${F[conf.ram]} F[leg.ram.moved]='' F[leg.ram.alien]=''
+	F[ram.node]=$NODE F[ram.state]=none F[leg.ram.dev]=${F[conf.ram]} F[leg.ram.moved]='' \
+		F[leg.ram.alien]=''
 	facts_leg_blank ram "$NODE"
 }
 
@@ -26,8 +27,11 @@ device_outside() {
 	local i holder key value
 	F[array.events]=0
 	[[ -n ${F[ram.node]} && ${F[ram.state]} == none ]] || return 0
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.node]} != "${F[ram.node]}" ]] || F[leg.ram.in]=${F[leg.$i.dev]}; done
-	for holder in "$SYS/class/block/${F[ram.node]}"/holders/* "$SYS/class/block/${F[ram.node]}/${F[ram.node]}"*/holders/*; do
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.node]} != "${F[ram.node]}" ]] || F[leg.ram.in]=${F[leg.$i.dev]}
+	done
+	for holder in "$SYS/class/block/${F[ram.node]}"/holders/* \
+		"$SYS/class/block/${F[ram.node]}/${F[ram.node]}"*/holders/*; do
 		[[ ! -e $holder || -n ${F[leg.ram.in]} ]] || F[leg.ram.in]=${holder##*/}
 	done
 	[[ -z ${F[leg.ram.in]} ]] || return 0
@@ -39,7 +43,9 @@ device_outside() {
 	[[ ${F[array.state]} == active ]] || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
-		while IFS='=' read -r key value; do [[ $key != events ]] || F[array.events]=$value; done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
+		while IFS='=' read -r key value; do
+			[[ $key != events ]] || F[array.events]=$value
+		done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
 		return
 	done
 }

@@ -3,7 +3,8 @@
 # in observe/static.sh.
 # shellcheck shell=bash
 
-need config/conf core/number core/paths core/quantity observe/blank world/disk world/md-state world/ramdisk-note
+need config/conf core/number core/paths core/quantity observe/blank world/disk world/md-state \
+	world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,11 +14,13 @@ facts_of_conf() {
 	F=()
 	F[name]=$1 F[uuid]=${CONF[UUID]} F[members]=${#MEMBERS[@]}
 	F[conf.ram]=${CONF[RAM]} F[conf.wait]=${CONF[WAIT]} F[conf.on_timeout]=${CONF[ON_TIMEOUT]}
-	F[conf.rebuild]=${CONF[REBUILD]} F[conf.hotplug]=${CONF[HOTPLUG]} F[conf.layout]=${CONF[LAYOUT]} F[conf.root]=${CONF[ROOT]}
+	F[conf.rebuild]=${CONF[REBUILD]} F[conf.hotplug]=${CONF[HOTPLUG]} \
+		F[conf.layout]=${CONF[LAYOUT]} F[conf.root]=${CONF[ROOT]}
 	F[conf.block]=${CONF[BLOCK]}
 	# It is in use before we are there.
 	[[ ${CONF[ROOT]} == no ]] || F[conf.wait]=no
-	F[conf.start_degraded]=${CONF[START_DEGRADED]} F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
+	F[conf.start_degraded]=${CONF[START_DEGRADED]} \
+		F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
 	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
 	blank_facts
@@ -73,8 +76,11 @@ facts_look_() {
 
 facts_leg_blank() { # I NODE
 	local leg=leg.$1
-	F[$leg.node]=$2 F[$leg.in]='' F[$leg.holder]='' F[$leg.state]='' F[$leg.slot]='' F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' F[$leg.view]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
-	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' F[$leg.time]=0 F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
+	F[$leg.node]=$2 F[$leg.in]='' F[$leg.holder]='' F[$leg.state]='' F[$leg.slot]='' \
+		F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' \
+		F[$leg.view]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
+	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' \
+		F[$leg.time]=0 F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
 
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").
@@ -85,11 +91,13 @@ facts_leg_holder_() {
 		F[leg.$i.in]=$md
 		return
 	fi
-	for holder in "$SYS/class/block/$node"/holders/* "$SYS/class/block/$node/$node"*/holders/*; do
+	for holder in "$SYS/class/block/$node"/holders/* \
+		"$SYS/class/block/$node/$node"*/holders/*; do
 		[[ -e $holder ]] || continue
 		holder=${holder##*/}
 		F[leg.$i.in]=other F[leg.$i.holder]=$holder
-		[[ $holder != md* ]] || ! facts_is_ours "$holder" "$node" || F[leg.$i.in]=$holder F[leg.$i.holder]=''
+		[[ $holder != md* ]] || ! facts_is_ours "$holder" "$node" ||
+			F[leg.$i.in]=$holder F[leg.$i.holder]=''
 		return 0
 	done
 }
@@ -114,8 +122,10 @@ facts_is_ours() {
 
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
-	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE SLOTS LEGS DEVICE_TAKEN
-	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 F[array.pending]=no F[array.block]='' F[disks.lack]=''
+	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE \
+		SLOTS LEGS DEVICE_TAKEN
+	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 \
+		F[array.pending]=no F[array.block]='' F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
 	F[ram.data]='' F[ram.taken]='' F[ram.limit]='' F[ram.full]=''
@@ -137,7 +147,9 @@ facts_array_() {
 		md_state_read "$md" bitmap/backlog
 		F[array.backlog]=${VALUE:-0}
 		! md_state_is_pending "$md" || F[array.pending]=yes
-		{ read -r 'F[array.block]' <"$SYS/block/$md/queue/logical_block_size"; } 2>/dev/null || F[array.block]=512
+		{
+			read -r 'F[array.block]' <"$SYS/block/$md/queue/logical_block_size"
+		} 2>/dev/null || F[array.block]=512
 		md_state_members "$md"
 		# shellcheck disable=SC2086 # four words each
 		for line in "${LEGS[@]}"; do facts_member_ $line; done
@@ -189,7 +201,9 @@ facts_lacking_() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
 		legs+=("${F[leg.$i.node]}")
-		[[ -z $ram ]] || ! md_state_bad_on_all_but "${F[array.md]}" "$ram" "${F[leg.$i.node]}" || F[leg.$i.lacks]=yes
+		[[ -z $ram ]] ||
+			! md_state_bad_on_all_but "${F[array.md]}" "$ram" "${F[leg.$i.node]}" ||
+			F[leg.$i.lacks]=yes
 	done
 	! md_state_bad_on_all_but "${F[array.md]}" "$ram" "${legs[@]}" || F[disks.lack]=yes
 }
@@ -210,7 +224,8 @@ facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 		F[array.strangers]+="${F[array.strangers]:+ }$1"
 		# With the device that is to be the RAM leg away, this may be that one under another
 		# name; disk legs are write-mostly.
-		[[ $2 != in_sync || (-n ${F[leg.ram.dev]-} && -z ${F[leg.ram.node]} && $4 != yes) ]] || F[array.unconfigured]+="${F[array.unconfigured]:+ }$1"
+		[[ $2 != in_sync || (-n ${F[leg.ram.dev]-} && -z ${F[leg.ram.node]} &&
+			$4 != yes) ]] || F[array.unconfigured]+="${F[array.unconfigured]:+ }$1"
 	fi
 }
 
@@ -227,14 +242,18 @@ facts_ram_twin_() {
 facts_in_sync() {
 	local i
 	NODES=()
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.state]} != in_sync ]] || NODES+=("${F[leg.$i.node]}"); done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != in_sync ]] || NODES+=("${F[leg.$i.node]}")
+	done
 	for i in ${F[array.unconfigured]-}; do NODES+=("$i"); done
 }
 
 # facts_is_ram NODE: is it a ramdisk, or the device that the configuration names in its place?
 facts_is_ram() {
 	local NODE
-	ramdisk_note_is_node "$1" || { [[ ${CONF[RAM]-} == /* ]] && disk_find "${CONF[RAM]}" && [[ $NODE == "$1" ]]; }
+	ramdisk_note_is_node "$1" || {
+		[[ ${CONF[RAM]-} == /* ]] && disk_find "${CONF[RAM]}" && [[ $NODE == "$1" ]]
+	}
 }
 
 # facts_served: after facts_observe.
@@ -246,9 +265,13 @@ facts_served() {
 		read -r 'F[array.stat]' <"$md/stat" || F[array.stat]=''
 		for ((i = -1; i < F[members]; i++)); do
 			if ((i < 0)); then key=ram; else key=leg.$i; fi
-			read -r "F[$key.stat]" <"$SYS/class/block/${F[$key.node]}/stat" || F[$key.stat]=''
-			((i >= 0)) || read -r 'F[ram.algorithm]' <"$SYS/block/${F[ram.node]}/comp_algorithm" || F[ram.algorithm]=''
-			read -r "F[$key.errors]" <"$md/$MD_LEG${F[$key.node]}/errors" || F[$key.errors]=''
+			read -r "F[$key.stat]" <"$SYS/class/block/${F[$key.node]}/stat" ||
+				F[$key.stat]=''
+			((i >= 0)) ||
+				read -r 'F[ram.algorithm]' \
+					<"$SYS/block/${F[ram.node]}/comp_algorithm" || F[ram.algorithm]=''
+			read -r "F[$key.errors]" <"$md/$MD_LEG${F[$key.node]}/errors" ||
+				F[$key.errors]=''
 		done
 	} 2>/dev/null
 	F[ram.algorithm]=${F[ram.algorithm]#*[} F[ram.algorithm]=${F[ram.algorithm]%%]*}

@@ -35,13 +35,17 @@ lasting_names_uuid_() {
 	log_printable type
 	case $2:$usage:$type in
 	/etc/fstab:filesystem:* | /etc/fstab:*:swap | /etc/crypttab:*:crypto_LUKS) ;;
-	*) LASTING_WHY="it holds ${type:-nothing that blkid knows}, which is not found by an UUID there" ;;
+	*)
+		LASTING_WHY="it holds ${type:-nothing that blkid knows}, \
+which is not found by an UUID there"
+		;;
 	esac
 	[[ -z $LASTING_WHY ]] || return 1
 	if [[ -z $LASTING_UUID || $LASTING_UUID == *[!A-Za-z0-9-]* ]]; then
 		LASTING_WHY='what it holds has no UUID'
 	elif ! disk_find "/dev/disk/by-uuid/$LASTING_UUID"; then
-		LASTING_WHY="udev has no link /dev/disk/by-uuid/$LASTING_UUID; try: udevadm trigger /dev/$1"
+		LASTING_WHY="udev has no link /dev/disk/by-uuid/$LASTING_UUID; try: \
+udevadm trigger /dev/$1"
 	elif [[ $NODE != "$1" ]]; then
 		LASTING_WHY="its UUID $LASTING_UUID leads to another device, /dev/$NODE"
 	fi
@@ -55,7 +59,8 @@ lasting_names_tell() {
 	while read -r file number source; do
 		LASTING_UUID=''
 		[[ -z $2 ]] || lasting_names_uuid_ "$2" "$file" || LASTING_UUID=''
-		log_notice "$1: $file:$number: $source leads to nothing now. If it was this array, write\
+		log_notice "$1: $file:$number: $source leads to nothing now. If it was this array, \
+write\
  ${LASTING_UUID:+UUID=$LASTING_UUID or }/dev/md/$1 there"
 	done < <(dependents_gone "$1")
 }

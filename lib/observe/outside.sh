@@ -20,7 +20,8 @@ outside_find_array() {
 	done
 	ramdisk_note_read "${F[name]}"
 	for folder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
-		[[ ! -e $folder || " ${found[*]} " == *" ${folder##*/} "* ]] || found+=("${folder##*/}")
+		[[ ! -e $folder || " ${found[*]} " == *" ${folder##*/} "* ]] ||
+			found+=("${folder##*/}")
 	done
 	outside_find_by_device_
 	for md_ in "${found[@]}"; do
@@ -33,7 +34,8 @@ outside_find_array() {
 		fi
 	done
 	md=${ours[0]-} F[array.twin]=${ours[1]-}
-	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] || outside_is_watched "$md" || F[array.twin]=${F[array.foreign]%%=*}
+	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] || outside_is_watched "$md" ||
+		F[array.twin]=${F[array.foreign]%%=*}
 }
 
 # With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its
@@ -43,7 +45,8 @@ outside_find_by_device_() {
 	[[ ${F[conf.ram]} == /* ]] && disk_find "${F[conf.ram]}" || return 0
 	RAM_NODE=$NODE
 	for holder in "$SYS/class/block/$NODE"/holders/md*; do
-		[[ ! -e $holder || " ${found[*]} " == *" ${holder##*/} "* ]] || ! facts_is_ours "${holder##*/}" "$NODE" || found+=("${holder##*/}")
+		[[ ! -e $holder || " ${found[*]} " == *" ${holder##*/} "* ]] ||
+			! facts_is_ours "${holder##*/}" "$NODE" || found+=("${holder##*/}")
 	done
 }
 
@@ -52,7 +55,8 @@ outside_holds_ram_() {
 	local leg
 	for leg in "$SYS/block/$1/$MD_LEG"*; do
 		leg=${leg##*/dev-}
-		[[ ! -e $SYS/class/block/$leg ]] || { ! ramdisk_note_is_node "$leg" && [[ $leg != "$RAM_NODE" ]]; } || return 0
+		[[ ! -e $SYS/class/block/$leg ]] || { ! ramdisk_note_is_node "$leg" &&
+			[[ $leg != "$RAM_NODE" ]]; } || return 0
 	done
 	return 1
 }
@@ -73,13 +77,17 @@ outside_has_members_() {
 outside_is_watched() {
 	local watched='' MD_RUN
 	md_state_run "$1"
-	{ read -r watched <"$RUN/${F[name]}.watched"; } 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
+	{
+		read -r watched <"$RUN/${F[name]}.watched"
+	} 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
 }
 
 outside_leg_superblock() { # I
 	local i=$1 key value
 	F[leg.$i.silent]=''
-	while IFS='=' read -r key value; do F[leg.$i.$key]=$value; done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
+	while IFS='=' read -r key value; do
+		F[leg.$i.$key]=$value
+	done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }
 
@@ -128,13 +136,16 @@ outside_number_() { # leg.I|ram NODE
 		done < <(superblock_facts "$DEV/$2")
 		[[ -z $number ]] || FACTS_NUMBER[$member]="$number $uuid"
 	}
-	read -r "F[$1.number]" "F[$1.member_uuid]" < <(printf '%s\n' "${FACTS_NUMBER[$member]-}") || :
+	read -r "F[$1.number]" "F[$1.member_uuid]" < <(printf '%s\n' "${FACTS_NUMBER[$member]-}") ||
+		:
 }
 
 # outside_ask_leg MD LEG: sets FACTS_UUID of them to what the leg's superblock says.
 outside_ask_leg() {
 	local key value
-	while IFS='=' read -r key value; do [[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value; done < <(superblock_facts "$DEV/$2")
+	while IFS='=' read -r key value; do
+		[[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value
+	done < <(superblock_facts "$DEV/$2")
 	# Without the right to read it: taken for ours, since the configuration says so; only
 	# "status" runs like this.
 	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}

@@ -46,7 +46,10 @@ ramdisk_makers_add_() { # WORD FOUND DO
 ramdisk_makers_daemon_() {
 	local pid='' name='' is=''
 	! ramdisk_makers_is_enabled_ rapiddiskd.service || is='is enabled'
-	{ read -r pid <"$ROOT/run/rapiddiskd.pid" && read -r name <"$PROC/${pid//[!0-9]/}/comm"; } 2>/dev/null || :
+	{
+		read -r pid <"$ROOT/run/rapiddiskd.pid" &&
+			read -r name <"$PROC/${pid//[!0-9]/}/comm"
+	} 2>/dev/null || :
 	[[ $name != rapiddiskd ]] || is+="${is:+, and }runs"
 	[[ -z $is ]] || ramdisk_makers_add_ daemon "that rapiddiskd.service $is: it makes and\
  removes ramdisks for whoever reaches TCP port 9118, also one that an array is using" \
@@ -59,7 +62,8 @@ ramdisk_makers_on_boot_() {
 	for file in "$ROOT"/usr/share/initramfs-tools/hooks/rapiddisk_kernel_* \
 		"$ROOT"/usr/lib/dracut/modules.d/96rapiddisk; do
 		[[ -e $file ]] || continue
-		ramdisk_makers_add_ ramdisk "that rapiddisk-on-boot has the initramfs make one (${file#"$ROOT"})" \
+		ramdisk_makers_add_ ramdisk \
+			"that rapiddisk-on-boot has the initramfs make one (${file#"$ROOT"})" \
 			'rapiddisk-on-boot --global-uninstall, unless / needs that cache'
 		return
 	done

@@ -8,7 +8,8 @@ need world/disk world/disk-name world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-readonly SCAN_AT_ONCE=32 # devices that are asked side by side: each that does not answer takes BOUNDED seconds
+# devices that are asked side by side: each that does not answer takes BOUNDED seconds
+readonly SCAN_AT_ONCE=32
 
 # scan_array_devices UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries a
 # superblock of this array, what is below another device (a path of a multipath map, say) and the
@@ -22,7 +23,9 @@ scan_all_() { # UUID
 		# Floppies and optical drives take long to say that they are empty, and can be no
 		# legs.
 		sectors=0
-		[[ $node == @(fd|sr)[0-9]* ]] || { read -r sectors <"$entry/size"; } 2>/dev/null || :
+		[[ $node == @(fd|sr)[0-9]* ]] || {
+			read -r sectors <"$entry/size"
+		} 2>/dev/null || :
 		[[ $sectors != 0 ]] || continue
 		((running++ < SCAN_AT_ONCE)) || wait -n || : # what it found it has printed
 		scan_device_ "$node" "$1" &
@@ -51,7 +54,8 @@ scan_clones() {
 	F[clones]='' F[clones_known]=yes
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	while read -r node uuid events; do
-		if [[ $known == *" $node "* || -n $(disk_holders "$node") ]] || ramdisk_note_is_node "$node" || scan_is_path_ "$node"; then continue; fi
+		if [[ $known == *" $node "* || -n $(disk_holders "$node") ]] ||
+			ramdisk_note_is_node "$node" || scan_is_path_ "$node"; then continue; fi
 		F[clones]+="${F[clones]:+ }$node:$uuid:$events"
 	done < <(scan_array_devices "${F[uuid]}")
 }
@@ -60,13 +64,19 @@ scan_clones() {
 # name, which only a bus that nobody plugs something into is believed.
 scan_is_path_() {
 	local i wwid='' other HARDWARE
-	{ read -r wwid <"$SYS/class/block/$1/device/wwid" || read -r wwid <"$SYS/class/block/$1/wwid"; } 2>/dev/null || :
+	{
+		read -r wwid <"$SYS/class/block/$1/device/wwid" ||
+			read -r wwid <"$SYS/class/block/$1/wwid"
+	} 2>/dev/null || :
 	[[ -n $wwid ]] || return 1
 	hardware_of "$1"
 	[[ ! +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE)\+ ]] || return 1
 	for ((i = 0; i < F[members]; i++)); do
 		other=''
-		{ read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/device/wwid" || read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/wwid"; } 2>/dev/null || :
+		{
+			read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/device/wwid" ||
+				read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/wwid"
+		} 2>/dev/null || :
 		[[ $wwid != "$other" ]] || return 0
 	done
 	return 1
@@ -84,8 +94,11 @@ scan_running() {
 	[[ -n ${F[clones]} ]] || return 0
 	facts_in_sync
 	for node in "${NODES[@]}"; do
-		uuid=$(superblock_facts_patiently "$node") uuid=${uuid#*device_uuid=} uuid=${uuid%%$'\n'*}
-		for clone in ${F[clones]}; do [[ $clone != *":$uuid:"* ]] || F[array.copy]="$node ${clone%%:*}"; done
+		uuid=$(superblock_facts_patiently "$node") uuid=${uuid#*device_uuid=} \
+		uuid=${uuid%%$'\n'*}
+		for clone in ${F[clones]}; do
+			[[ $clone != *":$uuid:"* ]] || F[array.copy]="$node ${clone%%:*}"
+		done
 	done
 }
 
@@ -95,15 +108,19 @@ scan_decide() {
 	local i node
 	[[ ${F[array.state]} != active ]] || scan_running
 	action_choose "$@"
-	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) && -z ${F[clones_known]}${F[forced]} ]] || return 0
+	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) &&
+		-z ${F[clones_known]}${F[forced]} ]] || return 0
 	scan_clones
 	STRANGERS=''
 	action_choose "$@"
 	for node in $STRANGERS; do
-		log_warning "${F[name]}: /dev/$node carries the array's UUID, is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: mdadm --zero-superblock /dev/$node"
+		log_warning "${F[name]}: /dev/$node carries the array's UUID, \
+is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: \
+mdadm --zero-superblock /dev/$node"
 	done
 	for ((i = 0; i < F[members]; i++)); do
-		[[ -z ${F[leg.$i.moved]-} ]] || log_warning "${F[name]}: disk leg ${F[leg.$i.dev]}: ${F[leg.$i.moved]}"
+		[[ -z ${F[leg.$i.moved]-} ]] ||
+			log_warning "${F[name]}: disk leg ${F[leg.$i.dev]}: ${F[leg.$i.moved]}"
 	done
 }
 
@@ -111,22 +128,27 @@ scan_decide() {
 # legs are missing, and which line to write for each.
 scan_tell_moved() {
 	local i missing=() found=() line node uuid events name text
-	for ((i = 0; i < F[members]; i++)); do [[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}"); done
+	for ((i = 0; i < F[members]; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}")
+	done
 	((${#missing[@]} > 0)) || return 0
 	[[ -n ${F[clones_known]} ]] || scan_clones
 	for line in ${F[clones]}; do found+=("${line//:/ }"); done
 	((${#found[@]} > 0)) || return 0
 	for line in "${found[@]}"; do
 		words_into "$line" node uuid events
-		text="/dev/$node carries a leg of it (events $events, device UUID $uuid) and is no MEMBER"
+		text="/dev/$node carries a leg of it (events $events, \
+device UUID $uuid) and is no MEMBER"
 		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
 			text+=', and another such device has the same: one is a copy of the other. Find out which one is right (lsblk), and take the other one away'
 		elif name=$(disk_name_stable "/dev/$node"); then
-			text+=". If it is the missing disk ${missing[*]}, write in its place in $ETC/${F[name]}.conf: MEMBER=$name"
+			text+=". If it is the missing disk ${missing[*]}, \
+write in its place in $ETC/${F[name]}.conf: MEMBER=$name"
 		else
 			text+=', but has no stable name below /dev/disk'
 		fi
 		log_error "${F[name]}: $text"
 	done
-	log_error "${F[name]}: nothing is started from a disk that no MEMBER names. When the lines are right: ramraid start ${F[name]}"
+	log_error "${F[name]}: nothing is started from a disk that no MEMBER names. \
+When the lines are right: ramraid start ${F[name]}"
 }

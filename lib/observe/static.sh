@@ -19,7 +19,8 @@ static_configured() {
 static_running() {
 	static_configured "$1"
 	facts_observe
-	[[ ${F[array.state]} == active ]] || die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
+	[[ ${F[array.state]} == active ]] ||
+		die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
 }
 
 # static_remembered: what was written down about earlier runs of it. After facts_of_conf.
@@ -27,7 +28,8 @@ static_remembered() {
 	renamed_look
 	static_witness
 	rescue_record_read "${F[name]}" "${F[uuid]}"
-	[[ -z ${F[record.from]} || -n ${RESCUE[image]-} ]] || rescue_record_read "${F[record.from]}" "${F[uuid]}"
+	[[ -z ${F[record.from]} || -n ${RESCUE[image]-} ]] ||
+		rescue_record_read "${F[record.from]}" "${F[uuid]}"
 	F[rescue.image]=${RESCUE[image]-}
 }
 
@@ -51,14 +53,20 @@ static_times() {
 
 static_witness() {
 	local name=${F[name]}
-	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' F[witness.ram_number]='' F[witness.left]='' F[witness.given]='' F[witness.seen]='' F[witness.was]='' F[witness.filled]=''
+	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' \
+		F[witness.ram_number]='' F[witness.left]='' F[witness.given]='' F[witness.seen]='' \
+		F[witness.was]='' F[witness.filled]=''
 	[[ -z ${F[record.from]-} ]] || renamed_has_witness || name=${F[record.from]}
 	if witness_read "$name" "${F[uuid]}"; then
-		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} F[witness.ram_slot]=${WITNESS[ram_slot]-} F[witness.ram_number]=${WITNESS[ram_number]-} F[witness.filled]=${WITNESS[filled]-}
+		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} \
+			F[witness.ram_slot]=${WITNESS[ram_slot]-} F[witness.ram_number]=${WITNESS[ram_number]-} \
+			F[witness.filled]=${WITNESS[filled]-}
 	else
 		F[witness.why]=$WITNESS_WHY
 	fi
-	F[witness.copy]=$WITNESS_COPY F[witness.counts]=$WITNESS_COUNTS F[witness.generation]=${WITNESS[generation]:-0}
+	F[witness.copy]=$WITNESS_COPY F[witness.counts]=$WITNESS_COUNTS \
+		F[witness.generation]=${WITNESS[generation]:-0}
 	# Also of one that vouches for nothing.
-	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-}
+	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} \
+		F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-}
 }

@@ -15,7 +15,9 @@ advice() {
 	[[ $1 != whole ]] || return 0
 	if [[ $1 == misconfigured ]]; then
 		ADVICE_IMPACT='it does not run, and is not started like this'
-		[[ ${F[array.link]} == no ]] || ADVICE_IMPACT="/dev/md/${F[name]} runs, and goes on; like this it is not started at the next boot"
+		[[ ${F[array.link]} == no ]] ||
+			ADVICE_IMPACT="/dev/md/${F[name]} runs, and goes on; \
+like this it is not started at the next boot"
 		ADVICE_ACTION="mend that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
 		return
 	fi
@@ -31,7 +33,11 @@ advice() {
 # advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The
 # generator has left it out as long as it had any.
 advice_mended() {
-	if [[ $2 == yes ]]; then printf 'systemctl daemon-reload; ramraid check %s\n' "$1"; else printf 'systemctl daemon-reload; ramraid start %s\n' "$1"; fi
+	if [[ $2 == yes ]]; then
+		printf 'systemctl daemon-reload; ramraid check %s\n' "$1"
+	else
+		printf 'systemctl daemon-reload; ramraid start %s\n' "$1"
+	fi
 }
 
 # Sets ADVICE_WHY: the last word of the array's unit, if that was not that all is well, else why a
@@ -39,7 +45,8 @@ advice_mended() {
 advice_why_() {
 	advice_blind_
 	if [[ $ADVICE_BLIND == yes ]]; then
-		ADVICE_WHY="only root can read the superblocks of the disks; to see more: sudo ramraid status ${F[name]}"
+		ADVICE_WHY="only root can read the superblocks of the disks; to see more: \
+sudo ramraid status ${F[name]}"
 	else
 		action_choose eventually
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
@@ -52,7 +59,9 @@ advice_why_() {
 advice_blind_() {
 	local i
 	[[ ${F[root]} == no ]] || return 0
-	for ((i = 0; i < ${F[members]}; i++)); do [[ ${F[leg.$i.sb]} != unreadable ]] || ADVICE_BLIND=yes; done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.sb]} != unreadable ]] || ADVICE_BLIND=yes
+	done
 }
 
 # advice_WORD_: one function a word of the state, with "_" for "-".
@@ -60,9 +69,11 @@ advice_blind_() {
 advice_rebuilding_() {
 	ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}"
 	if [[ ${F[ram.state]} == in_sync ]]; then
-		ADVICE_IMPACT="a disk leg is being rebuilt; until then every write is on $good of ${F[members]} disks"
+		ADVICE_IMPACT="a disk leg is being rebuilt; \
+until then every write is on $good of ${F[members]} disks"
 	else
-		ADVICE_IMPACT="reads come from the disks until the RAM leg is in sync; every write is on $good of ${F[members]} disks"
+		ADVICE_IMPACT="reads come from the disks until the RAM leg is in sync; \
+every write is on $good of ${F[members]} disks"
 	fi
 }
 
@@ -78,15 +89,18 @@ advice_disks_only_() {
 	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
 	release)
 		ADVICE_WHY='ramraid release is at work on it, or was interrupted'
-		ADVICE_ACTION="ramraid release ${F[name]}; to keep the mirror instead: ramraid adopt ${F[name]} /dev/${F[array.md]}"
+		ADVICE_ACTION="ramraid release ${F[name]}; to keep the mirror instead: \
+ramraid adopt ${F[name]} /dev/${F[array.md]}"
 		;;
 	memory | room)
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
-		ADVICE_ACTION="nothing: it is rebuilt when there is room; at once: ramraid attach ${F[name]}"
+		ADVICE_ACTION="nothing: it is rebuilt when there is room; at once: \
+ramraid attach ${F[name]}"
 		;;
 	full)
 		ADVICE_WHY="the RAM leg has been given up: ${F[ram.full]}"
-		ADVICE_ACTION="give it more memory (RAM_LIMIT), or take another kind of RAM; then: ramraid attach ${F[name]}"
+		ADVICE_ACTION="give it more memory (RAM_LIMIT), or take another kind of RAM; then: \
+ramraid attach ${F[name]}"
 		;;
 	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
 	esac
@@ -106,49 +120,90 @@ advice_device_() {
 
 advice_degraded_() {
 	local i
-	ADVICE_IMPACT="reads come from the disks, and every write is on $good of ${F[members]} disks"
-	[[ ${F[ram.state]} != in_sync ]] || ADVICE_IMPACT="reads come from memory, and every write is on $good of ${F[members]} disks"
+	ADVICE_IMPACT="reads come from the disks, and every write is on \
+$good of ${F[members]} disks"
+	[[ ${F[ram.state]} != in_sync ]] ||
+		ADVICE_IMPACT="reads come from memory, and every write is on \
+$good of ${F[members]} disks"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.node]} ]] || continue
 		ADVICE_ACTION="bring the missing disk leg back (${F[leg.$i.dev]})"
-		if [[ ${F[conf.hotplug]-no} == yes ]]; then ADVICE_ACTION+='; it is put back by itself'; else ADVICE_ACTION+=", then: ramraid attach ${F[name]}"; fi
+		if [[ ${F[conf.hotplug]-no} == yes ]]; then
+			ADVICE_ACTION+='; it is put back by itself'
+		else
+			ADVICE_ACTION+=", then: ramraid attach ${F[name]}"
+		fi
 		# Which of them it was, only the disk itself says, which is not here.
-		[[ -z ${F[witness.given]} ]] || ADVICE_ACTION+="; but not if a start without it has given it up: then, when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; ramraid apply ${F[name]}"
-		((good == 0)) || ADVICE_ACTION+="; if it is broken: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
+		[[ -z ${F[witness.given]} ]] ||
+			ADVICE_ACTION+="; but not if a start without it has given it up: then, \
+when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; ramraid apply ${F[name]}"
+		((good == 0)) ||
+			ADVICE_ACTION+="; if it is broken: \
+ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		return
 	done
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || advice_lost_leg "$i"
-		[[ ${F[leg.$i.lacks]-} != yes ]] || ADVICE_IMPACT="md could not write some blocks of ${F[leg.$i.dev]}" ADVICE_ACTION="ramraid check ${F[name]}"
+		[[ ${F[leg.$i.lacks]-} != yes ]] ||
+			ADVICE_IMPACT="md could not write some blocks of ${F[leg.$i.dev]}" \
+				ADVICE_ACTION="ramraid check ${F[name]}"
 	done
 }
 
 # Sets ADVICE_ACTION for a disk leg that is there and not in sync.
 advice_lost_leg() { # I
 	local dev=${F[leg.$1.dev]} LEG again="ramraid attach ${F[name]}"
-	local new="; or, if it is broken: ramraid replace ${F[name]} $dev NEW" blank="mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
+	local new="; or, if it is broken: ramraid replace ${F[name]} $dev NEW" \
+		blank="mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
 	leg_classify "$1"
 	[[ $ADVICE_BLIND == no || $LEG == @(recovering|faulty|silent|used) ]] || LEG=unseen
 	case $LEG in
 	recovering) ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}" ;;
-	silent) ADVICE_ACTION="$dev does not answer; see what it waits for (journalctl -k), and when it answers: $again" ;;
-	faulty) ADVICE_ACTION="see what is wrong with $dev (journalctl -k; smartctl -a), then: $again$new" ;;
-	used) ADVICE_ACTION="$dev is in use by ${F[leg.$1.holder]:-something else}; see: lsblk $dev" ;;
-	unreadable) ADVICE_ACTION="$dev can't be read; see what is wrong with it (journalctl -k; smartctl -a), then: $again$new" ;;
+	silent)
+		ADVICE_ACTION="$dev does not answer; see what it waits for (journalctl -k), \
+and when it answers: $again"
+		;;
+	faulty)
+		ADVICE_ACTION="see what is wrong with $dev (journalctl -k; smartctl -a), then: \
+$again$new"
+		;;
+	used)
+		ADVICE_ACTION="$dev is in use by ${F[leg.$1.holder]:-something else}; see: \
+lsblk $dev"
+		;;
+	unreadable)
+		ADVICE_ACTION="$dev can't be read; see what is wrong with it (journalctl -k; \
+smartctl -a), then: $again$new"
+		;;
 	returned | unseen)
 		ADVICE_ACTION=$again
-		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_ACTION+=', if it is not put back by itself within a minute'
-		[[ $LEG == unseen ]] || readd_slot_is_free || ADVICE_ACTION="ramraid apply ${F[name]}: there is no free slot for $dev"
+		[[ ${F[conf.hotplug]} != yes ]] ||
+			ADVICE_ACTION+=', if it is not put back by itself within a minute'
+		[[ $LEG == unseen ]] || readd_slot_is_free ||
+			ADVICE_ACTION="ramraid apply ${F[name]}: there is no free slot for $dev"
 		;;
 	begun)
-		ADVICE_ACTION="$dev was lost while it was being put back; if nothing on it is needed: $blank"
-		[[ ${F[conf.hotplug]} != yes ]] || ADVICE_ACTION="nothing: all of $dev is rebuilt by itself; if that has not begun within a minute: $blank"
+		ADVICE_ACTION="$dev was lost while it was being put back; \
+if nothing on it is needed: $blank"
+		[[ ${F[conf.hotplug]} != yes ]] ||
+			ADVICE_ACTION="nothing: all of $dev is rebuilt by itself; \
+if that has not begun within a minute: $blank"
 		;;
 	removed) ADVICE_ACTION="$dev has been taken out; to put it back: $again" ;;
-	bouncing) ADVICE_ACTION="$dev is back, after ${F[leg.$1.returns]} times within an hour: it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again" ;;
-	copy) ADVICE_ACTION="$dev has the device UUID of $ORIGINAL, which is in the array: one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: $blank" ;;
+	bouncing)
+		ADVICE_ACTION="$dev is back, after ${F[leg.$1.returns]} times within an hour: \
+it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again"
+		;;
+	copy)
+		ADVICE_ACTION="$dev has the device UUID of $ORIGINAL, which is in the array: \
+one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: \
+$blank"
+		;;
 	blank) ADVICE_ACTION="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
-	fresh) ADVICE_ACTION="the first rebuild of $dev was cut off; to have it built: ramraid apply ${F[name]}" ;;
+	fresh)
+		ADVICE_ACTION="the first rebuild of $dev was cut off; to have it built: \
+ramraid apply ${F[name]}"
+		;;
 	*) ADVICE_ACTION="$dev can't be put back as it is; if nothing on it is needed: $blank" ;;
 	esac
 }
@@ -170,7 +225,9 @@ advice_only_copy_() {
 	[[ ${F[array.state]} == @(active|broken) ]] || return 0
 	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
 	ADVICE_IMPACT="what is written $only"
-	[[ ${F[array.state]} != broken ]] || ADVICE_IMPACT="every write fails; what was written last $only" ADVICE_ACTION="reboot; then: ramraid restore ${F[name]}"
+	[[ ${F[array.state]} != broken ]] ||
+		ADVICE_IMPACT="every write fails; what was written last $only" \
+			ADVICE_ACTION="reboot; then: ramraid restore ${F[name]}"
 }
 
 # advice_show STATUS-WORD: adds to SHOWN, after "advice".
@@ -180,7 +237,9 @@ advice_show() {
 		advice_show_run_
 		advice_line_ '  rescue image:' "${F[rescue.image]}"
 	fi
-	[[ ${F[array.sync]-idle} == idle ]] || SHOWN+="  ${F[array.sync]}: $(progress_bar "${F[array.done]}" "${F[array.total]}") $(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
+	[[ ${F[array.sync]-idle} == idle ]] ||
+		SHOWN+="  ${F[array.sync]}: $(progress_bar "${F[array.done]}" "${F[array.total]}") \
+$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
 	for kind in error warning; do
 		for ((i = 0; ; i++)); do
 			[[ -n ${F[conf.$kind.$i]-} ]] || break
@@ -221,6 +280,7 @@ advice_show_run_() {
 	elif ((${#legs[@]} == 0)); then
 		SHOWN+="  $head: only the RAM leg in sync, at ${F[witness.events]} events"$'\n'
 	else
-		SHOWN+="  $head: ${#legs[@]} of ${F[members]} disk legs in sync, at ${F[witness.events]} events"$'\n'
+		SHOWN+="  $head: ${#legs[@]} of ${F[members]} disk legs in sync, \
+at ${F[witness.events]} events"$'\n'
 	fi
 }

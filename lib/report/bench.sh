@@ -7,8 +7,10 @@ need core/json core/put
 readonly BENCH_TESTS=(random-1 random-8 random-32 sequential-4)
 readonly BENCH_BAR=40
 
-declare -ga BENCH_ROLE=() BENCH_DEVICE=() # row by row: "array", "RAM leg", "disk leg 1" …; what is opened
-declare -gA BENCH=()                      # "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of one of them
+declare -ga BENCH_ROLE=() BENCH_DEVICE=()
+# row by row: "array", "RAM leg", "disk leg 1" …; what is opened
+declare -gA BENCH=()
+# "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of one of them
 
 # bench_measure DIRECTION ROW TEST FILE SECONDS [FIO-OPTION…]: fills BENCH. Returns 1 when fio
 # fails, which then has said why.
@@ -19,7 +21,8 @@ bench_measure() {
 	# A colon would begin the name of another file.
 	out=$(fio --name=bench --filename="${4//:/\\:}" --rw="$how" --bs="$size" --iodepth="${3#*-}" --runtime="$5" --time_based --direct=1 --ioengine=libaio \
 		--output-format=json "${@:6}") || return 1
-	read -r iops bytes latency < <(jq -r --arg d "$direction" '.jobs[0][$d] | "\(.iops | round) \(.bw_bytes) \(.lat_ns.mean | round)"' < <(printf '%s\n' "$out")) || return 1
+	read -r iops bytes latency < \
+		<(jq -r --arg d "$direction" '.jobs[0][$d] | "\(.iops | round) \(.bw_bytes) \(.lat_ns.mean | round)"' < <(printf '%s\n' "$out")) || return 1
 	BENCH[$key]=$iops BENCH["$key bytes"]=$bytes BENCH["$key nanoseconds"]=$latency
 }
 
@@ -27,7 +30,8 @@ bench_measure() {
 # under way. Nothing without a measurement.
 bench_text() {
 	local row test line i
-	printf -v line '  %-12s  %-30s  %12s\n  %-12s %10s %10s %10s %12s\n' "${1^}s" '      random, 4 KiB, a second' 'sequential' '' '1 at once' '8' '32' 'MiB/s'
+	printf -v line '  %-12s  %-30s  %12s\n  %-12s %10s %10s %10s %12s\n' "${1^}s" \
+		'      random, 4 KiB, a second' 'sequential' '' '1 at once' '8' '32' 'MiB/s'
 	SHOWN=$line
 	for ((row = 0; row < $2; row++)); do
 		printf -v line '  %-12s' "${BENCH_ROLE[row]}"
@@ -35,7 +39,8 @@ bench_text() {
 			test=${BENCH_TESTS[i]}
 			printf -v line '%s %10d' "$line" "${BENCH["$1 $row $test"]}"
 		done
-		printf -v line '%s %12d\n' "$line" $((BENCH["$1 $row sequential-4 bytes"] / 1048576))
+		printf -v line '%s %12d\n' "$line" \
+			$((BENCH["$1 $row sequential-4 bytes"] / 1048576))
 		SHOWN+=$line
 	done
 	bench_bars_ "$1" "$2"
@@ -51,7 +56,8 @@ bench_bars_() { # DIRECTION ROWS
 	for ((row = 0; row < $2; row++)); do
 		n=${BENCH["$1 $row random-32"]}
 		printf -v bar '%*s' $((n * BENCH_BAR / most)) ''
-		printf -v line '  %-12s %-*s %d\n' "${BENCH_ROLE[row]}" "$BENCH_BAR" "${bar// /#}" "$n"
+		printf -v line '  %-12s %-*s %d\n' "${BENCH_ROLE[row]}" "$BENCH_BAR" "${bar// /#}" \
+			"$n"
 		SHOWN+=$line
 	done
 }
@@ -86,10 +92,13 @@ bench_svg() {
 	local row
 	put_lines "$3" || return
 	for ((row = 0; row < $2; row++)); do
-		printf '"%s" %s %s %s\n' "${BENCH_ROLE[row]}" "${BENCH["read $row random-1"]}" "${BENCH["read $row random-8"]}" "${BENCH["read $row random-32"]}"
+		printf '"%s" %s %s %s\n' "${BENCH_ROLE[row]}" "${BENCH["read $row random-1"]}" \
+			"${BENCH["read $row random-8"]}" "${BENCH["read $row random-32"]}"
 	done | gnuplot -e "
 		set terminal svg size 720,360 font 'sans-serif,13' background 'white';
-		set style data histograms; set style fill solid border -1; set boxwidth 0.9; set logscale y; set yrange [1:*]; set grid ytics;
+		set style data histograms; set style fill solid border -1; set boxwidth 0.9; \
+set logscale y; set yrange [1:*]; set grid ytics;
 		set title '$1: random reads of 4 KiB a second'; set key top right;
-		plot '-' using 2:xtic(1) title '1 at once', '' using 3 title '8', '' using 4 title '32'" >"$3"
+		plot '-' using 2:xtic(1) title '1 at once', '' using 3 title '8', \
+'' using 4 title '32'" >"$3"
 }

@@ -55,7 +55,9 @@ metrics_sample() {
 # unreadable.
 metrics_clean_() { # TEXT
 	text=$1
-	[[ $text != *[!\ -~]* ]] || iconv -f UTF-8 -t UTF-8 < <(printf '%s\n' "$text") >/dev/null 2>&1 || text=${text//[!\ -~]/?}
+	[[ $text != *[!\ -~]* ]] ||
+		iconv -f UTF-8 -t UTF-8 < <(printf '%s\n' "$text") >/dev/null 2>&1 ||
+		text=${text//[!\ -~]/?}
 }
 
 # metrics_one_of NAME WORDS WORD LABEL TEXT…: a sample for each of WORDS, 1 for WORD.
@@ -63,7 +65,11 @@ metrics_one_of() {
 	local name=$1 word words=$2 is=$3
 	shift 3
 	for word in $words; do
-		if [[ $word == "$is" ]]; then metrics_sample "$name" 1 "$@" state "$word"; else metrics_sample "$name" 0 "$@" state "$word"; fi
+		if [[ $word == "$is" ]]; then
+			metrics_sample "$name" 1 "$@" state "$word"
+		else
+			metrics_sample "$name" 0 "$@" state "$word"
+		fi
 	done
 }
 
@@ -83,7 +89,9 @@ metrics_add() {
 		legs=$((legs + 1))
 		metrics_leg_ ram "${array[@]}" role ram leg ram
 	}
-	for ((i = 0; i < F[members]; i++)); do metrics_leg_ "leg.$i" "${array[@]}" role disk leg "${F[leg.$i.dev]}"; done
+	for ((i = 0; i < F[members]; i++)); do
+		metrics_leg_ "leg.$i" "${array[@]}" role disk leg "${F[leg.$i.dev]}"
+	done
 	metrics_sample ramraid_only_good_copy_in_ram "$alone" "${array[@]}"
 	metrics_sample ramraid_legs "$legs" "${array[@]}"
 	metrics_sample ramraid_legs_in_sync "$good" "${array[@]}"
@@ -116,12 +124,14 @@ metrics_stat_() { # array|leg STAT LABEL TEXT…
 }
 
 metrics_sync_() {
-	local ratio='' done=${F[array.done]} total=${F[array.total]} rate=${F[array.rate]} action=(action "${F[array.sync]}")
+	local ratio='' done=${F[array.done]} total=${F[array.total]} rate=${F[array.rate]} \
+		action=(action "${F[array.sync]}")
 	if [[ ${F[array.sync]} == idle ]]; then
 		metrics_sample ramraid_sync_active 0 "${array[@]}"
 		return
 	fi
-	((total == 0)) || printf -v ratio '%d.%04d' $((done / total)) $((done * 10000 / total % 10000))
+	((total == 0)) ||
+		printf -v ratio '%d.%04d' $((done / total)) $((done * 10000 / total % 10000))
 	metrics_sample ramraid_sync_active 1 "${array[@]}"
 	metrics_sample ramraid_sync_progress_ratio "$ratio" "${array[@]}" "${action[@]}"
 	metrics_sample ramraid_sync_bytes_per_second $((rate * 1024)) "${array[@]}" "${action[@]}"
@@ -136,11 +146,15 @@ metrics_ram_() {
 
 metrics_lately_() { # STATUS-WORD
 	read_share_history
-	[[ $1 != whole ]] || ((HISTORY_SINCE == 0)) || metrics_sample ramraid_whole_since_timestamp_seconds "$HISTORY_SINCE" "${array[@]}"
+	[[ $1 != whole ]] || ((HISTORY_SINCE == 0)) ||
+		metrics_sample ramraid_whole_since_timestamp_seconds "$HISTORY_SINCE" "${array[@]}"
 	((HISTORY_REBUILT > 0)) || return 0
-	metrics_sample ramraid_last_rebuild_timestamp_seconds "$HISTORY_REBUILT" "${array[@]}" engine "$HISTORY_ENGINE"
-	metrics_sample ramraid_last_rebuild_seconds "$HISTORY_SECONDS" "${array[@]}" engine "$HISTORY_ENGINE"
-	metrics_sample ramraid_last_rebuild_bytes_per_second $((HISTORY_RATE * 1024)) "${array[@]}" engine "$HISTORY_ENGINE"
+	metrics_sample ramraid_last_rebuild_timestamp_seconds "$HISTORY_REBUILT" "${array[@]}" \
+		engine "$HISTORY_ENGINE"
+	metrics_sample ramraid_last_rebuild_seconds "$HISTORY_SECONDS" "${array[@]}" engine \
+		"$HISTORY_ENGINE"
+	metrics_sample ramraid_last_rebuild_bytes_per_second $((HISTORY_RATE * 1024)) \
+		"${array[@]}" engine "$HISTORY_ENGINE"
 }
 
 # metrics_text: sets SHOWN to all of them.
@@ -148,6 +162,8 @@ metrics_text() {
 	local name type help
 	SHOWN=''
 	while read -r name type help; do
-		[[ -z ${METRIC[$name]-} ]] || SHOWN+="# HELP $name ${help//\\/\\\\}"$'\n'"# TYPE $name $type"$'\n'${METRIC[$name]}
+		[[ -z ${METRIC[$name]-} ]] ||
+			SHOWN+="# HELP $name ${help//\\/\\\\}"$'\n'"# TYPE $name \
+$type"$'\n'${METRIC[$name]}
 	done < <(printf '%s\n' "$METRICS")
 }

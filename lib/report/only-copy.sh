@@ -9,9 +9,11 @@ declare -gA F # the facts: decide/facts.list
 # only_copy_remedy: prints what would end that state.
 only_copy_remedy() {
 	if [[ ${F[array.sync]} == recover ]]; then
-		printf 'A disk leg is being rebuilt from it: %s\n' "$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
+		printf 'A disk leg is being rebuilt from it: %s\n' \
+			"$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
 	elif health_disk_in_sync; then
-		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' "${F[name]}"
+		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' \
+			"${F[name]}"
 	else
 		printf 'Bring a disk leg back (%s)\n' "${F[leg.0.dev]}${F[leg.1.dev]:+ or another}"
 	fi

@@ -8,8 +8,10 @@ need core/log core/progress world/md-state world/systemd
 progress_line() { # [NAME UNIT-STATE]
 	local bar text=''
 	bar=$(progress_bar "${F[array.done]}" "${F[array.total]}")
-	[[ ${F[array.total]} != 0 || ${2-} != activating ]] || text=$(systemd_status_text "$1") || text=''
-	[[ -n $text ]] || text=$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")
+	[[ ${F[array.total]} != 0 || ${2-} != activating ]] || text=$(systemd_status_text "$1") ||
+		text=''
+	[[ -n $text ]] ||
+		text=$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")
 	log_printable text
 	printf '\r%-79.79s' "$bar $text" >&2
 }

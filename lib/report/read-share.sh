@@ -14,8 +14,10 @@ read_share_history() {
 	set -- ${F[lately]} # a star among them would be one damage more
 	local numbers=" ${*:6}"
 	# They are calculated with.
-	[[ $# == 12 && $1 == "${F[uuid]}" && $5 == @(copy|kernel|none) && $numbers != *[!0-9\ ]* && $numbers != *\ 0[0-9]* && ${#numbers} -lt 90 ]] || set -- - - - - none 0 0 0 0 0 0 0
-	HISTORY_LIFE="$2 $3 $4" HISTORY_BOOT=$2 HISTORY_ENGINE=$5 HISTORY_SINCE=$6 HISTORY_UNTIL=$7 HISTORY_REBUILT=$8 HISTORY_SECONDS=$9 HISTORY_RATE=${10}
+	[[ $# == 12 && $1 == "${F[uuid]}" && $5 == @(copy|kernel|none) && $numbers != *[!0-9\ ]* &&
+		$numbers != *\ 0[0-9]* && ${#numbers} -lt 90 ]] || set -- - - - - none 0 0 0 0 0 0 0
+	HISTORY_LIFE="$2 $3 $4" HISTORY_BOOT=$2 HISTORY_ENGINE=$5 HISTORY_SINCE=$6 \
+		HISTORY_UNTIL=$7 HISTORY_REBUILT=$8 HISTORY_SECONDS=$9 HISTORY_RATE=${10}
 	HISTORY_READS=${11} HISTORY_DISK_READS=${12}
 }
 
@@ -31,8 +33,10 @@ read_share() {
 	[[ ${F[ram.state]} == in_sync && $HISTORY_BOOT == "${F[boot]}" ]] || return 0
 	# shellcheck disable=SC2086 # words
 	set -- ${F[array.stat]}
-	all=$((${3:-0} - HISTORY_READS)) disks=$((DISK_READS - HISTORY_DISK_READS - F[members] * READ_SHARE_LOOKS))
+	all=$((${3:-0} - HISTORY_READS)) \
+		disks=$((DISK_READS - HISTORY_DISK_READS - F[members] * READ_SHARE_LOOKS))
 	((all > 0)) || return 0
 	SHARE=100
-	((disks <= 0)) || SHARE=$((disks < all ? (all - disks) * 100 / all : 0)) SHARE_LEAST='at least '
+	((disks <= 0)) ||
+		SHARE=$((disks < all ? (all - disks) * 100 / all : 0)) SHARE_LEAST='at least '
 }

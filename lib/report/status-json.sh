@@ -24,7 +24,8 @@ status_json_close() {
 status_json() {
 	local DISK_READS=0 reads='' writes=''
 	local HISTORY_SINCE=0 HISTORY_UNTIL=0 HISTORY_REBUILT=0
-	[[ $1 != whole ]] || ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
+	[[ $1 != whole ]] ||
+		ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
 	[[ $1 == misconfigured ]] || read_share_history
 	words_into "${F[array.stat]-}" reads _ _ _ writes
 	json_open '' object
@@ -41,8 +42,10 @@ status_json() {
 	json_close
 }
 
-status_json_text_() { if [[ -n $2 ]]; then json_text "$1" "$2"; else json_null "$1"; fi; } # KEY TEXT
-status_json_time_() {                                                                      # KEY SECONDS, 0: not known
+# KEY TEXT
+status_json_text_() { if [[ -n $2 ]]; then json_text "$1" "$2"; else json_null "$1"; fi; }
+status_json_time_() {
+	# KEY SECONDS, 0: not known
 	local text
 	(($2 > 0)) || {
 		json_null "$1"
@@ -55,8 +58,12 @@ status_json_time_() {                                                           
 status_json_legs_() {
 	local i name
 	json_open legs list
-	if [[ ${F[members]-0} != 0 && ${F[conf.ram]} != none ]]; then status_json_leg_ ram "${F[ram.node]:+/dev/${F[ram.node]}}" ram; fi
-	for ((i = 0; i < ${F[members]-0}; i++)); do status_json_leg_ disk "${F[leg.$i.dev]}" "leg.$i"; done
+	if [[ ${F[members]-0} != 0 && ${F[conf.ram]} != none ]]; then
+		status_json_leg_ ram "${F[ram.node]:+/dev/${F[ram.node]}}" ram
+	fi
+	for ((i = 0; i < ${F[members]-0}; i++)); do
+		status_json_leg_ disk "${F[leg.$i.dev]}" "leg.$i"
+	done
 	json_close
 	json_open others list
 	for name in ${F[array.strangers]-}; do json_text '' "/dev/$name"; done
@@ -77,12 +84,16 @@ status_json_leg_() { # ROLE DEVICE KEY
 	json_text state "$LEG"
 	status_json_text_ device "$2"
 	status_json_text_ node "${F[$3.node]}"
-	if [[ ${F[$3.slot]} == none ]]; then json_null slot; else json_number slot "${F[$3.slot]}"; fi
+	if [[ ${F[$3.slot]} == none ]]; then
+		json_null slot
+	else json_number slot "${F[$3.slot]}"; fi
 	json_number reads "$reads"
 	json_number writes "$writes"
 	json_number errors "${F[$3.errors]}"
 	status_json_zram_ "$1"
-	if [[ $1 == disk && -n ${F[$3.writemostly]} ]]; then json_bool write_mostly "${F[$3.writemostly]}"; else json_null write_mostly; fi
+	if [[ $1 == disk && -n ${F[$3.writemostly]} ]]; then
+		json_bool write_mostly "${F[$3.writemostly]}"
+	else json_null write_mostly; fi
 	json_close
 }
 
@@ -102,13 +113,15 @@ status_json_zram_() { # ROLE
 
 # What goes on; null when nothing does.
 status_json_activity_() {
-	local done=${F[array.done]-0} total=${F[array.total]-0} rate=${F[array.rate]-0} left='' percent=''
+	local done=${F[array.done]-0} total=${F[array.total]-0} rate=${F[array.rate]-0} left='' \
+		percent=''
 	[[ ${F[array.sync]-idle} != idle ]] || {
 		json_null activity
 		return 0
 	}
 	((rate == 0 || total == 0)) || left=$(((total - done) / 2 / rate))
-	((total == 0)) || printf -v percent '%d.%d' $((done * 100 / total)) $((done * 1000 / total % 10))
+	((total == 0)) ||
+		printf -v percent '%d.%d' $((done * 100 / total)) $((done * 1000 / total % 10))
 	percent=${percent%.0} # as JSON is written elsewhere
 	json_open activity object
 	json_text action "${F[array.sync]}"

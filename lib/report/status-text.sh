@@ -15,7 +15,8 @@ status_text() {
 		read_share_history
 		status_text_legs_
 		read_share
-		[[ -z $SHARE || $SHARE_LEAST$SHARE == 'at least 0' ]] || SHOWN+="  reads served by RAM: $SHARE_LEAST$SHARE %"$'\n'
+		[[ -z $SHARE || $SHARE_LEAST$SHARE == 'at least 0' ]] ||
+			SHOWN+="  reads served by RAM: $SHARE_LEAST$SHARE %"$'\n'
 		if [[ $1 != whole ]]; then
 			need report/advice
 			advice_show_whole
@@ -24,7 +25,8 @@ status_text() {
 			SHOWN+=$line
 		fi
 		((HISTORY_REBUILT == 0)) || {
-			printf -v line '  last rebuild: %(%F %T)T, by %s, %s s, %s MiB/s\n' "$HISTORY_REBUILT" "$HISTORY_ENGINE" "$HISTORY_SECONDS" $((HISTORY_RATE / 1024))
+			printf -v line '  last rebuild: %(%F %T)T, by %s, %s s, %s MiB/s\n' \
+				"$HISTORY_REBUILT" "$HISTORY_ENGINE" "$HISTORY_SECONDS" $((HISTORY_RATE / 1024))
 			SHOWN+=$line
 		}
 	}
@@ -56,7 +58,8 @@ status_text_legs_() {
 		fi
 		((${#reads} < 7 && ${#writes} < 7)) || status_text_short_
 		log_printable name
-		printf -v line '  slot %-4s %-11s %6s %6s %6s  %s\n' "${F[$key.slot]:--}" "$LEG" "$reads" "$writes" "${F[$key.errors]:--}" "$name"
+		printf -v line '  slot %-4s %-11s %6s %6s %6s  %s\n' "${F[$key.slot]:--}" "$LEG" \
+			"$reads" "$writes" "${F[$key.errors]:--}" "$name"
 		SHOWN+=$line
 	done
 	for i in ${F[array.strangers]}; do status_text_stranger_ "$i"; done
@@ -65,9 +68,11 @@ status_text_legs_() {
 # Adds to the caller's name what is in a RAM leg of zram, what it takes, and what it may take.
 status_text_zram_() {
 	local sizes ratio=''
-	mapfile -t sizes < <(numfmt --to=iec-i --suffix=B "${F[ram.data]}" "${F[ram.taken]}" "${F[ram.limit]}")
-	((${F[ram.taken]} == 0)) || printf -v ratio ', %d.%dx' $((${F[ram.data]} / ${F[ram.taken]})) \
-		$((${F[ram.data]} * 10 / ${F[ram.taken]} % 10))
+	mapfile -t sizes < \
+		<(numfmt --to=iec-i --suffix=B "${F[ram.data]}" "${F[ram.taken]}" "${F[ram.limit]}")
+	((${F[ram.taken]} == 0)) ||
+		printf -v ratio ', %d.%dx' $((${F[ram.data]} / ${F[ram.taken]})) \
+			$((${F[ram.data]} * 10 / ${F[ram.taken]} % 10))
 	name+=", ${sizes[0]} in ${sizes[1]} of memory (${F[ram.algorithm]}$ratio)"
 	((${F[ram.limit]} == 0)) || name+=", limit ${sizes[2]}"
 }

@@ -40,7 +40,8 @@ unadopted_row_() { # MD
 	esac
 	((slots <= ${#LEGS[@]})) || state+=", $((slots - ${#LEGS[@]})) of $slots away"
 	((disks > 0)) || return 1
-	printf -v row '%-12s %-22s %-28s %s' "/dev/$1" "$state" "$members" "ramraid adopt NAME /dev/$1"
+	printf -v row '%-12s %-22s %-28s %s' "/dev/$1" "$state" "$members" \
+		"ramraid adopt NAME /dev/$1"
 }
 
 # Sets the caller's uuid, level and slots to what the superblock of a member says.

@@ -15,9 +15,13 @@ watch_status() {
 		need core/quantity
 		seconds=$(quantity_seconds "${OPT[watch]}" 2>/dev/null) || seconds=0
 		[[ $seconds =~ ^[1-9][0-9]{0,4}$ && $seconds -le $WATCH_MOST ]] ||
-			die "--watch=${OPT[watch]}: write a time span between 1s and 1d; see systemd.time(7)" "$EX_USAGE"
+			die "--watch=${OPT[watch]}: write a time span between 1s and 1d; \
+see systemd.time(7)" "$EX_USAGE"
 	}
-	for name; do [[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || die "$(conf_no_array "$name")" "$EX_INACTIVE"; done
+	for name; do
+		[[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] ||
+			die "$(conf_no_array "$name")" "$EX_INACTIVE"
+	done
 	if [[ -t 1 && ${TERM:-dumb} != dumb && -z ${OPT[json]-} ]]; then
 		watch_screen_ "$seconds" "$show" "$@"
 	else

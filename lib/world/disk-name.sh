@@ -5,7 +5,8 @@ need core/log core/paths world/disk
 
 # Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
 disk_name_is_stable() {
-	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) && $1 != */@(.|..) ]]
+	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) &&
+		$1 != */@(.|..) ]]
 }
 
 # Names that RAM= takes besides: a region of persistent memory. Its number is the region's, and
@@ -21,7 +22,11 @@ disk_name_is_fast() {
 # same behind another controller, then a partition's UUID, then model and serial number, then the
 # slot; and none that another device claims as well.
 disk_name_stable() {
-	local node link pattern OTHERS patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\* 'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*' disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,md-uuid}-\* disk/by-id/\* mapper/\* disk/by-path/\*)
+	local node link pattern OTHERS \
+		patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\*
+			'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*'
+			disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,md-uuid}-\* disk/by-id/\* mapper/\*
+			disk/by-path/\*)
 	disk_name_is_stable "$1" && {
 		printf '%s\n' "$1"
 		return
@@ -52,7 +57,9 @@ disk_name_fast() {
 		disk_name_stable "$1"
 		return
 	fi
-	for link in "$DEV"/disk/by-id/pmem-*; do [[ ! $link -ef $DEV/$node ]] || node=${link#"$DEV/"}; done
+	for link in "$DEV"/disk/by-id/pmem-*; do
+		[[ ! $link -ef $DEV/$node ]] || node=${link#"$DEV/"}
+	done
 	disk_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
 }
 
@@ -69,7 +76,8 @@ disk_name_claimants_() {
 		[[ -e $entry || -L $entry ]] || continue
 		other=$(readlink -e "$SYS/dev/block/${entry##*/b}") || continue
 		other=${other##*/}
-		[[ $other == "$2" || -e $SYS/class/block/$2/slaves/$other ]] || OTHERS+="${OTHERS:+ }$other"
+		[[ $other == "$2" || -e $SYS/class/block/$2/slaves/$other ]] ||
+			OTHERS+="${OTHERS:+ }$other"
 	done
 }
 
@@ -83,9 +91,12 @@ disk_name_tell_shared() {
 		disk_name_claimants_ "${link#"$ROOT"}" "$node"
 		[[ -n $OTHERS ]] || continue
 		if [[ ${link#"$ROOT"} == "$1" ]]; then
-			log_error "$1: is claimed by more than one device (/dev/$node, and $OTHERS): they have one serial number, and after the next boot it may mean another. Name it /dev/$node, and a name is written that only it has, if there is one"
+			log_error "$1: is claimed by more than one device (/dev/$node, \
+and $OTHERS): they have one serial number, and after the next boot it may mean another. \
+Name it /dev/$node, and a name is written that only it has, if there is one"
 			return 1
 		fi
-		log_warning "/dev/$node: its name ${link#"$ROOT"} is not taken, because $OTHERS has it too: they have one serial number"
+		log_warning "/dev/$node: its name ${link#"$ROOT"} is not taken, \
+because $OTHERS has it too: they have one serial number"
 	done
 }

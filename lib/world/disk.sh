@@ -35,7 +35,10 @@ disk_node() { # PATH: prints it
 # disk's.
 disk_block() {
 	local bytes=512
-	{ read -r bytes <"$SYS/class/block/$1/queue/logical_block_size" || read -r bytes <"$SYS/class/block/$1/../queue/logical_block_size"; } 2>/dev/null || :
+	{
+		read -r bytes <"$SYS/class/block/$1/queue/logical_block_size" ||
+			read -r bytes <"$SYS/class/block/$1/../queue/logical_block_size"
+	} 2>/dev/null || :
 	printf '%s\n' "${bytes:-512}"
 }
 
@@ -73,7 +76,8 @@ disk_users() {
 	mapfile -t lines <"$PROC/swaps"
 	for name in "${lines[@]%%[[:blank:]]*}"; do
 		name=${name##*/}
-		[[ -z $name || ($name != "$1" && ! -e $SYS/class/block/$1/$name) ]] || printf 'swap on /dev/%s\n' "$name"
+		[[ -z $name || ($name != "$1" && ! -e $SYS/class/block/$1/$name) ]] ||
+			printf 'swap on /dev/%s\n' "$name"
 	done
 }
 
@@ -170,7 +174,9 @@ disk_mounts() {
 # disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system lies there.
 disk_carries() {
 	local mount
-	while IFS= read -r mount; do [[ " ${*:2} " != *" $mount "* ]] || printf '%s\n' "$mount"; done < <(disk_mounts "$1")
+	while IFS= read -r mount; do
+		[[ " ${*:2} " != *" $mount "* ]] || printf '%s\n' "$mount"
+	done < <(disk_mounts "$1")
 }
 
 # disk_physical NODE: the disks that a device lies on: the one that it is a partition of, or all
@@ -190,11 +196,17 @@ disk_physical() {
 # disk_containers NODE: the names of the LUKS containers that it is, or lies in, one a line.
 disk_containers() {
 	local below uuid='' name
-	{ read -r uuid <"$SYS/class/block/$1/dm/uuid" && read -r name <"$SYS/class/block/$1/dm/name"; } 2>/dev/null || :
+	{
+		read -r uuid <"$SYS/class/block/$1/dm/uuid" &&
+			read -r name <"$SYS/class/block/$1/dm/name"
+	} 2>/dev/null || :
 	[[ $uuid != CRYPT-* ]] || printf '%s\n' "$name"
 	# A partition is a part of what its disk is.
-	[[ ! -e $SYS/class/block/$1/partition ]] || disk_containers "$(basename "$(readlink -e "$SYS/class/block/$1/..")")"
-	for below in "$SYS/class/block/$1"/slaves/*; do [[ ! -e $below ]] || disk_containers "${below##*/}"; done
+	[[ ! -e $SYS/class/block/$1/partition ]] ||
+		disk_containers "$(basename "$(readlink -e "$SYS/class/block/$1/..")")"
+	for below in "$SYS/class/block/$1"/slaves/*; do
+		[[ ! -e $below ]] || disk_containers "${below##*/}"
+	done
 }
 
 # disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's
@@ -232,7 +244,11 @@ disk_why_not_free() {
 	{ read -r readonly_ <"$SYS/class/block/$node/ro"; } 2>/dev/null || readonly_=0
 	[[ $readonly_ == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
 	signatures=$(bounded "$DEV/$node" wipefs --noheadings --output TYPE,USAGE -- "$ROOT/dev/$node") || {
-		if (($? == BOUNDED_SILENT)); then printf 'unreadable: it does not answer\n'; else printf 'unreadable: wipefs could not read it\n'; fi
+		if (($? == BOUNDED_SILENT)); then
+			printf 'unreadable: it does not answer\n'
+		else
+			printf 'unreadable: wipefs could not read it\n'
+		fi
 		return
 	}
 	while read -r type usage; do

@@ -15,7 +15,8 @@ initiator_forever() {
 		else
 			path=$(readlink -f "$SYS/class/block/$disk/device") || continue
 			if [[ $path =~ ^(.*/(session[0-9]+))/ ]]; then
-				initiator_iscsi_ "${BASH_REMATCH[1]}/iscsi_session/${BASH_REMATCH[2]}"
+				initiator_iscsi_ \
+					"${BASH_REMATCH[1]}/iscsi_session/${BASH_REMATCH[2]}"
 			else
 				initiator_nvme_ "$disk"
 			fi
@@ -32,7 +33,8 @@ initiator_iscsi_() { # SESSION
 	[[ $seconds == @(off|-*) ]] || return 0
 	{ read -r target <"$1/targetname"; } 2>/dev/null || :
 	FOREVER="that iSCSI waits for its target without end (replacement_timeout is $seconds)"
-	FOREVER_DO="iscsiadm -m node -T ${target:-TARGET} -o update -n node.session.timeo.replacement_timeout -v 30, and log in anew"
+	FOREVER_DO="iscsiadm -m node -T ${target:-TARGET} -o update -n \
+node.session.timeo.replacement_timeout -v 30, and log in anew"
 }
 
 # Of several controllers one is enough to keep requests. fast_io_fail_tmo ends them before the
@@ -42,11 +44,14 @@ initiator_nvme_() { # DISK
 	for file in "$SYS/class/block/$1"/device/{,nvme*/}ctrl_loss_tmo; do
 		[[ -r $file ]] || continue
 		folder=${file%/ctrl_loss_tmo} loss='' fast=off
-		{ read -r loss <"$file" && read -r fast <"$folder/fast_io_fail_tmo"; } 2>/dev/null || :
+		{
+			read -r loss <"$file" && read -r fast <"$folder/fast_io_fail_tmo"
+		} 2>/dev/null || :
 		[[ $loss == @(off|-*) && $fast == @(off|-*) ]] || continue
 		name=$(readlink -f "$folder")
 		FOREVER='that NVMe reconnects without end (ctrl_loss_tmo is off)'
-		FOREVER_DO="echo 60 >/sys/class/nvme/${name##*/}/ctrl_loss_tmo; and connect with --ctrl-loss-tmo=60 from now on"
+		FOREVER_DO="echo 60 >/sys/class/nvme/${name##*/}/ctrl_loss_tmo; \
+and connect with --ctrl-loss-tmo=60 from now on"
 		return
 	done
 }

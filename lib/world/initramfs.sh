@@ -49,11 +49,13 @@ initramfs_unpack_() { # RELEASE FILE
 		mkdir "$INITRAMFS_WORK/.bin"
 		cpio=$(command -v cpio) || cpio=/usr/bin/cpio
 		printf -v cpio '%q' "$cpio"
-		put_lines "$INITRAMFS_WORK/.bin/cpio" '#!/bin/sh' "exec $cpio --make-directories \"\$@\" \"*etc/mdadm*\" \"*sbin/mdadm\""
+		put_lines "$INITRAMFS_WORK/.bin/cpio" '#!/bin/sh' \
+			"exec $cpio --make-directories \"\$@\" \"*etc/mdadm*\" \"*sbin/mdadm\""
 		chmod +x "$INITRAMFS_WORK/.bin/cpio"
 	fi
 	mkdir "$INITRAMFS_WORK/$1" || return 1
-	PATH=$INITRAMFS_WORK/.bin:$PATH unmkinitramfs "$2" "$INITRAMFS_WORK/$1" >/dev/null 2>&1 || return 1
+	PATH=$INITRAMFS_WORK/.bin:$PATH unmkinitramfs "$2" "$INITRAMFS_WORK/$1" >/dev/null 2>&1 ||
+		return 1
 	INITRAMFS=$INITRAMFS_WORK/$1 INITRAMFS_OPEN["$1"]=$INITRAMFS_WORK/$1
 }
 
@@ -66,4 +68,7 @@ initramfs_close() {
 # its configuration files, one a line. They lie below "main" when the processor's microcode lies in
 # front.
 initramfs_has_mdadm() { [[ -n $(find "$INITRAMFS" -path '*/sbin/mdadm' -print -quit) ]]; }
-initramfs_confs() { find "$INITRAMFS" \( -path '*/etc/mdadm.conf' -o -path '*/etc/mdadm/mdadm.conf' -o -path '*/mdadm.conf.d/*.conf' \) -type f; }
+initramfs_confs() {
+	find "$INITRAMFS" \( -path '*/etc/mdadm.conf' -o -path '*/etc/mdadm/mdadm.conf' -o -path \
+		'*/mdadm.conf.d/*.conf' \) -type f
+}

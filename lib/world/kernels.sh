@@ -86,5 +86,6 @@ kernels_flaw() {
 	KERNEL_FLAW=''
 	[[ $1 =~ ^6\.(9|10)(\.([0-9]+))?([^0-9.]|$) ]] || return 0
 	((BASH_REMATCH[1] == 9 || ${BASH_REMATCH[3]:-0} <= 6)) || return 0
-	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet (CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
+	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet \
+(CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
 }

@@ -13,7 +13,9 @@ md_blocks_hold() {
 	{ read -r MD_BLOCKS_WAS <"$MD_BLOCKS_START_RO"; } 2>/dev/null || return 1
 	[[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" 1
 }
-md_blocks_unhold() { [[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" "$MD_BLOCKS_WAS"; }
+md_blocks_unhold() {
+	[[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" "$MD_BLOCKS_WAS"
+}
 
 # md_blocks_take_out MD LEG: takes a spare out of an array. One that md has begun to rebuild,
 # because somebody has written already, has to fail first.

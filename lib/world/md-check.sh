@@ -15,7 +15,8 @@ md_check() {
 	[[ $VALUE == idle ]] || return 1
 	{ paths_run && exec {note}>"$LOCKS/check.$1"; } 2>/dev/null || note=''
 	[[ -z $note ]] || flock --nonblock "$note" || return 1
-	{ echo 0 >"$SYS/block/$1/md/sync_min" && echo "$3" >"$SYS/block/$1/md/sync_max" && echo "$2" >"$SYS/block/$1/md/sync_min" &&
+	{ echo 0 >"$SYS/block/$1/md/sync_min" && echo "$3" >"$SYS/block/$1/md/sync_max" &&
+		echo "$2" >"$SYS/block/$1/md/sync_min" &&
 		echo check >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || {
 		md_check_end "$1"
 		[[ -z $note ]] || exec {note}>&-
@@ -60,11 +61,14 @@ md_check_end() {
 	md_state_read "$1" sync_action
 	[[ $VALUE != check ]] || { echo idle >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || :
 	for ((tries = 50; tries > 0; tries--)); do
-		if { echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"; } 2>/dev/null; then
+		if {
+			echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"
+		} 2>/dev/null; then
 			rm -f "$LOCKS/check.$1"
 			return
 		fi
 		sleep 0.1
 	done
-	log_warning "$1: md keeps the bounds of a check, so that the next one compares only a part; see /sys/block/$1/md/sync_min and sync_max"
+	log_warning "$1: md keeps the bounds of a check, so that the next one compares only a \
+part; see /sys/block/$1/md/sync_min and sync_max"
 }

@@ -34,8 +34,11 @@ md_leg_why_not() {
 		return 0
 	}
 	bytes=$(disk_bytes "$2") block=$(disk_block "$2") most=$(disk_block "$1")
-	((bytes >= need)) || printf 'it has %s bytes, and a leg of %s needs %s\n' "$bytes" "$1" "$need"
-	((block <= most)) || printf 'its blocks of %s bytes are larger than those of %s (%s)\n' "$block" "$1" "$most"
+	((bytes >= need)) ||
+		printf 'it has %s bytes, and a leg of %s needs %s\n' "$bytes" "$1" "$need"
+	((block <= most)) ||
+		printf 'its blocks of %s bytes are larger than those of %s (%s)\n' "$block" "$1" \
+			"$most"
 }
 
 # md_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its end,

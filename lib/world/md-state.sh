@@ -134,7 +134,8 @@ md_state_sync() {
 	SYNC=${VALUE:-idle}
 	[[ $SYNC != idle ]] || return 0
 	md_state_read "$1" sync_completed
-	[[ ! $VALUE =~ ^([0-9]+)\ /\ ([0-9]+)$ ]] || DONE=${BASH_REMATCH[1]} TOTAL=${BASH_REMATCH[2]}
+	[[ ! $VALUE =~ ^([0-9]+)\ /\ ([0-9]+)$ ]] ||
+		DONE=${BASH_REMATCH[1]} TOTAL=${BASH_REMATCH[2]}
 	md_state_read "$1" sync_speed
 	[[ ! $VALUE =~ ^[0-9]+$ ]] || RATE=$VALUE
 }

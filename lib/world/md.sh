@@ -11,7 +11,8 @@ readonly MD_BOUND=15 # seconds within which md, udev and mdadm finish what is no
 md_modules() {
 	local module=raid1
 	[[ $1 != far2 ]] || module=raid10
-	[[ -d $SYS/module/md_mod && -d $SYS/module/$module ]] || modprobe -q -a md_mod "$module" || [[ -e /proc/mdstat ]]
+	[[ -d $SYS/module/md_mod && -d $SYS/module/$module ]] || modprobe -q -a md_mod "$module" ||
+		[[ -e /proc/mdstat ]]
 }
 
 # md_create NAME UUID LAYOUT KIB DISK…: with a bitmap of KIB a bit. "mirror": a RAID1 of
@@ -24,7 +25,8 @@ md_create() {
 	legs=(missing --write-mostly "$@")
 	[[ $layout == mirror ]] || level=(--level=10 --layout=f2 --raid-devices=$#) legs=("$@")
 	[[ -n $DRY_RUN ]] || md_modules "$layout"
-	act mdadm --create "/dev/md/$name" --run --metadata=1.2 --name="$name" --uuid="${uuid//-/}" "${level[@]}" \
+	act mdadm --create "/dev/md/$name" --run --metadata=1.2 --name="$name" \
+		--uuid="${uuid//-/}" "${level[@]}" \
 		--bitmap=internal --bitmap-chunk="${chunk}K" "${legs[@]}"
 }
 
@@ -62,7 +64,8 @@ md_free_name() {
 	local link=$DEV/md/$1 node
 	[[ -L $link && -e $link ]] || return 0
 	node=$(readlink -f -- "$link")
-	log_warning "$1: $link led to another array, ${node#"$ROOT"}, which calls itself $1 as well; see: mdadm --detail ${node#"$ROOT"}"
+	log_warning "$1: $link led to another array, ${node#"$ROOT"}, \
+which calls itself $1 as well; see: mdadm --detail ${node#"$ROOT"}"
 	act rm -f -- "$link"
 }
 
@@ -81,7 +84,8 @@ md_is_unused() {
 	log_info "+ echo read-auto > $file"
 	for ((tries = MD_UNUSED_TRIES; tries > 0; tries--)); do
 		if md_write_quietly_ "$file" read-auto; then
-			md_make_writable "$1" || log_notice "$1: is not writable again before the first write"
+			md_make_writable "$1" ||
+				log_notice "$1: is not writable again before the first write"
 			return 0
 		fi
 		sleep 0.2
@@ -101,7 +105,8 @@ md_add() { act mdadm --manage "/dev/$1" --add "/dev/$2"; }
 md_want_none() {
 	local VALUE
 	md_state_read "$1" "dev-$2/state"
-	[[ ,$VALUE, != *,want_replacement,* ]] || act_write "$SYS/block/$1/md/dev-$2/state" -want_replacement
+	[[ ,$VALUE, != *,want_replacement,* ]] ||
+		act_write "$SYS/block/$1/md/dev-$2/state" -want_replacement
 }
 
 # md_readd MD LEG: a member that was away; md copies what the bitmap says.
@@ -122,7 +127,8 @@ md_drop() {
 		esac
 	done
 	((${#others[@]} > 0)) || return "$EX_REFUSED"
-	[[ -z $good ]] || ! md_state_bad_on_all_but "$md" "$leg" "${others[@]}" || return "$EX_REFUSED"
+	[[ -z $good ]] || ! md_state_bad_on_all_but "$md" "$leg" "${others[@]}" ||
+		return "$EX_REFUSED"
 	act mdadm --manage "/dev/$md" --fail "/dev/$leg"
 	md_remove "$md" "$leg"
 }
@@ -131,7 +137,8 @@ md_drop() {
 # come or gone, so: again, within MD_BOUND.
 md_retry_() { clock_until "$MD_BOUND" 0.3 "$@"; }
 
-md_remove() { md_retry_ act mdadm --manage "/dev/$1" --remove "/dev/$2"; } # MD LEG: takes a failed member out
+# MD LEG: takes a failed member out
+md_remove() { md_retry_ act mdadm --manage "/dev/$1" --remove "/dev/$2"; }
 
 # md_remove_gone MD LEG: takes out a member whose device is no more, which mdadm can't name; through
 # sysfs (linux Documentation/admin-guide/md.rst, dev-XXX/state). Another member must be in sync.
@@ -180,13 +187,18 @@ md_bitmap() {
 
 # md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or
 # a rebuild. Returns 1 when it was still refused after MD_BOUND.
-md_add_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=internal --bitmap-chunk="$(md_bitmap_chunk "${@:2}")K"; }
+md_add_bitmap() {
+	md_retry_ act mdadm --grow "/dev/$1" --bitmap=internal \
+		--bitmap-chunk="$(md_bitmap_chunk "${@:2}")K"
+}
 md_drop_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=none; } # MD
 
 md_set_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" writemostly; }    # MD LEG
 md_clear_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" -writemostly; } # MD LEG
-md_set_backlog() { act_write "$SYS/block/$1/md/bitmap/backlog" "$2"; }             # MD N: write-behind requests that may be outstanding
-md_make_writable() { act mdadm --readwrite "/dev/$1"; }                            # MD
+md_set_backlog() {
+	act_write "$SYS/block/$1/md/bitmap/backlog" "$2"
+}                                                       # MD N: write-behind requests that may be outstanding
+md_make_writable() { act mdadm --readwrite "/dev/$1"; } # MD
 
 # md_drain MD: returns when every write that is under way has ended. Setting any bound of the
 # suspended range, also to what it is, waits for them (suspend_lo_store() in linux drivers/md/md.c:
@@ -207,8 +219,10 @@ md_speed() {
 	act_write "$SYS/block/$1/md/sync_speed_min" "$limit"
 }
 
-md_zero() { act mdadm --zero-superblock "/dev/$1"; }           # LEG
-md_wipe() { md_retry_ act mdadm --zero-superblock "/dev/$1"; } # LEG: one that md has just let go of, and perhaps still holds for a moment
+md_zero() { act mdadm --zero-superblock "/dev/$1"; } # LEG
+md_wipe() {                                          # LEG: one that md has just let go of, and perhaps still holds for a moment
+	md_retry_ act mdadm --zero-superblock "/dev/$1"
+}
 
 # md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link,
 # within MD_BOUND. Returns 1 when it has not.
@@ -221,7 +235,8 @@ md_of_leg() {
 	for holder in "$SYS/class/block/$1"/holders/md*; do
 		[[ -e $holder ]] || continue
 		printf '%s\n' "${holder##*/}"
-		return 0 # said in full: in a trap, as an undo may be, a bare "return" returns what went before the trap
+		# said in full: in a trap, as an undo may be, a bare "return" returns what went before the trap
+		return 0
 	done
 	return 1
 }
@@ -247,7 +262,8 @@ md_grow_bits_() { # MD OLD NEW
 	md_state_read "$1" component_size
 	((VALUE >= $3)) || return
 	md_state_read "$1" bitmap/chunksize # bytes
-	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_bits_set "$1" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
+	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] ||
+		md_bits_set "$1" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
 }
 
 # md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write

@@ -18,7 +18,8 @@ openers_of() {
 	openers_kernel_
 }
 
-openers_process_() { # PID: sets PROCESS to its name and number. Not its arguments: reading these can wait for it.
+openers_process_() {
+	# PID: sets PROCESS to its name and number. Not its arguments: reading these can wait for it.
 	local name=''
 	{ IFS= read -r name <"$PROC/$1/comm"; } 2>/dev/null || :
 	PROCESS="${name:-a process} (PID $1)"
@@ -39,7 +40,8 @@ openers_mounts_() {
 		known+="$id "
 		openers_process_ "$pid"
 		printf '%b in the mount namespace of %s\n' "$target" "$PROCESS"
-	done < <(timeout -k 1 "$OPENERS_BOUND" grep -sHE -e " (${wanted// /|}) " -e ' - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo)
+	done < <(timeout -k 1 "$OPENERS_BOUND" grep -sHE -e " (${wanted// /|}) " -e \
+		' - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo)
 }
 
 # openers_programs_: those who hold a descriptor of the caller's devices. Only what a descriptor
@@ -48,7 +50,8 @@ openers_mounts_() {
 openers_programs_() {
 	local path number pid told=' ' paths=() wanted=' ' PROCESS
 	for number in $numbers; do wanted+="$(printf '%x:%x' "${number%:*}" "${number#*:}") "; done
-	mapfile -d '' paths < <(timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l -lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 2>/dev/null)
+	mapfile -d '' paths < \
+		<(timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l -lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 2>/dev/null)
 	((${#paths[@]} > 0)) || return 0
 	while read -r number path; do
 		[[ $wanted == *" $number "* ]] || continue
@@ -64,10 +67,14 @@ openers_programs_() {
 # a claim, and show in no table of holders.
 openers_kernel_() {
 	local file path what NODE
-	for file in "$SYS"/block/loop*/loop/backing_file "$SYS"/kernel/config/nvmet/subsystems/*/namespaces/*/device_path "$SYS"/kernel/config/target/core/*/*/udev_path; do
+	for file in "$SYS"/block/loop*/loop/backing_file \
+		"$SYS"/kernel/config/nvmet/subsystems/*/namespaces/*/device_path \
+		"$SYS"/kernel/config/target/core/*/*/udev_path; do
 		path=''
 		{ IFS= read -r path <"$file"; } 2>/dev/null || :
-		if [[ $path != /dev/* ]] || ! disk_find "$path" || [[ $these != *" $NODE "* ]]; then continue; fi
+		if [[ $path != /dev/* ]] || ! disk_find "$path" || [[ $these != *" $NODE "* ]]; then
+			continue
+		fi
 		what=${file#"$SYS"/}
 		case $what in
 		block/*) what=${what#block/} what="the loop device ${what%%/*}" ;;
@@ -90,7 +97,8 @@ openers_services() {
 		openers_pattern_ text "$other"
 		tests+=(! -lname "$text" ! -lname "$text/*")
 	done
-	mapfile -d '' paths < <(timeout --kill-after=1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/{cwd,root,exe,fd} -maxdepth 1 -type l "${tests[@]}" -print0 2>/dev/null)
+	mapfile -d '' paths < \
+		<(timeout --kill-after=1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/{cwd,root,exe,fd} -maxdepth 1 -type l "${tests[@]}" -print0 2>/dev/null)
 	for path in "${paths[@]}"; do
 		path=${path#"$PROC"/}
 		openers_service_ "${path%%/*}"

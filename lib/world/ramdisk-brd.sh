@@ -18,7 +18,8 @@ ramdisk_brd_make() { # BYTES
 		files=("$ETC"/*.conf)
 		count=${#files[@]}
 		total=$(ramdisk_total)
-		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" max_part=0 || {
+		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" \
+			max_part=0 || {
 			echo 'the kernel module brd could not be loaded' >&2
 			return 1
 		}
@@ -30,7 +31,8 @@ ramdisk_brd_make() { # BYTES
 		[[ -z $(disk_holders "ram$number") ]] || continue
 		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
 		(($(disk_bytes "ram$number") >= bytes)) || continue
-		ramdisk_wait_node "ram$number" && ramdisk_brd_forbid_discards "ram$number" && printf 'ram%s\n' "$number"
+		ramdisk_wait_node "ram$number" && ramdisk_brd_forbid_discards "ram$number" &&
+			printf 'ram%s\n' "$number"
 		return
 	done
 	echo "no free brd device of $bytes bytes; all are in use" >&2
@@ -39,12 +41,15 @@ ramdisk_brd_make() { # BYTES
 
 # ramdisk_brd_can_be_had: is it there for us? One that is built in, or that somebody else has
 # loaded, is not.
-ramdisk_brd_can_be_had() { [[ -e $RUN/brd ]] || { [[ ! -d $SYS/module/brd ]] && modprobe -q --dry-run brd; }; }
+ramdisk_brd_can_be_had() {
+	[[ -e $RUN/brd ]] || { [[ ! -d $SYS/module/brd ]] && modprobe -q --dry-run brd; }
+}
 
 # brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
 ramdisk_brd_drop() { # NODE NAME
 	ramdisk_gives_back "$2" || {
-		log_notice "$2: brd is still in use by another array; its memory is given back when that one has stopped"
+		log_notice "$2: brd is still in use by another array; \
+its memory is given back when that one has stopped"
 		return 0
 	}
 	act rmmod brd || return 1
@@ -59,7 +64,8 @@ ramdisk_brd_forbid_discards() { # NODE
 	ramdisk_brd_takes_discards "$1" || return 0
 	act_write "$(ramdisk_brd_discards_ "$1")" 0 || : # what the kernel then says counts
 	[[ -n $DRY_RUN ]] || ! ramdisk_brd_takes_discards "$1" || {
-		echo "the kernel goes on giving discards to $1, from which brd may lose live data" >&2
+		echo "the kernel goes on giving discards to $1, from which brd may lose live data" \
+			>&2
 		return 1
 	}
 }

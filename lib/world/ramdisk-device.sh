@@ -26,11 +26,14 @@ ramdisk_device_take() {
 ramdisk_device_why_not() {
 	local NODE why bytes
 	why=$(disk_why_not_free "$1")
-	[[ -z $why ]] || printf '%s\n' "${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"
+	[[ -z $why ]] ||
+		printf '%s\n' "${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"
 	[[ $why != missing:* ]] && disk_find "$1" || return 0
 	bytes=$(disk_bytes "$NODE")
 	((bytes >= $2)) || printf 'too small: it has %s bytes, and a leg needs %s\n' "$bytes" "$2"
-	[[ -z ${3-} ]] || (($(disk_block "$NODE") <= $3)) || printf 'its blocks of %s bytes are larger than those of the array (%s)\n' "$(disk_block "$NODE")" "$3"
+	[[ -z ${3-} ]] || (($(disk_block "$NODE") <= $3)) ||
+		printf 'its blocks of %s bytes are larger than those of the array (%s)\n' \
+			"$(disk_block "$NODE")" "$3"
 }
 
 ramdisk_device_drop() { :; } # it stays as it is: nothing of it is in our memory

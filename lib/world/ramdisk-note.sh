@@ -14,15 +14,23 @@ ramdisk_note_read() {
 	local sequence='' now='' rest folder
 	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
 	[[ -e $RUN/$1.ram ]] || return 0
-	read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence rest 2>/dev/null <"$RUN/$1.ram" || RAM_NODE=''
+	read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence rest 2>/dev/null <"$RUN/$1.ram" ||
+		RAM_NODE=''
 	folder=$SYS/block/$RAM_NODE
 	# Later it is calculated with, and is part of the name of a function and of paths.
-	if [[ $RAM_PROVIDER == @(rapiddisk|brd|zram|device) && $RAM_BYTES != 0* && $RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) &&
-		{ ramdisk_note_is_node "$RAM_NODE" || [[ $RAM_PROVIDER == device && $RAM_NODE == [a-z]* && $RAM_NODE != *[!A-Za-z0-9._-]* ]]; }; then
+	if [[ $RAM_PROVIDER == @(rapiddisk|brd|zram|device) && $RAM_BYTES != 0* &&
+		$RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) &&
+		{
+			ramdisk_note_is_node "$RAM_NODE" || [[ $RAM_PROVIDER == device &&
+				$RAM_NODE == [a-z]* && $RAM_NODE != *[!A-Za-z0-9._-]* ]]
+		}; then
 		[[ $RAM_PROVIDER != device ]] || folder=$SYS/class/block/$RAM_NODE
 		# A partition has its disk's.
-		{ read -r now <"$folder/diskseq" || read -r now <"$folder/../diskseq"; } 2>/dev/null || :
-		[[ ! -e $folder || ${now:--} != "${sequence:--}" ]] || ! ramdisk_note_is_ready_ || return 0
+		{
+			read -r now <"$folder/diskseq" || read -r now <"$folder/../diskseq"
+		} 2>/dev/null || :
+		[[ ! -e $folder || ${now:--} != "${sequence:--}" ]] || ! ramdisk_note_is_ready_ ||
+			return 0
 	fi
 	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
 }
@@ -47,7 +55,10 @@ ramdisk_note_write() {
 # when the configuration names another.
 ramdisk_note_device() {
 	local number=-
-	{ read -r number <"$SYS/class/block/$2/diskseq" || read -r number <"$SYS/class/block/$2/../diskseq"; } 2>/dev/null || :
+	{
+		read -r number <"$SYS/class/block/$2/diskseq" ||
+			read -r number <"$SYS/class/block/$2/../diskseq"
+	} 2>/dev/null || :
 	paths_run
 	put_lines "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
 }
@@ -58,7 +69,9 @@ ramdisk_note_device() {
 # in linux drivers/block/zram/zram_drv.c). Returns 1 when it is none of zram.
 ramdisk_note_zram() {
 	[[ $1 == zram* ]] || return 1
-	{ read -r ZRAM_DATA _ ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST _ <"$SYS/block/$1/mm_stat"; } 2>/dev/null || return 1
+	{
+		read -r ZRAM_DATA _ ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST _ <"$SYS/block/$1/mm_stat"
+	} 2>/dev/null || return 1
 	number_or ZRAM_DATA 0
 	number_or ZRAM_TAKEN 0
 	number_or ZRAM_LIMIT 0

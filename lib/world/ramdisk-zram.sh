@@ -7,8 +7,9 @@ need core/act core/clock core/log core/number core/paths core/put core/quantity 
 need world/ramdisk world/ramdisk-note
 
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
-readonly RAMDISK_ZRAM_BLOCK=4096   # bytes: its logical blocks, on every machine
-readonly RAMDISK_ZRAM_ENTRY=24     # bytes for each of them at most, taken when it is made (struct zram_table_entry)
+readonly RAMDISK_ZRAM_BLOCK=4096 # bytes: its logical blocks, on every machine
+readonly RAMDISK_ZRAM_ENTRY=24
+# bytes for each of them at most, taken when it is made (struct zram_table_entry)
 readonly RAMDISK_ZRAM_SPARE_LIMIT=4M
 readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses best
 
@@ -23,7 +24,8 @@ ramdisk_zram_make() {
 	ramdisk_zram_tidy "$2"
 	node=$(ramdisk_zram_add) || return 1
 	if ramdisk_note_write "$2" zram "$node" "$1" blank &&
-		act_write "$SYS/block/$node/mem_limit" "$4" && ramdisk_zram_set_up "$node" "$1" "$3"; then
+		act_write "$SYS/block/$node/mem_limit" "$4" &&
+		ramdisk_zram_set_up "$node" "$1" "$3"; then
 		printf '%s\n' "$node"
 		return
 	fi
@@ -41,7 +43,9 @@ ramdisk_zram_most_() { printf '%s\n' $(($1 + $1 / 16)); }                       
 ramdisk_zram_need() {
 	local limit most
 	most=$(ramdisk_zram_most_ "$1")
-	if [[ $2 == auto ]]; then limit=$(($1 / 16)); else limit=$(quantity_bytes "$2" "$(ramdisk_total)"); fi
+	if [[ $2 == auto ]]; then
+		limit=$(($1 / 16))
+	else limit=$(quantity_bytes "$2" "$(ramdisk_total)"); fi
 	printf '%s\n' $(((limit < most ? limit : most) + $(ramdisk_zram_table_ "$1")))
 }
 
@@ -100,11 +104,14 @@ ramdisk_zram_algorithm_() { # NODE PROVIDER
 	has=${has//[][]/}
 	if [[ $2 == zram:* ]]; then
 		if [[ " $has " != *" ${2#zram:} "* ]] || ! act_write "$file" "${2#zram:}"; then
-			echo "zram of this kernel does not compress with ${2#zram:}; write RAM=zram, or one of: $has" >&2
+			echo "zram of this kernel does not compress with ${2#zram:}; \
+write RAM=zram, or one of: $has" >&2
 			return 1
 		fi
-	elif [[ " $has " != *" $RAMDISK_ZRAM_DEFAULT "* ]] || ! act_write "$file" "$RAMDISK_ZRAM_DEFAULT"; then
-		log_notice "$1: zram of this kernel does not compress with $RAMDISK_ZRAM_DEFAULT; the kernel's own choice counts"
+	elif [[ " $has " != *" $RAMDISK_ZRAM_DEFAULT "* ]] ||
+		! act_write "$file" "$RAMDISK_ZRAM_DEFAULT"; then
+		log_notice "$1: zram of this kernel does not compress with $RAMDISK_ZRAM_DEFAULT; \
+the kernel's own choice counts"
 	fi
 }
 
@@ -124,7 +131,8 @@ ramdisk_zram_tidy() {
 	[[ $provider == zram && $node =~ ^zram[0-9]+$ ]] || return 0
 	{ read -r now <"$SYS/block/$node/diskseq"; } 2>/dev/null || :
 	number_in "$SYS/block/$node/size" 1
-	((NUMBER == 0)) && [[ ${now:--} == "${sequence:--}" && -z $(disk_users "$node") ]] || return 0
+	((NUMBER == 0)) && [[ ${now:--} == "${sequence:--}" && -z $(disk_users "$node") ]] ||
+		return 0
 	ramdisk_zram_drop "$node" || :
 }
 
@@ -147,7 +155,8 @@ ramdisk_zram_spare_find() {
 	{ read -r RAMDISK_ZRAM_SPARE sequence <"$RUN/$1.block"; } 2>/dev/null || :
 	[[ $RAMDISK_ZRAM_SPARE =~ ^zram[0-9]+$ ]] || RAMDISK_ZRAM_SPARE=''
 	{ read -r now <"$SYS/block/${RAMDISK_ZRAM_SPARE:-none}/diskseq"; } 2>/dev/null || :
-	[[ -e $SYS/block/${RAMDISK_ZRAM_SPARE:-none} && ${now:--} == "${sequence:--}" ]] || RAMDISK_ZRAM_SPARE=''
+	[[ -e $SYS/block/${RAMDISK_ZRAM_SPARE:-none} && ${now:--} == "${sequence:--}" ]] ||
+		RAMDISK_ZRAM_SPARE=''
 }
 
 ramdisk_zram_spare_drop() { # NAME
@@ -161,7 +170,9 @@ ramdisk_zram_spare_drop() { # NAME
 # on it is prepared; and the last piece of a leg is to be a whole one.
 ramdisk_zram_why_not() {
 	(($2 >= RAMDISK_ZRAM_BLOCK)) ||
-		printf 'zram has blocks of %s bytes, and those of the array have %s\n' "$RAMDISK_ZRAM_BLOCK" "$2"
+		printf 'zram has blocks of %s bytes, and those of the array have %s\n' \
+			"$RAMDISK_ZRAM_BLOCK" "$2"
 	(($1 % RAMDISK_ZRAM_BLOCK == 0)) ||
-		printf 'zram has blocks of %s bytes, and a leg of the array has %s bytes, which is no multiple of that\n' "$RAMDISK_ZRAM_BLOCK" "$1"
+		printf 'zram has blocks of %s bytes, and a leg of the array has %s bytes, which is no multiple of that\n' \
+			"$RAMDISK_ZRAM_BLOCK" "$1"
 }

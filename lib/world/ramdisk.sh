@@ -48,7 +48,8 @@ ramdisk_may_try() {
 		((UPTIME - when >= RAM_WINDOW)) || count=$((count + 1))
 	done
 	((count < RAM_TRIES)) && return
-	RAM_FAILED="the ramdisk has failed $count times within an hour; see the kernel's messages (journalctl -k), then: ramraid attach $1"
+	RAM_FAILED="the ramdisk has failed $count times within an hour; \
+see the kernel's messages (journalctl -k), then: ramraid attach $1"
 	return 1
 }
 ramdisk_forgive() { rm -f "$RUN/$1.failures"; }
@@ -117,7 +118,8 @@ ramdisk_why_not() {
 	ramdisk_room "$2" "${3:-0}"
 	(($1 + RAM_RESERVED > RAM_ROOM)) || return 0
 	printf 'the ramdisk needs %s and %s keeps %s free, but only %s of memory are available\n' \
-		"$(quantity_show_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" "$(quantity_show_bytes "$RAM_RESERVED")" "$(quantity_show_bytes "$RAM_ROOM")"
+		"$(quantity_show_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" \
+		"$(quantity_show_bytes "$RAM_RESERVED")" "$(quantity_show_bytes "$RAM_ROOM")"
 }
 
 # ramdisk_room RESERVE FREED: sets RAM_ROOM to the bytes of memory that are available for ramdisks
@@ -189,10 +191,12 @@ ramdisk_auto_() {
 		return
 	}
 	if (($2 >= RAMDISK_ZRAM_BLOCK)) && ! ramdisk_brd_can_be_had && ramdisk_zram_is_there; then
-		log_notice "$1: neither rapiddisk nor brd can be had with this kernel ($(uname -r)); taking zram"
+		log_notice "$1: neither rapiddisk nor brd can be had with this kernel \
+($(uname -r)); taking zram"
 		printf 'zram\n'
 	else
-		log_notice "$1: no rapiddisk module for this kernel ($(uname -r)); taking brd. To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
+		log_notice "$1: no rapiddisk module for this kernel ($(uname -r)); taking brd. \
+To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
 		printf 'brd\n'
 	fi
 }
@@ -204,7 +208,8 @@ ramdisk_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
 ramdisk_rapiddisk_make() { # BYTES
 	local bytes=$1 number=0 size
 	ramdisk_has_rapiddisk || {
-		echo "the kernel module rapiddisk is not available for $(uname -r); apt install rapiddisk-dkms, or set RAM=brd" >&2
+		echo "the kernel module rapiddisk is not available for $(uname -r); \
+apt install rapiddisk-dkms, or set RAM=brd" >&2
 		return 1
 	}
 	while [[ -e $SYS/block/rd$number ]]; do number=$((number + 1)); done
@@ -227,7 +232,9 @@ ramdisk_rapiddisk_make() { # BYTES
 ramdisk_settle() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$1"
-	[[ $RAM_PROVIDER != brd ]] || ramdisk_brd_forbid_discards "$RAM_NODE" || log_warning "$1: no discards should reach its RAM leg $RAM_NODE, and that can't be had"
+	[[ $RAM_PROVIDER != brd ]] || ramdisk_brd_forbid_discards "$RAM_NODE" ||
+		log_warning "$1: no discards should reach its RAM leg $RAM_NODE, \
+and that can't be had"
 }
 
 ramdisk_wait_node() { # NODE
@@ -245,7 +252,8 @@ ramdisk_drop() {
 	ramdisk_note_read "$1"
 	[[ -n $DRY_RUN$RAM_NODE ]] || ramdisk_zram_tidy "$1"
 	if [[ -n $RAM_NODE ]]; then
-		[[ -n $DRY_RUN || $RAM_PROVIDER == device || -z $(disk_users "$RAM_NODE") ]] || return "$EX_REFUSED"
+		[[ -n $DRY_RUN || $RAM_PROVIDER == device || -z $(disk_users "$RAM_NODE") ]] ||
+			return "$EX_REFUSED"
 		ramdisk_lock || return 1
 		"ramdisk_${RAM_PROVIDER}_drop" "$RAM_NODE" "$1" || code=$?
 		ramdisk_unlock
@@ -273,5 +281,7 @@ ramdisk_gives_back() {
 	ramdisk_note_read "$1"
 	[[ $RAM_PROVIDER != device ]] || return 1
 	[[ $RAM_PROVIDER == brd ]] || return 0
-	for file in "$RUN"/*.ram; do [[ $file == "$RUN/$1.ram" ]] || ! grep -qs '^brd ' "$file" || return 1; done
+	for file in "$RUN"/*.ram; do
+		[[ $file == "$RUN/$1.ram" ]] || ! grep -qs '^brd ' "$file" || return 1
+	done
 }

@@ -12,6 +12,7 @@ smart_is_there() { command -v smartctl >/dev/null; }
 smart_health() {
 	local code=0
 	SMART=unknown
-	timeout 30 smartctl --quietmode=silent --nocheck=standby --health "$DEV/$1" >/dev/null 2>&1 || code=$?
+	timeout 30 smartctl --quietmode=silent --nocheck=standby --health "$DEV/$1" >/dev/null \
+		2>&1 || code=$?
 	((code >= 124 || !(code & 24))) || SMART=failing
 }

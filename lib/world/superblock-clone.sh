@@ -26,10 +26,12 @@ superblock_clone_why_not() {
 		echo 'its metadata is not of version 1.2'
 	elif ((16#${from_[18]} != 1)); then
 		echo 'it is no RAID1'
-	elif ! ((features & SUPERBLOCK_FEATURE_BITMAP)) || ((16#${from_[24]} == 0 || 16#${from_[24]} > 0x7fffffff)); then
+	elif ! ((features & SUPERBLOCK_FEATURE_BITMAP)) ||
+		((16#${from_[24]} == 0 || 16#${from_[24]} > 0x7fffffff)); then
 		echo 'it has no internal bitmap'
 	elif ((features & ~SUPERBLOCK_CLONE_FEATURES)); then
-		printf 'its superblock has features that are not known to be safe (0x%x)\n' "$features"
+		printf 'its superblock has features that are not known to be safe (0x%x)\n' \
+			"$features"
 	fi
 }
 
@@ -46,14 +48,17 @@ superblock_clone_bitmap() {
 	if [[ ${head[0]-} != "$SUPERBLOCK_CLONE_BITMAP_MAGIC" || ${#head[@]} != 64 ]]; then
 		SUPERBLOCK_CLONE_WHY='the bitmap has no header'
 	elif [[ " $SUPERBLOCK_CLONE_BITMAP_VERSIONS " != *" $((16#${head[1]})) "* ]]; then
-		SUPERBLOCK_CLONE_WHY="the bitmap is of version $((16#${head[1]})), which is left to md"
+		SUPERBLOCK_CLONE_WHY="the bitmap is of version $((16#${head[1]})), \
+which is left to md"
 	elif [[ ${head[*]:2:4} != "${of_[*]:4:4}" ]]; then
 		SUPERBLOCK_CLONE_WHY='the bitmap is that of another array'
 	elif ((16#${head[12]} & 2)); then
-		SUPERBLOCK_CLONE_WHY='the bitmap is marked stale' # every chunk would be copied again
+		# every chunk would be copied again
+		SUPERBLOCK_CLONE_WHY='the bitmap is marked stale'
 	fi
 	[[ -z $SUPERBLOCK_CLONE_WHY ]] || return 1
-	SUPERBLOCK_CLONE_CLEARED=$((16#${head[9]}${head[8]})) chunk=$((16#${head[13]})) sectors=$((16#${head[11]}${head[10]}))
+	SUPERBLOCK_CLONE_CLEARED=$((16#${head[9]}${head[8]})) chunk=$((16#${head[13]})) \
+		sectors=$((16#${head[11]}${head[10]}))
 	((chunk >= 512)) || {
 		SUPERBLOCK_CLONE_WHY='the bitmap has no chunk size'
 		return 1
@@ -68,11 +73,15 @@ superblock_clone_leg() {
 	local -n leg_=$1
 	local slot=$2 number=$3 uuid=${4//-/} sectors=$5 offset i max_roles SUPERBLOCK_SUM
 	max_roles=$((16#${leg_[55]}))
-	for (( ; max_roles <= number; max_roles++)); do superblock_clone_role_ leg_ "$max_roles" "$SUPERBLOCK_ROLE_SPARE"; done
+	for (( ; max_roles <= number; max_roles++)); do
+		superblock_clone_role_ leg_ "$max_roles" "$SUPERBLOCK_ROLE_SPARE"
+	done
 	printf -v 'leg_[55]' '%08x' "$max_roles"
 	superblock_clone_role_ leg_ "$number" "$slot"
 	printf -v 'leg_[40]' '%08x' "$number"
-	for ((i = 0; i < 4; i++)); do leg_[42 + i]=${uuid:i*8+6:2}${uuid:i*8+4:2}${uuid:i*8+2:2}${uuid:i*8:2}; done
+	for ((i = 0; i < 4; i++)); do
+		leg_[42 + i]=${uuid:i*8+6:2}${uuid:i*8+4:2}${uuid:i*8+2:2}${uuid:i*8:2}
+	done
 	# Neither a recovery offset nor bad blocks; the place for a list of them stays reserved.
 	printf -v 'leg_[2]' '%08x' "$SUPERBLOCK_FEATURE_BITMAP"
 	leg_[38]=00000000 leg_[39]=00000000
@@ -108,7 +117,9 @@ superblock_clone_number() {
 	local number=$2 used slots
 	used=" ${*:3} " slots=$((16#${of_[23]}))
 	if (($# - 2 < slots - 1)); then
-		for ((number = SUPERBLOCK_CLONE_LAST_NUMBER; ; number--)); do [[ $used == *" $number "* ]] || break; done
+		for ((number = SUPERBLOCK_CLONE_LAST_NUMBER; ; number--)); do
+			[[ $used == *" $number "* ]] || break
+		done
 		printf '%s\n' "$number"
 		return
 	fi
@@ -124,7 +135,9 @@ superblock_clone_number() {
 superblock_clone_bytes() {
 	local -n all_=$1
 	local word text=''
-	for word in "${all_[@]}"; do text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"; done
+	for word in "${all_[@]}"; do
+		text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"
+	done
 	# shellcheck disable=SC2059 # it is escapes throughout
 	printf "$text"
 }
@@ -134,5 +147,6 @@ superblock_clone_bytes() {
 superblock_clone_read_() {
 	local flags=direct
 	[[ -b $1 ]] || flags=fullblock
-	bounded "$1" dd if="$1" bs=4096 count=4096 skip="$2" iflag="$flags",skip_bytes,count_bytes status=none | od -An -v -tx4 --endian=little -w"$3" -N"$3"
+	bounded "$1" dd if="$1" bs=4096 count=4096 skip="$2" iflag="$flags",skip_bytes,count_bytes \
+		status=none | od -An -v -tx4 --endian=little -w"$3" -N"$3"
 }

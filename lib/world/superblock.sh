@@ -38,14 +38,17 @@ superblock_parse() {
 	((max_roles <= SUPERBLOCK_MAX_ROLES)) || max_roles=0
 	# No more of them than count: copying is what takes time.
 	local -a w=("${@:1:64+(max_roles + 1)/2}")
-	if ((16#${w[1]} != 1 || max_roles < 1 || raid_disks < 1 || raid_disks > max_roles || number >= max_roles)) || ! superblock_counts_ok w ||
-		! superblock_checksum_ok w "$max_roles"; then
+	if ((16#${w[1]} != 1 || max_roles < 1 || raid_disks < 1 || raid_disks > max_roles || \
+		number >= max_roles)) || ! superblock_counts_ok w ||
+			! superblock_checksum_ok w "$max_roles"; then
 		printf 'sb=corrupt\n'
 		return
 	fi
-	local features=$((16#${w[2]})) recovery='' dirty=no bitmap=no writemostly=no SUPERBLOCK_UUID uuid SUPERBLOCK_ROLE SUPERBLOCK_VIEW SUPERBLOCK_ROLES
+	local features=$((16#${w[2]})) recovery='' dirty=no bitmap=no writemostly=no \
+		SUPERBLOCK_UUID uuid SUPERBLOCK_ROLE SUPERBLOCK_VIEW SUPERBLOCK_ROLES
 	((!(features & SUPERBLOCK_FEATURE_BITMAP))) || bitmap=yes
-	((!(features & SUPERBLOCK_FEATURE_RECOVERY))) || printf -v recovery '%u' $((16#${w[39]}${w[38]}))
+	((!(features & SUPERBLOCK_FEATURE_RECOVERY))) ||
+		printf -v recovery '%u' $((16#${w[39]}${w[38]}))
 	# A clean array's resync_offset is the highest number there is.
 	[[ ${w[53]}${w[52]} == ffffffffffffffff ]] || dirty=yes
 	((!(16#${w[46]} & 1))) || writemostly=yes
@@ -55,9 +58,11 @@ superblock_parse() {
 	superblock_role w "$number" "$raid_disks"
 	superblock_view w "$raid_disks" "$max_roles"
 	printf '%s=%s\n' sb ok uuid "$uuid" device_uuid "$SUPERBLOCK_UUID" level $((16#${w[18]})) \
-		raid_disks "$raid_disks" size $((16#${w[21]}${w[20]})) data_offset $((16#${w[33]}${w[32]})) data_size $((16#${w[35]}${w[34]})) \
+		raid_disks "$raid_disks" size $((16#${w[21]}${w[20]})) data_offset \
+		$((16#${w[33]}${w[32]})) data_size $((16#${w[35]}${w[34]})) \
 		events $((16#${w[51]}${w[50]})) time $((16#${w[49]:6:2}${w[48]})) \
-		number "$number" role "$SUPERBLOCK_ROLE" roles "$SUPERBLOCK_ROLES" view "$SUPERBLOCK_VIEW" recovery "$recovery" dirty "$dirty" bitmap "$bitmap" writemostly "$writemostly"
+		number "$number" role "$SUPERBLOCK_ROLE" roles "$SUPERBLOCK_ROLES" view \
+		"$SUPERBLOCK_VIEW" recovery "$recovery" dirty "$dirty" bitmap "$bitmap" writemostly "$writemostly"
 }
 
 # superblock_uuid WORD×4: SUPERBLOCK_UUID = the 16 bytes in their order on disk, 8-4-4-4-12.
@@ -99,7 +104,8 @@ superblock_view() {
 		number=$((number + 2))
 		[[ $word != fff[ef]fff[ef] ]] || continue
 		for role in $((16#${word:4})) $((number < $3 ? 16#${word:0:4} : $2)); do
-			((role < $2)) && SUPERBLOCK_VIEW=${SUPERBLOCK_VIEW:0:role}A${SUPERBLOCK_VIEW:role+1} SUPERBLOCK_ROLES+="${SUPERBLOCK_ROLES:+ }$((number - 1)):$role"
+			((role < $2)) &&
+				SUPERBLOCK_VIEW=${SUPERBLOCK_VIEW:0:role}A${SUPERBLOCK_VIEW:role+1} SUPERBLOCK_ROLES+="${SUPERBLOCK_ROLES:+ }$((number - 1)):$role"
 			number=$((number + 1))
 		done
 		number=$((number - 2))
@@ -111,7 +117,8 @@ superblock_view() {
 # one.
 superblock_counts_ok() {
 	local -n words_=$1
-	[[ ${words_[21]} == 00* && ${words_[33]} == 00* && ${words_[35]} == 00* && ${words_[51]} == 00* ]]
+	[[ ${words_[21]} == 00* && ${words_[33]} == 00* && ${words_[35]} == 00* &&
+		${words_[51]} == 00* ]]
 }
 
 # superblock_sum WORDS MAX_ROLES: sets SUPERBLOCK_SUM as linux drivers/md/md.c, calc_sb_1_csum: the
@@ -161,17 +168,20 @@ superblock_dirty_bits() {
 	# Where it begins counts from the superblock, in sectors; before it, if negative.
 	sector=$((8 + (16#${words[24]} ^ 0x80000000) - 0x80000000))
 	((sector > 0)) || return
-	uuid=${words[*]:4:4} size=$((16#${words[21]}${words[20]})) room=$((16#${words[33]}${words[32]}))
+	uuid=${words[*]:4:4} size=$((16#${words[21]}${words[20]})) \
+		room=$((16#${words[33]}${words[32]}))
 	# Before the data, if it lies there.
 	((room > sector)) && room=$((room - sector)) || room=$size
 	# shellcheck disable=SC2207
-	words=($(superblock_sectors_ "$1" "$sector" 1 | od -An -v -tx4 --endian=little -w512)) && [[ ${words[0]} == "$SUPERBLOCK_BITMAP_MAGIC" ]] || return
+	words=($(superblock_sectors_ "$1" "$sector" 1 | od -An -v -tx4 --endian=little -w512)) &&
+		[[ ${words[0]} == "$SUPERBLOCK_BITMAP_MAGIC" ]] || return
 	superblock_bitmap_is_sound_ || return
 	bits=$((16#${words[11]}${words[10]} / (16#${words[13]} / 512)))
 	((bits * (16#${words[13]} / 512) == 16#${words[11]}${words[10]})) || bits=$((bits + 1))
 	bytes=$((((SUPERBLOCK_BITMAP_HEAD + (bits + 7) / 8 + 511) / 512) * 512))
 	# All of it, or nothing is said: what is missing would be taken for bits that are not set.
-	((bytes / 512 <= room && $(superblock_sectors_ "$1" "$sector" $((bytes / 512)) | wc -c) == bytes)) || return
+	((bytes / 512 <= room && $(superblock_sectors_ "$1" "$sector" $((bytes / 512)) |
+		wc -c) == bytes)) || return
 	while read -r at value _; do
 		for ((bit = 0; bit < 8; bit++)); do
 			number=$(((at - 1) * 8 + bit))
@@ -183,7 +193,8 @@ superblock_dirty_bits() {
 			superblock_print_bits_
 			first=$number last=$number
 		done
-	done < <(superblock_sectors_ "$1" "$sector" $((bytes / 512)) | tail -c "+$((SUPERBLOCK_BITMAP_HEAD + 1))" | cmp -l -- - /dev/zero 2>/dev/null)
+	done < <(superblock_sectors_ "$1" "$sector" $((bytes / 512)) |
+		tail -c "+$((SUPERBLOCK_BITMAP_HEAD + 1))" | cmp -l -- - /dev/zero 2>/dev/null)
 	superblock_print_bits_
 	[[ -z $line ]] || printf '%s\n' "$line"
 }
@@ -192,7 +203,8 @@ superblock_dirty_bits() {
 # (sectors)? (linux drivers/md/md-bitmap.c, md_bitmap_read_sb)
 superblock_bitmap_is_sound_() {
 	local chunk=$((16#${words[13]}))
-	[[ ${words[*]:2:4} == "$uuid" && ${words[1]} == 0000000[345] && ${words[11]} == 00* ]] || return
+	[[ ${words[*]:2:4} == "$uuid" && ${words[1]} == 0000000[345] && ${words[11]} == 00* ]] ||
+		return
 	((chunk >= 512 && (chunk & (chunk - 1)) == 0 && 16#${words[11]}${words[10]} <= size))
 }
 
@@ -211,11 +223,13 @@ superblock_print_bits_() { # adds the caller's first to last to its line
 superblock_sectors_() {
 	local flags=direct before=$(($2 % 8))
 	[[ -b $1 ]] || flags=fullblock
-	bounded "$1" dd if="$1" bs=4096 skip=$(($2 / 8)) count=$(((before + $3 + 7) / 8)) iflag="$flags" status=none | tail -c "+$((before * 512 + 1))" | head -c $(($3 * 512))
+	bounded "$1" dd if="$1" bs=4096 skip=$(($2 / 8)) count=$(((before + $3 + 7) / 8)) \
+		iflag="$flags" status=none | tail -c "+$((before * 512 + 1))" | head -c $(($3 * 512))
 }
 
-readonly SUPERBLOCK_TRIES=3 SUPERBLOCK_AGAIN=0.5 # how often a superblock is read that can't be, and seconds between
-readonly SUPERBLOCK_PATIENCE=5                   # seconds after which it is not read again
+# how often a superblock is read that can't be, and seconds between
+readonly SUPERBLOCK_TRIES=3 SUPERBLOCK_AGAIN=0.5
+readonly SUPERBLOCK_PATIENCE=5 # seconds after which it is not read again
 
 # superblock_facts_patiently NODE: prints what superblock_facts does. Asked again when there is no
 # answer, or half a superblock: md may just be writing it, the disk may answer a moment later, and

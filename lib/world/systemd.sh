@@ -40,28 +40,38 @@ systemd_is_stopping() {
 systemd_status() {
 	local text=$1
 	log_printable text
-	[[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify --status="$text" || log_notice 'systemd did not take a status line in time'
+	[[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify --status="$text" ||
+		log_notice 'systemd did not take a status line in time'
 }
 systemd_ready() {
 	local text=$1
 	SYSTEMD_READY=yes
 	[[ -n ${NOTIFY_SOCKET-} ]] || return 0
 	log_printable text
-	systemd-notify --ready --status="$text" || systemd-notify --ready --status="$text" || log_warning 'systemd did not acknowledge "ready" in time'
+	systemd-notify --ready --status="$text" || systemd-notify --ready --status="$text" ||
+		log_warning 'systemd did not acknowledge "ready" in time'
 }
 
 # systemd_go_on: a stop that gets on is given five minutes more from now (sd_notify(3),
 # EXTEND_TIMEOUT_USEC).
-systemd_go_on() { [[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify EXTEND_TIMEOUT_USEC=300000000 || log_notice 'systemd did not take the request for more time'; }
+systemd_go_on() {
+	[[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify EXTEND_TIMEOUT_USEC=300000000 ||
+		log_notice 'systemd did not take the request for more time'
+}
 
 systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_unit "$1")"; }
 
-systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }                   # NAME: the unit's last word
-systemd_unit_is_up() { [[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]; }        # NAME
-systemd_unit_works() { [[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]; } # NAME: its program runs, or will
+# NAME: the unit's last word
+systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }
+systemd_unit_is_up() { [[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]; } # NAME
+systemd_unit_works() {                                                                                    # NAME: its program runs, or will
+	[[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]
+}
 # systemd_unit_is_signalled NAME: systemd is ending its program with SIGTERM, not by ExecStop=
 # (systemctl(1), the substates of a service).
-systemd_unit_is_signalled() { [[ $(systemctl show --property=SubState --value "$(systemd_unit "$1")") == stop-sigterm ]]; }
+systemd_unit_is_signalled() {
+	[[ $(systemctl show --property=SubState --value "$(systemd_unit "$1")") == stop-sigterm ]]
+}
 
 # systemd_unquote VARIABLE: names of units, as "systemctl show" lists them: those with a backslash
 # in quotes, and that doubled.
@@ -78,7 +88,9 @@ systemd_dependents() {
 	local unit units
 	units=$(systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value "$(systemd_unit "$1")") || return
 	systemd_unquote units
-	for unit in $units; do [[ $unit == ramraid-@(mend|memory|scrub)@"$1".service ]] || printf '%s ' "$unit"; done
+	for unit in $units; do
+		[[ $unit == ramraid-@(mend|memory|scrub)@"$1".service ]] || printf '%s ' "$unit"
+	done
 }
 
 # systemd_down NAME: of the mounts and swaps that require the array's unit, those that are not up
@@ -87,7 +99,8 @@ systemd_down() {
 	local unit
 	for unit in $(systemd_dependents "$1"); do
 		[[ $unit == *.@(mount|swap) ]] || continue
-		[[ $(systemctl show --property=ActiveState --value "$unit") != @(inactive|failed) ]] || printf '%s\n' "$unit"
+		[[ $(systemctl show --property=ActiveState --value "$unit") != @(inactive|failed) ]] ||
+			printf '%s\n' "$unit"
 	done
 }
 
@@ -99,21 +112,26 @@ systemd_closed() {
 	systemd_unquote units
 	for unit in $units; do
 		[[ $unit == systemd-cryptsetup@*.service ]] || continue
-		[[ $(systemctl show --property=ActiveState --value -- "$unit") == active ]] || printf '%s\n' "$unit"
+		[[ $(systemctl show --property=ActiveState --value -- "$unit") == active ]] ||
+			printf '%s\n' "$unit"
 	done
 }
 
 # The watch on an array's members, MD. Anew, because a watch on an array of this name that has been
 # stopped sees nothing any more.
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
-systemd_stop_monitor() { ! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"; }
+systemd_stop_monitor() {
+	! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"
+}
 
 # The worker that brings a running array back to what is configured, NAME.
 systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
 systemd_stop_mend() { act systemctl stop "ramraid-mend@$1.service"; }
 # Is hot-plug at work on it, or about to look? NAME
 systemd_mend_works() {
-	systemd_is_running && [[ $(systemctl show --property=ActiveState --value ramraid-hotplug.service "ramraid-mend@$1.service") == *activating* ]]
+	systemd_is_running &&
+		[[ 
+			$(systemctl show --property=ActiveState --value ramraid-hotplug.service "ramraid-mend@$1.service") == *activating* ]]
 }
 
 # What gives the RAM leg of NAME up while memory is short. Anew, because its configuration may be
@@ -129,19 +147,27 @@ systemd_run_apart() {
 	local unit=$1 text=$2 variables=()
 	shift 2
 	while [[ $1 != -- ]]; do
-		if [[ $1 == --property=* ]]; then variables+=("$1"); else variables+=("--setenv=$1"); fi
+		if [[ $1 == --property=* ]]; then
+			variables+=("$1")
+		else variables+=("--setenv=$1"); fi
 		shift
 	done
 	shift
 	# systemd puts variables in the place of "$" (systemd.service(5), COMMAND LINES).
-	systemd-run --no-block --quiet --collect --unit="$unit" --description="$text" --property=DefaultDependencies=no --property=Conflicts=shutdown.target \
-		--property=Before=shutdown.target --property='After=sysinit.target basic.target network-online.target' \
-		--property=RuntimeMaxSec="$SYSTEMD_APART" --property=TimeoutStopSec=5 "${variables[@]}" -- "${@//\$/\$\$}" >&2
+	systemd-run --no-block --quiet --collect --unit="$unit" --description="$text" \
+		--property=DefaultDependencies=no --property=Conflicts=shutdown.target \
+		--property=Before=shutdown.target \
+		--property='After=sysinit.target basic.target network-online.target' \
+		--property=RuntimeMaxSec="$SYSTEMD_APART" --property=TimeoutStopSec=5 \
+		"${variables[@]}" -- "${@//\$/\$\$}" >&2
 }
 
 # systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm)
 # would take the next start for done.
-systemd_settle() { ! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" || systemd_stop "$1"; }
+systemd_settle() {
+	! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" ||
+		systemd_stop "$1"
+}
 
 # systemd_enablement NAME: prints whether the next boot starts the array's unit ("enabled",
 # "disabled", "masked" …); nothing when nobody knows. Asks the files, so that it also works where
@@ -155,8 +181,12 @@ systemd_show() {
 	local properties=$1 unit text all=''
 	shift
 	(($# > 0)) || return 0
-	text=$(systemctl show --property="$properties" -- "$@" 2>/dev/null) && printf '%s\n\n' "$text" && return
-	for unit; do ! text=$(systemctl show --property="$properties" -- "$unit" 2>/dev/null) || all+=$text$'\n\n'; done
+	text=$(systemctl show --property="$properties" -- "$@" 2>/dev/null) &&
+		printf '%s\n\n' "$text" && return
+	for unit; do
+		! text=$(systemctl show --property="$properties" -- "$unit" 2>/dev/null) ||
+			all+=$text$'\n\n'
+	done
 	printf '%s' "$all"
 	[[ -n $all ]]
 }
@@ -170,9 +200,11 @@ systemd_time_ok() { systemd-analyze timestamp -- "$1" >/dev/null 2>&1; }
 # has started, stopped or failed (systemd's sd-messages.h: SD_MESSAGE_UNIT_STARTED, _STOPPED,
 # _FAILED, _FAILURE_RESULT).
 systemd_journal() {
-	journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID ${2:+--since="$2"} \
+	journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID \
+		${2:+--since="$2"} \
 		_UID=0 SYSLOG_IDENTIFIER=ramraid PRIORITY={0,1,2,3,4,5} + \
-		_PID=1 UNIT="$(systemd_unit "$1")" MESSAGE_ID={39f53479d3a045ac8e11786248231fbf,9d1aaa27d60140bd96365438aad20286,be02cf6855d2428ba40df7e9d022f03d,d9b373ed55a64feb8242e02dbe79a49c}
+		_PID=1 UNIT="$(systemd_unit "$1")" \
+		MESSAGE_ID={39f53479d3a045ac8e11786248231fbf,9d1aaa27d60140bd96365438aad20286,be02cf6855d2428ba40df7e9d022f03d,d9b373ed55a64feb8242e02dbe79a49c}
 }
 
 systemd_reload() { act systemctl daemon-reload; }
@@ -187,7 +219,9 @@ systemd_hold() {
 	systemd_reset "$1"
 	systemd_start "$1"
 }
-systemd_reset() { systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :; } # fails when there was no failure
+systemd_reset() { # fails when there was no failure
+	systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :
+}
 
 # systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME.
 # systemd-escape prints them in one line, with blanks, which no unit name holds. It ends at the
@@ -203,6 +237,8 @@ systemd_escape() {
 	if text=$(systemd-escape "${options[@]}" -- "$@" 2>/dev/null); then
 		printf '%s\n' "${text// /$'\n'}"
 	else
-		for name; do ! text=$(systemd-escape "${options[@]}" -- "$name") || printf '%s\n' "$text"; done
+		for name; do
+			! text=$(systemd-escape "${options[@]}" -- "$name") || printf '%s\n' "$text"
+		done
 	fi
 }

@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/words decide/action decide/health decide/leg
-need notes/departures notes/memory-floor notes/witness-copy observe/scan observe/static report/advice world/disk
+need notes/departures notes/memory-floor notes/witness-copy observe/scan observe/static \
+	report/advice world/disk
 need world/disk-name world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note
 need world/smart world/systemd
 
@@ -12,9 +13,12 @@ declare -gA F # the facts: decide/facts.list
 check_array() {
 	local i
 	CHECK_UNIT=unknown
-	! systemd_is_running || CHECK_UNIT=$(systemd_unit_state "$CHECK_ARRAY") || CHECK_UNIT=unknown
-	[[ -z ${F[rescue.image]} ]] || findings_problem rescue-image 'all data on the disk legs' "what only the RAM leg had, in ${F[rescue.image]}" \
-		"ramraid stop $CHECK_ARRAY; ramraid restore $CHECK_ARRAY"
+	! systemd_is_running || CHECK_UNIT=$(systemd_unit_state "$CHECK_ARRAY") ||
+		CHECK_UNIT=unknown
+	[[ -z ${F[rescue.image]} ]] ||
+		findings_problem rescue-image 'all data on the disk legs' \
+			"what only the RAM leg had, in ${F[rescue.image]}" \
+			"ramraid stop $CHECK_ARRAY; ramraid restore $CHECK_ARRAY"
 	check_array_copies
 	if [[ ${F[array.state]} != active ]]; then
 		check_array_stopped
@@ -36,8 +40,11 @@ check_array() {
 # leg failed (action_broken_).
 check_array_broken_() {
 	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
-	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync || todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: ramraid restore $CHECK_ARRAY"
-	findings_problem broken "md to write to ${F[array.md]}" 'that it has stopped: its last good leg failed' "$todo"
+	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync ||
+		todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: \
+ramraid restore $CHECK_ARRAY"
+	findings_problem broken "md to write to ${F[array.md]}" \
+		'that it has stopped: its last good leg failed' "$todo"
 }
 
 # Not running: what would a start do? It can't be told without the superblocks, which only root can
@@ -50,19 +57,24 @@ check_array_stopped() {
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.sb]} != unreadable ]] || findings_is_root || {
-			findings_problem not-running "$expected" 'that it does not' "ramraid start $CHECK_ARRAY"
-			findings_unseen superblocks 'to see whether a start would be refused' 'no right to read the superblocks'
+			findings_problem not-running "$expected" 'that it does not' \
+				"ramraid start $CHECK_ARRAY"
+			findings_unseen superblocks 'to see whether a start would be refused' \
+				'no right to read the superblocks'
 			return
 		}
 	done
 	static_times || :
 	action_choose eventually
 	if [[ $ACTION == refuse ]]; then
-		findings_problem refused "$expected" "that a start is refused: $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see ramraid-diagnostics(7)"
+		findings_problem refused "$expected" "that a start is refused: \
+$WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see ramraid-diagnostics(7)"
 	elif [[ ${F[array.state]} == inactive ]]; then
-		findings_problem half-assembled "$expected" 'that something has gathered its legs and not started them' "ramraid start $CHECK_ARRAY"
+		findings_problem half-assembled "$expected" \
+			'that something has gathered its legs and not started them' "ramraid start $CHECK_ARRAY"
 	else
-		findings_problem not-running "$expected" "that it does not; a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
+		findings_problem not-running "$expected" "that it does not; \
+a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
 	fi
 }
 
@@ -74,14 +86,19 @@ check_array_copies() {
 	scan_clones
 	for clone in ${F[clones]}; do
 		node=${clone%%:*}
-		findings_problem copy 'no device but its legs with the UUID of the array' "/dev/$node (events ${clone##*:})" \
-			"take it out of the machine, or, if nothing on it is needed: mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_array_name_of_ "$node") in $ETC/$CHECK_ARRAY.conf"
+		findings_problem copy 'no device but its legs with the UUID of the array' \
+			"/dev/$node (events ${clone##*:})" \
+			"take it out of the machine, or, if nothing on it is needed: \
+mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_array_name_of_ "$node") \
+in $ETC/$CHECK_ARRAY.conf"
 	done
 }
 
 check_array_twin() {
-	[[ -z ${F[array.twin]} ]] || findings_problem two-arrays 'its legs in one array' "them in two, ${F[array.md]} and ${F[array.twin]}" \
-		"stop both (mdadm --stop), then: ramraid start $CHECK_ARRAY"
+	[[ -z ${F[array.twin]} ]] ||
+		findings_problem two-arrays 'its legs in one array' \
+			"them in two, ${F[array.md]} and ${F[array.twin]}" \
+			"stop both (mdadm --stop), then: ramraid start $CHECK_ARRAY"
 }
 
 # Every disk leg; and the members that no name of the configuration leads to, each of which may be a
@@ -98,15 +115,20 @@ check_array_legs() {
 		check_array_leg_bad_blocks "$i"
 	done
 	for i in "${strangers[@]}"; do
-		findings_problem stranger "no member that the configuration does not name" "$(check_array_name_of_ "$i")" \
-			"write MEMBER=$(check_array_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+		findings_problem stranger "no member that the configuration does not name" \
+			"$(check_array_name_of_ "$i")" \
+			"write MEMBER=$(check_array_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, \
+or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
 	done
 	if ! health_disk_in_sync; then
-		findings_problem only-copy 'a disk leg in sync' 'none: the RAM leg is the only good copy; do not cut the power' \
+		findings_problem only-copy 'a disk leg in sync' \
+			'none: the RAM leg is the only good copy; do not cut the power' \
 			"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
 	elif health_only_copy; then
-		findings_problem only-copy 'a disk leg with all that was written' 'that md could not write some blocks: only the RAM leg has them; do not cut the power' \
-			"copy what is on it to another disk now; a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
+		findings_problem only-copy 'a disk leg with all that was written' \
+			'that md could not write some blocks: only the RAM leg has them; do not cut the power' \
+			"copy what is on it to another disk now; \
+a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
 	fi
 }
 
@@ -114,16 +136,24 @@ check_array_name_of_() { disk_name_stable "/dev/$1" || printf '/dev/%s\n' "$1"; 
 
 # check_array_leg_state I: takes from the caller's strangers the one that is taken for leg I.
 check_array_leg_state() {
-	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND=no ADVICE_ACTION LEG
+	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND=no \
+		ADVICE_ACTION LEG
 	health_leg "leg.$1"
 	case $LEG in
 	in_sync) ;;
-	recovering) findings_note rebuilding "$dev in sync" 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
-	faulty) findings_problem leg-faulty "$dev in sync" 'that md has given it up' "smartctl -a $dev; if it is good: $again" ;;
+	recovering)
+		findings_note rebuilding "$dev in sync" 'that it is being rebuilt' \
+			"ramraid wait $CHECK_ARRAY"
+		;;
+	faulty)
+		findings_problem leg-faulty "$dev in sync" 'that md has given it up' \
+			"smartctl -a $dev; if it is good: $again"
+		;;
 	outside)
 		[[ ${F[leg.$1.sb]} != unreadable ]] || findings_is_root || ADVICE_BLIND=yes
 		advice_lost_leg "$1"
-		findings_problem leg-outside "$dev in the array" "it $(check_array_outside_ "$1")" "$ADVICE_ACTION"
+		findings_problem leg-outside "$dev in the array" "it $(check_array_outside_ "$1")" \
+			"$ADVICE_ACTION"
 		;;
 	*) check_array_leg_gone_ "$1" ;;
 	esac
@@ -145,13 +175,16 @@ check_array_outside_() { # I
 check_array_leg_gone_() { # I
 	local dev=${F[leg.$1.dev]} name back='; it is put back by itself'
 	if ((${#strangers[@]} == 0)); then
-		[[ ${CONF[HOTPLUG]} == yes && ${F[array.state]} == active ]] || back=", then: ramraid attach $CHECK_ARRAY"
-		findings_problem leg-missing "$dev" 'no such disk' "bring it back$back; if it is broken: ramraid replace $CHECK_ARRAY $dev NEW"
+		[[ ${CONF[HOTPLUG]} == yes && ${F[array.state]} == active ]] ||
+			back=", then: ramraid attach $CHECK_ARRAY"
+		findings_problem leg-missing "$dev" 'no such disk' \
+			"bring it back$back; if it is broken: ramraid replace $CHECK_ARRAY $dev NEW"
 		return
 	fi
 	name=$(check_array_name_of_ "${strangers[0]}")
 	strangers=("${strangers[@]:1}")
-	findings_problem member-name "$dev, which the configuration names" "no such disk, but a member that it does not name: $name" \
+	findings_problem member-name "$dev, which the configuration names" \
+		"no such disk, but a member that it does not name: $name" \
 		"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf"
 }
 
@@ -169,37 +202,56 @@ check_array_leg_size() {
 		md_state_read "$md" component_size # KiB
 		[[ ! $VALUE =~ ^[0-9]+$ ]] || need=$((VALUE * 2 + offset))
 	fi
-	((sectors >= need)) || findings_problem leg-too-small "${F[leg.$1.dev]} with at least $((need * 512)) bytes" "$((sectors * 512))" \
-		"take a larger disk: ramraid replace $CHECK_ARRAY ${F[leg.$1.dev]} NEW"
+	((sectors >= need)) ||
+		findings_problem leg-too-small "${F[leg.$1.dev]} with at least $((need * 512)) \
+bytes" "$((sectors * 512))" \
+			"take a larger disk: ramraid replace $CHECK_ARRAY ${F[leg.$1.dev]} NEW"
 }
 
 check_array_leg_writemostly() { # I
-	[[ ${F[leg.$1.writemostly]} != no ]] || findings_note not-write-mostly "${F[leg.$1.dev]} marked write-mostly" \
-		'that it is not: md also reads from it; the next start marks it' "ramraid attach $CHECK_ARRAY"
+	[[ ${F[leg.$1.writemostly]} != no ]] ||
+		findings_note not-write-mostly "${F[leg.$1.dev]} marked write-mostly" \
+			'that it is not: md also reads from it; the next start marks it' \
+			"ramraid attach $CHECK_ARRAY"
 }
 
 check_array_leg_bad_blocks() { # I
-	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" || findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" \
-		'some, with which md takes no new member, so that there will be no RAM leg' "smartctl -a ${F[leg.$1.dev]}; replace that disk"
+	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" ||
+		findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" \
+			'some, with which md takes no new member, so that there will be no RAM leg' \
+			"smartctl -a ${F[leg.$1.dev]}; replace that disk"
 }
 
 check_array_ram_leg() {
-	local LEG MEMORY_NOTE MEMORY_WHY found=none cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
+	local LEG MEMORY_NOTE MEMORY_WHY found=none \
+		cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
-	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] || found="that ${F[leg.ram.dev]} is not there" cure="bring it back, then: ramraid attach $CHECK_ARRAY"
+	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] ||
+		found="that ${F[leg.ram.dev]} is not there" \
+			cure="bring it back, then: ramraid attach $CHECK_ARRAY"
 	if [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
-		found="none, since zram has blocks of 4096 bytes, and those of the array have ${F[array.block]}"
+		found="none, since zram has blocks of 4096 bytes, \
+and those of the array have ${F[array.block]}"
 		cure='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
-		[[ ${F[conf.block]} != 4096 ]] || cure="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
+		[[ ${F[conf.block]} != 4096 ]] ||
+			cure="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
 	fi
 	memory_floor_note "$CHECK_ARRAY"
 	F[ram.out]=$MEMORY_NOTE
-	[[ $MEMORY_NOTE != full ]] || found="none: $MEMORY_WHY" cure="more memory for it (RAM_LIMIT), or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
+	[[ $MEMORY_NOTE != full ]] ||
+		found="none: $MEMORY_WHY" cure="more memory for it (RAM_LIMIT), \
+or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*) check_array_discards ;;
-	recovering:* | *:activating) findings_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' "ramraid wait $CHECK_ARRAY" ;;
-	*:faulty:*) findings_problem no-ram-leg 'the RAM leg in sync' 'that it has failed' "ramraid attach $CHECK_ARRAY" ;;
+	recovering:* | *:activating)
+		findings_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' \
+			"ramraid wait $CHECK_ARRAY"
+		;;
+	*:faulty:*)
+		findings_problem no-ram-leg 'the RAM leg in sync' 'that it has failed' \
+			"ramraid attach $CHECK_ARRAY"
+		;;
 	*) findings_problem no-ram-leg 'the RAM leg in sync' "$found" "$cure" ;;
 	esac
 }
@@ -209,7 +261,8 @@ check_array_discards() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$CHECK_ARRAY"
 	if [[ $RAM_PROVIDER != brd ]] || ! ramdisk_brd_takes_discards "$RAM_NODE"; then return 0; fi
-	findings_problem brd-discards "no discards to the RAM leg $RAM_NODE" 'that it takes them, and brd of some kernels loses live data with that (Linux 6.10 to 6.15.2)' \
+	findings_problem brd-discards "no discards to the RAM leg $RAM_NODE" \
+		'that it takes them, and brd of some kernels loses live data with that (Linux 6.10 to 6.15.2)' \
 		"ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }
 
@@ -217,47 +270,63 @@ check_array_discards() {
 check_array_slots() {
 	local slots
 	slots=$(md_slots "${F[array.md]}")
-	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) || findings_problem no-slot \
-		"a slot more than the ${F[members]} disk legs need" "$slots slots" "mdadm --grow --force /dev/${F[array.md]} --raid-devices=$((${F[members]} + 1))"
+	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) ||
+		findings_problem no-slot \
+			"a slot more than the ${F[members]} disk legs need" "$slots slots" "mdadm --grow \
+--force /dev/${F[array.md]} --raid-devices=$((${F[members]} + 1))"
 }
 
 check_array_bitmap() {
 	local bitmap
 	bitmap=$(md_bitmap "${F[array.md]}")
-	[[ $bitmap == internal ]] || findings_problem no-bitmap 'an internal bitmap' "$bitmap: after a crash every block is read again, and the RAM leg is rebuilt from one disk" \
-		"mdadm --grow --bitmap=internal /dev/${F[array.md]}"
+	[[ $bitmap == internal ]] ||
+		findings_problem no-bitmap 'an internal bitmap' "$bitmap: \
+after a crash every block is read again, and the RAM leg is rebuilt from one disk" \
+			"mdadm --grow --bitmap=internal /dev/${F[array.md]}"
 }
 
 check_array_backlog() {
 	local folder=/sys/block/${F[array.md]}/md
-	[[ ${F[array.backlog]} == 0 || ${F[array.backlog]} == "${F[conf.write_behind]}" ]] || findings_problem write-behind \
-		"WRITE_BEHIND=${F[conf.write_behind]}" "write-behind on (${F[array.backlog]}): fsync returns before a disk has the data" \
-		"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
+	[[ ${F[array.backlog]} == 0 || ${F[array.backlog]} == "${F[conf.write_behind]}" ]] ||
+		findings_problem write-behind \
+			"WRITE_BEHIND=${F[conf.write_behind]}" "write-behind on (${F[array.backlog]}): \
+fsync returns before a disk has the data" \
+			"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
 }
 
 check_array_witness() {
 	local file=$STATE/$CHECK_ARRAY.witness
-	[[ -z ${F[record.why]} ]] || findings_problem record-elsewhere "what was written down about the array under one name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
+	[[ -z ${F[record.why]} ]] ||
+		findings_problem record-elsewhere "what was written down about the array under one \
+name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
 	check_array_witness_copy
 	[[ -z ${F[witness.events]} ]] || return 0
 	if [[ -e $file ]] && ! findings_can_read "$file"; then
-		findings_unseen witness 'to read the record of the last run' "no right to read $file"
+		findings_unseen witness 'to read the record of the last run' \
+			"no right to read $file"
 	else
-		findings_problem no-witness 'a record of the disk legs that are in sync, for a start with one of them missing' "${F[witness.why]}" 'ramraid witness'
+		findings_problem no-witness \
+			'a record of the disk legs that are in sync, for a start with one of them missing' "${F[witness.why]}" 'ramraid witness'
 	fi
 }
 
 # Only where the root file system has snapshots, or the administrator has named a place.
 check_array_witness_copy() {
 	[[ -z $WITNESS_COPY ]] || return 0
-	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] || return 0
-	findings_note witness-copy 'a second copy of the record of the last run, off the root file system, which may be put back to an older state' "$WITNESS_COPY_WHY" \
-		"write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, with a folder on another file system"
+	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] ||
+		return 0
+	findings_note witness-copy \
+		'a second copy of the record of the last run, off the root file system, which may be put back to an older state' "$WITNESS_COPY_WHY" \
+		"write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, \
+with a folder on another file system"
 }
 
 check_array_unit() {
-	[[ ${F[conf.ram]} == none && ${F[ram.state]} == none ]] || [[ $CHECK_UNIT == @(active|activating|reloading|deactivating|unknown) ]] || findings_problem unit-inactive \
-		"$(systemd_unit "$CHECK_ARRAY") to be active" "it ${CHECK_UNIT:-absent}, so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
+	[[ ${F[conf.ram]} == none && ${F[ram.state]} == none ]] ||
+		[[ $CHECK_UNIT == @(active|activating|reloading|deactivating|unknown) ]] ||
+		findings_problem unit-inactive \
+			"$(systemd_unit "$CHECK_ARRAY") to be active" "it ${CHECK_UNIT:-absent}, \
+so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
 }
 
 # The disks below the legs, each asked once.
@@ -265,7 +334,8 @@ check_array_smart() {
 	local i disk asked=' ' SMART
 	smart_is_there || return 0
 	findings_is_root || {
-		findings_unseen smart 'to ask the disks whether they are failing (SMART)' 'no right to ask them'
+		findings_unseen smart 'to ask the disks whether they are failing (SMART)' \
+			'no right to ask them'
 		return
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -274,8 +344,11 @@ check_array_smart() {
 			[[ $asked != *" $disk "* ]] || continue
 			asked+="$disk "
 			smart_health "$disk"
-			[[ $SMART != failing ]] || findings_problem smart-failing "the disk of ${F[leg.$i.dev]} in good health" \
-				"that SMART says it is failing" "smartctl -a /dev/$disk; replace that disk"
+			[[ $SMART != failing ]] ||
+				findings_problem smart-failing \
+					"the disk of ${F[leg.$i.dev]} in good health" \
+					"that SMART says it is failing" \
+					"smartctl -a /dev/$disk; replace that disk"
 		done < <(disk_physical "${F[leg.$i.node]}" | sort -u)
 	done
 }

@@ -12,14 +12,22 @@ check_boot_claim() {
 	local file
 	while IFS= read -r file; do
 		findings_can_read "$file" || {
-			findings_unseen claim 'to see whether the array is claimed' "no right to read $file"
+			findings_unseen claim 'to see whether the array is claimed' \
+				"no right to read $file"
 			return 0
 		}
 	done < <(claim_others)
 	claim_is_made "$CHECK_ARRAY" "${CONF[UUID]}" || findings_problem not-claimed \
-		"\"$(check_boot_claim_line_)\" in $(claim_file "$CHECK_ARRAY"), and no other ARRAY line about the array" "$(check_boot_claim_found_)" 'ramraid claim'
+		"\"$(check_boot_claim_line_)\" in $(claim_file "$CHECK_ARRAY"), \
+and no other ARRAY line about the array" "$(check_boot_claim_found_)" 'ramraid claim'
 }
-check_boot_claim_line_() { if [[ ${CONF[ROOT]} == yes ]]; then printf 'ARRAY /dev/md/%s UUID=…' "$CHECK_ARRAY"; else printf 'ARRAY <ignore> UUID=…'; fi; }
+check_boot_claim_line_() {
+	if [[ ${CONF[ROOT]} == yes ]]; then
+		printf 'ARRAY /dev/md/%s UUID=…' "$CHECK_ARRAY"
+	else
+		printf 'ARRAY <ignore> UUID=…'
+	fi
+}
 
 check_boot_claim_found_() {
 	local file
@@ -39,8 +47,10 @@ check_boot_kernels() {
 	for release in "${KERNELS[@]}"; do
 		check_boot_initramfs "$release"
 		[[ ${CONF[RAM]} == @(none|/*) ]] || check_boot_modules "$release"
-		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || check_boot_flaw "$release"
-		[[ ${CONF[RAM]} == none || ${CONF[REBUILD]} != auto ]] || check_boot_tried "$release"
+		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] ||
+			check_boot_flaw "$release"
+		[[ ${CONF[RAM]} == none || ${CONF[REBUILD]} != auto ]] ||
+			check_boot_tried "$release"
 	done
 }
 
@@ -52,15 +62,20 @@ check_boot_initramfs() { # RELEASE
 		return
 	fi
 	initramfs_has_mdadm || return 0
-	while IFS= read -r file; do ! claim_stands "$file" "${CONF[UUID]}" || return 0; done < <(initramfs_confs)
-	findings_problem not-claimed-initramfs "the initramfs of Linux $1 to $([[ ${CONF[ROOT]} == yes ]] && echo start the array || echo leave the array alone) (\"$(check_boot_claim_line_)\" in its mdadm.conf)" \
+	while IFS= read -r file; do
+		! claim_stands "$file" "${CONF[UUID]}" || return 0
+	done < <(initramfs_confs)
+	findings_problem not-claimed-initramfs "the initramfs of Linux $1 to \
+$([[ ${CONF[ROOT]} == yes ]] && echo start the array ||
+		echo leave the array alone) (\"$(check_boot_claim_line_)\" in its mdadm.conf)" \
 		"no such line in $(initramfs_file "$1")" "$(check_boot_initramfs_cure_ "$1")" "$1"
 }
 
 check_boot_unseen_initramfs_() { # RELEASE
 	local cure='see INITRAMFS in ramraid-concepts(7)'
 	[[ $INITRAMFS_WHY != 'no right'* ]] || cure="sudo ramraid check $CHECK_ARRAY"
-	findings_note unseen-initramfs "to see whether the initramfs of Linux $1 leaves the array alone" "$INITRAMFS_WHY" "$cure" "$1"
+	findings_note unseen-initramfs "to see whether the initramfs of Linux $1 leaves the array \
+alone" "$INITRAMFS_WHY" "$cure" "$1"
 }
 
 check_boot_initramfs_cure_() { # RELEASE
@@ -74,7 +89,8 @@ check_boot_initramfs_cure_() { # RELEASE
 # What makes the RAM leg. A brd that is built in was there before us, and may hold anything:
 # world/ramdisk.sh does not take it.
 check_boot_modules() { # RELEASE
-	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: dkms status"
+	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: \
+dkms status"
 	[[ ${CONF[RAM]} != zram* ]] || {
 		check_boot_zram_ "$1"
 		return
@@ -84,12 +100,21 @@ check_boot_modules() { # RELEASE
 	[[ ${CONF[RAM]} == brd ]] || check_boot_dkms_ "$1"
 	case ${CONF[RAM]}:$brd in
 	brd:module) ;;
-	auto:module) findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" 'none; brd will serve' "$cure" "$1" ;;
-	*:module) findings_problem no-ram-module "Linux $1 to have the module rapiddisk, since RAM=rapiddisk" \
-		'none, so that there will be no RAM leg; brd would serve' "$cure; or write RAM=auto" "$1" ;;
-	brd:*) findings_problem no-ram-module "Linux $1 to have the module brd, since RAM=brd" "$(check_boot_brd_ "$brd"), so that there will be no RAM leg" \
+	auto:module)
+		findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" \
+			'none; brd will serve' "$cure" "$1"
+		;;
+	*:module) findings_problem no-ram-module \
+		"Linux $1 to have the module rapiddisk, since RAM=rapiddisk" \
+		'none, so that there will be no RAM leg; brd would serve' \
+		"$cure; or write RAM=auto" "$1" ;;
+	brd:*) findings_problem no-ram-module "Linux $1 to have the module brd, since RAM=brd" \
+		"$(check_boot_brd_ "$brd"), so that there will be no RAM leg" \
 		'write RAM=auto' "$1" ;;
-	*) findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no rapiddisk, and $(check_boot_brd_ "$brd"): neither will serve" "$cure" "$1" ;;
+	*)
+		findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no \
+rapiddisk, and $(check_boot_brd_ "$brd"): neither will serve" "$cure" "$1"
+		;;
 	esac
 }
 check_boot_zram_() { # RELEASE
@@ -106,25 +131,36 @@ check_boot_dkms_() { # RELEASE
 	[[ -n $DKMS ]] || return 0
 	cure="dkms install rapiddisk/$DKMS -k $1"
 	if ! kernels_headers "$1"; then
-		found='no module: the headers of that kernel are not installed' cure="apt install linux-headers-$1; then see: dkms status"
+		found='no module: the headers of that kernel are not installed' \
+			cure="apt install linux-headers-$1; then see: dkms status"
 	elif [[ -n $DKMS_LOG ]]; then
 		found="no module: the build has failed; its log is $DKMS_LOG"
 	fi
-	findings_note dkms-failed "DKMS to have built rapiddisk $DKMS for Linux $1" "$found" "$cure" "$1"
+	findings_note dkms-failed "DKMS to have built rapiddisk $DKMS for Linux $1" "$found" \
+		"$cure" "$1"
 }
-check_boot_brd_() { if [[ $1 == builtin ]]; then echo 'a brd that is built in, which is not taken'; else echo 'no brd'; fi; }
+check_boot_brd_() {
+	if [[ $1 == builtin ]]; then
+		echo 'a brd that is built in, which is not taken'
+	else echo 'no brd'; fi
+}
 
 check_boot_flaw() { # RELEASE
 	local KERNEL_FLAW
 	kernels_flaw "$1"
-	[[ -z $KERNEL_FLAW ]] || findings_problem kernel-flaw 'a kernel without a known flaw' "$KERNEL_FLAW" 'apt full-upgrade, and start the newer kernel' "$1"
+	[[ -z $KERNEL_FLAW ]] ||
+		findings_problem kernel-flaw 'a kernel without a known flaw' "$KERNEL_FLAW" \
+			'apt full-upgrade, and start the newer kernel' "$1"
 }
 
 # Not a fault: md itself rebuilds the RAM leg then, from one disk.
 check_boot_tried() { # RELEASE
-	kernels_is_tried "$1" || findings_note kernel-untried "a kernel on which copying from all disks has been tested (Linux ${KERNELS_COPY// / or })" \
-		"Linux $1, so that md itself rebuilds the RAM leg, at the speed of one disk" \
-		"nothing, if that is fast enough; else write REBUILD=copy, which takes any kernel, in $ETC/$CHECK_ARRAY.conf" "$1"
+	kernels_is_tried "$1" ||
+		findings_note kernel-untried "a kernel on which copying from all disks has been \
+tested (Linux ${KERNELS_COPY// / or })" \
+			"Linux $1, so that md itself rebuilds the RAM leg, at the speed of one disk" \
+			"nothing, if that is fast enough; else write REBUILD=copy, which takes any kernel, \
+in $ETC/$CHECK_ARRAY.conf" "$1"
 }
 
 check_boot_enabled() {
@@ -132,17 +168,27 @@ check_boot_enabled() {
 	state=$(systemd_enablement "$CHECK_ARRAY")
 	case $state in
 	enabled | static | alias | generated) ;;
-	'') findings_note unseen-unit "to see whether $(systemd_unit "$CHECK_ARRAY") is enabled" 'that systemctl does not tell' "systemctl is-enabled $(systemd_unit "$CHECK_ARRAY")" ;;
-	masked*) findings_problem not-enabled "$(systemd_unit "$CHECK_ARRAY") to be enabled" "it $state" "systemctl unmask $(systemd_unit "$CHECK_ARRAY")" ;;
-	*) findings_problem not-enabled "$(systemd_unit "$CHECK_ARRAY") to be enabled" "it $state" "systemctl enable $(systemd_unit "$CHECK_ARRAY")" ;;
+	'') findings_note unseen-unit "to see whether $(systemd_unit "$CHECK_ARRAY") is enabled" \
+		'that systemctl does not tell' "systemctl is-enabled $(systemd_unit "$CHECK_ARRAY")" ;;
+	masked*)
+		findings_problem not-enabled "$(systemd_unit "$CHECK_ARRAY") to be enabled" \
+			"it $state" "systemctl unmask $(systemd_unit "$CHECK_ARRAY")"
+		;;
+	*)
+		findings_problem not-enabled "$(systemd_unit "$CHECK_ARRAY") to be enabled" \
+			"it $state" "systemctl enable $(systemd_unit "$CHECK_ARRAY")"
+		;;
 	esac
 }
 
 check_boot_half_done() {
 	if [[ -e $STATE/$CHECK_ARRAY.releasing ]]; then
-		findings_problem release-unfinished 'a release to be complete' 'one that has begun' "ramraid release $CHECK_ARRAY"
-	elif adopted_read "$CHECK_ARRAY" && [[ ${ADOPTED[done]-} == no && ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]]; then
-		findings_problem adopt-unfinished 'an adoption to be complete' 'one that has begun' \
+		findings_problem release-unfinished 'a release to be complete' \
+			'one that has begun' "ramraid release $CHECK_ARRAY"
+	elif adopted_read "$CHECK_ARRAY" && [[ ${ADOPTED[done]-} == no &&
+		${ADOPTED[uuid]-} == "${CONF[UUID]}" ]]; then
+		findings_problem adopt-unfinished 'an adoption to be complete' \
+			'one that has begun' \
 			"ramraid adopt $CHECK_ARRAY ARRAY; or back: ramraid release $CHECK_ARRAY"
 	fi
 }
@@ -161,8 +207,10 @@ check_boot_memory() {
 	((MEMORY_RESERVE <= CHECK_RAM_RESERVE)) || CHECK_RAM_RESERVE=$MEMORY_RESERVE
 	((bytes + MEMORY_RESERVE > total)) || return 0
 	CHECK_RAM_SAID=yes
-	findings_problem memory "memory for the ramdisk ($(quantity_show_bytes "$bytes")) and for $MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(quantity_show_bytes "$MEMORY_RESERVE"))" \
-		"$(quantity_show_bytes "$total") in all, so that there will be no RAM leg" "lower $MEMORY_RESERVE_BY in $ETC/$CHECK_ARRAY.conf, or write RAM=none"
+	findings_problem memory "memory for the ramdisk ($(quantity_show_bytes "$bytes")) and for \
+$MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(quantity_show_bytes "$MEMORY_RESERVE"))" \
+		"$(quantity_show_bytes "$total") in all, so that there will be no RAM leg" \
+		"lower $MEMORY_RESERVE_BY in $ETC/$CHECK_ARRAY.conf, or write RAM=none"
 }
 
 # How large the ramdisk has to be; nothing when there is to be none, or nobody knows.

@@ -4,7 +4,8 @@
 # cmd/check/system.sh. Nothing is changed by any of them.
 # shellcheck shell=bash
 
-need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/reads cmd/check/system config/conf
+need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/reads cmd/check/system \
+	config/conf
 need core/log core/paths observe/facts observe/static report/advice
 
 declare -gA F # the facts: decide/facts.list
@@ -33,13 +34,17 @@ findings_problem() { findings_found problem "$@"; }
 findings_note() { findings_found note "$@"; }
 
 # findings_unseen WHAT EXPECTED WHY: what only root may look at is said, never taken for good.
-findings_unseen() { findings_note "unseen-$1" "$2" "$3" "sudo ramraid check${CHECK_ARRAY:+ $CHECK_ARRAY}"; }
+findings_unseen() {
+	findings_note "unseen-$1" "$2" "$3" "sudo ramraid check${CHECK_ARRAY:+ $CHECK_ARRAY}"
+}
 
 # findings_count ARRAY [SEVERITY]: prints how many.
 findings_count() {
 	local i count=0
 	for ((i = 0; i < FINDINGS; i++)); do
-		[[ ${FINDING["$i.array"]} != "$1" || ${FINDING["$i.severity"]} != "${2:-${FINDING["$i.severity"]}}" ]] || count=$((count + 1))
+		[[ ${FINDING["$i.array"]} != "$1" ||
+			${FINDING["$i.severity"]} != "${2:-${FINDING["$i.severity"]}}" ]] ||
+			count=$((count + 1))
 	done
 	printf '%s\n' "$count"
 }
@@ -47,7 +52,9 @@ findings_count() {
 # findings_has_problem: is any of them one?
 findings_has_problem() {
 	local i
-	for ((i = 0; i < FINDINGS; i++)); do [[ ${FINDING["$i.severity"]} != problem ]] || return 0; done
+	for ((i = 0; i < FINDINGS; i++)); do
+		[[ ${FINDING["$i.severity"]} != problem ]] || return 0
+	done
 	return 1
 }
 
@@ -92,8 +99,10 @@ findings_one() {
 findings_same() {
 	local other
 	while IFS= read -r other; do
-		findings_problem same-array "UUID=${CONF[UUID]} in no other file" "it in $ETC/$other.conf as well" \
-			"delete the copy, or rename it to something that does not end in .conf; then: ramraid claim; systemctl daemon-reload"
+		findings_problem same-array "UUID=${CONF[UUID]} in no other file" \
+			"it in $ETC/$other.conf as well" \
+			"delete the copy, or rename it to something that does not end in .conf; \
+then: ramraid claim; systemctl daemon-reload"
 	done < <(conf_same "$CHECK_ARRAY" "${CONF[UUID]}")
 }
 
@@ -101,19 +110,24 @@ findings_same() {
 findings_renamed() {
 	local line
 	for line in "${CONF_NOTES[@]}"; do
-		findings_note key-renamed 'every key by the name that it has now' "${line%%; *}" "${line#*; }"
+		findings_note key-renamed 'every key by the name that it has now' "${line%%; *}" \
+			"${line#*; }"
 	done
 }
 
 # With errors in it, nothing else can be asked.
 findings_configuration() {
 	local line file next='systemctl daemon-reload; ramraid check'
-	[[ -z $CHECK_ARRAY ]] || next=$(advice_mended "$CHECK_ARRAY" "$([[ ! -e $DEV/md/$CHECK_ARRAY ]] || echo yes)")
+	[[ -z $CHECK_ARRAY ]] ||
+		next=$(advice_mended "$CHECK_ARRAY" "$([[ ! -e $DEV/md/$CHECK_ARRAY ]] ||
+			echo yes)")
 	for line in "${CONF_ERRORS[@]}"; do
 		file=${line%%: *}
 		[[ ! $file =~ ^(.*):[0-9]+$ ]] || file=${BASH_REMATCH[1]}
-		if [[ $line == *': cannot be read' && -e $file ]] && ! findings_can_read "$file"; then
-			findings_unseen configuration 'to read its configuration' "no right to read $file"
+		if [[ $line == *': cannot be read' && -e $file ]] &&
+			! findings_can_read "$file"; then
+			findings_unseen configuration 'to read its configuration' \
+				"no right to read $file"
 		else
 			findings_problem configuration 'no error in the configuration' "$line" \
 				"edit $file, then: $next"

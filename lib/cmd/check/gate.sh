@@ -3,7 +3,8 @@
 # swapped to. After facts_observe.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/legs cmd/check/users config/conf core/paths gate/dependents gate/dropins
+need act/notify cmd/check/findings cmd/check/legs cmd/check/users config/conf core/paths \
+	gate/dependents gate/dropins
 need notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -13,7 +14,8 @@ declare -gA F # the facts: decide/facts.list
 # is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file),
 # and WAITS (units that come after the array).
 check_gate() {
-	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() byhand=() timeouts=() unit network
+	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() \
+	byhand=() timeouts=() unit network
 	local -A LOAD=() AFTER=() FROM=() WAITS=()
 	check_gate_can_see_ || return 0
 	network=$(dependents_units "$CHECK_ARRAY" "${CONF[UUID]}")
@@ -29,8 +31,10 @@ check_gate() {
 		check_gate_remembered
 		check_gate_in_use_
 	}
-	check_gate_ask_ "${WAITING[@]}" "${LIVE[@]}" ${GATE_LEGS:+"$(systemd_unit "$CHECK_ARRAY")"} || {
-		findings_note unseen-gate 'to see what waits for the array' 'that systemd does not tell' "systemctl status $(systemd_unit "$CHECK_ARRAY")"
+	check_gate_ask_ "${WAITING[@]}" "${LIVE[@]}" \
+		${GATE_LEGS:+"$(systemd_unit "$CHECK_ARRAY")"} || {
+		findings_note unseen-gate 'to see what waits for the array' \
+			'that systemd does not tell' "systemctl status $(systemd_unit "$CHECK_ARRAY")"
 		return
 	}
 	for unit in "${WAITING[@]}"; do check_gate_unit "$unit"; done
@@ -52,26 +56,32 @@ check_gate_units_() { dependents_units "$CHECK_ARRAY" "${CONF[UUID]}" | sed -n '
 check_gate_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
 	local i found=$1 remote=''
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -z ${F[leg.$i.node]} ]] || ! disk_is_remote "${F[leg.$i.node]}" || remote=${F[leg.$i.dev]}
+		[[ -z ${F[leg.$i.node]} ]] || ! disk_is_remote "${F[leg.$i.node]}" ||
+			remote=${F[leg.$i.dev]}
 	done
 	case ${remote:+remote}:$found in
 	*:mixed) found='it on some of them only, so that the array does not wait for the network' ;;
 	remote:) found="none, though $remote comes over the network" ;;
 	*) return 0 ;;
 	esac
-	((${#WAITING[@]} == 0)) || findings_problem not-netdev '_netdev on all lines of /etc/fstab and /etc/crypttab about what is on the array' "$found" \
-		'write _netdev among the options of each, then: systemctl daemon-reload'
+	((${#WAITING[@]} == 0)) ||
+		findings_problem not-netdev \
+			'_netdev on all lines of /etc/fstab and /etc/crypttab about what is on the array' "$found" \
+			'write _netdev among the options of each, then: systemctl daemon-reload'
 }
 
 check_gate_can_see_() {
 	local file
 	systemd_is_running || {
-		findings_note unseen-gate 'to see what waits for the array' 'that systemd does not run here' "ramraid check $CHECK_ARRAY, once it does"
+		findings_note unseen-gate 'to see what waits for the array' \
+			'that systemd does not run here' "ramraid check $CHECK_ARRAY, once it does"
 		return 1
 	}
-	for file in "$ROOT"/etc/{fstab,crypttab} "$(contents_file "$CHECK_ARRAY")" "$PROC/1/mountinfo"; do
+	for file in "$ROOT"/etc/{fstab,crypttab} "$(contents_file "$CHECK_ARRAY")" \
+		"$PROC/1/mountinfo"; do
 		[[ ! -e $file ]] || findings_can_read "$file" || {
-			findings_unseen gate 'to see what waits for the array' "no right to read $file"
+			findings_unseen gate 'to see what waits for the array' \
+				"no right to read $file"
 			return 1
 		}
 	done
@@ -101,13 +111,18 @@ check_gate_ask_() { # UNIT…
 # fstab, or the configuration, was changed.
 check_gate_unit() { # UNIT
 	local state=${LOAD["$1"]-not-found}
-	[[ $state != masked && ${AFTER["$1"]-} != *" $(systemd_unit "$CHECK_ARRAY") "* ]] || return 0
+	[[ $state != masked && ${AFTER["$1"]-} != *" $(systemd_unit "$CHECK_ARRAY") "* ]] ||
+		return 0
 	if [[ $state != not-found ]]; then
-		findings_problem gate-not-loaded "$1 to wait for the array" 'that systemd does not know of it, so that a shutdown does not stop it first' 'systemctl daemon-reload'
+		findings_problem gate-not-loaded "$1 to wait for the array" \
+			'that systemd does not know of it, so that a shutdown does not stop it first' \
+			'systemctl daemon-reload'
 	elif check_gate_is_named_ "$1"; then
-		findings_note unknown-unit "$1, which REQUIRED_BY names" 'no such unit' "see: systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
+		findings_note unknown-unit "$1, which REQUIRED_BY names" 'no such unit' "see: \
+systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
 	elif [[ $1 == *.@(mount|swap) ]]; then
-		findings_problem gate-not-loaded "$1, from /etc/fstab, to wait for the array" 'that systemd does not know of it yet' 'systemctl daemon-reload'
+		findings_problem gate-not-loaded "$1, from /etc/fstab, to wait for the array" \
+			'that systemd does not know of it yet' 'systemctl daemon-reload'
 	fi
 }
 
@@ -126,8 +141,10 @@ check_gate_memory_() {
 	local unit swaps=()
 	[[ ${F[conf.ram]} != @(none|/*) ]] || return 0
 	for unit in "${WAITING[@]}" "${LIVE[@]}"; do [[ $unit != *.swap ]] || swaps+=("$unit"); done
-	((${#swaps[@]} == 0)) || findings_note swap-in-memory 'no swap on an array with a ramdisk' "${swaps[*]}: what is swapped out to free memory takes memory in the RAM leg" \
-		'put swap on the disks themselves, or on an array with RAM=none; then: systemctl daemon-reload'
+	((${#swaps[@]} == 0)) ||
+		findings_note swap-in-memory 'no swap on an array with a ramdisk' "${swaps[*]}: \
+what is swapped out to free memory takes memory in the RAM leg" \
+			'put swap on the disks themselves, or on an array with RAM=none; then: systemctl daemon-reload'
 }
 
 # A disk leg lies in a container: at a shutdown that stays until the array has stopped, if systemd
@@ -136,7 +153,8 @@ check_gate_legs_() {
 	local unit
 	for unit in "${GATE_LEGS[@]}"; do
 		[[ ${AFTER["$(systemd_unit "$CHECK_ARRAY")"]-} == *" $unit "* ]] ||
-			findings_problem gate-not-loaded "the array to come after $unit, in which a disk leg lies" \
+			findings_problem gate-not-loaded \
+				"the array to come after $unit, in which a disk leg lies" \
 				'that systemd does not know of it, so that a shutdown may close it first' 'systemctl daemon-reload'
 	done
 }
@@ -160,8 +178,10 @@ check_gate_remembered() {
 	while IFS= read -r unit; do
 		[[ $unit == *.@(mount|swap) && $known != *" $unit "* ]] || continue
 		MISSED+=" $unit "
-		findings_problem not-gated "$(contents_file "$CHECK_ARRAY") to name all that is on the array" \
-			"that $unit is not known to be on it, and will not wait for it" 'ramraid remember; systemctl daemon-reload'
+		findings_problem not-gated \
+			"$(contents_file "$CHECK_ARRAY") to name all that is on the array" \
+			"that $unit is not known to be on it, and will not wait for it" \
+			'ramraid remember; systemctl daemon-reload'
 	done < <(check_gate_units_)
 }
 
@@ -181,17 +201,22 @@ check_gate_in_use_() {
 		type=$(cat "$SYS/class/block/$node/dm/uuid" 2>/dev/null) || continue
 		[[ $type == CRYPT-* ]] || continue
 		name=$(<"$SYS/class/block/$node/dm/name")
-		check_gate_lives_ "$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")" "/dev/mapper/$name"
+		check_gate_lives_ \
+			"$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")" "/dev/mapper/$name"
 	done
 	while read -r name _; do
-		! disk_find "$name" || [[ $stack != *" $NODE "* ]] || check_gate_swap_ "$name" "$NODE"
+		! disk_find "$name" || [[ $stack != *" $NODE "* ]] ||
+			check_gate_swap_ "$name" "$NODE"
 	done <"$PROC/swaps"
 }
 
 # It can't wait: the initramfs has started its array, or there would be none.
 check_gate_root_() {
-	[[ ${CONF[ROOT]} == yes ]] || findings_problem root-not-named "ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / is on the array" \
-		'that it does not say so, so that nothing starts the array before / is needed' "write ROOT=yes there, then: ramraid claim"
+	[[ ${CONF[ROOT]} == yes ]] ||
+		findings_problem root-not-named \
+			"ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / is on the array" \
+			'that it does not say so, so that nothing starts the array before / is needed' \
+			"write ROOT=yes there, then: ramraid claim"
 }
 
 check_gate_lives_() { # UNIT WHAT
@@ -237,18 +262,26 @@ check_gate_live() {
 		case ${FROM["$unit"]-} in
 		*/systemd/generator*)
 			# Most likely that line has been reported.
-			[[ $MISSED == *' /dev/'* ]] || findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" 'that its line in /etc/fstab does not say that it is on it' \
-				"write UUID= there, or REQUIRED_BY=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
+			[[ $MISSED == *' /dev/'* ]] ||
+				findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" \
+					'that its line in /etc/fstab does not say that it is on it' \
+					"write UUID= there, or REQUIRED_BY=$unit in \
+$ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
 			;;
 		*/systemd/system/*.mount | */systemd/system/*.swap)
-			findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" "that $unit (${FROM["$unit"]}) does not" \
-				"write REQUIRED_BY=$unit in $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
+			findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" \
+				"that $unit (${FROM["$unit"]}) does not" \
+				"write REQUIRED_BY=$unit in $ETC/$CHECK_ARRAY.conf, then: \
+systemctl daemon-reload"
 			;;
 		*) hands+=${hands:+, }${LIVE_WHAT[i]} ;;
 		esac
 	done
-	[[ -z $hands ]] || findings_note used-ungated 'nothing on the array but what waits for it' "$hands, which systemd does not know of" \
-		"if a service uses it, name that in REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
+	[[ -z $hands ]] ||
+		findings_note used-ungated 'nothing on the array but what waits for it' \
+			"$hands, which systemd does not know of" \
+			"if a service uses it, name that in REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf; \
+what was done by hand: undo it before a shutdown"
 }
 
 # mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat
@@ -258,13 +291,17 @@ check_gate_boot_mail() {
 	local NOTIFY_ADDRESS unit expected='no false alarm at every boot' found
 	[[ ${CONF[RAM]} != none ]] && notify_has_sendmail && systemd_is_running || return 0
 	notify_address
-	[[ -n $NOTIFY_ADDRESS ]] && unit=$(systemd_show LoadState,ExecStart,Environment,After mdmonitor.service) || return 0
+	[[ -n $NOTIFY_ADDRESS ]] &&
+		unit=$(systemd_show LoadState,ExecStart,Environment,After mdmonitor.service) ||
+		return 0
 	[[ $unit == *LoadState=loaded* && $unit == *--scan* ]] || return 0
-	found="that mdmonitor.service mails DegradedArray to $NOTIFY_ADDRESS before the RAM leg is there"
+	found="that mdmonitor.service mails DegradedArray to $NOTIFY_ADDRESS \
+before the RAM leg is there"
 	if [[ ${F[conf.wait]} == no ]] || ! dropins_holds_watcher; then
 		findings_note boot-mail "$expected" "$found" \
 			'systemctl mask --now mdmonitor.service, if ramraid looks after all arrays of this machine; else see EVENTS in ramraid.conf(5)'
 	elif [[ $unit != *[=\ ]"$(systemd_unit "$CHECK_ARRAY")"* ]]; then
-		findings_note boot-mail "$expected" "$found: systemd does not know yet that it comes after this array" 'systemctl daemon-reload'
+		findings_note boot-mail "$expected" "$found: \
+systemd does not know yet that it comes after this array" 'systemctl daemon-reload'
 	fi
 }

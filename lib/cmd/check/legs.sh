@@ -11,8 +11,10 @@ check_legs_remote() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ -n ${F[leg.$i.node]} ]] || continue
 		initiator_forever "${F[leg.$i.node]}"
-		[[ -z $FOREVER ]] || findings_problem leg-waits-forever "${F[leg.$i.dev]} to fail when its other end is gone, so that the array goes on without it" \
-			"$FOREVER: the array stands still until it is back" "$FOREVER_DO"
+		[[ -z $FOREVER ]] ||
+			findings_problem leg-waits-forever "${F[leg.$i.dev]} to fail when its \
+other end is gone, so that the array goes on without it" \
+				"$FOREVER: the array stands still until it is back" "$FOREVER_DO"
 	done
 }
 
@@ -29,19 +31,25 @@ check_legs_containers() {
 			told+="$name "
 			unit=$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")
 			[[ " $1 " != *" $unit "* ]] || continue
-			expected="the container $name, in which ${F[leg.$i.dev]} lies, to be opened at boot, before the array is started"
+			expected="the container $name, in which ${F[leg.$i.dev]} lies, \
+to be opened at boot, before the array is started"
 			if [[ " $2 " == *" $unit "* ]]; then
-				findings_note leg-opens-late "$expected" 'noauto in /etc/crypttab, so that a person opens it, or the array starts without it' \
-					"cut noauto out of its line, then: systemctl daemon-reload; or type, after each boot: systemctl start $unit"
+				findings_note leg-opens-late "$expected" \
+					'noauto in /etc/crypttab, so that a person opens it, or the array starts without it' \
+					"cut noauto out of its line, then: \
+systemctl daemon-reload; or type, after each boot: systemctl start $unit"
 			else
-				findings_problem leg-opens-late "$expected" "$(check_legs_crypttab_ "$name")" "$(check_legs_cure_ "$name")"
+				findings_problem leg-opens-late "$expected" \
+					"$(check_legs_crypttab_ "$name")" "$(check_legs_cure_ "$name")"
 			fi
 		done < <(disk_containers "${F[leg.$i.node]}")
 	done
 }
 check_legs_listed_() { # NAME
 	local name
-	while read -r name _; do [[ $name != "$1" ]] || return 0; done < <(cat "$ROOT/etc/crypttab" 2>/dev/null)
+	while read -r name _; do
+		[[ $name != "$1" ]] || return 0
+	done < <(cat "$ROOT/etc/crypttab" 2>/dev/null)
 	return 1
 }
 check_legs_crypttab_() { # NAME

@@ -13,7 +13,8 @@ check_makers() {
 				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
 			;;
 		array)
-			findings_problem ramdisk-maker 'nobody else who gives a ramdisk to an array' \
+			findings_problem ramdisk-maker \
+				'nobody else who gives a ramdisk to an array' \
 				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
 			;;
 		*)

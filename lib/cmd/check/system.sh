@@ -28,8 +28,10 @@ check_system_claims_left() {
 	local file name
 	for file in "$CLAIMS"/ramraid-*.conf; do
 		name=${file##*/ramraid-} name=${name%.conf}
-		[[ ! -e $file || -e $ETC/$name.conf || -L $ETC/$name.conf ]] || findings_problem claim-left \
-			"no claim of an array that is not configured ($name), since nobody would start it" "$file" 'ramraid claim'
+		[[ ! -e $file || -e $ETC/$name.conf || -L $ETC/$name.conf ]] ||
+			findings_problem claim-left \
+				"no claim of an array that is not configured ($name), \
+since nobody would start it" "$file" 'ramraid claim'
 	done
 }
 
@@ -42,11 +44,15 @@ check_system_half_done_unconfigured() {
 		name=${file##*/} name=${name%.*}
 		[[ -e $file && ! -e $ETC/$name.conf && ! -L $ETC/$name.conf ]] || continue
 		if [[ $file == *.releasing ]]; then
-			findings_problem release-unfinished "the release of $name to be complete" "its notes, such as $file" "ramraid release $name"
+			findings_problem release-unfinished "the release of $name to be complete" \
+				"its notes, such as $file" "ramraid release $name"
 		elif [[ ! -e $STATE/$name.releasing ]]; then
 			back="back: ramraid release $name"
-			! adopted_read "$name" || [[ ${ADOPTED[done]-} != yes || -e $RUN/$name.started ]] || back="rm $file, if it is to stay a plain array"
-			findings_problem adopt-unfinished "the adoption of $name to be complete" "its notes, such as $file, and no configuration" \
+			! adopted_read "$name" || [[ ${ADOPTED[done]-} != yes ||
+				-e $RUN/$name.started ]] ||
+				back="rm $file, if it is to stay a plain array"
+			findings_problem adopt-unfinished "the adoption of $name to be complete" \
+				"its notes, such as $file, and no configuration" \
 				"ramraid adopt $name ARRAY; or $back"
 		fi
 	done
@@ -58,12 +64,17 @@ check_system_memory_of_all() {
 	[[ -z $CHECK_RAM_SAID ]] && ((CHECK_RAM_BYTES > 0)) || return 0
 	total=$(ramdisk_total)
 	((CHECK_RAM_BYTES + CHECK_RAM_RESERVE > total)) || return 0
-	findings_problem memory "memory for all ramdisks ($(quantity_show_bytes "$CHECK_RAM_BYTES")) and for RAM_RESERVE ($(quantity_show_bytes "$CHECK_RAM_RESERVE"))" \
-		"$(quantity_show_bytes "$total") in all, so that an array will have no RAM leg" 'lower RAM_RESERVE, or write RAM=none for one of them'
+	findings_problem memory "memory for all ramdisks \
+($(quantity_show_bytes "$CHECK_RAM_BYTES")) and for RAM_RESERVE \
+($(quantity_show_bytes "$CHECK_RAM_RESERVE"))" \
+		"$(quantity_show_bytes "$total") in all, so that an array will have no RAM leg" \
+		'lower RAM_RESERVE, or write RAM=none for one of them'
 }
 
 check_system_boot_folder() {
-	[[ ! -e $BOOT ]] || findings_can_read "$BOOT" || findings_unseen kernels 'to see which kernels are installed' "no right to read $BOOT"
+	[[ ! -e $BOOT ]] || findings_can_read "$BOOT" ||
+		findings_unseen kernels 'to see which kernels are installed' \
+			"no right to read $BOOT"
 }
 
 # check_system_notify: is the program there that is to be run? Sets CHECK_UNTOLD=yes for an array
@@ -73,12 +84,19 @@ check_system_notify() {
 	if [[ $program == none ]]; then
 		CHECK_UNTOLD=yes
 	elif [[ ! -f $program || ! -x $program ]]; then
-		findings_note notify 'the program that NOTIFY names, so that somebody is notified of a failed disk' "no program at $program" \
-			"make it executable (chmod 755 $program), or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
+		findings_note notify \
+			'the program that NOTIFY names, so that somebody is notified of a failed disk' \
+			"no program at $program" \
+			"make it executable (chmod 755 $program), \
+or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 	else
 		why=$(notify_why_not "$program")
-		[[ -z $why ]] || findings_note notify 'that only root can change the program that NOTIFY names, which runs as root' "$why; it is not run" \
-			"chown root and chmod go-w what is named there, or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
+		[[ -z $why ]] ||
+			findings_note notify \
+				'that only root can change the program that NOTIFY names, which runs as root' \
+				"$why; it is not run" \
+				"chown root and chmod go-w what is named there, \
+or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 	fi
 }
 
@@ -88,14 +106,20 @@ check_system_rescue() {
 	local i why source NODE folder=${CONF[RESCUE]}
 	[[ ${F[conf.ram]} != none && $folder != none ]] || return 0
 	why=$(trust_why_not "$folder/$CHECK_ARRAY")
-	[[ -z $why ]] || findings_problem rescue-folder "that RESCUE=$folder can be changed by root alone, so that a shutdown can save the RAM leg there" "$why" \
-		"chown root and chmod go-w what is named there, or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
+	[[ -z $why ]] ||
+		findings_problem rescue-folder "that RESCUE=$folder can be changed by root alone, \
+so that a shutdown can save the RAM leg there" "$why" \
+			"chown root and chmod go-w what is named there, \
+or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		rescue_is_encrypted "${F[leg.$i.node]:-none}" || continue
 		source=$(findmnt --noheadings --nofsroot --output SOURCE --target "${folder%/*}/" 2>/dev/null) || return 0
 		disk_find "$source" && ! rescue_is_encrypted "$NODE" || return 0
-		findings_note rescue-plain "a saved image of the RAM leg to be encrypted, as the disk leg ${F[leg.$i.dev]} is" \
-			"that RESCUE=$folder is on $source, which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
+		findings_note rescue-plain "a saved image of the RAM leg to be encrypted, \
+as the disk leg ${F[leg.$i.dev]} is" \
+			"that RESCUE=$folder is on $source, \
+which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, \
+in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
 		return 0
 	done
 }
@@ -108,17 +132,23 @@ check_system_mail() {
 	((${#ARGS[@]} > 0)) && [[ -n ${CHECK_UNTOLD-} ]] || return 0
 	while IFS= read -r file; do
 		findings_can_read "$file" || {
-			findings_unseen mail 'to see whom mdadm tells of a failed disk' "no right to read $file"
+			findings_unseen mail 'to see whom mdadm tells of a failed disk' \
+				"no right to read $file"
 			return
 		}
 		! grep -qiE '^pro(g(r(am?)?)?)?[[:blank:]]+[^[:blank:]]' "$file" || return 0
 	done < <(claim_others)
 	notify_address
 	if [[ -z $NOTIFY_ADDRESS ]]; then
-		findings_note no-mail 'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is notified of a failed disk' 'none of them' \
-			"write NOTIFY=PROGRAM in $ETC/ramraid.conf; or \"MAILADDR root\" in /etc/mdadm/mdadm.conf"
+		findings_note no-mail \
+			'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is notified of a failed disk' \
+			'none of them' \
+			"write NOTIFY=PROGRAM in $ETC/ramraid.conf; \
+or \"MAILADDR root\" in /etc/mdadm/mdadm.conf"
 	elif ! notify_has_sendmail; then
-		findings_note no-mail "something that sends mail to $NOTIFY_ADDRESS (MAILADDR in mdadm.conf), so that somebody is notified of a failed disk" \
-			'neither /usr/sbin/sendmail nor /usr/lib/sendmail' "install a mail system that has it, such as exim4, postfix or msmtp-mta; or write NOTIFY=PROGRAM in $ETC/ramraid.conf"
+		findings_note no-mail "something that sends mail to $NOTIFY_ADDRESS (MAILADDR in \
+mdadm.conf), so that somebody is notified of a failed disk" \
+			'neither /usr/sbin/sendmail nor /usr/lib/sendmail' "install a mail system \
+that has it, such as exim4, postfix or msmtp-mta; or write NOTIFY=PROGRAM in $ETC/ramraid.conf"
 	fi
 }

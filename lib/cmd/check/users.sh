@@ -16,7 +16,8 @@ check_users_services() {
 	for mount; do
 		[[ -n $(disk_carries "${F[array.md]}" "$mount") ]] || continue
 		findings_is_root || {
-			findings_unseen services "to see which services use $mount, for which the boot does not wait (nofail)" 'no right to see what others have open'
+			findings_unseen services "to see which services use $mount, \
+for which the boot does not wait (nofail)" 'no right to see what others have open'
 			return
 		}
 		unit=$(systemd_escape --path --suffix=mount -- "$mount")
@@ -24,8 +25,11 @@ check_users_services() {
 		text=$(systemd_show Id,Requires,Requisite,BindsTo "${units[@]}") || continue
 		systemd_unquote text
 		while IFS= read -r requires; do
-			[[ " ${requires#* } " == *" $unit "* ]] || findings_problem service-ungated "${requires%% *} to start after $mount, for which the boot does not wait (nofail), and not without it" \
-				'that it uses it and does not depend on it' "systemctl edit ${requires%% *}, and write there: [Unit] RequiresMountsFor=$mount"
+			[[ " ${requires#* } " == *" $unit "* ]] ||
+				findings_problem service-ungated "${requires%% *} to start after \
+$mount, for which the boot does not wait (nofail), and not without it" \
+					'that it uses it and does not depend on it' "systemctl edit \
+${requires%% *}, and write there: [Unit] RequiresMountsFor=$mount"
 		done < <(check_users_lines_ < <(printf '%s\n' "$text"))
 	done
 }
@@ -67,9 +71,11 @@ check_users_hibernation() {
 	for unit in "${WAITING[@]}" "${LIVE[@]}"; do [[ $unit != *.swap ]] || swaps+=("$unit"); done
 	((${#swaps[@]} > 0)) || return 0
 	{ read -r states <"$SYS/power/state"; } 2>/dev/null || :
-	[[ " $states " == *' disk '* && $(systemd_show LoadState hibernate.target) != *LoadState=masked* ]] || return 0
+	[[ " $states " == *' disk '* &&
+		$(systemd_show LoadState hibernate.target) != *LoadState=masked* ]] || return 0
 	findings_problem hibernation 'that the machine can not hibernate to swap on the array' \
-		"that it can, to ${swaps[*]}: the next boot does not find the image, and what was in memory is lost, as in a power cut" \
+		"that it can, to ${swaps[*]}: the next boot does not find the image, \
+and what was in memory is lost, as in a power cut" \
 		'systemctl mask hibernate.target hybrid-sleep.target suspend-then-hibernate.target; or have swap elsewhere'
 }
 
@@ -85,18 +91,26 @@ check_users_timeouts() {
 	if [[ ${F[conf.wait]} != no && ${CONF[RAM]} != none ]]; then
 		rebuilt=$HISTORY_SECONDS most=${text%%$'\n'*}
 	fi
-	if [[ $most$text == *infinity* ]]; then most=infinity; else most=$((most + ${text##*$'\n'})); fi
+	if [[ $most$text == *infinity* ]]; then
+		most=infinity
+	else most=$((most + ${text##*$'\n'})); fi
 	for line; do
 		value=${line%% *} path=${line#* }
 		seconds=$(quantity_seconds "$value" 2>/dev/null) || continue
 		[[ $seconds != @(0|infinity) ]] || continue
 		if ((seconds < rebuilt)); then
-			findings_problem device-timeout "x-systemd.device-timeout= of $path in /etc/fstab to be longer than a rebuild, for which it waits" \
-				"$value, and the last rebuild took $rebuilt s: the next boot gives up that mount before the array is whole" "$(check_users_untimed_)"
+			findings_problem device-timeout "x-systemd.device-timeout= of $path in \
+/etc/fstab to be longer than a rebuild, for which it waits" \
+				"$value, and the last rebuild took $rebuilt s: \
+the next boot gives up that mount before the array is whole" "$(check_users_untimed_)"
 		elif [[ $most == infinity ]] || ((seconds < most)); then
-			findings_note device-timeout "x-systemd.device-timeout= of $path in /etc/fstab to be as long as a start may take" \
-				"$value, and WAIT_TIMEOUT and MEMBER_TIMEOUT together are $most s" "$(check_users_untimed_)"
+			findings_note device-timeout "x-systemd.device-timeout= of $path in \
+/etc/fstab to be as long as a start may take" \
+				"$value, and WAIT_TIMEOUT and MEMBER_TIMEOUT together are $most s" \
+				"$(check_users_untimed_)"
 		fi
 	done
 }
-check_users_untimed_() { printf 'cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT= in %s; then: systemctl daemon-reload\n' "$ETC/$CHECK_ARRAY.conf"; }
+check_users_untimed_() {
+	printf 'cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT= in %s; then: systemctl daemon-reload\n' "$ETC/$CHECK_ARRAY.conf"
+}

@@ -25,7 +25,8 @@ cmd_hotplug() {
 	done < <(conf_names)
 	((${#names[@]} > 0)) || return 0
 	# Not before: while an array starts, this is called for every leg that changes.
-	need act/hotplug act/transitions core/log observe/facts observe/scan observe/static world/systemd
+	need act/hotplug act/transitions core/log observe/facts observe/scan observe/static \
+		world/systemd
 	for name in "${names[@]}"; do
 		# One array's trouble must not keep the others from being looked at.
 		(cmd_hotplug_one "$name") || code=$EX_FAILED
@@ -46,7 +47,8 @@ cmd_hotplug_one() { # NAME
 		hotplug_facts
 		transitions_tell "$1"
 		# One that a person has started, while its unit is stopped, is that person's.
-		hotplug_is_released "$1" || ! hotplug_is_due "$1" || ! systemd_unit_is_up "$1" || systemd_start_mend "$1"
+		hotplug_is_released "$1" || ! hotplug_is_due "$1" || ! systemd_unit_is_up "$1" ||
+			systemd_start_mend "$1"
 		;;
 	esac
 }
@@ -55,7 +57,8 @@ cmd_hotplug_one() { # NAME
 # start is safe. Nothing else is begun again: a person may have stopped it, or be at work on the
 # disks.
 cmd_hotplug_start_() { # NAME
-	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] && static_times || return 0
+	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] && static_times ||
+		return 0
 	scan_decide
 	[[ $ACTION == assemble ]] || return 0
 	hotplug_note_restart "$1"

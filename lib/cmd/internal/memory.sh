@@ -20,11 +20,13 @@ cmd_memory() {
 	cli_root
 	paths_run
 	if memory_floor_is_off "${CONF[MEMORY_FLOOR]}" || [[ ${CONF[RAM]} == @(none|/*) ]]; then
-		log_notice "$NAME: nothing to look at: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}, RAM=${CONF[RAM]}"
+		log_notice "$NAME: nothing to look at: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}, \
+RAM=${CONF[RAM]}"
 		return
 	fi
 	static_running "$NAME"
-	MEMORY_MD=${F[array.md]} MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_total)")
+	MEMORY_MD=${F[array.md]} \
+		MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_total)")
 	# A pipe that nobody writes to, to wait for without a process, which might be refused just
 	# then.
 	exec {MEMORY_FD}<> <(:)
@@ -79,12 +81,14 @@ cmd_memory_give_up() {
 	# Whoever had the lock may have taken it out, or freed memory.
 	ramdisk_note_read "$1"
 	ramdisk_available
-	[[ ${F[array.state]} == active && -n $RAM_NODE && ! -e $RUN/$1.detached ]] && ramdisk_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
+	[[ ${F[array.state]} == active && -n $RAM_NODE && ! -e $RUN/$1.detached ]] &&
+		ramdisk_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
 	health_only_copy && {
 		log_warning "$1: memory is short, but the RAM leg is the only good copy: keeping it"
 		return 1
 	}
-	log_notice "$1: less than MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} ($(quantity_show_bytes "$MEMORY_FLOOR")) of memory is available: giving the RAM leg up"
+	log_notice "$1: less than MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} \
+($(quantity_show_bytes "$MEMORY_FLOOR")) of memory is available: giving the RAM leg up"
 	# Before: or hot-plug would make a new one.
 	memory_floor_note_given_up "$1" || return
 	guard_release "$1" || {

@@ -27,10 +27,12 @@ cmd_mend() {
 	static_configured "$NAME"
 	facts_observe
 	if hotplug_is_released "$NAME"; then
-		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
+		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: \
+ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 		return
 	fi
-	[[ ${F[array.state]} == active ]] || die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
+	[[ ${F[array.state]} == active ]] ||
+		die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z $DRY_RUN ]] || {
 		static_times
 		hotplug_facts
@@ -50,8 +52,11 @@ cmd_mend() {
 # What is said of a leg that could not be put back is what it is, not that it failed.
 mend_end_() {
 	local key
-	for key in "${!F[@]}"; do [[ $key != @(failed|veto).@(readd|add-leg).* ]] || unset -v "F[$key]"; done
+	for key in "${!F[@]}"; do
+		[[ $key != @(failed|veto).@(readd|add-leg).* ]] || unset -v "F[$key]"
+	done
 	[[ -z $LOOP_NO_RAM ]] || memory_floor_has_given_up "$NAME" ||
-		notify warning ram-lost '' "$NAME: there is no RAM leg, and reads are as slow as the disks: $LOOP_NO_RAM. When that is mended: ramraid attach $NAME"
+		notify warning ram-lost '' "$NAME: there is no RAM leg, \
+and reads are as slow as the disks: $LOOP_NO_RAM. When that is mended: ramraid attach $NAME"
 	transitions_tell "$NAME"
 }

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/history act/hotplug act/transitions act/witness-update config/conf
-need config/conf-need core/cli core/clock core/log core/paths decide/health observe/facts observe/static
+need config/conf-need core/cli core/clock core/log core/paths decide/health observe/facts \
+	observe/static
 need world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -44,7 +45,9 @@ cmd_witness_all_() {
 		works+=($!)
 	done < <({
 		conf_names
-		for file in "$RUN"/*.started; do [[ ! -e $file ]] || printf '%s\n' "$(basename "$file" .started)"; done
+		for file in "$RUN"/*.started; do
+			[[ ! -e $file ]] || printf '%s\n' "$(basename "$file" .started)"
+		done
 	} | sort -u)
 	cmd_witness_wait_ "${works[@]}"
 }
@@ -61,7 +64,8 @@ cmd_witness_wait_() {
 		while kill -0 "$pid" 2>/dev/null; do
 			clock
 			((NOW < end)) || {
-				log_error 'ramraid: the record of an array is not ready in time: something does not answer'
+				log_error \
+					'ramraid: the record of an array is not ready in time: something does not answer'
 				kill -KILL "${pids[@]}" 2>/dev/null || :
 				return "$EX_FAILED"
 			}

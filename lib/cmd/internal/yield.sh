@@ -37,7 +37,8 @@ yield_one_() {
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
 	if health_only_copy; then
-		log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: nobody may stop ${F[array.md]} but ramraid. $(only_copy_remedy)"
+		log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: \
+nobody may stop ${F[array.md]} but ramraid. $(only_copy_remedy)"
 		return "$EX_REFUSED"
 	fi
 	[[ -n $going && -n ${ARRAY_LOCK-} ]] || return 0
