@@ -29,7 +29,7 @@ sub look {
         }
     }
     for my $var (sort grep { $_ ne '_' } keys %read) {
-        next if $body =~ /\bnumber_or\s+\Q$var\E\b/ || $body =~ /\[\[[^\n]*\$\{?\Q$var\E\b[^\n]*?(?:=~|==|!=)/;
+        next if $body =~ /\bnumber_or\s+\Q$var\E\b/ || $body =~ /\[\[(?:(?!\]\]).)*\$\{?\Q$var\E\b(?:(?!\]\]).)*?(?:=~|==|!=)/s;
         my $calculates = $body =~ /\(\((?:[^()\n]|\([^()\n]*\))*?\b(?<!\$\{\#)\Q$var\E\b(?!\[@\])(?:[^()\n]|\([^()\n]*\))*\)\)/;
         print "$file:$line: $name: $var is read from a file; number_or $var DEFAULT first\n" if $calculates || $var =~ /^[A-Z][A-Z_]+$/;
     }

@@ -143,9 +143,8 @@ copy_background_() {
 		trap '' TTOU # a message on a terminal that stops background groups
 		bounded_process_began "$BASHPID" && put_lines "$folder/began" "$BEGAN"
 		put_lines "$folder/pid.new" "$BASHPID" && mv "$folder/pid.new" "$folder/pid"
-		{
-			exec {LOCK}>"$COPY_LOCK"
-		} 2>/dev/null && flock --nonblock "$LOCK" && copy_workers_coordinate "$$" "$@"
+		{ exec {LOCK}>"$COPY_LOCK"; } 2>/dev/null && flock --nonblock "$LOCK" &&
+			copy_workers_coordinate "$$" "$@"
 	) </dev/null &
 	set +m
 	for ((i = 0; i < 100; i++)); do

@@ -2,8 +2,8 @@
 # "stop" and by "detach".
 # shellcheck shell=bash
 
-need act/blocks act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock \
-	core/log
+need act/blocks act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock
+need core/log
 need core/progress decide/action decide/health decide/ram-device observe/facts observe/static
 need report/only-copy world/md world/ramdisk world/systemd
 

@@ -2,8 +2,8 @@
 # crash at any step enters the loop again.
 # shellcheck shell=bash
 
-need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue \
-	act/transitions
+need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue
+need act/transitions
 need act/witness-joined act/witness-update config/conf config/conf-need core/clock core/log
 need core/paths core/progress core/quantity decide/action decide/health notes/contents
 need notes/memory-floor notes/renamed observe/facts observe/scan observe/static world/md

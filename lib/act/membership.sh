@@ -5,7 +5,7 @@
 # shellcheck shell=bash
 
 need act/disk-legs act/history act/loop act/ram-leg act/transitions act/witness-update config/conf
-need config/conf-edit config/conf-need core/cli core/log core/paths decide/leg
+need config/conf-edit config/conf-need core/act core/cli core/log core/paths decide/leg
 need decide/membership-plan notes/removals observe/facts observe/static report/progress-line
 need world/disk world/disk-name world/md world/md-leg world/md-state world/superblock
 

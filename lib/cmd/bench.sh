@@ -77,9 +77,7 @@ not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 
 # cmd_bench_picture FILE: can it be written to? It is made last, after minutes of measuring.
 cmd_bench_picture() {
-	{
-		: >>"$1"
-	} 2>/dev/null ||
+	{ : >>"$1"; } 2>/dev/null ||
 		die "--svg=$1: can't be written to; name a file in a folder that is there" \
 			"$EX_USAGE"
 }

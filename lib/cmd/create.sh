@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
-need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor \
-	world/disk
+need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor
+need world/disk
 need world/disk-name world/md world/md-blocks world/ramdisk world/ramdisk-device world/ramdisk-zram
 need world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.

@@ -1,8 +1,8 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf \
-	config/conf-need
+need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf
+need config/conf-need
 need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts observe/static
 need world/disk world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
 

@@ -3,8 +3,8 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/transitions act/verify
 need act/witness-update cmd/wait config/conf-need core/act core/cli core/log core/paths
-need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts \
-	observe/scan
+need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts
+need observe/scan
 need observe/static world/disk world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list

@@ -2,8 +2,8 @@
 # rescue system's, is immediate.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act \
-	core/cli
+need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act
+need core/cli
 need core/clock core/lock core/log core/number core/paths decide/health notes/contents observe/facts
 need observe/static world/disk world/md world/openers world/ramdisk world/systemd
 

@@ -57,72 +57,51 @@ conf_faults_add() { CONF_ERRORS+=("$1"); }
 
 # conf_faults_say FAULT WHERE [WORD…]: what config/conf.sh has found.
 conf_faults_say() {
-	local where=$2 shown better
+	local where=$2 shown better text
 	case $1 in
 	name)
-		shown=${where//[[:cntrl:]]/?}
+		shown=${where//[[:cntrl:]]/?} text=$(conf_faults_name "$where")
 		# A path is no file of ours: it was typed.
-		if [[ $where == */* ]]; then
-			conf_faults_add "$(conf_faults_name "$where")"
-		else
-			conf_faults_add "$ETC/${shown:0:60}.conf: $(conf_faults_name "$where")"
-		fi
+		where="$ETC/${shown:0:60}.conf"
+		[[ $2 != */* ]] || where=''
 		;;
-	control)
-		conf_faults_add "$where: holds control characters; \
-it must be plain text with Unix line ends"
-		;;
+	control) text='holds control characters; it must be plain text with Unix line ends' ;;
 	bytes)
-		conf_faults_add "$where: has a NUL byte or more than $CONF_MAX_BYTES bytes; \
-that can't be a configuration"
+		text="has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration"
 		;;
-	long)
-		conf_faults_add "$where: has $3 characters; \
-more than $CONF_MAX_LINE can't be KEY=value"
-		;;
-	form) conf_faults_add "$where: \"${3:0:60}\" is not of the form KEY=value" ;;
-	key) conf_faults_add "$where: unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
+	long) text="has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
+	form) text="\"${3:0:60}\" is not of the form KEY=value" ;;
+	key) text="unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
 	renamed)
 		CONF_NOTES+=("$where: $3 is called $4 since 0.2.0; write $4=, \
 since a later release does not read $3=")
+		return
 		;;
 	value)
 		[[ $4 != *[[:blank:]]'#'* ]] || better='; a comment stands on a line of its own'
-		conf_faults_add "$where: $3=${4:0:80}: write ${CONF_EXPECTED[$3]}${better-}"
+		text="$3=${4:0:80}: write ${CONF_EXPECTED[$3]}${better-}"
 		;;
-	place)
-		conf_faults_add "$where: $3 belongs to one array; write it in that array's own file"
-		;;
+	place) text="$3 belongs to one array; write it in that array's own file" ;;
 	unstable)
 		better=$(disk_name_stable "$3") ||
 			better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
-		conf_faults_add "$where: ${4:-MEMBER}=${3:0:80}: \
+		text="${4:-MEMBER}=${3:0:80}: \
 this name can mean another disk after the next boot; write $better"
 		;;
-	twice)
-		conf_faults_add "$where: MEMBER=$3 stands there already; \
-delete one of the two lines"
-		;;
-	both)
-		conf_faults_add "$where: RAM=${CONF[RAM]} is a MEMBER as well; \
-delete one of the two lines"
-		;;
-	no-uuid)
-		conf_faults_add "$where: UUID= is missing; write the array UUID (see: \
-mdadm --examine DISK)"
-		;;
-	no-member)
-		conf_faults_add "$where: there is no MEMBER= line; write one for each disk leg"
-		;;
+	twice) text="MEMBER=$3 stands there already; delete one of the two lines" ;;
+	both) text="RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
+	no-uuid) text='UUID= is missing; write the array UUID (see: mdadm --examine DISK)' ;;
+	no-member) text='there is no MEMBER= line; write one for each disk leg' ;;
 	far2)
-		conf_faults_add "$where: LAYOUT=far2 takes two MEMBER lines and RAM=none; \
-its RAM leg is that of the mirror that is on it"
+		text='LAYOUT=far2 takes two MEMBER lines and RAM=none; '
+		text+='its RAM leg is that of the mirror that is on it'
 		;;
 	data-loss)
-		conf_faults_add "$where: WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return \
-before a disk has the data; delete it, or also write ACCEPT_DATA_LOSS=yes"
+		text="WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; "
+		text+='delete it, or also write ACCEPT_DATA_LOSS=yes'
 		;;
 	esac
+	conf_faults_add "${where:+$where: }$text"
 }
 
 # conf_faults_dropins NAME: drop-ins that are there before their array is, of an earlier one of that

@@ -64,9 +64,8 @@ act_text() {
 	set -o noclobber
 	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || {
 		code=1
-		why=$({
-			printf '%s' "$text" >|"$temporary"
-		} 2>&1) || log_notice "$file can't be written: ${why##*: }"
+		why=$({ printf '%s' "$text" >|"$temporary"; } 2>&1) ||
+			log_notice "$file can't be written: ${why##*: }"
 	}
 	set +o noclobber
 	umask 022

@@ -56,9 +56,9 @@ log_alert() {
 	local text=$1
 	log_write 0 "$text"
 	log_printable text
-	[[ -z ${LOG_JOURNAL-} ]] || {
-		printf '\r\n%s\r\n' "$text" >"$DEV/console"
-	} 2>/dev/null || log_warning 'the console takes no message'
+	[[ -z ${LOG_JOURNAL-} ]] ||
+		{ printf '\r\n%s\r\n' "$text" >"$DEV/console"; } 2>/dev/null ||
+		log_warning 'the console takes no message'
 }
 log_warning() { log_write 4 "$1"; }
 log_notice() { log_write 5 "$1"; }

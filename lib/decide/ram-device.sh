@@ -3,8 +3,8 @@
 # more than facts; what it is while it is in no array of ours stands in leg.ram.*.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/barred decide/histories decide/leg decide/readd \
-	decide/safe-start decide/strangers
+need core/paths decide/action decide/barred decide/histories decide/leg decide/readd
+need decide/safe-start decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 

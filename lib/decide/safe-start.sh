@@ -3,8 +3,8 @@
 # decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/barred decide/histories decide/leg decide/ram-device \
-	decide/readd decide/strangers
+need core/paths decide/action decide/barred decide/histories decide/leg decide/ram-device
+need decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 

@@ -3,8 +3,8 @@
 # in observe/static.sh.
 # shellcheck shell=bash
 
-need config/conf core/number core/paths core/quantity observe/blank world/disk world/md-state \
-	world/ramdisk-note
+need config/conf core/number core/paths core/quantity observe/blank world/disk world/md-state
+need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 

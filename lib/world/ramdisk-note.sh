@@ -18,12 +18,10 @@ ramdisk_note_read() {
 		RAM_NODE=''
 	folder=$SYS/block/$RAM_NODE
 	# Later it is calculated with, and is part of the name of a function and of paths.
-	if [[ $RAM_PROVIDER == @(rapiddisk|brd|zram|device) && $RAM_BYTES != 0* &&
-		$RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) &&
-		{
-			ramdisk_note_is_node "$RAM_NODE" || [[ $RAM_PROVIDER == device &&
-				$RAM_NODE == [a-z]* && $RAM_NODE != *[!A-Za-z0-9._-]* ]]
-		}; then
+	if [[ $RAM_PROVIDER == @(rapiddisk|brd|zram|device) ]] &&
+		[[ $RAM_BYTES != 0* && $RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) &&
+		{ ramdisk_note_is_node "$RAM_NODE" || [[ $RAM_PROVIDER == device &&
+			$RAM_NODE == [a-z]* && $RAM_NODE != *[!A-Za-z0-9._-]* ]]; }; then
 		[[ $RAM_PROVIDER != device ]] || folder=$SYS/class/block/$RAM_NODE
 		# A partition has its disk's.
 		{

@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/words decide/action decide/health decide/leg
-need notes/departures notes/memory-floor notes/witness-copy observe/scan observe/static \
-	report/advice world/disk
+need notes/departures notes/memory-floor notes/witness-copy observe/scan observe/static
+need report/advice world/disk
 need world/disk-name world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note
 need world/smart world/systemd
 

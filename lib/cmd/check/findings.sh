@@ -4,8 +4,8 @@
 # cmd/check/system.sh. Nothing is changed by any of them.
 # shellcheck shell=bash
 
-need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/reads cmd/check/system \
-	config/conf
+need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/reads cmd/check/system
+need config/conf
 need core/log core/paths observe/facts observe/static report/advice
 
 declare -gA F # the facts: decide/facts.list

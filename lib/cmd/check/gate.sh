@@ -3,8 +3,8 @@
 # swapped to. After facts_observe.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/legs cmd/check/users config/conf core/paths \
-	gate/dependents gate/dropins
+need act/notify cmd/check/findings cmd/check/legs cmd/check/users config/conf core/paths
+need gate/dependents gate/dropins
 need notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list

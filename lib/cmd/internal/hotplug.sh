@@ -25,8 +25,8 @@ cmd_hotplug() {
 	done < <(conf_names)
 	((${#names[@]} > 0)) || return 0
 	# Not before: while an array starts, this is called for every leg that changes.
-	need act/hotplug act/transitions core/log observe/facts observe/scan observe/static \
-		world/systemd
+	need act/hotplug act/transitions core/log observe/facts observe/scan observe/static
+	need world/systemd
 	for name in "${names[@]}"; do
 		# One array's trouble must not keep the others from being looked at.
 		(cmd_hotplug_one "$name") || code=$EX_FAILED

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/history act/hotplug act/transitions act/witness-update config/conf
-need config/conf-need core/cli core/clock core/log core/paths decide/health observe/facts \
-	observe/static
+need config/conf-need core/cli core/clock core/log core/paths decide/health observe/facts
+need observe/static
 need world/systemd
 
 declare -gA F # the facts: decide/facts.list
