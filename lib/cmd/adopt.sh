@@ -11,17 +11,21 @@ declare -gA F # the facts: decide/facts.list
 
 readonly ADOPT_USAGE='usage: ramraid adopt [--find] [--ram=KIND] [--fix-fstab] [--yes] [--dry-run] NAME ARRAY|DISK…
 
-Makes the RAID1 ARRAY (/dev/md127, or any name below /dev/md), which may be mounted, a mirror of ramraid: a bitmap, one slot more,
-/etc/ramraid/NAME.conf, the claim, ramraid@NAME.service, the disks write-mostly, the RAM leg. Nothing is unmounted, nothing is overwritten.
-A ramdisk that was made by hand and is a member leaves the array; the RAM leg gets its slot.
-One that does not run is started as ramraid starts its own: name the inactive array, or all of its disks.
-If it is interrupted, type it again. The way back: ramraid release NAME
-  --ram=KIND  auto (the default), rapiddisk, brd, zram, none, a fast device that holds nothing, or
-              the member beside write-mostly disks that is to stay as the RAM leg
-  --fix-fstab write UUID= in fstab and crypttab for names of the array that do not last (/dev/md0),
-              and keep the old file beside it
-  --find      print which arrays of this machine could be adopted, and how; NAME is not given then
-  --yes       do not ask    --dry-run  print every command, change nothing'
+Give a RAID1 that exists a leg in RAM. ARRAY is /dev/md127, or any name below /dev/md, and may be
+mounted. If it does not run, name the inactive array, or all of its disks: ramraid then starts it
+as it starts its own arrays.
+ramraid adds a bitmap and one slot, writes /etc/ramraid/NAME.conf and the claim, enables
+ramraid@NAME.service, makes the disks write-mostly, and adds the RAM leg. It unmounts nothing and
+overwrites nothing. If a ramdisk that was made by hand is a member, it leaves the array, and the
+RAM leg gets its slot.
+If adopt is interrupted, type it again. To go back, type: ramraid release NAME
+  --ram=KIND     auto (the default), rapiddisk, brd, zram, none, a fast device that holds nothing,
+                 or the member beside write-mostly disks that is to stay as the RAM leg
+  --fix-fstab    write UUID= in fstab and crypttab for names of the array that do not last
+                 (/dev/md0), and keep the old file beside it
+  --find         print which arrays of this machine ramraid could adopt, and how; without NAME
+  -y, --yes      do not ask
+  -n, --dry-run  print every command, change nothing'
 
 cmd_adopt() {
 	cli_parse "$ADOPT_USAGE" 'dry-run yes find fix-fstab ram=' "$@"

@@ -8,10 +8,13 @@ declare -gA F # the facts: decide/facts.list
 
 readonly APPLY_USAGE='usage: ramraid apply [--yes] [--dry-run] NAME
 
-Makes the disk legs of the running array those that the MEMBER lines of /etc/ramraid/NAME.conf name: disks that are new there are built in,
-write-mostly, and when all are in sync, those that are not there any more are taken out, and their superblocks made invalid. Never is there one
-good copy less than before or after. The array stays in use. If it is interrupted, type it again; it also goes on with a "replace".
-  --yes  do not ask    --dry-run  print the plan, change nothing'
+Make the disk legs of the running array those that the MEMBER lines of /etc/ramraid/NAME.conf
+name. ramraid builds in disks that are new there, write-mostly. When all are in sync, it takes out
+those that are not there any more, and makes their superblocks invalid. So there is never one good
+copy less than before or after, and the array stays in use.
+If apply is interrupted, type it again; it also goes on with a "replace".
+  -y, --yes      do not ask
+  -n, --dry-run  print the plan, change nothing'
 
 cmd_apply() {
 	cli_parse "$APPLY_USAGE" 'yes dry-run' "$@"

@@ -9,8 +9,9 @@ declare -gA F # the facts: decide/facts.list
 
 readonly ATTACH_USAGE='usage: ramraid attach [--dry-run] NAME
 
-Makes the RAM leg of a running array, adds it, and waits until it is in sync. Disk legs that were away, or that md has given up, are put
-back first. The array stays in use all the time.'
+Give the running array its RAM leg, and wait until the leg is in sync. ramraid first puts back
+disk legs that were away, or that md has given up. The array stays in use all the time.
+  -n, --dry-run  print the next step and the reason, change nothing'
 
 cmd_attach() {
 	local out=''

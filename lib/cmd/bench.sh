@@ -9,9 +9,13 @@ declare -gA F # the facts: decide/facts.list
 
 readonly BENCH_USAGE='usage: ramraid bench [--seconds=N] [--writes=FOLDER] [--svg=FILE] [--json] NAME
 
-Reads from the running array and from each of its legs, past the page cache: random pieces of 4 KiB, 1, 8 and 32 at a time, and from one end to the
-other. Nothing is written, unless --writes names a folder on the array: then a file in it is written to, and deleted. Needs fio and jq.
-  --seconds=N  for each measurement, 5 by default    --svg=FILE  a picture as well, by gnuplot    --json  for programs'
+Measure what the running array and each of its legs read in a second, past the page cache: random
+pieces of 4 KiB, 1, 8 and 32 at a time, and from one end to the other. bench needs fio and jq. It
+writes nothing without --writes.
+  --seconds=N      how long each measurement takes; 5 by default
+  --writes=FOLDER  measure writes as well, to a file in FOLDER on the array, and delete the file
+  --svg=FILE       draw a picture as well, with gnuplot
+  --json           print the results for programs'
 
 cmd_bench() {
 	local seconds rows text BENCH_DISK_READS

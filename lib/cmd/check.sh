@@ -6,9 +6,12 @@ need core/paths world/initramfs world/kernels
 
 readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [NAME…]
 
-Tells what would go wrong at the next boot, and what to type; changes nothing. Default: all configured arrays, and the system.
---kernel: only what concerns that kernel. --json: for programs.
-Exit code 0: nothing, or only notes; 1: at least one problem; 2: wrong usage, such as a kernel that is not installed; 3: an array is not configured.'
+Find out what would go wrong at the next boot, and what to type against it. check changes nothing.
+Without NAME it looks at all configured arrays, and at the system.
+  --kernel=RELEASE  report only what concerns that kernel
+  --json            print the findings for programs
+Exit code 0: nothing, or only notes; 1: at least one problem; 2: wrong usage, such as a kernel
+that is not installed; 3: an array is not configured.'
 
 cmd_check() {
 	local name code=0 text all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 \

@@ -8,10 +8,14 @@ declare -gA F # the facts: decide/facts.list
 
 readonly CLAIM_USAGE='usage: ramraid claim [--remove] [--all] [--no-initramfs] [--dry-run] [NAME…]
 
-Writes, for each array (default: all that are configured), the line that keeps other programs from assembling it
-(/etc/mdadm/mdadm.conf.d/ramraid-NAME.conf), drops the lines of arrays that are not configured any more, and brings the initramfs up to date if anything
-changed.
---remove drops the lines of the arrays that are named, or with --all every one: from the next boot on, mdadm and udev start these arrays as any others.'
+Keep other programs from assembling the arrays (without NAME: all that are configured). For each,
+ramraid writes a line to /etc/mdadm/mdadm.conf.d/ramraid-NAME.conf. It drops the lines of arrays
+that are not configured any more, and brings the initramfs up to date if anything has changed.
+  --remove        drop the lines of the named arrays: from the next boot on, mdadm and udev start
+                  these arrays as any others
+  --all           with --remove: drop the lines of all arrays
+  --no-initramfs  leave the initramfs as it is
+  -n, --dry-run   print every command, change nothing'
 
 cmd_claim() {
 	local changed='' failed='' due

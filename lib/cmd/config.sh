@@ -5,9 +5,11 @@ need config/conf config/conf-need core/cli core/json core/log
 
 readonly CONFIG_USAGE='usage: ramraid config show [--json] [NAME]
 
-Prints the value of every key that holds for the array NAME, and the line that it comes from: FILE:LINE, or "built-in". Without NAME: what
-holds for an array that says nothing of its own. Exit code 2 if the configuration has errors, which are reported; 3 if there is no such array.
-  --json  the same for programs'
+Print the value of every key that holds for the array NAME, and the line that it comes from:
+FILE:LINE, or "built-in". Without NAME: print what holds for an array that sets nothing itself.
+  --json  print the same for programs
+Exit code 0: printed; 2: the configuration has errors, which are reported; 3: there is no such
+array.'
 
 # keys.list: made by "make keys" from that file, up to the line that ends it
 readonly CONFIG_KEYS=(

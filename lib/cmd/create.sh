@@ -9,16 +9,20 @@ need world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need observe/device
 
-readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run] NAME DISK…
+readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
+       NAME DISK…
 
-Makes a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM leg, writes /etc/ramraid/NAME.conf, keeps
-other programs from assembling it, enables ramraid@NAME.service, and attaches the RAM leg. If a step
-fails before the unit has started, it takes everything back, but for what --force has overwritten.
-  --ram=KIND  auto (the default), rapiddisk, brd, zram, none, or a fast device, which is overwritten too
+Make a mirror: a RAID1 of the disks (write-mostly, v1.2, with a bitmap) and one slot for the RAM
+leg. ramraid writes /etc/ramraid/NAME.conf, keeps other programs from assembling the array,
+enables ramraid@NAME.service, and attaches the RAM leg. If a step fails before the unit has
+started, ramraid takes everything back, except what --force has overwritten.
+  --ram=KIND     auto (the default), rapiddisk, brd, zram, none, or a fast device, which is
+                 overwritten too
   --layout=far2  one disk leg: a RAID10 of two disks, NAME-far2, which reads from both at once
-  --force     overwrite disks that hold something
-  --yes       do not ask
-  --no-wait   do not wait until the mirror is whole         --dry-run  print every command, change nothing
+  --force        overwrite disks that hold something
+  --no-wait      do not wait until the mirror is whole
+  -y, --yes      do not ask
+  -n, --dry-run  print every command, change nothing
 Example: ramraid create data /dev/disk/by-id/ata-FIRST-part1 /dev/disk/by-id/ata-SECOND-part1'
 
 readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))

@@ -10,12 +10,14 @@ declare -gA F # the facts: decide/facts.list
 
 readonly DESTROY_USAGE='usage: ramraid destroy [--yes] [--dry-run] NAME
 
-Stops the array, makes the superblocks of its legs invalid, and takes its claim, its configuration
-and all notes away. Everything on it is lost. Names what it will wipe, and wants the name of the
-array as the answer. Refused while anything uses the array. Wiped are only disks that the
-configuration names, or that are in the array, and that carry its UUID. If it is interrupted, type
-it again.
-  -y, --yes  do not ask    -n, --dry-run  print every command, change nothing'
+Wipe the array, and lose everything that is on it. ramraid stops the array, makes the superblocks
+of its legs invalid, and takes away its claim, its configuration and all notes. It first names
+what it will wipe, and wants the name of the array as the answer. It wipes only disks that the
+configuration names, or that are in the array, and that carry the UUID of the array. It refuses
+while anything uses the array.
+If destroy is interrupted, type it again.
+  -y, --yes      do not ask
+  -n, --dry-run  print every command, change nothing'
 
 cmd_destroy() {
 	cli_parse "$DESTROY_USAGE" 'dry-run yes' "$@"

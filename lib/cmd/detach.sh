@@ -8,9 +8,11 @@ declare -gA F # the facts: decide/facts.list
 
 readonly DETACH_USAGE='usage: ramraid detach [--dry-run] NAME
 
-Takes the RAM leg out of the running array, while a disk leg is in sync, and gives its memory back; a device is made blank. The array stays in
-use.
-"ramraid attach NAME" is the way back; the next boot is another.'
+Take the RAM leg out of the running array and free its memory; of a device as the RAM leg, ramraid
+erases the superblock. It does so only while a disk leg is in sync. The array stays in use, on its
+disks.
+To get the RAM leg back, type: ramraid attach NAME. The next boot makes it too.
+  -n, --dry-run  print every command, change nothing'
 
 cmd_detach() {
 	cli_parse "$DETACH_USAGE" 'dry-run' "$@"

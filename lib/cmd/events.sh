@@ -5,11 +5,11 @@ need config/conf config/conf-faults core/cli core/json core/log core/paths world
 
 readonly EVENTS_USAGE='usage: ramraid events [--since=TIME] [--json] NAME
 
-Prints what has happened to the array, from the journal, the newest last: its notices, warnings
-and alerts, and when its unit has started, stopped or failed. NAME need not be configured any
-more. Needs the right to read the journal of the system (root, or the group systemd-journal).
-  --since=TIME  nothing older, such as "2026-11-20 10:00", yesterday or -2h (systemd.time(7))
-  --json  the same for programs
+Print what has happened to the array, from the journal, the newest last: its notices, warnings and
+alerts, and when its unit has started, stopped or failed. NAME need not be configured any more.
+You need the right to read the journal of the system (root, or the group systemd-journal).
+  --since=TIME  print nothing older, such as "2026-11-20 10:00", yesterday or -2h (systemd.time(7))
+  --json        print the same for programs
 Exit code 0: printed; 1: the journal could not be read; 2: wrong usage; 3: neither configured nor
 in the journal.'
 

@@ -5,9 +5,9 @@ need core/cli core/log core/usage core/verb
 
 readonly HELP_USAGE='usage: ramraid help [VERB]
 
-On a terminal, opens the manual page of the verb, ramraid-VERB(8). To a pipe or a file, and where
-that page is not installed, prints the same as "ramraid VERB --help". Without VERB: lists the
-verbs.'
+Read the manual page of the verb, ramraid-VERB(8). On a terminal, ramraid opens the page. To a
+pipe or a file, and where the page is not installed, it prints the same as "ramraid VERB --help".
+Without VERB it lists the verbs.'
 
 cmd_help() {
 	cli_parse "$HELP_USAGE" '' "$@"

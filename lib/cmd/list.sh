@@ -7,10 +7,11 @@ declare -gA F # the facts: decide/facts.list
 
 readonly LIST_USAGE='usage: ramraid list [--no-headings] [NAME…]
 
-Prints one line for each array (default: all that are configured), sorted by name: NAME, STATE (as
-"status" has it), DEVICE, LEGS in sync of all that are configured, RAM (the state of the RAM leg),
-and SIZE. What is not known is "-".
-  -H, --no-headings  for scripts: no headings, a tab between two fields, SIZE in bytes; fields may be added at the end
+Print one line for each array (without NAME: for all that are configured), sorted by name: NAME,
+STATE (as "status" has it), DEVICE, LEGS (how many are in sync, of how many that are configured),
+RAM (the state of the RAM leg), and SIZE. What is not known is "-".
+  -H, --no-headings  for scripts: no headings, a tab between two fields, SIZE in bytes; later
+                     versions may add fields at the end
 Exit code 0: listed, whatever the states are; 2: a name that can be none; 3: a name that there is
 not.'
 

@@ -7,8 +7,9 @@ declare -gA F # the facts: decide/facts.list
 
 readonly METRICS_USAGE='usage: ramraid metrics [--output=FILE]
 
-Prints the state of all arrays in the text format of Prometheus, or writes it to FILE, so that a reader finds the whole of it at any time.
-ramraid-metrics.timer does that for the node exporter; it is off until it is enabled.'
+Print the state of all arrays in the text format of Prometheus. ramraid-metrics.timer does that
+for the node exporter; the timer is off until you enable it.
+  --output=FILE  write to FILE instead, so that a reader finds the whole of it at any time'
 
 cmd_metrics() {
 	local name

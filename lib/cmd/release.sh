@@ -10,9 +10,13 @@ declare -gA F # the facts: decide/facts.list
 
 readonly RELEASE_USAGE='usage: ramraid release [--yes] [--dry-run] NAME
 
-The reverse of "adopt", and of what "create" adds to a plain array: takes the RAM leg and its slot out, lets the disks share the reads,
-takes the claim, the configuration and all notes away. The array stays as it is, mounted and in use; from the next boot on mdadm starts it.
-If it is interrupted, type it again.'
+Make the mirror a plain RAID1 again: the reverse of "adopt", and of what "create" adds. ramraid
+takes out the RAM leg and its slot, lets the disks share the reads, and takes away the claim, the
+configuration and all notes. The array stays as it is, mounted and in use; from the next boot on,
+mdadm starts it.
+If release is interrupted, type it again.
+  -y, --yes      do not ask
+  -n, --dry-run  print every command, change nothing'
 
 cmd_release() {
 	cli_parse "$RELEASE_USAGE" 'dry-run yes' "$@"

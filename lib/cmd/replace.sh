@@ -9,10 +9,16 @@ declare -gA F # the facts: decide/facts.list
 
 readonly REPLACE_USAGE='usage: ramraid replace [--force] [--yes] [--dry-run] NAME OLD [NEW]
 
-Builds the disk NEW into the running array beside the disk leg OLD, write-mostly, and when all are in sync takes OLD out and makes its
-superblock invalid; the MEMBER line changes with it. If OLD is gone or has failed, NEW takes its place. Without NEW: a blank disk has come under
-the very name OLD (the same slot of the machine, say), and is built in. Never is there one good copy less than before. The array stays in use. If it is interrupted, type it again.
-  --force  overwrite what is on NEW    --yes  do not ask    --dry-run  print the plan, change nothing'
+Replace the disk leg OLD by the disk NEW. ramraid builds NEW into the running array beside OLD,
+write-mostly. When all are in sync, it takes OLD out, makes the superblock of OLD invalid, and
+changes the MEMBER line. So there is never one good copy less than before, and the array stays in
+use. If OLD is gone or has failed, NEW takes its place.
+Without NEW: a blank disk has appeared under the very name OLD (in the same slot of the machine,
+say), and ramraid builds it in.
+If replace is interrupted, type it again.
+  --force        overwrite what is on NEW
+  -y, --yes      do not ask
+  -n, --dry-run  print the plan, change nothing'
 
 cmd_replace() {
 	cli_parse "$REPLACE_USAGE" 'force yes dry-run' "$@"

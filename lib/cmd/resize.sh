@@ -10,10 +10,12 @@ declare -gA F # the facts: decide/facts.list
 
 readonly RESIZE_USAGE='usage: ramraid resize [--yes] [--dry-run] NAME
 
-After the partitions or volumes of all disk legs have grown: takes the RAM leg out, makes the array as large as the smallest disk leg allows, and
-makes a new RAM leg of that size. The array stays in use; until the new RAM leg is in sync, its reads come from the disk legs. What is on the array is
-grown afterwards, with its own tool.
-  --yes  do not ask    --dry-run  print the plan, change nothing'
+Use the room that the partitions or volumes of all disk legs have gained. ramraid takes the RAM
+leg out, makes the array as large as the smallest disk leg allows, and makes a new RAM leg of that
+size. The array stays in use; until the new RAM leg is in sync, reads come from the disk legs.
+Afterwards, grow what is on the array with its own tool.
+  -y, --yes      do not ask
+  -n, --dry-run  print the plan, change nothing'
 
 # Less is not worth a new RAM leg; mdadm rounds, when it makes an array.
 readonly RESIZE_LEAST=1024 # KiB

@@ -11,8 +11,13 @@ declare -gA F # the facts: decide/facts.list
 
 readonly RESTORE_USAGE='usage: ramraid restore [--delete] [--yes] [--dry-run] NAME
 
-Writes the rescue image of the RAM leg, which the last shutdown had to make, over the newest disk leg, compares, and starts the array.
-Begun again from the start if it is interrupted. The image is kept, to be deleted when the data have been looked at; --delete deletes it at the end.'
+Put back the rescue image, to which the last shutdown has saved the RAM leg. ramraid writes it
+over the newest disk leg, compares the two, and starts the array. It keeps the image; delete that
+when you have looked at the data.
+If restore is interrupted, type it again: it begins from the start.
+  --delete       delete the image at the end
+  -y, --yes      do not ask
+  -n, --dry-run  print every command, change nothing'
 
 cmd_restore() {
 	cli_parse "$RESTORE_USAGE" 'delete yes dry-run' "$@"

@@ -10,10 +10,12 @@ declare -gA F # the facts: decide/facts.list
 
 readonly SCRUB_USAGE='usage: ramraid scrub NAME
 
-Has md read all legs of the running array and compare them, while it is in use and within md'"'"'s own speed limits. Shows the progress on a terminal.
-Gives way when a leg leaves or another ramraid has something to do. Done by ramraid-scrub@NAME.timer, which is off until it is enabled.
-Exit code 0: the legs are equal; 1: they differ, or there are no two to compare; 3: it does not run; 75: md, or another ramraid, is at work on
-it, or the comparison was not brought to its end.'
+Have md read all legs of the running array and compare them. The array stays in use, and md keeps
+to its own speed limits. On a terminal, scrub shows the progress. It gives way when a leg leaves,
+or when another ramraid has something to do. ramraid-scrub@NAME.timer does the same; it is off
+until you enable it.
+Exit code 0: the legs are equal; 1: they differ, or there are no two to compare; 3: the array does
+not run; 75: md, or another ramraid, is at work on the array, or scrub did not get to the end.'
 
 # looks in a row: others try the lock for a moment just to see whether it is free
 readonly SCRUB_GIVE_WAY=4

@@ -11,10 +11,13 @@ declare -gA F # the facts: decide/facts.list
 
 readonly START_USAGE='usage: ramraid start [--force-leg=DISK [--yes]] [--dry-run] NAME
 
-Starts the array from the disk legs that are safe to start from, makes the RAM leg, adds it, and waits until it is in sync.
-Within ramraid@NAME.service it does so itself; typed by a person, it starts that unit and shows its progress.
---force-leg starts it from that disk leg alone, whatever speaks against it: the way out of a refusal. Says what is given up, and asks.
---dry-run prints the decision and the reason, and changes nothing.'
+Start the array from the disk legs that are safe to start from, make the RAM leg, add it, and wait
+until it is in sync. If you type it, ramraid starts ramraid@NAME.service, which does the work, and
+shows its progress.
+  --force-leg=DISK  the way out of a refusal: start the array from that disk leg alone, whatever
+                    speaks against it. ramraid says what the start gives up, and asks
+  -y, --yes         with --force-leg: do not ask
+  -n, --dry-run     print the next step, the reason and what the gate does, change nothing'
 
 cmd_start() {
 	cli_parse "$START_USAGE" 'dry-run yes force-leg=' "$@"

@@ -7,10 +7,15 @@ declare -gA F # the facts: decide/facts.list
 
 readonly STATUS_USAGE='usage: ramraid status [--problems] [--json] [--watch[=TIMESPAN]] [NAME…]
 
-Shows each array (default: all that are configured): its state in one word, every leg with its slot, what goes on, what it means, what to do.
---problems shows only those that are not whole or have a fault in their configuration, and nothing at all when there are none.
---json prints the same for programs; --watch shows it again and again, every 2 s if not told otherwise, until it is ended with Ctrl-C or q.
-Exit code 0: all whole; 1: one is not (with --problems also: has such a fault); 2: a name that can be none; 3: one is not running.'
+Show each array (without NAME: all that are configured): its state in one word, every leg with its
+slot, what goes on, what that means, and what to do.
+  --problems          show only arrays that are not whole or have a fault in their configuration,
+                      and nothing at all when there are none
+  --json              print the same for programs
+  --watch[=TIMESPAN]  show it again and again, every 2 s unless you say otherwise, until you press
+                      Ctrl-C or q
+Exit code 0: all are whole; 1: one is not (with --problems also: one has such a fault); 2: a name
+that can be none; 3: one is not running.'
 
 cmd_status() {
 	local code=0

@@ -11,8 +11,11 @@ declare -gA F # the facts: decide/facts.list
 
 readonly STOP_USAGE='usage: ramraid stop [--dry-run] NAME
 
-Takes the RAM leg out of the array while a disk leg is in sync, stops the array, and gives the memory back. What is mounted from it
-is unmounted first if systemd knows that it depends on the array; otherwise the array stays as it is and the users are named.'
+Take the RAM leg out of the array while a disk leg is in sync, stop the array, and free the memory
+of the RAM leg. systemd first unmounts what is mounted from the array, if systemd knows that it
+depends on the array. If something else uses the array, ramraid leaves it as it is and names the
+users.
+  -n, --dry-run  print every command, change nothing'
 
 cmd_stop() {
 	cli_parse "$STOP_USAGE" 'dry-run' "$@"

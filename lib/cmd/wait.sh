@@ -10,8 +10,10 @@ declare -gA F # the facts: decide/facts.list
 
 readonly WAIT_USAGE='usage: ramraid wait [--timeout=TIMESPAN] NAME
 
-Waits until the array is whole, showing progress on a terminal. Exit code 0: it is; 1: it runs but will not become whole;
-3: it does not run; 75: time is up (TIMESPAN as in systemd.time(7)).'
+Wait until the array is whole. On a terminal, wait shows the progress.
+  --timeout=TIMESPAN  wait no longer than this, such as 90s or 10min (systemd.time(7))
+Exit code 0: the array is whole; 1: it runs but will not become whole; 3: it does not run; 75: the
+time is up.'
 
 cmd_wait() {
 	local bound=infinity

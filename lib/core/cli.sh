@@ -63,9 +63,12 @@ cli_unknown_() {
 	cli_usage "$usage" "unknown option $arg${now:+; since 0.2.0 it is --$now}"
 }
 
-cli_usage() { # USAGE COMPLAINT
+# cli_usage USAGE COMPLAINT: a further line of the synopsis begins with seven blanks; here it is all
+# one line.
+cli_usage() {
+	local synopsis=${1%%$'\n\n'*}
 	log_error "ramraid: $2"
-	log_error "${1%%$'\n'*}"
+	log_error "${synopsis//$'\n       '/ }"
 	exit "$EX_USAGE"
 }
 

@@ -247,6 +247,10 @@ parses() { # FLAGS ARG…
 	# Quoted by mistake: not a dry run without a word.
 	run parses 'dry-run yes force' '--dry-run yes'
 	assert_failure 2
+	libraries
+	run cli_usage $'usage: x a\n       b\n\nmore' oops
+	assert_failure 2
+	assert_output $'ramraid: oops\nusage: x a b'
 	run parses '' -h
 	assert_success
 	assert_output $'usage: x\n\nmore'

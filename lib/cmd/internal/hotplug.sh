@@ -8,8 +8,9 @@ declare -gA F # the facts: decide/facts.list
 
 readonly HOTPLUG_USAGE='usage: ramraid hotplug
 
-Looks at every array without HOTPLUG=no: tells what has become of its legs, and starts ramraid-mend@NAME where one can be put back. Done by
-ramraid-hotplug.path whenever a disk comes or goes, and when a start or a repair has ended.'
+Look at every array without HOTPLUG=no: report what has happened to its legs, and start
+ramraid-mend@NAME where a leg can be put back. ramraid-hotplug.path runs this whenever a disk
+comes or goes, and when a start or a repair has ended.'
 
 cmd_hotplug() {
 	local name names=() code=0

@@ -10,8 +10,10 @@ declare -gA F # the facts: decide/facts.list
 
 readonly MEMORY_USAGE='usage: ramraid memory NAME
 
-Looks at the available memory every two seconds as long as the array runs. When less than MEMORY_FLOOR stays available, takes the RAM leg out and
-gives its memory back; when there has been room for a while, has it rebuilt. Done by ramraid-memory@NAME.service, if MEMORY_FLOOR is set.'
+Look at the available memory every two seconds as long as the array runs. When less than
+MEMORY_FLOOR stays available, ramraid takes the RAM leg out and gives its memory back; when there
+has been room for a while, it has the leg rebuilt. ramraid-memory@NAME.service runs this, if
+MEMORY_FLOOR is set.'
 
 cmd_memory() {
 	cli_parse "$MEMORY_USAGE" '' "$@"

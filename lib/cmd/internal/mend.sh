@@ -9,9 +9,12 @@ declare -gA F # the facts: decide/facts.list
 
 readonly MEND_USAGE='usage: ramraid mend [--dry-run] NAME
 
-Puts back disk legs that have returned, takes out members whose device is gone, makes a new RAM leg if the old one failed, and with
-AUTO_REPLACE=yes builds a blank disk in the place of a lost one. What md has given up stays out, and so does a RAM leg that "detach" has taken
-out: "ramraid attach" is for these. Done by hot-plug; the array stays in use all the time.'
+Bring the running array back to what its configuration says. ramraid puts back disk legs that have
+returned, takes out members whose device is gone, and makes a new RAM leg if the old one has
+failed. With AUTO_REPLACE=yes it builds in a blank disk that replaces a lost one. What md has
+given up stays out, and so does a RAM leg that "detach" has taken out; "ramraid attach" puts these
+back. Hot-plug runs this; the array stays in use all the time.
+  -n, --dry-run  print the next step and the reason, change nothing'
 
 cmd_mend() {
 	local code=0

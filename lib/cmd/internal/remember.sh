@@ -8,8 +8,9 @@ declare -gA F # the facts: decide/facts.list
 
 readonly REMEMBER_USAGE='usage: ramraid remember
 
-Notes the file systems, containers and volumes that are on the running arrays in /etc/ramraid/state. Done at every start and stop,
-and by ramraid-remember.path whenever /etc/fstab or /etc/crypttab changes.'
+Record in /etc/ramraid/state which file systems, containers and volumes are on the running arrays.
+Every start and stop runs this, and ramraid-remember.path does whenever /etc/fstab or
+/etc/crypttab changes.'
 
 cmd_remember() {
 	local name code=0

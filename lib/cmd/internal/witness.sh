@@ -12,11 +12,11 @@ readonly WITNESS_BOUND=120 # seconds for all arrays
 
 readonly WITNESS_USAGE='usage: ramraid witness [--twice]
 
-Records, for every running array, which disk legs are in sync and at which event count (/etc/ramraid/state/NAME.witness): what a start
-with a disk leg missing goes by. Then tells what has become of each leg since that was last told. Done at every start and stop, and by
-ramraid-monitor@MD.path whenever the array changes.
-
-  --twice  look again after a second: what changes during the first look is seen by the second'
+Record, for every running array, which disk legs are in sync and at which event count
+(/etc/ramraid/state/NAME.witness). A start with a disk leg missing goes by this record. Then
+report what has happened to each leg since the last report. Every start and stop runs this, and
+ramraid-monitor@MD.path does whenever the array changes.
+  --twice  look again after a second: the second look sees what changes during the first'
 
 cmd_witness() {
 	local code=0

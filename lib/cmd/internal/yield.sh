@@ -8,9 +8,10 @@ declare -gA F # the facts: decide/facts.list
 
 readonly YIELD_USAGE='usage: ramraid yield NAME…
 
-For programs that stop arrays as they are: while the machine goes down, takes the RAM leg of each of these arrays out, while a disk leg has all that
-it has. Ends with 4 when a RAM leg is the only good copy: then nobody else may stop that array. Done by blk-availability.service of lvm2, before
-it deactivates anything.'
+For programs that stop arrays as they are: while the machine goes down, take the RAM leg of each
+of these arrays out, if a disk leg has all that the RAM leg has. yield ends with 4 when a RAM leg
+is the only good copy: then only ramraid may stop that array. blk-availability.service of lvm2
+runs this before it deactivates anything.'
 
 cmd_yield() {
 	local name code=0 one
