@@ -331,7 +331,10 @@ the system: 1 note
 
 @test "an initramfs that can't be seen: none, unreadable, no program, not to be unpacked" {
 	rm "$R/boot/initrd.img-$OLD"
-	finds unseen-initramfs
+	finds no-initramfs
+	says "none in $R/boot, so that this kernel may not boot"
+	says "action: update-initramfs -c -k $OLD"
+	HIDE=update-initramfs finds unseen-initramfs
 	says "no initramfs for it in $R/boot"
 	: >"$R/boot/initrd.img-$OLD"
 	BLIND='*initrd*' NOBODY=yes HIDE=smartctl finds unseen-reads unseen-initramfs unseen-initramfs
@@ -384,7 +387,7 @@ the system: 1 note
 	rm "$R/boot/vmlinuz-$NEW" "$R/lib/modules/$NEW/modules.dep"
 	finds no-ram-module
 	: >"$R/lib/modules/5.10.0-1-amd64/vmlinuz"
-	finds no-ram-module no-ram-module unseen-initramfs kernel-untried
+	finds no-ram-module no-ram-module no-initramfs kernel-untried
 }
 
 @test "kernels with a known flaw, running or installed; accepted, or without a RAM leg: no matter" {
@@ -413,7 +416,7 @@ the system: 1 note
 	# Another family, though its name begins like one that is known.
 	mv "$R/lib/modules/6.18.1-amd64" "$R/lib/modules/6.120.1"
 	: >"$R/boot/vmlinuz-6.120.1"
-	finds kernel-untried unseen-initramfs
+	finds kernel-untried no-initramfs
 	rm -r "$R/lib/modules/6.120.1"
 	kernel 6.18.1-amd64
 	for choice in REBUILD=copy REBUILD=kernel; do

@@ -57,7 +57,13 @@ check_boot_kernels() {
 # An initramfs without mdadm assembles nothing.
 check_boot_initramfs() { # RELEASE
 	local file
-	if ! initramfs_open "$1"; then
+	if ! initramfs_file "$1" >/dev/null && claim_initramfs_is_ours; then
+		# An installation that was broken off leaves such a kernel: one that DKMS ended, say.
+		findings_problem no-initramfs "Linux $1 to have an initramfs" \
+			"none in $BOOT, so that this kernel may not boot" \
+			"update-initramfs -c -k $1; if that fails, see: dpkg --audit" "$1"
+		return
+	elif ! initramfs_open "$1"; then
 		check_boot_unseen_initramfs_ "$1"
 		return
 	fi
