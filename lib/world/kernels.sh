@@ -71,6 +71,12 @@ kernels_why_no_copy() {
 	kernels_is_tried "$1" || [[ $2 == copy ]] ||
 		COPY_WHY_NOT="copying from all disks has been tested on Linux ${KERNELS_COPY// / and }, and this is $1; to have it nevertheless: REBUILD=copy"
 }
+# kernels_is_before RELEASE MAJOR MINOR
+kernels_is_before() {
+	[[ $1 =~ ^([0-9]{1,4})\.([0-9]{1,4}) ]] &&
+		((BASH_REMATCH[1] < $2 || (BASH_REMATCH[1] == $2 && BASH_REMATCH[2] < $3)))
+}
+
 kernels_is_tried() { # RELEASE
 	local family=$1
 	[[ ! $1 =~ ^([0-9]+\.[0-9]+) ]] || family=${BASH_REMATCH[1]}

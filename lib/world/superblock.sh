@@ -20,6 +20,15 @@ superblock_read() {
 	bounded "$1" dd if="$1" bs=4096 skip=1 count=1 iflag="$flags" status=none
 }
 
+# superblock_is_new FILE: has it something where kernels before Linux 6.19 insist on zeros? Those then
+# take no leg of the array (super_1_load() in linux drivers/md/md.c: pad3); 6.19 keeps the size of
+# the array's logical blocks there (md_p.h: logical_block_size).
+superblock_is_new() {
+	local words
+	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
+	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" && ${words[*]:56:8} == *[!0\ ]* ]]
+}
+
 # superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is
 # "sb=ok", or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd
 # counts, or a wrong checksum), and then nothing follows.

@@ -407,6 +407,23 @@ the system: 1 note
 	silent
 }
 
+@test "superblocks that a newer kernel has written, and an older kernel that may be started next" {
+	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
+	silent
+	# logical_block_size: the 32-bit word at byte 224 of the superblock, which begins at byte 4096.
+	printf '\0\2' | dd of="$R/dev/sda1" bs=1 seek=$((4096 + 224)) conv=notrunc status=none
+	finds kernel-too-old
+	says "that Linux $OLD $NEW can't: a newer kernel has written"
+	says /dev/disk/by-id/ata-A-part1
+	says "action: start the newer kernel only, and remove the other: apt remove linux-image-$OLD"
+	rm "$R/boot/vmlinuz-$OLD" "$R/boot/vmlinuz-$NEW"
+	echo 6.19.2-1-amd64 >"$R/proc/sys/kernel/osrelease"
+	kernel 6.19.2-1-amd64
+	printf 'REBUILD=kernel\n' >>"$R/etc/ramraid/data.conf"
+	silent
+	BLIND='*/dev/sda1' silent
+}
+
 @test "a kernel on which the copy has not been tested: a note, unless somebody has chosen" {
 	local choice
 	kernel 6.18.1-amd64

@@ -5,7 +5,10 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/quantity notes/adopted notes/claim
-need notes/memory-floor world/initramfs world/kernels world/md-leg world/ramdisk world/systemd
+need notes/memory-floor world/initramfs world/kernels world/md-leg world/ramdisk world/superblock
+need world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 # The real root: our line, and nobody else's.
 check_boot_claim() {
@@ -157,6 +160,25 @@ check_boot_flaw() { # RELEASE
 	[[ -z $KERNEL_FLAW ]] ||
 		findings_problem kernel-flaw 'a kernel without a known flaw' "$KERNEL_FLAW" \
 			'apt full-upgrade, and start the newer kernel' "$1"
+}
+
+# An older kernel may be started again some day: it would not start the array.
+check_boot_superblocks() {
+	local release old=() i
+	for release in "${KERNELS[@]}"; do
+		! kernels_is_before "$release" 6 19 || old+=("$release")
+	done
+	((${#old[@]} > 0)) || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] && findings_can_read "$DEV/${F[leg.$i.node]}" &&
+			superblock_is_new "$DEV/${F[leg.$i.node]}" || continue
+		findings_problem kernel-too-old 'every installed kernel to be able to start the array' \
+			"that Linux ${old[*]} can't: a newer kernel has written the size of the array's \
+logical blocks into the superblock of ${F[leg.$i.dev]}, and kernels before 6.19 refuse that" \
+			"start the newer kernel only, and remove the other: apt remove linux-image-${old[0]}" \
+			"${old[0]}"
+		return
+	done
 }
 
 # Not a fault: md itself rebuilds the RAM leg then, from one disk.

@@ -89,6 +89,7 @@ findings_one() {
 	check_boot_enabled
 	check_boot_claim
 	check_boot_kernels
+	check_boot_superblocks
 	check_boot_memory
 	check_gate
 	check_gate_boot_mail
