@@ -26,6 +26,10 @@ _ramraid_value() {
 	local dev=${RAMRAID_ROOT-}/dev
 	case $1 in
 	NAME*) _ramraid_arrays ;;
+	PATH*)
+		_ramraid_arrays
+		compopt -o default
+		;;
 	DISK*) _ramraid_devices "$2" "$dev"/disk/by-id/* ;;
 	VERB) _ramraid_offer "${_ramraid_verbs[@]}" ;;
 	ARRAY*) _ramraid_devices "$2" "$dev"/md/* "$dev"/disk/by-id/* ;;

@@ -19,6 +19,7 @@ See how it is:
   events NAME           what has happened to the array
   config show [NAME]    each key, its value, and where that is set
   metrics               the state of all arrays, for Prometheus
+  estimate PATH|DEVICE|NAME  how much memory a RAM leg would take
   bench NAME            what the array and its legs read in a second
   scrub NAME            have md compare the legs
 

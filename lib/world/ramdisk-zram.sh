@@ -35,7 +35,7 @@ ramdisk_zram_make() {
 
 # What a leg of BYTES takes besides its data; and what its data take at most, since what can't be
 # compressed takes as much as it is, and some is left free between the pieces.
-ramdisk_zram_table_() { printf '%s\n' $(($1 * RAMDISK_ZRAM_ENTRY / RAMDISK_ZRAM_BLOCK)); } # BYTES
+ramdisk_zram_table() { printf '%s\n' $(($1 * RAMDISK_ZRAM_ENTRY / RAMDISK_ZRAM_BLOCK)); } # BYTES
 ramdisk_zram_most_() { printf '%s\n' $(($1 + $1 / 16)); }                                  # BYTES
 
 # ramdisk_zram_need BYTES LIMIT: prints how much memory there has to be: what the limit is; without
@@ -46,7 +46,7 @@ ramdisk_zram_need() {
 	if [[ $2 == auto ]]; then
 		limit=$(($1 / 16))
 	else limit=$(quantity_bytes "$2" "$(ramdisk_total)"); fi
-	printf '%s\n' $(((limit < most ? limit : most) + $(ramdisk_zram_table_ "$1")))
+	printf '%s\n' $(((limit < most ? limit : most) + $(ramdisk_zram_table "$1")))
 }
 
 # ramdisk_zram_limit BYTES LIMIT RESERVE: prints the limit in bytes, in whole pages; without one it
@@ -56,7 +56,7 @@ ramdisk_zram_limit() {
 	most=$(ramdisk_zram_most_ "$1")
 	if [[ $2 == auto ]]; then
 		ramdisk_room "$3" 0
-		limit=$((RAM_ROOM - RAM_RESERVED - $(ramdisk_zram_table_ "$1")))
+		limit=$((RAM_ROOM - RAM_RESERVED - $(ramdisk_zram_table "$1")))
 	else
 		limit=$(quantity_bytes "$2" "$(ramdisk_total)")
 	fi
