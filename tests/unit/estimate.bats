@@ -160,6 +160,7 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 }
 
 @test "only compressed it fits; nothing fits; the limit is within the margin" {
+	SAMPLE_LEAST=256
 	text 200000 1500 >"$D/text"
 	memory 40000 7000 # 10 % are kept free
 	answer "$D"
