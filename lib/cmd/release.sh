@@ -4,7 +4,7 @@
 need act/array-lock act/forget act/guard act/hand-made-drop act/hotplug act/witness-update
 need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
 need gate/dependents notes/adopted notes/claim observe/facts observe/hand-made observe/static
-need world/md
+need world/disk-name world/md world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -47,15 +47,44 @@ release_look() {
 	if [[ ! -e $ETC/$NAME.conf ]] && [[ -n $FORGET_VERB || (${ADOPTED[done]-} == no &&
 		! -e $RUN/$NAME.started) ]]; then
 		RELEASE_LEFT=files
-		return 0
+		[[ -z $FORGET_VERB ]] && release_by_array_ || return 0
+		RELEASE_LEFT=all
+	else
+		conf_need_started "$NAME"
 	fi
-	conf_need_started "$NAME"
 	[[ ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
 	static_configured "$NAME"
 	facts_observe
 	release_check
 	hand_made_find "$NAME" "${F[array.md]}"
 	[[ $HAND_MADE != *' '* ]] || HAND_MADE=''
+}
+
+# An "adopt" has begun with the array, and somebody has deleted its configuration: what that said
+# of the disks is read from the array. Returns 1 when that does not run, nothing was done to it, or
+# another configuration is about it.
+release_by_array_() {
+	local folder line LEGS
+	[[ -z $(conf_same "$NAME" "${ADOPTED[uuid]-}") ]] || return 1
+	F[uuid]=${ADOPTED[uuid]-}
+	for folder in "$SYS"/block/md*/md; do
+		folder=${folder%/md}
+		md_state_members "${folder##*/}"
+		[[ ${#LEGS[@]} -gt 0 ]] && facts_is_ours "${folder##*/}" "${LEGS[0]%% *}" || continue
+		conf_defaults || : # said at every start
+		CONF[UUID]=${ADOPTED[uuid]} CONF_ERRORS=()
+		for line in "${LEGS[@]%% *}"; do
+			! ramdisk_note_is_node "$line" || continue
+			line=$(disk_name_stable "/dev/$line") || return 1
+			MEMBERS+=("$line")
+		done
+		[[ -e $(claim_file "$NAME") ||
+			$(md_bitmap "${folder##*/}") != "${ADOPTED[bitmap]-}" ]] ||
+			(($(md_slots "${folder##*/}") > ${#MEMBERS[@]})) || return 1
+		log_warning "$NAME: its configuration has been deleted; going by the array itself"
+		return 0
+	done
+	return 1
 }
 
 # All that is wrong, not just the first thing.
@@ -153,6 +182,8 @@ go by the UUIDs of what is on it"
 	if [[ $RELEASE_LEFT == all ]]; then
 		release_ram_
 		release_array
+	fi
+	if [[ $RELEASE_LEFT == all || -e $(claim_file "$NAME") ]]; then
 		claim_remove "$NAME"
 		log_info \
 			'telling the initramfs of every kernel that this array is no longer ours; this takes a while'

@@ -472,6 +472,31 @@ release_killed_after() {
 	grep -q write_mostly "$MD/dev-sda/state"
 }
 
+@test "release of half an adoption whose configuration somebody has deleted: the array, the claim and mdadm.conf are as before" {
+	local step
+	for step in 'mdadm --grow --force' write_claim update-initramfs 'echo writemostly /sys/block/md127/md/dev-sdb'; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+		setup
+		FAILS=${step/#write_claim/write /etc/mdadm/mdadm.conf} adopt
+		assert_failure 1
+		rm "$R/etc/ramraid/data.conf"
+		FAILS=''
+		verb release --yes data
+		assert_success
+		is_plain
+	done
+	# The array does not run: the claim goes, or nobody would start it.
+	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
+	setup
+	FAILS=update-initramfs adopt
+	rm -r "$R/etc/ramraid/data.conf" "$R/sys/block/md127"
+	FAILS=''
+	verb release --yes data
+	assert_success
+	[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && $(calls) == *update-initramfs*update-initramfs* ]]
+	diff "$R/etc/mdadm/mdadm.conf" "$R/etc.before/mdadm/mdadm.conf"
+}
+
 @test "release: a RAM leg that stays is not noted as taken out" {
 	adopt
 	FAILS='mdadm --manage /dev/md127 --remove'
