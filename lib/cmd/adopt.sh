@@ -94,6 +94,11 @@ not for $ADOPT_UUID; choose another name" "$EX_REFUSED"
 	[[ -n ${ADOPTED[uuid]-} ]] ||
 		die "$NAME: $ETC/$NAME.conf exists already, for this array: \
 there is nothing to adopt. See: ramraid status $NAME" "$EX_REFUSED"
+	adopt_device
+	[[ -z ${OPT[ram]-} || ${OPT[ram]} == "${CONF[RAM]}" ]] ||
+		die "$NAME: an earlier run has begun with RAM=${CONF[RAM]}, and --ram=${OPT[ram]} \
+says otherwise. To go on as it began, leave --ram out; else first go back: \
+ramraid release $NAME" "$EX_REFUSED"
 	ADOPT_BEGUN=yes
 }
 
@@ -183,8 +188,8 @@ adopt_end() { # EXIT-CODE
 	[[ -z $ADOPT_STOPPED ]] || state=''
 	((code == 0)) || {
 		log_error "$NAME: not finished; ${state}what was done stays"
-		log_error "$NAME: to go on: ramraid adopt ${OPT[fix_fstab]+--fix-fstab }$NAME \
-${ARGS[*]}; to go back: ramraid release $NAME"
+		log_error "$NAME: to go on: ramraid adopt ${OPT[ram]+--ram=${OPT[ram]} }\
+${OPT[fix_fstab]+--fix-fstab }$NAME ${ARGS[*]}; to go back: ramraid release $NAME"
 	}
 	exit "$code"
 }

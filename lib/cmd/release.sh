@@ -70,7 +70,8 @@ release_by_array_() {
 	for folder in "$SYS"/block/md*/md; do
 		folder=${folder%/md}
 		md_state_members "${folder##*/}"
-		[[ ${#LEGS[@]} -gt 0 ]] && facts_is_ours "${folder##*/}" "${LEGS[0]%% *}" || continue
+		if ((${#LEGS[@]} == 0)) ||
+			! facts_is_ours "${folder##*/}" "${LEGS[0]%% *}"; then continue; fi
 		conf_defaults || : # said at every start
 		CONF[UUID]=${ADOPTED[uuid]} CONF_ERRORS=()
 		for line in "${LEGS[@]%% *}"; do

@@ -472,6 +472,19 @@ release_killed_after() {
 	grep -q write_mostly "$MD/dev-sda/state"
 }
 
+@test "adopt, typed again: what it says to type has the --ram; another --ram is refused, the same one goes on" {
+	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
+	FAILS='systemctl --quiet enable' verb adopt --yes --ram=/dev/nvme0n1 --fix-fstab data /dev/md127
+	assert_failure 1
+	assert_output -p 'to go on: ramraid adopt --ram=/dev/disk/by-id/nvme-X --fix-fstab data /dev/md127;'
+	FAILS=update-initramfs verb adopt --yes --ram=none data /dev/md127
+	assert_failure 1
+	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
+	refused 4 'has begun with RAM=none, and --ram=zram says otherwise' --ram=zram data /dev/md127
+	FAILS='' verb adopt --yes --dry-run --ram=none data /dev/md127
+	assert_success
+}
+
 @test "release of half an adoption whose configuration somebody has deleted: the array, the claim and mdadm.conf are as before" {
 	local step
 	for step in 'mdadm --grow --force' write_claim update-initramfs 'echo writemostly /sys/block/md127/md/dev-sdb'; do
