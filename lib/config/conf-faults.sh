@@ -66,6 +66,7 @@ conf_faults_say() {
 		[[ $2 != */* ]] || where=''
 		;;
 	control) text='holds control characters; it must be plain text with Unix line ends' ;;
+	dos | mark) text=$(conf_faults_windows_ "$1" "$where") ;;
 	bytes)
 		text="has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration"
 		;;
@@ -102,6 +103,18 @@ this name can mean another disk after the next boot; write $better"
 		;;
 	esac
 	conf_faults_add "${where:+$where: }$text"
+}
+
+# conf_faults_windows_ dos|mark FILE: prints what an editor of Windows has made of it, and what
+# mends that.
+conf_faults_windows_() {
+	case $1 in
+	dos) printf 'has line ends of Windows; type: sed -i '"'"'s/\\r$//'"'"' %s\n' "$2" ;;
+	mark)
+		printf 'begins with a byte order mark, as editors of Windows write it; type: '
+		printf 'sed -i '"'"'1s/^\\xef\\xbb\\xbf//'"'"' %s\n' "$2"
+		;;
+	esac
 }
 
 # conf_faults_dropins NAME: drop-ins that are there before their array is, of an earlier one of that

@@ -89,7 +89,7 @@ conf_load() {
 	# A fault in the file of all must not stop them all: it is said, and the built-in value
 	# holds. But nothing is done by itself that it may have switched off.
 	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}") CONF[HOTPLUG]=no
-	CONF_ERRORS=()
+	CONF_ERRORS=() CONF_UNREAD=''
 	conf_read "$ETC/$name.conf" array
 	[[ ! -e $ETC/$name.conf.d ]] ||
 		for file in "$ETC/$name.conf.d"/*.conf; do
@@ -106,23 +106,31 @@ conf_fault_() {
 }
 
 conf_read() { # FILE defaults|array
-	local file=$1 text lines=()
+	local file=$1 text lines=() fault=''
 	[[ -e $file || -L $file ]] || return 0
 	need config/conf-faults
-	conf_faults_file_ok "$file" || return 0
+	conf_faults_file_ok "$file" || {
+		CONF_UNREAD=yes
+		return 0
+	}
 	# mapfile is buffered, unlike "read" with a length or another end than the line's, which
 	# takes a system call for every byte.
 	mapfile -d '' -n 2 lines <"$file"
 	text=${lines[0]-}
 	if ((${#lines[@]} > 1 || ${#text} > CONF_MAX_BYTES)); then
-		conf_fault_ bytes "$file"
-		return 0
-	fi
+		fault=bytes
 	# A regular expression, which is looked for six times as fast as a pattern.
-	if [[ $text =~ $CONF_CONTROL ]]; then
-		conf_fault_ control "$file"
-		return 0
+	elif [[ $text =~ $CONF_CONTROL ]]; then
+		fault=control
+		[[ ${text//$'\r\n'/} =~ $CONF_CONTROL ]] || fault=dos
+	elif [[ $text == $'\xef\xbb\xbf'* ]]; then
+		fault=mark
 	fi
+	[[ -z $fault ]] || {
+		CONF_UNREAD=yes
+		conf_fault_ "$fault" "$file"
+		return 0
+	}
 	# Nothing but comments, as ramraid.conf is when it is installed.
 	[[ $'\n'$text == *$'\n'[!#$'\n']* ]] || return 0
 	mapfile -t lines <"$file"
@@ -248,9 +256,10 @@ conf_ram_() { # FILE:LINE VALUE defaults|array
 }
 
 conf_check_whole_() { # FILE
-	[[ -n ${CONF[UUID]} ]] || conf_fault_ no-uuid "$1"
+	# What stands in a file that is not read is not missing.
+	[[ -n ${CONF[UUID]}${CONF_UNREAD-} ]] || conf_fault_ no-uuid "$1"
 	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
-	((${#MEMBERS[@]} > 0)) || conf_fault_ no-member "$1"
+	[[ ${#MEMBERS[@]} -gt 0 || -n ${CONF_UNREAD-} ]] || conf_fault_ no-member "$1"
 	# A third one is there while it takes the place of another ("replace", "apply").
 	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] ||
 		conf_fault_ far2 "$1"
