@@ -19,6 +19,8 @@ If restore is interrupted, type it again: it begins from the start.
   -y, --yes      do not ask
   -n, --dry-run  print every command, change nothing'
 
+readonly RESTORE_EVENTS=20 # by so many a few interrupted restores may count on
+
 cmd_restore() {
 	cli_parse "$RESTORE_USAGE" 'delete yes dry-run' "$@"
 	cli_one_name "$RESTORE_USAGE"
@@ -75,10 +77,24 @@ or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
 	[[ $ACTION == assemble ]] || die "$NAME: $WHY" "$EX_REFUSED"
 }
 
+# The disks had been left behind when the image was made. Later events than it has mean that it is
+# an old one, whose record somebody has put back with a backup of /etc; or that a restore was
+# interrupted, which adds a few.
 restore_ask() {
+	local leg=leg.${F[forced]} typed=''
 	PLAN=()
+	((${F[$leg.events]:-0} <= ${RESCUE[events]:-0} + RESTORE_EVENTS)) || {
+		typed=typed
+		PLAN=("${F[$leg.dev]} is at ${F[$leg.events]} events, the image at \
+${RESCUE[events]:-none}: it seems that the array"
+			'has been used since, and all that was written since then is lost. \
+Was an old backup of /etc put back?'
+			"Then keep what the disks have: rm $(rescue_record_file "$NAME"); \
+ramraid start $NAME")
+		[[ -z ${OPT[yes]-} ]] || printf '%s\n' "${PLAN[@]}" >&2
+	}
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
-($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold."
+($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold." "$typed"
 }
 
 # The record goes last: until then no start takes the half-written disk for good.

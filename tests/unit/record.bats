@@ -284,6 +284,22 @@ not_writable() {
 	[[ $(calls) == $'write data\ndrop\nramdisk_drop' ]] || fail "$(calls)"
 }
 
+@test "ramraid restore: an image that is older than the disks is said to be, and wants the name of the array" {
+	NAME=data
+	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=77)
+	cli_confirm() { called "${3:-yes}"; }
+	F[forced]=0 F["leg.0.dev"]=/dev/disk/by-id/ata-A F["leg.0.events"]=80
+	restore_ask
+	[[ ${#PLAN[@]} == 0 && $(calls) == yes ]] || fail "${PLAN[@]}"
+	F["leg.0.events"]=177
+	restore_ask
+	[[ ${PLAN[*]} == *'ata-A is at 177 events, the image at 77:'*"rm $R/etc/ramraid/state/data.rescue; ramraid start data" ]] || fail "${PLAN[@]}"
+	[[ $(calls) == $'yes\ntyped' ]] || fail "$(calls)"
+	OPT[yes]=yes
+	run restore_ask
+	assert_output -p 'all that was written since then is lost'
+}
+
 @test "ramraid restore: the record of the image goes only when it is written down that the disk has what it held" {
 	NAME=data ARGUMENTS=(sda) LOOP_ERROR=''
 	declare -gA RESCUE=([image]=/var/rescue)
