@@ -41,6 +41,22 @@ renamed_is_configured_() { # NAME UUID
 	[[ -z $uuid || $uuid == "$2" ]]
 }
 
+# renamed_is_copy NAME UUID: has another configuration of this array the record of its last run, and
+# this one none? Then it is a copy, whose start is refused (renamed_look). Sets RENAMED_OF to the
+# other's name.
+renamed_is_copy() {
+	local other RENAMED
+	! renamed_is_about_ "$STATE/$1.witness" "$2" || return 1
+	renamed_names "$1" "$2"
+	for other in "${RENAMED[@]}"; do
+		if [[ $other == =* ]] && renamed_is_about_ "$STATE/${other#=}.witness" "$2"; then
+			RENAMED_OF=${other#=}
+			return
+		fi
+	done
+	return 1
+}
+
 # renamed_look: sets record.from to the other name that has records of this array, to be taken over
 # (renamed_take); record.why to why it is not known which records count, and what to type. Both
 # empty: there is nothing under another name that says more than what stands under this one.

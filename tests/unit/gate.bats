@@ -45,6 +45,24 @@ quietly() {
 @test "no fstab" { quietly 15-no-fstab; }
 @test "two arrays, each with its own times" { quietly 16-two-arrays; }
 
+@test "a copy of a configuration, which has no record: said, and nothing waits for it" {
+	local id=11111111-2222-3333-4444-555555555555 file
+	mkdir -p "$R/etc/ramraid/state"
+	umask 022
+	printf '%s\n' "UUID=$id" MEMBER=/dev/disk/by-id/ata-A REQUIRED_BY=/srv/data >"$R/etc/ramraid/data.conf"
+	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/data-old.conf"
+	# Nobody knows yet which of them is the copy.
+	generate 2>/dev/null
+	[[ -e $OUT/srv-data.mount.d/50-ramraid-data.conf && -e $OUT/srv-data.mount.d/50-ramraid-data-old.conf ]]
+	rm -r "$OUT" && mkdir "$OUT"
+	printf '%s\n' "uuid=$id" legs= events=90 ram_slot=0 generation=5 >"$R/etc/ramraid/state/data.witness"
+	said=$(generate 2>&1)
+	[[ $said == *'data-old.conf is about the same array as '*'/data.conf, which has its record, so nothing waits for data-old; delete the copy'* ]] || fail "$said"
+	[[ -e $OUT/srv-data.mount.d/50-ramraid-data.conf ]]
+	file=$(grep -rl data-old "$OUT") || :
+	[[ -z $file ]] || fail "$file"
+}
+
 @test "a broken configuration is said, gates what names it, and keeps no other from being gated" {
 	golden 14-broken-beside-good
 	[[ $said == *"$R/etc/ramraid/bad.conf:1: UUID=nonsense"* ]]
