@@ -123,14 +123,6 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	assert_output --partial 'could not be read'
 }
 
-@test "files that may not be read" {
-	((EUID != 0)) || skip 'root may read everything'
-	kinds
-	chmod 0 "$D/random"
-	answer "$D"
-	says .pages_unread 20
-}
-
 @test "without the programs only what is not compressed, and which packages to install" {
 	kinds
 	command() { [[ ${2-} != @(zstd|lz4) ]] && builtin command "$@"; }
