@@ -1,14 +1,16 @@
 # Which files and folders are root's alone.
 # shellcheck shell=bash
 
-need core/paths
+need core/paths core/words
 
 # trust_why_not PATH: prints why somebody else than root could change what is found there: a part of
 # the path that is not root's (in tests: our own), or that others may write to. A sticky bit does
-# not help: whoever may write to the folder may have made what is in it. Nothing when all that there
-# is of it is root's.
+# not help: whoever may write to the folder may have made what is in it. Nor what another user's FUSE
+# file system says of itself. Nothing when all that there is of it is root's.
 trust_why_not() {
 	local rest=${1#"$ROOT"} at=$ROOT part links=0 owner mode name parts=("$ROOT/")
+	# Before it is asked anything: its server need not answer.
+	trust_served_ "$1" || return 0
 	while [[ -n ${rest//\//} ]]; do
 		rest=${rest#"${rest%%[!/]*}"} part=${rest%%/*} rest=${rest#"${rest%%/*}"}
 		if [[ $part == .. ]]; then
@@ -30,6 +32,7 @@ trust_why_not() {
 			parts+=("$at")
 		fi
 	done
+	trust_served_ "${parts[@]}" || return 0
 	while IFS=: read -r owner mode name; do
 		if ((owner != 0 && owner != EUID)); then
 			printf '%s belongs to user %s, not to root\n' "$name" "$owner"
@@ -40,4 +43,25 @@ trust_why_not() {
 		fi
 		return
 	done < <(stat --printf='%u:%a:%n\n' -- "${parts[@]}")
+}
+
+# trust_served_ PATH…: is one of these in a FUSE file system that somebody else than root serves? What
+# that says of owners and modes is whatever the server likes, and may change from look to look. Prints
+# so and returns 1. user_id= is the kernel's word, and comes last in the line (fuse_show_options() in
+# linux fs/fuse/inode.c); blanks in names that a user chooses are \040 there.
+trust_served_() {
+	local line lines=() user target path
+	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
+	for line in "${lines[@]}"; do
+		[[ $line =~ \ -\ fuse(blk)?(\.[^ ]*)?\ .*[\ ,]user_id=([0-9]{1,10}) ]] || continue
+		user=${BASH_REMATCH[3]}
+		((user != 0)) || continue
+		words_into "$line" _ _ _ _ target
+		printf -v target '%b' "$target"
+		for path; do
+			[[ $path/ == "$ROOT$target"/* ]] || continue
+			printf '%s is a FUSE file system of user %s\n' "$target" "$user"
+			return 1
+		done
+	done
 }

@@ -3,7 +3,7 @@
 # behind since.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/words
+need config/conf core/act core/log core/paths core/trust core/words
 
 declare -gA CONF F
 
@@ -33,23 +33,35 @@ witness_copy_find() {
 			best=$target found=("$number" "$options")
 		fi
 	done
+	folder=$want
+	[[ $want != auto ]] || folder=$best/ramraid
 	if [[ $want == none ]]; then
 		WITNESS_COPY_WHY='WITNESS_COPY=none'
 	elif [[ -z $best || ${found[0]} == "$root" ]]; then
 		WITNESS_COPY_WHY="$want is on the root file system"
 		[[ $want != auto ]] ||
 			WITNESS_COPY_WHY='neither /boot nor the ESP is a file system of its own that is mounted'
+	elif ! witness_copy_is_roots_ "$ROOT$folder"; then
+		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
 		WITNESS_COPY_WHY="there is no folder $want"
 	elif [[ -n ${F[array.md]-} ]] &&
 		witness_copy_lies_on_ "$SYS/dev/block/${found[0]}" "${F[array.md]}"; then
 		WITNESS_COPY_WHY="$best is on the array itself"
 	else
-		folder=$want
-		[[ $want != auto ]] || folder=$best/ramraid
 		WITNESS_COPY=$ROOT$folder/$1.witness
 		[[ ,${found[1]}, != *,rw,* || ! -w $ROOT$best ]] || WITNESS_COPY_WRITABLE=yes
 	fi
+}
+
+# witness_copy_is_roots_ FOLDER: can nobody but root change what is in it? Else anybody could vouch
+# for an old disk, by a later generation, or have root wait for, or write, something else. Looked at
+# once; WITNESS_COPY_TRUST has why not.
+declare -gA WITNESS_COPY_TRUST=()
+witness_copy_is_roots_() {
+	[[ -n ${WITNESS_COPY_TRUST["$1"]+asked} ]] ||
+		WITNESS_COPY_TRUST["$1"]=$(trust_why_not "$1")
+	[[ -z ${WITNESS_COPY_TRUST["$1"]} ]]
 }
 
 # witness_copy_lies_on_ FOLDER MD: is this device, a folder in sysfs, the array, a partition of it,

@@ -128,6 +128,39 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	log_info() { [[ $1 != '+ write '* ]] || { ln -s "$R/precious" "$temporary"; }; }
 	not act_file "$file" <<<x 2>/dev/null
 	[[ $(<"$R/precious") == precious ]]
+	# ... after it, or while the first try fails: not by the second one, which hears why, either.
+	log_info() { :; }
+	umask() {
+		[[ $# == 0 || $1 == 022 ]] || ln -s "$R/precious" "$temporary"
+		builtin umask "$@"
+	}
+	not act_file "$file" <<<x 2>/dev/null
+	[[ $(<"$R/precious") == precious ]]
+}
+
+@test "what a FUSE file system of a user says of its files is not believed, wherever it is mounted" {
+	mkdir -p "$R/mnt/u/a b/c" "$R/mnt/x"
+	fuse() { printf '30 1 0:40 / /mnt/u/a\\040b rw,nosuid,nodev,relatime shared:9 - %s %s rw,%s\n' "$@" >"$R/proc/1/mountinfo"; }
+	fuse fuse.sshfs x,user_id=0 user_id=1000,group_id=0,default_permissions,allow_other
+	[[ $(trust_why_not "$R/mnt/u/a b/c") == '/mnt/u/a b is a FUSE file system of user 1000' ]]
+	[[ $(trust_why_not "$R/mnt/u/a b/none") == *'of user 1000' && -z $(trust_why_not "$R/mnt/u") ]]
+	ln -s "$R/mnt/u/a b" "$R/mnt/x/link"
+	[[ $(trust_why_not "$R/mnt/x/link/c") == *'of user 1000' ]]
+	# Nothing is asked of it by its name: who serves it need not answer.
+	stat() { called stat; }
+	[[ $(trust_why_not "$R/mnt/u/a b/c") == *'of user 1000' && -z $(calls) ]]
+	unset -f stat
+	# Root's own, as of NTFS.
+	fuse fuseblk /dev/sdc1 user_id=0,group_id=0,allow_other,blksize=4096
+	[[ -z $(trust_why_not "$R/mnt/u/a b/c") ]]
+	# As a program for root to run.
+	fuse fuse x user_id=1000,group_id=1000,allow_other
+	printf '#!/bin/sh\n' >"$R/mnt/u/a b/tell"
+	chmod 755 "$R/mnt/u/a b/tell"
+	CONF[NOTIFY]="$R/mnt/u/a b/tell"
+	run notify_others warning x '' text
+	assert_output -p 'is not run: /mnt/u/a b is a FUSE file system of user 1000'
+	[[ -z $(calls) ]]
 }
 
 @test "metrics: in a folder that is another's nothing is done as root, nor through one" {

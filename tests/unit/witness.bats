@@ -380,6 +380,21 @@ mounts() {
 	CONF[WITNESS_COPY]=/var/copies
 	place '' ''
 	[[ $WITNESS_COPY_WHY == '/var/copies is on the root file system' ]]
+	# Others could write what root then believes, or have it wait at a FIFO.
+	CONF[WITNESS_COPY]=/srv/copies
+	chmod 777 "$R/srv/copies"
+	place /srv/copies yes # looked at once by each program
+	WITNESS_COPY_TRUST=()
+	place '' ''
+	[[ $WITNESS_COPY_WHY == "$R/srv/copies can be written by others than root (mode 777)" ]]
+	chmod 755 "$R/srv/copies"
+	mounts '0:50 /srv fuse.x rw'
+	CONF[WITNESS_COPY]=/srv/copies
+	sed -i '/fuse/s/$/,user_id=1000,group_id=0/' "$R/proc/1/mountinfo"
+	WITNESS_COPY_TRUST=()
+	place '' ''
+	[[ $WITNESS_COPY_WHY == '/srv is a FUSE file system of user 1000' ]]
+	CONF[WITNESS_COPY]=/var/copies
 	# On the array itself: the device that is mounted is a volume on it.
 	mounts '253:0 /boot ext4 rw'
 	mkdir -p "$R/sys/block/md127" "$R/sys/dev/block/253:0/slaves"
