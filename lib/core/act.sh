@@ -64,7 +64,9 @@ act_text() {
 	set -o noclobber
 	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || {
 		code=1
-		why=$({ printf '%s' "$text" >|"$temporary"; } 2>&1) ||
+		# Again, to hear why not; likewise never through what may have come there meanwhile.
+		rm -f -- "$temporary"
+		why=$({ printf '%s' "$text" >"$temporary"; } 2>&1) ||
 			log_notice "$file can't be written: ${why##*: }"
 	}
 	set +o noclobber
