@@ -77,17 +77,29 @@ act_text() {
 	return 1
 }
 
-# The file, or of one that is there already what becomes different.
+# The file, or of one that is there already what becomes different. What a label says is text, to
+# the terminal and to the shell that this is pasted into.
 act_show_file_() { # FILE TEXT
-	local change code=0
+	local change code=0 what=cat into='>' line rest lines
 	if [[ -s $1 && -r $1 ]]; then
 		change=$(diff -U 1 --label "$1" --label "$1" -- "$1" - < <(printf '%s\n' "$2")) ||
 			code=$?
 		((code == 1)) || return "$code"
-		printf 'patch %q <<EOT\n%s\nEOT\n' "$1" "$change"
-	else
-		printf 'cat > %q <<EOT\n%s\nEOT\n' "$1" "$2"
-	fi
+		what=patch into=''
+	else change=$2; fi
+	printf "%s %s%q <<'EOT'\n" "$what" "${into:+$into }" "$1"
+	mapfile -t lines < <(printf '%s\n' "$change")
+	for line in "${lines[@]}"; do
+		while [[ $line == *$'\t'* ]]; do
+			rest=${line#*$'\t'} line=${line%%$'\t'*}
+			log_printable line
+			printf '%s\t' "$line"
+			line=$rest
+		done
+		log_printable line
+		printf '%s\n' "$line"
+	done
+	printf 'EOT\n'
 }
 
 # act_undo_push COMMAND [ARG…]: remembers how to take back what is about to be done. act_undo_all

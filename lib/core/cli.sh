@@ -83,7 +83,7 @@ cli_one_name() {
 cli_ask() {
 	cli_wrong "$1"
 	[[ -z $DRY_RUN ]] || {
-		((${#PLAN[@]} == 0)) || printf '%s\n' "${PLAN[@]}"
+		cli_plan_ ''
 		log_notice "$1: nothing was changed (--dry-run)"
 		exit "$EX_OK"
 	}
@@ -94,16 +94,26 @@ cli_ask() {
 # is not yes, but the name of the array. Ends the program when it is another, or when there is
 # nobody to ask. Nothing with --yes; with --dry-run it is shown, and nobody is asked.
 cli_confirm() {
-	local answer='' question='Go on? [y/N] ' wanted='[yY]*'
+	local answer='' question='Go on? [y/N] ' wanted='[yY]*' head=$2
 	[[ -z ${OPT[yes]-} ]] || return 0
-	[[ -z $2 ]] || printf '%s\n' "$2" >&2
-	((${#PLAN[@]} == 0)) || printf '  %s\n' "${PLAN[@]}" >&2
+	log_printable head
+	[[ -z $head ]] || printf '%s\n' "$head" >&2
+	cli_plan_ '  ' >&2
 	[[ -z $DRY_RUN ]] || return 0
 	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
 	[[ -z ${3-} ]] || question='Type the name of the array to go on: ' wanted=$1
 	read -r -p "$question" answer || :
 	# shellcheck disable=SC2053 # a pattern, or a name, in which no character is one of a pattern
 	[[ $answer == $wanted ]] || die "$1: nothing was changed" "$EX_FAILED"
+}
+
+# The lines of PLAN, each after INDENT. Names of disks have what somebody wrote into these.
+cli_plan_() { # INDENT
+	local line
+	for line in "${PLAN[@]}"; do
+		log_printable line
+		printf '%s\n' "$1$line"
+	done
 }
 
 # cli_wrong NAME: says the lines of WRONG, and ends the program if there are any.

@@ -5,8 +5,8 @@ need core/paths core/words
 
 # trust_why_not PATH: prints why somebody else than root could change what is found there: a part of
 # the path that is not root's (in tests: our own), or that others may write to. A sticky bit does
-# not help: whoever may write to the folder may have made what is in it. Nor what another user's FUSE
-# file system says of itself. Nothing when all that there is of it is root's.
+# not help: whoever may write to the folder may have made what is in it. Nor does what the FUSE file
+# system of a user says of itself. Nothing when all that there is of it is root's.
 trust_why_not() {
 	local rest=${1#"$ROOT"} at=$ROOT part links=0 owner mode name parts=("$ROOT/")
 	# Before it is asked anything: its server need not answer.
@@ -45,10 +45,10 @@ trust_why_not() {
 	done < <(stat --printf='%u:%a:%n\n' -- "${parts[@]}")
 }
 
-# trust_served_ PATH…: is one of these in a FUSE file system that somebody else than root serves? What
-# that says of owners and modes is whatever the server likes, and may change from look to look. Prints
-# so and returns 1. user_id= is the kernel's word, and comes last in the line (fuse_show_options() in
-# linux fs/fuse/inode.c); blanks in names that a user chooses are \040 there.
+# trust_served_ PATH…: returns 1, having printed why, when one of these is in a FUSE file system that
+# somebody else than root serves: what that says of owners and modes is what the server likes.
+# user_id= is the word of the kernel, and comes last in the line (fuse_show_options() in linux
+# fs/fuse/inode.c); blanks in names that a user chooses are \040 there.
 trust_served_() {
 	local line lines=() user target path
 	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :

@@ -1,7 +1,7 @@
 # What "ramraid adopt --find" prints: the RAID1 arrays of this machine that nobody has configured.
 # shellcheck shell=bash
 
-need config/conf core/paths world/md-state world/ramdisk-note world/superblock
+need config/conf core/log core/paths world/md-state world/ramdisk-note world/superblock
 
 # unadopted_table: prints a line for each: ARRAY, STATE (running or inactive; with the slots that
 # are free), MEMBERS, and the command that adopts it.
@@ -42,6 +42,7 @@ unadopted_row_() { # MD
 	((disks > 0)) || return 1
 	printf -v row '%-12s %-22s %-28s %s' "/dev/$1" "$state" "$members" \
 		"ramraid adopt NAME /dev/$1"
+	log_printable row # "CREATE names=yes" in mdadm.conf has arrays called as their disks say
 }
 
 # Sets the caller's uuid, level and slots to what the superblock of a member says.

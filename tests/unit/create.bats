@@ -89,13 +89,13 @@ refused() { # CODE PATTERN ARG…
   /dev/disk/by-id/ata-B (sdb)
 mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb
 systemctl --quiet enable ramraid@data.service
-cat > $R/etc/ramraid/data.conf <<EOT
+cat > $R/etc/ramraid/data.conf <<'EOT'
 # Mirror with one leg in RAM, made by \"ramraid create\". Every key: ramraid.conf(5).
 UUID=01234567-89ab-4cde-8f01-23456789abcd
 MEMBER=/dev/disk/by-id/ata-A
 MEMBER=/dev/disk/by-id/ata-B
 EOT
-cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<EOT
+cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<'EOT'
 # Written by ramraid, which starts this array itself; taken away by removing the package.
 ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd
 EOT
@@ -357,18 +357,18 @@ mdadm --create'* ]] || fail "$(steps)"
 	run grep -vE 'initramfs|^(ARRAY|#|UUID=|EOT|A mirror|  /dev)' <<<"$output"
 	assert_output "mdadm --create /dev/md/data-far2 --run --metadata=1.2 --name=data-far2 --uuid=0123456789ab4cde8f0123456789abcd --level=10 --layout=f2 --raid-devices=2 --bitmap=internal --bitmap-chunk=1024K /dev/sda /dev/sdb
 systemctl --quiet enable ramraid@data-far2.service
-cat > $R/etc/ramraid/data-far2.conf <<EOT
+cat > $R/etc/ramraid/data-far2.conf <<'EOT'
 LAYOUT=far2
 RAM=none
 MEMBER=/dev/disk/by-id/ata-A
 MEMBER=/dev/disk/by-id/ata-B
-cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data-far2.conf <<EOT
+cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data-far2.conf <<'EOT'
 wipefs --all --quiet -- /dev/md/data-far2
 mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=2 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/md/data-far2
 systemctl --quiet enable ramraid@data.service
-cat > $R/etc/ramraid/data.conf <<EOT
+cat > $R/etc/ramraid/data.conf <<'EOT'
 MEMBER=/dev/md/data-far2
-cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<EOT
+cat > $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf <<'EOT'
 systemctl daemon-reload
 systemctl start --no-block ramraid@data-far2.service
 systemctl start --no-block ramraid@data.service

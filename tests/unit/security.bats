@@ -243,6 +243,30 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $(<"$BATS_TEST_TMPDIR/journal") == 'x\x1b[2J\n<0>y\xff' ]]
 }
 
+@test "nothing hostile reaches a terminal: what a dry run writes, what a person is asked, what can be adopted" {
+	local evil=$'LABEL=\t\e]0;x\a$(touch ran)\xc2\x9b31m' seen
+	clean() {
+		LC_ALL=C grep -q '[^[:print:]]' <<<"${1//$'\t'/}" && fail "$1"
+		[[ $1 == *'\x1b]0;x\x07'* ]] || fail "$1"
+	}
+	DRY_RUN=yes
+	seen=$(act_text "$R/etc/new" "$evil"$'\n')
+	clean "$seen"
+	[[ $seen == "cat > $R/etc/new <<'EOT'"* ]] || fail "$seen"
+	echo old >"$R/etc/old"
+	seen=$(act_text "$R/etc/old" "$evil"$'\n')
+	clean "$seen"
+	[[ $seen == "patch $R/etc/old <<'EOT'"*$'\n+LABEL=\t'* ]] || fail "$seen"
+	PLAN=("build     $evil") WRONG=()
+	clean "$(cli_confirm data "head $evil" 2>&1)"
+	clean "$(cli_ask data 2>&1)"
+	mkdir -p "$R/sys/block/md_$evil/md/dev-sda"
+	echo clean >"$R/sys/block/md_$evil/md/array_state"
+	echo in_sync >"$R/sys/block/md_$evil/md/dev-sda/state"
+	superblock_facts() { printf 'sb=ok\nuuid=1-2\nlevel=1\nraid_disks=1\n'; }
+	clean "$(unadopted_table)"
+}
+
 @test "docs/security.md: every test that it names is there" {
 	local text kind name part found=0
 	text=$(tr '\n' ' ' <"$BATS_TEST_DIRNAME/../../docs/security.md")
