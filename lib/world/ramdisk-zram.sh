@@ -137,9 +137,17 @@ ramdisk_zram_tidy() {
 }
 
 # ramdisk_zram_spare NAME BYTES: a device that does not become the RAM leg (act/blocks.sh), noted of
-# its own, that takes next to no memory, whoever writes to it. Sets RAMDISK_ZRAM_SPARE to its node.
+# its own, that takes no memory but for its table, whoever writes to it; if there is room for that.
+# Sets RAMDISK_ZRAM_SPARE to its node.
 ramdisk_zram_spare() {
-	local sequence=''
+	local sequence='' table RAM_AVAILABLE
+	table=$(ramdisk_zram_table_ "$2")
+	ramdisk_available
+	((table <= RAM_AVAILABLE)) || {
+		log_notice "$1: a spare of its size takes $(quantity_show_bytes "$table") of memory \
+for a moment, and $(quantity_show_bytes "$RAM_AVAILABLE") are available"
+		return 1
+	}
 	RAMDISK_ZRAM_SPARE=$(ramdisk_zram_add) || return 1
 	{ read -r sequence <"$SYS/block/$RAMDISK_ZRAM_SPARE/diskseq"; } 2>/dev/null || :
 	put_lines "$RUN/$1.block" "$RAMDISK_ZRAM_SPARE ${sequence:--}" || return 1

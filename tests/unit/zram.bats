@@ -321,6 +321,15 @@ $AWAY" ]] || fail "$(calls)"
 mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb' && ! -e $R/run/ramraid/data.block ]] || fail "$(calls)"
 }
 
+@test "no memory for the table of a spare as large as a leg: none, rather than the kernel ending programs" {
+	disks
+	printf 'MemTotal: 1048576 kB\nMemAvailable: 500 kB\n' >"$R/proc/meminfo"
+	assembles
+	[[ $(calls) == 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb' ]] || fail "$(calls)"
+	grep -q 'a spare of its size takes 576KiB of memory for a moment, and 500KiB are available' "$BATS_TEST_TMPDIR/log"
+	grep -q 'could not be given blocks of 4096 bytes' "$BATS_TEST_TMPDIR/log"
+}
+
 @test "a spare that a killed start has left is taken out, one that md rebuilds as well; another device of that name is not" {
 	disks
 	echo 'zram1 7' >"$R/run/ramraid/data.block"
