@@ -13,18 +13,18 @@ need world/md-check world/ramdisk-note world/superblock
 # drivers/md/raid1.c; close_write() there).
 kept_leg_make_equal() {
 	local NODE=''
-	[[ -n $ADOPT_KEPT || ${ADOPTED[refill]-} == yes ]] || return 0
+	[[ -n $ADOPT_KEPT || -n ${ADOPTED[refill]-} ]] || return 0
 	if [[ -n $DRY_RUN ]]; then
 		kept_leg_print_
 		return
 	fi
-	if [[ ${ADOPTED[refill]-} != yes ]] && kept_leg_is_equal_; then
+	if [[ -z ${ADOPTED[refill]-} ]] && kept_leg_is_equal_; then
 		log_notice "$NAME: md has compared the legs, and they are equal: \
 /dev/$ADOPT_KEPT stays as it is"
 		ramdisk_note_device "$NAME" "$ADOPT_KEPT"
 		return
 	fi
-	ADOPTED[refill]=yes
+	[[ -n ${ADOPTED[refill]-} ]] || kept_leg_note_
 	adopted_write "$NAME"
 	[[ -z $ADOPT_KEPT ]] || md_drop "$ADOPT_MD" "$ADOPT_KEPT" ||
 		die "$NAME: /dev/$ADOPT_KEPT stays: the disks lack what it has, \
@@ -36,7 +36,7 @@ or md does not let it go" "$EX_REFUSED"
 
 # What would be done (DRY_RUN). One that an earlier run has taken out has only its superblock left.
 kept_leg_print_() {
-	if [[ ${ADOPTED[refill]-} != yes ]]; then
+	if [[ -z ${ADOPTED[refill]-} ]]; then
 		md_check_print "$ADOPT_MD"
 		log_notice "$NAME: if the legs differ then:"
 	fi
@@ -44,6 +44,13 @@ kept_leg_print_() {
 	NODE=$ADOPT_KEPT
 	[[ -n $NODE ]] || disk_find "${CONF[RAM]}" || return 0
 	kept_leg_clear_ "$NODE"
+}
+
+# What it is known by to a start that comes before this has ended (observe/static.sh).
+kept_leg_note_() {
+	ADOPTED[refill]=yes
+	[[ ! $(superblock_facts "$DEV/$ADOPT_KEPT") =~ device_uuid=([0-9a-f-]+) ]] ||
+		ADOPTED[refill]=${BASH_REMATCH[1]}
 }
 
 # Returns 1 when the legs differ.

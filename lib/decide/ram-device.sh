@@ -128,7 +128,7 @@ ram_device() {
 
 # By the device numbers and slots of the disk legs in sync. It is put back by bitmap only if it
 # calls all of them active, as readd_may has it of a disk leg; and not if it would come back
-# write-mostly, or its slot is another's.
+# write-mostly, its slot is another's, or "adopt" has found that it differs.
 ram_device_history_() {
 	local i slot active=no all=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -143,7 +143,8 @@ ram_device_history_() {
 	done
 	if [[ $active == no ]] || ((${F[leg.ram.events]} > ${F[array.events]} + 1)); then
 		DEVICE=own
-	elif [[ $all == yes && ${F[leg.ram.writemostly]} != yes ]] && ! readd_is_forgotten ram; then
+	elif [[ $all == yes && ${F[leg.ram.writemostly]} != yes &&
+		${F[ram.refill]:-none} != "${F[leg.ram.device_uuid]}" ]] && ! readd_is_forgotten ram; then
 		DEVICE=back
 	else
 		DEVICE=old

@@ -7,10 +7,10 @@ need core/act core/paths
 adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 
 # adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no; ramdisk: the one
-# that was made by hand, as observe/hand-made.sh has it, or nothing; refill: yes while the device
-# that is kept as the RAM leg has to leave, to be filled whole) and ADOPTED_WRITEMOSTLY (stable
-# names of the disks that were write-mostly before). Returns 1, with both empty, when there is no
-# note.
+# that was made by hand, as observe/hand-made.sh has it, or nothing; refill: the device UUID of the
+# device that is kept as the RAM leg, while it has to leave, to be filled whole) and
+# ADOPTED_WRITEMOSTLY (stable names of the disks that were write-mostly before). Returns 1, with
+# both empty, when there is no note.
 declare -gA ADOPTED=()
 declare -ga ADOPTED_WRITEMOSTLY=()
 adopted_read() {

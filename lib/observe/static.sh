@@ -2,7 +2,7 @@
 # a rescue image, this kernel's flaws.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/quantity notes/renamed notes/rescue-record notes/witness
+need config/conf core/log core/paths core/quantity notes/adopted notes/renamed notes/rescue-record notes/witness
 need notes/witness-copy observe/facts world/kernels
 
 declare -gA F # the facts: decide/facts.list
@@ -69,4 +69,15 @@ static_witness() {
 	# Also of one that vouches for nothing.
 	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} \
 		F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-}
+	static_refill_
+}
+
+# An "adopt" that has not ended has found that the device which stays as the RAM leg differs from the
+# disk legs: sets ram.refill to its device UUID.
+static_refill_() {
+	local -A ADOPTED=()
+	local -a ADOPTED_WRITEMOSTLY=()
+	F[ram.refill]=''
+	adopted_read "${F[name]}" && [[ ${ADOPTED[uuid]-} == "${F[uuid]}" ]] || return 0
+	F[ram.refill]=${ADOPTED[refill]-}
 }

@@ -151,10 +151,25 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides wipe-ram whole-2 witness.filled=102
 	decides wipe-ram whole-2 witness.filled=
 	decides wipe-ram whole-2 array.slots=2
+	# "adopt" has found that it differs, and was cut off; but not what it may have alone.
+	decides wipe-ram whole-2 ram.refill=rrrrrrrr
+	decides return-ram whole-2 ram.refill=other
+	decides 'done' whole-2 ram:view=A.. ram:events=200 ram.refill=rrrrrrrr
 	# A disk leg that has joined between two looks.
 	decides wait-sync whole-2 leg.1.slot=none
 	decides 'done' whole-2 failed.wipe-ram='it could not be written'
 	because 'it could not be written'
+}
+
+@test "an adopt that was cut off after it had found the device to differ: the start knows which one" {
+	mkdir -p "$R/etc/ramraid/state"
+	declare -gA F=([name]=data [uuid]="$ME") ADOPTED=([uuid]=mine)
+	printf 'uuid=%s\nbitmap=none\ndone=no\nrefill=%s\n' "$ME" "$A" >"$R/etc/ramraid/state/data.adopted"
+	static_witness
+	[[ ${F[ram.refill]} == "$A" && ${ADOPTED[uuid]} == mine ]]
+	sed -i s/^uuid=1/uuid=2/ "$R/etc/ramraid/state/data.adopted"
+	static_witness
+	[[ -z ${F[ram.refill]} ]]
 }
 
 @test "running: what may hold writes that the disks lack is neither put back nor overwritten" {
