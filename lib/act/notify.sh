@@ -32,14 +32,16 @@ notify_journal_() { # SEVERITY TEXT
 notify_others() {
 	local program=${CONF[NOTIFY]-none} why
 	[[ -z $DRY_RUN ]] || return 0
+	# Whose it is comes first: of a FUSE file system that is a user's nothing is asked, since it
+	# need not answer.
 	if [[ $program == none ]]; then
 		[[ $1 == notice ]] || notify_mail_ "$@"
-	elif [[ ! -f $program || ! -x $program ]]; then
-		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not there, \
-or is no program"
 	elif why=$(notify_why_not "$program") && [[ -n $why ]]; then
 		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not run: \
 $why"
+	elif [[ ! -f $program || ! -x $program ]]; then
+		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not there, \
+or is no program"
 	else
 		notify_run_ "$program" "$@"
 	fi

@@ -160,6 +160,10 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	CONF[NOTIFY]="$R/mnt/u/a b/tell"
 	run notify_others warning x '' text
 	assert_output -p 'is not run: /mnt/u/a b is a FUSE file system of user 1000'
+	# Nor is it asked whether it has one.
+	CONF[NOTIFY]="$R/mnt/u/a b/none"
+	run notify_others warning x '' text
+	assert_output -p 'is not run: /mnt/u/a b is a FUSE file system of user 1000'
 	[[ -z $(calls) ]]
 }
 
