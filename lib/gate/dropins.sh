@@ -111,6 +111,7 @@ dropins_inner_() {
 	elif [[ $1 == /dev/disk/by-id/md-uuid-* ]]; then
 		hex=${1##*/md-uuid-} hex=${hex//[-:]/}
 		while IFS= read -r name; do
+			[[ -f $ETC/$name.conf ]] || continue # a FIFO would be waited for
 			! tr -d ' \t:"-' <"$ETC/$name.conf" | grep -qxF "UUID=$hex" ||
 				printf '%s\n' "$name"
 		done < <(conf_names)

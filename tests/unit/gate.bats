@@ -613,3 +613,11 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	echo WITNESS_COPY=none >>"$RAMRAID_ROOT/etc/ramraid/data.conf"
 	orders '' 'UUID=2 /boot ext4 defaults'
 }
+
+@test "a FIFO that is called as a configuration does not hold the generator up" {
+	mkdir -p "$R/etc/ramraid"
+	mkfifo "$R/etc/ramraid/fifo.conf"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/md-uuid-01234567:89ab4cde:8f012345:6789abcd\n' \
+		11111111-2222-3333-4444-555555555555 >"$R/etc/ramraid/data.conf"
+	timeout 60 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT.early" "$OUT.late" 2>/dev/null
+}
