@@ -80,7 +80,7 @@ release_by_array_() {
 			MEMBERS+=("$line")
 		done
 		[[ -e $(claim_file "$NAME") ||
-			$(md_bitmap "${folder##*/}") != "${ADOPTED[bitmap]-}" ]] ||
+		$(md_bitmap "${folder##*/}") != "${ADOPTED[bitmap]-}" ]] ||
 			(($(md_slots "${folder##*/}") > ${#MEMBERS[@]})) || return 1
 		log_warning "$NAME: its configuration has been deleted; going by the array itself"
 		return 0

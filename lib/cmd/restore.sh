@@ -85,10 +85,9 @@ restore_ask() {
 	PLAN=()
 	((${F[$leg.events]:-0} <= ${RESCUE[events]:-0} + RESTORE_EVENTS)) || {
 		typed=typed
-		PLAN=("${F[$leg.dev]} is at ${F[$leg.events]} events, the image at \
-${RESCUE[events]:-none}: it seems that the array"
-			'has been used since, and all that was written since then is lost. \
-Was an old backup of /etc put back?'
+		PLAN=("${F[$leg.dev]} is at ${F[$leg.events]} events, the image at ${RESCUE[events]:-none}:"
+			'it seems that the array has been used since, and what was written since then is lost.'
+			'Was an old backup of /etc put back?'
 			"Then keep what the disks have: rm $(rescue_record_file "$NAME"); \
 ramraid start $NAME")
 		[[ -z ${OPT[yes]-} ]] || printf '%s\n' "${PLAN[@]}" >&2

@@ -36,7 +36,7 @@ ramdisk_zram_make() {
 # What a leg of BYTES takes besides its data; and what its data take at most, since what can't be
 # compressed takes as much as it is, and some is left free between the pieces.
 ramdisk_zram_table() { printf '%s\n' $(($1 * RAMDISK_ZRAM_ENTRY / RAMDISK_ZRAM_BLOCK)); } # BYTES
-ramdisk_zram_most_() { printf '%s\n' $(($1 + $1 / 16)); }                                  # BYTES
+ramdisk_zram_most_() { printf '%s\n' $(($1 + $1 / 16)); }                                 # BYTES
 
 # ramdisk_zram_need BYTES LIMIT: prints how much memory there has to be: what the limit is; without
 # one it is not tried with less than a sixteenth of the leg.
@@ -141,7 +141,7 @@ ramdisk_zram_tidy() {
 # Sets RAMDISK_ZRAM_SPARE to its node.
 ramdisk_zram_spare() {
 	local sequence='' table RAM_AVAILABLE
-	table=$(ramdisk_zram_table_ "$2")
+	table=$(ramdisk_zram_table "$2")
 	ramdisk_available
 	((table <= RAM_AVAILABLE)) || {
 		log_notice "$1: a spare of its size takes $(quantity_show_bytes "$table") of memory \
