@@ -297,7 +297,7 @@ not_writable() {
 	[[ $(calls) == $'yes\ntyped' ]] || fail "$(calls)"
 	OPT[yes]=yes
 	run restore_ask
-	assert_output -p 'all that was written since then is lost'
+	assert_output -p 'what was written since then is lost'
 }
 
 @test "ramraid restore: the record of the image goes only when it is written down that the disk has what it held" {
