@@ -12,8 +12,8 @@ readonly RELEASE_USAGE='usage: ramraid release [--yes] [--dry-run] NAME
 
 Make the mirror a plain RAID1 again: the reverse of "adopt", and of what "create" adds. ramraid
 takes out the RAM leg and its slot, lets the disks share the reads, and takes away the claim, the
-configuration and all notes. The array stays as it is, mounted and in use; from the next boot on,
-mdadm starts it.
+configuration and all notes. The array stays as it is, mounted and in use; from the next boot
+on, mdadm starts it.
 If release is interrupted, type it again.
   -y, --yes      do not ask
   -n, --dry-run  print every command, change nothing'

@@ -84,9 +84,11 @@ sample_list_() { # PATH
 # A name may hold line ends. While awk has it, another byte is in their place; a file whose name has
 # that byte is not found again.
 sample_pick_() { # DEVICE
-	tr '\n\0' '\1\n' |
-		awk -v least="$SAMPLE_LEAST" -v size="$SAMPLE_PIECE" -v device="$1" "$SAMPLE_PICK" |
-		tr '\1\n' '\n\0' >"$SAMPLE/picks"
+	{
+		tr '\n\0' '\1\n' |
+			awk -v least="$SAMPLE_LEAST" -v size="$SAMPLE_PIECE" -v device="$1" "$SAMPLE_PICK" |
+			tr '\1\n' '\n\0' >"$SAMPLE/picks"
+	} 2>/dev/null
 }
 
 sample_chosen_() {

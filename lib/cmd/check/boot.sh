@@ -170,8 +170,9 @@ check_boot_superblocks() {
 	done
 	((${#old[@]} > 0)) || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -n ${F[leg.$i.node]} ]] && findings_can_read "$DEV/${F[leg.$i.node]}" &&
-			superblock_is_new "$DEV/${F[leg.$i.node]}" || continue
+		[[ -n ${F[leg.$i.node]} ]] || continue
+		findings_can_read "$DEV/${F[leg.$i.node]}" || continue
+		superblock_is_new "$DEV/${F[leg.$i.node]}" || continue
 		findings_problem kernel-too-old 'every installed kernel to be able to start the array' \
 			"that Linux ${old[*]} can't: a newer kernel has written the size of the array's \
 logical blocks into the superblock of ${F[leg.$i.dev]}, and kernels before 6.19 refuse that" \
