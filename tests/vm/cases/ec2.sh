@@ -31,7 +31,7 @@ steps() {
 		cd /srv/data; for i in 1 2 3 4; do head -c 4M /dev/urandom >file$i; done; sync; sha256sum file* >/root/sums; sync /root/sums'
 	check 'it is adopted with the ephemeral disk as the RAM leg, by its place; in use all the time' "$names"'
 		ramraid adopt --yes --ram=$near data /dev/md/data; ramraid wait data
-		grep -x "RAM=$near" /etc/ramraid/data.conf; grep -x "MEMBER=$net" /etc/ramraid/data.conf
+		grep -x "RAM=$near" /etc/ramraid/data.conf; member=$(sed -n s/^MEMBER=//p /etc/ramraid/data.conf); echo "$member"; test "$(node_of "$member")" = "$(node_of $net)"
 		test "$(slots data)" = UU; test "$(cat /sys/block/$(md data)/md/bitmap/backlog)" = 0; test "$(compare data)" = 0; all_from_near'
 	reboot
 	check 'a reboot of the instance: put back by bitmap, all reads from it' "$names"'
