@@ -46,7 +46,7 @@ sub too_long {
 	for (@lines) {
 		if (length $end) { $end = '' if /^\t*\Q$end\E$/; next }
 		$end = $1 if /<<-?'?(\w+)'?/ && !/<<</;
-		if (/^([a-z_][a-z0-9_]*)\(\) [{(]$/) { ($function, $count) = ($1, 0) }
+		if (/^([a-z_][a-z0-9_]*)\(\) [{(](?:\s+#.*)?$/) { ($function, $count) = ($1, 0) }
 		$count++;
 		push @wrong, "$file: $function has $count lines, and $FUNCTION_MOST is the most" if /^[})]/ && length $function && $count > $FUNCTION_MOST;
 		$function = '' if /^[})]/;

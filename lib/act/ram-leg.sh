@@ -25,7 +25,7 @@ ram_leg_drop() {
 	ramdisk_drop "${F[name]}"
 }
 
-# It has come to its limit, and would again: it is not made anew, not even by hot-plug, before a
+# It has come to its limit, and would again: nobody makes it again, not even hot-plug, before a
 # person asks for it, who may have raised the limit since this one was made.
 ram_leg_is_full_() {
 	copy_stop "${F[name]}" || {

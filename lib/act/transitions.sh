@@ -190,8 +190,8 @@ To take it: ramraid apply $1"
 
 transitions_say_leg_() { # NAME I WORD
 	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} back="type: ramraid attach $1"
-	local leg="$1: disk leg $dev" whole="to have it rebuilt as a whole: \
-mdadm --zero-superblock $dev; ramraid apply $1"
+	local leg="$1: disk leg $dev" whole
+	transitions_whole_ "$1" "$dev"
 	case $3 in
 	in_sync) notify notice disk-in-sync "$dev" "$leg is in sync" ;;
 	recovering) notify notice disk-rebuilding "$dev" "$leg is being rebuilt" ;;
@@ -227,50 +227,56 @@ it was lost while it was being put back, so all of it is rebuilt" && return
 			"$leg is back; it was lost while it was being put back; $whole"
 		;;
 	blank) transitions_say_blank_ "$1" "$2" ;;
-	occupied)
-		notify warning disk-refused "$dev" "$1: the disk at $dev is not taken: \
-$(disk_why_not_free "$dev" | paste -sd ' ')"
-		;;
-	used)
-		notify warning disk-refused "$dev" \
-			"$1: the disk at $dev is in use by something else"
-		;;
+	*) transitions_say_refused_ "$1" "$2" "$3" ;;
+	esac
+}
+
+# Sets the caller's whole: how the disk is made one that is rebuilt as a whole.
+transitions_whole_() { # NAME DEVICE
+	whole="to have it rebuilt as a whole: mdadm --zero-superblock $2; ramraid apply $1"
+}
+
+# The disk is there, and is not taken.
+transitions_say_refused_() { # NAME I WORD
+	local dev=${F[leg.$2.dev]} whole text
+	local leg="$1: disk leg $dev" disk="$1: the disk at $dev"
+	transitions_whole_ "$1" "$dev"
+	case $3 in
+	occupied) text="$disk is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
+	used) text="$disk is in use by something else" ;;
 	silent)
-		notify warning disk-refused "$dev" "$leg is there, but does not answer; \
-see what it waits for (journalctl -k), and when it answers: ramraid attach $1"
+		text="$leg is there, but does not answer; see what it waits for (journalctl -k), \
+and when it answers: ramraid attach $1"
 		;;
 	unreadable)
-		notify warning disk-refused "$dev" "$leg is there, but can't be read; \
-see what is wrong with it (journalctl -k; smartctl -a), then: ramraid attach $1; or, \
-if it is broken: ramraid replace $1 $dev NEW"
+		text="$leg is there, but can't be read; see what is wrong with it (journalctl -k; \
+smartctl -a), then: ramraid attach $1; or, if it is broken: ramraid replace $1 $dev NEW"
 		;;
 	damaged)
-		notify warning disk-refused "$dev" "$leg is there, \
-but its superblock is ${F[leg.$2.sb]}; if it is the right disk, $whole"
+		text="$leg is there, but its superblock is ${F[leg.$2.sb]}; \
+if it is the right disk, $whole"
 		;;
 	foreign)
-		notify warning disk-refused "$dev" "$1: the disk at $dev belongs to another array \
-(${F[leg.$2.uuid]}), and is left alone"
+		text="$disk belongs to another array (${F[leg.$2.uuid]}), and is left alone"
 		;;
 	copy)
 		readd_is_copy "$2"
-		notify warning disk-refused "$dev" "$1: the disk at $dev has the device UUID of \
-$ORIGINAL, which is in the array: one of the two is a copy of the other, and it is left alone. \
+		text="$disk has the device UUID of $ORIGINAL, which is in the array: \
+one of the two is a copy of the other, and it is left alone. \
 Take it out of the machine; or, if nothing on it is needed, $whole"
 		;;
-	given)
-		notify warning disk-refused "$dev" \
-			"$leg is there, but has been given up by a start without it; $whole"
-		;;
+	given) text="$leg is there, but has been given up by a start without it; $whole" ;;
 	fresh)
-		notify warning disk-refused "$dev" "$leg is there, but never was in sync: \
-its first rebuild was cut off; to have it built: ramraid apply $1"
+		text="$leg is there, but never was in sync: its first rebuild was cut off; \
+to have it built: ramraid apply $1"
 		;;
 	separate)
-		notify warning disk-refused "$dev" "$leg is back, but was used without the others, \
-or is too old: it is not put back. If nothing on it is needed, $whole"
+		text="$leg is back, but was used without the others, or is too old: \
+it is not put back. If nothing on it is needed, $whole"
 		;;
+	*) return 0 ;;
 	esac
+	notify warning disk-refused "$dev" "$text"
 }
 
 # transitions_refused_before NAME WHY: has its start been refused for this very reason already, and

@@ -256,7 +256,7 @@ conf_ram_() { # FILE:LINE VALUE defaults|array
 }
 
 conf_check_whole_() { # FILE
-	# What stands in a file that is not read is not missing.
+	# Nobody knows what a file that is not read has, so nothing counts as missing from it.
 	[[ -n ${CONF[UUID]}${CONF_UNREAD-} ]] || conf_fault_ no-uuid "$1"
 	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
 	[[ ${#MEMBERS[@]} -gt 0 || -n ${CONF_UNREAD-} ]] || conf_fault_ no-member "$1"

@@ -9,7 +9,7 @@ readonly MEMORY_LOOK=2 # seconds between two looks
 readonly MEMORY_SHORT=3
 # looks in a row with too little before it is given up: a peak of a moment is none of our business
 readonly MEMORY_CALM=60 MEMORY_CALM_MOST=3600
-# seconds in a row with room before it is made anew: at first, and at most
+# seconds in a row with room before it is rebuilt: at first, and at most
 readonly MEMORY_AGAIN=30
 # looks until it is tried again when it could not be given up
 

@@ -175,6 +175,27 @@ lsblk $dev"
 		ADVICE_ACTION="$dev can't be read; see what is wrong with it (journalctl -k; \
 smartctl -a), then: $again$new"
 		;;
+	returned | unseen | begun | removed | bouncing)
+		advice_returned_leg_ "$1" "$dev" "$again" "$blank"
+		;;
+	copy)
+		ADVICE_ACTION="$dev has the device UUID of $ORIGINAL, which is in the array: \
+one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: \
+$blank"
+		;;
+	blank) ADVICE_ACTION="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
+	fresh)
+		ADVICE_ACTION="the first rebuild of $dev was cut off; to have it built: \
+ramraid apply ${F[name]}"
+		;;
+	*) ADVICE_ACTION="$dev can't be put back as it is; if nothing on it is needed: $blank" ;;
+	esac
+}
+
+# One that hot-plug puts back, or would, but for what has happened to it. After leg_classify.
+advice_returned_leg_() { # I DEVICE ATTACH WIPE
+	local dev=$2 again=$3 blank=$4
+	case $LEG in
 	returned | unseen)
 		ADVICE_ACTION=$again
 		[[ ${F[conf.hotplug]} != yes ]] ||
@@ -194,17 +215,6 @@ if that has not begun within a minute: $blank"
 		ADVICE_ACTION="$dev is back, after ${F[leg.$1.returns]} times within an hour: \
 it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again"
 		;;
-	copy)
-		ADVICE_ACTION="$dev has the device UUID of $ORIGINAL, which is in the array: \
-one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: \
-$blank"
-		;;
-	blank) ADVICE_ACTION="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
-	fresh)
-		ADVICE_ACTION="the first rebuild of $dev was cut off; to have it built: \
-ramraid apply ${F[name]}"
-		;;
-	*) ADVICE_ACTION="$dev can't be put back as it is; if nothing on it is needed: $blank" ;;
 	esac
 }
 

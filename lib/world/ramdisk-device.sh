@@ -1,4 +1,4 @@
-# A device that is there already, in the place of a ramdisk (RAM=/dev/…).
+# A device that is there already, and that serves as the RAM leg (RAM=/dev/…).
 # shellcheck shell=bash
 
 need world/disk world/ramdisk world/ramdisk-note
