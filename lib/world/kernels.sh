@@ -21,9 +21,13 @@ kernels_find() {
 kernels_running() { cat "$PROC/sys/kernel/osrelease" 2>/dev/null || :; }
 
 # Where Debian (and Fedora, SUSE, Gentoo) and where kernel-install(8) put it.
-kernels_image_() { # RELEASE
+kernels_image_() { [[ -e $MODULES/$1/vmlinuz ]] || kernels_is_in_boot "$1"; } # RELEASE
+
+# kernels_is_in_boot RELEASE: is its image where a boot loader looks? It is not when /boot is a file
+# system that is not mounted now.
+kernels_is_in_boot() {
 	local file
-	for file in "$BOOT"/{vmlinuz,vmlinux,Image,kernel}-"$1" "$MODULES/$1/vmlinuz"; do
+	for file in "$BOOT"/{vmlinuz,vmlinux,Image,kernel}-"$1"; do
 		[[ ! -e $file ]] || return 0
 	done
 	return 1

@@ -60,7 +60,7 @@ check_boot_kernels() {
 # An initramfs without mdadm assembles nothing.
 check_boot_initramfs() { # RELEASE
 	local file
-	if ! initramfs_file "$1" >/dev/null && claim_initramfs_is_ours; then
+	if kernels_is_in_boot "$1" && ! initramfs_file "$1" >/dev/null && claim_initramfs_is_ours; then
 		# An installation that was broken off leaves such a kernel: one that DKMS ended, say.
 		findings_problem no-initramfs "Linux $1 to have an initramfs" \
 			"none in $BOOT, so that this kernel may not boot" \
