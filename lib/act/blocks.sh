@@ -6,23 +6,34 @@
 # md may write.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths world/disk world/md world/md-blocks
+need config/conf core/act core/clock core/log core/paths world/disk world/md world/md-blocks
 need world/ramdisk-zram world/superblock world/superblock-clone
 
 # blocks_begin NAME NODE…: before these disks are assembled: sets BLOCKS_SPARE to the spare; to
-# nothing when none is needed, or none can be had, which is said.
+# nothing when none is needed. Returns 1, with BLOCKS_WHY, when none can be had: then it must not be
+# started.
 blocks_begin() {
 	local name=$1
 	shift
-	BLOCKS_SPARE=''
+	BLOCKS_SPARE='' BLOCKS_WHY=''
 	blocks_are_smaller_ "$@" && [[ -z $DRY_RUN ]] || return 0
 	blocks_tidy "$name"
-	if ! blocks_make_ "$name" "$@"; then
-		blocks_tidy "$name"
-		BLOCKS_SPARE=''
-		log_warning "$name: could not be given blocks of 4096 bytes (BLOCK=4096); \
-in this run it has those of its disks, and no RAM leg of zram"
-	fi
+	! blocks_make_ "$name" "$@" || return 0
+	blocks_tidy "$name"
+	BLOCKS_SPARE=''
+	blocks_refuse "$name" "${BLOCKS_WHY:-zram makes no spare for it (see above)}"
+	return 1
+}
+
+# blocks_refuse NAME WHY: sets BLOCKS_WHY to why it is not started, and what to type. With smaller
+# blocks the kernel reads the numbers of a DOS partition table as other places: it then shows
+# partitions that begin inside others, and swap or LUKS with a key of its own (crypttab(5)) would
+# write there.
+blocks_refuse() {
+	BLOCKS_WHY="it is to have blocks of 4096 bytes (BLOCK=4096), and can't be given them: \
+$2. It is not started with smaller ones, with which a partition table on it shows other places. \
+When that is mended: ramraid start $1. If it has no partition table, BLOCK=auto in $ETC/$1.conf \
+has it started with those of its disks"
 }
 
 blocks_are_smaller_() { # NODE…
@@ -32,22 +43,25 @@ blocks_are_smaller_() { # NODE…
 }
 
 # blocks_make_ NAME NODE…: the spare, with a superblock made from that of the disk with the most
-# events. Sets BLOCKS_SPARE.
+# events. Sets BLOCKS_SPARE; else BLOCKS_WHY, where that is known.
 blocks_make_() {
-	local name=$1 why bytes NUMBER words=()
+	local name=$1 why bytes NUMBER RAMDISK_ZRAM_WHY words=()
 	shift
 	blocks_newest_ "$@"
 	why=$(superblock_clone_why_not words)
 	[[ -n $why ]] || blocks_number_ || why='all device numbers are in use'
 	[[ -z $why ]] || {
-		log_notice "$name: no spare can be made from the superblocks of its disks: $why"
+		BLOCKS_WHY="no spare can be made from the superblocks of its disks: $why"
 		return 1
 	}
 	# As large as a leg, or mdadm takes it for none (load_super1() in its super1.c); it is
 	# empty.
 	bytes=$(((16#${words[33]}${words[32]} + 16#${words[21]}${words[20]}) * 512))
 	bytes=$((bytes + (4096 - bytes % 4096) % 4096))
-	ramdisk_zram_spare "$name" "$bytes" || return 1
+	ramdisk_zram_spare "$name" "$bytes" || {
+		BLOCKS_WHY=$RAMDISK_ZRAM_WHY
+		return 1
+	}
 	superblock_clone_leg words "$SUPERBLOCK_ROLE_SPARE" "$NUMBER" \
 		"$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
 	superblock_clone_bytes words |
@@ -81,16 +95,25 @@ blocks_number_() {
 	return 1
 }
 
-# blocks_end NAME NODE: after the assembly, NODE is one of the disks. The spare leaves.
+# blocks_end NAME: after the assembly. The spare leaves.
 blocks_end() {
-	local md
 	[[ -n $BLOCKS_SPARE ]] || return 0
 	md_blocks_unhold || :
 	blocks_tidy "$1"
 	BLOCKS_SPARE=''
-	! md=$(md_of_leg "$2") || (($(disk_block "$md") >= 4096)) ||
-		log_warning "$1: md has given it blocks of $(disk_block "$md") bytes in spite of \
-BLOCK=4096: no RAM leg of zram in this run"
+}
+
+# blocks_check NAME NODE…: after that, before anybody reads: has md given them to the array? If not,
+# it is stopped again; returns 1, with BLOCKS_WHY.
+blocks_check() {
+	local name=$1 md
+	shift
+	blocks_are_smaller_ "$@" && [[ -z $DRY_RUN ]] && md=$(md_of_leg "$1") || return 0
+	(($(disk_block "$md") < 4096)) || return 0
+	blocks_refuse "$name" "md has given it blocks of $(disk_block "$md") bytes all the same"
+	clock_until 5 1 md_stop "$md" ||
+		BLOCKS_WHY+="; and $md could not be stopped: mdadm --stop /dev/$md"
+	return 1
 }
 
 # blocks_tidy NAME: takes the spare out and away, also one that a start has left which was killed.

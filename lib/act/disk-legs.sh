@@ -9,33 +9,37 @@ need world/superblock
 declare -gA F # the facts: decide/facts.list
 
 disk_legs_assemble() { # NODE…
-	local BITS=()
+	local BITS=() BLOCKS_WHY
 	disk_legs_keep_bits_ "$@"
-	disk_legs_assemble_ "$@" || {
-		LOOP_ERROR='mdadm refused; its words stand above'
+	disk_legs_assemble_ "$@" || return
+	disk_legs_set_bits_ "$1"
+	blocks_check "${F[name]}" "$@" || {
+		LOOP_ERROR=$BLOCKS_WHY
 		return 1
 	}
-	disk_legs_set_bits_ "$1"
 	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
 		log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
 }
 
-# With the spare for larger blocks, if it has to have them; rather without than not at all.
+# With the spare for larger blocks, if it has to have them; never without that.
 disk_legs_assemble_() { # NODE…
-	local BLOCKS_SPARE code=0
-	blocks_begin "${F[name]}" "$@"
-	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCKS_SPARE:+"$BLOCKS_SPARE"} ||
-		code=$?
-	((code == 0)) || [[ -z $BLOCKS_SPARE ]] || {
-		blocks_end "${F[name]}" "$1"
-		log_warning "${F[name]}: mdadm did not take the spare that gives it blocks of 4096 \
-bytes (BLOCK=4096); without it"
-		md_assemble "${F[name]}" "${F[conf.layout]}" "$@"
-		return
+	local BLOCKS_SPARE
+	blocks_begin "${F[name]}" "$@" || {
+		LOOP_ERROR=$BLOCKS_WHY
+		return 1
 	}
-	blocks_end "${F[name]}" "$1"
-	return "$code"
+	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCKS_SPARE:+"$BLOCKS_SPARE"} || {
+		LOOP_ERROR='mdadm refused; its words stand above'
+		[[ -z $BLOCKS_SPARE ]] || {
+			blocks_refuse "${F[name]}" 'mdadm did not start it with the spare that \
+gives them; its words stand above'
+			LOOP_ERROR=$BLOCKS_WHY
+		}
+		blocks_end "${F[name]}"
+		return 1
+	}
+	blocks_end "${F[name]}"
 }
 
 # disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being

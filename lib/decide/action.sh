@@ -232,9 +232,8 @@ has no free slot for one"
 action_too_small_() {
 	local todo='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
 	[[ ${F[conf.block]} != 4096 ]] ||
-		todo="something else has started it, or its start could not give it larger ones; \
-when \
-that is mended: ramraid stop ${F[name]}; ramraid start ${F[name]}"
+		todo="something else has started it: ramraid stop ${F[name]}; \
+ramraid start ${F[name]}"
 	action_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
 ${F[array.md]} have ${F[array.block]}; $todo"
 }

@@ -66,7 +66,7 @@ ramraid start --force-leg=DISK ${F[name]}"
 	elif ((${#GOOD[@]} == 0)); then
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
 	elif barred assemble; then
-		action_is refuse "mdadm could not start it: $BARRED"
+		action_is refuse "it could not be started: $BARRED"
 	else
 		return 1
 	fi
@@ -98,7 +98,7 @@ safe_start_forced_() {
 	if [[ $KIND != good ]]; then
 		action_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
 	elif barred assemble; then
-		action_is refuse "mdadm could not start it: $BARRED"
+		action_is refuse "it could not be started: $BARRED"
 	else
 		GIVING_UP=yes
 		action_is assemble "${F[leg.$1.dev]} was chosen by the administrator" \

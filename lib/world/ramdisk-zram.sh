@@ -138,14 +138,15 @@ ramdisk_zram_tidy() {
 
 # ramdisk_zram_spare NAME BYTES: a device that does not become the RAM leg (act/blocks.sh), noted of
 # its own, that takes no memory but for its table, whoever writes to it; if there is room for that.
-# Sets RAMDISK_ZRAM_SPARE to its node.
+# Sets RAMDISK_ZRAM_SPARE to its node; RAMDISK_ZRAM_WHY when there is no room.
 ramdisk_zram_spare() {
 	local sequence='' table RAM_AVAILABLE
+	RAMDISK_ZRAM_WHY=''
 	table=$(ramdisk_zram_table "$2")
 	ramdisk_available
 	((table <= RAM_AVAILABLE)) || {
-		log_notice "$1: a spare of its size takes $(quantity_show_bytes "$table") of memory \
-for a moment, and $(quantity_show_bytes "$RAM_AVAILABLE") are available"
+		RAMDISK_ZRAM_WHY="for that a start needs $(quantity_show_bytes "$table") of memory \
+for a moment (0.6% of the size of a leg), and $(quantity_show_bytes "$RAM_AVAILABLE") are available"
 		return 1
 	}
 	RAMDISK_ZRAM_SPARE=$(ramdisk_zram_add) || return 1

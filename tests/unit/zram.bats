@@ -307,27 +307,51 @@ $AWAY" ]] || fail "$(calls)"
 	did 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb'
 }
 
-@test "no zram, or mdadm does not take the spare: the array is started all the same" {
-	disks
-	modprobe() { return 1; }
-	assembles
-	did 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb'
-	grep -q 'could not be given blocks of 4096 bytes' "$BATS_TEST_TMPDIR/log"
-	rm "$BATS_TEST_TMPDIR/calls"
-	modprobe() { :; }
-	REFUSES=zram1
-	assembles
-	[[ $(calls) == *'/dev/sdb /dev/zram1'*'hot_remove 1
-mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb' && ! -e $R/run/ramraid/data.block ]] || fail "$(calls)"
+# refuses PATTERN: it is not started, for that reason, and it is said what to type.
+refuses() {
+	LOOP_ERROR=''
+	! assembles || fail "started: $(calls)"
+	[[ $LOOP_ERROR == "it is to have blocks of 4096 bytes (BLOCK=4096), and can't be given them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
+		fail "$LOOP_ERROR"
+	[[ ! -e $R/run/ramraid/data.block && ! -e $R/sys/class/block/sda/holders/md127 ]]
 }
 
-@test "no memory for the table of a spare as large as a leg: none, rather than the kernel ending programs" {
+@test "no zram, or mdadm does not take the spare: the array is not started with smaller blocks" {
+	disks
+	modprobe() { return 1; }
+	refuses 'zram makes no spare for it'
+	did ''
+	modprobe() { :; }
+	REFUSES=zram1
+	refuses 'mdadm did not start it with the spare'
+	[[ $(calls) == *'/dev/sdb /dev/zram1'*'hot_remove 1' && $(calls) != *hot_remove*assemble* ]] || fail "$(calls)"
+	loop_failed() { F[failed.assemble]=$LOOP_ERROR; }
+	loop_failed
+	action_choose
+	[[ $ACTION == refuse && $WHY == "it could not be started: $LOOP_ERROR" ]] || fail "$ACTION $WHY"
+}
+
+@test "no memory for the table of a spare as large as a leg: not started, and how much it needs" {
 	disks
 	printf 'MemTotal: 1048576 kB\nMemAvailable: 500 kB\n' >"$R/proc/meminfo"
-	assembles
-	[[ $(calls) == 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb' ]] || fail "$(calls)"
-	grep -q 'a spare of its size takes 576KiB of memory for a moment, and 500KiB are available' "$BATS_TEST_TMPDIR/log"
-	grep -q 'could not be given blocks of 4096 bytes' "$BATS_TEST_TMPDIR/log"
+	refuses 'a start needs 576KiB of memory for a moment (0.6% of the size of a leg), and 500KiB are available'
+	did ''
+}
+
+@test "md gives it smaller blocks all the same: it is stopped again, with what absent disks may lack" {
+	disks
+	eval "mdadm_$(declare -f mdadm)"
+	mdadm() {
+		mdadm_mdadm "$@"
+		case $1 in
+		--assemble) echo 512 >"$R/sys/block/md127/queue/logical_block_size" ;;
+		--stop) rm -r "$R"/sys/class/block/sd[ab]/holders/md127 ;;
+		esac
+	}
+	disk_legs_keep_bits_() { BITS=(all); }
+	md_bits_set_all() { called bits "$1"; }
+	refuses 'md has given it blocks of 512 bytes all the same'
+	[[ $(calls) == *$'hot_remove 1\nbits md127\nmdadm --stop /dev/md127' ]] || fail "$(calls)"
 }
 
 @test "a spare that a killed start has left is taken out, one that md rebuilds as well; another device of that name is not" {
