@@ -64,7 +64,7 @@ steps() {
 		ramraid adopt --dry-run data /dev/md/data
 		test -z "$(find /etc/ramraid -name "data*")"; cmp /etc/mdadm/mdadm.conf /root/before.conf; test "$(slots data)" = UU; unharmed'
 	check 'adopt, killed again and again, and run again' "$helpers"'
-		for at in '"$(short || printf '"write /etc/ramraid/state/data.adopted" "systemctl --quiet enable" "mdadm --grow /dev/$(md data) --bitmap=internal"')"' "write /etc/ramraid/data.conf" \
+		for at in '"$(short || printf '"write /etc/ramraid/state/data.adopted" "systemctl --quiet enable"')"' "write /etc/ramraid/data.conf" '"$(short || printf '"mdadm --grow /dev/$(md data) --bitmap=internal"')"' \
 			"mdadm --grow --force /dev/$(md data) --raid-devices=3" "write $claim"; do
 			killed "$at" adopt --yes data /dev/md/data
 		done
