@@ -20,6 +20,7 @@ adoption_note() {
 adoption_note_array_() {
 	local line leg writemostly LEGS
 	ADOPTED+=([uuid]=$ADOPT_UUID [bitmap]=none [done]=no)
+	ADOPTED_MEMBERS=("${MEMBERS[@]}")
 	if [[ -n $ADOPT_STOPPED ]]; then
 		for leg in "${ADOPT_LEGS[@]}"; do
 			[[ ${ADOPT_SB[$leg.bitmap]} != yes ]] || ADOPTED[bitmap]=internal

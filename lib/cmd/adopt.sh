@@ -68,8 +68,8 @@ adopt_look() {
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] ||
 		die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 	adopt_find
-	adopted_read "$NAME" && [[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] ||
-		ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	adopted_read "$NAME" || :
+	[[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || adopted_none
 	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_find_none "${ARGS[0]}"
 	# Somebody has deleted it since.
 	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no

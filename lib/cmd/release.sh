@@ -52,7 +52,7 @@ release_look() {
 	else
 		conf_need_started "$NAME"
 	fi
-	[[ ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]] || ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	[[ ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]] || adopted_none
 	static_configured "$NAME"
 	facts_observe
 	release_check

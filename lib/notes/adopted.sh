@@ -8,22 +8,24 @@ adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 
 # adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no; ramdisk: the one
 # that was made by hand, as observe/hand-made.sh has it, or nothing; refill: the device UUID of the
-# device that is kept as the RAM leg, while it has to leave, to be filled whole) and
-# ADOPTED_WRITEMOSTLY (stable names of the disks that were write-mostly before). Returns 1, with
-# both empty, when there is no note.
+# device that is kept as the RAM leg, while it has to leave, to be filled whole),
+# ADOPTED_WRITEMOSTLY (stable names of the disks that were write-mostly before) and ADOPTED_MEMBERS
+# (those of all its disks then). Returns 1, with all empty, when there is no note.
 declare -gA ADOPTED=()
-declare -ga ADOPTED_WRITEMOSTLY=()
+declare -ga ADOPTED_WRITEMOSTLY=() ADOPTED_MEMBERS=()
 adopted_read() {
 	local key value file=$STATE/$1.adopted
-	ADOPTED=() ADOPTED_WRITEMOSTLY=()
+	adopted_none
 	[[ -f $file && -r $file ]] || return 1
 	while IFS='=' read -r key value; do
 		case $key in
 		uuid | bitmap | ramdisk | refill | done) ADOPTED[$key]=$value ;;
 		writemostly) ADOPTED_WRITEMOSTLY+=("$value") ;;
+		member) ADOPTED_MEMBERS+=("$value") ;;
 		esac
 	done <"$file"
 }
+adopted_none() { ADOPTED=() ADOPTED_WRITEMOSTLY=() ADOPTED_MEMBERS=(); }
 
 # adopted_write NAME: the note that adopted_read would read so. Returns 1 when it can't be made
 # durable.
@@ -36,5 +38,6 @@ adopted_write() {
 			[[ -z ${ADOPTED[$key]-} ]] || printf '%s=%s\n' "$key" "${ADOPTED[$key]}"
 		done
 		for disk in "${ADOPTED_WRITEMOSTLY[@]}"; do printf 'writemostly=%s\n' "$disk"; done
+		for disk in "${ADOPTED_MEMBERS[@]}"; do printf 'member=%s\n' "$disk"; done
 	} | act_file "$(adopted_file "$1")"
 }

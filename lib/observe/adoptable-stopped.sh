@@ -57,6 +57,7 @@ adoptable_stopped_check() {
 # What else is wrong with a disk the decision finds.
 adoptable_stopped_members_() {
 	local leg slots='' all=yes count=${#ADOPT_LEGS[@]}
+	adoptable_stopped_noted_
 	for leg in "${ADOPT_LEGS[@]}"; do
 		[[ ${ADOPT_SB[$leg.level]} == 1 ]] ||
 			adoptable_wrong "/dev/$leg: expected RAID level raid1," \
@@ -77,6 +78,21 @@ and one slot more than disks is that of a ramdisk" \
 		"only if the disks are write-mostly. Name all disks: ramraid adopt $NAME DISK…;" \
 		"or start it without what is gone for good (mdadm --run), make it whole, \
 and adopt it then"
+}
+
+# Of the disks that an earlier run has begun with each is one of the configuration: also one that
+# is not there now, or has not been named.
+adoptable_stopped_noted_() {
+	local leg NODE
+	for leg in "${ADOPTED_MEMBERS[@]}"; do
+		if [[ " ${MEMBERS[*]} " == *" $leg "* ]]; then
+			:
+		elif disk_find "$leg"; then
+			adoptable_named "$NODE"
+		else
+			adoptable_unnamed "$leg"
+		fi
+	done
 }
 
 adoptable_stopped_memory_() {

@@ -107,6 +107,7 @@ adoptable_members_() {
 		count=$((count + 1))
 		[[ $writemostly == yes ]] || all=no
 		adoptable_member_ "$leg" "$state" "$slot"
+		adoptable_named "$leg"
 	done
 	[[ -z $ADOPT_KEPT || -n $ADOPT_BEGUN ]] || adoptable_kept_
 	[[ $HAND_MADE != *' '* ]] ||
@@ -195,6 +196,24 @@ mdadm --wait /dev/$ADOPT_MD"
 		adoptable_wrong "$disk: has bad blocks, with which md takes no new member; \
 replace that disk first"
 	fi
+}
+
+# adoptable_named LEG: a disk of the array; is it one of the configuration that an earlier run has
+# written? Somebody may have deleted its line since, and the RAM leg would get its slot.
+adoptable_named() {
+	local disk NODE
+	[[ -n $ADOPT_BEGUN ]] || return 0
+	for disk in "${MEMBERS[@]}"; do
+		! disk_find "$disk" || [[ $NODE != "$1" ]] || return 0
+	done
+	! disk=$(disk_name_stable "/dev/$1") || adoptable_unnamed "$disk"
+}
+
+adoptable_unnamed() { # DISK, by a name that lasts
+	adoptable_wrong "$ETC/$NAME.conf no longer names $1, a disk of the array that an earlier \
+run has begun with. Write it there again, MEMBER=$1, and type the same again;" \
+		"if that disk is to leave the array, delete the line after that, \
+then: ramraid apply $NAME"
 }
 
 # md takes neither a bitmap nor a slot while it is at work.

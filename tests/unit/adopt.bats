@@ -485,6 +485,34 @@ release_killed_after() {
 	assert_success
 }
 
+# half_and_unnamed STEP ARG…: adopt ends at STEP; somebody deletes the line of disk B meanwhile.
+half_and_unnamed() {
+	FAILS=$1 verb adopt --yes data "${@:2}"
+	assert_failure
+	sed -i '/ata-B/d' "$R/etc/ramraid/data.conf"
+	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
+	FAILS=''
+}
+
+@test "adopt, typed again: a disk that it began with and that the configuration no longer names is named, and nothing is done" {
+	half_and_unnamed update-initramfs /dev/md127
+	grep -qx member=/dev/disk/by-id/ata-B "$R/etc/ramraid/state/data.adopted"
+	refused 4 'data.conf no longer names /dev/disk/by-id/ata-B, a disk of the array that an earlier run has begun with. Write it there again, MEMBER=/dev/disk/by-id/ata-B, and type the same again; if that disk is to leave the array, delete the line after that, then: ramraid apply data' data /dev/md127
+	# By another of its names it is named.
+	ln -s ../../sdb "$R/dev/disk/by-id/wwn-B"
+	echo MEMBER=/dev/disk/by-id/wwn-B >>"$R/etc/ramraid/data.conf"
+	adopt
+	assert_success
+}
+
+@test "the same of an array that does not run: also when that disk is away, and not named either" {
+	stopped
+	half_and_unnamed 'systemctl daemon-reload' /dev/sda /dev/sdb
+	refused 4 'no longer names /dev/disk/by-id/ata-B' data /dev/sda /dev/sdb
+	rm -r "$R/dev/disk/by-id/ata-B" "$R/dev/sdb" "$R/sys/class/block/sdb"
+	refused 4 'no longer names /dev/disk/by-id/ata-B' data /dev/sda
+}
+
 @test "release of half an adoption whose configuration somebody has deleted: the array, the claim and mdadm.conf are as before" {
 	local step
 	for step in 'mdadm --grow --force' write_claim update-initramfs 'echo writemostly /sys/block/md127/md/dev-sdb'; do
