@@ -97,8 +97,8 @@ steps() {
 		test "$(slots data)" = UUU; findmnt /srv/data; ramraid status data; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; written'
 	check 'release, killed again and again, and run again' "$helpers"'
 		writer 4
-		for at in '"$(short || printf '"mdadm --manage /dev/$(md data) --fail" "mdadm --manage /dev/$(md data) --remove" "echo rapiddisk detach" "mdadm --grow /dev/$(md data) --bitmap=none"')"' \
-			"mdadm --grow --force /dev/$(md data) --raid-devices=2" "echo -writemostly" "write /etc/mdadm/mdadm.conf"; do
+		for at in '"$(short || printf '"mdadm --manage /dev/$(md data) --fail" "mdadm --manage /dev/$(md data) --remove" "echo rapiddisk detach"')"' \
+			"mdadm --grow --force /dev/$(md data) --raid-devices=2" "echo -writemostly" '"$(short || printf '"mdadm --grow /dev/$(md data) --bitmap=none"')"' "write /etc/mdadm/mdadm.conf"; do
 			killed "$at" release --yes data
 		done
 		test "$(slots data)" = UU; legs | diff - /root/before.legs'
