@@ -6,7 +6,8 @@ need core/paths core/words
 # trust_why_not PATH: prints why somebody else than root could change what is found there: a part of
 # the path that is not root's (in tests: our own), or that others may write to. A sticky bit does
 # not help: whoever may write to the folder may have made what is in it. Nor does what the FUSE file
-# system of a user says of itself. Nothing when all that there is of it is root's.
+# system of a user says of itself, or that of a disk that a user has plugged in. Nothing when all that
+# there is of it is root's.
 trust_why_not() {
 	local rest=${1#"$ROOT"} at=$ROOT part links=0 owner mode name parts=("$ROOT/")
 	# Before it is asked anything: its server need not answer.
@@ -32,7 +33,7 @@ trust_why_not() {
 			parts+=("$at")
 		fi
 	done
-	trust_served_ "${parts[@]}" || return 0
+	trust_served_ "${parts[@]}" && trust_brought_ "${parts[@]}" || return 0
 	while IFS=: read -r owner mode name; do
 		if ((owner != 0 && owner != EUID)); then
 			printf '%s belongs to user %s, not to root\n' "$name" "$owner"
@@ -61,6 +62,27 @@ trust_served_() {
 		for path; do
 			[[ $path/ == "$ROOT$target"/* ]] || continue
 			printf '%s is a FUSE file system of user %s\n' "$target" "$user"
+			return 1
+		done
+	done
+}
+
+# trust_brought_ PATH…: returns 1, having printed why, when one of these is in a file system that a
+# user has had mounted: by udisks, or as fstab lets users (user, users). Owners and modes are those
+# that the disk says, and anybody may bring one. libmount writes down who it was (utab; in blanks \040
+# as above); mounts of fstab by root and by systemd do not have that.
+trust_brought_() {
+	local line lines=() who target path
+	{ mapfile -t lines <"$ROOT/run/mount/utab"; } 2>/dev/null || :
+	for line in "${lines[@]}"; do
+		[[ " $line" =~ \ OPTS=([^ ]*,)?(uhelper=udisks[0-9]*|user=[^ ,]+)(,|\ |$) ]] || continue
+		who=${BASH_REMATCH[2]}
+		[[ " $line" =~ \ TARGET=([^ ]+) ]] || continue
+		printf -v target '%b' "${BASH_REMATCH[1]}"
+		for path; do
+			[[ $path/ == "$ROOT$target"/* ]] || continue
+			printf '%s has been mounted for a user (%s), and anybody can bring such a disk\n' \
+				"$target" "$who"
 			return 1
 		done
 	done

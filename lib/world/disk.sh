@@ -105,6 +105,22 @@ disk_mounted_() {
 	done < <(printf '%s\n' "${lines[@]}")
 }
 
+# disk_below PATH: sets NODE to the block device of the file system that PATH is in, whether or not
+# PATH itself is there. Returns 1 when that has none.
+disk_below() {
+	local line lines=() target source best='' path
+	path=$(readlink -m -- "$ROOT$1") NODE=''
+	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
+	for line in "${lines[@]}"; do
+		words_into "$line" _ _ _ _ target
+		printf -v target '%b' "$target"
+		[[ ${path#"$ROOT"}/ == "${target%/}"/* && ${#target} -ge ${#best} ]] || continue
+		best=$target
+		words_into "${line#* - }" _ source
+	done
+	[[ ${source-} == /* ]] && disk_find "$source"
+}
+
 # disk_numbers NODE…: sets the caller's these and numbers to their names and device numbers, with
 # blanks around each.
 disk_numbers() {

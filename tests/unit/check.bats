@@ -1282,6 +1282,26 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds
 }
 
+@test "RESCUE on a stick: noted; on the disk of the root file system, or on a fixed one: not; mounted for a user: not taken" {
+	local usb="$R/sys/devices/pci0000:00/usb2/2-1/host9/block/sdz"
+	mkdir -p "$usb" "$R/sys/class/block" "$R/mnt/stick/rescue" "$R/run/mount"
+	echo 8:240 >"$usb/dev"
+	ln -s "$usb" "$R/sys/class/block/sdz"
+	: >"$R/dev/sdz"
+	echo RESCUE=/mnt/stick/rescue >>"$R/etc/ramraid/data.conf"
+	finds
+	printf '90 1 8:240 / /mnt/stick rw - ext4 /dev/sdz rw\n' >>"$R/proc/1/mountinfo"
+	finds removable
+	says 'RESCUE=/mnt/stick/rescue on a disk that nobody but root can replace'
+	says '/dev/sdz (usb)'
+	echo 'SRC=/dev/sdz TARGET=/mnt/stick ROOT=/ OPTS=uhelper=udisks2' >"$R/run/mount/utab"
+	finds rescue-folder
+	says 'name that disk in /etc/fstab'
+	rm "$R/run/mount/utab"
+	printf '1 0 8:240 / / rw - ext4 /dev/sdz rw\n' >>"$R/proc/1/mountinfo"
+	finds
+}
+
 @test "no second copy of the witness: a note where the root file system may be put back" {
 	libraries
 	CHECK_ARRAY=data

@@ -168,6 +168,24 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ -z $(calls) ]]
 }
 
+@test "a disk that a user has had mounted is not believed, one of fstab is, wherever a user has mounted another" {
+	mkdir -p "$R/run/mount" "$R/media/u/a b/c" "$R/srv"
+	utab() { printf 'ID=7 SRC=/dev/sdc1 TARGET=%s ROOT=/ OPTS=%s\n' "$@" >"$R/run/mount/utab"; }
+	utab '/media/u/a\040b' uhelper=udisks2
+	[[ $(trust_why_not "$R/media/u/a b/c") == '/media/u/a b has been mounted for a user (uhelper=udisks2), and anybody can bring such a disk' ]]
+	[[ -n $(trust_why_not "$R/media/u/a b/none") && -z $(trust_why_not "$R/media/u") && -z $(trust_why_not "$R/srv") ]]
+	ln -s "$R/media/u/a b" "$R/srv/link"
+	[[ $(trust_why_not "$R/srv/link/c") == *'uhelper=udisks2'* ]]
+	utab '/media/u/a\040b' x-foo,user=alice,x-bar
+	[[ $(trust_why_not "$R/media/u/a b/c") == *'(user=alice)'* ]]
+	for options in _netdev x-uhelper=udisks2 x-systemd.user=1 uhelper=nfs; do
+		utab '/media/u/a\040b' $options
+		[[ -z $(trust_why_not "$R/media/u/a b/c") ]] || fail "$options"
+	done
+	rm "$R/run/mount/utab"
+	[[ -z $(trust_why_not "$R/media/u/a b/c") ]]
+}
+
 @test "metrics: in a folder that is another's nothing is done as root, nor through one" {
 	local folder=$R/var/lib/prometheus/node-exporter METRICS_FILE why
 	mkdir -p "$folder" "$R/etc"

@@ -82,6 +82,7 @@ findings_one() {
 	facts_observe
 	check_array
 	check_system_rescue
+	check_system_removable
 	check_reads
 	check_array_smart
 	check_legs_remote

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need act/notify act/rescue cmd/check/findings cmd/check/makers config/conf core/cli core/paths
-need core/quantity core/trust notes/adopted notes/claim world/disk world/ramdisk
+need core/quantity core/trust notes/adopted notes/claim notes/hardware world/disk world/ramdisk
 
 # check_system ALL: about the system; the first question concerns each array, the others only those
 # who ask about all.
@@ -95,8 +95,8 @@ or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 			findings_note notify \
 				'that only root can change the program that NOTIFY names, which runs as root' \
 				"$why; it is not run" \
-				"chown root and chmod go-w what is named there, \
-or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
+				"chown root and chmod go-w what is named there (or, where it says that a \
+user has mounted it, name that disk in /etc/fstab), or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 	fi
 }
 
@@ -109,8 +109,8 @@ check_system_rescue() {
 	[[ -z $why ]] ||
 		findings_problem rescue-folder "that RESCUE=$folder can be changed by root alone, \
 so that a shutdown can save the RAM leg there" "$why" \
-			"chown root and chmod go-w what is named there, \
-or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
+			"chown root and chmod go-w what is named there (or, where it says that a user \
+has mounted it, name that disk in /etc/fstab), or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		rescue_is_encrypted "${F[leg.$i.node]:-none}" || continue
 		source=$(findmnt --noheadings --nofsroot --output SOURCE --target "${folder%/*}/" 2>/dev/null) || return 0
@@ -121,6 +121,28 @@ as the disk leg ${F[leg.$i.dev]} is" \
 which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, \
 in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
 		return 0
+	done
+}
+
+# check_system_removable: what RESCUE, NOTIFY and WITNESS_COPY name counts as root's, by what the
+# disk says, and a name in fstab may be that of another disk tomorrow. Not where the root file system
+# is on the same disk. After conf_load.
+check_system_removable() {
+	local key path root='' NODE HARDWARE
+	! disk_below / || {
+		hardware_of "$NODE"
+		root=$HARDWARE
+	}
+	for key in RESCUE NOTIFY WITNESS_COPY; do
+		path=${CONF[$key]}
+		[[ $path == /* && -z $(trust_why_not "$ROOT$path") ]] || continue
+		disk_below "$path" || continue
+		hardware_of "$NODE"
+		[[ $HARDWARE != "$root" && +${HARDWARE%% *}+ =~ \+(usb|removable)\+ ]] || continue
+		findings_note removable "$key=$path on a disk that nobody but root can replace" \
+			"that it is on /dev/$NODE (${HARDWARE%% *}): who plugs in another one of that \
+name is believed as root is" \
+			"keep others from that port, or write another $key= in $ETC/$CHECK_ARRAY.conf"
 	done
 }
 
