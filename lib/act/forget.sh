@@ -2,23 +2,10 @@
 # written down about it go. Each step can be done again, or is left out when it is done.
 # shellcheck shell=bash
 
-need act/hotplug core/act core/log core/paths core/put notes/witness-copy world/systemd
+need act/hotplug core/act core/log core/paths core/put notes/releasing notes/witness-copy
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
-
-# forget_file NAME: the note that this has begun: by then there may be no configuration any more.
-forget_file() { printf '%s/%s.releasing\n' "$STATE" "$1"; }
-
-# forget_begun NAME: sets FORGET_VERB to the verb that has begun it and has not ended, release or
-# destroy; empty when none has.
-forget_begun() {
-	local text=''
-	FORGET_VERB=''
-	[[ -e $(forget_file "$1") ]] || return 0
-	FORGET_VERB=release
-	{ IFS= read -r text <"$(forget_file "$1")"; } 2>/dev/null || :
-	[[ $text != *'"ramraid destroy"'* ]] || FORGET_VERB=destroy
-}
 
 # forget_unit NAME VERB UUID: the unit and the configuration. A stop of the unit stops the array,
 # and first what lies on it, which the generator has made to require the unit. So: from now on
@@ -54,7 +41,7 @@ which would be stopped with it; it stays active and does nothing any more"
 forget_note_() {
 	local copy
 	copy=$(forget_copy_place_ "$1" "$3")
-	act_text "$(forget_file "$1")" \
+	act_text "$(releasing_file "$1")" \
 		"# \"ramraid $2\" has begun to take the notes of this array away; type it again.
 ${copy:+copy=$copy
 }"
@@ -66,10 +53,10 @@ forget_copy_place_() {
 	if [[ -e $ETC/$1.conf ]]; then
 		witness_copy_find "$2"
 		printf '%s\n' "$WITNESS_COPY"
-	elif [[ -e $(forget_file "$1") ]]; then
+	elif [[ -e $(releasing_file "$1") ]]; then
 		while IFS= read -r line; do
 			[[ $line != copy=/*.witness ]] || printf '%s\n' "${line#copy=}"
-		done <"$(forget_file "$1")"
+		done <"$(releasing_file "$1")"
 	fi
 }
 
@@ -85,6 +72,6 @@ forget_copy() {
 forget_notes() {
 	act rm -f -- \
 		"$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory,failures,block} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
-	act rm -f -- "$(forget_file "$1")"
+	act rm -f -- "$(releasing_file "$1")"
 	hotplug_disarm
 }

@@ -9,12 +9,12 @@ readonly STATUS_USAGE='usage: ramraid status [--problems] [--json] [--watch[=TIM
 
 Show each array (without NAME: all that are configured): its state in one word, every leg with its
 slot, what goes on, what that means, and what to do.
-  --problems          show only arrays that are not whole or have a fault in their configuration,
-                      and nothing at all when there are none
+  --problems          show only arrays that are not whole, have a fault in their configuration, or
+                      have an adopt or release that has not ended; nothing when there are none
   --json              print the same for programs
   --watch[=TIMESPAN]  show it again and again, every 2 s unless you say otherwise, until you press
                       Ctrl-C or q
-Exit code 0: all are whole; 1: one is not (with --problems also: one has such a fault); 2: a name
+Exit code 0: all are whole; 1: one is not (with --problems also: one is shown); 2: a name
 that can be none; 3: one is not running.'
 
 cmd_status() {
@@ -73,10 +73,11 @@ status_one_() { # NAME
 	if [[ $STATUS_WORD != whole ]]; then
 		need observe/detail
 		detail_look
-	elif [[ -n ${OPT[problems]-} && -z ${F[conf.warning.0]-} ]]; then
+	elif [[ -n ${OPT[problems]-} && -z ${F[conf.warning.0]-}${F[unfinished]-} ]]; then
 		return 0
 	fi
-	[[ $STATUS_WORD == whole && ${F[array.sync]} == idle && -z ${F[conf.warning.0]-} ]] || {
+	[[ $STATUS_WORD == whole && ${F[array.sync]} == idle &&
+		-z ${F[conf.warning.0]-}${F[unfinished]-} ]] || {
 		need report/advice
 		advice "$STATUS_WORD"
 	}

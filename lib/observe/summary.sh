@@ -2,7 +2,7 @@
 # Everybody's look is in observe/facts.sh.
 # shellcheck shell=bash
 
-need config/conf core/log decide/health observe/facts
+need config/conf core/log decide/health observe/facts observe/unfinished
 
 declare -gA F # the facts: decide/facts.list
 
@@ -15,11 +15,13 @@ summary_array() {
 		facts_of_conf "$1"
 		facts_observe
 		facts_served
+		unfinished_look "$1"
 		STATUS_WORD=whole
 		health_is_whole || STATUS_WORD=''
 		[[ -z $STATUS_WORD || ${#CONF_WARNINGS[@]} -gt 0 ]] || return 0
 	fi
 	need observe/detail
 	detail_conf "$1" "$code"
+	((code == 0)) || unfinished_look "$1"
 	detail_word
 }

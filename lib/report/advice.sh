@@ -256,10 +256,20 @@ $(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
 			advice_line_ '  configuration:' "${F[conf.$kind.$i]}"
 		done
 	done
+	advice_unfinished_
 	advice_line_ ' ' "$ADVICE_ALARM"
 	advice_line_ '  why:   ' "$ADVICE_WHY"
 	advice_line_ '  impact:' "$ADVICE_IMPACT"
 	advice_line_ '  action:' "$ADVICE_ACTION"
+}
+
+advice_unfinished_() {
+	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
+	[[ -n ${F[unfinished]-} ]] || return 0
+	need report/unfinished
+	unfinished_words
+	advice_line_ '  unfinished:' "expected $UNFINISHED_EXPECTED, found $UNFINISHED_FOUND. \
+Do: $UNFINISHED_ACTION"
 }
 
 advice_line_() { # HEAD TEXT

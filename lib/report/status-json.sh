@@ -183,4 +183,21 @@ status_json_advice_() {
 		done
 		json_close
 	done
+	status_json_unfinished_
+}
+
+# What has begun and not ended, by the words of "check"; null when nothing has.
+status_json_unfinished_() {
+	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
+	[[ -n ${F[unfinished]-} ]] || {
+		json_null unfinished
+		return 0
+	}
+	need report/unfinished
+	unfinished_words
+	json_open unfinished object
+	json_text code "$UNFINISHED"
+	json_text verb "${F[unfinished]}"
+	json_text action "$UNFINISHED_ACTION"
+	json_close
 }

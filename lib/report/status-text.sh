@@ -30,7 +30,8 @@ status_text() {
 			SHOWN+=$line
 		}
 	}
-	[[ $1 == whole && ${F[array.sync]} == idle && -z ${F[conf.warning.0]-} ]] || {
+	[[ $1 == whole && ${F[array.sync]} == idle &&
+		-z ${F[conf.warning.0]-}${F[unfinished]-} ]] || {
 		need report/advice
 		advice_show "$1"
 	}

@@ -533,11 +533,22 @@ the system: 1 note
 @test "an adoption or a release that was not finished, configured or not" {
 	printf 'uuid=%s\nbitmap=none\ndone=no\n' "$ID" >"$R/etc/ramraid/state/data.adopted"
 	finds adopt-unfinished
+	says 'expected an adoption to be complete, found one that has begun'
+	says 'action: ramraid adopt data /dev/md127; or back: ramraid release data'
 	sed -i s/=no/=yes/ "$R/etc/ramraid/state/data.adopted"
 	silent
 	: >"$R/etc/ramraid/state/data.releasing"
 	finds release-unfinished
-	says 'action: ramraid release data'
+	says "action: ramraid release data; or, to keep the mirror, if an old backup of /etc has brought the note back: rm $R/etc/ramraid/state/data.releasing"
+	# As a release does it: first that what adopt has done is not done any more.
+	printf 'uuid=%s\nbitmap=none\ndone=no\n' "$ID" >"$R/etc/ramraid/state/data.adopted"
+	finds release-unfinished
+	says 'action: ramraid release data; or, to keep the mirror: ramraid adopt data /dev/md127'
+	echo '# "ramraid destroy" has begun' >"$R/etc/ramraid/state/data.releasing"
+	finds release-unfinished
+	says "expected a destroy to be complete"
+	says "action: to keep the array, which runs: rm $R/etc/ramraid/state/data.releasing; else, and all on it is lost: ramraid destroy data"
+	sed -i s/=no/=yes/ "$R/etc/ramraid/state/data.adopted"
 	rm "$R"/etc/ramraid/state/data.*ing
 	: >"$R/etc/ramraid/state/old.releasing"
 	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/old.adopted"

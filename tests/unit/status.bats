@@ -82,7 +82,7 @@ same() {
 		[[ $status == 1 && -n $output ]] || fail "$change: $status $output"
 	done
 	# Every word of every list, and null for everything that may be null, has a state that shows it; but for what md does to no mirror of ours.
-	change=$(jq -rs '[.[].arrays[] | .state, .legs[].state, .legs[].role, .activity.action?, .last_rebuild.engine?] | unique | .[] | strings' "$STATES"/*.json)
+	change=$(jq -rs '[.[].arrays[] | .state, .legs[].state, .legs[].role, .activity.action?, .last_rebuild.engine?, .unfinished.code?, .unfinished.verb?] | unique | .[] | strings' "$STATES"/*.json)
 	while IFS= read -r state; do
 		grep -qx -- "$state" <<<"$change" || fail "no state shows $state"
 	done < <(jq -r '.. | .enum? | arrays[]' "$schema" | grep -vx 'repair\|reshape\|frozen')
@@ -106,7 +106,7 @@ same() {
 		shows "$state"
 		plain=$SHOWN CODE_PLAIN=$CODE
 		shows "$state" problems
-		[[ $CODE == "$CODE_PLAIN" ]] || grep -q '^conf.warning' "$STATES/$state.facts" || fail "$state: $CODE_PLAIN, with --problems $CODE"
+		[[ $CODE == "$CODE_PLAIN" ]] || grep -q '^conf.warning\|^unfinished=' "$STATES/$state.facts" || fail "$state: $CODE_PLAIN, with --problems $CODE"
 		if ((CODE == 0)); then
 			[[ -z $SHOWN ]] || fail "$state: $SHOWN"
 			whole=$((whole + 1))
@@ -133,6 +133,32 @@ same() {
 	[[ $CODE == 1 && $SHOWN == *whole*'WAIT=maybe'* ]] || fail "$CODE: $SHOWN"
 	shows fault json
 	[[ $CODE == 0 ]]
+}
+
+@test "an adoption that has not ended: status finds it, whole or not, and --problems shows it; an adoption that has ended is none" {
+	libraries # the real look
+	ID=01234567-89ab-4cde-8f01-23456789abcd
+	mkdir -p "$R/etc/ramraid/state"
+	CONF[UUID]=$ID
+	noted() {
+		printf 'uuid=%s\nbitmap=none\ndone=%s\n' "$@" >"$R/etc/ramraid/state/data.adopted"
+		unfinished_look data
+	}
+	noted $ID no
+	[[ ${F[unfinished]} == adopt && ${F[unfinished.undone]} == yes ]]
+	noted $ID yes
+	[[ -z ${F[unfinished]}${F[unfinished.undone]} ]]
+	noted 99999999-89ab-4cde-8f01-23456789abcd no
+	[[ -z ${F[unfinished]} ]]
+	echo '# "ramraid release" has begun' >"$R/etc/ramraid/state/data.releasing"
+	noted $ID no
+	[[ ${F[unfinished]}${F[unfinished.undone]} == releaseyes ]]
+	echo '# "ramraid destroy" has begun' >"$R/etc/ramraid/state/data.releasing"
+	noted $ID yes
+	[[ ${F[unfinished]}${F[unfinished.undone]} == destroy ]]
+	replace
+	shows unfinished-adopt problems
+	[[ $CODE == 1 && $SHOWN == *'unfinished: expected an adoption to be complete'* ]]
 }
 
 @test "--problems: silent where no arrays are configured" {

@@ -4,9 +4,9 @@
 # findings_note.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths core/quantity notes/adopted notes/claim
-need notes/memory-floor world/initramfs world/kernels world/md-leg world/ramdisk world/superblock
-need world/systemd
+need cmd/check/findings config/conf core/paths core/quantity notes/claim
+need notes/memory-floor observe/unfinished report/unfinished world/initramfs world/kernels
+need world/md-leg world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -211,15 +211,11 @@ check_boot_enabled() {
 }
 
 check_boot_half_done() {
-	if [[ -e $STATE/$CHECK_ARRAY.releasing ]]; then
-		findings_problem release-unfinished 'a release to be complete' \
-			'one that has begun' "ramraid release $CHECK_ARRAY"
-	elif adopted_read "$CHECK_ARRAY" && [[ ${ADOPTED[done]-} == no &&
-		${ADOPTED[uuid]-} == "${CONF[UUID]}" ]]; then
-		findings_problem adopt-unfinished 'an adoption to be complete' \
-			'one that has begun' \
-			"ramraid adopt $CHECK_ARRAY ARRAY; or back: ramraid release $CHECK_ARRAY"
-	fi
+	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
+	unfinished_look "$CHECK_ARRAY"
+	unfinished_words
+	[[ -z $UNFINISHED ]] || findings_problem "$UNFINISHED" "$UNFINISHED_EXPECTED" \
+		"$UNFINISHED_FOUND" "$UNFINISHED_ACTION"
 }
 
 # After a boot nearly all memory is available, but never more than there is. After facts_observe;

@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 
 need act/notify act/rescue cmd/check/findings cmd/check/makers config/conf core/cli core/paths
-need core/quantity core/trust notes/adopted notes/claim notes/hardware world/disk world/ramdisk
+need core/quantity core/trust notes/adopted notes/claim notes/hardware notes/releasing world/disk
+need world/ramdisk
 
 # check_system ALL: about the system; the first question concerns each array, the others only those
 # who ask about all.
@@ -39,13 +40,14 @@ since nobody would start it" "$file" 'ramraid claim'
 # notes after it. Where somebody has deleted the configuration of one that had ended, "release" goes
 # by what the array was started with, and after a boot by nothing.
 check_system_half_done_unconfigured() {
-	local file name back
+	local file name back RELEASING
 	for file in "$STATE"/*.releasing "$STATE"/*.adopted; do
 		name=${file##*/} name=${name%.*}
 		[[ -e $file && ! -e $ETC/$name.conf && ! -L $ETC/$name.conf ]] || continue
 		if [[ $file == *.releasing ]]; then
-			findings_problem release-unfinished "the release of $name to be complete" \
-				"its notes, such as $file" "ramraid release $name"
+			releasing_read "$name"
+			findings_problem release-unfinished "the $RELEASING of $name to be complete" \
+				"its notes, such as $file" "ramraid $RELEASING $name"
 		elif [[ ! -e $STATE/$name.releasing ]]; then
 			back="back: ramraid release $name"
 			! adopted_read "$name" || [[ ${ADOPTED[done]-} != yes ||
