@@ -1,7 +1,7 @@
 # ramraid config: what the configuration comes to, and which line says so.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/cli core/json core/log
+need config/conf config/conf-need config/conf-unread core/cli core/json core/log
 
 readonly CONFIG_USAGE='usage: ramraid config show [--json] [NAME]
 
@@ -29,6 +29,8 @@ cmd_config() {
 	declare -ga CONFIG_MEMBERS=() CONFIG_REQUIRED_BY=()
 	NAME=${ARGS[1]-}
 	if ((${#ARGS[@]} == 2)); then conf_need "$NAME"; else config_defaults || code=$EX_USAGE; fi
+	config_unread ramraid
+	[[ -z $NAME ]] || config_unread "$NAME"
 	text=$(if [[ -n ${OPT[json]-} ]]; then config_json; else config_text; fi)
 	cli_print "$text"$'\n'
 	return "$code"
@@ -40,6 +42,17 @@ config_defaults() {
 	! conf_defaults || return 0
 	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	return 1
+}
+
+# Drop-ins that are none by their names.
+config_unread() { # NAME, or ramraid
+	local file
+	local -a CONF_UNREAD_MEANT CONF_UNREAD_KEPT
+	conf_unread "$1"
+	for file in "${CONF_UNREAD_MEANT[@]}"; do
+		log_warning "$file is not read: its name does not end in .conf"
+	done
+	for file in "${CONF_UNREAD_KEPT[@]}"; do log_info "$file is not read"; done
 }
 
 # config_each FUNCTION: calls FUNCTION KEY VALUE ORIGIN for each key; for a list for each of its

@@ -1271,6 +1271,18 @@ hook() { # ARG…: as run-parts calls it, with our program
 	[[ $(printf '%s\n' dkms initramfs-tools zz-ramraid | sort -c 2>&1) == '' ]]
 }
 
+@test "drop-ins that are not read because of their names: noted, but not what an editor or dpkg has put aside" {
+	mkdir "$R/etc/ramraid/data.conf.d" "$R/etc/ramraid/ramraid.conf.d"
+	for file in 10-a.conf b.conf~ .hidden b.conf.dpkg-old b.bak b.swp c.disabled; do : >"$R/etc/ramraid/data.conf.d/$file"; done
+	silent
+	: >"$R/etc/ramraid/data.conf.d/20-ram"
+	finds dropin-unread
+	says "found $R/etc/ramraid/data.conf.d/20-ram"
+	says "action: mv $R/etc/ramraid/data.conf.d/20-ram $R/etc/ramraid/data.conf.d/20-ram.conf"
+	: >"$R/etc/ramraid/ramraid.conf.d/30-all.cnf"
+	finds dropin-unread dropin-unread
+}
+
 @test "RESCUE: a folder that others may write to, and a plain one beside encrypted legs" {
 	mkdir -p "$R/var/lib/ramraid"
 	finds

@@ -122,6 +122,22 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	line RAM=auto built-in
 }
 
+@test "drop-ins that are none by their names are said, on stderr; what was put aside at the lowest level" {
+	: >"$C/data.conf.d/20-ram"
+	: >"$C/data.conf.d/local.conf~"
+	mkdir "$C/ramraid.conf.d"
+	: >"$C/ramraid.conf.d/all.cnf"
+	run show data
+	assert_success
+	assert_line -p "$C/data.conf.d/20-ram is not read: its name does not end in .conf"
+	assert_line -p "$C/ramraid.conf.d/all.cnf is not read: its name does not end in .conf"
+	assert_line -p "$C/data.conf.d/local.conf~ is not read"
+	refute_line -p 'local.conf is not read'
+	show --json data 2>/dev/null | jq -e .version
+	run show
+	refute_output -p 20-ram
+}
+
 @test "nobody else pays: without being asked config/conf.sh notes no origin" {
 	libraries
 	conf_origin_() { fail "asked for"; }

@@ -77,6 +77,7 @@ findings_one() {
 	fi
 	findings_same
 	findings_renamed
+	check_system_dropins "$1"
 	check_system_notify
 	static_configured "$1"
 	facts_observe

@@ -2,7 +2,8 @@
 # the memory of all ramdisks, who is told of a failure.
 # shellcheck shell=bash
 
-need act/notify act/rescue cmd/check/findings cmd/check/makers config/conf core/cli core/paths
+need act/notify act/rescue cmd/check/findings cmd/check/makers config/conf config/conf-unread
+need core/cli core/paths
 need core/quantity core/trust notes/adopted notes/claim notes/hardware notes/releasing world/disk
 need world/ramdisk
 
@@ -22,6 +23,21 @@ check_system() {
 
 check_system_defaults() {
 	conf_defaults || findings_configuration
+	check_system_dropins ramraid
+}
+
+# check_system_dropins NAME: what was meant to be one, and is not in force. The defaults' are those
+# of ramraid.
+check_system_dropins() {
+	local file
+	local -a CONF_UNREAD_MEANT CONF_UNREAD_KEPT
+	conf_unread "$1"
+	for file in "${CONF_UNREAD_MEANT[@]}"; do
+		findings_note dropin-unread \
+			"names that end in .conf in $ETC/$1.conf.d, as no other file there is read" \
+			"$file" "mv $file $file.conf, if it is to be in force; \
+else: mv $file $file.disabled"
+	done
 }
 
 # Claimed and not configured: nobody starts it.
