@@ -37,6 +37,15 @@ steps() {
 		ramraid adopt --dry-run data /dev/md0 | tee /root/out
 		grep -x "mdadm --manage /dev/md0 --fail /dev/rd0" /root/out; grep "detach.*0 > /sys/kernel/rapiddisk/mgmt" /root/out
 		test -z "$(find /etc/ramraid -name "data*")"; test "$(members md0)" = UUU; unharmed data'
+	check 'found by --find; a name in fstab that does not last is refused, and shown as it would be; rapiddiskd is told' "$helpers"'
+		ramraid adopt --find >/root/out 2>&1 || { cat /root/out; false; }
+		cat /root/out; for md in md0 md1; do grep "ramraid adopt .*/dev/$md" /root/out; done
+		sed -i "s,^UUID=[^ ]* /srv/solo ,/dev/md1 /srv/solo ," /etc/fstab; grep "^/dev/md1 /srv/solo" /etc/fstab; cp /etc/fstab /root/fstab
+		code=0; ramraid adopt --yes solo /dev/md1 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4; grep "fstab.*/dev/md1.*--fix-fstab" /root/out; test ! -e /etc/ramraid/solo.conf
+		ramraid adopt --dry-run --fix-fstab solo /dev/md1 >/root/out 2>&1; cat /root/out; grep "UUID=$(blkid -o value -s UUID /dev/md1) /srv/solo" /root/out; cmp /etc/fstab /root/fstab
+		systemctl unmask rapiddiskd.service; systemctl enable rapiddiskd.service
+		ramraid adopt --dry-run --fix-fstab solo /dev/md1 >/root/out 2>&1; cat /root/out; grep "systemctl disable --now rapiddiskd.service" /root/out
+		systemctl disable rapiddiskd.service; systemctl mask rapiddiskd.service'
 	check 'with a disk out of it: refused, and it stays as it is; brought back as the message says' "$helpers"'
 		mdadm /dev/md0 --fail $(node B); for i in $(seq 50); do mdadm /dev/md0 --remove $(node B) && break; sleep 0.2; done
 		code=0; ramraid adopt --yes data /dev/md0 >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4
@@ -58,7 +67,8 @@ steps() {
 		test "$(cat /sys/block/md0/md/dev-sd*/state | grep -c write_mostly)" = 2
 		written data; writer data 2'
 	check 'the one beside one disk, too' "$helpers"'
-		ramraid adopt --yes solo /dev/md1; unharmed data
+		ramraid adopt --yes --fix-fstab solo /dev/md1; unharmed data
+		grep "^UUID=$(blkid -o value -s UUID /dev/md1) /srv/solo" /etc/fstab; cmp /etc/fstab.ramraid-old /root/fstab
 		test "$(members md1)" = UU; ramraid status; clean data solo'
 	reboot
 	check 'after a reboot both are whole, and all is there' "$helpers"'
