@@ -11,7 +11,7 @@ declare -gA F # the facts: decide/facts.list
 
 readonly ADOPT_USAGE='usage: ramraid adopt [--find] [--ram=KIND] [--fix-fstab] [--yes] [--dry-run] NAME ARRAY|DISK…
 
-Give a RAID1 that exists a leg in RAM. ARRAY is /dev/md127, or any name below /dev/md, and may be
+Give an existing RAID1 a leg in RAM. ARRAY is /dev/md127, or any name below /dev/md, and may be
 mounted. If it does not run, name the inactive array, or all of its disks: ramraid then starts it
 as it starts its own arrays.
 ramraid adds a bitmap and one slot, writes /etc/ramraid/NAME.conf and the claim, enables

@@ -5,23 +5,23 @@ usage() {
 	cat <<'EOT'
 usage: ramraid VERB [OPTION…] [NAME…]
 
-Make a mirror, and leave it:
+Make a mirror, or end it:
   create NAME DISK…     make a mirror of disks and a RAM leg
-  adopt NAME ARRAY|DISK…  give a RAID1 that exists a leg in RAM
+  adopt NAME ARRAY|DISK…  give an existing RAID1 a leg in RAM
   release NAME          make such a mirror a plain RAID1 again
   destroy NAME          wipe the array, and all that is on it
 
-See how it is:
+Look at arrays:
   list [NAME…]          one line for each array
   status [NAME…]        the state of arrays and legs, and what to do
   check [NAME…]         what would go wrong at the next boot
   wait NAME             wait until the array is whole
   events NAME           what has happened to the array
-  config show [NAME]    each key, its value, and where that is set
+  config show [NAME]    each key, its value, and where it is set
   metrics               the state of all arrays, for Prometheus
   estimate PATH|DEVICE|NAME  how much memory a RAM leg would take
   bench NAME            what the array and its legs read in a second
-  scrub NAME            have md compare the legs
+  scrub NAME            make md compare the legs
 
 Start and stop:
   start NAME            start the array, and rebuild its RAM leg
