@@ -2,9 +2,9 @@
 # observe/adoptable.sh.
 # shellcheck shell=bash
 
-need act/hand-made-drop config/conf core/cli core/log core/quantity gate/dependents
-need observe/adoptable observe/lasting-names observe/ramdisk-makers world/disk world/md
-need world/md-leg world/md-state
+need act/hand-made-drop config/conf core/cli core/log core/quantity decide/larger-blocks
+need gate/dependents observe/adoptable observe/contents-blocks observe/lasting-names
+need observe/ramdisk-makers world/disk world/md world/md-leg world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -26,7 +26,7 @@ adopt_ask() {
 	if [[ -n $HAND_MADE ]]; then
 		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
 		PLAN+=("$what, and $(hand_made_drop_fate "$HAND_MADE")")
-		[[ ${CONF[RAM]} == none ]] ||
+		[[ ${CONF[RAM]} == none || -n $ADOPT_GROWS ]] ||
 			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
 	elif [[ -n $ADOPT_KEPT ]]; then
 		PLAN+=("/dev/$ADOPT_KEPT stays as the RAM leg, and counts as no copy that lasts. \
@@ -41,6 +41,7 @@ md compares the"
 		PLAN+=("write-behind is on ($VALUE): it is switched off. With it, \
 an fsync returns before"
 			'a disk has the data, and a power cut loses that')
+	adopt_ask_blocks_
 	adopt_ask_names_
 	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
 	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
@@ -61,6 +62,18 @@ and the RAM leg takes"
 takes no memory, and counts as no copy:"
 			"--ram=/dev/$leg. An ephemeral disk must be that")
 	done
+}
+
+# No step of a running array changes them. Who goes past the page cache sees their size.
+adopt_ask_blocks_() {
+	[[ -n $ADOPT_GROWS ]] || return 0
+	PLAN+=("at its next start its blocks have 4096 bytes, instead of $ADOPT_GROWS, \
+which what is on it bears:"
+		"$(larger_blocks_what "${CONTENTS_BLOCKS[@]}")"
+		"until then (ramraid stop $NAME; ramraid start $NAME; or a reboot) \
+it runs on its disk legs, without a RAM leg"
+		"programs that read and write it, or files on it, with O_DIRECT in pieces of less than \
+4096 bytes (some databases, disks of virtual machines) get errors from then on")
 }
 
 # Who has made the array knows whether its free slot was a ramdisk's.

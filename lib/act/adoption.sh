@@ -45,6 +45,7 @@ adoption_conf() {
 	printf 'MEMBER=%s\n' "${MEMBERS[@]}"
 	[[ -z ${OPT[ram]-} ]] || printf 'RAM=%s\n' "${OPT[ram]}"
 	[[ ${CONF[ROOT]} == no ]] || printf 'ROOT=yes\n'
+	[[ ${CONF[BLOCK]} == auto ]] || printf 'BLOCK=%s\n' "${CONF[BLOCK]}"
 }
 
 # adoption_array: what a running array of ours has. The bitmap before the slot: mdadm makes it with

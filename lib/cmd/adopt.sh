@@ -3,9 +3,10 @@
 
 need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug act/kept-leg
 need act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
-need config/conf-keys config/conf-need core/act core/cli core/log core/paths core/put notes/adopted
-need notes/claim notes/contents observe/adopt-find observe/adoptable observe/adoptable-stopped
-need observe/facts observe/static report/unadopted world/disk world/disk-name world/systemd
+need config/conf-keys config/conf-need core/act core/cli core/log core/paths core/put decide/health
+need notes/adopted notes/claim notes/contents observe/adopt-find observe/adoptable
+need observe/adoptable-stopped observe/facts observe/static report/unadopted world/disk
+need world/disk-name world/md world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -73,7 +74,7 @@ adopt_look() {
 	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_find_none "${ARGS[0]}"
 	# Somebody has deleted it since.
 	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
-	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT=''
+	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT='' ADOPT_GROWS=''
 	if [[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]]; then
 		adopt_find_begun
 	else
@@ -206,7 +207,8 @@ adopt_start() {
 	if systemd_unit_is_up "$NAME" && ! systemd_unit_works "$NAME"; then
 		array_lock "$NAME" 5
 		attach_here yes
-		[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || return "$EX_FAILED"
+		[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] || adopt_grows ||
+			return "$EX_FAILED"
 	else
 		paths_run
 		put_lines "$RUN/$NAME.taken"
@@ -214,9 +216,30 @@ adopt_start() {
 			systemd_reset "$NAME"
 			systemd_start "$NAME"
 		}
-		wait_whole "$NAME" infinity
+		if adopt_grows; then wait_disks "$NAME"; else wait_whole "$NAME" infinity; fi
+	fi
+	if adopt_grows; then
+		adopt_next
+		return
 	fi
 	adoption_bitmap ||
 		die "$NAME: adopted and whole, but md takes no bitmap yet; type this again"
 	log_notice "$NAME: adopted. The way back: ramraid release $NAME"
+}
+
+# Does the RAM leg come with the next start, which gives the array larger blocks? Asked of what is
+# configured, and of the array: also by a second run.
+adopt_grows() {
+	[[ ${CONF[BLOCK]} == 4096 && -n $ADOPT_MD ]] || return 1
+	facts_observe
+	health_is_too_small
+}
+
+adopt_next() {
+	[[ $(md_bitmap "${F[array.md]}") != none ]] ||
+		log_notice "$NAME: has no bitmap as long as it lacks a member; \
+type this again when it is whole"
+	log_notice "$NAME: adopted. It runs on its disk legs; the RAM leg joins at its next start, \
+when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $NAME; or a reboot. \
+The way back: ramraid release $NAME"
 }

@@ -55,6 +55,21 @@ wait_whole() {
 	done
 }
 
+# wait_disks NAME: until nothing goes on any more that could add a leg; are all disk legs in sync?
+# For an array that gets its RAM leg at a later start.
+wait_disks() {
+	local state LOST LACKING
+	static_configured "$1"
+	while :; do
+		facts_observe
+		state=$(systemd_unit_state "$1")
+		! wait_over_ "$1" "$state" || break
+		sleep 0.5
+	done
+	health_lost
+	[[ ${F[array.state]} == active && -z $LOST$LACKING ]] || wait_result_ "$1"
+}
+
 # What has made it whole then writes down since when it is, for "status"; after that it may go on
 # comparing the legs for long.
 wait_last_words_() { # NAME UNIT-STATE

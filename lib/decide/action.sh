@@ -217,7 +217,7 @@ are over, and on this kernel nothing may be read while one is rebuilt: ${F[kerne
 	elif [[ ${F[array.level]} != raid1 || ${F[array.degraded]} == 0 ]]; then
 		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and \
 has no free slot for one"
-	elif [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
+	elif health_is_too_small; then
 		action_too_small_
 	elif [[ ${F[ram.state]} == attached ]]; then
 		action_fill_
@@ -228,12 +228,16 @@ has no free slot for one"
 	fi
 }
 
-# zram would make the array's blocks larger while it is in use.
+# zram would make the array's blocks larger while it is in use. Only a start can.
 action_too_small_() {
-	local todo='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
+	local todo="ramraid check ${F[name]} says whether what is on it bears larger ones, \
+and what to write"
 	[[ ${F[conf.block]} != 4096 ]] ||
-		todo="something else has started it: ramraid stop ${F[name]}; \
-ramraid start ${F[name]}"
+		todo="a start by ramraid gives it larger ones: \
+ramraid stop ${F[name]}; ramraid start ${F[name]}"
+	[[ ${F[conf.root]} != yes ]] ||
+		todo="the initramfs, which starts it, gives it no larger ones: \
+take another kind, such as RAM=auto"
 	action_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
 ${F[array.md]} have ${F[array.block]}; $todo"
 }

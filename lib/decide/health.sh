@@ -64,3 +64,9 @@ health_is_whole() {
 		-z $LOST$LACKING ]] &&
 		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]]
 }
+
+# health_is_too_small: has the running array smaller blocks than a RAM leg of zram?
+health_is_too_small() {
+	[[ ${F[conf.ram]} == zram* && ${F[array.state]} == active ]] &&
+		((${F[array.block]:-512} < 4096))
+}

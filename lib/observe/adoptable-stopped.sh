@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 need config/conf core/log core/paths notes/hardware notes/memory-floor observe/adoptable
-need observe/facts observe/outside observe/scan world/disk world/disk-name world/md-state
-need world/ramdisk world/ramdisk-note world/superblock
+need observe/adoptable-zram observe/facts observe/outside observe/scan world/disk world/disk-name
+need world/md-state world/ramdisk world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 

@@ -5,9 +5,9 @@
 # shellcheck shell=bash
 
 need config/conf core/cli core/log core/paths core/progress core/words notes/claim
-need notes/memory-floor observe/facts observe/hand-made observe/lasting-names world/disk
-need world/disk-name world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
-need world/ramdisk-device world/ramdisk-zram
+need notes/memory-floor observe/adoptable-zram observe/facts observe/hand-made observe/lasting-names
+need world/disk world/disk-name world/md world/md-leg world/md-state world/ramdisk
+need world/ramdisk-device world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -307,23 +307,6 @@ adoptable_memory_() {
 	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$freed")
 	[[ -z $why ]] ||
 		adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
-}
-
-# adoptable_zram BYTES NODE…: zram as the RAM leg of an array of these disks. What counts is the
-# blocks that they, or BLOCK=, give it at every start.
-adoptable_zram() {
-	local bytes=$1 node block=512 most=512 why
-	shift
-	[[ ${CONF[BLOCK]} == auto ]] || most=${CONF[BLOCK]}
-	for node; do
-		! ramdisk_note_is_node "$node" || continue
-		block=$(disk_block "$node")
-		((block <= most)) || most=$block
-	done
-	why=$(ramdisk_zram_why_not "$bytes" "$most")
-	[[ -z $why ]] ||
-		adoptable_wrong "RAM=${CONF[RAM]}: ${why//$'\n'/; }; take another kind, \
-such as RAM=auto"
 }
 
 # An earlier run may have come so far that it has been taken, and holds the superblock of this

@@ -102,8 +102,24 @@ ramraid attach ${F[name]}"
 		ADVICE_ACTION="give it more memory (RAM_LIMIT), or take another kind of RAM; then: \
 ramraid attach ${F[name]}"
 		;;
-	*) [[ -z ${F[leg.ram.dev]-} ]] || advice_device_ ;;
+	*)
+		if health_is_too_small; then
+			advice_blocks_
+		elif [[ -n ${F[leg.ram.dev]-} ]]; then
+			advice_device_
+		fi
+		;;
 	esac
+}
+
+# Sets ADVICE_WHY and ADVICE_ACTION, when RAM=zram can only be used from the next start on.
+advice_blocks_() {
+	ADVICE_WHY="zram has blocks of 4096 bytes, and those of the array have ${F[array.block]}"
+	ADVICE_ACTION="ramraid check ${F[name]}"
+	[[ ${F[conf.block]} != 4096 ]] || {
+		ADVICE_WHY+=', until it is started the next time (BLOCK=4096)'
+		ADVICE_ACTION="ramraid stop ${F[name]}; ramraid start ${F[name]}; or a reboot"
+	}
 }
 
 # Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_ACTION: why a device that is to be

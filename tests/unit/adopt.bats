@@ -631,6 +631,49 @@ half_and_unnamed() {
 	refused 4 '/dev/sdb: has no stable name' data /dev/md127
 }
 
+# larger_blocks MKFS…: the array is whole in blocks of 4096 bytes, and holds that; and the unit takes it over, without a RAM leg.
+larger_blocks() {
+	mkdir -p "$R/sys/class/zram-control"
+	: >"$R/sys/class/zram-control/hot_add"
+	truncate -s 64M "$R/dev/md127"
+	"$@" "$R/dev/md127" >/dev/null
+	blkid() { command blkid "$@"; }
+	start_unit() {
+		: >"$R/active"
+		rm -f "$R"/run/ramraid/data.{released,taken}
+		printf 'uuid=01234567-89ab-4cde-8f01-23456789abcd\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\ngeneration=1\n' >"$R/etc/ramraid/state/data.witness"
+		: >"$R/run/ramraid/data.started"
+		echo md127 7 >"$R/run/ramraid/data.watched"
+	}
+}
+
+@test "--ram=zram of an array with blocks of 512 bytes: with what bears larger ones it is adopted, and gets them at its next start" {
+	local again
+	larger_blocks mkfs.ext4 -q -F -b 4096
+	verb adopt --dry-run --ram=zram data /dev/md127
+	assert_success
+	assert_output -p 'at its next start its blocks have 4096 bytes, instead of 512, which what is on it bears:'
+	assert_output -p 'until then (ramraid stop data; ramraid start data; or a reboot) it runs on its disk legs, without a RAM leg'
+	assert_output -p 'with O_DIRECT'
+	untouched
+	for again in '' again; do
+		verb adopt --yes --ram=zram data /dev/md127
+		assert_success
+		assert_output -p 'the RAM leg joins at its next start, when its blocks have 4096 bytes: ramraid stop data; ramraid start data'
+		[[ -e $R/enabled && -e $R/active && $(<"$MD/raid_disks") == 3 && $(<"$MD/bitmap/location") == +8 && $(<"$MD/dev-sda/state") == in_sync,write_mostly ]] || fail "$output"
+		[[ $(tail -n 2 "$R/etc/ramraid/data.conf") == $'RAM=zram\nBLOCK=4096' ]] || fail "$(<"$R/etc/ramraid/data.conf")"
+		[[ $(calls) != *zram* ]] || fail "$(calls)"
+	done
+	verb release --yes data
+	assert_success
+	is_plain
+}
+
+@test "--ram=zram of an array with blocks of 512 bytes: with what does not bear larger ones it is refused" {
+	larger_blocks mkfs.ext4 -q -F -b 1024
+	refused 4 'what is on it does not bear larger ones: /dev/md127: ext4 with blocks of 1024 bytes' --ram=zram data /dev/md127
+}
+
 @test "a resync, a rebuild, a check, a reshape, or one that is due: refused" {
 	local work
 	for work in resync recover check reshape; do

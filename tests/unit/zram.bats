@@ -196,14 +196,62 @@ limit() {
 	[[ $ACTION == make-ram ]]
 }
 
+# looks_at KIND BYTES: what is on the array md127, and an adoption of it that runs.
+looks_at() {
+	eval "contents_blocks_look() { called look \$1; CONTENTS_BLOCKS=('/dev/md127 $1 $2'); }"
+	NAME=data ADOPT_WRONG='' ADOPT_MD=md127 ADOPT_STOPPED='' ADOPT_BEGUN='' ADOPT_GROWS='' SAID=''
+	declare -gA CONF=([RAM]=zram [BLOCK]=auto [ROOT]=no)
+	log_error() { SAID+="$*"$'\n'; }
+}
+
 @test "adopt: the blocks of the disks count, since those of the array are theirs at the next start" {
-	local NAME=data ADOPT_WRONG=''
-	declare -gA CONF=([RAM]=zram)
+	looks_at ext4 1024
 	disk_block() { case $1 in sda) echo 512 ;; *) echo 4096 ;; esac }
 	adoptable_zram 104857600 sda sdb zram1
-	[[ -z $ADOPT_WRONG ]]
-	run adoptable_zram 104857600 sda zram1
-	assert_output -p 'data: RAM=zram: zram has blocks of 4096 bytes, and those of the array have 512; take another kind'
+	[[ -z $ADOPT_WRONG$(calls) && ${CONF[BLOCK]} == auto ]]
+	adoptable_zram 104857600 sda zram1
+	[[ $SAID == 'data: RAM=zram: zram has blocks of 4096 bytes, and those of the array have 512; what is on it does not bear larger ones: /dev/md127: ext4 with blocks of 1024 bytes; take another kind, such as RAM=auto
+' && ${CONF[BLOCK]} == auto ]] || fail "$SAID"
+}
+
+@test "adopt: what bears larger blocks gets them at the next start; an array that has them already, at once" {
+	looks_at ext4 4096
+	adoptable_zram 104857600 sda sdb
+	[[ -z $ADOPT_WRONG && ${CONF[BLOCK]} == 4096 && $ADOPT_GROWS == 512 ]] || fail "$SAID"
+	looks_at ext4 4096
+	disk_block() { case $1 in md127) echo 4096 ;; *) echo 512 ;; esac }
+	adoptable_zram 104857600 sda sdb
+	[[ -z $ADOPT_WRONG && ${CONF[BLOCK]} == 4096 && -z $ADOPT_GROWS ]] || fail "$SAID"
+}
+
+@test "adopt: a run that goes on looks again; no root file system, no module, an end within a block: no" {
+	looks_at xfs 512
+	CONF[BLOCK]=4096 ADOPT_BEGUN=yes
+	adoptable_zram 104857600 sda
+	[[ $ADOPT_WRONG == yes && $SAID == *'XFS with sectors of 512 bytes'* ]] || fail "$SAID"
+	looks_at ext4 4096
+	CONF[ROOT]=yes
+	adoptable_zram 104857600 sda
+	[[ $ADOPT_WRONG == yes && $SAID == *'the initramfs starts it, because the root file system is on it'* && $(calls) == 'look md127' ]] || fail "$SAID"
+	looks_at ext4 4096
+	modprobe() { return 1; }
+	adoptable_zram 104857600 sda
+	[[ $ADOPT_WRONG == yes && $SAID == *'needs the kernel module zram'*'not available'* && -z $ADOPT_GROWS ]] || fail "$SAID"
+	looks_at ext4 4096
+	modprobe() { :; }
+	adoptable_zram 104857088 sda
+	[[ $ADOPT_WRONG == yes && $SAID == *'which is no multiple of that'* ]] || fail "$SAID"
+}
+
+@test "adopt: an array that does not run shows nobody what is on it; an earlier run has looked" {
+	looks_at ext4 4096
+	ADOPT_STOPPED=yes ADOPT_MD=''
+	adoptable_zram 104857600 sda
+	[[ $ADOPT_WRONG == yes && $SAID == *'since it does not run (adopt it with --ram=none'* && -z $(calls) ]] || fail "$SAID"
+	looks_at ext4 4096
+	ADOPT_STOPPED=yes ADOPT_BEGUN=yes CONF[BLOCK]=4096
+	adoptable_zram 104857600 sda
+	[[ -z $ADOPT_WRONG$ADOPT_GROWS ]] || fail "$SAID"
 }
 
 @test "check: a kernel without the module, and an array with smaller blocks" {
@@ -215,11 +263,77 @@ limit() {
 	did ''
 	HAS=none check_boot_modules 6.12
 	did 'problem no-ram-module none, so that there will be no RAM leg'
-	rm "$BATS_TEST_TMPDIR/calls"
+}
+
+# checks KIND BYTES BLOCK RAM-STATE: check of an array with RAM=zram, blocks of 512 bytes, and that on it.
+checks() {
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	declare -gA CONF=([RAM]=zram)
 	facts_read <"$FIXTURES/decide/whole-2.facts"
-	CHECK_ARRAY=data CHECK_UNIT=active F[ram.state]=none F[conf.ram]=zram F[array.block]=512
+	CHECK_ARRAY=data CHECK_UNIT=active F[ram.state]=$4 F[conf.ram]=zram F[array.block]=512 F[conf.block]=$3
+	mkdir -p "$R/sys/block/md127/md/dev-sda"
+	echo 2048 >"$R/sys/block/md127/md/dev-sda/offset"
+	echo 100000 >"$R/sys/block/md127/md/component_size"
+	findings_problem() { called "$1: $3 -> $4"; }
+	findings_note() { called "note $1"; }
+	findings_is_root() { :; }
+	eval "contents_blocks_look() { CONTENTS_BLOCKS=('/dev/md127 $1 $2'); }"
 	check_array_ram_leg
-	did 'problem no-ram-leg none, since zram has blocks of 4096 bytes, and those of the array have 512'
+}
+
+@test "check: whether what is on an array bears larger blocks, and what to write; with a leg of another kind, too" {
+	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512' other='take another kind, such as RAM=auto'
+	checks ext4 4096 auto none
+	did "no-ram-leg: $none -> what is on it bears larger ones (ext4 (4096)): write BLOCK=4096 in $R/etc/ramraid/data.conf; then: ramraid stop data; ramraid start data"
+	checks ext4 4096 auto in_sync
+	[[ $(calls) == "larger-blocks: $none -> what is on it bears"* ]] || fail "$(calls)"
+	checks ext4 4096 4096 none
+	did "no-ram-leg: $none -> ramraid stop data; ramraid start data; or a reboot"
+	checks ext4 4096 4096 in_sync
+	did ''
+	checks xfs 512 auto none
+	did "no-ram-leg: $none; what is on it does not bear larger ones: /dev/md127: XFS with sectors of 512 bytes -> $other"
+	checks xfs 512 4096 in_sync
+	did "larger-blocks: $none; what is on it does not bear larger ones: /dev/md127: XFS with sectors of 512 bytes -> before its next start take BLOCK=4096 out of $R/etc/ramraid/data.conf; $other"
+}
+
+@test "check: an end within a block; the root file system; who is not root; larger blocks" {
+	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512'
+	checks swap 0 auto none
+	echo 100001 >"$R/sys/block/md127/md/component_size"
+	rm "$BATS_TEST_TMPDIR/calls"
+	check_array_ram_leg
+	[[ $(calls) == *'which is no multiple of that -> take another kind'* ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	findings_is_root() { return 1; }
+	check_array_ram_leg
+	did "no-ram-leg: $none -> sudo ramraid check data, which sees whether what is on it bears larger ones"
+	rm "$BATS_TEST_TMPDIR/calls"
+	F[ram.state]=in_sync
+	check_array_ram_leg
+	did 'note unseen-contents'
+	rm "$BATS_TEST_TMPDIR/calls"
+	F[conf.root]=yes F[ram.state]=none
+	check_array_ram_leg
+	did "no-ram-leg: $none, and the initramfs, which starts it, gives it no larger ones -> take another kind, such as RAM=auto"
+	rm "$BATS_TEST_TMPDIR/calls"
+	F[array.block]=4096
+	check_array_ram_leg
+	did 'no-ram-leg: none -> ramraid attach data; if it is to have none, write RAM=none'
+}
+
+@test "status: RAM=zram waits for the next start, or for a look at what is on it" {
+	local STATUS_WORD='' ADVICE_BLIND LEG
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[ram.state]=none F[ram.node]='' F[conf.ram]=zram F[array.block]=512 F[root]=yes F[conf.block]=4096
+	advice disks-only
+	[[ $ADVICE_WHY == *'until it is started the next time (BLOCK=4096)' && $ADVICE_ACTION == 'ramraid stop data; ramraid start data; or a reboot' ]] || fail "$ADVICE_WHY $ADVICE_ACTION"
+	F[conf.block]=auto
+	advice disks-only
+	[[ $ADVICE_WHY == 'zram has blocks of 4096 bytes, and those of the array have 512' && $ADVICE_ACTION == 'ramraid check data' ]] || fail "$ADVICE_ACTION"
+	F[array.block]=4096
+	advice disks-only
+	[[ $ADVICE_ACTION == 'ramraid attach data' ]] || fail "$ADVICE_ACTION"
 }
 
 # disks: two of an array, with blocks of 512 bytes and the superblock that mdadm has made; and what
@@ -359,7 +473,7 @@ refuses() {
 	echo 'zram1 7' >"$R/run/ramraid/data.block"
 	mkdir "$R/sys/block/zram1/holders/md127"
 	eval "mdadm_$(declare -f mdadm)"
-	mdadm() { if [[ $3 == --remove && $(calls) != *--fail* ]]; then called busy && return 1; else mdadm_mdadm "$@"; fi }
+	mdadm() { if [[ $3 == --remove && $(calls) != *--fail* ]]; then called busy && return 1; else mdadm_mdadm "$@"; fi; }
 	clock_until() { shift 2 && "$@"; }
 	blocks_tidy data 2>/dev/null
 	[[ $(calls) == 'busy

@@ -2,11 +2,10 @@
 # them, and what have they been set to? After static_configured and facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths core/words decide/action decide/health decide/leg
-need notes/departures notes/memory-floor notes/witness-copy observe/scan observe/static
-need report/advice world/disk
-need world/disk-name world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note
-need world/smart world/systemd
+need cmd/check/blocks cmd/check/findings config/conf core/paths core/words decide/action
+need decide/health decide/leg notes/departures notes/memory-floor notes/witness-copy observe/scan
+need observe/static report/advice world/disk world/disk-name world/md world/md-state world/ramdisk
+need world/ramdisk-brd world/ramdisk-note world/smart world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -223,19 +222,13 @@ check_array_leg_bad_blocks() { # I
 }
 
 check_array_ram_leg() {
-	local LEG MEMORY_NOTE MEMORY_WHY found=none \
+	local LEG MEMORY_NOTE MEMORY_WHY blocks='' found=none \
 		cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
 	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] ||
 		found="that ${F[leg.ram.dev]} is not there" \
 			cure="bring it back, then: ramraid attach $CHECK_ARRAY"
-	if [[ ${F[conf.ram]} == zram* ]] && ((${F[array.block]:-0} < 4096)); then
-		found="none, since zram has blocks of 4096 bytes, \
-and those of the array have ${F[array.block]}"
-		cure='take another kind, such as RAM=auto (BLOCK in ramraid.conf(5))'
-		[[ ${F[conf.block]} != 4096 ]] ||
-			cure="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
-	fi
+	! health_is_too_small || check_blocks
 	memory_floor_note "$CHECK_ARRAY"
 	F[ram.out]=$MEMORY_NOTE
 	[[ $MEMORY_NOTE != full ]] ||
@@ -243,7 +236,10 @@ and those of the array have ${F[array.block]}"
 or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
-	in_sync:*) check_array_discards ;;
+	in_sync:*)
+		check_array_discards
+		check_blocks_later "$blocks" "$found" "$cure"
+		;;
 	recovering:* | *:activating)
 		findings_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' \
 			"ramraid wait $CHECK_ARRAY"

@@ -1,0 +1,51 @@
+# Can an array that is taken over have a RAM leg of zram, whose blocks have 4096 bytes? As in
+# observe/adoptable.sh.
+# shellcheck shell=bash
+
+need config/conf core/paths decide/larger-blocks observe/adoptable observe/contents-blocks
+need world/disk world/ramdisk-note world/ramdisk-zram
+
+# adoptable_zram BYTES NODE…: of an array of these disks; a leg has BYTES. What counts is the
+# blocks that they, or BLOCK=, give it at every start. Smaller ones become larger at its next start,
+# if what is on it bears that: then CONF[BLOCK] is 4096, and ADOPT_GROWS says from which size on, as
+# long as it still has that.
+adoptable_zram() {
+	local bytes=$1 node block most=512 why ADOPT_GROWS_NOT=''
+	shift
+	for node; do
+		! ramdisk_note_is_node "$node" || continue
+		block=$(disk_block "$node")
+		((block <= most)) || most=$block
+	done
+	((most >= RAMDISK_ZRAM_BLOCK)) || ! adoptable_zram_grows_ || most=$RAMDISK_ZRAM_BLOCK
+	why=$(ramdisk_zram_why_not "$bytes" "$most")
+	[[ -z $why ]] ||
+		adoptable_wrong "RAM=${CONF[RAM]}: ${why//$'\n'/; }$ADOPT_GROWS_NOT; \
+take another kind, such as RAM=auto"
+}
+
+# Sets ADOPT_GROWS_NOT to why they can't become larger, and returns 1 then.
+adoptable_zram_grows_() {
+	local why
+	ADOPT_GROWS_NOT=''
+	if [[ -n $ADOPT_STOPPED ]]; then
+		# An earlier run has looked.
+		[[ -z $ADOPT_BEGUN || ${CONF[BLOCK]} != 4096 ]] || return 0
+		ADOPT_GROWS_NOT="; nobody sees whether what is on it bears larger ones, \
+since it does not run (adopt it with --ram=none; then write RAM=${CONF[RAM]} in \
+$ETC/$NAME.conf, and type: ramraid check $NAME)"
+	elif [[ ${CONF[ROOT]} == yes ]]; then
+		ADOPT_GROWS_NOT="; the initramfs starts it, because the root file system is on it, \
+and gives it no larger ones"
+	elif contents_blocks_look "$ADOPT_MD" &&
+		why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") && [[ -n $why ]]; then
+		ADOPT_GROWS_NOT="; what is on it does not bear larger ones: ${why//$'\n'/; }"
+	elif ! ramdisk_zram_is_there; then
+		ADOPT_GROWS_NOT="; a start needs the kernel module zram to give it larger ones, \
+and that is not available for $(uname -r)"
+	fi
+	[[ -z $ADOPT_GROWS_NOT ]] || return 1
+	CONF[BLOCK]=4096
+	(($(disk_block "$ADOPT_MD") >= RAMDISK_ZRAM_BLOCK)) ||
+		ADOPT_GROWS=$(disk_block "$ADOPT_MD")
+}
