@@ -37,12 +37,16 @@ $ETC/$NAME.conf, and type: ramraid check $NAME)"
 	elif [[ ${CONF[ROOT]} == yes ]]; then
 		ADOPT_GROWS_NOT="; the initramfs starts it, because the root file system is on it, \
 and gives it no larger ones"
-	elif contents_blocks_look "$ADOPT_MD" &&
-		why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") && [[ -n $why ]]; then
-		ADOPT_GROWS_NOT="; what is on it does not bear larger ones: ${why//$'\n'/; }"
-	elif ! ramdisk_zram_is_there; then
-		ADOPT_GROWS_NOT="; a start needs the kernel module zram to give it larger ones, \
-and that is not available for $(uname -r)"
+	else
+		contents_blocks_look "$ADOPT_MD"
+		why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}")
+		if [[ -n $why ]]; then
+			ADOPT_GROWS_NOT="; what is on it does not bear larger ones: \
+${why//$'\n'/; }"
+		elif ! ramdisk_zram_is_there; then
+			ADOPT_GROWS_NOT="; a start needs the kernel module zram to give it larger \
+ones, and that is not available for $(uname -r)"
+		fi
 	fi
 	[[ -z $ADOPT_GROWS_NOT ]] || return 1
 	CONF[BLOCK]=4096

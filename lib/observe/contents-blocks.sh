@@ -171,8 +171,11 @@ contents_blocks_volumes_() { # NODE
 	}
 	((start % 4096 == 0 && extent % 4096 == 0)) && start=4096 || start=512
 	contents_blocks_add_ "/dev/$1" LVM2_member "$start"
-	# It belongs to none.
-	[[ -n $group ]] || return 0
+	# It belongs to none; or nobody knows to which.
+	if [[ -z $group ]]; then
+		contents_blocks_is_held_ "$1" || :
+		return 0
+	fi
 	text=$(bounded "$DEV/$1" lvm lvs --all --noheadings --separator / --options \
 		lv_name,segtype,lv_kernel_minor "$group") || {
 		contents_blocks_add_ "/dev/$1" unreadable

@@ -225,6 +225,8 @@ volumes() {
 	volumes
 	LVS=()
 	PVS=/1048576/0
+	not_borne '/dev/md127: is held by dm-4, and does not show for what' '/dev/md127 LVM2_member 4096 /dev/md127 held:dm-4 0'
+	rm -r "$R/sys/class/block/md127/holders/dm-4"
 	found '/dev/md127 LVM2_member 4096'
 	PVS=vg0/1048576/4194304
 	found '/dev/md127 LVM2_member 4096'
