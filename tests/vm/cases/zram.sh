@@ -38,6 +38,11 @@ steps() {
 		ramraid detach data; test ! -e /sys/block/zram1; echo RAM_LIMIT=40M >>/etc/ramraid/data.conf; ramraid attach data; test "$(slots data)" = UUU
 		ramraid status data; ramraid status data | grep "RAM leg /dev/zram1, .* of memory (zstd, .*x), limit 40MiB"
 		ramraid metrics | grep "^ramraid_ram_leg_limit_bytes{array=\"data\"} 41943040"'
+	check 'what estimate says of the array is what the leg takes, within its own bound and a tenth' "$tools"'
+		ramraid estimate --json --ram=zram data >/root/out || test $? = 1; jq -c . /root/out
+		read -r _ _ used _ </sys/block/zram1/mm_stat; used=$((used + 24 * $(cat /sys/block/zram1/size) / 8))
+		takes=$(jq ".kinds[0].takes_bytes" /root/out); margin=$(jq ".kinds[0].margin_bytes" /root/out); echo "takes $takes +- $margin, really $used"
+		test "$takes" -le $((used + used / 10 + margin)); test "$takes" -ge $((used - used / 10 - margin)); test $margin -lt $((used / 3))'
 	check 'it is reached by writes, under a writer: the leg goes, no write fails, and nothing is lost' "$tools"'
 		setsid sh -c "i=0; while [ ! -e /root/halt ]; do i=\$((i + 1)); dd if=/dev/zero of=/srv/data/w bs=4k count=20 conv=fsync 2>/dev/null || echo \$i >>/root/errors; done; : >/root/halted" </dev/null >/dev/null 2>&1 &
 		head -c 45M /dev/urandom >/root/big; dd if=/root/big of=/srv/data/big bs=1M oflag=direct conv=fsync status=none
