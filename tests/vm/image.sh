@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016,SC2046,SC2012 # single quotes hold what the guest expands; names here are ours and plain
 # Makes the base image of a Debian release for the test bench, once: tests/vm/image.sh RELEASE [KIND] prints the folder that holds
-#   root.img  ext4, label "root", the whole system with the real rapiddisk module built by dkms (sid: without)
+#   root.img  ext4, label "root", the whole system with the real rapiddisk module built by dkms (forky and sid: without)
 #   boot.img  ext4, label "boot", mounted on /boot: the bench boots the kernel and initrd found there, so a new initrd takes effect
 # The folder lies in the cache, outside the repository, and its name is a digest of everything that goes into it.
 set -Eeuo pipefail
@@ -12,7 +12,7 @@ readonly here
 readonly cache=${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}
 
 # initramfs-tools, cryptsetup and fio are what the cases use; the headers are what dkms builds rapiddisk with.
-readonly packages=linux-image-amd64,systemd-sysv,udev,kmod,mdadm,rapiddisk,initramfs-tools,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
+readonly packages=linux-image-amd64,systemd-sysv,udev,kmod,mdadm,initramfs-tools,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
 
 image_key() { # RELEASE KIND
 	cat "$here/image.sh" "$here"/guest/* - <<<"$1 $2" | sha256sum | cut -c1-16
@@ -20,8 +20,9 @@ image_key() { # RELEASE KIND
 
 image_extra() { # RELEASE KIND: packages that only this release has, or that only this kind of image wants
 	[[ $1 == bookworm ]] || printf ',systemd-cryptsetup'
-	# rapiddisk 9.2.0 does not build for the kernel of sid (7.2), and apt would not end well; brd is what is left there.
-	[[ $1 == sid ]] || printf ',linux-headers-amd64,rapiddisk-dkms'
+	# rapiddisk 9.2.0 does not build for Linux 7.x: apt would not end well on sid, and forky has no such
+	# package any more. brd and zram are what is left there.
+	image_is_unreleased "$1" || printf ',linux-headers-amd64,rapiddisk,rapiddisk-dkms'
 	case $2 in
 	'') ;;
 	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
@@ -29,10 +30,15 @@ image_extra() { # RELEASE KIND: packages that only this release has, or that onl
 	esac
 }
 
+# Its archive moves every day: a mirror may be older than its Valid-Until.
+image_is_unreleased() { # RELEASE
+	[[ $1 == forky || $1 == sid ]]
+}
+
 image_tree() { # RELEASE KIND FOLDER
 	local release=$1 tree=$3 valid=() extra
 	extra=$(image_extra "$release" "$2")
-	[[ $release != sid ]] || valid=(--aptopt='Acquire::Check-Valid-Until "false"')
+	! image_is_unreleased "$release" || valid=(--aptopt='Acquire::Check-Valid-Until "false"')
 	mmdebstrap --variant=minbase --components=main --include="$packages$extra" "${valid[@]}" \
 		--aptopt='Apt::Install-Recommends "false"' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
