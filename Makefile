@@ -47,7 +47,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign \
-	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads sid screens check demo tools clean
+	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads bench-zram sid screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -186,6 +186,8 @@ bench-cost: deb
 	tests/vm/run --show cost
 bench-reads: deb
 	tests/vm/bench-reads
+bench-zram: deb
+	tests/vm/bench-zram
 
 tools:
 	tests/tools

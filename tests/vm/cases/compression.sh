@@ -1,0 +1,60 @@
+# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# make bench-zram: what data take as a RAM leg of zram, beside a ramdisk that does not compress, and what a read costs. Neither the host nor its emulator
+# shows in that: memory is counted in bytes, reads in instructions of the processor. Lines for the report: compress CORPUS BYTES NON-ZERO-BYTES
+# ALGORITHM MEMORY-BYTES ESTIMATE ITS-BOUND, with the device's table; read KIND WHAT INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
+long
+from installed
+memory 2G
+disk A 200M
+disk B 200M
+counted
+readonly corpora='database libraries source mail packed'
+for corpus in $corpora; do disk "$corpus" 160000K; done
+
+# zram ALGORITHM: makes a device as large as a corpus, sets Z; given_back: and takes it away. fill CORPUS DEVICE.
+readonly tools='
+	bytes=$(blockdev --getsize64 $(node mail))
+	zram() { N=$(cat /sys/class/zram-control/hot_add) Z=zram$N; echo $1 >/sys/block/$Z/comp_algorithm; echo $bytes >/sys/block/$Z/disksize; settle; }
+	given_back() { settle; echo $N >/sys/class/zram-control/hot_remove; }
+	fill() { dd if=$(node $1) of=$2 bs=1M oflag=direct iflag=direct status=none; }
+	'
+
+steps() {
+	local name folder
+	folder=$("$here/corpora.sh")
+	for name in $corpora; do cp --sparse=always "$folder/$name.img" "$VM/disks/$name.img"; done
+	boot
+	guest 'modprobe zram; modprobe rapiddisk; echo "kernel: $(uname -r)"; echo "rapiddisk: $(cat /sys/module/rapiddisk/version)"; fio --version | sed "s/^/fio: /"'
+	for name in $corpora; do
+		check "the corpus $name, compressed" "$tools"'
+			zeros=$(perl -e "while (sysread STDIN, \$b, 4096) { \$n += length \$b if \$b !~ /[^\\0]/ } print \$n + 0" <$(node '"$name"'))
+			for how in lz4 zstd; do
+				zram $how; fill '"$name"' /dev/$Z; sync; read -r _ _ used _ </sys/block/$Z/mm_stat
+				ramraid estimate --json --ram=zram:$how $(node '"$name"') >/root/out || test $? = 1
+				printf "compress\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n" '"$name"' $bytes $((bytes - zeros)) $how $((used + bytes / 4096 * 24)) \
+					$(jq -r ".kinds[0].takes_bytes, .kinds[0].margin_bytes" /root/out); given_back
+			done >/root/figures'
+		guest 'cat /root/figures'
+	done
+	# What compresses well is read faster than what does not: all hold the same.
+	check 'a mirror with blocks of 4096 bytes, and bare devices, with the corpus libraries' "$tools"'
+		findmnt /boot || mount /boot
+		ramraid create --yes --ram=rapiddisk data $(leg A) $(leg B); echo BLOCK=4096 >>/etc/ramraid/data.conf; ramraid stop data; ramraid start data
+		test "$(blockdev --getss /dev/md/data)" = 4096; fill libraries /dev/md/data
+		echo "rapiddisk attach 8 $bytes" >/sys/kernel/rapiddisk/mgmt; settle; fill libraries /dev/rd8'
+	check 'reads of each kind of RAM leg; the disk legs serve none of them' "$tools"'
+		served() { cat /sys/class/block/$(basename $(node A))/stat /sys/class/block/$(basename $(node B))/stat | awk "{ n += \$1 } END { print n }"; }
+		each() { # DEVICE PATTERN SIZE: instructions a read. The processor has nothing else to do, and does not wait.
+			fio --name=m --filename=$1 --size=140M --bs=$3 --ioengine=libaio --iodepth=32 --rw=$2 --direct=1 --time_based --runtime=1 --randseed=1 --output-format=json |
+				jq -e ".jobs[0] | if .usr_cpu + .sys_cpu > 98 then 1e9 / .read.iops | round else error(\"it waited\") end"
+		}
+		kind() { # KIND BARE-DEVICE
+			local before what
+			sed -i "/^RAM=/d" /etc/ramraid/data.conf; echo RAM=$1 >>/etc/ramraid/data.conf; ramraid detach data; ramraid attach data; test "$(slots data)" = UUU; sleep 2; before=$(served)
+			for what in "randread 4k" "randread 64k" "read 128k"; do printf "read\t%s\t%s\t%s\t%s\n" $1 "$what" "$(each $2 $what)" "$(each /dev/md/data $what)" >>/root/figures; done
+			test $(served) = $before
+		}
+		rm -f /root/figures; kind rapiddisk /dev/rd8
+		for how in lz4 zstd; do zram $how; fill libraries /dev/$Z; kind zram:$how /dev/$Z; given_back; done'
+	guest 'cat /root/figures'
+}
