@@ -23,6 +23,8 @@ readonly tools='
 		cat /root/out; test $code = $1; grep -F -e "$2" /root/out; test ! -e /etc/ramraid/data.conf
 	}
 	bears="which what is on it bears"
+	# udev gives what has a superblock to an array again.
+	unheld() { settle; for h in /sys/block/$(md data)/holders/md*; do [ ! -e $h ] || mdadm --stop /dev/${h##*/}; done; }
 	fresh() { settle; wipefs -aq /dev/md/data; dd if=/dev/zero of=/dev/md/data bs=1M count=24 oflag=direct status=none; settle; }
 	encrypt() { cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$@" /root/key; }
 	in_use() { for m in $mounts; do findmnt $m >/dev/null || { echo "$m is not mounted"; return 1; }; done; grep "^/dev/dm-" /proc/swaps; }
@@ -51,10 +53,10 @@ steps() {
 		make-bcache -B /dev/md/data; settle; tries 4 "bcache"; for b in /sys/block/bcache*/bcache/stop; do [ ! -e $b ] || echo 1 >$b; done; sleep 1; fresh
 		head -c 1M /dev/urandom | dd of=/dev/md/data bs=1M oflag=direct iflag=fullblock status=none; tries 4 "data that no signature explains"; fresh
 		mdadm --create /dev/md/inner --run --level=1 --raid-devices=2 --metadata=1.0 /dev/md/data missing; tries 4 "a disk leg of another array"
-		mdadm --stop /dev/md/inner; settle; mdadm --zero-superblock /dev/md/data; fresh
+		unheld; mdadm --zero-superblock /dev/md/data; fresh
 		# mkfs itself clears the end of a device, where that superblock is.
-		mkfs.ext4 -q -b 4096 /dev/md/data; settle; mdadm --create /dev/md/inner --run --level=1 --raid-devices=2 --metadata=1.0 /dev/md/data missing; mdadm --stop /dev/md/inner; settle
-		tries 4 "signatures that do not go together"; mdadm --zero-superblock /dev/md/data; tries 0 "ext4 (4096)"; fresh'
+		mkfs.ext4 -q -b 4096 /dev/md/data; settle; mdadm --create /dev/md/inner --run --level=1 --raid-devices=2 --metadata=1.0 /dev/md/data missing; unheld
+		tries 4 "signatures that do not go together"; unheld; mdadm --zero-superblock /dev/md/data; tries 0 "ext4 (4096)"; fresh'
 	check 'LVM: a volume that is not active, or bears it not, refuses the array' "$tools"'
 		pvcreate -q /dev/md/data; tries 0 "LVM"; vgcreate -q v /dev/md/data; tries 0 "LVM"; lvcreate -q -Wy --yes -L 64M -n one v; mkfs.ext4 -q -b 4096 /dev/v/one; tries 0 "LVM, ext4 (4096)"
 		lvchange -an v/one; tries 4 "v/one: a logical volume that is not active"; lvchange -ay v/one
