@@ -5,8 +5,8 @@
 # attached RAMDISK: one of rapiddisk, by hand. mounted NAME MD: with ext4, in fstab by its UUID, and
 # with files. writer NAME SEED: writes there until it is stopped. unharmed NAME: mounted, not
 # unmounted meanwhile, and being written. killed NAME STEP VERB ARG…: ramraid, killed just before it
-# does what it announces as "+ STEP …". written NAME: all of it is there, and the legs are equal.
-# clean NAME…: "check" has nothing to say of them.
+# does what it announces as "+ STEP …". written NAME: all of it is there, and the legs are equal in
+# all that is in use. clean NAME…: "check" has nothing to say of them.
 readonly adopted='
 attached() {
 	modprobe -a raid1 rapiddisk
@@ -46,7 +46,7 @@ written() {
 	while [ "$(cat /sys/block/$md/md/sync_action)" != idle ]; do sleep 0.2; done
 	echo check >/sys/block/$md/md/sync_action
 	while [ "$(cat /sys/block/$md/md/sync_action)" != idle ]; do sleep 0.2; done
-	test "$(cat /sys/block/$md/md/mismatch_cnt)" = 0
+	test "$(cat /sys/block/$md/md/mismatch_cnt)" = 0 || perl /root/churn.pl differ $md
 }
 clean() { ramraid check >/root/out || :; cat /root/out; for name; do grep "^$name: nothing to report" /root/out; done; }
 '

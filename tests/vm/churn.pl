@@ -4,6 +4,9 @@
 #   churn.pl check FOLDER LIST        reads all of it; exit code 1 if a byte is wrong or a file too many or too few
 #   churn.pl free DEVICE              writes zeros into every free block of the ext4 on it, which is not mounted: what such a block holds after a
 #                                     discard is up to each disk, and the legs are to be compared
+#   churn.pl differ MD                where the legs of md0 (say), with a mounted ext4 that nobody writes to, differ; exit code 1 if a block of that is in use.
+#                                     A page that is changed while it is on its way to the legs, and whose file is deleted before it is written again,
+#                                     leaves a free block that differs: so does any RAID1
 use strict;
 use warnings;
 use Fcntl;
@@ -90,26 +93,59 @@ sub check {
 	return $bad ? 1 : 0;
 }
 
-sub zero_free {
-	my ($device, $size, $count) = ($folder, 0, 0);
-	sysopen my $disk, $device, O_WRONLY or die "$device: $!\n";
+# Calls DO with the size of a block, and the first and the last of each range of free ones.
+sub free_blocks { # DEVICE DO
+	my ($device, $do) = @_;
+	my $size;
 	open my $in, '-|', 'dumpe2fs', $device or die;
 	while (<$in>) {
 		$size = $1 if /^Block size:\s+(\d+)/;
 		next unless /^\s+Free blocks: (.*)/;
-		for (split /, /, $1) {
-			my ($from, $to) = /^(\d+)-(\d+)$/ ? ($1, $2) : ($_, $_);
+		$do->($size, /^(\d+)-(\d+)$/ ? ($1, $2) : ($_, $_)) for split /, /, $1;
+	}
+	close $in or die "dumpe2fs failed\n";
+	return $size;
+}
+
+sub differ {
+	my ($md, %free, %found) = ($folder);
+	my $block = free_blocks("/dev/$md", sub { my ($size, $from, $to) = @_; $free{$_} = 1 for $from .. $to });
+	my ($first, @legs) = map {
+		my $node = readlink "$_/block" or die "$_: $!\n";
+		$node =~ s,.*/,/dev/,;
+		system('blockdev', '--flushbufs', $node) == 0 or die;
+		open my $offset, '<', "$_/offset" or die "$_/offset: $!\n";
+		open my $leg, '<:raw', $node or die "$node: $!\n";
+		sysseek $leg, <$offset> * 512, 0;
+		$leg
+	} glob "/sys/block/$md/md/dev-*";
+	open my $in, '<', "/sys/block/$md/md/component_size" or die;
+	for my $at (0 .. <$in> * 1024 / $block - 1) {
+		sysread $first, my $right, $block or die;
+		for (@legs) {
+			sysread $_, my $other, $block or die;
+			$found{$at} = 1 if $right ne $other;
+		}
+	}
+	my @used = grep { !$free{$_} } sort { $a <=> $b } keys %found;
+	printf "%d blocks of %d bytes differ, %d of them in use: %s\n", scalar keys %found, $block, scalar @used, "@used[0 .. ($#used > 20 ? 20 : $#used)]";
+	return @used ? 1 : 0;
+}
+
+sub zero_free {
+	my ($device, $count) = ($folder, 0);
+	sysopen my $disk, $device, O_WRONLY or die "$device: $!\n";
+	free_blocks($device, sub {
+			my ($size, $from, $to) = @_;
 			for (my $block = $from; $block <= $to; $block += 256) {
 				my $bytes = $size * ($to - $block >= 256 ? 256 : $to - $block + 1);
 				sysseek $disk, $block * $size, 0;
 				syswrite($disk, "\0" x $bytes) == $bytes or die "$device: $!\n";
 			}
 			$count += $to - $from + 1;
-		}
-	}
-	close $in or die "dumpe2fs failed\n";
+	});
 	$disk->sync or die "fsync: $!\n";
 	print "$count free blocks\n";
 }
 
-exit($verb eq 'write' ? churn() && 0 : $verb eq 'free' ? !zero_free() : check());
+exit($verb eq 'write' ? churn() && 0 : $verb eq 'free' ? !zero_free() : $verb eq 'differ' ? differ() : check());
