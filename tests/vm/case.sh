@@ -68,6 +68,8 @@ compare() {
 	[ "$(cat $f/sync_max)" = max ] && echo check >$f/sync_action || { echo "no check of all of it could be begun"; return 1; }
 	while [ "$(cat $f/sync_action)" != idle ]; do sleep 0.2; done; cat $f/mismatch_cnt
 }
+# equal NAME: are all legs equal in what the ext4 that is mounted from it uses? After a writer has ended, and with churn.pl sent; see there.
+equal() { test "$(compare "$1")" = 0 || perl /root/churn.pl differ $(md "$1"); }
 fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }
 '
 

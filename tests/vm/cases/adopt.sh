@@ -30,7 +30,7 @@ written() {
 	! systemctl is-active --quiet writer || systemctl stop writer
 	sync; echo 3 >/proc/sys/vm/drop_caches
 	perl /root/churn.pl check /srv/data /root/list
-	test "$(compare data)" = 0
+	equal data
 }
 legs() { cat /sys/block/$(md data)/md/dev-sd*/state; cat /sys/block/$(md data)/md/bitmap/location; }
 initramfs() { # what is in it: names, the mdadm.conf, the rules of udev

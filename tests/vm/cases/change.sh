@@ -23,7 +23,7 @@ written() {
 	systemctl stop writer
 	sync; echo 3 >/proc/sys/vm/drop_caches
 	perl /root/churn.pl check /srv/data /root/list
-	test "$(compare data)" = 0
+	equal data
 }
 # whole DISK…: these and the RAM leg, write-mostly, configured, and no note left.
 whole() {
@@ -74,9 +74,9 @@ steps() {
 		mdadm /dev/md/data --fail $(node B) --remove $(node B); sleep 1; code=0; ramraid replace --yes data $(leg B) >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4
 		grep "is the disk that was there before. To put it back: ramraid attach data" /root/out
 		mdadm --zero-superblock $(node B); code=0; ramraid replace --yes data $(leg C) >/root/out 2>&1 || code=$?; cat /root/out; test $code = 2; grep "is no MEMBER of it" /root/out
-		ramraid replace --yes data $(leg B); cmp /etc/ramraid/data.conf /root/wanted.conf; whole B D; test "$(compare data)" = 0
+		ramraid replace --yes data $(leg B); cmp /etc/ramraid/data.conf /root/wanted.conf; whole B D; equal data
 		ramraid replace --yes data $(leg D) 2>/root/out; grep "nothing to do: $(leg D) is in the array, and in sync" /root/out'
 	reboot
 	check 'after a reboot it is whole, mounted, with the new disks alone' "$helpers"'
-		findmnt /srv/data; whole B D; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; test "$(compare data)" = 0; test ! -e $(member A)'
+		findmnt /srv/data; whole B D; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; equal data; test ! -e $(member A)'
 }

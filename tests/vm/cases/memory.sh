@@ -33,7 +33,7 @@ steps() {
 		rm /dev/shm/hog; sleep 40; slots_are _UU; within 120 slots_are UUU; systemctl is-active --quiet writer ramraid-memory@data; ramraid status data'
 	check 'every byte is there, and the legs are equal' '
 		systemctl stop writer; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; sync; echo 3 >/proc/sys/vm/drop_caches
-		perl /root/churn.pl check /srv/data /root/list; test "$(compare data)" = 0'
+		perl /root/churn.pl check /srv/data /root/list; equal data'
 	check 'what a person has taken out stays out' "$helpers"'
 		ramraid detach data; hog; sleep 10; rm /dev/shm/hog; sleep 10; slots_are _UU; test -e /run/ramraid/data.detached; fails grep memory /run/ramraid/data.detached
 		ramraid attach data; slots_are UUU'

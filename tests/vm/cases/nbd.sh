@@ -51,7 +51,7 @@ EOT
 		ramraid attach data || : # lets go of the dead disk: while md holds it, it is not connected again. If it did not, the next line fails
 		systemctl restart nbd@nbd0.service; settle; attach data; until_slots UUU
 		systemctl stop writer; sums; sync; echo 3 >/proc/sys/vm/drop_caches
-		perl /root/churn.pl check /srv/data /root/list; test "$(compare data)" = 0'
+		perl /root/churn.pl check /srv/data /root/list; equal data'
 	reboot
 	check 'a shutdown takes the array down before the connection: nothing to put back, nothing to make equal' "$far"'
 		test "$(slots data)" = UUU; findmnt /srv/data; sums; equal_at_once'

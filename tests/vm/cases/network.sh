@@ -77,7 +77,7 @@ EOT
 		unlink; for i in $(seq 200); do slots data | grep -q _ && break; sleep 0.2; done; slots data | grep _; sleep 3; systemctl is-active writer; ramraid status data >/root/out || :; cat /root/out; grep "^data: degraded" /root/out'
 	check 'it is back: joined, and every byte is there' "$far"'
 		link; systemctl restart far-connect.service; until_slots UUU; systemctl stop writer; sums; sync; echo 3 >/proc/sys/vm/drop_caches
-		perl /root/churn.pl check /srv/data /root/list; test "$(compare data)" = 0'
+		perl /root/churn.pl check /srv/data /root/list; equal data'
 	reboot
 	check 'a shutdown takes the array down before the connection: nothing to put back, nothing to make equal' "$far"'
 		test "$(slots data)" = UUU; findmnt /srv/data; sums

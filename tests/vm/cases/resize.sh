@@ -43,7 +43,7 @@ steps() {
 	check 'the file system takes it, and all is there and equal' "$helpers"'
 		before=$(df --output=size /srv/data | tail -n1); resize2fs /dev/md/data; test $(df --output=size /srv/data | tail -n1) -gt $((before * 2 - before / 10))
 		unharmed; systemctl stop writer; sync; echo 3 >/proc/sys/vm/drop_caches; perl /root/churn.pl check /srv/data /root/list
-		test "$(compare data)" = 0; rm -f /srv/data/c*'
+		equal data; rm -f /srv/data/c*'
 	vm_grow A $((288 << 20))
 	vm_grow B $((288 << 20))
 	check 'all at once, with a RAM leg from beginning to end' "$helpers"'
@@ -54,7 +54,7 @@ steps() {
 	kill_power
 	boot
 	check 'the power is cut: it comes back whole, as large, with everything' "$helpers"'
-		findmnt /srv/data; test $(mib) -ge 284; whole; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; test "$(compare data)" = 0'
+		findmnt /srv/data; test $(mib) -ge 284; whole; cd /srv/data; sha256sum --quiet -c /root/sums; cd /; equal data'
 	check 'a RAM leg that was taken out stays out' "$helpers"'
 		ramraid detach data; mib >/root/mib'
 	vm_grow A $((320 << 20))
@@ -68,5 +68,5 @@ steps() {
 		for i in $(seq 300); do test "$(cat /sys/block/$(md data)/md/sync_action)" = idle && break; sleep 0.2; done
 		resize2fs /dev/md/data; mdadm /dev/md/data --fail $(node B); for i in $(seq 50); do mdadm -q /dev/md/data --remove $(node B) 2>/dev/null && break; sleep 0.1; done
 		free=$(df --output=avail -m /srv/data | tail -n1 | tr -d " "); head -c $((free - 10))M /dev/urandom >/srv/data/late; sync; sha256sum /srv/data/late >/root/late
-		ramraid attach data; whole; echo 3 >/proc/sys/vm/drop_caches; sha256sum -c /root/late; test "$(compare data)" = 0'
+		ramraid attach data; whole; echo 3 >/proc/sys/vm/drop_caches; sha256sum -c /root/late; equal data'
 }
