@@ -4,9 +4,9 @@
 #   churn.pl check FOLDER LIST        reads all of it; exit code 1 if a byte is wrong or a file too many or too few
 #   churn.pl free DEVICE              writes zeros into every free block of the ext4 on it, which is not mounted: what such a block holds after a
 #                                     discard is up to each disk, and the legs are to be compared
-#   churn.pl differ MD                where the legs of md0 (say), with a mounted ext4 that nobody writes to, differ; exit code 1 if a block of that is in use.
+#   churn.pl differ MD                where the legs of md0 (say), with an ext4 on it, differ; exit code 1 if a block of that is in use.
 #                                     A page that is changed while it is on its way to the legs, and whose file is deleted before it is written again,
-#                                     leaves a free block that differs: so does any RAID1
+#                                     can leave a free block that differs
 use strict;
 use warnings;
 use Fcntl;
@@ -107,6 +107,18 @@ sub free_blocks { # DEVICE DO
 	return $size;
 }
 
+# What is still on its way would differ as well, so the file system is frozen meanwhile: it writes all that it has.
+sub frozen { # MD DO
+	my ($md, $do) = @_;
+	chomp(my $where = qx(findmnt --noheadings --first-only --output TARGET /dev/$md));
+	system('fsfreeze', '--freeze', $where) == 0 or die "fsfreeze failed\n" if $where ne '';
+	my $code = eval { $do->() };
+	my $error = $@;
+	system('fsfreeze', '--unfreeze', $where) == 0 or die "fsfreeze failed\n" if $where ne '';
+	die $error if $error;
+	return $code;
+}
+
 sub differ {
 	my ($md, %free, %found) = ($folder);
 	my $block = free_blocks("/dev/$md", sub { my ($size, $from, $to) = @_; $free{$_} = 1 for $from .. $to });
@@ -148,4 +160,4 @@ sub zero_free {
 	print "$count free blocks\n";
 }
 
-exit($verb eq 'write' ? churn() && 0 : $verb eq 'free' ? !zero_free() : $verb eq 'differ' ? differ() : check());
+exit($verb eq 'write' ? churn() && 0 : $verb eq 'free' ? !zero_free() : $verb eq 'differ' ? frozen($folder, \&differ) : check());
