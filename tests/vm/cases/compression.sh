@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
 # make bench-zram: what data take as a RAM leg of zram, beside a ramdisk that does not compress, and what a read costs. Neither the host nor its emulator
 # shows in that: memory is counted in bytes, reads in instructions of the processor. Lines for the report: compress CORPUS BYTES NON-ZERO-BYTES
-# ALGORITHM MEMORY-BYTES ESTIMATE ITS-BOUND, with the device's table; read KIND WHAT INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
+# ALGORITHM MEMORY-BYTES ESTIMATE ITS-BOUND, with the device's table; read KIND INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
 long
 from installed
 memory 2G
@@ -41,20 +41,28 @@ steps() {
 		findmnt /boot || mount /boot
 		ramraid create --yes --ram=rapiddisk data $(leg A) $(leg B); echo BLOCK=4096 >>/etc/ramraid/data.conf; ramraid stop data; ramraid start data
 		test "$(blockdev --getss /dev/md/data)" = 4096; fill libraries /dev/md/data
-		echo "rapiddisk attach 8 $bytes" >/sys/kernel/rapiddisk/mgmt; settle; fill libraries /dev/rd8'
-	check 'reads of each kind of RAM leg; the disk legs serve none of them' "$tools"'
+		echo "rapiddisk attach 8 $bytes" >/sys/kernel/rapiddisk/mgmt; settle; fill libraries /dev/rd8; rm -f /root/figures'
+	leg rapiddisk /dev/rd8
+	for name in lz4 zstd; do leg "zram:$name" "$name"; done
+	guest 'cat /root/figures'
+}
+
+# A RAM leg of that kind, and its reads beside those of the bare device, or of one of zram that is made for it.
+leg() { # KIND DEVICE|ALGORITHM
+	check "a RAM leg of $1" "$tools"'
+		sed -i "/^RAM=/d" /etc/ramraid/data.conf; echo RAM='"$1"' >>/etc/ramraid/data.conf; ramraid detach data; ramraid attach data; test "$(slots data)" = UUU
+		echo '"$2"' >/root/bare; case '"$2"' in /dev/*) ;; *) zram '"$2"'; fill libraries /dev/$Z; echo /dev/$Z >/root/bare ;; esac'
+	check "random reads of 4 KiB; the disk legs serve none of them" '
 		served() { cat /sys/class/block/$(basename $(node A))/stat /sys/class/block/$(basename $(node B))/stat | awk "{ n += \$1 } END { print n }"; }
-		each() { # DEVICE PATTERN SIZE: instructions a read. The processor has nothing else to do, and does not wait.
-			fio --name=m --filename=$1 --size=140M --bs=$3 --ioengine=libaio --iodepth=32 --rw=$2 --direct=1 --time_based --runtime=1 --randseed=1 --output-format=json |
+		# each DEVICE: instructions a read. The processor has nothing else to do, and does not wait.
+		each() {
+			fio --name=m --filename=$1 --size=140M --bs=4k --ioengine=libaio --iodepth=32 --rw=randread --direct=1 --time_based --runtime=1 --randseed=1 --output-format=json |
 				jq -e ".jobs[0] | if .usr_cpu + .sys_cpu > 98 then 1e9 / .read.iops | round else error(\"it waited\") end"
 		}
-		kind() { # KIND BARE-DEVICE
-			local before what
-			sed -i "/^RAM=/d" /etc/ramraid/data.conf; echo RAM=$1 >>/etc/ramraid/data.conf; ramraid detach data; ramraid attach data; test "$(slots data)" = UUU; sleep 2; before=$(served)
-			for what in "randread 4k" "randread 64k" "read 128k"; do printf "read\t%s\t%s\t%s\t%s\n" $1 "$what" "$(each $2 $what)" "$(each /dev/md/data $what)" >>/root/figures; done
-			test $(served) = $before
-		}
-		rm -f /root/figures; kind rapiddisk /dev/rd8
-		for how in lz4 zstd; do zram $how; fill libraries /dev/$Z; kind zram:$how /dev/$Z; given_back; done'
-	guest 'cat /root/figures'
+		sleep 2; before=$(served); each $(cat /root/bare) >/dev/null || : # the first run also starts what the others find running
+		bare=$(each $(cat /root/bare)); mirror=$(each /dev/md/data)
+		printf "read\t%s\t%s\t%s\n" '"$1"' $bare $mirror >>/root/figures
+		test $(served) = $before'
+	check "the bare device of zram is given back" "$tools"'
+		z=$(cat /root/bare); case $z in /dev/zram*) settle; echo ${z#/dev/zram} >/sys/class/zram-control/hot_remove ;; esac'
 }
