@@ -26,6 +26,8 @@ since() { systemctl show -p ActiveEnterTimestampMonotonic --value srv-$1.mount; 
 writer() {
 	rm -f /srv/$1/c* /root/list.$1; since $1 >/run/since.$1
 	systemd-run --quiet --unit=writer-$1 -p RequiresMountsFor=/srv/$1 perl /root/churn.pl write /srv/$1 /root/list.$1 $2
+	# Before its first file it does not know yet what to do when it is stopped.
+	for i in $(seq 300); do [ -z "$(find /srv/$1 -name "c*" -print -quit)" ] || break; sleep 0.1; done
 }
 unharmed() {
 	test "$(systemctl is-active srv-$1.mount)" = active; test "$(since $1)" = "$(cat /run/since.$1)"

@@ -25,6 +25,8 @@ unharmed() {
 writer() {
 	rm -f /srv/data/c* /root/list; since >/run/since
 	systemd-run --quiet --unit=writer -p RequiresMountsFor=/srv/data perl /root/churn.pl write /srv/data /root/list $1
+	# Before its first file it does not know yet what to do when it is stopped.
+	for i in $(seq 300); do [ -z "$(find /srv/data -name "c*" -print -quit)" ] || break; sleep 0.1; done
 }
 written() {
 	! systemctl is-active --quiet writer || systemctl stop writer
