@@ -112,13 +112,16 @@ references_documented() {
 	while IFS=: read -r file name; do
 		head=${name%% in *} name=${name##* in } name=${name//[\*\`]/}
 		head_in "$head" "${name%(*}.${name: -2:1}" || printf '%s: %s has no section %s\n' "$file" "$name" "$head"
-	done < <(grep -roE "$MANUAL_HEAD in [*\`]?ramraid[a-z@.-]*[*\`]?\\([1-8]\\)" man lib bin units etc udev initramfs dracut README.md docs/*.md | sort -u)
+	done < <(find man lib bin units etc udev initramfs dracut README.md docs/*.md -type f -exec perl -0777 -ne \
+		"$MANUAL_JOIN; print \"\$ARGV:\$&\\n\" while /$MANUAL_HEAD in [*\`]?ramraid[a-z@.-]*[*\`]?\([1-8]\)/g" {} + | sort -u)
 	for file in man/*.adoc; do
 		while IFS= read -r head; do
 			head_in "$head" "$(basename "$file" .adoc)" || printf '%s: there is no section %s in it\n' "$file" "$head"
-		done < <(sed -E "s/$MANUAL_HEAD( and $MANUAL_HEAD)* in [*][a-z@.-]+[*]\\([0-9]\\)//g" "$file" | grep -oE "[sS]ee $MANUAL_HEAD|\\($MANUAL_HEAD\\)" | sed -E 's/^[sS]ee //; s/[()]//g' | sort -u)
+		done < <(perl -0777 -pe "$MANUAL_JOIN" "$file" | sed -E "s/$MANUAL_HEAD( and $MANUAL_HEAD)* in [*][a-z@.-]+[*]\\([0-9]\\)//g" | grep -oE "[sS]ee $MANUAL_HEAD|\\($MANUAL_HEAD\\)" | sed -E 's/^[sS]ee //; s/[()]//g' | sort -u)
 	done
 }
+# Each paragraph becomes one line, those of a comment too.
+readonly MANUAL_JOIN='s/\n[ \t]*(?:# )?(?=[^\n#])/ /g'
 readonly MANUAL_HEAD='([A-Z]+ )*[A-Z][A-Z_-]{3,}( [A-Z]+[A-Z-]*)*'
 head_in() { # HEAD PAGE: is it a heading of the page as it is built, but for roff's marks, or a key of ramraid.conf(5)?
 	[[ $2 != ramraid.conf.5 ]] || ! grep -qF "fB$1=" "build/man/$2" || return 0
