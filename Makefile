@@ -1,22 +1,44 @@
 # make              what is built: the man pages and the completions
 # make install      to DESTDIR and PREFIX; enables and starts nothing
-# make keys         after a change of lib/config/keys.list: what is made from it and kept in the tree
+# make keys         after a change of lib/config/keys.list: what is made from it, in the tree
+#
 # make deb          build/ramraid_VERSION_all.deb
 # make source       build/source/: the Debian source package
 # make dist         build/ramraid-VERSION.tar.gz, for other packages
 # make packaging    what the Debian, RPM and Arch packages hold, against "make install"
-# make reproducible the package built once more, elsewhere and otherwise: the same bytes
+# make reproducible the package, built again elsewhere and in another way: the same bytes
 # make piuparts     installing, removing and purging in a chroot; as root or with sudo
-# make diagrams     docs/diagrams/*.svg from *.dot
-# make map          docs/diagrams/house.svg: the layers of lib/, from the "need" lines
-# make screens      docs/screens/*.svg: what a terminal shows in a virtual machine
-# make release      prints the steps of a release, and does none
-# make model        the decision in every history of a model of md, about ten minutes; DEPTH=, LEGS=
-# make mutants      small faults planted in lib, one at a time: does a test fail? N=100 SEED=1 FILES=
-# make fuzz-worlds  the decision in random worlds, byte by byte: N=100000 SEED=1 JOBS=, PLANT= for one planted mistake
-# make campaign     power cuts without end: N=200 SEED=1 RELEASE=trixie JOBS=2
-# make check        lint, unit tests, the model's short form, and the test bench of real virtual machines; installs its tools through apt
+# make release      is this tree ready for a release? Prints the steps, does none
+#
+# make check        lint, unit, model-short and vm; installs its tools through apt ("make tools")
+# make lint         shellcheck, shfmt, systemd-analyze verify, lintian, the checks of the tree
+# make unit         bats: no root, no kernel
+# make model        the decision in every history of a model of md, ten minutes; DEPTH=, LEGS=
+# make model-short  the same in a minute
+# make fuzz-worlds  the decision in random worlds, byte by byte: N=100000 SEED=1 JOBS=, PLANT= for
+#                   one planted mistake
+# make mutants      small faults planted in lib, one at a time: does a test fail? N=100 SEED=1
+#                   FILES=
+# make vm           the test bench as "make check" runs it, within an hour, so without the "long"
+#                   cases; CASE= and RELEASE=: one case, whole, on one release
+# make vm-all       every case, whole, on every release; before a release of ramraid
+# make vm-shell     a machine with a mirror, or with what CASE= has, and its console
+# make campaign     power cuts: N=200 SEED=1 RELEASE=trixie JOBS=2; the same command resumes it, a
+#                   greater N makes it longer, CUTS="17 18" repeats these
+# make rounds       the copy of the RAM leg under a writer, again and again: N= SEED=
+# make sid          cases of the bench on Debian sid: docs/dev/sid-report.md; fails nothing else
+#
 # make demo         the main job in a throw-away virtual machine
+# make bench        the systems of bench/systems side by side: docs/performance-figures.md; half an
+#                   hour and more
+# make bench-rebuild  the rebuild beside md's own: docs/rebuild-figures.md
+# make bench-scale  larger mirrors, and more of them: docs/scale-figures.md
+# make bench-reads  what a read takes, in instructions: docs/dev/reads-figures.md
+# make bench-zram   what data take as a compressed RAM leg: docs/compression-figures.md
+# make bench-cost   what ramraid itself costs: a boot, a status
+# make diagrams     docs/diagrams/*.svg from *.dot; needs graphviz
+# make map          docs/diagrams/house.svg: the layers of lib/, from the code; needs graphviz
+# make screens      docs/screens/*.svg: what a terminal shows in a virtual machine
 PREFIX ?= /usr
 SBINDIR ?= $(PREFIX)/sbin
 LIBDIR ?= $(PREFIX)/lib/ramraid
