@@ -43,7 +43,7 @@ steps() {
 		test "$(dpkg-query -W -f "\${db:Status-Abbrev}" ramraid)" = "rc "; test -z "$(ls /etc/mdadm/mdadm.conf.d)"
 		systemctl list-units --all --plain --no-legend "ramraid@*"
 		dpkg -i /root/ramraid.deb; ramraid start data; systemctl start srv-data.mount; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
-	check 'nor does it keep its RAM leg when its configuration has been deleted meanwhile' '
+	short || check 'nor does it keep its RAM leg when its configuration has been deleted meanwhile' '
 		mv /etc/ramraid/data.conf /root/; DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
 		test "$(slots data)" = _UU; test ! -e /sys/block/rd0; test -z "$(ls /etc/mdadm/mdadm.conf.d)"; findmnt /srv/data
 		mv /root/data.conf /etc/ramraid/; dpkg -i /root/ramraid.deb; ramraid attach data; ramraid wait --timeout=5min data; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'

@@ -1,5 +1,6 @@
 # Which device is the leg? A copy of a leg that was written elsewhere, started by hand, there at boot, plugged in; names that vanish while the disks run.
 checked_on trixie
+long
 from installed
 disk A 64M
 disk B 64M

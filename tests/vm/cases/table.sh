@@ -37,7 +37,7 @@ steps() {
 		cp $witness /root/witness; events=$(mdadm --examine $(node B) | sed -n "s/ *Events : //p"); sed -i "s/^events=.*/events=$((events + 1))/" $witness
 		refused "but the array was at $((events + 1)) when it last ran"; cp /root/witness $witness
 		sed -i /START/d /etc/ramraid/data.conf.d/test.conf; back A B C D; starts; sums; test "$(compare data)" = 0'
-	check 'started by something else from a stale leg: left untouched, and said' "$tools"'
+	short || check 'started by something else from a stale leg: left untouched, and said' "$tools"'
 		down; gone B; starts 1; sums; new withoutB3; down; back A B C D
 		cp $witness /root/before
 		mdadm --assemble --run /dev/md/data $(node B); cursor; fails ramraid start data; fails ramraid start data; ramraid witness; log
