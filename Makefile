@@ -65,7 +65,7 @@ DEB := build/ramraid_$(VERSION)_all.deb
 # What a package is made from, and what a source package needs besides.
 PACKAGED := bin lib units udev etc initramfs dracut man completion generate docs packaging debian Makefile README.md
 SOURCES := $(PACKAGED) CHANGELOG.md bench tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
-export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES
+export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES RAM
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign \

@@ -70,9 +70,20 @@ EOT
 		printf "[Unit]\nRequiresMountsFor=/srv/data\n[Service]\nExecStart=/bin/bash /root/writers %%i\n" >/etc/systemd/system/writers@.service
 		systemctl daemon-reload
 		sync'
+	[[ -z ${RAM-} ]] || campaign_ram
 	for ((i = 0; i < 256; i++)); do printf 'block direct %s 0\nblock sync %s 0\nblock lazy %s 0\n' "$i" "$i" "$i"; done >"$VM/blocks"
 	: >"$VM/tokens"
 	CAMPAIGN_UP=yes
+}
+
+# RAM=KIND: the RAM legs of both arrays are of that kind, and what zram needs is there.
+campaign_ram() {
+	check "the RAM leg is of the kind $RAM" '
+		systemctl stop srv-data.mount; ramraid stop data
+		[ '"$RAM"' != zram ] || echo BLOCK=4096 >>/etc/ramraid/data.conf
+		mkdir -p /etc/ramraid/ramraid.conf.d; echo RAM='"$RAM"' >/etc/ramraid/ramraid.conf.d/campaign.conf
+		ramraid start data; systemctl start srv-data.mount; test "$(slots data)" = UUU
+		cat /run/ramraid/data.ram; grep "^'"$RAM"' " /run/ramraid/data.ram; sync'
 }
 
 # campaign_run NUMBER…: the cuts, in this order; with words as campaign_plan takes them. Returns 1 at the first violation.
