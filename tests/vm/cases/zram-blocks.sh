@@ -32,6 +32,17 @@ readonly tools='
 	plain() { mdadm --create /dev/md/$1 --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=none $(leg $2) $(leg $3); named /dev/md/$1; while grep -q resync /proc/mdstat; do sleep 0.5; done; }
 	'
 
+# in_use NAME: one that is in use is adopted.
+in_use() {
+	check "$1 is adopted in use, and runs on its disk legs, with blocks of 512; status and check say what to type" "$tools
+		a=$1"'
+		ramraid adopt --yes --ram=zram $a /dev/md/$a >/root/out 2>&1 || { cat /root/out; false; }
+		cat /root/out; grep "the RAM leg joins at its next start, when its blocks have 4096 bytes: ramraid stop $a; ramraid start $a" /root/out
+		grep -x BLOCK=4096 /etc/ramraid/$a.conf; test "$(slots $a)" = UU_ || test "$(slots $a)" = _UU; test "$(block $a)" = 512; test ! -e /run/ramraid/$a.ram
+		ramraid status $a >/root/out || test $? = 1; cat /root/out; grep "action: ramraid stop $a; ramraid start $a" /root/out
+		ramraid check $a >/root/out || test $? = 1; cat /root/out; grep -A 1 "no-ram-leg.*blocks of 4096" /root/out | grep "ramraid stop $a; ramraid start $a"'
+}
+
 steps() {
 	boot
 	check 'two plain mirrors of disks with blocks of 512 bytes' "$tools"'
@@ -78,14 +89,9 @@ EOT
 		echo "open /dev/vol/locked /root/key luks" >>/etc/crypttab
 		systemctl daemon-reload; mount -a; swapon -a; in_use
 		for m in $mounts; do cp /usr/bin/[a-c]* $m/ || :; head -c 3M /dev/urandom >$m/random; find $m -type f -exec sha256sum {} +; done >/root/sums; sync; sums'
-	check 'both are adopted in use, and run on their disk legs, with blocks of 512; status and check say what to type' "$tools"'
-		for a in pool data; do
-			ramraid adopt --yes --ram=zram $a /dev/md/$a >/root/out 2>&1 || { cat /root/out; false; }
-			cat /root/out; grep "the RAM leg joins at its next start, when its blocks have 4096 bytes: ramraid stop $a; ramraid start $a" /root/out
-			grep -x BLOCK=4096 /etc/ramraid/$a.conf; test "$(slots $a)" = UU_ || test "$(slots $a)" = _UU; test "$(block $a)" = 512; test ! -e /run/ramraid/$a.ram
-			ramraid status $a >/root/out || test $? = 1; cat /root/out; grep "action: ramraid stop $a; ramraid start $a" /root/out
-			ramraid check $a >/root/out || test $? = 1; cat /root/out; grep -A 1 "no-ram-leg.*blocks of 4096" /root/out | grep "ramraid stop $a; ramraid start $a"
-		done
+	in_use pool
+	in_use data
+	check 'both are in use all the time, and hot-plug makes no RAM leg' "$tools"'
 		in_use; sums; systemctl start ramraid-hotplug.service; sleep 5; in_use; test ! -e /run/ramraid/data.ram'
 	check 'stop and start: blocks of 4096 bytes, the RAM leg in zram, every file as it was' "$tools"'
 		umount /srv/data; ramraid stop data; ramraid start data; test "$(block data)" = 4096; test "$(slots data)" = UUU; ram data | grep zram
