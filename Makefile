@@ -5,6 +5,7 @@
 # make deb          build/ramraid_VERSION_all.deb
 # make source       build/source/: the Debian source package
 # make dist         build/ramraid-VERSION.tar.gz, for other packages
+# make dashboard    is docs/monitoring/grafana-dashboard.json what Grafana's schema allows? Needs npm
 # make packaging    what the Debian, RPM and Arch packages hold, against "make install"
 # make reproducible the package, built again elsewhere and in another way: the same bytes
 # make piuparts     installing, removing and purging in a chroot; as root or with sudo
@@ -69,7 +70,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES RAM
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign \
-	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads bench-zram sid screens check demo tools clean
+	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads bench-zram sid dashboard screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -196,6 +197,8 @@ rounds: deb
 	CASE_SECONDS=14400 tests/vm/run rounds
 bench-rebuild: deb
 	tests/vm/bench-rebuild
+dashboard:
+	tests/dashboard
 screens: deb
 	tests/vm/screens
 bench: deb
