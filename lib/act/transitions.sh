@@ -60,8 +60,7 @@ transitions_note_() { # NAME
 transitions_look_() { # NAME
 	local i key busy='' word
 	local -A old=() new=()
-	static_witness
-	facts_observe
+	static_again "$1"
 	[[ ${F[array.state]} == active ]] || return 0
 	! [[ -e $RUN/$1.told ]] || while read -r word key; do
 		old[${key:-none}]=$word

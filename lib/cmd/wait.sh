@@ -76,7 +76,7 @@ wait_last_words_() { # NAME UNIT-STATE
 	local looks
 	[[ $2 == @(active|activating) ]] || return 0
 	for ((looks = 0; looks < 6; looks++)); do
-		systemd_unit_works "$1" || return 0
+		systemd_unit_works "$1" || systemd_mend_works "$1" || return 0
 		sleep 0.5
 	done
 }

@@ -27,7 +27,7 @@ cli_parse() {
 			break
 			;;
 		-h | --help)
-			printf '%s\n' "$usage"
+			cli_print "$usage"$'\n'
 			exit "$EX_OK"
 			;;
 		--*=*)
@@ -51,9 +51,17 @@ cli_parse() {
 	[[ -z ${OPT[dry_run]-} ]] || DRY_RUN=yes
 }
 
-# cli_print TEXT: the verb's output. Where it can't be written (a full disk, a reader that has
-# gone), bash would say so in its own way, with a line of this file.
-cli_print() { { printf '%s' "$1"; } 2>/dev/null || die 'the output could not be written'; }
+# cli_print TEXT: the verb's output. Where it can't be written, bash would say so in its own way,
+# with a line of this file. A reader that has seen enough ("| head") is no error: SIGPIPE ends the
+# program, and where the caller has that ignored, this ends it as quietly, with the code that a
+# shell has for that (128 and the signal's number).
+cli_print() {
+	local why
+	{ printf '%s' "$1"; } 2>/dev/null && return
+	{ why=$(printf '\n' 2>&1 >&3) || :; } 3>&1
+	[[ $why != *'Broken pipe' ]] || exit 141
+	die 'the output could not be written'
+}
 
 # The caller's arg is no option of the verb.
 cli_unknown_() {

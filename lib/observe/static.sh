@@ -2,7 +2,7 @@
 # a rescue image, this kernel's flaws.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/quantity notes/adopted notes/renamed notes/rescue-record notes/witness
+need config/conf config/conf-need core/log core/paths core/quantity notes/adopted notes/renamed notes/rescue-record notes/witness
 need notes/witness-copy observe/facts world/kernels
 
 declare -gA F # the facts: decide/facts.list
@@ -21,6 +21,31 @@ static_running() {
 	facts_observe
 	[[ ${F[array.state]} == active ]] ||
 		die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
+}
+
+# static_again NAME: a look at an array that was looked at before: at md, at its record, and at its
+# configuration, from which another program may have taken a disk meanwhile (replace, apply, a
+# person). By the members of before, a disk that was replaced would be lost.
+static_again() {
+	local try
+	for try in 1 2 3; do
+		static_witness
+		facts_observe
+		static_has_other_members_ "$1" || return 0
+		conf_need_started "$1"
+		static_configured "$1"
+	done
+	facts_observe
+}
+
+# Does the configuration name other members than those that the facts are about? One that can't be
+# read says nothing of them.
+static_has_other_members_() { # NAME
+	local i before=''
+	local -A CONF=()
+	local -a MEMBERS=() REQUIRED_BY=() CONF_ERRORS=() CONF_WARNINGS=() CONF_NOTES=()
+	for ((i = 0; i < ${F[members]}; i++)); do before+=" ${F[leg.$i.dev]}"; done
+	conf_load "$1" && [[ " ${MEMBERS[*]}" != "$before" ]]
 }
 
 # static_remembered: what was written down about earlier runs of it. After facts_of_conf.

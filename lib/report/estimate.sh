@@ -18,12 +18,13 @@ estimate_text() {
 	SHOWN+=$row
 	for kind in ${ESTIMATE[rows]}; do
 		takes=- needs=-
+		# What must be free to begin with says nothing of data that nobody has compressed.
 		[[ -z ${ESTIMATE["$kind takes"]} ]] || {
 			takes=$(quantity_show_bytes "${ESTIMATE["$kind takes"]}")
 			((ESTIMATE["$kind margin"] == 0)) ||
 				takes+=" +- $(quantity_show_bytes "${ESTIMATE["$kind margin"]}")"
+			needs=$(quantity_show_bytes "${ESTIMATE["$kind needs"]}")
 		}
-		needs=$(quantity_show_bytes "${ESTIMATE["$kind needs"]}")
 		printf -v row "  %-10s %-20s %-13s %s\n" "$kind" "$takes" "$needs" \
 			"${ESTIMATE["$kind fits"]}"
 		SHOWN+=$row

@@ -146,7 +146,7 @@ metrics_ram_() {
 
 metrics_lately_() { # STATUS-WORD
 	read_share_history
-	[[ $1 != whole ]] || ((HISTORY_SINCE == 0)) ||
+	[[ $1 != whole ]] || ((HISTORY_SINCE == 0 || HISTORY_UNTIL > 0)) ||
 		metrics_sample ramraid_whole_since_timestamp_seconds "$HISTORY_SINCE" "${array[@]}"
 	((HISTORY_REBUILT > 0)) || return 0
 	metrics_sample ramraid_last_rebuild_timestamp_seconds "$HISTORY_REBUILT" "${array[@]}" \

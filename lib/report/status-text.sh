@@ -20,7 +20,7 @@ status_text() {
 		if [[ $1 != whole ]]; then
 			need report/advice
 			advice_show_whole
-		elif ((HISTORY_SINCE > 0)); then
+		elif ((HISTORY_SINCE > 0 && HISTORY_UNTIL == 0)); then
 			printf -v line '  whole since: %(%F %T)T\n' "$HISTORY_SINCE"
 			SHOWN+=$line
 		fi

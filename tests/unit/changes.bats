@@ -267,6 +267,47 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'warning disk-lost /dev/disk/by-id/ata-B'
 }
 
+# replaced: another disk is in the array where ata-B was, and in the configuration.
+replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
+
+@test "who has begun to look before a replacement ended goes by the members of now: no disk is lost, and it was whole all the time" {
+	mkdir -p "$R/etc/ramraid/state" "$R/proc/sys/kernel/random"
+	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
+	look
+	pulled sdb
+	look
+	conf_load data && static_configured data && facts_observe
+	fake_disk sdc 104857600 disk/by-id/ata-C
+	member sdc in_sync,write_mostly 2
+	replaced
+	look
+	told 'notice disk-in-sync /dev/disk/by-id/ata-C'
+	: >"$TOLD"
+	sort "$R/run/ramraid/data.told" >"$TOLD.before"
+	cp "$R/etc/ramraid/state/data.lately" "$TOLD.lately"
+	# It has the facts of before.
+	transitions_tell data 2>"$LOG"
+	silent
+	sort "$R/run/ramraid/data.told" | cmp - "$TOLD.before"
+	# It has read the configuration of before.
+	sed -i s/ata-C/ata-B/ "$R/etc/ramraid/data.conf"
+	witness_update() { replaced; }
+	look
+	silent
+	sort "$R/run/ramraid/data.told" | cmp - "$TOLD.before"
+	cmp "$R/etc/ramraid/state/data.lately" "$TOLD.lately"
+}
+
+@test "a configuration that can't be read meanwhile: it goes on with the members that it knows" {
+	look
+	conf_load data && static_configured data && facts_observe
+	pulled sdb
+	: >"$TOLD"
+	echo nonsense >>"$R/etc/ramraid/data.conf"
+	transitions_tell data 2>"$LOG"
+	told 'warning disk-lost /dev/disk/by-id/ata-B'
+}
+
 @test "what was told in another form is taken for a first look" {
 	printf 'in_sync\nin_sync\n' >"$R/run/ramraid/data.told"
 	pulled sdb

@@ -290,3 +290,21 @@ parses() { # FLAGS ARG…
 		not grep -E 'line [0-9]+' "$BATS_TEST_TMPDIR/said" || fail "$verb" "$(<"$BATS_TEST_TMPDIR/said")"
 	done
 }
+
+@test "a reader that has gone ends it without a word, also where SIGPIPE is ignored" {
+	local verb signal
+	for verb in list 'status --help'; do
+		for signal in '' -; do
+			# The pipe's reader has ended before anything is written.
+			# shellcheck disable=SC2086 # words
+			(
+				trap "$signal" PIPE
+				exec 3> >(:)
+				wait $!
+				"$PROJECT/bin/ramraid" $verb >&3
+				echo $? >"$BATS_TEST_TMPDIR/code"
+			) 2>"$BATS_TEST_TMPDIR/said" || :
+			[[ $(<"$BATS_TEST_TMPDIR/code") == 141 && ! -s $BATS_TEST_TMPDIR/said ]] || fail "$verb: $(<"$BATS_TEST_TMPDIR/code")" "$(<"$BATS_TEST_TMPDIR/said")"
+		done
+	done
+}

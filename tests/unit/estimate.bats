@@ -132,6 +132,7 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	run cmd_estimate "$D"
 	assert_success
 	assert_line 'zram:zstd: zstd is not installed; type: apt install zstd'
+	assert_line --regexp '^  zram:lz4 +- +- +unknown$'
 	run cmd_estimate --ram=zram "$D"
 	assert_failure 1
 	assert_output 'ramraid: zstd is not installed; type: apt install zstd'

@@ -45,8 +45,8 @@ cmd_hotplug_one() { # NAME
 	case ${F[array.state]} in
 	absent) cmd_hotplug_start_ "$1" ;;
 	active)
-		hotplug_facts
 		transitions_tell "$1"
+		hotplug_facts
 		# One that a person has started, while its unit is stopped, is that person's.
 		hotplug_is_released "$1" || ! hotplug_is_due "$1" || ! systemd_unit_is_up "$1" ||
 			systemd_start_mend "$1"

@@ -96,8 +96,7 @@ cmd_witness_one() {
 			systemd_hold "$1"
 		}
 		# What has changed meanwhile is told by nobody.
-		static_witness
-		facts_observe
+		static_again "$1"
 		[[ $(cmd_witness_members) != "$before" ]] || break
 	done
 	# Who is at work on it notes that at the end.
