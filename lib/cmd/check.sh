@@ -1,14 +1,15 @@
 # ramraid check: what would go wrong at the next boot.
 # shellcheck shell=bash
 
-need cmd/check/findings cmd/check/system config/conf config/conf-faults core/cli core/json core/log
-need core/paths world/initramfs world/kernels
+need act/notify cmd/check/findings cmd/check/system config/conf config/conf-faults core/cli
+need core/json core/log core/paths observe/facts world/initramfs world/kernels
 
-readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [NAME…]
+readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [--notify-test] [NAME…]
 
 Find out what would go wrong at the next boot, and what to type against it. check changes nothing.
 Without NAME it looks at all configured arrays, and at the system.
   --kernel=RELEASE  report only what concerns that kernel
+  --notify-test     also send a test message to whoever is notified of a failed disk
   --json            print the findings for programs
 Exit code 0: nothing, or only notes; 1: at least one problem; 2: wrong usage, such as a kernel
 that is not installed; 3: an array is not configured.'
@@ -16,7 +17,8 @@ that is not installed; 3: an array is not configured.'
 cmd_check() {
 	local name code=0 text all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 \
 	CHECK_RAM_SAID=''
-	cli_parse "$CHECK_USAGE" 'json kernel=' "$@"
+	cli_parse "$CHECK_USAGE" 'json kernel= notify-test' "$@"
+	[[ -z ${OPT[notify_test]-} ]] || cli_root
 	for name in "${ARGS[@]}"; do
 		conf_name_ok "$name" || die "$(conf_faults_name "$name")" "$EX_USAGE"
 	done
@@ -39,8 +41,31 @@ cmd_check() {
 	[[ -n ${OPT[kernel]-} ]] || check_system "$all"
 	text=$(cmd_check_show "${names[@]}")
 	cli_print "$text${text:+$'\n'}"
+	[[ -z ${OPT[notify_test]-} ]] || cmd_check_notify_test_ "${names[@]}"
 	((code != 0)) || ! findings_has_problem || code=$EX_FAILED
 	return "$code"
+}
+
+# As a failed disk would be reported, and by the same way.
+cmd_check_notify_test_() { # NAME…
+	local name to NOTIFY_ADDRESS
+	notify_address
+	for name; do
+		conf_load "$name" || continue # check has said why
+		facts_of_conf "$name"
+		to=NOTIFY=${CONF[NOTIFY]}
+		if [[ ${CONF[NOTIFY]} == none ]]; then
+			to="mail to $NOTIFY_ADDRESS"
+			if [[ -z $NOTIFY_ADDRESS ]] || ! notify_has_sendmail; then
+				log_warning "$name: nobody is notified, so there is no test message"
+				continue
+			fi
+		fi
+		notify_others warning test '' "$name: this is a test message; \
+ramraid check --notify-test has sent it, and nothing has happened to the array"
+		log_notice "$name: the test message goes out by $to; if it does not arrive: \
+journalctl -u 'ramraid-notify-$name-*'"
+	done
 }
 
 # KERNELS: those that are installed, or the one that is asked about.

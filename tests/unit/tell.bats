@@ -104,6 +104,24 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	not grep -q MAILADDR "$BATS_TEST_TMPDIR/calls"
 }
 
+@test "check --notify-test: what a failed disk would send, by the same way; and when nobody would get it, that" {
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
+	cmd_check_notify_test_ data 2>"$LOG"
+	[[ -z $(calls) && $(<"$LOG") == 'data: nobody is notified, so there is no test message' ]] || fail "$(<"$LOG")"
+	echo 'MAILADDR me@example.org' >"$R/etc/mdadm/mdadm.conf"
+	sendmail_is_there
+	cmd_check_notify_test_ data 2>"$LOG"
+	has --setenv=RAMRAID_MAILADDR=me@example.org
+	has --setenv=RAMRAID_SEVERITY=warning
+	[[ $(calls | tail -n 4) == $'--\n/usr/lib/ramraid/mail\ntest\n/dev/md/data' ]] || fail "$(calls)"
+	grep -qF "data: the test message goes out by mail to me@example.org; if it does not arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
+	program
+	mv "$R/tell me" "$R/tell"
+	echo "NOTIFY=$R/tell" >>"$R/etc/ramraid/data.conf"
+	cmd_check_notify_test_ data 2>"$LOG"
+	[[ $(calls | tail -n 4) == "--"$'\n'"$R/tell"$'\ntest\n/dev/md/data' ]] || fail "$(calls)" "$(<"$LOG")"
+}
+
 @test "whom mdadm.conf names: in any form and file, the first one" {
 	local line
 	for line in 'MAILADDR root' 'mailaddr root' $'Mail\troot   you' 'mai root'; do
@@ -137,4 +155,8 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	grep -qx "Subject: WARNING on $(uname -n): data: disk leg B is lost: there is none" <<<"$mail"
 	grep -qx 'X-Ramraid-Event: disk-lost /dev/md/data /dev/sdb' <<<"$mail"
 	[[ $mail == *$'\n\ndata: disk leg B is lost: there is none; to do: this\n\ndata: degraded (status -- data)\n\nmd127 : active raid1' ]] || fail "$mail"
+	# By hand.
+	unset RAMRAID_MAILADDR
+	set -u
+	mail_letter test /dev/md/data | grep -qx 'To: root'
 }
