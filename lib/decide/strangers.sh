@@ -125,3 +125,13 @@ strangers_alien() {
 	KIND="(/dev/${F[leg.$1.node]}) may be a copy: ${F[leg.$1.moved]}. \
 If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid start ${F[name]}"
 }
+
+# strangers_has_left NODE:UUID:EVENTS: beside the running array, is it a disk that the record has
+# among those that were given up, while no leg is missing that it could be?
+strangers_has_left() {
+	local i uuid=${1#*:}
+	[[ ${F[array.state]} == active && " ${F[witness.given]} " == *" ${uuid%%:*} "* ]] || return 1
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || return 1
+	done
+}

@@ -1325,6 +1325,28 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds
 }
 
+@test "a device with the UUID of the array that is no leg: a problem; a note, if it is a disk that was replaced" {
+	local uuid=aaaaaaaa-0000-0000-0000-000000000003
+	libraries
+	findings_is_root() { :; }
+	scan_clones() { F[clones]="sdc:$uuid:90"; }
+	F=([name]=data [members]=2 [leg.0.node]=sda1 [leg.1.node]=sdb1 [array.state]=active [witness.given]="x $uuid")
+	with() {
+		FINDINGS=0
+		check_array_copies
+		[[ $FINDINGS == 1 && ${FINDING[0.severity]} == "$1" && ${FINDING[0.code]} == "$2" ]] || fail "$* ${FINDING[0.severity]} ${FINDING[0.code]}"
+	}
+	with note old-disk
+	[[ ${FINDING[0.action]} == 'if nothing on it is needed: mdadm --zero-superblock /dev/sdc' ]]
+	# It could be the leg that is missing, under another name.
+	F[leg.1.node]=''
+	with problem copy
+	F[leg.1.node]=sdb1 F[array.state]=absent
+	with problem copy
+	F[array.state]=active F[witness.given]=x
+	with problem copy
+}
+
 @test "no second copy of the witness: a note where the root file system may be put back" {
 	libraries
 	CHECK_ARRAY=data

@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 
 need cmd/check/blocks cmd/check/findings config/conf core/paths core/words decide/action
-need decide/health decide/leg notes/departures notes/memory-floor notes/witness-copy observe/scan
-need observe/static report/advice world/disk world/disk-name world/md world/md-state world/ramdisk
-need world/ramdisk-brd world/ramdisk-note world/smart world/systemd
+need decide/health decide/leg decide/strangers notes/departures notes/memory-floor
+need notes/witness-copy observe/scan observe/static report/advice world/disk world/disk-name
+need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -85,6 +85,12 @@ check_array_copies() {
 	scan_clones
 	for clone in ${F[clones]}; do
 		node=${clone%%:*}
+		if strangers_has_left "$clone"; then
+			findings_note old-disk 'no disk with the UUID of the array but its legs' \
+				"/dev/$node, which the array has given up (it was replaced, say) and leaves alone" \
+				"if nothing on it is needed: mdadm --zero-superblock /dev/$node"
+			continue
+		fi
 		findings_problem copy 'no device but its legs with the UUID of the array' \
 			"/dev/$node (events ${clone##*:})" \
 			"take it out of the machine, or, if nothing on it is needed: \
