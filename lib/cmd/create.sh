@@ -324,7 +324,7 @@ create_wait() {
 		return 0
 	}
 	if [[ -z ${OPT[no_wait]-} ]]; then
-		log_info "$NAME: made; now the RAM leg is filled"
+		log_info "$NAME: made; the RAM leg is being filled"
 		conf_need "$NAME"
 		wait_whole "$NAME" infinity
 		log_info "$NAME: whole"

@@ -21,6 +21,8 @@ cmd_help() {
 	if [[ -t 1 ]] && help_has_page_ "${ARGS[0]}"; then
 		man 8 "ramraid-${ARGS[0]}"
 	else
+		[[ ! -t 1 ]] || log_notice "there is no manual page ramraid-${ARGS[0]}(8) to be \
+shown (is man installed?); this is the short form:"
 		need "$VERB_FILE"
 		"cmd_${ARGS[0]}" --help
 	fi

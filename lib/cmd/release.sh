@@ -176,8 +176,8 @@ release_all() {
 	# See release_name_.
 	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
 		RELEASE_NAME="; no line of mdadm.conf names it, \
-so from the next boot on it may be called otherwise than /dev/md/$NAME (/dev/md127, say): \
-go by the UUIDs of what is on it"
+so from the next boot on it may have another name than /dev/md/$NAME (/dev/md127, say): \
+in fstab and elsewhere, write the UUIDs of what is on it"
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then

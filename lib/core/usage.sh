@@ -42,5 +42,6 @@ Learn more:
 "ramraid VERB --help" is shorter; ramraid(8) is the place to begin.
 -n is --dry-run, -y is --yes, wherever a verb takes these.
 Configuration: /etc/ramraid/NAME.conf, ramraid.conf(5).
+Guides: /usr/share/doc/ramraid/docs.
 EOT
 }

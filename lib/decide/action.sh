@@ -224,7 +224,7 @@ has no free slot for one"
 	elif [[ -n ${F[leg.ram.dev]} ]]; then
 		ram_device_none
 	else
-		action_is make-ram 'there is no ramdisk yet'
+		action_is make-ram 'its ramdisk is made next'
 	fi
 }
 

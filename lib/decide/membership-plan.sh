@@ -242,7 +242,7 @@ the RAM leg" $((goal + 1))
 		action_is 'done' "not whole: not in sync is$LOST"
 		OUTCOME=short
 	else
-		action_is 'done' 'every disk that it is to have is in sync, and no other is in it'
+		action_is 'done' 'all configured disks are in sync, and no others are in the array'
 		OUTCOME=whole
 	fi
 }
@@ -300,7 +300,8 @@ To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW
 			((${F[array.slots]} < goal + inside + 1)); then
 			action_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
 		elif membership_plan_may_build "$i"; then
-			action_is build "${F[leg.$i.dev]} is built into ${F[array.md]}" "$i"
+			action_is build "md rebuilds ${F[leg.$i.dev]} in ${F[array.md]}; \
+this takes a while" "$i"
 		else
 			action_is readd "disk leg ${F[leg.$i.dev]} is present \
 but not in the array" "$i"

@@ -314,9 +314,9 @@ advice_show_run_() {
 	if [[ -z ${F[witness.events]} ]]; then
 		SHOWN+="  $head: ${F[witness.why]}"$'\n'
 	elif ((${#legs[@]} == 0)); then
-		SHOWN+="  $head: only the RAM leg in sync, at ${F[witness.events]} events"$'\n'
+		SHOWN+="  $head: only the RAM leg in sync, at event count ${F[witness.events]}"$'\n'
 	else
 		SHOWN+="  $head: ${#legs[@]} of ${F[members]} disk legs in sync, \
-at ${F[witness.events]} events"$'\n'
+at event count ${F[witness.events]}"$'\n'
 	fi
 }

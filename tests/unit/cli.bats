@@ -214,6 +214,7 @@ parses() { # FLAGS ARG…
 	assert_output '<man 8 ramraid-stop>'
 	export MISSING=yes
 	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null </dev/null
+	assert_output -p 'there is no manual page ramraid-stop(8) to be shown (is man installed?)'
 	assert_output -p 'usage: ramraid stop'
 }
 

@@ -86,12 +86,12 @@ check_array_copies() {
 	for clone in ${F[clones]}; do
 		node=${clone%%:*}
 		if strangers_has_left "$clone"; then
-			findings_note old-disk 'no disk with the UUID of the array but its legs' \
+			findings_note old-disk 'only its legs to have the UUID of the array' \
 				"/dev/$node, which the array has given up (it was replaced, say) and leaves alone" \
 				"if nothing on it is needed: mdadm --zero-superblock /dev/$node"
 			continue
 		fi
-		findings_problem copy 'no device but its legs with the UUID of the array' \
+		findings_problem copy 'only its legs to have the UUID of the array' \
 			"/dev/$node (events ${clone##*:})" \
 			"take it out of the machine, or, if nothing on it is needed: \
 mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_array_name_of_ "$node") \
