@@ -40,6 +40,9 @@ wait_whole() {
 			return 0
 		}
 		wait_over_ "$1" "$state" && {
+			# Whole with other disks, if somebody has replaced one meanwhile.
+			static_again "$1"
+			! health_is_whole || continue
 			progress_line_end "$shown"
 			wait_result_ "$1"
 			return
@@ -66,6 +69,7 @@ wait_disks() {
 		! wait_over_ "$1" "$state" || break
 		sleep 0.5
 	done
+	static_again "$1"
 	health_lost
 	[[ ${F[array.state]} == active && -z $LOST$LACKING ]] || wait_result_ "$1"
 }

@@ -298,6 +298,20 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	cmp "$R/etc/ramraid/state/data.lately" "$TOLD.lately"
 }
 
+@test "wait: a disk is replaced meanwhile, and the array is whole without it" {
+	pulled sdb
+	fake_disk sdc 104857600 disk/by-id/ata-C
+	member sdc in_sync,write_mostly 2
+	conf_load data
+	systemd_unit_state() {
+		replaced
+		echo active
+	}
+	systemd_unit_works() { false; }
+	systemd_mend_works() { false; }
+	wait_whole data infinity 2>"$LOG" || fail "$(<"$LOG")"
+}
+
 @test "a configuration that can't be read meanwhile: it goes on with the members that it knows" {
 	look
 	conf_load data && static_configured data && facts_observe

@@ -39,6 +39,16 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	done
 }
 
+@test "since when it is whole; not while that is of the time before it was degraded" {
+	metrics_of whole
+	grep -q '^ramraid_whole_since_timestamp_seconds{array="data"} 1795169472$' <<<"$SHOWN" || fail "$SHOWN"
+	mkdir "$R/states"
+	sed 's/1795169472 0/1795169472 1795169500/' "$STATES/whole.facts" >"$R/states/whole.facts"
+	STATES=$R/states
+	metrics_of whole
+	[[ $SHOWN != *ramraid_whole_since* ]] || fail "$SHOWN"
+}
+
 @test "the reader finds what is wrong" {
 	local change
 	metrics_of whole
