@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# ramraid adopt and release, on a fake array: what is called, in which order, what is refused, and that a run that was killed anywhere is
-# completed by the next.
+# ramraid adopt and release, on a fake array: what is called, in which order, what is refused, and
+# that a run that was killed anywhere is completed by the next.
 
 setup() {
 	load helper
@@ -14,7 +14,8 @@ setup() {
 	mkdir -p "$R/run/systemd/system"
 	array
 	KILL_AFTER=0 FAILS=''
-	# Here, and not at the top: bats counts a test's time limit with "sleep", beginning before setup.
+	# Here, and not at the top: bats counts a test's time limit with "sleep", beginning before
+	# setup.
 	sleep() { SECONDS=$((SECONDS + 5)); }
 }
 
@@ -22,20 +23,25 @@ setup() {
 array() {
 	local leg
 	MD=$R/sys/block/md127/md
-	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/dev/md" "$R/etc/mdadm" "$R/sys/kernel/rapiddisk"
+	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/dev/md" "$R/etc/mdadm" \
+		"$R/sys/kernel/rapiddisk"
 	ln -s ../../block/md127 "$R/sys/class/block/md127"
 	echo 9:127 >"$R/sys/block/md127/dev"
 	echo 7 >"$R/sys/block/md127/diskseq"
 	: >"$R/dev/md127"
 	ln -s ../md127 "$R/dev/md/data"
-	put level raid1 metadata_version 1.2 array_state active raid_disks 2 degraded 0 sync_action idle resync_start none \
-		component_size 100000 uuid 01234567-89ab-4cde-8f01-23456789abcd bitmap/location none bitmap/backlog 0
+	put level raid1 metadata_version 1.2 array_state active raid_disks 2 degraded 0 \
+		sync_action idle resync_start none \
+		component_size 100000 uuid 01234567-89ab-4cde-8f01-23456789abcd bitmap/location \
+		none bitmap/backlog 0
 	for leg in sda:0 sdb:1; do
 		mkdir "$MD/dev-${leg%:*}" "$R/sys/class/block/${leg%:*}/holders/md127"
 		cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/${leg%:*}"
-		put "dev-${leg%:*}/slot" "${leg#*:}" "dev-${leg%:*}/state" in_sync "dev-${leg%:*}/offset" 2048 "dev-${leg%:*}/bad_blocks" ''
+		put "dev-${leg%:*}/slot" "${leg#*:}" "dev-${leg%:*}/state" in_sync \
+			"dev-${leg%:*}/offset" 2048 "dev-${leg%:*}/bad_blocks" ''
 	done
-	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' \
+		>"$R/proc/1/mountinfo"
 	printf '# mine\nDEVICE partitions\nARRAY /dev/md/data metadata=1.2\n   UUID=01234567:89ab4cde:8f012345:6789abcd\n\nMAILADDR root\n\n' \
 		>"$R/etc/mdadm/mdadm.conf"
 	cp -a "$R/etc" "$R/etc.before"
@@ -47,8 +53,8 @@ put() { # FILE VALUE …: of the array
 	done
 }
 
-# What changes the system is written down, does to the fake array what it does to a real one, and, as number $KILL_AFTER, is the last
-# that happens. What begins with $FAILS fails.
+# What changes the system is written down, does to the fake array what it does to a real one, and,
+# as number $KILL_AFTER, is the last that happens. What begins with $FAILS fails.
 step() {
 	[[ -z $FAILS || "$*" != "$FAILS"* ]] || { called "$@" && return 1; }
 	effect "$@"
@@ -62,27 +68,35 @@ effect() {
 	'mdadm --grow /dev/md127 --bitmap=internal'*) echo +8 >"$md/bitmap/location" ;;
 	'mdadm --grow /dev/md127 --bitmap=none') echo none >"$md/bitmap/location" ;;
 	'mdadm --grow --force /dev/md127 --raid-devices='*)
-		[[ $slots == 3 ]] || grep -qs '^ram_slot=$' "$R/etc/ramraid/state/data.witness" || called 'THE WITNESS NAMES A SLOT'
+		[[ $slots == 3 ]] || grep -qs '^ram_slot=$' "$R/etc/ramraid/state/data.witness" ||
+			called 'THE WITNESS NAMES A SLOT'
 		echo "$slots" >"$md/raid_disks" && echo $((slots - ${#members[@]})) >"$md/degraded"
 		;;
 	'mdadm --readwrite'*) echo active >"$md/array_state" ;;
 	'mdadm --manage /dev/md127 --fail /dev/rd0') echo faulty >"$md/dev-rd0/state" ;;
 	'mdadm --manage /dev/md127 --fail /dev/nvme0n1') echo faulty >"$md/dev-nvme0n1/state" ;;
-	'mdadm --manage /dev/md127 --remove /dev/nvme0n1') rm -r "$md/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127" ;;
+	'mdadm --manage /dev/md127 --remove /dev/nvme0n1')
+		rm -r "$md/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
+		;;
 	'mdadm --zero-superblock /dev/nvme0n1') printf '%8192s' '' >"$R/dev/nvme0n1" ;;
-	'mdadm --manage /dev/md127 --remove /dev/rd0') rm -r "$md/dev-rd0" "$R/sys/class/block/rd0/holders/md127" && echo 1 >"$md/degraded" ;;
+	'mdadm --manage /dev/md127 --remove /dev/rd0')
+		rm -r "$md/dev-rd0" "$R/sys/class/block/rd0/holders/md127" && echo 1 >"$md/degraded"
+		;;
 	'echo writemostly '*) echo in_sync,write_mostly >"$R$3" ;;
 	'echo -writemostly '*) echo in_sync >"$R$3" ;;
 	'echo 0 /sys/block/md127/md/bitmap/backlog '*) echo 0 >"$md/bitmap/backlog" ;;
 	'echo rapiddisk detach 0 '*) rm -r "$R/sys/block/rd0" "$R/sys/class/block/rd0" ;;
-	'systemctl daemon-reload') [[ -e $R/etc/ramraid/data.conf ]] && : >"$R/required" || rm -f "$R/required" ;;
+	'systemctl daemon-reload')
+		[[ -e $R/etc/ramraid/data.conf ]] && : >"$R/required" || rm -f "$R/required"
+		;;
 	'systemctl --quiet enable'*) : >"$R/enabled" ;;
 	'systemctl --quiet disable'*) rm -f "$R/enabled" ;;
 	'systemctl start'*) start_unit ;;
 	'systemctl stop ramraid-mend@data.service') rm "$R/mending" ;;
 	'systemctl stop ramraid@'*)
 		[[ ! -e $R/required ]] || called UNMOUNTED
-		[[ ! -e $R/active || -e $R/run/ramraid/data.released ]] || called 'STOPPED THE ARRAY'
+		[[ ! -e $R/active || -e $R/run/ramraid/data.released ]] ||
+			called 'STOPPED THE ARRAY'
 		rm -f "$R/active"
 		;;
 	esac
@@ -97,8 +111,10 @@ start_unit() {
 	printf 'uuid=01234567-89ab-4cde-8f01-23456789abcd\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\ngeneration=1\n' >"$R/etc/ramraid/state/data.witness"
 	: >"$R/run/ramraid/data.started"
 	echo md127 7 >"$R/run/ramraid/data.watched"
-	[[ $(<"$md/raid_disks") == 3 && $(cat "$md/dev-rd0/state" 2>/dev/null) != in_sync ]] || return 0
-	mkdir -p "$md/dev-rd0" "$R"/sys/{class/block,block}/rd0 "$R/sys/class/block/rd0/holders/md127"
+	[[ $(<"$md/raid_disks") == 3 && $(cat "$md/dev-rd0/state" 2>/dev/null) != in_sync ]] ||
+		return 0
+	mkdir -p "$md/dev-rd0" "$R"/sys/{class/block,block}/rd0 \
+		"$R/sys/class/block/rd0/holders/md127"
 	echo 9 >"$R/sys/block/rd0/diskseq"
 	echo in_sync >"$md/dev-rd0/state"
 	echo 2 >"$md/dev-rd0/slot"
@@ -113,12 +129,15 @@ running() {
 }
 mdadm() { step mdadm "$@"; }
 update-initramfs() { step update-initramfs "$@"; }
-lsblk() { [[ $* != *UUID* ]] || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'; }
+lsblk() {
+	[[ $* != *UUID* ]] || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'
+}
 # What the devices hold, by the names in $R/holds: "md127 UUID ext4 filesystem".
 blkid() {
 	local node uuid type usage
 	while read -r node uuid type usage; do
-		[[ ${*: -1} != */"$node" ]] || printf 'DEVNAME=x\nUUID=%s\nTYPE=%s\nUSAGE=%s\n' "$uuid" "$type" "$usage"
+		[[ ${*: -1} != */"$node" ]] ||
+			printf 'DEVNAME=x\nUUID=%s\nTYPE=%s\nUSAGE=%s\n' "$uuid" "$type" "$usage"
 	done 2>/dev/null <"$R/holds" || :
 }
 # holds NODE UUID TYPE USAGE: and udev has the link of it.
@@ -135,18 +154,24 @@ systemctl() {
 	*ActiveState*) [[ -e $R/active ]] && echo active || echo inactive ;;
 	*MainPID*) echo 0 ;;
 	# Our own workers are part of it (PartOf=), which is no reason to leave it up.
-	*RequiredBy*) echo ramraid-scrub@data.service && { [[ ! -e $R/required ]] || echo srv-data.mount; } ;;
+	*RequiredBy*)
+		echo ramraid-scrub@data.service && {
+			[[ ! -e $R/required ]] || echo srv-data.mount
+		}
+		;;
 	show* | reset-failed*) ;;
 	*) step systemctl "$@" ;;
 	esac
 }
-# After each library, since core/log.sh has its own: what is written into sysfs and into files is a step, too, and so is "rm" by act.
+# After each library, since core/log.sh has its own: what is written into sysfs and into files is a
+# step, too, and so is "rm" by act.
 replace() {
 	act_write() {
 		[[ -z $DRY_RUN ]] || { printf 'echo %q > %q\n' "$2" "$1" && return; }
 		step echo "$2" "${1#"$R"}" ''
 	}
-	declare -F act_text_ >/dev/null || eval "$(declare -f act_text | sed '1s/act_text/act_text_/')"
+	declare -F act_text_ >/dev/null ||
+		eval "$(declare -f act_text | sed '1s/act_text/act_text_/')"
 	act_text() { act_text_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
 	claim_initramfs_is_ours() { [[ -z $NO_INITRAMFS ]]; }
 	md_check() { MISMATCHES=${DIFFERENT:-0}; }
@@ -156,7 +181,8 @@ replace() {
 # verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
 verb() {
 	export R KILL_AFTER FAILS BATS_TEST_TMPDIR
-	export -f called calls step effect start_unit running mdadm update-initramfs sleep lsblk blkid modprobe systemctl replace fake_clock
+	export -f called calls step effect start_unit running mdadm update-initramfs sleep lsblk \
+		blkid modprobe systemctl replace fake_clock
 	status=0
 	output=$(NO_INITRAMFS=${NO_INITRAMFS-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_text >/dev/null || replace; }
@@ -176,20 +202,31 @@ refused() { # CODE PATTERN ARG…
 }
 is_adopted() {
 	local file
-	[[ -e $R/enabled && -e $R/active && $(<"$MD/raid_disks") == 3 && $(<"$MD/bitmap/location") == +8 ]] || fail "not ours: $output"
-	for file in sda sdb; do [[ $(<"$MD/dev-$file/state") == in_sync,write_mostly ]] || fail "$file"; done
+	[[ -e $R/enabled && -e $R/active && $(<"$MD/raid_disks") == 3 &&
+		$(<"$MD/bitmap/location") == +8 ]] ||
+		fail "not ours: $output"
+	for file in sda sdb; do
+		[[ $(<"$MD/dev-$file/state") == in_sync,write_mostly ]] || fail "$file"
+	done
 	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nUUID=01234567-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B' ]]
-	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == *'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == \
+		*'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
 	[[ $(grep -c '^ARRAY\|^ *UUID' "$R/etc/mdadm/mdadm.conf") == 0 ]]
 	grep -q '^done=yes$' "$R/etc/ramraid/state/data.adopted"
 }
 # Byte by byte, and as if we had never been there.
 is_plain() {
 	local file
-	[[ $(calls) != *UNMOUNTED* && $(calls) != *'STOPPED THE ARRAY'* && $(calls) != *'NAMES A SLOT'* ]] || fail "$(calls)"
-	[[ ! -e $R/enabled && ! -e $R/active && $(<"$MD/raid_disks") == 2 && $(<"$MD/bitmap/location") == none && ! -e $MD/dev-rd0 ]] || fail "$output"
+	[[ $(calls) != *UNMOUNTED* && $(calls) != *'STOPPED THE ARRAY'* &&
+		$(calls) != *'NAMES A SLOT'* ]] ||
+		fail "$(calls)"
+	[[ ! -e $R/enabled && ! -e $R/active && $(<"$MD/raid_disks") == 2 &&
+		$(<"$MD/bitmap/location") == none && ! -e $MD/dev-rd0 ]] ||
+		fail "$output"
 	for file in sda sdb; do [[ $(<"$MD/dev-$file/state") == in_sync ]] || fail "$file"; done
-	for file in mdadm/mdadm.conf.d ramraid/state; do [[ ! -e $R/etc/$file ]] || rmdir "$R/etc/$file"; done
+	for file in mdadm/mdadm.conf.d ramraid/state; do
+		[[ ! -e $R/etc/$file ]] || rmdir "$R/etc/$file"
+	done
 	diff -r "$R/etc" "$R/etc.before" || fail 'files are left'
 	[[ -z $(find "$R/run/ramraid" -name 'data.*') ]]
 }
@@ -245,7 +282,8 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ $(steps) != *bitmap=* && $(steps) != *writemostly*sdb* ]] || fail "$(steps)"
 	verb release --yes data
 	assert_success
-	[[ $(<"$MD/bitmap/location") == +8 && $(<"$MD/dev-sdb/state") == *write_mostly && $(<"$MD/dev-sda/state") == in_sync ]]
+	[[ $(<"$MD/bitmap/location") == +8 && $(<"$MD/dev-sdb/state") == *write_mostly &&
+		$(<"$MD/dev-sda/state") == in_sync ]]
 }
 
 @test "an array that md has started read-only for now is made writable first" {
@@ -279,7 +317,8 @@ systemctl daemon-reload
 systemctl stop --no-block ramraid-monitor@md127.path
 systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	# The claim goes before the configuration.
-	[[ $output == *'rm -f'*ramraid-data.conf*'rm -f'*/data.conf*daemon-reload* ]] || fail "$output"
+	[[ $output == *'rm -f'*ramraid-data.conf*'rm -f'*/data.conf*daemon-reload* ]] ||
+		fail "$output"
 	is_plain
 	# mdadm.conf has its name again.
 	[[ $output == *'data: released: a plain RAID1, in use as before' ]] || fail "$output"
@@ -302,7 +341,8 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	sed -i "/Not in force/d" "$R/etc/mdadm/mdadm.conf"
 	verb release --yes data
 	assert_failure 4
-	assert_output -p '/etc/fstab calls it /dev/md/data, a name that it need not have at the next boot'
+	assert_output -p \
+		'/etc/fstab calls it /dev/md/data, a name that it need not have at the next boot'
 	printf '# /dev/md/data /srv/data ext4 defaults 0 2\nUUID=x /dev/md/data2 ext4 defaults 0 2\n' >"$R/etc/fstab"
 	verb release --dry-run data
 	assert_success
@@ -320,7 +360,8 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	assert_failure 4
 	assert_output -p 'is a disk leg of outer, which would not find it at the next boot'
 	printf '/dev/md/data1 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
-	echo 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' >>"$R/etc/mdadm/mdadm.conf"
+	echo 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' \
+		>>"$R/etc/mdadm/mdadm.conf"
 	verb release --dry-run data
 	assert_success
 }
@@ -347,10 +388,15 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 		KILL_AFTER=0
 		[[ $status == 137 ]] || break
 		killed=$((killed + 1))
-		# A claim without a configuration is an array that nobody starts; a configuration that is not enabled is one that no boot goes by.
-		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: claimed, not configured"
-		[[ ! -e $R/etc/ramraid/data.conf || -e $R/enabled ]] || fail "after $n steps: configured, not enabled"
-		[[ $(<"$MD/raid_disks") == 2 || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: a slot that nobody knows of"
+		# A claim without a configuration is an array that nobody starts; a configuration
+		# that is not enabled is one that no boot goes by.
+		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ||
+			-e $R/etc/ramraid/data.conf ]] ||
+			fail "after $n steps: claimed, not configured"
+		[[ ! -e $R/etc/ramraid/data.conf || -e $R/enabled ]] ||
+			fail "after $n steps: configured, not enabled"
+		[[ $(<"$MD/raid_disks") == 2 || -e $R/etc/ramraid/data.conf ]] ||
+			fail "after $n steps: a slot that nobody knows of"
 		# Either way can be taken.
 		cp -a "$R" "$R.killed"
 		if ((n < 12)); then
@@ -387,7 +433,9 @@ release_killed_after() {
 		release_killed_after "$n"
 		[[ $status == 137 ]] || break
 		killed=$((killed + 1))
-		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: claimed, not configured"
+		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ||
+			-e $R/etc/ramraid/data.conf ]] ||
+			fail "after $n steps: claimed, not configured"
 		verb release --yes data
 		assert_success
 		is_plain
@@ -434,7 +482,11 @@ release_killed_after() {
 @test "release, killed after any step: the second copy of the record goes with the rest, wherever the configuration had it" {
 	local n=0 left=0 copy=$R/boot/ramraid/01234567-89ab-4cde-8f01-23456789abcd.witness
 	eval "plain_$(declare -f array)"
-	array() { plain_array && echo '31 1 8:99 / /boot rw,relatime shared:2 - ext4 /dev/sdz1 rw' >>"$R/proc/1/mountinfo"; }
+	array() {
+		plain_array &&
+			echo '31 1 8:99 / /boot rw,relatime shared:2 - ext4 /dev/sdz1 rw' \
+				>>"$R/proc/1/mountinfo"
+	}
 	while n=$((n + 1)) && ((n < 40)); do
 		release_killed_after "$n"
 		[[ $status == 137 ]] || break
@@ -462,7 +514,8 @@ release_killed_after() {
 	not grep -q ramraid-mend "$BATS_TEST_TMPDIR/calls"
 	verb mend data
 	assert_success
-	assert_output --partial 'to go on: ramraid release data; to keep it: ramraid adopt data /dev/md127'
+	assert_output --partial \
+		'to go on: ramraid release data; to keep it: ramraid adopt data /dev/md127'
 	not grep -q write_mostly "$MD/dev-sda/state"
 	# As adopt does, after which hot-plug is at work again.
 	rm "$R/run/ramraid/data.detached"
@@ -474,13 +527,16 @@ release_killed_after() {
 
 @test "adopt, typed again: what it says to type has the --ram; another --ram is refused, the same one goes on" {
 	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
-	FAILS='systemctl --quiet enable' verb adopt --yes --ram=/dev/nvme0n1 --fix-fstab data /dev/md127
+	FAILS='systemctl --quiet enable' verb adopt --yes --ram=/dev/nvme0n1 --fix-fstab data \
+		/dev/md127
 	assert_failure 1
-	assert_output -p 'to go on: ramraid adopt --ram=/dev/disk/by-id/nvme-X --fix-fstab data /dev/md127;'
+	assert_output -p \
+		'to go on: ramraid adopt --ram=/dev/disk/by-id/nvme-X --fix-fstab data /dev/md127;'
 	FAILS=update-initramfs verb adopt --yes --ram=none data /dev/md127
 	assert_failure 1
 	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
-	refused 4 'has begun with RAM=none, and --ram=zram says otherwise' --ram=zram data /dev/md127
+	refused 4 'has begun with RAM=none, and --ram=zram says otherwise' --ram=zram data \
+		/dev/md127
 	FAILS='' verb adopt --yes --dry-run --ram=none data /dev/md127
 	assert_success
 }
@@ -515,7 +571,8 @@ half_and_unnamed() {
 
 @test "release of half an adoption whose configuration somebody has deleted: the array, the claim and mdadm.conf are as before" {
 	local step
-	for step in 'mdadm --grow --force' write_claim update-initramfs 'echo writemostly /sys/block/md127/md/dev-sdb'; do
+	for step in 'mdadm --grow --force' write_claim update-initramfs \
+		'echo writemostly /sys/block/md127/md/dev-sdb'; do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
 		setup
 		FAILS=${step/#write_claim/write /etc/mdadm/mdadm.conf} adopt
@@ -534,7 +591,8 @@ half_and_unnamed() {
 	FAILS=''
 	verb release --yes data
 	assert_success
-	[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && $(calls) == *update-initramfs*update-initramfs* ]]
+	[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf &&
+		$(calls) == *update-initramfs*update-initramfs* ]]
 	diff "$R/etc/mdadm/mdadm.conf" "$R/etc.before/mdadm/mdadm.conf"
 }
 
@@ -561,7 +619,8 @@ half_and_unnamed() {
 		mkdir "$R/run/ramraid"
 		# A mount that requires the unit pulls it in, as long as there is a configuration.
 		[[ ! -e $R/etc/ramraid/data.conf ]] || : >"$R/required" && start_unit
-		[[ -e $R/etc/ramraid/data.conf ]] || rm -rf "$R/active" "$R"/run/ramraid/* "$R/etc/ramraid/state/data.witness"
+		[[ -e $R/etc/ramraid/data.conf ]] ||
+			rm -rf "$R/active" "$R"/run/ramraid/* "$R/etc/ramraid/state/data.witness"
 		verb release --yes data
 		assert_success
 		is_plain
@@ -570,13 +629,15 @@ half_and_unnamed() {
 
 @test "a step that fails: said, with the two ways to go on, and both can be gone" {
 	local step
-	for step in 'mdadm --grow /dev/md127 --bitmap' 'mdadm --grow --force /dev/md127 --raid' 'systemctl daemon-reload' 'echo writemostly'; do
+	for step in 'mdadm --grow /dev/md127 --bitmap' 'mdadm --grow --force /dev/md127 --raid' \
+		'systemctl daemon-reload' 'echo writemostly'; do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
 		setup
 		FAILS=$step
 		adopt
 		assert_failure 1
-		assert_output -p 'to go on: ramraid adopt data /dev/md127; to go back: ramraid release data'
+		assert_output -p \
+			'to go on: ramraid adopt data /dev/md127; to go back: ramraid release data'
 		FAILS=''
 		verb release --yes data
 		assert_success
@@ -605,7 +666,8 @@ half_and_unnamed() {
 }
 
 @test "arrays that can't be adopted: everything that is wrong is said at once" {
-	put level raid10 metadata_version 1.0 array_state readonly bitmap/backlog 64 dev-sda/state in_sync dev-sdb/state faulty sync_action check
+	put level raid10 metadata_version 1.0 array_state readonly bitmap/backlog 64 dev-sda/state \
+		in_sync dev-sdb/state faulty sync_action check
 	refused 4 'expected RAID level raid1, found raid10' data /dev/md127
 	assert_output -p 'expected metadata of version 1.2, found 1.0'
 	assert_output -p 'expected a running array that can be written, found readonly'
@@ -631,7 +693,8 @@ half_and_unnamed() {
 	refused 4 '/dev/sdb: has no stable name' data /dev/md127
 }
 
-# larger_blocks MKFS…: the array is whole in blocks of 4096 bytes, and holds that; and the unit takes it over, without a RAM leg.
+# larger_blocks MKFS…: the array is whole in blocks of 4096 bytes, and holds that; and the unit
+# takes it over, without a RAM leg.
 larger_blocks() {
 	mkdir -p "$R/sys/class/zram-control"
 	: >"$R/sys/class/zram-control/hot_add"
@@ -660,8 +723,12 @@ larger_blocks() {
 		verb adopt --yes --ram=zram data /dev/md127
 		assert_success
 		assert_output -p 'the RAM leg joins at its next start, when its blocks have 4096 bytes: ramraid stop data; ramraid start data'
-		[[ -e $R/enabled && -e $R/active && $(<"$MD/raid_disks") == 3 && $(<"$MD/bitmap/location") == +8 && $(<"$MD/dev-sda/state") == in_sync,write_mostly ]] || fail "$output"
-		[[ $(tail -n 2 "$R/etc/ramraid/data.conf") == $'RAM=zram\nBLOCK=4096' ]] || fail "$(<"$R/etc/ramraid/data.conf")"
+		[[ -e $R/enabled && -e $R/active && $(<"$MD/raid_disks") == 3 &&
+			$(<"$MD/bitmap/location") == +8 &&
+			$(<"$MD/dev-sda/state") == in_sync,write_mostly ]] ||
+			fail "$output"
+		[[ $(tail -n 2 "$R/etc/ramraid/data.conf") == $'RAM=zram\nBLOCK=4096' ]] ||
+			fail "$(<"$R/etc/ramraid/data.conf")"
 		[[ $(calls) != *zram* ]] || fail "$(calls)"
 	done
 	verb release --yes data
@@ -697,12 +764,15 @@ larger_blocks() {
 	local mount
 	mkdir -p "$R/sys/block/md127/holders/dm-0" "$R/sys/class/block/dm-0/holders"
 	echo 253:0 >"$R/sys/class/block/dm-0/dev"
-	for mount in '30 1 9:127 / / rw - ext4 /dev/md127 rw' '30 1 253:0 / / rw shared:1 - ext4 /dev/mapper/vg-root rw'; do
-		printf '%s\n' "$mount" "31 30 ${mount#30 1 }" | sed '2s, / / , / /usr ,' >"$R/proc/1/mountinfo"
+	for mount in '30 1 9:127 / / rw - ext4 /dev/md127 rw' \
+		'30 1 253:0 / / rw shared:1 - ext4 /dev/mapper/vg-root rw'; do
+		printf '%s\n' "$mount" "31 30 ${mount#30 1 }" |
+			sed '2s, / / , / /usr ,' >"$R/proc/1/mountinfo"
 		adopt
 		assert_success
 		grep -qx ROOT=yes "$R/etc/ramraid/data.conf"
-		[[ $(grep ^ARRAY "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+		[[ $(grep ^ARRAY "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == \
+			'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
 		[[ $(grep -c '^ARRAY\|^ *UUID' "$R/etc/mdadm/mdadm.conf") == 0 ]]
 		[[ $(<"$MD/raid_disks") == 3 && $(<"$MD/dev-sda/state") == in_sync,write_mostly ]]
 		verb release --yes data
@@ -715,7 +785,9 @@ larger_blocks() {
 	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
 	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
 	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
-	NO_INITRAMFS=yes refused 4 'carries /, and the initramfs that has to start it is not made by initramfs-tools' data /dev/md127
+	NO_INITRAMFS=yes refused 4 \
+		'carries /, and the initramfs that has to start it is not made by initramfs-tools' \
+		data /dev/md127
 	KILL_AFTER=3 adopt
 	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"
 	verb adopt --yes data /dev/md127
@@ -745,7 +817,8 @@ larger_blocks() {
 # numbered_names: fstab and crypttab call the array, and partitions of it, by such names.
 numbered_names() {
 	printf '# /dev/md127 is a comment\nUUID=x / ext4 defaults 0 1\n\t/dev/md/old\t /srv/my\\040data  ext4\tdefaults 0 2 # mine' >"$R/etc/fstab"
-	printf '\n/dev/md127p1 none swap sw 0 0\n\n/dev/md5 /srv/five ext4 defaults 0 2' >>"$R/etc/fstab"
+	printf '\n/dev/md127p1 none swap sw 0 0\n\n/dev/md5 /srv/five ext4 defaults 0 2' \
+		>>"$R/etc/fstab"
 	printf '# name source\nsafe\t/dev/md127p2  none luks\n' >"$R/etc/crypttab"
 	chmod 664 "$R/etc/fstab"
 	chmod 600 "$R/etc/crypttab"
@@ -758,13 +831,16 @@ numbered_names() {
 	holds md5 eeee ext4 filesystem
 }
 names_last() {
-	[[ $(<"$R/etc/fstab") == $'# /dev/md127 is a comment\nUUID=x / ext4 defaults 0 1\n\tUUID=aaaa\t /srv/my\\040data  ext4\tdefaults 0 2 # mine\nUUID=bbbb none swap sw 0 0\n\n/dev/md5 /srv/five ext4 defaults 0 2' ]] || fail "$(<"$R/etc/fstab")"
+	[[ $(<"$R/etc/fstab") == $'# /dev/md127 is a comment\nUUID=x / ext4 defaults 0 1\n\tUUID=aaaa\t /srv/my\\040data  ext4\tdefaults 0 2 # mine\nUUID=bbbb none swap sw 0 0\n\n/dev/md5 /srv/five ext4 defaults 0 2' ]] ||
+		fail "$(<"$R/etc/fstab")"
 	[[ $(tail -c 1 "$R/etc/fstab") == 2 ]]
-	[[ $(<"$R/etc/crypttab") == $'# name source\nsafe\tUUID=cccc  none luks' ]] || fail "$(<"$R/etc/crypttab")"
+	[[ $(<"$R/etc/crypttab") == $'# name source\nsafe\tUUID=cccc  none luks' ]] ||
+		fail "$(<"$R/etc/crypttab")"
 	[[ $(stat -c %a "$R/etc/fstab" "$R/etc/fstab.ramraid-old" "$R/etc/crypttab" "$R/etc/crypttab.ramraid-old" | tr '\n' ' ') == '664 664 600 600 ' ]]
 	cmp "$BATS_TEST_TMPDIR/fstab" "$R/etc/fstab.ramraid-old"
 	cmp "$BATS_TEST_TMPDIR/crypttab" "$R/etc/crypttab.ramraid-old"
-	[[ $(cd "$R/etc" && printf '%s ' fstab* crypttab*) == 'fstab fstab.ramraid-old crypttab crypttab.ramraid-old ' ]]
+	[[ $(cd "$R/etc" && printf '%s ' fstab* crypttab*) == \
+		'fstab fstab.ramraid-old crypttab crypttab.ramraid-old ' ]]
 }
 
 @test "adopt --fix-fstab writes UUID= there, and nothing else; the old files are kept; --dry-run shows the change" {
@@ -815,7 +891,8 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	ln -s crypttab.real "$R/etc/crypttab"
 	verb adopt --yes --fix-fstab data /dev/md127
 	assert_success
-	[[ $(<"$R/etc/fstab.ramraid-old") == older && -L $R/etc/crypttab && $(<"$R/etc/crypttab.real") == *UUID=cccc* ]]
+	[[ $(<"$R/etc/fstab.ramraid-old") == older && -L $R/etc/crypttab &&
+		$(<"$R/etc/crypttab.real") == *UUID=cccc* ]]
 	cmp "$BATS_TEST_TMPDIR/fstab" "$R/etc/fstab.ramraid-old.2"
 	cmp "$BATS_TEST_TMPDIR/crypttab" "$R/etc/crypttab.ramraid-old"
 
@@ -830,7 +907,8 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	ln -sf ../../sda "$R/dev/disk/by-uuid/cccc"
 	refused 4 '(its UUID cccc leads to another device, /dev/sda)' --fix-fstab data /dev/md127
 	rm "$R/dev/disk/by-uuid/cccc"
-	refused 4 '(udev has no link /dev/disk/by-uuid/cccc; try: udevadm trigger /dev/md127p2)' --fix-fstab data /dev/md127
+	refused 4 '(udev has no link /dev/disk/by-uuid/cccc; try: udevadm trigger /dev/md127p2)' \
+		--fix-fstab data /dev/md127
 	ln -s ../../md127p2 "$R/dev/disk/by-uuid/cccc"
 	printf '\0' | tee -a "$R/etc/fstab" >>"$R/etc.before/fstab"
 	verb adopt --yes --fix-fstab data /dev/md127
@@ -842,13 +920,15 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 
 @test "adopt --fix-fstab, of an array that does not run: what it holds is seen when it runs" {
 	stopped inactive
-	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' | tee "$R/etc/fstab" >"$R/etc.before/fstab"
+	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' |
+		tee "$R/etc/fstab" >"$R/etc.before/fstab"
 	refused 4 '/etc/fstab:1: /dev/md127, a name that it will not have after the next boot; write /dev/md/data there, or add --fix-fstab' data /dev/md127
 	holds md127 aaaa ext4 filesystem
 	verb adopt --yes --fix-fstab data /dev/md127
 	assert_success
 	is_adopted
-	[[ $(<"$R/etc/fstab") == 'UUID=aaaa /srv/data ext4 defaults 0 2' && $(<"$R/etc/fstab.ramraid-old") == /dev/md127* ]]
+	[[ $(<"$R/etc/fstab") == 'UUID=aaaa /srv/data ext4 defaults 0 2' &&
+		$(<"$R/etc/fstab.ramraid-old") == /dev/md127* ]]
 }
 
 @test "adopt says which names lead to nothing now; not those of other arrays" {
@@ -865,7 +945,8 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 
 @test "drop-ins of an earlier array of that name: refused" {
 	mkdir -p "$R/etc/ramraid/data.conf.d" "$R/etc.before/ramraid/data.conf.d"
-	echo MEMBER=/dev/disk/by-id/ata-Z | tee "$R/etc/ramraid/data.conf.d/x.conf" >"$R/etc.before/ramraid/data.conf.d/x.conf"
+	echo MEMBER=/dev/disk/by-id/ata-Z |
+		tee "$R/etc/ramraid/data.conf.d/x.conf" >"$R/etc.before/ramraid/data.conf.d/x.conf"
 	refused 4 'are those of another array' data /dev/md127
 }
 
@@ -877,7 +958,8 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	: >"$R/dev/md126"
 	ln -s ../md126 "$R/dev/md/mine"
 	refused 4 '/dev/md/mine is another array (md126)' mine /dev/md127
-	printf 'UUID=01234567-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-A\n' | tee "$R/etc/ramraid/old.conf" >"$R/etc.before/ramraid/old.conf"
+	printf 'UUID=01234567-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-A\n' |
+		tee "$R/etc/ramraid/old.conf" >"$R/etc.before/ramraid/old.conf"
 	refused 4 'is configured already, as old' data /dev/md127
 	# Nothing else is said of it, such as what to take out first.
 	not grep -q 'first:' <<<"$output"
@@ -886,23 +968,29 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	refused 4 'exists already, for the array 11111111' old /dev/md127
 }
 
-# by_hand: the array is one of the article's: a ramdisk beside two write-mostly disks, with no bitmap.
+# by_hand: the array is one of the article's: a ramdisk beside two write-mostly disks, with no
+# bitmap.
 by_hand() {
-	mkdir -p "$MD/dev-rd0" "$R"/sys/{class/block,block}/rd0 "$R/sys/class/block/rd0/holders/md127" "$R/proc/sys/kernel/random"
+	mkdir -p "$MD/dev-rd0" "$R"/sys/{class/block,block}/rd0 \
+		"$R/sys/class/block/rd0/holders/md127" "$R/proc/sys/kernel/random"
 	echo of-this-boot >"$R/proc/sys/kernel/random/boot_id"
 	echo 5 >"$R/sys/block/rd0/diskseq"
 	: >"$R/sys/kernel/rapiddisk/mgmt"
 	echo 'rd0 104857600 0 99999744 0' >"$R/sys/kernel/rapiddisk/devices"
-	put raid_disks 3 dev-rd0/slot 0 dev-rd0/state in_sync dev-rd0/offset 2048 dev-rd0/bad_blocks '' \
-		dev-sda/slot 1 dev-sdb/slot 2 dev-sda/state in_sync,write_mostly dev-sdb/state in_sync,write_mostly
+	put raid_disks 3 dev-rd0/slot 0 dev-rd0/state in_sync dev-rd0/offset 2048 \
+		dev-rd0/bad_blocks '' \
+		dev-sda/slot 1 dev-sdb/slot 2 dev-sda/state in_sync,write_mostly dev-sdb/state \
+		in_sync,write_mostly
 	superblock_of 0123456789ab4cde8f0123456789abcd 0 >"$R/dev/rd0"
 }
-# superblock_of UUID NUMBER [WRITE-MOSTLY]: a member of the array UUID that has this device number, and its slot.
+# superblock_of UUID NUMBER [WRITE-MOSTLY]: a member of the array UUID that has this device number,
+# and its slot.
 superblock_of() {
 	perl -0777 -pe 'BEGIN { ($uuid, $number, $flags) = splice @ARGV, 0, 3 } substr($_, 4112, 16) = pack "H*", $uuid; substr($_, 4312, 4) = pack "V", 0;
 		substr($_, 4256, 4) = pack "V", $number; substr($_, 4264, 1) = pack "C", $number; substr($_, 4280, 1) = pack "C", $flags;
 		my $sb = substr $_, 4096, 256 + 2 * unpack "V", substr $_, 4316, 4; my $sum = 0; $sum += $_ for unpack "V*", $sb . "\0\0" x (length($sb) / 2 % 2);
-		substr($_, 4312, 4) = pack "V", ($sum & 0xffffffff) + ($sum >> 32)' "$1" "$2" "${3-1}" "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin"
+		substr($_, 4312, 4) = pack "V", ($sum & 0xffffffff) + ($sum >> 32)' "$1" \
+		"$2" "${3-1}" "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin"
 }
 # stopped [inactive]: a ramdisk beside two disks, after a reboot.
 stopped() {
@@ -915,7 +1003,8 @@ stopped() {
 	: >"$R/proc/1/mountinfo"
 	if [[ ${1-} == inactive ]]; then
 		mkdir -p "$MD"/dev-sd{a,b}
-		put array_state inactive uuid 00000000-0000-0000-0000-000000000000 dev-sda/state spare dev-sdb/state spare dev-sda/slot none dev-sdb/slot none
+		put array_state inactive uuid 00000000-0000-0000-0000-000000000000 dev-sda/state \
+			spare dev-sdb/state spare dev-sda/slot none dev-sdb/slot none
 	else
 		rm -r "$R"/sys/class/block/sd{a,b}/holders/md127 "$R/dev/md127" "$R/dev/md/data"
 	fi
@@ -960,10 +1049,13 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	assert_line "echo rapiddisk\\ detach\\ 0 > $R/sys/kernel/rapiddisk/mgmt"
 	refute_line -p --raid-devices
 	adopt
-	[[ $(steps) == *'--remove /dev/rd0'*'detach 0'*'systemctl start'* && $(<"$MD/raid_disks") == 2 ]] || fail "$(steps)"
+	[[ $(steps) == *'--remove /dev/rd0'*'detach 0'*'systemctl start'* &&
+		$(<"$MD/raid_disks") == 2 ]] ||
+		fail "$(steps)"
 }
 
-# by_hand_killed_after STEPS: an array with a ramdisk made by hand, made anew, and adopt killed after so many.
+# by_hand_killed_after STEPS: an array with a ramdisk made by hand, made anew, and adopt killed
+# after so many.
 by_hand_killed_after() {
 	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
 	setup
@@ -979,11 +1071,14 @@ by_hand_killed_after() {
 		by_hand_killed_after "$n"
 		[[ $status == 137 ]] || break
 		killed=$((killed + 1))
-		[[ $(<"$MD/bitmap/location") == +8 || -e $MD/dev-rd0 ]] || fail "after $n steps: out before there is a bitmap"
+		[[ $(<"$MD/bitmap/location") == +8 || -e $MD/dev-rd0 ]] ||
+			fail "after $n steps: out before there is a bitmap"
 		adopt
 		assert_success
 		is_adopted
-		[[ $(calls | grep -c 'rapiddisk detach 0') == 1 && $(<"$R/sys/block/rd0/diskseq") == 9 ]] || fail "after $n steps: $(calls)"
+		[[ $(calls | grep -c 'rapiddisk detach 0') == 1 &&
+			$(<"$R/sys/block/rd0/diskseq") == 9 ]] ||
+			fail "after $n steps: $(calls)"
 	done
 	((killed >= 12)) || fail "$killed"
 }
@@ -997,10 +1092,15 @@ by_hand_killed_after() {
 		verb release --yes data
 		assert_success
 		if [[ -e $MD/dev-rd0 ]]; then
-			[[ $(calls) != *mdadm* && -e $R/sys/block/rd0 && $(<"$MD/raid_disks") == 3 ]] || fail "after $n steps: $(calls)"
+			[[ $(calls) != *mdadm* && -e $R/sys/block/rd0 &&
+				$(<"$MD/raid_disks") == 3 ]] ||
+				fail "after $n steps: $(calls)"
 		else
-			[[ $(calls | grep -c 'rapiddisk detach 0') == 1 && ! -e $R/sys/block/rd0 ]] || fail "after $n steps: $(calls)"
-			[[ $(<"$MD/raid_disks") == 2 && $(<"$MD/bitmap/location") == none ]] || fail "after $n steps: $(calls)"
+			[[ $(calls | grep -c 'rapiddisk detach 0') == 1 &&
+				! -e $R/sys/block/rd0 ]] ||
+				fail "after $n steps: $(calls)"
+			[[ $(<"$MD/raid_disks") == 2 && $(<"$MD/bitmap/location") == none ]] ||
+				fail "after $n steps: $(calls)"
 		fi
 		[[ ! -e $R/etc/ramraid/state/data.adopted && ! -e $R/etc/ramraid/data.conf ]]
 	done
@@ -1017,13 +1117,15 @@ by_hand_killed_after() {
 	assert_failure 2
 	assert_output -p 'found that /etc/rc.local makes a ramdisk in line 2: rapiddisk -a 1024. Do: take that line out of /etc/rc.local'
 	assert_output -p 'found that rapiddiskd.service runs:'
-	[[ $output == *'gives a ramdisk to an array in line 3'*'becomes the mirror'* ]] || fail "$output"
+	[[ $output == *'gives a ramdisk to an array in line 3'*'becomes the mirror'* ]] ||
+		fail "$output"
 	verb adopt --dry-run data /dev/md127
 	assert_success
 	assert_output -p 'Do: systemctl disable --now rapiddiskd.service'
 }
 
-# half_adopted: killed when the configuration had been written, and the ramdisk was still in the array.
+# half_adopted: killed when the configuration had been written, and the ramdisk was still in the
+# array.
 half_adopted() {
 	by_hand
 	KILL_AFTER=${1-5}
@@ -1051,7 +1153,8 @@ half_adopted() {
 		assert_failure 137
 		verb release --yes data
 		assert_success
-		[[ $(calls | grep -c 'rapiddisk detach 0') == 1 && ! -e $R/sys/block/rd0 ]] || fail "after $n steps: $(calls)"
+		[[ $(calls | grep -c 'rapiddisk detach 0') == 1 && ! -e $R/sys/block/rd0 ]] ||
+			fail "after $n steps: $(calls)"
 	done
 }
 
@@ -1085,7 +1188,8 @@ half_adopted() {
 		adopt
 		assert_output -p 'the memory of /dev/rd0 is not given back; when nobody uses it: rapiddisk --detach rd0'
 		FAILS=''
-		rm -rf "$MD/dev-rd0" "$R"/sys/class/block/rd0/holders/md127 "$R/active" "$R"/run/ramraid/data.*
+		rm -rf "$MD/dev-rd0" "$R"/sys/class/block/rd0/holders/md127 "$R/active" \
+			"$R"/run/ramraid/data.*
 		echo 5 >"$R/sys/block/rd0/diskseq"
 		sed -i s/^done=.*/done=no/ "$R/etc/ramraid/state/data.adopted"
 		case $other in
@@ -1139,7 +1243,9 @@ half_adopted() {
 		mv "$R/sys/block/rd0" "$R/sys/block/$node"
 		mv "$R/sys/class/block/rd0" "$R/sys/class/block/$node"
 		mv "$R/dev/rd0" "$R/dev/$node"
-		[[ $node != ram3 ]] || refused 4 'ramraid takes no brd that somebody else has loaded' --ram=brd data /dev/md127
+		[[ $node != ram3 ]] ||
+			refused 4 'ramraid takes no brd that somebody else has loaded' --ram=brd \
+				data /dev/md127
 		verb adopt --dry-run --ram=rapiddisk data /dev/md127
 		assert_success
 		assert_line "mdadm --manage /dev/md127 --fail /dev/$node"
@@ -1174,7 +1280,10 @@ half_adopted() {
 			((status == 137)) || fail "$kill: $output"
 			KILL_AFTER=0
 			# A start before the next run knows the device that has left.
-			[[ -e $MD/dev-nvme0n1 ]] || grep -qE '^refill=[0-9a-f-]{36}$' "$R/etc/ramraid/state/data.adopted" || fail "$kill"
+			[[ -e $MD/dev-nvme0n1 ]] ||
+				grep -qE '^refill=[0-9a-f-]{36}$' \
+					"$R/etc/ramraid/state/data.adopted" ||
+				fail "$kill"
 			# Whatever was begun, each command that is printed names its device.
 			verb adopt --dry-run --ram=/dev/nvme0n1 data /dev/md127
 			assert_success
@@ -1183,7 +1292,8 @@ half_adopted() {
 		fi
 		[[ $(steps) == *"--fail /dev/nvme0n1"*"--remove /dev/nvme0n1"*"zero-superblock /dev/nvme0n1"*"systemctl start"* ]] ||
 			fail "$kill: $output$(steps)"
-		[[ $(steps) == *'wipefs --all --quiet --types nolinux_raid_member -- /dev/nvme0n1'*zero-superblock* ]] || fail "$(steps)"
+		[[ $(steps) == *'wipefs --all --quiet --types nolinux_raid_member -- /dev/nvme0n1'*zero-superblock* ]] ||
+			fail "$(steps)"
 		! grep -q refill "$R/etc/ramraid/state/data.adopted" || fail "$kill"
 		((kill < steps)) || break
 	done
@@ -1199,7 +1309,8 @@ half_adopted() {
 	assert_line -p 'stays as the RAM leg'
 	assert_line "echo writemostly > $R/sys/block/md127/md/dev-sda/state"
 	echo 1 >"$R/sys/class/block/nvme0n1/queue/rotational"
-	refused 4 'a member can stay as the RAM leg if it is in sync' --ram=/dev/nvme0n1 data /dev/md127
+	refused 4 'a member can stay as the RAM leg if it is in sync' --ram=/dev/nvme0n1 data \
+		/dev/md127
 	verb adopt --dry-run data /dev/md127
 	refute_line -p 'the fast one'
 }
@@ -1207,7 +1318,8 @@ half_adopted() {
 @test "a RAID10 is refused, with both ways" {
 	put level raid10
 	ln -s ../../md127 "$R/dev/disk/by-id/md-uuid-0815"
-	refused 4 'found raid10; to move what it holds, make a mirror on other disks' data /dev/md127
+	refused 4 'found raid10; to move what it holds, make a mirror on other disks' data \
+		/dev/md127
 	assert_output -p 'ramraid create data /dev/disk/by-id/md-uuid-0815'
 }
 
@@ -1218,7 +1330,8 @@ half_adopted() {
 	adopt
 	assert_success
 	is_adopted
-	[[ $(steps) != *'--raid-devices'* && $(steps) == *'systemctl start'*--bitmap=internal* ]] || fail "$(steps)"
+	[[ $(steps) != *'--raid-devices'* && $(steps) == *'systemctl start'*--bitmap=internal* ]] ||
+		fail "$(steps)"
 	grep -qx bitmap=none "$R/etc/ramraid/state/data.adopted"
 }
 
@@ -1226,8 +1339,10 @@ half_adopted() {
 # DIFFERENT sectors that differ.
 fast() {
 	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
-	mkdir -p "$MD/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127" "$R"/sys/class/block/{nvme0n1,sda,sdb}/queue
-	put raid_disks 3 dev-nvme0n1/slot 0 dev-nvme0n1/state in_sync dev-nvme0n1/bad_blocks '' dev-nvme0n1/offset 2048 \
+	mkdir -p "$MD/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127" \
+		"$R"/sys/class/block/{nvme0n1,sda,sdb}/queue
+	put raid_disks 3 dev-nvme0n1/slot 0 dev-nvme0n1/state in_sync dev-nvme0n1/bad_blocks '' \
+		dev-nvme0n1/offset 2048 \
 		dev-sda/slot 1 dev-sdb/slot 2 dev-sda/state in_sync,write_mostly
 	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/nvme0n1"
 	echo 0 | tee "$R"/sys/class/block/{nvme0n1,sda,sdb}/queue/rotational >/dev/null
@@ -1238,7 +1353,8 @@ fast() {
 
 @test "a fast member named by --ram stays as the RAM leg, if the array is made for that" {
 	fast
-	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data /dev/md127
+	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data \
+		/dev/md127
 	put dev-sdb/state in_sync,write_mostly
 	verb adopt --dry-run data /dev/md127
 	assert_line -p '/dev/nvme0n1, the fast one, becomes a disk leg, a copy that lasts, and the RAM leg takes'
@@ -1302,7 +1418,8 @@ write /etc/ramraid/data.conf
 write /etc/mdadm/mdadm.conf.d/ramraid-data.conf
 write /etc/mdadm/mdadm.conf
 systemctl daemon-reload
-systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitmap=internal --bitmap-chunk=1024K'* ]] || fail "$(steps)"
+systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitmap=internal --bitmap-chunk=1024K'* ]] ||
+			fail "$(steps)"
 		[[ $(grep -c writemostly= "$R/etc/ramraid/state/data.adopted") == 2 ]]
 	done
 }
@@ -1332,7 +1449,9 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 		KILL_AFTER=0
 		[[ $status == 137 ]] || break
 		killed=$((killed + 1))
-		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf || -e $R/etc/ramraid/data.conf ]] || fail "after $n steps: claimed, not configured"
+		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ||
+			-e $R/etc/ramraid/data.conf ]] ||
+			fail "after $n steps: claimed, not configured"
 		verb adopt --yes data /dev/sda /dev/sdb
 		assert_success
 		is_adopted
@@ -1346,7 +1465,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	assert_failure 3
 	KILL_AFTER=8 verb adopt --yes data /dev/md127
 	assert_failure 137
-	[[ $(steps) == *'systemctl start --no-block ramraid@data.service' && ! -e $R/saved ]] || fail "$(steps)"
+	[[ $(steps) == *'systemctl start --no-block ramraid@data.service' && ! -e $R/saved ]] ||
+		fail "$(steps)"
 	verb adopt --yes data /dev/md5
 	assert_success
 	is_adopted
@@ -1368,9 +1488,11 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	refused 4 '/dev/disk/by-id/ata-A' data /dev/sda /dev/sdb
 	rm -r "$R" && setup && stopped inactive
 	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
-	refused 4 '/dev/sdb: is no longer there. Bring it back, then: mdadm --stop /dev/md127' data /dev/md127
+	refused 4 '/dev/sdb: is no longer there. Bring it back, then: mdadm --stop /dev/md127' \
+		data /dev/md127
 	rm -r "$R" && setup && stopped inactive
-	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' | tee "$R/etc/fstab" >"$R/etc.before/fstab"
+	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' |
+		tee "$R/etc/fstab" >"$R/etc.before/fstab"
 	refused 4 '/etc/fstab:1: /dev/md127, a name that it will not have' data /dev/md127
 }
 
@@ -1385,7 +1507,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
 	fake_disk nvme1n1 4096 disk/by-id/nvme-Y
 	fake_disk nvme2n1 $((200 << 20))
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     1024 kB\n' >"$R/proc/meminfo"
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     1024 kB\n' \
+		>"$R/proc/meminfo"
 	wipefs() { :; }
 	export -f wipefs
 	verb adopt --dry-run --ram=/dev/nvme0n1 data /dev/md127
@@ -1424,11 +1547,14 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	cp "$R/etc.before/ramraid/data.conf" "$R/etc/ramraid/data.conf"
 	untouched
 	# The other way of writing the UUID, and last in the file.
-	sed 's/^UUID=.*/UUID=99999999-2222-3333-4444-555555555555/' "$R/etc/ramraid/data.conf" >"$R/etc/ramraid/data-old.conf"
-	sed -n 's/-//g; s/^UUID=\(........\)\(........\)\(........\)/UUID=\1:\2:\3:/p' "$R/etc/ramraid/data.conf" >>"$R/etc/ramraid/data-old.conf"
+	sed 's/^UUID=.*/UUID=99999999-2222-3333-4444-555555555555/' "$R/etc/ramraid/data.conf" \
+		>"$R/etc/ramraid/data-old.conf"
+	sed -n 's/-//g; s/^UUID=\(........\)\(........\)\(........\)/UUID=\1:\2:\3:/p' \
+		"$R/etc/ramraid/data.conf" >>"$R/etc/ramraid/data-old.conf"
 	verb release --yes data
 	assert_failure 4
-	assert_output -p 'data-old.conf is about this array as well. Delete the file that is not needed'
+	assert_output \
+		-p 'data-old.conf is about this array as well. Delete the file that is not needed'
 	rm "$R/etc/ramraid/data-old.conf"
 	untouched
 	put array_state inactive
@@ -1482,7 +1608,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	[[ $(calls) == $'refused\nasks' ]] || fail "$(calls)"
 }
 
-# A shutdown may come while it waits for the lock, or a moment after it got it: the array may run, and nobody else would let go of its RAM leg.
+# A shutdown may come while it waits for the lock, or a moment after it got it: the array may run,
+# and nobody else would let go of its RAM leg.
 @test "a start that is ended before it has begun stops the array, as one that is at work" {
 	libraries
 	copy_stop() { called "copy_stop $1"; }
@@ -1503,12 +1630,16 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	[[ $(calls) == $'copy_stop data\ncopy_stop data' ]] || fail "$(calls)"
 }
 
-# systemd takes a unit for up when it has read "ready", and a stop may come between the word and the reading; then it runs no ExecStop=.
+# systemd takes a unit for up when it has read "ready", and a stop may come between the word and the
+# reading; then it runs no ExecStop=.
 @test "a start that has just said ready, and is ended by systemd itself, stops the array; by our own ExecStop= it leaves that to it" {
 	libraries
 	copy_stop() { :; }
 	systemd_is_unit() { :; }
-	systemctl() { [[ $* == "show --property=SubState --value ramraid@data.service" ]] && printf '%s\n' "$SUBSTATE"; }
+	systemctl() {
+		[[ $* == "show --property=SubState --value ramraid@data.service" ]] &&
+			printf '%s\n' "$SUBSTATE"
+	}
 	declare -g NAME=data SYSTEMD_READY=yes
 	printf '#!/bin/bash\nprintf "%%s\n" "$*"\n' >"$BATS_TEST_TMPDIR/ramraid"
 	chmod +x "$BATS_TEST_TMPDIR/ramraid"

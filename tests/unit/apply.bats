@@ -16,7 +16,8 @@ by_id() { printf 'MEMBER=/dev/disk/by-id/ata-%s\n' "$@"; }
 	is_whole A C
 	cmp "$R/wanted" "$R/etc/ramraid/data.conf"
 	[[ $(steps) == 'write /etc/ramraid/state/data.leaving
-write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.conf'*zero*sdb*--raid-devices=3* ]] || fail "$(steps)"
+write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.conf'*zero*sdb*--raid-devices=3* ]] ||
+		fail "$(steps)"
 }
 
 @test "apply: a disk more, a disk less, and nothing to do" {
@@ -63,7 +64,8 @@ data: nothing was changed (--dry-run)'
 	conf "UUID=$ID" "$(by_id X)"
 	refused 4 'this would leave no disk in sync. Name one that is to stay' apply --yes data
 	conf "UUID=$ID" "$(by_id A X)"
-	refused 4 'ata-X: there is no such disk, and until it is in sync none leaves' apply --yes data
+	refused 4 'ata-X: there is no such disk, and until it is in sync none leaves' apply \
+		--yes data
 	echo 2048 >"$R/sys/class/block/sdc/size"
 	conf "UUID=$ID" "$(by_id A C)"
 	refused 4 'has 1048576 bytes' apply --yes data
@@ -81,13 +83,18 @@ decides() { # 'ACTION ARGUMENT…' KEY=VALUE…
 	shift
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[members]=3 F[array.slots]=3 F[array.gone]='' F[change.left]='' F[conf.member_timeout]=0
-	for fact in node=sdc dev=/dev/disk/by-id/ata-C in= state= slot= writemostly= sb=none uuid= role= view= device_uuid= recovery= events=0 kind=blank; do F[leg.2.${fact%%=*}]=${fact#*=}; done
+	for fact in node=sdc dev=/dev/disk/by-id/ata-C in= state= slot= writemostly= sb=none uuid= \
+		role= view= device_uuid= recovery= events=0 kind=blank; do
+		F[leg.2.${fact%%=*}]=${fact#*=}
+	done
 	for fact; do F[${fact%%=*}]=${fact#*=}; done
 	facts_numbered
 	membership_plan_next
-	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] || fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
+	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] ||
+		fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
 }
-in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg.2.kind= array.slots=4)
+in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg.2.kind=
+	array.slots=4)
 
 @test "the decision, row by row" {
 	libraries
@@ -101,7 +108,8 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides 'done' array.slots=4 leg.2.why=small
 	decides 'done' "${in_it[@]}"
 	# A new one that is not write-mostly yet is made so before md may go on.
-	decides 'write-mostly 2' "${in_it[@]}" leg.2.writemostly=no leg.2.state=recovering array.sync=frozen
+	decides 'write-mostly 2' "${in_it[@]}" leg.2.writemostly=no leg.2.state=recovering \
+		array.sync=frozen
 	decides thaw "${in_it[@]}" leg.2.state=recovering array.sync=frozen
 	decides wait-sync "${in_it[@]}" leg.2.state=recovering array.sync=recover leg.0.leaving=yes
 	decides wait-sync "${in_it[@]}" leg.2.state=recovering leg.0.leaving=yes
@@ -120,29 +128,38 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides 'drop 0' "${in_it[@]}" leg.0.leaving=yes leg.0.lacks=yes leg.1.lacks=yes
 	decides 'remove-leg 0' "${in_it[@]}" leg.0.leaving=yes leg.0.state=faulty
 	decides 'remove-gone sdx' "${in_it[@]}" array.gone=sdx
-	decides "forget $(facts_read <"$FIXTURES/decide/whole-2.facts" && echo "${F[leg.0.dev]}")" "${in_it[@]}" leg.0.leaving=yes leg.0.in= leg.0.state=
+	decides "forget $(facts_read <"$FIXTURES/decide/whole-2.facts" && echo "${F[leg.0.dev]}")" \
+		"${in_it[@]}" leg.0.leaving=yes leg.0.in= leg.0.state=
 	decides 'forget gone' "${in_it[@]}" change.left=gone
 	decides refuse rescue.image=/x
 }
 
 @test "a far2 has two slots, and no more: a disk is built into the one that is free" {
-	local far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node= ram.slot= leg.0.writemostly= leg.1.writemostly=)
+	local \
+		far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node=
+			ram.slot= leg.0.writemostly= leg.1.writemostly=)
 	libraries
 	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot=
-	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot= leg.2.kind=returned
+	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.slot= \
+		leg.2.kind=returned
 	decides 'remove-leg 0' "${far2[@]}" leg.0.leaving=yes leg.0.state=faulty
-	decides 'remove-gone sdx' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= leg.0.node= array.gone=sdx
-	decides 'done' "${far2[@]}" leg.2.in=md127 leg.2.state=in_sync leg.2.slot=0 leg.2.kind= leg.2.writemostly= leg.0.in= leg.0.state= leg.0.slot= leg.0.kind=missing
+	decides 'remove-gone sdx' "${far2[@]}" leg.0.leaving=yes leg.0.in= leg.0.state= \
+		leg.0.node= array.gone=sdx
+	decides 'done' "${far2[@]}" leg.2.in=md127 leg.2.state=in_sync leg.2.slot=0 leg.2.kind= \
+		leg.2.writemostly= leg.0.in= leg.0.state= leg.0.slot= leg.0.kind=missing
 	membership_plan
 	[[ ${PLAN[*]} != *slots* ]]
 	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.kind=
 	membership_plan
-	[[ ${WRONG[*]} == *"a far2 has no slot for a third disk. Take ${F[leg.0.dev]} out first"* ]] || fail "${WRONG[*]}"
+	[[ ${WRONG[*]} == \
+		*"a far2 has no slot for a third disk. Take ${F[leg.0.dev]} out first"* ]] ||
+		fail "${WRONG[*]}"
 }
 
 @test "the MEMBER lines are edited, and nothing else is" {
 	libraries
-	conf '# MEMBER=no' "UUID=$ID" ' MEMBER = "/dev/disk/by-id/ata-A" ' 'MEMBERS=x' '' "MEMBER='/dev/disk/by-id/ata-B'" '# end'
+	conf '# MEMBER=no' "UUID=$ID" ' MEMBER = "/dev/disk/by-id/ata-A" ' 'MEMBERS=x' '' \
+		"MEMBER='/dev/disk/by-id/ata-B'" '# end'
 	ln -s data.conf "$R/etc/ramraid/link.conf"
 	conf_edit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C 2>/dev/null
 	[[ -L $R/etc/ramraid/link.conf && $(<"$R/etc/ramraid/data.conf") == "# MEMBER=no

@@ -21,10 +21,13 @@ fio() {
 # The measurements of a mirror, as if they had been made.
 measured() {
 	local row test
-	BENCH_ROLE=(array 'RAM leg' 'disk leg 1') BENCH_DEVICE=(/dev/md127 /dev/rd0 /dev/disk/by-id/a)
+	BENCH_ROLE=(array 'RAM leg' 'disk leg 1') \
+		BENCH_DEVICE=(/dev/md127 /dev/rd0 /dev/disk/by-id/a)
 	for row in 0 1 2; do
 		for test in "${BENCH_TESTS[@]}"; do
-			BENCH["read $row $test"]=$((row == 2 ? 464 : 200000)) BENCH["read $row $test bytes"]=$((1048576 * 150)) BENCH["read $row $test nanoseconds"]=5000
+			BENCH["read $row $test"]=$((row == 2 ? 464 : 200000)) \
+				BENCH["read $row $test bytes"]=$((1048576 * 150)) \
+				BENCH["read $row $test nanoseconds"]=5000
 		done
 	done
 }
@@ -34,7 +37,8 @@ measured() {
 	[[ $(calls) == 'fio --name=bench --filename=/dev/md127 --rw=randread --bs=4k --iodepth=32 --runtime=5 --time_based --direct=1 --ioengine=libaio --output-format=json --readonly' ]]
 	bench_measure read 0 random-1 /dev/disk/by-path/pci-0000:00:07.0 5
 	[[ $(calls) == *'--filename=/dev/disk/by-path/pci-0000\:00\:07.0 '* ]] || fail "$(calls)"
-	[[ ${BENCH["read 0 random-32"]} == 200 && ${BENCH["read 0 random-32 bytes"]} == 819200 && ${BENCH["read 0 random-32 nanoseconds"]} == 4980000 ]]
+	[[ ${BENCH["read 0 random-32"]} == 200 && ${BENCH["read 0 random-32 bytes"]} == 819200 &&
+		${BENCH["read 0 random-32 nanoseconds"]} == 4980000 ]]
 	bench_measure read 0 sequential-4 /dev/md127 5
 	[[ $(calls | tail -n 1) == *'--rw=read --bs=1M --iodepth=4 '*--readonly ]]
 }
@@ -52,7 +56,8 @@ measured() {
 
 @test "the array, the RAM leg and the disk legs that are in sync are measured" {
 	cmd_bench_rows
-	[[ ${BENCH_ROLE[*]} == 'array RAM leg disk leg 1' && ${BENCH_DEVICE[*]} == '/dev/md127 /dev/rd0 /dev/disk/by-id/a' ]]
+	[[ ${BENCH_ROLE[*]} == 'array RAM leg disk leg 1' &&
+		${BENCH_DEVICE[*]} == '/dev/md127 /dev/rd0 /dev/disk/by-id/a' ]]
 	F[ram.state]=spare
 	cmd_bench_rows
 	[[ ${BENCH_ROLE[*]} == 'array disk leg 1' ]]
@@ -84,8 +89,14 @@ measured() {
 @test "--json is as its schema says, with and without writes" {
 	local test change
 	measured
-	for test in "${BENCH_TESTS[@]}"; do BENCH["write 0 $test"]=256 BENCH["write 0 $test bytes"]=1048576 BENCH["write 0 $test nanoseconds"]=100; done
-	fits() { jq "$1" <<<"$SHOWN" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/bench.schema.json"; }
+	for test in "${BENCH_TESTS[@]}"; do
+		BENCH["write 0 $test"]=256 BENCH["write 0 $test bytes"]=1048576 \
+			BENCH["write 0 $test nanoseconds"]=100
+	done
+	fits() {
+		jq "$1" <<<"$SHOWN" |
+			perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/bench.schema.json"
+	}
 	fio() { echo fio-3.39; }
 	NAME=data BENCH_DISK_READS=0 OPT=([json]=yes)
 	SHOWN=$(cmd_bench_print 3 5)
@@ -93,8 +104,10 @@ measured() {
 	OPT[writes]=/srv
 	SHOWN=$(cmd_bench_print 3 5)
 	fits . || fail "$SHOWN"
-	[[ $(jq -c '[.version, .name, (.reads | length), (.writes | length)]' <<<"$SHOWN") == '[2,"data",3,1]' ]]
-	for change in '.version = 1' 'del(.reads)' '.reads[0].measured[0].access = "x"' '.writes[0].x = 1' '.seconds = "5"'; do
+	[[ $(jq -c '[.version, .name, (.reads | length), (.writes | length)]' <<<"$SHOWN") == \
+		'[2,"data",3,1]' ]]
+	for change in '.version = 1' 'del(.reads)' '.reads[0].measured[0].access = "x"' \
+		'.writes[0].x = 1' '.seconds = "5"'; do
 		not fits "$change" >/dev/null || fail "not found: $change"
 	done
 }
@@ -107,7 +120,9 @@ measured() {
 	cmd_bench_folder "$folder"
 	chmod 1777 "$R/srv"
 	run cmd_bench_folder "$folder"
-	[[ $status == 4 && $output == *"$R/srv can be written by others than root (mode 1777)"* ]] || fail "$output"
+	[[ $status == 4 &&
+		$output == *"$R/srv can be written by others than root (mode 1777)"* ]] ||
+		fail "$output"
 	chmod 755 "$R/srv"
 	lsblk() { printf '%s\n' dm-0 sdz; }
 	run cmd_bench_folder "$folder"

@@ -1,4 +1,5 @@
-# A mirror of two disks and a ramdisk on a fake sysfs, for "replace" and "apply": what is called is written down and does to it what md does.
+# A mirror of two disks and a ramdisk on a fake sysfs, for "replace" and "apply": what is called is
+# written down and does to it what md does.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 ID=01234567-89ab-4cde-8f01-23456789abcd
@@ -7,15 +8,19 @@ change_world() {
 	local name
 	world
 	MD=$R/sys/block/md127/md
-	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/dev/md" "$R/etc/ramraid/state" "$R"/run/{systemd/system,ramraid} "$R/proc/sys/kernel/random"
+	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/dev/md" "$R/etc/ramraid/state" \
+		"$R"/run/{systemd/system,ramraid} "$R/proc/sys/kernel/random"
 	ln -s ../../block/md127 "$R/sys/class/block/md127"
 	echo 9:127 >"$R/sys/block/md127/dev"
 	echo 7 >"$R/sys/block/md127/diskseq"
 	: >"$R/dev/md127"
 	ln -s ../md127 "$R/dev/md/data"
 	echo 6.12.57+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
-	put level raid1 array_state active raid_disks 3 degraded 0 sync_action idle resync_start none component_size 100000 uuid "$ID" bitmap/location +8 bitmap/backlog 0
-	for name in a:A b:B c:C d:D; do fake_disk "sd${name%:*}" $((200 << 20)) "disk/by-id/ata-${name#*:}"; done
+	put level raid1 array_state active raid_disks 3 degraded 0 sync_action idle resync_start \
+		none component_size 100000 uuid "$ID" bitmap/location +8 bitmap/backlog 0
+	for name in a:A b:B c:C d:D; do
+		fake_disk "sd${name%:*}" $((200 << 20)) "disk/by-id/ata-${name#*:}"
+	done
 	fake_disk rd0 $((104 << 20))
 	mkdir -p "$R/sys/block/rd0"
 	echo 9 >"$R/sys/block/rd0/diskseq"
@@ -23,10 +28,12 @@ change_world() {
 	joins rd0 in_sync 0
 	joins sda in_sync,write_mostly 1
 	joins sdb in_sync,write_mostly 2
-	printf '%s\n' '# mine' "UUID=$ID" 'MEMBER=/dev/disk/by-id/ata-A' '' '# the second' 'MEMBER = "/dev/disk/by-id/ata-B"' WAIT=no >"$R/etc/ramraid/data.conf"
+	printf '%s\n' '# mine' "UUID=$ID" 'MEMBER=/dev/disk/by-id/ata-A' '' '# the second' \
+		'MEMBER = "/dev/disk/by-id/ata-B"' WAIT=no >"$R/etc/ramraid/data.conf"
 	chmod 640 "$R/etc/ramraid/data.conf"
 	echo 'md127 7' >"$R/run/ramraid/data.watched"
-	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a) $(uuid_of b)" events=40 filled=40 ram_slot=0 generation=1 "seen=$(uuid_of a) $(uuid_of b)" >"$R/etc/ramraid/state/data.witness"
+	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a) $(uuid_of b)" events=40 filled=40 ram_slot=0 \
+		generation=1 "seen=$(uuid_of a) $(uuid_of b)" >"$R/etc/ramraid/state/data.witness"
 	KILL_AFTER=0 FAILS='' REBUILD=good
 }
 put() { # FILE VALUE …: of the array
@@ -35,8 +42,9 @@ put() { # FILE VALUE …: of the array
 		shift 2
 	done
 }
-uuid_of() { echo "aaaaaaaa-0000-0000-0000-00000000000$1"; } # "sda" and "a" alike: of hexadecimal letters
-joins() {                                                   # NODE STATE SLOT
+# uuid_of: "sda" and "a" alike: of hexadecimal letters
+uuid_of() { echo "aaaaaaaa-0000-0000-0000-00000000000$1"; }
+joins() { # NODE STATE SLOT
 	mkdir -p "$MD/dev-$1" "$R/sys/class/block/$1/holders/md127"
 	put "dev-$1/state" "$2" "dev-$1/slot" "$3" "dev-$1/offset" 2048 "dev-$1/bad_blocks" ''
 	echo ours >"$R/dev/$1"
@@ -51,9 +59,21 @@ superblock_facts() {
 	[[ $node != rd* ]] || slot=0
 	{ read -r text <"$1"; } 2>/dev/null || :
 	case $text in
-	ours) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" "role=$slot" "roles=0:0 1:1 2:2" view=AAA recovery= dirty=no ;;
-	alone) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" "role=$slot" roles=2:2 view=..A recovery= dirty=no ;;
-	spare) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 role=spare view=AAA recovery= dirty=no ;;
+	ours)
+		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 \
+			raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" \
+			"role=$slot" "roles=0:0 1:1 2:2" view=AAA recovery= dirty=no
+		;;
+	alone)
+		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 \
+			raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" \
+			"role=$slot" roles=2:2 view=..A recovery= dirty=no
+		;;
+	spare)
+		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 \
+			raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 role=spare \
+			view=AAA recovery= dirty=no
+		;;
 	*) printf 'sb=none\n' ;;
 	esac
 }
@@ -68,21 +88,27 @@ step() {
 	called "$@"
 	((KILL_AFTER == 0 || $(calls | wc -l) != KILL_AFTER)) || kill -KILL $$ $BASHPID
 }
-# md itself: free slots are filled while nothing keeps it from that; the members move together when the number of slots changes.
+# md itself: free slots are filled while nothing keeps it from that; the members move together when
+# the number of slots changes.
 effect() {
 	local md=$R/sys/block/md127/md node=${*: -1} line left
 	node=${node##*/}
 	case $* in
-	'mdadm --grow /dev/md127 --size='*) [[ -n ${STUCK-} ]] || echo "${node##*=}" >"$md/component_size" ;;
+	'mdadm --grow /dev/md127 --size='*)
+		[[ -n ${STUCK-} ]] || echo "${node##*=}" >"$md/component_size"
+		;;
 	'mdadm --grow --force /dev/md127 --raid-devices='*) regroup "${node##*=}" ;;
 	'mdadm --manage /dev/md127 --add '*)
 		joins "$node" spare none
 		echo spare >"$R/dev/$node"
 		rebuild
 		;;
-	'mdadm --manage /dev/md127 --re-add '*) joins "$node" in_sync,write_mostly 9 && regroup "$(<"$md/raid_disks")" ;;
+	'mdadm --manage /dev/md127 --re-add '*)
+		joins "$node" in_sync,write_mostly 9 && regroup "$(<"$md/raid_disks")"
+		;;
 	'mdadm --manage /dev/md127 --fail '*)
-		grep -l in_sync "$md"/dev-*/state | grep -v "dev-$node/" | grep -qv dev-rd || called 'ONLY THE RAM LEG IS LEFT'
+		grep -l in_sync "$md"/dev-*/state | grep -v "dev-$node/" | grep -qv dev-rd ||
+			called 'ONLY THE RAM LEG IS LEFT'
 		echo faulty >"$md/dev-$node/state"
 		;;
 	'mdadm --manage /dev/md127 --remove '*)
@@ -102,7 +128,9 @@ effect() {
 regroup() { # SLOTS
 	local folder n=0 members=("$MD"/dev-*)
 	((${#members[@]} <= $1)) || return 1
-	for folder in $(grep -LE '^none$' "$MD"/dev-*/slot | while read -r f; do echo "$(<"$f") $f"; done | sort -n | cut -d' ' -f2); do
+	for folder in \
+		$(grep -LE '^none$' "$MD"/dev-*/slot |
+			while read -r f; do echo "$(<"$f") $f"; done | sort -n | cut -d' ' -f2); do
 		echo "$n" >"$folder"
 		n=$((n + 1))
 	done
@@ -126,7 +154,9 @@ rebuild() {
 }
 free_slot() {
 	local n
-	for ((n = 0; n < $(<"$MD/raid_disks"); n++)); do grep -qx "$n" "$MD"/dev-*/slot || { echo "$n" && return; }; done
+	for ((n = 0; n < $(<"$MD/raid_disks"); n++)); do
+		grep -qx "$n" "$MD"/dev-*/slot || { echo "$n" && return; }
+	done
 }
 mdadm() { step mdadm "$@"; }
 sleep() { SECONDS=$((SECONDS + 5)); }
@@ -148,7 +178,8 @@ fakes() {
 verb() {
 	SUPERBLOCK_FACTS=$(declare -f superblock_facts)
 	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SUPERBLOCK_FACTS
-	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot mdadm sleep lsblk modprobe systemctl wipefs fakes fake_clock
+	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot \
+		mdadm sleep lsblk modprobe systemctl wipefs fakes fake_clock
 	status=0
 	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; fakes; }
@@ -169,13 +200,15 @@ refused() { # CODE PATTERN ARG…
 never() {
 	not grep -E '^(READABLE|ONLY)' "$BATS_TEST_TMPDIR/calls"
 }
-# is_whole DISK…: these, in sync and write-mostly, and the ramdisk; as many slots; these are the members; no note is left.
+# is_whole DISK…: these, in sync and write-mostly, and the ramdisk; as many slots; these are the
+# members; no note is left.
 is_whole() {
 	local name have want
 	have=$(for name in "$MD"/dev-*; do echo "${name##*/dev-} $(<"$name/state")"; done)
 	want=$(for name; do echo "sd${name,,} in_sync,write_mostly"; done | sort)
 	[[ $have == "rd0 in_sync"$'\n'"$want" ]] || fail "members: $have" "$output" "$(calls)"
-	[[ $(<"$MD/raid_disks") == $(($# + 1)) && $(<"$MD/sync_action") == idle ]] || fail "slots: $(<"$MD/raid_disks")" "$output"
+	[[ $(<"$MD/raid_disks") == $(($# + 1)) && $(<"$MD/sync_action") == idle ]] ||
+		fail "slots: $(<"$MD/raid_disks")" "$output"
 	[[ ! -e $R/etc/ramraid/state/data.leaving ]] || fail 'the note is left'
 	have=$(sed -nE 's/^MEMBER ?= ?"?([^"]*)"?$/\1/p' "$R/etc/ramraid/data.conf" | sort)
 	want=$(for name; do echo "/dev/disk/by-id/ata-$name"; done | sort)

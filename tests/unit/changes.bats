@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What is told of a running array: once, whoever looks, whether HOTPLUG is on or not, and never at a boot as it should be. What is said of disks that
-# come and go with HOTPLUG=yes is in mend.bats.
+# What is told of a running array: once, whoever looks, whether HOTPLUG is on or not, and never at a
+# boot as it should be. What is said of disks that come and go with HOTPLUG=yes is in mend.bats.
 
 setup() {
 	load helper
@@ -13,14 +13,20 @@ setup() {
 	echo 6.12.57 >"$R/proc/sys/kernel/osrelease"
 	echo '5000.12 9000.00' >"$R/proc/uptime"
 	LOG=$BATS_TEST_TMPDIR/log TOLD=$BATS_TEST_TMPDIR/told
-	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$([[ $1 == */sda ]] && echo 1 || echo 2)" \
+			view=AAA events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" |
+			numbered
+	}
 	notify_others() { printf '%s %s %s\n' "$1" "$2" "$3" >>"$TOLD"; }
 	disks
 }
 # The array of two disks on a fake sysfs, as the kernel shows it.
 disks() {
 	local node
-	printf '%s\n' "UUID=$ID" HOTPLUG=no MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" HOTPLUG=no MEMBER=/dev/disk/by-id/ata-A \
+		MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
 	chmod 644 "$R/etc/ramraid/data.conf"
 	mkdir -p "$M" "$R/sys/block/rd0"
 	echo clean >"$M/array_state"
@@ -32,7 +38,9 @@ disks() {
 	fake_disk sda 104857600 disk/by-id/ata-A
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	fake_disk rd0 104857600
-	for node in sda sdb rd0; do echo 7 | tee "$R/sys/class/block/$node/diskseq" >"$R/sys/block/rd0/diskseq"; done
+	for node in sda sdb rd0; do
+		echo 7 | tee "$R/sys/class/block/$node/diskseq" >"$R/sys/block/rd0/diskseq"
+	done
 	echo 'rapiddisk rd0 104857600 7 used' >"$R/run/ramraid/data.ram"
 	member sda in_sync,write_mostly 1
 	member sdb in_sync,write_mostly 2
@@ -187,7 +195,8 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	[[ $(calls) != *'systemctl start'* ]] || fail "$(calls)"
 	SHUTDOWN=0
 	look
-	[[ $(calls) == *'systemctl reset-failed ramraid@data.service'*'systemctl start --no-block ramraid@data.service'* ]] || fail "$(calls)"
+	[[ $(calls) == *'systemctl reset-failed ramraid@data.service'*'systemctl start --no-block ramraid@data.service'* ]] ||
+		fail "$(calls)"
 }
 
 @test "does the machine go down? A service manager that gives no answer is asked again" {
@@ -218,7 +227,8 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	grep -q 'does not say whether the machine goes down' "$BATS_TEST_TMPDIR/log"
 	stopping 2 1 0 unknown 5
 	stopping 2 1 0 '' 5
-	# What that is taken for: a stop by systemd goes with the machine, one that a person has typed does not.
+	# What that is taken for: a stop by systemd goes with the machine, one that a person has
+	# typed does not.
 	mkdir -p "$R/run/systemd/system"
 	AT=9
 	[[ -z $(stop_going_down 2>/dev/null) ]]
@@ -365,7 +375,8 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 
 @test "a copy of a member, at the name of another leg: told as that, and left alone" {
 	conf_load data && static_configured data && facts_observe
-	F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=1 F[leg.1.device_uuid]=x F[leg.1.number]=1 F[leg.0.member_uuid]=x
+	F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=1 \
+		F[leg.1.device_uuid]=x F[leg.1.number]=1 F[leg.0.member_uuid]=x
 	transitions_leg 1
 	[[ $LEG == copy ]] || fail "$LEG"
 	: >"$TOLD"
@@ -386,5 +397,6 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	pulled sdb
 	facts_observe
 	transitions_of_start data 0
-	told 'warning start-refused ' 'warning start-failed ' 'warning start-degraded /dev/disk/by-id/ata-B' 'warning start-without-ram '
+	told 'warning start-refused ' 'warning start-failed ' \
+		'warning start-degraded /dev/disk/by-id/ata-B' 'warning start-without-ram '
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ramraid check: a healthy mirror, on which nothing is found; and each fault planted on it, which alone is found.
+# ramraid check: a healthy mirror, on which nothing is found; and each fault planted on it, which
+# alone is found.
 
 readonly ID=01234567-89ab-4cde-8f01-23456789abcd NEW=6.12.57+deb13-amd64 OLD=6.1.0-40-amd64
 
@@ -11,7 +12,8 @@ setup() {
 	fake_disk sda1 $((100 << 20)) disk/by-id/ata-A-part1
 	fake_disk sdb1 $((100 << 20)) disk/by-id/ata-B-part1
 	fake_disk rd0 $((100 << 20))
-	mkdir -p "$R/run/systemd/system" "$R/proc/sys/kernel" "$R/run/ramraid" "$R/etc/ramraid/state"
+	mkdir -p "$R/run/systemd/system" "$R/proc/sys/kernel" "$R/run/ramraid" \
+		"$R/etc/ramraid/state"
 	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
 	echo "$NEW" >"$R/proc/sys/kernel/osrelease"
 	partitions
@@ -38,20 +40,23 @@ partitions() {
 array() {
 	local leg
 	MD=$R/sys/block/md127/md
-	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/sys/block/rd0" "$R/dev/md" "$R/dev/disk/by-uuid"
+	mkdir -p "$MD/bitmap" "$R/sys/block/md127/holders" "$R/sys/block/rd0" "$R/dev/md" \
+		"$R/dev/disk/by-uuid"
 	ln -s ../../block/md127 "$R/sys/class/block/md127"
 	echo 9:127 >"$R/sys/block/md127/dev"
 	: >"$R/dev/md127"
 	ln -s ../md127 "$R/dev/md/data"
 	ln -s ../../md127 "$R/dev/disk/by-uuid/0815"
-	put level raid1 metadata_version 1.2 array_state active raid_disks 3 degraded 0 sync_action idle resync_start none \
-		component_size 100000 uuid "$ID" bitmap/location +8 bitmap/metadata internal bitmap/backlog 0
+	put level raid1 metadata_version 1.2 array_state active raid_disks 3 degraded 0 \
+		sync_action idle resync_start none component_size 100000 uuid "$ID" \
+		bitmap/location +8 bitmap/metadata internal bitmap/backlog 0
 	echo 200000 >"$R/sys/block/md127/size"
 	for leg in sda1 sdb1; do echo '7 0 56 0 0 0 0 0 0 0 0' >"$R/sys/class/block/$leg/stat"; done
 	for leg in rd0:0 sda1:1 sdb1:2; do member "${leg%:*}" in_sync,write_mostly "${leg#*:}"; done
 	put dev-rd0/state in_sync
 	echo rapiddisk rd0 102400 - used >"$R/run/ramraid/data.ram"
-	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' \
+		>"$R/proc/1/mountinfo"
 }
 put() { # FILE VALUE …: of the array
 	while (($# > 0)); do
@@ -75,13 +80,16 @@ stopped() {
 	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
 	sed -i "s/^UUID=.*/UUID=d25ee28f-56fe-4319-a24c-f6c3580c71d0/" "$R/etc/ramraid/data.conf"
 	sed -i '/sdb1/d; /ata-B/d' "$R/etc/ramraid/data.conf"
-	sed -i 's/^uuid=.*/uuid=d25ee28f-56fe-4319-a24c-f6c3580c71d0/' "$R/etc/ramraid/state/data.witness"
-	find "$R" \( -name mdadm.conf -o -name ramraid-data.conf \) -exec sed -i 's/UUID=.*/UUID=d25ee28f:56fe4319:a24cf6c3:580c71d0/' {} +
+	sed -i 's/^uuid=.*/uuid=d25ee28f-56fe-4319-a24c-f6c3580c71d0/' \
+		"$R/etc/ramraid/state/data.witness"
+	find "$R" \( -name mdadm.conf -o -name ramraid-data.conf \) -exec sed \
+		-i 's/UUID=.*/UUID=d25ee28f:56fe4319:a24cf6c3:580c71d0/' {} +
 }
 
 # As "create" leaves it.
 configured() {
-	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A-part1\nMEMBER=/dev/disk/by-id/ata-B-part1\n' "$ID" >"$R/etc/ramraid/data.conf"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A-part1\nMEMBER=/dev/disk/by-id/ata-B-part1\n' \
+		"$ID" >"$R/etc/ramraid/data.conf"
 	printf 'uuid=%s\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=0\ngeneration=1\n' "$ID" >"$R/etc/ramraid/state/data.witness"
 	echo UUID=0815 >"$R/etc/ramraid/state/data.contents"
 	printf 'UUID=0815 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
@@ -91,15 +99,20 @@ configured() {
 }
 claim_of_data() { (libraries && claim_text "$ID"); }
 
-# A kernel with rapiddisk and brd, and an initramfs with the claim, beside the ARRAY line that mdadm's own hook adds.
+# A kernel with rapiddisk and brd, and an initramfs with the claim, beside the ARRAY line that
+# mdadm's own hook adds.
 kernel() { # RELEASE
-	mkdir -p "$R/lib/modules/$1" "$R/boot/initrd.img-$1.d/main/etc/mdadm" "$R/boot/initrd.img-$1.d/main/usr/sbin"
-	printf '%s\n' 'updates/dkms/rapiddisk.ko.xz:' 'kernel/drivers/block/brd.ko.xz:' >"$R/lib/modules/$1/modules.dep"
+	mkdir -p "$R/lib/modules/$1" "$R/boot/initrd.img-$1.d/main/etc/mdadm" \
+		"$R/boot/initrd.img-$1.d/main/usr/sbin"
+	printf '%s\n' 'updates/dkms/rapiddisk.ko.xz:' 'kernel/drivers/block/brd.ko.xz:' \
+		>"$R/lib/modules/$1/modules.dep"
 	: >"$R/lib/modules/$1/modules.builtin"
 	: >"$R/boot/vmlinuz-$1"
 	: >"$R/boot/initrd.img-$1"
 	: >"$R/boot/initrd.img-$1.d/main/usr/sbin/mdadm"
-	{ printf 'ARRAY /dev/md/data  metadata=1.2 UUID=%s\n' "${ID//-/}" && claim_of_data; } >"$R/boot/initrd.img-$1.d/main/etc/mdadm/mdadm.conf"
+	{
+		printf 'ARRAY /dev/md/data  metadata=1.2 UUID=%s\n' "${ID//-/}" && claim_of_data
+	} >"$R/boot/initrd.img-$1.d/main/etc/mdadm/mdadm.conf"
 }
 
 # What systemd says.
@@ -109,14 +122,19 @@ system() {
 	echo active >"$R/active"
 	sendmail
 	unit srv-data.mount 'ramraid@data.service -.mount' /run/systemd/generator/srv-data.mount
-	unit 'systemd-fsck@dev-disk-by\x2duuid-0815.service' ramraid@data.service /usr/lib/systemd/system/systemd-fsck@.service
+	unit 'systemd-fsck@dev-disk-by\x2duuid-0815.service' ramraid@data.service \
+		/usr/lib/systemd/system/systemd-fsck@.service
 }
 sendmail() {
 	mkdir -p "$R/usr/sbin"
 	: >"$R/usr/sbin/sendmail"
 	chmod 755 "$R/usr/sbin/sendmail"
 }
-unit() { printf 'Id=%s\nLoadState=loaded\nAfter=%s\nFragmentPath=%s\n' "$1" "$2" "${3-}" >"$R/units/$1"; } # NAME AFTER FILE
+# unit NAME AFTER FILE
+unit() {
+	printf 'Id=%s\nLoadState=loaded\nAfter=%s\nFragmentPath=%s\n' "$1" "$2" "${3-}" \
+		>"$R/units/$1"
+}
 
 systemctl() {
 	local unit
@@ -128,7 +146,8 @@ systemctl() {
 		shift 3
 		[[ ! -e $R/mute ]] || return 1
 		for unit; do
-			cat "$R/units/$unit" 2>/dev/null || printf 'Id=%s\nLoadState=not-found\nAfter=\nFragmentPath=\n' "$unit"
+			cat "$R/units/$unit" 2>/dev/null ||
+				printf 'Id=%s\nLoadState=not-found\nAfter=\nFragmentPath=\n' "$unit"
 			echo
 		done
 		;;
@@ -139,13 +158,21 @@ systemctl() {
 			echo
 		done
 		;;
-	'show --property=LoadState -- hibernate.target') echo "LoadState=$(cat "$R/units/hibernate" 2>/dev/null || echo loaded)" ;;
+	'show --property=LoadState -- hibernate.target')
+		echo "LoadState=$(cat "$R/units/hibernate" 2>/dev/null || echo loaded)"
+		;;
 	*) called systemctl "$@" && return 99 ;;
 	esac
 }
-lsblk() { cat "$R/lsblk" 2>/dev/null || echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'; }
+lsblk() {
+	cat "$R/lsblk" 2>/dev/null ||
+		echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'
+}
 unmkinitramfs() { called unmkinitramfs "$1" && cp -r "$1.d/." "$2"; }
-smartctl() { called smartctl "${@: -1}" && [[ ! -e $R/failing || ${*: -1} != "$(<"$R/failing")" ]] || return 8; }
+smartctl() {
+	called smartctl "${@: -1}" && [[ ! -e $R/failing || ${*: -1} != "$(<"$R/failing")" ]] ||
+		return 8
+}
 timeout() {
 	while [[ $1 == -* ]]; do shift; done
 	shift && "$@"
@@ -161,15 +188,20 @@ dd() {
 	case ${SERVES-} in
 	'') ;;
 	none) return 1 ;;
-	*) echo "$(($(cut -d' ' -f1 "$R/sys/class/block/$SERVES/stat") + 1)) 0 0" >"$R/sys/class/block/$SERVES/stat" ;;
+	*)
+		echo "$(($(cut -d' ' -f1 "$R/sys/class/block/$SERVES/stat") + 1)) 0 0" \
+			>"$R/sys/class/block/$SERVES/stat"
+		;;
 	esac
 }
 
-# check ARG…: sets status and output; a program of its own, because "run" switches errexit off. What the machine that runs the tests has or may see is
-# given: BLIND is a pattern of files that can't be read, NOBODY=yes is without root, HIDE are programs that are not there.
+# check ARG…: sets status and output; a program of its own, because "run" switches errexit off. What
+# the machine that runs the tests has or may see is given: BLIND is a pattern of files that can't be
+# read, NOBODY=yes is without root, HIDE are programs that are not there.
 check() {
 	export R BATS_TEST_TMPDIR
-	export -f called dd systemctl lsblk unmkinitramfs smartctl timeout mdadm modprobe rmmod wipefs
+	export -f called dd systemctl lsblk unmkinitramfs smartctl timeout mdadm modprobe rmmod \
+		wipefs
 	status=0
 	output=$(BLIND=${BLIND-} SERVES=${SERVES-} NOBODY=${NOBODY-} HIDE=${HIDE-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		unset -f $HIDE
@@ -189,12 +221,14 @@ check() {
 	mapfile -t lines <<<"$output"
 }
 
-# finds CODE…: exactly these, in any order, each with what to type, and the exit code that belongs to them. silent: none. ARGS are given to check.
+# finds CODE…: exactly these, in any order, each with what to type, and the exit code that belongs
+# to them. silent: none. ARGS are given to check.
 ARGS=()
 finds() {
 	local codes code=0
 	check "${ARGS[@]}"
-	codes=$(sed -nE 's/^  (problem|note) ([a-z-]+): expected .*, found .*/\2/p' <<<"$output" | sort)
+	codes=$(sed -nE 's/^  (problem|note) ([a-z-]+): expected .*, found .*/\2/p' <<<"$output" |
+		sort)
 	[[ $codes == "$(printf '%s\n' "$@" | sort)" ]] || fail "expected: $*" "$output"
 	[[ $(grep -c '^    action: .' <<<"$output") == "$#" ]] || fail "$output"
 	[[ $output != *$'\n  problem '* ]] || code=1
@@ -202,7 +236,8 @@ finds() {
 }
 silent() {
 	check "${ARGS[@]}"
-	[[ $status == 0 && $output == *'data: nothing to report' && ${#lines[@]} == 1 ]] || fail "$status $output"
+	[[ $status == 0 && $output == *'data: nothing to report' && ${#lines[@]} == 1 ]] ||
+		fail "$status $output"
 }
 says() { [[ $output == *"$1"* ]] || fail "not said: $1" "$output"; }
 
@@ -218,14 +253,18 @@ smartctl $R/dev/sdb
 unmkinitramfs $R/boot/initrd.img-$OLD
 unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	check --json data
-	[[ $status == 0 && $(jq -c . <<<"$output") == '{"version":2,"arrays":[{"name":"data","problems":0,"notes":0}],"findings":[]}' ]] || fail "$output"
+	[[ $status == 0 &&
+		$(jq -c . <<<"$output") == '{"version":2,"arrays":[{"name":"data","problems":0,"notes":0}],"findings":[]}' ]] ||
+		fail "$output"
 }
 
 @test "names: none configured, unknown, impossible, twice; a kernel that there is not" {
 	check data data
 	[[ $status == 0 && $output == 'data: nothing to report' ]] || fail "$output"
 	check missing data
-	[[ $status == 3 && $output == *'data: nothing to report'*'there is no array "missing": '*'; configured: data' ]] || fail "$output"
+	[[ $status == 3 &&
+		$output == *'data: nothing to report'*'there is no array "missing": '*'; configured: data' ]] ||
+		fail "$output"
 	for name in ../evil '' $'x\ny' ramraid; do
 		check -- "$name"
 		[[ $status == 2 && $output == *"can't be an array's name"* ]] || fail "$output"
@@ -238,7 +277,8 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	done
 	rm "$R/etc/ramraid/data.conf" "$R"/etc/mdadm/mdadm.conf.d/*
 	check
-	[[ $status == 0 && $output == 'no arrays are configured in '* && ${#lines[@]} == 1 ]] || fail "$output"
+	[[ $status == 0 && $output == 'no arrays are configured in '* && ${#lines[@]} == 1 ]] ||
+		fail "$output"
 }
 
 @test "the text: what, expected, found, do; the system comes last" {
@@ -250,14 +290,22 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
     action: systemctl enable ramraid@data.service
 the system: 1 note
   note no-mail: expected NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is notified of a failed disk, found none of them
-    action: write NOTIFY=PROGRAM in '"$R"'/etc/ramraid/ramraid.conf; or "MAILADDR root" in /etc/mdadm/mdadm.conf' ]] || fail "$output"
+    action: write NOTIFY=PROGRAM in '"$R"'/etc/ramraid/ramraid.conf; or "MAILADDR root" in /etc/mdadm/mdadm.conf' ]] ||
+		fail "$output"
 	check --json
 	[[ $status == 1 ]]
-	[[ $(jq -c '.findings[0] | [.array,.severity,.kernel,.action]' <<<"$output") == '["data","problem",null,"systemctl enable ramraid@data.service"]' ]] || fail "$output"
-	[[ $(jq -c '.findings[1].array, .arrays[0]' <<<"$output") == $'null\n{"name":"data","problems":1,"notes":0}' ]]
-	fits() { jq "$1" <<<"$output" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/check.schema.json"; }
+	[[ $(jq -c '.findings[0] | [.array,.severity,.kernel,.action]' <<<"$output") == \
+		'["data","problem",null,"systemctl enable ramraid@data.service"]' ]] ||
+		fail "$output"
+	[[ $(jq -c '.findings[1].array, .arrays[0]' <<<"$output") == \
+		$'null\n{"name":"data","problems":1,"notes":0}' ]]
+	fits() {
+		jq "$1" <<<"$output" |
+			perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/check.schema.json"
+	}
 	fits . || fail "$output"
-	for change in '.version = 1' 'del(.findings[0].action)' '.findings[0].severity = "bad"' '.findings[0].code = "a b"' '.findings[0].do = "x"' '.arrays[0].notes = null'; do
+	for change in '.version = 1' 'del(.findings[0].action)' '.findings[0].severity = "bad"' \
+		'.findings[0].code = "a b"' '.findings[0].do = "x"' '.arrays[0].notes = null'; do
 		not fits "$change" >/dev/null || fail "not found: $change"
 	done
 	# Who asks about one array is told of that.
@@ -342,7 +390,8 @@ the system: 1 note
 	finds unseen-initramfs
 	mv "$R/vmlinuz" "$R/boot/vmlinuz-$OLD"
 	: >"$R/boot/initrd.img-$OLD"
-	BLIND='*initrd*' NOBODY=yes HIDE=smartctl finds unseen-reads unseen-initramfs unseen-initramfs
+	BLIND='*initrd*' NOBODY=yes HIDE=smartctl finds unseen-reads unseen-initramfs \
+		unseen-initramfs
 	says "found no right to read $R/boot/initrd.img-$OLD"
 	says 'action: sudo ramraid check data'
 	HIDE=unmkinitramfs finds unseen-initramfs unseen-initramfs
@@ -415,7 +464,8 @@ the system: 1 note
 @test "superblocks that a newer kernel has written, and an older kernel that may be started next" {
 	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
 	silent
-	# logical_block_size: the 32-bit word at byte 224 of the superblock, which begins at byte 4096.
+	# logical_block_size: the 32-bit word at byte 224 of the superblock, which begins at byte
+	# 4096.
 	printf '\0\2' | dd of="$R/dev/sda1" bs=1 seek=$((4096 + 224)) conv=notrunc status=none
 	finds kernel-too-old
 	says "that Linux $OLD $NEW can't: a newer kernel has written"
@@ -508,7 +558,8 @@ the system: 1 note
 }
 
 @test "memory: each fits, but not all together" {
-	local CHECK_RAM_SAID='' CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_ARRAY=data said=$BATS_TEST_TMPDIR/said
+	local CHECK_RAM_SAID='' CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_ARRAY=data \
+		said=$BATS_TEST_TMPDIR/said
 	libraries
 	ramdisk_total() { echo 1000; }
 	md_leg_bytes() { echo "$BYTES"; }
@@ -578,7 +629,8 @@ the system: 1 note
 
 @test "whom mdadm tells: MAILADDR or PROGRAM, in any form and file" {
 	local line
-	for line in 'MAILADDR root' 'mailaddr root@example.org' 'PROGRAM /usr/sbin/tell' 'prog /x' $'MAIL\troot'; do
+	for line in 'MAILADDR root' 'mailaddr root@example.org' 'PROGRAM /usr/sbin/tell' 'prog /x' \
+		$'MAIL\troot'; do
 		printf '# x\n%s\n' "$line" >"$R/etc/mdadm/mdadm.conf"
 		silent
 	done
@@ -624,7 +676,8 @@ the system: 1 note
 	finds boot-mail
 	says 'mails DegradedArray to root before the RAM leg is there: systemd does not know yet'
 	says 'action: systemctl daemon-reload'
-	sed -i 's/^After=.*/After=ramraid@data2.service ramraid@data.service system.slice/' "$R/mdmonitor"
+	sed -i 's/^After=.*/After=ramraid@data2.service ramraid@data.service system.slice/' \
+		"$R/mdmonitor"
 	silent
 	# The start is over before the mirror is whole, or has no end.
 	for line in WAIT=no WAIT_TIMEOUT=infinity; do
@@ -773,7 +826,8 @@ the system: 1 note
 	finds not-claimed not-claimed-initramfs not-claimed-initramfs
 	says "ARRAY /dev/md/data UUID=…"
 	says 'to start the array'
-	find "$R" \( -name mdadm.conf -o -name ramraid-data.conf \) -exec sed -i "/^ARRAY .dev/d; s|ARRAY <ignore>|ARRAY /dev/md/data|" {} +
+	find "$R" \( -name mdadm.conf -o -name ramraid-data.conf \) -exec sed \
+		-i "/^ARRAY .dev/d; s|ARRAY <ignore>|ARRAY /dev/md/data|" {} +
 	sed -i 's/^# Written by ramraid.*/# Written by ramraid. The root file system is on this array, so the initramfs starts it./' "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	silent
 }
@@ -783,13 +837,15 @@ the system: 1 note
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/read") == 64 ]]
 	# 25000 blocks: the last one read is among the last 64th.
 	grep -q ' skip=0 ' "$BATS_TEST_TMPDIR/read"
-	[[ $(tail -n 1 "$BATS_TEST_TMPDIR/read") =~ skip=([0-9]+) ]] && ((BASH_REMATCH[1] > 24600 && BASH_REMATCH[1] < 25000))
+	[[ $(tail -n 1 "$BATS_TEST_TMPDIR/read") =~ skip=([0-9]+) ]] &&
+		((BASH_REMATCH[1] > 24600 && BASH_REMATCH[1] < 25000))
 	SERVES=sdb1 finds disk-reads
 	says 'served 64 of 64'
 	SERVES=none finds read-error
 	says 'the one at byte 0 is not'
 	NOBODY=yes HIDE=smartctl finds unseen-reads
-	# An array that is smaller than that; and one of which something has looked at a disk meanwhile.
+	# An array that is smaller than that; and one of which something has looked at a disk
+	# meanwhile.
 	echo 136 >"$R/sys/block/md127/size"
 	rm "$BATS_TEST_TMPDIR/read"
 	silent
@@ -829,7 +885,8 @@ the system: 1 note
 	: >"$R/etc/ramraid/state/data.witness"
 	BLIND='*.witness' finds unseen-witness
 	configured
-	printf 'uuid=%s\nimage=/var/lib/ramraid/data/rescue-7\nbytes=8\nsha256=%064d\nevents=7\n' "$ID" 0 >"$R/etc/ramraid/state/data.rescue"
+	printf 'uuid=%s\nimage=/var/lib/ramraid/data/rescue-7\nbytes=8\nsha256=%064d\nevents=7\n' \
+		"$ID" 0 >"$R/etc/ramraid/state/data.rescue"
 	finds rescue-image
 	rm "$R/etc/ramraid/state/data.rescue"
 	echo failed >"$R/active"
@@ -847,7 +904,8 @@ the system: 1 note
 	# A leg that is an array of disks.
 	mkdir -p "$R/sys/class/block/md9/slaves/"{sda,sdb}
 	libraries
-	[[ $(disk_physical md9) == $'sda\nsdb' && $(disk_physical sda1) == sda && $(disk_physical sdb) == sdb ]]
+	[[ $(disk_physical md9) == $'sda\nsdb' && $(disk_physical sda1) == sda &&
+		$(disk_physical sdb) == sdb ]]
 }
 
 # ---- what lies on it
@@ -868,7 +926,8 @@ the system: 1 note
 	local session=$R/sys/devices/platform/host3/session1 folder=$R/sys/class/block/sda1
 	mkdir -p "$session/iscsi_session/session1" "$session/target3:0:0/3:0:0:0/block"
 	ln -s "$session/target3:0:0/3:0:0:0" "$R/sys/block/sda/device"
-	mkdir -p "$R/sys/class/block/sda" && ln -sfn "$R/sys/block/sda/device" "$R/sys/class/block/sda/device"
+	mkdir -p "$R/sys/class/block/sda" &&
+		ln -sfn "$R/sys/block/sda/device" "$R/sys/class/block/sda/device"
 	echo iqn.2026-01.org.example:a >"$session/iscsi_session/session1/targetname"
 	libraries
 	need world/initiator
@@ -887,7 +946,8 @@ the system: 1 note
 	echo 120 >"$session/iscsi_session/session1/recovery_tmo"
 	finds not-netdev
 	# One controller, and a subsystem of two.
-	mkdir -p "$R/sys/class/nvme/nvme1" "$R/sys/class/nvme/nvme2" "$R/sys/class/nvme-subsystem/nvme-subsys0" "$R/sys/class/block/"{nvme1n1,nvme2n1}
+	mkdir -p "$R/sys/class/nvme/nvme1" "$R/sys/class/nvme/nvme2" \
+		"$R/sys/class/nvme-subsystem/nvme-subsys0" "$R/sys/class/block/"{nvme1n1,nvme2n1}
 	ln -s "$R/sys/class/nvme/nvme1" "$R/sys/class/block/nvme1n1/device"
 	echo off >"$R/sys/class/nvme/nvme1/ctrl_loss_tmo"
 	[[ $(forever nvme1n1) == *NVMe* ]]
@@ -899,7 +959,8 @@ the system: 1 note
 	echo 600 >"$R/sys/class/nvme/nvme1/ctrl_loss_tmo"
 	[[ -z $(forever nvme1n1) ]]
 	ln -s "$R/sys/class/nvme-subsystem/nvme-subsys0" "$R/sys/class/block/nvme2n1/device"
-	ln -s "$R/sys/class/nvme/nvme1" "$R/sys/class/nvme/nvme2" "$R/sys/class/nvme-subsystem/nvme-subsys0/"
+	ln -s "$R/sys/class/nvme/nvme1" "$R/sys/class/nvme/nvme2" \
+		"$R/sys/class/nvme-subsystem/nvme-subsys0/"
 	echo 600 >"$R/sys/class/nvme/nvme2/ctrl_loss_tmo"
 	[[ -z $(forever nvme2n1) ]]
 	echo -1 >"$R/sys/class/nvme/nvme2/ctrl_loss_tmo"
@@ -968,7 +1029,10 @@ process() {
 	printf '%s\n' "$2" >"$R/proc/$1/cgroup"
 	ln -s "$4" "$R/proc/$1/$3"
 }
-needs() { printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}" >"$R/units/$1.needs"; } # UNIT REQUIRES BINDSTO
+# needs UNIT REQUIRES BINDSTO
+needs() {
+	printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}" >"$R/units/$1.needs"
+}
 
 @test "a service that uses a mount with nofail and does not depend on it; one that does, and others" {
 	process 800 '0::/system.slice/nginx.service' fd/7 /srv/data/www/index.html
@@ -986,8 +1050,10 @@ needs() { printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}
 	needs postgresql@15-main.service '"srv-data.mount" system.slice'
 	needs nginx.service '' srv-data.mount
 	silent
-	# A person's, a machine's, one of ours; what only begins with the same name, and a mount below that is another's.
-	process 803 '0::/user.slice/user-0.slice/user@0.service/app.slice/x.service' fd/7 /srv/data/x
+	# A person's, a machine's, one of ours; what only begins with the same name, and a mount
+	# below that is another's.
+	process 803 '0::/user.slice/user-0.slice/user@0.service/app.slice/x.service' fd/7 \
+		/srv/data/x
 	process 804 '0::/machine.slice/vm.scope' fd/7 /srv/data/x
 	process 805 '0::/system.slice/ramraid-scrub@data.service' fd/7 /srv/data/x
 	process 806 '0::/system.slice/other.service' fd/7 /srv/database/x
@@ -1069,7 +1135,8 @@ wanted() {
 	etc cron.d/x '@reboot root /sbin/mdadm -Cv /dev/md0 -l1 -n2 /dev/ram0 /dev/sda2'
 	finds ramdisk-maker
 	rm "$R/etc/cron.d/x"
-	etc udev/rules.d/99-x.rules 'KERNEL=="rd0", RUN+="/sbin/mdadm --manage /dev/md0 --add /dev/rd0"'
+	etc udev/rules.d/99-x.rules \
+		'KERNEL=="rd0", RUN+="/sbin/mdadm --manage /dev/md0 --add /dev/rd0"'
 	finds ramdisk-maker
 	rm "$R/etc/udev/rules.d/99-x.rules"
 	etc systemd/system/ram.service '[Service]\nExecStart=/usr/sbin/rapiddisk --attach=1024\nExecStart=mdadm --add /dev/md0 /dev/rd0'
@@ -1086,7 +1153,9 @@ wanted() {
 	etc rc.local '#!/bin/sh\nrapiddisk -l\nrapiddisk -d rd0\nmdadm --fail /dev/md0 /dev/rd0\nmdadm --add /dev/md0 /dev/sdc\necho my-rapiddisk -a\nrapiddisk -l | grep -a x'
 	silent
 	etc real 'rapiddisk -a 1'
-	ln -sf ../real "$R/etc/cron.d/x" 2>/dev/null || { mkdir "$R/etc/cron.d" && ln -s ../real "$R/etc/cron.d/x"; }
+	ln -sf ../real "$R/etc/cron.d/x" 2>/dev/null || {
+		mkdir "$R/etc/cron.d" && ln -s ../real "$R/etc/cron.d/x"
+	}
 	mkfifo "$R/etc/crontab"
 	{ printf 'rapiddisk -a 1\n' && head -c 70000 /dev/zero | tr '\0' '#'; } >"$R/etc/rc.local"
 	silent
@@ -1201,7 +1270,8 @@ wanted() {
 	: >"$R/dev/dm-0" && ln -s ../dm-0 "$R/dev/mapper/secret"
 	finds used-ungated
 	says 'found /dev/mapper/secret, which'
-	printf '%s\n' '31 1 253:0 / /mnt/a\040b rw - ext4 /dev/mapper/secret rw' $'33 1 253:0 / /mnt/\e[2J rw - ext4 /dev/mapper/secret rw' >>"$R/proc/1/mountinfo"
+	printf '%s\n' '31 1 253:0 / /mnt/a\040b rw - ext4 /dev/mapper/secret rw' \
+		$'33 1 253:0 / /mnt/\e[2J rw - ext4 /dev/mapper/secret rw' >>"$R/proc/1/mountinfo"
 	printf 'Filename Type Size Used Priority\n/dev/dm-0 partition 8 0 -2\n' >"$R/proc/swaps"
 	echo '32 1 9:127 /x /srv/data/x rw - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
 	unit srv-data-x.mount srv-data.mount
@@ -1229,33 +1299,40 @@ wanted() {
 
 @test "without root: what can't be seen is said, what can be is found" {
 	echo disabled >"$R/enabled"
-	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-reads unseen-initramfs unseen-initramfs unseen-gate
+	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-reads \
+		unseen-initramfs unseen-initramfs unseen-gate
 	[[ $(grep -c 'action: sudo ramraid check data' <<<"$output") == 5 ]] || fail "$output"
 	BLIND='*/boot' finds not-enabled unseen-kernels
 	libraries
 	CHECK_ARRAY=data CONF_ERRORS=("$R/etc/ramraid/data.conf: cannot be read")
 	findings_can_read() { false; }
 	findings_configuration
-	[[ ${FINDING["0.code"]} == unseen-configuration && ${FINDING["0.action"]} == 'sudo ramraid check data' ]]
+	[[ ${FINDING["0.code"]} == unseen-configuration &&
+		${FINDING["0.action"]} == 'sudo ramraid check data' ]]
 }
 
 # ---- a kernel's installation
 
 hook() { # ARG…: as run-parts calls it, with our program
 	mkdir -p "$BATS_TEST_TMPDIR/sbin"
-	printf '#!/bin/sh\nprintf "%%s\\n" "$*" >>%q\ncat %q\nexit 1\n' "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/answer" >"$BATS_TEST_TMPDIR/sbin/ramraid"
+	printf '#!/bin/sh\nprintf "%%s\\n" "$*" >>%q\ncat %q\nexit 1\n' "$BATS_TEST_TMPDIR/asked" \
+		"$BATS_TEST_TMPDIR/answer" >"$BATS_TEST_TMPDIR/sbin/ramraid"
 	chmod +x "$BATS_TEST_TMPDIR/sbin/ramraid"
-	sed "s|/usr/sbin/ramraid|$BATS_TEST_TMPDIR/sbin/ramraid|; s|/etc/ramraid|$R/etc/ramraid|" "$PROJECT/etc/kernel/postinst.d/zz-ramraid" >"$BATS_TEST_TMPDIR/hook"
+	sed "s|/usr/sbin/ramraid|$BATS_TEST_TMPDIR/sbin/ramraid|; s|/etc/ramraid|$R/etc/ramraid|" \
+		"$PROJECT/etc/kernel/postinst.d/zz-ramraid" >"$BATS_TEST_TMPDIR/hook"
 	run sh "$BATS_TEST_TMPDIR/hook" "$@"
 }
 
 @test "the hook: findings only, of that kernel; it never fails, and asks nothing without an array or without ramraid" {
 	: >"$BATS_TEST_TMPDIR/answer"
 	hook "$NEW" "/boot/vmlinuz-$NEW"
-	[[ $status == 0 && -z $output && $(<"$BATS_TEST_TMPDIR/asked") == "check --kernel=$NEW" ]] || fail "$status $output"
+	[[ $status == 0 && -z $output &&
+		$(<"$BATS_TEST_TMPDIR/asked") == "check --kernel=$NEW" ]] ||
+		fail "$status $output"
 	echo 'data: 1 problem' >"$BATS_TEST_TMPDIR/answer"
 	hook "$NEW"
-	[[ $status == 0 && $output == *'data: 1 problem'*"ramraid check --kernel=$NEW"* ]] || fail "$output"
+	[[ $status == 0 && $output == *'data: 1 problem'*"ramraid check --kernel=$NEW"* ]] ||
+		fail "$output"
 	rm "$BATS_TEST_TMPDIR/asked"
 	hook
 	[[ $status == 0 && -z $output && ! -e $BATS_TEST_TMPDIR/asked ]]
@@ -1264,7 +1341,8 @@ hook() { # ARG…: as run-parts calls it, with our program
 	hook "$NEW"
 	[[ $status == 0 && -z $output && ! -e $BATS_TEST_TMPDIR/asked ]]
 	configured
-	sed 's|/usr/sbin/ramraid|/nonexistent|' "$PROJECT/etc/kernel/postinst.d/zz-ramraid" >"$BATS_TEST_TMPDIR/hook"
+	sed 's|/usr/sbin/ramraid|/nonexistent|' "$PROJECT/etc/kernel/postinst.d/zz-ramraid" \
+		>"$BATS_TEST_TMPDIR/hook"
 	run sh "$BATS_TEST_TMPDIR/hook" "$NEW"
 	[[ $status == 0 && -z $output ]]
 	# After those that make modules and the initramfs.
@@ -1273,7 +1351,9 @@ hook() { # ARG…: as run-parts calls it, with our program
 
 @test "drop-ins that are not read because of their names: noted, but not what an editor or dpkg has put aside" {
 	mkdir "$R/etc/ramraid/data.conf.d" "$R/etc/ramraid/ramraid.conf.d"
-	for file in 10-a.conf b.conf~ .hidden b.conf.dpkg-old b.bak b.swp c.disabled; do : >"$R/etc/ramraid/data.conf.d/$file"; done
+	for file in 10-a.conf b.conf~ .hidden b.conf.dpkg-old b.bak b.swp c.disabled; do
+		: >"$R/etc/ramraid/data.conf.d/$file"
+	done
 	silent
 	: >"$R/etc/ramraid/data.conf.d/20-ram"
 	finds dropin-unread
@@ -1290,7 +1370,8 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds rescue-folder
 	says 'can be written by others than root (mode 1777)'
 	chmod 755 "$R/var/lib"
-	mkdir -p "$R/sys/class/block/sda1/slaves/dm-7" "$R/sys/class/block/dm-7/dm" "$R/sys/class/block/sdz"
+	mkdir -p "$R/sys/class/block/sda1/slaves/dm-7" "$R/sys/class/block/dm-7/dm" \
+		"$R/sys/class/block/sdz"
 	echo CRYPT-LUKS2-x >"$R/sys/class/block/dm-7/dm/uuid"
 	: >"$R/dev/sdz"
 	findmnt() { echo "$MOUNT_SOURCE"; }
@@ -1330,11 +1411,14 @@ hook() { # ARG…: as run-parts calls it, with our program
 	libraries
 	findings_is_root() { :; }
 	scan_clones() { F[clones]="sdc:$uuid:90"; }
-	F=([name]=data [members]=2 [leg.0.node]=sda1 [leg.1.node]=sdb1 [array.state]=active [witness.given]="x $uuid")
+	F=([name]=data [members]=2 [leg.0.node]=sda1 [leg.1.node]=sdb1 [array.state]=active
+		[witness.given]="x $uuid")
 	with() {
 		FINDINGS=0
 		check_array_copies
-		[[ $FINDINGS == 1 && ${FINDING[0.severity]} == "$1" && ${FINDING[0.code]} == "$2" ]] || fail "$* ${FINDING[0.severity]} ${FINDING[0.code]}"
+		[[ $FINDINGS == 1 && ${FINDING[0.severity]} == "$1" &&
+			${FINDING[0.code]} == "$2" ]] ||
+			fail "$* ${FINDING[0.severity]} ${FINDING[0.code]}"
 	}
 	with note old-disk
 	[[ ${FINDING[0.action]} == 'if nothing on it is needed: mdadm --zero-superblock /dev/sdc' ]]
@@ -1363,7 +1447,8 @@ hook() { # ARG…: as run-parts calls it, with our program
 	echo '1 0 0:20 / / rw - btrfs /dev/sda1 rw' >"$R/proc/1/mountinfo"
 	witness_copy_find x
 	noted 1
-	[[ ${FINDING[0.severity]} == note && ${FINDING[0.code]} == witness-copy && ${FINDING[0.found]} == 'neither /boot nor the ESP'* ]]
+	[[ ${FINDING[0.severity]} == note && ${FINDING[0.code]} == witness-copy &&
+		${FINDING[0.found]} == 'neither /boot nor the ESP'* ]]
 	echo '2 1 8:2 / /boot rw - ext4 /dev/sda2 rw' >>"$R/proc/1/mountinfo"
 	witness_copy_find x
 	noted 0

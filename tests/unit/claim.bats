@@ -2,7 +2,8 @@
 # The claim, and the ARRAY lines of others that it contradicts.
 
 readonly UUID=01234567-89ab-4cde-8f01-23456789abcd
-readonly MARK='# Not in force while ramraid starts this array; "ramraid release data" puts it back: '
+readonly \
+	MARK='# Not in force while ramraid starts this array; "ramraid release data" puts it back: '
 
 setup() {
 	load helper
@@ -24,8 +25,11 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	not claim_is_made data "$UUID"
 	claims
 	claim_is_made data "$UUID"
-	printf '%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n%s\tspares=1\n\nPOLICY action=re-add' "$MARK" "$MARK" | cmp - "$FILE"
-	[[ $(<"$MORE") == $'HOMEHOST x\n'"${MARK}Array /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd" ]] || fail "$(<"$MORE")"
+	printf '%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n%s\tspares=1\n\nPOLICY action=re-add' "$MARK" "$MARK" |
+		cmp - "$FILE"
+	[[ $(<"$MORE") == \
+		$'HOMEHOST x\n'"${MARK}Array /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
+		fail "$(<"$MORE")"
 	claims # again changes nothing
 	[[ $(grep -c Not.in.force "$FILE") == 2 ]]
 	claim_remove dat.
@@ -40,7 +44,9 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	printf 'ARRAY /dev/md/0 name=x UUID=%s\n' "$UUID" >"$FILE"
 	claims
 	claim_is_made data "$UUID"
-	[[ $(<"$FILE") == "$MARK"* && $(grep ^ARRAY "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == 'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+	[[ $(<"$FILE") == "$MARK"* &&
+		$(grep ^ARRAY "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == \
+			'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
 	claim_stands "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf" "$UUID"
 	CONF[ROOT]=no
 	not claim_is_made data "$UUID"
@@ -88,7 +94,8 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	libraries
 	need() { :; }
 	cli_root() { :; }
-	claim_initramfs() { called initramfs && [[ ! -v FAILS ]] || exit 1; } # where the program would end
+	# claim_initramfs: where the program would end
+	claim_initramfs() { called initramfs && [[ ! -v FAILS ]] || exit 1; }
 	FAILS=yes run cmd_claim
 	assert_failure 1
 	cmd_claim
@@ -111,16 +118,24 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	claim_initramfs() { called initramfs; }
 	eval "real_$(declare -f act_file)"
 	# No room for the file that has the lines of the first.
-	act_file() { [[ $1 != "$FILE" || -n ${ROOM-} ]] && real_act_file "$@" || { cat >/dev/null && return 1; }; }
+	act_file() {
+		[[ $1 != "$FILE" || -n ${ROOM-} ]] && real_act_file "$@" || {
+			cat >/dev/null && return 1
+		}
+	}
 	ROOM='' run cmd_claim --remove --all
 	assert_failure 1
-	assert_output -p "data: its claim $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf is still there"
-	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && -e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf && $(grep -c "Not in force" "$FILE") == 2 ]]
+	assert_output \
+		-p "data: its claim $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf is still there"
+	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf &&
+		-e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf &&
+		$(grep -c "Not in force" "$FILE") == 2 ]]
 	# Of the other one nothing stands in that file.
 	sed -i '$d' "$FILE"
 	ROOM='' run cmd_claim --remove --all
 	assert_failure 1
-	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf ]]
+	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf &&
+		! -e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf ]]
 	ROOM=yes cmd_claim --remove --all 2>/dev/null
 	[[ $(<"$FILE") == "ARRAY /dev/md0 UUID=$UUID" && -z $(ls "$R/etc/mdadm/mdadm.conf.d") ]]
 }
@@ -128,7 +143,8 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 @test "the verb: one array, or --all; --remove alone is too much" {
 	local file
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
-	printf 'UUID=99999999-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-B\n' >"$R/etc/ramraid/more.conf"
+	printf 'UUID=99999999-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-B\n' \
+		>"$R/etc/ramraid/more.conf"
 	claim() { run "$PROJECT/bin/ramraid" claim --no-initramfs "$@"; }
 	there() { [[ $(cd "$CLAIMED" && echo *) == "$*" ]] || fail "$(ls "$CLAIMED")"; }
 	CLAIMED=$R/etc/mdadm/mdadm.conf.d

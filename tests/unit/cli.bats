@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The command line: options, exit codes, the lock. Programs that change something are only asked for --help here.
+# The command line: options, exit codes, the lock. Programs that change something are only asked for
+# --help here.
 
 setup() {
 	load helper
@@ -71,18 +72,22 @@ verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .
 	touch "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/evil.conf"
 	mkdir -p "$R/run/ramraid"
 	# What a name with ".." in it would lead to.
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\nRAM=auto\n' | tee "$R/etc/evil.conf" "$R/run/evil.started" >"$R/evil"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\nRAM=auto\n' |
+		tee "$R/etc/evil.conf" "$R/run/evil.started" >"$R/evil"
 	mkdir "$R/etc/ramraid/a"
 	cp "$R/evil" "$R/etc/ramraid/a/b.conf"
 	find "$R" | sort >"$BATS_TEST_TMPDIR/tree"
 	cd "$BATS_TEST_TMPDIR"
-	for name in '' .. ../evil a/b -x $'x\ny\e[2J' '$(touch X)' 'a[$(touch X)]' ramraid evil.conf "a$long" ä $'\xff'; do
+	for name in '' .. ../evil a/b -x $'x\ny\e[2J' '$(touch X)' 'a[$(touch X)]' ramraid \
+		evil.conf "a$long" ä $'\xff'; do
 		for verb in start stop attach detach wait status check create; do
 			set -- "$name"
 			[[ $verb != create ]] || set -- "$name" /dev/disk/by-id/none
 			run ramraid "$verb" -- "$@"
-			[[ $status == 2 && $output == *"can't be an array's name"* ]] || fail "$verb ${name@Q}: $status $output"
-			[[ ! $output =~ [$'\x01'-$'\x09'$'\x0b'-$'\x1f'] && ${#output} -lt 600 ]] || fail "$verb: ${output@Q}"
+			[[ $status == 2 && $output == *"can't be an array's name"* ]] ||
+				fail "$verb ${name@Q}: $status $output"
+			[[ ! $output =~ [$'\x01'-$'\x09'$'\x0b'-$'\x1f'] && ${#output} -lt 600 ]] ||
+				fail "$verb: ${output@Q}"
 		done
 	done
 	for verb in claim remember witness; do
@@ -120,7 +125,8 @@ verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .
 	mkdir -p "$R/dev/md"
 	: >"$R/dev/md/data"
 	run ramraid status data
-	assert_line -p '/dev/md/data runs, and goes on; like this it is not started at the next boot'
+	assert_line \
+		-p '/dev/md/data runs, and goes on; like this it is not started at the next boot'
 }
 
 @test "a name that no array has: those that there are" {
@@ -151,14 +157,16 @@ parses() { # FLAGS ARG…
 
 @test "cli_parse: flags, values, operands, --" {
 	parses 'yes force ram= timeout=' --yes a --ram=brd b --timeout= -- --force -x
-	[[ ${ARGS[*]} == 'a b --force -x' && ${OPT[yes]} == yes && ${OPT[ram]} == brd && -z ${OPT[timeout]} && ! -v OPT[force] ]]
+	[[ ${ARGS[*]} == 'a b --force -x' && ${OPT[yes]} == yes && ${OPT[ram]} == brd &&
+		-z ${OPT[timeout]} && ! -v OPT[force] ]]
 	cli_parse x '' one
 	[[ ${ARGS[*]} == one && ${#OPT[@]} == 0 ]]
 	cli_parse x 'ram=' '--ram=a=b c' -
 	[[ ${OPT[ram]} == 'a=b c' && ${ARGS[*]} == - ]]
 	# The value may be the next word, but not where there need not be one.
 	cli_parse x 'ram= watch watch= no-wait=' a --ram brd --watch b --no-wait --x
-	[[ ${OPT[ram]} == brd && ${OPT[watch]} == yes && ${OPT[no_wait]} == --x && ${ARGS[*]} == 'a b' ]]
+	[[ ${OPT[ram]} == brd && ${OPT[watch]} == yes && ${OPT[no_wait]} == --x &&
+		${ARGS[*]} == 'a b' ]]
 	run parses 'ram=' name --ram
 	assert_failure 2
 	assert_output -p 'unknown option --ram'
@@ -173,7 +181,8 @@ parses() { # FLAGS ARG…
 
 @test "no option is asked for by a key that can't have been set" {
 	# Formatting takes [dry-run] for arithmetic and makes it [dry - run], which is another key.
-	run grep -nE '\b(OPT|F|CONF|WITNESS)\[[^]"]* - [^]]*\]' -r "$PROJECT/lib" "$PROJECT/bin" "$PROJECT/units"
+	run grep -nE '\b(OPT|F|CONF|WITNESS)\[[^]"]* - [^]]*\]' -r "$PROJECT/lib" "$PROJECT/bin" \
+		"$PROJECT/units"
 	assert_output ''
 }
 
@@ -221,7 +230,8 @@ parses() { # FLAGS ARG…
 @test "a mistyped word: the nearest one, if it is near" {
 	local word
 	libraries
-	for word in stauts:status relase:release destory:destroy stpo:stop STATUS:status xyz: s: '':'' "$(printf '%0100d' 0):" adpot:adopt; do
+	for word in stauts:status relase:release destory:destroy stpo:stop STATUS:status xyz: s: \
+		'':'' "$(printf '%0100d' 0):" adpot:adopt; do
 		suggest "${word%%:*}" status stop start release adopt destroy
 		[[ $SUGGESTION == "${word#*:}" ]] || fail "$word: $SUGGESTION"
 	done
@@ -238,7 +248,8 @@ parses() { # FLAGS ARG…
 
 @test "cli_parse: what it refuses, with the first line of the usage" {
 	local bad
-	for bad in --no --ram --yes=1 --ram= -n -Y -yn --=x '--y es' '--yes name' '--dry-run yes' --dry-run; do
+	for bad in --no --ram --yes=1 --ram= -n -Y -yn --=x '--y es' '--yes name' '--dry-run yes' \
+		--dry-run; do
 		run parses 'yes name=' "$bad"
 		assert_failure 2
 		assert_output -p "unknown option $bad"
@@ -282,13 +293,18 @@ parses() { # FLAGS ARG…
 @test "output that can not be written ends with 1 and a message of our own" {
 	local verb
 	[[ -e /dev/full ]] || skip 'no /dev/full'
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
-	for verb in status 'status --json' list check 'check --json' metrics 'config show' 'config show --json data'; do
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
+		>"$R/etc/ramraid/data.conf"
+	for verb in status 'status --json' list check 'check --json' metrics 'config show' \
+		'config show --json data'; do
 		status=0
 		# shellcheck disable=SC2086 # words
 		"$PROJECT/bin/ramraid" $verb >/dev/full 2>"$BATS_TEST_TMPDIR/said" || status=$?
-		[[ $status == 1 && $(<"$BATS_TEST_TMPDIR/said") == *'the output could not be written' ]] || fail "$verb: $status" "$(<"$BATS_TEST_TMPDIR/said")"
-		not grep -E 'line [0-9]+' "$BATS_TEST_TMPDIR/said" || fail "$verb" "$(<"$BATS_TEST_TMPDIR/said")"
+		[[ $status == 1 &&
+			$(<"$BATS_TEST_TMPDIR/said") == *'the output could not be written' ]] ||
+			fail "$verb: $status" "$(<"$BATS_TEST_TMPDIR/said")"
+		not grep -E 'line [0-9]+' "$BATS_TEST_TMPDIR/said" ||
+			fail "$verb" "$(<"$BATS_TEST_TMPDIR/said")"
 	done
 }
 
@@ -305,7 +321,9 @@ parses() { # FLAGS ARG…
 				"$PROJECT/bin/ramraid" $verb >&3
 				echo $? >"$BATS_TEST_TMPDIR/code"
 			) 2>"$BATS_TEST_TMPDIR/said" || :
-			[[ $(<"$BATS_TEST_TMPDIR/code") == 141 && ! -s $BATS_TEST_TMPDIR/said ]] || fail "$verb: $(<"$BATS_TEST_TMPDIR/code")" "$(<"$BATS_TEST_TMPDIR/said")"
+			[[ $(<"$BATS_TEST_TMPDIR/code") == 141 && ! -s $BATS_TEST_TMPDIR/said ]] ||
+				fail "$verb: $(<"$BATS_TEST_TMPDIR/code")" \
+					"$(<"$BATS_TEST_TMPDIR/said")"
 		done
 	done
 }

@@ -21,12 +21,14 @@ setup() {
 
 compopt() { :; } # only bash's own call of a completion may use it
 
-# completes LINE WORD…: what may stand at the end of LINE, in any order, is these words and no others.
+# completes LINE WORD…: what may stand at the end of LINE, in any order, is these words and no
+# others.
 completes() {
 	COMP_LINE=$1 COMP_POINT=${#1}
 	_ramraid
 	shift
-	[[ $(printf '%s\n' "${COMPREPLY[@]}" | sort) == "$(printf '%s\n' "$@" | sort)" ]] || fail "$COMP_LINE: $(printf '%q ' "${COMPREPLY[@]}")"
+	[[ $(printf '%s\n' "${COMPREPLY[@]}" | sort) == "$(printf '%s\n' "$@" | sort)" ]] ||
+		fail "$COMP_LINE: $(printf '%q ' "${COMPREPLY[@]}")"
 }
 
 @test "verbs: all that there are" {
@@ -58,7 +60,8 @@ completes() {
 @test "options, each once" {
 	completes 'ramraid stop -' --dry-run --help
 	completes 'ramraid create --' --dry-run --yes --force --no-wait --ram= --layout= --help
-	completes 'ramraid create --dry-run --ram=brd data --' --yes --force --no-wait --layout= --help
+	completes 'ramraid create --dry-run --ram=brd data --' --yes --force --no-wait --layout= \
+		--help
 	completes 'ramraid wait --t' --timeout=
 	completes 'ramraid config show --j' --json
 }
@@ -75,9 +78,11 @@ completes() {
 
 @test "disks and arrays, also with a colon, where bash begins a new word" {
 	completes 'ramraid create data ' /dev/disk/by-id/{ata-A,wwn-0x1,nvme-B:2,md-uuid-1:2:3:4}
-	completes 'ramraid create data /dev/disk/by-id/ata-A /dev/disk/by-id/w' /dev/disk/by-id/wwn-0x1
+	completes 'ramraid create data /dev/disk/by-id/ata-A /dev/disk/by-id/w' \
+		/dev/disk/by-id/wwn-0x1
 	completes 'ramraid create data /dev/disk/by-id/nvme-B:' 2
-	completes 'ramraid adopt data ' /dev/md/old /dev/disk/by-id/{ata-A,wwn-0x1,nvme-B:2,md-uuid-1:2:3:4}
+	completes 'ramraid adopt data ' /dev/md/old \
+		/dev/disk/by-id/{ata-A,wwn-0x1,nvme-B:2,md-uuid-1:2:3:4}
 }
 
 @test "the cursor in the middle of the line" {
@@ -106,7 +111,8 @@ completes() {
 	for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do
 		verb=$(basename "$verb" .sh)
 		grep -q "^	'$verb:" "$BATS_FILE_TMPDIR/_ramraid" || fail "not described: $verb"
-		grep -q "^	$verb) _arguments " "$BATS_FILE_TMPDIR/_ramraid" || fail "not completed: $verb"
+		grep -q "^	$verb) _arguments " "$BATS_FILE_TMPDIR/_ramraid" ||
+			fail "not completed: $verb"
 	done
 	if command -v zsh >/dev/null; then
 		zsh -n "$BATS_FILE_TMPDIR/_ramraid"
@@ -122,6 +128,8 @@ completes() {
 
 @test "zsh: the short form of an option stands beside it" {
 	run bash -c 'source "$1/generate/completion"; SHORTS="declare -grA CLI_SHORT=([n]=dry-run [y]=yes)"; zsh_specs --yes --dry-run' - "$PROJECT"
-	assert_output " '(- *)--help[what it does]' '(-y --yes)'{-y,--yes} '(-n --dry-run)'{-n,--dry-run}"
-	grep -F "stop) _arguments '(- *)--help[what it does]' '(-n --dry-run)'{-n,--dry-run}" "$BATS_FILE_TMPDIR/_ramraid"
+	assert_output \
+		" '(- *)--help[what it does]' '(-y --yes)'{-y,--yes} '(-n --dry-run)'{-n,--dry-run}"
+	grep -F "stop) _arguments '(- *)--help[what it does]' '(-n --dry-run)'{-n,--dry-run}" \
+		"$BATS_FILE_TMPDIR/_ramraid"
 }

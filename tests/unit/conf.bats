@@ -29,9 +29,12 @@ refuses() {
 	conf_load "$1" || code=$?
 	shift
 	((code == 1)) || fail "expected 1, got $code"
-	((${#CONF_ERRORS[@]} == $#)) || fail "expected $# errors, got ${#CONF_ERRORS[@]}: $(printf '%s\n' "${CONF_ERRORS[@]}")"
+	((${#CONF_ERRORS[@]} == $#)) ||
+		fail "expected $# errors, got ${#CONF_ERRORS[@]}: \
+$(printf '%s\n' "${CONF_ERRORS[@]}")"
 	for pattern; do
-		[[ ${CONF_ERRORS[i]} == $pattern ]] || fail "expected: $pattern"$'\n'"got: ${CONF_ERRORS[i]}"
+		[[ ${CONF_ERRORS[i]} == $pattern ]] ||
+			fail "expected: $pattern"$'\n'"got: ${CONF_ERRORS[i]}"
 		i=$((i + 1))
 	done
 }
@@ -54,7 +57,8 @@ line_taken() { # KEY VALUE
 	CONF_ERRORS=()
 	conf_lines_ file array "$1=$2"
 	((${#CONF_ERRORS[@]} == 0)) || fail "${CONF_ERRORS[0]}"
-	[[ $1 == @(MEMBER|REQUIRED_BY|UUID) || ${CONF[$1]} == "$2" ]] || fail "$1=$2 became ${CONF[$1]}"
+	[[ $1 == @(MEMBER|REQUIRED_BY|UUID) || ${CONF[$1]} == "$2" ]] ||
+		fail "$1=$2 became ${CONF[$1]}"
 }
 
 @test "a good configuration with every key" {
@@ -76,10 +80,15 @@ REQUIRED_BY=/srv/my data
 REQUIRED_BY=postgresql.service
 "
 	loads data
-	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[*]} == '/dev/disk/by-id/ata-A /dev/disk/by-partuuid/0f0f-01 /dev/mapper/vg-leg' ]]
-	[[ ${CONF[RAM]} == brd && ${CONF[RAM_RESERVE]} == 512M && ${CONF[WAIT]} == no && ${CONF[WAIT_TIMEOUT]} == '1h 30min' ]]
-	[[ ${CONF[ON_TIMEOUT]} == fail && ${CONF[MEMBER_TIMEOUT]} == infinity && ${CONF[START_DEGRADED]} == never && ${CONF[REBUILD]} == kernel ]]
-	[[ ${CONF[WRITE_BEHIND]} == 256 && ${CONF[ACCEPT_DATA_LOSS]} == yes && ${#REQUIRED_BY[@]} == 2 && ${REQUIRED_BY[0]} == '/srv/my data' ]]
+	[[ ${CONF[UUID]} == "$ID" &&
+		${MEMBERS[*]} == \
+			'/dev/disk/by-id/ata-A /dev/disk/by-partuuid/0f0f-01 /dev/mapper/vg-leg' ]]
+	[[ ${CONF[RAM]} == brd && ${CONF[RAM_RESERVE]} == 512M && ${CONF[WAIT]} == no &&
+		${CONF[WAIT_TIMEOUT]} == '1h 30min' ]]
+	[[ ${CONF[ON_TIMEOUT]} == fail && ${CONF[MEMBER_TIMEOUT]} == infinity &&
+		${CONF[START_DEGRADED]} == never && ${CONF[REBUILD]} == kernel ]]
+	[[ ${CONF[WRITE_BEHIND]} == 256 && ${CONF[ACCEPT_DATA_LOSS]} == yes &&
+		${#REQUIRED_BY[@]} == 2 && ${REQUIRED_BY[0]} == '/srv/my data' ]]
 }
 
 @test "the defaults, and nothing left over from the array before" {
@@ -87,9 +96,12 @@ REQUIRED_BY=postgresql.service
 	loads data
 	write plain.conf "${GOOD/1111/2222}"
 	loads plain
-	[[ ${CONF[RAM]} == auto && ${CONF[RAM_RESERVE]} == 10% && ${CONF[WAIT]} == yes && ${CONF[WAIT_TIMEOUT]} == 30min ]]
-	[[ ${CONF[ON_TIMEOUT]} == degraded && ${CONF[MEMBER_TIMEOUT]} == 30s && ${CONF[START_DEGRADED]} == witness ]]
-	[[ ${CONF[REBUILD]} == auto && ${CONF[WRITE_BEHIND]} == 0 && ${CONF[ACCEPT_DATA_LOSS]} == no ]]
+	[[ ${CONF[RAM]} == auto && ${CONF[RAM_RESERVE]} == 10% && ${CONF[WAIT]} == yes &&
+		${CONF[WAIT_TIMEOUT]} == 30min ]]
+	[[ ${CONF[ON_TIMEOUT]} == degraded && ${CONF[MEMBER_TIMEOUT]} == 30s &&
+		${CONF[START_DEGRADED]} == witness ]]
+	[[ ${CONF[REBUILD]} == auto && ${CONF[WRITE_BEHIND]} == 0 &&
+		${CONF[ACCEPT_DATA_LOSS]} == no ]]
 	((${#MEMBERS[@]} == 2 && ${#REQUIRED_BY[@]} == 0))
 }
 
@@ -100,7 +112,8 @@ REQUIRED_BY=postgresql.service
 	write data.conf.d/20-two.conf $'RAM=auto\nREQUIRED_BY=/more\n'
 	write data.conf.d/30-not.txt $'RAM=brd\n'
 	loads data
-	[[ ${CONF[WAIT]} == no && ${CONF[REBUILD]} == kernel && ${CONF[ON_TIMEOUT]} == degraded && ${CONF[RAM]} == auto ]]
+	[[ ${CONF[WAIT]} == no && ${CONF[REBUILD]} == kernel && ${CONF[ON_TIMEOUT]} == degraded &&
+		${CONF[RAM]} == auto ]]
 	[[ ${MEMBERS[2]} == /dev/disk/by-id/ata-C && ${REQUIRED_BY[*]} == /more ]]
 }
 
@@ -115,12 +128,15 @@ REQUIRED_BY=postgresql.service
 	write ramraid.conf.d/30-mine.conf $'REBUILD=auto\n'
 	with VERIFY=sample
 	loads data
-	[[ ${CONF[RAM]}:${CONF[WAIT]}:${CONF[REBUILD]}:${CONF[ON_TIMEOUT]}:${CONF[VERIFY]} == brd:yes:auto:degraded:sample ]] || fail "$(declare -p CONF)"
+	[[ ${CONF[RAM]}:${CONF[WAIT]}:${CONF[REBUILD]}:${CONF[ON_TIMEOUT]}:${CONF[VERIFY]} == \
+		brd:yes:auto:degraded:sample ]] ||
+		fail "$(declare -p CONF)"
 	((${#CONF_WARNINGS[@]} == 0))
 	[[ $(conf_names) == data ]]
 	printf 'MEMBER=/dev/disk/by-id/ata-X\n' >"$vendor/10-site.conf"
 	write ramraid.conf.d/30-mine.conf $'WAIT=perhaps\n'
-	warns data "$vendor/10-site.conf:1: MEMBER belongs to one array*" "$C/ramraid.conf.d/30-mine.conf:1: WAIT=perhaps: write yes or no"
+	warns data "$vendor/10-site.conf:1: MEMBER belongs to one array*" \
+		"$C/ramraid.conf.d/30-mine.conf:1: WAIT=perhaps: write yes or no"
 	[[ ${CONF[HOTPLUG]} == no ]]
 }
 
@@ -133,7 +149,8 @@ MEMBER='/dev/disk/by-id/ata-A'
   WAIT=no$(printf ' \t')
 REQUIRED_BY=\"/srv/my data\""
 	loads data
-	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[0]} == /dev/disk/by-id/ata-A && ${CONF[WAIT]} == no && ${REQUIRED_BY[0]} == '/srv/my data' ]]
+	[[ ${CONF[UUID]} == "$ID" && ${MEMBERS[0]} == /dev/disk/by-id/ata-A &&
+		${CONF[WAIT]} == no && ${REQUIRED_BY[0]} == '/srv/my data' ]]
 }
 
 @test "both spellings of an array UUID become the one of sysfs" {
@@ -150,15 +167,20 @@ REQUIRED_BY=\"/srv/my data\""
 
 @test "unknown keys and lines that are none" {
 	with WIAT=yes wait=yes 'WAIT yes' =yes 'export WAIT=yes' 'A[$(touch X)]=1'
-	refuses data "$C/data.conf:4: unknown key \"WIAT\"*ramraid.conf(5)*" "$C/data.conf:5: \"wait=yes\" is not*KEY=value" \
-		"$C/data.conf:6: *" "$C/data.conf:7: *" "$C/data.conf:8: *" "$C/data.conf:9: *"
+	refuses data "$C/data.conf:4: unknown key \"WIAT\"*ramraid.conf(5)*" \
+		"$C/data.conf:5: \"wait=yes\" is not*KEY=value" "$C/data.conf:6: *" \
+		"$C/data.conf:7: *" "$C/data.conf:8: *" "$C/data.conf:9: *"
 }
 
 @test "MOUNT, as 0.1 called REQUIRED_BY, is read, and a note says the word that holds now" {
 	with MOUNT=/a 'MOUNT = "b.service"' REQUIRED_BY=/c
 	loads data
-	[[ ${REQUIRED_BY[*]} == '/a b.service /c' && ${#CONF_WARNINGS[@]} == 0 && ${CONF[HOTPLUG]} == yes ]]
-	[[ ${#CONF_NOTES[@]} == 2 && ${CONF_NOTES[0]} == "$C/data.conf:4: MOUNT is called REQUIRED_BY since 0.2.0; write REQUIRED_BY=, "* && ${CONF_NOTES[1]} == *:5:* ]] || fail "${CONF_NOTES[*]}"
+	[[ ${REQUIRED_BY[*]} == '/a b.service /c' && ${#CONF_WARNINGS[@]} == 0 &&
+		${CONF[HOTPLUG]} == yes ]]
+	[[ ${#CONF_NOTES[@]} == 2 &&
+		${CONF_NOTES[0]} == "$C/data.conf:4: MOUNT is called REQUIRED_BY since 0.2.0; write REQUIRED_BY=, "* &&
+		${CONF_NOTES[1]} == *:5:* ]] ||
+		fail "${CONF_NOTES[*]}"
 	run conf_need data
 	assert_success
 	((${#lines[@]} == 2))
@@ -195,42 +217,58 @@ REQUIRED_BY=\"/srv/my data\""
 
 @test "bad values of every key are refused with the place and what to write" {
 	local bad
-	for bad in UUID= UUID=1234 UUID=1111111122223333444455555555555 UUID=11111111-2222-3333-4444-55555555555g 'UUID=11111111:22223333-4444-555555555555' \
-		MEMBER= MEMBER=sda MEMBER=disk/by-id/x MEMBER=/dev/ RAM= RAM=tape RAM=AUTO RAM_RESERVE= RAM_RESERVE=x RAM_RESERVE=10%% RAM_RESERVE=-1 RAM_RESERVE=1.5G \
-		RAM_RESERVE=1Z WAIT= WAIT=maybe WAIT=Yess WAIT=2 WAIT_TIMEOUT= WAIT_TIMEOUT=soon WAIT_TIMEOUT=-1s WAIT_TIMEOUT=infinite 'WAIT_TIMEOUT=10 min;' \
-		ON_TIMEOUT= ON_TIMEOUT=open MEMBER_TIMEOUT= MEMBER_TIMEOUT=s MEMBER_TIMEOUT=infinity30s START_DEGRADED= START_DEGRADED=yes \
-		REBUILD= REBUILD=fast WRITE_BEHIND= WRITE_BEHIND=-1 WRITE_BEHIND=yes WRITE_BEHIND=0x10 WRITE_BEHIND=123456 ACCEPT_DATA_LOSS= ACCEPT_DATA_LOSS=y \
+	for bad in UUID= UUID=1234 UUID=1111111122223333444455555555555 \
+		UUID=11111111-2222-3333-4444-55555555555g \
+		'UUID=11111111:22223333-4444-555555555555' MEMBER= MEMBER=sda MEMBER=disk/by-id/x \
+		MEMBER=/dev/ RAM= RAM=tape RAM=AUTO RAM_RESERVE= RAM_RESERVE=x RAM_RESERVE=10%% \
+		RAM_RESERVE=-1 RAM_RESERVE=1.5G RAM_RESERVE=1Z WAIT= WAIT=maybe WAIT=Yess WAIT=2 \
+		WAIT_TIMEOUT= WAIT_TIMEOUT=soon WAIT_TIMEOUT=-1s WAIT_TIMEOUT=infinite \
+		'WAIT_TIMEOUT=10 min;' ON_TIMEOUT= ON_TIMEOUT=open MEMBER_TIMEOUT= \
+		MEMBER_TIMEOUT=s MEMBER_TIMEOUT=infinity30s START_DEGRADED= START_DEGRADED=yes \
+		REBUILD= REBUILD=fast WRITE_BEHIND= WRITE_BEHIND=-1 WRITE_BEHIND=yes \
+		WRITE_BEHIND=0x10 WRITE_BEHIND=123456 ACCEPT_DATA_LOSS= ACCEPT_DATA_LOSS=y \
 		REQUIRED_BY= REQUIRED_BY=srv REQUIRED_BY=a/b.mount REQUIRED_BY=foo.timer; do
 		line_refused "$bad"
-		[[ ${CONF_ERRORS[0]} == "file:1: ${bad:0:80}: write "?* ]] || fail "${CONF_ERRORS[0]}"
+		[[ ${CONF_ERRORS[0]} == "file:1: ${bad:0:80}: write "?* ]] ||
+			fail "${CONF_ERRORS[0]}"
 	done
 }
 
 @test "a comment behind a value is no comment, and that is said" {
 	line_refused 'WAIT=no # until the disks are faster'
-	[[ ${CONF_ERRORS[0]} == 'file:1: WAIT=no # until the disks are faster: write yes or no; a comment stands on a line of its own' ]] || fail "${CONF_ERRORS[0]}"
+	[[ ${CONF_ERRORS[0]} == 'file:1: WAIT=no # until the disks are faster: write yes or no; a comment stands on a line of its own' ]] ||
+		fail "${CONF_ERRORS[0]}"
 }
 
 @test "write-behind beyond md's limit of 16383 is refused" {
 	local value
-	for value in 0 1 9 10 999 1000 9999 10000 16000 16299 16383; do line_taken WRITE_BEHIND "$value"; done
-	for value in 16384 16390 16400 17000 20000 99999; do line_refused "WRITE_BEHIND=$value"; done
+	for value in 0 1 9 10 999 1000 9999 10000 16000 16299 16383; do
+		line_taken WRITE_BEHIND "$value"
+	done
+	for value in 16384 16390 16400 17000 20000 99999; do
+		line_refused "WRITE_BEHIND=$value"
+	done
 }
 
 @test "good values of every key are taken" {
 	local value
 	for value in 512 512K 1M 2G 1T 0 0% 10% 100%; do line_taken RAM_RESERVE "$value"; done
-	for value in 0 30 90s 1.5h '1min 30s' 1h30min infinity 100ms; do line_taken WAIT_TIMEOUT "$value" && line_taken MEMBER_TIMEOUT "$value"; done
+	for value in 0 30 90s 1.5h '1min 30s' 1h30min infinity 100ms; do
+		line_taken WAIT_TIMEOUT "$value" && line_taken MEMBER_TIMEOUT "$value"
+	done
 	for value in auto rapiddisk brd none; do line_taken RAM "$value"; done
 	for value in witness always never; do line_taken START_DEGRADED "$value"; done
-	for value in / /srv '/a b' srv.mount dev-md-x.swap x@y.service a-b.target; do line_taken REQUIRED_BY "$value"; done
+	for value in / /srv '/a b' srv.mount dev-md-x.swap x@y.service a-b.target; do
+		line_taken REQUIRED_BY "$value"
+	done
 }
 
 @test "an unstable member name: the message names the link to write" {
 	with MEMBER=/dev/sda
 	refuses data "$C/data.conf:4: MEMBER=/dev/sda: this name can mean another disk*write /dev/disk/by-id/wwn-0x1"
 	with MEMBER=/dev/sdz MEMBER=/dev/nvme0n1 MEMBER=/dev/disk/by-id/../sda MEMBER=/dev/dm-3
-	refuses data "$C/data.conf:4:*write a name below /dev/disk/by-id*" "$C/data.conf:5:*" "$C/data.conf:6:*" "$C/data.conf:7:*"
+	refuses data "$C/data.conf:4:*write a name below /dev/disk/by-id*" "$C/data.conf:5:*" \
+		"$C/data.conf:6:*" "$C/data.conf:7:*"
 }
 
 @test "a member that stands there twice" {
@@ -246,9 +284,11 @@ warns() {
 	local i=0 pattern
 	loads "$1"
 	shift
-	((${#CONF_WARNINGS[@]} == $#)) || fail "expected $# warnings, got ${#CONF_WARNINGS[@]}: ${CONF_WARNINGS[*]}"
+	((${#CONF_WARNINGS[@]} == $#)) ||
+		fail "expected $# warnings, got ${#CONF_WARNINGS[@]}: ${CONF_WARNINGS[*]}"
 	for pattern; do
-		[[ ${CONF_WARNINGS[i]} == $pattern ]] || fail "expected: $pattern"$'\n'"got: ${CONF_WARNINGS[i]}"
+		[[ ${CONF_WARNINGS[i]} == $pattern ]] ||
+			fail "expected: $pattern"$'\n'"got: ${CONF_WARNINGS[i]}"
 		i=$((i + 1))
 	done
 }
@@ -256,7 +296,8 @@ warns() {
 @test "a fault in the defaults stops no array: what belongs to one array has no place there" {
 	write data.conf "$GOOD"
 	write ramraid.conf "UUID=$ID"$'\nMEMBER=/dev/disk/by-id/ata-C\nREQUIRED_BY=/a\nWAIT=no\n'
-	warns data "$C/ramraid.conf:1: UUID belongs to one array*" "$C/ramraid.conf:2: MEMBER belongs*" "$C/ramraid.conf:3: REQUIRED_BY belongs*"
+	warns data "$C/ramraid.conf:1: UUID belongs to one array*" \
+		"$C/ramraid.conf:2: MEMBER belongs*" "$C/ramraid.conf:3: REQUIRED_BY belongs*"
 }
 
 @test "a fault in the defaults switches hot-plug off: it may have been meant to" {
@@ -305,7 +346,8 @@ warns() {
 	with
 	write ramraid.conf LAYOUT=far2
 	loads data
-	[[ ${CONF[LAYOUT]} == mirror && ${CONF_WARNINGS[*]} == *'LAYOUT belongs to one array'* ]] || fail "${CONF_WARNINGS[*]}"
+	[[ ${CONF[LAYOUT]} == mirror && ${CONF_WARNINGS[*]} == *'LAYOUT belongs to one array'* ]] ||
+		fail "${CONF_WARNINGS[*]}"
 }
 
 @test "files that others can write are not read" {
@@ -355,15 +397,22 @@ warns() {
 			fifo) mkfifo "$C/$file" ;;
 			folder) mkdir "$C/$file" ;;
 			link) echo WAIT=no >"$C/target" && ln -s "$C/target" "$C/$file" ;;
-			device) ((EUID == 0)) && mknod "$C/$file" c 1 5 2>/dev/null || continue ;; # /dev/zero
+			# /dev/zero
+			device) ((EUID == 0)) && mknod "$C/$file" c 1 5 2>/dev/null || continue ;;
 			mode) echo WAIT=no >"$C/$file" && chmod 664 "$C/$file" ;;
-			owner) echo WAIT=no >"$C/$file" && { ((EUID == 0)) || continue; } && chown 65534 "$C/$file" ;;
+			owner)
+				echo WAIT=no >"$C/$file" && { ((EUID == 0)) || continue; } &&
+					chown 65534 "$C/$file"
+				;;
 			huge) truncate -s 1T "$C/$file" ;;
 			nul) printf 'WAIT=n\0o\n' >"$C/$file" ;;
 			esac
-			timeout 10 bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need config/conf core/log
-				conf_load data; code=$?; printf "%s\n" "$code ${CONF[WAIT]}" "${CONF_ERRORS[@]}" "${CONF_WARNINGS[@]}"' - "$PROJECT" >"$BATS_TEST_TMPDIR/out" || fail "$kind $file: $?"
-			[[ $(<"$BATS_TEST_TMPDIR/out") == [01]" yes"$'\n'*"$C/$file: "* ]] || fail "$kind $file: $(<"$BATS_TEST_TMPDIR/out")"
+			timeout 10 bash -c \
+				'lib=$1/lib; source "$lib/core/load.sh"; need config/conf core/log
+				conf_load data; code=$?; printf "%s\n" "$code ${CONF[WAIT]}" "${CONF_ERRORS[@]}" "${CONF_WARNINGS[@]}"' - "$PROJECT" >"$BATS_TEST_TMPDIR/out" ||
+				fail "$kind $file: $?"
+			[[ $(<"$BATS_TEST_TMPDIR/out") == [01]" yes"$'\n'*"$C/$file: "* ]] ||
+				fail "$kind $file: $(<"$BATS_TEST_TMPDIR/out")"
 		done
 	done
 }
@@ -371,12 +420,14 @@ warns() {
 @test "keys that mean something to bash mean nothing here" {
 	local key code=0 path=$PATH
 	cd "$BATS_TEST_TMPDIR"
-	for key in PATH BASH_ENV IFS EUID LC_ALL CONF MEMBERS RAMRAID_ROOT 'F[x]' 'a[$(touch X)]' 'CONF[$(touch X)]' 'MEMBER[0]' WAIT+ 'WAIT '; do
+	for key in PATH BASH_ENV IFS EUID LC_ALL CONF MEMBERS RAMRAID_ROOT 'F[x]' 'a[$(touch X)]' \
+		'CONF[$(touch X)]' 'MEMBER[0]' WAIT+ 'WAIT '; do
 		CONF_ERRORS=()
 		conf_lines_ file array "$key=/evil"
 		[[ ${CONF_ERRORS[0]} == file:1:* ]] || fail "$key"
 	done
-	[[ $PATH == "$path" && ! -v BASH_ENV && $IFS == $' \t\n' && ! -e X && -z ${F[x]-} && ${#MEMBERS[@]} == 0 ]]
+	[[ $PATH == "$path" && ! -v BASH_ENV && $IFS == $' \t\n' && ! -e X && -z ${F[x]-} &&
+		${#MEMBERS[@]} == 0 ]]
 }
 
 @test "NUL bytes, control characters and DOS line ends" {
@@ -414,10 +465,13 @@ warns() {
 	local long blanks before=$SECONDS text
 	printf -v long '%060000d' 0
 	printf -v blanks '%10000s' ''
-	for text in "$long" "${blanks}x" "KEY${long//0/A}=1" "WAIT=$long" "MEMBER=/dev/disk/by-id/$long/x" "REQUIRED_BY=/$long" "WAIT${long//0/ }=no" "\"${long//0/\"}"; do
+	for text in "$long" "${blanks}x" "KEY${long//0/A}=1" "WAIT=$long" \
+		"MEMBER=/dev/disk/by-id/$long/x" "REQUIRED_BY=/$long" "WAIT${long//0/ }=no" \
+		"\"${long//0/\"}"; do
 		CONF_ERRORS=()
 		conf_lines_ file array "$text"
-		[[ ${#CONF_ERRORS[*]} == 0 || ${#CONF_ERRORS[0]} -lt 400 ]] || fail "a message of ${#CONF_ERRORS[0]} characters"
+		[[ ${#CONF_ERRORS[*]} == 0 || ${#CONF_ERRORS[0]} -lt 400 ]] ||
+			fail "a message of ${#CONF_ERRORS[0]} characters"
 	done
 	((SECONDS - before < 30)) || fail "$((SECONDS - before)) s"
 }
@@ -426,7 +480,8 @@ warns() {
 	local long before=$SECONDS key
 	printf -v long '%060000d' 1
 	for key in WAIT_TIMEOUT MEMBER_TIMEOUT; do
-		timeout 30 bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need config/conf; [[ $2 =~ $RE_TIME ]]' - "$PROJECT" "$long!" || (($? == 1)) || fail "took more than 30 s, or crashed"
+		timeout 30 bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need config/conf; [[ $2 =~ $RE_TIME ]]' - "$PROJECT" "$long!" ||
+			(($? == 1)) || fail "took more than 30 s, or crashed"
 		line_refused "$key=$long!"
 	done
 	((SECONDS - before < 30)) || fail "$((SECONDS - before)) s"
@@ -435,8 +490,11 @@ warns() {
 @test "values are never executed" {
 	local value
 	cd "$BATS_TEST_TMPDIR"
-	for value in '$(touch X)' '`touch X`' '"; touch X; "' 'a[$(touch X)]' '$((X=1))' '<(touch X)' '*' '~' '${X:=1}'; do
-		with "WAIT=$value" "MEMBER=/dev/$value" "MEMBER=/dev/disk/by-id/$value" "REQUIRED_BY=/$value" "WRITE_BEHIND=$value" "$value=yes" "UUID=$value" "WAIT_TIMEOUT=$value" "$value"
+	for value in '$(touch X)' '`touch X`' '"; touch X; "' 'a[$(touch X)]' '$((X=1))' \
+		'<(touch X)' '*' '~' '${X:=1}'; do
+		with "WAIT=$value" "MEMBER=/dev/$value" "MEMBER=/dev/disk/by-id/$value" \
+			"REQUIRED_BY=/$value" "WRITE_BEHIND=$value" "$value=yes" "UUID=$value" \
+			"WAIT_TIMEOUT=$value" "$value"
 		conf_load data || :
 		[[ ! -e X && ! -v X ]] || fail "executed: $value"
 		[[ ${REQUIRED_BY[0]} == "/$value" ]] || fail "changed: $value to ${REQUIRED_BY[0]}"
@@ -448,7 +506,8 @@ warns() {
 
 @test "array names" {
 	local name code
-	for name in '' ramraid ../data a/b /data .. . .hidden -data 1data 'a b' 'a;b' $'a\nb' data.conf a@b ä aaaaaaaaaabbbbbbbbbbccccccccccdd; do
+	for name in '' ramraid ../data a/b /data .. . .hidden -data 1data 'a b' 'a;b' $'a\nb' \
+		data.conf a@b ä aaaaaaaaaabbbbbbbbbbccccccccccdd; do
 		code=0
 		conf_load "$name" || code=$?
 		((code == 1)) || fail "\"$name\": $code"
@@ -547,7 +606,9 @@ fuzz() {
 	assert_failure 2
 	# Asked for again with the lock held, it says so once.
 	{ conf_need_started data && conf_need_started data; } 2>"$R/said"
-	[[ $(grep -c 'going by what it was started with' "$R/said"):$(grep -c 'BROKEN' "$R/said") == 1:1 ]] || fail "$(<"$R/said")"
+	[[ $(grep -c 'going by what it was started with' "$R/said"):$(grep -c 'BROKEN' "$R/said") \
+		== 1:1 ]] ||
+		fail "$(<"$R/said")"
 	[[ ${CONF[UUID]} == "$ID" && ${#MEMBERS[@]} -gt 0 ]]
 	rm "$C/data.conf"
 	conf_need_started data 2>/dev/null
@@ -556,12 +617,15 @@ fuzz() {
 
 @test "RAM= takes a device by a name that lasts, in the file of one array, and no disk leg" {
 	local path
-	for path in /dev/disk/by-id/nvme-X /dev/disk/by-path/pci-0000:00:1f.0-nvme-1 /dev/disk/by-partuuid/1 /dev/mapper/fast /dev/md/fast /dev/pmem0 /dev/pmem12 /dev/pmem0.1 /dev/pmem1s; do
+	for path in /dev/disk/by-id/nvme-X /dev/disk/by-path/pci-0000:00:1f.0-nvme-1 \
+		/dev/disk/by-partuuid/1 /dev/mapper/fast /dev/md/fast /dev/pmem0 /dev/pmem12 \
+		/dev/pmem0.1 /dev/pmem1s; do
 		with "RAM=$path"
 		loads data
 		[[ ${CONF[RAM]} == "$path" ]] || fail "$path became ${CONF[RAM]}"
 	done
-	for path in /dev/sda /dev/nvme0n1 /dev/ram0 /dev/rd0 /dev/pmem /dev/pmemx /dev/pmem0p1 /dev/disk/by-id/../../sda; do
+	for path in /dev/sda /dev/nvme0n1 /dev/ram0 /dev/rd0 /dev/pmem /dev/pmemx /dev/pmem0p1 \
+		/dev/disk/by-id/../../sda; do
 		with "RAM=$path"
 		refuses data "*/data.conf:4: RAM=$path: this name can mean another disk after the next boot; write *"
 	done
@@ -572,5 +636,6 @@ fuzz() {
 	write ramraid.conf $'RAM=/dev/disk/by-id/nvme-X\n'
 	with WAIT=no
 	loads data
-	[[ ${CONF[RAM]} == auto && ${CONF_WARNINGS[0]} == *'ramraid.conf:1: RAM=DEVICE belongs to one array; write it in that array'"'"'s own file' ]]
+	[[ ${CONF[RAM]} == auto &&
+		${CONF_WARNINGS[0]} == *'ramraid.conf:1: RAM=DEVICE belongs to one array; write it in that array'"'"'s own file' ]]
 }

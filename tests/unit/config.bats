@@ -37,7 +37,8 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 
 @test "an empty list, and both spellings of the UUID" {
 	rm "$C/data.conf"
-	printf 'UUID=11111111:22223333:44445555:55555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$C/plain.conf"
+	printf 'UUID=11111111:22223333:44445555:55555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
+		>"$C/plain.conf"
 	run show plain
 	assert_success
 	line "UUID=$ID" "$C/plain.conf:1"
@@ -51,7 +52,9 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	line REQUIRED_BY=x.service "$C/data.conf.d/local.conf:1"
 	[[ $output != *MOUNT* ]]
 	run cat "$BATS_TEST_TMPDIR/said"
-	[[ ${#lines[@]} == 1 && $output == "$C/data.conf:5: MOUNT is called REQUIRED_BY since 0.2.0; write REQUIRED_BY=,"* ]] || fail "$output"
+	[[ ${#lines[@]} == 1 &&
+		$output == "$C/data.conf:5: MOUNT is called REQUIRED_BY since 0.2.0; write REQUIRED_BY=,"* ]] ||
+		fail "$output"
 }
 
 @test "without a name: what holds for an array that says nothing of its own" {
@@ -77,16 +80,22 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	run show --json plain
 	[[ $(jq -c '[.keys.REQUIRED_BY, (.keys.MEMBER | length)]' <<<"$output") == '[[],1]' ]]
 	run show --json
-	[[ $(jq -c '[.name, .keys.RAM.value, .keys.RAM.line, .keys.MEMBER]' <<<"$output") == '[null,"brd",2,null]' ]]
-	fits() { jq "$1" <<<"$output" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/config.schema.json"; }
+	[[ $(jq -c '[.name, .keys.RAM.value, .keys.RAM.line, .keys.MEMBER]' <<<"$output") == \
+		'[null,"brd",2,null]' ]]
+	fits() {
+		jq "$1" <<<"$output" |
+			perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/config.schema.json"
+	}
 	fits . || fail "$output"
 	run show --json data
 	fits . || fail "$output"
-	for change in 'del(.version)' '.keys.RAN = .keys.RAM' 'del(.keys.WAIT)' '.keys.MEMBER = .keys.RAM' '.keys.RAM.line = 0' '.name = ""'; do
+	for change in 'del(.version)' '.keys.RAN = .keys.RAM' 'del(.keys.WAIT)' \
+		'.keys.MEMBER = .keys.RAM' '.keys.RAM.line = 0' '.name = ""'; do
 		not fits "$change" >/dev/null || fail "not found: $change"
 	done
 	# The schema has every key.
-	[[ $(jq -r '.properties.keys.properties | keys[]' "$PROJECT/docs/config.schema.json") == "$(jq -r '.keys | keys[]' <<<"$output")" ]]
+	[[ $(jq -r '.properties.keys.properties | keys[]' "$PROJECT/docs/config.schema.json") == \
+		"$(jq -r '.keys | keys[]' <<<"$output")" ]]
 }
 
 @test "errors are told as elsewhere: 2 for a fault, 3 for no such array" {
@@ -149,5 +158,8 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	local key
 	libraries
 	conf_keys_builtin
-	for key in "${!CONF[@]}"; do [[ $key == UUID || ${CONF[$key]} =~ ${CONF_FORM[$key]} ]] || fail "$key=${CONF[$key]}"; done
+	for key in "${!CONF[@]}"; do
+		[[ $key == UUID || ${CONF[$key]} =~ ${CONF_FORM[$key]} ]] ||
+			fail "$key=${CONF[$key]}"
+	done
 }

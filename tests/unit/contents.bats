@@ -41,8 +41,11 @@ UUID=AbCdEf-1111-2222"
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	mkdir -p "${file%/*}"
 	mkfifo "$file"
-	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ disk_stack contents_file contents_is_elsewhere lsblk called act_text put_folder log_info log_write log_printable
-	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" SYS="$SYS" ROOT="$ROOT" bash -c 'contents_remember data md127' 2>/dev/null
+	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ \
+		disk_stack contents_file contents_is_elsewhere lsblk called act_text put_folder \
+		log_info log_write log_printable
+	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" SYS="$SYS" ROOT="$ROOT" bash \
+		-c 'contents_remember data md127' 2>/dev/null
 	[[ $(<"$file") == UUID=1 ]]
 	printf 'UUID=2\0\n\0' >"$file"
 	run contents_remember data md127
@@ -52,14 +55,20 @@ UUID=AbCdEf-1111-2222"
 
 @test "the other volumes of a group that reaches onto it are told apart, and forgotten when they are not beside it any more" {
 	local dm uuid n=0
-	lsblk() { [[ $* != *dm-1* ]] && printf 'PATH="/dev/mapper/vg-db" UUID="1"\n' || printf 'PATH="/dev/mapper/vg-var" UUID="2"\n'; }
-	for uuid in LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1111 LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2222 LVM-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb3333 CRYPT-LUKS2-aaaaaaaaaaaaaaaa; do
+	lsblk() {
+		[[ $* != *dm-1* ]] && printf 'PATH="/dev/mapper/vg-db" UUID="1"\n' ||
+			printf 'PATH="/dev/mapper/vg-var" UUID="2"\n'
+	}
+	for uuid in LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1111 \
+		LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2222 LVM-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb3333 \
+		CRYPT-LUKS2-aaaaaaaaaaaaaaaa; do
 		mkdir -p "$R/sys/class/block/dm-$n/dm"
 		echo "$uuid" >"$R/sys/class/block/dm-$n/dm/uuid"
 		n=$((n + 1))
 	done
 	mkdir -p "$R/sys/class/block/md127/holders/dm-0" "$R/etc/ramraid/state"
-	[[ $(contents_of md127) == $'/dev/mapper/vg-db\n/dev/vg/db\nUUID=1\nbeside /dev/mapper/vg-var\nbeside /dev/vg/var\nbeside UUID=2' ]] || fail "$(contents_of md127)"
+	[[ $(contents_of md127) == $'/dev/mapper/vg-db\n/dev/vg/db\nUUID=1\nbeside /dev/mapper/vg-var\nbeside /dev/vg/var\nbeside UUID=2' ]] ||
+		fail "$(contents_of md127)"
 	contents_remember data md127 2>/dev/null
 	# While the group is not active it is kept; when the volume is elsewhere it is not.
 	rm -r "$R"/sys/class/block/md127/holders/dm-0
@@ -86,7 +95,8 @@ UUID=AbCdEf-1111-2222"
 	echo pv >"$R/sys/class/block/dm-1/dm/name"
 	echo CRYPT-PLAIN-under >"$R/sys/class/block/dm-2/dm/uuid"
 	echo under >"$R/sys/class/block/dm-2/dm/name"
-	[[ $(contents_of md127) == $'UUID=1\nbelow /dev/mapper/pv\nbelow /dev/mapper/under' ]] || fail "$(contents_of md127)"
+	[[ $(contents_of md127) == $'UUID=1\nbelow /dev/mapper/pv\nbelow /dev/mapper/under' ]] ||
+		fail "$(contents_of md127)"
 	contents_remember data md127 2>/dev/null
 	rm -r "$R/sys/class/block/md127/slaves/dm-0"
 	contents_remember data md127 2>/dev/null
@@ -99,7 +109,8 @@ UUID=AbCdEf-1111-2222"
 
 @test "LVM's names: device-mapper doubles dashes within a name" {
 	local pair
-	for pair in vg-lv=vg/lv vg--a-lv--b=vg-a/lv-b a--b--c-d=a-b-c/d vg-lv----x=vg/lv--x vg_1-lv.2=vg_1/lv.2; do
+	for pair in vg-lv=vg/lv vg--a-lv--b=vg-a/lv-b a--b--c-d=a-b-c/d vg-lv----x=vg/lv--x \
+		vg_1-lv.2=vg_1/lv.2; do
 		LSBLK="PATH=\"/dev/mapper/${pair%=*}\" UUID=\"\" LABEL=\"\" PARTUUID=\"\" PARTLABEL=\"\""
 		[[ $(contents_of md1) == *"/dev/${pair#*=}"* ]] || fail "$pair: $(contents_of md1)"
 	done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# The copy engine on plain files instead of disks and ramdisks: who copies what, what happens when a leg can't be read, and what the superblock
-# of the filled leg says. That md takes it is shown in virtual machines (cases "copy", "rebuild").
+# The copy engine on plain files instead of disks and ramdisks: who copies what, what happens when a
+# leg can't be read, and what the superblock of the filled leg says. That md takes it is shown in
+# virtual machines (cases "copy", "rebuild").
 
 setup() {
 	load helper
@@ -14,18 +15,22 @@ setup() {
 }
 teardown() { copy_stop data || :; }
 
-# legs MIB N: N disk legs with the same data, from the superblock of a leg that mdadm made, each with a data offset of its own; some of it zeros.
-# RAM leg: rd0, blank.
+# legs MIB N: N disk legs with the same data, from the superblock of a leg that mdadm made, each
+# with a data offset of its own; some of it zeros. RAM leg: rd0, blank.
 legs() {
 	local i words base="$FIXTURES/superblock/mdadm-4.4-disk-leg.bin"
 	SIZE=$(($1 * 1048576))
 	head -c "$SIZE" /dev/urandom >"$BATS_TEST_TMPDIR/data"
-	for ((i = 0; i < $1; i += 3)); do dd if=/dev/zero of="$BATS_TEST_TMPDIR/data" bs=1M seek="$i" count=1 conv=notrunc status=none; done
+	for ((i = 0; i < $1; i += 3)); do
+		dd if=/dev/zero of="$BATS_TEST_TMPDIR/data" bs=1M seek="$i" count=1 conv=notrunc \
+			status=none
+	done
 	for ((i = 0; i < $2; i++)); do
 		read -ra words < <(superblock_read "$base")
 		# Slot 0 is the RAM leg's.
 		printf -v 'words[23]' '%08x' $(($2 + 1))
-		superblock_clone_leg words $((i + 1)) $((i + 1)) "00000000-0000-0000-0000-00000000000$i" $((4096 + i * 2048 + SIZE / 512))
+		superblock_clone_leg words $((i + 1)) $((i + 1)) \
+			"00000000-0000-0000-0000-00000000000$i" $((4096 + i * 2048 + SIZE / 512))
 		superblock_clone_role_ words 0 65534
 		printf -v 'words[32]' '%08x' $((4096 + i * 2048))
 		printf -v 'words[20]' '%08x' $((SIZE / 512))
@@ -72,18 +77,23 @@ wait_for_copy() {
 	done
 	fail 'the copy does not end'
 }
-same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$BATS_TEST_TMPDIR/data"; }
+same() {
+	cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") \
+		"$BATS_TEST_TMPDIR/data"
+}
 
 @test "one, two and three legs, with data offsets of their own: the RAM leg has all of it, and no zeros" {
 	local n
 	for n in 1 2 3; do
 		legs 12 "$n"
 		copies $(seq -f 'sd%g' 0 $((n - 1)))
-		[[ $COPY_STATE == 'done' ]] || fail "$n: $COPY_STATE $COPY_WHY $(<"$BATS_TEST_TMPDIR/log")"
+		[[ $COPY_STATE == 'done' ]] ||
+			fail "$n: $COPY_STATE $COPY_WHY $(<"$BATS_TEST_TMPDIR/log")"
 		same || fail "$n legs"
 		((DONE == SIZE / 512 && TOTAL == DONE))
 		# 4 of 12 MiB are zeros.
-		(($(stat -c %b "$R/dev/rd0") <= 8 * 2048 + 64)) || fail "$(stat -c %b "$R/dev/rd0") blocks"
+		(($(stat -c %b "$R/dev/rd0") <= 8 * 2048 + 64)) ||
+			fail "$(stat -c %b "$R/dev/rd0") blocks"
 		copy_stop data
 		rm -f "$R/dev/rd0"
 	done
@@ -95,9 +105,12 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	mkdir -p "$R/sys/class/block/nvme0n1"
 	rm "$R/dev/rd0"
 	echo 'device nvme0n1 1 - used' >"$R/run/ramraid/data.ram"
-	copy_start data md127 nvme0n1 "$(stat -c %s "$R/dev/nvme0n1")" '' 0 sd0 sd1 2>"$BATS_TEST_TMPDIR/log" || fail "$COPY_WHY $(<"$BATS_TEST_TMPDIR/log")"
+	copy_start data md127 nvme0n1 "$(stat -c %s "$R/dev/nvme0n1")" '' 0 sd0 sd1 \
+		2>"$BATS_TEST_TMPDIR/log" ||
+		fail "$COPY_WHY $(<"$BATS_TEST_TMPDIR/log")"
 	wait_for_copy
-	cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/nvme0n1" | head -c "$SIZE") "$BATS_TEST_TMPDIR/data"
+	cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/nvme0n1" | head -c "$SIZE") \
+		"$BATS_TEST_TMPDIR/data"
 	copy_finish data 2>"$BATS_TEST_TMPDIR/log" || fail "$COPY_WHY"
 	[[ $(grep -c 'nocreat.*fsync' "$BATS_TEST_TMPDIR/log") == 2 ]]
 }
@@ -110,7 +123,8 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	local facts=$output leg
 	leg=$(superblock_facts "$R/dev/sd0")
 	for key in uuid events raid_disks size level; do
-		[[ $(grep "^$key=" <<<"$facts") == $(grep "^$key=" <<<"$leg") ]] || fail "$key: $facts"
+		[[ $(grep "^$key=" <<<"$facts") == $(grep "^$key=" <<<"$leg") ]] ||
+			fail "$key: $facts"
 	done
 	grep -qx 'sb=ok' <<<"$facts"
 	grep -qx 'role=0' <<<"$facts"
@@ -119,7 +133,8 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	grep -qx 'recovery=' <<<"$facts"
 	grep -qx 'device_uuid=01234567-89ab-cdef-0123-456789abcdef' <<<"$facts"
 	# The bitmap beside it, too.
-	cmp <(dd if="$R/dev/rd0" bs=512 skip=16 count=8 status=none) <(dd if="$R/dev/sd0" bs=512 skip=16 count=8 status=none)
+	cmp <(dd if="$R/dev/rd0" bs=512 skip=16 count=8 status=none) \
+		<(dd if="$R/dev/sd0" bs=512 skip=16 count=8 status=none)
 }
 
 # A named pipe is what can't be read with a seek: dd says so.
@@ -129,10 +144,14 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	# The other leg waits for this one's first try: it might have given all of it before.
 	dd() {
 		case $* in
-		*"/sd0 "*seek_bytes*) timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - "$TRIED" || return ;;
+		*"/sd0 "*seek_bytes*)
+			timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - "$TRIED" ||
+				return
+			;;
 		*"/$BREAK "*seek_bytes*)
 			: >"$TRIED"
-			printf '%s\n' "dd: error reading '/dev/$BREAK': Input/output error" '0+0 records in' '0 bytes copied, 0 s' >&2
+			printf '%s\n' "dd: error reading '/dev/$BREAK': Input/output error" \
+				'0+0 records in' '0 bytes copied, 0 s' >&2
 			return 1
 			;;
 		esac
@@ -141,7 +160,8 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
 	same
-	grep -q 'data: sd1 at byte .*Input/output error.*; another disk leg has to give that part' "$BATS_TEST_TMPDIR/log"
+	grep -q 'data: sd1 at byte .*Input/output error.*; another disk leg has to give that part' \
+		"$BATS_TEST_TMPDIR/log"
 }
 
 @test "a leg that ends early, as one that is pulled out: the other one gives the rest" {
@@ -165,7 +185,8 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	same
 	rm -r "$R/sys/block/md127/md/dev-sd0"
 	copies sd0 sd1
-	[[ $COPY_STATE == failed && $COPY_WHY == *'sd0 is no longer in sync in md127'* ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == failed && $COPY_WHY == *'sd0 is no longer in sync in md127'* ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 }
 
 @test "a leg with bad blocks in its list is not read from" {
@@ -176,7 +197,8 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 	printf -v 'words[54]' '%08x' "$SUPERBLOCK_SUM"
 	superblock_clone_bytes words | dd of="$R/dev/sd1" bs=4096 seek=1 conv=notrunc status=none
 	copies sd0 sd1
-	[[ $COPY_STATE == 'done' && $(ls "$R"/run/ramraid/data.copy/done.*) == *done.0 ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == 'done' && $(ls "$R"/run/ramraid/data.copy/done.*) == *done.0 ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 	same
 	# Its slot and number are taken all the same.
 	[[ $(cut -d' ' -f3 "$R/run/ramraid/data.copy/plan") == 0 ]]
@@ -185,7 +207,11 @@ same() { cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") "$
 }
 
 # spoiled NODE: it lacks a block of a write that it did not take.
-spoiled() { dd if=/dev/zero of="$R/dev/$1" bs=512 seek=$((4096 + ${1#sd} * 2048 + SIZE / 512 / 2 - 8 + 8 * ${1#sd})) count=8 conv=notrunc status=none; }
+spoiled() {
+	dd if=/dev/zero of="$R/dev/$1" bs=512 \
+		seek=$((4096 + ${1#sd} * 2048 + SIZE / 512 / 2 - 8 + 8 * ${1#sd})) count=8 \
+		conv=notrunc status=none
+}
 lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 
 @test "a write in flight that a leg does not take: waited for before the legs are looked at, and that leg is not read from" {
@@ -193,7 +219,8 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	spoiled sd1
 	md_drain() { lists_bad sd1; }
 	copies sd0 sd1
-	[[ $COPY_STATE == 'done' && $(ls "$R"/run/ramraid/data.copy/done.*) == *done.0 ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == 'done' && $(ls "$R"/run/ramraid/data.copy/done.*) == *done.0 ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 	same
 }
 
@@ -205,7 +232,10 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 		[[ $* != *"/sd1 "*seek_bytes* ]] || lists_bad sd1
 	}
 	copies sd0 sd1
-	[[ $COPY_STATE == 'done' && $(cat "$R"/run/ramraid/data.copy/bad.*) == 'sd1 at byte '*'is no longer without bad blocks'* ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == 'done' &&
+		$(cat "$R"/run/ramraid/data.copy/bad.*) == \
+			'sd1 at byte '*'is no longer without bad blocks'* ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 	same
 }
 
@@ -215,14 +245,18 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	dd() {
 		case $* in
 		*"/sd0 "*seek_bytes*)
-			timeout 20 bash -c 'until [[ -s $1 || -e $2 ]]; do sleep 0.05; done' - "$R/run/ramraid/data.copy/"{gave.1,bad.sd1} || return
+			timeout 20 bash -c 'until [[ -s $1 || -e $2 ]]; do sleep 0.05; done' - \
+				"$R/run/ramraid/data.copy/"{gave.1,bad.sd1} ||
+				return
 			lists_bad sd1
 			;;
 		esac
 		command dd "$@"
 	}
 	copies sd0 sd1
-	[[ $COPY_STATE == 'done' && ! -e $R/run/ramraid/data.copy/done.1 && -e $R/run/ramraid/data.copy/bad.sd1 ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == 'done' && ! -e $R/run/ramraid/data.copy/done.1 &&
+		-e $R/run/ramraid/data.copy/bad.sd1 ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 	same
 	# Or when nothing is left to do but to put it in.
 	lists_bad sd0
@@ -236,22 +270,42 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' && $(calls) == drain ]]
 	md_drain() { return 1; }
-	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 && fail 'began nevertheless'
+	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 &&
+		fail 'began nevertheless'
 	[[ $COPY_WHY == *'brought to rest'* ]]
 }
 
 @test "no leg can be read: failed, and why" {
 	legs 16 2
-	dd() { [[ $* != *"seek_bytes"* ]] || { local w=${1#if=} && echo "dd: error reading '$w': Input/output error" >&2 && return 1; } && command dd "$@"; }
+	dd() {
+		[[ $* != *"seek_bytes"* ]] ||
+			{
+				local w=${1#if=} &&
+					echo "dd: error reading '$w': Input/output error" >&2 &&
+					return 1
+			} &&
+			command dd "$@"
+	}
 	copies sd0 sd1
-	[[ $COPY_STATE == failed && $COPY_WHY == 'no disk leg could be read to the end: sd0 at byte '*'; sd1 at byte '* ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == failed &&
+		$COPY_WHY == \
+			'no disk leg could be read to the end: sd0 at byte '*'; sd1 at byte '* ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 }
 
 @test "the ramdisk can't be written: failed, and why" {
 	legs 16 2
-	dd() { [[ $* != *"seek_bytes"* ]] || { echo "dd: error writing '/dev/rd0': Cannot allocate memory" >&2 && return 1; } && command dd "$@"; }
+	dd() {
+		[[ $* != *"seek_bytes"* ]] ||
+			{
+				echo "dd: error writing '/dev/rd0': Cannot allocate memory" >&2 &&
+					return 1
+			} &&
+			command dd "$@"
+	}
 	copies sd0 sd1
-	[[ $COPY_STATE == failed && $COPY_WHY == *'Cannot allocate memory' ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == failed && $COPY_WHY == *'Cannot allocate memory' ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 }
 
 @test "a worker that is shot: its piece is missing, and that is not called done" {
@@ -261,13 +315,16 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 		local me=$BASHPID worker
 		worker=$(awk '{ print $4 }' "/proc/$me/stat")
 		# The other one waits until this one has had its turn.
-		[[ $* != *"/sd0 "*"seek_bytes"* ]] || timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - "$TRIED" || return
+		[[ $* != *"/sd0 "*"seek_bytes"* ]] ||
+			timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - "$TRIED" ||
+			return
 		# The worker, which waits for what dd says.
 		[[ $* != *"/sd1 "*"seek_bytes"* ]] || { : >"$TRIED" && kill -KILL "$worker" "$me"; }
 		command dd "$@"
 	}
 	copies sd0 sd1
-	[[ $COPY_STATE == failed && $COPY_WHY == 'it was ended after '* ]] || fail "$COPY_STATE $COPY_WHY"
+	[[ $COPY_STATE == failed && $COPY_WHY == 'it was ended after '* ]] ||
+		fail "$COPY_STATE $COPY_WHY"
 }
 
 @test "stopped in the middle: nothing of it is left, and the next one is not disturbed" {
@@ -297,7 +354,10 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	copy_stop data
 	# Where there are zeros now, there was something before.
 	head -c "$SIZE" /dev/zero >"$BATS_TEST_TMPDIR/data"
-	for i in 0 1; do dd if=/dev/zero of="$R/dev/sd$i" bs=512 seek=$((4096 + i * 2048)) count=$((SIZE / 512)) conv=notrunc status=none; done
+	for i in 0 1; do
+		dd if=/dev/zero of="$R/dev/sd$i" bs=512 seek=$((4096 + i * 2048)) \
+			count=$((SIZE / 512)) conv=notrunc status=none
+	done
 	copies sd0 sd1
 	same
 }
@@ -312,7 +372,8 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 		printf -v 'words[54]' '%08x' $((SUPERBLOCK_SUM + ${SPOIL:-0}))
 		put_leg sd1 6144
 		cp "$R/dev/sd1" "$R/dev/sd0"
-		copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 && fail "$change: not refused"
+		copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 &&
+			fail "$change: not refused"
 		[[ $COPY_WHY == *"$why"* ]] || fail "$change: $COPY_WHY"
 		ramdisk_is_blank data
 		unset MARKED CLEARED SPOIL
@@ -350,7 +411,8 @@ EOT
 	read -ra words < <(superblock_read "$R/dev/sd1")
 	put_leg sd1 6144
 	not copy_finish data
-	[[ $COPY_WHY == 'the bitmap has been cleared meanwhile (at 2 events, 1 before)' ]] || fail "$COPY_WHY"
+	[[ $COPY_WHY == 'the bitmap has been cleared meanwhile (at 2 events, 1 before)' ]] ||
+		fail "$COPY_WHY"
 }
 
 @test "device numbers: the slot's own, else one that nobody has" {
@@ -361,7 +423,9 @@ EOT
 	[[ $(superblock_clone_number words 0 0 1) == 3 ]]
 	[[ $(superblock_clone_number words 0 0 3) == 4 ]]
 	# A disk is absent, whose number nobody knows: one that mdadm has never given.
-	[[ $(superblock_clone_number words 0 1) == 383 && $(superblock_clone_number words 2 2) == 383 && $(superblock_clone_number words 1 383) == 382 ]]
+	[[ $(superblock_clone_number words 0 1) == 383 &&
+		$(superblock_clone_number words 2 2) == 383 &&
+		$(superblock_clone_number words 1 383) == 382 ]]
 }
 
 @test "superblocks that mdadm wrote, taken apart and put together again, are the same bytes" {
@@ -369,7 +433,8 @@ EOT
 	local -a words
 	for file in "$FIXTURES"/superblock/*.bin; do
 		read -ra words < <(superblock_read "$file")
-		cmp <(superblock_clone_bytes words) <(dd if="$file" bs=4096 skip=1 count=1 status=none)
+		cmp <(superblock_clone_bytes words) \
+			<(dd if="$file" bs=4096 skip=1 count=1 status=none)
 		superblock_sum words $((16#${words[55]}))
 		((SUPERBLOCK_SUM == 16#${words[54]}))
 	done
@@ -384,10 +449,13 @@ EOT
 	for ((i = 0; i < 40; i++)); do
 		words=("${plain[@]}")
 		slot=$((RANDOM % 16#${plain[23]})) number=$((RANDOM % 300))
-		superblock_clone_leg words "$slot" "$number" 00112233-4455-6677-8899-aabbccddeeff $((1 << (20 + RANDOM % 30)))
+		superblock_clone_leg words "$slot" "$number" 00112233-4455-6677-8899-aabbccddeeff \
+			$((1 << (20 + RANDOM % 30)))
 		local facts
 		facts=$(superblock_parse "${words[@]}")
-		[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$slot"$'\n'* && $facts == *device_uuid=00112233-4455-6677-8899-aabbccddeeff* ]] || fail "slot $slot number $number: $facts"
+		[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$slot"$'\n'* &&
+			$facts == *device_uuid=00112233-4455-6677-8899-aabbccddeeff* ]] ||
+			fail "slot $slot number $number: $facts"
 	done
 }
 
@@ -413,7 +481,9 @@ EOT
 	done
 	for release in '6.13-rc1 auto' '6.10.3 auto' '6.120.1 auto'; do
 		kernels_why_no_copy $release
-		[[ $COPY_WHY_NOT == *"tested on Linux 6.1 and 6.12, and this is ${release% *};"* ]] || fail "$release: $COPY_WHY_NOT"
+		[[ $COPY_WHY_NOT == \
+			*"tested on Linux 6.1 and 6.12, and this is ${release% *};"* ]] ||
+			fail "$release: $COPY_WHY_NOT"
 	done
 	kernels_why_no_copy '' auto
 	[[ -n $COPY_WHY_NOT ]]
@@ -439,5 +509,6 @@ EOT
 	paths_run
 	copy_workers_turn_ "$R/run/ramraid/data.copy"
 	copy_stop data
-	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/copy.data && -e $R/run/ramraid/.locks/turn.data ]]
+	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/copy.data &&
+		-e $R/run/ramraid/.locks/turn.data ]]
 }

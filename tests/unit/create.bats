@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ramraid create, on fake disks and with every program that it would call replaced: what is called, in which order, and how it is undone.
+# ramraid create, on fake disks and with every program that it would call replaced: what is called,
+# in which order, and how it is undone.
 
 setup() {
 	load helper
@@ -12,8 +13,8 @@ setup() {
 	export R BATS_TEST_TMPDIR SIGNATURES='' FAILS='' KILLED=''
 }
 
-# The programs: written down; those whose words begin with $FAILS fail, and with $KILLED are the last that happens. The array appears and
-# goes as with the real ones.
+# The programs: written down; those whose words begin with $FAILS fail, and with $KILLED are the
+# last that happens. The array appears and goes as with the real ones.
 fake() {
 	called "$@"
 	[[ -z $KILLED || "$*" != "$KILLED"* ]] || kill -KILL $$
@@ -36,14 +37,18 @@ mdadm() {
 	esac
 }
 
-# program: prints the file that is ramraid with those replacements. They are written into it, because a shell between may not pass exported functions on.
+# program: prints the file that is ramraid with those replacements. They are written into it,
+# because a shell between may not pass exported functions on.
 program() {
-	declare -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify update-initramfs >"$BATS_TEST_TMPDIR/program"
-	printf '%s\n' 'set -Eeuo pipefail' 'shopt -s inherit_errexit' "source $PROJECT/bin/ramraid" 'main "$@"' >>"$BATS_TEST_TMPDIR/program"
+	declare -f called fake mdadm wipefs lsblk modprobe rmmod systemctl systemd-notify \
+		update-initramfs >"$BATS_TEST_TMPDIR/program"
+	printf '%s\n' 'set -Eeuo pipefail' 'shopt -s inherit_errexit' \
+		"source $PROJECT/bin/ramraid" 'main "$@"' >>"$BATS_TEST_TMPDIR/program"
 	printf '%s\n' "$BATS_TEST_TMPDIR/program"
 }
 
-# create ARG…: sets status and output as "run" does, but as a program of its own: "run" switches errexit off, on which the verb relies.
+# create ARG…: sets status and output as "run" does, but as a program of its own: "run" switches
+# errexit off, on which the verb relies.
 create() {
 	status=0
 	output=$(bash "$(program)" create "$@" 2>&1 </dev/null) || status=$?
@@ -84,7 +89,8 @@ refused() { # CODE PATTERN ARG…
 	nothing_done
 	# Without the message about the initramfs, which depends on the machine.
 	run grep -vE 'initramfs' <<<"$output"
-	assert_output "A mirror \"data\" of 100MiB, one leg in RAM. Everything on these disks is lost:
+	assert_output \
+		"A mirror \"data\" of 100MiB, one leg in RAM. Everything on these disks is lost:
   /dev/disk/by-id/ata-A (sda)
   /dev/disk/by-id/ata-B (sdb)
 mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb
@@ -130,7 +136,8 @@ data: nothing was changed (--dry-run)"
 	answered y --no-wait data /dev/sda /dev/sdb
 	assert_success
 	assert_output -p 'data: made. Next: mkfs'
-	[[ $(calls) == *'mdadm --create /dev/md/data'* && -e $R/etc/ramraid/data.conf ]] || fail "$(calls)"
+	[[ $(calls) == *'mdadm --create /dev/md/data'* && -e $R/etc/ramraid/data.conf ]] ||
+		fail "$(calls)"
 }
 
 @test "it is done: the calls, the configuration, the claim" {
@@ -141,8 +148,10 @@ data: nothing was changed (--dry-run)"
 systemctl --quiet enable ramraid@data.service
 systemctl daemon-reload
 systemctl start --no-block ramraid@data.service'
-	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B' ]]
-	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == *'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
+	[[ $(<"$R/etc/ramraid/data.conf") == \
+		*$'\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B' ]]
+	[[ $(<"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == \
+		*'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
 	libraries
 	conf_load data || fail "${CONF_ERRORS[*]}"
 }
@@ -191,7 +200,9 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_failure
 	assert_output -p 'taking back'
-	[[ $(steps | tail -n +2) == $'mdadm --zero-superblock /dev/sda\nmdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
+	[[ $(steps | tail -n +2) == \
+		$'mdadm --zero-superblock /dev/sda\nmdadm --zero-superblock /dev/sdb' ]] ||
+		fail "$(steps)"
 	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
 }
 
@@ -206,17 +217,22 @@ mdadm --stop /dev/md127
 mdadm --zero-superblock /dev/sda
 mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	# The claim goes before the configuration, that before the link, and the array last.
-	[[ $output == *'rm -f'*ramraid-data.conf*daemon-reload*'rm -f'*/data.conf*disable*--stop*--zero-superblock* ]] || fail "$output"
+	[[ $output == *'rm -f'*ramraid-data.conf*daemon-reload*'rm -f'*/data.conf*disable*--stop*--zero-superblock* ]] ||
+		fail "$output"
 }
 
 # What is left at each moment: enabled before configured, configured before claimed.
 @test "killed at any step: no configuration that is not enabled, no claim without a configuration" {
-	local conf=$R/etc/ramraid/data.conf claim=$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf left=''
-	for KILLED in 'mdadm --create' 'systemctl --quiet enable' 'systemctl daemon-reload' 'systemctl start'; do
-		rm -rf "$BATS_TEST_TMPDIR/calls" "$conf" "$claim" "$R"/{dev/md,dev/md127} "$R"/sys/class/block/sd{a,b}/holders/md127
+	local conf=$R/etc/ramraid/data.conf claim=$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf \
+		left=''
+	for KILLED in 'mdadm --create' 'systemctl --quiet enable' 'systemctl daemon-reload' \
+		'systemctl start'; do
+		rm -rf "$BATS_TEST_TMPDIR/calls" "$conf" "$claim" "$R"/{dev/md,dev/md127} \
+			"$R"/sys/class/block/sd{a,b}/holders/md127
 		create --yes --no-wait data /dev/sda /dev/sdb
 		assert_failure 137
-		[[ ! -e $conf || $(calls) == *'--quiet enable'* ]] || fail "$KILLED: configured, but not enabled"
+		[[ ! -e $conf || $(calls) == *'--quiet enable'* ]] ||
+			fail "$KILLED: configured, but not enabled"
 		[[ ! -e $claim || -e $conf ]] || fail "$KILLED: claimed, but not configured"
 		[[ ! -e $conf ]] || left+=c
 		[[ ! -e $claim ]] || left+=l
@@ -229,7 +245,9 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	FAILS='systemctl start'
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_failure
-	[[ $(steps) == *'systemctl stop ramraid@data.service'*disable*'mdadm --stop'* && ! -e $R/etc/ramraid/data.conf ]] || fail "$(steps)"
+	[[ $(steps) == *'systemctl stop ramraid@data.service'*disable*'mdadm --stop'* &&
+		! -e $R/etc/ramraid/data.conf ]] ||
+		fail "$(steps)"
 }
 
 @test "disks that hold something: refused, unless --force; in use: refused always" {
@@ -251,7 +269,8 @@ mdadm --create'* ]] || fail "$(steps)"
 @test "everything that is wrong with the disks is said at once" {
 	fake_disk sdc $((1 << 20)) disk/by-id/ata-C
 	fake_disk sdd $((100 << 20))
-	refused 4 'nothing was changed' --yes data /dev/sdx /dev/sdc /dev/sdd /dev/sda /dev/disk/by-id/ata-A
+	refused 4 'nothing was changed' --yes data /dev/sdx /dev/sdc /dev/sdd /dev/sda \
+		/dev/disk/by-id/ata-A
 	assert_output -p '/dev/sdx: missing'
 	assert_output -p '/dev/sdc: is smaller than 16MiB'
 	assert_output -p '/dev/sdd: has no stable name'
@@ -260,7 +279,9 @@ mdadm --create'* ]] || fail "$(steps)"
 
 @test "names and options that can't be" {
 	local name
-	for name in ramraid ../x 1data a/b aaaaaaaaaabbbbbbbbbbccccccccccdd x.conf; do refused 2 "can't be an array's name" --yes "$name" /dev/sda; done
+	for name in ramraid ../x 1data a/b aaaaaaaaaabbbbbbbbbbccccccccccdd x.conf; do
+		refused 2 "can't be an array's name" --yes "$name" /dev/sda
+	done
 	refused 2 "can't be an array's name" --yes -- -x /dev/sda
 	refused 2 '--ram=tape' --yes --ram=tape data /dev/sda
 	mkdir -p "$R/dev/md"
@@ -273,9 +294,11 @@ mdadm --create'* ]] || fail "$(steps)"
 @test "drop-ins that are there before: what belongs to one array, or is wrong, refuses it; what may stay is named" {
 	local line file=$R/etc/ramraid/data.conf.d/x.conf
 	mkdir "${file%/*}"
-	for line in MEMBER=/dev/disk/by-id/ata-Z UUID=01234567-89ab-4cde-8f01-23456789abcd LAYOUT=far2 RAM=/dev/disk/by-id/nvme-X WAIT=perhaps; do
+	for line in MEMBER=/dev/disk/by-id/ata-Z UUID=01234567-89ab-4cde-8f01-23456789abcd \
+		LAYOUT=far2 RAM=/dev/disk/by-id/nvme-X WAIT=perhaps; do
 		echo "$line" >"$file"
-		refused 4 "are those of another array: $file. Take them away first" --yes data /dev/sda
+		refused 4 "are those of another array: $file. Take them away first" --yes data \
+			/dev/sda
 	done
 	printf 'WRITE_BEHIND=256\nACCEPT_DATA_LOSS=yes\n' >"$file"
 	create --yes --no-wait data /dev/sda /dev/sdb
@@ -293,10 +316,12 @@ mdadm --create'* ]] || fail "$(steps)"
 @test "the bitmap's chunks: 4 MiB, less for little arrays, more for huge ones" {
 	local size chunk
 	libraries
-	for size in 40:1024 256:1024 257:2048 512:2048 514:4096 1024:4096 100000:4096 262144:4096 262148:8192 4000000:65536; do
+	for size in 40:1024 256:1024 257:2048 512:2048 514:4096 1024:4096 100000:4096 262144:4096 \
+		262148:8192 4000000:65536; do
 		chunk=${size#*:} size=${size%:*}
 		fake_disk sdx $((size * 1048576))
-		[[ $(md_bitmap_chunk /dev/sdx) == "$chunk" ]] || fail "$size MiB: $(md_bitmap_chunk /dev/sdx) KiB"
+		[[ $(md_bitmap_chunk /dev/sdx) == "$chunk" ]] ||
+			fail "$size MiB: $(md_bitmap_chunk /dev/sdx) KiB"
 	done
 	fake_disk sdy $((300 * 1048576))
 	[[ $(md_bitmap_chunk /dev/sdx /dev/sdy) == 2048 ]]
@@ -304,10 +329,12 @@ mdadm --create'* ]] || fail "$(steps)"
 
 @test "--ram=DEVICE: checked like a disk, written by a name that lasts, and no memory is asked for" {
 	fake_disk nvme0n1 $((100 << 20)) disk/by-path/pci-1-nvme-1
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     1024 kB\n' >"$R/proc/meminfo"
+	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     1024 kB\n' \
+		>"$R/proc/meminfo"
 	create --yes --no-wait --ram=/dev/nvme0n1 data /dev/sda /dev/sdb
 	assert_success
-	[[ $(<"$R/etc/ramraid/data.conf") == *$'\nMEMBER=/dev/disk/by-id/ata-B\nRAM=/dev/disk/by-path/pci-1-nvme-1' ]]
+	[[ $(<"$R/etc/ramraid/data.conf") == \
+		*$'\nMEMBER=/dev/disk/by-id/ata-B\nRAM=/dev/disk/by-path/pci-1-nvme-1' ]]
 	# The unit adds it.
 	[[ $(calls) != *nvme* ]] || fail "$(calls)"
 }
@@ -316,8 +343,10 @@ mdadm --create'* ]] || fail "$(steps)"
 	fake_disk nvme0n1 $((100 << 20)) disk/by-id/nvme-X
 	fake_disk nvme1n1 $((99 << 20)) disk/by-id/nvme-Y
 	fake_disk nvme2n1 $((100 << 20))
-	refused 4 'missing: there is no block device /dev/disk/by-id/none' --yes --ram=/dev/disk/by-id/none data /dev/sda
-	refused 4 'too small: it has 103809024 bytes, and a leg needs 104857600' --yes --ram=/dev/nvme1n1 data /dev/sda
+	refused 4 'missing: there is no block device /dev/disk/by-id/none' --yes \
+		--ram=/dev/disk/by-id/none data /dev/sda
+	refused 4 'too small: it has 103809024 bytes, and a leg needs 104857600' --yes \
+		--ram=/dev/nvme1n1 data /dev/sda
 	refused 4 'has no stable name' --yes --ram=/dev/nvme2n1 data /dev/sda
 	refused 4 'is one of the disks' --yes --ram=/dev/disk/by-id/ata-A data /dev/sda
 	mkdir -p "$R/sys/class/block/nvme0n1/holders/dm-1"
@@ -326,13 +355,19 @@ mdadm --create'* ]] || fail "$(steps)"
 	mkdir -p "$R/sys/class/block/nvme0n1/queue"
 	echo 4096 >"$R/sys/class/block/nvme0n1/queue/logical_block_size"
 	refused 4 'its blocks of 4096 bytes are larger' --yes --ram=/dev/nvme0n1 data /dev/sda
-	refused 2 'write auto, rapiddisk, brd, zram, zram:ALGORITHM, none, or a device path' --yes --ram=tape data /dev/sda
+	refused 2 'write auto, rapiddisk, brd, zram, zram:ALGORITHM, none, or a device path' --yes \
+		--ram=tape data /dev/sda
 }
 
 @test "--ram=DEVICE that holds something: only with --force, which wipes it" {
 	fake_disk nvme0n1 $((100 << 20)) disk/by-id/nvme-X
-	wipefs() { [[ $1 == --all ]] && { fake wipefs "$@" || return; } || { [[ ${*: -1} != */nvme0n1 ]] || printf ext4; }; }
-	refused 4 'if nothing on it is needed any more, add --force' --yes --ram=/dev/nvme0n1 data /dev/sda
+	wipefs() {
+		[[ $1 == --all ]] && { fake wipefs "$@" || return; } || {
+			[[ ${*: -1} != */nvme0n1 ]] || printf ext4
+		}
+	}
+	refused 4 'if nothing on it is needed any more, add --force' --yes --ram=/dev/nvme0n1 data \
+		/dev/sda
 	create --yes --no-wait --force --ram=/dev/nvme0n1 data /dev/sda /dev/sdb
 	assert_success
 	steps | grep -x 'wipefs --all --quiet -- /dev/nvme0n1'
@@ -377,10 +412,13 @@ data: nothing was changed (--dry-run)"
 
 @test "--layout: what is wrong with it" {
 	refused 2 '--layout=near2: write mirror or far2' --yes --layout=near2 data /dev/sda /dev/sdb
-	refused 2 'unknown option --nested=far2; since 0.2.0 it is --layout' --yes --nested=far2 data /dev/sda /dev/sdb
-	refused 2 'unknown option --nested; since 0.2.0 it is --layout' --nested far2 data /dev/sda /dev/sdb
+	refused 2 'unknown option --nested=far2; since 0.2.0 it is --layout' --yes --nested=far2 \
+		data /dev/sda /dev/sdb
+	refused 2 'unknown option --nested; since 0.2.0 it is --layout' --nested far2 data \
+		/dev/sda /dev/sdb
 	refused 2 'takes two disks, not 1' --yes --layout=far2 data /dev/sda
-	refused 2 "can't be an array's name" --yes --layout=far2 aaaaaaaaaabbbbbbbbbbccccccccccd /dev/sda /dev/sdb
+	refused 2 "can't be an array's name" --yes --layout=far2 aaaaaaaaaabbbbbbbbbbccccccccccd \
+		/dev/sda /dev/sdb
 	echo x >"$R/etc/ramraid/data-far2.conf"
 	refused 4 'data-far2.conf exists already' --yes --layout=far2 data /dev/sda /dev/sdb
 }
@@ -391,7 +429,8 @@ data: nothing was changed (--dry-run)"
 		fake mdadm "$@" || return
 		case "$1 $2" in
 		'--create /dev/md/data-far2')
-			mkdir -p "$R"/sys/class/block/sd{a,b}/holders/md126 "$R/sys/class/block/md126/holders" "$R/dev/md"
+			mkdir -p "$R"/sys/class/block/sd{a,b}/holders/md126 \
+				"$R/sys/class/block/md126/holders" "$R/dev/md"
 			echo 204800 >"$R/sys/class/block/md126/size"
 			: >"$R/dev/md126"
 			ln -s ../md126 "$R/dev/md/data-far2"
@@ -401,8 +440,14 @@ data: nothing was changed (--dry-run)"
 			: >"$R/dev/md127"
 			ln -s ../md127 "$R/dev/md/data"
 			;;
-		'--stop /dev/md127') rm -r "$R/sys/class/block/md126/holders/md127" "$R/dev/md/data" "$R/dev/md127" ;;
-		'--stop /dev/md126') rm -r "$R"/sys/class/block/sd{a,b}/holders/md126 "$R/sys/class/block/md126" "$R/dev/md/data-far2" "$R/dev/md126" ;;
+		'--stop /dev/md127')
+			rm -r "$R/sys/class/block/md126/holders/md127" "$R/dev/md/data" \
+				"$R/dev/md127"
+			;;
+		'--stop /dev/md126')
+			rm -r "$R"/sys/class/block/sd{a,b}/holders/md126 \
+				"$R/sys/class/block/md126" "$R/dev/md/data-far2" "$R/dev/md126"
+			;;
 		esac
 	}
 	FAILS='systemctl daemon-reload'

@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
-# action_choose and action_gate: from facts to one action. Each line of a test is one row of the table:
+# action_choose and action_gate: from facts to one action. Each line of a test is one row of the
+# table:
 #   decides 'ACTION ARGUMENT…' BASE [CHANGE…]     BASE: a file in tests/fixtures/decide
-# A change is KEY=VALUE, or a short form: I:absent, I:foreign, I:corrupt, I:unreadable, I:spare, I:held, I:rebuilt, I:returned (in a
-# running array: present but outside), witness=EVENTS:LEGS where LEGS are letters, leg 0 being "a".
+# A change is KEY=VALUE, or a short form: I:absent, I:foreign, I:corrupt, I:unreadable, I:spare,
+# I:held, I:rebuilt, I:returned (in a running array: present but outside), witness=EVENTS:LEGS where
+# LEGS are letters, leg 0 being "a".
 
 setup() {
 	load helper
@@ -23,13 +25,22 @@ facts() { # BASE CHANGE…
 change_fact() {
 	local i=${1%%:*}
 	case $1 in
-	[0-9]:absent) change_leg "$i" node= in= state= slot= writemostly= sb= uuid= role= view= events=0 recovery= device_uuid= ;;
+	[0-9]:absent)
+		change_leg "$i" node= in= state= slot= writemostly= sb= uuid= role= view= events=0 \
+			recovery= device_uuid=
+		;;
 	[0-9]:foreign) F[leg.$i.uuid]=99999999-2222-3333-4444-555555555555 ;;
-	[0-9]:corrupt | [0-9]:unreadable | [0-9]:none) change_leg "$i" sb="${1#*:}" uuid= role= view= events=0 recovery= device_uuid= ;;
+	[0-9]:corrupt | [0-9]:unreadable | [0-9]:none)
+		change_leg "$i" sb="${1#*:}" uuid= role= view= events=0 recovery= device_uuid=
+		;;
 	[0-9]:spare | [0-9]:faulty) F[leg.$i.role]=${1#*:} ;;
-	[0-9]:held) change_leg "$i" in=other sb= uuid= role= view= events=0 recovery= device_uuid= ;;
+	[0-9]:held)
+		change_leg "$i" in=other sb= uuid= role= view= events=0 recovery= device_uuid=
+		;;
 	[0-9]:rebuilt) F[leg.$i.recovery]=2048 ;;
-	[0-9]:returned) change_leg "$i" in= state= slot= sb=ok uuid="$ME" role=$((i + 1)) view=AAA events=90 ;;
+	[0-9]:returned)
+		change_leg "$i" in= state= slot= sb=ok uuid="$ME" role=$((i + 1)) view=AAA events=90
+		;;
 	witness=*) change_witness "${1#*=}" ;;
 	*) F[${1%%=*}]=${1#*=} ;;
 	esac
@@ -76,7 +87,8 @@ gates() { # GATE ACTION BASE CHANGE…
 	shift
 	decides "$@"
 	action_gate
-	[[ $GATE == "$expected" ]] || fail "facts: $*; expected gate $expected, got $GATE ($GATE_WHY)"
+	[[ $GATE == "$expected" ]] ||
+		fail "facts: $*; expected gate $expected, got $GATE ($GATE_WHY)"
 }
 
 @test "start: all legs present and equal" {
@@ -100,12 +112,14 @@ gates() { # GATE ACTION BASE CHANGE…
 	because '2 of 3'
 }
 
-# B was put back, and a crash came when only A had the new superblock: A calls B active, B's own superblock is the old one.
+# B was put back, and a crash came when only A had the new superblock: A calls B active, B's own
+# superblock is the old one.
 @test "start: a leg left behind by a re-add that a crash cut off is not started as equal" {
 	decides 'assemble sda' stopped-2 leg.1.events=99 witness=100:a
 	decides 'assemble sda' stopped-2 witness=99:a
 	decides 'assemble sdb' stopped-2 witness=99:b
-	# Without a witness nothing tells it from md's own half step: the newest alone, the other is put back by bitmap.
+	# Without a witness nothing tells it from md's own half step: the newest alone, the other is
+	# put back by bitmap.
 	decides 'assemble sda' stopped-2 leg.1.events=99
 	decides 'assemble sdb sdc' stopped-3 leg.0.events=99
 }
@@ -118,8 +132,9 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides refuse stopped-2 leg.1.events=102 witness=100:a
 	because 'have been used without each other'
 	decides refuse stopped-2 leg.0.events=102 witness=100:b
-	# The other one's superblock calls it missing, and it shows itself that it ran on beyond the record. Has the other one come into sync beside it, or was its
-	# re-add cut off by a crash, and it was used elsewhere since? Nothing tells.
+	# The other one's superblock calls it missing, and it shows itself that it ran on beyond the
+	# record. Has the other one come into sync beside it, or was its re-add cut off by a crash,
+	# and it was used elsewhere since? Nothing tells.
 	decides refuse stopped-2 leg.0.events=101 leg.1.events=102 leg.1.view=..A witness=100:a
 	because 'ata-A, which was, has gone on since (events 101): the one may have been written elsewhere'
 	decides refuse stopped-2 leg.0.events=103 leg.1.events=120 leg.1.view=..A witness=100:a conf.start_degraded=always
@@ -130,14 +145,16 @@ gates() { # GATE ACTION BASE CHANGE…
 	because 'ata-B (events 102) was not in sync when the array last ran, and /dev/disk/by-id/ata-A, which was, is as it was then'
 }
 
-# B left, the RAM leg kept the array going, A came back and was rebuilt from it: then the power failed. B is whole, and old.
+# B left, the RAM leg kept the array going, A came back and was rebuilt from it: then the power
+# failed. B is whole, and old.
 @test "start: a leg that the array had left behind while it rebuilt another one is refused" {
 	local mode
 	for mode in witness always; do
 		decides refuse stopped-2 0:rebuilt leg.0.view=AA. leg.0.events=101 witness=100:ab conf.start_degraded=$mode
 		because 'ata-B had left the array'
 		because 'start --force-leg=/dev/disk/by-id/ata-B'
-		# Being put back as well when the crash came: A calls B active, but counted on without it.
+		# Being put back as well when the crash came: A calls B active, but counted on
+		# without it.
 		decides refuse stopped-2 0:rebuilt leg.0.events=102 witness=100:ab conf.start_degraded=$mode
 		because 'ata-B had left the array'
 		# The leg that A was rebuilt from may still come.
@@ -166,10 +183,14 @@ gates() { # GATE ACTION BASE CHANGE…
 	for first in 99 100 101; do
 		facts stopped-2 leg.0.view=.A. leg.0.events=$first leg.1.view=.AA leg.1.events=100
 		action_choose
-		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] || fail "A (events $first) calls B (events 100) missing: $ACTION ${ARGUMENTS[*]}"
+		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] ||
+			fail "A (events $first) calls B (events 100) missing: \
+$ACTION ${ARGUMENTS[*]}"
 		facts stopped-2 leg.1.view=..A leg.1.events=$first leg.0.view=.AA leg.0.events=100
 		action_choose
-		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] || fail "B (events $first) calls A (events 100) missing: $ACTION ${ARGUMENTS[*]}"
+		[[ $ACTION == refuse || $ACTION == assemble && ${ARGUMENTS[*]} != 'sda sdb' ]] ||
+			fail "B (events $first) calls A (events 100) missing: \
+$ACTION ${ARGUMENTS[*]}"
 	done
 }
 
@@ -269,7 +290,8 @@ gates() { # GATE ACTION BASE CHANGE…
 	for state in held corrupt rebuilt; do
 		decides refuse stopped-2 1:$state witness=200:b
 		decides refuse stopped-2 1:$state witness=200:ab
-		# Equal counts happen by themselves: A was started alone once, the array then ran on B alone.
+		# Equal counts happen by themselves: A was started alone once, the array then ran on
+		# B alone.
 		decides refuse stopped-2 1:$state leg.0.view=.A. witness=100:b
 		decides 'assemble sda' stopped-2 1:$state leg.0.view=.A. witness=100:b waited=30 conf.start_degraded=always
 	done
@@ -299,7 +321,8 @@ gates() { # GATE ACTION BASE CHANGE…
 }
 
 @test "start: the newest leg calls the absent one missing, but the witness saw the absent one alone in sync" {
-	# B was once started alone; the last run was A's, without B. Equal counts happen by themselves.
+	# B was once started alone; the last run was A's, without B. Equal counts happen by
+	# themselves.
 	decides wait-members stopped-2 0:absent leg.1.view=..A witness=100:a
 	decides refuse stopped-2 0:absent leg.1.view=..A witness=100:a waited=30
 	decides 'assemble sdb' stopped-2 0:absent leg.1.view=..A witness=100:a waited=30 conf.start_degraded=always
@@ -479,7 +502,8 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides readd-ram whole-2 $ready copy.state=done
 	decides add-ram whole-2 $ready conf.rebuild=kernel
 	because 'REBUILD=kernel'
-	for why in copy.state=failed 'copy.why_not=too new' 'failed.copy-ram=no bitmap' 'failed.readd-ram=refused'; do
+	for why in copy.state=failed 'copy.why_not=too new' 'failed.copy-ram=no bitmap' \
+		'failed.readd-ram=refused'; do
 		decides add-ram whole-2 $ready "$why" copy.why='it was ended'
 	done
 	# A disk that comes back goes first, also in the middle of it.
@@ -608,14 +632,17 @@ gates() { # GATE ACTION BASE CHANGE…
 }
 
 exhaustive() {
-	local a b w mode time states=0 modes times kinds=(absent older good disowns disowned rebuilt spare foreign corrupt held)
+	local a b w mode time states=0 modes times \
+		kinds=(absent older good disowns disowned rebuilt spare foreign corrupt held)
 	local -A assembled=()
 	for a in "${kinds[@]}"; do
 		for b in "${kinds[@]}"; do
 			for w in none both a b newer; do
 				modes=(witness always never) times=(0 30)
 				# With every disk there these take turns: it halves the time.
-				[[ "$a $b" == *absent* ]] || modes=("${modes[states % 3]}") times=("${times[states % 2]}")
+				[[ "$a $b" == *absent* ]] ||
+					modes=("${modes[states % 3]}") \
+						times=("${times[states % 2]}")
 				for mode in "${modes[@]}"; do
 					for time in "${times[@]}"; do
 						exhaustive_state
@@ -695,7 +722,8 @@ exhaustive_check() {
 	done
 	# Somebody has started it since, knowingly: the record is older than the disk.
 	decides refuse stopped-2 witness=99: leg.0.events=103 leg.1.events=103
-	# It calls the RAM leg active. Had it been made equal to that one, or has it been used with another one elsewhere, of the same number and slot? Nothing tells.
+	# It calls the RAM leg active. Had it been made equal to that one, or has it been used with
+	# another one elsewhere, of the same number and slot? Nothing tells.
 	decides refuse stopped-2 witness=99: leg.0.view=AA. leg.1.view=AA. leg.0.events=103
 	because 'ramraid start --force-leg=/dev/disk/by-id/ata-A'
 	decides 'assemble sda' stopped-2 witness=103:a leg.0.view=AA. leg.1.view=AA. leg.0.events=103
@@ -792,10 +820,12 @@ exhaustive_check() {
 }
 
 @test "start: what a leg says that was left behind does not count" {
-	# B was away and came back, C left, A left; C still calls B missing, which alone has all writes.
+	# B was away and came back, C left, A left; C still calls B missing, which alone has all
+	# writes.
 	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=103 leg.2.events=100 witness=101:ab
 	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=113 leg.2.events=100
-	# A was away when B left; then A ran alone, and a crash cut off the re-add of C. B still calls A missing.
+	# A was away when B left; then A ran alone, and a crash cut off the re-add of C. B still
+	# calls A missing.
 	decides 'assemble sda' stopped-3 leg.0.view=.A.A leg.1.view=..AA leg.2.view=AA.A leg.0.events=110 leg.1.events=100 leg.2.events=105
 }
 
@@ -880,14 +910,18 @@ exhaustive_check() {
 	decides 'done' whole-2 0:returned 1:absent leg.0.device_uuid=$a leg.0.view=A.. witness=99: witness.left=$b waited=0
 }
 
-# A slot is no device: roles=NUMBER:SLOT… is what a superblock says of the devices. A has number 0, B 1; the RAM leg, made anew, has 3.
-slots_a=aaaaaaaa-0000-0000-0000-000000000001 slots_b=aaaaaaaa-0000-0000-0000-000000000002 slots_c=aaaaaaaa-0000-0000-0000-000000000003
+# A slot is no device: roles=NUMBER:SLOT… is what a superblock says of the devices. A has number 0,
+# B 1; the RAM leg, made anew, has 3.
+slots_a=aaaaaaaa-0000-0000-0000-000000000001 slots_b=aaaaaaaa-0000-0000-0000-000000000002 \
+	slots_c=aaaaaaaa-0000-0000-0000-000000000003
 slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the RAM leg; B was used elsewhere, further
 	local slot=$1 number=$2
 	shift 2
-	facts stopped-2 leg.0.number=0 leg.0.role=0 "leg.0.roles=0:0 $number:$slot" leg.0.events=150 leg.0.dirty=yes \
+	facts stopped-2 leg.0.number=0 leg.0.role=0 "leg.0.roles=0:0 $number:$slot" \
+		leg.0.events=150 leg.0.dirty=yes \
 		leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=300 \
-		witness.events=140 "witness.legs=$slots_a" "witness.ram_slot=$slot" "witness.ram_number=$number" witness.why= "$@"
+		witness.events=140 "witness.legs=$slots_a" "witness.ram_slot=$slot" \
+		"witness.ram_number=$number" witness.why= "$@"
 	action_choose
 }
 
@@ -895,30 +929,40 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 	local slot
 	for slot in 1 2; do
 		slots_adopted "$slot" 3
-		[[ $ACTION == refuse && $WHY == *'used without each other'* ]] || fail "slot $slot: $ACTION ${ARGUMENTS[*]}: $WHY"
+		[[ $ACTION == refuse && $WHY == *'used without each other'* ]] ||
+			fail "slot $slot: $ACTION ${ARGUMENTS[*]}: $WHY"
 	done
 }
 
 @test "start: the RAM leg with the number and the slot of a replaced disk that is away does not speak for that disk" {
 	slots_adopted 1 3 leg.1.number=3 leg.1.roles=3:1
-	[[ $ACTION == refuse && $WHY == *'used without each other'* ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+	[[ $ACTION == refuse && $WHY == *'used without each other'* ]] ||
+		fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 	# Without a record nobody knows whose number that was.
-	slots_adopted 1 3 leg.1.number=3 leg.1.roles=3:1 witness.events= witness.legs= witness.ram_slot= witness.ram_number=
-	[[ $ACTION == refuse && $WHY == *'used without each other'* ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+	slots_adopted 1 3 leg.1.number=3 leg.1.roles=3:1 witness.events= witness.legs= \
+		witness.ram_slot= witness.ram_number=
+	[[ $ACTION == refuse && $WHY == *'used without each other'* ]] ||
+		fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 	# A disk that knows the other one as well was there.
-	slots_adopted 1 4 leg.1.number=3 'leg.1.roles=0:0 3:1' 'leg.0.roles=0:0 3:1' leg.0.events=300 witness.events= witness.legs= witness.ram_slot= witness.ram_number=
-	[[ $ACTION == assemble && ${ARGUMENTS[*]} == 'sda sdb' ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+	slots_adopted 1 4 leg.1.number=3 'leg.1.roles=0:0 3:1' 'leg.0.roles=0:0 3:1' \
+		leg.0.events=300 witness.events= witness.legs= witness.ram_slot= witness.ram_number=
+	[[ $ACTION == assemble && ${ARGUMENTS[*]} == 'sda sdb' ]] ||
+		fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 }
 
 @test "running: a disk with a history of its own is not put back though the slots look right" {
-	facts whole-2 leg.1.slot=1 leg.1.number=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 'leg.0.roles=0:0 3:1' \
-		leg.0.events=150 "leg.0.device_uuid=$slots_a" ram.state=none ram.node= ram.slot= array.degraded=2 witness.events=302 "witness.legs=$slots_b" witness.ram_slot=1 witness.why=
+	facts whole-2 leg.1.slot=1 leg.1.number=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok \
+		"leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 'leg.0.roles=0:0 3:1' \
+		leg.0.events=150 "leg.0.device_uuid=$slots_a" ram.state=none ram.node= ram.slot= \
+		array.degraded=2 witness.events=302 "witness.legs=$slots_b" witness.ram_slot=1 \
+		witness.why=
 	action_choose
 	[[ $ACTION != readd ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 }
 
 @test "start: a new disk in the slot of one that was away: the new pair is started, the old disk stays out" {
-	# A has slot 1, the RAM leg had 0; B (number 2) was away when C (number 4) was built into slot 2.
+	# A has slot 1, the RAM leg had 0; B (number 2) was away when C (number 4) was built into
+	# slot 2.
 	local row=(stopped-3 leg.0.number=1 leg.0.role=1 'leg.0.roles=1:1 4:2' leg.0.events=200
 		leg.1.number=2 leg.1.role=2 'leg.1.roles=1:1 2:2 3:0' leg.1.events=100
 		leg.2.number=4 leg.2.role=2 'leg.2.roles=1:1 4:2' leg.2.events=200
@@ -927,14 +971,16 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 	# With A still to come nobody knows yet which of the two has been left behind.
 	decides wait-members "${row[@]}" 0:absent leg.0.number= leg.0.roles=
 	# And where C runs, B is not put back for having its slot.
-	facts whole-2 leg.1.slot=2 leg.1.number=4 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=2 leg.0.role=2 leg.0.roles=2:2 leg.0.events=300 \
+	facts whole-2 leg.1.slot=2 leg.1.number=4 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok \
+		"leg.0.uuid=$ME" leg.0.number=2 leg.0.role=2 leg.0.roles=2:2 leg.0.events=300 \
 		"leg.0.device_uuid=$slots_a" ram.state=none ram.node= ram.slot= array.degraded=2
 	action_choose
 	[[ $ACTION != readd ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 }
 
 @test "start: a disk's own slot is no sign that it ran on with the RAM leg" {
-	# Only the RAM leg was good, in slot 1 with number 3; B (number 1, slot 1) has been used alone since.
+	# Only the RAM leg was good, in slot 1 with number 3; B (number 1, slot 1) has been used
+	# alone since.
 	local row=(stopped-2 0:absent leg.0.number= leg.0.roles= leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=300 waited=30
 		witness.events=200 witness.legs= "witness.left=$slots_b" witness.ram_slot=1 witness.why=)
 	decides refuse "${row[@]}"
@@ -955,7 +1001,10 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 }
 
 @test "running: a copy of a member in sync, at the name of a leg that left this run, is not put back" {
-	local row=(whole-2 1:returned mend=yes leg.1.joined=yes leg.1.left_with= leg.1.number=2 leg.1.role=2 leg.1.roles='0:0 1:1 2:2' ram.number=0 ram.slot=0 leg.0.number=1 waited=99)
+	local \
+		row=(whole-2 1:returned mend=yes leg.1.joined=yes leg.1.left_with= leg.1.number=2
+			leg.1.role=2 leg.1.roles='0:0 1:1 2:2' ram.number=0 ram.slot=0
+			leg.0.number=1 waited=99)
 	decides 'readd 1' "${row[@]}" leg.1.device_uuid=x leg.0.member_uuid=y
 	decides 'done' "${row[@]}" leg.1.device_uuid=x leg.0.member_uuid=x
 }
@@ -967,11 +1016,13 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 	decides 'done' "${row[@]}" leg.0.roles='1:1 4:0'
 	decides 'done' "${row[@]}" leg.0.roles='1:1 3:0' leg.0.elsewhere=yes
 	decides 'readd 0' "${row[@]}" leg.0.roles='1:1 3:0'
-	# In an array of fewer slots, the RAM leg that it had elsewhere stands where the other disk was.
+	# In an array of fewer slots, the RAM leg that it had elsewhere stands where the other disk
+	# was.
 	decides 'done' "${row[@]}" leg.0.raid_disks=2 leg.0.roles='1:1 2:0' "witness.legs=$slots_a" witness.left=
 	# Of an array with a slot for one disk, it calls all disks active in any case.
 	decides 'done' whole-2 members=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 leg.0.roles=0:0 leg.0.raid_disks=2 leg.0.events=300 \
-		"leg.0.device_uuid=$slots_a" leg.0.joined=yes ram.slot=1 ram.number=2 witness.events=210 "witness.legs=$slots_a" witness.ram_slot=1 witness.ram_number=2
+		"leg.0.device_uuid=$slots_a" leg.0.joined=yes ram.slot=1 ram.number=2 \
+		witness.events=210 "witness.legs=$slots_a" witness.ram_slot=1 witness.ram_number=2
 }
 
 @test "running: a disk that left this run, and calls one missing that was in sync then, was used elsewhere" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# ramraid destroy on a fake array: what is wiped and what never is, in which order, what is refused, and that a run that was killed anywhere is completed by
-# the next.
+# ramraid destroy on a fake array: what is wiped and what never is, in which order, what is refused,
+# and that a run that was killed anywhere is completed by the next.
 
 setup() {
 	load helper
@@ -30,14 +30,18 @@ setup() {
 	export -f effect_of_md update-initramfs
 	: >"$R/enabled"
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d" "$R/sys/kernel/rapiddisk"
-	echo "ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd" >"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	echo "ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd" \
+		>"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	: >"$R/run/ramraid/data.started"
 	: >"$R/run/ramraid/data.failures"
 	: >"$R/etc/ramraid/ramraid.conf"
 	unmounted
 }
 unmounted() { : >"$R/proc/1/mountinfo"; }
-mounted() { echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"; }
+mounted() {
+	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' \
+		>"$R/proc/1/mountinfo"
+}
 # Without the initramfs, which not every machine has.
 done_() { calls | grep -v -e '^update-initramfs' -e data.lately || :; }
 # Nothing of it is left, but for what the rest of the machine has.
@@ -69,7 +73,9 @@ systemctl daemon-reload
 systemctl stop --no-block ramraid-monitor@md127.path
 systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	# The superblocks go before the claim, and that before the configuration.
-	[[ $output == *zero-superblock*'rm -f'*ramraid-data.conf*'rm -f'*/data.conf*daemon-reload* ]] || fail "$output"
+	[[ $output == \
+		*zero-superblock*'rm -f'*ramraid-data.conf*'rm -f'*/data.conf*daemon-reload* ]] ||
+		fail "$output"
 	assert_line "data: destroyed; wiped: $A $B"
 	never
 	verb destroy --yes data
@@ -83,8 +89,11 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	verb destroy -n data
 	assert_success
 	untouched
-	for line in 'mdadm --manage /dev/md127 --fail /dev/rd0' 'mdadm --stop /dev/md127' 'mdadm --zero-superblock /dev/sda' 'mdadm --zero-superblock /dev/sdb' \
-		"rm -f -- $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf" 'systemctl --quiet disable ramraid@data.service' "rm -f -- $R/etc/ramraid/data.conf" 'systemctl daemon-reload'; do
+	for line in 'mdadm --manage /dev/md127 --fail /dev/rd0' 'mdadm --stop /dev/md127' \
+		'mdadm --zero-superblock /dev/sda' 'mdadm --zero-superblock /dev/sdb' \
+		"rm -f -- $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf" \
+		'systemctl --quiet disable ramraid@data.service' \
+		"rm -f -- $R/etc/ramraid/data.conf" 'systemctl daemon-reload'; do
 		assert_line "$line"
 	done
 	assert_line 'data: nothing was changed (--dry-run)'
@@ -104,21 +113,27 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	PLAN=("wipe    $A (sda)")
 	for answer in y yes dat Data '' 'data ' '*'; do
 		run on_terminal "$answer"
-		[[ $output == *"wipe    $A (sda)"*'nothing was changed'* && $output != *GOES-ON* ]] || fail "${answer@Q}: $output"
+		[[ $output == *"wipe    $A (sda)"*'nothing was changed'* &&
+			$output != *GOES-ON* ]] ||
+			fail "${answer@Q}: $output"
 	done
 	run on_terminal data
 	[[ $output == *GOES-ON* ]] || fail "$output"
 	untouched
 	destroy_facts
-	[[ $DESTROY_HEAD == "data (UUID $ID, /dev/md127) is destroyed, and everything on it is lost:" ]] || fail "$DESTROY_HEAD"
-	[[ ${PLAN[*]} == "wipe    $A (sda) wipe    $B (sdb) delete  $R/etc/ramraid/data.conf, its claim, and what is written down about it" ]] || fail "${PLAN[*]}"
+	[[ $DESTROY_HEAD == \
+		"data (UUID $ID, /dev/md127) is destroyed, and everything on it is lost:" ]] ||
+		fail "$DESTROY_HEAD"
+	[[ ${PLAN[*]} == "wipe    $A (sda) wipe    $B (sdb) delete  $R/etc/ramraid/data.conf, its claim, and what is written down about it" ]] ||
+		fail "${PLAN[*]}"
 }
 # cli_confirm, with a terminal for its standard input. read drops blanks at the ends.
 on_terminal() { # ANSWER
 	local -a OPT=()
 	printf '%s\n' 'lib=$1/lib; source "$lib/core/load.sh"; need core/cli; PLAN=("$2"); declare -A OPT=(); cli_confirm data "data is destroyed:" typed; echo GOES-ON' >"$BATS_TEST_TMPDIR/asks"
 	[[ $1 != 'data ' ]] || set -- 'data x'
-	printf '%s\n' "$1" | script -qec "bash $BATS_TEST_TMPDIR/asks $PROJECT '${PLAN[0]}'" /dev/null
+	printf '%s\n' "$1" |
+		script -qec "bash $BATS_TEST_TMPDIR/asks $PROJECT '${PLAN[0]}'" /dev/null
 }
 destroy_facts() {
 	NAME=data
@@ -127,7 +142,8 @@ destroy_facts() {
 
 @test "what uses it, or speaks against it: refused, all of it said, nothing changed" {
 	mounted
-	refused 4 'data: is in use by /srv/data. Unmount or stop that, then: ramraid destroy data' destroy --yes data
+	refused 4 'data: is in use by /srv/data. Unmount or stop that, then: ramraid destroy data' \
+		destroy --yes data
 	unmounted
 	mkdir "$R/sys/block/md127/holders/dm-0"
 	refused 4 'is in use by dm-0' destroy --yes data
@@ -135,15 +151,19 @@ destroy_facts() {
 	mkdir "$R/sys/class/block/sdb/holders/dm-3"
 	refused 4 "$B: is in use by dm-3 as well" destroy --yes data
 	rmdir "$R/sys/class/block/sdb/holders/dm-3"
-	printf '%s\n' UUID=99999999-89ab-4cde-8f01-23456789abcd MEMBER=/dev/md/data >"$R/etc/ramraid/outer.conf"
-	refused 4 'is a disk leg of outer. Destroy that first: ramraid destroy outer' destroy --yes data
-	echo 'MEMBER=/dev/disk/by-id/md-uuid-01234567:89ab4cde:8f012345:6789abcd' | sed -i "2{r /dev/stdin
+	printf '%s\n' UUID=99999999-89ab-4cde-8f01-23456789abcd MEMBER=/dev/md/data \
+		>"$R/etc/ramraid/outer.conf"
+	refused 4 'is a disk leg of outer. Destroy that first: ramraid destroy outer' destroy \
+		--yes data
+	echo 'MEMBER=/dev/disk/by-id/md-uuid-01234567:89ab4cde:8f012345:6789abcd' |
+		sed -i "2{r /dev/stdin
 d}" "$R/etc/ramraid/outer.conf"
 	refused 4 'is a disk leg of outer' destroy --yes data
 	printf '%s\n' "UUID=$ID" "MEMBER=$A" >"$R/etc/ramraid/outer.conf"
 	refused 4 'outer.conf is about this array as well' destroy --yes data
 	rm "$R/etc/ramraid/outer.conf"
-	printf '%s\n' "uuid=$ID" image=/var/lib/ramraid/data/image bytes=1 "sha256=$(printf '%064d' 0)" events=1 >"$R/etc/ramraid/state/data.rescue"
+	printf '%s\n' "uuid=$ID" image=/var/lib/ramraid/data/image bytes=1 \
+		"sha256=$(printf '%064d' 0)" events=1 >"$R/etc/ramraid/state/data.rescue"
 	refused 4 'what only the RAM leg had is in /var/lib/ramraid/data/image' destroy --yes data
 	rm "$R/etc/ramraid/state/data.rescue"
 	put dev-sda/state faulty dev-sdb/state faulty
@@ -155,7 +175,8 @@ d}" "$R/etc/ramraid/outer.conf"
 
 @test "never wiped is what does not carry this array's UUID, or is named by nobody" {
 	eval "$(declare -f superblock_facts | sed 's/ours)/theirs) printf "%s\\n" sb=ok uuid=99999999-0000-0000-0000-000000000009 device_uuid=x level=1 events=1 ;; damaged) printf "sb=corrupt\\n" ;; ours)/')"
-	conf "UUID=$ID" "MEMBER=$A" "MEMBER=$B" MEMBER=/dev/disk/by-id/ata-C MEMBER=/dev/disk/by-id/ata-none WAIT=no
+	conf "UUID=$ID" "MEMBER=$A" "MEMBER=$B" MEMBER=/dev/disk/by-id/ata-C \
+		MEMBER=/dev/disk/by-id/ata-none WAIT=no
 	echo theirs >"$R/dev/sdc" # stands at the name of a MEMBER
 	echo ours >"$R/dev/sdd"   # a copy that somebody keeps
 	fake_disk sde $((200 << 20)) disk/by-id/ata-E
@@ -164,7 +185,9 @@ d}" "$R/etc/ramraid/outer.conf"
 	verb destroy --yes data
 	assert_success
 	is_destroyed
-	[[ $(wiped) == '/dev/sda /dev/sdb' && $(<"$R/dev/sdc") == theirs && $(<"$R/dev/sdd") == ours && $(<"$R/dev/sde") == damaged ]] || fail "$(wiped)"
+	[[ $(wiped) == '/dev/sda /dev/sdb' && $(<"$R/dev/sdc") == theirs &&
+		$(<"$R/dev/sdd") == ours && $(<"$R/dev/sde") == damaged ]] ||
+		fail "$(wiped)"
 	assert_line -p 'left: /dev/sdd carries its UUID and is no MEMBER'
 	assert_line -p 'left: /dev/disk/by-id/ata-none is not there'
 	assert_line -p "left: /dev/disk/by-id/ata-E: its superblock can't be read"
@@ -210,16 +233,18 @@ d}" "$R/etc/ramraid/outer.conf"
 }
 
 @test "what is left to the administrator: fstab, crypttab, units, drop-ins, the array below" {
-	printf '%s\n' 'UUID=0815 /srv/data ext4 defaults 0 2' '/dev/md/data1 none swap sw' '/dev/mapper/box /box ext4 defaults' '/dev/sdz /other ext4 defaults' >"$R/etc/fstab"
-	printf '%s\n' '# box /dev/md/data' 'box /dev/md/data2 none luks' 'other /dev/sdz none' >"$R/etc/crypttab"
+	printf '%s\n' 'UUID=0815 /srv/data ext4 defaults 0 2' '/dev/md/data1 none swap sw' \
+		'/dev/mapper/box /box ext4 defaults' '/dev/sdz /other ext4 defaults' >"$R/etc/fstab"
+	printf '%s\n' '# box /dev/md/data' 'box /dev/md/data2 none luks' 'other /dev/sdz none' \
+		>"$R/etc/crypttab"
 	echo UUID=0815 >"$R/etc/ramraid/state/data.contents"
 	echo REQUIRED_BY=srv-x.mount >>"$R/etc/ramraid/data.conf"
 	mkdir -p "$R/etc/ramraid/data.conf.d" "$R/var/lib/ramraid/data"
 	: >"$R/var/lib/ramraid/data/image"
 	verb destroy --yes data
 	assert_success
-	[[ $(sed -n 's/^data: left: //p' <<<"$output" | sort) == "$(printf '%s\n' '/etc/crypttab: box /dev/md/data2' '/etc/fstab: /dev/mapper/box /box' '/etc/fstab: /dev/md/data1 none' '/etc/fstab: UUID=0815 /srv/data' \
-		'/var/lib/ramraid/data, where rescue images of what was on it are kept: rm -r /var/lib/ramraid/data' "$R/etc/ramraid/data.conf.d, which would hold for a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as REQUIRED_BY' | sort)" ]] || fail "$output"
+	[[ $(sed -n 's/^data: left: //p' <<<"$output" | sort) == "$(printf '%s\n' '/etc/crypttab: box /dev/md/data2' '/etc/fstab: /dev/mapper/box /box' '/etc/fstab: /dev/md/data1 none' '/etc/fstab: UUID=0815 /srv/data' '/var/lib/ramraid/data, where rescue images of what was on it are kept: rm -r /var/lib/ramraid/data' "$R/etc/ramraid/data.conf.d, which would hold for a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as REQUIRED_BY' | sort)" ]] ||
+		fail "$output"
 }
 
 @test "killed after any step: the same again completes it" {
@@ -236,7 +261,9 @@ d}" "$R/etc/ramraid/outer.conf"
 		verb destroy --yes data
 		((status != 0)) || fail "not killed after $n"
 		KILL_AFTER=0
-		if [[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/ramraid/state/data.releasing ]]; then fail "$n: neither the configuration nor the note"; fi
+		if [[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/ramraid/state/data.releasing ]]; then
+			fail "$n: neither the configuration nor the note"
+		fi
 		verb destroy --yes data
 		((status == 0)) || fail "$n: $output"
 		is_destroyed
@@ -245,10 +272,14 @@ d}" "$R/etc/ramraid/outer.conf"
 
 @test "release and destroy do not end what the other has begun" {
 	rm "$R/etc/ramraid/data.conf"
-	echo '# "ramraid release" has begun to take the notes of this array away; type it again.' >"$R/etc/ramraid/state/data.releasing"
-	refused 4 'a release of it has begun; to finish that: ramraid release data' destroy --yes data
-	echo '# "ramraid destroy" has begun to take the notes of this array away; type it again.' >"$R/etc/ramraid/state/data.releasing"
-	refused 4 'a destroy of it has begun; to finish that: ramraid destroy data' release --yes data
+	echo '# "ramraid release" has begun to take the notes of this array away; type it again.' \
+		>"$R/etc/ramraid/state/data.releasing"
+	refused 4 'a release of it has begun; to finish that: ramraid release data' destroy \
+		--yes data
+	echo '# "ramraid destroy" has begun to take the notes of this array away; type it again.' \
+		>"$R/etc/ramraid/state/data.releasing"
+	refused 4 'a destroy of it has begun; to finish that: ramraid destroy data' release \
+		--yes data
 	[[ -z $(wiped) ]]
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# A device as the RAM leg: what is found of it, what is decided, and what is done. Each "decides" is one row of a table, as in decide.bats.
+# A device as the RAM leg: what is found of it, what is decided, and what is done. Each "decides" is
+# one row of a table, as in decide.bats.
 
 setup() {
 	load helper
@@ -9,20 +10,25 @@ setup() {
 	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 }
 
-# facts BASE CHANGE…: as from tests/fixtures/decide, with a device in slot 0 that left an array of three in good order at 99 events. A change is
-# KEY=VALUE, ram:KEY=VALUE of the device, or ram:absent, ram:none (blank), ram:unreadable, ram:corrupt.
+# facts BASE CHANGE…: as from tests/fixtures/decide, with a device in slot 0 that left an array of
+# three in good order at 99 events. A change is KEY=VALUE, ram:KEY=VALUE of the device, or
+# ram:absent, ram:none (blank), ram:unreadable, ram:corrupt.
 facts() {
 	local change
 	facts_read <"$FIXTURES/decide/$1.facts"
 	facts_unnumbered
 	shift
-	F[conf.ram]=$NVME F[leg.ram.dev]=$NVME F[ram.node]=nvme0n1 F[ram.state]=none F[ram.slot]='' F[array.events]=100 F[array.degraded]=1 F[conf.rebuild]=auto
+	F[conf.ram]=$NVME F[leg.ram.dev]=$NVME F[ram.node]=nvme0n1 F[ram.state]=none \
+		F[ram.slot]='' F[array.events]=100 F[array.degraded]=1 F[conf.rebuild]=auto
 	facts_leg_blank ram nvme0n1
-	change_ram sb=ok uuid="$ME" level=1 role=0 view=AAA events=99 device_uuid=rrrrrrrr writemostly=no
+	change_ram sb=ok uuid="$ME" level=1 role=0 view=AAA events=99 device_uuid=rrrrrrrr \
+		writemostly=no
 	for change; do
 		case $change in
 		ram:absent) F[ram.node]='' && facts_leg_blank ram '' ;;
-		ram:none | ram:unreadable | ram:corrupt) facts_leg_blank ram nvme0n1 && F[leg.ram.sb]=${change#*:} ;;
+		ram:none | ram:unreadable | ram:corrupt)
+			facts_leg_blank ram nvme0n1 && F[leg.ram.sb]=${change#*:}
+			;;
 		ram:*) change_ram "${change#*:}" ;;
 		*) F[${change%%=*}]=${change#*=} ;;
 		esac
@@ -42,8 +48,11 @@ decides() { # 'ACTION ARGUMENT…' BASE CHANGE…
 	[[ $got == "$expected" ]] || fail "facts: $*" "expected: $expected" "got: $got ($WHY)"
 }
 because() { [[ $WHY == *$1* ]] || fail "expected a reason with \"$1\", got: $WHY"; } # PATTERN
-# Only the RAM leg was good when the array last ran, at 120 events; the disks left at 100 and before.
-alone=(witness.events=120 witness.legs= witness.left="aaaaaaaa-0000-0000-0000-000000000001" witness.ram_slot=0 ram:view=A.. ram:events=120 leg.0.view=A.A leg.1.view=AAA leg.0.events=98 leg.1.events=90)
+# Only the RAM leg was good when the array last ran, at 120 events; the disks left at 100 and
+# before.
+alone=(witness.events=120 witness.legs= witness.left="aaaaaaaa-0000-0000-0000-000000000001"
+	witness.ram_slot=0 ram:view=A.. ram:events=120 leg.0.view=A.A leg.1.view=AAA leg.0.events=98
+	leg.1.events=90)
 crashed=(leg.0.view=AAA leg.1.view=AAA)
 
 @test "start: from the disks when the device is merely old, gone in good order, blank, or anybody else's" {
@@ -70,8 +79,10 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides wait-members stopped-2 "${crashed[@]}" ram:unreadable
 	decides wait-members stopped-2 "${crashed[@]}" ram:absent witness.ram_slot=
 	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:absent waited=30
-	decides wait-members stopped-2 "${crashed[@]}" ram:absent waited=299 conf.member_timeout=infinity
-	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:absent waited=300 conf.member_timeout=infinity
+	decides wait-members stopped-2 "${crashed[@]}" ram:absent waited=299 \
+		conf.member_timeout=infinity
+	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:absent waited=300 \
+		conf.member_timeout=infinity
 	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:none
 }
 
@@ -84,12 +95,14 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 		because "ramraid start --force-leg=$NVME data, or: ramraid start --force-leg=/dev/disk/by-id/ata-A data"
 	done
 	# A copy of a disk leg is called that.
-	decides refuse stopped-2 ram:view=A.. ram:events=102 leg.ram.device_uuid=x leg.1.device_uuid=x
+	decides refuse stopped-2 ram:view=A.. ram:events=102 leg.ram.device_uuid=x \
+		leg.1.device_uuid=x
 	because 'but it and /dev/disk/by-id/ata-B (events 100) carry one device UUID: one of them is a copy of the other'
 	decides refuse stopped-2 ram:view=A.. ram:events=102 "${crashed[@]}"
 	because 'lack, but the record of the last run does not say that it was the only good copy. Look at all'
 	# The only disk that it had is away.
-	decides refuse stopped-2 ram:view=AA. leg.0.node= leg.0.sb= leg.0.role= leg.0.uuid= leg.0.device_uuid= waited=30 ram:events=200
+	decides refuse stopped-2 ram:view=AA. leg.0.node= leg.0.sb= leg.0.role= leg.0.uuid= \
+		leg.0.device_uuid= waited=30 ram:events=200
 	because 'Bring the missing disk back: /dev/disk/by-id/ata-A'
 }
 
@@ -98,7 +111,8 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	because 'was the only good copy when the array last ran, and has kept it'
 	[[ -z $GIVING_UP ]]
 	# It hangs on another bus than it did.
-	decides refuse stopped-2 "${alone[@]}" ram:alien=usb ram:moved='it was on nvme, and is on usb'
+	decides refuse stopped-2 "${alone[@]}" ram:alien=usb \
+		ram:moved='it was on nvme, and is on usb'
 	decides 'assemble nvme0n1' stopped-2 "${alone[@]}" ram:events=119
 	decides 'assemble nvme0n1' stopped-2 "${alone[@]}" ram:events=150
 	# Disks that are away could have come back to it after that was written down.
@@ -164,7 +178,8 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 @test "an adopt that was cut off after it had found the device to differ: the start knows which one" {
 	mkdir -p "$R/etc/ramraid/state"
 	declare -gA F=([name]=data [uuid]="$ME") ADOPTED=([uuid]=mine)
-	printf 'uuid=%s\nbitmap=none\ndone=no\nrefill=%s\n' "$ME" "$A" >"$R/etc/ramraid/state/data.adopted"
+	printf 'uuid=%s\nbitmap=none\ndone=no\nrefill=%s\n' "$ME" "$A" \
+		>"$R/etc/ramraid/state/data.adopted"
 	static_witness
 	[[ ${F[ram.refill]} == "$A" && ${ADOPTED[uuid]} == mine ]]
 	sed -i s/^uuid=1/uuid=2/ "$R/etc/ramraid/state/data.adopted"
@@ -233,7 +248,8 @@ array() { # a running array of two disks and one free slot, and the device besid
 	fake_disk sda 104857600 disk/by-id/ata-A
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	fake_disk nvme0n1 104857600 disk/by-id/nvme-X
-	printf '%s\n' "UUID=$ME" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B "RAM=$NVME" >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ME" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B \
+		"RAM=$NVME" >"$R/etc/ramraid/data.conf"
 	echo clean >"$M/array_state"
 	echo "$ME" >"$M/uuid"
 	echo idle >"$M/sync_action"
@@ -242,7 +258,10 @@ array() { # a running array of two disks and one free slot, and the device besid
 	superblock_facts() {
 		case $1 in
 		*/nvme0n1) numbered <"$R/nvme.facts" ;;
-		*) printf '%s\n' sb=ok "uuid=$ME" events=100 "number=$([[ $1 == */sda ]] && echo 1 || echo 2)" ;;
+		*)
+			printf '%s\n' sb=ok "uuid=$ME" events=100 \
+				"number=$([[ $1 == */sda ]] && echo 1 || echo 2)"
+			;;
 		esac
 	}
 	superblock
@@ -253,7 +272,10 @@ member() { # NODE STATE SLOT
 	echo "$3" >"$M/dev-$1/slot"
 	echo 2048 >"$M/dev-$1/offset"
 }
-superblock() { printf '%s\n' sb=ok "uuid=$ME" device_uuid=rrrrrrrr level=1 events=99 role=0 view=AAA recovery= writemostly=no >"$R/nvme.facts"; }
+superblock() {
+	printf '%s\n' sb=ok "uuid=$ME" device_uuid=rrrrrrrr level=1 events=99 role=0 view=AAA \
+		recovery= writemostly=no >"$R/nvme.facts"
+}
 observe() {
 	conf_load data || fail "${CONF_ERRORS[*]}"
 	facts_of_conf data
@@ -261,16 +283,21 @@ observe() {
 }
 are() { # KEY=VALUE…
 	local fact
-	for fact; do [[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] || fail "expected $fact, got ${F[${fact%%=*}]-unset}"; done
+	for fact; do
+		[[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] ||
+			fail "expected $fact, got ${F[${fact%%=*}]-unset}"
+	done
 }
 
 @test "facts: the device outside, in the array, taken in this boot, used by others, gone" {
 	array
 	observe
-	are ram.node=nvme0n1 ram.state=none leg.ram.dev=$NVME leg.ram.sb=ok leg.ram.view=AAA leg.ram.events=99 leg.ram.in= array.events=100 array.strangers=
+	are ram.node=nvme0n1 ram.state=none leg.ram.dev=$NVME leg.ram.sb=ok leg.ram.view=AAA \
+		leg.ram.events=99 leg.ram.in= array.events=100 array.strangers=
 	member nvme0n1 in_sync 0
 	observe
-	are ram.node=nvme0n1 ram.state=in_sync ram.slot=0 leg.ram.sb= array.strangers= array.events=0
+	are ram.node=nvme0n1 ram.state=in_sync ram.slot=0 leg.ram.sb= array.strangers= \
+		array.events=0
 	rm -r "$M/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
 	echo 'device nvme0n1 104857600 - used' >"$R/run/ramraid/data.ram"
 	# It has been filled, or somebody has been at it: judged by its superblock.
@@ -373,7 +400,9 @@ are() { # KEY=VALUE…
 	ramdisk_why_not() { :; }
 	ramdisk_total() { echo 209715200; }
 	ramdisk_make data 104857600 brd 10%
-	[[ $(<"$R/run/ramraid/data.ram") == 'brd ram0 '* && $(<"$queue/discard_max_bytes") == 0 ]] || fail "$(<"$queue/discard_max_bytes")"
+	[[ $(<"$R/run/ramraid/data.ram") == 'brd ram0 '* &&
+		$(<"$queue/discard_max_bytes") == 0 ]] ||
+		fail "$(<"$queue/discard_max_bytes")"
 	# Made by an earlier version.
 	echo 4096 >"$queue/discard_max_bytes"
 	ramdisk_settle data
@@ -412,9 +441,11 @@ are() { # KEY=VALUE…
 @test "a start from one leg gives up the device as well, and the other way round" {
 	facts stopped-2
 	witness_update_give_up sda
-	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *' rrrrrrrr '* && " ${F[witness.give_up]} " != *" $A "* ]]
+	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *' rrrrrrrr '* &&
+		" ${F[witness.give_up]} " != *" $A "* ]]
 	witness_update_give_up nvme0n1
-	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *" $A "* && " ${F[witness.give_up]} " != *' rrrrrrrr '* ]]
+	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *" $A "* &&
+		" ${F[witness.give_up]} " != *' rrrrrrrr '* ]]
 	facts stopped-2 ram:uuid=other
 	witness_update_give_up sda
 	[[ ${F[witness.give_up]} != *rrrrrrrr* ]]
@@ -423,7 +454,10 @@ are() { # KEY=VALUE…
 @test "the record knows the device, so that a start without it can give it up" {
 	array
 	member nvme0n1 in_sync 0
-	superblock_facts() { printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=100\n' "$ME" "$(case $1 in *nvme*) echo cccccccc ;; *sda) echo $A ;; *) echo $B ;; esac)"; }
+	superblock_facts() {
+		printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=100\n' "$ME" \
+			"$(case $1 in *nvme*) echo cccccccc ;; *sda) echo $A ;; *) echo $B ;; esac)"
+	}
 	observe
 	static_remembered
 	F[array.known]=yes
@@ -463,7 +497,10 @@ are() { # KEY=VALUE…
 	static_configured() { facts stopped-2; }
 	facts_observe() { :; }
 	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
-	for name in systemd_settle conf_need start_ask_forced disk_legs_is_of rescue_record_forget systemd_is_running; do eval "$name() { :; }"; done
+	for name in systemd_settle conf_need start_ask_forced disk_legs_is_of rescue_record_forget \
+		systemd_is_running; do
+		eval "$name() { :; }"
+	done
 	disk_legs_assemble() { called assemble "$@" && kill -INT $BASHPID && kill -TERM $BASHPID; }
 	witness_update() { called record "${F[witness.give_up]}"; }
 	start_by_systemd() { called start; }
@@ -478,10 +515,16 @@ are() { # KEY=VALUE…
 # --- the loop
 
 loop() {
-	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=$NVME [RAM_RESERVE]=10% [RAM_LIMIT]=auto [VERIFY]=no)
+	declare -gA \
+		CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=$NVME
+			[RAM_RESERVE]=10% [RAM_LIMIT]=auto [VERIFY]=no)
 	static_configured() { facts whole-2; }
 	static_times() { :; }
-	facts_observe() { F[ram.state]=$RAM F[copy.state]=none && [[ $RAM != recovering ]] || { F[array.sync]=recover && RAM=in_sync; }; }
+	facts_observe() {
+		F[ram.state]=$RAM F[copy.state]=none && [[ $RAM != recovering ]] || {
+			F[array.sync]=recover && RAM=in_sync
+		}
+	}
 	sleep() { :; }
 	witness_update_witness() { :; }
 	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
@@ -502,7 +545,8 @@ loop() {
 @test "loop: put back by bitmap" {
 	loop
 	loop_run data
-	[[ $(calls) == $'readd nvme0n1\nnote data nvme0n1' && $LOOP_REBUILT == yes ]] || fail "$(calls)"
+	[[ $(calls) == $'readd nvme0n1\nnote data nvme0n1' && $LOOP_REBUILT == yes ]] ||
+		fail "$(calls)"
 }
 
 @test "loop: md refuses the bitmap: wiped and rebuilt as a whole" {
@@ -511,5 +555,6 @@ loop() {
 	F[copy.why_not]=no
 	static_configured() { facts whole-2 conf.rebuild=kernel array.block=512; }
 	loop_run data
-	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512 auto\nzero nvme0n1\nadd nvme0n1' ]] || fail "$(calls)"
+	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512 auto\nzero nvme0n1\nadd nvme0n1' ]] ||
+		fail "$(calls)"
 }

@@ -5,20 +5,27 @@ setup() {
 	load helper
 	world
 	libraries
-	fake_disk sda 104857600 disk/by-id/wwn-0x5 disk/by-id/ata-DISK_1 disk/by-path/pci-0 disk/by-partuuid/0f-01
+	fake_disk sda 104857600 disk/by-id/wwn-0x5 disk/by-id/ata-DISK_1 disk/by-path/pci-0 \
+		disk/by-partuuid/0f-01
 }
 
 lsblk() { called lsblk "$@" && printf '%s\n' "${MOUNTED-}"; }
 wipefs() { called wipefs "$@" && printf '%s' "${SIGNATURES-}"; }
 
-free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got: $(disk_why_not_free "$1")"; }
+free() {
+	[[ $(disk_why_not_free "$1") == "$2" ]] ||
+		fail "expected: $2"$'\n'"got: $(disk_why_not_free "$1")"
+}
 
 @test "stable names" {
 	local name
-	for name in disk/by-id/ata-X disk/by-path/p disk/by-partuuid/x disk/by-partlabel/x mapper/vg-lv md/far; do
+	for name in disk/by-id/ata-X disk/by-path/p disk/by-partuuid/x disk/by-partlabel/x \
+		mapper/vg-lv md/far; do
 		disk_name_is_stable "/dev/$name" || fail "$name"
 	done
-	for name in /dev/sda /dev/md127 /dev/disk/by-uuid/x /dev/disk/by-label/x /dev/disk/by-id/ /dev/disk/by-id/a/b /dev/dm-1 disk/by-id/x /dev/mapper/../sda /dev/mapper/.. /dev/disk/by-id/.; do
+	for name in /dev/sda /dev/md127 /dev/disk/by-uuid/x /dev/disk/by-label/x /dev/disk/by-id/ \
+		/dev/disk/by-id/a/b /dev/dm-1 disk/by-id/x /dev/mapper/../sda /dev/mapper/.. \
+		/dev/disk/by-id/.; do
 		not disk_name_is_stable "$name" || fail "$name"
 	done
 }
@@ -28,20 +35,25 @@ free() { [[ $(disk_why_not_free "$1") == "$2" ]] || fail "expected: $2"$'\n'"got
 	: >"$R/dev/notablock"
 	ln -s nowhere "$R/dev/disk/by-id/dangling"
 	local path
-	for path in /dev/notablock /dev/disk/by-id/dangling /dev/missing /dev/disk/by-id/..; do not disk_node "$path" || fail "$path"; done
+	for path in /dev/notablock /dev/disk/by-id/dangling /dev/missing /dev/disk/by-id/..; do
+		not disk_node "$path" || fail "$path"
+	done
 }
 
 @test "the stable name that is least likely to move comes first" {
 	local name
-	fake_disk nvme0n1 104857600 disk/by-id/nvme-MODEL_SERIAL disk/by-id/nvme-MODEL_SERIAL_1 disk/by-id/nvme-eui.0025 disk/by-path/pci-9
+	fake_disk nvme0n1 104857600 disk/by-id/nvme-MODEL_SERIAL disk/by-id/nvme-MODEL_SERIAL_1 \
+		disk/by-id/nvme-eui.0025 disk/by-path/pci-9
 	[[ $(disk_name_stable /dev/nvme0n1) == /dev/disk/by-id/nvme-eui.0025 ]]
 	rm "$R/dev/disk/by-id/nvme-eui.0025"
 	# With the number of the namespace, of which a disk may have several.
 	[[ $(disk_name_stable /dev/nvme0n1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1 ]]
-	fake_disk nvme0n1p1 104857600 disk/by-id/nvme-MODEL_SERIAL-part1 disk/by-id/nvme-MODEL_SERIAL_1-part1
+	fake_disk nvme0n1p1 104857600 disk/by-id/nvme-MODEL_SERIAL-part1 \
+		disk/by-id/nvme-MODEL_SERIAL_1-part1
 	[[ $(disk_name_stable /dev/nvme0n1p1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1-part1 ]]
 	for name in by-id/wwn-0x5 by-partuuid/0f-01 by-id/ata-DISK_1 by-path/pci-0; do
-		[[ $(disk_name_stable /dev/sda) == "/dev/disk/$name" ]] || fail "$(disk_name_stable /dev/sda)"
+		[[ $(disk_name_stable /dev/sda) == "/dev/disk/$name" ]] ||
+			fail "$(disk_name_stable /dev/sda)"
 		[[ $(disk_name_stable /dev/disk/by-path/pci-0) == /dev/disk/by-path/pci-0 ]]
 		rm "$R/dev/disk/$name"
 	done
@@ -65,15 +77,20 @@ claims() {
 	claims ata-DISK_1 sda
 	claims wwn-0x5 sda sdb
 	rm "$R/dev/disk/by-partuuid/0f-01"
-	[[ $(disk_name_stable /dev/sda) == /dev/disk/by-id/ata-DISK_1 ]] || fail "$(disk_name_stable /dev/sda)"
+	[[ $(disk_name_stable /dev/sda) == /dev/disk/by-id/ata-DISK_1 ]] ||
+		fail "$(disk_name_stable /dev/sda)"
 	run disk_name_tell_shared /dev/sda
-	[[ $status == 0 && $output == '/dev/sda: its name /dev/disk/by-id/wwn-0x5 is not taken, because sdb has it too'* ]] || fail "$output"
+	[[ $status == 0 &&
+		$output == '/dev/sda: its name /dev/disk/by-id/wwn-0x5 is not taken, because sdb has it too'* ]] ||
+		fail "$output"
 	run disk_name_tell_shared /dev/disk/by-id/wwn-0x5
-	[[ $status == 1 && $output == *'claimed by more than one device (/dev/sda, and sdb)'* ]] || fail "$output"
+	[[ $status == 1 && $output == *'claimed by more than one device (/dev/sda, and sdb)'* ]] ||
+		fail "$output"
 	run disk_name_tell_shared /dev/disk/by-id/ata-DISK_1
 	[[ $status == 0 ]]
 	OLD_UDEV='\x2f' claims ata-DISK_1 sda sdb
-	[[ $(disk_name_stable /dev/sda) == /dev/disk/by-path/pci-0 ]] || fail "$(disk_name_stable /dev/sda)"
+	[[ $(disk_name_stable /dev/sda) == /dev/disk/by-path/pci-0 ]] ||
+		fail "$(disk_name_stable /dev/sda)"
 	rm "$R/dev/disk/by-path/pci-0"
 	not disk_name_stable /dev/sda
 	# The paths of a multipath map claim its name, and are what it is made of.
@@ -84,8 +101,10 @@ claims() {
 }
 
 @test "a multipath map goes by its own name, not by one that may mean a path" {
-	fake_disk dm-0 104857600 disk/by-id/scsi-36001 disk/by-id/wwn-0x36001 disk/by-id/dm-name-mpatha disk/by-id/dm-uuid-mpath-36001 mapper/mpatha
-	[[ $(disk_name_stable /dev/dm-0) == /dev/disk/by-id/dm-name-mpatha ]] || fail "$(disk_name_stable /dev/dm-0)"
+	fake_disk dm-0 104857600 disk/by-id/scsi-36001 disk/by-id/wwn-0x36001 \
+		disk/by-id/dm-name-mpatha disk/by-id/dm-uuid-mpath-36001 mapper/mpatha
+	[[ $(disk_name_stable /dev/dm-0) == /dev/disk/by-id/dm-name-mpatha ]] ||
+		fail "$(disk_name_stable /dev/dm-0)"
 }
 
 @test "size and holders, of partitions too" {
@@ -119,16 +138,19 @@ claims() {
 @test "free, and every reason why not" {
 	free /dev/sda ''
 	free /dev/sdx 'missing: there is no block device /dev/sdx'
-	SIGNATURES=$'ext4 filesystem\ngpt partition-table\nswap other' free /dev/sda 'signature: it holds ext4, a partition table (gpt), swap'
+	SIGNATURES=$'ext4 filesystem\ngpt partition-table\nswap other' free /dev/sda \
+		'signature: it holds ext4, a partition table (gpt), swap'
 	echo 8:0 >"$R/sys/class/block/sda/dev"
 	mkdir -p "$R/sys/class/block/sda/sda1"
 	ln -s sda/sda1 "$R/sys/class/block/sda1"
 	echo 8:1 >"$R/sys/class/block/sda/sda1/dev"
-	printf '%s\n' '22 1 8:16 / / rw - ext4 /dev/sdb rw' '40 22 8:0 / /srv/my\040files rw - ext4 /dev/sda rw' '41 22 8:1 / /home rw - ext4 /dev/sda1 rw' \
-		>"$R/proc/1/mountinfo"
+	printf '%s\n' '22 1 8:16 / / rw - ext4 /dev/sdb rw' \
+		'40 22 8:0 / /srv/my\040files rw - ext4 /dev/sda rw' \
+		'41 22 8:1 / /home rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"
 	free /dev/sda 'in use: /srv/my files, /home'
 	: >"$R/proc/1/mountinfo"
-	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' '/dev/sdab partition 1 0 -2' >"$R/proc/swaps"
+	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' \
+		'/dev/sdab partition 1 0 -2' >"$R/proc/swaps"
 	free /dev/sda 'in use: swap on /dev/sda1'
 	# btrfs has a number of its own, and says what it lies on.
 	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sda >"$R/proc/1/mountinfo"
@@ -136,16 +158,20 @@ claims() {
 	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sdb >"$R/proc/1/mountinfo"
 	[[ $(disk_users sda) == 'swap on /dev/sda1' ]] || fail "$(disk_users sda)"
 	# bcachefs says all devices.
-	printf '40 22 0:44 / /srv/tree rw shared:1 - bcachefs %s rw\n' /dev/sdb:/dev/sda >"$R/proc/1/mountinfo"
+	printf '40 22 0:44 / /srv/tree rw shared:1 - bcachefs %s rw\n' /dev/sdb:/dev/sda \
+		>"$R/proc/1/mountinfo"
 	[[ $(disk_users sda) == $'/srv/tree\nswap on /dev/sda1' ]] || fail "$(disk_users sda)"
 	: >"$R/proc/1/mountinfo"
 	# Another device whose name begins like its own.
 	echo '/dev/sda1' >"$R/proc/swaps"
 	mkdir -p "$R/sys/class/block/sd"
 	[[ -z $(disk_users sd) ]] || fail "$(disk_users sd)"
-	printf '%s\n' 'Filename Type Size Used Priority' '/dev/dm-10 partition 1 0 -2' >"$R/proc/swaps"
-	[[ -z $(disk_users dm-1) && $(disk_users dm-10) == 'swap on /dev/dm-10' ]] || fail "$(disk_users dm-1)"
-	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' >"$R/proc/swaps"
+	printf '%s\n' 'Filename Type Size Used Priority' '/dev/dm-10 partition 1 0 -2' \
+		>"$R/proc/swaps"
+	[[ -z $(disk_users dm-1) && $(disk_users dm-10) == 'swap on /dev/dm-10' ]] ||
+		fail "$(disk_users dm-1)"
+	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' \
+		>"$R/proc/swaps"
 	echo 1 >"$R/sys/class/block/sda/ro"
 	mkdir "$R/sys/class/block/sda/holders/md5"
 	SIGNATURES=xfs free /dev/disk/by-id/ata-DISK_1 'in use: md5, swap on /dev/sda1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The dracut module: its functions, called as dracut calls them, with dracut's own replaced by what they do to a folder (dracut-init.sh).
+# The dracut module: its functions, called as dracut calls them, with dracut's own replaced by what
+# they do to a folder (dracut-init.sh).
 
 readonly UUID=01234567:89abcdef:01234567:89abcdef OTHER=11111111:22222222:33333333:44444444
 
@@ -20,7 +21,8 @@ inst() {
 
 claim() { # NAME [FOLDER]
 	mkdir -p "$dracutsysrootdir${2:-/etc/mdadm/mdadm.conf.d}"
-	printf '# Written by ramraid, UUID=no\nARRAY <ignore> UUID=%s\n' "$UUID" >"$dracutsysrootdir${2:-/etc/mdadm/mdadm.conf.d}/ramraid-$1.conf"
+	printf '# Written by ramraid, UUID=no\nARRAY <ignore> UUID=%s\n' "$UUID" \
+		>"$dracutsysrootdir${2:-/etc/mdadm/mdadm.conf.d}/ramraid-$1.conf"
 }
 
 @test "without a claim the module is taken only if it is asked for, and then does nothing" {
@@ -42,7 +44,8 @@ claim() { # NAME [FOLDER]
 	install
 	for folder in etc/mdadm.conf.d etc/mdadm/mdadm.conf.d; do
 		[[ $(cd "$initdir/$folder" && echo *) == 'ramraid-data.conf ramraid-more.conf' ]]
-		cmp "$initdir/$folder/ramraid-data.conf" "$dracutsysrootdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+		cmp "$initdir/$folder/ramraid-data.conf" \
+			"$dracutsysrootdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	done
 }
 
@@ -79,13 +82,15 @@ claim() { # NAME [FOLDER]
 @test "the initramfs does not wait for an array that is claimed, and goes on waiting for others" {
 	claim data
 	mkdir -p "$initdir/etc/cmdline.d"
-	printf ' rd.md.uuid=%s  rd.md.uuid=%s \n' "$UUID" "$OTHER" >"$initdir/etc/cmdline.d/90mdraid.conf"
+	printf ' rd.md.uuid=%s  rd.md.uuid=%s \n' "$UUID" "$OTHER" \
+		>"$initdir/etc/cmdline.d/90mdraid.conf"
 	printf ' rd.md.uuid=%s \n' "$UUID" >"$initdir/etc/cmdline.d/20-mdraid.conf"
 	install
 	[[ $(xargs <"$initdir/etc/cmdline.d/90mdraid.conf") == "rd.md.uuid=$OTHER" ]]
 	[[ -z $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") ]]
 	# One that it has to start it waits for.
-	sed -i "s|<ignore>|/dev/md/data|" "$dracutsysrootdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	sed -i "s|<ignore>|/dev/md/data|" \
+		"$dracutsysrootdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	printf ' rd.md.uuid=%s \n' "$UUID" >"$initdir/etc/cmdline.d/20-mdraid.conf"
 	install
 	[[ $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") == "rd.md.uuid=$UUID" ]]
@@ -96,5 +101,6 @@ claim() { # NAME [FOLDER]
 	claim bad
 	claim data
 	not install
-	[[ -f $initdir/etc/mdadm.conf.d/ramraid-data.conf && -f $initdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
+	[[ -f $initdir/etc/mdadm.conf.d/ramraid-data.conf &&
+		-f $initdir/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
 }

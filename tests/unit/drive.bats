@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The loop: what it does with the decisions. Observation and actions are replaced; F is what a test says.
+# The loop: what it does with the decisions. Observation and actions are replaced; F is what a test
+# says.
 
 setup() {
 	load helper
@@ -11,8 +12,8 @@ setup() {
 	set +T
 }
 
-# After the libraries, whose functions these replace. BASE is the world that it begins with; a test says with "observe" what that has become,
-# at the look number LOOKS.
+# After the libraries, whose functions these replace. BASE is the world that it begins with; a test
+# says with "observe" what that has become, at the look number LOOKS.
 replace() {
 	static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
 	static_times() { :; }
@@ -38,14 +39,23 @@ action() { # NAME CODE: replaces an action
 }
 actions() {
 	local name
-	for name in assemble stop_inactive make_writable set_backlog write_mostly remove_leg readd drop_ram make_ram add_ram; do action "$name" "$1"; done
+	for name in assemble stop_inactive make_writable set_backlog write_mostly remove_leg readd \
+		drop_ram make_ram add_ram; do
+		action "$name" "$1"
+	done
 }
 
 # What a leg is at a look. away I. back I [VIEW]: as it was, calling active what VIEW says.
 away() { F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.node]=''; }
-back() { F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.sb]=ok F[leg.$1.uuid]=${F[uuid]} F[leg.$1.role]=$(($1 + 1)) F[leg.$1.view]=${2:-AAA}; facts_unnumbered; facts_numbered; }
+back() {
+	F[leg.$1.state]='' F[leg.$1.in]='' F[leg.$1.sb]=ok F[leg.$1.uuid]=${F[uuid]} \
+		F[leg.$1.role]=$(($1 + 1)) F[leg.$1.view]=${2:-AAA}
+	facts_unnumbered
+	facts_numbered
+}
 
-# ends CODE COMMAND…: it does, with its messages in the log. 0 with a bare call, because any "||" after it would switch off errexit within.
+# ends CODE COMMAND…: it does, with its messages in the log. 0 with a bare call, because any "||"
+# after it would switch off errexit within.
 ends() {
 	local want=$1 code=0
 	shift
@@ -79,7 +89,10 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 		case $(calls | grep -v witness | tail -n 1) in
 		'') F[ram.state]=none F[array.readauto]=yes && back 1 ;;
 		make_writable*) F[array.readauto]=no ;;
-		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		readd*)
+			F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover &&
+				called waits
+			;;
 		waits*) F[leg.1.state]=in_sync F[array.sync]=idle ;;
 		make_ram*) F[ram.state]=attached ;;
 		add_ram*) F[ram.state]=in_sync ;;
@@ -116,12 +129,15 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 @test "an action that fails is tried once, and the loop ends" {
 	local change action
 	actions 1
-	for change in 'array.readauto=yes make_writable' 'array.backlog=9 set_backlog 0' 'leg.0.writemostly=no write_mostly 0' 'ram.state=faulty drop_ram' 'ram.state=none make_ram' 'ram.state=attached add_ram'; do
+	for change in 'array.readauto=yes make_writable' 'array.backlog=9 set_backlog 0' \
+		'leg.0.writemostly=no write_mostly 0' 'ram.state=faulty drop_ram' \
+		'ram.state=none make_ram' 'ram.state=attached add_ram'; do
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		action=${change#* } change=${change%% *}
 		observe() { F[${change%%=*}]=${change#*=}; }
 		drives 0
-		[[ $(calls | grep -c "^$action\$") == 1 && $(calls) == *end* ]] || fail "$action: $(calls)"
+		[[ $(calls | grep -c "^$action\$") == 1 && $(calls) == *end* ]] ||
+			fail "$action: $(calls)"
 		grep -q 'failed with exit code 1' "$BATS_TEST_TMPDIR/log"
 	done
 }
@@ -131,7 +147,12 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	sleep() { SECONDS=$((SECONDS + 5)); }
 	md_thaw() { called thaw "$@"; }
 	BASE=whole-2
-	observe() { case $(calls | tail -n 1) in thaw*) F[ram.state]=in_sync F[array.sync]=idle ;; *) F[ram.state]=recovering F[array.sync]=frozen ;; esac }
+	observe() {
+		case $(calls | tail -n 1) in
+		thaw*) F[ram.state]=in_sync F[array.sync]=idle ;;
+		*) F[ram.state]=recovering F[array.sync]=frozen ;;
+		esac
+	}
 	drives 0
 	[[ $(calls) == $'thaw md127\n'*end\ whole ]] || fail "$(calls)"
 	((SECONDS > LOOP_STALL))
@@ -148,7 +169,9 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 assembles() {
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	mkdir -p "$R/sys/class/block/sda/holders/md127"
-	superblock_dirty_bits() { [[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac }
+	superblock_dirty_bits() {
+		[[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac
+	}
 	md_assemble() { called assemble "${@:3}"; }
 	md_wait_link() { :; }
 	md_bits_set() { called bits "$@"; }
@@ -186,7 +209,8 @@ assembles() {
 	grep -q "the write-intent bitmap of sda can't be read" "$BATS_TEST_TMPDIR/log"
 }
 
-# 15,000 of them are some 90 KB. No file may be written, as in the sandbox of the unit, where /tmp is read-only.
+# 15,000 of them are some 90 KB. No file may be written, as in the sandbox of the unit, where /tmp
+# is read-only.
 @test "however many bits there are, none gets lost for want of a folder to write to" {
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	F[leg.0.dirty]=yes
@@ -227,7 +251,8 @@ assembles() {
 	observe() { case $(calls) in *readd*) static_configured ;; *) back 1 ;; esac }
 	drives 0
 	did $'readd 1\nwitness\nend whole'
-	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] || fail "$(<"$file")"
+	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] ||
+		fail "$(<"$file")"
 }
 
 @test "a loop that does not converge ends with an error" {
@@ -250,7 +275,8 @@ assembles() {
 @test "time is up: open or shut as ON_TIMEOUT says" {
 	local closed=degraded
 	observe() {
-		F[conf.wait_timeout]=5 F[conf.on_timeout]=$closed F[waited]=5 F[array.sync]=recover F[ram.state]=recovering
+		F[conf.wait_timeout]=5 F[conf.on_timeout]=$closed F[waited]=5 \
+			F[array.sync]=recover F[ram.state]=recovering
 		((LOOKS < 4)) || F[ram.state]=in_sync F[array.sync]=idle
 	}
 	drives 0
@@ -291,7 +317,8 @@ assembles() {
 		((LOOKS < 3)) || F[leg.1.state]=in_sync F[array.sync]=idle
 	}
 	releases 0
-	((LOOKS == 3)) && [[ $(calls) == $'witness\ndrop md127 rd0\nramdisk_drop data' ]] || fail "$(calls)"
+	((LOOKS == 3)) && [[ $(calls) == $'witness\ndrop md127 rd0\nramdisk_drop data' ]] ||
+		fail "$(calls)"
 }
 
 @test "release: an array without a RAM leg" {
@@ -301,7 +328,8 @@ assembles() {
 	did 'ramdisk_drop data'
 }
 
-# only_ram: the world in which the RAM leg is the only good copy; leg 0 is away, leg 1 has been given up by md.
+# only_ram: the world in which the RAM leg is the only good copy; leg 0 is away, leg 1 has been
+# given up by md.
 only_ram() {
 	static_configured data
 	away 0
@@ -313,13 +341,17 @@ only_ram() {
 	declare -gA CONF=([RESCUE]=/rescue)
 }
 
-# rebuilt_after ACTION: disk leg 1 is back once it has been taken out, and md rebuilds it after ACTION.
+# rebuilt_after ACTION: disk leg 1 is back once it has been taken out, and md rebuilds it after
+# ACTION.
 rebuilt_after() {
 	REBUILT_AFTER=$1
 	observe() {
 		case $(calls | tail -n 1) in
 		remove_leg*) back 1 ;;
-		"$REBUILT_AFTER"*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		"$REBUILT_AFTER"*)
+			F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover &&
+				called waits
+			;;
 		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
 		esac
 	}
@@ -343,7 +375,10 @@ rebuilt_after() {
 	observe() {
 		case $(calls | tail -n 1) in
 		remove_leg*) back 1 ;;
-		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		readd*)
+			F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover &&
+				called waits
+			;;
 		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
 		esac
 	}
@@ -385,7 +420,10 @@ rebuilt_after() {
 	observe() {
 		case $(calls | tail -n 1) in
 		remove_gone*) F[array.gone]='' F[leg.1.in]='' && back 1 ;;
-		readd*) F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover && called waits ;;
+		readd*)
+			F[leg.1.state]=recovering F[leg.1.in]=md127 F[array.sync]=recover &&
+				called waits
+			;;
 		waits) F[leg.1.state]=in_sync F[array.sync]=idle ;;
 		esac
 	}
@@ -407,7 +445,9 @@ rebuilt_after() {
 	actions 1
 	rescue_write() { called rescue "$@"; }
 	releases 0 going-down
-	[[ $(calls) == $'alert\nremove_leg 1\nalert\nrescue data '"${F[uuid]}"$' md127 77 /rescue\nalert' && $GUARD_RESCUED == yes ]] || fail "$(calls)"
+	[[ $(calls) == $'alert\nremove_leg 1\nalert\nrescue data '"${F[uuid]}"$' md127 77 /rescue\nalert' &&
+		$GUARD_RESCUED == yes ]] ||
+		fail "$(calls)"
 }
 
 @test "release, the machine going down: a disk that md gives up again and again is not waited for for ever" {
@@ -421,7 +461,9 @@ rebuilt_after() {
 	}
 	rescue_write() { called rescue; }
 	releases 0 going-down
-	[[ $(calls | grep -c readd) == 2 && $(calls | grep -c rescue) == 1 && $GUARD_RESCUED == yes ]] || fail "$(calls)"
+	[[ $(calls | grep -c readd) == 2 && $(calls | grep -c rescue) == 1 &&
+		$GUARD_RESCUED == yes ]] ||
+		fail "$(calls)"
 }
 
 @test "release: of a disk whose bitmap no longer tells where it differs all is rebuilt, as a start would" {
@@ -440,7 +482,10 @@ rebuilt_after() {
 	observe() { ((LOOKS < 6)) || F[leg.1.state]=in_sync; }
 	rescue_write() { called rescue && return 1; }
 	releases 0 going-down
-	[[ $(calls | grep -c rescue) == 1 && $(calls | tail -n 3) == $'witness\ndrop md127 rd0\nramdisk_drop data' && -z $GUARD_RESCUED ]] || fail "$(calls)"
+	[[ $(calls | grep -c rescue) == 1 &&
+		$(calls | tail -n 3) == $'witness\ndrop md127 rd0\nramdisk_drop data' &&
+		-z $GUARD_RESCUED ]] ||
+		fail "$(calls)"
 }
 
 # Every disk is there, and md has noted blocks that none of them took: nobody can come.
@@ -461,7 +506,9 @@ rebuilt_after() {
 	rm "$BATS_TEST_TMPDIR/calls"
 	rescue_write() { return 1; }
 	releases 4 going-down
-	[[ $(calls) == *'The blocks that md could not write to the disk legs are LOST'* && $(calls) != *drop* ]] || fail "$(calls)"
+	[[ $(calls) == *'The blocks that md could not write to the disk legs are LOST'* &&
+		$(calls) != *drop* ]] ||
+		fail "$(calls)"
 	((SECONDS - begin < 60)) || fail "$((SECONDS - begin)) s"
 }
 
@@ -476,7 +523,8 @@ rebuilt_after() {
 	rescue_write() { called rescue; }
 	log_alert() { :; }
 	releases 0 going-down
-	[[ $(grep -c 'md does not rebuild it' "$BATS_TEST_TMPDIR/log") == 1 ]] || fail "$(<"$BATS_TEST_TMPDIR/log")"
+	[[ $(grep -c 'md does not rebuild it' "$BATS_TEST_TMPDIR/log") == 1 ]] ||
+		fail "$(<"$BATS_TEST_TMPDIR/log")"
 }
 
 # yields CODE going|stays [CHANGE]: of an array that runs, with these facts changed.
@@ -485,7 +533,9 @@ yields() {
 	rm -f "$BATS_TEST_TMPDIR/calls"
 	BASE=whole-2 GOING=$2 CHANGE=${3:-:}
 	(
-		static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts" && eval "$CHANGE"; }
+		static_configured() {
+			facts_read <"$FIXTURES/decide/$BASE.facts" && eval "$CHANGE"
+		}
 		conf_load() { :; }
 		conf_need_started() { :; }
 		systemd_is_running() { :; }
@@ -556,7 +606,10 @@ yields() {
 	for step in -7200 7200; do
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		echo "$at.00 1.00" >"$R/proc/uptime"
-		sleep() { called sleep && SECONDS=$((SECONDS + step)) at=$((at + 5)) && echo "$at.00 1.00" >"$R/proc/uptime"; }
+		sleep() {
+			called sleep && SECONDS=$((SECONDS + step)) at=$((at + 5)) &&
+				echo "$at.00 1.00" >"$R/proc/uptime"
+		}
 		drives 4
 		[[ $(calls | grep -c sleep) == 6 ]] || fail "$(calls)"
 	done
@@ -591,13 +644,20 @@ yields() {
 	static_configured data
 	md_readd() { return 1; }
 	witness_joined_again() { :; }
-	superblock_read() { printf '00000000 %.0s' {1..40} && if [[ $1 == */sda ]]; then echo 00000003; else echo "$RAM_NUMBER"; fi; }
+	superblock_read() {
+		printf '00000000 %.0s' {1..40} && if [[ $1 == */sda ]]; then
+			echo 00000003
+		else
+			echo "$RAM_NUMBER"
+		fi
+	}
 	F[leg.0.node]=sda RAM_NUMBER=00000000
 	not disk_legs_readd 0
 	[[ $LOOP_ERROR == *' back' ]] || fail "$LOOP_ERROR"
 	RAM_NUMBER=00000003
 	not disk_legs_readd 0
-	[[ $LOOP_ERROR == *' back: the RAM leg has its device number (3). To have both: ramraid detach data; ramraid attach data' ]] || fail "$LOOP_ERROR"
+	[[ $LOOP_ERROR == *' back: the RAM leg has its device number (3). To have both: ramraid detach data; ramraid attach data' ]] ||
+		fail "$LOOP_ERROR"
 }
 
 @test "release: write-behind is switched off, and what is under way is waited for" {
@@ -609,7 +669,8 @@ yields() {
 	did $'backlog 0\nquiet\nquiet\nquiet\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
 
-# What waits stays down and the program ends, so the RAM leg must be md's business by then, however far we were.
+# What waits stays down and the program ends, so the RAM leg must be md's business by then, however
+# far we were.
 @test "ON_TIMEOUT=fail: md is given the RAM leg, and goes on by itself" {
 	local state
 	BASE=whole-2
@@ -617,7 +678,8 @@ yields() {
 	for state in none attached; do
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		observe() {
-			F[conf.wait_timeout]=0 F[conf.on_timeout]=fail F[conf.rebuild]=auto F[copy.state]=none F[ram.slot]=''
+			F[conf.wait_timeout]=0 F[conf.on_timeout]=fail F[conf.rebuild]=auto \
+				F[copy.state]=none F[ram.slot]=''
 			F[ram.state]=$state
 		}
 		drives 1
@@ -632,7 +694,12 @@ yields() {
 	stop_lock_() { :; }
 	conf_need_started() { :; }
 	copy_stop() { :; }
-	static_configured() { facts_read <"$FIXTURES/decide/stopped-2.facts" && F[witness.events]=90 F[witness.legs]="${LEGS-}" F[ram.state]="${STATE_OF-attached}" F[ram.node]=rd0 F[rescue.image]=${IMAGE-}; }
+	static_configured() {
+		facts_read <"$FIXTURES/decide/stopped-2.facts" &&
+			F[witness.events]=90 F[witness.legs]="${LEGS-}" \
+				F[ram.state]="${STATE_OF-attached}" F[ram.node]=rd0 \
+				F[rescue.image]=${IMAGE-}
+	}
 	run stop_here data
 	assert_success
 	assert_output -p 'mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
@@ -660,7 +727,9 @@ yields() {
 	USERS=/srv/data ends 1 stop_by_systemd data
 	not grep 'no disk leg can take it' "$BATS_TEST_TMPDIR/log"
 	USERS='' ends 4 stop_by_systemd data
-	grep 'the RAM leg rd0 is the only good copy and no disk leg can take it: keeping it' "$BATS_TEST_TMPDIR/log"
-	grep 'what systemd had mounted from it is unmounted (systemctl start local-fs.target' "$BATS_TEST_TMPDIR/log"
+	grep 'the RAM leg rd0 is the only good copy and no disk leg can take it: keeping it' \
+		"$BATS_TEST_TMPDIR/log"
+	grep 'what systemd had mounted from it is unmounted (systemctl start local-fs.target' \
+		"$BATS_TEST_TMPDIR/log"
 	not grep 'in use by' "$BATS_TEST_TMPDIR/log"
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# "estimate": what is sampled, how it is compressed and counted, and when it fits. With the real programs, on files.
+# "estimate": what is sampled, how it is compressed and counted, and when it fits. With the real
+# programs, on files.
 
 setup() {
 	load helper
@@ -16,18 +17,29 @@ setup() {
 }
 
 memory() { printf 'MemTotal: %s kB\nMemFree: 1 kB\nMemAvailable: %s kB\n' "$1" "$2" >"$R/proc/meminfo"; } # KIB KIB
-pages() { head -c $(($2 * 4096)) "$1"; }                                                                # SOURCE COUNT
-text() { seq -f 'line %.0f of a file of text, as there are many' "$1" | head -c $(($2 * 4096)); }        # LINES PAGES
-kinds() { pages /dev/zero 20 >"$D/zero" && pages /dev/urandom 20 >"$D/random" && text 9999 20 >"$D/text"; }
+# pages SOURCE COUNT
+pages() { head -c $(($2 * 4096)) "$1"; }
+# text LINES PAGES
+text() { seq -f 'line %.0f of a file of text, as there are many' "$1" | head -c $(($2 * 4096)); }
+kinds() {
+	pages /dev/zero 20 >"$D/zero" && pages /dev/urandom 20 >"$D/random" &&
+		text 9999 20 >"$D/text"
+}
 
 # answer WORD…: the verb's answer as JSON, in JSON; its exit code in CODE.
 answer() {
 	CODE=0
 	JSON=$(cmd_estimate --json "$@") || CODE=$?
-	perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/estimate.schema.json" <<<"$JSON" || fail "$JSON"
-	[[ -z $(find "$R/run" "$R/tmp" -name 'ramraid-estimate*') ]] || fail 'samples were left behind'
+	perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/estimate.schema.json" <<<"$JSON" ||
+		fail "$JSON"
+	[[ -z $(find "$R/run" "$R/tmp" -name 'ramraid-estimate*') ]] ||
+		fail 'samples were left behind'
 }
-says() { [[ $(jq -c "$1" <<<"$JSON") == "$2" ]] || fail "$1: $(jq -c "$1" <<<"$JSON"), not $2" "$JSON"; } # EXPRESSION VALUE
+# says EXPRESSION VALUE
+says() {
+	[[ $(jq -c "$1" <<<"$JSON") == "$2" ]] ||
+		fail "$1: $(jq -c "$1" <<<"$JSON"), not $2" "$JSON"
+}
 # of KIND KEY
 of() { jq -r --arg kind "$1" ".kinds[] | select(.ram == \$kind).$2" <<<"$JSON"; }
 between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
@@ -38,11 +50,15 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	[[ $CODE == 0 ]]
 	says '[.of, .bytes, .files, .pages, .pages_looked_at, .pages_unread, .all_looked_at, .time_was_up]' \
 		'["folder",245760,3,60,60,0,true,false]'
-	[[ $(of rapiddisk takes_bytes) == $((40 * 4096)) && $(of brd takes_bytes) == $((60 * 4096)) ]] || fail "$JSON"
+	[[ $(of rapiddisk takes_bytes) == $((40 * 4096)) &&
+		$(of brd takes_bytes) == $((60 * 4096)) ]] ||
+		fail "$JSON"
 	says '[.kinds[].margin_bytes]' '[0,0,0,0]'
 	# What is random takes as much as it is, text a good deal less, and 24 bytes for each page.
-	between "$(of zram:zstd takes_bytes)" $((20 * 4096 + 60 * 24 + 20 * 64)) $((20 * 4096 + 60 * 24 + 20 * 1400))
-	between "$(of zram:lz4 takes_bytes)" "$(of zram:zstd takes_bytes)" $((20 * 4096 + 60 * 24 + 20 * 2000))
+	between "$(of zram:zstd takes_bytes)" $((20 * 4096 + 60 * 24 + 20 * 64)) \
+		$((20 * 4096 + 60 * 24 + 20 * 1400))
+	between "$(of zram:lz4 takes_bytes)" "$(of zram:zstd takes_bytes)" \
+		$((20 * 4096 + 60 * 24 + 20 * 2000))
 	says '[.kinds[].fits]' '["yes","yes","yes","yes"]'
 	says .next '"ramraid create --dry-run NAME DISK…"'
 }
@@ -60,11 +76,13 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	local first
 	SAMPLE_LEAST=128
 	truncate -s 64M "$D/image"
-	yes 'half of it' | dd of="$D/image" bs=1M count=32 seek=16 iflag=fullblock conv=notrunc status=none
+	yes 'half of it' |
+		dd of="$D/image" bs=1M count=32 seek=16 iflag=fullblock conv=notrunc status=none
 	answer "$D/image"
 	says '[.of, .files, .pages, .all_looked_at]' '["file",null,16384,false]'
 	between "$(jq .pages_looked_at <<<"$JSON")" 128 255
-	between $((32 << 20)) $(($(of rapiddisk takes_bytes) - $(of rapiddisk margin_bytes))) $(($(of rapiddisk takes_bytes) + $(of rapiddisk margin_bytes)))
+	between $((32 << 20)) $(($(of rapiddisk takes_bytes) - $(of rapiddisk margin_bytes))) \
+		$(($(of rapiddisk takes_bytes) + $(of rapiddisk margin_bytes)))
 	between "$(of rapiddisk margin_bytes)" $((3 << 20)) $((8 << 20))
 	first=$JSON
 	answer "$D/image"
@@ -91,7 +109,9 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 
 @test "names with blanks and line ends; links, FIFOs and devices are left alone; a file with two names counts once" {
 	local name
-	for name in $'a\nb' ' c  d ' $'\t' -e '$(false)' '*' $'\xff'; do text 100 1 >"$D/$name"; done
+	for name in $'a\nb' ' c  d ' $'\t' -e '$(false)' '*' $'\xff'; do
+		text 100 1 >"$D/$name"
+	done
 	mkdir "$D/"$'x\ny'
 	text 100 1 >"$D/"$'x\ny/z'
 	ln "$D/-e" "$D/second"
@@ -128,7 +148,8 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	command() { [[ ${2-} != @(zstd|lz4) ]] && builtin command "$@"; }
 	answer "$D"
 	[[ $CODE == 0 && $(of rapiddisk takes_bytes) == $((40 * 4096)) ]]
-	says '[.kinds[2,3] | .takes_bytes, .margin_bytes, .fits]' '[null,null,"unknown",null,null,"unknown"]'
+	says '[.kinds[2,3] | .takes_bytes, .margin_bytes, .fits]' \
+		'[null,null,"unknown",null,null,"unknown"]'
 	run cmd_estimate "$D"
 	assert_success
 	assert_line 'zram:zstd: zstd is not installed; type: apt install zstd'
@@ -202,7 +223,8 @@ array() {
 	kinds
 	fake_disk md127 245760
 	cat "$D"/* >"$R/dev/md127"
-	printf 'UUID=3d2f6f4c-1c1f-4b9b-9f0e-1f2e3d4c5b6a\nMEMBER=/dev/disk/by-id/a\n' >"$R/etc/ramraid/data.conf"
+	printf 'UUID=3d2f6f4c-1c1f-4b9b-9f0e-1f2e3d4c5b6a\nMEMBER=/dev/disk/by-id/a\n' \
+		>"$R/etc/ramraid/data.conf"
 	mkdir "$R/sys/class/block/md127/queue"
 	echo "$1" >"$R/sys/class/block/md127/queue/logical_block_size"
 	static_running() { F[array.md]=md127; }
@@ -217,7 +239,8 @@ array() {
 	echo 'rd0 245760 0 163840' >"$R/sys/kernel/rapiddisk/devices"
 	memory 40000 4150
 	answer data
-	says '[.of, .bytes, .files, .available_bytes]' "[\"array\",245760,null,$((4150 * 1024 + 163840))]"
+	says '[.of, .bytes, .files, .available_bytes]' \
+		"[\"array\",245760,null,$((4150 * 1024 + 163840))]"
 	says '[.kinds[].fits]' '["yes","yes","no","no"]'
 	says '.kinds[2].why' '"zram has blocks of 4096 bytes, and those of the array have 512"'
 	says .next "\"with RAM=rapiddisk in $R/etc/ramraid/data.conf: ramraid check data\""
@@ -322,10 +345,12 @@ array() {
 @test "the whole from a sample" {
 	spread_of 1000 100 204800 $((50 * 4096 * 4096))
 	# Half of it, and twice the standard error: 2 * 2048 / 10 for each.
-	[[ $SPREAD_TOTAL == 2048000 && $SPREAD_MARGIN == 409600 ]] || fail "$SPREAD_TOTAL $SPREAD_MARGIN"
+	[[ $SPREAD_TOTAL == 2048000 && $SPREAD_MARGIN == 409600 ]] ||
+		fail "$SPREAD_TOTAL $SPREAD_MARGIN"
 	spread_of 1000 100 0 0
 	[[ $SPREAD_TOTAL == 0 && $SPREAD_MARGIN == $((3 * 4096 * 10)) ]]
 	spread_of 100 100 204800 $((50 * 4096 * 4096)) complete
 	[[ $SPREAD_TOTAL == 204800 && $SPREAD_MARGIN == 0 ]]
-	[[ $(spread_root 0) == 0 && $(spread_root 1) == 1 && $(spread_root 99) == 9 && $(spread_root 1000000000000) == 1000000 ]]
+	[[ $(spread_root 0) == 0 && $(spread_root 1) == 1 && $(spread_root 99) == 9 &&
+		$(spread_root 1000000000000) == 1000000 ]]
 }

@@ -10,9 +10,11 @@ setup() {
 	RECORDS=()
 }
 
-# record SECONDS PRIORITY PID TEXT: one more record of the journal, as "journalctl --output=export" prints it.
+# record SECONDS PRIORITY PID TEXT: one more record of the journal, as "journalctl --output=export"
+# prints it.
 record() {
-	RECORDS+=("__CURSOR=s=1" "__REALTIME_TIMESTAMP=${1}000123" "__MONOTONIC_TIMESTAMP=5" "_BOOT_ID=b" "PRIORITY=$2" "_PID=$3" "MESSAGE=$4" '')
+	RECORDS+=("__CURSOR=s=1" "__REALTIME_TIMESTAMP=${1}000123" "__MONOTONIC_TIMESTAMP=5"
+		"_BOOT_ID=b" "PRIORITY=$2" "_PID=$3" "MESSAGE=$4" '')
 }
 journalctl() {
 	called journalctl "$@"
@@ -40,7 +42,8 @@ journalctl() {
 @test "what is asked of the journal: root's, of the program and of the unit, since then" {
 	record 1763633560 5 700 'a.b-c: x'
 	cmd_events --since='2026-11-20 10:00' a.b-c
-	[[ $(calls) == 'journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID --since=2026-11-20 10:00 _UID=0 SYSLOG_IDENTIFIER=ramraid '*' + _PID=1 UNIT=ramraid@a.b-c.service MESSAGE_ID='* ]] || fail "$(calls)"
+	[[ $(calls) == 'journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID --since=2026-11-20 10:00 _UID=0 SYSLOG_IDENTIFIER=ramraid '*' + _PID=1 UNIT=ramraid@a.b-c.service MESSAGE_ID='* ]] ||
+		fail "$(calls)"
 	[[ $(calls) != *PRIORITY=6* ]]
 }
 
@@ -49,10 +52,15 @@ journalctl() {
 	record 1763633562 5 1 'Started it.'
 	TZ=Asia/Tokyo run cmd_events --json data
 	assert_success
-	[[ $(jq -c . <<<"$output") == '{"version":2,"name":"data","events":[{"time":"2025-11-20T10:12:40Z","severity":"warning","text":"a \"disk\" \\x1b ä"},{"time":"2025-11-20T10:12:42Z","severity":"notice","text":"Started it."}]}' ]] || fail "$output"
-	fits() { jq "$1" <<<"$output" | perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/events.schema.json"; }
+	[[ $(jq -c . <<<"$output") == '{"version":2,"name":"data","events":[{"time":"2025-11-20T10:12:40Z","severity":"warning","text":"a \"disk\" \\x1b ä"},{"time":"2025-11-20T10:12:42Z","severity":"notice","text":"Started it."}]}' ]] ||
+		fail "$output"
+	fits() {
+		jq "$1" <<<"$output" |
+			perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/events.schema.json"
+	}
 	fits . || fail "$output"
-	for change in '.version = 1' '.events[0].severity = "bad"' 'del(.name)' '.events[0].time = "now"'; do
+	for change in '.version = 1' '.events[0].severity = "bad"' 'del(.name)' \
+		'.events[0].time = "now"'; do
 		not fits "$change" >/dev/null || fail "not found: $change"
 	done
 	RECORDS=()
@@ -62,7 +70,8 @@ journalctl() {
 
 @test "records that are no text, or have no time: left out; control characters do not reach the terminal" {
 	record 1763633560 4 700 'x'
-	RECORDS+=('MESSAGE' $'\x05\x01binary' '' 'MESSAGE=data: no time' 'PRIORITY=4' '' '__REALTIME_TIMESTAMP=1a' 'MESSAGE=data: y' 'PRIORITY=4' '' '-- No entries --')
+	RECORDS+=('MESSAGE' $'\x05\x01binary' '' 'MESSAGE=data: no time' 'PRIORITY=4' ''
+		'__REALTIME_TIMESTAMP=1a' 'MESSAGE=data: y' 'PRIORITY=4' '' '-- No entries --')
 	record 1763633561 4 700 $'data: \e[2J'
 	run cmd_events data
 	assert_output '2025-11-20 10:12:41 warning  \x1b[2J'

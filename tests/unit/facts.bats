@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Observing: md arrays and ramdisks on a fake sysfs, and from there to the plan that "start --dry-run" prints.
+# Observing: md arrays and ramdisks on a fake sysfs, and from there to the plan that "start
+# --dry-run" prints.
 
 setup() {
 	load helper
@@ -9,7 +10,8 @@ setup() {
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	M=$R/sys/block/md127/md
 	ID=11111111-2222-3333-4444-555555555555
-	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B \
+		>"$R/etc/ramraid/data.conf"
 	chmod 644 "$R/etc/ramraid/data.conf"
 }
 
@@ -45,7 +47,10 @@ observe() {
 
 are() { # KEY=VALUE…
 	local fact
-	for fact; do [[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] || fail "expected $fact, got ${F[${fact%%=*}]-unset}"; done
+	for fact; do
+		[[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] ||
+			fail "expected $fact, got ${F[${fact%%=*}]-unset}"
+	done
 }
 
 @test "array_state in our four words" {
@@ -54,7 +59,9 @@ are() { # KEY=VALUE…
 	[[ $ARRAY_STATE == absent ]]
 	md_state md9
 	[[ $ARRAY_STATE == absent ]]
-	for state in clear:absent inactive:inactive broken:broken clean:active active:active write-pending:active active-idle:active readonly:active read-auto:active suspended:active; do
+	for state in clear:absent inactive:inactive broken:broken clean:active active:active \
+		write-pending:active active-idle:active readonly:active read-auto:active \
+		suspended:active; do
 		array "${state%:*}"
 		md_state md127
 		[[ $ARRAY_STATE == "${state#*:}" ]] || fail "$state"
@@ -118,7 +125,8 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	[[ -z $(calls) ]] || fail "$(calls)"
 	member sdb in_sync,write_mostly 2
 	md_drop md127 rd0 2>/dev/null
-	[[ $(calls) == $'mdadm --manage /dev/md127 --fail /dev/rd0\nmdadm --manage /dev/md127 --remove /dev/rd0' ]] || fail "$(calls)"
+	[[ $(calls) == $'mdadm --manage /dev/md127 --fail /dev/rd0\nmdadm --manage /dev/md127 --remove /dev/rd0' ]] ||
+		fail "$(calls)"
 }
 
 # What md could not write to a disk leg, the RAM leg has alone.
@@ -129,7 +137,11 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	while IFS='|' read -r want mine theirs; do
 		printf "$mine" >"$M/dev-sda/bad_blocks"
 		printf "$theirs" >"$M/dev-rd0/bad_blocks"
-		if md_state_bad_on_all_but md127 rd0 sda; then [[ $want == lacks ]] || fail "$mine|$theirs"; else [[ $want == equal ]] || fail "$mine|$theirs"; fi
+		if md_state_bad_on_all_but md127 rd0 sda; then
+			[[ $want == lacks ]] || fail "$mine|$theirs"
+		else
+			[[ $want == equal ]] || fail "$mine|$theirs"
+		fi
 	done <<'EOT'
 equal||
 equal|\n|\n
@@ -147,7 +159,8 @@ EOT
 	echo '3000 8' >"$M/dev-sda/bad_blocks"
 	rm "$M/dev-rd0/bad_blocks"
 	md_state_bad_on_all_but md127 rd0 sda
-	# What the kernel never writes, but a list that grows while it is read line by line can look like.
+	# What the kernel never writes, but a list that grows while it is read line by line can look
+	# like.
 	printf '0896 8\n3000 8\nx\n\n3\n' >"$M/dev-sda/bad_blocks"
 	md_state_bad_on_all_but md127 rd0 sda
 }
@@ -155,7 +168,8 @@ EOT
 @test "bad blocks: of what does not fit into the page that sysfs gives, nothing is known to be on the disk" {
 	whole
 	getconf() { echo 4096; }
-	# Lines of 12 bytes; the kernel cuts them off before the page's last byte, here within the number of line 342. The RAM leg lacks the same blocks.
+	# Lines of 12 bytes; the kernel cuts them off before the page's last byte, here within the
+	# number of line 342. The RAM leg lacks the same blocks.
 	seq -f '%.0f 8' 100000000 100 100040000 | head -c 4095 >"$M/dev-sda/bad_blocks"
 	seq -f '%.0f 8' 100002048 100 100042048 >"$M/dev-rd0/bad_blocks"
 	[[ $(tail -n 1 "$M/dev-sda/bad_blocks") == 100 ]]
@@ -190,7 +204,11 @@ EOT
 	blocks() { # PIECE…: sets BLOCKS to "0" or "1" for each
 		local piece i
 		BLOCKS=$(printf '%070d' 0)
-		for piece; do for ((i = ${piece% *}; i < ${piece#* }; i++)); do BLOCKS=${BLOCKS:0:i}1${BLOCKS:i+1}; done; done
+		for piece; do
+			for ((i = ${piece% *}; i < ${piece#* }; i++)); do
+				BLOCKS=${BLOCKS:0:i}1${BLOCKS:i+1}
+			done
+		done
 	}
 	for ((n = 0; n < 200; n++)); do
 		list && bad=("${LIST[@]}") && list && these=("${LIST[@]}")
@@ -202,11 +220,14 @@ EOT
 	done
 }
 
-# is A B PAIR PIECE…: do these pieces hold just the blocks where A has the first digit of PAIR, and B the second?
+# is A B PAIR PIECE…: do these pieces hold just the blocks where A has the first digit of PAIR, and
+# B the second?
 is() {
 	local a=$1 b=$2 pair=$3 i want=''
 	shift 3
-	for ((i = 0; i < ${#a}; i++)); do [[ ${a:i:1}${b:i:1} == "$pair" ]] && want+="1" || want+="0"; done
+	for ((i = 0; i < ${#a}; i++)); do
+		[[ ${a:i:1}${b:i:1} == "$pair" ]] && want+="1" || want+="0"
+	done
 	blocks "$@"
 	[[ $BLOCKS == "$want" ]] || fail "$a $b $pair: $*"
 }
@@ -239,7 +260,9 @@ is() {
 	observe
 	are leg.0.lacks=yes leg.1.lacks=
 	action_choose
-	[[ $ACTION == 'done' && $WHY == 'md could not write some blocks of the disk leg /dev/disk/by-id/ata-A' ]] || fail "$WHY"
+	[[ $ACTION == 'done' &&
+		$WHY == 'md could not write some blocks of the disk leg /dev/disk/by-id/ata-A' ]] ||
+		fail "$WHY"
 	not health_is_whole
 	not health_only_copy
 	# Each has what the other lacks.
@@ -291,9 +314,10 @@ is() {
 @test "facts of a whole array" {
 	whole
 	observe
-	are array.md=md127 array.state=active array.sync=idle array.backlog=0 array.strangers= members=2 uuid=$ID name=data \
-		leg.0.node=sda leg.0.in=md127 leg.0.state=in_sync leg.0.slot=1 leg.0.writemostly=yes leg.1.slot=2 \
-		ram.node=rd0 ram.state=in_sync ram.slot=0 conf.ram=auto conf.write_behind=0 witness.events=
+	are array.md=md127 array.state=active array.sync=idle array.backlog=0 array.strangers= \
+		members=2 uuid=$ID name=data leg.0.node=sda leg.0.in=md127 leg.0.state=in_sync \
+		leg.0.slot=1 leg.0.writemostly=yes leg.1.slot=2 ram.node=rd0 ram.state=in_sync \
+		ram.slot=0 conf.ram=auto conf.write_behind=0 witness.events=
 	action_choose
 	[[ $ACTION == 'done' && $WHY == whole ]]
 }
@@ -345,7 +369,8 @@ is() {
 @test "facts: absent, blank, in use by something else, a stranger, write-behind" {
 	rm "$R/dev/disk/by-id/ata-B"
 	observe
-	are leg.1.node= leg.1.in= leg.1.events=0 leg.0.node=sda leg.0.in= leg.0.sb=none array.md= array.state=absent ram.state=none
+	are leg.1.node= leg.1.in= leg.1.events=0 leg.0.node=sda leg.0.in= leg.0.sb=none array.md= \
+		array.state=absent ram.state=none
 	mkdir "$R/sys/class/block/sda/holders/dm-0"
 	observe
 	are leg.0.in=other leg.0.sb=
@@ -386,7 +411,8 @@ is() {
 }
 
 @test "configured numbers, times only when asked for" {
-	printf 'WRITE_BEHIND=10\nACCEPT_DATA_LOSS=yes\nWAIT_TIMEOUT=1h\n' >>"$R/etc/ramraid/data.conf"
+	printf 'WRITE_BEHIND=10\nACCEPT_DATA_LOSS=yes\nWAIT_TIMEOUT=1h\n' \
+		>>"$R/etc/ramraid/data.conf"
 	observe
 	are conf.write_behind=10 conf.wait_timeout=infinity conf.member_timeout=infinity waited=0
 	static_times
@@ -400,14 +426,16 @@ is() {
 	printf 'MemTotal:        1000000 kB\nMemFree:          1 kB\nMemAvailable:     500000 kB\n' >"$R/proc/meminfo"
 	[[ -z $(ramdisk_why_not $((400000 * 1024)) 10%) ]]
 	[[ $(ramdisk_why_not $((400001 * 1024)) 10%) == 'the ramdisk needs 391MiB and RAM_RESERVE keeps 98MiB free, but only 489MiB of memory are available' ]]
-	[[ -z $(ramdisk_why_not $((500000 * 1024)) 0) && -n $(ramdisk_why_not $((500000 * 1024 + 1)) 0) && -n $(ramdisk_why_not 1 1T) ]]
+	[[ -z $(ramdisk_why_not $((500000 * 1024)) 0) &&
+		-n $(ramdisk_why_not $((500000 * 1024 + 1)) 0) && -n $(ramdisk_why_not 1 1T) ]]
 }
 
 @test "a damaged record of the ramdisk is none, and its text is not calculated with" {
 	local text RAM_PROVIDER RAM_NODE RAM_BYTES
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
-	for text in 'rapiddisk rd0 a[$(touch${IFS}X)]' 'rapiddisk rd0 -1' 'rapiddisk rd0 99999999999999999999' 'rapiddisk rd0 08' 'rapiddisk ../rd0 1' \
+	for text in 'rapiddisk rd0 a[$(touch${IFS}X)]' 'rapiddisk rd0 -1' \
+		'rapiddisk rd0 99999999999999999999' 'rapiddisk rd0 08' 'rapiddisk ../rd0 1' \
 		'rapiddisk . 1' 'x;touch${IFS}X rd0 1' 'rapiddisk' '' 'none rd0 1'; do
 		printf '%s\n' "$text" >"$R/run/ramraid/data.ram"
 		ramdisk_note_read data
@@ -493,7 +521,8 @@ gate:   hold"
 # status_is CODE: what the program itself says, with nothing on stderr.
 status_is() {
 	run bash -c '"$1" status data 2>"$2"' - "$PROJECT/bin/ramraid" "$BATS_TEST_TMPDIR/stderr"
-	[[ $status == "$1" && ! -s $BATS_TEST_TMPDIR/stderr ]] || fail "$status $(<"$BATS_TEST_TMPDIR/stderr")"
+	[[ $status == "$1" && ! -s $BATS_TEST_TMPDIR/stderr ]] ||
+		fail "$status $(<"$BATS_TEST_TMPDIR/stderr")"
 }
 
 @test "the program loads all that it needs to show an array that is whole, and one that is not" {
@@ -508,7 +537,10 @@ status_is() {
 	# What the kernel has counted since.
 	mkdir -p "$R/proc/sys/kernel/random" "$R/etc/ramraid/state"
 	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
-	echo "$ID b0b0b0b0-0000-4000-8000-000000000001 md127 9 copy 1795169472 0 1795169472 39 56832 5000 2000" >"$R/etc/ramraid/state/data.lately"
+	echo \
+		"$ID b0b0b0b0-0000-4000-8000-000000000001 md127 9 copy 1795169472 0 1795169472 39 \
+56832 5000 2000" \
+		>"$R/etc/ramraid/state/data.lately"
 	echo '    1000    0   800000 0 500 0 4000 0 0 0 0' >"$R/sys/block/md127/stat"
 	echo '    0    0   0 0 0 0 0 0 0 0 0' >"$R/sys/class/block/rd0/stat"
 	echo '    1234    0   1500 200 500 0 50000 100 0 10 10' >"$R/sys/class/block/sda/stat"
@@ -566,7 +598,8 @@ status_is() {
 	[[ $(ramdisk_promised) == 0 && -z $(ramdisk_why_not $((300000 * 1024)) 0) ]]
 	# rd0 is not in an array yet: all of it is still to be taken.
 	echo "rapiddisk rd0 $((200000 * 1024)) " >"$R/run/ramraid/a.ram"
-	[[ $(ramdisk_promised) == $((200000 * 1024)) && -n $(ramdisk_why_not $((300001 * 1024)) 0) ]]
+	[[ $(ramdisk_promised) == $((200000 * 1024)) &&
+		-n $(ramdisk_why_not $((300001 * 1024)) 0) ]]
 	# Half rebuilt: half of it. In sync: nothing more.
 	mkdir -p "$R/sys/class/block/rd0/holders/md127" "$R/sys/block/md127/md/dev-rd0"
 	echo recover >"$R/sys/block/md127/md/sync_action"
@@ -577,6 +610,7 @@ status_is() {
 	[[ $(ramdisk_promised) == 0 ]]
 	# rapiddisk counts pages: a copied leg in sync may still grow.
 	mkdir -p "$R/sys/kernel/rapiddisk"
-	printf 'Device\tSize\tErrors\tUsed\nrd1\t5\t0\t4096\nrd0\t%s\t0\t%s\n' $((200000 * 1024)) $((50000 * 1024)) >"$R/sys/kernel/rapiddisk/devices"
+	printf 'Device\tSize\tErrors\tUsed\nrd1\t5\t0\t4096\nrd0\t%s\t0\t%s\n' $((200000 * 1024)) \
+		$((50000 * 1024)) >"$R/sys/kernel/rapiddisk/devices"
 	[[ $(ramdisk_promised) == $((150000 * 1024)) ]]
 }

@@ -1,17 +1,24 @@
 #!/usr/bin/env bats
-# Which way the RAM leg is filled, and what becomes of a way that fails. The loop is the real one; md, ramdisks and the copy are not.
+# Which way the RAM leg is filled, and what becomes of a way that fails. The loop is the real one;
+# md, ramdisks and the copy are not.
 
 setup() {
 	load helper
 	world
 	libraries
-	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=auto [RAM_RESERVE]=10% [VERIFY]=no)
+	declare -gA \
+		CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=auto
+			[RAM_RESERVE]=10% [VERIFY]=no)
 	# What the world is, as a look at it finds.
 	RAM=none COPY=none WHY_NOT='' DEGRADED=1
-	static_configured() { facts_read <"$FIXTURES/decide/whole-2.facts" && F[conf.rebuild]=auto F[copy.why_not]=$WHY_NOT; }
+	static_configured() {
+		facts_read <"$FIXTURES/decide/whole-2.facts" &&
+			F[conf.rebuild]=auto F[copy.why_not]=$WHY_NOT
+	}
 	static_times() { :; }
 	facts_observe() {
-		F[ram.state]=$RAM F[copy.state]=$COPY F[copy.why]='the disk is gone' F[array.sync]=idle F[array.degraded]=$DEGRADED F[ram.node]=rd0
+		F[ram.state]=$RAM F[copy.state]=$COPY F[copy.why]='the disk is gone' \
+			F[array.sync]=idle F[array.degraded]=$DEGRADED F[ram.node]=rd0
 		[[ $RAM != recovering ]] || { F[array.sync]=recover && RAM=in_sync; }
 		[[ $COPY != running ]] || COPY='done'
 	}
@@ -20,7 +27,9 @@ setup() {
 	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
 	contents_remember() { :; }
 	loop_speed() { :; }
-	ramdisk_make() { called make && RAM=attached && blank blank && mkdir -p "$R/sys/block/rd0"; }
+	ramdisk_make() {
+		called make && RAM=attached && blank blank && mkdir -p "$R/sys/block/rd0"
+	}
 	ramdisk_drop() { called drop && RAM=none; }
 	md_leg_bytes() { echo 100663296; }
 	md_zero() { called zero "$1"; }
@@ -33,7 +42,10 @@ setup() {
 	LOG=$BATS_TEST_TMPDIR/log
 	set +T
 }
-blank() { mkdir -p "$R/run/ramraid" && echo "${PROVIDER:-rapiddisk} rd0 100663296 - $1" >"$R/run/ramraid/data.ram"; }
+blank() {
+	mkdir -p "$R/run/ramraid" &&
+		echo "${PROVIDER:-rapiddisk} rd0 100663296 - $1" >"$R/run/ramraid/data.ram"
+}
 # drives CALLS: a start ends well, and did just this.
 drives() {
 	loop_run data 2>"$LOG"
@@ -45,12 +57,16 @@ drives() {
 	[[ $LOOP_REBUILT == yes ]]
 	grep -q '1.0MiB were copied from the disk legs in 3s' "$LOG"
 	# And that is noted, for people.
-	[[ $(<"$R/etc/ramraid/state/data.lately") =~ \ md127\ 0\ copy\ [1-9][0-9]+\ 0\ [1-9][0-9]+\ [0-9]+\ [0-9]+\ 0\ 0$ ]]
+	[[ $(<"$R/etc/ramraid/state/data.lately") =~ \
+		\ md127\ 0\ copy\ [1-9][0-9]+\ 0\ [1-9][0-9]+\ [0-9]+\ [0-9]+\ 0\ 0$ ]]
 }
 
 @test "only disk legs that are in sync are copied from; with two empty slots the witness says which is the RAM leg's" {
 	eval "look_$(declare -f facts_observe)"
-	facts_observe() { look_facts_observe && F[leg.1.state]='' F[leg.1.in]='' F[leg.1.node]='' F[witness.ram_slot]=0; }
+	facts_observe() {
+		look_facts_observe &&
+			F[leg.1.state]='' F[leg.1.in]='' F[leg.1.node]='' F[witness.ram_slot]=0
+	}
 	DEGRADED=2
 	drives $'make\ncopy md127 rd0 100663296 0 0 sda\nfinish\nreadd rd0\nstop'
 }
@@ -84,7 +100,9 @@ drives() {
 }
 
 @test "something has happened to the bitmap, or md refuses: wiped, then md" {
-	copy_finish() { called finish && COPY_WHY='the bitmap has been cleared meanwhile' && return 1; }
+	copy_finish() {
+		called finish && COPY_WHY='the bitmap has been cleared meanwhile' && return 1
+	}
 	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nstop\nzero rd0\nadd rd0'
 	grep -q 'from one disk: the bitmap has been cleared meanwhile' "$LOG"
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -118,7 +136,10 @@ drives() {
 	local looks=0
 	copy_start() { called copy && COPY=slow && blank used; }
 	facts_observe() {
-		[[ $COPY != slow ]] || case $((looks += 1)) in 2) SECONDS=$((SECONDS + 36000)) ;; 5) COPY='done' ;; esac
+		[[ $COPY != slow ]] || case $((looks += 1)) in
+		2) SECONDS=$((SECONDS + 36000)) ;;
+		5) COPY='done' ;;
+		esac
 		look_facts_observe
 		[[ $COPY != slow ]] || F[copy.state]=running F[array.sync]=copy F[array.done]=7
 	}
@@ -129,14 +150,24 @@ drives() {
 	facts_observe_was=$(declare -f facts_observe)
 	copy_start() { called copy && COPY=stuck && blank used; }
 	eval "look_$facts_observe_was"
-	facts_observe() { look_facts_observe && { [[ $COPY != stuck ]] || { F[copy.state]=running F[array.sync]=copy F[array.done]=7 && SECONDS=$((SECONDS + 100)); }; }; }
+	facts_observe() {
+		look_facts_observe && {
+			[[ $COPY != stuck ]] || {
+				F[copy.state]=running F[array.sync]=copy F[array.done]=7 &&
+					SECONDS=$((SECONDS + 100))
+			}
+		}
+	}
 	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
 	grep -q 'the copy has not got on for 300 s' "$LOG"
 	local change
 	for change in array.backlog=9 kernel.flaw=bad; do
 		rm "$BATS_TEST_TMPDIR/calls"
 		RAM=none COPY=none
-		facts_observe() { look_facts_observe && F[${change%=*}]=${change#*=} F[conf.write_behind]=9; [[ $change == array* ]] || F[conf.write_behind]=0; }
+		facts_observe() {
+			look_facts_observe && F[${change%=*}]=${change#*=} F[conf.write_behind]=9
+			[[ $change == array* ]] || F[conf.write_behind]=0
+		}
 		drives $'make\nadd rd0'
 	done
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Hostile and broken input in the mass. All of it comes from fuzz.pl, by a seed that is printed; RAMRAID_SEED=N repeats a run, and
-# RAMRAID_FUZZ=N makes it N times as long. bash itself must never complain, nothing may be executed, and what comes out has its documented form.
+# Hostile and broken input in the mass. All of it comes from fuzz.pl, by a seed that is printed;
+# RAMRAID_SEED=N repeats a run, and RAMRAID_FUZZ=N makes it N times as long. bash itself must never
+# complain, nothing may be executed, and what comes out has its documented form.
 
 setup() {
 	load helper
@@ -29,29 +30,41 @@ input() { # KIND COUNT FOLDER
 # silent: nothing was said on stderr, which is in $ERR, and nothing was executed.
 silent() {
 	[[ ! -s $ERR ]] || fail "seed $SEED:" "$(head -c 2000 "$ERR")"
-	[[ -z $(ls -A "$BATS_TEST_TMPDIR/in") ]] || fail "seed $SEED: executed: $(ls -A "$BATS_TEST_TMPDIR/in")"
+	[[ -z $(ls -A "$BATS_TEST_TMPDIR/in") ]] ||
+		fail "seed $SEED: executed: $(ls -A "$BATS_TEST_TMPDIR/in")"
 }
 
-# conf_is_sound NAME CODE: after conf_load NAME returned CODE, everything in CONF, MEMBERS and REQUIRED_BY has its form.
+# conf_is_sound NAME CODE: after conf_load NAME returned CODE, everything in CONF, MEMBERS and
+# REQUIRED_BY has its form.
 conf_is_sound() {
 	local key text
 	local -A seen=() builtin=()
 	eval "$(conf_keys_builtin && declare -p CONF | sed 's/^declare -A CONF=/builtin=/')"
 	[[ $2 == [01] ]] || fail "seed $SEED, $1: exit code $2"
-	(($2 == (${#CONF_ERRORS[@]} > 0))) || fail "seed $SEED, $1: exit code $2, ${#CONF_ERRORS[@]} errors"
+	(($2 == (${#CONF_ERRORS[@]} > 0))) ||
+		fail "seed $SEED, $1: exit code $2, ${#CONF_ERRORS[@]} errors"
 	((${#CONF[@]} == ${#builtin[@]})) || fail "seed $SEED, $1: keys ${!CONF[*]}"
 	for key in "${!builtin[@]}"; do
-		[[ -n ${CONF[$key]} && ${CONF[$key]} == "${builtin[$key]}" || ${CONF[$key]} =~ ${CONF_FORM[$key]} || $key == UUID && -z ${CONF[UUID]} && $2 == 1 ]] || fail "seed $SEED, $1: $key=${CONF[$key]@Q}"
+		[[ -n ${CONF[$key]} && ${CONF[$key]} == "${builtin[$key]}" ||
+			${CONF[$key]} =~ ${CONF_FORM[$key]} || $key == UUID && -z ${CONF[UUID]} &&
+			$2 == 1 ]] ||
+			fail "seed $SEED, $1: $key=${CONF[$key]@Q}"
 	done
-	[[ -z ${CONF[UUID]} || ${CONF[UUID]} =~ ^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$ ]] || fail "seed $SEED, $1: UUID ${CONF[UUID]@Q}"
+	[[ -z ${CONF[UUID]} || ${CONF[UUID]} =~ ^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$ ]] ||
+		fail "seed $SEED, $1: UUID ${CONF[UUID]@Q}"
 	for text in "${MEMBERS[@]}"; do
-		disk_name_is_stable "$text" && [[ ! -v seen["$text"] ]] || fail "seed $SEED, $1: MEMBER ${text@Q}"
+		disk_name_is_stable "$text" && [[ ! -v seen["$text"] ]] ||
+			fail "seed $SEED, $1: MEMBER ${text@Q}"
 		seen["x$text"]=1
 	done
 	(($2 == 1 || ${#MEMBERS[@]} > 0))
-	for text in "${REQUIRED_BY[@]}"; do [[ $text =~ ${CONF_FORM[REQUIRED_BY]} && $text != *$'\n'* ]] || fail "seed $SEED, $1: REQUIRED_BY ${text@Q}"; done
+	for text in "${REQUIRED_BY[@]}"; do
+		[[ $text =~ ${CONF_FORM[REQUIRED_BY]} && $text != *$'\n'* ]] ||
+			fail "seed $SEED, $1: REQUIRED_BY ${text@Q}"
+	done
 	for text in "${CONF_ERRORS[@]}"; do
-		[[ $text == "$C/$1.conf:"* && $text != *$'\n'* && ${#text} -lt 600 ]] || fail "seed $SEED, $1: ${text@Q}"
+		[[ $text == "$C/$1.conf:"* && $text != *$'\n'* && ${#text} -lt 600 ]] ||
+			fail "seed $SEED, $1: ${text@Q}"
 	done
 }
 
@@ -94,7 +107,8 @@ superblocks() {
 		IFS= read -r -d '' got <"$BATS_TEST_TMPDIR/out" || :
 		got=${got%$'\n'} got=${got//$'\n'/,}
 		COUNT=$((COUNT + 1))
-		[[ $got == "$expected" ]] || fail "seed $SEED, superblock $COUNT: expected $expected, got $got: $words"
+		[[ $got == "$expected" ]] ||
+			fail "seed $SEED, superblock $COUNT: expected $expected, got $got: $words"
 		[[ $got =~ $SUPERBLOCK_FORM ]] || fail "seed $SEED, superblock $COUNT: $got"
 		[[ $got != sb=ok* ]] || superblock_is_sound "$got"
 	done
@@ -107,10 +121,14 @@ events=[0-9]{1,17},time=[0-9]{1,13},number=[0-9]+,role=([0-9]+|spare|faulty),rol
 superblock_is_sound() {
 	local disks number role roles view
 	[[ $1 =~ raid_disks=([0-9]+),.*,number=([0-9]+),role=([a-z0-9]+),roles=([0-9: ]*),view=([A.]+), ]]
-	disks=${BASH_REMATCH[1]} number=${BASH_REMATCH[2]} role=${BASH_REMATCH[3]} roles=${BASH_REMATCH[4]} view=${BASH_REMATCH[5]}
+	disks=${BASH_REMATCH[1]} number=${BASH_REMATCH[2]} role=${BASH_REMATCH[3]} \
+		roles=${BASH_REMATCH[4]} view=${BASH_REMATCH[5]}
 	((${#view} == disks)) || fail "seed $SEED: $1"
 	# Who has a slot calls it active.
-	[[ $role == [sf]* ]] || [[ ${view:role:1} == A && $role -lt $disks && " $roles " == *" $number:$role "* ]] || fail "seed $SEED: $1"
+	[[ $role == [sf]* ]] ||
+		[[ ${view:role:1} == A && $role -lt $disks &&
+			" $roles " == *" $number:$role "* ]] ||
+		fail "seed $SEED: $1"
 	SOUND=$((SOUND + 1))
 }
 
@@ -121,7 +139,8 @@ superblock_is_sound() {
 	input sb $((600 * TIMES)) "$FIXTURES/superblock" >"$BATS_TEST_TMPDIR/images"
 	superblocks <"$BATS_TEST_TMPDIR/images" 2>"$ERR"
 	silent
-	((COUNT == 600 * TIMES && SOUND > COUNT / 3 && SOUND < COUNT * 9 / 10)) || fail "$SOUND of $COUNT are good"
+	((COUNT == 600 * TIMES && SOUND > COUNT / 3 && SOUND < COUNT * 9 / 10)) ||
+		fail "$SOUND of $COUNT are good"
 }
 
 witnesses() { # COUNT
@@ -132,10 +151,14 @@ witnesses() { # COUNT
 		if witness_read "f$i" "$ID"; then
 			GOOD=$((GOOD + 1))
 			# Read further down with arithmetic, and as words.
-			[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} =~ ^[0-9a-f\ -]*$ && ${WITNESS[ram_slot]-} =~ ^[0-9]{0,4}$ && -z $WITNESS_WHY ]] &&
-				((WITNESS[generation] > 0 && WITNESS[events] >= 0 && ${WITNESS[generation]} + 1 > 1 && ${WITNESS[events]} + 1 > 0)) || fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
+			[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} =~ ^[0-9a-f\ -]*$ &&
+				${WITNESS[ram_slot]-} =~ ^[0-9]{0,4}$ && -z $WITNESS_WHY ]] &&
+				((WITNESS[generation] > 0 && WITNESS[events] >= 0 && ${WITNESS[generation]} + 1 > 1 && ${WITNESS[events]} + 1 > 0)) ||
+				fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
 		else
-			[[ (${#WITNESS[@]} == 0 || (${WITNESS[void]} == 1 && ! -v WITNESS[legs] && ! -v WITNESS[events] && ${WITNESS[generation]} -gt 0)) && -n $WITNESS_WHY ]] || fail "seed $SEED, f$i: ${WITNESS[*]@Q} $WITNESS_WHY"
+			[[ (${#WITNESS[@]} == 0 || (${WITNESS[void]} == 1 && ! -v WITNESS[legs] && ! -v WITNESS[events] && ${WITNESS[generation]} -gt 0)) &&
+				-n $WITNESS_WHY ]] ||
+				fail "seed $SEED, f$i: ${WITNESS[*]@Q} $WITNESS_WHY"
 		fi
 	done
 }
@@ -160,15 +183,19 @@ gates() { # COUNT
 		cp "$BATS_TEST_TMPDIR/worlds/$i/contents" "$C/state/data.contents"
 		cp "$BATS_TEST_TMPDIR/worlds/$i/conf" "$C/data.conf"
 		conf_load data || :
-		dropins_write "$out" data 2>>"$BATS_TEST_TMPDIR/said" || : # a name may be too long for a file
+		# a name may be too long for a file
+		dropins_write "$out" data 2>>"$BATS_TEST_TMPDIR/said" || :
 		for file in good.mount mine.mount systemd-cryptsetup@good.service; do
 			[[ -d $out/$file.d ]] || fail "seed $SEED, $i: no $file: $(ls "$out")"
 		done
 		find "$out" -mindepth 1 -printf '%P\n' >"$out.list"
 		while IFS= read -r file; do
-			[[ $file =~ ^[^/%]+\.(mount|swap|device|service|target)\.d(/[45]0-ramraid-data\.conf)?$ || $file == *REQUIRED_BY* ]] || fail "seed $SEED, $i: ${file@Q}"
+			[[ $file =~ ^[^/%]+\.(mount|swap|device|service|target)\.d(/[45]0-ramraid-data\.conf)?$ ||
+				$file == *REQUIRED_BY* ]] ||
+				fail "seed $SEED, $i: ${file@Q}"
 		done <"$out.list"
-		not grep -rvE '^#|^\[Unit\]$|^(Requires|After)=ramraid@data.service$|^JobRunningTimeoutSec=([0-9]+|infinity)$' "$out" || fail "seed $SEED, $i"
+		not grep -rvE '^#|^\[Unit\]$|^(Requires|After)=ramraid@data.service$|^JobRunningTimeoutSec=([0-9]+|infinity)$' "$out" ||
+			fail "seed $SEED, $i"
 	done
 }
 
@@ -178,7 +205,9 @@ gates() { # COUNT
 	input gate $((30 * TIMES)) "$BATS_TEST_TMPDIR/worlds"
 	gates $((30 * TIMES)) 2>"$ERR"
 	silent
-	not grep -E ': line [0-9]+: |subscript|unbound|null byte' "$BATS_TEST_TMPDIR/said" || fail "seed $SEED"
+	not grep -E ': line [0-9]+: |subscript|unbound|null byte' "$BATS_TEST_TMPDIR/said" ||
+		fail "seed $SEED"
 	# Nothing beside the folder, and no systemd unit's name from above it.
-	[[ $(ls "$BATS_TEST_TMPDIR") == $'err\nin\nout\nout.list\nroot\nsaid\nworlds' ]] || fail "$(ls "$BATS_TEST_TMPDIR")"
+	[[ $(ls "$BATS_TEST_TMPDIR") == $'err\nin\nout\nout.list\nroot\nsaid\nworlds' ]] ||
+		fail "$(ls "$BATS_TEST_TMPDIR")"
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The generator on whole little worlds: tests/fixtures/generator/NN-NAME/etc in, expected/ out (none: nothing is written).
+# The generator on whole little worlds: tests/fixtures/generator/NN-NAME/etc in, expected/ out
+# (none: nothing is written).
 
 setup() {
 	load helper
@@ -17,9 +18,11 @@ golden() {
 	chmod -R go-w "$R/etc" # whatever umask the fixtures were checked out with
 	mkdir -p "$BATS_TEST_TMPDIR/none"
 	said=$(generate 2>&1) || fail "exit code $?: $said"
-	[[ -d $FIXTURES/generator/$1/expected ]] && set -- "$FIXTURES/generator/$1/expected" || set -- "$BATS_TEST_TMPDIR/none"
+	[[ -d $FIXTURES/generator/$1/expected ]] && set -- "$FIXTURES/generator/$1/expected" ||
+		set -- "$BATS_TEST_TMPDIR/none"
 	# The bounds of the shutdown and mdadm's watcher are the same for all: tests of their own.
-	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d "$1" "$OUT"
+	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d \
+		"$1" "$OUT"
 	assert_success
 }
 
@@ -41,7 +44,9 @@ quietly() {
 @test "WAIT_TIMEOUT=infinity" { quietly 11-infinity; }
 @test "nofail and a device time-out of the user's" { quietly 12-nofail; }
 @test "nothing configured: nothing written" { quietly 13-nothing-configured; }
-@test "disk legs in containers of crypttab: the array comes after these, and its devices have any time" { quietly 20-luks; }
+@test "disk legs in containers of crypttab: the array comes after these, and its devices have any time" {
+	quietly 20-luks
+}
 @test "no fstab" { quietly 15-no-fstab; }
 @test "two arrays, each with its own times" { quietly 16-two-arrays; }
 
@@ -49,15 +54,19 @@ quietly() {
 	local id=11111111-2222-3333-4444-555555555555 file
 	mkdir -p "$R/etc/ramraid/state"
 	umask 022
-	printf '%s\n' "UUID=$id" MEMBER=/dev/disk/by-id/ata-A REQUIRED_BY=/srv/data >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$id" MEMBER=/dev/disk/by-id/ata-A REQUIRED_BY=/srv/data \
+		>"$R/etc/ramraid/data.conf"
 	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/data-old.conf"
 	# Nobody knows yet which of them is the copy.
 	generate 2>/dev/null
-	[[ -e $OUT/srv-data.mount.d/50-ramraid-data.conf && -e $OUT/srv-data.mount.d/50-ramraid-data-old.conf ]]
+	[[ -e $OUT/srv-data.mount.d/50-ramraid-data.conf &&
+		-e $OUT/srv-data.mount.d/50-ramraid-data-old.conf ]]
 	rm -r "$OUT" && mkdir "$OUT"
-	printf '%s\n' "uuid=$id" legs= events=90 ram_slot=0 generation=5 >"$R/etc/ramraid/state/data.witness"
+	printf '%s\n' "uuid=$id" legs= events=90 ram_slot=0 generation=5 \
+		>"$R/etc/ramraid/state/data.witness"
 	said=$(generate 2>&1)
-	[[ $said == *'data-old.conf is about the same array as '*'/data.conf, which has its record, so nothing waits for data-old; delete the copy'* ]] || fail "$said"
+	[[ $said == *'data-old.conf is about the same array as '*'/data.conf, which has its record, so nothing waits for data-old; delete the copy'* ]] ||
+		fail "$said"
 	[[ -e $OUT/srv-data.mount.d/50-ramraid-data.conf ]]
 	file=$(grep -rl data-old "$OUT") || :
 	[[ -z $file ]] || fail "$file"
@@ -70,7 +79,9 @@ quietly() {
 	[[ $said != *good* ]]
 }
 
-@test "a folder for rescue images: its mount outlives the array, and it may be written" { quietly 17-rescue-folder; }
+@test "a folder for rescue images: its mount outlives the array, and it may be written" {
+	quietly 17-rescue-folder
+}
 
 @test "what has been made on a running array a moment ago, and is not remembered yet; not what lies on another one that has its number now" {
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
@@ -79,8 +90,7 @@ quietly() {
 	echo "md127 9" >"$R/run/ramraid/data.watched"
 	export BLIND=''
 	now() {
-		bash -c 'source "$1/units/ramraid-generator"; lsblk() { [[ ${!#} == */dev/md127 && -z ${BLIND-} ]] && echo "PATH=\"/dev/md127\" UUID=\"0a1b2c3d-0000-4000-8000-000000000001\""; }; main "$2"' \
-			- "$PROJECT" "$OUT"
+		bash -c 'source "$1/units/ramraid-generator"; lsblk() { [[ ${!#} == */dev/md127 && -z ${BLIND-} ]] && echo "PATH=\"/dev/md127\" UUID=\"0a1b2c3d-0000-4000-8000-000000000001\""; }; main "$2"' - "$PROJECT" "$OUT"
 	}
 	echo 10 >"$R/sys/block/md127/diskseq"
 	now
@@ -89,7 +99,8 @@ quietly() {
 	BLIND=yes run now
 	assert_output -p "what is on it now can't be seen; what is remembered counts"
 	now
-	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d "$FIXTURES/generator/01-ext4-by-uuid/expected" "$OUT"
+	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d \
+		"$FIXTURES/generator/01-ext4-by-uuid/expected" "$OUT"
 	assert_success
 }
 
@@ -101,7 +112,10 @@ rescues() {
 
 @test "it lies below the array's own mount: no order in a circle, and it is said" {
 	rescues data /var/lib/ramraid/images 1
-	printf '%s\n' 'UUID=99999999-0000-4000-8000-000000000003 /var/lib/ramraid ext4 defaults 0 2' '/dev/md/data /var ext4 defaults 0 2' '/dev/sdx /var/libx ext4 defaults 0 2' >"$R/etc/fstab"
+	printf '%s\n' \
+		'UUID=99999999-0000-4000-8000-000000000003 /var/lib/ramraid ext4 defaults 0 2' \
+		'/dev/md/data /var ext4 defaults 0 2' '/dev/sdx /var/libx ext4 defaults 0 2' \
+		>"$R/etc/fstab"
 	run generate
 	assert_output -p 'data: /var/lib/ramraid, where RESCUE lies, waits for data itself'
 	run grep -r After= "$OUT/ramraid@data.service.d"
@@ -116,7 +130,8 @@ rescues() {
 @test "two arrays save each other's RAM leg: one of them waits, and the other says so" {
 	rescues one /two/images 1
 	rescues two /one/big/images 2
-	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' '/dev/sdx /one/big ext4 defaults 0 2' >"$R/etc/fstab"
+	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' \
+		'/dev/sdx /one/big ext4 defaults 0 2' >"$R/etc/fstab"
 	run generate
 	assert_output -p 'two: one.mount, where RESCUE lies, waits for two itself'
 	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
@@ -127,7 +142,8 @@ rescues() {
 @test "two arrays save each other's RAM leg, one of them by way of a folder that is mounted elsewhere" {
 	rescues one /save/images 1
 	rescues two /one/images 2
-	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' '/two/save /save none bind 0 0' >"$R/etc/fstab"
+	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' \
+		'/two/save /save none bind 0 0' >"$R/etc/fstab"
 	run generate
 	assert_output -p 'two: one.mount, where RESCUE lies, waits for two itself'
 	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
@@ -146,27 +162,32 @@ rescues() {
 	run bash -c 'grep -rh After= "$1"/ramraid@*' - "$OUT"
 	assert_output After=ramraid@data-far2.service
 	grep -qx After=ramraid@data.service "$OUT/var.mount.d/50-ramraid-data.conf"
-	# One in memory as well, as nobody can make it but by hand: it would wait for what lies on it.
+	# One in memory as well, as nobody can make it but by hand: it would wait for what lies on
+	# it.
 	sed -i '/LAYOUT\|RAM/d' "$R/etc/ramraid/data-far2.conf"
 	rm -r "$OUT"
 	mkdir "$OUT"
 	run generate
 	assert_output -p 'data-far2: var.mount, where RESCUE lies, waits for data-far2 itself'
-	[[ ! -e $OUT/ramraid@data-far2.service.d ]] || fail "$(grep -r . "$OUT/ramraid@data-far2.service.d")"
+	[[ ! -e $OUT/ramraid@data-far2.service.d ]] ||
+		fail "$(grep -r . "$OUT/ramraid@data-far2.service.d")"
 	# And a circle of disk legs is no endless loop.
-	sed -i 's,^MEMBER=/dev/disk/by-id/ata-B,MEMBER=/dev/md/data,' "$R/etc/ramraid/data-far2.conf"
+	sed -i 's,^MEMBER=/dev/disk/by-id/ata-B,MEMBER=/dev/md/data,' \
+		"$R/etc/ramraid/data-far2.conf"
 	echo '/dev/sdx /var ext4 defaults 0 2' >"$R/etc/fstab"
 	timeout 10 env R="$R" "$PROJECT/units/ramraid-generator" "$OUT" "$OUT.early" "$OUT.late"
 }
 
-# saves LINE…: RESCUE, /var/lib/ramraid, with /srv/data on the array and these lines in fstab. Leaves what was said in $said, and in $after what is stopped
-# after the array.
+# saves LINE…: RESCUE, /var/lib/ramraid, with /srv/data on the array and these lines in fstab.
+# Leaves what was said in $said, and in $after what is stopped after the array.
 saves() {
 	[[ -e $R/etc/ramraid/data.conf ]] || rescues data /var/lib/ramraid 1
 	printf '%s\n' '/dev/md/data /srv/data ext4 defaults 0 2' "$@" >"$R/etc/fstab"
 	rm -rf "${OUT:?}"/*
-	said=$(timeout 10 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT" 2>&1) || fail "exit code $?: $said"
-	after=$(sed -n 's/^After=//p' "$OUT/ramraid@data.service.d/50-rescue.conf" 2>/dev/null | tr '\n' ' ')
+	said=$(timeout 10 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT" 2>&1) ||
+		fail "exit code $?: $said"
+	after=$(sed -n 's/^After=//p' "$OUT/ramraid@data.service.d/50-rescue.conf" 2>/dev/null |
+		tr '\n' ' ')
 }
 in_order() { # UNITS LINE…
 	saves "${@:2}"
@@ -174,7 +195,8 @@ in_order() { # UNITS LINE…
 }
 in_circle() { # MOUNT LINE…
 	saves "${@:2}"
-	[[ -z $after && $said == *"data: $1, where RESCUE lies, waits for data itself"* ]] || fail "$*: $after: $said"
+	[[ -z $after && $said == *"data: $1, where RESCUE lies, waits for data itself"* ]] ||
+		fail "$*: $after: $said"
 }
 in_no_order() { # LINE…
 	saves "$@"
@@ -186,7 +208,8 @@ in_no_order() { # LINE…
 	in_circle /var '/srv/data/var.img /var ext4 loop 0 0'
 	in_circle /var '/mnt/b /var none rbind 0 0' '/srv/data/a /mnt none bind 0 0'
 	in_circle /var/lib '/srv/data/a /var none bind 0 0' '/dev/sdx /var/lib ext4 defaults 0 2'
-	in_order 'home.mount var.mount' '/home/var /var none bind 0 0' '/dev/sdx /home ext4 defaults 0 2'
+	in_order 'home.mount var.mount' '/home/var /var none bind 0 0' \
+		'/dev/sdx /home ext4 defaults 0 2'
 	in_order var.mount '/srv/database/var /var none bind 0 0'
 	# A circle in fstab itself is no endless loop.
 	in_order 'mnt.mount var.mount' '/mnt /var none bind 0 0' '/var/x /mnt none bind 0 0'
@@ -196,18 +219,24 @@ in_no_order() { # LINE…
 
 @test "options of RESCUE's mount lead to the array: no order in a circle, and it is said" {
 	local option
-	for option in requires-mounts-for=/srv/data/x wants-mounts-for=/srv/data requires=/srv/data/ requires=srv-data.mount after=/srv//data requires=/dev/md/data \
-		after=dev-md-data.device requires=ramraid@data.service after=foo.service 'after=srv-data-my\x2dvar.mount,x-systemd.before=y.service'; do
+	for option in requires-mounts-for=/srv/data/x wants-mounts-for=/srv/data \
+		requires=/srv/data/ requires=srv-data.mount after=/srv//data requires=/dev/md/data \
+		after=dev-md-data.device requires=ramraid@data.service after=foo.service \
+		'after=srv-data-my\x2dvar.mount,x-systemd.before=y.service'; do
 		in_circle /var "/dev/sdx /var ext4 noatime,x-systemd.$option,x-systemd.after=x.service 0 2" '/dev/md/data /x ext4 x-systemd.before=foo.service 0 2'
 	done
-	in_circle /var '/dev/sdx /var ext4 defaults 0 2' '/dev/sdy /home ext4 x-systemd.before=/var,x-systemd.requires=srv-data.mount 0 2'
+	in_circle /var '/dev/sdx /var ext4 defaults 0 2' \
+		'/dev/sdy /home ext4 x-systemd.before=/var,x-systemd.requires=srv-data.mount 0 2'
 	in_order var.mount '/dev/sdx /var ext4 x-systemd.requires-mounts-for=/srv/database,x-systemd.before=srv-data.mount 0 2'
-	in_order 'srv-a\x2db.mount var.mount' '/dev/sdx /var ext4 x-systemd.after=srv-a\x2db.mount 0 2' '/dev/sdy /srv/a-b ext4 defaults 0 2'
+	in_order 'srv-a\x2db.mount var.mount' \
+		'/dev/sdx /var ext4 x-systemd.after=srv-a\x2db.mount 0 2' \
+		'/dev/sdy /srv/a-b ext4 defaults 0 2'
 }
 
 @test "RESCUE on another machine, by systemd's list of types: no order, since the network waits for the array" {
 	local type
-	for type in afs ceph cifs davfs gfs gfs2 glusterfs lustre ncp ncpfs nfs nfs4 ocfs2 orangefs pvfs2 smb3 smbfs sshfs fuse.sshfs fuse.glusterfs 9p; do
+	for type in afs ceph cifs davfs gfs gfs2 glusterfs lustre ncp ncpfs nfs nfs4 ocfs2 \
+		orangefs pvfs2 smb3 smbfs sshfs fuse.sshfs fuse.glusterfs 9p; do
 		in_no_order "server:/x /var $type defaults 0 0"
 	done
 	in_no_order '/dev/sdx /var ext4 defaults,_netdev 0 2'
@@ -227,20 +256,29 @@ in_no_order() { # LINE…
 	in_circle /var '/srv//data/var/ /var none bind 0 0'
 	# The root file system is there before us.
 	echo REQUIRED_BY=/ >>"$R/etc/ramraid/data.conf"
-	in_order var.mount '/dev/sdx /var ext4 defaults 0 2' '/srv/data/x /y none bind,x-systemd.before=/ 0 0'
+	in_order var.mount '/dev/sdx /var ext4 defaults 0 2' \
+		'/srv/data/x /y none bind,x-systemd.before=/ 0 0'
 	rescues data //pool/./rescue/images/ 1
-	in_order 'pool-rescue.mount pool.mount' '/dev/sdx /pool/ ext4 defaults 0 2' '/dev/sdy /pool/rescue/ ext4 defaults 0 2'
-	in_circle /pool/rescue '/dev/md/data1 /pool/ ext4 defaults 0 2' '/dev/sdy /pool/rescue ext4 defaults 0 2'
+	in_order 'pool-rescue.mount pool.mount' '/dev/sdx /pool/ ext4 defaults 0 2' \
+		'/dev/sdy /pool/rescue/ ext4 defaults 0 2'
+	in_circle /pool/rescue '/dev/md/data1 /pool/ ext4 defaults 0 2' \
+		'/dev/sdy /pool/rescue ext4 defaults 0 2'
 	echo REQUIRED_BY=/opt/ >>"$R/etc/ramraid/data.conf"
-	in_circle /pool/rescue '/dev/sdy /pool/rescue none bind,x-systemd.requires-mounts-for=/opt 0 0'
+	in_circle /pool/rescue \
+		'/dev/sdy /pool/rescue none bind,x-systemd.requires-mounts-for=/opt 0 0'
 }
 
 # LVM activates a group when all its disks are there.
 @test "another volume of a group that reaches onto the array: its device has the time, and nothing waits in a circle" {
 	rescues data /var/lib/ramraid 1
 	mkdir -p "$R/etc/ramraid/state"
-	printf '%s\n' /dev/mapper/vg-db /dev/vg/db 'beside /dev/mapper/vg-swap' 'beside /dev/mapper/vg-var' 'beside UUID=77777777-0000-4000-8000-000000000007' >"$R/etc/ramraid/state/data.contents"
-	printf '%s\n' '/dev/vg/db /db ext4 defaults 0 2' 'UUID=77777777-0000-4000-8000-000000000007 /var ext4 defaults 0 2' '/dev/mapper/vg-swap none swap sw 0 0' '/dev/sdx /other ext4 defaults 0 2' >"$R/etc/fstab"
+	printf '%s\n' /dev/mapper/vg-db /dev/vg/db 'beside /dev/mapper/vg-swap' \
+		'beside /dev/mapper/vg-var' 'beside UUID=77777777-0000-4000-8000-000000000007' \
+		>"$R/etc/ramraid/state/data.contents"
+	printf '%s\n' '/dev/vg/db /db ext4 defaults 0 2' \
+		'UUID=77777777-0000-4000-8000-000000000007 /var ext4 defaults 0 2' \
+		'/dev/mapper/vg-swap none swap sw 0 0' '/dev/sdx /other ext4 defaults 0 2' \
+		>"$R/etc/fstab"
 	run generate
 	assert_output -p 'data: /var, where RESCUE lies, waits for data itself'
 	run bash -c 'cd "$1" && find . -mindepth 1 -maxdepth 1 -name "[dv]*" -o -name "ramraid*" | sort' - "$OUT"
@@ -250,12 +288,15 @@ in_no_order() { # LINE…
 ./dev-vg-db.device.d'
 }
 
-@test "a disk leg that is an array of ours comes first, by its name and by its UUID" { quietly 19-nested; }
+@test "a disk leg that is an array of ours comes first, by its name and by its UUID" {
+	quietly 19-nested
+}
 
 @test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }
 @test "not all of it is: the array would wait in a circle, so it does not, and that is said" {
 	golden 19-netdev-mixed
-	[[ $said == *'data: of what is on it, '*'_netdev of some and not of others'* ]] || fail "$said"
+	[[ $said == *'data: of what is on it, '*'_netdev of some and not of others'* ]] ||
+		fail "$said"
 }
 
 @test "a shutdown is given time while an array with a RAM leg is configured, and only then" {
@@ -263,7 +304,9 @@ in_no_order() { # LINE…
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
 	generate
-	for target in poweroff reboot halt kexec; do grep -qx JobTimeoutSec=4h "$OUT/$target.target.d/50-ramraid.conf"; done
+	for target in poweroff reboot halt kexec; do
+		grep -qx JobTimeoutSec=4h "$OUT/$target.target.d/50-ramraid.conf"
+	done
 	rm -r "${OUT:?}"/*
 	echo RAM=none >>"$R/etc/ramraid/data.conf"
 	generate
@@ -295,7 +338,9 @@ in_no_order() { # LINE…
 	generate
 	[[ ! -e $file ]]
 	mkdir -p "$R/usr/lib/systemd/system" "$R/etc/systemd/system"
-	printf '%s\n' '[Unit]' 'After=iscsi.service' '[Service]' Type=oneshot 'ExecStop=/usr/sbin/blkdeactivate -u -l wholevg' RemainAfterExit=yes >"$R/usr/lib/systemd/system/blk-availability.service"
+	printf '%s\n' '[Unit]' 'After=iscsi.service' '[Service]' Type=oneshot \
+		'ExecStop=/usr/sbin/blkdeactivate -u -l wholevg' RemainAfterExit=yes \
+		>"$R/usr/lib/systemd/system/blk-availability.service"
 	generate
 	run grep -v '^#' "$file"
 	assert_output $'[Service]\nExecStop=\nExecStop=ramraid yield -- one two\nExecStop=/usr/sbin/blkdeactivate -u -l wholevg'
@@ -306,7 +351,8 @@ in_no_order() { # LINE…
 	grep -qx 'ExecStop=ramraid yield -- one' "$file"
 	# One of the administrator's own counts; a masked one stops nothing.
 	rm -r "${OUT:?}"/*
-	sed 's/ -l wholevg//' "$R/usr/lib/systemd/system/blk-availability.service" >"$R/etc/systemd/system/blk-availability.service"
+	sed 's/ -l wholevg//' "$R/usr/lib/systemd/system/blk-availability.service" \
+		>"$R/etc/systemd/system/blk-availability.service"
 	generate
 	grep -qx 'ExecStop=/usr/sbin/blkdeactivate -u' "$file"
 	rm -r "${OUT:?}"/*
@@ -326,17 +372,21 @@ in_no_order() { # LINE…
 # An array "data2" and partition 2 of "data" look alike.
 @test "an array is not taken for a partition of another" {
 	mkdir -p "$R/etc/ramraid"
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
-	printf 'UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\n' >"$R/etc/ramraid/data2.conf"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
+		>"$R/etc/ramraid/data.conf"
+	printf 'UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\n' \
+		>"$R/etc/ramraid/data2.conf"
 	printf '/dev/md/data2 /b ext4 defaults 0 2\n' >"$R/etc/fstab"
 	generate
-	[[ -e $OUT/b.mount.d/50-ramraid-data2.conf && ! -e $OUT/b.mount.d/50-ramraid-data.conf ]] || fail "$(find "$OUT" -type f)"
+	[[ -e $OUT/b.mount.d/50-ramraid-data2.conf && ! -e $OUT/b.mount.d/50-ramraid-data.conf ]] ||
+		fail "$(find "$OUT" -type f)"
 }
 
 # hostile: an array "data" that holds LABEL=x; fstab comes from stdin.
 hostile() {
 	mkdir -p "$R/etc/ramraid/state"
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
+		>"$R/etc/ramraid/data.conf"
 	echo LABEL=x >"$R/etc/ramraid/state/data.contents"
 	cat >"$R/etc/fstab"
 }
@@ -345,7 +395,8 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	local unit expected
 	rm -rf "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
 	expected=$(for unit in 'dev-disk-by\x2dlabel-x.device' 'systemd-fsck@dev-disk-by\x2dlabel-x.service' "$@"; do printf '%s.d\n' "$unit"; done | sort)
-	[[ $(find "$OUT" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort) == "$expected" ]] || fail "$(find "$OUT")" "$said"
+	[[ $(find "$OUT" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort) == "$expected" ]] ||
+		fail "$(find "$OUT")" "$said"
 	[[ -z $(find "$BATS_TEST_TMPDIR" -newer "$R/etc/fstab" -type f ! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
 }
 
@@ -361,11 +412,13 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 		LABEL=my\x20data /literal ext4 defaults 0 2
 		/dev/disk/by-id/dm-name-vg-other /other ext4 defaults 0 2
 	EOT
-	printf '%s\n' 'LABEL=my data' 'PARTLABEL=Linux filesystem' 'LABEL=a/b\x20' /dev/mapper/vg-my--lv >>"$R/etc/ramraid/state/data.contents"
+	printf '%s\n' 'LABEL=my data' 'PARTLABEL=Linux filesystem' 'LABEL=a/b\x20' \
+		/dev/mapper/vg-my--lv >>"$R/etc/ramraid/state/data.contents"
 	echo 'inner /dev/disk/by-id/dm-name-vg-my--lv' >"$R/etc/crypttab"
 	said=$(generate 2>&1)
 	[[ -z $said ]] || fail "$said"
-	[[ $(cd "$OUT" && printf '%s ' *mount.d *cryptsetup@*) == 'label.mount.d lv.mount.d more.mount.d partlabel.mount.d x.mount.d systemd-cryptsetup@inner.service.d ' ]] || fail "$(ls "$OUT")"
+	[[ $(cd "$OUT" && printf '%s ' *mount.d *cryptsetup@*) == 'label.mount.d lv.mount.d more.mount.d partlabel.mount.d x.mount.d systemd-cryptsetup@inner.service.d ' ]] ||
+		fail "$(ls "$OUT")"
 	[[ -d $OUT/'dev-disk-by\x2dlabel-my\x5cx20data.device.d' ]] || fail "$(ls "$OUT")"
 }
 
@@ -385,13 +438,16 @@ only() { # FOLDER…: drop-ins for exactly these units (and the device that LABE
 	printf 'REQUIRED_BY=/m/../n\nREQUIRED_BY=/\nREQUIRED_BY=/y\nREQUIRED_BY=%s.service\nREQUIRED_BY=..service\nREQUIRED_BY=b.service\n' "$long" >>"$R/etc/ramraid/data.conf"
 	said=$(generate 2>&1)
 	only a.mount z.mount y.mount ..service b.service
-	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] || fail "$said"
+	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] ||
+		fail "$said"
 }
 
-# luks LINE…: of crypttab, with one disk leg in the container "a", and one at /dev/disk/by-id/ata-A. What it comes after is left in $after, what was said in $said.
+# luks LINE…: of crypttab, with one disk leg in the container "a", and one at /dev/disk/by-id/ata-A.
+# What it comes after is left in $after, what was said in $said.
 luks() {
 	printf '%s\n' "$@" >"$R/etc/crypttab"
-	grep -q mapper "$R/etc/ramraid/data.conf" || echo MEMBER=/dev/mapper/a >>"$R/etc/ramraid/data.conf"
+	grep -q mapper "$R/etc/ramraid/data.conf" ||
+		echo MEMBER=/dev/mapper/a >>"$R/etc/ramraid/data.conf"
 	rm -rf "${OUT:?}"/*
 	said=$(generate 2>&1)
 	after=$(grep -v '^#' "$OUT/ramraid@data.service.d/50-crypt.conf" 2>/dev/null | tr '\n' ' ')
@@ -404,13 +460,19 @@ luks() {
 		/x/y /key none bind 0 0
 		tmpfs /a tmpfs defaults 0 0
 	EOT
-	for line in 'a LABEL=x none' 'a UUID=1 /x/key' 'a UUID=1 /key' 'a UUID=1 /k:LABEL=x' 'a UUID=1 none luks,header=/x/h' 'a /x/image' 'a UUID=1 none _netdev' 'a UUID=1 - x,_netdev,nofail'; do
+	for line in 'a LABEL=x none' 'a UUID=1 /x/key' 'a UUID=1 /key' 'a UUID=1 /k:LABEL=x' \
+		'a UUID=1 none luks,header=/x/h' 'a /x/image' 'a UUID=1 none _netdev' \
+		'a UUID=1 - x,_netdev,nofail'; do
 		luks "$line"
-		[[ -z $after && $said == *'data: a disk leg is in the container a, and the array does not wait for that: '* ]] || fail "$line: $after: $said"
+		[[ -z $after &&
+			$said == *'data: a disk leg is in the container a, and the array does not wait for that: '* ]] ||
+			fail "$line: $after: $said"
 	done
 	for line in 'a UUID=1 /a/key' 'a UUID=1 none header=/xh' 'a UUID=1 none netdev,x_netdev'; do
 		luks "$line"
-		[[ $after == '[Unit] Wants=systemd-cryptsetup@a.service After=systemd-cryptsetup@a.service ' && -z $said ]] || fail "$line: $after: $said"
+		[[ $after == '[Unit] Wants=systemd-cryptsetup@a.service After=systemd-cryptsetup@a.service ' &&
+			-z $said ]] ||
+			fail "$line: $after: $said"
 	done
 	# All of it waits for the network.
 	sed -i 's/defaults/_netdev/' "$R/etc/fstab"
@@ -426,18 +488,22 @@ luks() {
 	[[ -n $after && ! -e $OUT/mdmonitor.service.d/50-ramraid.conf ]]
 }
 
-# bash puts a here-string of more than 64 KiB into a temporary file, which is lost where no folder can be written, as at a boot with / read-only. Here no file of
-# that size can be written anywhere.
+# bash puts a here-string of more than 64 KiB into a temporary file, which is lost where no folder
+# can be written, as at a boot with / read-only. Here no file of that size can be written anywhere.
 @test "more units than a pipe takes, where no temporary file can be made: each is ordered" {
 	local i long units=()
 	printf -v long '%0200d' 0
 	for i in {100..499}; do units+=("$i$long.mount"); done
-	for i in {100..499}; do printf 'LABEL=x /%s%s ext4 defaults 0 2\n' "$i" "$long"; done | hostile
-	run bash -c 'trap "" XFSZ; ulimit -f 32; TMPDIR=/nowhere exec "$@"' - "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT"
+	for i in {100..499}; do
+		printf 'LABEL=x /%s%s ext4 defaults 0 2\n' "$i" "$long"
+	done | hostile
+	run bash -c 'trap "" XFSZ; ulimit -f 32; TMPDIR=/nowhere exec "$@"' - \
+		"$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT"
 	assert_success
 	assert_output ''
 	only "${units[@]}"
-	[[ $(cat "$OUT"/*.mount.d/50-ramraid-data.conf | grep -c '^After=ramraid@data.service$') == 400 ]]
+	[[ $(cat "$OUT"/*.mount.d/50-ramraid-data.conf | grep -c '^After=ramraid@data.service$') \
+		== 400 ]]
 }
 
 @test "a findmnt that crashes over a line costs no other its order" {
@@ -467,7 +533,9 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	# Where findmnt can do it, it says the same.
 	sed -i /nonsense/d "$R/etc/fstab"
 	sed -i /^findmnt/d "$BATS_TEST_TMPDIR/program"
-	[[ $(bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT" | sed 's/ $/ defaults/') == "$(grep -v crashed <<<"$output")" ]] || fail "$(bash "$BATS_TEST_TMPDIR/program" "$PROJECT")"
+	[[ $(bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT" | sed 's/ $/ defaults/') \
+		== "$(grep -v crashed <<<"$output")" ]] ||
+		fail "$(bash "$BATS_TEST_TMPDIR/program" "$PROJECT")"
 }
 
 # libmount takes a file whose first line begins with two numbers for a mountinfo, unless it is told.
@@ -498,7 +566,8 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	said=$(generate 2>&1)
 	[[ -z $said ]] || fail "$said"
 	only '50\x25i\x20\x25n.mount' 'a\x0a\x5bUnit\x5d\x0aOnFailure\x3devil.service.mount' \
-		'\x24\x28touch\x24\x7bIFS\x7dX\x29\x3b\x60touch\x24\x7bIFS\x7dX\x60.mount' '\x5b\x2a\x5d\x3f.mount'
+		'\x24\x28touch\x24\x7bIFS\x7dX\x29\x3b\x60touch\x24\x7bIFS\x7dX\x60.mount' \
+		'\x5b\x2a\x5d\x3f.mount'
 	# What is written into the files holds no name but the array's.
 	[[ ! -e X ]]
 	not grep -rvE '^#|^\[Unit\]$|^(Requires|After)=ramraid@data.service$|^JobRunningTimeoutSec=[0-9]+$' "$OUT"
@@ -517,7 +586,8 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	cd "$BATS_TEST_TMPDIR"
 	said=$(generate 2>&1)
 	[[ ! -e X && $said != *subscript* ]] || fail "$said"
-	only x.mount slash.mount percent.mount dots.mount last.mount 'dev-disk-by\x2dlabel-'{last,'a\x5cx2fb','50\x5cx25n'}.device \
+	only x.mount slash.mount percent.mount dots.mount last.mount \
+		'dev-disk-by\x2dlabel-'{last,'a\x5cx2fb','50\x5cx25n'}.device \
 		'systemd-fsck@dev-disk-by\x2dlabel-'{last,'a\x5cx2fb','50\x5cx25n'}.service
 }
 
@@ -525,19 +595,24 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	local long
 	printf -v long '%0300d' 0
 	hostile <<<'/dev/mapper/last /last ext4 defaults 0 2'
-	printf '%s\n' 'first LABEL=x' '../up LABEL=x' '.. LABEL=x' "$long LABEL=x" '%i LABEL=x' alone '# LABEL=x' '$(touch${IFS}X) LABEL=x' '"" ""' >"$R/etc/crypttab"
+	printf '%s\n' 'first LABEL=x' '../up LABEL=x' '.. LABEL=x' "$long LABEL=x" '%i LABEL=x' \
+		alone '# LABEL=x' '$(touch${IFS}X) LABEL=x' '"" ""' >"$R/etc/crypttab"
 	printf 'last LABEL=x' >>"$R/etc/crypttab"
 	cd "$BATS_TEST_TMPDIR"
 	said=$(generate 2>&1)
 	[[ ! -e X && $said != *subscript* ]] || fail "$said"
-	[[ -d $OUT/systemd-cryptsetup@first.service.d && -d $OUT/systemd-cryptsetup@last.service.d && -d $OUT/last.mount.d ]] || fail "$(ls "$OUT")"
-	[[ -d $OUT/'systemd-cryptsetup@\x25i.service.d' && -d $OUT/dev-mapper-last.device.d ]] || fail "$(ls "$OUT")"
+	[[ -d $OUT/systemd-cryptsetup@first.service.d &&
+		-d $OUT/systemd-cryptsetup@last.service.d && -d $OUT/last.mount.d ]] ||
+		fail "$(ls "$OUT")"
+	[[ -d $OUT/'systemd-cryptsetup@\x25i.service.d' && -d $OUT/dev-mapper-last.device.d ]] ||
+		fail "$(ls "$OUT")"
 	[[ $(ls "$OUT") != *..* && $(ls "$OUT") != *-up* ]]
 }
 
 @test "FIFOs and folders in place of files: nothing hangs, the rest is ordered" {
 	local file
-	for file in fstab crypttab ramraid/state/data.contents ramraid/other.conf ramraid/ramraid.conf; do
+	for file in fstab crypttab ramraid/state/data.contents ramraid/other.conf \
+		ramraid/ramraid.conf; do
 		for kind in mkfifo mkdir; do
 			rm -rf "$OUT" "${R:?}/etc"
 			mkdir "$OUT"
@@ -545,7 +620,9 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 			echo REQUIRED_BY=/y >>"$R/etc/ramraid/data.conf"
 			rm -f "$R/etc/$file"
 			"$kind" "$R/etc/$file"
-			timeout 10 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT" 2>/dev/null || fail "$kind $file: $?"
+			timeout 10 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT" "$OUT" \
+				2>/dev/null ||
+				fail "$kind $file: $?"
 			[[ -d $OUT/y.mount.d ]] || fail "$kind $file: $(ls "$OUT")"
 		done
 	done
@@ -555,7 +632,9 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	hostile <<<'/dev/md/more /more ext4 defaults 0 2'
 	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/"$'more\nevil.conf'
 	said=$(generate 2>&1)
-	[[ $(grep After "$OUT/mdmonitor.service.d/50-ramraid.conf") == After=ramraid@data.service ]] || fail "$(cat "$OUT/mdmonitor.service.d"/*)"
+	[[ $(grep After "$OUT/mdmonitor.service.d/50-ramraid.conf") == \
+		After=ramraid@data.service ]] ||
+		fail "$(cat "$OUT/mdmonitor.service.d"/*)"
 	rm -r "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
 	[[ -z $(ls "$OUT") && $said == *'more?evil'* ]] || fail "$(ls "$OUT")" "$said"
 }
@@ -565,8 +644,10 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	local generator=/usr/lib/systemd/system-generators/systemd-fstab-generator unit
 	[[ -x $generator ]] || fail "$generator is missing"
 	mkdir -p "$R/etc/ramraid/state" "$BATS_TEST_TMPDIR/theirs"
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
-	printf '%s\n' 'LABEL=my disk' 'LABEL=a+b@c' 'LABEL=ä' UUID=0A1B-2C3D >"$R/etc/ramraid/state/data.contents"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
+		>"$R/etc/ramraid/data.conf"
+	printf '%s\n' 'LABEL=my disk' 'LABEL=a+b@c' 'LABEL=ä' UUID=0A1B-2C3D \
+		>"$R/etc/ramraid/state/data.contents"
 	cat >"$R/etc/fstab" <<-'EOT'
 		LABEL=my\040disk /a ext4 x-systemd.device-timeout=9 0 2
 		LABEL=a+b@c /srv/with\040blank ext4 x-systemd.device-timeout=9 0 2
@@ -575,7 +656,8 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 		/dev/md/data1 /x//y ext4 x-systemd.device-timeout=9 0 2
 	EOT
 	generate
-	SYSTEMD_FSTAB=$R/etc/fstab SYSTEMD_SYSROOT_FSTAB=/dev/null "$generator" "$BATS_TEST_TMPDIR"/theirs{,,} 2>/dev/null
+	SYSTEMD_FSTAB=$R/etc/fstab SYSTEMD_SYSROOT_FSTAB=/dev/null "$generator" \
+		"$BATS_TEST_TMPDIR"/theirs{,,} 2>/dev/null
 	for unit in "$BATS_TEST_TMPDIR"/theirs/*.mount; do
 		[[ -d $OUT/${unit##*/}.d ]] || fail "no drop-in for ${unit##*/}: $(ls "$OUT")"
 		while read -r unit; do
@@ -590,7 +672,8 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 @test "the second copy of the witness: its mount comes before the start, and may be written; never one that waits for the array" {
 	local out=$BATS_TEST_TMPDIR/out2
 	mkdir -p "$R/etc/ramraid"
-	printf '%s\n' 'UUID=11111111-2222-3333-4444-555555555555' MEMBER=/dev/disk/by-id/ata-A >"$RAMRAID_ROOT/etc/ramraid/data.conf"
+	printf '%s\n' 'UUID=11111111-2222-3333-4444-555555555555' MEMBER=/dev/disk/by-id/ata-A \
+		>"$RAMRAID_ROOT/etc/ramraid/data.conf"
 	chmod 644 "$RAMRAID_ROOT/etc/ramraid/data.conf"
 	orders() { # WANT LINE…
 		local want=$1
@@ -598,12 +681,17 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 		mkdir "$out"
 		printf '%s\n' "${@:2}" >"$RAMRAID_ROOT/etc/fstab"
 		"$PROJECT/units/ramraid-generator" "$out" 2>&1 || fail 'it failed'
-		[[ $(sed -n s/^After=//p "$out/ramraid@data.service.d/50-witness.conf" 2>/dev/null) == "$want" ]] || fail "$(grep -r . "$out")"
-		[[ -z $want ]] || grep -qx 'ReadWritePaths=-/boot.*' "$out/ramraid-monitor@.service.d/50-ramraid-witness.conf"
+		[[ $(sed -n s/^After=//p "$out/ramraid@data.service.d/50-witness.conf" 2>/dev/null) == "$want" ]] ||
+			fail "$(grep -r . "$out")"
+		[[ -z $want ]] ||
+			grep -qx 'ReadWritePaths=-/boot.*' \
+				"$out/ramraid-monitor@.service.d/50-ramraid-witness.conf"
 		[[ -n $want || ! -e $out/ramraid-monitor@.service.d ]]
 	}
-	orders boot.mount 'UUID=1 / ext4 defaults' 'UUID=2 /boot ext4 defaults' '/dev/md/data /srv ext4 defaults'
-	orders $'boot-efi.mount\nboot.mount' 'UUID=2 /boot ext4 defaults' 'UUID=3 /boot/efi vfat umask=0077'
+	orders boot.mount 'UUID=1 / ext4 defaults' 'UUID=2 /boot ext4 defaults' \
+		'/dev/md/data /srv ext4 defaults'
+	orders $'boot-efi.mount\nboot.mount' 'UUID=2 /boot ext4 defaults' \
+		'UUID=3 /boot/efi vfat umask=0077'
 	orders '' 'UUID=2 /boot ext4 noauto'
 	orders '' 'UUID=2 /boot ext4 x-systemd.automount'
 	orders '' 'UUID=2 /boot ext4 x-systemd.device-timeout=infinity'

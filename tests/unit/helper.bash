@@ -1,12 +1,15 @@
-# Common ground of the unit tests: a world of their own below RAMRAID_ROOT, and no way to the machine's disks.
+# Common ground of the unit tests: a world of their own below RAMRAID_ROOT, and no way to the
+# machine's disks.
 # shellcheck shell=bash
 
-# bats traces every command, which takes ten times as long as the command. Without that, it still names
+# bats traces every command, which takes ten times as long as the command. Without that, it still
+# names
 # the test that fails, and its line; not the line of a function that the test calls.
 set +T
 
 export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin BATS_LIB_PATH=/usr/lib/bats:/usr/lib
-# What script(1) runs its command with. The least of shells, as where nobody has logged in: it passes on no functions.
+# What script(1) runs its command with. The least of shells, as where nobody has logged in: it
+# passes on no functions.
 export SHELL=/bin/sh
 
 # bats-assert costs more than most tests: loaded by the first assertion.
@@ -24,11 +27,13 @@ FIXTURES=$BATS_TEST_DIRNAME/../fixtures
 
 # shellcheck source=lib/core/load.sh
 source "$PROJECT/lib/core/load.sh"
-# How long something waits goes by what a faked sleep adds to SECONDS; drive.bats has the clock itself.
+# How long something waits goes by what a faked sleep adds to SECONDS; drive.bats has the clock
+# itself.
 # shellcheck disable=SC2317
 fake_clock() { clock() { NOW=$SECONDS; }; }
 
-# world: an empty root. Every test is a process of its own, so the libraries' readonly variables may be set in each anew.
+# world: an empty root. Every test is a process of its own, so the libraries' readonly variables may
+# be set in each anew.
 world() {
 	export RAMRAID_ROOT=$BATS_TEST_TMPDIR/root
 	R=$RAMRAID_ROOT
@@ -39,7 +44,8 @@ world() {
 	unset DRY_RUN NOTIFY_SOCKET JOURNAL_STREAM SYSTEMD_EXEC_PID MAINPID
 }
 
-# libraries: all of lib/, as it is found. What a test puts in the place of a function it defines afterwards, so none is read later.
+# libraries: all of lib/, as it is found. What a test puts in the place of a function it defines
+# afterwards, so none is read later.
 libraries() {
 	local lib=$PROJECT/lib file
 	for file in "$lib"/*/*.sh "$lib"/cmd/*/*.sh; do
@@ -58,7 +64,8 @@ untouched() {
 # not COMMAND…: bash does not end a test for a bare "! COMMAND".
 not() { ! "$@"; }
 
-# fake_disk NODE BYTES [LINK…]: a block device as the libraries see one. It is a plain file; links are relative to /dev.
+# fake_disk NODE BYTES [LINK…]: a block device as the libraries see one. It is a plain file; links
+# are relative to /dev.
 fake_disk() {
 	local node=$1 bytes=$2 link
 	shift 2
@@ -72,10 +79,12 @@ fake_disk() {
 	done
 }
 
-# Programs that could change the machine are replaced in every test; each call is written down, and fails unless the test file has a
-# function of that name.
-for program in mdadm modprobe rmmod wipefs lsblk systemctl logger systemd-run systemd-notify update-initramfs; do
-	declare -F "$program" >/dev/null || eval "$program() { called $program \"\$@\"; return 99; }"
+# Programs that could change the machine are replaced in every test; each call is written down, and
+# fails unless the test file has a function of that name.
+for program in mdadm modprobe rmmod wipefs lsblk systemctl logger systemd-run systemd-notify \
+	update-initramfs; do
+	declare -F "$program" >/dev/null ||
+		eval "$program() { called $program \"\$@\"; return 99; }"
 done
 called() { printf '%s\n' "$*" >>"$BATS_TEST_TMPDIR/calls"; }
 calls() { [[ ! -e $BATS_TEST_TMPDIR/calls ]] || cat "$BATS_TEST_TMPDIR/calls"; }
@@ -95,22 +104,27 @@ facts_read() {
 	blank_facts
 }
 
-# facts_unnumbered: what facts_numbered has added goes, so that it can be added anew after a change of the views.
+# facts_unnumbered: what facts_numbered has added goes, so that it can be added anew after a change
+# of the views.
 facts_unnumbered() {
 	local leg
 	for leg in leg.ram leg.0 leg.1 leg.2; do unset -v "F[$leg.number]" "F[$leg.roles]"; done
 	unset -v 'F[ram.number]'
 }
 
-# roles_of VIEW: sets ROLES to what a superblock says whose view of the slots is VIEW ("A.A"), each device having its slot's number.
+# roles_of VIEW: sets ROLES to what a superblock says whose view of the slots is VIEW ("A.A"), each
+# device having its slot's number.
 roles_of() {
 	local - slot
 	set +T
 	ROLES=''
-	for ((slot = 0; slot < ${#1}; slot++)); do [[ ${1:slot:1} != A ]] || ROLES+="${ROLES:+ }$slot:$slot"; done
+	for ((slot = 0; slot < ${#1}; slot++)); do
+		[[ ${1:slot:1} != A ]] || ROLES+="${ROLES:+ }$slot:$slot"
+	done
 }
 
-# facts_numbered: of the facts, those legs that have a view and no device numbers of their own get their slots' ones; the members that are in the array, too.
+# facts_numbered: of the facts, those legs that have a view and no device numbers of their own get
+# their slots' ones; the members that are in the array, too.
 facts_numbered() {
 	local - leg role ROLES
 	set +T
@@ -126,7 +140,8 @@ facts_numbered() {
 	blank_facts
 }
 
-# numbered: adds to the lines of a faked superblock_facts, on stdin, the device numbers, which are those of the slots.
+# numbered: adds to the lines of a faked superblock_facts, on stdin, the device numbers, which are
+# those of the slots.
 numbered() {
 	local line ROLES='' role=''
 	while IFS= read -r line; do

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The hook of initramfs-tools: what the initramfs's copy of mdadm.conf says of the arrays that are claimed.
+# The hook of initramfs-tools: what the initramfs's copy of mdadm.conf says of the arrays that are
+# claimed.
 
 setup() {
 	load helper
@@ -10,7 +11,10 @@ setup() {
 	COPY=$R/initramfs/etc/mdadm/mdadm.conf
 	UUID=01234567-89ab-4cde-8f01-23456789abcd MD=01234567:89ab4cde:8f012345:6789abcd
 }
-hook() { sed "s|/etc/mdadm/mdadm.conf.d/|$R&|; s|/etc/ramraid/state|$R&|" "$PROJECT/initramfs/hook" | DESTDIR=$R/initramfs sh -s -- "$@"; }
+hook() {
+	sed "s|/etc/mdadm/mdadm.conf.d/|$R&|; s|/etc/ramraid/state|$R&|" "$PROJECT/initramfs/hook" |
+		DESTDIR=$R/initramfs sh -s -- "$@"
+}
 
 @test "the claims are in it, and no other line about these arrays" {
 	claim_write data "$UUID" 2>/dev/null
@@ -28,7 +32,8 @@ ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	claim_write data "$UUID" 2>/dev/null
 	printf 'ARRAY /dev/md0 UUID=11111111:22222222:33333333:44444444' >"$COPY"
 	hook
-	[[ $(grep ^ARRAY "$COPY") == $'ARRAY /dev/md0 UUID=11111111:22222222:33333333:44444444\n'"ARRAY <ignore> UUID=$MD" ]] || fail "$(<"$COPY")"
+	[[ $(grep ^ARRAY "$COPY") == $'ARRAY /dev/md0 UUID=11111111:22222222:33333333:44444444\n'"ARRAY <ignore> UUID=$MD" ]] ||
+		fail "$(<"$COPY")"
 	rm "$COPY"
 	hook
 	cmp "$COPY" "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
@@ -47,13 +52,16 @@ ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	local said
 	mkdir -p "$R/initramfs/conf/conf.d" "$R/etc/ramraid/state"
 	claim_write data "$UUID" 2>/dev/null
-	printf '%s\n' /dev/mapper/vg-swap UUID=55555555-0000-4000-8000-000000000005 >"$R/etc/ramraid/state/data.contents"
+	printf '%s\n' /dev/mapper/vg-swap UUID=55555555-0000-4000-8000-000000000005 \
+		>"$R/etc/ramraid/state/data.contents"
 	# asked WANT LINE: is there a word of ours after these lines?
 	asked() {
 		rm -f "$R"/initramfs/conf/conf.d/*
 		printf '%b' "$2" >"$R/initramfs/conf/conf.d/resume"
 		said=$(hook 2>&1)
-		[[ $(cat "$R/initramfs/conf/conf.d/zzz-ramraid" 2>/dev/null) == "$1" && ${said:+RESUME=none} == "$1" ]] || fail "$2: $said"
+		[[ $(cat "$R/initramfs/conf/conf.d/zzz-ramraid" 2>/dev/null) == "$1" &&
+			${said:+RESUME=none} == "$1" ]] ||
+			fail "$2: $said"
 	}
 	asked '' ''
 	asked '' 'RESUME=none\n'
@@ -99,7 +107,8 @@ starts() {
 	grep -qx 'ramraid: starting /dev/md/system from /dev/sda2 /dev/sdb2' "$R/kmsg"
 	HOW=clean starts ''
 	LEGS=sda2 starts ''
-	LEGS=sda2 SLOTS=2 starts $'--quiet --stop /dev/md127\n--quiet --assemble --run /dev/md/system /dev/sda2'
+	LEGS=sda2 SLOTS=2 starts \
+		$'--quiet --stop /dev/md127\n--quiet --assemble --run /dev/md/system /dev/sda2'
 	SAYS=99999999:89ab4cde:8f012345:6789abcd starts ''
 	LEGS='' starts ''
 	echo '11111111:22222222:33333333:44444444 /dev/md/x' >"$R/roots"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Does what is on an array bear blocks of 4096 bytes? Seen on what the real programs have made, in files; only LVM is a fake, because it takes no files.
+# Does what is on an array bear blocks of 4096 bytes? Seen on what the real programs have made, in
+# files; only LVM is a fake, because it takes no files.
 
 setup() {
 	load helper
@@ -19,11 +20,13 @@ size_of() { # NODE MIB
 	echo $(($2 * 2048)) >"$R/sys/class/block/$1/size"
 	echo 512 >"$R/sys/class/block/$1/queue/logical_block_size"
 }
-# found LINE…: that is what is seen, and it bears them. not_borne REASON LINE…: or does not, for that reason.
+# found LINE…: that is what is seen, and it bears them. not_borne REASON LINE…: or does not, for
+# that reason.
 found() {
 	contents_blocks_look md127
 	[[ "${CONTENTS_BLOCKS[*]}" == "$*" ]] || fail "${CONTENTS_BLOCKS[@]}"
-	[[ -z $(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") ]] || fail "$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}")"
+	[[ -z $(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") ]] ||
+		fail "$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}")"
 }
 not_borne() {
 	local why
@@ -33,7 +36,9 @@ not_borne() {
 	[[ $why == "$1" ]] || fail "$why"
 }
 luks() { # NODE TYPE SECTOR
-	printf secret | cryptsetup luksFormat -q --type "$2" --pbkdf pbkdf2 --pbkdf-force-iterations 1000 ${3:+--sector-size "$3"} "$R/dev/$1" -
+	printf secret |
+		cryptsetup luksFormat -q --type "$2" --pbkdf pbkdf2 --pbkdf-force-iterations 1000 \
+			${3:+--sector-size "$3"} "$R/dev/$1" -
 }
 holder() { # NODE DM UUID
 	mkdir -p "$R/sys/class/block/$1/holders/$2" "$R/sys/class/block/$2/dm"
@@ -92,24 +97,30 @@ lvm() {
 	not_borne '/dev/md127: is held by dm-1, and does not show for what' '/dev/md127 held:dm-1 0'
 	rm -r "$R/sys/class/block/md127/holders"/*
 	luks_of luks2 512
-	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' '/dev/md127 crypto_LUKS 512'
+	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' \
+		'/dev/md127 crypto_LUKS 512'
 	luks_of luks1 ''
-	not_borne '/dev/md127: a container of LUKS1, which has sectors of 512 bytes' '/dev/md127 luks1 512'
+	not_borne '/dev/md127: a container of LUKS1, which has sectors of 512 bytes' \
+		'/dev/md127 luks1 512'
 	luks_of luks2 4096
 	command() { [[ $* != '-v cryptsetup' ]] && builtin command "$@"; }
-	not_borne '/dev/md127: only cryptsetup could tell, and is not installed' '/dev/md127 missing:cryptsetup 0'
+	not_borne '/dev/md127: only cryptsetup could tell, and is not installed' \
+		'/dev/md127 missing:cryptsetup 0'
 	unset -f command
 	eval "real_$(printf 'cryptsetup() { %q "$@"; }' "$(command -v cryptsetup)")"
 	cryptsetup() { real_cryptsetup "$@" | sed "$EDIT"; }
-	for EDIT in 's/^\tsector.*/&\n\tintegrity: hmac(sha256)/' 's/^  0: crypt/  0: linear/' /sector/d /^Data/,/sector/d; do
+	for EDIT in 's/^\tsector.*/&\n\tintegrity: hmac(sha256)/' 's/^  0: crypt/  0: linear/' \
+		/sector/d /^Data/,/sector/d; do
 		not_borne '/dev/md127: a LUKS container, and cryptsetup does not say how large all of its sectors are' '/dev/md127 crypto_LUKS 0'
 	done
 	EDIT='s/offset: 16777216/offset: 16777728/'
-	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' '/dev/md127 crypto_LUKS 512'
+	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' \
+		'/dev/md127 crypto_LUKS 512'
 	# It is being encrypted anew, with other sectors.
 	EDIT='s/^\tsector: 4096.*/&\n\n  1: crypt\n\toffset: 33554432 [bytes]\n\tsector: 512 [bytes]/; s/^$//'
 	cryptsetup() { real_cryptsetup "$@" | sed "$EDIT" | sed '/sector: 4096/{n;d}'; }
-	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' '/dev/md127 crypto_LUKS 512'
+	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' \
+		'/dev/md127 crypto_LUKS 512'
 }
 
 @test "a partition table counts in the blocks that the array has" {
@@ -135,7 +146,8 @@ lvm() {
 	set -o pipefail # as the program has it
 	# Some of it is seen as well when the beginning and the end are blank.
 	size 320
-	dd if=/dev/zero bs=1M count=300 status=none | tr '\0' x | dd of="$R/dev/md127" bs=1M seek=10 conv=notrunc status=none
+	dd if=/dev/zero bs=1M count=300 status=none | tr '\0' x |
+		dd of="$R/dev/md127" bs=1M seek=10 conv=notrunc status=none
 	not_borne '/dev/md127: data that no signature explains' '/dev/md127 data 0'
 	rm "$R/dev/md127"
 	not_borne '/dev/md127: what it holds could not be read' '/dev/md127 unreadable 0'
@@ -152,7 +164,8 @@ lvm() {
 	mkfs.btrfs -q "$R/dev/md127" >/dev/null
 	cp "$R/dev/md127" "$BATS_TEST_TMPDIR/btrfs"
 	mkfs.xfs -q -f -s size=4096 "$R/dev/md127"
-	dd if="$BATS_TEST_TMPDIR/btrfs" of="$R/dev/md127" bs=64K skip=1 seek=1 count=1 conv=notrunc status=none
+	dd if="$BATS_TEST_TMPDIR/btrfs" of="$R/dev/md127" bs=64K skip=1 seek=1 count=1 \
+		conv=notrunc status=none
 	not_borne "$several" '/dev/md127 several 0'
 	size 64
 	mkfs.ext4 -q -F -b 4096 "$R/dev/md127"
@@ -164,7 +177,8 @@ lvm() {
 	not_borne "$several" '/dev/md127 several 0'
 	size 64
 	old_superblock
-	not_borne '/dev/md127: a superblock of md: a disk leg of another array' '/dev/md127 linux_raid_member 0'
+	not_borne '/dev/md127: a superblock of md: a disk leg of another array' \
+		'/dev/md127 linux_raid_member 0'
 }
 # One of metadata 1.0, near the end of 64 MiB.
 old_superblock() {
@@ -178,7 +192,8 @@ old_superblock() {
 @test "others are not known to bear it; a device that something else holds is not what it shows" {
 	printf 'vfat 512\nf2fs 4096\nbcache 0\nzfs_member 0\n' >"$BATS_TEST_TMPDIR/kinds"
 	while read -r kind block; do
-		not_borne_line "/dev/md127 $kind $block" "/dev/md127: $kind, of which that is not known"
+		not_borne_line "/dev/md127 $kind $block" \
+			"/dev/md127: $kind, of which that is not known"
 	done <"$BATS_TEST_TMPDIR/kinds"
 	not_borne_line '' 'nothing is known of what is on it'
 	size 64
@@ -195,7 +210,13 @@ not_borne_line() { # LINE REASON
 # volumes: md127 is a physical volume, whose signature blkid finds.
 volumes() {
 	PVS=vg0/1048576/4194304
-	blkid() { if [[ $* == *md127 ]]; then printf 'DEVNAME=x\nTYPE=LVM2_member\n'; else command blkid "$@"; fi; }
+	blkid() {
+		if [[ $* == *md127 ]]; then
+			printf 'DEVNAME=x\nTYPE=LVM2_member\n'
+		else
+			command blkid "$@"
+		fi
+	}
 	wipefs() { if [[ $* == *md127 ]]; then echo LVM2_member; else command wipefs "$@"; fi; }
 	holder md127 dm-4 LVM-abc
 	size_of dm-4 64
@@ -208,7 +229,8 @@ volumes() {
 	LVS=('root/linear/4' 'swap/striped/5')
 	found '/dev/md127 LVM2_member 4096 /dev/dm-4 ext4 4096 /dev/dm-5 blank 0'
 	# Two segments of one volume; the parts of a thin pool.
-	LVS=('root/linear/4' 'root/striped/4' 'pool/thin-pool/6' '[pool_tdata]/linear/7' '[lvol0_pmspare]/linear/-1' 'thin/thin/5')
+	LVS=('root/linear/4' 'root/striped/4' 'pool/thin-pool/6' '[pool_tdata]/linear/7'
+		'[lvol0_pmspare]/linear/-1' 'thin/thin/5')
 	luks dm-5 luks2 4096
 	holder dm-5 dm-9 CRYPT-LUKS2-0815-safe
 	found '/dev/md127 LVM2_member 4096 /dev/dm-4 ext4 4096 /dev/dm-5 crypto_LUKS 4096'
@@ -218,14 +240,16 @@ volumes() {
 	size_of dm-4 320
 	mkfs.xfs -q -f "$R/dev/dm-4"
 	LVS=('root/linear/4')
-	not_borne '/dev/dm-4: XFS with sectors of 512 bytes' '/dev/md127 LVM2_member 4096 /dev/dm-4 xfs 512'
+	not_borne '/dev/dm-4: XFS with sectors of 512 bytes' \
+		'/dev/md127 LVM2_member 4096 /dev/dm-4 xfs 512'
 }
 
 @test "LVM: no group; extents that begin elsewhere; a program that is missing or fails; other holders" {
 	volumes
 	LVS=()
 	PVS=/1048576/0
-	not_borne '/dev/md127: is held by dm-4, and does not show for what' '/dev/md127 LVM2_member 4096 /dev/md127 held:dm-4 0'
+	not_borne '/dev/md127: is held by dm-4, and does not show for what' \
+		'/dev/md127 LVM2_member 4096 /dev/md127 held:dm-4 0'
 	rm -r "$R/sys/class/block/md127/holders/dm-4"
 	found '/dev/md127 LVM2_member 4096'
 	PVS=vg0/1048576/4194304
@@ -242,7 +266,8 @@ volumes() {
 	rm -r "$R/sys/class/block/md127/holders/dm-1"
 	lvm() { [[ $* != lvs* ]] && printf '  %s\n' "$PVS"; }
 	contents_blocks_look md127
-	[[ $(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") == '/dev/md127: what it holds could not be read' ]]
+	[[ $(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") == \
+		'/dev/md127: what it holds could not be read' ]]
 	lvm() { return 5; }
 	not_borne '/dev/md127: what it holds could not be read' '/dev/md127 unreadable 0'
 	unset -f lvm

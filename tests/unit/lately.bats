@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The record of when an array was whole and how it was rebuilt: when it is written, and that nothing depends on it.
+# The record of when an array was whole and how it was rebuilt: when it is written, and that nothing
+# depends on it.
 
 setup() {
 	load helper
@@ -9,7 +10,8 @@ setup() {
 	FILE=$R/etc/ramraid/state/data.lately
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[uuid]=$ID
-	mkdir -p "$R/proc/sys/kernel/random" "$R/sys/block/md127/md" "$R"/sys/class/block/{sda,sdb,rd0} "$R/etc/ramraid/state"
+	mkdir -p "$R/proc/sys/kernel/random" "$R/sys/block/md127/md" \
+		"$R"/sys/class/block/{sda,sdb,rd0} "$R/etc/ramraid/state"
 	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
 	echo 12 >"$R/sys/block/md127/diskseq"
 	echo 4096 >"$R/sys/block/md127/md/component_size"
@@ -109,12 +111,15 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	cd "$BATS_TEST_TMPDIR"
 	F[boot]='' F[lately]=$good
 	read_share_history
-	[[ $HISTORY_SINCE == 1000 && $HISTORY_ENGINE == copy && $HISTORY_DISK_READS == 4260 && $HISTORY_LIFE == "$BOOT1" ]]
+	[[ $HISTORY_SINCE == 1000 && $HISTORY_ENGINE == copy && $HISTORY_DISK_READS == 4260 &&
+		$HISTORY_LIFE == "$BOOT1" ]]
 	for words in '' x '*' "$good 1" "${good% *}" "${good/1000/a[\$(touch X)]}" "${good/1000/08}" "${good/1000/-1}" "${good/1000/99999999999999999999999999999999999999999999999999999999999999999999999999999999}" \
 		"${good/copy/x}" "${good/copy/$'\e[2J'}" "${good/$ID/99999999-2222-3333-4444-555555555555}" "${good/1000/F}"; do
 		F[lately]=$words
 		read_share_history
-		[[ $HISTORY_SINCE == 0 && $HISTORY_REBUILT == 0 && $HISTORY_ENGINE == none && ! -e X ]] || fail "$words"
+		[[ $HISTORY_SINCE == 0 && $HISTORY_REBUILT == 0 && $HISTORY_ENGINE == none &&
+			! -e X ]] ||
+			fail "$words"
 	done
 	printf 'a[$(touch X)] %s\n' "$good" >"$FILE"
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
@@ -126,6 +131,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	: >"$R/etc/ramraid/state"
 	history_update 2>"$BATS_TEST_TMPDIR/log"
 	grep -q 'data.lately could not be written' "$BATS_TEST_TMPDIR/log"
-	rm "$R/sys/block/md127/stat" "$R/proc/sys/kernel/random/boot_id" "$R/sys/block/md127/diskseq"
+	rm "$R/sys/block/md127/stat" "$R/proc/sys/kernel/random/boot_id" \
+		"$R/sys/block/md127/diskseq"
 	history_update 2>/dev/null
 }

@@ -8,18 +8,27 @@ setup() {
 	ME=11111111-2222-3333-4444-555555555555
 }
 
-# is WORD BASE [KEY=VALUE…]: leg 1 of tests/fixtures/decide/BASE.facts, with these facts of it (or of all, with a dot in the key), is called WORD.
+# is WORD BASE [KEY=VALUE…]: leg 1 of tests/fixtures/decide/BASE.facts, with these facts of it (or
+# of all, with a dot in the key), is called WORD.
 is() {
 	local word=$1 base=$2 fact LEG
 	shift 2
 	facts_read <"$FIXTURES/decide/$base.facts"
 	for fact; do
-		if [[ ${fact%%=*} == *.* ]]; then F[${fact%%=*}]=${fact#*=}; else F[leg.1.${fact%%=*}]=${fact#*=}; fi
+		if [[ ${fact%%=*} == *.* ]]; then
+			F[${fact%%=*}]=${fact#*=}
+		else
+			F[leg.1.${fact%%=*}]=${fact#*=}
+		fi
 	done
 	leg_classify 1
 	[[ $LEG == "$word" ]] || fail "$base $*: $LEG, and not $word"
 }
-outside() { is "$1" whole-2 in= state= slot= sb=ok uuid="$ME" role=2 view=AAA roles='0:0 1:1 2:2' number=2 events=90 device_uuid=b "${@:2}"; } # WORD [KEY=VALUE…]
+# outside WORD [KEY=VALUE…]
+outside() {
+	is "$1" whole-2 in= state= slot= sb=ok uuid="$ME" role=2 view=AAA roles='0:0 1:1 2:2' \
+		number=2 events=90 device_uuid=b "${@:2}"
+}
 
 @test "one word for each state of a leg" {
 	# As md has it, whatever else is known.
@@ -122,15 +131,19 @@ advises() {
 @test "what to type for a leg outside goes by its word" {
 	WORD=silent advises 'does not answer' sb=unreadable silent=yes uuid=
 	WORD=unreadable advises "can't be read" sb=unreadable uuid=
-	WORD=returned advises 'ramraid attach data, if it is not put back by itself within a minute' array.degraded=1
+	WORD=returned advises \
+		'ramraid attach data, if it is not put back by itself within a minute' \
+		array.degraded=1
 	WORD=returned advises 'there is no free slot' array.degraded=0
 	WORD=removed advises 'has been taken out; to put it back: ramraid attach data' removed=yes
-	WORD=bouncing advises 'is back, after 5 times within an hour: it is not put back any more' returns=5
+	WORD=bouncing advises 'is back, after 5 times within an hour: it is not put back any more' \
+		returns=5
 	WORD=fresh advises 'to have it built: ramraid apply data' role=spare
 	WORD=separate advises "can't be put back as it is" role=faulty
 	# Hot-plug rebuilds it: nobody need wipe it.
 	WORD=begun advises 'nothing: all of' role=spare witness.seen=b
-	HOTPLUG=no WORD=begun advises 'if nothing on it is needed: mdadm --zero-superblock' role=spare witness.seen=b
+	HOTPLUG=no WORD=begun advises 'if nothing on it is needed: mdadm --zero-superblock' \
+		role=spare witness.seen=b
 }
 
 @test "a disk whose superblock can't be read: nobody says that it is to be wiped" {

@@ -14,7 +14,8 @@ both() { "$@" 2>&1; }
 @test "messages go to stderr, with the kernel's level only for the journal" {
 	[[ -z $(log_error text 2>/dev/null) && $(both log_error '%s text') == '%s text' ]]
 	LOG_JOURNAL=yes
-	[[ $(both log_error a) == '<3>a' && $(both log_warning a) == '<4>a' && $(both log_notice a) == '<5>a' && $(both log_info a) == '<6>a' ]]
+	[[ $(both log_error a) == '<3>a' && $(both log_warning a) == '<4>a' &&
+		$(both log_notice a) == '<5>a' && $(both log_info a) == '<6>a' ]]
 }
 
 @test "log_setup recognises the journal by device and inode" {
@@ -45,7 +46,9 @@ both() { "$@" 2>&1; }
 @test "with DRY_RUN nothing changes, and what would is printed in the shell's spelling" {
 	DRY_RUN=yes
 	echo old >file
-	[[ $(act touch 'a b') == 'touch a\ b' && $(act_write file 'new value') == 'echo new\ value > file' && $(act_file file <<<text) == *text* ]]
+	[[ $(act touch 'a b') == 'touch a\ b' &&
+		$(act_write file 'new value') == 'echo new\ value > file' &&
+		$(act_file file <<<text) == *text* ]]
 	[[ ! -e 'a b' && $(<file) == old ]]
 	[[ $(ls) == file ]]
 }
@@ -68,9 +71,11 @@ both() { "$@" 2>&1; }
 
 @test "act_file: whole, with its mode, in folders that it makes, without leftovers" {
 	printf 'one\ntwo\n' | act_file folder/deep/file 600 2>log
-	[[ $(<folder/deep/file) == $'one\ntwo' && $(stat -c %a folder/deep/file) == 600 && $(ls -A folder/deep) == file ]]
+	[[ $(<folder/deep/file) == $'one\ntwo' && $(stat -c %a folder/deep/file) == 600 &&
+		$(ls -A folder/deep) == file ]]
 	echo three | act_file folder/deep/file 2>/dev/null
-	[[ $(<folder/deep/file) == three && $(stat -c %a folder/deep/file) == 644 && $(ls -A folder/deep) == file ]]
+	[[ $(<folder/deep/file) == three && $(stat -c %a folder/deep/file) == 644 &&
+		$(ls -A folder/deep) == file ]]
 }
 
 @test "act_file: byte by byte, with no line end, or with several" {
@@ -94,7 +99,8 @@ both() { "$@" 2>&1; }
 @test "words_split, words_into: as read takes them from a line; nothing is looked for among files" {
 	local words=(old) a=1 b=2 c=3 IFS_WAS=$IFS
 	words_split words ' * a	b[c]  \\d '
-	[[ ${#words[@]} == 4 && ${words[0]} == '*' && ${words[2]} == 'b[c]' && ${words[3]} == '\\d' && $- != *f* ]]
+	[[ ${#words[@]} == 4 && ${words[0]} == '*' && ${words[2]} == 'b[c]' &&
+		${words[3]} == '\\d' && $- != *f* ]]
 	words_split words ''
 	((${#words[@]} == 0))
 	words_into 'one _ three four' a _ b
@@ -129,7 +135,8 @@ both() { "$@" 2>&1; }
 	act_undo_push false
 	act_undo_push eval 'ls >seen'
 	act_undo_all 2>log
-	[[ -e 'first $(x)' && -e "it's" && $(<seen) == *log* && $(<seen) != *first* && $(<log) == *"could not take back: 'false'"* ]]
+	[[ -e 'first $(x)' && -e "it's" && $(<seen) == *log* && $(<seen) != *first* &&
+		$(<log) == *"could not take back: 'false'"* ]]
 	rm -- *
 	act_undo_all
 	[[ -z $(ls) ]]

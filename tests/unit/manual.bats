@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The examples of the manual that change nothing and are for programs: run as they are printed. And how ramraid-diagnostics(7) is made.
+# The examples of the manual that change nothing and are for programs: run as they are printed. And
+# how ramraid-diagnostics(7) is made.
 
 setup() {
 	load helper
@@ -9,9 +10,11 @@ setup() {
 
 ramraid() { "$PROJECT/bin/ramraid" "$@"; }
 
-# example PAGE PATTERN: sets EXAMPLE to the one command in the page that begins so, without its prompt.
+# example PAGE PATTERN: sets EXAMPLE to the one command in the page that begins so, without its
+# prompt.
 example() {
-	EXAMPLE=$(sed -n '/^== EXAMPLES/,/^== /s/^[#$] //p' "$PROJECT/man/$1.8.adoc" | grep -e "^$2")
+	EXAMPLE=$(sed -n '/^== EXAMPLES/,/^== /s/^[#$] //p' "$PROJECT/man/$1.8.adoc" |
+		grep -e "^$2")
 	[[ $(wc -l <<<"$EXAMPLE") == 1 ]] || fail "$1 has not one example of $2: $EXAMPLE"
 }
 
@@ -47,7 +50,8 @@ example() {
 	BENCH_ROLE=(array) BENCH_DEVICE=(/dev/md127)
 	for test in "${BENCH_TESTS[@]}"; do
 		n=$((n + 1))
-		BENCH["read 0 $test"]=$n BENCH["read 0 $test bytes"]=9 BENCH["read 0 $test nanoseconds"]=9
+		BENCH["read 0 $test"]=$n BENCH["read 0 $test bytes"]=9 \
+			BENCH["read 0 $test nanoseconds"]=9
 	done
 	json_open '' object
 	bench_json read 1

@@ -11,7 +11,11 @@ setup() {
 	eval "act_write() { step echo \"\$2\" \"\${1#\"$R\"}\" ''; }"
 	memory_floor_begin
 }
-mem() { printf 'MemTotal:  4194304 kB\nMemFree:  1 kB\nMemAvailable:  %s kB\n' $(($1 * 1024)) >"$R/proc/meminfo"; } # MIB AVAILABLE
+# mem MIB AVAILABLE
+mem() {
+	printf 'MemTotal:  4194304 kB\nMemFree:  1 kB\nMemAvailable:  %s kB\n' $(($1 * 1024)) \
+		>"$R/proc/meminfo"
+}
 counts() { # EXPECTED STATE ANSWER [TIMES]
 	local i
 	for ((i = 0; i < ${4:-1}; i++)); do memory_floor_count "$2" "$3"; done
@@ -118,7 +122,8 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	cmd_memory_look data
 	[[ $MEMORY_HIGH == 1 ]]
 	cmd_memory_take_ data
-	[[ $(calls) == 'systemctl start --no-block ramraid-mend@data.service' ]] && [[ $(<"$R/run/ramraid/data.detached") == room ]] || fail "$(calls)"
+	[[ $(calls) == 'systemctl start --no-block ramraid-mend@data.service' ]] &&
+		[[ $(<"$R/run/ramraid/data.detached") == room ]] || fail "$(calls)"
 	# The worker may make it now; the note goes when it has.
 	facts_observe
 	hotplug_facts

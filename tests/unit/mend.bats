@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Hot-plug: what the decision says when a disk has come or gone, what is told of it, and when a worker is started.
+# Hot-plug: what the decision says when a disk has come or gone, what is told of it, and when a
+# worker is started.
 
 setup() {
 	load helper
@@ -23,7 +24,8 @@ slot_of() {
 	esac
 }
 
-# mending CHANGE…: the whole array of the fixture, changed, as the worker sees it. KEY=VALUE; I:gone, I:blank, I:spare, I:returned.
+# mending CHANGE…: the whole array of the fixture, changed, as the worker sees it. KEY=VALUE;
+# I:gone, I:blank, I:spare, I:returned.
 mending() {
 	local change i degraded=0
 	facts_read <"$FIXTURES/decide/whole-2.facts"
@@ -32,10 +34,22 @@ mending() {
 	for change; do
 		i=${change%%:*}
 		case $change in
-		[0-9]:gone) leg "$i" node= in= state= slot= writemostly= && degraded=$((degraded + 1)) ;;
-		[0-9]:blank) leg "$i" in= state= slot= writemostly= sb=none && degraded=$((degraded + 1)) ;;
-		[0-9]:spare) leg "$i" in= state= slot= writemostly= sb=ok role=spare uuid="$ID" device_uuid="aaaaaaaa-0000-0000-0000-00000000000$((i + 1))" && degraded=$((degraded + 1)) ;;
-		[0-9]:returned) leg "$i" in= state= slot= writemostly= sb=ok role=$((i + 1)) view=AAA events=90 uuid="$ID" && degraded=$((degraded + 1)) ;;
+		[0-9]:gone)
+			leg "$i" node= in= state= slot= writemostly= && degraded=$((degraded + 1))
+			;;
+		[0-9]:blank)
+			leg "$i" in= state= slot= writemostly= sb=none && degraded=$((degraded + 1))
+			;;
+		[0-9]:spare)
+			leg "$i" in= state= slot= writemostly= sb=ok role=spare uuid="$ID" \
+				device_uuid="aaaaaaaa-0000-0000-0000-00000000000$((i + 1))" &&
+				degraded=$((degraded + 1))
+			;;
+		[0-9]:returned)
+			leg "$i" in= state= slot= writemostly= sb=ok role=$((i + 1)) view=AAA \
+				events=90 uuid="$ID" &&
+				degraded=$((degraded + 1))
+			;;
 		array.degraded=*) degraded=${change#*=} ;;
 		*) F[${change%%=*}]=${change#*=} ;;
 		esac
@@ -53,7 +67,8 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	shift
 	mending "$@"
 	action_choose
-	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] || fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
+	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$want" ]] ||
+		fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
 }
 
 @test "a disk that has returned is put back, one that is gone is not waited for" {
@@ -71,11 +86,15 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	decides 'done' 1:blank conf.auto_replace=yes leg.1.alien=usb
 	decides 'done' 1:blank conf.auto_replace=yes array.degraded=0
 	# A far2 has no slot for one.
-	decides 'add-leg 1' 1:blank conf.auto_replace=yes conf.layout=far2 conf.ram=none ram.state=none ram.node= ram.slot= array.level=raid10 leg.0.writemostly=
+	decides 'add-leg 1' 1:blank conf.auto_replace=yes conf.layout=far2 conf.ram=none \
+		ram.state=none ram.node= ram.slot= array.level=raid10 leg.0.writemostly=
 	# Without the RAM leg there are two free slots, one of them its own.
-	decides 'add-leg 1' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=2
-	decides 'make-ram' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=1
-	decides 'make-ram' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= array.degraded=2 failed.add-leg.1=no
+	decides 'add-leg 1' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= \
+		array.degraded=2
+	decides 'make-ram' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= \
+		array.degraded=1
+	decides 'make-ram' 1:blank conf.auto_replace=yes ram.state=none ram.node= ram.slot= \
+		array.degraded=2 failed.add-leg.1=no
 	# Not beside a RAM leg that is being rebuilt.
 	decides 'wait-sync' 1:blank conf.auto_replace=yes ram.state=recovering array.degraded=2
 	# A start by itself builds no disk.
@@ -144,7 +163,8 @@ disks() {
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	echo 11 >"$R/sys/class/block/sda/diskseq"
 	echo 12 >"$R/sys/class/block/sdb/diskseq"
-	printf '%s\n' "UUID=$ID" HOTPLUG=yes MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B "$@" >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" HOTPLUG=yes MEMBER=/dev/disk/by-id/ata-A \
+		MEMBER=/dev/disk/by-id/ata-B "$@" >"$R/etc/ramraid/data.conf"
 	chmod 644 "$R/etc/ramraid/data.conf"
 	mkdir -p "$M"
 	echo clean >"$M/array_state"
@@ -200,7 +220,11 @@ systemctl() {
 	look
 	silent
 	fake_disk sdc 104857600 disk/by-id/ata-B
-	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" |
+			numbered
+	}
 	look
 	says 'ata-B is back'
 	[[ $(started) == 1 ]]
@@ -218,7 +242,11 @@ systemctl() {
 	look
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	echo 1 >"$M/degraded"
-	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" |
+			numbered
+	}
 	look
 	says 'has been taken out; to put it back: ramraid attach data'
 	[[ $(started) == 0 ]]
@@ -234,10 +262,18 @@ systemctl() {
 	pulled sdb
 	look
 	fake_disk sdc 104857600 disk/by-id/ata-B
-	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=A.A events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=A.A events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" |
+			numbered
+	}
 	look
 	says 'used without the others.*mdadm --zero-superblock /dev/disk/by-id/ata-B; ramraid apply data'
-	superblock_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 "role=$(slot_of "$1")" view=AAA events=90 | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 \
+			"role=$(slot_of "$1")" view=AAA events=90 |
+			numbered
+	}
 	look
 	says 'belongs to another array \(99999999'
 	wipefs() { echo ext4; }
@@ -247,7 +283,11 @@ systemctl() {
 	wipefs() { :; }
 	look
 	says 'a blank disk.*AUTO_REPLACE=no.*To take it: ramraid apply data'
-	superblock_facts() { printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 "role=$(slot_of "$1")" view=AAA events=90 | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 \
+			"role=$(slot_of "$1")" view=AAA events=90 |
+			numbered
+	}
 	look
 	superblock_facts() { echo sb=none; }
 	mkdir -p "$R/sys/class/block/sdc/queue"
@@ -328,7 +368,8 @@ systemctl() {
 	disks
 	rm -rf "$R/sys/class/block/rd0" "$R/sys/block/rd0" "$R/dev/rd0"
 	conf_load data && static_configured data && facts_observe
-	[[ ${F[array.gone]} == rd0 && ${F[ram.state]} == none && -z ${F[array.strangers]} ]] || fail "${F[array.gone]} ${F[ram.state]}"
+	[[ ${F[array.gone]} == rd0 && ${F[ram.state]} == none && -z ${F[array.strangers]} ]] ||
+		fail "${F[array.gone]} ${F[ram.state]}"
 	look
 	[[ $(started) == 1 ]]
 }
@@ -344,7 +385,11 @@ systemctl() {
 	disks
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
 	STATE_NOW=failed
-	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.AA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.AA events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no |
+			numbered
+	}
 	# It failed, but not for want of a disk; or the one that was missing has not come.
 	look
 	refuse B
@@ -392,7 +437,9 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	local unreadable=yes i
 	superblock_facts() {
 		[[ $1 != */sdb || -z $unreadable ]] || { echo sb=unreadable && return; }
-		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.A. events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no | numbered
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=.A. events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" dirty=no |
+			numbered
 	}
 	witness_write data "$ID" '' 90 0 '' '' '' "$A" 2>/dev/null
 	looked
@@ -435,9 +482,15 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	pulled sdb
 	look
 	fake_disk sdc 104857600 disk/by-id/ata-B
-	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" |
+			numbered
+	}
 	echo '5000.11 1.0' >"$R/proc/uptime"
-	for i in 100 1401 1500 4000 4800; do echo "$i /dev/disk/by-id/ata-B"; done >"$R/run/ramraid/data.returns"
+	for i in 100 1401 1500 4000 4800; do
+		echo "$i /dev/disk/by-id/ata-B"
+	done >"$R/run/ramraid/data.returns"
 	look
 	says 'ata-B is back$'
 	[[ $(started) == 1 ]]
@@ -458,19 +511,26 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	local ADVICE_ACTION
 	disks
 	look
-	superblock_facts() { printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 "device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" |
+			numbered
+	}
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	status_says() {
 		summary_array data
 		detail_look
 		advice "$STATUS_WORD"
-		[[ $STATUS_WORD == degraded && $ADVICE_ACTION == *"$1"* ]] || fail "$STATUS_WORD: $ADVICE_ACTION"
+		[[ $STATUS_WORD == degraded && $ADVICE_ACTION == *"$1"* ]] ||
+			fail "$STATUS_WORD: $ADVICE_ACTION"
 	}
 	status_says 'ata-B has been taken out; to put it back: ramraid attach data'
 	rm "$R/run/ramraid/data.members"
 	echo 1 >"$M/degraded"
 	status_says 'if it is not put back by itself'
-	for i in 4000 4100 4200 4300 4400; do echo "$i /dev/disk/by-id/ata-B"; done >"$R/run/ramraid/data.returns"
+	for i in 4000 4100 4200 4300 4400; do
+		echo "$i /dev/disk/by-id/ata-B"
+	done >"$R/run/ramraid/data.returns"
 	status_says 'ata-B is back, after 5 times within an hour: it is not put back any more'
 }
 
@@ -478,7 +538,8 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	disks
 	look
 	conf_load data && static_configured data && facts_observe && hotplug_facts
-	F[failed.readd.1]=x F[failed.readd.0]=x F[failed.write-mostly.1]=x F[failed.write-mostly.0]=x
+	F[failed.readd.1]=x F[failed.readd.0]=x F[failed.write-mostly.1]=x \
+		F[failed.write-mostly.0]=x
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	facts_observe
 	hotplug_look
@@ -505,7 +566,8 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	wipefs() { :; }
 	echo 2048 >"$R/sys/class/block/sdb/size"
 	not disk_legs_add_leg 1
-	[[ $LOOP_ERROR == *'has 1048576 bytes, and a leg of md127 needs 53477376' ]] || fail "$LOOP_ERROR"
+	[[ $LOOP_ERROR == *'has 1048576 bytes, and a leg of md127 needs 53477376' ]] ||
+		fail "$LOOP_ERROR"
 	[[ -z $(calls) ]] || fail "$(calls)"
 	echo 204800 >"$R/sys/class/block/sdb/size"
 	# The free slot may be the RAM leg's, which is out: from then on it is not.

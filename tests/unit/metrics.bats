@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# "metrics": the form, by a strict reader of it, and what is in it; for every state of tests/fixtures/status.
+# "metrics": the form, by a strict reader of it, and what is in it; for every state of
+# tests/fixtures/status.
 
 setup() {
 	load helper
@@ -30,12 +31,18 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 		state=$(basename "$file" .facts)
 		metrics_of "$state"
 		samples=$(parsed) || fail "$state: $samples"
-		! command -v promtool >/dev/null || promtool check metrics <<<"$SHOWN" || fail "$state: promtool"
+		! command -v promtool >/dev/null || promtool check metrics <<<"$SHOWN" ||
+			fail "$state: promtool"
 		# Of each array's states, and of each leg's, one holds.
-		[[ $(grep -c '^ramraid_array_state.* 1$' <<<"$samples") == $(grep -c ^name= "$file") ]] || fail "$state: states"
-		[[ $(grep -c '^ramraid_leg_state.* 1$' <<<"$samples") == $(awk '/^ramraid_legs\{/ { n += $2 } END { print n + 0 }' <<<"$samples") ]] || fail "$state: legs"
+		[[ $(grep -c '^ramraid_array_state.* 1$' <<<"$samples") == \
+			$(grep -c ^name= "$file") ]] ||
+			fail "$state: states"
+		[[ $(grep -c '^ramraid_leg_state.* 1$' <<<"$samples") == \
+			$(awk '/^ramraid_legs\{/ { n += $2 } END { print n + 0 }' <<<"$samples") ]] ||
+			fail "$state: legs"
 		grep -q "^ramraid_only_good_copy_in_ram{array=\"data\"} $([[ $state == only-good* ]] && echo 1 || echo 0)\$" <<<"$samples" ||
-			[[ $state == misconfigured || $state == no-arrays ]] || fail "$state: the only good copy"
+			[[ $state == misconfigured || $state == no-arrays ]] ||
+			fail "$state: the only good copy"
 	done
 }
 
@@ -54,8 +61,12 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	metrics_of whole
 	parsed >/dev/null
 	local good=$SHOWN
-	for change in 's/gauge/gage/' '/# TYPE ramraid_legs /d' '/# HELP ramraid_legs /d' 's/,state="whole"} 1/,state="stopped"} 1/' 's/ 61440$/ x/' 's/ 61440$/ -1/' 's/_reads_total/_reads/' \
-		's/array="data"/array=data/' 's/array="data"/array="da"ta"/' 's/array="data"/array="da\\ta"/' 's/array="data"/array="data",array="data"/' '5s/^/\n/' 's/^ramraid_legs{/ramraid_legs_{/' \
+	for change in 's/gauge/gage/' '/# TYPE ramraid_legs /d' '/# HELP ramraid_legs /d' \
+		's/,state="whole"} 1/,state="stopped"} 1/' 's/ 61440$/ x/' 's/ 61440$/ -1/' \
+		's/_reads_total/_reads/' \
+		's/array="data"/array=data/' 's/array="data"/array="da"ta"/' \
+		's/array="data"/array="da\\ta"/' 's/array="data"/array="data",array="data"/' \
+		'5s/^/\n/' 's/^ramraid_legs{/ramraid_legs_{/' \
 		'/^ramraid_legs{/d' '1s/^/x y z\n/' $'s/array="data"/array="\xff"/' '$s/}/,}/'; do
 		SHOWN=$(sed "$change" <<<"${good%$'\n'}")$'\n'
 		[[ $SHOWN != "$good" ]] || fail "nothing is changed by $change"
@@ -67,9 +78,14 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	local line
 	metrics_of rebuilding-copy
 	parsed >"$BATS_TEST_TMPDIR/samples"
-	for line in 'ramraid_array_state{array="data",state="rebuilding"} 1' 'ramraid_leg_state{array="data",leg="ram",role="ram",state="attached"} 1' 'ramraid_legs{array="data"} 3' \
-		'ramraid_legs_in_sync{array="data"} 2' 'ramraid_sync_active{array="data"} 1' 'ramraid_sync_progress_ratio{action="copy",array="data"} 0.3446' \
-		'ramraid_sync_bytes_per_second{action="copy",array="data"} 57671680' 'ramraid_last_rebuild_seconds{array="data",engine="copy"} 39' 'ramraid_array_reads_total{array="data"} 61440' \
+	for line in 'ramraid_array_state{array="data",state="rebuilding"} 1' \
+		'ramraid_leg_state{array="data",leg="ram",role="ram",state="attached"} 1' \
+		'ramraid_legs{array="data"} 3' \
+		'ramraid_legs_in_sync{array="data"} 2' 'ramraid_sync_active{array="data"} 1' \
+		'ramraid_sync_progress_ratio{action="copy",array="data"} 0.3446' \
+		'ramraid_sync_bytes_per_second{action="copy",array="data"} 57671680' \
+		'ramraid_last_rebuild_seconds{array="data",engine="copy"} 39' \
+		'ramraid_array_reads_total{array="data"} 61440' \
 		'ramraid_array_info{array="data",device="md127",uuid="11111111-2222-3333-4444-555555555555"} 1' \
 		'ramraid_leg_writes_total{array="data",leg="/dev/disk/by-id/ata-ST4000VN008-2DR166_ZDH1BBBB-part2",role="disk"} 21100'; do
 		grep -qxF -- "$line" "$BATS_TEST_TMPDIR/samples" || fail "missing: $line"
@@ -80,7 +96,9 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 
 @test "labels: quotes, backslashes, line ends, and what is no UTF-8" {
 	metrics_sample ramraid_x_total 1 a 'a"b\c' b $'x\ny' c 'µ' d $'\xff.'
-	[[ ${METRIC[ramraid_x_total]} == 'ramraid_x_total{a="a\"b\\c",b="x\ny",c="µ",d="?."} 1'$'\n' ]] || fail "${METRIC[ramraid_x_total]}"
+	[[ ${METRIC[ramraid_x_total]} == \
+		'ramraid_x_total{a="a\"b\\c",b="x\ny",c="µ",d="?."} 1'$'\n' ]] ||
+		fail "${METRIC[ramraid_x_total]}"
 	metrics_sample ramraid_y '' a b
 	[[ -z ${METRIC[ramraid_y]-} ]]
 }
@@ -88,15 +106,18 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 @test "the program: to stdout, or as a file that is there as a whole" {
 	local file=/var/lib/prometheus/node-exporter/ramraid.prom
 	ramraid() { "$PROJECT/bin/ramraid" metrics "$@"; }
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
+		>"$R/etc/ramraid/data.conf"
 	echo nonsense >"$R/etc/ramraid/bad.conf"
 	: >"$R/etc/ramraid/"$'\xff "x.conf'
 	SHOWN=$(ramraid)$'\n'
 	parsed >"$BATS_TEST_TMPDIR/samples"
 	grep -qx 'ramraid_array_state{array="data",state="stopped"} 1' "$BATS_TEST_TMPDIR/samples"
-	grep -qx 'ramraid_array_state{array="bad",state="misconfigured"} 1' "$BATS_TEST_TMPDIR/samples"
+	grep -qx 'ramraid_array_state{array="bad",state="misconfigured"} 1' \
+		"$BATS_TEST_TMPDIR/samples"
 	ramraid --output=$file 2>/dev/null
-	[[ $(<"$R$file")$'\n' == "$SHOWN" && $(stat -c %a "$R$file") == 644 && $(ls "$R${file%/*}") == ramraid.prom ]]
+	[[ $(<"$R$file")$'\n' == "$SHOWN" && $(stat -c %a "$R$file") == 644 &&
+		$(ls "$R${file%/*}") == ramraid.prom ]]
 	for file in '' x x/y / /x/; do
 		run ramraid --output="$file"
 		assert_failure 2
@@ -110,7 +131,8 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 
 @test "the only good copy is told of an array whose configuration has errors, too" {
 	local md=$R/sys/block/md127/md
-	mkdir -p "$md/dev-rd0" "$md/dev-sda1" "$R/dev/md" "$R/run/ramraid" "$R/sys/class/block" "$R/sys/block/rd0"
+	mkdir -p "$md/dev-rd0" "$md/dev-sda1" "$R/dev/md" "$R/run/ramraid" "$R/sys/class/block" \
+		"$R/sys/block/rd0"
 	ln -s ../../block/md127 "$R/sys/class/block/md127"
 	: >"$R/dev/md127"
 	ln -s ../md127 "$R/dev/md/bad"

@@ -5,11 +5,13 @@
 setup() {
 	load helper
 	EXAMPLES=$PROJECT/docs/monitoring/examples
-	export RAMRAID_NAME=data RAMRAID_SEVERITY=warning RAMRAID_MESSAGE='data: "disk" lost\gone; 5 $left'
+	export RAMRAID_NAME=data RAMRAID_SEVERITY=warning \
+		RAMRAID_MESSAGE='data: "disk" lost\gone; 5 $left'
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	CALLS=$BATS_TEST_TMPDIR/calls
 	export CALLS
-	printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>"$CALLS"\n[ -z "${REFUSED-}" ] || exit 22\n' >"$BATS_TEST_TMPDIR/bin/curl"
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>"$CALLS"\n[ -z "${REFUSED-}" ] || exit 22\n' \
+		>"$BATS_TEST_TMPDIR/bin/curl"
 	printf '#!/bin/sh\necho "status of $3"\nexit 1\n' >"$BATS_TEST_TMPDIR/bin/ramraid"
 	printf '#!/bin/sh\necho "$*" >"$CALLS"; cat >>"$CALLS"\n' >"$BATS_TEST_TMPDIR/bin/sendmail"
 	chmod +x "$BATS_TEST_TMPDIR"/bin/*
@@ -17,7 +19,8 @@ setup() {
 }
 # The example, with its files in this test's folder.
 example() {
-	sed "s|/etc/ramraid/|$BATS_TEST_TMPDIR/|; s|/usr/sbin/sendmail|sendmail|" "$EXAMPLES/$1" >"$BATS_TEST_TMPDIR/example"
+	sed "s|/etc/ramraid/|$BATS_TEST_TMPDIR/|; s|/usr/sbin/sendmail|sendmail|" "$EXAMPLES/$1" \
+		>"$BATS_TEST_TMPDIR/example"
 	shift
 	sh "$BATS_TEST_TMPDIR/example" "$@"
 }
@@ -25,7 +28,9 @@ has() { grep -qxF -- "$1" "$CALLS" || fail "no \"$1\" in" "$(<"$CALLS")"; }
 
 @test "notices are sent to nobody" {
 	local file
-	for file in "$EXAMPLES"/*; do RAMRAID_SEVERITY=notice example "${file##*/}" started /dev/md/data || fail "$file"; done
+	for file in "$EXAMPLES"/*; do
+		RAMRAID_SEVERITY=notice example "${file##*/}" started /dev/md/data || fail "$file"
+	done
 	[[ ! -e $CALLS ]]
 }
 
@@ -47,8 +52,12 @@ has() { grep -qxF -- "$1" "$CALLS" || fail "no \"$1\" in" "$(<"$CALLS")"; }
 	example notify-matrix disk-lost /dev/md/data
 	has PUT
 	has "@$BATS_TEST_TMPDIR/matrix.header"
-	[[ $(grep '^{' "$CALLS" | jq -r '.msgtype + " " + .body') == "m.text warning on $(uname -n): $RAMRAID_MESSAGE" ]] || fail "$(<"$CALLS")"
-	tail -n 1 "$CALLS" | grep -qE '^https://matrix\.example\.org/_matrix/client/v3/rooms/%21abcdefghijk%3Aexample\.org/send/m\.room\.message/ramraid-[0-9]+-[0-9]+$' || fail "$(<"$CALLS")"
+	[[ $(grep '^{' "$CALLS" | jq -r '.msgtype + " " + .body') == \
+		"m.text warning on $(uname -n): $RAMRAID_MESSAGE" ]] ||
+		fail "$(<"$CALLS")"
+	tail -n 1 "$CALLS" |
+		grep -qE '^https://matrix\.example\.org/_matrix/client/v3/rooms/%21abcdefghijk%3Aexample\.org/send/m\.room\.message/ramraid-[0-9]+-[0-9]+$' ||
+		fail "$(<"$CALLS")"
 }
 
 @test "mail: to one address, and an alert to two; the state of the array below the message" {

@@ -88,19 +88,23 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	run "$PROJECT/packaging/before-removal"
 	assert_success
 	assert_output --partial 'left as plain RAID1 of disks: data gone. '
-	[[ $(calls) == $'ramraid detach data\nramraid detach gone\nramraid claim --remove --all' ]] || fail "$(calls)"
+	[[ $(calls) == \
+		$'ramraid detach data\nramraid detach gone\nramraid claim --remove --all' ]] ||
+		fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	program ramraid '[[ $2 != gone ]] || exit 4'
 	run "$PROJECT/packaging/before-removal"
 	assert_failure 1
-	assert_output 'ramraid: gone keeps its RAM leg, so the package stays. See: ramraid status gone'
+	assert_output \
+		'ramraid: gone keeps its RAM leg, so the package stays. See: ramraid status gone'
 	# It has been stopped, and what is written down speaks against a start by md alone.
 	program ramraid 'case $1:$2 in *:gone) exit 3 ;; esac'
 	mkdir -p "$R/etc/ramraid/state"
 	printf 'uuid=x\nlegs=\n' >"$R/etc/ramraid/state/gone.witness"
 	run "$PROJECT/packaging/before-removal"
 	assert_failure 1
-	assert_output --partial 'the configuration of gone is gone, and when it last ran, only its RAM leg was good'
+	assert_output --partial \
+		'the configuration of gone is gone, and when it last ran, only its RAM leg was good'
 	rm "$R/etc/ramraid/state/gone.witness"
 	run "$PROJECT/packaging/before-removal"
 	assert_success
@@ -115,7 +119,8 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	: >"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	run "$PROJECT/packaging/before-removal"
 	assert_failure 1
-	assert_output --partial "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf could not be taken away"
+	assert_output \
+		--partial "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf could not be taken away"
 	# What went is made again.
 	[[ $(calls) == $'ramraid claim --remove --all\nramraid claim' ]] || fail "$(calls)"
 }
@@ -132,7 +137,8 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	assert_success
 	assert_line --partial "$R/etc/fstab names /dev/md/my.data: $said"
 	arrays tmp1
-	printf '/dev/md/tmp1p2 /srv ext4\n/dev/md/tmp12 /x ext4\n/dev/md/my.datap1 /z ext4\n' >"$R/etc/fstab"
+	printf '/dev/md/tmp1p2 /srv ext4\n/dev/md/tmp12 /x ext4\n/dev/md/my.datap1 /z ext4\n' \
+		>"$R/etc/fstab"
 	printf 'c "/dev/md/my.data1" none\n' >"$R/etc/crypttab"
 	run "$PROJECT/packaging/before-removal"
 	assert_line --partial "$R/etc/fstab names /dev/md/tmp1:"
@@ -155,7 +161,8 @@ release_tree() {
 	mkdir -p "$T"/{lib,debian,packaging/arch,tests}
 	echo 1.2.3 >"$T/lib/VERSION"
 	printf 'ramraid (1.2.3) unstable; urgency=medium\n\n  * x\n\n -- x <x@example.org>  Fri, 20 Nov 2026 05:00:00 +0000\n' >"$T/debian/changelog"
-	printf '## [Unreleased]\n\n## [1.2.3] - 2026-11-20\n- x\n## [1.2.2] - 2025-01-01\n' >"$T/CHANGELOG.md"
+	printf '## [Unreleased]\n\n## [1.2.3] - 2026-11-20\n- x\n## [1.2.2] - 2025-01-01\n' \
+		>"$T/CHANGELOG.md"
 	printf 'Version:   1.2.3\n' >"$T/packaging/ramraid.spec"
 	printf 'pkgver=1.2.3\n' >"$T/packaging/arch/PKGBUILD"
 	printf 'apt install ./build/ramraid_1.2.3_all.deb\n' >"$T/README.md"
@@ -176,12 +183,14 @@ release_tree() {
 
 @test "one file with another version is named" {
 	local file
-	for file in lib/VERSION debian/changelog CHANGELOG.md packaging/ramraid.spec packaging/arch/PKGBUILD README.md; do
+	for file in lib/VERSION debian/changelog CHANGELOG.md packaging/ramraid.spec \
+		packaging/arch/PKGBUILD README.md; do
 		release_tree
 		sed -i 's/1\.2\.3/1.2.4/' "$T/$file"
 		run "$T/tests/release" --versions
 		assert_failure 1
-		[[ $file == lib/VERSION ]] || assert_output --regexp "^$file: expected version 1\.2\.3, found 1\.2\.4\$"
+		[[ $file == lib/VERSION ]] ||
+			assert_output --regexp "^$file: expected version 1\.2\.3, found 1\.2\.4\$"
 	done
 	release_tree
 	run "$T/tests/release" --versions
@@ -201,10 +210,12 @@ release_tree() {
 	refute_output --partial 'The steps'
 }
 
-# sysinit.target conflicts with emergency.service: with it in the transaction of "ramraid start", the shell ends in which that was typed.
+# sysinit.target conflicts with emergency.service: with it in the transaction of "ramraid start",
+# the shell ends in which that was typed.
 @test "nothing that an array's unit pulls in pulls in half a boot" {
 	local unit file checked=0
-	for unit in ramraid@.service $(sed -n 's/^\(Wants\|Requires\)=//p' "$PROJECT/units/ramraid@.service"); do
+	for unit in ramraid@.service \
+		$(sed -n 's/^\(Wants\|Requires\)=//p' "$PROJECT/units/ramraid@.service"); do
 		[[ -e $PROJECT/units/$unit ]] || continue
 		for file in "$PROJECT/units/${unit%.path}".{path,service} "$PROJECT/units/$unit"; do
 			[[ -e $file ]] || continue
@@ -217,12 +228,14 @@ release_tree() {
 
 @test "another target, such as an emergency, ends neither an array nor those who look after it" {
 	local unit
-	for unit in ramraid@.service ramraid-hotplug.path ramraid-remember.path ramraid-monitor@.path ramraid-mend@.service ramraid-memory@.service; do
+	for unit in ramraid@.service ramraid-hotplug.path ramraid-remember.path \
+		ramraid-monitor@.path ramraid-mend@.service ramraid-memory@.service; do
 		grep -qx IgnoreOnIsolate=yes "$PROJECT/units/$unit" || fail "$unit"
 	done
 }
 
-# systemd hands the limit of a service on to the path unit that starts it, and that then watches no more.
+# systemd hands the limit of a service on to the path unit that starts it, and that then watches no
+# more.
 @test "what is started by the change of a file has no limit of starts" {
 	local path checked=0
 	for path in "$PROJECT"/units/*.path; do
@@ -245,5 +258,6 @@ release_tree() {
 			for my $rc (@ARGV) { my $restart = 1; for (keys %{$nrconf{override_rc}}) { $restart = $nrconf{override_rc}{$_}, last if $rc =~ /$_/ } print "$rc\n" unless $restart }' \
 			"$PROJECT/etc/needrestart/conf.d/ramraid.conf" "$@"
 	}
-	[[ $(skipped "${names[@]}" ramraidd.service my-ramraid@x.service nginx.service dbus.service) == "$(printf '%s\n' "${names[@]}" dbus.service)" ]] || fail "$(skipped "${names[@]}")"
+	[[ $(skipped "${names[@]}" ramraidd.service my-ramraid@x.service nginx.service dbus.service) == "$(printf '%s\n' "${names[@]}" dbus.service)" ]] ||
+		fail "$(skipped "${names[@]}")"
 }

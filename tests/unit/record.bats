@@ -1,14 +1,19 @@
 #!/usr/bin/env bats
-# What is written down of a running array, when it must not be, and what becomes of those who find that it could not be.
+# What is written down of a running array, when it must not be, and what becomes of those who find
+# that it could not be.
 
 setup() {
 	load helper
 	world
 	libraries
-	one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002 three=aaaaaaaa-0000-0000-0000-000000000003
+	one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002 \
+		three=aaaaaaaa-0000-0000-0000-000000000003
 	W=$R/etc/ramraid/state/data.witness
 	runs
-	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
+	superblock_facts() {
+		printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' \
+			"$([[ $1 == */sda ]] && echo "$one" || echo "$two")"
+	}
 	eval "real_$(declare -f witness_write)"
 	witness_write() { called write "$4" "$5" "${@:9}"; }
 	sleep() { called sleep; }
@@ -56,12 +61,15 @@ not_writable() {
 		runs "witness.legs=$one" witness.events=90 "${@:3}"
 		witness_update_foreign_start
 		looks=$(wc -l <"$BATS_TEST_TMPDIR/looks")
-		[[ ${F[array.known]} == "$1" && $looks == "$2" && $(calls | grep -c sleep) == $(($2 > 1 ? $2 - 1 : 0)) ]] || fail "$*: ${F[array.known]}, $looks looks"
+		[[ ${F[array.known]} == "$1" && $looks == "$2" &&
+			$(calls | grep -c sleep) == $(($2 > 1 ? $2 - 1 : 0)) ]] ||
+			fail "$*: ${F[array.known]}, $looks looks"
 	}
 	superblock_facts() {
 		[[ $1 == */sda ]] || return 0
 		echo >>"$BATS_TEST_TMPDIR/looks"
-		(($(wc -l <"$BATS_TEST_TMPDIR/looks") >= ANSWERS)) && printf 'sb=ok\ndevice_uuid=%s\n' "$one" || echo sb=unreadable
+		(($(wc -l <"$BATS_TEST_TMPDIR/looks") >= ANSWERS)) &&
+			printf 'sb=ok\ndevice_uuid=%s\n' "$one" || echo sb=unreadable
 	}
 	ANSWERS=1 looks yes 1 leg.1.state=
 	ANSWERS=3 looks yes 3 leg.1.state=
@@ -72,8 +80,11 @@ not_writable() {
 	ANSWERS=1 looks yes 1 leg.1.state= witness.events= witness.legs= "witness.given=$two"
 	ANSWERS=9 looks unread 3 leg.1.state= witness.events= witness.legs= "witness.given=$two"
 	ANSWERS=9 looks yes 0 leg.1.state= witness.events= witness.legs= witness.given=
-	# One that can't be read beside one that was not there: it may be the one that counts, but nobody knows.
-	superblock_facts() { [[ $1 == */sda ]] && echo sb=unreadable || printf 'sb=ok\ndevice_uuid=%s\n' "$three"; }
+	# One that can't be read beside one that was not there: it may be the one that counts, but
+	# nobody knows.
+	superblock_facts() {
+		[[ $1 == */sda ]] && echo sb=unreadable || printf 'sb=ok\ndevice_uuid=%s\n' "$three"
+	}
 	runs "witness.legs=$one" witness.events=90
 	witness_update_foreign_start
 	[[ ${F[array.known]} == no ]]
@@ -95,11 +106,16 @@ not_writable() {
 	static_witness
 	[[ -z ${F[witness.events]}${F[witness.legs]} ]]
 	witness_update 2>/dev/null
-	[[ ${F[array.known]} == no && $(calls | grep -v sleep) == '' ]] || fail "${F[array.known]}; $(calls)"
+	[[ ${F[array.known]} == no && $(calls | grep -v sleep) == '' ]] ||
+		fail "${F[array.known]}; $(calls)"
 	F[array.known]=''
-	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$one" || echo "$two")"; }
+	superblock_facts() {
+		printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' \
+			"$([[ $1 == */sda ]] && echo "$one" || echo "$two")"
+	}
 	witness_update
-	[[ ${F[array.known]} == yes && $(calls | grep -v sleep) == "write 50 0: $one $two" ]] || fail "$(calls)"
+	[[ ${F[array.known]} == yes && $(calls | grep -v sleep) == "write 50 0: $one $two" ]] ||
+		fail "$(calls)"
 }
 
 @test "a disk that does not answer for long is not asked again" {
@@ -113,15 +129,23 @@ not_writable() {
 
 @test "an array that somebody has stopped as soon as it had lost its disks: the ramdisk says that it has the only copy" {
 	local view=A.. events=120 role=0 more=''
-	superblock_facts() { [[ $1 == */rd0 ]] && printf '%s\n' sb=ok "uuid=${F[uuid]}" "events=$events" "role=$role" "view=$view" "recovery=$more" | numbered; }
+	superblock_facts() {
+		[[ $1 == */rd0 ]] &&
+			printf '%s\n' sb=ok "uuid=${F[uuid]}" "events=$events" "role=$role" \
+				"view=$view" "recovery=$more" |
+				numbered
+	}
 	stopped() { # LEGS-IN-THE-RECORD CALLS [FACT…]
 		rm -f "$BATS_TEST_TMPDIR/calls"
-		runs array.state=absent array.md= ram.state=attached ram.node=rd0 ram.slot= "witness.legs=$one $two" witness.events=100 "${@:3}"
+		runs array.state=absent array.md= ram.state=attached ram.node=rd0 ram.slot= \
+			"witness.legs=$one $two" witness.events=100 "${@:3}"
 		witness_update_foreign_start
-		[[ ${F[witness.legs]} == "$1" && $(calls) == "$2" ]] || fail "${*:3}: ${F[witness.legs]}; $(calls)"
+		[[ ${F[witness.legs]} == "$1" && $(calls) == "$2" ]] ||
+			fail "${*:3}: ${F[witness.legs]}; $(calls)"
 	}
 	stopped '' 'write 120 0:0'
-	[[ ${F[witness.left]} == "$one $two" && ${F[witness.events]} == 120 && ${F[witness.ram_slot]} == 0 ]]
+	[[ ${F[witness.left]} == "$one $two" && ${F[witness.events]} == 120 &&
+		${F[witness.ram_slot]} == 0 ]]
 	stopped '' 'write 120 0:0' witness.events=
 	stopped "$one $two" '' witness.events=120
 	stopped "$one $two" '' ram.state=none
@@ -132,11 +156,16 @@ not_writable() {
 	view=A.A stopped "$one $two" ''
 	view=..A role=2 stopped '' 'write 120 2:2'
 	F[uuid]=other
-	superblock_facts() { printf '%s\n' sb=ok uuid=another events=120 role=0 view=A.. recovery= | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok uuid=another events=120 role=0 view=A.. recovery= | numbered
+	}
 	stopped "$one $two" ''
 	# That it can't be written makes it no less true: by that the ramdisk is kept.
 	not_writable
-	superblock_facts() { printf '%s\n' sb=ok "uuid=${F[uuid]}" events=120 role=0 view=A.. recovery= | numbered; }
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=${F[uuid]}" events=120 role=0 view=A.. recovery= |
+			numbered
+	}
 	stopped '' 'write data'
 }
 
@@ -144,7 +173,9 @@ not_writable() {
 	joined() { # WANTED UUID EVENTS
 		F[leg.0.device_uuid]=$2 F[leg.0.events]=$3
 		outside_joined 0
-		[[ "${F[leg.0.joined]}:${F[leg.0.elsewhere]}" == "$1" ]] || fail "$2 $3: ${F[leg.0.joined]}:${F[leg.0.elsewhere]}; $(cat "$R"/run/ramraid/*)"
+		[[ "${F[leg.0.joined]}:${F[leg.0.elsewhere]}" == "$1" ]] ||
+			fail "$2 $3: ${F[leg.0.joined]}:${F[leg.0.elsewhere]}; \
+$(cat "$R"/run/ramraid/*)"
 	}
 	local now=50 # the events of the array, whenever it is asked
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
@@ -229,7 +260,8 @@ not_writable() {
 	filled yes '' 1
 	filled '' 2 1 conf.ram=none ram.state=none ram.node= ram.slot=
 	filled yes 3 0 leg.1.state=
-	# A leg that leaves while it is written down has the count that was read before, or one more; never is it left behind by that.
+	# A leg that leaves while it is written down has the count that was read before, or one
+	# more; never is it left behind by that.
 	superblock_facts() {
 		printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one"
 		echo 1 >"$md/degraded"
@@ -293,7 +325,8 @@ not_writable() {
 	[[ ${#PLAN[@]} == 0 && $(calls) == yes ]] || fail "${PLAN[@]}"
 	F["leg.0.events"]=177
 	restore_ask
-	[[ ${PLAN[*]} == *'ata-A is at 177 events, the image at 77:'*"rm $R/etc/ramraid/state/data.rescue; ramraid start data" ]] || fail "${PLAN[@]}"
+	[[ ${PLAN[*]} == *'ata-A is at 177 events, the image at 77:'*"rm $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
+		fail "${PLAN[@]}"
 	[[ $(calls) == $'yes\ntyped' ]] || fail "$(calls)"
 	OPT[yes]=yes
 	run restore_ask
@@ -346,7 +379,13 @@ not_writable() {
 		[[ $1 == b ]] || : <"$BATS_TEST_TMPDIR/hangs"
 		called recorded "$1"
 	}
-	sleep() { if [[ $(calls) == *'recorded b'* ]]; then clock() { NOW=99999; }; else command sleep 0.1; fi; }
+	sleep() {
+		if [[ $(calls) == *'recorded b'* ]]; then
+			clock() { NOW=99999; }
+		else
+			command sleep 0.1
+		fi
+	}
 	# Not "run", which would wait for the worker if it were left behind.
 	not cmd_witness 2>"$BATS_TEST_TMPDIR/said"
 	grep -q 'does not answer' "$BATS_TEST_TMPDIR/said"
@@ -354,7 +393,9 @@ not_writable() {
 	((SECONDS - begin < 20))
 	# The runner has a job of its own.
 	local tries=0
-	while [[ $(jobs -rl) == *cmd_witness_one* ]]; do ((tries += 1, tries < 100)) && command sleep 0.1; done
+	while [[ $(jobs -rl) == *cmd_witness_one* ]]; do
+		((tries += 1, tries < 100)) && command sleep 0.1
+	done
 }
 
 @test "ramraid witness --twice: two looks, of which the second counts, and hot-plug is woken once" {
@@ -366,7 +407,8 @@ not_writable() {
 		looks=0
 		local code=0
 		cmd_witness --twice || code=$?
-		[[ $(calls) == $'look\nsleep\nlook\nask' ]] && ((code == fails - 1)) || fail "$fails: $code, $(calls)"
+		[[ $(calls) == $'look\nsleep\nlook\nask' ]] && ((code == fails - 1)) ||
+			fail "$fails: $code, $(calls)"
 	done
 }
 
@@ -386,7 +428,8 @@ not_writable() {
 @test "disk legs in sync that can't be read are not taken for none, and what was given up is not forgotten" {
 	runs array.known=yes
 	mkdir -p "${W%/*}"
-	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 "given=$three" "seen=$one $two $three" >"$W"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 \
+		"given=$three" "seen=$one $two $three" >"$W"
 	superblock_facts() { echo sb=unreadable; }
 	run witness_update
 	assert_failure 1
@@ -394,7 +437,9 @@ not_writable() {
 	assert_output -p "$W vouches for no disk leg now"
 	[[ $(calls | grep -v sleep) == '' ]] || fail "$(calls)"
 	static_witness
-	[[ -z ${F[witness.events]}${F[witness.legs]} && ${F[witness.given]} == "$three" && ${F[witness.seen]} == "$one $two $three" ]] || fail "$(<"$W")"
+	[[ -z ${F[witness.events]}${F[witness.legs]} && ${F[witness.given]} == "$three" &&
+		${F[witness.seen]} == "$one $two $three" ]] ||
+		fail "$(<"$W")"
 	[[ ${F[witness.why]} == *'could not be written down'* ]]
 	# Only the RAM leg is in sync, and it can't be read either.
 	runs array.known=yes leg.0.state=faulty leg.1.state= ram.state=in_sync
@@ -402,36 +447,55 @@ not_writable() {
 	assert_failure 1
 	[[ $(calls | grep -v sleep) == '' ]]
 	# With another look it can.
-	superblock_facts() { [[ -e $R/again ]] && printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one" || : >"$R/again"; }
+	superblock_facts() {
+		[[ -e $R/again ]] && printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one" ||
+			: >"$R/again"
+	}
 	runs array.known=yes leg.1.state=
 	rm -f "$BATS_TEST_TMPDIR/calls"
 	witness_update
 	[[ $(calls | grep -v sleep) == "write 50 0: $one" ]] || fail "$(calls)"
 }
 
-# The last disk legs leave between the look and the reading of their superblocks: the record is not void for that, or it would forget who left
-# last, and how long ago every slot was filled.
+# The last disk legs leave between the look and the reading of their superblocks: the record is not
+# void for that, or it would forget who left last, and how long ago every slot was filled.
 @test "disk legs that left while they were looked at are not taken for legs that can't be read" {
 	runs array.known=yes
 	mkdir -p "${W%/*}" "$R/sys/block/md127/md"
 	echo 3 >"$R/sys/block/md127/md/raid_disks"
 	echo 2 >"$R/sys/block/md127/md/degraded"
-	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=40 filled=40 ram_slot=0 generation=4 "seen=$one $two" >"$W"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=40 filled=40 ram_slot=0 \
+		generation=4 "seen=$one $two" >"$W"
 	static_witness
 	eval "witness_write() $(declare -f real_witness_write | tail -n +2)"
-	superblock_facts() { if [[ $1 == */rd0 ]]; then printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$three"; else echo sb=unreadable; fi; }
-	facts_observe() { F[leg.0.state]='' F[leg.1.state]='' F[leg.0.in]='' F[leg.1.in]='' F[array.degraded]=2; }
+	superblock_facts() {
+		if [[ $1 == */rd0 ]]; then
+			printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$three"
+		else
+			echo sb=unreadable
+		fi
+	}
+	facts_observe() {
+		F[leg.0.state]='' F[leg.1.state]='' F[leg.0.in]='' F[leg.1.in]='' \
+			F[array.degraded]=2
+	}
 	run witness_update
 	assert_success
 	refute_output -p 'could be read'
-	for line in legs= events=50 filled=40 "left=$one $two"; do grep -qx -- "$line" "$W" || fail "$line: $(<"$W")"; done
+	for line in legs= events=50 filled=40 "left=$one $two"; do
+		grep -qx -- "$line" "$W" || fail "$line: $(<"$W")"
+	done
 }
 
-# Three legs: the array ran on the first alone, and a person starts it from the second. The third is absent, and named neither in legs nor in left.
+# Three legs: the array ran on the first alone, and a person starts it from the second. The third is
+# absent, and named neither in legs nor in left.
 @test "a forced start gives up a leg that was in sync long ago" {
-	runs "witness.legs=$one" "witness.seen=$one $two $three" leg.0.node= "leg.1.node=sdb" "leg.1.device_uuid=$two"
+	runs "witness.legs=$one" "witness.seen=$one $two $three" leg.0.node= "leg.1.node=sdb" \
+		"leg.1.device_uuid=$two"
 	witness_update_give_up sdb
-	[[ " ${F[witness.give_up]} " == *" $one "* && " ${F[witness.give_up]} " == *" $three "* && " ${F[witness.give_up]} " != *" $two "* ]] || fail "${F[witness.give_up]}"
+	[[ " ${F[witness.give_up]} " == *" $one "* && " ${F[witness.give_up]} " == *" $three "* &&
+		" ${F[witness.give_up]} " != *" $two "* ]] ||
+		fail "${F[witness.give_up]}"
 }
 
 @test "before the gate opens it is written again only if another leg is in sync, or the RAM leg has another slot" {
@@ -450,7 +514,8 @@ not_writable() {
 	not_writable
 	F[ram.slot]=0
 	witness_update_if_changed 2>/dev/null
-	# Also when the legs are again those that were written last: that record has been taken back.
+	# Also when the legs are again those that were written last: that record has been taken
+	# back.
 	F[ram.slot]=3
 	witness_update_if_changed 2>/dev/null
 	[[ $(calls | wc -l) == 5 ]] || fail "$(calls)"
@@ -491,7 +556,11 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 
 @test "somebody else writes the record again and again: theirs stays, and that is said" {
 	mkdir -p "${W%/*}"
-	witness_write() { other_writes "$one" && sed -i "s/^events=.*/events=$((others += 1))/; s/^generation=.*/generation=$others/" "$W" && real_witness_write "$@"; }
+	witness_write() {
+		other_writes "$one" &&
+			sed -i "s/^events=.*/events=$((others += 1))/; s/^generation=.*/generation=$others/" "$W" &&
+			real_witness_write "$@"
+	}
 	local others=70
 	runs array.known=yes
 	static_witness

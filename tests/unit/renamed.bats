@@ -24,23 +24,29 @@ replace() {
 		local n=1
 		[[ $1 == */sd[ab] ]] || { echo sb=none && return; }
 		[[ $1 == */sda ]] || n=2
-		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=aaaaaaaa-0000-0000-0000-00000000000$n" level=1 raid_disks=3 size=1 data_offset=8 data_size=8 events=90 time=1 "number=$n" "role=$n" "roles=1:1 2:2" view=.AA recovery= dirty=no
+		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=aaaaaaaa-0000-0000-0000-00000000000$n" \
+			level=1 raid_disks=3 size=1 data_offset=8 data_size=8 events=90 time=1 \
+			"number=$n" "role=$n" "roles=1:1 2:2" view=.AA recovery= dirty=no
 	}
 	quantity_seconds() { printf '0\n0\n'; }
 }
 
 conf() { # NAME UUID
-	printf '%s\n' "UUID=$2" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/$1.conf"
+	printf '%s\n' "UUID=$2" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B \
+		>"$R/etc/ramraid/$1.conf"
 	chmod 644 "$R/etc/ramraid/$1.conf"
 }
 only_copy() { # NAME [UUID [EVENTS]]: a record that only the RAM leg was good
-	printf '%s\n' "uuid=${2-$ID}" legs= "events=${3-100}" ram_slot=0 generation=5 "left=$A $B" "given=$B" >"$S/$1.witness"
+	printf '%s\n' "uuid=${2-$ID}" legs= "events=${3-100}" ram_slot=0 generation=5 "left=$A $B" \
+		"given=$B" >"$S/$1.witness"
 }
 good() { # NAME [EVENTS]
-	printf '%s\n' "uuid=$ID" "legs=$A $B" "events=${2-90}" ram_slot=0 generation=5 >"$S/$1.witness"
+	printf '%s\n' "uuid=$ID" "legs=$A $B" "events=${2-90}" ram_slot=0 generation=5 \
+		>"$S/$1.witness"
 }
 image() { # NAME
-	printf '%s\n' "uuid=$ID" "image=/var/lib/ramraid/$1/rescue-100" bytes=104857600 "sha256=$(printf '%064d' 0)" events=100 >"$S/$1.rescue"
+	printf '%s\n' "uuid=$ID" "image=/var/lib/ramraid/$1/rescue-100" bytes=104857600 \
+		"sha256=$(printf '%064d' 0)" events=100 >"$S/$1.rescue"
 }
 looks() { # NAME: as a start does
 	conf_load "$1" || fail "${CONF_ERRORS[*]}"
@@ -73,7 +79,9 @@ refuses() { # PATTERN
 	[[ ${F[record.from]} == data && ${F[witness.given]} == "$B" && -e $S/data.witness ]]
 	renamed_take 2>"$LOG"
 	grep -q 'fast: .*under the name data is taken over' "$LOG"
-	[[ -z ${F[record.from]} && $(cd "$S" && echo *) == 'fast.contents fast.lately fast.witness' ]] || fail "$(ls "$S")"
+	[[ -z ${F[record.from]} &&
+		$(cd "$S" && echo *) == 'fast.contents fast.lately fast.witness' ]] ||
+		fail "$(ls "$S")"
 	refuses 'the RAM leg was the only good copy'
 	[[ -z ${F[record.from]} ]]
 	# And back.
@@ -163,7 +171,8 @@ refuses() { # PATTERN
 	echo 'rapiddisk rd0 104857600 7 used' >"$R/run/ramraid/data.ram"
 	looks fast
 	renamed_take 2>"$LOG"
-	[[ -e $R/run/ramraid/fast.ram && ! -e $R/run/ramraid/data.started ]] || fail "$(ls "$R/run/ramraid")"
+	[[ -e $R/run/ramraid/fast.ram && ! -e $R/run/ramraid/data.started ]] ||
+		fail "$(ls "$R/run/ramraid")"
 }
 
 @test "two that change their names: neither loses its record" {
@@ -212,5 +221,7 @@ refuses() { # PATTERN
 	looks fast
 	CHECK_ARRAY=fast
 	check_array_witness
-	[[ ${FINDING[0.code]} == record-elsewhere && ${FINDING[0.action]} == 'Look at them'*'ramraid start fast' ]] || fail "${FINDING[0.action]}"
+	[[ ${FINDING[0.code]} == record-elsewhere &&
+		${FINDING[0.action]} == 'Look at them'*'ramraid start fast' ]] ||
+		fail "${FINDING[0.action]}"
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ramraid replace on a fake array: what is called, in which order, what is refused, and that a run that was killed anywhere is completed by the next.
+# ramraid replace on a fake array: what is called, in which order, what is refused, and that a run
+# that was killed anywhere is completed by the next.
 
 setup() {
 	load helper
@@ -7,7 +8,10 @@ setup() {
 	change_world
 	C=/dev/disk/by-id/ata-C B=/dev/disk/by-id/ata-B
 }
-given() { grep -q "^given=.*$(uuid_of "$1")" "$R/etc/ramraid/state/data.witness" || fail "not given up: $(<"$R/etc/ramraid/state/data.witness")"; }
+given() {
+	grep -q "^given=.*$(uuid_of "$1")" "$R/etc/ramraid/state/data.witness" ||
+		fail "not given up: $(<"$R/etc/ramraid/state/data.witness")"
+}
 
 @test "replace: the steps, in order; the file is as it was but for one line" {
 	verb replace --yes data /dev/sdb /dev/sdc
@@ -40,7 +44,8 @@ MEMBER=/dev/disk/by-id/ata-A
 
 # the second
 MEMBER=$C
-WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] || fail "$(<"$R/etc/ramraid/data.conf")"
+WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
+		fail "$(<"$R/etc/ramraid/data.conf")"
 	# And once more: nothing is left to do.
 	rm "$BATS_TEST_TMPDIR/calls"
 	verb replace --yes data "$B" "$C"
@@ -54,7 +59,8 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] || fail "$(<"$R/e
 	REBUILD=weak
 	verb replace --yes data "$B" "$C"
 	assert_failure
-	assert_output -p "md could not write some blocks of a disk that is to stay, so $B stays as well"
+	assert_output \
+		-p "md could not write some blocks of a disk that is to stay, so $B stays as well"
 	[[ -e $MD/dev-sdb && $(<"$R/dev/sdb") == ours && $(steps) != *--fail* ]] || fail "$(steps)"
 }
 
@@ -90,11 +96,14 @@ data: nothing was changed (--dry-run)'
 	echo 409600 >"$R/sys/class/block/sdc/size"
 	mkdir -p "$R/sys/class/block/sdc/queue"
 	echo 4096 >"$R/sys/class/block/sdc/queue/logical_block_size"
-	refused 4 'its blocks of 4096 bytes are larger than those of md127 (512); take another disk' replace --yes data "$B" "$C"
+	refused 4 \
+		'its blocks of 4096 bytes are larger than those of md127 (512); take another disk' \
+		replace --yes data "$B" "$C"
 	refused 4 'its blocks of 4096 bytes' replace --force --yes data "$B" "$C"
 	echo 512 >"$R/sys/class/block/sdc/queue/logical_block_size"
 	echo ext4 >"$R/dev/sdc"
-	refused 4 'signature: it holds ext4. If nothing on it is needed any more: wipefs' replace --yes data "$B" "$C"
+	refused 4 'signature: it holds ext4. If nothing on it is needed any more: wipefs' replace \
+		--yes data "$B" "$C"
 	echo '31 1 8:32 / /mnt rw - ext4 /dev/sdc rw' >"$R/proc/1/mountinfo"
 	echo 8:32 >"$R/sys/class/block/sdc/dev"
 	refused 4 'in use: /mnt' replace --force --yes data "$B" "$C"
@@ -122,7 +131,8 @@ data: nothing was changed (--dry-run)'
 	leaves rd0
 	joins sdd in_sync 0
 	for name in /dev/sdd /dev/disk/by-id/ata-D /dev/disk/by-id/other; do
-		refused 4 'is what RAM= names (/dev/disk/by-id/ata-D)' replace --yes data "$B" "$name"
+		refused 4 'is what RAM= names (/dev/disk/by-id/ata-D)' replace --yes data "$B" \
+			"$name"
 		refused 4 'is what RAM= names' replace --force --yes data "$B" "$name"
 	done
 	conf "UUID=$ID" MEMBER=/dev/disk/by-id/other MEMBER=$B RAM=/dev/disk/by-id/ata-D
@@ -131,7 +141,8 @@ data: nothing was changed (--dry-run)'
 
 @test "an old disk that is gone: what is in its place is given up, not the device that is the RAM leg" {
 	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=$B RAM=/dev/disk/by-id/ata-D
-	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a)" events=40 ram_slot=0 generation=1 "seen=$(uuid_of a) $(uuid_of b) $(uuid_of d)" >"$R/etc/ramraid/state/data.witness"
+	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a)" events=40 ram_slot=0 generation=1 \
+		"seen=$(uuid_of a) $(uuid_of b) $(uuid_of d)" >"$R/etc/ramraid/state/data.witness"
 	leaves rd0
 	leaves sdb
 	joins sdd in_sync 0
@@ -239,7 +250,8 @@ data: nothing was changed (--dry-run)'
 	[[ $(steps) != *mdadm* ]] || fail "$(steps)"
 }
 
-# Killed after each step; at every one of them the array has all it had, and the configuration names every disk that is good.
+# Killed after each step; at every one of them the array has all it had, and the configuration names
+# every disk that is good.
 @test "replace, killed after any step: the same again completes it; so does apply" {
 	local n=0 killed=0 name again
 	while n=$((n + 1)) && ((n < 40)); do
@@ -253,11 +265,13 @@ data: nothing was changed (--dry-run)'
 		KILL_AFTER=0
 		[[ $status == 137 ]] || break
 		killed=$((killed + 1))
-		(($(grep -l in_sync "$MD"/dev-sd*/state | wc -l) >= 2)) || fail "after $n: a copy less"
+		(($(grep -l in_sync "$MD"/dev-sd*/state | wc -l) >= 2)) ||
+			fail "after $n: a copy less"
 		for name in "$MD"/dev-sd*; do
 			[[ $(<"$name/state") == in_sync* ]] || continue
 			name=${name##*/dev-sd}
-			grep -q "ata-${name^}" "$R/etc/ramraid/data.conf" || fail "after $n: ${name^} is good and not configured"
+			grep -q "ata-${name^}" "$R/etc/ramraid/data.conf" ||
+				fail "after $n: ${name^} is good and not configured"
 		done
 		# shellcheck disable=SC2086 # words
 		verb $again
@@ -271,7 +285,11 @@ data: nothing was changed (--dry-run)'
 @test "blocks that would be smaller after the next start: refused, with the reason" {
 	wrongs() {
 		verb replace --dry-run data /dev/disk/by-id/ata-B /dev/sdc
-		if [[ -n $1 ]]; then [[ $status == 4 && $output == *"$1"* ]]; else [[ $status == 0 ]]; fi || fail "$status $output"
+		if [[ -n $1 ]]; then
+			[[ $status == 4 && $output == *"$1"* ]]
+		else
+			[[ $status == 0 ]]
+		fi || fail "$status $output"
 	}
 	mkdir -p "$R"/sys/class/block/{sda,sdb,sdc}/queue "$R/sys/block/md127/queue"
 	blocks() { # A B C ARRAY
@@ -317,9 +335,13 @@ new_at_b() {
 	assert_failure 2
 	verb replace --yes data "$B"
 	assert_success
-	[[ -e $MD/dev-sde && $(<"$MD/dev-sde/state") == in_sync,write_mostly && $(<"$MD/raid_disks") == 3 ]] || fail "$(steps)"
+	[[ -e $MD/dev-sde && $(<"$MD/dev-sde/state") == in_sync,write_mostly &&
+		$(<"$MD/raid_disks") == 3 ]] ||
+		fail "$(steps)"
 	cmp "$R/etc/ramraid/data.conf" "$BATS_TEST_TMPDIR/before.conf"
-	[[ $(steps) == *'mdadm --manage /dev/md127 --add /dev/sde'*'echo writemostly /sys/block/md127/md/dev-sde/state'* && $(steps) != *--fail* && $(steps) != *zero-superblock* ]] || fail "$(steps)"
+	[[ $(steps) == *'mdadm --manage /dev/md127 --add /dev/sde'*'echo writemostly /sys/block/md127/md/dev-sde/state'* &&
+		$(steps) != *--fail* && $(steps) != *zero-superblock* ]] ||
+		fail "$(steps)"
 	never
 	# And once more, also by the kernel's name.
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -339,13 +361,15 @@ new_at_b() {
 	rm "$R/dev/disk/by-id/ata-B"
 	refused 3 "there is no disk $B. Put the new one in its place" replace --yes data "$B"
 	printf '%s\n' "uuid=$ID" "member=/dev/disk/by-id/ata-C" >"$R/etc/ramraid/state/data.leaving"
-	refused 4 'ata-C is to leave still. First end that: ramraid apply data' replace --yes data "$B"
+	refused 4 'ata-C is to leave still. First end that: ramraid apply data' replace --yes data \
+		"$B"
 }
 
 @test "one disk: the one that was there before is put back by attach, not built anew" {
 	leaves sdb
 	put degraded 1
-	refused 4 "$B is the disk that was there before. To put it back: ramraid attach data" replace --yes data "$B"
+	refused 4 "$B is the disk that was there before. To put it back: ramraid attach data" \
+		replace --yes data "$B"
 }
 
 @test "one disk: --force takes one that holds something" {
@@ -353,7 +377,9 @@ new_at_b() {
 	echo ext4 >"$R/dev/sde"
 	verb replace --yes --force data "$B"
 	assert_success
-	[[ $(steps) == *'wipefs --all --quiet -- /dev/sde'*'mdadm --manage /dev/md127 --add /dev/sde'* && $(<"$MD/dev-sde/state") == in_sync,write_mostly ]] || fail "$(steps)"
+	[[ $(steps) == *'wipefs --all --quiet -- /dev/sde'*'mdadm --manage /dev/md127 --add /dev/sde'* &&
+		$(<"$MD/dev-sde/state") == in_sync,write_mostly ]] ||
+		fail "$(steps)"
 }
 
 @test "one disk, killed after any step: the same again completes it" {
@@ -372,7 +398,9 @@ new_at_b() {
 		KILL_AFTER=0
 		verb replace --yes data "$B"
 		((status == 0)) || fail "$n: $output" "$(calls)"
-		[[ $(<"$MD/dev-sde/state") == in_sync,write_mostly && $(<"$MD/sync_action") == idle ]] || fail "$n: $(calls)"
+		[[ $(<"$MD/dev-sde/state") == in_sync,write_mostly &&
+			$(<"$MD/sync_action") == idle ]] ||
+			fail "$n: $(calls)"
 		never
 	done
 }

@@ -16,16 +16,20 @@ setup() {
 
 # Sets IMAGE to where it lies.
 write() {
-	rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/log")"
+	rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
+		fail "$(<"$BATS_TEST_TMPDIR/log")"
 	IMAGE=$(echo "$R"/var/data/rescue-77.????????/image)
 }
-no_image() { [[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail "$(find "$R/var")"; }
+no_image() {
+	[[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail "$(find "$R/var")"
+}
 
 @test "what was on the array is in the image, and the record says so" {
 	write
 	cmp "$R/dev/md127" "$IMAGE"
 	rescue_record_read data "$ID"
-	[[ ${RESCUE[image]} == "$IMAGE" && ${RESCUE[bytes]} == 8388608 && ${RESCUE[events]} == 77 && -z ${RESCUE[damaged]-} ]]
+	[[ ${RESCUE[image]} == "$IMAGE" && ${RESCUE[bytes]} == 8388608 && ${RESCUE[events]} == 77 &&
+		-z ${RESCUE[damaged]-} ]]
 	[[ $(stat -c %a "$IMAGE") == 600 && $(stat -c %a "${IMAGE%/*}") == 700 && ! -e $IMAGE.sum ]]
 	# Zeros take no room.
 	(($(stat -c %b "$IMAGE") < 8192))
@@ -36,11 +40,20 @@ no_image() { [[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail 
 	systemd_status() { called "$*"; }
 	sha256sum() { sleep 1.5 && command sha256sum; }
 	write
-	[[ $(calls) == *"reading $IMAGE back"*go_on*"reading $IMAGE back"* && $(calls) == *'saving it to'* ]] || fail "$(calls)"
+	[[ $(calls) == *"reading $IMAGE back"*go_on*"reading $IMAGE back"* &&
+		$(calls) == *'saving it to'* ]] ||
+		fail "$(calls)"
 	# What does not come back as it was written is no image.
 	rescue_record_forget data 2>/dev/null
 	rm -r "${IMAGE%/*}"
-	sha256sum() { command sha256sum | if [[ -e $BATS_TEST_TMPDIR/second ]]; then tr 0-9a-f a-f0-9; else cat; fi && : >"$BATS_TEST_TMPDIR/second"; }
+	sha256sum() {
+		command sha256sum | if [[ -e $BATS_TEST_TMPDIR/second ]]; then
+			tr 0-9a-f a-f0-9
+		else
+			cat
+		fi &&
+			: >"$BATS_TEST_TMPDIR/second"
+	}
 	not rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null
 	[[ ! -e $(rescue_record_file data) ]]
 	no_image
@@ -101,7 +114,8 @@ no_image() { [[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail 
 	for mode in 1777 777 775; do
 		chmod "$mode" "$R/srv"
 		why=$(rescue_why_not "$folder" md127)
-		[[ $why == "$R/srv can be written by others than root (mode $mode)" ]] || fail "$why"
+		[[ $why == "$R/srv can be written by others than root (mode $mode)" ]] ||
+			fail "$why"
 		not rescue_write data "$ID" md127 77 "$folder" 2>/dev/null
 		[[ -z $(ls "$folder") && ! -e $(rescue_record_file data) ]]
 	done
@@ -184,7 +198,8 @@ no_image() { [[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail 
 		kernels_flaw "$release"
 		[[ $KERNEL_FLAW == *"$release"*CVE-2024-45023* ]] || fail "$release"
 	done
-	for release in 6.1.0-30-amd64 6.8.12 6.10.7 6.10.11+bpo-amd64 6.11.0 6.12.57 6.90.1 16.9.1 5.6.9 '' nonsense; do
+	for release in 6.1.0-30-amd64 6.8.12 6.10.7 6.10.11+bpo-amd64 6.11.0 6.12.57 6.90.1 16.9.1 \
+		5.6.9 '' nonsense; do
 		kernels_flaw "$release"
 		[[ -z $KERNEL_FLAW ]] || fail "$release: $KERNEL_FLAW"
 	done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ramraid resize on a fake array: what is called, in which order, what is refused, and what is left when a step fails.
+# ramraid resize on a fake array: what is called, in which order, what is refused, and what is left
+# when a step fails.
 
 setup() {
 	load helper
@@ -7,7 +8,8 @@ setup() {
 	change_world
 	put metadata_version 1.2 bitmap/chunksize 1048576
 	echo 200000 >"$R/sys/block/md127/size"
-	printf 'MemTotal:  4194304 kB\nMemFree:  1 kB\nMemAvailable:  2097152 kB\n' >"$R/proc/meminfo"
+	printf 'MemTotal:  4194304 kB\nMemFree:  1 kB\nMemAvailable:  2097152 kB\n' \
+		>"$R/proc/meminfo"
 	echo '100.00 1.00' >"$R/proc/uptime"
 	cp -a "$R/etc" "$R/etc.before"
 }
@@ -36,13 +38,15 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 	detached
 	verb resize --yes data
 	assert_success
-	[[ $(steps) == *'mdadm --grow /dev/md127 --size=203776'* && $(steps) != *rd0* ]] || fail "$(steps)"
+	[[ $(steps) == *'mdadm --grow /dev/md127 --size=203776'* && $(steps) != *rd0* ]] ||
+		fail "$(steps)"
 	rm "$BATS_TEST_TMPDIR/calls" "$R/run/ramraid/data.detached"
 	sed -i '$aRAM=none' "$R/etc/ramraid/data.conf"
 	put component_size 100000
 	verb resize --yes data
 	assert_success
-	[[ $(steps) == *'mdadm --grow /dev/md127 --size=203776'* && $(steps) != *rd0* ]] || fail "$(steps)"
+	[[ $(steps) == *'mdadm --grow /dev/md127 --size=203776'* && $(steps) != *rd0* ]] ||
+		fail "$(steps)"
 }
 
 @test "--dry-run prints the plan and does nothing" {
@@ -71,7 +75,8 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 	refused 4 'md is at work on it' resize --yes data
 	put resync_start none
 	sed -i '$aRAM=none' "$R/etc/ramraid/data.conf" # the ramdisk is still in the array
-	refused 4 'a RAM leg is in it, against RAM=none; first: ramraid detach data' resize --yes data
+	refused 4 'a RAM leg is in it, against RAM=none; first: ramraid detach data' resize \
+		--yes data
 	cp -a "$R/etc.before/ramraid/data.conf" "$R/etc/ramraid/data.conf"
 	put dev-sdb/state faulty,write_mostly
 	refused 4 'disk leg /dev/disk/by-id/ata-B is not in sync' resize --yes data
@@ -138,7 +143,8 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 
 @test "what to type for that which lies on it" {
 	detached
-	for type in ext4:'resize2fs /dev/md/data' xfs:'xfs_growfs MOUNTPOINT' LVM2_member:'pvresize /dev/md/data' swap:; do
+	for type in ext4:'resize2fs /dev/md/data' xfs:'xfs_growfs MOUNTPOINT' \
+		LVM2_member:'pvresize /dev/md/data' swap:; do
 		put component_size 100000
 		eval "lsblk() { echo ${type%%:*}; }"
 		verb resize --yes data

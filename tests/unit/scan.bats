@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Disks that are there under other names: found by the array's UUID when a start has been refused, named with the line to write, never started from.
+# Disks that are there under other names: found by the array's UUID when a start has been refused,
+# named with the line to write, never started from.
 
 setup() {
 	load helper
@@ -10,7 +11,8 @@ setup() {
 	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	mkdir -p "$R/run/ramraid" "$R/proc/sys/kernel" "$R/dev/disk/by-id"
 	echo 6.12.1-amd64 >"$R/proc/sys/kernel/osrelease"
-	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B \
+		>"$R/etc/ramraid/data.conf"
 	chmod 644 "$R/etc/ramraid/data.conf"
 	declare -gA LEG=()
 }
@@ -30,7 +32,9 @@ replace() {
 			printf 'sb=none\n'
 			return
 		}
-		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$device" level=1 raid_disks=3 size=1 data_offset=8 data_size=8 "events=$events" time=1 "number=${device: -1}" "role=${device: -1}" "roles=1:1 2:2" view=.AA recovery= dirty=no
+		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$device" level=1 raid_disks=3 size=1 \
+			data_offset=8 data_size=8 "events=$events" time=1 "number=${device: -1}" \
+			"role=${device: -1}" "roles=1:1 2:2" view=.AA recovery= dirty=no
 	}
 	systemd_is_running() { return 1; }
 	quantity_seconds() { printf '0\n0\n'; }
@@ -48,17 +52,22 @@ starts() { # sets code and output
 	mdadm() { called mdadm "$@"; }
 	starts
 	[[ $code == 4 ]] || fail "$code: $output"
-	[[ $output == *"data: /dev/sdx carries a leg of it (events 90, device UUID $A) and is no MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] || fail "$output"
-	[[ $output == *"MEMBER=/dev/disk/by-id/usb-NEW_B"*"ramraid start data"* && $output != *sdz* ]] || fail "$output"
+	[[ $output == *"data: /dev/sdx carries a leg of it (events 90, device UUID $A) and is no MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
+		fail "$output"
+	[[ $output == *"MEMBER=/dev/disk/by-id/usb-NEW_B"*"ramraid start data"* &&
+		$output != *sdz* ]] ||
+		fail "$output"
 	not grep -q 'mdadm\|sr0' "$BATS_TEST_TMPDIR/calls"
 	# Once, not at each look.
 	[[ $(grep -c 'read .*/sdz$' "$BATS_TEST_TMPDIR/calls") == 1 ]] || fail "$(calls)"
 	# As it was told to.
-	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/usb-NEW_A MEMBER=/dev/disk/by-id/usb-NEW_B >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/usb-NEW_A MEMBER=/dev/disk/by-id/usb-NEW_B \
+		>"$R/etc/ramraid/data.conf"
 	DRY_RUN=yes
 	conf_load data
 	start_plan data >"$BATS_TEST_TMPDIR/plan"
-	grep -qx 'action: assemble sdx sdy' "$BATS_TEST_TMPDIR/plan" || fail "$(<"$BATS_TEST_TMPDIR/plan")"
+	grep -qx 'action: assemble sdx sdy' "$BATS_TEST_TMPDIR/plan" ||
+		fail "$(<"$BATS_TEST_TMPDIR/plan")"
 }
 
 @test "two that carry the same leg: neither is offered" {
@@ -69,7 +78,9 @@ starts() { # sets code and output
 	static_configured data
 	facts_observe
 	run scan_tell_moved
-	[[ $output == *'/dev/sdx '*'one is a copy of the other'*'/dev/sdy '*'one is a copy of the other'* && $output != *MEMBER=* ]] || fail "$output"
+	[[ $output == *'/dev/sdx '*'one is a copy of the other'*'/dev/sdy '*'one is a copy of the other'* &&
+		$output != *MEMBER=* ]] ||
+		fail "$output"
 }
 
 @test "what is said nothing of: a MEMBER, the RAM leg, what something is stacked on; and nothing is read when no disk is missing" {
@@ -94,7 +105,8 @@ starts() { # sets code and output
 	leg sdx "$B" 91
 	fake_disk sdz 104857600
 	echo 0 >"$R/sys/class/block/sdz/size"
-	[[ $(scan_array_devices "$ID") == "sda $A 90"$'\n'"sdx $B 91" ]] || fail "$(scan_array_devices "$ID")"
+	[[ $(scan_array_devices "$ID") == "sda $A 90"$'\n'"sdx $B 91" ]] ||
+		fail "$(scan_array_devices "$ID")"
 	[[ -z $(scan_array_devices 99999999-2222-3333-4444-555555555555) ]]
 	not grep -q sdz "$BATS_TEST_TMPDIR/calls"
 }
@@ -111,7 +123,8 @@ starts() { # sets code and output
 			((${#asked[@]} < 9)) || break
 			sleep 0.1
 		done
-		((${#asked[@]} == 9)) && printf '%s\n' sb=ok uuid=me "device_uuid=${1##*sdx}" events=5
+		((${#asked[@]} == 9)) &&
+			printf '%s\n' sb=ok uuid=me "device_uuid=${1##*sdx}" events=5
 	}
 	run scan_array_devices me
 	assert_success

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# schema.pl SCHEMA <DOCUMENT: is the JSON document on stdin as the JSON schema says? Prints what is wrong, a line each, and ends with 1. Knows just the
-# keywords that docs/*.schema.json use, and refuses a schema with others, so that nothing in it goes unchecked.
+# schema.pl SCHEMA <DOCUMENT: is the JSON document on stdin as the JSON schema says? Prints what is
+# wrong, a line each, and ends with 1. Knows just the keywords that docs/*.schema.json use, and
+# refuses a schema with others, so that nothing in it goes unchecked.
 use strict;
 use warnings;
 use JSON::PP;
@@ -22,21 +23,60 @@ my %type = (
 
 # How a value has to be for a keyword; those that are left out say nothing of values.
 my %keyword = (
-	type => sub { my ($at, $value, $types) = @_; wrong($at, 'is no ' . encode_json([ref $types ? @$types : $types])) unless grep { $type{$_}->($value) } ref $types ? @$types : $types },
-	const => sub { my ($at, $value, $const) = @_; wrong($at, "is not $const") unless encode_json([$value]) eq encode_json([$const]) },
-	enum => sub { my ($at, $value, $enum) = @_; wrong($at, 'is none of ' . encode_json($enum)) unless grep { encode_json([$value]) eq encode_json([$_]) } @$enum },
-	pattern => sub { my ($at, $value, $re) = @_; wrong($at, "does not fit $re") if $type{string}->($value) && $value !~ /$re/ },
-	minLength => sub { my ($at, $value, $least) = @_; wrong($at, 'is too short') if $type{string}->($value) && length $value < $least },
-	minimum => sub { my ($at, $value, $least) = @_; wrong($at, "is below $least") if $type{number}->($value) && $value < $least },
-	maximum => sub { my ($at, $value, $most) = @_; wrong($at, "is above $most") if $type{number}->($value) && $value > $most },
-	required => sub { my ($at, $value, $keys) = @_; for (@$keys) { wrong($at, "has no $_") if ref $value eq 'HASH' && !exists $value->{$_} } },
-	properties => sub { my ($at, $value, $keys) = @_; for (sort keys %$keys) { check("$at.$_", $value->{$_}, $keys->{$_}) if ref $value eq 'HASH' && exists $value->{$_} } },
+	type => sub {
+		my ($at, $value, $types) = @_;
+		wrong($at, 'is no ' . encode_json([ref $types ? @$types : $types]))
+			unless grep { $type{$_}->($value) } ref $types ? @$types : $types;
+	},
+	const => sub {
+		my ($at, $value, $const) = @_;
+		wrong($at, "is not $const") unless encode_json([$value]) eq encode_json([$const]);
+	},
+	enum => sub {
+		my ($at, $value, $enum) = @_;
+		wrong($at, 'is none of ' . encode_json($enum))
+			unless grep { encode_json([$value]) eq encode_json([$_]) } @$enum;
+	},
+	pattern => sub {
+		my ($at, $value, $re) = @_;
+		wrong($at, "does not fit $re") if $type{string}->($value) && $value !~ /$re/;
+	},
+	minLength => sub {
+		my ($at, $value, $least) = @_;
+		wrong($at, 'is too short') if $type{string}->($value) && length $value < $least;
+	},
+	minimum => sub {
+		my ($at, $value, $least) = @_;
+		wrong($at, "is below $least") if $type{number}->($value) && $value < $least;
+	},
+	maximum => sub {
+		my ($at, $value, $most) = @_;
+		wrong($at, "is above $most") if $type{number}->($value) && $value > $most;
+	},
+	required => sub {
+		my ($at, $value, $keys) = @_; for (@$keys) {
+			wrong($at, "has no $_") if ref $value eq 'HASH' && !exists $value->{$_}
+		}
+	},
+	properties => sub {
+		my ($at, $value, $keys) = @_; for (sort keys %$keys) {
+			check("$at.$_", $value->{$_}, $keys->{$_})
+				if ref $value eq 'HASH' && exists $value->{$_}
+		}
+	},
 	additionalProperties => sub {
 		my ($at, $value, $allowed, $here) = @_;
 		die "additionalProperties can only be false\n" if $allowed;
-		for (sort keys %{ ref $value eq 'HASH' ? $value : {} }) { wrong($at, "has $_, which is not in the schema") unless exists $here->{properties}{$_} }
+		for (sort keys %{ ref $value eq 'HASH' ? $value : {} }) {
+			wrong($at, "has $_, which is not in the schema")
+				unless exists $here->{properties}{$_}
+		}
 	},
-	items => sub { my ($at, $value, $items) = @_; my $i = 0; check("$at\[" . $i++ . ']', $_, $items) for ref $value eq 'ARRAY' ? @$value : () },
+	items => sub {
+		my ($at, $value, $items) = @_;
+		my $i = 0;
+		check("$at\[" . $i++ . ']', $_, $items) for ref $value eq 'ARRAY' ? @$value : ();
+	},
 	anyOf => sub {
 		my ($at, $value, $ways) = @_;
 		my @before = @wrong;
@@ -51,7 +91,8 @@ my %keyword = (
 	},
 	'$ref' => sub {
 		my ($at, $value, $ref) = @_;
-		$ref =~ m{^#/\$defs/(\w+)$} && exists $schema->{'$defs'}{$1} or die "no such \$ref: $ref\n";
+		$ref =~ m{^#/\$defs/(\w+)$} && exists $schema->{'$defs'}{$1}
+			or die "no such \$ref: $ref\n";
 		check($at, $value, $schema->{'$defs'}{$1});
 	},
 	map { $_ => sub { } } qw($schema $defs title description),
@@ -60,7 +101,8 @@ my %keyword = (
 sub check {
 	my ($at, $value, $here) = @_;
 	for (sort keys %$here) {
-		my $judge = $keyword{$_} or die "the schema has $_, which this program does not know\n";
+		my $judge = $keyword{$_}
+			or die "the schema has $_, which this program does not know\n";
 		$judge->($at, $value, $here->{$_}, $here);
 	}
 }

@@ -33,7 +33,9 @@ looks() { # LOOKS MISMATCHES
 		echo max >"$M/sync_max"
 	}
 }
-asleep() { [[ $(<"$M/sync_action") == idle && $(<"$M/sync_min") == 0 && $(<"$M/sync_max") == max ]]; }
+asleep() {
+	[[ $(<"$M/sync_action") == idle && $(<"$M/sync_min") == 0 && $(<"$M/sync_max") == max ]]
+}
 
 @test "equal: said, and nobody is told; the bounds are as they were" {
 	looks 3 0
@@ -79,7 +81,11 @@ asleep() { [[ $(<"$M/sync_action") == idle && $(<"$M/sync_min") == 0 && $(<"$M/s
 	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"
 	paths_run
 	exec {held}>"$R/run/ramraid/.locks/work.data"
-	sleep() { md_works && { ((LEFT != 998)) || flock "$held"; } && { ((LEFT != 996)) || flock -u "$held"; } && { ((LEFT != 990)) || flock "$held"; }; }
+	sleep() {
+		md_works && { ((LEFT != 998)) || flock "$held"; } &&
+			{ ((LEFT != 996)) || flock -u "$held"; } &&
+			{ ((LEFT != 990)) || flock "$held"; }
+	}
 	run cmd_scrub data
 	assert_failure 75
 	assert_output -p 'data: not compared to the end: another ramraid is working on the array'

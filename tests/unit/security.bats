@@ -128,7 +128,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	log_info() { [[ $1 != '+ write '* ]] || { ln -s "$R/precious" "$temporary"; }; }
 	not act_file "$file" <<<x 2>/dev/null
 	[[ $(<"$R/precious") == precious ]]
-	# ... after it, or while the first try fails: not by the second one, which hears why, either.
+	# ... after it, or while the first try fails: not by the second one, which hears why,
+	# either.
 	log_info() { :; }
 	# shellcheck disable=SC2120 # act_file gives it one
 	umask() {

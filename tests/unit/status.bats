@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
-# What "status" and "status --json" make of facts, against files that are kept: tests/fixtures/status/STATE.{facts,txt,json}, the text as on
-# a terminal of 80 columns. After a change that is meant: RAMRAID_GOLDEN=write bats tests/unit/status.bats, and a look at the difference.
+# What "status" and "status --json" make of facts, against files that are kept:
+# tests/fixtures/status/STATE.{facts,txt,json}, the text as on a terminal of 80 columns. After a
+# change that is meant: RAMRAID_GOLDEN=write bats tests/unit/status.bats, and a look at the
+# difference.
 
 setup() {
 	load helper
@@ -13,15 +15,18 @@ setup() {
 	replace
 }
 
-# After the libraries, whose functions these replace: what a look finds stands in the fixture, each array's facts after the line "---" that ends the
-# one before. In the place of names come their numbers.
+# After the libraries, whose functions these replace: what a look finds stands in the fixture, each
+# array's facts after the line "---" that ends the one before. In the place of names come their
+# numbers.
 replace() {
 	summary_array() {
 		facts_read < <(awk -v n="$1" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$SHOWING.facts")
 		detail_word
 	}
 	detail_look() { :; }
-	conf_find_names() { mapfile -t CONF_NAMES < <(grep -c ^name= "$STATES/$SHOWING.facts" | xargs seq); }
+	conf_find_names() {
+		mapfile -t CONF_NAMES < <(grep -c ^name= "$STATES/$SHOWING.facts" | xargs seq)
+	}
 }
 
 # shows STATE [OPTION]: sets SHOWN and CODE.
@@ -52,7 +57,9 @@ same() {
 		terminal_dress
 		same "$state" txt
 		# Broken differently, it says the same.
-		[[ $(xargs -d '\n' <<<"$plain" | tr -s ' ') == "$(xargs -d '\n' <<<"$SHOWN" | tr -s ' ')" ]] || fail "$state: other words in 80 columns"
+		[[ $(xargs -d '\n' <<<"$plain" | tr -s ' ') == \
+			"$(xargs -d '\n' <<<"$SHOWN" | tr -s ' ')" ]] ||
+			fail "$state: other words in 80 columns"
 		# No line is longer but for a single word.
 		! grep -E '^.{81}' <<<"$SHOWN" | grep -E '[^ ] +[^ ]' || fail "$state: too long"
 	done
@@ -64,7 +71,9 @@ same() {
 		code=0
 		shows "$state" json
 		same "$state" json
-		perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/status.schema.json" <<<"$SHOWN" || fail "$state"
+		perl "$BATS_TEST_DIRNAME/schema.pl" "$PROJECT/docs/status.schema.json" \
+			<<<"$SHOWN" ||
+			fail "$state"
 		# As jq writes it.
 		[[ $SHOWN == "$(jq . <<<"$SHOWN")"$'\n' ]] || fail "$state: not as jq writes it"
 	done
@@ -72,16 +81,25 @@ same() {
 
 @test "the schema finds what is wrong, and knows no more than the documents have" {
 	local change schema=$PROJECT/docs/status.schema.json
-	judge() { jq "$1" "$STATES/rebuilding-copy.json" | perl "$BATS_TEST_DIRNAME/schema.pl" "$schema"; }
+	judge() {
+		jq "$1" "$STATES/rebuilding-copy.json" |
+			perl "$BATS_TEST_DIRNAME/schema.pl" "$schema"
+	}
 	judge .
-	for change in 'del(.time)' '.x = 1' '.version = 1' '.version = "2"' '.time = "now"' '.arrays = {}' '.arrays[0].state = "fine"' 'del(.arrays[0].why)' '.arrays[0].why = ""' \
-		'.arrays[0].legs[0].slot = "0"' '.arrays[0].legs[0].slot = -1' '.arrays[0].legs[0].slot = 1.5' '.arrays[0].legs[1].device = "sda"' '.arrays[0].uuid = 7' \
-		'.arrays[0].only_good_copy_in_ram = 0' '.arrays[0].activity.percent = 101' '.arrays[0].activity.action = null' 'del(.arrays[0].activity.percent)' \
-		'.arrays[0].others = ["/dev/"]' '.arrays[0].last_run.events = null' '.arrays[0].legs[0].new = 1' '.arrays[0].reads_from_ram = {"percent": 1}'; do
+	for change in 'del(.time)' '.x = 1' '.version = 1' '.version = "2"' '.time = "now"' \
+		'.arrays = {}' '.arrays[0].state = "fine"' 'del(.arrays[0].why)' \
+		'.arrays[0].why = ""' '.arrays[0].legs[0].slot = "0"' \
+		'.arrays[0].legs[0].slot = -1' '.arrays[0].legs[0].slot = 1.5' \
+		'.arrays[0].legs[1].device = "sda"' '.arrays[0].uuid = 7' \
+		'.arrays[0].only_good_copy_in_ram = 0' '.arrays[0].activity.percent = 101' \
+		'.arrays[0].activity.action = null' 'del(.arrays[0].activity.percent)' \
+		'.arrays[0].others = ["/dev/"]' '.arrays[0].last_run.events = null' \
+		'.arrays[0].legs[0].new = 1' '.arrays[0].reads_from_ram = {"percent": 1}'; do
 		run judge "$change"
 		[[ $status == 1 && -n $output ]] || fail "$change: $status $output"
 	done
-	# Every word of every list, and null for everything that may be null, has a state that shows it; but for what md does to no mirror of ours.
+	# Every word of every list, and null for everything that may be null, has a state that shows
+	# it; but for what md does to no mirror of ours.
 	change=$(jq -rs '[.[].arrays[] | .state, .legs[].state, .legs[].role, .activity.action?, .last_rebuild.engine?, .unfinished.code?, .unfinished.verb?] | unique | .[] | strings' "$STATES"/*.json)
 	while IFS= read -r state; do
 		grep -qx -- "$state" <<<"$change" || fail "no state shows $state"
@@ -92,11 +110,16 @@ same() {
 	local word
 	for word in $STATES_ARRAY; do
 		[[ -n ${STATES_COLOUR[$word]} ]] || fail "$word has no colour"
-		grep -qx "\*$word\*::" "$PROJECT/man/ramraid-status.8.adoc" || fail "the manual lacks $word"
+		grep -qx "\*$word\*::" "$PROJECT/man/ramraid-status.8.adoc" ||
+			fail "the manual lacks $word"
 	done
-	for word in "${!STATES_COLOUR[@]}"; do [[ " $STATES_ARRAY $STATES_LEG " == *" $word "* ]] || fail "$word is no state"; done
+	for word in "${!STATES_COLOUR[@]}"; do
+		[[ " $STATES_ARRAY $STATES_LEG " == *" $word "* ]] || fail "$word is no state"
+	done
 	for word in "$STATES_ARRAY" "$STATES_LEG"; do
-		[[ $(jq -c '.. | .enum? | arrays | sort' "$PROJECT/docs/status.schema.json") == *"$(jq -c '. / " " | sort' <<<"\"$word\"")"* ]] || fail "$word"
+		[[ $(jq -c '.. | .enum? | arrays | sort' "$PROJECT/docs/status.schema.json") == \
+			*"$(jq -c '. / " " | sort' <<<"\"$word\"")"* ]] ||
+			fail "$word"
 	done
 }
 
@@ -106,27 +129,40 @@ same() {
 		shows "$state"
 		plain=$SHOWN CODE_PLAIN=$CODE
 		shows "$state" problems
-		[[ $CODE == "$CODE_PLAIN" ]] || grep -q '^conf.warning\|^unfinished=' "$STATES/$state.facts" || fail "$state: $CODE_PLAIN, with --problems $CODE"
+		[[ $CODE == "$CODE_PLAIN" ]] ||
+			grep -q '^conf.warning\|^unfinished=' "$STATES/$state.facts" ||
+			fail "$state: $CODE_PLAIN, with --problems $CODE"
 		if ((CODE == 0)); then
 			[[ -z $SHOWN ]] || fail "$state: $SHOWN"
 			whole=$((whole + 1))
 			continue
 		fi
 		wrong=$((wrong + 1))
-		# Each line is one of those without the option, and none is of an array that is whole and has no warning.
-		[[ -n $SHOWN ]] && ! grep -qvxFf <(printf '%s' "$plain") <<<"${SHOWN%$'\n'}" || fail "$state: $SHOWN"
+		# Each line is one of those without the option, and none is of an array that is
+		# whole and has no warning.
+		[[ -n $SHOWN ]] && ! grep -qvxFf <(printf '%s' "$plain") <<<"${SHOWN%$'\n'}" ||
+			fail "$state: $SHOWN"
 	done
 	((whole > 0 && wrong > 10)) || fail "$whole whole, $wrong not"
 	# Two of them: of one that is whole and one that is not, the latter.
 	shows two-arrays problems
-	jq -r '.arrays[] | "\(.name) \(.state) \(.configuration_warnings | length)"' "$STATES/two-arrays.json" | while read -r name word warnings; do
-		if [[ $word:$warnings == whole:0 ]]; then [[ $SHOWN != *"$name: $word"* ]]; else [[ $SHOWN == *"$name: $word"* ]]; fi || fail "$name: $SHOWN"
+	jq -r '.arrays[] | "\(.name) \(.state) \(.configuration_warnings | length)"' \
+		"$STATES/two-arrays.json" |
+		while read -r name word warnings; do
+		if [[ $word:$warnings == whole:0 ]]; then
+			[[ $SHOWN != *"$name: $word"* ]]
+		else
+			[[ $SHOWN == *"$name: $word"* ]]
+		fi || fail "$name: $SHOWN"
 	done
 }
 
 @test "--problems: a fault in the configuration of an array that is whole is one" {
 	STATES=$BATS_TEST_TMPDIR
-	{ cat "$FIXTURES/status/whole.facts" && echo 'conf.warning.0=/etc/ramraid/ramraid.conf:4: WAIT=maybe: write yes or no'; } >"$STATES/fault.facts"
+	{
+		cat "$FIXTURES/status/whole.facts" &&
+			echo 'conf.warning.0=/etc/ramraid/ramraid.conf:4: WAIT=maybe: write yes or no'
+	} >"$STATES/fault.facts"
 	shows fault
 	[[ $CODE == 0 ]]
 	shows fault problems
@@ -189,15 +225,28 @@ lists() {
 	local state name word device legs ram size
 	for state in $(states); do
 		lists "$state" no_headings
-		[[ $(cut -f 2,3 <<<"$LISTED") == "$(jq -r '.arrays[] | "\(.state)\t\(.device // "-")"' "$STATES/$state.json")" ]] || fail "$state: $LISTED"
-		[[ $LISTED != *misconfigured* || $LISTED == *$'\tmisconfigured\t-\t-\t-\t-' ]] || fail "$state: $LISTED"
+		[[ $(cut -f 2,3 <<<"$LISTED") == "$(jq -r '.arrays[] | "\(.state)\t\(.device // "-")"' "$STATES/$state.json")" ]] ||
+			fail "$state: $LISTED"
+		[[ $LISTED != *misconfigured* || $LISTED == *$'\tmisconfigured\t-\t-\t-\t-' ]] ||
+			fail "$state: $LISTED"
 		[[ -z $LISTED ]] || while IFS=$'\t' read -r name word device legs ram size; do
-			[[ -n $name && -n $size && $size == @(-|2147483648) ]] || fail "$state: $LISTED"
-			[[ $word == misconfigured ]] || { [[ $legs == [0-9]/[0-9] ]] && grep -qw "$ram" <<<'in_sync recovering faulty attached missing none'; } || fail "$state: $LISTED"
-			# All legs are in sync of what is whole; never of what is rebuilt, degraded, or without a RAM leg.
+			[[ -n $name && -n $size && $size == @(-|2147483648) ]] ||
+				fail "$state: $LISTED"
+			[[ $word == misconfigured ]] ||
+				{
+					[[ $legs == [0-9]/[0-9] ]] &&
+						grep -qw "$ram" <<<'in_sync recovering faulty attached missing none'
+				} ||
+				fail "$state: $LISTED"
+			# All legs are in sync of what is whole; never of what is rebuilt, degraded,
+			# or without a RAM leg.
 			case $word in
 			whole) ((${legs%/*} == ${legs#*/})) || fail "$state: $legs" ;;
-			rebuilding | degraded | disks-only | stopped) ((${legs%/*} < ${legs#*/})) || grep -q '^leg.*lacks=yes' "$STATES/$state.facts" || fail "$state: $legs" ;;
+			rebuilding | degraded | disks-only | stopped)
+				((${legs%/*} < ${legs#*/})) ||
+					grep -q '^leg.*lacks=yes' "$STATES/$state.facts" ||
+					fail "$state: $legs"
+				;;
 			esac
 		done <<<"$LISTED"
 	done
@@ -209,9 +258,13 @@ lists() {
 
 @test "list: columns for people" {
 	lists two-arrays
-	[[ $(head -n 1 <<<"$LISTED") =~ ^NAME\ +STATE\ +DEVICE\ +LEGS\ +RAM\ +SIZE$ && $(wc -l <<<"$LISTED") == 3 ]] || fail "$LISTED"
+	[[ $(head -n 1 <<<"$LISTED") =~ ^NAME\ +STATE\ +DEVICE\ +LEGS\ +RAM\ +SIZE$ &&
+		$(wc -l <<<"$LISTED") == 3 ]] ||
+		fail "$LISTED"
 	# Each begins where its heading does.
-	[[ $(sed -E 's/(.*) [^ ]+$/\1/' <<<"$LISTED" | awk '{ print length }' | sort -u | wc -l) == 1 ]] || fail "$LISTED"
+	[[ $(sed -E 's/(.*) [^ ]+$/\1/' <<<"$LISTED" | awk '{ print length }' | sort -u | wc -l) \
+		== 1 ]] ||
+		fail "$LISTED"
 }
 
 @test "list: of what there is, sorted and once; the rest is said" {
@@ -239,9 +292,14 @@ lists() {
 }
 
 # on_terminal COMMAND…: its output on a terminal, without the carriage returns.
-on_terminal() { env -u NO_COLOR TERM="${TERMINAL-xterm}" script -qec "$*" /dev/null </dev/null | tr -d '\r'; }
+on_terminal() {
+	env -u NO_COLOR TERM="${TERMINAL-xterm}" script -qec "$*" /dev/null </dev/null | tr -d '\r'
+}
 # one_array: an array that does not run, as far as the program itself is concerned.
-one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-%060d\n' 0 >"$R/etc/ramraid/data.conf"; }
+one_array() {
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-%060d\n' 0 \
+		>"$R/etc/ramraid/data.conf"
+}
 
 @test "colours on a terminal, unless it has none or NO_COLOR says so; a pipe gets whole lines" {
 	local program="$PROJECT/bin/ramraid status"
@@ -257,7 +315,10 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 	run on_terminal "NO_COLOR=1 $program"
 	[[ $output == "$plain" ]] || fail "$output"
 	run $program
-	[[ $output != *$'\e'* && $(xargs -d '\n' <<<"$output" | tr -s ' ') == "$(xargs -d '\n' <<<"$plain" | tr -s ' ')" ]] || fail "$output"
+	[[ $output != *$'\e'* &&
+		$(xargs -d '\n' <<<"$output" | tr -s ' ') == \
+			"$(xargs -d '\n' <<<"$plain" | tr -s ' ')" ]] ||
+		fail "$output"
 	assert_line -p "  slot -    missing          -      -      -  /dev/disk/by-id/ata-000"
 	run on_terminal "$program --json"
 	jq -e '.arrays[0].state == "stopped"' <<<"$output"
@@ -266,19 +327,26 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 @test "lines are broken between words; a word that is longer stays in one piece" {
 	local word BROKEN text
 	printf -v word '%090d' 0
-	for text in "  why:    $word" "  action: x $word y $word" "$word" "  $word" '  impact: ' "$(seq -s ' ' 200)" '' "  slot 1    in_sync       4010  21000      0  $word (sda)"; do
+	for text in "  why:    $word" "  action: x $word y $word" "$word" "  $word" '  impact: ' \
+		"$(seq -s ' ' 200)" '' "  slot 1    in_sync       4010  21000      0  $word (sda)"; do
 		terminal_break "$text"
-		[[ $(xargs -d '\n' <<<"$BROKEN" | tr -s ' ') == "$(xargs -d '\n' <<<"$text" | tr -s ' ')" ]] || fail "$text: $BROKEN"
-		! grep -E '^.{81}' <<<"$BROKEN" | grep -vE "^ *$word( \(sda\))?$" || fail "$text: $BROKEN"
+		[[ $(xargs -d '\n' <<<"$BROKEN" | tr -s ' ') == \
+			"$(xargs -d '\n' <<<"$text" | tr -s ' ')" ]] ||
+			fail "$text: $BROKEN"
+		! grep -E '^.{81}' <<<"$BROKEN" | grep -vE "^ *$word( \(sda\))?$" ||
+			fail "$text: $BROKEN"
 	done
 }
 
 @test "--watch: again and again, until it is ended; the terminal is left as it was" {
 	one_array
 	run timeout 3.5 "$PROJECT/bin/ramraid" status --watch=1
-	[[ $(grep -c '^data: stopped$' <<<"$output") -ge 2 && $(grep -cE '^20[0-9-]+ [0-9:]+$' <<<"$output") -ge 2 && $output != *$'\e'* ]] || fail "$output"
+	[[ $(grep -c '^data: stopped$' <<<"$output") -ge 2 &&
+		$(grep -cE '^20[0-9-]+ [0-9:]+$' <<<"$output") -ge 2 && $output != *$'\e'* ]] ||
+		fail "$output"
 	run timeout 3.5 "$PROJECT/bin/ramraid" status --json --watch=1
-	[[ $(jq -r '.arrays[].state' <<<"$output" | uniq -c | tr -s ' ') == ' '[2-9]' stopped' ]] || fail "$output"
+	[[ $(jq -r '.arrays[].state' <<<"$output" | uniq -c | tr -s ' ') == ' '[2-9]' stopped' ]] ||
+		fail "$output"
 	cat >"$BATS_TEST_TMPDIR/watch" <<-'EOF'
 		before=$(stty -g)
 		"$@"
@@ -286,12 +354,16 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 		[ "$(stty -g)" = "$before" ] && echo 'modes kept'
 	EOF
 	# Whoever starts the tests in the background has them ignore Ctrl-C.
-	watch() { script -qec "TERM=xterm env --default-signal=INT,QUIT bash $BATS_TEST_TMPDIR/watch $PROJECT/bin/ramraid status --watch=${1-}" /dev/null | tr -d '\r'; }
+	watch() {
+		script -qec "TERM=xterm env --default-signal=INT,QUIT bash $BATS_TEST_TMPDIR/watch $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
+			tr -d '\r'
+	}
 	run watch 1 < <(sleep 3 && printf q)
 	assert_line -p 'ended with 0'
 	assert_line 'modes kept'
 	# Another screen, and back; the cursor and the ends of lines too.
-	[[ $output == *$'\e[?1049h\e[?25l\e[?7l'*stopped*stopped*$'\e[?7h\e[?25h\e[?1049l'* ]] || fail "${output@Q}"
+	[[ $output == *$'\e[?1049h\e[?25l\e[?7l'*stopped*stopped*$'\e[?7h\e[?25h\e[?1049l'* ]] ||
+		fail "${output@Q}"
 	# Ctrl-C, while it waits.
 	run watch 60 < <(sleep 3 && printf '\003')
 	assert_line -p 'ended with 130'
@@ -314,7 +386,8 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 	libraries
 	F[array.done]=99999999999 F[array.total]=100000000000 F[array.rate]=1
 	run progress_line
-	[[ $output == $'\r[====='*99.9%* && ${#output} == 80 && $output != *$'\e'* ]] || fail "${output@Q}"
+	[[ $output == $'\r[====='*99.9%* && ${#output} == 80 && $output != *$'\e'* ]] ||
+		fail "${output@Q}"
 	run progress_line_end yes
 	[[ ${#output} == 81 && $output != *[!\ $'\r']* ]] || fail "${output@Q}"
 }
@@ -347,7 +420,10 @@ one_array() { printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/dis
 	libraries
 	systemctl() {
 		case $* in
-		*RequiredBy*) printf '%s\n' '"srv-my\\x2ddata.mount" srv-up.mount' systemd-fsck@data.service dev-md-data.swap ;;
+		*RequiredBy*)
+			printf '%s\n' '"srv-my\\x2ddata.mount" srv-up.mount' \
+				systemd-fsck@data.service dev-md-data.swap
+			;;
 		*srv-up.mount) echo active ;;
 		*dev-md-data.swap) echo failed ;;
 		*) echo inactive ;;

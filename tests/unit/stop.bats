@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ramraid stop: who uses the array is known before anything is changed, and is named; what a shutdown does when others are at work.
+# ramraid stop: who uses the array is known before anything is changed, and is named; what a
+# shutdown does when others are at work.
 
 setup() {
 	load helper
@@ -37,7 +38,8 @@ stops() {
 
 # md: an array of these legs as sysfs has it. OPEN=yes: somebody has it open, as md counts.
 array() {
-	mkdir -p "$R/sys/block/md127/md" "$R/sys/class/block/md127/holders" "$R/sys/class/block/md127/md127p1"
+	mkdir -p "$R/sys/block/md127/md" "$R/sys/class/block/md127/holders" \
+		"$R/sys/class/block/md127/md127p1"
 	echo 9:127 >"$R/sys/class/block/md127/dev"
 	mkdir -p "$R/sys/class/block/md127p1"
 	echo 259:3 >"$R/sys/class/block/md127p1/dev"
@@ -61,27 +63,36 @@ array() {
 	did start
 	said 'is in use by somebody whom this process does not see'
 	# udev may look into it just then: as long as mdadm does.
-	[[ $(wc -l <"$BATS_TEST_TMPDIR/asked") == 25 ]] || fail "asked $(wc -l <"$BATS_TEST_TMPDIR/asked") times"
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/asked") == 25 ]] ||
+		fail "asked $(wc -l <"$BATS_TEST_TMPDIR/asked") times"
 }
 
 @test "who has it open is named: a mount in another namespace, a descriptor, an export" {
 	array
-	mkdir -p "$R"/proc/{71,72,80}/fd "$R/sys/block/loop3/loop" "$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1" "$R/sys/kernel/config/target/core/iblock_0/disk"
-	echo '30 1 8:1 / / rw - ext4 /dev/sda1 rw' | tee "$R/proc/1/mountinfo" >"$R/proc/72/mountinfo"
-	printf '%s\n' '40 1 9:127 / /srv/a\040b rw - ext4 /dev/md127 rw' '41 1 0:50 / /x rw - fuse.x /dev/md127 rw' '42 1 0:51 / /tree rw - btrfs /dev/md127p1 rw' >"$R/proc/71/mountinfo"
+	mkdir -p "$R"/proc/{71,72,80}/fd "$R/sys/block/loop3/loop" \
+		"$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1" \
+		"$R/sys/kernel/config/target/core/iblock_0/disk"
+	echo '30 1 8:1 / / rw - ext4 /dev/sda1 rw' |
+		tee "$R/proc/1/mountinfo" >"$R/proc/72/mountinfo"
+	printf '%s\n' '40 1 9:127 / /srv/a\040b rw - ext4 /dev/md127 rw' \
+		'41 1 0:50 / /x rw - fuse.x /dev/md127 rw' \
+		'42 1 0:51 / /tree rw - btrfs /dev/md127p1 rw' >"$R/proc/71/mountinfo"
 	cp "$R/proc/71/mountinfo" "$R/proc/80/mountinfo" # the same namespace
 	echo holder >"$R/proc/71/comm"
 	echo 'a reader' >"$R/proc/72/comm"
 	ln -s /dev/zero "$R/proc/72/fd/5" # 1:5
 	: >"$R/dev/md127"
 	: >"$R/dev/md127p1"
-	echo "/dev/md127" | tee "$R/sys/block/loop3/loop/backing_file" "$R/sys/kernel/config/target/core/iblock_0/disk/udev_path" >/dev/null
+	echo "/dev/md127" |
+		tee "$R/sys/block/loop3/loop/backing_file" \
+			"$R/sys/kernel/config/target/core/iblock_0/disk/udev_path" >/dev/null
 	echo "/dev/md127p1" >"$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path"
 	OPEN=yes stops 1
 	did start
 	said 'is in use by /srv/a b in the mount namespace of holder (PID 71), /tree in the mount namespace of holder (PID 71), the loop device loop3, the NVMe export nqn.x, the SCSI export iblock_0/disk. Unmount'
 	echo 1:5 >"$R/sys/class/block/md127/dev"
-	[[ $(openers_of md127 | head -n 2) == *$'\na reader (PID 72)' ]] || fail "$(openers_of md127)"
+	[[ $(openers_of md127 | head -n 2) == *$'\na reader (PID 72)' ]] ||
+		fail "$(openers_of md127)"
 	# What the first process has mounted as well is no other's.
 	cp "$R/proc/71/mountinfo" "$R/proc/1/mountinfo"
 	[[ $(openers_of md127) != */tree* ]] || fail "$(openers_of md127)"
@@ -108,8 +119,14 @@ array() {
 @test "going down with the only good copy: who has it open unseen is waited for before the image is made" {
 	array
 	rm -r "$R/sys/class/block/md127/md127p1"
-	static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts" && F[leg.0.state]=faulty F[leg.1.state]=faulty; }
-	openers_of() { [[ -e $BATS_TEST_TMPDIR/ended ]] || echo '/x in the mount namespace of writer (PID 9)'; }
+	static_configured() {
+		facts_read <"$FIXTURES/decide/$BASE.facts" &&
+			F[leg.0.state]=faulty F[leg.1.state]=faulty
+	}
+	openers_of() {
+		[[ -e $BATS_TEST_TMPDIR/ended ]] ||
+			echo '/x in the mount namespace of writer (PID 9)'
+	}
 	sleep() {
 		SECONDS=$((SECONDS + 1))
 		((SECONDS < 40)) || : >"$BATS_TEST_TMPDIR/ended"
@@ -132,7 +149,8 @@ array() {
 	done
 }
 
-# locked COMMAND: another process that holds the array's lock, in its own words; sets OTHER to it. It ends with the test.
+# locked COMMAND: another process that holds the array's lock, in its own words; sets OTHER to it.
+# It ends with the test.
 locked() {
 	mkdir -p "$R/run/ramraid/.locks"
 	LOCKED=$R/run/ramraid/.locks/work.data
@@ -144,7 +162,9 @@ teardown() { [[ -z ${OTHER-} ]] || kill -KILL "$OTHER" 2>/dev/null || :; }
 # Each look at the lock that fails takes the time that it says.
 hasty() {
 	flock() {
-		[[ $1 != --timeout ]] || [[ $2 == 0 ]] || { SECONDS=$((SECONDS + $2)) && set -- --nonblock "${@:3}"; }
+		[[ $1 != --timeout ]] || [[ $2 == 0 ]] || {
+			SECONDS=$((SECONDS + $2)) && set -- --nonblock "${@:3}"
+		}
 		command flock "$@" 8>&-
 	}
 	log_alert() { log_error "console: $1"; }
@@ -249,7 +269,8 @@ hasty() {
 	OTHER=$!
 	kill() { called kill "$@"; }
 	mkdir -p "$R/proc/$OTHER" "$R/proc/self"
-	echo '0::/system.slice/ramraid@data.service' | tee "$R/proc/self/cgroup" >"$R/proc/$OTHER/cgroup"
+	echo '0::/system.slice/ramraid@data.service' |
+		tee "$R/proc/self/cgroup" >"$R/proc/$OTHER/cgroup"
 	MAINPID=$OTHER stop_end_start_ TERM
 	did "kill -s TERM $OTHER"
 	rm "$BATS_TEST_TMPDIR/calls"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Which device is a leg? Arrays of disks that are not configured, disks whose names vanish while they run, copies that carry a leg's UUID, legs on other
-# hardware.
+# Which device is a leg? Arrays of disks that are not configured, disks whose names vanish while
+# they run, copies that carry a leg's UUID, legs on other hardware.
 
 setup() {
 	load helper
@@ -9,12 +9,14 @@ setup() {
 	ID=11111111-2222-3333-4444-555555555555
 	systemd_is_running() { return 1; }
 	superblock_facts() { if [[ -e $1.sb ]]; then numbered <"$1.sb"; else echo sb=none; fi; }
-	a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002 x=aaaaaaaa-0000-0000-0000-000000000009
+	a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002 \
+		x=aaaaaaaa-0000-0000-0000-000000000009
 	W=$R/etc/ramraid/state/data.witness H=$R/etc/ramraid/state/data.hardware
 	mkdir -p "$R"/etc/ramraid/state "$R"/run/{ramraid,udev/data} "$R/proc/sys/kernel"
 	echo 6.12.1-amd64 >"$R/proc/sys/kernel/osrelease"
 	echo '100.00 1' >"$R/proc/uptime"
-	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B \
+		>"$R/etc/ramraid/data.conf"
 	chmod 644 "$R/etc/ramraid/data.conf"
 	disk sda "$a" 100 1 disk/by-id/ata-A disk/by-id/wwn-A
 	disk sdb "$b" 100 2 disk/by-id/ata-B disk/by-id/wwn-B
@@ -27,11 +29,13 @@ mdadm() { called mdadm "$@"; }
 disk() {
 	fake_disk "$1" 104857600 "${@:5}"
 	echo "$1-7" >"$R/sys/class/block/$1/diskseq"
-	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$2" level=1 raid_disks=3 size=100 data_offset=8 data_size=100 "events=$3" time=5 "role=$4" view=.AA recovery= dirty=no \
-		bitmap=yes writemostly=yes >"$R/dev/$1.sb"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$2" level=1 raid_disks=3 size=100 \
+		data_offset=8 data_size=100 "events=$3" time=5 "role=$4" view=.AA recovery= \
+		dirty=no bitmap=yes writemostly=yes >"$R/dev/$1.sb"
 }
 
-# array MD [RUN]: of that UUID. member MD NODE STATE SLOT. whole: the array with both disks and the RAM leg, judged by a start of ours.
+# array MD [RUN]: of that UUID. member MD NODE STATE SLOT. whole: the array with both disks and the
+# RAM leg, judged by a start of ours.
 array() {
 	local md=$R/sys/block/$1/md
 	mkdir -p "$md"
@@ -51,7 +55,8 @@ ramdisk() { # MD
 	mkdir -p "$R/sys/block/rd0"
 	echo 3 >"$R/sys/block/rd0/diskseq"
 	printf 'rapiddisk rd0 104857600 3 used\n' >"$R/run/ramraid/data.ram"
-	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" events=100 role=0 view=AAA recovery= >"$R/dev/rd0.sb"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" events=100 role=0 view=AAA recovery= \
+		>"$R/dev/rd0.sb"
 	[[ -z ${1-} ]] || member "$1" rd0 in_sync 0
 }
 whole() {
@@ -73,14 +78,21 @@ decided() { # ACTION [PATTERN…]
 	F[clones]='' F[clones_known]=''
 	F[waited]=999
 	scan_decide 2>"$BATS_TEST_TMPDIR/log"
-	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$1" ]] || fail "expected $1, got $ACTION ${ARGUMENTS[*]}: $WHY"
-	for pattern in "${@:2}"; do [[ $WHY == *$pattern* ]] || fail "expected a reason with \"$pattern\", got: $WHY"; done
+	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$1" ]] ||
+		fail "expected $1, got $ACTION ${ARGUMENTS[*]}: $WHY"
+	for pattern in "${@:2}"; do
+		[[ $WHY == *$pattern* ]] || fail "expected a reason with \"$pattern\", got: $WHY"
+	done
 }
 are() { # KEY=VALUE…
 	local fact
-	for fact; do [[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] || fail "expected $fact, got ${F[${fact%%=*}]-unset}"; done
+	for fact; do
+		[[ ${F[${fact%%=*}]-unset} == "${fact#*=}" ]] ||
+			fail "expected $fact, got ${F[${fact%%=*}]-unset}"
+	done
 }
-# bus NODE PLACE: that is where the kernel sees it. udev NODE NUMBER KEY=VALUE…: what udev knows of it.
+# bus NODE PLACE: that is where the kernel sees it. udev NODE NUMBER KEY=VALUE…: what udev knows of
+# it.
 bus() {
 	local before
 	before=$(readlink -f "$R/sys/class/block/$1")
@@ -102,7 +114,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	member md9 sdx in_sync 1
 	observe
 	are array.md= array.state=absent array.foreign=md9=sdx leg.0.sb=ok
-	decided refuse 'md9 runs from sdx' 'mdadm --stop /dev/md9; ramraid start data' 'write them as MEMBER'
+	decided refuse 'md9 runs from sdx' 'mdadm --stop /dev/md9; ramraid start data' \
+		'write them as MEMBER'
 	F[forced]=0
 	decided refuse 'md9 runs from sdx'
 	# Nor is it ever written down.
@@ -156,7 +169,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 		health_only_copy
 		rm -r "$R/sys/block/$first" "$R/sys/class/block/sdx"
 	done
-	# Of what a start of ours has judged nobody doubts whose it is: a disk that comes back is put back.
+	# Of what a start of ours has judged nobody doubts whose it is: a disk that comes back is
+	# put back.
 	disk sdx "$a" 90 1
 	array md5
 	member md5 sdx in_sync 1
@@ -227,7 +241,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	detail_look
 	advice "$STATUS_WORD"
 	status_text "$STATUS_WORD"
-	[[ $SHOWN == *'member sda is no MEMBER of the configuration; write this line: MEMBER=/dev/disk/by-id/wwn-A'* ]] || fail "$SHOWN"
+	[[ $SHOWN == *'member sda is no MEMBER of the configuration; write this line: MEMBER=/dev/disk/by-id/wwn-A'* ]] ||
+		fail "$SHOWN"
 	[[ $SHOWN != *'ONLY GOOD COPY'* ]]
 }
 
@@ -237,11 +252,13 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	sed -i 's/view=.*/view=.A./' "$R/dev/sdx.sb"
 	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
 	observe
-	decided refuse '/dev/sda (events 100) is no MEMBER' 'the device UUID of /dev/disk/by-id/ata-A (/dev/sdx, events 300)' 'zero-superblock'
+	decided refuse '/dev/sda (events 100) is no MEMBER' \
+		'the device UUID of /dev/disk/by-id/ata-A (/dev/sdx, events 300)' 'zero-superblock'
 	ln -sfn "$R/dev/sda" "$R/dev/disk/by-id/ata-A"
 	# Beside them, with no name of theirs.
 	observe
-	decided refuse '/dev/sdx (events 300) is no MEMBER' 'the device UUID of /dev/disk/by-id/ata-A (/dev/sda, events 100)'
+	decided refuse '/dev/sdx (events 300) is no MEMBER' \
+		'the device UUID of /dev/disk/by-id/ata-A (/dev/sda, events 100)'
 	are "clones=sdx:$a:300"
 	# Plugged in as a new leg, with a UUID that nobody knows and more events; or as many.
 	sed -i "s/device_uuid=.*/device_uuid=$x/" "$R/dev/sdx.sb"
@@ -297,7 +314,9 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	disk sdx "$x" 60 1 disk/by-id/ata-X
 	observe
 	check_array_copies
-	[[ $FINDINGS == 1 && ${FINDING[0.code]} == copy && ${FINDING[0.action]} == *'mdadm --zero-superblock /dev/sdx; if it is a leg: write MEMBER=/dev/disk/by-id/ata-X in'* ]] || fail "$(declare -p FINDING)"
+	[[ $FINDINGS == 1 && ${FINDING[0.code]} == copy &&
+		${FINDING[0.action]} == *'mdadm --zero-superblock /dev/sdx; if it is a leg: write MEMBER=/dev/disk/by-id/ata-X in'* ]] ||
+		fail "$(declare -p FINDING)"
 	findings_is_root() { return 1; }
 	check_array_copies
 	[[ $FINDINGS == 1 ]]
@@ -313,11 +332,15 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	whole
 	bus sda pci0/ata1/host0
 	echo 8:0 >"$R/sys/class/block/sda/dev"
-	printf '%s\n' E:ID_BUS=ata E:ID_SERIAL=SN:1 E:ID_PATH=pci-0000:00:1f.2-ata-1 >"$R/run/udev/data/b8:0"
+	printf '%s\n' E:ID_BUS=ata E:ID_SERIAL=SN:1 E:ID_PATH=pci-0000:00:1f.2-ata-1 \
+		>"$R/run/udev/data/b8:0"
 	cmd_witness_one data 2>/dev/null
-	[[ $(<"$H") == "$a ata pci-0000:00:1f.2-ata-1 SN:1"$'\n'"$b other - -" && $(stat -c %a "$H") == 600 ]] || fail "$(<"$H")"
+	[[ $(<"$H") == "$a ata pci-0000:00:1f.2-ata-1 SN:1"$'\n'"$b other - -" &&
+		$(stat -c %a "$H") == 600 ]] ||
+		fail "$(<"$H")"
 	# Stopped; A comes from another place, B from where it was.
-	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 "$R/run/ramraid/data.ram"
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 \
+		"$R/run/ramraid/data.ram"
 	observe
 	are leg.0.moved= leg.0.alien= leg.1.moved=
 	decided 'assemble sda sdb'
@@ -353,7 +376,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	bus sda pci0/usb1
 	udev sda 8:0 ID_SERIAL=Box_A ID_PATH=pci-0000:00:14.0-usb-0:1
 	cmd_witness_one data 2>/dev/null
-	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 "$R/run/ramraid/data.ram"
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 \
+		"$R/run/ramraid/data.ram"
 	udev sda 8:0 ID_SERIAL=Box_A ID_PATH=pci-0000:00:14.0-usb-0:2
 	bus sda pci0/usb1
 	observe
@@ -370,7 +394,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	bus sda pci0000:00/0000:00:1d.0/0000:03:00.0/nvme/nvme0
 	cmd_witness_one data 2>/dev/null
 	[[ $(<"$H") == "$a other - -"* ]] || fail "$(<"$H")"
-	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 "$R/run/ramraid/data.ram"
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/{sda,sdb,rd0}/holders/md127 \
+		"$R/run/ramraid/data.ram"
 	bus sda pci0000:00/0000:00:07.0/0000:2c:00.0/nvme/nvme0
 	echo fixed >"$R/sys/devices/sda/pci0000:00/0000:00:07.0/removable"
 	observe
@@ -401,7 +426,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	done
 	echo SD >"$R/sys/class/block/mmcblk0/device/type"
 	echo MMC >"$R/sys/class/block/mmcblk1/device/type"
-	for one in mmcblk0:removable mmcblk1:other 'etherd!e0.0:network' msblk0:removable nbd0:network; do
+	for one in mmcblk0:removable mmcblk1:other 'etherd!e0.0:network' msblk0:removable \
+		nbd0:network; do
 		hardware_of "${one%:*}"
 		[[ ${HARDWARE%% *} == "${one#*:}" ]] || fail "$one: $HARDWARE"
 	done
@@ -443,7 +469,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	echo RAM=/dev/disk/by-id/nvme-X >>"$R/etc/ramraid/data.conf"
 	fake_disk nvme0n1 104857600 disk/by-id/nvme-X
 	echo 5 >"$R/sys/class/block/nvme0n1/diskseq"
-	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" events=100 role=0 view=AAA recovery= >"$R/dev/nvme0n1.sb"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" events=100 role=0 view=AAA recovery= \
+		>"$R/dev/nvme0n1.sb"
 	member md127 nvme0n1 in_sync 0
 	WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
 	grep -qx 'ram=/dev/disk/by-id/nvme-X nvme - -' "$H" || fail "$(<"$H")"
@@ -451,7 +478,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	sed -i "s/$x/aaaaaaaa-0000-0000-0000-000000000008/" "$R/dev/nvme0n1.sb"
 	WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
 	[[ $(wc -l <"$H") == 3 ]] || fail "$(<"$H")"
-	# It left; in its place, by its name, is a stick: blank, or with a superblock that could be put back.
+	# It left; in its place, by its name, is a stick: blank, or with a superblock that could be
+	# put back.
 	rm -r "$R/sys/block/md127/md/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
 	echo 1 >"$R/sys/block/md127/md/degraded"
 	observe
@@ -463,7 +491,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	observe
 	are leg.ram.alien=usb ram.state=none
 	decided 'done' "there is no RAM leg: /dev/disk/by-id/nvme-X (/dev/sdx) may be somebody else's: it was on nvme, and is on usb. If you have moved it there yourself: rm $H; ramraid attach data"
-	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" level=1 events=100 role=0 view=AAA recovery= writemostly=no >"$R/dev/sdx.sb"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" level=1 events=100 role=0 view=AAA \
+		recovery= writemostly=no >"$R/dev/sdx.sb"
 	observe
 	are leg.ram.alien=usb
 	decided 'done' "may be somebody else's"
@@ -491,7 +520,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	[[ $(impostor "$other" data any:data && echo taken) == taken ]]
 	[[ $(impostor "$other" data vm:data && echo taken) == taken ]]
 	[[ $(impostor "$other" data data && echo taken) == taken ]]
-	# It came second: its own link has another name, which it keeps, and that by its full name is still ours.
+	# It came second: its own link has another name, which it keeps, and that by its full name
+	# is still ours.
 	[[ $(impostor "$other" data_0 vm:data && echo taken) == $'md/data_0\ntaken' ]]
 	not impostor "$other" data_0 elsewhere:data
 	not impostor "$other" elsewhere:data elsewhere:data
@@ -515,5 +545,6 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	ln -s "$R/dev/md127" "$R/dev/md/music"
 	md_assemble data mirror sda 2>"$BATS_TEST_TMPDIR/log"
 	logged '/dev/md/data led to another array, /dev/md127'
-	[[ $(calls) == $'--assemble --run /dev/md/data /dev/sda with \n--assemble --run /dev/md/data /dev/sda with music' ]] || fail "$(calls)"
+	[[ $(calls) == $'--assemble --run /dev/md/data /dev/sda with \n--assemble --run /dev/md/data /dev/sda with music' ]] ||
+		fail "$(calls)"
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env bats
-# Superblocks built byte by byte (linux include/uapi/linux/raid/md_p.h), and what superblock_parse and superblock_facts make of them.
+# Superblocks built byte by byte (linux include/uapi/linux/raid/md_p.h), and what superblock_parse
+# and superblock_facts make of them.
 
 setup() {
 	load helper
 	world
 	libraries
-	set -o pipefail # as the program has it: a reader that fails must not look like an empty disk
+	# as the program has it: a reader that fails must not look like an empty disk
+	set -o pipefail
 	T=$BATS_TEST_TMPDIR/out
 	build 8
 }
@@ -16,9 +18,11 @@ build() {
 	set +T # bats traces every command, which costs more than they do
 	printf -v blank '%.s00000000 ' {1..1024}
 	read -r -a W <<<"$blank"
-	put 0 a92b4efc 4 1 8 1 72 1 80 640000 84 0 92 3 96 8 128 800 144 8 152 0 160 1 184 1 200 2a 208 ffffffff 212 ffffffff 220 "$(printf %x "$1")"
+	put 0 a92b4efc 4 1 8 1 72 1 80 640000 84 0 92 3 96 8 128 800 144 8 152 0 160 1 184 1 200 \
+		2a 208 ffffffff 212 ffffffff 220 "$(printf %x "$1")"
 	# The bytes of a UUID in their order on disk, read as little-endian words.
-	put 16 33221100 20 77665544 24 bbaa9988 28 ffeeddcc 168 03020100 172 07060504 176 0b0a0908 180 0f0e0d0c
+	put 16 33221100 20 77665544 24 bbaa9988 28 ffeeddcc 168 03020100 172 07060504 176 0b0a0908 \
+		180 0f0e0d0c
 	for ((i = 0; i < $1 / 2; i++)); do W[64 + i]=fffefffe; done
 	(($1 % 2 == 0)) || role $(($1 - 1)) fffe
 	role 0 0 1 1 2 2
@@ -41,7 +45,8 @@ role() { # NUMBER HEX…
 	done
 }
 
-# The checksum as the kernel computes it: a 64-bit sum of 32-bit words, and of the 16 bits that may be left over.
+# The checksum as the kernel computes it: a 64-bit sum of 32-bit words, and of the 16 bits that may
+# be left over.
 seal() {
 	local - i sum=0 bytes=$((256 + 2 * 16#${W[55]}))
 	set +T
@@ -55,7 +60,9 @@ seal() {
 image() {
 	local - word text=''
 	set +T
-	for word in "${W[@]}"; do text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"; done
+	for word in "${W[@]}"; do
+		text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"
+	done
 	{ head -c 4096 /dev/zero && printf "$text"; } >"$1"
 }
 
@@ -121,7 +128,8 @@ writemostly=yes"
 	build 8
 	put 160 7 && role 7 1 1 fffe && seal
 	gives role=1 view=AAA
-	# Neither a slot nor a word for none: md makes a spare of it, and decide must not look for it in the view.
+	# Neither a slot nor a word for none: md makes a spare of it, and decide must not look for
+	# it in the view.
 	local beyond
 	for beyond in 3 4 1f40 fffd; do
 		build 8
@@ -183,7 +191,8 @@ flips() {
 			bit=$((byte * 8 + (i + byte * 3) % 8))
 			printf -v 'W[i]' '%08x' $((16#$word ^ 1 << bit))
 			parse
-			[[ $GOT == "$expected" ]] || fail "byte $((i * 4 + byte)), bit $((bit % 8)): $GOT"
+			[[ $GOT == "$expected" ]] ||
+				fail "byte $((i * 4 + byte)), bit $((bit % 8)): $GOT"
 		done
 		W[i]=$word
 	done
@@ -201,7 +210,8 @@ flips() {
 
 @test "other versions and absurd counts are corrupt, with the right checksum too" {
 	local change
-	for change in '4 0' '4 2' '92 0' '92 9' '92 ffffffff' '92 80000000' '160 8' '160 ffffffff' '160 fffffffe'; do
+	for change in '4 0' '4 2' '92 0' '92 9' '92 ffffffff' '92 80000000' '160 8' '160 ffffffff' \
+		'160 fffffffe'; do
 		build 8
 		put $change && seal
 		parse
@@ -241,7 +251,8 @@ flips() {
 	image "$file"
 	for bytes in 0 1 4095 4096 4097 4100 4352 8188; do
 		head -c "$bytes" "$file" >"$file.cut"
-		[[ $(superblock_facts "$file.cut") == sb=unreadable ]] || fail "$bytes bytes: $(superblock_facts "$file.cut")"
+		[[ $(superblock_facts "$file.cut") == sb=unreadable ]] ||
+			fail "$bytes bytes: $(superblock_facts "$file.cut")"
 	done
 	head -c 65536 /dev/zero >"$file"
 	[[ $(superblock_facts "$file") == sb=none ]]
@@ -264,7 +275,10 @@ random_words() {
 	local i j
 	for ((i = 0; i < 300; i++)); do
 		build_cheap
-		for ((j = 0; j < 90; j++)); do printf -v 'W[RANDOM % 80]' '%04x%04x' $((RANDOM * 2 + RANDOM % 2)) $((RANDOM * 2 + RANDOM % 2)); done
+		for ((j = 0; j < 90; j++)); do
+			printf -v 'W[RANDOM % 80]' '%04x%04x' $((RANDOM * 2 + RANDOM % 2)) \
+				$((RANDOM * 2 + RANDOM % 2))
+		done
 		# Two of three get as far as the counts or the checksum.
 		((i % 3 == 0)) || W[0]=a92b4efc W[1]=00000001
 		((i % 3 < 2)) || W[55]=00000020 W[23]=00000003 W[40]=00000001
@@ -284,28 +298,36 @@ build_cheap() {
 	RANDOM=$seed
 	# A generator with a seed, unlike /dev/urandom.
 	for ((i = 0; i < 20; i++)); do
-		openssl enc -aes-128-ctr -pass "pass:$seed$i" -nosalt -in /dev/zero 2>/dev/null | head -c $((8192 + RANDOM % 8192)) >"$file" || :
-		((i % 2 == 0)) || printf '\xfc\x4e\x2b\xa9\x01\0\0\0' | dd of="$file" bs=4096 seek=1 conv=notrunc status=none
+		openssl enc -aes-128-ctr -pass "pass:$seed$i" -nosalt -in /dev/zero 2>/dev/null |
+			head -c $((8192 + RANDOM % 8192)) >"$file" ||
+			:
+		((i % 2 == 0)) ||
+			printf '\xfc\x4e\x2b\xa9\x01\0\0\0' |
+				dd of="$file" bs=4096 seek=1 conv=notrunc status=none
 		got=$(superblock_facts "$file") || fail "exit code $?"
 		[[ $got == sb=none || $got == sb=corrupt ]] || fail "$got"
 	done
 }
 
-# Made by mdadm itself: NAME.bin is the beginning of a leg (8 KiB), NAME.facts holds lines that superblock_facts must print for it.
+# Made by mdadm itself: NAME.bin is the beginning of a leg (8 KiB), NAME.facts holds lines that
+# superblock_facts must print for it.
 @test "superblocks that mdadm wrote" {
 	local file line facts count=0
 	for file in "$FIXTURES"/superblock/*.bin; do
 		[[ -e $file ]] || continue
 		facts=$(superblock_facts "$file")
 		while read -r line; do
-			[[ -z $line || $line == '#'* || $'\n'$facts$'\n' == *$'\n'"$line"$'\n'* ]] || fail "$file: expected $line in: $facts"
+			[[ -z $line || $line == '#'* ||
+				$'\n'$facts$'\n' == *$'\n'"$line"$'\n'* ]] ||
+				fail "$file: expected $line in: $facts"
 		done <"${file%.bin}.facts"
 		count=$((count + 1))
 	done
 	echo "# $count superblocks of mdadm's" >&3
 }
 
-# leg_with_bits BITS CHUNK BYTE…: $T.img, a leg with a write-intent bitmap for BITS chunks of CHUNK bytes, 8 sectors after the superblock; of its bits these bytes, in hexadecimal.
+# leg_with_bits BITS CHUNK BYTE…: $T.img, a leg with a write-intent bitmap for BITS chunks of CHUNK
+# bytes, 8 sectors after the superblock; of its bits these bytes, in hexadecimal.
 leg_with_bits() {
 	local - word text='' chunk
 	set +T
@@ -315,19 +337,23 @@ leg_with_bits() {
 	image "$T.img"
 	printf -v chunk '%08x' "$2"
 	printf -v word '%08x' $(($1 * $2 / 512))
-	for word in 6d746962 00000004 "${OF[@]:-${W[@]:4:4}}" 0000002a 00000000 0000002a 00000000 "$word" 00000000 00000000 "$chunk"; do
+	for word in 6d746962 00000004 "${OF[@]:-${W[@]:4:4}}" 0000002a 00000000 0000002a 00000000 \
+		"$word" 00000000 00000000 "$chunk"; do
 		text+="\\x${word:6:2}\\x${word:4:2}\\x${word:2:2}\\x${word:0:2}"
 	done
 	printf -v word '\\x%s' "${@:3}"
 	truncate -s 64K "$T.img"
-	{ printf "$text" && head -c $((256 - 14 * 4)) /dev/zero && printf "$word"; } | dd of="$T.img" bs=4096 seek=2 conv=notrunc status=none
+	{
+		printf "$text" && head -c $((256 - 14 * 4)) /dev/zero && printf "$word"
+	} | dd of="$T.img" bs=4096 seek=2 conv=notrunc status=none
 }
 
 @test "the dirty bits of a leg's bitmap, as md takes them" {
 	leg_with_bits 95 1048576 00 00 00 00 00 00 00 00 00 00 00 00 00
 	[[ -z $(superblock_dirty_bits "$T.img") ]]
 	leg_with_bits 95 1048576 01 c0 03 00 80 00 00 00 00 00 00 00 00
-	[[ $(superblock_dirty_bits "$T.img") == '0 14-17 39' ]] || fail "$(superblock_dirty_bits "$T.img")"
+	[[ $(superblock_dirty_bits "$T.img") == '0 14-17 39' ]] ||
+		fail "$(superblock_dirty_bits "$T.img")"
 }
 
 @test "mdadm fills the bitmap up behind the last chunk: those are none" {
@@ -363,7 +389,8 @@ leg_with_bits() {
 	for bytes in '4 \x09' '52 \x01' '52 \x00\x00\x30' '45 \x7f' '47 \xff'; do
 		leg_with_bits 8 1048576 01
 		superblock_dirty_bits "$T.img" >/dev/null || fail 'sound, and refused'
-		printf "${bytes#* }" | dd of="$T.img" bs=1 seek=$((8192 + ${bytes% *})) conv=notrunc status=none
+		printf "${bytes#* }" |
+			dd of="$T.img" bs=1 seek=$((8192 + ${bytes% *})) conv=notrunc status=none
 		not superblock_dirty_bits "$T.img"
 	done
 	leg_with_bits 95000 1048576 01
@@ -374,12 +401,16 @@ leg_with_bits() {
 @test "bitmaps are read in blocks of 4 KiB, also where they do not begin at one" {
 	local size
 	mkdir "$BATS_TEST_TMPDIR/bin"
-	printf '#!/bin/sh\necho "dd $*" >>%s\nexec /usr/bin/dd "$@"\n' "$BATS_TEST_TMPDIR/calls" >"$BATS_TEST_TMPDIR/bin/dd"
+	printf '#!/bin/sh\necho "dd $*" >>%s\nexec /usr/bin/dd "$@"\n' "$BATS_TEST_TMPDIR/calls" \
+		>"$BATS_TEST_TMPDIR/bin/dd"
 	chmod +x "$BATS_TEST_TMPDIR/bin/dd"
 	PATH=$BATS_TEST_TMPDIR/bin:$PATH
 	head -c 64K /dev/urandom >"$T.img"
 	for size in 1 7 8 9 100; do
-		for at in 0 3 8 15; do cmp <(superblock_sectors_ "$T.img" "$at" "$size") <(tail -c "+$((at * 512 + 1))" "$T.img" | head -c $((size * 512))); done
+		for at in 0 3 8 15; do
+			cmp <(superblock_sectors_ "$T.img" "$at" "$size") \
+				<(tail -c "+$((at * 512 + 1))" "$T.img" | head -c $((size * 512)))
+		done
 	done
 	[[ $(calls | grep -vc ' bs=4096 ') == 0 ]] || fail "$(calls)"
 }
@@ -420,7 +451,8 @@ silent() {
 	# A reader with this pipe open would hold us here.
 	[[ $(superblock_facts "$T.fifo" 2>&1 | cat) == sb=unreadable* ]]
 	pid=$(pgrep -f "^dd if=$T.fifo ")
-	(($(readlink /proc/$pid/fd/* | grep -vc '^/dev/null$') <= 1)) || fail "$(ls -l /proc/$pid/fd)"
+	(($(readlink /proc/$pid/fd/* | grep -vc '^/dev/null$') <= 1)) ||
+		fail "$(ls -l /proc/$pid/fd)"
 	exec {lock}>&-
 	flock --nonblock "$R/run/lock" true
 	: >"$T.fifo"

@@ -36,21 +36,31 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	has --setenv=RAMRAID_NAME=data
 	has --setenv=RAMRAID_SEVERITY=warning
 	has '--setenv=RAMRAID_MESSAGE=data: lost or 5$ not'
-	[[ $(calls | tail -n 5) == "--"$'\n'"$R/tell me"$'\ndisk-lost\n/dev/md/data\n/dev/disk/by-id/ata-B' ]] || fail "$(calls)"
+	[[ $(calls | tail -n 5) == \
+		"--"$'\n'"$R/tell me"$'\ndisk-lost\n/dev/md/data\n/dev/disk/by-id/ata-B' ]] ||
+		fail "$(calls)"
 	notify notice ram-detached '' x 2>"$LOG"
-	[[ $(calls | tail -n 4) == "--"$'\n'"$R/tell me"$'\nram-detached\n/dev/md/data' ]] || fail "$(calls)"
+	[[ $(calls | tail -n 4) == "--"$'\n'"$R/tell me"$'\nram-detached\n/dev/md/data' ]] ||
+		fail "$(calls)"
 }
 
 @test "typed by a person, it stands in the journal, too" {
 	notify alert x '' 'data: bad' 2>/dev/null
 	LOG_JOURNAL=yes notify warning x '' 'data: worse' 2>/dev/null
-	[[ $(<"$BATS_TEST_TMPDIR/journal") == '--tag ramraid --priority daemon.emerg -- data: bad' ]] || fail "$(<"$BATS_TEST_TMPDIR/journal")"
+	[[ $(<"$BATS_TEST_TMPDIR/journal") == \
+		'--tag ramraid --priority daemon.emerg -- data: bad' ]] ||
+		fail "$(<"$BATS_TEST_TMPDIR/journal")"
 }
 
 @test "a unit's name is given once" {
 	program
 	local i
-	for i in 1 2 3 4 5 6 7 8 9 10; do notify notice x '' x 2>/dev/null && calls | grep -x -- '--unit=ramraid-notify-data-[0-9]*' >>"$BATS_TEST_TMPDIR/units"; done
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		notify notice x '' x 2>/dev/null &&
+			calls |
+				grep -x -- '--unit=ramraid-notify-data-[0-9]*' \
+					>>"$BATS_TEST_TMPDIR/units"
+	done
 	[[ $(sort -u "$BATS_TEST_TMPDIR/units" | wc -l) == 10 ]]
 }
 
@@ -97,7 +107,9 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	# A mail needs no more than this; a program of the administrator's may need anything.
 	has --property=ProtectSystem=full
 	has --property=ProtectKernelTunables=yes
-	[[ $(calls | tail -n 5) == $'--\n/usr/lib/ramraid/mail\ndisk-lost\n/dev/md/data\n/dev/sdb' ]] || fail "$(calls)"
+	[[ $(calls | tail -n 5) == \
+		$'--\n/usr/lib/ramraid/mail\ndisk-lost\n/dev/md/data\n/dev/sdb' ]] ||
+		fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	program
 	notify alert x '' x 2>/dev/null
@@ -105,21 +117,26 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 }
 
 @test "check --notify-test: what a failed disk would send, by the same way; and when nobody would get it, that" {
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' >"$R/etc/ramraid/data.conf"
+	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
+		>"$R/etc/ramraid/data.conf"
 	cmd_check_notify_test_ data 2>"$LOG"
-	[[ -z $(calls) && $(<"$LOG") == 'data: nobody is notified, so there is no test message' ]] || fail "$(<"$LOG")"
+	[[ -z $(calls) &&
+		$(<"$LOG") == 'data: nobody is notified, so there is no test message' ]] ||
+		fail "$(<"$LOG")"
 	echo 'MAILADDR me@example.org' >"$R/etc/mdadm/mdadm.conf"
 	sendmail_is_there
 	cmd_check_notify_test_ data 2>"$LOG"
 	has --setenv=RAMRAID_MAILADDR=me@example.org
 	has --setenv=RAMRAID_SEVERITY=warning
-	[[ $(calls | tail -n 4) == $'--\n/usr/lib/ramraid/mail\ntest\n/dev/md/data' ]] || fail "$(calls)"
+	[[ $(calls | tail -n 4) == $'--\n/usr/lib/ramraid/mail\ntest\n/dev/md/data' ]] ||
+		fail "$(calls)"
 	grep -qF "data: the test message goes out by mail to me@example.org; if it does not arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
 	program
 	mv "$R/tell me" "$R/tell"
 	echo "NOTIFY=$R/tell" >>"$R/etc/ramraid/data.conf"
 	cmd_check_notify_test_ data 2>"$LOG"
-	[[ $(calls | tail -n 4) == "--"$'\n'"$R/tell"$'\ntest\n/dev/md/data' ]] || fail "$(calls)" "$(<"$LOG")"
+	[[ $(calls | tail -n 4) == "--"$'\n'"$R/tell"$'\ntest\n/dev/md/data' ]] ||
+		fail "$(calls)" "$(<"$LOG")"
 }
 
 @test "whom mdadm.conf names: in any form and file, the first one" {
@@ -140,7 +157,8 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 
 @test "the mail: headers, the message, the state; handed over whole" {
 	source "$PROJECT/lib/mail"
-	export RAMRAID_MAILADDR=root RAMRAID_NAME=data RAMRAID_SEVERITY=warning RAMRAID_MESSAGE='data: disk leg B is lost: there is none; to do: this'
+	export RAMRAID_MAILADDR=root RAMRAID_NAME=data RAMRAID_SEVERITY=warning \
+		RAMRAID_MESSAGE='data: disk leg B is lost: there is none; to do: this'
 	echo 'md127 : active raid1' >"$R/proc/mdstat"
 	ramraid() {
 		echo "data: degraded ($*)"
@@ -152,9 +170,11 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	local mail
 	mail=$(<"$BATS_TEST_TMPDIR/mail")
 	grep -qx 'To: root' <<<"$mail"
-	grep -qx "Subject: WARNING on $(uname -n): data: disk leg B is lost: there is none" <<<"$mail"
+	grep -qx "Subject: WARNING on $(uname -n): data: disk leg B is lost: there is none" \
+		<<<"$mail"
 	grep -qx 'X-Ramraid-Event: disk-lost /dev/md/data /dev/sdb' <<<"$mail"
-	[[ $mail == *$'\n\ndata: disk leg B is lost: there is none; to do: this\n\ndata: degraded (status -- data)\n\nmd127 : active raid1' ]] || fail "$mail"
+	[[ $mail == *$'\n\ndata: disk leg B is lost: there is none; to do: this\n\ndata: degraded (status -- data)\n\nmd127 : active raid1' ]] ||
+		fail "$mail"
 	# By hand.
 	unset RAMRAID_MAILADDR
 	set -u

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Where /run or /etc can't be written: every verb says so in words of ours, never in bash's with a line of the program.
+# Where /run or /etc can't be written: every verb says so in words of ours, never in bash's with a
+# line of the program.
 
 setup() {
 	load helper
@@ -8,20 +9,23 @@ setup() {
 	fake_disk sda 104857600 disk/by-id/ata-A
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	fake_disk sdc 104857600 disk/by-id/ata-C
-	printf '%s\n' UUID=11111111-2222-3333-4444-555555555555 MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$C/data.conf"
+	printf '%s\n' UUID=11111111-2222-3333-4444-555555555555 MEMBER=/dev/disk/by-id/ata-A \
+		MEMBER=/dev/disk/by-id/ata-B >"$C/data.conf"
 	printf 'MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\n' >"$R/proc/meminfo"
 }
 
 # What a verb would run changes nothing, and is no other program's complaint.
 quiet_programs() {
 	local program
-	for program in mdadm modprobe rmmod wipefs lsblk systemctl logger systemd-run systemd-notify update-initramfs udevadm; do
+	for program in mdadm modprobe rmmod wipefs lsblk systemctl logger systemd-run \
+		systemd-notify update-initramfs udevadm; do
 		eval "$program() { return 0; }"
 		export -f "${program?}"
 	done
 }
 
-# powerless COMMAND…: as somebody who may write nothing below $R. Root may everywhere, so it becomes another user.
+# powerless COMMAND…: as somebody who may write nothing below $R. Root may everywhere, so it becomes
+# another user.
 powerless() {
 	if ((EUID == 0)); then
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
@@ -35,7 +39,8 @@ no_right() {
 	else
 		find "$R" -type d -exec chmod a-w {} +
 	fi
-	powerless test -r "$PROJECT/bin/ramraid" -a -r "$C/data.conf" || skip 'another user can not read the program'
+	powerless test -r "$PROJECT/bin/ramraid" -a -r "$C/data.conf" ||
+		skip 'another user can not read the program'
 	not powerless test -w "$C"
 }
 teardown() { [[ ! -d ${R-} ]] || chmod -R u+w "$R"; }
@@ -65,13 +70,15 @@ in_our_words() {
 	local verb said
 	for verb; do
 		# shellcheck disable=SC2086 # words
-		said=$(powerless timeout 30 "$PROJECT/bin/ramraid" $verb 2>&1 >/dev/null </dev/null) || (($? < 124)) || fail "$verb does not end"
+		said=$(powerless timeout 30 "$PROJECT/bin/ramraid" $verb 2>&1 >/dev/null </dev/null) ||
+			(($? < 124)) || fail "$verb does not end"
 		[[ ! $said =~ :\ line\ [0-9]+:|cannot\ create ]] || fail "$verb" "$said"
 		printf '%s\n' "$verb: $said" >>"$BATS_TEST_TMPDIR/said"
 	done
 }
 readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config show data' claim 'claim --remove data' 'start data' 'stop data' 'attach data' 'detach data'
-	'apply --yes data' 'replace --yes data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C' 'resize --yes data' 'release --yes data' 'destroy --yes data'
+	'apply --yes data' 'replace --yes data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C'
+	'resize --yes data' 'release --yes data' 'destroy --yes data'
 	'adopt --yes other /dev/md127' 'create --yes new /dev/disk/by-id/ata-C' 'restore data' 'scrub data' 'wait data' 'events data' remember witness 'mend data' 'memory data' hotplug 'yield data')
 
 @test "nothing can be written: no verb leaves that to bash" {
@@ -79,7 +86,9 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 	no_right
 	in_our_words "${VERBS[@]}"
 	# Which folder, and why.
-	grep -qF "start data: the folder $R/run/ramraid can't be made: Permission denied" "$BATS_TEST_TMPDIR/said" || fail "$(<"$BATS_TEST_TMPDIR/said")"
+	grep -qF "start data: the folder $R/run/ramraid can't be made: Permission denied" \
+		"$BATS_TEST_TMPDIR/said" ||
+		fail "$(<"$BATS_TEST_TMPDIR/said")"
 	grep -qF "claim: the folder $R/etc/ramraid/state can't be made: " "$BATS_TEST_TMPDIR/said"
 	grep -qF "data: $R/run/ramraid/.locks/work.data can't be opened, so it is not known who else is working on it; is $R/run/ramraid writable?" "$BATS_TEST_TMPDIR/said"
 	not grep -F 'another ramraid is working' "$BATS_TEST_TMPDIR/said"
@@ -97,7 +106,9 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 	quiet_programs
 	no_right
 	in_our_words "${VERBS[@]}"
-	grep -qF "attach data: $R/run/ramraid/data.started can't be written: Permission denied" "$BATS_TEST_TMPDIR/said" || fail "$(<"$BATS_TEST_TMPDIR/said")"
+	grep -qF "attach data: $R/run/ramraid/data.started can't be written: Permission denied" \
+		"$BATS_TEST_TMPDIR/said" ||
+		fail "$(<"$BATS_TEST_TMPDIR/said")"
 }
 
 @test "the generator: which folder, and that the drop-ins are not all there" {
@@ -108,7 +119,10 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 	no_right
 	chmod a-w "$out"
 	said=$(powerless "$PROJECT/units/ramraid-generator" "$out" 2>&1) || :
-	[[ ! $said =~ :\ line\ [0-9]+:|cannot\ create && $said == *"the folder $out/srv.mount.d can't be made: Permission denied"* && $said == *'data: could not write all drop-ins'* ]] || fail "$said"
+	[[ ! $said =~ :\ line\ [0-9]+:|cannot\ create &&
+		$said == *"the folder $out/srv.mount.d can't be made: Permission denied"* &&
+		$said == *'data: could not write all drop-ins'* ]] ||
+		fail "$said"
 }
 
 @test "a shutdown goes on without the lock that nobody can have; a person hears why not" {

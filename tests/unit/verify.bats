@@ -39,7 +39,9 @@ looks() { # MISMATCHES…: what each look finds
 	looks 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 	verify_ram_leg data 2>"$T"
 	[[ $(calls | wc -l) == 16 ]]
-	calls | while read -r _ from to; do ((from >= 0 && to == from + 8192 && to <= 100 * 2048)) || fail "$from $to"; done
+	calls | while read -r _ from to; do
+		((from >= 0 && to == from + 8192 && to <= 100 * 2048)) || fail "$from $to"
+	done
 	rm "$BATS_TEST_TMPDIR/calls"
 	echo $((40 * 2048)) >"$R/sys/block/md127/size"
 	looks 0
@@ -56,7 +58,8 @@ looks() { # MISMATCHES…: what each look finds
 @test "md is at work on something else: said, and no word about the legs" {
 	echo resync >"$R/sys/block/md127/md/sync_action"
 	not md_check md127 0 100
-	[[ $(<"$R/sys/block/md127/md/sync_action") == resync && ! -e $R/sys/block/md127/md/sync_max ]]
+	[[ $(<"$R/sys/block/md127/md/sync_action") == resync &&
+		! -e $R/sys/block/md127/md/sync_max ]]
 	md_check() { return 1; }
 	verify_ram_leg data 2>"$T"
 	grep -q 'could not compare' "$T"
@@ -71,7 +74,8 @@ looks() { # MISMATCHES…: what each look finds
 	echo 256 >"$md/mismatch_cnt"
 	sleep() { called sleep && echo '8192 / 8192' >"$md/sync_completed"; }
 	md_check md127 4096 8192
-	[[ $MISMATCHES == 256 && $(<"$md/sync_action") == idle && $(<"$md/sync_min") == 0 && $(<"$md/sync_max") == max ]]
+	[[ $MISMATCHES == 256 && $(<"$md/sync_action") == idle && $(<"$md/sync_min") == 0 &&
+		$(<"$md/sync_max") == max ]]
 }
 
 @test "a check that was killed is ended by the next one who works on the array; one that goes on is not" {
@@ -90,7 +94,8 @@ looks() { # MISMATCHES…: what each look finds
 	echo check >"$md/sync_action"
 	exec {note}>&-
 	md_check_left md127
-	[[ $(<"$md/sync_action") == idle && $(<"$md/sync_max") == max && ! -e $R/run/ramraid/.locks/check.md127 ]]
+	[[ $(<"$md/sync_action") == idle && $(<"$md/sync_max") == max &&
+		! -e $R/run/ramraid/.locks/check.md127 ]]
 	# Somebody else's.
 	echo check >"$md/sync_action"
 	echo 8192 >"$md/sync_max"

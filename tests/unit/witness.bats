@@ -11,8 +11,12 @@ setup() {
 	W=$R/etc/ramraid/state/data.witness
 }
 
-# put EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]; FILLED, ALSO and GIVE_UP before it, as witness_write takes them.
-put() { witness_write data "$ID" '' "$1" "$2" "${FILLED-}" "${ALSO-}" "${GIVE_UP-}" "${@:3}" 2>/dev/null; }
+# put EVENTS RAM_SLOT[:RAM_NUMBER] [LEG…]; FILLED, ALSO and GIVE_UP before it, as witness_write
+# takes them.
+put() {
+	witness_write data "$ID" '' "$1" "$2" "${FILLED-}" "${ALSO-}" "${GIVE_UP-}" "${@:3}" \
+		2>/dev/null
+}
 
 # refused PATTERN: not believed, nothing of it left, and why.
 refused() {
@@ -40,7 +44,8 @@ damaged() { # TEXT of the file
 @test "what is written is read" {
 	put 100 0 "$A" "$B"
 	witness_read data "$ID"
-	[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} == "$A $B" && ${WITNESS[events]} == 100 && ${WITNESS[ram_slot]} == 0 && ${WITNESS[generation]} == 1 ]]
+	[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} == "$A $B" && ${WITNESS[events]} == 100 &&
+		${WITNESS[ram_slot]} == 0 && ${WITNESS[generation]} == 1 ]]
 	[[ -z $WITNESS_WHY && $(stat -c %a "$W") == 600 ]]
 	put 100 '' "$A"
 	witness_read data "$ID"
@@ -112,7 +117,8 @@ damaged() { # TEXT of the file
 @test "damaged numbers are not calculated with" {
 	local line
 	mkdir -p "${W%/*}"
-	for line in events=abc events=08 'events=1 1' generation=abc 'generation=1 1' generation=-1 generation=08 ram_slot=a 'ram_slot=1 2' ram_slot=-1; do
+	for line in events=abc events=08 'events=1 1' generation=abc 'generation=1 1' \
+		generation=-1 generation=08 ram_slot=a 'ram_slot=1 2' ram_slot=-1; do
 		printf '%s\n' "uuid=$ID" "legs=$A" events=5 generation=5 ram_slot=0 "$line" >"$W"
 		refused damaged
 		# The next write makes it good again, under the program's strictness.
@@ -236,7 +242,8 @@ damaged() { # TEXT of the file
 	[[ $(wc -w <<<"${WITNESS[seen]}") == 62 && ${WITNESS[seen]} == "$A $B "* ]]
 	put 104 0 "${more[@]}"
 	witness_read data "$ID"
-	[[ $(wc -w <<<"${WITNESS[seen]}") == 384 && ${WITNESS[seen]} != *"$A"* && ${WITNESS[seen]} == *499 ]]
+	[[ $(wc -w <<<"${WITNESS[seen]}") == 384 && ${WITNESS[seen]} != *"$A"* &&
+		${WITNESS[seen]} == *499 ]]
 	# Another array's are not ours.
 	witness_write data 99999999-2222-3333-4444-555555555555 '' 5 0 '' '' '' "$A"
 	witness_read data 99999999-2222-3333-4444-555555555555
@@ -275,7 +282,8 @@ damaged() { # TEXT of the file
 	GIVE_UP=$B put 102 0 "$A"
 	wait "$pid"
 	witness_read data "$ID"
-	[[ ${WITNESS[given]} == "$B" && ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 102 ]] || fail "$(<"$W")"
+	[[ ${WITNESS[given]} == "$B" && ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 102 ]] ||
+		fail "$(<"$W")"
 }
 
 @test "a void one vouches for no leg, and remembers what must not be forgotten" {
@@ -283,24 +291,32 @@ damaged() { # TEXT of the file
 	void() { witness_void data "$ID" 2>/dev/null; }
 	is_void() { # GENERATION
 		not witness_read data "$ID"
-		[[ $WITNESS_WHY == *'could not be written down'* && ! -v WITNESS[legs] && ! -v WITNESS[events] && ${WITNESS[generation]} == "$1" ]] || fail "$(<"$W")"
+		[[ $WITNESS_WHY == *'could not be written down'* && ! -v WITNESS[legs] &&
+			! -v WITNESS[events] && ${WITNESS[generation]} == "$1" ]] ||
+			fail "$(<"$W")"
 	}
 	put 100 0 "$A" "$B" "$C"
 	GIVE_UP=$A put 101 0 "$B" "$C"
 	void
 	is_void 3
 	# Of those in sync one may have gone since: the last it would not have been.
-	[[ ! -v WITNESS[left] && ${WITNESS[was]} == "$B $C" && ${WITNESS[given]} == "$A" && ${WITNESS[seen]} == "$A $B $C" ]] || fail "$(<"$W")"
+	[[ ! -v WITNESS[left] && ${WITNESS[was]} == "$B $C" && ${WITNESS[given]} == "$A" &&
+		${WITNESS[seen]} == "$A $B $C" ]] ||
+		fail "$(<"$W")"
 	void
 	is_void 3
 	# The next record goes on from it.
 	put 102 0 "$B"
 	witness_read data "$ID"
-	[[ ${WITNESS[legs]} == "$B" && ${WITNESS[given]} == "$A" && ${WITNESS[seen]} == "$A $B $C" && ${WITNESS[generation]} == 4 && ! -v WITNESS[left] ]] || fail "$(<"$W")"
+	[[ ${WITNESS[legs]} == "$B" && ${WITNESS[given]} == "$A" &&
+		${WITNESS[seen]} == "$A $B $C" && ${WITNESS[generation]} == 4 &&
+		! -v WITNESS[left] ]] ||
+		fail "$(<"$W")"
 	void
 	put 103 0
 	witness_read data "$ID"
-	[[ -z ${WITNESS[legs]} && ! -v WITNESS[left] && ${WITNESS[given]} == "$A" ]] || fail "$(<"$W")"
+	[[ -z ${WITNESS[legs]} && ! -v WITNESS[left] && ${WITNESS[given]} == "$A" ]] ||
+		fail "$(<"$W")"
 	# Only the RAM leg was good: that stays.
 	void
 	witness_read data "$ID"
@@ -321,7 +337,9 @@ damaged() { # TEXT of the file
 @test "damaged: a void one that says more than it can, or less" {
 	local line
 	mkdir -p "${W%/*}"
-	for line in legs= legs="$A" events=5 void=1 generation=1 was=; do damaged "uuid=$ID"$'\nvoid=1\ngeneration=7\nwas=\n'"$line"$'\n'; done
+	for line in legs= legs="$A" events=5 void=1 generation=1 was=; do
+		damaged "uuid=$ID"$'\nvoid=1\ngeneration=7\nwas=\n'"$line"$'\n'
+	done
 	damaged "uuid=$ID"$'\nvoid=1\ngeneration=7\n'
 	damaged "uuid=$ID"$'\nvoid=1\nwas=\n'
 	damaged "uuid=$ID"$'\nvoid=\ngeneration=7\nwas=\n'
@@ -338,7 +356,8 @@ mounts() {
 	echo '1 0 8:1 / / rw - btrfs /dev/sda1 rw' >"$R/proc/1/mountinfo"
 	while read -r number target type options; do
 		mkdir -p "$R$target"
-		echo "2 1 $number / $target $options,relatime shared:1 - $type /dev/x rw" >>"$R/proc/1/mountinfo"
+		echo "2 1 $number / $target $options,relatime shared:1 - $type /dev/x rw" \
+			>>"$R/proc/1/mountinfo"
 	done < <(printf '%s\n' "$@")
 	C=$R/boot/ramraid/$ID.witness
 }
@@ -346,7 +365,8 @@ mounts() {
 @test "the second copy: on /boot or the ESP, if that is a file system of its own" {
 	place() { # PATH WRITABLE
 		witness_copy_find "$ID"
-		[[ $WITNESS_COPY == "${1:+$R$1/$ID.witness}" && $WITNESS_COPY_WRITABLE == "$2" ]] || fail "$WITNESS_COPY $WITNESS_COPY_WRITABLE ($WITNESS_COPY_WHY), not $1 $2"
+		[[ $WITNESS_COPY == "${1:+$R$1/$ID.witness}" && $WITNESS_COPY_WRITABLE == "$2" ]] ||
+			fail "$WITNESS_COPY $WITNESS_COPY_WRITABLE ($WITNESS_COPY_WHY), not $1 $2"
 	}
 	mounts '8:3 /srv ext4 rw'
 	place '' ''
@@ -359,7 +379,8 @@ mounts() {
 	place /efi/ramraid yes
 	mounts '8:2 /boot ext4 ro'
 	place /boot/ramraid ''
-	# A subvolume of the root file system, an automount that nobody has looked at, another machine's.
+	# A subvolume of the root file system, an automount that nobody has looked at, another
+	# machine's.
 	mounts '8:1 /boot btrfs rw'
 	place '' ''
 	mounts '0:30 /boot autofs rw'

@@ -62,7 +62,8 @@ write block/zram1/disksize 104857600'
 	rm "$BATS_TEST_TMPDIR/calls"
 	device 1 8
 	rm "$R/run/ramraid/data.ram"
-	refused 'does not compress with best; write RAM=zram, or one of: lzo-rle lzo lz4 zstd' 104857600 zram:best 10% 4096
+	refused 'does not compress with best; write RAM=zram, or one of: lzo-rle lzo lz4 zstd' \
+		104857600 zram:best 10% 4096
 	# Given back.
 	did 'write block/zram1/mem_limit 111411200
 write class/zram-control/hot_remove 1'
@@ -73,7 +74,8 @@ write class/zram-control/hot_remove 1'
 }
 
 @test "smaller blocks than its own, or a leg that ends within one: none" {
-	refused 'zram has blocks of 4096 bytes, and those of the array have 512' 104857600 zram 10% 512
+	refused 'zram has blocks of 4096 bytes, and those of the array have 512' 104857600 zram \
+		10% 512
 	refused 'which is no multiple of that' 104857088 zram 10% 4096
 	refused 'zram has blocks of 4096 bytes' 104857600 zram 10%
 	did ''
@@ -137,7 +139,8 @@ write class/zram-control/hot_remove 1'
 	had=brd
 	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == brd ]]
 	had=''
-	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == zram && $(ramdisk_auto_ data 512 2>/dev/null) == brd ]]
+	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == zram &&
+		$(ramdisk_auto_ data 512 2>/dev/null) == brd ]]
 	# Somebody else's.
 	had=brd
 	mkdir -p "$R/sys/module/brd"
@@ -178,7 +181,8 @@ limit() {
 
 @test "what may still be taken is the limit, not the size" {
 	ramdisk_make data $((2000000 * 1024)) zram 10% 4096 300M 2>/dev/null
-	echo "200000000 90000000 104857600 $((300 << 20)) 104857600 0 0 0 0" >"$R/sys/block/zram1/mm_stat"
+	echo "200000000 90000000 104857600 $((300 << 20)) 104857600 0 0 0 0" \
+		>"$R/sys/block/zram1/mm_stat"
 	[[ $(ramdisk_promised) == $((200 << 20)) ]]
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read data
@@ -190,7 +194,8 @@ limit() {
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[ram.state]=none F[conf.ram]=zram:lz4 F[array.block]=512
 	action_choose
-	[[ $ACTION == 'done' && $WHY == 'there is no RAM leg: zram has blocks of 4096 bytes, and those of md127 have 512; '* ]]
+	[[ $ACTION == 'done' &&
+		$WHY == 'there is no RAM leg: zram has blocks of 4096 bytes, and those of md127 have 512; '* ]]
 	F[array.block]=4096
 	action_choose
 	[[ $ACTION == make-ram ]]
@@ -199,7 +204,8 @@ limit() {
 # looks_at KIND BYTES: what is on the array md127, and an adoption of it that runs.
 looks_at() {
 	eval "contents_blocks_look() { called look \$1; CONTENTS_BLOCKS=('/dev/md127 $1 $2'); }"
-	NAME=data ADOPT_WRONG='' ADOPT_MD=md127 ADOPT_STOPPED='' ADOPT_BEGUN='' ADOPT_GROWS='' SAID=''
+	NAME=data ADOPT_WRONG='' ADOPT_MD=md127 ADOPT_STOPPED='' ADOPT_BEGUN='' ADOPT_GROWS='' \
+		SAID=''
 	declare -gA CONF=([RAM]=zram [BLOCK]=auto [ROOT]=no)
 	log_error() { SAID+="$*"$'\n'; }
 }
@@ -232,11 +238,16 @@ looks_at() {
 	looks_at ext4 4096
 	CONF[ROOT]=yes
 	adoptable_zram 104857600 sda
-	[[ $ADOPT_WRONG == yes && $SAID == *'the initramfs starts it, because the root file system is on it'* && $(calls) == 'look md127' ]] || fail "$SAID"
+	[[ $ADOPT_WRONG == yes &&
+		$SAID == *'the initramfs starts it, because the root file system is on it'* &&
+		$(calls) == 'look md127' ]] ||
+		fail "$SAID"
 	looks_at ext4 4096
 	modprobe() { return 1; }
 	adoptable_zram 104857600 sda
-	[[ $ADOPT_WRONG == yes && $SAID == *'needs the kernel module zram'*'not available'* && -z $ADOPT_GROWS ]] || fail "$SAID"
+	[[ $ADOPT_WRONG == yes && $SAID == *'needs the kernel module zram'*'not available'* &&
+		-z $ADOPT_GROWS ]] ||
+		fail "$SAID"
 	looks_at ext4 4096
 	modprobe() { :; }
 	adoptable_zram 104857088 sda
@@ -247,7 +258,9 @@ looks_at() {
 	looks_at ext4 4096
 	ADOPT_STOPPED=yes ADOPT_MD=''
 	adoptable_zram 104857600 sda
-	[[ $ADOPT_WRONG == yes && $SAID == *'since it does not run (adopt it with --ram=none'* && -z $(calls) ]] || fail "$SAID"
+	[[ $ADOPT_WRONG == yes && $SAID == *'since it does not run (adopt it with --ram=none'* &&
+		-z $(calls) ]] ||
+		fail "$SAID"
 	looks_at ext4 4096
 	ADOPT_STOPPED=yes ADOPT_BEGUN=yes CONF[BLOCK]=4096
 	adoptable_zram 104857600 sda
@@ -265,12 +278,14 @@ looks_at() {
 	did 'problem no-ram-module none, so that there will be no RAM leg'
 }
 
-# checks KIND BYTES BLOCK RAM-STATE: check of an array with RAM=zram, blocks of 512 bytes, and that on it.
+# checks KIND BYTES BLOCK RAM-STATE: check of an array with RAM=zram, blocks of 512 bytes, and that
+# on it.
 checks() {
 	rm -f "$BATS_TEST_TMPDIR/calls"
 	declare -gA CONF=([RAM]=zram)
 	facts_read <"$FIXTURES/decide/whole-2.facts"
-	CHECK_ARRAY=data CHECK_UNIT=active F[ram.state]=$4 F[conf.ram]=zram F[array.block]=512 F[conf.block]=$3
+	CHECK_ARRAY=data CHECK_UNIT=active F[ram.state]=$4 F[conf.ram]=zram F[array.block]=512 \
+		F[conf.block]=$3
 	mkdir -p "$R/sys/block/md127/md/dev-sda"
 	echo 2048 >"$R/sys/block/md127/md/dev-sda/offset"
 	echo 100000 >"$R/sys/block/md127/md/component_size"
@@ -282,7 +297,8 @@ checks() {
 }
 
 @test "check: whether what is on an array bears larger blocks, and what to write; with a leg of another kind, too" {
-	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512' other='take another kind, such as RAM=auto'
+	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512' \
+		other='take another kind, such as RAM=auto'
 	checks ext4 4096 auto none
 	did "no-ram-leg: $none -> what is on it bears larger ones (ext4 (4096)): write BLOCK=4096 in $R/etc/ramraid/data.conf; then: ramraid stop data; ramraid start data"
 	checks ext4 4096 auto in_sync
@@ -325,12 +341,17 @@ checks() {
 @test "status: RAM=zram waits for the next start, or for a look at what is on it" {
 	local STATUS_WORD='' ADVICE_BLIND LEG
 	facts_read <"$FIXTURES/decide/whole-2.facts"
-	F[ram.state]=none F[ram.node]='' F[conf.ram]=zram F[array.block]=512 F[root]=yes F[conf.block]=4096
+	F[ram.state]=none F[ram.node]='' F[conf.ram]=zram F[array.block]=512 F[root]=yes \
+		F[conf.block]=4096
 	advice disks-only
-	[[ $ADVICE_WHY == *'until it is started the next time (BLOCK=4096)' && $ADVICE_ACTION == 'ramraid stop data; ramraid start data; or a reboot' ]] || fail "$ADVICE_WHY $ADVICE_ACTION"
+	[[ $ADVICE_WHY == *'until it is started the next time (BLOCK=4096)' &&
+		$ADVICE_ACTION == 'ramraid stop data; ramraid start data; or a reboot' ]] ||
+		fail "$ADVICE_WHY $ADVICE_ACTION"
 	F[conf.block]=auto
 	advice disks-only
-	[[ $ADVICE_WHY == 'zram has blocks of 4096 bytes, and those of the array have 512' && $ADVICE_ACTION == 'ramraid check data' ]] || fail "$ADVICE_ACTION"
+	[[ $ADVICE_WHY == 'zram has blocks of 4096 bytes, and those of the array have 512' &&
+		$ADVICE_ACTION == 'ramraid check data' ]] ||
+		fail "$ADVICE_ACTION"
 	F[array.block]=4096
 	advice disks-only
 	[[ $ADVICE_ACTION == 'ramraid attach data' ]] || fail "$ADVICE_ACTION"
@@ -344,7 +365,8 @@ disks() {
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	for node in sda sdb; do
 		fake_disk "$node" $((100 << 20))
-		dd if="$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" of="$R/dev/$node" conv=notrunc status=none
+		dd if="$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" of="$R/dev/$node" conv=notrunc \
+			status=none
 	done
 	: >"$R/dev/zram1"
 	mkdir -p "$R/sys/module/md_mod/parameters" "$R/proc/sys/kernel/random"
@@ -362,13 +384,18 @@ disks() {
 			mkdir -p "$R/sys/block/md127/queue"
 			ln -sfn "$R/sys/block/md127" "$R/sys/class/block/md127"
 			echo 512 >"$R/sys/block/md127/queue/logical_block_size"
-			for node in sda sdb; do mkdir -p "$R/sys/class/block/$node/holders/md127"; done
+			for node in sda sdb; do
+				mkdir -p "$R/sys/class/block/$node/holders/md127"
+			done
 			[[ "$*" != *zram1 ]] || {
 				mkdir -p "$R/sys/block/zram1/holders/md127"
 				echo 4096 >"$R/sys/block/md127/queue/logical_block_size"
 			}
 			;;
-		--manage) rm -r "$R/sys/block/${*: -1:1}/holders/md127" 2>/dev/null || rmdir "$R/sys/block/zram1/holders/md127" ;;
+		--manage)
+			rm -r "$R/sys/block/${*: -1:1}/holders/md127" 2>/dev/null ||
+				rmdir "$R/sys/block/zram1/holders/md127"
+			;;
 		esac
 	}
 }
@@ -402,7 +429,9 @@ $AWAY" ]] || fail "$(calls)"
 	grep -qx recovery= "$BATS_TEST_TMPDIR/spare"
 	grep -qx number=127 "$BATS_TEST_TMPDIR/spare"
 	for key in sb uuid events level raid_disks size data_offset; do
-		[[ $(grep "^$key=" "$BATS_TEST_TMPDIR/spare") == "$(grep "^$key=" "$BATS_TEST_TMPDIR/disk")" ]] || fail "$key"
+		[[ $(grep "^$key=" "$BATS_TEST_TMPDIR/spare") == \
+			"$(grep "^$key=" "$BATS_TEST_TMPDIR/disk")" ]] ||
+			fail "$key"
 	done
 	SIZE=$(<"$R/sys/block/zram1/size")
 	((SIZE == 196608))
@@ -438,11 +467,14 @@ refuses() {
 	modprobe() { :; }
 	REFUSES=zram1
 	refuses 'mdadm did not start it with the spare'
-	[[ $(calls) == *'/dev/sdb /dev/zram1'*'hot_remove 1' && $(calls) != *hot_remove*assemble* ]] || fail "$(calls)"
+	[[ $(calls) == *'/dev/sdb /dev/zram1'*'hot_remove 1' &&
+		$(calls) != *hot_remove*assemble* ]] ||
+		fail "$(calls)"
 	loop_failed() { F[failed.assemble]=$LOOP_ERROR; }
 	loop_failed
 	action_choose
-	[[ $ACTION == refuse && $WHY == "it could not be started: $LOOP_ERROR" ]] || fail "$ACTION $WHY"
+	[[ $ACTION == refuse && $WHY == "it could not be started: $LOOP_ERROR" ]] ||
+		fail "$ACTION $WHY"
 }
 
 @test "no memory for the table of a spare as large as a leg: not started, and how much it needs" {
@@ -473,11 +505,19 @@ refuses() {
 	echo 'zram1 7' >"$R/run/ramraid/data.block"
 	mkdir "$R/sys/block/zram1/holders/md127"
 	eval "mdadm_$(declare -f mdadm)"
-	mdadm() { if [[ $3 == --remove && $(calls) != *--fail* ]]; then called busy && return 1; else mdadm_mdadm "$@"; fi; }
+	mdadm() {
+		if [[ $3 == --remove && $(calls) != *--fail* ]]; then
+			called busy && return 1
+		else
+			mdadm_mdadm "$@"
+		fi
+	}
 	clock_until() { shift 2 && "$@"; }
 	blocks_tidy data 2>/dev/null
 	[[ $(calls) == 'busy
-mdadm --manage /dev/md127 --fail /dev/zram1'*'hot_remove 1' && ! -e $R/run/ramraid/data.block ]] || fail "$(calls)"
+mdadm --manage /dev/md127 --fail /dev/zram1'*'hot_remove 1' && ! \
+		-e $R/run/ramraid/data.block ]] ||
+		fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	device 1 8
 	echo 'zram1 7' >"$R/run/ramraid/data.block"
@@ -527,7 +567,8 @@ readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need 
 		array $state 57671680 52428800 52428800 52432896
 		[[ ${F[ram.full]} == "$FULL" ]] || fail "${F[ram.full]}"
 		action_choose
-		[[ $ACTION == drop-ram && $WHY == "the RAM leg is given up: $FULL" ]] || fail "$state: $ACTION $WHY"
+		[[ $ACTION == drop-ram && $WHY == "the RAM leg is given up: $FULL" ]] ||
+			fail "$state: $ACTION $WHY"
 		array $state 57671680 52424704 52428800 52424704
 		[[ -z ${F[ram.full]} ]]
 	done
@@ -593,7 +634,9 @@ readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need 
 	leg_ram
 	[[ $LEG == full ]]
 	advice disks-only
-	[[ $ADVICE_WHY == "the RAM leg has been given up: $FULL" && $ADVICE_ACTION == *'RAM_LIMIT'*'ramraid attach data' ]] || fail "$ADVICE_WHY"
+	[[ $ADVICE_WHY == "the RAM leg has been given up: $FULL" &&
+		$ADVICE_ACTION == *'RAM_LIMIT'*'ramraid attach data' ]] ||
+		fail "$ADVICE_WHY"
 	findings_problem() { called problem "$1" "$3"; }
 	CHECK_ARRAY=data CHECK_UNIT=active
 	check_array_ram_leg
