@@ -17,20 +17,26 @@ resynced() { while grep -q resync /proc/mdstat; do sleep 0.5; done; }
 members() { sed -n "/^$1 /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
 mounted() {
 	make_ext4 /dev/$2 -E nodiscard,lazy_itable_init=0; mkdir -p /srv/$1
-	echo "UUID=$(blkid -o value -s UUID /dev/$2) /srv/$1 ext4 ${OPTIONS:-nofail} 0 2" >>/etc/fstab
+	echo "UUID=$(blkid -o value -s UUID /dev/$2) /srv/$1 ext4 ${OPTIONS:-nofail} 0 2" \
+		>>/etc/fstab
 	systemctl daemon-reload; systemctl start srv-$1.mount
-	for i in 1 2 3 4; do head -c 2M /dev/urandom >/srv/$1/file$i; done; sync; sha256sum /srv/$1/file* >/root/sums.$1
+	for i in 1 2 3 4; do head -c 2M /dev/urandom >/srv/$1/file$i; done; sync
+	sha256sum /srv/$1/file* >/root/sums.$1
 }
 sums() { for f in /root/sums.*; do mountpoint -q /srv/${f##*.}; sha256sum --quiet -c $f; done; }
 since() { systemctl show -p ActiveEnterTimestampMonotonic --value srv-$1.mount; }
 writer() {
 	rm -f /srv/$1/c* /root/list.$1; since $1 >/run/since.$1
-	systemd-run --quiet --unit=writer-$1 -p RequiresMountsFor=/srv/$1 perl /root/churn.pl write /srv/$1 /root/list.$1 $2
+	systemd-run --quiet --unit=writer-$1 -p RequiresMountsFor=/srv/$1 perl /root/churn.pl \
+		write /srv/$1 /root/list.$1 $2
 	# Before its first file it does not know yet what to do when it is stopped.
-	for i in $(seq 300); do [ -z "$(find /srv/$1 -name "c*" -print -quit)" ] || break; sleep 0.1; done
+	for i in $(seq 300); do
+		[ -z "$(find /srv/$1 -name "c*" -print -quit)" ] || break; sleep 0.1
+	done
 }
 unharmed() {
-	test "$(systemctl is-active srv-$1.mount)" = active; test "$(since $1)" = "$(cat /run/since.$1)"
+	test "$(systemctl is-active srv-$1.mount)" = active
+	test "$(since $1)" = "$(cat /run/since.$1)"
 	systemctl is-active --quiet writer-$1; sha256sum --quiet -c /root/sums.$1
 }
 killed() {
@@ -50,5 +56,8 @@ written() {
 	while [ "$(cat /sys/block/$md/md/sync_action)" != idle ]; do sleep 0.2; done
 	test "$(cat /sys/block/$md/md/mismatch_cnt)" = 0 || perl /root/churn.pl differ $md
 }
-clean() { ramraid check >/root/out || :; cat /root/out; for name; do grep "^$name: nothing to report" /root/out; done; }
+clean() {
+	ramraid check >/root/out || :; cat /root/out
+	for name; do grep "^$name: nothing to report" /root/out; done
+}
 '

@@ -1,9 +1,11 @@
-# Power cuts, many of them: a machine with a mirror is cut off at a moment and in a phase picked by chance, and started again; then all that
-# had been acknowledged must be there. Sourced by tests/vm/lane.sh (make campaign) and by cases/powercut.sh, which are cases: case.sh.
+# Power cuts, many of them: a machine with a mirror is cut off at a moment and in a phase picked by
+# chance, and started again; then all that had been acknowledged must be there. Sourced by
+# tests/vm/lane.sh (make campaign) and by cases/powercut.sh, which are cases: case.sh.
 # shellcheck shell=bash disable=SC2016,SC2154 # "here" is case.sh's; single quotes hold what the guest expands
 #
-# A cut is known by its NUMBER; with the SEED of the campaign that gives its phase, its moment, and what the disks' caches lose. Chance is
-# the same in every run, the guest's speed is not: a cut repeated comes close, not exactly there.
+# A cut is known by its NUMBER; with the SEED of the campaign that gives its phase, its moment, and
+# what the disks' caches lose. Chance is the same in every run, the guest's speed is not: a cut
+# repeated comes close, not exactly there.
 
 CAMPAIGN_SEED=${SEED:-1} CAMPAIGN_RESULTS=${RESULTS:-/dev/null}
 CAMPAIGN_FSCK_EVERY=5
@@ -22,7 +24,8 @@ campaign_disks() {
 	disk D 24M served
 }
 
-# campaign_plan NUMBER[:PHASE:MS:KEEP]: sets NUMBER, PHASE, MS, KEEP (percent of the unflushed blocks that survive), CUT_SEED, DICE.
+# campaign_plan NUMBER[:PHASE:MS:KEEP]: sets NUMBER, PHASE, MS, KEEP (percent of the unflushed
+# blocks that survive), CUT_SEED, DICE.
 campaign_plan() {
 	local entry total=0 die phase ms keep
 	IFS=: read -r NUMBER phase ms keep <<<"$1"
@@ -53,13 +56,18 @@ campaign_setup() {
 	# "small" has made /srv/data and the sums of what lies on it.
 	check 'the writers are in place' '
 		test "$(slots data)" = UUU
-		for d in '"${VM_DISKS[*]}"'; do grep -q "write back" /sys/block/$(basename $(node $d))/queue/write_cache; done
+		for d in '"${VM_DISKS[*]}"'; do
+			grep -q "write back" /sys/block/$(basename $(node $d))/queue/write_cache
+		done
 		mkdir -p /srv/data/tokens /etc/ramraid/data.conf.d
 		# The journals of hundreds of boots would slow down every look into them.
 		# Not what is under test, and emulation beside others is slow.
 		sed -i "/^LABEL=boot/s/defaults/defaults,x-systemd.device-timeout=300/" /etc/fstab
-		printf "[Journal]\nSystemMaxUse=24M\nSystemMaxFileSize=8M\n" >/etc/systemd/journald.conf.d/campaign.conf
-		for how in direct sync lazy; do perl /root/tokens.pl make-blocks /srv/data/tokens/$how 256; done
+		printf "[Journal]\nSystemMaxUse=24M\nSystemMaxFileSize=8M\n" \
+			>/etc/systemd/journald.conf.d/campaign.conf
+		for how in direct sync lazy; do
+			perl /root/tokens.pl make-blocks /srv/data/tokens/$how 256
+		done
 		cat >/root/writers <<"EOT"
 export $(cat /run/pause)
 exec 9>/dev/virtio-ports/told
@@ -71,7 +79,9 @@ EOT
 		systemctl daemon-reload
 		sync'
 	[[ -z ${RAM-} ]] || campaign_ram
-	for ((i = 0; i < 256; i++)); do printf 'block direct %s 0\nblock sync %s 0\nblock lazy %s 0\n' "$i" "$i" "$i"; done >"$VM/blocks"
+	for ((i = 0; i < 256; i++)); do
+		printf 'block direct %s 0\nblock sync %s 0\nblock lazy %s 0\n' "$i" "$i" "$i"
+	done >"$VM/blocks"
 	: >"$VM/tokens"
 	CAMPAIGN_UP=yes
 }
@@ -81,12 +91,14 @@ campaign_ram() {
 	check "the RAM leg is of the kind $RAM" '
 		systemctl stop srv-data.mount; ramraid stop data
 		[ '"$RAM"' != zram ] || echo BLOCK=4096 >>/etc/ramraid/data.conf
-		mkdir -p /etc/ramraid/ramraid.conf.d; echo RAM='"$RAM"' >/etc/ramraid/ramraid.conf.d/campaign.conf
+		mkdir -p /etc/ramraid/ramraid.conf.d
+		echo RAM='"$RAM"' >/etc/ramraid/ramraid.conf.d/campaign.conf
 		ramraid start data; systemctl start srv-data.mount; test "$(slots data)" = UUU
 		cat /run/ramraid/data.ram; grep "^'"$RAM"' " /run/ramraid/data.ram; sync'
 }
 
-# campaign_run NUMBER…: the cuts, in this order; with words as campaign_plan takes them. Returns 1 at the first violation.
+# campaign_run NUMBER…: the cuts, in this order; with words as campaign_plan takes them. Returns 1
+# at the first violation.
 campaign_run() {
 	local cut
 	for cut; do
@@ -124,7 +136,8 @@ campaign_pause() {
 	local pauses=(0 0.05 0.5 1)
 	printf '%s\n' "${pauses[${DICE:-0} / 8 % 4]}"
 }
-# campaign_writers NUMBER [service]: starts them (as a unit, which systemd ends before it unmounts), and waits until they have reported something.
+# campaign_writers NUMBER [service]: starts them (as a unit, which systemd ends before it unmounts),
+# and waits until they have reported something.
 campaign_writers() {
 	local before i start="setsid bash /root/writers $1 >/root/writers.log 2>&1 </dev/null &"
 	[[ ${2-} != service ]] || start="systemctl --no-block start writers@$1"
@@ -160,40 +173,50 @@ campaign_phase_readd() {
 	campaign_writers "$1" && campaign_do '
 		mdadm -q /dev/md/data --fail $(node '$leg')
 		for i in $(seq 50); do mdadm -q /dev/md/data --remove $(node '$leg') 2>/dev/null && break; sleep 0.1; done
-		(sleep 1.5; exec setsid ramraid attach data) >/root/attach.log 2>&1 </dev/null &' && campaign_ms "$MS"
+		(sleep 1.5; exec setsid ramraid attach data) >/root/attach.log 2>&1 </dev/null &' &&
+		campaign_ms "$MS"
 }
 
 campaign_phase_shutdown() {
 	local how=reboot
 	((DICE % 2)) || how=poweroff
 	CAMPAIGN_NOTE=$how
-	campaign_writers "$1" service && campaign_do "systemctl --no-block $how" && campaign_ms "$MS"
+	campaign_writers "$1" service && campaign_do "systemctl --no-block $how" &&
+		campaign_ms "$MS"
 	# QEMU may have gone by itself meanwhile: then the shutdown was a clean one.
 	kill -0 "$VM_QEMU" 2>/dev/null || CAMPAIGN_NOTE+=', gone before'
 }
 
 # From the first sign of the array.
 campaign_phase_boot_before() {
-	vm_boot && campaign_do 'for i in $(seq 600); do grep -qs ^md /proc/mdstat && break; sleep 0.05; done' && campaign_ms "$MS" || return
-	CAMPAIGN_NOTE=$(EXEC_SECONDS=60 guest 'findmnt -n /srv/data >/dev/null && echo mounted || slots data') || CAMPAIGN_NOTE='no answer'
+	vm_boot &&
+		campaign_do 'for i in $(seq 600); do grep -qs ^md /proc/mdstat && break; sleep 0.05; done' &&
+		campaign_ms "$MS" || return
+	CAMPAIGN_NOTE=$(EXEC_SECONDS=60 guest 'findmnt -n /srv/data >/dev/null && echo mounted || slots data') ||
+		CAMPAIGN_NOTE='no answer'
 }
 
 # From the mount on, with writers at once.
 campaign_phase_boot_after() {
-	vm_boot && campaign_do 'for i in $(seq 1800); do mountpoint -q /srv/data && break; sleep 0.05; done' && campaign_writers "$1" && campaign_ms "$((MS / 2))"
+	vm_boot &&
+		campaign_do 'for i in $(seq 1800); do mountpoint -q /srv/data && break; sleep 0.05; done' &&
+		campaign_writers "$1" && campaign_ms "$((MS / 2))"
 }
 
 # A second array is being made. In its new folder nothing of the first may suffer.
 campaign_phase_create() {
-	campaign_do 'setsid ramraid create --yes --force extra $(leg C) $(leg D) >/root/create.log 2>&1 </dev/null &' && campaign_ms "$MS" || return
-	CAMPAIGN_NOTE=$(guest 'test -e /etc/ramraid/extra.conf && echo configured || echo not configured')
+	campaign_do 'setsid ramraid create --yes --force extra $(leg C) $(leg D) >/root/create.log 2>&1 </dev/null &' &&
+		campaign_ms "$MS" || return
+	CAMPAIGN_NOTE=$(guest '
+		test -e /etc/ramraid/extra.conf && echo configured || echo not configured')
 	CAMPAIGN_EXTRA=yes
 }
 CAMPAIGN_EXTRA=''
 
 # --- the verification
 
-# Brings the machine up, if it is down, and verifies all that was ever acknowledged and not let go. Prints the lines of the cuts before.
+# Brings the machine up, if it is down, and verifies all that was ever acknowledged and not let go.
+# Prints the lines of the cuts before.
 campaign_up() {
 	local begin=$SECONDS out code=0 seconds
 	[[ $CAMPAIGN_UP != yes ]] || return 0
@@ -202,7 +225,8 @@ campaign_up() {
 		campaign_line 'VIOLATION: the boot did not come to its first word'
 		return 1
 	}
-	out=$(EXEC_SECONDS=$CAMPAIGN_BOOT_BOUND guest 'systemctl is-system-running --wait' 2>&1) || code=$?
+	out=$(EXEC_SECONDS=$CAMPAIGN_BOOT_BOUND guest 'systemctl is-system-running --wait' 2>&1) ||
+		code=$?
 	seconds=$((SECONDS - begin))
 	CAMPAIGN_BOOT=$seconds begin=$SECONDS
 	[[ $code:$out == 0:running ]] || {
@@ -212,7 +236,8 @@ campaign_up() {
 	campaign_told && vm_send "$VM/expected" /root/expected || return
 	code=0
 	out=$(guest "$campaign_verify$(campaign_fsck_)" 2>&1) || code=$?
-	CAMPAIGN_FOUND=$(grep -E '^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+$' <<<"$out" | tail -n 1) || CAMPAIGN_FOUND='0 0 0 0 0'
+	CAMPAIGN_FOUND=$(grep -E '^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+$' <<<"$out" | tail -n 1) ||
+		CAMPAIGN_FOUND='0 0 0 0 0'
 	CAMPAIGN_REFUSALS=$(sed -n 's/^refusals //p' <<<"$out")
 	((code == 0)) || {
 		campaign_line 'VIOLATION'
@@ -236,11 +261,13 @@ campaign_fsck_() {
 	((CAMPAIGN_VERIFIED % CAMPAIGN_FSCK_EVERY)) || printf '%s' "$campaign_fsck"
 }
 
-# The files "expected" (what must be there), "tokens" and "blocks" from what the guest has told since the last time.
+# The files "expected" (what must be there), "tokens" and "blocks" from what the guest has told
+# since the last time.
 campaign_told() {
 	local size
 	size=$(stat -c %s "$VM/told")
-	tail -c "+$((CAMPAIGN_OFFSET + 1))" "$VM/told" | head -c $((size - CAMPAIGN_OFFSET)) >"$VM/told.new"
+	tail -c "+$((CAMPAIGN_OFFSET + 1))" "$VM/told" |
+		head -c $((size - CAMPAIGN_OFFSET)) >"$VM/told.new"
 	CAMPAIGN_OFFSET=$size
 	grep '^token ' "$VM/told.new" >>"$VM/tokens" || :
 	awk '$1 == "block" && $4 >= seen[$2 " " $3] { seen[$2 " " $3] = $4 } END { for (b in seen) print "block", b, seen[b] }' "$VM/blocks" "$VM/told.new" >"$VM/blocks.new"
@@ -259,14 +286,18 @@ readonly campaign_verify='
 	ramraid wait --timeout=3min data
 	test "$(slots data)" = UUU
 	findmnt -n /srv/data
-	journalctl -b -u "ramraid@*" -p err -q -o cat >/root/errors; cat /root/errors; echo refusals $(wc -l </root/errors); test ! -s /root/errors
+	journalctl -b -u "ramraid@*" -p err -q -o cat >/root/errors; cat /root/errors
+	echo refusals $(wc -l </root/errors); test ! -s /root/errors
 	dmesg | grep -E "EXT4-fs (error|warning)|I/O error|BUG:|Oops|Call Trace" && false
 	sync; echo 3 >/proc/sys/vm/drop_caches
 	perl /root/tokens.pl check /srv/data/tokens /root/expected
 	(cd /srv/data; sha256sum --quiet -c /root/sums)
 	different=$(compare data); echo "mismatch_cnt $different"; test "$different" = 0
 	# Written a moment after the mirror is whole.
-	for i in $(seq 50); do test "$(sed -n "s/^legs=//p" /etc/ramraid/state/data.witness | wc -w)" = 2 && break; sleep 0.2; done
+	for i in $(seq 50); do
+		test "$(sed -n "s/^legs=//p" /etc/ramraid/state/data.witness | wc -w)" = 2 && break
+		sleep 0.2
+	done
 	test "$(sed -n "s/^legs=//p" /etc/ramraid/state/data.witness | wc -w)" = 2
 	'
 readonly campaign_fsck='
@@ -275,9 +306,11 @@ readonly campaign_fsck='
 	systemctl start srv-data.mount
 	'
 
-# What is left of an interrupted create: nothing, a plain array, or all of it. Then it can be made, or already works.
+# What is left of an interrupted create: nothing, a plain array, or all of it. Then it can be made,
+# or already works.
 readonly campaign_extra='
-	! test -e /root/create.log || tr -d "\0" </root/create.log # written while the power went, if at all
+	# written while the power went, if at all
+	! test -e /root/create.log || tr -d "\0" </root/create.log
 	if [ -e /etc/ramraid/extra.conf ]; then
 		how=configured
 		systemctl -q is-enabled ramraid@extra && how="$how and enabled"
@@ -294,7 +327,8 @@ readonly campaign_extra='
 		ramraid create --force --yes extra $(leg C) $(leg D)
 	fi
 	ramraid wait --timeout=3min extra
-	# An initramfs that was not told of it may have given it the name of another host: /dev/md/vm:extra.
+	# An initramfs that was not told of it may have given it the name of another host:
+	# /dev/md/vm:extra.
 	md=$(ls /sys/block/$(basename $(node C))/holders)
 	mkdir -p /dev/md; test -e /dev/md/extra || ln -s ../$md /dev/md/extra
 	test "$(slots extra)" = UUU
@@ -302,17 +336,20 @@ readonly campaign_extra='
 	systemctl -q disable --now ramraid@extra
 	test -z "$(ls /sys/block/$(basename $(node C))/holders)"
 	mdadm --zero-superblock $(node C) $(node D)
-	rm -rf /etc/ramraid/extra.conf /etc/ramraid/state/extra.* /etc/mdadm/mdadm.conf.d/ramraid-extra.conf
+	rm -rf /etc/ramraid/extra.conf /etc/ramraid/state/extra.* \
+		/etc/mdadm/mdadm.conf.d/ramraid-extra.conf
 	systemctl daemon-reload
 	sync
 	echo "found $how"
 	'
 
-# campaign_line VERDICT: one line for each cut since the last verification; the last of them carries what was found.
+# campaign_line VERDICT: one line for each cut since the last verification; the last of them carries
+# what was found.
 campaign_line() {
 	local i last text verdict='not ok'
 	[[ $1 != ok* ]] || verdict=ok
-	((${#CAMPAIGN_PENDING[@]} > 0)) || [[ $1 == ok* ]] || CAMPAIGN_PENDING=("${CAMPAIGN_CURRENT:-cut 0}")
+	((${#CAMPAIGN_PENDING[@]} > 0)) || [[ $1 == ok* ]] ||
+		CAMPAIGN_PENDING=("${CAMPAIGN_CURRENT:-cut 0}")
 	last=$((${#CAMPAIGN_PENDING[@]} - 1))
 	for ((i = 0; i <= last; i++)); do
 		text="${CAMPAIGN_PENDING[i]}, verified with the next: ${1%% *}"
@@ -325,5 +362,6 @@ campaign_line() {
 campaign_found_() {
 	local tokens blocks bytes lost wrong
 	read -r tokens blocks bytes lost wrong <<<"${CAMPAIGN_FOUND:-0 0 0 0 0}"
-	printf 'tokens %s blocks %s bytes %s lost %s wrong %s refusals %s' "$tokens" "$blocks" "$bytes" "$lost" "$wrong" "${CAMPAIGN_REFUSALS:-0}"
+	printf 'tokens %s blocks %s bytes %s lost %s wrong %s refusals %s' "$tokens" "$blocks" \
+		"$bytes" "$lost" "$wrong" "${CAMPAIGN_REFUSALS:-0}"
 }

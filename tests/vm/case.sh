@@ -1,18 +1,26 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016,SC2046,SC2012,SC2317 # what cases call; single quotes hold what the guest expands; names here are ours and plain
-# Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file tests/vm/cases/CASE.sh:
-#   from STATE            what the machine starts from: base (plain Debian), installed (our package), or a state made by states/STATE.sh
+# Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file
+# tests/vm/cases/CASE.sh:
+#   from STATE            what the machine starts from: base (plain Debian), installed (our
+#                         package), or a state made by states/STATE.sh
 #   image KIND            a system with more on it than usual (image.sh)
-#   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm: memory keeps its contents from boot to boot; counted: its
+#   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm:
+#                         memory keeps its contents from boot to boot; counted: its
 #                         clock counts instructions (machine.sh)
-#   disk NAME SIZE nvme=SLOT[,OPT…]  an NVMe disk in that slot of the PCI bus, /dev/disk/by-path/pci-0000:00:SLOT.0-nvme-1; the others are SCSI
+#   disk NAME SIZE nvme=SLOT[,OPT…]  an NVMe disk in that slot of the PCI bus,
+#                                    /dev/disk/by-path/pci-0000:00:SLOT.0-nvme-1; the others are
+#                                    SCSI
 #   disk NAME SIZE blocks=BYTES[,OPT…]  a disk with logical blocks of that size
-#   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root served: the system's own as well
-#   checked_on NAME…      the releases that it runs on in "make check", which has to end within an hour; default all, and "make vm-all" always
+#   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root
+#                                    served: the system's own as well
+#   checked_on NAME…      the releases that it runs on in "make check", which has to end within an
+#                         hour; default all, and "make vm-all" always
 #   long                  not in "make check"
 #   may_fail UNIT…        units that "systemctl --failed" may list
 #   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot
-# Prints "ok - TEXT" for each check that held; stops at the first that did not, shows why, and exits with 1.
+# Prints "ok - TEXT" for each check that held; stops at the first that did not, shows why, and exits
+# with 1.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 
@@ -32,7 +40,8 @@ counted() { VM_COUNTED=yes; }
 # tests/vm/run reads these two.
 checked_on() { :; }
 long() { :; }
-short() { [[ -n ${RAMRAID_SHORT-} ]]; } # the run of all cases within an hour: what repeats the most is left out
+# short: the run of all cases within an hour: what repeats the most is left out
+short() { [[ -n ${RAMRAID_SHORT-} ]]; }
 may_fail() { CASE_MAY_FAIL=$*; }
 disk() { CASE_DISKS+=("$*"); }
 root() { CASE_ROOT=$*; }
@@ -48,32 +57,49 @@ ram() { cut -d" " -f2 "/run/ramraid/$1.ram" | sed s,^,/dev/,; }
 md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
 slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
 settle() { udevadm settle --timeout=150; }
-# named DEVICE: after mdadm has made it: it waits for udev to give the array its name, but only for some seconds, and does not fail.
-named() { for i in $(seq 600); do [ ! -e "$1" ] || return 0; sleep 0.1; done; echo "udev has not made $1 in 60 s"; return 1; }
-# make_ext4 DEVICE [OPTION…]. udev stops watching a device while it handles an event of it, and never learns what mkfs writes then: so wait
-# before, and tell it after.
+# named DEVICE: after mdadm has made it: it waits for udev to give the array its name, but only for
+# some seconds, and does not fail.
+named() {
+	for i in $(seq 600); do [ ! -e "$1" ] || return 0; sleep 0.1; done
+	echo "udev has not made $1 in 60 s"; return 1
+}
+# make_ext4 DEVICE [OPTION…]. udev stops watching a device while it handles an event of it, and
+# never learns what mkfs writes then: so wait before, and tell it after.
 make_ext4() { settle; mkfs.ext4 -q "${@:2}" "$1"; udevadm trigger --settle "$1"; }
 # gone NAME…: these disks are pulled out. back NAME…: they are in again.
-gone() { for d; do echo 1 >/sys/block/$(basename $(node $d))/device/delete; done; for d; do while [ -e $(leg $d) ]; do sleep 0.1; done; done; }
+gone() {
+	for d; do echo 1 >/sys/block/$(basename $(node $d))/device/delete; done
+	for d; do while [ -e $(leg $d) ]; do sleep 0.1; done; done
+}
 back() {
 	for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done
 	for d; do for i in $(seq 100); do [ -e $(leg $d) ] && break; sleep 0.1; done; done; settle
 }
 # attach NAME: also while hot-plug is at work on it.
-attach() { local i code; for i in $(seq 60); do code=0; ramraid attach "$1" || code=$?; test $code = 75 || return $code; sleep 1; done; return 75; }
+attach() {
+	local i code
+	for i in $(seq 60); do
+		code=0; ramraid attach "$1" || code=$?; test $code = 75 || return $code; sleep 1
+	done
+	return 75
+}
 # compare NAME: md itself compares all legs; prints the number of sectors that differ
 compare() {
 	local i f=/sys/block/$(md "$1")/md
 	for i in $(seq 600); do [ "$(cat $f/sync_action)" = idle ] && break; sleep 0.2; done
-	[ "$(cat $f/sync_max)" = max ] && echo check >$f/sync_action || { echo "no check of all of it could be begun"; return 1; }
+	[ "$(cat $f/sync_max)" = max ] && echo check >$f/sync_action || {
+		echo "no check of all of it could be begun"; return 1
+	}
 	while [ "$(cat $f/sync_action)" != idle ]; do sleep 0.2; done; cat $f/mismatch_cnt
 }
-# equal NAME: are all legs equal in what the ext4 that is mounted from it uses? After a writer has ended, and with churn.pl sent; see there.
+# equal NAME: are all legs equal in what the ext4 that is mounted from it uses? After a writer has
+# ended, and with churn.pl sent; see there.
 equal() { test "$(compare "$1")" = 0 || perl /root/churn.pl differ $(md "$1"); }
 fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }
 '
 
-# guest SCRIPT: runs it, prints what it printed. check TEXT SCRIPT: the same as one check; its output is shown if it fails.
+# guest SCRIPT: runs it, prints what it printed. check TEXT SCRIPT: the same as one check; its
+# output is shown if it fails.
 guest() { vm_try "$PRELUDE$1"; }
 check() {
 	local out begin=$SECONDS
@@ -87,14 +113,16 @@ check() {
 # show SCRIPT: prints the script's output for the reader (demo, bench)
 show() { guest "$1"; }
 
-# boot waits until systemd has nothing left to do; boot_early only until the guest answers, long before.
+# boot waits until systemd has nothing left to do; boot_early only until the guest answers, long
+# before.
 boot_early() { vm_boot; }
 boot() {
 	local begin=$SECONDS spoke
 	vm_boot
 	spoke=$SECONDS
 	guest 'systemctl is-system-running --wait || :' >/dev/null
-	printf '# boot: %s s to the first word, %s s in all\n' $((spoke - begin)) $((SECONDS - begin))
+	printf '# boot: %s s to the first word, %s s in all\n' $((spoke - begin)) \
+		$((SECONDS - begin))
 }
 down() { # reboot|poweroff
 	local begin=$SECONDS
@@ -110,7 +138,10 @@ kill_power() { vm_kill; }
 # No unit may have failed but those that the case names.
 healthy() {
 	local failed unit
-	failed=$(guest 'systemctl --failed --no-legend --plain | while read -r unit rest; do echo $unit; done')
+	failed=$(guest '
+		systemctl --failed --no-legend --plain | while read -r unit rest; do
+			echo $unit
+		done')
 	for unit in $failed; do
 		[[ " $CASE_MAY_FAIL " == *" $unit "* ]] || {
 			printf 'not ok - no unit has failed\n%s\n' "$failed"
@@ -120,8 +151,9 @@ healthy() {
 	done
 }
 
-# case_state STATE RELEASE: prints the folder of a machine's disks in that state, made once and kept in the cache under a digest of
-# what goes into it: the image, the package, and the states' own scripts.
+# case_state STATE RELEASE: prints the folder of a machine's disks in that state, made once and kept
+# in the cache under a digest of what goes into it: the image, the package, and the states' own
+# scripts.
 case_state() {
 	local state=$1 release=$2 base folder key
 	base=$("$here/image.sh" "$release" "$CASE_IMAGE")
@@ -129,12 +161,17 @@ case_state() {
 		printf '%s\n' "$base"
 		return
 	}
-	key=$(printf '%s' "$base" | cat - "$here/states/installed.sh" "$here/states/$state.sh" "$RAMRAID_DEB" | sha256sum | cut -c1-16)
+	key=$(printf '%s' "$base" |
+		cat - "$here/states/installed.sh" "$here/states/$state.sh" "$RAMRAID_DEB" |
+		sha256sum | cut -c1-16)
 	folder=$(vm_cache)/state-$release-$state-$key
 	(
 		exec 9>"$folder.lock"
 		flock 9
-		[[ -d $folder ]] || env -u RAMRAID_SHELL -u RAMRAID_KEEP RAMRAID_IMAGE="$CASE_IMAGE" RAMRAID_STATE_FOLDER="$folder" "$here/case.sh" "../states/$state" "$release" >&2
+		[[ -d $folder ]] ||
+			env -u RAMRAID_SHELL -u RAMRAID_KEEP RAMRAID_IMAGE="$CASE_IMAGE" \
+				RAMRAID_STATE_FOLDER="$folder" "$here/case.sh" "../states/$state" \
+				"$release" >&2
 	)
 	printf '%s\n' "$folder"
 }

@@ -1,12 +1,18 @@
 #!/usr/bin/perl
-# A writer that never rests, for the guest: makes, overwrites, lengthens and deletes files of all sizes, some with fsync, until SIGTERM.
-#   churn.pl write FOLDER LIST SEED   at the end LIST says what must be there: NAME SIZE GENERATION… (one for each 4 KiB block)
-#   churn.pl check FOLDER LIST        reads all of it; exit code 1 if a byte is wrong or a file too many or too few
-#   churn.pl free DEVICE              writes zeros into every free block of the ext4 on it, which is not mounted: what such a block holds after a
+# A writer that never rests, for the guest: makes, overwrites, lengthens and deletes files of all
+# sizes, some with fsync, until SIGTERM.
+#   churn.pl write FOLDER LIST SEED at the end LIST says what must be there: NAME SIZE GENERATION…
+#   (one for each 4 KiB block)
+#   churn.pl check FOLDER LIST reads all of it; exit code 1 if a byte is wrong or a file too many or
+#   too few
+#   churn.pl free DEVICE writes zeros into every free block of the ext4 on it, which is not mounted:
+#   what such a block holds after a
 #                                     discard is up to each disk, and the legs are to be compared
-#   churn.pl differ MD                where the legs of md0 (say), with an ext4 on it, differ; exit code 1 if a block of that is in use.
-#                                     A page that is changed while it is on its way to the legs, and whose file is deleted before it is written again,
-#                                     can leave a free block that differs
+#   churn.pl differ MD where the legs of md0 (say), with an ext4 on it, differ; exit code 1 if a
+#   block of that is in use.
+#                                     A page that is changed while it is on its way to the legs, and
+#                                     whose file is deleted before it is written again, can leave a
+#                                     free block that differs
 use strict;
 use warnings;
 use Fcntl;
@@ -14,7 +20,10 @@ use IO::Handle;
 use constant { BLOCK => 4096, MOST => 12 * 1024 * 1024 };
 
 # Every 64 bytes say whose they are, so that an old or foreign part shows.
-sub block { my ($name, $number, $generation) = @_; return sprintf("%-63s\n", "$name $number $generation") x (BLOCK / 64) }
+sub block {
+	my ($name, $number, $generation) = @_;
+	return sprintf("%-63s\n", "$name $number $generation") x (BLOCK / 64);
+}
 sub blocks { my $size = shift; return int(($size + BLOCK - 1) / BLOCK) }
 
 my ($verb, $folder, $list, $seed) = @ARGV;
@@ -52,7 +61,8 @@ sub churn {
 		my $dice = rand();
 		if (!@names || $dice < 0.35 && total() < MOST) {
 			$name = "c$i";
-			$size{$name} = 1 + int rand(rand() < 0.3 ? 400_000 : rand() < 0.5 ? 30_000 : 3_000);
+			$size{$name} = 1 + int rand(rand() < 0.3 ? 400_000 : rand() < 0.5 ? 30_000
+				: 3_000);
 			put($name, 0, blocks($size{$name}) - 1);
 		} elsif ($dice < 0.75) {
 			my $from = int rand blocks($size{$name});
@@ -107,7 +117,8 @@ sub free_blocks { # DEVICE DO
 	return $size;
 }
 
-# What is still on its way would differ as well, so the file system is frozen meanwhile: it writes all that it has.
+# What is still on its way would differ as well, so the file system is frozen meanwhile: it writes
+# all that it has.
 sub frozen { # MD DO
 	my ($md, $do) = @_;
 	chomp(my $where = qx(findmnt --noheadings --first-only --output TARGET /dev/$md));
@@ -121,7 +132,9 @@ sub frozen { # MD DO
 
 sub differ {
 	my ($md, %free, %found) = ($folder);
-	my $block = free_blocks("/dev/$md", sub { my ($size, $from, $to) = @_; $free{$_} = 1 for $from .. $to });
+	my $block = free_blocks("/dev/$md", sub {
+		my ($size, $from, $to) = @_; $free{$_} = 1 for $from .. $to;
+	});
 	my ($first, @legs) = map {
 		my $node = readlink "$_/block" or die "$_: $!\n";
 		$node =~ s,.*/,/dev/,;
@@ -140,7 +153,8 @@ sub differ {
 		}
 	}
 	my @used = grep { !$free{$_} } sort { $a <=> $b } keys %found;
-	printf "%d blocks of %d bytes differ, %d of them in use: %s\n", scalar keys %found, $block, scalar @used, "@used[0 .. ($#used > 20 ? 20 : $#used)]";
+	printf "%d blocks of %d bytes differ, %d of them in use: %s\n", scalar keys %found, $block,
+		scalar @used, "@used[0 .. ($#used > 20 ? 20 : $#used)]";
 	return @used ? 1 : 0;
 }
 
@@ -160,4 +174,5 @@ sub zero_free {
 	print "$count free blocks\n";
 }
 
-exit($verb eq 'write' ? churn() && 0 : $verb eq 'free' ? !zero_free() : $verb eq 'differ' ? frozen($folder, \&differ) : check());
+exit($verb eq 'write' ? churn() && 0 : $verb eq 'free' ? !zero_free() : $verb eq 'differ'
+	? frozen($folder, \&differ) : check());

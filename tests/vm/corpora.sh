@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016 # single quotes hold what the other system expands
-# Makes the data that "make bench-zram" compresses, once, from Debian packages alone: prints the folder that holds, each as an ext4 file system of some
-# 160 MB without anything else on it,
+# Makes the data that "make bench-zram" compresses, once, from Debian packages alone: prints the
+# folder that holds, each as an ext4 file system of some 160 MB without anything else on it,
 #   database.img   a cluster of PostgreSQL after pgbench has filled it and worked on it
 #   libraries.img  programs and libraries: /usr/bin and /usr/lib of a small system
 #   source.img     the headers of Linux: C, many files of some KiB
@@ -20,8 +20,10 @@ readonly packages=postgresql,linux-headers-amd64,python3,perl,git,libc6-dev,gcc
 # Packages stay where apt puts them, and changelogs are kept: both are data here.
 corpora_system() { # FOLDER
 	mmdebstrap --quiet --variant=apt --components=main --include="$packages" \
-		--aptopt='Apt::Install-Recommends "false"' --aptopt='APT::Keep-Downloaded-Packages "true"' \
-		--skip=cleanup/apt/cache --customize-hook='cp -a "$1/var/cache/apt/archives" "$1/packed"' trixie "$1"
+		--aptopt='Apt::Install-Recommends "false"' \
+		--aptopt='APT::Keep-Downloaded-Packages "true"' \
+		--skip=cleanup/apt/cache \
+		--customize-hook='cp -a "$1/var/cache/apt/archives" "$1/packed"' trixie "$1"
 }
 
 corpora_database() { # SYSTEM: fills /database of it
@@ -50,7 +52,8 @@ corpora_image() { # FOLDER IMAGE: as much of the folder as there is room for
 		awk -v room=$((megabytes * 900000)) '{ n += int(($1 + 4095) / 4096) * 4096 + 256; if (n <= room) { sub(/^[0-9]+ /, ""); print } }' >"$list"
 	mkdir "$2.tree"
 	tar -C "$1" -cf - --no-recursion -T "$list" | tar -C "$2.tree" -xf - --no-same-owner
-	mke2fs -q -t ext4 -b 4096 -i 8192 -m 0 -O ^has_journal,^resize_inode -d "$2.tree" "$2" "${megabytes}000k"
+	mke2fs -q -t ext4 -b 4096 -i 8192 -m 0 -O ^has_journal,^resize_inode -d "$2.tree" "$2" \
+		"${megabytes}000k"
 	rm -rf "$2.tree" "$list"
 }
 
@@ -59,7 +62,8 @@ main() {
 	out=$cache/corpora-$(sha256sum <"$here/corpora.sh" | cut -c1-16)
 	if [[ ! -e $out ]]; then
 		mkdir -p "$cache"
-		work=$(mktemp -d "$cache/build.XXXXXX") # global: the EXIT trap outlives this function
+		# global: the EXIT trap outlives this function
+		work=$(mktemp -d "$cache/build.XXXXXX")
 		trap 'rm -rf "$work"' EXIT
 		{
 			corpora_system "$work/system"
@@ -67,8 +71,11 @@ main() {
 			corpora_mail "$work/system"
 			mkdir "$work/system/libraries" "$work/out"
 			mv "$work/system/usr/src" "$work/system/source"
-			cp -a "$work/system/usr/lib" "$work/system/usr/bin" "$work/system/libraries/"
-			for name in "${names[@]}"; do corpora_image "$work/system/$name" "$work/out/$name.img"; done
+			cp -a "$work/system/usr/lib" "$work/system/usr/bin" \
+				"$work/system/libraries/"
+			for name in "${names[@]}"; do
+				corpora_image "$work/system/$name" "$work/out/$name.img"
+			done
 		} >&2
 		mv "$work/out" "$out"
 	fi

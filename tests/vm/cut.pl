@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# cut.pl PID IMAGE PERCENT SEED: a power cut, seen by a disk. PID is an nbdkit whose cache filter holds what was not flushed to IMAGE, and
-# which is stopped. PERCENT of the 4 KiB blocks that differ, picked by SEED, still reach the image. Prints how many are lost, and kept.
+# cut.pl PID IMAGE PERCENT SEED: a power cut, seen by a disk. PID is an nbdkit whose cache filter
+# holds what was not flushed to IMAGE, and which is stopped. PERCENT of the 4 KiB blocks that
+# differ, picked by SEED, still reach the image. Prints how many are lost, and kept.
 use strict;
 use warnings;
 use constant { BLOCK => 4096, SEEK_DATA => 3, SEEK_HOLE => 4 };

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Prints the path of the QEMU that the test bench runs: tests/vm/emulator.sh
-# Emulating, QEMU 10 runs what bash scripts do a good deal faster than the 7.2 of Debian 12. So where the system's own is older, Debian 13's is unpacked
-# into the cache, with its libraries, once: nothing is installed. If that can't be done, the system's own.
+# Emulating, QEMU 10 runs what bash scripts do a good deal faster than the 7.2 of Debian 12. So
+# where the system's own is older, Debian 13's is unpacked into the cache, with its libraries, once:
+# nothing is installed. If that can't be done, the system's own.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 
@@ -14,12 +15,15 @@ emulator_is_new() { # its major version; "QEMU emulator version 7.2.22 (Debian â
 	((version >= wanted))
 }
 
-# Unpacks Debian 13's QEMU and what starts it: its own loader with its own libraries, since those of the system are older.
+# Unpacks Debian 13's QEMU and what starts it: its own loader with its own libraries, since those of
+# the system are older.
 emulator_unpack() { # FOLDER
 	local out=$1 new=$1.new
 	rm -rf "$new"
 	mkdir -p "$new"
-	mmdebstrap --quiet --variant=extract --include=qemu-system-x86,qemu-system-data,seabios "$release" "$new/root" >&2 || return
+	mmdebstrap --quiet --variant=extract --include=qemu-system-x86,qemu-system-data,seabios \
+		"$release" "$new/root" >&2 ||
+		return
 	cat >"$new/qemu-system-x86_64" <<-'END'
 		#!/bin/bash
 		root=${BASH_SOURCE[0]%/*}/root

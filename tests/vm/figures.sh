@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # backquotes are Markdown
-# What the makers of docs/*-figures.md share: bench, bench-rebuild, bench-scale. Each runs one case, or is given by FROM=FILE a run of it that was kept.
+# What the makers of docs/*-figures.md share: bench, bench-rebuild, bench-scale. Each runs one case,
+# or is given by FROM=FILE a run of it that was kept.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 
@@ -26,8 +27,13 @@ figures_run() {
 	[[ -z $RUN ]] || return 0
 	RUN=$here/../../build/$1.txt
 	before=$(stolen_since)
-	RAMRAID_DEB=$(printf '%s\n' "$here"/../../build/ramraid_*_all.deb | sort -V | tail -n1) "$here/case.sh" "$1" "$release" </dev/null | tee "$RUN"
-	echo "processor time that the host gave to others: $(stolen "$before" "$(stolen_since)") %" >>"$RUN"
+	RAMRAID_DEB=$(printf '%s\n' "$here"/../../build/ramraid_*_all.deb | sort -V | tail -n1) \
+		"$here/case.sh" "$1" "$release" </dev/null |
+		tee "$RUN"
+	echo \
+		"processor time that the host gave to others: \
+$(stolen "$before" "$(stolen_since)") %" \
+		>>"$RUN"
 }
 
 # figures_fact NAME: what the run says of itself; fails when it does not.

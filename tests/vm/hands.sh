@@ -1,5 +1,5 @@
-# Disks that are pulled out of a running machine and plugged in again, by QEMU: the guest sees them go and come as from a cable. Sourced by
-# tests/vm/machine.sh.
+# Disks that are pulled out of a running machine and plugged in again, by QEMU: the guest sees them
+# go and come as from a cable. Sourced by tests/vm/machine.sh.
 # shellcheck shell=bash
 
 VM_PLUGGED=0 # how often a disk was plugged in: each time its image needs a new name in QEMU
@@ -7,7 +7,8 @@ VM_PLUGGED=0 # how often a disk was plugged in: each time its image needs a new 
 # vm_qmp COMMAND…: QEMU's own commands (JSON); returns 1, with the answer, when one fails.
 vm_qmp() {
 	local answer
-	answer=$(printf '%s\n' '{"execute": "qmp_capabilities"}' "$@" | socat -t 1 - "UNIX-CONNECT:$VM/qmp.sock")
+	answer=$(printf '%s\n' '{"execute": "qmp_capabilities"}' "$@" |
+		socat -t 1 - "UNIX-CONNECT:$VM/qmp.sock")
 	! grep '"error"' <<<"$answer" >&2
 }
 
@@ -19,7 +20,8 @@ vm_plug() {
 	VM_PLUGGED=$((VM_PLUGGED + 1))
 	node=$1-$VM_PLUGGED
 	file='"driver": "file", "filename": "'"$VM/disks/$1.img"'", "cache": {"direct": true}'
-	[[ ! -v VM_SERVED[$1] ]] || file='"driver": "nbd", "server": {"type": "unix", "path": "'"$VM/$1.nbd"'"}'
+	[[ ! -v VM_SERVED[$1] ]] ||
+		file='"driver": "nbd", "server": {"type": "unix", "path": "'"$VM/$1.nbd"'"}'
 	vm_qmp '{"execute": "blockdev-add", "arguments": {"node-name": "'"$node"'", "driver": "raw", "file": {'"$file"'}}}' || return
 	for ((i = 0; i < 20; i++)); do
 		! vm_qmp '{"execute": "device_add", "arguments": {"driver": "scsi-hd", "id": "dev-'"$1"'", "drive": "'"$node"'", "bus": "scsi0.0", "serial": "'"$1"'", "write-cache": "on"}}' \
@@ -30,20 +32,27 @@ vm_plug() {
 	return 1
 }
 
-# vm_grow NAME BYTES: the disk becomes as large while the guest uses it, as a volume of a storage system does.
-vm_grow() { vm_qmp '{"execute": "block_resize", "arguments": {"device": "'"$1"'", "size": '"$2"'}}'; }
+# vm_grow NAME BYTES: the disk becomes as large while the guest uses it, as a volume of a storage
+# system does.
+vm_grow() {
+	vm_qmp '{"execute": "block_resize", "arguments": {"device": "'"$1"'", "size": '"$2"'}}'
+}
 
 # vm_throttle NAME BYTES: what may be read of the disk in a second from now on; 0: no limit.
 vm_throttle() {
 	vm_qmp '{"execute": "block_set_io_throttle", "arguments": {"device": "'"$1"'", "bps_rd": '"$2"', "bps": 0, "bps_wr": 0, "iops": 0, "iops_rd": 0, "iops_wr": 0}}'
 }
 
-# vm_hands: from now on does what the guest asks for at its port "hands": "unplug NAME" and "plug NAME", one a line. Ends with the case.
+# vm_hands: from now on does what the guest asks for at its port "hands": "unplug NAME" and "plug
+# NAME", one a line. Ends with the case.
 vm_hands() {
 	: >>"$VM/hands"
 	tail --pid=$$ -n +1 -f "$VM/hands" 2>/dev/null | while read -r verb disk; do
 		case $verb in
-		plug | unplug) "vm_$verb" "$disk" >>"$VM/hands.log" 2>&1 || echo "$verb $disk failed" >>"$VM/hands.log" ;;
+		plug | unplug)
+			"vm_$verb" "$disk" >>"$VM/hands.log" 2>&1 ||
+				echo "$verb $disk failed" >>"$VM/hands.log"
+			;;
 		esac
 	done &
 }
@@ -51,6 +60,18 @@ vm_hands() {
 # What guest scripts say then, instead of the prelude's: gone NAME…, back NAME….
 # shellcheck disable=SC2034,SC2016 # for cases; expanded by the guest
 readonly VM_HANDS='
-gone() { for d; do echo "unplug $d" >/dev/virtio-ports/hands; done; for d; do for i in $(seq 300); do [ -e $(leg $d) ] || break; sleep 0.1; done; [ ! -e $(leg $d) ]; done; }
-back() { for d; do echo "plug $d" >/dev/virtio-ports/hands; done; for d; do for i in $(seq 300); do [ -e $(leg $d) ] && break; sleep 0.1; done; [ -e $(leg $d) ]; done; settle; }
+gone() {
+	for d; do echo "unplug $d" >/dev/virtio-ports/hands; done
+	for d; do
+		for i in $(seq 300); do [ -e $(leg $d) ] || break; sleep 0.1; done
+		[ ! -e $(leg $d) ]
+	done
+}
+back() {
+	for d; do echo "plug $d" >/dev/virtio-ports/hands; done
+	for d; do
+		for i in $(seq 300); do [ -e $(leg $d) ] && break; sleep 0.1; done; [ -e $(leg $d) ]
+	done
+	settle
+}
 '

@@ -1,5 +1,6 @@
-# What the cases share that kill ramraid between its steps: sourced by them. The guest's /root/killed is the program itself, which
-# ends itself just before it does what it announces as "+ $AT …".
+# What the cases share that kill ramraid between its steps: sourced by them. The guest's
+# /root/killed is the program itself, which ends itself just before it does what it announces as "+
+# $AT …".
 # shellcheck shell=bash disable=SC2016,SC2034 # single quotes hold what the guest expands; the cases use it
 readonly killer='cat >/root/killed <<\END
 set -Eeuo pipefail; shopt -s inherit_errexit; export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin; umask 022

@@ -1,34 +1,49 @@
-# One virtual machine of the test bench: its disks, its boots and its ends. Sourced by tests/vm/case.sh.
+# One virtual machine of the test bench: its disks, its boots and its ends. Sourced by
+# tests/vm/case.sh.
 # shellcheck disable=SC2016,SC2046,SC2012,SC2154 # single quotes hold what the guest expands; names here are ours and plain; "here" is case.sh's
 # shellcheck shell=bash
 #
-# A machine is a folder ($VM):  root.qcow2 (overlay), boot.img, disks/NAME.img, and while it runs serial.log, *.sock and pid.
-# The guest's disks are virtio-scsi with serial = NAME: /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_NAME. QEMU opens the image itself, or,
-# for "served" disks, talks to an nbdkit with an honest write cache: served.sh.
+# A machine is a folder ($VM):  root.qcow2 (overlay), boot.img, disks/NAME.img, and while it runs
+#                               serial.log, *.sock and pid.
+# The guest's disks are virtio-scsi with serial = NAME:
+# /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_NAME. QEMU opens the image itself, or, for "served"
+# disks, talks to an nbdkit with an honest write cache: served.sh.
 
 # shellcheck source=tests/vm/served.sh
 source "$here/served.sh"
 # shellcheck source=tests/vm/hands.sh
 source "$here/hands.sh"
 
-# Seconds to wait for a boot up to the agent's first word, for one command, and for a clean shutdown. TCG is slow, CI slower.
-BOOT_SECONDS=${BOOT_SECONDS:-420} EXEC_SECONDS=${EXEC_SECONDS:-600} STOP_SECONDS=${STOP_SECONDS:-420}
+# Seconds to wait for a boot up to the agent's first word, for one command, and for a clean
+# shutdown. TCG is slow, CI slower.
+BOOT_SECONDS=${BOOT_SECONDS:-420} EXEC_SECONDS=${EXEC_SECONDS:-600} \
+	STOP_SECONDS=${STOP_SECONDS:-420}
 
-# One processor: emulated ones do not always see each other's patches of kernel text (a half patched jump label, and a
-# panic, has been seen), and two machines side by side use the host's cores anyway.
+# One processor: emulated ones do not always see each other's patches of kernel text (a half patched
+# jump label, and a panic, has been seen), and two machines side by side use the host's cores
+# anyway.
 VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
-# Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at boot, speculation barriers, clock checks.
+# Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at
+# boot, speculation barriers, clock checks.
 VM_FASTER='lsm=capability mitigations=off tsc=reliable audit=0 nowatchdog cryptomgr.notests'
-VM_WARM=''              # yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be deleted for a cold one
-VM_COUNTED=''           # yes: its clock counts instructions, one a nanosecond, whatever the host does meanwhile: what it measures is the same each time
-VM_DISKS=()             # in the order in which they are attached
-declare -A VM_DISK_OPTS # NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that slot of the PCI bus; or blocks=BYTES: of logical blocks of that size
-declare -A VM_SERIALS   # NAME → its serial number, if that is not its name
-declare -A VM_BAD=()    # NAME → sectors (of 512 bytes) of that disk that can't be read, from the next boot on
+# yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be
+# deleted for a cold one
+VM_WARM=''
+# yes: its clock counts instructions, one a nanosecond, whatever the host does meanwhile: what it
+# measures is the same each time
+VM_COUNTED=''
+VM_DISKS=() # in the order in which they are attached
+# NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that
+# slot of the PCI bus; or blocks=BYTES: of logical blocks of that size
+declare -A VM_DISK_OPTS
+declare -A VM_SERIALS # NAME → its serial number, if that is not its name
+# NAME → sectors (of 512 bytes) of that disk that can't be read, from the next boot on
+declare -A VM_BAD=()
 
 vm_cache() { printf '%s\n' "${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}"; }
 
-# vm_new FOLDER FROM: makes a machine from a state folder (root.img or root.qcow2, boot.img, disks/).
+# vm_new FOLDER FROM: makes a machine from a state folder (root.img or root.qcow2, boot.img,
+# disks/).
 vm_new() {
 	local from=$2 backing=$2/root.img format=raw
 	VM=$1
@@ -39,7 +54,8 @@ vm_new() {
 	[[ ! -d $from/disks ]] || cp -a --sparse=always -- "$from/disks/." "$VM/disks/"
 }
 
-# vm_disk NAME SIZE [DRIVE-OPTIONS | served [NBDKIT-WORDS…]]: declares a disk; an image that the state brought along keeps its contents.
+# vm_disk NAME SIZE [DRIVE-OPTIONS | served [NBDKIT-WORDS…]]: declares a disk; an image that the
+# state brought along keeps its contents.
 vm_disk() {
 	[[ -e $VM/disks/$1.img ]] || truncate -s "$2" "$VM/disks/$1.img"
 	VM_DISKS+=("$1")
@@ -50,7 +66,8 @@ vm_disk() {
 	fi
 }
 
-# vm_root_is served [NBDKIT-WORDS…]: how the system's own disk is attached; else by QEMU itself, which then need not flush it.
+# vm_root_is served [NBDKIT-WORDS…]: how the system's own disk is attached; else by QEMU itself,
+# which then need not flush it.
 vm_root_is() {
 	VM_SERVED[root]=${*:2}
 	# What nbdkit serves cannot grow.
@@ -64,7 +81,8 @@ vm_root_drive() {
 	fi
 }
 
-# The accelerator: kvm only if a guest's kernel really reaches its init under it. Probed once in each life of the host.
+# The accelerator: kvm only if a guest's kernel really reaches its init under it. Probed once in
+# each life of the host.
 vm_accel() {
 	local note
 	note=$(vm_cache)/accel-$(</proc/sys/kernel/random/boot_id)
@@ -76,8 +94,9 @@ vm_probe_kvm() { # NOTE
 	local log i accel='tcg,thread=multi'
 	log=$(mktemp)
 	if [[ -w /dev/kvm ]]; then
-		timeout -s KILL 20 "$VM_EMULATOR" -M q35 -accel kvm -cpu host -m 512M -nodefaults -display none -no-reboot \
-			-serial "file:$log" -kernel "$VM_KERNEL" -initrd "$VM/initrd" -append 'console=ttyS0 break=top' &>/dev/null &
+		timeout -s KILL 20 "$VM_EMULATOR" -M q35 -accel kvm -cpu host -m 512M -nodefaults \
+			-display none -no-reboot -serial "file:$log" -kernel "$VM_KERNEL" \
+			-initrd "$VM/initrd" -append 'console=ttyS0 break=top' &>/dev/null &
 		for ((i = 0; i < 40; i++)); do
 			sleep 0.5
 			! grep -qs 'Run /init as init process' "$log" || {
@@ -92,20 +111,23 @@ vm_probe_kvm() { # NOTE
 	printf '%s\n' "$accel" >"$1"
 }
 
-# Copies the kernel and the initrd of the guest's own /boot out, so that what update-initramfs wrote is what boots.
+# Copies the kernel and the initrd of the guest's own /boot out, so that what update-initramfs wrote
+# is what boots.
 vm_take_kernel() {
 	local version
 	e2fsck -fp "$VM/boot.img" >/dev/null || (($? < 4))
-	version=$(debugfs -R 'ls -p /' "$VM/boot.img" 2>/dev/null | grep -o 'vmlinuz-[^/]*' | sort -V | tail -n1)
+	version=$(debugfs -R 'ls -p /' "$VM/boot.img" 2>/dev/null | grep -o 'vmlinuz-[^/]*' |
+		sort -V | tail -n1)
 	debugfs -R "dump /$version $VM/vmlinuz" "$VM/boot.img" 2>/dev/null
 	debugfs -R "dump /initrd.img-${version#vmlinuz-} $VM/initrd" "$VM/boot.img" 2>/dev/null
 	[[ -s $VM/vmlinuz && -s $VM/initrd ]]
 	vm_unpack_kernel
 }
 
-# Sets VM_KERNEL to the kernel as QEMU shall start it: unpacked, which takes an emulated machine seconds at every boot, and the cache once. Where the
-# packed kernel lies in the file: linux Documentation/arch/x86/boot.rst, setup_sects and payload_offset. As it is, if that can't be done or this
-# kernel can't be started unpacked (no PVH entry).
+# Sets VM_KERNEL to the kernel as QEMU shall start it: unpacked, which takes an emulated machine
+# seconds at every boot, and the cache once. Where the packed kernel lies in the file: linux
+# Documentation/arch/x86/boot.rst, setup_sects and payload_offset. As it is, if that can't be done
+# or this kernel can't be started unpacked (no PVH entry).
 vm_unpack_kernel() {
 	local sum sectors offset length magic program=''
 	read -r sum _ < <(sha256sum "$VM/vmlinuz")
@@ -121,7 +143,10 @@ vm_unpack_kernel() {
 	esac
 	# The last four bytes are its size unpacked, which these programs take for rubbish.
 	# shellcheck disable=SC2086 # program and options
-	[[ -z $program ]] || tail -c "+$((offset + 1))" "$VM/vmlinuz" | head -c $((length - 4)) | $program >"$VM/vmlinux" 2>/dev/null || :
+	[[ -z $program ]] ||
+		tail -c "+$((offset + 1))" "$VM/vmlinuz" | head -c $((length - 4)) |
+		$program >"$VM/vmlinux" 2>/dev/null ||
+		:
 	if readelf -nW "$VM/vmlinux" 2>/dev/null | grep -q '0x00000012'; then
 		mv "$VM/vmlinux" "$VM_KERNEL"
 	else
@@ -135,7 +160,8 @@ vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
 	for disk in "${VM_DISKS[@]}"; do
 		from=$VM/disks/$disk.img,cache=none
 		[[ ! -v VM_BAD[$disk] ]] || from=blkdebug:$(vm_bad "$disk"):$from
-		# With this mode the guest is told that there is a write cache, and its flushes are passed on.
+		# With this mode the guest is told that there is a write cache, and its flushes are
+		# passed on.
 		[[ ! -v VM_SERVED[$disk] ]] || from=$(vm_served_url "$disk"),cache=writeback
 		more=${VM_DISK_OPTS[$disk]-} device=scsi-hd,bus=scsi0.0
 		if [[ $more == blocks=* ]]; then
@@ -146,7 +172,8 @@ vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
 			device=${more%%,*} more=${more#"${more%%,*}"}
 			device=nvme,addr=${device#nvme=} more=${more#,}
 		fi
-		printf '%s\n' -drive "if=none,id=$disk,file=$from,format=raw${more:+,$more}" -device "$device,id=dev-$disk,drive=$disk,serial=${VM_SERIALS[$disk]-$disk}"
+		printf '%s\n' -drive "if=none,id=$disk,file=$from,format=raw${more:+,$more}" \
+			-device "$device,id=dev-$disk,drive=$disk,serial=${VM_SERIALS[$disk]-$disk}"
 	done
 }
 
@@ -161,7 +188,8 @@ vm_bad() {
 
 # Starts QEMU and waits until the guest's agent speaks.
 vm_boot() {
-	local accel cpu=qemu64 drives memory=() counted=() i getty=systemd.mask=serial-getty@ttyS0.service
+	local accel cpu=qemu64 drives memory=() counted=() i \
+	getty=systemd.mask=serial-getty@ttyS0.service
 	vm_take_kernel
 	VM_EMULATOR=${VM_EMULATOR:-$("$here/emulator.sh")}
 	accel=$(vm_accel)
@@ -169,19 +197,28 @@ vm_boot() {
 	[[ $accel != kvm ]] || cpu=host
 	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
 	mapfile -t drives < <(vm_drive_args)
-	[[ -z $VM_WARM ]] || memory=(-object "memory-backend-file,id=memory,size=$VM_MEMORY,mem-path=$VM/memory,share=on" -machine memory-backend=memory)
+	[[ -z $VM_WARM ]] ||
+		memory=(-object
+			"memory-backend-file,id=memory,size=$VM_MEMORY,mem-path=$VM/memory,share=on"
+			-machine memory-backend=memory)
 	rm -f "$VM"/*.sock
 	vm_serve
-	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" "${counted[@]}" -cpu "$cpu" -m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
+	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" "${counted[@]}" -cpu "$cpu" \
+		-m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
 		-pidfile "$VM/pid" -kernel "$VM_KERNEL" -initrd "$VM/initrd" \
 		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
-		-device virtio-serial-pci -chardev "socket,id=agent,path=$VM/agent.sock,server=on,wait=off" \
+		-device virtio-serial-pci \
+		-chardev "socket,id=agent,path=$VM/agent.sock,server=on,wait=off" \
 		-device virtserialport,chardev=agent,name=bench \
-		-chardev "file,id=told,path=$VM/told,append=on" -device virtserialport,chardev=told,name=told \
-		-chardev "file,id=hands,path=$VM/hands,append=on" -device virtserialport,chardev=hands,name=hands \
-		-qmp "unix:$VM/qmp.sock,server=on,wait=off" -object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng \
-		-drive "if=virtio,format=qcow2,$(vm_root_drive)" -drive "if=virtio,file=$VM/boot.img,format=raw,cache=writeback" \
+		-chardev "file,id=told,path=$VM/told,append=on" \
+		-device virtserialport,chardev=told,name=told \
+		-chardev "file,id=hands,path=$VM/hands,append=on" \
+		-device virtserialport,chardev=hands,name=hands \
+		-qmp "unix:$VM/qmp.sock,server=on,wait=off" \
+		-object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng \
+		-drive "if=virtio,format=qcow2,$(vm_root_drive)" \
+		-drive "if=virtio,file=$VM/boot.img,format=raw,cache=writeback" \
 		-device virtio-scsi-pci,id=scsi0 "${drives[@]}" >>"$VM/qemu.log" 2>&1 </dev/null &
 	VM_QEMU=$!
 	for ((i = 0; i < 100; i++)); do
@@ -204,7 +241,8 @@ vm_connect() {
 	done
 }
 
-# vm_try SCRIPT: runs it in the guest, prints its output, returns its exit code; 250 when the guest did not answer in time.
+# vm_try SCRIPT: runs it in the guest, prints its output, returns its exit code; 250 when the guest
+# did not answer in time.
 vm_try() {
 	local id code out
 	VM_SEQUENCE=$((VM_SEQUENCE + 1))
@@ -248,7 +286,8 @@ vm_down() { # poweroff or reboot
 # What the guest wrote to /dev/virtio-ports/told: outlives a kill.
 vm_told() { cat "$VM/told"; }
 
-# The plug pulled: the guest's memory is gone, and of served disks all that it had not flushed (of the others nothing: the host has it).
+# The plug pulled: the guest's memory is gone, and of served disks all that it had not flushed (of
+# the others nothing: the host has it).
 vm_kill() {
 	[[ -n ${VM_QEMU-} ]] || {
 		vm_served_end
@@ -270,12 +309,17 @@ vm_diagnose() {
 	vm_try '
 		systemctl --failed --no-legend --plain; systemctl list-jobs --no-pager
 		cat /proc/mdstat; lsblk -o NAME,SIZE,FSTYPE,MOUNTPOINT,SERIAL
-		for d in /dev/sd? /dev/nvme?n1 /dev/rd?; do [ -b "$d" ] && mdadm --examine "$d"; done
-		echo "--- of the boot before"; journalctl -b -1 --no-pager -o short-monotonic -u "ramraid*" | tail -n 80
-		echo "--- of this boot"; journalctl -b --no-pager -o short-monotonic | tail -n 250' || echo "(no answer)"
+		for d in /dev/sd? /dev/nvme?n1 /dev/rd?; do
+			[ -b "$d" ] && mdadm --examine "$d"
+		done
+		echo "--- of the boot before"
+		journalctl -b -1 --no-pager -o short-monotonic -u "ramraid*" | tail -n 80
+		echo "--- of this boot"; journalctl -b --no-pager -o short-monotonic | tail -n 250' ||
+		echo "(no answer)"
 }
 
-# vm_send FILE PATH: copies a file of the host into the running guest, in pieces that its line discipline can take.
+# vm_send FILE PATH: copies a file of the host into the running guest, in pieces that its line
+# discipline can take.
 vm_send() {
 	local piece
 	vm_try ": >'$2.b64'" || return

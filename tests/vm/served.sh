@@ -1,19 +1,29 @@
-# Disks behind nbdkit, with a write cache that is lost with the power. Sourced by tests/vm/machine.sh.
+# Disks behind nbdkit, with a write cache that is lost with the power. Sourced by
+# tests/vm/machine.sh.
 # shellcheck shell=bash disable=SC2154 # "here" is case.sh's
 #
-# What the guest writes stays in a temporary file of nbdkit's (--filter=cache, cache=writeback) until the guest flushes, or writes with
-# FUA; only then is it in disks/NAME.img. A power cut freezes the servers, kills QEMU, lets a part of what was not flushed reach the disk
-# (VM_CUT_KEEP percent of the 4 KiB blocks, picked by VM_CUT_SEED: a disk writes its cache out in any order it likes), and kills the servers.
+# What the guest writes stays in a temporary file of nbdkit's (--filter=cache, cache=writeback)
+# until the guest flushes, or writes with FUA; only then is it in disks/NAME.img. A power cut
+# freezes the servers, kills QEMU, lets a part of what was not flushed reach the disk (VM_CUT_KEEP
+# percent of the 4 KiB blocks, picked by VM_CUT_SEED: a disk writes its cache out in any order it
+# likes), and kills the servers.
 
-declare -A VM_SERVED=()                   # NAME → further nbdkit filters (--filter=…) and parameters; "@" is the path $VM/NAME
-declare -A VM_SERVERS=()                  # NAME → process id, while it runs
-VM_CACHE_MODE=${VM_CACHE_MODE:-writeback} # nbdkit-cache-filter(1); "unsafe" is a disk that lies: it says "flushed", and did nothing
+# NAME → further nbdkit filters (--filter=…) and parameters; "@" is the path $VM/NAME
+declare -A VM_SERVED=()
+declare -A VM_SERVERS=() # NAME → process id, while it runs
+# nbdkit-cache-filter(1); "unsafe" is a disk that lies: it says "flushed", and did nothing
+VM_CACHE_MODE=${VM_CACHE_MODE:-writeback}
 VM_CUT_KEEP=0 VM_CUT_SEED=1
-VM_CUT_LOST=0 VM_CUT_KEPT=0 # 4 KiB blocks that were in the caches at the last cut, root's not counted
+# 4 KiB blocks that were in the caches at the last cut, root's not counted
+VM_CUT_LOST=0 VM_CUT_KEPT=0
 
 # The image of a disk; the system's own is "root".
 vm_served_image() {
-	if [[ $1 == root ]]; then printf '%s\n' "$VM/root.qcow2"; else printf '%s\n' "$VM/disks/$1.img"; fi
+	if [[ $1 == root ]]; then
+		printf '%s\n' "$VM/root.qcow2"
+	else
+		printf '%s\n' "$VM/disks/$1.img"
+	fi
 }
 vm_served_url() { printf 'nbd+unix:///?socket=%s/%s.nbd\n' "$VM" "$1"; } # NAME
 
@@ -29,11 +39,16 @@ vm_serve_one() { # NAME
 	local word filters=() parameters=() i mode=$VM_CACHE_MODE
 	[[ $1 != root ]] || mode=writeback # the system has to be there to tell
 	for word in ${VM_SERVED[$1]}; do
-		if [[ $word == --* ]]; then filters+=("$word"); else parameters+=("${word//@/$VM/$1}"); fi
+		if [[ $word == --* ]]; then
+			filters+=("$word")
+		else
+			parameters+=("${word//@/$VM/$1}")
+		fi
 	done
 	rm -f "$VM/$1.nbd"
-	TMPDIR=$VM nbdkit --foreground --unix "$VM/$1.nbd" "${filters[@]}" --filter=cache file "$(vm_served_image "$1")" \
-		cache="$mode" cache-min-block-size=4096 "${parameters[@]}" >>"$VM/nbdkit.log" 2>&1 </dev/null &
+	TMPDIR=$VM nbdkit --foreground --unix "$VM/$1.nbd" "${filters[@]}" --filter=cache file \
+		"$(vm_served_image "$1")" cache="$mode" cache-min-block-size=4096 \
+		"${parameters[@]}" >>"$VM/nbdkit.log" 2>&1 </dev/null &
 	VM_SERVERS[$1]=$!
 	for ((i = 0; i < 100; i++)); do
 		[[ ! -S $VM/$1.nbd ]] || return 0
@@ -57,7 +72,8 @@ vm_served_cut() {
 			echo "the cache of disk $disk could not be read" >&2
 			return 1
 		}
-		[[ $disk == root ]] || VM_CUT_LOST=$((VM_CUT_LOST + lost)) VM_CUT_KEPT=$((VM_CUT_KEPT + kept))
+		[[ $disk == root ]] ||
+			VM_CUT_LOST=$((VM_CUT_LOST + lost)) VM_CUT_KEPT=$((VM_CUT_KEPT + kept))
 	done
 	vm_served_end
 }

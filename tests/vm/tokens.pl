@@ -49,7 +49,8 @@ sub make_blocks {
 
 sub write_blocks {
 	my ($path, $count, $generation, $how) = @_;
-	sysopen my $file, $path, O_WRONLY | {direct => O_DIRECT | O_DSYNC, lazy => O_DIRECT, sync => 0}->{$how} or die "$path: $!\n";
+	sysopen my $file, $path, O_WRONLY | {direct => O_DIRECT | O_DSYNC, lazy => O_DIRECT,
+		sync => 0}->{$how} or die "$path: $!\n";
 	# O_DIRECT wants memory that is aligned.
 	my $memory = "\0" x (2 * BLOCK);
 	my $address = unpack 'J', pack 'p', $memory;
@@ -58,7 +59,8 @@ sub write_blocks {
 		my @batch = map { int rand $count } 1 .. ($how eq 'sync' ? 1 + int rand 8 : 1);
 		for my $number (@batch) {
 			substr($memory, $aligned - $address, BLOCK) = block($number, $generation);
-			syscall(SYS_PWRITE, fileno $file, $aligned, BLOCK, $number * BLOCK) == BLOCK or die "$path: $!\n";
+			syscall(SYS_PWRITE, fileno $file, $aligned, BLOCK,
+				$number * BLOCK) == BLOCK or die "$path: $!\n";
 			$number = [$number, $generation++];
 		}
 		if ($how eq 'lazy') { select undef, undef, undef, 0.005; next }
@@ -93,7 +95,8 @@ sub check_blocks {
 		my ($generation) = $found =~ /\Ablock $number generation (\d+) *\n/;
 		if (!defined $generation || $found ne block($number, $generation)) {
 			$wrong += BLOCK;
-			print "WRONG: block $number of $name: ", join(' | ', map { substr($found, $_ * 64, 40) =~ s/[^ -~]+/?/gr } 0, 8, 16, 32, 63), "\n";
+			print "WRONG: block $number of $name: ", join(' | ', map { substr($found,
+				$_ * 64, 40) =~ s/[^ -~]+/?/gr } 0, 8, 16, 32, 63), "\n";
 		} elsif ($generation < $least->{$number}) {
 			$lost += BLOCK;
 			print "LOST: block $number of $name has generation $generation, but $least->{$number} was acknowledged\n";
@@ -108,7 +111,8 @@ sub check {
 	while (<$lines>) {
 		my ($kind, @words) = split;
 		check_token($folder, @words) if $kind eq 'token';
-		$least{$words[0]}{$words[1]} = $words[2] if $kind eq 'block' && $words[2] >= ($least{$words[0]}{$words[1]} // 0);
+		$least{$words[0]}{$words[1]} = $words[2]
+			if $kind eq 'block' && $words[2] >= ($least{$words[0]}{$words[1]} // 0);
 	}
 	check_blocks($folder, $_, $least{$_}) for sort keys %least;
 	print "$tokens $blocks $read $lost $wrong\n";

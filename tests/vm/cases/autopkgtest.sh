@@ -1,4 +1,5 @@
-# The test that the package brings for Debian's own test machines (debian/tests/mirror), on two whole disks instead of partitions in files.
+# The test that the package brings for Debian's own test machines (debian/tests/mirror), on two
+# whole disks instead of partitions in files.
 checked_on trixie
 long
 from installed

@@ -1,5 +1,6 @@
-# A disk leg that md could not write some blocks to, and keeps in sync: it has them in no place, and the RAM leg has them alone. Told, kept, saved at the
-# shutdown, and put back. And a disk that comes back after a boot without it, whose device number is beyond the number of slots.
+# A disk leg that md could not write some blocks to, and keeps in sync: it has them in no place, and
+# the RAM leg has them alone. Told, kept, saved at the shutdown, and put back. And a disk that comes
+# back after a boot without it, whose device number is beyond the number of slots.
 checked_on trixie
 long
 image stacks
@@ -27,51 +28,75 @@ steps() {
 	boot
 	check 'a write that the disk does not take is acknowledged, the leg stays in sync, and the mirror is not whole any more' "$tools"'
 		modprobe dm-flakey; weak | dmsetup create weak; settle
-		ramraid create --yes data /dev/disk/by-id/dm-name-weak; echo MEMBER_TIMEOUT=1s >>/etc/ramraid/data.conf; ramraid remember
+		ramraid create --yes data /dev/disk/by-id/dm-name-weak
+		echo MEMBER_TIMEOUT=1s >>/etc/ramraid/data.conf; ramraid remember
 		test "$(slots data)" = UU; test -z "$(bad)"
 		offset=$(cat /sys/block/$(md data)/md/dev-dm-*/offset)
-		weak $((offset + 512 * 128)) 128 >/root/table; cat /root/table; dmsetup suspend weak; dmsetup load weak /root/table; dmsetup resume weak
-		dd if=/dev/urandom of=/root/block bs=64k count=1 status=none; dd if=/root/block of=/dev/md/data bs=64k seek=512 oflag=direct conv=fsync status=none
+		weak $((offset + 512 * 128)) 128 >/root/table; cat /root/table; dmsetup suspend weak
+		dmsetup load weak /root/table; dmsetup resume weak
+		dd if=/dev/urandom of=/root/block bs=64k count=1 status=none
+		dd if=/root/block of=/dev/md/data bs=64k seek=512 oflag=direct conv=fsync \
+			status=none
 		sha256sum </root/block >/root/sum; data | cmp - /root/sum; sync
 		bad; test -n "$(bad)"; test "$(slots data)" = UU
-		ramraid status data >/root/out || test $? = 1; cat /root/out; grep "^data: degraded" /root/out; grep "ONLY GOOD COPY" /root/out
-		ramraid check data >/root/out 2>&1 || :; cat /root/out; grep "md could not write some blocks: only the RAM leg has them" /root/out'
+		ramraid status data >/root/out || test $? = 1; cat /root/out
+		grep "^data: degraded" /root/out; grep "ONLY GOOD COPY" /root/out
+		ramraid check data >/root/out 2>&1 || :; cat /root/out
+		grep "md could not write some blocks: only the RAM leg has them" /root/out'
 	check 'detach and stop keep the RAM leg, and say why' "$tools"'
 		for verb in detach stop; do
-			code=0; ramraid $verb data >/root/out 2>&1 || code=$?; cat /root/out; test $code = 4
+			code=0; ramraid $verb data >/root/out 2>&1 || code=$?; cat /root/out
+			test $code = 4
 			grep "is the only good copy and no disk leg can take it: keeping it. md could not write some blocks of the disk legs" /root/out
 			test "$(slots data)" = UU; data | cmp - /root/sum
 		done
-		for i in $(seq 100); do [ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2; done; systemctl is-active ramraid@data'
+		for i in $(seq 100); do
+			[ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2
+		done
+		systemctl is-active ramraid@data'
 	reboot
 	check 'the shutdown has saved it, and the disk, good again, takes it from there' "$tools"'
 		ls -l /var/lib/ramraid/data/rescue-*; weak | dmsetup create weak; settle
 		fails ramraid start data
 		ramraid restore --yes data; ramraid wait --timeout=2min data
-		test "$(slots data)" = UU; test -z "$(bad)"; data | cmp - /root/sum; test "$(compare data)" = 0
+		test "$(slots data)" = UU; test -z "$(bad)"; data | cmp - /root/sum
+		test "$(compare data)" = 0
 		ramraid stop data; systemctl disable ramraid@data'
 	check 'a mirror of disks of which one was replaced by mdadm, and has a number beyond the slots' '
-		mdadm --create /dev/md/old --run --level=1 --raid-devices=2 --bitmap=internal --write-zeroes $(leg A) $(leg B) || mdadm --create /dev/md/old --run --level=1 --raid-devices=2 --bitmap=internal $(leg A) $(leg B)
-		mdadm --wait /dev/md/old || :; mdadm /dev/md/old --add $(leg C); mdadm /dev/md/old --fail $(leg B) --remove $(leg B) || { sleep 1; mdadm /dev/md/old --remove $(leg B); }
+		mdadm --create /dev/md/old --run --level=1 --raid-devices=2 --bitmap=internal \
+			--write-zeroes $(leg A) $(leg B) ||
+			mdadm --create /dev/md/old --run --level=1 --raid-devices=2 \
+				--bitmap=internal $(leg A) $(leg B)
+		mdadm --wait /dev/md/old || :; mdadm /dev/md/old --add $(leg C)
+		mdadm /dev/md/old --fail $(leg B) --remove $(leg B) || {
+			sleep 1; mdadm /dev/md/old --remove $(leg B)
+		}
 		mdadm --wait /dev/md/old || :; mdadm --zero-superblock $(leg B)
-		ramraid adopt --yes old /dev/md/old; test "$(slots old)" = UUU; cat /proc/mdstat; grep "sd[a-z]*\[2\]" /proc/mdstat
+		ramraid adopt --yes old /dev/md/old; test "$(slots old)" = UUU; cat /proc/mdstat
+		grep "sd[a-z]*\[2\]" /proc/mdstat
 		echo MEMBER_TIMEOUT=2s >>/etc/ramraid/old.conf; sync'
 	power_off
 	VM_DISKS=(A)
 	boot
 	check 'a boot without it' '
-		ramraid wait --timeout=1min old || :; cat /proc/mdstat; test "$(cat /sys/block/$(md old)/md/degraded)" = 1; dd if=/dev/urandom of=/dev/md/old bs=1M count=1 seek=20 oflag=direct status=none; sync'
+		ramraid wait --timeout=1min old || :; cat /proc/mdstat
+		test "$(cat /sys/block/$(md old)/md/degraded)" = 1
+		dd if=/dev/urandom of=/dev/md/old bs=1M count=1 seek=20 oflag=direct status=none
+		sync'
 	vm_plug C
 	check 'it comes, and is put back' '
-		for i in $(seq 600); do [ "$(slots old)" = UUU ] && break; sleep 0.2; done; cat /proc/mdstat; test "$(slots old)" = UUU; test "$(compare old)" = 0
+		for i in $(seq 600); do [ "$(slots old)" = UUU ] && break; sleep 0.2; done
+		cat /proc/mdstat; test "$(slots old)" = UUU; test "$(compare old)" = 0
 		journalctl -b -o cat | grep -- "--re-add /dev/$(basename $(node C))"'
 	check 'more of them than sysfs shows, and then one that both disks lack: it is not taken for good' '
 		d=/sys/block/$(md old)/md; ramraid status old
 		a=$d/dev-$(basename $(node A)) c=$d/dev-$(basename $(node C))
 		block() { echo "$(($(cat $1/offset) + 100000 + $2 * 40)) 8" >$1/bad_blocks; }
 		for i in $(seq 0 499); do block $c $i; done
-		test $(wc -c <$c/bad_blocks) = 4095; tail -n 1 $c/bad_blocks; fails grep "^$(($(cat $c/offset) + 100000 + 490 * 40)) 8$" $c/bad_blocks
-		code=0; ramraid status old >/root/out || code=$?; cat /root/out; test $code = 1; grep "^old: degraded" /root/out; fails grep "ONLY GOOD COPY" /root/out
+		test $(wc -c <$c/bad_blocks) = 4095; tail -n 1 $c/bad_blocks
+		fails grep "^$(($(cat $c/offset) + 100000 + 490 * 40)) 8$" $c/bad_blocks
+		code=0; ramraid status old >/root/out || code=$?; cat /root/out; test $code = 1
+		grep "^old: degraded" /root/out; fails grep "ONLY GOOD COPY" /root/out
 		block $a 490
 		ramraid status old >/root/out || :; cat /root/out; grep "ONLY GOOD COPY" /root/out
 		code=0; ramraid detach old || code=$?; test $code = 4; test "$(slots old)" = UUU'

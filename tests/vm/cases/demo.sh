@@ -1,5 +1,6 @@
-# make demo: the main job from nothing, told while it happens. The disks are throttled to the read and write rates that the published
-# recipe measured on its hard disks (464 and 352 IOPS), so that the difference can be seen; absolute figures are the emulator's.
+# make demo: the main job from nothing, told while it happens. The disks are throttled to the read
+# and write rates that the published recipe measured on its hard disks (464 and 352 IOPS), so that
+# the difference can be seen; absolute figures are the emulator's.
 from base
 disk A 160M throttling.iops-read=464,throttling.iops-write=352
 disk B 160M throttling.iops-read=464,throttling.iops-write=352
@@ -27,7 +28,10 @@ steps() {
 	type_ 'cat /etc/debian_version; uname -r
 		lsblk --nodeps -o NAME,SIZE,SERIAL $(node A) $(node B)'
 	chapter 'install the package'
-	show 'DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends /root/ramraid.deb 2>&1 | tail -n 4'
+	show '
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+			/root/ramraid.deb 2>&1 |
+			tail -n 4'
 	chapter 'make the mirror'
 	type_ "ramraid create --yes data /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_A /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_B"
 	type_ 'ramraid status
@@ -58,6 +62,7 @@ steps() {
 	chapter 'pull the plug, and boot once more'
 	kill_power
 	boot
-	check 'the mirror is whole, mounted, and the data is there' 'test "$(slots data)" = UUU; findmnt /srv/data && sha256sum -c /root/sum'
+	check 'the mirror is whole, mounted, and the data is there' '
+		test "$(slots data)" = UUU; findmnt /srv/data && sha256sum -c /root/sum'
 	type_ 'ramraid status'
 }

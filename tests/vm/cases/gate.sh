@@ -1,4 +1,5 @@
-# What waits, for how long, and what happens when the time is up. The disks are slow enough for the rebuild to be watched.
+# What waits, for how long, and what happens when the time is up. The disks are slow enough for the
+# rebuild to be watched.
 checked_on trixie
 from small
 disk A 40M throttling.bps-total=1700000
@@ -9,8 +10,12 @@ set_conf() { # LINE…
 	guest "mkdir -p /etc/ramraid/data.conf.d; printf '%s\n' $* >/etc/ramraid/data.conf.d/test.conf"
 }
 readonly times='
-	stamp() { journalctl -b -u ramraid@data -o json | jq -r "select(.MESSAGE | test(\"$1\")) | .__MONOTONIC_TIMESTAMP" | head -1; }
-	# When its turn has come; on disks as slow as these are, beside the copy, the check of the file system and the mount then take most of the time that this takes.
+	stamp() {
+		journalctl -b -u ramraid@data -o json |
+			jq -r "select(.MESSAGE | test(\"$1\")) | .__MONOTONIC_TIMESTAMP" | head -1
+	}
+	# When its turn has come; on disks as slow as these are, beside the copy, the check of the
+	# file system and the mount then take most of the time that this takes.
 	fsck=$(systemd-escape --path --template=systemd-fsck@.service /dev/disk/by-uuid/$(blkid -o value -s UUID /dev/md/data))
 	begun=$(systemctl show -p InactiveExitTimestampMonotonic --value "$fsck")
 	whole=$(stamp "data: whole after")
@@ -23,9 +28,12 @@ steps() {
 	boot
 	# util-linux 2.41 crashes over such a line.
 	check 'a line in fstab that is none costs no mount its order' '
-		(echo nonsense; cat /etc/fstab) >/root/fstab; cp /etc/fstab /root/fstab.good; cp /root/fstab /etc/fstab
-		systemctl daemon-reload; systemctl show -p After --value srv-data.mount | grep -w ramraid@data.service
-		cp /root/fstab.good /etc/fstab; systemctl daemon-reload; systemctl show -p After --value srv-data.mount | grep -w ramraid@data.service'
+		(echo nonsense; cat /etc/fstab) >/root/fstab; cp /etc/fstab /root/fstab.good
+		cp /root/fstab /etc/fstab
+		systemctl daemon-reload
+		systemctl show -p After --value srv-data.mount | grep -w ramraid@data.service
+		cp /root/fstab.good /etc/fstab; systemctl daemon-reload
+		systemctl show -p After --value srv-data.mount | grep -w ramraid@data.service'
 	power_off
 	boot_early
 	check 'while it rebuilds, the unit says how far it is, and nothing that depends on it has started' '
@@ -38,7 +46,8 @@ steps() {
 		[[ $text =~ MiB/s ]]
 		test "$(systemctl is-active ramraid@data)" = activating
 		fails findmnt /srv/data
-		ramraid status data | tee /root/status; grep "^data: rebuilding" /root/status; grep "copy: \[" /root/status '
+		ramraid status data | tee /root/status; grep "^data: rebuilding" /root/status
+		grep "copy: \[" /root/status'
 	check 'the rebuild done, it is mounted, and the speed limits are the systems again' '
 		systemctl is-system-running --wait
 		findmnt /srv/data
@@ -51,7 +60,8 @@ steps() {
 	}
 	set_conf WAIT_TIMEOUT=4s ON_TIMEOUT=degraded
 	reboot
-	check 'WAIT_TIMEOUT, degraded: mounted when the time is up, said, and whole later' "findmnt /srv/data; $until_whole; sleep 2; $times"'
+	check 'WAIT_TIMEOUT, degraded: mounted when the time is up, said, and whole later' \
+		"findmnt /srv/data; $until_whole; sleep 2; $times"'
 		test "$begun" -lt $((whole - 5000000))
 		journalctl -b -u ramraid@data -p warning | grep -q "not in sync within 4 s"
 		grep -q "(system)" /sys/block/$(md data)/md/sync_speed_max'
@@ -66,12 +76,18 @@ steps() {
 		test -z "$(systemctl list-jobs --no-legend | grep -v "\.device")"'
 	check 'and its rebuild goes on, by md itself' '
 		journalctl -b -u ramraid@data -o cat | grep -- "--add /dev/rd"
-		for i in $(seq 600); do [ "$(slots data)" = UUU ] && break; sleep 0.1; done; test "$(slots data)" = UUU'
+		for i in $(seq 600); do [ "$(slots data)" = UUU ] && break; sleep 0.1; done
+		test "$(slots data)" = UUU'
 	! short || return 0
 	set_conf WAIT_TIMEOUT=3min REBUILD=kernel
 	check 'REBUILD=kernel: md rebuilds it, at full speed while nothing else uses it' '
-		ramraid detach data; systemctl reset-failed ramraid@data; systemctl --no-block restart ramraid@data
-		for i in $(seq 300); do [ "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)" ] && break; sleep 0.1; done
+		ramraid detach data; systemctl reset-failed ramraid@data
+		systemctl --no-block restart ramraid@data
+		for i in $(seq 300); do
+			[ "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)" ] &&
+				break
+			sleep 0.1
+		done
 		test "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)"
 		ramraid status data | grep "recover: \["'
 	check 'the administrator can go on as the message says' "

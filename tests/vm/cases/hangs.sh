@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2016 # single quotes hold what the guest expands
-# A disk leg that does not answer: B lies under a device mapper target that queues everything and ends nothing, as a multipath device without paths does. At a
-# boot, while another array loses a leg, and at a shutdown with the only good copy in RAM.
+# A disk leg that does not answer: B lies under a device mapper target that queues everything and
+# ends nothing, as a multipath device without paths does. At a boot, while another array loses a
+# leg, and at a shutdown with the only good copy in RAM.
 checked_on trixie
 long
 from installed
@@ -12,9 +13,15 @@ may_fail ramraid@data.service srv-data.mount
 
 readonly tools='
 	far=/dev/mapper/far-leg
-	new() { head -c 1M /dev/urandom >/srv/data/$1; sync -f /srv/data; (cd /srv/data; sha256sum $1 >>/root/sums; sync /root/sums); }
+	new() {
+		head -c 1M /dev/urandom >/srv/data/$1; sync -f /srv/data
+		(cd /srv/data; sha256sum $1 >>/root/sums; sync /root/sums)
+	}
 	sums() { (cd /srv/data; sha256sum --quiet -c /root/sums); }
-	seconds() { begin=$(cut -d. -f1 /proc/uptime); "$@"; echo $(($(cut -d. -f1 /proc/uptime) - begin)) >/root/seconds; }
+	seconds() {
+		begin=$(cut -d. -f1 /proc/uptime); "$@"
+		echo $(($(cut -d. -f1 /proc/uptime) - begin)) >/root/seconds
+	}
 	'
 
 steps() {
@@ -29,36 +36,55 @@ udevadm settle
 EOT
 		chmod 755 /usr/local/sbin/far-leg
 		disk=dev-disk-by\\x2did-scsi\\x2d0QEMU_QEMU_HARDDISK_B.device
-		printf "%s\n" "[Unit]" "DefaultDependencies=no" "BindsTo=$disk" "After=$disk" "Before=ramraid@data.service" \
-			"[Service]" "Type=oneshot" "RemainAfterExit=yes" "ExecStart=/usr/local/sbin/far-leg" "[Install]" "WantedBy=sysinit.target" >/etc/systemd/system/far-leg.service
-		systemctl daemon-reload; systemctl --quiet enable far-leg.service; systemctl start far-leg.service; settle'
+		printf "%s\n" "[Unit]" "DefaultDependencies=no" "BindsTo=$disk" "After=$disk" \
+			"Before=ramraid@data.service" "[Service]" "Type=oneshot" \
+			"RemainAfterExit=yes" "ExecStart=/usr/local/sbin/far-leg" "[Install]" \
+			"WantedBy=sysinit.target" >/etc/systemd/system/far-leg.service
+		systemctl daemon-reload; systemctl --quiet enable far-leg.service
+		systemctl start far-leg.service; settle'
 	check 'two arrays, one with a leg that can hang' "$tools"'
 		ramraid create --yes data $(leg A) $far; ramraid create --yes logs $(leg C) $(leg D)
-		printf "%s\n" START_DEGRADED=always MEMBER_TIMEOUT=10s >>/etc/ramraid/data.conf; ramraid remember
-		mkdir /srv/data; make_ext4 /dev/md/data; echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 nofail 0 2" >>/etc/fstab
-		systemctl daemon-reload; mount /srv/data; new one; test "$(slots data)$(slots logs)" = UUUUUU; touch /etc/far-leg-hangs'
+		printf "%s\n" START_DEGRADED=always MEMBER_TIMEOUT=10s >>/etc/ramraid/data.conf
+		ramraid remember
+		mkdir /srv/data; make_ext4 /dev/md/data
+		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 nofail 0 2" \
+			>>/etc/fstab
+		systemctl daemon-reload; mount /srv/data; new one
+		test "$(slots data)$(slots logs)" = UUUUUU; touch /etc/far-leg-hangs'
 	reboot
 	check 'a boot with a leg that does not answer: it counts as missing and is named, and the mount comes' "$tools"'
 		findmnt /srv/data; sums; slots data; test "$(slots data | tr -d _)" = UU
-		journalctl -b -u ramraid@data -o cat | grep "far-leg.* does not answer"; ramraid status data >/root/out || :; cat /root/out; grep "far-leg.*does not answer" /root/out
+		journalctl -b -u ramraid@data -o cat | grep "far-leg.* does not answer"
+		ramraid status data >/root/out || :; cat /root/out
+		grep "far-leg.*does not answer" /root/out
 		test "$(slots logs)" = UUU; new two'
 	check 'no look at it is left that another array has to wait for: what that one loses is recorded at once' "$tools"'
 		mdadm /dev/md/logs --fail $(node D)
-		seconds timeout 60 sh -c "while grep -q \"^legs=.* .*\" /etc/ramraid/state/logs.witness; do sleep 0.2; done"; cat /etc/ramraid/state/logs.witness /root/seconds; test "$(cat /root/seconds)" -le 15'
+		seconds timeout 60 sh -c "while grep -q \"^legs=.* .*\" /etc/ramraid/state/logs.witness; do sleep 0.2; done"
+		cat /etc/ramraid/state/logs.witness /root/seconds
+		test "$(cat /root/seconds)" -le 15'
 	check 'nor who asks: status of all arrays, check' "$tools"'
-		seconds sh -c "ramraid status; ramraid check; true" >/root/out 2>&1; cat /root/out /root/seconds; test "$(cat /root/seconds)" -le 60'
-	guest "$tools"'mdadm /dev/md/data --fail $(node A); sleep 1; mdadm /dev/md/data --remove $(node A); for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1; done; grep -x "legs=" /etc/ramraid/state/data.witness
-		new three; sed -i s/MEMBER_TIMEOUT=.*/MEMBER_TIMEOUT=3s/ /etc/ramraid/data.conf; gone A; rm /etc/far-leg-hangs'
+		seconds sh -c "ramraid status; ramraid check; true" >/root/out 2>&1
+		cat /root/out /root/seconds; test "$(cat /root/seconds)" -le 60'
+	guest "$tools"'mdadm /dev/md/data --fail $(node A); sleep 1; mdadm /dev/md/data --remove $(node A)
+for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1; done
+grep -x "legs=" /etc/ramraid/state/data.witness
+		new three; sed -i s/MEMBER_TIMEOUT=.*/MEMBER_TIMEOUT=3s/ /etc/ramraid/data.conf
+		gone A; rm /etc/far-leg-hangs'
 	power_off
 	echo 'ok - a shutdown with the only good copy in RAM and a leg that does not answer comes to its end'
 	boot
 	check 'it has saved the copy, and the disks are refused' '
-		cat /etc/ramraid/state/data.rescue; fails findmnt /srv/data; systemctl show -p StatusText --value ramraid@data | grep "ramraid restore data"'
+		cat /etc/ramraid/state/data.rescue; fails findmnt /srv/data
+		systemctl show -p StatusText --value ramraid@data | grep "ramraid restore data"'
 	check 'restore puts every byte back, on the leg that hung as well' "$tools"'
-		ramraid restore --yes data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
+		ramraid restore --yes data; test "$(slots data)" = UUU
+		systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
 	check 'a leg that falls silent while the RAM leg is filled: all ends when it answers again, and the legs are equal' "$tools"'
 		umount /srv/data; ramraid detach data; dmsetup suspend --noflush --nolockfs far-leg
-		ramraid attach data >/root/out 2>&1 & pid=$!; sleep 15; dmsetup resume far-leg; wait $pid || :; cat /root/out
-		for i in $(seq 300); do [ "$(slots data)" = UUU ] && break; sleep 0.2; done; attach data; test "$(slots data)" = UUU
+		ramraid attach data >/root/out 2>&1 & pid=$!; sleep 15; dmsetup resume far-leg
+		wait $pid || :; cat /root/out
+		for i in $(seq 300); do [ "$(slots data)" = UUU ] && break; sleep 0.2; done
+		attach data; test "$(slots data)" = UUU
 		mount /srv/data; sums; test "$(compare data)" = 0'
 }

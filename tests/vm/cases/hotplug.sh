@@ -1,4 +1,5 @@
-# Disks that come and go under writers: what can be put back is put back by itself, and what can't is said.
+# Disks that come and go under writers: what can be put back is put back by itself, and what can't
+# is said.
 checked_on trixie
 from small
 disk A 40M served
@@ -7,16 +8,42 @@ disk B 40M served
 source "$here/campaign.sh"
 
 readonly words="$VM_HANDS"'
-	says() { for i in $(seq 150); do journalctl -b -q -o cat --since "@$(cat /root/since)" | grep -E -- "$1" && return; sleep 0.2; done; echo "not said: $1"; journalctl -b -q -o cat --since "@$(cat /root/since)" | grep data: ; return 1; }
+	says() {
+		for i in $(seq 150); do
+			journalctl -b -q -o cat --since "@$(cat /root/since)" | grep -E -- "$1" &&
+				return
+			sleep 0.2
+		done
+		echo "not said: $1"
+		journalctl -b -q -o cat --since "@$(cat /root/since)" | grep data:; return 1
+	}
 	since() { date +%s >/root/since; sleep 1; }
 	# Whole, and nobody at work any more.
-	whole() { for i in $(seq 600); do [ "$(slots data)" = UUU ] && ! pgrep -f "ramraid mend" >/dev/null && [ ! -e /run/ramraid/event ] && ramraid status data && return; sleep 0.2; done; cat /proc/mdstat; ramraid status data; return 1; }
-	quiet() { for i in $(seq 300); do [ -e /run/ramraid/event ] || systemctl -q is-active ramraid-hotplug.service ramraid-mend@data.service || pgrep -f "ramraid (mend|hotplug)" >/dev/null || return 0; sleep 0.2; done; return 1; }
+	whole() {
+		for i in $(seq 600); do
+			[ "$(slots data)" = UUU ] && ! pgrep -f "ramraid mend" >/dev/null &&
+				[ ! -e /run/ramraid/event ] && ramraid status data && return
+			sleep 0.2
+		done
+		cat /proc/mdstat; ramraid status data; return 1
+	}
+	quiet() {
+		for i in $(seq 300); do
+			[ -e /run/ramraid/event ] ||
+				systemctl -q is-active ramraid-hotplug.service \
+					ramraid-mend@data.service ||
+				pgrep -f "ramraid (mend|hotplug)" >/dev/null || return 0
+			sleep 0.2
+		done
+		return 1
+	}
 	sectors_written() { set -- $(cat /sys/block/$(basename $(node $1))/stat); echo $7; }
 	'
 # Everything the writers were promised until now; then the legs against each other.
 all_there() { # TEXT
-	guest 'pkill -f tokens.pl || test $? = 1; for i in $(seq 50); do pgrep -f tokens.pl >/dev/null || break; sleep 0.1; done'
+	guest '
+		pkill -f tokens.pl || test $? = 1
+		for i in $(seq 50); do pgrep -f tokens.pl >/dev/null || break; sleep 0.1; done'
 	campaign_told
 	vm_send "$VM/expected" /root/expected
 	check "$1: the writers have seen no error, every acknowledged byte is there, and the legs are equal" '
@@ -25,7 +52,9 @@ all_there() { # TEXT
 		perl /root/tokens.pl check /srv/data/tokens /root/expected
 		cd /srv/data; sha256sum --quiet -c /root/sums
 		test "$(compare data)" = 0
-		for d in A B; do grep write_mostly /sys/block/$(md data)/md/dev-$(basename $(node $d))/state; done'
+		for d in A B; do
+			grep write_mostly /sys/block/$(md data)/md/dev-$(basename $(node $d))/state
+		done'
 	campaign_prune
 }
 
@@ -37,18 +66,23 @@ steps() {
 		test -e /run/ramraid/hotplug; systemctl is-active ramraid-hotplug.path; quiet'
 
 	campaign_writers 1
-	check 'a disk is pulled out under the writers: said, and the array goes on' "$words"'since; gone B; says "ata-B|HARDDISK_B is lost"; slots data | grep -v "^UUU$"; quiet'
+	check 'a disk is pulled out under the writers: said, and the array goes on' "$words"'
+		since; gone B; says "ata-B|HARDDISK_B is lost"; slots data | grep -v "^UUU$"; quiet'
 	sleep 5
-	check 'it is back, and put back by itself' "$words"'since; back B; whole; says "HARDDISK_B is (back|in sync)"'
+	check 'it is back, and put back by itself' "$words"'
+		since; back B; whole; says "HARDDISK_B is (back|in sync)"'
 	all_there 'one disk, pulled and plugged'
 	short || {
 		check 'it is put back by bitmap: no more is written to it than the pieces that were touched meanwhile' "$words"'
-			gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync; quiet; sleep 20; back B; whole
-			n=$(sectors_written B); echo "$n sectors"; test "$n" -gt 200; test "$n" -lt 20000'
+			gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync; quiet
+			sleep 20; back B; whole
+			n=$(sectors_written B); echo "$n sectors"; test "$n" -gt 200
+			test "$n" -lt 20000'
 		campaign_writers 2
 		check 'the same after five minutes of writes' "$words"'
 			gone B; quiet; sleep 300; pkill -f tokens.pl; back B; whole
-			n=$(sectors_written B); all=$(cat /sys/block/$(md data)/size); echo "$n sectors, of $all"; test "$n" -gt 200; test "$n" -lt $all'
+			n=$(sectors_written B); all=$(cat /sys/block/$(md data)/size)
+			echo "$n sectors, of $all"; test "$n" -gt 200; test "$n" -lt $all'
 		all_there 'five minutes without a disk'
 	}
 
@@ -70,37 +104,66 @@ steps() {
 
 		check 'a RAM leg that was detached stays out, whatever happens' "$words"'
 			ramraid detach data; gone B; sleep 1; back B
-			for i in $(seq 100); do [ "$(slots data | tr -d _)" = UU ] && break; sleep 0.2; done; quiet; test "$(slots data | tr -d _)" = UU; fails test -e /run/ramraid/data.ram
+			for i in $(seq 100); do
+				[ "$(slots data | tr -d _)" = UU ] && break; sleep 0.2
+			done
+			quiet; test "$(slots data | tr -d _)" = UU
+			fails test -e /run/ramraid/data.ram
 			ramraid attach data; whole'
 	}
 	campaign_writers 5
 	check 'a ramdisk that is destroyed under the array is rebuilt' "$words"'
-		since; n=$(cut -d" " -f2 /run/ramraid/data.ram); echo "rapiddisk detach ${n#rd}" >/sys/kernel/rapiddisk/mgmt
-		sleep 1; test ! -e /sys/block/$n || test "$(cut -d" " -f4 /run/ramraid/data.ram)" != x
+		since; n=$(cut -d" " -f2 /run/ramraid/data.ram)
+		echo "rapiddisk detach ${n#rd}" >/sys/kernel/rapiddisk/mgmt
+		sleep 1
+		test ! -e /sys/block/$n || test "$(cut -d" " -f4 /run/ramraid/data.ram)" != x
 		whole; ramraid status data | grep "^data: whole"; cat /run/ramraid/data.ram'
 	all_there 'the ramdisk was destroyed'
 
 	check 'what was taken out with mdadm stays out' "$words"'
-		since; mdadm -q /dev/md/data --fail $(node B); mdadm -q /dev/md/data --remove $(node B); says "HARDDISK_B has been taken out"; quiet
+		since; mdadm -q /dev/md/data --fail $(node B)
+		mdadm -q /dev/md/data --remove $(node B); says "HARDDISK_B has been taken out"
+		quiet
 		slots data | grep _'
 	check 'a blank disk at its name is said, and not taken' "$words"'
-		mdadm --zero-superblock $(node B); since; gone B; quiet; back B; says "there is a blank disk at .*HARDDISK_B; AUTO_REPLACE=no"; quiet; slots data | grep _'
+		mdadm --zero-superblock $(node B); since; gone B; quiet; back B
+		says "there is a blank disk at .*HARDDISK_B; AUTO_REPLACE=no"; quiet
+		slots data | grep _'
 	check 'one with a file system neither, even with AUTO_REPLACE=yes' "$words"'
-		mkfs.ext4 -q $(node B); echo AUTO_REPLACE=yes >/etc/ramraid/data.conf.d/hotplug.conf; since; gone B; quiet; back B; says "HARDDISK_B is not taken: signature: it holds ext4"; quiet; slots data | grep _'
+		mkfs.ext4 -q $(node B)
+		echo AUTO_REPLACE=yes >/etc/ramraid/data.conf.d/hotplug.conf
+		since; gone B; quiet; back B
+		says "HARDDISK_B is not taken: signature: it holds ext4"; quiet
+		slots data | grep _'
 	short || check 'one of another array neither, whether that runs or not' "$words"'
-		# Or the other array would show the file system that B was a copy of, by its UUID, and systemd unmounts one whose device has gone.
-		dd if=/dev/zero of=$(node B) bs=1M oflag=direct status=none || :; settle; mdadm -q --create /dev/md/other --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=internal $(node B) missing; named /dev/md/other; mdadm -q --stop /dev/md/other
-		since; gone B; quiet; back B; says "HARDDISK_B (belongs to another array|is in use by something else)"; quiet; slots data | grep _
-		! test -e /dev/md/other || mdadm -q --stop /dev/md/other; for i in $(seq 50); do mdadm -q --zero-superblock $(node B) && break; sleep 0.2; done'
+		# Or the other array would show the file system that B was a copy of, by its UUID,
+		# and systemd unmounts one whose device has gone.
+		dd if=/dev/zero of=$(node B) bs=1M oflag=direct status=none || :; settle
+		mdadm -q --create /dev/md/other --run --level=1 --raid-devices=2 --metadata=1.2 \
+			--bitmap=internal $(node B) missing
+		named /dev/md/other; mdadm -q --stop /dev/md/other
+		since; gone B; quiet; back B
+		says "HARDDISK_B (belongs to another array|is in use by something else)"; quiet
+		slots data | grep _
+		! test -e /dev/md/other || mdadm -q --stop /dev/md/other
+		for i in $(seq 50); do
+			mdadm -q --zero-superblock $(node B) && break; sleep 0.2
+		done'
 	check 'AUTO_REPLACE=yes: a blank one is built in, and kept from being read' "$words"'
 		wipefs -q -a $(node B); since; gone B; quiet; back B; whole'
 	all_there 'a disk was replaced'
 
 	! short || return 0
 	check 'a storm of events is a few looks, and no work' "$words"'
-		since; for i in $(seq 50); do udevadm trigger --action=add $(node A) $(node B); sleep 0.15; done; settle; quiet
-		n=$(journalctl -b -q -o cat -u ramraid-hotplug.service --since "@$(cat /root/since)" | grep -c "^Finished" || :); echo "$n looks"; test "$n" -ge 1; test "$n" -le 16
+		since
+		for i in $(seq 50); do
+			udevadm trigger --action=add $(node A) $(node B); sleep 0.15
+		done
+		settle; quiet
+		n=$(journalctl -b -q -o cat -u ramraid-hotplug.service --since "@$(cat /root/since)" | grep -c "^Finished" || :)
+		echo "$n looks"; test "$n" -ge 1; test "$n" -le 16
 		test -z "$(journalctl -b -q -o cat -u ramraid-mend@data.service --since "@$(cat /root/since)" | grep Starting)"; whole'
 	reboot
-	check 'after a reboot it is whole, and hot-plug is armed' "$words"'test "$(slots data)" = UUU; test -e /run/ramraid/hotplug; quiet'
+	check 'after a reboot it is whole, and hot-plug is armed' "$words"'
+		test "$(slots data)" = UUU; test -e /run/ramraid/hotplug; quiet'
 }

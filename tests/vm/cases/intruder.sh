@@ -1,5 +1,6 @@
-# What somebody tries who has a user's account, or a stick to plug in: locks that are not theirs, a name that is not theirs; and what the sandbox keeps from
-# programs of ours that have been talked into something.
+# What somebody tries who has a user's account, or a stick to plug in: locks that are not theirs, a
+# name that is not theirs; and what the sandbox keeps from programs of ours that have been talked
+# into something.
 checked_on trixie
 long
 from mirror
@@ -8,7 +9,10 @@ disk B 96M
 disk C 64M
 
 readonly tools='
-	whole() { test "$(slots data)" = UUU; findmnt -n /srv/data; (cd /srv/data; sha256sum --quiet -c /root/sums); test ! -e /srv/data/evil; }
+	whole() {
+		test "$(slots data)" = UUU; findmnt -n /srv/data
+		(cd /srv/data; sha256sum --quiet -c /root/sums); test ! -e /srv/data/evil
+	}
 	'
 
 steps() {
@@ -24,12 +28,20 @@ mount -t tmpfs none /mnt 2>/dev/null && echo "can: mount"
 unshare --user true 2>/dev/null && echo "can: unshare"
 echo tried
 EOT
-		mkdir -p /run/systemd/system/probe.service.d; cp /usr/lib/systemd/system/ramraid-hotplug.service.d/50-sandbox.conf /run/systemd/system/probe.service.d/
-		printf "%s\n" "[Unit]" DefaultDependencies=no "[Service]" Type=oneshot "ExecStart=/bin/sh /root/try" >/run/systemd/system/probe.service
-		mkdir -p /run/udev/rules.d; systemctl daemon-reload; systemctl start probe.service; journalctl -b -u probe.service -o cat | grep -v probe.service >/root/out; cat /root/out
+		mkdir -p /run/systemd/system/probe.service.d
+		cp /usr/lib/systemd/system/ramraid-hotplug.service.d/50-sandbox.conf \
+			/run/systemd/system/probe.service.d/
+		printf "%s\n" "[Unit]" DefaultDependencies=no "[Service]" Type=oneshot \
+			"ExecStart=/bin/sh /root/try" >/run/systemd/system/probe.service
+		mkdir -p /run/udev/rules.d; systemctl daemon-reload; systemctl start probe.service
+		journalctl -b -u probe.service -o cat | grep -v probe.service >/root/out
+		cat /root/out
 		grep -x tried /root/out; fails grep "^can" /root/out'
-	check 'a user reads no leg, and locks all that can be opened: nothing waits for that' "$tools"'
-		for f in $(ram data) $(node A) /dev/$(md data) /etc/ramraid/state/data.witness; do fails runuser -u nobody -- head -c 1 $f >/dev/null 2>&1; done
+	check 'a user reads no leg, and locks all that can be opened: nothing waits for that' \
+		"$tools"'
+		for f in $(ram data) $(node A) /dev/$(md data) /etc/ramraid/state/data.witness; do
+			fails runuser -u nobody -- head -c 1 $f >/dev/null 2>&1
+		done
 		cat >/tmp/hold.pl <<"EOT"
 use Fcntl qw(:flock); use File::Find; $| = 1;
 my %held;
@@ -38,27 +50,46 @@ for (;;) {
 	print scalar(keys %held), " held\n"; select undef, undef, undef, 0.1;
 }
 EOT
-		chmod 644 /tmp/hold.pl; runuser -u nobody -- perl /tmp/hold.pl >/tmp/held 2>/dev/null & holder=$!
-		for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done; tail -n 1 /tmp/held; tail -n 1 /tmp/held | grep "[1-9] held"
-		timeout 90 ramraid detach data; timeout 200 ramraid attach data; timeout 60 ramraid witness; timeout 60 ramraid status data; kill $holder; whole'
+		chmod 644 /tmp/hold.pl
+		runuser -u nobody -- perl /tmp/hold.pl >/tmp/held 2>/dev/null & holder=$!
+		for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
+		tail -n 1 /tmp/held; tail -n 1 /tmp/held | grep "[1-9] held"
+		timeout 90 ramraid detach data; timeout 200 ramraid attach data
+		timeout 60 ramraid witness; timeout 60 ramraid status data; kill $holder; whole'
 	check 'without its folders in /run: stopped, and started again' "$tools"'
-		systemctl stop srv-data.mount; systemctl stop ramraid@data; rm -rf /run/mdadm; systemctl stop ramraid-hotplug.path; rm -rf /run/ramraid
-		ramraid start data; systemctl start local-fs.target; whole; test -e /run/mdadm/map; test "$(stat -c %a:%U /run/ramraid /run/ramraid/.locks | xargs)" = "755:root 700:root"'
+		systemctl stop srv-data.mount; systemctl stop ramraid@data; rm -rf /run/mdadm
+		systemctl stop ramraid-hotplug.path; rm -rf /run/ramraid
+		ramraid start data; systemctl start local-fs.target; whole; test -e /run/mdadm/map
+		test "$(stat -c %a:%U /run/ramraid /run/ramraid/.locks | xargs)" = \
+			"755:root 700:root"'
 	check 'an array on a stick that calls itself as ours does, of any host' "$tools"'
-		mdadm --create /dev/md/evil --run --level=1 --raid-devices=2 --metadata=1.2 --homehost=any --name=data $(node C) missing; make_ext4 /dev/md/evil
-		mkdir /mnt/evil; mount /dev/md/evil /mnt/evil; echo evil >/mnt/evil/evil; umount /mnt/evil; mdadm --stop /dev/md/evil; mdadm --examine $(node C) | grep "Name : any:data"
+		mdadm --create /dev/md/evil --run --level=1 --raid-devices=2 --metadata=1.2 \
+			--homehost=any --name=data $(node C) missing
+		make_ext4 /dev/md/evil
+		mkdir /mnt/evil; mount /dev/md/evil /mnt/evil; echo evil >/mnt/evil/evil
+		umount /mnt/evil; mdadm --stop /dev/md/evil
+		mdadm --examine $(node C) | grep "Name : any:data"
 		# By its name, as many write it.
-		sed -i "s,^UUID=[^ ]* /srv/data,/dev/md/data /srv/data," /etc/fstab; cat /etc/fstab; systemctl daemon-reload'
+		sed -i "s,^UUID=[^ ]* /srv/data,/dev/md/data /srv/data," /etc/fstab; cat /etc/fstab
+		systemctl daemon-reload'
 	check 'plugged in while ours is stopped: without our rule the name is theirs, with it the name stays free' "$tools"'
 		evil() { basename $(ls -d /sys/class/block/$(basename $(node C))/holders/md*); }
 		systemctl stop srv-data.mount; systemctl stop ramraid@data; test ! -e /dev/md/data
-		ln -s /dev/null /etc/udev/rules.d/65-ramraid.rules; udevadm control --reload; gone C; for i in $(seq 50); do grep -q ^md /proc/mdstat || break; mdadm --stop --scan || :; sleep 0.2; done
+		ln -s /dev/null /etc/udev/rules.d/65-ramraid.rules; udevadm control --reload; gone C
+		for i in $(seq 50); do
+			grep -q ^md /proc/mdstat || break; mdadm --stop --scan || :; sleep 0.2
+		done
 		back C; cat /proc/mdstat; ls -l /dev/md; test /dev/md/data -ef /dev/$(evil)
-		gone C; mdadm --stop --scan; rm /etc/udev/rules.d/65-ramraid.rules; udevadm control --reload
-		back C; cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-* || :; test ! -e /dev/md/data; test -e /dev/$(evil); ls /dev/disk/by-id/md-uuid-*; fails ls /dev/disk/by-id/md-name-any:data
-		ramraid start data; systemctl start local-fs.target; whole; test ! /dev/md/data -ef /dev/$(evil)'
+		gone C; mdadm --stop --scan; rm /etc/udev/rules.d/65-ramraid.rules
+		udevadm control --reload
+		back C; cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-* || :
+		test ! -e /dev/md/data; test -e /dev/$(evil); ls /dev/disk/by-id/md-uuid-*
+		fails ls /dev/disk/by-id/md-name-any:data
+		ramraid start data; systemctl start local-fs.target; whole
+		test ! /dev/md/data -ef /dev/$(evil)'
 	reboot || return
 	check 'at boot: ours has its name, and is what is mounted' "$tools"'
-		cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-*; findmnt /srv/data || :; journalctl -b -u ramraid@data -o cat; whole
+		cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-*; findmnt /srv/data || :
+		journalctl -b -u ramraid@data -o cat; whole
 		test -e /dev/$(basename $(ls -d /sys/class/block/$(basename $(node C))/holders/md*))'
 }

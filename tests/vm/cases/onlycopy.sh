@@ -1,5 +1,5 @@
-# All disk legs fail and the RAM leg is the only good copy: told at once, held at shutdown, saved to a file as the last resort, and never
-# followed by a start from the stale disks.
+# All disk legs fail and the RAM leg is the only good copy: told at once, held at shutdown, saved to
+# a file as the last resort, and never followed by a start from the stale disks.
 checked_on trixie
 from small
 disk A 40M
@@ -8,42 +8,76 @@ may_fail ramraid@data.service srv-data.mount
 
 readonly tools='
 	lose() { # both disks fail and vanish, under a writer
-		for d in A B; do mdadm /dev/md/data --fail $(node $d); for i in $(seq 50); do mdadm /dev/md/data --remove $(node $d) && break; sleep 0.1; done; sleep 1; done
+		for d in A B; do
+			mdadm /dev/md/data --fail $(node $d)
+			for i in $(seq 50); do
+				mdadm /dev/md/data --remove $(node $d) && break; sleep 0.1
+			done
+			sleep 1
+		done
 		gone A B
 	}
-	new() { head -c 1M /dev/urandom >/srv/data/$1; sync; (cd /srv/data; sha256sum $1 >>/root/sums); }
+	new() {
+		head -c 1M /dev/urandom >/srv/data/$1; sync
+		(cd /srv/data; sha256sum $1 >>/root/sums)
+	}
 	sums() { cd /srv/data; sha256sum --quiet -c /root/sums; cd /; }
-	conf() { mkdir -p /etc/ramraid/data.conf.d; printf "%s\n" "$@" >/etc/ramraid/data.conf.d/test.conf; }
+	conf() {
+		mkdir -p /etc/ramraid/data.conf.d
+		printf "%s\n" "$@" >/etc/ramraid/data.conf.d/test.conf
+	}
 	'
 
 steps() {
 	boot
 	guest 'sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
 	check 'its unit is not up, and the array runs' '
-		drop=/run/systemd/system/ramraid@data.service.d; mkdir -p $drop; printf "[Service]\nExecStop=\n" >$drop/test.conf; systemctl daemon-reload
-		systemctl stop ramraid@data; rm $drop/test.conf; systemctl daemon-reload; mount /dev/md/data /srv/data
+		drop=/run/systemd/system/ramraid@data.service.d; mkdir -p $drop
+		printf "[Service]\nExecStop=\n" >$drop/test.conf; systemctl daemon-reload
+		systemctl stop ramraid@data; rm $drop/test.conf; systemctl daemon-reload
+		mount /dev/md/data /srv/data
 		test "$(slots data)" = UUU; test "$(systemctl is-active ramraid@data)" = inactive'
 	check 'the last disk leg fails: it is recorded, and told at once' "$tools"'
-		lose; for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1; done; cat /etc/ramraid/state/data.witness; grep -x "legs=" /etc/ramraid/state/data.witness
-		for i in $(seq 50); do journalctl -b -q -p emerg | grep -q "data: THE RAM" && break; sleep 0.2; done; journalctl -b -p emerg | grep "data: THE RAM LEG IS THE ONLY GOOD COPY"; ramraid status data >/root/out || test $? = 1; grep "^data: degraded" /root/out; grep "ONLY GOOD COPY" /root/out
+		lose
+		for i in $(seq 100); do
+			grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1
+		done
+		cat /etc/ramraid/state/data.witness; grep -x "legs=" /etc/ramraid/state/data.witness
+		for i in $(seq 50); do
+			journalctl -b -q -p emerg | grep -q "data: THE RAM" && break; sleep 0.2
+		done
+		journalctl -b -p emerg | grep "data: THE RAM LEG IS THE ONLY GOOD COPY"
+		ramraid status data >/root/out || test $? = 1; grep "^data: degraded" /root/out
+		grep "ONLY GOOD COPY" /root/out
 		new onlyram1; sums
 		# A shutdown is guarded by the unit.
-		for i in $(seq 100); do [ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2; done; systemctl is-active ramraid@data'
+		for i in $(seq 100); do
+			[ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2
+		done
+		systemctl is-active ramraid@data'
 	check 'on the console too' "
 		grep -q 'THE RAM LEG IS THE ONLY GOOD COPY' <<'EOT'
 $(tr -d '\r' <"$VM/serial.log" | grep 'data: THE RAM LEG' || echo 'nothing on the console')
 EOT"
 	check 'stop and detach keep it, and say so' "$tools"'
-		code=0; ramraid detach data 2>/root/out || code=$?; cat /root/out; test $code = 4; grep "only good copy" /root/out; test "$(slots data)" = U__; sums
-		systemctl stop srv-data.mount; systemctl stop ramraid@data || :; for i in $(seq 100); do [ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2; done
-		systemctl is-active ramraid@data; test "$(slots data)" = U__; systemctl start srv-data.mount; sums'
+		code=0; ramraid detach data 2>/root/out || code=$?; cat /root/out; test $code = 4
+		grep "only good copy" /root/out; test "$(slots data)" = U__; sums
+		systemctl stop srv-data.mount; systemctl stop ramraid@data || :
+		for i in $(seq 100); do
+			[ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2
+		done
+		systemctl is-active ramraid@data; test "$(slots data)" = U__
+		systemctl start srv-data.mount; sums'
 	kill_power
 	boot
 	check 'after a power cut the disks, which lack what only the RAM leg had, are refused' '
-		fails findmnt /srv/data; fails grep "^md" /proc/mdstat; systemctl is-active multi-user.target
-		systemctl show -p StatusText --value ramraid@data | grep "the RAM leg was the only good copy .*--force-leg=$(leg A)\|the RAM leg was the only good copy .*--force-leg=$(leg B)"'
+		fails findmnt /srv/data; fails grep "^md" /proc/mdstat
+		systemctl is-active multi-user.target
+		systemctl show -p StatusText --value ramraid@data |
+			grep "the RAM leg was the only good copy .*--force-leg=$(leg A)\|the RAM leg was the only good copy .*--force-leg=$(leg B)"'
 	check 'the administrator can go on with what the last disk has' "$tools"'
-		ramraid start --yes --force-leg=$(leg B) data || test $? = 1; systemctl start srv-data.mount
+		ramraid start --yes --force-leg=$(leg B) data || test $? = 1
+		systemctl start srv-data.mount
 		fails test -e /srv/data/onlyram1; sed -i /onlyram1/d /root/sums; sums
 		ramraid attach data; test "$(slots data)" = U_U
 		mdadm --zero-superblock $(node A); ramraid apply --yes data
@@ -52,27 +86,51 @@ EOT"
 		check 'stopped by hand, and by nobody who knows: the ramdisk is kept, the disks are refused, and it goes on from the ramdisk' "$tools"'
 			cp /etc/ramraid/state/data.witness /root/witness
 			lose; new onlyram5; systemctl stop srv-data.mount; mdadm --stop /dev/md/data
-			# As if it had been done before anybody could write down that the disks are lost.
-			settle; for i in $(seq 200); do systemctl list-jobs --no-legend | grep -q ramraid || break; sleep 0.3; done
-			cp /root/witness /etc/ramraid/state/data.witness; systemctl stop ramraid@data; test -e /sys/block/rd0
-			journalctl -b -u ramraid@data -o cat | grep "the ramdisk rd0 was the only good copy when the array was stopped; its record did not say so yet"
-			journalctl -b -u ramraid@data -o cat | grep "the ramdisk rd0 stays: no disk has what was written last"
+			# As if it had been done before anybody could write down that the disks are
+			# lost.
+			settle
+			for i in $(seq 200); do
+				systemctl list-jobs --no-legend | grep -q ramraid || break
+				sleep 0.3
+			done
+			cp /root/witness /etc/ramraid/state/data.witness
+			systemctl stop ramraid@data; test -e /sys/block/rd0
+			journalctl -b -u ramraid@data -o cat |
+				grep "the ramdisk rd0 was the only good copy when the array was stopped; its record did not say so yet"
+			journalctl -b -u ramraid@data -o cat |
+				grep "the ramdisk rd0 stays: no disk has what was written last"
 			back A B; fails ramraid start data; test -e /sys/block/rd0
-			systemctl show -p StatusText --value ramraid@data >/root/out; cat /root/out; grep -o "mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data" /root/out >/root/do
-			sh -eux /root/do; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
+			systemctl show -p StatusText --value ramraid@data >/root/out; cat /root/out
+			grep -o "mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data" \
+				/root/out >/root/do
+			sh -eux /root/do; test "$(slots data)" = UUU; systemctl start srv-data.mount
+			sums; test "$(compare data)" = 0'
 		check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
-			lose; new onlyram2; back A B; systemctl stop srv-data.mount; ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
-			ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
+			lose; new onlyram2; back A B; systemctl stop srv-data.mount
+			ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
+			ramraid start data; test "$(slots data)" = UUU
+			systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
 	}
 	check 'a shutdown without a disk leg waits for one, and says so' "$tools"'
-		at=$(basename $(readlink -f /sys/block/$(basename $(node A))/device)); at=$(echo ${at#*:} | tr : " ")
+		at=$(basename $(readlink -f /sys/block/$(basename $(node A))/device))
+		at=$(echo ${at#*:} | tr : " ")
 		conf MEMBER_TIMEOUT=2min; lose; new onlyram3; sums
 		systemctl --no-block poweroff
-		for i in $(seq 150); do systemctl show -p StatusText --value ramraid@data | grep "waiting for a disk leg to come back" && break; sleep 0.2; done
-		systemctl show -p StatusText --value ramraid@data | grep "waiting for a disk leg to come back"; fails findmnt /srv/data
-		# The one that left last comes last: A, put back without it, would look at the next boot as if both had been used without each other.
+		for i in $(seq 150); do
+			systemctl show -p StatusText --value ramraid@data |
+				grep "waiting for a disk leg to come back" &&
+				break
+			sleep 0.2
+		done
+		systemctl show -p StatusText --value ramraid@data |
+			grep "waiting for a disk leg to come back"
+		fails findmnt /srv/data
+		# The one that left last comes last: A, put back without it, would look at the next
+		# boot as if both had been used without each other.
 		sleep 3; for h in /sys/class/scsi_host/host*/scan; do echo "$at" >$h; done
-		(sleep 8; for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done) >/dev/null 2>&1 &'
+		(
+			sleep 8; for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done
+		) >/dev/null 2>&1 &'
 	vm_wait_gone || {
 		echo 'not ok - a disk comes back, takes what only the RAM leg had, and the machine goes down'
 		return 1
@@ -80,41 +138,68 @@ EOT"
 	echo 'ok - a disk comes back, takes what only the RAM leg had, and the machine goes down'
 	boot
 	check 'nothing is lost' "$tools"'
-		ramraid wait --timeout=1min data; test "$(slots data)" = UUU; findmnt /srv/data; sums; test "$(compare data)" = 0'
-	check 'the record is no longer that there is only the RAM leg' '! grep -qx "legs=" /etc/ramraid/state/data.witness'
+		ramraid wait --timeout=1min data; test "$(slots data)" = UUU; findmnt /srv/data
+		sums; test "$(compare data)" = 0'
+	check 'the record is no longer that there is only the RAM leg' '
+		! grep -qx "legs=" /etc/ramraid/state/data.witness'
 	guest "$tools"'conf MEMBER_TIMEOUT=3s; lose; new onlyram4; sums'
 	power_off
 	boot
 	check 'no disk came back: the shutdown has saved the RAM leg to a file, and the next start refuses the disks' '
 		cat /etc/ramraid/state/data.rescue; ls -ls /var/lib/ramraid/data
-		image=$(sed -n s/^image=//p /etc/ramraid/state/data.rescue); case $image in /var/lib/ramraid/data/rescue-*) ;; *) exit 1 ;; esac; echo "$image" >/root/image-name
-		fails findmnt /srv/data; fails grep "^md" /proc/mdstat; systemctl is-active multi-user.target
-		systemctl show -p StatusText --value ramraid@data | grep "is in $image.*ramraid restore data"
-		ramraid status data >/root/out || test $? = 3; cat /root/out; grep "ramraid restore data" /root/out'
+		image=$(sed -n s/^image=//p /etc/ramraid/state/data.rescue)
+		case $image in /var/lib/ramraid/data/rescue-*) ;; *) exit 1 ;; esac
+		echo "$image" >/root/image-name
+		fails findmnt /srv/data; fails grep "^md" /proc/mdstat
+		systemctl is-active multi-user.target
+		systemctl show -p StatusText --value ramraid@data |
+			grep "is in $image.*ramraid restore data"
+		ramraid status data >/root/out || test $? = 3; cat /root/out
+		grep "ramraid restore data" /root/out'
 	check 'restore: not without asking, not from a damaged image' '
 		fails ramraid restore data </dev/null
 		image=$(cat /root/image-name); cp --sparse=always $image /root/image
 		head -c 64 /dev/urandom | dd of=$image bs=64 seek=16000 conv=notrunc status=none
-		fails ramraid restore --yes data 2>/root/out; cat /root/out; grep "is damaged: its SHA-256" /root/out; test -e /etc/ramraid/state/data.rescue; ramraid stop data; cp --sparse=always /root/image $image'
+		fails ramraid restore --yes data 2>/root/out; cat /root/out
+		grep "is damaged: its SHA-256" /root/out; test -e /etc/ramraid/state/data.rescue
+		ramraid stop data; cp --sparse=always /root/image $image'
 	check 'restore interrupted: the disks are still refused' '
-		ramraid restore --yes data >/root/out 2>&1 & pid=$!; for i in $(seq 100); do grep -q "+ dd" /root/out && break; sleep 0.05; done; kill -KILL $pid; pkill -KILL dd; wait || :; cat /root/out
+		ramraid restore --yes data >/root/out 2>&1 & pid=$!
+		for i in $(seq 100); do grep -q "+ dd" /root/out && break; sleep 0.05; done
+		kill -KILL $pid; pkill -KILL dd; wait || :; cat /root/out
 		grep -q "+ dd" /root/out
-		refused() { fails ramraid start data; systemctl show -p StatusText --value ramraid@data | grep -q "ramraid restore data"; }
+		refused() {
+			fails ramraid start data
+			systemctl show -p StatusText --value ramraid@data |
+				grep -q "ramraid restore data"
+		}
 		refused; ramraid stop data; refused'
 	check 'restore puts every byte back' "$tools"'
-		ramraid restore --yes data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0; test ! -e /etc/ramraid/state/data.rescue'
+		ramraid restore --yes data; test "$(slots data)" = UUU
+		systemctl start srv-data.mount; sums; test "$(compare data)" = 0
+		test ! -e /etc/ramraid/state/data.rescue'
 	if ! short; then
 		check 'the ramdisk fails as well: md writes no more, and it is said that a reboot saves what can be read' "$tools"'
-			lose; new onlyram6; sync; echo faulty >/sys/block/$(md data)/md/dev-rd0/state || :; for i in $(seq 50); do [ "$(cat /sys/block/$(md data)/md/array_state)" = broken ] && break; sleep 0.1; done
+			lose; new onlyram6; sync
+			echo faulty >/sys/block/$(md data)/md/dev-rd0/state || :
+			for i in $(seq 50); do
+				[ "$(cat /sys/block/$(md data)/md/array_state)" = broken ] && break
+				sleep 0.1
+			done
 			test "$(cat /sys/block/$(md data)/md/array_state)" = broken
-			ramraid status data >/root/out || test $? = 3; cat /root/out; grep "^data: broken" /root/out; grep "ONLY GOOD COPY" /root/out; grep "action: *reboot; then: ramraid restore data" /root/out
+			ramraid status data >/root/out || test $? = 3; cat /root/out
+			grep "^data: broken" /root/out; grep "ONLY GOOD COPY" /root/out
+			grep "action: *reboot; then: ramraid restore data" /root/out
 			fails apt-get -y -q remove ramraid; command -v ramraid'
 		power_off
 		boot
 		check 'restore brings that back as well' "$tools"'
-			fails findmnt /srv/data; ramraid restore --yes data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
+			fails findmnt /srv/data; ramraid restore --yes data
+			test "$(slots data)" = UUU; systemctl start srv-data.mount; sums
+			test "$(compare data)" = 0'
 	fi
 	! short || return 0
 	reboot
-	check 'and the next boot is as any other' "$tools"'test "$(slots data)" = UUU; findmnt /srv/data; sums'
+	check 'and the next boot is as any other' "$tools"'
+		test "$(slots data)" = UUU; findmnt /srv/data; sums'
 }

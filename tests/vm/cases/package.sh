@@ -1,4 +1,5 @@
-# The package: an upgrade touches nothing that runs; removing leaves a plain md array, mounted all the time; coming back; purging.
+# The package: an upgrade touches nothing that runs; removing leaves a plain md array, mounted all
+# the time; coming back; purging.
 checked_on trixie
 from small
 disk A 40M
@@ -16,7 +17,8 @@ steps() {
 		test "$(slots data)" = UUU; findmnt /srv/data'
 	check 'removing takes the RAM leg and the claim away, and the file system stays mounted' '
 		exec 3>/srv/data/open; echo before >&3
-		mkdir -p /ramraid/db; mount -t tmpfs none /ramraid/db # systemd calls it ramraid-db.mount
+		# systemd calls it ramraid-db.mount
+		mkdir -p /ramraid/db; mount -t tmpfs none /ramraid/db
 		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
 		echo after >&3; exec 3>&-; sync
 		findmnt /srv/data; test "$(cat /srv/data/open | wc -l)" = 2
@@ -29,27 +31,37 @@ steps() {
 	short || {
 		reboot
 		check 'the next boot starts it as a plain md array, without us' '
-			test "$(slots data)" = _UU; cd /srv/data; sha256sum --quiet -c /root/sums; test ! -e /usr/sbin/ramraid'
+			test "$(slots data)" = _UU; cd /srv/data; sha256sum --quiet -c /root/sums
+			test ! -e /usr/sbin/ramraid'
 	}
 	check 'installed again, the array is claimed, and enabled as it was' '
 		dpkg -i /root/ramraid.deb
 		grep "ARRAY <ignore> UUID=" /etc/mdadm/mdadm.conf.d/ramraid-data.conf
 		systemctl is-enabled ramraid@data'
 	reboot
-	check 'and whole at the next boot' 'test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums; ramraid status data'
+	check 'and whole at the next boot' '
+		test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums
+		ramraid status data'
 	check 'stopped, with its unit enabled, it does not keep the package from being removed' '
 		ramraid stop data; test ! -e /dev/md/data
 		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid 2>/root/out; cat /root/out
-		test "$(dpkg-query -W -f "\${db:Status-Abbrev}" ramraid)" = "rc "; test -z "$(ls /etc/mdadm/mdadm.conf.d)"
+		test "$(dpkg-query -W -f "\${db:Status-Abbrev}" ramraid)" = "rc "
+		test -z "$(ls /etc/mdadm/mdadm.conf.d)"
 		systemctl list-units --all --plain --no-legend "ramraid@*"
-		dpkg -i /root/ramraid.deb; ramraid start data; systemctl start srv-data.mount; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
+		dpkg -i /root/ramraid.deb; ramraid start data; systemctl start srv-data.mount
+		test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
 	short || check 'nor does it keep its RAM leg when its configuration has been deleted meanwhile' '
-		mv /etc/ramraid/data.conf /root/; DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
-		test "$(slots data)" = _UU; test ! -e /sys/block/rd0; test -z "$(ls /etc/mdadm/mdadm.conf.d)"; findmnt /srv/data
-		mv /root/data.conf /etc/ramraid/; dpkg -i /root/ramraid.deb; ramraid attach data; ramraid wait --timeout=5min data; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
+		mv /etc/ramraid/data.conf /root/
+		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
+		test "$(slots data)" = _UU; test ! -e /sys/block/rd0
+		test -z "$(ls /etc/mdadm/mdadm.conf.d)"; findmnt /srv/data
+		mv /root/data.conf /etc/ramraid/; dpkg -i /root/ramraid.deb; ramraid attach data
+		ramraid wait --timeout=5min data; test "$(slots data)" = UUU; cd /srv/data
+		sha256sum --quiet -c /root/sums'
 	check 'purging removes state and configuration' '
 		DEBIAN_FRONTEND=noninteractive apt-get purge -y ramraid
-		test ! -e /etc/ramraid; test -z "$(find / -xdev -path /proc -prune -o -name "*ramraid*" -print | grep -v -e ^/root -e ^/var/log -e ^/var/lib/dpkg -e ^/var/cache -e ^/run -e ^/tmp -e ^/sys)"'
+		test ! -e /etc/ramraid
+		test -z "$(find / -xdev -path /proc -prune -o -name "*ramraid*" -print | grep -v -e ^/root -e ^/var/log -e ^/var/lib/dpkg -e ^/var/cache -e ^/run -e ^/tmp -e ^/sys)"'
 	kill_power
 	boot
 	check 'and the array is a plain one after a power cut too' '
@@ -57,6 +69,7 @@ steps() {
 	check 'what docs/uninstall.md says of leaving makes it a whole array of two' '
 		mdadm --grow --force /dev/md/data --raid-devices=2
 		echo -writemostly | tee /sys/block/$(md data)/md/dev-*/state
-		test "$(slots data)" = UU; fails grep -q write_mostly /sys/block/$(md data)/md/dev-*/state
+		test "$(slots data)" = UU
+		fails grep -q write_mostly /sys/block/$(md data)/md/dev-*/state
 		cd /srv/data; sha256sum --quiet -c /root/sums'
 }

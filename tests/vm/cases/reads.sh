@@ -1,5 +1,6 @@
-# make bench-reads: what a read takes, in instructions of the processor, of a bare ramdisk and of a whole mirror. Neither the host nor its emulator shows in
-# that. Lines for the report: read WHAT INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
+# make bench-reads: what a read takes, in instructions of the processor, of a bare ramdisk and of a
+# whole mirror. Neither the host nor its emulator shows in that. Lines for the report: read WHAT
+# INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
 from mirror
 disk A 96M
 disk B 96M
@@ -7,22 +8,38 @@ counted
 
 steps() {
 	boot
-	guest 'echo "kernel: $(uname -r)"; echo "rapiddisk: $(cat /sys/module/rapiddisk/version)"; fio --version | sed "s/^/fio: /"'
-	# A ramdisk has no page for what was never written, and reads that faster: both have all of theirs.
+	guest '
+		echo "kernel: $(uname -r)"; echo "rapiddisk: $(cat /sys/module/rapiddisk/version)"
+		fio --version | sed "s/^/fio: /"'
+	# A ramdisk has no page for what was never written, and reads that faster: both have all of
+	# theirs.
 	check 'a whole mirror and a bare ramdisk, full' '
 		ramraid wait --timeout=5min data; systemctl stop srv-data.mount
 		bytes=$(blockdev --getsize64 /dev/md/data)
 		echo "rapiddisk attach 8 $bytes" >/sys/kernel/rapiddisk/mgmt; settle
-		for to in /dev/md/data /dev/rd8; do dd if=/dev/urandom of=$to bs=1M iflag=fullblock,count_bytes count=$bytes oflag=direct status=none; done
+		for to in /dev/md/data /dev/rd8; do
+			dd if=/dev/urandom of=$to bs=1M iflag=fullblock,count_bytes count=$bytes \
+				oflag=direct status=none
+		done
 		sleep 2; ramraid status data | grep whole'
 	check 'the disk legs serve none of it' '
-		reads() { cat /sys/class/block/$(basename $(node A))/stat /sys/class/block/$(basename $(node B))/stat | awk "{ n += \$1 } END { print n }"; }
-		# each DEVICE SIZE ENGINE DEPTH: instructions a read. The processor has nothing else to do, and does not wait.
+		reads() {
+			cat /sys/class/block/$(basename $(node A))/stat \
+				/sys/class/block/$(basename $(node B))/stat |
+				awk "{ n += \$1 } END { print n }"
+		}
+		# each DEVICE SIZE ENGINE DEPTH: instructions a read. The processor has nothing else
+		# to do, and does not wait.
 		each() {
-			fio --name=m --filename=$1 --size=80M --bs=$2 --ioengine=$3 --iodepth=$4 --rw=randread --direct=1 --time_based --runtime=1 --randseed=1 --output-format=json |
+			fio --name=m --filename=$1 --size=80M --bs=$2 --ioengine=$3 --iodepth=$4 \
+				--rw=randread --direct=1 --time_based --runtime=1 --randseed=1 \
+				--output-format=json |
 				jq -e ".jobs[0] | if .usr_cpu + .sys_cpu > 98 then 1e9 / .read.iops | round else error(\"it waited\") end"
 		}
-		line() { printf "read\t%s\t%s\t%s\n" "$1" "$(each /dev/rd8 $2 $3 $4)" "$(each /dev/md/data $2 $3 $4)"; }
+		line() {
+			printf "read\t%s\t%s\t%s\n" "$1" "$(each /dev/rd8 $2 $3 $4)" \
+				"$(each /dev/md/data $2 $3 $4)"
+		}
 		before=$(reads)
 		{
 			line "4 KiB, 32 at a time" 4k libaio 32

@@ -1,4 +1,5 @@
-# The main job: the mirror comes back whole, before its mount, after a clean reboot and after the plug was pulled.
+# The main job: the mirror comes back whole, before its mount, after a clean reboot and after the
+# plug was pulled.
 from small
 disk A 40M
 disk B 40M
@@ -19,11 +20,19 @@ whole_before_mount() {
 	check "$1: every file has its bytes" 'cd /srv/data; sha256sum --quiet -c /root/sums'
 	check "$1: md finds no difference between the legs" 'test "$(compare data)" = 0'
 	check "$1: reads come from the RAM leg alone" '
-		reads() { for d in A B; do read -r _ _ n _ </sys/block/$(basename $(readlink -f $(leg $d)))/stat; echo $n; done; }
-		before=$(reads); echo 3 >/proc/sys/vm/drop_caches; cat /srv/data/file* >/dev/null; test "$before" = "$(reads)"'
+		reads() {
+			for d in A B; do
+				read -r _ _ n _ \
+					</sys/block/$(basename $(readlink -f $(leg $d)))/stat
+				echo $n
+			done
+		}
+		before=$(reads); echo 3 >/proc/sys/vm/drop_caches; cat /srv/data/file* >/dev/null
+		test "$before" = "$(reads)"'
 }
 
-# A writer whose every file is fsynced, and only then told to the host, which outlives the kill. File names are never used twice.
+# A writer whose every file is fsynced, and only then told to the host, which outlives the kill.
+# File names are never used twice.
 start_writer() {
 	guest '
 		cat >/root/writer <<"EOT"
@@ -42,11 +51,18 @@ readonly examine='
 		mdadm --examine "$1" | sed -n \
 			-e "s/^ *Array UUID : \(........\):\(....\)\(....\):\(....\)\(....\):\(........\)/uuid=\1-\2-\3-\4-\5\6/p" \
 			-e "s/^ *Device UUID : \(........\):\(....\)\(....\):\(....\)\(....\):\(........\)/device_uuid=\1-\2-\3-\4-\5\6/p" \
-			-e "s/^ *Events : /events=/p" -e "s/^ *Raid Devices : /raid_disks=/p" -e "s/^ *Data Offset : \([0-9]*\) .*/data_offset=\1/p" \
-			-e "s/^ *Device Role : Active device /role=/p" -e "s/^ *Device Role : spare/role=spare/p" \
-			-e "s/^ *Array State : \([A.]*\).*/view=\1/p" -e "s/^ *Flags : write-mostly.*/writemostly=yes/p" | sort
+			-e "s/^ *Events : /events=/p" -e "s/^ *Raid Devices : /raid_disks=/p" \
+			-e "s/^ *Data Offset : \([0-9]*\) .*/data_offset=\1/p" \
+			-e "s/^ *Device Role : Active device /role=/p" \
+			-e "s/^ *Device Role : spare/role=spare/p" \
+			-e "s/^ *Array State : \([A.]*\).*/view=\1/p" \
+			-e "s/^ *Flags : write-mostly.*/writemostly=yes/p" |
+			sort
 	}
-	ours() { lib=/usr/lib/ramraid; . $lib/core/load.sh; need world/superblock; superblock_facts "$1"; }
+	ours() {
+		lib=/usr/lib/ramraid; . $lib/core/load.sh; need world/superblock
+		superblock_facts "$1"
+	}
 	# md may count an event between the two looks: then once more.
 	agree() {
 		local i
@@ -64,7 +80,8 @@ steps() {
 		agree $(leg A); agree $(leg B); agree $(ram data)
 		ours $(leg A) | grep "^writemostly=yes"; ours $(ram data) | grep "^writemostly=no"'
 	whole_before_mount 'after a clean reboot'
-	check 'status is right without root' 'runuser -u nobody -- ramraid status data | grep "^data: whole"'
+	check 'status is right without root' '
+		runuser -u nobody -- ramraid status data | grep "^data: whole"'
 	check 'the superblocks of a clean stop did not name the RAM leg: nothing had to be waited for' '
 		! journalctl -b -u ramraid@data | grep -q "waiting for [0-9]* of"'
 	short || {
@@ -80,5 +97,6 @@ steps() {
 	vm_told >"$VM/acknowledged"
 	printf '%s files had been acknowledged\n' "$(wc -l <"$VM/acknowledged")"
 	vm_send "$VM/acknowledged" /root/acknowledged
-	check 'every acknowledged file is there with its bytes' 'test -s /root/acknowledged; sha256sum --quiet -c /root/acknowledged'
+	check 'every acknowledged file is there with its bytes' '
+		test -s /root/acknowledged; sha256sum --quiet -c /root/acknowledged'
 }

@@ -1,6 +1,7 @@
-# make bench-rebuild: how long the RAM leg takes with 1, 2 and 3 disk legs, ours beside md's own recovery; figures are printed, not judged,
-# but for the memory. Then what the bitmap's chunks cost scattered writes. Lines for the report begin with "rebuild" (ENGINE LEGS MB/S-OF-ALL-LEGS
-# SECONDS MB NON-ZERO-MB RAM-MB) and "chunk" (CHUNK IOPS-OF-ONE-WRITER IOPS-OF-32).
+# make bench-rebuild: how long the RAM leg takes with 1, 2 and 3 disk legs, ours beside md's own
+# recovery; figures are printed, not judged, but for the memory. Then what the bitmap's chunks cost
+# scattered writes. Lines for the report begin with "rebuild" (ENGINE LEGS MB/S-OF-ALL-LEGS SECONDS
+# MB NON-ZERO-MB RAM-MB) and "chunk" (CHUNK IOPS-OF-ONE-WRITER IOPS-OF-32).
 from installed
 memory 4G
 cpus 2
@@ -14,22 +15,36 @@ disk E 1026M throttling.iops-write=$disk_writes
 steps() {
 	local legs size
 	boot
-	printf 'accelerator: %s\nprocessors: %s\nrate: %s\nwrites: %s\nseconds: %s\n' "$(vm_accel)" "$VM_CPUS" $((disk_rate / 1000000)) "$disk_writes" "$chunk_seconds"
-	guest 'echo "kernel: $(uname -r)"; mdadm --version 2>&1 | sed "s/^/mdadm: /"; grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"'
+	printf 'accelerator: %s\nprocessors: %s\nrate: %s\nwrites: %s\nseconds: %s\n' \
+		"$(vm_accel)" "$VM_CPUS" $((disk_rate / 1000000)) "$disk_writes" "$chunk_seconds"
+	guest '
+		echo "kernel: $(uname -r)"; mdadm --version 2>&1 | sed "s/^/mdadm: /"
+		grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"'
 	check 'a mirror of three disks, 300 MiB of it written' '
 		ramraid create --yes data $(leg A) $(leg B) $(leg C)
-		dd if=/dev/urandom of=/dev/md/data bs=1M count=300 seek=700 oflag=direct conv=fsync status=none; test "$(slots data)" = UUUU'
+		dd if=/dev/urandom of=/dev/md/data bs=1M count=300 seek=700 oflag=direct \
+			conv=fsync status=none
+		test "$(slots data)" = UUUU'
 	non_zero
 	for legs in 3 2 1; do
 		both "$legs" "$legs"
 		((legs == 1)) || check "and without one of the disks ($((legs - 1)))" '
 			d='"$([[ $legs == 3 ]] && echo C || echo B)"'
-			mdadm -q /dev/md/data --fail $(node $d); for i in $(seq 50); do mdadm -q /dev/md/data --remove $(node $d) 2>/dev/null && break; sleep 0.2; done
-			mdadm --zero-superblock $(node $d); sed -i "\|$(leg $d)|d" /etc/ramraid/data.conf'
+			mdadm -q /dev/md/data --fail $(node $d)
+			for i in $(seq 50); do
+				mdadm -q /dev/md/data --remove $(node $d) 2>/dev/null && break
+				sleep 0.2
+			done
+			mdadm --zero-superblock $(node $d)
+			sed -i "\|$(leg $d)|d" /etc/ramraid/data.conf'
 	done
 	check 'two disks again' '
-		echo "MEMBER=$(leg B)" >>/etc/ramraid/data.conf; mdadm -q /dev/md/data --add $(node B)
-		for i in $(seq 1200); do [ "$(cat /sys/block/$(md data)/md/sync_action)" = idle ] && break; sleep 0.2; done; ramraid attach data'
+		echo "MEMBER=$(leg B)" >>/etc/ramraid/data.conf
+		mdadm -q /dev/md/data --add $(node B)
+		for i in $(seq 1200); do
+			[ "$(cat /sys/block/$(md data)/md/sync_action)" = idle ] && break; sleep 0.2
+		done
+		ramraid attach data'
 	power_off
 	VM_DISK_OPTS[B]=throttling.bps-read=$slow_rate
 	boot
@@ -41,21 +56,31 @@ steps() {
 	for size in none 1M 4M 64M; do chunk "$size"; done
 }
 
-# Random writes of 4 KiB all over a mirror of two disks with 200 writes a second each, without a RAM leg: what costs is the bitmap on the disks.
+# Random writes of 4 KiB all over a mirror of two disks with 200 writes a second each, without a RAM
+# leg: what costs is the bitmap on the disks.
 chunk() { # CHUNK
 	local out
 	out=$(guest '
 		mdadm -q --create /dev/md/chunk --run --level=1 --raid-devices=2 --assume-clean --bitmap='"$([[ $1 == none ]] && echo none || echo "internal --bitmap-chunk=$1")"' $(node D) $(node E) 2>&1
-		write() { fio --name=w --filename=/dev/md/chunk --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=$1 --time_based --runtime='"$chunk_seconds"' --randseed=1 --output-format=json | jq -r ".jobs[0].write.iops | round"; }
+		write() {
+			fio --name=w --filename=/dev/md/chunk --rw=randwrite --bs=4k --direct=1 \
+				--ioengine=libaio --iodepth=$1 --time_based \
+				--runtime='"$chunk_seconds"' --randseed=1 --output-format=json |
+				jq -r ".jobs[0].write.iops | round"
+		}
 		echo "iops $(write 1) $(write 32)"
-		mdadm -q --stop /dev/md/chunk; mdadm -q --zero-superblock $(node D) $(node E)') || { printf '%s\nnot ok - chunks of %s\n' "$out" "$1" && return 1; }
-	sed -n "s/^iops \([0-9]*\) \([0-9]*\)$/chunk\t$1\t\1\t\2/p" <<<"$out" | grep . || { printf '%s\nnot ok - chunks of %s\n' "$out" "$1" && return 1; }
+		mdadm -q --stop /dev/md/chunk; mdadm -q --zero-superblock $(node D) $(node E)') ||
+		{ printf '%s\nnot ok - chunks of %s\n' "$out" "$1" && return 1; }
+	sed -n "s/^iops \([0-9]*\) \([0-9]*\)$/chunk\t$1\t\1\t\2/p" <<<"$out" | grep . || {
+		printf '%s\nnot ok - chunks of %s\n' "$out" "$1" && return 1
+	}
 }
 
 # What holds something else than zeros, in pages of 4 KiB: counted in disk A's image.
 non_zero() {
 	local offset
-	offset=$(guest 'mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p"; sync')
+	offset=$(guest '
+		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p"; sync')
 	NON_ZERO=$(perl -e 'open F, "<:raw", $ARGV[0] or die; seek F, $ARGV[1] * 512, 0; while (read F, $b, 1 << 20) { for ($i = 0; $i < length $b; $i += 4096) { $n++ if substr($b, $i, 4096) =~ /[^\0]/ } } printf "%d\n", $n * 4096 / 1e6' \
 		"$VM/disks/A.img" "$offset")
 }
@@ -65,7 +90,8 @@ both() { # LEGS LABEL
 	measure kernel "$1" "$2"
 }
 
-# The service is restarted, as at boot: only the rebuild itself is timed, from the finished ramdisk to "whole".
+# The service is restarted, as at boot: only the rebuild itself is timed, from the finished ramdisk
+# to "whole".
 measure() { # ENGINE LEGS LABEL
 	local out rate seconds ram size
 	out=$(guest '
@@ -86,7 +112,12 @@ measure() { # ENGINE LEGS LABEL
 		echo "size $(($(cat /sys/block/$(md data)/size) * 512 / 1000000))"
 		grep -o "md rebuilds the RAM leg from one disk.*" /root/log || :
 	') || { printf '%s\nnot ok - %s, %s disk legs\n' "$out" "$1" "$3" && return 1; }
-	rate=$(sed -n 's/^rate //p' <<<"$out") seconds=$(sed -n 's/^seconds //p' <<<"$out") ram=$(sed -n 's/^ram //p' <<<"$out") size=$(sed -n 's/^size //p' <<<"$out")
-	printf 'rebuild\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$3" "$rate" "$seconds" "$size" "$NON_ZERO" "$ram"
-	[[ $1 != copy ]] || ((ram * 100 <= NON_ZERO * 110)) || { printf 'not ok - the RAM leg takes no more than 1.10 times what is not zero: %s of %s MB\n' "$ram" "$NON_ZERO" && return 1; }
+	rate=$(sed -n 's/^rate //p' <<<"$out") seconds=$(sed -n 's/^seconds //p' <<<"$out") \
+	ram=$(sed -n 's/^ram //p' <<<"$out") size=$(sed -n 's/^size //p' <<<"$out")
+	printf 'rebuild\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$3" "$rate" "$seconds" "$size" \
+		"$NON_ZERO" "$ram"
+	[[ $1 != copy ]] || ((ram * 100 <= NON_ZERO * 110)) || {
+		printf 'not ok - the RAM leg takes no more than 1.10 times what is not zero: %s of %s MB\n' "$ram" "$NON_ZERO" &&
+			return 1
+	}
 }

@@ -1,5 +1,5 @@
-# Who uses an array that is to be stopped, where no mount table shows it: known before anything is changed, and named. And a shutdown while something keeps the
-# array's lock that nobody can end.
+# Who uses an array that is to be stopped, where no mount table shows it: known before anything is
+# changed, and named. And a shutdown while something keeps the array's lock that nobody can end.
 checked_on trixie
 long
 from mirror
@@ -9,14 +9,23 @@ may_fail ramraid@data.service
 
 readonly tools='
 	sums() { cd /srv/data; sha256sum --quiet -c /root/sums; cd /; }
-	# refused NAME…: stop is refused, names these, and has changed nothing; the unit guards it again
+	# refused NAME…: stop is refused, names these, and has changed nothing; the unit guards it
+	# again
 	refused() {
 		cursor=$(journalctl -n 1 -o json | jq -r .__CURSOR)
-		fails ramraid stop data 2>/root/out; cat /root/out; journalctl -u ramraid@data -o cat --after-cursor="$cursor" >/root/log; cat /root/log
+		fails ramraid stop data 2>/root/out; cat /root/out
+		journalctl -u ramraid@data -o cat --after-cursor="$cursor" >/root/log; cat /root/log
 		for t; do grep -q -- "$t" /root/out || { echo "not said: $t"; return 1; }; done
-		fails grep -q -e --fail -e --remove -e "rapiddisk detach" /root/log; test "$(slots data)" = UUU; test -e /sys/block/rd0; fails findmnt /srv/data
-		for i in $(seq 100); do [ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2; done; systemctl is-active ramraid@data
-		case $(cat /sys/block/$(md data)/md/array_state) in clean | active | active-idle) ;; *) cat /sys/block/$(md data)/md/array_state; return 1 ;; esac
+		fails grep -q -e --fail -e --remove -e "rapiddisk detach" /root/log
+		test "$(slots data)" = UUU; test -e /sys/block/rd0; fails findmnt /srv/data
+		for i in $(seq 100); do
+			[ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2
+		done
+		systemctl is-active ramraid@data
+		case $(cat /sys/block/$(md data)/md/array_state) in
+		clean | active | active-idle) ;;
+		*) cat /sys/block/$(md data)/md/array_state; return 1 ;;
+		esac
 	}
 	'
 
@@ -24,34 +33,61 @@ steps() {
 	boot
 	check 'a mount in another mount namespace' "$tools"'
 		ramraid wait --timeout=2min data; test "$(slots data)" = UUU
-		unshare --mount --propagation private sleep 1000 </dev/null >/dev/null 2>&1 & pid=$!; sleep 1
-		refused "in use by: /srv/data in the mount namespace of sleep (PID $pid)"; grep "/srv/data in the mount namespace of sleep (PID $pid)" /root/log
+		unshare --mount --propagation private sleep 1000 </dev/null >/dev/null 2>&1 & pid=$!
+		sleep 1
+		refused "in use by: /srv/data in the mount namespace of sleep (PID $pid)"
+		grep "/srv/data in the mount namespace of sleep (PID $pid)" /root/log
 		kill $pid; systemctl start srv-data.mount; sums'
 	check 'an open descriptor: the unit sees that there is somebody, and the one who has typed it who that is' "$tools"'
 		exec 7</dev/md/data; sleep 1000 >/dev/null 2>&1 & pid=$!; exec 7<&-
-		refused "in use by: .*sleep (PID $pid)"; grep "is in use by" /root/log; kill $pid; systemctl start srv-data.mount; sums'
+		refused "in use by: .*sleep (PID $pid)"; grep "is in use by" /root/log; kill $pid
+		systemctl start srv-data.mount; sums'
 	check 'a loop device, which the kernel itself holds' "$tools"'
 		modprobe loop; loop=$(losetup --find --show --read-only /dev/md/data)
-		refused "in use by: .*the loop device ${loop#/dev/}"; losetup -d $loop; systemctl start srv-data.mount; sums'
-	check 'nobody: md is asked, and then it stops; what stands in MAINPID is left alone' "$tools"'
-		sleep 1000 >/dev/null 2>&1 & pid=$!; cursor=$(journalctl -n 1 -o json | jq -r .__CURSOR)
+		refused "in use by: .*the loop device ${loop#/dev/}"; losetup -d $loop
+		systemctl start srv-data.mount; sums'
+	check 'nobody: md is asked, and then it stops; what stands in MAINPID is left alone' \
+		"$tools"'
+		sleep 1000 >/dev/null 2>&1 & pid=$!
+		cursor=$(journalctl -n 1 -o json | jq -r .__CURSOR)
 		MAINPID=$pid ramraid stop data; kill $pid
-		journalctl -u ramraid@data -o cat --after-cursor="$cursor" >/root/log; cat /root/log; grep "+ echo read-auto" /root/log; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
+		journalctl -u ramraid@data -o cat --after-cursor="$cursor" >/root/log
+		cat /root/log
+		grep "+ echo read-auto" /root/log; fails grep "^md" /proc/mdstat
+		test ! -e /sys/block/rd0
 		mdadm --examine $(leg A) | grep "Array State : \.AA"
-		ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums'
+		ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount
+		sums'
 	check 'while md rebuilds the RAM leg: the same' "$tools"'
-		systemctl stop srv-data.mount; ramraid detach data; mkdir -p /etc/ramraid/data.conf.d; echo REBUILD=kernel >/etc/ramraid/data.conf.d/test.conf; echo 1000 >/proc/sys/dev/raid/speed_limit_min; echo 1500 >/proc/sys/dev/raid/speed_limit_max
-		ramraid attach data >/root/attach 2>&1 & pid=$!; for i in $(seq 200); do [ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ] && break; sleep 0.2; done; kill -KILL $pid; wait || :
+		systemctl stop srv-data.mount; ramraid detach data
+		mkdir -p /etc/ramraid/data.conf.d
+		echo REBUILD=kernel >/etc/ramraid/data.conf.d/test.conf
+		echo 1000 >/proc/sys/dev/raid/speed_limit_min
+		echo 1500 >/proc/sys/dev/raid/speed_limit_max
+		ramraid attach data >/root/attach 2>&1 & pid=$!
+		for i in $(seq 200); do
+			[ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ] && break
+			sleep 0.2
+		done
+		kill -KILL $pid; wait || :
 		test "$(cat /sys/block/$(md data)/md/sync_action)" = recover
 		ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
-		echo 200000 >/proc/sys/dev/raid/speed_limit_max; ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
+		echo 200000 >/proc/sys/dev/raid/speed_limit_max; ramraid start data
+		test "$(slots data)" = UUU; systemctl start srv-data.mount; sums
+		test "$(compare data)" = 0'
 	check 'the lock is kept by something that no shutdown ends' '
-		systemd-run --quiet --unit=keeper --property=DefaultDependencies=no flock /run/ramraid/.locks/work.data sleep infinity; sleep 1; fails flock --nonblock /run/ramraid/.locks/work.data true'
+		systemd-run --quiet --unit=keeper --property=DefaultDependencies=no flock \
+			/run/ramraid/.locks/work.data sleep infinity
+		sleep 1; fails flock --nonblock /run/ramraid/.locks/work.data true'
 	reboot
 	check 'the shutdown has waited, said so, and then let the RAM leg go' "$tools"'
-		journalctl -b -1 -u ramraid@data -o cat >/root/log; tail -n 30 /root/log; grep "going down, and a program that another ramraid has left behind is at work on it still" /root/log
-		grep "does not release the array: going on without it" /root/log; grep "+ mdadm --manage /dev/$(md data) --fail" /root/log; grep "+ mdadm --stop" /root/log
-		ramraid wait --timeout=2min data; test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
+		journalctl -b -1 -u ramraid@data -o cat >/root/log; tail -n 30 /root/log
+		grep "going down, and a program that another ramraid has left behind is at work on it still" /root/log
+		grep "does not release the array: going on without it" /root/log
+		grep "+ mdadm --manage /dev/$(md data) --fail" /root/log
+		grep "+ mdadm --stop" /root/log
+		ramraid wait --timeout=2min data; test "$(slots data)" = UUU; sums
+		test "$(compare data)" = 0'
 	check 'on the console too' "
 		grep -q 'going on without it' <<'EOT'
 $(tr -d '\r' <"$VM/serial.log" | grep 'data: going down' || echo 'nothing on the console')

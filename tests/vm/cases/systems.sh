@@ -1,13 +1,15 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
-# make bench: the articles' systems, ours, and what else one could take, side by side in one machine on throttled disks. What they are, and what is
-# measured: bench. Figures are printed, not judged. Lines for the report begin with "{"; what the machine is stands before them.
+# make bench: the articles' systems, ours, and what else one could take, side by side in one machine
+# on throttled disks. What they are, and what is measured: bench. Figures are printed, not judged.
+# Lines for the report begin with "{"; what the machine is stands before them.
 # shellcheck source=tests/vm/stolen.sh
 source "$here/stolen.sh"
 image stacks
 from installed
 memory 3G
 cpus 2
-# The throttle of each is that of an article; one end to the other, it is as much as an emulated processor can carry.
+# The throttle of each is that of an article; one end to the other, it is as much as an emulated
+# processor can carry.
 disk HDD1 400M throttling.iops-read=464,throttling.iops-write=352,throttling.bps-total=40000000
 disk HDD2 400M throttling.iops-read=464,throttling.iops-write=352,throttling.bps-total=40000000
 disk NVME 400M
@@ -19,20 +21,25 @@ disk SATA1 400M throttling.bps-total=16000000
 disk SATA2 400M throttling.bps-total=16000000
 disk FAST1 400M throttling.bps-total=50000000
 disk FAST2 400M throttling.bps-total=50000000
-# A system is measured up to so many times, until the host takes no more than so many percent meanwhile.
+# A system is measured up to so many times, until the host takes no more than so many percent
+# meanwhile.
 readonly attempts=3 quiet=8
 
 steps() {
 	local file name
 	boot
-	printf 'accelerator: %s\nprocessors: %s\nattempts: %s\nquiet: %s\n' "$(vm_accel)" "$VM_CPUS" "$attempts" "$quiet"
-	guest 'echo "kernel: $(uname -r)"; mdadm --version 2>&1 | sed "s/^/mdadm: /"; echo "rapiddisk: $(modinfo -F version rapiddisk)"; fio --version | sed "s/^/fio: /"
-		grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"; echo "seconds: '"${SECONDS_EACH:-10}"'"; echo "rounds: '"${ROUNDS:-3}"'"'
+	printf 'accelerator: %s\nprocessors: %s\nattempts: %s\nquiet: %s\n' "$(vm_accel)" \
+		"$VM_CPUS" "$attempts" "$quiet"
+	guest 'echo "kernel: $(uname -r)"; mdadm --version 2>&1 | sed "s/^/mdadm: /"
+echo "rapiddisk: $(modinfo -F version rapiddisk)"; fio --version | sed "s/^/fio: /"
+		grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"
+		echo "seconds: '"${SECONDS_EACH:-10}"'"; echo "rounds: '"${ROUNDS:-3}"'"'
 	tar -C "$here/../.." -cf "$VM/bench.tar" bench/measure bench/systems
 	vm_send "$VM/bench.tar" /root/bench.tar
 	# No boot follows, so no claim needs an initramfs.
 	guest 'tar -C /root -xf /root/bench.tar
-		sed -i s/^update_initramfs=.*/update_initramfs=no/ /etc/initramfs-tools/update-initramfs.conf'
+		sed -i s/^update_initramfs=.*/update_initramfs=no/ \
+			/etc/initramfs-tools/update-initramfs.conf'
 	for file in "$here"/../../bench/systems/*.sh; do
 		name=${file##*/} name=${name%.sh}
 		[[ -z ${SYSTEMS-} || " $SYSTEMS " == *" $name "* ]] || continue
@@ -41,8 +48,10 @@ steps() {
 	done
 }
 
-# quietly_measured SYSTEM: prints what is measured of it. While the host takes much of the processors' time away, what a processor does scatters by half:
-# then it is measured again, a few times at most, and the attempt that was disturbed least counts. Its disturbance is printed after it.
+# quietly_measured SYSTEM: prints what is measured of it. While the host takes much of the
+# processors' time away, what a processor does scatters by half: then it is measured again, a few
+# times at most, and the attempt that was disturbed least counts. Its disturbance is printed after
+# it.
 quietly_measured() {
 	local try before out least=101 best='' percent
 	for ((try = 1; try <= attempts && least > quiet; try++)); do
