@@ -1,6 +1,8 @@
 #!/usr/bin/perl
-# tests/facts.pl: holds every literal F[…] of lib/ against lib/decide/facts.list. Prints what is missing on either side: a key that is used and not listed, one that
-# is listed and used nowhere, a file that writes one and is not named there, or the other way round. Exit code 1 if there is anything. "writers" prints who writes what.
+# tests/facts.pl: holds every literal F[…] of lib/ against lib/decide/facts.list. Prints what is
+# missing on either side: a key that is used and not listed, one that is listed and used nowhere, a
+# file that writes one and is not named there, or the other way round. Exit code 1 if there is
+# anything. "writers" prints who writes what.
 use strict;
 use warnings;
 
@@ -13,10 +15,13 @@ for my $file (sort split /\n/, `find lib -name '*.sh'`) {
 		s/\s#\s.*//;
 		while (/(?<![A-Za-z_])F\[("?)([^\]"]+)\1\](\+?=(?!=))?/g) {
 			my ($key, $set) = ($2, $3);
-			# "${F[…]}" as a part of a key ends the pattern too early: such a key is a leg's.
+			# "${F[…]}" as a part of a key ends the pattern too early: such a key is a
+			# leg's.
 			next if $key =~ /\$\{\w+\[?/ && $key !~ /\$\{\w+\}/;
 			my $before = substr $_, 0, $-[0];
-			$set = '' if ($before =~ tr/[// - $before =~ tr/]//) && $before =~ /\[\[[^\]]*$/;
+			$set = ''
+				if ($before =~ tr/[// - $before =~ tr/]//) &&
+					$before =~ /\[\[[^\]]*$/;
 			$key =~ s/^leg\.(?:\$\{\w+\}|\$\w+|\d+|ram)\./leg.I./;
 			$key =~ s/^\$(?:leg|key|member|[1-9])\./?./;
 			$key =~ s/^failed\..*/failed.ACTION/;
@@ -44,12 +49,19 @@ my (%listed, @wrong);
 open my $list, '<', 'lib/decide/facts.list' or die "lib/decide/facts.list: $!";
 while (<$list>) {
 	next if /^#|^\s*$/;
-	my ($key, $type, $writers, $meaning) = /^(\S+) +(\S+) +(\S+(?: \S+\/\S+)*)  +(\S.*)$/ or do { push @wrong, "line $.: not KEY TYPE WRITERS MEANING"; next };
+	my ($key, $type, $writers, $meaning) = /^(\S+) +(\S+) +(\S+(?: \S+\/\S+)*)  +(\S.*)$/
+		or do { push @wrong, "line $.: not KEY TYPE WRITERS MEANING"; next };
 	push @wrong, "$key stands there twice" if $listed{$key}++;
 	my %named = map { $_ => 1 } split ' ', $writers;
-	for (keys %{ $writes{$key} }) { push @wrong, "$key: $_ writes it, and is not named" if !$named{$_} }
-	for (keys %named) { push @wrong, "$key: $_ is named, and does not write it" if !$writes{$key}{$_} && !$any{$_} }
-	push @wrong, "$key is used nowhere" if !$used{$key} && !$either{$key} && !grep { $any{$_} } keys %named;
+	for (keys %{ $writes{$key} }) {
+		push @wrong, "$key: $_ writes it, and is not named" if !$named{$_}
+	}
+	for (keys %named) {
+		push @wrong, "$key: $_ is named, and does not write it"
+			if !$writes{$key}{$_} && !$any{$_}
+	}
+	push @wrong, "$key is used nowhere"
+		if !$used{$key} && !$either{$key} && !grep { $any{$_} } keys %named;
 }
 for (sort keys %used) { push @wrong, "$_ ($used{$_}) is not listed" if !$listed{$_} }
 
@@ -62,7 +74,10 @@ while (<$values>) {
 	next if !defined $prefix || /^readonly/;
 	for (split) { push @wrong, "$_ is in blank.sh twice" if $blank{$prefix . s/=.*//r}++ }
 }
-for (sort keys %listed) { push @wrong, "$_ has no value in blank.sh" if !$blank{$_} && !/^(?:failed|veto|conf\.error|conf\.warning)\./ }
+for (sort keys %listed) {
+	push @wrong, "$_ has no value in blank.sh"
+		if !$blank{$_} && !/^(?:failed|veto|conf\.error|conf\.warning)\./;
+}
 for (sort keys %blank) { push @wrong, "$_ is in blank.sh and not listed" if !$listed{$_} }
 print "$_\n" for sort @wrong;
 exit(@wrong ? 1 : 0);

@@ -1,7 +1,9 @@
 #!/usr/bin/perl
-# tests/house.pl: the house as the code has it, from the functions that each file of lib/ defines and calls and from its "need" lines.
-#   check    prints what is wrong: a file that is called and not needed, or needed and not called; an arrow that runs back up; a private function
-#            called from outside; a function that there is not; a prefix that is not the file's; a file or a function that is too long.
+# tests/house.pl: the house as the code has it, from the functions that each file of lib/ defines
+# and calls and from its "need" lines.
+#   check    prints what is wrong: a file that is called and not needed, or needed and not called;
+#            an arrow that runs back up; a private function called from outside; a function that
+#            there is not; a prefix that is not the file's; a file or a function that is too long.
 #            Exit code 1 if there is anything.
 #   needs    prints for each file what its "need" lines have to name
 #   map      prints the layers and what leads from one to the other, for dot(1)
@@ -42,13 +44,15 @@ sub code {
 sub too_long {
 	my ($file, @lines) = @_;
 	my ($function, $count, $end) = ('', 0, '');
-	push @wrong, "$file: has @{[scalar @lines]} lines, and $FILE_MOST is the most" if @lines > $FILE_MOST;
+	push @wrong, "$file: has @{[scalar @lines]} lines, and $FILE_MOST is the most"
+		if @lines > $FILE_MOST;
 	for (@lines) {
 		if (length $end) { $end = '' if /^\t*\Q$end\E$/; next }
 		$end = $1 if /<<-?'?(\w+)'?/ && !/<<</;
 		if (/^([a-z_][a-z0-9_]*)\(\) [{(](?:\s+#.*)?$/) { ($function, $count) = ($1, 0) }
 		$count++;
-		push @wrong, "$file: $function has $count lines, and $FUNCTION_MOST is the most" if /^[})]/ && length $function && $count > $FUNCTION_MOST;
+		push @wrong, "$file: $function has $count lines, and $FUNCTION_MOST is the most"
+			if /^[})]/ && length $function && $count > $FUNCTION_MOST;
 		$function = '' if /^[})]/;
 	}
 }
@@ -71,11 +75,15 @@ for my $file (@files, @programs) {
 		}
 		# What is set outside of any function, and by one file alone.
 		if (/^(?:readonly |declare -g\w* )?([A-Z][A-Z0-9_]+)=/) {
-			$variable{$1} = defined $variable{$1} && $variable{$1} ne $file ? '' : $file;
+			$variable{$1} = defined $variable{$1} && $variable{$1} ne $file ? ''
+				: $file;
 		}
 		# "readonly A=1 B=2"
 		if (/^readonly /) {
-			while (/\b([A-Z][A-Z0-9_]+)=/g) { $variable{$1} = defined $variable{$1} && $variable{$1} ne $file ? '' : $file }
+			while (/\b([A-Z][A-Z0-9_]+)=/g) {
+				$variable{$1} = defined $variable{$1} && $variable{$1} ne $file ? ''
+					: $file;
+			}
 		}
 		if (/^\t*(?:[^#']*[;{] |\[\[.*\]\] (?:\|\||&&) )?need ([\w\/ -]+)/) {
 			my $names = $1;
@@ -94,16 +102,21 @@ for my $file (@files, @programs) {
 	for (@{ $text{$file} }) {
 		next if /^\t*need /;
 		my $code = code($_);
-		# Where a command stands, and with a prefix of ours: a function that there is not, such as one that was given another name.
+		# Where a command stands, and with a prefix of ours: a function that there is not,
+		# such as one that was given another name.
 		while ($code =~ /(?:^\t*|[;&|{!] |\$\(|\b(?:then|do|else|if|elif|while|until|act) )([a-z]+)(_[a-z0-9_]+)(?=[ ;]|$)/g) {
-			push @wrong, "$file: there is no function $1$2" if $prefixes{$1} && !$defined{"$1$2"} && !grep { /^\Q$1$2\E\(\)/ } @{ $text{$file} };
+			push @wrong, "$file: there is no function $1$2"
+				if $prefixes{$1} && !$defined{"$1$2"} &&
+					!grep { /^\Q$1$2\E\(\)/ } @{ $text{$file} };
 		}
 		while ($code =~ /(?<![\w.\/\${#=-])([a-z_][a-z0-9_]*)(?![\w(\/.=\[-])/g) {
 			my ($word, $at) = ($1, $-[1]);
 			my $where = $defined{$word} or next;
 			next if $where eq $file || $word eq "need";
 			# A plain word is a call only where a command may stand.
-			next if $word !~ /_/ && substr($code, 0, $at) !~ /(^|[;&|({!]|\b(?:then|do|else|if|elif|while|until|act|local -))\s*$/;
+			next
+				if $word !~ /_/ && substr($code, 0,
+					$at) !~ /(^|[;&|({!]|\b(?:then|do|else|if|elif|while|until|act|local -))\s*$/;
 			$calls{$file}{$where}{$word} = 1;
 		}
 		my $line = s/^\s*#.*//r =~ s/\s#\s.*//r;
@@ -113,7 +126,10 @@ for my $file (@files, @programs) {
 		}
 	}
 	for my $pattern (grep { $_ } split ' ', $DISPATCH{$file} // '') {
-		for my $function (grep { /^$pattern$/ } keys %defined) { $calls{$file}{ $defined{$function} }{$function} = 1 if $defined{$function} ne $file }
+		for my $function (grep { /^$pattern$/ } keys %defined) {
+			$calls{$file}{ $defined{$function} }{$function} = 1
+				if $defined{$function} ne $file;
+		}
 	}
 }
 
@@ -126,39 +142,54 @@ sub check {
 	for my $file (@files) {
 		for my $other (sort keys %{ $calls{$file} }) {
 			my @names = sort keys %{ $calls{$file}{$other} };
-			push @wrong, "$file: calls @names and does not need $other" if !$needs{$file}{$other};
-			for (grep { /_$/ && $defined{$_} } @names) { push @wrong, "$file: calls $_, which is private to $other" }
+			push @wrong, "$file: calls @names and does not need $other"
+				if !$needs{$file}{$other};
+			for (grep { /_$/ && $defined{$_} } @names) {
+				push @wrong, "$file: calls $_, which is private to $other";
+			}
 		}
 		for my $other (sort keys %{ $needs{$file} }) {
 			# Or it is read early, because another one needs it later.
-			push @wrong, "$file: needs $other and calls nothing of it" if !$calls{$file}{$other} && !grep { ($needs{$_}{$other} // '') eq 'later' } keys %needs;
+			push @wrong, "$file: needs $other and calls nothing of it"
+				if !$calls{$file}{$other} &&
+					!grep { ($needs{$_}{$other} // '') eq 'later' } keys %needs;
 			my ($from, $to) = (layer($file), layer($other));
 			push @wrong, "$file: there is no layer $from" if !exists $level{$from};
-			push @wrong, "$file: needs $other, which stands above it" if exists $level{$to} && exists $level{$from} && $level{$to} > $level{$from};
-			# What is given to it are facts; it calls only what takes a text apart, and knows the names of our folders.
-			push @wrong, "$file: $other is outside decide" if $from eq 'decide' && $to ne 'decide' && $other !~ m{^core/(?:paths|words|number)$};
+			push @wrong, "$file: needs $other, which stands above it"
+				if exists $level{$to} && exists $level{$from} &&
+					$level{$to} > $level{$from};
+			# What is given to it are facts; it calls only what takes a text apart, and
+			# knows the names of our folders.
+			push @wrong, "$file: $other is outside decide"
+				if $from eq 'decide' && $to ne 'decide' &&
+					$other !~ m{^core/(?:paths|words|number)$};
 		}
 	}
 	for my $file (@LONG) {
 		my %read = ($file => 1);
 		for (my @left = ($file); @left;) {
 			my $next = shift @left;
-			push @left, grep { $needs{$next}{$_} eq 'head' && !$read{$_}++ } keys %{ $needs{$next} };
+			push @left, grep { $needs{$next}{$_} eq 'head' &&
+				!$read{$_}++ } keys %{ $needs{$next} };
 		}
 		for my $by (sort keys %read) {
-			for (sort keys %{ $needs{$by} }) { push @wrong, "$file: goes on for long, and reads $_ only when $by calls it" if !$read{$_} }
+			for (sort keys %{ $needs{$by} }) {
+				push @wrong, "$file: goes on for long, and reads $_ only when $by calls it" if !$read{$_}
+			}
 		}
 	}
 	my %prefix;
 	for my $file (@files) {
-		my $own = $file =~ m{^cmd/check/(?!findings)([\w-]+)$} ? "check_$1" : $file =~ s{.*/}{}r;
+		my $own = $file =~ m{^cmd/check/(?!findings)([\w-]+)$} ? "check_$1"
+			: $file =~ s{.*/}{}r;
 		push @{ $prefix{ $own =~ tr/-/_/r } }, $file;
 	}
 	for my $function (sort keys %defined) {
 		my $file = $defined{$function};
 		next if $FREE{$function};
 		my ($own) = grep { grep { $_ eq $file } @{ $prefix{$_} } } keys %prefix;
-		push @wrong, "$file: $function does not begin with $own" if $function !~ /^(?:cmd_)?\Q$own\E(?:_|$)/;
+		push @wrong, "$file: $function does not begin with $own"
+			if $function !~ /^(?:cmd_)?\Q$own\E(?:_|$)/;
 		push @wrong, "$file: $function is told apart from those of @{$prefix{$own}} by nothing" if $function !~ /^cmd_/ && @{ $prefix{$own} } > 1 && $file =~ /^cmd/;
 	}
 	print "$_\n" for @wrong;
@@ -174,7 +205,9 @@ sub map_of_rooms {
 	my (%inside, %arrow);
 	push @{ $inside{ layer($_) } }, s{^\w+/}{}r for @files;
 	for my $file (@files) {
-		for (keys %{ $needs{$file} }) { $arrow{ layer($file) . "\t" . layer($_) }++ if layer($file) ne layer($_) }
+		for (keys %{ $needs{$file} }) {
+			$arrow{ layer($file) . "\t" . layer($_) }++ if layer($file) ne layer($_);
+		}
 	}
 	print "// What each layer of lib/ holds and needs: \"make map\" draws it from the \"need\" lines.\ndigraph house {\n";
 	print "\tgraph [rankdir=TB, nodesep=0.4, ranksep=0.5]\n\tnode [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=11]\n";
@@ -187,7 +220,9 @@ sub map_of_rooms {
 		}
 		print "\t\"$layer\" [label=\"$layer\\n@{[join '\\n', '', @rows, $line]}\"]\n";
 	}
-	for (sort keys %arrow) { my ($from, $to) = split /\t/; print "\t\"$from\" -> \"$to\" [label=$arrow{$_}]\n" }
+	for (sort keys %arrow) {
+		my ($from, $to) = split /\t/; print "\t\"$from\" -> \"$to\" [label=$arrow{$_}]\n";
+	}
 	print "}\n";
 	return 0;
 }

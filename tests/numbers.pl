@@ -1,7 +1,9 @@
 #!/usr/bin/perl
-# numbers.pl FILE…: names every variable that is read from a file below /run/ramraid or the state folder, and with which is calculated without a look whether
-# it is a number: bash evaluates what stands in it. "number_or VARIABLE" is that look, or a test of the variable by a pattern. What others are to calculate
-# with (upper case) needs it too. Sees one function at a time, and no further than the names that stand in it.
+# numbers.pl FILE…: names every variable that is read from a file below /run/ramraid or the state
+# folder, and with which is calculated without a look whether it is a number: bash evaluates what
+# stands in it. "number_or VARIABLE" is that look, or a test of the variable by a pattern. What
+# others are to calculate with (upper case) needs it too. Sees one function at a time, and no
+# further than the names that stand in it.
 use strict;
 use warnings;
 
@@ -14,9 +16,12 @@ sub look {
         next if /^\s*#/;
         # What a loop reads stands before what it reads from.
         $pending = $1 if /\bwhile\b.*?\bread\s+((?:-\S+\s+)*[A-Za-z_ ]+?)\s*;\s*do/;
-        if (/\bdone\s.*$ours/ && defined $pending) { $read{$_} = 1 for grep { !/^-/ } split ' ', $pending; }
+        if (/\bdone\s.*$ours/ && defined $pending) {
+	$read{$_} = 1 for grep { !/^-/ } split ' ', $pending;
+}
         while (/\b(?:read|mapfile)\s+((?:-\S+\s+(?:\d+\s+)?|''\s*)*)([A-Za-z_ ]+?)\s+(?:2>\S+\s+)?$ours/g) { $read{$_} = 1 for split ' ', $2; }
-        print "$file:$line: $name: calculates with what stands in a file; read it with number_in\n" if /\(\([^)]*\$\(<\s*"/;
+        print "$file:$line: $name: calculates with what stands in a file; read it with number_in\n"
+	if /\(\([^)]*\$\(<\s*"/;
     }
     # Elements of what was read are as good as it.
     for (my $before = -1; $before < keys %read;) {
@@ -25,13 +30,18 @@ sub look {
             $read{$1} = 1 while $body =~ /\bfor\s+(\w+)\s+in\b[^;\n]*\$\{\Q$list\E\[/g;
             $read{$1} = 1 while $body =~ /\b(\w+)=["']?\$\{\Q$list\E[\[#%]/g;
             $read{$1} = 1 while $body =~ /\bsplit_words\s+(\w+)\s+"\$\{?\Q$list\E\b/g;
-            while ($body =~ /\bsplit_into\s+"\$\{?\Q$list\E\b[^"]*"\s+([A-Za-z_ ]+)/g) { $read{$_} = 1 for split ' ', $1; }
+            while ($body =~ /\bsplit_into\s+"\$\{?\Q$list\E\b[^"]*"\s+([A-Za-z_ ]+)/g) {
+	$read{$_} = 1 for split ' ', $1;
+}
         }
     }
     for my $var (sort grep { $_ ne '_' } keys %read) {
-        next if $body =~ /\bnumber_or\s+\Q$var\E\b/ || $body =~ /\[\[(?:(?!\]\]).)*\$\{?\Q$var\E\b(?:(?!\]\]).)*?(?:=~|==|!=)/s;
-        my $calculates = $body =~ /\(\((?:[^()\n]|\([^()\n]*\))*?\b(?<!\$\{\#)\Q$var\E\b(?!\[@\])(?:[^()\n]|\([^()\n]*\))*\)\)/;
-        print "$file:$line: $name: $var is read from a file; number_or $var DEFAULT first\n" if $calculates || $var =~ /^[A-Z][A-Z_]+$/;
+        next if $body =~ /\bnumber_or\s+\Q$var\E\b/ ||
+	$body =~ /\[\[(?:(?!\]\]).)*\$\{?\Q$var\E\b(?:(?!\]\]).)*?(?:=~|==|!=)/s;
+        my $calculates =
+	$body =~ /\(\((?:[^()\n]|\([^()\n]*\))*?\b(?<!\$\{\#)\Q$var\E\b(?!\[@\])(?:[^()\n]|\([^()\n]*\))*\)\)/;
+        print "$file:$line: $name: $var is read from a file; number_or $var DEFAULT first\n"
+	if $calculates || $var =~ /^[A-Z][A-Z_]+$/;
     }
 }
 

@@ -1,5 +1,5 @@
-# Planted mistakes: each function spoils the decision in one way, by defining functions anew. The model has to find every one of them; those
-# named deep_… need long histories.
+# Planted mistakes: each function spoils the decision in one way, by defining functions anew. The
+# model has to find every one of them; those named deep_… need long histories.
 # shellcheck shell=bash
 # What is defined in here is called by lib/decide/action.sh.
 # shellcheck disable=SC2317,SC2329
@@ -34,7 +34,8 @@ mutant_tolerates-a-lag-of-five-events() {
 	histories_equal() {
 		local newest=$1 leg=$2
 		shift 2
-		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 5)) && ! histories_superseded_ "$leg" "$@"
+		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 5)) &&
+			! histories_superseded_ "$leg" "$@"
 	}
 }
 
@@ -53,12 +54,15 @@ mutant_believes-a-missing-witness() {
 mutant_puts-back-a-leg-with-a-history-of-its-own() {
 	keep readd_may
 	readd_may() {
-		[[ -z ${F[leg.$1.view]} ]] || F[leg.$1.view]=AAAAA F[leg.$1.roles]='0:0 1:1 2:2 3:3 4:3 14:0'
+		[[ -z ${F[leg.$1.view]} ]] ||
+			F[leg.$1.view]=AAAAA F[leg.$1.roles]='0:0 1:1 2:2 3:3 4:3 14:0'
 		kept_readd_may "$1"
 	}
 }
 
-mutant_starts-what-nothing-vouches-for-beside-a-leg-that-was-in-sync() { strangers_unvouched_() { return 1; }; }
+mutant_starts-what-nothing-vouches-for-beside-a-leg-that-was-in-sync() {
+	strangers_unvouched_() { return 1; }
+}
 
 mutant_adds-the-RAM-leg-before-the-resync-has-ended() {
 	keep action_running_
@@ -111,11 +115,14 @@ deep_mutant_accepts-a-lag-of-one-from-any-leg() {
 	histories_equal() {
 		local newest=$1 leg=$2
 		shift 2
-		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 1)) && ! histories_superseded_ "$leg" "$@"
+		((${F[leg.$newest.events]} - ${F[leg.$leg.events]} <= 1)) &&
+			! histories_superseded_ "$leg" "$@"
 	}
 }
 
-deep_mutant_ignores-what-a-leg-that-was-being-rebuilt-says-of-the-others() { histories_find_outrunner() { return 1; }; }
+deep_mutant_ignores-what-a-leg-that-was-being-rebuilt-says-of-the-others() {
+	histories_find_outrunner() { return 1; }
+}
 
 deep_mutant_puts-back-any-leg-to-the-RAM-leg() { readd_may_to_ram() { return 0; }; }
 
@@ -124,23 +131,34 @@ deep_mutant_goes-by-the-higher-count-whatever-the-witness-says() {
 	histories_ran_separately() { return 1; }
 }
 
-deep_mutant_believes-what-an-old-leg-says-of-the-others() { histories_current() { CURRENT=("$@"); }; }
+deep_mutant_believes-what-an-old-leg-says-of-the-others() {
+	histories_current() { CURRENT=("$@"); }
+}
 
 deep_mutant_takes-a-leg-that-was-just-left-behind-for-one-with-a-history() {
-	histories_is_old() { histories_calls_missing "$1" "$2" && ! histories_calls_missing "$2" "$1" && histories_has_later_events "$1" "$2"; }
+	histories_is_old() {
+		histories_calls_missing "$1" "$2" && ! histories_calls_missing "$2" "$1" &&
+			histories_has_later_events "$1" "$2"
+	}
 }
 
 deep_mutant_overlooks-that-a-disk-has-gone-back-in-time() { safe_start_gone_back_() { return 1; }; }
 
 # A slot taken for a device, as ramraid 0.1.0 did in each of its comparisons.
 
-mutant_takes-a-slot-for-the-disk-that-a-leg-calls-missing() { histories_calls_missing() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }; }
+mutant_takes-a-slot-for-the-disk-that-a-leg-calls-missing() {
+	histories_calls_missing() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }
+}
 
 mutant_puts-back-by-the-slots-of-those-in-sync() {
 	readd_may() {
 		local i=$1 j slot alone=yes
-		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
+			${F[leg.$i.uuid]} == "${F[uuid]}" ]] ||
+			return 1
+		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} &&
+			-z ${F[leg.$i.removed]-} ]] ||
+			return 1
 		! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]-} != yes ]] || return 1
 		! readd_left_this_run_ "$i" || return 0
 		for ((j = 0; j < ${F[members]}; j++)); do
@@ -156,8 +174,11 @@ mutant_puts-back-by-the-slots-of-those-in-sync() {
 mutant_takes-a-leg-in-the-RAM-legs-slot-for-one-that-calls-it-active() {
 	keep safe_start_stale_
 	safe_start_stale_() {
-		[[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] && ((${F[leg.$1.events]} > ${F[witness.events]})) &&
-			[[ ${F[witness.ram_slot]} =~ ^[0-9]+$ && ${F[leg.$1.view]:${F[witness.ram_slot]}:1} == A ]] && return 1
+		[[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] &&
+			((${F[leg.$1.events]} > ${F[witness.events]})) &&
+			[[ ${F[witness.ram_slot]} =~ ^[0-9]+$ &&
+				${F[leg.$1.view]:${F[witness.ram_slot]}:1} == A ]] &&
+			return 1
 		kept_safe_start_stale_ "$1"
 	}
 }
@@ -166,7 +187,9 @@ mutant_takes-a-leg-in-the-RAM-legs-slot-for-one-that-calls-it-active() {
 mutant_takes-any-RAM-leg-for-the-one-that-was-the-only-good-copy() {
 	keep safe_start_stale_
 	safe_start_stale_() {
-		[[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] && ((${F[leg.$1.events]} > ${F[witness.events]})) && histories_calls_ram_active "$1" && return 1
+		[[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]] &&
+			((${F[leg.$1.events]} > ${F[witness.events]})) &&
+			histories_calls_ram_active "$1" && return 1
 		kept_safe_start_stale_ "$1"
 	}
 }
@@ -178,7 +201,8 @@ mutant_takes-two-legs-in-one-slot-for-separate-histories() {
 		local i j
 		for i in "${@:2}"; do
 			for j in "${@:2}"; do
-				[[ $i -lt $j && ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] || continue
+				[[ $i -lt $j && ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] ||
+					continue
 				action_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} have been used without each other"
 				return 0
 			done
@@ -192,8 +216,10 @@ mutant_knows-those-that-are-missing-by-their-slots() {
 	histories_newest_knows() {
 		local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]} known=0
 		for ((i = 0; i < ${F[members]}; i++)); do
-			[[ ${F[leg.$i.role]-} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
-			view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1} known=$((known + 1))
+			[[ ${F[leg.$i.role]-} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] ||
+				continue
+			view=${view:0:${F[leg.$i.role]}}.${view:${F[leg.$i.role]}+1} \
+				known=$((known + 1))
 		done
 		((known < ${F[members]})) || return 0
 		[[ -z $slot ]] || view=${view:0:slot}.${view:slot+1}
@@ -207,7 +233,8 @@ mutant_leaves-it-to-a-clock-whether-a-leg-was-used-elsewhere() {
 	readd_may_to_ram() {
 		local view=${F[leg.$1.view]} slot=${F[ram.slot]}
 		[[ ! $slot =~ ^[0-9]+$ ]] || view=${view:0:slot}A${view:slot+1}
-		[[ $view != *.* || " ${F[witness.legs]} ${F[witness.left]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
+		[[ $view != *.* ||
+			" ${F[witness.legs]} ${F[witness.left]-} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 	}
 }
 
@@ -224,7 +251,11 @@ mutant_counts-no-leg-whose-name-is-gone() {
 mutant_forgets-its-record-with-the-name-of-the-configuration() {
 	keep witness_facts
 	witness_facts() {
-		if [[ $8 == other ]]; then kept_witness_facts - - - - - - - same; else kept_witness_facts "$@"; fi
+		if [[ $8 == other ]]; then
+			kept_witness_facts - - - - - - - same
+		else
+			kept_witness_facts "$@"
+		fi
 	}
 }
 

@@ -3,11 +3,14 @@ use strict;
 use warnings;
 use IPC::Open2;
 use FindBin;
-our ( $n, $mutant, $CONF, $AWAY, $WEV, $WLEGS, $WLEFT, $WGIVEN, $WSLOT, $WNUM, $RENAMED, $INS, $RCV, $RAM, $RO, $PEND, $PRESENT, $FAILED, $AROLES, $ARD, $RNUM, $JOIN, $OUTGREW, $UNSEEN, $NAMELESS, $TWIN, $GAP );
+our ( $n, $mutant, $CONF, $AWAY, $WEV, $WLEGS, $WLEFT, $WGIVEN, $WSLOT, $WNUM, $RENAMED, $INS, $RCV,
+	$RAM, $RO, $PEND, $PRESENT, $FAILED, $AROLES, $ARD, $RNUM, $JOIN, $OUTGREW, $UNSEEN,
+		$NAMELESS, $TWIN, $GAP );
 
 my %memo;
 our ( $asked, %decided ) = (0);
-our $pid = open2( my $answers, our $questions, 'bash', "$FindBin::Bin/answer.sh", $mutant ? $mutant : () );
+our $pid = open2( my $answers, our $questions, 'bash', "$FindBin::Bin/answer.sh", $mutant ? $mutant
+	: () );
 { my $old = select $questions; $| = 1; select $old }
 
 sub ask {
@@ -29,15 +32,18 @@ sub ask {
 my %roles_text;
 sub roles_text {
 	my $roles = shift;
-	return $roles_text{$roles} //= join( ',', map { "$_->[0].$_->[1]" } sort { $a->[0] <=> $b->[0] } grep { $_->[0] >= 0 } map { [ in_slot( $roles, $_ ), $_ ] } 0 .. 3 ) || '-';
+	return $roles_text{$roles} //=
+		join( ',', map { "$_->[0].$_->[1]" } sort { $a->[0] <=> $b->[0] }
+			grep { $_->[0] >= 0 } map { [ in_slot( $roles, $_ ), $_ ] } 0 .. 3 ) || '-';
 }
 
-# counts STATE LEG…: the event counts that a question shows, of these legs and the witness, brought closer as in canonical: the fewer
-# different questions, the fewer are asked.
+# counts STATE LEG…: the event counts that a question shows, of these legs and the witness, brought
+# closer as in canonical: the fewer different questions, the fewer are asked.
 sub counts {
 	my ( $s, @legs ) = @_;
 	my ( %to, $last, $new );
-	for my $v ( sort { $a <=> $b } map( { $s->[ leg($_) ] } @legs ), $s->[$WEV] ? $s->[$WEV] : () ) {
+	for my $v ( sort { $a <=> $b } map( { $s->[ leg($_) ] } @legs ), $s->[$WEV] ? $s->[$WEV]
+		: () ) {
 		next if defined $last && $v == $last;
 		$new = !defined $last ? 100 : $new + ( $v - $last > $GAP ? $GAP : $v - $last );
 		$to{$v} = $new;
@@ -50,7 +56,12 @@ sub leg_text {
 	my ( $s, $i, $count ) = @_;
 	my $at = leg($i);
 	return 'blank' unless $s->[$at];
-	return join ':', 'out', $count->{ $s->[$at] }, $s->[ $at + NUM ], roles_text( $s->[ $at + ROLES ] ), $s->[ $at + RD ], $s->[ $at + FLAGS ] & DIRTY ? 'yes' : 'no', $s->[ $at + FLAGS ] & RECOVERY ? 2048 : '', $s->[$FAILED] >> $i & 1 ? 'failed' : '', $s->[$JOIN] >> $i & 1 ? 'joined' : '', $s->[$OUTGREW] >> $i & 1 ? 'elsewhere' : '';
+	return join ':', 'out', $count->{ $s->[$at] }, $s->[ $at + NUM ],
+		roles_text( $s->[ $at + ROLES ] ), $s->[ $at + RD ], $s->[ $at + FLAGS ] & DIRTY
+			? 'yes' : 'no', $s->[ $at + FLAGS ] & RECOVERY ? 2048
+				: '', $s->[$FAILED] >> $i & 1 ? 'failed' : '', $s->[$JOIN] >> $i & 1
+					? 'joined' : '', $s->[$OUTGREW] >> $i & 1
+						? 'elsewhere' : '';
 }
 
 sub letters_text { my $mask = shift; join( '', map { $_ + 1 } legs_in($mask) ) || '-' }
@@ -59,17 +70,24 @@ sub letters_text { my $mask = shift; join( '', map { $_ + 1 } legs_in($mask) ) |
 sub witness_text {
 	my ( $s, $count ) = @_;
 	return '- - - - - - - same' unless $s->[$WEV];
-	my $numbers = join ',', sort { $a <=> $b } map { $s->[ leg($_) + NUM ] } legs_in( $s->[$WLEGS] );
-	return join ' ', $count->{ $s->[$WEV] }, ( map { letters_text($_) } @$s[ $WLEGS, $WLEFT, $WGIVEN ] ), ( map { $_ ? $_ - 1 : '-' } @$s[ $WSLOT, $WNUM ] ), length $numbers ? $numbers : '-', $s->[$RENAMED] ? 'other' : 'same';
+	my $numbers = join ',',
+		sort { $a <=> $b } map { $s->[ leg($_) + NUM ] } legs_in( $s->[$WLEGS] );
+	return join ' ', $count->{ $s->[$WEV] },
+		( map { letters_text($_) } @$s[ $WLEGS, $WLEFT, $WGIVEN ] ),
+			( map { $_ ? $_ - 1 : '-' } @$s[ $WSLOT, $WNUM ] ), length $numbers
+				? $numbers : '-', $s->[$RENAMED] ? 'other' : 'same';
 }
 
-# What a boot with these disks does: the answer at once, or after MEMBER_TIMEOUT when it is to wait. FORCED: the leg that was chosen.
+# What a boot with these disks does: the answer at once, or after MEMBER_TIMEOUT when it is to wait.
+# FORCED: the leg that was chosen.
 sub ask_boot {
 	my ( $s, $there, $degraded, $forced ) = @_;
 	my @conf = legs_in( $s->[$CONF] );
 	($forced) = defined $forced ? grep { $conf[$_] == $forced } 0 .. $#conf : '-';
 	my $count = counts( $s, grep { $s->[ leg($_) ] } legs_in($there) );
-	my $facts = join ' ', 'absent no no idle none - - 1 -', witness_text( $s, $count ), map { ( $_ + 1 ) . ':' . ( $there >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' ) } @conf;
+	my $facts = join ' ', 'absent no no idle none - - 1 -', witness_text( $s, $count ),
+		map { ( $_ + 1 ) . ':'
+			. ( $there >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' ) } @conf;
 	my $answer = ask("$degraded 0 $forced $facts");
 	return ( $answer, 0 ) unless $answer eq 'wait-members';
 	return ( ask("$degraded 30 $forced $facts"), 1 );
@@ -85,11 +103,25 @@ sub ask_running {
 	my @legs;
 	for ( legs_in( $s->[$CONF] ) ) {
 		my $number = $s->[ leg($_) + NUM ];
-		push @legs, ( $_ + 1 ) . ':' . ( $s->[$NAMELESS] >> $_ & 1 ? '-' : $s->[$TWIN] >> $_ & 1 ? 'twin' : ( $s->[$INS] | $s->[$RCV] ) >> $_ & 1 ? join ':', 'in', $s->[$INS] >> $_ & 1 ? 'in_sync' : 'recovering', slot_of( $s->[$AROLES], $number ), $number : $s->[$PRESENT] >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' );
+		push @legs, ( $_ + 1 ) . ':'
+			. ( $s->[$NAMELESS] >> $_ & 1 ? '-' : $s->[$TWIN] >> $_ & 1 ? 'twin'
+				: ( $s->[$INS] | $s->[$RCV] ) >> $_ & 1
+					? join ':', 'in', $s->[$INS] >> $_ & 1 ? 'in_sync'
+						: 'recovering', slot_of( $s->[$AROLES], $number ),
+							$number : $s->[$PRESENT] >> $_ & 1
+								? leg_text( $s, $_, $count )
+									: '-' );
 	}
-	my $sync = $s->[$RO] ? 'idle' : $s->[$PEND] ? 'resync' : $s->[$RCV] || $s->[$RAM] == RECOVERING ? 'recover' : 'idle';
-	my @ram = $s->[$RAM] == NONE ? ( 'none', '-', '-' ) : ( (qw(none recovering in_sync))[ $s->[$RAM] ], slot_of( $s->[$AROLES], $s->[$RNUM] ), $s->[$RNUM] );
-	return ask( join ' ', ( $record // 'witness' ) . " $waited - active", $s->[$RO] ? 'yes' : 'no', $s->[$PEND] ? 'yes' : 'no', $sync, @ram, $s->[$ARD] - in_sync_count($s), letters_text( $s->[$NAMELESS] ), witness_text( $s, $count ), @legs );
+	my $sync = $s->[$RO] ? 'idle' : $s->[$PEND] ? 'resync'
+		: $s->[$RCV] || $s->[$RAM] == RECOVERING ? 'recover' : 'idle';
+	my @ram = $s->[$RAM] == NONE ? ( 'none', '-', '-' )
+		: ( (qw(none recovering in_sync))[ $s->[$RAM] ],
+			slot_of( $s->[$AROLES], $s->[$RNUM] ), $s->[$RNUM] );
+	return ask( join ' ', ( $record // 'witness' ) . " $waited - active", $s->[$RO] ? 'yes'
+		: 'no', $s->[$PEND] ? 'yes'
+			: 'no', $sync, @ram, $s->[$ARD] - in_sync_count($s),
+				letters_text( $s->[$NAMELESS] ), witness_text( $s, $count ),
+					@legs );
 }
 
 1;

@@ -1,37 +1,48 @@
-# A state is a flat list of small numbers. Writes are not counted but told apart by who holds them: all acknowledged writes that the same
-# legs hold and that the same bitmaps still mark are one "column" (type, holders, bitmaps). A column that every disk leg holds tells
-# nothing any more and is dropped, and event counts are only kept relative to each other: that makes the number of states finite.
+# A state is a flat list of small numbers. Writes are not counted but told apart by who holds them:
+# all acknowledged writes that the same legs hold and that the same bitmaps still mark are one
+# "column" (type, holders, bitmaps). A column that every disk leg holds tells nothing any more and
+# is dropped, and event counts are only kept relative to each other: that makes the number of states
+# finite.
 use strict;
 use warnings;
 our ( $n, $made, $kind );
 
 # Roles: which device number holds which slot, four bits for each slot, number + 1; 0: nobody.
-# For each disk leg: event count (0: blank), device number, roles and raid_disks by its superblock, flags, events_cleared of its bitmap.
+# For each disk leg: event count (0: blank), device number, roles and raid_disks by its superblock,
+# flags, events_cleared of its bitmap.
 use constant { EV => 0, NUM => 1, ROLES => 2, RD => 3, FLAGS => 4, EC => 5, SIZE => 6 };
-use constant { RECOVERY => 1, DIRTY => 2, WHOLE => 4 };    # WHOLE: never in sync yet, so nothing but a rebuild as a whole makes it equal
+# WHOLE: never in sync yet, so nothing but a rebuild as a whole makes it equal
+use constant { RECOVERY => 1, DIRTY => 2, WHOLE => 4 };
 use constant { LAST_NUMBER => 14 };
 my $LEGS_AT = 1;
 my $next = $LEGS_AT + SIZE * $n;
 sub fields { my $count = shift; $next += $count; return $next - $count .. $next - 1 }
-# The configuration: which disks it names. ELSEWHERE: which of them somebody has used alone, elsewhere.
+# The configuration: which disks it names. ELSEWHERE: which of them somebody has used alone,
+# elsewhere.
 our ( $CONF, $AWAY ) = fields(2);
-# The witness: events (0: there is none), legs (none: only the RAM leg was good), left, given, the RAM leg's slot and number (+ 1); then what it does
-# not know: the legs that md dropped since it was written, and those that a start gave up without its knowing.
+# The witness: events (0: there is none), legs (none: only the RAM leg was good), left, given, the
+# RAM leg's slot and number (+ 1); then what it does not know: the legs that md dropped since it was
+# written, and those that a start gave up without its knowing.
 our ( $WEV, $WLEGS, $WLEFT, $WGIVEN, $WSLOT, $WNUM, $UNNOTED, $FORGOT ) = fields(8);
-# An earlier state of the witness; RENAMED: the configuration has another name since it was written; ROLLED: it is such an earlier state.
+# An earlier state of the witness; RENAMED: the configuration has another name since it was written;
+# ROLLED: it is such an earlier state.
 our ( $SEV, $SLEGS, $SLEFT, $SGIVEN, $SSLOT, $SNUM, $RENAMED, $ROLLED ) = fields(8);
-# The running array. GIVE: what the next witness calls given up; GATE: may anybody write? JOIN: who was in sync in this run, OUTGREW: who left it and has counted
-# on beyond it since, UNSEEN: who was used elsewhere before anybody had noted that it had left. NAMELESS: whose name is gone.
-our ( $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT, $FAILED, $GIVE, $GATE, $AROLES, $ARD, $RNUM, $JOIN, $OUTGREW, $UNSEEN, $NAMELESS, $TWIN ) = fields(21);
+# The running array. GIVE: what the next witness calls given up; GATE: may anybody write? JOIN: who
+# was in sync in this run, OUTGREW: who left it and has counted on beyond it since, UNSEEN: who was
+# used elsewhere before anybody had noted that it had left. NAMELESS: whose name is gone.
+our ( $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT, $FAILED, $GIVE, $GATE,
+	$AROLES, $ARD, $RNUM, $JOIN, $OUTGREW, $UNSEEN, $NAMELESS, $TWIN ) = fields(21);
 our $COLS  = $next;
 our $DISKS = ( 1 << $n ) - 1;
 our $RBIT  = 1 << $n;                                # the RAM leg among holders and bitmaps
-our $GAP   = 3;                                      # a larger difference of event counts behaves like this one
+# a larger difference of event counts behaves like this one
+our $GAP   = 3;
 use constant { RUN => 0 };                          # index 0: does the array run?
 use constant { NONE => 0, RECOVERING => 1, IN_SYNC => 2 };    # the RAM leg
 
-# Types of a column: a write that was acknowledged (with no holder left: only the RAM leg had it), one that was given up by a forced start,
-# START_DEGRADED=always or a known exception, one that was in flight at a crash, an update of superblocks, and a write that was acknowledged elsewhere.
+# Types of a column: a write that was acknowledged (with no holder left: only the RAM leg had it),
+# one that was given up by a forced start, START_DEGRADED=always or a known exception, one that was
+# in flight at a crash, an update of superblocks, and a write that was acknowledged elsewhere.
 use constant { ACKED => 0, GIVEN_UP => 1, IN_FLIGHT => 2, META => 3, ELSEWHERE => 4 };
 
 sub leg { $LEGS_AT + SIZE * $_[0] }
@@ -44,12 +55,21 @@ sub names { my $m = shift; join '', map { $m >> $_ & 1 ? $LETTER[$_] : () } 0 ..
 sub legs_in { my $m = shift; grep { $m >> $_ & 1 } 0 .. $n - 1 }
 our @ONES = map { my $m = $_; scalar grep { $m >> $_ & 1 } 0 .. 4 } 0 .. 31;
 
-sub in_slot { my ( $roles, $slot ) = @_; ( $roles >> 4 * $slot & 15 ) - 1 }    # the number that holds it, -1: none
-sub slot_of { my ( $roles, $number ) = @_; for ( 0 .. 3 ) { return $_ if in_slot( $roles, $_ ) == $number } return -1 }
-sub with_slot { my ( $roles, $slot, $number ) = @_; $roles & ~( 15 << 4 * $slot ) | ( $number + 1 ) << 4 * $slot }
+# the number that holds it, -1: none
+sub in_slot { my ( $roles, $slot ) = @_; ( $roles >> 4 * $slot & 15 ) - 1 }
+sub slot_of {
+	my ( $roles, $number ) = @_;
+	for ( 0 .. 3 ) { return $_ if in_slot( $roles, $_ ) == $number } return -1;
+}
+sub with_slot {
+	my ( $roles, $slot, $number ) = @_;
+	$roles & ~( 15 << 4 * $slot ) | ( $number + 1 ) << 4 * $slot;
+}
 sub own_slot { my ( $s, $i ) = @_; slot_of( $s->[ leg($i) + ROLES ], $s->[ leg($i) + NUM ] ) }
 # Does leg I's superblock call leg J active? By device number: nothing else in it tells them apart.
-sub calls_active { my ( $s, $i, $j ) = @_; slot_of( $s->[ leg($i) + ROLES ], $s->[ leg($j) + NUM ] ) >= 0 }
+sub calls_active {
+	my ( $s, $i, $j ) = @_; slot_of( $s->[ leg($i) + ROLES ], $s->[ leg($j) + NUM ] ) >= 0;
+}
 # Those that have a superblock.
 sub known_legs { my $s = shift; my $m = 0; $s->[ leg($_) ] and $m |= 1 << $_ for 0 .. $n - 1; $m }
 
@@ -71,20 +91,26 @@ sub canonical {
 		$types{$t} = 1;
 	}
 	$s->[$FORGOT] = 0 unless %seen;
-	$s->[$AWAY] = 0 unless $types{ +IN_FLIGHT } || $types{ +ELSEWHERE } || $s->[$WEV] && !$s->[$WLEGS];
+	$s->[$AWAY] = 0 unless $types{ +IN_FLIGHT } || $types{ +ELSEWHERE } || $s->[$WEV] &&
+		!$s->[$WLEGS];
 	@$s[ $WSLOT, $WNUM, $RENAMED, $ROLLED ] = (0) x 4 unless $s->[$WEV];
 	my @at = map { leg($_) } legs_in($there);
 	# A leg that was used elsewhere may be ahead of the running array.
 	my ($low) = sort { $a <=> $b } map { $s->[$_] } @at, $s->[RUN] ? $EVA : ();
 	# But "below" when only the RAM leg was good: have they run on since?
-	for ( [ $WEV, $WLEGS ], [ $SEV, $SLEGS ] ) { $s->[ $_->[0] ] = $low if $s->[ $_->[1] ] && $s->[ $_->[0] ] < $low }
-	my @values = ( @at, map( { $_ + EC } @at ), $s->[$WEV] ? $WEV : (), $s->[$SEV] ? $SEV : (), $s->[RUN] ? ( $EVA, $ECA ) : () );
-	# events_cleared below every leg's count is all the same, but not the same as equal to it: md_bitmap_load asks that.
+	for ( [ $WEV, $WLEGS ], [ $SEV, $SLEGS ] ) {
+		$s->[ $_->[0] ] = $low if $s->[ $_->[1] ] && $s->[ $_->[0] ] < $low;
+	}
+	my @values = ( @at, map( { $_ + EC } @at ), $s->[$WEV] ? $WEV : (), $s->[$SEV] ? $SEV
+		: (), $s->[RUN] ? ( $EVA, $ECA ) : () );
+	# events_cleared below every leg's count is all the same, but not the same as equal to it:
+	# md_bitmap_load asks that.
 	for (@values) { $s->[$_] = $low - 1 if $s->[$_] < $low }
 	my ( %to, $last, $new );
 	for my $v ( sort { $a <=> $b } map { $s->[$_] } @values ) {
 		next if defined $last && $v == $last;
-		$new = !defined $last ? ( $v < $low ? 1 : 2 ) : $new + ( $v - $last > $GAP ? $GAP : $v - $last );
+		$new = !defined $last ? ( $v < $low ? 1 : 2 )
+			: $new + ( $v - $last > $GAP ? $GAP : $v - $last );
 		$last = $v;
 		$to{$v} = $new;
 	}
@@ -94,11 +120,14 @@ sub canonical {
 
 sub unpacked { [ unpack 'S*', $_[0] ] }
 
-# The array as it was made: whole once, stopped clean, with its witness. create: the RAM leg has slot 0 and number 0. adopt: a mirror of the disks got
-# one slot more, and then the RAM leg, whose number mdadm takes from there on (Manage_add() in Manage.c). last: the RAM leg was named last.
-# grown, applied: as adopt, and a third disk has joined since; with all disks there, and while B was away.
+# The array as it was made: whole once, stopped clean, with its witness. create: the RAM leg has
+# slot 0 and number 0. adopt: a mirror of the disks got one slot more, and then the RAM leg, whose
+# number mdadm takes from there on (Manage_add() in Manage.c). last: the RAM leg was named last.
+# grown, applied: as adopt, and a third disk has joined since; with all disks there, and while B was
+# away.
 our ( $FIRST_ROLES, @FIRST_NUMBER );
-my $first = $kind eq 'apply' || $made =~ /^(applied|grown)$/ ? 2 : $n;    # a third disk is named later
+# a third disk is named later
+my $first = $kind eq 'apply' || $made =~ /^(applied|grown)$/ ? 2 : $n;
 my $ram   = $made eq 'create' ? 0 : $first;
 $FIRST_ROLES = with_slot( 0, $ram, $made =~ /^(create|last)$/ ? $ram : $first + 1 );
 for my $i ( 0 .. $first - 1 ) {
@@ -108,9 +137,13 @@ for my $i ( 0 .. $first - 1 ) {
 
 sub initial {
 	my @s = (0) x $COLS;
-	for my $i ( 0 .. $first - 1 ) { @s[ map { leg($i) + $_ } EV, NUM, ROLES, RD, EC ] = ( 2, $FIRST_NUMBER[$i], $FIRST_ROLES, $first + 1, 1 ) }
+	for my $i ( 0 .. $first - 1 ) {
+		@s[ map { leg($i) + $_ } EV, NUM, ROLES, RD, EC ] =
+			( 2, $FIRST_NUMBER[$i], $FIRST_ROLES, $first + 1, 1 );
+	}
 	my $legs = ( 1 << $first ) - 1;
-	@s[ $CONF, $WEV, $WLEGS, $WSLOT, $WNUM ] = ( $legs, 2, $legs, $ram + 1, in_slot( $FIRST_ROLES, $ram ) + 1 );
+	@s[ $CONF, $WEV, $WLEGS, $WSLOT, $WNUM ] =
+		( $legs, 2, $legs, $ram + 1, in_slot( $FIRST_ROLES, $ram ) + 1 );
 	return \@s;
 }
 

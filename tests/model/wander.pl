@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# tests/model/wander.pl LEGS DEPTH MODE SECONDS [MUTANT]: as explore.pl, but at random, in histories of DEPTH steps: much longer ones than can all
-# be walked. MODEL_SEED in the environment (a number) makes other walks; the same number, the same ones.
+# tests/model/wander.pl LEGS DEPTH MODE SECONDS [MUTANT]: as explore.pl, but at random, in histories
+# of DEPTH steps: much longer ones than can all be walked. MODEL_SEED in the environment (a number)
+# makes other walks; the same number, the same ones.
 use strict;
 use warnings;
 use FindBin;
@@ -10,7 +11,9 @@ our ( $n, $depth, $mode, $made, $kind, $seconds, $mutant );
 
 BEGIN {
 	( $n, $depth, $mode, $seconds, $mutant ) = @ARGV;
-	die "usage: wander.pl LEGS DEPTH MODE SECONDS [MUTANT]\n" unless $n && $n =~ /^[123]$/ && $mode =~ /^(create|adopt|last|grown|applied|away|alone)-(witness|mixed|image|elsewhere|apply|records)$/;
+	die "usage: wander.pl LEGS DEPTH MODE SECONDS [MUTANT]\n"
+		unless $n && $n =~ /^[123]$/ &&
+			$mode =~ /^(create|adopt|last|grown|applied|away|alone)-(witness|mixed|image|elsewhere|apply|records)$/;
 	( $made, $kind ) = ( $1, $2 );
 	$mutant //= '';
 	require "$FindBin::Bin/$_.pl" for qw(state question md promises steps);

@@ -1,11 +1,11 @@
 #!/usr/bin/perl
 # Mutants of shell libraries: small faults, one at a time.
-#   mutate.pl list FILE…         every mutant of these files: NUMBER FILE LINE FUNCTION KIND and what the line becomes
-#   mutate.pl pick N SEED FILE…  N of them by chance, the same for the same seed
+#   mutate.pl list FILE… every mutant of these files: NUMBER FILE LINE FUNCTION KIND and what the
+#   line becomes mutate.pl pick N SEED FILE… N of them by chance, the same for the same seed
 #   mutate.pl probe FILE…        rewrites the files so that each function notes that it has run, as
 #                                $RAMRAID_COVER/TESTFILE:TESTNUMBER:FILE:FUNCTION
-# Kinds: negate (a condition), bound (a comparison off by one), junction (&& for ||), drop (a line), swap (two arguments).
-# A mutant that bash can't parse is for the caller to leave out.
+# Kinds: negate (a condition), bound (a comparison off by one), junction (&& for ||), drop (a line),
+# swap (two arguments). A mutant that bash can't parse is for the caller to leave out.
 use strict;
 use warnings;
 
@@ -54,17 +54,27 @@ sub mutants_of_line {
 	return if $line =~ /^\s*(#|$)/ || $line =~ /^\s*(readonly|declare)\b/;
 	my @out;
 	my $add = sub { my $kind = shift; push @out, map { [$kind, $_] } @_ };
-	$add->('negate', each_place($line, qr/ (?:==|!=) /, sub { $_[0] eq ' == ' ? ' != ' : ' == ' }));
+	$add->('negate', each_place($line, qr/ (?:==|!=) /, sub {
+		$_[0] eq ' == ' ? ' != ' : ' == ';
+	}));
 	$add->('negate', each_place($line, qr/ =~ /, sub { ' != ' }));
-	$add->('negate', each_place($line, qr/(?<=[\[ ])-[nz] (?=["\$])/, sub { $_[0] eq '-n ' ? '-z ' : '-n ' }));
-	$add->('negate', each_place($line, qr/(?:^\s*|(?:if|while|until|&&|\|\|) )! (?=[a-z\[(])/, sub { my $t = shift; $t =~ s/! $//; $t }));
+	$add->('negate', each_place($line, qr/(?<=[\[ ])-[nz] (?=["\$])/, sub {
+		$_[0] eq '-n ' ? '-z ' : '-n ';
+	}));
+	$add->('negate', each_place($line,
+		qr/(?:^\s*|(?:if|while|until|&&|\|\|) )! (?=[a-z\[(])/, sub {
+			my $t = shift; $t =~ s/! $//; $t;
+		}));
 	$add->('negate', each_place($line, qr/(?<=if )(?=[a-z\[(])/, sub { '! ' }));
 	$add->('bound', each_place($line, qr/ (?:<=|>=|<|>) (?=[^(])/, sub {
 		return if $line !~ /\(\(/;
-		return { ' < ' => ' <= ', ' <= ' => ' < ', ' > ' => ' >= ', ' >= ' => ' > ' }->{$_[0]};
+		return { ' < ' => ' <= ', ' <= ' => ' < ', ' > ' => ' >= ',
+			' >= ' => ' > ' }->{$_[0]};
 	}));
 	$add->('bound', each_place($line, qr/ [+-] 1\b/, sub { '' })) if $line =~ /\(\(/;
-	$add->('junction', each_place($line, qr/ (?:&&|\|\|) /, sub { $_[0] eq ' && ' ? ' || ' : ' && ' }));
+	$add->('junction', each_place($line, qr/ (?:&&|\|\|) /, sub {
+		$_[0] eq ' && ' ? ' || ' : ' && ';
+	}));
 	if ($line =~ /^(\s+)(?!local\b|return\b|done|fi\b|esac|else|then|elif|if\b|for\b|while\b|until\b|case\b|do\b|shift\b|log_info\b|log_notice\b|systemd_status\b|need\b|[\w*|"'.\/@()+-]+\)|[{}()]|;;)[a-zA-Z_\[]/
 		&& $line !~ /(?:[{(|&\\]|do|then|\|\|)\s*$/ && $line !~ /;;/) {
 		push @out, ['drop', "$1:\n"];

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tests/worlds/answer.bash [PLANT]: the product's libraries in one long-lived process. Reads a command a line from stdin, answers each with one line on
-# descriptor 3. The world lies below RAMRAID_ROOT, made by simulate.pl. PLANT names a mistake of plants.bash.
+# tests/worlds/answer.bash [PLANT]: the product's libraries in one long-lived process. Reads a
+# command a line from stdin, answers each with one line on descriptor 3. The world lies below
+# RAMRAID_ROOT, made by simulate.pl. PLANT names a mistake of plants.bash.
 # shellcheck disable=SC2034,SC2154 # the libraries' variables
 export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin
 umask 022
@@ -16,7 +17,8 @@ for file in "$lib"/*/*.sh "$lib"/cmd/*/*.sh; do
 done
 
 # Nothing here may touch the machine, and no time passes but what the world says.
-for program in mdadm modprobe rmmod wipefs lsblk systemctl logger systemd-run systemd-notify update-initramfs systemd-analyze; do
+for program in mdadm modprobe rmmod wipefs lsblk systemctl logger systemd-run systemd-notify \
+	update-initramfs systemd-analyze; do
 	eval "$program() { return 99; }"
 done
 sync() { :; }
@@ -27,17 +29,26 @@ WORLD_NOW=0
 clock() { NOW=$WORLD_NOW; }
 log_write() { LOG_LAST=$2; }
 
-# The words of a superblock lie beside each image: made by the same program from the same bytes ("same" compares both ways of reading).
+# The words of a superblock lie beside each image: made by the same program from the same bytes
+# ("same" compares both ways of reading).
 eval "real_$(declare -f superblock_read)"
 superblock_read() {
 	local line
-	if { read -r line <"$1.words"; } 2>/dev/null; then printf ' %s\n' "$line"; else real_superblock_read "$1"; fi
+	if { read -r line <"$1.words"; } 2>/dev/null; then
+		printf ' %s\n' "$line"
+	else
+		real_superblock_read "$1"
+	fi
 }
 # What it says lies beside it, too: parsing costs more than all else together.
 eval "real_$(declare -f superblock_facts)"
 superblock_facts() {
 	local lines
-	if { mapfile -d '' lines <"$1.facts"; } 2>/dev/null; then printf '%s' "${lines[0]}"; else real_superblock_facts "$1"; fi
+	if { mapfile -d '' lines <"$1.facts"; } 2>/dev/null; then
+		printf '%s' "${lines[0]}"
+	else
+		real_superblock_facts "$1"
+	fi
 }
 # Without processes: nothing here survives a power cut anyway.
 act_text() { printf '%s' "$2" >"$1"; }
@@ -86,16 +97,22 @@ answer_leavers() {
 	facts_observe
 	[[ -n ${F[array.known]-} ]] || witness_update_foreign_start
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.joined]-} != yes || ${F[leg.$i.noted]-} == yes || ${F[array.known]} != yes ]] || {
-			say yes
-			return
-		}
+		[[ ${F[leg.$i.joined]-} != yes || ${F[leg.$i.noted]-} == yes ||
+			${F[array.known]} != yes ]] ||
+			{
+				say yes
+				return
+			}
 	done
 	say no
 }
 answer_changed() {
 	witness_update_members_now_
-	if [[ -n $WITNESS_UPDATE_WRITTEN && $WITNESS_UPDATE_NOW != "$WITNESS_UPDATE_WRITTEN" ]]; then say yes; else say no; fi
+	if [[ -n $WITNESS_UPDATE_WRITTEN && $WITNESS_UPDATE_NOW != "$WITNESS_UPDATE_WRITTEN" ]]; then
+		say yes
+	else
+		say no
+	fi
 }
 
 answer_record() {
@@ -128,7 +145,9 @@ answer_freeslot() {
 }
 answer_facts() {
 	local key
-	for key in "${!F[@]}"; do [[ -z ${F[$key]} ]] || printf '%s=%s\n' "$key" "${F[$key]}" >&3; done
+	for key in "${!F[@]}"; do
+		[[ -z ${F[$key]} ]] || printf '%s=%s\n' "$key" "${F[$key]}" >&3
+	done
 	say .
 }
 answer_real() { # FILE
@@ -138,7 +157,12 @@ answer_real() { # FILE
 answer_same() { # FILE
 	local facts
 	facts=$(superblock_facts "$1")
-	if [[ $(real_superblock_read "$1") == "$(superblock_read "$1")" && $(real_superblock_facts "$1") == "$facts" ]]; then say ok; else say differs; fi
+	if [[ $(real_superblock_read "$1") == "$(superblock_read "$1")" &&
+	$(real_superblock_facts "$1") == "$facts" ]]; then
+		say ok
+	else
+		say differs
+	fi
 }
 
 [[ -z ${1-} ]] || {

@@ -1,8 +1,12 @@
-# md's rules, for simulate.pl: who becomes a member at which slot and under which number, when superblocks are written and what they then say, what the
-# bitmap remembers. From linux drivers/md/{md,raid1,md-bitmap}.c and mdadm's Assemble.c and Manage.c; the functions that each rule is from are named.
+# md's rules, for simulate.pl: who becomes a member at which slot and under which number, when
+# superblocks are written and what they then say, what the bitmap remembers. From linux
+# drivers/md/{md,raid1,md-bitmap}.c and mdadm's Assemble.c and Manage.c; the functions that each
+# rule is from are named.
 #
-# A device is { node, uuid, sb, bm, data }: sb what its superblock says, bm its bitmap, data the write that each block holds.
-# An array is { legs, slots, events, dec, clean, cp, bits, cleared, auto, fullsync }; a leg of it is { dev, number, slot, state, full }.
+# A device is { node, uuid, sb, bm, data }: sb what its superblock says, bm its bitmap, data the
+# write that each block holds.
+# An array is { legs, slots, events, dec, clean, cp, bits, cleared, auto, fullsync }; a leg of it is
+# { dev, number, slot, state, full }.
 use strict;
 use warnings;
 
@@ -17,11 +21,14 @@ sub complete { return grep { $_->{state} eq 'in_sync' } @{ $_[0]{legs} } }
 sub degraded { my $arr = shift; return $arr->{slots} - scalar complete($arr) }
 sub alive { return grep { $_->{state} ne 'faulty' } @{ $_[0]{legs} } }
 
-# md_update_sb(): one more event, or one less when an array that is whole becomes clean again; then every superblock in turn.
+# md_update_sb(): one more event, or one less when an array that is whole becomes clean again; then
+# every superblock in turn.
 sub update_sb {
 	my ($arr, $nospares) = @_;
 	$nospares = 0 if degraded($arr);
-	if ($nospares && $arr->{clean} && !$arr->{cp} && $arr->{dec} && $arr->{events} != 1) { $arr->{events}--; $arr->{dec} = 0 }
+	if ($nospares && $arr->{clean} && !$arr->{cp} && $arr->{dec} && $arr->{events} != 1) {
+		$arr->{events}--; $arr->{dec} = 0;
+	}
 	else { $arr->{events}++; $arr->{dec} = $nospares }
 	$arr->{cleared} = $arr->{events} if $arr->{events} < $arr->{cleared};
 	for my $leg (alive($arr)) { tick(); write_sb($arr, $leg) }
@@ -35,11 +42,18 @@ sub write_sb {
 	my $max = $old ? scalar @{ $old->{roles} } : 0;
 	for (@{ $arr->{legs} }) { $max = $_->{number} + 1 if $_->{number} + 1 > $max }
 	my @roles = ($ABSENT_ROLE) x $max;
-	for (@{ $arr->{legs} }) { $roles[ $_->{number} ] = $_->{state} eq 'faulty' ? $FAULTY : $_->{slot} < 0 ? $SPARE : $_->{slot} }
+	for (@{ $arr->{legs} }) {
+		$roles[ $_->{number} ] = $_->{state} eq 'faulty' ? $FAULTY : $_->{slot} < 0 ? $SPARE
+			: $_->{slot}
+	}
 	my $recovering = $leg->{state} eq 'recovering' && $leg->{slot} >= 0;
-	$d->{sb} = { number => $leg->{number}, roles => \@roles, slots => $arr->{slots}, events => $arr->{events}, clean => ($arr->{clean} && !$arr->{cp} ? 1 : 0),
-		recovery => ($recovering ? 0 : undef), by_bitmap => ($recovering && !$leg->{full} ? 1 : 0), wm => $d->{ram} ? 0 : 1, time => $CLOCK };
-	$d->{bm} = { bits => [ map { $_ ? 1 : 0 } @{ $arr->{bits} } ], events => $arr->{events}, cleared => $arr->{cleared} };
+	$d->{sb} = { number => $leg->{number}, roles => \@roles, slots => $arr->{slots},
+		events => $arr->{events}, clean => ($arr->{clean} && !$arr->{cp} ? 1 : 0),
+		recovery => ($recovering ? 0 : undef),
+			by_bitmap => ($recovering && !$leg->{full} ? 1 : 0), wm => $d->{ram} ? 0
+				: 1, time => $CLOCK };
+	$d->{bm} = { bits => [ map { $_ ? 1 : 0 } @{ $arr->{bits} } ], events => $arr->{events},
+		cleared => $arr->{cleared} };
 	$d->{dirty} = 1;
 }
 
@@ -59,15 +73,20 @@ sub assemble {
 	for my $slot (sort { $a <=> $b } keys %best) {
 		my $d = $best{$slot};
 		# "ignoring %s as it reports %s as failed"
-		next if $d != $recent && $recent_role < $recent->{sb}{slots} && !grep { $_ == $recent_role } @{ $d->{sb}{roles} };
+		next if $d != $recent && $recent_role < $recent->{sb}{slots} &&
+			!grep { $_ == $recent_role } @{ $d->{sb}{roles} };
 		next if $d->{sb}{events} + 1 < $recent->{sb}{events};
 		# super_1_validate() of Linux 6.8 and later: the freshest one's word counts.
 		my $said = $recent->{sb}{roles}[ $d->{sb}{number} ] // $SPARE;
 		next if $NEW_KERNEL && $d != $recent && $said >= $FAULTY && $said == $FAULTY;
 		next if $numbers{ $d->{sb}{number} }++;
-		push @legs, { dev => $d, number => $d->{sb}{number}, slot => $slot, state => defined $d->{sb}{recovery} ? 'recovering' : 'in_sync', full => !$d->{sb}{by_bitmap} };
+		push @legs, { dev => $d, number => $d->{sb}{number}, slot => $slot,
+			state => defined $d->{sb}{recovery} ? 'recovering'
+				: 'in_sync', full => !$d->{sb}{by_bitmap} };
 	}
-	my $arr = { legs => \@legs, slots => $recent->{sb}{slots}, events => $recent->{sb}{events}, dec => 0, clean => 1, cp => $recent->{sb}{clean} ? 0 : 1, bits => [ (0) x $BLOCKS ] };
+	my $arr = { legs => \@legs, slots => $recent->{sb}{slots}, events => $recent->{sb}{events},
+		dec => 0, clean => 1, cp => $recent->{sb}{clean} ? 0
+			: 1, bits => [ (0) x $BLOCKS ] };
 	my @complete = complete($arr);
 	return undef unless @complete;
 	# raid1_run(): with one complete leg there is nothing to make equal.
@@ -81,7 +100,8 @@ sub assemble {
 	}
 	else {
 		# md_bitmap_load(): what is to be kept for a leg that is missing.
-		my $needed = degraded($arr) == 0 || $arr->{cleared} == $arr->{events} ? $arr->{cp} : 1;
+		my $needed = degraded($arr) == 0 || $arr->{cleared} == $arr->{events}
+			? $arr->{cp} : 1;
 		$arr->{bits} = [ map { $_ ? ($needed ? 2 : 1) : 0 } @{ $bm->{bits} } ];
 	}
 	return $arr;
@@ -117,7 +137,11 @@ sub idle {
 
 sub bits_to_disk {
 	my $arr = shift;
-	for (alive($arr)) { $_->{dev}{bm}{bits} = [ map { $_ ? 1 : 0 } @{ $arr->{bits} } ]; $_->{dev}{bm}{cleared} = $arr->{cleared}; $_->{dev}{dirty} = 1 }
+	for (alive($arr)) {
+		$_->{dev}{bm}{bits} = [ map { $_ ? 1 : 0 } @{ $arr->{bits} } ];
+		$_->{dev}{bm}{cleared} = $arr->{cleared};
+		$_->{dev}{dirty} = 1;
+	}
 }
 
 sub stop_array {
@@ -146,13 +170,15 @@ sub free_slot {
 	return -1;
 }
 
-# mdadm --add BLANK: numbers count upwards from the number of slots (Manage.c); raid1_add_disk() gives the lowest free slot.
+# mdadm --add BLANK: numbers count upwards from the number of slots (Manage.c); raid1_add_disk()
+# gives the lowest free slot.
 sub add_blank {
 	my ($arr, $d) = @_;
 	my %used = map { $_->{number} => 1 } @{ $arr->{legs} };
 	my $number = $arr->{slots};
 	$number++ while $used{$number};
-	my $leg = { dev => $d, number => $number, slot => free_slot($arr), state => 'recovering', full => 1 };
+	my $leg = { dev => $d, number => $number, slot => free_slot($arr), state => 'recovering',
+		full => 1 };
 	delete $d->{sb};
 	$arr->{auto} = 0;
 	push @{ $arr->{legs} }, $leg;
@@ -161,7 +187,8 @@ sub add_blank {
 	return $leg;
 }
 
-# mdadm --re-add: super_1_validate() with a bitmap, md_add_new_disk(), bind_rdev_to_array(), raid1_add_disk(). Returns undef when it is refused.
+# mdadm --re-add: super_1_validate() with a bitmap, md_add_new_disk(), bind_rdev_to_array(),
+# raid1_add_disk(). Returns undef when it is refused.
 sub readd {
 	my ($arr, $d) = @_;
 	my $sb = $d->{sb} or return undef;
@@ -170,21 +197,25 @@ sub readd {
 	return undef if $sb->{events} < $arr->{cleared};
 	return undef if grep { $_->{number} == $sb->{number} } @{ $arr->{legs} };
 	my $full = defined $sb->{recovery} && !$sb->{by_bitmap};
-	my $leg = { dev => $d, number => $sb->{number}, slot => free_slot($arr, $full ? undef : $role), state => 'recovering', full => $full };
+	my $leg = { dev => $d, number => $sb->{number},
+		slot => free_slot($arr, $full ? undef : $role), state => 'recovering',
+			full => $full };
 	push @{ $arr->{legs} }, $leg;
 	$arr->{fullsync} = 1 if $full;
 	update_sb($arr, 0) unless $arr->{auto};
 	return $leg;
 }
 
-# md_do_sync() to its end: first the resync, then what recovers. Returns whether there was anything to do.
+# md_do_sync() to its end: first the resync, then what recovers. Returns whether there was anything
+# to do.
 sub sync_all {
 	my $arr = shift;
 	my $did = 0;
 	return 0 if $arr->{auto};
 	if ($arr->{cp}) {
 		$did = 1;
-		my @c = sort { ($b->{dev}{ram} // 0) <=> ($a->{dev}{ram} // 0) || $a->{slot} <=> $b->{slot} } complete($arr);
+		my @c = sort { ($b->{dev}{ram} // 0) <=> ($a->{dev}{ram} // 0) ||
+			$a->{slot} <=> $b->{slot} } complete($arr);
 		for my $b (0 .. $BLOCKS - 1) {
 			next unless $arr->{bits}[$b];
 			for (@c[ 1 .. $#c ]) { tick(); $_->{dev}{data}[$b] = $c[0]{dev}{data}[$b] }
@@ -204,7 +235,9 @@ sub sync_all {
 			$leg->{dev}{data}[$b] = $from->{dev}{data}[$b];
 		}
 	}
-	for my $leg (@{ $arr->{legs} }) { $leg->{state} = 'in_sync' if $leg->{state} eq 'recovering' && $leg->{slot} >= 0 }
+	for my $leg (@{ $arr->{legs} }) {
+		$leg->{state} = 'in_sync' if $leg->{state} eq 'recovering' && $leg->{slot} >= 0;
+	}
 	$arr->{fullsync} = 0;
 	if ($did) { update_sb($arr, 0); after_sync($arr) }
 	return $did;
@@ -218,7 +251,8 @@ sub after_sync {
 # raid1_reshape(): members are packed; fewer slots than members are refused.
 sub reshape {
 	my ($arr, $slots) = @_;
-	return 0 if $slots < 1 || $arr->{cp} || grep { $_->{state} eq 'recovering' } @{ $arr->{legs} };
+	return 0 if $slots < 1 || $arr->{cp} ||
+		grep { $_->{state} eq 'recovering' } @{ $arr->{legs} };
 	my @with = sort { $a->{slot} <=> $b->{slot} } grep { $_->{slot} >= 0 } @{ $arr->{legs} };
 	return 0 if @with > $slots;
 	my $i = 0;
@@ -240,10 +274,15 @@ sub sb_bytes {
 	my $max = @roles > 128 ? scalar @roles : 128;
 	push @roles, $ABSENT_ROLE while @roles < $max;
 	my $features = 1 | (defined $sb->{recovery} ? 2 : 0) | ($sb->{by_bitmap} ? 16 : 0);
-	my $s = pack('V V V V', 0xa92b4efc, 1, $features, 0) . pack('H32', $uuid) . pack('a32', 'vm:data') . le64(0) . pack('V V', 1, 0);
-	$s .= le64(8192) . pack('V V V V', 0, $sb->{slots}, 8, 0) . le64(0) . pack('V V V V', 0, 0, 0, 0);    # to 128
-	$s .= le64(2048) . le64(8192) . le64(8) . le64($sb->{recovery} // 0) . pack('V V', $sb->{number}, 0) . pack('H32', $d->{uuid});
-	$s .= pack('C C v C', $sb->{wm}, 0, 0, 0) . "\0" x 3 . le64($sb->{time}) . le64($sb->{events}) . le64($sb->{clean} ? ~0 : 0);
+	my $s = pack('V V V V', 0xa92b4efc, 1, $features, 0) . pack('H32', $uuid)
+		. pack('a32', 'vm:data') . le64(0) . pack('V V', 1, 0);
+	# to 128
+	$s .= le64(8192) . pack('V V V V', 0, $sb->{slots}, 8, 0) . le64(0)
+		. pack('V V V V', 0, 0, 0, 0);
+	$s .= le64(2048) . le64(8192) . le64(8) . le64($sb->{recovery} // 0)
+		. pack('V V', $sb->{number}, 0) . pack('H32', $d->{uuid});
+	$s .= pack('C C v C', $sb->{wm}, 0, 0, 0) . "\0" x 3 . le64($sb->{time})
+		. le64($sb->{events}) . le64($sb->{clean} ? ~0 : 0);
 	$s .= pack('V V', 0, $max) . "\0" x 32 . pack('v*', @roles);
 	my $sum = 0;
 	$sum += $_ for unpack 'V*', $s;
@@ -258,7 +297,8 @@ sub bitmap_bytes {
 	my $bm = $d->{bm};
 	my $bits = 0;
 	for (0 .. $BLOCKS - 1) { $bits |= 1 << $_ if $bm->{bits}[$_] }
-	my $s = pack('V V', 0x6d746962, 4) . pack('H32', $uuid) . le64($bm->{events}) . le64($bm->{cleared}) . le64(8192);
+	my $s = pack('V V', 0x6d746962, 4) . pack('H32', $uuid) . le64($bm->{events})
+		. le64($bm->{cleared}) . le64(8192);
 	$s .= pack('V V V V V V', 0, 8192 / $BLOCKS * 512, 5, 0, 8, 0);
 	return $s . "\0" x (256 - length $s) . pack('C', $bits) . "\0" x (4096 - 257);
 }

@@ -1,4 +1,5 @@
-# Mistakes that are planted into the product, as 0.1.0 had them: each has to be found by the worlds. plant_NAME is called once, after the libraries have been read.
+# Mistakes that are planted into the product, as 0.1.0 had them: each has to be found by the worlds.
+# plant_NAME is called once, after the libraries have been read.
 # shellcheck disable=SC2317 # the functions of a plant are called by the product
 # shellcheck shell=bash
 
@@ -10,14 +11,18 @@ plant_after_() {
 	eval "$1() { local code=0; planted_$1 \"\$@\" || code=\$?; $2; return \$code; }"
 }
 
-# Legs are told apart by their slots: whoever sits in a slot is taken for the leg that sat there before.
+# Legs are told apart by their slots: whoever sits in a slot is taken for the leg that sat there
+# before.
 plant_takes-slots-for-disks() { plant_after_ facts_observe plant_slots_; }
 plant_slots_() {
 	local i slot view roles
 	for ((i = 0; i < F[members]; i++)); do
 		[[ -n ${F[leg.$i.roles]-} ]] || continue
-		F[leg.$i.number]=${F[leg.$i.slot]:-${F[leg.$i.role]}} roles='' view=${F[leg.$i.view]}
-		for ((slot = 0; slot < ${#view}; slot++)); do [[ ${view:slot:1} != A ]] || roles+="${roles:+ }$slot:$slot"; done
+		F[leg.$i.number]=${F[leg.$i.slot]:-${F[leg.$i.role]}} roles='' \
+			view=${F[leg.$i.view]}
+		for ((slot = 0; slot < ${#view}; slot++)); do
+			[[ ${view:slot:1} != A ]] || roles+="${roles:+ }$slot:$slot"
+		done
 		F[leg.$i.roles]=$roles
 	done
 	F[ram.number]=${F[ram.slot]} F[witness.ram_number]=${F[witness.ram_slot]}
@@ -27,12 +32,17 @@ plant_slots_() {
 plant_puts-back-by-slots() {
 	readd_may() {
 		local i=$1 j slot
-		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
+			${F[leg.$i.uuid]} == "${F[uuid]}" ]] ||
+			return 1
+		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} &&
+			-z ${F[leg.$i.removed]-} ]] ||
+			return 1
 		! readd_is_given_up "$i" || return 1
 		for ((j = 0; j < ${F[members]}; j++)); do
 			slot=${F[leg.$j.slot]-}
-			[[ ${F[leg.$j.state]} != in_sync ]] || [[ $slot =~ ^[0-9]+$ && ${F[leg.$i.view]:slot:1} == A ]] || return 1
+			[[ ${F[leg.$j.state]} != in_sync ]] ||
+				[[ $slot =~ ^[0-9]+$ && ${F[leg.$i.view]:slot:1} == A ]] || return 1
 		done
 	}
 }
@@ -41,8 +51,12 @@ plant_puts-back-by-slots() {
 plant_believes-clocks() {
 	readd_may() {
 		local i=$1
-		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} && -z ${F[leg.$i.removed]-} ]] || return 1
+		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
+			${F[leg.$i.uuid]} == "${F[uuid]}" ]] ||
+			return 1
+		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} &&
+			-z ${F[leg.$i.removed]-} ]] ||
+			return 1
 		! readd_is_given_up "$i" || return 1
 		plant_joined_ "$i"
 		[[ $PLANT_JOINED == yes ]]
@@ -72,7 +86,10 @@ plant_forgets-a-renamed-configuration() {
 }
 
 # The record counts for nothing: whatever is here is started.
-plant_ignores-the-record() { plant_after_ static_witness "F[witness.events]='' F[witness.legs]='' F[conf.start_degraded]=always"; }
+plant_ignores-the-record() {
+	plant_after_ static_witness \
+		"F[witness.events]='' F[witness.legs]='' F[conf.start_degraded]=always"
+}
 
 # A disk is put back by bitmap whatever md may have cleared in it meanwhile.
 plant_trusts-the-bitmap-of-a-filled-array() { readd_is_forgotten() { return 1; }; }
