@@ -1,8 +1,10 @@
-# bash completion for ramraid(8). The verbs and what each takes stand before this in what is installed: see generate/completion.
+# bash completion for ramraid(8). The verbs and what each takes stand before this in what is
+# installed: see generate/completion.
 # shellcheck shell=bash
 # shellcheck disable=SC2154
 
-# _ramraid_offer WORD…: those that begin with what is typed (CUR). bash takes "=" and ":" for ends of a word, and then wants only what follows them.
+# _ramraid_offer WORD…: those that begin with what is typed (CUR). bash takes "=" and ":" for ends
+# of a word, and then wants only what follows them.
 _ramraid_offer() {
 	local word typed=${CUR%"${CUR##*[=:]}"}
 	for word; do [[ $word != "$CUR"* ]] || COMPREPLY+=("${word#"$typed"}"); done
@@ -12,16 +14,20 @@ _ramraid_arrays() {
 	local file name
 	for file in "${RAMRAID_ROOT-}"/etc/ramraid/*.conf; do
 		name=${file##*/} name=${name%.conf}
-		[[ ! -e $file || $name == ramraid || $name == *[!A-Za-z0-9._-]* ]] || _ramraid_offer "$name"
+		[[ ! -e $file || $name == ramraid || $name == *[!A-Za-z0-9._-]* ]] ||
+			_ramraid_offer "$name"
 	done
 }
 
 _ramraid_devices() { # PREFIX DEVICE…
 	local device
-	for device in "${@:2}"; do [[ ! -e $device ]] || _ramraid_offer "$1${device#"${RAMRAID_ROOT-}"}"; done
+	for device in "${@:2}"; do
+		[[ ! -e $device ]] || _ramraid_offer "$1${device#"${RAMRAID_ROOT-}"}"
+	done
 }
 
-# _ramraid_value KIND PREFIX: what an operand, or with PREFIX an option, may be. A name that is still to be given, or a time, can't be guessed.
+# _ramraid_value KIND PREFIX: what an operand, or with PREFIX an option, may be. A name that is
+# still to be given, or a time, can't be guessed.
 _ramraid_value() {
 	local dev=${RAMRAID_ROOT-}/dev
 	case $1 in
@@ -35,7 +41,8 @@ _ramraid_value() {
 	ARRAY*) _ramraid_devices "$2" "$dev"/md/* "$dev"/disk/by-id/* ;;
 	KIND)
 		_ramraid_offer "${_ramraid_kinds[@]/#/$2}"
-		[[ $CUR != *=/* ]] || _ramraid_devices "$2" "$dev"/disk/by-id/* "$dev"/disk/by-path/* "$dev"/pmem*
+		[[ $CUR != *=/* ]] ||
+			_ramraid_devices "$2" "$dev"/disk/by-id/* "$dev"/disk/by-path/* "$dev"/pmem*
 		;;
 	[a-z]*) _ramraid_offer "$2$1" ;;
 	esac
@@ -44,15 +51,22 @@ _ramraid_value() {
 # _ramraid_rest VERB WORD…: what may come after these.
 _ramraid_rest() {
 	local word options=() operands=() given=0
-	for word in $(_ramraid_takes "$1"); do if [[ $word == --* ]]; then options+=("$word"); else operands+=("$word"); fi; done
+	for word in $(_ramraid_takes "$1"); do
+		if [[ $word == --* ]]; then options+=("$word"); else operands+=("$word"); fi
+	done
 	shift
 	if [[ $CUR == --*=* ]]; then
-		for word in "${options[@]}"; do [[ $word != "${CUR%%=*}="* ]] || _ramraid_value "${word#*=}" "${word%%=*}="; done
+		for word in "${options[@]}"; do
+			[[ $word != "${CUR%%=*}="* ]] || _ramraid_value "${word#*=}" "${word%%=*}="
+		done
 	elif [[ $CUR == -* ]]; then
-		for word in "${options[@]}" --help; do [[ " $* " == *" ${word%%=*}"[\ =]* ]] || _ramraid_offer "${word/=*/=}"; done
+		for word in "${options[@]}" --help; do
+			[[ " $* " == *" ${word%%=*}"[\ =]* ]] || _ramraid_offer "${word/=*/=}"
+		done
 	else
 		for word; do [[ $word == -* ]] || given=$((given + 1)); done
-		[[ ${operands[*]} != *… ]] || ((given < ${#operands[@]})) || given=$((${#operands[@]} - 1))
+		[[ ${operands[*]} != *… ]] || ((given < ${#operands[@]})) ||
+			given=$((${#operands[@]} - 1))
 		_ramraid_value "${operands[given]-}" ''
 	fi
 }

@@ -1,4 +1,5 @@
-# The same made by ramraid, with the SSD as the RAM leg: without write-behind, and a blank SSD is rebuilt.
+# The same made by ramraid, with the SSD as the RAM leg: without write-behind, and a blank SSD is
+# rebuilt.
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='SSD NET' measures='randread read randwrite'
 up() {

@@ -1,11 +1,15 @@
-# bcache, write-through, on a ramdisk of the size of the data, without its limit for sequential reads.
+# bcache, write-through, on a ramdisk of the size of the data, without its limit for sequential
+# reads.
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='HDD1' measures='first warm randread randwrite'
 up() {
 	modprobe bcache
 	ramdisk 7 $((MB + 64))
 	quietly make-bcache --wipe-bcache --writethrough -C "$rd" -B "$HDD1"
-	for device in "$rd" "$(readlink -f "$HDD1")"; do echo "$device" >/sys/fs/bcache/register 2>/dev/null || :; done # udev may have been first
+	# udev may have been first
+	for device in "$rd" "$(readlink -f "$HDD1")"; do
+		echo "$device" >/sys/fs/bcache/register 2>/dev/null || :
+	done
 	udevadm settle
 	until_there /sys/block/bcache0/bcache/cache
 	echo 0 >/sys/block/bcache0/bcache/sequential_cutoff

@@ -4,7 +4,8 @@ needs='HDD1' measures='first warm randread randwrite'
 up() {
 	ramdisk 7 "$MB"
 	ramdisk 8 8
-	quietly dmsetup create bench --table "0 $((MB * 2048)) cache $rd2 $rd $(readlink -f "$HDD1") 64 1 writethrough smq 0"
+	quietly dmsetup create bench --table \
+		"0 $((MB * 2048)) cache $rd2 $rd $(readlink -f "$HDD1") 64 1 writethrough smq 0"
 	target=/dev/mapper/bench
 }
 down() {

@@ -1,4 +1,5 @@
-# A ramdisk beside one disk leg: a hard disk with a dm-writecache on an SSD, made by LVM and ramraid.
+# A ramdisk beside one disk leg: a hard disk with a dm-writecache on an SSD, made by LVM and
+# ramraid.
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='HDD1 SSD' measures='fill randread randwrite'
 up() {
