@@ -20,7 +20,7 @@ my %DISPATCH = map { (split ' ', $_, 2) } grep { /\S/ } map { s/^\s+//r } split 
 };
 
 # These may go on for hours. An upgrade of the package takes away what they have not read by then.
-my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize create adopt release destroy restore scrub wait bench estimate internal/mend internal/memory);
+my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize create adopt release destroy restore scrub wait bench estimate selftest internal/mend internal/memory);
 
 # Lines: of a file of lib/, and of a function, of which what it prints as it stands is not counted.
 my ($FILE_MOST, $FUNCTION_MOST) = (360, 48);

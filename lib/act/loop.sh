@@ -78,6 +78,8 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	blocks_tidy "$1"
+	# What was tried is this build of md, which is known when it is loaded.
+	[[ ! -e $STATE/selftest ]] || md_modules mirror || :
 	static_configured "$1"
 	[[ ${3-} != in-use ]] || F[conf.wait]=no
 	renamed_take || log_warning "$1: what was written down about its array under another name \

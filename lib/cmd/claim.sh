@@ -3,6 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-faults core/act core/cli core/log core/paths core/put notes/claim
+need notes/selftest-record
 
 declare -gA F # the facts: decide/facts.list
 
@@ -73,6 +74,8 @@ cmd_claim_drop_old() {
 		name=${file##*/ramraid-} name=${name%.conf}
 		cmd_claim_means "$name" || continue
 		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
+		# No array's: "selftest --clean" removes what a test has left.
+		[[ $name != "$SELFTEST_NAME" ]] || continue
 		cmd_claim_changes_
 		# One that can't be taken away must not keep the others.
 		claim_remove "$name" || {

@@ -22,6 +22,7 @@ Look at arrays:
   estimate PATH|DEVICE|NAME  how much memory a RAM leg would take
   bench NAME            what the array and its legs read in a second
   scrub NAME            make md compare the legs
+  selftest              try the copy to a RAM leg on this kernel
 
 Start and stop:
   start NAME            start the array, and rebuild its RAM leg

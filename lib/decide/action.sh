@@ -243,9 +243,14 @@ ${F[array.md]} have ${F[array.block]}; $todo"
 }
 
 # The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's
-# own recovery can always.
+# own recovery can always. What a test on this very kernel has shown counts more than any list, and
+# a test that has failed more than REBUILD=copy.
 action_fill_() {
 	local why=${F[copy.why_not]} action
+	case ${F[kernel.selftest]} in
+	passed) why='' ;;
+	failed) why='the self-test of the copy has failed on this kernel; to repeat it: ramraid selftest' ;;
+	esac
 	[[ ${F[conf.rebuild]} != kernel ]] || why='REBUILD=kernel'
 	# A start on such a kernel must be able to end the rebuild when its time is up.
 	[[ -z ${F[kernel.flaw]} ]] || why=${F[kernel.flaw]}

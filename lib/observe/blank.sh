@@ -9,7 +9,7 @@ readonly BLANK_FACTS='
 	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram conf.rebuild=kernel conf.hotplug=no
 	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
 	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text
-	unfinished unfinished.undone lately kernel.flaw copy.why_not copy.state=none copy.why record.from record.why rescue.image
+	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not copy.state=none copy.why record.from record.why rescue.image
 	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number
 	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up
 	witness.generation witness.counts array.md array.state array.level=raid1 array.sync=idle array.done

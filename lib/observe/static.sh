@@ -2,7 +2,8 @@
 # a rescue image, this kernel's flaws.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/log core/paths core/quantity notes/adopted notes/renamed notes/rescue-record notes/witness
+need config/conf config/conf-need core/log core/paths core/quantity notes/adopted notes/renamed
+need notes/rescue-record notes/selftest-record notes/witness
 need notes/witness-copy observe/facts world/kernels
 
 declare -gA F # the facts: decide/facts.list
@@ -59,12 +60,14 @@ static_remembered() {
 }
 
 static_kernel_() {
-	local KERNEL_FLAW='' COPY_WHY_NOT release=''
+	local KERNEL_FLAW='' COPY_WHY_NOT SELFTEST_WORD release=''
 	{ read -r release <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
 	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || kernels_flaw "$release"
 	F[kernel.flaw]=$KERNEL_FLAW
 	kernels_why_no_copy "$release" "${CONF[REBUILD]}"
 	F[copy.why_not]=$COPY_WHY_NOT
+	selftest_record_word "$release"
+	F[kernel.selftest]=$SELFTEST_WORD
 }
 
 # static_times: the time spans, in seconds; apart, because only a start needs them and they cost a

@@ -1,7 +1,7 @@
 # What "ramraid adopt --find" prints: the RAID1 arrays of this machine that nobody has configured.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths world/md-state world/ramdisk-note world/superblock
+need config/conf core/log core/paths notes/selftest-record world/md-state world/ramdisk-note world/superblock
 
 # unadopted_table: prints a line for each: ARRAY, STATE (running or inactive; with the slots that
 # are free), MEMBERS, and the command that adopts it.
@@ -23,7 +23,8 @@ unadopted_table() {
 
 # Sets the caller's row. Returns 1 when it is no RAID1, is stopped, or is configured.
 unadopted_row_() { # MD
-	local ARRAY_STATE READAUTO LEGS line leg members='' disks=0 uuid='' level='' slots='' state
+	local ARRAY_STATE READAUTO LEGS line leg members='' disks=0 uuid='' level='' slots='' state \
+		SELFTEST_UUID
 	md_state "$1"
 	md_state_members "$1"
 	for line in "${LEGS[@]}"; do
@@ -33,6 +34,8 @@ unadopted_row_() { # MD
 		[[ -n $uuid ]] || unadopted_superblock_ "$leg"
 	done
 	[[ $level == 1 && -z $(conf_same '' "$uuid") ]] || return 1
+	selftest_record_uuid
+	[[ $uuid != "$SELFTEST_UUID" ]] || return 1
 	case $ARRAY_STATE in
 	active) state=running ;;
 	inactive) state=inactive ;;

@@ -69,12 +69,39 @@ kernels_headers() { [[ -e $MODULES/$1/build/Makefile ]]; }
 # "copy", "rebuild"); REBUILD=copy takes any.
 readonly KERNELS_COPY='6.1 6.12'
 # kernels_why_no_copy RELEASE REBUILD: sets COPY_WHY_NOT to why the kernel RELEASE
-# ("6.12.57+deb13-amd64") is not trusted with a copy; empty if it is.
+# ("6.12.57+deb13-amd64") is not trusted with a copy without a test of its own; empty if it is.
 kernels_why_no_copy() {
 	COPY_WHY_NOT=''
 	kernels_is_tried "$1" || [[ $2 == copy ]] ||
-		COPY_WHY_NOT="copying from all disks has been tested on Linux ${KERNELS_COPY// / and }, and this is $1; to have it nevertheless: REBUILD=copy"
+		COPY_WHY_NOT="copying from all disks has been tested on Linux ${KERNELS_COPY// / and }, and this is $1; to test it here: ramraid selftest; to have it nevertheless: REBUILD=copy"
 }
+
+# kernels_md_build RELEASE: sets KERNEL_MD to a word that is another one for every build of md_mod
+# and raid1 of the kernel that runs: their checksums, or where it keeps none, their build IDs; those
+# that are built in have the kernel's. Empty as long as one of them is not loaded.
+kernels_md_build() {
+	local module part words=''
+	KERNEL_MD=''
+	for module in md_mod raid1; do
+		part=''
+		if [[ -e $SYS/module/$module/srcversion ]]; then
+			{ read -r part <"$SYS/module/$module/srcversion"; } 2>/dev/null || :
+		elif [[ -e $SYS/module/$module/notes/.note.gnu.build-id ]]; then
+			part=$(kernels_sum_ "$SYS/module/$module/notes/.note.gnu.build-id")
+		elif [[ -d $SYS/module/$module ||
+			$(kernels_module "$1" "${module/_/[-_]}") == builtin ]]; then
+			part=$(kernels_sum_ "$SYS/kernel/notes")
+		fi
+		[[ -n $part && $part != *[!0-9A-Za-z]* ]] || return 0
+		words+=${words:+-}$part
+	done
+	KERNEL_MD=$words
+}
+kernels_sum_() { # FILE
+	local sum
+	sum=$(sha256sum -- "$1" 2>/dev/null) && printf '%s\n' "${sum:0:24}"
+}
+
 # kernels_is_before RELEASE MAJOR MINOR
 kernels_is_before() {
 	[[ $1 =~ ^([0-9]{1,4})\.([0-9]{1,4}) ]] &&

@@ -18,7 +18,8 @@ md_modules() {
 # md_create NAME UUID LAYOUT KIB DISK…: with a bitmap of KIB a bit. "mirror": a RAID1 of
 # write-mostly disks with slot 0 left empty for the RAM leg. Slot 0 keeps the RAM leg first in every
 # listing; md prefers it for reads because it alone is not write-mostly. "far2": a RAID10 of two
-# disks, each of which has everything (LAYOUT=).
+# disks, each of which has everything (LAYOUT=). It is called this machine's, or that of MD_HOMEHOST,
+# the caller's.
 md_create() {
 	local name=$1 uuid=$2 layout=$3 chunk=$4 level=(--level=1 --raid-devices=$(($# - 3))) legs
 	shift 4
@@ -26,6 +27,7 @@ md_create() {
 	[[ $layout == mirror ]] || level=(--level=10 --layout=f2 --raid-devices=$#) legs=("$@")
 	[[ -n $DRY_RUN ]] || md_modules "$layout"
 	act mdadm --create "/dev/md/$name" --run --metadata=1.2 --name="$name" \
+		${MD_HOMEHOST:+--homehost="$MD_HOMEHOST"} \
 		--uuid="${uuid//-/}" "${level[@]}" \
 		--bitmap=internal --bitmap-chunk="${chunk}K" "${legs[@]}"
 }
@@ -198,6 +200,8 @@ md_clear_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" -writemostly;
 md_set_backlog() {
 	act_write "$SYS/block/$1/md/bitmap/backlog" "$2"
 }                                                       # MD N: write-behind requests that may be outstanding
+# md_set_bitmap_pace MD SECONDS: how often md looks for bits that it can clear
+md_set_bitmap_pace() { act_write "$SYS/block/$1/md/bitmap/time_base" "$2"; }
 md_make_writable() { act mdadm --readwrite "/dev/$1"; } # MD
 
 # md_drain MD: returns when every write that is under way has ended. Setting any bound of the

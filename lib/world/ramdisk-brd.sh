@@ -14,9 +14,9 @@ ramdisk_brd_make() { # BYTES
 			echo 'brd is loaded already, for something else, and its devices may hold data; unload it (rmmod brd) or use rapiddisk' >&2
 			return 1
 		}
-		# One for each array that may be configured; ramraid.conf is one more.
+		# One for each array that may be configured, and one for the self-test.
 		files=("$ETC"/*.conf)
-		count=${#files[@]}
+		count=$((${#files[@]} + 1))
 		total=$(ramdisk_total)
 		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" \
 			max_part=0 || {
@@ -37,6 +37,15 @@ ramdisk_brd_make() { # BYTES
 	done
 	echo "no free brd device of $bytes bytes; all are in use" >&2
 	return 1
+}
+
+# ramdisk_brd_is_as_made: has the brd that is loaded the parameters that only we give it?
+ramdisk_brd_is_as_made() {
+	local NUMBER folder=$SYS/module/brd/parameters
+	number_in "$folder/max_part" 1
+	((NUMBER == 0)) || return 1
+	number_in "$folder/rd_size" 0
+	((NUMBER > 0 && NUMBER == $(ramdisk_total) / 1024))
 }
 
 # ramdisk_brd_can_be_had: is it there for us? One that is built in, or that somebody else has

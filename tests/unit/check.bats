@@ -484,7 +484,7 @@ the system: 1 note
 	kernel 6.18.1-amd64
 	finds kernel-untried
 	says 'Linux 6.1 or 6.12'
-	says 'action: nothing, if that is fast enough; else write REBUILD=copy'
+	says 'action: nothing, if that is fast enough; else: start that kernel, then: ramraid selftest'
 	# Another family, though its name begins like one that is known.
 	mv "$R/lib/modules/6.18.1-amd64" "$R/lib/modules/6.120.1"
 	: >"$R/boot/vmlinuz-6.120.1"
@@ -1456,4 +1456,51 @@ hook() { # ARG…: as run-parts calls it, with our program
 	CONF[WITNESS_COPY]=/srv
 	witness_copy_find x
 	noted 1
+}
+
+# selftest KERNEL MODULES RESULT: what "ramraid selftest" has found.
+selftest() { printf 'kernel=%s\nmodules=%s\nresult=%s\ntime=2026-11-26T22:00:00+0000\nwhy=round 2: 128 sectors\n' "$@" >>"$R/etc/ramraid/state/selftest"; }
+
+@test "a self-test that has passed on a kernel is as good as the list; one that has failed is a problem on any" {
+	local choice
+	kernel 7.2.1-amd64
+	finds kernel-untried
+	selftest 7.2.1-amd64 x passed
+	silent
+	sed -i s/passed/failed/ "$R/etc/ramraid/state/selftest"
+	finds kernel-selftest-failed
+	says 'problem kernel-selftest-failed'
+	says 'that the self-test has failed on Linux 7.2.1-amd64 (round 2: 128 sectors, 2026-11-26T22:00:00+0000)'
+	says 'ramraid selftest'
+	rm "$R/etc/ramraid/state/selftest"
+	rm -r "$R/lib/modules/7.2.1-amd64" "$R/boot/vmlinuz-7.2.1-amd64"
+	# The kernel that runs, of a listed family.
+	mkdir -p "$R/sys/module/md_mod" "$R/sys/module/raid1"
+	echo a >"$R/sys/module/md_mod/srcversion"
+	echo b >"$R/sys/module/raid1/srcversion"
+	selftest "$NEW" a-b failed
+	for choice in REBUILD=auto REBUILD=copy; do
+		echo "$choice" >>"$R/etc/ramraid/data.conf"
+		finds kernel-selftest-failed
+	done
+	echo REBUILD=kernel >>"$R/etc/ramraid/data.conf"
+	silent
+	# Another build of md since.
+	echo REBUILD=auto >>"$R/etc/ramraid/data.conf"
+	echo c >"$R/sys/module/raid1/srcversion"
+	silent
+}
+
+@test "what a killed self-test has left is said, and not of one that runs; its claim is no array's" {
+	mkdir -p "$R/run/ramraid/.selftest" "$R/run/ramraid/.locks"
+	finds selftest-left
+	says 'action: ramraid selftest --clean'
+	exec 8>"$R/run/ramraid/.locks/work._selftest"
+	flock 8
+	silent
+	exec 8>&-
+	rmdir "$R/run/ramraid/.selftest"
+	silent
+	: >"$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"
+	finds selftest-left
 }

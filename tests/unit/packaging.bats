@@ -23,6 +23,27 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	[[ $(calls) == $'ramraid detach data\nramraid detach more\nramraid claim --remove --all' ]]
 }
 
+@test "before a removal a self-test is ended, and what one has left is removed; what stays keeps the package" {
+	local left
+	program ramraid ''
+	program systemctl ''
+	arrays data
+	mkdir -p "$R/run/systemd/system" "$R/run/ramraid" "$R/etc/ramraid/state" "$R/etc/mdadm/mdadm.conf.d"
+	for left in "$R/run/ramraid/.selftest" "$R/etc/ramraid/state/.selftest" "$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"; do
+		mkdir "$left"
+		run "$PROJECT/packaging/before-removal"
+		assert_success
+		[[ $(calls) == $'systemctl stop ramraid-selftest.service\nramraid selftest --clean\nramraid detach data\nramraid claim --remove --all' ]] || fail "$(calls)"
+		rm -r "$left" "$BATS_TEST_TMPDIR/calls"
+	done
+	mkdir "$R/run/ramraid/.selftest"
+	program ramraid 'exit 75'
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_output -p 'a self-test runs'
+	[[ $(calls | tail -n 1) == 'ramraid selftest --clean' ]]
+}
+
 @test "arrays that do not run, and such that can't be read, do not keep the package" {
 	program ramraid 'case $2 in stopped) exit 3 ;; broken) exit 2 ;; esac'
 	arrays broken good stopped

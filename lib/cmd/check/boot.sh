@@ -5,8 +5,8 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/quantity notes/claim
-need notes/memory-floor observe/unfinished report/unfinished world/initramfs world/kernels
-need world/md-leg world/ramdisk world/superblock world/systemd
+need notes/memory-floor notes/selftest-record observe/unfinished report/unfinished world/initramfs
+need world/kernels world/md-leg world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -52,7 +52,7 @@ check_boot_kernels() {
 		[[ ${CONF[RAM]} == @(none|/*) ]] || check_boot_modules "$release"
 		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] ||
 			check_boot_flaw "$release"
-		[[ ${CONF[RAM]} == none || ${CONF[REBUILD]} != auto ]] ||
+		[[ ${CONF[RAM]} == none || ${CONF[REBUILD]} == kernel ]] ||
 			check_boot_tried "$release"
 	done
 }
@@ -182,14 +182,26 @@ logical blocks into the superblock of ${F[leg.$i.dev]}, and kernels before 6.19 
 	done
 }
 
-# Not a fault: md itself rebuilds the RAM leg then, from one disk.
+# One that nobody has tried is no fault: md itself rebuilds the RAM leg then, from one disk. One on
+# which the self-test has failed is, whatever the list says.
 check_boot_tried() { # RELEASE
-	kernels_is_tried "$1" ||
+	local SELFTEST_WORD action='ramraid selftest'
+	local -A SELFTEST=()
+	selftest_record_word "$1"
+	if [[ $SELFTEST_WORD == failed ]]; then
+		findings_problem kernel-selftest-failed \
+			"a kernel on which the RAM leg can be copied from all disks" \
+			"that the self-test has failed on Linux $1 (${SELFTEST[why]-}, \
+${SELFTEST[time]-}), so that md itself rebuilds the RAM leg, at the speed of one disk" \
+			"apt full-upgrade, and start the newer kernel; to repeat the test on that \
+one: ramraid selftest" "$1"
+	elif [[ ${CONF[REBUILD]} == auto && -z $SELFTEST_WORD ]] && ! kernels_is_tried "$1"; then
+		[[ $1 == "$(kernels_running)" ]] || action="start that kernel, then: $action"
 		findings_note kernel-untried "a kernel on which copying from all disks has been \
-tested (Linux ${KERNELS_COPY// / or })" \
-			"Linux $1, so that md itself rebuilds the RAM leg, at the speed of one disk" \
-			"nothing, if that is fast enough; else write REBUILD=copy, which takes any kernel, \
-in $ETC/$CHECK_ARRAY.conf" "$1"
+tested (Linux ${KERNELS_COPY// / or }, or by ramraid selftest)" \
+			"Linux $1, which has not been tried, so that md itself rebuilds the RAM leg, at \
+the speed of one disk" "nothing, if that is fast enough; else: $action" "$1"
+	fi
 }
 
 check_boot_enabled() {

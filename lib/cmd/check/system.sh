@@ -2,9 +2,9 @@
 # the memory of all ramdisks, who is told of a failure.
 # shellcheck shell=bash
 
-need act/notify act/rescue cmd/check/findings cmd/check/makers config/conf config/conf-unread
-need core/cli core/paths
-need core/quantity core/trust notes/adopted notes/claim notes/hardware notes/releasing world/disk
+need act/array-lock act/notify act/rescue cmd/check/findings cmd/check/makers config/conf
+need config/conf-unread core/cli core/paths core/quantity core/trust
+need notes/adopted notes/claim notes/hardware notes/releasing notes/selftest-record world/disk
 need world/ramdisk
 
 # check_system ALL: about the system; the first question concerns each array, the others only those
@@ -14,6 +14,7 @@ check_system() {
 	check_system_defaults
 	[[ -n $1 ]] || return 0
 	check_system_claims_left
+	check_system_selftest_left
 	check_system_half_done_unconfigured
 	check_system_memory_of_all
 	check_system_boot_folder
@@ -45,11 +46,22 @@ check_system_claims_left() {
 	local file name
 	for file in "$CLAIMS"/ramraid-*.conf; do
 		name=${file##*/ramraid-} name=${name%.conf}
-		[[ ! -e $file || -e $ETC/$name.conf || -L $ETC/$name.conf ]] ||
+		[[ ! -e $file || -e $ETC/$name.conf || -L $ETC/$name.conf ||
+			$name == "$SELFTEST_NAME" ]] ||
 			findings_problem claim-left \
 				"no claim of an array that is not configured ($name), \
 since nobody would start it" "$file" 'ramraid claim'
 	done
+}
+
+# What a self-test that was killed has left behind takes memory; the next one removes it.
+check_system_selftest_left() {
+	local SELFTEST_LEFT
+	selftest_record_left
+	[[ -n $SELFTEST_LEFT ]] || SELFTEST_LEFT=$(claim_file "$SELFTEST_NAME")
+	[[ -e $SELFTEST_LEFT ]] && array_lock_is_free "$SELFTEST_NAME" || return 0
+	findings_note selftest-left 'nothing of a self-test that has ended' "$SELFTEST_LEFT" \
+		'ramraid selftest --clean'
 }
 
 # An adoption has noted what it found before it wrote a configuration, and a release deletes its

@@ -1,0 +1,773 @@
+#!/usr/bin/env bats
+# ramraid selftest: what it refuses, what it records and how that is read, what it goes by, and how
+# it takes away what a test has left behind, in a sysfs of files. The test itself, on a real md, is
+# the case "selftest" of the bench.
+
+readonly RELEASE=7.2.1-amd64 ID=01234567-89ab-4cde-8f01-23456789abcd
+
+setup() {
+	load helper
+	world
+	libraries
+	lib=$PROJECT/lib
+	mkdir -p "$R/proc/sys/kernel/random" "$R/run/ramraid/.locks" "$R/lib/modules/$RELEASE" "$R/sys/module/loop"
+	echo "$RELEASE" >"$R/proc/sys/kernel/osrelease"
+	echo "$ID" >"$R/proc/sys/kernel/random/uuid"
+	printf 'MemTotal: 2000000 kB\nMemFree: 1 kB\nMemAvailable: 1000000 kB\n' >"$R/proc/meminfo"
+	md A1 B2
+	sleep() { SECONDS=$((SECONDS + 1)); }
+	modprobe() { :; }
+	COPY_DIRECT=''
+	SELFTEST_FOLDER=$R/run/ramraid/.selftest
+}
+
+md() { # MD_MOD RAID1: checksums of the modules that are loaded
+	local module
+	for module in "md_mod $1" "raid1 $2"; do
+		mkdir -p "$R/sys/module/${module% *}"
+		echo "${module#* }" >"$R/sys/module/${module% *}/srcversion"
+	done
+}
+record() { selftest_record_write "$RELEASE" "${2-A1-B2}" "$1" 5 0.2.0 "${3-}" 2>/dev/null; }
+word() { # WORD [RELEASE]
+	selftest_record_word "${2-$RELEASE}"
+	[[ $SELFTEST_WORD == "$1" ]] || fail "not $1, but: $SELFTEST_WORD"
+}
+
+# The test itself passes, fails, or can't be done.
+came_to() { # RESULT WHY
+	CAME_TO=$1 CAME_WHY=$2
+	selftest_run() {
+		called run "$1"
+		SELFTEST_RESULT=$CAME_TO SELFTEST_WHY=$CAME_WHY SELFTEST_ROUND=$1 SELFTEST_WRITES=7
+		[[ $CAME_TO == passed ]]
+	}
+	selftest_place_room_() { echo $((1 << 30)); }
+}
+ends() { # CODE ARG…
+	local code=$1
+	shift
+	run cmd_selftest "$@"
+	assert_failure "$code"
+}
+
+@test "what has passed is kept, with all that it is about, and is this build's of md alone" {
+	came_to passed ''
+	run cmd_selftest --rounds=3
+	assert_success
+	assert_output -p "The self-test has passed on Linux $RELEASE: 3 rounds, 7 writes"
+	[[ $(calls) == 'run 3' ]]
+	selftest_record_read "$RELEASE"
+	[[ "${SELFTEST[result]} ${SELFTEST[rounds]} ${SELFTEST[version]} ${SELFTEST[modules]}" == "passed 3 $(<"$PROJECT/lib/VERSION") A1-B2" ]]
+	[[ ${SELFTEST[time]} == 20[0-9][0-9]-*T* && ! -v SELFTEST[why] ]]
+	word passed
+	word '' 6.12.1
+	md A1 OTHER
+	word ''
+	rm -r "$R/sys/module/raid1"
+	word ''
+	[[ ! -e $R/run/ramraid/.selftest ]]
+}
+
+@test "what has failed is kept with the reason, is loud, and holds as long as md is not loaded" {
+	came_to failed 'round 2: md has found 128 sectors'
+	ends 1
+	assert_output -p "THE SELF-TEST HAS FAILED on Linux $RELEASE: round 2: md has found 128 sectors"
+	word failed
+	selftest_record_read "$RELEASE"
+	[[ ${SELFTEST[why]} == 'round 2: md has found 128 sectors' ]]
+	rm -r "$R/sys/module"
+	word failed
+	mkdir -p "$R/sys/module"
+	md A1 OTHER
+	word ''
+}
+
+@test "what could not be done is no result: the earlier one stays" {
+	record passed
+	came_to '' 'there is no ramdisk'
+	ends 1
+	assert_output -p 'the self-test could not be done: there is no ramdisk; nothing is recorded'
+	word passed
+	[[ ! -e $R/run/ramraid/.selftest ]]
+}
+
+@test "modules without a checksum have their build's ID; those that are built in, the kernel's" {
+	local module first
+	for module in md_mod raid1; do
+		rm "$R/sys/module/$module/srcversion"
+		mkdir "$R/sys/module/$module/notes"
+		echo "$module" >"$R/sys/module/$module/notes/.note.gnu.build-id"
+	done
+	kernels_md_build "$RELEASE"
+	first=$KERNEL_MD
+	[[ ${#first} == 49 ]] || fail "$first"
+	echo rebuilt >"$R/sys/module/raid1/notes/.note.gnu.build-id"
+	kernels_md_build "$RELEASE"
+	[[ $KERNEL_MD != "$first" && ${KERNEL_MD%-*} == "${first%-*}" ]]
+	rm -r "$R/sys/module/raid1"
+	kernels_md_build "$RELEASE"
+	[[ -z $KERNEL_MD ]]
+	echo kernel/drivers/md/raid1.ko >"$R/lib/modules/$RELEASE/modules.builtin"
+	mkdir -p "$R/sys/kernel"
+	echo id >"$R/sys/kernel/notes"
+	kernels_md_build "$RELEASE"
+	[[ ${#KERNEL_MD} == 49 ]]
+}
+
+@test "a line for each kernel that is installed; a damaged record is none" {
+	local release
+	mkdir -p "$R/lib/modules/6.12.1"
+	for release in 6.12.1 5.10.0 "$RELEASE"; do selftest_record_write "$release" x passed 1 0.2.0 '' 2>/dev/null; done
+	word passed 6.12.1
+	word '' 5.10.0
+	selftest_record_write 6.12.1 x failed 1 0.2.0 $'two\nlines=3' 2>/dev/null
+	word failed 6.12.1
+	selftest_record_read "$RELEASE"
+	[[ ${SELFTEST[result]} == passed && $(grep -c ^kernel= "$R/etc/ramraid/state/selftest") == 2 ]]
+	sed -i 's/result=.*/result=$(reboot)/' "$R/etc/ramraid/state/selftest"
+	word '' 6.12.1
+	: >"$R/etc/ramraid/state/selftest"
+	word ''
+}
+
+# fills BASE-CHANGE… WANTED: how the RAM leg of a running array is filled.
+fills() { # REBUILD LISTED RESULT ACTION
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[ram.state]=attached F[array.degraded]=1 F[conf.rebuild]=$1 F[kernel.selftest]=$3
+	COPY_WHY_NOT='not listed'
+	[[ $2 == no ]] || COPY_WHY_NOT=''
+	F[copy.why_not]=$COPY_WHY_NOT
+	action_choose
+	[[ $ACTION == "$4" ]] || fail "$*: $ACTION, $WHY"
+}
+
+@test "auto copies on a listed kernel and on one that has passed; a failure is overridden by nothing" {
+	fills auto yes '' copy-ram
+	fills auto no '' add-ram
+	fills auto no passed copy-ram
+	fills auto yes passed copy-ram
+	fills auto no failed add-ram
+	fills auto yes failed add-ram
+	[[ $WHY == *'the self-test of the copy has failed on this kernel; to repeat it: ramraid selftest' ]]
+	fills copy yes failed add-ram
+	fills kernel yes passed add-ram
+}
+
+@test "the fact is this kernel's" {
+	conf_keys_builtin
+	CONF[UUID]=$ID
+	record passed
+	static_configured data
+	[[ ${F[kernel.selftest]} == passed && ${F[copy.why_not]} == *'to test it here: ramraid selftest'* ]]
+	record failed A1-B2 why
+	static_configured data
+	[[ ${F[kernel.selftest]} == failed ]]
+	rm "$R/etc/ramraid/state/selftest"
+	static_configured data
+	[[ -z ${F[kernel.selftest]} ]]
+}
+
+@test "with --once nothing is done on a kernel that has been tried, whatever came out" {
+	local result
+	came_to passed ''
+	for result in passed failed; do
+		record "$result"
+		run cmd_selftest --once
+		assert_success
+		assert_output -p "has $result on Linux $RELEASE already"
+	done
+	[[ -z $(calls) ]]
+	md A1 OTHER
+	run cmd_selftest --once
+	assert_success
+	[[ $(calls) == 'run 5' ]]
+}
+
+@test "with --once an array that is being started has its memory first" {
+	came_to passed ''
+	: >"$R/etc/ramraid/data.conf"
+	exec 8>"$R/run/ramraid/.locks/work.data"
+	flock 8
+	sleep() { SECONDS=$((SECONDS + 1000)); }
+	ends 75 --once
+	assert_output -p 'data has been worked on for longer than 3600 s'
+	[[ -z $(calls) ]]
+	exec 8>&-
+	run cmd_selftest --once
+	assert_success
+	[[ $(calls) == 'run 5' ]]
+}
+
+@test "wrong words; not root; another one runs" {
+	came_to passed ''
+	ends 2 data
+	ends 2 --rounds=0
+	ends 2 --rounds=ten
+	ends 2 --rounds=10000
+	exec 8>"$R/run/ramraid/.locks/work._selftest"
+	flock 8
+	ends 75
+	assert_output -p 'another self-test runs'
+	ends 75 --clean
+	exec 8>&-
+	[[ -z $(calls) ]]
+	cli_root() { die 'only root can do this' 1; }
+	ends 1
+	assert_output -p 'only root'
+}
+
+@test "nothing is made where something is missing, and nothing recorded" {
+	came_to passed ''
+	loop_device_can_be_had() { return 1; }
+	ends 1
+	assert_output -p 'no loop devices'
+	loop_device_can_be_had() { :; }
+	md_modules() { return 1; }
+	ends 1
+	assert_output -p 'no md'
+	md_modules() { :; }
+	mkdir -p "$R/dev/md"
+	: >"$R/dev/md/ramraid-selftest"
+	ends 4
+	assert_output -p 'is there, and is no array of a self-test'
+	rm "$R/dev/md/ramraid-selftest"
+	[[ -z $(calls) && ! -e $R/etc/ramraid/state && ! -e $R/run/ramraid/.selftest ]]
+}
+
+@test "memory that is short: try again; /run that is small: the state folder; both: no" {
+	came_to passed ''
+	sed -i 's/MemAvailable.*/MemAvailable: 60000 kB/' "$R/proc/meminfo"
+	sed -i 's/MemTotal.*/MemTotal: 400000 kB/' "$R/proc/meminfo"
+	ends 75
+	assert_output -p 'of memory are available'
+	sed -i 's/MemAvailable.*/MemAvailable: 150000 kB/' "$R/proc/meminfo"
+	selftest_place_make 10%
+	[[ $SELFTEST_FOLDER == "$R/etc/ramraid/state/.selftest" && $(stat -c %a "$SELFTEST_FOLDER") == 700 && $(<"$SELFTEST_FOLDER/uuid") == "$ID" ]]
+	rm -r "$SELFTEST_FOLDER"
+	sed -i 's/MemAvailable.*/MemAvailable: 390000 kB/' "$R/proc/meminfo"
+	selftest_place_make 10%
+	[[ $SELFTEST_FOLDER == "$R/run/ramraid/.selftest" && $(stat -c %a "$SELFTEST_FOLDER") == 700 ]]
+	rm -r "$SELFTEST_FOLDER"
+	selftest_place_room_() { echo 1000000; }
+	ends 1
+	assert_output -p 'neither'
+	[[ -z $(calls) ]]
+}
+
+@test "where mdadm's watcher would send mail, or run a program, nothing is made" {
+	came_to passed ''
+	systemd_is_running() { :; }
+	systemd_show() { printf 'LoadState=loaded\nExecStart=/sbin/mdadm --monitor --scan\n'; }
+	mkdir -p "$R/etc/mdadm" "$R/usr/sbin"
+	echo 'MAILADDR root' >"$R/etc/mdadm/mdadm.conf"
+	run cmd_selftest
+	assert_success
+	: >"$R/usr/sbin/sendmail"
+	chmod 755 "$R/usr/sbin/sendmail"
+	ends 4
+	assert_output -p 'would send mail to root about the array of the self-test'
+	echo 'PROGRAM /bin/x' >"$R/etc/mdadm/mdadm.conf"
+	ends 4
+	systemd_show() { printf 'LoadState=masked\nExecStart=/sbin/mdadm --monitor --scan\n'; }
+	run cmd_selftest
+	assert_success
+}
+
+@test "a reader that goes ends the test, and nothing is left" {
+	came_to passed ''
+	selftest_run() {
+		: >"$R/running"
+		for _ in {1..100}; do
+			echo line
+			command sleep 0.05
+		done
+	}
+	ramdisk_drop() { [[ ! -e $R/running ]] || log_info "+ $1" || :; }
+	(trap - ERR && cmd_selftest) 2>&1 | head -n 1 || :
+	[[ -e $R/running ]] || fail 'it did not run'
+	[[ ! -e $R/run/ramraid/.selftest ]] || fail "left: $(ls -R "$R/run/ramraid")"
+}
+
+@test "what others may wait for is not done at idle priority" {
+	engine
+	POLICY=SCHED_IDLE
+	chrt() {
+		[[ $1 != --pid ]] || { echo "pid $2's current scheduling policy: $POLICY" && return; }
+		called chrt "$1"
+	}
+	ionice() { called ionice "$2"; }
+	selftest_make_
+	[[ $(calls) == $'chrt --other\nionice 2\nmake\nchrt --idle\nionice 3' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	selftest_take_out_
+	[[ $(calls) == $'drop-leg rd1\nchrt --other\nionice 2\ndrop\nchrt --idle\nionice 3' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	run cmd_selftest --clean
+	assert_success
+	[[ $(calls) == $'chrt --other\nionice 2\ndrop\ndrop\nchrt --idle\nionice 3' ]] || fail "$(calls)"
+	POLICY=SCHED_OTHER
+	mkdir "$SELFTEST_FOLDER"
+	rm "$BATS_TEST_TMPDIR/calls"
+	selftest_make_
+	[[ $(calls) == make ]]
+	grep -qx 'LimitNICE=+0' "$PROJECT/units/ramraid-selftest.service"
+	not grep -q ^Nice= "$PROJECT/units/ramraid-selftest.service"
+}
+
+@test "where a policy of mdadm could give the array a disk, nothing is made" {
+	local line
+	came_to passed ''
+	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
+	for line in 'POLICY domain=all action=spare' $'pol type=disk\n  path=* domain=x' 'Policy path=a "domain=b c"'; do
+		echo "$line" >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
+		ends 4
+		assert_output -p "a POLICY with a domain is in $R/etc/mdadm/mdadm.conf.d/mine.conf"
+	done
+	[[ -z $(calls) ]]
+	for line in '#POLICY domain=all' 'POLICY action=ignore' $'POLICY path=x\n# domain=x' $'POLICY path=x\nARRAY /dev/md0 domain=x'; do
+		echo "$line" >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
+		run cmd_selftest
+		assert_success
+	done
+}
+
+@test "of which build nobody knows: a pass is not kept, a failure is" {
+	rm -r "$R/sys/module"/{md_mod,raid1}
+	modprobe() { :; }
+	md_modules() { :; }
+	came_to passed ''
+	ends 1
+	assert_output -p "which build of md that was can't be told"
+	word ''
+	came_to failed why
+	ends 1
+	word failed
+	md A1 B2
+	word ''
+}
+
+# loop NUMBER FILE: a loop device; node BYTES: any device.
+loop() {
+	fake_disk "loop$1" $((32 << 20))
+	mkdir -p "$R/sys/block/loop$1/loop"
+	echo "$2" >"$R/sys/block/loop$1/loop/backing_file"
+}
+# A test that was killed with its array running: on loop1 and loop2, and rd1.
+killed() { # FOLDER
+	mkdir -p "$1"
+	echo "$ID" >"$1/uuid"
+	loop 0 "$R/root/mine"
+	loop 1 "$1/A"
+	loop 2 "$1/B (deleted)"
+	for leg in loop1 loop2; do : >"$R/sys/class/block/$leg/holders/md127"; done
+	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
+	: >"$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"
+	superblock_facts() { printf 'sb=ok\nuuid=%s\n' "$UUID"; }
+	md_stop() {
+		called stop "$1"
+		rm -f "$R"/sys/class/block/*/holders/"$1"
+	}
+	losetup() {
+		called losetup "$@"
+		rm -r "$R/sys/block/${2#/dev/}"
+	}
+	ramdisk_drop() { called drop "$1"; }
+}
+
+@test "what a test has left is taken away in order, wherever it was; what is somebody else's stays" {
+	local folder
+	UUID=$ID
+	for folder in "$R/run/ramraid/.selftest" "$R/etc/ramraid/state/.selftest"; do
+		killed "$folder"
+		mkdir -p "$R/run/ramraid"
+		: >"$R/run/ramraid/_selftest.returns"
+		: >"$R/run/ramraid/.locks/check.md127"
+		: >"$R/run/ramraid/data.ram"
+		run cmd_selftest --clean
+		assert_success
+		[[ $(calls) == $'stop md127\ndrop _selftest\nlosetup --detach /dev/loop1\nlosetup --detach /dev/loop2\ndrop _selftest' ]] || fail "$(calls)"
+		[[ ! -e $folder && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf && ! -e $R/run/ramraid/_selftest.returns && ! -e $R/run/ramraid/.locks/check.md127 ]]
+		[[ -e $R/sys/block/loop0 && -e $R/run/ramraid/data.ram ]]
+		rm -r "$BATS_TEST_TMPDIR/calls" "$R/sys" "$R/dev"
+		mkdir -p "$R/sys/block" "$R/sys/class/block" "$R/dev"
+	done
+}
+
+@test "an array of another UUID that has come by such a device is left alone, and said" {
+	UUID=99999999-89ab-4cde-8f01-23456789abcd
+	killed "$R/run/ramraid/.selftest"
+	: >"$R/run/ramraid/.locks/check.md127"
+	ends 1 --clean
+	assert_output -p 'md127 has /dev/loop1 of the self-test, and is another array: it is left alone'
+	[[ -z $(calls) && -e $R/run/ramraid/.selftest/uuid && -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf ]]
+	[[ -e $R/run/ramraid/.locks/check.md127 ]]
+	# And no test begins beside it.
+	came_to passed ''
+	ends 1
+	[[ -z $(calls) ]]
+}
+
+@test "a link in the place of the folder is not followed" {
+	mkdir "$R/precious"
+	: >"$R/precious/file"
+	ln -s "$R/precious" "$R/run/ramraid/.selftest"
+	run cmd_selftest --clean
+	assert_success
+	[[ -e $R/precious/file ]]
+}
+
+@test "while a program of the killed one still runs, nothing is taken away" {
+	UUID=$ID
+	killed "$R/run/ramraid/.selftest"
+	exec 8>"$R/run/ramraid/.locks/selftest.alive"
+	flock --shared 8
+	flock() { command flock "${@/60/0}"; }
+	ends 1 --clean
+	assert_output -p 'a program of an earlier self-test does not end'
+	[[ -z $(calls) && -e $R/run/ramraid/.selftest/uuid ]]
+	exec 8>&-
+}
+
+@test "a ramdisk that was made, and not noted: the one of just that size that was not there before" {
+	mkdir -p "$SELFTEST_FOLDER"
+	disk() { # NODE BYTES DISKSEQ
+		fake_disk "$1" "$2"
+		mkdir -p "$R/sys/block/$1"
+		echo "$3" >"$R/sys/block/$1/diskseq"
+	}
+	ramdisk_drop_node() { called drop "$1"; }
+	disk rd0 33558528 3
+	selftest_place_expect 33558528
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ -z $(calls) ]]
+	disk rd1 33554432 7
+	disk rd2 33558528 8
+	disk rd3 33558528 9
+	echo 'rapiddisk rd2 33558528 8 used' >"$R/run/ramraid/data.ram"
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ $(calls) == 'drop rd3' ]]
+	# The number of one that was there is another's now.
+	echo 12 >"$R/sys/block/rd0/diskseq"
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ $(calls) == $'drop rd3\ndrop rd0\ndrop rd3' ]]
+}
+
+@test "a brd that a killed test has loaded is unloaded, and no other" {
+	mkdir -p "$SELFTEST_FOLDER"
+	ramdisk_brd_drop() { called brd; }
+	: >"$R/run/ramraid/brd"
+	selftest_place_expect 33558528
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	rm "$R/run/ramraid/brd"
+	selftest_place_expect 33558528
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	: >"$R/run/ramraid/brd"
+	echo 'brd ram0 33558528 8 used' >"$R/run/ramraid/data.ram"
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ -z $(calls) ]]
+	rm "$R/run/ramraid/data.ram"
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ $(calls) == brd ]]
+}
+
+@test "a brd of which a start notes a device meanwhile stays" {
+	mkdir -p "$SELFTEST_FOLDER"
+	ramdisk_brd_drop() { called brd; }
+	selftest_place_expect 33558528
+	: >"$R/run/ramraid/brd"
+	# It had the lock until now.
+	ramdisk_lock() { echo 'brd ram0 33558528 8 used' >"$R/run/ramraid/data.ram"; }
+	ramdisk_unlock() { :; }
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ -z $(calls) ]]
+}
+
+@test "a brd that a test was killed while it loaded it is unloaded, if it is of our size, and is new" {
+	mkdir -p "$SELFTEST_FOLDER"
+	brd() { # KIB
+		mkdir -p "$R/sys/module/brd/parameters"
+		echo "$1" >"$R/sys/module/brd/parameters/rd_size"
+		echo 0 >"$R/sys/module/brd/parameters/max_part"
+	}
+	rmmod() { called rmmod "$1"; }
+	selftest_place_expect 33558528
+	brd 16384
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	brd 2000000
+	echo 1 >"$R/sys/module/brd/parameters/max_part"
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	brd 2000000
+	selftest_place_expect 33558528
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ -z $(calls) ]]
+	rm -r "$R/sys/module/brd"
+	selftest_place_expect 33558528
+	brd 2000000
+	selftest_place_strays_ "$SELFTEST_FOLDER"
+	[[ $(calls) == 'rmmod brd' ]]
+}
+
+@test "with brd there is a device for each array, and one for the self-test" {
+	local i
+	for i in a b c d e; do : >"$R/etc/ramraid/$i.conf"; done
+	modprobe() { called "$@"; }
+	not ramdisk_brd_make 4096 2>/dev/null
+	[[ $(calls) == 'brd rd_nr=6 rd_size=2000000 max_part=0' ]]
+}
+
+@test "its array: claimed before it is made, of a name, a host and a UUID of its own" {
+	mkdir -p "$SELFTEST_FOLDER"
+	echo "$ID" >"$SELFTEST_FOLDER/uuid"
+	losetup() {
+		called losetup "${@:1:4}"
+		echo "/dev/loop$(calls | wc -l)"
+	}
+	fake_disk loop1 $((32 << 20))
+	fake_disk loop2 $((32 << 20))
+	mdadm() { called mdadm "$@" "$(ls "$R/etc/mdadm/mdadm.conf.d")"; }
+	unset RANDOM
+	RANDOM=0
+	selftest_place_array 512 2>/dev/null
+	[[ "${MEMBERS[*]}" == '/dev/loop1 /dev/loop2' ]]
+	[[ $(calls) == $'losetup --find --show --sector-size 512\nlosetup --find --show --sector-size 512\nmdadm --create /dev/md/ramraid-selftest --run --metadata=1.2 --name=ramraid-selftest --homehost=selftest --uuid='"${ID//-/} --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/loop1 /dev/loop2 ramraid-_selftest.conf" ]] || fail "$(calls)"
+	grep -qx 'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' "$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"
+	[[ $(stat -c %s "$SELFTEST_FOLDER/A") == "$(stat -c %s "$SELFTEST_FOLDER/B")" && $(stat -c %s "$SELFTEST_FOLDER/A") -ge $((32 << 20)) ]]
+	(($(stat -c %s "$SELFTEST_FOLDER/A") % (1 << 20) > 0))
+	not conf_name_ok "$SELFTEST_NAME"
+}
+
+@test "the writer: what it writes and discards, it knows; a leg that has all that is told from one that lacks a block" {
+	local NUMBER size=$((2 << 20))
+	mkdir -p "$SELFTEST_FOLDER" "$R/sys/block/md9/queue"
+	echo 4096 >"$R/sys/block/md9/queue/discard_max_bytes"
+	truncate -s "$size" "$R/dev/md9"
+	blkdiscard() {
+		called discard
+		dd if=/dev/urandom of="$5" bs=4096 seek=$(($2 / 4096)) count=$(($4 / 4096)) conv=notrunc status=none
+	}
+	sleep() { command sleep 0.05; }
+	selftest_writer_begin md9 "$size"
+	cmp "$R/dev/md9" "$SELFTEST_FOLDER/model"
+	cp "$R/dev/md9" "$R/first"
+	selftest_writer_start md9 "$size" 1
+	selftest_writer_await 12 1000
+	selftest_writer_stop md9
+	cmp -n $((1 << 20)) "$R/first" "$R/dev/md9" || fail 'the even MiB was written to'
+	not cmp "$R/first" "$R/dev/md9"
+	number_in "$SELFTEST_FOLDER/writes" 0
+	((NUMBER >= 12))
+	selftest_writer_compare md9 0 "$size"
+	# A leg has its data further on.
+	{ head -c 8192 /dev/zero && cat "$R/dev/md9"; } >"$R/dev/leg"
+	selftest_writer_compare leg 8192 "$size"
+	printf '\1\2\3' | dd of="$R/dev/leg" bs=1 seek=$((8192 + 100 * 4096 + 5)) conv=notrunc status=none
+	not selftest_writer_compare leg 8192 "$size"
+	[[ $SELFTEST_BLOCK == 100 ]]
+	truncate -s $((8192 + 50 * 4096)) "$R/dev/leg"
+	not selftest_writer_compare leg 8192 "$size"
+}
+
+@test "the writer ends when the array does not take a write, and that is no fault of the copy" {
+	mkdir -p "$SELFTEST_FOLDER" "$R/dev/gone"
+	: >"$SELFTEST_FOLDER/model"
+	head -c 2097152 /dev/zero >"$SELFTEST_FOLDER/pool"
+	sleep() { command sleep 0.05; }
+	selftest_writer_start gone $((2 << 20)) 0 2>/dev/null
+	selftest_writer_await 1 1000
+	not selftest_writer_stop gone
+	[[ $SELFTEST_WHY == 'gone at block '*' could not be written' ]]
+}
+
+# A round, with the functions of the engine in the place of which these stand.
+engine() {
+	MEMBERS=(/dev/loop1 /dev/loop2) SELFTEST_BYTES=1048576 SELFTEST_ROUND=1 STATE_OF_COPY='done'
+	mkdir -p "$SELFTEST_FOLDER" "$R/run/ramraid/_selftest.copy"
+	: >"$R/run/ramraid/_selftest.copy/superblock"
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[ram.state]=in_sync F[ram.node]=rd1 F[array.sync]=idle F[array.pending]=no
+	mkdir -p "$R/sys/block/rd1" "$R/sys/block/${F[array.md]}/md"
+	BITS=''
+	superblock_dirty_bits() { printf '%s' "$BITS"; }
+	ramdisk_drop() { called drop; }
+	facts_observe() { :; }
+	selftest_writer_start() { called writer "$3"; }
+	selftest_writer_stop() { called end; }
+	selftest_writer_await() { called await "$1"; }
+	selftest_writer_compare() { [[ $1 != "${BAD-}" ]] || { SELFTEST_BLOCK=9 && return 1; }; }
+	md_leg_bytes() { echo 1; }
+	ram_leg_make() { called make; }
+	ram_leg_copy() { called copy "$LOOP_GATE"; }
+	ram_leg_readd() {
+		called readd
+		F[ram.state]=in_sync
+	}
+	copy_state() { COPY_STATE=$STATE_OF_COPY COPY_WHY='why' DONE=1; }
+	md_drop() { called drop-leg "$2"; }
+	md_readd() { called readd-leg "$2"; }
+	md_check() {
+		called check "$2" "$3"
+		MISMATCHES=${DIFFER-0}
+	}
+}
+faulty() { # TEXT
+	not selftest_round_
+	[[ "$SELFTEST_RESULT $SELFTEST_WHY" == "failed round $SELFTEST_ROUND: $1" ]] || fail "$SELFTEST_RESULT $SELFTEST_WHY"
+}
+
+hindered() { # TEXT
+	not selftest_round_
+	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == "$1" ]] || fail "$SELFTEST_RESULT $SELFTEST_WHY"
+}
+# need_again FILE: the functions as they are in lib, in the place of a test's.
+need_again() {
+	local text
+	text=$(grep -v ^readonly "$lib/$1.sh")
+	eval "$text"
+}
+
+@test "a round: in the first of three a disk leg leaves and returns, in the third it is as fast as at boot" {
+	local begin=$'drop-leg rd1\ndrop\nmake\ncopy '
+	engine
+	selftest_round_
+	[[ $(calls) == $'writer 1\n'"$begin"$'open\ndrop-leg loop2\nawait 2\nreadd-leg loop2\nawait 4\nreadd\nend\ncheck 0 2048' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	SELFTEST_ROUND=2
+	selftest_round_
+	[[ $(calls) == $'writer 0\n'"$begin"$'open\nawait 4\nreadd\nend\ncheck 0 2048' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	SELFTEST_ROUND=3
+	selftest_round_
+	[[ $(calls) == $'writer 1\n'"$begin"$'hold\nawait 4\nreadd\nend\ncheck 0 2048' ]] || fail "$(calls)"
+}
+
+@test "a round begins when md has cleared all bits; the first RAM leg is md's own" {
+	engine
+	sleep() { SECONDS=$((SECONDS + 100)); }
+	BITS='3 17-20'
+	not selftest_round_
+	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == 'md does not clear the bits of its bitmap' && -z $(calls) ]]
+	ram_leg_add() { called add; }
+	selftest_first_
+	[[ $(calls) == $'make\nadd' ]]
+	ram_leg_add() { LOOP_ERROR='mdadm could not' && return 1; }
+	not selftest_first_
+	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == 'md has not filled its first RAM leg: mdadm could not' ]]
+}
+
+@test "what is the copy's fault, or md's, and what is not" {
+	engine
+	DIFFER=128 faulty 'md has found 128 sectors that differ between the legs'
+	BAD=loop2 faulty 'block 9 (of 4 KiB) of loop2 is not what was written to the array'
+	ram_leg_readd() { LOOP_ERROR='md did not take it' && return 1; }
+	faulty 'md did not take it'
+	STATE_OF_COPY=failed hindered 'the copy has failed: why'
+	ram_leg_copy() { F["failed.copy-ram"]='no bitmap'; }
+	hindered 'the copy could not be begun: no bitmap'
+	rm -r "$R/run/ramraid/_selftest.copy"
+	faulty 'the copy did not begin: no bitmap'
+	ram_leg_make() { LOOP_ERROR='no memory' && return 75; }
+	hindered 'there is no ramdisk: no memory'
+	[[ $(calls | tail -n 1) == end ]]
+}
+
+@test "what a leg lacks that has failed, or has bad blocks, is nobody's fault; nor is a leg that is gone" {
+	engine
+	local leg=$R/sys/block/${F[array.md]}/md/dev-loop2
+	mkdir "$leg"
+	echo faulty,write_mostly >"$leg/state"
+	DIFFER=8 hindered 'md has found 8 sectors that differ between the legs; but loop2 of its array has failed'
+	echo in_sync,write_mostly >"$leg/state"
+	echo '128 8' >"$leg/bad_blocks"
+	BAD=loop2 hindered 'block 9 (of 4 KiB) of loop2 is not what was written to the array; but md has bad blocks of loop2 in its list'
+	rm "$leg/bad_blocks"
+	BAD=loop2 faulty 'block 9 (of 4 KiB) of loop2 is not what was written to the array'
+	ram_leg_readd() { LOOP_ERROR='md did not take it' && return 1; }
+	rmdir "$R/sys/block/rd1"
+	hindered 'md did not take it; but its ramdisk is gone'
+	rm -r "$R/sys/block/${F[array.md]}"
+	hindered 'md did not take it; but its array is gone'
+}
+
+@test "what takes long, as after the machine was suspended, is no verdict, as long as md is at work" {
+	engine
+	sleep() { SECONDS=$((SECONDS + 100)); }
+	selftest_writer_start() { F[ram.state]=recovering F[array.sync]=recover; }
+	ram_leg_readd() { :; }
+	selftest_is_clean_() { :; }
+	SELFTEST_ROUND=2
+	hindered 'md has not filled the RAM leg within 300 s'
+	selftest_writer_start() { F[ram.state]=recovering F[array.sync]=idle; }
+	faulty 'the RAM leg is recovering after 300 s'
+	SELFTEST_ROUND=1
+	md_readd() { F[leg.1.state]=recovering F[array.sync]=recover; }
+	hindered 'md has not filled a disk leg within 300 s'
+	md_readd() { F[leg.1.state]=recovering F[array.sync]=idle; }
+	faulty 'a disk leg was not in sync again after 300 s'
+}
+
+@test "a leg that can't be read to the end, or a writer that was killed, is a hindrance" {
+	local size=$((1 << 20))
+	engine
+	unset -f selftest_writer_compare selftest_writer_stop selftest_writer_start
+	need_again act/selftest-writer
+	selftest_writer_await() { :; }
+	truncate -s "$size" "$SELFTEST_FOLDER/model" "$R/dev/rd1" "$R/dev/loop1"
+	selftest_writer_work_() { :; }
+	hindered 'loop2 could not be read'
+	truncate -s $((size / 2)) "$R/dev/loop2"
+	hindered 'loop2 could not be read'
+	truncate -s "$size" "$R/dev/loop2"
+	selftest_round_
+	selftest_writer_work_() { kill -KILL "$BASHPID"; }
+	hindered 'its writer was ended'
+}
+
+@test "a writer that can't be asked to end is ended" {
+	engine
+	unset -f selftest_writer_stop selftest_writer_start
+	need_again act/selftest-writer
+	selftest_writer_work_() { exec sleep 60; }
+	selftest_writer_start md9 "$SELFTEST_BYTES" 0
+	mkdir "$SELFTEST_FOLDER/stop"
+	not selftest_writer_stop md9 2>/dev/null
+	[[ $SELFTEST_WHY == 'its writer was ended' ]]
+}
+
+@test "a superblock of before that md takes back is a fault; one that it refuses is not" {
+	engine
+	F[ram.node]=rd1
+	truncate -s 65536 "$R/dev/rd1"
+	head -c 4096 /dev/urandom >"$SELFTEST_FOLDER/old"
+	selftest_writer_copy() { called write "$2"; }
+	md_readd() { called readd-leg "$2" && return 1; }
+	selftest_old_
+	[[ $(calls) == $'write 0\ndrop-leg rd1\nwrite 1\nreadd-leg rd1' ]]
+	cmp "$SELFTEST_FOLDER/old" <(dd if="$R/dev/rd1" bs=4096 skip=1 count=1 status=none)
+	md_readd() { :; }
+	not selftest_old_
+	[[ $SELFTEST_RESULT == failed && $SELFTEST_WHY == *'older than what the bitmap remembers' ]]
+}
+
+@test "adopt --find does not offer its array, and claim leaves its claim alone" {
+	mkdir -p "$SELFTEST_FOLDER" "$R/sys/block/md127/md/dev-loop1" "$R/etc/mdadm/mdadm.conf.d"
+	echo "$ID" >"$SELFTEST_FOLDER/uuid"
+	echo clean >"$R/sys/block/md127/md/array_state"
+	echo in_sync >"$R/sys/block/md127/md/dev-loop1/state"
+	UUID=$ID
+	superblock_facts() { printf 'uuid=%s\nlevel=1\nraid_disks=3\n' "$UUID"; }
+	run unadopted_table
+	refute_output -p md127
+	UUID=99999999-89ab-4cde-8f01-23456789abcd
+	run unadopted_table
+	assert_output -p md127
+	: >"$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"
+	cmd_claim --no-initramfs
+	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf ]]
+}
+
+@test "a start loads md before it asks which build of it that is, if there is a result at all" {
+	declare -f loop_begin_ >"$BATS_TEST_TMPDIR/begin"
+	[[ $(grep -n -e md_modules -e static_configured "$BATS_TEST_TMPDIR/begin" | grep -c .) == 2 ]]
+	[[ $(grep -n -e md_modules -e static_configured "$BATS_TEST_TMPDIR/begin" | head -n 1) == *md_modules* ]]
+}
