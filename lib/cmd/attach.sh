@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
-need config/conf-need core/act core/cli core/log core/paths core/put notes/memory-floor
+need config/conf-need core/act core/apart core/cli core/log core/paths core/put notes/memory-floor
 need observe/facts observe/static world/disk world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -73,14 +73,19 @@ attach_here() {
 # What md does goes on by itself; what we do ends, and a half-filled ramdisk is of no use.
 attach_interrupted() {
 	trap '' INT TERM HUP
+	! apart attach_leave_ || log_notice "$NAME: interrupted; the array goes on as it is. \
+To go on: ramraid attach $NAME"
+	exit 130
+}
+
+attach_leave_() {
 	copy_stop "$NAME" || {
 		log_warning "$NAME: $COPY_WHY; the ramdisk stays"
-		exit 130
+		return 1
 	}
 	facts_observe
 	[[ ${F[ram.state]} != attached ]] || ramdisk_drop "$NAME" ||
 		log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; \
 its memory is not given back"
-	log_notice "$NAME: interrupted; the array goes on as it is. To go on: ramraid attach $NAME"
-	exit 130
+	return 0
 }

@@ -2,12 +2,9 @@
 # shellcheck shell=bash
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
-need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor
-need world/disk
-need world/disk-name world/md world/md-blocks world/ramdisk world/ramdisk-device world/ramdisk-zram
-need world/systemd
-# Others need these later, when an upgrade of the package may have taken them away.
-need observe/device
+need core/act core/apart core/cli core/clock core/log core/paths core/quantity notes/claim
+need notes/memory-floor observe/device world/disk world/disk-name world/md world/md-blocks
+need world/ramdisk world/ramdisk-device world/ramdisk-zram world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -259,7 +256,7 @@ create_end() { # EXIT-CODE
 	trap '' INT TERM HUP
 	((${#UNDO[@]} == 0)) || {
 		log_error "$NAME: failed; taking back what was done"
-		act_undo_all
+		apart act_undo_all
 	}
 	exit "$1"
 }

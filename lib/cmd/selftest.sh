@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/selftest act/selftest-place act/selftest-writer config/conf
-need config/conf-keys core/cli core/clock core/log core/paths notes/claim notes/selftest-record
-need world/kernels world/loop-device world/md world/systemd
+need config/conf-keys core/apart core/cli core/clock core/log core/paths notes/claim
+need notes/selftest-record world/kernels world/loop-device world/md world/systemd
 
 readonly SELFTEST_USAGE='usage: ramraid selftest [--rounds=N] [--once] [--clean]
 
@@ -161,6 +161,6 @@ cmd_selftest_end_() {
 	trap - EXIT
 	trap '' INT TERM HUP PIPE
 	selftest_writer_end || :
-	selftest_place_hurry selftest_place_clean || ((code != 0)) || code=$EX_FAILED
+	apart selftest_place_hurry selftest_place_clean || ((code != 0)) || code=$EX_FAILED
 	exit "$code"
 }

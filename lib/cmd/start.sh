@@ -2,10 +2,9 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/transitions act/verify
-need act/witness-update cmd/wait config/conf-need core/act core/cli core/log core/paths
+need act/witness-update cmd/wait config/conf-need core/act core/apart core/cli core/log core/paths
 need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts
-need observe/scan
-need observe/static world/disk world/md world/ramdisk world/systemd
+need observe/scan observe/static world/disk world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -183,9 +182,7 @@ start_here() { # NAME
 
 start_interrupted() { # NAME
 	trap '' TERM INT
-	loop_speed system
-	verify_stop
-	copy_stop "$1" || log_warning "$1: $COPY_WHY"
+	apart start_leave_ "$1"
 	# systemd runs no ExecStop= for a unit that never became active.
 	if systemd_is_unit && start_was_never_up_ "$1"; then
 		log_notice "$1: interrupted before anything could depend on it; stopping it"
@@ -194,6 +191,12 @@ start_interrupted() { # NAME
 	fi
 	log_notice "$1: interrupted; the array goes on as it is"
 	exit "$EX_OK"
+}
+
+start_leave_() { # NAME
+	loop_speed system
+	verify_stop
+	copy_stop "$1" || log_warning "$1: $COPY_WHY"
 }
 
 # What "ready" has been told may have come after the stop, and then counts for nothing. A signal of

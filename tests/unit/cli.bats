@@ -327,3 +327,12 @@ parses() { # FLAGS ARG…
 		done
 	done
 }
+
+@test "apart: what a trap calls has its own status" {
+	run bash -c 'source "$1"; f() { true && return; }; trap "apart f; echo \$?" EXIT; exit 3' - \
+		"$PROJECT/lib/core/apart.sh"
+	assert_output 0
+	# Without it, bash gives the status from before the trap: if this ends, so may apart.
+	run bash -c 'f() { true && return; }; trap "f; echo \$?" EXIT; exit 3'
+	[[ $output == 3 ]] || echo "# bash $BASH_VERSION has mended its return in traps" >&3
+}

@@ -472,3 +472,13 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	conf_load data-far2 && conf_load data || fail "${CONF_ERRORS[*]}"
 	[[ ${MEMBERS[*]} == /dev/md/data-far2 ]]
 }
+
+@test "in the end, each step that is taken back has its own status" {
+	undone() { rm -f "$1" && return; }
+	touch "$BATS_TEST_TMPDIR/made"
+	run bash -c "$(declare -f undone); lib=$PROJECT/lib; source \"\$lib/core/load.sh\"
+need cmd/create; NAME=data; act_undo_push undone '$BATS_TEST_TMPDIR/made'
+trap 'create_end \$?' EXIT; exit 3"
+	[[ $status == 3 && ! -e $BATS_TEST_TMPDIR/made ]]
+	refute_output -p 'could not take back'
+}

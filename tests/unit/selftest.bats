@@ -771,3 +771,12 @@ need_again() {
 	[[ $(grep -n -e md_modules -e static_configured "$BATS_TEST_TMPDIR/begin" | grep -c .) == 2 ]]
 	[[ $(grep -n -e md_modules -e static_configured "$BATS_TEST_TMPDIR/begin" | head -n 1) == *md_modules* ]]
 }
+
+@test "after a test that has failed, all is taken away, step by step" {
+	selftest_place_clean() { taken a && taken b; }
+	taken() { echo "taken: $1" && return; }
+	run bash -c "lib=$PROJECT/lib; source \"\$lib/core/load.sh\"; need cmd/selftest
+$(declare -f selftest_place_clean taken); trap cmd_selftest_end_ EXIT; exit 1"
+	[[ $status == 1 ]]
+	assert_line 'taken: b'
+}
