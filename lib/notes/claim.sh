@@ -4,7 +4,7 @@
 # ROOT=yes they say the name instead, under which the initramfs starts it: nobody else can.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths
+need config/conf core/act core/log core/paths world/initramfs
 
 claim_file() { printf '%s/ramraid-%s.conf\n' "$CLAIMS" "$1"; } # NAME
 
@@ -150,13 +150,9 @@ claim_ignores_() { [[ ${1,,} =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]; } # ENTRY
 
 # The initramfs of every installed kernel must know. Takes seconds to minutes for each.
 claim_initramfs() {
-	claim_initramfs_is_ours || {
-		log_warning \
-			'no update-initramfs here: make your initramfs leave this array alone yourself (INITRAMFS in ramraid-concepts(7))'
-		return 0
-	}
-	act update-initramfs -u -k all
+	local INITRAMFS_BY_HAND
+	initramfs_make || return
+	[[ -z $INITRAMFS_BY_HAND ]] || log_warning \
+		"no update-initramfs and no dracut here: see that your initramfs leaves this array \
+alone, and make it yourself, with $INITRAMFS_BY_HAND (INITRAMFS in ramraid-concepts(7))"
 }
-
-# Is it made by initramfs-tools, for which there is our hook?
-claim_initramfs_is_ours() { [[ -x /usr/sbin/update-initramfs ]]; }

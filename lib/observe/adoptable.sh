@@ -4,9 +4,9 @@
 # leg and no ramdisk, or to nothing.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths core/progress core/words notes/claim
+need config/conf core/cli core/log core/paths core/progress core/words
 need notes/memory-floor observe/adoptable-zram observe/facts observe/hand-made observe/lasting-names
-need world/disk world/disk-name world/md world/md-leg world/md-state world/ramdisk
+need world/disk world/disk-name world/initramfs world/md world/md-leg world/md-state world/ramdisk
 need world/ramdisk-device world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -273,7 +273,7 @@ adoptable_root_() {
 and not the root file system; that is not possible yet"
 		;;
 	*)
-		claim_initramfs_is_ours ||
+		[[ $(initramfs_generator) == initramfs-tools ]] ||
 			adoptable_wrong "/dev/$ADOPT_MD: carries /, \
 and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
 		[[ ${CONF[ROOT]} == yes ]] ||

@@ -45,6 +45,12 @@ array() {
 	printf '# mine\nDEVICE partitions\nARRAY /dev/md/data metadata=1.2\n   UUID=01234567:89ab4cde:8f012345:6789abcd\n\nMAILADDR root\n\n' \
 		>"$R/etc/mdadm/mdadm.conf"
 	cp -a "$R/etc" "$R/etc.before"
+	program update-initramfs
+}
+program() { # NAME [TEXT]: it is installed
+	mkdir -p "$R/usr/sbin"
+	printf '#!/bin/sh\n%s\n' "${2-}" >"$R/usr/sbin/$1"
+	chmod 755 "$R/usr/sbin/$1"
 }
 put() { # FILE VALUE …: of the array
 	while (($# > 0)); do
@@ -173,7 +179,6 @@ replace() {
 	declare -F act_text_ >/dev/null ||
 		eval "$(declare -f act_text | sed '1s/act_text/act_text_/')"
 	act_text() { act_text_ "$@" && { [[ -n $DRY_RUN ]] || step write "${1#"$R"}"; }; }
-	claim_initramfs_is_ours() { [[ -z $NO_INITRAMFS ]]; }
 	md_check() { MISMATCHES=${DIFFERENT:-0}; }
 	fake_clock
 }
@@ -184,7 +189,7 @@ verb() {
 	export -f called calls step effect start_unit running mdadm update-initramfs sleep lsblk \
 		blkid modprobe systemctl replace fake_clock
 	status=0
-	output=$(NO_INITRAMFS=${NO_INITRAMFS-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
+	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; ! declare -F act_text >/dev/null || replace; }
 		main "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
 	mapfile -t lines <<<"$output"
@@ -785,9 +790,15 @@ larger_blocks() {
 	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
 	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
 	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
-	NO_INITRAMFS=yes refused 4 \
-		'carries /, and the initramfs that has to start it is not made by initramfs-tools' \
-		data /dev/md127
+	local not_ours='the initramfs that has to start it is not made by initramfs-tools'
+	rm "$R/usr/sbin/update-initramfs"
+	refused 4 "$not_ours" data /dev/md127
+	# As Debian 13 has dracut, and Debian 14.
+	program dracut
+	refused 4 "$not_ours" data /dev/md127
+	program update-initramfs 'dracut --force "${initramfs}" "${version}"'
+	refused 4 "$not_ours" data /dev/md127
+	program update-initramfs
 	KILL_AFTER=3 adopt
 	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"
 	verb adopt --yes data /dev/md127

@@ -121,6 +121,7 @@ system() {
 	echo enabled >"$R/enabled"
 	echo active >"$R/active"
 	sendmail
+	program update-initramfs
 	unit srv-data.mount 'ramraid@data.service -.mount' /run/systemd/generator/srv-data.mount
 	unit 'systemd-fsck@dev-disk-by\x2duuid-0815.service' ramraid@data.service \
 		/usr/lib/systemd/system/systemd-fsck@.service
@@ -129,6 +130,10 @@ sendmail() {
 	mkdir -p "$R/usr/sbin"
 	: >"$R/usr/sbin/sendmail"
 	chmod 755 "$R/usr/sbin/sendmail"
+}
+program() { # NAME [TEXT]: it is installed
+	printf '#!/bin/sh\n%s\n' "${2-}" >"$R/usr/sbin/$1"
+	chmod 755 "$R/usr/sbin/$1"
 }
 # unit NAME AFTER FILE
 unit() {
@@ -168,7 +173,24 @@ lsblk() {
 	cat "$R/lsblk" 2>/dev/null ||
 		echo 'PATH="/dev/md127" UUID="0815" LABEL="" PARTUUID="" PARTLABEL=""'
 }
-unmkinitramfs() { called unmkinitramfs "$1" && cp -r "$1.d/." "$2"; }
+unmkinitramfs() {
+	called unmkinitramfs "$1"
+	[[ -e $1.d/main || -e $1.d/etc ]] && cp -r "$1.d/." "$2"
+}
+# As dracut's: it unpacks where it is run, what the patterns take.
+lsinitrd() {
+	local pattern file
+	called lsinitrd "$2"
+	[[ $1 == --unpack && $PWD == */ramraid-check.* && $TMPDIR == "${PWD%/*}" && -d $2.d ]] ||
+		return 1
+	for pattern in "${@:3}"; do
+		while IFS= read -r file; do
+			file=${file#"$2.d/"}
+			[[ $file == $pattern ]] || continue
+			mkdir -p "./${file%/*}" && cp "$2.d/$file" "$file"
+		done < <(find "$2.d" -type f)
+	done
+}
 smartctl() {
 	called smartctl "${@: -1}" && [[ ! -e $R/failing || ${*: -1} != "$(<"$R/failing")" ]] ||
 		return 8
@@ -200,8 +222,8 @@ dd() {
 # read, NOBODY=yes is without root, HIDE are programs that are not there.
 check() {
 	export R BATS_TEST_TMPDIR
-	export -f called dd systemctl lsblk unmkinitramfs smartctl timeout mdadm modprobe rmmod \
-		wipefs
+	export -f called dd systemctl lsblk unmkinitramfs lsinitrd smartctl timeout mdadm modprobe
+	export -f rmmod wipefs
 	status=0
 	output=$(BLIND=${BLIND-} SERVES=${SERVES-} NOBODY=${NOBODY-} HIDE=${HIDE-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		unset -f $HIDE
@@ -214,7 +236,6 @@ check() {
 			initramfs_can_read_() { findings_can_read "$1"; }
 			ramdisk_makers_can_read_() { findings_can_read "$1"; }
 			findings_is_root() { [[ -z $NOBODY ]]; }
-			claim_initramfs_is_ours() { [[ " $HIDE " != *update-initramfs* ]]; }
 		}
 		main check "$@"' - "$PROJECT/bin/ramraid" "$@" 2>"$BATS_TEST_TMPDIR/said" </dev/null) || status=$?
 	output+=$(<"$BATS_TEST_TMPDIR/said")
@@ -355,8 +376,15 @@ the system: 1 note
 	# Somebody else's claim is none of ours.
 	echo 'ARRAY <ignore> UUID=11111111:22222222:33333333:44444444' >"$conf"
 	finds not-claimed-initramfs
-	HIDE=update-initramfs finds not-claimed-initramfs
+	rm "$R/usr/sbin/update-initramfs"
+	finds not-claimed-initramfs
 	says 'see INITRAMFS in ramraid-concepts(7)'
+	program dracut
+	finds not-claimed-initramfs
+	says "action: dracut --force --kver $OLD"
+	program update-initramfs 'dracut --force "${initramfs}" "${version}"'
+	finds not-claimed-initramfs
+	says "update-initramfs -u -k $OLD"
 	rm "$conf"
 	finds not-claimed-initramfs
 	rm "$R/boot/initrd.img-$OLD.d/main/usr/sbin/mdadm"
@@ -382,8 +410,13 @@ the system: 1 note
 	finds no-initramfs
 	says "none in $R/boot, so that this kernel may not boot"
 	says "action: update-initramfs -c -k $OLD"
-	HIDE=update-initramfs finds unseen-initramfs
+	rm "$R/usr/sbin/update-initramfs"
+	finds unseen-initramfs
 	says "no initramfs for it in $R/boot"
+	program dracut
+	finds no-initramfs
+	says "action: dracut --force --kver $OLD"
+	program update-initramfs
 	# /boot is not mounted, or the kernel comes from outside: nobody knows.
 	echo "$OLD" >"$R/proc/sys/kernel/osrelease"
 	mv "$R/boot/vmlinuz-$OLD" "$R/vmlinuz"
@@ -394,11 +427,59 @@ the system: 1 note
 		unseen-initramfs
 	says "found no right to read $R/boot/initrd.img-$OLD"
 	says 'action: sudo ramraid check data'
-	HIDE=unmkinitramfs finds unseen-initramfs unseen-initramfs
-	says 'no unmkinitramfs here'
+	HIDE='unmkinitramfs lsinitrd' finds unseen-initramfs unseen-initramfs
+	says 'no unmkinitramfs and no lsinitrd here'
 	rm -r "$R/boot/initrd.img-$OLD.d"
 	finds unseen-initramfs
 	says 'can not be unpacked'
+}
+
+@test "an initramfs that dracut has made: unmkinitramfs looks into it, else dracut's own program" {
+	local folder=$R/boot/initrd.img-$NEW.d kernel
+	for kernel in "$OLD" "$NEW"; do
+		# Both folders that mdadm may read, and no mdadm.conf, unless for this host alone.
+		folder=$R/boot/initrd.img-$kernel.d
+		mkdir -p "$folder"/{usr/sbin,etc/mdadm.conf.d,etc/mdadm/mdadm.conf.d,big}
+		rm -r "$folder/main"
+		: >"$folder/usr/sbin/mdadm"
+		claim_of_data | tee "$folder/etc/mdadm.conf.d/ramraid-data.conf" \
+			>"$folder/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	done
+	silent
+	[[ $(calls | grep -c lsinitrd) == 0 ]]
+	HIDE=unmkinitramfs silent
+	[[ $(calls | grep lsinitrd | sort -u) == "lsinitrd $R/boot/initrd.img-$OLD
+lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
+	rm "$folder"/etc/mdadm.conf.d/*
+	HIDE=unmkinitramfs silent
+	rm "$folder"/etc/mdadm/mdadm.conf.d/*
+	HIDE=unmkinitramfs finds not-claimed-initramfs
+	says "Linux $NEW"
+	: >"$folder/etc/mdadm.conf"
+	HIDE=unmkinitramfs finds not-claimed-initramfs
+	claim_of_data >"$folder/etc/mdadm.conf"
+	HIDE=unmkinitramfs silent
+	# One for this host alone, whose root file system is on no array, has no mdadm. It may be in
+	# /usr/bin.
+	: >"$folder/etc/mdadm.conf"
+	mkdir "$folder/usr/bin" && mv "$folder/usr/sbin/mdadm" "$folder/usr/bin"
+	HIDE=unmkinitramfs finds not-claimed-initramfs
+	rm "$folder/usr/bin/mdadm"
+	HIDE=unmkinitramfs silent
+	# What there is in an image within the image nobody sees.
+	: >"$folder/squashfs-root.img"
+	HIDE=unmkinitramfs finds unseen-initramfs
+	says 'can not be unpacked'
+	[[ -z $(find "$BATS_TEST_TMPDIR" -maxdepth 1 -name 'ramraid-check.*') ]]
+}
+
+@test "an initramfs that unmkinitramfs can't open, and lsinitrd can" {
+	local folder=$R/boot/initrd.img-$NEW.d
+	mkdir "$folder/usr" && mv "$folder/main/usr/sbin" "$folder/usr"
+	mv "$folder/main/etc/mdadm" "$folder" && rm -r "$folder/main"
+	finds not-claimed-initramfs
+	[[ $(calls | grep "initrd.img-$NEW") == "unmkinitramfs $R/boot/initrd.img-$NEW
+lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 }
 
 @test "kernels without rapiddisk: brd serves, or nothing does; by RAM=" {
@@ -830,6 +911,20 @@ the system: 1 note
 		-i "/^ARRAY .dev/d; s|ARRAY <ignore>|ARRAY /dev/md/data|" {} +
 	sed -i 's/^# Written by ramraid.*/# Written by ramraid. The root file system is on this array, so the initramfs starts it./' "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	silent
+	# dracut has replaced initramfs-tools, on Debian 14 and on 13.
+	program dracut
+	program update-initramfs 'dracut --force "${initramfs}" "${version}"'
+	finds root-initramfs
+	says 'found dracut, so that the next boot may not start the array'
+	rm "$R/usr/sbin/update-initramfs"
+	finds root-initramfs
+	rm "$R/usr/sbin/dracut"
+	finds root-initramfs
+	says 'found something else'
+	sed -i /ROOT=yes/d "$R/etc/ramraid/data.conf"
+	program dracut
+	check
+	[[ $output != *root-initramfs* ]] || fail "$output"
 }
 
 @test "who serves reads: 64 blocks from all over the array, and what the disk legs have served of them" {

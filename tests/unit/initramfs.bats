@@ -124,3 +124,55 @@ starts() {
 	[[ $(<"$COPY") == 'ARRAY /dev/md/own' ]]
 	[[ $(hook prereqs) == "mdadm resume" ]]
 }
+
+# ---- world/initramfs: what makes it
+
+program() { # NAME [TEXT]: it is installed
+	mkdir -p "$R/usr/sbin" "$R/usr/bin"
+	printf '#!/bin/sh\n%s\n' "${2-}" >"$R/usr/${3-sbin}/$1"
+	chmod 755 "$R/usr/${3-sbin}/$1"
+}
+# makes WANTED CALL COMMAND: who makes the initramfs that boots, what is called for all kernels, and
+# what a person types for one.
+makes() {
+	local INITRAMFS_BY_HAND
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	[[ $(initramfs_generator) == "$1" ]] || fail "$(initramfs_generator), and not $1"
+	claim_initramfs 2>"$R/said"
+	[[ $(calls) == "$2" ]] || fail "$(calls), and not $2"
+	[[ $(initramfs_command 6.1 || :) == "$3" ]] || fail "$(initramfs_command 6.1), and not $3"
+}
+
+@test "the initramfs is made by whatever makes the one that boots" {
+	update-initramfs() { called update-initramfs "$@"; }
+	dracut() { called dracut "$@"; }
+	makes '' '' ''
+	grep -q 'no update-initramfs and no dracut here.*with the program that makes it (' "$R/said"
+	program kernel-install '' bin
+	makes '' '' ''
+	grep -q 'make it yourself, with kernel-install add-all (' "$R/said"
+	program dracut '' bin
+	makes dracut 'dracut --quiet --force --regenerate-all' 'dracut --force --kver 6.1'
+	[[ $(<"$R/said") != *'make it yourself'* ]]
+	# Arch, where dracut makes none as long as there is mkinitcpio.
+	program mkinitcpio '' bin
+	makes '' '' ''
+	grep -q 'make it yourself, with mkinitcpio -P (' "$R/said"
+	rm "$R/usr/bin/mkinitcpio"
+	# Debian 14: dracut's own update-initramfs.
+	program update-initramfs 'if dracut ${OPTS} --force "${initramfs}" "${version}"; then'
+	makes dracut 'update-initramfs -u -k all' 'update-initramfs -c -k 6.1'
+	# initramfs-tools beside dracut-core, which has the program as well; and alone.
+	program update-initramfs 'mkinitramfs ${OPTS} -o "${initramfs}.new" "${version}"'
+	makes initramfs-tools 'update-initramfs -u -k all' 'update-initramfs -c -k 6.1'
+	rm "$R/usr/bin/dracut"
+	mkdir -p "$R/boot" && : >"$R/boot/initrd.img-6.1"
+	makes initramfs-tools 'update-initramfs -u -k all' 'update-initramfs -u -k 6.1'
+}
+
+@test "an initramfs that could not be made is a failure, whoever makes it" {
+	dracut() { called dracut "$@" && return 3; }
+	program dracut
+	run claim_initramfs
+	assert_failure 3
+}

@@ -44,6 +44,17 @@ check_boot_claim_found_() {
 	fi
 }
 
+# Nothing of ours starts it in an initramfs that another program makes: observe/adoptable.
+check_boot_root() {
+	local by
+	by=$(initramfs_generator)
+	[[ ${CONF[ROOT]} != yes || $by == initramfs-tools ]] ||
+		findings_problem root-initramfs \
+			'initramfs-tools to make the initramfs, since ROOT=yes' \
+			"${by:-something else}, so that the next boot may not start the array" \
+			"install initramfs-tools, or: ramraid release $CHECK_ARRAY"
+}
+
 # Of each kernel that may be started next.
 check_boot_kernels() {
 	local release
@@ -59,12 +70,13 @@ check_boot_kernels() {
 
 # An initramfs without mdadm assembles nothing.
 check_boot_initramfs() { # RELEASE
-	local file
-	if kernels_is_in_boot "$1" && ! initramfs_file "$1" >/dev/null && claim_initramfs_is_ours; then
+	local file how
+	if kernels_is_in_boot "$1" && ! initramfs_file "$1" >/dev/null &&
+		how=$(initramfs_command "$1"); then
 		# An installation that was broken off leaves such a kernel: one that DKMS ended, say.
 		findings_problem no-initramfs "Linux $1 to have an initramfs" \
 			"none in $BOOT, so that this kernel may not boot" \
-			"update-initramfs -c -k $1; if that fails, see: dpkg --audit" "$1"
+			"$how; if that fails, see: dpkg --audit" "$1"
 		return
 	elif ! initramfs_open "$1"; then
 		check_boot_unseen_initramfs_ "$1"
@@ -88,11 +100,8 @@ alone" "$INITRAMFS_WHY" "$cure" "$1"
 }
 
 check_boot_initramfs_cure_() { # RELEASE
-	if claim_initramfs_is_ours; then
-		printf 'update-initramfs -u -k %s\n' "$1"
-	else
-		printf 'make it anew with the claim in it: see INITRAMFS in ramraid-concepts(7)\n'
-	fi
+	initramfs_command "$1" ||
+		printf '%s\n' 'make a new one, with the claim: see INITRAMFS in ramraid-concepts(7)'
 }
 
 # What makes the RAM leg. A brd that is built in was there before us, and may hold anything:

@@ -90,6 +90,7 @@ findings_one() {
 	check_boot_half_done
 	check_boot_enabled
 	check_boot_claim
+	check_boot_root
 	check_boot_kernels
 	check_boot_superblocks
 	check_boot_memory
