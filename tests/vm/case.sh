@@ -4,7 +4,7 @@
 # tests/vm/cases/CASE.sh:
 #   from STATE            what the machine starts from: base (plain Debian), installed (our
 #                         package), or a state made by states/STATE.sh
-#   image KIND            a system with more on it than usual (image.sh)
+#   image KIND            a system with other programs on it than usual (image.sh)
 #   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm:
 #                         memory keeps its contents from boot to boot; counted: its
 #                         clock counts instructions (machine.sh)

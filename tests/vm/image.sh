@@ -11,8 +11,8 @@ here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 readonly here
 readonly cache=${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}
 
-# initramfs-tools, cryptsetup and fio are what the cases use; the headers are what dkms builds rapiddisk with.
-readonly packages=linux-image-amd64,systemd-sysv,udev,kmod,mdadm,initramfs-tools,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
+# cryptsetup and fio are what the cases use; the headers are what dkms builds rapiddisk with.
+readonly packages=linux-image-amd64,systemd-sysv,udev,kmod,mdadm,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
 
 image_key() { # RELEASE KIND
 	cat "$here/image.sh" "$here"/guest/* - <<<"$1 $2" | sha256sum | cut -c1-16
@@ -23,8 +23,10 @@ image_extra() { # RELEASE KIND: packages that only this release has, or that onl
 	# rapiddisk 9.2.0 does not build for Linux 7.x: apt would not end well on sid, and forky has no such
 	# package any more. brd and zram are what is left there.
 	image_is_unreleased "$1" || printf ',linux-headers-amd64,rapiddisk,rapiddisk-dkms'
+	[[ $2 == dracut ]] || printf ',initramfs-tools'
 	case $2 in
 	'') ;;
+	dracut) printf ',dracut' ;;
 	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
 	*) return 1 ;;
 	esac
@@ -38,15 +40,29 @@ image_is_unreleased() { # RELEASE
 image_tree() { # RELEASE KIND FOLDER
 	local release=$1 tree=$3 valid=() extra
 	extra=$(image_extra "$release" "$2")
+	image_initramfs "$2"
 	! image_is_unreleased "$release" || valid=(--aptopt='Acquire::Check-Valid-Until "false"')
 	mmdebstrap --variant=minbase --components=main --include="$packages$extra" "${valid[@]}" \
 		--aptopt='Apt::Install-Recommends "false"' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
-		--essential-hook='mkdir -p "$1/etc/initramfs-tools/conf.d"' \
-		--essential-hook='printf "MODULES=list\nCOMPRESS=zstd\nCOMPRESSLEVEL=1\n" >"$1/etc/initramfs-tools/conf.d/bench"' \
-		--essential-hook='printf "%s\n" virtio_pci virtio_blk virtio_scsi sd_mod ext4 raid1 >"$1/etc/initramfs-tools/modules"' \
+		"${INITRAMFS[@]}" \
 		--customize-hook="$here/image.sh customise \"\$1\"" \
 		"$release" "$tree"
+}
+
+# Sets INITRAMFS to the hooks that configure what makes the initramfs, before it is installed: few
+# modules, and not packed tightly.
+image_initramfs() { # KIND
+	local modules='virtio_pci virtio_blk virtio_scsi sd_mod ext4 raid1'
+	INITRAMFS=(--essential-hook='mkdir -p "$1/etc/initramfs-tools/conf.d"'
+		--essential-hook='printf "MODULES=list\nCOMPRESS=zstd\nCOMPRESSLEVEL=1\n" >"$1/etc/initramfs-tools/conf.d/bench"'
+		--essential-hook="printf '%s\n' $modules >\"\$1/etc/initramfs-tools/modules\"")
+	# For any host, as Debian has it: one for this host alone has no mdadm, as long as the root
+	# file system does not need it. Left out is what these machines never need; what has to do
+	# with md, swap and resuming is there as it would be.
+	[[ $1 != dracut ]] || INITRAMFS=(--essential-hook='mkdir -p "$1/etc/dracut.conf.d"'
+		--essential-hook="printf '%s\n' 'hostonly=no' 'drivers=\" $modules \"' 'compress=\"zstd -1\"' 'early_microcode=no' 'do_strip=no' \
+			'omit_dracutmodules+=\" i18n plymouth crypt systemd-cryptsetup dm lvm multipath nvdimm btrfs pcmcia memstrack bash fips watchdog rngd drm bluetooth dbus \"' >\"\$1/etc/dracut.conf.d/bench.conf\"")
 }
 
 # Runs as mmdebstrap's last hook, on the new system's root.
@@ -75,7 +91,7 @@ image_customise() { # FOLDER
 	done
 	# It fails as long as it has nothing to export.
 	[[ ! -e $root/etc/nbd-server ]] || chroot "$root" systemctl disable nbd-server.service
-	image_faster_initramfs "$root"
+	[[ ! -e $root/usr/share/initramfs-tools/hook-functions ]] || image_faster_initramfs "$root"
 	printf "blacklist %s\n" kvm_amd kvm_intel powernow_k8 i2c_i801 lpc_ich psmouse pcspkr >"$root/etc/modprobe.d/bench.conf"
 	chroot "$root" passwd -d root
 	! compgen -G "$root/usr/src/linux-headers-*" >/dev/null || ls "$root"/lib/modules/*/updates/dkms/rapiddisk.ko* >/dev/null

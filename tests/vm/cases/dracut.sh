@@ -1,0 +1,107 @@
+# An initramfs that dracut has made, for any host, which starts every array that it finds
+# (rd.auto=1), leaves the claimed ones alone after a clean reboot, with swap on one of them. Its
+# claims come with create, and check looks into it.
+checked_on trixie
+long
+image dracut
+from base
+# systemd has more to do in this initramfs, and an emulated machine takes its time.
+append rd.auto=1 systemd.default_timeout_start_sec=600 systemd.default_device_timeout_sec=600
+# dracut takes minutes of processor time there.
+BOOT_SECONDS=1200 EXEC_SECONDS=1800 STOP_SECONDS=1200
+disk A 40M
+disk B 40M
+disk C 40M
+disk D 40M
+disk E 40M
+disk F 40M
+
+# started ARRAY: when its run began, in microseconds since the kernel started. left_alone: ours
+# began after the initramfs, when their own units ran; that which is nobody's began in there: so the
+# initramfs would have started ours, too.
+readonly helpers='
+image=/boot/initrd.img-$(uname -r)
+# From Debian 14 on, dracut has an update-initramfs.
+all="dracut --quiet --force --regenerate-all"
+if command -v update-initramfs >/dev/null; then all="update-initramfs -u -k all"; fi
+plain() { basename /sys/block/$(basename $(node E))/holders/md*; }
+started() {
+	journalctl -b -k -o json -g "raid1:$1: active with" |
+		jq -r ._SOURCE_MONOTONIC_TIMESTAMP | head -n 1
+}
+left_alone() {
+	userspace=$(systemctl show -p UserspaceTimestampMonotonic --value)
+	for name in data swap; do
+		unit=$(systemctl show -p InactiveExitTimestampMonotonic --value ramraid@$name)
+		first=$(started $(plain)) own=$(started $(md $name))
+		echo "userspace $userspace, plain $first, ramraid@$name $unit, $name $own"
+		test $first -lt $userspace; test $unit -gt $userspace; test $own -gt $unit
+		journalctl -b -u ramraid@$name -o cat >/root/out
+		fails grep -e "half assembled" -e "mdadm --stop" /root/out
+	done
+}
+claims() { lsinitrd $image | grep -o "etc/mdadm[^ ]*/ramraid-$1.conf" | sort | xargs; }
+# unpack PATTERN: not "lsinitrd -f", which prints nothing of a file that is linked to one behind it;
+# dracut links equal files.
+unpack() {
+	rm -rf /root/unpacked; mkdir /root/unpacked; cd /root/unpacked
+	lsinitrd --unpack $image "$1"
+}
+both="etc/mdadm.conf.d/ramraid-data.conf etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+found() {
+	ramraid check --json data >/root/check.json || :; cat /root/check.json
+	test "$(jq -r ".findings[].code" /root/check.json | xargs)" = "$*"
+}
+'
+
+whole_before_mount() {
+	check "$1: neither array starts in the initramfs, both are whole before use" "$helpers"'
+		left_alone
+		test "$(slots data)" = UUU; test "$(slots swap)" = UUU; grep "^/dev/md" /proc/swaps
+		whole=$(journalctl -b -u ramraid@data -o json -g "data: whole after" |
+			jq -r .__MONOTONIC_TIMESTAMP | head -n 1)
+		mount=$(systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount)
+		echo "whole $whole, mounted $mount"; test "$whole" -gt 0; test "$mount" -gt "$whole"
+		cd /srv/data; sha256sum --quiet -c /root/sums; test "$(compare data)" = 0'
+}
+
+steps() {
+	boot
+	vm_send "$RAMRAID_DEB" /root/ramraid.deb
+	check 'the package installs; the initramfs of its trigger has nothing of ours' "$helpers"'
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get install -y --no-install-recommends /root/ramraid.deb 2>&1 | tee /root/out
+		grep "dracut: Generating" /root/out; fails grep "dracut\[E\]" /root/out
+		lsinitrd -m $image >/root/out
+		grep -x mdraid /root/out; fails grep -x ramraid /root/out'
+	# Somebody is told of a failed disk, and nobody of every boot.
+	guest 'printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
+		chmod 755 /usr/sbin/sendmail; systemctl --quiet mask --now mdmonitor.service
+		mkdir -p /etc/ramraid/ramraid.conf.d
+		echo MEMBER_TIMEOUT=15s >/etc/ramraid/ramraid.conf.d/test.conf'
+	check 'create has dracut make the initramfs' "$helpers"'
+		fails command -v unmkinitramfs; test -z "$(claims data)"
+		mdadm -q --create /dev/md/plain --run --level=1 --raid-devices=2 --assume-clean \
+			$(leg E) $(leg F)
+		begin=$SECONDS; ramraid create --yes data $(leg A) $(leg B) 2>&1 | tee /root/out
+		echo "$((SECONDS - begin)) s"
+		grep "+ $all\$" /root/out; test "$(ls /boot/initrd.img-*)" = $image
+		test "$(claims data)" = "$both"
+		unpack "etc/mdadm*"; for file in $both; do
+			cmp $file /etc/mdadm/mdadm.conf.d/ramraid-data.conf
+		done'
+	check 'a file system on it, and swap on another' "$helpers"'
+		ramraid create --yes swap $(leg C) $(leg D)
+		test -n "$(claims swap)"; test "$(claims data)" = "$both"
+		make_ext4 /dev/md/data -b 4096; mkdir /srv/data
+		settle; mkswap /dev/md/swap; udevadm trigger --settle /dev/md/swap
+		uuid() { blkid -o value -s UUID "/dev/md/$1"; }
+		echo "UUID=$(uuid data) /srv/data ext4 defaults 0 2" >>/etc/fstab
+		echo "UUID=$(uuid swap) none swap sw 0 0" >>/etc/fstab
+		systemctl daemon-reload; systemctl start srv-data.mount; swapon -a
+		cd /srv/data; head -c 4M /dev/urandom >file; sync; sha256sum file >/root/sums'
+	check 'check looks into it, within its bound, and leaves nothing behind' "$helpers"'
+		found; test -z "$(ls -d /var/tmp/*ramraid* /var/tmp/lsinitrd* 2>/dev/null)"'
+	reboot
+	whole_before_mount 'after a clean reboot'
+}
