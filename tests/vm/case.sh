@@ -179,6 +179,8 @@ case_state() {
 case_end() {
 	local code=$?
 	trap - EXIT
+	# In a trap, a "return" without a number has the status from before it, and ends nothing here.
+	set +e
 	if ((code != 0)); then
 		(vm_diagnose) || :
 	fi
