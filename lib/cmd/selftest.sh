@@ -161,6 +161,9 @@ cmd_selftest_end_() {
 	trap - EXIT
 	trap '' INT TERM HUP PIPE
 	selftest_writer_end || :
+	# What is cleaned in a shell of its own must not wait for this one.
+	[[ -z ${SELFTEST_ALIVE-} ]] || exec {SELFTEST_ALIVE}>&-
+	SELFTEST_ALIVE=''
 	apart selftest_place_hurry selftest_place_clean || ((code != 0)) || code=$EX_FAILED
 	exit "$code"
 }

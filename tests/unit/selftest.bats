@@ -773,10 +773,13 @@ need_again() {
 }
 
 @test "after a test that has failed, all is taken away, step by step" {
-	selftest_place_clean() { taken a && taken b; }
+	selftest_place_clean() { taken a && taken b && flock --nonblock "$ALIVE" echo 'nobody is left'; }
 	taken() { echo "taken: $1" && return; }
+	export ALIVE=$BATS_TEST_TMPDIR/alive
 	run bash -c "lib=$PROJECT/lib; source \"\$lib/core/load.sh\"; need cmd/selftest
-$(declare -f selftest_place_clean taken); trap cmd_selftest_end_ EXIT; exit 1"
+$(declare -f selftest_place_clean taken); exec {SELFTEST_ALIVE}>\"\$ALIVE\"
+flock --shared \$SELFTEST_ALIVE; trap cmd_selftest_end_ EXIT; exit 1"
 	[[ $status == 1 ]]
 	assert_line 'taken: b'
+	assert_line 'nobody is left'
 }
