@@ -295,7 +295,7 @@ selftest_old_() {
 			selftest_writer_copy "$md" 1 1 &&
 			dd if="$bytes" of="$DEV/$ram" bs=4096 seek=4096 iflag=fullblock \
 				oflag="${COPY_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat \
-					status=none
+				status=none
 	} || {
 		selftest_hindered_ 'its RAM leg could not be made an old one'
 		return

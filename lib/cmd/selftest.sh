@@ -127,7 +127,7 @@ cmd_selftest_mail_() {
 		die "mdmonitor.service would send $whom about the array of the self-test, \
 which lacks a leg now and then; so: systemctl mask --runtime --now mdmonitor.service; \
 ramraid selftest; systemctl unmask --runtime mdmonitor.service; systemctl start mdmonitor.service" \
-		"$EX_REFUSED"
+			"$EX_REFUSED"
 }
 
 # What has come out is kept, unless it could not be tried.

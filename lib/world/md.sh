@@ -197,9 +197,8 @@ md_drop_bitmap() { md_retry_ act mdadm --grow "/dev/$1" --bitmap=none; } # MD
 
 md_set_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" writemostly; }    # MD LEG
 md_clear_writemostly() { act_write "$SYS/block/$1/md/dev-$2/state" -writemostly; } # MD LEG
-md_set_backlog() {
-	act_write "$SYS/block/$1/md/bitmap/backlog" "$2"
-}                                                       # MD N: write-behind requests that may be outstanding
+# md_set_backlog MD N: write-behind requests that may be outstanding
+md_set_backlog() { act_write "$SYS/block/$1/md/bitmap/backlog" "$2"; }
 # md_set_bitmap_pace MD SECONDS: how often md looks for bits that it can clear
 md_set_bitmap_pace() { act_write "$SYS/block/$1/md/bitmap/time_base" "$2"; }
 md_make_writable() { act mdadm --readwrite "/dev/$1"; } # MD

@@ -315,6 +315,7 @@ parses() { # FLAGS ARG…
 			# The pipe's reader has ended before anything is written.
 			# shellcheck disable=SC2086 # words
 			(
+				# shellcheck disable=SC2064 # as it is now
 				trap "$signal" PIPE
 				exec 3> >(:)
 				wait $!

@@ -389,7 +389,7 @@ killed() { # FOLDER
 		[[ $(calls) == $'stop md127\ndrop _selftest\nlosetup --detach /dev/loop1\nlosetup --detach /dev/loop2\ndrop _selftest' ]] || fail "$(calls)"
 		[[ ! -e $folder && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf && ! -e $R/run/ramraid/_selftest.returns && ! -e $R/run/ramraid/.locks/check.md127 ]]
 		[[ -e $R/sys/block/loop0 && -e $R/run/ramraid/data.ram ]]
-		rm -r "$BATS_TEST_TMPDIR/calls" "$R/sys" "$R/dev"
+		rm -r "$BATS_TEST_TMPDIR/calls" "${R:?}/sys" "${R:?}/dev"
 		mkdir -p "$R/sys/block" "$R/sys/class/block" "$R/dev"
 	done
 }
