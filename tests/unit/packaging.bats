@@ -282,3 +282,15 @@ release_tree() {
 	[[ $(skipped "${names[@]}" ramraidd.service my-ramraid@x.service nginx.service dbus.service) == "$(printf '%s\n' "${names[@]}" dbus.service)" ]] ||
 		fail "$(skipped "${names[@]}")"
 }
+
+@test "after a removal, units are stopped by patterns: of a name without a file systemctl stop fails" {
+	local file words word
+	for file in debian/ramraid.postrm packaging/ramraid.spec packaging/arch/ramraid.install; do
+		words=$(sed ':a; /\\$/ { N; s/\\\n//; ba }' "$PROJECT/$file" |
+			sed -n "s/^[[:blank:]]*systemctl stop '/'/p")
+		[[ -n $words ]] || fail "$file: no units are stopped"
+		for word in $words; do
+			[[ $word == *'*'* ]] || fail "$file: $word"
+		done
+	done
+}
