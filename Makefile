@@ -116,7 +116,7 @@ install: all
 	install -m 644 etc/ramraid/ramraid.conf $(DESTDIR)$(SYSCONFDIR)/ramraid
 	$(if $(HOOKDIR),install -D -m 755 initramfs/hook $(DESTDIR)$(HOOKDIR)/ramraid)
 	$(if $(HOOKDIR),install -D -m 755 initramfs/start $(DESTDIR)$(HOOKDIR)/../scripts/local-block/ramraid)
-	$(if $(DRACUTDIR),install -D -m 755 dracut/90ramraid/module-setup.sh $(DESTDIR)$(DRACUTDIR)/90ramraid/module-setup.sh)
+	$(if $(DRACUTDIR),install -D -m 755 -t $(DESTDIR)$(DRACUTDIR)/90ramraid dracut/90ramraid/module-setup.sh dracut/90ramraid/start-root.sh initramfs/start)
 	for page in build/man/*.[578]; do \
 		to="$(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}"; name=$$(sed -n '1s|^\.so ||p' "$$page"); \
 		if [ -n "$$name" ]; then ln -sf "$${name##*/}" "$$to"; else install -m 644 "$$page" "$$to"; fi || exit 1; done

@@ -1,9 +1,10 @@
 #!/bin/bash
-# dracut module: keeps the initramfs from assembling the arrays that ramraid starts, as
-# initramfs/hook does where initramfs-tools is used. dracut's own module "mdraid" copies mdadm.conf,
-# and of the two folders that mdadm may read beside it only /etc/mdadm.conf.d.
-# dracut sources this file and calls its functions (dracut.modules(7)); initdir and dracutsysrootdir
-# are dracut's.
+# dracut module: keeps the initramfs from assembling the arrays that ramraid starts, and has it start
+# the one that the root file system is on, as initramfs/hook does where initramfs-tools is used.
+# dracut's own module "mdraid" copies mdadm.conf, and of the two folders that mdadm may read beside
+# it only /etc/mdadm.conf.d.
+# dracut sources this file and calls its functions (dracut.modules(7)); initdir, moddir and
+# dracutsysrootdir are dracut's.
 # shellcheck disable=SC2154
 
 # Prints the claims, as they are named in the real root. "ramraid claim" writes to the one or to the
@@ -16,16 +17,26 @@ ramraid_claims() {
 	done
 }
 
+# Prints a line for each array with ROOT=yes: its UUID and its name, for initramfs/start.
+ramraid_roots() {
+	local claim
+	while IFS= read -r claim; do
+		sed -n 's/^ARRAY \(\/dev\/[^ ]*\) UUID=\([0-9a-f:]*\)$/\2 \1/p' \
+			"${dracutsysrootdir-}$claim"
+	done < <(ramraid_claims)
+}
+
 # 255: only if somebody asks for it (dracut.modules(7)).
 check() { [[ -n $(ramraid_claims) ]] || return 255; }
 
-depends() { return 0; }
+# "mdraid" starts the array that the root file system is on, as long as nothing is missing.
+depends() { [[ -z $(ramraid_roots) ]] || echo mdraid; }
 
 # mdadm reads one of the two folders: which one depends on the mdadm.conf that is there and on how
 # it was built (load_conffile() in mdadm's config.c). So the claims go to both. Nothing is appended
 # to a file that dracut has copied: it may be a link.
 install() {
-	local claim folder code=0
+	local claim folder roots code=0
 	while IFS= read -r claim; do
 		for folder in /etc/mdadm.conf.d /etc/mdadm/mdadm.conf.d; do
 			inst_dir "$folder"
@@ -33,7 +44,18 @@ install() {
 		done
 		ramraid_do_not_wait "${dracutsysrootdir-}$claim"
 	done < <(ramraid_claims)
+	roots=$(ramraid_roots)
+	[[ -z $roots ]] || ramraid_install_start "$roots" || code=1
 	return "$code"
+}
+
+# ramraid_install_start ROOTS: what starts them while only the RAM leg is missing. dracut runs it
+# whenever udev has nothing more to do and the root device is not there yet (dracut-initqueue.sh,
+# "settled").
+ramraid_install_start() {
+	printf '%s\n' "$1" >"$initdir/etc/ramraid.roots"
+	inst_simple "$moddir/start" /usr/lib/ramraid/start &&
+		inst_hook initqueue/settled 50 "$moddir/start-root.sh"
 }
 
 # ramraid_do_not_wait CLAIM: an initramfs for this host alone waits for every array that swap lies

@@ -273,9 +273,9 @@ adoptable_root_() {
 and not the root file system; that is not possible yet"
 		;;
 	*)
-		[[ $(initramfs_generator) == initramfs-tools ]] ||
-			adoptable_wrong "/dev/$ADOPT_MD: carries /, \
-and the initramfs that has to start it is not made by initramfs-tools; that is not possible yet"
+		[[ -n $(initramfs_generator) ]] ||
+			adoptable_wrong "/dev/$ADOPT_MD: carries /, and neither initramfs-tools \
+nor dracut makes the initramfs that has to start it; that is not possible yet"
 		[[ ${CONF[ROOT]} == yes ]] ||
 			adoptable_wrong "/dev/$ADOPT_MD: carries /; \
 write ROOT=yes in $ETC/$NAME.conf"

@@ -790,14 +790,20 @@ larger_blocks() {
 	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
 	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
 	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
-	local not_ours='the initramfs that has to start it is not made by initramfs-tools'
+	local neither='neither initramfs-tools nor dracut makes the initramfs that has to start it'
 	rm "$R/usr/sbin/update-initramfs"
-	refused 4 "$not_ours" data /dev/md127
+	refused 4 "$neither" data /dev/md127
+	program mkinitcpio
+	program dracut
+	refused 4 "$neither" data /dev/md127
+	rm "$R"/usr/sbin/{mkinitcpio,dracut}
 	# As Debian 13 has dracut, and Debian 14.
 	program dracut
-	refused 4 "$not_ours" data /dev/md127
+	verb adopt --dry-run data /dev/md127
+	assert_success
 	program update-initramfs 'dracut --force "${initramfs}" "${version}"'
-	refused 4 "$not_ours" data /dev/md127
+	verb adopt --dry-run data /dev/md127
+	assert_success
 	program update-initramfs
 	KILL_AFTER=3 adopt
 	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"

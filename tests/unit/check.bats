@@ -911,16 +911,15 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 		-i "/^ARRAY .dev/d; s|ARRAY <ignore>|ARRAY /dev/md/data|" {} +
 	sed -i 's/^# Written by ramraid.*/# Written by ramraid. The root file system is on this array, so the initramfs starts it./' "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 	silent
-	# dracut has replaced initramfs-tools, on Debian 14 and on 13.
+	# dracut has replaced initramfs-tools, on Debian 14 and on 13; and something else has.
 	program dracut
 	program update-initramfs 'dracut --force "${initramfs}" "${version}"'
-	finds root-initramfs
-	says 'found dracut, so that the next boot may not start the array'
+	silent
 	rm "$R/usr/sbin/update-initramfs"
-	finds root-initramfs
+	silent
 	rm "$R/usr/sbin/dracut"
 	finds root-initramfs
-	says 'found something else'
+	says 'found something else, so that the next boot may not start the array'
 	sed -i /ROOT=yes/d "$R/etc/ramraid/data.conf"
 	program dracut
 	check

@@ -9,10 +9,19 @@ setup() {
 	dracutsysrootdir=$BATS_TEST_TMPDIR/host initdir=$BATS_TEST_TMPDIR/initramfs
 	MODULE=$PROJECT/dracut/90ramraid/module-setup.sh
 	mkdir -p "$dracutsysrootdir/etc/mdadm/mdadm.conf.d" "$initdir/etc"
+	# As "make install" has it.
+	moddir=$BATS_TEST_TMPDIR/module
+	mkdir "$moddir"
+	cp "$PROJECT"/dracut/90ramraid/*.sh "$PROJECT/initramfs/start" "$moddir"
 	# shellcheck source=/dev/null
 	source "$MODULE"
 }
 
+inst_simple() { # as program and as hook, under the name that dracut gives it
+	mkdir -p "$(dirname "$initdir$2")"
+	cp "$1" "$initdir$2"
+}
+inst_hook() { inst_simple "$3" "/var/lib/dracut/hooks/$1/$2-${3##*/}"; }
 inst_dir() { [[ -e $initdir/$1 ]] || mkdir -p "$initdir/$1"; }
 inst() {
 	[[ $1 != -H ]] || shift
@@ -94,6 +103,27 @@ claim() { # NAME [FOLDER]
 	printf ' rd.md.uuid=%s \n' "$UUID" >"$initdir/etc/cmdline.d/20-mdraid.conf"
 	install
 	[[ $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") == "rd.md.uuid=$UUID" ]]
+}
+
+@test "an array with ROOT=yes: its name for the program that starts it, and that program, run while the root device is missing" {
+	claim data
+	[[ -z $(depends) ]]
+	install
+	[[ ! -e $initdir/etc/ramraid.roots && ! -e $initdir/usr/lib/ramraid ]]
+	claim system
+	sed -i "s|<ignore>.*|/dev/md/system UUID=$OTHER|" \
+		"$dracutsysrootdir/etc/mdadm/mdadm.conf.d/ramraid-system.conf"
+	[[ $(depends) == mdraid ]]
+	install
+	[[ $(<"$initdir/etc/ramraid.roots") == "$OTHER /dev/md/system" ]]
+	cmp "$initdir/usr/lib/ramraid/start" "$PROJECT/initramfs/start"
+	# dracut sources its hooks: one that ended the shell would end dracut.
+	local hook=$initdir/var/lib/dracut/hooks/initqueue/settled/50-start-root.sh
+	grep -qx /usr/lib/ramraid/start "$hook"
+	sed -i s,/usr/lib/ramraid/start,true, "$hook"
+	[[ $(sh -c ". $hook; echo goes on") == 'goes on' ]]
+	inst_hook() { return 1; }
+	not install
 }
 
 @test "a claim that cannot be copied is a failure of the module, and the others are there" {

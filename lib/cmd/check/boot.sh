@@ -46,12 +46,10 @@ check_boot_claim_found_() {
 
 # Nothing of ours starts it in an initramfs that another program makes: observe/adoptable.
 check_boot_root() {
-	local by
-	by=$(initramfs_generator)
-	[[ ${CONF[ROOT]} != yes || $by == initramfs-tools ]] ||
+	[[ ${CONF[ROOT]} != yes || -n $(initramfs_generator) ]] ||
 		findings_problem root-initramfs \
-			'initramfs-tools to make the initramfs, since ROOT=yes' \
-			"${by:-something else}, so that the next boot may not start the array" \
+			'initramfs-tools or dracut to make the initramfs, since ROOT=yes' \
+			'something else, so that the next boot may not start the array' \
 			"install initramfs-tools, or: ramraid release $CHECK_ARRAY"
 }
 

@@ -13,7 +13,10 @@ readonly tools='
 	lib=/usr/lib/ramraid
 	# What must be as it was, whatever the self-test does.
 	beside() {
-		settle; sed -n "/^md/{N;p}" /proc/mdstat | grep -v "^ *$" | sed "s/ (auto-read-only)//"; losetup --list --noheadings --output NAME,BACK-FILE | sort; ls -d /sys/block/rd* /sys/block/zram* 2>/dev/null || :
+		settle
+		# Hot-plug looks at every array that comes or goes, and then takes its flag away.
+		for i in $(seq 100); do [ -e /run/ramraid/event ] || break; sleep 0.2; done
+		sed -n "/^md/{N;p}" /proc/mdstat | grep -v "^ *$" | sed "s/ (auto-read-only)//"; losetup --list --noheadings --output NAME,BACK-FILE | sort; ls -d /sys/block/rd* /sys/block/zram* 2>/dev/null || :
 		mdadm --detail /dev/md/own | grep -E "UUID|State :|Raid Devices" | sed "s/State . active/State : clean/"; ls /dev/md; cat /run/ramraid/data.ram; find /etc/ramraid /etc/mdadm | grep -v -e state/selftest$ -e "data\." | sort
 		sha256sum </dev/rd7; sha256sum </root/loopfile; (cd /srv/own; sha256sum *.bin); (cd /srv/data; sha256sum *.bin); ls -a /run/ramraid | grep -v -e "^data\." -e "^\.\.*$" | sort
 	}
