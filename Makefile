@@ -26,6 +26,7 @@
 # make vm-shell     a machine with a mirror, or with what CASE= has, and its console
 # make campaign     power cuts: N=200 SEED=1 RELEASE=trixie JOBS=2; the same command resumes it, a
 #                   greater N makes it longer, CUTS="17 18" repeats these
+# make clients      the same with PostgreSQL, SQLite, a git server and a maildir on the mirror; N=20
 # make rounds       the copy of the RAM leg under a writer, again and again: N= SEED=
 # make sid          cases of the bench on Debian sid: docs/dev/sid-report.md; fails nothing else
 #
@@ -69,7 +70,7 @@ SOURCES := $(PACKAGED) CHANGELOG.md bench tests .ci .gitignore .shellcheckrc CON
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES RAM
 
 .DELETE_ON_ERROR:
-.PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign \
+.PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign clients \
 	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads bench-zram sid dashboard screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
@@ -193,6 +194,8 @@ vm-shell: deb
 	tests/vm/run --shell $(or $(CASE),reboot)
 campaign: deb
 	tests/vm/campaign
+clients: deb
+	LOAD=clients tests/vm/campaign
 rounds: deb
 	CASE_SECONDS=14400 tests/vm/run rounds
 bench-rebuild: deb

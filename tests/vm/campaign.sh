@@ -1,11 +1,21 @@
 # Power cuts, many of them: a machine with a mirror is cut off at a moment and in a phase picked by
 # chance, and started again; then all that had been acknowledged must be there. Sourced by
-# tests/vm/lane.sh (make campaign) and by cases/powercut.sh, which are cases: case.sh.
+# tests/vm/lane.sh (make campaign, make clients) and by cases/powercut.sh, which are cases: case.sh.
 # shellcheck shell=bash disable=SC2016,SC2154 # "here" is case.sh's; single quotes hold what the guest expands
 #
 # A cut is known by its NUMBER; with the SEED of the campaign that gives its phase, its moment, and
 # what the disks' caches lose. Chance is the same in every run, the guest's speed is not: a cut
 # repeated comes close, not exactly there.
+#
+# What is written, and what is looked for after a cut, is a load: tests/vm/load-LOAD.sh. It has
+#   LOAD_WORDS         what its check counts, by name; all loads then count "lost" and "wrong"
+#   load_disks         the state that the machine starts from, and its disks A to D
+#   load_setup         in the machine that has come up: the array "data" on /srv/data, and
+#                      /root/writers, which writes until it is killed, tells the host each promise
+#                      that it was given ($VM/told), a line each, and rests $PAUSE between them
+#   load_told FILE     takes what has been told since the last time; writes $VM/expected
+#   load_check         a script: compares /srv/data with /root/expected, and prints the numbers
+#   load_prune         what has been verified may go
 
 CAMPAIGN_SEED=${SEED:-1} CAMPAIGN_RESULTS=${RESULTS:-/dev/null}
 CAMPAIGN_FSCK_EVERY=5
@@ -13,16 +23,11 @@ CAMPAIGN_OFFSET=0       # bytes of "told" that are known already
 CAMPAIGN_PENDING=()     # cuts whose lines wait for the next verification
 CAMPAIGN_BOOT_BOUND=300 # seconds, under emulation beside others
 
+# shellcheck source=tests/vm/load-tokens.sh
+source "$here/load-${LOAD:=tokens}.sh"
+
 # phase → how often, and the longest delay in ms
 readonly CAMPAIGN_PHASES='create:1:16000 idle:1:1500 writes:3:4000 recovery:3:4500 readd:3:4000 shutdown:2:5000 boot-before:2:4000 boot-after:2:2500'
-
-campaign_disks() {
-	root served
-	disk A 40M served
-	disk B 40M served
-	disk C 24M served
-	disk D 24M served
-}
 
 # campaign_plan NUMBER[:PHASE:MS:KEEP]: sets NUMBER, PHASE, MS, KEEP (percent of the unflushed
 # blocks that survive), CUT_SEED, DICE.
@@ -50,39 +55,23 @@ campaign_plan() {
 }
 
 campaign_setup() {
-	local i
 	boot
-	vm_send "$here/tokens.pl" /root/tokens.pl
-	# "small" has made /srv/data and the sums of what lies on it.
-	check 'the writers are in place' '
-		test "$(slots data)" = UUU
+	load_setup
+	check 'the disks have caches, and the writers a unit' '
+		test "$(slots data)" = UUU; findmnt -n /srv/data
 		for d in '"${VM_DISKS[*]}"'; do
 			grep -q "write back" /sys/block/$(basename $(node $d))/queue/write_cache
 		done
-		mkdir -p /srv/data/tokens /etc/ramraid/data.conf.d
-		# The journals of hundreds of boots would slow down every look into them.
+		mkdir -p /etc/ramraid/data.conf.d
 		# Not what is under test, and emulation beside others is slow.
 		sed -i "/^LABEL=boot/s/defaults/defaults,x-systemd.device-timeout=300/" /etc/fstab
+		# The journals of hundreds of boots would slow down every look into them.
 		printf "[Journal]\nSystemMaxUse=24M\nSystemMaxFileSize=8M\n" \
 			>/etc/systemd/journald.conf.d/campaign.conf
-		for how in direct sync lazy; do
-			perl /root/tokens.pl make-blocks /srv/data/tokens/$how 256
-		done
-		cat >/root/writers <<"EOT"
-export $(cat /run/pause)
-exec 9>/dev/virtio-ports/told
-for i in 1 2; do perl /root/tokens.pl write-tokens /srv/data/tokens $1.$i & done
-for how in direct sync lazy; do perl /root/tokens.pl write-blocks /srv/data/tokens/$how 256 $((10#$1 * 1000000)) $how & done
-wait
-EOT
 		printf "[Unit]\nRequiresMountsFor=/srv/data\n[Service]\nExecStart=/bin/bash /root/writers %%i\n" >/etc/systemd/system/writers@.service
 		systemctl daemon-reload
 		sync'
 	[[ -z ${RAM-} ]] || campaign_ram
-	for ((i = 0; i < 256; i++)); do
-		printf 'block direct %s 0\nblock sync %s 0\nblock lazy %s 0\n' "$i" "$i" "$i"
-	done >"$VM/blocks"
-	: >"$VM/tokens"
 	CAMPAIGN_UP=yes
 }
 
@@ -235,9 +224,9 @@ campaign_up() {
 	}
 	campaign_told && vm_send "$VM/expected" /root/expected || return
 	code=0
-	out=$(guest "$campaign_verify$(campaign_fsck_)" 2>&1) || code=$?
-	CAMPAIGN_FOUND=$(grep -E '^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+$' <<<"$out" | tail -n 1) ||
-		CAMPAIGN_FOUND='0 0 0 0 0'
+	out=$(guest "$campaign_whole$(load_check)$campaign_equal$(campaign_fsck_)" 2>&1) ||
+		code=$?
+	CAMPAIGN_FOUND=$(grep -E '^[0-9]+( [0-9]+)+$' <<<"$out" | tail -n 1) || CAMPAIGN_FOUND=''
 	CAMPAIGN_REFUSALS=$(sed -n 's/^refusals //p' <<<"$out")
 	((code == 0)) || {
 		campaign_line 'VIOLATION'
@@ -253,7 +242,7 @@ campaign_up() {
 	[[ -z $CAMPAIGN_EXTRA ]] || CAMPAIGN_NOTE=" extra was $(sed -n 's/^found //p' <<<"$out")"
 	CAMPAIGN_EXTRA='' CAMPAIGN_UP=yes
 	campaign_line "ok$CAMPAIGN_NOTE"
-	campaign_prune
+	load_prune
 }
 
 campaign_fsck_() {
@@ -261,28 +250,17 @@ campaign_fsck_() {
 	((CAMPAIGN_VERIFIED % CAMPAIGN_FSCK_EVERY)) || printf '%s' "$campaign_fsck"
 }
 
-# The files "expected" (what must be there), "tokens" and "blocks" from what the guest has told
-# since the last time.
+# What the guest has told since the last time.
 campaign_told() {
 	local size
 	size=$(stat -c %s "$VM/told")
 	tail -c "+$((CAMPAIGN_OFFSET + 1))" "$VM/told" |
 		head -c $((size - CAMPAIGN_OFFSET)) >"$VM/told.new"
 	CAMPAIGN_OFFSET=$size
-	grep '^token ' "$VM/told.new" >>"$VM/tokens" || :
-	awk '$1 == "block" && $4 >= seen[$2 " " $3] { seen[$2 " " $3] = $4 } END { for (b in seen) print "block", b, seen[b] }' "$VM/blocks" "$VM/told.new" >"$VM/blocks.new"
-	mv "$VM/blocks.new" "$VM/blocks"
-	cat "$VM/tokens" "$VM/blocks" >"$VM/expected"
+	load_told "$VM/told.new"
 }
 
-# What has been verified is let go, but for a few tokens that live longer.
-campaign_prune() {
-	tail -n 24 "$VM/tokens" >"$VM/tokens.new"
-	mv "$VM/tokens.new" "$VM/tokens"
-	guest "cd /srv/data/tokens; ls | grep -vxF -e direct -e sync -e lazy $(awk '{ printf " -e %s", $2 }' "$VM/tokens") | xargs -r rm -f --"
-}
-
-readonly campaign_verify='
+readonly campaign_whole='
 	ramraid wait --timeout=3min data
 	test "$(slots data)" = UUU
 	findmnt -n /srv/data
@@ -290,8 +268,8 @@ readonly campaign_verify='
 	echo refusals $(wc -l </root/errors); test ! -s /root/errors
 	dmesg | grep -E "EXT4-fs (error|warning)|I/O error|BUG:|Oops|Call Trace" && false
 	sync; echo 3 >/proc/sys/vm/drop_caches
-	perl /root/tokens.pl check /srv/data/tokens /root/expected
-	(cd /srv/data; sha256sum --quiet -c /root/sums)
+	'
+readonly campaign_equal='
 	different=$(compare data); echo "mismatch_cnt $different"; test "$different" = 0
 	# Written a moment after the mirror is whole.
 	for i in $(seq 50); do
@@ -360,8 +338,11 @@ campaign_line() {
 	CAMPAIGN_PENDING=() CAMPAIGN_CURRENT='' CAMPAIGN_FOUND=''
 }
 campaign_found_() {
-	local tokens blocks bytes lost wrong
-	read -r tokens blocks bytes lost wrong <<<"${CAMPAIGN_FOUND:-0 0 0 0 0}"
-	printf 'tokens %s blocks %s bytes %s lost %s wrong %s refusals %s' "$tokens" "$blocks" \
-		"$bytes" "$lost" "$wrong" "${CAMPAIGN_REFUSALS:-0}"
+	local word numbers=() i=0 text=''
+	read -ra numbers <<<"$CAMPAIGN_FOUND"
+	for word in $LOAD_WORDS lost wrong; do
+		text+="$word ${numbers[i]:-0} "
+		i=$((i + 1))
+	done
+	printf '%srefusals %s' "$text" "${CAMPAIGN_REFUSALS:-0}"
 }

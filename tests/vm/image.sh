@@ -21,12 +21,17 @@ image_key() { # RELEASE KIND
 image_extra() { # RELEASE KIND: packages that only this release has, or that only this kind of image wants
 	[[ $1 == bookworm ]] || printf ',systemd-cryptsetup'
 	# rapiddisk 9.2.0 does not build for Linux 7.x: apt would not end well on sid, and forky has no such
-	# package any more. brd and zram are what is left there.
-	image_is_unreleased "$1" || printf ',linux-headers-amd64,rapiddisk,rapiddisk-dkms'
+	# package any more. brd and zram are what is left there. dkms brings the whole of perl.
+	if image_is_unreleased "$1"; then
+		printf ',perl'
+	else
+		printf ',linux-headers-amd64,rapiddisk,rapiddisk-dkms'
+	fi
 	[[ $2 == dracut ]] || printf ',initramfs-tools'
 	case $2 in
 	'') ;;
 	dracut) printf ',dracut' ;;
+	clients) printf ',postgresql,git,dovecot-core,libdbd-pg-perl,libdbd-sqlite3-perl' ;;
 	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
 	*) return 1 ;;
 	esac

@@ -1,10 +1,9 @@
 # shellcheck shell=bash disable=SC2154 # "here" is case.sh's
-# One lane of "make campaign" (tests/vm/campaign): a machine that goes through the cuts numbered
+# One lane of "make campaign" or "make clients" (tests/vm/campaign): a machine that goes through the cuts numbered
 # $CUTS.
-from small
 # shellcheck source=tests/vm/campaign.sh
 source "$here/campaign.sh"
-campaign_disks
+load_disks
 steps() {
 	campaign_setup
 	# shellcheck disable=SC2086 # numbers

@@ -22,7 +22,7 @@ all_there() { # TEXT
 		sync; echo 3 >/proc/sys/vm/drop_caches
 		perl /root/tokens.pl check /srv/data/tokens /root/expected
 		cd /srv/data; sha256sum --quiet -c /root/sums'
-	campaign_prune
+	load_prune
 }
 whole_again() { # TEXT
 	check "$1: attach makes it whole, and md finds no difference between the legs" '

@@ -55,7 +55,7 @@ all_there() { # TEXT
 		for d in A B; do
 			grep write_mostly /sys/block/$(md data)/md/dev-$(basename $(node $d))/state
 		done'
-	campaign_prune
+	load_prune
 }
 
 steps() {

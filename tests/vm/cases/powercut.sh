@@ -1,10 +1,9 @@
 # Power cuts in every phase, on disks whose write cache is lost with the power: the short form of
 # "make campaign".
 checked_on trixie
-from small
 # shellcheck source=tests/vm/campaign.sh disable=SC2154
 source "$here/campaign.sh"
-campaign_disks
+load_disks
 
 steps() {
 	campaign_setup
