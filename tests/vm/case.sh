@@ -7,7 +7,8 @@
 #   image KIND            a system with other programs on it than usual (image.sh)
 #   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm:
 #                         memory keeps its contents from boot to boot; counted: its
-#                         clock counts instructions (machine.sh)
+#                         clock counts instructions; firmware bios|uefi: from now on it boots by
+#                         that, from the disks (machine.sh)
 #   disk NAME SIZE nvme=SLOT[,OPT…]  an NVMe disk in that slot of the PCI bus,
 #                                    /dev/disk/by-path/pci-0000:00:SLOT.0-nvme-1; the others are
 #                                    SCSI
@@ -36,6 +37,7 @@ memory() { VM_MEMORY=$1; }
 cpus() { VM_CPUS=$1; }
 append() { VM_APPEND=$*; }
 warm() { VM_WARM=yes; }
+firmware() { VM_FIRMWARE=$1; }
 counted() { VM_COUNTED=yes; }
 # tests/vm/run reads these two.
 checked_on() { :; }

@@ -31,6 +31,7 @@ image_extra() { # RELEASE KIND: packages that only this release has, or that onl
 	case $2 in
 	'') ;;
 	dracut) printf ',dracut' ;;
+	grub) printf ',grub2-common,grub-pc-bin,grub-efi-amd64-bin,fdisk,dosfstools' ;;
 	clients) printf ',postgresql,git,dovecot-core,libdbd-pg-perl,libdbd-sqlite3-perl' ;;
 	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
 	*) return 1 ;;

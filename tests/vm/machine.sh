@@ -32,6 +32,9 @@ VM_WARM=''
 # yes: its clock counts instructions, one a nanosecond, whatever the host does meanwhile: what it
 # measures is the same each time
 VM_COUNTED=''
+# bios or uefi: it starts as a computer does, by its firmware, from the disks in VM_DISKS, in their
+# order; otherwise QEMU starts the kernel
+VM_FIRMWARE=''
 VM_DISKS=() # in the order in which they are attached
 # NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that
 # slot of the PCI bus; or blocks=BYTES: of logical blocks of that size
@@ -156,8 +159,9 @@ vm_unpack_kernel() {
 }
 
 vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
-	local disk from more device size
+	local disk from more device size number=0
 	for disk in "${VM_DISKS[@]}"; do
+		number=$((number + 1))
 		from=$VM/disks/$disk.img,cache=none
 		[[ ! -v VM_BAD[$disk] ]] || from=blkdebug:$(vm_bad "$disk"):$from
 		# With this mode the guest is told that there is a write cache, and its flushes are
@@ -172,6 +176,7 @@ vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
 			device=${more%%,*} more=${more#"${more%%,*}"}
 			device=nvme,addr=${device#nvme=} more=${more#,}
 		fi
+		[[ -z $VM_FIRMWARE ]] || device+=,bootindex=$number
 		printf '%s\n' -drive "if=none,id=$disk,file=$from,format=raw${more:+,$more}" \
 			-device "$device,id=dev-$disk,drive=$disk,serial=${VM_SERIALS[$disk]-$disk}"
 	done
@@ -186,16 +191,41 @@ vm_bad() {
 	printf '%s\n' "$VM/$1.bad"
 }
 
+# vm_command_line [ROOT]: prints the kernel's command line.
+vm_command_line() {
+	local getty=systemd.mask=serial-getty@ttyS0.service
+	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
+	printf '%s\n' "${1+root=$1 }rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 \
+$VM_FASTER $getty $VM_APPEND"
+}
+
+# Prints the QEMU arguments that say what is started, one a line.
+vm_start_args() {
+	case $VM_FIRMWARE in
+	'')
+		printf '%s\n' -kernel "$VM_KERNEL" -initrd "$VM/initrd" \
+			-append "$(vm_command_line LABEL=root)"
+		;;
+	bios) printf '%s\n' -boot strict=on ;;
+	uefi)
+		[[ -e $VM/firmware-variables ]] ||
+			cp /usr/share/OVMF/OVMF_VARS_4M.fd "$VM/firmware-variables"
+		printf '%s\n' -boot strict=on \
+			-drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
+			-drive "if=pflash,format=raw,file=$VM/firmware-variables"
+		;;
+	esac
+}
+
 # Starts QEMU and waits until the guest's agent speaks.
 vm_boot() {
-	local accel cpu=qemu64 drives memory=() counted=() i \
-	getty=systemd.mask=serial-getty@ttyS0.service
+	local accel cpu=qemu64 drives memory=() counted=() start=() i
 	vm_take_kernel
 	VM_EMULATOR=${VM_EMULATOR:-$("$here/emulator.sh")}
 	accel=$(vm_accel)
 	[[ -z $VM_COUNTED ]] || accel=tcg,thread=single counted=(-icount 'shift=0,sleep=off')
 	[[ $accel != kvm ]] || cpu=host
-	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
+	mapfile -t start < <(vm_start_args)
 	mapfile -t drives < <(vm_drive_args)
 	[[ -z $VM_WARM ]] ||
 		memory=(-object
@@ -205,8 +235,7 @@ vm_boot() {
 	vm_serve
 	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" "${counted[@]}" -cpu "$cpu" \
 		-m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
-		-pidfile "$VM/pid" -kernel "$VM_KERNEL" -initrd "$VM/initrd" \
-		-append "root=LABEL=root rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 $VM_FASTER $getty $VM_APPEND" \
+		-pidfile "$VM/pid" "${start[@]}" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
 		-device virtio-serial-pci \
 		-chardev "socket,id=agent,path=$VM/agent.sock,server=on,wait=off" \

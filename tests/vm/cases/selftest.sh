@@ -29,8 +29,12 @@ readonly tools='
 steps() {
 	boot
 	check 'a mirror of ours, and an array, a loop device and a ramdisk that are none of ours' "$tools"'
-		ramraid create --yes data $(leg A) $(leg B); make_ext4 /dev/md/data; mkdir -p /srv/data /srv/own; mount /dev/md/data /srv/data
-		mdadm --create /dev/md/own --run --metadata=1.2 --level=1 --raid-devices=2 --bitmap=internal $(leg C) $(leg D); make_ext4 /dev/md/own; mount /dev/md/own /srv/own
+		mkdir -p /srv/data /srv/own
+		mdadm --create /dev/md/own --run --metadata=1.2 --level=1 --raid-devices=2 --bitmap=internal $(leg C) $(leg D)
+		# Its name after a boot; create makes the initramfs that has it.
+		named /dev/md/own; mdadm --detail --brief /dev/md/own >>/etc/mdadm/mdadm.conf
+		make_ext4 /dev/md/own; mount /dev/md/own /srv/own
+		ramraid create --yes data $(leg A) $(leg B); make_ext4 /dev/md/data; mount /dev/md/data /srv/data
 		for i in $(seq 300); do [ "$(cat /sys/block/$(md own)/md/sync_action)" = idle ] && break; sleep 0.2; done
 		head -c 4M /dev/urandom >/srv/own/a.bin; head -c 4M /dev/urandom >/srv/data/a.bin; sync
 		head -c 8M /dev/urandom >/root/loopfile; losetup --find --show /root/loopfile
