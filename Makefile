@@ -28,7 +28,6 @@
 #                   greater N makes it longer, CUTS="17 18" repeats these
 # make clients      the same with PostgreSQL, SQLite, a git server and a maildir on the mirror; N=20
 # make rounds       the copy of the RAM leg under a writer, again and again: N= SEED=
-# make sid          cases of the bench on Debian sid: docs/dev/sid-report.md; fails nothing else
 #
 # make demo         the main job in a throw-away virtual machine
 # make bench        the systems of bench/systems side by side: docs/performance-figures.md; half an
@@ -71,7 +70,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES RAM
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign clients \
-	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads bench-zram sid dashboard screens check demo tools clean
+	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads bench-zram dashboard screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -208,8 +207,6 @@ bench: deb
 	tests/vm/bench
 bench-scale: deb
 	tests/vm/bench-scale
-sid: deb
-	tests/vm/sid
 bench-cost: deb
 	tests/vm/run --show cost
 bench-reads: deb

@@ -45,6 +45,13 @@ long() { :; }
 # short: the run of all cases within an hour: what repeats the most is left out
 short() { [[ -n ${RAMRAID_SHORT-} ]]; }
 may_fail() { CASE_MAY_FAIL=$*; }
+# has_rapiddisk: image.sh
+has_rapiddisk() {
+	[[ $RELEASE != forky && $RELEASE != sid ]] || {
+		printf '# %s has no rapiddisk: left out what needs one\n' "$RELEASE"
+		return 1
+	}
+}
 disk() { CASE_DISKS+=("$*"); }
 root() { CASE_ROOT=$*; }
 CASE_DISKS=() CASE_ROOT=''

@@ -14,24 +14,23 @@ steps() {
 		test "$(slots data)" = UUUU
 		journalctl -b -u ramraid@data -o cat | tee /root/log
 		grep "were copied from the disk legs" /root/log
-		grep -- "--re-add /dev/rd0" /root/log; fails grep -- "--add /dev/rd0" /root/log
+		grep -- "--re-add $(ram data)" /root/log; fails grep -- "--add $(ram data)" /root/log
 		test "$(compare data)" = 0'
 	check 'a file system, and files that are known' '
 		mkfs.ext4 -q /dev/md/data; mkdir -p /srv/data; mount /dev/md/data /srv/data
 		for i in 1 2 3 4; do head -c 3M /dev/urandom >/srv/data/file$i; done; sync
 		cd /srv/data; sha256sum file* >/root/sums'
 	check 'mdadm calls the new leg right' '
-		mdadm --examine /dev/rd0 | tee /root/examine
+		mdadm --examine $(ram data) | tee /root/examine
 		grep "Checksum : .* correct" /root/examine
 		grep "Device Role : Active device 0" /root/examine
-		mdadm --examine-bitmap /dev/rd0 | grep "Filename\|Magic"'
+		mdadm --examine-bitmap $(ram data) | grep "Filename\|Magic"'
 	check 'detach and attach while it is mounted' '
 		ramraid detach data; test "$(slots data)" = _UUU
 		time ramraid attach data; test "$(slots data)" = UUUU
 		dmesg | tail -n 5
 		test "$(compare data)" = 0; cd /srv/data; sha256sum --quiet -c /root/sums
-		cat /sys/block/rd0/size; cat /sys/kernel/rapiddisk/devices
-		grep MemAv /proc/meminfo'
+		cat /sys/block/$(basename $(ram data))/size; grep MemAv /proc/meminfo'
 
 	guest '
 		mkdir -p /etc/ramraid/data.conf.d
@@ -46,17 +45,18 @@ steps() {
 		attach=$!
 		for i in $(seq 400); do [ -s /run/ramraid/data.copy/pid ] && break; sleep 0.05; done
 		sleep 1
-		modprobe brd rd_nr=1 rd_size=100000 max_part=0
-		mdadm -q /dev/md/data --add /dev/ram0
+		truncate -s 100M /run/other; other=$(losetup --find --show /run/other)
+		mdadm -q /dev/md/data --add $other
 		for i in $(seq 600); do [ "$(slots data)" = UUUU ] && break; sleep 0.1; done
 		for i in 5 6 7 8; do head -c 2M /dev/urandom >/srv/data/file$i; done; sync; sleep 6
-		mdadm -q /dev/md/data --fail /dev/ram0
+		mdadm -q /dev/md/data --fail $other
 		for i in $(seq 50); do
-			mdadm -q /dev/md/data --remove /dev/ram0 2>/dev/null && break; sleep 0.1
+			mdadm -q /dev/md/data --remove $other 2>/dev/null && break; sleep 0.1
 		done
 		wait $attach || :; cat /root/attach.log; ramraid attach data || :
 		(cd /srv/data; sha256sum file* >/root/sums)
-		rmmod brd; test "$(slots data)" = UUUU; test "$(compare data)" = 0
+		losetup --detach $other; rm /run/other
+		test "$(slots data)" = UUUU; test "$(compare data)" = 0
 		echo 3 >/proc/sys/vm/drop_caches; cd /srv/data; sha256sum --quiet -c /root/sums'
 
 	check 'the copy is under way, and its programs take no more than 16 MiB' "$under_way"'
@@ -113,9 +113,9 @@ steps() {
 		fails dd if=$(node A) of=/dev/null bs=512 skip='"$bad"' count=8 iflag=direct
 		journalctl -b -u ramraid@data -o cat | tee /root/log
 		grep "at byte .* error reading .* another disk leg has to give that part" /root/log
-		grep -- "--re-add /dev/rd" /root/log; fails grep -- "--add /dev/rd" /root/log
+		grep -- "--re-add $(ram data)" /root/log; fails grep -- "--add $(ram data)" /root/log
 		mount /dev/md/data /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums
-		cmp <(dd if=/dev/rd0 bs=512 skip='"$bad"' count=8 iflag=direct status=none) \
+		cmp <(dd if=$(ram data) bs=512 skip='"$bad"' count=8 iflag=direct status=none) \
 			<(dd if=$(node B) bs=512 skip='"$bad"' count=8 iflag=direct status=none)'
 	power_off
 	VM_BAD=([A]=$bad [B]=$bad [C]=$bad)

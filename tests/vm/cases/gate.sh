@@ -75,7 +75,7 @@ steps() {
 		journalctl -b -u ramraid@data -p err | grep "ON_TIMEOUT=fail"
 		test -z "$(systemctl list-jobs --no-legend | grep -v "\.device")"'
 	check 'and its rebuild goes on, by md itself' '
-		journalctl -b -u ramraid@data -o cat | grep -- "--add /dev/rd"
+		journalctl -b -u ramraid@data -o cat | grep -E -- "--add /dev/(rd|ram)"
 		for i in $(seq 600); do [ "$(slots data)" = UUU ] && break; sleep 0.1; done
 		test "$(slots data)" = UUU'
 	! short || return 0

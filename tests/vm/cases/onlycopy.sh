@@ -93,21 +93,22 @@ EOT"
 				systemctl list-jobs --no-legend | grep -q ramraid || break
 				sleep 0.3
 			done
-			cp /root/witness /etc/ramraid/state/data.witness
-			systemctl stop ramraid@data; test -e /sys/block/rd0
+			cp /root/witness /etc/ramraid/state/data.witness; ram=$(basename $(ram data))
+			systemctl stop ramraid@data; test -e /sys/block/$ram
 			journalctl -b -u ramraid@data -o cat |
-				grep "the ramdisk rd0 was the only good copy when the array was stopped; its record did not say so yet"
+				grep "the ramdisk $ram was the only good copy when the array was stopped; its record did not say so yet"
 			journalctl -b -u ramraid@data -o cat |
-				grep "the ramdisk rd0 stays: no disk has what was written last"
-			back A B; fails ramraid start data; test -e /sys/block/rd0
+				grep "the ramdisk $ram stays: no disk has what was written last"
+			back A B; fails ramraid start data; test -e /sys/block/$ram
 			systemctl show -p StatusText --value ramraid@data >/root/out; cat /root/out
-			grep -o "mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data" \
+			grep -o "mdadm --assemble --run /dev/md/data /dev/$ram; ramraid start data" \
 				/root/out >/root/do
 			sh -eux /root/do; test "$(slots data)" = UUU; systemctl start srv-data.mount
 			sums; test "$(compare data)" = 0'
 		check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
 			lose; new onlyram2; back A B; systemctl stop srv-data.mount
-			ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
+			ramraid stop data; fails grep "^md" /proc/mdstat
+			test ! -e /run/ramraid/data.ram -a ! -e /sys/block/rd0
 			ramraid start data; test "$(slots data)" = UUU
 			systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
 	}
@@ -181,7 +182,7 @@ EOT"
 	if ! short; then
 		check 'the ramdisk fails as well: md writes no more, and it is said that a reboot saves what can be read' "$tools"'
 			lose; new onlyram6; sync
-			echo faulty >/sys/block/$(md data)/md/dev-rd0/state || :
+			echo faulty >/sys/block/$(md data)/md/dev-$(basename $(ram data))/state || :
 			for i in $(seq 50); do
 				[ "$(cat /sys/block/$(md data)/md/array_state)" = broken ] && break
 				sleep 0.1

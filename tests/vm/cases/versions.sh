@@ -1,4 +1,4 @@
-# What a release has of all that we stand on. Printed for the report on Debian sid (tests/vm/sid).
+# What a release has of all that we stand on; for docs/dev/releases.md.
 from installed
 long
 steps() {
