@@ -25,8 +25,8 @@ BOOT_SECONDS=${BOOT_SECONDS:-420} EXEC_SECONDS=${EXEC_SECONDS:-600} \
 VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
 # Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at
 # boot, speculation barriers, clock checks. The check of the timer is one that a busy host lets fail.
-VM_FASTER='lsm=capability mitigations=off tsc=reliable no_timer_check audit=0 nowatchdog \
-cryptomgr.notests'
+VM_FASTER='lsm=capability mitigations=off tsc=reliable no_timer_check audit=0 nowatchdog'
+VM_FASTER+=' cryptomgr.notests'
 # yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be
 # deleted for a cold one
 VM_WARM=''
