@@ -1,6 +1,7 @@
 # An initramfs that dracut has made, for any host, which starts every array that it finds
-# (rd.auto=1), leaves the claimed ones alone after a clean reboot, with swap on one of them. Its
-# claims come with create, and check looks into it.
+# (rd.auto=1), leaves the claimed ones alone: after a clean reboot, a power cut, and with a disk
+# missing, with swap on one of them. Its claims come with create and go with release, and check looks
+# into it.
 checked_on trixie
 long
 image dracut
@@ -104,4 +105,27 @@ steps() {
 		found; test -z "$(ls -d /var/tmp/*ramraid* /var/tmp/lsinitrd* 2>/dev/null)"'
 	reboot
 	whole_before_mount 'after a clean reboot'
+	guest 'cd /srv/data; head -c 2M /dev/urandom >new; sync; sha256sum new >>/root/sums
+		sync -f /root; (while :; do head -c 64k /dev/urandom >lost; sync lost; done) \
+			>/dev/null 2>&1 & sleep 2'
+	kill_power
+	boot
+	whole_before_mount 'after a power cut'
+	check 'an initramfs without the claims is reported, and what check says is the cure' "$helpers"'
+		mv /usr/lib/dracut/modules.d/90ramraid /root/; dracut --quiet --force
+		found not-claimed-initramfs
+		cure=$(jq -r ".findings[0].action" /root/check.json); echo "$cure"
+		mv /root/90ramraid /usr/lib/dracut/modules.d/; sh -eux -c "$cure"; found
+		test "$(claims data)" = "$both"'
+	power_off
+	VM_DISKS=(A C D E F)
+	boot
+	check 'a disk is missing: neither array starts in the initramfs, and what is there is mounted' \
+		"$helpers"'
+		left_alone; test "$(slots data | tr -d _)" = UU; test "$(slots swap)" = UUU
+		findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums
+		ramraid status data >/root/out || test $? = 1; grep "missing .*$(leg B)" /root/out'
+	check 'release: the initramfs has no claim of it any more' "$helpers"'
+		systemctl stop srv-data.mount; ramraid release --yes data
+		test -z "$(claims data)"; test "$(claims swap | wc -w)" = 2'
 }
