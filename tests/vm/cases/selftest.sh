@@ -181,7 +181,9 @@ steps() {
 		copying; systemctl kill --signal=KILL ramraid-selftest.service
 		ended() {
 			for i in $(seq 2000); do
-				systemctl is-active ramraid-selftest.service >/dev/null || return 0
+				case $(systemctl show -p ActiveState --value ramraid-selftest.service) in
+				inactive | failed) return ;;
+				esac
 				sleep 0.2
 			done
 			return 1
