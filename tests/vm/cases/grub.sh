@@ -56,7 +56,7 @@ steps() {
 		tar -C / --one-file-system --exclude=./usr/src --exclude=./var/lib/dkms \
 			--exclude=./usr/lib/gcc --exclude=./var/cache --exclude=./usr/share/man \
 			-cf - . | tar -C /mnt/system -xpf -
-		cp -a /boot/. /mnt/system/boot/; mkdir -p /mnt/system/boot/efi
+		cp -a /boot/. /mnt/system/boot/; mkdir -p /mnt/system/boot/{efi,grub}
 		sed -i "s/^LABEL=root/UUID=$(blkid -o value -s UUID /dev/md/system)/; /LABEL=boot/d" \
 			/mnt/system/etc/fstab
 		printf "%s\n" GRUB_TIMEOUT=0 GRUB_TERMINAL=serial GRUB_DISABLE_OS_PROBER=true \
