@@ -62,7 +62,10 @@ steps() {
 		printf "%s\n" GRUB_TIMEOUT=0 GRUB_TERMINAL=serial GRUB_DISABLE_OS_PROBER=true \
 			GRUB_DISTRIBUTOR=Debian "GRUB_CMDLINE_LINUX=\"'"$line"'\"" \
 			>/mnt/system/etc/default/grub
-		for folder in dev proc sys run; do mount --rbind /$folder /mnt/system/$folder; done
+		for folder in dev proc sys run; do
+			mount --rbind /$folder /mnt/system/$folder
+			mount --make-rslave /mnt/system/$folder
+		done
 		chroot /mnt/system update-grub
 		for disk in A B; do
 			chroot /mnt/system grub-install --target=i386-pc $(leg $disk)
