@@ -62,7 +62,7 @@ rooted_write_and_cut() {
 rooted_after_the_cut() {
 	check 'after a power cut: the initramfs sees that only the RAM leg is missing, and does not wait for it' "$rooted"'
 		dmesg | grep -E "md/raid1|EXT4-fs.*mounted|ramraid:|sd[ab]\] Attached"
-		dmesg | grep "ramraid: starting /dev/md/system from /dev/sd. /dev/sd."
+		dmesg | grep "ramraid: starting /dev/md/system from /dev/sd[ab]3\\? /dev/sd[ab]3\\?$"
 		test "$(findmnt -n -o SOURCE /)" = /dev/$(md system); joined UUU
 		ramraid status system; right; test "$(compare system)" = 0'
 }

