@@ -85,7 +85,7 @@ build/diagnostics.adoc: docs/troubleshooting.md generate/diagnostics generate/di
 	mkdir -p $(@D)
 	generate/diagnostics >$@
 
-$(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/config/keys.list lib/core/usage.sh $(wildcard lib/cmd/*.sh lib/cmd/internal/*.sh)
+$(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion generate/verbs generate/keys lib/config/keys.list lib/cmd/help.sh $(wildcard lib/cmd/*.sh lib/cmd/internal/*.sh)
 	mkdir -p $(@D)
 	generate/completion $(if $(filter _%,$(@F)),zsh,bash) >$@
 

@@ -3,7 +3,7 @@
 # in. What is longer than a pipe takes (64 KiB) bash puts into a temporary file. Where none can be
 # made, in the generator before / is writable and in the sandbox of our units, the text is lost: the
 # program gets nothing to read, and goes on. "< <(printf '%s\n' "$text")", a pipe, act_text and
-# words_split have no such bound. Allowed is a here-document with a quoted delimiter: it is as long
+# text_split have no such bound. Allowed is a here-document with a quoted delimiter: it is as long
 # as it stands in the file, which is measured here.
 use strict;
 use warnings;

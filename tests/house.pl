@@ -162,7 +162,7 @@ sub check {
 			# knows the names of our folders.
 			push @wrong, "$file: $other is outside decide"
 				if $from eq 'decide' && $to ne 'decide' &&
-					$other !~ m{^core/(?:paths|words|number)$};
+					$other !~ m{^core/(?:paths|text)$};
 		}
 	}
 	for my $file (@LONG) {

@@ -195,7 +195,7 @@ links_documented() {
 
 phrases_documented() {
 	grep -nE 'ave (yourself|somebody) told|comes? to is|as it may be|the price of their|\b(lies|lie) (on|in|below)\b|\bstands? (in|under|below|at)\b|made anew|\b(is|are|was|be) told\b|lets? go of|\bof ours\b|for want of|mailed of' \
-		man/*.adoc lib/config/keys.list lib/core/usage.sh docs/troubleshooting.md |
+		man/*.adoc lib/config/keys.list lib/cmd/help.sh docs/troubleshooting.md |
 		grep -v ':> `'
 	return 0
 }

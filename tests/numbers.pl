@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # numbers.pl FILE…: names every variable that is read from a file below /run/ramraid or the state
 # folder, and with which is calculated without a look whether it is a number: bash evaluates what
-# stands in it. "number_or VARIABLE" is that look, or a test of the variable by a pattern. What
+# stands in it. "text_number_or VARIABLE" is that look, or a test of the variable by a pattern. What
 # others are to calculate with (upper case) needs it too. Sees one function at a time, and no
 # further than the names that stand in it.
 use strict;
@@ -20,7 +20,7 @@ sub look {
 	$read{$_} = 1 for grep { !/^-/ } split ' ', $pending;
 }
         while (/\b(?:read|mapfile)\s+((?:-\S+\s+(?:\d+\s+)?|''\s*)*)([A-Za-z_ ]+?)\s+(?:2>\S+\s+)?$ours/g) { $read{$_} = 1 for split ' ', $2; }
-        print "$file:$line: $name: calculates with what stands in a file; read it with number_in\n"
+        print "$file:$line: $name: calculates with what stands in a file; read it with text_number_in\n"
 	if /\(\([^)]*\$\(<\s*"/;
     }
     # Elements of what was read are as good as it.
@@ -36,11 +36,11 @@ sub look {
         }
     }
     for my $var (sort grep { $_ ne '_' } keys %read) {
-        next if $body =~ /\bnumber_or\s+\Q$var\E\b/ ||
+        next if $body =~ /\btext_number_or\s+\Q$var\E\b/ ||
 	$body =~ /\[\[(?:(?!\]\]).)*\$\{?\Q$var\E\b(?:(?!\]\]).)*?(?:=~|==|!=)/s;
         my $calculates =
 	$body =~ /\(\((?:[^()\n]|\([^()\n]*\))*?\b(?<!\$\{\#)\Q$var\E\b(?!\[@\])(?:[^()\n]|\([^()\n]*\))*\)\)/;
-        print "$file:$line: $name: $var is read from a file; number_or $var DEFAULT first\n"
+        print "$file:$line: $name: $var is read from a file; text_number_or $var DEFAULT first\n"
 	if $calculates || $var =~ /^[A-Z][A-Z_]+$/;
     }
 }

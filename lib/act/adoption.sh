@@ -3,7 +3,7 @@
 # cmd/adopt.sh and observe/adoptable-stopped.sh.
 # shellcheck shell=bash
 
-need act/hand-made-drop config/conf core/act core/cli core/words notes/adopted observe/facts
+need act/hand-made-drop config/conf core/act core/cli core/text notes/adopted observe/facts
 need observe/hand-made world/disk world/disk-name world/md world/md-state
 
 # adoption_note: what the array was. What an earlier run has noted was before that run changed
@@ -32,7 +32,7 @@ adoption_note_array_() {
 	ADOPTED[bitmap]=$(md_bitmap "$ADOPT_MD")
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		words_into "$line" leg _ _ writemostly
+		text_into "$line" leg _ _ writemostly
 		[[ $writemostly == no ]] || facts_is_ram "$leg" ||
 			ADOPTED_WRITEMOSTLY+=("$(disk_name_stable "/dev/$leg")")
 	done
@@ -76,7 +76,7 @@ adoption_writemostly() {
 	local line leg writemostly LEGS
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		words_into "$line" leg _ _ writemostly
+		text_into "$line" leg _ _ writemostly
 		if [[ $writemostly == yes ]] || facts_is_ram "$leg"; then continue; fi
 		md_set_writemostly "$ADOPT_MD" "$leg"
 		[[ -n $DRY_RUN ]] || hand_made_drop_backlog

@@ -3,8 +3,7 @@
 # too.
 # shellcheck shell=bash
 
-need core/clock core/log core/number core/paths core/put core/words notes/copy-state world/md
-need world/md-leg
+need core/act core/clock core/log core/paths core/text notes/copy-state world/md world/md-leg
 
 readonly COPY_MIB=1048576
 # Bytes that a worker takes at once: less towards the end, so that all legs end together, however
@@ -45,7 +44,7 @@ $(copy_workers_bad_ "$folder")"
 	done
 	# A worker that somebody killed leaves no word, but its piece is missing.
 	copy_state_bytes "$folder"
-	number_in "$folder/size" -1
+	text_number_in "$folder/size" -1
 	if ((COPY_DONE == NUMBER)); then
 		copy_workers_result_ "$folder" ok
 	else
@@ -54,7 +53,7 @@ $(copy_workers_bad_ "$folder")"
 }
 
 copy_workers_result_() { # FOLDER TEXT: whole or not at all
-	put_lines "$1/result.new" "$2" && mv "$1/result.new" "$1/result"
+	act_put "$1/result.new" "$2" && mv "$1/result.new" "$1/result"
 }
 
 copy_workers_bad_() { # FOLDER: what was wrong with which leg, on one line
@@ -71,7 +70,7 @@ copy_workers_work_() {
 	local parent=$1 folder=$2 number=$3 workers=$4 leg=$5 offset=$6 md=$7 node=$8 seek=$9 FROM \
 		TO HOW rate copied=0 COPY_ERROR began TURN
 	[[ ! -e $folder/done.$number ]] || read -r copied <"$folder/done.$number"
-	number_or copied 0
+	text_number_or copied 0
 	# As long as it is open, no other disk gets its name.
 	exec {_}<"$DEV/$leg" || {
 		copy_workers_leave_ "$folder" "$leg" 0 0 "dd: failed to open '$DEV/$leg'"
@@ -79,7 +78,7 @@ copy_workers_work_() {
 	}
 	while kill -0 "$parent" 2>/dev/null && [[ ! -e $folder/failed ]]; do
 		read -r rate <"$folder/rate"
-		number_or rate 0
+		text_number_or rate 0
 		copy_workers_take_ "$folder" "$workers" "$rate" || break
 		clock_hundredths
 		began=$HUNDREDTHS
@@ -91,8 +90,8 @@ copy_workers_work_() {
 			break
 		fi
 		copied=$((copied + TO - FROM))
-		put_more "$folder/gave.$number" "$FROM $TO $leg"
-		put_lines "$folder/done.$number" "$copied"
+		act_put_more "$folder/gave.$number" "$FROM $TO $leg"
+		act_put "$folder/done.$number" "$copied"
 		((rate == 0)) || copy_workers_pace_ "$began" $(((TO - FROM) * workers)) "$rate"
 	done
 }
@@ -168,13 +167,13 @@ copy_workers_take_() {
 		exec {TURN}>&-
 		return 1
 	}
-	words_into "${lines[0]}" FROM TO HOW
+	text_into "${lines[0]}" FROM TO HOW
 	# A damaged list gives nothing more, so that the sum at the end is short.
 	[[ $HOW == sparse ]] || HOW=dense
-	number_or FROM -1
-	number_or TO -1
+	text_number_or FROM -1
+	text_number_or TO -1
 	((FROM >= 0 && TO > FROM)) || {
-		put_lines "$1/rest" || :
+		act_put "$1/rest" || :
 		exec {TURN}>&-
 		return 1
 	}
@@ -187,7 +186,7 @@ copy_workers_take_() {
 	else
 		lines=("${lines[@]:1}")
 	fi
-	put_lines "$1/rest" "${lines[@]}" || {
+	act_put "$1/rest" "${lines[@]}" || {
 		exec {TURN}>&-
 		return 1
 	}
@@ -204,16 +203,16 @@ copy_workers_leave_() {
 	if [[ $5 == *'error reading'* || $5 == *'failed to open '*/"$2"* ||
 		$5 == "$2 is no longer"* ]]; then
 		text="$2 at byte $3 or after: ${text#dd: }"
-		put_lines "$1/bad.$2" "$text" || :
+		act_put "$1/bad.$2" "$text" || :
 		bad=${1##*/} text="${bad%.copy}: $text"
 		log_warning "$text; another disk leg has to give that part"
 		(($4 > $3)) && copy_workers_turn_ "$1" || return 0
 		# Half of it may be there already, and where that leg had no zeros the other one may
 		# have them.
-		put_more "$1/rest" "$3 $4 dense" || :
+		act_put_more "$1/rest" "$3 $4 dense" || :
 		exec {TURN}>&-
 	else
-		put_lines "$1/failed" "${text:-the copy was ended}"
+		act_put "$1/failed" "${text:-the copy was ended}"
 	fi
 }
 

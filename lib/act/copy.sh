@@ -16,8 +16,8 @@
 # The lock copy.NAME in $LOCKS, for root alone, is held by every process of the copy: free means
 # that none is left.
 
-need act/copy-workers core/act core/bounded core/clock core/log core/number core/paths core/put
-need world/md world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
+need act/copy-workers core/act core/bounded core/clock core/log core/paths core/text world/md
+need world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
 
 readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answer takes longer
 
@@ -44,7 +44,7 @@ copy_start() {
 	ramdisk_is_blank "$name" || sparse=dense
 	paths_run
 	mkdir -p "$folder"
-	put_lines "$folder/plan" "$md $node $COPY_SLOT $COPY_SOURCE $SUPERBLOCK_CLONE_CLEARED"
+	act_put "$folder/plan" "$md $node $COPY_SLOT $COPY_SOURCE $SUPERBLOCK_CLONE_CLEARED"
 	superblock_clone_leg COPY_WORDS "$COPY_SLOT" \
 		"$(superblock_clone_number COPY_WORDS "$COPY_SLOT" "${COPY_NUMBERS[@]}")" \
 		"$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
@@ -52,11 +52,11 @@ copy_start() {
 		COPY_WHY="$folder can't be written"
 		return 1
 	}
-	put_lines "$folder/size" "$COPY_SIZE"
+	act_put "$folder/size" "$COPY_SIZE"
 	clock
-	put_lines "$folder/begin" "$NOW"
-	put_lines "$folder/rest" "0 $COPY_SIZE $sparse"
-	put_lines "$folder/rate" "$rate"
+	act_put "$folder/begin" "$NOW"
+	act_put "$folder/rest" "0 $COPY_SIZE $sparse"
+	act_put "$folder/rate" "$rate"
 	ramdisk_used "$name" || {
 		COPY_WHY="it can't be written down in $RUN that $node is used"
 		return 1
@@ -141,8 +141,8 @@ copy_background_() {
 		[[ -z ${ARRAY_LOCK-} ]] || exec {ARRAY_LOCK}>&-
 		trap - EXIT TERM INT HUP
 		trap '' TTOU # a message on a terminal that stops background groups
-		bounded_process_began "$BASHPID" && put_lines "$folder/began" "$BEGAN"
-		put_lines "$folder/pid.new" "$BASHPID" && mv "$folder/pid.new" "$folder/pid"
+		bounded_process_began "$BASHPID" && act_put "$folder/began" "$BEGAN"
+		act_put "$folder/pid.new" "$BASHPID" && mv "$folder/pid.new" "$folder/pid"
 		{ exec {LOCK}>"$COPY_LOCK"; } 2>/dev/null && flock --nonblock "$LOCK" &&
 			copy_workers_coordinate "$$" "$@"
 	) </dev/null &
@@ -161,7 +161,7 @@ copy_rate() {
 	local now=''
 	{ read -r now <"$RUN/$1.copy/rate"; } 2>/dev/null || return 0
 	[[ $now == "$2" ]] || {
-		put_lines "$RUN/$1.copy/rate.new" "$2" &&
+		act_put "$RUN/$1.copy/rate.new" "$2" &&
 			mv "$RUN/$1.copy/rate.new" "$RUN/$1.copy/rate"
 	}
 }
@@ -174,7 +174,7 @@ copy_finish() {
 	local -a words now
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	read -r md node slot source cleared <"$folder/plan"
-	number_or cleared -1 # equal to none
+	text_number_or cleared -1 # equal to none
 	ramdisk_note_read "$1"
 	read -ra words < <(od -An -v -tx4 --endian=little -w4096 "$folder/superblock")
 	read -ra now < <(superblock_read "$DEV/$source" 2>/dev/null) || :
@@ -242,7 +242,7 @@ copy_signal_() {
 	local pid='' began='' BEGAN
 	{ read -r pid <"$1/pid"; } 2>/dev/null || :
 	{ read -r began <"$1/began"; } 2>/dev/null || :
-	number_or pid 0
+	text_number_or pid 0
 	((pid > 1)) || return 0
 	! bounded_process_began "$pid" || [[ $BEGAN == "${began:-$BEGAN}" ]] || return 0
 	kill -TERM -- "-$pid" 2>/dev/null || : # it has just ended by itself

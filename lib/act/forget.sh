@@ -2,8 +2,7 @@
 # written down about it go. Each step can be done again, or is left out when it is done.
 # shellcheck shell=bash
 
-need act/hotplug core/act core/log core/paths core/put notes/releasing notes/witness-copy
-need world/systemd
+need act/hotplug core/act core/log core/paths notes/releasing notes/witness-copy world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -16,7 +15,7 @@ declare -gA F # the facts: decide/facts.list
 forget_unit() {
 	local name=$1 md needed
 	{ read -r md _ <"$RUN/$name.watched"; } 2>/dev/null || md=${F[array.md]-}
-	[[ -n $DRY_RUN ]] || { paths_run && put_lines "$RUN/$name.released"; }
+	[[ -n $DRY_RUN ]] || { paths_run && act_put "$RUN/$name.released"; }
 	forget_note_ "$@"
 	systemd_disable "$name"
 	act rm -f -- "$ETC/$name.conf"

@@ -3,9 +3,8 @@
 # shellcheck shell=bash
 
 need act/blocks act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock
-need core/log
-need core/progress decide/action decide/health decide/ram-device observe/facts observe/static
-need report/only-copy world/md world/ramdisk world/systemd
+need core/log core/quantity decide/action decide/health decide/ram-device observe/facts
+need observe/static report/only-copy world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -144,7 +143,7 @@ guard_wait_() {
 	[[ $ACTION != wait-sync ]] || loop_watch_sync idle
 	systemd_go_on
 	systemd_status "the RAM leg is the only good copy; \
-$WHY ($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+$WHY ($(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 }
 
 guard_act_() {

@@ -13,7 +13,7 @@
 #                          /sys/block/*/stat counts)
 # It lies beside the witness, so that it is still known after a boot that went wrong.
 
-need act/witness-update core/act core/clock core/log core/paths core/words decide/health
+need act/witness-update core/act core/clock core/log core/paths core/text decide/health
 need observe/facts report/read-share world/md-state
 
 declare -gA F # the facts: decide/facts.list
@@ -81,10 +81,10 @@ history_rebuilt_() {
 # What is read from here on is the array's users'; what the rebuild has read of the disks is not.
 history_count_() {
 	local i sectors
-	words_into "${F[array.stat]}" _ _ sectors
+	text_into "${F[array.stat]}" _ _ sectors
 	HISTORY_READS=${sectors:-0} HISTORY_DISK_READS=0
 	for ((i = 0; i < F[members]; i++)); do
-		words_into "${F[leg.$i.stat]}" _ _ sectors
+		text_into "${F[leg.$i.stat]}" _ _ sectors
 		HISTORY_DISK_READS=$((HISTORY_DISK_READS + ${sectors:-0}))
 	done
 }

@@ -3,8 +3,8 @@
 # is anything to do. What is told of it: act/transitions.sh.
 # shellcheck shell=bash
 
-need config/conf core/act core/paths core/put decide/action decide/leg notes/departures
-need notes/memory-floor world/ramdisk
+need config/conf core/act core/paths decide/action decide/leg notes/departures notes/memory-floor
+need world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -66,7 +66,7 @@ hotplug_refused() {
 	[[ -z ${F[clones]-} ]] || missing=yes
 	[[ $missing == yes ]] || return 0
 	hotplug_print_legs_
-	put_lines "$RUN/$1.refused" "$HOTPLUG_PRINT"
+	act_put "$RUN/$1.refused" "$HOTPLUG_PRINT"
 }
 
 # hotplug_has_changed NAME: after a look at one whose start was refused: is it as it was neither
@@ -87,7 +87,7 @@ hotplug_has_changed() {
 hotplug_note_restart() {
 	local HOTPLUG_PRINT
 	hotplug_print_legs_
-	put_more "$RUN/$1.restarts" "$HOTPLUG_PRINT"
+	act_put_more "$RUN/$1.restarts" "$HOTPLUG_PRINT"
 	rm -f "$RUN/$1.refused"
 }
 
@@ -139,7 +139,7 @@ hotplug_is_due() {
 # hotplug_tried NAME: as it is now, nothing more could be done.
 hotplug_tried() {
 	hotplug_print
-	put_lines "$RUN/$1.tried" "$HOTPLUG_PRINT"
+	act_put "$RUN/$1.tried" "$HOTPLUG_PRINT"
 }
 
 # hotplug_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves
@@ -150,11 +150,11 @@ hotplug_is_released() {
 	memory_floor_note "$1"
 	[[ $MEMORY_NOTE == release ]]
 }
-hotplug_note_released() { put_lines "$RUN/$1.detached" release; }
+hotplug_note_released() { act_put "$RUN/$1.detached" release; }
 
 # hotplug_trigger: something may have changed that hot-plug has to look at. Raises the flag that
 # ramraid-hotplug.path waits for, and nothing when all arrays have HOTPLUG=no (hotplug_arm).
-hotplug_trigger() { [[ ! -e $RUN/hotplug ]] || put_lines "$RUN/event"; }
+hotplug_trigger() { [[ ! -e $RUN/hotplug ]] || act_put "$RUN/event"; }
 # hotplug_disarm: when no array is configured any more.
 hotplug_disarm() { [[ -n $(conf_names) || ! -e $RUN/hotplug ]] || act rm -f -- "$RUN/hotplug"; }
-hotplug_arm() { [[ ${CONF[HOTPLUG]} != yes ]] || put_lines "$RUN/hotplug"; }
+hotplug_arm() { [[ ${CONF[HOTPLUG]} != yes ]] || act_put "$RUN/hotplug"; }

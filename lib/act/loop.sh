@@ -3,14 +3,12 @@
 # shellcheck shell=bash
 
 need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue
-need act/transitions
-need act/witness-joined act/witness-update config/conf config/conf-need core/clock core/log
-need core/paths core/progress core/quantity decide/action decide/health notes/contents
-need notes/memory-floor notes/renamed observe/facts observe/scan observe/static world/md
-need world/md-check world/ramdisk world/systemd
+need act/transitions act/witness-joined act/witness-update config/conf config/conf-faults
+need config/conf-need core/clock core/log core/paths core/quantity decide/action decide/health
+need notes/contents notes/memory-floor notes/renamed observe/device observe/facts observe/scan
+need observe/static world/md world/md-check world/ramdisk world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
-need config/conf-faults observe/device
 
 declare -gA F # the facts: decide/facts.list
 
@@ -231,7 +229,7 @@ loop_say_() {
 	local text=$WHY
 	[[ ${F[array.sync]} == idle ]] ||
 		text+=" \
-($(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+($(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 	[[ $ACTION != wait-members || ${F[conf.member_timeout]} == infinity ]] ||
 		text+=" ($((${F[conf.member_timeout]} - ${F[waited]})) s left)"
 	# A step that is done at once is gone before anybody has read it; telling it costs a

@@ -3,7 +3,7 @@
 # events are listed in ramraid.conf(5), under EVENTS, and stay as they are.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/trust core/words notes/claim world/systemd
+need config/conf core/act core/log core/paths core/text core/trust notes/claim world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -101,7 +101,7 @@ notify_address() {
 		while IFS= read -r line; do
 			[[ -z $NOTIFY_ADDRESS &&
 				${line,,} =~ ^(mai|mail|maila|mailad|mailadd|mailaddr)[[:blank:]]+[^[:blank:]#] ]] || continue
-			words_into "$line" _ NOTIFY_ADDRESS
+			text_into "$line" _ NOTIFY_ADDRESS
 		done <"$file"
 	done < <(claim_others)
 }

@@ -10,7 +10,7 @@
 # them is left.
 # shellcheck shell=bash
 
-need act/copy config/conf core/act core/clock core/log core/number core/paths core/put core/quantity
+need act/copy config/conf core/act core/clock core/log core/paths core/quantity core/text
 need notes/claim notes/selftest-record world/disk world/loop-device world/md world/ramdisk
 need world/ramdisk-brd world/superblock
 
@@ -49,14 +49,14 @@ selftest_place_make() {
 			return "$EX_TRY_AGAIN"
 		}
 		SELFTEST_FOLDER=${SELFTEST_FOLDERS[1]}
-		put_folder "$STATE" || return 1
+		act_put_folder "$STATE" || return 1
 		(($(selftest_place_room_ "$STATE") >= SELFTEST_FILES)) || {
 			log_error "ramraid: the self-test needs \
 $(quantity_show_bytes "$SELFTEST_FILES") for its files, and neither $RUN nor $STATE has that"
 			return 1
 		}
 	fi
-	mkdir -m 700 -- "$SELFTEST_FOLDER" && put_lines "$SELFTEST_FOLDER/uuid" \
+	mkdir -m 700 -- "$SELFTEST_FOLDER" && act_put "$SELFTEST_FOLDER/uuid" \
 		"$(<"$PROC/sys/kernel/random/uuid")"
 }
 
@@ -94,7 +94,7 @@ selftest_place_expect() {
 		[[ ! -e $node ]] || all+=("${node##*/}:$(cat "$node/diskseq" 2>/dev/null)")
 	done
 	[[ ! -e $RUN/brd && ! -d $SYS/module/brd ]] || all+=(brd)
-	put_lines "$SELFTEST_FOLDER/ramdisk" "$1 ${all[*]}"
+	act_put "$SELFTEST_FOLDER/ramdisk" "$1 ${all[*]}"
 }
 
 # selftest_place_clean: takes away what a test has made, this one's or that of one that was killed.
@@ -175,7 +175,7 @@ selftest_place_is_stopped_() { # MD NODE
 selftest_place_strays_() {
 	local bytes='' before='' node
 	{ read -r bytes before <"$1/ramdisk"; } 2>/dev/null || return 0
-	number_or bytes 0
+	text_number_or bytes 0
 	((bytes > 0)) || return 0
 	bytes=$(((bytes + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
 	for node in "$SYS"/block/rd*; do

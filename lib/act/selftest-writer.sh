@@ -6,7 +6,7 @@
 # copy has brought.
 # shellcheck shell=bash
 
-need core/clock core/number core/paths core/put
+need core/act core/clock core/paths core/text
 
 # bytes; blocks of data to choose from; blocks at once, at most; bytes of a bit
 readonly SELFTEST_WRITER_BLOCK=4096 SELFTEST_WRITER_POOL=512
@@ -48,22 +48,22 @@ selftest_writer_start() {
 
 selftest_writer_work_() { # PARENT MD BYTES 0|1
 	local at count writes=0 blocks=$((SELFTEST_WRITER_CHUNK / SELFTEST_WRITER_BLOCK)) NUMBER
-	number_in "$SYS/block/$2/queue/discard_max_bytes" 0
+	text_number_in "$SYS/block/$2/queue/discard_max_bytes" 0
 	while kill -0 "$1" 2>/dev/null && [[ ! -e $SELFTEST_FOLDER/stop ]]; do
 		count=$((1 + RANDOM % SELFTEST_WRITER_MOST))
 		at=$((RANDOM % (($3 / SELFTEST_WRITER_CHUNK + 1 - $4) / 2) * 2 + $4))
 		at=$((at * blocks + RANDOM % (blocks - count)))
 		if ((NUMBER > 0 && RANDOM % 8 == 0)); then
-			put_more "$SELFTEST_FOLDER/discarded" "$at $count" &&
+			act_put_more "$SELFTEST_FOLDER/discarded" "$at $count" &&
 				blkdiscard --offset $((at * SELFTEST_WRITER_BLOCK)) --length \
 					$((count * SELFTEST_WRITER_BLOCK)) "$DEV/$2"
 		else
 			selftest_writer_piece_ "$2" "$at" "$count"
 		fi || {
-			put_lines "$SELFTEST_FOLDER/failed" "$2 at block $at could not be written"
+			act_put "$SELFTEST_FOLDER/failed" "$2 at block $at could not be written"
 			return
 		}
-		put_lines "$SELFTEST_FOLDER/writes" "$((writes += 1))"
+		act_put "$SELFTEST_FOLDER/writes" "$((writes += 1))"
 	done
 }
 
@@ -81,12 +81,12 @@ selftest_writer_piece_() {
 # selftest_writer_await N SECONDS: until it has written N times more. Returns 1 when it has not.
 selftest_writer_await() {
 	local NUMBER
-	number_in "$SELFTEST_FOLDER/writes" 0
+	text_number_in "$SELFTEST_FOLDER/writes" 0
 	clock_until "$2" 0.1 selftest_writer_has_ $((NUMBER + $1))
 }
 selftest_writer_has_() {
 	local NUMBER
-	number_in "$SELFTEST_FOLDER/writes" 0
+	text_number_in "$SELFTEST_FOLDER/writes" 0
 	((NUMBER >= $1)) || [[ -e $SELFTEST_FOLDER/failed ]]
 }
 
@@ -95,7 +95,7 @@ selftest_writer_end() {
 	local writer=${SELFTEST_WRITER-}
 	[[ -n $writer ]] || return 0
 	SELFTEST_WRITER=''
-	put_lines "$SELFTEST_FOLDER/stop" || kill "$writer" 2>/dev/null || :
+	act_put "$SELFTEST_FOLDER/stop" || kill "$writer" 2>/dev/null || :
 	wait "$writer" 2>/dev/null || return 1
 }
 

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/ram-leg act/selftest-place act/selftest-writer config/conf core/act core/clock core/log
-need core/number core/paths notes/copy-state notes/selftest-record observe/facts world/md
+need core/paths core/text notes/copy-state notes/selftest-record observe/facts world/md
 need world/md-check world/md-leg world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-zram
 need world/superblock
 
@@ -259,7 +259,7 @@ selftest_copies_() {
 # What md says, and what each leg has, block by block.
 selftest_compare_() {
 	local MISMATCHES=0 NUMBER leg
-	number_in "$SELFTEST_FOLDER/writes" 0
+	text_number_in "$SELFTEST_FOLDER/writes" 0
 	SELFTEST_WRITES=$((SELFTEST_WRITES + NUMBER))
 	facts_observe
 	md_check "${F[array.md]}" 0 $((SELFTEST_BYTES / 512)) || {

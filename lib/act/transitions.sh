@@ -7,8 +7,8 @@
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
-need core/put decide/health decide/leg decide/readd notes/departures notes/memory-floor
-need observe/facts observe/static report/only-copy world/disk world/md-leg world/ramdisk
+need decide/health decide/leg decide/readd notes/departures notes/memory-floor observe/facts
+need observe/static report/only-copy world/disk world/md-leg world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -108,7 +108,7 @@ transitions_write_() { # NAME
 	local key lines=()
 	for key in "${!new[@]}"; do lines+=("${new[$key]} $key"); done
 	if ! {
-		put_lines "$RUN/$1.told.new" "${lines[@]}" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"
+		act_put "$RUN/$1.told.new" "${lines[@]}" && mv -f "$RUN/$1.told.new" "$RUN/$1.told"
 	}; then
 		log_warning "$1: $RUN can't be written, so it will be reported again"
 	fi
@@ -290,7 +290,7 @@ transitions_of_start() {
 	if (($2 == EX_REFUSED)); then
 		transitions_refused_before "$1" "$WHY" || {
 			notify_others warning start-refused '' "$1: not started: $WHY"
-			put_lines "$RUN/$1.unstarted" "$WHY" ||
+			act_put "$RUN/$1.unstarted" "$WHY" ||
 				log_notice "$1: $RUN can't be written, so it will be reported again"
 		}
 	elif (($2 != 0)); then

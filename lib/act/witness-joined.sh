@@ -2,7 +2,7 @@
 # which disk legs were in sync in it.
 # shellcheck shell=bash
 
-need core/act core/log core/paths core/put world/md-state world/superblock
+need core/act core/log core/paths world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -12,7 +12,7 @@ witness_joined_watched() {
 	local MD_RUN
 	md_state_run "${F[array.md]}"
 	if [[ -n $MD_RUN ]]; then
-		put_lines "$RUN/${F[name]}.watched" "$MD_RUN"
+		act_put "$RUN/${F[name]}.watched" "$MD_RUN"
 	else
 		rm -f "$RUN/${F[name]}.watched"
 	fi
@@ -42,7 +42,7 @@ witness_joined_note() {
 		fi
 	done
 	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
-	[[ ${known[*]} == "$before" ]] || { put_lines "$RUN/${F[name]}.joined.new" "${known[@]}" &&
+	[[ ${known[*]} == "$before" ]] || { act_put "$RUN/${F[name]}.joined.new" "${known[@]}" &&
 		mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
 		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; \
 a disk that leaves may not be put back by itself"

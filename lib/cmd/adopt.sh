@@ -3,7 +3,7 @@
 
 need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug act/kept-leg
 need act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
-need config/conf-keys config/conf-need core/act core/cli core/log core/paths core/put decide/health
+need config/conf-keys config/conf-need core/act core/cli core/log core/paths decide/health
 need notes/adopted notes/claim notes/contents observe/adopt-find observe/adoptable
 need observe/adoptable-stopped observe/facts observe/static report/unadopted world/disk
 need world/disk-name world/md world/systemd
@@ -211,7 +211,7 @@ adopt_start() {
 			return "$EX_FAILED"
 	else
 		paths_run
-		put_lines "$RUN/$NAME.taken"
+		act_put "$RUN/$NAME.taken"
 		systemd_unit_is_up "$NAME" || {
 			systemd_reset "$NAME"
 			systemd_start "$NAME"

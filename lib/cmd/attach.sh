@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
-need config/conf-need core/act core/apart core/cli core/log core/paths core/put notes/memory-floor
-need observe/facts observe/static world/disk world/ramdisk world/systemd
+need config/conf-need core/act core/cli core/log core/paths notes/memory-floor observe/facts
+need observe/static world/disk world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -41,7 +41,7 @@ to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME"
 	# Nothing has come of it: it is out as it was, and has not failed.
 	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] ||
-		put_lines "$RUN/$NAME.detached"
+		act_put "$RUN/$NAME.detached"
 	attach_hand_over_
 	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }
@@ -73,7 +73,7 @@ attach_here() {
 # What md does goes on by itself; what we do ends, and a half-filled ramdisk is of no use.
 attach_interrupted() {
 	trap '' INT TERM HUP
-	! apart attach_leave_ || log_notice "$NAME: interrupted; the array goes on as it is. \
+	! act_apart attach_leave_ || log_notice "$NAME: interrupted; the array goes on as it is. \
 To go on: ramraid attach $NAME"
 	exit 130
 }

@@ -2,7 +2,7 @@
 # the package's own scripts.
 # shellcheck shell=bash
 
-need config/conf config/conf-faults core/act core/cli core/log core/paths core/put notes/claim
+need config/conf config/conf-faults core/act core/cli core/log core/paths notes/claim
 need notes/selftest-record
 
 declare -gA F # the facts: decide/facts.list
@@ -63,7 +63,7 @@ cmd_claim_changes_() {
 	[[ -z $changed ]] || return 0
 	changed=yes
 	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || {
-		put_folder "$STATE" && put_lines "$due"
+		act_put_folder "$STATE" && act_put "$due"
 	}
 }
 

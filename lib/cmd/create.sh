@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
-need core/act core/apart core/cli core/clock core/log core/paths core/quantity notes/claim
-need notes/memory-floor observe/device world/disk world/disk-name world/md world/md-blocks
-need world/ramdisk world/ramdisk-device world/ramdisk-zram world/systemd
+need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor
+need observe/device world/disk world/disk-name world/md world/md-blocks world/ramdisk
+need world/ramdisk-device world/ramdisk-zram world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -256,7 +256,7 @@ create_end() { # EXIT-CODE
 	trap '' INT TERM HUP
 	((${#UNDO[@]} == 0)) || {
 		log_error "$NAME: failed; taking back what was done"
-		apart act_undo_all
+		act_apart act_undo_all
 	}
 	exit "$1"
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/guard act/history act/transitions act/witness-update config/conf-need
-need core/act core/cli core/log core/paths core/put observe/facts observe/static
+need core/act core/cli core/log core/paths observe/facts observe/static
 
 declare -gA F # the facts: decide/facts.list
 
@@ -30,7 +30,7 @@ cmd_detach() {
 	guard_release "$NAME"
 	guard_give_back "$NAME"
 	# Or hot-plug would make a new one. Until here the lock has kept it away.
-	[[ -n $DRY_RUN ]] || put_lines "$RUN/$NAME.detached"
+	[[ -n $DRY_RUN ]] || act_put "$RUN/$NAME.detached"
 	history_look
 	exec {ARRAY_LOCK}>&-
 	transitions_tell "$NAME"

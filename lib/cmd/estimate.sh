@@ -1,11 +1,11 @@
 # ramraid estimate: how much memory a RAM leg with these data would take.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
-need core/spread notes/memory-floor observe/static report/estimate world/disk world/kernels
-need world/ramdisk world/ramdisk-note world/ramdisk-zram world/sample world/zram-pages
+need config/conf config/conf-faults config/conf-need core/act core/bounded core/cli core/json
+need core/log core/paths core/quantity core/ranges core/spread notes/memory-floor observe/device
+need observe/static report/estimate world/disk world/kernels world/ramdisk world/ramdisk-note
+need world/ramdisk-zram world/sample world/zram-pages
 # Others need these later, when an upgrade of the package may have taken them away.
-need config/conf-faults core/put core/ranges observe/device
 
 declare -gA F # the facts: decide/facts.list
 declare -gA ESTIMATE ESTIMATE_SUM ESTIMATE_SQUARES

@@ -1,7 +1,7 @@
 # ramraid list: one line for each array, for people and for scripts.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths core/quantity core/words decide/health world/disk
+need config/conf core/cli core/log core/paths core/quantity core/text decide/health world/disk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -78,13 +78,13 @@ list_table_() {
 	local row fields width=() i
 	rows=($'NAME\tSTATE\tDEVICE\tLEGS\tRAM\tSIZE' "${rows[@]}")
 	for row in "${rows[@]}"; do
-		IFS=$'\t' words_split fields "$row"
+		IFS=$'\t' text_split fields "$row"
 		for i in "${!fields[@]}"; do
 			((${#fields[i]} <= ${width[i]-0})) || width[i]=${#fields[i]}
 		done
 	done
 	for row in "${rows[@]}"; do
-		IFS=$'\t' words_split fields "$row"
+		IFS=$'\t' text_split fields "$row"
 		for i in 0 1 2 3 4; do printf '%-*s  ' "${width[i]}" "${fields[i]}"; done
 		printf '%s\n' "${fields[5]}"
 	done

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 
 need act/array-lock act/forget act/guard act/hand-made-drop act/hotplug act/witness-update
-need config/conf config/conf-faults config/conf-need core/act core/apart core/cli core/log
-need core/paths gate/dependents notes/adopted notes/claim notes/releasing observe/facts
-need observe/hand-made observe/static world/disk-name world/md world/md-state world/ramdisk-note
+need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
+need gate/dependents notes/adopted notes/claim notes/releasing observe/facts observe/hand-made
+need observe/static world/disk-name world/md world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -219,7 +219,7 @@ release_ram_() {
 
 release_end() { # EXIT-CODE
 	trap '' INT TERM HUP
-	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || apart release_not_begun_
+	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || act_apart release_not_begun_
 	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, \
 and what was done stays. To go on: ramraid release $NAME; to keep the mirror: \
 ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"

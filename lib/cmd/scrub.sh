@@ -1,7 +1,7 @@
 # ramraid scrub: has md compare the legs of a running array.
 # shellcheck shell=bash
 
-need act/array-lock act/notify config/conf-faults config/conf-need core/apart core/cli core/log
+need act/array-lock act/notify config/conf-faults config/conf-need core/act core/cli core/log
 need core/paths observe/device observe/static report/progress-line world/md world/md-check
 
 declare -gA F # the facts: decide/facts.list
@@ -71,7 +71,7 @@ scrub_look() {
 
 scrub_interrupted() {
 	trap '' INT TERM HUP
-	apart md_check_end "${F[array.md]}"
+	act_apart md_check_end "${F[array.md]}"
 	progress_line_end "$PROGRESS_SHOWN"
 	log_notice "$NAME: interrupted; md compares no more. Again: ramraid scrub $NAME"
 	exit "$EX_TRY_AGAIN"

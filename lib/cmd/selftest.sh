@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/selftest act/selftest-place act/selftest-writer config/conf
-need config/conf-keys core/apart core/cli core/clock core/log core/paths notes/claim
+need config/conf-keys core/act core/cli core/clock core/log core/paths notes/claim
 need notes/selftest-record world/kernels world/loop-device world/md world/systemd
 
 readonly SELFTEST_USAGE='usage: ramraid selftest [--rounds=N] [--once] [--clean]
@@ -164,6 +164,6 @@ cmd_selftest_end_() {
 	# What is cleaned in a shell of its own must not wait for this one.
 	[[ -z ${SELFTEST_ALIVE-} ]] || exec {SELFTEST_ALIVE}>&-
 	SELFTEST_ALIVE=''
-	apart selftest_place_hurry selftest_place_clean || ((code != 0)) || code=$EX_FAILED
+	act_apart selftest_place_hurry selftest_place_clean || ((code != 0)) || code=$EX_FAILED
 	exit "$code"
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/transitions act/verify
-need act/witness-update cmd/wait config/conf-need core/act core/apart core/cli core/log core/paths
+need act/witness-update cmd/wait config/conf-need core/act core/cli core/log core/paths
 need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts
 need observe/scan observe/static world/disk world/md world/ramdisk world/systemd
 
@@ -182,7 +182,7 @@ start_here() { # NAME
 
 start_interrupted() { # NAME
 	trap '' TERM INT
-	apart start_leave_ "$1"
+	act_apart start_leave_ "$1"
 	# systemd runs no ExecStop= for a unit that never became active.
 	if systemd_is_unit && start_was_never_up_ "$1"; then
 		log_notice "$1: interrupted before anything could depend on it; stopping it"

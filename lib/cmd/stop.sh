@@ -3,9 +3,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act
-need core/cli
-need core/clock core/lock core/log core/number core/paths decide/health notes/contents observe/facts
-need observe/static world/disk world/md world/openers world/ramdisk world/systemd
+need core/cli core/clock core/lock core/log core/paths core/text decide/health notes/contents
+need observe/facts observe/static world/disk world/md world/openers world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -114,7 +113,7 @@ stop_array() {
 stop_end_start_() {
 	local pid=${MAINPID-} ours=() theirs=()
 	systemd_is_unit || return 0
-	number_or pid 0
+	text_number_or pid 0
 	((pid > 1 && pid != $$)) || return 0
 	{
 		mapfile -t theirs <"$PROC/$pid/cgroup" && mapfile -t ours <"$PROC/self/cgroup"

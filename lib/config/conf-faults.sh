@@ -2,7 +2,7 @@
 # may be read at all.
 # shellcheck shell=bash
 
-need config/conf config/conf-keys core/log core/paths core/words world/disk world/disk-name
+need config/conf config/conf-keys core/log core/paths core/text world/disk world/disk-name
 
 # Key → what to write.
 # keys.list: made by "make keys" from that file, up to the line that ends it
@@ -152,7 +152,7 @@ conf_faults_files() {
 conf_faults_file_ok() { # FILE
 	local type owner mode bytes
 	[[ -n ${CONF_FILES[$1]-} ]] || conf_faults_files "$1"
-	IFS=: words_into "${CONF_FILES[$1]-}" type owner mode bytes
+	IFS=: text_into "${CONF_FILES[$1]-}" type owner mode bytes
 	case $type in
 	'regular file' | 'regular empty file') ;;
 	'') conf_faults_add "$1: cannot be read" && return 1 ;;

@@ -2,7 +2,7 @@
 # array was started with.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/put
+need config/conf core/act core/log core/paths
 
 # conf_need NAME: conf_load, or the end of the program with its errors.
 conf_need() {
@@ -30,7 +30,7 @@ conf_need_notes_() {
 conf_need_keep() {
 	paths_run
 	[[ ! -e $RUN/$1.released ]] || rm -f "$RUN/$1.released"
-	put_lines "$RUN/$1.started" "UUID=${CONF[UUID]}" "RAM=${CONF[RAM]}" \
+	act_put "$RUN/$1.started" "UUID=${CONF[UUID]}" "RAM=${CONF[RAM]}" \
 		"RESCUE=${CONF[RESCUE]}" \
 		"NOTIFY=${CONF[NOTIFY]}" "WITNESS_COPY=${CONF[WITNESS_COPY]}" \
 		"${MEMBERS[@]/#/MEMBER=}"

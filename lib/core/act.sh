@@ -1,7 +1,9 @@
-# The one door through which every change to the system goes, and the way back.
+# The one door through which every change to the system goes: commands and files, said first, and
+# with --dry-run only said; notes and drop-ins; the way back; and a shell of its own for what a trap
+# calls.
 # shellcheck shell=bash
 
-need core/log core/put
+need core/log
 
 DRY_RUN=${DRY_RUN-}
 
@@ -55,7 +57,7 @@ act_text() {
 		return 0
 	fi
 	log_info "+ write $file"
-	put_folder "${file%/*}" || return 1
+	act_put_folder "${file%/*}" || return 1
 	[[ ! -e $temporary && ! -L $temporary ]] || return 1
 	# Never through a file or a link that is there; and what others may not read they never may,
 	# not even for a moment.
@@ -113,3 +115,46 @@ act_undo_all() {
 	done
 	UNDO=()
 }
+
+# Lines into a note below /run, or a drop-in, not said beforehand and without --dry-run: who calls
+# looks whether it is one. Where that can't be written, bash says so in its own words, with a line
+# of the program; here it is said in ours, with the reason.
+# act_put FILE [LINE…]: FILE is these lines from now on; without any it is empty.
+# act_put_more FILE LINE…: they come after what is in it. Both return 1 when that can't be written.
+act_put() {
+	local file=$1
+	shift
+	act_put_try_ act_put_over_ "$@"
+}
+act_put_more() {
+	local file=$1
+	shift
+	act_put_try_ act_put_after_ "$@"
+}
+
+# act_put_folder FOLDER: makes it, with those above it. Returns 1 when that can't be.
+act_put_folder() {
+	local why
+	[[ ! -d $1 ]] || return 0
+	why=$(mkdir -p -- "$1" 2>&1) && return
+	log_error "the folder $1 can't be made: ${why##*: }"
+	return 1
+}
+
+# Again, to hear why not: a process only where it has failed.
+act_put_try_() { # FUNCTION LINE…
+	local why
+	"$@" 2>/dev/null && return
+	why=$("$@" 2>&1) && return
+	log_error "$file can't be written: ${why##*: }"
+	return 1
+}
+act_put_over_() { if (($# > 0)); then printf '%s\n' "$@" >"$file"; else : >"$file"; fi; }
+act_put_after_() { printf '%s\n' "$@" >>"$file"; }
+
+# act_apart COMMAND…: runs COMMAND, a function, in a shell of its own, and returns its status. What
+# it sets is lost. Whoever runs functions of ours from a trap calls them by this: in a trap, bash
+# gives every "return" without a number the status from before the trap, also in the functions that
+# the trap calls (bash(1), return; get_exitstat() in bash's builtins/common.c; tests/unit/cli.bats).
+# Then what has succeeded counts as failed, and the rest is left undone.
+act_apart() { ("$@"); }

@@ -4,7 +4,7 @@
 # again.
 # shellcheck shell=bash
 
-need core/number core/paths core/words
+need core/paths core/text
 
 BOUNDED=5          # seconds that a device has to answer
 BOUNDED_SILENT=124 # what timeout(1) ends with
@@ -58,7 +58,7 @@ bounded_is_silent() {
 	bounded_file_ "$1"
 	[[ -e $file ]] || return 1
 	{ read -r pid start <"$file"; } 2>/dev/null || return 1
-	number_or pid 0
+	text_number_or pid 0
 	bounded_process_began "$pid" && [[ $BEGAN == "$start" ]] && return 0
 	rm -f -- "$file"
 	return 1
@@ -82,8 +82,8 @@ bounded_process_began() {
 	local text='' words
 	{ read -r -d '' text <"/proc/$1/stat"; } 2>/dev/null || [[ -n $text ]] || return 1
 	# The name may hold anything.
-	words_split words "${text##*) }"
+	text_split words "${text##*) }"
 	[[ ${words[0]-} != [ZX] && -n ${words[19]-} ]] || return 1
 	BEGAN=${words[19]}
-	number_or BEGAN 0
+	text_number_or BEGAN 0
 }

@@ -1,5 +1,7 @@
-# What the verbs share on the command line: options, array names, root, and the lock.
+# The command line: which verbs there are, and what they share, options, array names, root, and the
+# question before something is lost.
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # lib is the program's
 
 need core/act core/log core/paths
 
@@ -134,4 +136,27 @@ cli_wrong() {
 cli_root() {
 	((EUID == 0)) || [[ -n $ROOT ]] ||
 		die 'only root can do this; try: sudo ramraid …' "$EX_FAILED"
+}
+
+# cli_find_verb VERB: sets VERB_FILE to what has to be needed for it. Returns 1 when there is no
+# such verb.
+cli_find_verb() {
+	for VERB_FILE in "cmd/$1" "cmd/internal/$1"; do
+		[[ -z $1 || $1 == *[!a-z]* || ! -r $lib/$VERB_FILE.sh ]] || return 0
+	done
+	VERB_FILE=''
+	return 1
+}
+
+# cli_unknown_verb VERB: prints the complaint about it.
+cli_unknown_verb() {
+	local SUGGESTION file verbs=()
+	need core/suggest
+	for file in "$lib"/cmd/*.sh; do
+		file=${file##*/}
+		verbs+=("${file%.sh}")
+	done
+	suggest "$1" "${verbs[@]}"
+	printf 'unknown verb "%s"; %s"ramraid --help" lists them\n' "$1" \
+		"${SUGGESTION:+did you mean \"$SUGGESTION\"? }"
 }

@@ -2,7 +2,7 @@
 # kernel outlives whoever has started it, and would keep the others away for ever.
 # shellcheck shell=bash
 
-need core/bounded core/number
+need core/bounded core/text
 
 # lock_take VARIABLE FILE [FLOCK-OPTION…]: sets VARIABLE to a descriptor that holds a lock on FILE
 # until it is closed. Returns 1 when flock(1) does not get it, and 2 when FILE can't be opened.
@@ -47,7 +47,7 @@ lock_holder() {
 	local began BEGAN
 	HOLDER='' HOLDER_WORK=''
 	{ read -r HOLDER began HOLDER_WORK <"$1"; } 2>/dev/null || :
-	number_or HOLDER ''
+	text_number_or HOLDER ''
 	[[ -n $HOLDER && $HOLDER != "$$" ]] && bounded_process_began "$HOLDER" &&
 		[[ $BEGAN == "$began" ]] || HOLDER=''
 }

@@ -20,8 +20,8 @@ readonly LOCKS=$RUN/.locks
 # boot may both find that it is not: which of them makes it does not matter.
 paths_run() {
 	[[ ! -d $LOCKS ]] || return 0
-	need core/put
-	put_folder "$RUN" && { mkdir -m 700 "$LOCKS" 2>/dev/null || put_folder "$LOCKS"; }
+	need core/act
+	act_put_folder "$RUN" && { mkdir -m 700 "$LOCKS" 2>/dev/null || act_put_folder "$LOCKS"; }
 }
 readonly CLAIMS=$ROOT/etc/mdadm/mdadm.conf.d
 readonly BOOT=$ROOT/boot

@@ -1,5 +1,5 @@
-# Quantities: what they mean as config/conf.sh lets them be written, and how they are shown to
-# people.
+# Quantities: what they mean as config/conf.sh lets them be written, how they are shown to people,
+# and how far something is, in words and as a bar.
 # shellcheck shell=bash
 
 readonly UNITS_MOST=999999999999999999 # bytes: more than there is, and no sum of two such overflows
@@ -48,4 +48,26 @@ quantity_show_seconds() {
 	else
 		printf '%ds\n' "$s"
 	fi
+}
+
+# quantity_show_progress DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second → "34.5%
+# done, 120 MiB/s, 2min 5s left"
+quantity_show_progress() {
+	local done=$1 total=$2 rate=$3 left='' tenths
+	((total > 0)) || {
+		printf 'starting\n'
+		return
+	}
+	tenths=$((done * 1000 / total))
+	((rate == 0)) || left=", $(quantity_show_seconds $(((total - done) / 2 / rate))) left"
+	printf '%d.%d%% done, %d MiB/s%s\n' $((tenths / 10)) $((tenths % 10)) $((rate / 1024)) \
+		"$left"
+}
+
+# quantity_show_bar DONE TOTAL: "[=====>      ]", 30 cells
+quantity_show_bar() {
+	local cells=30 full=0 bar
+	(($2 == 0)) || full=$(($1 * cells / $2))
+	printf -v bar '%*s' "$full" ''
+	printf '[%s%*s]\n' "${bar// /=}" $((cells - full)) ''
 }

@@ -1,13 +1,13 @@
 # Which files and folders are root's alone.
 # shellcheck shell=bash
 
-need core/paths core/words
+need core/paths core/text
 
 # trust_why_not PATH: prints why somebody else than root could change what is found there: a part of
 # the path that is not root's (in tests: our own), or that others may write to. A sticky bit does
 # not help: whoever may write to the folder may have made what is in it. Nor does what the FUSE file
-# system of a user says of itself, or that of a disk that a user has plugged in. Nothing when all that
-# there is of it is root's.
+# system of a user says of itself, or that of a disk that a user has plugged in. Nothing when all
+# that there is of it is root's.
 trust_why_not() {
 	local rest=${1#"$ROOT"} at=$ROOT part links=0 owner mode name parts=("$ROOT/")
 	# Before it is asked anything: its server need not answer.
@@ -46,8 +46,8 @@ trust_why_not() {
 	done < <(stat --printf='%u:%a:%n\n' -- "${parts[@]}")
 }
 
-# trust_served_ PATH…: returns 1, having printed why, when one of these is in a FUSE file system that
-# somebody else than root serves: what that says of owners and modes is what the server likes.
+# trust_served_ PATH…: returns 1, having printed why, when one of these is in a FUSE file system
+# that somebody else than root serves: what that says of owners and modes is what the server likes.
 # user_id= is the word of the kernel, and comes last in the line (fuse_show_options() in linux
 # fs/fuse/inode.c); blanks in names that a user chooses are \040 there.
 trust_served_() {
@@ -57,7 +57,7 @@ trust_served_() {
 		[[ $line =~ \ -\ fuse(blk)?(\.[^ ]*)?\ .*[\ ,]user_id=([0-9]{1,10}) ]] || continue
 		user=${BASH_REMATCH[3]}
 		((user != 0)) || continue
-		words_into "$line" _ _ _ _ target
+		text_into "$line" _ _ _ _ target
 		printf -v target '%b' "$target"
 		for path; do
 			[[ $path/ == "$ROOT$target"/* ]] || continue
@@ -69,8 +69,8 @@ trust_served_() {
 
 # trust_brought_ PATH…: returns 1, having printed why, when one of these is in a file system that a
 # user has had mounted: by udisks, or as fstab lets users (user, users). Owners and modes are those
-# that the disk says, and anybody may bring one. libmount writes down who it was (utab; in blanks \040
-# as above); mounts of fstab by root and by systemd do not have that.
+# that the disk says, and anybody may bring one. libmount writes down who it was (utab; in blanks
+# \040 as above); mounts of fstab by root and by systemd do not have that.
 trust_brought_() {
 	local line lines=() who target path
 	{ mapfile -t lines <"$ROOT/run/mount/utab"; } 2>/dev/null || :

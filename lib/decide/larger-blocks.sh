@@ -2,7 +2,7 @@
 # larger, 4096 bytes instead of 512? Only what is known to bear it does.
 # shellcheck shell=bash
 
-need core/number core/words
+need core/text
 
 readonly LARGER_BLOCKS=4096
 
@@ -12,8 +12,8 @@ larger_blocks_why_not() {
 	local line where kind bytes
 	(($# > 0)) || printf 'nothing is known of what is on it\n'
 	for line; do
-		words_into "$line" where kind bytes
-		number_or bytes 0
+		text_into "$line" where kind bytes
+		text_number_or bytes 0
 		larger_blocks_one_
 	done
 }
@@ -72,8 +72,8 @@ of which that is not known" ;;
 larger_blocks_what() {
 	local line where kind bytes words=''
 	for line; do
-		words_into "$line" where kind bytes
-		number_or bytes 0
+		text_into "$line" where kind bytes
+		text_number_or bytes 0
 		case $kind in
 		blank) kind='nothing' ;;
 		crypto_LUKS) kind='a LUKS container' ;;

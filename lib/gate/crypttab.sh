@@ -3,7 +3,7 @@
 # until the array has stopped. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of gate/dependents.sh
 
-need config/conf core/log core/paths core/put gate/dependents gate/rescue-mount world/systemd
+need config/conf core/act core/log core/paths gate/dependents gate/rescue-mount world/systemd
 
 # crypttab: sorts the containers in which disk legs lie into legs (with what systemd asks for at
 # boot), byhand (noauto), and sets patient if nothing else of the boot waits for one of them
@@ -77,10 +77,10 @@ crypttab_print_legs() {
 # crypttab_write_leg FOLDER NAME leg|byhand UNIT
 crypttab_write_leg() {
 	local file=$1/ramraid@$2.service.d/50-crypt.conf
-	put_folder "${file%/*}" || return
+	act_put_folder "${file%/*}" || return
 	[[ -e $file ]] ||
-		put_lines "$file" \
+		act_put "$file" \
 			'# A disk leg is in it (MEMBER in ramraid.conf(5)). What /etc/crypttab says noauto of is opened by a person, or not at all.' '[Unit]' || return
-	[[ $3 == byhand ]] || put_more "$file" "Wants=$4" || return
-	put_more "$file" "After=$4"
+	[[ $3 == byhand ]] || act_put_more "$file" "Wants=$4" || return
+	act_put_more "$file" "After=$4"
 }

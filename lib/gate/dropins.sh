@@ -2,7 +2,7 @@
 # (gate/dependents.sh). Quick, and never fatal.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/put core/quantity gate/crypttab gate/dependents
+need config/conf core/act core/log core/paths core/quantity gate/crypttab gate/dependents
 
 declare -gA F # the facts: decide/facts.list
 
@@ -66,7 +66,7 @@ dropins_writable_() { # PATH
 # long a device may take.
 dropins_unit_() {
 	local folder=$1/$4.d
-	put_folder "$folder" || return
+	act_put_folder "$folder" || return
 	case $3 in
 	opened) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" infinity ;;
 	# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout=
@@ -79,11 +79,11 @@ dropins_unit_() {
 # dropins_dropin FOLDER NAME SECTION LINE: one more line for the array's own unit.
 dropins_dropin() {
 	local file=$1/ramraid@$2.service.d/50-rescue.conf
-	put_folder "${file%/*}" || return
+	act_put_folder "${file%/*}" || return
 	[[ -e $file ]] ||
-		put_lines "$file" \
+		act_put "$file" \
 			'# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).' || return
-	put_more "$file" "$3" "$4"
+	act_put_more "$file" "$3" "$4"
 }
 
 # dropins_nested_ FOLDER NAME: a disk leg that is an array of ours itself is started before, and
@@ -93,11 +93,11 @@ dropins_nested_() {
 	for member in "${MEMBERS[@]}"; do
 		inner=$(dropins_inner_ "$member")
 		[[ -n $inner && $inner != "$2" ]] || continue
-		put_folder "${file%/*}" || return
+		act_put_folder "${file%/*}" || return
 		[[ -e $file ]] ||
-			put_lines "$file" \
+			act_put "$file" \
 				'# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).' '[Unit]' || return
-		put_more "$file" "Wants=ramraid@$inner.service" "After=ramraid@$inner.service" ||
+		act_put_more "$file" "Wants=ramraid@$inner.service" "After=ramraid@$inner.service" ||
 			return
 	done
 }
@@ -129,8 +129,8 @@ dropins_network_() {
 some and not of others: it does not wait for the network. Write it for all, or for none"
 		return 0
 	}
-	put_folder "${file%/*}" &&
-		put_lines "$file" \
+	act_put_folder "${file%/*}" &&
+		act_put "$file" \
 			'# All that is on it is marked _netdev in fstab and crypttab: its disks come over the network.' \
 			'[Unit]' 'Wants=network-online.target remote-fs-pre.target' \
 			'After=network-online.target remote-fs-pre.target'
@@ -142,8 +142,8 @@ some and not of others: it does not wait for the network. Write it for all, or f
 dropins_shutdown() {
 	local target
 	for target in poweroff reboot halt kexec; do
-		put_folder "$1/$target.target.d" || return
-		put_lines "$1/$target.target.d/50-ramraid.conf" \
+		act_put_folder "$1/$target.target.d" || return
+		act_put "$1/$target.target.d/50-ramraid.conf" \
 			'# An array may have to be saved from memory first: SHUTDOWN in ramraid-concepts(7).' '[Unit]' JobTimeoutSec=4h
 	done
 }
@@ -161,9 +161,9 @@ dropins_holds_watcher() {
 dropins_watcher() {
 	local folder=$1/mdmonitor.service.d units=()
 	shift
-	put_folder "$folder" || return
+	act_put_folder "$folder" || return
 	units=("${@/#/After=ramraid@}")
-	put_lines "$folder/50-ramraid.conf" \
+	act_put "$folder/50-ramraid.conf" \
 		'# Mirrors that have no RAM leg yet, or no more, are nothing to mail of: EVENTS in ramraid.conf(5).' \
 		'[Unit]' Conflicts=shutdown.target Before=shutdown.target "${units[@]/%/.service}"
 }
@@ -185,19 +185,19 @@ dropins_deactivator() {
 	[[ -s $file ]] || return 0 # it is not there, or masked
 	while IFS= read -r line; do [[ $line != ExecStop=?* ]] || stops+=("$line"); done <"$file"
 	((${#stops[@]} > 0)) || return 0
-	put_folder "$folder/blk-availability.service.d" &&
-		put_folder "$folder/mdmonitor.service.d" || return
-	put_lines "$folder/blk-availability.service.d/50-ramraid.conf" \
+	act_put_folder "$folder/blk-availability.service.d" &&
+		act_put_folder "$folder/mdmonitor.service.d" || return
+	act_put "$folder/blk-availability.service.d/50-ramraid.conf" \
 		"# Of arrays with a leg in RAM, that is taken out before: \
 SHUTDOWN in ramraid-concepts(7). The other lines are those of $file." \
 		'[Service]' ExecStop= "ExecStop=ramraid yield -- $*" "${stops[@]}"
-	put_lines "$folder/mdmonitor.service.d/50-ramraid-lvm.conf" \
+	act_put "$folder/mdmonitor.service.d/50-ramraid-lvm.conf" \
 		'# The RAM legs that it lets go are nothing to mail of.' '[Unit]' \
 		After=blk-availability.service
 }
 
 dropins_unit_put_() { # FILE NAME
-	put_lines "$1" "# It is on the array $2. Requires, \
+	act_put "$1" "# It is on the array $2. Requires, \
 because without the array it can only wait in vain; whether a missing RAM leg lets" \
 		"# it start is decided by WAIT and ON_TIMEOUT: \
 ramraid@$2.service fails only if it must not start." \
@@ -205,7 +205,7 @@ ramraid@$2.service fails only if it must not start." \
 }
 
 dropins_device_put_() { # FILE NAME SECONDS
-	put_lines "$1" "# It appears when ramraid@$2.service has started the array, \
+	act_put "$1" "# It appears when ramraid@$2.service has started the array, \
 which may take as long as its own time-outs allow." \
 		'[Unit]' "JobRunningTimeoutSec=$3"
 }

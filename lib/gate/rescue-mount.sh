@@ -3,7 +3,7 @@
 # that waits for this one. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 
-need config/conf core/log core/put core/words gate/dependents gate/dropins
+need config/conf core/act core/log core/text gate/dependents gate/dropins
 
 # rescue_mount_other: a line of fstab, the caller's, that is not on the array. Would a rescue image
 # be written there? Not to another machine.
@@ -126,11 +126,11 @@ at a shutdown it is unmounted first, and the RAM leg can't be saved there"
 rescue_mount_write_saves() {
 	local line words code=0
 	for line in "${GATE_SAVES[@]}"; do
-		words_split words "$line"
+		text_split words "$line"
 		rescue_mount_write_saves_ "$1" "${words[@]}" || code=1
 	done
 	for line in "${GATE_COPIES[@]}"; do
-		words_split words "$line"
+		text_split words "$line"
 		rescue_mount_write_copies_ "$1" "${words[@]}" || code=1
 	done
 	return "$code"
@@ -155,7 +155,7 @@ rescue_mount_write_copies_() {
 	local unit file=$1/ramraid@$2.service.d/50-witness.conf folder=$1 name=$2
 	shift 2
 	for unit; do ! rescue_mount_leads_to_ "$folder" "$unit" "$name" || return 0; done
-	put_folder "${file%/*}" && put_lines "$file" \
+	act_put_folder "${file%/*}" && act_put "$file" \
 		'# The second copy of the record of the last run may lie there (WITNESS_COPY in ramraid.conf(5)).' '[Unit]' "${@/#/After=}"
 }
 
@@ -165,8 +165,8 @@ rescue_mount_write_writable() {
 	shift
 	paths=("${@/#/-}")
 	for unit in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-memory@; do
-		put_folder "$folder/$unit.service.d" &&
-			put_lines "$folder/$unit.service.d/50-ramraid-witness.conf" \
+		act_put_folder "$folder/$unit.service.d" &&
+			act_put "$folder/$unit.service.d/50-ramraid-witness.conf" \
 				'# The second copy of the record of the last run (WITNESS_COPY in ramraid.conf(5)).' '[Service]' "ReadWritePaths=${paths[*]}" || return
 	done
 }

@@ -2,7 +2,7 @@
 # $RUN/NAME.copy.
 # shellcheck shell=bash
 
-need core/clock core/number core/paths
+need core/clock core/paths core/text
 
 # copy_state_bytes FOLDER: sets COPY_DONE to the bytes copied so far.
 copy_state_bytes() {
@@ -11,7 +11,7 @@ copy_state_bytes() {
 	for file in "$1"/done.*; do
 		bytes=0 # no worker has got so far, or one is just writing it
 		{ read -r bytes <"$file"; } 2>/dev/null || :
-		number_or bytes 0
+		text_number_or bytes 0
 		COPY_DONE=$((COPY_DONE + bytes))
 	done
 }
@@ -28,9 +28,9 @@ copy_state() {
 		read -r TOTAL <"$folder/size" && read -r begin <"$folder/begin" &&
 			read -r pid <"$folder/pid"
 	} 2>/dev/null || :
-	number_or TOTAL 0
-	number_or begin "$NOW"
-	number_or pid ''
+	text_number_or TOTAL 0
+	text_number_or begin "$NOW"
+	text_number_or pid ''
 	copy_state_bytes "$folder"
 	DONE=$((COPY_DONE / 512)) TOTAL=$((TOTAL / 512))
 	COPY_SECONDS=$((NOW - begin))

@@ -2,7 +2,7 @@
 # members, in $RUN/NAME.members, and when one was put back by itself, in $RUN/NAME.returns.
 # shellcheck shell=bash
 
-need core/clock core/number core/paths core/put
+need core/act core/clock core/paths core/text
 
 declare -gA F # the facts: decide/facts.list
 
@@ -40,7 +40,7 @@ departures_bouncing_() {
 	clock_uptime
 	while read -r when dev; do
 		[[ $dev == /* ]] || continue
-		number_or when "$UPTIME"
+		text_number_or when "$UPTIME"
 		((UPTIME - when >= DEPARTURES_WINDOW)) || count["$dev"]=$((${count["$dev"]-0} + 1))
 	done <"$RUN/${F[name]}.returns"
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -56,7 +56,7 @@ departures_note_return() {
 	local UPTIME
 	[[ ${F[mend]-} == yes ]] || return 0
 	clock_uptime
-	put_more "$RUN/${F[name]}.returns" "$UPTIME ${F[leg.$1.dev]}"
+	act_put_more "$RUN/${F[name]}.returns" "$UPTIME ${F[leg.$1.dev]}"
 }
 
 # departures_note_members: the numbers of the disks that are in the array now, for the next look;
@@ -70,7 +70,7 @@ departures_note_members() {
 		departures_number "${F[leg.$i.node]}"
 		[[ -z $NUMBER || " $new " == *" $NUMBER "* ]] || new+="${new:+ }$NUMBER"
 	done
-	[[ $new == "$before" ]] || put_lines "$RUN/${F[name]}.members" "$new"
+	[[ $new == "$before" ]] || act_put "$RUN/${F[name]}.members" "$new"
 }
 
 # departures_number NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when

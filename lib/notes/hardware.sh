@@ -9,7 +9,7 @@
 # with "+" between those of the disks that a leg lies on; PATH and SERIAL are udev's ID_PATH and
 # ID_SERIAL, "-" for none.
 
-need config/conf core/act core/log core/paths core/words world/disk
+need config/conf core/act core/log core/paths core/text world/disk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -126,12 +126,12 @@ hardware_judge() {
 	mapfile -t lines <"$STATE/${F[name]}.hardware"
 	for line in "${lines[@]}"; do
 		[[ $line == *' '*' '*' '* ]] || continue
-		words_split was "$line"
+		text_split was "$line"
 		[[ ${was[0]} == ram=* ]] || buses+="${was[1]} "
 		[[ ${was[0]} != "$key" ]] || before=${line#* }
 	done
 	hardware_of "${F[$leg.node]}"
-	words_split now "$HARDWARE"
+	text_split now "$HARDWARE"
 	if [[ $key == blank ]]; then
 		[[ $buses == ' ' || $buses == *" ${now[0]} "* ||
 			! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || {
@@ -140,7 +140,7 @@ and it is on $(hardware_words_ "${now[@]}")"
 			F[$leg.alien]=${now[0]}
 		}
 	elif [[ -n $before && $before != "$HARDWARE" ]]; then
-		words_split was "$before"
+		text_split was "$before"
 		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), \
 and is on $(hardware_words_ "${now[@]}")"
 		if [[ ${was[0]} != "${now[0]}" ]]; then

@@ -3,7 +3,7 @@
 # device takes no memory.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/put core/quantity world/ramdisk world/systemd
+need config/conf core/act core/log core/paths core/quantity world/ramdisk world/systemd
 
 readonly MEMORY_LOOK=2 # seconds between two looks
 readonly MEMORY_SHORT=3
@@ -69,9 +69,9 @@ memory_floor_note() {
 	{ read -r MEMORY_NOTE && read -r MEMORY_WHY; } 2>/dev/null <"$RUN/$1.detached" || :
 	[[ $MEMORY_NOTE == @(memory|room|release|full) ]] || MEMORY_NOTE=person
 }
-memory_floor_note_given_up() { put_lines "$RUN/$1.detached" memory; }
-memory_floor_note_full() { put_lines "$RUN/$1.detached" full "$2"; }
-memory_floor_note_room() { put_lines "$RUN/$1.detached" room; }
+memory_floor_note_given_up() { act_put "$RUN/$1.detached" memory; }
+memory_floor_note_full() { act_put "$RUN/$1.detached" full "$2"; }
+memory_floor_note_room() { act_put "$RUN/$1.detached" room; }
 # memory_floor_has_given_up NAME: is it out for want of memory?
 memory_floor_has_given_up() {
 	local MEMORY_NOTE MEMORY_WHY
@@ -84,7 +84,7 @@ memory_floor_has_given_up() {
 memory_floor_arm() {
 	systemd_is_running || return 0
 	if [[ ${CONF[RAM]} != @(none|/*) ]] && ! memory_floor_is_off "${CONF[MEMORY_FLOOR]}"; then
-		put_lines "$RUN/$1.memory"
+		act_put "$RUN/$1.memory"
 		systemd_start_memory "$1" ||
 			log_warning "$1: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} is not looked at: \
 systemd did not start ramraid-memory@$1.service"

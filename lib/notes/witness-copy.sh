@@ -3,7 +3,7 @@
 # behind since.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/trust core/words
+need config/conf core/act core/log core/paths core/text core/trust
 
 declare -gA CONF F
 
@@ -18,7 +18,7 @@ witness_copy_find() {
 	# The table at once, and that of the first process: see disk_mounted_.
 	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
 	for rest in "${lines[@]}"; do
-		words_into "$rest" _ _ number _ target options
+		text_into "$rest" _ _ number _ target options
 		rest=${rest##* - } type=${rest%% *}
 		if [[ $target == / ]]; then
 			root=$number WITNESS_ROOT=$type

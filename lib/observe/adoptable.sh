@@ -4,9 +4,9 @@
 # leg and no ramdisk, or to nothing.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths core/progress core/words
-need notes/memory-floor observe/adoptable-zram observe/facts observe/hand-made observe/lasting-names
-need world/disk world/disk-name world/initramfs world/md world/md-leg world/md-state world/ramdisk
+need config/conf core/cli core/log core/paths core/quantity core/text notes/memory-floor
+need observe/adoptable-zram observe/facts observe/hand-made observe/lasting-names world/disk
+need world/disk-name world/initramfs world/md world/md-leg world/md-state world/ramdisk
 need world/ramdisk-device world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -94,7 +94,7 @@ adoptable_members_() {
 	ADOPT_KEPT=''
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		words_into "$line" leg state slot writemostly
+		text_into "$line" leg state slot writemostly
 		if facts_is_ram "$leg"; then
 			over=yes
 			if ramdisk_note_is_node "$leg"; then
@@ -129,7 +129,7 @@ adoptable_is_fast() {
 	local line LEGS leg state writemostly others=0 ok=''
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
-		words_into "$line" leg state _ writemostly
+		text_into "$line" leg state _ writemostly
 		if [[ $leg == "$1" ]]; then
 			[[ "$state $writemostly" == 'in_sync no' ]] || return 1
 			ok=yes
@@ -228,7 +228,7 @@ adoptable_work_() {
 if nobody is at it: echo idle >$folder/sync_action"
 	elif [[ $SYNC != idle ]]; then
 		adoptable_wrong "/dev/$ADOPT_MD: md is at work on it ($SYNC, \
-$(progress_text "$DONE" "$TOTAL" "$RATE"));" \
+$(quantity_show_progress "$DONE" "$TOTAL" "$RATE"));" \
 			"wait until that has ended: mdadm --wait /dev/$ADOPT_MD"
 	elif md_state_is_pending "$ADOPT_MD"; then
 		adoptable_wrong "/dev/$ADOPT_MD: its disks are not known to be equal, \

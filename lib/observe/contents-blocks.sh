@@ -3,7 +3,7 @@
 # Nothing is changed here, and no device is waited for longer than core/bounded.sh has it.
 # shellcheck shell=bash
 
-need core/bounded core/number core/paths core/words world/disk
+need core/bounded core/paths core/text world/disk
 
 readonly CONTENTS_BLOCKS_SAMPLES=16 # how many places of a device without a signature are read
 readonly CONTENTS_BLOCKS_SAMPLE=65536
@@ -96,7 +96,7 @@ contents_blocks_plain_() { # NODE KIND BYTES
 contents_blocks_xfs_() { # NODE
 	local text bytes=() code=0 block log
 	text=$(bounded "$DEV/$1" od -An -v -tu1 -j102 -N94 -w94 "$DEV/$1") || code=$?
-	words_split bytes "$text"
+	text_split bytes "$text"
 	((code == 0 && ${#bytes[@]} == 94)) || {
 		contents_blocks_add_ "/dev/$1" unreadable
 		return 0
@@ -132,11 +132,11 @@ contents_blocks_luks_() { # NODE VERSION
 			case $word$bytes in
 			[0-9]*:crypt | length:'(whole' | cipher:*) ;;
 			offset:* | length:*)
-				number_or bytes 1
+				text_number_or bytes 1
 				((bytes % 4096 == 0)) || least=512
 				;;
 			sector:*)
-				number_or bytes 0
+				text_number_or bytes 0
 				((bytes >= ${least:-bytes})) || least=$bytes
 				: "${least:=$bytes}"
 				;;
@@ -164,7 +164,7 @@ contents_blocks_volumes_() { # NODE
 	text=$(bounded "$DEV/$1" lvm pvs --noheadings --units b --nosuffix --options \
 		vg_name,pe_start,vg_extent_size --separator / "$DEV/$1") || code=$?
 	IFS=/ read -r group start extent < <(printf '%s\n' "${text// /}") || :
-	number_or start 1 && number_or extent 1
+	text_number_or start 1 && text_number_or extent 1
 	((code == 0)) || {
 		contents_blocks_add_ "/dev/$1" unreadable
 		return 0

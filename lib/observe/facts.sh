@@ -3,7 +3,7 @@
 # in observe/static.sh.
 # shellcheck shell=bash
 
-need config/conf core/number core/paths core/quantity observe/blank world/disk world/md-state
+need config/conf core/paths core/quantity core/text observe/blank world/disk world/md-state
 need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -184,7 +184,7 @@ facts_zram_() {
 facts_zram_full_() {
 	local percent=100 NUMBER
 	((${F[ram.data]} == 0)) || percent=$((${F[ram.taken]} * 100 / ${F[ram.data]}))
-	number_in "$SYS/block/${F[ram.node]}/size" 0
+	text_number_in "$SYS/block/${F[ram.node]}/size" 0
 	F[ram.full]="its data compress to $percent % ($(quantity_show_bytes "${F[ram.data]}") take \
 $(quantity_show_bytes "${F[ram.taken]}") of memory), and need more than its limit of \
 $(quantity_show_bytes "${F[ram.limit]}") (RAM_LIMIT); all of the leg would need up to \

@@ -2,7 +2,7 @@
 # is, and whether it is still the one that "adopt" has noted. Nothing is changed here.
 # shellcheck shell=bash
 
-need core/paths core/words notes/adopted world/disk world/md-state world/ramdisk world/ramdisk-note
+need core/paths core/text notes/adopted world/disk world/md-state world/ramdisk world/ramdisk-note
 need world/superblock
 
 # hand_made_find NAME MD: sets HAND_MADE to those among the members, with blanks between: every
@@ -34,7 +34,7 @@ hand_made_identity() {
 hand_made_find_left() {
 	local node RAM_PROVIDER RAM_NODE RAM_BYTES
 	HAND_MADE_LEFT=''
-	words_into "${ADOPTED[ramdisk]-}" node
+	text_into "${ADOPTED[ramdisk]-}" node
 	ramdisk_note_is_node "$node" && [[ -e $SYS/block/$node ]] || return 0
 	[[ $(hand_made_identity "$node") == "${ADOPTED[ramdisk]}" ]] || return 0
 	ramdisk_note_read "$1"

@@ -2,7 +2,7 @@
 # any configured disk, whose it is on kernels that do not say, our own copy.
 # shellcheck shell=bash
 
-need core/number core/paths notes/copy-state observe/facts world/disk world/md-state
+need core/paths core/text notes/copy-state observe/facts world/disk world/md-state
 need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -108,7 +108,7 @@ outside_joined() {
 		[[ $line == *' events='* ]] || continue
 		F[$leg.noted]=yes F[$leg.left_with]=${line#*" with="}
 		left=${line#*" events="} left=${left%% *}
-		number_or left 0 # damaged: nothing that it carries is honest
+		text_number_or left 0 # damaged: nothing that it carries is honest
 		((F[$leg.events] <= left)) || F[$leg.elsewhere]=yes
 	done
 }

@@ -3,7 +3,7 @@
 # or when it has been refused.
 # shellcheck shell=bash
 
-need core/log core/paths core/words decide/action notes/hardware observe/facts observe/outside
+need core/log core/paths core/text decide/action notes/hardware observe/facts observe/outside
 need world/disk world/disk-name world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -136,7 +136,7 @@ scan_tell_moved() {
 	for line in ${F[clones]}; do found+=("${line//:/ }"); done
 	((${#found[@]} > 0)) || return 0
 	for line in "${found[@]}"; do
-		words_into "$line" node uuid events
+		text_into "$line" node uuid events
 		text="/dev/$node carries a leg of it (events $events, \
 device UUID $uuid) and is no MEMBER"
 		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then

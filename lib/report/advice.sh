@@ -2,7 +2,7 @@
 # something goes on. From the facts alone.
 # shellcheck shell=bash
 
-need core/log core/progress core/words decide/action decide/health decide/leg decide/readd
+need core/log core/quantity core/text decide/action decide/health decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -264,8 +264,8 @@ advice_show() {
 		advice_line_ '  rescue image:' "${F[rescue.image]}"
 	fi
 	[[ ${F[array.sync]-idle} == idle ]] ||
-		SHOWN+="  ${F[array.sync]}: $(progress_bar "${F[array.done]}" "${F[array.total]}") \
-$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
+		SHOWN+="  ${F[array.sync]}: $(quantity_show_bar "${F[array.done]}" "${F[array.total]}") \
+$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
 	for kind in error warning; do
 		for ((i = 0; ; i++)); do
 			[[ -n ${F[conf.$kind.$i]-} ]] || break
@@ -310,7 +310,7 @@ advice_show_run_() {
 	local legs head='last run'
 	# Of one that runs, the record is of now.
 	[[ ${F[array.state]} != active ]] || head=record
-	words_split legs "${F[witness.legs]}"
+	text_split legs "${F[witness.legs]}"
 	if [[ -z ${F[witness.events]} ]]; then
 		SHOWN+="  $head: ${F[witness.why]}"$'\n'
 	elif ((${#legs[@]} == 0)); then

@@ -1,7 +1,7 @@
 # What a mirror and its legs read and write in a second, measured by fio, and how that is shown.
 # shellcheck shell=bash
 
-need core/json core/put
+need core/act core/json
 
 # A measurement is one word: random or sequential, and how many are under way at a time.
 readonly BENCH_TESTS=(random-1 random-8 random-32 sequential-4)
@@ -10,7 +10,8 @@ readonly BENCH_BAR=40
 declare -ga BENCH_ROLE=() BENCH_DEVICE=()
 # row by row: "array", "RAM leg", "disk leg 1" …; what is opened
 declare -gA BENCH=()
-# "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of one of them
+# "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of one
+# of them
 
 # bench_measure DIRECTION ROW TEST FILE SECONDS [FIO-OPTION…]: fills BENCH. Returns 1 when fio
 # fails, which then has said why.
@@ -90,7 +91,7 @@ bench_json() {
 # hundreds of times as fast as a hard disk.
 bench_svg() {
 	local row
-	put_lines "$3" || return
+	act_put "$3" || return
 	for ((row = 0; row < $2; row++)); do
 		printf '"%s" %s %s %s\n' "${BENCH_ROLE[row]}" "${BENCH["read $row random-1"]}" \
 			"${BENCH["read $row random-8"]}" "${BENCH["read $row random-32"]}"

@@ -2,7 +2,7 @@
 # (https://prometheus.io/docs/instrumenting/exposition_formats/), from the facts alone.
 # shellcheck shell=bash
 
-need core/words decide/health report/read-share report/states
+need core/text decide/health report/read-share report/states
 
 declare -gA F # the facts: decide/facts.list
 
@@ -114,7 +114,7 @@ metrics_leg_() {
 
 metrics_stat_() { # array|leg STAT LABEL TEXT…
 	local kind=ramraid_$1 stat
-	words_split stat "$2"
+	text_split stat "$2"
 	shift 2
 	((${#stat[@]} >= 7)) || return 0
 	metrics_sample "${kind}_reads_total" "${stat[0]}" "$@"

@@ -2,7 +2,7 @@
 # of its own, because the looks after each change of an array need it, and nothing of what acts.
 # shellcheck shell=bash
 
-need core/progress decide/health
+need core/quantity decide/health
 
 declare -gA F # the facts: decide/facts.list
 
@@ -10,7 +10,7 @@ declare -gA F # the facts: decide/facts.list
 only_copy_remedy() {
 	if [[ ${F[array.sync]} == recover ]]; then
 		printf 'A disk leg is being rebuilt from it: %s\n' \
-			"$(progress_text "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
+			"$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
 	elif health_disk_in_sync; then
 		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' \
 			"${F[name]}"

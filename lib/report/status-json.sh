@@ -3,7 +3,7 @@
 # what is not known is null.
 # shellcheck shell=bash
 
-need core/json core/words decide/health report/read-share
+need core/json core/text decide/health report/read-share
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,7 +27,7 @@ status_json() {
 	[[ $1 != whole ]] ||
 		ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
 	[[ $1 == misconfigured ]] || read_share_history
-	words_into "${F[array.stat]-}" reads _ _ _ writes
+	text_into "${F[array.stat]-}" reads _ _ _ writes
 	json_open '' object
 	json_text name "${F[name]}"
 	json_text state "$1"
@@ -73,7 +73,7 @@ status_json_legs_() {
 status_json_leg_() { # ROLE DEVICE KEY
 	local LEG reads sectors writes
 	health_leg "$3"
-	words_into "${F[$3.stat]}" reads _ sectors _ writes
+	text_into "${F[$3.stat]}" reads _ sectors _ writes
 	if [[ $1 == ram ]]; then
 		[[ $reads$writes != 00 ]] || reads='' writes='' # rapiddisk and brd count nothing
 	else
@@ -160,7 +160,7 @@ status_json_lately_() { # STATUS-WORD
 
 status_json_advice_() {
 	local legs kind i
-	words_split legs "${F[witness.legs]-}"
+	text_split legs "${F[witness.legs]-}"
 	if [[ -n ${F[witness.events]-} ]]; then
 		json_open last_run object
 		json_number disk_legs_in_sync ${#legs[@]}

@@ -1,7 +1,7 @@
 # Disks: what a configured path means now, its size, what sits on it, and whether it is free.
 # shellcheck shell=bash
 
-need core/bounded core/log core/paths core/words
+need core/bounded core/log core/paths core/text
 
 # disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb",
 # "md127"); returns 1 when there is none. Without a process: the link and the node that the kernel's
@@ -112,11 +112,11 @@ disk_below() {
 	path=$(readlink -m -- "$ROOT$1") NODE=''
 	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
 	for line in "${lines[@]}"; do
-		words_into "$line" _ _ _ _ target
+		text_into "$line" _ _ _ _ target
 		printf -v target '%b' "$target"
 		[[ ${path#"$ROOT"}/ == "${target%/}"/* && ${#target} -ge ${#best} ]] || continue
 		best=$target
-		words_into "${line#* - }" _ source
+		text_into "${line#* - }" _ source
 	done
 	[[ ${source-} == /* ]] && disk_find "$source"
 }
@@ -145,7 +145,7 @@ disk_is_mount() {
 # disk_sources_ "TYPE SOURCE OPTIONS": does the file system lie on one of the caller's these?
 disk_sources_() {
 	local type source path NODE
-	words_into "$1" type source
+	text_into "$1" type source
 	[[ $type == @(btrfs|bcachefs) ]] || return 1
 	while [[ -n $source ]]; do
 		path=${source%%:/dev/*} source=${source#"$path"} source=${source#:}

@@ -2,7 +2,7 @@
 # claim gets there by initramfs/hook, or by dracut/90ramraid.
 # shellcheck shell=bash
 
-need core/act core/paths core/put
+need core/act core/paths
 
 # initramfs_generator: prints what makes the initramfs that boots: "initramfs-tools" or "dracut",
 # for which there are our hook and our module; nothing when it is neither. Programs of both may be
@@ -118,7 +118,7 @@ initramfs_by_unmkinitramfs_() { # FILE FOLDER
 		mkdir "$bin" || return 1
 		cpio=$(command -v cpio) || cpio=/usr/bin/cpio
 		printf -v cpio '%q' "$cpio"
-		put_lines "$bin/cpio" '#!/bin/sh' \
+		act_put "$bin/cpio" '#!/bin/sh' \
 			"exec $cpio --make-directories \"\$@\" \"*etc/mdadm*\" \"*bin/mdadm\""
 		chmod +x "$bin/cpio"
 	fi

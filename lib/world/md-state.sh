@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-need core/number core/paths
+need core/paths core/text
 
 # md_state_read MD FILE: the first line of a file of the array's sysfs folder, in VALUE; empty when
 # it can't be read.
@@ -18,7 +18,7 @@ md_state_read_slots() {
 	local VALUE
 	md_state_read "$1" raid_disks
 	SLOTS=${VALUE%% *} # "3 (2)" while it changes
-	number_or SLOTS 0
+	text_number_or SLOTS 0
 }
 
 # md_state_run MD: sets MD_RUN to what names this run of the array, from its assembly to its stop,

@@ -3,7 +3,7 @@
 # memory: none waits for a disk, a file system or a network.
 # shellcheck shell=bash
 
-need core/paths core/words world/disk
+need core/paths core/text world/disk
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
 
@@ -19,7 +19,8 @@ openers_of() {
 }
 
 openers_process_() {
-	# PID: sets PROCESS to its name and number. Not its arguments: reading these can wait for it.
+	# PID: sets PROCESS to its name and number. Not its arguments: reading these can wait for
+	# it.
 	local name=''
 	{ IFS= read -r name <"$PROC/$1/comm"; } 2>/dev/null || :
 	PROCESS="${name:-a process} (PID $1)"
@@ -33,7 +34,7 @@ openers_mounts_() {
 	mapfile -t lines <"$PROC/1/mountinfo"
 	for line in "${lines[@]}"; do known+="${line%% *} "; done
 	while IFS=: read -r pid line; do
-		words_into "$line" id _ number _ target
+		text_into "$line" id _ number _ target
 		rest=${line#* * * * * }
 		pid=${pid%/mountinfo} pid=${pid##*/}
 		if [[ $known == *" $id "* ]] || ! disk_is_mount "$number" "$rest"; then continue; fi
@@ -120,7 +121,7 @@ openers_service_() { # PID
 	local line part parts=()
 	while IFS= read -r line; do
 		[[ $line == @(0:|*:name=systemd):/* && $line != */user.slice/* ]] || continue
-		words_split parts "${line//\// }"
+		text_split parts "${line//\// }"
 		for part in "${parts[@]}"; do
 			[[ $part != *.service ]] || {
 				printf '%s\n' "$part"

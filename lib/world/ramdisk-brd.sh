@@ -2,7 +2,7 @@
 # unloaded.
 # shellcheck shell=bash
 
-need core/act core/log core/number core/paths core/put world/disk world/ramdisk
+need core/act core/log core/paths core/text world/disk world/ramdisk
 
 # brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they
 # are written, so every device gets all of memory as its nominal size, and fits every array. A brd
@@ -23,7 +23,7 @@ ramdisk_brd_make() { # BYTES
 			echo 'the kernel module brd could not be loaded' >&2
 			return 1
 		}
-		put_lines "$RUN/brd"
+		act_put "$RUN/brd"
 	fi
 	for node in "$SYS"/block/ram*; do
 		number=${node##*/ram}
@@ -42,9 +42,9 @@ ramdisk_brd_make() { # BYTES
 # ramdisk_brd_is_as_made: has the brd that is loaded the parameters that only we give it?
 ramdisk_brd_is_as_made() {
 	local NUMBER folder=$SYS/module/brd/parameters
-	number_in "$folder/max_part" 1
+	text_number_in "$folder/max_part" 1
 	((NUMBER == 0)) || return 1
-	number_in "$folder/rd_size" 0
+	text_number_in "$folder/rd_size" 0
 	((NUMBER > 0 && NUMBER == $(ramdisk_total) / 1024))
 }
 
@@ -82,7 +82,7 @@ ramdisk_brd_forbid_discards() { # NODE
 # ramdisk_brd_takes_discards NODE: does the kernel pass them on to it?
 ramdisk_brd_takes_discards() {
 	local NUMBER
-	number_in "$(ramdisk_brd_discards_ "$1")" 0
+	text_number_in "$(ramdisk_brd_discards_ "$1")" 0
 	((NUMBER > 0))
 }
 ramdisk_brd_discards_() { printf '%s/block/%s/queue/discard_max_bytes\n' "$SYS" "$1"; } # NODE

@@ -2,7 +2,7 @@
 # boot as the ramdisks are.
 # shellcheck shell=bash
 
-need core/number core/paths core/put world/disk
+need core/act core/paths core/text world/disk
 
 # Kernel names that a ramdisk can have.
 ramdisk_note_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
@@ -38,7 +38,7 @@ ramdisk_note_read() {
 ramdisk_note_is_ready_() {
 	local NUMBER
 	[[ $RAM_PROVIDER == zram ]] || return 0
-	number_in "$folder/size" 0
+	text_number_in "$folder/size" 0
 	((NUMBER > 0))
 }
 
@@ -46,7 +46,7 @@ ramdisk_note_is_ready_() {
 ramdisk_note_write() {
 	local sequence=''
 	{ read -r sequence <"$SYS/block/$3/diskseq"; } 2>/dev/null || :
-	put_lines "$RUN/$1.ram" "$2 $3 $4 ${sequence:--} $5"
+	act_put "$RUN/$1.ram" "$2 $3 $4 ${sequence:--} $5"
 }
 
 # ramdisk_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come
@@ -58,7 +58,7 @@ ramdisk_note_device() {
 			read -r number <"$SYS/class/block/$2/../diskseq"
 	} 2>/dev/null || :
 	paths_run
-	put_lines "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
+	act_put "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
 }
 
 # ramdisk_note_zram NODE: sets ZRAM_DATA to the bytes that are in it, without zeros, ZRAM_TAKEN to
@@ -70,8 +70,8 @@ ramdisk_note_zram() {
 	{
 		read -r ZRAM_DATA _ ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST _ <"$SYS/block/$1/mm_stat"
 	} 2>/dev/null || return 1
-	number_or ZRAM_DATA 0
-	number_or ZRAM_TAKEN 0
-	number_or ZRAM_LIMIT 0
-	number_or ZRAM_MOST 0
+	text_number_or ZRAM_DATA 0
+	text_number_or ZRAM_TAKEN 0
+	text_number_or ZRAM_LIMIT 0
+	text_number_or ZRAM_MOST 0
 }

@@ -3,8 +3,8 @@
 # else's, such as the swap of zram-generator.
 # shellcheck shell=bash
 
-need core/act core/clock core/log core/number core/paths core/put core/quantity world/disk
-need world/ramdisk world/ramdisk-note
+need core/act core/clock core/log core/paths core/quantity core/text world/disk world/ramdisk
+need world/ramdisk-note
 
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
 readonly RAMDISK_ZRAM_BLOCK=4096 # bytes: its logical blocks, on every machine
@@ -130,7 +130,7 @@ ramdisk_zram_tidy() {
 	{ read -r provider node bytes sequence _ <"$RUN/$1.ram"; } 2>/dev/null || return 0
 	[[ $provider == zram && $node =~ ^zram[0-9]+$ ]] || return 0
 	{ read -r now <"$SYS/block/$node/diskseq"; } 2>/dev/null || :
-	number_in "$SYS/block/$node/size" 1
+	text_number_in "$SYS/block/$node/size" 1
 	((NUMBER == 0)) && [[ ${now:--} == "${sequence:--}" && -z $(disk_users "$node") ]] ||
 		return 0
 	ramdisk_zram_drop "$node" || :
@@ -151,7 +151,7 @@ for a moment (0.6% of the size of a leg), and $(quantity_show_bytes "$RAM_AVAILA
 	}
 	RAMDISK_ZRAM_SPARE=$(ramdisk_zram_add) || return 1
 	{ read -r sequence <"$SYS/block/$RAMDISK_ZRAM_SPARE/diskseq"; } 2>/dev/null || :
-	put_lines "$RUN/$1.block" "$RAMDISK_ZRAM_SPARE ${sequence:--}" || return 1
+	act_put "$RUN/$1.block" "$RAMDISK_ZRAM_SPARE ${sequence:--}" || return 1
 	act_write "$SYS/block/$RAMDISK_ZRAM_SPARE/mem_limit" "$RAMDISK_ZRAM_SPARE_LIMIT" &&
 		ramdisk_zram_set_up "$RAMDISK_ZRAM_SPARE" "$2" zram
 }

@@ -1,9 +1,8 @@
 # Ramdisks: the only file that makes or destroys one. Which one is whose: world/ramdisk-note.sh.
 # shellcheck shell=bash
 
-need core/act core/clock core/lock core/log core/number core/paths core/put core/quantity world/disk
-need world/md world/md-state world/ramdisk-brd world/ramdisk-device world/ramdisk-note
-need world/ramdisk-zram
+need core/act core/clock core/lock core/log core/paths core/quantity core/text world/disk world/md
+need world/md-state world/ramdisk-brd world/ramdisk-device world/ramdisk-note world/ramdisk-zram
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
@@ -33,7 +32,7 @@ ramdisk_unlock() { exec {RAM_LOCK}>&-; }
 readonly RAM_TRIES=3 RAM_WINDOW=3600 # so many failures within so many seconds
 ramdisk_failed() {
 	clock_uptime
-	put_more "$RUN/$1.failures" "$UPTIME"
+	act_put_more "$RUN/$1.failures" "$UPTIME"
 	ramdisk_may_try "$1"
 }
 ramdisk_may_try() {
@@ -44,7 +43,7 @@ ramdisk_may_try() {
 	mapfile -t failures <"$RUN/$1.failures"
 	for when in "${failures[@]}"; do
 		# A damaged one is one of now: it is rather not tried again than for ever.
-		number_or when "$UPTIME"
+		text_number_or when "$UPTIME"
 		((UPTIME - when >= RAM_WINDOW)) || count=$((count + 1))
 	done
 	((count < RAM_TRIES)) && return

@@ -2,7 +2,7 @@
 # written but into a folder of its own, and who does not answer is left alone (core/bounded.sh).
 # shellcheck shell=bash
 
-need core/bounded core/paths core/words
+need core/bounded core/paths core/text
 
 # How many pieces at least, and twice as many at most; how many are kept at a time; and seconds: to
 # list a folder, and to read.
@@ -11,8 +11,9 @@ SAMPLE_LEAST=512 SAMPLE_BATCH=256 SAMPLE_LIST_BOUND=600 SAMPLE_READ_BOUND=60
 
 # From lines "SIZE INODE LINKS DEVICE NAME" makes one "FILES PIECES", and one "PIECE NAME" for
 # each that is taken. The pieces of all files are one row of strata, each of as many pieces as
-# the others; of each one piece is taken, by chance, but each time the same. When there are too many, two strata
-# become one, with the piece of one of them. So the list is never longer than twice the least.
+# the others; of each one piece is taken, by chance, but each time the same. When there are too
+# many, two strata become one, with the piece of one of them. So the list is never longer than twice
+# the least.
 # shellcheck disable=SC2016 # for awk
 readonly SAMPLE_PICK='
 	function chance(most) {
@@ -94,7 +95,7 @@ sample_pick_() { # DEVICE
 sample_chosen_() {
 	local picks=()
 	mapfile -d '' -t picks <"$SAMPLE/picks"
-	words_into "${picks[0]-0 0}" SAMPLE_FILES SAMPLE_PIECES
+	text_into "${picks[0]-0 0}" SAMPLE_FILES SAMPLE_PIECES
 	SAMPLE_COUNT=$((${#picks[@]} > 0 ? ${#picks[@]} - 1 : 0))
 }
 

@@ -329,11 +329,11 @@ parses() { # FLAGS ARG…
 	done
 }
 
-@test "apart: what a trap calls has its own status" {
-	run bash -c 'source "$1"; f() { true && return; }; trap "apart f; echo \$?" EXIT; exit 3' - \
-		"$PROJECT/lib/core/apart.sh"
+@test "act_apart: what a trap calls has its own status" {
+	run bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need core/act; f() { true && return; }; trap "act_apart f; echo \$?" EXIT; exit 3' - \
+		"$PROJECT"
 	assert_output 0
-	# Without it, bash gives the status from before the trap: if this ends, so may apart.
+	# Without it, bash gives the status from before the trap: if this ends, so may act_apart.
 	run bash -c 'f() { true && return; }; trap "f; echo \$?" EXIT; exit 3'
 	[[ $output == 3 ]] || echo "# bash $BASH_VERSION has mended its return in traps" >&3
 }

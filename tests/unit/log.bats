@@ -96,18 +96,18 @@ both() { "$@" 2>&1; }
 	[[ $(wc -c <file) == 100000 ]]
 }
 
-@test "words_split, words_into: as read takes them from a line; nothing is looked for among files" {
+@test "text_split, text_into: as read takes them from a line; nothing is looked for among files" {
 	local words=(old) a=1 b=2 c=3 IFS_WAS=$IFS
-	words_split words ' * a	b[c]  \\d '
+	text_split words ' * a	b[c]  \\d '
 	[[ ${#words[@]} == 4 && ${words[0]} == '*' && ${words[2]} == 'b[c]' &&
 		${words[3]} == '\\d' && $- != *f* ]]
-	words_split words ''
+	text_split words ''
 	((${#words[@]} == 0))
-	words_into 'one _ three four' a _ b
+	text_into 'one _ three four' a _ b
 	[[ $a == one && $b == three ]]
-	words_into one a b c
+	text_into one a b c
 	[[ $a == one && -z $b$c ]]
-	IFS=: words_into 'regular file:0:644' a b c
+	IFS=: text_into 'regular file:0:644' a b c
 	[[ $a == 'regular file' && $b == 0 && $c == 644 && $IFS == "$IFS_WAS" ]]
 }
 

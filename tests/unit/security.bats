@@ -14,14 +14,14 @@ setup() {
 
 did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
-@test "number_or: digits stay, without leading zeros; all else becomes the default, and nothing is evaluated" {
+@test "text_number_or: digits stay, without leading zeros; all else becomes the default, and nothing is evaluated" {
 	local text number
 	for text in 0:0 7:7 010:10 00:0 999999999999999999:999999999999999999 -1:x 1e3:x 0x10:x '1 2:x' 1+1:x 9999999999999999999:x :x $'1\n:x' "$EVIL:x" number:x; do
 		number=${text%:*}
-		number_or number x
+		text_number_or number x
 		[[ $number == "${text##*:}" ]] || fail "$text: $number"
 	done
-	did_not_run number_or
+	did_not_run text_number_or
 }
 
 @test "a damaged file of ours is never evaluated: failures, returns, joined" {

@@ -555,7 +555,7 @@ killed() { # FOLDER
 	selftest_writer_stop md9
 	cmp -n $((1 << 20)) "$R/first" "$R/dev/md9" || fail 'the even MiB was written to'
 	not cmp "$R/first" "$R/dev/md9"
-	number_in "$SELFTEST_FOLDER/writes" 0
+	text_number_in "$SELFTEST_FOLDER/writes" 0
 	((NUMBER >= 12))
 	selftest_writer_compare md9 0 "$size"
 	# A leg has its data further on.

@@ -71,25 +71,25 @@ setup() {
 	[[ $(quantity_show_bytes 1610612736) == 1.5GiB && $(quantity_show_bytes 512) == 512B ]]
 }
 
-@test "progress_text" {
-	[[ $(progress_text 0 0 0) == starting ]]
-	[[ $(progress_text 345 1000 0) == '34.5% done, 0 MiB/s' ]]
+@test "quantity_show_progress" {
+	[[ $(quantity_show_progress 0 0 0) == starting ]]
+	[[ $(quantity_show_progress 345 1000 0) == '34.5% done, 0 MiB/s' ]]
 	# 2 GiB to do at 100 MiB/s.
-	[[ $(progress_text 0 4194304 102400) == '0.0% done, 100 MiB/s, 20s left' ]]
-	[[ $(progress_text 4194304 4194304 102400) == '100.0% done, 100 MiB/s, 0s left' ]]
+	[[ $(quantity_show_progress 0 4194304 102400) == '0.0% done, 100 MiB/s, 20s left' ]]
+	[[ $(quantity_show_progress 4194304 4194304 102400) == '100.0% done, 100 MiB/s, 0s left' ]]
 	# 16 TiB: no overflow.
-	[[ $(progress_text 17179869184 34359738368 1) == 50.0%* ]]
+	[[ $(quantity_show_progress 17179869184 34359738368 1) == 50.0%* ]]
 }
 
-@test "progress_bar has 30 cells at any time" {
+@test "quantity_show_bar has 30 cells at any time" {
 	local text
 	local -i done
 	for done in 0 1 49 50 99 100; do
-		text=$(progress_bar "$done" 100)
+		text=$(quantity_show_bar "$done" 100)
 		((${#text} == 32)) || fail "$text"
 	done
-	[[ $(progress_bar 50 100) == '[===============               ]' &&
-		$(progress_bar 0 0) == '[                              ]' ]]
+	[[ $(quantity_show_bar 50 100) == '[===============               ]' &&
+		$(quantity_show_bar 0 0) == '[                              ]' ]]
 }
 
 @test "clock_until ends when the command succeeds, and when the time is up" {

@@ -142,22 +142,22 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 @test "lines into a file: over it, behind it, empty; and why not" {
 	local file=$BATS_TEST_TMPDIR/file
 	libraries
-	put_lines "$file" one 'two  x'
-	put_more "$file" three
+	act_put "$file" one 'two  x'
+	act_put_more "$file" three
 	[[ $(<"$file") == $'one\ntwo  x\nthree' ]]
-	put_lines "$file"
+	act_put "$file"
 	[[ -e $file && ! -s $file ]]
-	run put_lines "$BATS_TEST_TMPDIR/nowhere/x" y
+	run act_put "$BATS_TEST_TMPDIR/nowhere/x" y
 	assert_failure 1
 	assert_output "$BATS_TEST_TMPDIR/nowhere/x can't be written: No such file or directory"
-	run put_more "$BATS_TEST_TMPDIR" y
+	run act_put_more "$BATS_TEST_TMPDIR" y
 	assert_failure 1
 	assert_output "$BATS_TEST_TMPDIR can't be written: Is a directory"
-	run put_folder "$file/x"
+	run act_put_folder "$file/x"
 	assert_failure 1
 	assert_output "the folder $file/x can't be made: Not a directory"
 	[[ ! -e /dev/full ]] || {
-		run put_lines /dev/full x
+		run act_put /dev/full x
 		assert_failure 1
 		assert_output "/dev/full can't be written: No space left on device"
 	}

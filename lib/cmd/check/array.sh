@@ -2,10 +2,11 @@
 # them, and what have they been set to? After static_configured and facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/blocks cmd/check/findings config/conf core/paths core/words decide/action
+need cmd/check/blocks cmd/check/findings config/conf core/paths core/text decide/action
 need decide/health decide/leg decide/strangers notes/departures notes/memory-floor
 need notes/witness-copy observe/scan observe/static report/advice world/disk world/disk-name
-need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/systemd
+need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -110,7 +111,7 @@ check_array_twin() {
 # leg whose name has changed.
 check_array_legs() {
 	local i strangers
-	words_split strangers "${F[array.strangers]}"
+	text_split strangers "${F[array.strangers]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		check_array_leg_state "$i"
 		[[ -n ${F[leg.$i.node]} ]] || continue

@@ -2,7 +2,7 @@
 # hibernation. Called by cmd/check/gate.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of cmd/check/gate.sh
 
-need cmd/check/findings config/conf core/paths core/quantity core/words observe/facts
+need cmd/check/findings config/conf core/paths core/quantity core/text observe/facts
 need report/read-share world/disk world/openers world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -39,7 +39,7 @@ check_users_below_() { # MOUNT
 	local line other lines=() below=()
 	mapfile -t lines <"$PROC/1/mountinfo"
 	for line in "${lines[@]}"; do
-		words_into "$line" _ _ _ _ other
+		text_into "$line" _ _ _ _ other
 		printf -v other '%b' "$other"
 		[[ $other != "$1"/* ]] || below+=("$other")
 	done

@@ -1,0 +1,40 @@
+# A text taken apart: its words, and the numbers that stand in files of ours.
+# shellcheck shell=bash
+
+# text_split ARRAY TEXT: its words, as "read -ra" takes them from a line; text_into TEXT NAME…:
+# each into a variable of its own, what is left over into none, and "_" for none. Not by a
+# here-string: what is longer than a pipe takes (64 KiB) bash puts into a temporary file, which is
+# lost without a word where no folder can be written: in the generator, and in the sandbox of our
+# units. Words are those of IFS; no pattern is looked for among files.
+text_split() {
+	local -
+	local -n text_split_=$1
+	set -f
+	# shellcheck disable=SC2206
+	text_split_=($2)
+}
+text_into() {
+	local split_=() split_name_
+	text_split split_ "$1"
+	shift
+	for split_name_; do
+		[[ $split_name_ == _ ]] || printf -v "$split_name_" '%s' "${split_[0]-}"
+		split_=("${split_[@]:1}")
+	done
+}
+
+# text_number_or VARIABLE DEFAULT: what a file of ours has given stays when it is a number (decimal,
+# 18 digits at most); else it becomes DEFAULT. Before anything is calculated with it: bash evaluates
+# what stands in a variable, and the index of an array in it runs a program.
+text_number_or() {
+	local -n text_number_or_=$1
+	if [[ ${text_number_or_-} =~ ^0*([0-9]{1,18})$ ]]; then
+		text_number_or_=${BASH_REMATCH[1]} text_number_or_=$((10#$text_number_or_))
+	else text_number_or_=$2; fi
+}
+# text_number_in FILE DEFAULT: sets NUMBER to the first word of a file, likewise.
+text_number_in() {
+	NUMBER=''
+	{ read -r NUMBER _ <"$1"; } 2>/dev/null || :
+	text_number_or NUMBER "$2"
+}
