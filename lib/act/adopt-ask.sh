@@ -4,7 +4,7 @@
 
 need act/hand-made-drop config/conf core/cli core/log core/quantity decide/larger-blocks
 need gate/dependents observe/adoptable observe/contents-blocks observe/lasting-names
-need observe/ramdisk-makers world/disk world/md world/md-leg world/md-state
+need observe/ramdisk-makers world/disk world/md world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -55,7 +55,7 @@ adopt_ask_fast_() {
 	for line in "${LEGS[@]}"; do
 		leg=${line%% *}
 		adoptable_is_fast "$leg" || continue
-		bytes=$(md_leg_bytes "$ADOPT_MD") || return 0 # the check has said so
+		bytes=$(md_state_leg_bytes "$ADOPT_MD") || return 0 # the check has said so
 		PLAN+=("/dev/$leg, the fast one, becomes a disk leg, a copy that lasts, \
 and the RAM leg takes"
 			"$(quantity_show_bytes "$bytes") of memory. Or it stays as the RAM leg, \

@@ -6,8 +6,8 @@
 # md may write.
 # shellcheck shell=bash
 
-need config/conf core/act core/clock core/log core/paths world/disk world/md world/md-blocks
-need world/ramdisk-zram world/superblock world/superblock-clone
+need config/conf core/act core/clock core/log core/paths world/disk world/md world/ramdisk-zram
+need world/superblock world/superblock-clone
 
 # blocks_begin NAME NODE…: before these disks are assembled: sets BLOCKS_SPARE to the spare; to
 # nothing when none is needed. Returns 1, with BLOCKS_WHY, when none can be had: then it must not be

@@ -3,7 +3,7 @@
 # too.
 # shellcheck shell=bash
 
-need core/act core/clock core/log core/paths core/text notes/copy-state world/md world/md-leg
+need core/act core/clock core/log core/paths core/text notes/copy-state world/md world/md-state
 
 readonly COPY_MIB=1048576
 # Bytes that a worker takes at once: less towards the end, so that all legs end together, however
@@ -103,7 +103,7 @@ copy_workers_work_() {
 # 1, and sets COPY_ERROR.
 readonly COPY_BAD="no longer without bad blocks in md's list"
 copy_workers_is_member_() {
-	if ! md_leg_is_in_sync "$1" "$2"; then
+	if ! md_state_leg_is_in_sync "$1" "$2"; then
 		COPY_ERROR="$2 is no longer in sync in $1"
 	elif md_has_bad_blocks "$1" "$2"; then
 		COPY_ERROR="$2 is $COPY_BAD"

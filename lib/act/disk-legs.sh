@@ -3,8 +3,7 @@
 # shellcheck shell=bash
 
 need act/blocks act/ram-leg act/witness-joined act/witness-update core/log core/paths decide/health
-need notes/departures world/disk world/md world/md-bits world/md-leg world/ramdisk-note
-need world/superblock
+need notes/departures world/disk world/md world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -159,7 +158,7 @@ disk_legs_add_leg() { # I
 	else
 		why=$(disk_why_not_free "${F[leg.$1.dev]}")
 	fi
-	[[ -n $why ]] || why=$(md_leg_why_not "${F[array.md]}" "$node")
+	[[ -n $why ]] || why=$(md_state_leg_why_not "${F[array.md]}" "$node")
 	[[ -z $why ]] || {
 		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
 		return 1

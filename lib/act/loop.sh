@@ -3,12 +3,13 @@
 # shellcheck shell=bash
 
 need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue
-need act/transitions act/witness-joined act/witness-update config/conf config/conf-faults
-need config/conf-need core/clock core/log core/paths core/quantity decide/action decide/health
-need notes/contents notes/memory-floor notes/renamed observe/device observe/facts observe/scan
-need observe/static world/md world/md-check world/ramdisk world/systemd
+need act/transitions act/witness-joined act/witness-update config/conf config/conf-need core/clock
+need core/log core/paths core/quantity decide/action decide/health notes/contents notes/memory-floor
+need notes/renamed observe/facts observe/scan observe/static world/md world/md-check world/ramdisk
+need world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
+need config/conf-faults observe/device
 
 declare -gA F # the facts: decide/facts.list
 

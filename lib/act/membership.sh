@@ -7,7 +7,7 @@
 need act/disk-legs act/history act/loop act/ram-leg act/transitions act/witness-update config/conf
 need config/conf-edit config/conf-need core/act core/cli core/log core/paths decide/leg
 need decide/membership-plan notes/removals observe/facts observe/static report/progress-line
-need world/disk world/disk-name world/md world/md-leg world/md-state world/superblock
+need world/disk world/disk-name world/md world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -89,7 +89,7 @@ membership_outside_() { # I
 	! leg_is_fresh "$1" || LEG=fresh
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
-	F[leg.$1.why]=$(md_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
+	F[leg.$1.why]=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
 	# What is mounted or held is not to be overwritten, whatever else may be.
 	[[ $LEG == @(occupied|damaged|unreadable|silent) ]] || return 0
 	why=$(disk_why_not_free "$dev" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')

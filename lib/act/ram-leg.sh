@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
-need notes/memory-floor observe/facts world/disk world/md world/md-leg world/ramdisk
+need notes/memory-floor observe/facts world/disk world/md world/md-state world/ramdisk
 need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -43,7 +43,7 @@ ram_leg_count() { ramdisk_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILE
 
 ram_leg_make() {
 	local bytes error code=0 MEMORY_RESERVE=''
-	bytes=$(md_leg_bytes "${F[array.md]}") || {
+	bytes=$(md_state_leg_bytes "${F[array.md]}") || {
 		LOOP_ERROR="md does not say how large a member of ${F[array.md]} is"
 		return 1
 	}

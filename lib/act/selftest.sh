@@ -5,7 +5,7 @@
 
 need act/ram-leg act/selftest-place act/selftest-writer config/conf core/act core/clock core/log
 need core/paths core/text notes/copy-state notes/selftest-record observe/facts world/md
-need world/md-check world/md-leg world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-zram
+need world/md-check world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-zram
 need world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -114,7 +114,7 @@ selftest_first_() {
 selftest_make_() {
 	LOOP_ERROR=''
 	{
-		selftest_place_expect "$(md_leg_bytes "${F[array.md]}")" &&
+		selftest_place_expect "$(md_state_leg_bytes "${F[array.md]}")" &&
 			selftest_place_hurry ram_leg_make
 	} || {
 		selftest_hindered_ "there is no ramdisk: ${LOOP_ERROR:-no room in $RUN}"

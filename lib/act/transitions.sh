@@ -8,7 +8,7 @@
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
 need decide/health decide/leg decide/readd notes/departures notes/memory-floor observe/facts
-need observe/static report/only-copy world/disk world/md-leg world/ramdisk
+need observe/static report/only-copy world/disk world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -173,7 +173,7 @@ and reads are as slow as the disks; to rebuild it: ramraid attach $1"
 
 transitions_say_blank_() { # NAME I
 	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so'
-	no=$(md_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
+	no=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
 	[[ -n $no ]] && notify warning disk-refused "$dev" \
 		"$1: the disk at $dev is not taken: $no" && return
 	[[ -n ${F[leg.$2.alien]-} ]] &&

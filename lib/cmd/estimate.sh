@@ -1,11 +1,11 @@
 # ramraid estimate: how much memory a RAM leg with these data would take.
 # shellcheck shell=bash
 
-need config/conf config/conf-faults config/conf-need core/act core/bounded core/cli core/json
-need core/log core/paths core/quantity core/ranges core/spread notes/memory-floor observe/device
-need observe/static report/estimate world/disk world/kernels world/ramdisk world/ramdisk-note
-need world/ramdisk-zram world/sample world/zram-pages
+need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
+need notes/memory-floor observe/static report/estimate world/disk world/kernels world/ramdisk
+need world/ramdisk-note world/ramdisk-zram world/sample
 # Others need these later, when an upgrade of the package may have taken them away.
+need config/conf-faults core/act observe/device
 
 declare -gA F # the facts: decide/facts.list
 declare -gA ESTIMATE ESTIMATE_SUM ESTIMATE_SQUARES
@@ -130,7 +130,7 @@ cmd_estimate_measure() {
 	zeros=$(head -c "$SAMPLE_PIECE" /dev/zero | sha256sum)
 	ESTIMATE[looked]=0 ESTIMATE[missed]=0 ESTIMATE[cut]='' ESTIMATE_FULL=0
 	ESTIMATE_SUM=() ESTIMATE_SQUARES=()
-	zram_pages_classes "$(kernels_running)"
+	sample_zram_classes "$(kernels_running)"
 	for ((round = 0; round < rounds; round++)); do
 		cmd_estimate_progress_ "reading samples: $((round * 100 / rounds))%"
 		sample_read "$TARGET" "$round" "$rounds" "$until" || code=$?
@@ -160,10 +160,10 @@ cmd_estimate_count_() { # HASH-OF-ZEROS FILE…
 	ESTIMATE[looked]=$((ESTIMATE[looked] + $# - 1))
 	ESTIMATE_FULL=$((ESTIMATE_FULL + ${#full[@]}))
 	for program in "${ESTIMATE_PROGRAMS[@]}"; do
-		zram_pages_lengths "$program" "${full[@]}" ||
+		sample_zram_lengths "$program" "${full[@]}" ||
 			die "$program could not compress a sample; is there room in ${SAMPLE%/*}?"
 		for length in "${LENGTHS[@]}"; do
-			zram_pages_cost $((length - ZRAM_PAGES_FORMAT[$program]))
+			sample_zram_cost $((length - ZRAM_PAGES_FORMAT[$program]))
 			ESTIMATE_SUM[$program]=$((${ESTIMATE_SUM[$program]-0} + COST))
 			square=$((${ESTIMATE_SQUARES[$program]-0} + COST * COST))
 			ESTIMATE_SQUARES[$program]=$square
@@ -210,12 +210,12 @@ cmd_estimate_takes_() { # KIND
 	local program=${1#zram:} least=$((ESTIMATE_FULL * SAMPLE_PIECE))
 	local whole=("${ESTIMATE[pieces]}" "${ESTIMATE[looked]}")
 	case $1 in
-	rapiddisk) spread_of "${whole[@]}" "$least" $((least * SAMPLE_PIECE)) "${ESTIMATE[all]}" ;;
+	rapiddisk) sample_spread "${whole[@]}" "$least" $((least * SAMPLE_PIECE)) "${ESTIMATE[all]}" ;;
 	brd) SPREAD_TOTAL=${ESTIMATE[bytes]} SPREAD_MARGIN=0 ;;
 	*)
 		SPREAD_TOTAL='' SPREAD_MARGIN=''
 		[[ " ${ESTIMATE_PROGRAMS[*]} " != *" $program "* ]] || {
-			spread_of "${whole[@]}" "${ESTIMATE_SUM[$program]-0}" \
+			sample_spread "${whole[@]}" "${ESTIMATE_SUM[$program]-0}" \
 				"${ESTIMATE_SQUARES[$program]-0}" "${ESTIMATE[all]}"
 			SPREAD_TOTAL=$((SPREAD_TOTAL + $(ramdisk_zram_table "${ESTIMATE[bytes]}")))
 		}

@@ -2,9 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf
-need config/conf-need
-need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts observe/static
-need world/disk world/md world/md-leg world/md-state world/ramdisk world/ramdisk-note
+need config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts
+need observe/static world/disk world/md world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -97,7 +96,7 @@ readers: ${F[kernel.flaw]}. Unmount it first")
 resize_room_() {
 	local i room
 	for ((i = 0; i < F[members]; i++)); do
-		room=$(md_leg_room "${F[array.md]}" "${F[leg.$i.node]}") || {
+		room=$(md_state_leg_room "${F[array.md]}" "${F[leg.$i.node]}") || {
 			WRONG+=("md does not say how large ${F[leg.$i.dev]} is")
 			return 0
 		}
@@ -113,7 +112,7 @@ resize_ram_() { # NAME
 	RESIZE_RAM=''
 	[[ ${F[conf.ram]} != none && ! -e $RUN/$1.detached ]] || return 0
 	RESIZE_RAM=yes
-	bytes=$(md_leg_bytes "${F[array.md]}")
+	bytes=$(md_state_leg_bytes "${F[array.md]}")
 	bytes=$((bytes + (RESIZE_NEW - RESIZE_OLD) * 1024))
 	ramdisk_note_read "$1"
 	if [[ ${F[conf.ram]} == /* ]]; then

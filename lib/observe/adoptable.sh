@@ -6,8 +6,7 @@
 
 need config/conf core/cli core/log core/paths core/quantity core/text notes/memory-floor
 need observe/adoptable-zram observe/facts observe/hand-made observe/lasting-names world/disk
-need world/disk-name world/initramfs world/md world/md-leg world/md-state world/ramdisk
-need world/ramdisk-device world/ramdisk-note
+need world/disk-name world/initramfs world/md world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -291,7 +290,7 @@ adoptable_memory_() {
 		line=${line%% *}
 		! facts_is_ram "$line" || [[ " $HAND_MADE " == *" $line "* ]] || return 0
 	done
-	bytes=$(md_leg_bytes "$ADOPT_MD") || {
+	bytes=$(md_state_leg_bytes "$ADOPT_MD") || {
 		adoptable_wrong "/dev/$ADOPT_MD: md does not say how large a member is"
 		return
 	}

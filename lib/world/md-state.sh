@@ -1,9 +1,11 @@
-# The state of md arrays, as every look asks for it: what /sys/block/*/md says. Nothing is changed
-# here; world/md.sh acts, and asks what only an act has to know.
+# The state of md arrays, as every look asks for it: what /sys/block/*/md says, also of one leg and
+# of its bad blocks, and whether a disk can become a leg. Nothing is changed here; world/md.sh acts,
+# and asks what only an act has to know.
 # shellcheck shell=bash
+#
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-need core/paths core/text
+need core/paths core/text world/disk
 
 # md_state_read MD FILE: the first line of a file of the array's sysfs folder, in VALUE; empty when
 # it can't be read.
@@ -92,13 +94,12 @@ md_state_bad_on_all_but() {
 		md_state_bad_ "$md" "$leg" || continue
 		[[ -z $CUT ]] || RANGES[-1]="$CUT $((1 << 62))"
 		((${#RANGES[@]} > 0)) || return 1
-		need core/ranges
-		ranges_intersect "${none[@]}"
+		md_state_ranges_intersect_ "${none[@]}"
 		none=("${RANGES[@]}")
 	done
 	RANGES=()
 	[[ -z $other ]] || md_state_bad_ "$md" "$other" || :
-	ranges_subtract_from "${none[@]}"
+	md_state_ranges_subtract_ "${none[@]}"
 	((${#RANGES[@]} > 0))
 }
 
@@ -146,4 +147,88 @@ md_state_is_pending() {
 	local VALUE
 	md_state_read "$1" resync_start
 	[[ $VALUE == [0-9]* ]]
+}
+
+# md_state_leg_is_in_sync MD LEG
+md_state_leg_is_in_sync() {
+	local VALUE
+	md_state_read "$1" "dev-$2/state"
+	[[ ,$VALUE, == *,in_sync,* && ,$VALUE, != *,faulty,* ]]
+}
+
+# md_state_leg_bytes MD: how large a new member must be: the largest data offset of its members and
+# the size of the data. Returns 1 when md does not say.
+md_state_leg_bytes() {
+	local VALUE folder offset=0
+	for folder in "$SYS/block/$1"/md/dev-*; do
+		md_state_read "$1" "${folder##*/}/offset"
+		[[ ! $VALUE =~ ^[0-9]+$ ]] || ((VALUE <= offset)) || offset=$VALUE
+	done
+	md_state_read "$1" component_size # KiB
+	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
+	printf '%s\n' $((VALUE * 1024 + offset * 512))
+}
+
+# md_state_leg_why_not MD NODE: prints why a disk can't become a leg of a running array, a reason a
+# line; nothing if it can. With larger blocks than the array's it would make those of the array
+# larger, in use (raid1_add_disk() in linux drivers/md/raid1.c before 6.19), for which no file
+# system on it is prepared.
+md_state_leg_why_not() {
+	local bytes need block most
+	need=$(md_state_leg_bytes "$1") || {
+		printf 'md does not say how large a leg of %s is\n' "$1"
+		return 0
+	}
+	bytes=$(disk_bytes "$2") block=$(disk_block "$2") most=$(disk_block "$1")
+	((bytes >= need)) ||
+		printf 'it has %s bytes, and a leg of %s needs %s\n' "$bytes" "$1" "$need"
+	((block <= most)) ||
+		printf 'its blocks of %s bytes are larger than those of %s (%s)\n' "$block" "$1" \
+			"$most"
+}
+
+# md_state_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its
+# end, since superblock and bitmap lie before the data (metadata 1.1 and 1.2;
+# super_1_rdev_size_change() in linux drivers/md/md.c). Returns 1 when md does not say.
+md_state_leg_room() {
+	local VALUE
+	md_state_read "$1" "dev-$2/offset"
+	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
+	printf '%s\n' $((($(disk_bytes "$2") / 512 - VALUE) / 2))
+}
+
+# Ranges of numbers, such as lists of bad blocks. Each is "FROM END", without END itself, and they
+# stand in the order of their beginnings, in which the kernel keeps its lists. There may be
+# hundreds, so both lists are gone through once.
+# md_state_ranges_intersect_ RANGE…: sets RANGES to what it has in common with these.
+md_state_ranges_intersect_() {
+	local range from end i=0 out=()
+	for range; do
+		from=${range% *} end=${range#* }
+		# The last one that begins before this ends may reach into the next.
+		while ((i < ${#RANGES[@]})) && ((${RANGES[i]% *} < end)); do
+			((${RANGES[i]#* } <= from)) ||
+				out+=("$((${RANGES[i]% *} > from ? ${RANGES[i]% *} : from)) \
+$((${RANGES[i]#* } < end ? ${RANGES[i]#* } : end))")
+			((${RANGES[i]#* } <= end)) || break
+			i=$((i + 1))
+		done
+	done
+	RANGES=("${out[@]}")
+}
+
+# md_state_ranges_subtract_ RANGE…: sets RANGES to what these have beyond it.
+md_state_ranges_subtract_() {
+	local range from end i=0 out=()
+	for range; do
+		from=${range% *} end=${range#* }
+		while ((i < ${#RANGES[@]})) && ((${RANGES[i]% *} < end)); do
+			((${RANGES[i]% *} <= from)) || out+=("$from ${RANGES[i]% *}")
+			((${RANGES[i]#* } <= from)) || from=${RANGES[i]#* }
+			((from < end)) || break
+			i=$((i + 1))
+		done
+		((from >= end)) || out+=("$from $end")
+	done
+	RANGES=("${out[@]}")
 }

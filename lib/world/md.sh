@@ -1,9 +1,10 @@
-# md arrays: the only file that calls mdadm or writes to /sys/block/*/md, and what has to be known
-# before. The state is read by world/md-state.sh.
+# md arrays: the only file that calls mdadm or writes to /sys/block/*/md (but for
+# world/md-check.sh), and what has to be known before. The state is read by world/md-state.sh.
 # shellcheck shell=bash
+#
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-need core/act core/clock core/log core/paths core/ranges world/disk world/md-bits world/md-state
+need core/act core/clock core/log core/paths world/disk world/md-state
 
 readonly MD_BOUND=15 # seconds within which md, udev and mdadm finish what is not a resync
 
@@ -18,8 +19,8 @@ md_modules() {
 # md_create NAME UUID LAYOUT KIB DISK…: with a bitmap of KIB a bit. "mirror": a RAID1 of
 # write-mostly disks with slot 0 left empty for the RAM leg. Slot 0 keeps the RAM leg first in every
 # listing; md prefers it for reads because it alone is not write-mostly. "far2": a RAID10 of two
-# disks, each of which has everything (LAYOUT=). It is called this machine's, or that of MD_HOMEHOST,
-# the caller's.
+# disks, each of which has everything (LAYOUT=). It is called this machine's, or that of
+# MD_HOMEHOST, the caller's.
 md_create() {
 	local name=$1 uuid=$2 layout=$3 chunk=$4 level=(--level=1 --raid-devices=$(($# - 3))) legs
 	shift 4
@@ -238,7 +239,8 @@ md_of_leg() {
 	for holder in "$SYS/class/block/$1"/holders/md*; do
 		[[ -e $holder ]] || continue
 		printf '%s\n' "${holder##*/}"
-		# said in full: in a trap, as an undo may be, a bare "return" returns what went before the trap
+		# said in full: in a trap, as an undo may be, a bare "return" returns what went
+		# before the trap
 		return 0
 	done
 	return 1
@@ -292,4 +294,53 @@ md_bytes() {
 	local sectors
 	{ read -r sectors <"$SYS/block/$1/size"; } 2>/dev/null || return
 	printf '%s\n' $((sectors * 512))
+}
+
+# md_bits_set_all MD: says that the legs may differ everywhere. Without a bitmap md builds each leg
+# whole anyway.
+md_bits_set_all() {
+	local VALUE kib
+	md_state_read "$1" component_size
+	[[ $VALUE =~ ^[1-9][0-9]*$ ]] || return
+	kib=$VALUE
+	md_state_read "$1" bitmap/chunksize # bytes
+	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_bits_set "$1" "0-$(((kib * 1024 - 1) / VALUE))"
+}
+
+# md_bits_set MD BITS: says that the legs may differ there; BITS as superblock_dirty_bits prints
+# them.
+md_bits_set() { act_write "$SYS/block/$1/md/bitmap_set_bits" "$2"; }
+
+readonly MD_BLOCKS_START_RO=$SYS/module/md_mod/parameters/start_ro
+
+# md_blocks_hold: arrays come up read-only until the first write, so that none begins to rebuild a
+# spare. Sets MD_BLOCKS_WAS to how it was, for md_blocks_unhold. Debian has it so always.
+md_blocks_hold() {
+	MD_BLOCKS_WAS=1
+	{ read -r MD_BLOCKS_WAS <"$MD_BLOCKS_START_RO"; } 2>/dev/null || return 1
+	[[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" 1
+}
+md_blocks_unhold() {
+	[[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" "$MD_BLOCKS_WAS"
+}
+
+# md_blocks_take_out MD LEG: takes a spare out of an array. One that md has begun to rebuild,
+# because somebody has written already, has to fail first.
+md_blocks_take_out() {
+	act mdadm --manage "/dev/$1" --remove "/dev/$2" && return
+	act mdadm --manage "/dev/$1" --fail "/dev/$2" || return
+	md_remove "$1" "$2"
+}
+
+# md_blocks_round MD: makes a new array end with a whole block of 4096 bytes, if it does not. md
+# refuses that while it resyncs.
+md_blocks_round() {
+	local VALUE code=0
+	md_state_read "$1" component_size # KiB
+	[[ $VALUE =~ ^[0-9]+$ ]] || return
+	((VALUE % 4)) || return 0
+	md_freeze "$1" || return
+	act mdadm --grow "/dev/$1" --size=$((VALUE / 4 * 4)) || code=1
+	md_thaw "$1" || code=1
+	return "$code"
 }

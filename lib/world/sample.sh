@@ -1,5 +1,6 @@
-# Samples of 4096 bytes of what is in the files of a folder, in one file, or on a device. Nothing is
-# written but into a folder of its own, and who does not answer is left alone (core/bounded.sh).
+# Samples of 4096 bytes of what is in the files of a folder, in one file, or on a device: what they
+# would take in zram, and what they say of the whole. Nothing is written but into a folder of its
+# own, and who does not answer is left alone (core/bounded.sh).
 # shellcheck shell=bash
 
 need core/bounded core/paths core/text
@@ -130,4 +131,83 @@ sample_read_() { # FIRST STEP
 	((${#todo[@]} > 0)) || return 0
 	printf '%s\0' "${todo[@]}" | xargs -0 -n 2 dd bs="$SAMPLE_PIECE" count=1 conv=sync \
 		iflag=nofollow,nonblock,fullblock status=none || :
+}
+
+# What pages of 4096 bytes would take in zram: each is compressed by itself, and put among others of
+# nearly its size (linux mm/zsmalloc.c).
+#
+# Bytes: the smallest size, the step from one to the next, what the kernel adds to each object; and
+# what the file formats of the programs have besides, which zram does not keep: of zstd nothing, of
+# lz4 the magic number, the descriptor, the length of the block and the end mark.
+readonly ZRAM_PAGES_LEAST=32 ZRAM_PAGES_STEP=16 ZRAM_PAGES_HANDLE=8 ZRAM_PAGES_SIZE=4096
+readonly -A ZRAM_PAGES_FORMAT=([zstd]=0 [lz4]=15) ZRAM_PAGES_SUFFIX=([zstd]=.zst [lz4]=.lz4)
+
+# sample_zram_classes RELEASE: fills ZRAM_PAGES_COST with the bytes of memory that an object of each
+# size takes, and ZRAM_PAGES_HUGE with the length from which on a page is kept as it is. Objects of
+# a size share some pages, which are as many as leave the least over: up to 4, and up to 8 since
+# Linux 6.3 (CONFIG_ZSMALLOC_CHAIN_SIZE as distributions have it).
+sample_zram_classes() {
+	local most=8 size pages chain waste least
+	[[ ! $1 =~ ^([0-9]+)\.([0-9]+) ]] ||
+		((BASH_REMATCH[1] * 1000 + BASH_REMATCH[2] >= 6003)) || most=4
+	ZRAM_PAGES_COST=() ZRAM_PAGES_HUGE=0
+	for ((size = ZRAM_PAGES_LEAST; size <= ZRAM_PAGES_SIZE; size += ZRAM_PAGES_STEP)); do
+		least=$ZRAM_PAGES_SIZE chain=1
+		for ((pages = 1; pages <= most; pages++)); do
+			waste=$((pages * ZRAM_PAGES_SIZE % size))
+			((waste >= least)) || least=$waste chain=$pages
+		done
+		((chain == 1)) || ZRAM_PAGES_HUGE=$((size - ZRAM_PAGES_HANDLE + 1))
+		ZRAM_PAGES_COST+=($((chain * ZRAM_PAGES_SIZE / (chain * ZRAM_PAGES_SIZE / size))))
+	done
+}
+
+# sample_zram_cost LENGTH: sets COST to the bytes of memory that a page takes which is compressed to
+# LENGTH.
+sample_zram_cost() {
+	local over=$(($1 + ZRAM_PAGES_HANDLE - ZRAM_PAGES_LEAST))
+	COST=$ZRAM_PAGES_SIZE
+	(($1 < ZRAM_PAGES_HUGE)) || return 0
+	((over >= 0)) || over=0
+	COST=${ZRAM_PAGES_COST[(over + ZRAM_PAGES_STEP - 1) / ZRAM_PAGES_STEP]}
+}
+
+# sample_zram_lengths PROGRAM FILE…: sets LENGTHS to what PROGRAM (zstd, lz4) makes of each file,
+# by itself, as the kernel does with it: all by one process. Returns 1 when it fails.
+sample_zram_lengths() {
+	local program=$1 suffix=${ZRAM_PAGES_SUFFIX[$1]}
+	shift
+	LENGTHS=()
+	(($# > 0)) || return 0
+	case $program in
+	zstd) nice zstd -q -3 --single-thread --no-check -- "$@" ;;
+	lz4) nice lz4 -q -1 -B4 --no-frame-crc -m -- "$@" ;;
+	esac </dev/null >/dev/null 2>&1 || return 1
+	mapfile -t LENGTHS < <(stat -c %s -- "${@/%/$suffix}" 2>/dev/null)
+	rm -f -- "${@/%/$suffix}"
+	((${#LENGTHS[@]} == $#))
+}
+
+# sample_spread WHOLE COUNT SUM SQUARES [complete]: the sum of a quantity over WHOLE things, of
+# which COUNT were looked at: the sum of theirs is SUM, that of their squares SQUARES. Sets
+# SPREAD_TOTAL to it, and SPREAD_MARGIN to how far the truth may be from that, in 95 of 100 cases:
+# twice the standard error, and no less than what would have been missed in 5 of 100 (three things
+# of COUNT that are SPREAD_MOST each). 0 when all were looked at. With WHOLE up to 10^12.
+readonly SPREAD_MOST=4096
+sample_spread() {
+	local variance root floor
+	SPREAD_TOTAL=$(($1 * $3 / $2)) SPREAD_MARGIN=0
+	[[ -z ${5-} ]] || return 0
+	variance=$((($4 - $3 * $3 / $2) / $2))
+	# In thousandths, for what is small beside the root.
+	root=$(sample_root_ $((variance * 1000000 / $2)))
+	SPREAD_MARGIN=$((2 * $1 * root / 1000)) floor=$((3 * SPREAD_MOST * $1 / $2))
+	((SPREAD_MARGIN >= floor)) || SPREAD_MARGIN=$floor
+}
+
+# sample_root_ NUMBER: prints its square root, rounded down (Newton).
+sample_root_() {
+	local x=$1 y=$((($1 + 1) / 2))
+	while ((y < x)); do x=$y y=$(((x + $1 / x) / 2)); done
+	printf '%s\n' "$x"
 }

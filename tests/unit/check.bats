@@ -643,7 +643,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 		said=$BATS_TEST_TMPDIR/said
 	libraries
 	ramdisk_total() { echo 1000; }
-	md_leg_bytes() { echo "$BYTES"; }
+	md_state_leg_bytes() { echo "$BYTES"; }
 	findings_problem() { printf '%s\n' "$1" >>"$said"; }
 	CONF=([RAM]=auto [RAM_RESERVE]=10% [MEMORY_FLOOR]=0) F=([array.md]=md127)
 	BYTES=500 check_boot_memory

@@ -533,7 +533,7 @@ loop() {
 	history_update() { :; }
 	copy_stop() { :; }
 	disk_block() { echo 512; }
-	md_leg_bytes() { echo 100663296; }
+	md_state_leg_bytes() { echo 100663296; }
 	ramdisk_make() { called make "$@" && RAM=attached; }
 	md_zero() { called zero "$1" && F[leg.ram.sb]=none; }
 	md_readd() { called readd "$2" && RAM=recovering; }

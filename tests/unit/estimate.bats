@@ -326,31 +326,31 @@ array() {
 
 @test "what a page takes in zram: the sizes of zsmalloc" {
 	local COST
-	zram_pages_classes 6.12.57+deb13-amd64
+	sample_zram_classes 6.12.57+deb13-amd64
 	[[ $ZRAM_PAGES_HUGE == 3625 ]]
-	zram_pages_cost 3625
+	sample_zram_cost 3625
 	[[ $COST == 4096 ]]
-	zram_pages_cost 3624 # nine in eight pages
+	sample_zram_cost 3624 # nine in eight pages
 	[[ $COST == 3640 ]]
-	zram_pages_cost 2040 # two in a page
+	sample_zram_cost 2040 # two in a page
 	[[ $COST == 2048 ]]
-	zram_pages_cost 20
+	sample_zram_cost 20
 	[[ $COST == 32 ]]
-	zram_pages_classes 6.1.0-40-amd64
+	sample_zram_classes 6.1.0-40-amd64
 	[[ $ZRAM_PAGES_HUGE == 3257 ]]
-	zram_pages_cost 3256 # five in four pages
+	sample_zram_cost 3256 # five in four pages
 	[[ $COST == 3276 ]]
 }
 
 @test "the whole from a sample" {
-	spread_of 1000 100 204800 $((50 * 4096 * 4096))
+	sample_spread 1000 100 204800 $((50 * 4096 * 4096))
 	# Half of it, and twice the standard error: 2 * 2048 / 10 for each.
 	[[ $SPREAD_TOTAL == 2048000 && $SPREAD_MARGIN == 409600 ]] ||
 		fail "$SPREAD_TOTAL $SPREAD_MARGIN"
-	spread_of 1000 100 0 0
+	sample_spread 1000 100 0 0
 	[[ $SPREAD_TOTAL == 0 && $SPREAD_MARGIN == $((3 * 4096 * 10)) ]]
-	spread_of 100 100 204800 $((50 * 4096 * 4096)) complete
+	sample_spread 100 100 204800 $((50 * 4096 * 4096)) complete
 	[[ $SPREAD_TOTAL == 204800 && $SPREAD_MARGIN == 0 ]]
-	[[ $(spread_root 0) == 0 && $(spread_root 1) == 1 && $(spread_root 99) == 9 &&
-		$(spread_root 1000000000000) == 1000000 ]]
+	[[ $(sample_root_ 0) == 0 && $(sample_root_ 1) == 1 && $(sample_root_ 99) == 9 &&
+		$(sample_root_ 1000000000000) == 1000000 ]]
 }

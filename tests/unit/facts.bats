@@ -112,7 +112,7 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 
 @test "a new member is as large as the data and the largest offset" {
 	whole
-	[[ $(md_leg_bytes md127) == $((51200 * 1024 + 4096 * 512)) ]]
+	[[ $(md_state_leg_bytes md127) == $((51200 * 1024 + 4096 * 512)) ]]
 }
 
 @test "a member is dropped only while another is in sync" {
@@ -213,9 +213,9 @@ EOT
 	for ((n = 0; n < 200; n++)); do
 		list && bad=("${LIST[@]}") && list && these=("${LIST[@]}")
 		blocks "${bad[@]}" && want=$BLOCKS && blocks "${these[@]}" && theirs=$BLOCKS
-		RANGES=("${bad[@]}") && ranges_intersect "${these[@]}"
+		RANGES=("${bad[@]}") && md_state_ranges_intersect_ "${these[@]}"
 		is "$want" "$theirs" 11 "${RANGES[@]}"
-		RANGES=("${bad[@]}") && ranges_subtract_from "${these[@]}"
+		RANGES=("${bad[@]}") && md_state_ranges_subtract_ "${these[@]}"
 		is "$want" "$theirs" 01 "${RANGES[@]}"
 	done
 }

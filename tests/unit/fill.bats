@@ -31,7 +31,7 @@ setup() {
 		called make && RAM=attached && blank blank && mkdir -p "$R/sys/block/rd0"
 	}
 	ramdisk_drop() { called drop && RAM=none; }
-	md_leg_bytes() { echo 100663296; }
+	md_state_leg_bytes() { echo 100663296; }
 	md_zero() { called zero "$1"; }
 	md_add() { called add "$2" && RAM=recovering; }
 	md_readd() { called readd "$2" && RAM=recovering; }

@@ -595,7 +595,7 @@ engine() {
 	selftest_writer_stop() { called end; }
 	selftest_writer_await() { called await "$1"; }
 	selftest_writer_compare() { [[ $1 != "${BAD-}" ]] || { SELFTEST_BLOCK=9 && return 1; }; }
-	md_leg_bytes() { echo 1; }
+	md_state_leg_bytes() { echo 1; }
 	ram_leg_make() { called make; }
 	ram_leg_copy() { called copy "$LOOP_GATE"; }
 	ram_leg_readd() {

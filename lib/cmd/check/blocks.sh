@@ -1,8 +1,9 @@
-# The check, RAM=zram on an array with blocks of 512 bytes: may they become larger at its next start?
+# The check, RAM=zram on an array with blocks of 512 bytes: may they become larger at its next
+# start?
 # shellcheck shell=bash
 
-need cmd/check/findings core/paths decide/larger-blocks observe/contents-blocks
-need world/md-leg world/ramdisk-zram
+need cmd/check/findings core/paths decide/larger-blocks observe/contents-blocks world/md-state
+need world/ramdisk-zram
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,7 +28,7 @@ which sees whether what is on it bears larger ones"
 	why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}")
 	if [[ -n $why ]]; then
 		found+="; what is on it does not bear larger ones: ${why//$'\n'/; }"
-	elif bytes=$(md_leg_bytes "${F[array.md]}"); then
+	elif bytes=$(md_state_leg_bytes "${F[array.md]}"); then
 		why=$(ramdisk_zram_why_not "$bytes" "$RAMDISK_ZRAM_BLOCK")
 		found+=${why:+"; $why"}
 	fi

@@ -4,9 +4,9 @@
 # findings_note.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths core/quantity notes/claim
-need notes/memory-floor notes/selftest-record observe/unfinished report/unfinished world/initramfs
-need world/kernels world/md-leg world/ramdisk world/superblock world/systemd
+need cmd/check/findings config/conf core/paths core/quantity notes/claim notes/memory-floor
+need notes/selftest-record observe/unfinished report/unfinished world/initramfs world/kernels
+need world/md-state world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -71,7 +71,8 @@ check_boot_initramfs() { # RELEASE
 	local file how
 	if kernels_is_in_boot "$1" && ! initramfs_file "$1" >/dev/null &&
 		how=$(initramfs_command "$1"); then
-		# An installation that was broken off leaves such a kernel: one that DKMS ended, say.
+		# An installation that was broken off leaves such a kernel: one that DKMS ended,
+		# say.
 		findings_problem no-initramfs "Linux $1 to have an initramfs" \
 			"none in $BOOT, so that this kernel may not boot" \
 			"$how; if that fails, see: dpkg --audit" "$1"
@@ -261,7 +262,7 @@ $MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(quantity_show_bytes "$MEMORY_R
 check_boot_ram_bytes_() {
 	local i
 	[[ ${CONF[RAM]} != @(none|/*) ]] || return 0
-	[[ -z ${F[array.md]} ]] || ! md_leg_bytes "${F[array.md]}" || return 0
+	[[ -z ${F[array.md]} ]] || ! md_state_leg_bytes "${F[array.md]}" || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
 		printf '%s\n' $(((${F[leg.$i.size]} + ${F[leg.$i.data_offset]}) * 512))

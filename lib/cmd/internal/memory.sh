@@ -4,7 +4,7 @@
 
 need act/array-lock act/guard act/history act/transitions config/conf config/conf-need core/cli
 need core/log core/paths core/quantity decide/health notes/memory-floor observe/facts observe/static
-need world/md-leg world/ramdisk world/ramdisk-note world/systemd
+need world/md-state world/ramdisk world/ramdisk-note world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -63,7 +63,7 @@ cmd_memory_has_room_() {
 	local bytes MEMORY_RESERVE
 	memory_floor_reserve
 	((MEMORY_RESERVE >= MEMORY_FLOOR * 5 / 4)) || MEMORY_RESERVE=$((MEMORY_FLOOR * 5 / 4))
-	bytes=$(md_leg_bytes "$MEMORY_MD") || return
+	bytes=$(md_state_leg_bytes "$MEMORY_MD") || return
 	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 	[[ -z $(ramdisk_why_not "$bytes" "$MEMORY_RESERVE") ]]
 }
