@@ -2,8 +2,8 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/blocks act/ram-leg act/witness-joined act/witness-update core/log core/paths decide/health
-need notes/departures world/disk world/md world/md-state world/ramdisk-note world/superblock
+need act/blocks act/ram-leg act/witness-update core/log core/paths decide/health notes/legs-seen
+need world/disk world/md world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -112,13 +112,13 @@ WRITE_BEHIND and ACCEPT_DATA_LOSS in ramraid.conf(5)"
 disk_legs_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]}"; } # I
 
 disk_legs_readd() { # I
-	departures_note_return "$1"
+	legs_seen_note_return "$1"
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
 		LOOP_ERROR="md did not take ${F[leg.$1.dev]} \
 back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
 		return 1
 	}
-	witness_joined_again "${F[leg.$1.device_uuid]}"
+	legs_seen_note_again "${F[leg.$1.device_uuid]}"
 }
 
 # disk_legs_number_taken_ NODE: what to type when md has given the device number of an absent disk
@@ -163,7 +163,7 @@ disk_legs_add_leg() { # I
 		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
 		return 1
 	}
-	departures_note_return "$1"
+	legs_seen_note_return "$1"
 	witness_update_free_slot || ! health_disk_in_sync || {
 		LOOP_ERROR="who is in sync can't be written down in $STATE; \
 ${F[leg.$1.dev]} is not built before that"

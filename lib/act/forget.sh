@@ -2,7 +2,7 @@
 # written down about it go. Each step can be done again, or is left out when it is done.
 # shellcheck shell=bash
 
-need act/hotplug core/act core/log core/paths notes/releasing notes/witness-copy world/systemd
+need act/hotplug core/act core/log core/paths notes/adopted notes/witness world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -40,7 +40,7 @@ which would be stopped with it; it stays active and does nothing any more"
 forget_note_() {
 	local copy
 	copy=$(forget_copy_place_ "$1" "$3")
-	act_text "$(releasing_file "$1")" \
+	act_text "$(adopted_releasing_file "$1")" \
 		"# \"ramraid $2\" has begun to take the notes of this array away; type it again.
 ${copy:+copy=$copy
 }"
@@ -52,10 +52,10 @@ forget_copy_place_() {
 	if [[ -e $ETC/$1.conf ]]; then
 		witness_copy_find "$2"
 		printf '%s\n' "$WITNESS_COPY"
-	elif [[ -e $(releasing_file "$1") ]]; then
+	elif [[ -e $(adopted_releasing_file "$1") ]]; then
 		while IFS= read -r line; do
 			[[ $line != copy=/*.witness ]] || printf '%s\n' "${line#copy=}"
-		done <"$(releasing_file "$1")"
+		done <"$(adopted_releasing_file "$1")"
 	fi
 }
 
@@ -71,6 +71,6 @@ forget_copy() {
 forget_notes() {
 	act rm -f -- \
 		"$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory,failures,block} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
-	act rm -f -- "$(releasing_file "$1")"
+	act rm -f -- "$(adopted_releasing_file "$1")"
 	hotplug_disarm
 }

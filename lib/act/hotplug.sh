@@ -3,7 +3,7 @@
 # is anything to do. What is told of it: act/transitions.sh.
 # shellcheck shell=bash
 
-need config/conf core/act core/paths decide/action decide/leg notes/departures notes/memory-floor
+need config/conf core/act core/paths decide/action decide/leg notes/legs-seen notes/memory-floor
 need world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
@@ -37,7 +37,7 @@ ${F[kernel.flaw]}"
 # just leaving.
 hotplug_look() {
 	local i
-	departures_look
+	legs_seen_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		unset -v "F[veto.readd.$i]" "F[veto.add-leg.$i]"
 		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
@@ -107,7 +107,7 @@ hotplug_print_legs_() {
 # Text, and not a hash of it: that would take a process.
 hotplug_print_leg_() {
 	local fact NUMBER
-	departures_number "${F[$1.node]}"
+	legs_seen_number "${F[$1.node]}"
 	HOTPLUG_PRINT+=" $NUMBER"
 	for fact in "${@:2}"; do HOTPLUG_PRINT+=":${F[$1.$fact]}"; done
 }

@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue
-need act/transitions act/witness-joined act/witness-update config/conf config/conf-need core/clock
-need core/log core/paths core/quantity decide/action decide/health notes/contents notes/memory-floor
+need act/transitions act/witness-update config/conf config/conf-need core/clock core/log core/paths
+need core/quantity decide/action decide/health notes/contents notes/legs-seen notes/memory-floor
 need notes/renamed observe/facts observe/scan observe/static world/md world/md-check world/ramdisk
 need world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
@@ -141,7 +141,7 @@ loop_watch_() {
 	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] ||
 		return 0
 	LOOP_WATCHED=yes
-	witness_joined_watched
+	legs_seen_watch
 	hotplug_arm
 	transitions_begin "${F[name]}"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" ||

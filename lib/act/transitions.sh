@@ -7,7 +7,7 @@
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
-need decide/health decide/leg decide/readd notes/departures notes/memory-floor observe/facts
+need decide/health decide/leg decide/readd notes/legs-seen notes/memory-floor observe/facts
 need observe/static report/only-copy world/disk world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
@@ -84,7 +84,7 @@ transitions_look_() { # NAME
 # work that is seen.
 transitions_words_() { # NAME yes|""
 	local i LEG MEMORY_NOTE MEMORY_WHY key
-	departures_look
+	legs_seen_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		key="leg ${F[leg.$i.dev]}"
 		transitions_leg "$i"
@@ -101,7 +101,7 @@ transitions_words_() { # NAME yes|""
 	! health_only_copy || new[only]=yes
 	# Neither the one nor the others have all: it is not over.
 	[[ ${old[only]-} != yes ]] || health_disk_has_all || new[only]=yes
-	departures_note_members
+	legs_seen_note_members
 }
 
 transitions_write_() { # NAME

@@ -2,7 +2,7 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need act/witness-joined core/act core/log core/paths decide/health notes/hardware notes/renamed
+need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/renamed
 need notes/witness observe/facts observe/outside observe/scan observe/static world/md-state
 need world/ramdisk-note world/superblock
 
@@ -160,7 +160,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 	}
 	F[witness.ram_slot]=${slot%%:*} F[witness.ram_number]=${slot#*:} \
 		F[witness.filled]=$WITNESS_FILLED
-	witness_joined_note "$events" "${legs[@]}"
+	legs_seen_note_in_sync "$events" "${legs[@]}"
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] ||
 		hardware_note "${F[name]}" "${places[@]}"

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/forget cmd/stop config/conf config/conf-faults config/conf-need
-need core/act core/cli core/log core/paths decide/health gate/dependents notes/claim notes/releasing
-need notes/removals observe/facts observe/scan observe/static world/disk world/disk-name world/md world/ramdisk
-need world/superblock world/systemd
+need core/act core/cli core/log core/paths decide/health gate/dependents notes/adopted notes/claim
+need notes/removals observe/facts observe/scan observe/static world/disk world/disk-name world/md
+need world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -41,7 +41,7 @@ destroy_look() {
 	DESTROY_WIPE=() DESTROY_NODES=()
 	DESTROY_HEAD="$NAME: an earlier run has destroyed it, and its notes are to be deleted:"
 	conf_names_fit "$NAME"
-	releasing_read "$NAME"
+	adopted_releasing_read "$NAME"
 	if [[ ! -e $ETC/$NAME.conf && -n $RELEASING ]]; then
 		[[ $RELEASING == destroy ]] ||
 			die "$NAME: a release of it has begun; to finish that: \

@@ -3,8 +3,8 @@
 
 need act/array-lock act/forget act/guard act/hand-made-drop act/hotplug act/witness-update
 need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
-need gate/dependents notes/adopted notes/claim notes/releasing observe/facts observe/hand-made
-need observe/static world/disk-name world/md world/md-state world/ramdisk-note
+need gate/dependents notes/adopted notes/claim observe/facts observe/hand-made observe/static
+need world/disk-name world/md world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -40,7 +40,7 @@ release_look() {
 	RELEASE_LEFT=all HAND_MADE=''
 	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
 	adopted_read "$NAME" || :
-	releasing_read "$NAME"
+	adopted_releasing_read "$NAME"
 	[[ -e $ETC/$NAME.conf || $RELEASING != destroy ]] ||
 		die "$NAME: a destroy of it has begun; to finish that: ramraid destroy $NAME" \
 			"$EX_REFUSED"

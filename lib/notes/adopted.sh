@@ -1,5 +1,7 @@
-# The note of what an array was before "ramraid adopt", so that "ramraid release" can make it so
-# again. Written before anything is changed, beside the witness.
+# How an array became ours, and how it ceases to be, beside the witness: what it was before "ramraid
+# adopt", so that "ramraid release" can make it so again, written before anything is changed; and
+# that a "release" or a "destroy" has begun to take away what is ours of it, since by the time that
+# it ends there may be no configuration any more.
 # shellcheck shell=bash
 
 need core/act core/paths
@@ -40,4 +42,17 @@ adopted_write() {
 		for disk in "${ADOPTED_WRITEMOSTLY[@]}"; do printf 'writemostly=%s\n' "$disk"; done
 		for disk in "${ADOPTED_MEMBERS[@]}"; do printf 'member=%s\n' "$disk"; done
 	} | act_file "$(adopted_file "$1")"
+}
+
+adopted_releasing_file() { printf '%s/%s.releasing\n' "$STATE" "$1"; } # NAME
+
+# adopted_releasing_read NAME: sets RELEASING to the verb that has begun and not ended, release or
+# destroy; empty when none has.
+adopted_releasing_read() {
+	local text='' file=$STATE/$1.releasing
+	RELEASING=''
+	[[ -e $file ]] || return 0
+	RELEASING=release
+	{ IFS= read -r text <"$file"; } 2>/dev/null || :
+	[[ $text != *'"ramraid destroy"'* ]] || RELEASING=destroy
 }

@@ -2,10 +2,12 @@
 # file an array, on the root file system, rewritten whenever we change the membership: which array,
 # which disk legs were in sync last, at which event count, and the RAM leg's slot. No leg at all
 # means: the RAM leg was the only good copy. A void one vouches for no leg and says nothing of the
-# last run: what must not be forgotten all the same (left, given, seen) stands in it.
+# last run: what must not be forgotten all the same (left, given, seen) stands in it. A second copy
+# is on a file system other than the root: one that is put back to an older state, by a snapshot,
+# has an older witness, and that would vouch for a disk that was left behind since.
 # shellcheck shell=bash
 
-need core/act core/lock core/log core/paths notes/witness-copy
+need config/conf core/act core/lock core/log core/paths core/text core/trust
 
 declare -gA CONF # of config/conf.sh
 declare -gA WITNESS=()
@@ -22,7 +24,7 @@ readonly WITNESS_SEEN=384
 # RAM leg's slot and device number, or empty. filled: the event count at which every slot was last
 # seen filled. Version 0.1.0 wrote neither ram_number nor filled. left: with no legs, those that
 # were in sync last. given: legs that a person has given up by starting without them. seen: all that
-# were ever in sync, the latest last. Where there is a second copy (notes/witness-copy.sh), the one
+# were ever in sync, the latest last. Where there is a second copy (notes/witness.sh), the one
 # of the later generation counts: WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they
 # differ.
 witness_read() {
@@ -236,4 +238,87 @@ witness_put_() {
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
 	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null &&
 		truncate -s ${#2} -- "$1" && sync "$1"
+}
+
+declare -gA CONF F
+
+# witness_copy_find UUID: sets WITNESS_COPY to the file, there or not, that is the second copy,
+# WITNESS_COPY_WRITABLE to yes if it may be written; both empty when there is no place for one: then
+# WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
+# ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
+witness_copy_find() {
+	local want=${CONF[WITNESS_COPY]-none} number target options type rest lines=() root='' \
+	best='' found=() folder
+	WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_WHY='' WITNESS_ROOT=''
+	# The table at once, and that of the first process: see disk_mounted_.
+	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
+	for rest in "${lines[@]}"; do
+		text_into "$rest" _ _ number _ target options
+		rest=${rest##* - } type=${rest%% *}
+		if [[ $target == / ]]; then
+			root=$number WITNESS_ROOT=$type
+		elif [[ $want == auto ]]; then
+			[[ $target == @(/boot|/efi|/boot/efi) &&
+				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
+			# The first of them that there is, and of two on one mount point the upper
+			# one.
+			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi|/boot/efi:|/boot/efi:/boot/efi) ]] &&
+				best=$target found=("$number" "$options")
+		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
+			best=$target found=("$number" "$options")
+		fi
+	done
+	folder=$want
+	[[ $want != auto ]] || folder=$best/ramraid
+	if [[ $want == none ]]; then
+		WITNESS_COPY_WHY='WITNESS_COPY=none'
+	elif [[ -z $best || ${found[0]} == "$root" ]]; then
+		WITNESS_COPY_WHY="$want is on the root file system"
+		[[ $want != auto ]] ||
+			WITNESS_COPY_WHY='neither /boot nor the ESP is a file system of its own that is mounted'
+	elif ! witness_copy_is_roots_ "$ROOT$folder"; then
+		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
+	elif [[ $want != auto && ! -d $ROOT$want ]]; then
+		WITNESS_COPY_WHY="there is no folder $want"
+	elif [[ -n ${F[array.md]-} ]] &&
+		witness_copy_lies_on_ "$SYS/dev/block/${found[0]}" "${F[array.md]}"; then
+		WITNESS_COPY_WHY="$best is on the array itself"
+	else
+		WITNESS_COPY=$ROOT$folder/$1.witness
+		[[ ,${found[1]}, != *,rw,* || ! -w $ROOT$best ]] || WITNESS_COPY_WRITABLE=yes
+	fi
+}
+
+# witness_copy_is_roots_ FOLDER: can nobody but root change what is in it? Else anybody could vouch
+# for an old disk, by a later generation, or have root wait for, or write, something else. Looked at
+# once; WITNESS_COPY_TRUST has why not.
+declare -gA WITNESS_COPY_TRUST=()
+witness_copy_is_roots_() {
+	[[ -n ${WITNESS_COPY_TRUST["$1"]+asked} ]] ||
+		WITNESS_COPY_TRUST["$1"]=$(trust_why_not "$1")
+	[[ -z ${WITNESS_COPY_TRUST["$1"]} ]]
+}
+
+# witness_copy_lies_on_ FOLDER MD: is this device, a folder in sysfs, the array, a partition of it,
+# or stacked on it?
+witness_copy_lies_on_() {
+	local below
+	[[ ! $1 -ef $SYS/block/$2 && ! $1/.. -ef $SYS/block/$2 ]] || return 0
+	for below in "$1"/slaves/*; do
+		[[ ! -e $below ]] || ! witness_copy_lies_on_ "$below" "$2" || return 0
+	done
+	return 1
+}
+
+# witness_copy_put TEXT: after witness_copy_find. Where it can't be written that is said, once, and
+# no more: an older one is known by its generation.
+WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_SAID=''
+witness_copy_put() {
+	[[ -n $WITNESS_COPY_WRITABLE ]] || return 0
+	act_text "$WITNESS_COPY" "$1"$'\n' 600 2>/dev/null || {
+		[[ -n $WITNESS_COPY_SAID ]] ||
+			log_warning "the second copy of the record, $WITNESS_COPY, \
+can't be written (WITNESS_COPY in ramraid.conf(5))"
+		WITNESS_COPY_SAID=yes
+	}
 }

@@ -73,7 +73,7 @@ outside_has_members_() {
 	[[ -n $MEMBERS_ ]]
 }
 
-# outside_is_watched MD: has a start of ours judged this run of the array (witness_joined_watched)?
+# outside_is_watched MD: has a start of ours judged this run of the array (legs_seen_watch)?
 outside_is_watched() {
 	local watched='' MD_RUN
 	md_state_run "$1"

@@ -3,8 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-need core/log core/paths core/quantity notes/adopted notes/renamed
-need notes/rescue-record notes/selftest-record notes/witness
-need notes/witness-copy observe/facts world/kernels
+need notes/rescue-record notes/selftest-record notes/witness observe/facts world/kernels
 
 declare -gA F # the facts: decide/facts.list
 
@@ -100,8 +99,8 @@ static_witness() {
 	static_refill_
 }
 
-# An "adopt" that has not ended has found that the device which stays as the RAM leg differs from the
-# disk legs: sets ram.refill to its device UUID.
+# An "adopt" that has not ended has found that the device which stays as the RAM leg differs from
+# the disk legs: sets ram.refill to its device UUID.
 static_refill_() {
 	local -A ADOPTED=()
 	local -a ADOPTED_WRITEMOSTLY=()

@@ -2,7 +2,7 @@
 # show it (report/unfinished.sh has the words).
 # shellcheck shell=bash
 
-need config/conf notes/adopted notes/releasing
+need config/conf notes/adopted
 
 declare -gA F # the facts: decide/facts.list
 
@@ -11,7 +11,7 @@ declare -gA F # the facts: decide/facts.list
 unfinished_look() {
 	local RELEASING
 	F[unfinished.undone]='' F[unfinished]=''
-	releasing_read "$1"
+	adopted_releasing_read "$1"
 	F[unfinished]=$RELEASING
 	adopted_read "$1" || return 0
 	[[ ${ADOPTED[done]-} == no && ${ADOPTED[uuid]-} == "${CONF[UUID]-none}" ]] || return 0

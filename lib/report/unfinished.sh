@@ -2,7 +2,7 @@
 # alone.
 # shellcheck shell=bash
 
-need core/paths notes/releasing
+need core/paths notes/adopted
 
 declare -gA F # the facts: decide/facts.list
 
@@ -31,7 +31,7 @@ unfinished_words() {
 # array that does not run; so without that the note is an old one, and goes.
 unfinished_keep_() {
 	local keep
-	keep="rm $(releasing_file "${F[name]}")"
+	keep="rm $(adopted_releasing_file "${F[name]}")"
 	if [[ ${F[unfinished]} == destroy ]]; then
 		UNFINISHED_ACTION="to keep the array, which runs: $keep; \
 else, and all on it is lost: $UNFINISHED_ACTION"

@@ -48,7 +48,7 @@ sub write_witness {
 	$s->[$FORGOT] &= ~$given;
 }
 
-# witness_joined_note: who has left the run is noted, with the array's count; outside_joined sees
+# legs_seen_note_in_sync: who has left the run is noted, with the array's count; outside_joined sees
 # who has more.
 sub note_who_left {
 	my $s = shift;

@@ -643,7 +643,7 @@ yields() {
 @test "a disk comes back whose device number md has given to the RAM leg: it is said what to type" {
 	static_configured data
 	md_readd() { return 1; }
-	witness_joined_again() { :; }
+	legs_seen_note_again() { :; }
 	superblock_read() {
 		printf '00000000 %.0s' {1..40} && if [[ $1 == */sda ]]; then
 			echo 00000003

@@ -496,7 +496,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	[[ $(started) == 1 ]]
 	conf_load data && static_configured data && facts_observe && hotplug_facts
 	F[leg.1.node]=sdc
-	departures_note_return 1
+	legs_seen_note_return 1
 	[[ $(tail -n 1 "$R/run/ramraid/data.returns") == '5000 /dev/disk/by-id/ata-B' ]]
 	echo 99 >"$R/sys/class/block/sdc/diskseq"
 	look

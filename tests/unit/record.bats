@@ -221,9 +221,9 @@ $(cat "$R"/run/ramraid/*)"
 	cmp "$R/run/ramraid/data.joined" "$BATS_TEST_TMPDIR/joined"
 	F[leg.0.state]=faulty
 	# It was put back, and left before anybody looked.
-	witness_joined_again "$one"
+	legs_seen_note_again "$one"
 	joined yes: "$one" "$now"
-	witness_joined_again ''
+	legs_seen_note_again ''
 	# Another run of it.
 	echo 8 >"$R/sys/block/md127/diskseq"
 	joined : "$one" 1000
@@ -277,7 +277,7 @@ $(cat "$R"/run/ramraid/*)"
 	[[ -z $(calls) ]] && grep -q 'something else has started md127' "$BATS_TEST_TMPDIR/log"
 	# The same legs, in an array that a start of ours has judged: it is a change of members.
 	F[array.known]=''
-	witness_joined_watched
+	legs_seen_watch
 	witness_update
 	[[ $(calls) == "write 50 0: $one $two" ]] || fail "$(calls)"
 	# Another array of that name, later in this boot.

@@ -29,7 +29,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	not ramdisk_may_try data
 	did_not_run failures
 	printf '%s %s\n' "$EVIL" /dev/disk/by-id/ata-A >"$RUN/data.returns"
-	departures_look
+	legs_seen_look
 	did_not_run returns
 	mkdir -p "$R/sys/block/md127"
 	echo 7 >"$R/sys/block/md127/diskseq"

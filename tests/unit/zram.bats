@@ -629,7 +629,7 @@ readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need 
 	[[ $STATUS_WORD == disks-only ]]
 	systemd_is_running() { return 1; }
 	static_remembered() { :; }
-	departures_look() { :; }
+	legs_seen_look() { :; }
 	detail_look
 	leg_ram
 	[[ $LEG == full ]]

@@ -136,7 +136,7 @@ answer_failed() {
 	say ok
 }
 answer_rejoins() {
-	witness_joined_again "${F[leg.$1.device_uuid]}"
+	legs_seen_note_again "${F[leg.$1.device_uuid]}"
 	say ok
 }
 answer_freeslot() {

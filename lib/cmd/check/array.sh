@@ -3,10 +3,9 @@
 # shellcheck shell=bash
 
 need cmd/check/blocks cmd/check/findings config/conf core/paths core/text decide/action
-need decide/health decide/leg decide/strangers notes/departures notes/memory-floor
-need notes/witness-copy observe/scan observe/static report/advice world/disk world/disk-name
-need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart
-need world/systemd
+need decide/health decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness
+need observe/scan observe/static report/advice world/disk world/disk-name world/md world/md-state
+need world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -25,7 +24,7 @@ check_array() {
 		for ((i = 0; i < ${F[members]}; i++)); do check_array_leg_size "$i"; done
 		return
 	fi
-	departures_look
+	legs_seen_look
 	check_array_twin
 	check_array_legs
 	check_array_ram_leg

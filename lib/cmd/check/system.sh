@@ -3,9 +3,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/rescue cmd/check/findings cmd/check/makers config/conf
-need config/conf-unread core/cli core/paths core/quantity core/trust
-need notes/adopted notes/claim notes/hardware notes/releasing notes/selftest-record world/disk
-need world/ramdisk
+need config/conf-unread core/cli core/paths core/quantity core/trust notes/adopted notes/claim
+need notes/hardware notes/selftest-record world/disk world/ramdisk
 
 # check_system ALL: about the system; the first question concerns each array, the others only those
 # who ask about all.
@@ -73,7 +72,7 @@ check_system_half_done_unconfigured() {
 		name=${file##*/} name=${name%.*}
 		[[ -e $file && ! -e $ETC/$name.conf && ! -L $ETC/$name.conf ]] || continue
 		if [[ $file == *.releasing ]]; then
-			releasing_read "$name"
+			adopted_releasing_read "$name"
 			findings_problem release-unfinished "the $RELEASING of $name to be complete" \
 				"its notes, such as $file" "ramraid $RELEASING $name"
 		elif [[ ! -e $STATE/$name.releasing ]]; then
@@ -155,8 +154,8 @@ in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY
 }
 
 # check_system_removable: what RESCUE, NOTIFY and WITNESS_COPY name counts as root's, by what the
-# disk says, and a name in fstab may be that of another disk tomorrow. Not where the root file system
-# is on the same disk. After conf_load.
+# disk says, and a name in fstab may be that of another disk tomorrow. Not where the root file
+# system is on the same disk. After conf_load.
 check_system_removable() {
 	local key path root='' NODE HARDWARE
 	! disk_below / || {
