@@ -65,19 +65,19 @@ while (<$list>) {
 }
 for (sort keys %used) { push @wrong, "$_ ($used{$_}) is not listed" if !$listed{$_} }
 
-# observe/blank.sh gives a value to each of them, but to those whose key alone is what is known.
+# observe/facts.sh gives a value to each of them, but to those whose key alone is what is known.
 my (%blank, $prefix);
-open my $values, '<', 'lib/observe/blank.sh' or die "lib/observe/blank.sh: $!";
+open my $values, '<', 'lib/observe/facts.sh' or die "lib/observe/facts.sh: $!";
 while (<$values>) {
-	$prefix = $1 eq 'LEG' ? 'leg.I.' : '' if /^readonly BLANK_(\w+)='$/;
+	$prefix = $1 ? 'leg.I.' : '' if /^readonly FACTS_BLANK(_LEG)?='$/;
 	undef $prefix if /^'/;
 	next if !defined $prefix || /^readonly/;
-	for (split) { push @wrong, "$_ is in blank.sh twice" if $blank{$prefix . s/=.*//r}++ }
+	for (split) { push @wrong, "$_ is among FACTS_BLANK twice" if $blank{$prefix . s/=.*//r}++ }
 }
 for (sort keys %listed) {
-	push @wrong, "$_ has no value in blank.sh"
+	push @wrong, "$_ has no value in observe/facts.sh"
 		if !$blank{$_} && !/^(?:failed|veto|conf\.error|conf\.warning)\./;
 }
-for (sort keys %blank) { push @wrong, "$_ is in blank.sh and not listed" if !$listed{$_} }
+for (sort keys %blank) { push @wrong, "$_ is among FACTS_BLANK and not listed" if !$listed{$_} }
 print "$_\n" for sort @wrong;
 exit(@wrong ? 1 : 0);

@@ -9,7 +9,7 @@ need notes/renamed observe/facts observe/scan observe/static world/md world/md-c
 need world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
-need config/conf-faults observe/device
+need config/conf-faults observe/outside
 
 declare -gA F # the facts: decide/facts.list
 

@@ -3,7 +3,7 @@
 
 need config/conf-need core/cli core/json core/log core/paths core/trust observe/static report/bench
 # Others need these later, when an upgrade of the package may have taken them away.
-need config/conf-faults observe/device
+need config/conf-faults observe/outside
 
 declare -gA F # the facts: decide/facts.list
 

@@ -3,7 +3,7 @@
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
 need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor
-need observe/device world/disk world/disk-name world/md world/ramdisk world/ramdisk-zram
+need observe/outside world/disk world/disk-name world/md world/ramdisk world/ramdisk-zram
 need world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]

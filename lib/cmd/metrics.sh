@@ -18,7 +18,7 @@ cmd_metrics() {
 	[[ -z ${OPT[output]+set} || ${OPT[output]} == /*[!/] ]] ||
 		die "--output=${OPT[output]}: write the whole path of a file" "$EX_USAGE"
 	[[ -z ${OPT[output]+set} ]] || cmd_metrics_place "$ROOT${OPT[output]}"
-	need observe/summary observe/detail core/act world/ramdisk report/metrics
+	need observe/summary core/act world/ramdisk report/metrics
 	# shellcheck disable=SC2154 # of the program itself
 	metrics_sample ramraid_build_info 1 version "$(<"$lib/VERSION")"
 	while IFS= read -r name; do cmd_metrics_array "$name"; done < <(conf_names)
@@ -64,7 +64,7 @@ cmd_metrics_array() { # NAME
 	F[ram.bytes]='' F[ram.taken]=''
 	ramdisk_note_read "$1"
 	if [[ $STATUS_WORD == misconfigured ]]; then
-		[[ -z $RAM_NODE ]] || ! disk_find "/dev/md/$1" || detail_members "$NODE" "$RAM_NODE"
+		[[ -z $RAM_NODE ]] || ! disk_find "/dev/md/$1" || summary_members "$NODE" "$RAM_NODE"
 	else
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
 		! ramdisk_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN

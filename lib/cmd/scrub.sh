@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths observe/device observe/static report/progress-line world/md world/md-check
+need core/paths observe/outside observe/static report/progress-line world/md world/md-check
 
 declare -gA F # the facts: decide/facts.list
 

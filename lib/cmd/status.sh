@@ -30,8 +30,9 @@ cmd_status() {
 	else
 		# All of it at once: an upgrade in the meantime may take away what it asks for
 		# later.
-		need report/watch report/advice observe/detail
-		watch_status status_all "${ARGS[@]}"
+		need notes/legs-seen notes/memory-floor observe/static report/advice report/terminal
+		need world/systemd
+		terminal_watch status_all "${ARGS[@]}"
 	fi
 }
 
@@ -71,8 +72,7 @@ status_one_() { # NAME
 		return "$EX_INACTIVE"
 	}
 	if [[ $STATUS_WORD != whole ]]; then
-		need observe/detail
-		detail_look
+		summary_detail
 	elif [[ -n ${OPT[problems]-} && -z ${F[conf.warning.0]-}${F[unfinished]-} ]]; then
 		return 0
 	fi

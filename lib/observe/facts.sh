@@ -1,10 +1,9 @@
 # The observing ring, the look at an array: fills F (decide/facts.list) from the configuration and
-# sysfs. What sysfs does not show stands in observe/outside.sh, what is known before the first look
-# in observe/static.sh.
+# sysfs. What sysfs does not show is found by observe/outside.sh, what is known before the first
+# look by observe/static.sh.
 # shellcheck shell=bash
 
-need config/conf core/paths core/quantity core/text observe/blank world/disk world/md-state
-need world/ramdisk-note
+need config/conf core/paths core/quantity core/text world/disk world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -23,7 +22,7 @@ facts_of_conf() {
 		F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
 	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
-	blank_facts
+	facts_blank
 }
 
 # facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so:
@@ -133,8 +132,8 @@ facts_array_() {
 	# never filled.
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
 	[[ ${F[conf.ram]} != /* ]] || {
-		need observe/device
-		device_facts "$RAM_NODE"
+		need observe/outside
+		outside_device_facts "$RAM_NODE"
 	}
 	if [[ -n $md ]]; then
 		md_state_sync "$md"
@@ -156,7 +155,7 @@ facts_array_() {
 		facts_lacking_
 		[[ ${F[ram.state]} != attached ]] || facts_ram_twin_
 	fi
-	[[ ${F[conf.ram]} != /* ]] || device_outside "$DEVICE_TAKEN"
+	[[ ${F[conf.ram]} != /* ]] || outside_device_look "$DEVICE_TAKEN"
 	[[ ${F[ram.node]} != zram* ]] || facts_zram_
 	F[array.sync]=$SYNC F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 	F[copy.state]=none F[copy.why]=''
@@ -275,4 +274,50 @@ facts_served() {
 		done
 	} 2>/dev/null
 	F[ram.algorithm]=${F[ram.algorithm]#*[} F[ram.algorithm]=${F[ram.algorithm]%%]*}
+}
+
+# The facts while nothing is known: a value for every key of decide/facts.list, so that whoever
+# reads one need not ask whether it is there. "make lint" holds the two lists together.
+# KEY is empty until somebody sets it, KEY=VALUE is VALUE. failed.ACTION and conf.error.N are left
+# out: of these the key itself is what is known.
+readonly FACTS_BLANK='
+	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram conf.rebuild=kernel conf.hotplug=no
+	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
+	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text
+	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not copy.state=none copy.why record.from record.why rescue.image
+	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number
+	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up
+	witness.generation witness.counts array.md array.state array.level=raid1 array.sync=idle array.done
+	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
+	array.backlog=0 array.twin array.known array.gone array.strangers array.unconfigured
+	array.foreign array.copy array.copy_known array.events array.link array.stat array.block clones clones_known disks.lack
+	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit ram.full ram.refill
+	ram.algorithm ram.stat ram.errors
+	change.left change.used change.block
+'
+readonly FACTS_BLANK_LEG='
+	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles view
+	raid_disks level events=0 time=0 recovery dirty size data_offset=0 data_size=0 sectors
+	member_uuid joined left_with noted elsewhere moved alien removed returns stat errors kind
+	why block badblocks dropin force is_ram leaving
+'
+
+# facts_blank: sets each fact that F does not have, those of leg.0 to leg.(members - 1) and of
+# leg.ram as well.
+facts_blank() {
+	local i
+	# shellcheck disable=SC2086 # words
+	facts_blank_fill_ '' $FACTS_BLANK
+	# shellcheck disable=SC2086 # words
+	for ((i = 0; i < F[members]; i++)); do facts_blank_fill_ "leg.$i." $FACTS_BLANK_LEG; done
+	# shellcheck disable=SC2086 # words
+	facts_blank_fill_ leg.ram. $FACTS_BLANK_LEG
+}
+
+facts_blank_fill_() { # PREFIX KEY[=VALUE]…
+	local word key prefix=$1
+	for word in "${@:2}"; do
+		key=$prefix${word%%=*} word=${word#"${word%%=*}"}
+		[[ -v F[$key] ]] || F[$key]=${word#=}
+	done
 }

@@ -1,8 +1,10 @@
 # The observing ring, what sysfs does not show of an array: legs outside of it, the array without
-# any configured disk, whose it is on kernels that do not say, our own copy.
+# any configured disk, whose it is on kernels that do not say, our own copy; and the device that
+# RAM= names (RAM=/dev/…) while it is in no array of ours: leg.ram.* are as those of a disk leg
+# (decide/facts.list).
 # shellcheck shell=bash
 
-need core/paths core/text notes/copy-state observe/facts world/disk world/md-state
+need core/paths core/text notes/copy-state notes/hardware observe/facts world/disk world/md-state
 need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -158,4 +160,48 @@ outside_copy() {
 	F[copy.state]=$COPY_STATE F[copy.why]=$COPY_WHY
 	[[ $COPY_STATE != running || ${F[array.sync]} != idle ]] ||
 		F[array.sync]=copy F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
+}
+
+# outside_device_facts NODE: before the members are looked at. NODE is that of the note of the RAM
+# leg, or empty. Sets RAM_NODE to the device, and DEVICE_TAKEN to yes if this boot has made it
+# blank, or found it so, for the array.
+outside_device_facts() {
+	local NODE
+	disk_find "${F[conf.ram]}" || NODE=''
+	DEVICE_TAKEN=no
+	[[ -z $NODE || $NODE != "$1" ]] || DEVICE_TAKEN=yes
+	# It stays the RAM leg when its name leads nowhere any more (facts_member_).
+	RAM_NODE=${NODE:-$1}
+	F[ram.node]=$NODE F[ram.state]=none F[leg.ram.dev]=${F[conf.ram]} F[leg.ram.moved]='' \
+		F[leg.ram.alien]=''
+	facts_leg_blank ram "$NODE"
+}
+
+# outside_device_look TAKEN: after them, when it is none of them; TAKEN is what outside_device_facts
+# has found. Read at every look: between two of them a person may have wiped it.
+outside_device_look() {
+	local i holder key value
+	F[array.events]=0
+	[[ -n ${F[ram.node]} && ${F[ram.state]} == none ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.node]} != "${F[ram.node]}" ]] || F[leg.ram.in]=${F[leg.$i.dev]}
+	done
+	for holder in "$SYS/class/block/${F[ram.node]}"/holders/* \
+		"$SYS/class/block/${F[ram.node]}/${F[ram.node]}"*/holders/*; do
+		[[ ! -e $holder || -n ${F[leg.ram.in]} ]] || F[leg.ram.in]=${holder##*/}
+	done
+	[[ -z ${F[leg.ram.in]} ]] || return 0
+	outside_leg_superblock ram
+	hardware_judge ram
+	# What has been taken and has a superblock again has been filled, by us or by others: it is
+	# judged like any other.
+	[[ $1 == no || ${F[leg.ram.sb]} == ok ]] || F[ram.state]=attached
+	[[ ${F[array.state]} == active ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+		while IFS='=' read -r key value; do
+			[[ $key != events ]] || F[array.events]=$value
+		done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
+		return
+	done
 }

@@ -1,8 +1,10 @@
-# The observing ring, for those who only show: what an array is, and what its legs have done.
-# Everybody's look is in observe/facts.sh.
+# The observing ring, for those who only show: what an array is, what its legs have done, and which
+# verb has begun to make it ours, or no longer ours, and has not ended; of one that is not whole
+# also what is wrong with it in a word, and what takes longer to find out. Everybody's look is in
+# observe/facts.sh.
 # shellcheck shell=bash
 
-need config/conf core/log decide/health observe/facts observe/unfinished
+need config/conf core/log core/paths decide/health notes/adopted observe/facts world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -15,13 +17,88 @@ summary_array() {
 		facts_of_conf "$1"
 		facts_observe
 		facts_served
-		unfinished_look "$1"
+		summary_unfinished "$1"
 		STATUS_WORD=whole
 		health_is_whole || STATUS_WORD=''
 		[[ -z $STATUS_WORD || ${#CONF_WARNINGS[@]} -gt 0 ]] || return 0
 	fi
-	need observe/detail
-	detail_conf "$1" "$code"
-	((code == 0)) || unfinished_look "$1"
-	detail_word
+	summary_conf_ "$1" "$code"
+	((code == 0)) || summary_unfinished "$1"
+	summary_word
+}
+
+# summary_unfinished NAME: sets F[unfinished] and F[unfinished.undone]. After conf_load. Without a
+# process: "status" asks it of every array.
+summary_unfinished() {
+	local RELEASING
+	F[unfinished.undone]='' F[unfinished]=''
+	adopted_releasing_read "$1"
+	F[unfinished]=$RELEASING
+	adopted_read "$1" || return 0
+	[[ ${ADOPTED[done]-} == no && ${ADOPTED[uuid]-} == "${CONF[UUID]-none}" ]] || return 0
+	F[unfinished.undone]=yes
+	[[ -n $RELEASING ]] || F[unfinished]=adopt
+}
+
+# summary_conf_ NAME CODE: what is wrong with the configuration, after conf_load, which ended with
+# CODE.
+summary_conf_() {
+	local i
+	(($2 == 0)) || {
+		F=([name]=$1 [array.link]=no)
+		[[ ! -e $DEV/md/$1 ]] || F[array.link]=yes
+	}
+	for i in "${!CONF_ERRORS[@]}"; do F[conf.error.$i]=${CONF_ERRORS[i]}; done
+	for i in "${!CONF_WARNINGS[@]}"; do F[conf.warning.$i]=${CONF_WARNINGS[i]}; done
+}
+
+# summary_word: sets STATUS_WORD, to one of those in report/states.sh. From the facts alone.
+summary_word() {
+	local LOST LACKING
+	STATUS_WORD=whole
+	if [[ -n ${F[conf.error.0]-} ]]; then
+		STATUS_WORD=misconfigured
+	elif ! health_is_whole; then
+		case ${F[array.state]}:${F[array.sync]}:${LOST:+yes}${LACKING:+yes} in
+		absent:*) STATUS_WORD=stopped ;;
+		inactive:*) STATUS_WORD=half-assembled ;;
+		broken:*) STATUS_WORD=broken ;;
+		active:resync:*) STATUS_WORD=resyncing ;;
+		active:recover:* | active:copy:*) STATUS_WORD=rebuilding ;;
+		*:yes*) STATUS_WORD=degraded ;;
+		*) STATUS_WORD=disks-only ;;
+		esac
+	fi
+}
+
+# summary_members MD RAM_NODE: of an array whose configuration has errors, so that no disk leg of it
+# is known by name: what health_only_copy goes by.
+summary_members() {
+	local ARRAY_STATE READAUTO LEGS line
+	F[members]=0 F[array.unconfigured]='' F[disks.lack]='' F[ram.state]=none
+	md_state "$1"
+	F[array.state]=$ARRAY_STATE
+	md_state_members "$1"
+	for line in "${LEGS[@]}"; do
+		case $line in
+		"$2 in_sync "*) F[ram.state]=in_sync ;;
+		*' in_sync '*) F[array.unconfigured]+="${F[array.unconfigured]:+ }${line%% *}" ;;
+		esac
+	done
+}
+
+# summary_detail: after summary_array. Beside what is remembered of earlier runs, and of the disk
+# legs that have left in this boot, sets F[unit.text], the last word of the array's unit, F[root],
+# and F[ram.out]: who has taken the RAM leg out of the running array (memory_floor_note).
+summary_detail() {
+	local MEMORY_NOTE MEMORY_WHY
+	need notes/legs-seen notes/memory-floor observe/static world/systemd
+	memory_floor_note "${F[name]}"
+	F[root]=yes F[unit.text]='' F[ram.out]=$MEMORY_NOTE
+	[[ -z $MEMORY_WHY ]] || F[ram.full]=$MEMORY_WHY
+	((EUID == 0)) || F[root]=no
+	[[ $STATUS_WORD != misconfigured ]] || return 0
+	static_remembered
+	legs_seen_look
+	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

@@ -282,8 +282,8 @@ $(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]
 advice_unfinished_() {
 	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
 	[[ -n ${F[unfinished]-} ]] || return 0
-	need report/unfinished
-	unfinished_words
+	need report/states
+	states_unfinished
 	advice_line_ '  unfinished:' "expected $UNFINISHED_EXPECTED, found $UNFINISHED_FOUND. \
 Do: $UNFINISHED_ACTION"
 }

@@ -74,7 +74,7 @@ metrics_one_of() {
 }
 
 # metrics_add STATUS-WORD: the samples of one array. Of one whose configuration has errors nothing
-# is known, but perhaps that its RAM leg is the only good copy (detail_members).
+# is known, but perhaps that its RAM leg is the only good copy (summary_members).
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
 	[[ ${F[array.state]-} != @(active|broken) ]] || ! health_only_copy || alone=1

@@ -1,6 +1,11 @@
 # The words for the states of an array and of a leg, in the order in which they are listed, and the
-# colour that each has at a terminal. What each means: man/ramraid-status.8.adoc.
+# colour that each has at a terminal: what each means is in man/ramraid-status.8.adoc. And the words
+# for a verb that has begun and has not ended, for "status" and "check", from the facts alone.
 # shellcheck shell=bash
+
+need core/paths notes/adopted
+
+declare -gA F # the facts: decide/facts.list
 
 readonly STATES_ARRAY='whole rebuilding resyncing degraded disks-only stopped half-assembled broken misconfigured'
 readonly STATES_LEG='in_sync recovering faulty attached outside missing' # health_leg
@@ -10,3 +15,40 @@ declare -grA STATES_COLOUR=(
 	['half-assembled']='1;31' [broken]='1;31' [misconfigured]='1;31'
 	[recovering]=33 [faulty]='1;31' [attached]=33 [outside]='1;31' [missing]='1;31'
 )
+
+# states_unfinished: sets UNFINISHED to the word of "check" for it (adopt-unfinished,
+# release-unfinished), UNFINISHED_EXPECTED, UNFINISHED_FOUND and UNFINISHED_ACTION; UNFINISHED is
+# empty when nothing is.
+states_unfinished() {
+	local name=${F[name]} md=${F[array.md]-}
+	UNFINISHED='' UNFINISHED_FOUND='one that has begun' UNFINISHED_ACTION=''
+	case ${F[unfinished]-} in
+	adopt)
+		UNFINISHED=adopt-unfinished UNFINISHED_EXPECTED='an adoption to be complete'
+		[[ -n $md ]] && md=/dev/$md || md=ARRAY
+		UNFINISHED_ACTION="ramraid adopt $name $md; or back: ramraid release $name"
+		;;
+	release | destroy)
+		UNFINISHED=release-unfinished UNFINISHED_EXPECTED="a ${F[unfinished]} to be complete"
+		UNFINISHED_ACTION="ramraid ${F[unfinished]} $name"
+		[[ ${F[array.state]-} != active ]] || states_unfinished_keep_
+		;;
+	esac
+}
+
+# How to keep a mirror that runs: the note may have come back with a backup of /etc. A release first
+# notes that what "adopt" or "create" has done is not done any more, and a destroy ends with an
+# array that does not run; so without that the note is an old one, and goes.
+states_unfinished_keep_() {
+	local keep
+	keep="rm $(adopted_releasing_file "${F[name]}")"
+	if [[ ${F[unfinished]} == destroy ]]; then
+		UNFINISHED_ACTION="to keep the array, which runs: $keep; \
+else, and all on it is lost: $UNFINISHED_ACTION"
+	elif [[ ${F[unfinished.undone]-} == yes ]]; then
+		UNFINISHED_ACTION+="; or, to keep the mirror: ramraid adopt ${F[name]} /dev/${F[array.md]}"
+	else
+		UNFINISHED_ACTION+="; or, to keep the mirror, if an old backup of /etc has brought the \
+note back: $keep"
+	fi
+}

@@ -193,8 +193,8 @@ status_json_unfinished_() {
 		json_null unfinished
 		return 0
 	}
-	need report/unfinished
-	unfinished_words
+	need report/states
+	states_unfinished
 	json_open unfinished object
 	json_text code "$UNFINISHED"
 	json_text verb "${F[unfinished]}"

@@ -155,7 +155,7 @@ main() {
 	lib=$LIB
 	# shellcheck source=lib/core/load.sh
 	source "$lib/core/load.sh"
-	need decide/action observe/blank
+	need decide/action observe/facts
 	# shellcheck source=tests/model/mutants.sh
 	[[ -z ${1-} ]] || {
 		source "${BASH_SOURCE[0]%/*}/mutants.sh"
@@ -163,7 +163,7 @@ main() {
 	}
 	constant_facts
 	F[members]=9
-	blank_facts
+	facts_blank
 	while read -r -a words; do answer "${words[@]}"; done
 }
 

@@ -101,7 +101,7 @@ facts_read() {
 	F=()
 	while IFS='=' read -r key value; do [[ -z $key || $key == '#'* ]] || F[$key]=$value; done
 	[[ -z ${F[leg.0.view]+there} || -n ${F[leg.0.roles]+there} ]] || facts_numbered
-	blank_facts
+	facts_blank
 }
 
 # facts_unnumbered: what facts_numbered has added goes, so that it can be added anew after a change
@@ -137,7 +137,7 @@ facts_numbered() {
 		[[ -z ${F[$leg.view]-} ]] || F[$leg.raid_disks]=${#F[$leg.view]}
 	done
 	[[ -n ${F[ram.number]-} ]] || F[ram.number]=${F[ram.slot]-}
-	blank_facts
+	facts_blank
 }
 
 # numbered: adds to the lines of a faked superblock_facts, on stdin, the device numbers, which are

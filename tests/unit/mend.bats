@@ -519,7 +519,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	status_says() {
 		summary_array data
-		detail_look
+		summary_detail
 		advice "$STATUS_WORD"
 		[[ $STATUS_WORD == degraded && $ADVICE_ACTION == *"$1"* ]] ||
 			fail "$STATUS_WORD: $ADVICE_ACTION"

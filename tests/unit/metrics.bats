@@ -18,7 +18,7 @@ metrics_of() {
 	for ((i = 1; i <= last; i++)); do
 		facts_read < <(awk -v n="$i" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$1.facts")
 		F[ram.bytes]='' F[ram.taken]=''
-		detail_word
+		summary_word
 		metrics_add "$STATUS_WORD"
 	done
 	metrics_text

@@ -21,9 +21,9 @@ setup() {
 replace() {
 	summary_array() {
 		facts_read < <(awk -v n="$1" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$SHOWING.facts")
-		detail_word
+		summary_word
 	}
-	detail_look() { :; }
+	summary_detail() { :; }
 	conf_find_names() {
 		mapfile -t CONF_NAMES < <(grep -c ^name= "$STATES/$SHOWING.facts" | xargs seq)
 	}
@@ -178,7 +178,7 @@ same() {
 	CONF[UUID]=$ID
 	noted() {
 		printf 'uuid=%s\nbitmap=none\ndone=%s\n' "$@" >"$R/etc/ramraid/state/data.adopted"
-		unfinished_look data
+		summary_unfinished data
 	}
 	noted $ID no
 	[[ ${F[unfinished]} == adopt && ${F[unfinished.undone]} == yes ]]

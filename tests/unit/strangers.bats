@@ -238,7 +238,7 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	rm "$R"/dev/disk/by-id/ata-*
 	SHOWN=''
 	summary_array data
-	detail_look
+	summary_detail
 	advice "$STATUS_WORD"
 	status_text "$STATUS_WORD"
 	[[ $SHOWN == *'member sda is no MEMBER of the configuration; write this line: MEMBER=/dev/disk/by-id/wwn-A'* ]] ||

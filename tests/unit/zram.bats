@@ -625,12 +625,12 @@ readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need 
 	memory_floor_note_full data "$FULL"
 	leg_ram
 	[[ $LEG == lost ]]
-	detail_word
+	summary_word
 	[[ $STATUS_WORD == disks-only ]]
 	systemd_is_running() { return 1; }
 	static_remembered() { :; }
 	legs_seen_look() { :; }
-	detail_look
+	summary_detail
 	leg_ram
 	[[ $LEG == full ]]
 	advice disks-only

@@ -5,7 +5,7 @@
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/quantity notes/claim notes/memory-floor
-need notes/selftest-record observe/unfinished report/unfinished world/initramfs world/kernels
+need notes/selftest-record observe/summary report/states world/initramfs world/kernels
 need world/md-state world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -232,8 +232,8 @@ check_boot_enabled() {
 
 check_boot_half_done() {
 	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
-	unfinished_look "$CHECK_ARRAY"
-	unfinished_words
+	summary_unfinished "$CHECK_ARRAY"
+	states_unfinished
 	[[ -z $UNFINISHED ]] || findings_problem "$UNFINISHED" "$UNFINISHED_EXPECTED" \
 		"$UNFINISHED_FOUND" "$UNFINISHED_ACTION"
 }
