@@ -2,9 +2,9 @@
 # observe/adoptable.sh.
 # shellcheck shell=bash
 
-need act/hand-made-drop config/conf core/cli core/log core/quantity decide/larger-blocks
-need gate/dependents observe/adoptable observe/contents-blocks observe/lasting-names
-need observe/ramdisk-makers world/disk world/md world/md-state
+need act/adoption config/conf core/cli core/log core/quantity decide/larger-blocks gate/dependents
+need observe/adoptable observe/contents-blocks observe/lasting-names observe/ramdisk-makers
+need world/disk world/md world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -25,7 +25,7 @@ adopt_ask() {
 	[[ ${CONF[RAM]} != /* ]] || PLAN+=("RAM leg: ${CONF[RAM]}")
 	if [[ -n $HAND_MADE ]]; then
 		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
-		PLAN+=("$what, and $(hand_made_drop_fate "$HAND_MADE")")
+		PLAN+=("$what, and $(adoption_hand_made_fate "$HAND_MADE")")
 		[[ ${CONF[RAM]} == none || -n $ADOPT_GROWS ]] ||
 			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
 	elif [[ -n $ADOPT_KEPT ]]; then

@@ -1,10 +1,17 @@
-# The steps by which "adopt" makes an array ours. Each can be done again, or is left out when it is
-# done. NAME, ADOPT_MD, ADOPT_UUID, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_SB, HAND_MADE: as in
-# cmd/adopt.sh and observe/adoptable-stopped.sh.
+# The steps by which "adopt" makes an array ours: its members and its bitmap; the member that stays
+# as the RAM leg, as a fast disk beside write-mostly ones; the ramdisk that somebody has made by
+# hand, which is taken out, by "release" as well; and UUIDs in the place of names that do not last
+# (--fix-fstab). Each can be done again, or is left out when it is done. NAME, ADOPT_MD, ADOPT_UUID,
+# ADOPT_KEPT, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_SB, HAND_MADE: as in cmd/adopt.sh,
+# observe/adoptable.sh and observe/adoptable-stopped.sh.
 # shellcheck shell=bash
 
-need act/hand-made-drop config/conf core/act core/cli core/text notes/adopted observe/facts
-need observe/hand-made world/disk world/disk-name world/md world/md-state
+need config/conf core/act core/cli core/clock core/log core/paths core/text notes/adopted
+need observe/facts observe/hand-made observe/lasting-names report/progress-line world/disk
+need world/disk-name world/md world/md-check world/md-state world/ramdisk world/ramdisk-note
+need world/superblock world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 # adoption_note: what the array was. What an earlier run has noted was before that run changed
 # anything; but a ramdisk may have been made by hand since.
@@ -56,7 +63,7 @@ adoption_array() {
 	local ARRAY_STATE READAUTO
 	md_state "$ADOPT_MD"
 	[[ $READAUTO == no ]] || md_make_writable "$ADOPT_MD"
-	hand_made_drop_backlog
+	adoption_hand_made_backlog
 	adoption_bitmap
 	(($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) ||
 		md_set_slots "$ADOPT_MD" $((${#MEMBERS[@]} + 1))
@@ -79,6 +86,205 @@ adoption_writemostly() {
 		text_into "$line" leg _ _ writemostly
 		if [[ $writemostly == yes ]] || facts_is_ram "$leg"; then continue; fi
 		md_set_writemostly "$ADOPT_MD" "$leg"
-		[[ -n $DRY_RUN ]] || hand_made_drop_backlog
+		[[ -n $DRY_RUN ]] || adoption_hand_made_backlog
 	done
+}
+
+# adoption_kept_make_equal: an array that was made with --assume-clean may differ in what nobody has
+# written, and reads come from this member. So md compares, and it stays only if the legs are equal.
+# Else the disk legs count: it leaves, its superblock goes, so that no bitmap puts it back, and the
+# start fills it whole. What stood in the way of that is noted, for who types "adopt" again. md has
+# waited for all writes before it compares, write-behind included (raise_barrier() in linux
+# drivers/md/raid1.c; close_write() there).
+adoption_kept_make_equal() {
+	local NODE=''
+	[[ -n $ADOPT_KEPT || -n ${ADOPTED[refill]-} ]] || return 0
+	if [[ -n $DRY_RUN ]]; then
+		adoption_kept_print_
+		return
+	fi
+	if [[ -z ${ADOPTED[refill]-} ]] && adoption_kept_is_equal_; then
+		log_notice "$NAME: md has compared the legs, and they are equal: \
+/dev/$ADOPT_KEPT stays as it is"
+		ramdisk_note_device "$NAME" "$ADOPT_KEPT"
+		return
+	fi
+	[[ -n ${ADOPTED[refill]-} ]] || adoption_kept_note_
+	adopted_write "$NAME"
+	[[ -z $ADOPT_KEPT ]] || md_drop "$ADOPT_MD" "$ADOPT_KEPT" ||
+		die "$NAME: /dev/$ADOPT_KEPT stays: the disks lack what it has, \
+or md does not let it go" "$EX_REFUSED"
+	! disk_find "${CONF[RAM]}" || adoption_kept_wipe_ "$NODE"
+	ADOPTED[refill]=''
+	adopted_write "$NAME"
+}
+
+# What would be done (DRY_RUN). One that an earlier run has taken out has only its superblock left.
+adoption_kept_print_() {
+	if [[ -z ${ADOPTED[refill]-} ]]; then
+		md_check_print "$ADOPT_MD"
+		log_notice "$NAME: if the legs differ then:"
+	fi
+	[[ -z $ADOPT_KEPT ]] || md_drop "$ADOPT_MD" "$ADOPT_KEPT"
+	NODE=$ADOPT_KEPT
+	[[ -n $NODE ]] || disk_find "${CONF[RAM]}" || return 0
+	adoption_kept_clear_ "$NODE"
+}
+
+# What it is known by to a start that comes before this has ended (observe/static.sh).
+adoption_kept_note_() {
+	ADOPTED[refill]=yes
+	[[ ! $(superblock_facts "$DEV/$ADOPT_KEPT") =~ device_uuid=([0-9a-f-]+) ]] ||
+		ADOPTED[refill]=${BASH_REMATCH[1]}
+}
+
+# Returns 1 when the legs differ.
+adoption_kept_is_equal_() {
+	local MISMATCHES=0 bytes PROGRESS_SHOWN=''
+	bytes=$(md_bytes "$ADOPT_MD") || die "$NAME: /dev/$ADOPT_MD has been stopped" "$EX_INACTIVE"
+	log_info "having md compare the legs, within its own speed limits"
+	md_check_left "$ADOPT_MD"
+	md_check "$ADOPT_MD" 0 $((bytes / 512)) adoption_kept_look_ ||
+		die "$NAME: md has not compared the legs to the end, \
+or is at work on something else; see: cat /proc/mdstat" "$EX_TRY_AGAIN"
+	progress_line_end "$PROGRESS_SHOWN"
+	((MISMATCHES > 0)) || return 0
+	log_warning "$NAME: $MISMATCHES sectors differ between the legs. The disk legs count:\
+ /dev/$ADOPT_KEPT leaves the array, and is filled from them"
+	return 1
+}
+adoption_kept_look_() { progress_line_md "$ADOPT_MD"; }
+
+# Signatures that are older than the array would have the start refuse it; they go first, since the
+# superblock is what it is known by.
+adoption_kept_wipe_() { # NODE
+	[[ -z $(md_of_leg "$1") &&
+	$(superblock_facts "$DEV/$1") == *$'\nuuid='"$ADOPT_UUID"$'\n'* ]] || return 0
+	adoption_kept_clear_ "$1"
+}
+adoption_kept_clear_() { # NODE
+	act wipefs --all --quiet --types nolinux_raid_member -- "/dev/$1"
+	md_wipe "$1"
+}
+
+# adoption_drop_hand_made: it leaves, or has left in an earlier run.
+adoption_drop_hand_made() {
+	[[ -z $HAND_MADE ]] || md_drop "$ADOPT_MD" "$HAND_MADE" ||
+		die "$NAME: /dev/$HAND_MADE stays: the disks lack what it has, \
+or md does not let it go" "$EX_REFUSED"
+	adoption_hand_made_left "$NAME" "$ADOPT_UUID" "$HAND_MADE"
+}
+
+# adoption_hand_made_left NAME UUID NODE: the memory of the ramdisk in ADOPTED comes back, if it has
+# left the array UUID and is nobody's; or it is said what it keeps. NODE: it would have left
+# (DRY_RUN).
+adoption_hand_made_left() {
+	local node=$3 HAND_MADE_LEFT
+	if [[ -z $DRY_RUN || -z $node ]]; then
+		hand_made_find_left "$1" "$2"
+		node=$HAND_MADE_LEFT
+	fi
+	case $node in
+	'') ;;
+	rd*)
+		ramdisk_drop_node "$node" || log_warning "$1: the memory of /dev/$node is not\
+ given back; when nobody uses it: rapiddisk --detach $node"
+		;;
+	*) log_notice "$1: /dev/$node $(adoption_hand_made_fate "$node")" ;;
+	esac
+}
+
+# adoption_hand_made_fate NODE: what becomes of it, in words.
+adoption_hand_made_fate() {
+	case $1 in
+	rd*) printf 'its memory is given back\n' ;;
+	zram*) printf 'keeps its memory until it is reset (zramctl --reset /dev/%s)\n' "$1" ;;
+	*) printf 'keeps its memory until brd is unloaded (rmmod brd)\n' ;;
+	esac
+}
+
+# adoption_hand_made_backlog: switches write-behind off. md takes this only while a member is
+# write-mostly (backlog_store() in linux drivers/md/md-bitmap.c). A ramdisk that is to leave may
+# hold what the disks lack until all writes that had been under way have reached them.
+adoption_hand_made_backlog() {
+	local VALUE NOW end LEGS
+	md_state_members "$ADOPT_MD"
+	md_state_read "$ADOPT_MD" bitmap/backlog
+	((${VALUE:-0} > 0)) && [[ " ${LEGS[*]} " == *' yes '* ]] || return 0
+	((${F[conf.write_behind]} == 0)) || [[ -n $HAND_MADE ]] || return 0
+	md_set_backlog "$ADOPT_MD" 0
+	[[ -z $DRY_RUN && -n $HAND_MADE ]] || return 0
+	clock
+	end=$((NOW + MD_BOUND))
+	until md_is_quiet "$ADOPT_MD"; do
+		clock
+		((NOW < end)) ||
+			die "$NAME: write-behind was on, and the array never rests, \
+so the disks may lack what /dev/$HAND_MADE has. Stop what writes for a moment" "$EX_REFUSED"
+		sleep 0.2
+	done
+}
+
+# adoption_lasting_names: what is in LASTING. A copy of each file is kept, and every other byte
+# stays. Killed at any point, a file is the old one or the new one, and the copy is there before
+# that.
+adoption_lasting_names() {
+	local file
+	((${#LASTING[@]} > 0)) || return 0
+	for file in /etc/fstab /etc/crypttab; do
+		[[ " ${LASTING[*]}" == *" $file "* ]] || continue
+		adoption_lasting_names_file_ "$file" ||
+			die "$NAME: $file could not be changed; it is as it was"
+	done
+	systemd_reload
+}
+
+adoption_lasting_names_file_() { # FILE
+	local LC_ALL=C line number target text lines=()
+	target=$(readlink -e -- "$ROOT$1") || return
+	mapfile lines <"$target"
+	printf -v text '%s' "${lines[@]}"
+	# bash can't hold a NUL byte.
+	((${#text} == $(stat -c %s -- "$target"))) || return
+	for line in "${LASTING[@]}"; do
+		[[ $line == "$1 "* ]] || continue
+		line=${line#"$1 "} number=${line%% *} line=${line#* }
+		adoption_lasting_names_line_ "$1" $((number - 1)) "${line% *}" "${line##* }" || return
+	done
+	adoption_lasting_names_copy_ "$1" "$target" "$text" || return
+	printf -v text '%s' "${lines[@]}"
+	adoption_lasting_names_text_ "$target" "$text" "$target"
+}
+
+# In the caller's lines. Returns 1 when OLD is not there any more: somebody has changed the file.
+adoption_lasting_names_line_() { # FILE INDEX OLD NEW
+	local line=${lines[$2]-} before rest
+	before=${line%%"$3"*}
+	[[ $before != "$line" ]] || return 1
+	rest=${line#"$before$3"}
+	case $1 in
+	/etc/fstab) [[ $before =~ ^[[:blank:]]*$ ]] ;;
+	*) [[ $before =~ ^[[:blank:]]*[^[:blank:]]+[[:blank:]]+$ ]] ;;
+	esac && [[ $rest == @(|[[:space:]]*) ]] || return 1
+	lines[$2]=$before$4$rest
+}
+
+# The copy of an earlier time stays: then this one has a number. One that says the same is enough.
+adoption_lasting_names_copy_() { # FILE TARGET TEXT
+	local copy=$ROOT$1.ramraid-old number=1
+	while [[ -e $copy || -L $copy ]]; do
+		! cmp -s -- "$copy" "$2" || return 0
+		number=$((number + 1))
+		copy=$ROOT$1.ramraid-old.$number
+	done
+	if [[ -n $DRY_RUN ]]; then
+		act cp -p -- "$2" "$copy"
+	else adoption_lasting_names_text_ "$copy" "$3" "$2"; fi
+}
+
+# With the mode and the owner of LIKE.
+adoption_lasting_names_text_() { # PATH TEXT LIKE
+	local mode
+	mode=$(stat -c '%a %u:%g' -- "$3") || return
+	act_text "$1" "$2" "${mode% *}" "${mode#* }"
 }

@@ -2,9 +2,9 @@
 # "stop" and by "detach".
 # shellcheck shell=bash
 
-need act/blocks act/copy act/loop act/rescue act/witness-update config/conf core/act core/clock
-need core/log core/quantity decide/action decide/health decide/ram-device observe/facts
-need observe/static report/only-copy world/md world/ramdisk world/systemd
+need act/blocks act/copy act/loop act/rescue act/transitions act/witness-update config/conf core/act
+need core/clock core/log core/quantity decide/action decide/health decide/ram-device observe/facts
+need observe/static world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -134,7 +134,7 @@ guard_begin_() {
 # On the console, every GUARD_TELL seconds: told is the caller's.
 guard_tell_() { # NAME
 	((NOW - told >= GUARD_TELL)) || return 0
-	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(only_copy_remedy)"
+	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(transitions_remedy)"
 	told=$NOW
 }
 
@@ -165,7 +165,7 @@ guard_all_there_() {
 # NAME
 guard_keeps() {
 	log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take \
-it: keeping it. $(only_copy_remedy)"
+it: keeping it. $(transitions_remedy)"
 }
 
 # A disk that can be read but not written is taken back by md again and again: enough is enough.

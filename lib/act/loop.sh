@@ -32,7 +32,8 @@ readonly LOOP_LOOK=0.5       # seconds between two looks
 #   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and loop_stalls of it
 #   LOOP_FILLING     since when the RAM leg is being filled (clock), LOOP_ENGINE: by copy or kernel;
 #                    for act/history.sh
-#   LOOP_REBUILT     yes: it was filled in this run; for act/verify.sh. LOOP_MADE: the ramdisk was made
+#   LOOP_REBUILT     yes: it was filled in this run; for cmd/start.sh
+#   LOOP_MADE        yes: the ramdisk was made
 LOOP_FAST='' # a start may be interrupted before loop_run
 
 # loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries

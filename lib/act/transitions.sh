@@ -7,8 +7,8 @@
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
-need decide/health decide/leg decide/readd notes/legs-seen notes/memory-floor observe/facts
-need observe/static report/only-copy world/disk world/md-state world/ramdisk
+need core/quantity decide/health decide/leg decide/readd notes/legs-seen notes/memory-floor
+need observe/facts observe/static world/disk world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -125,7 +125,7 @@ transitions_say_only_() { # NAME yes|no
 	if [[ $2 == yes ]]; then
 		notify alert only-copy-in-ram '' "$1: THE RAM LEG IS THE ONLY GOOD COPY: \
 no disk leg has all of it, so what is written from now on is lost by a power cut. \
-$(only_copy_remedy)"
+$(transitions_remedy)"
 	else
 		notify notice only-copy-over '' "$1: the disk legs have all that the RAM leg has; \
 it is no longer the only good copy"
@@ -303,5 +303,19 @@ transitions_of_start() {
 		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]] ||
 			notify_others warning start-without-ram '' "$1: \
 runs on its disk legs only, reads are as slow as they are: $WHY"
+	fi
+}
+
+# transitions_remedy: the RAM leg is the only good copy; prints what would end that, for the
+# console.
+transitions_remedy() {
+	if [[ ${F[array.sync]} == recover ]]; then
+		printf 'A disk leg is being rebuilt from it: %s\n' \
+			"$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
+	elif health_disk_in_sync; then
+		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' \
+			"${F[name]}"
+	else
+		printf 'Bring a disk leg back (%s)\n' "${F[leg.0.dev]}${F[leg.1.dev]:+ or another}"
 	fi
 }

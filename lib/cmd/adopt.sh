@@ -1,12 +1,11 @@
 # ramraid adopt: a RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
-need act/adopt-ask act/adoption act/array-lock act/hand-made-drop act/hotplug act/kept-leg
-need act/lasting-names-write cmd/attach cmd/start cmd/wait config/conf config/conf-faults
-need config/conf-keys config/conf-need core/act core/cli core/log core/paths decide/health
-need notes/adopted notes/claim notes/contents observe/adopt-find observe/adoptable
+need act/adopt-ask act/adoption act/array-lock act/hotplug cmd/attach cmd/start cmd/wait config/conf
+need config/conf-faults config/conf-keys config/conf-need core/act core/cli core/log core/paths
+need decide/health notes/adopted notes/claim notes/contents observe/adoptable
 need observe/adoptable-stopped observe/facts observe/static report/unadopted world/disk
-need world/disk-name world/md world/systemd
+need world/disk-name world/md world/md-state world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -133,7 +132,7 @@ adopt_configure() {
 # beside them, comes after the initramfs, which takes minutes.
 adopt_all() {
 	# The next boot has to find what the array holds, whatever number the array has then.
-	[[ -z ${OPT[fix_fstab]-} ]] || lasting_names_write
+	[[ -z ${OPT[fix_fstab]-} ]] || adoption_lasting_names
 	adopt_begin
 	# What is mounted has to be known to the generator at the next boot.
 	contents_remember "$NAME" "$ADOPT_MD" ||
@@ -141,8 +140,8 @@ adopt_all() {
 	adoption_array
 	[[ -n $ADOPT_CLAIMED ]] || adopt_claim
 	adoption_writemostly
-	hand_made_drop
-	kept_leg_make_equal
+	adoption_drop_hand_made
+	adoption_kept_make_equal
 	ADOPTED[done]=yes
 	adopted_write "$NAME"
 }
@@ -242,4 +241,68 @@ type this again when it is whole"
 	log_notice "$NAME: adopted. It runs on its disk legs; the RAM leg joins at its next start, \
 when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $NAME; or a reboot. \
 The way back: ramraid release $NAME"
+}
+
+# adopt_find: what the words after the name mean, an array, or disks, which may be members of one.
+# Sets ADOPT_MD, ADOPT_LEGS and ADOPT_UUID; ADOPT_STOPPED=yes: it does not run;
+# ADOPT_BY_NAME=yes: it is what has the name now. Ends the program when there is none.
+adopt_find() {
+	local NODE operand md ARRAY_STATE READAUTO
+	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_BY_NAME='' ADOPT_LEGS=()
+	for operand in "${ARGS[@]}"; do
+		disk_find "$operand" || adopt_find_by_name_ || adopt_find_none "$operand"
+		if ((${#ARGS[@]} == 1)) && [[ -d $SYS/block/$NODE/md ]]; then
+			md=$NODE
+		else
+			md=$(md_of_leg "$NODE") || md=''
+			ADOPT_LEGS+=("$NODE")
+			((${#ADOPT_LEGS[@]} == 1)) || [[ $md == "$ADOPT_MD" ]] ||
+				die "$NAME: ${ARGS[*]}: are not members of one array; \
+name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
+		fi
+		ADOPT_MD=$md
+	done
+	md_state "$ADOPT_MD"
+	case $ARRAY_STATE in
+	absent | inactive)
+		ADOPT_STOPPED=yes
+		adoptable_stopped_find
+		;;
+	*)
+		# Typed again, after the start that they were named for.
+		((${#ADOPT_LEGS[@]} == 0)) || [[ -e $ETC/$NAME.conf ]] ||
+			die "$NAME: ${ARGS[0]} is no md array, but a member of one that runs: \
+ramraid adopt $NAME /dev/$ADOPT_MD" "$EX_INACTIVE"
+		adopt_find_uuid_
+		;;
+	esac
+}
+
+# An array that was inactive has another number since an earlier run has started it. Sets the
+# caller's NODE to the one that has its name; whether it is that one is judged by its UUID.
+adopt_find_by_name_() {
+	((${#ARGS[@]} == 1)) && disk_find "/dev/md/$NAME" || return 1
+	ADOPT_BY_NAME=yes
+}
+
+adopt_find_none() { # OPERAND
+	die "$NAME: there is no block device $1; /proc/mdstat lists the arrays" "$EX_INACTIVE"
+}
+
+# Of a running array. Kernels without md/uuid in sysfs: a member is asked.
+adopt_find_uuid_() {
+	local VALUE line LEGS
+	md_state_read "$ADOPT_MD" uuid
+	ADOPT_UUID=$VALUE ADOPT_LEGS=()
+	md_state_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		ADOPT_LEGS+=("${line%% *}")
+		[[ -z $ADOPT_UUID ]] || continue
+		line=$(superblock_facts "$DEV/${line%% *}")
+		# The first of them; "device_uuid" comes later.
+		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
+	done
+	[[ -n $ADOPT_UUID ]] ||
+		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, \
+found no member with it that can be read" "$EX_REFUSED"
 }

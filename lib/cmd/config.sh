@@ -1,7 +1,7 @@
 # ramraid config: what the configuration comes to, and which line says so.
 # shellcheck shell=bash
 
-need config/conf config/conf-need config/conf-unread core/cli core/json core/log
+need config/conf config/conf-faults config/conf-need core/cli core/json core/log
 
 readonly CONFIG_USAGE='usage: ramraid config show [--json] [NAME]
 
@@ -48,7 +48,7 @@ config_defaults() {
 config_unread() { # NAME, or ramraid
 	local file
 	local -a CONF_UNREAD_MEANT CONF_UNREAD_KEPT
-	conf_unread "$1"
+	conf_faults_unread "$1"
 	for file in "${CONF_UNREAD_MEANT[@]}"; do
 		log_warning "$file is not read: its name does not end in .conf"
 	done

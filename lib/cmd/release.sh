@@ -1,10 +1,10 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/forget act/guard act/hand-made-drop act/hotplug act/witness-update
-need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
-need gate/dependents notes/adopted notes/claim observe/facts observe/hand-made observe/static
-need world/disk-name world/md world/md-state world/ramdisk-note
+need act/adoption act/array-lock act/forget act/guard act/hotplug act/witness-update config/conf
+need config/conf-faults config/conf-need core/act core/cli core/log core/paths gate/dependents
+need notes/adopted notes/claim observe/facts observe/hand-made observe/static world/disk-name
+need world/md world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -163,7 +163,7 @@ release_ask() {
 	PLAN=()
 	[[ -z $HAND_MADE ]] ||
 		PLAN+=("/dev/$HAND_MADE, a ramdisk made by hand: leaves the array, \
-and $(hand_made_drop_fate "$HAND_MADE")")
+and $(adoption_hand_made_fate "$HAND_MADE")")
 	cli_confirm "$NAME" "$NAME becomes a plain RAID1 of ${F[members]-its} disks, \
 in use as it is; its configuration is deleted."
 }
@@ -190,7 +190,7 @@ in fstab and elsewhere, write the UUIDs of what is on it"
 			'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
 		claim_initramfs
 	fi
-	hand_made_drop_left "$NAME" "${F[uuid]-${ADOPTED[uuid]-none}}" "$HAND_MADE"
+	adoption_hand_made_left "$NAME" "${F[uuid]-${ADOPTED[uuid]-none}}" "$HAND_MADE"
 	forget_unit "$NAME" release "${F[uuid]-}"
 	forget_copy "$NAME" "${F[uuid]-}"
 	forget_notes "$NAME"

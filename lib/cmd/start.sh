@@ -1,10 +1,11 @@
-# ramraid start: the boot's way to a whole array, and the administrator's.
+# ramraid start: the boot's way to a whole array, and the administrator's; and the look at the RAM
+# leg after it has been rebuilt, for which md itself compares it with the disk legs (VERIFY=).
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/transitions act/verify
-need act/witness-update cmd/wait config/conf-need core/act core/cli core/log core/paths
+need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/transitions
+need act/witness-update cmd/wait config/conf config/conf-need core/act core/cli core/log core/paths
 need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts
-need observe/scan observe/static world/disk world/md world/ramdisk world/systemd
+need observe/scan observe/static world/disk world/md world/md-check world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -176,7 +177,7 @@ start_here() { # NAME
 	((code != 0)) || transitions_tell "$1"
 	# Also when it was refused: a disk may have come since its last look.
 	hotplug_trigger
-	((code != 0)) || verify_ram_leg "$1"
+	((code != 0)) || start_verify "$1"
 	exit "$code"
 }
 
@@ -195,7 +196,7 @@ start_interrupted() { # NAME
 
 start_leave_() { # NAME
 	loop_speed system
-	verify_stop
+	start_verify_stop
 	copy_stop "$1" || log_warning "$1: $COPY_WHY"
 }
 
@@ -241,3 +242,49 @@ start_tell_down_() { # NAME
 		log_notice "$1: not in use again yet: ${down//$'\n'/, }. \
 What fstab mounts at a boot is mounted by: systemctl start local-fs.target"
 }
+
+# how many places "sample" looks at, and how much at each (4 MiB)
+readonly VERIFY_SAMPLES=16 VERIFY_SECTORS=8192
+
+# start_verify NAME: after the gate has opened, and without the array's lock: it may take long,
+# and disturbs nobody (md compares in what time the disks have left). Does nothing if the RAM leg
+# was not rebuilt in this start. Returns 0; what it finds it says.
+start_verify() {
+	local size from i VALUE MISMATCHES differ=0
+	[[ ${CONF[VERIFY]} != no && -n ${LOOP_REBUILT-} && ${F[ram.state]} == in_sync ]] || return 0
+	size=$(md_bytes "${F[array.md]}") || return 0 # it has been stopped
+	size=$((size / 512))
+	VERIFY_MD=${F[array.md]}
+	if [[ ${CONF[VERIFY]} == yes ]] || ((size <= VERIFY_SAMPLES * VERIFY_SECTORS)); then
+		start_verify_part_ "$1" 0 "$size" || return 0
+		differ=$MISMATCHES
+	else
+		for ((i = 0; i < VERIFY_SAMPLES; i++)); do
+			from=$(((RANDOM * 32768 + RANDOM) % (size / \
+				VERIFY_SECTORS - 1) * VERIFY_SECTORS))
+			start_verify_part_ "$1" "$from" $((from + VERIFY_SECTORS)) || return 0
+			differ=$((differ + MISMATCHES))
+		done
+	fi
+	VERIFY_MD=''
+	if ((differ == 0)); then
+		log_info "$1: md has compared the legs, and found no difference \
+(VERIFY=${CONF[VERIFY]})"
+	else
+		notify alert mismatch '' "$1: $differ SECTORS DIFFER between the legs \
+(VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. \
+To rebuild the RAM leg: ramraid detach $1; ramraid attach $1"
+	fi
+}
+
+# NAME FROM TO (sectors): sets MISMATCHES. Returns 1 when md could not be asked.
+start_verify_part_() {
+	systemd_status "whole; comparing the legs"
+	md_check "$VERIFY_MD" "$2" "$3" && return
+	log_warning "$1: md could not compare the legs: something else is at work on $VERIFY_MD"
+	VERIFY_MD=''
+	return 1
+}
+
+# start_verify_stop: ends a comparison that goes on, when the program is ended.
+start_verify_stop() { [[ -z ${VERIFY_MD-} ]] || md_check_end "$VERIFY_MD"; }

@@ -9,7 +9,7 @@
 # started are given up by that, and STRANGERS (decide/strangers.sh); action_gate sets GATE,
 # GATE_WHY.
 
-need core/paths decide/barred decide/health decide/ram-device decide/readd decide/safe-start
+need core/paths decide/health decide/ram-device decide/readd decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -65,7 +65,7 @@ action_inactive_() {
 	if [[ -n ${F[array.strangers]} ]]; then
 		action_is refuse "${F[array.md]} is half assembled and holds \
 ${F[array.strangers]}, which the configuration does not name"
-	elif barred stop-inactive; then
+	elif action_barred stop-inactive; then
 		action_is refuse "${F[array.md]} is half assembled and could not be stopped: \
 $BARRED"
 	else
@@ -79,12 +79,12 @@ $BARRED"
 action_running_() {
 	local i
 	! action_running_refused_ || return 0
-	if [[ ${F[array.readauto]} == yes ]] && ! barred make-writable; then
+	if [[ ${F[array.readauto]} == yes ]] && ! action_barred make-writable; then
 		action_is make-writable \
 			'md has started it read-only for now, and so neither resyncs nor rebuilds'
 		return
 	fi
-	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" ]] && ! barred set-backlog; then
+	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" ]] && ! action_barred set-backlog; then
 		action_is set-backlog "write-behind is ${F[array.backlog]}, \
 configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
 		return
@@ -92,13 +92,13 @@ configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no ]] ||
 			continue
-		! barred "write-mostly.$i" || continue
+		! action_barred "write-mostly.$i" || continue
 		action_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
 		return
 	done
 	if [[ ${F[array.sync]} == resync || ${F[array.pending]} == yes ]]; then
 		action_is wait-sync 'the disk legs are being made equal after an unclean stop'
-		! barred rebuild ||
+		! action_barred rebuild ||
 			action_is 'done' "the disk legs are not equal, \
 so no RAM leg may join them: $BARRED"
 		return
@@ -145,7 +145,7 @@ action_ram_() {
 	case ${F[ram.state]} in
 	in_sync) action_whole_ ;;
 	recovering)
-		barred rebuild && action_is 'done' "the RAM leg is not in sync: $BARRED" && return
+		action_barred rebuild && action_is 'done' "the RAM leg is not in sync: $BARRED" && return
 		action_flawed_ && return
 		action_is wait-sync 'the RAM leg is being rebuilt'
 		;;
@@ -154,7 +154,7 @@ action_ram_() {
 			action_is 'done' "the RAM leg is not in sync: \
 md has given up ${F[leg.ram.dev]}; see the kernel's messages (journalctl -k); \
 when it is good again: ramraid attach ${F[name]}" && return
-		barred drop-ram &&
+		action_barred drop-ram &&
 			action_is 'done' "the RAM leg failed and cannot be taken out: $BARRED" &&
 			return
 		action_is drop-ram 'the ramdisk failed'
@@ -167,7 +167,7 @@ when it is good again: ramraid attach ${F[name]}" && return
 # the disk legs have all. Returns 1 when that is not so.
 action_full_() {
 	[[ -n ${F[ram.full]} ]] && ! health_only_copy || return 1
-	if ! barred drop-ram; then
+	if ! action_barred drop-ram; then
 		action_is drop-ram "the RAM leg is given up: ${F[ram.full]}"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		return 1
@@ -203,7 +203,7 @@ action_no_ram() {
 		return
 	}
 	for action in make-ram add-ram rebuild wipe-ram; do
-		barred "$action" || continue
+		action_barred "$action" || continue
 		action_is 'done' "there is no RAM leg: $BARRED"
 		return
 	done
@@ -255,7 +255,7 @@ action_fill_() {
 	# A start on such a kernel must be able to end the rebuild when its time is up.
 	[[ -z ${F[kernel.flaw]} ]] || why=${F[kernel.flaw]}
 	((${F[array.backlog]} == 0)) || why='write-behind is on'
-	for action in copy-ram readd-ram; do ! barred "$action" || why=$BARRED; done
+	for action in copy-ram readd-ram; do ! action_barred "$action" || why=$BARRED; done
 	[[ ${F[copy.state]} != failed ]] || why=${F[copy.why]}
 	if [[ -n $why ]]; then
 		action_is add-ram "md rebuilds the RAM leg from one disk: $why"
@@ -312,4 +312,17 @@ ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 		GATE=fail GATE_WHY="a disk leg was not rebuilt within ${F[conf.wait_timeout]} s \
 (WAIT_TIMEOUT), and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 	fi
+}
+
+# action_barred ACTION[.ARGUMENT]: may an action be tried? One that failed earlier in this start is
+# not tried again (failed.…, loop_failed), and whoever decides may forbid one beforehand (veto.…,
+# act/hotplug.sh). Sets BARRED to why it is not to be tried. Returns 1 when it may be.
+action_barred() {
+	BARRED=''
+	if [[ -v F["failed.$1"] ]]; then
+		BARRED=${F["failed.$1"]}
+	elif [[ -v F["veto.$1"] ]]; then
+		BARRED=${F["veto.$1"]}
+	fi
+	[[ -n $BARRED ]]
 }

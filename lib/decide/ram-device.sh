@@ -3,8 +3,8 @@
 # more than facts; what it is while it is in no array of ours stands in leg.ram.*.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/barred decide/histories decide/leg decide/readd
-need decide/safe-start decide/strangers
+need core/paths decide/action decide/histories decide/leg decide/readd decide/safe-start
+need decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -156,7 +156,7 @@ ram_device_none() {
 	local dev=${F[leg.ram.dev]} DEVICE wiped
 	wiped="mdadm --zero-superblock $dev; ramraid attach ${F[name]}"
 	ram_device
-	[[ $DEVICE != back ]] || ! barred return-ram || DEVICE=old
+	[[ $DEVICE != back ]] || ! action_barred return-ram || DEVICE=old
 	case $DEVICE in
 	absent)
 		if [[ ${F[retry]} != yes && ${F[mend]} != yes ]] && ! ram_device_time_is_up_; then
@@ -173,7 +173,7 @@ or can't be read; when it is: ramraid attach ${F[name]}"
 md adds what was written since"
 		;;
 	old)
-		barred return-ram || :
+		action_barred return-ram || :
 		action_is wipe-ram "$dev holds an older state of the array${BARRED:+ ($BARRED)}, \
 so it is rebuilt as a whole"
 		;;

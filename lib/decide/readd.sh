@@ -2,7 +2,7 @@
 # whether by bitmap. Facts as in decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need decide/action decide/barred decide/health decide/histories
+need decide/action decide/health decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,14 +13,14 @@ readd_disk_legs() {
 	# All of them before any is put back: the order matters then.
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == faulty && ${F[retry]} == yes ]] || continue
-		! barred "remove-leg.$i" || continue
+		! action_barred "remove-leg.$i" || continue
 		action_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" \
 			"$i"
 		return 1
 	done
 	readd_order_
 	for i in "${ORDER[@]}"; do
-		if [[ ${F[leg.$i.state]} == recovering ]] && ! barred rebuild; then
+		if [[ ${F[leg.$i.state]} == recovering ]] && ! action_barred rebuild; then
 			action_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
 			return 1
 		fi
@@ -28,7 +28,7 @@ readd_disk_legs() {
 		readd_slot_is_free || continue
 		# While the RAM leg recovers, a re-added disk would be rewritten whole: later.
 		if [[ ${F[ram.state]} == recovering ]]; then
-			! barred rebuild || continue
+			! action_barred rebuild || continue
 			action_is wait-sync "the RAM leg is being rebuilt, \
 then ${F[leg.$i.dev]} is put back"
 			return 1
@@ -49,7 +49,7 @@ readd_put_back_() {
 	local why="its bitmap no longer tells where it differs, so all of it is rebuilt"
 	if readd_by_bitmap "$1"; then
 		action_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
-	elif ! barred "add-leg.$1"; then
+	elif ! action_barred "add-leg.$1"; then
 		[[ ${F[conf.layout]} != far2 ]] || why='of a far2 all of it is rebuilt'
 		action_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; \
 $why" "$1"
@@ -105,7 +105,7 @@ readd_gone_() {
 	[[ ${F[retry]} == yes || ${F[mend]} == yes ]] || return 0
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
 	for node in ${F[array.gone]}; do
-		! barred "remove-gone.$node" || continue
+		! action_barred "remove-gone.$node" || continue
 		action_is remove-gone "the device of member $node is gone" "$node"
 		return 1
 	done
@@ -119,7 +119,7 @@ readd_new_legs_() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F[leg.$i.removed]} ]] ||
 			continue
-		! barred "add-leg.$i" || continue
+		! action_barred "add-leg.$i" || continue
 		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]} == yes &&
 			-z ${F[leg.$i.alien]} ]]; then
 			why="there is a new disk at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
@@ -128,7 +128,7 @@ readd_new_legs_() {
 		else
 			continue
 		fi
-		if [[ ${F[ram.state]} == recovering ]] && ! barred rebuild; then
+		if [[ ${F[ram.state]} == recovering ]] && ! action_barred rebuild; then
 			action_is wait-sync "the RAM leg is being rebuilt; then: $why"
 		else
 			action_is add-leg "$why" "$i"
@@ -197,7 +197,7 @@ readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
 		${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] && ! barred "readd.$i" ||
+	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] && ! action_barred "readd.$i" ||
 		return 1
 	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
 		-z ${F[leg.$i.alien]} ]] || return 1

@@ -3,8 +3,8 @@
 # decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/barred decide/histories decide/leg decide/ram-device
-need decide/readd decide/strangers
+need core/paths decide/action decide/histories decide/leg decide/ram-device decide/readd
+need decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -65,7 +65,7 @@ what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. 
 ramraid start --force-leg=DISK ${F[name]}"
 	elif ((${#GOOD[@]} == 0)); then
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
-	elif barred assemble; then
+	elif action_barred assemble; then
 		action_is refuse "it could not be started: $BARRED"
 	else
 		return 1
@@ -97,7 +97,7 @@ safe_start_forced_() {
 	safe_start_leg_kind "$1"
 	if [[ $KIND != good ]]; then
 		action_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
-	elif barred assemble; then
+	elif action_barred assemble; then
 		action_is refuse "it could not be started: $BARRED"
 	else
 		GIVING_UP=yes

@@ -1597,7 +1597,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 @test "a start after adopt holds no gate, once; any start makes a released array ours again" {
 	libraries
 	loop_run() { called "$2 ${3-}" && conf_need_keep "$1"; }
-	verify_ram_leg() { :; }
+	start_verify() { :; }
 	conf_need() { :; } # CONF and MEMBERS are those above
 	declare -gA CONF=([WAIT]=yes [UUID]=u [RAM]=auto [RESCUE]=none)
 	MEMBERS=(/dev/disk/by-id/ata-A)

@@ -19,17 +19,17 @@ looks() { # MISMATCHES…: what each look finds
 @test "not asked for, not rebuilt, no RAM leg: nothing is compared" {
 	looks 0
 	CONF[VERIFY]=no
-	verify_ram_leg data
+	start_verify data
 	CONF[VERIFY]=yes LOOP_REBUILT=''
-	verify_ram_leg data
+	start_verify data
 	LOOP_REBUILT=yes F[ram.state]=attached
-	verify_ram_leg data
+	start_verify data
 	[[ -z $(calls) ]]
 }
 
 @test "yes: all of it, once" {
 	looks 0
-	verify_ram_leg data 2>"$T"
+	start_verify data 2>"$T"
 	[[ $(calls) == "check 0 $((100 * 2048))" ]] || fail "$(calls)"
 	grep -q 'found no difference' "$T"
 }
@@ -37,7 +37,7 @@ looks() { # MISMATCHES…: what each look finds
 @test "sample: 16 places within the array; all of it when it is small" {
 	CONF[VERIFY]=sample
 	looks 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-	verify_ram_leg data 2>"$T"
+	start_verify data 2>"$T"
 	[[ $(calls | wc -l) == 16 ]]
 	calls | while read -r _ from to; do
 		((from >= 0 && to == from + 8192 && to <= 100 * 2048)) || fail "$from $to"
@@ -45,13 +45,13 @@ looks() { # MISMATCHES…: what each look finds
 	rm "$BATS_TEST_TMPDIR/calls"
 	echo $((40 * 2048)) >"$R/sys/block/md127/size"
 	looks 0
-	verify_ram_leg data 2>"$T"
+	start_verify data 2>"$T"
 	[[ $(calls) == "check 0 $((40 * 2048))" ]]
 }
 
 @test "a difference is an alert" {
 	looks 128
-	verify_ram_leg data 2>"$T"
+	start_verify data 2>"$T"
 	grep -q '128 SECTORS DIFFER' "$T"
 }
 
@@ -61,7 +61,7 @@ looks() { # MISMATCHES…: what each look finds
 	[[ $(<"$R/sys/block/md127/md/sync_action") == resync &&
 		! -e $R/sys/block/md127/md/sync_max ]]
 	md_check() { return 1; }
-	verify_ram_leg data 2>"$T"
+	start_verify data 2>"$T"
 	grep -q 'could not compare' "$T"
 	not grep -q 'DIFFER\|no difference' "$T"
 	[[ -z $VERIFY_MD ]]

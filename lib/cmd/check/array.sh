@@ -2,10 +2,10 @@
 # them, and what have they been set to? After static_configured and facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/blocks cmd/check/findings config/conf core/paths core/text decide/action
-need decide/health decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness
-need observe/scan observe/static report/advice world/disk world/disk-name world/md world/md-state
-need world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/systemd
+need cmd/check/findings cmd/check/legs config/conf core/paths core/text decide/action decide/health
+need decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness observe/scan
+need observe/static report/advice world/disk world/disk-name world/md world/md-state world/ramdisk
+need world/ramdisk-brd world/ramdisk-note world/smart world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -234,7 +234,7 @@ check_array_ram_leg() {
 	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] ||
 		found="that ${F[leg.ram.dev]} is not there" \
 			cure="bring it back, then: ramraid attach $CHECK_ARRAY"
-	! health_is_too_small || check_blocks
+	! health_is_too_small || check_legs_blocks
 	memory_floor_note "$CHECK_ARRAY"
 	F[ram.out]=$MEMORY_NOTE
 	[[ $MEMORY_NOTE != full ]] ||
@@ -244,7 +244,7 @@ or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*)
 		check_array_discards
-		check_blocks_later "$blocks" "$found" "$cure"
+		check_legs_blocks_later "$blocks" "$found" "$cure"
 		;;
 	recovering:* | *:activating)
 		findings_note rebuilding 'the RAM leg in sync' 'that it is being rebuilt' \

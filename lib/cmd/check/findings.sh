@@ -1,11 +1,10 @@
 # What "ramraid check" has found, and the order in which an array is looked at. The questions
 # themselves: cmd/check/boot.sh (what the next boot goes by), cmd/check/array.sh (the array as it is
-# now), cmd/check/reads.sh (who serves its reads), cmd/check/gate.sh (what lies on it),
+# now), cmd/check/legs.sh (who serves its reads), cmd/check/gate.sh (what lies on it),
 # cmd/check/system.sh. Nothing is changed by any of them.
 # shellcheck shell=bash
 
-need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/reads cmd/check/system
-need config/conf
+need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/system config/conf
 need core/log core/paths observe/facts observe/static report/advice
 
 declare -gA F # the facts: decide/facts.list
@@ -84,7 +83,7 @@ findings_one() {
 	check_array
 	check_system_rescue
 	check_system_removable
-	check_reads
+	check_legs_reads
 	check_array_smart
 	check_legs_remote
 	check_boot_half_done

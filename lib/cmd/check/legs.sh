@@ -1,7 +1,11 @@
-# The check, what a disk leg lies on: the network, and containers. After facts_observe.
+# The check, the legs of an array: what a disk leg lies on, the network and containers; who serves
+# reads, what the mirror is for, tried out; and, with RAM=zram on an array with blocks of 512 bytes,
+# whether they may become larger at its next start. After facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths world/disk world/initiator world/systemd
+need cmd/check/findings config/conf core/paths decide/health decide/larger-blocks
+need observe/contents-blocks world/disk world/initiator world/md world/md-state world/ramdisk-zram
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -65,4 +69,104 @@ check_legs_cure_() { # NAME
 	else
 		printf 'write it into /etc/crypttab, then: ramraid remember; systemctl daemon-reload\n'
 	fi
+}
+
+# How often and how much (bytes) is read, and from how many reads by the disks on it is said:
+# something else may look at a disk meanwhile (udev, mdadm --examine), and does not read it this
+# often.
+readonly CHECK_READS=64 CHECK_READ_BYTES=4096 CHECK_READS_TOLERATED=16
+
+# check_legs_reads: with every leg in sync, md reads from the legs that are not write-mostly, and
+# from the others only when those have bad blocks there (linux drivers/md/raid1.c, read_balance). So
+# some blocks of the array are read past the page cache, and what the disk legs have served
+# meanwhile is counted, since ramdisks count nothing. Whoever runs on the array may slow that down,
+# not falsify it.
+check_legs_reads() {
+	local before after i last step
+	# md's check reads from every leg.
+	[[ ${F[conf.ram]} != none && ${F[array.sync]} == idle ]] && health_is_whole || return 0
+	# With a disk that is not, it is known why, and said.
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.writemostly]} == yes ]] || return 0
+	done
+	findings_is_root || {
+		findings_unseen reads 'to try out which legs serve reads' \
+			'no right to read the array'
+		return
+	}
+	last=$(($(md_bytes "${F[array.md]}") / CHECK_READ_BYTES - 1))
+	step=$((last / CHECK_READS + 1))
+	before=$(check_legs_reads_disk_)
+	for ((i = 0; i <= last; i += step)); do
+		dd if="$DEV/${F[array.md]}" of=/dev/null bs="$CHECK_READ_BYTES" skip="$i" count=1 \
+			iflag=direct status=none || {
+			findings_problem read-error "every block of the array to be readable" \
+				"that the one at byte $((i * CHECK_READ_BYTES)) is not" "journalctl -b -k -g ${F[array.md]}"
+			return 0
+		}
+	done
+	after=$(check_legs_reads_disk_)
+	((after - before < CHECK_READS_TOLERATED)) ||
+		findings_problem disk-reads 'the RAM leg to serve reads' \
+			"that the disk legs have served $((after - before)) of $CHECK_READS" "mdadm \
+--detail /dev/${F[array.md]}: is the RAM leg write-mostly? To rebuild the RAM leg: \
+ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
+}
+
+# check_legs_reads_disk_: how many reads the disk legs have served since they came (linux
+# Documentation/block/stat.rst).
+check_legs_reads_disk_() {
+	local i reads sum=0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		read -r reads _ <"$SYS/class/block/${F[leg.$i.node]}/stat"
+		sum=$((sum + reads))
+	done
+	printf '%s\n' "$sum"
+}
+
+# check_legs_blocks: sets the caller's found, why there is no RAM leg; cure, what to write or type;
+# and blocks, of the next start: ok, wrong, or unseen.
+check_legs_blocks() {
+	local why='' bytes file=$ETC/$CHECK_ARRAY.conf other='take another kind, such as RAM=auto' \
+		again="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
+	found="none, since zram has blocks of 4096 bytes, and those of the array have \
+${F[array.block]}"
+	cure=$other blocks=wrong
+	if [[ ${F[conf.root]} == yes ]]; then
+		found+=', and the initramfs, which starts it, gives it no larger ones'
+		return
+	elif ! findings_is_root; then
+		cure="sudo ramraid check $CHECK_ARRAY, \
+which sees whether what is on it bears larger ones"
+		blocks=unseen
+		return
+	fi
+	contents_blocks_look "${F[array.md]}"
+	why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}")
+	if [[ -n $why ]]; then
+		found+="; what is on it does not bear larger ones: ${why//$'\n'/; }"
+	elif bytes=$(md_state_leg_bytes "${F[array.md]}"); then
+		why=$(ramdisk_zram_why_not "$bytes" "$RAMDISK_ZRAM_BLOCK")
+		found+=${why:+"; $why"}
+	fi
+	if [[ -n $why ]]; then
+		[[ ${F[conf.block]} != 4096 ]] ||
+			cure="before its next start take BLOCK=4096 out of $file; $other"
+	elif [[ ${F[conf.block]} == 4096 ]]; then
+		cure="$again; or a reboot" blocks=ok
+	else
+		cure="what is on it bears larger ones \
+($(larger_blocks_what "${CONTENTS_BLOCKS[@]}")): write BLOCK=4096 in $file; then: $again"
+	fi
+}
+
+# check_legs_blocks_later BLOCKS FOUND CURE: beside a RAM leg of another kind, which is in sync:
+# will there be one after the next start?
+check_legs_blocks_later() {
+	case $1 in
+	wrong) findings_problem larger-blocks 'a RAM leg after the next start as well' "$2" "$3" ;;
+	unseen)
+		findings_unseen contents 'to see whether what is on the array bears blocks of 4096 bytes, as RAM=zram needs them' 'no right to read it'
+		;;
+	esac
 }

@@ -1,10 +1,11 @@
 # The check, what is no single array's: the defaults, leftovers of arrays that are not configured,
-# the memory of all ramdisks, who is told of a failure.
+# the memory of all ramdisks, who else makes ramdisks (two would fight over those of an array), who
+# is told of a failure.
 # shellcheck shell=bash
 
-need act/array-lock act/notify act/rescue cmd/check/findings cmd/check/makers config/conf
-need config/conf-unread core/cli core/paths core/quantity core/trust notes/adopted notes/claim
-need notes/hardware notes/selftest-record world/disk world/ramdisk
+need act/array-lock act/notify act/rescue cmd/check/findings config/conf config/conf-faults core/cli
+need core/paths core/quantity core/trust notes/adopted notes/claim notes/hardware
+need notes/selftest-record observe/ramdisk-makers world/disk world/ramdisk
 
 # check_system ALL: about the system; the first question concerns each array, the others only those
 # who ask about all.
@@ -17,7 +18,7 @@ check_system() {
 	check_system_half_done_unconfigured
 	check_system_memory_of_all
 	check_system_boot_folder
-	((${#ARGS[@]} == 0)) || check_makers
+	((${#ARGS[@]} == 0)) || check_system_makers
 	check_system_mail
 }
 
@@ -31,7 +32,7 @@ check_system_defaults() {
 check_system_dropins() {
 	local file
 	local -a CONF_UNREAD_MEANT CONF_UNREAD_KEPT
-	conf_unread "$1"
+	conf_faults_unread "$1"
 	for file in "${CONF_UNREAD_MEANT[@]}"; do
 		findings_note dropin-unread \
 			"names that end in .conf in $ETC/$1.conf.d, as no other file there is read" \
@@ -202,4 +203,29 @@ mdadm.conf), so that somebody is notified of a failed disk" \
 			'neither /usr/sbin/sendmail nor /usr/lib/sendmail' "install a mail system \
 that has it, such as exim4, postfix or msmtp-mta; or write NOTIFY=PROGRAM in $ETC/ramraid.conf"
 	fi
+}
+
+check_system_makers() {
+	local i
+	ramdisk_makers_find
+	for ((i = 0; i < ${#RAMDISK_MAKERS[@]}; i++)); do
+		case ${RAMDISK_MAKERS[i]} in
+		daemon)
+			findings_problem rapiddiskd 'nobody else who removes ramdisks' \
+				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
+			;;
+		array)
+			findings_problem ramdisk-maker \
+				'nobody else who gives a ramdisk to an array' \
+				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
+			;;
+		*)
+			findings_note ramdisk-maker 'nobody else who makes ramdisks at boot' \
+				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
+			;;
+		esac
+	done
+	((${#RAMDISK_MAKERS_UNSEEN[@]} == 0)) ||
+		findings_unseen makers 'to see who else makes ramdisks' \
+			"no right to read ${RAMDISK_MAKERS_UNSEEN[*]}"
 }

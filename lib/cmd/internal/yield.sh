@@ -1,8 +1,8 @@
 # ramraid yield: lets go of RAM legs before another program stops the arrays.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/history config/conf config/conf-need core/cli core/log core/paths
-need decide/health observe/facts observe/static report/only-copy world/systemd
+need act/array-lock act/guard act/history act/transitions config/conf config/conf-need core/cli
+need core/log core/paths decide/health observe/facts observe/static world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -39,7 +39,7 @@ yield_one_() {
 	[[ ${F[array.state]} != absent ]] || return 0
 	if health_only_copy; then
 		log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY: \
-nobody may stop ${F[array.md]} but ramraid. $(only_copy_remedy)"
+nobody may stop ${F[array.md]} but ramraid. $(transitions_remedy)"
 		return "$EX_REFUSED"
 	fi
 	[[ -n $going && -n ${ARRAY_LOCK-} ]] || return 0
