@@ -7,8 +7,8 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/cli core/clock core/log core/paths core/text notes/adopted
-need observe/facts observe/hand-made observe/lasting-names report/progress-line world/disk
-need world/disk-name world/md world/md-check world/md-state world/ramdisk world/ramdisk-note
+need observe/facts observe/hand-made observe/lasting-names report/progress-line world/disk world/md
+need world/md-check world/md-state world/ramdisk world/ramdisk-note world/stable-name
 need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -32,7 +32,7 @@ adoption_note_array_() {
 		for leg in "${ADOPT_LEGS[@]}"; do
 			[[ ${ADOPT_SB[$leg.bitmap]} != yes ]] || ADOPTED[bitmap]=internal
 			[[ ${ADOPT_SB[$leg.writemostly]} != yes ]] ||
-				ADOPTED_WRITEMOSTLY+=("$(disk_name_stable "/dev/$leg")")
+				ADOPTED_WRITEMOSTLY+=("$(stable_name_of "/dev/$leg")")
 		done
 		return
 	fi
@@ -41,7 +41,7 @@ adoption_note_array_() {
 	for line in "${LEGS[@]}"; do
 		text_into "$line" leg _ _ writemostly
 		[[ $writemostly == no ]] || facts_is_ram "$leg" ||
-			ADOPTED_WRITEMOSTLY+=("$(disk_name_stable "/dev/$leg")")
+			ADOPTED_WRITEMOSTLY+=("$(stable_name_of "/dev/$leg")")
 	done
 }
 
@@ -131,7 +131,7 @@ adoption_kept_print_() {
 	adoption_kept_clear_ "$NODE"
 }
 
-# What it is known by to a start that comes before this has ended (observe/static.sh).
+# What it is known by to a start that comes before this has ended (observe/before-look.sh).
 adoption_kept_note_() {
 	ADOPTED[refill]=yes
 	[[ ! $(superblock_facts "$DEV/$ADOPT_KEPT") =~ device_uuid=([0-9a-f-]+) ]] ||

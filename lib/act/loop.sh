@@ -2,11 +2,11 @@
 # crash at any step enters the loop again.
 # shellcheck shell=bash
 
-need act/blocks act/copy act/disk-legs act/history act/hotplug act/ram-leg act/rescue
-need act/transitions act/witness-update config/conf config/conf-need core/clock core/log core/paths
+need act/blocks act/copy act/disk-legs act/hotplug act/ram-leg act/rescue act/transitions
+need act/whole-since act/witness-update config/conf config/conf-need core/clock core/log core/paths
 need core/quantity decide/action decide/health notes/contents notes/legs-seen notes/memory-floor
-need notes/renamed observe/facts observe/scan observe/static world/md world/md-check world/ramdisk
-need world/systemd
+need notes/old-name observe/all-disks observe/before-look observe/facts world/md world/md-check
+need world/ramdisk world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
 need config/conf-faults observe/outside
@@ -31,7 +31,7 @@ readonly LOOP_LOOK=0.5       # seconds between two looks
 #   LOOP_NO_RAM      why there could be no RAM leg; for who has called loop_run
 #   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and loop_stalls of it
 #   LOOP_FILLING     since when the RAM leg is being filled (clock), LOOP_ENGINE: by copy or kernel;
-#                    for act/history.sh
+#                    for act/whole-since.sh
 #   LOOP_REBUILT     yes: it was filled in this run; for cmd/start.sh
 #   LOOP_MADE        yes: the ramdisk was made
 LOOP_FAST='' # a start may be interrupted before loop_run
@@ -63,7 +63,7 @@ loop_run() {
 		((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
 			die "$1: gave up after $actions steps; \
 the last one was $ACTION (please report this with the journal)"
-		history_update # until now it was what it was: by the end it may be whole again
+		whole_since_update # until now it was what it was: by the end it may be whole again
 		code=0 LOOP_IDLE_SINCE=''
 		loop_act || code=$?
 		((code == 0)) || loop_failed "$code"
@@ -80,9 +80,9 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 	blocks_tidy "$1"
 	# What was tried is this build of md, which is known when it is loaded.
 	[[ ! -e $STATE/selftest ]] || md_modules mirror || :
-	static_configured "$1"
+	before_look_configured "$1"
 	[[ ${3-} != in-use ]] || F[conf.wait]=no
-	renamed_take || log_warning "$1: what was written down about its array under another name \
+	old_name_take || log_warning "$1: what was written down about its array under another name \
 could not all be moved in $STATE"
 	[[ ${F[witness.counts]-own} == own ]] ||
 		log_warning "$1: the record of its last run, $STATE/$1.witness, \
@@ -96,7 +96,7 @@ the root file system has been put back to an older state"
 		facts_observe
 		hotplug_facts
 	}
-	static_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or \
+	before_look_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or \
 MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] ||
 		log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
@@ -109,7 +109,7 @@ loop_look_() {
 	facts_observe
 	[[ ${F[mend]-} != yes ]] || hotplug_look
 	[[ -n ${F[array.known]-} ]] || loop_first_look_
-	scan_decide
+	all_disks_decide
 	action_gate
 }
 
@@ -318,7 +318,7 @@ $WHY"
 	loop_watch_
 	# Looked at again: of what has happened since the last look nobody was told, and nobody will
 	# be.
-	history_look
+	whole_since_look
 	rescue_warn "${F[array.md]}"
 	contents_remember "${F[name]}" "${F[array.md]}" ||
 		log_warning "${F[name]}: could not remember what is on it in $STATE"

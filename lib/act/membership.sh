@@ -4,10 +4,10 @@
 # again.
 # shellcheck shell=bash
 
-need act/disk-legs act/history act/loop act/ram-leg act/transitions act/witness-update config/conf
-need config/conf-edit config/conf-need core/act core/cli core/log core/paths decide/leg
-need decide/membership-plan notes/removals observe/facts observe/static report/progress-line
-need world/disk world/disk-name world/md world/md-state world/superblock
+need act/disk-legs act/loop act/ram-leg act/transitions act/whole-since act/witness-update
+need config/conf config/conf-edit config/conf-need core/act core/cli core/log core/paths decide/leg
+need decide/membership-plan notes/removals observe/before-look observe/facts report/progress-line
+need world/disk world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -23,8 +23,8 @@ membership_look() {
 	removals_read "$1" "${CONF[UUID]}"
 	MEMBERSHIP_STRANGERS=()
 	membership_add_strangers_ "$1"
-	static_running "$1"
-	static_times || F[conf.member_timeout]=30
+	before_look_running "$1"
+	before_look_times || F[conf.member_timeout]=30
 	for line in ${F[array.strangers]}; do
 		wrong=yes
 		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. \
@@ -42,7 +42,7 @@ membership_add_strangers_() {
 	facts_of_conf "$1"
 	facts_observe
 	for node in ${F[array.strangers]}; do
-		disk=$(disk_name_stable "/dev/$node") || continue
+		disk=$(stable_name_of "/dev/$node") || continue
 		MEMBERSHIP_STRANGERS+=("$disk")
 		removals_has "$disk" || LEAVING+=("$disk")
 	done
@@ -147,7 +147,7 @@ the last one was $ACTION (please report this with the journal)"
 
 membership_act_() { # NAME
 	LOOP_ERROR=''
-	history_update # until now it was what it was: by the end it may be whole again
+	whole_since_update # until now it was what it was: by the end it may be whole again
 	case $ACTION in
 	slots | thaw | build | drop | forget) "membership_${ACTION}_" "$1" "${ARGUMENTS[@]}" ;;
 	# That md does not take a disk back is for the next decision.
@@ -165,7 +165,7 @@ the array goes on with every disk that was good. To go on: $MEMBERSHIP_AGAIN"
 
 membership_done_() { # NAME
 	witness_update_witness
-	history_update
+	whole_since_update
 	removals_write "$1" "${CONF[UUID]}"
 	conf_need_keep "$1"
 	[[ $OUTCOME != short ]] || die "$1: $WHY; see: ramraid status $1"

@@ -2,9 +2,9 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/renamed
-need notes/witness observe/facts observe/outside observe/scan observe/static world/md-state
-need world/ramdisk-note world/superblock
+need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
+need notes/witness observe/all-disks observe/before-look observe/facts observe/outside
+need world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -27,7 +27,7 @@ witness_update_foreign_start() {
 	[[ ${F[array.state]} == active ]] || witness_update_last_copy_
 	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for
 	# the leg ever after.
-	[[ ${F[array.state]} != active ]] || scan_running
+	[[ ${F[array.state]} != active ]] || all_disks_running
 	[[ -z ${F[array.copy]-} ]] || {
 		F[array.known]=no
 		return 0
@@ -85,7 +85,7 @@ witness_update_last_copy_() {
 was stopped; its record did not say so yet"
 	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" '' '' || {
 		if (($? == 2)) && [[ ${1-} != again ]]; then
-			static_witness
+			before_look_witness
 			witness_update_last_copy_ again
 			return
 		fi
@@ -112,7 +112,7 @@ witness_update() {
 		((code >= 2)) || return "$code"
 		witness_update_members_now_
 		was=$WITNESS_UPDATE_NOW
-		static_witness
+		before_look_witness
 		facts_observe
 		witness_update_members_now_
 		((code == 2)) || [[ $WITNESS_UPDATE_NOW != "$was" ]] || break
@@ -131,7 +131,7 @@ $WITNESS_UPDATE_TRIES tries; it says what that one saw"
 witness_update_once_() {
 	local events legs slot good=0 places=() filled also=''
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
-	renamed_take || {
+	old_name_take || {
 		log_error "${F[name]}: what was written down about its array under the name \
 ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 		return 1

@@ -4,8 +4,8 @@
 need act/adopt-ask act/adoption act/array-lock act/hotplug cmd/attach cmd/start cmd/wait config/conf
 need config/conf-faults config/conf-keys config/conf-need core/act core/cli core/log core/paths
 need decide/health notes/adopted notes/claim notes/contents observe/adoptable
-need observe/adoptable-stopped observe/facts observe/static report/unadopted world/disk
-need world/disk-name world/md world/md-state world/superblock world/systemd
+need observe/adoptable-stopped observe/before-look observe/facts report/unadopted world/disk
+need world/md world/md-state world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -80,7 +80,7 @@ adopt_look() {
 		adopt_device
 		adopt_configure
 	fi
-	static_configured "$NAME"
+	before_look_configured "$NAME"
 	[[ ${ADOPTED[done]-} != yes ]] || return 0
 	if [[ -n $ADOPT_STOPPED ]]; then adoptable_stopped_check; else adoptable_check; fi
 }
@@ -106,7 +106,7 @@ ramraid release $NAME" "$EX_REFUSED"
 adopt_device() {
 	local name
 	# what has none is complained of by the check
-	[[ ${OPT[ram]-} == /* ]] && name=$(disk_name_fast "${OPT[ram]}") || return 0
+	[[ ${OPT[ram]-} == /* ]] && name=$(stable_name_fast "${OPT[ram]}") || return 0
 	OPT[ram]=$name
 }
 
@@ -119,7 +119,7 @@ adopt_configure() {
 	for leg in "${ADOPT_LEGS[@]}"; do
 		! facts_is_ram "$leg" || continue
 		# One without a stable name is complained of by the check.
-		disk=$(disk_name_stable "/dev/$leg") || disk=/dev/$leg
+		disk=$(stable_name_of "/dev/$leg") || disk=/dev/$leg
 		MEMBERS+=("$disk")
 	done
 }

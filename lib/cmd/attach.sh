@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
-need config/conf-need core/act core/cli core/log core/paths notes/memory-floor observe/facts
-need observe/static world/disk world/ramdisk world/systemd
+need config/conf-need core/act core/cli core/log core/paths notes/memory-floor observe/before-look
+need observe/facts world/disk world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -50,7 +50,7 @@ to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 attach_check_() {
 	[[ ${CONF[RAM]} != none ]] ||
 		log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
-	static_running "$NAME"
+	before_look_running "$NAME"
 	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside \
 readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"

@@ -1,7 +1,8 @@
 # ramraid bench: what a running mirror and its legs read in a second.
 # shellcheck shell=bash
 
-need config/conf-need core/cli core/json core/log core/paths core/trust observe/static report/bench
+need config/conf-need core/cli core/json core/log core/paths core/trust observe/before-look
+need report/bench
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults observe/outside
 
@@ -27,7 +28,7 @@ cmd_bench() {
 	cmd_bench_programs
 	conf_need "$NAME"
 	cli_root
-	static_running "$NAME"
+	before_look_running "$NAME"
 	cmd_bench_rows
 	rows=${#BENCH_ROLE[@]}
 	[[ -z ${OPT[writes]-} ]] || cmd_bench_folder "${OPT[writes]}"

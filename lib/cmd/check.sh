@@ -1,7 +1,7 @@
 # ramraid check: what would go wrong at the next boot.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/system config/conf config/conf-faults core/cli
+need act/notify cmd/check/findings cmd/check/machine config/conf config/conf-faults core/cli
 need core/json core/log core/paths observe/facts world/initramfs world/kernels
 
 readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [--notify-test] [NAME…]
@@ -38,7 +38,7 @@ cmd_check() {
 		names+=("$name")
 		findings_one "$name" "${OPT[kernel]-}"
 	done
-	[[ -n ${OPT[kernel]-} ]] || check_system "$all"
+	[[ -n ${OPT[kernel]-} ]] || check_machine "$all"
 	text=$(cmd_check_show "${names[@]}")
 	cli_print "$text${text:+$'\n'}"
 	[[ -z ${OPT[notify_test]-} ]] || cmd_check_notify_test_ "${names[@]}"

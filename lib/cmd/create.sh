@@ -3,7 +3,7 @@
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
 need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/memory-floor
-need observe/outside world/disk world/disk-name world/md world/ramdisk world/ramdisk-zram
+need observe/outside world/disk world/md world/ramdisk world/ramdisk-zram world/stable-name
 need world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
@@ -97,11 +97,11 @@ create_check_disks() { # DISK…
 			continue
 		fi
 		node=$(disk_node "$disk")
-		disk_name_tell_shared "$disk" || {
+		stable_name_tell_shared "$disk" || {
 			wrong=yes
 			continue
 		}
-		stable=$(disk_name_stable "$disk") || {
+		stable=$(stable_name_of "$disk") || {
 			wrong=yes &&
 				log_error "$disk: has no stable name below /dev/disk that only it \
 has (no serial number, or that of another?); use a partition, which has one by its PARTUUID"
@@ -156,7 +156,7 @@ create_check_device() {
 	[[ " ${CREATE_NODES[*]} " != *" $CREATE_DEVICE "* ]] ||
 		die "$NAME: $CREATE_RAM is one of the disks (/dev/$CREATE_DEVICE); \
 nothing was changed" "$EX_REFUSED"
-	stable=$(disk_name_fast "$CREATE_RAM") ||
+	stable=$(stable_name_fast "$CREATE_RAM") ||
 		die "$NAME: $CREATE_RAM: has no stable name below /dev/disk (no serial number?); \
 use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 	CREATE_RAM=$stable

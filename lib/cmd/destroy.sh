@@ -3,8 +3,8 @@
 
 need act/array-lock act/copy act/forget cmd/stop config/conf config/conf-faults config/conf-need
 need core/act core/cli core/log core/paths decide/health gate/dependents notes/adopted notes/claim
-need notes/removals observe/facts observe/scan observe/static world/disk world/disk-name world/md
-need world/ramdisk world/superblock world/systemd
+need notes/removals observe/all-disks observe/before-look observe/facts world/disk world/md
+need world/ramdisk world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -52,7 +52,7 @@ ramraid release $NAME" "$EX_REFUSED"
 	fi
 	conf_need_started "$NAME"
 	removals_read "$NAME" "${CONF[UUID]}"
-	static_configured "$NAME"
+	before_look_configured "$NAME"
 	facts_observe
 	destroy_legs_
 	destroy_check_
@@ -68,7 +68,7 @@ destroy_legs_() {
 	local dev node names=("${MEMBERS[@]}" "${LEAVING[@]}") line
 	[[ ${CONF[RAM]} != /* ]] || names+=("${CONF[RAM]}")
 	for node in ${F[array.strangers]}; do
-		dev=$(disk_name_stable "/dev/$node") || dev=/dev/$node
+		dev=$(stable_name_of "/dev/$node") || dev=/dev/$node
 		names+=("$dev")
 	done
 	for dev in "${names[@]}"; do destroy_leg_ "$dev"; done
@@ -78,7 +78,7 @@ destroy_legs_() {
 			-z $(disk_holders "$node") ]] || continue
 		DESTROY_LEFT+=("/dev/$node carries its UUID and is no MEMBER, so it is left alone. \
 If nothing on it is needed: mdadm --zero-superblock /dev/$node")
-	done < <(scan_array_devices "${CONF[UUID]}")
+	done < <(all_disks_of_array "${CONF[UUID]}")
 }
 
 destroy_leg_() { # DEVICE

@@ -1,8 +1,8 @@
 # ramraid detach: gives the RAM leg's memory back; the array runs on its disk legs.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/history act/transitions act/witness-update config/conf-need
-need core/act core/cli core/log core/paths observe/facts observe/static
+need act/array-lock act/detach-ram act/transitions act/whole-since act/witness-update
+need config/conf-need core/act core/cli core/log core/paths observe/before-look observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
@@ -21,17 +21,17 @@ cmd_detach() {
 	cli_root
 	[[ -n $DRY_RUN ]] || array_lock_first "$NAME" 5
 	conf_need_started "$NAME" # who had the lock may have changed the disks
-	static_configured "$NAME"
+	before_look_configured "$NAME"
 	facts_observe
 	# Also a package that is to be removed goes by the record that this may write.
 	witness_update_foreign_start
 	[[ ${F[array.state]} == active ]] ||
 		die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
-	guard_release "$NAME"
-	guard_give_back "$NAME"
+	detach_ram "$NAME"
+	detach_ram_give_back "$NAME"
 	# Or hot-plug would make a new one. Until here the lock has kept it away.
 	[[ -n $DRY_RUN ]] || act_put "$RUN/$NAME.detached"
-	history_look
+	whole_since_look
 	exec {ARRAY_LOCK}>&-
 	transitions_tell "$NAME"
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
-need notes/memory-floor observe/static report/estimate world/disk world/kernels world/ramdisk
+need notes/memory-floor observe/before-look report/estimate world/disk world/kernels world/ramdisk
 need world/ramdisk-note world/ramdisk-zram world/sample
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults core/act observe/outside
@@ -94,7 +94,7 @@ cmd_estimate_device_() { # PATH
 cmd_estimate_array_() { # NAME
 	conf_need "$1"
 	cli_root
-	static_running "$1"
+	before_look_running "$1"
 	ESTIMATE[kind]=array ESTIMATE[node]=${F[array.md]}
 	ESTIMATE[bytes]=$(disk_bytes "${F[array.md]}") TARGET=$DEV/${F[array.md]}
 }

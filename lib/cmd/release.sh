@@ -1,10 +1,10 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/forget act/guard act/hotplug act/witness-update config/conf
-need config/conf-faults config/conf-need core/act core/cli core/log core/paths gate/dependents
-need notes/adopted notes/claim observe/facts observe/hand-made observe/static world/disk-name
-need world/md world/md-state world/ramdisk-note
+need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/witness-update
+need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
+need gate/dependents notes/adopted notes/claim observe/before-look observe/facts observe/hand-made
+need world/md world/md-state world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -53,7 +53,7 @@ release_look() {
 		conf_need_started "$NAME"
 	fi
 	[[ ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]] || adopted_none
-	static_configured "$NAME"
+	before_look_configured "$NAME"
 	facts_observe
 	release_check
 	hand_made_find "$NAME" "${F[array.md]}"
@@ -76,7 +76,7 @@ release_by_array_() {
 		CONF[UUID]=${ADOPTED[uuid]} CONF_ERRORS=()
 		for line in "${LEGS[@]%% *}"; do
 			! ramdisk_note_is_node "$line" || continue
-			line=$(disk_name_stable "/dev/$line") || return 1
+			line=$(stable_name_of "/dev/$line") || return 1
 			MEMBERS+=("$line")
 		done
 		[[ -e $(claim_file "$NAME") ||
@@ -212,8 +212,8 @@ release_ram_() {
 	ADOPTED[done]=no
 	[[ -z $HAND_MADE ]] || ADOPTED["ramdisk"]=$(hand_made_identity "$HAND_MADE")
 	adopted_write "$NAME"
-	guard_release "$NAME"
-	guard_give_back "$NAME"
+	detach_ram "$NAME"
+	detach_ram_give_back "$NAME"
 	RELEASE_OUT=yes
 }
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/membership act/transitions config/conf config/conf-edit core/cli core/log
-need core/paths notes/removals observe/facts observe/static world/disk world/disk-name
+need core/paths notes/removals observe/before-look observe/facts world/disk world/stable-name
 need world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -148,8 +148,8 @@ The order is: ramraid replace $1 OLD NEW" "$EX_USAGE"
 
 replace_new_() { # NAME DISK
 	disk_find "$2" || die "$1: there is no block device $2" "$EX_INACTIVE"
-	disk_name_tell_shared "$2" || die "$1: nothing was changed" "$EX_REFUSED"
-	REPLACE_NEW=$(disk_name_stable "$2") ||
+	stable_name_tell_shared "$2" || die "$1: nothing was changed" "$EX_REFUSED"
+	REPLACE_NEW=$(stable_name_of "$2") ||
 		die "$1: $2 has no stable name below /dev/disk (no serial number?); \
 use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 }
@@ -166,8 +166,8 @@ replace_facts_() { # NAME
 }
 
 replace_observe_() { # NAME
-	static_configured "$1"
-	static_times || F[conf.member_timeout]=30
+	before_look_configured "$1"
+	before_look_times || F[conf.member_timeout]=30
 	facts_observe
 	membership_facts "$1"
 }

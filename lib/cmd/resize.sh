@@ -1,9 +1,10 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/transitions act/witness-update cmd/attach config/conf
-need config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor observe/facts
-need observe/static world/disk world/md world/md-state world/ramdisk world/ramdisk-note
+need act/array-lock act/detach-ram act/transitions act/witness-update cmd/attach config/conf
+need config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor
+need observe/before-look observe/facts world/disk world/md world/md-state world/ramdisk
+need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -41,8 +42,8 @@ cmd_resize() {
 # nothing, when no disk leg has grown, which is said.
 resize_look() {
 	local VALUE
-	static_running "$1"
-	static_times || F[conf.member_timeout]=30
+	before_look_running "$1"
+	before_look_times || F[conf.member_timeout]=30
 	WRONG=() PLAN=() RESIZE_NEW='' RESIZE_BY=''
 	resize_wrong_
 	((${#WRONG[@]} == 0)) || return 0
@@ -147,8 +148,8 @@ resize_device_() { # BYTES: prints why the device that is the RAM leg can't be o
 resize_do() {
 	local md=${F[array.md]} grown=''
 	if [[ -n $RESIZE_RAM ]]; then
-		guard_release "$1"
-		guard_give_back "$1"
+		detach_ram "$1"
+		detach_ram_give_back "$1"
 		facts_observe
 		witness_update_witness
 	fi

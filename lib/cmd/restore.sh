@@ -4,8 +4,8 @@
 
 need act/array-lock act/disk-legs act/rescue act/witness-update cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/quantity decide/action
-need decide/histories decide/safe-start notes/renamed notes/rescue-record observe/facts
-need observe/static world/md world/systemd
+need decide/histories decide/safe-start notes/old-name notes/rescue-record observe/before-look
+need observe/facts world/md world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -26,16 +26,16 @@ cmd_restore() {
 	cli_one_name "$RESTORE_USAGE"
 	conf_need "$NAME"
 	cli_root
-	static_configured "$NAME"
+	before_look_configured "$NAME"
 	facts_observe
 	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$NAME"
 	array_lock "$NAME" 5
 	conf_need "$NAME" # who had the lock may have changed the disks
-	static_configured "$NAME"
+	before_look_configured "$NAME"
 	restore_check
 	restore_choose
 	restore_ask
-	renamed_take || die "$NAME: what was written down about its array under the name \
+	old_name_take || die "$NAME: what was written down about its array under the name \
 ${F[record.from]} could not be moved in $STATE; nothing was restored"
 	restore_here
 	[[ -z $DRY_RUN ]] || return 0

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths observe/outside observe/static report/progress-line world/md world/md-check
+need core/paths observe/before-look observe/outside report/progress-line world/md world/md-check
 
 declare -gA F # the facts: decide/facts.list
 
@@ -25,7 +25,7 @@ cmd_scrub() {
 	conf_need "$NAME"
 	cli_root
 	paths_run
-	static_running "$NAME"
+	before_look_running "$NAME"
 	scrub_can_begin "$NAME"
 	bytes=$(md_bytes "${F[array.md]}") ||
 		die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"

@@ -4,8 +4,9 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/transitions
 need act/witness-update cmd/wait config/conf config/conf-need core/act core/cli core/log core/paths
-need decide/action decide/leg notes/memory-floor notes/renamed notes/rescue-record observe/facts
-need observe/scan observe/static world/disk world/md world/md-check world/ramdisk world/systemd
+need decide/action decide/leg notes/memory-floor notes/old-name notes/rescue-record
+need observe/all-disks observe/before-look observe/facts world/disk world/md world/md-check
+need world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -37,33 +38,33 @@ cmd_start() {
 }
 
 start_plan() { # NAME
-	static_configured "$1"
-	static_times
+	before_look_configured "$1"
+	before_look_times
 	facts_observe
-	scan_decide
+	all_disks_decide
 	action_gate
 	log_printable WHY GATE
 	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" \
 		"$WHY" "$GATE"
 	# What a start would wait for, and what then.
 	if [[ $ACTION == wait-members ]]; then
-		scan_decide eventually
+		all_disks_decide eventually
 		log_printable WHY
 		printf 'if no more disks come: %s\nwhy:    %s\n' \
 			"$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" "$WHY"
 	fi
-	[[ $ACTION != refuse || ${F[array.state]} == active ]] || scan_tell_moved
+	[[ $ACTION != refuse || ${F[array.state]} == active ]] || all_disks_tell_moved
 }
 
 # --force-leg: the array is started here from that leg and written down as such; the rest is a start
 # like any other.
 start_forced() { # NAME
-	static_configured "$1"
+	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$1"
 	array_lock "$1" 5
 	conf_need "$1" # who had the lock may have changed the disks
-	static_configured "$1"
+	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != active ]] ||
 		die "$1: is running already; to start it anew: ramraid stop $1" "$EX_REFUSED"
@@ -76,7 +77,7 @@ start_forced() { # NAME
 	fi
 	[[ $ACTION == assemble ]] || die "$1: $WHY" "$EX_REFUSED"
 	start_ask_forced "$1"
-	renamed_take || die "$1: what was written down about its array under the name \
+	old_name_take || die "$1: what was written down about its array under the name \
 ${F[record.from]} could not be moved in $STATE; nothing was started"
 	# Once it runs, it has to be written down what has been given up, or the others would be put
 	# back as if they had left just now.
@@ -166,7 +167,7 @@ start_here() { # NAME
 	((code == EX_REFUSED)) || rm -f "$RUN/$1".{restarts,unstarted}
 	((code != EX_REFUSED)) || {
 		[[ ${F[array.state]} == active ]] || transitions_refused_before "$1" "$WHY" ||
-			scan_tell_moved
+			all_disks_tell_moved
 		hotplug_refused "$1"
 	}
 	# What could not be done a moment ago.
@@ -210,7 +211,7 @@ start_was_never_up_() { # NAME
 # start_by_systemd NAME: starts its unit, and waits until it is whole. Returns 1 or another code of
 # wait_whole when it is not, also where the caller's errexit does not reach.
 start_by_systemd() {
-	static_configured "$1"
+	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || systemd_settle "$1"
 	systemd_reset "$1"

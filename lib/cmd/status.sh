@@ -30,7 +30,7 @@ cmd_status() {
 	else
 		# All of it at once: an upgrade in the meantime may take away what it asks for
 		# later.
-		need notes/legs-seen notes/memory-floor observe/static report/advice report/terminal
+		need notes/legs-seen notes/memory-floor observe/before-look report/advice report/terminal
 		need world/systemd
 		terminal_watch status_all "${ARGS[@]}"
 	fi

@@ -2,9 +2,10 @@
 # rescue system's, is immediate.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/guard act/history act/witness-update config/conf-need core/act
-need core/cli core/clock core/lock core/log core/paths core/text decide/health notes/contents
-need observe/facts observe/static world/disk world/md world/openers world/ramdisk world/systemd
+need act/array-lock act/copy act/detach-ram act/whole-since act/witness-update config/conf-need
+need core/act core/cli core/clock core/lock core/log core/paths core/text decide/health
+need notes/contents observe/before-look observe/facts world/disk world/md world/openers
+need world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -51,7 +52,7 @@ systemctl status $(systemd_unit "$1")"
 		stop_here "$1" # started by something else, or its unit has failed
 		systemd_reset "$1"
 	fi
-	static_configured "$1"
+	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
 	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without
@@ -61,7 +62,7 @@ systemctl status $(systemd_unit "$1")"
 		log_error "$1: is still running, in use by: $users. \
 What systemd had mounted from it is unmounted ($again)"
 	elif health_only_copy; then
-		guard_keeps "$1"
+		detach_ram_keeps "$1"
 		log_error "$1: what systemd had mounted from it is unmounted ($again)"
 		code=$EX_REFUSED
 	else
@@ -83,7 +84,7 @@ stop_here() { # NAME
 stop_array() {
 	local ram
 	conf_need_started "$1" # who had the lock may have changed the disks
-	static_configured "$1"
+	before_look_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
 		[[ -n $DRY_RUN ]] || copy_stop "$1" ||
@@ -96,15 +97,15 @@ stop_array() {
 		log_warning "$1: could not remember what is on it"
 	stop_check_users "$1"
 	ram=${F[ram.state]}
-	guard_release "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
+	detach_ram "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
 	facts_observe
 	witness_update_witness
-	history_update ended
+	whole_since_update ended
 	systemd_stop_monitor "${F[array.md]}" ||
 		log_notice "$1: its monitor could not be stopped; it sees nothing any more"
 	md_stop "${F[array.md]}" || stop_came_in_between_ "$1" "$ram"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
-	[[ -z $GUARD_RESCUED ]] || ramdisk_drop "$1"
+	[[ -z $DETACH_RAM_RESCUED ]] || ramdisk_drop "$1"
 }
 
 # stop_end_start_ SIGNAL: to the program that our unit has started and that still runs. systemd says
@@ -149,7 +150,7 @@ stop_lock_() {
 		lock_holder "$LOCKS/work.$1"
 		systemd_go_on
 		systemd_status "going down; waiting for $(stop_who_) to release the array"
-		((NOW - told < GUARD_TELL)) || {
+		((NOW - told < DETACH_RAM_TELL)) || {
 			log_alert "$1: going down, and $(stop_who_) is at work on it still: \
 waiting for it. Do not cut the power"
 			told=$NOW
@@ -210,7 +211,7 @@ stop_came_in_between_() {
 ${text:-somebody whom nothing shows}"
 	if [[ -n $(stop_going_down) ]]; then
 		log_warning "$1: $text. Leaving it to systemd-shutdown"
-		[[ -z $GUARD_RESCUED ]] || log_alert "$1: what is written to it from now on is lost"
+		[[ -z $DETACH_RAM_RESCUED ]] || log_alert "$1: what is written to it from now on is lost"
 		exit "$EX_OK"
 	fi
 	[[ $2 != @(in_sync|recovering) ]] ||
@@ -260,8 +261,8 @@ stop_check_users() { # NAME
 		! health_only_copy || stop_wait_for_users_ "$1" || return 0
 		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the \
 array to systemd-shutdown"
-		guard_release "$1" going-down
-		history_look
+		detach_ram "$1" going-down
+		whole_since_look
 		exit "$EX_OK"
 	fi
 	if [[ -n $DRY_RUN ]] && systemd_is_running && systemd_unit_is_up "$1"; then

@@ -1,8 +1,8 @@
 # ramraid wait: until an array is whole.
 # shellcheck shell=bash
 
-need config/conf-need core/cli core/clock core/log core/quantity decide/health observe/facts
-need observe/static report/progress-line world/systemd
+need config/conf-need core/cli core/clock core/log core/quantity decide/health observe/before-look
+need observe/facts report/progress-line world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults observe/outside
 
@@ -30,7 +30,7 @@ wait_whole() {
 	local begin NOW state shown=''
 	clock
 	begin=$NOW
-	static_configured "$1"
+	before_look_configured "$1"
 	while :; do
 		facts_observe
 		state=$(systemd_unit_state "$1")
@@ -41,7 +41,7 @@ wait_whole() {
 		}
 		wait_over_ "$1" "$state" && {
 			# Whole with other disks, if somebody has replaced one meanwhile.
-			static_again "$1"
+			before_look_again "$1"
 			! health_is_whole || continue
 			progress_line_end "$shown"
 			wait_result_ "$1"
@@ -62,14 +62,14 @@ wait_whole() {
 # For an array that gets its RAM leg at a later start.
 wait_disks() {
 	local state LOST LACKING
-	static_configured "$1"
+	before_look_configured "$1"
 	while :; do
 		facts_observe
 		state=$(systemd_unit_state "$1")
 		! wait_over_ "$1" "$state" || break
 		sleep 0.5
 	done
-	static_again "$1"
+	before_look_again "$1"
 	health_lost
 	[[ ${F[array.state]} == active && -z $LOST$LACKING ]] || wait_result_ "$1"
 }

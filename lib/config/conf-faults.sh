@@ -3,7 +3,7 @@
 # in .conf.
 # shellcheck shell=bash
 
-need config/conf config/conf-keys core/log core/paths core/text world/disk world/disk-name
+need config/conf config/conf-keys core/log core/paths core/text world/disk world/stable-name
 
 # Key → what to write.
 # keys.list: made by "make keys" from that file, up to the line that ends it
@@ -85,7 +85,7 @@ since a later release does not read $3=")
 		;;
 	place) text="$3 belongs to one array; write it in that array's own file" ;;
 	unstable)
-		better=$(disk_name_stable "$3") ||
+		better=$(stable_name_of "$3") ||
 			better='a name below /dev/disk/by-id (see: lsblk -o NAME,SIZE,SERIAL,MODEL)'
 		text="${4:-MEMBER}=${3:0:80}: \
 this name can mean another disk after the next boot; write $better"

@@ -2,7 +2,7 @@
 # config/conf-keys.sh's; what is wrong is said by config/conf-faults.sh.
 # shellcheck shell=bash
 
-need config/conf-keys core/log core/paths core/suggest world/disk world/disk-name
+need config/conf-keys core/log core/paths core/suggest world/disk world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -231,7 +231,7 @@ conf_uuid_() { # FILE:LINE UUID
 
 conf_member_() { # FILE:LINE PATH
 	local where=$1 path=$2 member
-	disk_name_is_stable "$path" || {
+	stable_name_is "$path" || {
 		conf_fault_ unstable "$where" "$path"
 		return 0
 	}
@@ -248,7 +248,7 @@ conf_member_() { # FILE:LINE PATH
 conf_ram_() { # FILE:LINE VALUE defaults|array
 	if [[ $2 == /* && $3 == defaults ]]; then
 		conf_fault_ place "$1" RAM=DEVICE
-	elif [[ $2 == /* ]] && ! disk_name_is_fast "$2"; then
+	elif [[ $2 == /* ]] && ! stable_name_is_fast "$2"; then
 		conf_fault_ unstable "$1" "$2" RAM
 	else
 		CONF[RAM]=$2

@@ -2,7 +2,7 @@
 # generator, so: quick, and never fatal.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths gate/crypttab gate/fstab gate/rescue-mount notes/renamed
+need config/conf core/log core/paths gate/crypttab gate/fstab gate/rescue-mount notes/old-name
 need world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -22,7 +22,7 @@ dependents_aliases() {
 # now.
 dependents_renamed_() {
 	local other RENAMED
-	renamed_names "$1" "$2"
+	old_name_list "$1" "$2"
 	for other in "${RENAMED[@]}"; do
 		[[ $other == =* || -e $ETC/$other.conf || ! -f $STATE/$other.contents ||
 			! -r $STATE/$other.contents ]] || cat "$STATE/$other.contents"

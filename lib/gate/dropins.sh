@@ -155,7 +155,7 @@ dropins_holds_watcher() {
 }
 
 # dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and
-# of a RAM leg that is taken out (check_array() in mdadm's mdmonitor.c). So it begins after their
+# of a RAM leg that is taken out (check_running() in mdadm's mdmonitor.c). So it begins after their
 # start, and ends before their stop; without default dependencies nothing else ends it at a
 # shutdown.
 dropins_watcher() {

@@ -9,7 +9,7 @@ declare -gA F # the facts: decide/facts.list
 
 # How often a disk leg is put back by itself within so many seconds: a cable or a disk that does not
 # hold is for a person.
-readonly DEPARTURES_RETURNS=5 DEPARTURES_WINDOW=3600
+readonly LEGS_SEEN_RETURNS=5 LEGS_SEEN_WINDOW=3600
 
 # legs_seen_look: sets leg.I.removed and leg.I.returns. After facts_observe.
 legs_seen_look() {
@@ -42,11 +42,11 @@ legs_seen_bouncing_() {
 	while read -r when dev; do
 		[[ $dev == /* ]] || continue
 		text_number_or when "$UPTIME"
-		((UPTIME - when >= DEPARTURES_WINDOW)) || count["$dev"]=$((${count["$dev"]-0} + 1))
+		((UPTIME - when >= LEGS_SEEN_WINDOW)) || count["$dev"]=$((${count["$dev"]-0} + 1))
 	done <"$RUN/${F[name]}.returns"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		dev=${F[leg.$i.dev]}
-		[[ -n ${F[leg.$i.in]} ]] || ((${count[$dev]-0} < DEPARTURES_RETURNS)) ||
+		[[ -n ${F[leg.$i.in]} ]] || ((${count[$dev]-0} < LEGS_SEEN_RETURNS)) ||
 			F[leg.$i.returns]=${count[$dev]}
 	done
 }

@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 need config/conf core/log core/paths notes/hardware notes/memory-floor observe/adoptable
-need observe/adoptable-zram observe/facts observe/outside observe/scan world/disk world/disk-name
-need world/md-state world/ramdisk world/ramdisk-note world/superblock
+need observe/adoptable-zram observe/all-disks observe/facts observe/outside world/disk
+need world/md-state world/ramdisk world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -62,7 +62,7 @@ adoptable_stopped_members_() {
 		[[ ${ADOPT_SB[$leg.level]} == 1 ]] ||
 			adoptable_wrong "/dev/$leg: expected RAID level raid1," \
 				"found ${ADOPT_SB[$leg.level]}; only a mirror can have a leg in RAM"
-		disk_name_stable "/dev/$leg" >/dev/null ||
+		stable_name_of "/dev/$leg" >/dev/null ||
 			adoptable_wrong "/dev/$leg: has no stable name below \
 /dev/disk (no serial number?)"
 		[[ ${ADOPT_SB[$leg.writemostly]} == yes ]] || all=no
@@ -130,7 +130,7 @@ adoptable_stopped_decide_() {
 			hardware_judge "$i"
 		done
 	fi
-	scan_decide eventually
+	all_disks_decide eventually
 	log_printable WHY
 	[[ $ACTION == assemble ]] || die "$NAME: $WHY; nothing was changed" "$EX_REFUSED"
 }

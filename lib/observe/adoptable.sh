@@ -6,7 +6,7 @@
 
 need config/conf core/cli core/log core/paths core/quantity core/text notes/memory-floor
 need observe/adoptable-zram observe/facts observe/hand-made observe/lasting-names world/disk
-need world/disk-name world/initramfs world/md world/md-state world/ramdisk world/ramdisk-note
+need world/initramfs world/md world/md-state world/ramdisk world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -59,7 +59,7 @@ adoptable_kind_() {
 		copy='to move what it holds, make a mirror on other disks (ramraid create), and copy it there'
 	md_state_read "$ADOPT_MD" level
 	if [[ $VALUE == raid10 ]]; then
-		name=$(disk_name_stable "/dev/$ADOPT_MD") || name=/dev/$ADOPT_MD
+		name=$(stable_name_of "/dev/$ADOPT_MD") || name=/dev/$ADOPT_MD
 		adoptable_wrong "/dev/$ADOPT_MD: expected RAID level raid1, found raid10; $copy." \
 			"If nothing is on it, it can be the disk leg of a mirror: \
 ramraid create $NAME $name"
@@ -174,7 +174,7 @@ adoptable_hand_made_() { # LEG STATE
 
 adoptable_member_() { # LEG STATE SLOT
 	local disk
-	disk=$(disk_name_stable "/dev/$1") || {
+	disk=$(stable_name_of "/dev/$1") || {
 		disk=/dev/$1
 		adoptable_wrong "$disk: has no stable name below /dev/disk (no serial number?), \
 so a configuration can't name it"
@@ -205,7 +205,7 @@ adoptable_named() {
 	for disk in "${MEMBERS[@]}"; do
 		! disk_find "$disk" || [[ $NODE != "$1" ]] || return 0
 	done
-	! disk=$(disk_name_stable "/dev/$1") || adoptable_unnamed "$disk"
+	! disk=$(stable_name_of "/dev/$1") || adoptable_unnamed "$disk"
 }
 
 adoptable_unnamed() { # DISK, by a name that lasts
@@ -312,7 +312,7 @@ adoptable_memory_() {
 # array: then it is judged by the start.
 adoptable_device() { # BYTES BLOCK
 	local why
-	disk_name_is_fast "${CONF[RAM]}" ||
+	stable_name_is_fast "${CONF[RAM]}" ||
 		adoptable_wrong "${CONF[RAM]}: has no stable name below /dev/disk (no serial \
 number?), so a configuration can't name it"
 	[[ -z $ADOPT_BEGUN ]] || return 0

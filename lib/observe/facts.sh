@@ -1,6 +1,6 @@
 # The observing ring, the look at an array: fills F (decide/facts.list) from the configuration and
 # sysfs. What sysfs does not show is found by observe/outside.sh, what is known before the first
-# look by observe/static.sh.
+# look by observe/before-look.sh.
 # shellcheck shell=bash
 
 need config/conf core/paths core/quantity core/text world/disk world/md-state world/ramdisk-note

@@ -92,13 +92,13 @@ summary_members() {
 # and F[ram.out]: who has taken the RAM leg out of the running array (memory_floor_note).
 summary_detail() {
 	local MEMORY_NOTE MEMORY_WHY
-	need notes/legs-seen notes/memory-floor observe/static world/systemd
+	need notes/legs-seen notes/memory-floor observe/before-look world/systemd
 	memory_floor_note "${F[name]}"
 	F[root]=yes F[unit.text]='' F[ram.out]=$MEMORY_NOTE
 	[[ -z $MEMORY_WHY ]] || F[ram.full]=$MEMORY_WHY
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
-	static_remembered
+	before_look_remembered
 	legs_seen_look
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

@@ -2,7 +2,7 @@
 # long. report/terminal.sh makes it fit for a terminal.
 # shellcheck shell=bash
 
-need core/log decide/health report/read-share world/disk-name
+need core/log decide/health report/read-share world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -83,7 +83,7 @@ status_text_stranger_() {
 	local name
 	need world/disk
 	SHOWN+="  member $1 is no MEMBER of the configuration"
-	name=$(disk_name_stable "/dev/$1") || name=''
+	name=$(stable_name_of "/dev/$1") || name=''
 	SHOWN+="${name:+; write this line: MEMBER=$name}"$'\n'
 }
 

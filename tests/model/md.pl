@@ -2,7 +2,7 @@
 # super_1_validate, analyze_sbs, bind_rdev_to_array, raid1_run, raid1_error, raid1_add_disk,
 # raid1_reshape, remove_and_add_spares (md.c, raid1.c), md_bitmap_read_sb, md_bitmap_load,
 # md_bitmap_endwrite, md_bitmap_update_sb (md-bitmap.c); and mdadm's Assemble.c and Manage.c. Ours
-# follows drive.sh, guard.sh, cmd/stop.sh, cmd/witness.sh, changing.sh.
+# follows act/loop.sh, act/detach-ram.sh, cmd/stop.sh, cmd/internal/witness.sh, act/membership.sh.
 use strict;
 use warnings;
 our ( $n, $made, $kind, $CONF, $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT,

@@ -506,7 +506,7 @@ sub from_running {
 		$t->[$ACT] = 0;
 		update( $t, 'ours: stop', 0, \&power_off );
 	}
-	elsif ( $s->[$INS] && !$s->[$RO] ) {         # guard_release
+	elsif ( $s->[$INS] && !$s->[$RO] ) {         # detach_ram
 		@$t[ $RAM, $RNUM ] = ( NONE, 0 );
 		leaves( $t, $s->[$RNUM] );
 		$_ = column( type($_), holders($_) & $DISKS, bitmaps($_) & $DISKS )

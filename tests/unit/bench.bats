@@ -138,7 +138,7 @@ measured() {
 	cmd_bench_programs() { :; }
 	conf_need() { :; }
 	cli_root() { :; }
-	static_configured() { :; }
+	before_look_configured() { :; }
 	facts_observe() { :; }
 	need() { :; }
 	bench_measure() { called measured; }

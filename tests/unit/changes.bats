@@ -90,7 +90,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 }
 
 @test "a start says what it found; changes are told from there on" {
-	conf_load data && static_configured data
+	conf_load data && before_look_configured data
 	member rd0 recovering 0
 	facts_observe
 	transitions_begin data
@@ -286,7 +286,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	look
 	pulled sdb
 	look
-	conf_load data && static_configured data && facts_observe
+	conf_load data && before_look_configured data && facts_observe
 	fake_disk sdc 104857600 disk/by-id/ata-C
 	member sdc in_sync,write_mostly 2
 	replaced
@@ -324,7 +324,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 
 @test "a configuration that can't be read meanwhile: it goes on with the members that it knows" {
 	look
-	conf_load data && static_configured data && facts_observe
+	conf_load data && before_look_configured data && facts_observe
 	pulled sdb
 	: >"$TOLD"
 	echo nonsense >>"$R/etc/ramraid/data.conf"
@@ -360,7 +360,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 }
 
 @test "a refused start is told once, until the reason is another" {
-	conf_load data && static_configured data && facts_observe
+	conf_load data && before_look_configured data && facts_observe
 	: >"$TOLD"
 	WHY=because
 	transitions_of_start data 4
@@ -374,7 +374,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 }
 
 @test "a copy of a member, at the name of another leg: told as that, and left alone" {
-	conf_load data && static_configured data && facts_observe
+	conf_load data && before_look_configured data && facts_observe
 	F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=1 \
 		F[leg.1.device_uuid]=x F[leg.1.number]=1 F[leg.0.member_uuid]=x
 	transitions_leg 1
@@ -386,7 +386,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 }
 
 @test "how a start has ended" {
-	conf_load data && static_configured data && facts_observe
+	conf_load data && before_look_configured data && facts_observe
 	: >"$TOLD"
 	transitions_of_start data 0
 	silent

@@ -646,19 +646,19 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	md_state_leg_bytes() { echo "$BYTES"; }
 	findings_problem() { printf '%s\n' "$1" >>"$said"; }
 	CONF=([RAM]=auto [RAM_RESERVE]=10% [MEMORY_FLOOR]=0) F=([array.md]=md127)
-	BYTES=500 check_boot_memory
+	BYTES=500 check_next_boot_memory
 	CONF[RAM_RESERVE]=5% BYTES=400
-	check_boot_memory
-	check_system_memory_of_all
+	check_next_boot_memory
+	check_machine_memory_of_all
 	[[ $CHECK_RAM_BYTES == 900 && $CHECK_RAM_RESERVE == 100 && ! -e $said ]]
 	BYTES=1
-	check_boot_memory
-	check_system_memory_of_all
+	check_next_boot_memory
+	check_machine_memory_of_all
 	[[ $(<"$said") == memory ]]
 	# Said already of the one that is too large alone.
 	BYTES=960
-	check_boot_memory
-	check_system_memory_of_all
+	check_next_boot_memory
+	check_machine_memory_of_all
 	[[ $(<"$said") == $'memory\nmemory' ]]
 }
 
@@ -1504,12 +1504,12 @@ hook() { # ARG…: as run-parts calls it, with our program
 	local uuid=aaaaaaaa-0000-0000-0000-000000000003
 	libraries
 	findings_is_root() { :; }
-	scan_clones() { F[clones]="sdc:$uuid:90"; }
+	all_disks_clones() { F[clones]="sdc:$uuid:90"; }
 	F=([name]=data [members]=2 [leg.0.node]=sda1 [leg.1.node]=sdb1 [array.state]=active
 		[witness.given]="x $uuid")
 	with() {
 		FINDINGS=0
-		check_array_copies
+		check_running_copies
 		[[ $FINDINGS == 1 && ${FINDING[0.severity]} == "$1" &&
 			${FINDING[0.code]} == "$2" ]] ||
 			fail "$* ${FINDING[0.severity]} ${FINDING[0.code]}"
@@ -1532,7 +1532,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	declare -gA CONF=([WITNESS_COPY]=auto) F=()
 	noted() {
 		FINDINGS=0
-		check_array_witness_copy
+		check_running_witness_copy
 		[[ $FINDINGS == "$1" ]] || fail "$FINDINGS: ${FINDING[0.found]-}"
 	}
 	echo '1 0 8:1 / / rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"

@@ -180,10 +180,10 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	declare -gA F=([name]=data [uuid]="$ME") ADOPTED=([uuid]=mine)
 	printf 'uuid=%s\nbitmap=none\ndone=no\nrefill=%s\n' "$ME" "$A" \
 		>"$R/etc/ramraid/state/data.adopted"
-	static_witness
+	before_look_witness
 	[[ ${F[ram.refill]} == "$A" && ${ADOPTED[uuid]} == mine ]]
 	sed -i s/^uuid=1/uuid=2/ "$R/etc/ramraid/state/data.adopted"
-	static_witness
+	before_look_witness
 	[[ -z ${F[ram.refill]} ]]
 }
 
@@ -426,15 +426,15 @@ are() { # KEY=VALUE…
 	sleep() { :; }
 	observe
 	F[witness.given]=''
-	guard_give_back data
+	detach_ram_give_back data
 	[[ $(calls) == 'mdadm --zero-superblock /dev/nvme0n1' ]]
 	rm "$BATS_TEST_TMPDIR/calls"
 	sed -i s/AAA/A../ "$R/nvme.facts"
-	guard_give_back data
+	detach_ram_give_back data
 	[[ -z $(calls) ]]
 	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
 	observe
-	guard_give_back data
+	detach_ram_give_back data
 	[[ -z $(calls) ]]
 }
 
@@ -459,7 +459,7 @@ are() { # KEY=VALUE…
 			"$(case $1 in *nvme*) echo cccccccc ;; *sda) echo $A ;; *) echo $B ;; esac)"
 	}
 	observe
-	static_remembered
+	before_look_remembered
 	F[array.known]=yes
 	witness_update 2>/dev/null
 	grep -qx "legs=$A $B" "$R/etc/ramraid/state/data.witness"
@@ -494,7 +494,7 @@ are() { # KEY=VALUE…
 
 # Or the next look would take those that were given up for disks that have just left.
 @test "--force-leg: what is given up is written down, also when it is interrupted once the array runs" {
-	static_configured() { facts stopped-2; }
+	before_look_configured() { facts stopped-2; }
 	facts_observe() { :; }
 	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
 	for name in systemd_settle conf_need start_ask_forced disk_legs_is_of rescue_record_forget \
@@ -518,8 +518,8 @@ loop() {
 	declare -gA \
 		CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [COPY_RATE]=100M [RAM]=$NVME
 			[RAM_RESERVE]=10% [RAM_LIMIT]=auto [VERIFY]=no)
-	static_configured() { facts whole-2; }
-	static_times() { :; }
+	before_look_configured() { facts whole-2; }
+	before_look_times() { :; }
 	facts_observe() {
 		F[ram.state]=$RAM F[copy.state]=none && [[ $RAM != recovering ]] || {
 			F[array.sync]=recover && RAM=in_sync
@@ -530,7 +530,7 @@ loop() {
 	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
 	contents_remember() { :; }
 	loop_speed() { :; }
-	history_update() { :; }
+	whole_since_update() { :; }
 	copy_stop() { :; }
 	disk_block() { echo 512; }
 	md_state_leg_bytes() { echo 100663296; }
@@ -553,7 +553,7 @@ loop() {
 	loop
 	md_readd() { called readd "$2" && return 1; }
 	F[copy.why_not]=no
-	static_configured() { facts whole-2 conf.rebuild=kernel array.block=512; }
+	before_look_configured() { facts whole-2 conf.rebuild=kernel array.block=512; }
 	loop_run data
 	[[ $(calls) == $'readd nvme0n1\nzero nvme0n1\nmake data 100663296 '"$NVME"$'  512 auto\nzero nvme0n1\nadd nvme0n1' ]] ||
 		fail "$(calls)"

@@ -21,12 +21,12 @@ free() {
 	local name
 	for name in disk/by-id/ata-X disk/by-path/p disk/by-partuuid/x disk/by-partlabel/x \
 		mapper/vg-lv md/far; do
-		disk_name_is_stable "/dev/$name" || fail "$name"
+		stable_name_is "/dev/$name" || fail "$name"
 	done
 	for name in /dev/sda /dev/md127 /dev/disk/by-uuid/x /dev/disk/by-label/x /dev/disk/by-id/ \
 		/dev/disk/by-id/a/b /dev/dm-1 disk/by-id/x /dev/mapper/../sda /dev/mapper/.. \
 		/dev/disk/by-id/.; do
-		not disk_name_is_stable "$name" || fail "$name"
+		not stable_name_is "$name" || fail "$name"
 	done
 }
 
@@ -44,21 +44,21 @@ free() {
 	local name
 	fake_disk nvme0n1 104857600 disk/by-id/nvme-MODEL_SERIAL disk/by-id/nvme-MODEL_SERIAL_1 \
 		disk/by-id/nvme-eui.0025 disk/by-path/pci-9
-	[[ $(disk_name_stable /dev/nvme0n1) == /dev/disk/by-id/nvme-eui.0025 ]]
+	[[ $(stable_name_of /dev/nvme0n1) == /dev/disk/by-id/nvme-eui.0025 ]]
 	rm "$R/dev/disk/by-id/nvme-eui.0025"
 	# With the number of the namespace, of which a disk may have several.
-	[[ $(disk_name_stable /dev/nvme0n1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1 ]]
+	[[ $(stable_name_of /dev/nvme0n1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1 ]]
 	fake_disk nvme0n1p1 104857600 disk/by-id/nvme-MODEL_SERIAL-part1 \
 		disk/by-id/nvme-MODEL_SERIAL_1-part1
-	[[ $(disk_name_stable /dev/nvme0n1p1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1-part1 ]]
+	[[ $(stable_name_of /dev/nvme0n1p1) == /dev/disk/by-id/nvme-MODEL_SERIAL_1-part1 ]]
 	for name in by-id/wwn-0x5 by-partuuid/0f-01 by-id/ata-DISK_1 by-path/pci-0; do
-		[[ $(disk_name_stable /dev/sda) == "/dev/disk/$name" ]] ||
-			fail "$(disk_name_stable /dev/sda)"
-		[[ $(disk_name_stable /dev/disk/by-path/pci-0) == /dev/disk/by-path/pci-0 ]]
+		[[ $(stable_name_of /dev/sda) == "/dev/disk/$name" ]] ||
+			fail "$(stable_name_of /dev/sda)"
+		[[ $(stable_name_of /dev/disk/by-path/pci-0) == /dev/disk/by-path/pci-0 ]]
 		rm "$R/dev/disk/$name"
 	done
-	not disk_name_stable /dev/sda
-	not disk_name_stable /dev/missing
+	not stable_name_of /dev/sda
+	not stable_name_of /dev/missing
 }
 
 # claims NAME NODE…: udev has these devices down for /dev/disk/by-id/NAME.
@@ -77,34 +77,34 @@ claims() {
 	claims ata-DISK_1 sda
 	claims wwn-0x5 sda sdb
 	rm "$R/dev/disk/by-partuuid/0f-01"
-	[[ $(disk_name_stable /dev/sda) == /dev/disk/by-id/ata-DISK_1 ]] ||
-		fail "$(disk_name_stable /dev/sda)"
-	run disk_name_tell_shared /dev/sda
+	[[ $(stable_name_of /dev/sda) == /dev/disk/by-id/ata-DISK_1 ]] ||
+		fail "$(stable_name_of /dev/sda)"
+	run stable_name_tell_shared /dev/sda
 	[[ $status == 0 &&
 		$output == '/dev/sda: its name /dev/disk/by-id/wwn-0x5 is not taken, because sdb has it too'* ]] ||
 		fail "$output"
-	run disk_name_tell_shared /dev/disk/by-id/wwn-0x5
+	run stable_name_tell_shared /dev/disk/by-id/wwn-0x5
 	[[ $status == 1 && $output == *'claimed by more than one device (/dev/sda, and sdb)'* ]] ||
 		fail "$output"
-	run disk_name_tell_shared /dev/disk/by-id/ata-DISK_1
+	run stable_name_tell_shared /dev/disk/by-id/ata-DISK_1
 	[[ $status == 0 ]]
 	OLD_UDEV='\x2f' claims ata-DISK_1 sda sdb
-	[[ $(disk_name_stable /dev/sda) == /dev/disk/by-path/pci-0 ]] ||
-		fail "$(disk_name_stable /dev/sda)"
+	[[ $(stable_name_of /dev/sda) == /dev/disk/by-path/pci-0 ]] ||
+		fail "$(stable_name_of /dev/sda)"
 	rm "$R/dev/disk/by-path/pci-0"
-	not disk_name_stable /dev/sda
+	not stable_name_of /dev/sda
 	# The paths of a multipath map claim its name, and are what it is made of.
 	fake_disk dm-0 104857600 disk/by-id/scsi-36001
 	claims scsi-36001 dm-0 sda
 	mkdir -p "$R/sys/class/block/dm-0/slaves/sda"
-	[[ $(disk_name_stable /dev/dm-0) == /dev/disk/by-id/scsi-36001 ]]
+	[[ $(stable_name_of /dev/dm-0) == /dev/disk/by-id/scsi-36001 ]]
 }
 
 @test "a multipath map goes by its own name, not by one that may mean a path" {
 	fake_disk dm-0 104857600 disk/by-id/scsi-36001 disk/by-id/wwn-0x36001 \
 		disk/by-id/dm-name-mpatha disk/by-id/dm-uuid-mpath-36001 mapper/mpatha
-	[[ $(disk_name_stable /dev/dm-0) == /dev/disk/by-id/dm-name-mpatha ]] ||
-		fail "$(disk_name_stable /dev/dm-0)"
+	[[ $(stable_name_of /dev/dm-0) == /dev/disk/by-id/dm-name-mpatha ]] ||
+		fail "$(stable_name_of /dev/dm-0)"
 }
 
 @test "size and holders, of partitions too" {

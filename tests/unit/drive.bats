@@ -15,8 +15,8 @@ setup() {
 # After the libraries, whose functions these replace. BASE is the world that it begins with; a test
 # says with "observe" what that has become, at the look number LOOKS.
 replace() {
-	static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
-	static_times() { :; }
+	before_look_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
+	before_look_times() { :; }
 	facts_observe() { LOOKS=$((LOOKS + 1)) && observe; }
 	observe() { :; }
 	sleep() { :; }
@@ -67,7 +67,7 @@ ends() {
 	fi
 }
 drives() { ends "$1" loop_run data; }                    # CODE
-releases() { ends "$1" guard_release data "${@:2}"; } # CODE [going-down]
+releases() { ends "$1" detach_ram data "${@:2}"; } # CODE [going-down]
 did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 
 @test "a whole array: nothing to do" {
@@ -245,10 +245,10 @@ assembles() {
 	mkdir -p "${file%/*}" "$R/proc/sys/kernel/random" "$R/sys/block/md127"
 	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
 	echo 12 >"$R/sys/block/md127/diskseq"
-	static_configured
+	before_look_configured
 	id=${F[uuid]}
 	echo "$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 0 0 0 0 0 0" >"$file"
-	observe() { case $(calls) in *readd*) static_configured ;; *) back 1 ;; esac }
+	observe() { case $(calls) in *readd*) before_look_configured ;; *) back 1 ;; esac }
 	drives 0
 	did $'readd 1\nwitness\nend whole'
 	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] ||
@@ -302,7 +302,7 @@ assembles() {
 }
 
 @test "release: the RAM leg stays while it is the only good copy and nothing is being rebuilt" {
-	static_configured data
+	before_look_configured data
 	observe() { away 0 && away 1; }
 	releases 4
 	did ''
@@ -310,7 +310,7 @@ assembles() {
 }
 
 @test "release: waits until a disk leg is rebuilt from the RAM leg, then lets it go" {
-	static_configured data
+	before_look_configured data
 	observe() {
 		away 0
 		F[leg.1.state]=recovering F[array.sync]=recover
@@ -322,7 +322,7 @@ assembles() {
 }
 
 @test "release: an array without a RAM leg" {
-	static_configured data
+	before_look_configured data
 	observe() { F[ram.state]=none F[ram.node]=''; }
 	releases 0
 	did 'ramdisk_drop data'
@@ -331,11 +331,11 @@ assembles() {
 # only_ram: the world in which the RAM leg is the only good copy; leg 0 is away, leg 1 has been
 # given up by md.
 only_ram() {
-	static_configured data
+	before_look_configured data
 	away 0
 	F[leg.1.state]=faulty
 	log_alert() { called alert; }
-	static_times() { F[conf.member_timeout]=0; }
+	before_look_times() { F[conf.member_timeout]=0; }
 	rescue_why_not() { :; }
 	witness_update_of_ram() { echo 77; }
 	declare -gA CONF=([RESCUE]=/rescue)
@@ -446,7 +446,7 @@ rebuilt_after() {
 	rescue_write() { called rescue "$@"; }
 	releases 0 going-down
 	[[ $(calls) == $'alert\nremove_leg 1\nalert\nrescue data '"${F[uuid]}"$' md127 77 /rescue\nalert' &&
-		$GUARD_RESCUED == yes ]] ||
+		$DETACH_RAM_RESCUED == yes ]] ||
 		fail "$(calls)"
 }
 
@@ -462,7 +462,7 @@ rebuilt_after() {
 	rescue_write() { called rescue; }
 	releases 0 going-down
 	[[ $(calls | grep -c readd) == 2 && $(calls | grep -c rescue) == 1 &&
-		$GUARD_RESCUED == yes ]] ||
+		$DETACH_RAM_RESCUED == yes ]] ||
 		fail "$(calls)"
 }
 
@@ -484,7 +484,7 @@ rebuilt_after() {
 	releases 0 going-down
 	[[ $(calls | grep -c rescue) == 1 &&
 		$(calls | tail -n 3) == $'witness\ndrop md127 rd0\nramdisk_drop data' &&
-		-z $GUARD_RESCUED ]] ||
+		-z $DETACH_RAM_RESCUED ]] ||
 		fail "$(calls)"
 }
 
@@ -492,7 +492,7 @@ rebuilt_after() {
 @test "release, the machine going down: blocks that no disk leg has are saved at once; if that can't be, the shutdown is not held up" {
 	local begin=$SECONDS
 	BASE=whole-2
-	static_configured
+	before_look_configured
 	observe() { F[disks.lack]=yes F[leg.0.lacks]=yes F[leg.1.lacks]=yes; }
 	observe
 	log_alert() { called alert "$1"; }
@@ -502,7 +502,7 @@ rebuilt_after() {
 	sleep() { SECONDS=$((SECONDS + 5)); }
 	CONF[RESCUE]=/rescue
 	releases 0 going-down
-	[[ $GUARD_RESCUED == yes && $(calls | grep -cx rescue) == 1 ]] || fail "$(calls)"
+	[[ $DETACH_RAM_RESCUED == yes && $(calls | grep -cx rescue) == 1 ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	rescue_write() { return 1; }
 	releases 4 going-down
@@ -533,14 +533,14 @@ yields() {
 	rm -f "$BATS_TEST_TMPDIR/calls"
 	BASE=whole-2 GOING=$2 CHANGE=${3:-:}
 	(
-		static_configured() {
+		before_look_configured() {
 			facts_read <"$FIXTURES/decide/$BASE.facts" && eval "$CHANGE"
 		}
 		conf_load() { :; }
 		conf_need_started() { :; }
 		systemd_is_running() { :; }
 		systemd_is_stopping() { [[ $GOING == going ]]; }
-		history_update() { :; }
+		whole_since_update() { :; }
 		log_alert() { called alert; }
 		cmd_yield data
 	) 2>"$BATS_TEST_TMPDIR/log" || code=$?
@@ -583,7 +583,7 @@ yields() {
 	log_alert() { :; }
 	releases 0 going-down
 	did $'thaw md127\nrescue'
-	[[ $GUARD_RESCUED == yes ]]
+	[[ $DETACH_RAM_RESCUED == yes ]]
 }
 
 @test "release, the machine going down: systemd is asked for more time as long as the guard waits" {
@@ -616,11 +616,11 @@ yields() {
 }
 
 @test "a leg that fails while the end of a start is told: the record does not call it good" {
-	static_configured data
+	before_look_configured data
 	WHY=whole LOOP_STARTED=0 NOW=0
 	loop_speed() { :; }
 	loop_watch_() { :; }
-	history_update() { :; }
+	whole_since_update() { :; }
 	rescue_warn() { :; }
 	contents_remember() { :; }
 	systemd_ready() { observe() { F[leg.1.state]=faulty; }; }
@@ -630,7 +630,7 @@ yields() {
 }
 
 @test "a place for the rescue image is looked for by the start, not by the worker of hot-plug, which may not write there" {
-	static_configured data
+	before_look_configured data
 	declare -gA CONF=([RESCUE]=/nowhere)
 	rescue_why_not() { echo 'no room'; }
 	run rescue_warn md127
@@ -641,7 +641,7 @@ yields() {
 }
 
 @test "a disk comes back whose device number md has given to the RAM leg: it is said what to type" {
-	static_configured data
+	before_look_configured data
 	md_readd() { return 1; }
 	legs_seen_note_again() { :; }
 	superblock_read() {
@@ -661,7 +661,7 @@ yields() {
 }
 
 @test "release: write-behind is switched off, and what is under way is waited for" {
-	static_configured data
+	before_look_configured data
 	F[array.backlog]=128
 	md_set_backlog() { called backlog "$2"; }
 	md_is_quiet() { called quiet && (($(calls | grep -c quiet) == 3)); }
@@ -694,7 +694,7 @@ yields() {
 	stop_lock_() { :; }
 	conf_need_started() { :; }
 	copy_stop() { :; }
-	static_configured() {
+	before_look_configured() {
 		facts_read <"$FIXTURES/decide/stopped-2.facts" &&
 			F[witness.events]=90 F[witness.legs]="${LEGS-}" \
 				F[ram.state]="${STATE_OF-attached}" F[ram.node]=rd0 \

@@ -227,7 +227,7 @@ array() {
 		>"$R/etc/ramraid/data.conf"
 	mkdir "$R/sys/class/block/md127/queue"
 	echo "$1" >"$R/sys/class/block/md127/queue/logical_block_size"
-	static_running() { F[array.md]=md127; }
+	before_look_running() { F[array.md]=md127; }
 	cli_root() { :; }
 }
 

@@ -41,7 +41,7 @@ whole() {
 
 observe() {
 	conf_load data || fail "${CONF_ERRORS[*]}"
-	static_configured data
+	before_look_configured data
 	facts_observe
 }
 
@@ -284,7 +284,7 @@ is() {
 	observe
 	are disks.lack=yes
 	health_only_copy
-	guard_release data 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	detach_ram data 2>"$BATS_TEST_TMPDIR/log" || code=$?
 	((code == 4)) && grep -q 'is the only good copy.*ramraid check data' "$BATS_TEST_TMPDIR/log"
 	run md_drop md127 rd0
 	assert_failure 4
@@ -415,7 +415,7 @@ is() {
 		>>"$R/etc/ramraid/data.conf"
 	observe
 	are conf.write_behind=10 conf.wait_timeout=infinity conf.member_timeout=infinity waited=0
-	static_times
+	before_look_times
 	are conf.wait_timeout=3600 conf.member_timeout=30 conf.root=no conf.wait=yes
 	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
 	observe

@@ -11,11 +11,11 @@ setup() {
 			[RAM_RESERVE]=10% [VERIFY]=no)
 	# What the world is, as a look at it finds.
 	RAM=none COPY=none WHY_NOT='' DEGRADED=1
-	static_configured() {
+	before_look_configured() {
 		facts_read <"$FIXTURES/decide/whole-2.facts" &&
 			F[conf.rebuild]=auto F[copy.why_not]=$WHY_NOT
 	}
-	static_times() { :; }
+	before_look_times() { :; }
 	facts_observe() {
 		F[ram.state]=$RAM F[copy.state]=$COPY F[copy.why]='the disk is gone' \
 			F[array.sync]=idle F[array.degraded]=$DEGRADED F[ram.node]=rd0

@@ -53,7 +53,7 @@ conf_is_sound() {
 	[[ -z ${CONF[UUID]} || ${CONF[UUID]} =~ ^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$ ]] ||
 		fail "seed $SEED, $1: UUID ${CONF[UUID]@Q}"
 	for text in "${MEMBERS[@]}"; do
-		disk_name_is_stable "$text" && [[ ! -v seen["$text"] ]] ||
+		stable_name_is "$text" && [[ ! -v seen["$text"] ]] ||
 			fail "seed $SEED, $1: MEMBER ${text@Q}"
 		seen["x$text"]=1
 	done

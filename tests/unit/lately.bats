@@ -30,7 +30,7 @@ readonly BOOT1='b0b0b0b0-0000-4000-8000-000000000001 md127 12'
 notes() { # WORDS [ended]
 	local words=$1
 	shift
-	history_update "$@" 2>"$BATS_TEST_TMPDIR/log"
+	whole_since_update "$@" 2>"$BATS_TEST_TMPDIR/log"
 	[[ $(<"$FILE") == "$ID $words" ]] || fail "$(<"$FILE")"
 }
 rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
@@ -98,11 +98,11 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 
 @test "never whole, and never rebuilt: nothing is written" {
 	F[ram.state]=none
-	history_update
-	history_update ended
+	whole_since_update
+	whole_since_update ended
 	DRY_RUN=yes
 	F[ram.state]=in_sync
-	history_update
+	whole_since_update
 	[[ ! -e $FILE ]]
 }
 
@@ -129,9 +129,9 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 @test "that it can't be written is said, and is no failure" {
 	rm -r "$R/etc/ramraid/state"
 	: >"$R/etc/ramraid/state"
-	history_update 2>"$BATS_TEST_TMPDIR/log"
+	whole_since_update 2>"$BATS_TEST_TMPDIR/log"
 	grep -q 'data.lately could not be written' "$BATS_TEST_TMPDIR/log"
 	rm "$R/sys/block/md127/stat" "$R/proc/sys/kernel/random/boot_id" \
 		"$R/sys/block/md127/diskseq"
-	history_update 2>/dev/null
+	whole_since_update 2>/dev/null
 }

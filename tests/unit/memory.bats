@@ -26,7 +26,7 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	sed -i "\$aMEMORY_FLOOR=$1" "$R/etc/ramraid/data.conf"
 	echo '100.00 1.00' >"$R/proc/uptime"
 	conf_need data
-	static_configured data
+	before_look_configured data
 	facts_observe
 	: >"$R/run/ramraid/data.started"
 	MEMORY_MD=md127 MEMORY_FLOOR=$(quantity_bytes "$1" "$(ramdisk_total)")

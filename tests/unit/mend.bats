@@ -229,7 +229,7 @@ systemctl() {
 	says 'ata-B is back'
 	[[ $(started) == 1 ]]
 	# The worker has tried, in vain: not again with the same disk, but with another one.
-	conf_load data && static_configured data && facts_observe && hotplug_tried data
+	conf_load data && before_look_configured data && facts_observe && hotplug_tried data
 	look
 	[[ $(started) == 1 ]]
 	echo 99 >"$R/sys/class/block/sdc/diskseq"
@@ -367,7 +367,7 @@ systemctl() {
 @test "a ramdisk that was destroyed is no RAM leg, and its member is to be taken out" {
 	disks
 	rm -rf "$R/sys/class/block/rd0" "$R/sys/block/rd0" "$R/dev/rd0"
-	conf_load data && static_configured data && facts_observe
+	conf_load data && before_look_configured data && facts_observe
 	[[ ${F[array.gone]} == rd0 && ${F[ram.state]} == none && -z ${F[array.strangers]} ]] ||
 		fail "${F[array.gone]} ${F[ram.state]}"
 	look
@@ -428,7 +428,7 @@ refuse() {
 	hotplug_refused data
 }
 come() { mv "$BATS_TEST_TMPDIR/ata-$1" "$R/dev/disk/by-id"; }
-looked() { conf_load data && static_configured data && facts_observe; }
+looked() { conf_load data && before_look_configured data && facts_observe; }
 
 @test "a disk that is there and can't be read: a refused start is not begun again and again, but when it can be read" {
 	disks
@@ -494,7 +494,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 	look
 	says 'ata-B is back$'
 	[[ $(started) == 1 ]]
-	conf_load data && static_configured data && facts_observe && hotplug_facts
+	conf_load data && before_look_configured data && facts_observe && hotplug_facts
 	F[leg.1.node]=sdc
 	legs_seen_note_return 1
 	[[ $(tail -n 1 "$R/run/ramraid/data.returns") == '5000 /dev/disk/by-id/ata-B' ]]
@@ -537,7 +537,7 @@ looked() { conf_load data && static_configured data && facts_observe; }
 @test "while it works: a disk taken out by hand stays out, and a failure is forgotten when its disk has gone" {
 	disks
 	look
-	conf_load data && static_configured data && facts_observe && hotplug_facts
+	conf_load data && before_look_configured data && facts_observe && hotplug_facts
 	F[failed.readd.1]=x F[failed.readd.0]=x F[failed.write-mostly.1]=x \
 		F[failed.write-mostly.0]=x
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"

@@ -103,7 +103,7 @@ not_writable() {
 	# Another program, when the legs answer: it is not taken for what they were.
 	superblock_facts() { printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$three"; }
 	runs array.known=
-	static_witness
+	before_look_witness
 	[[ -z ${F[witness.events]}${F[witness.legs]} ]]
 	witness_update 2>/dev/null
 	[[ ${F[array.known]} == no && $(calls | grep -v sleep) == '' ]] ||
@@ -302,8 +302,8 @@ $(cat "$R"/run/ramraid/*)"
 # Bare calls, because any "||" after them would switch off errexit within.
 @test "a witness that can't be written ends no start, and keeps no RAM leg" {
 	not_writable
-	static_configured() { runs; }
-	static_times() { :; }
+	before_look_configured() { runs; }
+	before_look_times() { :; }
 	facts_observe() { :; }
 	contents_remember() { :; }
 	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s)
@@ -312,7 +312,7 @@ $(cat "$R"/run/ramraid/*)"
 	md_drop() { called drop; }
 	ramdisk_drop() { called ramdisk_drop; }
 	rm "$BATS_TEST_TMPDIR/calls"
-	guard_release data 2>/dev/null
+	detach_ram data 2>/dev/null
 	[[ $(calls) == $'write data\ndrop\nramdisk_drop' ]] || fail "$(calls)"
 }
 
@@ -357,9 +357,9 @@ $(cat "$R"/run/ramraid/*)"
 	conf_names() { printf 'data\nother\n'; }
 	conf_load() { :; }
 	conf_need_started() { :; }
-	static_configured() { runs "name=$1"; }
+	before_look_configured() { runs "name=$1"; }
 	facts_observe() { :; }
-	static_witness() { :; }
+	before_look_witness() { :; }
 	unset -f sleep
 	run cmd_witness
 	assert_success
@@ -415,8 +415,8 @@ $(cat "$R"/run/ramraid/*)"
 @test "ramraid witness: what it writes at its last look counts" {
 	conf_load() { :; }
 	conf_need_started() { :; }
-	static_configured() { runs; }
-	static_witness() { :; }
+	before_look_configured() { runs; }
+	before_look_witness() { :; }
 	# A leg leaves during the first look; then the file system has room again.
 	local looks=0
 	facts_observe() { looks=$((looks + 1)) && ((looks < 2)) || F[leg.1.state]=faulty; }
@@ -436,7 +436,7 @@ $(cat "$R"/run/ramraid/*)"
 	assert_output -p 'no superblock of a leg in sync could be read'
 	assert_output -p "$W vouches for no disk leg now"
 	[[ $(calls | grep -v sleep) == '' ]] || fail "$(calls)"
-	static_witness
+	before_look_witness
 	[[ -z ${F[witness.events]}${F[witness.legs]} && ${F[witness.given]} == "$three" &&
 		${F[witness.seen]} == "$one $two $three" ]] ||
 		fail "$(<"$W")"
@@ -466,7 +466,7 @@ $(cat "$R"/run/ramraid/*)"
 	echo 2 >"$R/sys/block/md127/md/degraded"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=40 filled=40 ram_slot=0 \
 		generation=4 "seen=$one $two" >"$W"
-	static_witness
+	before_look_witness
 	eval "witness_write() $(declare -f real_witness_write | tail -n +2)"
 	superblock_facts() {
 		if [[ $1 == */rd0 ]]; then
@@ -535,7 +535,7 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 	witness_write() { real_witness_write "$@"; }
 	other_writes "$one" "$two"
 	runs array.known=yes
-	static_witness
+	before_look_witness
 	# The second leg leaves: the monitor sees that and writes it down before we come to write.
 	other_writes "$one"
 	facts_observe() { called look && F[leg.1.state]=faulty; }
@@ -549,7 +549,7 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 	grep -qx "legs=$one $two" "$W" || fail "$(<"$W")"
 	# A record that is void is ours too, and so is none.
 	rm "$W"
-	static_witness
+	before_look_witness
 	witness_update
 	[[ $(calls) == look ]] || fail "$(calls)"
 }
@@ -563,7 +563,7 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 	}
 	local others=70
 	runs array.known=yes
-	static_witness
+	before_look_witness
 	facts_observe() { called look; }
 	run witness_update
 	assert_failure 1
@@ -576,7 +576,7 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 	mkdir -p "${W%/*}"
 	witness_write() { real_witness_write "$@"; }
 	runs array.known=yes
-	static_witness
+	before_look_witness
 	other_writes "$one"
 	facts_observe() { called look; }
 	witness_update no-ram-slot

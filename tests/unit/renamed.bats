@@ -50,8 +50,8 @@ image() { # NAME
 }
 looks() { # NAME: as a start does
 	conf_load "$1" || fail "${CONF_ERRORS[*]}"
-	static_configured "$1"
-	static_times
+	before_look_configured "$1"
+	before_look_times
 	facts_observe
 	action_choose
 }
@@ -67,7 +67,7 @@ refuses() { # PATTERN
 	only_copy old "$OTHER"
 	looks fast
 	[[ $ACTION == assemble && -z ${F[record.from]}${F[record.why]} ]] || fail "$WHY"
-	renamed_take
+	old_name_take
 	[[ -e $S/old.witness ]]
 }
 
@@ -77,7 +77,7 @@ refuses() { # PATTERN
 	echo "$ID 0" >"$S/data.lately"
 	refuses 'the RAM leg was the only good copy'
 	[[ ${F[record.from]} == data && ${F[witness.given]} == "$B" && -e $S/data.witness ]]
-	renamed_take 2>"$LOG"
+	old_name_take 2>"$LOG"
 	grep -q 'fast: .*under the name data is taken over' "$LOG"
 	[[ -z ${F[record.from]} &&
 		$(cd "$S" && echo *) == 'fast.contents fast.lately fast.witness' ]] ||
@@ -96,7 +96,7 @@ refuses() { # PATTERN
 	mv "$S/data.rescue" "$S/fast.rescue"
 	refuses 'ramraid restore fast'
 	[[ ${F[record.from]} == data ]]
-	renamed_take 2>"$LOG"
+	old_name_take 2>"$LOG"
 	[[ $(cd "$S" && echo *) == 'fast.rescue fast.witness' ]] || fail "$(ls "$S")"
 	grep -qx legs= "$S/fast.witness"
 }
@@ -119,7 +119,7 @@ refuses() { # PATTERN
 	F[forced]=0
 	action_choose
 	[[ $ACTION == refuse ]]
-	renamed_take
+	old_name_take
 	[[ -e $S/data.witness && ! -e $S/fast.witness ]]
 	looks data
 	[[ $ACTION == assemble && -z ${F[record.why]} ]] || fail "$WHY"
@@ -170,7 +170,7 @@ refuses() { # PATTERN
 	rm -r "$R/sys/block/md127" "$R/sys/class/block/sda/holders/md127"
 	echo 'rapiddisk rd0 104857600 7 used' >"$R/run/ramraid/data.ram"
 	looks fast
-	renamed_take 2>"$LOG"
+	old_name_take 2>"$LOG"
 	[[ -e $R/run/ramraid/fast.ram && ! -e $R/run/ramraid/data.started ]] ||
 		fail "$(ls "$R/run/ramraid")"
 }
@@ -181,11 +181,11 @@ refuses() { # PATTERN
 	conf data "$OTHER"
 	looks fast
 	[[ ${F[record.from]} == data ]]
-	renamed_take 2>"$LOG"
+	old_name_take 2>"$LOG"
 	grep -qx "uuid=$ID" "$S/fast.witness"
 	looks data
 	[[ ${F[witness.events]} == 7 ]] || fail "${F[record.from]} $(ls "$S")"
-	renamed_take 2>"$LOG"
+	old_name_take 2>"$LOG"
 	grep -qx "uuid=$OTHER" "$S/data.witness"
 	[[ $(cd "$S" && echo *) == 'data.witness fast.witness' ]] || fail "$(ls "$S")"
 }
@@ -199,7 +199,7 @@ refuses() { # PATTERN
 	only_copy data
 	looks fast
 	act() { return 1; }
-	not renamed_take 2>"$LOG"
+	not old_name_take 2>"$LOG"
 	[[ ${F[record.from]} == data ]]
 	F[array.state]=active F[array.known]=yes
 	not witness_update 2>"$LOG"
@@ -220,7 +220,7 @@ refuses() { # PATTERN
 	only_copy older "$ID" 90
 	looks fast
 	CHECK_ARRAY=fast
-	check_array_witness
+	check_running_witness
 	[[ ${FINDING[0.code]} == record-elsewhere &&
 		${FINDING[0.action]} == 'Look at them'*'ramraid start fast' ]] ||
 		fail "${FINDING[0.action]}"

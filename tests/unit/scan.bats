@@ -75,9 +75,9 @@ starts() { # sets code and output
 	leg sdx "$B" 90 disk/by-id/usb-X
 	leg sdy "$B" 80 disk/by-id/usb-Y
 	conf_load data
-	static_configured data
+	before_look_configured data
 	facts_observe
-	run scan_tell_moved
+	run all_disks_tell_moved
 	[[ $output == *'/dev/sdx '*'one is a copy of the other'*'/dev/sdy '*'one is a copy of the other'* &&
 		$output != *MEMBER=* ]] ||
 		fail "$output"
@@ -89,14 +89,14 @@ starts() { # sets code and output
 	leg sdx "$B" 90 disk/by-id/usb-X
 	mkdir "$R/sys/class/block/sdx/holders/dm-0"
 	conf_load data
-	static_configured data
+	before_look_configured data
 	facts_observe
-	run scan_tell_moved
+	run all_disks_tell_moved
 	[[ -z $output ]] || fail "$output"
 	leg sdb "$B" 90 disk/by-id/ata-B
 	facts_observe
 	rm "$BATS_TEST_TMPDIR/calls"
-	scan_tell_moved
+	all_disks_tell_moved
 	not grep -q sdx "$BATS_TEST_TMPDIR/calls"
 }
 
@@ -105,9 +105,9 @@ starts() { # sets code and output
 	leg sdx "$B" 91
 	fake_disk sdz 104857600
 	echo 0 >"$R/sys/class/block/sdz/size"
-	[[ $(scan_array_devices "$ID") == "sda $A 90"$'\n'"sdx $B 91" ]] ||
-		fail "$(scan_array_devices "$ID")"
-	[[ -z $(scan_array_devices 99999999-2222-3333-4444-555555555555) ]]
+	[[ $(all_disks_of_array "$ID") == "sda $A 90"$'\n'"sdx $B 91" ]] ||
+		fail "$(all_disks_of_array "$ID")"
+	[[ -z $(all_disks_of_array 99999999-2222-3333-4444-555555555555) ]]
 	not grep -q sdz "$BATS_TEST_TMPDIR/calls"
 }
 
@@ -126,7 +126,7 @@ starts() { # sets code and output
 		((${#asked[@]} == 9)) &&
 			printf '%s\n' sb=ok uuid=me "device_uuid=${1##*sdx}" events=5
 	}
-	run scan_array_devices me
+	run all_disks_of_array me
 	assert_success
 	[[ $output == "$(for i in {1..9}; do echo "sdx$i $i 5"; done)" ]] || fail "$output"
 }

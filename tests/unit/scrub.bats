@@ -6,7 +6,7 @@ setup() {
 	world
 	libraries
 	conf_need() { declare -gA CONF=([NOTIFY]=none); }
-	static_configured() { :; }
+	before_look_configured() { :; }
 	facts_observe() {
 		facts_read <"$FIXTURES/decide/whole-2.facts"
 		F[array.sync]=${SYNC_NOW-idle}

@@ -158,13 +158,13 @@ fills() { # REBUILD LISTED RESULT ACTION
 	conf_keys_builtin
 	CONF[UUID]=$ID
 	record passed
-	static_configured data
+	before_look_configured data
 	[[ ${F[kernel.selftest]} == passed && ${F[copy.why_not]} == *'to test it here: ramraid selftest'* ]]
 	record failed A1-B2 why
-	static_configured data
+	before_look_configured data
 	[[ ${F[kernel.selftest]} == failed ]]
 	rm "$R/etc/ramraid/state/selftest"
-	static_configured data
+	before_look_configured data
 	[[ -z ${F[kernel.selftest]} ]]
 }
 
@@ -768,8 +768,8 @@ need_again() {
 
 @test "a start loads md before it asks which build of it that is, if there is a result at all" {
 	declare -f loop_begin_ >"$BATS_TEST_TMPDIR/begin"
-	[[ $(grep -n -e md_modules -e static_configured "$BATS_TEST_TMPDIR/begin" | grep -c .) == 2 ]]
-	[[ $(grep -n -e md_modules -e static_configured "$BATS_TEST_TMPDIR/begin" | head -n 1) == *md_modules* ]]
+	[[ $(grep -n -e md_modules -e before_look_configured "$BATS_TEST_TMPDIR/begin" | grep -c .) == 2 ]]
+	[[ $(grep -n -e md_modules -e before_look_configured "$BATS_TEST_TMPDIR/begin" | head -n 1) == *md_modules* ]]
 }
 
 @test "after a test that has failed, all is taken away, step by step" {

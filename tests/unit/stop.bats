@@ -9,13 +9,13 @@ setup() {
 	declare -gA CONF=([RAM]=auto [MEMBER_TIMEOUT]=30s)
 	declare -g NAME=data
 	BASE=whole-2 GOING='' USERS=''
-	static_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
+	before_look_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
 	facts_observe() { :; }
 	conf_need_started() { :; }
 	contents_remember() { :; }
 	copy_stop() { :; }
 	witness_update_witness() { called witness; }
-	history_update() { :; }
+	whole_since_update() { :; }
 	systemd_stop_monitor() { :; }
 	systemd_is_unit() { :; }
 	systemd_start() { called start; }
@@ -119,7 +119,7 @@ array() {
 @test "going down with the only good copy: who has it open unseen is waited for before the image is made" {
 	array
 	rm -r "$R/sys/class/block/md127/md127p1"
-	static_configured() {
+	before_look_configured() {
 		facts_read <"$FIXTURES/decide/$BASE.facts" &&
 			F[leg.0.state]=faulty F[leg.1.state]=faulty
 	}
@@ -132,9 +132,9 @@ array() {
 		((SECONDS < 40)) || : >"$BATS_TEST_TMPDIR/ended"
 	}
 	clock() { NOW=$SECONDS; }
-	guard_release() {
+	detach_ram() {
 		called release "$([[ -e $BATS_TEST_TMPDIR/ended ]] || echo 'torn by a writer')"
-		GUARD_RESCUED=''
+		DETACH_RAM_RESCUED=''
 	}
 	GOING=going-down stops 0
 	did $'release \nwitness\nmd_stop md127'

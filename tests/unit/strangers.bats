@@ -69,15 +69,15 @@ whole() {
 
 observe() {
 	conf_load data || fail "${CONF_ERRORS[*]}"
-	static_configured data
-	static_times
+	before_look_configured data
+	before_look_times
 	facts_observe
 }
 decided() { # ACTION [PATTERN…]
 	local pattern
 	F[clones]='' F[clones_known]=''
 	F[waited]=999
-	scan_decide 2>"$BATS_TEST_TMPDIR/log"
+	all_disks_decide 2>"$BATS_TEST_TMPDIR/log"
 	[[ "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" == "$1" ]] ||
 		fail "expected $1, got $ACTION ${ARGUMENTS[*]}: $WHY"
 	for pattern in "${@:2}"; do
@@ -150,7 +150,7 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	decided refuse 'something else has started md9 from /dev/sdx, and /dev/sda carries the same device UUID' 'mdadm --stop /dev/md9'
 	F[array.copy]='' F[array.copy_known]=''
 	echo 'md9 7' >"$R/run/ramraid/data.watched"
-	scan_decide
+	all_disks_decide
 	are array.copy=
 }
 
@@ -313,12 +313,12 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	findings_is_root() { return 0; }
 	disk sdx "$x" 60 1 disk/by-id/ata-X
 	observe
-	check_array_copies
+	check_running_copies
 	[[ $FINDINGS == 1 && ${FINDING[0.code]} == copy &&
 		${FINDING[0.action]} == *'mdadm --zero-superblock /dev/sdx; if it is a leg: write MEMBER=/dev/disk/by-id/ata-X in'* ]] ||
 		fail "$(declare -p FINDING)"
 	findings_is_root() { return 1; }
-	check_array_copies
+	check_running_copies
 	[[ $FINDINGS == 1 ]]
 }
 
@@ -440,8 +440,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	rm -r "$R/sys/block/md127/md/dev-sda" "$R/sys/class/block/sda/holders/md127" "$R/dev/sda.sb"
 	echo 1 >"$R/sys/block/md127/md/degraded"
 	conf_load data
-	static_configured data
-	static_times
+	before_look_configured data
+	before_look_times
 	F[mend]=yes F[conf.auto_replace]=yes
 	facts_observe
 	are leg.0.alien= leg.0.sb=none

@@ -271,10 +271,10 @@ looks_at() {
 	declare -gA CONF=([RAM]=zram)
 	findings_problem() { called problem "$1" "$3"; }
 	kernels_module() { echo "$HAS"; }
-	HAS=builtin check_boot_modules 6.12
-	HAS=module check_boot_modules 6.12
+	HAS=builtin check_next_boot_modules 6.12
+	HAS=module check_next_boot_modules 6.12
 	did ''
-	HAS=none check_boot_modules 6.12
+	HAS=none check_next_boot_modules 6.12
 	did 'problem no-ram-module none, so that there will be no RAM leg'
 }
 
@@ -293,7 +293,7 @@ checks() {
 	findings_note() { called "note $1"; }
 	findings_is_root() { :; }
 	eval "contents_blocks_look() { CONTENTS_BLOCKS=('/dev/md127 $1 $2'); }"
-	check_array_ram_leg
+	check_running_ram_leg
 }
 
 @test "check: whether what is on an array bears larger blocks, and what to write; with a leg of another kind, too" {
@@ -318,23 +318,23 @@ checks() {
 	checks swap 0 auto none
 	echo 100001 >"$R/sys/block/md127/md/component_size"
 	rm "$BATS_TEST_TMPDIR/calls"
-	check_array_ram_leg
+	check_running_ram_leg
 	[[ $(calls) == *'which is no multiple of that -> take another kind'* ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	findings_is_root() { return 1; }
-	check_array_ram_leg
+	check_running_ram_leg
 	did "no-ram-leg: $none -> sudo ramraid check data, which sees whether what is on it bears larger ones"
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[ram.state]=in_sync
-	check_array_ram_leg
+	check_running_ram_leg
 	did 'note unseen-contents'
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[conf.root]=yes F[ram.state]=none
-	check_array_ram_leg
+	check_running_ram_leg
 	did "no-ram-leg: $none, and the initramfs, which starts it, gives it no larger ones -> take another kind, such as RAM=auto"
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[array.block]=4096
-	check_array_ram_leg
+	check_running_ram_leg
 	did 'no-ram-leg: none -> ramraid attach data; if it is to have none, write RAM=none'
 }
 
@@ -628,7 +628,7 @@ readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need 
 	summary_word
 	[[ $STATUS_WORD == disks-only ]]
 	systemd_is_running() { return 1; }
-	static_remembered() { :; }
+	before_look_remembered() { :; }
 	legs_seen_look() { :; }
 	summary_detail
 	leg_ram
@@ -639,7 +639,7 @@ readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need 
 		fail "$ADVICE_WHY"
 	findings_problem() { called problem "$1" "$3"; }
 	CHECK_ARRAY=data CHECK_UNIT=active
-	check_array_ram_leg
+	check_running_ram_leg
 	did "problem no-ram-leg none: $FULL"
 	notify() { called notify "$1" "$2"; }
 	transitions_say_ram_ data full

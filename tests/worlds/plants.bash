@@ -81,13 +81,13 @@ plant_forgets-members-without-a-name() { plant_after_ facts_observe "F[array.unc
 
 # What was written down under another name of the configuration is not looked for.
 plant_forgets-a-renamed-configuration() {
-	renamed_look() { F[record.from]=''; }
-	renamed_take() { :; }
+	old_name_look() { F[record.from]=''; }
+	old_name_take() { :; }
 }
 
 # The record counts for nothing: whatever is here is started.
 plant_ignores-the-record() {
-	plant_after_ static_witness \
+	plant_after_ before_look_witness \
 		"F[witness.events]='' F[witness.legs]='' F[conf.start_degraded]=always"
 }
 

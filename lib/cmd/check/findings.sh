@@ -1,11 +1,12 @@
 # What "ramraid check" has found, and the order in which an array is looked at. The questions
-# themselves: cmd/check/boot.sh (what the next boot goes by), cmd/check/array.sh (the array as it is
-# now), cmd/check/legs.sh (who serves its reads), cmd/check/gate.sh (what lies on it),
-# cmd/check/system.sh. Nothing is changed by any of them.
+# themselves: cmd/check/next-boot.sh (what the next boot goes by), cmd/check/running.sh (the array
+# as it is now), cmd/check/legs.sh (what they lie on, and who serves its reads),
+# cmd/check/dependents.sh (what lies on it), cmd/check/machine.sh. Nothing is changed by any of
+# them.
 # shellcheck shell=bash
 
-need cmd/check/array cmd/check/boot cmd/check/gate cmd/check/legs cmd/check/system config/conf
-need core/log core/paths observe/facts observe/static report/advice
+need cmd/check/dependents cmd/check/legs cmd/check/machine cmd/check/next-boot cmd/check/running
+need config/conf core/log core/paths observe/before-look observe/facts report/advice
 
 declare -gA F # the facts: decide/facts.list
 
@@ -71,30 +72,30 @@ findings_one() {
 		return 0
 	}
 	if [[ -n ${2-} ]]; then
-		check_boot_kernels
+		check_next_boot_kernels
 		return
 	fi
 	findings_same
 	findings_renamed
-	check_system_dropins "$1"
-	check_system_notify
-	static_configured "$1"
+	check_machine_dropins "$1"
+	check_machine_notify
+	before_look_configured "$1"
 	facts_observe
-	check_array
-	check_system_rescue
-	check_system_removable
+	check_running
+	check_machine_rescue
+	check_machine_removable
 	check_legs_reads
-	check_array_smart
+	check_running_smart
 	check_legs_remote
-	check_boot_half_done
-	check_boot_enabled
-	check_boot_claim
-	check_boot_root
-	check_boot_kernels
-	check_boot_superblocks
-	check_boot_memory
-	check_gate
-	check_gate_boot_mail
+	check_next_boot_half_done
+	check_next_boot_enabled
+	check_next_boot_claim
+	check_next_boot_root
+	check_next_boot_kernels
+	check_next_boot_superblocks
+	check_next_boot_memory
+	check_dependents
+	check_dependents_boot_mail
 }
 
 # A copy of a configuration: the next boot may start both units, and both would work on the same

@@ -26,7 +26,7 @@ cmd_hotplug() {
 	done < <(conf_names)
 	((${#names[@]} > 0)) || return 0
 	# Not before: while an array starts, this is called for every leg that changes.
-	need act/hotplug act/transitions core/log observe/facts observe/scan observe/static
+	need act/hotplug act/transitions core/log observe/facts observe/all-disks observe/before-look
 	need world/systemd
 	for name in "${names[@]}"; do
 		# One array's trouble must not keep the others from being looked at.
@@ -39,7 +39,7 @@ cmd_hotplug_one() { # NAME
 	# What is wrong with it is said by the start, and by "status".
 	conf_load "$1" || return 0
 	[[ ${CONF[HOTPLUG]} == yes ]] || return 0
-	static_configured "$1"
+	before_look_configured "$1"
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe
 	case ${F[array.state]} in
@@ -58,9 +58,9 @@ cmd_hotplug_one() { # NAME
 # start is safe. Nothing else is begun again: a person may have stopped it, or be at work on the
 # disks.
 cmd_hotplug_start_() { # NAME
-	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] && static_times ||
+	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] && before_look_times ||
 		return 0
-	scan_decide
+	all_disks_decide
 	[[ $ACTION == assemble ]] || return 0
 	hotplug_note_restart "$1"
 	log_notice "$1: it could not be started before; now it can: $WHY"

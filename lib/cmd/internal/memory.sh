@@ -2,9 +2,9 @@
 # room.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/history act/transitions config/conf config/conf-need core/cli
-need core/log core/paths core/quantity decide/health notes/memory-floor observe/facts observe/static
-need world/md-state world/ramdisk world/ramdisk-note world/systemd
+need act/array-lock act/detach-ram act/transitions act/whole-since config/conf config/conf-need
+need core/cli core/log core/paths core/quantity decide/health notes/memory-floor observe/before-look
+need observe/facts world/md-state world/ramdisk world/ramdisk-note world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -26,7 +26,7 @@ cmd_memory() {
 RAM=${CONF[RAM]}"
 		return
 	fi
-	static_running "$NAME"
+	before_look_running "$NAME"
 	MEMORY_MD=${F[array.md]} \
 		MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_total)")
 	# A pipe that nobody writes to, to wait for without a process, which might be refused just
@@ -78,7 +78,7 @@ cmd_memory_give_up() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE
 	array_lock_first "$1" 5
 	conf_load "$1" || return
-	static_configured "$1"
+	before_look_configured "$1"
 	facts_observe
 	# Whoever had the lock may have taken it out, or freed memory.
 	ramdisk_note_read "$1"
@@ -93,11 +93,11 @@ cmd_memory_give_up() {
 ($(quantity_show_bytes "$MEMORY_FLOOR")) of memory is available: giving the RAM leg up"
 	# Before: or hot-plug would make a new one.
 	memory_floor_note_given_up "$1" || return
-	guard_release "$1" || {
+	detach_ram "$1" || {
 		rm -f "$RUN/$1.detached"
 		return 1
 	}
-	history_look
+	whole_since_look
 	transitions_end "$1"
 }
 

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/hotplug act/notify act/transitions cmd/attach config/conf-need core/act
-need core/cli core/log core/paths decide/action notes/memory-floor observe/facts observe/static
+need core/cli core/log core/paths decide/action notes/memory-floor observe/before-look observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,7 +27,7 @@ cmd_mend() {
 		array_lock "$NAME" 60
 		conf_need "$NAME" # it may have been edited meanwhile
 	}
-	static_configured "$NAME"
+	before_look_configured "$NAME"
 	facts_observe
 	if hotplug_is_released "$NAME"; then
 		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: \
@@ -37,7 +37,7 @@ ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 	[[ ${F[array.state]} == active ]] ||
 		die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z $DRY_RUN ]] || {
-		static_times
+		before_look_times
 		hotplug_facts
 		action_choose
 		log_printable WHY

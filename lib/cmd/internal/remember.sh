@@ -2,7 +2,7 @@
 # wait for them.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log notes/contents observe/facts observe/static
+need config/conf core/cli core/log notes/contents observe/before-look observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
@@ -19,7 +19,7 @@ cmd_remember() {
 	cli_root
 	while IFS= read -r name; do
 		conf_load "$name" || continue
-		static_configured "$name"
+		before_look_configured "$name"
 		facts_observe
 		[[ ${F[array.state]} == active ]] || continue
 		contents_remember "$name" "${F[array.md]}" || {

@@ -1,10 +1,9 @@
 # ramraid witness: writes down who is in the running arrays.
 # shellcheck shell=bash
 
-need act/array-lock act/history act/hotplug act/transitions act/witness-update config/conf
-need config/conf-need core/cli core/clock core/log core/paths decide/health observe/facts
-need observe/static
-need world/systemd
+need act/array-lock act/hotplug act/transitions act/whole-since act/witness-update config/conf
+need config/conf-need core/cli core/clock core/log core/paths decide/health observe/before-look
+need observe/facts world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -82,7 +81,7 @@ cmd_witness_one() {
 	local before code
 	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
 	conf_need_started "$1"
-	static_configured "$1"
+	before_look_configured "$1"
 	# Its start says why. If it runs under another name, that one's record is kept.
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe
@@ -96,11 +95,11 @@ cmd_witness_one() {
 			systemd_hold "$1"
 		}
 		# What has changed meanwhile is told by nobody.
-		static_again "$1"
+		before_look_again "$1"
 		[[ $(cmd_witness_members) != "$before" ]] || break
 	done
 	# Who is at work on it notes that at the end.
-	! array_lock_is_free "$1" || history_update
+	! array_lock_is_free "$1" || whole_since_update
 	transitions_tell "$1"
 	return "$code"
 }

@@ -1,8 +1,8 @@
 # ramraid yield: lets go of RAM legs before another program stops the arrays.
 # shellcheck shell=bash
 
-need act/array-lock act/guard act/history act/transitions config/conf config/conf-need core/cli
-need core/log core/paths decide/health observe/facts observe/static world/systemd
+need act/array-lock act/detach-ram act/transitions act/whole-since config/conf config/conf-need
+need core/cli core/log core/paths decide/health observe/before-look observe/facts world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -34,7 +34,7 @@ yield_one_() {
 	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
 	conf_need_started "$1"
 	[[ -z $going ]] || ! array_lock_is_free "$1" || array_lock "$1" 5
-	static_configured "$1"
+	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
 	if health_only_copy; then
@@ -43,6 +43,6 @@ nobody may stop ${F[array.md]} but ramraid. $(transitions_remedy)"
 		return "$EX_REFUSED"
 	fi
 	[[ -n $going && -n ${ARRAY_LOCK-} ]] || return 0
-	guard_release "$1" || return
-	history_look
+	detach_ram "$1" || return
+	whole_since_look
 }

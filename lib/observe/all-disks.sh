@@ -1,22 +1,22 @@
-# A look at all block devices, for those that carry a superblock of one array: to say where its legs
-# are, and never to start from them. It reads every disk of the machine, so: once, before a start,
-# or when it has been refused.
+# A look at all disks of the machine, for those that carry a superblock of one array: to say where
+# its legs are, and never to start from them. It reads every disk of the machine, so: once, before a
+# start, or when it has been refused.
 # shellcheck shell=bash
 
 need core/log core/paths core/text decide/action notes/hardware observe/facts observe/outside
-need world/disk world/disk-name world/ramdisk-note world/superblock
+need world/disk world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
 # devices that are asked side by side: each that does not answer takes BOUNDED seconds
-readonly SCAN_AT_ONCE=32
+readonly ALL_DISKS_AT_ONCE=32
 
-# scan_array_devices UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries a
-# superblock of this array, what is below another device (a path of a multipath map, say) and the
+# all_disks_of_array UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries
+# a superblock of this array, what is below another device (a path of a multipath map, say) and the
 # RAM leg as well, sorted by NODE.
-scan_array_devices() { scan_all_ "$1" | sort; }
+all_disks_of_array() { all_disks_each_ "$1" | sort; }
 
-scan_all_() { # UUID
+all_disks_each_() { # UUID
 	local entry node sectors running=0
 	for entry in "$SYS"/class/block/*; do
 		node=${entry##*/}
@@ -27,14 +27,14 @@ scan_all_() { # UUID
 			read -r sectors <"$entry/size"
 		} 2>/dev/null || :
 		[[ $sectors != 0 ]] || continue
-		((running++ < SCAN_AT_ONCE)) || wait -n || : # what it found it has printed
-		scan_device_ "$node" "$1" &
+		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || : # what it found it has printed
+		all_disks_device_ "$node" "$1" &
 	done
 	wait
 }
 
-# scan_device_ NODE UUID: its line is one write to the pipe.
-scan_device_() {
+# all_disks_device_ NODE UUID: its line is one write to the pipe.
+all_disks_device_() {
 	local line facts='' device='' events=''
 	while IFS= read -r line; do
 		case $line in
@@ -46,23 +46,23 @@ scan_device_() {
 	[[ $facts != "sb=ok uuid=$2 " ]] || printf '%s %s %s\n' "$1" "$device" "$events"
 }
 
-# scan_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a superblock of
-# the array and is no MEMBER, with blanks between. Not of a ramdisk, nor of what something is
-# stacked on, which goes by what that is called.
-scan_clones() {
+# all_disks_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a
+# superblock of the array and is no MEMBER, with blanks between. Not of a ramdisk, nor of what
+# something is stacked on, which goes by what that is called.
+all_disks_clones() {
 	local i known=" ${F[ram.node]} " node uuid events
 	F[clones]='' F[clones_known]=yes
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	while read -r node uuid events; do
 		if [[ $known == *" $node "* || -n $(disk_holders "$node") ]] ||
-			ramdisk_note_is_node "$node" || scan_is_path_ "$node"; then continue; fi
+			ramdisk_note_is_node "$node" || all_disks_is_path_ "$node"; then continue; fi
 		F[clones]+="${F[clones]:+ }$node:$uuid:$events"
-	done < <(scan_array_devices "${F[uuid]}")
+	done < <(all_disks_of_array "${F[uuid]}")
 }
 
-# scan_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its world-wide
-# name, which only a bus that nobody plugs something into is believed.
-scan_is_path_() {
+# all_disks_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its
+# world-wide name, which only a bus that nobody plugs something into is believed.
+all_disks_is_path_() {
 	local i wwid='' other HARDWARE
 	{
 		read -r wwid <"$SYS/class/block/$1/device/wwid" ||
@@ -82,15 +82,15 @@ scan_is_path_() {
 	return 1
 }
 
-# scan_running: of an array that something else has started, before anything is done to it: sets
-# array.copy to "MEMBER DEVICE" when a device outside carries the device UUID of a member in sync,
-# so that one of the two is a copy, whatever name it has.
-scan_running() {
+# all_disks_running: of an array that something else has started, before anything is done to it:
+# sets array.copy to "MEMBER DEVICE" when a device outside carries the device UUID of a member in
+# sync, so that one of the two is a copy, whatever name it has.
+all_disks_running() {
 	local node clone uuid NODES
 	[[ -z ${F[array.copy_known]} ]] || return 0
 	F[array.copy]='' F[array.copy_known]=yes
 	! outside_is_watched "${F[array.md]}" || return 0
-	scan_clones
+	all_disks_clones
 	[[ -n ${F[clones]} ]] || return 0
 	facts_in_sync
 	for node in "${NODES[@]}"; do
@@ -102,15 +102,15 @@ scan_running() {
 	done
 }
 
-# scan_decide [eventually]: action_choose, with what a look at all devices shows, before an array
-# that does not run is started or refused. Says what has to be known of the devices, once.
-scan_decide() {
+# all_disks_decide [eventually]: action_choose, with what a look at all devices shows, before an
+# array that does not run is started or refused. Says what has to be known of the devices, once.
+all_disks_decide() {
 	local i node
-	[[ ${F[array.state]} != active ]] || scan_running
+	[[ ${F[array.state]} != active ]] || all_disks_running
 	action_choose "$@"
 	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) &&
 		-z ${F[clones_known]}${F[forced]} ]] || return 0
-	scan_clones
+	all_disks_clones
 	STRANGERS=''
 	action_choose "$@"
 	for node in $STRANGERS; do
@@ -124,15 +124,15 @@ mdadm --zero-superblock /dev/$node"
 	done
 }
 
-# scan_tell_moved: says which devices carry a superblock of the array and are no MEMBER, while disk
-# legs are missing, and which line to write for each.
-scan_tell_moved() {
+# all_disks_tell_moved: says which devices carry a superblock of the array and are no MEMBER, while
+# disk legs are missing, and which line to write for each.
+all_disks_tell_moved() {
 	local i missing=() found=() line node uuid events name text
 	for ((i = 0; i < F[members]; i++)); do
 		[[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}")
 	done
 	((${#missing[@]} > 0)) || return 0
-	[[ -n ${F[clones_known]} ]] || scan_clones
+	[[ -n ${F[clones_known]} ]] || all_disks_clones
 	for line in ${F[clones]}; do found+=("${line//:/ }"); done
 	((${#found[@]} > 0)) || return 0
 	for line in "${found[@]}"; do
@@ -141,7 +141,7 @@ scan_tell_moved() {
 device UUID $uuid) and is no MEMBER"
 		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
 			text+=', and another such device has the same: one is a copy of the other. Find out which one is right (lsblk), and take the other one away'
-		elif name=$(disk_name_stable "/dev/$node"); then
+		elif name=$(stable_name_of "/dev/$node"); then
 			text+=". If it is the missing disk ${missing[*]}, \
 write in its place in $ETC/${F[name]}.conf: MEMBER=$name"
 		else

@@ -18,17 +18,17 @@ need observe/facts report/read-share world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
-# history_update [ended]: after a look at the running array; "ended": before it is stopped. When the
-# RAM leg has just been filled, LOOP_ENGINE says by what, LOOP_FILLING since when (clock). That it
-# can't be written is said, and changes nothing.
-history_update() {
+# whole_since_update [ended]: after a look at the running array; "ended": before it is stopped. When
+# the RAM leg has just been filled, LOOP_ENGINE says by what, LOOP_FILLING since when (clock). That
+# it can't be written is said, and changes nothing.
+whole_since_update() {
 	local life now=$EPOCHSECONDS changed=''
 	[[ -z $DRY_RUN && -n ${F[array.md]} ]] || return 0
 	facts_served
 	read_share_history
-	history_life_
-	history_whole_ "${1-}"
-	history_rebuilt_
+	whole_since_life_
+	whole_since_note_ "${1-}"
+	whole_since_rebuilt_
 	[[ -n $changed ]] || return 0
 	act_text "$STATE/${F[name]}.lately" \
 		"${F[uuid]} $life $HISTORY_ENGINE $HISTORY_SINCE $HISTORY_UNTIL $HISTORY_REBUILT \
@@ -37,16 +37,16 @@ $HISTORY_SECONDS $HISTORY_RATE $HISTORY_READS $HISTORY_DISK_READS"$'\n' ||
 \"ramraid status\" will not know when it was whole"
 }
 
-# history_look: after something was done to the running array: looks again, and writes down what has
-# become of it.
-history_look() {
+# whole_since_look: after something was done to the running array: looks again, and writes down what
+# has become of it.
+whole_since_look() {
 	facts_observe
 	witness_update_witness
-	history_update ''
+	whole_since_update ''
 }
 
 # Sets the caller's life to what HISTORY_LIFE is of the array that is running.
-history_life_() {
+whole_since_life_() {
 	local MD_RUN
 	md_state_run "${F[array.md]}"
 	life="${F[boot]:--} ${MD_RUN:-${F[array.md]} 0}"
@@ -54,19 +54,19 @@ history_life_() {
 
 # Sets the caller's changed when it has become whole, or no longer is. What was whole in an earlier
 # life is left alone: until when, nobody knows.
-history_whole_() { # ended|""
+whole_since_note_() { # ended|""
 	local LOST LACKING open=no
 	[[ $HISTORY_LIFE != "$life" ]] || ((HISTORY_SINCE == 0 || HISTORY_UNTIL != 0)) || open=yes
 	if [[ -z $1 ]] && health_is_whole; then
 		[[ $open == no ]] || return 0
 		HISTORY_SINCE=$now HISTORY_UNTIL=0 changed=yes
-		history_count_
+		whole_since_count_
 	elif [[ $open == yes ]]; then
 		HISTORY_UNTIL=$now changed=yes
 	fi
 }
 
-history_rebuilt_() {
+whole_since_rebuilt_() {
 	local VALUE seconds
 	[[ -n ${LOOP_ENGINE-} && ${F[ram.state]} == in_sync ]] || return 0
 	clock
@@ -75,11 +75,11 @@ history_rebuilt_() {
 	HISTORY_REBUILT=$now HISTORY_ENGINE=$LOOP_ENGINE HISTORY_SECONDS=$seconds \
 		HISTORY_RATE=$((${VALUE:-0} / (seconds > 0 ? seconds : 1)))
 	LOOP_ENGINE='' changed=yes
-	history_count_
+	whole_since_count_
 }
 
 # What is read from here on is the array's users'; what the rebuild has read of the disks is not.
-history_count_() {
+whole_since_count_() {
 	local i sectors
 	text_into "${F[array.stat]}" _ _ sectors
 	HISTORY_READS=${sectors:-0} HISTORY_DISK_READS=0

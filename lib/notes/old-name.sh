@@ -11,45 +11,45 @@ declare -gA F # the facts: decide/facts.list
 # been: a record beside a rescue image of another name would not be.
 readonly RENAMED_KINDS=(rescue witness adopted leaving releasing hardware contents lately)
 
-# renamed_names NAME UUID: sets RENAMED to the other names under which something about this array
+# old_name_list NAME UUID: sets RENAMED to the other names under which something about this array
 # was written down: those of arrays that are configured (or may be) after "=".
-renamed_names() {
+old_name_list() {
 	local file other
 	RENAMED=()
 	for file in "$STATE"/*.{rescue,witness,adopted,leaving}; do
 		other=${file##*/} other=${other%.*}
 		[[ $other != "$1" && " ${RENAMED[*]} " != *" $other "* &&
 			" ${RENAMED[*]} " != *" =$other "* ]] || continue
-		renamed_is_about_ "$file" "$2" || continue
-		if renamed_is_configured_ "$other" "$2"; then
+		old_name_is_about_ "$file" "$2" || continue
+		if old_name_is_configured_ "$other" "$2"; then
 			RENAMED+=("=$other")
 		else RENAMED+=("$other"); fi
 	done
 }
 
-renamed_is_about_() { # FILE UUID
+old_name_is_about_() { # FILE UUID
 	local lines=()
 	[[ -f $1 && -r $1 && ! -L $1 ]] || return 1
 	mapfile -n 4 -t lines 2>/dev/null <"$1"
 	[[ " ${lines[*]} " == *" uuid=$2 "* ]]
 }
 
-renamed_is_configured_() { # NAME UUID
+old_name_is_configured_() { # NAME UUID
 	local uuid
 	[[ -e $ETC/$1.conf || -L $ETC/$1.conf ]] || return 1
 	uuid=$(conf_load "$1" >/dev/null 2>&1 || : && printf '%s' "${CONF[UUID]-}")
 	[[ -z $uuid || $uuid == "$2" ]]
 }
 
-# renamed_is_copy NAME UUID: has another configuration of this array the record of its last run, and
-# this one none? Then it is a copy, whose start is refused (renamed_look). Sets RENAMED_OF to the
-# other's name.
-renamed_is_copy() {
+# old_name_is_copy NAME UUID: has another configuration of this array the record of its last run,
+# and this one none? Then it is a copy, whose start is refused (old_name_look). Sets RENAMED_OF to
+# the other's name.
+old_name_is_copy() {
 	local other RENAMED
-	! renamed_is_about_ "$STATE/$1.witness" "$2" || return 1
-	renamed_names "$1" "$2"
+	! old_name_is_about_ "$STATE/$1.witness" "$2" || return 1
+	old_name_list "$1" "$2"
 	for other in "${RENAMED[@]}"; do
-		if [[ $other == =* ]] && renamed_is_about_ "$STATE/${other#=}.witness" "$2"; then
+		if [[ $other == =* ]] && old_name_is_about_ "$STATE/${other#=}.witness" "$2"; then
 			RENAMED_OF=${other#=}
 			return
 		fi
@@ -57,15 +57,15 @@ renamed_is_copy() {
 	return 1
 }
 
-# renamed_look: sets record.from to the other name that has records of this array, to be taken over
-# (renamed_take); record.why to why it is not known which records count, and what to type. Both
+# old_name_look: sets record.from to the other name that has records of this array, to be taken over
+# (old_name_take); record.why to why it is not known which records count, and what to type. Both
 # empty: there is nothing under another name that says more than what stands under this one.
-renamed_look() {
+old_name_look() {
 	local name=${F[name]} uuid=${F[uuid]} other says=() taken=() RENAMED
 	F[record.from]='' F[record.why]=''
-	renamed_names "$name" "$uuid"
+	old_name_list "$name" "$uuid"
 	for other in "${RENAMED[@]}"; do
-		renamed_says_more_ "${other#=}" || continue
+		old_name_says_more_ "${other#=}" || continue
 		says+=("${other#=}")
 		[[ $other != =* ]] || taken+=("${other#=}")
 	done
@@ -76,13 +76,13 @@ renamed_look() {
 and what was written down of its last run is kept under that name ($STATE/${taken[0]}.*). \
 Delete the file that is not to count, or rename it to something that does not end in .conf; then: \
 ramraid start $name, or: ramraid start ${taken[0]}"
-	elif renamed_runs_ "$other"; then
+	elif old_name_runs_ "$other"; then
 		F[record.why]="the array is running as $other, \
 which its configuration was called when it was started. Stop it by that name, \
 then start it by this one: ramraid stop $other; ramraid start $name"
-	elif ((${#says[@]} > 1)) || renamed_conflicts_ "$other"; then
+	elif ((${#says[@]} > 1)) || old_name_conflicts_ "$other"; then
 		F[record.why]="what was written down about the array is there under more than one \
-name, and differs: $(renamed_files_ "$name" "${says[@]}"). Look at them, \
+name, and differs: $(old_name_files_ "$name" "${says[@]}"). Look at them, \
 and delete those that are not of its last run, or rename the right ones to $name.*; then: \
 ramraid start $name"
 	else
@@ -90,72 +90,72 @@ ramraid start $name"
 	fi
 }
 
-# renamed_says_more_ OTHER: does a record of that name say something that those of this name do not?
-# Of two witnesses the one with fewer events says no more.
-renamed_says_more_() {
+# old_name_says_more_ OTHER: does a record of that name say something that those of this name do
+# not? Of two witnesses the one with fewer events says no more.
+old_name_says_more_() {
 	local kind
 	for kind in rescue adopted leaving; do
-		! renamed_is_about_ "$STATE/$1.$kind" "$uuid" || [[ $kind != rescue &&
+		! old_name_is_about_ "$STATE/$1.$kind" "$uuid" || [[ $kind != rescue &&
 			-e $STATE/$name.$kind ]] || return 0
 	done
-	renamed_is_about_ "$STATE/$1.witness" "$uuid" || return 1
-	! renamed_is_about_ "$STATE/$name.witness" "$uuid" || renamed_later_ "$1"
+	old_name_is_about_ "$STATE/$1.witness" "$uuid" || return 1
+	! old_name_is_about_ "$STATE/$name.witness" "$uuid" || old_name_later_ "$1"
 }
 
-# renamed_conflicts_ OTHER: do both names have a word about the last run? A rescue image that is
+# old_name_conflicts_ OTHER: do both names have a word about the last run? A rescue image that is
 # older than that would be put back over it.
-renamed_conflicts_() {
+old_name_conflicts_() {
 	local own=no
-	renamed_is_about_ "$STATE/$name.witness" "$uuid" && own=yes
-	if renamed_is_about_ "$STATE/$1.rescue" "$uuid"; then
-		[[ $own == yes ]] || renamed_is_about_ "$STATE/$name.rescue" "$uuid"
+	old_name_is_about_ "$STATE/$name.witness" "$uuid" && own=yes
+	if old_name_is_about_ "$STATE/$1.rescue" "$uuid"; then
+		[[ $own == yes ]] || old_name_is_about_ "$STATE/$name.rescue" "$uuid"
 	else
-		[[ $own == yes ]] && renamed_later_ "$1"
+		[[ $own == yes ]] && old_name_later_ "$1"
 	fi
 }
 
-# renamed_later_ OTHER: has its witness more events than that of this name?
-renamed_later_() {
+# old_name_later_ OTHER: has its witness more events than that of this name?
+old_name_later_() {
 	local mine
 	witness_read_file "$STATE/$name.witness" "$uuid" || :
 	mine=${WITNESS[events]--1}
 	witness_read_file "$STATE/$1.witness" "$uuid" && ((WITNESS[events] > mine))
 }
 
-# renamed_has_witness: has the array's own name one about it?
-renamed_has_witness() { renamed_is_about_ "$STATE/${F[name]}.witness" "${F[uuid]}"; }
+# old_name_has_witness: has the array's own name one about it?
+old_name_has_witness() { old_name_is_about_ "$STATE/${F[name]}.witness" "${F[uuid]}"; }
 
-renamed_files_() { # NAME OTHER…
+old_name_files_() { # NAME OTHER…
 	local other file text=''
 	for other; do
 		for file in "$STATE/$other".{rescue,witness}; do
-			! renamed_is_about_ "$file" "$uuid" || text+="${text:+, }$file"
+			! old_name_is_about_ "$file" "$uuid" || text+="${text:+, }$file"
 		done
 	done
 	printf '%s\n' "$text"
 }
 
-# renamed_runs_ OTHER: has a start under that name judged the array as it is running now?
-renamed_runs_() {
+# old_name_runs_ OTHER: has a start under that name judged the array as it is running now?
+old_name_runs_() {
 	local watched MD_RUN
 	{ read -r watched <"$RUN/$1.watched"; } 2>/dev/null || return 1
 	md_state_run "${watched%% *}"
 	[[ $watched == "${MD_RUN:-none}" ]] && grep -qsx "UUID=$uuid" "$RUN/$1.started"
 }
 
-# renamed_take: what stands under the name in record.from is this name's from now on. With the
+# old_name_take: what stands under the name in record.from is this name's from now on. With the
 # array's lock held, or within its monitor. What this name has about another array that is
 # configured, under a new name of its own, is kept for that. Returns 1 when something could not be
 # moved.
-renamed_take() {
+old_name_take() {
 	local kind name=${F[name]} uuid=${F[uuid]} from=${F[record.from]-}
-	renamed_keep_
+	old_name_keep_
 	[[ -n $from ]] || return 0
 	for kind in "${RENAMED_KINDS[@]}"; do
 		[[ -f $STATE/$from.$kind ]] || continue
 		if [[ $kind == @(rescue|witness|adopted|leaving) ]]; then
-			renamed_is_about_ "$STATE/$from.$kind" "$uuid" || continue
-			! renamed_is_about_ "$STATE/$name.$kind" "$uuid" || continue
+			old_name_is_about_ "$STATE/$from.$kind" "$uuid" || continue
+			! old_name_is_about_ "$STATE/$name.$kind" "$uuid" || continue
 		else
 			# What has no UUID in it goes with the rest, unless that name is another
 			# array's now.
@@ -164,14 +164,14 @@ renamed_take() {
 		act mv -f -T -- "$STATE/$from.$kind" "$STATE/$name.$kind" || return
 	done
 	[[ -n $DRY_RUN ]] || sync "$STATE" || return
-	renamed_take_run_
+	old_name_take_run_
 	log_notice "$name: what was written down about its array under the name $from is \
 taken over ($STATE/$name.*)"
 	F[record.from]=''
 }
 
 # Of this boot: the ramdisk that is there, and what a person has said of it.
-renamed_take_run_() {
+old_name_take_run_() {
 	local kind
 	[[ -z $DRY_RUN && ! -e $ETC/$from.conf ]] && grep -qsx "UUID=$uuid" "$RUN/$from.started" ||
 		return 0
@@ -184,11 +184,11 @@ renamed_take_run_() {
 }
 
 # No array can be called like that, and the start of the one that it is about finds it.
-renamed_keep_() {
+old_name_keep_() {
 	local kind other
 	for kind in rescue witness; do
 		[[ -f $STATE/$name.$kind && ! -L $STATE/$name.$kind ]] || continue
-		! renamed_is_about_ "$STATE/$name.$kind" "$uuid" || continue
+		! old_name_is_about_ "$STATE/$name.$kind" "$uuid" || continue
 		other=$(grep -sxm 1 'uuid=[0-9a-f-]*' "$STATE/$name.$kind") || continue
 		other=${other#uuid=}
 		[[ -n $(conf_same "$name" "$other") ]] || continue

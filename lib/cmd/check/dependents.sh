@@ -3,9 +3,8 @@
 # swapped to. After facts_observe.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/legs cmd/check/users config/conf core/paths
-need gate/dependents gate/dropins
-need notes/contents world/disk world/systemd
+need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths
+need gate/dependents gate/dropins notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,11 +12,11 @@ declare -gA F # the facts: decide/facts.list
 # not find, and that have been reported), LIVE and LIVE_WHAT (units of what is in use, and what that
 # is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file),
 # and WAITS (units that come after the array).
-check_gate() {
+check_dependents() {
 	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() \
 	byhand=() timeouts=() unit network
 	local -A LOAD=() AFTER=() FROM=() WAITS=()
-	check_gate_can_see_ || return 0
+	check_dependents_can_see_ || return 0
 	network=$(dependents_units "$CHECK_ARRAY" "${CONF[UUID]}")
 	mapfile -t WAITING < <(sed -n 's/^unit //p' < <(printf '%s\n' "$network"))
 	mapfile -t GATE_LEGS < <(sed -n 's/^\(leg\|byhand\) //p' < <(printf '%s\n' "$network"))
@@ -27,33 +26,35 @@ check_gate() {
 	mapfile -t optional < <(sed -n 's/^optional //p' < <(printf '%s\n' "$network"))
 	network=$(sed -n 's/^network //p' < <(printf '%s\n' "$network"))
 	[[ ${F[array.state]} != active ]] || {
-		check_gate_numbered
-		check_gate_remembered
-		check_gate_in_use_
+		check_dependents_numbered
+		check_dependents_remembered
+		check_dependents_in_use_
 	}
-	check_gate_ask_ "${WAITING[@]}" "${LIVE[@]}" \
+	check_dependents_ask_ "${WAITING[@]}" "${LIVE[@]}" \
 		${GATE_LEGS:+"$(systemd_unit "$CHECK_ARRAY")"} || {
 		findings_note unseen-gate 'to see what waits for the array' \
 			'that systemd does not tell' "systemctl status $(systemd_unit "$CHECK_ARRAY")"
 		return
 	}
-	for unit in "${WAITING[@]}"; do check_gate_unit "$unit"; done
-	check_gate_network_ "$network"
-	check_gate_legs_
+	for unit in "${WAITING[@]}"; do check_dependents_unit "$unit"; done
+	check_dependents_network_ "$network"
+	check_dependents_legs_
 	check_legs_containers "${wanted[*]}" "${byhand[*]}"
-	check_gate_memory_
-	check_users_hibernation
-	check_users_services "${optional[@]}"
-	check_users_timeouts "${timeouts[@]}"
-	check_gate_spread_
-	check_gate_live
+	check_dependents_memory_
+	check_who_uses_hibernation
+	check_who_uses_services "${optional[@]}"
+	check_who_uses_timeouts "${timeouts[@]}"
+	check_dependents_spread_
+	check_dependents_live
 }
 
-check_gate_units_() { dependents_units "$CHECK_ARRAY" "${CONF[UUID]}" | sed -n 's/^unit //p'; }
+check_dependents_units_() {
+	dependents_units "$CHECK_ARRAY" "${CONF[UUID]}" | sed -n 's/^unit //p'
+}
 
 # A disk that comes over the network is not there before it; and one line without _netdev keeps the
 # array from waiting for it.
-check_gate_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
+check_dependents_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
 	local i found=$1 remote=''
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.node]} ]] || ! disk_is_remote "${F[leg.$i.node]}" ||
@@ -70,7 +71,7 @@ check_gate_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
 			'write _netdev among the options of each, then: systemctl daemon-reload'
 }
 
-check_gate_can_see_() {
+check_dependents_can_see_() {
 	local file
 	systemd_is_running || {
 		findings_note unseen-gate 'to see what waits for the array' \
@@ -87,7 +88,7 @@ check_gate_can_see_() {
 	done
 }
 
-check_gate_ask_() { # UNIT…
+check_dependents_ask_() { # UNIT…
 	local text line id='' load='' after='' from=''
 	text=$(systemd_show Id,LoadState,After,FragmentPath "$@") || return 1
 	while IFS= read -r line; do
@@ -109,7 +110,7 @@ check_gate_ask_() { # UNIT…
 
 # What the generator finds it finds at the next boot, too; but systemd may not have asked it since
 # fstab, or the configuration, was changed.
-check_gate_unit() { # UNIT
+check_dependents_unit() { # UNIT
 	local state=${LOAD["$1"]-not-found}
 	[[ $state != masked && ${AFTER["$1"]-} != *" $(systemd_unit "$CHECK_ARRAY") "* ]] ||
 		return 0
@@ -117,7 +118,7 @@ check_gate_unit() { # UNIT
 		findings_problem gate-not-loaded "$1 to wait for the array" \
 			'that systemd does not know of it, so that a shutdown does not stop it first' \
 			'systemctl daemon-reload'
-	elif check_gate_is_named_ "$1"; then
+	elif check_dependents_is_named_ "$1"; then
 		findings_note unknown-unit "$1, which REQUIRED_BY names" 'no such unit' "see: \
 systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
 	elif [[ $1 == *.@(mount|swap) ]]; then
@@ -126,7 +127,7 @@ systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
 	fi
 }
 
-check_gate_is_named_() { # UNIT
+check_dependents_is_named_() { # UNIT
 	local name
 	for name in "${REQUIRED_BY[@]}"; do
 		[[ $name != /* ]] || name=$(systemd_escape --path --suffix=mount -- "$name")
@@ -137,7 +138,7 @@ check_gate_is_named_() { # UNIT
 
 # The kernel writes to swap in order to have memory free; a ramdisk takes memory for each page of it
 # that was zero until then.
-check_gate_memory_() {
+check_dependents_memory_() {
 	local unit swaps=()
 	[[ ${F[conf.ram]} != @(none|/*) ]] || return 0
 	for unit in "${WAITING[@]}" "${LIVE[@]}"; do [[ $unit != *.swap ]] || swaps+=("$unit"); done
@@ -149,7 +150,7 @@ what is swapped out to free memory takes memory in the RAM leg" \
 
 # A disk leg lies in a container: at a shutdown that stays until the array has stopped, if systemd
 # knows of it.
-check_gate_legs_() {
+check_dependents_legs_() {
 	local unit
 	for unit in "${GATE_LEGS[@]}"; do
 		[[ ${AFTER["$(systemd_unit "$CHECK_ARRAY")"]-} == *" $unit "* ]] ||
@@ -160,7 +161,7 @@ check_gate_legs_() {
 }
 
 # A name that means another device after the next boot, so that the generator can't know it.
-check_gate_numbered() {
+check_dependents_numbered() {
 	local file number source
 	while read -r file number _ source; do
 		MISSED+=" $source "
@@ -172,7 +173,7 @@ check_gate_numbered() {
 
 # fstab names a file system that was made, or seen, after the last note of what lies on the array
 # was written.
-check_gate_remembered() {
+check_dependents_remembered() {
 	local unit GATE_MORE known=" ${WAITING[*]} "
 	GATE_MORE=$(contents_of "${F[array.md]}") || return 0
 	while IFS= read -r unit; do
@@ -182,36 +183,36 @@ check_gate_remembered() {
 			"$(contents_file "$CHECK_ARRAY") to name all that is on the array" \
 			"that $unit is not known to be on it, and will not wait for it" \
 			'ramraid remember; systemctl daemon-reload'
-	done < <(check_gate_units_)
+	done < <(check_dependents_units_)
 }
 
 # What is in use now: file systems, containers, swap.
-check_gate_in_use_() {
+check_dependents_in_use_() {
 	local target node name type stack NODE
 	while IFS= read -r target; do
 		printf -v target '%b' "$target"
 		[[ $target != / ]] || {
-			check_gate_root_
+			check_dependents_root_
 			continue
 		}
-		check_gate_lives_ "$(systemd_escape --path --suffix=mount -- "$target")" "$target"
+		check_dependents_lives_ "$(systemd_escape --path --suffix=mount -- "$target")" "$target"
 	done < <(disk_mounts "${F[array.md]}" | sort -u)
 	stack=" $(disk_stack "${F[array.md]}" | tr '\n' ' ')"
 	for node in $stack; do
 		type=$(cat "$SYS/class/block/$node/dm/uuid" 2>/dev/null) || continue
 		[[ $type == CRYPT-* ]] || continue
 		name=$(<"$SYS/class/block/$node/dm/name")
-		check_gate_lives_ \
+		check_dependents_lives_ \
 			"$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")" "/dev/mapper/$name"
 	done
 	while read -r name _; do
 		! disk_find "$name" || [[ $stack != *" $NODE "* ]] ||
-			check_gate_swap_ "$name" "$NODE"
+			check_dependents_swap_ "$name" "$NODE"
 	done <"$PROC/swaps"
 }
 
 # It can't wait: the initramfs has started its array, or there would be none.
-check_gate_root_() {
+check_dependents_root_() {
 	[[ ${CONF[ROOT]} == yes ]] ||
 		findings_problem root-not-named \
 			"ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / is on the array" \
@@ -219,12 +220,12 @@ check_gate_root_() {
 			"write ROOT=yes there, then: ramraid claim"
 }
 
-check_gate_lives_() { # UNIT WHAT
+check_dependents_lives_() { # UNIT WHAT
 	[[ -z $1 || " ${LIVE[*]} " == *" $1 "* ]] || LIVE+=("$1") LIVE_WHAT+=("$2")
 }
 
 # The kernel lists swap by the device's name, systemd by that of fstab: is it one of those?
-check_gate_swap_() { # DEVICE NODE
+check_dependents_swap_() { # DEVICE NODE
 	local unit path NODE
 	for unit in "${WAITING[@]}"; do
 		[[ $unit == *.swap ]] || continue
@@ -232,11 +233,11 @@ check_gate_swap_() { # DEVICE NODE
 		disk_find "$path" || NODE=''
 		[[ $NODE != "$2" ]] || return 0
 	done
-	check_gate_lives_ "$(systemd_escape --path --suffix=swap -- "$1")" "swap on $1"
+	check_dependents_lives_ "$(systemd_escape --path --suffix=swap -- "$1")" "swap on $1"
 }
 
 # What comes after something that waits for the array waits for it, too: a mount below another one.
-check_gate_spread_() {
+check_dependents_spread_() {
 	local unit other more=yes
 	WAITS["$(systemd_unit "$CHECK_ARRAY")"]=yes
 	while [[ -n $more ]]; do
@@ -254,7 +255,7 @@ check_gate_spread_() {
 
 # A unit with a file comes again at the next boot. What was mounted without one may have been
 # mounted by hand, or by a service that opens the device itself, which nobody can tell.
-check_gate_live() {
+check_dependents_live() {
 	local i unit hands=''
 	for ((i = 0; i < ${#LIVE[@]}; i++)); do
 		unit=${LIVE[i]}
@@ -287,7 +288,7 @@ what was done by hand: undo it before a shutdown"
 # mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat
 # (add_new_arrays() in mdadm's mdmonitor.c): an array that lacks its RAM leg is degraded to it. Told
 # where such mail would really go out. After facts_of_conf.
-check_gate_boot_mail() {
+check_dependents_boot_mail() {
 	local NOTIFY_ADDRESS unit expected='no false alarm at every boot' found
 	[[ ${CONF[RAM]} != none ]] && notify_has_sendmail && systemd_is_running || return 0
 	notify_address

@@ -1,32 +1,33 @@
-# Letting go of the RAM leg: only while a disk leg holds all data. What is done at shutdown, by
-# "stop" and by "detach".
+# The safe way in which the RAM leg is let go, at a shutdown, by "stop" and by "detach": only while
+# a disk leg holds all data.
 # shellcheck shell=bash
 
 need act/blocks act/copy act/loop act/rescue act/transitions act/witness-update config/conf core/act
-need core/clock core/log core/quantity decide/action decide/health decide/ram-device observe/facts
-need observe/static world/md world/ramdisk world/systemd
+need core/clock core/log core/quantity decide/action decide/health decide/ram-device
+need observe/before-look observe/facts world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
 # seconds between two looks, and between two messages on the console
-readonly GUARD_LOOK=1 GUARD_TELL=20
-readonly GUARD_PATIENCE=300
+readonly DETACH_RAM_LOOK=1 DETACH_RAM_TELL=20
+readonly DETACH_RAM_PATIENCE=300
 # seconds for a disk to come back, at most, before the RAM leg is saved to a file
-readonly GUARD_TRIES=2 # how often a disk that md gives up again is put back
+readonly DETACH_RAM_TRIES=2 # how often a disk that md gives up again is put back
 
-# guard_release NAME [going-down]: takes the RAM leg out of the running array and gives its memory
-# back. While it is the only good copy, whatever can be done to have it on a disk is done first;
-# when the machine goes down, to the last resort, a rescue image: then the array is left whole, and
-# GUARD_RESCUED=yes. Returns 4 when that can't end well, and everything is left as it is.
-guard_release() {
+# detach_ram NAME [going-down]: takes the RAM leg out of the running array and gives its
+# memory back. While it is the only good copy, whatever can be done to have it on a disk is done
+# first; when the machine goes down, to the last resort, a rescue image: then the array is left
+# whole, and DETACH_RAM_RESCUED=yes. Returns 4 when that can't end well, and everything is left as
+# it is.
+detach_ram() {
 	local stuck=''
-	GUARD_RESCUED=''
+	DETACH_RAM_RESCUED=''
 	[[ -n $DRY_RUN ]] || blocks_tidy "$1"
 	[[ -n $DRY_RUN ]] || copy_stop "$1" || stuck=$COPY_WHY
 	facts_observe
-	guard_flush_write_behind_ "$1" || return
-	guard_resync_or_rescue_ "$1" "${2-}" || return
-	[[ -z $GUARD_RESCUED ]] || return 0
+	detach_ram_flush_write_behind_ "$1" || return
+	detach_ram_resync_or_rescue_ "$1" "${2-}" || return
+	[[ -z $DETACH_RAM_RESCUED ]] || return 0
 	case ${F[ram.state]} in
 	in_sync | recovering | faulty)
 		# Before: a power cut right after it must not find "only the RAM leg" written down.
@@ -50,10 +51,10 @@ its memory is not given back"
 	}
 }
 
-# guard_give_back NAME: after guard_release, when a person wants the RAM leg out: a device is
-# nobody's from then on, and nothing of ours stays on it that md, or a later start, could take for a
-# leg. Unless it may hold what the disks lack.
-guard_give_back() {
+# detach_ram_give_back NAME: after detach_ram, when a person wants the RAM leg out: a device
+# is nobody's from then on, and nothing of ours stays on it that md, or a later start, could take
+# for a leg. Unless it may hold what the disks lack.
+detach_ram_give_back() {
 	local DEVICE
 	[[ -n ${F[leg.ram.dev]-} && -n ${F[ram.node]} ]] || return 0
 	if [[ -z $DRY_RUN ]]; then
@@ -68,7 +69,7 @@ if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
 
 # With write-behind the disks may lack what was acknowledged: it is switched off, and what is under
 # way is waited for.
-guard_flush_write_behind_() { # NAME
+detach_ram_flush_write_behind_() { # NAME
 	((${F[array.backlog]} > 0)) && [[ ${F[ram.state]} == in_sync ]] || return 0
 	md_set_backlog "${F[array.md]}" 0 || return
 	[[ -z $DRY_RUN ]] || return 0
@@ -82,100 +83,100 @@ then try again"
 
 # Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk
 # legs is done here too, and what md has given up is tried again: there is nothing to lose by it.
-guard_resync_or_rescue_() { # NAME going-down|""
+detach_ram_resync_or_rescue_() { # NAME going-down|""
 	local NOW begin told failures=0 patience idle=''
 	local -A tries=() away=()
 	health_only_copy || return 0
-	guard_begin_
+	detach_ram_begin_
 	clock
-	begin=$NOW told=$((NOW - GUARD_TELL))
+	begin=$NOW told=$((NOW - DETACH_RAM_TELL))
 	while health_only_copy; do
 		clock
-		guard_tell_ "$1"
+		detach_ram_tell_ "$1"
 		F[waited]=$((NOW - begin))
 		action_choose
 		case $ACTION in
-		wait-sync | wait-members) guard_wait_ ;;
+		wait-sync | wait-members) detach_ram_wait_ ;;
 		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd | \
 			add-leg)
-			guard_act_
+			detach_ram_act_
 			;;
 		*)
 			[[ ${2-} == going-down ]] || {
-				guard_keeps "$1"
+				detach_ram_keeps "$1"
 				return "$EX_REFUSED"
 			}
-			! guard_all_there_ || patience=0
-			guard_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" ||
+			! detach_ram_all_there_ || patience=0
+			detach_ram_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" ||
 				failures=$((failures + 1))
-			[[ -z $GUARD_RESCUED ]] || return 0
-			((failures == 0)) || ! guard_all_there_ || return "$EX_REFUSED"
+			[[ -z $DETACH_RAM_RESCUED ]] || return 0
+			((failures == 0)) || ! detach_ram_all_there_ || return "$EX_REFUSED"
 			;;
 		esac
 		[[ -z $DRY_RUN ]] || return 0
-		sleep "$GUARD_LOOK"
+		sleep "$DETACH_RAM_LOOK"
 		facts_observe
 	done
 }
 
 # What the decision is to go by. Sets the caller's patience: how long a disk may take to come back.
-guard_begin_() {
-	static_times || F[conf.member_timeout]=30 # a typing error must not cost the data
-	patience=$GUARD_PATIENCE
+detach_ram_begin_() {
+	before_look_times || F[conf.member_timeout]=30 # a typing error must not cost the data
+	patience=$DETACH_RAM_PATIENCE
 	[[ ${F[conf.member_timeout]} == infinity ]] || ((${F[conf.member_timeout]} > patience)) ||
 		patience=${F[conf.member_timeout]}
 	F[conf.member_timeout]=$patience
 	F[retry]=yes
-	# Switched off a moment ago (guard_flush_write_behind_), and not to be switched on again by
-	# what is configured: the disks are to have all before the RAM leg goes.
+	# Switched off a moment ago (detach_ram_flush_write_behind_), and not to be switched on
+	# again by what is configured: the disks are to have all before the RAM leg goes.
 	F[conf.write_behind]=0
 }
 
-# On the console, every GUARD_TELL seconds: told is the caller's.
-guard_tell_() { # NAME
-	((NOW - told >= GUARD_TELL)) || return 0
+# On the console, every DETACH_RAM_TELL seconds: told is the caller's.
+detach_ram_tell_() { # NAME
+	((NOW - told >= DETACH_RAM_TELL)) || return 0
 	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(transitions_remedy)"
 	told=$NOW
 }
 
 # While md works, or a disk is still to come: idle is the caller's.
-guard_wait_() {
+detach_ram_wait_() {
 	[[ $ACTION != wait-sync ]] || loop_watch_sync idle
 	systemd_go_on
 	systemd_status "the RAM leg is the only good copy; \
 $WHY ($(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 }
 
-guard_act_() {
+detach_ram_act_() {
 	local code=0
 	loop_act || code=$?
 	((code == 0)) || loop_failed "$code"
 	[[ $ACTION != @(readd|add-leg) ]] ||
-		guard_count_ "$ACTION.${ARGUMENTS[0]}" "${F[leg.${ARGUMENTS[0]}.dev]}"
+		detach_ram_count_ "$ACTION.${ARGUMENTS[0]}" "${F[leg.${ARGUMENTS[0]}.dev]}"
 }
 
-# guard_all_there_: is every disk leg in the array, and in sync? Then none can come that takes what
-# the RAM leg alone has.
-guard_all_there_() {
+# detach_ram_all_there_: is every disk leg in the array, and in sync? Then none can come that takes
+# what the RAM leg alone has.
+detach_ram_all_there_() {
 	local IN_SYNC
 	health_count
 	((IN_SYNC == F[members]))
 }
 
 # NAME
-guard_keeps() {
+detach_ram_keeps() {
 	log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take \
 it: keeping it. $(transitions_remedy)"
 }
 
 # A disk that can be read but not written is taken back by md again and again: enough is enough.
-guard_count_() { # ACTION.I DISK
+detach_ram_count_() { # ACTION.I DISK
 	tries[$1]=$((${tries[$1]-0} + 1))
-	((tries[$1] < GUARD_TRIES)) || F["failed.$1"]="md has given up $2 again"
+	((tries[$1] < DETACH_RAM_TRIES)) || F["failed.$1"]="md has given up $2 again"
 }
 
 # A disk that has been away and is back is a new chance.
-guard_forgive_() {
+detach_ram_forgive_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
 		if [[ -z ${F[leg.$i.node]} ]]; then
@@ -189,12 +190,12 @@ guard_forgive_() {
 	done
 }
 
-# guard_wait_for_disk_ NAME SECONDS FAILURES: gives the disks so many more seconds to come back,
-# then saves the RAM leg to a file. If that fails, it goes on waiting, as long as systemd lets it; a
-# failure counts, so that the message comes once.
-guard_wait_for_disk_() {
+# detach_ram_wait_for_disk_ NAME SECONDS FAILURES: gives the disks so many more seconds to come
+# back, then saves the RAM leg to a file. If that fails, it goes on waiting, as long as systemd lets
+# it; a failure counts, so that the message comes once.
+detach_ram_wait_for_disk_() {
 	local why
-	guard_forgive_
+	detach_ram_forgive_
 	systemd_go_on
 	if (($2 > 0)); then
 		systemd_status \
@@ -209,12 +210,12 @@ guard_wait_for_disk_() {
 			"${CONF[RESCUE]}" && {
 			log_alert "$1: saved. The next start refuses the disks, which lack it, \
 until: ramraid restore $1"
-			GUARD_RESCUED=yes
+			DETACH_RAM_RESCUED=yes
 			return 0
 		}
 		why='it does not fit, or could not be written'
 	fi
-	if guard_all_there_; then
+	if detach_ram_all_there_; then
 		log_alert "$1: the RAM leg can't be saved to a file ($why). \
 The blocks that md could not write to the disk legs are LOST when this machine goes down"
 	else

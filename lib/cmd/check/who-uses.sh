@@ -1,16 +1,16 @@
 # The check, who uses what lies on the array: services that do not wait for a mount, and
-# hibernation. Called by cmd/check/gate.sh, whose variables it takes.
-# shellcheck shell=bash disable=SC2154 # variables of cmd/check/gate.sh
+# hibernation. Called by cmd/check/dependents.sh, whose variables it takes.
+# shellcheck shell=bash disable=SC2154 # variables of cmd/check/dependents.sh
 
 need cmd/check/findings config/conf core/paths core/quantity core/text observe/facts
 need report/read-share world/disk world/openers world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# check_users_services MOUNT…: of those that the boot does not wait for (nofail). A service that
+# check_who_uses_services MOUNT…: of those that the boot does not wait for (nofail). A service that
 # uses one and does not depend on it starts without it, and may write below the mount point; and it
 # is not stopped with it.
-check_users_services() {
+check_who_uses_services() {
 	local mount unit text requires units=()
 	[[ ${F[array.state]} == active ]] || return 0
 	for mount; do
@@ -21,7 +21,7 @@ for which the boot does not wait (nofail)" 'no right to see what others have ope
 			return
 		}
 		unit=$(systemd_escape --path --suffix=mount -- "$mount")
-		mapfile -t units < <(check_users_below_ "$mount")
+		mapfile -t units < <(check_who_uses_below_ "$mount")
 		text=$(systemd_show Id,Requires,Requisite,BindsTo "${units[@]}") || continue
 		systemd_unquote text
 		while IFS= read -r requires; do
@@ -30,12 +30,12 @@ for which the boot does not wait (nofail)" 'no right to see what others have ope
 $mount, for which the boot does not wait (nofail), and not without it" \
 					'that it uses it and does not depend on it' "systemctl edit \
 ${requires%% *}, and write there: [Unit] RequiresMountsFor=$mount"
-		done < <(check_users_lines_ < <(printf '%s\n' "$text"))
+		done < <(check_who_uses_lines_ < <(printf '%s\n' "$text"))
 	done
 }
 
 # The mounts below it are others.
-check_users_below_() { # MOUNT
+check_who_uses_below_() { # MOUNT
 	local line other lines=() below=()
 	mapfile -t lines <"$PROC/1/mountinfo"
 	for line in "${lines[@]}"; do
@@ -46,9 +46,9 @@ check_users_below_() { # MOUNT
 	openers_services "$1" "${below[@]}" | grep -v '^ramraid' | sort -u
 }
 
-# check_users_lines_ <TEXT: "UNIT DEPENDENCY…" lines of what systemd_show prints of Id and its
+# check_who_uses_lines_ <TEXT: "UNIT DEPENDENCY…" lines of what systemd_show prints of Id and its
 # dependencies.
-check_users_lines_() {
+check_who_uses_lines_() {
 	local line id='' all=''
 	while IFS= read -r line; do
 		case $line in
@@ -63,10 +63,10 @@ check_users_lines_() {
 	[[ -z $id ]] || printf '%s%s\n' "$id" "$all"
 }
 
-# check_users_hibernation: the image of a hibernated machine is looked for before the array has been
-# started; and where the initramfs has started it (ROOT=yes), what is in the image no longer fits
-# the legs.
-check_users_hibernation() {
+# check_who_uses_hibernation: the image of a hibernated machine is looked for before the array has
+# been started; and where the initramfs has started it (ROOT=yes), what is in the image no longer
+# fits the legs.
+check_who_uses_hibernation() {
 	local unit states='' swaps=()
 	for unit in "${WAITING[@]}" "${LIVE[@]}"; do [[ $unit != *.swap ]] || swaps+=("$unit"); done
 	((${#swaps[@]} > 0)) || return 0
@@ -79,10 +79,10 @@ and what was in memory is lost, as in a power cut" \
 		'systemctl mask hibernate.target hybrid-sleep.target suspend-then-hibernate.target; or have swap elsewhere'
 }
 
-# check_users_timeouts "TIMESPAN PATH"…: x-systemd.device-timeout= of fstab is the administrator's
-# word, and goes before the time that the generator gives the device. One that the last rebuild
-# would not have kept ends the mount at the next boot.
-check_users_timeouts() {
+# check_who_uses_timeouts "TIMESPAN PATH"…: x-systemd.device-timeout= of fstab is the
+# administrator's word, and goes before the time that the generator gives the device. One that the
+# last rebuild would not have kept ends the mount at the next boot.
+check_who_uses_timeouts() {
 	local line value path seconds rebuilt=0 text most=0
 	(($# > 0)) || return 0
 	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || return 0
@@ -102,15 +102,15 @@ check_users_timeouts() {
 			findings_problem device-timeout "x-systemd.device-timeout= of $path in \
 /etc/fstab to be longer than a rebuild, for which it waits" \
 				"$value, and the last rebuild took $rebuilt s: \
-the next boot gives up that mount before the array is whole" "$(check_users_untimed_)"
+the next boot gives up that mount before the array is whole" "$(check_who_uses_untimed_)"
 		elif [[ $most == infinity ]] || ((seconds < most)); then
 			findings_note device-timeout "x-systemd.device-timeout= of $path in \
 /etc/fstab to be as long as a start may take" \
 				"$value, and WAIT_TIMEOUT and MEMBER_TIMEOUT together are $most s" \
-				"$(check_users_untimed_)"
+				"$(check_who_uses_untimed_)"
 		fi
 	done
 }
-check_users_untimed_() {
+check_who_uses_untimed_() {
 	printf 'cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT= in %s; then: systemctl daemon-reload\n' "$ETC/$CHECK_ARRAY.conf"
 }

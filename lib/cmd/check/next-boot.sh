@@ -11,7 +11,7 @@ need world/md-state world/ramdisk world/superblock world/systemd
 declare -gA F # the facts: decide/facts.list
 
 # The real root: our line, and nobody else's.
-check_boot_claim() {
+check_next_boot_claim() {
 	local file
 	while IFS= read -r file; do
 		findings_can_read "$file" || {
@@ -21,10 +21,10 @@ check_boot_claim() {
 		}
 	done < <(claim_others)
 	claim_is_made "$CHECK_ARRAY" "${CONF[UUID]}" || findings_problem not-claimed \
-		"\"$(check_boot_claim_line_)\" in $(claim_file "$CHECK_ARRAY"), \
-and no other ARRAY line about the array" "$(check_boot_claim_found_)" 'ramraid claim'
+		"\"$(check_next_boot_claim_line_)\" in $(claim_file "$CHECK_ARRAY"), \
+and no other ARRAY line about the array" "$(check_next_boot_claim_found_)" 'ramraid claim'
 }
-check_boot_claim_line_() {
+check_next_boot_claim_line_() {
 	if [[ ${CONF[ROOT]} == yes ]]; then
 		printf 'ARRAY /dev/md/%s UUID=…' "$CHECK_ARRAY"
 	else
@@ -32,7 +32,7 @@ check_boot_claim_line_() {
 	fi
 }
 
-check_boot_claim_found_() {
+check_next_boot_claim_found_() {
 	local file
 	file=$(claim_file "$CHECK_ARRAY")
 	if [[ ! -e $file ]]; then
@@ -45,7 +45,7 @@ check_boot_claim_found_() {
 }
 
 # Nothing of ours starts it in an initramfs that another program makes: observe/adoptable.
-check_boot_root() {
+check_next_boot_root() {
 	[[ ${CONF[ROOT]} != yes || -n $(initramfs_generator) ]] ||
 		findings_problem root-initramfs \
 			'initramfs-tools or dracut to make the initramfs, since ROOT=yes' \
@@ -54,20 +54,20 @@ check_boot_root() {
 }
 
 # Of each kernel that may be started next.
-check_boot_kernels() {
+check_next_boot_kernels() {
 	local release
 	for release in "${KERNELS[@]}"; do
-		check_boot_initramfs "$release"
-		[[ ${CONF[RAM]} == @(none|/*) ]] || check_boot_modules "$release"
+		check_next_boot_initramfs "$release"
+		[[ ${CONF[RAM]} == @(none|/*) ]] || check_next_boot_modules "$release"
 		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] ||
-			check_boot_flaw "$release"
+			check_next_boot_flaw "$release"
 		[[ ${CONF[RAM]} == none || ${CONF[REBUILD]} == kernel ]] ||
-			check_boot_tried "$release"
+			check_next_boot_tried "$release"
 	done
 }
 
 # An initramfs without mdadm assembles nothing.
-check_boot_initramfs() { # RELEASE
+check_next_boot_initramfs() { # RELEASE
 	local file how
 	if kernels_is_in_boot "$1" && ! initramfs_file "$1" >/dev/null &&
 		how=$(initramfs_command "$1"); then
@@ -78,7 +78,7 @@ check_boot_initramfs() { # RELEASE
 			"$how; if that fails, see: dpkg --audit" "$1"
 		return
 	elif ! initramfs_open "$1"; then
-		check_boot_unseen_initramfs_ "$1"
+		check_next_boot_unseen_initramfs_ "$1"
 		return
 	fi
 	initramfs_has_mdadm || return 0
@@ -87,34 +87,34 @@ check_boot_initramfs() { # RELEASE
 	done < <(initramfs_confs)
 	findings_problem not-claimed-initramfs "the initramfs of Linux $1 to \
 $([[ ${CONF[ROOT]} == yes ]] && echo start the array ||
-		echo leave the array alone) (\"$(check_boot_claim_line_)\" in its mdadm.conf)" \
-		"no such line in $(initramfs_file "$1")" "$(check_boot_initramfs_cure_ "$1")" "$1"
+		echo leave the array alone) (\"$(check_next_boot_claim_line_)\" in its mdadm.conf)" \
+		"no such line in $(initramfs_file "$1")" "$(check_next_boot_initramfs_cure_ "$1")" "$1"
 }
 
-check_boot_unseen_initramfs_() { # RELEASE
+check_next_boot_unseen_initramfs_() { # RELEASE
 	local cure='see INITRAMFS in ramraid-concepts(7)'
 	[[ $INITRAMFS_WHY != 'no right'* ]] || cure="sudo ramraid check $CHECK_ARRAY"
 	findings_note unseen-initramfs "to see whether the initramfs of Linux $1 leaves the array \
 alone" "$INITRAMFS_WHY" "$cure" "$1"
 }
 
-check_boot_initramfs_cure_() { # RELEASE
+check_next_boot_initramfs_cure_() { # RELEASE
 	initramfs_command "$1" ||
 		printf '%s\n' 'make a new one, with the claim: see INITRAMFS in ramraid-concepts(7)'
 }
 
 # What makes the RAM leg. A brd that is built in was there before us, and may hold anything:
 # world/ramdisk.sh does not take it.
-check_boot_modules() { # RELEASE
+check_next_boot_modules() { # RELEASE
 	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: \
 dkms status"
 	[[ ${CONF[RAM]} != zram* ]] || {
-		check_boot_zram_ "$1"
+		check_next_boot_zram_ "$1"
 		return
 	}
 	rapiddisk=$(kernels_module "$1" rapiddisk) brd=$(kernels_module "$1" brd)
 	[[ $rapiddisk == none || ${CONF[RAM]} == brd ]] || return 0
-	[[ ${CONF[RAM]} == brd ]] || check_boot_dkms_ "$1"
+	[[ ${CONF[RAM]} == brd ]] || check_next_boot_dkms_ "$1"
 	case ${CONF[RAM]}:$brd in
 	brd:module) ;;
 	auto:module)
@@ -126,15 +126,15 @@ dkms status"
 		'none, so that there will be no RAM leg; brd would serve' \
 		"$cure; or write RAM=auto" "$1" ;;
 	brd:*) findings_problem no-ram-module "Linux $1 to have the module brd, since RAM=brd" \
-		"$(check_boot_brd_ "$brd"), so that there will be no RAM leg" \
+		"$(check_next_boot_brd_ "$brd"), so that there will be no RAM leg" \
 		'write RAM=auto' "$1" ;;
 	*)
 		findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no \
-rapiddisk, and $(check_boot_brd_ "$brd"): neither will serve" "$cure" "$1"
+rapiddisk, and $(check_next_boot_brd_ "$brd"): neither will serve" "$cure" "$1"
 		;;
 	esac
 }
-check_boot_zram_() { # RELEASE
+check_next_boot_zram_() { # RELEASE
 	[[ $(kernels_module "$1" zram) == none ]] || return 0
 	findings_problem no-ram-module "Linux $1 to have the module zram, since RAM=${CONF[RAM]}" \
 		'none, so that there will be no RAM leg' 'write RAM=auto' "$1"
@@ -142,7 +142,7 @@ check_boot_zram_() { # RELEASE
 
 # Its source is there, so a package that is installed once more changes nothing. Sets the caller's
 # cure.
-check_boot_dkms_() { # RELEASE
+check_next_boot_dkms_() { # RELEASE
 	local DKMS DKMS_LOG found='no module, and no log of an attempt'
 	kernels_dkms "$1" rapiddisk
 	[[ -n $DKMS ]] || return 0
@@ -156,13 +156,13 @@ check_boot_dkms_() { # RELEASE
 	findings_note dkms-failed "DKMS to have built rapiddisk $DKMS for Linux $1" "$found" \
 		"$cure" "$1"
 }
-check_boot_brd_() {
+check_next_boot_brd_() {
 	if [[ $1 == builtin ]]; then
 		echo 'a brd that is built in, which is not taken'
 	else echo 'no brd'; fi
 }
 
-check_boot_flaw() { # RELEASE
+check_next_boot_flaw() { # RELEASE
 	local KERNEL_FLAW
 	kernels_flaw "$1"
 	[[ -z $KERNEL_FLAW ]] ||
@@ -171,7 +171,7 @@ check_boot_flaw() { # RELEASE
 }
 
 # An older kernel may be started again some day: it would not start the array.
-check_boot_superblocks() {
+check_next_boot_superblocks() {
 	local release old=() i
 	for release in "${KERNELS[@]}"; do
 		! kernels_is_before "$release" 6 19 || old+=("$release")
@@ -192,7 +192,7 @@ logical blocks into the superblock of ${F[leg.$i.dev]}, and kernels before 6.19 
 
 # One that nobody has tried is no fault: md itself rebuilds the RAM leg then, from one disk. One on
 # which the self-test has failed is, whatever the list says.
-check_boot_tried() { # RELEASE
+check_next_boot_tried() { # RELEASE
 	local SELFTEST_WORD action='ramraid selftest'
 	local -A SELFTEST=()
 	selftest_record_word "$1"
@@ -212,7 +212,7 @@ the speed of one disk" "nothing, if that is fast enough; else: $action" "$1"
 	fi
 }
 
-check_boot_enabled() {
+check_next_boot_enabled() {
 	local state
 	state=$(systemd_enablement "$CHECK_ARRAY")
 	case $state in
@@ -230,7 +230,7 @@ check_boot_enabled() {
 	esac
 }
 
-check_boot_half_done() {
+check_next_boot_half_done() {
 	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
 	summary_unfinished "$CHECK_ARRAY"
 	states_unfinished
@@ -240,10 +240,10 @@ check_boot_half_done() {
 
 # After a boot nearly all memory is available, but never more than there is. After facts_observe;
 # adds to CHECK_RAM_BYTES (all ramdisks together) and CHECK_RAM_RESERVE (the largest), for
-# check_system_memory_of_all.
-check_boot_memory() {
+# check_machine_memory_of_all.
+check_next_boot_memory() {
 	local bytes total MEMORY_RESERVE MEMORY_RESERVE_BY
-	bytes=$(check_boot_ram_bytes_)
+	bytes=$(check_next_boot_ram_bytes_)
 	[[ -n $bytes ]] || return 0
 	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 	total=$(ramdisk_total)
@@ -259,7 +259,7 @@ $MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(quantity_show_bytes "$MEMORY_R
 }
 
 # How large the ramdisk has to be; nothing when there is to be none, or nobody knows.
-check_boot_ram_bytes_() {
+check_next_boot_ram_bytes_() {
 	local i
 	[[ ${CONF[RAM]} != @(none|/*) ]] || return 0
 	[[ -z ${F[array.md]} ]] || ! md_state_leg_bytes "${F[array.md]}" || return 0

@@ -1,15 +1,15 @@
 # The check, the array as it is now: does it run, is every leg in sync, can the next start take
-# them, and what have they been set to? After static_configured and facts_observe.
+# them, and what have they been set to? After before_look_configured and facts_observe.
 # shellcheck shell=bash
 
 need cmd/check/findings cmd/check/legs config/conf core/paths core/text decide/action decide/health
-need decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness observe/scan
-need observe/static report/advice world/disk world/disk-name world/md world/md-state world/ramdisk
-need world/ramdisk-brd world/ramdisk-note world/smart world/systemd
+need decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness observe/all-disks
+need observe/before-look report/advice world/disk world/md world/md-state world/ramdisk
+need world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-check_array() {
+check_running() {
 	local i
 	CHECK_UNIT=unknown
 	! systemd_is_running || CHECK_UNIT=$(systemd_unit_state "$CHECK_ARRAY") ||
@@ -18,26 +18,26 @@ check_array() {
 		findings_problem rescue-image 'all data on the disk legs' \
 			"what only the RAM leg had, in ${F[rescue.image]}" \
 			"ramraid stop $CHECK_ARRAY; ramraid restore $CHECK_ARRAY"
-	check_array_copies
+	check_running_copies
 	if [[ ${F[array.state]} != active ]]; then
-		check_array_stopped
-		for ((i = 0; i < ${F[members]}; i++)); do check_array_leg_size "$i"; done
+		check_running_stopped
+		for ((i = 0; i < ${F[members]}; i++)); do check_running_leg_size "$i"; done
 		return
 	fi
 	legs_seen_look
-	check_array_twin
-	check_array_legs
-	check_array_ram_leg
-	check_array_slots
-	check_array_bitmap
-	check_array_backlog
-	check_array_witness
-	check_array_unit
+	check_running_twin
+	check_running_legs
+	check_running_ram_leg
+	check_running_slots
+	check_running_bitmap
+	check_running_backlog
+	check_running_witness
+	check_running_unit
 }
 
 # The disks would do if one of them failed last; not if they had all left before, and then the RAM
 # leg failed (action_broken_).
-check_array_broken_() {
+check_running_broken_() {
 	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
 	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync ||
 		todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: \
@@ -48,10 +48,10 @@ ramraid restore $CHECK_ARRAY"
 
 # Not running: what would a start do? It can't be told without the superblocks, which only root can
 # read.
-check_array_stopped() {
+check_running_stopped() {
 	local i expected="/dev/md/$CHECK_ARRAY to run"
 	[[ ${F[array.state]} != broken ]] || {
-		check_array_broken_
+		check_running_broken_
 		return
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -63,7 +63,7 @@ check_array_stopped() {
 			return
 		}
 	done
-	static_times || :
+	before_look_times || :
 	action_choose eventually
 	if [[ $ACTION == refuse ]]; then
 		findings_problem refused "$expected" "that a start is refused: \
@@ -77,12 +77,12 @@ a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
 	fi
 }
 
-# check_array_copies: devices that carry the array's UUID, and are none of its legs. The decision on
-# a start goes by them as well.
-check_array_copies() {
+# check_running_copies: devices that carry the array's UUID, and are none of its legs. The decision
+# on a start goes by them as well.
+check_running_copies() {
 	local clone node
 	findings_is_root || return 0
-	scan_clones
+	all_disks_clones
 	for clone in ${F[clones]}; do
 		node=${clone%%:*}
 		if strangers_has_left "$clone"; then
@@ -94,12 +94,12 @@ check_array_copies() {
 		findings_problem copy 'only its legs to have the UUID of the array' \
 			"/dev/$node (events ${clone##*:})" \
 			"take it out of the machine, or, if nothing on it is needed: \
-mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_array_name_of_ "$node") \
+mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_running_name_of_ "$node") \
 in $ETC/$CHECK_ARRAY.conf"
 	done
 }
 
-check_array_twin() {
+check_running_twin() {
 	[[ -z ${F[array.twin]} ]] ||
 		findings_problem two-arrays 'its legs in one array' \
 			"them in two, ${F[array.md]} and ${F[array.twin]}" \
@@ -108,21 +108,21 @@ check_array_twin() {
 
 # Every disk leg; and the members that no name of the configuration leads to, each of which may be a
 # leg whose name has changed.
-check_array_legs() {
+check_running_legs() {
 	local i strangers
 	text_split strangers "${F[array.strangers]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
-		check_array_leg_state "$i"
+		check_running_leg_state "$i"
 		[[ -n ${F[leg.$i.node]} ]] || continue
-		check_array_leg_size "$i"
+		check_running_leg_size "$i"
 		[[ ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
-		check_array_leg_writemostly "$i"
-		check_array_leg_bad_blocks "$i"
+		check_running_leg_writemostly "$i"
+		check_running_leg_bad_blocks "$i"
 	done
 	for i in "${strangers[@]}"; do
 		findings_problem stranger "no member that the configuration does not name" \
-			"$(check_array_name_of_ "$i")" \
-			"write MEMBER=$(check_array_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, \
+			"$(check_running_name_of_ "$i")" \
+			"write MEMBER=$(check_running_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, \
 or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
 	done
 	if ! health_disk_in_sync; then
@@ -137,10 +137,10 @@ a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
 	fi
 }
 
-check_array_name_of_() { disk_name_stable "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE
+check_running_name_of_() { stable_name_of "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE
 
-# check_array_leg_state I: takes from the caller's strangers the one that is taken for leg I.
-check_array_leg_state() {
+# check_running_leg_state I: takes from the caller's strangers the one that is taken for leg I.
+check_running_leg_state() {
 	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND=no \
 		ADVICE_ACTION LEG
 	health_leg "leg.$1"
@@ -157,14 +157,14 @@ check_array_leg_state() {
 	outside)
 		[[ ${F[leg.$1.sb]} != unreadable ]] || findings_is_root || ADVICE_BLIND=yes
 		advice_lost_leg "$1"
-		findings_problem leg-outside "$dev in the array" "it $(check_array_outside_ "$1")" \
+		findings_problem leg-outside "$dev in the array" "it $(check_running_outside_ "$1")" \
 			"$ADVICE_ACTION"
 		;;
-	*) check_array_leg_gone_ "$1" ;;
+	*) check_running_leg_gone_ "$1" ;;
 	esac
 }
 
-check_array_outside_() { # I
+check_running_outside_() { # I
 	local holders LEG
 	leg_alone "$1"
 	case $LEG in
@@ -177,7 +177,7 @@ check_array_outside_() { # I
 	esac
 }
 
-check_array_leg_gone_() { # I
+check_running_leg_gone_() { # I
 	local dev=${F[leg.$1.dev]} name back='; it is put back by itself'
 	if ((${#strangers[@]} == 0)); then
 		[[ ${CONF[HOTPLUG]} == yes && ${F[array.state]} == active ]] ||
@@ -186,16 +186,16 @@ check_array_leg_gone_() { # I
 			"bring it back$back; if it is broken: ramraid replace $CHECK_ARRAY $dev NEW"
 		return
 	fi
-	name=$(check_array_name_of_ "${strangers[0]}")
+	name=$(check_running_name_of_ "${strangers[0]}")
 	strangers=("${strangers[@]:1}")
 	findings_problem member-name "$dev, which the configuration names" \
 		"no such disk, but a member that it does not name: $name" \
 		"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf"
 }
 
-# check_array_leg_size I: has the device room for what the array keeps on a leg? One that was shrunk
-# still runs, and is refused at the next start.
-check_array_leg_size() {
+# check_running_leg_size I: has the device room for what the array keeps on a leg? One that was
+# shrunk still runs, and is refused at the next start.
+check_running_leg_size() {
 	local node=${F[leg.$1.node]} md=${F[array.md]} sectors need=0 VALUE offset=0
 	[[ -n $node && -r $SYS/class/block/$node/size ]] || return 0
 	read -r sectors <"$SYS/class/block/$node/size"
@@ -213,21 +213,21 @@ bytes" "$((sectors * 512))" \
 			"take a larger disk: ramraid replace $CHECK_ARRAY ${F[leg.$1.dev]} NEW"
 }
 
-check_array_leg_writemostly() { # I
+check_running_leg_writemostly() { # I
 	[[ ${F[leg.$1.writemostly]} != no ]] ||
 		findings_note not-write-mostly "${F[leg.$1.dev]} marked write-mostly" \
 			'that it is not: md also reads from it; the next start marks it' \
 			"ramraid attach $CHECK_ARRAY"
 }
 
-check_array_leg_bad_blocks() { # I
+check_running_leg_bad_blocks() { # I
 	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" ||
 		findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" \
 			'some, with which md takes no new member, so that there will be no RAM leg' \
 			"smartctl -a ${F[leg.$1.dev]}; replace that disk"
 }
 
-check_array_ram_leg() {
+check_running_ram_leg() {
 	local LEG MEMORY_NOTE MEMORY_WHY blocks='' found=none \
 		cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
@@ -243,7 +243,7 @@ or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*)
-		check_array_discards
+		check_running_discards
 		check_legs_blocks_later "$blocks" "$found" "$cure"
 		;;
 	recovering:* | *:activating)
@@ -259,7 +259,7 @@ or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 }
 
 # What it has lost already nobody sees: so it is made anew.
-check_array_discards() {
+check_running_discards() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$CHECK_ARRAY"
 	if [[ $RAM_PROVIDER != brd ]] || ! ramdisk_brd_takes_discards "$RAM_NODE"; then return 0; fi
@@ -269,7 +269,7 @@ check_array_discards() {
 }
 
 # Without a free slot, or one that the RAM leg has, there is no place for it.
-check_array_slots() {
+check_running_slots() {
 	local slots
 	slots=$(md_slots "${F[array.md]}")
 	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) ||
@@ -278,7 +278,7 @@ check_array_slots() {
 --force /dev/${F[array.md]} --raid-devices=$((${F[members]} + 1))"
 }
 
-check_array_bitmap() {
+check_running_bitmap() {
 	local bitmap
 	bitmap=$(md_bitmap "${F[array.md]}")
 	[[ $bitmap == internal ]] ||
@@ -287,7 +287,7 @@ after a crash every block is read again, and the RAM leg is rebuilt from one dis
 			"mdadm --grow --bitmap=internal /dev/${F[array.md]}"
 }
 
-check_array_backlog() {
+check_running_backlog() {
 	local folder=/sys/block/${F[array.md]}/md
 	[[ ${F[array.backlog]} == 0 || ${F[array.backlog]} == "${F[conf.write_behind]}" ]] ||
 		findings_problem write-behind \
@@ -296,12 +296,12 @@ fsync returns before a disk has the data" \
 			"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
 }
 
-check_array_witness() {
+check_running_witness() {
 	local file=$STATE/$CHECK_ARRAY.witness
 	[[ -z ${F[record.why]} ]] ||
 		findings_problem record-elsewhere "what was written down about the array under one \
 name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
-	check_array_witness_copy
+	check_running_witness_copy
 	[[ -z ${F[witness.events]} ]] || return 0
 	if [[ -e $file ]] && ! findings_can_read "$file"; then
 		findings_unseen witness 'to read the record of the last run' \
@@ -313,7 +313,7 @@ name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
 }
 
 # Only where the root file system has snapshots, or the administrator has named a place.
-check_array_witness_copy() {
+check_running_witness_copy() {
 	[[ -z $WITNESS_COPY ]] || return 0
 	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] ||
 		return 0
@@ -323,7 +323,7 @@ check_array_witness_copy() {
 with a folder on another file system"
 }
 
-check_array_unit() {
+check_running_unit() {
 	[[ ${F[conf.ram]} == none && ${F[ram.state]} == none ]] ||
 		[[ $CHECK_UNIT == @(active|activating|reloading|deactivating|unknown) ]] ||
 		findings_problem unit-inactive \
@@ -332,7 +332,7 @@ so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
 }
 
 # The disks below the legs, each asked once.
-check_array_smart() {
+check_running_smart() {
 	local i disk asked=' ' SMART
 	smart_is_there || return 0
 	findings_is_root || {

@@ -7,29 +7,29 @@ need act/array-lock act/notify act/rescue cmd/check/findings config/conf config/
 need core/paths core/quantity core/trust notes/adopted notes/claim notes/hardware
 need notes/selftest-record observe/ramdisk-makers world/disk world/ramdisk
 
-# check_system ALL: about the system; the first question concerns each array, the others only those
+# check_machine ALL: about the system; the first question concerns each array, the others only those
 # who ask about all.
-check_system() {
+check_machine() {
 	local CHECK_ARRAY=''
-	check_system_defaults
+	check_machine_defaults
 	[[ -n $1 ]] || return 0
-	check_system_claims_left
-	check_system_selftest_left
-	check_system_half_done_unconfigured
-	check_system_memory_of_all
-	check_system_boot_folder
-	((${#ARGS[@]} == 0)) || check_system_makers
-	check_system_mail
+	check_machine_claims_left
+	check_machine_selftest_left
+	check_machine_half_done_unconfigured
+	check_machine_memory_of_all
+	check_machine_boot_folder
+	((${#ARGS[@]} == 0)) || check_machine_makers
+	check_machine_mail
 }
 
-check_system_defaults() {
+check_machine_defaults() {
 	conf_defaults || findings_configuration
-	check_system_dropins ramraid
+	check_machine_dropins ramraid
 }
 
-# check_system_dropins NAME: what was meant to be one, and is not in force. The defaults' are those
+# check_machine_dropins NAME: what was meant to be one, and is not in force. The defaults' are those
 # of ramraid.
-check_system_dropins() {
+check_machine_dropins() {
 	local file
 	local -a CONF_UNREAD_MEANT CONF_UNREAD_KEPT
 	conf_faults_unread "$1"
@@ -42,7 +42,7 @@ else: mv $file $file.disabled"
 }
 
 # Claimed and not configured: nobody starts it.
-check_system_claims_left() {
+check_machine_claims_left() {
 	local file name
 	for file in "$CLAIMS"/ramraid-*.conf; do
 		name=${file##*/ramraid-} name=${name%.conf}
@@ -55,7 +55,7 @@ since nobody would start it" "$file" 'ramraid claim'
 }
 
 # What a self-test that was killed has left behind takes memory; the next one removes it.
-check_system_selftest_left() {
+check_machine_selftest_left() {
 	local SELFTEST_LEFT
 	selftest_record_left
 	[[ -n $SELFTEST_LEFT ]] || SELFTEST_LEFT=$(claim_file "$SELFTEST_NAME")
@@ -67,7 +67,7 @@ check_system_selftest_left() {
 # An adoption has noted what it found before it wrote a configuration, and a release deletes its
 # notes after it. Where somebody has deleted the configuration of one that had ended, "release" goes
 # by what the array was started with, and after a boot by nothing.
-check_system_half_done_unconfigured() {
+check_machine_half_done_unconfigured() {
 	local file name back RELEASING
 	for file in "$STATE"/*.releasing "$STATE"/*.adopted; do
 		name=${file##*/} name=${name%.*}
@@ -88,8 +88,8 @@ check_system_half_done_unconfigured() {
 	done
 }
 
-# Each fits, but not all of them together. After check_boot_memory of each array.
-check_system_memory_of_all() {
+# Each fits, but not all of them together. After check_next_boot_memory of each array.
+check_machine_memory_of_all() {
 	local total
 	[[ -z $CHECK_RAM_SAID ]] && ((CHECK_RAM_BYTES > 0)) || return 0
 	total=$(ramdisk_total)
@@ -101,15 +101,15 @@ check_system_memory_of_all() {
 		'lower RAM_RESERVE, or write RAM=none for one of them'
 }
 
-check_system_boot_folder() {
+check_machine_boot_folder() {
 	[[ ! -e $BOOT ]] || findings_can_read "$BOOT" ||
 		findings_unseen kernels 'to see which kernels are installed' \
 			"no right to read $BOOT"
 }
 
-# check_system_notify: is the program there that is to be run? Sets CHECK_UNTOLD=yes for an array
+# check_machine_notify: is the program there that is to be run? Sets CHECK_UNTOLD=yes for an array
 # that has none. After conf_load.
-check_system_notify() {
+check_machine_notify() {
 	local program=${CONF[NOTIFY]} why
 	if [[ $program == none ]]; then
 		CHECK_UNTOLD=yes
@@ -130,9 +130,9 @@ user has mounted it, name that disk in /etc/fstab), or mend NOTIFY= in $ETC/$CHE
 	fi
 }
 
-# check_system_rescue: would the image of the RAM leg be root's alone, and as secret as the legs
+# check_machine_rescue: would the image of the RAM leg be root's alone, and as secret as the legs
 # are? After facts_observe.
-check_system_rescue() {
+check_machine_rescue() {
 	local i why source NODE folder=${CONF[RESCUE]}
 	[[ ${F[conf.ram]} != none && $folder != none ]] || return 0
 	why=$(trust_why_not "$folder/$CHECK_ARRAY")
@@ -154,10 +154,10 @@ in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY
 	done
 }
 
-# check_system_removable: what RESCUE, NOTIFY and WITNESS_COPY name counts as root's, by what the
+# check_machine_removable: what RESCUE, NOTIFY and WITNESS_COPY name counts as root's, by what the
 # disk says, and a name in fstab may be that of another disk tomorrow. Not where the root file
 # system is on the same disk. After conf_load.
-check_system_removable() {
+check_machine_removable() {
 	local key path root='' NODE HARDWARE
 	! disk_below / || {
 		hardware_of "$NODE"
@@ -179,7 +179,7 @@ name is believed as root is" \
 # mdadm tells of a failed disk by a program or by mail, if its configuration names one
 # (mdadm.conf(5)) and there is something to send mail with. Keywords may be cut down to three
 # letters, in any case (match_keyword() in mdadm's config.c).
-check_system_mail() {
+check_machine_mail() {
 	local file NOTIFY_ADDRESS
 	((${#ARGS[@]} > 0)) && [[ -n ${CHECK_UNTOLD-} ]] || return 0
 	while IFS= read -r file; do
@@ -205,7 +205,7 @@ that has it, such as exim4, postfix or msmtp-mta; or write NOTIFY=PROGRAM in $ET
 	fi
 }
 
-check_system_makers() {
+check_machine_makers() {
 	local i
 	ramdisk_makers_find
 	for ((i = 0; i < ${#RAMDISK_MAKERS[@]}; i++)); do

@@ -4,7 +4,7 @@
 need core/log core/paths world/disk
 
 # Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
-disk_name_is_stable() {
+stable_name_is() {
 	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) &&
 		$1 != */@(.|..) ]]
 }
@@ -13,21 +13,21 @@ disk_name_is_stable() {
 # regions are numbered in the order of their addresses, which the firmware or memmap= fixes. udev
 # names one by its UUID, which only one with labels has; by path all that memmap= makes have the
 # same name.
-disk_name_is_fast() {
-	disk_name_is_stable "$1" || [[ $1 == /dev/pmem+([0-9])?(.+([0-9]))?(s) ]]
+stable_name_is_fast() {
+	stable_name_is "$1" || [[ $1 == /dev/pmem+([0-9])?(.+([0-9]))?(s) ]]
 }
 
-# disk_name_stable PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when
+# stable_name_of PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when
 # it has none. Among several the one that is least likely to move: world-wide names, which stay the
 # same behind another controller, then a partition's UUID, then model and serial number, then the
 # slot; and none that another device claims as well.
-disk_name_stable() {
+stable_name_of() {
 	local node link pattern OTHERS \
 		patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\*
 			'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*'
 			disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,md-uuid}-\* disk/by-id/\* mapper/\*
 			disk/by-path/\*)
-	disk_name_is_stable "$1" && {
+	stable_name_is "$1" && {
 		printf '%s\n' "$1"
 		return
 	}
@@ -39,7 +39,7 @@ disk_name_stable() {
 		for link in "$DEV"/$pattern; do
 			[[ -L $link && $link != */by-id/lvm-pv-* ]] || continue
 			[[ $link -ef $DEV/$node ]] || continue
-			disk_name_claimants_ "${link#"$ROOT"}" "$node"
+			stable_name_claimants_ "${link#"$ROOT"}" "$node"
 			[[ -z $OTHERS ]] || continue
 			printf '%s\n' "${link#"$ROOT"}"
 			return
@@ -48,27 +48,27 @@ disk_name_stable() {
 	return 1
 }
 
-# disk_name_fast PATH: the name for RAM= of a device. Of persistent memory the one by its UUID, else
-# its own: see disk_name_is_fast.
-disk_name_fast() {
+# stable_name_fast PATH: the name for RAM= of a device. Of persistent memory the one by its UUID,
+# else its own: see stable_name_is_fast.
+stable_name_fast() {
 	local node link
 	node=$(disk_node "$1") || return 1
-	if disk_name_is_stable "$1" || [[ $node != pmem* ]]; then
-		disk_name_stable "$1"
+	if stable_name_is "$1" || [[ $node != pmem* ]]; then
+		stable_name_of "$1"
 		return
 	fi
 	for link in "$DEV"/disk/by-id/pmem-*; do
 		[[ ! $link -ef $DEV/$node ]] || node=${link#"$DEV/"}
 	done
-	disk_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
+	stable_name_is_fast "/dev/$node" && printf '/dev/%s\n' "$node"
 }
 
-# disk_name_claimants_ PATH NODE: sets OTHERS to the other devices that claim the name PATH of NODE,
-# "sdb sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of several udev
-# gives a name to one, another one after the next boot. /run/udev/links has a folder of that name
-# ("/" as \x2f, up to systemd 249 the first one as well), with a file for each device that claims it
-# ("b8:16").
-disk_name_claimants_() {
+# stable_name_claimants_ PATH NODE: sets OTHERS to the other devices that claim the name PATH of
+# NODE, "sdb sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of
+# several udev gives a name to one, another one after the next boot. /run/udev/links has a folder of
+# that name ("/" as \x2f, up to systemd 249 the first one as well), with a file for each device that
+# claims it ("b8:16").
+stable_name_claimants_() {
 	local name=${1#/dev/} entry other
 	OTHERS=''
 	name=${name//\\/\\x5c} name=${name//\//\\x2f}
@@ -81,14 +81,14 @@ disk_name_claimants_() {
 	done
 }
 
-# disk_name_tell_shared PATH: says which names of a device are claimed by others too, and so were
+# stable_name_tell_shared PATH: says which names of a device are claimed by others too, and so were
 # not taken. Returns 1 when PATH itself is such a name.
-disk_name_tell_shared() {
+stable_name_tell_shared() {
 	local node link OTHERS
 	node=$(disk_node "$1") || return 0
 	for link in "$DEV"/disk/by-id/*; do
 		[[ -L $link && $link -ef $DEV/$node ]] || continue
-		disk_name_claimants_ "${link#"$ROOT"}" "$node"
+		stable_name_claimants_ "${link#"$ROOT"}" "$node"
 		[[ -n $OTHERS ]] || continue
 		if [[ ${link#"$ROOT"} == "$1" ]]; then
 			log_error "$1: is claimed by more than one device (/dev/$node, \
