@@ -2,7 +2,7 @@
 # config/conf-keys.sh's; what is wrong is said by config/conf-faults.sh.
 # shellcheck shell=bash
 
-need config/conf-keys core/log core/paths core/suggest world/disk world/stable-name
+need config/conf-keys core/log core/paths core/text world/disk world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -49,7 +49,7 @@ conf_names() {
 conf_no_array() {
 	local CONF_NAMES SUGGESTION
 	conf_find_names
-	suggest "$1" "${CONF_NAMES[@]}"
+	text_suggest "$1" "${CONF_NAMES[@]}"
 	printf 'there is no array "%s": %s does not exist; configured: %s%s\n' "$1" "$ETC/$1.conf" \
 		"${CONF_NAMES[*]:-none}" "${SUGGESTION:+; did you mean \"$SUGGESTION\"?}"
 }

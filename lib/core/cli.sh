@@ -151,12 +151,12 @@ cli_find_verb() {
 # cli_unknown_verb VERB: prints the complaint about it.
 cli_unknown_verb() {
 	local SUGGESTION file verbs=()
-	need core/suggest
+	need core/text
 	for file in "$lib"/cmd/*.sh; do
 		file=${file##*/}
 		verbs+=("${file%.sh}")
 	done
-	suggest "$1" "${verbs[@]}"
+	text_suggest "$1" "${verbs[@]}"
 	printf 'unknown verb "%s"; %s"ramraid --help" lists them\n' "$1" \
 		"${SUGGESTION:+did you mean \"$SUGGESTION\"? }"
 }

@@ -77,9 +77,9 @@ facts_leg_blank() { # I NODE
 	local leg=leg.$1
 	F[$leg.node]=$2 F[$leg.in]='' F[$leg.holder]='' F[$leg.state]='' F[$leg.slot]='' \
 		F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' \
-		F[$leg.view]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
+		F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
 	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' \
-		F[$leg.time]=0 F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
+		F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
 
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").
@@ -296,8 +296,8 @@ readonly FACTS_BLANK='
 	change.left change.used change.block
 '
 readonly FACTS_BLANK_LEG='
-	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles view
-	raid_disks level events=0 time=0 recovery dirty size data_offset=0 data_size=0 sectors
+	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles
+	raid_disks level events=0 recovery dirty size data_offset=0 data_size=0 sectors
 	member_uuid joined left_with noted elsewhere moved alien removed returns stat errors kind
 	why block badblocks dropin force is_ram leaving
 '

@@ -232,10 +232,10 @@ parses() { # FLAGS ARG…
 	libraries
 	for word in stauts:status relase:release destory:destroy stpo:stop STATUS:status xyz: s: \
 		'':'' "$(printf '%0100d' 0):" adpot:adopt; do
-		suggest "${word%%:*}" status stop start release adopt destroy
+		text_suggest "${word%%:*}" status stop start release adopt destroy
 		[[ $SUGGESTION == "${word#*:}" ]] || fail "$word: $SUGGESTION"
 	done
-	suggest 'a[$(touch X)]' 'b[$(touch X)]'
+	text_suggest 'a[$(touch X)]' 'b[$(touch X)]'
 	[[ ! -e X ]]
 	: >"$R/etc/ramraid/data.conf"
 	: >"$R/etc/ramraid/home.conf"
