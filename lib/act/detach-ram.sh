@@ -2,8 +2,8 @@
 # a disk leg holds all data.
 # shellcheck shell=bash
 
-need act/blocks act/copy act/loop act/rescue act/transitions act/witness-update config/conf core/act
-need core/clock core/log core/quantity decide/action decide/health decide/ram-device
+need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf
+need core/act core/clock core/log core/quantity decide/action decide/health decide/ram-device
 need observe/before-look observe/facts world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -22,7 +22,7 @@ readonly DETACH_RAM_TRIES=2 # how often a disk that md gives up again is put bac
 detach_ram() {
 	local stuck=''
 	DETACH_RAM_RESCUED=''
-	[[ -n $DRY_RUN ]] || blocks_tidy "$1"
+	[[ -n $DRY_RUN ]] || block_size_tidy "$1"
 	[[ -n $DRY_RUN ]] || copy_stop "$1" || stuck=$COPY_WHY
 	facts_observe
 	detach_ram_flush_write_behind_ "$1" || return

@@ -2,18 +2,18 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/blocks act/ram-leg act/witness-update core/log core/paths decide/health notes/legs-seen
+need act/block-size act/ram-leg act/witness-update core/log core/paths decide/health notes/legs-seen
 need world/disk world/md world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
 disk_legs_assemble() { # NODE…
-	local BITS=() BLOCKS_WHY
+	local BITS=() BLOCK_SIZE_WHY
 	disk_legs_keep_bits_ "$@"
 	disk_legs_assemble_ "$@" || return
 	disk_legs_set_bits_ "$1"
-	blocks_check "${F[name]}" "$@" || {
-		LOOP_ERROR=$BLOCKS_WHY
+	block_size_check "${F[name]}" "$@" || {
+		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
 	}
 	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
@@ -23,22 +23,22 @@ disk_legs_assemble() { # NODE…
 
 # With the spare for larger blocks, if it has to have them; never without that.
 disk_legs_assemble_() { # NODE…
-	local BLOCKS_SPARE
-	blocks_begin "${F[name]}" "$@" || {
-		LOOP_ERROR=$BLOCKS_WHY
+	local BLOCK_SIZE_SPARE
+	block_size_begin "${F[name]}" "$@" || {
+		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
 	}
-	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCKS_SPARE:+"$BLOCKS_SPARE"} || {
+	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || {
 		LOOP_ERROR='mdadm refused; its words stand above'
-		[[ -z $BLOCKS_SPARE ]] || {
-			blocks_refuse "${F[name]}" 'mdadm did not start it with the spare that \
+		[[ -z $BLOCK_SIZE_SPARE ]] || {
+			block_size_refuse "${F[name]}" 'mdadm did not start it with the spare that \
 gives them; its words stand above'
-			LOOP_ERROR=$BLOCKS_WHY
+			LOOP_ERROR=$BLOCK_SIZE_WHY
 		}
-		blocks_end "${F[name]}"
+		block_size_end "${F[name]}"
 		return 1
 	}
-	blocks_end "${F[name]}"
+	block_size_end "${F[name]}"
 }
 
 # disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being

@@ -2,7 +2,7 @@
 # crash at any step enters the loop again.
 # shellcheck shell=bash
 
-need act/blocks act/copy act/disk-legs act/hotplug act/ram-leg act/rescue act/transitions
+need act/block-size act/copy act/disk-legs act/hotplug act/ram-leg act/rescue act/transitions
 need act/whole-since act/witness-update config/conf config/conf-need core/clock core/log core/paths
 need core/quantity decide/action decide/health notes/contents notes/legs-seen notes/memory-floor
 need notes/old-name observe/all-disks observe/before-look observe/facts world/md world/md-check
@@ -77,7 +77,7 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
 		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
-	blocks_tidy "$1"
+	block_size_tidy "$1"
 	# What was tried is this build of md, which is known when it is loaded.
 	[[ ! -e $STATE/selftest ]] || md_modules mirror || :
 	before_look_configured "$1"

@@ -34,7 +34,7 @@ witness_update_foreign_start() {
 	}
 	[[ ${F[array.state]} == active &&
 		-n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
-	! outside_is_watched "${F[array.md]}" || return 0
+	! legs_seen_is_watched "${F[array.md]}" || return 0
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good: whoever started the disks without it, did so without
 		# what it had.

@@ -4,7 +4,7 @@
 need config/conf-need core/cli core/json core/log core/paths core/trust observe/before-look
 need report/bench
 # Others need these later, when an upgrade of the package may have taken them away.
-need config/conf-faults observe/outside
+need config/conf-faults notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
 

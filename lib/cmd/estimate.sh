@@ -5,7 +5,7 @@ need config/conf config/conf-need core/bounded core/cli core/json core/log core/
 need notes/memory-floor observe/before-look report/estimate world/disk world/kernels world/ramdisk
 need world/ramdisk-note world/ramdisk-zram world/sample
 # Others need these later, when an upgrade of the package may have taken them away.
-need config/conf-faults core/act observe/outside
+need config/conf-faults core/act notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
 declare -gA ESTIMATE ESTIMATE_SUM ESTIMATE_SQUARES

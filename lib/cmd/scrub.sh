@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths observe/before-look observe/outside report/progress-line world/md world/md-check
+need core/paths notes/legs-seen observe/before-look observe/outside report/progress-line world/md
+need world/md-check
 
 declare -gA F # the facts: decide/facts.list
 

@@ -4,7 +4,7 @@
 need config/conf-need core/cli core/clock core/log core/quantity decide/health observe/before-look
 need observe/facts report/progress-line world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
-need config/conf-faults observe/outside
+need config/conf-faults notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
 

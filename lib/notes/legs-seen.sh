@@ -98,11 +98,20 @@ legs_seen_watch() {
 	fi
 }
 
+# legs_seen_is_watched MD: has a start of ours judged this run of the array (legs_seen_watch)?
+legs_seen_is_watched() {
+	local watched='' MD_RUN
+	md_state_run "$1"
+	{
+		read -r watched <"$RUN/${F[name]}.watched"
+	} 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
+}
+
 # legs_seen_note_in_sync EVENTS UUID…: these disk legs are in sync in this run of the array, and
 # no other. Whatever becomes of them while it runs, they were part of it; $RUN/NAME.joined names
 # them, and those that have left, with the array's event count when that was seen, of which an
 # honest leg carries no more, and the disk legs that were in sync then, all of which it calls active
-# (outside_joined).
+# (legs_seen_joined).
 legs_seen_note_in_sync() {
 	local MD_RUN known=() i uuid before written events=$1
 	shift
@@ -126,6 +135,28 @@ legs_seen_note_in_sync() {
 		mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
 		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; \
 a disk that leaves may not be put back by itself"
+}
+
+# legs_seen_joined I: was the leg, which is outside, in sync at some time in this very run of the
+# array, and has it been written since it left? A leg that leaves carries no more events than the
+# array has when that is noticed; no clock is asked. (A number alone, which 0.1.0 noted, is a time:
+# it says nothing.)
+legs_seen_joined() {
+	local MD_RUN leg=leg.$1 known=() line left
+	F[$leg.joined]='' F[$leg.noted]='' F[$leg.elsewhere]='' F[$leg.left_with]=''
+	md_state_run "${F[array.md]:-none}"
+	[[ -n $MD_RUN && -n ${F[$leg.device_uuid]} && -e $RUN/${F[name]}.joined ]] || return 0
+	mapfile -t known <"$RUN/${F[name]}.joined"
+	[[ ${known[0]-} == "$MD_RUN" ]] || return 0
+	for line in "${known[@]:1}"; do
+		[[ ${line%% *} == "${F[$leg.device_uuid]}" ]] || continue
+		F[$leg.joined]=yes
+		[[ $line == *' events='* ]] || continue
+		F[$leg.noted]=yes F[$leg.left_with]=${line#*" with="}
+		left=${line#*" events="} left=${left%% *}
+		text_number_or left 0 # damaged: nothing that it carries is honest
+		((F[$leg.events] <= left)) || F[$leg.elsewhere]=yes
+	done
 }
 
 # legs_seen_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so

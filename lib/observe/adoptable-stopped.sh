@@ -3,9 +3,9 @@
 # ADOPT_SB; ADOPT_MD is the inactive array, or nothing. Nothing is changed here.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths notes/hardware notes/memory-floor observe/adoptable
-need observe/adoptable-zram observe/all-disks observe/facts observe/outside world/disk
-need world/md-state world/ramdisk world/ramdisk-note world/stable-name world/superblock
+need config/conf core/log core/paths notes/hardware notes/legs-seen notes/memory-floor
+need observe/adoptable observe/adoptable-zram observe/all-disks observe/facts observe/outside
+need world/disk world/md-state world/ramdisk world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -126,7 +126,7 @@ adoptable_stopped_decide_() {
 			[[ -n ${F[leg.$i.node]} ]] || continue
 			F[leg.$i.in]=''
 			outside_leg_superblock "$i"
-			outside_joined "$i"
+			legs_seen_joined "$i"
 			hardware_judge "$i"
 		done
 	fi

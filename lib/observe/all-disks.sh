@@ -3,8 +3,8 @@
 # start, or when it has been refused.
 # shellcheck shell=bash
 
-need core/log core/paths core/text decide/action notes/hardware observe/facts observe/outside
-need world/disk world/ramdisk-note world/stable-name world/superblock
+need core/log core/paths core/text decide/action notes/hardware notes/legs-seen observe/facts
+need observe/outside world/disk world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -89,7 +89,7 @@ all_disks_running() {
 	local node clone uuid NODES
 	[[ -z ${F[array.copy_known]} ]] || return 0
 	F[array.copy]='' F[array.copy_known]=yes
-	! outside_is_watched "${F[array.md]}" || return 0
+	! legs_seen_is_watched "${F[array.md]}" || return 0
 	all_disks_clones
 	[[ -n ${F[clones]} ]] || return 0
 	facts_in_sync

@@ -62,9 +62,9 @@ facts_look_() {
 	facts_array_
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.in]} && -n ${F[leg.$i.node]} ]] || continue
-		need observe/outside notes/hardware
+		need notes/hardware notes/legs-seen observe/outside
 		outside_leg_superblock "$i"
-		outside_joined "$i"
+		legs_seen_joined "$i"
 		hardware_judge "$i"
 		unset -v "FACTS_NUMBER[$md ${F[leg.$i.node]}]"
 		[[ ${F[leg.$i.sb]} != ok ]] || outside=yes

@@ -4,8 +4,8 @@
 # (decide/facts.list).
 # shellcheck shell=bash
 
-need core/paths core/text notes/copy-state notes/hardware observe/facts world/disk world/md-state
-need world/ramdisk-note world/superblock
+need core/paths core/text notes/copy-state notes/hardware notes/legs-seen observe/facts world/disk
+need world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -29,14 +29,14 @@ outside_find_array() {
 	for md_ in "${found[@]}"; do
 		if outside_holds_ram_ "$md_"; then
 			ours=("$md_" "${ours[@]}")
-		elif outside_is_watched "$md_" || ! outside_has_members_ "$md_"; then
+		elif legs_seen_is_watched "$md_" || ! outside_has_members_ "$md_"; then
 			ours+=("$md_")
 		else
 			F[array.foreign]+="${F[array.foreign]:+ }$md_=$MEMBERS_"
 		fi
 	done
 	md=${ours[0]-} F[array.twin]=${ours[1]-}
-	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] || outside_is_watched "$md" ||
+	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] || legs_seen_is_watched "$md" ||
 		F[array.twin]=${F[array.foreign]%%=*}
 }
 
@@ -75,15 +75,6 @@ outside_has_members_() {
 	[[ -n $MEMBERS_ ]]
 }
 
-# outside_is_watched MD: has a start of ours judged this run of the array (legs_seen_watch)?
-outside_is_watched() {
-	local watched='' MD_RUN
-	md_state_run "$1"
-	{
-		read -r watched <"$RUN/${F[name]}.watched"
-	} 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
-}
-
 outside_leg_superblock() { # I
 	local i=$1 key value
 	F[leg.$i.silent]=''
@@ -91,28 +82,6 @@ outside_leg_superblock() { # I
 		F[leg.$i.$key]=$value
 	done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
-}
-
-# outside_joined I: was the leg, which is outside, in sync at some time in this very run of the
-# array, and has it been written since it left? A leg that leaves carries no more events than the
-# array has when that is noticed; no clock is asked. (A number alone, which 0.1.0 noted, is a time:
-# it says nothing.)
-outside_joined() {
-	local MD_RUN leg=leg.$1 known=() line left
-	F[$leg.joined]='' F[$leg.noted]='' F[$leg.elsewhere]='' F[$leg.left_with]=''
-	md_state_run "${F[array.md]:-none}"
-	[[ -n $MD_RUN && -n ${F[$leg.device_uuid]} && -e $RUN/${F[name]}.joined ]] || return 0
-	mapfile -t known <"$RUN/${F[name]}.joined"
-	[[ ${known[0]-} == "$MD_RUN" ]] || return 0
-	for line in "${known[@]:1}"; do
-		[[ ${line%% *} == "${F[$leg.device_uuid]}" ]] || continue
-		F[$leg.joined]=yes
-		[[ $line == *' events='* ]] || continue
-		F[$leg.noted]=yes F[$leg.left_with]=${line#*" with="}
-		left=${line#*" events="} left=${left%% *}
-		text_number_or left 0 # damaged: nothing that it carries is honest
-		((F[$leg.events] <= left)) || F[$leg.elsewhere]=yes
-	done
 }
 
 # outside_numbers: the device numbers of the members in sync, which what a leg outside says of them

@@ -136,9 +136,9 @@ ramdisk_zram_tidy() {
 	ramdisk_zram_drop "$node" || :
 }
 
-# ramdisk_zram_spare NAME BYTES: a device that does not become the RAM leg (act/blocks.sh), noted of
-# its own, that takes no memory but for its table, whoever writes to it; if there is room for that.
-# Sets RAMDISK_ZRAM_SPARE to its node; RAMDISK_ZRAM_WHY when there is no room.
+# ramdisk_zram_spare NAME BYTES: a device that does not become the RAM leg (act/block-size.sh),
+# noted of its own, that takes no memory but for its table, whoever writes to it; if there is room
+# for that. Sets RAMDISK_ZRAM_SPARE to its node; RAMDISK_ZRAM_WHY when there is no room.
 ramdisk_zram_spare() {
 	local sequence='' table RAM_AVAILABLE
 	RAMDISK_ZRAM_WHY=''

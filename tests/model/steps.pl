@@ -48,8 +48,8 @@ sub write_witness {
 	$s->[$FORGOT] &= ~$given;
 }
 
-# legs_seen_note_in_sync: who has left the run is noted, with the array's count; outside_joined sees
-# who has more.
+# legs_seen_note_in_sync: who has left the run is noted, with the array's count; legs_seen_joined
+# sees who has more.
 sub note_who_left {
 	my $s = shift;
 	for my $i ( legs_in( $s->[$JOIN] & $s->[$UNNOTED] & ~$s->[$INS] ) ) {

@@ -172,7 +172,7 @@ not_writable() {
 @test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
 	joined() { # WANTED UUID EVENTS
 		F[leg.0.device_uuid]=$2 F[leg.0.events]=$3
-		outside_joined 0
+		legs_seen_joined 0
 		[[ "${F[leg.0.joined]}:${F[leg.0.elsewhere]}" == "$1" ]] ||
 			fail "$2 $3: ${F[leg.0.joined]}:${F[leg.0.elsewhere]}; \
 $(cat "$R"/run/ramraid/*)"

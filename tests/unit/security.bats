@@ -35,7 +35,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	echo 7 >"$R/sys/block/md127/diskseq"
 	printf '%s\n' 'md127 7' "aa-bb events=$EVIL with=" >"$RUN/data.joined"
 	F[leg.0.events]=5
-	outside_joined 0
+	legs_seen_joined 0
 	did_not_run joined
 	[[ ${F[leg.0.joined]} == yes && ${F[leg.0.elsewhere]} == yes ]]
 }

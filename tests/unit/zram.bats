@@ -372,7 +372,7 @@ disks() {
 	mkdir -p "$R/sys/module/md_mod/parameters" "$R/proc/sys/kernel/random"
 	echo 0 >"$R/sys/module/md_mod/parameters/start_ro"
 	echo 01234567-89ab-4cde-8f01-23456789abcd >"$R/proc/sys/kernel/random/uuid"
-	BLOCKS_DIRECT='' GIVING_UP='' REFUSES=''
+	BLOCK_SIZE_DIRECT='' GIVING_UP='' REFUSES=''
 	md_modules() { :; }
 	md_wait_link() { :; }
 	md_free_name() { :; }
@@ -421,8 +421,8 @@ $AWAY" ]] || fail "$(calls)"
 @test "its superblock is that of a spare of this array, with a number that nobody has, and as large as a leg" {
 	local SIZE
 	disks
-	blocks_begin data sda sdb 2>/dev/null
-	[[ $BLOCKS_SPARE == zram1 && $(<"$R/run/ramraid/data.block") == 'zram1 7' ]]
+	block_size_begin data sda sdb 2>/dev/null
+	[[ $BLOCK_SIZE_SPARE == zram1 && $(<"$R/run/ramraid/data.block") == 'zram1 7' ]]
 	superblock_facts "$R/dev/zram1" >"$BATS_TEST_TMPDIR/spare"
 	superblock_facts "$R/dev/sda" >"$BATS_TEST_TMPDIR/disk"
 	grep -qx role=spare "$BATS_TEST_TMPDIR/spare"
@@ -513,7 +513,7 @@ refuses() {
 		fi
 	}
 	clock_until() { shift 2 && "$@"; }
-	blocks_tidy data 2>/dev/null
+	block_size_tidy data 2>/dev/null
 	[[ $(calls) == 'busy
 mdadm --manage /dev/md127 --fail /dev/zram1'*'hot_remove 1' && ! \
 		-e $R/run/ramraid/data.block ]] ||
@@ -521,7 +521,7 @@ mdadm --manage /dev/md127 --fail /dev/zram1'*'hot_remove 1' && ! \
 	rm "$BATS_TEST_TMPDIR/calls"
 	device 1 8
 	echo 'zram1 7' >"$R/run/ramraid/data.block"
-	blocks_tidy data
+	block_size_tidy data
 	[[ -z $(calls) && -e $R/sys/block/zram1 && ! -e $R/run/ramraid/data.block ]]
 }
 

@@ -289,7 +289,7 @@ sub acknowledge {
 	promote($arr) if $W{on};
 }
 
-# The monitor's work, as cmd/witness.sh does it.
+# The monitor's work, as cmd/internal/witness.sh does it.
 sub monitor {
 	return unless $W{on} && $W{array};
 	publish();
