@@ -254,6 +254,10 @@ action_fill_() {
 	[[ ${F[conf.rebuild]} != kernel ]] || why='REBUILD=kernel'
 	# A start on such a kernel must be able to end the rebuild when its time is up.
 	[[ -z ${F[kernel.flaw]} ]] || why=${F[kernel.flaw]}
+	# Writes that it has under way may be in no disk yet, and md does not wait for them when the
+	# copy asks it to (mddev_suspend() in linux drivers/md/md.c), but before a recovery of its own
+	# (raise_barrier() in raid1.c).
+	((${F[array.behind]} == 0)) || why='write-behind has been on since the array was started'
 	((${F[array.backlog]} == 0)) || why='write-behind is on'
 	for action in copy-ram readd-ram; do ! action_barred "$action" || why=$BARRED; done
 	[[ ${F[copy.state]} != failed ]] || why=${F[copy.why]}

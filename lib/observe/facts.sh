@@ -124,7 +124,7 @@ facts_array_() {
 	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE \
 		SLOTS LEGS DEVICE_TAKEN
 	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 \
-		F[array.pending]=no F[array.block]='' F[disks.lack]=''
+		F[array.behind]=0 F[array.pending]=no F[array.block]='' F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
 	F[ram.data]='' F[ram.taken]='' F[ram.limit]='' F[ram.full]=''
@@ -145,6 +145,8 @@ facts_array_() {
 		F[array.slots]=$SLOTS
 		md_state_read "$md" bitmap/backlog
 		F[array.backlog]=${VALUE:-0}
+		md_state_read "$md" bitmap/max_backlog_used
+		F[array.behind]=${VALUE:-0}
 		! md_state_is_pending "$md" || F[array.pending]=yes
 		{
 			read -r 'F[array.block]' <"$SYS/block/$md/queue/logical_block_size"
@@ -289,7 +291,7 @@ readonly FACTS_BLANK='
 	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up
 	witness.generation witness.counts array.md array.state array.level=raid1 array.sync=idle array.done
 	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
-	array.backlog=0 array.twin array.known array.gone array.strangers array.unconfigured
+	array.backlog=0 array.behind=0 array.twin array.known array.gone array.strangers array.unconfigured
 	array.foreign array.copy array.copy_known array.events array.link array.stat array.block clones clones_known disks.lack
 	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit ram.full ram.refill
 	ram.algorithm ram.stat ram.errors

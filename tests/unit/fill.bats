@@ -161,12 +161,12 @@ drives() {
 	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
 	grep -q 'the copy has not got on for 300 s' "$LOG"
 	local change
-	for change in array.backlog=9 kernel.flaw=bad; do
+	for change in array.backlog=9 array.behind=1 kernel.flaw=bad; do
 		rm "$BATS_TEST_TMPDIR/calls"
 		RAM=none COPY=none
 		facts_observe() {
 			look_facts_observe && F[${change%=*}]=${change#*=} F[conf.write_behind]=9
-			[[ $change == array* ]] || F[conf.write_behind]=0
+			[[ $change == array.backlog* ]] || F[conf.write_behind]=0
 		}
 		drives $'make\nadd rd0'
 	done
