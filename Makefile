@@ -188,7 +188,7 @@ mutants:
 vm: deb
 	tests/vm/run $(CASE)
 vm-all: deb
-	CASE_SECONDS=3600 RELEASE='trixie bookworm' tests/vm/run
+	CASE_SECONDS=3600 RELEASE='trixie bookworm forky' tests/vm/run
 vm-shell: deb
 	tests/vm/run --shell $(or $(CASE),reboot)
 campaign: deb

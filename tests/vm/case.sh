@@ -18,6 +18,7 @@
 #   checked_on NAME…      the releases that it runs on in "make check", which has to end within an
 #                         hour; default all, and "make vm-all" always
 #   long                  not in "make check"
+#   needs rapiddisk       not on releases that have none
 #   may_fail UNIT…        units that "systemctl --failed" may list
 #   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot
 # Prints "ok - TEXT" for each check that held; stops at the first that did not, shows why, and exits
@@ -39,15 +40,15 @@ append() { VM_APPEND=$*; }
 warm() { VM_WARM=yes; }
 firmware() { VM_FIRMWARE=$1; }
 counted() { VM_COUNTED=yes; }
-# tests/vm/run reads these two.
+# tests/vm/run reads these.
 checked_on() { :; }
 long() { :; }
+needs() { :; }
 # short: the run of all cases within an hour: what repeats the most is left out
 short() { [[ -n ${RAMRAID_SHORT-} ]]; }
 may_fail() { CASE_MAY_FAIL=$*; }
-# has_rapiddisk: image.sh
 has_rapiddisk() {
-	[[ $RELEASE != forky && $RELEASE != sid ]] || {
+	[[ $RELEASE != @(forky|sid) ]] || {
 		printf '# %s has no rapiddisk: left out what needs one\n' "$RELEASE"
 		return 1
 	}

@@ -2,6 +2,7 @@
 # adopt, of arrays as articles make them by their own commands: a ramdisk of rapiddisk beside
 # write-mostly disks, mounted, with a writer. Killed between its steps and typed again, a reboot, a
 # release, a reboot. As a reboot leaves them: case "inactive".
+needs rapiddisk
 checked_on trixie
 long
 from installed

@@ -4,6 +4,7 @@
 # reads in instructions of the processor. Lines for the report: compress CORPUS BYTES NON-ZERO-BYTES
 # ALGORITHM MEMORY-BYTES ESTIMATE ITS-BOUND, with the device's table; read KIND INSTRUCTIONS-BARE
 # INSTRUCTIONS-MIRROR.
+needs rapiddisk
 long
 from installed
 memory 2G

@@ -2,6 +2,7 @@
 # adopt, of arrays with a ramdisk made by hand as a reboot or a power cut leaves them: inactive, the
 # ramdisk gone. Named by the array and by the disks; with a disk missing nothing is changed; killed
 # and typed again. And one that somebody has started without its ramdisk.
+needs rapiddisk
 checked_on trixie
 long
 from installed

@@ -1,6 +1,6 @@
 # Power cuts in every phase, on disks whose write cache is lost with the power: the short form of
 # "make campaign".
-checked_on trixie
+checked_on forky
 # shellcheck source=tests/vm/campaign.sh disable=SC2154
 source "$here/campaign.sh"
 load_disks

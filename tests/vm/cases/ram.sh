@@ -1,5 +1,6 @@
 # The RAM leg: brd when there is no rapiddisk, none when memory is short; detach, attach, stop and
 # start by hand.
+needs rapiddisk
 checked_on trixie
 long
 from mirror

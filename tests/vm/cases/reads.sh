@@ -1,6 +1,7 @@
 # make bench-reads: what a read takes, in instructions of the processor, of a bare ramdisk and of a
 # whole mirror. Neither the host nor its emulator shows in that. Lines for the report: read WHAT
 # INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
+needs rapiddisk
 from mirror
 disk A 96M
 disk B 96M
