@@ -48,7 +48,7 @@ check_next_boot_claim_found_() {
 check_next_boot_root() {
 	[[ ${CONF[ROOT]} != yes || -n $(initramfs_generator) ]] ||
 		findings_problem root-initramfs \
-			'initramfs-tools or dracut to make the initramfs, since ROOT=yes' \
+			'an initramfs of initramfs-tools or dracut, since ROOT=yes' \
 			'something else, so that the next boot may not start the array' \
 			"install initramfs-tools, or: ramraid release $CHECK_ARRAY"
 }
