@@ -34,7 +34,7 @@ steps() {
 		for folder in etc/mdadm.conf.d etc/mdadm/mdadm.conf.d; do
 			cmp $folder/ramraid-system.conf /etc/mdadm/mdadm.conf.d/ramraid-system.conf
 		done
-		cd; rm -r /root/unpacked
+		cd /; rm -r /root/unpacked
 		write adopted; ramraid check system >/root/out || :; cat /root/out
 		fails grep problem /root/out
 		for i in $(seq 300); do
@@ -58,7 +58,7 @@ steps() {
 		mkdir /root/unpacked; cd /root/unpacked
 		lsinitrd --unpack /boot/initrd.img-$(uname -r) "etc/*"
 		cat etc/cmdline.d/*; grep -r "rd.md.uuid=$uuid" etc/cmdline.d; cat etc/ramraid.roots
-		cd; rm -r /root/unpacked
+		cd /; rm -r /root/unpacked
 		write alone'
 	append "${VM_APPEND/rd.auto=1/}"
 	rooted_write_and_cut
