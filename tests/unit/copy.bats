@@ -228,6 +228,10 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	legs 16 2
 	spoiled sd1
 	dd() {
+		# On a busy machine sd0 would give all before sd1 has given a piece.
+		[[ $* != *"/sd0 "*seek_bytes* ]] ||
+			timeout 20 bash -c 'until [[ -e $1 ]]; do sleep 0.05; done' - \
+				"$R/run/ramraid/data.copy/bad.sd1" || return
 		command dd "$@" || return
 		[[ $* != *"/sd1 "*seek_bytes* ]] || lists_bad sd1
 	}

@@ -125,7 +125,11 @@ steps() {
 		left_alone; test "$(slots data | tr -d _)" = UU; test "$(slots swap)" = UUU
 		findmnt /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums
 		ramraid status data >/root/out || test $? = 1; grep "missing .*$(leg B)" /root/out'
+	power_off
+	VM_DISKS=(A B C D E F)
+	boot
 	check 'release: the initramfs has no claim of it any more' "$helpers"'
+		ramraid wait --timeout=5min data; test "$(slots data)" = UUU
 		systemctl stop srv-data.mount; ramraid release --yes data
 		test -z "$(claims data)"; test "$(claims swap | wc -w)" = 2'
 }
