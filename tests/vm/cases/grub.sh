@@ -106,7 +106,7 @@ steps() {
 	boot
 	check 'from the second disk alone' "$words"'
 		by_grub; joined UU; right; write degraded
-		ramraid status system >/root/out || test $? = 1; grep "missing .*$(leg A)" /root/out'
+		ramraid status system >/root/out || test $? = 1; grep "missing .*by-partuuid" /root/out'
 	power_off
 	VM_DISKS=(A B)
 	firmware bios
