@@ -197,7 +197,15 @@ vm_command_line() {
 	local getty=systemd.mask=serial-getty@ttyS0.service
 	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
 	printf '%s\n' "${1+root=$1 }rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 \
-$VM_FASTER $getty $VM_APPEND"
+$VM_FASTER $(vm_clock) $getty $VM_APPEND"
+}
+
+# The rate of the emulated processor's counter, which is the host's: measured by the guest on a busy
+# host it may come out as a fraction of that, and then the guest's clock runs as many times too fast,
+# so that all that it waits for is too late. A host's bogomips are two for each MHz of that counter.
+vm_clock() {
+	[[ -z $VM_COUNTED && $(vm_accel) == tcg* ]] || return 0
+	awk '$1 == "bogomips" { printf "tsc_early_khz=%d\n", $3 * 500; exit }' /proc/cpuinfo
 }
 
 # Prints the QEMU arguments that say what is started, one a line.
