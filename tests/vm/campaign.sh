@@ -9,6 +9,7 @@
 #
 # What is written, and what is looked for after a cut, is a load: tests/vm/load-LOAD.sh. It has
 #   LOAD_WORDS         what its check counts, by name; all loads then count "lost" and "wrong"
+#   LOAD_SLOWER        how many times as long as others its writers need for something to fall in
 #   load_disks         the state that the machine starts from, and its disks A to D
 #   load_setup         in the machine that has come up: the array "data" on /srv/data, and
 #                      /root/writers, which writes until it is killed, tells the host each promise
@@ -51,7 +52,9 @@ campaign_plan() {
 	8 | 9 | 1[0-6]) KEEP=$((5 + RANDOM % 91)) ;;
 	*) KEEP=100 ;;
 	esac
-	DICE=$RANDOM PHASE=${phase:-$PHASE} MS=${ms:-$MS} KEEP=${keep:-$KEEP}
+	DICE=$RANDOM PHASE=${phase:-$PHASE} KEEP=${keep:-$KEEP}
+	[[ $PHASE != @(writes|recovery|readd|boot-after) ]] || MS=$((MS * LOAD_SLOWER))
+	MS=${ms:-$MS}
 }
 
 campaign_setup() {

@@ -2,7 +2,7 @@
 # writing without a pause and told by its own program what is safe (clients.pl). See campaign.sh.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; single quotes hold what the guest expands
 
-LOAD_WORDS='postgresql sqlite git mail'
+LOAD_WORDS='postgresql sqlite git mail' LOAD_SLOWER=5
 
 load_disks() {
 	image clients

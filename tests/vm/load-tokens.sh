@@ -2,7 +2,7 @@
 # fsync or a write that is one (tokens.pl). See campaign.sh.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; single quotes hold what the guest expands
 
-LOAD_WORDS='tokens blocks bytes'
+LOAD_WORDS='tokens blocks bytes' LOAD_SLOWER=1
 
 load_disks() {
 	from small
