@@ -74,7 +74,7 @@ steps() {
 	short || {
 		check 'the copy is at its end' "$under_way"'
 			for i in $(seq 400); do
-				grep -q -- "--re-add /dev/rd" /root/attach.log && break; sleep 0.05
+				grep -q -- "--re-add $(ram data)" /root/attach.log && break; sleep 0.05
 			done'
 		kill_power
 		boot
@@ -128,7 +128,7 @@ steps() {
 		cat /proc/mdstat; ramraid status data || :
 		journalctl -b -u ramraid@data -o cat | tee /root/log
 		grep "no disk leg could be read to the end" /root/log
-		grep -- "--add /dev/rd" /root/log
+		grep -- "--add $(ram data)" /root/log
 		systemctl is-active ramraid@data
 		mount /dev/md/data /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums'
 	kill_power
@@ -175,7 +175,7 @@ wrong() {
 			test ! -e result # it came in time
 		)
 		wait $attach; cat /root/attach.log; grep "'"$3"'" /root/attach.log
-		grep -- "--add /dev/rd" /root/attach.log
+		grep -- "--add $(ram data)" /root/attach.log
 		test "$(slots data)" = UUUU; test "$(compare data)" = 0
 		echo 3 >/proc/sys/vm/drop_caches; cd /srv/data; sha256sum --quiet -c /root/sums'
 }
