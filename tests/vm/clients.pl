@@ -98,7 +98,7 @@ sub sqlite_all {
 sub git_begin {
 	mkdir $work;
 	run('rm', '-rf', "$work/git");
-	# A push that the power has ended leaves its lock, and git refuses all others until somebody
+	# A push that the power has ended may leave a lock, and git refuses all others until somebody
 	# removes it.
 	unlink glob "$data/git/*.lock $data/git/refs/heads/*.lock";
 	run('git', 'clone', '-q', "$data/git", "$work/git");

@@ -16,7 +16,7 @@ load_disks() {
 load_setup() {
 	local i
 	vm_send "$here/tokens.pl" /root/tokens.pl
-	# "small" has made /srv/data and the sums of what lies on it.
+	# "small" has made /srv/data and the sums of what is on it.
 	check 'the writers are in place' '
 		mkdir -p /srv/data/tokens
 		for how in direct sync lazy; do

@@ -48,6 +48,17 @@ rooted_system() {
 	append "$VM_APPEND root=UUID=$uuid"
 }
 
+rooted_reboot() {
+	reboot
+	check 'rebooted: started from its disks at once, since they know of no RAM leg; which joins by itself' "$rooted"'
+		dmesg | grep -E "md/raid1|EXT4-fs.*mounted|ramraid:|sd[ab]\] Attached"
+		dmesg >/root/out; fails grep "ramraid: starting" /root/out
+		journalctl -b -k -g "raid1:$(md system): active with 2 out of 3 mirrors"
+		test "$(findmnt -n -o SOURCE /)" = /dev/$(md system); test -b /dev/md/system
+		joined UUU; systemctl is-active ramraid@system; ramraid status system; right
+		write rebooted'
+}
+
 # A writer that never ends, for a power cut.
 rooted_write_and_cut() {
 	guest "$rooted"'
