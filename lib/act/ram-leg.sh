@@ -168,11 +168,15 @@ ram_leg_copy_rate_() {
 # A disk that does not answer, and does not fail either, must not keep the array without a RAM leg
 # for ever, nor a boot waiting.
 ram_leg_watch_copy() {
+	local FREE
 	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
 	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] ||
 		LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
 	! loop_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" ||
 		F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
+	# What was written before this, the bitmap may not say any more.
+	md_state_slots_free "${F[array.md]}"
+	((FREE > 0)) || F["failed.copy-ram"]='another member has taken the slot of the RAM leg'
 }
 
 # ram_leg_hand_over: this program ends, and a copy with it: md is given the RAM leg, and goes on by

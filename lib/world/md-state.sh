@@ -80,6 +80,23 @@ md_state_members() {
 	done
 }
 
+# md_state_slots_free MD: sets FREE to how many slots hold no member, or a faulty one. As long as
+# there is one, a write leaves its bit, and so does the recovery of another member (still_degraded
+# in raid1_sync_request(), linux drivers/md/raid1.c): the bitmap says all that a member lacks which
+# is away.
+md_state_slots_free() {
+	local LEGS SLOTS line state slot filled=' '
+	md_state_read_slots "$1"
+	md_state_members "$1"
+	FREE=$SLOTS
+	for line in "${LEGS[@]}"; do
+		text_into "$line" _ state slot _
+		[[ $state != faulty && $slot != none && $filled != *" $slot "* ]] || continue
+		# A replacement has the slot of the member that it replaces.
+		filled+="$slot " FREE=$((FREE - 1))
+	done
+}
+
 # md_state_bad_on_all_but MD OTHER LEG…: are there blocks of which md has written down, of every
 # one of these LEGs and not of OTHER ("": no other), that they can't be read or written? A write
 # that fails is acknowledged when another leg has taken it, and the leg stays in sync

@@ -112,8 +112,41 @@ md_want_none() {
 		act_write "$SYS/block/$1/md/dev-$2/state" -want_replacement
 }
 
-# md_readd MD LEG: a member that was away; md copies what the bitmap says.
-md_readd() { act mdadm --manage "/dev/$1" --re-add "/dev/$2"; }
+# md_readd MD LEG: a member that was away; md copies what the bitmap says. Only into a free slot:
+# with every slot filled md takes it as a spare, remembers that its bits were valid, and goes by
+# them when it gives it a slot later, even if it has cleared bits since (saved_raid_disk in
+# md_add_new_disk(), linux drivers/md/md.c; case "copy"). Returns 1 when there is none, when mdadm
+# fails, and when another member has the slot a moment later; then the leg is taken out again.
+md_readd() {
+	local FREE
+	md_state_slots_free "$1"
+	((FREE > 0)) || {
+		log_warning "$1: every slot is taken, so $2 can't be put back by the bitmap"
+		return 1
+	}
+	act mdadm --manage "/dev/$1" --re-add "/dev/$2" && md_readd_has_slot_ "$1" "$2"
+}
+
+# md gives the slot in a thread of its own; while it is at work at something else, later. The free
+# slots are counted before the leg's is read: it may get the last of them in between.
+readonly MD_READD_TRIES=50
+md_readd_has_slot_() { # MD LEG
+	local VALUE FREE tries
+	for ((tries = MD_READD_TRIES; tries > 0; tries--)); do
+		md_state_slots_free "$1"
+		md_state_read "$1" "dev-$2/slot"
+		[[ $VALUE == none ]] || return 0 # or it has left already: the next look tells
+		((FREE > 0)) || break
+		md_state_read "$1" sync_action
+		[[ $VALUE == idle ]] || return 0
+		sleep 0.1
+	done
+	((FREE == 0)) || return 0
+	log_warning "$1: another member has taken the slot of $2, which is taken out again"
+	md_remove "$1" "$2" || log_error "$1: $2 could not be taken out again. \
+Do so before it gets a slot: mdadm /dev/$1 --remove /dev/$2"
+	return 1
+}
 
 # md_drop MD LEG [OTHER]: fails and removes a member, never the last one in sync: md would answer
 # EBUSY and still refuse all writes from then on. Returns 4 when the others that are in sync, but

@@ -518,3 +518,69 @@ EOT
 	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/copy.data &&
 		-e $R/run/ramraid/.locks/turn.data ]]
 }
+
+# member NODE STATE SLOT, slots N: as sysfs shows them
+member() {
+	mkdir -p "$R/sys/block/md127/md/dev-$1"
+	echo "$2" >"$R/sys/block/md127/md/dev-$1/state"
+	echo "$3" >"$R/sys/block/md127/md/dev-$1/slot"
+}
+slots() { echo "$1" >"$R/sys/block/md127/md/raid_disks"; }
+
+@test "free slots: without a member, or with a faulty one; a replacement takes none" {
+	local FREE
+	slots 4
+	member sd0 in_sync,write_mostly 1
+	member sd1 write_mostly 2
+	member sd2 faulty 3
+	member sd3 spare none
+	member sd4 spare,replacement 1
+	md_state_slots_free md127
+	((FREE == 2)) || fail "$FREE"
+	slots '3 (4)'
+	md_state_slots_free md127
+	((FREE == 1)) || fail "$FREE"
+}
+
+@test "re-add: not while every slot is filled, also by a member that is being rebuilt" {
+	act() { called "$@"; }
+	slots 3
+	member sd0 in_sync,write_mostly 1
+	member sd1 in_sync,write_mostly 2
+	member sd2 spare 0
+	md_readd md127 rd0 2>"$BATS_TEST_TMPDIR/log" && fail "it was taken"
+	grep -q 'every slot is taken' "$BATS_TEST_TMPDIR/log"
+	[[ -z $(calls) ]] || fail "$(calls)"
+}
+
+@test "re-add: a leg whose slot another member takes a moment later is taken out again" {
+	slots 3
+	member sd0 in_sync,write_mostly 1
+	member sd1 in_sync,write_mostly 2
+	rm -r "$R/sys/block/md127/md/dev-sd2"
+	act() {
+		called "$@"
+		[[ $* != *--re-add* ]] || { member rd0 spare none && member other spare 0; }
+	}
+	echo recover >"$R/sys/block/md127/md/sync_action"
+	md_readd md127 rd0 2>"$BATS_TEST_TMPDIR/log" && fail "it was taken"
+	grep -q 'has taken the slot of rd0' "$BATS_TEST_TMPDIR/log"
+	[[ $(calls) == *$'\n''mdadm --manage /dev/md127 --remove /dev/rd0' ]] || fail "$(calls)"
+	# It is the leg itself that gets the slot, between two reads.
+	rm -r "$R/sys/block/md127/md/dev-"{rd0,other}
+	act() { called "$@" && member rd0 spare none; }
+	eval "read_$(declare -f md_state_read)"
+	md_state_read() {
+		read_md_state_read "$@"
+		[[ $2 != dev-rd0/slot ]] || member rd0 spare 0
+	}
+	echo idle >"$R/sys/block/md127/md/sync_action"
+	md_readd md127 rd0
+	unset -f md_state_read
+	eval "$(declare -f read_md_state_read | sed 1s/read_//)"
+	# It waits for its slot while md checks the legs.
+	rm -r "$R/sys/block/md127/md/dev-rd0"
+	echo check >"$R/sys/block/md127/md/sync_action"
+	md_readd md127 rd0
+	[[ $(calls) != *remove*remove* ]] || fail "$(calls)"
+}

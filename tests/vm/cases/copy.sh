@@ -59,6 +59,48 @@ steps() {
 		test "$(slots data)" = UUUU; test "$(compare data)" = 0
 		echo 3 >/proc/sys/vm/drop_caches; cd /srv/data; sha256sum --quiet -c /root/sums'
 
+	check 'a leg is not re-added while every slot is filled: md would go by bits that it has cleared' '
+		for i in 0 1 2 3; do
+			truncate -s 40M /var/tmp/leg$i
+			leg[i]=$(losetup --find --show /var/tmp/leg$i)
+		done
+		mdadm --create /dev/md/trap --run --level=1 --raid-devices=3 --bitmap=internal \
+			--assume-clean ${leg[0]} ${leg[1]} ${leg[2]}
+		trap=$(md trap)
+		idle() {
+			for i in $(seq 900); do
+				test "$(slots trap)" = UUU &&
+					test "$(cat /sys/block/$trap/md/sync_action)" = idle &&
+					return
+				sleep 0.1
+			done
+			return 1
+		}
+		put_back() { # COMMAND…: one that has left, while another member has its slot
+			mdadm -q /dev/md/trap --fail ${leg[2]}; sleep 1
+			mdadm -q /dev/md/trap --remove ${leg[2]}
+			dd if=/dev/urandom of=/dev/md/trap bs=1M count=8 oflag=direct status=none
+			mdadm -q /dev/md/trap --add ${leg[3]}; sleep 1; idle
+			"$@"
+		}
+		leave() { # then that one leaves
+			mdadm -q /dev/md/trap --fail ${leg[3]}; sleep 1
+			mdadm -q /dev/md/trap --remove ${leg[3]}
+			mdadm --zero-superblock ${leg[3]}
+		}
+		ours() {
+			fails bash -c "lib=/usr/lib/ramraid; . \$lib/core/load.sh
+				need world/md; md_readd $trap ${leg[2]#/dev/}" 2>/root/log
+			grep "every slot is taken" /root/log
+			fails grep ${leg[2]#/dev/}\\[ /proc/mdstat
+		}
+		put_back ours; leave; mdadm --zero-superblock ${leg[2]}
+		mdadm -q /dev/md/trap --add ${leg[2]}; sleep 1; idle
+		test "$(compare trap)" = 0
+		put_back mdadm /dev/md/trap --re-add ${leg[2]}; leave; sleep 1; idle
+		test "$(compare trap)" -gt 0 # so it is as md does it still
+		mdadm --stop /dev/md/trap; losetup --detach-all; rm /var/tmp/leg?'
+
 	check 'the copy is under way, and its programs take no more than 16 MiB' "$under_way"'
 		pid=$(cat /run/ramraid/data.copy/pid); sum=0
 		for p in $(pgrep -g $pid); do
