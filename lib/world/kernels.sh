@@ -67,13 +67,18 @@ kernels_headers() { [[ -e $MODULES/$1/build/Makefile ]]; }
 
 # Kernels on which the copy to the RAM leg (act/copy.sh) was tried by the project's own tests (cases
 # "copy", "rebuild"); REBUILD=copy takes any.
-readonly KERNELS_COPY='6.1 6.12'
+readonly KERNELS_COPY='6.1 6.12 7.2'
+# kernels_copy_text WORD: prints them, with WORD ("and") before the last one.
+kernels_copy_text() {
+	local text=${KERNELS_COPY% *}
+	printf '%s %s %s\n' "${text// /, }" "$1" "${KERNELS_COPY##* }"
+}
 # kernels_why_no_copy RELEASE REBUILD: sets COPY_WHY_NOT to why the kernel RELEASE
 # ("6.12.57+deb13-amd64") is not trusted with a copy without a test of its own; empty if it is.
 kernels_why_no_copy() {
 	COPY_WHY_NOT=''
 	kernels_is_tried "$1" || [[ $2 == copy ]] ||
-		COPY_WHY_NOT="copying from all disks has been tested on Linux ${KERNELS_COPY// / and }, and this is $1; to test it here: ramraid selftest; to have it nevertheless: REBUILD=copy"
+		COPY_WHY_NOT="copying from all disks has been tested on Linux $(kernels_copy_text and), and this is $1; to test it here: ramraid selftest; to have it nevertheless: REBUILD=copy"
 }
 
 # kernels_md_build RELEASE: sets KERNEL_MD to a word that is another one for every build of md_mod

@@ -488,7 +488,7 @@ EOT
 	for release in '6.13-rc1 auto' '6.10.3 auto' '6.120.1 auto'; do
 		kernels_why_no_copy $release
 		[[ $COPY_WHY_NOT == \
-			*"tested on Linux 6.1 and 6.12, and this is ${release% *};"* ]] ||
+			*"tested on Linux 6.1, 6.12 and 7.2, and this is ${release% *};"* ]] ||
 			fail "$release: $COPY_WHY_NOT"
 	done
 	kernels_why_no_copy '' auto

@@ -3,7 +3,7 @@
 # it takes away what a test has left behind, in a sysfs of files. The test itself, on a real md, is
 # the case "selftest" of the bench.
 
-readonly RELEASE=7.2.1-amd64 ID=01234567-89ab-4cde-8f01-23456789abcd
+readonly RELEASE=7.1.1-amd64 ID=01234567-89ab-4cde-8f01-23456789abcd
 
 setup() {
 	load helper

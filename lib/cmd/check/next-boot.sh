@@ -206,7 +206,7 @@ one: ramraid selftest" "$1"
 	elif [[ ${CONF[REBUILD]} == auto && -z $SELFTEST_WORD ]] && ! kernels_is_tried "$1"; then
 		[[ $1 == "$(kernels_running)" ]] || action="start that kernel, then: $action"
 		findings_note kernel-untried "a kernel on which copying from all disks has been \
-tested (Linux ${KERNELS_COPY// / or }, or by ramraid selftest)" \
+tested (Linux $(kernels_copy_text or), or by ramraid selftest)" \
 			"Linux $1, which has not been tried, so that md itself rebuilds the RAM leg, at \
 the speed of one disk" "nothing, if that is fast enough; else: $action" "$1"
 	fi
