@@ -125,10 +125,12 @@ ram_leg_add() {
 		LOOP_ERROR=$COPY_WHY
 		return 1
 	}
-	# With a superblock on it mdadm would try to put it back.
-	ramdisk_is_blank "${F[name]}" || md_zero "${F[ram.node]}" ||
-		log_warning "${F[name]}: could not wipe what an attempt to copy \
-has left on ${F[ram.node]}"
+	# With a superblock on it mdadm would put it back by bitmap (attempt_re_add() in mdadm's
+	# Manage.c), after md or a check of ours has refused that.
+	ramdisk_is_blank "${F[name]}" || md_wipe "${F[ram.node]}" || {
+		LOOP_ERROR="what an attempt to copy has left on ${F[ram.node]} could not be wiped"
+		return 1
+	}
 	ramdisk_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
 	ram_leg_want_none_
 	md_add "${F[array.md]}" "${F[ram.node]}" && clock &&

@@ -536,6 +536,7 @@ loop() {
 	md_state_leg_bytes() { echo 100663296; }
 	ramdisk_make() { called make "$@" && RAM=attached; }
 	md_zero() { called zero "$1" && F[leg.ram.sb]=none; }
+	md_wipe() { md_zero "$1"; }
 	md_readd() { called readd "$2" && RAM=recovering; }
 	md_add() { called add "$2" && RAM=recovering; }
 	ramdisk_note_device() { called note "$@"; }

@@ -32,7 +32,8 @@ setup() {
 	}
 	ramdisk_drop() { called drop && RAM=none; }
 	md_state_leg_bytes() { echo 100663296; }
-	md_zero() { called zero "$1"; }
+	md_wipe() { called zero "$1"; }
+	md_state_slots_free() { FREE=1; }
 	md_add() { called add "$2" && RAM=recovering; }
 	md_readd() { called readd "$2" && RAM=recovering; }
 	copy_start() { called copy "${@:2}" && COPY=running && blank used; }
@@ -111,6 +112,20 @@ drives() {
 	md_readd() { called readd && return 1; }
 	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd\nstop\nzero rd0\nadd rd0'
 	grep -q 'from one disk: md did not take the copied RAM leg back' "$LOG"
+}
+
+@test "somebody adds another member while the RAM leg is copied: the copy ends, then md" {
+	md_state_slots_free() { FREE=0; }
+	copy_start() { called copy && COPY=running && blank used; }
+	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
+	grep -q 'from one disk: another member has taken the slot of the RAM leg' "$LOG"
+}
+
+@test "what a refused copy has left can't be wiped: not added, because mdadm would put it back" {
+	md_readd() { called readd && return 1; }
+	md_wipe() { called zero "$1" && return 1; }
+	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd\nstop\nzero rd0'
+	grep -q 'what an attempt to copy has left on rd0 could not be wiped' "$LOG"
 }
 
 @test "a ramdisk that an interrupted copy has left: made anew; brd's, which can't be, is copied onto with its zeros" {
