@@ -12,6 +12,16 @@ disk D 40M
 readonly tools='
 	release=$(uname -r); record=/etc/ramraid/state/selftest
 	lib=/usr/lib/ramraid
+	# A ramdisk that is none of ours, with known bytes.
+	own_ramdisk() {
+		if [ -e /sys/kernel/rapiddisk/mgmt ]; then
+			own=rd7; echo "rapiddisk attach 7 8388608" >/sys/kernel/rapiddisk/mgmt
+		else
+			own=zram0; modprobe zram; echo 8M >/sys/block/zram0/disksize
+		fi
+		settle; dd if=/root/loopfile of=/dev/$own bs=1M oflag=direct status=none
+		echo $own >/root/own
+	}
 	# What must be as it was, whatever the self-test does.
 	beside() {
 		settle
@@ -23,7 +33,7 @@ readonly tools='
 		mdadm --detail /dev/md/own | grep -E "UUID|State :|Raid Devices" |
 			sed "s/State . active/State : clean/"; ls /dev/md; cat /run/ramraid/data.ram
 		find /etc/ramraid /etc/mdadm | grep -v -e state/selftest$ -e "data\." | sort
-		sha256sum </dev/rd7; sha256sum </root/loopfile; (cd /srv/own; sha256sum *.bin)
+		sha256sum </dev/$(cat /root/own); sha256sum </root/loopfile; (cd /srv/own; sha256sum *.bin)
 		(cd /srv/data; sha256sum *.bin)
 		ls -a /run/ramraid | grep -v -e "^data\." -e "^\.\.*$" | sort
 	}
@@ -66,16 +76,14 @@ steps() {
 		head -c 4M /dev/urandom >/srv/own/a.bin; head -c 4M /dev/urandom >/srv/data/a.bin
 		sync
 		head -c 8M /dev/urandom >/root/loopfile; losetup --find --show /root/loopfile
-		echo "rapiddisk attach 7 8388608" >/sys/kernel/rapiddisk/mgmt; settle
-		dd if=/root/loopfile of=/dev/rd7 bs=1M oflag=direct status=none
-		beside | tee /root/beside; df -h /run; free -m'
+		own_ramdisk; beside | tee /root/beside; df -h /run; free -m'
 	check 'it passes, and says so; the result is kept' "$tools"'
 		before=$(events); time selftest --rounds=3
 		says "The self-test has passed on Linux $release: 3 rounds"
 		cat $record; grep -x "kernel=$release" $record; grep -x result=passed $record
 		grep -x rounds=3 $record; grep "^modules=..........*" $record
-		grep -c -- "--re-add /dev/rd" /root/selftest.log
-		test "$(grep -c -- "--add /dev/rd" /root/selftest.log)" = 1
+		grep -c -- "--re-add /dev/r" /root/selftest.log
+		test "$(grep -c -- "--add /dev/r" /root/selftest.log)" = 1
 		grep -- "--re-add /dev/loop" /root/selftest.log
 		grep -c blkdiscard /root/selftest.log || :
 		test "$(events)" = "$before"; fails ls /etc/ramraid/state/_selftest*; same'
@@ -106,12 +114,13 @@ steps() {
 		's/^copy_workers_piece_() {$/&\n(($4 < 12582912)) || return 0/' \
 		'sectors that differ between the legs\|is not what was written'
 	# The leg joins as one that is in sync, by sysfs.
-	planted 'md does not go by its bitmap' ../world/md 's/^md_readd() .*/md_readd() {\n\
+	planted 'md does not go by its bitmap' ../world/md 's/^md_readd() {$/&\n\
+		[[ $2 == loop* ]] || { md_join_ "$@"; return; }/
+		$a md_join_() {\n\
 		local md=$SYS\/block\/$1\/md\n\
-		[[ $2 == rd* ]] || { act mdadm --manage "\/dev\/$1" --re-add "\/dev\/$2"; return; }\n\
 		echo frozen >$md\/sync_action; cat $SYS\/block\/$2\/dev >$md\/new_dev\n\
 		echo none >$md\/dev-$2\/recovery_start; echo 0 >$md\/dev-$2\/slot\n\
-		echo idle >$md\/sync_action\n}/' \
+		echo idle >$md\/sync_action\n}' \
 		'sectors that differ between the legs\|is not what was written'
 	planted 'the superblock has too new a count of events' ../world/superblock-clone \
 		's/^\tsuperblock_sum leg_ .*/\tprintf -v "leg_[50]" %08x $((16#${leg_[50]} + 1000))\n&/' \
@@ -123,9 +132,9 @@ steps() {
 		cat /root/out
 		why="the self-test of the copy has failed on this kernel"
 		grep "md rebuilds the RAM leg from one disk: $why" /root/out
-		grep -- "--add /dev/rd" /root/out
+		grep -- "--add /dev/r" /root/out
 		echo REBUILD=copy >>/etc/ramraid/data.conf; ramraid detach data
-		ramraid attach data >/root/out 2>&1; grep -- "--add /dev/rd" /root/out
+		ramraid attach data >/root/out 2>&1; grep -- "--add /dev/r" /root/out
 		sed -i /REBUILD/d /etc/ramraid/data.conf
 		mount /dev/md/data /srv/data; beside >/root/beside'
 	check 'a kernel that no list has: md rebuilds, check says what to type; and after a pass it is copied' "$tools"'
@@ -134,26 +143,24 @@ steps() {
 		ramraid check data >/root/out || :; cat /root/out
 		grep "note kernel-untried" /root/out; grep "ramraid selftest$" /root/out
 		ramraid detach data; ramraid attach data >/root/out 2>&1
-		grep -- "--add /dev/rd" /root/out
+		grep -- "--add /dev/r" /root/out
 		grep "to test it here: ramraid selftest" /root/out
 		selftest --rounds=1; ramraid detach data; ramraid attach data >/root/out 2>&1
-		cat /root/out; grep -- "--re-add /dev/rd" /root/out
-		fails grep -- "--add /dev/rd" /root/out
+		cat /root/out; grep -- "--re-add /dev/r" /root/out
+		fails grep -- "--add /dev/r" /root/out
 		ramraid check data >/root/out || :; fails grep kernel-untried /root/out
 		sed -i "s/^modules=.*/modules=other/" $record; ramraid check data >/root/out || :
 		grep "note kernel-untried" /root/out; beside >/root/beside'
 	reboot
 	check 'after a boot, what was not started is as it was; a start goes by the result, too' "$tools"'
 		findmnt /srv/own || mount /dev/md/own /srv/own; mount /dev/md/data /srv/data
-		journalctl -b -o cat -u ramraid@data | grep -- "--add /dev/rd"
+		journalctl -b -o cat -u ramraid@data | grep -- "--add /dev/r"
 		selftest --rounds=1; umount /srv/data; ramraid stop data
 		modprobe -r raid1 2>/dev/null || :; ramraid start data
-		journalctl -b -o cat -u ramraid@data | grep -- "--re-add /dev/rd"
+		journalctl -b -o cat -u ramraid@data | grep -- "--re-add /dev/r"
 		mount /dev/md/data /srv/data
 		losetup --find --show /root/loopfile
-		echo "rapiddisk attach 7 8388608" >/sys/kernel/rapiddisk/mgmt; settle
-		dd if=/root/loopfile of=/dev/rd7 bs=1M oflag=direct status=none
-		beside | tee /root/beside'
+		own_ramdisk; beside | tee /root/beside'
 
 	killed 'before there is an array' '[ -e $folder/A ]'
 	killed 'when there is a loop device' \
@@ -162,7 +169,7 @@ steps() {
 	killed 'while it is filled' '[ -e $folder/model ]'
 	killed 'when a ramdisk is due' '[ -e $folder/ramdisk ]'
 	killed 'in the middle of the copy' '[ -s /run/ramraid/_selftest.copy/pid ]'
-	killed 'when md adds the rest' 'grep -q -- "--re-add /dev/rd" /root/killed.log'
+	killed 'when md adds the rest' 'grep -q -- "--re-add /dev/r" /root/killed.log'
 	killed 'with all its programs' '[ -s /run/ramraid/_selftest.copy/pid ]' group
 	check 'ended with Ctrl-C in the middle of the copy, it removes all by itself' "$tools"'
 		setsid bash -c "trap - INT; exec ramraid selftest" >/root/killed.log 2>&1 & main=$!
