@@ -21,7 +21,8 @@
 # make mutants      small faults planted in lib, one at a time: does a test fail? N=100 SEED=1
 #                   FILES=
 # make vm           the test bench as "make check" runs it, within an hour, so without the "long"
-#                   cases; CASE= and RELEASE=: one case, whole, on one release
+#                   cases; CASE= and RELEASE=: one case, whole, on one release, which may be
+#                   trixie-backports, too
 # make vm-all       every case, whole, on every release; before a release of ramraid
 # make vm-shell     a machine with a mirror, or with what CASE= has, and its console
 # make campaign     power cuts: N=200 SEED=1 RELEASE=trixie JOBS=2; the same command resumes it, a

@@ -30,6 +30,8 @@ here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 readonly here
 # shellcheck source=tests/vm/machine.sh
 source "$here/machine.sh"
+# shellcheck source=tests/vm/release.sh
+source "$here/release.sh"
 
 CASE_FROM=installed CASE_IMAGE=${RAMRAID_IMAGE-} CASE_MAY_FAIL=''
 from() { CASE_FROM=$1; }
@@ -48,7 +50,7 @@ needs() { :; }
 short() { [[ -n ${RAMRAID_SHORT-} ]]; }
 may_fail() { CASE_MAY_FAIL=$*; }
 has_rapiddisk() {
-	[[ $RELEASE != @(forky|sid) ]] || {
+	release_has_rapiddisk "$RELEASE" || {
 		printf '# %s has no rapiddisk: left out what needs one\n' "$RELEASE"
 		return 1
 	}

@@ -1,31 +1,42 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016,SC2046,SC2012 # single quotes hold what the guest expands; names here are ours and plain
-# Makes the base image of a Debian release for the test bench, once: tests/vm/image.sh RELEASE [KIND] prints the folder that holds
-#   root.img  ext4, label "root", the whole system with the real rapiddisk module built by dkms (forky and sid: without)
-#   boot.img  ext4, label "boot", mounted on /boot: the bench boots the kernel and initrd found there, so a new initrd takes effect
-# The folder lies in the cache, outside the repository, and its name is a digest of everything that goes into it.
+# Makes the base image of a Debian release (release.sh) for the test bench, once:
+# tests/vm/image.sh RELEASE [KIND] prints the folder that holds
+#   root.img  ext4, label "root", the whole system, with the real rapiddisk module built by dkms
+#             where it can be had
+#   boot.img  ext4, label "boot", mounted on /boot: the bench boots the kernel and initrd found
+#             there, so a new initrd takes effect
+# The folder is in the cache, outside the repository, and its name is a digest of everything that
+# goes into it.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 
 here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 readonly here
+# shellcheck source=tests/vm/release.sh
+source "$here/release.sh"
 readonly cache=${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}
 
 # cryptsetup and fio are what the cases use; the headers are what dkms builds rapiddisk with.
-readonly packages=linux-image-amd64,systemd-sysv,udev,kmod,mdadm,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
+readonly packages=systemd-sysv,udev,kmod,mdadm,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
 
 image_key() { # RELEASE KIND
-	cat "$here/image.sh" "$here"/guest/* - <<<"$1 $2" | sha256sum | cut -c1-16
+	cat "$here"/{image,release}.sh "$here"/guest/* - <<<"$1 $2" | sha256sum | cut -c1-16
 }
 
-image_extra() { # RELEASE KIND: packages that only this release has, or that only this kind of image wants
-	[[ $1 == bookworm ]] || printf ',systemd-cryptsetup'
-	# rapiddisk 9.2.0 does not build for Linux 7.x: apt would not end well on sid, and forky has no such
-	# package any more. brd and zram are what is left there. dkms brings the whole of perl.
-	if image_is_unreleased "$1"; then
-		printf ',perl'
-	else
+# image_extra RELEASE KIND: packages that only this release has, or that only this kind of image
+# wants.
+image_extra() {
+	case $1 in
+	*-backports) printf ',linux-image-amd64/%s' "$1" ;;
+	*) printf ',linux-image-amd64' ;;
+	esac
+	[[ $1 == bookworm* ]] || printf ',systemd-cryptsetup'
+	# brd and zram are what is left without rapiddisk. dkms brings the whole of perl.
+	if release_has_rapiddisk "$1"; then
 		printf ',linux-headers-amd64,rapiddisk,rapiddisk-dkms'
+	else
+		printf ',perl'
 	fi
 	[[ $2 == dracut ]] || printf ',initramfs-tools'
 	case $2 in
@@ -38,22 +49,21 @@ image_extra() { # RELEASE KIND: packages that only this release has, or that onl
 	esac
 }
 
-# Its archive moves every day: a mirror may be older than its Valid-Until.
-image_is_unreleased() { # RELEASE
-	[[ $1 == forky || $1 == sid ]]
-}
-
 image_tree() { # RELEASE KIND FOLDER
-	local release=$1 tree=$3 valid=() extra
+	local release=$1 tree=$3 options=() extra
 	extra=$(image_extra "$release" "$2")
 	image_initramfs "$2"
-	! image_is_unreleased "$release" || valid=(--aptopt='Acquire::Check-Valid-Until "false"')
-	mmdebstrap --variant=minbase --components=main --include="$packages$extra" "${valid[@]}" \
+	! release_is_unreleased "$release" ||
+		options=(--aptopt='Acquire::Check-Valid-Until "false"')
+	[[ $release != *-backports ]] ||
+		options=(--setup-hook="echo deb http://deb.debian.org/debian $release main \
+>\"\$1/etc/apt/sources.list.d/backports.list\"")
+	mmdebstrap --variant=minbase --components=main --include="$packages$extra" "${options[@]}" \
 		--aptopt='Apt::Install-Recommends "false"' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
 		"${INITRAMFS[@]}" \
 		--customize-hook="$here/image.sh customise \"\$1\"" \
-		"$release" "$tree"
+		"${release%-backports}" "$tree"
 }
 
 # Sets INITRAMFS to the hooks that configure what makes the initramfs, before it is installed: few
