@@ -94,11 +94,14 @@ steps() {
 			grep "every slot is taken" /root/log
 			fails grep ${leg[2]#/dev/}\\[ /proc/mdstat
 		}
-		put_back ours; leave; mdadm --zero-superblock ${leg[2]}
+		# What md does: with a device number of its own, or it would refuse that.
+		put_back mdadm /dev/md/trap --re-add ${leg[2]}; leave; sleep 1; idle
+		test "$(compare trap)" -gt 0
+		mdadm -q /dev/md/trap --fail ${leg[2]}; sleep 1
+		mdadm -q /dev/md/trap --remove ${leg[2]}; mdadm --zero-superblock ${leg[2]}
 		mdadm -q /dev/md/trap --add ${leg[2]}; sleep 1; idle
 		test "$(compare trap)" = 0
-		put_back mdadm /dev/md/trap --re-add ${leg[2]}; leave; sleep 1; idle
-		test "$(compare trap)" -gt 0 # so it is as md does it still
+		put_back ours; leave
 		mdadm --stop /dev/md/trap; losetup --detach-all; rm /var/tmp/leg?'
 
 	check 'the copy is under way, and its programs take no more than 16 MiB' "$under_way"'
