@@ -29,6 +29,14 @@ superblock_is_new() {
 	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" && ${words[*]:56:8} == *[!0\ ]* ]]
 }
 
+# superblock_lacks_bad_block_list FILE: has this leg no room for md's list of bad blocks? (linux
+# include/uapi/linux/raid/md_p.h: bblog_offset; mdadm has made room for it since 3.3)
+superblock_lacks_bad_block_list() {
+	local words
+	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
+	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" && ${words[47]-} == 00000000 ]]
+}
+
 # superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is
 # "sb=ok", or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd
 # counts, or a wrong checksum), and then nothing follows.

@@ -542,6 +542,22 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	silent
 }
 
+@test "a leg without a list of bad blocks, and a kernel that then takes no more writes" {
+	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
+	printf 'REBUILD=kernel\n' >>"$R/etc/ramraid/data.conf"
+	echo 7.2.12+deb14-amd64 >"$R/proc/sys/kernel/osrelease"
+	kernel 7.2.12+deb14-amd64
+	silent
+	# bblog_offset: the 32-bit word at byte 188 of the superblock, which begins at byte 4096.
+	printf '\0\0\0\0' | dd of="$R/dev/sda1" bs=1 seek=$((4096 + 188)) conv=notrunc status=none
+	finds no-bad-block-list
+	says 'so that on Linux 7.2.12+deb14-amd64 one block'
+	rm "$R"/boot/vmlinuz-7*
+	echo 6.12.90+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
+	kernel 6.12.90+deb13-amd64
+	silent
+}
+
 @test "superblocks that a newer kernel has written, and an older kernel that may be started next" {
 	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
 	silent

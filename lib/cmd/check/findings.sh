@@ -93,6 +93,7 @@ findings_one() {
 	check_next_boot_root
 	check_next_boot_kernels
 	check_next_boot_superblocks
+	check_next_boot_bad_blocks
 	check_next_boot_memory
 	check_dependents
 	check_dependents_boot_mail

@@ -190,6 +190,28 @@ logical blocks into the superblock of ${F[leg.$i.dev]}, and kernels before 6.19 
 	done
 }
 
+# check_next_boot_bad_blocks: from Linux 7.0 on, a leg fails on which md can't write down a bad
+# block, and a rebuild that can't read one of the last disk leg in sync takes it out of use
+# (rdev_set_badblocks() in linux drivers/md/md.c); before, only the rebuild ended.
+check_next_boot_bad_blocks() {
+	local release new='' i
+	for release in "${KERNELS[@]}"; do
+		kernels_is_before "$release" 7 0 || new=$release
+	done
+	[[ -n $new ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.node]} ]] || continue
+		findings_can_read "$DEV/${F[leg.$i.node]}" || continue
+		superblock_lacks_bad_block_list "$DEV/${F[leg.$i.node]}" || continue
+		findings_note no-bad-block-list "${F[leg.$i.dev]} to have room for md's list of bad blocks" \
+			"none, so that on Linux $new one block that can't be read, when no other disk leg \
+has it, makes md refuse all writes" \
+			"ramraid stop $CHECK_ARRAY; mdadm --assemble --update=bbl /dev/md/$CHECK_ARRAY \
+with every disk leg; mdadm --stop /dev/md/$CHECK_ARRAY; ramraid start $CHECK_ARRAY" "$new"
+		return
+	done
+}
+
 # One that nobody has tried is no fault: md itself rebuilds the RAM leg then, from one disk. One on
 # which the self-test has failed is, whatever the list says.
 check_next_boot_tried() { # RELEASE
