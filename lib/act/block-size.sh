@@ -6,8 +6,8 @@
 # md may write.
 # shellcheck shell=bash
 
-need config/conf core/act core/clock core/log core/paths world/disk world/md world/ramdisk-zram
-need world/superblock world/superblock-clone
+need config/conf core/act core/clock core/log core/paths world/disk world/md world/md-blocks
+need world/ramdisk-zram world/superblock world/superblock-clone
 
 # block_size_begin NAME NODE…: before these disks are assembled: sets BLOCK_SIZE_SPARE to the spare;
 # to nothing when none is needed. Returns 1, with BLOCK_SIZE_WHY, when none can be had: then it must

@@ -3,8 +3,8 @@
 
 need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
 need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/legs-seen
-need notes/memory-floor observe/outside world/disk world/md world/ramdisk world/ramdisk-zram
-need world/stable-name world/systemd
+need notes/memory-floor observe/outside world/disk world/md world/md-blocks world/ramdisk
+need world/ramdisk-zram world/stable-name world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
