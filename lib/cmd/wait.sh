@@ -1,7 +1,7 @@
 # ramraid wait: until an array is whole.
 # shellcheck shell=bash
 
-need config/conf-need core/cli core/clock core/log core/quantity decide/health observe/before-look
+need act/array-lock config/conf-need core/cli core/clock core/log core/quantity decide/health observe/before-look
 need observe/facts report/progress-line world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults notes/legs-seen observe/outside
@@ -85,11 +85,12 @@ wait_last_words_() { # NAME UNIT-STATE
 	done
 }
 
-# Nothing goes on that could still make it whole: neither the unit nor hot-plug is at work, and md
-# is idle.
+# Nothing goes on that could still make it whole: neither the unit, hot-plug nor a person's command
+# ("replace", between two steps) is at work, and md is idle. The caller may have the lock itself.
 wait_over_() { # NAME UNIT-STATE
 	[[ ${F[array.sync]} == idle && $2 != activating ]] || return 1
-	! systemd_unit_works "$1" && ! systemd_mend_works "$1"
+	! systemd_unit_works "$1" && ! systemd_mend_works "$1" &&
+		{ [[ -n ${ARRAY_LOCK-} ]] || array_lock_is_free "$1"; }
 }
 
 wait_result_() { # NAME

@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# When "wait" ends.
+
+setup() {
+	load helper
+	world
+	libraries
+	LOOKS=0
+	before_look_configured() { :; }
+	before_look_again() { :; }
+	systemd_unit_state() { echo active; }
+	systemd_unit_works() { return 1; }
+	systemd_mend_works() { return 1; }
+	sleep() { :; }
+	# looks: a disk is being replaced; it is whole from the look on that WHOLE_AT says.
+	facts_observe() {
+		LOOKS=$((LOOKS + 1))
+		F=([name]=data [array.state]=active [array.sync]=idle)
+	}
+	health_is_whole() { ((LOOKS >= ${WHOLE_AT:-1000})); }
+	set +T
+}
+
+@test "not whole, and nobody at work: the wait is over" {
+	wait_whole data infinity 2>"$BATS_TEST_TMPDIR/log" && fail 'it is not whole'
+	grep -q 'runs, but is not whole' "$BATS_TEST_TMPDIR/log"
+	((LOOKS == 1)) || fail "$LOOKS"
+}
+
+@test "a command is at work, and md idle between two of its steps: waited for" {
+	local WHOLE_AT=3
+	mkdir -p "$R/run/ramraid/.locks"
+	flock --no-fork "$R/run/ramraid/.locks/work.data" sleep 60 &
+	until ! array_lock_is_free data; do command sleep 0.05; done
+	wait_whole data infinity
+	((LOOKS == 3)) || fail "$LOOKS"
+	kill $!
+}
