@@ -6,7 +6,8 @@ shopt -s inherit_errexit
 
 here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 # shellcheck disable=SC2034 # theirs
-readonly here docs=$here/../../docs release=${RELEASE:-trixie}
+readonly here docs=$here/../../docs
+release=${RELEASE:-trixie}
 # shellcheck source=tests/vm/stolen.sh
 source "$here/stolen.sh"
 
