@@ -10,11 +10,11 @@ declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
 
 # witness_update_free_slot: before md gives a disk a free slot: that may be the one that the RAM leg
-# had.
+# had, and the last one that was free.
 witness_update_free_slot() {
 	if [[ ${F[ram.slot]} =~ ^[0-9]+$ ]]; then
-		witness_update
-	else witness_update no-ram-slot; fi
+		witness_update '' filling
+	else witness_update no-ram-slot filling; fi
 }
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when
@@ -96,9 +96,10 @@ was stopped; its record did not say so yet"
 	F[witness.ram_number]=${says[number]}
 }
 
-# witness_update [no-ram-slot]: writes down who is in sync, with the event count that they carry
-# now: the disk legs; without any, that it is the RAM leg alone. With no-ram-slot, it is not known
-# afterwards which slot is the RAM leg's, because the members are about to move. Not for an array
+# witness_update [no-ram-slot|"" [filling]]: writes down who is in sync, with the event count that
+# they carry now: the disk legs; without any, that it is the RAM leg alone. With no-ram-slot, it is
+# not known afterwards which slot is the RAM leg's, because the members are about to move; with
+# filling, a new member is about to get a slot. Not for an array
 # that something else has started from old legs: that would be taken for the truth ever after.
 # Another program may have written since F was looked up; then what it wrote is newer, and
 # everything is looked up again. So it is when no leg that F calls in sync can be read and others
@@ -126,7 +127,7 @@ $WITNESS_UPDATE_TRIES tries; it says what that one saw"
 	witness_update_take_back_
 }
 
-# witness_update_once_ [no-ram-slot]: the same; returns 2 when another program has written since,
+# witness_update_once_ [no-ram-slot|"" [filling]]: the same; returns 2 when another program has written since,
 # and nothing was; 3 when no leg that F calls in sync can be read.
 witness_update_once_() {
 	local events legs slot good=0 places=() filled also=''
@@ -151,7 +152,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 		[[ ${F[leg.ram.node]-} != "${F[ram.node]}" ]] ||
 			places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
 	}
-	witness_update_filled_
+	witness_update_filled_ "${2-}"
 	witness_update_slot_ "${1-}"
 	witness_update_write_ "$events" "$slot" "$filled" "$also" "${legs[@]}" || {
 		(($? != 2)) || return 2
@@ -198,16 +199,18 @@ witness_update_write_() {
 	F[witness.generation]=$WITNESS_GENERATION
 }
 
-# witness_update_filled_: sets the caller's filled to yes if every slot is filled, or may have been
-# while nobody looked, because there are fewer of them than legs (readd_is_forgotten). After the
-# event count has been read: a leg that has left since has no more events than that.
+# witness_update_filled_ filling|"": sets the caller's filled to yes if every slot is filled, or will
+# be at once, or may have been while nobody looked, because there are fewer of them than legs
+# (readd_is_forgotten). After the event count has been read: a leg that has left since has no more
+# events than that.
 witness_update_filled_() {
-	local VALUE SLOTS LEGS_IN_ALL
+	local SLOTS FREE LEGS_IN_ALL most=0
+	[[ $1 != filling ]] || most=1
 	health_legs
-	filled=yes
 	md_state_read_slots "${F[array.md]}"
-	md_state_read "${F[array.md]}" degraded
-	((SLOTS < LEGS_IN_ALL)) || [[ $VALUE == 0 ]] || filled=''
+	md_state_slots_free "${F[array.md]}"
+	filled=yes
+	((SLOTS < LEGS_IN_ALL || FREE <= most)) || filled=''
 }
 
 # witness_update_witness: the same, for those who go on without it: that it is said has to do.

@@ -63,13 +63,18 @@ $why" "$1"
 # far layout md leaves out parts, and calls the leg in sync (Linux 6.12; case "nested").
 readd_by_bitmap() { [[ ${F[conf.layout]} != far2 ]] && ! readd_is_forgotten "$1"; }
 
-# readd_is_forgotten I: may md have forgotten where leg I differs? Once every slot is filled it
-# clears the bits, also those that leg I needs, if the array had fewer slots than legs, or another
-# member in the place of this one. md refuses a leg that is older than events_cleared; but only a
-# write moves that (md_bitmap_endwrite() in linux drivers/md/md-bitmap.c), and a rebuild clears bits
-# without one. So the leg must not be older than the count at which every slot was last seen filled
-# (witness.filled; not known: it is older), with one event for md's own half step; and while there
-# are fewer slots than legs, that count may be a later one at any time.
+# readd_is_forgotten I: may md have forgotten where leg I differs? It clears the bits, also those
+# that leg I needs, while every slot is filled: if the array had fewer slots than legs, or another
+# member was in the place of this one. One that was only being rebuilt there is enough: md clears
+# the bits as far as it comes, and does not set them again if that member leaves (still_degraded in
+# raid1_sync_request() of linux drivers/md/raid1.c, md_bitmap_cond_end_sync() and
+# md_bitmap_close_sync() in md-bitmap.c). That the next rebuild has to be a whole one it knows only
+# until it has brought some work to its end, or the array is stopped (conf->fullsync; case
+# "halfbuilt"). md refuses a leg that is older than events_cleared; but only a write to an array
+# that is not degraded moves that (md_bitmap_endwrite() in md-bitmap.c). So the leg must not be
+# older than the count at which every slot was last seen filled (witness.filled; not known: it is
+# older), with one event for md's own half step; and while there are fewer slots than legs, that
+# count may be a later one at any time.
 readd_is_forgotten() {
 	local LEGS_IN_ALL
 	health_legs

@@ -574,13 +574,13 @@ looked() { conf_load data && before_look_configured data && facts_observe; }
 	witness_update() { called "record $*"; }
 	F[ram.slot]=''
 	disk_legs_add_leg 1
-	[[ $(calls) == $'record no-ram-slot\nmd_add md127 sdb' ]] || fail "$(calls)"
+	[[ $(calls) == $'record no-ram-slot filling\nmd_add md127 sdb' ]] || fail "$(calls)"
 	F[ram.slot]=0
 	disk_legs_add_leg 1
-	[[ $(calls) == *$'record \nmd_add md127 sdb' ]] || fail "$(calls)"
+	[[ $(calls) == *$'record  filling\nmd_add md127 sdb' ]] || fail "$(calls)"
 	F[leg.1.sb]=ok
 	disk_legs_add_leg 1
-	[[ $(calls) == *$'md_zero sdb\nrecord \nmd_add md127 sdb' ]] || fail "$(calls)"
+	[[ $(calls) == *$'md_zero sdb\nrecord  filling\nmd_add md127 sdb' ]] || fail "$(calls)"
 }
 
 @test "the flag is raised only when an array wants hot-plug" {

@@ -243,30 +243,54 @@ $(cat "$R"/run/ramraid/*)"
 	local md=$R/sys/block/md127/md
 	mkdir -p "$md"
 	witness_write() { called "$4 $6" && WITNESS_FILLED=44; }
-	filled() { # WANTED SLOTS DEGRADED [FACT…]
+	members() { # STATE…: of the members in the slots 0, 1 …; "-": there is none
+		local slot=0 state
+		rm -rf "$md"/dev-*
+		for state; do
+			[[ $state == - ]] || {
+				mkdir "$md/dev-sd$slot"
+				echo "$slot" >"$md/dev-sd$slot/slot"
+				echo "$state" >"$md/dev-sd$slot/state"
+			}
+			slot=$((slot + 1))
+		done
+	}
+	filled() { # WANTED SLOTS MEMBERS [FACT…]
 		rm -f "$BATS_TEST_TMPDIR/calls"
 		echo "$2" >"$md/raid_disks"
-		echo "$3" >"$md/degraded"
+		# shellcheck disable=SC2086 # words
+		members $3
 		runs array.known=yes "${@:4}"
-		witness_update
+		"${update[@]}"
 		[[ $(calls) == "50 $1" ]] || fail "$*: $(calls)"
 		[[ ${F[witness.filled]} == 44 ]]
 	}
-	filled yes 3 0
-	filled '' 3 1
-	filled '' '3 (2)' 1
+	update=(witness_update)
+	filled yes 3 'in_sync in_sync in_sync'
+	filled '' 3 'in_sync in_sync -'
+	filled '' 3 'in_sync in_sync faulty'
+	filled '' '3 (2)' 'in_sync in_sync -'
+	# md clears bits as far as it has rebuilt a member, whatever becomes of that.
+	filled yes 3 'in_sync in_sync spare'
+	filled '' 4 'in_sync in_sync spare -'
 	# There are fewer slots than legs: the RAM leg may have been in the place of a disk.
-	filled yes 2 1
-	filled yes '' 1
-	filled '' 2 1 conf.ram=none ram.state=none ram.node= ram.slot=
-	filled yes 3 0 leg.1.state=
+	filled yes 2 'in_sync -'
+	filled yes '' 'in_sync -'
+	filled '' 2 'in_sync -' conf.ram=none ram.state=none ram.node= ram.slot=
+	filled yes 3 'in_sync in_sync in_sync' leg.1.state=
+	# A new member is about to have the last slot, before anybody could look again.
+	update=(witness_update_free_slot)
+	filled yes 3 'in_sync in_sync -'
+	filled yes 3 'in_sync in_sync -' ram.slot=
+	filled '' 4 'in_sync in_sync - -'
 	# A leg that leaves while it is written down has the count that was read before, or one
 	# more; never is it left behind by that.
+	update=(witness_update)
 	superblock_facts() {
 		printf 'sb=ok\nevents=50\ndevice_uuid=%s\n' "$one"
-		echo 1 >"$md/degraded"
+		members in_sync in_sync faulty
 	}
-	filled '' 3 0
+	filled '' 3 'in_sync in_sync in_sync'
 }
 
 @test "the witness is not overwritten with what something else has started from old legs" {

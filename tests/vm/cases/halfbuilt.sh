@@ -1,0 +1,76 @@
+# A disk that returns after another one was half built in its place: md has cleared bits that it
+# needs, so all of it is rebuilt.
+checked_on trixie
+from small
+disk A 40M
+disk B 40M
+disk C 40M
+
+readonly words="$VM_HANDS"'
+	whole() {
+		for i in $(seq 900); do
+			[ "$(slots data)" = UUU ] && ! pgrep -f "ramraid mend" >/dev/null &&
+				[ ! -e /run/ramraid/event ] && return
+			sleep 0.2
+		done
+		cat /proc/mdstat; ramraid status data; return 1
+	}
+	quiet() {
+		for i in $(seq 300); do
+			[ -e /run/ramraid/event ] ||
+				systemctl -q is-active ramraid-hotplug.service \
+					ramraid-mend@data.service \
+					ramraid-monitor@$(md data).service ||
+				return 0
+			sleep 0.2
+		done
+		return 1
+	}
+	# half LEG: md builds it to the half, and then somebody takes it out again.
+	half() {
+		local md=/sys/block/$(md data)/md
+		echo 1500 >$md/sync_speed_max; echo 1500 >$md/sync_speed_min
+		mdadm /dev/md/data --add $(node $1)
+		for i in $(seq 300); do
+			set -- "$1" $(cat $md/sync_completed)
+			[ "$2" = none ] || [ $(($2 * 10 / $4)) -lt 6 ] || break
+			sleep 0.2
+		done
+		cat $md/sync_completed $md/degraded
+		mdadm /dev/md/data --fail $(node $1)
+		for i in $(seq 50); do
+			mdadm -q /dev/md/data --remove $(node $1) && break; sleep 0.2
+		done
+		echo system >$md/sync_speed_max; echo system >$md/sync_speed_min
+	}
+	'
+
+# Writes to the mirror without B, and then another disk is built to the half in its place.
+without_B() { # FILE
+	check "$1: a disk is pulled out, and data is written" "$words"'
+		test "$(slots data)" = UUU; quiet; gone B; quiet
+		head -c 12M /dev/urandom >/srv/data/'"$1"'; sync
+		cd /srv/data; sha256sum file* >/root/sums; sleep 12'
+	check "$1: another disk is half built in its place, and taken out again" "$words"'
+		half C; mdadm -q --zero-superblock $(node C); quiet; sleep 6'
+}
+readonly equal='
+		journalctl -b -q -o cat | grep -E -- "--(re-)?add /dev/sd|rebuilt"
+		test "$(compare data)" = 0; echo 3 >/proc/sys/vm/drop_caches
+		cd /srv/data; sha256sum --quiet -c /root/sums'
+
+steps() {
+	boot
+	vm_hands
+	without_B file5
+	# What md remembers of it itself (conf->fullsync) ends with the array.
+	power_off
+	boot
+	check 'the first disk is back at the next boot: it is rebuilt, and the legs are equal' \
+		"$words"'whole'"$equal"
+	guest 'rm /srv/data/file5; sync'
+	without_B file6
+	# or with anything that md brings to its end
+	check 'it comes back after a check: likewise' "$words"'
+		test "$(compare data)" = 0; back B; whole'"$equal"
+}
