@@ -41,11 +41,12 @@ gives them; its words stand above'
 	block_size_end "${F[name]}"
 }
 
-# disk_legs_keep_bits_ NODE…: sets BITS to where disk legs that are absent, or still being
-# rebuilt, may differ from these. md forgets that after a power cut, when no more than one leg is
-# complete: raid1_run() of linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then
-# keeps only what was written while a leg was missing. What was being written when the power went
-# would stay different on the disk that comes back (case "source").
+# disk_legs_keep_bits_ NODE…: sets BITS to where legs that are absent, or still being rebuilt, may
+# differ from these: disk legs, and a device that is the RAM leg, which is put back by bitmap as
+# well. md forgets that after a power cut, when no more than one leg is complete: raid1_run() of
+# linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was
+# written while a leg was missing. What was being written when the power went would stay different
+# on the one that comes back (case "source").
 disk_legs_keep_bits_() {
 	local i node lines complete=0 dirty=''
 	for ((i = 0; i < F[members]; i++)); do
@@ -53,7 +54,7 @@ disk_legs_keep_bits_() {
 		[[ ${F[leg.$i.dirty]-} != yes ]] || dirty=yes
 		[[ -n ${F[leg.$i.recovery]-} ]] || complete=$((complete + 1))
 	done
-	[[ -n $dirty ]] && ((complete < F[members])) || return 0
+	[[ -n $dirty ]] && ((complete < F[members] + (${#F[leg.ram.dev]} > 0))) || return 0
 	for node; do
 		lines=$(superblock_dirty_bits "$DEV/$node") || {
 			log_warning "${F[name]}: the write-intent bitmap of $node can't be read: \

@@ -190,6 +190,12 @@ assembles() {
 	did $'assemble sda sdb\nbits md127 3 17-20\nbits md127 90'
 }
 
+@test "or a device that is the RAM leg is to come back: with one disk leg md forgets that, too" {
+	changed='F[members]=1 F[leg.ram.dev]=/dev/disk/by-id/nvme-X' assembles sda
+	changed='F[members]=1' assembles sda
+	did $'assemble sda\nbits md127 3 17-20\nbits md127 90\nassemble sda'
+}
+
 @test "all disks are there: md keeps it by itself" {
 	assembles sda sdb
 	did 'assemble sda sdb'
