@@ -10,8 +10,7 @@ declare -gA F # the facts: decide/facts.list
 disk_legs_assemble() { # NODE…
 	local BITS=() BLOCK_SIZE_WHY
 	disk_legs_keep_bits_ "$@"
-	disk_legs_assemble_ "$@" || return
-	disk_legs_set_bits_ "$1"
+	disk_legs_uninterrupted_ disk_legs_assemble_keeping_ "$@" || return
 	block_size_check "${F[name]}" "$@" || {
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
@@ -19,6 +18,30 @@ disk_legs_assemble() { # NODE…
 	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
 		log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
+}
+
+# With the bits; also when mdadm was killed while it waited for udev, and the array runs.
+disk_legs_assemble_keeping_() { # NODE…
+	local code=0
+	disk_legs_assemble_ "$@" || code=$?
+	disk_legs_set_bits_ "$1"
+	return "$code"
+}
+
+# disk_legs_uninterrupted_ COMMAND…: a signal that would end this program in between does so
+# afterwards: the array runs from the moment on in which mdadm has started it, and nobody else knows
+# of the bits.
+disk_legs_uninterrupted_() {
+	local signal='' traps code=0
+	traps=$(trap -p INT TERM HUP)
+	trap 'signal=INT' INT
+	trap 'signal=TERM' TERM
+	trap 'signal=HUP' HUP
+	"$@" || code=$?
+	trap - INT TERM HUP
+	eval "$traps"
+	[[ -z $signal ]] || kill -s "$signal" "$BASHPID"
+	return "$code"
 }
 
 # With the spare for larger blocks, if it has to have them; never without that.

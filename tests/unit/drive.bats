@@ -196,6 +196,21 @@ assembles() {
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90\nassemble sda'
 }
 
+@test "a start that is interrupted while mdadm works, or whose mdadm is killed, keeps the bits" {
+	local code=0
+	changed='md_assemble() { called assemble "${@:3}"; kill -TERM "$BASHPID"; }'
+	(
+		trap 'called ended; exit 3' TERM
+		assembles sda
+	) || code=$?
+	did $'assemble sda\nbits md127 3 17-20\nbits md127 90\nended'
+	((code == 3))
+	rm "$BATS_TEST_TMPDIR/calls"
+	changed='md_assemble() { called assemble "${@:3}"; return 143; }'
+	not assembles sda
+	did $'assemble sda\nbits md127 3 17-20\nbits md127 90'
+}
+
 @test "all disks are there: md keeps it by itself" {
 	assembles sda sdb
 	did 'assemble sda sdb'
