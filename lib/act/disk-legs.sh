@@ -174,27 +174,44 @@ disk_legs_remove_gone() { # NODE
 	}
 }
 
-# Looked at once more: between the decision and this somebody may have written to it.
+# Looked at once more: between the decision and this somebody may have written to it, or have put
+# another disk in its place.
 disk_legs_add_leg() { # I
-	local why='' node=${F[leg.$1.node]}
-	if [[ ${F[leg.$1.sb]} == ok ]]; then
-		md_zero "$node" || return
-	else
-		why=$(disk_why_not_free "${F[leg.$1.dev]}")
-	fi
+	local why='' node=${F[leg.$1.node]} dev=${F[leg.$1.dev]}
+	[[ ${F[leg.$1.sb]} == ok ]] || why=$(disk_why_not_free "$dev")
 	[[ -n $why ]] || why=$(md_state_leg_why_not "${F[array.md]}" "$node")
 	[[ -z $why ]] || {
-		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
+		LOOP_ERROR="$dev is not taken: ${why//$'\n'/; }"
 		return 1
 	}
 	legs_seen_note_return "$1"
 	witness_update_free_slot || ! health_disk_in_sync || {
 		LOOP_ERROR="who is in sync can't be written down in $STATE; \
-${F[leg.$1.dev]} is not built before that"
+$dev is not built before that"
 		return 1
 	}
+	# That may have taken long.
+	disk_legs_is_still "$1" || {
+		LOOP_ERROR="$dev is not taken: it is not the disk any more that it was a moment ago"
+		return 1
+	}
+	[[ ${F[leg.$1.sb]} != ok ]] || md_zero "$node" || return
 	md_add "${F[array.md]}" "$node" || {
-		LOOP_ERROR="md did not take ${F[leg.$1.dev]}$(ram_leg_bad_blocks)"
+		LOOP_ERROR="md did not take $dev$(ram_leg_bad_blocks)"
 		return 1
 	}
+}
+
+# disk_legs_is_still I: does the leg's name lead to the device that it led to at the last look, and
+# has that the superblock that it had then? The kernel gives the name of a disk that is pulled out
+# to the next one.
+disk_legs_is_still() {
+	local NODE facts
+	disk_find "${F[leg.$1.dev]}" && [[ $NODE == "${F[leg.$1.node]}" ]] || return 1
+	[[ ${F[leg.$1.sb]} == ok ]] || return 0
+	facts=$(superblock_facts "$DEV/$NODE")
+	[[ $facts == "sb=ok
+uuid=${F[leg.$1.uuid]}
+device_uuid=${F[leg.$1.device_uuid]}
+"* ]]
 }

@@ -578,9 +578,36 @@ looked() { conf_load data && before_look_configured data && facts_observe; }
 	F[ram.slot]=0
 	disk_legs_add_leg 1
 	[[ $(calls) == *$'record  filling\nmd_add md127 sdb' ]] || fail "$(calls)"
-	F[leg.1.sb]=ok
+}
+
+@test "what is built is that very disk still, and not another one that has got its name" {
+	declare -gA CONF=()
+	disks
+	mending 1:spare
+	F[leg.1.node]=sdb F[leg.1.dev]=/dev/disk/by-id/ata-B
+	md_add() { called md_add "$@"; }
+	md_zero() { called md_zero "$@"; }
+	witness_update() { called record; }
+	holds() { printf '%s\n' sb=ok "uuid=$1" "device_uuid=$2" level=1; }
+	rm -r "$R/sys/class/block/sdb/holders/md127"
+	superblock_facts() { holds "$ID" "$B"; }
 	disk_legs_add_leg 1
-	[[ $(calls) == *$'md_zero sdb\nrecord  filling\nmd_add md127 sdb' ]] || fail "$(calls)"
+	[[ $(calls) == $'record\nmd_zero sdb\nmd_add md127 sdb' ]] || fail "$(calls)"
+	for other in "$A $B" "$ID $A"; do
+		rm "$BATS_TEST_TMPDIR/calls"
+		# shellcheck disable=SC2086 # words
+		superblock_facts() { holds $other; }
+		not disk_legs_add_leg 1
+		[[ $(calls) == record && $LOOP_ERROR == *'not the disk any more'* ]] ||
+			fail "$(calls): $LOOP_ERROR"
+	done
+	# A blank one that came under another kernel name.
+	rm "$BATS_TEST_TMPDIR/calls"
+	F[leg.1.sb]=none
+	disk_why_not_free() { :; }
+	witness_update() { called record && ln -sf ../../sda "$R/dev/disk/by-id/ata-B"; }
+	not disk_legs_add_leg 1
+	[[ $(calls) == record ]] || fail "$(calls)"
 }
 
 @test "the flag is raised only when an array wants hot-plug" {
