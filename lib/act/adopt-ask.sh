@@ -27,7 +27,8 @@ adopt_ask() {
 		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
 		PLAN+=("$what, and $(adoption_hand_made_fate "$HAND_MADE")")
 		[[ ${CONF[RAM]} == none || -n $ADOPT_GROWS ]] ||
-			PLAN+=('the RAM leg gets its slot; reads come from the disks until it is full')
+			PLAN+=("the RAM leg gets its slot; \
+reads come from the disks until it is full")
 	elif [[ -n $ADOPT_KEPT ]]; then
 		PLAN+=("/dev/$ADOPT_KEPT stays as the RAM leg, and counts as no copy that lasts. \
 md compares the"
@@ -72,14 +73,15 @@ which what is on it bears:"
 		"$(larger_blocks_what "${CONTENTS_BLOCKS[@]}")"
 		"until then (ramraid stop $NAME; ramraid start $NAME; or a reboot) \
 it runs on its disk legs, without a RAM leg"
-		"programs that read and write it, or files on it, with O_DIRECT in pieces of less than \
-4096 bytes (some databases, disks of virtual machines) get errors from then on")
+		"programs that read and write it, or files on it, with O_DIRECT in pieces of less \
+than 4096 bytes (some databases, disks of virtual machines) get errors from then on")
 }
 
 # Who has made the array knows whether its free slot was a ramdisk's.
 adopt_ask_slot_() { # SLOTS
 	[[ -z $ADOPT_BEGUN ]] && (($1 > ${#MEMBERS[@]})) || return 0
-	PLAN+=('the free slot becomes that of the RAM leg; if a disk is missing, bring it back first')
+	PLAN+=("the free slot becomes that of the RAM leg; \
+if a disk is missing, bring it back first")
 }
 
 # Who would go on to make ramdisks for it at each boot.

@@ -1,6 +1,6 @@
 # The steps by which "adopt" makes an array ours: its members and its bitmap; the member that stays
 # as the RAM leg, as a fast disk beside write-mostly ones; the ramdisk that somebody has made by
-# hand, which is taken out, by "release" as well; and UUIDs in the place of names that do not last
+# hand, which is taken out, by "release" as well; and UUIDs instead of names that do not last
 # (--fix-fstab). Each can be done again, or is left out when it is done. NAME, ADOPT_MD, ADOPT_UUID,
 # ADOPT_KEPT, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_SB, HAND_MADE: as in cmd/adopt.sh,
 # observe/adoptable.sh and observe/adoptable-stopped.sh.
@@ -47,8 +47,8 @@ adoption_note_array_() {
 
 # adoption_conf: prints the configuration.
 adoption_conf() {
-	printf '# Mirror with one leg in RAM, made by "ramraid adopt". Every key: ramraid.conf(5).\nUUID=%s\n' \
-		"$ADOPT_UUID"
+	printf '# Mirror with one leg in RAM, made by "ramraid adopt". %s\nUUID=%s\n' \
+		'Every key: ramraid.conf(5).' "$ADOPT_UUID"
 	printf 'MEMBER=%s\n' "${MEMBERS[@]}"
 	[[ -z ${OPT[ram]-} ]] || printf 'RAM=%s\n' "${OPT[ram]}"
 	[[ ${CONF[ROOT]} == no ]] || printf 'ROOT=yes\n'
@@ -93,8 +93,8 @@ adoption_writemostly() {
 # adoption_kept_make_equal: an array that was made with --assume-clean may differ in what nobody has
 # written, and reads come from this member. So md compares, and it stays only if the legs are equal.
 # Else the disk legs count: it leaves, its superblock goes, so that no bitmap puts it back, and the
-# start fills it whole. What stood in the way of that is noted, for who types "adopt" again. md has
-# waited for all writes before it compares, write-behind included (raise_barrier() in linux
+# start fills it whole. What prevented that is noted, for who types "adopt" again. md has waited for
+# all writes before it compares, write-behind included (raise_barrier() in linux
 # drivers/md/raid1.c; close_write() there).
 adoption_kept_make_equal() {
 	local NODE=''
@@ -249,7 +249,8 @@ adoption_lasting_names_file_() { # FILE
 	for line in "${LASTING[@]}"; do
 		[[ $line == "$1 "* ]] || continue
 		line=${line#"$1 "} number=${line%% *} line=${line#* }
-		adoption_lasting_names_line_ "$1" $((number - 1)) "${line% *}" "${line##* }" || return
+		adoption_lasting_names_line_ "$1" $((number - 1)) "${line% *}" "${line##* }" ||
+			return
 	done
 	adoption_lasting_names_copy_ "$1" "$target" "$text" || return
 	printf -v text '%s' "${lines[@]}"

@@ -9,9 +9,9 @@
 need config/conf core/act core/clock core/log core/paths world/disk world/md world/md-blocks
 need world/ramdisk-zram world/superblock world/superblock-clone
 
-# block_size_begin NAME NODE…: before these disks are assembled: sets BLOCK_SIZE_SPARE to the spare;
-# to nothing when none is needed. Returns 1, with BLOCK_SIZE_WHY, when none can be had: then it must
-# not be started.
+# block_size_begin NAME NODE…: before these disks are assembled: sets BLOCK_SIZE_SPARE to the
+# spare; to nothing when none is needed. Returns 1, with BLOCK_SIZE_WHY, when there can be none:
+# then the array must not be started.
 block_size_begin() {
 	local name=$1
 	shift
@@ -42,8 +42,8 @@ block_size_are_smaller_() { # NODE…
 	for node; do (($(disk_block "$node") < 4096)) || return 1; done
 }
 
-# block_size_make_ NAME NODE…: the spare, with a superblock made from that of the disk with the most
-# events. Sets BLOCK_SIZE_SPARE; else BLOCK_SIZE_WHY, where that is known.
+# block_size_make_ NAME NODE…: the spare, with a superblock made from that of the disk with the
+# most events. Sets BLOCK_SIZE_SPARE; else BLOCK_SIZE_WHY, where that is known.
 block_size_make_() {
 	local name=$1 why bytes NUMBER RAMDISK_ZRAM_WHY words=()
 	shift
@@ -66,8 +66,8 @@ block_size_make_() {
 		"$(<"$PROC/sys/kernel/random/uuid")" $((bytes / 512))
 	superblock_clone_bytes words |
 		act dd of="$DEV/$RAMDISK_ZRAM_SPARE" bs=4096 seek=4096 iflag=fullblock \
-			oflag="${BLOCK_SIZE_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat status=none ||
-		return 1
+			oflag="${BLOCK_SIZE_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat \
+			status=none || return 1
 	md_modules mirror
 	md_blocks_hold && BLOCK_SIZE_SPARE=$RAMDISK_ZRAM_SPARE
 }
@@ -103,8 +103,8 @@ block_size_end() {
 	BLOCK_SIZE_SPARE=''
 }
 
-# block_size_check NAME NODE…: after that, before anybody reads: has md given them to the array? If
-# not, it is stopped again; returns 1, with BLOCK_SIZE_WHY.
+# block_size_check NAME NODE…: after that, before anybody reads: has md given them to the array?
+# If not, it is stopped again; returns 1, with BLOCK_SIZE_WHY.
 block_size_check() {
 	local name=$1 md
 	shift

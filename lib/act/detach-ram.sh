@@ -1,5 +1,5 @@
-# The safe way in which the RAM leg is let go, at a shutdown, by "stop" and by "detach": only while
-# a disk leg holds all data.
+# How the RAM leg leaves safely, at a shutdown, by "stop" and by "detach": only while a disk leg
+# holds all data.
 # shellcheck shell=bash
 
 need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf
@@ -51,9 +51,9 @@ its memory is not given back"
 	}
 }
 
-# detach_ram_give_back NAME: after detach_ram, when a person wants the RAM leg out: a device
-# is nobody's from then on, and nothing of ours stays on it that md, or a later start, could take
-# for a leg. Unless it may hold what the disks lack.
+# detach_ram_give_back NAME: after detach_ram, when a person wants the RAM leg out: from then on a
+# device belongs to nobody, and holds nothing that md, or a later start, could take for a leg.
+# Unless it may hold what the disks lack.
 detach_ram_give_back() {
 	local DEVICE
 	[[ -n ${F[leg.ram.dev]-} && -n ${F[ram.node]} ]] || return 0
@@ -119,7 +119,7 @@ detach_ram_resync_or_rescue_() { # NAME going-down|""
 	done
 }
 
-# What the decision is to go by. Sets the caller's patience: how long a disk may take to come back.
+# What the decision depends on. Sets the caller's patience: how long a disk may take to come back.
 detach_ram_begin_() {
 	before_look_times || F[conf.member_timeout]=30 # a typing error must not cost the data
 	patience=$DETACH_RAM_PATIENCE
@@ -135,7 +135,8 @@ detach_ram_begin_() {
 # On the console, every DETACH_RAM_TELL seconds: told is the caller's.
 detach_ram_tell_() { # NAME
 	((NOW - told >= DETACH_RAM_TELL)) || return 0
-	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. $(transitions_remedy)"
+	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. \
+$(transitions_remedy)"
 	told=$NOW
 }
 

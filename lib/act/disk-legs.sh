@@ -51,7 +51,8 @@ disk_legs_assemble_() { # NODE…
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
 	}
-	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || {
+	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" \
+		${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || {
 		LOOP_ERROR='mdadm refused; its words stand above'
 		[[ -z $BLOCK_SIZE_SPARE ]] || {
 			block_size_refuse "${F[name]}" 'mdadm did not start it with the spare that \
@@ -154,7 +155,8 @@ disk_legs_number_taken_() {
 	read -ra mine < <(superblock_read "$DEV/$1" 2>/dev/null) &&
 		read -ra theirs < <(superblock_read "$DEV/${F[ram.node]}" 2>/dev/null) || return 0
 	[[ ${mine[40]-} != "${theirs[40]-}" || -z ${mine[40]-} ]] ||
-		printf ': the RAM leg has its device number (%d). To have both: ramraid detach %s; ramraid attach %s\n' \
+		printf ": the RAM leg has its device number (%d). \
+To have both: ramraid detach %s; ramraid attach %s\n" \
 			$((16#${mine[40]})) "${F[name]}" "${F[name]}"
 }
 
@@ -166,7 +168,7 @@ disk_legs_remove_leg() { # I
 }
 
 disk_legs_remove_gone() { # NODE
-	# A ramdisk that is gone counts as one that failed: it is not made anew without end.
+	# A ramdisk that is gone counts as one that failed: it is not made again without end.
 	! ramdisk_note_is_node "$1" || ram_leg_count
 	md_remove_gone "${F[array.md]}" "$1" || {
 		LOOP_ERROR="md does not release $1, whose device is gone"

@@ -7,9 +7,9 @@ need act/hotplug core/act core/log core/paths notes/adopted notes/witness world/
 declare -gA F # the facts: decide/facts.list
 
 # forget_unit NAME VERB UUID: the unit and the configuration. A stop of the unit stops the array,
-# and first what lies on it, which the generator has made to require the unit. So: from now on
+# and first what is on it, which the generator has made to require the unit. So: from now on
 # "ramraid stop" leaves the array alone; without a configuration the generator writes nothing, and
-# after a reload, which runs it and builds the whole tree of dependencies anew (systemctl(1),
+# after a reload, which runs it and builds the whole tree of dependencies again (systemctl(1),
 # daemon-reload), nothing requires the unit; then it is stopped. If somebody else's file requires
 # it, it is not.
 forget_unit() {
@@ -70,7 +70,9 @@ forget_copy() {
 # forget_notes NAME: all that was written down about it; the note that this has begun goes last.
 forget_notes() {
 	act rm -f -- \
-		"$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,detached,memory,failures,block} "$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
+		"$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted} \
+		"$RUN/$1".{restarts,returns,detached,memory,failures,block} \
+		"$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
 	act rm -f -- "$(adopted_releasing_file "$1")"
 	hotplug_disarm
 }

@@ -1,6 +1,6 @@
 # Hot-plug: what a disk that comes or goes makes necessary. The worker (ramraid mend) goes through
 # the loop of act/loop.sh; the look before it (ramraid hotplug) asks the same decision whether there
-# is anything to do. What is told of it: act/transitions.sh.
+# is anything to do. act/transitions.sh reports what has happened.
 # shellcheck shell=bash
 
 need config/conf core/act core/paths decide/action decide/leg notes/legs-seen notes/memory-floor
@@ -8,7 +8,7 @@ need world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
-# hotplug_facts: what the worker goes by besides. What a person has taken out stays out, and what
+# hotplug_facts: what else the worker uses. What a person has taken out stays out, and what
 # fails again and again is left alone. After facts_observe.
 hotplug_facts() {
 	local MEMORY_NOTE MEMORY_WHY
@@ -91,8 +91,8 @@ hotplug_note_restart() {
 	rm -f "$RUN/$1.refused"
 }
 
-# hotplug_print_legs_: sets HOTPLUG_PRINT to what a start goes by: of each leg the device, which one
-# that is, and what its superblock says.
+# hotplug_print_legs_: sets HOTPLUG_PRINT to what a start depends on: of each leg the device, which
+# one that is, and what its superblock says.
 hotplug_print_legs_() {
 	local i
 	HOTPLUG_PRINT=''

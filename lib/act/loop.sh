@@ -18,11 +18,11 @@ readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
 readonly LOOP_STALL=20
 # seconds in which md has to begin a rebuild that is due (loop_stalls)
 readonly LOOP_COPY_STALL=300 # seconds in which a copy has to get on, likewise
-readonly LOOP_STEP=10        # seconds that may lie between two looks
+readonly LOOP_STEP=10        # the most seconds between two looks
 readonly LOOP_LOOK=0.5       # seconds between two looks
 
 # What one run of the loop knows, beside the facts; empty at its beginning.
-#   LOOP_GATE        hold, open or fail: the last word on the gate; a copy goes by it, too
+#   LOOP_GATE        hold, open or fail: the last decision on the gate; a copy uses it, too
 #   LOOP_FAST        yes: md's speed limits are raised
 #   LOOP_SAID        what was said last; LOOP_STARTED: when this run began (clock)
 #   LOOP_IDLE_SINCE  see loop_stalls: how long md has not begun what is due
@@ -37,7 +37,7 @@ readonly LOOP_LOOK=0.5       # seconds between two looks
 LOOP_FAST='' # a start may be interrupted before loop_run
 
 # loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries
-# members again that md has given up; mend: goes by what act/hotplug.sh knows, as after a disk has
+# members again that md has given up; mend: uses what act/hotplug.sh knows, as after a disk has
 # come or gone. in-use: the array is in use already, so nobody waits for the RAM leg and md's own
 # speed limits hold. With a notify socket, tells systemd when the gate opens, and goes on
 # rebuilding. After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it
@@ -75,7 +75,8 @@ the last one was $ACTION (please report this with the journal)"
 loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
 	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
-		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
+		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' \
+		LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	block_size_tidy "$1"
 	# What was tried is this build of md, which is known when it is loaded.
@@ -123,7 +124,7 @@ loop_first_look_() {
 
 # A leg that has left this run of the array is noted before it is judged whether it may come back,
 # with the array's count now: what it has beyond that it has from elsewhere. Its monitor may not
-# have come to that yet.
+# have done that yet.
 loop_note_leavers_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
@@ -316,8 +317,8 @@ $WHY"
 	# After "ready", because nobody has to wait for it: legs that joined during this start may
 	# be called absent by the witness for a moment.
 	loop_watch_
-	# Looked at again: of what has happened since the last look nobody was told, and nobody will
-	# be.
+	# Looked at again: nobody was notified of what has happened since the last look, and
+	# nobody will be.
 	whole_since_look
 	rescue_warn "${F[array.md]}"
 	contents_remember "${F[name]}" "${F[array.md]}" ||

@@ -49,7 +49,7 @@ membership_add_strangers_() {
 	MEMBERS+=("${MEMBERSHIP_STRANGERS[@]}")
 }
 
-# What decide/membership-plan.sh goes by besides.
+# What else decide/membership-plan.sh uses.
 membership_facts() { # NAME
 	local i disk VALUE
 	F[change.left]='' F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ')
@@ -176,8 +176,8 @@ membership_done_() { # NAME
 
 # --- one function an action
 
-# The members may move together: nobody may go by the number of the RAM leg's slot meanwhile, so it
-# is written down as not known, and after that as it is.
+# The members may move together: nobody may use the number of the RAM leg's slot meanwhile, so it is
+# written down as not known, and after that as it is.
 membership_slots_() { # NAME N
 	witness_update no-ram-slot || return
 	md_set_slots "${F[array.md]}" "$2" || {

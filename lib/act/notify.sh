@@ -28,7 +28,7 @@ notify_journal_() { # SEVERITY TEXT
 		log_notice "${F[name]}: the journal does not take what was said"
 }
 
-# notify_others SEVERITY EVENT DEVICE TEXT: the same for what stands in the journal already.
+# notify_others SEVERITY EVENT DEVICE TEXT: the same for what is in the journal already.
 notify_others() {
 	local program=${CONF[NOTIFY]-none} why
 	[[ -z $DRY_RUN ]] || return 0
@@ -65,7 +65,8 @@ notify_run_() {
 	}
 	systemd_run_apart "ramraid-notify-$name-${EPOCHREALTIME//[!0-9]/}" \
 		"Tell $1 of $3 of the array $name" "RAMRAID_NAME=$name" "RAMRAID_SEVERITY=$2" \
-		"RAMRAID_MESSAGE=$text" "${@:6}" -- "$1" "$3" "/dev/md/$name" ${device:+"$device"} ||
+		"RAMRAID_MESSAGE=$text" "${@:6}" -- "$1" "$3" "/dev/md/$name" \
+		${device:+"$device"} ||
 		log_warning "$name: $1 was not told of $3: systemd did not start it"
 }
 
@@ -94,13 +95,12 @@ notify_has_sendmail() { [[ -x $ROOT/usr/sbin/sendmail || -x $ROOT/usr/lib/sendma
 # from; empty when there is none. Keywords may be cut down to three letters, in any case
 # (match_keyword() in mdadm's config.c).
 notify_address() {
-	local file line
+	local file line key='^(mai|mail|maila|mailad|mailadd|mailaddr)[[:blank:]]+[^[:blank:]#]'
 	NOTIFY_ADDRESS=''
 	while IFS= read -r file; do
 		[[ -r $file ]] || continue
 		while IFS= read -r line; do
-			[[ -z $NOTIFY_ADDRESS &&
-				${line,,} =~ ^(mai|mail|maila|mailad|mailadd|mailaddr)[[:blank:]]+[^[:blank:]#] ]] || continue
+			[[ -z $NOTIFY_ADDRESS && ${line,,} =~ $key ]] || continue
 			text_into "$line" _ NOTIFY_ADDRESS
 		done <"$file"
 	done < <(claim_others)

@@ -1,5 +1,5 @@
 # The rescue image: what only the RAM leg had, in a file, when the machine had to go down and no
-# disk leg could take it. The record of it lies beside the witness; as long as it is there, no disk
+# disk leg could take it. The record of it is beside the witness; as long as it is there, no disk
 # leg is started by itself.
 # shellcheck shell=bash
 
@@ -24,8 +24,8 @@ rescue_why_not() {
 		[[ $type == @(tmpfs|ramfs) ]]; then
 		printf '%s is in memory (%s)\n' "$folder" "$type"
 	elif lsblk --noheadings --inverse --list --output KNAME -- \
-		"$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" 2>/dev/null |
-		grep -qx "$2"; then
+		"$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" \
+		2>/dev/null | grep -qx "$2"; then
 		printf '%s is on the array itself\n' "$folder"
 	fi
 }
@@ -184,7 +184,7 @@ rescue_delete() {
 	act rm -f -- "$1" && { [[ ${1%/*} != */rescue-*.* ]] || act rmdir -- "${1%/*}"; }
 }
 
-# rescue_is_encrypted NODE: does a block device lie on an encrypted one?
+# rescue_is_encrypted NODE: is a block device on an encrypted one?
 rescue_is_encrypted() {
 	local below uuid=''
 	{ read -r uuid <"$SYS/class/block/$1/dm/uuid"; } 2>/dev/null || :

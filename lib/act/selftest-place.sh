@@ -1,6 +1,6 @@
 # The place of the self-test: a folder with the files of two loop devices, an array on these that
-# nothing else takes up, and a ramdisk. All of it can be told from what is anybody else's, so that
-# whatever end a test has come to, the next one finds what is left, and takes it away:
+# nothing else takes up, and a ramdisk. All of it can be told from what belongs to others, so the
+# next test finds what an earlier one has left, however that ended, and takes it away:
 #   uuid      the array's UUID, made for this test and written down before there is an array
 #   A B       the files of its two disk legs
 #   model     what the array should have

@@ -70,7 +70,7 @@ selftest_disturbed_() {
 	done
 }
 
-# The array, and what the functions of a start go by.
+# The array, and what the functions of a start use.
 selftest_begin_() {
 	local SELFTEST_UUID block=512 kind
 	kind=$(selftest_kind_)

@@ -15,13 +15,13 @@ declare -gA F # the facts: decide/facts.list
 # seconds that one may take to look and tell; a disk that does not answer takes half of that
 readonly TRANSITIONS_PATIENCE=60
 
-# transitions_begin NAME: from here on changes are told; what is so now has been said by the start.
+# transitions_begin NAME: from here on changes are reported; the start has reported the rest.
 # After facts_observe. Nothing when it has begun.
 transitions_begin() { [[ -e $RUN/$1.told ]] || transitions_under_lock_ "$1" transitions_note_; }
 
 # transitions_tell NAME: looks at the array, and says what has changed. The first look of a run says
 # nothing: the start has; but for what nobody may miss. What a worker only passes through is not
-# said while one is at work, so that one looks after it has let go of the array's lock.
+# said while one is at work, so a worker looks after it has released the array's lock.
 transitions_tell() { transitions_under_lock_ "$1" transitions_look_; }
 
 # transitions_end NAME: for whoever has worked on the array: releases its lock, reports what has
@@ -68,7 +68,7 @@ transitions_look_() { # NAME
 	array_lock_is_free "$1" || busy=yes
 	transitions_words_ "$1" "$busy"
 	[[ ${new[only]} == "${old[only]-no}" ]] || transitions_say_only_ "$1" "${new[only]}"
-	# A first look, or what was told has another form.
+	# A first look, or what was reported has another form.
 	if [[ -n ${old[ram]-} ]]; then
 		for ((i = 0; i < ${F[members]}; i++)); do
 			key="leg ${F[leg.$i.dev]}"
@@ -284,7 +284,7 @@ it is not put back. If nothing on it is needed, $whole"
 transitions_refused_before() { [[ -e $RUN/$1.unstarted && $(<"$RUN/$1.unstarted") == "$2" ]]; }
 
 # transitions_of_start NAME CODE: how a start has ended, when that is not as it should be. In the
-# journal it stands already.
+# journal it is already.
 transitions_of_start() {
 	local LOST
 	if (($2 == EX_REFUSED)); then
@@ -311,7 +311,8 @@ runs on its disk legs only, reads are as slow as they are: $WHY"
 transitions_remedy() {
 	if [[ ${F[array.sync]} == recover ]]; then
 		printf 'A disk leg is being rebuilt from it: %s\n' \
-			"$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"
+			"$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" \
+				"${F[array.rate]}")"
 	elif health_disk_in_sync; then
 		printf 'md could not write some blocks of the disk legs; see: ramraid check %s\n' \
 			"${F[name]}"

@@ -5,13 +5,17 @@
 # /etc/ramraid/state/NAME.lately is one line of words, 0 for what is not known; times are seconds
 # since the epoch. read_share_history in report/read-share.sh makes of it:
 #   (the array's UUID)
-#   HISTORY_LIFE            which life of it: the kernel's boot_id (also HISTORY_BOOT), its name, and its number in that boot
-#   HISTORY_ENGINE          what has rebuilt its RAM leg last: copy, kernel, none
+#   HISTORY_LIFE           which life of it: the kernel's boot_id (also HISTORY_BOOT), its name, and
+#                          its number in that boot
+#   HISTORY_ENGINE         what has rebuilt its RAM leg last: copy, kernel, none
 #   HISTORY_SINCE _UNTIL    when it was found whole, and when no longer
-#   HISTORY_REBUILT _SECONDS _RATE   when its RAM leg was rebuilt, how long that took, and how fast it was (KiB a second)
-#   HISTORY_READS _DISK_READS   what had been read by then from the array, and from all disk legs together (sectors of 512, as
-#                          /sys/block/*/stat counts)
-# It lies beside the witness, so that it is still known after a boot that went wrong.
+#   HISTORY_REBUILT _SECONDS _RATE
+#                          when its RAM leg was rebuilt, how long that took, and how fast it was
+#                          (KiB a second)
+#   HISTORY_READS _DISK_READS
+#                          what had been read by then from the array, and from all disk legs
+#                          together (sectors of 512, as /sys/block/*/stat counts)
+# It is beside the witness, so that it is still known after a boot that went wrong.
 
 need act/witness-update core/act core/clock core/log core/paths core/text decide/health
 need observe/facts report/read-share world/md-state
