@@ -163,8 +163,8 @@ adopt_claim() {
 	ADOPT_CLAIMED=yes
 }
 
-# One that does not run: ours first, by the same steps, so that the start of ours judges its disks
-# and starts it; from then on it is one that runs, and that an earlier run has begun with.
+# One that does not run becomes ours first, by the same steps: then our start judges its disks and
+# starts it. From then on it is one that runs, and that an earlier run has begun with.
 adopt_stopped() {
 	adopt_begin
 	adopt_claim

@@ -68,8 +68,7 @@ cmd_bench_rows() {
 cmd_bench_folder() {
 	local source why path
 	[[ -d $1 && -w $1 ]] || die "--writes=$1: is no folder that can be written to" "$EX_USAGE"
-	# Whoever may write there could put something else in the place of the file that root writes
-	# to.
+	# Whoever may write there could replace the file that root writes to.
 	path=$1
 	[[ $path == /* ]] || path=$PWD/$1
 	why=$(trust_why_not "$path")

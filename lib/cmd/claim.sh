@@ -49,8 +49,8 @@ cmd_claim_check() {
 		((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" "--all, or names: not both"
 	elif [[ -n ${OPT[remove]-} ]]; then
 		((${#ARGS[@]} > 0)) ||
-			cli_usage "$CLAIM_USAGE" \
-				'expected the names of arrays after --remove, or --all for every claim'
+			cli_usage "$CLAIM_USAGE" "expected the names of arrays after --remove, \
+or --all for every claim"
 	fi
 }
 

@@ -191,7 +191,7 @@ one leg in RAM. Everything on these disks is lost:"
 # Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their
 # order. The configuration is written before the RAM leg is added: an array that once had a RAM leg
 # and is then forgotten would not start by itself. The unit is enabled, which only makes a link,
-# before there is a configuration: one that no boot goes by would look as if it were in force. The
+# before there is a configuration: one that no boot uses would look as if it were in force. The
 # claim comes after both: an array that is claimed and not configured is started by nobody. So what
 # is left is a plain array without a configuration, or one that the next boot brings up whole.
 create_all() {
@@ -202,8 +202,8 @@ create_all() {
 	if [[ -n $CREATE_INNER ]]; then create_level "$CREATE_INNER" far2; fi
 	create_level "$NAME" mirror
 	[[ -n $DRY_RUN ]] ||
-		log_info \
-			'telling the initramfs of every kernel to leave this array to ramraid; this takes a while'
+		log_info "telling the initramfs of every kernel to leave this array to ramraid; \
+this takes a while"
 	claim_initramfs
 	systemd_reload
 	if [[ -n $CREATE_INNER ]]; then create_start "$CREATE_INNER"; fi
@@ -213,7 +213,7 @@ create_all() {
 }
 
 # create_level NAME LAYOUT: one array of CREATE_DISKS. The disk leg of a nested one is what the
-# other lies on: CREATE_DISKS and CREATE_NODES become it.
+# other is on: CREATE_DISKS and CREATE_NODES become it.
 create_level() {
 	local name=$1 layout=$2 uuid
 	uuid=$(<"$PROC/sys/kernel/random/uuid")

@@ -59,7 +59,8 @@ ramraid release $NAME" "$EX_REFUSED"
 	cli_wrong "$NAME"
 	destroy_left_
 	PLAN+=("delete  $ETC/$NAME.conf, its claim, and what is written down about it")
-	DESTROY_HEAD="$NAME (UUID ${CONF[UUID]}${F[array.md]:+, /dev/${F[array.md]}}) is destroyed, and everything on it is lost:"
+	DESTROY_HEAD="$NAME (UUID ${CONF[UUID]}${F[array.md]:+, /dev/${F[array.md]}}) \
+is destroyed, and everything on it is lost:"
 }
 
 # Which disks are wiped, which are not, and why. What carries the UUID, is named by nobody, and is
@@ -72,7 +73,7 @@ destroy_legs_() {
 		names+=("$dev")
 	done
 	for dev in "${names[@]}"; do destroy_leg_ "$dev"; done
-	# What something is stacked on is known by the name of that; a ramdisk goes by itself.
+	# What something is stacked on has the name of that; a ramdisk is wiped without one.
 	while read -r node line; do
 		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" &&
 			-z $(disk_holders "$node") ]] || continue
@@ -138,7 +139,8 @@ rm ${F[rescue.image]} $STATE/$NAME.rescue")
 Delete the file that is not needed")
 	done
 	for other in \
-		$(conf_naming "/dev/md/$NAME" "/dev/disk/by-id/md-uuid-${hex:0:8}:${hex:8:8}:${hex:16:8}:${hex:24}"); do
+		$(conf_naming "/dev/md/$NAME" \
+			"/dev/disk/by-id/md-uuid-${hex:0:8}:${hex:8:8}:${hex:16:8}:${hex:24}"); do
 		[[ $other == "$NAME" ]] ||
 			WRONG+=("is a disk leg of $other. Destroy that first: \
 ramraid destroy $other")
@@ -178,11 +180,12 @@ destroy_all() {
 		destroy_stop_
 		destroy_wipe_
 		claim_remove "$NAME"
-		log_info \
-			'telling the initramfs of every kernel that there is no such array any more; this takes a while'
+		log_info "telling the initramfs of every kernel that there is no such array any \
+more; this takes a while"
 		claim_initramfs
 		! claim_names "$NAME" "${CONF[UUID]}" ||
-			DESTROY_LEFT+=('an ARRAY line about it in mdadm.conf or mdadm.conf.d, which is not ours')
+			DESTROY_LEFT+=("an ARRAY line about it in mdadm.conf or mdadm.conf.d, \
+which is not ours")
 	fi
 	forget_unit "$NAME" destroy "${CONF[UUID]-}"
 	forget_copy "$NAME" "${CONF[UUID]-}"

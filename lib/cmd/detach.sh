@@ -23,7 +23,7 @@ cmd_detach() {
 	conf_need_started "$NAME" # who had the lock may have changed the disks
 	before_look_configured "$NAME"
 	facts_observe
-	# Also a package that is to be removed goes by the record that this may write.
+	# The removal of a package also uses the record that this may write.
 	witness_update_foreign_start
 	[[ ${F[array.state]} == active ]] ||
 		die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"

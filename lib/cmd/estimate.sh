@@ -210,7 +210,9 @@ cmd_estimate_takes_() { # KIND
 	local program=${1#zram:} least=$((ESTIMATE_FULL * SAMPLE_PIECE))
 	local whole=("${ESTIMATE[pieces]}" "${ESTIMATE[looked]}")
 	case $1 in
-	rapiddisk) sample_spread "${whole[@]}" "$least" $((least * SAMPLE_PIECE)) "${ESTIMATE[all]}" ;;
+	rapiddisk)
+		sample_spread "${whole[@]}" "$least" $((least * SAMPLE_PIECE)) "${ESTIMATE[all]}"
+		;;
 	brd) SPREAD_TOTAL=${ESTIMATE[bytes]} SPREAD_MARGIN=0 ;;
 	*)
 		SPREAD_TOTAL='' SPREAD_MARGIN=''

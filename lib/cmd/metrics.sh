@@ -33,9 +33,9 @@ cmd_metrics() {
 
 # cmd_metrics_place FILE: sets METRICS_FILE to how it is written. In a folder of somebody else's
 # root writes nothing: what is there may lead anywhere. All is done again as its owner, since
-# nothing that is to be told needs root; and not on root's terminal, into which that user could
-# type. In a folder of root's that lies in one of somebody else's, as Debian's node exporter has it,
-# that one can put another in its place: it is entered, and written to as it was found.
+# nothing that is printed needs root; and not on root's terminal, into which that user could type. A
+# folder of root's may be in a folder of somebody else's, as with Debian's node exporter, who can
+# replace it: it is entered, and written to as it was found.
 cmd_metrics_place() {
 	local folder=${1%/*} owner uid
 	METRICS_FILE=$1
@@ -47,7 +47,8 @@ cmd_metrics_place() {
 	owner=$(stat -c %u:%g -- "$folder/")
 	uid=${owner%:*}
 	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" \
-		--clear-groups --inh-caps=-all --no-new-privs -- "$0" metrics --output="${OPT[output]}"
+		--clear-groups --inh-caps=-all --no-new-privs -- \
+		"$0" metrics --output="${OPT[output]}"
 	need core/trust
 	[[ -n $(trust_why_not "$folder") ]] || return 0
 	if ! cd -P -- "$folder" || [[ $PWD != "$folder" || ${1%/*} != "$folder" ]]; then
@@ -64,7 +65,8 @@ cmd_metrics_array() { # NAME
 	F[ram.bytes]='' F[ram.taken]=''
 	ramdisk_note_read "$1"
 	if [[ $STATUS_WORD == misconfigured ]]; then
-		[[ -z $RAM_NODE ]] || ! disk_find "/dev/md/$1" || summary_members "$NODE" "$RAM_NODE"
+		[[ -z $RAM_NODE ]] || ! disk_find "/dev/md/$1" ||
+			summary_members "$NODE" "$RAM_NODE"
 	else
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
 		! ramdisk_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN

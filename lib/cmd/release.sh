@@ -186,8 +186,8 @@ in fstab and elsewhere, write the UUIDs of what is on it"
 	fi
 	if [[ $RELEASE_LEFT == all || -e $(claim_file "$NAME") ]]; then
 		claim_remove "$NAME"
-		log_info \
-			'telling the initramfs of every kernel that this array is no longer ours; this takes a while'
+		log_info "telling the initramfs of every kernel that this array is no longer ours; \
+this takes a while"
 		claim_initramfs
 	fi
 	adoption_hand_made_left "$NAME" "${F[uuid]-${ADOPTED[uuid]-none}}" "$HAND_MADE"
@@ -239,7 +239,7 @@ release_not_begun_() {
 release_array() {
 	local i md=${F[array.md]}
 	facts_observe
-	# The RAM leg's slot goes, and the others move together: nothing may go by its number any
+	# The RAM leg's slot goes, and the others move together: nothing may use its number any
 	# more.
 	[[ -n $DRY_RUN ]] || witness_update no-ram-slot || : # it has said so
 	((${F[array.backlog]} == 0)) || md_set_backlog "$md" 0

@@ -23,8 +23,8 @@ If replace is interrupted, type it again.
 cmd_replace() {
 	cli_parse "$REPLACE_USAGE" 'force yes dry-run' "$@"
 	((${#ARGS[@]} == 2 || ${#ARGS[@]} == 3)) ||
-		cli_usage "$REPLACE_USAGE" \
-			'expected a name, a disk leg, and the disk that takes its place, if that is called otherwise'
+		cli_usage "$REPLACE_USAGE" "expected a name, a disk leg, and the disk that takes \
+its place, if that is called otherwise"
 	cli_root
 	paths_run
 	NAME=${ARGS[0]}
@@ -179,7 +179,7 @@ replace_is_old_() {
 		[[ $(superblock_facts "$DEV/$NODE") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
 }
 
-# The new line before the note: a note alone would have OLD leave without anything in its place.
+# The new line before the note: a note alone would make OLD leave without a replacement.
 replace_begin() { # NAME
 	{
 		conf_edit_members "$1" "${MEMBERS[@]}" &&

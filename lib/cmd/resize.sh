@@ -167,7 +167,7 @@ now$(resize_next_ "$1" "$md")"
 ramraid attach $1"
 }
 
-# What to type for that which lies on it.
+# What to type for what is on it.
 resize_next_() { # NAME MD
 	local type mount path=/dev/$2
 	# An array that "adopt" has taken has that name from its next start on.
@@ -181,7 +181,9 @@ resize_next_() { # NAME MD
 			"${mount:-MOUNTPOINT}"
 		;;
 	btrfs)
-		printf '; for the file system on it to have them: btrfs filesystem resize max %s\n' "${mount:-MOUNTPOINT}"
+		printf "; for the file system on it to have them: \
+btrfs filesystem resize max %s\n" \
+			"${mount:-MOUNTPOINT}"
 		;;
 	LVM2_member) printf '; for the volume group to have them: pvresize %s\n' "$path" ;;
 	crypto_LUKS) printf '; for the container on it to have them: cryptsetup resize NAME\n' ;;

@@ -85,8 +85,10 @@ restore_ask() {
 	PLAN=()
 	((${F[$leg.events]:-0} <= ${RESCUE[events]:-0} + RESTORE_EVENTS)) || {
 		typed=typed
-		PLAN=("${F[$leg.dev]} is at ${F[$leg.events]} events, the image at ${RESCUE[events]:-none}:"
-			'it seems that the array has been used since, and what was written since then is lost.'
+		PLAN=("${F[$leg.dev]} is at ${F[$leg.events]} events, \
+the image at ${RESCUE[events]:-none}:"
+			"it seems that the array has been used since, \
+and what was written since then is lost."
 			'Was an old backup of /etc put back?'
 			"Then keep what the disks have: rm $(rescue_record_file "$NAME"); \
 ramraid start $NAME")
@@ -96,7 +98,7 @@ ramraid start $NAME")
 ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold." "$typed"
 }
 
-# The record goes last: until then no start takes the half-written disk for good.
+# The record goes last: until then no start takes the half-written disk for a good one.
 restore_here() {
 	local image=${RESCUE[image]}
 	# Nothing is given up: every block will be written while the others are away, so md's bitmap

@@ -215,7 +215,7 @@ start_by_systemd() {
 	facts_observe
 	[[ ${F[array.state]} == active ]] || systemd_settle "$1"
 	systemd_reset "$1"
-	# Who asks is told, also what was told before.
+	# Who asks gets all warnings, also those that were given before.
 	rm -f "$RUN/$1.unstarted"
 	start_tell_closed_ "$1"
 	systemd_start "$1" || return
@@ -235,7 +235,7 @@ start_tell_closed_() { # NAME
 systemd-tty-ask-password-agent"
 }
 
-# A stop has unmounted what lies on it; at a start that a person types, nothing mounts that again.
+# A stop has unmounted what is on it; at a start that a person types, nothing mounts that again.
 start_tell_down_() { # NAME
 	local down
 	down=$(systemd_down "$1")

@@ -30,8 +30,8 @@ cmd_status() {
 	else
 		# All of it at once: an upgrade in the meantime may take away what it asks for
 		# later.
-		need notes/legs-seen notes/memory-floor observe/before-look report/advice report/terminal
-		need world/systemd
+		need notes/legs-seen notes/memory-floor observe/before-look report/advice
+		need report/terminal world/systemd
 		terminal_watch status_all "${ARGS[@]}"
 	fi
 }

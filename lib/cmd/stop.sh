@@ -55,8 +55,7 @@ systemctl status $(systemd_unit "$1")"
 	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != absent ]] || return 0
-	# The unit is what lets go of the RAM leg at shutdown: a running array must not be without
-	# it.
+	# At a shutdown the unit releases the RAM leg: a running array must not be without it.
 	users=$(stop_users)
 	if [[ -n $users ]]; then
 		log_error "$1: is still running, in use by: $users. \
@@ -123,7 +122,7 @@ stop_end_start_() {
 	kill -s "$1" "$pid" 2>/dev/null || : # it has just ended by itself
 }
 
-readonly STOP_PATIENCE=60   # seconds for others to let go of the array
+readonly STOP_PATIENCE=60   # seconds for others to release the array
 readonly STOP_LOOK=5        # seconds between two looks at them
 readonly STOP_LAST_WORDS=30 # seconds that one has to end in good order
 readonly STOP_AFTER_KILL=10
@@ -175,9 +174,9 @@ stop_who_() {
 }
 
 # stop_end_others_ NAME SECONDS: what is done after that many seconds: they are asked to end, then
-# killed. A killed process makes no step more, also one that the kernel does not let go of; and
-# hot-plug's worker and a start have been ended by systemd before, or with this. So it goes on after
-# that, with a new lock in the place of the old one, which whoever comes later finds taken. Returns
+# killed. A killed process makes no step more, also one that the kernel does not end yet; and
+# systemd has ended hot-plug's worker and a start before, or ends them with this. So the stop goes
+# on after that, with a new lock instead of the old one; whoever comes later finds it taken. Returns
 # 1 then.
 stop_end_others_() {
 	local signal='' due=$((STOP_PATIENCE + STOP_LAST_WORDS))
@@ -202,7 +201,7 @@ stop_end_others_() {
 }
 
 # stop_came_in_between_ NAME RAM-STATE: nobody had the array open when the RAM leg, which was in
-# that state, was let go, and md does not stop it all the same. A start makes a RAM leg anew. Going
+# that state, left it, and md does not stop it all the same. A start makes a new RAM leg. Going
 # down, the array is left to systemd-shutdown.
 stop_came_in_between_() {
 	local text
@@ -211,11 +210,13 @@ stop_came_in_between_() {
 ${text:-somebody whom nothing shows}"
 	if [[ -n $(stop_going_down) ]]; then
 		log_warning "$1: $text. Leaving it to systemd-shutdown"
-		[[ -z $DETACH_RAM_RESCUED ]] || log_alert "$1: what is written to it from now on is lost"
+		[[ -z $DETACH_RAM_RESCUED ]] ||
+			log_alert "$1: what is written to it from now on is lost"
 		exit "$EX_OK"
 	fi
 	[[ $2 != @(in_sync|recovering) ]] ||
-		text+=', who came in between. The RAM leg is out already, and is rebuilt by the next start'
+		text+=", who came in between. The RAM leg is out already, \
+and is rebuilt by the next start"
 	log_error "$1: $text. Unmount or stop that, then: ramraid stop $1; or keep the array: \
 ramraid start $1"
 	stop_refused_ "$EX_FAILED" "$1"
@@ -274,7 +275,7 @@ first; if it is in use after that, it stays as it is"
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# An image of an array that is being written is torn. What systemd does not know to lie on the array
+# An image of an array that is being written is torn. What systemd does not know to be on the array
 # is unmounted beside us: it is waited for. Volumes that nobody uses write nothing, and go with the
 # machine. Returns 1 when nobody uses the array any more.
 stop_wait_for_users_() { # NAME
@@ -314,6 +315,8 @@ stop_in_use_() {
 		stop_users
 	elif ! md_is_unused "${F[array.md]}"; then
 		users=$(stop_users)
-		printf '%s\n' "${users:-somebody whom this process does not see; the kernel itself, or a program: fuser -v /dev/${F[array.md]}}"
+		[[ -n $users ]] || users="somebody whom this process does not see; \
+the kernel itself, or a program: fuser -v /dev/${F[array.md]}"
+		printf '%s\n' "$users"
 	fi
 }

@@ -1,4 +1,4 @@
-# The check, what lies on the array: will it wait for it at the next boot, and does it in this one?
+# The check, what is on the array: will it wait for it at the next boot, and does it in this one?
 # What the generator finds is compared with what systemd has, and with what is mounted, opened or
 # swapped to. After facts_observe.
 # shellcheck shell=bash
@@ -33,7 +33,8 @@ check_dependents() {
 	check_dependents_ask_ "${WAITING[@]}" "${LIVE[@]}" \
 		${GATE_LEGS:+"$(systemd_unit "$CHECK_ARRAY")"} || {
 		findings_note unseen-gate 'to see what waits for the array' \
-			'that systemd does not tell' "systemctl status $(systemd_unit "$CHECK_ARRAY")"
+			'that systemd does not tell' \
+			"systemctl status $(systemd_unit "$CHECK_ARRAY")"
 		return
 	}
 	for unit in "${WAITING[@]}"; do check_dependents_unit "$unit"; done
@@ -66,8 +67,8 @@ check_dependents_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
 	*) return 0 ;;
 	esac
 	((${#WAITING[@]} == 0)) ||
-		findings_problem not-netdev \
-			'_netdev on all lines of /etc/fstab and /etc/crypttab about what is on the array' "$found" \
+		findings_problem not-netdev "_netdev on all lines of /etc/fstab and /etc/crypttab \
+about what is on the array" "$found" \
 			'write _netdev among the options of each, then: systemctl daemon-reload'
 }
 
@@ -115,9 +116,8 @@ check_dependents_unit() { # UNIT
 	[[ $state != masked && ${AFTER["$1"]-} != *" $(systemd_unit "$CHECK_ARRAY") "* ]] ||
 		return 0
 	if [[ $state != not-found ]]; then
-		findings_problem gate-not-loaded "$1 to wait for the array" \
-			'that systemd does not know of it, so that a shutdown does not stop it first' \
-			'systemctl daemon-reload'
+		findings_problem gate-not-loaded "$1 to wait for the array" "that systemd does not \
+know of it, so that a shutdown does not stop it first" 'systemctl daemon-reload'
 	elif check_dependents_is_named_ "$1"; then
 		findings_note unknown-unit "$1, which REQUIRED_BY names" 'no such unit' "see: \
 systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
@@ -145,10 +145,11 @@ check_dependents_memory_() {
 	((${#swaps[@]} == 0)) ||
 		findings_note swap-in-memory 'no swap on an array with a ramdisk' "${swaps[*]}: \
 what is swapped out to free memory takes memory in the RAM leg" \
-			'put swap on the disks themselves, or on an array with RAM=none; then: systemctl daemon-reload'
+			"put swap on the disks themselves, or on an array with RAM=none; \
+then: systemctl daemon-reload"
 }
 
-# A disk leg lies in a container: at a shutdown that stays until the array has stopped, if systemd
+# A disk leg is in a container: at a shutdown that stays until the array has stopped, if systemd
 # knows of it.
 check_dependents_legs_() {
 	local unit
@@ -156,7 +157,8 @@ check_dependents_legs_() {
 		[[ ${AFTER["$(systemd_unit "$CHECK_ARRAY")"]-} == *" $unit "* ]] ||
 			findings_problem gate-not-loaded \
 				"the array to come after $unit, in which a disk leg lies" \
-				'that systemd does not know of it, so that a shutdown may close it first' 'systemctl daemon-reload'
+				"that systemd does not know of it, so that a shutdown may close it \
+first" 'systemctl daemon-reload'
 	done
 }
 
@@ -171,7 +173,7 @@ check_dependents_numbered() {
 	done < <(dependents_numbered "$CHECK_ARRAY" "${F[array.md]}")
 }
 
-# fstab names a file system that was made, or seen, after the last note of what lies on the array
+# fstab names a file system that was made, or seen, after the last note of what is on the array
 # was written.
 check_dependents_remembered() {
 	local unit GATE_MORE known=" ${WAITING[*]} "
@@ -195,7 +197,8 @@ check_dependents_in_use_() {
 			check_dependents_root_
 			continue
 		}
-		check_dependents_lives_ "$(systemd_escape --path --suffix=mount -- "$target")" "$target"
+		check_dependents_lives_ \
+			"$(systemd_escape --path --suffix=mount -- "$target")" "$target"
 	done < <(disk_mounts "${F[array.md]}" | sort -u)
 	stack=" $(disk_stack "${F[array.md]}" | tr '\n' ' ')"
 	for node in $stack; do
@@ -203,7 +206,8 @@ check_dependents_in_use_() {
 		[[ $type == CRYPT-* ]] || continue
 		name=$(<"$SYS/class/block/$node/dm/name")
 		check_dependents_lives_ \
-			"$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")" "/dev/mapper/$name"
+			"$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")" \
+			"/dev/mapper/$name"
 	done
 	while read -r name _; do
 		! disk_find "$name" || [[ $stack != *" $NODE "* ]] ||
@@ -216,7 +220,8 @@ check_dependents_root_() {
 	[[ ${CONF[ROOT]} == yes ]] ||
 		findings_problem root-not-named \
 			"ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / is on the array" \
-			'that it does not say so, so that nothing starts the array before / is needed' \
+			"that it does not say so, so that nothing starts the array \
+before / is needed" \
 			"write ROOT=yes there, then: ramraid claim"
 }
 
@@ -265,7 +270,8 @@ check_dependents_live() {
 			# Most likely that line has been reported.
 			[[ $MISSED == *' /dev/'* ]] ||
 				findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" \
-					'that its line in /etc/fstab does not say that it is on it' \
+					"that its line in /etc/fstab does not say \
+that it is on it" \
 					"write UUID= there, or REQUIRED_BY=$unit in \
 $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
 			;;
@@ -281,8 +287,8 @@ systemctl daemon-reload"
 	[[ -z $hands ]] ||
 		findings_note used-ungated 'nothing on the array but what waits for it' \
 			"$hands, which systemd does not know of" \
-			"if a service uses it, name that in REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf; \
-what was done by hand: undo it before a shutdown"
+			"if a service uses it, name that in REQUIRED_BY= in \
+$ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
 }
 
 # mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat
@@ -300,7 +306,8 @@ check_dependents_boot_mail() {
 before the RAM leg is there"
 	if [[ ${F[conf.wait]} == no ]] || ! dropins_holds_watcher; then
 		findings_note boot-mail "$expected" "$found" \
-			'systemctl mask --now mdmonitor.service, if ramraid looks after all arrays of this machine; else see EVENTS in ramraid.conf(5)'
+			"systemctl mask --now mdmonitor.service, if ramraid looks after all arrays \
+of this machine; else see EVENTS in ramraid.conf(5)"
 	elif [[ $unit != *[=\ ]"$(systemd_unit "$CHECK_ARRAY")"* ]]; then
 		findings_note boot-mail "$expected" "$found: \
 systemd does not know yet that it comes after this array" 'systemctl daemon-reload'

@@ -1,8 +1,7 @@
 # What "ramraid check" has found, and the order in which an array is looked at. The questions
-# themselves: cmd/check/next-boot.sh (what the next boot goes by), cmd/check/running.sh (the array
-# as it is now), cmd/check/legs.sh (what they lie on, and who serves its reads),
-# cmd/check/dependents.sh (what lies on it), cmd/check/machine.sh. Nothing is changed by any of
-# them.
+# themselves: cmd/check/next-boot.sh (what the next boot depends on), cmd/check/running.sh (the
+# array as it is now), cmd/check/legs.sh (what its legs are on, and who serves its reads),
+# cmd/check/dependents.sh (what is on it), cmd/check/machine.sh. None of them changes anything.
 # shellcheck shell=bash
 
 need cmd/check/dependents cmd/check/legs cmd/check/machine cmd/check/next-boot cmd/check/running
@@ -33,7 +32,7 @@ findings_found() {
 findings_problem() { findings_found problem "$@"; }
 findings_note() { findings_found note "$@"; }
 
-# findings_unseen WHAT EXPECTED WHY: what only root may look at is said, never taken for good.
+# findings_unseen WHAT EXPECTED WHY: what only root may look at is reported, never taken as fine.
 findings_unseen() {
 	findings_note "unseen-$1" "$2" "$3" "sudo ramraid check${CHECK_ARRAY:+ $CHECK_ARRAY}"
 }

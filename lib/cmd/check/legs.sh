@@ -1,4 +1,4 @@
-# The check, the legs of an array: what a disk leg lies on, the network and containers; who serves
+# The check, the legs of an array: what a disk leg is on, the network and containers; who serves
 # reads, what the mirror is for, tried out; and, with RAM=zram on an array with blocks of 512 bytes,
 # whether they may become larger at its next start. After facts_observe.
 # shellcheck shell=bash
@@ -24,7 +24,7 @@ other end is gone, so that the array goes on without it" \
 
 # check_legs_containers WANTED BY-HAND: units of the containers that the array comes after, those
 # that its start opens and those that a person opens, with blanks between them (gate/crypttab.sh).
-# Is there one that a disk leg lies in, and that nobody opens before the array is started?
+# Is there one that a disk leg is in, and that nobody opens before the array is started?
 check_legs_containers() {
 	local i name unit told=' ' expected
 	[[ ${CONF[ROOT]} != yes ]] || return 0
@@ -38,13 +38,14 @@ check_legs_containers() {
 			expected="the container $name, in which ${F[leg.$i.dev]} lies, \
 to be opened at boot, before the array is started"
 			if [[ " $2 " == *" $unit "* ]]; then
-				findings_note leg-opens-late "$expected" \
-					'noauto in /etc/crypttab, so that a person opens it, or the array starts without it' \
+				findings_note leg-opens-late "$expected" "noauto in /etc/crypttab, \
+so that a person opens it, or the array starts without it" \
 					"cut noauto out of its line, then: \
 systemctl daemon-reload; or type, after each boot: systemctl start $unit"
 			else
 				findings_problem leg-opens-late "$expected" \
-					"$(check_legs_crypttab_ "$name")" "$(check_legs_cure_ "$name")"
+					"$(check_legs_crypttab_ "$name")" \
+					"$(check_legs_cure_ "$name")"
 			fi
 		done < <(disk_containers "${F[leg.$i.node]}")
 	done
@@ -60,14 +61,17 @@ check_legs_crypttab_() { # NAME
 	if check_legs_listed_ "$1"; then
 		printf 'a line in /etc/crypttab that the array can not wait for\n'
 	else
-		printf 'no line about it in /etc/crypttab, so that somebody has to open it by hand\n'
+		printf "no line about it in /etc/crypttab, \
+so that somebody has to open it by hand\n"
 	fi
 }
 check_legs_cure_() { # NAME
 	if check_legs_listed_ "$1"; then
-		printf 'systemctl daemon-reload, and see the reason: journalctl -b -t ramraid-generator\n'
+		printf "systemctl daemon-reload, and see the reason: \
+journalctl -b -t ramraid-generator\n"
 	else
-		printf 'write it into /etc/crypttab, then: ramraid remember; systemctl daemon-reload\n'
+		printf "write it into /etc/crypttab, then: \
+ramraid remember; systemctl daemon-reload\n"
 	fi
 }
 
@@ -101,15 +105,17 @@ check_legs_reads() {
 		dd if="$DEV/${F[array.md]}" of=/dev/null bs="$CHECK_READ_BYTES" skip="$i" count=1 \
 			iflag=direct status=none || {
 			findings_problem read-error "every block of the array to be readable" \
-				"that the one at byte $((i * CHECK_READ_BYTES)) is not" "journalctl -b -k -g ${F[array.md]}"
+				"that the one at byte $((i * CHECK_READ_BYTES)) is not" \
+				"journalctl -b -k -g ${F[array.md]}"
 			return 0
 		}
 	done
 	after=$(check_legs_reads_disk_)
 	((after - before < CHECK_READS_TOLERATED)) ||
 		findings_problem disk-reads 'the RAM leg to serve reads' \
-			"that the disk legs have served $((after - before)) of $CHECK_READS" "mdadm \
---detail /dev/${F[array.md]}: is the RAM leg write-mostly? To rebuild the RAM leg: \
+			"that the disk legs have served $((after - before)) of $CHECK_READS" \
+			"mdadm --detail /dev/${F[array.md]}: is the RAM leg write-mostly? \
+To rebuild the RAM leg: \
 ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }
 
@@ -166,7 +172,8 @@ check_legs_blocks_later() {
 	case $1 in
 	wrong) findings_problem larger-blocks 'a RAM leg after the next start as well' "$2" "$3" ;;
 	unseen)
-		findings_unseen contents 'to see whether what is on the array bears blocks of 4096 bytes, as RAM=zram needs them' 'no right to read it'
+		findings_unseen contents "to see whether what is on the array bears blocks of \
+4096 bytes, as RAM=zram needs them" 'no right to read it'
 		;;
 	esac
 }

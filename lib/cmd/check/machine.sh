@@ -1,6 +1,6 @@
 # The check, what is no single array's: the defaults, leftovers of arrays that are not configured,
 # the memory of all ramdisks, who else makes ramdisks (two would fight over those of an array), who
-# is told of a failure.
+# is notified of a failure.
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/rescue cmd/check/findings config/conf config/conf-faults core/cli
@@ -35,8 +35,8 @@ check_machine_dropins() {
 	conf_faults_unread "$1"
 	for file in "${CONF_UNREAD_MEANT[@]}"; do
 		findings_note dropin-unread \
-			"names that end in .conf in $ETC/$1.conf.d, as no other file there is read" \
-			"$file" "mv $file $file.conf, if it is to be in force; \
+			"names that end in .conf in $ETC/$1.conf.d, as no other file there is \
+read" "$file" "mv $file $file.conf, if it is to be in force; \
 else: mv $file $file.disabled"
 	done
 }
@@ -74,7 +74,8 @@ check_machine_half_done_unconfigured() {
 		[[ -e $file && ! -e $ETC/$name.conf && ! -L $ETC/$name.conf ]] || continue
 		if [[ $file == *.releasing ]]; then
 			adopted_releasing_read "$name"
-			findings_problem release-unfinished "the $RELEASING of $name to be complete" \
+			findings_problem release-unfinished \
+				"the $RELEASING of $name to be complete" \
 				"its notes, such as $file" "ramraid $RELEASING $name"
 		elif [[ ! -e $STATE/$name.releasing ]]; then
 			back="back: ramraid release $name"
@@ -114,19 +115,18 @@ check_machine_notify() {
 	if [[ $program == none ]]; then
 		CHECK_UNTOLD=yes
 	elif [[ ! -f $program || ! -x $program ]]; then
-		findings_note notify \
-			'the program that NOTIFY names, so that somebody is notified of a failed disk' \
-			"no program at $program" \
+		findings_note notify "the program that NOTIFY names, so that somebody is notified \
+of a failed disk" "no program at $program" \
 			"make it executable (chmod 755 $program), \
 or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 	else
 		why=$(notify_why_not "$program")
 		[[ -z $why ]] ||
-			findings_note notify \
-				'that only root can change the program that NOTIFY names, which runs as root' \
-				"$why; it is not run" \
-				"chown root and chmod go-w what is named there (or, where it says that a \
-user has mounted it, name that disk in /etc/fstab), or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
+			findings_note notify "that only root can change the program that NOTIFY \
+names, which runs as root" "$why; it is not run" \
+				"chown root and chmod go-w what is named there (or, where it says \
+that a user has mounted it, name that disk in /etc/fstab), \
+or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 	fi
 }
 
@@ -139,11 +139,13 @@ check_machine_rescue() {
 	[[ -z $why ]] ||
 		findings_problem rescue-folder "that RESCUE=$folder can be changed by root alone, \
 so that a shutdown can save the RAM leg there" "$why" \
-			"chown root and chmod go-w what is named there (or, where it says that a user \
-has mounted it, name that disk in /etc/fstab), or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
+			"chown root and chmod go-w what is named there (or, where it says that a \
+user has mounted it, name that disk in /etc/fstab), \
+or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		rescue_is_encrypted "${F[leg.$i.node]:-none}" || continue
-		source=$(findmnt --noheadings --nofsroot --output SOURCE --target "${folder%/*}/" 2>/dev/null) || return 0
+		source=$(findmnt --noheadings --nofsroot --output SOURCE \
+			--target "${folder%/*}/" 2>/dev/null) || return 0
 		disk_find "$source" && ! rescue_is_encrypted "$NODE" || return 0
 		findings_note rescue-plain "a saved image of the RAM leg to be encrypted, \
 as the disk leg ${F[leg.$i.dev]} is" \
@@ -170,9 +172,10 @@ check_machine_removable() {
 		hardware_of "$NODE"
 		[[ $HARDWARE != "$root" && +${HARDWARE%% *}+ =~ \+(usb|removable)\+ ]] || continue
 		findings_note removable "$key=$path on a disk that nobody but root can replace" \
-			"that it is on /dev/$NODE (${HARDWARE%% *}): who plugs in another one of that \
-name is believed as root is" \
-			"keep others from that port, or write another $key= in $ETC/$CHECK_ARRAY.conf"
+			"that it is on /dev/$NODE (${HARDWARE%% *}): who plugs in another one of \
+that name is believed as root is" \
+			"keep others from that port, or write another $key= in \
+$ETC/$CHECK_ARRAY.conf"
 	done
 }
 
@@ -192,9 +195,8 @@ check_machine_mail() {
 	done < <(claim_others)
 	notify_address
 	if [[ -z $NOTIFY_ADDRESS ]]; then
-		findings_note no-mail \
-			'NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that somebody is notified of a failed disk' \
-			'none of them' \
+		findings_note no-mail "NOTIFY, or MAILADDR or PROGRAM in mdadm.conf, so that \
+somebody is notified of a failed disk" 'none of them' \
 			"write NOTIFY=PROGRAM in $ETC/ramraid.conf; \
 or \"MAILADDR root\" in /etc/mdadm/mdadm.conf"
 	elif ! notify_has_sendmail; then

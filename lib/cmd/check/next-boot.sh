@@ -1,4 +1,4 @@
-# The check, what the next boot goes by: the claim, in the real root and in every initramfs; the
+# The check, what the next boot depends on: the claim, in the real root and in every initramfs; the
 # kernels and their modules; the unit; the memory; an adoption or a release that has not come to its
 # end. After conf_load. Each function asks one thing and reports with findings_problem or
 # findings_note.
@@ -44,7 +44,7 @@ check_next_boot_claim_found_() {
 	fi
 }
 
-# Nothing of ours starts it in an initramfs that another program makes: observe/adoptable.
+# ramraid starts nothing in an initramfs that another program makes: observe/adoptable.
 check_next_boot_root() {
 	[[ ${CONF[ROOT]} != yes || -n $(initramfs_generator) ]] ||
 		findings_problem root-initramfs \
@@ -87,8 +87,10 @@ check_next_boot_initramfs() { # RELEASE
 	done < <(initramfs_confs)
 	findings_problem not-claimed-initramfs "the initramfs of Linux $1 to \
 $([[ ${CONF[ROOT]} == yes ]] && echo start the array ||
-		echo leave the array alone) (\"$(check_next_boot_claim_line_)\" in its mdadm.conf)" \
-		"no such line in $(initramfs_file "$1")" "$(check_next_boot_initramfs_cure_ "$1")" "$1"
+		echo leave the array alone) \
+(\"$(check_next_boot_claim_line_)\" in its mdadm.conf)" \
+		"no such line in $(initramfs_file "$1")" \
+		"$(check_next_boot_initramfs_cure_ "$1")" "$1"
 }
 
 check_next_boot_unseen_initramfs_() { # RELEASE
@@ -181,10 +183,13 @@ check_next_boot_superblocks() {
 		[[ -n ${F[leg.$i.node]} ]] || continue
 		findings_can_read "$DEV/${F[leg.$i.node]}" || continue
 		superblock_is_new "$DEV/${F[leg.$i.node]}" || continue
-		findings_problem kernel-too-old 'every installed kernel to be able to start the array' \
-			"that Linux ${old[*]} can't: a newer kernel has written the size of the array's \
-logical blocks into the superblock of ${F[leg.$i.dev]}, and kernels before 6.19 refuse that" \
-			"start the newer kernel only, and remove the other: apt remove linux-image-${old[0]}" \
+		findings_problem kernel-too-old \
+			'every installed kernel to be able to start the array' \
+			"that Linux ${old[*]} can't: a newer kernel has written the size of the \
+array's logical blocks into the superblock of ${F[leg.$i.dev]}, \
+and kernels before 6.19 refuse that" \
+			"start the newer kernel only, and remove the other: \
+apt remove linux-image-${old[0]}" \
 			"${old[0]}"
 		return
 	done
@@ -229,8 +234,8 @@ one: ramraid selftest" "$1"
 		[[ $1 == "$(kernels_running)" ]] || action="start that kernel, then: $action"
 		findings_note kernel-untried "a kernel on which copying from all disks has been \
 tested (Linux $(kernels_copy_text or), or by ramraid selftest)" \
-			"Linux $1, which has not been tried, so that md itself rebuilds the RAM leg, at \
-the speed of one disk" "nothing, if that is fast enough; else: $action" "$1"
+			"Linux $1, which has not been tried, so that md itself rebuilds the RAM \
+leg, at the speed of one disk" "nothing, if that is fast enough; else: $action" "$1"
 	fi
 }
 
@@ -239,8 +244,12 @@ check_next_boot_enabled() {
 	state=$(systemd_enablement "$CHECK_ARRAY")
 	case $state in
 	enabled | static | alias | generated) ;;
-	'') findings_note unseen-unit "to see whether $(systemd_unit "$CHECK_ARRAY") is enabled" \
-		'that systemctl does not tell' "systemctl is-enabled $(systemd_unit "$CHECK_ARRAY")" ;;
+	'')
+		findings_note unseen-unit \
+			"to see whether $(systemd_unit "$CHECK_ARRAY") is enabled" \
+			'that systemctl does not tell' \
+			"systemctl is-enabled $(systemd_unit "$CHECK_ARRAY")"
+		;;
 	masked*)
 		findings_problem not-enabled "$(systemd_unit "$CHECK_ARRAY") to be enabled" \
 			"it $state" "systemctl unmask $(systemd_unit "$CHECK_ARRAY")"

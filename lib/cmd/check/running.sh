@@ -46,8 +46,7 @@ ramraid restore $CHECK_ARRAY"
 		'that it has stopped: its last good leg failed' "$todo"
 }
 
-# Not running: what would a start do? It can't be told without the superblocks, which only root can
-# read.
+# Not running: what would a start do? The answer needs the superblocks, which only root can read.
 check_running_stopped() {
 	local i expected="/dev/md/$CHECK_ARRAY to run"
 	[[ ${F[array.state]} != broken ]] || {
@@ -69,8 +68,8 @@ check_running_stopped() {
 		findings_problem refused "$expected" "that a start is refused: \
 $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see ramraid-diagnostics(7)"
 	elif [[ ${F[array.state]} == inactive ]]; then
-		findings_problem half-assembled "$expected" \
-			'that something has gathered its legs and not started them' "ramraid start $CHECK_ARRAY"
+		findings_problem half-assembled "$expected" "that something has gathered its legs \
+and not started them" "ramraid start $CHECK_ARRAY"
 	else
 		findings_problem not-running "$expected" "that it does not; \
 a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
@@ -78,7 +77,7 @@ a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
 }
 
 # check_running_copies: devices that carry the array's UUID, and are none of its legs. The decision
-# on a start goes by them as well.
+# on a start depends on them as well.
 check_running_copies() {
 	local clone node
 	findings_is_root || return 0
@@ -87,7 +86,8 @@ check_running_copies() {
 		node=${clone%%:*}
 		if strangers_has_left "$clone"; then
 			findings_note old-disk 'only its legs to have the UUID of the array' \
-				"/dev/$node, which the array has given up (it was replaced, say) and leaves alone" \
+				"/dev/$node, which the array has given up (it was replaced, say) \
+and leaves alone" \
 				"if nothing on it is needed: mdadm --zero-superblock /dev/$node"
 			continue
 		fi
@@ -130,8 +130,8 @@ or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
 			'none: the RAM leg is the only good copy; do not cut the power' \
 			"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
 	elif health_only_copy; then
-		findings_problem only-copy 'a disk leg with all that was written' \
-			'that md could not write some blocks: only the RAM leg has them; do not cut the power' \
+		findings_problem only-copy 'a disk leg with all that was written' "that md could \
+not write some blocks: only the RAM leg has them; do not cut the power" \
 			"copy what is on it to another disk now; \
 a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
 	fi
@@ -157,8 +157,8 @@ check_running_leg_state() {
 	outside)
 		[[ ${F[leg.$1.sb]} != unreadable ]] || findings_is_root || ADVICE_BLIND=yes
 		advice_lost_leg "$1"
-		findings_problem leg-outside "$dev in the array" "it $(check_running_outside_ "$1")" \
-			"$ADVICE_ACTION"
+		findings_problem leg-outside "$dev in the array" \
+			"it $(check_running_outside_ "$1")" "$ADVICE_ACTION"
 		;;
 	*) check_running_leg_gone_ "$1" ;;
 	esac
@@ -222,8 +222,8 @@ check_running_leg_writemostly() { # I
 
 check_running_leg_bad_blocks() { # I
 	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" ||
-		findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" \
-			'some, with which md takes no new member, so that there will be no RAM leg' \
+		findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" "some, \
+with which md takes no new member, so that there will be no RAM leg" \
 			"smartctl -a ${F[leg.$1.dev]}; replace that disk"
 }
 
@@ -258,13 +258,13 @@ or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 	esac
 }
 
-# What it has lost already nobody sees: so it is made anew.
+# What it has lost already nobody sees: so a new one is made.
 check_running_discards() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$CHECK_ARRAY"
 	if [[ $RAM_PROVIDER != brd ]] || ! ramdisk_brd_takes_discards "$RAM_NODE"; then return 0; fi
-	findings_problem brd-discards "no discards to the RAM leg $RAM_NODE" \
-		'that it takes them, and brd of some kernels loses live data with that (Linux 6.10 to 6.15.2)' \
+	findings_problem brd-discards "no discards to the RAM leg $RAM_NODE" "that it takes \
+them, and brd of some kernels loses live data with that (Linux 6.10 to 6.15.2)" \
 		"ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }
 
@@ -273,9 +273,9 @@ check_running_slots() {
 	local slots
 	slots=$(md_slots "${F[array.md]}")
 	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) ||
-		findings_problem no-slot \
-			"a slot more than the ${F[members]} disk legs need" "$slots slots" "mdadm --grow \
---force /dev/${F[array.md]} --raid-devices=$((${F[members]} + 1))"
+		findings_problem no-slot "a slot more than the ${F[members]} disk legs need" \
+			"$slots slots" "mdadm --grow --force /dev/${F[array.md]} \
+--raid-devices=$((${F[members]} + 1))"
 }
 
 check_running_bitmap() {
@@ -291,7 +291,8 @@ check_running_backlog() {
 	local folder=/sys/block/${F[array.md]}/md
 	[[ ${F[array.backlog]} == 0 || ${F[array.backlog]} == "${F[conf.write_behind]}" ]] ||
 		findings_problem write-behind \
-			"WRITE_BEHIND=${F[conf.write_behind]}" "write-behind on (${F[array.backlog]}): \
+			"WRITE_BEHIND=${F[conf.write_behind]}" \
+			"write-behind on (${F[array.backlog]}): \
 fsync returns before a disk has the data" \
 			"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
 }
@@ -307,8 +308,8 @@ name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
 		findings_unseen witness 'to read the record of the last run' \
 			"no right to read $file"
 	else
-		findings_problem no-witness \
-			'a record of the disk legs that are in sync, for a start with one of them missing' "${F[witness.why]}" 'ramraid witness'
+		findings_problem no-witness "a record of the disk legs that are in sync, \
+for a start with one of them missing" "${F[witness.why]}" 'ramraid witness'
 	fi
 }
 
@@ -317,8 +318,8 @@ check_running_witness_copy() {
 	[[ -z $WITNESS_COPY ]] || return 0
 	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] ||
 		return 0
-	findings_note witness-copy \
-		'a second copy of the record of the last run, off the root file system, which may be put back to an older state' "$WITNESS_COPY_WHY" \
+	findings_note witness-copy "a second copy of the record of the last run, off the root \
+file system, which may be put back to an older state" "$WITNESS_COPY_WHY" \
 		"write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, \
 with a folder on another file system"
 }

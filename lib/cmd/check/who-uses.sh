@@ -1,4 +1,4 @@
-# The check, who uses what lies on the array: services that do not wait for a mount, and
+# The check, who uses what is on the array: services that do not wait for a mount, and
 # hibernation. Called by cmd/check/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of cmd/check/dependents.sh
 
@@ -28,8 +28,9 @@ for which the boot does not wait (nofail)" 'no right to see what others have ope
 			[[ " ${requires#* } " == *" $unit "* ]] ||
 				findings_problem service-ungated "${requires%% *} to start after \
 $mount, for which the boot does not wait (nofail), and not without it" \
-					'that it uses it and does not depend on it' "systemctl edit \
-${requires%% *}, and write there: [Unit] RequiresMountsFor=$mount"
+					'that it uses it and does not depend on it' \
+					"systemctl edit ${requires%% *}, \
+and write there: [Unit] RequiresMountsFor=$mount"
 		done < <(check_who_uses_lines_ < <(printf '%s\n' "$text"))
 	done
 }
@@ -76,7 +77,8 @@ check_who_uses_hibernation() {
 	findings_problem hibernation 'that the machine can not hibernate to swap on the array' \
 		"that it can, to ${swaps[*]}: the next boot does not find the image, \
 and what was in memory is lost, as in a power cut" \
-		'systemctl mask hibernate.target hybrid-sleep.target suspend-then-hibernate.target; or have swap elsewhere'
+		"systemctl mask hibernate.target hybrid-sleep.target \
+suspend-then-hibernate.target; or have swap elsewhere"
 }
 
 # check_who_uses_timeouts "TIMESPAN PATH"…: x-systemd.device-timeout= of fstab is the
@@ -112,5 +114,6 @@ the next boot gives up that mount before the array is whole" "$(check_who_uses_u
 	done
 }
 check_who_uses_untimed_() {
-	printf 'cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT= in %s; then: systemctl daemon-reload\n' "$ETC/$CHECK_ARRAY.conf"
+	printf "cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT= in %s; \
+then: systemctl daemon-reload\n" "$ETC/$CHECK_ARRAY.conf"
 }

@@ -26,8 +26,8 @@ cmd_hotplug() {
 	done < <(conf_names)
 	((${#names[@]} > 0)) || return 0
 	# Not before: while an array starts, this is called for every leg that changes.
-	need act/hotplug act/transitions core/log observe/facts observe/all-disks observe/before-look
-	need world/systemd
+	need act/hotplug act/transitions core/log observe/facts observe/all-disks
+	need observe/before-look world/systemd
 	for name in "${names[@]}"; do
 		# One array's trouble must not keep the others from being looked at.
 		(cmd_hotplug_one "$name") || code=$EX_FAILED
@@ -58,8 +58,8 @@ cmd_hotplug_one() { # NAME
 # start is safe. Nothing else is begun again: a person may have stopped it, or be at work on the
 # disks.
 cmd_hotplug_start_() { # NAME
-	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] && before_look_times ||
-		return 0
+	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] &&
+		before_look_times || return 0
 	all_disks_decide
 	[[ $ACTION == assemble ]] || return 0
 	hotplug_note_restart "$1"

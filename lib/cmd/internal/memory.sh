@@ -1,4 +1,4 @@
-# ramraid memory: gives the RAM leg up while memory is short, and has it made anew when there is
+# ramraid memory: gives the RAM leg up while memory is short, and has it made again when there is
 # room.
 # shellcheck shell=bash
 

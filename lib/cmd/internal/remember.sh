@@ -1,4 +1,4 @@
-# ramraid remember: notes what lies on the running arrays, so that the next boot knows what has to
+# ramraid remember: notes what is on the running arrays, so that the next boot knows what has to
 # wait for them.
 # shellcheck shell=bash
 

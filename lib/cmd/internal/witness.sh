@@ -63,8 +63,8 @@ cmd_witness_wait_() {
 		while kill -0 "$pid" 2>/dev/null; do
 			clock
 			((NOW < end)) || {
-				log_error \
-					'ramraid: the record of an array is not ready in time: something does not answer'
+				log_error "ramraid: the record of an array is not ready in time: \
+something does not answer"
 				kill -KILL "${pids[@]}" 2>/dev/null || :
 				return "$EX_FAILED"
 			}
@@ -89,12 +89,12 @@ cmd_witness_one() {
 		code=0
 		witness_update || code=$EX_FAILED
 		before=$(cmd_witness_members)
-		# At once, when it comes to that.
+		# At once, if the RAM leg is the only copy.
 		! health_only_copy || {
 			transitions_tell "$1"
 			systemd_hold "$1"
 		}
-		# What has changed meanwhile is told by nobody.
+		# Nothing else reports what has changed meanwhile.
 		before_look_again "$1"
 		[[ $(cmd_witness_members) != "$before" ]] || break
 	done

@@ -1,4 +1,4 @@
-# ramraid yield: lets go of RAM legs before another program stops the arrays.
+# ramraid yield: releases RAM legs before another program stops the arrays.
 # shellcheck shell=bash
 
 need act/array-lock act/detach-ram act/transitions act/whole-since config/conf config/conf-need
