@@ -41,7 +41,8 @@ declare -grA CONF_EXPECTED=(
 # one line of the journal.
 conf_faults_name() {
 	local shown=${1//[[:cntrl:]]/?}
-	printf '"%s" can'"'"'t be an array'"'"'s name; use up to 31 letters, digits, "-", "_" and ".", a letter first' "${shown:0:60}"
+	printf "\"%s\" can't be an array's name; use up to 31 letters, digits, \
+\"-\", \"_\" and \".\", a letter first" "${shown:0:60}"
 }
 
 # conf_faults_new_name NAME: ends the program when no array can be called so, or none from now on:
@@ -69,7 +70,8 @@ conf_faults_say() {
 	control) text='holds control characters; it must be plain text with Unix line ends' ;;
 	dos | mark) text=$(conf_faults_windows_ "$1" "$where") ;;
 	bytes)
-		text="has a NUL byte or more than $CONF_MAX_BYTES bytes; that can't be a configuration"
+		text="has a NUL byte or more than $CONF_MAX_BYTES bytes; \
+that can't be a configuration"
 		;;
 	long) text="has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
 	form) text="\"${3:0:60}\" is not of the form KEY=value" ;;
@@ -99,8 +101,8 @@ this name can mean another disk after the next boot; write $better"
 		text+='its RAM leg is that of the mirror that is on it'
 		;;
 	data-loss)
-		text="WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the data; "
-		text+='delete it, or also write ACCEPT_DATA_LOSS=yes'
+		text="WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the \
+data; delete it, or also write ACCEPT_DATA_LOSS=yes"
 		;;
 	esac
 	conf_faults_add "${where:+$where: }$text"
@@ -186,8 +188,10 @@ conf_faults_unread() {
 		log_printable file
 		case ${file##*/} in
 		*.conf) ;;
-		*~ | '#'*'#' | *.swp | *.bak | *.old | *.orig | *.save | *.dpkg-* | *.ucf-* | *.rpm* | \
-			*.pac* | *.disabled | *.off | README*) CONF_UNREAD_KEPT+=("$file") ;;
+		*~ | '#'*'#' | *.swp | *.bak | *.old | *.orig | *.save | *.dpkg-* | *.ucf-* | \
+			*.rpm* | *.pac* | *.disabled | *.off | README*)
+			CONF_UNREAD_KEPT+=("$file")
+			;;
 		*) CONF_UNREAD_MEANT+=("$file") ;;
 		esac
 	done

@@ -22,7 +22,7 @@ act() {
 }
 
 # act_write FILE VALUE: the same for writing a value into a file of sysfs. md answers a refusal with
-# an error of write(2), which is told in our own words.
+# an error of write(2), which act_write reports in our own words.
 act_write() {
 	local why
 	if [[ -n $DRY_RUN ]]; then

@@ -3,7 +3,7 @@
 # file that few runs want is needed where it is called.
 # shellcheck shell=bash
 
-# need FILE…: lib/FILE.sh, each once. $lib is where lib/ lies: the program that begins sets it.
+# need FILE…: lib/FILE.sh, each once. $lib is where lib/ is: the program that begins sets it.
 need() {
 	local file
 	for file; do

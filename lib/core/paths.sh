@@ -1,4 +1,4 @@
-# Where everything outside ramraid lies. RAMRAID_ROOT moves the whole world below another root, for
+# Where everything outside ramraid is. RAMRAID_ROOT moves the whole world below another root, for
 # tests on fixtures.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # used by the files that source this one
@@ -6,7 +6,7 @@
 readonly ROOT=${RAMRAID_ROOT-}
 readonly ETC=$ROOT/etc/ramraid
 readonly VENDOR=$ROOT/usr/lib/ramraid/ramraid.conf.d
-# What must be known before any other file system is mounted lies beside the configuration: /var may
+# What must be known before any other file system is mounted is beside the configuration: /var may
 # be one of them.
 readonly STATE=$ETC/state
 readonly RUN=$ROOT/run/ramraid

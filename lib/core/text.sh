@@ -1,4 +1,4 @@
-# Texts: taken apart into their words and the numbers that stand in files of ours, and a mistyped
+# Texts: taken apart into their words and the numbers that are in files of ours, and a mistyped
 # word, and what it may have been meant for.
 # shellcheck shell=bash
 
@@ -26,7 +26,7 @@ text_into() {
 
 # text_number_or VARIABLE DEFAULT: what a file of ours has given stays when it is a number (decimal,
 # 18 digits at most); else it becomes DEFAULT. Before anything is calculated with it: bash evaluates
-# what stands in a variable, and the index of an array in it runs a program.
+# what a variable holds, and the index of an array in it runs a program.
 text_number_or() {
 	local -n text_number_or_=$1
 	if [[ ${text_number_or_-} =~ ^0*([0-9]{1,18})$ ]]; then

@@ -67,21 +67,23 @@ trust_served_() {
 	done
 }
 
-# trust_brought_ PATH…: returns 1, having printed why, when one of these is in a file system that a
-# user has had mounted: by udisks, or as fstab lets users (user, users). Owners and modes are those
-# that the disk says, and anybody may bring one. libmount writes down who it was (utab; in blanks
-# \040 as above); mounts of fstab by root and by systemd do not have that.
+# trust_brought_ PATH…: returns 1, having printed why, when one of these is in a file system that
+# a user has had mounted: by udisks, or as fstab lets users (user, users). Owners and modes are
+# those that the disk says, and anybody may bring one. libmount writes down who it was (utab; in
+# blanks \040 as above); mounts of fstab by root and by systemd do not have that.
 trust_brought_() {
 	local line lines=() who target path
 	{ mapfile -t lines <"$ROOT/run/mount/utab"; } 2>/dev/null || :
 	for line in "${lines[@]}"; do
-		[[ " $line" =~ \ OPTS=([^ ]*,)?(uhelper=udisks[0-9]*|user=[^ ,]+)(,|\ |$) ]] || continue
+		[[ " $line" =~ \ OPTS=([^ ]*,)?(uhelper=udisks[0-9]*|user=[^ ,]+)(,|\ |$) ]] ||
+			continue
 		who=${BASH_REMATCH[2]}
 		[[ " $line" =~ \ TARGET=([^ ]+) ]] || continue
 		printf -v target '%b' "${BASH_REMATCH[1]}"
 		for path; do
 			[[ $path/ == "$ROOT$target"/* ]] || continue
-			printf '%s has been mounted for a user (%s), and anybody can bring such a disk\n' \
+			printf "%s has been mounted for a user (%s), \
+and anybody can bring such a disk\n" \
 				"$target" "$who"
 			return 1
 		done

@@ -5,7 +5,7 @@
 
 need config/conf core/act core/log core/paths gate/dependents gate/rescue-mount world/systemd
 
-# crypttab: sorts the containers in which disk legs lie into legs (with what systemd asks for at
+# crypttab: sorts the containers that disk legs are in into legs (with what systemd asks for at
 # boot), byhand (noauto), and sets patient if nothing else of the boot waits for one of them
 # (nofail). Read as systemd-cryptsetup-generator does; "none" and "-" stand for no key, and for no
 # option.
@@ -30,7 +30,7 @@ crypttab() {
 # last, if any, say NO? (fstab_test_yes_no_option() in systemd's source)
 crypttab_option_() { [[ ,$options, =~ ^.*,($1|$2), && ${BASH_REMATCH[1]} == "$1" ]]; }
 
-# crypttab_is_leg_ NAME: does a disk leg lie in the container NAME? By the names that device-mapper
+# crypttab_is_leg_ NAME: is a disk leg in the container NAME? By the names that device-mapper
 # and udev make of it; or as it was seen (notes/contents.sh).
 crypttab_is_leg_() {
 	local member spec tag
@@ -60,7 +60,8 @@ crypttab_leg_may_wait_() {
 	if rescue_mount_comes_after "${ahead[@]}"; then
 		why='its disk, key or header is on the array itself'
 	elif [[ ,$options, == *,_netdev,* ]] && ((netdev == 0 || local > 0)); then
-		why='/etc/crypttab says _netdev of it, and not all lines about what is on the array do. Write it for all, or for none'
+		why="/etc/crypttab says _netdev of it, and not all lines about what is on the \
+array do. Write it for all, or for none"
 	fi
 	[[ -n $why ]] || return 0
 	log_warning "$GATE_NAME: a disk leg is in the container $name, \
@@ -79,8 +80,8 @@ crypttab_write_leg() {
 	local file=$1/ramraid@$2.service.d/50-crypt.conf
 	act_put_folder "${file%/*}" || return
 	[[ -e $file ]] ||
-		act_put "$file" \
-			'# A disk leg is in it (MEMBER in ramraid.conf(5)). What /etc/crypttab says noauto of is opened by a person, or not at all.' '[Unit]' || return
+		act_put "$file" "# A disk leg is in it (MEMBER in ramraid.conf(5)). What \
+/etc/crypttab says noauto of is opened by a person, or not at all." '[Unit]' || return
 	[[ $3 == byhand ]] || act_put_more "$file" "Wants=$4" || return
 	act_put_more "$file" "After=$4"
 }

@@ -7,7 +7,7 @@ need world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# dependents_aliases NAME UUID: names that refer to the array whatever lies on it, and those
+# dependents_aliases NAME UUID: names that refer to the array whatever is on it, and those
 # remembered; and those in GATE_MORE, one a line.
 dependents_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
@@ -93,7 +93,7 @@ dependents_is_array() {
 }
 
 # dependents_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions,
-# that leads to it now and will not when it is /dev/md/NAME: a number is given out anew at each
+# that leads to it now and will not when it is /dev/md/NAME: a number is given out again at each
 # boot. "FILE LINE NODE SOURCE" one a line: NODE is what it leads to (md127p1), SOURCE is as it is
 # written there.
 dependents_numbered() {
@@ -159,7 +159,7 @@ dependents_device() {
 # mount that a rescue image would be written to, and for what that comes after: they have to stay
 # until the array has stopped; "copy UNIT" likewise of the second copy of the witness, and "writable
 # PATH" where that is mounted. Where fstab and crypttab say _netdev, "network only" if they say it
-# of all that lies on the array, else "network mixed". "optional PATH" for each mount for which
+# of all that is on the array, else "network mixed". "optional PATH" for each mount for which
 # neither the boot waits, nor whoever looks there. "timeout TIMESPAN PATH" for each line of fstab
 # that has x-systemd.device-timeout=; PATH is "swap" for swap. For disk legs in containers:
 # gate/crypttab.sh.

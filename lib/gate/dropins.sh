@@ -81,8 +81,8 @@ dropins_dropin() {
 	local file=$1/ramraid@$2.service.d/50-rescue.conf
 	act_put_folder "${file%/*}" || return
 	[[ -e $file ]] ||
-		act_put "$file" \
-			'# Where the last resort of a shutdown saves the RAM leg (RESCUE in ramraid.conf(5)).' || return
+		act_put "$file" "# Where the last resort of a shutdown saves the RAM leg \
+(RESCUE in ramraid.conf(5))." || return
 	act_put_more "$file" "$3" "$4"
 }
 
@@ -95,10 +95,10 @@ dropins_nested_() {
 		[[ -n $inner && $inner != "$2" ]] || continue
 		act_put_folder "${file%/*}" || return
 		[[ -e $file ]] ||
-			act_put "$file" \
-				'# A disk leg that is an array itself comes first (MEMBER in ramraid.conf(5)).' '[Unit]' || return
-		act_put_more "$file" "Wants=ramraid@$inner.service" "After=ramraid@$inner.service" ||
-			return
+			act_put "$file" "# A disk leg that is an array itself comes first \
+(MEMBER in ramraid.conf(5))." '[Unit]' || return
+		act_put_more "$file" "Wants=ramraid@$inner.service" \
+			"After=ramraid@$inner.service" || return
 	done
 }
 
@@ -130,8 +130,8 @@ some and not of others: it does not wait for the network. Write it for all, or f
 		return 0
 	}
 	act_put_folder "${file%/*}" &&
-		act_put "$file" \
-			'# All that is on it is marked _netdev in fstab and crypttab: its disks come over the network.' \
+		act_put "$file" "# All that is on it is marked _netdev in fstab and crypttab: \
+its disks come over the network." \
 			'[Unit]' 'Wants=network-online.target remote-fs-pre.target' \
 			'After=network-online.target remote-fs-pre.target'
 }
@@ -143,8 +143,8 @@ dropins_shutdown() {
 	local target
 	for target in poweroff reboot halt kexec; do
 		act_put_folder "$1/$target.target.d" || return
-		act_put "$1/$target.target.d/50-ramraid.conf" \
-			'# An array may have to be saved from memory first: SHUTDOWN in ramraid-concepts(7).' '[Unit]' JobTimeoutSec=4h
+		act_put "$1/$target.target.d/50-ramraid.conf" "# An array may have to be saved \
+from memory first: SHUTDOWN in ramraid-concepts(7)." '[Unit]' JobTimeoutSec=4h
 	done
 }
 
@@ -163,23 +163,22 @@ dropins_watcher() {
 	shift
 	act_put_folder "$folder" || return
 	units=("${@/#/After=ramraid@}")
-	act_put "$folder/50-ramraid.conf" \
-		'# Mirrors that have no RAM leg yet, or no more, are nothing to mail of: EVENTS in ramraid.conf(5).' \
+	act_put "$folder/50-ramraid.conf" "# Mirrors that have no RAM leg yet, or no more, \
+are nothing to mail of: EVENTS in ramraid.conf(5)." \
 		'[Unit]' Conflicts=shutdown.target Before=shutdown.target "${units[@]/%/.service}"
 }
 
 # dropins_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what
-# lies on md arrays and stops them (blkdeactivate(8)): beside our units, and before these have seen
+# is on md arrays and stops them (blkdeactivate(8)): beside our units, and before these have seen
 # to the RAM leg. It can't wait for them: it ends before iSCSI does, which ends before the network
 # does, which ends before the local mounts, which are what our units wait for. So the RAM legs are
-# let go before it begins, and where one is the only good copy, it does not begin: when one
+# released before it begins, and where one is the only good copy, it does not begin: when one
 # ExecStop= fails, systemd runs no further one. mdadm's watcher ends before, or it would mail of the
 # RAM legs.
 dropins_deactivator() {
-	local folder=$1 file line stops=()
+	local folder=$1 file line stops=() unit=blk-availability.service
 	shift
-	for file in \
-		"$ROOT"/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/blk-availability.service; do
+	for file in "$ROOT"/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/"$unit"; do
 		[[ ! -e $file ]] || break
 	done
 	[[ -s $file ]] || return 0 # it is not there, or masked

@@ -11,7 +11,8 @@ need core/log core/paths
 fstab_lines() {
 	local file=$ROOT/etc/fstab text code=0
 	[[ -f $file && -r $file ]] || return 0
-	text=$(findmnt --fstab --tab-file "$file" --raw --noheadings --output SOURCE,TARGET,FSTYPE,OPTIONS) || code=$?
+	text=$(findmnt --fstab --tab-file "$file" --raw --noheadings \
+		--output SOURCE,TARGET,FSTYPE,OPTIONS) || code=$?
 	if ((code > 1)); then
 		log_warning "$file: findmnt has crashed over it, \
 because of a line that is none of fstab(5); what else stands there is ordered all the same"

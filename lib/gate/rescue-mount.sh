@@ -14,7 +14,7 @@ rescue_mount_other() {
 	! rescue_mount_is_copy_place_ || copies+=("$target")
 }
 
-# rescue_mount_is_copy_place_: may the second copy of the witness lie on this line of fstab, the
+# rescue_mount_is_copy_place_: may the second copy of the witness be on this line of fstab, the
 # caller's? Then it is mounted before the start, which has to read it. Not what nobody mounts at a
 # boot, or only when it is looked at, and not a device that is waited for without end.
 rescue_mount_is_copy_place_() {
@@ -42,8 +42,9 @@ rescue_mount_copies() {
 # rescue_mount_is_remote_ TYPE OPTIONS: does systemd take it for a mount over the network
 # (fstype_is_network() in its source)? So do we 9p.
 rescue_mount_is_remote_() {
-	[[ ,$2, == *,_netdev,* ]] ||
-		[[ ${1#fuse.} == @(9p|afs|ceph|cifs|davfs|gfs|gfs2|glusterfs|lustre|ncp|ncpfs|nfs|nfs4|ocfs2|orangefs|pvfs2|smb3|smbfs|sshfs) ]]
+	[[ ,$2, == *,_netdev,* ||
+		${1#fuse.} == @(9p|afs|ceph|cifs|davfs|gfs|gfs2|glusterfs|lustre|ncp|ncpfs) ||
+		${1#fuse.} == @(nfs|nfs4|ocfs2|orangefs|pvfs2|smb3|smbfs|sshfs) ]]
 }
 
 # What is to be known of the order of units: later[i] comes after sooner[i], and so does what is
@@ -155,8 +156,8 @@ rescue_mount_write_copies_() {
 	local unit file=$1/ramraid@$2.service.d/50-witness.conf folder=$1 name=$2
 	shift 2
 	for unit; do ! rescue_mount_leads_to_ "$folder" "$unit" "$name" || return 0; done
-	act_put_folder "${file%/*}" && act_put "$file" \
-		'# The second copy of the record of the last run may lie there (WITNESS_COPY in ramraid.conf(5)).' '[Unit]' "${@/#/After=}"
+	act_put_folder "${file%/*}" && act_put "$file" "# The second copy of the record of the \
+last run may lie there (WITNESS_COPY in ramraid.conf(5))." '[Unit]' "${@/#/After=}"
 }
 
 # rescue_mount_write_writable FOLDER PATH…: who writes the record may write its second copy.
@@ -167,7 +168,8 @@ rescue_mount_write_writable() {
 	for unit in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-memory@; do
 		act_put_folder "$folder/$unit.service.d" &&
 			act_put "$folder/$unit.service.d/50-ramraid-witness.conf" \
-				'# The second copy of the record of the last run (WITNESS_COPY in ramraid.conf(5)).' '[Service]' "ReadWritePaths=${paths[*]}" || return
+				"# The second copy of the record of the last run \
+(WITNESS_COPY in ramraid.conf(5))." '[Service]' "ReadWritePaths=${paths[*]}" || return
 	done
 }
 
@@ -184,7 +186,7 @@ rescue_mount_leads_to_() {
 }
 
 # rescue_mount_array_leads_to_ FOLDER ARRAY NAME: the same of an array, by way of where it is saved,
-# of a disk leg that is an array, or of a container that one lies in. In a circle of those, which
+# of a disk leg that is an array, or of a container that one is in. In a circle of those, which
 # only a person can have written, nobody is asked twice.
 rescue_mount_array_leads_to_() {
 	local unit seen="${GATE_SEEN-} $2 "

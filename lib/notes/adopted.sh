@@ -34,7 +34,8 @@ adopted_none() { ADOPTED=() ADOPTED_WRITEMOSTLY=() ADOPTED_MEMBERS=(); }
 adopted_write() {
 	local key disk
 	{
-		printf '# What "ramraid release" makes of the array: after "ramraid adopt", what it was before.\n'
+		printf "# What \"ramraid release\" makes of the array: after \"ramraid adopt\", \
+what it was before.\n"
 		for key in uuid bitmap 'done'; do printf '%s=%s\n' "$key" "${ADOPTED[$key]}"; done
 		for key in ramdisk refill; do
 			[[ -z ${ADOPTED[$key]-} ]] || printf '%s=%s\n' "$key" "${ADOPTED[$key]}"

@@ -13,10 +13,12 @@ claim_file() { printf '%s/ramraid-%s.conf\n' "$CLAIMS" "$1"; } # NAME
 claim_text() {
 	local hex=${1//-/} what='<ignore>'
 	if [[ -z ${2-} ]]; then
-		printf '# Written by ramraid, which starts this array itself; taken away by removing the package.\n'
+		printf "# Written by ramraid, which starts this array itself; \
+taken away by removing the package.\n"
 	else
 		what=/dev/md/$2
-		printf '# Written by ramraid. The root file system is on this array, so the initramfs starts it.\n'
+		printf "# Written by ramraid. The root file system is on this array, \
+so the initramfs starts it.\n"
 	fi
 	printf 'ARRAY %s UUID=%s:%s:%s:%s\n' "$what" "${hex:0:8}" "${hex:8:8}" "${hex:16:8}" \
 		"${hex:24:8}"
@@ -62,7 +64,8 @@ claim_names() {
 
 # claim_mark_ NAME: what a line of others begins with while it is kept as a comment.
 claim_mark_() {
-	printf '# Not in force while ramraid starts this array; "ramraid release %s" puts it back: ' "$1"
+	printf "# Not in force while ramraid starts this array; \
+\"ramraid release %s\" puts it back: " "$1"
 }
 
 # claim_others: the files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out, one a
@@ -105,7 +108,7 @@ claim_edit_() {
 
 # claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up an ARRAY entry
 # about UUID; those that have mdadm ignore the array, or, without that word, all others: what says
-# the same as ours may stand. A line that begins with a blank goes on with the entry before it, and
+# the same as ours may stay. A line that begins with a blank goes on with the entry before it, and
 # a comment between the two does not end it (conf_word() in mdadm's config.c).
 claim_lines_() {
 	local line number=0 text='' numbers=()

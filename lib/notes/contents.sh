@@ -1,4 +1,4 @@
-# What lies on an array: the names under which fstab and crypttab may refer to it or to what is
+# What is on an array: the names under which fstab and crypttab may refer to it or to what is
 # stacked on it. The generator needs them before the array runs, so they are remembered, beside the
 # witness, whenever they can be seen.
 # shellcheck shell=bash
@@ -9,7 +9,7 @@ contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
 
 # contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it,
 # one a line; those of the volumes of contents_beside_ after "beside ", and the containers in which
-# its legs lie, as crypttab names them, after "below ".
+# its legs are, as crypttab names them, after "below ".
 contents_of() {
 	local others
 	mapfile -t others < <(contents_beside_ "$1")
@@ -21,7 +21,7 @@ contents_of() {
 	} | sort -u
 }
 
-# contents_below_ NODE: the containers in which what it is made of lies, one a line.
+# contents_below_ NODE: the containers that hold what it is made of, one a line.
 contents_below_() {
 	local slave
 	for slave in "$SYS/class/block/$1"/slaves/*; do
@@ -59,21 +59,22 @@ contents_beside_() {
 }
 
 contents_names_() { # DEVICE…
-	local line key value vg lv
+	local line key value vg lv volume='^(([^-]|--)+)-(([^-]|--)+)$'
 	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" |
 		while IFS= read -r line; do
 			while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
-				key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]}
-				# What a shell or a terminal could misunderstand, and every byte beyond
-				# ASCII, lsblk writes as \xNN.
+				key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]}
+				line=${BASH_REMATCH[3]}
+				# lsblk writes as \xNN what a shell or a terminal could
+				# misunderstand, and every byte beyond ASCII.
 				printf -v value '%b' "$value"
 				[[ -n $value && $value != *$'\n'* ]] || continue
 				case $key:$value in
 				PATH:/dev/mapper/*)
 					printf '%s\n' "$value"
-					# LVM's second name; device-mapper doubles the dashes within a name.
-					[[ ${value#/dev/mapper/} =~ ^(([^-]|--)+)-(([^-]|--)+)$ ]] ||
-						continue
+					# LVM's second name; device-mapper doubles the dashes in
+					# a name.
+					[[ ${value#/dev/mapper/} =~ $volume ]] || continue
 					vg=${BASH_REMATCH[1]//--/-} lv=${BASH_REMATCH[3]//--/-}
 					printf '/dev/%s/%s\n' "$vg" "$lv"
 					;;

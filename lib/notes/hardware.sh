@@ -4,9 +4,9 @@
 #
 # /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync: DEVICE_UUID BUS
 # PATH SERIAL. Of the device that RAM= names, which gets a new UUID whenever it is filled, "ram="
-# and that name stand in the place of DEVICE_UUID. BUS is ata, nvme, virtio, usb, loop, removable
+# and that name are there instead of DEVICE_UUID. BUS is ata, nvme, virtio, usb, loop, removable
 # (also memory cards, FireWire, and what hangs on an external PCI port), iscsi, network or other,
-# with "+" between those of the disks that a leg lies on; PATH and SERIAL are udev's ID_PATH and
+# with "+" between those of the disks that a leg is on; PATH and SERIAL are udev's ID_PATH and
 # ID_SERIAL, "-" for none.
 
 need config/conf core/act core/log core/paths core/text world/disk

@@ -1,4 +1,4 @@
-# The memory that a RAM leg must leave: when it is given up, and when it is made anew
+# The memory that a RAM leg must leave: when it is given up, and when it is made again
 # (MEMORY_FLOOR=). Counted here, looked at and done by lib/cmd/internal/memory.sh. Ramdisks only: a
 # device takes no memory.
 # shellcheck shell=bash
@@ -50,7 +50,7 @@ memory_floor_count() {
 }
 
 # memory_floor_kept: it could not be given up. memory_floor_given: it was, so that next time there
-# has to be room for longer. memory_floor_taken: it is made anew.
+# has to be room for longer. memory_floor_taken: it is made again.
 memory_floor_kept() { MEMORY_LOW=-$MEMORY_AGAIN; }
 memory_floor_given() { MEMORY_LOW=0 MEMORY_HIGH=0; }
 memory_floor_taken() {
@@ -72,14 +72,14 @@ memory_floor_note() {
 memory_floor_note_given_up() { act_put "$RUN/$1.detached" memory; }
 memory_floor_note_full() { act_put "$RUN/$1.detached" full "$2"; }
 memory_floor_note_room() { act_put "$RUN/$1.detached" room; }
-# memory_floor_has_given_up NAME: is it out for want of memory?
+# memory_floor_has_given_up NAME: is it out because memory was short?
 memory_floor_has_given_up() {
 	local MEMORY_NOTE MEMORY_WHY
 	memory_floor_note "$1"
 	[[ $MEMORY_NOTE == @(memory|room) ]]
 }
 
-# memory_floor_arm NAME: starts, or starts anew, what looks at it, if it is to be looked at; else
+# memory_floor_arm NAME: starts, or starts again, what looks at it, if it is to be looked at; else
 # ends it.
 memory_floor_arm() {
 	systemd_is_running || return 0

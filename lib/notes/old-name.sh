@@ -59,7 +59,7 @@ old_name_is_copy() {
 
 # old_name_look: sets record.from to the other name that has records of this array, to be taken over
 # (old_name_take); record.why to why it is not known which records count, and what to type. Both
-# empty: there is nothing under another name that says more than what stands under this one.
+# empty: there is nothing under another name that says more than what is under this one.
 old_name_look() {
 	local name=${F[name]} uuid=${F[uuid]} other says=() taken=() RENAMED
 	F[record.from]='' F[record.why]=''
@@ -143,7 +143,7 @@ old_name_runs_() {
 	[[ $watched == "${MD_RUN:-none}" ]] && grep -qsx "UUID=$uuid" "$RUN/$1.started"
 }
 
-# old_name_take: what stands under the name in record.from is this name's from now on. With the
+# old_name_take: what is under the name in record.from is this name's from now on. With the
 # array's lock held, or within its monitor. What this name has about another array that is
 # configured, under a new name of its own, is kept for that. Returns 1 when something could not be
 # moved.
@@ -180,7 +180,8 @@ old_name_take_run_() {
 			mv -f -T -- "$RUN/$from.$kind" "$RUN/$name.$kind" || return
 	done
 	rm -f \
-		"$RUN/$from".{started,watched,taken,joined,members,told,tried,refused,unstarted,restarts,returns,memory}
+		"$RUN/$from".{started,watched,taken,joined,members,told,tried,refused,unstarted} \
+		"$RUN/$from".{restarts,returns,memory}
 }
 
 # No array can be called like that, and the start of the one that it is about finds it.

@@ -32,7 +32,8 @@ removals_write() {
 		return
 	fi
 	{
-		printf '# Disks that leave the array when the others are in sync: "ramraid apply %s" goes on with that.\nuuid=%s\n' "$name" "$uuid"
+		printf "# Disks that leave the array when the others are in sync: \
+\"ramraid apply %s\" goes on with that.\nuuid=%s\n" "$name" "$uuid"
 		printf 'member=%s\n' "$@"
 	} | act_file "$(removals_file "$name")"
 }

@@ -2,7 +2,7 @@
 # file an array, on the root file system, rewritten whenever we change the membership: which array,
 # which disk legs were in sync last, at which event count, and the RAM leg's slot. No leg at all
 # means: the RAM leg was the only good copy. A void one vouches for no leg and says nothing of the
-# last run: what must not be forgotten all the same (left, given, seen) stands in it. A second copy
+# last run, but holds what must not be forgotten all the same (left, given, seen). A second copy
 # is on a file system other than the root: one that is put back to an older state, by a snapshot,
 # has an older witness, and that would vouch for a disk that was left behind since.
 # shellcheck shell=bash
@@ -48,7 +48,7 @@ witness_read() {
 }
 
 # The keys of a record, and of a void one: the form of each value; "absent" is what one that does
-# not stand there has.
+# not in it has.
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
 	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$'
 declare -gA WITNESS_FORM=(
@@ -104,7 +104,7 @@ witness_read_file() {
 }
 
 # witness_lines_read_ LINE…: fills WITNESS. Returns 1 when one of them is no line of a record, or
-# a key stands there twice.
+# a key is in it twice.
 witness_lines_read_() {
 	local line
 	for line; do
@@ -123,12 +123,12 @@ witness_is_none_() {
 
 # witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: LEG
 # = device UUIDs of the disk legs in sync, none when only the RAM leg is. GENERATION: of the record
-# that stood there when the caller began to look (0: none); if another one stands there now, nothing
+# that was there when the caller began to look (0: none); if another one is there now, nothing
 # is written; empty: whichever. FILLED=yes: every slot is filled, or may have been. ALSO is in sync
 # too, and no disk leg. Those in GIVE_UP, separated by blanks, are given up from now on, unless they
 # are in sync. Sets WITNESS_FILLED to the count at which every slot was last filled, and
-# WITNESS_GENERATION to that of the record that stands there afterwards. Returns 1 when it can't be
-# made durable, 2 when another one stands there.
+# WITNESS_GENERATION to that of the record that is there afterwards. Returns 1 when it can't be
+# made durable, 2 when another one is there.
 WITNESS_FILLED='' WITNESS_GENERATION=0
 witness_write() { witness_alone_ witness_write_ "$@"; }
 
@@ -211,7 +211,7 @@ witness_remembered_() {
 }
 
 # witness_lines_ NAME LINE…: these, and the caller's left, given and seen; the caller's generation
-# stands there from then on.
+# is there from then on.
 witness_lines_() {
 	local text
 	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} \
@@ -262,7 +262,8 @@ witness_copy_find() {
 				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
 			# The first of them that there is, and of two on one mount point the upper
 			# one.
-			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi|/boot/efi:|/boot/efi:/boot/efi) ]] &&
+			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi) ||
+				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
 				best=$target found=("$number" "$options")
 		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
 			best=$target found=("$number" "$options")
@@ -275,7 +276,8 @@ witness_copy_find() {
 	elif [[ -z $best || ${found[0]} == "$root" ]]; then
 		WITNESS_COPY_WHY="$want is on the root file system"
 		[[ $want != auto ]] ||
-			WITNESS_COPY_WHY='neither /boot nor the ESP is a file system of its own that is mounted'
+			WITNESS_COPY_WHY="neither /boot nor the ESP is a file system of its own \
+that is mounted"
 	elif ! witness_copy_is_roots_ "$ROOT$folder"; then
 		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
