@@ -56,7 +56,8 @@ adoptable_is_() {
 
 adoptable_kind_() {
 	local VALUE name \
-		copy='to move what it holds, make a mirror on other disks (ramraid create), and copy it there'
+		copy="to move what it holds, make a mirror on other disks (ramraid create), \
+and copy it there"
 	md_state_read "$ADOPT_MD" level
 	if [[ $VALUE == raid10 ]]; then
 		name=$(stable_name_of "/dev/$ADOPT_MD") || name=/dev/$ADOPT_MD

@@ -48,14 +48,16 @@ all_disks_device_() {
 
 # all_disks_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a
 # superblock of the array and is no MEMBER, with blanks between. Not of a ramdisk, nor of what
-# something is stacked on, which goes by what that is called.
+# something is stacked on, which has another name.
 all_disks_clones() {
 	local i known=" ${F[ram.node]} " node uuid events
 	F[clones]='' F[clones_known]=yes
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	while read -r node uuid events; do
 		if [[ $known == *" $node "* || -n $(disk_holders "$node") ]] ||
-			ramdisk_note_is_node "$node" || all_disks_is_path_ "$node"; then continue; fi
+			ramdisk_note_is_node "$node" || all_disks_is_path_ "$node"; then
+			continue
+		fi
 		F[clones]+="${F[clones]:+ }$node:$uuid:$events"
 	done < <(all_disks_of_array "${F[uuid]}")
 }
@@ -140,7 +142,8 @@ all_disks_tell_moved() {
 		text="/dev/$node carries a leg of it (events $events, \
 device UUID $uuid) and is no MEMBER"
 		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
-			text+=', and another such device has the same: one is a copy of the other. Find out which one is right (lsblk), and take the other one away'
+			text+=", and another such device has the same: one is a copy of the other. \
+Find out which one is right (lsblk), and take the other one away"
 		elif name=$(stable_name_of "/dev/$node"); then
 			text+=". If it is the missing disk ${missing[*]}, \
 write in its place in $ETC/${F[name]}.conf: MEMBER=$name"

@@ -86,7 +86,8 @@ before_look_witness() {
 	[[ -z ${F[record.from]-} ]] || old_name_has_witness || name=${F[record.from]}
 	if witness_read "$name" "${F[uuid]}"; then
 		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} \
-			F[witness.ram_slot]=${WITNESS[ram_slot]-} F[witness.ram_number]=${WITNESS[ram_number]-} \
+			F[witness.ram_slot]=${WITNESS[ram_slot]-} \
+			F[witness.ram_number]=${WITNESS[ram_number]-} \
 			F[witness.filled]=${WITNESS[filled]-}
 	else
 		F[witness.why]=$WITNESS_WHY

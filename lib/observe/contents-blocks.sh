@@ -87,7 +87,8 @@ contents_blocks_is_held_() {
 
 contents_blocks_plain_() { # NODE KIND BYTES
 	# The devices of a partition table are its partitions.
-	[[ $2 == @(gpt|dos|linux_raid_member|bcache) ]] || ! contents_blocks_is_held_ "$1" || return 0
+	[[ $2 == @(gpt|dos|linux_raid_member|bcache) ]] || ! contents_blocks_is_held_ "$1" ||
+		return 0
 	contents_blocks_add_ "/dev/$1" "$2" "$3"
 }
 
@@ -228,7 +229,8 @@ contents_blocks_sample_() {
 		contents_blocks_piece_ "$1" "$last" "$CONTENTS_BLOCKS_EDGE"
 		for ((at = 1; at <= CONTENTS_BLOCKS_SAMPLES; at++)); do
 			contents_blocks_piece_ "$1" \
-				$((at * (last / (CONTENTS_BLOCKS_SAMPLES + 1)))) "$CONTENTS_BLOCKS_SAMPLE"
+				$((at * (last / (CONTENTS_BLOCKS_SAMPLES + 1)))) \
+				"$CONTENTS_BLOCKS_SAMPLE"
 		done
 	} | tr -d '\0' | head -c 1 | wc -c || : # who still writes when enough is known fails
 }

@@ -76,8 +76,8 @@ facts_look_() {
 facts_leg_blank() { # I NODE
 	local leg=leg.$1
 	F[$leg.node]=$2 F[$leg.in]='' F[$leg.holder]='' F[$leg.state]='' F[$leg.slot]='' \
-		F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' F[$leg.role]='' \
-		F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
+		F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' \
+		F[$leg.role]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
 	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' \
 		F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
@@ -270,7 +270,8 @@ facts_served() {
 				F[$key.stat]=''
 			((i >= 0)) ||
 				read -r 'F[ram.algorithm]' \
-					<"$SYS/block/${F[ram.node]}/comp_algorithm" || F[ram.algorithm]=''
+					<"$SYS/block/${F[ram.node]}/comp_algorithm" ||
+				F[ram.algorithm]=''
 			read -r "F[$key.errors]" <"$md/$MD_LEG${F[$key.node]}/errors" ||
 				F[$key.errors]=''
 		done
@@ -283,17 +284,22 @@ facts_served() {
 # KEY is empty until somebody sets it, KEY=VALUE is VALUE. failed.ACTION and conf.error.N are left
 # out: of these the key itself is what is known.
 readonly FACTS_BLANK='
-	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram conf.rebuild=kernel conf.hotplug=no
+	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram
+	conf.rebuild=kernel conf.hotplug=no
 	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
 	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text
-	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not copy.state=none copy.why record.from record.why rescue.image
+	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not
+	copy.state=none copy.why record.from record.why rescue.image
 	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number
 	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up
-	witness.generation witness.counts array.md array.state array.level=raid1 array.sync=idle array.done
+	witness.generation witness.counts
+	array.md array.state array.level=raid1 array.sync=idle array.done
 	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
-	array.backlog=0 array.behind=0 array.twin array.known array.gone array.strangers array.unconfigured
-	array.foreign array.copy array.copy_known array.events array.link array.stat array.block clones clones_known disks.lack
-	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit ram.full ram.refill
+	array.backlog=0 array.behind=0 array.twin array.known array.gone array.strangers
+	array.unconfigured array.foreign array.copy array.copy_known array.events array.link
+	array.stat array.block clones clones_known disks.lack
+	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit
+	ram.full ram.refill
 	ram.algorithm ram.stat ram.errors
 	change.left change.used change.block
 '

@@ -36,8 +36,8 @@ outside_find_array() {
 		fi
 	done
 	md=${ours[0]-} F[array.twin]=${ours[1]-}
-	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] || legs_seen_is_watched "$md" ||
-		F[array.twin]=${F[array.foreign]%%=*}
+	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] ||
+		legs_seen_is_watched "$md" || F[array.twin]=${F[array.foreign]%%=*}
 }
 
 # With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its
@@ -84,8 +84,8 @@ outside_leg_superblock() { # I
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }
 
-# outside_numbers: the device numbers of the members in sync, which what a leg outside says of them
-# goes by. A member keeps its number, so each is asked once.
+# outside_numbers: the device numbers of the members in sync, by which a leg outside names them. A
+# member keeps its number, so each is asked once.
 declare -gA FACTS_NUMBER=()
 outside_numbers() {
 	local i

@@ -72,7 +72,7 @@ summary_word() {
 }
 
 # summary_members MD RAM_NODE: of an array whose configuration has errors, so that no disk leg of it
-# is known by name: what health_only_copy goes by.
+# is known by name: what health_only_copy uses.
 summary_members() {
 	local ARRAY_STATE READAUTO LEGS line
 	F[members]=0 F[array.unconfigured]='' F[disks.lack]='' F[ram.state]=none

@@ -8,7 +8,7 @@ declare -gA F # the facts: decide/facts.list
 
 # advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_IMPACT (what that
 # means) and ADVICE_ACTION (the next thing to type), each of which may be empty, and ADVICE_BLIND to
-# yes or no: does what decides stand on a disk that may not be read?
+# yes or no: is what decides on a disk that may not be read?
 advice() {
 	local ACTION ARGUMENTS WHY GIVING_UP refused='' good IN_SYNC
 	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
@@ -51,7 +51,7 @@ sudo ramraid status ${F[name]}"
 		action_choose eventually
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
 	fi
-	# How far it is stands in a line of its own; which disks lacked when it was started may be
+	# A line of its own says how far it is; which disks lacked when it was started may be
 	# long over.
 	[[ ${F[unit.text]} == @(|whole*|degraded:*) ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
 }
@@ -78,7 +78,8 @@ every write is on $good of ${F[members]} disks"
 }
 
 advice_resyncing_() {
-	ADVICE_IMPACT='after an unclean stop md makes the disk legs equal; what is on them can be used meanwhile'
+	ADVICE_IMPACT="after an unclean stop md makes the disk legs equal; \
+what is on them can be used meanwhile"
 	ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}"
 }
 
@@ -240,14 +241,16 @@ advice_stopped_() {
 }
 
 advice_half_assembled_() {
-	ADVICE_IMPACT='something else has gathered legs and not started them; nothing that is on it can be mounted'
+	ADVICE_IMPACT="something else has gathered legs and not started them; \
+nothing that is on it can be mounted"
 	ADVICE_ACTION="ramraid start ${F[name]}"
 }
 
 advice_broken_() { ADVICE_IMPACT='every write fails'; }
 
 advice_only_copy_() {
-	local only='is in memory only: a power cut loses it, a shutdown saves it if it can (SHUTDOWN in ramraid-concepts(7))'
+	local only="is in memory only: a power cut loses it, a shutdown saves it if it can \
+(SHUTDOWN in ramraid-concepts(7))"
 	[[ ${F[array.state]} == @(active|broken) ]] || return 0
 	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
 	ADVICE_IMPACT="what is written $only"
@@ -264,7 +267,8 @@ advice_show() {
 		advice_line_ '  rescue image:' "${F[rescue.image]}"
 	fi
 	[[ ${F[array.sync]-idle} == idle ]] ||
-		SHOWN+="  ${F[array.sync]}: $(quantity_show_bar "${F[array.done]}" "${F[array.total]}") \
+		SHOWN+="  ${F[array.sync]}: \
+$(quantity_show_bar "${F[array.done]}" "${F[array.total]}") \
 $(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
 	for kind in error warning; do
 		for ((i = 0; ; i++)); do
@@ -305,7 +309,7 @@ advice_show_whole() {
 	SHOWN+=$line$'\n'
 }
 
-# What the next start will go by.
+# What the next start will use.
 advice_show_run_() {
 	local legs head='last run'
 	# Of one that runs, the record is of now.

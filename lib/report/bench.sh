@@ -20,10 +20,12 @@ bench_measure() {
 	[[ $3 != sequential-* ]] || size=1M how=$1
 	[[ $direction != read ]] || set -- "${@:1:5}" --readonly "${@:6}"
 	# A colon would begin the name of another file.
-	out=$(fio --name=bench --filename="${4//:/\\:}" --rw="$how" --bs="$size" --iodepth="${3#*-}" --runtime="$5" --time_based --direct=1 --ioengine=libaio \
+	out=$(fio --name=bench --filename="${4//:/\\:}" --rw="$how" --bs="$size" \
+		--iodepth="${3#*-}" --runtime="$5" --time_based --direct=1 --ioengine=libaio \
 		--output-format=json "${@:6}") || return 1
-	read -r iops bytes latency < \
-		<(jq -r --arg d "$direction" '.jobs[0][$d] | "\(.iops | round) \(.bw_bytes) \(.lat_ns.mean | round)"' < <(printf '%s\n' "$out")) || return 1
+	read -r iops bytes latency < <(jq -r --arg d "$direction" \
+		'.jobs[0][$d] | "\(.iops | round) \(.bw_bytes) \(.lat_ns.mean | round)"' \
+		< <(printf '%s\n' "$out")) || return 1
 	BENCH[$key]=$iops BENCH["$key bytes"]=$bytes BENCH["$key nanoseconds"]=$latency
 }
 

@@ -11,7 +11,8 @@ progress_line() { # [NAME UNIT-STATE]
 	[[ ${F[array.total]} != 0 || ${2-} != activating ]] || text=$(systemd_status_text "$1") ||
 		text=''
 	[[ -n $text ]] ||
-		text=$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")
+		text=$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" \
+			"${F[array.rate]}")
 	log_printable text
 	printf '\r%-79.79s' "$bar $text" >&2
 }

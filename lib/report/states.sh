@@ -7,7 +7,8 @@ need core/paths notes/adopted
 
 declare -gA F # the facts: decide/facts.list
 
-readonly STATES_ARRAY='whole rebuilding resyncing degraded disks-only stopped half-assembled broken misconfigured'
+readonly STATES_ARRAY="whole rebuilding resyncing degraded disks-only stopped half-assembled \
+broken misconfigured"
 readonly STATES_LEG='in_sync recovering faulty attached outside missing' # health_leg
 declare -grA STATES_COLOUR=(
 	[whole]=32 [rebuilding]=33 [resyncing]=33 [degraded]='1;31' ['disks-only']=33
@@ -29,7 +30,8 @@ states_unfinished() {
 		UNFINISHED_ACTION="ramraid adopt $name $md; or back: ramraid release $name"
 		;;
 	release | destroy)
-		UNFINISHED=release-unfinished UNFINISHED_EXPECTED="a ${F[unfinished]} to be complete"
+		UNFINISHED=release-unfinished
+		UNFINISHED_EXPECTED="a ${F[unfinished]} to be complete"
 		UNFINISHED_ACTION="ramraid ${F[unfinished]} $name"
 		[[ ${F[array.state]-} != active ]] || states_unfinished_keep_
 		;;
@@ -46,9 +48,10 @@ states_unfinished_keep_() {
 		UNFINISHED_ACTION="to keep the array, which runs: $keep; \
 else, and all on it is lost: $UNFINISHED_ACTION"
 	elif [[ ${F[unfinished.undone]-} == yes ]]; then
-		UNFINISHED_ACTION+="; or, to keep the mirror: ramraid adopt ${F[name]} /dev/${F[array.md]}"
+		UNFINISHED_ACTION+="; or, to keep the mirror: \
+ramraid adopt ${F[name]} /dev/${F[array.md]}"
 	else
-		UNFINISHED_ACTION+="; or, to keep the mirror, if an old backup of /etc has brought the \
-note back: $keep"
+		UNFINISHED_ACTION+="; or, to keep the mirror, if an old backup of /etc has brought \
+the note back: $keep"
 	fi
 }

@@ -26,7 +26,8 @@ status_text() {
 		fi
 		((HISTORY_REBUILT == 0)) || {
 			printf -v line '  last rebuild: %(%F %T)T, by %s, %s s, %s MiB/s\n' \
-				"$HISTORY_REBUILT" "$HISTORY_ENGINE" "$HISTORY_SECONDS" $((HISTORY_RATE / 1024))
+				"$HISTORY_REBUILT" "$HISTORY_ENGINE" "$HISTORY_SECONDS" \
+				$((HISTORY_RATE / 1024))
 			SHOWN+=$line
 		}
 	}

@@ -1,7 +1,8 @@
 # What "ramraid adopt --find" prints: the RAID1 arrays of this machine that nobody has configured.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths notes/selftest-record world/md-state world/ramdisk-note world/superblock
+need config/conf core/log core/paths notes/selftest-record world/md-state world/ramdisk-note
+need world/superblock
 
 # unadopted_table: prints a line for each: ARRAY, STATE (running or inactive; with the slots that
 # are free), MEMBERS, and the command that adopts it.
@@ -23,8 +24,8 @@ unadopted_table() {
 
 # Sets the caller's row. Returns 1 when it is no RAID1, is stopped, or is configured.
 unadopted_row_() { # MD
-	local ARRAY_STATE READAUTO LEGS line leg members='' disks=0 uuid='' level='' slots='' state \
-		SELFTEST_UUID
+	local ARRAY_STATE READAUTO LEGS line leg members='' disks=0 uuid='' level='' slots='' \
+		state SELFTEST_UUID
 	md_state "$1"
 	md_state_members "$1"
 	for line in "${LEGS[@]}"; do

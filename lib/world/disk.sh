@@ -93,7 +93,7 @@ disk_parts() {
 # its source where the kernel gives that: btrfs, and bcachefs, which names all its devices.
 # Elsewhere the source is a text that whoever mounts chooses, with FUSE any user. The mounts are
 # those that the first process sees; ours may be others, in a unit's sandbox. The table is read at
-# once: line by line, bash has the kernel make it anew for each line, and one of them is lost when
+# once: line by line, bash has the kernel make it again for each line, and one of them is lost when
 # another mount goes meanwhile.
 disk_mounted_() {
 	local number target rest lines=() these numbers
@@ -142,7 +142,7 @@ disk_is_mount() {
 	fi
 }
 
-# disk_sources_ "TYPE SOURCE OPTIONS": does the file system lie on one of the caller's these?
+# disk_sources_ "TYPE SOURCE OPTIONS": is the file system on one of the caller's these?
 disk_sources_() {
 	local type source path NODE
 	text_into "$1" type source
@@ -164,7 +164,9 @@ disk_is_idle() {
 	for node in "${stack[@]:1}"; do
 		[[ $node == dm-* && -r $SYS/class/block/$node/dev ]] || return 1
 		[[ -z $(disk_holders "$node") ]] || continue
-		open=$(dmsetup info --columns --noheadings --options open --major "$(cut -d: -f1 "$SYS/class/block/$node/dev")" --minor "$(cut -d: -f2 "$SYS/class/block/$node/dev")") || return 1
+		open=$(dmsetup info --columns --noheadings --options open \
+			--major "$(cut -d: -f1 "$SYS/class/block/$node/dev")" \
+			--minor "$(cut -d: -f2 "$SYS/class/block/$node/dev")") || return 1
 		[[ ${open// /} == 0 ]] || return 1
 	done
 }
@@ -179,7 +181,7 @@ disk_stack() {
 	done
 }
 
-# disk_mounts NODE: every mount point of a file system that lies on the device or on what is stacked
+# disk_mounts NODE: every mount point of a file system that is on the device or on what is stacked
 # on it, as disk_mounted_ prints them.
 disk_mounts() {
 	local stack
@@ -187,7 +189,7 @@ disk_mounts() {
 	disk_mounted_ "${stack[@]}"
 }
 
-# disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system lies there.
+# disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system is there.
 disk_carries() {
 	local mount
 	while IFS= read -r mount; do
@@ -195,7 +197,7 @@ disk_carries() {
 	done < <(disk_mounts "$1")
 }
 
-# disk_physical NODE: the disks that a device lies on: the one that it is a partition of, or all
+# disk_physical NODE: the disks that a device is on: the one that it is a partition of, or all
 # those that a volume or an array is made of, one a line; some perhaps twice.
 disk_physical() {
 	local below node=$1 found=''
@@ -209,7 +211,7 @@ disk_physical() {
 	printf '%s\n' "${node##*/}"
 }
 
-# disk_containers NODE: the names of the LUKS containers that it is, or lies in, one a line.
+# disk_containers NODE: the names of the LUKS containers that it is, or is in, one a line.
 disk_containers() {
 	local below uuid='' name
 	{
@@ -231,7 +233,7 @@ disk_is_remote() {
 	local disk file transport path
 	while IFS= read -r disk; do
 		[[ $disk != @(nbd|rbd)[0-9]* ]] || return 0
-		# With more than one path to it the controllers stand below its subsystem.
+		# With more than one path to it the controllers are below its subsystem.
 		for file in "$SYS/class/block/$disk"/device/{,nvme*/}transport; do
 			[[ -r $file ]] || continue
 			read -r transport <"$file" || :
@@ -259,7 +261,8 @@ disk_why_not_free() {
 	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
 	{ read -r readonly_ <"$SYS/class/block/$node/ro"; } 2>/dev/null || readonly_=0
 	[[ $readonly_ == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
-	signatures=$(bounded "$DEV/$node" wipefs --noheadings --output TYPE,USAGE -- "$ROOT/dev/$node") || {
+	signatures=$(bounded "$DEV/$node" wipefs --noheadings --output TYPE,USAGE -- \
+		"$ROOT/dev/$node") || {
 		if (($? == BOUNDED_SILENT)); then
 			printf 'unreadable: it does not answer\n'
 		else

@@ -139,7 +139,7 @@ initramfs_close() {
 }
 
 # initramfs_has_mdadm, initramfs_confs: of the one that was opened last: is the program in it, and
-# its configuration files, one a line. They lie below "main" when the processor's microcode lies in
+# its configuration files, one a line. They are below "main" when the processor's microcode is in
 # front.
 initramfs_has_mdadm() {
 	[[ -n $(find "$INITRAMFS" \( -path '*/sbin/mdadm' -o -path '*/bin/mdadm' \) -print -quit) ]]

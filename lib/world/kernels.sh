@@ -5,7 +5,7 @@
 need core/paths
 
 # kernels_find: sets KERNELS to the releases that the next boot may be given: those that have their
-# modules and an image, and the running one, whose image may lie elsewhere (a virtual machine is
+# modules and an image, and the running one, whose image may be elsewhere (a virtual machine is
 # handed one from outside). What an old kernel has left behind in its folder of modules is none.
 kernels_find() {
 	local folder release running
@@ -34,7 +34,7 @@ kernels_is_in_boot() {
 }
 
 # kernels_module RELEASE MODULE: prints how that kernel has it: module, builtin, or none. From the
-# lists that depmod(8) writes, which modprobe goes by.
+# lists that depmod(8) writes, which modprobe uses.
 kernels_module() {
 	local folder=$MODULES/$1 name="(^|/)$2\.ko"
 	if grep -qsE "$name(\.[a-z0-9]+)?:" "$folder/modules.dep"; then
@@ -78,7 +78,9 @@ kernels_copy_text() {
 kernels_why_no_copy() {
 	COPY_WHY_NOT=''
 	kernels_is_tried "$1" || [[ $2 == copy ]] ||
-		COPY_WHY_NOT="copying from all disks has been tested on Linux $(kernels_copy_text and), and this is $1; to test it here: ramraid selftest; to have it nevertheless: REBUILD=copy"
+		COPY_WHY_NOT="copying from all disks has been tested on \
+Linux $(kernels_copy_text and), and this is $1; to test it here: ramraid selftest; \
+to have it nevertheless: REBUILD=copy"
 }
 
 # kernels_md_build RELEASE: sets KERNEL_MD to a word that is another one for every build of md_mod

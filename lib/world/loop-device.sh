@@ -30,8 +30,9 @@ loop_device_of() {
 	done
 }
 
-# loop_device_drop NODE FOLDER: detaches it, if it is still one of FOLDER's. The kernel does so when
-# nobody has it open any more, as udev has now and then. Returns 1 when it is still there after that.
+# loop_device_drop NODE FOLDER: detaches it, if it is still one of FOLDER's. The kernel does so
+# when nobody has it open any more, as udev has now and then. Returns 1 when it is still there after
+# that.
 loop_device_drop() {
 	clock_until 15 0.3 loop_device_is_gone_ "$1" "$2"
 }

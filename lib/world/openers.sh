@@ -27,7 +27,7 @@ openers_process_() {
 }
 
 # openers_mounts_: of the caller's devices. A mount has a number of its own in each namespace, so
-# that each is told once.
+# that each is reported once.
 openers_mounts_() {
 	local line id number target rest pid known=' ' lines=() wanted PROCESS
 	wanted=${numbers# } wanted=${wanted% }
@@ -47,12 +47,14 @@ openers_mounts_() {
 
 # openers_programs_: those who hold a descriptor of the caller's devices. Only what a descriptor
 # calls a device is asked for its number: a question about a file may wait for the server that it
-# lies on.
+# is on.
 openers_programs_() {
 	local path number pid told=' ' paths=() wanted=' ' PROCESS
 	for number in $numbers; do wanted+="$(printf '%x:%x' "${number%:*}" "${number#*:}") "; done
 	mapfile -d '' paths < \
-		<(timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l -lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 2>/dev/null)
+		<(timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l \
+			-lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 \
+			2>/dev/null)
 	((${#paths[@]} > 0)) || return 0
 	while read -r number path; do
 		[[ $wanted == *" $number "* ]] || continue
@@ -99,7 +101,9 @@ openers_services() {
 		tests+=(! -lname "$text" ! -lname "$text/*")
 	done
 	mapfile -d '' paths < \
-		<(timeout --kill-after=1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/{cwd,root,exe,fd} -maxdepth 1 -type l "${tests[@]}" -print0 2>/dev/null)
+		<(timeout --kill-after=1 "$OPENERS_BOUND" \
+			find "$PROC"/[0-9]*/{cwd,root,exe,fd} -maxdepth 1 -type l "${tests[@]}" \
+			-print0 2>/dev/null)
 	for path in "${paths[@]}"; do
 		path=${path#"$PROC"/}
 		openers_service_ "${path%%/*}"

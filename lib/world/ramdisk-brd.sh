@@ -11,7 +11,8 @@ ramdisk_brd_make() { # BYTES
 	local bytes=$1 files=() count total number=0 node
 	if [[ ! -e $RUN/brd ]]; then
 		[[ ! -d $SYS/module/brd ]] || {
-			echo 'brd is loaded already, for something else, and its devices may hold data; unload it (rmmod brd) or use rapiddisk' >&2
+			echo "brd is loaded already, for something else, and its devices may hold \
+data; unload it (rmmod brd) or use rapiddisk" >&2
 			return 1
 		}
 		# One for each array that may be configured, and one for the self-test.

@@ -1,4 +1,4 @@
-# Which ramdisk, or device in its place, is whose: it stands in /run/ramraid/NAME.ram, gone with the
+# Which ramdisk, or device in its place, is whose: /run/ramraid/NAME.ram says it, gone with the
 # boot as the ramdisks are.
 # shellcheck shell=bash
 

@@ -182,6 +182,7 @@ ramdisk_zram_why_not() {
 		printf 'zram has blocks of %s bytes, and those of the array have %s\n' \
 			"$RAMDISK_ZRAM_BLOCK" "$2"
 	(($1 % RAMDISK_ZRAM_BLOCK == 0)) ||
-		printf 'zram has blocks of %s bytes, and a leg of the array has %s bytes, which is no multiple of that\n' \
+		printf "zram has blocks of %s bytes, and a leg of the array has %s bytes, \
+which is no multiple of that\n" \
 			"$RAMDISK_ZRAM_BLOCK" "$1"
 }

@@ -1,5 +1,5 @@
 # Ramdisks: the only file that makes or destroys one, and that takes the device which RAM=/dev/…
-# names in the place of one. Which one is whose: world/ramdisk-note.sh.
+# names instead of one. Which one is whose: world/ramdisk-note.sh.
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/log core/paths core/quantity core/text world/disk world/md
@@ -19,7 +19,8 @@ ramdisk_lock() {
 	{ paths_run && lock_take RAM_LOCK "$LOCKS/ramdisks" --timeout 60; } || code=$?
 	((code > 0)) || return 0
 	if [[ -w $LOCKS ]]; then
-		echo 'another ramraid has been at work on a ramdisk for 60 s and does not end; see: ps -C ramraid' >&2
+		echo "another ramraid has been at work on a ramdisk for 60 s and does not end; \
+see: ps -C ramraid" >&2
 	else
 		echo "$LOCKS/ramdisks can't be opened; is $RUN writable?" >&2
 	fi
@@ -310,7 +311,8 @@ ramdisk_device_why_not() {
 	local NODE why bytes
 	why=$(disk_why_not_free "$1")
 	[[ -z $why ]] ||
-		printf '%s\n' "${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"
+		printf '%s\n' \
+			"${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"
 	[[ $why != missing:* ]] && disk_find "$1" || return 0
 	bytes=$(disk_bytes "$NODE")
 	((bytes >= $2)) || printf 'too small: it has %s bytes, and a leg needs %s\n' "$bytes" "$2"

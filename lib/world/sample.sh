@@ -88,7 +88,8 @@ sample_list_() { # PATH
 sample_pick_() { # DEVICE
 	{
 		tr '\n\0' '\1\n' |
-			awk -v least="$SAMPLE_LEAST" -v size="$SAMPLE_PIECE" -v device="$1" "$SAMPLE_PICK" |
+			awk -v least="$SAMPLE_LEAST" -v size="$SAMPLE_PIECE" -v device="$1" \
+				"$SAMPLE_PICK" |
 			tr '\1\n' '\n\0' >"$SAMPLE/picks"
 	} 2>/dev/null
 }

@@ -25,8 +25,8 @@ stable_name_of() {
 	local node link pattern OTHERS \
 		patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\*
 			'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*'
-			disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,md-uuid}-\* disk/by-id/\* mapper/\*
-			disk/by-path/\*)
+			disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,md-uuid}-\*
+			disk/by-id/\* mapper/\* disk/by-path/\*)
 	stable_name_is "$1" && {
 		printf '%s\n' "$1"
 		return

@@ -33,14 +33,15 @@ superblock_clone_why_not() {
 		printf 'its superblock has features that are not known to be safe (0x%x)\n' \
 			"$features"
 	elif [[ ${from_[*]:57:7} == *[!0\ ]* ]]; then
-		# Linux 6.19 has made a field of the zeros before these (logical_block_size in struct
-		# mdp_superblock_1, include/uapi/linux/raid/md_p.h), without a feature of its own.
+		# Linux 6.19 has made a field of the zeros before these (logical_block_size in
+		# struct mdp_superblock_1, include/uapi/linux/raid/md_p.h), without a feature of its
+		# own.
 		echo 'its superblock has something where Linux up to 7.3 has zeros'
 	fi
 }
 
 # superblock_clone_bitmap FILE WORDS: reads the header of the bitmap of the leg FILE. Sets
-# SUPERBLOCK_CLONE_CLEARED (the event count of the last time when bits were cleared for good) and
+# SUPERBLOCK_CLONE_CLEARED (the event count of the last time when bits were really cleared) and
 # SUPERBLOCK_CLONE_BITMAP_BYTES (header and bits). Returns 1 and sets SUPERBLOCK_CLONE_WHY when it
 # can't be used.
 superblock_clone_bitmap() {

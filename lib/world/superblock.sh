@@ -16,13 +16,13 @@ readonly SUPERBLOCK_MAX_ROLES=1920
 # old superblock while md runs (shown by a test of the bench: stale pages after updates).
 superblock_read() {
 	local flags=direct INTO=(od -An -v -tx4 --endian=little -w4096)
-	[[ -b $1 ]] || flags=fullblock # fixtures lie on file systems without O_DIRECT
+	[[ -b $1 ]] || flags=fullblock # fixtures are on file systems without O_DIRECT
 	bounded "$1" dd if="$1" bs=4096 skip=1 count=1 iflag="$flags" status=none
 }
 
-# superblock_is_new FILE: has it something where kernels before Linux 6.19 insist on zeros? Those then
-# take no leg of the array (super_1_load() in linux drivers/md/md.c: pad3); 6.19 keeps the size of
-# the array's logical blocks there (md_p.h: logical_block_size).
+# superblock_is_new FILE: has it something where kernels before Linux 6.19 insist on zeros? Those
+# then take no leg of the array (super_1_load() in linux drivers/md/md.c: pad3); 6.19 keeps the size
+# of the array's logical blocks there (md_p.h: logical_block_size).
 superblock_is_new() {
 	local words
 	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
@@ -40,10 +40,12 @@ superblock_lacks_bad_block_list() {
 # superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is
 # "sb=ok", or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd
 # counts, or a wrong checksum), and then nothing follows.
-#   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset data_size (sectors of 512) events
+#   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset
+#   data_size (sectors of 512) events
 #   time (seconds since 1970, when md wrote it last)
-#   number (the device number) role (slot number, spare, faulty) roles (NUMBER:SLOT of every device that it calls active, with
-#   blanks between) view (A or . for each slot, for people) recovery (sectors, empty: complete) dirty (yes, no)
+#   number (the device number) role (slot number, spare, faulty) roles (NUMBER:SLOT of every device
+#   that it calls active, with blanks between) view (A or . for each slot, for people) recovery
+#   (sectors, empty: complete) dirty (yes, no)
 #   bitmap (yes, no) writemostly (yes, no)
 # Without a process, because the boot calls it twice a second for each leg.
 superblock_parse() {
@@ -79,7 +81,8 @@ superblock_parse() {
 		$((16#${w[33]}${w[32]})) data_size $((16#${w[35]}${w[34]})) \
 		events $((16#${w[51]}${w[50]})) time $((16#${w[49]:6:2}${w[48]})) \
 		number "$number" role "$SUPERBLOCK_ROLE" roles "$SUPERBLOCK_ROLES" view \
-		"$SUPERBLOCK_VIEW" recovery "$recovery" dirty "$dirty" bitmap "$bitmap" writemostly "$writemostly"
+		"$SUPERBLOCK_VIEW" recovery "$recovery" dirty "$dirty" bitmap "$bitmap" \
+		writemostly "$writemostly"
 }
 
 # superblock_uuid WORD×4: SUPERBLOCK_UUID = the 16 bytes in their order on disk, 8-4-4-4-12.
@@ -121,8 +124,10 @@ superblock_view() {
 		number=$((number + 2))
 		[[ $word != fff[ef]fff[ef] ]] || continue
 		for role in $((16#${word:4})) $((number < $3 ? 16#${word:0:4} : $2)); do
-			((role < $2)) &&
-				SUPERBLOCK_VIEW=${SUPERBLOCK_VIEW:0:role}A${SUPERBLOCK_VIEW:role+1} SUPERBLOCK_ROLES+="${SUPERBLOCK_ROLES:+ }$((number - 1)):$role"
+			if ((role < $2)); then
+				SUPERBLOCK_VIEW=${SUPERBLOCK_VIEW:0:role}A${SUPERBLOCK_VIEW:role+1}
+				SUPERBLOCK_ROLES+="${SUPERBLOCK_ROLES:+ }$((number - 1)):$role"
+			fi
 			number=$((number + 1))
 		done
 		number=$((number - 2))
@@ -187,7 +192,7 @@ superblock_dirty_bits() {
 	((sector > 0)) || return
 	uuid=${words[*]:4:4} size=$((16#${words[21]}${words[20]})) \
 		room=$((16#${words[33]}${words[32]}))
-	# Before the data, if it lies there.
+	# Before the data, if it is there.
 	((room > sector)) && room=$((room - sector)) || room=$size
 	# shellcheck disable=SC2207
 	words=($(superblock_sectors_ "$1" "$sector" 1 | od -An -v -tx4 --endian=little -w512)) &&
@@ -241,7 +246,8 @@ superblock_sectors_() {
 	local flags=direct before=$(($2 % 8))
 	[[ -b $1 ]] || flags=fullblock
 	bounded "$1" dd if="$1" bs=4096 skip=$(($2 / 8)) count=$(((before + $3 + 7) / 8)) \
-		iflag="$flags" status=none | tail -c "+$((before * 512 + 1))" | head -c $(($3 * 512))
+		iflag="$flags" status=none |
+		tail -c "+$((before * 512 + 1))" | head -c $(($3 * 512))
 }
 
 # how often a superblock is read that can't be, and seconds between

@@ -63,8 +63,12 @@ systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_
 
 # NAME: the unit's last word
 systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }
-systemd_unit_is_up() { [[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]; } # NAME
-systemd_unit_works() {                                                                                    # NAME: its program runs, or will
+# systemd_unit_is_up NAME: it is active, or on its way to or from that. systemd_unit_works NAME: its
+# program runs, or will.
+systemd_unit_is_up() {
+	[[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]
+}
+systemd_unit_works() {
 	[[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]
 }
 # systemd_unit_is_signalled NAME: systemd is ending its program with SIGTERM, not by ExecStop=
@@ -86,7 +90,8 @@ systemd_unquote() {
 # systemd.unit(5)).
 systemd_dependents() {
 	local unit units
-	units=$(systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value "$(systemd_unit "$1")") || return
+	units=$(systemctl show --property=RequiredBy,BoundBy,ConsistsOf --value \
+		"$(systemd_unit "$1")") || return
 	systemd_unquote units
 	for unit in $units; do
 		[[ $unit == ramraid-@(mend|memory|scrub)@"$1".service ]] || printf '%s ' "$unit"
@@ -99,8 +104,8 @@ systemd_down() {
 	local unit
 	for unit in $(systemd_dependents "$1"); do
 		[[ $unit == *.@(mount|swap) ]] || continue
-		[[ $(systemctl show --property=ActiveState --value "$unit") != @(inactive|failed) ]] ||
-			printf '%s\n' "$unit"
+		[[ $(systemctl show --property=ActiveState --value \
+			"$unit") != @(inactive|failed) ]] || printf '%s\n' "$unit"
 	done
 }
 
@@ -130,12 +135,12 @@ systemd_stop_mend() { act systemctl stop "ramraid-mend@$1.service"; }
 # Is hot-plug at work on it, or about to look? NAME
 systemd_mend_works() {
 	systemd_is_running &&
-		[[ 
-			$(systemctl show --property=ActiveState --value ramraid-hotplug.service "ramraid-mend@$1.service") == *activating* ]]
+		[[ $(systemctl show --property=ActiveState --value ramraid-hotplug.service \
+			"ramraid-mend@$1.service") == *activating* ]]
 }
 
-# What gives the RAM leg of NAME up while memory is short. Anew, because its configuration may be
-# another.
+# What gives the RAM leg of NAME up while memory is short. Started again, because its configuration
+# may be another.
 systemd_start_memory() { act systemctl restart --no-block "ramraid-memory@$1.service"; }
 systemd_stop_memory() { act systemctl stop --no-block "ramraid-memory@$1.service"; }
 
@@ -204,7 +209,8 @@ systemd_journal() {
 		${2:+--since="$2"} \
 		_UID=0 SYSLOG_IDENTIFIER=ramraid PRIORITY={0,1,2,3,4,5} + \
 		_PID=1 UNIT="$(systemd_unit "$1")" \
-		MESSAGE_ID={39f53479d3a045ac8e11786248231fbf,9d1aaa27d60140bd96365438aad20286,be02cf6855d2428ba40df7e9d022f03d,d9b373ed55a64feb8242e02dbe79a49c}
+		MESSAGE_ID={39f53479d3a045ac8e11786248231fbf,9d1aaa27d60140bd96365438aad20286} \
+		MESSAGE_ID={be02cf6855d2428ba40df7e9d022f03d,d9b373ed55a64feb8242e02dbe79a49c}
 }
 
 systemd_reload() { act systemctl daemon-reload; }
