@@ -1,6 +1,6 @@
 # What the cases share that adopt arrays made by hand, as articles make them: sourced by them. The
 # file system of the array NAME is at /srv/NAME.
-# shellcheck shell=bash disable=SC2016,SC2034 # single quotes hold what the guest expands; the cases use it
+# shellcheck shell=bash disable=SC2016,SC2034 # the guest expands; the cases use it
 
 # attached RAMDISK: one of rapiddisk, by hand. mounted NAME MD: with ext4, in fstab by its UUID, and
 # with files. writer NAME SEED: writes there until it is stopped. unharmed NAME: mounted, not

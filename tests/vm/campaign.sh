@@ -1,7 +1,7 @@
 # Power cuts, many of them: a machine with a mirror is cut off at a moment and in a phase picked by
 # chance, and started again; then all that had been acknowledged must be there. Sourced by
 # tests/vm/lane.sh (make campaign, make clients) and by cases/powercut.sh, which are cases: case.sh.
-# shellcheck shell=bash disable=SC2016,SC2154 # "here" is case.sh's; single quotes hold what the guest expands
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 #
 # A cut is known by its NUMBER; with the SEED of the campaign that gives its phase, its moment, and
 # what the disks' caches lose. Chance is the same in every run, the guest's speed is not: a cut
@@ -28,7 +28,8 @@ CAMPAIGN_BOOT_BOUND=300 # seconds, under emulation beside others
 source "$here/load-${LOAD:=tokens}.sh"
 
 # phase → how often, and the longest delay in ms
-readonly CAMPAIGN_PHASES='create:1:16000 idle:1:1500 writes:3:4000 recovery:3:4500 readd:3:4000 shutdown:2:5000 boot-before:2:4000 boot-after:2:2500'
+readonly CAMPAIGN_PHASES="create:1:16000 idle:1:1500 writes:3:4000 recovery:3:4500 readd:3:4000 \
+shutdown:2:5000 boot-before:2:4000 boot-after:2:2500"
 
 # campaign_plan NUMBER[:PHASE:MS:KEEP]: sets NUMBER, PHASE, MS, KEEP (percent of the unflushed
 # blocks that survive), CUT_SEED, DICE.
@@ -71,7 +72,9 @@ campaign_setup() {
 		# The journals of hundreds of boots would slow down every look into them.
 		printf "[Journal]\nSystemMaxUse=24M\nSystemMaxFileSize=8M\n" \
 			>/etc/systemd/journald.conf.d/campaign.conf
-		printf "[Unit]\nRequiresMountsFor=/srv/data\n[Service]\nExecStart=/bin/bash /root/writers %%i\n" >/etc/systemd/system/writers@.service
+		printf "%s\n" "[Unit]" RequiresMountsFor=/srv/data "[Service]" \
+			"ExecStart=/bin/bash /root/writers %i" \
+			>/etc/systemd/system/writers@.service
 		systemctl daemon-reload
 		sync'
 	[[ -z ${RAM-} ]] || campaign_ram
@@ -107,7 +110,8 @@ campaign_run() {
 			return 1
 		}
 		campaign_cut
-		CAMPAIGN_PENDING+=("$CAMPAIGN_CURRENT lost-blocks $VM_CUT_LOST kept-blocks $VM_CUT_KEPT${CAMPAIGN_NOTE:+ ($CAMPAIGN_NOTE)}")
+		CAMPAIGN_PENDING+=("$CAMPAIGN_CURRENT lost-blocks $VM_CUT_LOST \
+kept-blocks $VM_CUT_KEPT${CAMPAIGN_NOTE:+ ($CAMPAIGN_NOTE)}")
 	done
 	campaign_up
 }
@@ -116,7 +120,8 @@ campaign_run() {
 campaign_next_boot() {
 	local wait=yes
 	((DICE / 2 % 3)) || wait=no
-	guest "echo WAIT=$wait >/etc/ramraid/data.conf.d/test.conf; sync /etc/ramraid/data.conf.d/test.conf /etc/ramraid/data.conf.d"
+	guest "echo WAIT=$wait >/etc/ramraid/data.conf.d/test.conf
+		sync /etc/ramraid/data.conf.d/test.conf /etc/ramraid/data.conf.d"
 }
 
 # campaign_do SCRIPT: a step of a phase; what it prints is for the diagnosis.
@@ -148,11 +153,12 @@ campaign_writers() {
 campaign_phase_idle() { campaign_do 'sync' && campaign_ms "$MS"; }
 campaign_phase_writes() { campaign_writers "$1" && campaign_ms "$MS"; }
 
-# The RAM leg is made anew under the writers, slowly enough for the cut to fall into it.
+# The RAM leg is made again under the writers, slowly enough for the cut to fall into it.
 campaign_phase_recovery() {
 	campaign_writers "$1" && campaign_do '
 		ramraid detach data
-		echo COPY_RATE=16M >>/etc/ramraid/data.conf.d/test.conf; sync /etc/ramraid/data.conf.d/test.conf
+		echo COPY_RATE=16M >>/etc/ramraid/data.conf.d/test.conf
+		sync /etc/ramraid/data.conf.d/test.conf
 		echo 10000 >/sys/block/$(md data)/md/sync_speed_max
 		setsid ramraid attach data >/root/attach.log 2>&1 </dev/null &' && campaign_ms "$MS"
 }
@@ -164,7 +170,10 @@ campaign_phase_readd() {
 	CAMPAIGN_NOTE="leg $leg"
 	campaign_writers "$1" && campaign_do '
 		mdadm -q /dev/md/data --fail $(node '$leg')
-		for i in $(seq 50); do mdadm -q /dev/md/data --remove $(node '$leg') 2>/dev/null && break; sleep 0.1; done
+		for i in $(seq 50); do
+			mdadm -q /dev/md/data --remove $(node '$leg') 2>/dev/null && break
+			sleep 0.1
+		done
 		(sleep 1.5; exec setsid ramraid attach data) >/root/attach.log 2>&1 </dev/null &' &&
 		campaign_ms "$MS"
 }
@@ -182,22 +191,30 @@ campaign_phase_shutdown() {
 # From the first sign of the array.
 campaign_phase_boot_before() {
 	vm_boot &&
-		campaign_do 'for i in $(seq 600); do grep -qs ^md /proc/mdstat && break; sleep 0.05; done' &&
+		campaign_do 'for i in $(seq 600); do
+			grep -qs ^md /proc/mdstat && break
+			sleep 0.05
+		done' &&
 		campaign_ms "$MS" || return
-	CAMPAIGN_NOTE=$(EXEC_SECONDS=60 guest 'findmnt -n /srv/data >/dev/null && echo mounted || slots data') ||
+	CAMPAIGN_NOTE=$(EXEC_SECONDS=60 guest \
+		'findmnt -n /srv/data >/dev/null && echo mounted || slots data') ||
 		CAMPAIGN_NOTE='no answer'
 }
 
 # From the mount on, with writers at once.
 campaign_phase_boot_after() {
 	vm_boot &&
-		campaign_do 'for i in $(seq 1800); do mountpoint -q /srv/data && break; sleep 0.05; done' &&
+		campaign_do 'for i in $(seq 1800); do
+			mountpoint -q /srv/data && break
+			sleep 0.05
+		done' &&
 		campaign_writers "$1" && campaign_ms "$((MS / 2))"
 }
 
 # A second array is being made. In its new folder nothing of the first may suffer.
 campaign_phase_create() {
-	campaign_do 'setsid ramraid create --yes --force extra $(leg C) $(leg D) >/root/create.log 2>&1 </dev/null &' &&
+	campaign_do 'setsid ramraid create --yes --force extra $(leg C) $(leg D) \
+		>/root/create.log 2>&1 </dev/null &' &&
 		campaign_ms "$MS" || return
 	CAMPAIGN_NOTE=$(guest '
 		test -e /etc/ramraid/extra.conf && echo configured || echo not configured')
@@ -207,7 +224,7 @@ CAMPAIGN_EXTRA=''
 
 # --- the verification
 
-# Brings the machine up, if it is down, and verifies all that was ever acknowledged and not let go.
+# Brings the machine up, if it is down, and verifies all that was ever acknowledged and not pruned.
 # Prints the lines of the cuts before.
 campaign_up() {
 	local begin=$SECONDS out code=0 seconds
@@ -299,7 +316,9 @@ readonly campaign_extra='
 	else
 		how=absent
 		cat /proc/mdstat
-		md=$(for d in C D; do ls -d /sys/block/$(basename $(node $d))/holders/* 2>/dev/null; done | sed s,.*/,, | sort -u)
+		md=$(for d in C D; do
+			ls -d /sys/block/$(basename $(node $d))/holders/* 2>/dev/null
+		done | sed s,.*/,, | sort -u)
 		if [ -n "$md" ]; then
 			test $(wc -w <<<"$md") = 1
 			how="a plain array ($(cat /sys/block/$md/md/array_state))"
@@ -334,7 +353,8 @@ campaign_line() {
 	last=$((${#CAMPAIGN_PENDING[@]} - 1))
 	for ((i = 0; i <= last; i++)); do
 		text="${CAMPAIGN_PENDING[i]}, verified with the next: ${1%% *}"
-		((i < last)) || text="${CAMPAIGN_PENDING[i]} boot ${CAMPAIGN_BOOT:-0} s verify ${CAMPAIGN_SECONDS:-0} s $(campaign_found_): $1"
+		((i < last)) || text="${CAMPAIGN_PENDING[i]} boot ${CAMPAIGN_BOOT:-0} s \
+verify ${CAMPAIGN_SECONDS:-0} s $(campaign_found_): $1"
 		printf '%s - %s\n' "$verdict" "$text"
 		printf '%s\n' "$text" >>"$CAMPAIGN_RESULTS"
 	done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2016,SC2046,SC2012,SC2317 # what cases call; single quotes hold what the guest expands; names here are ours and plain
+# shellcheck disable=SC2016,SC2046,SC2012,SC2317 # cases call it; the guest expands; names are plain
 # Runs one case on one release: tests/vm/case.sh CASE RELEASE. A case is a file
 # tests/vm/cases/CASE.sh:
 #   from STATE            what the machine starts from: base (plain Debian), installed (our
@@ -138,7 +138,7 @@ boot() {
 }
 down() { # reboot|poweroff
 	local begin=$SECONDS
-	# Nothing here goes by errexit, which "down … && boot" switches off.
+	# Nothing here depends on errexit, which "down … && boot" switches off.
 	healthy || return
 	vm_down "$1" || return
 	printf '# %s: %s s\n' "$1" $((SECONDS - begin))
@@ -191,7 +191,8 @@ case_state() {
 case_end() {
 	local code=$?
 	trap - EXIT
-	# In a trap, a "return" without a number has the status from before it, and ends nothing here.
+	# In a trap, a "return" without a number has the status from before it, and ends nothing
+	# here.
 	set +e
 	if ((code != 0)); then
 		(vm_diagnose) || :

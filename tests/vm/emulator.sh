@@ -46,7 +46,8 @@ main() {
 	exec 9>"$out.lock"
 	flock 9
 	[[ -d $out ]] || emulator_unpack "$out" || {
-		printf 'emulator.sh: QEMU of %s could not be unpacked: %s is used, which is much slower\n' "$release" "$own" >&2
+		printf "emulator.sh: QEMU of %s could not be unpacked: %s is used, \
+which is much slower\n" "$release" "$own" >&2
 		printf '%s\n' "$own"
 		return
 	}

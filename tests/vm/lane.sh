@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # "here" is case.sh's
-# One lane of "make campaign" or "make clients" (tests/vm/campaign): a machine that goes through the cuts numbered
-# $CUTS.
+# One lane of "make campaign" or "make clients" (tests/vm/campaign): a machine that goes through the
+# cuts numbered $CUTS.
 # shellcheck source=tests/vm/campaign.sh
 source "$here/campaign.sh"
 load_disks

@@ -1,6 +1,6 @@
 # The load of "make clients": PostgreSQL, SQLite, a git server and a maildir on one mirror, each
 # writing without a pause and told by its own program what is safe (clients.pl). See campaign.sh.
-# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; single quotes hold what the guest expands
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; the guest expands
 
 LOAD_WORDS='postgresql sqlite git mail' LOAD_SLOWER=5
 
@@ -15,14 +15,15 @@ load_disks() {
 	disk D 24M served
 }
 
-# The data of all clients are on the mirror; what runs them is on the system's disk. The settings are
-# those with which each program promises that what it has acknowledged survives a power cut.
+# The data of all clients are on the mirror; what runs them is on the system's disk. The settings
+# are those with which each program promises that what it has acknowledged survives a power cut.
 load_setup() {
 	vm_send "$here/clients.pl" /root/clients.pl
 	check 'a mirror, with a file system' '
 		ramraid create --yes data $(leg A) $(leg B)
 		make_ext4 /dev/md/data -b 4096; mkdir /srv/data
-		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults 0 2" >>/etc/fstab
+		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults 0 2" \
+			>>/etc/fstab
 		systemctl daemon-reload; systemctl start srv-data.mount'
 	check 'PostgreSQL has its cluster on it' '
 		version=$(pg_lsclusters -h | cut -d" " -f1)
@@ -31,7 +32,8 @@ load_setup() {
 		pg_createcluster -d /srv/data/postgresql/main $version main -- --data-checksums \
 			--wal-segsize=1 --auth-local=trust
 		printf "%s\n" "shared_buffers = 16MB" "min_wal_size = 4MB" "max_wal_size = 16MB" \
-			"checkpoint_timeout = 30s" >/etc/postgresql/$version/main/conf.d/clients.conf
+			"checkpoint_timeout = 30s" \
+			>/etc/postgresql/$version/main/conf.d/clients.conf
 		mkdir -p /etc/systemd/system/postgresql@.service.d
 		printf "[Unit]\nRequiresMountsFor=/srv/data\n[Service]\nTimeoutSec=600\n" \
 			>/etc/systemd/system/postgresql@.service.d/clients.conf
@@ -42,7 +44,8 @@ load_setup() {
 	check 'SQLite, a git server and a maildir have theirs' '
 		mkdir /srv/data/sqlite; perl -e '\''
 			use DBI; DBI->connect("dbi:SQLite:dbname=/srv/data/sqlite/items.db", "", "",
-				{RaiseError => 1})->do("CREATE TABLE items (number INTEGER PRIMARY KEY, item TEXT)");
+				{RaiseError => 1})->do(
+				"CREATE TABLE items (number INTEGER PRIMARY KEY, item TEXT)");
 		'\''
 		git init -q --bare --initial-branch=items /srv/data/git
 		git -C /srv/data/git config core.fsync all
@@ -83,7 +86,8 @@ EOT
 
 load_told() { grep -E '^(postgresql|sqlite|git|mail) ' "$1" >>"$VM/expected" || :; } # FILE
 load_check() {
-	printf '%s\n' 'systemctl start "postgresql@$(pg_lsclusters -h | sed "s/ \+/-/" | cut -d" " -f1)"' \
+	printf '%s\n' 'systemctl start \
+"postgresql@$(pg_lsclusters -h | sed "s/ \+/-/" | cut -d" " -f1)"' \
 		'perl /root/clients.pl check /root/expected'
 }
 load_prune() { :; }

@@ -1,6 +1,6 @@
 # The load of "make campaign": files that come, and blocks that are overwritten, each promised by an
 # fsync or a write that is one (tokens.pl). See campaign.sh.
-# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; single quotes hold what the guest expands
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; the guest expands
 
 LOAD_WORDS='tokens blocks bytes' LOAD_SLOWER=1
 
@@ -26,7 +26,9 @@ load_setup() {
 export $(cat /run/pause)
 exec 9>/dev/virtio-ports/told
 for i in 1 2; do perl /root/tokens.pl write-tokens /srv/data/tokens $1.$i & done
-for how in direct sync lazy; do perl /root/tokens.pl write-blocks /srv/data/tokens/$how 256 $((10#$1 * 1000000)) $how & done
+for how in direct sync lazy; do
+	perl /root/tokens.pl write-blocks /srv/data/tokens/$how 256 $((10#$1 * 1000000)) $how &
+done
 wait
 EOT
 		'
@@ -38,7 +40,9 @@ EOT
 
 load_told() { # FILE
 	grep '^token ' "$1" >>"$VM/tokens" || :
-	awk '$1 == "block" && $4 >= seen[$2 " " $3] { seen[$2 " " $3] = $4 } END { for (b in seen) print "block", b, seen[b] }' "$VM/blocks" "$1" >"$VM/blocks.new"
+	awk '$1 == "block" && $4 >= seen[$2 " " $3] { seen[$2 " " $3] = $4 }
+		END { for (b in seen) print "block", b, seen[b] }' \
+		"$VM/blocks" "$1" >"$VM/blocks.new"
 	mv "$VM/blocks.new" "$VM/blocks"
 	cat "$VM/tokens" "$VM/blocks" >"$VM/expected"
 }
@@ -52,5 +56,7 @@ load_check() {
 load_prune() {
 	tail -n 24 "$VM/tokens" >"$VM/tokens.new"
 	mv "$VM/tokens.new" "$VM/tokens"
-	guest "cd /srv/data/tokens; ls | grep -vxF -e direct -e sync -e lazy $(awk '{ printf " -e %s", $2 }' "$VM/tokens") | xargs -r rm -f --"
+	guest "cd /srv/data/tokens
+		ls | grep -vxF -e direct -e sync -e lazy \
+			$(awk '{ printf " -e %s", $2 }' "$VM/tokens") | xargs -r rm -f --"
 }

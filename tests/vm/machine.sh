@@ -1,6 +1,6 @@
 # One virtual machine of the test bench: its disks, its boots and its ends. Sourced by
 # tests/vm/case.sh.
-# shellcheck disable=SC2016,SC2046,SC2012,SC2154 # single quotes hold what the guest expands; names here are ours and plain; "here" is case.sh's
+# shellcheck disable=SC2016,SC2046,SC2012,SC2154 # the guest expands; names are plain
 # shellcheck shell=bash
 #
 # A machine is a folder ($VM):  root.qcow2 (overlay), boot.img, disks/NAME.img, and while it runs
@@ -24,7 +24,7 @@ BOOT_SECONDS=${BOOT_SECONDS:-420} EXEC_SECONDS=${EXEC_SECONDS:-600} \
 # anyway.
 VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
 # Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at
-# boot, speculation barriers, clock checks. The check of the timer is one that a busy host lets fail.
+# boot, speculation barriers, clock checks. The check of the timer fails on a busy host.
 VM_FASTER='lsm=capability mitigations=off tsc=reliable no_timer_check audit=0 nowatchdog'
 VM_FASTER+=' cryptomgr.notests'
 # yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be
@@ -129,7 +129,7 @@ vm_take_kernel() {
 }
 
 # Sets VM_KERNEL to the kernel as QEMU shall start it: unpacked, which takes an emulated machine
-# seconds at every boot, and the cache once. Where the packed kernel lies in the file: linux
+# seconds at every boot, and the cache once. Where the packed kernel is in the file: linux
 # Documentation/arch/x86/boot.rst, setup_sects and payload_offset. As it is, if that can't be done
 # or this kernel can't be started unpacked (no PVH entry).
 vm_unpack_kernel() {
@@ -165,13 +165,14 @@ vm_drive_args() { # prints the QEMU arguments of the declared disks, one a line
 		number=$((number + 1))
 		from=$VM/disks/$disk.img,cache=none
 		[[ ! -v VM_BAD[$disk] ]] || from=blkdebug:$(vm_bad "$disk"):$from
-		# With this mode the guest is told that there is a write cache, and its flushes are
-		# passed on.
+		# With this mode the guest sees that there is a write cache, and its flushes
+		# are passed on.
 		[[ ! -v VM_SERVED[$disk] ]] || from=$(vm_served_url "$disk"),cache=writeback
 		more=${VM_DISK_OPTS[$disk]-} device=scsi-hd,bus=scsi0.0
 		if [[ $more == blocks=* ]]; then
 			size=${more%%,*} more=${more#"${more%%,*}"}
-			device+=,logical_block_size=${size#blocks=},physical_block_size=${size#blocks=} more=${more#,}
+			size=${size#blocks=}
+			device+=,logical_block_size=$size,physical_block_size=$size more=${more#,}
 		fi
 		if [[ $more == nvme=* ]]; then
 			device=${more%%,*} more=${more#"${more%%,*}"}
@@ -196,13 +197,14 @@ vm_bad() {
 vm_command_line() {
 	local getty=systemd.mask=serial-getty@ttyS0.service
 	[[ -z ${RAMRAID_SHELL-} ]] || getty='' # a person wants to log in
-	printf '%s\n' "${1+root=$1 }rw console=ttyS0 quiet systemd.show_status=0 panic=5 net.ifnames=0 \
-$VM_FASTER $(vm_clock) $getty $VM_APPEND"
+	printf '%s\n' "${1+root=$1 }rw console=ttyS0 quiet systemd.show_status=0 panic=5 \
+net.ifnames=0 $VM_FASTER $(vm_clock) $getty $VM_APPEND"
 }
 
 # The rate of the emulated processor's counter, which is the host's: measured by the guest on a busy
-# host it may come out as a fraction of that, and then the guest's clock runs as many times too fast,
-# so that all that it waits for is too late. A host's bogomips are two for each MHz of that counter.
+# host it may come out as a fraction of that, and then the guest's clock runs as many times too
+# fast, so that all that it waits for is too late. A host's bogomips are two for each MHz of that
+# counter.
 vm_clock() {
 	[[ -z $VM_COUNTED && $(vm_accel) == tcg* ]] || return 0
 	awk '$1 == "bogomips" { printf "tsc_early_khz=%d\n", $3 * 500; exit }' /proc/cpuinfo
@@ -219,8 +221,8 @@ vm_start_args() {
 	uefi)
 		[[ -e $VM/firmware-variables ]] ||
 			cp /usr/share/OVMF/OVMF_VARS_4M.fd "$VM/firmware-variables"
-		printf '%s\n' -boot strict=on \
-			-drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
+		printf '%s\n' -boot strict=on -drive \
+			if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
 			-drive "if=pflash,format=raw,file=$VM/firmware-variables"
 		;;
 	esac
@@ -243,9 +245,10 @@ vm_boot() {
 	rm -f "$VM"/*.sock
 	vm_serve
 	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" "${counted[@]}" -cpu "$cpu" \
-		-m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none -no-reboot \
-		-pidfile "$VM/pid" "${start[@]}" \
-		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
+		-m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none \
+		-no-reboot -pidfile "$VM/pid" "${start[@]}" \
+		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,\
+logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
 		-device virtio-serial-pci \
 		-chardev "socket,id=agent,path=$VM/agent.sock,server=on,wait=off" \
 		-device virtserialport,chardev=agent,name=bench \
@@ -352,7 +355,8 @@ vm_diagnose() {
 		done
 		echo "--- of the boot before"
 		journalctl -b -1 --no-pager -o short-monotonic -u "ramraid*" | tail -n 80
-		echo "--- of this boot"; journalctl -b --no-pager -o short-monotonic | tail -n 250' ||
+		echo "--- of this boot"
+		journalctl -b --no-pager -o short-monotonic | tail -n 250' ||
 		echo "(no answer)"
 }
 

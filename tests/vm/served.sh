@@ -68,7 +68,8 @@ vm_served_cut() {
 	local disk lost kept
 	VM_CUT_LOST=0 VM_CUT_KEPT=0
 	for disk in "${!VM_SERVERS[@]}"; do
-		read -r lost kept < <("$here/cut.pl" "${VM_SERVERS[$disk]}" "$(vm_served_image "$disk")" "$VM_CUT_KEEP" "$VM_CUT_SEED$disk") || {
+		read -r lost kept < <("$here/cut.pl" "${VM_SERVERS[$disk]}" \
+			"$(vm_served_image "$disk")" "$VM_CUT_KEEP" "$VM_CUT_SEED$disk") || {
 			echo "the cache of disk $disk could not be read" >&2
 			return 1
 		}

@@ -9,5 +9,8 @@ stolen_since() { head -n 1 /proc/stat; }
 # the two after it are counted in others already).
 stolen() {
 	awk '{ for (i = 2; i <= 9; i++) all[NR] += $i; gone[NR] = $9 }
-		END { span = all[2] - all[1]; printf "%d\n", span ? 100 * (gone[2] - gone[1]) / span + 0.5 : 0 }' <<<"$1"$'\n'"$2"
+		END {
+			span = all[2] - all[1]
+			printf "%d\n", span ? 100 * (gone[2] - gone[1]) / span + 0.5 : 0
+		}' <<<"$1"$'\n'"$2"
 }
