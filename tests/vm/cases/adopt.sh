@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # adopt and release: a plain, mounted RAID1 with a writer on it becomes ours, and plain again.
 # Killed at many steps and run again; with power cuts and reboots in between. Nothing is ever
 # unmounted, and at the end everything is as it was.
@@ -156,7 +156,8 @@ steps() {
 		initramfs | diff /root/before.initramfs -
 		test -z "$(find /etc/ramraid -name "data*")"
 		test -z "$(find /etc/systemd/system /run/systemd/generator* -name "*ramraid*")"
-		test -z "$(systemctl list-units --plain --no-legend --state=active "ramraid@*" "ramraid-monitor@*")"
+		test -z "$(systemctl list-units --plain --no-legend --state=active \
+			"ramraid@*" "ramraid-monitor@*")"
 		test ! -e /sys/block/rd0; ls -A /run/ramraid; test -z "$(ls /run/ramraid)"
 		test "$(systemctl show -p Requires --value srv-data.mount | grep -c ramraid)" = 0
 		written; writer 6'
@@ -165,5 +166,5 @@ steps() {
 		test "$(slots data)" = UU; findmnt /srv/data; cd /srv/data
 		sha256sum --quiet -c /root/sums; cd /; written
 		test -z "$(journalctl -b -q -u "ramraid*")"; test ! -e /sys/block/rd0
-		ramraid adopt --dry-run data /dev/md/data' # nothing that release left behind is in its way
+		ramraid adopt --dry-run data /dev/md/data' # nothing that release left is in its way
 }

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # adopt, of arrays as articles make them by their own commands: a ramdisk of rapiddisk beside
 # write-mostly disks, mounted, with a writer. Killed between its steps and typed again, a reboot, a
 # release, a reboot. As a reboot leaves them: case "inactive".
@@ -21,7 +21,8 @@ readonly helpers=$adopted'
 by_hand() {
 	local md=$1 ram=$2; shift 2
 	attached $ram
-	mdadm --create /dev/$md --run --level=1 --raid-devices=$(($# + 1)) /dev/$ram --write-mostly "$@"
+	mdadm --create /dev/$md --run --level=1 --raid-devices=$(($# + 1)) /dev/$ram \
+		--write-mostly "$@"
 	resynced
 	cat /sys/block/$md/md/bitmap/location
 }

@@ -12,5 +12,6 @@ steps() {
 	check 'debian/tests/mirror passes' 'bash /root/mirror $(leg A) $(leg B)'
 	check 'and leaves nothing behind' '
 		fails grep -q ^md /proc/mdstat; fails test -d /sys/module/brd
-		test -z "$(find /etc/ramraid /etc/mdadm /run/ramraid /etc/systemd/system -name "*pkgtest*" ! -path "*/.locks/*")"'
+		test -z "$(find /etc/ramraid /etc/mdadm /run/ramraid /etc/systemd/system \
+			-name "*pkgtest*" ! -path "*/.locks/*")"'
 }

@@ -47,7 +47,8 @@ steps() {
 		for verb in detach stop; do
 			code=0; ramraid $verb data >/root/out 2>&1 || code=$?; cat /root/out
 			test $code = 4
-			grep "is the only good copy and no disk leg can take it: keeping it. md could not write some blocks of the disk legs" /root/out
+			grep "is the only good copy and no disk leg can take it: keeping it. \
+md could not write some blocks of the disk legs" /root/out
 			test "$(slots data)" = UU; data | cmp - /root/sum
 		done
 		for i in $(seq 100); do

@@ -17,7 +17,8 @@ steps() {
 			/dev/rd0 --write-mostly $(leg A) $(leg B)
 		make_ext4 /dev/md/data
 		mkdir /srv/data
-		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults,x-systemd.device-timeout=20s 0 2" >>/etc/fstab
+		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 \
+defaults,x-systemd.device-timeout=20s 0 2" >>/etc/fstab
 		systemctl daemon-reload; systemctl start srv-data.mount'
 	vm_down reboot
 	boot

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # replace and apply on a mounted array with a writer: the disks change, nothing is lost and nothing
 # is unmounted. Killed in the middle, a dead disk, the last disk refused, the old one plugged in
 # again, and a reboot at the end.

@@ -22,7 +22,7 @@ leg_b=$array/dev-$(basename $(node B))
 
 steps() {
 	boot
-	# Somebody is told of a failed disk, and nobody of every boot.
+	# Somebody is notified of a failed disk, and nobody of every boot.
 	guest '
 		printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
 		chmod 755 /usr/sbin/sendmail; systemctl --quiet mask --now mdmonitor.service'

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # make bench-zram: what data take as a RAM leg of zram, beside a ramdisk that does not compress, and
 # what a read costs. Neither the host nor its emulator shows in that: memory is counted in bytes,
 # reads in instructions of the processor. Lines for the report: compress CORPUS BYTES NON-ZERO-BYTES
@@ -37,7 +37,9 @@ steps() {
 		fio --version | sed "s/^/fio: /"'
 	for name in $corpora; do
 		check "the corpus $name, compressed" "$tools"'
-			zeros=$(perl -e "while (sysread STDIN, \$b, 4096) { \$n += length \$b if \$b !~ /[^\\0]/ } print \$n + 0" <$(node '"$name"'))
+			zeros=$(perl -e "while (sysread STDIN, \$b, 4096) {
+				\$n += length \$b if \$b !~ /[^\\0]/ } print \$n + 0" \
+				<$(node '"$name"'))
 			for how in lz4 zstd; do
 				zram $how; fill '"$name"' /dev/$Z; sync
 				read -r _ _ used _ </sys/block/$Z/mm_stat
@@ -46,7 +48,8 @@ steps() {
 					test $? = 1
 				printf "compress\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n" '"$name"' $bytes \
 					$((bytes - zeros)) $how $((used + bytes / 4096 * 24)) \
-					$(jq -r ".kinds[0].takes_bytes, .kinds[0].margin_bytes" /root/out)
+					$(jq -r ".kinds[0].takes_bytes, .kinds[0].margin_bytes" \
+						/root/out)
 					given_back
 			done >/root/figures'
 		guest 'cat /root/figures'
@@ -88,7 +91,8 @@ leg() { # KIND DEVICE|ALGORITHM
 			fio --name=m --filename=$1 --size=140M --bs=4k --ioengine=libaio \
 				--iodepth=32 --rw=randread --direct=1 --time_based --runtime=1 \
 				--randseed=1 --output-format=json |
-				jq -e ".jobs[0] | if .usr_cpu + .sys_cpu > 98 then 1e9 / .read.iops | round else error(\"it waited\") end"
+				jq -e ".jobs[0] | if .usr_cpu + .sys_cpu > 98
+					then 1e9 / .read.iops | round else error(\"it waited\") end"
 		}
 		# the first run also starts what the others find running
 		sleep 2; before=$(served); each $(cat /root/bare) >/dev/null || :

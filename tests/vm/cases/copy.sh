@@ -14,7 +14,8 @@ steps() {
 		test "$(slots data)" = UUUU
 		journalctl -b -u ramraid@data -o cat | tee /root/log
 		grep "were copied from the disk legs" /root/log
-		grep -- "--re-add $(ram data)" /root/log; fails grep -- "--add $(ram data)" /root/log
+		grep -- "--re-add $(ram data)" /root/log
+		fails grep -- "--add $(ram data)" /root/log
 		test "$(compare data)" = 0'
 	check 'a file system, and files that are known' '
 		mkfs.ext4 -q /dev/md/data; mkdir -p /srv/data; mount /dev/md/data /srv/data
@@ -37,7 +38,9 @@ steps() {
 		echo COPY_RATE=24M >/etc/ramraid/data.conf.d/test.conf'
 	# Each is what some mistake of ours could make of the superblock that the new leg is given.
 	wrong 'stale events' 'words[50]=00000001' 'md did not take the copied RAM leg back'
-	short || wrong 'the slot of a disk leg' 'superblock_clone_role_ words 0 65534; superblock_clone_role_ words 9 1; words[40]=00000009' 'damaged, or of another array or slot'
+	short || wrong 'the slot of a disk leg' 'superblock_clone_role_ words 0 65534
+		superblock_clone_role_ words 9 1; words[40]=00000009' \
+		'damaged, or of another array or slot'
 	short || wrong 'another array' 'words[4]=00000001' 'damaged, or of another array or slot'
 	wrong 'a wrong checksum' 'SPOIL=1' 'damaged, or of another array or slot'
 	check 'somebody else made the array whole in between: what was written then is not forgotten' '
@@ -107,8 +110,8 @@ steps() {
 	check 'the copy is under way, and its programs take no more than 16 MiB' "$under_way"'
 		pid=$(cat /run/ramraid/data.copy/pid); sum=0
 		for p in $(pgrep -g $pid); do
-			n=$(sed -n "s/^Pss: *\([0-9]*\) kB/\1/p" /proc/$p/smaps_rollup 2>/dev/null) ||
-				:
+			n=$(sed -n "s/^Pss: *\([0-9]*\) kB/\1/p" /proc/$p/smaps_rollup \
+				2>/dev/null) || :
 			sum=$((sum + ${n:-0}))
 		done
 		echo "$sum KiB in $(pgrep -g $pid | wc -l) processes"; test $sum -gt 0
@@ -119,7 +122,8 @@ steps() {
 	short || {
 		check 'the copy is at its end' "$under_way"'
 			for i in $(seq 400); do
-				grep -q -- "--re-add $(ram data)" /root/attach.log && break; sleep 0.05
+				grep -q -- "--re-add $(ram data)" /root/attach.log && break
+				sleep 0.05
 			done'
 		kill_power
 		boot
@@ -158,7 +162,8 @@ steps() {
 		fails dd if=$(node A) of=/dev/null bs=512 skip='"$bad"' count=8 iflag=direct
 		journalctl -b -u ramraid@data -o cat | tee /root/log
 		grep "at byte .* error reading .* another disk leg has to give that part" /root/log
-		grep -- "--re-add $(ram data)" /root/log; fails grep -- "--add $(ram data)" /root/log
+		grep -- "--re-add $(ram data)" /root/log
+		fails grep -- "--add $(ram data)" /root/log
 		mount /dev/md/data /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums
 		cmp <(dd if=$(ram data) bs=512 skip='"$bad"' count=8 iflag=direct status=none) \
 			<(dd if=$(node B) bs=512 skip='"$bad"' count=8 iflag=direct status=none)'

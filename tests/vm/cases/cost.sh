@@ -21,10 +21,12 @@ mounted() { # LABEL
 		at() { systemctl show -p ActiveEnterTimestampMonotonic --value $1; }
 		ramraid wait --timeout=2min data
 		journalctl -b -u ramraid@data -o short-unix >/root/log
-		rebuild=$(awk "/the ramdisk is ready/ && !a { a = \$1 } /: whole after/ { b = \$1 } END { printf \"%d\", (b - a) * 1000 }" /root/log)
+		rebuild=$(awk "/the ramdisk is ready/ && !a { a = \$1 } /: whole after/ { b = \$1 }
+			END { printf \"%d\", (b - a) * 1000 }" /root/log)
 		[ "$(cat /etc/ramraid/data.conf.d/test.conf 2>/dev/null)" != WAIT=no ] || rebuild=0
 		plain=$(($(at srv-plain.mount) / 1000)) data=$(($(at srv-data.mount) / 1000))
-		printf "%-52s %6d ms (%d, the plain disk %d; of that the rebuild %d)\n" '"'$1'"' $((data - plain - rebuild)) $data $plain $rebuild'
+		printf "%-52s %6d ms (%d, the plain disk %d; of that the rebuild %d)\n" \
+			'"'$1'"' $((data - plain - rebuild)) $data $plain $rebuild'
 }
 
 steps() {

@@ -45,7 +45,8 @@ steps() {
 		sed -i /95%/d /etc/ramraid/ramraid.conf'"$untouched"
 	check '--dry-run prints every command and changes nothing' '
 		ramraid create --dry-run data $(leg A) $(leg C) >/root/out; cat /root/out
-		grep -q -- "--create.*--bitmap=internal --bitmap-chunk=1024K missing --write-mostly $(node A) $(node C)" /root/out
+		grep -q -- "--create.*--bitmap=internal --bitmap-chunk=1024K missing \
+--write-mostly $(node A) $(node C)" /root/out
 		grep -q "update-initramfs" /root/out
 		grep -q "systemctl.*enable.*ramraid@data" /root/out
 		fails mdadm --examine $(node A)'"$untouched"

@@ -16,7 +16,8 @@ type_() {
 	done <<<"$1"
 }
 iops() { # DEVICE: random reads of 4 KiB, 32 outstanding, unbuffered, 8 s
-	guest "fio --name=r --filename=$1 --readonly --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=32 --runtime=8 --time_based --output-format=json |
+	guest "fio --name=r --filename=$1 --readonly --direct=1 --rw=randread --bs=4k \
+		--ioengine=libaio --iodepth=32 --runtime=8 --time_based --output-format=json |
 		jq '.jobs[0].read.iops | floor'"
 }
 

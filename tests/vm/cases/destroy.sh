@@ -35,7 +35,9 @@ steps() {
 		test $code = 2'"$unharmed"
 	check '--dry-run prints every command, and changes nothing' '
 		ramraid destroy --dry-run data >/root/out; cat /root/out
-		for line in "mdadm --stop /dev/$(md data)" "mdadm --zero-superblock $(node A)" "mdadm --zero-superblock $(node B)" "rm -f -- /etc/ramraid/data.conf" "systemctl --quiet disable ramraid@data.service"; do
+		for line in "mdadm --stop /dev/$(md data)" "mdadm --zero-superblock $(node A)" \
+			"mdadm --zero-superblock $(node B)" "rm -f -- /etc/ramraid/data.conf" \
+			"systemctl --quiet disable ramraid@data.service"; do
 			grep -xF -- "$line" /root/out; done'"$unharmed"
 	check 'on a terminal it names what it wipes, and another answer than the name changes nothing' '
 		printf "y\n" | script -qec "ramraid destroy data" /dev/null >/root/out || :
@@ -61,7 +63,8 @@ steps() {
 		code=0; ramraid destroy --yes data-far2 >/root/out 2>&1 || code=$?; cat /root/out
 		test $code = 4; grep "is a disk leg of data. Destroy that first" /root/out
 		ramraid destroy --yes data >/root/out 2>&1; cat /root/out
-		grep "left: the array data-far2, its disk leg; to destroy that too: ramraid destroy data-far2" /root/out
+		grep "left: the array data-far2, its disk leg; \
+to destroy that too: ramraid destroy data-far2" /root/out
 		ramraid destroy --yes data-far2; test ! -e /etc/ramraid/data-far2.conf
 		test ! -e /dev/md/data-far2'"$gone"
 	guest 'sed -i "\,/srv/data,d" /etc/fstab; systemctl daemon-reload; sync'

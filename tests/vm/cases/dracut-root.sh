@@ -19,8 +19,8 @@ steps() {
 	rooted_system 'dracut --quiet --force'
 	boot
 	check 'adopted, while it is /' "$rooted"'
-		# An initramfs that nobody has told of it gives the array any name; from the next boot
-		# on it has the one of the claim.
+		# An initramfs without the claim gives the array any name; from the next boot on it
+		# has the one of the claim.
 		ls -l /dev/md; device=$(findmnt -n -o SOURCE /); write before
 		ramraid adopt --yes system $device; ramraid status system
 		[ -e /dev/md/system ] || ln -s ../$(basename $device) /dev/md/system

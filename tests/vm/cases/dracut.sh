@@ -1,7 +1,7 @@
 # An initramfs that dracut has made, for any host, which starts every array that it finds
 # (rd.auto=1), leaves the claimed ones alone: after a clean reboot, a power cut, and with a disk
-# missing, with swap on one of them. Its claims come with create and go with release, and check looks
-# into it.
+# missing, with swap on one of them. Its claims come with create and go with release, and check
+# looks into it.
 checked_on trixie
 long
 image dracut
@@ -18,8 +18,8 @@ disk E 40M
 disk F 40M
 
 # started ARRAY: when its run began, in microseconds since the kernel started. left_alone: ours
-# began after the initramfs, when their own units ran; that which is nobody's began in there: so the
-# initramfs would have started ours, too.
+# began after the initramfs, when their own units ran; the array that is nobody's began in there: so
+# the initramfs would have started ours, too.
 readonly helpers='
 image=/boot/initrd.img-$(uname -r)
 # From Debian 14 on, dracut has an update-initramfs.
@@ -75,7 +75,7 @@ steps() {
 		grep "dracut: Generating" /root/out; fails grep "dracut\[E\]" /root/out
 		lsinitrd -m $image >/root/out
 		grep -x mdraid /root/out; fails grep -x ramraid /root/out'
-	# Somebody is told of a failed disk, and nobody of every boot.
+	# Somebody is notified of a failed disk, and nobody of every boot.
 	guest 'printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
 		chmod 755 /usr/sbin/sendmail; systemctl --quiet mask --now mdmonitor.service
 		mkdir -p /etc/ramraid/ramraid.conf.d
@@ -111,7 +111,8 @@ steps() {
 	kill_power
 	boot
 	whole_before_mount 'after a power cut'
-	check 'an initramfs without the claims is reported, and what check says is the cure' "$helpers"'
+	check 'an initramfs without the claims is reported, and what check says is the cure' \
+		"$helpers"'
 		mv /usr/lib/dracut/modules.d/90ramraid /root/; dracut --quiet --force
 		found not-claimed-initramfs
 		cure=$(jq -r ".findings[0].action" /root/check.json); echo "$cure"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # adopt and a RAID10 in the far layout, as an article has it: carrying a file system it is refused;
 # empty it becomes the disk leg of a mirror; beside a ramdisk made by hand it is a disk leg already,
 # and that mirror is adopted, mounted, with a writer. A reboot, a release, a reboot.

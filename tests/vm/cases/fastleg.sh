@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # adopt, of the articles' arrays without a ramdisk, by their own commands: an NVMe disk beside a
 # write-mostly one, an SSD beside a hard disk, a cloud's ephemeral disk beside a network disk
 # (--assume-clean, write-behind). Mounted, with a writer; killed and typed again; a reboot, a
@@ -19,7 +19,8 @@ source "$here/killed.sh"
 source "$here/adopted.sh"
 
 readonly helpers=$adopted'
-fast=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_FAST ssd=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_SSD near=/dev/disk/by-path/pci-0000:00:12.0-nvme-1
+fast=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_FAST ssd=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_SSD
+near=/dev/disk/by-path/pci-0000:00:12.0-nvme-1
 '
 steps() {
 	local at

@@ -5,7 +5,8 @@ long
 from small
 # The filters are switched on from the host by files beside the disk's socket: A.read, A.write
 # (errors), A.rate (bits per second).
-readonly faulty='--filter=error --filter=rate error-pread-rate=100% error-pread-file=@.read error-pwrite-rate=100% error-pwrite-file=@.write rate-file=@.rate'
+readonly faulty="--filter=error --filter=rate error-pread-rate=100% error-pread-file=@.read \
+error-pwrite-rate=100% error-pwrite-file=@.write rate-file=@.rate"
 disk A 40M served "$faulty"
 disk B 40M served "$faulty"
 # shellcheck source=tests/vm/campaign.sh disable=SC2154

@@ -7,7 +7,8 @@ disk B 40M throttling.bps-total=1700000
 may_fail ramraid@data.service
 
 set_conf() { # LINE…
-	guest "mkdir -p /etc/ramraid/data.conf.d; printf '%s\n' $* >/etc/ramraid/data.conf.d/test.conf"
+	guest "mkdir -p /etc/ramraid/data.conf.d
+		printf '%s\n' $* >/etc/ramraid/data.conf.d/test.conf"
 }
 readonly times='
 	stamp() {
@@ -16,13 +17,16 @@ readonly times='
 	}
 	# When its turn has come; on disks as slow as these are, beside the copy, the check of the
 	# file system and the mount then take most of the time that this takes.
-	fsck=$(systemd-escape --path --template=systemd-fsck@.service /dev/disk/by-uuid/$(blkid -o value -s UUID /dev/md/data))
+	fsck=$(systemd-escape --path --template=systemd-fsck@.service \
+		/dev/disk/by-uuid/$(blkid -o value -s UUID /dev/md/data))
 	begun=$(systemctl show -p InactiveExitTimestampMonotonic --value "$fsck")
 	whole=$(stamp "data: whole after")
-	echo "begun $begun, mounted $(systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount), whole $whole"
+	mounted=$(systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount)
+	echo "begun $begun, mounted $mounted, whole $whole"
 	test "$begun" -gt 0
 	'
-readonly until_whole='ramraid wait --timeout=3min data; test "$(slots data)" = UUU; cd /srv/data; sha256sum --quiet -c /root/sums'
+readonly until_whole='ramraid wait --timeout=3min data; test "$(slots data)" = UUU
+	cd /srv/data; sha256sum --quiet -c /root/sums'
 
 steps() {
 	boot
@@ -91,6 +95,7 @@ steps() {
 		test "$(cat /sys/block/$(md data)/md/sync_speed_min)" = "10000000 (local)"
 		ramraid status data | grep "recover: \["'
 	check 'the administrator can go on as the message says' "
-		systemctl restart ramraid@data || systemctl restart ramraid@data || { sleep 30; systemctl restart ramraid@data; }
+		systemctl restart ramraid@data || systemctl restart ramraid@data || {
+			sleep 30; systemctl restart ramraid@data; }
 		systemctl start srv-data.mount; $until_whole"
 }

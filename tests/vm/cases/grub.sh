@@ -29,7 +29,8 @@ probe() {
 	for disk in A B; do grub-install --target=i386-pc $(leg $disk) 2>&1; done
 	for disk in A B; do
 		mount $(esp $disk) /boot/efi
-		grub-install --target=x86_64-efi --efi-directory=/boot/efi --removable --no-nvram 2>&1
+		grub-install --target=x86_64-efi --efi-directory=/boot/efi --removable \
+			--no-nvram 2>&1
 		umount /boot/efi
 	done
 }
@@ -41,7 +42,8 @@ steps() {
 	line=$(vm_command_line)
 	check 'a system on a RAID1 of two partitions, with GRUB on both disks' '
 		for disk in A B; do
-			printf "%s\n" "label: gpt" "size=1M, type=21686148-6449-6E6F-744E-656564454649" \
+			printf "%s\n" "label: gpt" \
+				"size=1M, type=21686148-6449-6E6F-744E-656564454649" \
 				"size=64M, type=uefi" "type=raid" | sfdisk -q $(leg $disk)
 		done
 		settle; for disk in A B; do mkfs.vfat $(leg $disk)-part2 >/dev/null; done
@@ -57,7 +59,8 @@ steps() {
 			--exclude=./usr/lib/gcc --exclude=./var/cache --exclude=./usr/share/man \
 			-cf - . | tar -C /mnt/system -xpf -
 		cp -a /boot/. /mnt/system/boot/; mkdir -p /mnt/system/boot/{efi,grub}
-		sed -i "s/^LABEL=root/UUID=$(blkid -o value -s UUID /dev/md/system)/; /LABEL=boot/d" \
+		sed -i "s/^LABEL=root/UUID=$(blkid -o value -s UUID /dev/md/system)/
+			/LABEL=boot/d" \
 			/mnt/system/etc/fstab
 		printf "%s\n" GRUB_TIMEOUT=0 GRUB_TERMINAL=serial GRUB_DISABLE_OS_PROBER=true \
 			GRUB_DISTRIBUTOR=Debian "GRUB_CMDLINE_LINUX=\"'"$line"'\"" \
@@ -106,7 +109,8 @@ steps() {
 	boot
 	check 'from the second disk alone' "$words"'
 		by_grub; joined UU; right; write degraded
-		ramraid status system >/root/out || test $? = 1; grep "missing .*by-partuuid" /root/out'
+		ramraid status system >/root/out || test $? = 1
+		grep "missing .*by-partuuid" /root/out'
 	power_off
 	VM_DISKS=(A B)
 	firmware bios

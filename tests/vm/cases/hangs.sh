@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # single quotes hold what the guest expands
-# A disk leg that does not answer: B lies under a device mapper target that queues everything and
+# A disk leg that does not answer: B is under a device mapper target that queues everything and
 # ends nothing, as a multipath device without paths does. At a boot, while another array loses a
 # leg, and at a shutdown with the only good copy in RAM.
 checked_on trixie
@@ -60,19 +60,22 @@ EOT
 		test "$(slots logs)" = UUU; new two'
 	check 'no look at it is left that another array has to wait for: what that one loses is recorded at once' "$tools"'
 		mdadm /dev/md/logs --fail $(node D)
-		seconds timeout 60 sh -c "while grep -q \"^legs=.* .*\" /etc/ramraid/state/logs.witness; do sleep 0.2; done"
+		seconds timeout 60 sh -c "while grep -q \"^legs=.* .*\" \
+			/etc/ramraid/state/logs.witness; do sleep 0.2; done"
 		cat /etc/ramraid/state/logs.witness /root/seconds
 		test "$(cat /root/seconds)" -le 15'
 	check 'nor who asks: status of all arrays, check' "$tools"'
 		seconds sh -c "ramraid status; ramraid check; true" >/root/out 2>&1
 		cat /root/out /root/seconds; test "$(cat /root/seconds)" -le 60'
-	guest "$tools"'mdadm /dev/md/data --fail $(node A); sleep 1; mdadm /dev/md/data --remove $(node A)
+	guest "$tools"'mdadm /dev/md/data --fail $(node A); sleep 1
+mdadm /dev/md/data --remove $(node A)
 for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1; done
 grep -x "legs=" /etc/ramraid/state/data.witness
 		new three; sed -i s/MEMBER_TIMEOUT=.*/MEMBER_TIMEOUT=3s/ /etc/ramraid/data.conf
 		gone A; rm /etc/far-leg-hangs'
 	power_off
-	echo 'ok - a shutdown with the only good copy in RAM and a leg that does not answer comes to its end'
+	echo "ok - a shutdown with the only good copy in RAM and a leg that does not answer \
+comes to its end"
 	boot
 	check 'it has saved the copy, and the disks are refused' '
 		cat /etc/ramraid/state/data.rescue; fails findmnt /srv/data

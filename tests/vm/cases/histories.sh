@@ -23,7 +23,8 @@ steps() {
 			sleep 1; mdadm --stop /dev/md/data; mdadm --zero-superblock /dev/ram0
 		done
 		rmmod brd
-		refused "$(leg A) (events [0-9]*) and $(leg B) (events [0-9]*) have been used without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(leg B) data"
+		refused "$(leg A) (events [0-9]*) and $(leg B) (events [0-9]*) have been used \
+without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(leg B) data"
 		mdadm --examine $(node A) | grep "Array State : AA\."
 		mdadm --examine $(node B) | grep "Array State : A\.A"
 		dd if=$(node A) of=$(node C) bs=1M oflag=direct status=none
@@ -32,7 +33,9 @@ steps() {
 		stock=$(basename $(ls -d /sys/block/$(basename $(node C))/holders/md*))
 		mdadm --run /dev/$stock || :; cat /proc/mdstat
 		echo "stock mdadm: $(grep -A1 "^$stock " /proc/mdstat | tail -1)"
-		test "$(grep -c in_sync /sys/block/$stock/md/dev-$(basename $(node C))/state /sys/block/$stock/md/dev-$(basename $(node D))/state | cut -d: -f2 | tr -d "\n")" = 11
+		test "$(grep -c in_sync /sys/block/$stock/md/dev-$(basename $(node C))/state \
+			/sys/block/$stock/md/dev-$(basename $(node D))/state |
+			cut -d: -f2 | tr -d "\n")" = 11
 		mdadm --readwrite /dev/$stock || :; echo check >/sys/block/$stock/md/sync_action
 		while [ "$(cat /sys/block/$stock/md/sync_action)" != idle ]; do sleep 0.2; done
 		echo "sectors that differ: $(cat /sys/block/$stock/md/mismatch_cnt)"
@@ -56,7 +59,8 @@ steps() {
 		mdadm --zero-superblock $(node B); ramraid apply --yes data
 		test "$(slots data)" = UUU; test "$(compare data)" = 0
 		offset=$(mdadm --examine $(node B) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p")
-		cmp -n 1048576 /root/A <(dd if=$(node B) bs=512 skip=$((offset + 81920)) count=2048 iflag=direct status=none)
+		cmp -n 1048576 /root/A <(dd if=$(node B) bs=512 skip=$((offset + 81920)) \
+			count=2048 iflag=direct status=none)
 		down; starts; test "$(slots data)" = UUU'
 	check 'only a leg that was still being rebuilt: refused, and said why' "$tools"'
 		mdadm /dev/md/data --fail $(node B) --remove $(node B)

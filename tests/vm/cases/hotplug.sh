@@ -118,7 +118,8 @@ steps() {
 			since; n=$(cut -d" " -f2 /run/ramraid/data.ram)
 			echo "rapiddisk detach ${n#rd}" >/sys/kernel/rapiddisk/mgmt
 			sleep 1
-			test ! -e /sys/block/$n || test "$(cut -d" " -f4 /run/ramraid/data.ram)" != x
+			test ! -e /sys/block/$n ||
+				test "$(cut -d" " -f4 /run/ramraid/data.ram)" != x
 			whole; ramraid status data | grep "^data: whole"; cat /run/ramraid/data.ram'
 		all_there 'the ramdisk was destroyed'
 	}
@@ -163,9 +164,11 @@ steps() {
 			udevadm trigger --action=add $(node A) $(node B); sleep 0.15
 		done
 		settle; quiet
-		n=$(journalctl -b -q -o cat -u ramraid-hotplug.service --since "@$(cat /root/since)" | grep -c "^Finished" || :)
+		n=$(journalctl -b -q -o cat -u ramraid-hotplug.service \
+			--since "@$(cat /root/since)" | grep -c "^Finished" || :)
 		echo "$n looks"; test "$n" -ge 1; test "$n" -le 16
-		test -z "$(journalctl -b -q -o cat -u ramraid-mend@data.service --since "@$(cat /root/since)" | grep Starting)"; whole'
+		test -z "$(journalctl -b -q -o cat -u ramraid-mend@data.service \
+			--since "@$(cat /root/since)" | grep Starting)"; whole'
 	reboot
 	check 'after a reboot it is whole, and hot-plug is armed' "$words"'
 		test "$(slots data)" = UUU; test -e /run/ramraid/hotplug; quiet'

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # adopt, of arrays with a ramdisk made by hand as a reboot or a power cut leaves them: inactive, the
 # ramdisk gone. Named by the array and by the disks; with a disk missing nothing is changed; killed
 # and typed again. And one that somebody has started without its ramdisk.
@@ -20,7 +20,8 @@ OPTIONS=nofail,x-systemd.device-timeout=5s
 by_hand() {
 	local name=$1 md=$2 ram=$3; shift 3
 	attached $ram
-	mdadm --create /dev/$md --run --level=1 --raid-devices=$(($# + 1)) /dev/$ram --write-mostly "$@"
+	mdadm --create /dev/$md --run --level=1 --raid-devices=$(($# + 1)) /dev/$ram \
+		--write-mostly "$@"
 	resynced
 	mounted $name $md
 }

@@ -19,11 +19,18 @@ steps() {
 	boot
 	check 'the sandbox: of /run only two folders, of /proc/sys and /etc nothing' '
 		cat >/root/try <<"EOT"
-for f in /run/ramraid/probe /run/mdadm/probe /etc/ramraid/state/probe /var/lib/ramraid/probe; do touch $f && rm $f || echo "can not: $f"; done
-for f in /run/probe /run/systemd/system/probe.conf /run/udev/rules.d/probe /run/udev/data/probe /etc/probe /etc/mdadm/mdadm.conf.d/probe /usr/probe /var/probe /tmp/probe /root/probe /boot/probe; do
+for f in /run/ramraid/probe /run/mdadm/probe /etc/ramraid/state/probe /var/lib/ramraid/probe; do
+	touch $f && rm $f || echo "can not: $f"
+done
+for f in /run/probe /run/systemd/system/probe.conf /run/udev/rules.d/probe /run/udev/data/probe \
+	/etc/probe /etc/mdadm/mdadm.conf.d/probe /usr/probe /var/probe /tmp/probe /root/probe \
+	/boot/probe; do
 	touch $f 2>/dev/null && echo "can: $f"
 done
-for f in /proc/sys/vm/swappiness /proc/sys/kernel/core_pattern /proc/sysrq-trigger /sys/fs/cgroup/cgroup.procs; do (echo 60 >$f) 2>/dev/null && echo "can: $f"; done
+for f in /proc/sys/vm/swappiness /proc/sys/kernel/core_pattern /proc/sysrq-trigger \
+	/sys/fs/cgroup/cgroup.procs; do
+	(echo 60 >$f) 2>/dev/null && echo "can: $f"
+done
 mount -t tmpfs none /mnt 2>/dev/null && echo "can: mount"
 unshare --user true 2>/dev/null && echo "can: unshare"
 echo tried
@@ -46,7 +53,11 @@ EOT
 use Fcntl qw(:flock); use File::Find; $| = 1;
 my %held;
 for (;;) {
-	find({ no_chdir => 1, wanted => sub { return if $held{$_}; open(my $h, "<", $_) or return; flock($h, LOCK_EX | LOCK_NB) and $held{$_} = $h } }, "/run/ramraid", "/run/mdadm", "/etc/ramraid");
+	find({ no_chdir => 1, wanted => sub {
+		return if $held{$_};
+		open(my $h, "<", $_) or return;
+		flock($h, LOCK_EX | LOCK_NB) and $held{$_} = $h
+	} }, "/run/ramraid", "/run/mdadm", "/etc/ramraid");
 	print scalar(keys %held), " held\n"; select undef, undef, undef, 0.1;
 }
 EOT
@@ -91,5 +102,6 @@ EOT
 	check 'at boot: ours has its name, and is what is mounted' "$tools"'
 		cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-*; findmnt /srv/data || :
 		journalctl -b -u ramraid@data -o cat; whole
-		test -e /dev/$(basename $(ls -d /sys/class/block/$(basename $(node C))/holders/md*))'
+		test -e /dev/$(basename $(ls -d \
+			/sys/class/block/$(basename $(node C))/holders/md*))'
 }

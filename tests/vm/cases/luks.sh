@@ -17,7 +17,9 @@ readonly tools='
 	}
 	answer() {
 		local file; file=$(asked)
-		perl -MSocket -e "socket(S, AF_UNIX, SOCK_DGRAM, 0) && connect(S, sockaddr_un(\$ARGV[0])) && send(S, qq(+late word), 0) or die \$!" "$(sed -n s/^Socket=//p "$file")"
+		perl -MSocket -e "socket(S, AF_UNIX, SOCK_DGRAM, 0)
+			&& connect(S, sockaddr_un(\$ARGV[0]))
+			&& send(S, qq(+late word), 0) or die \$!" "$(sed -n s/^Socket=//p "$file")"
 	}
 	new() {
 		head -c 1M /dev/urandom >/srv/data/$1; sync
@@ -66,7 +68,8 @@ steps() {
 		systemctl list-jobs --no-legend | grep "$unit.*waiting"
 		test "$(systemctl is-active $unit)" = inactive; test -e /dev/mapper/leg-a
 		fails grep "^md" /proc/mdstat; fails findmnt /srv/data
-		device=$(systemd-escape --path --suffix=device "$(findmnt --fstab -n -o SOURCE /srv/data | sed s,UUID=,/dev/disk/by-uuid/,)")
+		device=$(systemd-escape --path --suffix=device "$(findmnt --fstab -n -o SOURCE \
+			/srv/data | sed s,UUID=,/dev/disk/by-uuid/,)")
 		test "$(systemctl show -p JobRunningTimeoutUSec --value "$device")" = infinity'
 	check 'it is typed, and the mirror is whole: no leg was left out' "$tools"'
 		answer; systemctl is-system-running --wait || :; whole

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # MEMORY_FLOOR on a mounted array with a writer: memory becomes short, the RAM leg goes and comes
 # back, nothing is killed and nothing lost. What a person has taken out stays out.
 long
@@ -7,7 +7,7 @@ from mirror
 disk A 96M
 disk B 96M
 
-# hog: takes memory until 150 MiB are available; where it lies the kernel can't reclaim it. within
+# hog: takes memory until 150 MiB are available; the kernel can't reclaim it where it is. within
 # SECONDS COMMAND…: until it succeeds.
 readonly helpers='
 available() { awk "/^MemAvailable:/ { print int(\$2 / 1024) }" /proc/meminfo; }

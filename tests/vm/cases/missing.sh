@@ -54,7 +54,8 @@ steps() {
 		grep -q . /proc/mdstat; fails grep "^md" /proc/mdstat
 		systemctl is-failed ramraid@data
 		journalctl -b -u ramraid@data -p err |
-			grep "newest disk leg present, $(leg A), is at .*would lose what was written since. Bring the missing disk back: $(leg B)"
+			grep "newest disk leg present, $(leg A), is at .*would lose what was \
+written since. Bring the missing disk back: $(leg B)"
 		ramraid status data | grep "why: *not started"'
 	check 'and with it the boot has ended in the emergency shell at once, not after a time-out' '
 		systemctl is-active emergency.target

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # A disk leg over the network, NBD on the loopback, connected by the units of nbd-client: a
 # partition, for a whole nbd0 has no name that lasts. A boot; a server that dies under a writer and
 # comes back; a shutdown.
@@ -29,7 +29,9 @@ EOT
 		printf "%s\n" "[Unit]" "DefaultDependencies=no" "After=local-fs.target" \
 			"Before=network-online.target nbd@nbd0.service" \
 			"Conflicts=shutdown.target" "Before=shutdown.target" \
-			"[Service]" "Type=forking" "PIDFile=/run/far.pid" "ExecStart=/usr/local/sbin/far-side" "ExecStartPost=/bin/sh -c \"until ss -ltn | grep -q :10809; do sleep 0.1; done\"" \
+			"[Service]" "Type=forking" "PIDFile=/run/far.pid" \
+			"ExecStart=/usr/local/sbin/far-side" "ExecStartPost=/bin/sh -c \"until \
+ss -ltn | grep -q :10809; do sleep 0.1; done\"" \
 			"[Install]" "WantedBy=multi-user.target" >/etc/systemd/system/far.service
 		echo "nbd0 127.0.0.1 far timeout=5" >/etc/nbdtab
 		# a device that udev is looking at is "in use" for nbd-client
@@ -74,7 +76,7 @@ EOT
 		grep "^data: degraded" /root/out'
 	check 'it is back: "attach" takes it again, and every byte is there' "$far"'
 		systemctl reset-failed far.service; systemctl restart far.service
-		# lets go of the dead disk: while md holds it, it is not connected again. If it did
+		# releases the dead disk: while md holds it, it is not connected again. If it did
 		# not, the next line fails
 		ramraid attach data || :
 		systemctl restart nbd@nbd0.service; settle; attach data; until_slots UUU

@@ -70,7 +70,12 @@ steps() {
 					>/root/log
 				grep -q ": whole after" /root/log && break; sleep 0.2
 			done
-			awk -v bytes=$(($(cat /sys/block/$(md data)/size) * 512)) "/the ramdisk is ready|md rebuilds the RAM leg from one disk/ && !a { a = \$1 } /: whole after/ { b = \$1 } END { printf \"%d\\n\", bytes / (b - a) / 1000 }" /root/log >/root/rate
+			awk -v bytes=$(($(cat /sys/block/$(md data)/size) * 512)) \
+				"/the ramdisk is ready|md rebuilds the RAM leg from one disk/ &&
+					!a { a = \$1 }
+				/: whole after/ { b = \$1 }
+				END { printf \"%d\\n\", bytes / (b - a) / 1000 }" \
+				/root/log >/root/rate
 			echo "$engine: $(cat /root/rate) KB/s"
 			test "$(cat /root/rate)" -gt $((one * 13 / 10))
 		done
@@ -92,7 +97,9 @@ steps() {
 		test "$(said_at ramraid@data.service 9d1aaa27d60140bd96365438aad20286)" -le \
 			"$(said_at ramraid@data-far2.service de5b426a63be47a7b6ac3eaac82e2f6f)"
 		equal; both'
-	guest "nohup bash -c 'while :; do dd if=/dev/urandom of=/srv/data/churn bs=64k count=40 conv=fsync,notrunc; done' >/dev/null 2>&1 </dev/null &"
+	guest "nohup bash -c 'while :; do
+			dd if=/dev/urandom of=/srv/data/churn bs=64k count=40 conv=fsync,notrunc
+		done' >/dev/null 2>&1 </dev/null &"
 	sleep 5
 	kill_power
 	boot

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # A disk leg over the network, NVMe over TCP on the loopback: it waits for the network and is
 # mounted as a remote file system; boots without the other side, which joins when it is there; and a
 # connection that is cut under a writer.
@@ -31,13 +31,16 @@ if [ "$1" = export ]; then
 	mkdir subsystems/far subsystems/far/namespaces/1 ports/1
 	echo 1 >subsystems/far/attr_allow_any_host
 	echo far >subsystems/far/attr_serial
-	readlink -f /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_R >subsystems/far/namespaces/1/device_path
+	readlink -f /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_R \
+		>subsystems/far/namespaces/1/device_path
 	echo 1 >subsystems/far/namespaces/1/enable
-	echo tcp >ports/1/addr_trtype; echo ipv4 >ports/1/addr_adrfam; echo 127.0.0.1 >ports/1/addr_traddr; echo 4420 >ports/1/addr_trsvcid
+	echo tcp >ports/1/addr_trtype; echo ipv4 >ports/1/addr_adrfam
+	echo 127.0.0.1 >ports/1/addr_traddr; echo 4420 >ports/1/addr_trsvcid
 	ln -s $PWD/subsystems/far ports/1/subsystems/far
 else
 	modprobe nvme-tcp
-	echo "transport=tcp,traddr=127.0.0.1,trsvcid=4420,nqn=far,ctrl_loss_tmo=4,reconnect_delay=1,fast_io_fail_tmo=2,keep_alive_tmo=4" >/dev/nvme-fabrics
+	echo "transport=tcp,traddr=127.0.0.1,trsvcid=4420,nqn=far,ctrl_loss_tmo=4,\
+reconnect_delay=1,fast_io_fail_tmo=2,keep_alive_tmo=4" >/dev/nvme-fabrics
 fi
 EOT
 		chmod 755 /usr/local/sbin/far-side
@@ -92,7 +95,9 @@ EOT
 	reboot
 	check 'the other side is down: after MEMBER_TIMEOUT it goes on with the disk that is here, as the record allows' "$far"'
 		findmnt /srv/data; sums; until_slots U_U || until_slots UU_
-		took=$((($(at ramraid@data.service ActiveEnterTimestampMonotonic) - $(at ramraid@data.service InactiveExitTimestampMonotonic)) / 1000000))
+		begun=$(at ramraid@data.service InactiveExitTimestampMonotonic)
+		up=$(at ramraid@data.service ActiveEnterTimestampMonotonic)
+		took=$(((up - begun) / 1000000))
 		echo "$took s"; test $took -ge 5; test $took -lt 60; new two'
 	check 'it is there again: joined by hot-plug, with what was written meanwhile' "$far"'
 		rm /root/far-is-down; systemctl start far-export.service

@@ -1,5 +1,5 @@
-# Who is told of what: the program of NOTIFY, without hot-plug; mail without one; what scrub finds.
-# And nobody of a boot that is as it should be.
+# Who is notified of what: the program of NOTIFY, without hot-plug; mail without one; what scrub
+# finds. And that nobody is notified of a boot that is as it should be.
 checked_on trixie
 long
 from mirror
@@ -18,7 +18,9 @@ readonly words='
 	# Whoever looks at the array has ended, and so have those who were started for it.
 	quiet() {
 		for i in $(seq 200); do
-			[ -z "$(systemctl list-units --plain --no-legend --state=active,activating,deactivating "ramraid-monitor@*.service" "ramraid-notify-*" "ramraid-hotplug.service")" ] &&
+			[ -z "$(systemctl list-units --plain --no-legend \
+				--state=active,activating,deactivating "ramraid-monitor@*.service" \
+				"ramraid-notify-*" "ramraid-hotplug.service")" ] &&
 				return
 			sleep 0.2
 		done
@@ -38,7 +40,9 @@ readonly words='
 steps() {
 	boot
 	check 'a program is named, and a sendmail is there' '
-		printf "%s\n" "#!/bin/sh" "[ ! -e /root/hang ] || sleep 300" "echo \"\$RAMRAID_SEVERITY \$* | \$RAMRAID_NAME | \$RAMRAID_MESSAGE\" >>/root/events" >/usr/local/sbin/event
+		printf "%s\n" "#!/bin/sh" "[ ! -e /root/hang ] || sleep 300" "echo \
+\"\$RAMRAID_SEVERITY \$* | \$RAMRAID_NAME | \$RAMRAID_MESSAGE\" >>/root/events" \
+			>/usr/local/sbin/event
 		printf "%s\n" "#!/bin/sh" "cat >\$(mktemp /root/mails/XXXXXX)" >/usr/sbin/sendmail
 		chmod 755 /usr/local/sbin/event /usr/sbin/sendmail
 		mkdir -p /root/mails /etc/ramraid/data.conf.d
@@ -47,7 +51,8 @@ steps() {
 		: >/root/events; grep "^MAILADDR root" /etc/mdadm/mdadm.conf'
 	check 'detach and attach are told as what they are: done on purpose' "$words"'
 		ramraid wait data; ramraid detach data
-		told "^notice ram-detached /dev/md/data . data . data: the RAM leg has been taken out; to have it again: ramraid attach data$"
+		told "^notice ram-detached /dev/md/data . data . data: the RAM leg has been taken \
+out; to have it again: ramraid attach data$"
 		ramraid attach data; told "^notice ram-in-sync /dev/md/data /dev/rd[0-9]* . data . "
 		quiet; fails grep -v "^notice " /root/events; : >/root/events
 		ramraid events data | tee /root/out
@@ -75,9 +80,12 @@ steps() {
 		rm -f /root/mails/*; quiet; : >/root/events'
 	check 'a disk is pulled out, and hot-plug is off: one warning, with what to do' "$words"'
 		gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync
-		told "^warning disk-lost /dev/md/data $(leg B) . data . data: disk leg $(leg B) is lost: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
+		told "^warning disk-lost /dev/md/data $(leg B) . data . data: disk leg $(leg B) is \
+lost: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
 		ramraid events --since=-1h --json data |
-			jq -e --arg b "$(leg B)" "[.events[] | select(.severity == \"warning\" and (.text | startswith(\"disk leg \" + \$b + \" is lost\")))] | length == 1"
+			jq -e --arg b "$(leg B)" "[.events[] | select(.severity == \"warning\" and
+				(.text | startswith(\"disk leg \" + \$b + \" is lost\")))] |
+				length == 1"
 		quiet; sleep 2; cat /root/events; test "$(count disk-lost)" = 1
 		test "$(count "disk-failed")" -le 1
 		fails grep -vE "^warning disk-(lost|failed) " /root/events
@@ -105,7 +113,8 @@ steps() {
 		chmod 644 /usr/local/sbin/event; ramraid attach data 2>/root/out; quiet
 		# Said by whoever was first.
 		journalctl -b -q -o cat -u "ramraid-monitor@*" >>/root/out
-		grep "nobody was notified of ram-in-sync: NOTIFY=/usr/local/sbin/event is not there, or is no program" /root/out
+		grep "nobody was notified of ram-in-sync: NOTIFY=/usr/local/sbin/event is not \
+there, or is no program" /root/out
 		ramraid check data | grep "note notify:"; chmod 755 /usr/local/sbin/event; quiet
 		test ! -s /root/events; test "$(slots data)" = UUU'
 	check 'scrub: equal legs are equal, and nobody is told' "$words"'
@@ -117,7 +126,8 @@ steps() {
 		at=$(((offset + 130000) / 8))
 		dd if=/dev/urandom of=$(node B) bs=4k count=1 seek=$at oflag=direct status=none
 		code=0; ramraid scrub data || code=$?; test $code = 1
-		told "^warning mismatch /dev/md/data . data . data: [0-9]* sectors differ between the legs"
+		told "^warning mismatch /dev/md/data . data . data: [0-9]* sectors differ between \
+the legs"
 		fails systemctl start ramraid-scrub@data.service; quiet
 		test "$(count "^warning mismatch")" = 2
 		systemctl reset-failed ramraid-scrub@data.service

@@ -74,7 +74,8 @@ EOT"
 		fails findmnt /srv/data; fails grep "^md" /proc/mdstat
 		systemctl is-active multi-user.target
 		systemctl show -p StatusText --value ramraid@data |
-			grep "the RAM leg was the only good copy .*--force-leg=$(leg A)\|the RAM leg was the only good copy .*--force-leg=$(leg B)"'
+			grep "the RAM leg was the only good copy .*--force-leg=$(leg A)\|\
+the RAM leg was the only good copy .*--force-leg=$(leg B)"'
 	check 'the administrator can go on with what the last disk has' "$tools"'
 		ramraid start --yes --force-leg=$(leg B) data || test $? = 1
 		systemctl start srv-data.mount
@@ -93,15 +94,18 @@ EOT"
 				systemctl list-jobs --no-legend | grep -q ramraid || break
 				sleep 0.3
 			done
-			cp /root/witness /etc/ramraid/state/data.witness; ram=$(basename $(ram data))
+			cp /root/witness /etc/ramraid/state/data.witness
+			ram=$(basename $(ram data))
 			systemctl stop ramraid@data; test -e /sys/block/$ram
 			journalctl -b -u ramraid@data -o cat |
-				grep "the ramdisk $ram was the only good copy when the array was stopped; its record did not say so yet"
+				grep "the ramdisk $ram was the only good copy when the array was \
+stopped; its record did not say so yet"
 			journalctl -b -u ramraid@data -o cat |
 				grep "the ramdisk $ram stays: no disk has what was written last"
 			back A B; fails ramraid start data; test -e /sys/block/$ram
 			systemctl show -p StatusText --value ramraid@data >/root/out; cat /root/out
-			grep -o "mdadm --assemble --run /dev/md/data /dev/$ram; ramraid start data" \
+			grep -o "mdadm --assemble --run /dev/md/data /dev/$ram; \
+ramraid start data" \
 				/root/out >/root/do
 			sh -eux /root/do; test "$(slots data)" = UUU; systemctl start srv-data.mount
 			sums; test "$(compare data)" = 0'

@@ -61,7 +61,9 @@ steps() {
 	check 'purging removes state and configuration' '
 		DEBIAN_FRONTEND=noninteractive apt-get purge -y ramraid
 		test ! -e /etc/ramraid
-		test -z "$(find / -xdev -path /proc -prune -o -name "*ramraid*" -print | grep -v -e ^/root -e ^/var/log -e ^/var/lib/dpkg -e ^/var/cache -e ^/run -e ^/tmp -e ^/sys)"'
+		test -z "$(find / -xdev -path /proc -prune -o -name "*ramraid*" -print |
+			grep -v -e ^/root -e ^/var/log -e ^/var/lib/dpkg -e ^/var/cache -e ^/run \
+				-e ^/tmp -e ^/sys)"'
 	kill_power
 	boot
 	check 'and the array is a plain one after a power cut too' '

@@ -35,7 +35,8 @@ steps() {
 			fio --name=m --filename=$1 --size=80M --bs=$2 --ioengine=$3 --iodepth=$4 \
 				--rw=randread --direct=1 --time_based --runtime=1 --randseed=1 \
 				--output-format=json |
-				jq -e ".jobs[0] | if .usr_cpu + .sys_cpu > 98 then 1e9 / .read.iops | round else error(\"it waited\") end"
+				jq -e ".jobs[0] | if .usr_cpu + .sys_cpu > 98
+					then 1e9 / .read.iops | round else error(\"it waited\") end"
 		}
 		line() {
 			printf "read\t%s\t%s\t%s\n" "$1" "$(each /dev/rd8 $2 $3 $4)" \

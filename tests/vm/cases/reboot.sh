@@ -12,9 +12,13 @@ whole_before_mount() {
 		ramraid status data'
 	check "$1: /srv/data is mounted, and was so only after the array was whole" '
 		findmnt -n /srv/data
-		whole=$(journalctl -b -u ramraid@data -o json | jq -r "select(.MESSAGE | test(\"data: whole after\")) | .__MONOTONIC_TIMESTAMP" | head -1)
+		whole=$(journalctl -b -u ramraid@data -o json |
+			jq -r "select(.MESSAGE | test(\"data: whole after\")) | .__MONOTONIC_TIMESTAMP" |
+			head -1)
 		mount=$(systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount)
-		fsck=$(systemctl show -p ExecMainStartTimestampMonotonic --value "$(systemctl list-units --plain --no-legend "systemd-fsck@*" | cut -d" " -f1 | grep -v label)")
+		fsck=$(systemctl list-units --plain --no-legend "systemd-fsck@*" | cut -d" " -f1 |
+			grep -v label)
+		fsck=$(systemctl show -p ExecMainStartTimestampMonotonic --value "$fsck")
 		echo "whole $whole, fsck $fsck, mounted $mount"
 		test "$whole" -gt 0; test "$fsck" -gt "$whole"; test "$mount" -gt "$whole"'
 	check "$1: every file has its bytes" 'cd /srv/data; sha256sum --quiet -c /root/sums'

@@ -66,7 +66,9 @@ steps() {
 chunk() { # CHUNK
 	local out
 	out=$(guest '
-		mdadm -q --create /dev/md/chunk --run --level=1 --raid-devices=2 --assume-clean --bitmap='"$([[ $1 == none ]] && echo none || echo "internal --bitmap-chunk=$1")"' $(node D) $(node E) 2>&1
+		mdadm -q --create /dev/md/chunk --run --level=1 --raid-devices=2 --assume-clean \
+			--bitmap='"$([[ $1 == none ]] && echo none || echo "internal --bitmap-chunk=$1")"' \
+			$(node D) $(node E) 2>&1
 		write() {
 			fio --name=w --filename=/dev/md/chunk --rw=randwrite --bs=4k --direct=1 \
 				--ioengine=libaio --iodepth=$1 --time_based \
@@ -86,7 +88,13 @@ non_zero() {
 	local offset
 	offset=$(guest '
 		mdadm --examine $(node A) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p"; sync')
-	NON_ZERO=$(perl -e 'open F, "<:raw", $ARGV[0] or die; seek F, $ARGV[1] * 512, 0; while (read F, $b, 1 << 20) { for ($i = 0; $i < length $b; $i += 4096) { $n++ if substr($b, $i, 4096) =~ /[^\0]/ } } printf "%d\n", $n * 4096 / 1e6' \
+	NON_ZERO=$(perl -e 'open F, "<:raw", $ARGV[0] or die; seek F, $ARGV[1] * 512, 0;
+		while (read F, $b, 1 << 20) {
+			for ($i = 0; $i < length $b; $i += 4096) {
+				$n++ if substr($b, $i, 4096) =~ /[^\0]/
+			}
+		}
+		printf "%d\n", $n * 4096 / 1e6' \
 		"$VM/disks/A.img" "$offset")
 }
 
@@ -101,18 +109,33 @@ measure() { # ENGINE LEGS LABEL
 	local out rate seconds ram size
 	out=$(guest '
 		set -o pipefail
-		mkdir -p /etc/ramraid/data.conf.d; echo REBUILD='"$1"' >/etc/ramraid/data.conf.d/test.conf
+		mkdir -p /etc/ramraid/data.conf.d
+		echo REBUILD='"$1"' >/etc/ramraid/data.conf.d/test.conf
 		systemctl stop ramraid@data; echo 3 >/proc/sys/vm/drop_caches
 		for d in '"$(guest 'sed -n "s/^MEMBER=//p" /etc/ramraid/data.conf' | tr '\n' ' ')"'; do
-			(LC_ALL=C dd if=$d of=/dev/null bs=1M count=128 skip=64 iflag=direct 2>&1 | sed -n "s/^\([0-9]*\) bytes.*, \([0-9.]*\) s, .*/\1 \2/p" >/run/rate.${d##*_}) &
+			(LC_ALL=C dd if=$d of=/dev/null bs=1M count=128 skip=64 iflag=direct 2>&1 |
+				sed -n "s/^\([0-9]*\) bytes.*, \([0-9.]*\) s, .*/\1 \2/p" \
+					>/run/rate.${d##*_}) &
 		done; wait
-		echo "rate $(cat /run/rate.* | awk "{ sum += \$1 / \$2 / 1e6 } END { printf \"%.1f\", sum }")"; rm /run/rate.*
-		free_() { echo 3 >/proc/sys/vm/drop_caches; sed -n "s/^MemFree: *\([0-9]*\) kB/\1/p" /proc/meminfo; }
+		echo "rate $(cat /run/rate.* |
+			awk "{ sum += \$1 / \$2 / 1e6 } END { printf \"%.1f\", sum }")"
+		rm /run/rate.*
+		free_() {
+			echo 3 >/proc/sys/vm/drop_caches
+			sed -n "s/^MemFree: *\([0-9]*\) kB/\1/p" /proc/meminfo
+		}
 		before=$(free_); since=$(date +%s.%N)
-		systemctl start ramraid@data; test "$(slots data | tr -d _)" = '"$(printf 'U%.0s' $(seq 0 "$2"))"'
-		for i in $(seq 50); do journalctl -u ramraid@data --since @$since -o cat | grep -q "whole after" && break; sleep 0.1; done
+		systemctl start ramraid@data
+		test "$(slots data | tr -d _)" = '"$(printf 'U%.0s' $(seq 0 "$2"))"'
+		for i in $(seq 50); do
+			journalctl -u ramraid@data --since @$since -o cat |
+				grep -q "whole after" && break
+			sleep 0.1
+		done
 		journalctl -u ramraid@data --since @$since -o short-unix >/root/log
-		echo "seconds $(awk "/the ramdisk is ready|md rebuilds the RAM leg from one disk/ && !a { a = \$1 } /: whole after/ { b = \$1 } END { printf \"%.1f\", b - a }" /root/log)"
+		echo "seconds $(awk "/the ramdisk is ready|md rebuilds the RAM leg from one disk/ &&
+				!a { a = \$1 } /: whole after/ { b = \$1 }
+			END { printf \"%.1f\", b - a }" /root/log)"
 		sleep 1; echo "ram $(((before - $(free_)) * 1024 / 1000000))"
 		echo "size $(($(cat /sys/block/$(md data)/size) * 512 / 1000000))"
 		grep -o "md rebuilds the RAM leg from one disk.*" /root/log || :
@@ -122,7 +145,8 @@ measure() { # ENGINE LEGS LABEL
 	printf 'rebuild\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$3" "$rate" "$seconds" "$size" \
 		"$NON_ZERO" "$ram"
 	[[ $1 != copy ]] || ((ram * 100 <= NON_ZERO * 110)) || {
-		printf 'not ok - the RAM leg takes no more than 1.10 times what is not zero: %s of %s MB\n' "$ram" "$NON_ZERO" &&
+		printf "not ok - the RAM leg takes no more than 1.10 times what is not zero: \
+%s of %s MB\n" "$ram" "$NON_ZERO" &&
 			return 1
 	}
 }

@@ -17,7 +17,9 @@ steps() {
 	check 'names that there are not: refused, and the message tells which disks carry the array, and which lines to write' '
 		findmnt /srv/data; systemctl stop srv-data.mount; ramraid stop data
 		cp /etc/ramraid/data.conf /root/conf
-		sed -i "s/^MEMBER=.*_A$/MEMBER=\/dev\/disk\/by-id\/usb-OLD_1/; s/^MEMBER=.*_B$/MEMBER=\/dev\/disk\/by-id\/usb-OLD_2/" /etc/ramraid/data.conf
+		sed -i "s/^MEMBER=.*_A$/MEMBER=\/dev\/disk\/by-id\/usb-OLD_1/
+			s/^MEMBER=.*_B$/MEMBER=\/dev\/disk\/by-id\/usb-OLD_2/" \
+			/etc/ramraid/data.conf
 		fails ramraid start data; fails grep "^md" /proc/mdstat
 		journalctl -b -u ramraid@data -o cat | grep "carries a leg of it" |
 			sort -u >/root/out
@@ -61,7 +63,8 @@ steps() {
 		cmp /root/old /etc/ramraid/state/data.witness || cat /etc/ramraid/state/data.witness
 		fails grep "^md" /proc/mdstat; fails findmnt /srv/data
 		journalctl -b -u ramraid@data -o cat |
-			grep "data.witness, is older than its second copy, /boot/ramraid/.*which counts"
+			grep "data.witness, is older than its second copy, \
+/boot/ramraid/.*which counts"
 		systemctl show -p StatusText --value ramraid@data |
 			grep "newest disk leg present, $(leg B), is at .* when it last ran"'
 	kill_power

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # resize on a mounted array with a writer, after its disks have grown: nothing is lost and nothing
 # unmounted. Without room, without memory, without a RAM leg, killed in the middle, and the power
 # cut afterwards.

@@ -26,8 +26,8 @@ steps() {
 		rm -r /root/unpacked
 		write adopted; ramraid check system >/root/out || :; cat /root/out
 		fails grep problem /root/out; fails ramraid stop system
-		# Which has it started again. A unit that is not up yet when the machine goes down
-		# does not let go of the RAM leg.
+		# So it has been started again. A unit that is not up yet when the machine goes down
+		# does not release the RAM leg.
 		for i in $(seq 300); do
 			systemctl -q is-active ramraid@system && break; sleep 0.2
 		done'

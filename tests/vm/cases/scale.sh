@@ -38,7 +38,10 @@ fill() {
 	local disk
 	for disk in "${VM_DISKS[@]}"; do
 		[[ $disk != MANY* ]] || continue
-		perl -e 'my $text = "a mirror with one leg in RAM\n" x 1e5; for (my $left = $ARGV[0]; $left > 0; $left -= length $text) { print substr $text, 0, $left }' \
+		perl -e 'my $text = "a mirror with one leg in RAM\n" x 1e5;
+			for (my $left = $ARGV[0]; $left > 0; $left -= length $text) {
+				print substr $text, 0, $left
+			}' \
 			"$(stat -c %s "$VM/disks/$disk.img")" >"$VM/disks/$disk.new"
 		mv "$VM/disks/$disk.new" "$VM/disks/$disk.img"
 	done
@@ -70,7 +73,8 @@ size() { # MIB
 		journalctl -u ramraid@'"s$1"' --since @$since -o short-unix >/root/log
 		grep -q "were copied from the disk legs" /root/log
 		grep -q ": whole after" /root/log
-		seconds=$(awk "/the ramdisk is ready/ && !a { a = \$1 } /: whole after/ { b = \$1 } END { printf \"%.1f\", b - a }" /root/log)
+		seconds=$(awk "/the ramdisk is ready/ && !a { a = \$1 } /: whole after/ { b = \$1 }
+			END { printf \"%.1f\", b - a }" /root/log)
 		sleep 1; ram=$(((before - $(free_)) * 1024 / 1000000))
 		helpers=$(($(systemctl show -p MemoryPeak --value ramraid@'"s$1"') / 1000000))
 		mib=$(($(cat /sys/block/$(md '"s$1"')/size) / 2048))
@@ -102,7 +106,9 @@ many() { # COUNT
 			[ ! -e /etc/ramraid/m$i.conf ] || continue
 			ramraid create --yes m$i $(leg MANY1)-part$i $(leg MANY2)-part$i
 			make_ext4 /dev/md/m$i; mkdir /srv/m$i
-			echo "UUID=$(blkid -o value -s UUID /dev/md/m$i) /srv/m$i ext4 defaults 0 2" >>/etc/fstab
+			echo "UUID=$(blkid -o value -s UUID /dev/md/m$i) /srv/m$i ext4 \
+defaults 0 2" \
+				>>/etc/fstab
 			systemctl daemon-reload; mount /srv/m$i; echo $i >/srv/m$i/number
 		done
 		c=/etc/initramfs-tools/update-initramfs.conf; sed -i s/=no$/=yes/ $c
@@ -118,7 +124,12 @@ many() { # COUNT
 			systemctl show -p InactiveExitTimestampMonotonic \
 				-p ActiveEnterTimestampMonotonic ramraid@m$i
 		done |
-			awk -F = "/^Inactive/ && (!a || \$2 < a) { a = \$2 } /^Active/ && \$2 > b { b = \$2 } END { printf \"%.1f\n\", (b - a) / 1e6 }" >/root/ours
+			awk -F = "/^Inactive/ && (!a || \$2 < a) { a = \$2 }
+				/^Active/ && \$2 > b { b = \$2 }
+				END { printf \"%.1f\n\", (b - a) / 1e6 }" >/root/ours
 		end=$(systemctl show -p ActiveEnterTimestampMonotonic --value multi-user.target)
-		printf "boot\t%s\t%s\t%s\t%s\n" '"$1"' $(cat /root/ours) $(awk "BEGIN { printf \"%.1f\", $end / 1e6 }") $(awk "/^MemTotal/ { t = \$2 } /^MemAvailable/ { a = \$2 } END { printf \"%d\", (t - a) * 1024 / 1e6 }" /proc/meminfo)'
+		printf "boot\t%s\t%s\t%s\t%s\n" '"$1"' $(cat /root/ours) \
+			$(awk "BEGIN { printf \"%.1f\", $end / 1e6 }") \
+			$(awk "/^MemTotal/ { t = \$2 } /^MemAvailable/ { a = \$2 }
+				END { printf \"%d\", (t - a) * 1024 / 1e6 }" /proc/meminfo)'
 }

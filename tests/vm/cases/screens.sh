@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; SCREENS comes from tests/vm/screens
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; SCREENS: tests/vm/screens
 # make screens: what a person sees on a terminal, kept as it comes: $SCREENS/NAME.ansi each. The
 # disks are throttled, so that there is time to look.
 from installed
@@ -6,7 +6,7 @@ disk A 192M throttling.bps-read=4000000
 disk B 192M throttling.bps-read=4000000
 
 # screen NAME COMMAND: runs it in a terminal of 80 columns, after a prompt and what was typed. Of a
-# line that was written over, what stands there in the end.
+# line that was written over, what is there in the end.
 screen() {
 	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 80 rows 40; "'"${2@Q}"' /dev/null </dev/null | sed -E "s/\r+\$//; s/.*\r//; s/^ +\$//"' >"$SCREENS/$1.ansi"
 	cat "$SCREENS/$1.ansi"

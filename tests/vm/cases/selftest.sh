@@ -1,6 +1,6 @@
-# The self-test of the copy: beside a mirror of ours and a user's own array, loop device and ramdisk,
-# none of which it touches; planted defects make it fail; killed at any step, it leaves nothing that
-# the next one does not remove; and REBUILD=auto goes by what it has found.
+# The self-test of the copy: beside a mirror of ours and a user's own array, loop device and
+# ramdisk, none of which it touches; planted defects make it fail; killed at any step, it leaves
+# nothing that the next one does not remove; and REBUILD=auto uses what it has found.
 long
 checked_on trixie
 from installed
@@ -51,7 +51,10 @@ readonly tools='
 	}
 	# copying: waits until a self-test is in the middle of its copy.
 	copying() {
-		for i in $(seq 600); do [ -s /run/ramraid/_selftest.copy/pid ] && return; sleep 0.1; done
+		for i in $(seq 600); do
+			[ -s /run/ramraid/_selftest.copy/pid ] && return
+			sleep 0.1
+		done
 		return 1
 	}
 	main_process() { pgrep -f "ramraid selftest" | head -n 1; }
@@ -61,7 +64,8 @@ readonly tools='
 
 steps() {
 	boot
-	check 'a mirror of ours, and an array, a loop device and a ramdisk that are none of ours' "$tools"'
+	check 'a mirror of ours, and an array, a loop device and a ramdisk that are none of ours' \
+		"$tools"'
 		mkdir -p /srv/data /srv/own
 		mdadm --create /dev/md/own --run --metadata=1.2 --level=1 --raid-devices=2 \
 			--bitmap=internal $(leg C) $(leg D)
@@ -102,7 +106,8 @@ steps() {
 		ramraid adopt --find >/root/find; cat /root/find
 		grep own <(ramraid adopt --find; ls -l /dev/md) ; fails grep loop /root/find
 		wait $other; same'
-	check 'where mdadm would send mail about its array, it is refused; nothing has been made' "$tools"'
+	check 'where mdadm would send mail about its array, it is refused; nothing has been made' \
+		"$tools"'
 		printf "#!/bin/sh\ncat >>/root/mail\n" >/usr/sbin/sendmail
 		chmod 755 /usr/sbin/sendmail
 		echo "MAILADDR root" >/etc/mdadm/mdadm.conf.d/mail.conf
@@ -152,7 +157,8 @@ steps() {
 		sed -i "s/^modules=.*/modules=other/" $record; ramraid check data >/root/out || :
 		grep "note kernel-untried" /root/out; beside >/root/beside'
 	reboot
-	check 'after a boot, what was not started is as it was; a start goes by the result, too' "$tools"'
+	check 'after a boot, what was not started is as it was; a start goes by the result, too' \
+		"$tools"'
 		findmnt /srv/own || mount /dev/md/own /srv/own; mount /dev/md/data /srv/data
 		journalctl -b -o cat -u ramraid@data | grep -- "--add /dev/r"
 		selftest --rounds=1; umount /srv/data; ramraid stop data

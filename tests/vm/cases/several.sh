@@ -46,7 +46,8 @@ steps() {
 				jq -r "select(.MESSAGE | test(\": whole after\")) | .__MONOTONIC_TIMESTAMP" |
 				head -1
 		}
-		test "$(systemctl show -p ExecMainStartTimestampMonotonic --value systemd-cryptsetup@secret)" -gt "$(whole my-data)"
+		test "$(systemctl show -p ExecMainStartTimestampMonotonic --value \
+			systemd-cryptsetup@secret)" -gt "$(whole my-data)"
 		swap=$(systemctl list-units --plain --no-legend --type=swap "dev-disk-by*" |
 			cut -d" " -f1 | head -1)
 		test "$(systemctl show -p ActiveEnterTimestampMonotonic --value "$swap")" \

@@ -27,7 +27,8 @@ steps() {
 			echo $t
 		}
 		ramraid detach data; before=$(written); ramraid attach data; after=$(written)
-		echo "$((after - before)) sectors written to the disks while $(cat /sys/block/$(md data)/md/component_size) KiB were rebuilt"
+		echo "$((after - before)) sectors written to the disks while \
+$(cat /sys/block/$(md data)/md/component_size) KiB were rebuilt"
 		test "$(slots data)" = UUU; test $((after - before)) -lt 2000'
 	check 'while the RAM leg is built, every read of the array is right, from front to back' '
 		ramraid detach data; (ramraid attach data >/dev/null 2>&1 &)
@@ -38,7 +39,9 @@ steps() {
 		rounds=0
 		while [ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ]; do
 			for at in 79 40 0 60 20 78; do
-				cmp <(dd if=/dev/md/data bs=1M skip=$at count=1 iflag=direct status=none) <(dd if=/root/numbers bs=1M skip=$at count=1 status=none)
+				cmp <(dd if=/dev/md/data bs=1M skip=$at count=1 iflag=direct \
+					status=none) <(dd if=/root/numbers bs=1M skip=$at count=1 \
+					status=none)
 			done
 			[ "$(cat /sys/block/$(md data)/md/sync_action)" != recover ] ||
 				rounds=$((rounds + 1))
@@ -62,7 +65,9 @@ steps() {
 		while [ -d /run/ramraid/data.copy ] ||
 			[ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ]; do
 			for at in 79 40 0 60 20 78; do
-				cmp <(dd if=/dev/md/data bs=1M skip=$at count=1 iflag=direct status=none) <(dd if=/root/numbers bs=1M skip=$at count=1 status=none)
+				cmp <(dd if=/dev/md/data bs=1M skip=$at count=1 iflag=direct \
+					status=none) <(dd if=/root/numbers bs=1M skip=$at count=1 \
+					status=none)
 			done
 			rounds=$((rounds + 1))
 		done
@@ -112,7 +117,8 @@ steps() {
 	guest '
 		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m \
 			--size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
-		sleep 30' # until the bitmaps say that no leg has missed anything: md would forget what is dirty
+		sleep 30' # until the bitmaps say that no leg lacks anything: md would forget
+	# what is dirty
 	kill_power
 	for disk in A B; do
 		head -c 65536 /dev/zero | tr '\0' "$disk" |
@@ -133,6 +139,7 @@ steps() {
 	check 'and when the missing disk is back, it is made equal there too' '
 		ramraid wait --timeout=2min data; test "$(slots data)" = UUU
 		journalctl -b -u ramraid@data -o cat | grep -- "--re-add"
-		test "$(dd if=$(node B) bs=512 skip=$(($(cat /root/offset) + 102400)) count=128 iflag=direct status=none | tr -d A | wc -c)" = 0
+		test "$(dd if=$(node B) bs=512 skip=$(($(cat /root/offset) + 102400)) count=128 \
+			iflag=direct status=none | tr -d A | wc -c)" = 0
 		test "$(compare data)" = 0'
 }

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # What people put on an array: a volume group with XFS, swap and a LUKS container in it; and btrfs,
 # mounted twice. Each waits for its array; a shutdown leaves nothing to make equal; a power cut
 # loses nothing. The volume group reaches onto an ordinary disk, on which a rescue image would be
@@ -69,8 +69,12 @@ EOT
 		echo "open /dev/mapper/vol--1-locked /root/keys/key luks" >>/etc/crypttab
 		# As with iSCSI: it is up from before blk-availability.service until after it, and
 		# the network longer, which comes after the local mounts.
-		printf "[Unit]\nWants=network.target\nBefore=network.target\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/wire.service
-		printf "[Unit]\nAfter=network.target\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/iscsid.service
+		printf "%s\n" "[Unit]" Wants=network.target Before=network.target "[Service]" \
+			Type=oneshot RemainAfterExit=yes ExecStart=/bin/true "[Install]" \
+			WantedBy=multi-user.target >/etc/systemd/system/wire.service
+		printf "%s\n" "[Unit]" After=network.target "[Service]" Type=oneshot \
+			RemainAfterExit=yes ExecStart=/bin/true "[Install]" \
+			WantedBy=multi-user.target >/etc/systemd/system/iscsid.service
 		systemctl daemon-reload; systemctl enable --quiet --now wire iscsid
 		mount -a; swapon -a; in_use
 		for m in $mounts; do
@@ -87,7 +91,8 @@ EOT
 		# A later initramfs has seen the swap, and would wait for it.
 		update-initramfs -u >/root/out 2>&1; cat /root/out
 		grep "/dev/mapper/vol--1-swap is on the array pool.*RESUME=none" /root/out
-		for unit in srv-xfs.mount dev-vol\\x2d1-swap.swap systemd-cryptsetup@open.service; do
+		for unit in srv-xfs.mount dev-vol\\x2d1-swap.swap \
+			systemd-cryptsetup@open.service; do
 			systemctl show -p Requires --value "$unit" | grep -q ramraid@pool || {
 				echo "$unit"; exit 1
 			}

@@ -39,7 +39,8 @@ steps() {
 		ramraid list | tee /root/out
 		grep "^NAME  *STATE  *DEVICE  *LEGS  *RAM  *SIZE$" /root/out
 		grep "^data  *whole  */dev/$(md data)  *3/3  *in_sync " /root/out
-		test "$(ramraid list -H)" = "$(printf "data\twhole\t/dev/%s\t3/3\tin_sync\t%s" $(md data) $(blockdev --getsize64 /dev/$(md data)))"
+		test "$(ramraid list -H)" = "$(printf "data\twhole\t/dev/%s\t3/3\tin_sync\t%s" \
+			$(md data) $(blockdev --getsize64 /dev/$(md data)))"
 		ramraid status --problems >/root/out; test ! -s /root/out'
 	check 'what is read comes from memory, and md counts it, while rapiddisk does not' "$tools"'
 		before=$(stat_of $(md data) 3); echo 3 >/proc/sys/vm/drop_caches
@@ -50,9 +51,14 @@ steps() {
 		json ".arrays[0].reads_from_ram == {percent: 100, exact: true}"'
 	check 'JSON and the counts of the disks are those of sysfs' "$tools"'
 		a=$(basename $(node A)); b=$(basename $(node B)); sync; sleep 1
-		json --arg a "$(leg A)" --arg n $a --argjson r $(stat_of $a 1) --argjson w $(stat_of $a 5) ".arrays[0].legs[1] | .role == \"disk\" and .device == \$a and .node == \$n and .slot == 1 and
-			.reads >= \$r and .reads <= \$r + 50 and .writes >= \$w and .writes <= \$w + 50 and .errors == 0 and .write_mostly"
-		json ".arrays[0] | .state == \"whole\" and .legs[0].reads == null and .activity == null and .last_rebuild.engine == \"copy\" and .action == null and (.only_good_copy_in_ram | not)"
+		json --arg a "$(leg A)" --arg n $a --argjson r $(stat_of $a 1) \
+			--argjson w $(stat_of $a 5) ".arrays[0].legs[1] |
+			.role == \"disk\" and .device == \$a and .node == \$n and .slot == 1 and
+			.reads >= \$r and .reads <= \$r + 50 and .writes >= \$w and
+			.writes <= \$w + 50 and .errors == 0 and .write_mostly"
+		json ".arrays[0] | .state == \"whole\" and .legs[0].reads == null and
+			.activity == null and .last_rebuild.engine == \"copy\" and
+			.action == null and (.only_good_copy_in_ram | not)"
 		writes=$(ramraid status --json data | jq .arrays[0].legs[2].writes)
 		head -c 1M /dev/urandom >/srv/data/new; sync
 		json --argjson w $writes ".arrays[0].legs[2].writes > \$w"'
@@ -88,8 +94,11 @@ steps() {
 		ramraid status data | grep "reads served by RAM: at least"'
 	check 'bench: the array reads as its RAM leg does, its disks are not read meanwhile, and nothing is left of what was written' '
 		ramraid bench --seconds=1 --writes=/srv/data --json data >/root/out; cat /root/out
-		jq -e ".disk_reads_while_the_array_was_read == 0 and (.reads | map(.role)) == [\"array\", \"RAM leg\", \"disk leg 1\", \"disk leg 2\"] and
-			([.reads[].measured[], .writes[0].measured[]] | all(.operations_per_second > 0))" /root/out >/dev/null
+		jq -e ".disk_reads_while_the_array_was_read == 0 and
+			(.reads | map(.role)) ==
+				[\"array\", \"RAM leg\", \"disk leg 1\", \"disk leg 2\"] and
+			([.reads[].measured[], .writes[0].measured[]] |
+				all(.operations_per_second > 0))" /root/out >/dev/null
 		test -z "$(find /srv/data -name ".ramraid-bench*")"
 		fails ramraid bench --seconds=1 --writes=/root data'
 	check 'detached: since when it is not whole; attached, by md this time: rebuilt anew' \
@@ -133,7 +142,8 @@ steps() {
 		ramraid list -H | grep "^data.degraded./dev/$(md data).2/3.in_sync."
 		grep "missing .*$(leg B)" /root/out; grep "last whole: $(date +%Y)" /root/out
 		grep "impact: reads come from memory, and every write is on 1 of 2 disks" /root/out
-		ramraid metrics | grep -x "ramraid_leg_state{array=\"data\",role=\"disk\",leg=\"$(leg B)\",state=\"missing\"} 1"
+		ramraid metrics | grep -x "ramraid_leg_state{array=\"data\",role=\"disk\",\
+leg=\"$(leg B)\",state=\"missing\"} 1"
 		back B; attach data; test "$(slots data)" = UUU
 		json ".arrays[0] | .state == \"whole\" and .whole_until == null"'
 	check 'stopped: said, with when it was whole last' "$tools"'

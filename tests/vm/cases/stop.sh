@@ -82,7 +82,8 @@ steps() {
 	reboot
 	check 'the shutdown has waited, said so, and then let the RAM leg go' "$tools"'
 		journalctl -b -1 -u ramraid@data -o cat >/root/log; tail -n 30 /root/log
-		grep "going down, and a program that another ramraid has left behind is at work on it still" /root/log
+		grep "going down, and a program that another ramraid has left behind is at work on \
+it still" /root/log
 		grep "does not release the array: going on without it" /root/log
 		grep "+ mdadm --manage /dev/$(md data) --fail" /root/log
 		grep "+ mdadm --stop" /root/log

@@ -13,7 +13,9 @@ readonly tools='
 	# mbr NAME N: a partition of 63 MiB. labels N M: the names of the partitions on A and B
 	# become part N and part M.
 	mbr() {
-		perl -e "print qq(\0) x 440, pack(q(V), 0x7a6f6e00 + $2), qq(\0) x 2, pack(q(C8VV), 0, 0, 2, 0, 0x83, 255, 255, 255, 2048, 129024), qq(\0) x 48, qq(\x55\xaa)" >/root/mbr
+		perl -e "print qq(\0) x 440, pack(q(V), 0x7a6f6e00 + $2), qq(\0) x 2,
+			pack(q(C8VV), 0, 0, 2, 0, 0x83, 255, 255, 255, 2048, 129024),
+			qq(\0) x 48, qq(\x55\xaa)" >/root/mbr
 		dd if=/root/mbr of=$(node $1) bs=512 conv=notrunc,fsync status=none; settle
 		blockdev --rereadpt $(node $1) || :; settle
 	}
@@ -58,7 +60,8 @@ steps() {
 		cat /root/log $witness; fails grep "ONLY GOOD COPY" /root/log
 		test "$(grep ^legs= $witness | wc -w)" = 2
 		ramraid status data >/root/status || :; cat /root/status
-		test "$(grep -c "is no MEMBER of the configuration; write this line: MEMBER=" /root/status)" = 2
+		test "$(grep -c "is no MEMBER of the configuration; write this line: MEMBER=" \
+			/root/status)" = 2
 		fails grep "ONLY GOOD COPY" /root/status
 		labels 1 2; test -e $(part 1); ramraid stop data; fails grep "^md" /proc/mdstat'
 	check 'a copy of A, used elsewhere, started by hand: refused, named, and nothing is put into it' "$tools"'
@@ -71,13 +74,17 @@ steps() {
 			mdadm --stop /dev/md/other
 		done
 		alone; md=$(md other)
-		refused "another array has its UUID: $md runs from $(basename $(node C))1, none of which\|something else has started $md from $(node C)1, and $(node A)1 carries the same" "mdadm --stop /dev/$md"
+		refused "another array has its UUID: $md runs from $(basename $(node C))1, none of \
+which\|something else has started $md from $(node C)1, and $(node A)1 carries the same" \
+			"mdadm --stop /dev/$md"
 		test "$(ls -d /sys/block/$md/md/dev-* | wc -l)" = 1; ramraid status data || :
 		mdadm --stop /dev/md/other
 		mdadm --examine $(node A)1 $(node B)1 $(node C)1 | grep Events'
 	check 'and beside A and B, whoever has the name now' "$tools"'
 		ls -l $(part 1)
-		refused "no MEMBER and carries the array.s UUID; it has the device UUID of $(part 1)" "/dev/$(basename $(node A))1" "/dev/$(basename $(node C))1"'
+		refused "no MEMBER and carries the array.s UUID; \
+it has the device UUID of $(part 1)" \
+			"/dev/$(basename $(node A))1" "/dev/$(basename $(node C))1"'
 	power_off
 	boot
 	check 'at boot: refused, naming both' "$tools"'

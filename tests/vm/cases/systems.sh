@@ -1,7 +1,7 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # make bench: the articles' systems, ours, and what else one could take, side by side in one machine
 # on throttled disks. What they are, and what is measured: bench. Figures are printed, not judged.
-# Lines for the report begin with "{"; what the machine is stands before them.
+# Lines for the report begin with "{"; before them comes what the machine is.
 # shellcheck source=tests/vm/stolen.sh
 source "$here/stolen.sh"
 image stacks
@@ -65,7 +65,10 @@ quietly_measured() {
 
 measured() { # SYSTEM
 	guest '
-		for name in HDD1 HDD2 NVME OLD1 OLD2 SSD NET SATA1 SATA2 FAST1 FAST2; do export $name=$(leg $name); done
+		for name in HDD1 HDD2 NVME OLD1 OLD2 SSD NET SATA1 SATA2 FAST1 FAST2; do
+			export $name=$(leg $name)
+		done
 		export NONROTATIONAL="$NVME $SSD $FAST1 $FAST2"
-		SECONDS_EACH='"${SECONDS_EACH:-10} ROUNDS=${ROUNDS:-3} MEASURES='${MEASURES-}'"' bash /root/bench/measure '"$1"' 2>/root/err || { cat /root/err; exit 1; }'
+		SECONDS_EACH='"${SECONDS_EACH:-10} ROUNDS=${ROUNDS:-3} MEASURES='${MEASURES-}'"' \
+			bash /root/bench/measure '"$1"' 2>/root/err || { cat /root/err; exit 1; }'
 }

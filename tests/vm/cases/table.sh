@@ -37,7 +37,8 @@ steps() {
 	}
 	check 'stale: the witness names another leg' "$tools"'
 		down; gone B; starts 1; sums; new withoutB2; down; back A B C D; gone A
-		refused "newest disk leg present, $(leg B), is at .*would lose what was written since. Bring the missing disk back: $(leg A)"'
+		refused "newest disk leg present, $(leg B), is at .*would lose what was written \
+since. Bring the missing disk back: $(leg A)"'
 	check 'stale, and START_DEGRADED=always does not overrule what the witness knows' "$tools"'
 		echo START_DEGRADED=always >>/etc/ramraid/data.conf.d/test.conf
 		refused "but the array was at [0-9]* when it last ran"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # An upgrade from the last release, over an array that runs, one that md is rebuilding, one whose
 # start is refused, and one whose only good copy is in a rescue image. Nothing of what the last
 # release has written down is lost on the new one.

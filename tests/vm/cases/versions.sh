@@ -1,4 +1,4 @@
-# What a release has of all that we stand on; for docs/dev/releases.md.
+# What a release has of all that ramraid needs; for docs/dev/releases.md.
 from installed
 long
 steps() {
@@ -8,7 +8,9 @@ steps() {
 		for package in mdadm systemd initramfs-tools; do
 			echo "$package: $(dpkg-query -W -f "\${Version}" $package)"
 		done
-		echo "rapiddisk: $(dpkg-query -W -f "\${Version}" rapiddisk), $(modinfo -F filename rapiddisk >/dev/null 2>&1 && echo "its module built" || echo "its module not built")"
-		echo "lockless bitmaps: $(grep -qx CONFIG_MD_LLBITMAP=y /boot/config-$(uname -r) && echo yes || echo no)"'
+		modinfo -F filename rapiddisk >/dev/null 2>&1 && built=built || built="not built"
+		echo "rapiddisk: $(dpkg-query -W -f "\${Version}" rapiddisk), its module $built"
+		grep -qx CONFIG_MD_LLBITMAP=y /boot/config-$(uname -r) && has=yes || has=no
+		echo "lockless bitmaps: $has"'
 	check 'the package answers' 'ramraid status'
 }

@@ -17,11 +17,14 @@ took() { # LEG
 		at() { systemctl show -p $1 --value $unit; }
 		ms=$((($(at ActiveEnterTimestampMonotonic) - $(at InactiveExitTimestampMonotonic)) / 1000))
 		set -- $(cat /sys/block/$(basename $(node A))/stat)
-		echo "'"$1"': whole after $((ms / 1000)).$((ms % 1000 / 100)) s, $(($3 * 512 / 1000000)) MB read from the disk since boot, $(sed "s/ .*//" /proc/uptime) s of uptime"
+		echo "'"$1"': whole after $((ms / 1000)).$((ms % 1000 / 100)) s, \
+$(($3 * 512 / 1000000)) MB read from the disk since boot, \
+$(sed "s/ .*//" /proc/uptime) s of uptime"
 		echo $3 >/root/read.'"$1"
 }
 
-readonly whole='ramraid wait --timeout=5min data; test "$(slots data)" = UU; test "$(sha256sum </dev/md/data)" = "$(cat /root/sum)"'
+readonly whole='ramraid wait --timeout=5min data; test "$(slots data)" = UU
+	test "$(sha256sum </dev/md/data)" = "$(cat /root/sum)"'
 
 steps() {
 	boot

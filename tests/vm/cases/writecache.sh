@@ -38,7 +38,8 @@ steps() {
 		for i in $(seq 1000); do
 			head -c 4k /dev/urandom
 		done | dd of=/srv/data/one bs=4k oflag=sync,direct status=none iflag=fullblock
-		echo "1000 writes: $SECONDS s; the disk has served $(($(awk "{ print \$5 }" /sys/class/block/$(basename $(node HDD))/stat) - before))"; dirty
+		after=$(awk "{ print \$5 }" /sys/class/block/$(basename $(node HDD))/stat)
+		echo "1000 writes: $SECONDS s; the disk has served $((after - before))"; dirty
 		sha256sum /srv/data/one | sed "s,/srv/data/,," >/root/sums; sync /root/sums
 		ramraid status data; ramraid check data || :'
 	reboot

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # Arrays that have been in use with blocks of 512 bytes, and are to have a RAM leg of zram: adopted
 # if everything on them bears 4096, refused with the reason if not; and after the next start all of
 # it is there, with blocks of 4096, through a power cut, and with 512 again in a rescue system.
@@ -63,7 +63,8 @@ in_use() {
 			cat /root/out; false
 		}
 		cat /root/out
-		grep "the RAM leg joins at its next start, when its blocks have 4096 bytes: ramraid stop $a; ramraid start $a" /root/out
+		grep "the RAM leg joins at its next start, when its blocks have 4096 bytes: \
+ramraid stop $a; ramraid start $a" /root/out
 		grep -x BLOCK=4096 /etc/ramraid/$a.conf
 		test "$(slots $a)" = UU_ || test "$(slots $a)" = _UU; test "$(block $a)" = 512
 		test ! -e /run/ramraid/$a.ram
@@ -210,7 +211,8 @@ EOT
 		echo RAM=zram >>/etc/ramraid/own.conf; mkfs.ext4 -q -b 1024 /dev/md/own
 		says "ext4 with blocks of 1024 bytes"; says "take another kind"
 		wipefs -aq /dev/md/own; make_ext4 /dev/md/own -b 4096
-		says "write BLOCK=4096 in /etc/ramraid/own.conf; then: ramraid stop own; ramraid start own"
+		says "write BLOCK=4096 in /etc/ramraid/own.conf; \
+then: ramraid stop own; ramraid start own"
 		echo BLOCK=4096 >>/etc/ramraid/own.conf; ramraid check own >/root/out || :
 		cat /root/out; fails grep larger-blocks /root/out
 		mkdir /srv/own; mount /dev/md/own /srv/own; head -c 8M /dev/urandom >/srv/own/file

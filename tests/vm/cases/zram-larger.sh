@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2154 # single quotes hold what the guest expands; "here" is case.sh's
+# shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # A mirror with more data than the machine has memory, half as much again, with all of it in a
 # compressed RAM leg: filled by writes, copied at a boot and after a power cut.
 long
@@ -67,7 +67,11 @@ EOT
 		larger; fails journalctl -b -o cat -g "Out of memory"'
 	check 'and every file has its bytes' "$tools"'sums'
 	guest '
-		setsid sh -c "i=0; while :; do i=\$((i + 1)); dd if=/srv/data/file\$((i % 40 + 1)) of=/srv/data/written bs=64k conv=fsync,notrunc status=none; done" </dev/null >/dev/null 2>&1 &'
+		setsid sh -c "i=0; while :; do
+			i=\$((i + 1))
+			dd if=/srv/data/file\$((i % 40 + 1)) of=/srv/data/written bs=64k \
+				conv=fsync,notrunc status=none
+		done" </dev/null >/dev/null 2>&1 &'
 	sleep 20
 	kill_power
 	boot

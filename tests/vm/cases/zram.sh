@@ -62,7 +62,11 @@ steps() {
 		test "$takes" -le $((used + used / 10 + margin))
 		test "$takes" -ge $((used - used / 10 - margin)); test $margin -lt $((used / 3))'
 	check 'it is reached by writes, under a writer: the leg goes, no write fails, and nothing is lost' "$tools"'
-		setsid sh -c "i=0; while [ ! -e /root/halt ]; do i=\$((i + 1)); dd if=/dev/zero of=/srv/data/w bs=4k count=20 conv=fsync 2>/dev/null || echo \$i >>/root/errors; done; : >/root/halted" </dev/null >/dev/null 2>&1 &
+		setsid sh -c "i=0; while [ ! -e /root/halt ]; do
+			i=\$((i + 1))
+			dd if=/dev/zero of=/srv/data/w bs=4k count=20 conv=fsync 2>/dev/null ||
+				echo \$i >>/root/errors
+		done; : >/root/halted" </dev/null >/dev/null 2>&1 &
 		head -c 45M /dev/urandom >/root/big
 		dd if=/root/big of=/srv/data/big bs=1M oflag=direct conv=fsync status=none
 		for i in $(seq 600); do [ -e /sys/block/zram1 ] || break; sleep 0.2; done
@@ -101,7 +105,11 @@ steps() {
 		ramraid detach data; test "$(block)" = 4096; test ! -e /sys/block/zram1; sums
 		ramraid attach data; test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'under a writer' "$tools"'
-		setsid sh -c "i=0; while :; do i=\$((i + 1)); dd if=/dev/urandom of=/srv/data/w.\$((i % 5)) bs=64k count=20 conv=fsync 2>/dev/null; done" </dev/null >/dev/null 2>&1 &
+		setsid sh -c "i=0; while :; do
+			i=\$((i + 1))
+			dd if=/dev/urandom of=/srv/data/w.\$((i % 5)) bs=64k count=20 conv=fsync \
+				2>/dev/null
+		done" </dev/null >/dev/null 2>&1 &
 		sleep 3'
 	kill_power
 	boot
