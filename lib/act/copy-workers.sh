@@ -83,7 +83,8 @@ copy_workers_work_() {
 		clock_hundredths
 		began=$HUNDREDTHS
 		if ! copy_workers_piece_ "$leg" $((offset + FROM)) "$node" $((seek + FROM)) \
-			$((TO - FROM)) "$HOW" "$rate" || ! copy_workers_is_member_ "$md" "$leg"; then
+			$((TO - FROM)) "$HOW" "$rate" ||
+			! copy_workers_is_member_ "$md" "$leg"; then
 			copy_workers_leave_ "$folder" "$leg" "$FROM" "$TO" "$COPY_ERROR"
 			[[ $COPY_ERROR != *"$COPY_BAD" ]] ||
 				copy_workers_take_back_ "$folder" "$number" || :
@@ -225,7 +226,8 @@ copy_workers_piece_() {
 	for size in 4096 "$COPY_BLOCK"; do (($5 % size)) || block=$size; done
 	[[ $6 != sparse ]] || sparse=,sparse
 	(($7 == 0)) || nice=(ionice -c 3)
-	said=$("${nice[@]}" dd if="$DEV/$1" of="$DEV/$3" ibs=1M obs="$block" skip="$2" seek="$4" count="$5" \
+	said=$("${nice[@]}" dd if="$DEV/$1" of="$DEV/$3" ibs=1M obs="$block" skip="$2" seek="$4" \
+		count="$5" \
 		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
 		oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sparse" 2>&1) || {
 		COPY_ERROR=$said

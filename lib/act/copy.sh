@@ -3,14 +3,17 @@
 # shellcheck shell=bash
 #
 # What it knows while it runs lies in /run/ramraid/NAME.copy/:
-#   pid began   the coordinator, leader of a process group of its own; when that process began (bounded_process_began)
+#   pid began   the coordinator, leader of a process group of its own; when that process began
+#               (bounded_process_began)
 #   plan        MD RAM-NODE SLOT SOURCE EVENTS-CLEARED
 #   superblock  what the ramdisk will be given at the end (4 KiB)
 #   size begin  bytes to copy; when it began (clock)
-#   rest        what nobody has taken yet: "START END HOW" (bytes; HOW: sparse leaves zeros out, dense does not)
+#   rest        what nobody has taken yet: "START END HOW" (bytes; HOW: sparse leaves zeros out,
+#               dense does not)
 #   done.N      bytes that worker N has copied
 #   gave.N      what it has copied: "START END LEG"
-#   bad.LEG     this leg could not be read, or has got bad blocks: it is not asked again; the text says what happened
+#   bad.LEG     this leg could not be read, or has got bad blocks: it is not asked again; the text
+#               says what happened
 #   rate        bytes a second that all of them together may take; 0: as fast as they can
 #   result      at the end: "ok", or why not
 # The lock copy.NAME in $LOCKS, for root alone, is held by every process of the copy: free means
@@ -27,7 +30,8 @@ readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answ
 # known. RATE is copy_rate's. Returns 1 with COPY_WHY when it can't be done.
 copy_start() {
 	local name=$1 md=$2 node=$3 bytes=$4 slot=$5 rate=$6 folder=$RUN/$1.copy COPY_SOURCE='' \
-		sparse=sparse COPY_OFFSETS=() COPY_NUMBERS=() COPY_SLOTS=() COPY_LEGS=() COPY_SIZE=0 COPY_SLOT
+		sparse=sparse COPY_OFFSETS=() COPY_NUMBERS=() COPY_SLOTS=() COPY_LEGS=() \
+		COPY_SIZE=0 COPY_SLOT
 	local -a COPY_WORDS=()
 	shift 6
 	COPY_WHY=''
@@ -122,7 +126,8 @@ copy_slot_() {
 	for ((i = 0; i < slots; i++)); do
 		[[ " ${COPY_SLOTS[*]} " != *" $i "* && ${1:-$i} == "$i" ]] || continue
 		[[ -z $COPY_SLOT ]] ||
-			COPY_WHY='more than one slot is empty, and which of them is the RAM leg'"'"'s is not known'
+			COPY_WHY="more than one slot is empty, \
+and which of them is the RAM leg's is not known"
 		COPY_SLOT=$i
 	done
 	[[ -n $COPY_SLOT ]] || COPY_WHY="slot ${1:-of the RAM leg} is not empty"
@@ -225,7 +230,8 @@ copy_head_() {
 		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
 		oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none &&
 		act dd if="$4" of="$DEV/$1" bs=4096 seek=4096 iflag=fullblock \
-			oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none
+			oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" \
+			status=none
 }
 
 # copy_lock_of_ FOLDER: sets COPY_LOCK; a copy that an older version has begun holds one in its

@@ -156,7 +156,8 @@ ram_leg_bad_blocks() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.state]} ]] ||
 			! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" ||
-			printf '; disk leg %s has bad blocks, with which md takes no new member: replace that disk' \
+			printf "; disk leg %s has bad blocks, with which md takes no new member: \
+replace that disk" \
 				"${F[leg.$i.dev]}"
 	done
 }

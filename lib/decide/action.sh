@@ -16,16 +16,24 @@ declare -gA F # the facts; not emptied: this file may be loaded after a look
 # action_choose [eventually]: the next thing to do; with "eventually", what comes of it if no
 # missing disk is waited for any longer. OUTCOME tells programs how it ended when ACTION is done:
 # whole, short (a disk leg that is to be in sync is not), or empty; WHY tells people.
-#   assemble NODE…    start the array from exactly these disk legs      wait-members     a disk leg is missing, there is still time
-#   stop-inactive     something else left the array half assembled      refuse           it must not be started; WHY says why
-#   make-writable     let md write, once the witness stands             set-backlog N    write-behind as configured
+#   assemble NODE…    start the array from exactly these disk legs
+#   wait-members      a disk leg is missing, there is still time
+#   stop-inactive     something else left the array half assembled
+#   refuse            it must not be started; WHY says why
+#   make-writable     let md write, once the witness is written
+#   set-backlog N     write-behind as configured
 #   write-mostly I    keep reads off disk leg I
-#   readd I           put a returned disk leg back, by bitmap           wait-sync        md is resyncing or recovering
+#   readd I           put a returned disk leg back, by bitmap
+#   wait-sync         md is resyncing or recovering
 #   remove-leg I      take out a disk leg that md has given up
-#   remove-gone NODE  take out a member whose device is gone        add-leg I        have md build a disk leg as a whole
-#   drop-ram          take a failed ramdisk out                         make-ram, add-ram
-#   copy-ram          begin to fill the ramdisk from all disk legs      wait-copy        that goes on
-#   return-ram        put a device back that is the RAM leg, by bitmap  wipe-ram         take off what makes it a stale leg of ours
+#   remove-gone NODE  take out a member whose device is gone
+#   add-leg I         have md build a disk leg as a whole
+#   drop-ram          take a failed ramdisk out
+#   make-ram, add-ram
+#   copy-ram          begin to fill the ramdisk from all disk legs
+#   wait-copy         that goes on
+#   return-ram        put a device back that is the RAM leg, by bitmap
+#   wipe-ram          take off what makes it a stale leg of ours
 #   readd-ram         have md take the filled ramdisk back, by bitmap
 #   done              nothing left to do
 action_choose() {
@@ -84,7 +92,8 @@ action_running_() {
 			'md has started it read-only for now, and so neither resyncs nor rebuilds'
 		return
 	fi
-	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" ]] && ! action_barred set-backlog; then
+	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" ]] &&
+		! action_barred set-backlog; then
 		action_is set-backlog "write-behind is ${F[array.backlog]}, \
 configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
 		return
@@ -130,7 +139,8 @@ ran. See the kernel's messages (journalctl -k); when a disk answers again: ramra
 		action_is refuse "something else has started ${F[array.md]}, \
 from legs that were not in sync when it last ran: writes may be missing from it. \
 Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start \
-${F[name]}); or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+${F[name]}); or, if it is right as it is: \
+rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
 	elif [[ -n ${F[array.twin]} ]]; then
 		action_is refuse "its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \
@@ -145,7 +155,8 @@ action_ram_() {
 	case ${F[ram.state]} in
 	in_sync) action_whole_ ;;
 	recovering)
-		action_barred rebuild && action_is 'done' "the RAM leg is not in sync: $BARRED" && return
+		action_barred rebuild &&
+			action_is 'done' "the RAM leg is not in sync: $BARRED" && return
 		action_flawed_ && return
 		action_is wait-sync 'the RAM leg is being rebuilt'
 		;;
@@ -249,14 +260,17 @@ action_fill_() {
 	local why=${F[copy.why_not]} action
 	case ${F[kernel.selftest]} in
 	passed) why='' ;;
-	failed) why='the self-test of the copy has failed on this kernel; to repeat it: ramraid selftest' ;;
+	failed)
+		why="the self-test of the copy has failed on this kernel; \
+to repeat it: ramraid selftest"
+		;;
 	esac
 	[[ ${F[conf.rebuild]} != kernel ]] || why='REBUILD=kernel'
 	# A start on such a kernel must be able to end the rebuild when its time is up.
 	[[ -z ${F[kernel.flaw]} ]] || why=${F[kernel.flaw]}
-	# Writes that it has under way may be in no disk yet, and md does not wait for them when the
-	# copy asks it to (mddev_suspend() in linux drivers/md/md.c), but before a recovery of its own
-	# (raise_barrier() in raid1.c).
+	# Writes that it has under way may be in no disk yet, and md does not wait for them when
+	# the copy asks it to (mddev_suspend() in linux drivers/md/md.c), but before a recovery of
+	# its own (raise_barrier() in raid1.c).
 	((${F[array.behind]} == 0)) || why='write-behind has been on since the array was started'
 	((${F[array.backlog]} == 0)) || why='write-behind is on'
 	for action in copy-ram readd-ram; do ! action_barred "$action" || why=$BARRED; done

@@ -53,7 +53,9 @@ larger_blocks_least_() { ((bytes >= LARGER_BLOCKS)) || larger_blocks_no_ "$1"; }
 larger_blocks_unknown_() {
 	case $kind in
 	data) larger_blocks_no_ 'data that no signature explains' ;;
-	several) larger_blocks_no_ "signatures that do not go together (wipefs $where lists them)" ;;
+	several)
+		larger_blocks_no_ "signatures that do not go together (wipefs $where lists them)"
+		;;
 	silent) larger_blocks_no_ 'does not answer' ;;
 	unreadable) larger_blocks_no_ 'what it holds could not be read' ;;
 	held:*) larger_blocks_no_ "is held by ${kind#held:}, and does not show for what" ;;

@@ -49,7 +49,8 @@ membership_plan_may_build() {
 	[[ -z ${F[leg.$1.why]} ]] && ! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
-		${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent|foreign|copy|given|separate) ]]
+		(${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent) ||
+		${F[leg.$1.kind]} == @(foreign|copy|given|separate)) ]]
 }
 
 # membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
@@ -74,7 +75,8 @@ and what the RAM leg holds need not last. Take another disk")
 which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
 		invalid=', and make its superblock invalid'
 		[[ -n ${F[leg.$i.node]} ]] || invalid=', which is not there, and give it up'
-		PLAN+=("take out  ${F[leg.$i.dev]}$invalid${building:+, when the others are in sync}")
+		invalid+=${building:+, when the others are in sync}
+		PLAN+=("take out  ${F[leg.$i.dev]}$invalid")
 	done
 	membership_plan_wrong_last_
 	membership_plan_wrong_blocks_
@@ -222,8 +224,10 @@ Take a disk with blocks of $block bytes (lsblk -o NAME,LOG-SEC), or one that can
 }
 
 # membership_plan_next: the next step. As action_choose; refuse ends it. Further actions:
-#   slots N        give the array so many slots    thaw        md has been told to begin no work, by a run of this that was killed
-#   build I        a new disk                      drop I      take a disk leg out that is to leave
+#   slots N        give the array so many slots
+#   thaw           md has been told to begin no work, by a run of this that was killed
+#   build I        a new disk
+#   drop I         take a disk leg out that is to leave
 #   forget NAME    one that has left
 membership_plan_next() {
 	local i goal good coming leaving inside lacking

@@ -144,7 +144,8 @@ ram_device_history_() {
 	if [[ $active == no ]] || ((${F[leg.ram.events]} > ${F[array.events]} + 1)); then
 		DEVICE=own
 	elif [[ $all == yes && ${F[leg.ram.writemostly]} != yes &&
-		${F[ram.refill]:-none} != "${F[leg.ram.device_uuid]}" ]] && ! readd_is_forgotten ram; then
+		${F[ram.refill]:-none} != "${F[leg.ram.device_uuid]}" ]] &&
+		! readd_is_forgotten ram; then
 		DEVICE=back
 	else
 		DEVICE=old

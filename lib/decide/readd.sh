@@ -177,11 +177,10 @@ readd_last_is_to_come_() {
 # those that left last come first, and of those the one with the most events. An earlier one in
 # their place would, at the next start, look as if it and they had been used without each other.
 readd_order_() {
-	local i j last=() rest=() alone=''
+	local i j last=() rest=() alone='' known=" ${F[witness.legs]} ${F[witness.left]} "
 	health_disk_in_sync || alone=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
-		if [[ -z $alone ||
-			" ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$i.device_uuid]:-none} "* ]]; then
+		if [[ -z $alone || $known != *" ${F[leg.$i.device_uuid]:-none} "* ]]; then
 			rest+=("$i")
 			continue
 		fi
@@ -202,8 +201,8 @@ readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
 		${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
-	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] && ! action_barred "readd.$i" ||
-		return 1
+	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] &&
+		! action_barred "readd.$i" || return 1
 	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
 		-z ${F[leg.$i.alien]} ]] || return 1
 	! readd_left_this_run_ "$i" || return 0

@@ -261,7 +261,9 @@ ramraid start ${F[name]})"
 		action_is refuse "when the array last ran, \
 the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: \
 every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, \
-is at ${F[leg.$1.events]} events. ${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: \
+is at ${F[leg.$1.events]} events. \
+${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }\
+${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: \
 ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
@@ -272,7 +274,9 @@ ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 1
 	action_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, \
 is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: \
-starting would lose what was written since. ${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+starting would lose what was written since. \
+${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: \
+ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # safe_start_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync
@@ -299,7 +303,8 @@ To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F
 # from the RAM leg, which is gone.
 safe_start_outrun_() {
 	local OUTRUNNER ABSENT \
-		back='It was rebuilt from the RAM leg, which is gone, or from a leg that is not good now. To'
+		back="It was rebuilt from the RAM leg, which is gone, \
+or from a leg that is not good now. To"
 	histories_find_outrunner "$1" || return 1
 	safe_start_absent_names
 	[[ -z $ABSENT ]] ||

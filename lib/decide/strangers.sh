@@ -130,7 +130,8 @@ If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid star
 # among those that were given up, while no leg is missing that it could be?
 strangers_has_left() {
 	local i uuid=${1#*:}
-	[[ ${F[array.state]} == active && " ${F[witness.given]} " == *" ${uuid%%:*} "* ]] || return 1
+	[[ ${F[array.state]} == active && " ${F[witness.given]} " == *" ${uuid%%:*} "* ]] ||
+		return 1
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n ${F[leg.$i.node]} ]] || return 1
 	done

@@ -257,7 +257,7 @@ md_speed() {
 }
 
 md_zero() { act mdadm --zero-superblock "/dev/$1"; } # LEG
-md_wipe() {                                          # LEG: one that has just left, and that md perhaps still holds for a moment
+md_wipe() {                                          # LEG: has just left; md may still hold it
 	md_retry_ act mdadm --zero-superblock "/dev/$1"
 }
 
