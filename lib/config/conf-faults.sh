@@ -69,10 +69,8 @@ conf_faults_say() {
 		;;
 	control) text='holds control characters; it must be plain text with Unix line ends' ;;
 	dos | mark) text=$(conf_faults_windows_ "$1" "$where") ;;
-	bytes)
-		text="has a NUL byte or more than $CONF_MAX_BYTES bytes; \
-that can't be a configuration"
-		;;
+	bytes) text="has a NUL byte or more than $CONF_MAX_BYTES bytes; \
+that can't be a configuration" ;;
 	long) text="has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
 	form) text="\"${3:0:60}\" is not of the form KEY=value" ;;
 	key) text="unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;

@@ -7,8 +7,7 @@ need core/paths notes/adopted
 
 declare -gA F # the facts: decide/facts.list
 
-readonly STATES_ARRAY="whole rebuilding resyncing degraded disks-only stopped half-assembled \
-broken misconfigured"
+readonly STATES_ARRAY='whole rebuilding resyncing degraded disks-only stopped half-assembled broken misconfigured'
 readonly STATES_LEG='in_sync recovering faulty attached outside missing' # health_leg
 declare -grA STATES_COLOUR=(
 	[whole]=32 [rebuilding]=33 [resyncing]=33 [degraded]='1;31' ['disks-only']=33
