@@ -394,7 +394,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 		[[ $status == 137 ]] || break
 		killed=$((killed + 1))
 		# A claim without a configuration is an array that nobody starts; a configuration
-		# that is not enabled is one that no boot goes by.
+		# that is not enabled is one that no boot uses.
 		[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ||
 			-e $R/etc/ramraid/data.conf ]] ||
 			fail "after $n steps: claimed, not configured"
@@ -476,7 +476,8 @@ release_killed_after() {
 		adopt
 		assert_success
 		is_adopted
-		[[ ! -e $R/etc/ramraid/state/data.releasing && ! -e $R/run/ramraid/data.detached ]] || fail "$n"
+		[[ ! -e $R/etc/ramraid/state/data.releasing &&
+			! -e $R/run/ramraid/data.detached ]] || fail "$n"
 		verb release --yes data
 		assert_success
 		is_plain
@@ -853,7 +854,8 @@ names_last() {
 	[[ $(tail -c 1 "$R/etc/fstab") == 2 ]]
 	[[ $(<"$R/etc/crypttab") == $'# name source\nsafe\tUUID=cccc  none luks' ]] ||
 		fail "$(<"$R/etc/crypttab")"
-	[[ $(stat -c %a "$R/etc/fstab" "$R/etc/fstab.ramraid-old" "$R/etc/crypttab" "$R/etc/crypttab.ramraid-old" | tr '\n' ' ') == '664 664 600 600 ' ]]
+	[[ $(stat -c %a "$R/etc/fstab" "$R/etc/fstab.ramraid-old" "$R/etc/crypttab" \
+		"$R/etc/crypttab.ramraid-old" | tr '\n' ' ') == '664 664 600 600 ' ]]
 	cmp "$BATS_TEST_TMPDIR/fstab" "$R/etc/fstab.ramraid-old"
 	cmp "$BATS_TEST_TMPDIR/crypttab" "$R/etc/crypttab.ramraid-old"
 	[[ $(cd "$R/etc" && printf '%s ' fstab* crypttab*) == \
@@ -1071,7 +1073,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 		fail "$(steps)"
 }
 
-# by_hand_killed_after STEPS: an array with a ramdisk made by hand, made anew, and adopt killed
+# by_hand_killed_after STEPS: an array with a ramdisk made by hand, all new, and adopt killed
 # after so many.
 by_hand_killed_after() {
 	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -1590,7 +1592,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	assert_failure 4
 	assert_output -p 'ramraid release data'
 	export RAMRAID_UNIT=data
-	output=$(bash -c 'source "$1"; set -eu; SYSTEMD_EXEC_PID=$$ main stop -- data' - "$PROJECT/bin/ramraid" 2>&1)
+	output=$(bash -c 'source "$1"; set -eu; SYSTEMD_EXEC_PID=$$ main stop -- data' - \
+		"$PROJECT/bin/ramraid" 2>&1)
 	[[ $output == *'the array stays as it is'* && -z $(calls) ]] || fail "$output $(calls)"
 }
 
@@ -1626,7 +1629,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 }
 
 # A shutdown may come while it waits for the lock, or a moment after it got it: the array may run,
-# and nobody else would let go of its RAM leg.
+# and nobody else would release its RAM leg.
 @test "a start that is ended before it has begun stops the array, as one that is at work" {
 	libraries
 	copy_stop() { called "copy_stop $1"; }

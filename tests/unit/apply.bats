@@ -174,5 +174,6 @@ MEMBER=/dev/disk/by-id/ata-C
 	[[ -z $(conf_edit_members link /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C) ]]
 	mkdir "$R/etc/ramraid/data.conf.d"
 	echo MEMBER=/dev/disk/by-id/ata-D >"$R/etc/ramraid/data.conf.d/d.conf"
-	[[ -z $(conf_edit_members data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C /dev/disk/by-id/ata-D) ]]
+	[[ -z $(conf_edit_members data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C \
+		/dev/disk/by-id/ata-D) ]]
 }

@@ -6,8 +6,10 @@ setup() {
 	world
 	libraries
 	LOG_JOURNAL=''
-	F=([name]=data [array.md]=md127 [array.state]=active [ram.node]=rd0 [ram.state]=in_sync [members]=2
-		[leg.0.dev]=/dev/disk/by-id/a [leg.0.node]=sda [leg.0.state]=in_sync [leg.1.dev]=/dev/disk/by-id/b [leg.1.node]=sdb [leg.1.state]=faulty)
+	F=([name]=data [array.md]=md127 [array.state]=active [ram.node]=rd0 [ram.state]=in_sync
+		[members]=2
+		[leg.0.dev]=/dev/disk/by-id/a [leg.0.node]=sda [leg.0.state]=in_sync
+		[leg.1.dev]=/dev/disk/by-id/b [leg.1.node]=sdb [leg.1.state]=faulty)
 	OPT=()
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What is told of a running array: once, whoever looks, whether HOTPLUG is on or not, and never at a
+# What is reported of a running array: once, whoever looks, whether HOTPLUG is on or not, and never at a
 # boot as it should be. What is said of disks that come and go with HOTPLUG=yes is in mend.bats.
 
 setup() {
@@ -98,7 +98,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	member sdb faulty,write_mostly 2
 	look
 	told 'warning disk-failed /dev/disk/by-id/ata-B' 'notice ram-in-sync /dev/rd0'
-	# It does not begin anew while it runs.
+	# It does not begin again while it runs.
 	member sdb in_sync,write_mostly 2
 	facts_observe
 	transitions_begin data
@@ -155,7 +155,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	look
 	told 'alert data-lost ' 'warning ram-lost '
 	says 'alone had blocks that md could not write to the disk legs: these are LOST'
-	# Made anew from the disks it lacks the same: what is lost is not told again.
+	# Made again from the disks it lacks the same: what is lost is not reported again.
 	member rd0 in_sync 0
 	echo '3000 8' >"$M/dev-rd0/bad_blocks"
 	look

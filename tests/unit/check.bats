@@ -225,7 +225,8 @@ check() {
 	export -f called dd systemctl lsblk unmkinitramfs lsinitrd smartctl timeout mdadm modprobe
 	export -f rmmod wipefs
 	status=0
-	output=$(BLIND=${BLIND-} SERVES=${SERVES-} NOBODY=${NOBODY-} HIDE=${HIDE-} bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
+	output=$(BLIND=${BLIND-} SERVES=${SERVES-} NOBODY=${NOBODY-} HIDE=${HIDE-} \
+		bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
 		unset -f $HIDE
 		# The machine that runs the tests may have them.
 		command() { [[ $1 != -v || " $HIDE " != *" $2 "* ]] && builtin command "$@"; }
@@ -329,11 +330,11 @@ the system: 1 note
 		'.findings[0].code = "a b"' '.findings[0].do = "x"' '.arrays[0].notes = null'; do
 		not fits "$change" >/dev/null || fail "not found: $change"
 	done
-	# Who asks about one array is told of that.
+	# Who asks about one array gets the findings of that.
 	ARGS=(data) && finds not-enabled
 }
 
-# ---- what the next boot goes by
+# ---- what the next boot depends on
 
 @test "the unit: disabled, masked, or nobody knows" {
 	echo masked >"$R/enabled"
@@ -373,7 +374,7 @@ the system: 1 note
 	says "update-initramfs -u -k $OLD"
 	check --json
 	[[ $(jq -r '.findings[0].kernel' <<<"$output") == "$OLD" ]]
-	# Somebody else's claim is none of ours.
+	# Somebody else's claim does not count.
 	echo 'ARRAY <ignore> UUID=11111111:22222222:33333333:44444444' >"$conf"
 	finds not-claimed-initramfs
 	rm "$R/usr/sbin/update-initramfs"
@@ -1018,7 +1019,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 		$(disk_physical sdb) == sdb ]]
 }
 
-# ---- what lies on it
+# ---- what is on it
 
 @test "fstab was changed, and systemd has not been told" {
 	echo 'UUID=0815 /new ext4 noauto 0 0' >>"$R/etc/fstab"
@@ -1126,7 +1127,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	says 'systemctl start systemd-cryptsetup@late.service'
 	sed -i 's/,noauto//' "$R/etc/crypttab"
 	HIDE=smartctl silent
-	# Its key lies on the array itself.
+	# Its key is on the array itself.
 	sed -i 's| none | /srv/data/key |' "$R/etc/crypttab"
 	HIDE=smartctl finds leg-opens-late
 	says 'a line in /etc/crypttab that the array can not wait for'
@@ -1176,7 +1177,7 @@ needs() {
 	silent
 	sed -i 's/,x-systemd.automount//' "$R/etc/fstab"
 	finds service-ungated
-	: >"$R/proc/1/mountinfo" # it is not mounted, so what is there lies elsewhere
+	: >"$R/proc/1/mountinfo" # it is not mounted, so what is there is elsewhere
 	check
 	[[ $output != *service-ungated* ]] || fail "$output"
 }

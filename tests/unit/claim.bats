@@ -130,7 +130,7 @@ claims() { claim_write data "$UUID" 2>/dev/null; }
 	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf &&
 		-e $R/etc/mdadm/mdadm.conf.d/ramraid-more.conf &&
 		$(grep -c "Not in force" "$FILE") == 2 ]]
-	# Of the other one nothing stands in that file.
+	# That file has nothing about the other one.
 	sed -i '$d' "$FILE"
 	ROOM='' run cmd_claim --remove --all
 	assert_failure 1

@@ -287,7 +287,8 @@ parses() { # FLAGS ARG…
 	umask 022
 	array_lock data 0
 	[[ $(stat -c %a "$R/run/ramraid/.locks") == 700 && -e $R/run/ramraid/.locks/work.data ]]
-	[[ -z $(find "$R/run/ramraid" -name '*lock' -o -name 'work*' -perm /077 ! -path '*/.locks/*') ]]
+	[[ -z $(find "$R/run/ramraid" -name '*lock' -o -name 'work*' -perm /077 \
+		! -path '*/.locks/*') ]]
 }
 
 @test "output that can not be written ends with 1 and a message of our own" {

@@ -21,7 +21,7 @@ setup() {
 
 compopt() { :; } # only bash's own call of a completion may use it
 
-# completes LINE WORD…: what may stand at the end of LINE, in any order, is these words and no
+# completes LINE WORD…: what may come at the end of LINE, in any order, is these words and no
 # others.
 completes() {
 	COMP_LINE=$1 COMP_POINT=${#1}
@@ -110,7 +110,8 @@ completes() {
 	local verb
 	for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do
 		verb=$(basename "$verb" .sh)
-		grep -q "^	'$verb:" "$BATS_FILE_TMPDIR/_ramraid" || fail "not described: $verb"
+		grep -q "^	'$verb:" "$BATS_FILE_TMPDIR/_ramraid" ||
+			fail "not described: $verb"
 		grep -q "^	$verb) _arguments " "$BATS_FILE_TMPDIR/_ramraid" ||
 			fail "not completed: $verb"
 	done

@@ -568,8 +568,11 @@ warns() {
 }
 
 fuzz_line() { # sets LINE
-	local pieces=('$(touch X)' '`touch X`' = == '"' "'" '[' ']' '#' ';' ' ' $'\t' '\' '/dev/disk/by-id/' UUID MEMBER WAIT RAM REQUIRED_BY WRITE_BEHIND WAIT_TIMEOUT 10% 9999999999999999999
-		-1 0x10 yes no "$ID" '*' '?' '${X}' '@' ':' 'ä' $'\xff' '%s' '((' '|' '&' '>X' .. / - a[0] '!!' KEY=value)
+	local pieces=('$(touch X)' '`touch X`' = == '"' "'" '[' ']' '#' ';' ' ' $'\t' '\'
+		'/dev/disk/by-id/' UUID MEMBER WAIT RAM REQUIRED_BY WRITE_BEHIND WAIT_TIMEOUT 10%
+		9999999999999999999
+		-1 0x10 yes no "$ID" '*' '?' '${X}' '@' ':' 'ä' $'\xff' '%s' '((' '|' '&' '>X' .. /
+		- a[0] '!!' KEY=value)
 	local i count=$((RANDOM % 8)) keys=("${!CONF_FORM[@]}")
 	LINE=''
 	((RANDOM % 3 == 0)) || LINE=${keys[RANDOM % ${#keys[@]}]}=

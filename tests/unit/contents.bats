@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What lies on an array, from lsblk's recorded output, and LVM's two names.
+# What is on an array, from lsblk's recorded output, and LVM's two names.
 
 setup() {
 	load helper
@@ -42,7 +42,8 @@ UUID=AbCdEf-1111-2222"
 	mkdir -p "${file%/*}"
 	mkfifo "$file"
 	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ \
-		disk_stack contents_file contents_is_elsewhere lsblk called act_text act_put_folder \
+		disk_stack contents_file contents_is_elsewhere lsblk called act_text \
+		act_put_folder \
 		log_info log_write log_printable
 	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" SYS="$SYS" ROOT="$ROOT" bash \
 		-c 'contents_remember data md127' 2>/dev/null

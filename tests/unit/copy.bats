@@ -65,7 +65,8 @@ bitmap() { # UUID-WORD×4: its header, as the bitmap offset of the fixture says 
 
 copies() { # NODE…: starts, waits, leaves the state in COPY_STATE
 	local code=0
-	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 "$@" 2>"$BATS_TEST_TMPDIR/log" || return
+	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 "$@" \
+		2>"$BATS_TEST_TMPDIR/log" || return
 	wait_for_copy
 }
 wait_for_copy() {

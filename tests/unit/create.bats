@@ -66,7 +66,7 @@ answered() {
 	) || status=$?
 }
 
-# steps: the calls, without the initramfs, which is told only where there is a program for it.
+# steps: the calls, without the initramfs, which is made only where there is a program for it.
 steps() { calls | grep -v '^update-initramfs' || :; }
 
 nothing_done() {
@@ -237,7 +237,7 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 		[[ ! -e $conf ]] || left+=c
 		[[ ! -e $claim ]] || left+=l
 	done
-	# They do come to be, and the last call before the configuration is the one that enables.
+	# They do appear, and the last call before the configuration is the one that enables.
 	[[ $left == clcl ]] || fail "$left"
 }
 

@@ -911,10 +911,12 @@ exhaustive_check() {
 }
 
 # A slot is no device: roles=NUMBER:SLOT… is what a superblock says of the devices. A has number 0,
-# B 1; the RAM leg, made anew, has 3.
+# B 1; the RAM leg, made again, has 3.
 slots_a=aaaaaaaa-0000-0000-0000-000000000001 slots_b=aaaaaaaa-0000-0000-0000-000000000002 \
 	slots_c=aaaaaaaa-0000-0000-0000-000000000003
-slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the RAM leg; B was used elsewhere, further
+# slots_adopted SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the RAM leg; B was used
+# elsewhere, further.
+slots_adopted() {
 	local slot=$1 number=$2
 	shift 2
 	facts stopped-2 leg.0.number=0 leg.0.role=0 "leg.0.roles=0:0 $number:$slot" \
@@ -966,7 +968,8 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 	local row=(stopped-3 leg.0.number=1 leg.0.role=1 'leg.0.roles=1:1 4:2' leg.0.events=200
 		leg.1.number=2 leg.1.role=2 'leg.1.roles=1:1 2:2 3:0' leg.1.events=100
 		leg.2.number=4 leg.2.role=2 'leg.2.roles=1:1 4:2' leg.2.events=200
-		witness.events=200 "witness.legs=$slots_a $slots_c" witness.ram_slot=0 witness.ram_number=3 witness.why=)
+		witness.events=200 "witness.legs=$slots_a $slots_c" witness.ram_slot=0
+		witness.ram_number=3 witness.why=)
 	decides 'assemble sda sdc' "${row[@]}"
 	# With A still to come nobody knows yet which of the two has been left behind.
 	decides wait-members "${row[@]}" 0:absent leg.0.number= leg.0.roles=
@@ -981,8 +984,10 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 @test "start: a disk's own slot is no sign that it ran on with the RAM leg" {
 	# Only the RAM leg was good, in slot 1 with number 3; B (number 1, slot 1) has been used
 	# alone since.
-	local row=(stopped-2 0:absent leg.0.number= leg.0.roles= leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=300 waited=30
-		witness.events=200 witness.legs= "witness.left=$slots_b" witness.ram_slot=1 witness.why=)
+	local row=(stopped-2 0:absent leg.0.number= leg.0.roles= leg.1.number=1 leg.1.role=1
+		leg.1.roles=1:1 leg.1.events=300 waited=30
+		witness.events=200 witness.legs= "witness.left=$slots_b" witness.ram_slot=1
+		witness.why=)
 	decides refuse "${row[@]}"
 	because 'the only good copy'
 	decides refuse "${row[@]}" witness.ram_number=3
@@ -1010,14 +1015,16 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 }
 
 @test "running: with only the RAM leg good, a disk that was used alone elsewhere stays out whatever its slot says" {
-	local row=(whole-2 1:absent leg.1.number= leg.1.roles= leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1 leg.0.events=300
-		"leg.0.device_uuid=$slots_a" leg.0.raid_disks=3 leg.0.joined=yes ram.slot=0 ram.number=3 waited=99 witness.events=210 witness.legs= "witness.left=$slots_a" witness.ram_slot=0 witness.ram_number=3 mend=yes)
+	local row=(whole-2 1:absent leg.1.number= leg.1.roles= leg.0.in= leg.0.state= leg.0.slot=
+		leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1 leg.0.events=300
+		"leg.0.device_uuid=$slots_a" leg.0.raid_disks=3 leg.0.joined=yes ram.slot=0
+		ram.number=3 waited=99 witness.events=210 witness.legs= "witness.left=$slots_a"
+		witness.ram_slot=0 witness.ram_number=3 mend=yes)
 	decides 'done' "${row[@]}" leg.0.roles=1:1
 	decides 'done' "${row[@]}" leg.0.roles='1:1 4:0'
 	decides 'done' "${row[@]}" leg.0.roles='1:1 3:0' leg.0.elsewhere=yes
 	decides 'readd 0' "${row[@]}" leg.0.roles='1:1 3:0'
-	# In an array of fewer slots, the RAM leg that it had elsewhere stands where the other disk
-	# was.
+	# In an array of fewer slots, the RAM leg that it had elsewhere is where the other disk was.
 	decides 'done' "${row[@]}" leg.0.raid_disks=2 leg.0.roles='1:1 2:0' "witness.legs=$slots_a" witness.left=
 	# Of an array with a slot for one disk, it calls all disks active in any case.
 	decides 'done' whole-2 members=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 leg.0.roles=0:0 leg.0.raid_disks=2 leg.0.events=300 \
@@ -1026,8 +1033,11 @@ slots_adopted() { # SLOT-OF-THE-RAM-LEG NUMBER CHANGE…: A ran alone with the R
 }
 
 @test "running: a disk that left this run, and calls one missing that was in sync then, was used elsewhere" {
-	local row=(whole-2 leg.1.number=2 "leg.1.member_uuid=$slots_b" leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1 leg.0.raid_disks=3
-		leg.0.events=90 "leg.0.device_uuid=$slots_a" leg.0.joined=yes ram.slot=0 ram.number=3 leg.0.roles='1:1 3:0')
+	local row=(whole-2 leg.1.number=2 "leg.1.member_uuid=$slots_b" leg.0.in= leg.0.state=
+		leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1
+		leg.0.raid_disks=3
+		leg.0.events=90 "leg.0.device_uuid=$slots_a" leg.0.joined=yes ram.slot=0
+		ram.number=3 leg.0.roles='1:1 3:0')
 	decides 'readd 0' "${row[@]}" leg.0.left_with=
 	decides 'done' "${row[@]}" "leg.0.left_with=$slots_b"
 }

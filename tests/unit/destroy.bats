@@ -47,7 +47,8 @@ done_() { calls | grep -v -e '^update-initramfs' -e data.lately || :; }
 # Nothing of it is left, but for what the rest of the machine has.
 is_destroyed() {
 	[[ ! -e $R/enabled && ! -e $R/sys/block/md127 ]] || fail "still there: $output" "$(calls)"
-	[[ -z $(find "$R/etc/ramraid" "$R/run/ramraid" "$R/etc/mdadm" -name '*data*' ! -name 'work.data' ! -name 'witness.data' ! -name 'told.data') ]] ||
+	[[ -z $(find "$R/etc/ramraid" "$R/run/ramraid" "$R/etc/mdadm" -name '*data*' \
+		! -name 'work.data' ! -name 'witness.data' ! -name 'told.data') ]] ||
 		fail "left: $(find "$R/etc/ramraid" "$R/run/ramraid" "$R/etc/mdadm" -name '*data*')"
 	[[ ! -s $R/dev/sda && ! -s $R/dev/sdb ]] || fail "not wiped: $output"
 }
@@ -177,7 +178,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	eval "$(declare -f superblock_facts | sed 's/ours)/theirs) printf "%s\\n" sb=ok uuid=99999999-0000-0000-0000-000000000009 device_uuid=x level=1 events=1 ;; damaged) printf "sb=corrupt\\n" ;; ours)/')"
 	conf "UUID=$ID" "MEMBER=$A" "MEMBER=$B" MEMBER=/dev/disk/by-id/ata-C \
 		MEMBER=/dev/disk/by-id/ata-none WAIT=no
-	echo theirs >"$R/dev/sdc" # stands at the name of a MEMBER
+	echo theirs >"$R/dev/sdc" # has the name of a MEMBER
 	echo ours >"$R/dev/sdd"   # a copy that somebody keeps
 	fake_disk sde $((200 << 20)) disk/by-id/ata-E
 	echo damaged >"$R/dev/sde"
@@ -261,7 +262,8 @@ d}" "$R/etc/ramraid/outer.conf"
 		verb destroy --yes data
 		((status != 0)) || fail "not killed after $n"
 		KILL_AFTER=0
-		if [[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/ramraid/state/data.releasing ]]; then
+		if [[ ! -e $R/etc/ramraid/data.conf &&
+			! -e $R/etc/ramraid/state/data.releasing ]]; then
 			fail "$n: neither the configuration nor the note"
 		fi
 		verb destroy --yes data

@@ -152,7 +152,7 @@ claims() {
 	printf '%s\n' 'Filename Type Size Used Priority' '/dev/sda1 partition 1 0 -2' \
 		'/dev/sdab partition 1 0 -2' >"$R/proc/swaps"
 	free /dev/sda 'in use: swap on /dev/sda1'
-	# btrfs has a number of its own, and says what it lies on.
+	# btrfs has a number of its own, and says what it is on.
 	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sda >"$R/proc/1/mountinfo"
 	[[ $(disk_users sda) == $'/srv/tree\nswap on /dev/sda1' ]] || fail "$(disk_users sda)"
 	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sdb >"$R/proc/1/mountinfo"

@@ -16,7 +16,9 @@ setup() {
 	mkdir "$D"
 }
 
-memory() { printf 'MemTotal: %s kB\nMemFree: 1 kB\nMemAvailable: %s kB\n' "$1" "$2" >"$R/proc/meminfo"; } # KIB KIB
+memory() { # KIB KIB
+	printf 'MemTotal: %s kB\nMemFree: 1 kB\nMemAvailable: %s kB\n' "$1" "$2" >"$R/proc/meminfo"
+}
 # pages SOURCE COUNT
 pages() { head -c $(($2 * 4096)) "$1"; }
 # text LINES PAGES

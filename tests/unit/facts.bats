@@ -314,7 +314,8 @@ is() {
 @test "facts of a whole array" {
 	whole
 	observe
-	are array.md=md127 array.state=active array.sync=idle array.backlog=0 array.behind=0 array.strangers= \
+	are array.md=md127 array.state=active array.sync=idle array.backlog=0 array.behind=0 \
+		array.strangers= \
 		members=2 uuid=$ID name=data leg.0.node=sda leg.0.in=md127 leg.0.state=in_sync \
 		leg.0.slot=1 leg.0.writemostly=yes leg.1.slot=2 ram.node=rd0 ram.state=in_sync \
 		ram.slot=0 conf.ram=auto conf.write_behind=0 witness.events=
@@ -382,7 +383,8 @@ is() {
 	echo 256 >"$M/bitmap/backlog"
 	echo 31 >"$M/bitmap/max_backlog_used"
 	observe
-	are leg.0.in=md127 array.state=inactive array.strangers=sdz array.backlog=256 array.behind=31
+	are leg.0.in=md127 array.state=inactive array.strangers=sdz array.backlog=256 \
+		array.behind=31
 	action_choose
 	[[ $ACTION == refuse ]]
 }

@@ -156,7 +156,8 @@ witnesses() { # COUNT
 				((WITNESS[generation] > 0 && WITNESS[events] >= 0 && ${WITNESS[generation]} + 1 > 1 && ${WITNESS[events]} + 1 > 0)) ||
 				fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
 		else
-			[[ (${#WITNESS[@]} == 0 || (${WITNESS[void]} == 1 && ! -v WITNESS[legs] && ! -v WITNESS[events] && ${WITNESS[generation]} -gt 0)) &&
+			[[ (${#WITNESS[@]} == 0 || (${WITNESS[void]} == 1 && ! -v WITNESS[legs] &&
+				! -v WITNESS[events] && ${WITNESS[generation]} -gt 0)) &&
 				-n $WITNESS_WHY ]] ||
 				fail "seed $SEED, f$i: ${WITNESS[*]@Q} $WITNESS_WHY"
 		fi

@@ -162,7 +162,7 @@ rescues() {
 	run bash -c 'grep -rh After= "$1"/ramraid@*' - "$OUT"
 	assert_output After=ramraid@data-far2.service
 	grep -qx After=ramraid@data.service "$OUT/var.mount.d/50-ramraid-data.conf"
-	# One in memory as well, as nobody can make it but by hand: it would wait for what lies on
+	# One in memory as well, as nobody can make it but by hand: it would wait for what is on
 	# it.
 	sed -i '/LAYOUT\|RAM/d' "$R/etc/ramraid/data-far2.conf"
 	rm -r "$OUT"
@@ -345,7 +345,7 @@ in_no_order() { # LINE…
 	run grep -v '^#' "$file"
 	assert_output $'[Service]\nExecStop=\nExecStop=ramraid yield -- one two\nExecStop=/usr/sbin/blkdeactivate -u -l wholevg'
 	grep -qx 'After=blk-availability.service' "$OUT/mdmonitor.service.d/50-ramraid-lvm.conf"
-	# Nothing is to be let go of an array without a RAM leg.
+	# An array without a RAM leg has nothing to release.
 	echo RAM=none >>"$R/etc/ramraid/two.conf"
 	generate
 	grep -qx 'ExecStop=ramraid yield -- one' "$file"
@@ -391,13 +391,19 @@ hostile() {
 	cat >"$R/etc/fstab"
 }
 
-only() { # FOLDER…: drop-ins for exactly these units (and the device that LABEL=x is), and nothing beside the output folder
+# only FOLDER…: drop-ins for exactly these units (and the device that LABEL=x is), and nothing beside
+# the output folder
+only() {
 	local unit expected
 	rm -rf "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
-	expected=$(for unit in 'dev-disk-by\x2dlabel-x.device' 'systemd-fsck@dev-disk-by\x2dlabel-x.service' "$@"; do printf '%s.d\n' "$unit"; done | sort)
+	expected=$(for unit in 'dev-disk-by\x2dlabel-x.device' \
+		'systemd-fsck@dev-disk-by\x2dlabel-x.service' "$@"; do
+		printf '%s.d\n' "$unit"
+	done | sort)
 	[[ $(find "$OUT" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort) == "$expected" ]] ||
 		fail "$(find "$OUT")" "$said"
-	[[ -z $(find "$BATS_TEST_TMPDIR" -newer "$R/etc/fstab" -type f ! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
+	[[ -z $(find "$BATS_TEST_TMPDIR" -newer "$R/etc/fstab" -type f \
+		! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
 }
 
 @test "links that udev makes, with what it encodes in them, and device-mapper's names" {
@@ -681,7 +687,8 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 		mkdir "$out"
 		printf '%s\n' "${@:2}" >"$RAMRAID_ROOT/etc/fstab"
 		"$PROJECT/units/ramraid-generator" "$out" 2>&1 || fail 'it failed'
-		[[ $(sed -n s/^After=//p "$out/ramraid@data.service.d/50-witness.conf" 2>/dev/null) == "$want" ]] ||
+		[[ $(sed -n s/^After=//p "$out/ramraid@data.service.d/50-witness.conf" \
+			2>/dev/null) == "$want" ]] ||
 			fail "$(grep -r . "$out")"
 		[[ -z $want ]] ||
 			grep -qx 'ReadWritePaths=-/boot.*' \

@@ -13,7 +13,8 @@ export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin BATS_LIB_PATH=/usr/lib/bats:/
 export SHELL=/bin/sh
 
 # bats-assert costs more than most tests: loaded by the first assertion.
-for assertion in assert_success assert_failure assert_output refute_output assert_line refute_line; do
+for assertion in assert_success assert_failure assert_output refute_output assert_line \
+	refute_line; do
 	eval "$assertion() { bats_load_library bats-support && bats_load_library bats-assert && $assertion \"\$@\"; }"
 done
 fail() {

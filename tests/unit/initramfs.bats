@@ -95,7 +95,8 @@ starts() {
 	EOT
 	chmod 755 "$R/bin/mdadm"
 	: >"$R/did"
-	said=$(sed "s|/etc/ramraid.roots|$R/roots|; s|/sys/block|$R&|; s|/dev/kmsg|$R/kmsg|" "$PROJECT/initramfs/start" | PATH=$R/bin:$PATH sh 2>&1)
+	said=$(sed "s|/etc/ramraid.roots|$R/roots|; s|/sys/block|$R&|; s|/dev/kmsg|$R/kmsg|" \
+		"$PROJECT/initramfs/start" | PATH=$R/bin:$PATH sh 2>&1)
 	[[ -z $said && $(<"$R/did") == "$1" ]] || fail "$said" "$(<"$R/did")"
 }
 

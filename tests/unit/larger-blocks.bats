@@ -116,7 +116,7 @@ lvm() {
 	EDIT='s/offset: 16777216/offset: 16777728/'
 	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' \
 		'/dev/md127 crypto_LUKS 512'
-	# It is being encrypted anew, with other sectors.
+	# It is being encrypted again, with other sectors.
 	EDIT='s/^\tsector: 4096.*/&\n\n  1: crypt\n\toffset: 33554432 [bytes]\n\tsector: 512 [bytes]/; s/^$//'
 	cryptsetup() { real_cryptsetup "$@" | sed "$EDIT" | sed '/sector: 4096/{n;d}'; }
 	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' \
@@ -277,6 +277,7 @@ volumes() {
 
 @test "what is there, in words" {
 	[[ $(larger_blocks_what '/dev/md127 LVM2_member 4096' '/dev/dm-4 xfs 4096' '/dev/dm-5 swap 0' '/dev/dm-6 crypto_LUKS 4096') == 'LVM, XFS (4096), swap, a LUKS container (4096)' ]] ||
-		fail "$(larger_blocks_what '/dev/md127 LVM2_member 4096' '/dev/dm-4 xfs 4096' '/dev/dm-5 swap 0' '/dev/dm-6 crypto_LUKS 4096')"
+		fail "$(larger_blocks_what '/dev/md127 LVM2_member 4096' '/dev/dm-4 xfs 4096' \
+			'/dev/dm-5 swap 0' '/dev/dm-6 crypto_LUKS 4096')"
 	[[ $(larger_blocks_what '/dev/md127 blank 0') == nothing ]]
 }

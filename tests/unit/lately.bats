@@ -26,7 +26,7 @@ counts() {
 	echo "1 0 $3 0 2 0 0 0 0 0 0" >"$R/sys/class/block/sdb/stat"
 }
 readonly BOOT1='b0b0b0b0-0000-4000-8000-000000000001 md127 12'
-# notes [ended]: notes, and what then stands in the file is WORDS.
+# notes [ended]: notes, and then the file holds WORDS.
 notes() { # WORDS [ended]
 	local words=$1
 	shift
@@ -114,7 +114,8 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	[[ $HISTORY_SINCE == 1000 && $HISTORY_ENGINE == copy && $HISTORY_DISK_READS == 4260 &&
 		$HISTORY_LIFE == "$BOOT1" ]]
 	for words in '' x '*' "$good 1" "${good% *}" "${good/1000/a[\$(touch X)]}" "${good/1000/08}" "${good/1000/-1}" "${good/1000/99999999999999999999999999999999999999999999999999999999999999999999999999999999}" \
-		"${good/copy/x}" "${good/copy/$'\e[2J'}" "${good/$ID/99999999-2222-3333-4444-555555555555}" "${good/1000/F}"; do
+		"${good/copy/x}" "${good/copy/$'\e[2J'}" \
+		"${good/$ID/99999999-2222-3333-4444-555555555555}" "${good/1000/F}"; do
 		F[lately]=$words
 		read_share_history
 		[[ $HISTORY_SINCE == 0 && $HISTORY_REBUILT == 0 && $HISTORY_ENGINE == none &&

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# MEMORY_FLOOR: when the RAM leg is given up and made anew, on counted looks, and on a fake array.
+# MEMORY_FLOOR: when the RAM leg is given up and made again, on counted looks, and on a fake array.
 
 setup() {
 	load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Hot-plug: what the decision says when a disk has come or gone, what is told of it, and when a
+# Hot-plug: what the decision says when a disk has come or gone, what is reported of it, and when a
 # worker is started.
 
 setup() {
@@ -188,7 +188,7 @@ member() {
 	echo "$3" >"$M/dev-$1/slot"
 	echo 2048 >"$M/dev-$1/offset"
 }
-pulled() { # NODE: by the kernel, and md has let go of it
+pulled() { # NODE: by the kernel, and md has released it
 	rm -rf "${M:?}/dev-$1" "$R/sys/class/block/$1" "${R:?}/dev/$1"
 	find "$R/dev/disk" -xtype l -delete
 	echo 1 >"$M/degraded"
@@ -412,7 +412,7 @@ systemctl() {
 	come B
 	look
 	not grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls"
-	# Another disk, or the same plugged in anew.
+	# Another disk, or the same plugged in again.
 	echo 77 >"$R/sys/class/block/sdb/diskseq"
 	STATE_NOW=inactive
 	look

@@ -16,7 +16,8 @@ metrics_of() {
 	metrics_sample ramraid_build_info 1 version 0.1.0
 	last=$(grep -c ^name= "$STATES/$1.facts") || :
 	for ((i = 1; i <= last; i++)); do
-		facts_read < <(awk -v n="$i" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$1.facts")
+		facts_read < <(awk -v n="$i" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' \
+			"$STATES/$1.facts")
 		F[ram.bytes]='' F[ram.taken]=''
 		summary_word
 		metrics_add "$STATUS_WORD"
@@ -38,7 +39,8 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 			$(grep -c ^name= "$file") ]] ||
 			fail "$state: states"
 		[[ $(grep -c '^ramraid_leg_state.* 1$' <<<"$samples") == \
-			$(awk '/^ramraid_legs\{/ { n += $2 } END { print n + 0 }' <<<"$samples") ]] ||
+			$(awk '/^ramraid_legs\{/ { n += $2 } END { print n + 0 }' \
+				<<<"$samples") ]] ||
 			fail "$state: legs"
 		grep -q "^ramraid_only_good_copy_in_ram{array=\"data\"} $([[ $state == only-good* ]] && echo 1 || echo 0)\$" <<<"$samples" ||
 			[[ $state == misconfigured || $state == no-arrays ]] ||
@@ -48,7 +50,8 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 
 @test "since when it is whole; not while that is of the time before it was degraded" {
 	metrics_of whole
-	grep -q '^ramraid_whole_since_timestamp_seconds{array="data"} 1795169472$' <<<"$SHOWN" || fail "$SHOWN"
+	grep -q '^ramraid_whole_since_timestamp_seconds{array="data"} 1795169472$' <<<"$SHOWN" ||
+		fail "$SHOWN"
 	mkdir "$R/states"
 	sed 's/1795169472 0/1795169472 1795169500/' "$STATES/whole.facts" >"$R/states/whole.facts"
 	STATES=$R/states

@@ -28,8 +28,10 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	program ramraid ''
 	program systemctl ''
 	arrays data
-	mkdir -p "$R/run/systemd/system" "$R/run/ramraid" "$R/etc/ramraid/state" "$R/etc/mdadm/mdadm.conf.d"
-	for left in "$R/run/ramraid/.selftest" "$R/etc/ramraid/state/.selftest" "$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"; do
+	mkdir -p "$R/run/systemd/system" "$R/run/ramraid" "$R/etc/ramraid/state" \
+		"$R/etc/mdadm/mdadm.conf.d"
+	for left in "$R/run/ramraid/.selftest" "$R/etc/ramraid/state/.selftest" \
+		"$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"; do
 		mkdir "$left"
 		run "$PROJECT/packaging/before-removal"
 		assert_success
@@ -279,7 +281,8 @@ release_tree() {
 			for my $rc (@ARGV) { my $restart = 1; for (keys %{$nrconf{override_rc}}) { $restart = $nrconf{override_rc}{$_}, last if $rc =~ /$_/ } print "$rc\n" unless $restart }' \
 			"$PROJECT/etc/needrestart/conf.d/ramraid.conf" "$@"
 	}
-	[[ $(skipped "${names[@]}" ramraidd.service my-ramraid@x.service nginx.service dbus.service) == "$(printf '%s\n' "${names[@]}" dbus.service)" ]] ||
+	[[ $(skipped "${names[@]}" ramraidd.service my-ramraid@x.service nginx.service \
+		dbus.service) == "$(printf '%s\n' "${names[@]}" dbus.service)" ]] ||
 		fail "$(skipped "${names[@]}")"
 }
 

@@ -255,7 +255,7 @@ data: nothing was changed (--dry-run)'
 @test "replace, killed after any step: the same again completes it; so does apply" {
 	local n=0 killed=0 name again
 	while n=$((n + 1)) && ((n < 40)); do
-		# Before the note stands, apply only knows of one disk more.
+		# Before the note is written, apply only knows of one disk more.
 		again="replace --yes data $B $C"
 		((n < 2 || n % 2)) || again='apply --yes data'
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -315,7 +315,7 @@ data: nothing was changed (--dry-run)'
 	wrongs ''
 }
 
-# new_at_b: another disk, which is blank, has come in the place of the one at B, which is gone.
+# new_at_b: another disk, which is blank, has replaced the one at B, which is gone.
 new_at_b() {
 	leaves sdb
 	put degraded 1

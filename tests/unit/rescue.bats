@@ -14,7 +14,7 @@ setup() {
 	dd() { command dd "${@/[io]flag=direct/status=none}"; }
 }
 
-# Sets IMAGE to where it lies.
+# Sets IMAGE to where it is.
 write() {
 	rescue_write data "$ID" md127 77 "$R/var" 2>"$BATS_TEST_TMPDIR/log" ||
 		fail "$(<"$BATS_TEST_TMPDIR/log")"

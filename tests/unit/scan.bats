@@ -60,7 +60,7 @@ starts() { # sets code and output
 	not grep -q 'mdadm\|sr0' "$BATS_TEST_TMPDIR/calls"
 	# Once, not at each look.
 	[[ $(grep -c 'read .*/sdz$' "$BATS_TEST_TMPDIR/calls") == 1 ]] || fail "$(calls)"
-	# As it was told to.
+	# As the message says.
 	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/usb-NEW_A MEMBER=/dev/disk/by-id/usb-NEW_B \
 		>"$R/etc/ramraid/data.conf"
 	DRY_RUN=yes

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# scrub: when md is asked to compare the legs, when that is ended, and what is told of it.
+# scrub: when md is asked to compare the legs, when that is ended, and what is reported of it.
 
 setup() {
 	load helper

@@ -7,7 +7,8 @@ setup() {
 	libraries
 	mkdir -p "$R/run/ramraid/data.copy" "$R/etc/ramraid/state"
 	echo '100.00 50.00' >"$R/proc/uptime"
-	declare -gA F=([name]=data [members]=1 [leg.0.dev]=/dev/disk/by-id/ata-A [leg.0.in]='' [leg.0.device_uuid]=aa-bb [leg.0.time]=5 [array.md]=md127)
+	declare -gA F=([name]=data [members]=1 [leg.0.dev]=/dev/disk/by-id/ata-A [leg.0.in]=''
+		[leg.0.device_uuid]=aa-bb [leg.0.time]=5 [array.md]=md127)
 	EVIL='a[$(touch "$R/ran")0]'
 	DRY_RUN=''
 }
@@ -16,7 +17,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
 @test "text_number_or: digits stay, without leading zeros; all else becomes the default, and nothing is evaluated" {
 	local text number
-	for text in 0:0 7:7 010:10 00:0 999999999999999999:999999999999999999 -1:x 1e3:x 0x10:x '1 2:x' 1+1:x 9999999999999999999:x :x $'1\n:x' "$EVIL:x" number:x; do
+	for text in 0:0 7:7 010:10 00:0 999999999999999999:999999999999999999 -1:x 1e3:x 0x10:x \
+		'1 2:x' 1+1:x 9999999999999999999:x :x $'1\n:x' "$EVIL:x" number:x; do
 		number=${text%:*}
 		text_number_or number x
 		[[ $number == "${text##*:}" ]] || fail "$text: $number"
@@ -41,8 +43,11 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 }
 
 @test "a damaged file of ours is never evaluated: the copy's size, begin, pid, done, rest, plan" {
-	local file COPY_STATE COPY_WHY COPY_SECONDS DONE TOTAL RATE FROM TO HOW TURN COPY_DONE NUMBER
-	for file in size begin pid done.0 rate; do printf '%s\n' "$EVIL" >"$RUN/data.copy/$file"; done
+	local file COPY_STATE COPY_WHY COPY_SECONDS DONE TOTAL RATE FROM TO HOW TURN COPY_DONE \
+		NUMBER
+	for file in size begin pid done.0 rate; do
+		printf '%s\n' "$EVIL" >"$RUN/data.copy/$file"
+	done
 	copy_state data
 	did_not_run copy_state
 	[[ $DONE:$TOTAL == 0:0 ]]
@@ -52,7 +57,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	: >"$RUN/data.copy/rest"
 	copy_workers_coordinate $$ "$RUN/data.copy" md127 rd0 0 sda
 	did_not_run size
-	[[ $(<"$RUN/data.copy/result") == 'it was ended after 0 of -1 bytes' ]] || fail "$(<"$RUN/data.copy/result")"
+	[[ $(<"$RUN/data.copy/result") == 'it was ended after 0 of -1 bytes' ]] ||
+		fail "$(<"$RUN/data.copy/result")"
 }
 
 @test "the rest of a copy that is damaged gives no piece, and the copy fails rather than leave a hole" {
@@ -70,7 +76,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 @test "trust_why_not: every part of the path, links followed, what is not there yet is nobody's" {
 	mkdir -p "$R"/a/b/c "$R/open/d"
 	chmod 1777 "$R/open"
-	[[ -z $(trust_why_not "$R/a/b/c") && -z $(trust_why_not "$R/a/none/none") && -z $(trust_why_not "$R//a/./b/../b/") ]]
+	[[ -z $(trust_why_not "$R/a/b/c") && -z $(trust_why_not "$R/a/none/none") &&
+		-z $(trust_why_not "$R//a/./b/../b/") ]]
 	[[ $(trust_why_not "$R/open/d") == "$R/open can be written by others than root (mode 1777)" ]]
 	ln -s "$R/open/d" "$R/a/link"
 	[[ $(trust_why_not "$R/a/link/x") == *"open can be written"* ]]
@@ -86,11 +93,14 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 }
 
 @test "the caller's environment decides nothing: variables of ours, functions in the place of programs" {
-	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GENERATION=x 'BASH_FUNC_stat%%=() { echo evil; }' 'BASH_FUNC_need%%=() { echo evil; }' LOADED=x lib=/nowhere \
+	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda \
+		WITNESS_GENERATION=x 'BASH_FUNC_stat%%=() { echo evil; }' \
+		'BASH_FUNC_need%%=() { echo evil; }' LOADED=x lib=/nowhere \
 		"$PROJECT/bin/ramraid" nonsense
 	[[ $status == 2 && $output == 'ramraid: unknown verb'* ]] || fail "$output"
 	# As bin/ramraid calls it, in a shell of its own.
-	run env -u RAMRAID_ROOT DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GENERATION=x F=x TERM=vt100 NOTIFY_SOCKET=/s RAMRAID_UNIT=data DPKG_MAINTSCRIPT_PACKAGE=ramraid \
+	run env -u RAMRAID_ROOT DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda WITNESS_GENERATION=x F=x \
+		TERM=vt100 NOTIFY_SOCKET=/s RAMRAID_UNIT=data DPKG_MAINTSCRIPT_PACKAGE=ramraid \
 		bash -c 'source "$0/lib/core/environment.sh"; environment_clean; printf "%s " "${DRY_RUN-}${MEMBERSHIP_FORCE-}${WITNESS_GENERATION-}${F-}" "$TERM" "$NOTIFY_SOCKET" "$RAMRAID_UNIT" "$DPKG_MAINTSCRIPT_PACKAGE"' "$PROJECT"
 	[[ $output == ' vt100 /s data ramraid ' ]] || fail "$output"
 }
@@ -142,10 +152,14 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
 @test "what a FUSE file system of a user says of its files is not believed, wherever it is mounted" {
 	mkdir -p "$R/mnt/u/a b/c" "$R/mnt/x"
-	fuse() { printf '30 1 0:40 / /mnt/u/a\\040b rw,nosuid,nodev,relatime shared:9 - %s %s rw,%s\n' "$@" >"$R/proc/1/mountinfo"; }
+	fuse() {
+		printf '30 1 0:40 / /mnt/u/a\\040b rw,nosuid,nodev,relatime shared:9 - %s %s rw,%s\n' \
+			"$@" >"$R/proc/1/mountinfo"
+	}
 	fuse fuse.sshfs x,user_id=0 user_id=1000,group_id=0,default_permissions,allow_other
 	[[ $(trust_why_not "$R/mnt/u/a b/c") == '/mnt/u/a b is a FUSE file system of user 1000' ]]
-	[[ $(trust_why_not "$R/mnt/u/a b/none") == *'of user 1000' && -z $(trust_why_not "$R/mnt/u") ]]
+	[[ $(trust_why_not "$R/mnt/u/a b/none") == *'of user 1000' &&
+		-z $(trust_why_not "$R/mnt/u") ]]
 	ln -s "$R/mnt/u/a b" "$R/mnt/x/link"
 	[[ $(trust_why_not "$R/mnt/x/link/c") == *'of user 1000' ]]
 	# Nothing is asked of it by its name: who serves it need not answer.
@@ -174,7 +188,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	utab() { printf 'ID=7 SRC=/dev/sdc1 TARGET=%s ROOT=/ OPTS=%s\n' "$@" >"$R/run/mount/utab"; }
 	utab '/media/u/a\040b' uhelper=udisks2
 	[[ $(trust_why_not "$R/media/u/a b/c") == '/media/u/a b has been mounted for a user (uhelper=udisks2), and anybody can bring such a disk' ]]
-	[[ -n $(trust_why_not "$R/media/u/a b/none") && -z $(trust_why_not "$R/media/u") && -z $(trust_why_not "$R/srv") ]]
+	[[ -n $(trust_why_not "$R/media/u/a b/none") && -z $(trust_why_not "$R/media/u") &&
+		-z $(trust_why_not "$R/srv") ]]
 	ln -s "$R/media/u/a b" "$R/srv/link"
 	[[ $(trust_why_not "$R/srv/link/c") == *'uhelper=udisks2'* ]]
 	utab '/media/u/a\040b' x-foo,user=alice,x-bar
@@ -212,7 +227,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	mv "$folder" "$folder.away"
 	ln -s "$R/etc" "$folder"
 	why=$(place 2>&1) && fail "$why"
-	[[ $why == *'is not written: others than root can change where it leads'* && $why != *' in '"$R/etc"* ]] || fail "$why"
+	[[ $why == *'is not written: others than root can change where it leads'* &&
+		$why != *' in '"$R/etc"* ]] || fail "$why"
 }
 
 @test "metrics: what is done as the folder's owner ends with its own exit code" {
@@ -234,8 +250,10 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
 @test "printable: control characters, line ends and what is no UTF-8 are written out; what is printable stays; twice is as once" {
 	local case text
-	for case in plain:plain $'a\eb:a\\x1bb' $'a\nb\n:a\\nb\\n' $'\xff:\\xff' $'caf\xc3\xa9:caf\xc3\xa9' $'\xc2\x9b31m:\\xc2\\x9b31m' $'\xc0\x80:\\xc0\\x80' \
-		$'\xe2\x80\xaex:\\xe2\\x80\\xaex' $'\xf0\x9f\x98\x80:\xf0\x9f\x98\x80' $'\xed\xa0\x80:\\xed\\xa0\\x80' $'\xe2\x82:\\xe2\\x82' $'\t\x7f:\\x09\\x7f'; do
+	for case in plain:plain $'a\eb:a\\x1bb' $'a\nb\n:a\\nb\\n' $'\xff:\\xff' \
+		$'caf\xc3\xa9:caf\xc3\xa9' $'\xc2\x9b31m:\\xc2\\x9b31m' $'\xc0\x80:\\xc0\\x80' \
+		$'\xe2\x80\xaex:\\xe2\\x80\\xaex' $'\xf0\x9f\x98\x80:\xf0\x9f\x98\x80' \
+		$'\xed\xa0\x80:\\xed\\xa0\\x80' $'\xe2\x82:\\xe2\\x82' $'\t\x7f:\\x09\\x7f'; do
 		text=${case%%:*}
 		log_printable text
 		[[ $text == "${case#*:}" ]] || fail "$case: $text"
@@ -246,7 +264,10 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
 @test "nothing hostile reaches a terminal, the journal, a program, or a finding as it is" {
 	local evil=$'x\e[2J\n<0>y\xff' out LOG_JOURNAL='' SHOWN='' FINDINGS=0 CHECK_ARRAY=data
-	for out in "$(log_error "$evil" 2>&1)" "$(log_info "$evil" 2>&1)" "$( (die "$evil") 2>&1)"; do [[ ${out#ramraid: } == 'x\x1b[2J\n<0>y\xff' ]] || fail "$out"; done
+	for out in "$(log_error "$evil" 2>&1)" "$(log_info "$evil" 2>&1)" \
+		"$( (die "$evil") 2>&1)"; do
+		[[ ${out#ramraid: } == 'x\x1b[2J\n<0>y\xff' ]] || fail "$out"
+	done
 	advice_line_ '  why:' "$evil"
 	[[ $SHOWN == '  why: x\x1b[2J\n<0>y\xff'$'\n' ]]
 	findings_note x "$evil" "$evil" "$evil"
@@ -254,14 +275,18 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	mkdir -p "$R/run/systemd/system"
 	systemd-run() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/run"; }
 	notify_run_ /bin/true warning x "/dev/$evil" "$evil"
-	grep -qxF -- '/dev/x\x1b[2J\n<0>y\xff' "$BATS_TEST_TMPDIR/run" || fail "$(cat "$BATS_TEST_TMPDIR/run")"
-	grep -qxF -- '--setenv=RAMRAID_MESSAGE=x [2J <0>y\xff' "$BATS_TEST_TMPDIR/run" || fail "$(cat "$BATS_TEST_TMPDIR/run")"
-	# What systemd is told as a status must not become something else that it is told.
+	grep -qxF -- '/dev/x\x1b[2J\n<0>y\xff' "$BATS_TEST_TMPDIR/run" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/run")"
+	grep -qxF -- '--setenv=RAMRAID_MESSAGE=x [2J <0>y\xff' "$BATS_TEST_TMPDIR/run" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/run")"
+	# A status for systemd must not become another message to it.
 	systemd-notify() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/notified"; }
 	NOTIFY_SOCKET=/x systemd_status $'in use by x\nMAINPID=1'
-	[[ $(<"$BATS_TEST_TMPDIR/notified") == '--status=in use by x\nMAINPID=1' ]] || fail "$(<"$BATS_TEST_TMPDIR/notified")"
+	[[ $(<"$BATS_TEST_TMPDIR/notified") == '--status=in use by x\nMAINPID=1' ]] ||
+		fail "$(<"$BATS_TEST_TMPDIR/notified")"
 	NOTIFY_SOCKET=/x systemd_ready "$evil"
-	[[ $(<"$BATS_TEST_TMPDIR/notified") == $'--ready\n--status=x\\x1b[2J\\n<0>y\\xff' ]] || fail "$(<"$BATS_TEST_TMPDIR/notified")"
+	[[ $(<"$BATS_TEST_TMPDIR/notified") == $'--ready\n--status=x\\x1b[2J\\n<0>y\\xff' ]] ||
+		fail "$(<"$BATS_TEST_TMPDIR/notified")"
 	logger() { printf '%s\n' "${*: -1}" >"$BATS_TEST_TMPDIR/journal"; }
 	notify_journal_ warning "$evil"
 	[[ $(<"$BATS_TEST_TMPDIR/journal") == 'x\x1b[2J\n<0>y\xff' ]]
@@ -304,7 +329,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 		[[ -e $BATS_TEST_DIRNAME/$name.bats ]] || fail "no tests/unit/$name.bats"
 		while [[ $part == *'"'* ]]; do
 			part=${part#*'"'}
-			grep '^@test' "$BATS_TEST_DIRNAME/$name.bats" | grep -qF -- "${part%%'"'*}" || fail "$name has no test \"${part%%'"'*}\""
+			grep '^@test' "$BATS_TEST_DIRNAME/$name.bats" |
+				grep -qF -- "${part%%'"'*}" || fail "$name has no test \"${part%%'"'*}\""
 			part=${part#*'"'}
 		done
 	done

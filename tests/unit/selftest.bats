@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ramraid selftest: what it refuses, what it records and how that is read, what it goes by, and how
+# ramraid selftest: what it refuses, what it records and how that is read, what it uses, and how
 # it takes away what a test has left behind, in a sysfs of files. The test itself, on a real md, is
 # the case "selftest" of the bench.
 
@@ -10,7 +10,8 @@ setup() {
 	world
 	libraries
 	lib=$PROJECT/lib
-	mkdir -p "$R/proc/sys/kernel/random" "$R/run/ramraid/.locks" "$R/lib/modules/$RELEASE" "$R/sys/module/loop"
+	mkdir -p "$R/proc/sys/kernel/random" "$R/run/ramraid/.locks" "$R/lib/modules/$RELEASE" \
+		"$R/sys/module/loop"
 	echo "$RELEASE" >"$R/proc/sys/kernel/osrelease"
 	echo "$ID" >"$R/proc/sys/kernel/random/uuid"
 	printf 'MemTotal: 2000000 kB\nMemFree: 1 kB\nMemAvailable: 1000000 kB\n' >"$R/proc/meminfo"
@@ -72,7 +73,8 @@ ends() { # CODE ARG…
 @test "what has failed is kept with the reason, is loud, and holds as long as md is not loaded" {
 	came_to failed 'round 2: md has found 128 sectors'
 	ends 1
-	assert_output -p "THE SELF-TEST HAS FAILED on Linux $RELEASE: round 2: md has found 128 sectors"
+	assert_output \
+		-p "THE SELF-TEST HAS FAILED on Linux $RELEASE: round 2: md has found 128 sectors"
 	word failed
 	selftest_record_read "$RELEASE"
 	[[ ${SELFTEST[why]} == 'round 2: md has found 128 sectors' ]]
@@ -118,13 +120,16 @@ ends() { # CODE ARG…
 @test "a line for each kernel that is installed; a damaged record is none" {
 	local release
 	mkdir -p "$R/lib/modules/6.12.1"
-	for release in 6.12.1 5.10.0 "$RELEASE"; do selftest_record_write "$release" x passed 1 0.2.0 '' 2>/dev/null; done
+	for release in 6.12.1 5.10.0 "$RELEASE"; do
+		selftest_record_write "$release" x passed 1 0.2.0 '' 2>/dev/null
+	done
 	word passed 6.12.1
 	word '' 5.10.0
 	selftest_record_write 6.12.1 x failed 1 0.2.0 $'two\nlines=3' 2>/dev/null
 	word failed 6.12.1
 	selftest_record_read "$RELEASE"
-	[[ ${SELFTEST[result]} == passed && $(grep -c ^kernel= "$R/etc/ramraid/state/selftest") == 2 ]]
+	[[ ${SELFTEST[result]} == passed &&
+		$(grep -c ^kernel= "$R/etc/ramraid/state/selftest") == 2 ]]
 	sed -i 's/result=.*/result=$(reboot)/' "$R/etc/ramraid/state/selftest"
 	word '' 6.12.1
 	: >"$R/etc/ramraid/state/selftest"
@@ -159,7 +164,8 @@ fills() { # REBUILD LISTED RESULT ACTION
 	CONF[UUID]=$ID
 	record passed
 	before_look_configured data
-	[[ ${F[kernel.selftest]} == passed && ${F[copy.why_not]} == *'to test it here: ramraid selftest'* ]]
+	[[ ${F[kernel.selftest]} == passed &&
+		${F[copy.why_not]} == *'to test it here: ramraid selftest'* ]]
 	record failed A1-B2 why
 	before_look_configured data
 	[[ ${F[kernel.selftest]} == failed ]]
@@ -243,11 +249,13 @@ fills() { # REBUILD LISTED RESULT ACTION
 	assert_output -p 'of memory are available'
 	sed -i 's/MemAvailable.*/MemAvailable: 150000 kB/' "$R/proc/meminfo"
 	selftest_place_make 10%
-	[[ $SELFTEST_FOLDER == "$R/etc/ramraid/state/.selftest" && $(stat -c %a "$SELFTEST_FOLDER") == 700 && $(<"$SELFTEST_FOLDER/uuid") == "$ID" ]]
+	[[ $SELFTEST_FOLDER == "$R/etc/ramraid/state/.selftest" &&
+		$(stat -c %a "$SELFTEST_FOLDER") == 700 && $(<"$SELFTEST_FOLDER/uuid") == "$ID" ]]
 	rm -r "$SELFTEST_FOLDER"
 	sed -i 's/MemAvailable.*/MemAvailable: 390000 kB/' "$R/proc/meminfo"
 	selftest_place_make 10%
-	[[ $SELFTEST_FOLDER == "$R/run/ramraid/.selftest" && $(stat -c %a "$SELFTEST_FOLDER") == 700 ]]
+	[[ $SELFTEST_FOLDER == "$R/run/ramraid/.selftest" &&
+		$(stat -c %a "$SELFTEST_FOLDER") == 700 ]]
 	rm -r "$SELFTEST_FOLDER"
 	selftest_place_room_() { echo 1000000; }
 	ends 1
@@ -293,7 +301,9 @@ fills() { # REBUILD LISTED RESULT ACTION
 	engine
 	POLICY=SCHED_IDLE
 	chrt() {
-		[[ $1 != --pid ]] || { echo "pid $2's current scheduling policy: $POLICY" && return; }
+		[[ $1 != --pid ]] || {
+			echo "pid $2's current scheduling policy: $POLICY" && return
+		}
 		called chrt "$1"
 	}
 	ionice() { called ionice "$2"; }
@@ -301,11 +311,13 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ $(calls) == $'chrt --other\nionice 2\nmake\nchrt --idle\nionice 3' ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	selftest_take_out_
-	[[ $(calls) == $'drop-leg rd1\nchrt --other\nionice 2\ndrop\nchrt --idle\nionice 3' ]] || fail "$(calls)"
+	[[ $(calls) == $'drop-leg rd1\nchrt --other\nionice 2\ndrop\nchrt --idle\nionice 3' ]] ||
+		fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	run cmd_selftest --clean
 	assert_success
-	[[ $(calls) == $'chrt --other\nionice 2\ndrop\ndrop\nchrt --idle\nionice 3' ]] || fail "$(calls)"
+	[[ $(calls) == $'chrt --other\nionice 2\ndrop\ndrop\nchrt --idle\nionice 3' ]] ||
+		fail "$(calls)"
 	POLICY=SCHED_OTHER
 	mkdir "$SELFTEST_FOLDER"
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -319,13 +331,15 @@ fills() { # REBUILD LISTED RESULT ACTION
 	local line
 	came_to passed ''
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
-	for line in 'POLICY domain=all action=spare' $'pol type=disk\n  path=* domain=x' 'Policy path=a "domain=b c"'; do
+	for line in 'POLICY domain=all action=spare' $'pol type=disk\n  path=* domain=x' \
+		'Policy path=a "domain=b c"'; do
 		echo "$line" >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
 		ends 4
 		assert_output -p "a POLICY with a domain is in $R/etc/mdadm/mdadm.conf.d/mine.conf"
 	done
 	[[ -z $(calls) ]]
-	for line in '#POLICY domain=all' 'POLICY action=ignore' $'POLICY path=x\n# domain=x' $'POLICY path=x\nARRAY /dev/md0 domain=x'; do
+	for line in '#POLICY domain=all' 'POLICY action=ignore' $'POLICY path=x\n# domain=x' \
+		$'POLICY path=x\nARRAY /dev/md0 domain=x'; do
 		echo "$line" >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
 		run cmd_selftest
 		assert_success
@@ -387,7 +401,9 @@ killed() { # FOLDER
 		run cmd_selftest --clean
 		assert_success
 		[[ $(calls) == $'stop md127\ndrop _selftest\nlosetup --detach /dev/loop1\nlosetup --detach /dev/loop2\ndrop _selftest' ]] || fail "$(calls)"
-		[[ ! -e $folder && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf && ! -e $R/run/ramraid/_selftest.returns && ! -e $R/run/ramraid/.locks/check.md127 ]]
+		[[ ! -e $folder && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf &&
+			! -e $R/run/ramraid/_selftest.returns &&
+			! -e $R/run/ramraid/.locks/check.md127 ]]
 		[[ -e $R/sys/block/loop0 && -e $R/run/ramraid/data.ram ]]
 		rm -r "$BATS_TEST_TMPDIR/calls" "${R:?}/sys" "${R:?}/dev"
 		mkdir -p "$R/sys/block" "$R/sys/class/block" "$R/dev"
@@ -399,8 +415,10 @@ killed() { # FOLDER
 	killed "$R/run/ramraid/.selftest"
 	: >"$R/run/ramraid/.locks/check.md127"
 	ends 1 --clean
-	assert_output -p 'md127 has /dev/loop1 of the self-test, and is another array: it is left alone'
-	[[ -z $(calls) && -e $R/run/ramraid/.selftest/uuid && -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf ]]
+	assert_output \
+		-p 'md127 has /dev/loop1 of the self-test, and is another array: it is left alone'
+	[[ -z $(calls) && -e $R/run/ramraid/.selftest/uuid &&
+		-e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf ]]
 	[[ -e $R/run/ramraid/.locks/check.md127 ]]
 	# And no test begins beside it.
 	came_to passed ''
@@ -531,8 +549,10 @@ killed() { # FOLDER
 	selftest_place_array 512 2>/dev/null
 	[[ "${MEMBERS[*]}" == '/dev/loop1 /dev/loop2' ]]
 	[[ $(calls) == $'losetup --find --show --sector-size 512\nlosetup --find --show --sector-size 512\nmdadm --create /dev/md/ramraid-selftest --run --metadata=1.2 --name=ramraid-selftest --homehost=selftest --uuid='"${ID//-/} --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/loop1 /dev/loop2 ramraid-_selftest.conf" ]] || fail "$(calls)"
-	grep -qx 'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' "$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"
-	[[ $(stat -c %s "$SELFTEST_FOLDER/A") == "$(stat -c %s "$SELFTEST_FOLDER/B")" && $(stat -c %s "$SELFTEST_FOLDER/A") -ge $((32 << 20)) ]]
+	grep -qx 'ARRAY <ignore> UUID=01234567:89ab4cde:8f012345:6789abcd' \
+		"$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"
+	[[ $(stat -c %s "$SELFTEST_FOLDER/A") == "$(stat -c %s "$SELFTEST_FOLDER/B")" &&
+		$(stat -c %s "$SELFTEST_FOLDER/A") -ge $((32 << 20)) ]]
 	(($(stat -c %s "$SELFTEST_FOLDER/A") % (1 << 20) > 0))
 	not conf_name_ok "$SELFTEST_NAME"
 }
@@ -544,7 +564,8 @@ killed() { # FOLDER
 	truncate -s "$size" "$R/dev/md9"
 	blkdiscard() {
 		called discard
-		dd if=/dev/urandom of="$5" bs=4096 seek=$(($2 / 4096)) count=$(($4 / 4096)) conv=notrunc status=none
+		dd if=/dev/urandom of="$5" bs=4096 seek=$(($2 / 4096)) count=$(($4 / 4096)) \
+			conv=notrunc status=none
 	}
 	sleep() { command sleep 0.05; }
 	selftest_writer_begin md9 "$size"
@@ -561,7 +582,8 @@ killed() { # FOLDER
 	# A leg has its data further on.
 	{ head -c 8192 /dev/zero && cat "$R/dev/md9"; } >"$R/dev/leg"
 	selftest_writer_compare leg 8192 "$size"
-	printf '\1\2\3' | dd of="$R/dev/leg" bs=1 seek=$((8192 + 100 * 4096 + 5)) conv=notrunc status=none
+	printf '\1\2\3' |
+		dd of="$R/dev/leg" bs=1 seek=$((8192 + 100 * 4096 + 5)) conv=notrunc status=none
 	not selftest_writer_compare leg 8192 "$size"
 	[[ $SELFTEST_BLOCK == 100 ]]
 	truncate -s $((8192 + 50 * 4096)) "$R/dev/leg"
@@ -579,7 +601,7 @@ killed() { # FOLDER
 	[[ $SELFTEST_WHY == 'gone at block '*' could not be written' ]]
 }
 
-# A round, with the functions of the engine in the place of which these stand.
+# A round, with these instead of the functions of the engine.
 engine() {
 	MEMBERS=(/dev/loop1 /dev/loop2) SELFTEST_BYTES=1048576 SELFTEST_ROUND=1 STATE_OF_COPY='done'
 	mkdir -p "$SELFTEST_FOLDER" "$R/run/ramraid/_selftest.copy"
@@ -612,14 +634,15 @@ engine() {
 }
 faulty() { # TEXT
 	not selftest_round_
-	[[ "$SELFTEST_RESULT $SELFTEST_WHY" == "failed round $SELFTEST_ROUND: $1" ]] || fail "$SELFTEST_RESULT $SELFTEST_WHY"
+	[[ "$SELFTEST_RESULT $SELFTEST_WHY" == "failed round $SELFTEST_ROUND: $1" ]] ||
+		fail "$SELFTEST_RESULT $SELFTEST_WHY"
 }
 
 hindered() { # TEXT
 	not selftest_round_
 	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == "$1" ]] || fail "$SELFTEST_RESULT $SELFTEST_WHY"
 }
-# need_again FILE: the functions as they are in lib, in the place of a test's.
+# need_again FILE: the functions as they are in lib, instead of a test's.
 need_again() {
 	local text
 	text=$(grep -v ^readonly "$lib/$1.sh")
@@ -634,11 +657,13 @@ need_again() {
 	rm "$BATS_TEST_TMPDIR/calls"
 	SELFTEST_ROUND=2
 	selftest_round_
-	[[ $(calls) == $'writer 0\n'"$begin"$'open\nawait 4\nreadd\nend\ncheck 0 2048' ]] || fail "$(calls)"
+	[[ $(calls) == $'writer 0\n'"$begin"$'open\nawait 4\nreadd\nend\ncheck 0 2048' ]] ||
+		fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	SELFTEST_ROUND=3
 	selftest_round_
-	[[ $(calls) == $'writer 1\n'"$begin"$'hold\nawait 4\nreadd\nend\ncheck 0 2048' ]] || fail "$(calls)"
+	[[ $(calls) == $'writer 1\n'"$begin"$'hold\nawait 4\nreadd\nend\ncheck 0 2048' ]] ||
+		fail "$(calls)"
 }
 
 @test "a round begins when md has cleared all bits; the first RAM leg is md's own" {
@@ -646,13 +671,15 @@ need_again() {
 	sleep() { SECONDS=$((SECONDS + 100)); }
 	BITS='3 17-20'
 	not selftest_round_
-	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == 'md does not clear the bits of its bitmap' && -z $(calls) ]]
+	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == 'md does not clear the bits of its bitmap' &&
+		-z $(calls) ]]
 	ram_leg_add() { called add; }
 	selftest_first_
 	[[ $(calls) == $'make\nadd' ]]
 	ram_leg_add() { LOOP_ERROR='mdadm could not' && return 1; }
 	not selftest_first_
-	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == 'md has not filled its first RAM leg: mdadm could not' ]]
+	[[ -z $SELFTEST_RESULT &&
+		$SELFTEST_WHY == 'md has not filled its first RAM leg: mdadm could not' ]]
 }
 
 @test "what is the copy's fault, or md's, and what is not" {
@@ -768,12 +795,16 @@ need_again() {
 
 @test "a start loads md before it asks which build of it that is, if there is a result at all" {
 	declare -f loop_begin_ >"$BATS_TEST_TMPDIR/begin"
-	[[ $(grep -n -e md_modules -e before_look_configured "$BATS_TEST_TMPDIR/begin" | grep -c .) == 2 ]]
-	[[ $(grep -n -e md_modules -e before_look_configured "$BATS_TEST_TMPDIR/begin" | head -n 1) == *md_modules* ]]
+	[[ $(grep -n -e md_modules -e before_look_configured "$BATS_TEST_TMPDIR/begin" |
+		grep -c .) == 2 ]]
+	[[ $(grep -n -e md_modules -e before_look_configured "$BATS_TEST_TMPDIR/begin" |
+		head -n 1) == *md_modules* ]]
 }
 
 @test "after a test that has failed, all is taken away, step by step" {
-	selftest_place_clean() { taken a && taken b && flock --nonblock "$ALIVE" echo 'nobody is left'; }
+	selftest_place_clean() {
+		taken a && taken b && flock --nonblock "$ALIVE" echo 'nobody is left'
+	}
 	taken() { echo "taken: $1" && return; }
 	export ALIVE=$BATS_TEST_TMPDIR/alive
 	run bash -c "lib=$PROJECT/lib; source \"\$lib/core/load.sh\"; need cmd/selftest

@@ -15,12 +15,13 @@ setup() {
 	replace
 }
 
-# After the libraries, whose functions these replace: what a look finds stands in the fixture, each
-# array's facts after the line "---" that ends the one before. In the place of names come their
+# After the libraries, whose functions these replace: what a look finds is in the fixture, each
+# array's facts after the line "---" that ends the one before. Instead of names come their
 # numbers.
 replace() {
 	summary_array() {
-		facts_read < <(awk -v n="$1" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' "$STATES/$SHOWING.facts")
+		facts_read < <(awk -v n="$1" 'BEGIN { i = 1 } $0 == "---" { i++; next } i == n' \
+			"$STATES/$SHOWING.facts")
 		summary_word
 	}
 	summary_detail() { :; }
@@ -225,7 +226,8 @@ lists() {
 	local state name word device legs ram size
 	for state in $(states); do
 		lists "$state" no_headings
-		[[ $(cut -f 2,3 <<<"$LISTED") == "$(jq -r '.arrays[] | "\(.state)\t\(.device // "-")"' "$STATES/$state.json")" ]] ||
+		[[ $(cut -f 2,3 <<<"$LISTED") == "$(jq -r '.arrays[] |
+			"\(.state)\t\(.device // "-")"' "$STATES/$state.json")" ]] ||
 			fail "$state: $LISTED"
 		[[ $LISTED != *misconfigured* || $LISTED == *$'\tmisconfigured\t-\t-\t-\t-' ]] ||
 			fail "$state: $LISTED"
@@ -235,7 +237,8 @@ lists() {
 			[[ $word == misconfigured ]] ||
 				{
 					[[ $legs == [0-9]/[0-9] ]] &&
-						grep -qw "$ram" <<<'in_sync recovering faulty attached missing none'
+						grep -qw "$ram" \
+							<<<'in_sync recovering faulty attached missing none'
 				} ||
 				fail "$state: $LISTED"
 			# All legs are in sync of what is whole; never of what is rebuilt, degraded,
@@ -328,7 +331,8 @@ one_array() {
 	local word BROKEN text
 	printf -v word '%090d' 0
 	for text in "  why:    $word" "  action: x $word y $word" "$word" "  $word" '  impact: ' \
-		"$(seq -s ' ' 200)" '' "  slot 1    in_sync       4010  21000      0  $word (sda)"; do
+		"$(seq -s ' ' 200)" '' \
+		"  slot 1    in_sync       4010  21000      0  $word (sda)"; do
 		terminal_break "$text"
 		[[ $(xargs -d '\n' <<<"$BROKEN" | tr -s ' ') == \
 			"$(xargs -d '\n' <<<"$text" | tr -s ' ')" ]] ||

@@ -17,9 +17,10 @@ setup() {
 }
 
 @test "absurd sizes stay larger than anything, instead of negative" {
-	local size
+	local size bytes
 	for size in 8388608T 9999999T 999999999999T 999999999999G 999999%; do
-		(($(quantity_bytes "$size" 17592186044416) > 17592186044416 && $(quantity_bytes "$size" 17592186044416) + 999999999999999999 > 0)) ||
+		bytes=$(quantity_bytes "$size" 17592186044416)
+		((bytes > 17592186044416 && bytes + 999999999999999999 > 0)) ||
 			fail "$size"
 	done
 }

@@ -70,16 +70,20 @@ in_our_words() {
 	local verb said
 	for verb; do
 		# shellcheck disable=SC2086 # words
-		said=$(powerless timeout 30 "$PROJECT/bin/ramraid" $verb 2>&1 >/dev/null </dev/null) ||
+		said=$(powerless timeout 30 "$PROJECT/bin/ramraid" $verb 2>&1 >/dev/null \
+			</dev/null) ||
 			(($? < 124)) || fail "$verb does not end"
 		[[ ! $said =~ :\ line\ [0-9]+:|cannot\ create ]] || fail "$verb" "$said"
 		printf '%s\n' "$verb: $said" >>"$BATS_TEST_TMPDIR/said"
 	done
 }
-readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config show data' claim 'claim --remove data' 'start data' 'stop data' 'attach data' 'detach data'
+readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config show data' claim
+	'claim --remove data' 'start data' 'stop data' 'attach data' 'detach data'
 	'apply --yes data' 'replace --yes data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C'
 	'resize --yes data' 'release --yes data' 'destroy --yes data'
-	'adopt --yes other /dev/md127' 'create --yes new /dev/disk/by-id/ata-C' 'restore data' 'scrub data' 'wait data' 'events data' remember witness 'mend data' 'memory data' hotplug 'yield data')
+	'adopt --yes other /dev/md127' 'create --yes new /dev/disk/by-id/ata-C' 'restore data'
+	'scrub data' 'wait data' 'events data' remember witness 'mend data' 'memory data' hotplug
+	'yield data')
 
 @test "nothing can be written: no verb leaves that to bash" {
 	quiet_programs
