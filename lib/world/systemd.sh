@@ -158,7 +158,7 @@ systemd_run_apart() {
 		shift
 	done
 	shift
-	# systemd puts variables in the place of "$" (systemd.service(5), COMMAND LINES).
+	# systemd expands "$" to variables (systemd.service(5), COMMAND LINES).
 	systemd-run --no-block --quiet --collect --unit="$unit" --description="$text" \
 		--property=DefaultDependencies=no --property=Conflicts=shutdown.target \
 		--property=Before=shutdown.target \
@@ -218,8 +218,8 @@ systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }
 systemd_disable() { act systemctl --quiet disable "$(systemd_unit "$1")"; }
 systemd_start() { act systemctl start --no-block "$(systemd_unit "$1")"; }
 systemd_stop() { act systemctl stop "$(systemd_unit "$1")"; }
-# systemd_hold NAME: the unit of a running array is up, because its stop is what lets go of the RAM
-# leg at shutdown.
+# systemd_hold NAME: the unit of a running array is up, because its stop releases the RAM leg at
+# shutdown.
 systemd_hold() {
 	systemd_is_running && ! systemd_unit_is_up "$1" && ! systemd_is_stopping || return 0
 	systemd_reset "$1"

@@ -28,13 +28,13 @@ FIXTURES=$BATS_TEST_DIRNAME/../fixtures
 
 # shellcheck source=lib/core/load.sh
 source "$PROJECT/lib/core/load.sh"
-# How long something waits goes by what a faked sleep adds to SECONDS; drive.bats has the clock
+# How long something waits is what a faked sleep adds to SECONDS; drive.bats has the clock
 # itself.
 # shellcheck disable=SC2317
 fake_clock() { clock() { NOW=$SECONDS; }; }
 
 # world: an empty root. Every test is a process of its own, so the libraries' readonly variables may
-# be set in each anew.
+# be set again in each.
 world() {
 	export RAMRAID_ROOT=$BATS_TEST_TMPDIR/root
 	R=$RAMRAID_ROOT
@@ -45,8 +45,8 @@ world() {
 	unset DRY_RUN NOTIFY_SOCKET JOURNAL_STREAM SYSTEMD_EXEC_PID MAINPID
 }
 
-# libraries: all of lib/, as it is found. What a test puts in the place of a function it defines
-# afterwards, so none is read later.
+# libraries: all of lib/, as it is found. A test defines its own functions afterwards, so none is
+# read later.
 libraries() {
 	local lib=$PROJECT/lib file
 	for file in "$lib"/*/*.sh "$lib"/cmd/*/*.sh; do
@@ -105,7 +105,7 @@ facts_read() {
 	facts_blank
 }
 
-# facts_unnumbered: what facts_numbered has added goes, so that it can be added anew after a change
+# facts_unnumbered: what facts_numbered has added goes, so that it can be added again after a change
 # of the views.
 facts_unnumbered() {
 	local leg

@@ -474,7 +474,7 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	member md127 nvme0n1 in_sync 0
 	WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
 	grep -qx 'ram=/dev/disk/by-id/nvme-X nvme - -' "$H" || fail "$(<"$H")"
-	# Filled anew it has another UUID, and one line still.
+	# Filled again it has another UUID, and one line still.
 	sed -i "s/$x/aaaaaaaa-0000-0000-0000-000000000008/" "$R/dev/nvme0n1.sb"
 	WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
 	[[ $(wc -l <"$H") == 3 ]] || fail "$(<"$H")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Who is told: the journal, the program of NOTIFY, or, without one, mail.
+# Who is notified: the journal, the program of NOTIFY, or, without one, mail.
 
 setup() {
 	load helper

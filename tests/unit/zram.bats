@@ -149,7 +149,7 @@ write class/zram-control/hot_remove 1'
 	[[ $(ramdisk_auto_ data 4096 2>/dev/null) == brd ]]
 }
 
-# limit BYTES LIMIT: what the kernel is told.
+# limit BYTES LIMIT: what is written to the kernel.
 limit() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	device 1 "$((++SEQUENCE))"
