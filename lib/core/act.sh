@@ -120,7 +120,8 @@ act_undo_all() {
 # looks whether it is one. Where that can't be written, bash says so in its own words, with a line
 # of the program; here it is said in ours, with the reason.
 # act_put FILE [LINE…]: FILE is these lines from now on; without any it is empty.
-# act_put_more FILE LINE…: they come after what is in it. Both return 1 when that can't be written.
+# act_put_more FILE LINE…: they come after what is in it. Both return 1 when that can't be
+# written.
 act_put() {
 	local file=$1
 	shift
@@ -152,8 +153,8 @@ act_put_try_() { # FUNCTION LINE…
 act_put_over_() { if (($# > 0)); then printf '%s\n' "$@" >"$file"; else : >"$file"; fi; }
 act_put_after_() { printf '%s\n' "$@" >>"$file"; }
 
-# act_apart COMMAND…: runs COMMAND, a function, in a shell of its own, and returns its status. What
-# it sets is lost. Whoever runs functions of ours from a trap calls them by this: in a trap, bash
+# act_apart COMMAND…: runs COMMAND, a function, in a shell of its own, and returns its status.
+# What it sets is lost. Functions of ours are called by this from a trap: in a trap, bash
 # gives every "return" without a number the status from before the trap, also in the functions that
 # the trap calls (bash(1), return; get_exitstat() in bash's builtins/common.c; tests/unit/cli.bats).
 # Then what has succeeded counts as failed, and the rest is left undone.

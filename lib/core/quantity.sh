@@ -50,8 +50,8 @@ quantity_show_seconds() {
 	fi
 }
 
-# quantity_show_progress DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second → "34.5%
-# done, 120 MiB/s, 2min 5s left"
+# quantity_show_progress DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second →
+# "34.5% done, 120 MiB/s, 2min 5s left"
 quantity_show_progress() {
 	local done=$1 total=$2 rate=$3 left='' tenths
 	((total > 0)) || {

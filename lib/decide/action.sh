@@ -333,8 +333,8 @@ ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 }
 
 # action_barred ACTION[.ARGUMENT]: may an action be tried? One that failed earlier in this start is
-# not tried again (failed.…, loop_failed), and whoever decides may forbid one beforehand (veto.…,
-# act/hotplug.sh). Sets BARRED to why it is not to be tried. Returns 1 when it may be.
+# not tried again (failed.…, loop_failed), and whoever decides may forbid one beforehand
+# (veto.…, act/hotplug.sh). Sets BARRED to why it is not to be tried. Returns 1 when it may be.
 action_barred() {
 	BARRED=''
 	if [[ -v F["failed.$1"] ]]; then

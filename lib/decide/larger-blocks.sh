@@ -6,8 +6,8 @@ need core/text
 
 readonly LARGER_BLOCKS=4096
 
-# larger_blocks_why_not LINE…: prints what does not bear it and why, a reason a line; nothing if all
-# does. LINE is "WHERE KIND BYTES", as observe/contents-blocks.sh finds it.
+# larger_blocks_why_not LINE…: prints what does not bear it and why, a reason a line; nothing if
+# all does. LINE is "WHERE KIND BYTES", as observe/contents-blocks.sh finds it.
 larger_blocks_why_not() {
 	local line where kind bytes
 	(($# > 0)) || printf 'nothing is known of what is on it\n'

@@ -10,8 +10,8 @@ readonly BENCH_BAR=40
 declare -ga BENCH_ROLE=() BENCH_DEVICE=()
 # row by row: "array", "RAM leg", "disk leg 1" …; what is opened
 declare -gA BENCH=()
-# "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of one
-# of them
+# "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of
+# one of them
 
 # bench_measure DIRECTION ROW TEST FILE SECONDS [FIO-OPTION…]: fills BENCH. Returns 1 when fio
 # fails, which then has said why.

@@ -7,8 +7,8 @@ declare -gA F # the facts
 # read of each disk leg is nobody's reading.
 readonly READ_SHARE_LOOKS=2048
 
-# read_share_history: sets the HISTORY_… that act/whole-since.sh tells of from F[lately]; all 0 when
-# it is damaged, or about another array.
+# read_share_history: sets the HISTORY_… of act/whole-since.sh from F[lately]; all 0 when it is
+# damaged, or about another array.
 read_share_history() {
 	# shellcheck disable=SC2086
 	set -- ${F[lately]} # a star among them would be one damage more

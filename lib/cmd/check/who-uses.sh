@@ -7,9 +7,9 @@ need report/read-share world/disk world/openers world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# check_who_uses_services MOUNT…: of those that the boot does not wait for (nofail). A service that
-# uses one and does not depend on it starts without it, and may write below the mount point; and it
-# is not stopped with it.
+# check_who_uses_services MOUNT…: of those that the boot does not wait for (nofail). A service
+# that uses one and does not depend on it starts without it, and may write below the mount point;
+# and it is not stopped with it.
 check_who_uses_services() {
 	local mount unit text requires units=()
 	[[ ${F[array.state]} == active ]] || return 0
