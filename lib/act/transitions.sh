@@ -279,12 +279,12 @@ it is not put back. If nothing on it is needed, $whole"
 }
 
 # transitions_refused_before NAME WHY: has its start been refused for this very reason already, and
-# that been told, since it last ran and since a person last asked for a start? Something that is
+# that been reported, since it last ran and since a person last asked for a start? Something that is
 # mounted at each access (x-systemd.automount) asks for one each time.
 transitions_refused_before() { [[ -e $RUN/$1.unstarted && $(<"$RUN/$1.unstarted") == "$2" ]]; }
 
-# transitions_of_start NAME CODE: how a start has ended, when that is not as it should be. In the
-# journal it is already.
+# transitions_of_start NAME CODE: how a start has ended, when that is not as it should be. The
+# journal has it already.
 transitions_of_start() {
 	local LOST
 	if (($2 == EX_REFUSED)); then

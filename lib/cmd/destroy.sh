@@ -73,7 +73,7 @@ destroy_legs_() {
 		names+=("$dev")
 	done
 	for dev in "${names[@]}"; do destroy_leg_ "$dev"; done
-	# What something is stacked on has the name of that; a ramdisk is wiped without one.
+	# What is stacked on a device has its superblock, too, and is named; a ramdisk goes anyhow.
 	while read -r node line; do
 		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" &&
 			-z $(disk_holders "$node") ]] || continue

@@ -215,7 +215,7 @@ start_by_systemd() {
 	facts_observe
 	[[ ${F[array.state]} == active ]] || systemd_settle "$1"
 	systemd_reset "$1"
-	# Who asks gets all warnings, also those that were given before.
+	# Who asks is notified of a refusal again, also of one that was reported before.
 	rm -f "$RUN/$1.unstarted"
 	start_tell_closed_ "$1"
 	systemd_start "$1" || return

@@ -113,7 +113,7 @@ cli_confirm() {
 	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
 	[[ -z ${3-} ]] || question='Type the name of the array to go on: ' wanted=$1
 	read -r -p "$question" answer || :
-	# shellcheck disable=SC2053 # a pattern, or a name, which no pattern character is in
+	# shellcheck disable=SC2053 # a pattern, or a name, which has no pattern character
 	[[ $answer == $wanted ]] || die "$1: nothing was changed" "$EX_FAILED"
 }
 

@@ -47,8 +47,8 @@ all_disks_device_() {
 }
 
 # all_disks_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a
-# superblock of the array and is no MEMBER, with blanks between. Not of a ramdisk, nor of what
-# something is stacked on, which has another name.
+# superblock of the array and is no MEMBER, with blanks between. Not of a ramdisk, nor of a device
+# that something is stacked on: what is stacked on it has the superblock, too.
 all_disks_clones() {
 	local i known=" ${F[ram.node]} " node uuid events
 	F[clones]='' F[clones_known]=yes

@@ -41,7 +41,7 @@ superblock_clone_why_not() {
 }
 
 # superblock_clone_bitmap FILE WORDS: reads the header of the bitmap of the leg FILE. Sets
-# SUPERBLOCK_CLONE_CLEARED (the event count of the last time when bits were really cleared) and
+# SUPERBLOCK_CLONE_CLEARED (the event count at which bits were last cleared) and
 # SUPERBLOCK_CLONE_BITMAP_BYTES (header and bits). Returns 1 and sets SUPERBLOCK_CLONE_WHY when it
 # can't be used.
 superblock_clone_bitmap() {
