@@ -7,7 +7,8 @@ setup() {
 	world
 	fake_disk sda $((100 << 20)) disk/by-id/ata-A
 	fake_disk sdb $((200 << 20)) disk/by-id/ata-B
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     524288 kB\n" >"$R/proc/meminfo"
 	mkdir -p "$R/proc/sys/kernel"
 	echo 6.12.57+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
 	echo 100.00 100.00 >"$R/proc/uptime"
@@ -42,7 +43,8 @@ array() {
 	done
 	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' \
 		>"$R/proc/1/mountinfo"
-	printf '# mine\nDEVICE partitions\nARRAY /dev/md/data metadata=1.2\n   UUID=01234567:89ab4cde:8f012345:6789abcd\n\nMAILADDR root\n\n' \
+	printf "# mine\nDEVICE partitions\nARRAY /dev/md/data metadata=1.2\n\
+   UUID=01234567:89ab4cde:8f012345:6789abcd\n\nMAILADDR root\n\n" \
 		>"$R/etc/mdadm/mdadm.conf"
 	cp -a "$R/etc" "$R/etc.before"
 	program update-initramfs
@@ -114,7 +116,9 @@ start_unit() {
 	[[ ! -e $R/saved ]] || running
 	: >"$R/active"
 	rm -f "$R"/run/ramraid/data.{released,taken}
-	printf 'uuid=01234567-89ab-4cde-8f01-23456789abcd\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\ngeneration=1\n' >"$R/etc/ramraid/state/data.witness"
+	printf "uuid=01234567-89ab-4cde-8f01-23456789abcd\n\
+legs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\n\
+generation=1\n" >"$R/etc/ramraid/state/data.witness"
 	: >"$R/run/ramraid/data.started"
 	echo md127 7 >"$R/run/ramraid/data.watched"
 	[[ $(<"$md/raid_disks") == 3 && $(cat "$md/dev-rd0/state" 2>/dev/null) != in_sync ]] ||
@@ -348,7 +352,8 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	assert_failure 4
 	assert_output -p \
 		'/etc/fstab calls it /dev/md/data, a name that it need not have at the next boot'
-	printf '# /dev/md/data /srv/data ext4 defaults 0 2\nUUID=x /dev/md/data2 ext4 defaults 0 2\n' >"$R/etc/fstab"
+	printf "# /dev/md/data /srv/data ext4 defaults 0 2\n\
+UUID=x /dev/md/data2 ext4 defaults 0 2\n" >"$R/etc/fstab"
 	verb release --dry-run data
 	assert_success
 	printf 'x /dev/md/data none luks\n' >"$R/etc/crypttab"
@@ -360,7 +365,8 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	assert_failure 4
 	assert_output -p '/etc/fstab calls it /dev/md/data1'
 	rm "$R/etc/fstab"
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/md/data\nMEMBER=/dev/disk/by-id/ata-X\n' >"$R/etc/ramraid/outer.conf"
+	printf "UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/md/data\n\
+MEMBER=/dev/disk/by-id/ata-X\n" >"$R/etc/ramraid/outer.conf"
 	verb release --dry-run data
 	assert_failure 4
 	assert_output -p 'is a disk leg of outer, which would not find it at the next boot'
@@ -559,7 +565,10 @@ half_and_unnamed() {
 @test "adopt, typed again: a disk that it began with and that the configuration no longer names is named, and nothing is done" {
 	half_and_unnamed update-initramfs /dev/md127
 	grep -qx member=/dev/disk/by-id/ata-B "$R/etc/ramraid/state/data.adopted"
-	refused 4 'data.conf no longer names /dev/disk/by-id/ata-B, a disk of the array that an earlier run has begun with. Write it there again, MEMBER=/dev/disk/by-id/ata-B, and type the same again; if that disk is to leave the array, delete the line after that, then: ramraid apply data' data /dev/md127
+	refused 4 "data.conf no longer names /dev/disk/by-id/ata-B, a disk of the array that an \
+earlier run has begun with. Write it there again, MEMBER=/dev/disk/by-id/ata-B, and type the same \
+again; if that disk is to leave the array, delete the line after that, then: ramraid apply \
+data" data /dev/md127
 	# By another of its names it is named.
 	ln -s ../../sdb "$R/dev/disk/by-id/wwn-B"
 	echo MEMBER=/dev/disk/by-id/wwn-B >>"$R/etc/ramraid/data.conf"
@@ -710,7 +719,9 @@ larger_blocks() {
 	start_unit() {
 		: >"$R/active"
 		rm -f "$R"/run/ramraid/data.{released,taken}
-		printf 'uuid=01234567-89ab-4cde-8f01-23456789abcd\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\ngeneration=1\n' >"$R/etc/ramraid/state/data.witness"
+		printf "uuid=01234567-89ab-4cde-8f01-23456789abcd\n\
+legs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=2\n\
+generation=1\n" >"$R/etc/ramraid/state/data.witness"
 		: >"$R/run/ramraid/data.started"
 		echo md127 7 >"$R/run/ramraid/data.watched"
 	}
@@ -721,14 +732,17 @@ larger_blocks() {
 	larger_blocks mkfs.ext4 -q -F -b 4096
 	verb adopt --dry-run --ram=zram data /dev/md127
 	assert_success
-	assert_output -p 'at its next start its blocks have 4096 bytes, instead of 512, which what is on it bears:'
-	assert_output -p 'until then (ramraid stop data; ramraid start data; or a reboot) it runs on its disk legs, without a RAM leg'
+	assert_output -p "at its next start its blocks have 4096 bytes, instead of 512, which what \
+is on it bears:"
+	assert_output -p "until then (ramraid stop data; ramraid start data; or a reboot) it runs \
+on its disk legs, without a RAM leg"
 	assert_output -p 'with O_DIRECT'
 	untouched
 	for again in '' again; do
 		verb adopt --yes --ram=zram data /dev/md127
 		assert_success
-		assert_output -p 'the RAM leg joins at its next start, when its blocks have 4096 bytes: ramraid stop data; ramraid start data'
+		assert_output -p "the RAM leg joins at its next start, when its blocks have 4096 \
+bytes: ramraid stop data; ramraid start data"
 		[[ -e $R/enabled && -e $R/active && $(<"$MD/raid_disks") == 3 &&
 			$(<"$MD/bitmap/location") == +8 &&
 			$(<"$MD/dev-sda/state") == in_sync,write_mostly ]] ||
@@ -744,7 +758,8 @@ larger_blocks() {
 
 @test "--ram=zram of an array with blocks of 512 bytes: with what does not bear larger ones it is refused" {
 	larger_blocks mkfs.ext4 -q -F -b 1024
-	refused 4 'what is on it does not bear larger ones: /dev/md127: ext4 with blocks of 1024 bytes' --ram=zram data /dev/md127
+	refused 4 "what is on it does not bear larger ones: /dev/md127: ext4 with blocks of 1024 \
+bytes" --ram=zram data /dev/md127
 }
 
 @test "a resync, a rebuild, a check, a reshape, or one that is due: refused" {
@@ -955,7 +970,8 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	: >"$R/etc/ramraid/there.conf"
 	verb adopt --dry-run data /dev/md127
 	assert_success
-	assert_output -p 'data: /etc/fstab:1: /dev/md0 leads to nothing now. If it was this array, write /dev/md/data there'
+	assert_output -p "data: /etc/fstab:1: /dev/md0 leads to nothing now. If it was this array, \
+write /dev/md/data there"
 	[[ $(grep -c 'leads to nothing' <<<"$output") == 1 ]]
 	holds md127 aaaa ext4 filesystem
 	verb adopt --dry-run data /dev/md127
@@ -1134,7 +1150,8 @@ by_hand_killed_after() {
 	echo rapiddiskd >"$R/proc/77/comm"
 	verb adopt data /dev/md127
 	assert_failure 2
-	assert_output -p 'found that /etc/rc.local makes a ramdisk in line 2: rapiddisk -a 1024. Do: take that line out of /etc/rc.local'
+	assert_output -p "found that /etc/rc.local makes a ramdisk in line 2: rapiddisk -a 1024. \
+Do: take that line out of /etc/rc.local"
 	assert_output -p 'found that rapiddiskd.service runs:'
 	[[ $output == *'gives a ramdisk to an array in line 3'*'becomes the mirror'* ]] ||
 		fail "$output"
@@ -1182,7 +1199,8 @@ half_adopted() {
 	FAILS='echo rapiddisk detach'
 	verb release --yes data
 	assert_success
-	assert_output -p 'data: the memory of /dev/rd0 is not given back; when nobody uses it: rapiddisk --detach rd0'
+	assert_output -p "data: the memory of /dev/rd0 is not given back; when nobody uses it: \
+rapiddisk --detach rd0"
 	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
 	FAILS=''
 	setup
@@ -1205,7 +1223,8 @@ half_adopted() {
 		by_hand
 		FAILS='echo rapiddisk detach'
 		adopt
-		assert_output -p 'the memory of /dev/rd0 is not given back; when nobody uses it: rapiddisk --detach rd0'
+		assert_output -p "the memory of /dev/rd0 is not given back; when nobody uses it: \
+rapiddisk --detach rd0"
 		FAILS=''
 		rm -rf "$MD/dev-rd0" "$R"/sys/class/block/rd0/holders/md127 "$R/active" \
 			"$R"/run/ramraid/data.*
@@ -1275,7 +1294,8 @@ half_adopted() {
 
 @test "the memory of a ramdisk of rapiddisk comes back, and is counted; what nobody knows is not" {
 	by_hand
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     110592 kB\n' >"$R/proc/meminfo"
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     110592 kB\n" >"$R/proc/meminfo"
 	verb adopt --dry-run data /dev/md127
 	assert_success
 	: >"$R/sys/kernel/rapiddisk/devices"
@@ -1495,7 +1515,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	stopped
 	refused 4 'found 1 disks for 3 slots' data /dev/sda
 	superblock_of 0123456789ab4cde8f0123456789abcd 2 0 >"$R/dev/sdb"
-	refused 4 'found 2 disks for 3 slots, and one slot more than disks is that of a ramdisk only if the disks are write-mostly' data /dev/sda /dev/sdb
+	refused 4 "found 2 disks for 3 slots, and one slot more than disks is that of a ramdisk \
+only if the disks are write-mostly" data /dev/sda /dev/sdb
 	superblock_of aaaabbbbccccddddeeeeffff00001111 2 >"$R/dev/sdb"
 	refused 4 'these are not the disks of one array' data /dev/sda /dev/sdb
 	assert_output -p '/dev/sda: 01234567-89ab-4cde-8f01-23456789abcd'
@@ -1516,7 +1537,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 }
 
 @test "too little memory: refused, but not for --ram=none" {
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     204800 kB\n' >"$R/proc/meminfo"
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	refused 4 'RAM_RESERVE keeps' data /dev/md127
 	verb adopt --dry-run --ram=none data /dev/md127
 	assert_success
@@ -1535,7 +1557,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	assert_line RAM=/dev/disk/by-id/nvme-X
 	refused 4 'too small' --ram=/dev/nvme1n1 data /dev/md127
 	refused 4 'has no stable name' --ram=/dev/nvme2n1 data /dev/md127
-	refused 4 'a member can stay as the RAM leg if it is in sync and not write-mostly, and the others are' --ram=/dev/sdb data /dev/md127
+	refused 4 "a member can stay as the RAM leg if it is in sync and not write-mostly, and the \
+others are" --ram=/dev/sdb data /dev/md127
 	wipefs() { echo ext4; }
 	refused 4 'it holds ext4' --ram=/dev/nvme0n1 data /dev/md127
 }
@@ -1708,5 +1731,6 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	stopped inactive
 	verb adopt data /dev/md127
 	assert_failure 2
-	assert_output -p 'the free slot becomes that of the RAM leg; if a disk is missing, bring it back first'
+	assert_output -p "the free slot becomes that of the RAM leg; if a disk is missing, bring \
+it back first"
 }

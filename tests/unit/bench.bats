@@ -36,7 +36,8 @@ measured() {
 
 @test "fio is asked for reads only, past the page cache, and its answer is read" {
 	bench_measure read 0 random-32 /dev/md127 5
-	[[ $(calls) == 'fio --name=bench --filename=/dev/md127 --rw=randread --bs=4k --iodepth=32 --runtime=5 --time_based --direct=1 --ioengine=libaio --output-format=json --readonly' ]]
+	[[ $(calls) == "fio --name=bench --filename=/dev/md127 --rw=randread --bs=4k --iodepth=32 \
+--runtime=5 --time_based --direct=1 --ioengine=libaio --output-format=json --readonly" ]]
 	bench_measure read 0 random-1 /dev/disk/by-path/pci-0000:00:07.0 5
 	[[ $(calls) == *'--filename=/dev/disk/by-path/pci-0000\:00\:07.0 '* ]] || fail "$(calls)"
 	[[ ${BENCH["read 0 random-32"]} == 200 && ${BENCH["read 0 random-32 bytes"]} == 819200 &&

@@ -382,7 +382,8 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	: >"$TOLD"
 	transitions_say_leg_ data 1 copy 2>"$LOG"
 	told "warning disk-refused ${F[leg.1.dev]}"
-	says "has the device UUID of ${F[leg.0.dev]}, which is in the array: one of the two is a copy of the other"
+	says "has the device UUID of ${F[leg.0.dev]}, which is in the array: one of the two is a \
+copy of the other"
 }
 
 @test "how a start has ended" {

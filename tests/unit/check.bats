@@ -14,7 +14,8 @@ setup() {
 	fake_disk rd0 $((100 << 20))
 	mkdir -p "$R/run/systemd/system" "$R/proc/sys/kernel" "$R/run/ramraid" \
 		"$R/etc/ramraid/state"
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     524288 kB\n" >"$R/proc/meminfo"
 	echo "$NEW" >"$R/proc/sys/kernel/osrelease"
 	partitions
 	array
@@ -90,7 +91,8 @@ stopped() {
 configured() {
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A-part1\nMEMBER=/dev/disk/by-id/ata-B-part1\n' \
 		"$ID" >"$R/etc/ramraid/data.conf"
-	printf 'uuid=%s\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=0\ngeneration=1\n' "$ID" >"$R/etc/ramraid/state/data.witness"
+	printf "uuid=%s\nlegs=c7716335-dad1-f5e0-f063-7d9eb30e4225\nevents=40\nram_slot=0\n\
+generation=1\n" "$ID" >"$R/etc/ramraid/state/data.witness"
 	echo UUID=0815 >"$R/etc/ramraid/state/data.contents"
 	printf 'UUID=0815 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
@@ -568,7 +570,8 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	finds kernel-too-old
 	says "that Linux $OLD $NEW can't: a newer kernel has written"
 	says /dev/disk/by-id/ata-A-part1
-	says "action: start the newer kernel only, and remove the other: apt remove linux-image-$OLD"
+	says "action: start the newer kernel only, and remove the other: apt remove \
+linux-image-$OLD"
 	rm "$R/boot/vmlinuz-$OLD" "$R/boot/vmlinuz-$NEW"
 	echo 6.19.2-1-amd64 >"$R/proc/sys/kernel/osrelease"
 	kernel 6.19.2-1-amd64
@@ -582,7 +585,8 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	kernel 6.18.1-amd64
 	finds kernel-untried
 	says 'Linux 6.1, 6.12 or 7.2'
-	says 'action: nothing, if that is fast enough; else: start that kernel, then: ramraid selftest'
+	says "action: nothing, if that is fast enough; else: start that kernel, then: ramraid \
+selftest"
 	# Another family, though its name begins like one that is known.
 	mv "$R/lib/modules/6.18.1-amd64" "$R/lib/modules/6.120.1"
 	: >"$R/boot/vmlinuz-6.120.1"
@@ -603,7 +607,8 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	silent
 	sed -i /rapiddisk/d "$dep"
 	finds no-rapiddisk dkms-failed
-	says "expected DKMS to have built rapiddisk 9.2.0 for Linux $OLD, found no module: the headers of that kernel are not installed"
+	says "expected DKMS to have built rapiddisk 9.2.0 for Linux $OLD, found no module: the \
+headers of that kernel are not installed"
 	mkdir -p "$R/lib/modules/$OLD/build"
 	: >"$R/lib/modules/$OLD/build/Makefile"
 	finds no-rapiddisk dkms-failed
@@ -688,7 +693,8 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	silent
 	: >"$R/etc/ramraid/state/data.releasing"
 	finds release-unfinished
-	says "action: ramraid release data; or, to keep the mirror, if an old backup of /etc has brought the note back: rm $R/etc/ramraid/state/data.releasing"
+	says "action: ramraid release data; or, to keep the mirror, if an old backup of /etc has \
+brought the note back: rm $R/etc/ramraid/state/data.releasing"
 	# As a release does it: first that what adopt has done is not done any more.
 	printf 'uuid=%s\nbitmap=none\ndone=no\n' "$ID" >"$R/etc/ramraid/state/data.adopted"
 	finds release-unfinished
@@ -696,7 +702,8 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	echo '# "ramraid destroy" has begun' >"$R/etc/ramraid/state/data.releasing"
 	finds release-unfinished
 	says "expected a destroy to be complete"
-	says "action: to keep the array, which runs: rm $R/etc/ramraid/state/data.releasing; else, and all on it is lost: ramraid destroy data"
+	says "action: to keep the array, which runs: rm $R/etc/ramraid/state/data.releasing; else, \
+and all on it is lost: ramraid destroy data"
 	sed -i s/=no/=yes/ "$R/etc/ramraid/state/data.adopted"
 	rm "$R"/etc/ramraid/state/data.*ing
 	: >"$R/etc/ramraid/state/old.releasing"
@@ -704,7 +711,8 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	cp "$R/etc/ramraid/state/data.adopted" "$R/etc/ramraid/state/new.adopted"
 	# It had ended, and somebody has deleted its configuration.
 	finds adopt-unfinished release-unfinished
-	says "action: ramraid adopt new ARRAY; or rm $R/etc/ramraid/state/new.adopted, if it is to stay a plain array"
+	says "action: ramraid adopt new ARRAY; or rm $R/etc/ramraid/state/new.adopted, if it is to \
+stay a plain array"
 	: >"$R/run/ramraid/new.started"
 	finds adopt-unfinished release-unfinished
 	says 'action: ramraid adopt new ARRAY; or back: ramraid release new'
@@ -1090,13 +1098,17 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	local lately=$R/etc/ramraid/state/data.lately
 	sed -i 's/defaults/defaults,x-systemd.device-timeout=5min\\04030s/' "$R/etc/fstab"
 	finds device-timeout
-	says 'note device-timeout: expected x-systemd.device-timeout= of /srv/data in /etc/fstab to be as long as a start may take, found 5min30s, and WAIT_TIMEOUT and MEMBER_TIMEOUT together are 1830 s'
+	says "note device-timeout: expected x-systemd.device-timeout= of /srv/data in /etc/fstab \
+to be as long as a start may take, found 5min30s, and WAIT_TIMEOUT and MEMBER_TIMEOUT together are \
+1830 s"
 	printf '%s boot md127 1 copy 1770000000 0 1770000000 329 55000 0 0\n' "$ID" >"$lately"
 	finds device-timeout
 	says 'note device-timeout'
 	sed -i 's/ 329 / 331 /' "$lately"
 	finds device-timeout
-	says 'problem device-timeout: expected x-systemd.device-timeout= of /srv/data in /etc/fstab to be longer than a rebuild, for which it waits, found 5min30s, and the last rebuild took 331 s'
+	says "problem device-timeout: expected x-systemd.device-timeout= of /srv/data in \
+/etc/fstab to be longer than a rebuild, for which it waits, found 5min30s, and the last rebuild \
+took 331 s"
 	says 'action: cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT='
 	# The mount does not wait for the rebuild.
 	echo WAIT=no >>"$R/etc/ramraid/data.conf"
@@ -1152,8 +1164,10 @@ needs() {
 	silent # the boot waits for that mount
 	sed -i 's/defaults/defaults,nofail/' "$R/etc/fstab"
 	finds service-ungated
-	says 'expected nginx.service to start after /srv/data, for which the boot does not wait (nofail), and not without it, found that it uses it and does not depend on it'
-	says 'action: systemctl edit nginx.service, and write there: [Unit] RequiresMountsFor=/srv/data'
+	says "expected nginx.service to start after /srv/data, for which the boot does not wait \
+(nofail), and not without it, found that it uses it and does not depend on it"
+	says "action: systemctl edit nginx.service, and write there: [Unit] \
+RequiresMountsFor=/srv/data"
 	# Several, and the forms of what systemd and the kernel say.
 	process 802 $'1:name=systemd:/system.slice/system-postgresql.slice/postgresql@15-main.service\n0::/' exe /srv/data/bin/x
 	needs postgresql@15-main.service ''
@@ -1208,7 +1222,8 @@ wanted() {
 	mkdir -p "$R/lib/systemd/system"
 	: >"$R/lib/systemd/system/rapiddiskd.service"
 	finds rapiddiskd
-	says 'that rapiddiskd.service is enabled: it makes and removes ramdisks for whoever reaches TCP port 9118'
+	says "that rapiddiskd.service is enabled: it makes and removes ramdisks for whoever \
+reaches TCP port 9118"
 	says 'action: systemctl disable --now rapiddiskd.service'
 	ln -s /dev/null "$R/etc/systemd/system/rapiddiskd.service"
 	silent
@@ -1230,8 +1245,10 @@ wanted() {
 @test "what makes a ramdisk at boot, and what gives it to an array: found in all that a boot runs, with file and line" {
 	etc rc.local '#!/bin/sh\n# rapiddisk -a 1024\nrapiddisk -a 1024\nmdadm /dev/md0 \\\\\n  --add /dev/rd0\nrapiddisk --attach 5'
 	finds ramdisk-maker ramdisk-maker
-	says 'note ramdisk-maker: expected nobody else who makes ramdisks at boot, found that /etc/rc.local makes a ramdisk in line 3: rapiddisk -a 1024'
-	says 'problem ramdisk-maker: expected nobody else who gives a ramdisk to an array, found that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0'
+	says "note ramdisk-maker: expected nobody else who makes ramdisks at boot, found that \
+/etc/rc.local makes a ramdisk in line 3: rapiddisk -a 1024"
+	says "problem ramdisk-maker: expected nobody else who gives a ramdisk to an array, found \
+that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	says 'action: take that line out of /etc/rc.local'
 	chmod 644 "$R/etc/rc.local"
 	silent
@@ -1387,7 +1404,8 @@ wanted() {
 	echo '32 1 9:127 /x /srv/data/x rw - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
 	unit srv-data-x.mount srv-data.mount
 	finds swap-in-memory used-ungated
-	says 'found dev-dm\x2d0.swap: what is swapped out to free memory takes memory in the RAM leg'
+	says "found dev-dm\x2d0.swap: what is swapped out to free memory takes memory in the RAM \
+leg"
 	says 'found /mnt/\x1b[2J, /mnt/a b, /dev/mapper/secret, swap on /dev/dm-0, which'
 	# The same, known.
 	echo '/dev/mapper/secret none swap sw 0 0' >>"$R/etc/fstab"
@@ -1570,7 +1588,8 @@ hook() { # ARG…: as run-parts calls it, with our program
 }
 
 # selftest KERNEL MODULES RESULT: what "ramraid selftest" has found.
-selftest() { printf 'kernel=%s\nmodules=%s\nresult=%s\ntime=2026-11-26T22:00:00+0000\nwhy=round 2: 128 sectors\n' "$@" >>"$R/etc/ramraid/state/selftest"; }
+selftest() { printf "kernel=%s\nmodules=%s\nresult=%s\ntime=2026-11-26T22:00:00+0000\n\
+why=round 2: 128 sectors\n" "$@" >>"$R/etc/ramraid/state/selftest"; }
 
 @test "a self-test that has passed on a kernel is as good as the list; one that has failed is a problem on any" {
 	local choice
@@ -1581,7 +1600,8 @@ selftest() { printf 'kernel=%s\nmodules=%s\nresult=%s\ntime=2026-11-26T22:00:00+
 	sed -i s/passed/failed/ "$R/etc/ramraid/state/selftest"
 	finds kernel-selftest-failed
 	says 'problem kernel-selftest-failed'
-	says 'that the self-test has failed on Linux 7.1.1-amd64 (round 2: 128 sectors, 2026-11-26T22:00:00+0000)'
+	says "that the self-test has failed on Linux 7.1.1-amd64 (round 2: 128 sectors, \
+2026-11-26T22:00:00+0000)"
 	says 'ramraid selftest'
 	rm "$R/etc/ramraid/state/selftest"
 	rm -r "$R/lib/modules/7.1.1-amd64" "$R/boot/vmlinuz-7.1.1-amd64"

@@ -18,17 +18,20 @@ as_before() { diff -r "$R/before" "$R/etc"; }
 claims() { claim_write data "$UUID" 2>/dev/null; }
 
 @test "ARRAY lines about it become comments, in any form and file, and come back byte by byte" {
-	printf 'arr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\tspares=1\n\nPOLICY action=re-add' >"$FILE"
+	printf "arr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\
+\tspares=1\n\nPOLICY action=re-add" >"$FILE"
 	printf 'HOMEHOST x\nArray /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd\n\n\n' >"$MORE"
 	chmod 640 "$FILE"
 	before
 	not claim_is_made data "$UUID"
 	claims
 	claim_is_made data "$UUID"
-	printf '%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n%s\tspares=1\n\nPOLICY action=re-add' "$MARK" "$MARK" |
+	printf "%sarr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\
+%s\tspares=1\n\nPOLICY action=re-add" "$MARK" "$MARK" |
 		cmp - "$FILE"
 	[[ $(<"$MORE") == \
-		$'HOMEHOST x\n'"${MARK}Array /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
+		$'HOMEHOST x\n'"${MARK}Array /dev/md9 \
+UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 		fail "$(<"$MORE")"
 	claims # again changes nothing
 	[[ $(grep -c Not.in.force "$FILE") == 2 ]]

@@ -72,7 +72,8 @@ verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .
 	touch "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/evil.conf"
 	mkdir -p "$R/run/ramraid"
 	# What a name with ".." in it would lead to.
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\nRAM=auto\n' |
+	printf "UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n\
+RAM=auto\n" |
 		tee "$R/etc/evil.conf" "$R/run/evil.started" >"$R/evil"
 	mkdir "$R/etc/ramraid/a"
 	cp "$R/evil" "$R/etc/ramraid/a/b.conf"
@@ -132,7 +133,8 @@ verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .
 @test "a name that no array has: those that there are" {
 	run ramraid status dta
 	assert_failure 3
-	assert_output "there is no array \"dta\": $R/etc/ramraid/dta.conf does not exist; configured: none"
+	assert_output "there is no array \"dta\": $R/etc/ramraid/dta.conf does not exist; \
+configured: none"
 	: >"$R/etc/ramraid/home.conf"
 	: >"$R/etc/ramraid/data.conf"
 	: >"$R/etc/ramraid/ramraid.conf"

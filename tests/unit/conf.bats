@@ -178,7 +178,8 @@ REQUIRED_BY=\"/srv/my data\""
 	[[ ${REQUIRED_BY[*]} == '/a b.service /c' && ${#CONF_WARNINGS[@]} == 0 &&
 		${CONF[HOTPLUG]} == yes ]]
 	[[ ${#CONF_NOTES[@]} == 2 &&
-		${CONF_NOTES[0]} == "$C/data.conf:4: MOUNT is called REQUIRED_BY since 0.2.0; write REQUIRED_BY=, "* &&
+		${CONF_NOTES[0]} == "$C/data.conf:4: MOUNT is called REQUIRED_BY since 0.2.0; \
+write REQUIRED_BY=, "* &&
 		${CONF_NOTES[1]} == *:5:* ]] ||
 		fail "${CONF_NOTES[*]}"
 	run conf_need data
@@ -236,7 +237,8 @@ REQUIRED_BY=\"/srv/my data\""
 
 @test "a comment behind a value is no comment, and that is said" {
 	line_refused 'WAIT=no # until the disks are faster'
-	[[ ${CONF_ERRORS[0]} == 'file:1: WAIT=no # until the disks are faster: write yes or no; a comment stands on a line of its own' ]] ||
+	[[ ${CONF_ERRORS[0]} == "file:1: WAIT=no # until the disks are faster: write yes or no; a \
+comment stands on a line of its own" ]] ||
 		fail "${CONF_ERRORS[0]}"
 }
 
@@ -265,7 +267,8 @@ REQUIRED_BY=\"/srv/my data\""
 
 @test "an unstable member name: the message names the link to write" {
 	with MEMBER=/dev/sda
-	refuses data "$C/data.conf:4: MEMBER=/dev/sda: this name can mean another disk*write /dev/disk/by-id/wwn-0x1"
+	refuses data "$C/data.conf:4: MEMBER=/dev/sda: this name can mean another disk*write \
+/dev/disk/by-id/wwn-0x1"
 	with MEMBER=/dev/sdz MEMBER=/dev/nvme0n1 MEMBER=/dev/disk/by-id/../sda MEMBER=/dev/dm-3
 	refuses data "$C/data.conf:4:*write a name below /dev/disk/by-id*" "$C/data.conf:5:*" \
 		"$C/data.conf:6:*" "$C/data.conf:7:*"
@@ -323,7 +326,8 @@ warns() {
 
 @test "write-behind needs the written consent" {
 	with WRITE_BEHIND=256
-	refuses data "$C/data.conf: WRITE_BEHIND=256 lets fsync return before a disk has the data*ACCEPT_DATA_LOSS=yes"
+	refuses data "$C/data.conf: WRITE_BEHIND=256 lets fsync return before a disk has the \
+data*ACCEPT_DATA_LOSS=yes"
 	with WRITE_BEHIND=256 ACCEPT_DATA_LOSS=yes
 	loads data
 }
@@ -630,12 +634,14 @@ fuzz() {
 	for path in /dev/sda /dev/nvme0n1 /dev/ram0 /dev/rd0 /dev/pmem /dev/pmemx /dev/pmem0p1 \
 		/dev/disk/by-id/../../sda; do
 		with "RAM=$path"
-		refuses data "*/data.conf:4: RAM=$path: this name can mean another disk after the next boot; write *"
+		refuses data "*/data.conf:4: RAM=$path: this name can mean another disk after the \
+next boot; write *"
 	done
 	with RAM=/dev/sda
 	refuses data '*; write /dev/disk/by-id/wwn-0x1'
 	with RAM=/dev/disk/by-id/ata-B
-	refuses data '*/data.conf: RAM=/dev/disk/by-id/ata-B is a MEMBER as well; delete one of the two lines'
+	refuses data "*/data.conf: RAM=/dev/disk/by-id/ata-B is a MEMBER as well; delete one of \
+the two lines"
 	write ramraid.conf $'RAM=/dev/disk/by-id/nvme-X\n'
 	with WAIT=no
 	loads data

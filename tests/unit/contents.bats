@@ -112,7 +112,8 @@ UUID=AbCdEf-1111-2222"
 	local pair
 	for pair in vg-lv=vg/lv vg--a-lv--b=vg-a/lv-b a--b--c-d=a-b-c/d vg-lv----x=vg/lv--x \
 		vg_1-lv.2=vg_1/lv.2; do
-		LSBLK="PATH=\"/dev/mapper/${pair%=*}\" UUID=\"\" LABEL=\"\" PARTUUID=\"\" PARTLABEL=\"\""
+		LSBLK="PATH=\"/dev/mapper/${pair%=*}\" UUID=\"\" LABEL=\"\" PARTUUID=\"\" \
+PARTLABEL=\"\""
 		[[ $(contents_of md1) == *"/dev/${pair#*=}"* ]] || fail "$pair: $(contents_of md1)"
 	done
 	LSBLK='PATH="/dev/mapper/my--secret" UUID="" LABEL="" PARTUUID="" PARTLABEL=""'

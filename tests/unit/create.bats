@@ -9,7 +9,8 @@ setup() {
 	fake_disk sdb $((200 << 20)) disk/by-id/ata-B
 	mkdir -p "$R/proc/sys/kernel/random"
 	echo 01234567-89ab-4cde-8f01-23456789abcd >"$R/proc/sys/kernel/random/uuid"
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     524288 kB\n' >"$R/proc/meminfo"
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     524288 kB\n" >"$R/proc/meminfo"
 	export R BATS_TEST_TMPDIR SIGNATURES='' FAILS='' KILLED=''
 }
 
@@ -306,7 +307,8 @@ mdadm --create'* ]] || fail "$(steps)"
 }
 
 @test "too little memory: refused, but not for --ram=none" {
-	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     204800 kB\n' >"$R/proc/meminfo"
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	# 100 MiB and 10 % of 1 GiB are 202.4 MiB.
 	refused 4 'RAM_RESERVE keeps' --yes data /dev/sda /dev/sdb
 	create --yes --ram=none --dry-run data /dev/sda /dev/sdb

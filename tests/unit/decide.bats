@@ -570,8 +570,10 @@ $ACTION ${ARGUMENTS[*]}"
 }
 
 @test "a far2: a disk that was away is rebuilt as a whole, never put back by bitmap" {
-	local far2='conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 leg.0.writemostly='
-	local away='leg.1.in= leg.1.state= leg.1.slot= leg.1.sb=ok leg.1.uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7 leg.1.role=2 leg.1.view=AAA leg.1.writemostly='
+	local far2="conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 \
+leg.0.writemostly="
+	local away="leg.1.in= leg.1.state= leg.1.slot= leg.1.sb=ok \
+leg.1.uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7 leg.1.role=2 leg.1.view=AAA leg.1.writemostly="
 	decides 'readd 1' whole-2 $away uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7
 	decides 'add-leg 1' whole-2 $away uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7 $far2
 	because 'all of it is rebuilt'

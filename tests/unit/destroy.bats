@@ -125,7 +125,8 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	[[ $DESTROY_HEAD == \
 		"data (UUID $ID, /dev/md127) is destroyed, and everything on it is lost:" ]] ||
 		fail "$DESTROY_HEAD"
-	[[ ${PLAN[*]} == "wipe    $A (sda) wipe    $B (sdb) delete  $R/etc/ramraid/data.conf, its claim, and what is written down about it" ]] ||
+	[[ ${PLAN[*]} == "wipe    $A (sda) wipe    $B (sdb) delete  $R/etc/ramraid/data.conf, its \
+claim, and what is written down about it" ]] ||
 		fail "${PLAN[*]}"
 }
 # cli_confirm, with a terminal for its standard input. read drops blanks at the ends.

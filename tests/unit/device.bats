@@ -373,7 +373,8 @@ are() { # KEY=VALUE…
 	SIGNATURE=ext4
 	run ramdisk_make data 104857600 "$NVME" 10%
 	assert_failure 1
-	assert_output "$NVME is not taken: signature: it holds ext4 (if nothing on it is needed: wipefs --all $NVME)"
+	assert_output "$NVME is not taken: signature: it holds ext4 (if nothing on it is needed: \
+wipefs --all $NVME)"
 	SIGNATURE=''
 	run ramdisk_make data 104857601 "$NVME" 10%
 	assert_output -p 'too small: it has 104857600 bytes, and a leg needs 104857601'
@@ -489,7 +490,8 @@ are() { # KEY=VALUE…
 	[[ ${F[forced]} == 0 ]]
 	run start_ask_forced data
 	refute_output -p 'whatever /dev/disk/by-id/ata-A'
-	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (at 99 events); it is rebuilt as a whole"
+	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (at 99 events); it is \
+rebuilt as a whole"
 }
 
 # Or the next look would take those that were given up for disks that have just left.

@@ -184,7 +184,8 @@ signature: it holds xfs'
 @test "a mount that only says that it lies on the device is none of it: what FUSE, tmpfs or overlay call their source" {
 	local type
 	for type in fuse fuse.sshfs fuse.btrfs tmpfs overlay nfs4; do
-		printf '41 22 0:50 / /home/u/x rw,nosuid,nodev,user_id=1000 shared:9 - %s /dev/sda rw\n' "$type" >"$R/proc/1/mountinfo"
+		printf "41 22 0:50 / /home/u/x rw,nosuid,nodev,user_id=1000 shared:9 - %s /dev/sda \
+rw\n" "$type" >"$R/proc/1/mountinfo"
 		[[ -z $(disk_users sda) ]] || fail "$type: $(disk_users sda)"
 	done
 	# Nor is one of another device.

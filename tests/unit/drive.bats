@@ -272,7 +272,8 @@ assembles() {
 	observe() { case $(calls) in *readd*) before_look_configured ;; *) back 1 ;; esac }
 	drives 0
 	did $'readd 1\nwitness\nend whole'
-	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] ||
+	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none \
+1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] ||
 		fail "$(<"$file")"
 }
 

@@ -171,7 +171,8 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	for kind in none /dev/sda zram:deflate; do
 		run cmd_estimate "--ram=$kind" "$D"
 		assert_failure 2
-		assert_output "ramraid: --ram=$kind: can't be estimated; write rapiddisk, brd, auto, zram, zram:zstd or zram:lz4"
+		assert_output "ramraid: --ram=$kind: can't be estimated; write rapiddisk, brd, \
+auto, zram, zram:zstd or zram:lz4"
 	done
 }
 
@@ -217,7 +218,8 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	assert_failure 2
 	run cmd_estimate /dev/null
 	assert_failure 2
-	assert_line "ramraid: /dev/null: is a character special file; name a folder, a block device, an image file, or an array"
+	assert_line "ramraid: /dev/null: is a character special file; name a folder, a block \
+device, an image file, or an array"
 }
 
 # An array of a file's data, named data.

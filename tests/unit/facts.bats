@@ -426,9 +426,11 @@ is() {
 }
 
 @test "memory: no ramdisk that would leave less than the reserve" {
-	printf 'MemTotal:        1000000 kB\nMemFree:          1 kB\nMemAvailable:     500000 kB\n' >"$R/proc/meminfo"
+	printf "MemTotal:        1000000 kB\nMemFree:          1 kB\n\
+MemAvailable:     500000 kB\n" >"$R/proc/meminfo"
 	[[ -z $(ramdisk_why_not $((400000 * 1024)) 10%) ]]
-	[[ $(ramdisk_why_not $((400001 * 1024)) 10%) == 'the ramdisk needs 391MiB and RAM_RESERVE keeps 98MiB free, but only 489MiB of memory are available' ]]
+	[[ $(ramdisk_why_not $((400001 * 1024)) 10%) == "the ramdisk needs 391MiB and RAM_RESERVE \
+keeps 98MiB free, but only 489MiB of memory are available" ]]
 	[[ -z $(ramdisk_why_not $((500000 * 1024)) 0) &&
 		-n $(ramdisk_why_not $((500000 * 1024 + 1)) 0) && -n $(ramdisk_why_not 1 1T) ]]
 }

@@ -107,7 +107,8 @@ quietly() {
 # rescues NAME FOLDER UUID-DIGIT: one more array, with that folder.
 rescues() {
 	mkdir -p "$R/etc/ramraid"
-	printf 'UUID=%s1111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-%s\nRESCUE=%s\n' "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
+	printf "UUID=%s1111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-%s\n\
+RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 }
 
 @test "it lies below the array's own mount: no order in a circle, and it is said" {
@@ -153,7 +154,8 @@ rescues() {
 
 @test "a nested mirror that carries the folder for rescue images, by the array's name: no order in a circle" {
 	rescues data /var/lib/ramraid 1
-	printf 'UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\nMEMBER=/dev/disk/by-id/ata-C\nLAYOUT=far2\nRAM=none\n' >"$R/etc/ramraid/data-far2.conf"
+	printf "UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\n\
+MEMBER=/dev/disk/by-id/ata-C\nLAYOUT=far2\nRAM=none\n" >"$R/etc/ramraid/data-far2.conf"
 	sed -i s,by-id/ata-data,../md/data-far2, "$R/etc/ramraid/data.conf"
 	sed -i s,disk/../,, "$R/etc/ramraid/data.conf"
 	echo '/dev/md/data /var ext4 defaults 0 2' >"$R/etc/fstab"
@@ -223,7 +225,9 @@ in_no_order() { # LINE…
 		requires=/srv/data/ requires=srv-data.mount after=/srv//data requires=/dev/md/data \
 		after=dev-md-data.device requires=ramraid@data.service after=foo.service \
 		'after=srv-data-my\x2dvar.mount,x-systemd.before=y.service'; do
-		in_circle /var "/dev/sdx /var ext4 noatime,x-systemd.$option,x-systemd.after=x.service 0 2" '/dev/md/data /x ext4 x-systemd.before=foo.service 0 2'
+		in_circle /var \
+			"/dev/sdx /var ext4 noatime,x-systemd.$option,x-systemd.after=x.service 0 2" \
+			'/dev/md/data /x ext4 x-systemd.before=foo.service 0 2'
 	done
 	in_circle /var '/dev/sdx /var ext4 defaults 0 2' \
 		'/dev/sdy /home ext4 x-systemd.before=/var,x-systemd.requires=srv-data.mount 0 2'
@@ -423,7 +427,8 @@ only() {
 	echo 'inner /dev/disk/by-id/dm-name-vg-my--lv' >"$R/etc/crypttab"
 	said=$(generate 2>&1)
 	[[ -z $said ]] || fail "$said"
-	[[ $(cd "$OUT" && printf '%s ' *mount.d *cryptsetup@*) == 'label.mount.d lv.mount.d more.mount.d partlabel.mount.d x.mount.d systemd-cryptsetup@inner.service.d ' ]] ||
+	[[ $(cd "$OUT" && printf '%s ' *mount.d *cryptsetup@*) == "label.mount.d lv.mount.d \
+more.mount.d partlabel.mount.d x.mount.d systemd-cryptsetup@inner.service.d " ]] ||
 		fail "$(ls "$OUT")"
 	[[ -d $OUT/'dev-disk-by\x2dlabel-my\x5cx20data.device.d' ]] || fail "$(ls "$OUT")"
 }
@@ -441,7 +446,8 @@ only() {
 		nonsense
 		LABEL=x /z ext4 defaults 0 2
 	EOT
-	printf 'REQUIRED_BY=/m/../n\nREQUIRED_BY=/\nREQUIRED_BY=/y\nREQUIRED_BY=%s.service\nREQUIRED_BY=..service\nREQUIRED_BY=b.service\n' "$long" >>"$R/etc/ramraid/data.conf"
+	printf "REQUIRED_BY=/m/../n\nREQUIRED_BY=/\nREQUIRED_BY=/y\nREQUIRED_BY=%s.service\n\
+REQUIRED_BY=..service\nREQUIRED_BY=b.service\n" "$long" >>"$R/etc/ramraid/data.conf"
 	said=$(generate 2>&1)
 	only a.mount z.mount y.mount ..service b.service
 	[[ $said == *'/srv/../../../b'* && $said == *'could not write all drop-ins'* ]] ||

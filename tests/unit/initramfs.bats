@@ -19,7 +19,8 @@ hook() {
 @test "the claims are in it, and no other line about these arrays" {
 	claim_write data "$UUID" 2>/dev/null
 	claim_write other 99999999-89ab-4cde-8f01-23456789abcd 2>/dev/null
-	printf 'HOMEHOST x\nARRAY /dev/md/data  metadata=1.2 UUID=%s name=vm:data\nARRAY /dev/md/own UUID=11111111:22222222:33333333:44444444\n' "$MD" >"$COPY"
+	printf "HOMEHOST x\nARRAY /dev/md/data  metadata=1.2 UUID=%s name=vm:data\n\
+ARRAY /dev/md/own UUID=11111111:22222222:33333333:44444444\n" "$MD" >"$COPY"
 	hook
 	run grep ^ARRAY "$COPY"
 	assert_output "ARRAY /dev/md/own UUID=11111111:22222222:33333333:44444444

@@ -128,10 +128,12 @@ lvm() {
 	for kind in gpt dos; do
 		size 64
 		printf 'label: %s\n,,\n' $kind | sfdisk -q "$R/dev/md127"
-		not_borne "/dev/md127: a partition table ($kind), which counts in blocks of 512 bytes" "/dev/md127 $kind 512"
+		not_borne "/dev/md127: a partition table ($kind), which counts in blocks of 512 \
+bytes" "/dev/md127 $kind 512"
 		# What is on its partitions holds them.
 		mkdir -p "$R/sys/class/block/md127/md127p1/holders/dm-7"
-		not_borne "/dev/md127: a partition table ($kind), which counts in blocks of 512 bytes" "/dev/md127 $kind 512"
+		not_borne "/dev/md127: a partition table ($kind), which counts in blocks of 512 \
+bytes" "/dev/md127 $kind 512"
 		rm -r "$R/sys/class/block/md127/md127p1"
 	done
 }

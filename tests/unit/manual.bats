@@ -5,7 +5,8 @@
 setup() {
 	load helper
 	world
-	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-DISK-A-part2\n' >"$R/etc/ramraid/data.conf"
+	printf "UUID=11111111-2222-3333-4444-555555555555\n\
+MEMBER=/dev/disk/by-id/ata-DISK-A-part2\n" >"$R/etc/ramraid/data.conf"
 }
 
 ramraid() { "$PROJECT/bin/ramraid" "$@"; }

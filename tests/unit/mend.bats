@@ -268,7 +268,8 @@ systemctl() {
 			numbered
 	}
 	look
-	says 'used without the others.*mdadm --zero-superblock /dev/disk/by-id/ata-B; ramraid apply data'
+	says "used without the others.*mdadm --zero-superblock /dev/disk/by-id/ata-B; ramraid \
+apply data"
 	superblock_facts() {
 		printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 \
 			"role=$(slot_of "$1")" view=AAA events=90 |
@@ -293,7 +294,8 @@ systemctl() {
 	mkdir -p "$R/sys/class/block/sdc/queue"
 	echo 4096 >"$R/sys/class/block/sdc/queue/logical_block_size"
 	look
-	says 'the disk at /dev/disk/by-id/ata-B is not taken: its blocks of 4096 bytes are larger than those of md127 \(512\)'
+	says "the disk at /dev/disk/by-id/ata-B is not taken: its blocks of 4096 bytes are larger \
+than those of md127 \(512\)"
 	superblock_facts() { echo sb=corrupt; }
 	look
 	says 'its superblock is corrupt'
@@ -339,7 +341,8 @@ systemctl() {
 	wipefs() { :; }
 	superblock_facts() { echo sb=none; }
 	look
-	says 'it is not taken by itself, since it may be somebody else.s: no disk leg was ever on usb, and it is on usb. To take it: ramraid apply data'
+	says "it is not taken by itself, since it may be somebody else.s: no disk leg was ever on \
+usb, and it is on usb. To take it: ramraid apply data"
 }
 
 @test "HOTPLUG=no, an array that is being worked on, a broken file: left alone" {
@@ -500,7 +503,8 @@ looked() { conf_load data && before_look_configured data && facts_observe; }
 	[[ $(tail -n 1 "$R/run/ramraid/data.returns") == '5000 /dev/disk/by-id/ata-B' ]]
 	echo 99 >"$R/sys/class/block/sdc/diskseq"
 	look
-	says 'ata-B is back, after 5 times within an hour: it is not put back any more.*ramraid attach data'
+	says "ata-B is back, after 5 times within an hour: it is not put back any more.*ramraid \
+attach data"
 	[[ $(started) == 1 ]]
 	hotplug_reset_backoff data
 	look

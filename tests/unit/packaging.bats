@@ -78,7 +78,8 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 		arrays data more
 		run "$PROJECT/packaging/before-removal"
 		assert_failure 1
-		assert_output 'ramraid: data keeps its RAM leg, so the package stays. See: ramraid status data'
+		assert_output "ramraid: data keeps its RAM leg, so the package stays. See: ramraid \
+status data"
 		[[ $(calls) == 'ramraid detach data' ]]
 		rm "$BATS_TEST_TMPDIR/calls"
 	done
@@ -152,7 +153,8 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	local said='without a line for it in mdadm.conf it may be called otherwise'
 	program ramraid ''
 	arrays my.data
-	printf '# /dev/md/my.data /srv ext4\nUUID=1 / ext4\n/dev/md/my.dataset /x ext4\n/dev/md/myxdata /y ext4\n/dev/md/my.data/ /z\n' >"$R/etc/fstab"
+	printf "# /dev/md/my.data /srv ext4\nUUID=1 / ext4\n/dev/md/my.dataset /x ext4\n\
+/dev/md/myxdata /y ext4\n/dev/md/my.data/ /z\n" >"$R/etc/fstab"
 	run "$PROJECT/packaging/before-removal"
 	refute_output --partial "$said"
 	printf '/dev/md/my.data /srv ext4\n' >>"$R/etc/fstab"
@@ -183,7 +185,8 @@ release_tree() {
 	T=$BATS_TEST_TMPDIR/tree
 	mkdir -p "$T"/{lib,debian,packaging/arch,tests}
 	echo 1.2.3 >"$T/lib/VERSION"
-	printf 'ramraid (1.2.3) unstable; urgency=medium\n\n  * x\n\n -- x <x@example.org>  Fri, 20 Nov 2026 05:00:00 +0000\n' >"$T/debian/changelog"
+	printf "ramraid (1.2.3) unstable; urgency=medium\n\n  * x\n\n\
+ -- x <x@example.org>  Fri, 20 Nov 2026 05:00:00 +0000\n" >"$T/debian/changelog"
 	printf '## [Unreleased]\n\n## [1.2.3] - 2026-11-20\n- x\n## [1.2.2] - 2025-01-01\n' \
 		>"$T/CHANGELOG.md"
 	printf 'Version:   1.2.3\n' >"$T/packaging/ramraid.spec"

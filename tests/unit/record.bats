@@ -349,7 +349,8 @@ $(cat "$R"/run/ramraid/*)"
 	[[ ${#PLAN[@]} == 0 && $(calls) == yes ]] || fail "${PLAN[@]}"
 	F["leg.0.events"]=177
 	restore_ask
-	[[ ${PLAN[*]} == *'ata-A is at 177 events, the image at 77:'*"rm $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
+	[[ ${PLAN[*]} == *'ata-A is at 177 events, the image at 77:'*"rm \
+$R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 		fail "${PLAN[@]}"
 	[[ $(calls) == $'yes\ntyped' ]] || fail "$(calls)"
 	OPT[yes]=yes

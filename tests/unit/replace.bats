@@ -68,10 +68,12 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 	cp -a "$R/etc" "$R/etc.before"
 	verb replace --dry-run data "$C" "$B"
 	assert_success
-	assert_output -p "nothing to do: $B is a disk leg of it already, and $C is none. The order is: ramraid replace data OLD NEW"
+	assert_output -p "nothing to do: $B is a disk leg of it already, and $C is none. The order \
+is: ramraid replace data OLD NEW"
 	untouched
 	put dev-sdb/state faulty,write_mostly
-	refused 2 "$C is no disk leg of it, and $B is one that is not in sync. The order is: ramraid replace data OLD NEW" replace --yes data "$C" "$B"
+	refused 2 "$C is no disk leg of it, and $B is one that is not in sync. The order is: \
+ramraid replace data OLD NEW" replace --yes data "$C" "$B"
 }
 
 @test "--dry-run prints the plan and does nothing" {
@@ -168,7 +170,8 @@ data: nothing was changed (--dry-run)'
 	put degraded 1
 	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
 	verb replace --dry-run data "$B" "$C"
-	assert_line 'take out  /dev/disk/by-id/ata-B, which is not there, and give it up, when the others are in sync'
+	assert_line "take out  /dev/disk/by-id/ata-B, which is not there, and give it up, when the \
+others are in sync"
 	verb replace --yes data "$B" "$C"
 	assert_success
 	is_whole A C
@@ -299,7 +302,8 @@ data: nothing was changed (--dry-run)'
 		echo "$4" >"$R/sys/block/md127/queue/logical_block_size"
 	}
 	blocks 512 4096 512 4096
-	wrongs 'its logical blocks have 4096 bytes now, and without /dev/disk/by-id/ata-B they would have 512 after the next start'
+	wrongs "its logical blocks have 4096 bytes now, and without /dev/disk/by-id/ata-B they \
+would have 512 after the next start"
 	blocks 512 4096 4096 4096
 	wrongs ''
 	blocks 4096 4096 512 4096

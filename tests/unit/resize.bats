@@ -52,7 +52,8 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 @test "--dry-run prints the plan and does nothing" {
 	verb resize --dry-run data
 	untouched_but_answered
-	assert_line -p 'make the array 199MiB large, instead of 98MiB; more than that /dev/disk/by-id/ata-A has no room for'
+	assert_line -p "make the array 199MiB large, instead of 98MiB; more than that \
+/dev/disk/by-id/ata-A has no room for"
 	assert_line -p 'until it is in sync, reads come from the disk legs'
 }
 
@@ -60,7 +61,8 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 	echo $(((100000 + 1024 + 500) * 2)) >"$R/sys/class/block/sdb/size"
 	verb resize --yes data
 	untouched_but_answered
-	assert_output -p 'nothing to do: it has the 98MiB that its disk leg /dev/disk/by-id/ata-B has room for'
+	assert_output -p "nothing to do: it has the 98MiB that its disk leg /dev/disk/by-id/ata-B \
+has room for"
 }
 
 @test "what speaks against it is said, and nothing is changed" {

@@ -52,7 +52,8 @@ starts() { # sets code and output
 	mdadm() { called mdadm "$@"; }
 	starts
 	[[ $code == 4 ]] || fail "$code: $output"
-	[[ $output == *"data: /dev/sdx carries a leg of it (events 90, device UUID $A) and is no MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
+	[[ $output == *"data: /dev/sdx carries a leg of it (events 90, device UUID $A) and is no \
+MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 		fail "$output"
 	[[ $output == *"MEMBER=/dev/disk/by-id/usb-NEW_B"*"ramraid start data"* &&
 		$output != *sdz* ]] ||

@@ -78,7 +78,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	chmod 1777 "$R/open"
 	[[ -z $(trust_why_not "$R/a/b/c") && -z $(trust_why_not "$R/a/none/none") &&
 		-z $(trust_why_not "$R//a/./b/../b/") ]]
-	[[ $(trust_why_not "$R/open/d") == "$R/open can be written by others than root (mode 1777)" ]]
+	[[ $(trust_why_not "$R/open/d") == "$R/open can be written by others than root (mode \
+1777)" ]]
 	ln -s "$R/open/d" "$R/a/link"
 	[[ $(trust_why_not "$R/a/link/x") == *"open can be written"* ]]
 	ln -s ../../open "$R/a/b/up"
@@ -212,7 +213,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 		cmd_metrics_place "$ROOT${OPT[output]}"
 		printf '%s in %s\n' "$METRICS_FILE" "$PWD"
 	); }
-	as_owner="setsid --wait setpriv --reuid=65534 --regid=65533 --clear-groups --inh-caps=-all --no-new-privs -- "
+	as_owner="setsid --wait setpriv --reuid=65534 --regid=65533 --clear-groups --inh-caps=-all \
+--no-new-privs -- "
 	[[ $(place) == "$folder/ramraid.prom in $PWD" ]] || fail "$(place)"
 	chown 65534:65533 "$folder"
 	[[ $(place) == "$as_owner"*" metrics --output=${OPT[output]}"* ]] || fail "$(place)"

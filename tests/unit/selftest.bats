@@ -59,7 +59,8 @@ ends() { # CODE ARG…
 	assert_output -p "The self-test has passed on Linux $RELEASE: 3 rounds, 7 writes"
 	[[ $(calls) == 'run 3' ]]
 	selftest_record_read "$RELEASE"
-	[[ "${SELFTEST[result]} ${SELFTEST[rounds]} ${SELFTEST[version]} ${SELFTEST[modules]}" == "passed 3 $(<"$PROJECT/lib/VERSION") A1-B2" ]]
+	[[ "${SELFTEST[result]} ${SELFTEST[rounds]} ${SELFTEST[version]} \
+${SELFTEST[modules]}" == "passed 3 $(<"$PROJECT/lib/VERSION") A1-B2" ]]
 	[[ ${SELFTEST[time]} == 20[0-9][0-9]-*T* && ! -v SELFTEST[why] ]]
 	word passed
 	word '' 6.12.1
@@ -703,10 +704,12 @@ need_again() {
 	local leg=$R/sys/block/${F[array.md]}/md/dev-loop2
 	mkdir "$leg"
 	echo faulty,write_mostly >"$leg/state"
-	DIFFER=8 hindered 'md has found 8 sectors that differ between the legs; but loop2 of its array has failed'
+	DIFFER=8 hindered "md has found 8 sectors that differ between the legs; but loop2 of its \
+array has failed"
 	echo in_sync,write_mostly >"$leg/state"
 	echo '128 8' >"$leg/bad_blocks"
-	BAD=loop2 hindered 'block 9 (of 4 KiB) of loop2 is not what was written to the array; but md has bad blocks of loop2 in its list'
+	BAD=loop2 hindered "block 9 (of 4 KiB) of loop2 is not what was written to the array; but \
+md has bad blocks of loop2 in its list"
 	rm "$leg/bad_blocks"
 	BAD=loop2 faulty 'block 9 (of 4 KiB) of loop2 is not what was written to the array'
 	ram_leg_readd() { LOOP_ERROR='md did not take it' && return 1; }

@@ -162,7 +162,8 @@ same() {
 	STATES=$BATS_TEST_TMPDIR
 	{
 		cat "$FIXTURES/status/whole.facts" &&
-			echo 'conf.warning.0=/etc/ramraid/ramraid.conf:4: WAIT=maybe: write yes or no'
+			echo "conf.warning.0=/etc/ramraid/ramraid.conf:4: WAIT=maybe: write yes or \
+no"
 	} >"$STATES/fault.facts"
 	shows fault
 	[[ $CODE == 0 ]]
@@ -359,7 +360,8 @@ one_array() {
 	EOF
 	# Whoever starts the tests in the background has them ignore Ctrl-C.
 	watch() {
-		script -qec "TERM=xterm env --default-signal=INT,QUIT bash $BATS_TEST_TMPDIR/watch $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
+		script -qec "TERM=xterm env --default-signal=INT,QUIT bash $BATS_TEST_TMPDIR/watch \
+$PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 			tr -d '\r'
 	}
 	run watch 1 < <(sleep 3 && printf q)
@@ -434,7 +436,8 @@ one_array() {
 		esac
 	}
 	run start_tell_down_ data
-	assert_output 'data: not in use again yet: srv-my\x2ddata.mount, dev-md-data.swap. What fstab mounts at a boot is mounted by: systemctl start local-fs.target'
+	assert_output "data: not in use again yet: srv-my\x2ddata.mount, dev-md-data.swap. What \
+fstab mounts at a boot is mounted by: systemctl start local-fs.target"
 	systemctl() { [[ $* != *RequiredBy* ]] || echo; }
 	run start_tell_down_ data
 	assert_output ''
@@ -450,7 +453,8 @@ one_array() {
 		esac
 	}
 	run start_tell_closed_ data
-	assert_output -p 'data: disk legs are in containers that are opened first (systemd-cryptsetup@leg\x2da.service).'
+	assert_output -p "data: disk legs are in containers that are opened first \
+(systemd-cryptsetup@leg\x2da.service)."
 	systemctl() { echo; }
 	run start_tell_closed_ data
 	assert_output ''

@@ -89,7 +89,9 @@ array() {
 	echo "/dev/md127p1" >"$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path"
 	OPEN=yes stops 1
 	did start
-	said 'is in use by /srv/a b in the mount namespace of holder (PID 71), /tree in the mount namespace of holder (PID 71), the loop device loop3, the NVMe export nqn.x, the SCSI export iblock_0/disk. Unmount'
+	said "is in use by /srv/a b in the mount namespace of holder (PID 71), /tree in the mount \
+namespace of holder (PID 71), the loop device loop3, the NVMe export nqn.x, the SCSI export \
+iblock_0/disk. Unmount"
 	echo 1:5 >"$R/sys/class/block/md127/dev"
 	[[ $(openers_of md127 | head -n 2) == *$'\na reader (PID 72)' ]] ||
 		fail "$(openers_of md127)"
@@ -104,7 +106,8 @@ array() {
 	openers_of() { echo 'late (PID 9)'; }
 	stops 1
 	[[ $(calls) == *$'\ndrop md127 rd0\nramdisk_drop data\nwitness\nstart' ]] || fail "$(calls)"
-	said 'md127 could not be stopped; it is in use by: late (PID 9), who came in between. The RAM leg is out already, and is rebuilt by the next start'
+	said "md127 could not be stopped; it is in use by: late (PID 9), who came in between. The \
+RAM leg is out already, and is rebuilt by the next start"
 }
 
 @test "going down md is not asked, and an array that does not stop is left to systemd-shutdown" {
@@ -258,7 +261,8 @@ hasty() {
 	}
 	GOING=going-down stops 0
 	[[ $(calls) == *$'\nmd_stop' ]] || fail "$(calls)"
-	said 'console: data: going down, and a program that another ramraid has left behind does not release the array: going on without it'
+	said "console: data: going down, and a program that another ramraid has left behind does \
+not release the array: going on without it"
 	exec {L}>&-
 }
 

@@ -147,7 +147,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	F[array.known]='' F[array.copy]='' F[array.copy_known]=''
 	witness_update_foreign_start
 	are array.md=md9 array.known=no leg.0.in=md9
-	decided refuse 'something else has started md9 from /dev/sdx, and /dev/sda carries the same device UUID' 'mdadm --stop /dev/md9'
+	decided refuse "something else has started md9 from /dev/sdx, and /dev/sda carries the \
+same device UUID" 'mdadm --stop /dev/md9'
 	F[array.copy]='' F[array.copy_known]=''
 	echo 'md9 7' >"$R/run/ramraid/data.watched"
 	all_disks_decide
@@ -347,7 +348,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	printf '%s\n' E:ID_SERIAL=SN:2 E:ID_PATH=pci-0000:00:1f.2-ata-2 >"$R/run/udev/data/b8:0"
 	echo 9 >"$R/sys/class/block/sda/diskseq"
 	observe
-	are leg.0.moved='it was on ata (pci-0000:00:1f.2-ata-1), serial number SN:1, and is on ata (pci-0000:00:1f.2-ata-2), serial number SN:2' leg.0.alien=
+	are leg.0.moved="it was on ata (pci-0000:00:1f.2-ata-1), serial number SN:1, and is on ata \
+(pci-0000:00:1f.2-ata-2), serial number SN:2" leg.0.alien=
 	decided 'assemble sda sdb'
 	logged 'ata-A: it was on ata'
 	# In a USB box: the other one is enough, and it stays out.
@@ -381,7 +383,8 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	udev sda 8:0 ID_SERIAL=Box_A ID_PATH=pci-0000:00:14.0-usb-0:2
 	bus sda pci0/usb1
 	observe
-	are leg.0.alien= leg.0.moved='it was on usb (pci-0000:00:14.0-usb-0:1), serial number Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A'
+	are leg.0.alien= leg.0.moved="it was on usb (pci-0000:00:14.0-usb-0:1), serial number \
+Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	udev sda 8:0 ID_SERIAL=Stick ID_PATH=pci-0000:00:14.0-usb-0:1
 	bus sda pci0/usb1
 	observe
@@ -490,7 +493,9 @@ logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/l
 	bus sdx pci0/usb1
 	observe
 	are leg.ram.alien=usb ram.state=none
-	decided 'done' "there is no RAM leg: /dev/disk/by-id/nvme-X (/dev/sdx) may be somebody else's: it was on nvme, and is on usb. If you have moved it there yourself: rm $H; ramraid attach data"
+	decided 'done' "there is no RAM leg: /dev/disk/by-id/nvme-X (/dev/sdx) may be somebody \
+else's: it was on nvme, and is on usb. If you have moved it there yourself: rm $H; ramraid attach \
+data"
 	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" level=1 events=100 role=0 view=AAA \
 		recovery= writemostly=no >"$R/dev/sdx.sb"
 	observe

@@ -130,7 +130,8 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	has --setenv=RAMRAID_SEVERITY=warning
 	[[ $(calls | tail -n 4) == $'--\n/usr/lib/ramraid/mail\ntest\n/dev/md/data' ]] ||
 		fail "$(calls)"
-	grep -qF "data: the test message goes out by mail to me@example.org; if it does not arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
+	grep -qF "data: the test message goes out by mail to me@example.org; if it does not \
+arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
 	program
 	mv "$R/tell me" "$R/tell"
 	echo "NOTIFY=$R/tell" >>"$R/etc/ramraid/data.conf"

@@ -94,7 +94,8 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 		"$BATS_TEST_TMPDIR/said" ||
 		fail "$(<"$BATS_TEST_TMPDIR/said")"
 	grep -qF "claim: the folder $R/etc/ramraid/state can't be made: " "$BATS_TEST_TMPDIR/said"
-	grep -qF "data: $R/run/ramraid/.locks/work.data can't be opened, so it is not known who else is working on it; is $R/run/ramraid writable?" "$BATS_TEST_TMPDIR/said"
+	grep -qF "data: $R/run/ramraid/.locks/work.data can't be opened, so it is not known who \
+else is working on it; is $R/run/ramraid writable?" "$BATS_TEST_TMPDIR/said"
 	not grep -F 'another ramraid is working' "$BATS_TEST_TMPDIR/said"
 }
 

@@ -300,7 +300,8 @@ checks() {
 	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512' \
 		other='take another kind, such as RAM=auto'
 	checks ext4 4096 auto none
-	did "no-ram-leg: $none -> what is on it bears larger ones (ext4 (4096)): write BLOCK=4096 in $R/etc/ramraid/data.conf; then: ramraid stop data; ramraid start data"
+	did "no-ram-leg: $none -> what is on it bears larger ones (ext4 (4096)): write BLOCK=4096 \
+in $R/etc/ramraid/data.conf; then: ramraid stop data; ramraid start data"
 	checks ext4 4096 auto in_sync
 	[[ $(calls) == "larger-blocks: $none -> what is on it bears"* ]] || fail "$(calls)"
 	checks ext4 4096 4096 none
@@ -308,9 +309,12 @@ checks() {
 	checks ext4 4096 4096 in_sync
 	did ''
 	checks xfs 512 auto none
-	did "no-ram-leg: $none; what is on it does not bear larger ones: /dev/md127: XFS with sectors of 512 bytes -> $other"
+	did "no-ram-leg: $none; what is on it does not bear larger ones: /dev/md127: XFS with \
+sectors of 512 bytes -> $other"
 	checks xfs 512 4096 in_sync
-	did "larger-blocks: $none; what is on it does not bear larger ones: /dev/md127: XFS with sectors of 512 bytes -> before its next start take BLOCK=4096 out of $R/etc/ramraid/data.conf; $other"
+	did "larger-blocks: $none; what is on it does not bear larger ones: /dev/md127: XFS with \
+sectors of 512 bytes -> before its next start take BLOCK=4096 out of $R/etc/ramraid/data.conf; \
+$other"
 }
 
 @test "check: an end within a block; the root file system; who is not root; larger blocks" {
@@ -323,7 +327,8 @@ checks() {
 	rm "$BATS_TEST_TMPDIR/calls"
 	findings_is_root() { return 1; }
 	check_running_ram_leg
-	did "no-ram-leg: $none -> sudo ramraid check data, which sees whether what is on it bears larger ones"
+	did "no-ram-leg: $none -> sudo ramraid check data, which sees whether what is on it bears \
+larger ones"
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[ram.state]=in_sync
 	check_running_ram_leg
@@ -331,7 +336,8 @@ checks() {
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[conf.root]=yes F[ram.state]=none
 	check_running_ram_leg
-	did "no-ram-leg: $none, and the initramfs, which starts it, gives it no larger ones -> take another kind, such as RAM=auto"
+	did "no-ram-leg: $none, and the initramfs, which starts it, gives it no larger ones -> \
+take another kind, such as RAM=auto"
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[array.block]=4096
 	check_running_ram_leg
@@ -454,7 +460,8 @@ $AWAY" ]] || fail "$(calls)"
 refuses() {
 	LOOP_ERROR=''
 	! assembles || fail "started: $(calls)"
-	[[ $LOOP_ERROR == "it is to have blocks of 4096 bytes (BLOCK=4096), and can't be given them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
+	[[ $LOOP_ERROR == "it is to have blocks of 4096 bytes (BLOCK=4096), and can't be given \
+them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
 		fail "$LOOP_ERROR"
 	[[ ! -e $R/run/ramraid/data.block && ! -e $R/sys/class/block/sda/holders/md127 ]]
 }
@@ -480,7 +487,8 @@ refuses() {
 @test "no memory for the table of a spare as large as a leg: not started, and how much it needs" {
 	disks
 	printf 'MemTotal: 1048576 kB\nMemAvailable: 500 kB\n' >"$R/proc/meminfo"
-	refuses 'a start needs 576KiB of memory for a moment (0.6% of the size of a leg), and 500KiB are available'
+	refuses "a start needs 576KiB of memory for a moment (0.6% of the size of a leg), and \
+500KiB are available"
 	did ''
 }
 
@@ -559,7 +567,8 @@ array() {
 	local md=md127
 	facts_zram_
 }
-readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need more than its limit of 50MiB (RAM_LIMIT); all of the leg would need up to 90MiB"
+readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need more than its \
+limit of 50MiB (RAM_LIMIT); all of the leg would need up to 90MiB"
 
 @test "it has come to its limit: it goes, in whatever state it is, with the ratio that was seen" {
 	local state
