@@ -395,8 +395,8 @@ hostile() {
 	cat >"$R/etc/fstab"
 }
 
-# only FOLDER…: drop-ins for exactly these units (and the device that LABEL=x is), and nothing beside
-# the output folder
+# only FOLDER…: drop-ins for exactly these units (and the device that LABEL=x is), and nothing
+# beside the output folder
 only() {
 	local unit expected
 	rm -rf "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
