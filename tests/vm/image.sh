@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2016,SC2046,SC2012 # single quotes hold what the guest expands; names here are ours and plain
+# shellcheck disable=SC2016,SC2046,SC2012 # the guest expands what is quoted; names are plain
 # Makes the base image of a Debian release (release.sh) for the test bench, once:
 # tests/vm/image.sh RELEASE [KIND] prints the folder that holds
 #   root.img  ext4, label "root", the whole system, with the real rapiddisk module built by dkms
@@ -18,7 +18,9 @@ source "$here/release.sh"
 readonly cache=${RAMRAID_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ramraid-vm}
 
 # cryptsetup and fio are what the cases use; the headers are what dkms builds rapiddisk with.
-readonly packages=systemd-sysv,udev,kmod,mdadm,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd,cryptsetup-bin,bsdextrautils,less,strace
+packages=systemd-sysv,udev,kmod,mdadm,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,zstd
+packages+=,cryptsetup-bin,bsdextrautils,less,strace
+readonly packages
 
 image_key() { # RELEASE KIND
 	cat "$here"/{image,release}.sh "$here"/guest/* - <<<"$1 $2" | sha256sum | cut -c1-16
@@ -60,7 +62,8 @@ image_tree() { # RELEASE KIND FOLDER
 >\"\$1/etc/apt/sources.list.d/backports.list\"")
 	mmdebstrap --variant=minbase --components=main --include="$packages$extra" "${options[@]}" \
 		--aptopt='Apt::Install-Recommends "false"' \
-		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' \
+		--dpkgopt='path-exclude=/usr/share/doc/*' \
 		"${INITRAMFS[@]}" \
 		--customize-hook="$here/image.sh customise \"\$1\"" \
 		"${release%-backports}" "$tree"
@@ -69,55 +72,74 @@ image_tree() { # RELEASE KIND FOLDER
 # Sets INITRAMFS to the hooks that configure what makes the initramfs, before it is installed: few
 # modules, and not packed tightly.
 image_initramfs() { # KIND
-	local modules='virtio_pci virtio_blk virtio_scsi sd_mod ext4 raid1'
+	local omitted modules='virtio_pci virtio_blk virtio_scsi sd_mod ext4 raid1'
 	INITRAMFS=(--essential-hook='mkdir -p "$1/etc/initramfs-tools/conf.d"'
-		--essential-hook='printf "MODULES=list\nCOMPRESS=zstd\nCOMPRESSLEVEL=1\n" >"$1/etc/initramfs-tools/conf.d/bench"'
+		--essential-hook='printf "%s\n" MODULES=list COMPRESS=zstd COMPRESSLEVEL=1 \
+			>"$1/etc/initramfs-tools/conf.d/bench"'
 		--essential-hook="printf '%s\n' $modules >\"\$1/etc/initramfs-tools/modules\"")
+	omitted='i18n plymouth crypt systemd-cryptsetup dm lvm multipath nvdimm btrfs pcmcia'
+	omitted+=' memstrack bash fips watchdog rngd drm bluetooth dbus'
 	# For any host, as Debian has it: one for this host alone has no mdadm, as long as the root
 	# file system does not need it. Left out is what these machines never need; what has to do
 	# with md, swap and resuming is there as it would be.
 	[[ $1 != dracut ]] || INITRAMFS=(--essential-hook='mkdir -p "$1/etc/dracut.conf.d"'
-		--essential-hook="printf '%s\n' 'hostonly=no' 'drivers=\" $modules \"' 'compress=\"zstd -1\"' 'early_microcode=no' 'do_strip=no' \
-			'omit_dracutmodules+=\" i18n plymouth crypt systemd-cryptsetup dm lvm multipath nvdimm btrfs pcmcia memstrack bash fips watchdog rngd drm bluetooth dbus \"' >\"\$1/etc/dracut.conf.d/bench.conf\"")
+		--essential-hook="printf '%s\n' hostonly=no 'drivers=\" $modules \"' \
+			'compress=\"zstd -1\"' early_microcode=no do_strip=no \
+			'omit_dracutmodules+=\" $omitted \"' >\"\$1/etc/dracut.conf.d/bench.conf\"")
 }
 
 # Runs as mmdebstrap's last hook, on the new system's root.
 image_customise() { # FOLDER
-	local root=$1
+	local root=$1 units=$1/etc/systemd/system
 	install -m 755 "$here/guest/agent" "$root/usr/local/sbin/bench-agent"
 	install -m 644 "$here/guest/bench-agent.service" "$root/etc/systemd/system/"
-	printf '%s\n' 'LABEL=root / ext4 errors=remount-ro 0 1' 'LABEL=boot /boot ext4 defaults 0 0' >"$root/etc/fstab"
+	printf '%s\n' 'LABEL=root / ext4 errors=remount-ro 0 1' \
+		'LABEL=boot /boot ext4 defaults 0 0' >"$root/etc/fstab"
 	printf 'vm\n' >"$root/etc/hostname"
 	# The journal must outlive a killed machine, since it is the evidence.
-	mkdir -p "$root/var/log/journal" "$root/etc/systemd/journald.conf.d" "$root/etc/systemd/system/serial-getty@ttyS0.service.d"
-	printf '[Journal]\nStorage=persistent\nSyncIntervalSec=1s\nRateLimitBurst=0\n' >"$root/etc/systemd/journald.conf.d/bench.conf"
-	printf '[Service]\nExecStart=\nExecStart=-/sbin/agetty --autologin root --keep-baud 115200 - $TERM\n' \
-		>"$root/etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf"
+	mkdir -p "$root"/var/log/journal "$units/serial-getty@ttyS0.service.d" \
+		"$root/etc/systemd/journald.conf.d"
+	printf '%s\n' '[Journal]' Storage=persistent SyncIntervalSec=1s RateLimitBurst=0 \
+		>"$root/etc/systemd/journald.conf.d/bench.conf"
+	printf '%s\n' '[Service]' ExecStart= \
+		'ExecStart=-/sbin/agetty --autologin root --keep-baud 115200 - $TERM' \
+		>"$units/serial-getty@ttyS0.service.d/autologin.conf"
 	chroot "$root" systemctl enable bench-agent.service
-	chroot "$root" systemctl mask apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer man-db.timer
+	chroot "$root" systemctl mask apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer \
+		e2scrub_reap.service fstrim.timer man-db.timer
 	# What a storage test never looks at, and what takes seconds of emulated time at every boot.
-	chroot "$root" systemctl mask modprobe@drm.service modprobe@efi_pstore.service modprobe@configfs.service getty@tty1.service \
-		modprobe@fuse.service getty-static.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount dev-hugepages.mount dev-mqueue.mount \
-		sys-kernel-debug.mount sys-kernel-tracing.mount systemd-user-sessions.service systemd-logind.service systemd-random-seed.service rapiddiskd.service
-	# Each of these runs at every boot and every daemon-reload, and has nothing to find on these machines.
+	chroot "$root" systemctl mask modprobe@{drm,efi_pstore,configfs,fuse}.service \
+		getty@tty1.service getty-static.service systemd-binfmt.service \
+		proc-sys-fs-binfmt_misc.automount dev-hugepages.mount dev-mqueue.mount \
+		sys-kernel-debug.mount sys-kernel-tracing.mount \
+		systemd-{user-sessions,logind,random-seed}.service rapiddiskd.service
+	# Each of these runs at every boot and every daemon-reload, and has nothing to find on these
+	# machines.
 	local generator
 	mkdir -p "$root/etc/systemd/system-generators"
-	for generator in bless-boot factory-reset gpt-auto hibernate-resume integritysetup rc-local run ssh system-update tpm2 veritysetup; do
+	for generator in bless-boot factory-reset gpt-auto hibernate-resume integritysetup \
+		rc-local run ssh system-update tpm2 veritysetup; do
 		ln -s /dev/null "$root/etc/systemd/system-generators/systemd-$generator-generator"
 	done
 	# It fails as long as it has nothing to export.
 	[[ ! -e $root/etc/nbd-server ]] || chroot "$root" systemctl disable nbd-server.service
 	[[ ! -e $root/usr/share/initramfs-tools/hook-functions ]] || image_faster_initramfs "$root"
-	printf "blacklist %s\n" kvm_amd kvm_intel powernow_k8 i2c_i801 lpc_ich psmouse pcspkr >"$root/etc/modprobe.d/bench.conf"
+	printf "blacklist %s\n" kvm_amd kvm_intel powernow_k8 i2c_i801 lpc_ich psmouse pcspkr \
+		>"$root/etc/modprobe.d/bench.conf"
 	chroot "$root" passwd -d root
-	! compgen -G "$root/usr/src/linux-headers-*" >/dev/null || ls "$root"/lib/modules/*/updates/dkms/rapiddisk.ko* >/dev/null
+	! compgen -G "$root/usr/src/linux-headers-*" >/dev/null ||
+		ls "$root"/lib/modules/*/updates/dkms/rapiddisk.ko* >/dev/null
 }
 
 # Every claim and every installation makes an initramfs, which is hundreds of processes.
 image_faster_initramfs() { # FOLDER
 	local functions=$1/usr/share/initramfs-tools/hook-functions
-	# Looked at once, not for every program that needs it: a library that is in the initramfs already. None of them has a variant for some processor.
-	sed -i '/^copy_exec()/,/^}/{/^\t*nonoptlib=\$(echo "\${nonoptlib}"/d; s|^\t\tnonoptlib=\$(echo "\${x}" .*|\t\t[ ! -e "${DESTDIR}/${x}" ] \|\| continue\n\t\tnonoptlib=$x|}' "$functions"
+	# A library that is in the initramfs already is looked at once, not for every program that
+	# needs it. None of them has a variant for some processor.
+	sed -i '/^copy_exec()/,/^}/{
+		/^\t*nonoptlib=\$(echo "\${nonoptlib}"/d
+		s|^\t\tnonoptlib=\$(echo "\${x}" .*|\t\t[ ! -e "${DESTDIR}/${x}" ] \|\| continue\n\t\tnonoptlib=$x|
+	}' "$functions"
 	cat "$here/guest/hook-functions" >>"$functions"
 	install -m 755 "$here/guest/ldd" "$1/usr/bin/ldd"
 	mv "$1/usr/bin/linux-version" "$1/usr/bin/linux-version.pl"
