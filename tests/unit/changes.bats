@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # What is reported of a running array: once, whoever looks, whether HOTPLUG is on or not, and never
-# at a boot as it should be. What is said of disks that come and go with HOTPLUG=yes: mend.bats.
+# at a boot as it should be. What is said of disks that come and go with HOTPLUG=yes: hotplug.bats.
 
 setup() {
 	load helper

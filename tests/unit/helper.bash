@@ -28,7 +28,7 @@ FIXTURES=$BATS_TEST_DIRNAME/../fixtures
 
 # shellcheck source=lib/core/load.sh
 source "$PROJECT/lib/core/load.sh"
-# How long something waits is what a faked sleep adds to SECONDS; drive.bats has the clock
+# How long something waits is what a faked sleep adds to SECONDS; loop.bats has the clock
 # itself.
 # shellcheck disable=SC2317
 fake_clock() { clock() { NOW=$SECONDS; }; }
