@@ -1,7 +1,6 @@
 # The copy engine: right under a writer, with disks that can't be read, with superblocks that are
 # wrong, cut off at any moment.
-checked_on trixie
-long
+checked_on forky
 from installed
 disk A 80M throttling.bps-total=20000000
 disk B 80M throttling.bps-total=20000000

@@ -1,6 +1,6 @@
 # What waits, for how long, and what happens when the time is up. The disks are slow enough for the
 # rebuild to be watched.
-checked_on trixie
+checked_on forky
 from small
 disk A 40M throttling.bps-total=1700000
 disk B 40M throttling.bps-total=1700000

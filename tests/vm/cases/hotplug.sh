@@ -1,6 +1,6 @@
 # Disks that come and go under writers: what can be put back is put back by itself, and what can't
 # is said.
-checked_on trixie
+checked_on forky
 from small
 disk A 40M served
 disk B 40M served

@@ -1,6 +1,6 @@
 # All disk legs fail and the RAM leg is the only good copy: told at once, held at shutdown, saved to
 # a file as the last resort, and never followed by a start from the stale disks.
-checked_on trixie
+checked_on forky
 from small
 disk A 40M
 disk B 40M
