@@ -8,6 +8,9 @@ disk C 80M throttling.bps-total=20000000
 
 steps() {
 	boot
+	# Also where the kernel is too new to be in the list of those on which it copies.
+	guest 'mkdir -p /etc/ramraid/ramraid.conf.d
+		echo REBUILD=copy >/etc/ramraid/ramraid.conf.d/copy.conf'
 	check 'a mirror of three disks; create copies' '
 		ramraid create --yes data $(leg A) $(leg B) $(leg C)
 		test "$(slots data)" = UUUU
