@@ -5,21 +5,41 @@
 #
 # A device is { node, uuid, sb, bm, data }: sb what its superblock says, bm its bitmap, data the
 # write that each block holds.
-# An array is { legs, slots, events, dec, clean, cp, bits, cleared, auto, fullsync }; a leg of it is
-# { dev, number, slot, state, full }.
+# An array is { legs, slots, events, dec, clean, cp, bits, cleared, auto, fullsync, at }; a leg of
+# it is { dev, number, slot, state, full, offset }. at is the block at which a recovery that runs
+# has come, offset how many blocks of a leg a recovery has already made.
+# Of bits, each is 0, 1 (a write is under way, or was just now), 2 (NEEDED: to be kept until every
+# leg has the block), or 3 (RESYNC: a recovery has taken it up, and drops it).
 use strict;
 use warnings;
 
 our ($BLOCKS, $FAULTY, $SPARE) = (4, 0xfffe, 0xffff);
 our (@WRITES, %ACKED, %WEAK, $CUT, $CLOCK, $ABSENT_ROLE, $NEW_KERNEL);
+our $DRAW = 1;
 
 # Anything that reaches a disk comes through here: the power may be cut before it does.
 sub tick { die "cut\n" if defined $CUT && $CUT-- <= 0 }
+
+# What only a recovery asks for comes from numbers of its own, so that it moves no other draw of the
+# step: from 0 to 1.
+sub draw {
+	$DRAW = ($DRAW * 1103515245 + 12345) & 0x7fffffff;
+	return ($DRAW >> 8) / (1 << 23);
+}
 
 sub ancestors { my $id = shift; return $id ? $WRITES[$id]{anc} : 0 }
 sub complete { return grep { $_->{state} eq 'in_sync' } @{ $_[0]{legs} } }
 sub degraded { my $arr = shift; return $arr->{slots} - scalar complete($arr) }
 sub alive { return grep { $_->{state} ne 'faulty' } @{ $_[0]{legs} } }
+sub recovering {
+	return grep { $_->{state} eq 'recovering' && $_->{slot} >= 0 } @{ $_[0]{legs} };
+}
+
+# still_degraded in raid1_sync_request(): a slot has no member, or a faulty one.
+sub still_degraded {
+	my $arr = shift;
+	return $arr->{slots} > grep { $_->{slot} >= 0 } alive($arr);
+}
 
 # md_update_sb(): one more event, or one less when an array that is whole becomes clean again; then
 # every superblock in turn.
@@ -31,6 +51,7 @@ sub update_sb {
 	}
 	else { $arr->{events}++; $arr->{dec} = $nospares }
 	$arr->{cleared} = $arr->{events} if $arr->{events} < $arr->{cleared};
+	come_to($arr);
 	for my $leg (alive($arr)) { tick(); write_sb($arr, $leg) }
 }
 
@@ -49,7 +70,7 @@ sub write_sb {
 	my $recovering = $leg->{state} eq 'recovering' && $leg->{slot} >= 0;
 	$d->{sb} = { number => $leg->{number}, roles => \@roles, slots => $arr->{slots},
 		events => $arr->{events}, clean => ($arr->{clean} && !$arr->{cp} ? 1 : 0),
-		recovery => ($recovering ? 0 : undef),
+		recovery => ($recovering ? ($leg->{offset} // 0) * block_sectors() : undef),
 			by_bitmap => ($recovering && !$leg->{full} ? 1 : 0), wm => $d->{ram} ? 0
 				: 1, time => $CLOCK };
 	$d->{bm} = { bits => [ map { $_ ? 1 : 0 } @{ $arr->{bits} } ], events => $arr->{events},
@@ -82,7 +103,8 @@ sub assemble {
 		next if $numbers{ $d->{sb}{number} }++;
 		push @legs, { dev => $d, number => $d->{sb}{number}, slot => $slot,
 			state => defined $d->{sb}{recovery} ? 'recovering'
-				: 'in_sync', full => !$d->{sb}{by_bitmap} };
+				: 'in_sync', full => !$d->{sb}{by_bitmap},
+			offset => ($d->{sb}{recovery} // 0) / block_sectors() };
 	}
 	my $arr = { legs => \@legs, slots => $recent->{sb}{slots}, events => $recent->{sb}{events},
 		dec => 0, clean => 1, cp => $recent->{sb}{clean} ? 0
@@ -131,7 +153,7 @@ sub idle {
 	my $arr = shift;
 	return if $arr->{cp} || $arr->{auto};
 	if (!$arr->{clean}) { $arr->{clean} = 1; update_sb($arr, 1) }
-	$_ = $_ == 2 ? 2 : 0 for @{ $arr->{bits} };
+	$_ = $_ >= 2 ? $_ : 0 for @{ $arr->{bits} };
 	bits_to_disk($arr);
 }
 
@@ -147,6 +169,7 @@ sub bits_to_disk {
 sub stop_array {
 	my $arr = shift;
 	return if $arr->{auto};
+	end_recovery($arr);
 	if (!$arr->{clean}) { $arr->{clean} = 1; update_sb($arr, 0) }
 	$_ = $_ == 2 ? 2 : 0 for @{ $arr->{bits} };
 	bits_to_disk($arr);
@@ -157,10 +180,31 @@ sub fail_leg {
 	my ($arr, $leg) = @_;
 	return 0 if $leg->{state} eq 'in_sync' && complete($arr) == 1;
 	$leg->{state} = 'faulty';
+	end_recovery($arr);
 	update_sb($arr, 0);
+	take_spares($arr);
 	return 1;
 }
-sub remove_leg { my ($arr, $leg) = @_; $arr->{legs} = [ grep { $_ != $leg } @{ $arr->{legs} } ] }
+sub remove_leg {
+	my ($arr, $leg) = @_;
+	$arr->{legs} = [ grep { $_ != $leg } @{ $arr->{legs} } ];
+	take_spares($arr);
+}
+# remove_and_add_spares(): what waits without a slot takes the one that a faulty member had.
+sub take_spares {
+	my $arr = shift;
+	return if $arr->{auto};
+	for my $spare (grep { $_->{state} eq 'recovering' && $_->{slot} < 0 } @{ $arr->{legs} }) {
+		my %taken = map { $_->{slot} => 1 } alive($arr);
+		my ($slot) = grep { !$taken{$_} } 0 .. $arr->{slots} - 1;
+		return unless defined $slot;
+		for (@{ $arr->{legs} }) { $_->{slot} = -1 if $_->{slot} == $slot }
+		$spare->{slot} = $slot;
+		$arr->{fullsync} = 1 if $spare->{full};
+		end_recovery($arr);
+		update_sb($arr, 0);
+	}
+}
 
 sub free_slot {
 	my ($arr, $wish) = @_;
@@ -181,6 +225,7 @@ sub add_blank {
 		full => 1 };
 	delete $d->{sb};
 	$arr->{auto} = 0;
+	end_recovery($arr) if $leg->{slot} >= 0;
 	push @{ $arr->{legs} }, $leg;
 	$arr->{fullsync} = 1 if $leg->{slot} >= 0;
 	update_sb($arr, 0);
@@ -200,6 +245,7 @@ sub readd {
 	my $leg = { dev => $d, number => $sb->{number},
 		slot => free_slot($arr, $full ? undef : $role), state => 'recovering',
 			full => $full };
+	end_recovery($arr) if $leg->{slot} >= 0;
 	push @{ $arr->{legs} }, $leg;
 	$arr->{fullsync} = 1 if $full;
 	update_sb($arr, 0) unless $arr->{auto};
@@ -225,27 +271,76 @@ sub sync_all {
 		update_sb($arr, 0);
 		after_sync($arr);
 	}
-	for my $leg (@{ $arr->{legs} }) {
-		next unless $leg->{state} eq 'recovering' && $leg->{slot} >= 0;
+	if (recovering($arr)) {
 		$did = 1;
-		my ($from) = complete($arr);
-		for my $b (0 .. $BLOCKS - 1) {
-			next unless $leg->{full} || $arr->{fullsync} || $arr->{bits}[$b] == 2;
-			tick();
-			$leg->{dev}{data}[$b] = $from->{dev}{data}[$b];
-		}
+		recover($arr, $BLOCKS);
+		delete $arr->{at};
+		for (recovering($arr)) { $_->{state} = 'in_sync'; delete $_->{offset} }
 	}
-	for my $leg (@{ $arr->{legs} }) {
-		$leg->{state} = 'in_sync' if $leg->{state} eq 'recovering' && $leg->{slot} >= 0;
-	}
+	return 0 unless $did;
 	$arr->{fullsync} = 0;
-	if ($did) { update_sb($arr, 0); after_sync($arr) }
-	return $did;
+	update_sb($arr, 0);
+	after_sync($arr);
+	return 1;
 }
 sub after_sync {
 	my $arr = shift;
 	$arr->{bits} = [ (0) x $BLOCKS ] unless degraded($arr);
 	bits_to_disk($arr);
+}
+
+# A recovery until it has come to block UNTIL: raid1_sync_request(). It begins where the leg that is
+# farthest behind has come to (md_sync_position()). With a slot free, the bits are kept for the leg
+# that is missing. Otherwise md_bitmap_start_sync() takes them up, and md_bitmap_cond_end_sync()
+# drops those of the blocks that are done, at any time.
+sub recover {
+	my ($arr, $until) = @_;
+	my @to = recovering($arr);
+	my ($from) = complete($arr);
+	$arr->{at} //= (sort { $a <=> $b } map { $_->{offset} // 0 } @to)[0];
+	while ($arr->{at} < $until) {
+		my $b = $arr->{at};
+		my $bit = $arr->{bits}[$b];
+		$arr->{bits}[$b] = 3 if $bit == 2 && !still_degraded($arr);
+		for my $leg (@to) {
+			next unless $leg->{full} || $arr->{fullsync} || $bit >= 2;
+			tick();
+			$leg->{dev}{data}[$b] = $from->{dev}{data}[$b];
+		}
+		$arr->{at}++;
+		next if !grep({ $_ == 3 } @{ $arr->{bits} }) || draw() < .5;
+		# md_bitmap_daemon_work() brings that to one disk after the other.
+		my @bits = drop_bits($arr);
+		for my $d (map { $_->{dev} } grep { draw() < .7 } alive($arr)) {
+			@{ $d->{bm}{bits} }[@bits] = (0) x @bits;
+			$d->{dirty} = 1;
+		}
+	}
+}
+# __bitmap_end_sync(): returns which bits these were.
+sub drop_bits {
+	my $arr = shift;
+	my @bits = grep { $arr->{bits}[$_] == 3 } 0 .. $BLOCKS - 1;
+	@{ $arr->{bits} }[@bits] = (0) x @bits;
+	$arr->{dropped} = 1 if @bits;
+	return @bits;
+}
+
+# md_do_sync(): a recovery that runs is interrupted. md_bitmap_close_sync() drops what it has taken
+# up. The member has what has been made, conf->fullsync stays.
+sub end_recovery {
+	my $arr = shift;
+	return unless defined $arr->{at};
+	come_to($arr);
+	delete $arr->{at};
+	drop_bits($arr);
+	bits_to_disk($arr);
+}
+# md_update_sb(): recovery_offset becomes curr_resync_completed.
+sub come_to {
+	my $arr = shift;
+	return unless defined $arr->{at};
+	for (recovering($arr)) { $_->{offset} = $arr->{at} if $arr->{at} > ($_->{offset} // 0) }
 }
 
 # raid1_reshape(): members are packed; fewer slots than members are refused.
@@ -264,6 +359,7 @@ sub reshape {
 
 # --- the bytes
 
+sub block_sectors { return 8192 / $BLOCKS }
 sub le64 { return pack 'Q<', $_[0] }
 
 # The superblock as 4 KiB: struct mdp_superblock_1.

@@ -96,3 +96,15 @@ plant_trusts-the-bitmap-of-a-filled-array() { readd_is_forgotten() { return 1; }
 
 # A disk is put back without a slot.
 plant_puts-back-without-a-slot() { readd_slot_is_free() { return 0; }; }
+
+# A slot counts as filled only when its member is in sync, not while that is being rebuilt.
+plant_counts-only-members-in-sync() {
+	witness_update_filled_() {
+		local VALUE SLOTS LEGS_IN_ALL
+		health_legs
+		filled=yes
+		md_state_read_slots "${F[array.md]}"
+		md_state_read "${F[array.md]}" degraded
+		((SLOTS < LEGS_IN_ALL)) || [[ $VALUE == 0 ]] || filled=''
+	}
+}

@@ -11,7 +11,7 @@ use File::Basename;
 
 my $HERE = dirname(__FILE__);
 require "$HERE/md.pl";
-our ($BLOCKS, $FAULTY, $SPARE, @WRITES, $CUT, $CLOCK, $ABSENT_ROLE, $NEW_KERNEL);
+our ($BLOCKS, $FAULTY, $SPARE, @WRITES, $CUT, $CLOCK, $ABSENT_ROLE, $NEW_KERNEL, $DRAW);
 
 my ($first, $last, @rest) = @ARGV;
 my %opt = (plant => '', show => 0, worlds => 0, shrink => 1, max => 10, map { split /=/, $_, 2 } @rest);
@@ -110,7 +110,7 @@ sub device {
 	return { node => $node, uuid => $uuid, sb => undef, bm => { bits => [ (0) x $BLOCKS ], events => 0, cleared => 0 }, data => [ (0) x $BLOCKS ], present => 1, dirty => 1, shown => 0 };
 }
 
-sub everything { return (@{ $W{disks} }, $W{clone} ? $W{clone} : (), $W{ram} ? $W{ram} : ()) }
+sub everything { return (@{ $W{disks} }, grep { $_ } @W{qw(clone ram blank)}) }
 
 # publish: the files become what the world is.
 sub publish {
@@ -196,7 +196,8 @@ sub publish_array {
 	my $rec = grep { $_->{state} eq 'recovering' && $_->{slot} >= 0 } @{ $arr->{legs} };
 	my %f = (array_state => $arr->{auto} ? 'read-auto' : $arr->{clean} ? 'clean' : 'active', uuid => dashes($UUID), level => 'raid1', degraded => degraded($arr), raid_disks => $arr->{slots},
 		sync_action => $arr->{auto} ? 'idle' : $arr->{cp} ? 'resync' : $rec ? 'recover' : 'idle', resync_start => $arr->{cp} ? 0 : 'none', component_size => 4096,
-		'bitmap/backlog' => 0, 'bitmap/location' => '+8', 'bitmap/metadata' => 'internal', metadata_version => '1.2', sync_completed => 'none');
+		'bitmap/backlog' => 0, 'bitmap/location' => '+8', 'bitmap/metadata' => 'internal', metadata_version => '1.2',
+		sync_completed => defined $arr->{at} ? $arr->{at} * main::block_sectors() . ' / 8192' : 'none');
 	is("$md/md/$_", "$f{$_}\n") for keys %f;
 	is("$md/diskseq", "$arr->{seq}\n");
 	is("$md/size", "8192\n");
@@ -408,7 +409,7 @@ sub act {
 	}
 	elsif ($action eq 'add-ram') { add_blank($arr, $W{ram}) }
 	elsif ($action eq 'wait-members') { $$waited = 999999 }
-	elsif ($action =~ /^wait-/) { sync_all($arr) if $arr && !$arr->{auto}; $$waited += 5 }
+	elsif ($action =~ /^wait-/) { rebuild($arr) if $arr && !$arr->{auto}; $$waited += 5 }
 	else { violation('end', "the fuzzer does not know the action $action") }
 }
 # START_DEGRADED=always is a person's word that the missing disk is gone for good, with the later data that it may hold (ramraid.conf(5)): what no disk here has
@@ -428,11 +429,79 @@ sub leg_device { my $n = $W{names}[ $_[0] ]; return $n eq 'clone' ? $W{clone} : 
 # Asked of a copy: whether md would.
 sub md_would_readd { my ($arr, $d) = @_; my $copy = dclone({ a => $arr, d => $d }); local $CUT; return defined readd($copy->{a}, $copy->{d}) }
 
+# --- what happens in the middle of a rebuild
+
+# md rebuilds while the product waits. The monitor looks after it has begun: before a power cut
+# perhaps, before all else in any case. "half" below has it that something happens on the way.
+sub rebuild {
+	my $arr = shift;
+	my $half = $W{half};
+	my $look = sub { publish(); record() };
+	if (!$arr->{cp}) {
+		my ($blank) = grep { $_->{dev}{half} } recovering($arr);
+		return interrupt($arr, $blank, $blank->{dev}{half}, $look, 0) if $blank;
+		my ($leg) = grep { $half && !$_->{dev}{ram} == !$half->{ram} } recovering($arr);
+		if ($leg) {
+			delete $W{half};
+			return interrupt($arr, $leg, $half, $look, 1);
+		}
+	}
+	if (defined $CUT && !$arr->{cp} && recovering($arr) && draw() < .7) {
+		recover($arr, int(draw() * $BLOCKS));
+		$look->();
+	}
+	sync_all($arr);
+}
+
+# What comes at block k: drawn by the step that asks for it.
+sub half_way {
+	my $k = 1 + int rand $BLOCKS;
+	my $what = (qw(fails leaves cut))[ rand 3 ];
+	my $half = { k => $k, what => $what, look => int rand($k + 1), ram => rand() < .3,
+		writes => [ map { int rand $BLOCKS } 1 .. rand 3 ], stays => rand() < .3,
+		seen => rand() < .85 };
+	$half->{late} = $what eq 'cut' && rand() < .4;
+	return $half;
+}
+
+# LEG is rebuilt until block k; LOOK is how the monitor looks. A power cut may come before that if
+# LATE.
+sub interrupt {
+	my ($arr, $leg, $half, $look, $late) = @_;
+	my $d = $leg->{dev};
+	$late &&= $half->{late};
+	if (!$late) { recover($arr, $half->{look}); $look->() }
+	recover($arr, $half->{k});
+	acknowledge($arr, $_, write_block($arr, $_)) for @{ $half->{writes} };
+	told("    $d->{node} is rebuilt up to block $half->{k}"
+		. (@{ $half->{writes} } ? ", blocks @{ $half->{writes} } are written" : '')
+		. ($late ? ', the monitor has not looked yet' : '')
+		. ", then: $half->{what}");
+	die "cut\n" if $half->{what} eq 'cut';
+	fail_leg($arr, $leg);
+	if ($d->{ram} || $d == ($W{blank} // 0)) { taken_out($arr, $leg) }
+	else {
+		$d->{present} = 0 if $half->{what} eq 'leaves';
+		remove_leg($arr, $leg) unless $half->{stays};
+	}
+	$look->() if $half->{seen};
+}
+
+# The RAM leg, or a disk that has no name in the configuration.
+sub taken_out {
+	my ($arr, $leg) = @_;
+	my $d = $leg->{dev};
+	remove_leg($arr, $leg);
+	hide($d);
+	unlink "$ROOT/root/run/ramraid/$NAME.ram" if $d->{ram};
+	$W{ $d->{ram} ? 'ram' : 'blank' } = undef;
+}
+
 # --- what happens: each step draws from a seed of its own, so that a history may lose any of its steps
 
 sub power_off {
-	hide($W{ram}) if $W{ram} && $W{ram}{shown};
-	@W{qw(array ram on)} = (undef, undef, 0);
+	hide($_) for grep { $_ && $_->{shown} } @W{qw(ram blank)};
+	@W{qw(array ram blank on)} = (undef, undef, undef, 0);
 	$W{unnamed} = {};
 	$CUT = undef;
 	publish();
@@ -478,6 +547,11 @@ my %STEP = (
 		my $leg = $in[ rand @in ];
 		return if $leg->{state} eq 'in_sync' && complete($arr) == 1;
 		told("$leg->{dev}{node} goes away");
+		if ($leg->{dev} == ($W{blank} // 0)) {
+			fail_leg($arr, $leg);
+			taken_out($arr, $leg);
+			return monitor();
+		}
 		$leg->{dev}{present} = 0;
 		fail_leg($arr, $leg);
 		remove_leg($arr, $leg) if rand() < .8;
@@ -489,10 +563,7 @@ my %STEP = (
 		return if !$leg || $leg->{state} eq 'in_sync' && complete($arr) == 1;
 		told('the RAM leg is taken out');
 		fail_leg($arr, $leg);
-		remove_leg($arr, $leg);
-		hide($W{ram});
-		$W{ram} = undef;
-		unlink "$ROOT/root/run/ramraid/$NAME.ram";
+		taken_out($arr, $leg);
 		monitor() if rand() < .85;
 	},
 	back => sub {
@@ -530,6 +601,32 @@ my %STEP = (
 	},
 	cut => sub { return unless $W{on}; told('power cut'); power_off() },
 	cutin => sub { return unless $W{on}; $CUT = int rand 25; told("the power will be cut after $CUT more writes to a disk") },
+	half => sub {
+		my $half = $W{half} = half_way();
+		told('the next rebuild of ' . ($half->{ram} ? 'the RAM leg' : 'a disk')
+			. " will be interrupted at block $half->{k}: $half->{what}");
+	},
+	addhand => sub {
+		my $arr = $W{array} or return;
+		return if $arr->{auto} || $arr->{cp} || free_slot($arr) < 0 || recovering($arr);
+		return if $W{blank};
+		told('somebody adds the blank disk sdy by hand');
+		my $leg = add_blank($arr, $W{blank} = device('sdy'));
+		my $half = half_way();
+		return interrupt($arr, $leg, $half, \&monitor, $opt{late}) if rand() < .7;
+		# It goes on while other things happen: "rebuild" ends it.
+		$W{blank}{half} = $half;
+		recover($arr, $half->{k});
+		told("    sdy is rebuilt up to block $half->{k} so far");
+		monitor();
+	},
+	check => sub {
+		my $arr = $W{array} or return;
+		return if $arr->{auto} || $arr->{cp} || recovering($arr);
+		told('a check ends');
+		$arr->{fullsync} = 0;    # raid1_sync_request()
+		monitor();
+	},
 	clock => sub { $CLOCK += int(rand 4000) - 2000; told('the clock is set') },
 	swap => sub { return if $W{on} || $W{n} < 2; @{ $W{names} }[ 0, 1 ] = @{ $W{names} }[ 1, 0 ]; told('two names are swapped') },
 	rename => sub {
@@ -669,10 +766,19 @@ my @BAG = map { ($_->[0]) x $_->[1] } (
 	[ clock => 1 ], [ swap => 1 ], [ hand => 6 ], [ handaway => 2 ], [ rename => 1 ], [ unname => 1 ], [ autostart => 1 ], [ image => 1 ], [ restore => 1 ],
 	$opt{clones} ? ([ clone => 2 ], [ clonehand => 2 ], [ claim => 2 ]) : (), $opt{lost} ? ([ lose => 1 ]) : ());
 
+my @HALF = qw(half half addhand addhand addhand check);
+
 sub history {
 	my $seed = shift;
 	srand($seed * 7919 + 13);
-	return [ map { [ $BAG[ rand @BAG ], int rand 1 << 30 ] } 1 .. 8 + rand 22 ];
+	my @steps = map { [ $BAG[ rand @BAG ], int rand 1 << 30 ] } 1 .. 8 + rand 22;
+	# Drawn last, and not for every history: so a history whose number is known stays what it is.
+	return \@steps if rand() < .5;
+	for (1 .. 1 + rand 4) {
+		my $step = [ $HALF[ rand @HALF ], int rand 1 << 30 ];
+		splice @steps, int rand(@steps + 1), 0, $step;
+	}
+	return \@steps;
 }
 
 # Returns undef, or what was violated.
@@ -682,9 +788,11 @@ sub run {
 	power_off() if $W{n};
 	world_new($seed);
 	my $ok = eval {
+		$DRAW = $seed;
 		birth();
 		for my $s (@$steps) {
 			srand($s->[1]);
+			$DRAW = $s->[1];
 			my $fine = eval { $STEP{ $s->[0] }->(); 1 };
 			next if $fine;
 			if (ref $@ || $@ ne "cut\n") { die $@ }
