@@ -196,7 +196,8 @@ sub publish_array {
 	my $rec = grep { $_->{state} eq 'recovering' && $_->{slot} >= 0 } @{ $arr->{legs} };
 	my %f = (array_state => $arr->{auto} ? 'read-auto' : $arr->{clean} ? 'clean' : 'active', uuid => dashes($UUID), level => 'raid1', degraded => degraded($arr), raid_disks => $arr->{slots},
 		sync_action => $arr->{auto} ? 'idle' : $arr->{cp} ? 'resync' : $rec ? 'recover' : 'idle', resync_start => $arr->{cp} ? 0 : 'none', component_size => 4096,
-		'bitmap/backlog' => 0, 'bitmap/location' => '+8', 'bitmap/metadata' => 'internal', metadata_version => '1.2',
+		'bitmap/backlog' => 0, 'bitmap/location' => '+8', 'bitmap/metadata' => 'internal',
+		metadata_version => '1.2',
 		sync_completed => defined $arr->{at} ? $arr->{at} * main::block_sectors() . ' / 8192' : 'none');
 	is("$md/md/$_", "$f{$_}\n") for keys %f;
 	is("$md/diskseq", "$arr->{seq}\n");
