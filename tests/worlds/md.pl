@@ -195,19 +195,18 @@ sub take_spares {
 	my $arr = shift;
 	return if $arr->{auto};
 	for my $spare (grep { $_->{state} eq 'recovering' && $_->{slot} < 0 } @{ $arr->{legs} }) {
-		my %taken = map { $_->{slot} => 1 } alive($arr);
-		my ($slot) = grep { !$taken{$_} } 0 .. $arr->{slots} - 1;
-		return unless defined $slot;
-		for (@{ $arr->{legs} }) { $_->{slot} = -1 if $_->{slot} == $slot }
-		$spare->{slot} = $slot;
+		$spare->{slot} = free_slot($arr);
+		return if $spare->{slot} < 0;
 		$arr->{fullsync} = 1 if $spare->{full};
 		end_recovery($arr);
 		update_sb($arr, 0);
 	}
 }
 
+# remove_spares() takes the slot of a faulty member, before that is taken out of the array.
 sub free_slot {
 	my ($arr, $wish) = @_;
+	for (@{ $arr->{legs} }) { $_->{slot} = -1 if $_->{state} eq 'faulty' }
 	my %taken = map { $_->{slot} => 1 } @{ $arr->{legs} };
 	return $wish if defined $wish && $wish < $arr->{slots} && !$taken{$wish};
 	for (0 .. $arr->{slots} - 1) { return $_ unless $taken{$_} }
