@@ -192,11 +192,7 @@ disk_legs_add_leg() { # I
 $dev is not built before that"
 		return 1
 	}
-	# That may have taken long.
-	disk_legs_is_still "$1" || {
-		LOOP_ERROR="$dev is not taken: it is not the disk any more that it was a moment ago"
-		return 1
-	}
+	disk_legs_is_still "$1" || return # the record may have taken long
 	[[ ${F[leg.$1.sb]} != ok ]] || md_zero "$node" || return
 	md_add "${F[array.md]}" "$node" || {
 		LOOP_ERROR="md did not take $dev$(ram_leg_bad_blocks)"
@@ -206,9 +202,10 @@ $dev is not built before that"
 
 # disk_legs_is_still I: does the leg's name lead to the device that it led to at the last look, and
 # has that the superblock that it had then? The kernel gives the name of a disk that is pulled out
-# to the next one.
+# to the next one. Returns 1 with LOOP_ERROR when not.
 disk_legs_is_still() {
 	local NODE facts
+	LOOP_ERROR="${F[leg.$1.dev]} is not taken: it is no longer the disk that it was a moment ago"
 	disk_find "${F[leg.$1.dev]}" && [[ $NODE == "${F[leg.$1.node]}" ]] || return 1
 	[[ ${F[leg.$1.sb]} == ok ]] || return 0
 	facts=$(superblock_facts "$DEV/$NODE")

@@ -203,11 +203,7 @@ it is ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}"
 		return 1
 	}
 	witness_update_free_slot || return
-	disk_legs_is_still "$2" || {
-		LOOP_ERROR="${F[leg.$2.dev]} is not taken: \
-it is not the disk any more that it was a moment ago"
-		return 1
-	}
+	disk_legs_is_still "$2" || return
 	case ${F[leg.$2.kind]} in
 	blank) ;;
 	occupied | damaged | unreadable | silent)

@@ -99,8 +99,8 @@ was stopped; its record did not say so yet"
 # witness_update [no-ram-slot|"" [filling]]: writes down who is in sync, with the event count that
 # they carry now: the disk legs; without any, that it is the RAM leg alone. With no-ram-slot, it is
 # not known afterwards which slot is the RAM leg's, because the members are about to move; with
-# filling, a new member is about to get a slot. Not for an array
-# that something else has started from old legs: that would be taken for the truth ever after.
+# filling, a new member is about to get a slot. Not for an array that something else has started
+# from old legs: that would be taken for the truth ever after.
 # Another program may have written since F was looked up; then what it wrote is newer, and
 # everything is looked up again. So it is when no leg that F calls in sync can be read and others
 # are by now: they have left since, which is no reason to vouch for nobody. Returns 1, after saying
@@ -127,8 +127,8 @@ $WITNESS_UPDATE_TRIES tries; it says what that one saw"
 	witness_update_take_back_
 }
 
-# witness_update_once_ [no-ram-slot|"" [filling]]: the same; returns 2 when another program has written since,
-# and nothing was; 3 when no leg that F calls in sync can be read.
+# witness_update_once_ [no-ram-slot|"" [filling]]: the same; returns 2 when another program has
+# written since, and nothing was; 3 when no leg that F calls in sync can be read.
 witness_update_once_() {
 	local events legs slot good=0 places=() filled also=''
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0

@@ -222,7 +222,7 @@ destroy_wipe_() {
 				die "${DESTROY_WIPE[i]}: is in use by ${users//$'\n'/, }; \
 it is not wiped"
 			destroy_is_leg_ "${DESTROY_WIPE[i]}" "$node" ||
-				die "${DESTROY_WIPE[i]}: is not the disk any more that it was a \
+				die "${DESTROY_WIPE[i]}: is no longer the disk that it was a \
 moment ago; it is not wiped"
 		fi
 		md_wipe "$node" ||

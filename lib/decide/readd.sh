@@ -65,7 +65,7 @@ readd_by_bitmap() { [[ ${F[conf.layout]} != far2 ]] && ! readd_is_forgotten "$1"
 
 # readd_is_forgotten I: may md have forgotten where leg I differs? It clears the bits, also those
 # that leg I needs, while every slot is filled: if the array had fewer slots than legs, or another
-# member was in the place of this one. One that was only being rebuilt there is enough: md clears
+# member had the slot of this one. One that was only being rebuilt there is enough: md clears
 # the bits as far as it comes, and does not set them again if that member leaves (still_degraded in
 # raid1_sync_request() of linux drivers/md/raid1.c, md_bitmap_cond_end_sync() and
 # md_bitmap_close_sync() in md-bitmap.c). That the next rebuild has to be a whole one it knows only

@@ -213,7 +213,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	ln -sfn "$R/dev/sdc" "$R/dev/disk/by-id/ata-A"
 	run destroy_wipe_
 	assert_failure
-	assert_output -p "$A: is not the disk any more that it was a moment ago; it is not wiped"
+	assert_output -p "$A: is no longer the disk that it was a moment ago; it is not wiped"
 	ln -sfn "$R/dev/sda" "$R/dev/disk/by-id/ata-A"
 	mkdir "$R/sys/class/block/sda/holders/dm-1"
 	run destroy_wipe_

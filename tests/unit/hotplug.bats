@@ -602,7 +602,7 @@ attach data"
 		# shellcheck disable=SC2086 # words
 		superblock_facts() { holds $other; }
 		not disk_legs_add_leg 1
-		[[ $(calls) == record && $LOOP_ERROR == *'not the disk any more'* ]] ||
+		[[ $(calls) == record && $LOOP_ERROR == *'no longer the disk'* ]] ||
 			fail "$(calls): $LOOP_ERROR"
 	done
 	# A blank one that came under another kernel name.

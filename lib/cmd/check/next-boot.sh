@@ -199,20 +199,23 @@ apt remove linux-image-${old[0]}" \
 # block, and a rebuild that can't read one of the last disk leg in sync takes it out of use
 # (rdev_set_badblocks() in linux drivers/md/md.c); before, only the rebuild ended.
 check_next_boot_bad_blocks() {
-	local release new='' i
+	local release new='' i legs=''
 	for release in "${KERNELS[@]}"; do
 		kernels_is_before "$release" 7 0 || new=$release
 	done
 	[[ -n $new ]] || return 0
+	for ((i = 0; i < ${F[members]}; i++)); do legs+=" ${F[leg.$i.dev]}"; done
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n ${F[leg.$i.node]} ]] || continue
 		findings_can_read "$DEV/${F[leg.$i.node]}" || continue
 		superblock_lacks_bad_block_list "$DEV/${F[leg.$i.node]}" || continue
-		findings_note no-bad-block-list "${F[leg.$i.dev]} to have room for md's list of bad blocks" \
-			"none, so that on Linux $new one block that can't be read, when no other disk leg \
-has it, makes md refuse all writes" \
-			"ramraid stop $CHECK_ARRAY; mdadm --assemble --update=bbl /dev/md/$CHECK_ARRAY \
-with every disk leg; mdadm --stop /dev/md/$CHECK_ARRAY; ramraid start $CHECK_ARRAY" "$new"
+		findings_note no-bad-block-list \
+			"${F[leg.$i.dev]} to have room for md's list of bad blocks" \
+			"none, so that on Linux $new one block that can't be read, when no other \
+disk leg has it, makes md refuse all writes" \
+			"ramraid stop $CHECK_ARRAY; \
+mdadm --assemble --update=bbl /dev/md/$CHECK_ARRAY$legs; \
+mdadm --stop /dev/md/$CHECK_ARRAY; ramraid start $CHECK_ARRAY" "$new"
 		return
 	done
 }
