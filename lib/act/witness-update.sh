@@ -130,7 +130,7 @@ $WITNESS_UPDATE_TRIES tries; it says what that one saw"
 # witness_update_once_ [no-ram-slot|"" [filling]]: the same; returns 2 when another program has
 # written since, and nothing was; 3 when no leg that F calls in sync can be read.
 witness_update_once_() {
-	local events legs slot good=0 places=() filled also=''
+	local events legs slot good=0 places=() filled also='' full=''
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	old_name_take || {
 		log_error "${F[name]}: what was written down about its array under the name \
@@ -142,6 +142,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 	if [[ ${F[array.known]} == yes ]] && ((good == 0)); then
 		[[ ${F[ram.state]} == in_sync ]] || return 0
 		events=$(witness_update_of_ram events)
+		[[ ! $(witness_update_of_ram view) =~ ^A+$ ]] || full=yes
 	fi
 	# Disk legs that are in sync but can't be read must not look like none.
 	[[ ${F[array.known]} != unread && -n $events ]] && ((good == 0 || ${#legs[@]} > 0)) ||
@@ -201,16 +202,17 @@ witness_update_write_() {
 
 # witness_update_filled_ filling|"": sets the caller's filled to yes if every slot is filled, or will
 # be at once, or may have been while nobody looked, because there are fewer of them than legs
-# (readd_is_forgotten). After the event count has been read: a leg that has left since has no more
-# events than that.
+# (readd_is_forgotten); or if a superblock in sync says that it was (the caller's full): of an array
+# that was started a moment ago, that is how it ended, and md's first write replaces it. After the
+# event count has been read: a leg that has left since has no more events than that.
 witness_update_filled_() {
 	local SLOTS FREE LEGS_IN_ALL most=0
 	[[ $1 != filling ]] || most=1
 	health_legs
 	md_state_read_slots "${F[array.md]}"
 	md_state_slots_free "${F[array.md]}"
-	filled=yes
-	((SLOTS < LEGS_IN_ALL || FREE <= most)) || filled=''
+	filled=$full
+	((SLOTS >= LEGS_IN_ALL && FREE > most)) || filled=yes
 }
 
 # witness_update_witness: the same, for those who go on without it: that it is said has to do.
@@ -232,7 +234,8 @@ witness_update_members_now_() {
 }
 
 # Sets the caller's events and legs (device UUIDs) to what the disk legs in sync carry now, places
-# to which device that is, and good to how many are in sync.
+# to which device that is, good to how many are in sync, and full to yes if one of them calls every
+# slot active, be it by a member that is being rebuilt (super_1_sync() in linux drivers/md/md.c).
 witness_update_members_() {
 	local node key value NODES
 	events=0 legs=()
@@ -243,6 +246,7 @@ witness_update_members_() {
 			case $key in
 			device_uuid) legs+=("$value") places+=("$value $node") ;;
 			events) ((value <= events)) || events=$value ;;
+			view) [[ ! $value =~ ^A+$ ]] || full=yes ;;
 			esac
 		done < <(superblock_facts_patiently "$node")
 	done

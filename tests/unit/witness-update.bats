@@ -283,6 +283,15 @@ $(cat "$R"/run/ramraid/*)"
 	filled yes 3 'in_sync in_sync -'
 	filled yes 3 'in_sync in_sync -' ram.slot=
 	filled '' 4 'in_sync in_sync - -'
+	# The superblocks of an array that was started a moment ago say how it ended: another member
+	# may have had the slot of one that is absent now, and have been built in it.
+	superblock_facts() {
+		printf 'sb=ok\nevents=50\ndevice_uuid=%s\nview=%s\n' "$one" "$view"
+	}
+	update=(witness_update) view=AAA
+	filled yes 3 'in_sync in_sync -'
+	view=A.A
+	filled '' 3 'in_sync in_sync -'
 	# A leg that leaves while it is written down has the count that was read before, or one
 	# more; never is it left behind by that.
 	update=(witness_update)

@@ -614,7 +614,7 @@ my %STEP = (
 		told('somebody adds the blank disk sdy by hand');
 		my $leg = add_blank($arr, $W{blank} = device('sdy'));
 		my $half = half_way();
-		return interrupt($arr, $leg, $half, \&monitor, $opt{late}) if rand() < .7;
+		return interrupt($arr, $leg, $half, \&monitor, 1) if rand() < .7;
 		# It goes on while other things happen: "rebuild" ends it.
 		$W{blank}{half} = $half;
 		recover($arr, $half->{k});
