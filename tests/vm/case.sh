@@ -55,6 +55,14 @@ has_rapiddisk() {
 		return 1
 	}
 }
+# ram_drop: what ramraid prints of the command that gives a ramdisk back.
+ram_drop() {
+	if release_has_rapiddisk "$RELEASE"; then
+		printf 'echo rapiddisk detach\n'
+	else
+		printf 'rmmod brd\n'
+	fi
+}
 disk() { CASE_DISKS+=("$*"); }
 root() { CASE_ROOT=$*; }
 CASE_DISKS=() CASE_ROOT=''
@@ -66,6 +74,8 @@ leg() { echo /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_$1; }
 node() { readlink -f "$(leg "$1")"; }
 # ram NAME: the node of its RAM leg; rapiddisk calls its devices rd, brd ram
 ram() { cut -d" " -f2 "/run/ramraid/$1.ram" | sed s,^,/dev/,; }
+# no_ramdisk: there is none, neither of rapiddisk nor of brd, and so none that takes memory
+no_ramdisk() { fails compgen -G "/sys/block/r[ad]*"; }
 md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
 slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
 settle() { udevadm settle --timeout=150; }

@@ -129,7 +129,7 @@ steps() {
 		sha256sum --quiet -c /root/sums; cd /; written'
 	check 'release, killed again and again, and run again' "$helpers"'
 		writer 4
-		for at in '"$(short || printf '"mdadm --manage /dev/$(md data) --fail" "mdadm --manage /dev/$(md data) --remove" "echo rapiddisk detach"')"' \
+		for at in '"$(short || printf '"mdadm --manage /dev/$(md data) --fail" "mdadm --manage /dev/$(md data) --remove" "%s"' "$(ram_drop)")"' \
 			"mdadm --grow --force /dev/$(md data) --raid-devices=2" "echo -writemostly" '"$(short || printf '"mdadm --grow /dev/$(md data) --bitmap=none"')"' "write /etc/mdadm/mdadm.conf"; do
 			killed "$at" release --yes data
 		done
@@ -158,13 +158,13 @@ steps() {
 		test -z "$(find /etc/systemd/system /run/systemd/generator* -name "*ramraid*")"
 		test -z "$(systemctl list-units --plain --no-legend --state=active \
 			"ramraid@*" "ramraid-monitor@*")"
-		test ! -e /sys/block/rd0; ls -A /run/ramraid; test -z "$(ls /run/ramraid)"
+		no_ramdisk; ls -A /run/ramraid; test -z "$(ls /run/ramraid)"
 		test "$(systemctl show -p Requires --value srv-data.mount | grep -c ramraid)" = 0
 		written; writer 6'
 	reboot
 	check 'after a reboot it is a plain RAID1, started by Debian, under its name' "$helpers"'
 		test "$(slots data)" = UU; findmnt /srv/data; cd /srv/data
 		sha256sum --quiet -c /root/sums; cd /; written
-		test -z "$(journalctl -b -q -u "ramraid*")"; test ! -e /sys/block/rd0
+		test -z "$(journalctl -b -q -u "ramraid*")"; no_ramdisk
 		ramraid adopt --dry-run data /dev/md/data' # nothing that release left is in its way
 }

@@ -9,7 +9,7 @@ disk C 64M
 readonly untouched='
 	test -z "$(ls /etc/ramraid/*.conf | grep -v /ramraid.conf)"
 	test -z "$(ls /etc/mdadm/mdadm.conf.d 2>/dev/null)"
-	test -z "$(find /etc/systemd/system -name "*ramraid*")"; test ! -e /sys/block/rd0
+	test -z "$(find /etc/systemd/system -name "*ramraid*")"; no_ramdisk
 	fails grep "^md" /proc/mdstat
 	'
 steps() {

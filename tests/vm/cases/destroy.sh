@@ -14,7 +14,7 @@ readonly unharmed='
 	'
 readonly gone='
 	fails mdadm --examine $(node A); fails mdadm --examine $(node B); test ! -e /dev/md/data
-	test ! -e /sys/block/rd0; test ! -e /etc/ramraid/data.conf
+	no_ramdisk; test ! -e /etc/ramraid/data.conf
 	test ! -e /etc/mdadm/mdadm.conf.d/ramraid-data.conf
 	test -z "$(find /etc/ramraid/state /run/ramraid -maxdepth 1 -name "data.*")"
 	test -z "$(find /boot -name "*.witness")"

@@ -43,7 +43,7 @@ steps() {
 		ramraid create --yes --ram=$(node N) data $(leg A) $(leg B)
 		mv /root/update-initramfs /usr/sbin/
 		test "$(slots data)" = UUU; grep -x "RAM=$(leg N)" /etc/ramraid/data.conf
-		test ! -e /sys/block/rd0
+		no_ramdisk
 		says data "were copied from the disk legs"
 		fails grep write_mostly /sys/block/$(md data)/md/dev-$(basename $(node N))/state
 		# By no other name it takes the place of a disk.

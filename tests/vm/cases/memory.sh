@@ -34,7 +34,7 @@ steps() {
 		systemctl is-active ramraid-memory@data; slots_are UUU'
 	check 'memory becomes short: the RAM leg goes, that is told, and the writer goes on' \
 		"$helpers"'
-		hog; within 30 slots_are _UU; within 10 test ! -e /sys/block/rd0; available
+		hog; within 30 slots_are _UU; within 10 no_ramdisk; available
 		systemctl is-active --quiet writer
 		within 20 told
 		code=0; ramraid status data >/root/out || code=$?; cat /root/out; test $code = 1

@@ -112,7 +112,7 @@ ramraid start data" \
 		check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
 			lose; new onlyram2; back A B; systemctl stop srv-data.mount
 			ramraid stop data; fails grep "^md" /proc/mdstat
-			test ! -e /run/ramraid/data.ram -a ! -e /sys/block/rd0
+			test ! -e /run/ramraid/data.ram; no_ramdisk
 			ramraid start data; test "$(slots data)" = UUU
 			systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
 	}

@@ -22,7 +22,7 @@ steps() {
 		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
 		echo after >&3; exec 3>&-; sync
 		findmnt /srv/data; test "$(cat /srv/data/open | wc -l)" = 2
-		test "$(slots data)" = _UU; test ! -e /sys/block/rd0
+		test "$(slots data)" = _UU; no_ramdisk
 		test -z "$(ls /etc/mdadm/mdadm.conf.d)"
 		findmnt /ramraid/db; umount /ramraid/db; rm -r /ramraid
 		test -z "$(systemctl list-units --plain --no-legend --state=active "ramraid*")"
@@ -53,7 +53,7 @@ steps() {
 	short || check 'nor does it keep its RAM leg when its configuration has been deleted meanwhile' '
 		mv /etc/ramraid/data.conf /root/
 		DEBIAN_FRONTEND=noninteractive apt-get remove -y ramraid
-		test "$(slots data)" = _UU; test ! -e /sys/block/rd0
+		test "$(slots data)" = _UU; no_ramdisk
 		test -z "$(ls /etc/mdadm/mdadm.conf.d)"; findmnt /srv/data
 		mv /root/data.conf /etc/ramraid/; dpkg -i /root/ramraid.deb; ramraid attach data
 		ramraid wait --timeout=5min data; test "$(slots data)" = UUU; cd /srv/data

@@ -61,7 +61,7 @@ steps() {
 		ramraid start data & sleep 0.1
 		for i in $(seq 200); do [ -e /run/ramraid/data.ram ] && break; sleep 0.05; done
 		ramraid stop data; wait || :
-		fails grep -q "^md" /proc/mdstat; test ! -e /sys/block/rd0
+		fails grep -q "^md" /proc/mdstat; no_ramdisk
 		mdadm --examine $(leg A) | sed -n "s/.*Array State : \([A.]*\).*/\1/p" | tr -d A |
 			grep -x "[.]"'
 }

@@ -20,7 +20,7 @@ unharmed() {
 }
 whole() {
 	cat /proc/mdstat; ramraid status data; test "$(slots data)" = UUU
-	test $(($(cat /sys/block/rd0/size) / 2048)) -ge $(mib)
+	test $(($(cat /sys/block/$(basename $(ram data))/size) / 2048)) -ge $(mib)
 }
 grown() {
 	for i in $(seq 100); do
@@ -59,7 +59,7 @@ steps() {
 	check 'killed when the RAM leg is out: the array runs on its disk legs; typed again, it ends' "$helpers"'
 		ramraid resize --yes data >/root/out 2>&1 </dev/null & pid=$!
 		for i in $(seq 400); do
-			grep -q "rapiddisk detach" /root/out && break; sleep 0.05
+			grep -q "'"$(ram_drop)"'" /root/out && break; sleep 0.05
 		done
 		kill -KILL $pid; wait $pid || :; cat /root/out /proc/mdstat; unharmed
 		for i in $(seq 100); do
@@ -95,7 +95,7 @@ steps() {
 	check 'the array grows without it; the disks know that the new part may differ' "$helpers"'
 		grown A 320; grown B 320; ramraid resize --yes data
 		test $(mib) -gt $(($(cat /root/mib) + 30)); test "$(slots data)" = _UU
-		test ! -e /sys/block/rd0
+		no_ramdisk
 		cat /sys/block/$(md data)/md/bitmap/chunksize
 		mdadm --examine-bitmap $(node A) $(node B) | tee /root/bitmap
 		dirty=$(sed -n "s/.*(chunks), \([0-9]*\) dirty.*/\1/p" /root/bitmap)

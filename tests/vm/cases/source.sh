@@ -97,11 +97,11 @@ $(cat /sys/block/$(md data)/md/component_size) KiB were rebuilt"
 		ramraid wait --timeout=2min data; test "$(slots data)" = UUU
 		journalctl -b -u ramraid@data -o cat
 		journalctl -b -o cat |
-			grep -o "resync of RAID array\|resync done\|RAM leg is being copied\|-add /dev/rd0" |
+			grep -o "resync of RAID array\|resync done\|RAM leg is being copied\|-add $(ram data)" |
 			uniq >/root/order
 		cat /root/order
 		test "$(tr "\n" , </root/order)" = \
-			"resync of RAID array,resync done,RAM leg is being copied,-add /dev/rd0,"
+			"resync of RAID array,resync done,RAM leg is being copied,-add $(ram data),"
 		block() {
 			dd if=$1 bs=4096 skip=$(($2 / 8)) count=16 iflag=direct status=none |
 				tr -d "\n" | fold -w1 | sort | uniq -c | tr -d " \n"

@@ -30,7 +30,7 @@ steps() {
 	check 'whole: every leg, since when, and how it was rebuilt' "$tools"'
 		ramraid wait data; noted; ramraid status data | tee /root/out
 		grep "^data: whole (/dev/$(md data))$" /root/out
-		grep "slot 0    in_sync .* RAM leg /dev/rd0$" /root/out
+		grep "slot 0    in_sync .* RAM leg $(ram data)$" /root/out
 		grep "slot 1    in_sync .* 0  $(leg A) (" /root/out
 		grep "slot 2    in_sync .* 0  $(leg B) (" /root/out
 		grep "whole since: $(date +%Y)" /root/out
@@ -42,11 +42,11 @@ steps() {
 		test "$(ramraid list -H)" = "$(printf "data\twhole\t/dev/%s\t3/3\tin_sync\t%s" \
 			$(md data) $(blockdev --getsize64 /dev/$(md data)))"
 		ramraid status --problems >/root/out; test ! -s /root/out'
-	check 'what is read comes from memory, and md counts it, while rapiddisk does not' "$tools"'
+	check 'what is read comes from memory, and md counts it, while the ramdisk does not' "$tools"'
 		before=$(stat_of $(md data) 3); echo 3 >/proc/sys/vm/drop_caches
 		cat /srv/data/file* >/dev/null; after=$(stat_of $(md data) 3)
 		echo "$before $after"; test $((after - before)) -ge $((16 * 2048))
-		test "$(stat_of rd0 1) $(stat_of rd0 5)" = "0 0"
+		ram=$(basename $(ram data)); test "$(stat_of $ram 1) $(stat_of $ram 5)" = "0 0"
 		ramraid status data | grep "reads served by RAM: 100 %"
 		json ".arrays[0].reads_from_ram == {percent: 100, exact: true}"'
 	check 'JSON and the counts of the disks are those of sysfs' "$tools"'

@@ -7,7 +7,8 @@ disk A 96M
 disk B 96M
 may_fail ramraid@data.service
 
-readonly tools='
+drop=$(ram_drop)
+readonly drop tools='
 	sums() { cd /srv/data; sha256sum --quiet -c /root/sums; cd /; }
 	# refused NAME…: stop is refused, names these, and has changed nothing; the unit guards it
 	# again
@@ -16,8 +17,8 @@ readonly tools='
 		fails ramraid stop data 2>/root/out; cat /root/out
 		journalctl -u ramraid@data -o cat --after-cursor="$cursor" >/root/log; cat /root/log
 		for t; do grep -q -- "$t" /root/out || { echo "not said: $t"; return 1; }; done
-		fails grep -q -e --fail -e --remove -e "rapiddisk detach" /root/log
-		test "$(slots data)" = UUU; test -e /sys/block/rd0; fails findmnt /srv/data
+		fails grep -q -e --fail -e --remove -e "'"$drop"'" /root/log
+		test "$(slots data)" = UUU; test -e $(ram data); fails findmnt /srv/data
 		for i in $(seq 100); do
 			[ "$(systemctl is-active ramraid@data)" = active ] && break; sleep 0.2
 		done
@@ -54,7 +55,7 @@ steps() {
 		journalctl -u ramraid@data -o cat --after-cursor="$cursor" >/root/log
 		cat /root/log
 		grep "+ echo read-auto" /root/log; fails grep "^md" /proc/mdstat
-		test ! -e /sys/block/rd0
+		no_ramdisk
 		mdadm --examine $(leg A) | grep "Array State : \.AA"
 		ramraid start data; test "$(slots data)" = UUU; systemctl start srv-data.mount
 		sums'
@@ -71,7 +72,7 @@ steps() {
 		done
 		kill -KILL $pid; wait || :
 		test "$(cat /sys/block/$(md data)/md/sync_action)" = recover
-		ramraid stop data; fails grep "^md" /proc/mdstat; test ! -e /sys/block/rd0
+		ramraid stop data; fails grep "^md" /proc/mdstat; no_ramdisk
 		echo 200000 >/proc/sys/dev/raid/speed_limit_max; ramraid start data
 		test "$(slots data)" = UUU; systemctl start srv-data.mount; sums
 		test "$(compare data)" = 0'
