@@ -22,8 +22,15 @@ packages=systemd-sysv,udev,kmod,mdadm,e2fsprogs,xfsprogs,procps,iproute2,fio,jq,
 packages+=,cryptsetup-bin,bsdextrautils,less,strace
 readonly packages
 
-image_key() { # RELEASE KIND
-	cat "$here"/{image,release}.sh "$here"/guest/* - <<<"$1 $2" | sha256sum | cut -c1-16
+# image_key RELEASE KIND: a digest of all that the image depends on. Of image_extra, that is what it
+# prints, so that a new kind of image does not make all others again.
+image_key() {
+	{
+		sed '/^image_extra()/,/^}/d' "$here/image.sh"
+		image_extra "$1" "$2"
+		cat "$here/release.sh" "$here"/guest/*
+		printf '%s\n' "$1 $2"
+	} | sha256sum | cut -c1-16
 }
 
 # image_extra RELEASE KIND: packages that only this release has, or that only this kind of image
@@ -45,6 +52,7 @@ image_extra() {
 	'') ;;
 	dracut) printf ',dracut' ;;
 	grub) printf ',grub2-common,grub-pc-bin,grub-efi-amd64-bin,fdisk,dosfstools' ;;
+	iscsi) printf ',open-iscsi,tgt' ;;
 	clients) printf ',postgresql,git,dovecot-core,libdbd-pg-perl,libdbd-sqlite3-perl' ;;
 	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
 	*) return 1 ;;
