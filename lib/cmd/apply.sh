@@ -10,8 +10,8 @@ readonly APPLY_USAGE='usage: ramraid apply [--yes] [--dry-run] NAME
 
 Make the disk legs of the running array those that the MEMBER lines of /etc/ramraid/NAME.conf
 name. ramraid builds in disks that are new there, write-mostly. When all are in sync, it takes out
-those that are not there any more, and makes their superblocks invalid. So there is never one good
-copy less than before or after, and the array stays in use.
+those that are not there any more, and makes their superblocks invalid. At no time are
+there fewer good copies than before, and the array stays in use.
 If apply is interrupted, type it again; it also goes on with a "replace".
   -y, --yes      do not ask
   -n, --dry-run  print the plan, change nothing'

@@ -6,7 +6,7 @@ need core/json core/log core/paths observe/facts world/initramfs world/kernels
 
 readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [--notify-test] [NAME…]
 
-Find out what would go wrong at the next boot, and what to type against it. check changes nothing.
+Find out what would go wrong at the next boot, and how to fix it. check changes nothing.
 Without NAME it looks at all configured arrays, and at the system.
   --kernel=RELEASE  report only what concerns that kernel
   --notify-test     also send a test message to whoever is notified of a failed disk

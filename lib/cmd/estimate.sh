@@ -17,7 +17,8 @@ estimate reads samples, for a minute at most, and changes nothing. PATH is a fol
 without other file systems) or an image file, DEVICE a block device, NAME an array that runs.
   --ram=KIND  only this kind: rapiddisk, brd, auto, zram, zram:zstd or zram:lz4
   --json      print the answer for programs
-Exit code 0: it fits (one kind does); 1: it does not, or may not; 3: there is nothing.'
+Exit code 0: it fits (one kind does); 1: it does not, or may not; 3: no such path,
+device or array.'
 
 cmd_estimate() {
 	cli_parse "$ESTIMATE_USAGE" 'ram= json' "$@"

@@ -12,8 +12,7 @@ STATE (as "status" has it), DEVICE, LEGS (how many are in sync, of how many that
 RAM (the state of the RAM leg), and SIZE. What is not known is "-".
   -H, --no-headings  for scripts: no headings, a tab between two fields, SIZE in bytes; later
                      versions may add fields at the end
-Exit code 0: listed, whatever the states are; 2: a name that can be none; 3: a name that there is
-not.'
+Exit code 0: listed, whatever the states are; 2: not a valid name; 3: no such array.'
 
 cmd_list() {
 	local name code=0 text='' names=() rows=()

@@ -11,7 +11,7 @@ readonly REPLACE_USAGE='usage: ramraid replace [--force] [--yes] [--dry-run] NAM
 
 Replace the disk leg OLD by the disk NEW. ramraid builds NEW into the running array beside OLD,
 write-mostly. When all are in sync, it takes OLD out, makes the superblock of OLD invalid, and
-changes the MEMBER line. So there is never one good copy less than before, and the array stays in
+changes the MEMBER line. At no time are there fewer good copies than before, and the array stays in
 use. If OLD is gone or has failed, NEW takes its place.
 Without NEW: a blank disk has appeared under the very name OLD (in the same slot of the machine,
 say), and ramraid builds it in.

@@ -14,8 +14,8 @@ slot, what goes on, what that means, and what to do.
   --json              print the same for programs
   --watch[=TIMESPAN]  show it again and again, every 2 s unless you say otherwise, until you press
                       Ctrl-C or q
-Exit code 0: all are whole; 1: one is not (with --problems also: one is shown); 2: a name
-that can be none; 3: one is not running.'
+Exit code 0: all are whole; 1: one is not (with --problems also: one is shown); 2: not a
+valid name; 3: one is not running.'
 
 cmd_status() {
 	local code=0
