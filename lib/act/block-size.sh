@@ -68,8 +68,7 @@ block_size_make_() {
 		act dd of="$DEV/$RAMDISK_ZRAM_SPARE" bs=4096 seek=4096 iflag=fullblock \
 			oflag="${BLOCK_SIZE_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat \
 			status=none || return 1
-	md_modules mirror
-	md_blocks_hold && BLOCK_SIZE_SPARE=$RAMDISK_ZRAM_SPARE
+	BLOCK_SIZE_SPARE=$RAMDISK_ZRAM_SPARE
 }
 
 # Sets the caller's words to the superblock with the most events.
@@ -98,7 +97,6 @@ block_size_number_() {
 # block_size_end NAME: after the assembly. The spare leaves.
 block_size_end() {
 	[[ -n $BLOCK_SIZE_SPARE ]] || return 0
-	md_blocks_unhold || :
 	block_size_tidy "$1"
 	BLOCK_SIZE_SPARE=''
 }

@@ -44,15 +44,30 @@ disk_legs_uninterrupted_() {
 	return "$code"
 }
 
-# With the spare for larger blocks, if it has to have them; never without that.
+# With the spare for larger blocks, if it has to have them; never without that. md must not write
+# before the bits are set and it is written down who is in sync.
 disk_legs_assemble_() { # NODE…
-	local BLOCK_SIZE_SPARE
+	local BLOCK_SIZE_SPARE code=0
 	block_size_begin "${F[name]}" "$@" || {
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
 	}
-	md_assemble "${F[name]}" "${F[conf.layout]}" "$@" \
-		${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || {
+	md_hold_writes "${F[conf.layout]}" || {
+		log_warning "${F[name]}: md can't be told to start it read-only until the first \
+write ($MD_START_RO)"
+		code=1
+	}
+	((code == 0)) || [[ -z $BLOCK_SIZE_SPARE ]] || {
+		block_size_refuse "${F[name]}" 'md would write to the spare that gives them'
+		LOOP_ERROR=$BLOCK_SIZE_WHY
+		block_size_end "${F[name]}"
+		return 1
+	}
+	code=0
+	md_assemble "${F[name]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
+	md_unhold_writes || log_warning "${F[name]}: arrays go on to be started read-only until \
+the first write ($MD_START_RO)"
+	((code == 0)) || {
 		LOOP_ERROR='mdadm refused; its words stand above'
 		[[ -z $BLOCK_SIZE_SPARE ]] || {
 			block_size_refuse "${F[name]}" 'mdadm did not start it with the spare that \

@@ -6,19 +6,6 @@
 
 need core/act core/paths world/md world/md-state
 
-readonly MD_BLOCKS_START_RO=$SYS/module/md_mod/parameters/start_ro
-
-# md_blocks_hold: arrays come up read-only until the first write, so that none begins to rebuild a
-# spare. Sets MD_BLOCKS_WAS to how it was, for md_blocks_unhold. Debian has it so always.
-md_blocks_hold() {
-	MD_BLOCKS_WAS=1
-	{ read -r MD_BLOCKS_WAS <"$MD_BLOCKS_START_RO"; } 2>/dev/null || return 1
-	[[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" 1
-}
-md_blocks_unhold() {
-	[[ $MD_BLOCKS_WAS == 1 ]] || act_write "$MD_BLOCKS_START_RO" "$MD_BLOCKS_WAS"
-}
-
 # md_blocks_take_out MD LEG: takes a spare out of an array. One that md has begun to rebuild,
 # because somebody has written already, has to fail first.
 md_blocks_take_out() {

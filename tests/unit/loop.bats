@@ -172,7 +172,8 @@ assembles() {
 	superblock_dirty_bits() {
 		[[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac
 	}
-	md_assemble() { called assemble "${@:3}"; }
+	md_assemble() { called assemble "${@:2}"; }
+	md_modules() { :; }
 	md_wait_link() { :; }
 	md_bits_set() { called bits "$@"; }
 	GIVING_UP='' F[leg.0.dirty]=yes
@@ -198,7 +199,7 @@ assembles() {
 
 @test "a start that is interrupted while mdadm works, or whose mdadm is killed, keeps the bits" {
 	local code=0
-	changed='md_assemble() { called assemble "${@:3}"; kill -TERM "$BASHPID"; }'
+	changed='md_assemble() { called assemble "${@:2}"; kill -TERM "$BASHPID"; }'
 	(
 		trap 'called ended; exit 3' TERM
 		assembles sda
@@ -206,9 +207,26 @@ assembles() {
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90\nended'
 	((code == 3))
 	rm "$BATS_TEST_TMPDIR/calls"
-	changed='md_assemble() { called assemble "${@:3}"; return 143; }'
+	changed='md_assemble() { called assemble "${@:2}"; return 143; }'
 	not assembles sda
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90'
+}
+
+@test "md begins nothing and writes nothing before that: it starts arrays read-only, and afterwards as before" {
+	local start_ro=$R/sys/module/md_mod/parameters/start_ro
+	mkdir -p "${start_ro%/*}"
+	changed='md_assemble() { called assemble "$(<"$MD_START_RO")"; }'
+	for was in 0 1; do
+		echo "$was" >"$start_ro"
+		assembles sda sdb
+		[[ $(<"$start_ro") == "$was" ]]
+	done
+	did $'assemble 1\nassemble 1'
+	changed='md_assemble() { called assemble "$(<"$MD_START_RO")"; return 1; }'
+	echo 0 >"$start_ro"
+	eval "$changed"
+	! disk_legs_assemble sda sdb 2>/dev/null
+	[[ $(<"$start_ro") == 0 ]]
 }
 
 @test "all disks are there: md keeps it by itself" {

@@ -448,6 +448,7 @@ $AWAY" ]] || fail "$(calls)"
 	disks
 	for node in sda sdb; do mkdir "$R/sys/class/block/$node/queue"; done
 	echo 4096 >"$R/sys/class/block/sdb/queue/logical_block_size"
+	echo 1 >"$R/sys/module/md_mod/parameters/start_ro"
 	assembles
 	did 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb'
 	rm "$BATS_TEST_TMPDIR/calls" "$R/sys/class/block/sdb/queue/logical_block_size"
