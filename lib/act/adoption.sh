@@ -6,10 +6,10 @@
 # observe/adoptable.sh and observe/adoptable-stopped.sh.
 # shellcheck shell=bash
 
-need config/conf core/act core/cli core/clock core/log core/paths core/text notes/adopted
-need observe/facts observe/hand-made observe/lasting-names report/progress-line world/disk world/md
-need world/md-check world/md-state world/ramdisk world/ramdisk-note world/stable-name
-need world/superblock world/systemd
+need act/block-size config/conf core/act core/cli core/clock core/log core/paths core/text
+need notes/adopted observe/facts observe/hand-made observe/lasting-names report/progress-line
+need world/disk world/md world/md-check world/md-state world/ramdisk world/ramdisk-note
+need world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -47,6 +47,9 @@ adoption_note_array_() {
 
 # adoption_conf: prints the configuration.
 adoption_conf() {
+	local disk nodes=()
+	for disk in "${MEMBERS[@]}"; do nodes+=("$(disk_node "$disk")"); done
+	[[ ${CONF[BLOCK]} != auto ]] || ! block_size_is_mixed "${nodes[@]}" || CONF[BLOCK]=4096
 	printf '# Mirror with one leg in RAM, made by "ramraid adopt". %s\nUUID=%s\n' \
 		'Every key: ramraid.conf(5).' "$ADOPT_UUID"
 	printf 'MEMBER=%s\n' "${MEMBERS[@]}"

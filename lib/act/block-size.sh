@@ -36,6 +36,16 @@ When that is mended: ramraid start $1. If it has no partition table, BLOCK=auto 
 has it started with those of its disks"
 }
 
+# block_size_is_mixed NODE…: have some of these disks blocks of 4096 bytes, and others smaller ones?
+# An array of them has 4096. Without the former md would give it smaller ones.
+block_size_is_mixed() {
+	local node large='' small=''
+	for node; do
+		if (($(disk_block "$node") >= 4096)); then large=yes; else small=yes; fi
+	done
+	[[ -n $large && -n $small ]]
+}
+
 block_size_are_smaller_() { # NODE…
 	local node
 	[[ ${CONF[BLOCK]-auto} == 4096 && ${CONF[LAYOUT]} == mirror ]] || return 1
@@ -48,7 +58,6 @@ block_size_make_() {
 	local name=$1 why bytes NUMBER RAMDISK_ZRAM_WHY words=()
 	shift
 	block_size_newest_ "$@"
-	why=$(superblock_clone_why_not words)
 	[[ -n $why ]] || block_size_number_ || why='all device numbers are in use'
 	[[ -z $why ]] || {
 		BLOCK_SIZE_WHY="no spare can be made from the superblocks of its disks: $why"
@@ -71,15 +80,21 @@ block_size_make_() {
 	BLOCK_SIZE_SPARE=$RAMDISK_ZRAM_SPARE
 }
 
-# Sets the caller's words to the superblock with the most events.
+# Sets the caller's words to the superblock with the most events, or why to why none can be taken.
 block_size_newest_() { # NODE…
-	local node most=-1 now
+	local node most=-1 now reason
+	why=''
 	for node; do
 		read -ra now < <(superblock_read "$DEV/$node" 2>/dev/null) || :
-		[[ -z $(superblock_clone_why_not now) ]] || continue
+		reason=$(superblock_clone_why_not now spare)
+		[[ -z $reason ]] || {
+			why=${why:-$reason}
+			continue
+		}
 		((16#${now[51]}${now[50]} > most)) || continue
 		most=$((16#${now[51]}${now[50]})) words=("${now[@]}")
 	done
+	((most < 0)) || why=''
 }
 
 # Sets NUMBER to a device number that no leg has, absent or not.

@@ -19,8 +19,8 @@
 # The lock copy.NAME in $LOCKS, for root alone, is held by every process of the copy: free means
 # that none is left.
 
-need act/copy-workers core/act core/bounded core/clock core/log core/paths core/text world/md
-need world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
+need act/copy-workers core/act core/bounded core/clock core/log core/paths core/text world/disk
+need world/md world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
 
 readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answer takes longer
 
@@ -36,6 +36,12 @@ copy_start() {
 	shift 6
 	COPY_WHY=''
 	copy_stop "$name" || return 1
+	# It was free when it was made, and anybody may use it since. The workers' dd would not ask.
+	COPY_WHY=$(disk_users "$node")
+	[[ -z $COPY_WHY ]] || {
+		COPY_WHY="$node is in use by something else (${COPY_WHY//$'\n'/, })"
+		return 1
+	}
 	# What an earlier write in flight leaves on the disks would be in no bitmap: it began when
 	# the RAM leg was still a member. Before anything is asked of a leg: such a write may be one
 	# that it does not take, and then this leg is not to be read from.

@@ -1,10 +1,10 @@
 # ramraid create: from blank disks to a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
-need act/array-lock cmd/wait config/conf config/conf-faults config/conf-keys config/conf-need
-need core/act core/cli core/clock core/log core/paths core/quantity notes/claim notes/legs-seen
-need notes/memory-floor observe/outside world/disk world/md world/md-blocks world/ramdisk
-need world/ramdisk-zram world/stable-name world/systemd
+need act/array-lock act/block-size cmd/wait config/conf config/conf-faults config/conf-keys
+need config/conf-need core/act core/cli core/clock core/log core/paths core/quantity notes/claim
+need notes/legs-seen notes/memory-floor observe/outside world/disk world/md world/md-blocks
+need world/ramdisk world/ramdisk-zram world/stable-name world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -299,7 +299,9 @@ create_conf() { # LAYOUT UUID
 	[[ $1 == mirror ]] || printf 'LAYOUT=%s\nRAM=none\n' "$1"
 	for disk in "${CREATE_DISKS[@]}"; do printf 'MEMBER=%s\n' "$disk"; done
 	[[ $1 != mirror || -z $CREATE_RAM ]] || printf 'RAM=%s\n' "$CREATE_RAM"
-	[[ $1 != mirror ]] || ! create_is_zram || printf 'BLOCK=4096\n'
+	if [[ $1 == mirror ]] && { create_is_zram || block_size_is_mixed "${CREATE_NODES[@]}"; }; then
+		printf 'BLOCK=4096\n'
+	fi
 }
 
 create_start() { # NAME

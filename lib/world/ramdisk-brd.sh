@@ -29,7 +29,7 @@ data; unload it (rmmod brd) or use rapiddisk" >&2
 	for node in "$SYS"/block/ram*; do
 		number=${node##*/ram}
 		[[ -e $node ]] || continue
-		[[ -z $(disk_holders "ram$number") ]] || continue
+		[[ -z $(disk_users "ram$number") ]] || continue
 		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
 		(($(disk_bytes "ram$number") >= bytes)) || continue
 		ramdisk_wait_node "ram$number" && ramdisk_brd_forbid_discards "ram$number" &&
@@ -62,7 +62,11 @@ ramdisk_brd_drop() { # NODE NAME
 its memory is given back when that one has stopped"
 		return 0
 	}
-	act rmmod brd || return 1
+	act rmmod brd || {
+		log_notice "$2: brd is still in use by something else (lsblk /dev/ram*), and keeps \
+its memory; when that has ended: rmmod brd"
+		return 0
+	}
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
 }
 

@@ -12,8 +12,8 @@ readonly SUPERBLOCK_CLONE_BAD_BLOCKS=0x8 SUPERBLOCK_CLONE_FEATURES=$((0x1 | 0x8)
 # 6 the lockless one.
 readonly SUPERBLOCK_CLONE_BITMAP_MAGIC=6d746962 SUPERBLOCK_CLONE_BITMAP_VERSIONS='3 4'
 
-# superblock_clone_why_not WORDS: prints why no RAM leg can be made from the superblock whose 1024
-# words are in the array WORDS; nothing if it can.
+# superblock_clone_why_not WORDS [spare]: prints why no RAM leg can be made from the superblock
+# whose 1024 words are in the array WORDS; nothing if it can. A spare needs no bitmap.
 superblock_clone_why_not() {
 	local -n from_=$1
 	local features
@@ -26,8 +26,8 @@ superblock_clone_why_not() {
 		echo 'its metadata is not of version 1.2'
 	elif ((16#${from_[18]} != 1)); then
 		echo 'it is no RAID1'
-	elif ! ((features & SUPERBLOCK_FEATURE_BITMAP)) ||
-		((16#${from_[24]} == 0 || 16#${from_[24]} > 0x7fffffff)); then
+	elif [[ ${2-} != spare ]] && { ! ((features & SUPERBLOCK_FEATURE_BITMAP)) ||
+		((16#${from_[24]} == 0 || 16#${from_[24]} > 0x7fffffff)); }; then
 		echo 'it has no internal bitmap'
 	elif ((features & ~SUPERBLOCK_CLONE_FEATURES)); then
 		printf 'its superblock has features that are not known to be safe (0x%x)\n' \
@@ -88,7 +88,7 @@ superblock_clone_leg() {
 		leg_[42 + i]=${uuid:i*8+6:2}${uuid:i*8+4:2}${uuid:i*8+2:2}${uuid:i*8:2}
 	done
 	# Neither a recovery offset nor bad blocks; the place for a list of them stays reserved.
-	printf -v 'leg_[2]' '%08x' "$SUPERBLOCK_FEATURE_BITMAP"
+	printf -v 'leg_[2]' '%08x' $((16#${leg_[2]} & SUPERBLOCK_FEATURE_BITMAP))
 	leg_[38]=00000000 leg_[39]=00000000
 	# Of the byte of flags all go: write-mostly, failfast. The three bytes beside it describe
 	# the list of bad blocks.

@@ -269,6 +269,17 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	[[ $COPY_WHY == 'sd0, which has been read from, has bad blocks'* ]] || fail "$COPY_WHY"
 }
 
+@test "a ramdisk that somebody uses meanwhile is not written to" {
+	legs 4 2
+	mkdir -p "$R/sys/class/block/rd0" "$R/proc/1"
+	echo 1:7 >"$R/sys/class/block/rd0/dev"
+	: >"$R/proc/swaps"
+	echo '30 1 1:7 / /srv/scratch rw shared:1 - ext4 /dev/rd0 rw' >"$R/proc/1/mountinfo"
+	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 && fail 'it began'
+	[[ $COPY_WHY == 'rd0 is in use by something else (/srv/scratch)' ]] || fail "$COPY_WHY"
+	[[ -z $(tr -d '\0' <"$R/dev/rd0") ]]
+}
+
 @test "writes in flight are waited for before anything is read" {
 	legs 4 2
 	md_drain() { called drain && [[ ! -e $R/run/ramraid/data.copy ]]; }

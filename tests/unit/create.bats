@@ -184,6 +184,20 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	nothing_done
 }
 
+@test "disks with blocks of 512 and of 4096 bytes: the array keeps 4096 also without the latter" {
+	mkdir -p "$R/sys/class/block/sdb/queue"
+	create --dry-run data /dev/sda /dev/sdb
+	assert_success
+	refute_line BLOCK=4096
+	echo 4096 >"$R/sys/class/block/sdb/queue/logical_block_size"
+	create --dry-run data /dev/sda /dev/sdb
+	assert_success
+	assert_line BLOCK=4096
+	create --dry-run data /dev/sdb
+	assert_success
+	refute_line BLOCK=4096
+}
+
 @test "it can't be stopped: everything is taken back; no module: refused" {
 	refused 4 'the kernel module zram is not available' --yes --ram=zram data /dev/sda
 	zram

@@ -466,6 +466,33 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	rmmod() { called rmmod "$@"; }
 	ramdisk_drop other 2>/dev/null
 	[[ ! -e $R/run/ramraid/other.ram && $(calls) == 'rmmod brd' ]]
+	# Something else has a device of it: the array can do without it all the same.
+	echo 'brd ram1' >"$R/run/ramraid/other.ram"
+	rmmod() { return 1; }
+	: >"$R/run/ramraid/brd"
+	run ramdisk_drop other
+	assert_success
+	assert_output -p 'brd is still in use by something else'
+	[[ ! -e $R/run/ramraid/other.ram && -e $R/run/ramraid/brd ]]
+}
+
+@test "a device of brd that somebody has mounted, or swaps to, is not taken" {
+	local node
+	mkdir -p "$R/run/ramraid"
+	: >"$R/run/ramraid/brd"
+	for node in ram0 ram1 ram2 ram3; do
+		fake_disk "$node" $((200 << 20))
+		mkdir -p "$R/sys/block/$node"
+		echo "1:${node#ram}" >"$R/sys/class/block/$node/dev"
+	done
+	mkdir "$R/sys/class/block/ram0/holders/md127"
+	echo '30 1 1:1 / /srv/scratch rw shared:1 - ext4 /dev/ram1 rw' >>"$R/proc/1/mountinfo"
+	printf '%s\n' 'Filename Type Size Used Priority' '/dev/ram2 partition 204796 0 -2' \
+		>"$R/proc/swaps"
+	ramdisk_wait_node() { :; }
+	run ramdisk_brd_make $((100 << 20))
+	assert_success
+	assert_output ram3
 }
 
 @test "start --dry-run prints the plan and changes nothing" {

@@ -109,6 +109,31 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	[[ ${F[veto.make-ram]} == 'memory is short (MEMORY_FLOOR=512M)'* ]]
 }
 
+@test "ended after the note and before the memory is given back: it goes on, whether the leg is in or out" {
+	watched 512M
+	mem 100
+	cp "$R/run/ramraid/data.ram" "$BATS_TEST_TMPDIR/note"
+	memory_floor_note_given_up data
+	for _ in 1 2 3; do cmd_memory_look data; done
+	[[ $MEMORY_ACT == give ]]
+	transitions_begin data
+	cmd_memory_give_ data 2>/dev/null
+	[[ $(calls) == *'--fail /dev/rd0'*'--remove /dev/rd0'*'rapiddisk detach 0'* ]] ||
+		fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	leaves rd0
+	put degraded 1
+	cp "$BATS_TEST_TMPDIR/note" "$R/run/ramraid/data.ram"
+	cmd_memory_give_ data 2>/dev/null
+	[[ $(calls) == *'rapiddisk detach 0'* && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
+	# A person has it out: their word counts.
+	cp "$BATS_TEST_TMPDIR/note" "$R/run/ramraid/data.ram"
+	: >"$R/run/ramraid/data.detached"
+	rm "$BATS_TEST_TMPDIR/calls"
+	cmd_memory_give_ data 2>/dev/null
+	[[ $(calls) != *detach* ]] || fail "$(calls)"
+}
+
 @test "there is room: the worker of hot-plug makes it anew, unless a person has taken it out meanwhile" {
 	systemctl() { called systemctl "$@"; }
 	watched 512M

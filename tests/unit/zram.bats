@@ -457,6 +457,37 @@ $AWAY" ]] || fail "$(calls)"
 	did 'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb'
 }
 
+# without_bitmap: the superblocks of the disks have none.
+without_bitmap() {
+	local words node
+	for node in sda sdb; do
+		read -ra words < <(superblock_read "$R/dev/$node")
+		printf -v 'words[2]' '%08x' $((16#${words[2]} & ~SUPERBLOCK_FEATURE_BITMAP))
+		words[24]=00000000
+		superblock_sum words $((16#${words[55]}))
+		printf -v 'words[54]' '%08x' "$SUPERBLOCK_SUM"
+		superblock_clone_bytes words |
+			dd of="$R/dev/$node" bs=4096 seek=1 conv=notrunc status=none
+	done
+}
+
+@test "disks without a bitmap: the spare has none either, and the array is started with it" {
+	disks
+	without_bitmap
+	assembles
+	[[ $(calls) == *'mdadm --assemble --run /dev/md/data /dev/sda /dev/sdb /dev/zram1'* ]] ||
+		fail "$(calls) $LOOP_ERROR"
+}
+
+@test "disks without a bitmap: a sound superblock" {
+	disks
+	without_bitmap
+	block_size_begin data sda sdb 2>/dev/null
+	superblock_facts "$R/dev/zram1" >"$BATS_TEST_TMPDIR/spare"
+	grep -qx bitmap=no "$BATS_TEST_TMPDIR/spare" && grep -qx sb=ok "$BATS_TEST_TMPDIR/spare"
+	grep -qx role=spare "$BATS_TEST_TMPDIR/spare"
+}
+
 # refuses PATTERN: it is not started, for that reason, and it is said what to type.
 refuses() {
 	LOOP_ERROR=''
@@ -483,6 +514,16 @@ them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
 	action_choose
 	[[ $ACTION == refuse && $WHY == "it could not be started: $LOOP_ERROR" ]] ||
 		fail "$ACTION $WHY"
+}
+
+@test "superblocks that can't be copied from: it is said what is wrong with them" {
+	disks
+	for node in sda sdb; do
+		printf '\x10' |
+			dd of="$R/dev/$node" bs=1 seek=$((4096 + 8)) conv=notrunc status=none
+	done
+	refuses "made from the superblocks of its disks: its superblock has features"
+	did ''
 }
 
 @test "no memory for the table of a spare as large as a leg: not started, and how much it needs" {

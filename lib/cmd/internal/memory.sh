@@ -75,15 +75,17 @@ cmd_memory_give_() { # NAME
 
 # cmd_memory_give_up NAME: as "detach". Returns not 0 when it stays, having said why.
 cmd_memory_give_up() {
-	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE
+	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE MEMORY_NOTE MEMORY_WHY
 	array_lock_first "$1" 5
 	conf_load "$1" || return
 	before_look_configured "$1"
 	facts_observe
-	# Whoever had the lock may have taken it out, or freed memory.
+	# Whoever had the lock may have taken it out, or freed memory. If this was ended after the
+	# note and before the memory was given back, it goes on.
 	ramdisk_note_read "$1"
 	ramdisk_available
-	[[ ${F[array.state]} == active && -n $RAM_NODE && ! -e $RUN/$1.detached ]] &&
+	memory_floor_note "$1"
+	[[ ${F[array.state]} == active && -n $RAM_NODE && $MEMORY_NOTE == @(|memory|room) ]] &&
 		ramdisk_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
 	health_only_copy && {
 		log_warning "$1: memory is short, but the RAM leg is the only good copy: keeping it"
