@@ -15,8 +15,8 @@ readonly START_USAGE='usage: ramraid start [--force-leg=DISK [--yes]] [--dry-run
 Start the array from the disk legs that are safe to start from, make the RAM leg, add it, and wait
 until it is in sync. If you type it, ramraid starts ramraid@NAME.service, which does the work, and
 shows its progress.
-  --force-leg=DISK  the way out of a refusal: start the array from that disk leg alone, whatever
-                    speaks against it. ramraid says what the start gives up, and asks
+  --force-leg=DISK  the way out of a refusal: start the array from that good disk leg alone, although
+                    the start is refused. ramraid says what the start gives up, and asks
   -y, --yes         with --force-leg: do not ask
   -n, --dry-run     print the next step, the reason and what the gate does, change nothing'
 
