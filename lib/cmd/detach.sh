@@ -32,6 +32,6 @@ cmd_detach() {
 	# Or hot-plug would make a new one. Until here the lock has kept it away.
 	[[ -n $DRY_RUN ]] || act_put "$RUN/$NAME.detached"
 	whole_since_look
-	exec {ARRAY_LOCK}>&-
+	[[ -n $DRY_RUN ]] || exec {ARRAY_LOCK}>&-
 	transitions_tell "$NAME"
 }

@@ -24,6 +24,11 @@ text_into() {
 	done
 }
 
+# text_unmangle VARIABLE TEXT: sets it to TEXT as it was before the kernel, or libmount, wrote it
+# into a table of mounts or swaps: there each backslash begins three octal digits (seq_escape() in
+# linux fs/proc_namespace.c). %b alone would take "\0401" for one character.
+text_unmangle() { printf -v "$1" '%b' "${2//\\/\\0}"; }
+
 # text_number_or VARIABLE DEFAULT: what a file of ours has given stays when it is a number (decimal,
 # 18 digits at most); else it becomes DEFAULT. Before anything is calculated with it: bash evaluates
 # what a variable holds, and the index of an array in it runs a program.

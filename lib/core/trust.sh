@@ -58,7 +58,7 @@ trust_served_() {
 		user=${BASH_REMATCH[3]}
 		((user != 0)) || continue
 		text_into "$line" _ _ _ _ target
-		printf -v target '%b' "$target"
+		text_unmangle target "$target"
 		for path; do
 			[[ $path/ == "$ROOT$target"/* ]] || continue
 			printf '%s is a FUSE file system of user %s\n' "$target" "$user"
@@ -79,7 +79,7 @@ trust_brought_() {
 			continue
 		who=${BASH_REMATCH[2]}
 		[[ " $line" =~ \ TARGET=([^ ]+) ]] || continue
-		printf -v target '%b' "${BASH_REMATCH[1]}"
+		text_unmangle target "${BASH_REMATCH[1]}"
 		for path; do
 			[[ $path/ == "$ROOT$target"/* ]] || continue
 			printf "%s has been mounted for a user (%s), \

@@ -173,7 +173,7 @@ legs_seen_recovering_() {
 # legs_seen_note_again UUID: md has it in the array again, and writes to it; should it leave
 # before anybody looks, it is not from elsewhere that it has that.
 legs_seen_note_again() {
-	[[ -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
+	[[ -z $DRY_RUN && -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
 	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" ||
 		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written"
 }

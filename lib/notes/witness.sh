@@ -24,9 +24,10 @@ readonly WITNESS_SEEN=384
 # RAM leg's slot and device number, or empty. filled: the event count at which every slot was last
 # seen filled. Version 0.1.0 wrote neither ram_number nor filled. left: with no legs, those that
 # were in sync last. given: legs that a person has given up by starting without them. seen: all that
-# were ever in sync, the latest last. Where there is a second copy (notes/witness.sh), the one
-# of the later generation counts: WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they
-# differ.
+# were ever in sync, the latest last. life: a number that a record has from its beginning on; one
+# that begins anew has another. Where there is a second copy (notes/witness.sh), the one of the
+# later generation counts: WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they differ.
+# Generations of two lives can't be compared: then neither vouches for a leg.
 witness_read() {
 	local -A own=()
 	local key why code=0 code_of_copy=0
@@ -38,6 +39,10 @@ witness_read() {
 	for key in "${!WITNESS[@]}"; do own[$key]=${WITNESS[$key]}; done
 	witness_read_file "$WITNESS_COPY" "$2" || code_of_copy=$?
 	[[ ${WITNESS[generation]-0} == "${own[generation]-0}" ]] || WITNESS_SPLIT=yes
+	if [[ -n ${own[life]-} && -n ${WITNESS[life]-} && ${own[life]} != "${WITNESS[life]}" ]]; then
+		witness_of_two_lives_
+		return 1
+	fi
 	if ((${WITNESS[generation]-0} > ${own[generation]-0})); then
 		WITNESS_COUNTS=copy
 		return "$code_of_copy"
@@ -47,10 +52,24 @@ witness_read() {
 	return "$code"
 }
 
+# witness_of_two_lives_: the caller's own, and the copy in WITNESS, become one that is void. One of
+# them has begun while the other was out of sight; which was written last is not known.
+witness_of_two_lives_() {
+	local key
+	WITNESS_SPLIT=yes
+	for key in given seen; do own[$key]="${own[$key]-}${WITNESS[$key]:+ ${WITNESS[$key]}}"; done
+	((${WITNESS[generation]} < ${own[generation]})) || own[generation]=${WITNESS[generation]}
+	WITNESS=([uuid]=${own[uuid]} [void]=1 [was]=${own[legs]:-${own[was]-}}
+		[generation]=${own[generation]} [life]=${own[life]} [left]=${own[left]-}
+		[given]=${own[given]# } [seen]=${own[seen]# })
+	WITNESS_WHY='its two copies have nothing to do with each other: one was begun anew while the \
+other could not be seen'
+}
+
 # The keys of a record, and of a void one: the form of each value; "absent" is what one that does
 # not in it has.
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
-	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$'
+	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$'
 declare -gA WITNESS_FORM=(
 	[void]='^absent$'
 	[was]='^absent$'
@@ -58,6 +77,7 @@ declare -gA WITNESS_FORM=(
 	[events]="^$WITNESS_FORM_NUMBER\$"
 	[filled]="^(absent|$WITNESS_FORM_NUMBER?)\$"
 	[generation]=$WITNESS_NUMBER
+	[life]=$WITNESS_FORM_LIFE
 	[ram_slot]=$WITNESS_FORM_SLOT
 	[ram_number]=$WITNESS_FORM_SLOT
 )
@@ -67,6 +87,7 @@ declare -gA WITNESS_FORM_VOID=(
 	[legs]='^absent$'
 	[events]='^absent$'
 	[generation]=$WITNESS_NUMBER
+	[life]=$WITNESS_FORM_LIFE
 )
 readonly WITNESS_FORM WITNESS_FORM_VOID
 
@@ -108,7 +129,7 @@ witness_read_file() {
 witness_lines_read_() {
 	local line
 	for line; do
-		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|left|given|seen)=([0-9a-f\ -]*)$ ]] ||
+		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|life|left|given|seen)=([0-9a-f\ -]*)$ ]] ||
 			return 1
 		[[ -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || return 1
 		WITNESS[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
@@ -154,7 +175,7 @@ witness_alone_() { # FUNCTION NAME…
 
 witness_write_() {
 	local name=$1 uuid=$2 seen_generation=$3 events=$4 slot=${5%%:*} ram_number='' left='' \
-		full=$6 also=$7 give_up=$8 filled given seen=() generation
+		full=$6 also=$7 give_up=$8 filled given seen=() generation life
 	[[ $5 != *:* ]] || ram_number=${5#*:}
 	shift 8
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
@@ -183,7 +204,7 @@ witness_write_() {
 # for one question alone, whether what something else has started is older still
 # (witness_update_foreign_start).
 witness_void_() {
-	local left given seen=() generation was
+	local left given seen=() generation was life
 	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || {
 		WITNESS_GENERATION=${WITNESS[generation]}
 		return 0
@@ -195,12 +216,13 @@ witness_void_() {
 	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
 }
 
-# witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen and generation, with these
-# legs in sync.
+# witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen, generation and life, with
+# these legs in sync.
 witness_remembered_() {
 	local leg also=$1 give_up=$2
 	shift 2
-	given='' generation=$((${WITNESS[generation]:-0} + 1))
+	given='' generation=$((${WITNESS[generation]:-0} + 1)) life=${WITNESS[life]-}
+	[[ -n $life ]] || { read -r life <"$PROC/sys/kernel/random/uuid"; } 2>/dev/null || :
 	for leg in ${WITNESS[given]-} $give_up; do
 		[[ " $* $also $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
@@ -210,12 +232,12 @@ witness_remembered_() {
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 }
 
-# witness_lines_ NAME LINE…: these, and the caller's left, given and seen; the caller's generation
-# is there from then on.
+# witness_lines_ NAME LINE…: these, and the caller's life, left, given and seen; the caller's
+# generation is there from then on.
 witness_lines_() {
 	local text
-	printf -v text '%s\n' "${@:2}" ${left:+"left=$left"} ${given:+"given=$given"} \
-		${seen:+"seen=${seen[*]}"}
+	printf -v text '%s\n' "${@:2}" ${life:+"life=$life"} ${left:+"left=$left"} \
+		${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
 	witness_put_ "$STATE/$1.witness" "$text" || return
 	[[ -n $DRY_RUN ]] || WITNESS_GENERATION=$generation
 	# After it: a copy of a later generation says that the root file system has been put back to
@@ -266,7 +288,7 @@ witness_copy_find() {
 				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
 				best=$target found=("$number" "$options")
 		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
-			best=$target found=("$number" "$options")
+			best=$target found=("$number" "$options" "$type")
 		fi
 	done
 	folder=$want
@@ -278,6 +300,10 @@ witness_copy_find() {
 		[[ $want != auto ]] ||
 			WITNESS_COPY_WHY="neither /boot nor the ESP is a file system of its own \
 that is mounted"
+	elif ! witness_copy_is_local_ "${found[0]}" "${found[2]-ext4}"; then
+		# Before anything there is looked at, which would mount it, or wait for it.
+		WITNESS_COPY_WHY="$best is of type ${found[2]}, and may not be there, or may not \
+answer, when the machine starts"
 	elif ! witness_copy_is_roots_ "$ROOT$folder"; then
 		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
@@ -289,6 +315,12 @@ that is mounted"
 		WITNESS_COPY=$ROOT$folder/$1.witness
 		[[ ,${found[1]}, != *,rw,* || ! -w $ROOT$best ]] || WITNESS_COPY_WRITABLE=yes
 	fi
+}
+
+# witness_copy_is_local_ NUMBER TYPE: is it a file system on a block device, and no automount? What
+# waits for the network, or for a server, may be waiting for the array itself.
+witness_copy_is_local_() {
+	[[ $2 != @(fuse*|autofs) ]] && [[ $1 != 0:* || $2 == @(btrfs|bcachefs|zfs) ]]
 }
 
 # witness_copy_is_roots_ FOLDER: can nobody but root change what is in it? Else anybody could vouch

@@ -72,7 +72,10 @@ disk_users() {
 	local target name lines=() nodes=()
 	disk_holders "$1"
 	disk_parts "$1"
-	while IFS= read -r target; do printf '%b\n' "$target"; done < <(disk_mounted_ "${nodes[@]}")
+	while IFS= read -r target; do
+		text_unmangle target "$target"
+		printf '%s\n' "$target"
+	done < <(disk_mounted_ "${nodes[@]}")
 	mapfile -t lines <"$PROC/swaps"
 	for name in "${lines[@]%%[[:blank:]]*}"; do
 		name=${name##*/}
@@ -113,7 +116,7 @@ disk_below() {
 	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
 	for line in "${lines[@]}"; do
 		text_into "$line" _ _ _ _ target
-		printf -v target '%b' "$target"
+		text_unmangle target "$target"
 		[[ ${path#"$ROOT"}/ == "${target%/}"/* && ${#target} -ge ${#best} ]] || continue
 		best=$target
 		text_into "${line#* - }" _ source

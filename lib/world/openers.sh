@@ -40,7 +40,8 @@ openers_mounts_() {
 		if [[ $known == *" $id "* ]] || ! disk_is_mount "$number" "$rest"; then continue; fi
 		known+="$id "
 		openers_process_ "$pid"
-		printf '%b in the mount namespace of %s\n' "$target" "$PROCESS"
+		text_unmangle target "$target"
+		printf '%s in the mount namespace of %s\n' "$target" "$PROCESS"
 	done < <(timeout -k 1 "$OPENERS_BOUND" grep -sHE -e " (${wanted// /|}) " -e \
 		' - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo)
 }

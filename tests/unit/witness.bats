@@ -414,7 +414,18 @@ mounts() {
 	sed -i '/fuse/s/$/,user_id=1000,group_id=0/' "$R/proc/1/mountinfo"
 	WITNESS_COPY_TRUST=()
 	place '' ''
-	[[ $WITNESS_COPY_WHY == '/srv is a FUSE file system of user 1000' ]]
+	[[ $WITNESS_COPY_WHY == '/srv is of type fuse.x, and may not be there'* ]]
+	# Nothing is looked at that would be mounted by that, or would wait for the network.
+	for type in autofs nfs4 cifs; do
+		mounts "0:50 /srv $type rw"
+		witness_copy_is_roots_() { called looked "$1"; }
+		CONF[WITNESS_COPY]=/srv/copies
+		place '' ''
+		[[ $WITNESS_COPY_WHY == "/srv is of type $type"* && -z $(calls) ]]
+	done
+	mounts '0:50 /srv btrfs rw'
+	CONF[WITNESS_COPY]=/srv/copies
+	place /srv/copies yes
 	CONF[WITNESS_COPY]=/var/copies
 	# On the array itself: the device that is mounted is a volume on it.
 	mounts '253:0 /boot ext4 rw'
@@ -463,6 +474,37 @@ mounts() {
 	put 110 0 "$A"
 	cmp "$W" "$C"
 	[[ $(stat -c %i "$W") == "$before" ]]
+}
+
+@test "the second copy: a record that was begun anew while it was out of sight; neither vouches for a leg" {
+	mounts '8:2 /boot ext4 rw'
+	mkdir -p "$R/proc/sys/kernel/random"
+	uuid() { echo "$1-0000-4000-8000-000000000000" >"$R/proc/sys/kernel/random/uuid"; }
+	uuid 11111111
+	for events in 100 110 120; do put "$events" 0 "$A" "$B"; done
+	cp "$C" "$BATS_TEST_TMPDIR/old"
+	# The disk with the copy, B, is pulled out, and the array is released and adopted again.
+	rm "$C"
+	mounts ''
+	witness_read data "$ID"
+	witness_forget data
+	uuid 22222222
+	put 200 0 "$A"
+	mounts '8:2 /boot ext4 rw'
+	cp "$BATS_TEST_TMPDIR/old" "$C"
+	not witness_read data "$ID"
+	[[ ${WITNESS[void]} == 1 && ${WITNESS[was]} == "$A" && -z ${WITNESS[legs]-} ]]
+	[[ ${WITNESS[seen]} == *"$B"* && ${WITNESS[generation]} == 3 ]]
+	[[ $WITNESS_WHY == *'begun anew'* ]]
+	# With all disks there is a start, and both agree again.
+	put 210 0 "$A" "$B"
+	cmp "$W" "$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == own && ${WITNESS[generation]} == 4 && ${WITNESS[life]} == 22222222-* ]]
+	# A record of an earlier version has no life; it gets one, and generations count.
+	sed -i /^life=/d "$C"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A $B" ]]
 }
 
 @test "the second copy: one that vouches for no leg, and one that goes" {

@@ -3,7 +3,7 @@
 # swapped to. After facts_observe.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths
+need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths core/text
 need gate/dependents gate/dropins notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -192,7 +192,7 @@ check_dependents_remembered() {
 check_dependents_in_use_() {
 	local target node name type stack NODE
 	while IFS= read -r target; do
-		printf -v target '%b' "$target"
+		text_unmangle target "$target"
 		[[ $target != / ]] || {
 			check_dependents_root_
 			continue

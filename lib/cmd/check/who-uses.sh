@@ -41,7 +41,7 @@ check_who_uses_below_() { # MOUNT
 	mapfile -t lines <"$PROC/1/mountinfo"
 	for line in "${lines[@]}"; do
 		text_into "$line" _ _ _ _ other
-		printf -v other '%b' "$other"
+		text_unmangle other "$other"
 		[[ $other != "$1"/* ]] || below+=("$other")
 	done
 	openers_services "$1" "${below[@]}" | grep -v '^ramraid' | sort -u

@@ -1,0 +1,15 @@
+#!/usr/bin/env bats
+# Small things that bash does with text.
+
+setup() {
+	load helper
+	libraries
+}
+
+@test "a name in a table of mounts: three octal digits after each backslash, whatever follows" {
+	local name
+	text_unmangle name 'DISK\0401'
+	[[ $name == 'DISK 1' ]]
+	text_unmangle name 'a\134040b\011\012c'
+	[[ $name == $'a\\040b\t\nc' ]]
+}
