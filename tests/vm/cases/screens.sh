@@ -5,10 +5,10 @@ from installed
 disk A 192M throttling.bps-read=4000000
 disk B 192M throttling.bps-read=4000000
 
-# screen NAME COMMAND: runs it in a terminal of 80 columns, after a prompt and what was typed. Of a
+# screen NAME COMMAND: runs it in a terminal of 100 columns, after a prompt and what was typed. Of a
 # line that was written over, what is there in the end.
 screen() {
-	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 80 rows 40; "'"${2@Q}"' /dev/null </dev/null | sed -E "s/\r+\$//; s/.*\r//; s/^ +\$//"' >"$SCREENS/$1.ansi"
+	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 100 rows 40; "'"${2@Q}"' /dev/null </dev/null | sed -E "s/\r+\$//; s/.*\r//; s/^ +\$//"' >"$SCREENS/$1.ansi"
 	cat "$SCREENS/$1.ansi"
 }
 shows() { # NAME TEXT
@@ -49,6 +49,6 @@ steps() {
 	shows whole 'reads served by RAM: 100 %'
 	guest 'gone B; sleep 2'
 	screen degraded 'ramraid status data'
-	shows degraded 'ramraid attach data'
+	shows degraded 'ramraid replace data'
 	guest 'back B; ramraid attach data'
 }
