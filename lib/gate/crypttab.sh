@@ -51,13 +51,9 @@ crypttab_is_leg_() {
 # network and the array does not wait for that: the network comes after the local mounts, which come
 # after the array.
 crypttab_leg_may_wait_() {
-	local found=() path ahead=() why=''
-	for path in "$source" "${key%%:*}" "${key#*:}"; do
-		[[ -z $path || $path == @(none|-) ]] || ahead+=("$path")
-	done
-	[[ ! ,$options, =~ ,header=([^,]+), ]] ||
-		ahead+=("${BASH_REMATCH[1]%%:*}" "${BASH_REMATCH[1]#*:}")
-	if rescue_mount_comes_after "${ahead[@]}"; then
+	local found=() paths=() why=''
+	rescue_mount_crypt_paths
+	if rescue_mount_comes_after "${paths[@]}"; then
 		why='its disk, key or header is on the array itself'
 	elif [[ ,$options, == *,_netdev,* ]] && ((netdev == 0 || local > 0)); then
 		why="/etc/crypttab says _netdev of it, and not all lines about what is on the \

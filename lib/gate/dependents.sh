@@ -48,6 +48,22 @@ dependents_simplify() {
 	printf -v "$1" '%s' "${text%/}"
 }
 
+# dependents_resolve VARIABLE: a path in it without symbolic links, as systemd names the unit of a
+# mount point (canonicalize_mount_path() in its source), whether or not it is there.
+dependents_resolve() {
+	local step=${!1} resolved
+	[[ $step == /* ]] || return 0
+	# Without a process, unless one of its folders is a link.
+	while [[ -n $step ]]; do
+		[[ ! -L $ROOT$step ]] || {
+			resolved=$(readlink -m -- "$ROOT${!1}")
+			printf -v "$1" '%s' "${resolved#"$ROOT"}"
+			return
+		}
+		step=${step%/*}
+	done
+}
+
 # dependents_tag SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag
 # to what notes/contents.sh calls the same, UUID=… or /dev/mapper/…, if that can be said.
 dependents_tag() {
@@ -170,6 +186,7 @@ dependents_units() {
 	later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=()
 	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
 	dependents_simplify rescue
+	dependents_resolve rescue
 	while IFS= read -r alias || [[ -n $alias ]]; do
 		[[ -z $alias ]] || ALIASES[$alias]=1
 	done < <(dependents_aliases "$1" "$2")
@@ -211,6 +228,7 @@ dependents_fstab_() {
 		printf -v options '%b' "$options"
 		dependents_simplify source
 		dependents_simplify target
+		dependents_resolve target
 		[[ $type == swap ]] || dependents_is_mount_point "$target" || continue
 		rescue_mount_order
 		dependents_matches "$source" || {
@@ -229,7 +247,9 @@ dependents_fstab_() {
 				optional+=("$target")
 		fi
 	done < <(fstab_lines)
+	rescue_mount_crypttab
 	for target in "${REQUIRED_BY[@]}"; do
+		dependents_resolve target
 		rescue_mount_place "$target"
 		rescue_mount_after "$place" "/dev/md/$GATE_NAME"
 		! dependents_is_mount_point "$target" || mounts+=("$target")

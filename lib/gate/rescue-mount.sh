@@ -3,15 +3,32 @@
 # that waits for this one. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 
-need config/conf core/act core/log core/text gate/dependents gate/dropins
+need config/conf core/act core/log core/paths core/text gate/dependents gate/dropins
 
 # rescue_mount_other: a line of fstab, the caller's, that is not on the array. Would a rescue image
 # be written there? Not to another machine.
 rescue_mount_other() {
 	! dependents_is_beside "$source" || devices+=("$(dependents_device "$source")")
-	[[ $type == swap || $rescue/ != "$target"/* ]] ||
-		rescue_mount_is_remote_ "$type" "$options" || holders+=("$target")
+	if [[ $type != swap && $rescue/ == "$target"/* ]] &&
+		! rescue_mount_is_remote_ "$type" "$options"; then
+		if rescue_mount_has_no_end_ "$options"; then
+			rescue_mount_warn_no_end_ "$target"
+		else
+			holders+=("$target")
+		fi
+	fi
 	! rescue_mount_is_copy_place_ || copies+=("$target")
+}
+
+# rescue_mount_has_no_end_ OPTIONS: is its device waited for without end? Then nothing may wait for
+# the mount.
+rescue_mount_has_no_end_() { [[ ,$1, == *,x-systemd.device-timeout=@(0|infinity),* ]]; }
+
+rescue_mount_warn_no_end_() { # MOUNT
+	[[ -n ${GATE_QUIET-} ]] ||
+		log_warning "$GATE_NAME: $1, where RESCUE lies, is waited for without end \
+(x-systemd.device-timeout in fstab), so the array does not wait for it: at a shutdown it may be \
+unmounted first, and the RAM leg can't be saved there"
 }
 
 # rescue_mount_is_copy_place_: may the second copy of the witness be on this line of fstab, the
@@ -19,8 +36,9 @@ rescue_mount_other() {
 # boot, or only when it is looked at, and not a device that is waited for without end.
 rescue_mount_is_copy_place_() {
 	local want=${CONF[WITNESS_COPY]-auto}
-	[[ ,$options, != *,noauto,* && ,$options, != *,x-systemd.automount,* &&
-		,$options, != *,x-systemd.device-timeout=@(0|infinity),* ]] || return 1
+	[[ ,$options, != *,noauto,* && ,$options, != *,x-systemd.automount,* ]] &&
+		! rescue_mount_has_no_end_ "$options" || return 1
+	dependents_resolve want
 	[[ $type != swap && $target != / ]] && ! rescue_mount_is_remote_ "$type" "$options" ||
 		return 1
 	if [[ $want == auto ]]; then
@@ -63,6 +81,51 @@ rescue_mount_place() {
 	dependents_simplify place
 }
 
+# Units that are there before the local file systems. Any other service, target or socket comes
+# after them: it says DefaultDependencies= itself, or has the order of sysinit.target
+# (systemd.service(5)).
+GATE_EARLY='(local-fs-pre|cryptsetup-pre|veritysetup-pre|swap)\.target'
+GATE_EARLY+='|(systemd-|modprobe@|lvm2-|dm-event|multipathd|ramraid@).*'
+readonly GATE_EARLY
+
+# rescue_mount_comes_late_ UNIT: does a mount that comes after UNIT, and that local-fs.target does
+# not wait for, come after the local file systems?
+rescue_mount_comes_late_() {
+	[[ $1 == *.@(service|target|socket) && ! $1 =~ ^($GATE_EARLY)$ &&
+		,$options, == *,@(nofail|noauto),* ]]
+}
+
+# rescue_mount_crypttab: a container comes after its disk, its key and its header; and once, whether
+# the local file systems, and what comes after them, come after the array: not if nobody waits for
+# what is on it.
+rescue_mount_crypttab() {
+	local name source key options path
+	((${#mounts[@]} == ${#optional[@]} && ${#swaps[@]} + ${#crypts[@]} == 0)) ||
+		rescue_mount_after local-fs.target "/dev/md/$GATE_NAME"
+	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
+	while read -r name source key options _ || [[ -n $name ]]; do
+		[[ -n $source && $name != '#'* && $name != */* ]] || continue
+		rescue_mount_crypt_paths
+		for path in "${paths[@]}"; do
+			rescue_mount_after "/dev/mapper/$name" "$path"
+			rescue_mount_after "systemd-cryptsetup@$name.service" "$path"
+			rescue_mount_after "/dev/disk/by-id/dm-name-$name" "$path"
+		done
+	done <"$ROOT/etc/crypttab"
+}
+
+# rescue_mount_crypt_paths: sets paths to what the container of a line of crypttab, the caller's
+# source, key and options, is opened with. "none" and "-" stand for no key.
+rescue_mount_crypt_paths() {
+	local path
+	paths=()
+	for path in "$source" "${key%%:*}" "${key#*:}"; do
+		[[ -z $path || $path == @(none|-) ]] || paths+=("$path")
+	done
+	[[ ! ,$options, =~ ,header=([^,]+), ]] ||
+		paths+=("${BASH_REMATCH[1]%%:*}" "${BASH_REMATCH[1]#*:}")
+}
+
 readonly GATE_ORDER='^(.*,)?x-systemd\.(before|after|(requires|wants)(-mounts-for)?)=([^,]+)(,.*)?$'
 # rescue_mount_order: what a line of fstab, the caller's, comes after (systemd.mount(5)): its
 # source, even if that is a file or a folder; what its options name; and if it comes over the
@@ -84,6 +147,8 @@ rescue_mount_order() {
 			rescue_mount_after "$place" "$unit"
 		else
 			rescue_mount_after "$unit" "$place"
+			! rescue_mount_comes_late_ "$place" ||
+				rescue_mount_after "$unit" local-fs.target
 		fi
 	done
 }
@@ -108,7 +173,7 @@ rescue_mount_comes_after() {
 		for i in "${!left[@]}"; do
 			[[ ${ahead[n]}/ == "${left[i]}"/* ]] || continue
 			ahead+=("${sooner[i]}")
-			[[ ${left[i]} != /* ]] || found+=("${left[i]}")
+			[[ ${left[i]} != /* || ${left[i]} == /dev/* ]] || found+=("${left[i]}")
 			# Each once, for a circle in fstab not to be an endless loop.
 			unset "left[i]"
 		done
@@ -182,6 +247,31 @@ rescue_mount_leads_to_() {
 		file=${file##*/50-ramraid-}
 		! rescue_mount_array_leads_to_ "$1" "${file%.conf}" "$3" || return 0
 	done
+	[[ $2 == systemd-cryptsetup@*.service ]] || return 1
+	rescue_mount_crypt_leads_to_ "$@"
+}
+
+# rescue_mount_crypt_leads_to_ FOLDER UNIT NAME: the same of a container, whose key may be on a
+# mount of another array.
+rescue_mount_crypt_leads_to_() {
+	local wanted=${2#systemd-cryptsetup@} name source key options path place folder paths=()
+	wanted=${wanted%.service}
+	dependents_decode wanted
+	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 1
+	while read -r name source key options _ || [[ -n $name ]]; do
+		[[ $name == "$wanted" ]] || continue
+		rescue_mount_crypt_paths
+		for folder in "$1"/*.mount.d; do
+			[[ -e $folder ]] || continue
+			folder=${folder##*/}
+			rescue_mount_place "${folder%.d}"
+			for path in "${paths[@]}"; do
+				[[ $path/ != "$place"/* ]] ||
+					! rescue_mount_leads_to_ "$1" "${folder%.d}" "$3" ||
+					return 0
+			done
+		done
+	done <"$ROOT/etc/crypttab"
 	return 1
 }
 

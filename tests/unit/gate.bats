@@ -237,6 +237,56 @@ in_no_order() { # LINE…
 		'/dev/sdy /srv/a-b ext4 defaults 0 2'
 }
 
+@test "RESCUE's mount needs what comes after the local file systems, or a container whose key is on the array" {
+	local late
+	for late in requires=network-online.target after=x.service wants=y.socket; do
+		in_circle /var "/dev/sdx /var ext4 nofail,x-systemd.$late 0 2"
+		# Else systemd itself would have a circle, so it must be early.
+		in_order var.mount "/dev/sdx /var ext4 x-systemd.$late 0 2"
+	done
+	for late in after=local-fs-pre.target requires=systemd-modules-load.service \
+		wants=lvm2-monitor.service; do
+		in_order var.mount "/dev/sdx /var ext4 nofail,x-systemd.$late 0 2"
+	done
+	# Nobody waits for what is on the array.
+	saves '/dev/sdx /var ext4 nofail,x-systemd.after=x.service 0 2'
+	sed -i 's/defaults 0 2/nofail 0 2/' "$R/etc/fstab"
+	rm -rf "${OUT:?}"/*
+	run generate
+	refute_output -p 'waits for data itself'
+	grep -qx After=var.mount "$OUT/ramraid@data.service.d/50-rescue.conf"
+
+	echo 'backup UUID=1 /srv/data/keys/backup nofail' >"$R/etc/crypttab"
+	in_circle /var '/dev/mapper/backup /var ext4 nofail 0 2'
+	in_circle /var '/dev/disk/by-id/dm-name-backup /var ext4 nofail 0 2'
+	echo 'backup UUID=1 /etc/keys/backup nofail' >"$R/etc/crypttab"
+	in_order var.mount '/dev/mapper/backup /var ext4 nofail 0 2'
+	echo 'backup /srv/data/image none header=/x' >"$R/etc/crypttab"
+	in_circle /var '/dev/mapper/backup /var ext4 defaults 0 2'
+}
+
+@test "RESCUE's device is waited for without end: the array does not wait for it, and that is said" {
+	local time
+	for time in 0 infinity; do
+		saves "/dev/sdx /var ext4 nofail,x-systemd.device-timeout=$time 0 2"
+		[[ -z $after && $said == *'data: /var, where RESCUE lies, is waited for without end'* ]] ||
+			fail "$after: $said"
+	done
+	in_order var.mount '/dev/sdx /var ext4 nofail,x-systemd.device-timeout=90 0 2'
+}
+
+@test "a mount point that is reached through a link: the unit has the name of where it leads" {
+	mkdir -p "$R/real/srv"
+	rescues data /link/rescue 1
+	ln -s real "$R/link"
+	saves '/dev/md/data /link/srv/db xfs defaults 0 0' '/dev/sdx /link/rescue ext4 defaults 0 2'
+	[[ -e $OUT/real-srv-db.mount.d/50-ramraid-data.conf && ! -e $OUT/link-srv-db.mount.d &&
+		$after == 'real-rescue.mount ' ]] || fail "$after $said: $(ls "$OUT")"
+	echo REQUIRED_BY=/link/other >>"$R/etc/ramraid/data.conf"
+	saves
+	[[ -e $OUT/real-other.mount.d/50-ramraid-data.conf ]] || fail "$said: $(ls "$OUT")"
+}
+
 @test "RESCUE on another machine, by systemd's list of types: no order, since the network waits for the array" {
 	local type
 	for type in afs ceph cifs davfs gfs gfs2 glusterfs lustre ncp ncpfs nfs nfs4 ocfs2 \
