@@ -225,7 +225,7 @@ assembles() {
 	changed='md_assemble() { called assemble "$(<"$MD_START_RO")"; return 1; }'
 	echo 0 >"$start_ro"
 	eval "$changed"
-	! disk_legs_assemble sda sdb 2>/dev/null
+	not disk_legs_assemble sda sdb 2>/dev/null
 	[[ $(<"$start_ro") == 0 ]]
 }
 
