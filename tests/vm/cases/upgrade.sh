@@ -122,7 +122,7 @@ steps() {
 		grep "used without each other" /root/out
 		ramraid start --yes --force-leg=$(leg A) data || test $? = 1
 		systemctl start srv-data.mount; sums; test -e /srv/data/onlyA
-		mdadm --zero-superblock $(node B); ramraid attach data || ramraid apply --yes data
+		mdadm --zero-superblock $(node B); ramraid apply --yes data
 		test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'one that only the RAM leg has' "$tools"'
 		fresh; conf MEMBER_TIMEOUT=3s; lose; new only; ramraid status data || :'
