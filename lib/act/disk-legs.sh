@@ -2,8 +2,9 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/block-size act/ram-leg act/witness-update core/log core/paths decide/health notes/legs-seen
-need world/disk world/md world/md-state world/ramdisk-note world/superblock
+need act/block-size act/ram-leg act/witness-update core/act core/log core/paths decide/health
+need notes/legs-seen world/disk world/md world/md-hold world/md-state world/ramdisk-note
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -52,26 +53,28 @@ disk_legs_assemble_() { # NODE…
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
 	}
-	md_hold_writes "${F[conf.layout]}" || {
+	[[ -n $DRY_RUN ]] || md_modules "${F[conf.layout]}" || : # mdadm says what is missing
+	md_hold_begin || {
 		log_warning "${F[name]}: md can't be told to start it read-only until the first \
-write ($MD_START_RO)"
+write ($MD_HOLD_START_RO)"
 		code=1
 	}
 	((code == 0)) || [[ -z $BLOCK_SIZE_SPARE ]] || {
 		block_size_refuse "${F[name]}" 'md would write to the spare that gives them'
 		LOOP_ERROR=$BLOCK_SIZE_WHY
+		md_hold_end || :
 		block_size_end "${F[name]}"
 		return 1
 	}
 	code=0
 	md_assemble "${F[name]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
-	md_unhold_writes || log_warning "${F[name]}: arrays go on to be started read-only until \
-the first write ($MD_START_RO)"
+	md_hold_end || log_warning "${F[name]}: arrays go on to be started read-only until \
+the first write ($MD_HOLD_START_RO)"
 	((code == 0)) || {
 		LOOP_ERROR='mdadm refused; its words stand above'
 		[[ -z $BLOCK_SIZE_SPARE ]] || {
-			block_size_refuse "${F[name]}" 'mdadm did not start it with the spare that \
-gives them; its words stand above'
+			block_size_refuse "${F[name]}" "mdadm did not start it with the spare that \
+gives them; its words stand above"
 			LOOP_ERROR=$BLOCK_SIZE_WHY
 		}
 		block_size_end "${F[name]}"

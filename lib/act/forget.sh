@@ -2,7 +2,7 @@
 # written down about it go. Each step can be done again, or is left out when it is done.
 # shellcheck shell=bash
 
-need act/hotplug core/act core/log core/paths notes/adopted notes/witness world/systemd
+need act/hotplug core/act core/log core/paths notes/adopted notes/witness-copy world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

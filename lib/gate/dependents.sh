@@ -254,6 +254,7 @@ dependents_fstab_() {
 		rescue_mount_after "$place" "/dev/md/$GATE_NAME"
 		! dependents_is_mount_point "$target" || mounts+=("$target")
 	done
+	rescue_mount_local_fs
 	rescue_mount_after "ramraid@$GATE_NAME.service" "/dev/md/$GATE_NAME"
 	for target in "${holders[@]}"; do rescue_mount_saves "$target"; done
 	rescue_mount_copies

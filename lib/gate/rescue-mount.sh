@@ -84,8 +84,8 @@ rescue_mount_place() {
 # Units that are there before the local file systems. Any other service, target or socket comes
 # after them: it says DefaultDependencies= itself, or has the order of sysinit.target
 # (systemd.service(5)).
-GATE_EARLY='(local-fs-pre|cryptsetup-pre|veritysetup-pre|swap)\.target'
-GATE_EARLY+='|(systemd-|modprobe@|lvm2-|dm-event|multipathd|ramraid@).*'
+GATE_EARLY='(local-fs-pre|((crypt|verity|integrity)setup)(-pre)?|swap)\.target'
+GATE_EARLY+='|(systemd-|modprobe@|kmod-|lvm2-|dm-event|multipathd|zfs-|stratis|ramraid@).*'
 readonly GATE_EARLY
 
 # rescue_mount_comes_late_ UNIT: does a mount that comes after UNIT, and that local-fs.target does
@@ -95,13 +95,16 @@ rescue_mount_comes_late_() {
 		,$options, == *,@(nofail|noauto),* ]]
 }
 
-# rescue_mount_crypttab: a container comes after its disk, its key and its header; and once, whether
-# the local file systems, and what comes after them, come after the array: not if nobody waits for
-# what is on it.
-rescue_mount_crypttab() {
-	local name source key options path
+# rescue_mount_local_fs: whether the local file systems, and what comes after them, come after the
+# array: not if nobody waits for what is on it.
+rescue_mount_local_fs() {
 	((${#mounts[@]} == ${#optional[@]} && ${#swaps[@]} + ${#crypts[@]} == 0)) ||
 		rescue_mount_after local-fs.target "/dev/md/$GATE_NAME"
+}
+
+# rescue_mount_crypttab: a container comes after its disk, its key and its header.
+rescue_mount_crypttab() {
+	local name source key options path paths=()
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
 	while read -r name source key options _ || [[ -n $name ]]; do
 		[[ -n $source && $name != '#'* && $name != */* ]] || continue
@@ -132,7 +135,7 @@ readonly GATE_ORDER='^(.*,)?x-systemd\.(before|after|(requires|wants)(-mounts-fo
 # network, the array, because the network waits for the local mounts, which wait for the array. A
 # tmpfs is unmounted before swap is switched off.
 rescue_mount_order() {
-	local unit=$target options=$options place
+	local unit=$target rest=$options place
 	[[ $type != swap ]] || unit=swap.target
 	[[ $type != tmpfs ]] || rescue_mount_after "$unit" swap.target
 	if rescue_mount_is_remote_ "$type" "$options"; then
@@ -140,8 +143,8 @@ rescue_mount_order() {
 	else
 		rescue_mount_after "$unit" "$source"
 	fi
-	while [[ $options =~ $GATE_ORDER ]]; do
-		options=${BASH_REMATCH[1]}
+	while [[ $rest =~ $GATE_ORDER ]]; do
+		rest=${BASH_REMATCH[1]}
 		rescue_mount_place "${BASH_REMATCH[5]}"
 		if [[ ${BASH_REMATCH[2]} == before ]]; then
 			rescue_mount_after "$place" "$unit"

@@ -7,7 +7,7 @@
 # has an older witness, and that would vouch for a disk that was left behind since.
 # shellcheck shell=bash
 
-need config/conf core/act core/lock core/log core/paths core/text core/trust
+need config/conf core/act core/lock core/log core/paths core/text core/trust notes/witness-copy
 
 declare -gA CONF # of config/conf.sh
 declare -gA WITNESS=()
@@ -40,8 +40,8 @@ witness_read() {
 	witness_read_file "$WITNESS_COPY" "$2" || code_of_copy=$?
 	[[ ${WITNESS[generation]-0} == "${own[generation]-0}" ]] || WITNESS_SPLIT=yes
 	if [[ -n ${own[life]-} && -n ${WITNESS[life]-} && ${own[life]} != "${WITNESS[life]}" ]]; then
-		witness_of_two_lives_
-		return 1
+		witness_of_two_lives_ "$code" "$code_of_copy" || return
+		return 0
 	fi
 	if ((${WITNESS[generation]-0} > ${own[generation]-0})); then
 		WITNESS_COUNTS=copy
@@ -52,18 +52,28 @@ witness_read() {
 	return "$code"
 }
 
-# witness_of_two_lives_: the caller's own, and the copy in WITNESS, become one that is void. One of
-# them has begun while the other was out of sight; which was written last is not known.
+# witness_of_two_lives_ CODE-OF-OWN CODE-OF-COPY: the caller's own, and the copy in WITNESS, become
+# one that is void: one of them has begun while the other was out of sight, and which was written
+# last is not known. But if one says that only the RAM leg was good, that stays (witness_void).
 witness_of_two_lives_() {
 	local key
 	WITNESS_SPLIT=yes
+	if (($1 == 0)) && [[ -z ${own[legs]} ]]; then
+		WITNESS=()
+		for key in "${!own[@]}"; do WITNESS[$key]=${own[$key]}; done
+		return 0
+	elif (($2 == 0)) && [[ -z ${WITNESS[legs]} ]]; then
+		WITNESS_COUNTS=copy
+		return 0
+	fi
 	for key in given seen; do own[$key]="${own[$key]-}${WITNESS[$key]:+ ${WITNESS[$key]}}"; done
 	((${WITNESS[generation]} < ${own[generation]})) || own[generation]=${WITNESS[generation]}
 	WITNESS=([uuid]=${own[uuid]} [void]=1 [was]=${own[legs]:-${own[was]-}}
 		[generation]=${own[generation]} [life]=${own[life]} [left]=${own[left]-}
 		[given]=${own[given]# } [seen]=${own[seen]# })
-	WITNESS_WHY='its two copies have nothing to do with each other: one was begun anew while the \
-other could not be seen'
+	WITNESS_WHY="its two copies have nothing to do with each other: one was begun anew while the \
+other could not be seen"
+	return 1
 }
 
 # The keys of a record, and of a void one: the form of each value; "absent" is what one that does
@@ -210,7 +220,7 @@ witness_void_() {
 		return 0
 	}
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
-	[[ -z ${WITNESS[void]-} ]] || return 0
+	[[ -z ${WITNESS[void]-} || -n $WITNESS_SPLIT ]] || return 0
 	left=${WITNESS[left]-} was=${WITNESS[legs]-}
 	witness_remembered_ '' ''
 	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
@@ -260,99 +270,4 @@ witness_put_() {
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
 	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null &&
 		truncate -s ${#2} -- "$1" && sync "$1"
-}
-
-declare -gA CONF F
-
-# witness_copy_find UUID: sets WITNESS_COPY to the file, there or not, that is the second copy,
-# WITNESS_COPY_WRITABLE to yes if it may be written; both empty when there is no place for one: then
-# WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
-# ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
-witness_copy_find() {
-	local want=${CONF[WITNESS_COPY]-none} number target options type rest lines=() root='' \
-	best='' found=() folder
-	WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_WHY='' WITNESS_ROOT=''
-	# The table at once, and that of the first process: see disk_mounted_.
-	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
-	for rest in "${lines[@]}"; do
-		text_into "$rest" _ _ number _ target options
-		rest=${rest##* - } type=${rest%% *}
-		if [[ $target == / ]]; then
-			root=$number WITNESS_ROOT=$type
-		elif [[ $want == auto ]]; then
-			[[ $target == @(/boot|/efi|/boot/efi) &&
-				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
-			# The first of them that there is, and of two on one mount point the upper
-			# one.
-			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi) ||
-				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
-				best=$target found=("$number" "$options")
-		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
-			best=$target found=("$number" "$options" "$type")
-		fi
-	done
-	folder=$want
-	[[ $want != auto ]] || folder=$best/ramraid
-	if [[ $want == none ]]; then
-		WITNESS_COPY_WHY='WITNESS_COPY=none'
-	elif [[ -z $best || ${found[0]} == "$root" ]]; then
-		WITNESS_COPY_WHY="$want is on the root file system"
-		[[ $want != auto ]] ||
-			WITNESS_COPY_WHY="neither /boot nor the ESP is a file system of its own \
-that is mounted"
-	elif ! witness_copy_is_local_ "${found[0]}" "${found[2]-ext4}"; then
-		# Before anything there is looked at, which would mount it, or wait for it.
-		WITNESS_COPY_WHY="$best is of type ${found[2]}, and may not be there, or may not \
-answer, when the machine starts"
-	elif ! witness_copy_is_roots_ "$ROOT$folder"; then
-		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
-	elif [[ $want != auto && ! -d $ROOT$want ]]; then
-		WITNESS_COPY_WHY="there is no folder $want"
-	elif [[ -n ${F[array.md]-} ]] &&
-		witness_copy_lies_on_ "$SYS/dev/block/${found[0]}" "${F[array.md]}"; then
-		WITNESS_COPY_WHY="$best is on the array itself"
-	else
-		WITNESS_COPY=$ROOT$folder/$1.witness
-		[[ ,${found[1]}, != *,rw,* || ! -w $ROOT$best ]] || WITNESS_COPY_WRITABLE=yes
-	fi
-}
-
-# witness_copy_is_local_ NUMBER TYPE: is it a file system on a block device, and no automount? What
-# waits for the network, or for a server, may be waiting for the array itself.
-witness_copy_is_local_() {
-	[[ $2 != @(fuse*|autofs) ]] && [[ $1 != 0:* || $2 == @(btrfs|bcachefs|zfs) ]]
-}
-
-# witness_copy_is_roots_ FOLDER: can nobody but root change what is in it? Else anybody could vouch
-# for an old disk, by a later generation, or have root wait for, or write, something else. Looked at
-# once; WITNESS_COPY_TRUST has why not.
-declare -gA WITNESS_COPY_TRUST=()
-witness_copy_is_roots_() {
-	[[ -n ${WITNESS_COPY_TRUST["$1"]+asked} ]] ||
-		WITNESS_COPY_TRUST["$1"]=$(trust_why_not "$1")
-	[[ -z ${WITNESS_COPY_TRUST["$1"]} ]]
-}
-
-# witness_copy_lies_on_ FOLDER MD: is this device, a folder in sysfs, the array, a partition of it,
-# or stacked on it?
-witness_copy_lies_on_() {
-	local below
-	[[ ! $1 -ef $SYS/block/$2 && ! $1/.. -ef $SYS/block/$2 ]] || return 0
-	for below in "$1"/slaves/*; do
-		[[ ! -e $below ]] || ! witness_copy_lies_on_ "$below" "$2" || return 0
-	done
-	return 1
-}
-
-# witness_copy_put TEXT: after witness_copy_find. Where it can't be written that is said, once, and
-# no more: an older one is known by its generation.
-WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_SAID=''
-witness_copy_put() {
-	[[ -n $WITNESS_COPY_WRITABLE ]] || return 0
-	act_text "$WITNESS_COPY" "$1"$'\n' 600 2>/dev/null || {
-		[[ -n $WITNESS_COPY_SAID ]] ||
-			log_warning "the second copy of the record, $WITNESS_COPY, \
-can't be written (WITNESS_COPY in ramraid.conf(5))"
-		WITNESS_COPY_SAID=yes
-	}
 }

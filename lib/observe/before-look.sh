@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-need core/log core/paths core/quantity notes/adopted notes/old-name
-need notes/rescue-record notes/selftest-record notes/witness observe/facts world/kernels
+need notes/rescue-record notes/selftest-record notes/witness notes/witness-copy observe/facts
+need world/kernels
 
 declare -gA F # the facts: decide/facts.list
 

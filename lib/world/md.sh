@@ -48,21 +48,9 @@ md_bitmap_chunk() {
 	printf '%s\n' "$chunk"
 }
 
-# md_hold_writes LAYOUT: arrays come up read-only until the first write from now on, so that md
-# begins no rebuild and replaces no superblock before we are ready; Debian has it so always. Sets
-# MD_HELD to how it was, for md_unhold_writes. Returns 1 when that can't be.
-readonly MD_START_RO=$SYS/module/md_mod/parameters/start_ro
-md_hold_writes() {
-	MD_HELD=1
-	[[ -n $DRY_RUN ]] || md_modules "$1"
-	{ read -r MD_HELD <"$MD_START_RO"; } 2>/dev/null || [[ -n $DRY_RUN ]] || return
-	[[ $MD_HELD == 1 ]] || act_write "$MD_START_RO" 1
-}
-md_unhold_writes() { [[ $MD_HELD == 1 ]] || act_write "$MD_START_RO" "$MD_HELD"; }
-
-# md_assemble NAME LEG…: starts exactly these legs. "--run", because the RAM leg's slot is
-# always empty at this moment; safe, because the legs are named, not searched, and have been judged
-# by action_choose.
+# md_assemble NAME LEG…: starts exactly these legs. "--run", because the RAM leg's slot is always
+# empty at this moment; safe, because the legs are named, not searched, and have been judged by
+# action_choose. After md_modules.
 md_assemble() {
 	local name=$1 leg legs=()
 	shift

@@ -9,7 +9,7 @@ need core/act core/log core/paths core/text world/disk world/ramdisk
 # that somebody else has loaded is not ours to use.
 ramdisk_brd_make() { # BYTES
 	local bytes=$1 files=() count total number=0 node
-	if [[ ! -e $RUN/brd ]]; then
+	if ! ramdisk_brd_is_ours_; then
 		[[ ! -d $SYS/module/brd ]] || {
 			echo "brd is loaded already, for something else, and its devices may hold \
 data; unload it (rmmod brd) or use rapiddisk" >&2
@@ -40,6 +40,9 @@ data; unload it (rmmod brd) or use rapiddisk" >&2
 	return 1
 }
 
+# ramdisk_brd_is_ours_: is it loaded, by us? A person may have unloaded it since.
+ramdisk_brd_is_ours_() { [[ -e $RUN/brd && -d $SYS/module/brd ]]; }
+
 # ramdisk_brd_is_as_made: has the brd that is loaded the parameters that only we give it?
 ramdisk_brd_is_as_made() {
 	local NUMBER folder=$SYS/module/brd/parameters
@@ -52,7 +55,7 @@ ramdisk_brd_is_as_made() {
 # ramdisk_brd_can_be_had: is it there for us? One that is built in, or that somebody else has
 # loaded, is not.
 ramdisk_brd_can_be_had() {
-	[[ -e $RUN/brd ]] || { [[ ! -d $SYS/module/brd ]] && modprobe -q --dry-run brd; }
+	ramdisk_brd_is_ours_ || { [[ ! -d $SYS/module/brd ]] && modprobe -q --dry-run brd; }
 }
 
 # brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.

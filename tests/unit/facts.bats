@@ -485,6 +485,7 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 		mkdir -p "$R/sys/block/$node"
 		echo "1:${node#ram}" >"$R/sys/class/block/$node/dev"
 	done
+	mkdir -p "$R/sys/module/brd"
 	mkdir "$R/sys/class/block/ram0/holders/md127"
 	echo '30 1 1:1 / /srv/scratch rw shared:1 - ext4 /dev/ram1 rw' >>"$R/proc/1/mountinfo"
 	printf '%s\n' 'Filename Type Size Used Priority' '/dev/ram2 partition 204796 0 -2' \
@@ -493,6 +494,12 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	run ramdisk_brd_make $((100 << 20))
 	assert_success
 	assert_output ram3
+	# A person has unloaded it since: it is loaded again.
+	rm -r "$R/sys/module/brd"
+	modprobe() { called modprobe "$@" && mkdir "$R/sys/module/brd"; }
+	run ramdisk_brd_make $((100 << 20))
+	assert_success
+	[[ $(calls) == 'modprobe brd '* ]] || fail "$(calls)"
 }
 
 @test "start --dry-run prints the plan and changes nothing" {

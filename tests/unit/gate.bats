@@ -241,11 +241,12 @@ in_no_order() { # LINE…
 	local late
 	for late in requires=network-online.target after=x.service wants=y.socket; do
 		in_circle /var "/dev/sdx /var ext4 nofail,x-systemd.$late 0 2"
+		in_circle /var "/dev/sdx /var ext4 x-systemd.$late,nofail,x-systemd.after=swap.target 0 2"
 		# Else systemd itself would have a circle, so it must be early.
 		in_order var.mount "/dev/sdx /var ext4 x-systemd.$late 0 2"
 	done
 	for late in after=local-fs-pre.target requires=systemd-modules-load.service \
-		wants=lvm2-monitor.service; do
+		wants=lvm2-monitor.service requires=cryptsetup.target after=zfs-import.target; do
 		in_order var.mount "/dev/sdx /var ext4 nofail,x-systemd.$late 0 2"
 	done
 	# Nobody waits for what is on the array.
@@ -255,6 +256,11 @@ in_no_order() { # LINE…
 	run generate
 	refute_output -p 'waits for data itself'
 	grep -qx After=var.mount "$OUT/ramraid@data.service.d/50-rescue.conf"
+
+	echo REQUIRED_BY=/opt/unit >>"$R/etc/ramraid/data.conf"
+	run generate
+	assert_output -p '/var, where RESCUE lies, waits for data itself'
+	sed -i /REQUIRED_BY/d "$R/etc/ramraid/data.conf"
 
 	echo 'backup UUID=1 /srv/data/keys/backup nofail' >"$R/etc/crypttab"
 	in_circle /var '/dev/mapper/backup /var ext4 nofail 0 2'

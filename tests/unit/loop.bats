@@ -213,16 +213,26 @@ assembles() {
 }
 
 @test "md begins nothing and writes nothing before that: it starts arrays read-only, and afterwards as before" {
-	local start_ro=$R/sys/module/md_mod/parameters/start_ro
+	local first start_ro=$R/sys/module/md_mod/parameters/start_ro
 	mkdir -p "${start_ro%/*}"
-	changed='md_assemble() { called assemble "$(<"$MD_START_RO")"; }'
+	changed='md_assemble() { called assemble "$(<"$MD_HOLD_START_RO")"; }'
 	for was in 0 1; do
 		echo "$was" >"$start_ro"
 		assembles sda sdb
 		[[ $(<"$start_ro") == "$was" ]]
 	done
 	did $'assemble 1\nassemble 1'
-	changed='md_assemble() { called assemble "$(<"$MD_START_RO")"; return 1; }'
+	# Two at the same time: the last one to end takes it back.
+	echo 0 >"$start_ro"
+	md_hold_begin
+	first=$MD_HOLD
+	md_hold_begin
+	md_hold_end
+	[[ $(<"$start_ro") == 1 ]]
+	MD_HOLD=$first
+	md_hold_end
+	[[ $(<"$start_ro") == 0 && ! -e $R/run/ramraid/start_ro ]]
+	changed='md_assemble() { called assemble "$(<"$MD_HOLD_START_RO")"; return 1; }'
 	echo 0 >"$start_ro"
 	eval "$changed"
 	not disk_legs_assemble sda sdb 2>/dev/null

@@ -496,11 +496,29 @@ mounts() {
 	[[ ${WITNESS[void]} == 1 && ${WITNESS[was]} == "$A" && -z ${WITNESS[legs]-} ]]
 	[[ ${WITNESS[seen]} == *"$B"* && ${WITNESS[generation]} == 3 ]]
 	[[ $WITNESS_WHY == *'begun anew'* ]]
+	# That it vouches for none is written down where that is not so yet.
+	cp "$W" "$BATS_TEST_TMPDIR/new"
+	witness_void data "$ID" 2>/dev/null
+	grep -qx void=1 "$W"
+	cmp "$W" "$C"
+	cp "$BATS_TEST_TMPDIR/new" "$W"
+	cp "$BATS_TEST_TMPDIR/old" "$C"
 	# With all disks there is a start, and both agree again.
 	put 210 0 "$A" "$B"
 	cmp "$W" "$C"
 	witness_read data "$ID"
 	[[ $WITNESS_COUNTS == own && ${WITNESS[generation]} == 4 && ${WITNESS[life]} == 22222222-* ]]
+	# That only the RAM leg was good stays, whichever of them says it.
+	put 220 0
+	cp "$BATS_TEST_TMPDIR/old" "$C"
+	witness_read data "$ID"
+	[[ -z ${WITNESS[legs]} && ${WITNESS[events]} == 220 ]]
+	cp "$W" "$C"
+	cp "$BATS_TEST_TMPDIR/old" "$W"
+	witness_read data "$ID"
+	[[ -z ${WITNESS[legs]} && ${WITNESS[events]} == 220 && $WITNESS_COUNTS == copy ]]
+	cp "$C" "$W"
+	put 230 0 "$A" "$B"
 	# A record of an earlier version has no life; it gets one, and generations count.
 	sed -i /^life=/d "$C"
 	witness_read data "$ID"

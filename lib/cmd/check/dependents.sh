@@ -130,6 +130,7 @@ systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
 check_dependents_is_named_() { # UNIT
 	local name
 	for name in "${REQUIRED_BY[@]}"; do
+		dependents_resolve name
 		[[ $name != /* ]] || name=$(systemd_escape --path --suffix=mount -- "$name")
 		[[ $name != "$1" ]] || return 0
 	done

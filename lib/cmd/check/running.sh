@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 
 need cmd/check/findings cmd/check/legs config/conf core/paths core/text decide/action decide/health
-need decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness observe/all-disks
-need observe/before-look report/advice world/disk world/md world/md-state world/ramdisk
-need world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
+need decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness-copy
+need observe/all-disks observe/before-look report/advice world/disk world/md world/md-state
+need world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

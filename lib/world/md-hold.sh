@@ -1,0 +1,30 @@
+# md told to start arrays read-only until the first write, so that it begins no rebuild and replaces
+# no superblock before we are ready. Debian has md like that always (start_ro=1 of md_mod).
+# shellcheck shell=bash
+
+need core/act core/lock core/paths
+
+readonly MD_HOLD_START_RO=$SYS/module/md_mod/parameters/start_ro MD_HOLD_BOUND=60 # seconds
+
+# md_hold_begin: from now on. Returns 1 when that can't be. After md_modules. md_hold_end: as it was
+# before, unless another start still needs it: who is the last to end takes it back. Returns 1 when
+# it stays so. What was there before is in $RUN/start_ro meanwhile.
+md_hold_begin() {
+	local was=''
+	[[ -z $DRY_RUN ]] || return 0
+	paths_run && lock_take MD_HOLD "$LOCKS/start_ro" --shared --timeout "$MD_HOLD_BOUND" &&
+		{ read -r was <"$MD_HOLD_START_RO"; } 2>/dev/null || return 1
+	[[ $was == 1 ]] || { act_put "$RUN/start_ro" "$was" && act_write "$MD_HOLD_START_RO" 1; }
+}
+md_hold_end() {
+	local was='' code=0
+	[[ -n ${MD_HOLD-} ]] || return 0
+	exec {MD_HOLD}>&-
+	MD_HOLD=''
+	[[ -e $RUN/start_ro ]] && lock_take MD_HOLD "$LOCKS/start_ro" --nonblock || return 0
+	{ read -r was <"$RUN/start_ro"; } 2>/dev/null || :
+	[[ $was == 0 ]] && act_write "$MD_HOLD_START_RO" "$was" && rm -f "$RUN/start_ro" || code=1
+	exec {MD_HOLD}>&-
+	MD_HOLD=''
+	return "$code"
+}
