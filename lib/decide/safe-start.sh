@@ -160,9 +160,22 @@ safe_start_absent_names() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_is_absent "$i" || continue
 		ABSENT+=" ${F[leg.$i.dev]}"
-		[[ -z ${F[leg.$i.node]} || -z ${F[leg.$i.silent]} ]] ||
-			ABSENT+=" (/dev/${F[leg.$i.node]} does not answer)"
+		[[ -z ${F[leg.$i.node]} ]] || safe_start_absent_why_ "leg.$i"
 	done
+}
+
+# safe_start_absent_why_ leg.I: adds to ABSENT why a device that is there counts as absent. On a
+# machine that is not its primary, a device of DRBD is there, and nobody can read it.
+safe_start_absent_why_() {
+	local resource=${F[$1.dev]#/dev/drbd/by-res/}
+	if [[ -n ${F[$1.silent]} ]]; then
+		ABSENT+=" (/dev/${F[$1.node]} does not answer)"
+	elif [[ ${F[$1.dev]} == /dev/drbd/* ]]; then
+		ABSENT+=" (/dev/${F[$1.node]} can't be read here: DRBD lets only the primary read \
+it; see: drbdadm role ${resource%%/*})"
+	else
+		ABSENT+=" (/dev/${F[$1.node]} can't be read)"
+	fi
 }
 
 # safe_start_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold

@@ -144,6 +144,10 @@ device UUID $uuid) and is no MEMBER"
 		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
 			text+=", and another such device has the same: one is a copy of the other. \
 Find out which one is right (lsblk), and take the other one away"
+		elif [[ ${missing[*]} == */dev/drbd/* ]]; then
+			text+=". If it is the disk below ${missing[*]}, leave it alone: \
+what is written to it past DRBD is missing on the other machine. \
+Bring the resource up (drbdadm up), and make this machine its primary, if the other one is not"
 		elif name=$(stable_name_of "/dev/$node"); then
 			text+=". If it is the missing disk ${missing[*]}, \
 write in its place in $ETC/${F[name]}.conf: MEMBER=$name"

@@ -231,9 +231,11 @@ disk_containers() {
 }
 
 # disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's
-# "transport"), iSCSI (its device hangs below a "session"), network block devices, Ceph.
+# "transport"), iSCSI (its device hangs below a "session"), network block devices, Ceph; and DRBD,
+# whose other half is on another machine.
 disk_is_remote() {
 	local disk file transport path
+	[[ $1 != drbd[0-9]* ]] || return 0
 	while IFS= read -r disk; do
 		[[ $disk != @(nbd|rbd)[0-9]* ]] || return 0
 		# With more than one path to it the controllers are below its subsystem.

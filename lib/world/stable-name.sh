@@ -4,9 +4,11 @@
 need core/log core/paths world/disk
 
 # Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
+# Of DRBD it is the name of the resource, with or without the number of the volume
+# (udev-always-use-vnr, drbd.conf(5)).
 stable_name_is() {
-	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) &&
-		$1 != */@(.|..) ]]
+	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) ||
+		$1 == /dev/drbd/by-res/+([!/])?(/+([0-9])) ]] && [[ $1 != */@(.|..)?(/*) ]]
 }
 
 # Names that RAM= takes besides: a region of persistent memory. Its number is the region's, and
@@ -26,7 +28,7 @@ stable_name_of() {
 		patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\*
 			'disk/by-id/nvme-*_[0-9]' 'disk/by-id/nvme-*_[0-9]-part*'
 			disk/by-id/{nvme,ata,scsi-0,virtio,scsi,usb,dm-name,md-uuid}-\*
-			disk/by-id/\* mapper/\* disk/by-path/\*)
+			disk/by-id/\* mapper/\* drbd/by-res/{\*,\*/\*} disk/by-path/\*)
 	stable_name_is "$1" && {
 		printf '%s\n' "$1"
 		return

@@ -1366,6 +1366,8 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 		not disk_is_remote sdb1
 	done
 	disk_is_remote nbd3
+	mkdir -p "$R/sys/class/block/drbd0/slaves/sda1"
+	disk_is_remote drbd0
 	not disk_is_remote sda1
 }
 

@@ -231,6 +231,19 @@ $ACTION ${ARGUMENTS[*]}"
 	because '/dev/disk/by-id/ata-B (/dev/sdb does not answer)'
 }
 
+@test "start: a disk leg that can't be read is waited for as well; of DRBD's the message says who can read it" {
+	local drbd=leg.0.dev=/dev/drbd/by-res/data/0
+	decides wait-members stopped-2 1:unreadable witness=100:ab
+	because "/dev/disk/by-id/ata-B (/dev/sdb can't be read)"
+	decides wait-members stopped-1 0:unreadable "$drbd" leg.0.node=drbd0
+	decides refuse stopped-1 0:unreadable "$drbd" leg.0.node=drbd0 waited=30
+	because "missing: /dev/drbd/by-res/data/0 (/dev/drbd0 can't be read here: DRBD lets only \
+the primary read it; see: drbdadm role data)"
+	decides refuse stopped-1 0:absent "$drbd" waited=30
+	because 'missing: /dev/drbd/by-res/data/0'
+	decides 'assemble drbd0' stopped-1 "$drbd" leg.0.node=drbd0
+}
+
 @test "start: one absent: waits for MEMBER_TIMEOUT whatever START_DEGRADED says" {
 	local mode
 	for mode in witness always never; do

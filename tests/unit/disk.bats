@@ -20,12 +20,13 @@ free() {
 @test "stable names" {
 	local name
 	for name in disk/by-id/ata-X disk/by-path/p disk/by-partuuid/x disk/by-partlabel/x \
-		mapper/vg-lv md/far; do
+		mapper/vg-lv md/far drbd/by-res/data drbd/by-res/data/0; do
 		stable_name_is "/dev/$name" || fail "$name"
 	done
 	for name in /dev/sda /dev/md127 /dev/disk/by-uuid/x /dev/disk/by-label/x /dev/disk/by-id/ \
 		/dev/disk/by-id/a/b /dev/dm-1 disk/by-id/x /dev/mapper/../sda /dev/mapper/.. \
-		/dev/disk/by-id/.; do
+		/dev/disk/by-id/. /dev/drbd0 /dev/drbd/by-disk/sda /dev/drbd/by-res/ \
+		/dev/drbd/by-res/data/x /dev/drbd/by-res/../0 /dev/drbd/by-res/..; do
 		not stable_name_is "$name" || fail "$name"
 	done
 }
@@ -59,6 +60,13 @@ free() {
 	done
 	not stable_name_of /dev/sda
 	not stable_name_of /dev/missing
+	# Of DRBD the resource, with its volume or without.
+	fake_disk drbd0 104857600 drbd/by-disk/sda drbd/by-res/data/0
+	[[ $(stable_name_of /dev/drbd0) == /dev/drbd/by-res/data/0 ]]
+	rm -r "$R/dev/drbd"
+	not stable_name_of /dev/drbd0
+	fake_disk drbd0 104857600 drbd/by-disk/sda drbd/by-res/data
+	[[ $(stable_name_of /dev/drbd0) == /dev/drbd/by-res/data ]]
 }
 
 # claims NAME NODE…: udev has these devices down for /dev/disk/by-id/NAME.
