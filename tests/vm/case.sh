@@ -20,7 +20,8 @@
 #   long                  not in "make check"
 #   needs rapiddisk       not on releases that have none
 #   may_fail UNIT…        units that "systemctl --failed" may list
-#   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot
+#   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot; on a second
+#                         machine as well: pair.sh
 # Prints "ok - TEXT" for each check that held; stops at the first that did not, shows why, and exits
 # with 1.
 set -Eeuo pipefail
@@ -66,6 +67,9 @@ ram_drop() {
 disk() { CASE_DISKS+=("$*"); }
 root() { CASE_ROOT=$*; }
 CASE_DISKS=() CASE_ROOT=''
+# at_end FUNCTION: is called when the case ends, with its exit code.
+CASE_AT_END=()
+at_end() { CASE_AT_END+=("$1"); }
 
 # What every command in the guest may use.
 readonly PRELUDE='set -eu
@@ -199,7 +203,7 @@ case_state() {
 }
 
 case_end() {
-	local code=$?
+	local code=$? word
 	trap - EXIT
 	# In a trap, a "return" without a number has the status from before it, and ends nothing
 	# here.
@@ -207,6 +211,7 @@ case_end() {
 	if ((code != 0)); then
 		(vm_diagnose) || :
 	fi
+	for word in "${CASE_AT_END[@]}"; do "$word" "$code"; done
 	vm_kill
 	((code != 0)) || [[ -z ${RAMRAID_STATE_FOLDER-} ]] || case_keep
 	[[ -n ${RAMRAID_KEEP-} && ($RAMRAID_KEEP != failed || $code != 0) ]] || rm -rf "$VM"

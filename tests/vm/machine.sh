@@ -37,6 +37,7 @@ VM_COUNTED=''
 # order; otherwise QEMU starts the kernel
 VM_FIRMWARE=''
 VM_DISKS=() # in the order in which they are attached
+VM_NET=()   # QEMU's arguments for its network: none, or as pair.sh sets them
 # NAME → further -drive options (throttling…), before them perhaps nvme=SLOT: an NVMe disk in that
 # slot of the PCI bus; or blocks=BYTES: of logical blocks of that size
 declare -A VM_DISK_OPTS
@@ -260,7 +261,8 @@ logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
 		-object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng \
 		-drive "if=virtio,format=qcow2,$(vm_root_drive)" \
 		-drive "if=virtio,file=$VM/boot.img,format=raw,cache=writeback" \
-		-device virtio-scsi-pci,id=scsi0 "${drives[@]}" >>"$VM/qemu.log" 2>&1 </dev/null &
+		-device virtio-scsi-pci,id=scsi0 "${drives[@]}" "${VM_NET[@]}" \
+		>>"$VM/qemu.log" 2>&1 </dev/null &
 	VM_QEMU=$!
 	for ((i = 0; i < 100; i++)); do
 		[[ ! -S $VM/agent.sock ]] || break
