@@ -53,6 +53,7 @@ image_extra() {
 	dracut) printf ',dracut' ;;
 	grub) printf ',grub2-common,grub-pc-bin,grub-efi-amd64-bin,fdisk,dosfstools' ;;
 	iscsi) printf ',open-iscsi,tgt' ;;
+	drbd) printf ',drbd-utils' ;;
 	clients) printf ',postgresql,git,dovecot-core,libdbd-pg-perl,libdbd-sqlite3-perl' ;;
 	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
 	*) return 1 ;;
