@@ -28,6 +28,7 @@
 # make campaign     power cuts: N=200 SEED=1 RELEASE=trixie JOBS=2; the same command resumes it, a
 #                   greater N makes it longer, CUTS="17 18" repeats these
 # make clients      the same with PostgreSQL, SQLite, a git server and a maildir on the mirror; N=20
+# make suites       the test suites of others beside a mirror: mdadm's own
 # make rounds       the copy of the RAM leg under a writer, again and again: N= SEED=
 #
 # make demo         the main job in a throw-away virtual machine
@@ -71,7 +72,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES RAM
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign clients \
-	mutants rounds bench bench-rebuild bench-scale bench-cost bench-reads bench-zram dashboard screens check demo tools clean
+	mutants rounds suites bench bench-rebuild bench-scale bench-cost bench-reads bench-zram dashboard screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -196,6 +197,8 @@ campaign: deb
 	tests/vm/campaign
 clients: deb
 	LOAD=clients tests/vm/campaign
+suites: deb
+	tests/vm/suites
 rounds: deb
 	CASE_SECONDS=14400 tests/vm/run rounds
 bench-rebuild: deb
