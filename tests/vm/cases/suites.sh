@@ -49,7 +49,7 @@ ends() {
 steps() {
 	boot
 	vm_send "$SUITE" /root/suite.tar
-	guest 'printf "kernel: %s\nmdadm: %s\n" "$(uname -r)" "$(mdadm --version 2>&1)"'
+	guest 'printf "kernel: %s\nmdadm version: %s\n" "$(uname -r)" "$(mdadm --version 2>&1)"'
 	check 'mdadm and its tests are here; without ramraid they begin' "$suite"'
 		fails command -v ramraid; unpack none; list; began without'
 	ends without
