@@ -159,7 +159,7 @@ leg=\"$(leg B)\",state=\"missing\"} 1"
 		grep "^data: stopped$" /root/out; grep "last whole: $(date +%Y)" /root/out
 		fails grep "or later" /root/out; grep "action: ramraid start data" /root/out
 		test "$(ramraid list -H)" = "$(printf "data\tstopped\t-\t0/3\tmissing\t-")"
-		ramraid events data | tee /root/out; grep "info .*Stopped ramraid@data.service"
+		ramraid events data | tee /root/out; grep "info .*Stopped ramraid@data.service" /root/out
 		runuser -u nobody -- ramraid status data >/root/out || test $? = 3
 		grep "only root can read the superblocks" /root/out
 		ramraid start data 2>/root/said
