@@ -28,7 +28,7 @@ witness_copy_find() {
 			# one.
 			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi) ||
 				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
-				best=$target found=("$number" "$options")
+				best=$target found=("$number" "$options" "$type")
 		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
 			best=$target found=("$number" "$options" "$type")
 		fi
@@ -42,7 +42,7 @@ witness_copy_find() {
 		[[ $want != auto ]] ||
 			WITNESS_COPY_WHY="neither /boot nor the ESP is a file system of its own \
 that is mounted"
-	elif ! witness_copy_is_local_ "${found[0]}" "${found[2]-ext4}"; then
+	elif ! witness_copy_is_local_ "${found[0]}" "${found[2]}"; then
 		# Before anything there is looked at, which would mount it, or wait for it.
 		WITNESS_COPY_WHY="$best is of type ${found[2]}, and may not be there, or may not \
 answer, when the machine starts"

@@ -423,6 +423,8 @@ mounts() {
 		place '' ''
 		[[ $WITNESS_COPY_WHY == "/srv is of type $type"* && -z $(calls) ]]
 	done
+	mounts '0:50 /boot btrfs rw'
+	place /boot/ramraid yes
 	mounts '0:50 /srv btrfs rw'
 	CONF[WITNESS_COPY]=/srv/copies
 	place /srv/copies yes
