@@ -58,6 +58,12 @@ witness_read() {
 witness_of_two_lives_() {
 	local key
 	WITNESS_SPLIT=yes
+	# A leg that was given up in either of them is.
+	for key in given seen; do
+		own[$key]="${own[$key]-}${WITNESS[$key]:+ ${WITNESS[$key]}}"
+		own[$key]=${own[$key]# }
+		WITNESS[$key]=${own[$key]}
+	done
 	if (($1 == 0)) && [[ -z ${own[legs]} ]]; then
 		WITNESS=()
 		for key in "${!own[@]}"; do WITNESS[$key]=${own[$key]}; done
@@ -66,11 +72,10 @@ witness_of_two_lives_() {
 		WITNESS_COUNTS=copy
 		return 0
 	fi
-	for key in given seen; do own[$key]="${own[$key]-}${WITNESS[$key]:+ ${WITNESS[$key]}}"; done
 	((${WITNESS[generation]} < ${own[generation]})) || own[generation]=${WITNESS[generation]}
 	WITNESS=([uuid]=${own[uuid]} [void]=1 [was]=${own[legs]:-${own[was]-}}
 		[generation]=${own[generation]} [life]=${own[life]} [left]=${own[left]-}
-		[given]=${own[given]# } [seen]=${own[seen]# })
+		[given]=${own[given]} [seen]=${own[seen]})
 	WITNESS_WHY="its two copies have nothing to do with each other: one was begun anew while the \
 other could not be seen"
 	return 1

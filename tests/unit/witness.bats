@@ -513,8 +513,9 @@ mounts() {
 	# That only the RAM leg was good stays, whichever of them says it.
 	put 220 0
 	cp "$BATS_TEST_TMPDIR/old" "$C"
+	echo "given=$B" >>"$C"
 	witness_read data "$ID"
-	[[ -z ${WITNESS[legs]} && ${WITNESS[events]} == 220 ]]
+	[[ -z ${WITNESS[legs]} && ${WITNESS[events]} == 220 && ${WITNESS[given]} == "$B" ]]
 	cp "$W" "$C"
 	cp "$BATS_TEST_TMPDIR/old" "$W"
 	witness_read data "$ID"

@@ -3,8 +3,8 @@
 # swapped to. After facts_observe.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths core/text
-need gate/dependents gate/dropins notes/contents world/disk world/systemd
+need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths
+need core/text gate/dependents gate/dropins notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
