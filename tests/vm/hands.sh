@@ -38,9 +38,10 @@ vm_grow() {
 	vm_qmp '{"execute": "block_resize", "arguments": {"device": "'"$1"'", "size": '"$2"'}}'
 }
 
-# vm_throttle NAME BYTES: what may be read of the disk in a second from now on; 0: no limit.
+# vm_throttle NAME BYTES [REQUESTS]: what may be read of the disk in a second from now on, and how
+# often it may be read; 0: no limit.
 vm_throttle() {
-	vm_qmp '{"execute": "block_set_io_throttle", "arguments": {"device": "'"$1"'", "bps_rd": '"$2"', "bps": 0, "bps_wr": 0, "iops": 0, "iops_rd": 0, "iops_wr": 0}}'
+	vm_qmp '{"execute": "block_set_io_throttle", "arguments": {"device": "'"$1"'", "bps_rd": '"$2"', "bps": 0, "bps_wr": 0, "iops": 0, "iops_rd": '"${3:-0}"', "iops_wr": 0}}'
 }
 
 # vm_hands: from now on does what the guest asks for at its port "hands": "unplug NAME" and "plug
