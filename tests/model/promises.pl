@@ -233,6 +233,24 @@ sub ambiguous {
 	return 0;
 }
 
+# Without a witness: a leg calls another one active whose number md may have handed out again, and
+# that one does not know it. So the number may be that of the RAM leg, which came after a disk had
+# left (histories_is_ram_instead_ in lib/decide/histories.sh).
+sub may_be_the_ram_legs {
+	my $s = shift;
+	return 0 if $s->[$WEV];
+	my @legs = legs_in( kept($s) );
+	for my $i (@legs) {
+		for my $j (@legs) {
+			my $number = $s->[ leg($j) + NUM ];
+			return 1 if $i != $j && $number >= $s->[ leg($i) + RD ] &&
+				slot_of( $s->[ leg($i) + ROLES ], $number ) == own_slot( $s, $j ) &&
+					slot_of( $s->[ leg($j) + ROLES ], $s->[ leg($i) + NUM ] ) < 0;
+		}
+	}
+	return 0;
+}
+
 # Promise 2.
 sub must_start {
 	my $s = shift;
@@ -260,6 +278,9 @@ sub explain_refusal {
 	elsif ( $s->[$ROLLED] ) { known( 'refused because the witness was set back', $label ) }
 	elsif ( ambiguous($s) ) {
 		known( 'refused because two devices had the same number', $label );
+	}
+	elsif ( may_be_the_ram_legs($s) ) {
+		known( 'refused because there is no witness, and a number may be that of the RAM leg', $label );
 	}
 	else {
 		violation( 'all legs are there, none has a history of its own, and yet: refused',
