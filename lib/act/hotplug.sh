@@ -136,9 +136,11 @@ hotplug_is_due() {
 	[[ $HOTPLUG_PRINT != "$tried" ]]
 }
 
-# hotplug_tried NAME: as it is now, nothing more could be done.
+# hotplug_tried NAME [PRINT]: nothing more could be done with what PRINT says (hotplug_print, when
+# that was decided); without it, as it is now.
 hotplug_tried() {
-	hotplug_print
+	local HOTPLUG_PRINT=${2-}
+	[[ -n $HOTPLUG_PRINT ]] || hotplug_print
 	act_put "$RUN/$1.tried" "$HOTPLUG_PRINT"
 }
 

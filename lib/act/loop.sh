@@ -29,6 +29,8 @@ readonly LOOP_LOOK=0.5       # seconds between two looks
 #   LOOP_WATCHED     yes: the monitor has been started
 #   LOOP_ERROR       why the last action has failed: set by the function of the action
 #   LOOP_NO_RAM      why there could be no RAM leg; for who has called loop_run
+#   LOOP_PRINT       what the last decision hung on (hotplug_print); for who has called loop_run:
+#                    the end looks again, and a disk may have come meanwhile
 #   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and loop_stalls of it
 #   LOOP_FILLING     since when the RAM leg is being filled (clock), LOOP_ENGINE: by copy or kernel;
 #                    for act/whole-since.sh
@@ -43,7 +45,7 @@ LOOP_FAST='' # a start may be interrupted before loop_run
 # rebuilding. After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it
 # must stay shut.
 loop_run() {
-	local actions=0 code=0 NOW
+	local actions=0 code=0 NOW HOTPLUG_PRINT
 	loop_begin_ "$@"
 	while :; do
 		loop_look_
@@ -68,6 +70,8 @@ the last one was $ACTION (please report this with the journal)"
 		loop_act || code=$?
 		((code == 0)) || loop_failed "$code"
 	done
+	hotplug_print
+	LOOP_PRINT=$HOTPLUG_PRINT
 	loop_end_
 }
 
@@ -75,7 +79,7 @@ the last one was $ACTION (please report this with the journal)"
 loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
 	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
-		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' \
+		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_PRINT='' \
 		LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	block_size_tidy "$1"

@@ -38,7 +38,7 @@ to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	ramdisk_forgive "$NAME"
 	hotplug_reset_backoff "$NAME"
 	attach_here yes
-	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME"
+	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME" "$LOOP_PRINT"
 	# Nothing has come of it: it is out as it was, and has not failed.
 	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] ||
 		act_put "$RUN/$NAME.detached"

@@ -171,7 +171,7 @@ start_here() { # NAME
 		hotplug_refused "$1"
 	}
 	# What could not be done a moment ago.
-	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$1"
+	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$1" "$LOOP_PRINT"
 	transitions_of_start "$1" "$code"
 	exec {ARRAY_LOCK}>&-
 	# What has happened since its last words.

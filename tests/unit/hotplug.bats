@@ -237,6 +237,30 @@ systemctl() {
 	[[ $(started) == 2 ]]
 }
 
+@test "a disk that comes back when the worker has had its last look has not been tried" {
+	disks
+	look
+	pulled sdb
+	look
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$ID" "role=$(slot_of "$1")" view=AAA events=90 \
+			"device_uuid=$([[ $1 == */sda ]] && echo "$A" || echo "$B")" |
+			numbered
+	}
+	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
+	disk_legs_readd() { called readd "$@"; }
+	# The end of the loop looks again, for who asks since when it is whole.
+	whole_since_look() {
+		fake_disk sdc 104857600 disk/by-id/ata-B
+		facts_observe
+	}
+	cmd_mend data 2>"$LOG" || fail "$(<"$LOG")"
+	says 'ata-B is back'
+	[[ $(calls) != *readd* ]]
+	look
+	[[ $(started) == 1 ]]
+}
+
 @test "a disk that was taken out by hand stays out, until it is pulled and plugged in again" {
 	disks
 	look

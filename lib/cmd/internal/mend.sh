@@ -45,7 +45,7 @@ ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 		return
 	}
 	attach_here mend || code=$?
-	hotplug_tried "$NAME"
+	hotplug_tried "$NAME" "$LOOP_PRINT"
 	exec {ARRAY_LOCK}>&-
 	mend_end_
 	hotplug_trigger
