@@ -28,7 +28,8 @@
 # make campaign     power cuts: N=200 SEED=1 RELEASE=trixie JOBS=2; the same command resumes it, a
 #                   greater N makes it longer, CUTS="17 18" repeats these
 # make clients      the same with PostgreSQL, SQLite, a git server and a maildir on the mirror; N=20
-# make suites       the test suites of others beside a mirror: mdadm's own
+# make suites       the tests of others: mdadm's own beside a mirror; on one, file systems under
+#                   stress-ng, fio, fsx and fsstress: docs/dev/suites.md
 # make rounds       the copy of the RAM leg under a writer, again and again: N= SEED=
 #
 # make demo         the main job in a throw-away virtual machine

@@ -57,6 +57,7 @@ image_extra() {
 	drbd) printf ',drbd-utils' ;;
 	clients) printf ',postgresql,git,dovecot-core,libdbd-pg-perl,libdbd-sqlite3-perl' ;;
 	stacks) printf ',lvm2,btrfs-progs,nbd-client,nbd-server,fdisk,bcache-tools,rsync' ;;
+	stress) printf ',stress-ng,btrfs-progs' ;;
 	*) return 1 ;;
 	esac
 }
