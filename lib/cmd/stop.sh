@@ -81,30 +81,40 @@ stop_here() { # NAME
 
 # stop_array NAME: the same for whoever has the array's lock.
 stop_array() {
-	local ram
+	local ram md
 	conf_need_started "$1" # who had the lock may have changed the disks
 	before_look_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
-		[[ -n $DRY_RUN ]] || copy_stop "$1" ||
-			die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
-		witness_update_foreign_start
-		stop_is_last_copy_ "$1" || ramdisk_drop "$1"
+		stop_absent_ "$1"
 		return
 	fi
 	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" ||
 		log_warning "$1: could not remember what is on it"
 	stop_check_users "$1"
-	ram=${F[ram.state]}
+	ram=${F[ram.state]} md=${F[array.md]}
 	detach_ram "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
 	facts_observe
-	witness_update_witness
+	[[ ${F[array.state]} == absent ]] || witness_update_witness
 	whole_since_update ended
-	systemd_stop_monitor "${F[array.md]}" ||
+	systemd_stop_monitor "$md" ||
 		log_notice "$1: its monitor could not be stopped; it sees nothing any more"
-	md_stop "${F[array.md]}" || stop_came_in_between_ "$1" "$ram"
+	# At a shutdown others stop arrays as well: blkdeactivate of lvm2 does.
+	if [[ ${F[array.state]} == absent ]]; then
+		stop_absent_ "$1"
+	else
+		md_stop "$md" || stop_came_in_between_ "$1" "$ram"
+	fi
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.watched"
 	[[ -z $DETACH_RAM_RESCUED ]] || ramdisk_drop "$1"
+}
+
+# stop_absent_ NAME: what is left to do when the array does not run.
+stop_absent_() {
+	[[ -n $DRY_RUN ]] || copy_stop "$1" ||
+		die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
+	witness_update_foreign_start
+	stop_is_last_copy_ "$1" || ramdisk_drop "$1"
 }
 
 # stop_end_start_ SIGNAL: to the program that our unit has started and that still runs. systemd says

@@ -57,6 +57,21 @@ array() {
 	did $'write array_state read-auto\nwritable\nwitness\ndrop md127 rd0\nramdisk_drop data\nwitness\nmd_stop md127'
 }
 
+@test "going down, something else stops the array meanwhile: nothing is stopped a second time" {
+	local looks=0
+	array
+	GOING=yes
+	systemd_stop_monitor() { called stop_monitor "$@"; }
+	facts_observe() {
+		looks=$((looks + 1))
+		((looks < 3)) || F[array.state]=absent F[array.md]='' F[ram.state]=attached
+	}
+	witness_update_foreign_start() { :; }
+	stops 0
+	did $'witness\ndrop md127 rd0\nramdisk_drop data\nstop_monitor md127\nramdisk_drop data'
+	[[ ! -s $BATS_TEST_TMPDIR/log ]] || fail "$(<"$BATS_TEST_TMPDIR/log")"
+}
+
 @test "somebody has it open whom nothing shows: nothing is changed, and its unit is up again" {
 	array
 	OPEN=yes stops 1
