@@ -446,6 +446,38 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	done
 }
 
+@test "ramraid witness MD: only the array whose start has judged this run of it; else all" {
+	local diskseq=$R/sys/block/md127/diskseq
+	hotplug_trigger() { :; }
+	conf_names() { printf '%s\n' a b; }
+	cmd_witness_one() { called "look at $1"; }
+	looks() { # ARGUMENTS… -- NAME…
+		local arguments=()
+		while [[ $1 != -- ]]; do
+			arguments+=("$1")
+			shift
+		done
+		shift
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		cmd_witness "${arguments[@]}"
+		[[ $(calls | grep look | sort) == "$(printf 'look at %s\n' "$@")" ]] ||
+			fail "${arguments[*]}: $(calls)"
+	}
+	mkdir -p "${diskseq%/*}" "$R/run/ramraid"
+	echo 7 >"$diskseq"
+	echo 'md127 7' >"$R/run/ramraid/b.watched"
+	: >"$R/run/ramraid/gone.started"
+	looks -- a b gone
+	looks md127 -- b
+	looks md126 -- a b gone
+	# Another array has that name now.
+	echo 8 >"$diskseq"
+	looks md127 -- a b gone
+	# Linux before 5.15 does not number.
+	rm "$diskseq" "$R/run/ramraid/b.watched"
+	looks md127 -- a b gone
+}
+
 @test "ramraid witness: what it writes at its last look counts" {
 	conf_load() { :; }
 	conf_need_started() { :; }

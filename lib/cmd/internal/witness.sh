@@ -3,52 +3,73 @@
 
 need act/array-lock act/hotplug act/transitions act/whole-since act/witness-update config/conf
 need config/conf-need core/cli core/clock core/log core/paths decide/health observe/before-look
-need observe/facts world/systemd
+need observe/facts world/md-state world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
 readonly WITNESS_BOUND=120 # seconds for all arrays
 
-readonly WITNESS_USAGE='usage: ramraid witness [--twice]
+readonly WITNESS_USAGE='usage: ramraid witness [--twice] [MD]
 
 Record, for every running array, which disk legs are in sync and at which event count
 (/etc/ramraid/state/NAME.witness). A start with a disk leg missing goes by this record. Then
 report what has happened to each leg since the last report. Every start and stop runs this, and
 ramraid-monitor@MD.path does whenever the array changes.
+  MD       only the array that the kernel calls so (md127); all, if ramraid has not started it
   --twice  look again after a second: the second look sees what changes during the first'
 
 cmd_witness() {
 	local code=0
 	cli_parse "$WITNESS_USAGE" 'twice' "$@"
-	((${#ARGS[@]} == 0)) || cli_usage "$WITNESS_USAGE" 'takes no operands'
+	((${#ARGS[@]} <= 1)) || cli_usage "$WITNESS_USAGE" 'takes one operand at most'
+	[[ ${ARGS[0]-md} == md* && ${ARGS[0]-} != */* ]] ||
+		cli_usage "$WITNESS_USAGE" "the kernel calls no array ${ARGS[0]}"
 	cli_root
-	cmd_witness_all_ || code=$EX_FAILED
+	cmd_witness_all_ "${ARGS[@]}" || code=$EX_FAILED
 	# Nothing is watched while the monitor runs this. What the second look has seen counts.
 	[[ -z ${OPT[twice]-} ]] || {
 		sleep 1
 		code=0
-		cmd_witness_all_ || code=$EX_FAILED
+		cmd_witness_all_ "${ARGS[@]}" || code=$EX_FAILED
 	}
 	hotplug_trigger
 	return "$code"
 }
 
-# cmd_witness_all_: one look at all of them. Returns 1 when the record of one could not be written.
+# cmd_witness_all_ [MD]: one look at all of them. Returns 1 when the record of one could not be
+# written.
 cmd_witness_all_() {
-	local name file works=()
-	# Also of arrays whose file has been broken or deleted since they were started.
+	local name works=()
 	while IFS= read -r name; do
 		# Side by side, each by itself: neither one array's broken file nor its disk that
 		# does not answer must cost the others their record.
 		(cmd_witness_one "$name" || exit "$EX_FAILED") &
 		works+=($!)
-	done < <({
+	done < <(cmd_witness_names_ "$@")
+	cmd_witness_wait_ "${works[@]}"
+}
+
+# cmd_witness_names_ [MD]: prints whom to look at: the array whose start has judged this run of MD
+# (legs_seen_watch), since each has a monitor of its own, and many that start at once would look at
+# each other again and again; where there is none, all of them.
+cmd_witness_names_() {
+	local file watched found='' MD_RUN=''
+	[[ -z ${1-} ]] || md_state_run "${1##*/}"
+	for file in "$RUN"/*.watched; do
+		watched=''
+		{ read -r watched <"$file"; } 2>/dev/null || :
+		[[ -n $MD_RUN && $watched == "$MD_RUN" ]] || continue
+		file=${file##*/} found=yes
+		printf '%s\n' "${file%.watched}"
+	done
+	# Also of arrays whose file has been broken or deleted since they were started.
+	[[ -n $found ]] || {
 		conf_names
 		for file in "$RUN"/*.started; do
-			[[ ! -e $file ]] || printf '%s\n' "$(basename "$file" .started)"
+			file=${file##*/}
+			[[ $file == '*.started' ]] || printf '%s\n' "${file%.started}"
 		done
-	} | sort -u)
-	cmd_witness_wait_ "${works[@]}"
+	} | sort -u
 }
 
 # cmd_witness_wait_ PROCESS…: until they have ended, at most WITNESS_BOUND seconds. Returns 1 when
