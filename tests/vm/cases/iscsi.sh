@@ -85,7 +85,7 @@ steps() {
 			/root/churn.pl write /srv/data /root/list 1
 		sleep 3
 		systemctl kill --signal=KILL tgt
-		for i in $(seq 300); do slots data | grep -q _ && break; sleep 0.2; done
+		for i in $(seq 900); do slots data | grep -q _ && break; sleep 0.2; done
 		slots data | grep _; sleep 2; systemctl is-active writer
 		ramraid status data >/root/out || :; cat /root/out
 		grep "^data: degraded" /root/out'
