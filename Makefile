@@ -36,6 +36,8 @@
 # make bench        the systems of bench/systems side by side: docs/performance-figures.md; half an
 #                   hour and more
 # make bench-rebuild  the rebuild beside md's own: docs/rebuild-figures.md
+# make bench-apps   programs after a cold boot, on disks as slow as the machine:
+#                   docs/apps-figures.md; as root, two hours
 # make bench-scale  larger mirrors, and more of them: docs/scale-figures.md
 # make bench-reads  what a read takes, in instructions: docs/dev/reads-figures.md
 # make bench-zram   what data take as a compressed RAM leg: docs/compression-figures.md
@@ -73,7 +75,7 @@ export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES RAM
 
 .DELETE_ON_ERROR:
 .PHONY: all install keys deb source dist packaging reproducible piuparts diagrams map release lint unit model model-short fuzz-worlds vm vm-all vm-shell campaign clients \
-	mutants rounds suites bench bench-rebuild bench-scale bench-cost bench-reads bench-zram dashboard screens check demo tools clean
+	mutants rounds suites bench bench-rebuild bench-scale bench-cost bench-reads bench-zram bench-apps dashboard screens check demo tools clean
 all: $(MANPAGES) $(COMPLETIONS)
 
 build/man/%: man/%.adoc lib/VERSION
@@ -216,6 +218,8 @@ bench-cost: deb
 	tests/vm/run --show cost
 bench-reads: deb
 	tests/vm/bench-reads
+bench-apps: deb
+	tests/vm/bench-apps
 bench-zram: deb
 	tests/vm/bench-zram
 

@@ -52,7 +52,7 @@ image_extra() {
 	'') ;;
 	dracut) printf ',dracut' ;;
 	grub) printf ',grub2-common,grub-pc-bin,grub-efi-amd64-bin,fdisk,dosfstools' ;;
-	apps) printf ',postgresql,git,nginx,curl,vmtouch,bcache-tools,dmsetup,gcc' ;;
+	apps) printf ',postgresql,git,nginx,curl,vmtouch,bcache-tools,dmsetup,gcc,libc6-dev' ;;
 	iscsi) printf ',open-iscsi,tgt' ;;
 	drbd) printf ',drbd-utils' ;;
 	clients) printf ',postgresql,git,dovecot-core,libdbd-pg-perl,libdbd-sqlite3-perl' ;;
