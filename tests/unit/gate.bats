@@ -288,6 +288,14 @@ in_no_order() { # LINE…
 	done
 }
 
+@test "the check for cycles finds one that is planted" {
+	rescues data /save 1
+	saves '/dev/sdx /save ext4 defaults 0 2'
+	mkdir -p "$OUT/ramraid@data.service.d"
+	printf '[Unit]\nAfter=srv-data.mount\n' >"$OUT/ramraid@data.service.d/planted.conf"
+	cycles "$OUT"
+}
+
 @test "RESCUE's mount needs what comes after the local file systems, or a container whose key is on the array" {
 	local late
 	for late in requires=network-online.target after=x.service wants=y.socket; do
