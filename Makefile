@@ -37,7 +37,7 @@
 #                   hour and more
 # make bench-rebuild  the rebuild beside md's own: docs/rebuild-figures.md
 # make bench-apps   programs after a cold boot, on disks as slow as the machine:
-#                   docs/apps-figures.md; as root, two hours
+#                   docs/apps-figures.md; as root, half an hour and more
 # make bench-scale  larger mirrors, and more of them: docs/scale-figures.md
 # make bench-reads  what a read takes, in instructions: docs/dev/reads-figures.md
 # make bench-zram   what data take as a compressed RAM leg: docs/compression-figures.md

@@ -18,7 +18,7 @@ readonly packages=postgresql,linux-headers-amd64,perl,git
 # pgbench's scale: 15 MB each
 readonly scale=${APPS_SCALE:-34}
 
-# PostgreSQL and pgbench, as the machine runs them: $1 is what pgbench is asked for.
+# PostgreSQL, with the settings that it has in the machine
 readonly postgresql='
 	bin=$(echo /usr/lib/postgresql/*/bin)
 	as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }

@@ -155,6 +155,11 @@ steps() {
 	inside=$(inside) || return
 	factor=${APPS_FACTOR:-$((native / inside))}
 	printf 'native: %s\ninside: %s\nfactor: %s\n' "$native" "$inside" "$factor"
+	printf 'hard disk: %s requests and %s MB a second\n' "$hdd_requests" $((hdd_bytes / 1000000))
+	guest 'awk "/^MemTotal/ { printf \"usable memory: %d MB\n\", \$2 * 1024 / 1e6 }" /proc/meminfo
+		mount $(node database-plain) /srv/apps
+		echo "database: $(df --output=used -BMB /srv/apps | tail -n 1 | tr -dc 0-9) MB"
+		umount /srv/apps'
 	for set in $sets; do
 		for system in $systems; do apps_of "$set" "$system" || return; done
 	done
