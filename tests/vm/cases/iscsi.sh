@@ -84,13 +84,14 @@ steps() {
 		systemd-run --quiet --unit=writer -p RequiresMountsFor=/srv/data perl \
 			/root/churn.pl write /srv/data /root/list 1
 		sleep 3
-		systemctl kill --signal=KILL tgt
+		# Its unit would start it again at once, before the initiator has given up.
+		touch /root/far-is-down; systemctl kill --signal=KILL tgt
 		for i in $(seq 900); do slots data | grep -q _ && break; sleep 0.2; done
 		slots data | grep _; sleep 2; systemctl is-active writer
 		ramraid status data >/root/out || :; cat /root/out
 		grep "^data: degraded" /root/out'
 	check 'it is back, and the session as well: "attach" takes it again, and every byte is there' "$far"'
-		systemctl reset-failed tgt || :; systemctl start tgt; until_far
+		rm /root/far-is-down; systemctl reset-failed tgt || :; systemctl start tgt; until_far
 		attach data; until_slots UUU; systemctl stop writer; sums
 		sync; echo 3 >/proc/sys/vm/drop_caches
 		perl /root/churn.pl check /srv/data /root/list; equal data'
