@@ -11,12 +11,12 @@ declare -gA F # the facts: decide/facts.list
 # devices that are asked side by side: each that does not answer takes BOUNDED seconds
 readonly ALL_DISKS_AT_ONCE=32
 
-# all_disks_of_array UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries
+# all_disks_of_array UUID [SKIP]: prints "NODE DEVICE_UUID EVENTS" for each block device that carries
 # a superblock of this array, what is below another device (a path of a multipath map, say) and the
-# RAM leg as well, sorted by NODE.
-all_disks_of_array() { all_disks_each_ "$1" | sort; }
+# RAM leg as well, sorted by NODE. A device for which "SKIP NODE" succeeds is not read.
+all_disks_of_array() { all_disks_each_ "$@" | sort; }
 
-all_disks_each_() { # UUID
+all_disks_each_() { # UUID [SKIP]
 	local entry node sectors running=0
 	for entry in "$SYS"/class/block/*; do
 		node=${entry##*/}
@@ -27,6 +27,7 @@ all_disks_each_() { # UUID
 			read -r sectors <"$entry/size"
 		} 2>/dev/null || :
 		[[ $sectors != 0 ]] || continue
+		! ${2-false} "$node" || continue
 		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || : # what it found it has printed
 		all_disks_device_ "$node" "$1" &
 	done
@@ -54,12 +55,15 @@ all_disks_clones() {
 	F[clones]='' F[clones_known]=yes
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	while read -r node uuid events; do
-		if [[ $known == *" $node "* || -n $(disk_holders "$node") ]] ||
-			ramdisk_note_is_node "$node" || all_disks_is_path_ "$node"; then
-			continue
-		fi
 		F[clones]+="${F[clones]:+ }$node:$uuid:$events"
-	done < <(all_disks_of_array "${F[uuid]}")
+	done < <(all_disks_of_array "${F[uuid]}" all_disks_is_no_clone_)
+}
+
+# all_disks_is_no_clone_ NODE: is it one that all_disks_clones leaves out, whatever it carries?
+# Asked before it is read: with many arrays, most disks of the machine are in use by another one.
+all_disks_is_no_clone_() {
+	[[ $known == *" $1 "* || -n $(disk_holders "$1") ]] || ramdisk_note_is_node "$1" ||
+		all_disks_is_path_ "$1"
 }
 
 # all_disks_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its

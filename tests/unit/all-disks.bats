@@ -113,6 +113,22 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	not grep -q sdx "$BATS_TEST_TMPDIR/calls"
 }
 
+@test "a look for clones reads no MEMBER, no ramdisk and no device that something is stacked on" {
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg sdb "$B" 90 disk/by-id/ata-B
+	leg rd0 cccccccc-0000-0000-0000-000000000000 90
+	leg sdx "$B" 90
+	mkdir "$R/sys/class/block/sdx/holders/md126"
+	leg sdy "$B" 91
+	conf_load data
+	before_look_configured data
+	facts_observe
+	rm "$BATS_TEST_TMPDIR/calls"
+	all_disks_clones
+	[[ ${F[clones]} == "sdy:$B:91" ]] || fail "${F[clones]}"
+	[[ $(calls) == *sdy* && $(calls) != *@(sda|sdb|rd0|sdx)* ]] || fail "$(calls)"
+}
+
 @test "every block device that carries the array's UUID, with its device UUID and events" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdx "$B" 91
