@@ -72,7 +72,7 @@ status_text_zram_() {
 	local sizes ratio=''
 	mapfile -t sizes < \
 		<(numfmt --to=iec-i --suffix=B "${F[ram.data]}" "${F[ram.taken]}" "${F[ram.limit]}")
-	((${F[ram.taken]} == 0)) ||
+	((${F[ram.taken]} == 0 || ${F[ram.data]} == 0)) ||
 		printf -v ratio ', %d.%dx' $((${F[ram.data]} / ${F[ram.taken]})) \
 			$((${F[ram.data]} * 10 / ${F[ram.taken]} % 10))
 	name+=", ${sizes[0]} in ${sizes[1]} of memory (${F[ram.algorithm]}$ratio)"

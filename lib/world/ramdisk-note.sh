@@ -61,17 +61,23 @@ ramdisk_note_device() {
 	act_put "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
 }
 
-# ramdisk_note_zram NODE: sets ZRAM_DATA to the bytes that are in it, without zeros, ZRAM_TAKEN to
-# those of memory that they take, ZRAM_LIMIT to how many these may become, and ZRAM_MOST to how many
-# they have been, or would have been: more than the limit when that has been hit (zram_write_page()
-# in linux drivers/block/zram/zram_drv.c). Returns 1 when it is none of zram.
+# ramdisk_note_zram NODE: sets ZRAM_DATA to the bytes that are in it, without the pages that are of
+# one value from end to end (zeros, most of them), ZRAM_TAKEN to those of memory that they take,
+# ZRAM_LIMIT to how many these may become, and ZRAM_MOST to how many they have been, or would have
+# been: more than the limit when that has been hit (zram_write_page() in linux
+# drivers/block/zram/zram_drv.c). A page of one value that was written takes no memory and counts as
+# data there (mm_stat, orig_data_size and same_pages). Returns 1 when it is none of zram.
 ramdisk_note_zram() {
+	local same
 	[[ $1 == zram* ]] || return 1
 	{
-		read -r ZRAM_DATA _ ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST _ <"$SYS/block/$1/mm_stat"
+		read -r ZRAM_DATA _ ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST same _ <"$SYS/block/$1/mm_stat"
 	} 2>/dev/null || return 1
+	text_number_or same 0
 	text_number_or ZRAM_DATA 0
 	text_number_or ZRAM_TAKEN 0
 	text_number_or ZRAM_LIMIT 0
 	text_number_or ZRAM_MOST 0
+	((same == 0)) || ZRAM_DATA=$((ZRAM_DATA - same * $(getconf PAGESIZE)))
+	((ZRAM_DATA >= 0)) || ZRAM_DATA=0 # the two are counted one after the other
 }

@@ -130,6 +130,19 @@ write class/zram-control/hot_remove 1'
 	[[ $RAM_TAKEN == 20971520 && $(ramdisk_promised) == $((104857600 - 20971520)) ]]
 }
 
+@test "a page of one value that was written takes no memory, and is no data" {
+	local ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST page
+	page=$(getconf PAGESIZE)
+	ramdisk_make data 104857600 zram 10% 4096
+	echo "$((1000 * page)) 700000 800000 0 900000 600 0 0 0" >"$R/sys/block/zram1/mm_stat"
+	ramdisk_note_zram zram1
+	[[ $ZRAM_DATA == $((400 * page)) && $ZRAM_TAKEN == 800000 && $ZRAM_MOST == 900000 ]]
+	# Read between the two.
+	echo "$((1000 * page)) 0 8192 0 8192 1001 0 0 0" >"$R/sys/block/zram1/mm_stat"
+	ramdisk_note_zram zram1
+	[[ $ZRAM_DATA == 0 ]]
+}
+
 @test "RAM=auto takes it last, and only with blocks as large as its own" {
 	local had=''
 	ramdisk_has_rapiddisk() { [[ $had == rapiddisk ]]; }
