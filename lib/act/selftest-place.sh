@@ -128,6 +128,7 @@ selftest_place_clear_() { # FOLDER
 	local node LOOP_NODES
 	loop_device_of "$1"
 	for node in "${LOOP_NODES[@]}"; do selftest_place_stop_ "$node" "$1" || return; done
+	selftest_place_stop_empty_ "$1" || return
 	{ ramdisk_drop "$SELFTEST_NAME" && selftest_place_strays_ "$1"; } || {
 		log_error 'ramraid: the ramdisk of the self-test is still in use'
 		return 1
@@ -167,6 +168,35 @@ selftest_place_is_stopped_() { # MD NODE
 	[[ -e $SYS/class/block/$2/holders/$1 ]] || return 0
 	md_stop "$1" || :
 	[[ ! -e $SYS/class/block/$2/holders/$1 ]]
+}
+
+# selftest_place_stop_empty_ FOLDER: stops an array of the test's that has no member: mdadm was killed
+# after it had set the array up, and before it had added the first device. mdadm's map has had the
+# array's UUID and name since before that (Create() in mdadm's Create.c), the UUID as words of this
+# machine's byte order (map_write() in its mapfile.c).
+selftest_place_stop_empty_() {
+	local md uuid path mine swapped=''
+	mine=$(cat "$1/uuid" 2>/dev/null) mine=${mine//-/}
+	[[ $mine =~ ^(..)(..)(..)(..)(..)(..)(..)(..)(..)(..)(..)(..)(..)(..)(..)(..)$ ]] || return 0
+	set -- "${BASH_REMATCH[@]:1}"
+	while (($# > 0)); do
+		swapped+=$4$3$2$1
+		shift 4
+	done
+	[[ -r $ROOT/run/mdadm/map ]] || return 0
+	while read -r md _ uuid path; do
+		[[ ${uuid//:/} == @("$mine"|"$swapped") && $path == "/dev/md/$SELFTEST_MD" ]] || continue
+		clock_until "$MD_BOUND" 0.3 selftest_place_is_gone_ "$md" || {
+			log_error "ramraid: the empty array of the self-test, $md, could not be \
+stopped; see: fuser -v /dev/$md"
+			return 1
+		}
+	done <"$ROOT/run/mdadm/map"
+}
+selftest_place_is_gone_() { # MD
+	[[ -d $SYS/block/$1/md ]] && ! compgen -G "$SYS/block/$1/md/dev-*" >/dev/null || return 0
+	md_stop "$1" || :
+	[[ ! -d $SYS/block/$1/md ]]
 }
 
 # selftest_place_strays_ FOLDER: a ramdisk of rapiddisk that was made for the test, and not noted

@@ -411,6 +411,37 @@ killed() { # FOLDER
 	done
 }
 
+@test "an array without a member that mdadm had begun to make is stopped; any other in its map stays" {
+	local map=$R/run/mdadm/map folder=$R/run/ramraid/.selftest
+	md_stop() {
+		called stop "$1"
+		rm -r "$R/sys/block/$1"
+	}
+	ramdisk_drop() { :; }
+	mkdir -p "$folder" "$R/run/mdadm" "$R"/sys/block/md12{3,4,5,6,7}/md
+	mkdir "$R/sys/block/md124/md/dev-loop7"
+	echo "$ID" >"$folder/uuid"
+	# Of the same UUID in both byte orders; one has a member; one has another name, one another
+	# UUID; one is gone.
+	printf '%s\n' "md127 1.2 67452301:de4cab89:4523018f:cdab8967 /dev/md/ramraid-selftest" \
+		"md126 1.2 01234567:89ab4cde:8f012345:6789abcd /dev/md/ramraid-selftest" \
+		"md125 1.2 01234567:89ab4cde:8f012345:6789abcd /dev/md/data" \
+		"md124 1.2 01234567:89ab4cde:8f012345:6789abcd /dev/md/ramraid-selftest" \
+		"md123 1.2 11234567:89ab4cde:8f012345:6789abcd /dev/md/ramraid-selftest" \
+		"md122 1.2 01234567:89ab4cde:8f012345:6789abcd /dev/md/ramraid-selftest" >"$map"
+	run cmd_selftest --clean
+	assert_success
+	[[ $(calls) == $'stop md127\nstop md126' && ! -e $folder ]] || fail "$(calls)"
+	# One that somebody holds: said, and the folder that tells whose it is stays.
+	rm "$BATS_TEST_TMPDIR/calls"
+	mkdir -p "$folder" "$R/sys/block/md127/md"
+	echo "$ID" >"$folder/uuid"
+	md_stop() { return 1; }
+	ends 1 --clean
+	assert_output -p 'the empty array of the self-test, md127, could not be stopped'
+	[[ -e $folder/uuid ]]
+}
+
 @test "an array of another UUID that has come by such a device is left alone, and said" {
 	UUID=99999999-89ab-4cde-8f01-23456789abcd
 	killed "$R/run/ramraid/.selftest"

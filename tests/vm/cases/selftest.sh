@@ -172,6 +172,19 @@ steps() {
 	killed 'when there is a loop device' \
 		'losetup --list --noheadings --output BACK-FILE | grep -q selftest'
 	killed 'while mdadm makes the array' 'pgrep -f "mdadm --create"'
+	check 'mdadm is killed as well, at ten moments while it makes the array: nothing is left' "$tools"'
+		for i in $(seq 10); do
+			setsid ramraid selftest >/root/killed.log 2>&1 </dev/null &
+			timeout 60 sh -c "until pgrep -f \"[m]dadm --create\" >/dev/null; do sleep 0.02; done"
+			sleep "0.$((i * 3 + 10))"
+			pkill -KILL -f "[r]amraid selftest" || :; pkill -KILL -f "[m]dadm --create" || :
+			sleep 0.3; echo "$i: members: $(cd /run/ramraid/.selftest
+				for loop in $(losetup --list --noheadings --output NAME,BACK-FILE |
+					sed -n "s|^/dev/\(loop[0-9]*\) .*selftest.*|\1|p"); do
+					ls /sys/block/$loop/holders; done)" $(grep selftest /run/mdadm/map || :)
+			selftest --clean || { cat /root/selftest.log; cat /proc/mdstat; losetup -a; false; }
+			same
+		done'
 	killed 'while it is filled' '[ -e $folder/model ]'
 	killed 'when a ramdisk is due' '[ -e $folder/ramdisk ]'
 	killed 'in the middle of the copy' '[ -s /run/ramraid/_selftest.copy/pid ]'
