@@ -66,8 +66,8 @@ and the array does not wait for that: $why"
 }
 
 crypttab_print_legs() {
-	systemd_escape --template=systemd-cryptsetup@.service -- "${legs[@]}" | sed 's/^/leg /'
-	systemd_escape --template=systemd-cryptsetup@.service -- "${byhand[@]}" | sed 's/^/byhand /'
+	dependents_escaped leg --template=systemd-cryptsetup@.service -- "${legs[@]}"
+	dependents_escaped byhand --template=systemd-cryptsetup@.service -- "${byhand[@]}"
 	[[ -z $patient ]] || printf 'patient yes\n'
 }
 

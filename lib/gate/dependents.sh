@@ -273,6 +273,13 @@ dependents_timeout_() { # OPTIONS TARGET
 	timeouts+=("${BASH_REMATCH[1]// /} $2")
 }
 
+# dependents_escaped WORD OPTION… -- NAME…: what systemd_escape prints, "WORD UNIT" one a line.
+dependents_escaped() {
+	local units
+	units=$(systemd_escape "${@:2}")
+	[[ -z $units ]] || printf '%s\n' "$1 ${units//$'\n'/$'\n'$1 }"
+}
+
 dependents_print_() {
 	local name
 	((netdev == 0)) || if ((local == 0)); then
@@ -280,14 +287,14 @@ dependents_print_() {
 	else
 		printf 'network mixed\n'
 	fi
-	systemd_escape --path --suffix=mount -- "${mounts[@]}" | sed 's/^/unit /'
-	systemd_escape --path --suffix=swap -- "${swaps[@]}" | sed 's/^/unit /'
-	systemd_escape --path --suffix=device -- "${devices[@]}" | sed 's/^/device /'
-	systemd_escape --path --suffix=device -- "${opened[@]}" | sed 's/^/opened /'
-	systemd_escape --path --template=systemd-fsck@.service -- "${fscks[@]}" | sed 's/^/unit /'
-	systemd_escape --template=systemd-cryptsetup@.service -- "${crypts[@]}" | sed 's/^/unit /'
-	systemd_escape --path --suffix=mount -- "${saves[@]}" | sed 's/^/rescue /'
-	systemd_escape --path --suffix=mount -- "${copied[@]}" | sed 's/^/copy /'
+	dependents_escaped unit --path --suffix=mount -- "${mounts[@]}"
+	dependents_escaped unit --path --suffix=swap -- "${swaps[@]}"
+	dependents_escaped device --path --suffix=device -- "${devices[@]}"
+	dependents_escaped opened --path --suffix=device -- "${opened[@]}"
+	dependents_escaped unit --path --template=systemd-fsck@.service -- "${fscks[@]}"
+	dependents_escaped unit --template=systemd-cryptsetup@.service -- "${crypts[@]}"
+	dependents_escaped rescue --path --suffix=mount -- "${saves[@]}"
+	dependents_escaped copy --path --suffix=mount -- "${copied[@]}"
 	((${#optional[@]} == 0)) || printf 'optional %s\n' "${optional[@]}"
 	((${#timeouts[@]} == 0)) || printf 'timeout %s\n' "${timeouts[@]}"
 	((${#copied[@]} == 0)) || printf 'writable %s\n' "${copies[@]}"

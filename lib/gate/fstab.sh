@@ -7,9 +7,14 @@ need core/log core/paths
 # them \xNN for a blank or a backslash, as findmnt prints it. --fstab, because findmnt guesses the
 # format otherwise: a first line that begins with two numbers would make it a mountinfo. The findmnt
 # of util-linux 2.41 (Debian 13) crashes over a line that it can't parse, and has then said nothing
-# of the others (tests/unit/gate.bats); so there it is done without.
+# of the others (tests/unit/gate.bats); so there it is done without. Who asks for many arrays keeps
+# the answer in FSTAB_LINES.
 fstab_lines() {
 	local file=$ROOT/etc/fstab text code=0
+	[[ ! -v FSTAB_LINES ]] || {
+		printf '%s' "${FSTAB_LINES:+$FSTAB_LINES$'\n'}"
+		return
+	}
 	[[ -f $file && -r $file ]] || return 0
 	text=$(findmnt --fstab --tab-file "$file" --raw --noheadings \
 		--output SOURCE,TARGET,FSTYPE,OPTIONS) || code=$?
