@@ -36,10 +36,11 @@ steps() {
 		truncate -s 66M /root/far.img
 		printf "%s\n" "<target $target>" "backing-store /root/far.img" \
 			"scsi_sn far00001" "</target>" >/etc/tgt/conf.d/far.conf
-		# Both sides are this machine: the far one is there before the near one looks.
+		# Both sides are this machine: the far one is there before the near one looks. What has
+		# died stays dead until the case starts it, so that the initiator gives up.
 		mkdir -p /etc/systemd/system/tgt.service.d
 		printf "%s\n" "[Unit]" "Before=open-iscsi.service" \
-			"ConditionPathExists=!/root/far-is-down" \
+			"ConditionPathExists=!/root/far-is-down" "[Service]" Restart=no \
 			>/etc/systemd/system/tgt.service.d/far.conf
 		systemctl daemon-reload; systemctl --quiet enable tgt open-iscsi
 		systemctl restart tgt; systemctl start iscsid
@@ -84,14 +85,13 @@ steps() {
 		systemd-run --quiet --unit=writer -p RequiresMountsFor=/srv/data perl \
 			/root/churn.pl write /srv/data /root/list 1
 		sleep 3
-		# Its unit would start it again at once, before the initiator has given up.
-		touch /root/far-is-down; systemctl kill --signal=KILL tgt
+		systemctl kill --signal=KILL tgt
 		for i in $(seq 900); do slots data | grep -q _ && break; sleep 0.2; done
 		slots data | grep _; sleep 2; systemctl is-active writer
 		ramraid status data >/root/out || :; cat /root/out
 		grep "^data: degraded" /root/out'
 	check 'it is back, and the session as well: "attach" takes it again, and every byte is there' "$far"'
-		rm /root/far-is-down; systemctl reset-failed tgt || :; systemctl start tgt; until_far
+		systemctl reset-failed tgt || :; systemctl start tgt; until_far
 		attach data; until_slots UUU; systemctl stop writer; sums
 		sync; echo 3 >/proc/sys/vm/drop_caches
 		perl /root/churn.pl check /srv/data /root/list; equal data'
