@@ -92,7 +92,7 @@ could not all be moved in $STATE"
 	[[ ${F[witness.counts]-own} == own ]] ||
 		log_warning "$1: the record of its last run, $STATE/$1.witness, \
 is older than its second copy, ${F[witness.copy]}, which counts: \
-the root file system has been put back to an older state"
+the root file system has been put back to an older state, or could not be written to"
 	# Only a disk that does not answer keeps one from ending: then the array does without a RAM
 	# leg.
 	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY

@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
-need notes/witness observe/all-disks observe/before-look observe/facts observe/outside
-need world/md-state world/ramdisk-note world/superblock
+need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/facts
+need observe/outside world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -263,11 +263,22 @@ leg now; a start may be refused until it can be written"
 		F[witness.generation]=$WITNESS_GENERATION
 		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; \
 a start with a disk leg missing will be refused until it can be written"
+	elif witness_update_copy_tells_; then
+		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness; its \
+second copy $WITNESS_COPY vouches for no disk leg: as long as that can be read, a start may be \
+refused, and no disk leg that has left is taken for a good one"
 	else
 		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: \
 do not start this array with a disk leg missing before that is mended"
 	fi
 	return 1
+}
+
+# witness_update_copy_tells_: is the second copy of the record later than the first one, which could
+# not be written?
+witness_update_copy_tells_() {
+	witness_read "${F[name]}" "${F[uuid]}" || :
+	[[ $WITNESS_COUNTS == copy ]]
 }
 
 # witness_update_of_ram KEY: prints that of the RAM leg's superblock.

@@ -250,20 +250,23 @@ witness_remembered_() {
 # witness_lines_ NAME LINE…: these, and the caller's life, left, given and seen; the caller's
 # generation is there from then on.
 witness_lines_() {
-	local text
+	local text code=0
 	printf -v text '%s\n' "${@:2}" ${life:+"life=$life"} ${left:+"left=$left"} \
 		${given:+"given=$given"} ${seen:+"seen=${seen[*]}"}
-	witness_put_ "$STATE/$1.witness" "$text" || return
-	[[ -n $DRY_RUN ]] || WITNESS_GENERATION=$generation
+	# The copy all the same: else an old one would vouch, like the old record, for what has left.
+	witness_put_ "$STATE/$1.witness" "$text" || code=1
+	[[ -n $DRY_RUN ]] || ((code != 0)) || WITNESS_GENERATION=$generation
 	# After it: a copy of a later generation says that the root file system has been put back to
 	# an older state.
 	witness_copy_put "${text%$'\n'}"
+	return "$code"
 }
 
 # witness_forget NAME: there is none any more, nor a copy of it. After witness_read. Returns 1 when
-# one of them stays.
+# one of them stays: the copy does when the first one does, which it may contradict.
 witness_forget() {
-	rm -f -- "$STATE/$1.witness" ${WITNESS_COPY:+"$WITNESS_COPY"} || return
+	rm -f -- "$STATE/$1.witness" && { [[ -z $WITNESS_COPY ]] || rm -f -- "$WITNESS_COPY"; } ||
+		return
 	WITNESS_GENERATION=0
 }
 
