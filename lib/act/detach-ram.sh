@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf
-need core/act core/clock core/log core/quantity decide/action decide/health decide/ram-device
-need observe/before-look observe/facts world/md world/ramdisk world/systemd
+need core/act core/clock core/log core/paths core/quantity decide/action decide/health
+need decide/ram-device observe/before-look observe/facts world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -195,7 +195,7 @@ detach_ram_forgive_() {
 # back, then saves the RAM leg to a file. If that fails, it goes on waiting, as long as systemd lets
 # it; a failure counts, so that the message comes once.
 detach_ram_wait_for_disk_() {
-	local why
+	local why code=0
 	detach_ram_forgive_
 	systemd_go_on
 	if (($2 > 0)); then
@@ -208,9 +208,15 @@ detach_ram_wait_for_disk_() {
 	if [[ -z $why ]]; then
 		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
 		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_of_ram events)" \
-			"${CONF[RESCUE]}" && {
-			log_alert "$1: saved. The next start refuses the disks, which lack it, \
-until: ramraid restore $1"
+			"${CONF[RESCUE]}" || code=$?
+		case $code in
+		0) log_alert "$1: saved. The next start refuses the disks, which lack it, \
+until: ramraid restore $1" ;;
+		2) log_alert "$1: saved to $RESCUE_FOLDER, but $STATE can't be written, \
+so the next start may not know of it. Before anything uses the disks, which lack it, type: \
+cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue; ramraid restore $1" ;;
+		esac
+		((code == 1)) || {
 			DETACH_RAM_RESCUED=yes
 			return 0
 		}

@@ -7,6 +7,9 @@ need config/conf core/act core/log core/paths core/trust notes/rescue-record wor
 
 declare -gA F # the facts: decide/facts.list
 
+# beside an image: its record, and the same when it has been put back
+readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored
+
 # rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried.
 # Whether it fits is found out by trying: zeros take no room.
 rescue_why_not() {
@@ -32,22 +35,26 @@ rescue_why_not() {
 
 # rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder
 # FOLDER/NAME/rescue-EVENTS.XXXXXXXX, which is root's alone, makes it durable, reads it back, and
-# only then records it. Returns 1 when that fails; nothing is left of the image then. An earlier
-# image stays.
+# only then records it: beside the image, and in $STATE. Sets RESCUE_FOLDER to the new folder.
+# Returns 1 when there is no image; nothing is left of it then. Returns 2 when the image is whole
+# and there is no record in $STATE. An earlier image stays.
+RESCUE_FOLDER=''
 rescue_write() {
-	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum RESCUE_TO \
-		RESCUE_FROM
+	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum record \
+		RESCUE_TO RESCUE_FROM
 	bytes=$(md_bytes "$md")
 	[[ -z $(trust_why_not "$above") ]] && mkdir -p -- "$5" &&
 		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
 		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
-	image=$folder/image
+	image=$folder/image record=$folder/$RESCUE_RECORD
 	if rescue_open_ "$image" && sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") &&
 		rescue_holds_ "$image" "$bytes" "$sum" &&
-		sync "$image" "$folder" "$above" "$5" &&
 		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
-			"events=$events" | act_file "$(rescue_record_file "$name")"; then
+			"events=$events" "generation=${F[witness.generation]:-0}" >"$record" &&
+		sync "$image" "$record" "$folder" "$above" "$5"; then
 		rescue_close_
+		RESCUE_FOLDER=$folder
+		act_file "$(rescue_record_file "$name")" <"$record" || return 2
 		return 0
 	fi
 	rescue_close_
@@ -179,9 +186,26 @@ their SHA-256 is not the recorded ${RESCUE[sha256]}"
 	}
 }
 
+# rescue_note_restored IMAGE: it has been put back: a record of it that turns up again, with an old
+# /etc, is not to be followed (rescue_was_restored). What lies beside an image that is not in a
+# folder of its own is left alone. Returns 1 when that can't be made durable.
+rescue_note_restored() {
+	local folder=${1%/*}
+	[[ $folder == */rescue-*.* && -e $folder/$RESCUE_RECORD ]] || return 0
+	act mv -T -- "$folder/$RESCUE_RECORD" "$folder/$RESCUE_RESTORED" && act sync "$folder"
+}
+
+# rescue_was_restored IMAGE
+rescue_was_restored() { [[ ${1%/*} == */rescue-*.* && -e ${1%/*}/$RESCUE_RESTORED ]]; }
+
 # rescue_delete IMAGE: after it has been put back: the file, and the folder that was made for it.
 rescue_delete() {
-	act rm -f -- "$1" && { [[ ${1%/*} != */rescue-*.* ]] || act rmdir -- "${1%/*}"; }
+	act rm -f -- "$1" && {
+		[[ ${1%/*} != */rescue-*.* ]] || {
+			act rm -f -- "${1%/*}/$RESCUE_RECORD" "${1%/*}/$RESCUE_RESTORED" &&
+				act rmdir -- "${1%/*}"
+		}
+	}
 }
 
 # rescue_is_encrypted NODE: is a block device on an encrypted one?

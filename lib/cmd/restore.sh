@@ -50,6 +50,10 @@ restore_check() {
 	[[ -z ${RESCUE[damaged]-} ]] ||
 		die "$NAME: $(rescue_record_file "$NAME") is damaged; \
 it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
+	! rescue_was_restored "${RESCUE[image]}" ||
+		die "$NAME: ${RESCUE[image]} has been put back already, and the array was used since \
+then; its record $(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. Keep \
+what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	[[ -r ${RESCUE[image]} ]] ||
 		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted?" \
 			"$EX_REFUSED"
@@ -73,17 +77,38 @@ or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
 	F[forced]=$NEWEST
+	restore_give_up_
 	action_choose
 	[[ $ACTION == assemble ]] || die "$NAME: $WHY" "$EX_REFUSED"
 }
 
-# The disks had been left behind when the image was made. Later events than it has mean that it is
-# an old one, whose record somebody has put back with a backup of /etc; or that a restore was
-# interrupted, which adds a few.
+# restore_give_up_: sets RESTORE_GIVE_UP to the legs that were ever in sync and that the newest one
+# here, which gets the image, has not merely left behind. They hold what is older than the image,
+# and it counts on from where it left: they may have more events, and would be taken for disks that
+# were used without it.
+restore_give_up_() {
+	local i uuid here=" ${F[leg.$NEWEST.device_uuid]} "
+	RESTORE_GIVE_UP=''
+	for ((i = 0; i < F[members]; i++)); do
+		safe_start_leg_kind "$i"
+		[[ $KIND != good ]] || ! histories_is_old "$NEWEST" "$i" ||
+			here+="${F[leg.$i.device_uuid]} "
+	done
+	for uuid in ${F[witness.legs]-} ${F[witness.left]-} ${F[witness.seen]-}; do
+		[[ "$here $RESTORE_GIVE_UP " == *" $uuid "* ]] || RESTORE_GIVE_UP+=" $uuid"
+	done
+}
+
+# The disks had been left behind when the image was made. Later events than it has, or a later record
+# that vouches for disks, mean that it is an old one, whose record somebody has put back with a
+# backup of /etc; or that a restore was interrupted, which adds a few. (The disks count on from where
+# they left, so that they may be far below the image when all of them have long been in use again.)
 restore_ask() {
 	local leg=leg.${F[forced]} typed=''
 	PLAN=()
-	((${F[$leg.events]:-0} <= ${RESCUE[events]:-0} + RESTORE_EVENTS)) || {
+	if ((${F[$leg.events]:-0} > ${RESCUE[events]:-0} + RESTORE_EVENTS)) ||
+		[[ -n ${F[witness.legs]-} &&
+			${F[witness.generation]:-0} -gt ${RESCUE[generation]:-0} ]]; then
 		typed=typed
 		PLAN=("${F[$leg.dev]} is at ${F[$leg.events]} events, \
 the image at ${RESCUE[events]:-none}:"
@@ -93,7 +118,7 @@ and what was written since then is lost."
 			"Then keep what the disks have: rm $(rescue_record_file "$NAME"); \
 ramraid start $NAME")
 		[[ -z ${OPT[yes]-} ]] || printf '%s\n' "${PLAN[@]}" >&2
-	}
+	fi
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
 ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold." "$typed"
 }
@@ -107,6 +132,7 @@ restore_here() {
 	disk_legs_assemble "${ARGUMENTS[@]}" || die "$NAME: $LOOP_ERROR"
 	if [[ -n $DRY_RUN ]]; then
 		act dd if="$image" of="/dev/md/$NAME" bs=1M oflag=direct conv=notrunc,fsync
+		rescue_note_restored "$image"
 		rescue_record_forget "$NAME"
 		[[ -z ${OPT[delete]-} ]] || rescue_delete "$image"
 		return
@@ -125,10 +151,14 @@ ramraid stop $NAME; ramraid restore $NAME"
 	# The image was made of it; from now on the disks are what counts.
 	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
 		F[witness.give_up]=${F[leg.ram.device_uuid]}
+	F[witness.give_up]+=$RESTORE_GIVE_UP
 	witness_update ||
 		die "$NAME: restored, but that is not written down, \
 and the record of the image is kept: without it no start would know. Mend the cause, then: \
 ramraid stop $NAME; ramraid restore $NAME"
+	# Before the record goes: with both, "restore" says what to do.
+	rescue_note_restored "$image" ||
+		log_warning "$NAME: it could not be noted beside $image that it has been put back"
 	rescue_record_forget "$NAME"
 	if [[ -z ${OPT[delete]-} ]]; then
 		log_notice "$NAME: restored from $image, which is kept; \

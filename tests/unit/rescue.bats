@@ -166,6 +166,41 @@ no_image() {
 	assert_output -p 'do not hold what was written'
 }
 
+@test "where only the record can't be written the image stays, with its record beside it" {
+	local code=0
+	act_file() { return 1; } # as on a read-only /etc
+	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
+	((code == 2)) && [[ ! -e $(rescue_record_file data) ]]
+	cmp "$R/dev/md127" "$RESCUE_FOLDER/image"
+	# By hand, as the message says.
+	mkdir -p "$R/etc/ramraid/state"
+	cp "$RESCUE_FOLDER/record" "$(rescue_record_file data)"
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[image]} == "$RESCUE_FOLDER/image" && -z ${RESCUE[damaged]-} ]]
+}
+
+@test "put back once: the image says so, and its record is not followed again" {
+	F[witness.generation]=7
+	write
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[generation]} == 7 ]]
+	not rescue_was_restored "$IMAGE"
+	rescue_note_restored "$IMAGE" 2>/dev/null
+	rescue_was_restored "$IMAGE"
+	NAME=data
+	run restore_check
+	assert_failure 4
+	assert_output -p "$IMAGE has been put back already"
+	assert_output -p "rm $R/etc/ramraid/state/data.rescue; ramraid start data"
+	# Twice, and of one without a folder of its own: nothing to note.
+	rescue_note_restored "$IMAGE" 2>/dev/null
+	: >"$R/var/rescue-5"
+	rescue_note_restored "$R/var/rescue-5"
+	not rescue_was_restored "$R/var/rescue-5"
+	rescue_delete "$IMAGE" 2>/dev/null
+	[[ ! -e ${IMAGE%/*} ]]
+}
+
 @test "deleted with the folder that was made for it; one that lay elsewhere leaves its folder" {
 	write
 	rescue_delete "$IMAGE" 2>/dev/null

@@ -367,6 +367,92 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	assert_output -p 'what was written since then is lost'
 }
 
+@test "ramraid restore: disks that left long before the image are below it; a later record that vouches for them tells" {
+	NAME=data
+	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=5000 [generation]=18)
+	cli_confirm() { called "${3:-yes}"; }
+	F[forced]=1 F["leg.1.dev"]=/dev/disk/by-id/ata-B F["leg.1.events"]=190
+	asks() { # WHAT LEGS GENERATION
+		F[witness.legs]=$2 F[witness.generation]=$3
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		restore_ask
+		[[ $(calls) == "$1" ]] || fail "$*: $(calls)"
+	}
+	# As the shutdown has left it, or later: only the RAM leg was good.
+	asks yes '' 18
+	asks yes '' 19
+	asks yes "$one $two" 18
+	asks typed "$one $two" 19
+	# By version 0.1.0.
+	unset 'RESCUE[generation]'
+	asks typed "$one $two" 19
+}
+
+@test "ramraid restore: a disk that left later than the one that gets the image is given up, and so both are started from the latter" {
+	local recovery
+	NAME=data ARGUMENTS=(sda) LOOP_ERROR=''
+	declare -gA RESCUE=([image]=/var/rescue)
+	lost() {
+		F[rescue.image]=/var/rescue F[witness.events]=5000 F[witness.legs]='' F[witness.left]=$two \
+			F[witness.seen]="$one $two"
+	}
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	F[leg.1.node]='' F[leg.1.sb]='' F[leg.1.device_uuid]=''
+	lost
+	restore_choose
+	disk_legs_assemble() {
+		runs array.known= leg.1.state= leg.1.node= leg.1.in= ram.state=none
+		lost
+	}
+	disk_legs_is_of() { :; }
+	facts_observe() { :; }
+	md_make_writable() { :; }
+	rescue_put_back() { :; }
+	rescue_record_forget() { :; }
+	witness_write() { called give_up "$8"; }
+	restore_here 2>/dev/null
+	[[ " $(calls) " == *"give_up"*" $two "* && $(calls) != *"$one"* ]] || fail "$(calls)"
+	# It is back; whatever its events, and also if md was rebuilding it when it left.
+	for recovery in '' 2048; do
+		facts_read <"$FIXTURES/decide/stopped-2.facts"
+		facts_unnumbered
+		F[leg.0.view]=.A. F[leg.0.events]=115 F[leg.1.view]=A.A F[leg.1.events]=140 \
+			F[leg.1.recovery]=$recovery F[witness.legs]=$one F[witness.events]=115 \
+			F[witness.ram_slot]=0 F[witness.given]=$two
+		facts_numbered
+		action_choose
+		[[ "$ACTION ${ARGUMENTS[*]}" == 'assemble sda' ]] || fail "$ACTION: $WHY"
+	done
+}
+
+@test "with the root read-only, the second copy says that a leg has left" {
+	local C=$R/boot/ramraid/$ID.witness
+	mkdir -p "$R/boot/ramraid" "${W%/*}"
+	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sdx1 rw' '2 1 8:2 / /boot rw - ext4 /dev/sdx2 rw' \
+		>"$R/proc/1/mountinfo"
+	declare -gA CONF=([WITNESS_COPY]=auto)
+	witness_write() { real_witness_write "$@"; }
+	witness_write data "$ID" '' 100 0:0 '' '' '' "$one" "$two" 2>/dev/null
+	[[ -e $C ]]
+	eval "real_$(declare -f act_text)"
+	act_text() { [[ $1 != "$W" ]] && real_act_text "$@"; }
+	dd() { [[ "$*" != *"of=$W"* ]] && command dd "$@"; }
+	rm() { [[ "$*" != *"$W"* ]] && command rm "$@"; } # EROFS
+	runs leg.1.state=faulty witness.generation=1 array.known=yes "witness.legs=$one $two" \
+		"uuid=$ID" name=data
+	run witness_update
+	assert_failure 1
+	assert_output -p "its second copy $C vouches for no disk leg"
+	not witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy && -n ${WITNESS[void]} && -e $W ]]
+	# And again, as long as that is so.
+	witness_read data "$ID" || F[witness.generation]=${WITNESS[generation]}
+	run witness_update
+	assert_failure 1
+	not witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy ]]
+}
+
 @test "ramraid restore: the record of the image goes only when it is written down that the disk has what it held" {
 	NAME=data ARGUMENTS=(sda) LOOP_ERROR=''
 	declare -gA RESCUE=([image]=/var/rescue)
