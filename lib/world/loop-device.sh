@@ -18,9 +18,11 @@ loop_device_make() {
 }
 
 # loop_device_of FOLDER: sets LOOP_NODES to the devices whose files are, or were, in FOLDER, which
-# is root's alone: so whoever made them is who made the folder.
+# is root's alone: so whoever made them is who made the folder. By the path; and by the file itself,
+# because the kernel writes the path as seen from the mount namespace of who made the device
+# (d_path() in linux fs/d_path.c; case "selftest"): each run of a unit has one of its own.
 loop_device_of() {
-	local file backing
+	local file backing node number inode files=' '
 	LOOP_NODES=()
 	for file in "$SYS"/block/loop*/loop/backing_file; do
 		backing=''
@@ -28,6 +30,15 @@ loop_device_of() {
 		file=${file%/loop/backing_file}
 		[[ $backing != "$1"/* ]] || LOOP_NODES+=("${file##*/}")
 	done
+	for file in "$1"/*; do
+		[[ ! -f $file || -L $file ]] || files+="$(stat -c '%Hd:%Ld:%i' -- "$file") "
+	done
+	[[ $files != ' ' ]] || return 0
+	while read -r node number inode; do
+		node=${node##*/}
+		[[ $files != *" $number:$inode "* || " ${LOOP_NODES[*]} " == *" $node "* ]] ||
+			LOOP_NODES+=("$node")
+	done < <(losetup --list --noheadings --raw --output NAME,BACK-MAJ:MIN,BACK-INO 2>/dev/null)
 }
 
 # loop_device_drop NODE FOLDER: detaches it, if it is still one of FOLDER's. The kernel does so

@@ -384,6 +384,7 @@ killed() { # FOLDER
 		rm -f "$R"/sys/class/block/*/holders/"$1"
 	}
 	losetup() {
+		[[ $1 != --list ]] || return 0
 		called losetup "$@"
 		rm -r "$R/sys/block/${2#/dev/}"
 	}
@@ -409,6 +410,23 @@ killed() { # FOLDER
 		rm -r "$BATS_TEST_TMPDIR/calls" "${R:?}/sys" "${R:?}/dev"
 		mkdir -p "$R/sys/block" "$R/sys/class/block" "$R/dev"
 	done
+}
+
+@test "a loop device whose path is that of another mount namespace is known by its file" {
+	local folder=$R/etc/ramraid/state/.selftest LOOP_NODES
+	mkdir -p "$folder"
+	: >"$folder/A"
+	: >"$folder/B"
+	: >"$R/other"
+	loop 1 /state/.selftest/A
+	loop 2 "$folder/B"
+	loop 3 /state/.selftest/A
+	losetup() {
+		printf '/dev/loop%s\n' "1 $(stat -c '%Hd:%Ld %i' "$folder/A")" \
+			"2 $(stat -c '%Hd:%Ld %i' "$folder/B")" "3 $(stat -c '%Hd:%Ld %i' "$R/other")"
+	}
+	loop_device_of "$folder"
+	[[ ${LOOP_NODES[*]} == 'loop2 loop1' ]] || fail "${LOOP_NODES[*]}"
 }
 
 @test "an array without a member that mdadm had begun to make is stopped; any other in its map stays" {

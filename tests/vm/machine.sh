@@ -231,10 +231,14 @@ vm_start_args() {
 
 # Starts QEMU and waits until the guest's agent speaks.
 vm_boot() {
-	local accel cpu=qemu64 drives memory=() counted=() start=() i
+	local accel cpu=qemu64 drives memory=() counted=() start=() i most=''
 	vm_take_kernel
 	VM_EMULATOR=${VM_EMULATOR:-$("$here/emulator.sh")}
 	accel=$(vm_accel)
+	# With room for a second processor QEMU takes the guest's locked instructions for barriers, as
+	# its own threads need them; without, a notification of a disk could get lost, and the disk hung
+	# (CF_PARALLEL in accel/tcg of its source).
+	[[ -n $VM_COUNTED ]] || ((VM_CPUS > 1)) || most=,maxcpus=2
 	[[ -z $VM_COUNTED ]] || accel=tcg,thread=single counted=(-icount 'shift=0,sleep=off')
 	[[ $accel != kvm ]] || cpu=host
 	mapfile -t start < <(vm_start_args)
@@ -246,7 +250,7 @@ vm_boot() {
 	rm -f "$VM"/*.sock
 	vm_serve
 	"$VM_EMULATOR" -M q35,sata=off,smbus=off -accel "$accel" "${counted[@]}" -cpu "$cpu" \
-		-m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS" -nodefaults -display none \
+		-m "$VM_MEMORY" "${memory[@]}" -smp "$VM_CPUS$most" -nodefaults -display none \
 		-no-reboot -pidfile "$VM/pid" "${start[@]}" \
 		-chardev "socket,id=serial,path=$VM/serial.sock,server=on,wait=off,\
 logfile=$VM/serial.log,logappend=on" -serial chardev:serial \
