@@ -82,20 +82,39 @@ or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
 	[[ $ACTION == assemble ]] || die "$NAME: $WHY" "$EX_REFUSED"
 }
 
-# restore_give_up_: sets RESTORE_GIVE_UP to the legs that were ever in sync and that the newest one
-# here, which gets the image, has not merely left behind. They hold what is older than the image,
-# and it counts on from where it left: they may have more events, and would be taken for disks that
-# were used without it.
+# restore_give_up_: sets RESTORE_GIVE_UP to the legs that may have been used without the newest one
+# here, which gets the image. What they hold is older than the image, and the newest one counts on
+# from where it left: they may have more events, and would be taken for disks that were used without
+# it. Of one that is away nothing is known but whether the newest one has outlived them all.
 restore_give_up_() {
-	local i uuid here=" ${F[leg.$NEWEST.device_uuid]} "
+	local i uuid with='' without=''
 	RESTORE_GIVE_UP=''
 	for ((i = 0; i < F[members]; i++)); do
 		safe_start_leg_kind "$i"
-		[[ $KIND != good ]] || ! histories_is_old "$NEWEST" "$i" ||
-			here+="${F[leg.$i.device_uuid]} "
+		if [[ $KIND == good ]] && ! histories_calls_missing "$i" "$NEWEST"; then
+			with+=" ${F[leg.$i.device_uuid]} "
+		else
+			without+=" ${F[leg.$i.device_uuid]} "
+		fi
 	done
 	for uuid in ${F[witness.legs]-} ${F[witness.left]-} ${F[witness.seen]-}; do
-		[[ "$here $RESTORE_GIVE_UP " == *" $uuid "* ]] || RESTORE_GIVE_UP+=" $uuid"
+		if [[ "$with ${F[leg.$NEWEST.device_uuid]} $RESTORE_GIVE_UP " == *" $uuid "* ]]; then
+			continue
+		elif [[ $without == *" $uuid "* ]] || ! restore_was_last_; then
+			RESTORE_GIVE_UP+=" $uuid"
+		fi
+	done
+}
+
+# restore_was_last_: does the newest leg's superblock call no other disk leg active?
+restore_was_last_() {
+	local entry number=${F[witness.ram_number]-} slot=${F[witness.ram_slot]-}
+	for entry in ${F[leg.$NEWEST.roles]}; do
+		[[ ${entry%:*} == "${F[leg.$NEWEST.number]}" ]] || if [[ -n $number ]]; then
+			[[ $entry == "$number:$slot" ]] || return 1
+		else
+			[[ ${entry#*:} == "$slot" ]] || return 1
+		fi
 	done
 }
 

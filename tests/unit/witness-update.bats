@@ -412,6 +412,21 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	witness_write() { called give_up "$8"; }
 	restore_here 2>/dev/null
 	[[ " $(calls) " == *"give_up"*" $two "* && $(calls) != *"$one"* ]] || fail "$(calls)"
+	# Not one that the restored disk has outlived, whether it is here or away, and not one that is here
+	# and was never used without the restored one.
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	lost
+	restore_choose
+	[[ -z $RESTORE_GIVE_UP ]] || fail "$RESTORE_GIVE_UP"
+	facts_unnumbered
+	F[leg.0.view]=AA. F[leg.0.events]=150
+	facts_numbered
+	F[witness.ram_slot]=0 F[witness.ram_number]=0
+	restore_choose
+	[[ ${F[forced]} == 0 && -z $RESTORE_GIVE_UP ]] || fail "${F[forced]}: $RESTORE_GIVE_UP"
+	F[leg.1.node]='' F[leg.1.sb]='' F[leg.1.device_uuid]=''
+	restore_choose
+	[[ -z $RESTORE_GIVE_UP ]] || fail "$RESTORE_GIVE_UP"
 	# It is back; whatever its events, and also if md was rebuilding it when it left.
 	for recovery in '' 2048; do
 		facts_read <"$FIXTURES/decide/stopped-2.facts"
