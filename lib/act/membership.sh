@@ -4,7 +4,7 @@
 # again.
 # shellcheck shell=bash
 
-need act/disk-legs act/loop act/ram-leg act/transitions act/whole-since act/witness-update
+need act/disk-legs act/left-check act/loop act/ram-leg act/transitions act/whole-since act/witness-update
 need config/conf config/conf-edit config/conf-need core/act core/cli core/log core/paths decide/leg
 need decide/membership-plan notes/removals observe/before-look observe/facts report/progress-line
 need world/disk world/md world/md-state world/stable-name world/superblock
@@ -24,6 +24,7 @@ membership_look() {
 	MEMBERSHIP_STRANGERS=()
 	membership_add_strangers_ "$1"
 	before_look_running "$1"
+	left_check_end
 	before_look_times || F[conf.member_timeout]=30
 	for line in ${F[array.strangers]}; do
 		wrong=yes
@@ -122,6 +123,8 @@ membership_all() {
 		[[ ${F[array.sync]} != @(idle|frozen) ]] || membership_facts "$1"
 		membership_plan_next
 		if [[ $ACTION == wait-sync ]]; then
+			# Also of one that is killed meanwhile.
+			[[ ${F[array.sync]} != check ]] || left_check_end
 			[[ ! -t 2 ]] || { shown=yes && progress_line; }
 			[[ ${F[array.sync]} == idle ]] || idle=''
 			! loop_stalls idle "$LOOP_STALL" ||

@@ -1,10 +1,10 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/witness-update
-need config/conf config/conf-faults config/conf-need core/act core/cli core/log core/paths
-need gate/dependents notes/adopted notes/claim observe/before-look observe/facts observe/hand-made
-need world/md world/md-state world/ramdisk-note world/stable-name
+need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check
+need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli core/log
+need core/paths gate/dependents notes/adopted notes/claim observe/before-look observe/facts
+need observe/hand-made world/md world/md-state world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -55,6 +55,7 @@ release_look() {
 	[[ ${ADOPTED[uuid]-} == "${CONF[UUID]}" ]] || adopted_none
 	before_look_configured "$NAME"
 	facts_observe
+	left_check_end
 	release_check
 	hand_made_find "$NAME" "${F[array.md]}"
 	[[ $HAND_MADE != *' '* ]] || HAND_MADE=''

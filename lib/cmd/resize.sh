@@ -1,8 +1,8 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/detach-ram act/transitions act/witness-update cmd/attach config/conf
-need config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor
+need act/array-lock act/detach-ram act/left-check act/transitions act/witness-update cmd/attach
+need config/conf config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor
 need observe/before-look observe/facts world/disk world/md world/md-state world/ramdisk
 need world/ramdisk-note
 
@@ -43,6 +43,7 @@ cmd_resize() {
 resize_look() {
 	local VALUE
 	before_look_running "$1"
+	left_check_end
 	before_look_times || F[conf.member_timeout]=30
 	WRONG=() PLAN=() RESIZE_NEW='' RESIZE_BY=''
 	resize_wrong_

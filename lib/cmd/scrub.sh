@@ -1,7 +1,7 @@
 # ramraid scrub: has md compare the legs of a running array.
 # shellcheck shell=bash
 
-need act/array-lock act/notify config/conf-faults config/conf-need core/act core/cli core/log
+need act/array-lock act/left-check act/notify config/conf-faults config/conf-need core/act core/cli core/log
 need core/paths notes/legs-seen observe/before-look observe/outside report/progress-line world/md
 need world/md-check
 
@@ -27,6 +27,7 @@ cmd_scrub() {
 	cli_root
 	paths_run
 	before_look_running "$NAME"
+	left_check_end
 	scrub_can_begin "$NAME"
 	bytes=$(md_bytes "${F[array.md]}") ||
 		die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"

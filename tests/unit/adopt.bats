@@ -333,6 +333,21 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	[[ $output == *'data: released: a plain RAID1, in use as before' ]] || fail "$output"
 }
 
+@test "release: a check that was killed is ended, and not waited for" {
+	adopt
+	mkdir -p "$R/run/ramraid/.locks"
+	: >"$R/run/ramraid/.locks/check.md127"
+	put sync_action check sync_max 8192
+	verb release --dry-run data
+	assert_failure 4
+	assert_output -p 'md is at work on it (check)'
+	[[ $(<"$MD/sync_action") == check ]]
+	verb release --yes data
+	assert_success
+	is_plain
+	[[ $(<"$MD/sync_action") == idle && $(<"$MD/sync_max") == max ]]
+}
+
 @test "release: a name that only ramraid gives is said to be none from the next boot on" {
 	adopt
 	sed -i "/Not in force/d" "$R/etc/mdadm/mdadm.conf"

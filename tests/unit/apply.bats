@@ -35,6 +35,23 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	[[ -z $(steps) ]] || fail "$(steps)"
 }
 
+@test "apply: a check that was killed is ended, before it begins and while it waits for that" {
+	conf "UUID=$ID" "$(by_id A B C)"
+	check_left
+	verb apply --yes data
+	assert_success
+	is_whole A B C
+	[[ $(<"$MD/sync_max") == max ]]
+	conf "UUID=$ID" "$(by_id C)"
+	check_left
+	rm "$R/run/ramraid/.locks/check.md127"
+	sleep() { SECONDS=$((SECONDS + 5)) && : >"$R/run/ramraid/.locks/check.md127"; }
+	verb apply --yes data
+	assert_success
+	is_whole C
+	[[ $(<"$MD/sync_max") == max ]]
+}
+
 @test "apply: other disks altogether, and the order does not matter" {
 	conf "UUID=$ID" "$(by_id D C)"
 	verb apply --yes data

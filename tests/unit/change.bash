@@ -49,6 +49,12 @@ joins() { # NODE STATE SLOT
 	put "dev-$1/state" "$2" "dev-$1/slot" "$3" "dev-$1/offset" 2048 "dev-$1/bad_blocks" ''
 	echo ours >"$R/dev/$1"
 }
+# A check that was killed, and waits at its bound.
+check_left() {
+	mkdir -p "$R/run/ramraid/.locks"
+	: >"$R/run/ramraid/.locks/check.md127"
+	put sync_action check sync_min 0 sync_max 8192
+}
 leaves() { rm -rf "${MD:?}/dev-$1" "$R/sys/class/block/$1/holders/md127"; } # NODE
 conf() { printf '%s\n' "$@" >"$R/etc/ramraid/data.conf" && chmod 640 "$R/etc/ramraid/data.conf"; }
 

@@ -143,6 +143,22 @@ has room for"
 	[[ $(<"$MD/sync_action") == idle ]]
 }
 
+@test "a check that was killed is ended, and not waited for; one that goes on is" {
+	detached
+	check_left
+	verb resize --yes data
+	assert_success
+	[[ $(<"$MD/component_size") == 203776 && $(<"$MD/sync_max") == max ]] || fail "$output"
+	put component_size 100000
+	rm "$BATS_TEST_TMPDIR/calls"
+	check_left
+	verb resize --dry-run data
+	assert_failure 4
+	[[ $(<"$MD/sync_action") == check ]]
+	rm "$R/run/ramraid/.locks/check.md127"
+	refused 4 'md is at work on it (check); first: ramraid wait data' resize --yes data
+}
+
 @test "what to type for that which lies on it" {
 	detached
 	for type in ext4:'resize2fs /dev/md/data' xfs:'xfs_growfs MOUNTPOINT' \

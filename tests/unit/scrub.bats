@@ -76,6 +76,20 @@ asleep() {
 	[[ ! -e $M/sync_min ]]
 }
 
+@test "a check that was killed is ended, and the legs are compared" {
+	eval "$(declare -f facts_observe | sed '1s/facts_observe/observe/')"
+	facts_observe() { observe && F[array.sync]=$(<"$M/sync_action"); }
+	paths_run
+	: >"$R/run/ramraid/.locks/check.md127"
+	echo check >"$M/sync_action"
+	echo 100 >"$M/sync_max"
+	looks 3 0
+	run cmd_scrub data
+	assert_success
+	assert_output -p 'data: md has compared all legs, and they are equal'
+	asleep
+}
+
 @test "it gives way to who wants to work on the array, not to who tries its lock for a moment" {
 	looks 1000 0
 	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"

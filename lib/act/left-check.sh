@@ -1,0 +1,16 @@
+# What a comparison of the legs leaves behind that was killed, "kill -9" of a start with VERIFY= say:
+# md's check waits at its bound for ever, and whoever waits for md waits with it. Each verb that
+# works on a running array ends it at its first look; the loop does so by itself.
+# shellcheck shell=bash
+
+need core/act core/paths observe/facts world/md-check
+
+declare -gA F # the facts: decide/facts.list
+
+# left_check_end: after facts_observe. One that goes on is left alone, and so is one of somebody
+# else (md_check_left). With the lock on the array or without it.
+left_check_end() {
+	[[ -z $DRY_RUN && -n ${F[array.md]} && -e $LOCKS/check.${F[array.md]} ]] || return 0
+	md_check_left "${F[array.md]}"
+	facts_observe
+}
