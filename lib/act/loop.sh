@@ -283,7 +283,7 @@ loop_watch_sync() {
 	elif [[ ${F[array.sync]} == frozen ]]; then
 		# A run that was killed has left it so.
 		log_warning "${F[name]}: md has been told to begin no work; taking that back"
-		md_thaw "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
+		md_thaw_left "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
 		loop_idle_=''
 	else
 		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: \

@@ -191,7 +191,7 @@ membership_slots_() { # NAME N
 	witness_update
 }
 
-membership_thaw_() { md_thaw "${F[array.md]}"; } # NAME
+membership_thaw_() { md_thaw_left "${F[array.md]}"; } # NAME
 
 # md begins to rebuild it, and so to read from it what is rebuilt, only when it is write-mostly. A
 # kill in between leaves md told to begin no work, which the next run takes back, and so does a

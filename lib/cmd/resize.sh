@@ -33,9 +33,17 @@ cmd_resize() {
 	conf_need "$NAME" # who had the lock may have changed the disks
 	resize_look "$NAME"
 	cli_wrong "$NAME"
-	# What a run that was killed has left: now nobody is at work on it.
-	[[ ${F[array.sync]} != frozen ]] || md_thaw "${F[array.md]}"
+	[[ ${F[array.sync]} != frozen ]] || resize_thaw_ "$NAME"
 	((${#PLAN[@]} == 0)) || resize_do "$NAME"
+}
+
+# What a run that was killed has left: now nobody is at work on it. If that had made the array
+# larger, md makes the new part equal first.
+resize_thaw_() { # NAME
+	md_thaw_left "${F[array.md]}"
+	[[ ${F[array.pending]} == no ]] || ((${#PLAN[@]} == 0)) ||
+		die "$1: md goes on with what an earlier run has begun; \
+when that has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
 }
 
 # resize_look NAME: sets the facts, WRONG to what speaks against it, and PLAN to what is to be done:
@@ -84,7 +92,7 @@ First see to that: ramraid apply --dry-run ${F[name]}")
 			WRONG+=("disk leg ${F[leg.$i.dev]} is not in sync; see: \
 ramraid status ${F[name]}")
 	done
-	[[ ${F[array.sync]} == @(idle|frozen) && ${F[array.pending]} == no ]] ||
+	[[ ${F[array.sync]} == frozen || ${F[array.sync]}:${F[array.pending]} == idle:no ]] ||
 		WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
 	[[ ${F[conf.ram]} != none || ${F[ram.state]} == @(none|attached) ]] ||
 		WRONG+=("a RAM leg is in it, against RAM=none; first: ramraid detach ${F[name]}")

@@ -207,6 +207,17 @@ md_set_slots() { md_retry_ act mdadm --grow --force "/dev/$1" --raid-devices="$2
 md_freeze() { act_write "$SYS/block/$1/md/sync_action" frozen; }
 md_thaw() { act_write "$SYS/block/$1/md/sync_action" idle; }
 
+# md_thaw_left MD: takes back what a run that was killed has left. That may have been md_grow before
+# it set the bits of the new part: then md has that part to make equal, and says from which sector
+# on (resync_start; raid1_resize() in linux drivers/md/raid1.c). Until md works, nothing moves it.
+md_thaw_left() {
+	local VALUE
+	md_state_read "$1" resync_start
+	[[ ! $VALUE =~ ^[0-9]{1,18}$ ]] || md_bits_from_ "$1" $((VALUE / 2)) ||
+		log_warning "$1: could not tell md where absent disk legs may differ"
+	md_thaw "$1"
+}
+
 # md_bitmap MD: prints where the array's bitmap is: none, internal, file or clustered (linux
 # Documentation/admin-guide/md.rst, bitmap/location and bitmap/metadata).
 md_bitmap() {
@@ -297,10 +308,7 @@ md_grow() {
 md_grow_bits_() { # MD OLD NEW
 	local VALUE
 	md_state_read "$1" component_size
-	((VALUE >= $3)) || return
-	md_state_read "$1" bitmap/chunksize # bytes
-	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] ||
-		md_bits_set "$1" "$(($2 * 1024 / VALUE))-$((($3 * 1024 - 1) / VALUE))"
+	((VALUE >= $3)) && md_bits_from_ "$1" "$2"
 }
 
 # md_is_quiet MD: has everything that was written reached every leg, also by write-behind? A write
@@ -330,13 +338,16 @@ md_bytes() {
 
 # md_bits_set_all MD: says that the legs may differ everywhere. Without a bitmap md builds each leg
 # whole anyway.
-md_bits_set_all() {
+md_bits_set_all() { md_bits_from_ "$1" 0; }
+md_bits_from_() { # MD KIB: from there on
 	local VALUE kib
 	md_state_read "$1" component_size
 	[[ $VALUE =~ ^[1-9][0-9]*$ ]] || return
 	kib=$VALUE
+	(($2 < kib)) || return 0
 	md_state_read "$1" bitmap/chunksize # bytes
-	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] || md_bits_set "$1" "0-$(((kib * 1024 - 1) / VALUE))"
+	[[ ! $VALUE =~ ^[1-9][0-9]*$ ]] ||
+		md_bits_set "$1" "$(($2 * 1024 / VALUE))-$(((kib * 1024 - 1) / VALUE))"
 }
 
 # md_bits_set MD BITS: says that the legs may differ there; BITS as superblock_dirty_bits prints

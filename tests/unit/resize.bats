@@ -143,6 +143,35 @@ has room for"
 	[[ $(<"$MD/sync_action") == idle ]]
 }
 
+# As md says it then: the new part is to be made equal, from sector 200000 on.
+@test "killed between the growth and its bits: whoever comes next sets them before md gets to work" {
+	local bits='echo 97-198 /sys/block/md127/md/bitmap_set_bits 
+echo idle /sys/block/md127/md/sync_action '
+	detached
+	put component_size 203776 sync_action frozen resync_start 200000
+	verb resize --yes data
+	assert_success
+	assert_output -p 'nothing to do'
+	[[ $(steps) == "$bits" ]] || fail "$(steps)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	put sync_action frozen
+	sleep() { SECONDS=$((SECONDS + 5)) && put resync_start none; }
+	verb apply data
+	assert_success
+	[[ $(steps) == "$bits"* ]] || fail "$(steps)"
+	# There is still more room; but first md makes equal what there is.
+	put component_size 150000 sync_action frozen resync_start 200000
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb resize --yes data
+	assert_failure 75
+	[[ $(steps) == 'echo 97-146 '*$'\necho idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
+	# It is the end of the array.
+	put sync_action frozen resync_start 300000
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb resize --yes data
+	[[ $(steps) == 'echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
+}
+
 @test "a check that was killed is ended, and not waited for; one that goes on is" {
 	detached
 	check_left
