@@ -3,8 +3,8 @@
 
 need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check
 need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths gate/dependents notes/adopted notes/claim observe/before-look observe/facts
-need observe/hand-made world/md world/md-state world/ramdisk-note world/stable-name
+need core/paths gate/dependents notes/adopted notes/claim observe/before-look
+need observe/blocks-alone observe/facts observe/hand-made world/md world/md-state world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -122,6 +122,7 @@ Put it back first: ramraid stop $NAME; ramraid restore $NAME"
 Delete the file that is not needed, or rename it to something that does not end in .conf"
 	done
 	release_outer_
+	release_blocks_
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
@@ -153,6 +154,15 @@ release_outer_() {
 			release_wrong_ "is a disk leg of $outer, \
 which would not find it at the next boot; release that first: ramraid release $outer"
 	done < <(conf_naming "/dev/md/$NAME")
+}
+
+# With smaller blocks the numbers in a partition table are those of other places, so that what is
+# there would be lost to sight, or overwritten.
+release_blocks_() {
+	local why
+	why=$(blocks_alone_why_not)
+	[[ -z $why ]] || release_wrong_ "$why." \
+		"Copy what is on it to other disks; then: ramraid destroy $NAME"
 }
 
 release_wrong_() { # TEXT…; sets the caller's wrong

@@ -333,6 +333,54 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	[[ $output == *'data: released: a plain RAID1, in use as before' ]] || fail "$output"
 }
 
+@test "release: a partition table that counts in blocks which the disks do not give: refused" {
+	local why='without ramraid, its next start gives it blocks of 512 bytes instead of 4096; and a partition table (dos) is on /dev/md127, which then shows other places, or none'
+	adopt
+	mkdir -p "$R/sys/block/md127/queue" "$R"/sys/class/block/sd{a,b}/queue
+	echo 4096 >"$R/sys/block/md127/queue/logical_block_size"
+	echo 512 | tee "$R"/sys/class/block/sd{a,b}/queue/logical_block_size
+	echo BLOCK=4096 >>"$R/etc/ramraid/data.conf"
+	blkid() { [[ ${*: -1} != */md127 ]] || printf '%s\n' ${HOLDS-PTTYPE=dos}; }
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb release --yes data
+	assert_failure 4
+	assert_line -p "data: $why. Copy what is on it to other disks; then: ramraid destroy data"
+	assert_line -p 'nothing was changed'
+	[[ -z $(calls) ]]
+	# What the removal of the package asks.
+	verb leave none -- data
+	assert_failure 4
+	assert_output -p "data: $why. Copy"
+	# The superblocks of newer kernels keep it.
+	put logical_block_size 4096
+	verb release --dry-run data
+	assert_success
+	rm "$MD/logical_block_size"
+	export HOLDS='TYPE=ext4 BLOCK_SIZE=4096'
+	verb release --dry-run data
+	assert_success
+	unset HOLDS
+	echo 4096 >"$R/sys/class/block/sdb/queue/logical_block_size"
+	verb release --dry-run data
+	assert_success
+	verb leave data
+	assert_success
+	[[ -z $(calls) && -z $output ]]
+	# Nobody can look at one that does not run.
+	echo 512 >"$R/sys/class/block/sdb/queue/logical_block_size"
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
+	verb leave data
+	assert_failure 4
+	assert_output -p 'it does not run, so that nobody sees whether a partition table is on it'
+	sed -i /BLOCK/d "$R/etc/ramraid/data.conf"
+	rm -f "$R/run/ramraid/data.started"
+	verb leave data
+	assert_success
+	echo 'UUID=' >"$R/etc/ramraid/data.conf"
+	verb leave data
+	assert_success
+}
+
 @test "release: a check that was killed is ended, and not waited for" {
 	adopt
 	mkdir -p "$R/run/ramraid/.locks"

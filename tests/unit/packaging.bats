@@ -9,7 +9,9 @@ setup() {
 	PATH=$BIN:$PATH
 }
 program() { # NAME TEXT: a program of that name, which writes its calls down first
-	printf '#!/bin/bash\necho "%s $*" >>%q\n%s\n' "$1" "$BATS_TEST_TMPDIR/calls" "$2" >"$BIN/$1"
+	# "ramraid leave" changes nothing, and has a test of its own.
+	printf '#!/bin/bash\n[[ ${1-} != leave ]] || exit 0\necho "%s $*" >>%q\n%s\n' "$1" \
+		"$BATS_TEST_TMPDIR/calls" "$2" >"$BIN/$1"
 	chmod 755 "$BIN/$1"
 }
 arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
@@ -92,6 +94,18 @@ status data"
 	assert_failure 1
 	assert_line --partial 'found that it has stopped'
 	[[ $(calls) == $'ramraid detach data\nramraid check data' ]]
+}
+
+@test "an array whose blocks only ramraid makes so large keeps the package, before anything is done to any" {
+	program ramraid ''
+	arrays data more
+	sed -i 's/^\[\[ .*leave.*/[[ ${1-} != leave ]] || { echo "data: reason $*"; exit 4; }/' \
+		"$BIN/ramraid"
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	assert_line 'data: reason leave -- data more'
+	assert_line --partial 'so the package stays'
+	[[ -z $(calls) ]]
 }
 
 @test "an array that md alone would start where we refuse keeps the package, and all claims" {

@@ -83,7 +83,7 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 	'resize --yes data' 'release --yes data' 'destroy --yes data'
 	'adopt --yes other /dev/md127' 'create --yes new /dev/disk/by-id/ata-C' 'restore data'
 	'scrub data' 'wait data' 'events data' remember witness 'mend data' 'memory data' hotplug
-	'yield data')
+	'yield data' 'leave data')
 
 @test "nothing can be written: no verb leaves that to bash" {
 	quiet_programs

@@ -1,0 +1,47 @@
+# ramraid leave: says which arrays must not be left to md alone, before the package is removed.
+# shellcheck shell=bash
+
+need config/conf config/conf-need core/cli core/log core/paths observe/before-look
+need observe/blocks-alone observe/facts
+
+declare -gA F # the facts: decide/facts.list
+
+readonly LEAVE_USAGE='usage: ramraid leave NAME…
+
+Look whether something on these arrays needs blocks that only a start by ramraid gives them
+(BLOCK=4096): a partition table does. Nothing is changed. leave ends with 4 if one must not be left
+to md alone, and says what to do. The step before the removal of the package runs this.'
+
+cmd_leave() {
+	local name code=0 one
+	cli_parse "$LEAVE_USAGE" '' "$@"
+	((${#ARGS[@]} > 0)) || cli_usage "$LEAVE_USAGE" 'expected names of arrays'
+	cli_root
+	for name in "${ARGS[@]}"; do
+		one=0
+		(leave_one_ "$name") || one=$?
+		((one == EX_USAGE || one == EX_INACTIVE || one <= code)) || code=$one
+	done
+	return "$code"
+}
+
+# One whose configuration can't be read is judged by who calls.
+leave_one_() { # NAME
+	local why='' BLOCKS_ALONE
+	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
+	conf_need_started "$1"
+	before_look_configured "$1"
+	facts_observe
+	if [[ ${F[array.state]} == active ]]; then
+		why=$(blocks_alone_why_not)
+		[[ -z $why ]] || why+=". Copy what is on it to other disks; then: ramraid destroy $1"
+	elif [[ ${F[conf.block]} == 4096 ]]; then
+		blocks_alone_of_disks
+		((BLOCKS_ALONE == 0 || BLOCKS_ALONE >= 4096)) ||
+			why="without ramraid, its next start gives it blocks of $BLOCKS_ALONE bytes \
+instead of 4096; and it does not run, so that nobody sees whether a partition table is on it, which \
+then shows other places. Type: ramraid start $1. If it has none, or nothing on it is needed, cut \
+BLOCK=4096 out of its configuration"
+	fi
+	[[ -z $why ]] || die "$1: $why" "$EX_REFUSED"
+}
