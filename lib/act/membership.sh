@@ -4,10 +4,11 @@
 # again.
 # shellcheck shell=bash
 
-need act/disk-legs act/left-check act/loop act/ram-leg act/transitions act/whole-since act/witness-update
-need config/conf config/conf-edit config/conf-need core/act core/cli core/log core/paths decide/leg
-need decide/membership-plan notes/removals observe/before-look observe/facts report/progress-line
-need world/disk world/md world/md-state world/stable-name world/superblock
+need act/disk-legs act/left-check act/loop act/ram-leg act/transitions act/whole-since
+need act/witness-update config/conf config/conf-edit config/conf-need core/act core/cli
+need core/log core/paths decide/leg decide/membership-plan notes/removals observe/before-look
+need observe/facts report/progress-line world/disk world/md world/md-state world/stable-name
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 

@@ -2,9 +2,10 @@
 # shellcheck shell=bash
 
 need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check
-need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths gate/dependents notes/adopted notes/claim observe/before-look
-need observe/blocks-alone observe/facts observe/hand-made world/md world/md-state world/ramdisk-note world/stable-name
+need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli
+need core/log core/paths gate/dependents notes/adopted notes/claim observe/before-look
+need observe/blocks-alone observe/facts observe/hand-made world/md world/md-state
+need world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 

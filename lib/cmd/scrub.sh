@@ -1,9 +1,9 @@
 # ramraid scrub: has md compare the legs of a running array.
 # shellcheck shell=bash
 
-need act/array-lock act/left-check act/notify config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths notes/legs-seen observe/before-look observe/outside report/progress-line world/md
-need world/md-check
+need act/array-lock act/left-check act/notify config/conf-faults config/conf-need core/act
+need core/cli core/log core/paths notes/legs-seen observe/before-look observe/outside
+need report/progress-line world/md world/md-check
 
 declare -gA F # the facts: decide/facts.list
 
