@@ -147,6 +147,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 	# Disk legs that are in sync but can't be read must not look like none.
 	[[ ${F[array.known]} != unread && -n $events ]] && ((good == 0 || ${#legs[@]} > 0)) ||
 		return 3
+	[[ ${F[array.known]} != yes ]] || witness_update_built_
 	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || {
 		# A start without the device, that gives up the others, has to give it up as well.
 		also=$(witness_update_of_ram device_uuid)
@@ -249,6 +250,18 @@ witness_update_members_() {
 			view) [[ ! $value =~ ^A+$ ]] || full=yes ;;
 			esac
 		done < <(superblock_facts_patiently "$node")
+	done
+}
+
+# Adds to the caller's places the disk legs that are being rebuilt: nobody has them in a record yet,
+# and should that be cut off, they have to be recognised.
+witness_update_built_() {
+	local i facts
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} == recovering ]] || continue
+		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
+		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] ||
+			places+=("${BASH_REMATCH[1]} ${F[leg.$i.node]}")
 	done
 }
 

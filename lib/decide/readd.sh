@@ -88,11 +88,21 @@ readd_is_forgotten() {
 # and write that on it.
 readd_slot_is_free() {
 	local i free=${F[array.degraded]}
+	! readd_is_complete_ || return 1
 	[[ ${F[ram.state]} != recovering ]] || free=$((free - 1))
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} != recovering ]] || free=$((free - 1))
 	done
 	((free > 0))
+}
+
+# readd_is_complete_: are as many disk legs in sync as there are to be, by whatever names? Then what
+# has the name of one of them is another disk, and the free slot is the RAM leg's.
+readd_is_complete_() {
+	local node IN_SYNC
+	health_count
+	for node in ${F[array.unconfigured]}; do IN_SYNC=$((IN_SYNC + 1)); done
+	((IN_SYNC >= ${F[members]}))
 }
 
 # readd_lacks_slot: is there a disk leg that could be put back, if there were a slot for it?
@@ -120,7 +130,7 @@ readd_gone_() {
 # was decided.
 readd_new_legs_() {
 	local i why
-	[[ ${F[mend]} == yes ]] && readd_has_room_ || return 0
+	[[ ${F[mend]} == yes ]] && readd_has_room_ && ! readd_is_complete_ || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F[leg.$i.removed]} ]] ||
 			continue

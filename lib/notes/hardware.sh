@@ -2,8 +2,8 @@
 # which whoever can read the disk can copy.
 # shellcheck shell=bash
 #
-# /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync: DEVICE_UUID BUS
-# PATH SERIAL. Of the device that RAM= names, which gets a new UUID whenever it is filled, "ram="
+# /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync, or was seen being
+# rebuilt: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID whenever it is filled, "ram="
 # and that name are there instead of DEVICE_UUID. BUS is ata, nvme, virtio, usb, loop, removable
 # (also memory cards, FireWire, and what hangs on an external PCI port), iscsi, network or other,
 # with "+" between those of the disks that a leg is on; PATH and SERIAL are udev's ID_PATH and
@@ -92,8 +92,8 @@ hardware_udev_() { # DISK
 	done
 }
 
-# hardware_note NAME "DEVICE_UUID NODE"…: these legs (of the RAM leg: "ram=DEVICE NODE") are in
-# sync, on the hardware that they are on now. After the witness, whenever other legs are in sync.
+# hardware_note NAME "DEVICE_UUID NODE"…: these legs (of the RAM leg: "ram=DEVICE NODE") are in the
+# array, on the hardware that they are on now. After the witness, whenever other legs are in sync.
 hardware_note() {
 	local file=$STATE/$1.hardware lines=() kept=() leg HARDWARE uuids=' ' text
 	[[ -z $DRY_RUN ]] && (($# > 1)) || return 0
@@ -117,8 +117,9 @@ that a leg has come to other hardware is not noticed"
 # hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved to what has changed, in
 # words, and leg.I.alien to the bus, if it is one that anybody can plug something into, and the leg
 # was recorded on another, or by another serial number. A blank disk that may be taken without being
-# asked (AUTO_REPLACE) is no leg yet: it must not come by such a bus, unless a leg of the array was
-# on one of that kind.
+# asked (AUTO_REPLACE) is no leg yet, and one whose device UUID nobody knows may be made up: whoever
+# can read the array's UUID can write such a superblock. They must not come by such a bus, unless a
+# leg of the array was on one of that kind.
 hardware_judge() {
 	local leg=leg.$1 lines=() line key buses=' ' before='' HARDWARE was now
 	F[$leg.moved]='' F[$leg.alien]=''
@@ -132,14 +133,14 @@ hardware_judge() {
 	done
 	hardware_of "${F[$leg.node]}"
 	text_split now "$HARDWARE"
-	if [[ $key == blank ]]; then
-		[[ $buses == ' ' || $buses == *" ${now[0]} "* ||
+	if [[ -z $before ]]; then
+		hardware_is_known_ "$key" || [[ $buses == ' ' || $buses == *" ${now[0]} "* ||
 			! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || {
 			F[$leg.moved]="no disk leg was ever on $(hardware_words_ "${now[0]}" - -), \
 and it is on $(hardware_words_ "${now[@]}")"
 			F[$leg.alien]=${now[0]}
 		}
-	elif [[ -n $before && $before != "$HARDWARE" ]]; then
+	elif [[ $before != "$HARDWARE" ]]; then
 		text_split was "$before"
 		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), \
 and is on $(hardware_words_ "${now[@]}")"
@@ -165,6 +166,14 @@ hardware_key_() {
 	else
 		return 1
 	fi
+}
+
+# hardware_is_known_ KEY: is it a leg without a line that need not be doubted: the device that RAM=
+# names, or one that was in sync as the witness says? It was away when the first line was written:
+# 0.1.0 wrote none, and a person may delete the file.
+hardware_is_known_() {
+	[[ $1 == ram=* || " ${F[witness.legs]-} ${F[witness.was]-} ${F[witness.left]-} \
+${F[witness.seen]-} " == *" $1 "* ]]
 }
 
 hardware_words_() { # BUS PATH SERIAL

@@ -465,6 +465,106 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	are leg.0.alien=
 }
 
+# lost: A was in sync, and its disk is gone. stopped: so is the array.
+lost() {
+	whole
+	cmd_witness_one data 2>/dev/null
+	rm -r "$R/sys/block/md127/md/dev-sda" "$R/sys/class/block/sda" "$R"/dev/sda{,.sb} \
+		"$R/dev/disk/by-id/ata-A"
+	echo 1 >"$R/sys/block/md127/md/degraded"
+	echo 3 >"$R/sys/block/md127/md/raid_disks"
+}
+stopped() {
+	rm -rf "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127 "$R/run/ramraid/data.ram"
+}
+
+@test "a device UUID that nobody knows, on a bus that anybody can make something up on: not built, not put back, not started from" {
+	local new=bbbbbbbb-0000-0000-0000-000000000001 events
+	lost
+	for events in 1 5000; do
+		disk loop3 "$new" "$events" 1
+		ln -sfn "$R/dev/loop3" "$R/dev/disk/by-id/ata-A"
+		observe
+		F[mend]=yes
+		are leg.0.alien=loop leg.0.moved='no disk leg was ever on loop, and it is on loop'
+		decided 'done'
+	done
+	# Nor is the array started from it, when it is all that is there.
+	stopped
+	rm "$R/dev/disk/by-id/ata-B"
+	observe
+	decided refuse 'ata-A (/dev/loop3) may be a copy: no disk leg was ever on loop' \
+		"rm $H; ramraid start data"
+	F[forced]=0
+	decided 'assemble loop3'
+	# On a bus that nobody plugs something into, such a disk is one that a person has added; and
+	# so it is where a leg is on a bus of that kind.
+	disk sdx "$new" 200 1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	bus sdx pci0/ata1
+	observe
+	are leg.0.alien= leg.0.moved=
+	bus sdx pci0/usb1
+	observe
+	are leg.0.alien=usb
+	sed -i 's/ other / usb /' "$H"
+	observe
+	are leg.0.alien=
+}
+
+@test "no line for a leg is no reason to doubt it: it was away when the first one was written, or is being rebuilt, or nothing was ever written" {
+	local new=bbbbbbbb-0000-0000-0000-000000000001
+	lost
+	disk sdx "$a" 90 1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	bus sdx pci0/usb1
+	observe
+	are leg.0.alien=usb
+	# The record knows it: as in sync when the array last ran, or long ago.
+	sed -i "/^$a /d" "$H"
+	observe
+	are leg.0.alien= leg.0.moved=
+	sed -i "s/ $a$//; s/=$a /=/; s/^seen=.*//" "$W"
+	observe
+	are leg.0.alien=usb
+	# It is being rebuilt, by a person's word: written down with the record.
+	disk sdx "$new" 90 1
+	member md127 sdx spare 1
+	echo recover >"$R/sys/block/md127/md/sync_action"
+	cmd_witness_one data 2>/dev/null
+	grep -qx "$new usb - -" "$H" || fail "$(<"$H")"
+	rm -r "$R/sys/block/md127/md/dev-sdx" "$R/sys/class/block/sdx/holders/md127"
+	observe
+	are leg.0.alien= leg.0.moved=
+	# An array that was never written down, as one that is about to be adopted.
+	rm "$H"
+	observe
+	are leg.0.alien=
+}
+
+@test "as many disk legs are in sync as there are MEMBERs: the free slot is not for what has the name of one of them" {
+	whole
+	cmd_witness_one data 2>/dev/null
+	rm -r "$R/sys/block/md127/md/dev-rd0" "$R/sys/class/block/rd0" "$R/run/ramraid/data.ram"
+	echo 1 >"$R/sys/block/md127/md/degraded"
+	echo 3 >"$R/sys/block/md127/md/raid_disks"
+	disk sdx bbbbbbbb-0000-0000-0000-000000000001 100 0
+	bus sdx pci0/ata1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	observe
+	are leg.0.alien= array.unconfigured=sda
+	F[mend]=yes
+	decided make-ram
+	# A blank one likewise, with a slot beside that of the RAM leg.
+	echo 2 >"$R/sys/block/md127/md/degraded"
+	echo AUTO_REPLACE=yes >>"$R/etc/ramraid/data.conf"
+	rm "$R/dev/sdx.sb"
+	observe
+	F[mend]=yes F[conf.auto_replace]=yes F[ram.out]=person
+	action_choose
+	[[ $ACTION != add-leg ]] || fail "$WHY"
+}
+
 @test "a stick under the name of the device that is the RAM leg is not made the RAM leg" {
 	whole
 	rm "$R/run/ramraid/data.ram"
