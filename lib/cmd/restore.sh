@@ -66,14 +66,17 @@ what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX
 
 # The newest leg alone: md's bitmap then knows every block as written while the others were away.
 restore_choose() {
-	local i KIND NEWEST good=()
+	local i KIND NEWEST good=() copies=''
 	for ((i = 0; i < ${F[members]}; i++)); do
 		safe_start_leg_kind "$i"
-		[[ $KIND != good ]] || good+=("$i")
+		[[ $KIND == good ]] || continue
+		[[ -n ${F[leg.$i.alien]} ]] || good+=("$i")
+		[[ -z ${F[leg.$i.alien]} ]] || copies+=". ${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}) \
+may be a copy: ${F[leg.$i.moved]}. If it is none: rm $STATE/$NAME.hardware; ramraid restore $NAME"
 	done
 	((${#good[@]} > 0)) ||
 		die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; \
-or make a new array and copy ${RESCUE[image]} onto it (dd)" "$EX_REFUSED"
+or make a new array and copy ${RESCUE[image]} onto it (dd)$copies" "$EX_REFUSED"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
 	F[forced]=$NEWEST
@@ -139,7 +142,8 @@ ramraid start $NAME")
 		[[ -z ${OPT[yes]-} ]] || printf '%s\n' "${PLAN[@]}" >&2
 	fi
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
-($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold." "$typed"
+($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold, \
+${F[$leg.dev]} (/dev/${F[$leg.node]}) first." "$typed"
 }
 
 # The record goes last: until then no start takes the half-written disk for a good one.

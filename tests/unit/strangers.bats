@@ -565,6 +565,34 @@ stopped() {
 	[[ $ACTION != add-leg ]] || fail "$WHY"
 }
 
+@test "ramraid restore: the image is written to a leg, and not to a stick that has taken over the name of one" {
+	whole
+	cmd_witness_one data 2>/dev/null
+	stopped
+	printf '%s\n' "uuid=$ID" legs= events=110 ram_slot=0 generation=9 "left=$a $b" >"$W"
+	printf '%s\n' "uuid=$ID" image=/var/lib/ramraid/data/rescue-110.x/image bytes=1048576 \
+		"sha256=$(printf '%064d' 0)" events=110 >"$R/etc/ramraid/state/data.rescue"
+	disk sdx "$a" 105 1
+	bus sdx pci0/usb1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	NAME=data
+	observe
+	are leg.0.alien=usb
+	restore_choose
+	[[ "$ACTION ${ARGUMENTS[*]}" == 'assemble sdb' ]] || fail "$ACTION ${ARGUMENTS[*]}"
+	# It is all that is there.
+	rm "$R/dev/disk/by-id/ata-B"
+	observe
+	run restore_choose
+	assert_failure 4
+	assert_output -p "ata-A (/dev/sdx) may be a copy: it was on other, and is on usb. If it is none: \
+rm $H; ramraid restore data"
+	rm "$H"
+	observe
+	restore_choose
+	[[ "$ACTION ${ARGUMENTS[*]}" == 'assemble sdx' ]] || fail "$ACTION ${ARGUMENTS[*]}"
+}
+
 @test "a stick under the name of the device that is the RAM leg is not made the RAM leg" {
 	whole
 	rm "$R/run/ramraid/data.ram"

@@ -352,9 +352,11 @@ $(cat "$R"/run/ramraid/*)"
 @test "ramraid restore: an image that is older than the disks is said to be, and wants the name of the array" {
 	NAME=data
 	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=77)
-	cli_confirm() { called "${3:-yes}"; }
-	F[forced]=0 F["leg.0.dev"]=/dev/disk/by-id/ata-A F["leg.0.events"]=80
+	cli_confirm() { called "${3:-yes}" && asked=$2; }
+	F[forced]=0 F["leg.0.dev"]=/dev/disk/by-id/ata-A F["leg.0.events"]=80 F["leg.0.node"]=sda
 	restore_ask
+	[[ $asked == *'what the disk legs hold, /dev/disk/by-id/ata-A (/dev/sda) first.' ]] ||
+		fail "$asked"
 	[[ ${#PLAN[@]} == 0 && $(calls) == yes ]] || fail "${PLAN[@]}"
 	F["leg.0.events"]=177
 	restore_ask
