@@ -3,11 +3,11 @@
 # shellcheck shell=bash
 #
 # /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync, or was seen being
-# rebuilt: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID whenever it is filled, "ram="
-# and that name are there instead of DEVICE_UUID. BUS is ata, nvme, virtio, usb, loop, removable
-# (also memory cards, FireWire, and what hangs on an external PCI port), iscsi, network or other,
-# with "+" between those of the disks that a leg is on; PATH and SERIAL are udev's ID_PATH and
-# ID_SERIAL, "-" for none.
+# rebuilt: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID
+# whenever it is filled, "ram=" and that name are there instead of DEVICE_UUID. BUS is ata, nvme,
+# virtio, usb, loop, removable (also memory cards, FireWire, and what hangs on an external PCI
+# port), iscsi, network (also NVMe over fabrics) or other, with "+" between those of the disks that
+# a leg is on; PATH and SERIAL are udev's ID_PATH and ID_SERIAL, "-" for none.
 
 need config/conf core/act core/log core/paths core/text world/disk
 
@@ -52,7 +52,10 @@ hardware_bus_() { # DISK
 	*/session[0-9]*) one=iscsi ;;
 	nbd* | rbd* | etherd*) one=network ;;
 	*/fw[0-9]* | ms*) one=removable ;;
-	nvme*) one=nvme ;;
+	nvme*)
+		one=nvme
+		! disk_is_remote "$1" || one=network
+		;;
 	*/ata[0-9]*) one=ata ;;
 	*/virtio[0-9]*) one=virtio ;;
 	*) one=other ;;
@@ -119,7 +122,7 @@ that a leg has come to other hardware is not noticed"
 # was recorded on another, or by another serial number. A blank disk that may be taken without being
 # asked (AUTO_REPLACE) is no leg yet, and one whose device UUID nobody knows may be made up: whoever
 # can read the array's UUID can write such a superblock. They must not come by such a bus, unless a
-# leg of the array was on one of that kind.
+# leg of the array was on one of that kind. A line that calls NVMe over fabrics nvme is an old one.
 hardware_judge() {
 	local leg=leg.$1 lines=() line key buses=' ' before='' HARDWARE was now
 	F[$leg.moved]='' F[$leg.alien]=''
@@ -140,7 +143,7 @@ hardware_judge() {
 and it is on $(hardware_words_ "${now[@]}")"
 			F[$leg.alien]=${now[0]}
 		}
-	elif [[ $before != "$HARDWARE" ]]; then
+	elif [[ $before != "$HARDWARE" && $before != "${now[0]//network/nvme} ${now[*]:1}" ]]; then
 		text_split was "$before"
 		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), \
 and is on $(hardware_words_ "${now[@]}")"

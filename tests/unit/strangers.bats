@@ -436,6 +436,39 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	done
 }
 
+@test "NVMe over fabrics comes over a network, also with several paths to it; a leg of before that had no word for it is the same" {
+	local HARDWARE node
+	for node in nvme0n1 nvme1n1 nvme2n1; do
+		fake_disk "$node" 104857600
+		mkdir -p "$R/sys/class/block/$node/device/nvme7"
+	done
+	echo pcie >"$R/sys/class/block/nvme0n1/device/transport"
+	echo tcp >"$R/sys/class/block/nvme1n1/device/transport"
+	echo rdma >"$R/sys/class/block/nvme2n1/device/nvme7/transport"
+	for node in nvme0n1:nvme nvme1n1:network nvme2n1:network; do
+		hardware_of "${node%:*}"
+		[[ ${HARDWARE%% *} == "${node#*:}" ]] || fail "$node: $HARDWARE"
+	done
+	# In the place of a local disk it is a stranger.
+	disk nvme1n1 "$a" 100 1
+	ln -sfn "$R/dev/nvme1n1" "$R/dev/disk/by-id/ata-A"
+	rm "$R/dev/sda.sb"
+	udev nvme1n1 259:1 ID_SERIAL=Linux_77
+	printf '%s\n' "$a nvme pci-0000:01:00.0-nvme-1 Disk_1" "$b other - -" >"$H"
+	observe
+	are leg.0.alien=network leg.0.moved="it was on nvme (pci-0000:01:00.0-nvme-1), serial number \
+Disk_1, and is on network, serial number Linux_77"
+	printf '%s\n' "$a nvme - Linux_77" "$b other - -" >"$H"
+	observe
+	are leg.0.alien= leg.0.moved=
+	decided 'assemble nvme1n1 sdb'
+	# A blank one gets no copy.
+	rm "$R/dev/nvme1n1.sb"
+	echo AUTO_REPLACE=yes >>"$R/etc/ramraid/data.conf"
+	observe
+	are leg.0.alien=network
+}
+
 @test "a blank stick under the name of a lost leg is not given a copy, whatever AUTO_REPLACE says; a disk like the others is" {
 	whole
 	echo AUTO_REPLACE=yes >>"$R/etc/ramraid/data.conf"
