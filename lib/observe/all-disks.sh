@@ -67,9 +67,10 @@ all_disks_is_no_clone_() {
 }
 
 # all_disks_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its
-# world-wide name, which only a bus that nobody plugs something into is believed.
+# world-wide name, which only a bus that nobody plugs something into is believed; and an iSCSI
+# target chooses it itself, so a leg that has come to another target may be a copy.
 all_disks_is_path_() {
-	local i wwid='' other HARDWARE
+	local i wwid='' other target HARDWARE TARGET
 	{
 		read -r wwid <"$SYS/class/block/$1/device/wwid" ||
 			read -r wwid <"$SYS/class/block/$1/wwid"
@@ -77,15 +78,28 @@ all_disks_is_path_() {
 	[[ -n $wwid ]] || return 1
 	hardware_of "$1"
 	[[ ! +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE)\+ ]] || return 1
+	all_disks_target_
+	target=$TARGET
 	for ((i = 0; i < F[members]; i++)); do
 		other=''
 		{
 			read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/device/wwid" ||
 				read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/wwid"
 		} 2>/dev/null || :
-		[[ $wwid != "$other" ]] || return 0
+		[[ $wwid == "$other" ]] || continue
+		[[ -n ${F[leg.$i.moved]-} ]] || return 0
+		hardware_of "${F[leg.$i.node]}"
+		all_disks_target_
+		[[ $target != "$TARGET" ]] || return 0
 	done
 	return 1
+}
+
+# Sets TARGET to the name of the iSCSI target, and the unit in it, in udev's path of the caller's
+# HARDWARE, whatever the portal is; empty for what comes by no iSCSI.
+all_disks_target_() {
+	TARGET=''
+	[[ $HARDWARE != *-iscsi-* ]] || TARGET=${HARDWARE#*-iscsi-} TARGET=${TARGET% *}
 }
 
 # all_disks_running: of an array that something else has started, before anything is done to it:

@@ -309,6 +309,39 @@ same device UUID" 'mdadm --stop /dev/md9'
 	decided refuse '/dev/sdx'
 }
 
+@test "a second iSCSI target that has a leg's world-wide name does not hide the leg; a second portal of the target is a path" {
+	whole
+	bus sda platform/host1/session1/target1
+	udev sda 8:0 ID_SERIAL=3600 ID_PATH=ip-10.0.0.1:3260-iscsi-iqn.good-lun-0
+	cmd_witness_one data 2>/dev/null
+	stopped
+	disk sdx "$a" 300 1
+	bus sdx platform/host2/session2/target2
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	for i in sda sdx; do
+		mkdir -p "$R/sys/class/block/$i/device"
+		echo naa.5000 >"$R/sys/class/block/$i/device/wwid"
+	done
+	udev sdx 8:16 ID_SERIAL=3600 ID_PATH=ip-10.6.6.6:3260-iscsi-iqn.evil-lun-0
+	observe
+	decided refuse '/dev/sda (events 100) is no MEMBER' 'one of the two is a copy'
+	sed -i s/events=.*/events=100/ "$R/dev/sdx.sb"
+	udev sdx 8:16 ID_SERIAL=3600 ID_PATH=ip-10.0.0.2:3260-iscsi-iqn.good-lun-0
+	HARDWARE_OF=()
+	observe
+	[[ ${F[leg.0.moved]} == *10.0.0.2* ]] || fail "${F[leg.0.moved]}"
+	decided 'assemble sdx sdb'
+	# Nor are two ports of a controller two disks, whichever one the name leads to.
+	sed -i "s/^$a .*/$a other pci-0000:01:00.0-fc-0x50-lun-0 3600/" "$H"
+	udev sda 8:0 ID_SERIAL=3600 ID_PATH=pci-0000:01:00.0-fc-0x50-lun-0
+	udev sdx 8:16 ID_SERIAL=3600 ID_PATH=pci-0000:01:00.1-fc-0x51-lun-0
+	bus sda pci0/host1/rport1
+	bus sdx pci0/host2/rport2
+	observe
+	[[ ${F[leg.0.moved]} == *fc-0x51* ]] || fail "${F[leg.0.moved]}"
+	decided 'assemble sdx sdb'
+}
+
 @test "check finds devices that carry the array's UUID and are none of its legs" {
 	CHECK_ARRAY=data
 	findings_is_root() { return 0; }
