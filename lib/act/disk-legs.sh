@@ -197,7 +197,8 @@ disk_legs_remove_gone() { # NODE
 # Looked at once more: between the decision and this somebody may have written to it, or have put
 # another disk in its place.
 disk_legs_add_leg() { # I
-	local why='' node=${F[leg.$1.node]} dev=${F[leg.$1.dev]}
+	local why='' node=${F[leg.$1.node]} dev=${F[leg.$1.dev]} SEEN
+	disk_legs_see "$1"
 	[[ ${F[leg.$1.sb]} == ok ]] || why=$(disk_why_not_free "$dev")
 	[[ -n $why ]] || why=$(md_state_leg_why_not "${F[array.md]}" "$node")
 	[[ -z $why ]] || {
@@ -210,7 +211,7 @@ disk_legs_add_leg() { # I
 $dev is not built before that"
 		return 1
 	}
-	disk_legs_is_still "$1" || return # the record may have taken long
+	disk_legs_is_still "$1" "$SEEN" || return # the record may have taken long
 	[[ ${F[leg.$1.sb]} != ok ]] || md_zero "$node" || return
 	md_add "${F[array.md]}" "$node" || {
 		LOOP_ERROR="md did not take $dev$(ram_leg_bad_blocks)"
@@ -218,17 +219,32 @@ $dev is not built before that"
 	}
 }
 
-# disk_legs_is_still I: does the leg's name lead to the device that it led to at the last look, and
-# has that the superblock that it had then? The kernel gives the name of a disk that is pulled out
-# to the next one. Returns 1 with LOOP_ERROR when not.
+# disk_legs_see I: sets SEEN to which disk the leg is now, for disk_legs_is_still.
+disk_legs_see() {
+	local NUMBER
+	legs_seen_number "${F[leg.$1.node]}"
+	SEEN=$NUMBER
+}
+
+# disk_legs_is_still I SEEN: does the leg's name lead to the device that it led to at the last look,
+# is that the disk that was seen (disk_legs_see), and has it the superblock that it had then; or,
+# without one, still nothing else? The kernel gives the name of a disk that is pulled out to the
+# next one, and somebody may write to a blank one. Returns 1 with LOOP_ERROR when not.
 disk_legs_is_still() {
-	local NODE facts
+	local NODE SEEN facts why
 	LOOP_ERROR="${F[leg.$1.dev]} is not taken: it is no longer the disk that it was a moment ago"
 	disk_find "${F[leg.$1.dev]}" && [[ $NODE == "${F[leg.$1.node]}" ]] || return 1
-	[[ ${F[leg.$1.sb]} == ok ]] || return 0
-	facts=$(superblock_facts "$DEV/$NODE")
-	[[ $facts == "sb=ok
+	disk_legs_see "$1"
+	[[ $SEEN == "$2" ]] || return 1
+	if [[ ${F[leg.$1.sb]} == ok ]]; then
+		facts=$(superblock_facts "$DEV/$NODE")
+		[[ $facts == "sb=ok
 uuid=${F[leg.$1.uuid]}
 device_uuid=${F[leg.$1.device_uuid]}
 "* ]]
+	elif [[ ${F[leg.$1.sb]} == none && -z ${F[leg.$1.force]-} ]]; then
+		why=$(disk_why_not_free "${F[leg.$1.dev]}")
+		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
+		[[ -z $why ]]
+	fi
 }

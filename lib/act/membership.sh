@@ -198,7 +198,8 @@ membership_thaw_() { md_thaw_left "${F[array.md]}"; } # NAME
 # kill in between leaves md told to begin no work, which the next run takes back, and so does a
 # reboot.
 membership_build_() { # NAME I
-	local node=${F[leg.$2.node]} md=${F[array.md]} why code=0
+	local node=${F[leg.$2.node]} md=${F[array.md]} why code=0 SEEN
+	disk_legs_see "$2"
 	# Looked at once more: between the decision and this somebody may have taken it.
 	membership_outside_ "$2"
 	membership_plan_may_build "$2" || {
@@ -207,7 +208,7 @@ it is ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}"
 		return 1
 	}
 	witness_update_free_slot || return
-	disk_legs_is_still "$2" || return
+	disk_legs_is_still "$2" "$SEEN" || return
 	case ${F[leg.$2.kind]} in
 	blank) ;;
 	occupied | damaged | unreadable | silent)

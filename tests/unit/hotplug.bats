@@ -638,6 +638,39 @@ attach data"
 	[[ $(calls) == record ]] || fail "$(calls)"
 }
 
+@test "a blank disk is built only while it is that disk, and blank, until the moment before" {
+	declare -gA CONF=()
+	disks
+	mending 1:blank
+	F[leg.1.node]=sdb F[leg.1.dev]=/dev/disk/by-id/ata-B F[leg.1.sb]=none
+	rm -r "$R/sys/class/block/sdb/holders/md127"
+	md_add() { called md_add "$@"; }
+	wipefs() { [[ ! -e $R/holds ]] || echo ext4 filesystem; }
+	echo 30 >"$R/sys/class/block/sdb/diskseq"
+	# While the record is written another one comes, and gets the kernel name as well; or somebody
+	# makes a file system on it.
+	witness_update() { called record && echo 31 >"$R/sys/class/block/sdb/diskseq"; }
+	not disk_legs_add_leg 1
+	[[ $(calls) == record && $LOOP_ERROR == *'no longer the disk'* ]] ||
+		fail "$(calls): $LOOP_ERROR"
+	witness_update() { called record && touch "$R/holds"; }
+	not disk_legs_add_leg 1
+	[[ $(calls) == $'record\nrecord' && $LOOP_ERROR == *'signature: it holds ext4' ]] ||
+		fail "$(calls): $LOOP_ERROR"
+	# With --force it is overwritten, but no other one is.
+	disk_legs_see 1
+	F[leg.1.force]=yes
+	seen=$SEEN
+	disk_legs_is_still 1 "$seen"
+	echo 32 >"$R/sys/class/block/sdb/diskseq"
+	not disk_legs_is_still 1 "$seen"
+	rm "$R/holds"
+	F[leg.1.force]=''
+	witness_update() { called record; }
+	disk_legs_add_leg 1
+	[[ $(calls) == *'md_add md127 sdb' ]] || fail "$(calls)"
+}
+
 @test "the flag is raised only when an array wants hot-plug" {
 	declare -gA CONF=([HOTPLUG]=no)
 	hotplug_arm
