@@ -734,6 +734,46 @@ data"
 	not impostor "$other" data any:data
 }
 
+@test "an array, or a partition of it, that would get the link of a partition of ours, or of an array of ours, is an impostor, too" {
+	local other=99999999:22223333:44445555:55555555 own=11111111:22223333:44445555:55555555
+	# shellcheck source=lib/impostor
+	source "$PROJECT/lib/impostor"
+	echo vm >"$R/proc/sys/kernel/hostname"
+	# No partition was ever seen on ours: data1 is somebody's other array.
+	not impostor "$other" data1 any:data1
+	printf '%s\n' UUID=1234 PARTUUID=7a6f6e00-01 >"$R/etc/ramraid/state/data.contents"
+	for name in data1 data12 datap1 data-part1; do
+		impostor "$other" "$name" "any:$name" >/dev/null || fail "$name"
+		[[ $(impostor "$other" x "vm:$name" && echo taken) == $'md/x\ntaken' ]] || fail "$name"
+	done
+	for name in data1p1 datax1 dat1 data-1 dataset data-partition; do
+		not impostor "$other" "$name" "any:$name"
+	done
+	not impostor "$other" x elsewhere:data1
+	not impostor "$own" data1 any:data1
+	# The administrator's own, by mdadm.conf or by its configuration.
+	mkdir -p "$R/etc/mdadm"
+	echo "ARRAY /dev/md/data1 metadata=1.2 UUID=$other" >"$R/etc/mdadm/mdadm.conf"
+	not impostor "$other" data1 any:data1
+	impostor "$other" data2 any:data2
+	rm -r "$R/etc/mdadm"
+	sed s/^UUID=.*/UUID=99999999-2222-3333-4444-555555555555/ "$R/etc/ramraid/data.conf" \
+		>"$R/etc/ramraid/data1.conf"
+	chmod 644 "$R/etc/ramraid/data1.conf"
+	not impostor "$other" data1 any:data1
+	# Nor does a partition of one array of ours lose its names to another one.
+	DEVTYPE=partition PARTN=1 not impostor "$own" data any:data
+	# Its partition has the link of ours.
+	other=88888888:22223333:44445555:55555555
+	mv "$R/etc/ramraid/data.conf" "$R/etc/ramraid/vault1p2.conf"
+	DEVTYPE=partition PARTN=1 impostor "$other" data any:data
+	DEVTYPE=partition PARTN=2 impostor "$other" vault1 any:vault1
+	DEVTYPE=partition PARTN=2 not impostor "$other" data any:data
+	DEVTYPE=partition PARTN=1 not impostor "$other" vault1 any:vault1
+	DEVTYPE=disk not impostor "$other" data any:data
+	DEVTYPE=partition PARTN=x not impostor "$other" data any:data
+}
+
 @test "a link of its name that leads to another array is taken away before it is started" {
 	fake_disk md127 1048576
 	mkdir -p "$R/dev/md"
