@@ -37,7 +37,7 @@ cmd_metrics() {
 # folder of root's may be in a folder of somebody else's, as with Debian's node exporter, who can
 # replace it: it is entered, and written to as it was found.
 cmd_metrics_place() {
-	local folder=${1%/*} owner uid
+	local folder=${1%/*} owner uid code=0 line
 	METRICS_FILE=$1
 	((EUID == 0)) || return 0
 	until [[ -d $folder/ ]]; do folder=${folder%/*}; done
@@ -46,9 +46,18 @@ cmd_metrics_place() {
 	# sys-utils/setsid.c).
 	owner=$(stat -c %u:%g -- "$folder/")
 	uid=${owner%:*}
-	((uid == 0)) || exec setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" \
-		--clear-groups --inh-caps=-all --no-new-privs -- \
-		"$0" metrics --output="${OPT[output]}"
+	((uid == 0)) || {
+		set -- setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" \
+			--clear-groups --inh-caps=-all --no-new-privs -- \
+			"$0" metrics --output="${OPT[output]}"
+		[[ -t 0 || -t 1 || -t 2 ]] || exec "$@" </dev/null
+		# Who can trace that process, can use what it has open.
+		"$@" </dev/null 2>&1 | while IFS= read -r line; do
+			log_printable line
+			printf '%s\n' "$line" >&2
+		done || code=$?
+		exit "$code"
+	}
 	need core/trust
 	[[ -n $(trust_why_not "$folder") ]] || return 0
 	if ! cd -P -- "$folder" || [[ $PWD != "$folder" || ${1%/*} != "$folder" ]]; then

@@ -250,6 +250,36 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	((code == 7)) || fail "$code"
 }
 
+@test "metrics: what is done as the folder's owner has nothing of root's terminal, and says what it has to say on it all the same" {
+	local folder=$R/var/lib/prometheus/node-exporter
+	mkdir -p "$folder" "$R/bin"
+	chown 65534:65533 "$folder"
+	cat >"$R/bin/setpriv" <<-EOT
+		#!/bin/sh
+		for fd in 0 1 2; do [ ! -t "\$fd" ] || echo "\$fd" >>"$R/terminals"; done
+		(: >/dev/tty) 2>/dev/null && echo tty >>"$R/terminals"
+		printf 'a\\033[2Jb\\n' >&2
+		exit 7
+	EOT
+	chmod 755 "$R/bin/setpriv"
+	place() {
+		OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
+		PATH=$R/bin:$PATH
+		cmd_metrics_place "$ROOT${OPT[output]}"
+	}
+	cat >"$R/run-it" <<-EOT
+		set -Eeuo pipefail
+		$(declare -f place cmd_metrics_place log_printable)
+		$(declare -p PRINTABLE PRINTABLE_ODD)
+		declare -A OPT=()
+		ROOT=$R R=$R
+		place
+	EOT
+	run script -qec "bash $R/run-it" /dev/null
+	[[ $status == 7 && $output == *'a\x1b[2Jb'* ]] || fail "$status: $output"
+	[[ ! -e $R/terminals ]] || fail "$(<"$R/terminals")"
+}
+
 @test "printable: control characters, line ends and what is no UTF-8 are written out; what is printable stays; twice is as once" {
 	local case text
 	for case in plain:plain $'a\eb:a\\x1bb' $'a\nb\n:a\\nb\\n' $'\xff:\\xff' \
