@@ -79,8 +79,15 @@ cmd_bench_folder() {
 not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 }
 
-# cmd_bench_picture FILE: can it be written to? It is made last, after minutes of measuring.
+# cmd_bench_picture FILE: can it be written to, and by nobody else? It is made last, after minutes of
+# measuring, in which there could come a link in its place.
 cmd_bench_picture() {
+	local path=$1 why
+	[[ $path == /* ]] || path=$PWD/$path
+	why=$(trust_why_not "${path%/*}/")
+	[[ -z $why ]] ||
+		die "--svg=$1: $why; name a file in a folder that is root's alone, such as \
+/root/$NAME.svg" "$EX_REFUSED"
 	{ : >>"$1"; } 2>/dev/null ||
 		die "--svg=$1: can't be written to; name a file in a folder that is there" \
 			"$EX_USAGE"

@@ -150,6 +150,25 @@ measured() {
 	[[ $(calls) != *measured* ]]
 }
 
+@test "a picture is written to no folder of somebody else's, nor through a link there" {
+	NAME=data
+	mkdir -p "$R/srv/pictures" "$R/root"
+	echo precious >"$R/etc/precious"
+	ln -s "$R/etc/precious" "$R/srv/pictures/x.svg"
+	cmd_bench_picture "$R/srv/pictures/y.svg"
+	chown 65534 "$R/srv/pictures"
+	run cmd_bench_picture "$R/srv/pictures/x.svg"
+	[[ $status == 4 && $output == *"$R/srv/pictures belongs to user 65534"*"name a file \
+in a folder that is root's alone, such as /root/data.svg" ]] || fail "$status: $output"
+	cd "$R/srv/pictures"
+	run cmd_bench_picture z.svg
+	[[ $status == 4 && ! -e z.svg ]] || fail "$output"
+	chown 0 "$R/srv/pictures"
+	chmod 1777 "$R/srv"
+	run cmd_bench_picture "$R/srv/new.svg"
+	[[ $status == 4 && ! -e $R/srv/new.svg ]] || fail "$output"
+}
+
 @test "reads of the disks are counted while the array is read, and not while they are themselves" {
 	mkdir -p "$R/sys/class/block/sda" "$R/sys/class/block/sdb"
 	echo "10 0 0 0" >"$R/sys/class/block/sda/stat"
