@@ -49,8 +49,9 @@ rescue_write() {
 	image=$folder/image record=$folder/$RESCUE_RECORD
 	if rescue_open_ "$image" && sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") &&
 		rescue_holds_ "$image" "$bytes" "$sum" &&
-		printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
-			"events=$events" "generation=${F[witness.generation]:-0}" >"$record" &&
+		{ printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
+			"events=$events" "generation=${F[witness.generation]:-0}" >"$record"; } \
+			2>/dev/null &&
 		sync "$image" "$record" "$folder" "$above" "$5"; then
 		rescue_close_
 		RESCUE_FOLDER=$folder

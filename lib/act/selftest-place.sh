@@ -11,7 +11,7 @@
 # shellcheck shell=bash
 
 need act/copy config/conf core/act core/clock core/log core/paths core/quantity core/text
-need notes/claim notes/selftest-record world/disk world/loop-device world/md world/ramdisk
+need notes/claim notes/selftest-record world/disk world/loop-device world/md world/md-state world/ramdisk
 need world/ramdisk-brd world/superblock
 
 # bytes of a disk leg, and some pages that differ from test to test, so that it is no size that
@@ -194,7 +194,10 @@ stopped; see: fuser -v /dev/$md"
 	done <"$ROOT/run/mdadm/map"
 }
 selftest_place_is_gone_() { # MD
-	[[ -d $SYS/block/$1/md ]] && ! compgen -G "$SYS/block/$1/md/dev-*" >/dev/null || return 0
+	local LEGS
+	[[ -d $SYS/block/$1/md ]] || return 0
+	md_state_members "$1"
+	((${#LEGS[@]} == 0)) || return 0
 	md_stop "$1" || :
 	[[ ! -d $SYS/block/$1/md ]]
 }

@@ -438,6 +438,7 @@ killed() { # FOLDER
 	ramdisk_drop() { :; }
 	mkdir -p "$folder" "$R/run/mdadm" "$R"/sys/block/md12{3,4,5,6,7}/md
 	mkdir "$R/sys/block/md124/md/dev-loop7"
+	echo in_sync,write_mostly >"$R/sys/block/md124/md/dev-loop7/state"
 	echo "$ID" >"$folder/uuid"
 	# Of the same UUID in both byte orders; one has a member; one has another name, one another
 	# UUID; one is gone.
