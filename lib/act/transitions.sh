@@ -272,6 +272,9 @@ to have it built: ramraid apply $1"
 	separate)
 		text="$leg is back, but was used without the others, or is too old: \
 it is not put back. If nothing on it is needed, $whole"
+		[[ -z ${F[leg.$2.alien]-} ]] ||
+			text="$1: the disk at $dev may be a copy: ${F[leg.$2.moved]}; \
+it is not put back. If you have moved it there yourself: rm $STATE/$1.hardware; ramraid attach $1"
 		;;
 	*) return 0 ;;
 	esac

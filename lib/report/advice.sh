@@ -205,7 +205,12 @@ $blank"
 		ADVICE_ACTION="the first rebuild of $dev was cut off; to have it built: \
 ramraid apply ${F[name]}"
 		;;
-	*) ADVICE_ACTION="$dev can't be put back as it is; if nothing on it is needed: $blank" ;;
+	*)
+		ADVICE_ACTION="$dev can't be put back as it is; if nothing on it is needed: $blank"
+		[[ -z ${F[leg.$1.alien]} ]] ||
+			ADVICE_ACTION="$dev may be a copy: ${F[leg.$1.moved]}. \
+If you have moved it there yourself: rm /etc/ramraid/state/${F[name]}.hardware; $again"
+		;;
 	esac
 }
 

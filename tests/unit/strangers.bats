@@ -608,6 +608,23 @@ stopped() {
 	are leg.0.alien=
 }
 
+@test "status and the report say of a leg on other hardware why it is left alone, and not that it was used elsewhere" {
+	lost
+	disk loop3 bbbbbbbb-0000-0000-0000-000000000001 90 1
+	ln -sfn "$R/dev/loop3" "$R/dev/disk/by-id/ata-A"
+	observe
+	legs_seen_look
+	F[array.degraded]=1 ADVICE_BLIND=no
+	advice_lost_leg 0
+	[[ $ADVICE_ACTION == "/dev/disk/by-id/ata-A may be a copy: no disk leg was ever on loop, and \
+it is on loop. If you have moved it there yourself: rm /etc/ramraid/state/data.hardware; ramraid \
+attach data" ]] || fail "$ADVICE_ACTION"
+	notify() { called "$@"; }
+	transitions_say_refused_ data 0 separate
+	[[ $(calls) == *'ata-A may be a copy: no disk leg was ever on loop'*"rm $H; ramraid attach data" ]] ||
+		fail "$(calls)"
+}
+
 @test "as many disk legs are in sync as there are MEMBERs: the free slot is not for what has the name of one of them" {
 	whole
 	cmd_witness_one data 2>/dev/null
