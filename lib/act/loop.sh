@@ -78,7 +78,7 @@ the last one was $ACTION (please report this with the journal)"
 # What is so for the whole run.
 loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
-	LOOP_GATE=hold LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
+	LOOP_GATE=hold LOOP_IN_USE='' LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
 		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_PRINT='' \
 		LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
@@ -86,7 +86,7 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 	# What was tried is this build of md, which is known when it is loaded.
 	[[ ! -e $STATE/selftest ]] || md_modules mirror || :
 	before_look_configured "$1"
-	[[ ${3-} != in-use ]] || F[conf.wait]=no
+	[[ ${3-} != in-use ]] || F[conf.wait]=no LOOP_IN_USE=yes
 	old_name_take || log_warning "$1: what was written down about its array under another name \
 could not all be moved in $STATE"
 	[[ ${F[witness.counts]-own} == own ]] ||
@@ -190,9 +190,12 @@ loop_gate_() {
 		witness_update_if_changed
 		loop_speed system
 		[[ $ACTION != 'done' ]] || return 0
-		! systemd_is_unit ||
+		if [[ -n $LOOP_IN_USE ]]; then
+			GATE_WHY='it is in use already, and its reads come from the disk legs until then'
+		elif systemd_is_unit; then
 			log_warning "${F[name]}: what depends on it starts now, on the disk legs: \
 $GATE_WHY"
+		fi
 		systemd_ready "$GATE_WHY"
 		loop_watch_
 		# Nothing was watched until now.

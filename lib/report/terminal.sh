@@ -99,11 +99,12 @@ terminal_watch_on_() {
 	shift
 	while :; do
 		"$@" || :
+		# Until nobody reads it any more.
 		if [[ -n ${OPT[json]-} ]]; then
 			printf '%s' "$SHOWN"
 		else
 			printf '%(%F %T)T\n%s\n' -1 "$SHOWN"
-		fi
+		fi 2>/dev/null || return 0
 		sleep "$seconds"
 	done
 }
