@@ -60,6 +60,9 @@ md_check_end() {
 	local VALUE tries
 	md_state_read "$1" sync_action
 	[[ $VALUE != check ]] || { echo idle >"$SYS/block/$1/md/sync_action"; } 2>/dev/null || :
+	# Also where md refuses the other one: a rebuild that has begun meanwhile would pause at it
+	# (max_sync_store()).
+	{ echo max >"$SYS/block/$1/md/sync_max"; } 2>/dev/null || :
 	for ((tries = 50; tries > 0; tries--)); do
 		if {
 			echo 0 >"$SYS/block/$1/md/sync_min" && echo max >"$SYS/block/$1/md/sync_max"
