@@ -108,6 +108,9 @@ ramraid attach ${F[name]}"
 			advice_blocks_
 		elif [[ -n ${F[leg.ram.dev]-} ]]; then
 			advice_device_
+		elif [[ -n $ADVICE_WHY ]]; then
+			# It would fail for the same reason.
+			ADVICE_ACTION="what the reason says, then: ramraid attach ${F[name]}"
 		fi
 		;;
 	esac

@@ -88,14 +88,15 @@ check_running_copies() {
 			findings_note old-disk 'only its legs to have the UUID of the array' \
 				"/dev/$node, which the array has given up (it was replaced, say) \
 and leaves alone" \
-				"if nothing on it is needed: mdadm --zero-superblock /dev/$node"
+				"if nothing on it is needed: mdadm --zero-superblock \
+$(check_running_name_of_ "$node")"
 			continue
 		fi
 		findings_problem copy 'only its legs to have the UUID of the array' \
 			"/dev/$node (events ${clone##*:})" \
 			"take it out of the machine, or, if nothing on it is needed: \
-mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_running_name_of_ "$node") \
-in $ETC/$CHECK_ARRAY.conf"
+mdadm --zero-superblock $(check_running_name_of_ "$node"); if it is a leg: write \
+MEMBER=$(check_running_name_of_ "$node") in $ETC/$CHECK_ARRAY.conf"
 	done
 }
 
