@@ -11,8 +11,8 @@
 # shellcheck shell=bash
 
 need act/copy config/conf core/act core/clock core/log core/paths core/quantity core/text
-need notes/claim notes/selftest-record world/disk world/loop-device world/md world/md-state world/ramdisk
-need world/ramdisk-brd world/superblock
+need notes/claim notes/selftest-record world/disk world/loop-device world/md world/md-state
+need world/ramdisk world/ramdisk-brd world/superblock
 
 # bytes of a disk leg, and some pages that differ from test to test, so that it is no size that
 # anybody would choose; what the folder has to have room for; seconds for what an ended test has
@@ -170,9 +170,9 @@ selftest_place_is_stopped_() { # MD NODE
 	[[ ! -e $SYS/class/block/$2/holders/$1 ]]
 }
 
-# selftest_place_stop_empty_ FOLDER: stops an array of the test's that has no member: mdadm was killed
-# after it had set the array up, and before it had added the first device. mdadm's map has had the
-# array's UUID and name since before that (Create() in mdadm's Create.c), the UUID as words of this
+# selftest_place_stop_empty_ FOLDER: stops an array of the test's that has no member: mdadm was
+# killed after it had set the array up, and before it had added the first device. mdadm's map has
+# had the array's UUID and name since before that (Create() in mdadm's Create.c), the UUID as words of this
 # machine's byte order (map_write() in its mapfile.c).
 selftest_place_stop_empty_() {
 	local md uuid path mine swapped=''

@@ -288,10 +288,10 @@ do not start this array with a disk leg missing before that is mended"
 }
 
 # witness_update_copy_tells_: is the second copy of the record later than the first one, which could
-# not be written?
+# not be written, and does it vouch for no disk leg?
 witness_update_copy_tells_() {
 	witness_read "${F[name]}" "${F[uuid]}" || :
-	[[ $WITNESS_COUNTS == copy ]]
+	[[ $WITNESS_COUNTS == copy && -z ${WITNESS[legs]-} ]]
 }
 
 # witness_update_of_ram KEY: prints that of the RAM leg's superblock.

@@ -109,15 +109,13 @@ restore_give_up_() {
 	done
 }
 
-# restore_was_last_: does the newest leg's superblock call no other disk leg active?
+# restore_was_last_: does the newest leg's superblock call no other disk leg active? A witness of
+# 0.1.0 knows the slot of the RAM leg alone.
 restore_was_last_() {
 	local entry number=${F[witness.ram_number]-} slot=${F[witness.ram_slot]-}
 	for entry in ${F[leg.$NEWEST.roles]}; do
-		[[ ${entry%:*} == "${F[leg.$NEWEST.number]}" ]] || if [[ -n $number ]]; then
-			[[ $entry == "$number:$slot" ]] || return 1
-		else
-			[[ ${entry#*:} == "$slot" ]] || return 1
-		fi
+		[[ ${entry%:*} == "${F[leg.$NEWEST.number]}" ||
+			$entry == "${number:-${entry%:*}}:$slot" ]] || return 1
 	done
 }
 

@@ -9,17 +9,21 @@ declare -gA RESCUE=()
 rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 
 # rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events, generation: that of the
-# witness when the image was made) from the record; empty when there is none about this array. A damaged record is one nevertheless, since it stands for
+# witness when the image was made) from the record; empty when there is none about this array. A
+# count that is no number is left out. A damaged record is one nevertheless, since it stands for
 # data: RESCUE[image] is then the record itself.
 rescue_record_read() {
 	# as rescue_record_file prints it, without a process: every "status" comes by
-	local file=$STATE/$1.rescue line
+	local file=$STATE/$1.rescue line key
 	RESCUE=()
 	[[ -e $file || -L $file ]] || return 0
 	while IFS= read -r -n 4096 line; do
 		[[ ! $line =~ ^(uuid|image|bytes|sha256|events|generation)=([A-Za-z0-9._/-]+)$ ]] ||
 			RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
 	done 2>/dev/null <"$file" || :
+	for key in events generation; do
+		[[ ${RESCUE[$key]-} =~ ^(0|[1-9][0-9]{0,17})$ ]] || unset -v "RESCUE[$key]"
+	done
 	[[ -z ${RESCUE[uuid]-} || ${RESCUE[uuid]} == "$2" ]] || {
 		RESCUE=()
 		return 0

@@ -184,6 +184,10 @@ no_image() {
 	write
 	rescue_record_read data "$ID"
 	[[ ${RESCUE[generation]} == 7 ]]
+	# A damaged count is none, and no arithmetic.
+	sed -i 's/^generation=.*/generation=08/; s/^events=.*/events=F/' "$(rescue_record_file data)"
+	rescue_record_read data "$ID"
+	[[ ! -v RESCUE[generation] && ! -v RESCUE[events] && ${RESCUE[image]} == "$IMAGE" ]]
 	not rescue_was_restored "$IMAGE"
 	rescue_note_restored "$IMAGE" 2>/dev/null
 	rescue_was_restored "$IMAGE"

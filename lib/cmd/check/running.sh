@@ -92,7 +92,7 @@ and leaves alone" \
 $(check_running_name_of_ "$node")"
 			continue
 		fi
-		# By the node: a copy may share each other name with what it is a copy of.
+		# Wiped by the node: a copy may share each other name with what it is a copy of.
 		findings_problem copy 'only its legs to have the UUID of the array' \
 			"/dev/$node (events ${clone##*:})" \
 			"take it out of the machine, or, if nothing on it is needed: \
