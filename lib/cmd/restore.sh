@@ -52,11 +52,12 @@ restore_check() {
 it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
 	! rescue_was_restored "${RESCUE[image]}" ||
 		die "$NAME: ${RESCUE[image]} has been put back already, and the array was used since \
-then; its record $(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. Keep \
-what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
+then; its record $(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. \
+Keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	[[ -r ${RESCUE[image]} ]] ||
-		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted?" \
-			"$EX_REFUSED"
+		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If you deleted \
+it after it had been put back, the record is an old one: rm $(rescue_record_file "$NAME"); \
+ramraid start $NAME" "$EX_REFUSED"
 	facts_observe
 	[[ ${F[array.state]} != inactive ]] || md_stop "${F[array.md]}"
 	[[ ${F[array.state]} != @(active|broken) ]] ||
@@ -119,10 +120,10 @@ restore_was_last_() {
 	done
 }
 
-# The disks had been left behind when the image was made. Later events than it has, or a later record
-# that vouches for disks, mean that it is an old one, whose record somebody has put back with a
-# backup of /etc; or that a restore was interrupted, which adds a few. (The disks count on from where
-# they left, so that they may be far below the image when all of them have long been in use again.)
+# The disks had been left behind when the image was made. Later events than it has, or a later
+# record that vouches for disks, mean that it is an old one, whose record somebody has put back with
+# a backup of /etc; or that a restore was interrupted, which adds a few. The disks count on from
+# where they left, so they may be far below the image when they have long been in use again.
 restore_ask() {
 	local leg=leg.${F[forced]} typed=''
 	PLAN=()
