@@ -29,8 +29,8 @@ sub look {
         for my $list (keys %read) {
             $read{$1} = 1 while $body =~ /\bfor\s+(\w+)\s+in\b[^;\n]*\$\{\Q$list\E\[/g;
             $read{$1} = 1 while $body =~ /\b(\w+)=["']?\$\{\Q$list\E[\[#%]/g;
-            $read{$1} = 1 while $body =~ /\bsplit_words\s+(\w+)\s+"\$\{?\Q$list\E\b/g;
-            while ($body =~ /\bsplit_into\s+"\$\{?\Q$list\E\b[^"]*"\s+([A-Za-z_ ]+)/g) {
+            $read{$1} = 1 while $body =~ /\btext_split\s+(\w+)\s+"\$\{?\Q$list\E\b/g;
+            while ($body =~ /\btext_into\s+"\$\{?\Q$list\E\b[^"]*"\s+([A-Za-z_ ]+)/g) {
 	$read{$_} = 1 for split ' ', $1;
 }
         }
@@ -39,7 +39,9 @@ sub look {
         next if $body =~ /\btext_number_or\s+\Q$var\E\b/ ||
 	$body =~ /\[\[(?:(?!\]\]).)*\$\{?\Q$var\E\b(?:(?!\]\]).)*?(?:=~|==|!=)/s;
         my $calculates =
-	$body =~ /\(\((?:[^()\n]|\([^()\n]*\))*?\b(?<!\$\{\#)\Q$var\E\b(?!\[@\])(?:[^()\n]|\([^()\n]*\))*\)\)/;
+	$body =~ /\(\((?:[^()\n]|\([^()\n]*\))*?\b(?<!\$\{\#)\Q$var\E\b(?!\[@\])(?:[^()\n]|\([^()\n]*\))*\)\)/ ||
+	# [[ evaluates both sides of these, too.
+	$body =~ /\[\[(?:(?!\]\]).)*(?:\$\{?\Q$var\E\b[^\s]*\s+-(?:eq|ne|lt|le|gt|ge)\s|-(?:eq|ne|lt|le|gt|ge)\s+"?\$\{?\Q$var\E\b)/s;
         print "$file:$line: $name: $var is read from a file; text_number_or $var DEFAULT first\n"
 	if $calculates || $var =~ /^[A-Z][A-Z_]+$/;
     }
