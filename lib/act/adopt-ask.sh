@@ -4,7 +4,7 @@
 
 need act/adoption config/conf core/cli core/log core/quantity decide/larger-blocks gate/dependents
 need observe/adoptable observe/contents-blocks observe/lasting-names observe/ramdisk-makers
-need world/disk world/md world/md-state
+need world/disk world/md world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -23,6 +23,7 @@ adopt_ask() {
 	log_printable users
 	PLAN=("${MEMBERS[@]/#/disk leg: }")
 	[[ ${CONF[RAM]} != /* ]] || PLAN+=("RAM leg: ${CONF[RAM]}")
+	adopt_ask_ram_
 	if [[ -n $HAND_MADE ]]; then
 		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
 		PLAN+=("$what, and $(adoption_hand_made_fate "$HAND_MADE")")
@@ -46,6 +47,11 @@ an fsync returns before"
 	adopt_ask_names_
 	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
 	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
+}
+
+# What kind of ramdisk comes, and what it costs. The check has looked at how large it has to be.
+adopt_ask_ram_() {
+	[[ -z $ADOPT_TAKES ]] || PLAN+=("RAM leg: $(ramdisk_plan "${CONF[RAM]}" "$ADOPT_TAKES")")
 }
 
 # A fast member can be either: whoever has made the array knows whether it lasts.
@@ -109,6 +115,7 @@ what was there is kept as $file.ramraid-old")
 
 adopt_ask_stopped_() {
 	PLAN=("${MEMBERS[@]/#/disk leg: }")
+	adopt_ask_ram_
 	adopt_ask_slot_ "$ADOPT_SLOTS"
 	((${#ARGUMENTS[@]} == ${#MEMBERS[@]})) ||
 		PLAN+=("it is started from ${ARGUMENTS[*]}; \

@@ -66,6 +66,7 @@ loop_run() {
 			die "$1: gave up after $actions steps; \
 the last one was $ACTION (please report this with the journal)"
 		whole_since_update # until now it was what it was: by the end it may be whole again
+		[[ $ACTION != assemble ]] || whole_since_tell_unclean
 		code=0 LOOP_IDLE_SINCE=''
 		loop_act || code=$?
 		((code == 0)) || loop_failed "$code"

@@ -4,11 +4,10 @@
 # again.
 # shellcheck shell=bash
 
-need act/disk-legs act/left-check act/loop act/ram-leg act/transitions act/whole-since
-need act/witness-update config/conf config/conf-edit config/conf-need core/act core/cli
-need core/log core/paths decide/leg decide/membership-plan notes/removals observe/before-look
-need observe/facts report/progress-line world/disk world/md world/md-state world/stable-name
-need world/superblock
+need act/disk-legs act/left-check act/loop act/notify act/ram-leg act/transitions act/whole-since
+need act/witness-update config/conf config/conf-edit config/conf-need core/act core/cli core/log
+need core/paths decide/leg decide/membership-plan notes/removals observe/before-look observe/facts
+need report/progress-line world/disk world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -173,7 +172,7 @@ membership_done_() { # NAME
 	removals_write "$1" "${CONF[UUID]}"
 	conf_need_keep "$1"
 	[[ $OUTCOME != short ]] || die "$1: $WHY; see: ramraid status $1"
-	log_notice "$1: $WHY"
+	notify_said notice "$1: $WHY"
 	[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] ||
 		log_notice "$1: it has no RAM leg now; to have one: ramraid attach $1"
 }
@@ -270,6 +269,7 @@ membership_forget_() { # NAME DISK
 	membership_wipe_ "$2"
 	for disk in "${LEAVING[@]}"; do [[ $disk == "$2" ]] || left+=("$disk"); done
 	removals_write "$1" "${F[uuid]}" "${left[@]}" || return
+	notify_said notice "$1: $2 is no disk leg of it any more"
 	membership_look "$1"
 }
 

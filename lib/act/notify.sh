@@ -13,9 +13,15 @@ declare -gA F # the facts: decide/facts.list
 # array's. Returns 0 always: whatever is wrong with the telling must not keep the work from being
 # done.
 notify() {
-	"log_$1" "$4"
-	[[ -n ${LOG_JOURNAL-} || -n $DRY_RUN ]] || notify_journal_ "$1" "$4"
+	notify_said "$1" "$4"
 	notify_others "$@"
+}
+
+# notify_said SEVERITY TEXT: says TEXT, which begins with the array's name, here and in the journal,
+# where "ramraid events" finds it, and tells nobody else: it is what somebody has asked for.
+notify_said() {
+	"log_$1" "$2"
+	[[ -n ${LOG_JOURNAL-} || -n $DRY_RUN ]] || notify_journal_ "$1" "$2"
 }
 
 # Typed by a person, the program writes to the terminal; what it is the first to see, others look
@@ -25,7 +31,7 @@ notify_journal_() { # SEVERITY TEXT
 	systemd_is_running || return 0
 	log_printable text
 	logger --tag ramraid --priority "daemon.${1/alert/emerg}" -- "$text" ||
-		log_notice "${F[name]}: the journal does not take what was said"
+		log_notice "${2%%:*}: the journal does not take what was said"
 }
 
 # notify_others SEVERITY EVENT DEVICE TEXT: the same for what is in the journal already.

@@ -83,7 +83,7 @@ transitions_look_() { # NAME
 # Sets the caller's new from the facts; while somebody is at work, to its old where it may be the
 # work that is seen.
 transitions_words_() { # NAME yes|""
-	local i LEG MEMORY_NOTE MEMORY_WHY key
+	local i LEG key
 	legs_seen_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		key="leg ${F[leg.$i.dev]}"
@@ -92,9 +92,7 @@ transitions_words_() { # NAME yes|""
 			LEG=${old[$key]:-$LEG}
 		new[$key]=$LEG
 	done
-	memory_floor_note "$1"
-	F[ram.out]=$MEMORY_NOTE
-	[[ -z $MEMORY_WHY ]] || F[ram.full]=$MEMORY_WHY
+	memory_floor_facts
 	leg_ram
 	[[ -z $2 || $LEG == @(in_sync|recovering) ]] || LEG=${old[ram]:-$LEG}
 	new[ram]=$LEG new[only]=no

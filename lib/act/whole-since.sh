@@ -49,6 +49,19 @@ whole_since_look() {
 	whole_since_update ''
 }
 
+# whole_since_tell_unclean: before the array is started: says that the boot in which it was whole
+# last ended without a stop of it. A stop writes until when it was.
+whole_since_tell_unclean() {
+	local since
+	facts_served
+	read_share_history
+	((HISTORY_SINCE > 0 && HISTORY_UNTIL == 0)) && [[ $HISTORY_BOOT != "${F[boot]}" ]] ||
+		return 0
+	printf -v since '%(%F %T)T' "$HISTORY_SINCE"
+	log_notice "${F[name]}: was whole since $since, in a run that ended without a stop: \
+a power cut, or a crash of the system"
+}
+
 # Sets the caller's life to what HISTORY_LIFE is of the array that is running.
 whole_since_life_() {
 	local MD_RUN

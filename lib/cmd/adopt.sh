@@ -1,9 +1,9 @@
 # ramraid adopt: a RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
-need act/adopt-ask act/adoption act/array-lock act/hotplug cmd/attach cmd/start cmd/wait config/conf
-need config/conf-faults config/conf-keys config/conf-need core/act core/cli core/log core/paths
-need decide/health notes/adopted notes/claim notes/contents observe/adoptable
+need act/adopt-ask act/adoption act/array-lock act/hotplug act/notify cmd/attach cmd/start cmd/wait
+need config/conf config/conf-faults config/conf-keys config/conf-need core/act core/cli core/log
+need core/paths decide/health notes/adopted notes/claim notes/contents observe/adoptable
 need observe/adoptable-stopped observe/before-look observe/facts report/unadopted world/disk
 need world/md world/md-state world/stable-name world/superblock world/systemd
 
@@ -73,7 +73,7 @@ adopt_look() {
 	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_find_none "${ARGS[0]}"
 	# Somebody has deleted it since.
 	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
-	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT='' ADOPT_GROWS=''
+	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT='' ADOPT_GROWS='' ADOPT_TAKES=''
 	if [[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]]; then
 		adopt_find_begun
 	else
@@ -223,7 +223,7 @@ adopt_start() {
 	fi
 	adoption_bitmap ||
 		die "$NAME: adopted and whole, but md takes no bitmap yet; type this again"
-	log_notice "$NAME: adopted. The way back: ramraid release $NAME"
+	notify_said notice "$NAME: adopted. The way back: ramraid release $NAME"
 }
 
 # Does the RAM leg come with the next start, which gives the array larger blocks? Asked of what is
@@ -238,7 +238,7 @@ adopt_next() {
 	[[ $(md_bitmap "${F[array.md]}") != none ]] ||
 		log_notice "$NAME: has no bitmap as long as it lacks a member; \
 type this again when it is whole"
-	log_notice "$NAME: adopted. It runs on its disk legs; the RAM leg joins at its next start, \
+	notify_said notice "$NAME: adopted. It runs on its disk legs; the RAM leg joins at its next start, \
 when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $NAME; or a reboot. \
 The way back: ramraid release $NAME"
 }

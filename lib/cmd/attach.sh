@@ -41,7 +41,7 @@ to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME" "$LOOP_PRINT"
 	# Nothing has come of it: it is out as it was, and has not failed.
 	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] ||
-		act_put "$RUN/$NAME.detached"
+		memory_floor_note_tried "$NAME" "$LOOP_NO_RAM"
 	attach_hand_over_
 	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }

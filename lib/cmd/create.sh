@@ -1,10 +1,10 @@
 # ramraid create: from blank disks to a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
-need act/array-lock act/block-size cmd/wait config/conf config/conf-faults config/conf-keys
-need config/conf-need core/act core/cli core/clock core/log core/paths core/quantity notes/claim
-need notes/legs-seen notes/memory-floor observe/outside world/disk world/md world/md-blocks
-need world/ramdisk world/ramdisk-zram world/stable-name world/systemd
+need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
+need config/conf-keys config/conf-need core/act core/cli core/clock core/log core/paths
+need core/quantity notes/claim notes/legs-seen notes/memory-floor observe/outside world/disk
+need world/md world/md-blocks world/ramdisk world/ramdisk-zram world/stable-name world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -166,26 +166,30 @@ use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 create_is_zram() { [[ ${CREATE_RAM:-${CONF[RAM]}} == zram* ]]; }
 
 create_check_memory() {
-	local why bytes MEMORY_RESERVE
+	local why MEMORY_RESERVE MEMORY_RESERVE_BY
+	CREATE_TAKES=''
 	[[ ${CREATE_RAM:-${CONF[RAM]}} != @(none|/*) ]] || return 0
 	! create_is_zram || ramdisk_zram_is_there ||
 		die "$NAME: the kernel module zram is not available for $(uname -r); \
 take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
 	memory_floor_reserve
-	bytes=$(ramdisk_need "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_BYTES" "${CONF[RAM_LIMIT]}")
-	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
+	CREATE_TAKES=$(ramdisk_need "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_BYTES" \
+		"${CONF[RAM_LIMIT]}")
+	why=$(ramdisk_why_not "$CREATE_TAKES" "$MEMORY_RESERVE")
 	[[ -z $why ]] ||
 		die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }
 
 create_ask() {
-	local disk
+	local disk head
+	head="A mirror \"$NAME\" of $(quantity_show_bytes "$CREATE_BYTES"), one leg in RAM."
 	PLAN=()
 	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do
 		PLAN+=("$disk ($(disk_node "$disk"))")
 	done
-	cli_confirm "$NAME" "A mirror \"$NAME\" of $(quantity_show_bytes "$CREATE_BYTES"), \
-one leg in RAM. Everything on these disks is lost:"
+	[[ -z $CREATE_TAKES ]] ||
+		head+=" The RAM leg is $(ramdisk_plan "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_TAKES")."
+	cli_confirm "$NAME" "$head Everything on these disks is lost:"
 }
 
 # Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their
@@ -328,5 +332,5 @@ create_wait() {
 		wait_whole "$NAME" infinity
 		log_info "$NAME: whole"
 	fi
-	log_notice "$NAME: made. Next: mkfs.ext4 /dev/md/$NAME, then a line in /etc/fstab"
+	notify_said notice "$NAME: made. Next: mkfs.ext4 /dev/md/$NAME, then a line in /etc/fstab"
 }

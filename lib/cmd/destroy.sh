@@ -1,10 +1,10 @@
 # ramraid destroy: an array and all that it held are no more; its disks are blank to md.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/forget cmd/stop config/conf config/conf-faults config/conf-need
-need core/act core/cli core/log core/paths decide/health gate/dependents notes/adopted notes/claim
-need notes/removals observe/all-disks observe/before-look observe/facts world/disk world/md
-need world/ramdisk world/stable-name world/superblock world/systemd
+need act/array-lock act/copy act/forget act/notify cmd/stop config/conf config/conf-faults
+need config/conf-need core/act core/cli core/log core/paths decide/health gate/dependents
+need notes/adopted notes/claim notes/removals observe/all-disks observe/before-look observe/facts
+need world/disk world/md world/ramdisk world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -194,7 +194,7 @@ which is not ours")
 	if [[ -n $DRY_RUN ]]; then
 		log_notice "$NAME: nothing was changed (--dry-run)"
 	else
-		log_notice "$NAME: destroyed${DESTROY_WIPE[*]:+; wiped: ${DESTROY_WIPE[*]}}"
+		notify_said notice "$NAME: destroyed${DESTROY_WIPE[*]:+; wiped: ${DESTROY_WIPE[*]}}"
 	fi
 	for line in "${DESTROY_LEFT[@]}"; do log_notice "$NAME: left: $line"; done
 }

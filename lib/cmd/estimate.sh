@@ -87,9 +87,26 @@ cmd_estimate_target() {
 }
 
 cmd_estimate_device_() { # PATH
-	local NODE
+	local NODE name
 	disk_find "$1" || die "$1: the kernel has no such block device" "$EX_INACTIVE"
+	name=$(cmd_estimate_name_of_ "$NODE")
+	[[ -z $name ]] || {
+		ESTIMATE[target]=$name
+		cmd_estimate_array_ "$name"
+		return
+	}
 	ESTIMATE[kind]=device ESTIMATE[node]=$NODE ESTIMATE[bytes]=$(disk_bytes "$NODE")
+}
+
+# An array of ours has settings of its own, and may have a RAM leg already.
+cmd_estimate_name_of_() { # NODE
+	local NODE name
+	while IFS= read -r name; do
+		! disk_find "/dev/md/$name" || [[ $NODE != "$1" ]] || {
+			printf '%s\n' "$name"
+			return
+		}
+	done < <(conf_names)
 }
 
 cmd_estimate_array_() { # NAME

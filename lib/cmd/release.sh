@@ -1,11 +1,10 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check
-need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli
-need core/log core/paths gate/dependents notes/adopted notes/claim observe/before-look
-need observe/blocks-alone observe/facts observe/hand-made world/md world/md-state
-need world/ramdisk-note world/stable-name
+need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/notify
+need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli core/log
+need core/paths gate/dependents notes/adopted notes/claim observe/before-look observe/blocks-alone
+need observe/facts observe/hand-made world/md world/md-state world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -210,7 +209,7 @@ this takes a while"
 	if [[ -n $DRY_RUN ]]; then
 		log_notice "$NAME: nothing was changed (--dry-run)"
 	else
-		log_notice "$NAME: released: a plain RAID1, in use as before$RELEASE_NAME"
+		notify_said notice "$NAME: released: a plain RAID1, in use as before$RELEASE_NAME"
 	fi
 }
 

@@ -1,10 +1,10 @@
 # ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/detach-ram act/left-check act/transitions act/witness-update cmd/attach
-need config/conf config/conf-need core/cli core/log core/paths core/quantity notes/memory-floor
-need observe/before-look observe/facts world/disk world/md world/md-state world/ramdisk
-need world/ramdisk-note
+need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
+need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity
+need notes/memory-floor observe/before-look observe/facts world/disk world/md world/md-state
+need world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -169,7 +169,7 @@ resize_do() {
 	[[ -z $RESIZE_RAM ]] || attach_here yes
 	transitions_end "$1"
 	[[ -n $grown ]] || die "$1: md did not make it larger; mdadm's words stand above"
-	log_notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") \
+	notify_said notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") \
 now$(resize_next_ "$1" "$md")"
 	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] ||
 		die "$1: it is larger, and runs on its disk legs; for its RAM leg: \

@@ -2,7 +2,7 @@
 # the only good copy.
 # shellcheck shell=bash
 
-need act/array-lock act/disk-legs act/rescue act/witness-update cmd/start config/conf
+need act/array-lock act/disk-legs act/notify act/rescue act/witness-update cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/quantity decide/action
 need decide/histories decide/safe-start notes/old-name notes/rescue-record observe/before-look
 need observe/facts world/md world/systemd
@@ -183,10 +183,10 @@ ramraid stop $NAME; ramraid restore $NAME"
 		log_warning "$NAME: it could not be noted beside $image that it has been put back"
 	rescue_record_forget "$NAME"
 	if [[ -z ${OPT[delete]-} ]]; then
-		log_notice "$NAME: restored from $image, which is kept; \
+		notify_said notice "$NAME: restored from $image, which is kept; \
 delete it when you have looked at your data"
 	elif rescue_delete "$image"; then
-		log_notice "$NAME: restored from $image, which is deleted"
+		notify_said notice "$NAME: restored from $image, which is deleted"
 	else
 		log_warning "$NAME: restored from $image, which could not be deleted; \
 delete it yourself"

@@ -81,7 +81,7 @@ scrub_interrupted() {
 
 scrub_result() { # NAME SECTORS
 	if (($2 == 0)); then
-		log_notice "$1: md has compared all legs, and they are equal"
+		notify_said notice "$1: md has compared all legs, and they are equal"
 		return
 	fi
 	notify warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only in swap, \

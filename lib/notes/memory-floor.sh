@@ -5,6 +5,8 @@
 
 need config/conf core/act core/log core/paths core/quantity world/ramdisk world/systemd
 
+declare -gA F # the facts: decide/facts.list
+
 readonly MEMORY_LOOK=2 # seconds between two looks
 readonly MEMORY_SHORT=3
 # looks in a row with too little before it is given up: a peak of a moment is none of our business
@@ -59,10 +61,11 @@ memory_floor_taken() {
 }
 
 # memory_floor_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an
-# empty file), release (at work or interrupted: hotplug_is_released), memory, room (memory, but
-# there is room again), nobody (empty), or full: its data did not fit into RAM_LIMIT, and MEMORY_WHY
-# says how far they could be compressed. memory_floor_note_given_up NAME, memory_floor_note_room
-# NAME, memory_floor_note_full NAME WHY write it. It goes when a RAM leg has been made.
+# empty file; MEMORY_WHY: why an "attach" after it has failed), release (at work or interrupted:
+# hotplug_is_released), memory, room (memory, but there is room again), nobody (empty), or full: its
+# data did not fit into RAM_LIMIT, and MEMORY_WHY says how far they could be compressed.
+# memory_floor_note_given_up NAME, memory_floor_note_room NAME, memory_floor_note_full NAME WHY,
+# memory_floor_note_tried NAME WHY write it. It goes when a RAM leg has been made.
 memory_floor_note() {
 	MEMORY_NOTE='' MEMORY_WHY=''
 	[[ -e $RUN/$1.detached ]] || return 0
@@ -72,6 +75,17 @@ memory_floor_note() {
 memory_floor_note_given_up() { act_put "$RUN/$1.detached" memory; }
 memory_floor_note_full() { act_put "$RUN/$1.detached" full "$2"; }
 memory_floor_note_room() { act_put "$RUN/$1.detached" room; }
+memory_floor_note_tried() { act_put "$RUN/$1.detached" person "$2"; }
+# memory_floor_facts: the same as facts, of the array F[name].
+memory_floor_facts() {
+	local MEMORY_NOTE MEMORY_WHY
+	memory_floor_note "${F[name]}"
+	F[ram.out]=$MEMORY_NOTE F[ram.tried]=''
+	case $MEMORY_NOTE in
+	full) F[ram.full]=$MEMORY_WHY ;;
+	person) F[ram.tried]=$MEMORY_WHY ;;
+	esac
+}
 # memory_floor_has_given_up NAME: is it out because memory was short?
 memory_floor_has_given_up() {
 	local MEMORY_NOTE MEMORY_WHY

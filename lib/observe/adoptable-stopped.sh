@@ -96,7 +96,7 @@ adoptable_stopped_noted_() {
 }
 
 adoptable_stopped_memory_() {
-	local leg bytes=0 offset=0 size=0 why
+	local leg bytes=0 offset=0 size=0
 	[[ ${CONF[RAM]} != none ]] || return 0
 	for leg in "${ADOPT_LEGS[@]}"; do
 		((${ADOPT_SB[$leg.data_offset]} <= offset)) || offset=${ADOPT_SB[$leg.data_offset]}
@@ -108,11 +108,7 @@ adoptable_stopped_memory_() {
 		return
 	fi
 	[[ ${CONF[RAM]} != zram* ]] || adoptable_zram "$bytes" "${ADOPT_LEGS[@]}"
-	memory_floor_reserve
-	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
-	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE")
-	[[ -z $why ]] ||
-		adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
+	adoptable_room "$bytes" 0
 }
 
 # The start's own decision, as if it had stopped the inactive array, and as if no disk were to come

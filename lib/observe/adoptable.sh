@@ -284,7 +284,7 @@ write ROOT=yes in $ETC/$NAME.conf"
 }
 
 adoptable_memory_() {
-	local line LEGS bytes freed why HAND_MADE_LEFT
+	local line LEGS bytes HAND_MADE_LEFT
 	[[ ${CONF[RAM]} != none ]] || return 0
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
@@ -300,11 +300,17 @@ adoptable_memory_() {
 		return
 	fi
 	[[ ${CONF[RAM]} != zram* ]] || adoptable_zram "$bytes" "${LEGS[@]%% *}"
-	memory_floor_reserve
 	hand_made_find_left "$NAME" "$ADOPT_UUID"
-	freed=$(hand_made_freed "${HAND_MADE:-$HAND_MADE_LEFT}")
-	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
-	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE" "$freed")
+	adoptable_room "$bytes" "$(hand_made_freed "${HAND_MADE:-$HAND_MADE_LEFT}")"
+}
+
+# adoptable_room BYTES FREED: is there memory for a ramdisk of BYTES, after one of FREED bytes has
+# been given back? Sets ADOPT_TAKES to how much that is.
+adoptable_room() {
+	local why MEMORY_RESERVE MEMORY_RESERVE_BY
+	memory_floor_reserve
+	ADOPT_TAKES=$(ramdisk_need "${CONF[RAM]}" "$1" "${CONF[RAM_LIMIT]}")
+	why=$(ramdisk_why_not "$ADOPT_TAKES" "$MEMORY_RESERVE" "$2")
 	[[ -z $why ]] ||
 		adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }

@@ -299,7 +299,7 @@ readonly FACTS_BLANK='
 	array.unconfigured array.foreign array.copy array.copy_known array.events array.link
 	array.stat array.block clones clones_known disks.lack
 	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit
-	ram.full ram.refill
+	ram.full ram.tried ram.refill
 	ram.algorithm ram.stat ram.errors
 	change.left change.used change.block
 '

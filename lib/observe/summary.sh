@@ -89,13 +89,11 @@ summary_members() {
 
 # summary_detail: after summary_array. Beside what is remembered of earlier runs, and of the disk
 # legs that have left in this boot, sets F[unit.text], the last word of the array's unit, F[root],
-# and F[ram.out]: who has taken the RAM leg out of the running array (memory_floor_note).
+# and who has taken the RAM leg out of the running array (memory_floor_facts).
 summary_detail() {
-	local MEMORY_NOTE MEMORY_WHY
 	need notes/legs-seen notes/memory-floor observe/before-look world/systemd
-	memory_floor_note "${F[name]}"
-	F[root]=yes F[unit.text]='' F[ram.out]=$MEMORY_NOTE
-	[[ -z $MEMORY_WHY ]] || F[ram.full]=$MEMORY_WHY
+	memory_floor_facts
+	F[root]=yes F[unit.text]=''
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
 	before_look_remembered

@@ -87,7 +87,13 @@ advice_disks_only_() {
 	ADVICE_IMPACT='all data is on the disks, and reads are as slow as they are'
 	ADVICE_ACTION="ramraid attach ${F[name]}"
 	case ${F[ram.out]-} in
-	person) ADVICE_WHY='the RAM leg was taken out (ramraid detach)' ;;
+	person)
+		ADVICE_WHY='the RAM leg was taken out (ramraid detach)'
+		[[ -z ${F[ram.tried]-} ]] || {
+			ADVICE_WHY+=", and ramraid attach has failed since: ${F[ram.tried]}"
+			ADVICE_ACTION="what the reason says, then: ramraid attach ${F[name]}"
+		}
+		;;
 	release)
 		ADVICE_WHY='ramraid release is at work on it, or was interrupted'
 		ADVICE_ACTION="ramraid release ${F[name]}; to keep the mirror instead: \

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/log core/paths core/quantity core/text world/disk world/md
-need world/md-state world/ramdisk-brd world/ramdisk-note world/ramdisk-zram
+need world/kernels world/md-state world/ramdisk-brd world/ramdisk-note world/ramdisk-zram
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
 
@@ -138,6 +138,17 @@ ramdisk_room() {
 # LIMIT is RAM_LIMIT=.
 ramdisk_need() {
 	if [[ $1 == zram* ]]; then ramdisk_zram_need "$2" "$3"; else printf '%s\n' "$2"; fi
+}
+
+# ramdisk_plan PROVIDER BYTES: prints what would be made, for the question before it is: BYTES is
+# what ramdisk_need says. Changes nothing: a module is looked for, not loaded.
+ramdisk_plan() {
+	local kind=$1 how=takes
+	[[ $kind != auto ]] || kind=rapiddisk
+	[[ $1 != auto || $(kernels_module "$(kernels_running)" rapiddisk) != none ]] || kind=brd
+	[[ $kind != zram* ]] || how='may take'
+	printf 'a new ramdisk (%s), which %s %s of memory\n' "$kind" "$how" \
+		"$(quantity_show_bytes "$2")"
 }
 
 # ramdisk_weight: prints how much memory the caller's RAM_NODE may take in the end (RAM_PROVIDER,

@@ -265,6 +265,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	verb adopt --dry-run --ram=brd data /dev/md/data
 	assert_success
 	untouched
+	assert_line -p '  RAM leg: a new ramdisk (brd), which takes '
 	assert_line 'mdadm --grow --force /dev/md127 --raid-devices=3'
 	assert_line RAM=brd
 	assert_line "echo writemostly > $R/sys/block/md127/md/dev-sda/state"

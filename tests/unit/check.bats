@@ -332,8 +332,8 @@ the system: 1 note
 		'.findings[0].code = "a b"' '.findings[0].do = "x"' '.arrays[0].notes = null'; do
 		not fits "$change" >/dev/null || fail "not found: $change"
 	done
-	# Who asks about one array gets the findings of that.
-	ARGS=(data) && finds not-enabled
+	# Who asks about one array gets the findings of that, and of what concerns each array.
+	ARGS=(data) && finds not-enabled no-mail
 }
 
 # ---- what the next boot depends on
@@ -744,6 +744,9 @@ stay a plain array"
 		printf '%s\n' "$line" >"$R/etc/mdadm/mdadm.conf"
 		finds no-mail
 	done
+	# Asked about one array as well.
+	check data
+	says 'no-mail: expected NOTIFY'
 	echo 'PROGRAM /x' >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
 	silent
 	BLIND='*/mine.conf' finds unseen-claim unseen-mail

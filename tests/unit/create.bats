@@ -91,7 +91,7 @@ refused() { # CODE PATTERN ARG…
 	# Without the message about the initramfs, which depends on the machine.
 	run grep -vE 'initramfs' <<<"$output"
 	assert_output \
-		"A mirror \"data\" of 100MiB, one leg in RAM. Everything on these disks is lost:
+		"A mirror \"data\" of 100MiB, one leg in RAM. The RAM leg is a new ramdisk (brd), which takes 100MiB of memory. Everything on these disks is lost:
   /dev/disk/by-id/ata-A (sda)
   /dev/disk/by-id/ata-B (sdb)
 mdadm --create /dev/md/data --run --metadata=1.2 --name=data --uuid=0123456789ab4cde8f0123456789abcd --level=1 --raid-devices=3 --bitmap=internal --bitmap-chunk=1024K missing --write-mostly /dev/sda /dev/sdb

@@ -251,6 +251,13 @@ array() {
 	echo 4096 >"$R/sys/class/block/md127/queue/logical_block_size"
 	answer data
 	says '[.kinds[].fits]' '["yes","yes","yes","yes"]'
+	# By its device as well: with its own settings, and nothing to adopt.
+	printf 'RAM_RESERVE=50%%\n' >>"$R/etc/ramraid/data.conf"
+	mkdir -p "$R/dev/md"
+	ln -s ../md127 "$R/dev/md/data"
+	ESTIMATE=()
+	cmd_estimate_device_ /dev/md127
+	[[ ${ESTIMATE[kind]}:${ESTIMATE[target]}:${CONF[RAM_RESERVE]} == array:data:50% ]]
 }
 
 @test "a block device: an array can be adopted, anything else is copied" {

@@ -206,6 +206,22 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	[[ ! -e $R/run/ramraid/data.detached ]]
 }
 
+@test "an attach that fails after a detach says why, and leaves it taken out" {
+	: >"$R/run/ramraid/data.detached"
+	F[name]=data
+	memory_floor_facts
+	[[ ${F[ram.out]} == person && -z ${F[ram.tried]} && -z ${F[ram.full]-} ]]
+	memory_floor_note_tried data 'no module'
+	memory_floor_facts
+	[[ ${F[ram.out]} == person && ${F[ram.tried]} == 'no module' && -z ${F[ram.full]-} ]]
+	memory_floor_note_full data 'too large'
+	memory_floor_facts
+	[[ ${F[ram.out]} == full && -z ${F[ram.tried]} && ${F[ram.full]} == 'too large' ]]
+	rm "$R/run/ramraid/data.detached"
+	memory_floor_facts
+	[[ -z ${F[ram.out]} && -z ${F[ram.tried]} ]]
+}
+
 @test "it is started anew where it is to look, and ended where it was" {
 	systemctl() { called systemctl "$@"; }
 	CONF[RAM]=auto CONF[MEMORY_FLOOR]=0

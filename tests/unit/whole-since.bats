@@ -96,6 +96,21 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	notes "c0c0c0c0-0000-4000-8000-000000000002 md127 13 none 3000 0 0 0 0 800 150"
 }
 
+@test "a start says that the run before it ended without a stop, and only then" {
+	says() { run whole_since_tell_unclean && assert_output "$1"; }
+	says ''
+	notes "$BOOT1 none 1000 0 0 0 0 800 150"
+	# In the same boot, it has been stopped by hand.
+	says ''
+	echo c0c0c0c0-0000-4000-8000-000000000002 >"$R/proc/sys/kernel/random/boot_id"
+	TZ=UTC says 'data: was whole since 1970-01-01 00:16:40, in a run that ended without a stop: a power cut, or a crash of the system'
+	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
+	EPOCHSECONDS=2000
+	notes "$BOOT1 none 1000 2000 0 0 0 800 150" ended
+	echo c0c0c0c0-0000-4000-8000-000000000002 >"$R/proc/sys/kernel/random/boot_id"
+	says ''
+}
+
 @test "never whole, and never rebuilt: nothing is written" {
 	F[ram.state]=none
 	whole_since_update

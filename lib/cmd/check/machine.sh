@@ -7,11 +7,12 @@ need act/array-lock act/notify act/rescue cmd/check/findings config/conf config/
 need core/paths core/quantity core/trust notes/adopted notes/claim notes/hardware
 need notes/selftest-record observe/ramdisk-makers world/disk world/ramdisk
 
-# check_machine ALL: about the system; the first question concerns each array, the others only those
-# who ask about all.
+# check_machine ALL: about the system; the first two questions concern each array, the others only
+# those who ask about all.
 check_machine() {
 	local CHECK_ARRAY=''
 	check_machine_defaults
+	check_machine_mail
 	[[ -n $1 ]] || return 0
 	check_machine_claims_left
 	check_machine_selftest_left
@@ -19,7 +20,6 @@ check_machine() {
 	check_machine_memory_of_all
 	check_machine_boot_folder
 	((${#ARGS[@]} == 0)) || check_machine_makers
-	check_machine_mail
 }
 
 check_machine_defaults() {

@@ -230,18 +230,19 @@ with which md takes no new member, so that there will be no RAM leg" \
 }
 
 check_running_ram_leg() {
-	local LEG MEMORY_NOTE MEMORY_WHY blocks='' found=none \
+	local LEG blocks='' found=none \
 		cure="ramraid attach $CHECK_ARRAY; if it is to have none, write RAM=none"
 	[[ ${F[conf.ram]} != none ]] || return 0
 	[[ -z ${F[leg.ram.dev]-} || -n ${F[ram.node]} ]] ||
 		found="that ${F[leg.ram.dev]} is not there" \
 			cure="bring it back, then: ramraid attach $CHECK_ARRAY"
 	! health_is_too_small || check_legs_blocks
-	memory_floor_note "$CHECK_ARRAY"
-	F[ram.out]=$MEMORY_NOTE
-	[[ $MEMORY_NOTE != full ]] ||
-		found="none: $MEMORY_WHY" cure="more memory for it (RAM_LIMIT), \
+	memory_floor_facts
+	[[ ${F[ram.out]} != full ]] ||
+		found="none: ${F[ram.full]}" cure="more memory for it (RAM_LIMIT), \
 or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
+	[[ -z ${F[ram.tried]} ]] ||
+		found="none: ${F[ram.tried]}" cure="mend that; then: ramraid attach $CHECK_ARRAY"
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*)
