@@ -314,7 +314,8 @@ witness_update_give_up_one_() { # LEG NODE…
 # those that the array is started from: written down with the next witness.
 witness_update_give_up() {
 	local i started=''
-	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
+	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-} \
+${F[witness.doubted]-}"
 	for ((i = 0; i < ${F[members]}; i++)); do witness_update_give_up_one_ "$i" "$@"; done
 	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
 		witness_update_give_up_one_ ram "$@"

@@ -101,7 +101,8 @@ restore_give_up_() {
 			without+=" ${F[leg.$i.device_uuid]} "
 		fi
 	done
-	for uuid in ${F[witness.legs]-} ${F[witness.left]-} ${F[witness.seen]-}; do
+	for uuid in ${F[witness.legs]-} ${F[witness.left]-} ${F[witness.seen]-} \
+		${F[witness.doubted]-}; do
 		if [[ "$with ${F[leg.$NEWEST.device_uuid]} $RESTORE_GIVE_UP " == *" $uuid "* ]]; then
 			continue
 		elif [[ $without == *" $uuid "* ]] || ! restore_was_last_; then

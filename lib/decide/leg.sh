@@ -123,5 +123,6 @@ leg_is_fresh() {
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
 	! readd_is_given_up "$1" &&
-		[[ " ${F[witness.seen]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
+		[[ " ${F[witness.seen]} ${F[witness.doubted]} " != \
+			*" ${F[leg.$1.device_uuid]:-none} "* ]]
 }

@@ -172,12 +172,9 @@ hardware_key_() {
 }
 
 # hardware_is_known_ KEY: is it a leg without a line that need not be doubted: the device that RAM=
-# names, or one that was in sync as the witness says? It was away when the first line was written:
-# 0.1.0 wrote none, and a person may delete the file.
-hardware_is_known_() {
-	[[ $1 == ram=* || " ${F[witness.legs]-} ${F[witness.was]-} ${F[witness.left]-} \
-${F[witness.seen]-} " == *" $1 "* ]]
-}
+# names, or a disk leg that was in sync as the witness on the root file system says? It was away when
+# the first line was written: 0.1.0 wrote none, and a person may delete the file.
+hardware_is_known_() { [[ $1 == ram=* || " ${F[witness.known]-} " == *" $1 "* ]]; }
 
 hardware_words_() { # BUS PATH SERIAL
 	local text=$1

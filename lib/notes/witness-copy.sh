@@ -2,7 +2,7 @@
 # root, /boot or the ESP, or a folder that somebody names.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/text core/trust
+need config/conf core/act core/log core/paths core/text core/trust notes/hardware world/disk
 
 declare -gA CONF F
 
@@ -11,33 +11,31 @@ declare -gA CONF F
 # WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
 # ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
 witness_copy_find() {
-	local want=${CONF[WITNESS_COPY]-none} number target options type rest lines=() root='' \
-	best='' found=() folder
+	local want=${CONF[WITNESS_COPY]-none} number target options type source rest lines=() \
+	root=('' '') best='' found=() folder
 	WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_WHY='' WITNESS_ROOT=''
 	# The table at once, and that of the first process: see disk_mounted_.
 	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
 	for rest in "${lines[@]}"; do
 		text_into "$rest" _ _ number _ target options
-		rest=${rest##* - } type=${rest%% *}
+		text_into "${rest##* - }" type source
 		if [[ $target == / ]]; then
-			root=$number WITNESS_ROOT=$type
+			root=("$number" "$source") WITNESS_ROOT=$type
 		elif [[ $want == auto ]]; then
 			[[ $target == @(/boot|/efi|/boot/efi) &&
 				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
-			# The first of them that there is, and of two on one mount point the upper
-			# one.
+			# The first that there is; of two on one mount point, the upper one.
 			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi) ||
 				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
-				best=$target found=("$number" "$options" "$type")
+				best=$target found=("$number" "$options" "$type" "$source")
 		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
 			best=$target found=("$number" "$options" "$type")
 		fi
 	done
-	folder=$want
-	[[ $want != auto ]] || folder=$best/ramraid
+	folder=${want/#auto/"$best/ramraid"}
 	if [[ $want == none ]]; then
 		WITNESS_COPY_WHY='WITNESS_COPY=none'
-	elif [[ -z $best || ${found[0]} == "$root" ]]; then
+	elif [[ -z $best || ${found[0]} == "${root[0]}" ]]; then
 		WITNESS_COPY_WHY="$want is on the root file system"
 		[[ $want != auto ]] ||
 			WITNESS_COPY_WHY="neither /boot nor the ESP is a file system of its own \
@@ -46,6 +44,8 @@ that is mounted"
 		# Before anything there is looked at, which would mount it, or wait for it.
 		WITNESS_COPY_WHY="$best is of type ${found[2]}, and may not be there, or may not \
 answer, when the machine starts"
+	elif [[ $want == auto ]] && ! witness_copy_stays_ "${found[0]}" "${found[3]}" "${root[@]}"; then
+		: # says why not
 	elif ! witness_copy_is_roots_ "$ROOT$folder"; then
 		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
@@ -63,6 +63,38 @@ answer, when the machine starts"
 # waits for the network, or for a server, may be waiting for the array itself.
 witness_copy_is_local_() {
 	[[ $2 != @(fuse*|autofs) ]] && [[ $1 != 0:* || $2 == @(btrfs|bcachefs|zfs) ]]
+}
+
+# witness_copy_stays_ NUMBER SOURCE ROOT-NUMBER ROOT-SOURCE: is this file system where nobody can put
+# another one in its place, that fstab finds by the same UUID, unless that is where the root file
+# system is, too? Else sets WITNESS_COPY_WHY. What has no block device to be known by counts as one.
+witness_copy_stays_() {
+	local HARDWARE NODE node
+	witness_copy_node_ "$1" "$2" || return 0
+	node=$NODE
+	hardware_of "$node"
+	[[ +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || return 0
+	! witness_copy_node_ "$3" "$4" ||
+		[[ $(disk_physical "$node" | sort -u) != "$(disk_physical "$NODE" | sort -u)" ]] ||
+		return 0
+	WITNESS_COPY_WHY="$best is on ${HARDWARE%% *} (/dev/$node), where another file system of \
+the same UUID may take its place, and would be believed"
+	return 1
+}
+
+# witness_copy_node_ NUMBER SOURCE: sets NODE to the device of a file system, as mountinfo has it.
+witness_copy_node_() {
+	local line lines=()
+	NODE=''
+	if [[ $1 == 0:* ]]; then
+		[[ $2 == /* ]] && disk_find "$2"
+		return
+	fi
+	{ mapfile -t lines <"$SYS/dev/block/$1/uevent"; } 2>/dev/null || :
+	for line in "${lines[@]}"; do
+		[[ $line != DEVNAME=* ]] || NODE=${line#*=} NODE=${NODE//\//!}
+	done
+	[[ -n $NODE ]]
 }
 
 # witness_copy_is_roots_ FOLDER: can nobody but root change what is in it? Else anybody could vouch

@@ -83,7 +83,7 @@ before_look_witness() {
 	local name=${F[name]}
 	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' \
 		F[witness.ram_number]='' F[witness.left]='' F[witness.given]='' F[witness.seen]='' \
-		F[witness.was]='' F[witness.filled]=''
+		F[witness.was]='' F[witness.filled]='' F[witness.doubted]='' F[witness.known]=''
 	[[ -z ${F[record.from]-} ]] || old_name_has_witness || name=${F[record.from]}
 	if witness_read "$name" "${F[uuid]}"; then
 		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} \
@@ -97,7 +97,8 @@ before_look_witness() {
 		F[witness.generation]=${WITNESS[generation]:-0}
 	# Also of one that vouches for nothing.
 	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} \
-		F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-}
+		F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-} \
+		F[witness.doubted]=${WITNESS[doubted]-} F[witness.known]=$WITNESS_KNOWN
 	before_look_refill_
 }
 

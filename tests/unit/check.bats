@@ -1586,6 +1586,14 @@ hook() { # ARG…: as run-parts calls it, with our program
 	echo '2 1 8:2 / /boot rw - ext4 /dev/sda2 rw' >>"$R/proc/1/mountinfo"
 	witness_copy_find x
 	noted 0
+	# One that somebody else may bring is none.
+	mkdir -p "$R/sys/devices/usb1/sdz" "$R/sys/dev/block/8:2"
+	ln -s "$R/sys/devices/usb1/sdz" "$R/sys/class/block/sdz"
+	echo DEVNAME=sdz >"$R/sys/dev/block/8:2/uevent"
+	witness_copy_find x
+	noted 1
+	[[ ${FINDING[0.found]} == '/boot is on usb (/dev/sdz), where'* ]]
+	rm -r "$R/sys/dev/block/8:2"
 	echo '1 0 8:1 / / rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"
 	CONF[WITNESS_COPY]=/srv
 	witness_copy_find x

@@ -464,9 +464,10 @@ wipefs --all $NVME)"
 	F[array.known]=yes
 	witness_update 2>/dev/null
 	grep -qx "legs=$A $B" "$R/etc/ramraid/state/data.witness"
-	grep -qx "seen=cccccccc $A $B" "$R/etc/ramraid/state/data.witness"
+	grep -qx "seen=$A $B" "$R/etc/ramraid/state/data.witness"
+	grep -qx 'doubted=cccccccc' "$R/etc/ramraid/state/data.witness"
 	rm "$R/dev/disk/by-id/nvme-X"
-	facts stopped-2 ram:absent "witness.seen=cccccccc $A $B"
+	facts stopped-2 ram:absent "witness.seen=$A $B" witness.doubted=cccccccc
 	witness_update_give_up sda
 	[[ " ${F[witness.give_up]} " == *' cccccccc '* && " ${F[witness.give_up]} " != *" $A "* ]]
 	NAME=data F[forced]=0 OPT=([yes]=yes)

@@ -608,6 +608,77 @@ stopped() {
 	are leg.0.alien=
 }
 
+@test "a forged second copy, without a life, of another one, or with the life of the record, makes no stick a leg" {
+	local new=bbbbbbbb-0000-0000-0000-000000000001 own=cccccccc-0000-0000-0000-000000000001 life
+	mkdir -p "$R/boot/ramraid"
+	printf '%s\n' '22 1 8:1 / / rw - ext4 /dev/sda1 rw' \
+		'23 22 8:2 / /boot rw - ext4 /dev/sdq1 rw' >"$R/proc/1/mountinfo"
+	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
+	echo "life=$own" >>"$W"
+	disk sdx "$new" 900 1
+	sed -i 's/view=.*/view=.A./' "$R/dev/sdx.sb"
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	bus sdx pci0/usb1
+	for life in '' life=cccccccc-0000-0000-0000-00000000000f "life=$own"; do
+		printf '%s\n' "uuid=$ID" "legs=$new" events=900 filled=1 ram_slot=0 generation=500 \
+			"seen=$new" $life >"$R/boot/ramraid/$ID.witness"
+		# A is there, and has lost its name.
+		observe
+		are leg.0.alien=usb
+		decided refuse '/dev/sda (events 100) is no MEMBER'
+		# A is away.
+		mv "$R/dev/sda.sb" "$R/dev/sda.away"
+		observe
+		are leg.0.alien=usb
+		F[clones]='' F[clones_known]='' F[waited]=999
+		all_disks_decide 2>/dev/null
+		[[ "$ACTION ${ARGUMENTS[*]}" != *sdx* ]] || fail "$life: $ACTION: $WHY"
+		mv "$R/dev/sda.away" "$R/dev/sda.sb"
+	done
+}
+
+@test "a stick that has the device UUID of the device that is or was the RAM leg is no leg, nor by an old record" {
+	local was=aaaaaaaa-0000-0000-0000-000000000008 uuid node legacy
+	whole
+	rm "$R/run/ramraid/data.ram"
+	rm -r "$R/sys/block/md127/md/dev-rd0"
+	echo RAM=/dev/disk/by-id/nvme-X >>"$R/etc/ramraid/data.conf"
+	fake_disk nvme0n1 104857600 disk/by-id/nvme-X
+	echo 5 >"$R/sys/class/block/nvme0n1/diskseq"
+	member md127 nvme0n1 in_sync 0
+	for uuid in "$was" "$x"; do
+		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$uuid" events=100 role=0 view=AAA \
+			recovery= >"$R/dev/nvme0n1.sb"
+		WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
+	done
+	rm -r "$R/sys/block/md127/md/dev-sda" "$R/sys/class/block/sda" "$R/dev/sda.sb"
+	echo 1 >"$R/sys/block/md127/md/degraded"
+	echo 3 >"$R/sys/block/md127/md/raid_disks"
+	for legacy in no yes; do
+		[[ $legacy == no ]] ||
+			sed -i "/^doubted=/d; s/^seen=.*/seen=$was $a $b $x/" "$W"
+		for uuid in "$was" "$x"; do
+			disk sdx "$uuid" 100 1
+			sed -i 's/view=.*/view=AAA/' "$R/dev/sdx.sb"
+			ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+			bus sdx pci0/usb1
+			observe
+			F[mend]=yes
+			are leg.0.alien=usb
+			decided 'done'
+			# As a spare, on a loop device, it is not rebuilt.
+			disk loop7 "$uuid" 1 1
+			sed -i 's/view=.*/view=AAA/; s/role=.*/role=spare/' "$R/dev/loop7.sb"
+			ln -sfn "$R/dev/loop7" "$R/dev/disk/by-id/ata-A"
+			observe
+			F[mend]=yes
+			are leg.0.alien=loop
+			decided 'done'
+			rm "$R/dev/loop7.sb"
+		done
+	done
+}
+
 @test "status and the report say of a leg on other hardware why it is left alone, and not that it was used elsewhere" {
 	lost
 	disk loop3 bbbbbbbb-0000-0000-0000-000000000001 90 1

@@ -8,6 +8,7 @@ setup() {
 	ID=11111111-2222-3333-4444-555555555555
 	A=aaaaaaaa-0000-0000-0000-000000000001
 	B=aaaaaaaa-0000-0000-0000-000000000002
+	N=bbbbbbbb-0000-0000-0000-000000000001
 	W=$R/etc/ramraid/state/data.witness
 }
 
@@ -496,7 +497,7 @@ mounts() {
 	cp "$BATS_TEST_TMPDIR/old" "$C"
 	not witness_read data "$ID"
 	[[ ${WITNESS[void]} == 1 && ${WITNESS[was]} == "$A" && -z ${WITNESS[legs]-} ]]
-	[[ ${WITNESS[seen]} == *"$B"* && ${WITNESS[generation]} == 3 ]]
+	[[ ${WITNESS[seen]} == "$A" && ${WITNESS[doubted]} == "$B" && ${WITNESS[generation]} == 1 ]]
 	[[ $WITNESS_WHY == *'begun anew'* ]]
 	# That it vouches for none is written down where that is not so yet.
 	cp "$W" "$BATS_TEST_TMPDIR/new"
@@ -509,7 +510,7 @@ mounts() {
 	put 210 0 "$A" "$B"
 	cmp "$W" "$C"
 	witness_read data "$ID"
-	[[ $WITNESS_COUNTS == own && ${WITNESS[generation]} == 4 && ${WITNESS[life]} == 22222222-* ]]
+	[[ $WITNESS_COUNTS == own && ${WITNESS[generation]} == 2 && ${WITNESS[life]} == 22222222-* ]]
 	# That only the RAM leg was good stays, whichever of them says it.
 	put 220 0
 	cp "$BATS_TEST_TMPDIR/old" "$C"
@@ -522,10 +523,176 @@ mounts() {
 	[[ -z ${WITNESS[legs]} && ${WITNESS[events]} == 220 && $WITNESS_COUNTS == copy ]]
 	cp "$C" "$W"
 	put 230 0 "$A" "$B"
-	# A record of an earlier version has no life; it gets one, and generations count.
+	# What a version before lives wrote is older, and says nothing.
 	sed -i /^life=/d "$C"
 	witness_read data "$ID"
-	[[ ${WITNESS[legs]} == "$A $B" ]]
+	[[ ${WITNESS[legs]} == "$A $B" && $WITNESS_COUNTS == own ]]
+}
+
+@test "the second copy: one without a life, or of another one, vouches for no leg, and makes none known" {
+	local life
+	mounts '8:2 /boot ext4 rw'
+	mkdir -p "$R/proc/sys/kernel/random"
+	echo 11111111-0000-4000-8000-000000000000 >"$R/proc/sys/kernel/random/uuid"
+	GIVE_UP=$B put 500 0 "$A" "$B"
+	GIVE_UP=$B put 510 0 "$A"
+	cp "$W" "$BATS_TEST_TMPDIR/own"
+	for life in '' life=cccccccc-0000-4000-8000-000000000000; do
+		cp "$BATS_TEST_TMPDIR/own" "$W"
+		printf '%s\n' "uuid=$ID" "legs=$N" events=900 ram_slot=0 generation=500 \
+			"seen=$N" $life "given=$A" "left=$N" >"$C"
+		not witness_read data "$ID"
+		[[ ${WITNESS[void]} == 1 && ${WITNESS[seen]} == "$A $B" && -z ${WITNESS[left]} &&
+			${WITNESS[was]} == "$A" && ${WITNESS[generation]} == 2 &&
+			${WITNESS[doubted]} == "$N" ]] || fail "$(declare -p WITNESS)"
+		[[ " $WITNESS_KNOWN " == *" $A "* && $WITNESS_KNOWN != *"$N"* ]]
+		# Who is given up in one of them is.
+		[[ ${WITNESS[given]} == "$B $A" ]] || fail "${WITNESS[given]}"
+		# Nor does it become known by what is written next.
+		put 520 0 "$A"
+		cmp "$W" "$C"
+		witness_read data "$ID"
+		[[ ${WITNESS[legs]} == "$A" && $WITNESS_KNOWN != *"$N"* ]] || fail "$(<"$W")"
+	done
+	# That only the RAM leg was good starts nothing from a leg, nor from the RAM leg: its slot,
+	# and who has left, stay what the record itself says.
+	cp "$BATS_TEST_TMPDIR/own" "$W"
+	printf '%s\n' "uuid=$ID" legs= events=900 ram_slot=0 ram_number=0 generation=500 \
+		"left=$N" >"$C"
+	witness_read data "$ID"
+	[[ -z ${WITNESS[legs]}${WITNESS[left]}${WITNESS[ram_slot]-} && ${WITNESS[events]} == 900 ]] ||
+		fail "$(declare -p WITNESS)"
+}
+
+@test "the second copy: a leg that only the copy knows is not known, though the copy counts; it is remembered" {
+	mounts '8:2 /boot ext4 rw'
+	put 100 0 "$A"
+	cp "$W" "$BATS_TEST_TMPDIR/old"
+	put 110 0 "$A" "$N"
+	witness_read data "$ID"
+	[[ $WITNESS_KNOWN == *"$N"* && ${WITNESS[seen]} == "$A $N" && -z ${WITNESS[doubted]} ]]
+	cp "$BATS_TEST_TMPDIR/old" "$W"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy && ${WITNESS[legs]} == "$A $N" && ${WITNESS[seen]} == "$A" &&
+		${WITNESS[doubted]} == "$N" && $WITNESS_KNOWN != *"$N"* ]] ||
+		fail "$(declare -p WITNESS)"
+	# In sync, where everybody sees it, it is known.
+	put 120 0 "$A" "$N"
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$A $N" && -z ${WITNESS[doubted]} && $WITNESS_KNOWN == *"$N"* ]]
+}
+
+@test "the second copy: of an upgrade, neither has a life, and the later one counts; then both get one" {
+	mounts '8:2 /boot ext4 rw'
+	mkdir -p "$R/proc/sys/kernel/random" "$R/boot/ramraid" "${W%/*}"
+	echo 11111111-0000-4000-8000-000000000000 >"$R/proc/sys/kernel/random/uuid"
+	printf '%s\n' "uuid=$ID" "legs=$A $B" events=100 ram_slot=0 generation=5 >"$W"
+	printf '%s\n' "uuid=$ID" "legs=$A" events=110 ram_slot=0 generation=6 >"$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy && ${WITNESS[legs]} == "$A" ]]
+	# The root file system, put back to before the upgrade.
+	sed -i '$a life=11111111-0000-4000-8000-000000000000' "$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy && ${WITNESS[legs]} == "$A" ]]
+	# A record as it is, and no copy: a life is a change.
+	put 100 0 "$A" "$B"
+	sed -i /^life=/d "$W"
+	rm "$C"
+	put 100 0 "$A" "$B"
+	grep -q ^life= "$W"
+	cmp "$W" "$C"
+	# It can't be written beside it yet.
+	sed -i '/^life=/d; s/^generation=.*/generation=5/' "$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == own && ${WITNESS[legs]} == "$A $B" ]]
+}
+
+@test "the second copy: a generation that nobody counts up to is damage, and our own never leaves what is read" {
+	local number
+	mounts '8:2 /boot ext4 rw'
+	mkdir -p "$R/proc/sys/kernel/random"
+	echo 11111111-0000-4000-8000-000000000000 >"$R/proc/sys/kernel/random/uuid"
+	put 100 0 "$A" "$B"
+	sed -i "s/^generation=.*/generation=1000000000000000/; s/^legs=.*/legs=$B/" "$C"
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == own && ${WITNESS[legs]} == "$A $B" && $WITNESS_SPLIT == yes ]]
+	# As high as it can be, of the copy or, by what an earlier version has believed, of our own.
+	for number in 999999999999999 999999999999999999; do
+		sed -i "s/^generation=.*/generation=$number/" "$W" "$C"
+		echo 22222222-0000-4000-8000-000000000000 >"$R/proc/sys/kernel/random/uuid"
+		put "$((${#number} + 100))" 0 "$A" "$B"
+		witness_read data "$ID"
+		[[ ${WITNESS[generation]} == 1 && ${WITNESS[life]} == 22222222-* ]] ||
+			fail "$(<"$W")"
+		cmp "$W" "$C"
+		put "$((${#number} + 200))" 0 "$A" "$B"
+		witness_read data "$ID"
+		[[ ${WITNESS[generation]} == 2 ]]
+	done
+}
+
+@test "the device that is the RAM leg is remembered beside the legs; of an old record, what may be its is doubted" {
+	ALSO=$N put 100 0 "$A" "$B"
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$A $B" && ${WITNESS[doubted]} == "$N" && $WITNESS_KNOWN != *"$N"* ]]
+	# One that was a leg before.
+	ALSO=$B put 110 0 "$A"
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$A" && ${WITNESS[doubted]} == "$N $B" && $WITNESS_KNOWN != *"$B"* ]]
+	put 120 0 "$A" "$B"
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$A $B" && ${WITNESS[doubted]} == "$N" ]]
+	# Before there was that line, they were among the legs.
+	sed -i "/^doubted=/d; s/^seen=.*/seen=$N $A $B/" "$W"
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$N $A $B" && $WITNESS_KNOWN == *"$N"* ]]
+	CONF[RAM]=/dev/disk/by-id/nvme-X
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$A $B" && ${WITNESS[doubted]} == "$N" && $WITNESS_KNOWN != *"$N"* ]]
+	put 130 0 "$A"
+	CONF[RAM]=auto
+	witness_read data "$ID"
+	[[ ${WITNESS[seen]} == "$A $B" && ${WITNESS[doubted]} == "$N" && $WITNESS_KNOWN != *"$N"* ]]
+}
+
+@test "the second copy: auto uses no file system that somebody can plug in, make up, or serve, but on the disk of the root" {
+	local bus
+	disk() { # NODE NUMBER BUS
+		mkdir -p "$R/sys/devices/$3/$1" "$R/sys/dev/block"
+		ln -sfn "$R/sys/devices/$3/$1" "$R/sys/class/block/$1"
+		ln -sfn "$R/sys/devices/$3/$1" "$R/sys/dev/block/$2"
+		echo "DEVNAME=$1" >"$R/sys/devices/$3/$1/uevent"
+		: >"$R/dev/$1"
+	}
+	disk sda 8:1 pci0/ata1
+	for bus in pci0/usb1 platform/host4/session2/target4; do
+		disk sdb 8:16 "$bus"
+		mounts '8:16 /boot ext4 rw'
+		witness_copy_find "$ID"
+		[[ -z $WITNESS_COPY && $WITNESS_COPY_WHY == '/boot is on '*' (/dev/sdb), where'* ]] ||
+			fail "$bus: $WITNESS_COPY ($WITNESS_COPY_WHY)"
+		# Where somebody wants it there.
+		mkdir -p "$R/boot/copies"
+		CONF[WITNESS_COPY]=/boot/copies
+		witness_copy_find "$ID"
+		[[ $WITNESS_COPY == "$R/boot/copies/$ID.witness" ]]
+	done
+	disk loop3 7:3 virtual/block
+	mounts '7:3 /efi vfat rw'
+	witness_copy_find "$ID"
+	[[ -z $WITNESS_COPY && $WITNESS_COPY_WHY == '/efi is on loop (/dev/loop3)'* ]] ||
+		fail "$WITNESS_COPY_WHY"
+	disk sdb 8:16 pci0/ata2
+	mounts '8:16 /boot ext4 rw'
+	witness_copy_find "$ID"
+	[[ -n $WITNESS_COPY ]]
+	# A machine whose only disk is on USB.
+	disk sda 8:1 pci0/usb1
+	disk sda1 8:2 pci0/usb1/sda
+	: >"$R/sys/class/block/sda1/partition"
+	mounts '8:2 /boot ext4 rw'
+	witness_copy_find "$ID"
+	[[ $WITNESS_COPY == "$R/boot/ramraid/$ID.witness" ]] || fail "$WITNESS_COPY_WHY"
 }
 
 @test "the second copy: one that vouches for no leg, and one that goes" {
