@@ -174,12 +174,14 @@ histories_ran_separately() {
 }
 
 # histories_rest LEG: sets REST to those of the devices that this leg calls active which are no disk
-# leg that is here ("NUMBER:SLOT", each after a blank), and KNOWN to how many are here.
+# leg that is here ("NUMBER:SLOT", each after a blank), and KNOWN to how many are here. What has come
+# on other hardware may be anybody's, and is not.
 histories_rest() {
 	local i entry here=' '
 	REST='' KNOWN=0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" &&
+			-z ${F[leg.$i.alien]} ]] || continue
 		KNOWN=$((KNOWN + 1))
 		[[ $i != "$1" ]] && histories_calls_missing "$1" "$i" ||
 			here+="${F[leg.$i.number]}:${F[leg.$i.role]} "

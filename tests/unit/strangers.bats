@@ -637,6 +637,21 @@ stopped() {
 	done
 }
 
+@test "a stick that is no leg does not count as the one that is missing: what nothing vouches for is not started" {
+	disk sdb "$b" 60 2
+	rm "$W" "$R/dev/sda.sb"
+	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
+	rm "$R/dev/disk/by-id/ata-A"
+	observe
+	decided refuse 'nothing shows that /dev/disk/by-id/ata-B is up to date'
+	disk sdx bbbbbbbb-0000-0000-0000-000000000001 50 1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	bus sdx pci0/usb1
+	observe
+	are leg.0.alien=usb
+	decided refuse 'nothing shows that /dev/disk/by-id/ata-B is up to date'
+}
+
 @test "a stick that has the device UUID of the device that is or was the RAM leg is no leg, nor by an old record" {
 	local was=aaaaaaaa-0000-0000-0000-000000000008 uuid node legacy
 	whole
