@@ -5,9 +5,10 @@
 # /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync, or was seen being
 # rebuilt: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID
 # whenever it is filled, "ram=" and that name are there instead of DEVICE_UUID. BUS is ata, nvme,
-# virtio, usb, loop, removable (also memory cards, FireWire, and what hangs on an external PCI
-# port), iscsi, network (also NVMe over fabrics) or other, with "+" between those of the disks that
-# a leg is on; PATH and SERIAL are udev's ID_PATH and ID_SERIAL, "-" for none.
+# virtio, usb, loop (also ublk), removable (also memory cards, FireWire, and what hangs on an
+# external PCI port), iscsi, network (also NVMe over fabrics, Fibre Channel, and DRBD) or other, with
+# "+" between those of the disks that a leg is on; PATH and SERIAL are udev's ID_PATH and ID_SERIAL,
+# "-" for none.
 
 need config/conf core/act core/log core/paths core/text world/disk
 
@@ -47,10 +48,10 @@ hardware_bus_() { # DISK
 	place=$(readlink -f "$SYS/class/block/$1") || place=''
 	{ read -r removable <"$SYS/class/block/$1/removable"; } 2>/dev/null || :
 	case $1:$place in
-	loop*) one=loop ;;
+	loop* | ublkb*) one=loop ;;
 	*/usb[0-9]*) one=usb ;;
 	*/session[0-9]*) one=iscsi ;;
-	nbd* | rbd* | etherd*) one=network ;;
+	nbd* | rbd* | rnbd* | drbd* | etherd* | */rport-[0-9]*) one=network ;;
 	*/fw[0-9]* | ms*) one=removable ;;
 	nvme*)
 		one=nvme
@@ -68,8 +69,25 @@ hardware_bus_() { # DISK
 }
 
 # hardware_is_external_ PLACE: does one of the ports that lead there say that it is outside of the
-# machine (Thunderbolt; linux Documentation/ABI/testing/sysfs-devices-removable)?
+# machine? An NVMe disk to which there may be several paths is below none of them, but beside the
+# links to its controllers, and each of these is asked; where there is none, nobody knows.
 hardware_is_external_() {
+	local controller found=no
+	[[ $1 == */virtual/nvme-subsystem/* ]] || {
+		hardware_is_behind_ "$1"
+		return
+	}
+	for controller in "${1%/*}"/nvme*; do
+		[[ -L $controller ]] || continue
+		found=yes
+		! hardware_is_behind_ "$(readlink -f "$controller")" || return 0
+	done
+	[[ $found == no ]]
+}
+
+# hardware_is_behind_ PLACE: is there a port on the way that calls itself outside (Thunderbolt; linux
+# Documentation/ABI/testing/sysfs-devices-removable)?
+hardware_is_behind_() {
 	local place=$1 word
 	while [[ $place == "$SYS"/* ]]; do
 		word=''
@@ -122,7 +140,7 @@ that a leg has come to other hardware is not noticed"
 # was recorded on another, or by another serial number. A blank disk that may be taken without being
 # asked (AUTO_REPLACE) is no leg yet, and one whose device UUID nobody knows may be made up: whoever
 # can read the array's UUID can write such a superblock. They must not come by such a bus, unless a
-# leg of the array was on one of that kind. A line that calls NVMe over fabrics nvme is an old one.
+# leg of the array was on one of that kind.
 hardware_judge() {
 	local leg=leg.$1 lines=() line key buses=' ' before='' HARDWARE was now
 	F[$leg.moved]='' F[$leg.alien]=''
@@ -143,7 +161,7 @@ hardware_judge() {
 and it is on $(hardware_words_ "${now[@]}")"
 			F[$leg.alien]=${now[0]}
 		}
-	elif [[ $before != "$HARDWARE" && $before != "${now[0]//network/nvme} ${now[*]:1}" ]]; then
+	elif ! hardware_is_line_ "$before" "${F[$leg.node]}"; then
 		text_split was "$before"
 		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), \
 and is on $(hardware_words_ "${now[@]}")"
@@ -154,6 +172,13 @@ and is on $(hardware_words_ "${now[@]}")"
 			[[ ${was[2]} == @(-|"${now[2]}") ]] || F[$leg.alien]=${now[0]}
 		fi
 	fi
+}
+
+# hardware_is_line_ LINE NODE: is that the device in HARDWARE and the caller's now? An old line calls
+# NVMe over fabrics nvme, and Fibre Channel and DRBD other.
+hardware_is_line_() {
+	[[ $1 == "$HARDWARE" || $1 == "${now[0]//network/nvme} ${now[*]:1}" ||
+		($2 == @(sd|drbd)* && $1 == "${now[0]//network/other} ${now[*]:1}") ]]
 }
 
 # hardware_key_ I|ram: sets the caller's key to the first word of its line; "blank" for a disk that

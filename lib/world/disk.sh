@@ -237,7 +237,7 @@ disk_is_remote() {
 	local disk file transport path
 	[[ $1 != drbd[0-9]* ]] || return 0
 	while IFS= read -r disk; do
-		[[ $disk != @(nbd|rbd)[0-9]* ]] || return 0
+		[[ $disk != @(nbd|rbd|rnbd)[0-9]* ]] || return 0
 		# With more than one path to it the controllers are below its subsystem.
 		for file in "$SYS/class/block/$disk"/device/{,nvme*/}transport; do
 			[[ -r $file ]] || continue

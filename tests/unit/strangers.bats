@@ -332,11 +332,11 @@ same device UUID" 'mdadm --stop /dev/md9'
 	[[ ${F[leg.0.moved]} == *10.0.0.2* ]] || fail "${F[leg.0.moved]}"
 	decided 'assemble sdx sdb'
 	# Nor are two ports of a controller two disks, whichever one the name leads to.
-	sed -i "s/^$a .*/$a other pci-0000:01:00.0-fc-0x50-lun-0 3600/" "$H"
+	sed -i "s/^$a .*/$a network pci-0000:01:00.0-fc-0x50-lun-0 3600/" "$H"
 	udev sda 8:0 ID_SERIAL=3600 ID_PATH=pci-0000:01:00.0-fc-0x50-lun-0
 	udev sdx 8:16 ID_SERIAL=3600 ID_PATH=pci-0000:01:00.1-fc-0x51-lun-0
-	bus sda pci0/host1/rport1
-	bus sdx pci0/host2/rport2
+	bus sda pci0/host1/rport-1:0-0/target1
+	bus sdx pci0/host2/rport-2:0-0/target2
 	observe
 	[[ ${F[leg.0.moved]} == *fc-0x51* ]] || fail "${F[leg.0.moved]}"
 	decided 'assemble sdx sdb'
@@ -452,6 +452,58 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	sed -i 's/ - -$/ - SN:1/' "$H"
 	observe
 	are leg.0.alien=
+}
+
+@test "NVMe with several paths is judged by all its controllers; Fibre Channel, DRBD and rnbd come over a network, ublk is made up" {
+	local HARDWARE node one head=$R/sys/devices/virtual/nvme-subsystem/nvme-subsys1 i
+	local port=$R/sys/devices/pci0000:00/0000:00
+	mkdir -p "$head/nvme1n1"
+	ln -s .. "$head/nvme1n1/device"
+	ln -s "$head/nvme1n1" "$R/sys/class/block/nvme1n1"
+	hardware_of nvme1n1
+	[[ ${HARDWARE%% *} == removable ]] || fail "without a controller: $HARDWARE"
+	for i in 1 2; do
+		mkdir -p "$port:0$i.0/0000:0$i:00.0/nvme/nvme$i/nvme1c${i}n1"
+		echo pcie >"$port:0$i.0/0000:0$i:00.0/nvme/nvme$i/transport"
+		ln -s "$port:0$i.0/0000:0$i:00.0/nvme/nvme$i" "$head/nvme$i"
+	done
+	hardware_of nvme1n1
+	[[ ${HARDWARE%% *} == nvme ]] || fail "$HARDWARE"
+	echo removable >"$port:02.0/0000:02:00.0/removable"
+	hardware_of nvme1n1
+	[[ ${HARDWARE%% *} == removable ]] || fail "$HARDWARE"
+	echo tcp >"$port:01.0/0000:01:00.0/nvme/nvme1/transport"
+	echo fixed >"$port:02.0/0000:02:00.0/removable"
+	hardware_of nvme1n1
+	[[ ${HARDWARE%% *} == network ]] || fail "$HARDWARE"
+	for one in sdz:pci0/host5/rport-5:0-0/target5:0:0/5:0:0:0/block/sdz:network \
+		rnbd0:virtual/block/rnbd0:network drbd0:virtual/block/drbd0:network \
+		ublkb0:virtual/block/ublkb0:loop sdy:pci0/host6/port-6:0/end_device-6:0/sdy:other; do
+		node=${one%%:*} i=${one#*:}
+		mkdir -p "$R/sys/devices/${i%:*}"
+		ln -s "$R/sys/devices/${i%:*}" "$R/sys/class/block/$node"
+		hardware_of "$node"
+		[[ ${HARDWARE%% *} == "${i##*:}" ]] || fail "$one: $HARDWARE"
+	done
+}
+
+@test "a leg on DRBD is one where a leg was on it; elsewhere it comes over a network" {
+	disk drbd0 "$a" 100 1
+	ln -sfn "$R/dev/drbd0" "$R/dev/disk/by-id/ata-A"
+	rm "$R/dev/sda.sb"
+	whole
+	member md127 drbd0 in_sync,write_mostly 1
+	rm -r "$R/sys/block/md127/md/dev-sda"
+	cmd_witness_one data 2>/dev/null
+	grep -qx "$a network - -" "$H" || fail "$(<"$H")"
+	stopped
+	rm -rf "$R/sys/class/block/drbd0/holders/md127"
+	observe
+	are leg.0.alien= leg.0.moved=
+	decided 'assemble drbd0 sdb'
+	sed -i "s/^$a .*/$a ata - -/" "$H"
+	observe
+	are leg.0.alien=network
 }
 
 @test "the bus of memory cards, of soldered chips, and of disks over a network" {
