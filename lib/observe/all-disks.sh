@@ -67,39 +67,60 @@ all_disks_is_no_clone_() {
 }
 
 # all_disks_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its
-# world-wide name, which only a bus that nobody plugs something into is believed; and an iSCSI
-# target chooses it itself, so a leg that has come to another target may be a copy.
+# world-wide name, which is believed only where there are several ways to one disk.
 all_disks_is_path_() {
-	local i wwid='' other target HARDWARE TARGET
-	{
-		read -r wwid <"$SYS/class/block/$1/device/wwid" ||
-			read -r wwid <"$SYS/class/block/$1/wwid"
-	} 2>/dev/null || :
+	local i WWID WAY wwid way
+	all_disks_wwid_ "$1"
+	wwid=$WWID
 	[[ -n $wwid ]] || return 1
-	hardware_of "$1"
-	[[ ! +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE)\+ ]] || return 1
-	all_disks_target_
-	target=$TARGET
+	all_disks_way_ "$1"
+	way=$WAY
+	[[ -n $way ]] || return 1
 	for ((i = 0; i < F[members]; i++)); do
-		other=''
-		{
-			read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/device/wwid" ||
-				read -r other <"$SYS/class/block/${F[leg.$i.node]:-none}/wwid"
-		} 2>/dev/null || :
-		[[ $wwid == "$other" ]] || continue
-		[[ -n ${F[leg.$i.moved]-} ]] || return 0
-		hardware_of "${F[leg.$i.node]}"
-		all_disks_target_
-		[[ $target != "$TARGET" ]] || return 0
+		all_disks_wwid_ "${F[leg.$i.node]:-none}"
+		[[ $wwid == "$WWID" ]] || continue
+		all_disks_way_ "${F[leg.$i.node]}"
+		[[ $way != "$WAY" ]] || return 0
 	done
 	return 1
 }
 
-# Sets TARGET to the name of the iSCSI target, and the unit in it, in udev's path of the caller's
-# HARDWARE, whatever the portal is; empty for what comes by no iSCSI.
-all_disks_target_() {
-	TARGET=''
-	[[ $HARDWARE != *-iscsi-* ]] || TARGET=${HARDWARE#*-iscsi-} TARGET=${TARGET% *}
+# all_disks_wwid_ NODE: sets WWID to its world-wide name; empty: it has none.
+all_disks_wwid_() {
+	WWID=''
+	{
+		read -r WWID <"$SYS/class/block/$1/device/wwid" ||
+			read -r WWID <"$SYS/class/block/$1/wwid"
+	} 2>/dev/null || :
+}
+
+# all_disks_way_ NODE: sets WAY to what two ways to one disk have in common, beside its world-wide
+# name: "sas" or "fc"; the iSCSI target and the unit in it, whatever the portal is, since a target
+# chooses those names itself; the NVMe subsystem. Empty where a second disk of that name is a copy,
+# whatever it says: a SATA disk has one cable, and on a bus that somebody plugs something into
+# nothing is believed.
+all_disks_way_() {
+	local HARDWARE
+	WAY=''
+	hardware_of "$1"
+	case ${HARDWARE%% *}:$1 in
+	other:sd*) WAY=sas ;;
+	network:sd*) WAY=fc ;;
+	iscsi:sd*)
+		[[ $HARDWARE != *-iscsi-* ]] || WAY=${HARDWARE#*-iscsi-} WAY=${WAY% *}
+		;;
+	nvme:nvme* | network:nvme*) all_disks_subsystem_ "$1" ;;
+	esac
+}
+
+# all_disks_subsystem_ NODE: sets WAY to the NVMe subsystem, by the controller that the disk is below.
+all_disks_subsystem_() {
+	local controller place
+	place=$(readlink -f "$SYS/class/block/$1") || return 0
+	controller=${place%/*} controller=${controller##*/}
+	for place in "$SYS/class/nvme-subsystem"/*/"$controller"; do
+		[[ ! -e $place ]] || WAY=${place%/*} WAY=${WAY##*/}
+	done
 }
 
 # all_disks_running: of an array that something else has started, before anything is done to it:

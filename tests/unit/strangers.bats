@@ -342,6 +342,70 @@ same device UUID" 'mdadm --stop /dev/md9'
 	decided 'assemble sdx sdb'
 }
 
+# wide NAME NODE…: their world-wide name.
+wide() {
+	local node
+	for node in "${@:2}"; do
+		mkdir -p "$R/sys/class/block/$node/device"
+		rm -f "$R/sys/class/block/$node/wwid"
+		echo "$1" >"$R/sys/class/block/$node/device/wwid"
+	done
+}
+
+@test "a world-wide name makes no second SATA, NVMe or virtual disk a path to a leg; only SAS, FC, iSCSI, and NVMe of one subsystem" {
+	local place
+	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
+	disk sdx "$a" 100 1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	for place in ata%s/host0 usb%s/host0 virtio%s/host0 fw%s/host0; do
+		# shellcheck disable=SC2059
+		bus sda "pci0/$(printf "$place" 1)"
+		# shellcheck disable=SC2059
+		bus sdx "pci0/$(printf "$place" 2)"
+		wide naa.5000 sda sdx
+		observe
+		decided refuse '/dev/sda (events 100) is no MEMBER'
+		# The name of a leg that is where it was hides none either.
+		rm "$H"
+		observe
+		decided refuse '/dev/sda (events 100) is no MEMBER'
+		printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
+	done
+	# SAS; and the one on SAS, the other one not.
+	bus sda pci0/host0/port-0:0/end_device-0:0
+	bus sdx pci0/host1/port-1:0/end_device-1:0
+	wide naa.5000 sda sdx
+	observe
+	decided 'assemble sdx sdb'
+	bus sda pci0/ata1/host0
+	wide naa.5000 sda
+	observe
+	decided refuse '/dev/sda (events 100) is no MEMBER'
+}
+
+@test "NVMe disks of one world-wide name are paths within one subsystem, and copies in two" {
+	local base=$R/sys/class/nvme-subsystem
+	printf '%s\n' "$a nvme pci-1 SN1" "$b other - -" >"$H"
+	disk nvme0n1 "$a" 100 1
+	disk nvme1n1 "$a" 100 1
+	rm "$R/dev/sda.sb"
+	ln -sfn "$R/dev/nvme1n1" "$R/dev/disk/by-id/ata-A"
+	bus nvme0n1 pci0/0000:01:00.0/nvme/nvme0
+	bus nvme1n1 pci0/0000:02:00.0/nvme/nvme1
+	for i in 0 1; do
+		echo eui.0025 >"$R/sys/class/block/nvme${i}n1/wwid"
+		ln -s .. "$R/sys/class/block/nvme${i}n1/device"
+	done
+	mkdir -p "$base"/nvme-subsys{0,1}
+	ln -s "$R/sys/devices/nvme0n1/pci0/0000:01:00.0/nvme/nvme0" "$base/nvme-subsys0/nvme0"
+	ln -s "$R/sys/devices/nvme1n1/pci0/0000:02:00.0/nvme/nvme1" "$base/nvme-subsys1/nvme1"
+	observe
+	decided refuse '/dev/nvme0n1 (events 100) is no MEMBER'
+	mv "$base/nvme-subsys1/nvme1" "$base/nvme-subsys0/nvme1"
+	observe
+	decided 'assemble nvme1n1 sdb'
+}
+
 @test "check finds devices that carry the array's UUID and are none of its legs" {
 	CHECK_ARRAY=data
 	findings_is_root() { return 0; }
