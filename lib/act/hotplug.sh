@@ -63,7 +63,7 @@ hotplug_refused() {
 	local i missing=no HOTPLUG_PRINT
 	for ((i = 0; i < ${F[members]}; i++)); do ! leg_is_absent "$i" || missing=yes; done
 	# A copy that is pulled gives a name back that it had taken over.
-	[[ -z ${F[clones]-} ]] || missing=yes
+	[[ -z ${F[clones]-}${F[clones.loop]-} ]] || missing=yes
 	[[ $missing == yes ]] || return 0
 	hotplug_print_legs_
 	act_put "$RUN/$1.refused" "$HOTPLUG_PRINT"

@@ -307,7 +307,8 @@ membership_give_up_() { # I
 		[[ -n $UUID ]] || return 0
 		others+="$UUID "
 	fi
-	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-} ${F[witness.doubted]-}; do
+	for uuid in ${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-} \
+		${F[witness.doubted]-}; do
 		[[ $others == *" $uuid "* ]] || F[witness.give_up]+=" $uuid"
 	done
 }

@@ -6,8 +6,8 @@
 # before a start stands in decide/safe-start.sh, how they are put back in decide/readd.sh.
 #
 # action_choose sets ACTION, ARGUMENTS, WHY, OUTCOME, GIVING_UP to yes when the legs that are not
-# started are given up by that, and STRANGERS (decide/strangers.sh); action_gate sets GATE,
-# GATE_WHY.
+# started are given up by that, STRANGERS and STRANGERS_MADE (decide/strangers.sh); action_gate sets
+# GATE, GATE_WHY.
 
 need core/paths decide/health decide/ram-device decide/readd decide/safe-start
 

@@ -174,8 +174,8 @@ histories_ran_separately() {
 }
 
 # histories_rest LEG: sets REST to those of the devices that this leg calls active which are no disk
-# leg that is here ("NUMBER:SLOT", each after a blank), and KNOWN to how many are here. What has come
-# on other hardware may be anybody's, and is not.
+# leg that is here ("NUMBER:SLOT", each after a blank), and KNOWN to how many are here. What has
+# come on other hardware may be anybody's, and is not.
 histories_rest() {
 	local i entry here=' '
 	REST='' KNOWN=0

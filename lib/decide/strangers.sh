@@ -24,13 +24,20 @@ ramraid start ${F[name]}"
 
 # strangers NEWEST LEG…: sets the refusal and returns 0 if it can't be told which device is the
 # leg: two MEMBERs carry one device UUID, or a device that is no MEMBER is as good as one, or newer.
-# Sets STRANGERS to the devices that are but left-overs.
+# Sets STRANGERS to the devices that are but left-overs, and STRANGERS_MADE to the loop devices that
+# are none of its legs, whatever is on them: any user can have one made, and make it say anything.
+# While the record vouches for the newest leg, it need not be compared with them.
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	strangers_copies_ "${@:2}" && return
-	STRANGERS=''
-	for clone in ${F[clones]}; do
+	STRANGERS='' STRANGERS_MADE=''
+	for clone in ${F[clones]} ${F[clones.loop]}; do
 		node=${clone%%:*} events=${clone##*:} uuid=${clone%:*} uuid=${uuid#*:}
+		if [[ -n ${F[witness.events]} && " ${F[clones.loop]} " == *" $clone "* ]] &&
+			histories_witness_agrees "$newest"; then
+			STRANGERS_MADE+="${STRANGERS_MADE:+ }$node"
+			continue
+		fi
 		strangers_one_ "$newest" "$uuid" "$events"
 		[[ $STRANGER != old ]] || {
 			STRANGERS+="${STRANGERS:+ }$node"

@@ -6,15 +6,17 @@
 # rebuilt: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID
 # whenever it is filled, "ram=" and that name are there instead of DEVICE_UUID. BUS is ata, nvme,
 # virtio, usb, loop (also ublk), removable (also memory cards, FireWire, and what hangs on an
-# external PCI port), iscsi, network (also NVMe over fabrics, Fibre Channel, and DRBD) or other, with
-# "+" between those of the disks that a leg is on; PATH and SERIAL are udev's ID_PATH and ID_SERIAL,
-# "-" for none.
+# external PCI port), iscsi, network (also NVMe over fabrics, Fibre Channel, and DRBD) or other,
+# with "+" between those of the disks that a leg is on; PATH and SERIAL are udev's ID_PATH and
+# ID_SERIAL, "-" for none. The latest line is the last.
 
 need config/conf core/act core/log core/paths core/text world/disk
 
 declare -gA F # the facts: decide/facts.list
 
-readonly HARDWARE_MAX=128 # legs that are remembered
+readonly HARDWARE_MAX=400
+# lines that are remembered: more than legs that a record has seen (WITNESS_SEEN), so that none of
+# those that it knows has lost its line
 readonly HARDWARE_LOOSE='usb|loop|removable'
 # buses that anybody can plug something into, or make something up on
 readonly HARDWARE_FAR='iscsi|network'
@@ -85,8 +87,8 @@ hardware_is_external_() {
 	[[ $found == no ]]
 }
 
-# hardware_is_behind_ PLACE: is there a port on the way that calls itself outside (Thunderbolt; linux
-# Documentation/ABI/testing/sysfs-devices-removable)?
+# hardware_is_behind_ PLACE: is there a port on the way that calls itself outside (Thunderbolt;
+# linux Documentation/ABI/testing/sysfs-devices-removable)?
 hardware_is_behind_() {
 	local place=$1 word
 	while [[ $place == "$SYS"/* ]]; do
@@ -125,14 +127,42 @@ hardware_note() {
 		hardware_of "${leg#* }"
 		kept+=("${leg%% *} $HARDWARE")
 	done
-	((${#kept[@]} <= HARDWARE_MAX)) || kept=("${kept[@]: -HARDWARE_MAX}")
-	mapfile -t lines < <(printf '%s\n' "${lines[@]}" | sort)
-	mapfile -t kept < <(printf '%s\n' "${kept[@]}" | sort)
-	[[ ${lines[*]} != "${kept[*]}" ]] || return 0
+	hardware_drop_ "$uuids"
+	[[ $(printf '%s\n' "${lines[@]}" | sort) != "$(printf '%s\n' "${kept[@]}" | sort)" ]] ||
+		return 0
 	printf -v text '%s\n' "${kept[@]}"
 	printf '%s' "$text" | act_file "$file" 600 ||
 		log_warning "$1: $file could not be written; \
 that a leg has come to other hardware is not noticed"
+}
+
+# hardware_drop_ UUIDS: of the caller's kept, whose last lines are the latest, the oldest go that
+# are too many; not those of UUIDS, of the legs that were in sync last, nor of the device of RAM=.
+hardware_drop_() {
+	local line these=("${kept[@]}") many=$((${#kept[@]} - HARDWARE_MAX))
+	local stay=" $1 ram=${F[leg.ram.dev]-} ${F[witness.legs]-} ${F[witness.was]-} "
+	stay+="${F[witness.left]-} "
+	kept=()
+	for line in "${these[@]}"; do
+		if ((many > 0)) && [[ $stay != *" ${line%% *} "* ]]; then
+			many=$((many - 1))
+		else
+			kept+=("$line")
+		fi
+	done
+}
+
+# hardware_is_made_up NODE: is it a loop device, and has the array lines of its legs, none of which
+# is on one? It is no leg then, and udisks makes loop devices for users that are no more than that.
+hardware_is_made_up() {
+	local lines=() was HARDWARE
+	hardware_of "$1"
+	[[ ${HARDWARE%% *} == loop && -s $STATE/${F[name]}.hardware ]] || return 1
+	mapfile -t lines <"$STATE/${F[name]}.hardware"
+	for was in "${lines[@]}"; do
+		was=${was#* } was=${was%% *}
+		[[ +$was+ != *+loop+* ]] || return 1
+	done
 }
 
 # hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved to what has changed, in
@@ -174,8 +204,8 @@ and is on $(hardware_words_ "${now[@]}")"
 	fi
 }
 
-# hardware_is_line_ LINE NODE: is that the device in HARDWARE and the caller's now? An old line calls
-# NVMe over fabrics nvme, and Fibre Channel and DRBD other.
+# hardware_is_line_ LINE NODE: is that the device in HARDWARE and the caller's now? An old line
+# calls NVMe over fabrics nvme, and Fibre Channel and DRBD other.
 hardware_is_line_() {
 	[[ $1 == "$HARDWARE" || $1 == "${now[0]//network/nvme} ${now[*]:1}" ||
 		($2 == @(sd|drbd)* && $1 == "${now[0]//network/other} ${now[*]:1}") ]]
@@ -197,8 +227,8 @@ hardware_key_() {
 }
 
 # hardware_is_known_ KEY: is it a leg without a line that need not be doubted: the device that RAM=
-# names, or a disk leg that was in sync as the witness on the root file system says? It was away when
-# the first line was written: 0.1.0 wrote none, and a person may delete the file.
+# names, or a disk leg that was in sync as the witness on the root file system says? It was away
+# when the first line was written: 0.1.0 wrote none, and a person may delete the file.
 hardware_is_known_() { [[ $1 == ram=* || " ${F[witness.known]-} " == *" $1 "* ]]; }
 
 hardware_words_() { # BUS PATH SERIAL

@@ -44,7 +44,7 @@ that is mounted"
 		# Before anything there is looked at, which would mount it, or wait for it.
 		WITNESS_COPY_WHY="$best is of type ${found[2]}, and may not be there, or may not \
 answer, when the machine starts"
-	elif [[ $want == auto ]] && ! witness_copy_stays_ "${found[0]}" "${found[3]}" "${root[@]}"; then
+	elif ! witness_copy_stays_ "$want" "${found[0]}" "${found[3]}" "${root[@]}"; then
 		: # says why not
 	elif ! witness_copy_is_roots_ "$ROOT$folder"; then
 		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
@@ -65,16 +65,17 @@ witness_copy_is_local_() {
 	[[ $2 != @(fuse*|autofs) ]] && [[ $1 != 0:* || $2 == @(btrfs|bcachefs|zfs) ]]
 }
 
-# witness_copy_stays_ NUMBER SOURCE ROOT-NUMBER ROOT-SOURCE: is this file system where nobody can put
-# another one in its place, that fstab finds by the same UUID, unless that is where the root file
-# system is, too? Else sets WITNESS_COPY_WHY. What has no block device to be known by counts as one.
+# witness_copy_stays_ auto|FOLDER NUMBER SOURCE ROOT-NUMBER ROOT-SOURCE: has somebody named the
+# folder, or is this file system where nobody can put another one in its place, that fstab finds by
+# the same UUID, unless that is where the root file system is, too? Else sets WITNESS_COPY_WHY. What
+# has no block device to be known by counts as one that stays.
 witness_copy_stays_() {
 	local HARDWARE NODE node
-	witness_copy_node_ "$1" "$2" || return 0
+	[[ $1 == auto ]] && witness_copy_node_ "$2" "$3" || return 0
 	node=$NODE
 	hardware_of "$node"
 	[[ +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || return 0
-	! witness_copy_node_ "$3" "$4" ||
+	! witness_copy_node_ "$4" "$5" ||
 		[[ $(disk_physical "$node" | sort -u) != "$(disk_physical "$NODE" | sort -u)" ]] ||
 		return 0
 	WITNESS_COPY_WHY="$best is on ${HARDWARE%% *} (/dev/$node), where another file system of \

@@ -20,17 +20,17 @@ readonly WITNESS_SEEN=384
 # legs that are remembered: as many as md numbers (super1.c, init_super1, of mdadm)
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation life
-# left given seen doubted); returns 1, with WITNESS_WHY, when there is none to trust: then WITNESS is
-# empty, or, of a void one, has uuid void was generation life left given seen doubted. legs: device
-# UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg was.
-# ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the event count at
-# which every slot was last seen filled. Version 0.1.0 wrote no more than legs, events, ram_slot and
-# generation. left: with no legs, those that were in sync last. given: legs that a person has given
-# up by starting without them. seen: all disk legs that were ever in sync, the latest last. doubted:
-# what was in sync, too, but need not have been a disk leg: the device of RAM=, and what only a copy
-# has seen. life: a number that a record has from its beginning on; one that begins anew has
-# another. WITNESS_KNOWN: the disk legs that the record on the root file system names, whatever a
-# copy says.
+# left given seen doubted); returns 1, with WITNESS_WHY, when there is none to trust: then WITNESS
+# is empty, or, of a void one, has uuid void was generation life left given seen doubted. legs:
+# device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg
+# was. ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the event count
+# at which every slot was last seen filled. Version 0.1.0 wrote no more than legs, events, ram_slot
+# and generation. left: with no legs, those that were in sync last. given: legs that a person has
+# given up by starting without them. seen: all disk legs that were ever in sync, the latest last.
+# doubted: what was in sync, too, but need not have been a disk leg: the device of RAM=, and what
+# only a copy has seen. life: a number that a record has from its beginning on; one that begins anew
+# has another. WITNESS_KNOWN: the disk legs that the record on the root file system names, whatever
+# a copy says.
 # Where there is a second copy (notes/witness-copy.sh), the one of the later generation counts:
 # WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they differ. Generations of two lives
 # can't be compared: then neither vouches for a leg.
@@ -63,8 +63,8 @@ witness_read() {
 }
 
 # witness_known_: sets WITNESS_KNOWN, from the record of the root file system in WITNESS. What was
-# written before "doubted" has the device of RAM= among the legs that were seen: then those that were
-# in sync last are known, and no others.
+# written before "doubted" has the device of RAM= among the legs that were seen: then those that
+# were in sync last are known, and no others.
 WITNESS_KNOWN=''
 witness_known_() {
 	local leg seen='' legs="${WITNESS[legs]-} ${WITNESS[was]-} ${WITNESS[left]-}"
@@ -80,7 +80,8 @@ witness_known_() {
 			WITNESS[seen]=$seen
 		done
 	for leg in $legs ${WITNESS[seen]-}; do
-		[[ " ${WITNESS[doubted]-} " == *" $leg "* ]] || WITNESS_KNOWN+=${WITNESS_KNOWN:+ }$leg
+		[[ " ${WITNESS[doubted]-} $WITNESS_KNOWN " == *" $leg "* ]] ||
+			WITNESS_KNOWN+=${WITNESS_KNOWN:+ }$leg
 	done
 }
 
@@ -291,8 +292,8 @@ witness_void_() {
 	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
 }
 
-# witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen, doubted, generation and life,
-# with these legs in sync.
+# witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen, doubted, generation and
+# life, with these legs in sync.
 witness_remembered_() {
 	local leg also=$1 give_up=$2
 	shift 2

@@ -48,14 +48,17 @@ all_disks_device_() {
 }
 
 # all_disks_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a
-# superblock of the array and is no MEMBER, with blanks between. Not of a ramdisk, nor of a device
-# that something is stacked on: what is stacked on it has the superblock, too.
+# superblock of the array and is no MEMBER, with blanks between; clones.loop likewise, of those that
+# are loop devices, where no leg ever was one. Not of a ramdisk, nor of a device that something is
+# stacked on: what is stacked on it has the superblock, too.
 all_disks_clones() {
-	local i known=" ${F[ram.node]} " node uuid events
-	F[clones]='' F[clones_known]=yes
+	local i known=" ${F[ram.node]} " node uuid events key
+	F[clones]='' F[clones.loop]='' F[clones_known]=yes
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	while read -r node uuid events; do
-		F[clones]+="${F[clones]:+ }$node:$uuid:$events"
+		key=clones
+		! hardware_is_made_up "$node" || key=clones.loop
+		F[$key]+="${F[$key]:+ }$node:$uuid:$events"
 	done < <(all_disks_of_array "${F[uuid]}" all_disks_is_no_clone_)
 }
 
@@ -113,7 +116,7 @@ all_disks_way_() {
 	esac
 }
 
-# all_disks_subsystem_ NODE: sets WAY to the NVMe subsystem, by the controller that the disk is below.
+# all_disks_subsystem_ NODE: sets WAY to the NVMe subsystem, by the controller that has the disk.
 all_disks_subsystem_() {
 	local controller place
 	place=$(readlink -f "$SYS/class/block/$1") || return 0
@@ -152,12 +155,17 @@ all_disks_decide() {
 	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) &&
 		-z ${F[clones_known]}${F[forced]} ]] || return 0
 	all_disks_clones
-	STRANGERS=''
+	STRANGERS='' STRANGERS_MADE=''
 	action_choose "$@"
 	for node in $STRANGERS; do
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, \
 is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: \
 mdadm --zero-superblock /dev/$node"
+	done
+	for node in $STRANGERS_MADE; do
+		log_warning "${F[name]}: /dev/$node carries the array's UUID, and is a loop \
+device, which no leg of it ever was: it is left alone. See who has made it \
+(losetup --list /dev/$node), and take it away: losetup --detach /dev/$node"
 	done
 	for ((i = 0; i < F[members]; i++)); do
 		[[ -z ${F[leg.$i.moved]-} ]] ||

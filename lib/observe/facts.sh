@@ -297,7 +297,7 @@ readonly FACTS_BLANK='
 	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
 	array.backlog=0 array.behind=0 array.twin array.known array.gone array.strangers
 	array.unconfigured array.foreign array.copy array.copy_known array.events array.link
-	array.stat array.block clones clones_known disks.lack
+	array.stat array.block clones clones.loop clones_known disks.lack
 	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit
 	ram.full ram.tried ram.refill
 	ram.algorithm ram.stat ram.errors

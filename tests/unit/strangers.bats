@@ -420,6 +420,92 @@ wide() {
 	[[ $FINDINGS == 1 ]]
 }
 
+@test "a loop device that a user has made refuses no start that the record vouches for: it is named, and never used" {
+	local uuid
+	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
+	for uuid in "$x" "$a"; do
+		for events in 1 100 999999; do
+			disk loop7 "$uuid" "$events" 1
+			observe
+			decided 'assemble sda sdb'
+			are clones= "clones.loop=loop7:$uuid:$events"
+			logged '/dev/loop7 carries the array.*losetup --list /dev/loop7'
+		done
+	done
+	# A partition of it, an encrypted volume on it, and what a program makes up, likewise.
+	rm "$R/dev/loop7.sb"
+	disk dm-3 "$a" 300 1
+	mkdir "$R/sys/class/block/dm-3/slaves"
+	ln -s ../../loop7 "$R/sys/class/block/dm-3/slaves/loop7"
+	disk ublkb0 "$x" 300 1
+	observe
+	decided 'assemble sda sdb'
+	logged /dev/dm-3
+	logged /dev/ublkb0
+	rm "$R/dev/dm-3.sb" "$R/dev/ublkb0.sb"
+	# A stick still does, also beside it; and so does the loop device where nothing vouches for
+	# the legs, or a leg was on one.
+	disk loop7 "$a" 300 1
+	disk sdx "$a" 300 1
+	observe
+	decided refuse /dev/sdx
+	rm "$R/dev/sdx.sb"
+	printf '%s\n' "uuid=$ID" void=1 generation=6 "was=$a $b" >"$W"
+	observe
+	decided refuse '/dev/loop7 (events 300) is no MEMBER'
+	printf '%s\n' "uuid=$ID" "legs=$a" events=100 ram_slot=0 generation=5 >"$W"
+	observe
+	decided 'assemble sda'
+	printf '%s\n' "uuid=$ID" "legs=$x" events=100 ram_slot=0 generation=5 >"$W"
+	observe
+	decided refuse '/dev/loop7 (events 300) is no MEMBER'
+	printf '%s\n' "uuid=$ID" "legs=$a $b" events=100 ram_slot=0 generation=5 >"$W"
+	echo "$x loop - -" >>"$H"
+	observe
+	decided refuse '/dev/loop7 (events 300) is no MEMBER'
+	rm "$H"
+	observe
+	decided refuse '/dev/loop7 (events 300) is no MEMBER'
+}
+
+@test "a loop device that a user has made does not make an array that runs a copy; check names it, and no line is offered for it" {
+	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
+	array md9
+	member md9 sda in_sync,write_mostly 1
+	member md9 sdb in_sync,write_mostly 2
+	disk loop7 "$a" 300 1
+	observe
+	all_disks_running
+	are array.copy=
+	CHECK_ARRAY=data
+	findings_is_root() { return 0; }
+	check_running_copies
+	[[ $FINDINGS == 1 && ${FINDING[0.found]} == '/dev/loop7 (events 300)' ]] ||
+		fail "$(declare -p FINDING)"
+	rm "$R/dev/disk/by-id/ata-A"
+	observe
+	F[clones_known]=''
+	all_disks_tell_moved 2>"$BATS_TEST_TMPDIR/log"
+	not grep -q loop7 "$BATS_TEST_TMPDIR/log"
+}
+
+@test "of more lines of hardware than are kept the oldest goes, and never that of a leg of the record" {
+	local i uuids=() old=cccccccc-0000-0000-0000-000000000001
+	for ((i = 0; i < HARDWARE_MAX; i++)); do
+		printf -v "uuids[i]" 'dddddddd-0000-0000-0000-%012d' $((HARDWARE_MAX - i))
+	done
+	((HARDWARE_MAX > WITNESS_SEEN))
+	printf '%s ata - -\n' "$old" "$a" "${uuids[@]:2}" >"$H"
+	printf '%s\n' "uuid=$ID" "legs=$old $b" events=100 ram_slot=0 generation=5 >"$W"
+	observe
+	hardware_note data "$b sdb" "$x sda"
+	[[ $(wc -l <"$H") == "$HARDWARE_MAX" ]]
+	grep -q "^$old " "$H" && grep -q "^$b other" "$H" && grep -q "^$x other" "$H"
+	not grep -q "^$a " "$H"
+	not grep -q "^${uuids[2]} " "$H"
+	grep -q "^${uuids[3]} " "$H"
+}
+
 @test "two MEMBERs of one device UUID are copies, and refused as such" {
 	disk sdb "$a" 100 1
 	observe
@@ -542,7 +628,8 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	[[ ${HARDWARE%% *} == network ]] || fail "$HARDWARE"
 	for one in sdz:pci0/host5/rport-5:0-0/target5:0:0/5:0:0:0/block/sdz:network \
 		rnbd0:virtual/block/rnbd0:network drbd0:virtual/block/drbd0:network \
-		ublkb0:virtual/block/ublkb0:loop sdy:pci0/host6/port-6:0/end_device-6:0/sdy:other; do
+		ublkb0:virtual/block/ublkb0:loop \
+		sdy:pci0/host6/port-6:0/end_device-6:0/sdy:other; do
 		node=${one%%:*} i=${one#*:}
 		mkdir -p "$R/sys/devices/${i%:*}"
 		ln -s "$R/sys/devices/${i%:*}" "$R/sys/class/block/$node"

@@ -560,7 +560,8 @@ mounts() {
 	printf '%s\n' "uuid=$ID" legs= events=900 ram_slot=0 ram_number=0 generation=500 \
 		"left=$N" >"$C"
 	witness_read data "$ID"
-	[[ -z ${WITNESS[legs]}${WITNESS[left]}${WITNESS[ram_slot]-} && ${WITNESS[events]} == 900 ]] ||
+	[[ -z ${WITNESS[legs]}${WITNESS[left]}${WITNESS[ram_slot]-} &&
+		${WITNESS[events]} == 900 ]] ||
 		fail "$(declare -p WITNESS)"
 }
 
@@ -669,7 +670,8 @@ mounts() {
 		disk sdb 8:16 "$bus"
 		mounts '8:16 /boot ext4 rw'
 		witness_copy_find "$ID"
-		[[ -z $WITNESS_COPY && $WITNESS_COPY_WHY == '/boot is on '*' (/dev/sdb), where'* ]] ||
+		[[ -z $WITNESS_COPY &&
+			$WITNESS_COPY_WHY == '/boot is on '*' (/dev/sdb), where'* ]] ||
 			fail "$bus: $WITNESS_COPY ($WITNESS_COPY_WHY)"
 		# Where somebody wants it there.
 		mkdir -p "$R/boot/copies"

@@ -82,7 +82,7 @@ check_running_copies() {
 	local clone node
 	findings_is_root || return 0
 	all_disks_clones
-	for clone in ${F[clones]}; do
+	for clone in ${F[clones]} ${F[clones.loop]-}; do
 		node=${clone%%:*}
 		if strangers_has_left "$clone"; then
 			findings_note old-disk 'only its legs to have the UUID of the array' \
