@@ -48,33 +48,33 @@ act_file() {
 	act_text "$1" "${all[0]-}" "${2:-644}"
 }
 
-# act_text FILE TEXT [MODE [OWNER]]: the same of a text, without a process: every start and every
-# change of an array comes through here. OWNER is as chown(1) takes it; default: who runs this.
+# act_text FILE TEXT [MODE [OWNER]]: the same of a text: every start and every change of an array
+# comes through here. OWNER is as chown(1) takes it; default: who runs this. Whoever else may write
+# to the folder gets nothing of root's by it: dd(1) makes a file that is new, never through a link
+# or into anything that is there (O_EXCL; noclobber of bash refuses regular files alone), and writes
+# and syncs what it has opened. Nothing is tried again under a name that others have seen.
 act_text() {
-	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask code=0 why
+	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask why code=0
 	if [[ -n $DRY_RUN ]]; then
 		act_show_file_ "$file" "${text%$'\n'}"
 		return 0
 	fi
 	log_info "+ write $file"
 	act_put_folder "${file%/*}" || return 1
-	[[ ! -e $temporary && ! -L $temporary ]] || return 1
-	# Never through a file or a link that is there; and what others may not read they never may,
-	# not even for a moment.
+	# What others may not read they never may, not even for a moment.
 	printf -v mask %o $((8#666 & ~8#$mode))
 	umask "$mask"
-	set -o noclobber
-	{ printf '%s' "$text" >"$temporary"; } 2>/dev/null || {
-		code=1
-		# Again, to hear why not; likewise never through what may have come there meanwhile.
-		rm -f -- "$temporary"
-		why=$({ printf '%s' "$text" >"$temporary"; } 2>&1) ||
-			log_notice "$file can't be written: ${why##*: }"
-	}
-	set +o noclobber
+	why=$(printf '%s' "$text" 2>/dev/null |
+		dd of="$temporary" bs=64K conv=excl,fsync status=none 2>&1) || code=1
 	umask 022
-	((code == 0)) && { [[ -z ${4-} ]] || chown -- "$4" "$temporary"; } &&
-		sync "$temporary" && mv -fT "$temporary" "$file" && sync "${file%/*}" && return
+	if ((code == 0)); then
+		{ [[ -z ${4-} ]] || chown -h -- "$4" "$temporary"; } &&
+			mv -fT "$temporary" "$file" && sync "${file%/*}" && return
+	else
+		log_notice "$file can't be written: ${why##*: }"
+		# That is somebody else's.
+		[[ $why != *': File exists' ]] || return 1
+	fi
 	rm -f "$temporary"
 	return 1
 }

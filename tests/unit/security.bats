@@ -127,7 +127,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
 @test "a file is made under a name that is free, whole, and with its mode from the first moment" {
 	local file=$R/etc/file seen=$BATS_TEST_TMPDIR/seen
-	sync() { [[ $1 == "$R/etc" ]] || stat -c %a "$1" >"$seen"; }
+	dd() { command dd "$@" && stat -c %a "$temporary" >"$seen"; }
 	echo secret | act_file "$file" 600 2>/dev/null
 	[[ $(<"$seen") == 600 && $(stat -c %a "$file") == 600 && $(builtin umask) == 0022 ]]
 	# A folder in its place is not written into.
@@ -139,8 +139,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	log_info() { [[ $1 != '+ write '* ]] || { ln -s "$R/precious" "$temporary"; }; }
 	not act_file "$file" <<<x 2>/dev/null
 	[[ $(<"$R/precious") == precious ]]
-	# ... after it, or while the first try fails: not by the second one, which hears why,
-	# either.
+	# ... or after it. What is there is somebody's, and stays.
 	log_info() { :; }
 	# shellcheck disable=SC2120 # act_file gives it one
 	umask() {
@@ -148,7 +147,58 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 		builtin umask "$@"
 	}
 	not act_file "$file" <<<x 2>/dev/null
-	[[ $(<"$R/precious") == precious ]]
+	[[ $(<"$R/precious") == precious && -n $(compgen -G "$file.*") ]]
+}
+
+# The text goes to nobody who reads from the FIFO in the place of a disk.
+nothing_came() {
+	# Both ends: it waits for nobody.
+	echo end 1<>"$R/disk"
+	wait "$reader"
+	[[ $(<"$R/got") == end ]] || fail "$(<"$R/got")"
+}
+reader() {
+	mkfifo -m 600 "$R/disk"
+	timeout 5 cat "$R/disk" >"$R/got" 3>&- &
+	reader=$!
+}
+
+@test "a file is made through no link, nor to a disk or a FIFO, that has come under its name" {
+	local reader
+	reader
+	# shellcheck disable=SC2120 # act_file gives it one
+	umask() {
+		[[ $# == 0 || $1 == 022 ]] || ln -s "$R/disk" "$temporary"
+		builtin umask "$@"
+	}
+	not act_file "$R/etc/file" <<<'over the disk' 2>"$R/said"
+	[[ $(<"$R/said") == *"$R/etc/file can't be written: File exists" ]]
+	nothing_came
+	[[ ! -e $R/etc/file ]]
+}
+
+@test "a file that could not be written is not tried again under the name that others have seen" {
+	local reader
+	set -o pipefail
+	reader
+	# As on a full file system, once.
+	printf() {
+		[[ "$*" != *precious* || -e $R/once ]] || {
+			: >"$R/once"
+			return 1
+		}
+		builtin printf "$@"
+	}
+	rm() {
+		command rm "$@"
+		[[ ${*: -1} != "$R/etc/file."* || -e $R/twice ]] || {
+			: >"$R/twice"
+			ln -s "$R/disk" "${*: -1}"
+		}
+	}
+	not act_file "$R/etc/file" <<<'precious text' 2>/dev/null
+	nothing_came
+	[[ -e $R/twice && ! -e $R/etc/file ]]
 }
 
 @test "what a FUSE file system of a user says of its files is not believed, wherever it is mounted" {
