@@ -1,7 +1,7 @@
 # ramraid metrics: what Prometheus collects of all arrays.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths world/disk world/ramdisk-note
+need config/conf core/bounded core/cli core/log core/paths world/disk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -32,39 +32,55 @@ cmd_metrics() {
 }
 
 # cmd_metrics_place FILE: sets METRICS_FILE to how it is written. In a folder of somebody else's
-# root writes nothing: what is there may lead anywhere. All is done again as its owner, since
-# nothing that is printed needs root; and not on root's terminal, into which that user could type. A
-# folder of root's may be in a folder of somebody else's, as with Debian's node exporter, who can
-# replace it: it is entered, and written to as it was found.
+# root writes nothing: what is there may lead anywhere. All is done again as its owner, to which
+# only root and that user may lead: else it would be done as a third one. A folder of root's may be
+# in a folder of somebody else's, as with Debian's node exporter, who can replace it: it is entered,
+# and written to as it was found.
 cmd_metrics_place() {
-	local folder=${1%/*} owner uid code=0 line
+	local folder=${1%/*} owner why
 	METRICS_FILE=$1
 	((EUID == 0)) || return 0
-	until [[ -d $folder/ ]]; do folder=${folder%/*}; done
-	# No process substitution: whatever is exec'd here inherits it, and setsid of util-linux
-	# 2.38 takes its end for that of the child that it waits for (wait(2) in
-	# sys-utils/setsid.c).
-	owner=$(stat -c %u:%g -- "$folder/")
-	uid=${owner%:*}
-	((uid == 0)) || {
-		set -- setsid --wait setpriv --reuid="$uid" --regid="${owner#*:}" \
-			--clear-groups --inh-caps=-all --no-new-privs -- \
-			"$0" metrics --output="${OPT[output]}"
-		[[ -t 0 || -t 1 || -t 2 ]] || exec "$@" </dev/null
-		# Who can trace that process, can use what it has open.
-		"$@" </dev/null 2>&1 | while IFS= read -r line; do
-			log_printable line
-			printf '%s\n' "$line" >&2
-		done || code=$?
-		exit "$code"
-	}
 	need core/trust
-	[[ -n $(trust_why_not "$folder") ]] || return 0
-	if ! cd -P -- "$folder" || [[ $PWD != "$folder" || ${1%/*} != "$folder" ]]; then
-		die "${1#"$ROOT"} is not written: others than root can change where it leads \
-($(trust_why_not "$folder"))" "$EX_REFUSED"
+	until [[ -d $folder/ ]]; do folder=${folder%/*}; done
+	owner=$(stat -c %u:%g -- "$folder/")
+	if [[ $owner != 0:* ]]; then
+		why=$(trust_why_not "$folder" "${owner%:*}")
+		[[ -z $why ]] || cmd_metrics_refuse_ "$1" "$why" "the folder's owner, user ${owner%:*},"
+		cmd_metrics_as_ "$owner"
 	fi
+	why=$(trust_why_not "$folder")
+	[[ -n $why ]] || return 0
+	# "cd -P" finds out where it leads, and goes there, one after the other: so the kernel is
+	# asked where it has led.
+	cd -P -- "$folder" 2>/dev/null && [[ $(realpath -e .) == "$folder" && ${1%/*} == "$folder" ]] ||
+		cmd_metrics_refuse_ "$1" "$why" 'root'
+	why=$(trust_here_why_not "$folder")
+	[[ -z $why ]] || cmd_metrics_refuse_ "$1" "$why" 'root'
 	METRICS_FILE=./${1##*/}
+}
+
+cmd_metrics_refuse_() { # FILE WHY WHO
+	die "${1#"$ROOT"} is not written: others than $3 can change where it leads, or what is \
+there ($2); take that right from them, name a file in a folder that is root's alone, or run this \
+as the user whose folder it is" "$EX_REFUSED"
+}
+
+# cmd_metrics_as_ UID:GID: does it all again as that user, since nothing that is printed needs root,
+# and ends. Who can trace that process, can use what it has open: so it has nothing of root's, not
+# the terminal, into which that user could type, not a lock, and not where the output goes.
+cmd_metrics_as_() {
+	local line code=0
+	set -o pipefail
+	(
+		bounded_close
+		exec setsid --wait setpriv --reuid="${1%:*}" --regid="${1#*:}" --clear-groups \
+			--inh-caps=-all --no-new-privs -- \
+			"$0" metrics --output="${OPT[output]}" </dev/null 2>&1
+	) | while IFS= read -r line; do
+		# What was done is said on as that: the journal of the service does not keep it.
+		if [[ $line == '+ '* ]]; then log_info "$line"; else log_error "$line"; fi
+	done || code=$?
+	exit "$code"
 }
 
 cmd_metrics_array() { # NAME

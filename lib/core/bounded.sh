@@ -36,14 +36,19 @@ bounded() {
 	return "$code"
 }
 
-# The reader keeps nothing of ours open: no lock, no socket of systemd's, no pipe that somebody
-# reads to its end.
-bounded_reader_() {
+# bounded_close: closes all that the process has open besides its three.
+bounded_close() {
 	local fd
 	for fd in /proc/self/fd/*; do
 		fd=${fd##*/}
 		((fd <= 2)) || exec {fd}>&-
 	done
+}
+
+# The reader keeps nothing of ours open: no lock, no socket of systemd's, no pipe that somebody
+# reads to its end.
+bounded_reader_() {
+	bounded_close
 	exec </dev/null 2>/dev/null
 	! declare -F -- "$1" >/dev/null || {
 		"$@"

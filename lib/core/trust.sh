@@ -3,13 +3,13 @@
 
 need core/paths core/text
 
-# trust_why_not PATH: prints why somebody else than root could change what is found there: a part of
-# the path that is not root's (in tests: our own), or that others may write to. A sticky bit does
-# not help: whoever may write to the folder may have made what is in it. Nor does what the FUSE file
-# system of a user says of itself, or that of a disk that a user has plugged in. Nothing when all
-# that there is of it is root's.
+# trust_why_not PATH [UID]: prints why somebody else than root, or the user UID, could change what
+# is found there: a part of the path that is not root's (in tests: our own), or that others may
+# write to. A sticky bit does not help: whoever may write to the folder may have made what is in it.
+# Nor does what the FUSE file system of a user says of itself, or that of a disk that a user has
+# plugged in. Nothing when all that there is of it is root's (or UID's).
 trust_why_not() {
-	local rest=${1#"$ROOT"} at=$ROOT part links=0 owner mode name parts=("$ROOT/")
+	local rest=${1#"$ROOT"} at=$ROOT part links=0 parts=("$ROOT/")
 	# Before it is asked anything: its server need not answer.
 	trust_served_ "$1" || return 0
 	while [[ -n ${rest//\//} ]]; do
@@ -34,8 +34,22 @@ trust_why_not() {
 		fi
 	done
 	trust_served_ "${parts[@]}" && trust_brought_ "${parts[@]}" || return 0
+	trust_parts_ "${2-$EUID}" "${parts[@]}"
+}
+
+# trust_here_why_not FOLDER: the same of FOLDER alone, which the caller has entered: whoever may
+# change what is above it.
+trust_here_why_not() {
+	local why
+	trust_served_ "$1" && trust_brought_ "$1" || return 0
+	why=$(trust_parts_ "$EUID" .)
+	[[ -z $why ]] || printf '%s\n' "$1${why#.}"
+}
+
+trust_parts_() { # UID PART…
+	local owner mode name
 	while IFS=: read -r owner mode name; do
-		if ((owner != 0 && owner != EUID)); then
+		if ((owner != 0 && owner != $1)); then
 			printf '%s belongs to user %s, not to root\n' "$name" "$owner"
 		elif ((8#$mode & 8#022)); then
 			printf '%s can be written by others than root (mode %s)\n' "$name" "$mode"
@@ -43,7 +57,7 @@ trust_why_not() {
 			continue
 		fi
 		return
-	done < <(stat --printf='%u:%a:%n\n' -- "${parts[@]}")
+	done < <(stat --printf='%u:%a:%n\n' -- "${@:2}")
 }
 
 # trust_served_ PATH…: returns 1, having printed why, when one of these is in a FUSE file system

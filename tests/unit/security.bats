@@ -253,21 +253,32 @@ reader() {
 	[[ -z $(trust_why_not "$R/media/u/a b/c") ]]
 }
 
+# place: in a shell of its own, which ends with it. What is done as another user says as whom, and
+# what it has open.
+place() { (
+	mkdir -p "$R/bin"
+	printf '#!/bin/sh\necho "+ as $*"; ls -l /proc/self/fd >"%s/open"\n' "$R" >"$R/bin/setpriv"
+	chmod 755 "$R/bin/setpriv"
+	PATH=$R/bin:$PATH
+	cmd_metrics_place "$ROOT${OPT[output]}" 2>&1
+	printf '%s in %s\n' "$METRICS_FILE" "$(realpath .)"
+); }
+refuses() { # WHY
+	local said code=0
+	said=$(place 2>&1) || code=$?
+	[[ $code == "$EX_REFUSED" && $said == *'is not written: others than '*"($1); take that right"* ]] ||
+		fail "$code: $said"
+	[[ ! -e $R/open ]] || fail "$(<"$R/open")"
+}
+
 @test "metrics: in a folder that is another's nothing is done as root, nor through one" {
 	local folder=$R/var/lib/prometheus/node-exporter METRICS_FILE why
 	mkdir -p "$folder" "$R/etc"
 	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
-	# In a shell of its own, which ends with it.
-	place() { (
-		exec() { printf '%s\n' "$*"; }
-		cmd_metrics_place "$ROOT${OPT[output]}"
-		printf '%s in %s\n' "$METRICS_FILE" "$PWD"
-	); }
-	as_owner="setsid --wait setpriv --reuid=65534 --regid=65533 --clear-groups --inh-caps=-all \
---no-new-privs -- "
+	as_owner="+ as --reuid=65534 --regid=65533 --clear-groups --inh-caps=-all --no-new-privs -- "
 	[[ $(place) == "$folder/ramraid.prom in $PWD" ]] || fail "$(place)"
 	chown 65534:65533 "$folder"
-	[[ $(place) == "$as_owner"*" metrics --output=${OPT[output]}"* ]] || fail "$(place)"
+	[[ $(place) == "$as_owner"*" metrics --output=${OPT[output]}" ]] || fail "$(place)"
 	# One that is not there yet would be made in that of somebody else.
 	OPT[output]=/var/lib/prometheus/node-exporter/deeper/still/ramraid.prom
 	[[ $(place) == "$as_owner"* ]] || fail "$(place)"
@@ -281,6 +292,69 @@ reader() {
 	why=$(place 2>&1) && fail "$why"
 	[[ $why == *'is not written: others than root can change where it leads'* &&
 		$why != *' in '"$R/etc"* ]] || fail "$why"
+}
+
+@test "metrics: a folder that is replaced while it is entered is not written to" {
+	local folder=$R/var/lib/prometheus/node-exporter METRICS_FILE
+	mkdir -p "$folder" "$R/etc"
+	chown 65534:65533 "${folder%/*}"
+	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
+	# bash has found out where it leads, and goes there.
+	cd() {
+		mv "$folder" "$folder.away"
+		ln -s "$R/etc" "$folder"
+		builtin cd "$folder" && PWD=$folder
+	}
+	refuses "$R/var/lib/prometheus belongs to user 65534, not to root"
+}
+
+@test "metrics: to a folder that others may write to, root or its owner writes nothing" {
+	local folder=$R/srv/textfiles METRICS_FILE
+	mkdir -p "$folder"
+	OPT[output]=/srv/textfiles/ramraid.prom
+	for mode in 777 1777 2775; do
+		chmod "$mode" "$folder"
+		refuses "$folder can be written by others than root (mode $mode)"
+	done
+	OPT[output]=/srv/textfiles/deeper/ramraid.prom
+	refuses "$folder can be written by others than root (mode 2775)"
+	OPT[output]=/srv/textfiles/ramraid.prom
+	chown 65534:65533 "$folder"
+	refuses "$folder can be written by others than root (mode 2775)"
+	chmod 755 "$folder"
+	[[ $(place) == '+ as --reuid=65534 '* ]] || fail "$(place)"
+	# Nor where the disk says so.
+	chown 0:0 "$folder"
+	printf '30 1 0:40 / /srv/textfiles rw - fuse.x x rw,user_id=1000,group_id=0,allow_other\n' \
+		>"$R/proc/1/mountinfo"
+	rm "$R/open"
+	refuses '/srv/textfiles is a FUSE file system of user 1000'
+}
+
+@test "metrics: nobody can have it done as a third user by a link" {
+	local folder=$R/var/lib/prometheus METRICS_FILE
+	mkdir -p "$folder" "$R/home/alice"
+	chown 65534:65534 "$folder"
+	chown 65533:65533 "$R/home/alice"
+	ln -s "$R/home/alice" "$folder/node-exporter"
+	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
+	refuses "$folder belongs to user 65534, not to root"
+	# By root's own link, it may.
+	chown 0:0 "$folder"
+	[[ $(place) == '+ as --reuid=65533 '* ]] || fail "$(place)"
+}
+
+@test "metrics: what is done as the folder's owner has nothing open that root has open" {
+	local folder=$R/var/lib/prometheus METRICS_FILE
+	mkdir -p "$folder"
+	chown 65534:65534 "$folder"
+	OPT[output]=/var/lib/prometheus/ramraid.prom
+	exec 7<>"$R/secret" 12<>"$R/secret"
+	place >"$R/secret"
+	exec 7>&- 12>&-
+	grep -q ' 0 -> /dev/null' "$R/open" && grep -q ' 2 -> pipe:' "$R/open" ||
+		fail "$(<"$R/open")"
+	not grep "$R/secret\|tty\|pts" "$R/open"
 }
 
 @test "metrics: what is done as the folder's owner ends with its own exit code" {
@@ -319,8 +393,11 @@ reader() {
 	}
 	cat >"$R/run-it" <<-EOT
 		set -Eeuo pipefail
-		$(declare -f place cmd_metrics_place log_printable)
+		$(declare -f place cmd_metrics_place cmd_metrics_as_ log_printable log_write log_error)
+		$(declare -f bounded_close)
 		$(declare -p PRINTABLE PRINTABLE_ODD)
+		need() { :; }
+		trust_why_not() { :; }
 		declare -A OPT=()
 		ROOT=$R R=$R
 		place
