@@ -82,11 +82,12 @@ trust_served_() {
 }
 
 # trust_brought_ PATH…: returns 1, having printed why, when one of these is in a file system that
-# a user has had mounted: by udisks, or as fstab lets users (user, users). Owners and modes are
-# those that the disk says, and anybody may bring one. libmount writes down who it was (utab; in
-# blanks \040 as above); mounts of fstab by root and by systemd do not have that.
+# a user has had mounted: by udisks, or as fstab lets users. Owners and modes are those that the
+# disk says, and anybody may bring one. Of udisks, and of "user" in fstab, libmount writes down who
+# it was (utab; in it blanks are \040 as above); mounts by root and by systemd do not have that.
 trust_brought_() {
 	local line lines=() who target path
+	trust_lent_ "$@" || return
 	{ mapfile -t lines <"$ROOT/run/mount/utab"; } 2>/dev/null || :
 	for line in "${lines[@]}"; do
 		[[ " $line" =~ \ OPTS=([^ ]*,)?(uhelper=udisks[0-9]*|user=[^ ,]+)(,|\ |$) ]] ||
@@ -99,6 +100,28 @@ trust_brought_() {
 			printf "%s has been mounted for a user (%s), \
 and anybody can bring such a disk\n" \
 				"$target" "$who"
+			return 1
+		done
+	done
+}
+
+# trust_lent_ PATH…: returns 1, having printed why, when one of these is at, or below, what fstab
+# lets users mount by "users", "owner" or "group". libmount does not write down who it was, and with
+# "users" anybody may unmount what root has mounted (mount(8)).
+trust_lent_() {
+	local line lines=() target options path
+	{ mapfile -t lines <"$ROOT/etc/fstab"; } 2>/dev/null || :
+	for line in "${lines[@]}"; do
+		text_into "$line" _ target _ options
+		[[ $line != *([[:blank:]])'#'* && $options =~ (^|,)(users|owner|group)(,|$) ]] ||
+			continue
+		options=${BASH_REMATCH[2]}
+		text_unmangle target "$target"
+		[[ $target == /* ]] || continue
+		for path; do
+			[[ $path/ == "$ROOT${target%/}"/* ]] || continue
+			printf '%s can be mounted by users ("%s" in fstab), and %s\n' \
+				"$target" "$options" 'anybody can bring such a disk'
 			return 1
 		done
 	done

@@ -253,6 +253,28 @@ reader() {
 	[[ -z $(trust_why_not "$R/media/u/a b/c") ]]
 }
 
+@test "a disk that users may mount by users, owner or group in fstab is not believed, whoever has mounted it" {
+	local options
+	mkdir -p "$R/mnt/a b/c" "$R/mnt/other"
+	fstab() { printf '/dev/sdc1 /mnt/a\\040b auto %s 0 0\n' "$1" >"$R/etc/fstab"; }
+	for options in users noauto,users owner,noauto ro,group,nofail; do
+		fstab "$options"
+		[[ $(trust_why_not "$R/mnt/a b/c") == '/mnt/a b can be mounted by users ("'@(users|owner|group)'" in fstab), and anybody can bring such a disk' ]] ||
+			fail "$options: $(trust_why_not "$R/mnt/a b/c")"
+		[[ -n $(trust_why_not "$R/mnt/a b/none") && -z $(trust_why_not "$R/mnt/other") ]]
+	done
+	ln -s "$R/mnt/a b" "$R/mnt/other/link"
+	[[ $(trust_why_not "$R/mnt/other/link/c") == *'"group" in fstab'* ]]
+	# Of "user" it is written down who it was (above).
+	for options in user,noauto nousers,x-group,owner=1 grpid defaults ''; do
+		fstab "$options"
+		[[ -z $(trust_why_not "$R/mnt/a b/c") ]] || fail "$options"
+	done
+	printf '  # /dev/sdc1 /mnt/a\\040b auto users 0 0\n\n/dev/sdd none swap sw,users\n' \
+		>"$R/etc/fstab"
+	[[ -z $(trust_why_not "$R/mnt/a b/c") ]]
+}
+
 # place: in a shell of its own, which ends with it. What is done as another user says as whom, and
 # what it has open.
 place() { (
