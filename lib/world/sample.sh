@@ -63,6 +63,7 @@ sample_close() { [[ -z ${SAMPLE-} ]] || rm -rf -- "$SAMPLE"; }
 # be looked at). Returns BOUNDED_SILENT when it does not answer.
 sample_folder() {
 	local BOUNDED=$SAMPLE_LIST_BOUND code=0
+	: >"$SAMPLE/picks"
 	bounded "$1" sample_list_ "$1" || code=$?
 	((code != BOUNDED_SILENT)) || return "$code"
 	sample_chosen_
@@ -75,12 +76,21 @@ sample_one() {
 	sample_chosen_
 }
 
-# find(1) follows no link, and stays on the file system.
+# find(1) follows no link, and stays on the file system. The names begin with "./".
 sample_list_() { # PATH
 	local device
-	device=$(stat -c %d -- "$1") || return
+	sample_enter_ "$1" && device=$(stat -c %d .) || return
 	sample_quietly_
-	find "$1/" -xdev -type f -printf '%s %i %n %D %p\0' | sample_pick_ "$device"
+	find . -xdev -type f -printf '%s %i %n %D %p\0' | sample_pick_ "$device"
+}
+
+# sample_enter_ FOLDER: goes there, and to no other one: returns 1 when a part of the path has
+# become a link meanwhile. "cd -P" of bash finds out where a path leads before it goes there (bash's
+# builtins/cd.def, change_to_directory()), so it is asked once more, by the kernel's own link to
+# where it is. Without a process: each folder is entered.
+sample_enter_() {
+	{ cd -P -- "$1" && cd -P -- "/proc/$BASHPID/cwd"; } 2>/dev/null &&
+		[[ ${PWD%/} == "${1%/}" ]]
 }
 
 # A name may hold line ends. While awk has it, another byte is in their place; a file whose name has
@@ -113,25 +123,47 @@ sample_read() {
 	PIECES=()
 	((BOUNDED > 0)) || return "$BOUNDED_SILENT"
 	rm -f -- "$SAMPLE"/piece*
-	bounded "$1" sample_read_ "$2" "$3" || code=$?
+	bounded "$1" sample_read_ "$1" "$2" "$3" || code=$?
 	mapfile -t PIECES < <(find "$SAMPLE" -name 'piece*' -size "${SAMPLE_PIECE}c" | sort)
 	return "$code"
 }
 
-# Never another kind of file, which may have come there meanwhile. By xargs(1), for which a process
-# costs less than for bash. When the time is up nobody takes what dd(1) writes, which ends both.
-sample_read_() { # FIRST STEP
-	local picks i name todo=()
+# Whose files these are may change the tree meanwhile: each is read in the folder in which it was
+# found, by a name without a part above it.
+sample_read_() { # WHAT FIRST STEP
+	local picks i name at='' todo=()
 	sample_quietly_
 	mapfile -d '' -t picks <"$SAMPLE/picks"
-	for ((i = $1 + 1; i < ${#picks[@]}; i += $2)); do
+	for ((i = $2 + 1; i < ${#picks[@]}; i += $3)); do
 		name=${picks[i]#* }
-		[[ -L $name || ! (-f $name || -b $name) ]] ||
-			todo+=("skip=${picks[i]%% *}" "if=$name")
+		[[ $name != ./* ]] || name=${1%/}/${name#./}
+		[[ ${name%/*}/ == "$at" ]] || {
+			sample_read_here_ "$1" "$at" "${todo[@]}"
+			at=${name%/*}/ todo=()
+		}
+		todo+=("${picks[i]%% *}" "${name##*/}")
 	done
-	((${#todo[@]} > 0)) || return 0
-	printf '%s\0' "${todo[@]}" | xargs -0 -n 2 dd bs="$SAMPLE_PIECE" count=1 conv=sync \
-		iflag=nofollow,nonblock,fullblock status=none || :
+	sample_read_here_ "$1" "$at" "${todo[@]}"
+}
+
+# Never another kind of file, which may have come there meanwhile: a device only if it is what is
+# estimated. By xargs(1), for which a process costs less than for bash. When the time is up nobody
+# takes what dd(1) writes, which ends both.
+sample_read_here_() { # WHAT FOLDER/ {PIECE NAME}…
+	local what=$1 folder=$2 words=()
+	shift 2
+	(($# > 0)) && sample_enter_ "$folder" || return 0
+	while (($# > 0)); do
+		[[ -L ./$2 ]] || [[ ! -f ./$2 && ! ($folder$2 == "$what" && -b ./$2) ]] ||
+			words+=("skip=$1" "if=./$2")
+		shift 2
+	done
+	set -- bs="$SAMPLE_PIECE" count=1 conv=sync iflag=nofollow,nonblock,fullblock status=none
+	case ${#words[@]} in
+	0) ;;
+	2) dd "${words[@]}" "$@" ;;
+	*) printf '%s\0' "${words[@]}" | xargs -0 -n 2 dd "$@" ;;
+	esac || :
 }
 
 # What pages of 4096 bytes would take in zram: each is compressed by itself, and put among others of

@@ -145,6 +145,72 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	assert_output --partial 'could not be read'
 }
 
+# secret: root's own, beside what somebody else has.
+secret() {
+	mkdir -p "$R/secret" "$D/a/b"
+	echo 'it is not theirs' >"$R/secret/file"
+	echo 'it is theirs' >"$D/a/b/file"
+	SAMPLE=$R/sample
+	mkdir "$SAMPLE"
+	sample_folder "$D"
+	((SAMPLE_PIECES == 1))
+}
+seen() { cat "${PIECES[@]-/dev/null}" | tr -d '\0'; }
+reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
+
+@test "a folder that is replaced by a link after the look, or while it is entered, is not followed" {
+	secret
+	reads
+	[[ $(seen) == 'it is theirs' ]] || fail "$(seen)"
+	mv "$D/a/b" "$D/a/c"
+	ln -s "$R/secret" "$D/a/b"
+	reads
+	[[ -z $(seen) ]] || fail "$(seen)"
+	# It is found to be what it was, and then replaced: what bash says of where it is, is wrong.
+	rm "$D/a/b"
+	mv "$D/a/c" "$D/a/b"
+	cd() {
+		unset -f cd
+		mv "$D/a" "$D/was"
+		ln -s "$R/secret" "$R/b" && ln -s "$R" "$D/a"
+		cd "$@" && [[ -e file ]] && PWD=$D/a/b
+	}
+	reads
+	[[ -z $(seen) ]] || fail "$(seen)"
+}
+
+@test "what somebody replaces while it is read is read where it was found" {
+	secret
+	echo 'so is this' >"$D/a/b/second"
+	sample_folder "$D"
+	xargs() {
+		mv "$D/a" "$D/was"
+		mkdir "$D/a"
+		ln -s "$R/secret" "$D/a/b"
+		command xargs "$@"
+	}
+	reads
+	[[ $(seen | sort) == $'it is theirs\nso is this' ]] || fail "$(seen)"
+}
+
+@test "a folder that has become a link by the time it is listed, is not" {
+	secret
+	mv "$D" "$D.was"
+	ln -s "$R/secret" "$D"
+	sample_folder "$D"
+	[[ $SAMPLE_PIECES == 0 && $SAMPLE_UNSEEN == yes ]]
+}
+
+@test "in a folder only files of it are read, no device that has come in the place of one" {
+	secret
+	rm "$D/a/b/file"
+	mknod "$D/a/b/file" b 7 0 2>/dev/null || skip 'no devices can be made here'
+	dd() { called dd; }
+	xargs() { called xargs; }
+	reads
+	[[ -z $(calls) ]]
+}
+
 @test "without the programs only what is not compressed, and which packages to install" {
 	kinds
 	command() { [[ ${2-} != @(zstd|lz4) ]] && builtin command "$@"; }
