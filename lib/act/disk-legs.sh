@@ -104,6 +104,12 @@ absent disk legs are taken to differ everywhere"
 			BITS=(all)
 			return 0
 		}
+		[[ $lines != all ]] || {
+			log_notice "${F[name]}: the write-intent bitmap of $node is too large to be \
+read here: absent disk legs are taken to differ everywhere"
+			BITS=(all)
+			return 0
+		}
 		[[ -z $lines ]] || mapfile -t -O "${#BITS[@]}" BITS < <(printf '%s\n' "$lines")
 	done
 }

@@ -179,12 +179,37 @@ superblock_facts() {
 	fi
 }
 
+# From lines of cmp(1), "BYTE VALUE 0", the byte from 1, the value in octal, makes the words of
+# superblock_dirty_bits. In awk: bash takes half a minute for as many as SUPERBLOCK_BITS_MOST.
+# shellcheck disable=SC2016 # for awk
+readonly SUPERBLOCK_BITS_OF='
+	function add() {
+		if (first == "") return
+		line = line (line == "" ? "" : " ") first (last > first ? "-" last : "")
+		if (length(line) >= 4000) { print line; line = "" }
+	}
+	{
+		value = 0
+		for (i = 1; i <= length($2); i++) value = value * 8 + substr($2, i, 1)
+		for (bit = 0; bit < 8; bit++) {
+			number = ($1 - 1) * 8 + bit
+			is_set = value % 2; value = int(value / 2)
+			if (!is_set || number >= bits) continue
+			if (first != "" && number == last + 1) { last = number; continue }
+			add()
+			first = last = number
+		}
+	}
+	END { add(); if (line != "") print line }'
+
 # superblock_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md
 # takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst, bitmap_set_bits), in lines of
-# less than a page; nothing when there is none. Returns 1 when it has no bitmap that can be read to
-# its end, or one whose head is not of this array.
+# less than a page; nothing when there is none; "all", without a look at them, when there would be
+# more than SUPERBLOCK_BITS_MOST in it: who wrote the disk must not say how long this takes. Returns
+# 1 when it has no bitmap that can be read to its end, or one whose head is not of this array.
+readonly SUPERBLOCK_BITS_MOST=1048576 # mdadm makes 64 MiB of an array one bit: 64 TiB
 superblock_dirty_bits() {
-	local words sector bits bytes at value bit number first='' last='' line='' uuid size room
+	local words sector bits bytes uuid size room
 	# shellcheck disable=SC2207 # hexadecimal digits
 	words=($(superblock_read "$1")) && [[ ${words[0]} == "$SUPERBLOCK_MAGIC" ]] || return
 	# Where it begins counts from the superblock, in sectors; before it, if negative.
@@ -201,24 +226,16 @@ superblock_dirty_bits() {
 	bits=$((16#${words[11]}${words[10]} / (16#${words[13]} / 512)))
 	((bits * (16#${words[13]} / 512) == 16#${words[11]}${words[10]})) || bits=$((bits + 1))
 	bytes=$((((SUPERBLOCK_BITMAP_HEAD + (bits + 7) / 8 + 511) / 512) * 512))
+	((bytes / 512 <= room)) || return
+	((bits <= SUPERBLOCK_BITS_MOST)) || {
+		printf 'all\n'
+		return
+	}
 	# All of it, or nothing is said: what is missing would be taken for bits that are not set.
-	((bytes / 512 <= room && $(superblock_sectors_ "$1" "$sector" $((bytes / 512)) |
-		wc -c) == bytes)) || return
-	while read -r at value _; do
-		for ((bit = 0; bit < 8; bit++)); do
-			number=$(((at - 1) * 8 + bit))
-			((8#$value >> bit & 1 && number < bits)) || continue
-			if [[ -n $first ]] && ((number == last + 1)); then
-				last=$number
-				continue
-			fi
-			superblock_print_bits_
-			first=$number last=$number
-		done
-	done < <(superblock_sectors_ "$1" "$sector" $((bytes / 512)) |
-		tail -c "+$((SUPERBLOCK_BITMAP_HEAD + 1))" | cmp -l -- - /dev/zero 2>/dev/null)
-	superblock_print_bits_
-	[[ -z $line ]] || printf '%s\n' "$line"
+	(($(superblock_sectors_ "$1" "$sector" $((bytes / 512)) | wc -c) == bytes)) || return
+	awk -v bits="$bits" "$SUPERBLOCK_BITS_OF" < <(superblock_sectors_ "$1" "$sector" \
+		$((bytes / 512)) | tail -c "+$((SUPERBLOCK_BITMAP_HEAD + 1))" |
+		cmp -l -- - /dev/zero 2>/dev/null)
 }
 
 # Is the head of a bitmap, the caller's words, sound and of the array that has uuid and size
@@ -228,16 +245,6 @@ superblock_bitmap_is_sound_() {
 	[[ ${words[*]:2:4} == "$uuid" && ${words[1]} == 0000000[345] && ${words[11]} == 00* ]] ||
 		return
 	((chunk >= 512 && (chunk & (chunk - 1)) == 0 && 16#${words[11]}${words[10]} <= size))
-}
-
-superblock_print_bits_() { # adds the caller's first to last to its line
-	[[ -n $first ]] || return 0
-	line+=${line:+ }$first
-	((last == first)) || line+=-$last
-	((${#line} < 4000)) || {
-		printf '%s\n' "$line"
-		line=''
-	}
 }
 
 # superblock_sectors_ FILE SECTOR COUNT: these sectors of 512 bytes, read in blocks that a disk with

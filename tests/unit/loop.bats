@@ -280,6 +280,17 @@ assembles() {
 	[[ $(bits | wc -w) == 15001 ]]
 }
 
+@test "a bitmap that is too large to be read: absent legs are taken to differ everywhere" {
+	local BITS=()
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	F[leg.0.dirty]=yes F[leg.1.recovery]=4096
+	superblock_dirty_bits() {
+		case $1 in */sda) echo 3 ;; *) echo all ;; esac
+	}
+	disk_legs_keep_bits_ sda sdb 2>"$R/said"
+	[[ ${BITS[*]} == all && $(<"$R/said") == *'the write-intent bitmap of sdb is too large'* ]]
+}
+
 @test "half assembled, and it can't be stopped: refused with 4" {
 	actions 1
 	observe() { F[array.state]=inactive; }

@@ -370,6 +370,36 @@ leg_with_bits() {
 	[[ $(tr ' ' '\n' <"$T") == "$(seq 0 2 23999)" ]]
 }
 
+@test "a forged bitmap with more bits than any array has is not read: they are all; nor one for which there is no room" {
+	local most=$SUPERBLOCK_BITS_MOST
+	eval "read_$(declare -f superblock_sectors_)"
+	superblock_sectors_() { called "$3" && read_superblock_sectors_ "$@"; }
+	leg_with_bits $((most + 1)) 512 01
+	truncate -s 1M "$T.img"
+	[[ $(superblock_dirty_bits "$T.img") == all && $(calls) == 1 ]] || fail "$(calls)"
+	leg_with_bits "$most" 512 01
+	truncate -s 1M "$T.img"
+	[[ $(superblock_dirty_bits "$T.img") == 0 ]]
+	rm "$BATS_TEST_TMPDIR/calls"
+	put 128 20
+	leg_with_bits $((most + 1)) 512 01
+	truncate -s 1M "$T.img"
+	not superblock_dirty_bits "$T.img"
+	[[ $(calls) == 1 ]] || fail "$(calls)"
+}
+
+@test "as many bits as are read take seconds, whatever is in them" {
+	leg_with_bits "$SUPERBLOCK_BITS_MOST" 512 01
+	truncate -s 1M "$T.img"
+	head -c $((SUPERBLOCK_BITS_MOST / 8)) /dev/zero | tr '\0' '\125' |
+		dd of="$T.img" bs=64K seek=$((8192 + 256)) oflag=seek_bytes conv=notrunc status=none
+	BOUNDED=60
+	timeout_at=$((SECONDS + 60))
+	superblock_dirty_bits "$T.img" >"$T"
+	(($(wc -w <"$T") == SUPERBLOCK_BITS_MOST / 2 && $(wc -L <"$T") < 4096))
+	((SECONDS < timeout_at)) || fail "$SECONDS"
+}
+
 @test "no bitmap, no superblock, no device: an error, not an empty bitmap" {
 	leg_with_bits 8 1048576 01
 	truncate -s 8K "$T.img" && truncate -s 64K "$T.img"
