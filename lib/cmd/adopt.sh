@@ -244,8 +244,9 @@ The way back: ramraid release $NAME"
 }
 
 # adopt_find: what the words after the name mean, an array, or disks, which may be members of one.
-# Sets ADOPT_MD, ADOPT_LEGS and ADOPT_UUID; ADOPT_STOPPED=yes: it does not run;
-# ADOPT_BY_NAME=yes: it is what has the name now. Ends the program when there is none.
+# Sets ADOPT_MD, ADOPT_COMMAND (its path in a command), ADOPT_LEGS and ADOPT_UUID;
+# ADOPT_STOPPED=yes: it does not run; ADOPT_BY_NAME=yes: it is what has the name now. Ends the
+# program when there is none.
 adopt_find() {
 	local NODE operand md ARRAY_STATE READAUTO
 	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_BY_NAME='' ADOPT_LEGS=()
@@ -262,6 +263,9 @@ name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
 		fi
 		ADOPT_MD=$md
 	done
+	# As a shell takes it: an array may be called as its disks say ("CREATE names=yes" in
+	# mdadm.conf).
+	printf -v ADOPT_COMMAND '/dev/%q' "$ADOPT_MD"
 	md_state "$ADOPT_MD"
 	case $ARRAY_STATE in
 	absent | inactive)
@@ -272,7 +276,7 @@ name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
 		# Typed again, after the start that they were named for.
 		((${#ADOPT_LEGS[@]} == 0)) || [[ -e $ETC/$NAME.conf ]] ||
 			die "$NAME: ${ARGS[0]} is no md array, but a member of one that runs: \
-ramraid adopt $NAME /dev/$ADOPT_MD" "$EX_INACTIVE"
+ramraid adopt $NAME $ADOPT_COMMAND" "$EX_INACTIVE"
 		adopt_find_uuid_
 		;;
 	esac

@@ -285,7 +285,10 @@ cmd_estimate_next_() { # KIND
 	[[ $1 != rapiddisk || -n ${OPT[ram]-} ]] || ram=''
 	case ${ESTIMATE[kind]}:${ESTIMATE[node]-} in
 	array:*) ESTIMATE[next]="with RAM=$1 in $ETC/$target.conf: ramraid check $target" ;;
-	device:md*) ESTIMATE[next]="ramraid adopt$ram --dry-run NAME $target" ;;
+	device:md*)
+		printf -v target '%q' "$target"
+		ESTIMATE[next]="ramraid adopt$ram --dry-run NAME $target"
+		;;
 	*) ESTIMATE[next]="ramraid create$ram --dry-run NAME DISK…" ;;
 	esac
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
-need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity
+need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
 need notes/memory-floor observe/before-look observe/facts world/disk world/md world/md-state
 need world/ramdisk world/ramdisk-note
 
@@ -182,7 +182,12 @@ resize_next_() { # NAME MD
 	# An array that "adopt" has taken has that name from its next start on.
 	[[ ! $DEV/md/$1 -ef $DEV/$2 ]] || path=/dev/md/$1
 	type=$(lsblk --noheadings --nodeps --output FSTYPE "$DEV/$2")
+	# It may be called as the label of a disk says, and this is to be pasted into a shell.
 	mount=$(disk_mounts "$2" | head -n 1)
+	[[ -z $mount ]] || {
+		text_unmangle mount "$mount"
+		printf -v mount '%q' "$mount"
+	}
 	case $type in
 	ext[234]) printf '; for the file system on it to have them: resize2fs %s\n' "$path" ;;
 	xfs)

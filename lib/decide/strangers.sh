@@ -13,11 +13,12 @@ declare -gA F # the facts: decide/facts.list
 # themselves under other names.
 strangers_foreign() {
 	[[ -n ${F[array.foreign]} ]] || return 1
-	local one text=''
+	local one md text=''
+	printf -v md '/dev/%q' "${F[array.foreign]%%=*}"
 	for one in ${F[array.foreign]}; do text+="${text:+; }${one%%=*} runs from ${one#*=}"; done
 	action_is refuse "another array has its UUID: ${text//,/, }, \
 none of which is a MEMBER or the RAM leg. If that is a copy: \
-mdadm --stop /dev/${F[array.foreign]%%=*}; ramraid start ${F[name]}. \
+mdadm --stop $md; ramraid start ${F[name]}. \
 If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: \
 ramraid start ${F[name]}"
 }

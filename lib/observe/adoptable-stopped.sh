@@ -29,7 +29,7 @@ adoptable_stopped_find() {
 		# md lists a member of an inactive array as long as nobody stops that.
 		[[ -z $ADOPT_MD || -e $SYS/class/block/$leg ]] ||
 			line="is no longer there. Bring it back, then: \
-mdadm --stop /dev/$ADOPT_MD; ramraid adopt $NAME DISK…"
+mdadm --stop $ADOPT_COMMAND; ramraid adopt $NAME DISK…"
 		uuids+=("/dev/$leg: ${ADOPT_SB[$leg.uuid]-$line}")
 		[[ -n ${ADOPT_SB[$leg.uuid]-} ]] || wrong=yes
 		[[ ${ADOPT_UUID:=${ADOPT_SB[$leg.uuid]-}} == "${ADOPT_SB[$leg.uuid]-}" ]] ||

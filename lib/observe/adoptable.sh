@@ -72,12 +72,12 @@ ramraid create $NAME $name"
 		"the place of the superblock can not be changed online; $copy"
 	adoptable_is_ array_state '@(clean|active|active-idle|write-pending|read-auto)' \
 		'expected a running array that can be written' \
-		"see: mdadm --detail /dev/$ADOPT_MD"
+		"see: mdadm --detail $ADOPT_COMMAND"
 	case $(md_bitmap "$ADOPT_MD") in
 	file)
 		adoptable_wrong "/dev/$ADOPT_MD: its bitmap is a file, \
 which has to be named at every start;" \
-			"take it away first: mdadm --grow /dev/$ADOPT_MD --bitmap=none"
+			"take it away first: mdadm --grow $ADOPT_COMMAND --bitmap=none"
 		;;
 	clustered)
 		adoptable_wrong "/dev/$ADOPT_MD: is shared by a cluster; \
@@ -120,7 +120,7 @@ adoptable_members_() {
 	adoptable_wrong "/dev/$ADOPT_MD: expected as many members as slots, \
 found $count in $slots slots. Bring the missing one back;" \
 		"or, if its slot is not needed any more: mdadm --grow --force \
-/dev/$ADOPT_MD --raid-devices=$count"
+$ADOPT_COMMAND --raid-devices=$count"
 }
 
 # adoptable_is_fast LEG: is it the fast one, which md reads from or should? It is in sync and not
@@ -150,17 +150,17 @@ adoptable_kept_() {
 it is in sync and not" \
 		"write-mostly, and the others are write-mostly or, unlike it, hard disks; \
 else take it out first:" \
-		"mdadm /dev/$ADOPT_MD --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
+		"mdadm $ADOPT_COMMAND --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
 }
 
 # A ramdisk that was made by hand leaves the array later. One that an earlier run has failed is
 # faulty.
 adoptable_hand_made_() { # LEG STATE
-	local users out="take it out first: mdadm /dev/$ADOPT_MD --fail /dev/$1 --remove /dev/$1"
+	local users out="take it out first: mdadm $ADOPT_COMMAND --fail /dev/$1 --remove /dev/$1"
 	[[ " $HAND_MADE " == *" $1 "* ]] || return 0
 	[[ $2 != recovering ]] ||
 		adoptable_wrong "/dev/$1: is a ramdisk that md is just filling, or a spare;" \
-			"wait until it is filled (mdadm --wait /dev/$ADOPT_MD), or $out"
+			"wait until it is filled (mdadm --wait $ADOPT_COMMAND), or $out"
 	users=$(disk_users "$1")
 	[[ $users == "$ADOPT_MD" ]] ||
 		adoptable_wrong "/dev/$1: is a ramdisk that others use as well (${users//$'\n'/, })"
@@ -188,10 +188,10 @@ found /dev/${1//!//}"
 Replace it first"
 	elif [[ $3 == none ]]; then
 		adoptable_wrong "$disk: is a spare, which md would put where the RAM leg belongs;" \
-			"take it out first: mdadm /dev/$ADOPT_MD --remove $disk"
+			"take it out first: mdadm $ADOPT_COMMAND --remove $disk"
 	elif [[ $2 != in_sync ]]; then
 		adoptable_wrong "$disk: expected in sync, found $2; wait until it is rebuilt: \
-mdadm --wait /dev/$ADOPT_MD"
+mdadm --wait $ADOPT_COMMAND"
 	elif md_has_bad_blocks "$ADOPT_MD" "$1"; then
 		adoptable_wrong "$disk: has bad blocks, with which md takes no new member; \
 replace that disk first"
@@ -229,7 +229,7 @@ if nobody is at it: echo idle >$folder/sync_action"
 	elif [[ $SYNC != idle ]]; then
 		adoptable_wrong "/dev/$ADOPT_MD: md is at work on it ($SYNC, \
 $(quantity_show_progress "$DONE" "$TOTAL" "$RATE"));" \
-			"wait until that has ended: mdadm --wait /dev/$ADOPT_MD"
+			"wait until that has ended: mdadm --wait $ADOPT_COMMAND"
 	elif md_state_is_pending "$ADOPT_MD"; then
 		adoptable_wrong "/dev/$ADOPT_MD: its disks are not known to be equal, \
 a resync is due; let it come to its end first"

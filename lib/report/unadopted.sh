@@ -44,9 +44,10 @@ unadopted_row_() { # MD
 	esac
 	((slots <= ${#LEGS[@]})) || state+=", $((slots - ${#LEGS[@]})) of $slots away"
 	((disks > 0)) || return 1
-	printf -v row '%-12s %-22s %-28s %s' "/dev/$1" "$state" "$members" \
-		"ramraid adopt NAME /dev/$1"
-	log_printable row # "CREATE names=yes" in mdadm.conf has arrays called as their disks say
+	# "CREATE names=yes" in mdadm.conf has arrays called as their disks say.
+	printf -v row '%-12s %-22s %-28s ramraid adopt NAME /dev/%q' "/dev/$1" "$state" \
+		"$members" "$1"
+	log_printable row
 }
 
 # Sets the caller's uuid, level and slots to what the superblock of a member says.

@@ -33,7 +33,9 @@ initiator_iscsi_() { # SESSION
 	[[ $seconds == @(off|-*) ]] || return 0
 	{ read -r target <"$1/targetname"; } 2>/dev/null || :
 	FOREVER="that iSCSI waits for its target without end (replacement_timeout is $seconds)"
-	FOREVER_DO="iscsiadm -m node -T ${target:-TARGET} -o update -n \
+	# The target calls itself as it likes, and this is to be pasted into a shell.
+	printf -v target '%q' "${target:-TARGET}"
+	FOREVER_DO="iscsiadm -m node -T $target -o update -n \
 node.session.timeo.replacement_timeout -v 30, and log in anew"
 }
 

@@ -63,11 +63,12 @@ md_assemble() {
 # so, and got the link where nobody knew of ours (in the initramfs); mdadm would take it for what is
 # to be started.
 md_free_name() {
-	local link=$DEV/md/$1 node
+	local link=$DEV/md/$1 node shown
 	[[ -L $link && -e $link ]] || return 0
 	node=$(readlink -f -- "$link")
+	printf -v shown '%q' "${node#"$ROOT"}"
 	log_warning "$1: $link led to another array, ${node#"$ROOT"}, \
-which calls itself $1 as well; see: mdadm --detail ${node#"$ROOT"}"
+which calls itself $1 as well; see: mdadm --detail $shown"
 	act rm -f -- "$link"
 }
 

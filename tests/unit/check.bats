@@ -1065,6 +1065,12 @@ stay a plain array"
 	done
 	finds leg-waits-forever not-netdev
 	says 'action: iscsiadm -m node -T iqn.2026-01.org.example:a -o update'
+	# It is pasted into a shell.
+	echo 'iqn.x:a;touch${IFS}ran|sh $(x)' >"$session/iscsi_session/session1/targetname"
+	initiator_forever sda1
+	iscsiadm() { printf '%s\n' "$3" "$4" >"$R/words"; }
+	eval "${FOREVER_DO%, and*}"
+	[[ $(<"$R/words") == $'-T\niqn.x:a;touch${IFS}ran|sh $(x)' && ! -e ran ]]
 	echo 120 >"$session/iscsi_session/session1/recovery_tmo"
 	finds not-netdev
 	# One controller, and a subsystem of two.

@@ -201,6 +201,19 @@ echo idle /sys/block/md127/md/sync_action '
 	done
 }
 
+@test "what to type for that which lies on it can be pasted, whatever the disk calls its mount point" {
+	detached
+	put component_size 100000
+	lsblk() { echo xfs; }
+	mkdir -p "$R/sys/class/block/md127"
+	echo 9:127 >"$R/sys/class/block/md127/dev"
+	echo '36 1 9:127 / /media/u/a\040b;touch\040ran rw - xfs /dev/md127 rw' \
+		>"$R/proc/1/mountinfo"
+	verb resize --yes data
+	assert_success
+	assert_output -p 'xfs_growfs /media/u/a\ b\;touch\ ran'
+}
+
 # Of brd memory comes back only with its last array.
 @test "brd, which another array uses too: what it gives back is not counted" {
 	echo brd ram0 $((100 << 20)) 9 used >"$R/run/ramraid/data.ram"

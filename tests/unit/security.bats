@@ -495,6 +495,10 @@ refuses() { # WHY
 	echo in_sync >"$R/sys/block/md_$evil/md/dev-sda/state"
 	superblock_facts() { printf 'sb=ok\nuuid=1-2\nlevel=1\nraid_disks=1\n'; }
 	clean "$(unadopted_table)"
+	# What is to be typed is what is meant, however a disk calls the array.
+	mv "$R"/sys/block/md_* "$R/sys/block/md_x;touch ran"
+	[[ $(unadopted_table) == *'ramraid adopt NAME /dev/md_x\;touch\ ran' ]] ||
+		fail "$(unadopted_table)"
 }
 
 @test "docs/security.md: every test that it names is there" {
