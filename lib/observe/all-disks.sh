@@ -3,21 +3,31 @@
 # start, or when it has been refused.
 # shellcheck shell=bash
 
-need core/log core/paths core/text decide/action notes/hardware notes/legs-seen observe/facts
-need observe/outside world/disk world/ramdisk-note world/stable-name world/superblock
+need core/log core/paths core/text decide/action notes/disks-read notes/hardware notes/legs-seen
+need observe/facts observe/outside world/disk world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
 # devices that are asked side by side: each that does not answer takes BOUNDED seconds
 readonly ALL_DISKS_AT_ONCE=32
 
-# all_disks_of_array UUID [SKIP]: prints "NODE DEVICE_UUID EVENTS" for each block device that carries
-# a superblock of this array, what is below another device (a path of a multipath map, say) and the
-# RAM leg as well, sorted by NODE. A device for which "SKIP NODE" succeeds is not read.
-all_disks_of_array() { all_disks_each_ "$@" | sort; }
+# all_disks_of_array UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries a
+# superblock of this array, what is below another device (a path of a multipath map, say) and the
+# RAM leg as well, sorted by NODE.
+all_disks_of_array() {
+	local node uuid device events
+	while read -r node uuid device events; do
+		[[ $uuid != "$1" ]] || printf '%s %s %s\n' "$node" "$device" "$events"
+	done < <(all_disks_each_)
+}
 
-all_disks_each_() { # UUID [SKIP]
-	local entry node sectors running=0
+# all_disks_each_ [SKIP]: prints "NODE UUID DEVICE_UUID EVENTS" of each block device, or "NODE - - -"
+# where there is no superblock, sorted by NODE. A device for which "SKIP NODE" succeeds is left out,
+# one that is known (disks_read_begin) is not read, and one that can't be read has no line.
+all_disks_each_() { all_disks_unsorted_ "$@" | sort; }
+
+all_disks_unsorted_() { # [SKIP]
+	local entry node sectors running=0 KNOWN
 	for entry in "$SYS"/class/block/*; do
 		node=${entry##*/}
 		# Floppies and optical drives take long to say that they are empty, and can be no
@@ -27,24 +37,29 @@ all_disks_each_() { # UUID [SKIP]
 			read -r sectors <"$entry/size"
 		} 2>/dev/null || :
 		[[ $sectors != 0 ]] || continue
-		! ${2-false} "$node" || continue
+		! ${1-false} "$node" || continue
+		! disks_read_known "$node" || {
+			printf '%s %s\n' "$node" "$KNOWN"
+			continue
+		}
 		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || : # what it found it has printed
-		all_disks_device_ "$node" "$1" &
+		all_disks_device_ "$node" &
 	done
 	wait
 }
 
-# all_disks_device_ NODE UUID: its line is one write to the pipe.
+# all_disks_device_ NODE: its line is one write to the pipe.
 all_disks_device_() {
-	local line facts='' device='' events=''
+	local line state='' uuid=- device=- events=-
 	while IFS= read -r line; do
 		case $line in
-		sb=ok | uuid="$2") facts+="$line " ;;
+		sb=*) state=${line#*=} ;;
+		uuid=*) uuid=${line#*=} ;;
 		device_uuid=*) device=${line#*=} ;;
 		events=*) events=${line#*=} ;;
 		esac
 	done < <(superblock_facts "$DEV/${1//!//}")
-	[[ $facts != "sb=ok uuid=$2 " ]] || printf '%s %s %s\n' "$1" "$device" "$events"
+	[[ $state == unreadable ]] || printf '%s %s %s %s\n' "$1" "$uuid" "$device" "$events"
 }
 
 # all_disks_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a
@@ -52,14 +67,18 @@ all_disks_device_() {
 # are loop devices, where no leg ever was one. Not of a ramdisk, nor of a device that something is
 # stacked on: what is stacked on it has the superblock, too.
 all_disks_clones() {
-	local i known=" ${F[ram.node]} " node uuid events key
+	local i known=" ${F[ram.node]} " node uuid device events key
 	F[clones]='' F[clones.loop]='' F[clones_known]=yes
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
-	while read -r node uuid events; do
+	disks_read_begin "${F[waited]:-0}"
+	while read -r node uuid device events; do
+		disks_read_note "$node" "$uuid $device $events"
+		[[ $uuid == "${F[uuid]}" ]] || continue
 		key=clones
 		! hardware_is_made_up "$node" || key=clones.loop
-		F[$key]+="${F[$key]:+ }$node:$uuid:$events"
-	done < <(all_disks_of_array "${F[uuid]}" all_disks_is_no_clone_)
+		F[$key]+="${F[$key]:+ }$node:$device:$events"
+	done < <(all_disks_each_ all_disks_is_no_clone_)
+	disks_read_end
 }
 
 # all_disks_is_no_clone_ NODE: is it one that all_disks_clones leaves out, whatever it carries?

@@ -129,6 +129,42 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	[[ $(calls) == *sdy* && $(calls) != *@(sda|sdb|rd0|sdx)* ]] || fail "$(calls)"
 }
 
+@test "what another start has read since this one began is not read again, and nothing older" {
+	local node
+	looks() { # TIME WAITED READS
+		echo "$1 1.00" >"$R/proc/uptime"
+		F[waited]=$2
+		: >"$BATS_TEST_TMPDIR/calls"
+		all_disks_clones
+		[[ ${F[clones]} == "$CLONES" ]] || fail "${F[clones]}"
+		node=$(calls | sed 's,.*/,,' | sort | tr '\n' ' ')
+		[[ $node == "$3" ]] || fail "$1: read $node"
+	}
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg sdb "$B" 90 disk/by-id/ata-B
+	leg sdy "$B" 91
+	fake_disk sdz 104857600
+	for node in sdy sdz; do echo "4${node: -1}" | tr yz 12 >"$R/sys/class/block/$node/diskseq"; done
+	conf_load data
+	before_look_configured data
+	facts_observe
+	CLONES="sdy:$B:91"
+	looks 100.00 0 'sdy sdz '
+	looks 103.00 5 ''
+	# It began after that.
+	looks 104.00 4 'sdy sdz '
+	looks 109.00 4 'sdy sdz '
+	# Another disk of that name, and one that has no number.
+	echo 43 >"$R/sys/class/block/sdz/diskseq"
+	looks 110.00 5 'sdz '
+	rm "$R/sys/class/block/sdz/diskseq"
+	looks 111.00 5 'sdz '
+	# What is damaged, or of a time to come, is not believed.
+	sed -i "s/91$/91 x[\$(id)]/; s/^1/9/" "$R/run/ramraid/disks-read"
+	looks 112.00 9 'sdy sdz '
+	DRY_RUN=yes looks 112.50 9 'sdy sdz '
+}
+
 @test "every block device that carries the array's UUID, with its device UUID and events" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdx "$B" 91

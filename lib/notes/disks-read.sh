@@ -1,0 +1,69 @@
+# What the superblocks of the machine's devices said a moment ago: RUN/disks-read. Each start has to
+# know which other devices carry its array's UUID, and at a boot all starts begin together: what one
+# has read since another began is as new as what that one would read, so it need not. A line is
+# "HUNDREDTHS NUMBER UUID DEVICE_UUID EVENTS": when the reading began, in hundredths of a second
+# since the boot; the device, as legs_seen_number has it, so that another device of the same name is
+# none that was read; and what is on it, "- - -" for no superblock. A device that has no number, or
+# could not be read, has no line.
+# shellcheck shell=bash
+
+need core/act core/clock core/lock core/paths notes/legs-seen
+
+declare -gA DISKS_READ=()
+readonly DISKS_READ_PATIENCE=60 # seconds for another start that reads
+readonly DISKS_READ_LINE='^[1-9][0-9]{0,15} [A-Za-z0-9!._-]+:[0-9]+ [0-9a-f-]+ [0-9a-f-]+ [0-9-]+$'
+
+# disks_read_begin SECONDS: waits until nobody else is reading, and fills DISKS_READ with what was
+# read in the last SECONDS, which is how long ago this start began. Until disks_read_end the others
+# wait. Without a lock nothing is known, and all is read.
+disks_read_begin() {
+	local line lines=() since HUNDREDTHS
+	DISKS_READ=() DISKS_READ_LOCK=''
+	clock_hundredths
+	# Whole seconds: it may have begun up to one later.
+	since=$((HUNDREDTHS - $1 * 100 + 100))
+	[[ -z $DRY_RUN && $HUNDREDTHS != 0 ]] || return 0
+	paths_run || return 0
+	lock_take DISKS_READ_LOCK "$LOCKS/disks-read" --timeout "$DISKS_READ_PATIENCE" || return 0
+	clock_hundredths
+	DISKS_READ_NOW=$HUNDREDTHS
+	{ mapfile -t lines <"$RUN/disks-read"; } 2>/dev/null || :
+	for line in "${lines[@]}"; do
+		[[ $line =~ $DISKS_READ_LINE ]] || continue
+		((${line%% *} < since || ${line%% *} > HUNDREDTHS)) ||
+			disks_read_keep_ "${line#* }" "${line%% *}"
+	done
+}
+
+disks_read_keep_() { DISKS_READ[${1%% *}]="$2 ${1#* }"; } # LINE WHEN
+
+# disks_read_known NODE: sets KNOWN to "UUID DEVICE_UUID EVENTS", as it was read; returns 1 when it
+# was not.
+disks_read_known() {
+	local NUMBER
+	((${#DISKS_READ[@]} > 0)) || return 1
+	legs_seen_number "$1"
+	KNOWN=${DISKS_READ[${NUMBER:-none}]-} KNOWN=${KNOWN#* }
+	[[ -n $KNOWN ]]
+}
+
+# disks_read_note NODE WORDS: what disks_read_known is to say of it.
+disks_read_note() {
+	local NUMBER
+	[[ -n ${DISKS_READ_LOCK-} ]] || return 0
+	legs_seen_number "$1"
+	[[ -z $NUMBER || -n ${DISKS_READ[$NUMBER]-} ]] ||
+		disks_read_keep_ "$NUMBER $2" "$DISKS_READ_NOW"
+}
+
+disks_read_end() {
+	local number lines=()
+	[[ -n ${DISKS_READ_LOCK-} ]] || return 0
+	for number in "${!DISKS_READ[@]}"; do
+		lines+=("${DISKS_READ[$number]%% *} $number ${DISKS_READ[$number]#* }")
+	done
+	# If it can't be written, the others read.
+	((${#lines[@]} == 0)) || act_put "$RUN/disks-read" "${lines[@]}" || :
+	exec {DISKS_READ_LOCK}>&-
+	DISKS_READ=() DISKS_READ_LOCK=''
+}
