@@ -1,7 +1,7 @@
 # Loop devices: the only file that makes one or takes one away.
 # shellcheck shell=bash
 
-need core/act core/clock core/log core/paths
+need core/act core/bounded core/clock core/log core/paths
 
 # loop_device_can_be_had: has this kernel any?
 loop_device_can_be_had() { modprobe -q loop || [[ -e $SYS/module/loop || -e $SYS/block/loop0 ]]; }
@@ -17,28 +17,48 @@ loop_device_make() {
 	[[ $LOOP_NODE == loop+([0-9]) ]]
 }
 
-# loop_device_of FOLDER: sets LOOP_NODES to the devices whose files are, or were, in FOLDER, which
-# is root's alone: so whoever made them is who made the folder. By the path; and by the file itself,
-# because the kernel writes the path as seen from the mount namespace of who made the device
-# (d_path() in linux fs/d_path.c; case "selftest"): each run of a unit has one of its own.
+# loop_device_of FOLDER: sets LOOP_NODES to the devices whose files are in FOLDER, which is root's
+# alone: so whoever made them is who made the folder.
 loop_device_of() {
-	local file backing node number inode files=' '
+	local file files=()
+	for file in "$1"/*; do [[ ! -f $file || -L $file ]] || files+=("$file"); done
+	loop_device_behind "${files[@]}"
+}
+
+# loop_device_behind FILE…: sets LOOP_NODES to the devices that have one of these files, or device
+# nodes, behind them, by inode and file system. Not by the path that the kernel gives: that is one
+# of the mount namespace of whoever made the device (d_path() in linux fs/d_path.c; case
+# "selftest"). A run of a unit has one of its own, and so may any user, who can call a file there as
+# he likes.
+loop_device_behind() {
+	local node identity behind=' ' file
 	LOOP_NODES=()
+	for file; do
+		behind+="$(stat -c '%Hd:%Ld:%i' -- "$file" 2>/dev/null) " || :
+	done
+	[[ $behind == *[0-9]* ]] || return 0
+	while read -r node identity; do
+		[[ -z $identity || $behind != *" $identity "* ]] || LOOP_NODES+=("$node")
+	done < <(loop_device_each_ | sort -V)
+}
+
+# Prints "NODE MAJOR:MINOR:INODE" of each device that is set up. The kernel asks the file system of
+# the file for its inode, and that may be one that does not answer: so all are asked side by side,
+# each within a bound.
+loop_device_each_() {
+	local file
 	for file in "$SYS"/block/loop*/loop/backing_file; do
-		backing=''
-		{ read -r backing <"$file"; } 2>/dev/null || continue
+		[[ -e $file ]] || continue
 		file=${file%/loop/backing_file}
-		[[ $backing != "$1"/* ]] || LOOP_NODES+=("${file##*/}")
+		loop_device_one_ "${file##*/}" &
 	done
-	for file in "$1"/*; do
-		[[ ! -f $file || -L $file ]] || files+="$(stat -c '%Hd:%Ld:%i' -- "$file") "
-	done
-	[[ $files != ' ' ]] || return 0
-	while read -r node number inode; do
-		node=${node##*/}
-		[[ $files != *" $number:$inode "* || " ${LOOP_NODES[*]} " == *" $node "* ]] ||
-			LOOP_NODES+=("$node")
-	done < <(losetup --list --noheadings --raw --output NAME,BACK-MAJ:MIN,BACK-INO 2>/dev/null)
+	wait
+}
+loop_device_one_() { # NODE
+	local number='' inode=''
+	read -r number inode < <(bounded "$DEV/$1" losetup --list --noheadings --raw \
+		--output BACK-MAJ:MIN,BACK-INO "/dev/$1") || return 0
+	[[ -z $inode ]] || printf '%s %s:%s\n' "$1" "$number" "$inode"
 }
 
 # loop_device_drop NODE FOLDER: detaches it, if it is still one of FOLDER's. The kernel does so

@@ -1,9 +1,10 @@
 # Who has a device open that neither the tree of devices nor the first process's mounts show:
 # programs, mounts in other mount namespaces, exports. Each look is at text that the kernel makes in
-# memory: none waits for a disk, a file system or a network.
+# memory, and none waits for a disk, a file system or a network; but for the one at loop devices,
+# which has a bound (loop_device_behind).
 # shellcheck shell=bash
 
-need core/paths core/text world/disk
+need core/paths core/text world/disk world/loop-device
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
 
@@ -67,12 +68,14 @@ openers_programs_() {
 	done < <(timeout -k 1 "$OPENERS_BOUND" stat -L -c '%t:%T %n' -- "${paths[@]}" 2>/dev/null)
 }
 
-# openers_kernel_: the kernel itself: loop devices, and what it exports. These hold a device without
-# a claim, and show in no table of holders.
+# openers_kernel_: the kernel itself, of the caller's nodes: loop devices, and what it exports.
+# These hold a device without a claim, and show in no table of holders. Only root can export
+# anything, so the path of an export is believed.
 openers_kernel_() {
-	local file path what NODE
-	for file in "$SYS"/block/loop*/loop/backing_file \
-		"$SYS"/kernel/config/nvmet/subsystems/*/namespaces/*/device_path \
+	local file path what NODE LOOP_NODES
+	loop_device_behind "${nodes[@]/#/$DEV/}"
+	((${#LOOP_NODES[@]} == 0)) || printf 'the loop device %s\n' "${LOOP_NODES[@]}"
+	for file in "$SYS"/kernel/config/nvmet/subsystems/*/namespaces/*/device_path \
 		"$SYS"/kernel/config/target/core/*/*/udev_path; do
 		path=''
 		{ IFS= read -r path <"$file"; } 2>/dev/null || :
@@ -81,7 +84,6 @@ openers_kernel_() {
 		fi
 		what=${file#"$SYS"/}
 		case $what in
-		block/*) what=${what#block/} what="the loop device ${what%%/*}" ;;
 		*/nvmet/*) what=${what#*/subsystems/} what="the NVMe export ${what%%/*}" ;;
 		*) what=${what#*/core/} what="the SCSI export ${what%/*}" ;;
 		esac

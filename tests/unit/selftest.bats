@@ -362,7 +362,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	word ''
 }
 
-# loop NUMBER FILE: a loop device; node BYTES: any device.
+# loop NUMBER FILE: a loop device, of a file of that path; node BYTES: any device.
 loop() {
 	fake_disk "loop$1" $((32 << 20))
 	mkdir -p "$R/sys/block/loop$1/loop"
@@ -374,7 +374,9 @@ killed() { # FOLDER
 	echo "$ID" >"$1/uuid"
 	loop 0 "$R/root/mine"
 	loop 1 "$1/A"
-	loop 2 "$1/B (deleted)"
+	loop 2 /state/.selftest/B
+	: >"$1/A"
+	: >"$1/B"
 	for leg in loop1 loop2; do : >"$R/sys/class/block/$leg/holders/md127"; done
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
 	: >"$R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf"
@@ -383,7 +385,12 @@ killed() { # FOLDER
 		called stop "$1"
 		rm -f "$R"/sys/class/block/*/holders/"$1"
 	}
+	FOLDER=$1
 	losetup() {
+		case "$1 ${*: -1}" in
+		*/loop1) stat -c '%Hd:%Ld %i' "$FOLDER/A" ;;
+		*/loop2) stat -c '%Hd:%Ld %i' "$FOLDER/B" ;;
+		esac
 		[[ $1 != --list ]] || return 0
 		called losetup "$@"
 		rm -r "$R/sys/block/${2#/dev/}"
@@ -412,7 +419,7 @@ killed() { # FOLDER
 	done
 }
 
-@test "a loop device whose path is that of another mount namespace is known by its file" {
+@test "a loop device is known by its file, not by a path, which is that of another mount namespace" {
 	local folder=$R/etc/ramraid/state/.selftest LOOP_NODES
 	mkdir -p "$folder"
 	: >"$folder/A"
@@ -421,12 +428,18 @@ killed() { # FOLDER
 	loop 1 /state/.selftest/A
 	loop 2 "$folder/B"
 	loop 3 /state/.selftest/A
+	# Any user can have one that is called so.
+	loop 4 "$folder/A"
+	loop 5 "$folder/x"
 	losetup() {
-		printf '/dev/loop%s\n' "1 $(stat -c '%Hd:%Ld %i' "$folder/A")" \
-			"2 $(stat -c '%Hd:%Ld %i' "$folder/B")" "3 $(stat -c '%Hd:%Ld %i' "$R/other")"
+		case ${*: -1} in
+		/dev/loop1) stat -c '%Hd:%Ld %i' "$folder/A" ;;
+		/dev/loop2) stat -c '%Hd:%Ld %i' "$folder/B" ;;
+		*) stat -c '%Hd:%Ld %i' "$R/other" ;;
+		esac
 	}
 	loop_device_of "$folder"
-	[[ ${LOOP_NODES[*]} == 'loop2 loop1' ]] || fail "${LOOP_NODES[*]}"
+	[[ ${LOOP_NODES[*]} == 'loop1 loop2' ]] || fail "${LOOP_NODES[*]}"
 }
 
 @test "an array without a member that mdadm had begun to make is stopped; any other in its map stays" {

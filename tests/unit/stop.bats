@@ -98,9 +98,9 @@ array() {
 	ln -s /dev/zero "$R/proc/72/fd/5" # 1:5
 	: >"$R/dev/md127"
 	: >"$R/dev/md127p1"
-	echo "/dev/md127" |
-		tee "$R/sys/block/loop3/loop/backing_file" \
-			"$R/sys/kernel/config/target/core/iblock_0/disk/udev_path" >/dev/null
+	echo "/chroot/dev/md127" >"$R/sys/block/loop3/loop/backing_file"
+	losetup() { stat -c '%Hd:%Ld %i' "$R/dev/md127"; }
+	echo "/dev/md127" >"$R/sys/kernel/config/target/core/iblock_0/disk/udev_path"
 	echo "/dev/md127p1" >"$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path"
 	OPEN=yes stops 1
 	did start
@@ -113,6 +113,25 @@ iblock_0/disk. Unmount"
 	# What the first process has mounted as well is no other's.
 	cp "$R/proc/71/mountinfo" "$R/proc/1/mountinfo"
 	[[ $(openers_of md127) != */tree* ]] || fail "$(openers_of md127)"
+}
+
+@test "a user's loop device whose file is only called as the array is none that has it open" {
+	local asked=$BATS_TEST_TMPDIR/asked BOUNDED=1
+	array
+	mkdir -p "$R"/sys/block/loop{7,8,9}/loop "$R/dev/md"
+	: >"$R/dev/md127"
+	: >"$R/mine"
+	ln -s ../md127 "$R/dev/md/data"
+	echo /dev/md/data | tee "$R"/sys/block/loop{7,8,9}/loop/backing_file >/dev/null
+	# One is on a file system that does not answer: the others are seen all the same.
+	losetup() {
+		echo "$*" >>"$asked"
+		[[ $* != */loop8 ]] || sleep 60
+		[[ $* == */loop9 ]] || stat -c '%Hd:%Ld %i' "$R/mine"
+		[[ $* != */loop9 ]] || stat -c '%Hd:%Ld %i' "$R/dev/md127"
+	}
+	[[ $(openers_of md127) == 'the loop device loop9' ]] || fail "$(openers_of md127)"
+	[[ $(<"$asked") == *'--output BACK-MAJ:MIN,BACK-INO /dev/loop7'* ]] || fail "$(<"$asked")"
 }
 
 @test "who comes in between the look and the stop: said, that the RAM leg is out as well, and the unit starts again" {
