@@ -87,8 +87,8 @@ contents_names_() { # DEVICE…
 
 # contents_remember NAME MD: writes them down if they changed. What is not seen now may just be
 # closed (a container before it is opened, a volume group before it is activated), so it is kept,
-# unless its name turns up on a device elsewhere: an order too many costs nothing, one too few costs
-# the wait.
+# unless its name turns up on another disk of the machine: an order too many costs nothing, one too
+# few costs the wait.
 contents_remember() {
 	local file old='' new line
 	file=$(contents_file "$1")
@@ -104,11 +104,15 @@ contents_remember() {
 }
 
 # contents_is_elsewhere NAME: does a name that is not seen on the array lead to a device
-# nevertheless?
+# nevertheless? Not to one that anybody can make up, or plug in: such a device can have the UUID of
+# what is in a closed container, and after the next boot the array is what has it.
 contents_is_elsewhere() {
-	local path=${1#beside } key
+	local path=${1#beside } key NODE HARDWARE
 	path=${path#below }
 	key=${path%%=*}
 	[[ $path == /dev/* ]] || path=/dev/disk/by-${key,,}/${path#*=}
-	[[ -e $ROOT$path ]]
+	disk_find "$path" || return 1
+	need notes/hardware
+	hardware_of "$NODE"
+	[[ ! +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE)\+ ]]
 }

@@ -75,8 +75,7 @@ UUID=AbCdEf-1111-2222"
 	rm -r "$R"/sys/class/block/md127/holders/dm-0
 	contents_remember data md127 2>/dev/null
 	grep -qx 'beside UUID=2' "$R/etc/ramraid/state/data.contents"
-	mkdir -p "$R/dev/disk/by-uuid"
-	: >"$R/dev/disk/by-uuid/2"
+	fake_disk sdy $((1 << 20)) disk/by-uuid/2
 	contents_remember data md127 2>/dev/null
 	not grep -q 'beside UUID=2' "$R/etc/ramraid/state/data.contents"
 }
@@ -102,8 +101,7 @@ UUID=AbCdEf-1111-2222"
 	rm -r "$R/sys/class/block/md127/slaves/dm-0"
 	contents_remember data md127 2>/dev/null
 	grep -qx 'below /dev/mapper/pv' "$file"
-	mkdir "$R/dev/mapper"
-	: >"$R/dev/mapper/pv"
+	fake_disk dm-5 $((1 << 20)) mapper/pv
 	contents_remember data md127 2>/dev/null
 	[[ $(<"$file") == $'UUID=1\nbelow /dev/mapper/under' ]] || fail "$(<"$file")"
 }
@@ -137,8 +135,7 @@ PARTLABEL=\"\""
 	# 1 may be in a container that is closed just now …
 	[[ $(<"$file") == $'UUID=1\nUUID=2' ]]
 	# … until it is seen on another device.
-	mkdir -p "$R/dev/disk/by-uuid"
-	: >"$R/dev/disk/by-uuid/1"
+	fake_disk sdz $((1 << 20)) disk/by-uuid/1
 	contents_remember data md127 2>/dev/null
 	[[ $(<"$file") == UUID=2 ]]
 	lsblk() { return 32; }
@@ -146,4 +143,31 @@ PARTLABEL=\"\""
 	run contents_remember data md127
 	assert_failure
 	[[ $(<"$file") == UUID=2 ]]
+}
+
+@test "what is in a closed container is not forgotten for a device that anybody can make up or plug in" {
+	local file=$R/etc/ramraid/state/data.contents node
+	LSBLK='PATH="/dev/md127" UUID="luks" LABEL="" PARTUUID="" PARTLABEL=""'
+	mkdir -p "${file%/*}" "$R/sys/class/block/md127"
+	printf '%s\n' PARTUUID=p UUID=inner UUID=luks >"$file"
+	# By a user's loop device, its partition, a stick, a card, and a volume on one of them.
+	for node in loop7 loop7p1 sdu mmcblk0 dm-7; do fake_disk "$node" $((1 << 20)); done
+	mkdir -p "$R"/sys/devices/usb1 "$R"/dev/disk/by-{uuid,partuuid} \
+		"$R/sys/class/block/dm-7/slaves/sdu"
+	mv "$R/sys/class/block/sdu" "$R/sys/devices/usb1/sdu"
+	ln -s "$R/sys/devices/usb1/sdu" "$R/sys/class/block/sdu"
+	echo 1 >"$R/sys/class/block/mmcblk0/removable"
+	mv "$R/sys/class/block/loop7p1" "$R/sys/class/block/loop7/"
+	echo 1 >"$R/sys/class/block/loop7/loop7p1/partition"
+	ln -s loop7/loop7p1 "$R/sys/class/block/loop7p1"
+	for node in loop7 loop7p1 sdu mmcblk0 dm-7; do
+		ln -sfn "$R/dev/$node" "$R/dev/disk/by-uuid/inner"
+		ln -sfn "$R/dev/$node" "$R/dev/disk/by-partuuid/p"
+		contents_remember data md127
+		[[ $(<"$file") == $'PARTUUID=p\nUUID=inner\nUUID=luks' ]] || fail "$node: $(<"$file")"
+	done
+	# A link to nothing is no device.
+	ln -sfn "$R/dev/none" "$R/dev/disk/by-uuid/inner"
+	contents_remember data md127
+	[[ $(<"$file") == *UUID=inner* ]]
 }
