@@ -149,6 +149,7 @@ loop_watch_() {
 		return 0
 	LOOP_WATCHED=yes
 	legs_seen_watch
+	ram_leg_note
 	hotplug_arm
 	transitions_begin "${F[name]}"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" ||

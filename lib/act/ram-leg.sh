@@ -76,6 +76,16 @@ ram_leg_return() {
 	LOOP_REBUILT=yes LOOP_FILLING=$NOW
 }
 
+# ram_leg_note: a device that the array was started with is known for the RAM leg from now on, as one
+# that has joined it is, whatever its name leads to later.
+ram_leg_note() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES
+	[[ -n ${F[leg.ram.dev]-} && ${F[ram.state]} == @(in_sync|recovering) ]] || return 0
+	ramdisk_note_read "${F[name]}"
+	[[ -n $RAM_NODE ]] || ramdisk_note_is_node "${F[ram.node]}" ||
+		ramdisk_note_device "${F[name]}" "${F[ram.node]}"
+}
+
 # Our own superblock, and only that: with it mdadm would try to put it back.
 ram_leg_wipe() {
 	md_zero "${F[ram.node]}" || {

@@ -249,11 +249,15 @@ facts_in_sync() {
 	for i in ${F[array.unconfigured]-}; do NODES+=("$i"); done
 }
 
-# facts_is_ram NODE: is it a ramdisk, or the device that the configuration names in its place?
+# facts_is_ram NODE: is it a ramdisk, or the device in its place: the one that the configuration
+# names, or that of this boot's note?
 facts_is_ram() {
-	local NODE
+	local NODE RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_is_node "$1" || {
 		[[ ${CONF[RAM]-} == /* ]] && disk_find "${CONF[RAM]}" && [[ $NODE == "$1" ]]
+	} || {
+		ramdisk_note_read "${F[name]-}"
+		[[ $RAM_NODE == "$1" ]]
 	}
 }
 

@@ -14,7 +14,7 @@ declare -gA F # the facts: decide/facts.list
 # stays ours when its disks get other names. What runs from members that are neither is a copy for
 # all we know, and goes to array.foreign. RAM leg first: that one may be the only copy.
 outside_find_array() {
-	local folder md_ found=() ours=() RAM_PROVIDER RAM_NODE RAM_BYTES
+	local folder md_ found=() ours=() device='' RAM_PROVIDER RAM_NODE RAM_BYTES
 	for folder in "$SYS"/block/md*/md; do
 		[[ -e $folder/array_state ]] || continue
 		folder=${folder%/md}
@@ -40,25 +40,26 @@ outside_find_array() {
 		legs_seen_is_watched "$md" || F[array.twin]=${F[array.foreign]%%=*}
 }
 
-# With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its
-# RAM_NODE to the device.
+# With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its device
+# to what that name leads to.
 outside_find_by_device_() {
 	local NODE holder
 	[[ ${F[conf.ram]} == /* ]] && disk_find "${F[conf.ram]}" || return 0
-	RAM_NODE=$NODE
+	device=$NODE
 	for holder in "$SYS/class/block/$NODE"/holders/md*; do
 		[[ ! -e $holder || " ${found[*]} " == *" ${holder##*/} "* ]] ||
 			! facts_is_ours "${holder##*/}" "$NODE" || found+=("${holder##*/}")
 	done
 }
 
-# outside_holds_ram_ MD: is a ramdisk in it, or the device in its place (the caller's RAM_NODE)?
+# outside_holds_ram_ MD: is a ramdisk in it, or the device in its place: that of this boot's note
+# (the caller's RAM_NODE), or the one that has the name now (the caller's device)?
 outside_holds_ram_() {
 	local leg
 	for leg in "$SYS/block/$1/$MD_LEG"*; do
 		leg=${leg##*/dev-}
 		[[ ! -e $SYS/class/block/$leg ]] || { ! ramdisk_note_is_node "$leg" &&
-			[[ $leg != "$RAM_NODE" ]]; } || return 0
+			[[ $leg != "$RAM_NODE" && $leg != "$device" ]]; } || return 0
 	done
 	return 1
 }
@@ -133,13 +134,15 @@ outside_copy() {
 
 # outside_device_facts NODE: before the members are looked at. NODE is that of the note of the RAM
 # leg, or empty. Sets RAM_NODE to the device, and DEVICE_TAKEN to yes if this boot has made it
-# blank, or found it so, for the array.
+# blank, or found it so, for the array. What has been noted, and is in the array (the caller's md),
+# stays the RAM leg, whatever its name leads to: a name leads to the device that came last, which
+# may be a copy, or a loop device that somebody has called so.
 outside_device_facts() {
 	local NODE
 	disk_find "${F[conf.ram]}" || NODE=''
+	[[ $RAM_PROVIDER != device || -z $md || ! -e $SYS/block/$md/$MD_LEG$1 ]] || NODE=$1
 	DEVICE_TAKEN=no
 	[[ -z $NODE || $NODE != "$1" ]] || DEVICE_TAKEN=yes
-	# It stays the RAM leg when its name leads nowhere any more (facts_member_).
 	RAM_NODE=${NODE:-$1}
 	F[ram.node]=$NODE F[ram.state]=none F[leg.ram.dev]=${F[conf.ram]} F[leg.ram.moved]='' \
 		F[leg.ram.alien]=''

@@ -348,6 +348,23 @@ are() { # KEY=VALUE…
 	are ram.state=in_sync ram.node=nvme0n1 array.strangers=
 }
 
+@test "a device that the array was started with is noted, so that its name may go" {
+	array
+	member nvme0n1 in_sync 0
+	observe
+	ram_leg_note
+	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 104857600 - used' ]]
+	# What is noted stays; a ramdisk of an earlier configuration has its own note.
+	rm "$R/run/ramraid/data.ram"
+	F[ram.node]=rd0
+	ram_leg_note
+	F[ram.node]=nvme0n1 F[ram.state]=none
+	ram_leg_note
+	F[ram.state]=in_sync F[leg.ram.dev]=''
+	ram_leg_note
+	[[ ! -e $R/run/ramraid/data.ram ]]
+}
+
 @test "facts: without a device nothing of it is there, and no superblock is read" {
 	array
 	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
@@ -543,6 +560,7 @@ loop() {
 	md_readd() { called readd "$2" && RAM=recovering; }
 	md_add() { called add "$2" && RAM=recovering; }
 	ramdisk_note_device() { called note "$@"; }
+	ram_leg_note() { :; } # it is noted
 	RAM=none
 }
 

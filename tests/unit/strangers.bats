@@ -234,6 +234,60 @@ same device UUID" 'mdadm --stop /dev/md9'
 	health_only_copy
 }
 
+@test "the device that is the RAM leg stays it when its name is taken over: the guard is not blind, and nothing vouches for it" {
+	local how fact
+	rm "$R/etc/ramraid/data.conf"
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B \
+		RAM=/dev/disk/by-partuuid/p-1 >"$R/etc/ramraid/data.conf"
+	whole
+	rm -r "$R/run/ramraid/data.ram" "$R/sys/block/md127/md/dev-rd0"
+	fake_disk nvme0n1 104857600 disk/by-partuuid/p-1
+	echo 5 >"$R/sys/class/block/nvme0n1/diskseq"
+	printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$x" level=1 raid_disks=3 events=100 role=0 \
+		view=AAA recovery= >"$R/dev/nvme0n1.sb"
+	member md127 nvme0n1 in_sync 0
+	echo 'device nvme0n1 104857600 5 used' >"$R/run/ramraid/data.ram"
+	cmd_witness_one data 2>/dev/null
+	# By a loop device of some user's, blank or a copy, while the disks are in sync …
+	fake_disk loop7p1 104857600
+	ln -sfn "$R/dev/loop7p1" "$R/dev/disk/by-partuuid/p-1"
+	for how in blank copy; do
+		[[ $how == blank ]] || cp "$R/dev/nvme0n1.sb" "$R/dev/loop7p1.sb"
+		observe
+		are ram.node=nvme0n1 ram.state=in_sync array.unconfigured= array.strangers= \
+			leg.ram.node=nvme0n1 leg.ram.alien=
+		facts_is_ram nvme0n1
+		WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
+		grep -qx "legs=$a $b" "$W" || fail "$(<"$W")"
+		grep -qx 'ram=/dev/disk/by-partuuid/p-1 nvme - -' "$H" || fail "$(<"$H")"
+	done
+	# … and when they fail, or are gone with their names.
+	echo 2 >"$R/sys/block/md127/md/degraded"
+	sed -i 's/events=100/events=120/; s/view=AAA/view=A../' "$R/dev/nvme0n1.sb"
+	for fact in sda sdb; do
+		echo faulty,write_mostly >"$R/sys/block/md127/md/dev-$fact/state"
+	done
+	for how in failed gone; do
+		[[ $how == failed ]] || rm -r "$R"/sys/block/md127/md/dev-sd? \
+			"$R"/sys/class/block/sd? "$R"/dev/disk/by-id/ata-?
+		observe
+		are array.md=md127 array.foreign= ram.node=nvme0n1 ram.state=in_sync \
+			array.unconfigured= array.strangers=
+		health_only_copy
+		WITNESS_UPDATE_WRITTEN='' cmd_witness_one data 2>/dev/null
+		grep -qx legs= "$W" || fail "$how: $(<"$W")"
+	done
+	# Also of an array that no start has judged.
+	rm "$R/run/ramraid/data.watched"
+	observe
+	are array.md=md127 array.foreign= ram.state=in_sync
+	# What has left the array is judged by its name again.
+	rm -r "$R/sys/block/md127/md/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
+	observe
+	are ram.node=loop7p1 ram.state=none leg.ram.alien=loop
+}
+
 @test "status names the members that are no MEMBER, with the line to write" {
 	whole
 	rm "$R"/dev/disk/by-id/ata-*
