@@ -4,10 +4,11 @@
 # again.
 # shellcheck shell=bash
 
-need act/disk-legs act/left-check act/loop act/notify act/ram-leg act/transitions act/whole-since
-need act/witness-update config/conf config/conf-edit config/conf-need core/act core/cli core/log
-need core/paths decide/leg decide/membership-plan notes/removals observe/before-look observe/facts
-need report/progress-line world/disk world/md world/md-state world/stable-name world/superblock
+need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg
+need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
+need config/conf-need core/act core/cli core/log core/paths decide/leg decide/membership-plan
+need notes/removals observe/before-look observe/facts report/progress-line world/disk world/md
+need world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -63,7 +64,9 @@ membership_facts() { # NAME
 	md_state_read "${F[array.md]}" logical_block_size
 	F[change.block]=''
 	[[ ${VALUE:-0} != 0 || ${F[conf.block]} == 4096 ]] || F[change.block]=${F[array.block]}
+	membership_whose_names
 	for ((i = 0; i < F[members]; i++)); do
+		membership_whose_bus "$i"
 		F[leg.$i.block]=''
 		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")
 		F[leg.$i.leaving]='' F[leg.$i.badblocks]='' F[leg.$i.is_ram]=''
@@ -90,6 +93,7 @@ membership_outside_() { # I
 	! leg_is_fresh "$1" || LEG=fresh
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
+	[[ $LEG == used ]] || membership_whose_loose "$1"
 	F[leg.$1.why]=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
 	# What is mounted or held is not to be overwritten, whatever else may be.
 	[[ $LEG == @(occupied|damaged|unreadable|silent) ]] || return 0
@@ -202,8 +206,8 @@ membership_build_() { # NAME I
 	# Looked at once more: between the decision and this somebody may have taken it.
 	membership_outside_ "$2"
 	membership_plan_may_build "$2" || {
-		LOOP_ERROR="${F[leg.$2.dev]} is not taken: \
-it is ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}"
+		LOOP_ERROR="${F[leg.$2.dev]} is not taken: it is \
+${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}${F[leg.$2.loose]:+, ${F[leg.$2.loose]}}"
 		return 1
 	}
 	witness_update_free_slot || return

@@ -76,8 +76,8 @@ ram_leg_return() {
 	LOOP_REBUILT=yes LOOP_FILLING=$NOW
 }
 
-# ram_leg_note: a device that the array was started with is known for the RAM leg from now on, as one
-# that has joined it is, whatever its name leads to later.
+# ram_leg_note: a device that the array was started with is known for the RAM leg from now on, as
+# one that has joined it is, whatever its name leads to later.
 ram_leg_note() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	[[ -n ${F[leg.ram.dev]-} && ${F[ram.state]} == @(in_sync|recovering) ]] || return 0

@@ -177,7 +177,7 @@ transitions_say_blank_() { # NAME I
 	[[ -n ${F[leg.$2.alien]-} ]] &&
 		notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; \
 it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: \
-ramraid apply $1" && return
+ramraid apply --force $1" && return
 	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] &&
 		notify notice disk-blank "$dev" "$1: there is a blank disk at $dev" && return
 	[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'

@@ -16,7 +16,8 @@ use. If OLD is gone or has failed, NEW takes its place.
 Without NEW: a blank disk has appeared under the very name OLD (in the same slot of the machine,
 say), and ramraid builds it in.
 If replace is interrupted, type it again.
-  --force        overwrite what is on NEW
+  --force        overwrite what is on NEW; and take it though anybody can plug it in or make it up
+                 (USB, loop, network), and no leg was on such a bus
   -y, --yes      do not ask
   -n, --dry-run  print the plan, change nothing'
 

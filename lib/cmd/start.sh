@@ -4,7 +4,7 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/transitions
 need act/witness-update cmd/wait config/conf config/conf-need core/act core/cli core/log core/paths
-need decide/action decide/leg notes/memory-floor notes/old-name notes/rescue-record
+need decide/action decide/leg notes/hardware notes/memory-floor notes/old-name notes/rescue-record
 need observe/all-disks observe/before-look observe/facts world/disk world/md world/md-check
 need world/ramdisk world/systemd
 
@@ -111,11 +111,13 @@ start_find_forced() { # DISK
 	[[ -n ${F[forced]-} ]] || die "$NAME: $1 is no MEMBER of it in $ETC/$NAME.conf" "$EX_USAGE"
 }
 
-# What is known of the others, so that it is known what is given up.
+# What is known of the others, so that it is known what is given up; and of the leg itself: a name
+# may lead to a copy.
 start_ask_forced() { # NAME
-	local i
-	log_notice "$1: it will be started from ${F[leg.${F[forced]}.dev]} alone, \
-at ${F[leg.${F[forced]}.events]} events. This gives up:"
+	local i HARDWARE forced=leg.${F[forced]}
+	hardware_of "${F[$forced.node]}"
+	log_notice "$1: it will be started from ${F[$forced.dev]} alone, \
+at ${F[$forced.events]} events (/dev/${F[$forced.node]}, ${HARDWARE%% *}). This gives up:"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ $i != "${F[forced]}" ]] || continue
 		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks \
@@ -132,6 +134,9 @@ where the array was when it last ran"
 	[[ -z ${F[rescue.image]} ]] ||
 		log_notice "  the record of the rescue image ${F[rescue.image]}; \
 the file itself is kept"
+	[[ -z ${F[$forced.moved]} ]] ||
+		log_warning "$1: /dev/${F[$forced.node]} may be a copy of the leg, \
+or not the leg at all: ${F[$forced.moved]}"
 	PLAN=()
 	cli_confirm "$1" ''
 }

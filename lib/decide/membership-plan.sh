@@ -46,7 +46,8 @@ membership_plan_may_return_() {
 	[[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1"
 }
 membership_plan_may_build() {
-	[[ -z ${F[leg.$1.why]} ]] && ! membership_plan_may_return_ "$1" || return 1
+	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] &&
+		! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
 		(${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent) ||
@@ -56,7 +57,7 @@ membership_plan_may_build() {
 # membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
 # speaks against it, each with what to do.
 membership_plan() {
-	local i goal good coming leaving inside lacking building='' invalid
+	local i goal good coming leaving inside lacking building='' invalid WHERE
 	PLAN=() WRONG=()
 	membership_plan_count_
 	membership_plan_wrong_array_
@@ -76,7 +77,8 @@ which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this a
 		invalid=', and make its superblock invalid'
 		[[ -n ${F[leg.$i.node]} ]] || invalid=', which is not there, and give it up'
 		invalid+=${building:+, when the others are in sync}
-		PLAN+=("take out  ${F[leg.$i.dev]}$invalid")
+		membership_plan_where_ "$i"
+		PLAN+=("take out  ${F[leg.$i.dev]}$WHERE$invalid")
 	done
 	membership_plan_wrong_last_
 	membership_plan_wrong_blocks_
@@ -96,11 +98,19 @@ ramraid stop ${F[name]}; ramraid restore ${F[name]}")
 	fi
 }
 
+# membership_plan_where_ I: sets WHERE to which device the name leads to: "(/dev/sdc, usb)".
+membership_plan_where_() {
+	local bus=${F[leg.$1.bus]}
+	[[ $bus != other ]] || bus=''
+	WHERE=${F[leg.$1.node]:+" (/dev/${F[leg.$1.node]}${bus:+, $bus})"}
+}
+
 # What an outside disk comes to. Sets the caller's building when md will have to rebuild one.
 membership_plan_joins_() { # I
-	local dev=${F[leg.$1.dev]}
+	local dev=${F[leg.$1.dev]} WHERE
+	membership_plan_where_ "$1"
 	case ${F[leg.$1.state]} in
-	recovering) PLAN+=("wait for  $dev, which is being rebuilt") building=yes && return ;;
+	recovering) PLAN+=("wait for  $dev$WHERE, which is being rebuilt") building=yes && return ;;
 	faulty)
 		WRONG+=("$dev: md has given it up. See what is wrong with it (journalctl -k), \
 then: ramraid attach ${F[name]}; or put another one in its place: \
@@ -108,10 +118,11 @@ ramraid replace ${F[name]} $dev NEW") && return
 		;;
 	esac
 	if membership_plan_may_build "$1"; then
-		PLAN+=("build     $dev, write-mostly; whatever is on it is lost") building=yes
+		PLAN+=("build     $dev$WHERE, write-mostly; whatever is on it is lost") building=yes
 	elif membership_plan_may_return_ "$1"; then
-		PLAN+=("put back  $dev")
+		PLAN+=("put back  $dev$WHERE")
 	else
+		membership_plan_wrong_loose_ "$1" "$dev"
 		membership_plan_wrong_disk_ "$1" "$dev"
 	fi
 }
@@ -156,8 +167,15 @@ mdadm --zero-superblock $2, $again")
 		WRONG+=("$2: was used without the others, is too old, or has been given up. \
 If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
 		;;
-	*) WRONG+=("$2: $why; take another disk") ;;
+	*) [[ -z $why ]] || WRONG+=("$2: $why; take another disk") ;;
 	esac
+}
+
+# On a bus that anybody can plug something into, or make something up on.
+membership_plan_wrong_loose_() { # I DEV
+	[[ -z ${F[leg.$1.loose]} ]] || WRONG+=("$2$WHERE: may be somebody else's, \
+who would get a copy of all that is on the array: ${F[leg.$1.loose]}. If it is yours: \
+ramraid apply --force ${F[name]} (or \"replace\" with --force)")
 }
 
 # Something is to be rebuilt: md must be able to take it, and nobody may read from it before its

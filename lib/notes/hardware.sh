@@ -237,3 +237,25 @@ hardware_words_() { # BUS PATH SERIAL
 	[[ $3 == - ]] || text+=", serial number $3"
 	printf '%s\n' "$text"
 }
+
+# hardware_new NODE MEMBER…: of a disk that a person wants to be a leg: sets HARDWARE to what it is
+# on, and HARDWARE_WHY to why it may be somebody else's, in words: anybody can plug something into
+# such a bus, or make something up there, no disk leg was recorded on one, and none of these members
+# is on one now. Empty when that need not be asked.
+hardware_new() {
+	local line bus was buses=' ' file=$STATE/${F[name]}.hardware lines=()
+	HARDWARE_WHY=''
+	{ mapfile -t lines <"$file"; } 2>/dev/null || :
+	for line in "${lines[@]}"; do
+		text_split was "$line"
+		[[ ${was[0]-} == ram=* ]] || buses+="${was[1]-} "
+	done
+	for line in "${@:2}"; do
+		hardware_of "$line"
+		buses+="${HARDWARE%% *} "
+	done
+	hardware_of "$1"
+	bus=${HARDWARE%% *}
+	[[ $buses == *" $bus "* || ! +$bus+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] ||
+		HARDWARE_WHY="no disk leg was ever on $(hardware_words_ "$bus" - -)"
+}

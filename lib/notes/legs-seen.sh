@@ -1,6 +1,7 @@
 # What was seen of the disk legs of an array in this boot, below $RUN: whether a start of ours has
 # judged the run that it is in (NAME.watched), which of them were in sync in that run (NAME.joined),
-# which disks were members (NAME.members), and when one was put back by itself (NAME.returns).
+# which disks were members (NAME.members), by which names (NAME.names), and when one was put back by
+# itself (NAME.returns).
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/text world/md-state world/superblock
@@ -72,6 +73,28 @@ legs_seen_note_members() {
 		[[ -z $NUMBER || " $new " == *" $NUMBER "* ]] || new+="${new:+ }$NUMBER"
 	done
 	[[ $new == "$before" ]] || act_put "$RUN/${F[name]}.members" "$new"
+	legs_seen_note_names_
+}
+
+# The names that led to them; those of before stay.
+legs_seen_note_names_() {
+	local i NUMBER names='' more=() file=$RUN/${F[name]}.names
+	{ IFS='' read -r -d '' names <"$file"; } 2>/dev/null || :
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		legs_seen_number "${F[leg.$i.node]}"
+		[[ -z $NUMBER || $'\n'$names == *$'\n'"$NUMBER ${F[leg.$i.dev]}"$'\n'* ]] ||
+			more+=("$NUMBER ${F[leg.$i.dev]}")
+	done
+	((${#more[@]} == 0)) || act_put_more "$file" "${more[@]}"
+}
+
+# legs_seen_had_name NODE NAME: did this name of the configuration lead to this disk when that was
+# in the array, in this boot?
+legs_seen_had_name() {
+	local NUMBER
+	legs_seen_number "$1"
+	[[ -n $NUMBER ]] && grep -qsxF -- "$NUMBER $2" "$RUN/${F[name]}.names"
 }
 
 # legs_seen_number NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when

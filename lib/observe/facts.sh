@@ -311,7 +311,7 @@ readonly FACTS_BLANK_LEG='
 	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles
 	raid_disks level events=0 recovery dirty size data_offset=0 data_size=0 sectors
 	member_uuid joined left_with noted elsewhere moved alien removed returns stat errors kind
-	why block badblocks dropin force is_ram leaving
+	why block badblocks dropin force is_ram leaving bus loose
 '
 
 # facts_blank: sets each fact that F does not have, those of leg.0 to leg.(members - 1) and of

@@ -83,6 +83,13 @@ stable_name_claimants_() {
 	done
 }
 
+# stable_name_has PATH NODE OTHER: does OTHER claim the name PATH, which leads to NODE, as well?
+stable_name_has() {
+	local OTHERS
+	stable_name_claimants_ "$1" "$2"
+	[[ " $OTHERS " == *" $3 "* ]]
+}
+
 # stable_name_tell_shared PATH: says which names of a device are claimed by others too, and so were
 # not taken. Returns 1 when PATH itself is such a name.
 stable_name_tell_shared() {

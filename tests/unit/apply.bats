@@ -74,8 +74,8 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	verb apply --dry-run data
 	assert_success
 	untouched
-	assert_output 'build     /dev/disk/by-id/ata-C, write-mostly; whatever is on it is lost
-take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync
+	assert_output 'build     /dev/disk/by-id/ata-C (/dev/sdc), write-mostly; whatever is on it is lost
+take out  /dev/disk/by-id/ata-B (/dev/sdb), and make its superblock invalid, when the others are in sync
 data: nothing was changed (--dry-run)'
 	refused 2 'add --yes' apply data
 	conf "UUID=$ID" "$(by_id X)"
@@ -92,6 +92,88 @@ data: nothing was changed (--dry-run)'
 	rm "$R/dev/disk/by-id/ata-B"
 	conf "UUID=$ID" "$(by_id A)"
 	refused 4 '/dev/sdb is in the array, is no MEMBER, and has no stable name' apply --yes data
+}
+
+# plugged NODE: it is on USB.
+plugged() {
+	mkdir -p "$R/sys/devices/usb1"
+	mv "$R/sys/class/block/$1" "$R/sys/devices/usb1/"
+	ln -s "$R/sys/devices/usb1/$1" "$R/sys/class/block/$1"
+}
+
+@test "a disk that anybody can plug in or make up, where no leg was: refused without --force, and named with its device" {
+	local yours='who would get a copy of all that is on the array: no disk leg was ever on'
+	# With a record, without one, and with that of a RAM leg alone: also by what is in the array.
+	for line in "$(uuid_of a) ata - -" "ram=/dev/X usb - -" ''; do
+		echo "$line" >"$R/etc/ramraid/state/data.hardware"
+		fake_disk loop7p1 $((200 << 20))
+		ln -sfn "$R/dev/loop7p1" "$R/dev/disk/by-id/ata-X"
+		conf "UUID=$ID" "$(by_id A B X)"
+		refused 4 "ata-X (/dev/loop7p1, loop): may be somebody else's, $yours loop. \
+If it is yours: ramraid apply --force data (or \"replace\" with --force)" apply --yes data
+		refused 4 "$yours loop" apply --dry-run data
+	done
+	rm "$R/etc/ramraid/state/data.hardware"
+	fake_disk nbd0 $((200 << 20)) disk/by-id/ata-N
+	conf "UUID=$ID" "$(by_id A B N)"
+	refused 4 "ata-N (/dev/nbd0, network): may be somebody else's" apply --yes data
+	plugged sdc
+	conf "UUID=$ID" "$(by_id A B C)"
+	refused 4 "ata-C (/dev/sdc, usb): may be somebody else's, $yours usb" apply --yes data
+	# What is on it is not overwritten for that.
+	echo ext4 >"$R/dev/sdc"
+	refused 4 'signature: it holds ext4' apply --force --yes data
+	: >"$R/dev/sdc"
+	verb apply --force --dry-run data
+	assert_success
+	assert_line 'build     /dev/disk/by-id/ata-C (/dev/sdc, usb), write-mostly; whatever is on it is lost'
+	verb apply --force --yes data
+	assert_success
+	is_whole A B C
+	# Where a leg is, the next one needs no word.
+	plugged sdd
+	conf "UUID=$ID" "$(by_id A B C D)"
+	verb apply --yes data
+	assert_success
+	is_whole A B C D
+}
+
+@test "a leg's name that another device has taken over, while the leg is in sync: both named, and nothing is done" {
+	local over='another device has taken the name over. Take that device away; or write another' \
+		links="$R/run/udev/links/disk\\x2fby-id\\x2fata-A" how
+	rm "$R/dev/disk/by-id/ata-A"
+	fake_disk loop7p1 $((200 << 20)) disk/by-id/ata-A
+	ln -s "$R/dev/sda" "$R/dev/disk/by-id/wwn-A"
+	# Known from an earlier look, or from what udev knows of the name.
+	for how in note udev; do
+		rm -rf "$R/run/ramraid/data.names" "$R/run/udev"
+		if [[ $how == note ]]; then
+			echo 11 >"$R/sys/class/block/sda/diskseq"
+			echo 'sda:11 /dev/disk/by-id/ata-A' >"$R/run/ramraid/data.names"
+		else
+			mkdir -p "$links" "$R/sys/dev/block"
+			: >"$links/b8:0"
+			ln -s ../../class/block/sda "$R/sys/dev/block/8:0"
+		fi
+		for line in 'apply data' 'apply --force data' \
+			'replace --force data /dev/disk/by-id/ata-B /dev/disk/by-id/ata-C'; do
+			# shellcheck disable=SC2086 # words
+			refused 4 "ata-A leads to /dev/loop7p1 (loop) now, and the leg that has that \
+name, /dev/sda, is in the array: $over name of /dev/sda in place of this one in \
+$R/etc/ramraid/data.conf: MEMBER=/dev/disk/by-id/wwn-A" ${line/ / --yes }
+		done
+	done
+	# That is the way out.
+	conf "UUID=$ID" MEMBER=/dev/disk/by-id/wwn-A "$(by_id B C)"
+	verb apply --dry-run data
+	assert_success
+	assert_output -p 'build     /dev/disk/by-id/ata-C (/dev/sdc)'
+	refute_output -p loop7p1
+	# One that md has given up is no leg that anybody could lose.
+	put dev-sda/state faulty,write_mostly degraded 1
+	conf "UUID=$ID" "$(by_id A B)"
+	verb apply --dry-run data
+	refute_output -p 'taken the name over'
 }
 
 # Row by row: facts of two disks in the array, A and B, and one outside, C.
@@ -123,6 +205,9 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides 'build 2' array.slots=4 leg.2.kind=given leg.2.force=yes
 	decides 'done' array.slots=4 leg.2.kind=given
 	decides 'done' array.slots=4 leg.2.why=small
+	decides 'done' array.slots=4 leg.2.loose=usb
+	decides 'done' array.slots=4 leg.2.loose=usb leg.2.kind=given leg.2.force=yes
+	decides 'done' array.slots=4 leg.2.loose=usb leg.2.kind=fresh
 	decides 'done' "${in_it[@]}"
 	# A new one that is not write-mostly yet is made so before md may go on.
 	decides 'write-mostly 2' "${in_it[@]}" leg.2.writemostly=no leg.2.state=recovering \

@@ -500,7 +500,8 @@ wipefs --all $NVME)"
 	start_find_forced "$NVME"
 	[[ ${F[forced]} == ram ]]
 	run start_ask_forced data
-	assert_output -p "it will be started from $NVME alone, at 99 events"
+	assert_output -p "it will be started from $NVME alone, at 99 events (/dev/nvme0n1, nvme)"
+	refute_output -p 'may be a copy'
 	assert_output -p 'whatever /dev/disk/by-id/ata-A has that it lacks (at 100 events)'
 	assert_output -p 'whatever /dev/disk/by-id/ata-B has'
 	facts stopped-2

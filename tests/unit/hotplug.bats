@@ -366,7 +366,7 @@ than those of md127 \(512\)"
 	superblock_facts() { echo sb=none; }
 	look
 	says "it is not taken by itself, since it may be somebody else.s: no disk leg was ever on \
-usb, and it is on usb. To take it: ramraid apply data"
+usb, and it is on usb. To take it: ramraid apply --force data"
 }
 
 @test "HOTPLUG=no, an array that is being worked on, a broken file: left alone" {

@@ -81,8 +81,8 @@ ramraid replace data OLD NEW" replace --yes data "$C" "$B"
 	verb replace --dry-run data "$B" "$C"
 	assert_success
 	untouched
-	assert_output 'build     /dev/disk/by-id/ata-C, write-mostly; whatever is on it is lost
-take out  /dev/disk/by-id/ata-B, and make its superblock invalid, when the others are in sync
+	assert_output 'build     /dev/disk/by-id/ata-C (/dev/sdc), write-mostly; whatever is on it is lost
+take out  /dev/disk/by-id/ata-B (/dev/sdb), and make its superblock invalid, when the others are in sync
 data: nothing was changed (--dry-run)'
 }
 
@@ -163,6 +163,23 @@ data: nothing was changed (--dry-run)'
 	assert_success
 	is_whole A C
 	[[ $(steps) == *'wipefs --all --quiet -- /dev/sdc'*--add* ]] || fail "$(steps)"
+}
+
+@test "a disk that anybody can plug in or make up, where no leg was, only with --force" {
+	local node
+	mkdir -p "$R/sys/devices/usb1"
+	for node in sdc sdd; do
+		mv "$R/sys/class/block/$node" "$R/sys/devices/usb1/"
+		ln -s "$R/sys/devices/usb1/$node" "$R/sys/class/block/$node"
+	done
+	refused 4 "$C (/dev/sdc, usb): may be somebody else's" replace --yes data "$B" "$C"
+	# What is said of the one disk is not said of another.
+	sed -i '/ata-A/a MEMBER=/dev/disk/by-id/ata-D' "$R/etc/ramraid/data.conf"
+	refused 4 "ata-D (/dev/sdd, usb): may be somebody else's" replace --force --yes data "$B" "$C"
+	sed -i /ata-D/d "$R/etc/ramraid/data.conf"
+	verb replace --force --yes data "$B" "$C"
+	assert_success
+	is_whole A C
 }
 
 @test "an old disk that is gone, or that md has given up: the new one takes its slot" {
@@ -333,7 +350,7 @@ new_at_b() {
 	new_at_b
 	verb replace --dry-run data "$B"
 	assert_success
-	assert_line "build     $B, write-mostly; whatever is on it is lost"
+	assert_line "build     $B (/dev/sde), write-mostly; whatever is on it is lost"
 	[[ -z $(steps) ]] || fail "$(steps)"
 	verb replace data "$B"
 	assert_failure 2

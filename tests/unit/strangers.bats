@@ -288,6 +288,45 @@ same device UUID" 'mdadm --stop /dev/md9'
 	are ram.node=loop7p1 ram.state=none leg.ram.alien=loop
 }
 
+@test "apply does not take the leg out whose name is taken over while the array runs, nor build what has it" {
+	whole
+	cmd_witness_one data 2>/dev/null
+	[[ $(<"$R/run/ramraid/data.names") == "sda:sda-7 /dev/disk/by-id/ata-A
+sdb:sdb-7 /dev/disk/by-id/ata-B" ]] || fail "$(<"$R/run/ramraid/data.names")"
+	fake_disk loop7p1 104857600
+	ln -sfn "$R/dev/loop7p1" "$R/dev/disk/by-id/ata-A"
+	# Looked at meanwhile, the name is still known for the leg's.
+	cmd_witness_one data 2>/dev/null
+	LEAVING=()
+	run membership_look data
+	assert_failure 4
+	assert_output -p "/dev/disk/by-id/ata-A leads to /dev/loop7p1 (loop) now, and the leg that has \
+that name, /dev/sda, is in the array"
+	assert_output -p 'MEMBER=/dev/disk/by-id/wwn-A'
+	[[ $(calls) != *mdadm* && ! -e $R/etc/ramraid/state/data.leaving ]]
+}
+
+@test "--force-leg says which device the name leads to, and what it was recorded on" {
+	whole
+	printf '%s\n' "$a ata pci-1 SN:1" "$b other - -" >"$H"
+	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
+	fake_disk loop7 104857600
+	cp "$R/dev/sda.sb" "$R/dev/loop7.sb"
+	ln -sfn "$R/dev/loop7" "$R/dev/disk/by-id/ata-A"
+	OPT=([yes]=yes)
+	NAME=data
+	observe
+	start_find_forced /dev/disk/by-id/ata-A
+	run start_ask_forced data
+	assert_success
+	assert_output -p 'started from /dev/disk/by-id/ata-A alone, at 100 events (/dev/loop7, loop). This'
+	assert_output -p '/dev/loop7 may be a copy of the leg, or not the leg at all: it was on ata (pci-1), serial number SN:1, and is on loop'
+	F[forced]=1
+	run start_ask_forced data
+	assert_output -p '(/dev/sdb, other)'
+	refute_output -p 'may be a copy'
+}
+
 @test "status names the members that are no MEMBER, with the line to write" {
 	whole
 	rm "$R"/dev/disk/by-id/ata-*
