@@ -67,7 +67,12 @@ is destroyed, and everything on it is lost:"
 # not in the array may be a copy that somebody keeps: it is named.
 destroy_legs_() {
 	local dev node names=("${MEMBERS[@]}" "${LEAVING[@]}") line
-	[[ ${CONF[RAM]} != /* ]] || names+=("${CONF[RAM]}")
+	[[ ${CONF[RAM]} != /* ]] || {
+		names+=("${CONF[RAM]}")
+		# Another device may have that name now.
+		[[ -z ${F[leg.ram.node]} || $ROOT${CONF[RAM]} -ef $DEV/${F[leg.ram.node]} ]] ||
+			names+=("/dev/${F[leg.ram.node]}")
+	}
 	for node in ${F[array.strangers]}; do
 		dev=$(stable_name_of "/dev/$node") || dev=/dev/$node
 		names+=("$dev")

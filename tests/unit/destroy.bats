@@ -83,6 +83,18 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	assert_failure 3
 }
 
+@test "the device that is the RAM leg is wiped, whatever its name leads to now" {
+	sed -i '$aRAM=/dev/disk/by-id/ata-D' "$R/etc/ramraid/data.conf"
+	leaves rd0
+	joins sdd in_sync 0
+	echo 'device sdd 209715200 - used' >"$R/run/ramraid/data.ram"
+	fake_disk loop7p1 $((200 << 20))
+	ln -sfn "$R/dev/loop7p1" "$R/dev/disk/by-id/ata-D"
+	verb destroy --yes data
+	assert_success
+	[[ $(wiped) == *'/dev/sda /dev/sdb /dev/sdd'* && $(wiped) != *loop* ]] || fail "$(calls)" "$output"
+}
+
 @test "--dry-run prints every command, and changes nothing" {
 	cp -a "$R/etc" "$R/etc.before"
 	# Not as the other tests, which only write down.
