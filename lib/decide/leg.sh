@@ -120,9 +120,9 @@ leg_is_absent() {
 # leg_is_fresh I: is a leg outside one of this array that never was in sync, since its first rebuild
 # was cut off? There is nothing on it that is not elsewhere.
 leg_is_fresh() {
+	local seen=" ${F[witness.seen]} ${F[witness.doubted]} "
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
 	! readd_is_given_up "$1" &&
-		[[ " ${F[witness.seen]} ${F[witness.doubted]} " != \
-			*" ${F[leg.$1.device_uuid]:-none} "* ]]
+		[[ $seen != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }

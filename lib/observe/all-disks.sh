@@ -126,8 +126,8 @@ all_disks_way_() {
 	WAY=''
 	hardware_of "$1"
 	case ${HARDWARE%% *}:$1 in
-	other:sd*) WAY=sas ;;
-	network:sd*) WAY=fc ;;
+	other:sd*) WAY='sas' ;;
+	network:sd*) WAY='fc' ;;
 	iscsi:sd*)
 		[[ $HARDWARE != *-iscsi-* ]] || WAY=${HARDWARE#*-iscsi-} WAY=${WAY% *}
 		;;
