@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 need act/block-size act/ram-leg act/witness-update core/act core/log core/paths decide/health
-need notes/legs-seen world/disk world/md world/md-hold world/md-state world/ramdisk-note
-need world/superblock
+need notes/contents notes/legs-seen world/disk world/md world/md-hold world/md-links world/md-state
+need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -18,7 +18,8 @@ disk_legs_assemble() { # NODE…
 	}
 	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
 	md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
-		log_warning "${F[name]}: /dev/md/${F[name]} has not appeared within $MD_BOUND s"
+		log_warning "${F[name]}: /dev/md/${F[name]}, or the link of a partition, does not \
+lead to the array within $MD_BOUND s; see: ls -l /dev/md"
 }
 
 # With the bits; also when mdadm was killed while it waited for udev, and the array runs.
@@ -67,6 +68,8 @@ write ($MD_HOLD_START_RO)"
 		return 1
 	}
 	code=0
+	! grep -qs '^PARTUUID=' "$(contents_file "${F[name]}")" ||
+		md_links_free_partitions "${F[name]}"
 	md_assemble "${F[name]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
 	md_hold_end || log_warning "${F[name]}: arrays go on to be started read-only until \
 the first write ($MD_HOLD_START_RO)"

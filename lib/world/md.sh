@@ -4,7 +4,7 @@
 #
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-need core/act core/clock core/log core/paths world/disk world/md-state
+need core/act core/clock core/log core/paths world/disk world/md-links world/md-state
 
 readonly MD_BOUND=15 # seconds within which md, udev and mdadm finish what is not a resync
 
@@ -59,17 +59,12 @@ md_assemble() {
 	act mdadm --assemble --run "/dev/md/$name" "${legs[@]}"
 }
 
-# md_free_name NAME: takes away a link of its name that leads to another array. That calls itself
-# so, and got the link where nobody knew of ours (in the initramfs); mdadm would take it for what is
-# to be started.
+# md_free_name NAME: takes away a link of its name that leads to another array, or to a volume. That
+# calls itself so, and got the link where nobody knew of ours (in the initramfs); mdadm would take
+# it for what is to be started.
 md_free_name() {
-	local link=$DEV/md/$1 node shown
-	[[ -L $link && -e $link ]] || return 0
-	node=$(readlink -f -- "$link")
-	printf -v shown '%q' "${node#"$ROOT"}"
-	log_warning "$1: $link led to another array, ${node#"$ROOT"}, \
-which calls itself $1 as well; see: mdadm --detail $shown"
-	act rm -f -- "$link"
+	local link=$DEV/md/$1
+	[[ ! -L $link || ! -e $link ]] || md_links_take "$1" "$link"
 }
 
 md_stop() { act mdadm --stop "/dev/$1"; } # MD
@@ -272,10 +267,10 @@ md_wipe() {                                          # LEG: has just left; md ma
 	md_retry_ act mdadm --zero-superblock "/dev/$1"
 }
 
-# md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link,
-# within MD_BOUND. Returns 1 when it has not.
+# md_wait_link MD NAME [SECONDS]: until udev has made /dev/md/NAME and the array's by-id link, and
+# no link of a partition's name leads elsewhere, within MD_BOUND. Returns 1 when that is not so.
 md_wait_link() { clock_until "${3-$MD_BOUND}" 0.1 md_has_link_ "$@"; }
-md_has_link_() { [[ -L $DEV/md/$2 && $DEV/md/$2 -ef $DEV/$1 ]]; }
+md_has_link_() { [[ -L $DEV/md/$2 && $DEV/md/$2 -ef $DEV/$1 ]] && ! md_links_mislead "$@"; }
 
 # md_of_leg LEG: the array that holds it, started or not. Returns 1 when none does.
 md_of_leg() {

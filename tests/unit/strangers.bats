@@ -1186,3 +1186,70 @@ data"
 	[[ $(calls) == $'--assemble --run /dev/md/data /dev/sda with \n--assemble --run /dev/md/data /dev/sda with music' ]] ||
 		fail "$(calls)"
 }
+
+@test "a volume of a group called md, which would get the link of an array of ours, or of a partition of one, is an impostor" {
+	volume() { DM_VG_NAME=$1 DM_LV_NAME=$2 "$PROJECT/lib/impostor"; }
+	[[ -z $(volume md data) ]]
+	volume md data
+	not volume vg data
+	not volume md music
+	not volume md data1
+	not volume md '../data'
+	printf '%s\n' UUID=1234 PARTUUID=7a6f6e00-01 >"$R/etc/ramraid/state/data.contents"
+	volume md data1
+	volume md data-part1
+	not volume md dataset
+	# Whatever udev knows of an array there.
+	MD_UUID='' volume md data
+	DM_VG_NAME=md DM_LV_NAME='' MD_UUID='' not "$PROJECT/lib/impostor"
+}
+
+@test "a volume that is an impostor keeps the links of its own names, and no other" {
+	local rules=$PROJECT/udev/65-ramraid.rules
+	[[ -e $rules ]] || skip 'of the tree'
+	sed -n '/^KERNEL!="dm-/,/^LABEL="ramraid_volume/p' "$rules" >"$BATS_TEST_TMPDIR/rules"
+	[[ $(grep -c 'GOTO="ramraid_volume"' "$BATS_TEST_TMPDIR/rules") == 7 ]]
+	# The first takes all away that others have given it.
+	[[ $(grep -o 'SYMLINK[+=]*"[^"]*"' "$BATS_TEST_TMPDIR/rules") == \
+'SYMLINK="mapper/$env{DM_NAME}"
+SYMLINK+="disk/by-id/dm-name-$env{DM_NAME}"
+SYMLINK+="disk/by-id/dm-uuid-$env{DM_UUID}"
+SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
+}
+
+@test "a link of its name, or of its partition's, that leads to a volume is taken away before it is started" {
+	fake_disk dm-3 1048576
+	fake_disk md9 1048576
+	mkdir -p "$R/dev/md"
+	for link in data data1 data12 datap2 data-x data1x other1; do
+		ln -s "$R/dev/dm-3" "$R/dev/md/$link"
+	done
+	# Somebody's own array beside it, one of ours, and a file.
+	ln -s "$R/dev/md9" "$R/dev/md/data7"
+	ln -s "$R/dev/dm-3" "$R/dev/md/data8"
+	: >"$R/etc/ramraid/data8.conf"
+	mdadm() { called "$(cd "$R/dev/md" && echo *)"; }
+	md_modules() { :; }
+	{ md_links_free_partitions data && md_assemble data sda; } 2>"$BATS_TEST_TMPDIR/log"
+	[[ $(calls) == 'data-x data1x data7 data8 other1' ]] || fail "$(calls)"
+	logged '/dev/md/data1 led to /dev/dm-3, which is none of the array'
+	logged '/dev/md/data led to /dev/dm-3, which is none of the array'
+}
+
+@test "an array has its links when none of a partition's name leads elsewhere" {
+	fake_disk md127 1048576 md/data
+	fake_disk dm-3 1048576
+	md_has_link_ md127 data
+	mkdir -p "$R/sys/class/block/md127/md127p1"
+	: >"$R/dev/md127p1"
+	# udev may still make it.
+	md_has_link_ md127 data
+	ln -s "$R/dev/dm-3" "$R/dev/md/data1"
+	not md_has_link_ md127 data
+	ln -sfn "$R/dev/md127p1" "$R/dev/md/data1"
+	md_has_link_ md127 data
+	ln -s "$R/dev/md127" "$R/dev/md/data9"
+	md_has_link_ md127 data9
+	ln -s "$R/dev/dm-3" "$R/dev/md/data9p1"
+	not md_has_link_ md127 data9
+}
