@@ -71,7 +71,7 @@ forget_copy() {
 forget_notes() {
 	act rm -f -- \
 		"$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted} \
-		"$RUN/$1".{names,restarts,returns,detached,memory,failures,block} \
+		"$RUN/$1".{names,restarts,returns,detached,memory,failures,block,looked} \
 		"$STATE/$1".{witness,hardware,contents,adopted,lately,leaving}
 	act rm -f -- "$(adopted_releasing_file "$1")"
 	hotplug_disarm

@@ -156,7 +156,8 @@ hotplug_note_released() { act_put "$RUN/$1.detached" release; }
 
 # hotplug_trigger: something may have changed that hot-plug has to look at. Raises the flag that
 # ramraid-hotplug.path waits for, and nothing when all arrays have HOTPLUG=no (hotplug_arm).
-hotplug_trigger() { [[ ! -e $RUN/hotplug ]] || act_put "$RUN/event"; }
+hotplug_trigger() { [[ ! -e $RUN/hotplug ]] || hotplug_raise; }
+hotplug_raise() { act_put "$RUN/event"; } # whatever HOTPLUG says: the look is also at the records
 # hotplug_disarm: when no array is configured any more.
 hotplug_disarm() { [[ -n $(conf_names) || ! -e $RUN/hotplug ]] || act rm -f -- "$RUN/hotplug"; }
 hotplug_arm() { [[ ${CONF[HOTPLUG]} != yes ]] || act_put "$RUN/hotplug"; }

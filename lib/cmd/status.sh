@@ -76,6 +76,7 @@ status_one_() { # NAME
 	elif [[ -n ${OPT[problems]-} && -z ${F[conf.warning.0]-}${F[unfinished]-} ]]; then
 		return 0
 	fi
+	[[ -n ${OPT[json]-} ]] || summary_monitor
 	[[ $STATUS_WORD == whole && ${F[array.sync]} == idle &&
 		-z ${F[conf.warning.0]-}${F[unfinished]-} ]] || {
 		need report/advice

@@ -291,7 +291,7 @@ readonly FACTS_BLANK='
 	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram
 	conf.rebuild=kernel conf.hotplug=no
 	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
-	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text
+	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text monitor.state
 	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not
 	copy.state=none copy.why record.from record.why rescue.image
 	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number

@@ -87,6 +87,17 @@ summary_members() {
 	done
 }
 
+# summary_monitor: sets F[monitor.state] when nothing watches the running array, of which a start of
+# ours has judged this run: the state of that unit. After summary_array.
+summary_monitor() {
+	local MONITOR
+	[[ ${F[array.state]-} == active && -e $RUN/${F[name]}.watched ]] || return 0
+	need world/systemd
+	systemd_is_running || return 0
+	systemd_monitor "${F[array.md]}"
+	[[ $MONITOR != @(inactive|failed|deactivating) ]] || F[monitor.state]=$MONITOR
+}
+
 # summary_detail: after summary_array. Beside what is remembered of earlier runs, and of the disk
 # legs that have left in this boot, sets F[unit.text], the last word of the array's unit, F[root],
 # and who has taken the RAM leg out of the running array (memory_floor_facts).

@@ -30,6 +30,9 @@ status_text() {
 				$((HISTORY_RATE / 1024))
 			SHOWN+=$line
 		}
+		[[ -z ${F[monitor.state]-} ]] ||
+			SHOWN+="  monitor: nothing watches it \
+(ramraid-monitor@${F[array.md]}.path is ${F[monitor.state]}); see: ramraid check ${F[name]}"$'\n'
 	}
 	[[ $1 == whole && ${F[array.sync]} == idle &&
 		-z ${F[conf.warning.0]-}${F[unfinished]-} ]] || {

@@ -125,6 +125,12 @@ systemd_closed() {
 # The watch on an array's members, MD. Anew, because a watch on an array of this name that has been
 # stopped sees nothing any more.
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
+# systemd_monitor MD: sets MONITOR to the state of that watch ("active", "failed" …), empty when
+# systemd does not say.
+systemd_monitor() {
+	MONITOR=$(systemctl show --property=ActiveState --value "ramraid-monitor@$1.path") ||
+		MONITOR=''
+}
 systemd_stop_monitor() {
 	! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"
 }

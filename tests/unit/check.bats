@@ -148,6 +148,7 @@ systemctl() {
 	case $* in
 	is-enabled*) cat "$R/enabled" ;;
 	*mdmonitor.service) cat "$R/mdmonitor" 2>/dev/null ;;
+	*ActiveState*ramraid-monitor@*) cat "$R/monitor" 2>/dev/null || cat "$R/active" ;;
 	*ActiveState*) cat "$R/active" ;;
 	'show --property=Id,LoadState,After,FragmentPath -- '*)
 		shift 3
@@ -1016,6 +1017,17 @@ stay a plain array"
 	says 'it failed, so that nothing takes the RAM leg out at shutdown'
 }
 
+@test "nothing watches the array: systemd could not, or was told not to; not while its start is at it" {
+	echo failed >"$R/monitor"
+	finds monitor-inactive
+	says 'expected ramraid-monitor@md127.path to be active, so that a leg'
+	says 'fs.inotify.max_user_instances'
+	echo inactive >"$R/monitor"
+	finds monitor-inactive
+	echo active >"$R/monitor"
+	silent
+}
+
 @test "SMART: the disk of a partition; without root it is said that nobody could ask; without smartctl nobody asks" {
 	echo "$R/dev/sdb" >"$R/failing"
 	finds smart-failing
@@ -1578,7 +1590,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	declare -gA CONF=([WITNESS_COPY]=auto) F=()
 	noted() {
 		FINDINGS=0
-		check_running_witness_copy
+		check_record_copy
 		[[ $FINDINGS == "$1" ]] || fail "$FINDINGS: ${FINDING[0.found]-}"
 	}
 	echo '1 0 8:1 / / rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"

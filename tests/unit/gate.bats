@@ -480,6 +480,17 @@ in_no_order() { # LINE…
 	[[ ! -e $file ]]
 }
 
+@test "a reload raises the flag of hot-plug for an array that runs, and a boot raises none" {
+	cp -r "$FIXTURES/generator/16-two-arrays/etc" "$R/etc"
+	chmod -R go-w "$R/etc"
+	generate
+	[[ ! -e $R/run/ramraid ]]
+	mkdir -p "$R/run/ramraid"
+	: >"$R/run/ramraid/one.watched"
+	generate
+	[[ -e $R/run/ramraid/event ]]
+}
+
 @test "every fixture is used" {
 	local folder
 	for folder in "$FIXTURES"/generator/*/; do

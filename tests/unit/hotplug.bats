@@ -676,8 +676,111 @@ attach data"
 	hotplug_arm
 	hotplug_trigger
 	[[ ! -e $R/run/ramraid/event ]]
+	# But for the look at the records.
+	hotplug_raise
+	[[ -e $R/run/ramraid/event ]]
+	rm "$R/run/ramraid/event"
 	CONF[HOTPLUG]=yes
 	hotplug_arm
 	hotplug_trigger
 	[[ -e $R/run/ramraid/event ]]
+}
+
+# A start of ours has judged the array of "disks", and nobody has an event to tell.
+# kept CONFIGURATION-LINE…
+kept() {
+	local file
+	disks "$@"
+	mkdir -p "$R/etc/ramraid/state" "$R/proc/sys/kernel/random" "$R/run/systemd/system"
+	echo 00000000-0000-0000-0000-000000000000 >"$R/proc/sys/kernel/random/uuid"
+	echo 3 >"$R/sys/block/md127/diskseq"
+	echo 3 >"$M/raid_disks"
+	echo 'md127 3' >"$R/run/ramraid/data.watched"
+	printf '%s\n' "uuid=$ID" "legs=$A $B" events=50 filled=50 ram_slot=0 ram_number=0 \
+		generation=1 "seen=$A $B" >"$R/etc/ramraid/state/data.witness"
+	superblock_facts() {
+		called reads "$1"
+		case $1 in
+		*/sda) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$A" events=51 view=AAA number=1 ;;
+		*/sdb) printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$B" events=51 view=AAA number=2 ;;
+		*) printf '%s\n' sb=ok "uuid=$ID" device_uuid=0 events=51 view=AAA number=0 ;;
+		esac
+	}
+	superblock_facts_patiently() { superblock_facts "$DEV/$1"; }
+	all_disks_running() { :; }
+	outside_leg_superblock() { F[leg.$1.sb]=none; }
+	outside_numbers() { :; }
+}
+records() { sed -n 's/^legs=//p' "$R/etc/ramraid/state/data.witness"; }
+
+@test "a leg that left while nothing watched is out of the record after the next look, whatever HOTPLUG says, and also while somebody is at work" {
+	local hotplug lock
+	for hotplug in yes no; do
+		rm -rf "$M" "$R/dev/disk" "$R/etc/ramraid/state" "$R"/run/ramraid/data.*
+		kept HOTPLUG=$hotplug
+		sed -i '0,/^HOTPLUG=yes$/{//d}' "$R/etc/ramraid/data.conf"
+		look
+		[[ $(records) == "$A $B" ]] || fail "$(records)"
+		echo faulty,write_mostly >"$M/dev-sdb/state"
+		look
+		[[ $(records) == "$A" ]] || fail "HOTPLUG=$hotplug: $(records)" "$(<"$LOG")"
+	done
+	# As beside a rebuild of "replace", which may take hours.
+	echo in_sync,write_mostly >"$M/dev-sdb/state"
+	mkdir -p "$R/run/ramraid/.locks"
+	exec {lock}<>"$R/run/ramraid/.locks/work.data"
+	flock "$lock"
+	look
+	[[ $(records) == "$A $B" ]] || fail "$(records)"
+	exec {lock}>&-
+}
+
+@test "a look at the record reads no disk while nothing has changed, and one that is lost is written again" {
+	kept
+	look
+	rm "$BATS_TEST_TMPDIR/calls"
+	look
+	not grep reads "$BATS_TEST_TMPDIR/calls"
+	rm "$R/etc/ramraid/state/data.witness"
+	look
+	[[ $(records) == "$A $B" ]] || fail "$(<"$LOG")"
+	# What no start of ours has judged is not written down.
+	rm "$R/etc/ramraid/state/data.witness" "$R/run/ramraid/data.looked"
+	echo 'md127 2' >"$R/run/ramraid/data.watched"
+	look
+	[[ ! -e $R/etc/ramraid/state/data.witness ]]
+}
+
+@test "another disk of the same name in the array is a change, and so is a record that could not be written" {
+	kept
+	look
+	echo 99 >"$R/sys/class/block/sdb/diskseq"
+	rm "$BATS_TEST_TMPDIR/calls"
+	look
+	grep -q reads "$BATS_TEST_TMPDIR/calls"
+	echo faulty,write_mostly >"$M/dev-sdb/state"
+	rm "$BATS_TEST_TMPDIR/calls"
+	(
+		witness_update() { called tries && return 1; }
+		not cmd_hotplug
+		not cmd_hotplug
+	) 2>/dev/null
+	[[ $(calls | grep -c tries) == 2 ]] || fail "$(calls)"
+}
+
+@test "a watch that has failed is started again by the next look, and that is said; not while somebody is at work" {
+	local lock
+	kept
+	look
+	not grep ramraid-monitor@md127.path "$LOG"
+	STATE_NOW=failed look
+	says 'nothing watches md127: ramraid-monitor@md127.path is failed'
+	calls | grep -qx 'systemctl restart --no-block ramraid-monitor@md127.path' || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	mkdir -p "$R/run/ramraid/.locks"
+	exec {lock}<>"$R/run/ramraid/.locks/work.data"
+	flock "$lock"
+	STATE_NOW=failed look
+	not grep restart "$BATS_TEST_TMPDIR/calls"
+	exec {lock}>&-
 }

@@ -220,7 +220,7 @@ refuses() { # PATTERN
 	only_copy older "$ID" 90
 	looks fast
 	CHECK_ARRAY=fast
-	check_running_witness
+	check_record
 	[[ ${FINDING[0.code]} == record-elsewhere &&
 		${FINDING[0.action]} == 'Look at them'*'ramraid start fast' ]] ||
 		fail "${FINDING[0.action]}"

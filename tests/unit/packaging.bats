@@ -268,8 +268,8 @@ release_tree() {
 
 @test "another target, such as an emergency, ends neither an array nor those who look after it" {
 	local unit
-	for unit in ramraid@.service ramraid-hotplug.path ramraid-remember.path \
-		ramraid-monitor@.path ramraid-mend@.service ramraid-memory@.service; do
+	for unit in ramraid@.service ramraid-hotplug.path ramraid-hotplug.timer \
+		ramraid-remember.path ramraid-monitor@.path ramraid-mend@.service ramraid-memory@.service; do
 		grep -qx IgnoreOnIsolate=yes "$PROJECT/units/$unit" || fail "$unit"
 	done
 }
@@ -283,6 +283,15 @@ release_tree() {
 		grep -qx StartLimitIntervalSec=0 "${path%.path}.service" || fail "$path"
 	done
 	((checked >= 3)) || fail "$checked"
+	# And one that is started again whenever it is found not to watch.
+	grep -qx StartLimitIntervalSec=0 "$PROJECT/units/ramraid-monitor@.path"
+}
+
+@test "what no watch sees is looked at all the same: the timer comes with every array" {
+	grep -qx Wants=ramraid-hotplug.timer "$PROJECT/units/ramraid@.service"
+	grep -qx OnUnitActiveSec=15min "$PROJECT/units/ramraid-hotplug.timer"
+	# The first time after it was started, not only after a look.
+	grep -qx OnActiveSec=15min "$PROJECT/units/ramraid-hotplug.timer"
 }
 
 @test "needrestart leaves every service of ramraid alone, and no other" {

@@ -66,6 +66,21 @@ same() {
 	done
 }
 
+@test "an array that nothing watches: a line says so, also of one that is whole" {
+	local MONITOR_NOW=failed
+	systemctl() { [[ $* == *ActiveState*ramraid-monitor@md127.path ]] && echo "$MONITOR_NOW"; }
+	mkdir -p "$R/run/systemd/system" "$R/run/ramraid"
+	shows whole
+	[[ $SHOWN != *monitor:* ]] || fail "$SHOWN"
+	: >"$R/run/ramraid/data.watched"
+	shows whole
+	[[ $SHOWN == *'  monitor: nothing watches it (ramraid-monitor@md127.path is failed); see: '* ]] ||
+		fail "$SHOWN"
+	MONITOR_NOW=active
+	shows whole
+	[[ $SHOWN != *monitor:* ]] || fail "$SHOWN"
+}
+
 @test "every state, as JSON, which is as the schema says" {
 	local state code
 	for state in $(states); do

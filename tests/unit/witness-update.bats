@@ -537,7 +537,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 
 @test "ramraid witness --twice: two looks, of which the second counts, and hot-plug is woken once" {
 	local looks=0
-	hotplug_trigger() { called ask; }
+	hotplug_raise() { called ask; }
 	cmd_witness_all_() { called look && ((looks += 1)) && ((looks != fails)); }
 	for fails in 1 2; do
 		rm -f "$BATS_TEST_TMPDIR/calls"
@@ -590,6 +590,18 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	local looks=0
 	facts_observe() { looks=$((looks + 1)) && ((looks < 2)) || F[leg.1.state]=faulty; }
 	witness_write() { called write "$4" "$5" "${@:9}" && ((looks > 1)); }
+	cmd_witness_one data 2>/dev/null
+	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
+}
+
+@test "ramraid witness: a leg that leaves while it is reported is in the record, too" {
+	local told=0
+	conf_load() { :; }
+	conf_need_started() { :; }
+	before_look_configured() { runs; }
+	before_look_witness() { :; }
+	facts_observe() { ((told == 0)) || F[leg.1.state]=faulty; }
+	transitions_tell() { told=1; }
 	cmd_witness_one data 2>/dev/null
 	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
 }

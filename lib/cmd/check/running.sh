@@ -2,8 +2,8 @@
 # them, and what have they been set to? After before_look_configured and facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings cmd/check/legs config/conf core/paths core/text decide/action decide/health
-need decide/leg decide/strangers notes/legs-seen notes/memory-floor notes/witness-copy
+need cmd/check/findings cmd/check/legs cmd/check/record config/conf core/paths core/text
+need decide/action decide/health decide/leg decide/strangers notes/legs-seen notes/memory-floor
 need observe/all-disks observe/before-look report/advice world/disk world/md world/md-state
 need world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
 
@@ -31,8 +31,9 @@ check_running() {
 	check_running_slots
 	check_running_bitmap
 	check_running_backlog
-	check_running_witness
-	check_running_unit
+	check_record
+	check_record_unit
+	check_record_monitor
 }
 
 # The disks would do if one of them failed last; not if they had all left before, and then the RAM
@@ -298,41 +299,6 @@ check_running_backlog() {
 			"write-behind on (${F[array.backlog]}): \
 fsync returns before a disk has the data" \
 			"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
-}
-
-check_running_witness() {
-	local file=$STATE/$CHECK_ARRAY.witness
-	[[ -z ${F[record.why]} ]] ||
-		findings_problem record-elsewhere "what was written down about the array under one \
-name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
-	check_running_witness_copy
-	[[ -z ${F[witness.events]} ]] || return 0
-	if [[ -e $file ]] && ! findings_can_read "$file"; then
-		findings_unseen witness 'to read the record of the last run' \
-			"no right to read $file"
-	else
-		findings_problem no-witness "a record of the disk legs that are in sync, \
-for a start with one of them missing" "${F[witness.why]}" 'ramraid witness'
-	fi
-}
-
-# Only where the root file system has snapshots, or the administrator has named a place.
-check_running_witness_copy() {
-	[[ -z $WITNESS_COPY ]] || return 0
-	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] ||
-		return 0
-	findings_note witness-copy "a second copy of the record of the last run, off the root \
-file system, which may be put back to an older state" "$WITNESS_COPY_WHY" \
-		"write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, \
-with a folder on another file system"
-}
-
-check_running_unit() {
-	[[ ${F[conf.ram]} == none && ${F[ram.state]} == none ]] ||
-		[[ $CHECK_UNIT == @(active|activating|reloading|deactivating|unknown) ]] ||
-		findings_problem unit-inactive \
-			"$(systemd_unit "$CHECK_ARRAY") to be active" "it ${CHECK_UNIT:-absent}, \
-so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
 }
 
 # The disks below the legs, each asked once.

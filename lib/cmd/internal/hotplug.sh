@@ -8,9 +8,10 @@ declare -gA F # the facts: decide/facts.list
 
 readonly HOTPLUG_USAGE='usage: ramraid hotplug
 
-Look at every array without HOTPLUG=no: report what has happened to its legs, and start
-ramraid-mend@NAME where a leg can be put back. ramraid-hotplug.path runs this whenever a disk
-comes or goes, and when a start or a repair has ended.'
+Look at every running array, and record who is in it if that has changed unseen. Then look at
+every array without HOTPLUG=no: report what has happened to its legs, and start ramraid-mend@NAME
+where a leg can be put back. ramraid-hotplug.path runs this whenever a disk comes or goes, and when
+a start or a repair has ended; ramraid-hotplug.timer every 15 minutes.'
 
 cmd_hotplug() {
 	local name names=() code=0
@@ -20,17 +21,31 @@ cmd_hotplug() {
 	paths_run
 	# Before the look: what happens from here on raises it again.
 	rm -f "$RUN/event"
+	cmd_hotplug_records_ || code=$EX_FAILED
 	# Whoever holds the lock looks for itself, and asks for another look when it ends.
 	while IFS= read -r name; do
 		! array_lock_is_free "$name" || names+=("$name")
 	done < <(conf_names)
-	((${#names[@]} > 0)) || return 0
+	((${#names[@]} > 0)) || return "$code"
 	# Not before: while an array starts, this is called for every leg that changes.
 	need act/hotplug act/transitions core/log observe/facts observe/all-disks
 	need observe/before-look world/systemd
 	for name in "${names[@]}"; do
 		# One array's trouble must not keep the others from being looked at.
 		(cmd_hotplug_one "$name") || code=$EX_FAILED
+	done
+	return "$code"
+}
+
+# The records first: they are what must not be late. Whoever is at work on an array for hours, a
+# replace say, counts on its monitor as well; but an array that is not judged yet is its start's.
+cmd_hotplug_records_() {
+	local file name code=0
+	for file in "$RUN"/*.watched; do
+		[[ -e $file ]] || continue
+		name=${file##*/} name=${name%.watched}
+		need act/witness-look
+		(witness_look "$name") || code=$EX_FAILED
 	done
 	return "$code"
 }

@@ -32,7 +32,8 @@ cmd_witness() {
 		code=0
 		cmd_witness_all_ "${ARGS[@]}" || code=$EX_FAILED
 	}
-	hotplug_trigger
+	# Hot-plug's look also sees what changes from now until the watch is back. Whatever HOTPLUG says.
+	if [[ -n ${OPT[twice]-} ]]; then hotplug_raise; else hotplug_trigger; fi
 	return "$code"
 }
 
@@ -117,11 +118,14 @@ cmd_witness_one() {
 		}
 		# Nothing else reports what has changed meanwhile.
 		before_look_again "$1"
+		[[ $(cmd_witness_members) == "$before" ]] || continue
+		# Who is at work on it notes that at the end.
+		! array_lock_is_free "$1" || whole_since_update
+		# This may wait, and what leaves meanwhile is not yet in the record.
+		transitions_tell "$1"
+		before_look_again "$1"
 		[[ $(cmd_witness_members) != "$before" ]] || break
 	done
-	# Who is at work on it notes that at the end.
-	! array_lock_is_free "$1" || whole_since_update
-	transitions_tell "$1"
 	return "$code"
 }
 

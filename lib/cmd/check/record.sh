@@ -1,0 +1,55 @@
+# The check, what the next start goes by: the record of the running array, and the units that keep it.
+# After check_running has set CHECK_UNIT.
+# shellcheck shell=bash
+
+need cmd/check/findings config/conf core/paths notes/witness-copy world/systemd
+
+declare -gA F # the facts: decide/facts.list
+
+check_record() {
+	local file=$STATE/$CHECK_ARRAY.witness
+	[[ -z ${F[record.why]} ]] ||
+		findings_problem record-elsewhere "what was written down about the array under one \
+name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
+	check_record_copy
+	[[ -z ${F[witness.events]} ]] || return 0
+	if [[ -e $file ]] && ! findings_can_read "$file"; then
+		findings_unseen witness 'to read the record of the last run' \
+			"no right to read $file"
+	else
+		findings_problem no-witness "a record of the disk legs that are in sync, \
+for a start with one of them missing" "${F[witness.why]}" 'ramraid witness'
+	fi
+}
+
+# Only where the root file system has snapshots, or the administrator has named a place.
+check_record_copy() {
+	[[ -z $WITNESS_COPY ]] || return 0
+	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] ||
+		return 0
+	findings_note witness-copy "a second copy of the record of the last run, off the root \
+file system, which may be put back to an older state" "$WITNESS_COPY_WHY" \
+		"write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, \
+with a folder on another file system"
+}
+
+check_record_unit() {
+	[[ ${F[conf.ram]} == none && ${F[ram.state]} == none ]] ||
+		[[ $CHECK_UNIT == @(active|activating|reloading|deactivating|unknown) ]] ||
+		findings_problem unit-inactive \
+			"$(systemd_unit "$CHECK_ARRAY") to be active" "it ${CHECK_UNIT:-absent}, \
+so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
+}
+
+# Where the array's unit is not up, that is found, and its start starts the watch as well.
+check_record_monitor() {
+	local MONITOR unit=ramraid-monitor@${F[array.md]}.path
+	[[ $CHECK_UNIT == @(active|reloading) ]] || return 0
+	systemd_monitor "${F[array.md]}"
+	[[ $MONITOR != @(inactive|failed|deactivating) ]] ||
+		findings_problem monitor-inactive "$unit to be active, \
+so that a leg that leaves is in the record at once" "it $MONITOR: it may be up to 15 minutes late, \
+and if the power is cut before, the next start may trust that leg" \
+			"systemctl restart $unit; if it fails again (systemctl status $unit): \
+sysctl fs.inotify.max_user_instances=1024, and the same line in /etc/sysctl.d"
+}
