@@ -3,12 +3,13 @@
 # leg is started by itself.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/trust notes/rescue-record world/md world/systemd
+need config/conf core/act core/log core/paths core/trust notes/rescue-record world/md
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# beside an image: its record, and the same when it has been put back
-readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored
+# beside an image: its record, and the same when it has been put back, or given up
+readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored RESCUE_GIVEN=record.given-up
 
 # rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried.
 # Whether it fits is found out by trying: zeros take no room.
@@ -40,8 +41,9 @@ rescue_why_not() {
 # and there is no record in $STATE. An earlier image stays.
 RESCUE_FOLDER=''
 rescue_write() {
-	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum record \
+	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum record legs \
 		RESCUE_TO RESCUE_FROM
+	legs=$(rescue_legs_ "$uuid")
 	bytes=$(md_bytes "$md")
 	[[ -z $(trust_why_not "$above") ]] && mkdir -p -- "$5" &&
 		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
@@ -50,7 +52,8 @@ rescue_write() {
 	if rescue_open_ "$image" && sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") &&
 		rescue_holds_ "$image" "$bytes" "$sum" &&
 		{ printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
-			"events=$events" "generation=${F[witness.generation]:-0}" >"$record"; } \
+			"events=$events" "generation=${F[witness.generation]:-0}" \
+			${legs:+"legs=$legs"} >"$record"; } \
 			2>/dev/null &&
 		sync "$image" "$record" "$folder" "$above" "$5"; then
 		rescue_close_
@@ -61,6 +64,21 @@ rescue_write() {
 	rescue_close_
 	rm -rf -- "$folder"
 	return 1
+}
+
+# rescue_legs_ UUID: prints "DEVICE_UUID:EVENTS,…" of the disk legs of the array UUID that can be
+# read: by that a restore sees whether one has been used since.
+rescue_legs_() {
+	local i facts legs=''
+	for ((i = 0; i < ${F[members]-0}; i++)); do
+		[[ -n ${F[leg.$i.node]-} ]] || continue
+		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
+		[[ $facts == sb=ok$'\n'uuid="$1"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] ||
+			continue
+		legs+=${legs:+,}${BASH_REMATCH[1]}
+		[[ ! $'\n'$facts =~ $'\n'events=([0-9]+) ]] || legs+=:${BASH_REMATCH[1]}
+	done
+	printf '%s\n' "$legs"
 }
 
 # rescue_open_ IMAGE: makes it, for root alone, and sets RESCUE_TO and RESCUE_FROM to what is open
@@ -187,24 +205,36 @@ their SHA-256 is not the recorded ${RESCUE[sha256]}"
 	}
 }
 
-# rescue_note_restored IMAGE: it has been put back: a record of it that turns up again, with an old
-# /etc, is not to be followed (rescue_was_restored). What lies beside an image that is not in a
-# folder of its own is left alone. Returns 1 when that can't be made durable.
+# rescue_note_restored IMAGE: it has been put back; rescue_note_given_up IMAGE: a start has gone on
+# without it, by a person's word. A record of it that turns up again, with an old /etc, is not to be
+# followed (rescue_was_restored, rescue_was_given_up). What is beside an image that is not in a
+# folder of its own is left alone. Returns 1 when that can't be made durable; of one that is given
+# up also when there is nothing that could be marked, as when its file system is not mounted.
 rescue_note_restored() {
+	[[ ! -e ${1%/*}/$RESCUE_RECORD ]] || rescue_note_ "$1" "$RESCUE_RESTORED"
+}
+rescue_note_given_up() {
+	[[ -n $DRY_RUN ]] || rescue_was_restored "$1" || rescue_was_given_up "$1" || {
+		[[ $1 == */rescue-*.*/* && -e ${1%/*}/$RESCUE_RECORD ]] &&
+			rescue_note_ "$1" "$RESCUE_GIVEN"
+	}
+}
+rescue_note_() { # IMAGE NAME
 	local folder=${1%/*}
-	[[ $folder == */rescue-*.* && -e $folder/$RESCUE_RECORD ]] || return 0
-	act mv -T -- "$folder/$RESCUE_RECORD" "$folder/$RESCUE_RESTORED" && act sync "$folder"
+	[[ $folder == */rescue-*.* ]] || return 0
+	act mv -T -- "$folder/$RESCUE_RECORD" "$folder/$2" && act sync "$folder"
 }
 
 # rescue_was_restored IMAGE
 rescue_was_restored() { [[ ${1%/*} == */rescue-*.* && -e ${1%/*}/$RESCUE_RESTORED ]]; }
+rescue_was_given_up() { [[ ${1%/*} == */rescue-*.* && -e ${1%/*}/$RESCUE_GIVEN ]]; }
 
 # rescue_delete IMAGE: after it has been put back: the file, and the folder that was made for it.
 rescue_delete() {
 	act rm -f -- "$1" && {
 		[[ ${1%/*} != */rescue-*.* ]] || {
-			act rm -f -- "${1%/*}/$RESCUE_RECORD" "${1%/*}/$RESCUE_RESTORED" &&
-				act rmdir -- "${1%/*}"
+			act rm -f -- "${1%/*}/$RESCUE_RECORD" "${1%/*}/$RESCUE_RESTORED" \
+				"${1%/*}/$RESCUE_GIVEN" && act rmdir -- "${1%/*}"
 		}
 	}
 }

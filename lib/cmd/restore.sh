@@ -54,6 +54,11 @@ it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE
 		die "$NAME: ${RESCUE[image]} has been put back already, and the array was used since \
 then; its record $(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. \
 Keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
+	! rescue_was_given_up "${RESCUE[image]}" ||
+		die "$NAME: ${RESCUE[image]} has been given up by a start without it \
+(ramraid start --force-leg), and the array was used since then; its record \
+$(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. \
+Keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	[[ -r ${RESCUE[image]} ]] ||
 		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If you deleted \
 it after it had been put back, the record is an old one: rm $(rescue_record_file "$NAME"); \
@@ -121,20 +126,17 @@ restore_was_last_() {
 	done
 }
 
-# The disks had been left behind when the image was made. Later events than it has, or a later
-# record that vouches for disks, mean that it is an old one, whose record somebody has put back with
-# a backup of /etc; or that a restore was interrupted, which adds a few. The disks count on from
-# where they left, so they may be far below the image when they have long been in use again.
+# The disks had been left behind when the image was made. More events than they had then, or a later
+# record that vouches for disks, mean that the image is an old one, whose record somebody has put
+# back with a backup of /etc; or that a restore was interrupted, which adds a few. The disks count on
+# from where they left, so what the image counts says nothing.
 restore_ask() {
 	local leg=leg.${F[forced]} typed=''
 	PLAN=()
-	if ((${F[$leg.events]:-0} > ${RESCUE[events]:-0} + RESTORE_EVENTS)) ||
-		[[ -n ${F[witness.legs]-} &&
-			${F[witness.generation]:-0} -gt ${RESCUE[generation]:-0} ]]; then
+	restore_used_since_
+	if ((${#PLAN[@]} > 0)); then
 		typed=typed
-		PLAN=("${F[$leg.dev]} is at ${F[$leg.events]} events, \
-the image at ${RESCUE[events]:-none}:"
-			"it seems that the array has been used since, \
+		PLAN+=("it seems that the array has been used since, \
 and what was written since then is lost."
 			'Was an old backup of /etc put back?'
 			"Then keep what the disks have: rm $(rescue_record_file "$NAME"); \
@@ -144,6 +146,26 @@ ramraid start $NAME")
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
 ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold, \
 ${F[$leg.dev]} (/dev/${F[$leg.node]}) first." "$typed"
+}
+
+# Adds to PLAN what speaks for that: of each disk leg that is here, and of the record.
+restore_used_since_() {
+	local i leg EVENTS_THEN
+	for ((i = 0; i < ${F[members]}; i++)); do
+		leg=leg.$i
+		[[ ${F[$leg.sb]} == ok && ${F[$leg.uuid]} == "${F[uuid]}" ]] || continue
+		rescue_record_events "${F[$leg.device_uuid]}"
+		if [[ -z $EVENTS_THEN ]]; then
+			PLAN+=("${F[$leg.dev]} is at ${F[$leg.events]} events, \
+and at how many it was when the image was made is not recorded:")
+		elif ((${F[$leg.events]} > EVENTS_THEN + RESTORE_EVENTS)); then
+			PLAN+=("${F[$leg.dev]} is at ${F[$leg.events]} events, \
+and was at $EVENTS_THEN when the image was made:")
+		fi
+	done
+	[[ -z ${F[witness.legs]} ]] ||
+		((${F[witness.generation]:-0} <= ${RESCUE[generation]:-0})) ||
+		PLAN+=("a later record of the array than the image's says that disk legs were in sync:")
 }
 
 # The record goes last: until then no start takes the half-written disk for a good one.

@@ -2,11 +2,11 @@
 # leg after it has been rebuilt, for which md itself compares it with the disk legs (VERIFY=).
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/transitions
-need act/witness-update cmd/wait config/conf config/conf-need core/act core/cli core/log core/paths
-need decide/action decide/leg notes/hardware notes/memory-floor notes/old-name notes/rescue-record
-need observe/all-disks observe/before-look observe/facts world/disk world/md world/md-check
-need world/ramdisk world/systemd
+need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
+need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
+need core/log core/paths decide/action decide/leg notes/hardware notes/memory-floor notes/old-name
+need notes/rescue-record observe/all-disks observe/before-look observe/facts world/disk world/md
+need world/md-check world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -95,6 +95,9 @@ ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_
 		die "$1: not started, because it could not be written down that the other legs are \
 given up. Mend that (see above), then try again" "$EX_REFUSED"
 	}
+	[[ -z ${F[rescue.image]} ]] || rescue_note_given_up "${F[rescue.image]}" ||
+		log_warning "$1: it could not be noted beside ${F[rescue.image]} that it has been \
+given up: delete it when you are sure that nothing in it is wanted"
 	rescue_record_forget "$1"
 	trap - INT TERM HUP
 	exec {ARRAY_LOCK}>&-

@@ -9,8 +9,9 @@ declare -gA RESCUE=()
 rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 
 # rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events, generation: that of the
-# witness when the image was made) from the record; empty when there is none about this array. A
-# count that is no number is left out. A damaged record is one nevertheless, since it stands for
+# witness when the image was made, legs: "DEVICE_UUID:EVENTS,…" of the disk legs then, disk: the
+# device UUID of the one that a restore has begun to overwrite) from the record; empty when there is
+# none about this array. A count that is no number is left out. A damaged record is one nevertheless, since it stands for
 # data: RESCUE[image] is then the record itself.
 rescue_record_read() {
 	# as rescue_record_file prints it, without a process: every "status" comes by
@@ -18,8 +19,8 @@ rescue_record_read() {
 	RESCUE=()
 	[[ -e $file || -L $file ]] || return 0
 	while IFS= read -r -n 4096 line; do
-		[[ ! $line =~ ^(uuid|image|bytes|sha256|events|generation)=([A-Za-z0-9._/-]+)$ ]] ||
-			RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
+		[[ ! $line =~ ^(uuid|image|bytes|sha256|events|generation|disk)=([A-Za-z0-9._/-]+)$ &&
+			! $line =~ ^(legs)=([0-9a-f:,-]+)$ ]] || RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
 	done 2>/dev/null <"$file" || :
 	for key in events generation; do
 		[[ ${RESCUE[$key]-} =~ ^(0|[1-9][0-9]{0,17})$ ]] || unset -v "RESCUE[$key]"
@@ -30,6 +31,23 @@ rescue_record_read() {
 	}
 	[[ ${RESCUE[image]-} == /* && ${RESCUE[bytes]-} =~ ^[1-9][0-9]{0,17}$ &&
 		${RESCUE[sha256]-} =~ ^[0-9a-f]{64}$ ]] || RESCUE=([image]="$file" [damaged]=yes)
+}
+
+# rescue_record_events DEVICE_UUID: sets EVENTS_THEN to how many events that disk leg had when the
+# image was made; empty when the record does not say.
+rescue_record_events() {
+	EVENTS_THEN=''
+	[[ ! ,${RESCUE[legs]-}, =~ ,"$1":(0|[1-9][0-9]{0,17}), ]] || EVENTS_THEN=${BASH_REMATCH[1]}
+}
+
+# rescue_record_begun NAME DEVICE_UUID: a restore begins to overwrite that disk leg. Returns 1 when
+# that can't be made durable.
+rescue_record_begun() {
+	local file text
+	[[ ${RESCUE[disk]-} != "$2" ]] || return 0
+	file=$(rescue_record_file "$1")
+	text=$(sed '/^disk=/d' -- "$file") && act_text "$file" "$text"$'\n'"disk=$2"$'\n' 600 &&
+		[[ -n $DRY_RUN ]] || RESCUE[disk]=$2
 }
 
 rescue_record_forget() { # NAME

@@ -205,6 +205,47 @@ no_image() {
 	[[ ! -e ${IMAGE%/*} ]]
 }
 
+@test "the record says at how many events each disk leg was that can be read" {
+	F[members]=3 F["leg.0.node"]=sda F["leg.1.node"]='' F["leg.2.node"]=sdc
+	superblock_facts_patiently() {
+		[[ $1 == sda ]] || { echo sb=unreadable && return; }
+		printf '%s\n' sb=ok "uuid=$ID" device_uuid=aaaaaaaa-0000-0000-0000-000000000001 \
+			level=1 events=70
+	}
+	write
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[legs]} == aaaaaaaa-0000-0000-0000-000000000001:70 ]] || fail "${RESCUE[legs]}"
+	local EVENTS_THEN
+	rescue_record_events aaaaaaaa-0000-0000-0000-000000000001
+	[[ $EVENTS_THEN == 70 ]]
+	rescue_record_events aaaaaaaa-0000-0000-0000-000000000002
+	[[ -z $EVENTS_THEN ]]
+	superblock_facts_patiently() { echo sb=silent; }
+	write
+	rescue_record_read data "$ID"
+	[[ ! -v RESCUE[legs] ]]
+}
+
+@test "given up by a forced start: the image says so, and no record of it is followed again" {
+	local code=0
+	write
+	rescue_record_read data "$ID"
+	rescue_note_given_up "$IMAGE" 2>/dev/null
+	rescue_was_given_up "$IMAGE"
+	NAME=data
+	run restore_check
+	assert_failure 4
+	assert_output -p "$IMAGE has been given up by a start without it"
+	assert_output -p "rm $R/etc/ramraid/state/data.rescue; ramraid start data"
+	# Again: it is noted. Where it can't be, that is told.
+	rescue_note_given_up "$IMAGE" 2>/dev/null
+	not rescue_note_given_up "$R/var/data/rescue-9.unmounted/image"
+	: >"$R/var/rescue-5"
+	not rescue_note_given_up "$R/var/rescue-5"
+	rescue_delete "$IMAGE" 2>/dev/null
+	[[ ! -e ${IMAGE%/*} ]]
+}
+
 @test "deleted with the folder that was made for it; one that lay elsewhere leaves its folder" {
 	write
 	rescue_delete "$IMAGE" 2>/dev/null

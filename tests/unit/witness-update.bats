@@ -349,27 +349,53 @@ $(cat "$R"/run/ramraid/*)"
 	[[ $(calls) == $'write data\ndrop\nramdisk_drop' ]] || fail "$(calls)"
 }
 
-@test "ramraid restore: an image that is older than the disks is said to be, and wants the name of the array" {
+@test "ramraid restore: a disk that was used since the image was made is said to be, and wants the name of the array" {
 	NAME=data
-	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=77)
+	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=500
+		[legs]="$one:70,$two:60")
 	cli_confirm() { called "${3:-yes}" && asked=$2; }
-	F[forced]=0 F["leg.0.dev"]=/dev/disk/by-id/ata-A F["leg.0.events"]=80 F["leg.0.node"]=sda
+	stopped_at() { # EVENTS EVENTS
+		F[forced]=0 F[witness.legs]=''
+		F["leg.0.dev"]=/dev/disk/by-id/ata-A F["leg.0.events"]=$1 F["leg.0.node"]=sda
+		F["leg.1.dev"]=/dev/disk/by-id/ata-B F["leg.1.events"]=$2
+		for i in 0 1; do F["leg.$i.sb"]=ok F["leg.$i.uuid"]=${F[uuid]}; done
+		F["leg.0.device_uuid"]=$one F["leg.1.device_uuid"]=$two
+	}
+	# An interrupted restore counts on a little.
+	stopped_at 90 60
 	restore_ask
 	[[ $asked == *'what the disk legs hold, /dev/disk/by-id/ata-A (/dev/sda) first.' ]] ||
 		fail "$asked"
 	[[ ${#PLAN[@]} == 0 && $(calls) == yes ]] || fail "${PLAN[@]}"
-	F["leg.0.events"]=177
+	# Far below the image, and used since; and so of one that does not get the image.
+	stopped_at 91 60
 	restore_ask
-	[[ ${PLAN[*]} == *'ata-A is at 177 events, the image at 77:'*"rm \
+	[[ ${PLAN[*]} == *'ata-A is at 91 events, and was at 70 when the image was made:'*"rm \
 $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 		fail "${PLAN[@]}"
-	[[ $(calls) == $'yes\ntyped' ]] || fail "$(calls)"
+	stopped_at 70 81
+	restore_ask
+	[[ ${PLAN[*]} == *'ata-B is at 81 events, and was at 60 '* ]] || fail "${PLAN[@]}"
+	[[ $(calls) == $'yes\ntyped\ntyped' ]] || fail "$(calls)"
 	OPT[yes]=yes
 	run restore_ask
 	assert_output -p 'what was written since then is lost'
+	# One that the record does not know, or that is not to be calculated with.
+	OPT=()
+	for RESCUE[legs] in '' "$one:070,$two:60" "$one:F,$two:60"; do
+		stopped_at 70 60
+		restore_ask
+		[[ ${PLAN[*]} == *'ata-A is at 70 events, and at how many it was when '* ]] ||
+			fail "${RESCUE[legs]}: ${PLAN[*]}"
+	done
+	# A blank one has nothing to lose.
+	stopped_at 70 60
+	RESCUE[legs]=$one:70 F["leg.1.sb"]=none
+	restore_ask
+	((${#PLAN[@]} == 0))
 }
 
-@test "ramraid restore: disks that left long before the image are below it; a later record that vouches for them tells" {
+@test "ramraid restore: a later record that vouches for disks tells that they were used" {
 	NAME=data
 	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=5000 [generation]=18)
 	cli_confirm() { called "${3:-yes}"; }
