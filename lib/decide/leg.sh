@@ -52,7 +52,7 @@ leg_classify() {
 		LEG=bouncing
 	elif readd_is_begun "$1"; then
 		LEG=begun
-	elif readd_may "$1"; then
+	elif readd_may "$1" whatever; then
 		LEG=returned
 	elif leg_is_fresh "$1"; then
 		LEG=fresh

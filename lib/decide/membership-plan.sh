@@ -43,7 +43,8 @@ membership_plan_count_() {
 # membership_plan_may_join_ I: can a disk outside be put back, or built?
 membership_plan_may_join_() { membership_plan_may_return_ "$1" || membership_plan_may_build "$1"; }
 membership_plan_may_return_() {
-	[[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1"
+	[[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1" &&
+		! action_barred "readd.$1"
 }
 membership_plan_may_build() {
 	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] &&

@@ -47,9 +47,13 @@ one that left before it would, in its place, look as if both had been used witho
 # when an action was decided.
 readd_put_back_() {
 	local why="its bitmap no longer tells where it differs, so all of it is rebuilt"
-	if readd_by_bitmap "$1"; then
+	if readd_by_bitmap "$1" && ! action_barred "readd.$1"; then
 		action_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
 	elif ! action_barred "add-leg.$1"; then
+		[[ ${F[array.bitmap]} == internal ]] ||
+			why='the array has no internal bitmap, so all of it is rebuilt'
+		[[ ! -v F["failed.readd.$1"] ]] ||
+			why='md does not take it back by the bitmap, so all of it is rebuilt'
 		[[ ${F[conf.layout]} != far2 ]] || why='of a far2 all of it is rebuilt'
 		action_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; \
 $why" "$1"
@@ -60,8 +64,21 @@ $why" "$1"
 }
 
 # readd_by_bitmap I: does the bitmap say all that a leg lacks which has no history of its own? Of a
-# far layout md leaves out parts, and calls the leg in sync (Linux 6.12; case "nested").
-readd_by_bitmap() { [[ ${F[conf.layout]} != far2 ]] && ! readd_is_forgotten "$1"; }
+# far layout md leaves out parts, and calls the leg in sync (Linux 6.12; case "nested"). Without a
+# bitmap md takes no leg back that has missed anything (super_1_validate() in linux drivers/md/md.c).
+readd_by_bitmap() {
+	[[ ${F[conf.layout]} != far2 && ${F[array.bitmap]} == internal ]] &&
+		! readd_is_forgotten "$1"
+}
+
+# readd_is_open_ I: is there a way back for a leg that has no history of its own? When md has refused
+# it, for whatever reason, that is a whole rebuild: nothing on it is lacking elsewhere. Not beside
+# the RAM leg alone: until the rebuild has ended, even a stale disk is better than none.
+readd_is_open_() {
+	! action_barred "readd.$1" || {
+		[[ -v F["failed.readd.$1"] ]] && health_disk_in_sync && ! action_barred "add-leg.$1"
+	}
+}
 
 # readd_is_forgotten I: may md have forgotten where leg I differs? It clears the bits, also those
 # that leg I needs, while every slot is filled: if the array had fewer slots than legs, or another
@@ -202,7 +219,7 @@ readd_order_() {
 	ORDER=("${last[@]}" "${rest[@]}")
 }
 
-# readd_may I: may leg I be put back by bitmap? Only if it has no history of its own: md compares
+# readd_may I [whatever]: may leg I be put back (whatever has failed)? Only if it has no history of its own: md compares
 # nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). It has
 # none if it calls every disk leg in sync active, by device number and slot; with no disk leg in
 # sync it is the RAM leg that it must not have been without; or if it left this very run of the
@@ -212,7 +229,7 @@ readd_may() {
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
 		${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] &&
-		! action_barred "readd.$i" || return 1
+		{ [[ ${2-} == whatever ]] || readd_is_open_ "$i"; } || return 1
 	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
 		-z ${F[leg.$i.alien]} ]] || return 1
 	! readd_left_this_run_ "$i" || return 0

@@ -122,7 +122,7 @@ facts_is_ours() {
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
 	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE \
-		SLOTS LEGS DEVICE_TAKEN
+		SLOTS LEGS DEVICE_TAKEN BITMAP
 	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 \
 		F[array.behind]=0 F[array.pending]=no F[array.block]='' F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
@@ -143,6 +143,8 @@ facts_array_() {
 		F[array.degraded]=${VALUE:-1}
 		md_state_read_slots "$md"
 		F[array.slots]=$SLOTS
+		md_state_bitmap "$md"
+		F[array.bitmap]=$BITMAP
 		md_state_read "$md" bitmap/backlog
 		F[array.backlog]=${VALUE:-0}
 		md_state_read "$md" bitmap/max_backlog_used
@@ -299,6 +301,7 @@ readonly FACTS_BLANK='
 	witness.generation witness.counts witness.doubted witness.known
 	array.md array.state array.level=raid1 array.sync=idle array.done
 	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
+	array.bitmap=internal
 	array.backlog=0 array.behind=0 array.twin array.known array.gone array.strangers
 	array.unconfigured array.foreign array.copy array.copy_known array.events array.link
 	array.stat array.block clones clones.loop clones_known disks.lack

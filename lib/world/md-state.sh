@@ -143,6 +143,19 @@ md_state_bad_() { # MD LEG
 	((size < 4095)) || ((size < $(getconf PAGESIZE) - 1)) || CUT=${RANGES[-1]% *}
 }
 
+# md_state_bitmap MD: sets BITMAP to where the array's bitmap is: none, internal, file or clustered
+# (linux Documentation/admin-guide/md.rst, bitmap/location and bitmap/metadata).
+md_state_bitmap() {
+	local VALUE
+	md_state_read "$1" bitmap/metadata
+	[[ $VALUE == clustered ]] || md_state_read "$1" bitmap/location
+	case $VALUE in
+	'' | none) BITMAP=none ;;
+	file* | clustered) BITMAP=${VALUE%%:*} ;;
+	*) BITMAP=internal ;;
+	esac
+}
+
 # md_state_sync MD: sets SYNC (idle, resync, recover, check …), DONE and TOTAL (sectors), RATE
 # (KiB a second).
 md_state_sync() {

@@ -214,17 +214,10 @@ md_thaw_left() {
 	md_thaw "$1"
 }
 
-# md_bitmap MD: prints where the array's bitmap is: none, internal, file or clustered (linux
-# Documentation/admin-guide/md.rst, bitmap/location and bitmap/metadata).
-md_bitmap() {
-	local VALUE
-	md_state_read "$1" bitmap/metadata
-	[[ $VALUE == clustered ]] || md_state_read "$1" bitmap/location
-	case $VALUE in
-	'' | none) printf 'none\n' ;;
-	file* | clustered) printf '%s\n' "${VALUE%%:*}" ;;
-	*) printf 'internal\n' ;;
-	esac
+md_bitmap() { # MD: prints what md_state_bitmap sets
+	local BITMAP
+	md_state_bitmap "$1"
+	printf '%s\n' "$BITMAP"
 }
 
 # md_add_bitmap MD LEG…: an internal one, while the array is in use; md refuses during a resync or

@@ -279,3 +279,31 @@ MEMBER=/dev/disk/by-id/ata-C
 	[[ -z $(conf_edit_members data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C \
 		/dev/disk/by-id/ata-D) ]]
 }
+
+@test "a disk that has been away, in an array without a bitmap, or that md refuses: attach and apply rebuild it as a whole" {
+	local line bitmap
+	back() { # BITMAP: A alone is in sync
+		leaves sdb
+		put degraded 1 bitmap/location "$1"
+		echo ours >"$R/dev/sdb"
+		printf '%s\n' "uuid=$ID" "legs=$(uuid_of a)" events=50 filled=30 ram_slot=0 \
+			ram_number=0 generation=2 "seen=$(uuid_of a) $(uuid_of b)" \
+			>"$R/etc/ramraid/state/data.witness"
+		rm -f "$BATS_TEST_TMPDIR/calls"
+	}
+	FAILS='mdadm --manage /dev/md127 --re-add'
+	for line in 'attach data' 'apply --yes data'; do
+		for bitmap in none +8; do
+			back "$bitmap"
+			# shellcheck disable=SC2086 # words
+			verb $line
+			assert_success
+			[[ $(<"$MD/dev-sdb/state") == in_sync,write_mostly ]] ||
+				fail "$line, $bitmap: $output"
+			refute_output -p 'used without the others'
+			[[ $line != attach* ]] || assert_output -p 'so all of it is rebuilt'
+			[[ $(calls) == *--re-add* && $bitmap != none ]] ||
+				[[ $(calls) != *--re-add* && $bitmap == none ]] || fail "$(calls)"
+		done
+	done
+}

@@ -474,6 +474,24 @@ the primary read it; see: drbdadm role data)"
 	decides make-ram whole-2 1:returned leg.1.view=..A ram.state=none
 }
 
+@test "running: a disk that md does not take back, or that no bitmap tells of, is rebuilt as a whole" {
+	decides 'add-leg 1' whole-2 1:returned array.bitmap=none
+	because 'has no internal bitmap, so all of it is rebuilt'
+	decides 'add-leg 1' whole-2 1:returned array.bitmap=file
+	decides 'add-leg 1' whole-2 1:returned failed.readd.1=refused
+	because 'md does not take it back by the bitmap'
+	# Not what hot-plug leaves alone, nor what has a history of its own.
+	decides 'done' whole-2 1:returned veto.readd.1=bounces veto.add-leg.1=bounces
+	decides 'done' whole-2 1:returned leg.1.view=A.A failed.readd.1=refused
+	decides 'done' whole-2 1:returned leg.1.view=A.A array.bitmap=none
+	# Beside the RAM leg alone, a stale disk is better than one that is half rebuilt.
+	decides 'done' whole-2 0:absent 1:returned waited=30 leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002 failed.readd.1=refused
+	# What has been tried has not been used elsewhere.
+	decides 'done' whole-2 1:returned failed.readd.1=refused failed.add-leg.1=refused
+	leg_classify 1
+	[[ $LEG == returned ]]
+}
+
 @test "running: only the RAM leg is in sync: who may be put back" {
 	local alone='0:absent 1:returned waited=30'
 	decides 'readd 1' whole-2 $alone leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
@@ -492,7 +510,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'done' whole-2 1:returned 1:corrupt
 	decides 'done' whole-2 1:returned 1:held
 	decides 'done' whole-2 1:returned leg.1.in=md5
-	decides 'done' whole-2 1:returned failed.readd.1=refused
+	decides 'done' whole-2 1:returned failed.readd.1=refused failed.add-leg.1=refused
 	decides 'done' whole-2 1:absent
 	decides 'done' whole-2 leg.1.state=faulty
 }
