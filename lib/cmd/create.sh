@@ -4,7 +4,8 @@
 need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
 need config/conf-keys config/conf-need core/act core/cli core/clock core/log core/paths
 need core/quantity notes/claim notes/legs-seen notes/memory-floor observe/outside world/disk
-need world/md world/md-blocks world/ramdisk world/ramdisk-zram world/stable-name world/systemd
+need world/md world/md-blocks world/ramdisk world/ramdisk-zram world/stable-name world/superblock
+need world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -277,17 +278,25 @@ create_array() { # NAME LAYOUT UUID
 	# Whatever it holds; the unit only takes one that holds nothing.
 	[[ $2 != mirror || -z $CREATE_DEVICE || -z ${OPT[force]-} ]] ||
 		act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
-	act_undo_push create_dismantle "${CREATE_NODES[@]}"
+	act_undo_push create_dismantle "$3" "${CREATE_NODES[@]}"
 	md_create "$1" "$3" "$2" "$chunk" "${paths[@]}"
 	# A machine that has just started may have much for udev to do.
 	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" 90 ||
 		die "$1: /dev/md/$1 did not appear"
 }
 
-create_dismantle() { # NODE…
-	local node md
-	! md=$(md_of_leg "$1") || md_stop "$md"
-	for node; do md_zero "$node"; done
+# But for what carries another UUID: another run of create, with another name, may have been faster
+# on the same disks, and would lose its array.
+create_dismantle() { # UUID NODE…
+	local node md facts ours=()
+	for node in "${@:2}"; do
+		facts=$(superblock_facts "$DEV/$node") || facts=''
+		[[ $facts == sb=ok$'\n'uuid=* && $facts != sb=ok$'\n'uuid="$1"$'\n'* ]] ||
+			ours+=("$node")
+	done
+	((${#ours[@]} > 0)) || return 0
+	! md=$(md_of_leg "${ours[0]}") || md_stop "$md"
+	for node in "${ours[@]}"; do md_zero "$node"; done
 }
 
 create_unclaim() { # NAME

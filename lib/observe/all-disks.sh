@@ -214,6 +214,10 @@ Find out which one is right (lsblk), and take the other one away"
 			text+=". If it is the disk below ${missing[*]}, leave it alone: \
 what is written to it past DRBD is missing on the other machine. \
 Bring the resource up (drbdadm up), and make this machine its primary, if the other one is not"
+		elif [[ ${missing[*]} == */dev/mapper/* ]]; then
+			text+=". If it is the disk below ${missing[*]}, leave it alone: \
+a cache of device-mapper may have what is missing on it. Bring that device up (vgchange -ay, \
+cryptsetup open, dmsetup)"
 		elif name=$(stable_name_of "/dev/$node"); then
 			text+=". If it is the missing disk ${missing[*]}, \
 write in its place in $ETC/${F[name]}.conf: MEMBER=$name"

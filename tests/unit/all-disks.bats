@@ -96,6 +96,18 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 		fail "$output"
 }
 
+@test "the disk below a device of device-mapper, which may be a cache that is not up: not offered as the leg" {
+	leg sdx "$A" 90 disk/by-id/ata-X
+	printf '%s\n' "UUID=$ID" MEMBER=/dev/mapper/vg-cached >"$R/etc/ramraid/data.conf"
+	conf_load data
+	before_look_configured data
+	facts_observe
+	run all_disks_tell_moved
+	[[ $output == *'/dev/sdx '*'the disk below /dev/mapper/vg-cached, leave it alone'* &&
+		$output != *MEMBER=* ]] ||
+		fail "$output"
+}
+
 @test "what is said nothing of: a MEMBER, the RAM leg, what something is stacked on; and nothing is read when no disk is missing" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg rd0 cccccccc-0000-0000-0000-000000000000 90

@@ -498,3 +498,22 @@ trap 'create_end \$?' EXIT; exit 3"
 	[[ $status == 3 && ! -e $BATS_TEST_TMPDIR/made ]]
 	refute_output -p 'could not take back'
 }
+
+@test "what undoes a create leaves alone what another run has made on the same disks" {
+	libraries
+	md_of_leg() { called of "$1" && echo md127; }
+	md_stop() { called stop "$1"; }
+	md_zero() { called zero "$1"; }
+	superblock_facts() {
+		case $1 in
+		*/sda) printf 'sb=ok\nuuid=theirs\nevents=1\n' ;;
+		*/sdb) printf 'sb=ok\nuuid=ours\nevents=1\n' ;;
+		*) printf 'sb=none\n' ;;
+		esac
+	}
+	create_dismantle ours sda
+	[[ -z $(calls) ]] || fail "$(calls)"
+	# What may be half written is wiped.
+	create_dismantle ours sda sdb sdc
+	[[ $(calls) == $'of sdb\nstop md127\nzero sdb\nzero sdc' ]] || fail "$(calls)"
+}
