@@ -156,8 +156,9 @@ rescue_sum_() { # FILE
 	[[ -n $sum ]] && printf '%s\n' "$sum"
 }
 
-# rescue_put_back MD: writes the image of RESCUE over the whole array, and reads the array: it must
-# have the recorded SHA-256. Returns 1 when the image is not as it was recorded, or could be
+# rescue_put_back MD [UUID]: writes the image of RESCUE over the whole array, and reads the array: it
+# must have the recorded SHA-256. Before the first byte the record says that the disk leg of that
+# device UUID is being overwritten. Returns 1 when the image is not as it was recorded, or could be
 # another's, or the disks do not hold what was recorded. It is opened once: what was looked at is
 # what is written.
 rescue_put_back() {
@@ -173,12 +174,12 @@ and write that path into the record"
 		log_error "${RESCUE[image]} can't be read"
 		return 1
 	}
-	rescue_put_back_ "$1" "/proc/self/fd/$image" || code=$?
+	rescue_put_back_ "$1" "/proc/self/fd/$image" "${2-}" || code=$?
 	exec {image}<&-
 	return "$code"
 }
 
-rescue_put_back_() { # MD OPEN-IMAGE
+rescue_put_back_() { # MD OPEN-IMAGE UUID
 	local sum
 	[[ $(stat -L -c %s -- "$2") == "${RESCUE[bytes]}" ]] || {
 		log_error "${RESCUE[image]} has not the ${RESCUE[bytes]} bytes that were recorded"
@@ -192,6 +193,11 @@ recorded ${RESCUE[sha256]}"
 	}
 	(($(md_bytes "$1") == RESCUE[bytes])) || {
 		log_error "$1 has $(md_bytes "$1") bytes, the image ${RESCUE[bytes]}"
+		return 1
+	}
+	[[ -z $3 ]] || rescue_record_begun "${F[name]}" "$3" || {
+		log_error "that a disk is being overwritten can't be noted in \
+$(rescue_record_file "${F[name]}"); nothing was written"
 		return 1
 	}
 	act dd if="$2" of="$DEV/$1" bs=1M oflag=direct conv=notrunc,fsync status=progress ||

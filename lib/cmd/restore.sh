@@ -22,6 +22,7 @@ If restore is interrupted, type it again: it begins from the start.
 readonly RESTORE_EVENTS=20 # by so many a few interrupted restores may count on
 
 cmd_restore() {
+	local which
 	cli_parse "$RESTORE_USAGE" 'delete yes dry-run' "$@"
 	cli_one_name "$RESTORE_USAGE"
 	conf_need "$NAME"
@@ -34,7 +35,11 @@ cmd_restore() {
 	before_look_configured "$NAME"
 	restore_check
 	restore_choose
+	which=$(start_which)
 	restore_ask
+	facts_observe
+	restore_choose
+	start_is_still "$NAME" "$which"
 	old_name_take || die "$NAME: what was written down about its array under the name \
 ${F[record.from]} could not be moved in $STATE; nothing was restored"
 	restore_here
@@ -85,6 +90,10 @@ may be a copy: ${F[leg.$i.moved]}. If it is none: rm $STATE/$NAME.hardware; ramr
 or make a new array and copy ${RESCUE[image]} onto it (dd)$copies" "$EX_REFUSED"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
+	# One that was cut off goes on with its disk, which is half overwritten.
+	for i in "${good[@]}"; do
+		[[ ${F[leg.$i.device_uuid]} != "${RESCUE[disk]:-none}" ]] || NEWEST=$i
+	done
 	F[forced]=$NEWEST
 	restore_give_up_
 	action_choose
@@ -106,6 +115,8 @@ restore_give_up_() {
 			without+=" ${F[leg.$i.device_uuid]} "
 		fi
 	done
+	[[ ${RESCUE[disk]-} == @(|"${F[leg.$NEWEST.device_uuid]}") ]] ||
+		RESTORE_GIVE_UP+=" ${RESCUE[disk]}"
 	for uuid in ${F[witness.legs]-} ${F[witness.left]-} ${F[witness.seen]-} \
 		${F[witness.doubted]-}; do
 		if [[ "$with ${F[leg.$NEWEST.device_uuid]} $RESTORE_GIVE_UP " == *" $uuid "* ]]; then
@@ -170,7 +181,7 @@ and was at $EVENTS_THEN when the image was made:")
 
 # The record goes last: until then no start takes the half-written disk for a good one.
 restore_here() {
-	local image=${RESCUE[image]}
+	local image=${RESCUE[image]} uuid=${F[leg.${F[forced]}.device_uuid]-}
 	# Nothing is given up: every block will be written while the others are away, so md's bitmap
 	# copies all of them.
 	GIVING_UP=''
@@ -187,7 +198,7 @@ restore_here() {
 		die "$NAME: something else has started an array of its legs at the same moment: \
 ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	md_make_writable "${F[array.md]}"
-	rescue_put_back "${F[array.md]}" ||
+	rescue_put_back "${F[array.md]}" "$uuid" ||
 		die "$NAME: not restored; the image and its record are kept. Mend the cause, then: \
 ramraid stop $NAME; ramraid restore $NAME"
 	facts_observe

@@ -4,9 +4,9 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
-need core/log core/paths decide/action decide/leg notes/hardware notes/memory-floor notes/old-name
-need notes/rescue-record observe/all-disks observe/before-look observe/facts world/disk world/md
-need world/md-check world/ramdisk world/systemd
+need core/log core/paths decide/action decide/health decide/leg notes/hardware notes/legs-seen
+need notes/memory-floor notes/old-name notes/rescue-record observe/all-disks observe/before-look
+need observe/facts world/disk world/md world/md-check world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -59,10 +59,11 @@ start_plan() { # NAME
 # --force-leg: the array is started here from that leg and written down as such; the rest is a start
 # like any other.
 start_forced() { # NAME
+	local which
 	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} == active || -n $DRY_RUN ]] || systemd_settle "$1"
-	array_lock "$1" 5
+	start_lock_ "$1"
 	conf_need "$1" # who had the lock may have changed the disks
 	before_look_configured "$1"
 	facts_observe
@@ -76,7 +77,11 @@ start_forced() { # NAME
 		action_choose
 	fi
 	[[ $ACTION == assemble ]] || die "$1: $WHY" "$EX_REFUSED"
+	which=$(start_which)
 	start_ask_forced "$1"
+	facts_observe
+	start_find_forced "${OPT[force_leg]}"
+	start_is_still "$1" "$which"
 	old_name_take || die "$1: what was written down about its array under the name \
 ${F[record.from]} could not be moved in $STATE; nothing was started"
 	# Once it runs, it has to be written down what has been given up, or the others would be put
@@ -95,17 +100,49 @@ ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_
 		die "$1: not started, because it could not be written down that the other legs are \
 given up. Mend that (see above), then try again" "$EX_REFUSED"
 	}
-	[[ -z ${F[rescue.image]} ]] || rescue_note_given_up "${F[rescue.image]}" ||
-		log_warning "$1: it could not be noted beside ${F[rescue.image]} that it has been \
-given up: delete it when you are sure that nothing in it is wanted"
-	rescue_record_forget "$1"
+	start_give_up_image_ "$1"
 	trap - INT TERM HUP
 	exec {ARRAY_LOCK}>&-
 	if systemd_is_running; then start_by_systemd "$1"; else start_here "$1"; fi
 }
 
+start_give_up_image_() { # NAME
+	[[ -z ${F[rescue.image]} ]] || rescue_note_given_up "${F[rescue.image]}" ||
+		log_warning "$1: it could not be noted beside ${F[rescue.image]} that it has been \
+given up: delete it when you are sure that nothing in it is wanted"
+	rescue_record_forget "$1"
+}
+
+# A start that waits for a disk without a limit does not end by itself.
+start_lock_() { # NAME
+	local code=0
+	array_lock_try "$1" 5 || code=$?
+	((code != 0)) || return 0
+	((code != 1)) || [[ ${CONF[MEMBER_TIMEOUT]} != infinity ]] || ! systemd_is_running ||
+		[[ $(systemd_unit_state "$1") != activating ]] ||
+		die "$1: its start waits for disks without a limit (MEMBER_TIMEOUT=infinity). \
+End that first: ramraid stop $1; then type this again" "$EX_TRY_AGAIN"
+	array_lock "$1" 0
+}
+
+# start_which: prints which device the chosen leg is (F[forced]). start_is_still NAME WHICH: after
+# the answer and another look: ends the program when that is another one now, or may not be started
+# any more. Meanwhile a disk may have been pulled, and the next one have got its name.
+start_which() {
+	local NUMBER leg=leg.${F[forced]}
+	legs_seen_number "${F[$leg.node]}"
+	printf '%s %s %s\n' "${F[$leg.node]}" "$NUMBER" "${F[$leg.device_uuid]}"
+}
+start_is_still() {
+	action_choose
+	[[ $ACTION == assemble && $(start_which) == "$2" ]] ||
+		die "$1: ${F[leg.${F[forced]}.dev]} is not what it was when it was asked about: \
+nothing was changed. Look again, then type this again" "$EX_REFUSED"
+}
+
 start_find_forced() { # DISK
 	local i NODE
+	F[forced]=''
 	disk_find "$1" || die "$NAME: there is no block device $1" "$EX_INACTIVE"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.node]} != "$NODE" ]] || F[forced]=$i
@@ -117,7 +154,7 @@ start_find_forced() { # DISK
 # What is known of the others, so that it is known what is given up; and of the leg itself: a name
 # may lead to a copy.
 start_ask_forced() { # NAME
-	local i HARDWARE forced=leg.${F[forced]}
+	local i HARDWARE HALF forced=leg.${F[forced]}
 	hardware_of "${F[$forced.node]}"
 	log_notice "$1: it will be started from ${F[$forced.dev]} alone, \
 at ${F[$forced.events]} events (/dev/${F[$forced.node]}, ${HARDWARE%% *}). This gives up:"
@@ -140,6 +177,8 @@ the file itself is kept"
 	[[ -z ${F[$forced.moved]} ]] ||
 		log_warning "$1: /dev/${F[$forced.node]} may be a copy of the leg, \
 or not the leg at all: ${F[$forced.moved]}"
+	health_half
+	[[ -z $HALF ]] || log_notice "  ${HALF#. }"
 	PLAN=()
 	cli_confirm "$1" ''
 }

@@ -70,3 +70,16 @@ health_is_too_small() {
 	[[ ${F[conf.ram]} == zram* && ${F[array.state]} == active ]] &&
 		((${F[array.block]:-512} < 4096))
 }
+
+# health_half: sets HALF to what is to be said of a disk leg that a restore has begun to
+# overwrite, and has not ended.
+health_half() {
+	local i
+	HALF=''
+	[[ -n ${F[rescue.disk]} ]] || return 0
+	HALF='. A restore was cut off, and the disk that it was overwriting is not here'
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.device_uuid]} != "${F[rescue.disk]}" ]] ||
+			HALF=". A restore was cut off: ${F[leg.$i.dev]} is half overwritten"
+	done
+}

@@ -3,8 +3,8 @@
 # decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/histories decide/leg decide/ram-device decide/readd
-need decide/strangers
+need core/paths decide/action decide/health decide/histories decide/leg decide/ram-device
+need decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -55,14 +55,16 @@ make it blank (mdadm --zero-superblock) and add it again")
 # safe_start_at_once_: sets the action and returns 0 when no leg has to be compared with another for
 # it.
 safe_start_at_once_() {
+	local HALF
 	if [[ -n ${F[record.why]} ]]; then
 		action_is refuse "${F[record.why]}"
 	elif [[ -n ${F[forced]} ]]; then
 		safe_start_forced_ "${F[forced]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
+		health_half
 		action_is refuse "the RAM leg was the only good copy when the array was stopped; \
 what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: \
-ramraid start --force-leg=DISK ${F[name]}"
+ramraid start --force-leg=DISK ${F[name]}$HALF"
 	elif ((${#GOOD[@]} == 0)); then
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
 	elif action_barred assemble; then

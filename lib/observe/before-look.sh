@@ -56,7 +56,7 @@ before_look_remembered() {
 	rescue_record_read "${F[name]}" "${F[uuid]}"
 	[[ -z ${F[record.from]} || -n ${RESCUE[image]-} ]] ||
 		rescue_record_read "${F[record.from]}" "${F[uuid]}"
-	F[rescue.image]=${RESCUE[image]-}
+	F[rescue.image]=${RESCUE[image]-} F[rescue.disk]=${RESCUE[disk]-}
 }
 
 before_look_kernel_() {

@@ -295,7 +295,7 @@ readonly FACTS_BLANK='
 	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
 	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text monitor.state
 	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not
-	copy.state=none copy.why record.from record.why rescue.image
+	copy.state=none copy.why record.from record.why rescue.image rescue.disk
 	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number
 	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up
 	witness.generation witness.counts witness.doubted witness.known

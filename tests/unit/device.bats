@@ -533,6 +533,51 @@ rebuilt as a whole"
 	[[ $(calls) == $'assemble sda\nrecord \nstart' ]] || fail "$(calls)"
 }
 
+@test "--force-leg: a disk that has become another one while a person thought is not started" {
+	local what
+	before_look_configured() { facts stopped-2; }
+	facts_observe() { :; }
+	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
+	array_lock_try() { exec {ARRAY_LOCK}>/dev/null; }
+	for name in systemd_settle conf_need disk_legs_is_of rescue_record_forget systemd_is_running; do
+		eval "$name() { :; }"
+	done
+	disk_legs_assemble() { called assemble "$@"; }
+	witness_update() { :; }
+	start_by_systemd() { :; }
+	array
+	NAME=data OPT=([yes]=yes [force_leg]=/dev/disk/by-id/ata-A)
+	for what in 'F[leg.0.device_uuid]=other' 'F[leg.0.sb]=none' \
+		'echo 99 >"$R/sys/class/block/sda/diskseq"'; do
+		echo 11 >"$R/sys/class/block/sda/diskseq"
+		start_ask_forced() { eval "$what"; }
+		run start_forced data
+		assert_failure 4
+		assert_output -p "/dev/disk/by-id/ata-A is not what it was when it was asked about"
+		[[ -z $(calls) ]] || fail "$(calls)"
+	done
+	start_ask_forced() { :; }
+	run start_forced data
+	assert_success
+	[[ $(calls) == 'assemble sda' ]]
+}
+
+@test "--force-leg, while a start waits without a limit: what ends that is named" {
+	array
+	facts stopped-2
+	declare -gA CONF=([MEMBER_TIMEOUT]=infinity)
+	systemd_is_running() { :; }
+	systemd_unit_state() { echo activating; }
+	array_lock_try() { return 1; }
+	run start_lock_ data
+	assert_failure 75
+	assert_output -p '(MEMBER_TIMEOUT=infinity). End that first: ramraid stop data'
+	CONF[MEMBER_TIMEOUT]=30
+	run start_lock_ data
+	assert_failure 75
+	assert_output -p 'ramraid wait data'
+}
+
 # --- the loop
 
 loop() {

@@ -246,6 +246,56 @@ no_image() {
 	[[ ! -e ${IMAGE%/*} ]]
 }
 
+@test "which disk is being overwritten is in the record before the first byte, and a start says so" {
+	F[name]=data
+	write
+	rescue_record_read data "$ID"
+	dd() { called dd "$(grep -c '^disk=aa-1$' "$(rescue_record_file data)")" && return 1; }
+	not rescue_put_back md127 aa-1 2>/dev/null
+	grep -qx 'dd 1' "$BATS_TEST_TMPDIR/calls" || fail "$(calls)"
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[disk]} == aa-1 && ${RESCUE[image]} == "$IMAGE" ]]
+	# Again, with another one.
+	rescue_record_begun data bb-2 2>/dev/null
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[disk]} == bb-2 && $(grep -c ^disk= "$(rescue_record_file data)") == 1 ]]
+	# Where it can't be noted nothing is written.
+	rm "$BATS_TEST_TMPDIR/calls"
+	act_text() { return 1; }
+	run rescue_put_back md127 cc-3
+	assert_failure
+	assert_output -p "that a disk is being overwritten can't be noted in"
+	[[ -z $(calls) ]]
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	F[rescue.image]=$IMAGE F[rescue.disk]=bb-2 F[waited]=99 F[clones_known]=yes
+	action_choose
+	[[ $ACTION == refuse && $WHY == *'A restore was cut off, and the disk that it was '*'not here' ]] ||
+		fail "$WHY"
+	F[leg.1.device_uuid]=bb-2
+	action_choose
+	[[ $WHY == *"A restore was cut off: ${F[leg.1.dev]} is half overwritten" ]] || fail "$WHY"
+	F[forced]=1
+	OPT=([yes]=yes)
+	run start_ask_forced data
+	assert_output -p 'is half overwritten'
+}
+
+@test "a restore that was cut off goes on with its disk, and gives that one up if it takes another" {
+	local RESTORE_GIVE_UP=''
+	NAME=data
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	F[waited]=99 F[clones_known]=yes F[leg.0.device_uuid]=aa-1 F[leg.1.device_uuid]=bb-2
+	RESCUE=([image]=/x [disk]=bb-2)
+	restore_choose
+	[[ ${F[forced]} == 1 ]]
+	RESCUE[disk]=aa-1
+	restore_choose
+	[[ ${F[forced]} == 0 && $RESTORE_GIVE_UP != *aa-1* ]]
+	RESCUE[disk]=cc-3
+	restore_choose
+	[[ $RESTORE_GIVE_UP == *cc-3* ]]
+}
+
 @test "deleted with the folder that was made for it; one that lay elsewhere leaves its folder" {
 	write
 	rescue_delete "$IMAGE" 2>/dev/null
