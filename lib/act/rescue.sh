@@ -69,14 +69,14 @@ rescue_write() {
 # rescue_legs_ UUID: prints "DEVICE_UUID:EVENTS,…" of the disk legs of the array UUID that can be
 # read: by that a restore sees whether one has been used since.
 rescue_legs_() {
-	local i facts legs=''
+	local i facts legs='' events=$'\n''events=([0-9]+)'
 	for ((i = 0; i < ${F[members]-0}; i++)); do
 		[[ -n ${F[leg.$i.node]-} ]] || continue
 		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
 		[[ $facts == sb=ok$'\n'uuid="$1"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] ||
 			continue
 		legs+=${legs:+,}${BASH_REMATCH[1]}
-		[[ ! $'\n'$facts =~ $'\n'events=([0-9]+) ]] || legs+=:${BASH_REMATCH[1]}
+		[[ ! $facts =~ $events ]] || legs+=:${BASH_REMATCH[1]}
 	done
 	printf '%s\n' "$legs"
 }

@@ -382,8 +382,9 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	assert_output -p 'what was written since then is lost'
 	# One that the record does not know, or that is not to be calculated with.
 	OPT=()
-	for RESCUE[legs] in '' "$one:070,$two:60" "$one:F,$two:60"; do
+	for legs in '' "$one:070,$two:60" "$one:F,$two:60"; do
 		stopped_at 70 60
+		RESCUE[legs]=$legs
 		restore_ask
 		[[ ${PLAN[*]} == *'ata-A is at 70 events, and at how many it was when '* ]] ||
 			fail "${RESCUE[legs]}: ${PLAN[*]}"
