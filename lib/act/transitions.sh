@@ -267,6 +267,10 @@ Take it out of the machine; or, if nothing on it is needed, $whole"
 		text="$leg is there, but never was in sync: its first rebuild was cut off; \
 to have it built: ramraid apply $1"
 		;;
+	ahead)
+		leg_ahead_why "$2"
+		text="$1: $AHEAD"
+		;;
 	separate)
 		text="$leg is back, but was used without the others, or is too old: \
 it is not put back. If nothing on it is needed, $whole"

@@ -2,9 +2,9 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
-need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/facts
-need observe/outside world/md-state world/ramdisk-note world/superblock
+need core/act core/log core/paths decide/health decide/readd notes/hardware notes/legs-seen
+need notes/old-name notes/witness notes/witness-copy observe/all-disks observe/before-look
+need observe/facts observe/outside world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -18,9 +18,9 @@ witness_update_free_slot() {
 }
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when
-# it last ran? (array.known; also yes when nothing is written down; unread when none of its legs can
-# be read) What a start of ours has gone through before is known, whatever has become of its legs
-# since.
+# it last ran, and is it no older now than it was then? (array.known; also yes when nothing is
+# written down; unread when none of its legs can be read) What a start of ours has gone through
+# before is known, whatever has become of its legs since.
 witness_update_foreign_start() {
 	local node facts disks=no other=no NODES
 	F[array.known]=yes
@@ -38,7 +38,9 @@ witness_update_foreign_start() {
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good: whoever started the disks without it, did so without
 		# what it had.
-		[[ ${F[ram.state]} == in_sync ]] || F[array.known]=no
+		[[ ${F[ram.state]} == in_sync ]] &&
+			witness_update_is_as_far_ "$(witness_update_of_ram events)" ||
+			F[array.known]=no
 		return 0
 	fi
 	facts_in_sync
@@ -46,7 +48,7 @@ witness_update_foreign_start() {
 		disks=yes
 		facts=$(superblock_facts_patiently "$node")
 		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
-		! witness_update_vouches_ "${BASH_REMATCH[1]}" || return 0
+		! witness_update_vouches_ "${BASH_REMATCH[1]}" "$facts" || return 0
 		other=yes
 	done
 	[[ $disks == no || $other == yes ]] || F[array.known]=unread
@@ -56,13 +58,23 @@ witness_update_foreign_start() {
 		${F[ram.state]} != in_sync ]] || F[array.known]=no
 }
 
-# witness_update_vouches_ UUID: was this disk leg in sync when the array last ran? With a void
-# record: when it was written last. Without any: all were, but those that a person has given up.
+# witness_update_vouches_ UUID FACTS: was this disk leg in sync when the array last ran, and has it,
+# by the facts of its superblock, not been put back to an older state since? With a void record:
+# was it when that was written last. Without any: all were, but those that a person has given up.
 witness_update_vouches_() {
 	local legs="${F[witness.legs]}${F[witness.was]-}"
-	if [[ -n ${F[witness.events]}$legs ]]; then
-		[[ " $legs " == *" $1 "* ]]
-	else [[ " ${F[witness.given]-} " != *" $1 "* ]]; fi
+	if [[ -z ${F[witness.events]}$legs ]]; then
+		[[ " ${F[witness.given]-} " != *" $1 "* ]]
+		return
+	fi
+	[[ " $legs " == *" $1 "* && $2 =~ $'\n'events=([0-9]+) ]] &&
+		witness_update_is_as_far_ "${BASH_REMATCH[1]}"
+}
+
+# witness_update_is_as_far_ EVENTS: has what carries so many events all that the array had when it
+# was last written down? One less is md's own half step.
+witness_update_is_as_far_() {
+	[[ -n $1 ]] && (($1 + 1 >= ${F[witness.events]:-0}))
 }
 
 # witness_update_last_copy_ [again]: somebody may have stopped the array within the seconds after it
@@ -178,7 +190,7 @@ witness_update_may_() {
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1
 	[[ ${F[array.known]} == no ]] || return 0
 	log_error "${F[name]}: something else has started ${F[array.md]}, \
-from legs that were not in sync when it last ran; that is not written down"
+from legs that were not in sync when it last ran, or are older now; that is not written down"
 	return 1
 }
 
@@ -302,6 +314,14 @@ witness_update_of_ram() {
 	done < <(superblock_facts_patiently "${F[ram.node]}")
 }
 
+# Prints the device UUIDs of the disk legs that are here.
+witness_update_here_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.uuid]-} != "${F[uuid]}" ]] || printf '%s\n' "${F[leg.$i.device_uuid]}"
+	done
+}
+
 witness_update_give_up_one_() { # LEG NODE…
 	if [[ " ${*:2} " == *" ${F[leg.$1.node]:-none} "* ]]; then
 		started+=" ${F[leg.$1.device_uuid]}"
@@ -311,11 +331,16 @@ witness_update_give_up_one_() { # LEG NODE…
 }
 
 # witness_update_give_up NODE…: the legs that were ever in sync, or are here, and are none of
-# those that the array is started from: written down with the next witness.
+# those that the array is started from: written down with the next witness. With fewer of them than
+# the array has disk legs, one is absent that nobody knows, and that is written down as well.
 witness_update_give_up() {
-	local i started=''
-	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-} \
-${F[witness.doubted]-}"
+	local i uuid known=' ' count=0 started=''
+	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
+	for uuid in ${F[witness.give_up]} $(witness_update_here_); do
+		[[ $known == *" $uuid "* ]] || known+="$uuid " count=$((count + 1))
+	done
+	F[witness.give_up]+=" ${F[witness.doubted]-}"
+	((count >= F[members])) || F[witness.give_up]+=" $READD_UNKNOWN"
 	for ((i = 0; i < ${F[members]}; i++)); do witness_update_give_up_one_ "$i" "$@"; done
 	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
 		witness_update_give_up_one_ ram "$@"

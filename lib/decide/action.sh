@@ -9,7 +9,7 @@
 # started are given up by that, STRANGERS and STRANGERS_MADE (decide/strangers.sh); action_gate sets
 # GATE, GATE_WHY.
 
-need core/paths decide/health decide/ram-device decide/readd decide/safe-start
+need core/paths decide/health decide/leg decide/ram-device decide/readd decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -137,7 +137,7 @@ and no disk leg in it can be read, so nobody knows whether it is one that was in
 ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
 		action_is refuse "something else has started ${F[array.md]}, \
-from legs that were not in sync when it last ran: writes may be missing from it. \
+from legs that were not in sync when it last ran, or are older now: writes may be missing from it. \
 Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start \
 ${F[name]}); or, if it is right as it is: \
 rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
@@ -204,7 +204,18 @@ action_whole_() {
 	[[ -n $LACKING$LOST ]] || OUTCOME=whole
 	[[ -z $LACKING ]] || WHY="md could not write some blocks of the disk leg$LACKING"
 	[[ -z $LOST ]] || WHY="the RAM leg is in sync, but not the disk leg$LOST"
+	action_ahead_
 	! readd_lacks_slot || WHY+="; there is no free slot for it: ramraid apply ${F[name]}"
+}
+
+# Adds to WHY that the array does not take a disk leg that is there; "status" says what to do.
+action_ahead_() {
+	local i LEG
+	for ((i = 0; i < ${F[members]}; i++)); do
+		leg_classify "$i"
+		[[ $LEG != ahead ]] || WHY+="; ${F[leg.$i.dev]} has more events than the array, \
+and is not put back"
+	done
 }
 
 action_no_ram() {

@@ -15,6 +15,7 @@
 # Of a leg of this array, beside a running one:
 #   copy        it has the device UUID of a disk leg in sync
 #   given       a start without it has given it up
+#   ahead       it is complete, and has more events than the array
 #   removed     a person has taken it out
 #   bouncing    it has come back too often to be put back by itself
 #   begun       it was lost while it was being put back, so all of it has to be rebuilt
@@ -46,6 +47,8 @@ leg_classify() {
 		LEG=copy
 	elif readd_is_given_up "$1"; then
 		LEG=given
+	elif leg_is_ahead_ "$1"; then
+		LEG=ahead
 	elif [[ -n ${F[leg.$1.removed]} ]]; then
 		LEG=removed
 	elif [[ -n ${F[leg.$1.returns]} ]]; then
@@ -115,6 +118,24 @@ leg_is_absent() {
 	local LEG
 	leg_alone "$1"
 	[[ $LEG == @(missing|silent|unreadable) ]]
+}
+
+# leg_is_ahead_ I: may a leg outside be the one that should be in the array, instead of those that are
+# (readd_is_ahead)? Not one that is incomplete; and while nobody knows how far the array is, that is
+# no reason to say so.
+leg_is_ahead_() {
+	[[ ${F[leg.$1.role]} =~ ^[0-9]+$ && -z ${F[leg.$1.recovery]} ]] || return 1
+	((${F[array.events]} > 0)) && readd_is_ahead "$1"
+}
+
+# leg_ahead_why I: sets AHEAD to what is to be said of it.
+leg_ahead_why() {
+	local dev=${F[leg.$1.dev]}
+	AHEAD="$dev is at ${F[leg.$1.events]} events, and the array only at ${F[array.events]}: \
+it may hold writes that the array lacks, so it is neither put back nor overwritten. Look at it \
+(mdadm --examine $dev). To go on from it: ramraid stop ${F[name]}; \
+ramraid start --force-leg=$dev ${F[name]}. To give up what it has: mdadm --zero-superblock $dev; \
+ramraid apply ${F[name]}"
 }
 
 # leg_is_fresh I: is a leg outside one of this array that never was in sync, since its first rebuild

@@ -13,7 +13,7 @@
 # a ramdisk that joins in that moment; and it puts the rebuilt disk in place of the old one by
 # itself, whether or not the record of who is good has been written.
 
-need core/paths decide/action decide/health decide/readd
+need core/paths decide/action decide/health decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -52,7 +52,7 @@ membership_plan_may_build() {
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
 		(${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent) ||
-		${F[leg.$1.kind]} == @(foreign|copy|given|separate)) ]]
+		${F[leg.$1.kind]} == @(foreign|copy|given|ahead|separate)) ]]
 }
 
 # membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
@@ -163,6 +163,10 @@ If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
 		WRONG+=("$2: has the device UUID of $ORIGINAL, which is in the array: \
 one of the two is a copy of the other. If nothing on it is needed any more: \
 mdadm --zero-superblock $2, $again")
+		;;
+	ahead)
+		leg_ahead_why "$1"
+		WRONG+=("$AHEAD")
 		;;
 	given | separate)
 		WRONG+=("$2: was used without the others, is too old, or has been given up. \

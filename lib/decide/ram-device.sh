@@ -141,7 +141,7 @@ ram_device_history_() {
 		}
 		if readd_has_been_with ram "leg.$i"; then active=yes; else all=no; fi
 	done
-	if [[ $active == no ]] || ((${F[leg.ram.events]} > ${F[array.events]} + 1)); then
+	if [[ $active == no ]] || readd_is_ahead ram; then
 		DEVICE=own
 	elif [[ $all == yes && ${F[leg.ram.writemostly]} != yes &&
 		${F[ram.refill]:-none} != "${F[leg.ram.device_uuid]}" ]] &&

@@ -223,7 +223,7 @@ readd_order_() {
 # nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). It has
 # none if it calls every disk leg in sync active, by device number and slot; with no disk leg in
 # sync it is the RAM leg that it must not have been without; or if it left this very run of the
-# array.
+# array. And none that is ahead of the array, whatever it calls active.
 readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
@@ -232,6 +232,7 @@ readd_may() {
 		{ [[ ${2-} == whatever ]] || readd_is_open_ "$i"; } || return 1
 	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
 		-z ${F[leg.$i.alien]} ]] || return 1
+	! readd_is_ahead "$i" && ! readd_is_unknown_ "$i" || return 1
 	! readd_left_this_run_ "$i" || return 0
 	for ((j = 0; j < ${F[members]}; j++)); do
 		[[ ${F[leg.$j.state]} == in_sync ]] || continue
@@ -242,6 +243,22 @@ readd_may() {
 	# Not alone, beside one without a name in the configuration; but that one's slot is not
 	# known here.
 	[[ $alone == no ]] || { [[ -z ${F[array.unconfigured]} ]] && readd_may_to_ram "$i"; }
+}
+
+# readd_is_ahead I: has leg I, also "ram", more events than the running array, or is it not known how
+# many that has? Then the array may run from a leg that was put back to an older state: what it
+# lacks of leg I its bitmap does not have, and md does not compare that way round. A leg that left
+# it has no more events than it had then, and one more is md's own half step.
+readd_is_ahead() { ((${F[leg.$1.events]} > ${F[array.events]} + 1)); }
+
+# In witness.given: whoever was not known when a start without it gave it up.
+readonly READD_UNKNOWN=00000000-0000-0000-0000-000000000000
+
+# readd_is_unknown_ I: has a start given up legs that no record named, and is leg I one that nobody
+# has seen in sync since?
+readd_is_unknown_() {
+	[[ " ${F[witness.given]} " == *" $READD_UNKNOWN "* &&
+		" ${F[witness.seen]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
 # readd_has_been_with I MEMBER: does leg I, which is outside, call this member of the running array

@@ -41,7 +41,7 @@ facts_observe() {
 
 facts_look_() {
 	local i md='' outside='' NODE NODES=() ARRAY_STATE READAUTO DISK_LIKELY
-	F[array.twin]='' F[array.foreign]=''
+	F[array.twin]='' F[array.foreign]='' F[array.events]=0
 	md_state_every_leg
 	for ((i = 0; i < ${F[members]}; i++)); do
 		disk_find "${F[leg.$i.dev]}" || NODE=''
@@ -70,7 +70,10 @@ facts_look_() {
 		[[ ${F[leg.$i.sb]} != ok ]] || outside=yes
 	done
 	[[ ${F[leg.ram.sb]-} != ok ]] || outside=yes
-	[[ -z $md || -z $outside ]] || outside_numbers
+	[[ -z $md || -z $outside ]] || {
+		outside_numbers
+		outside_events
+	}
 }
 
 facts_leg_blank() { # I NODE
@@ -303,7 +306,7 @@ readonly FACTS_BLANK='
 	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
 	array.bitmap=internal
 	array.backlog=0 array.behind=0 array.twin array.known array.gone array.strangers
-	array.unconfigured array.foreign array.copy array.copy_known array.events array.link
+	array.unconfigured array.foreign array.copy array.copy_known array.events=0 array.link
 	array.stat array.block clones clones.loop clones_known disks.lack
 	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit
 	ram.full ram.tried ram.refill

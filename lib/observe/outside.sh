@@ -152,8 +152,7 @@ outside_device_facts() {
 # outside_device_look TAKEN: after them, when it is none of them; TAKEN is what outside_device_facts
 # has found. Read at every look: between two of them a person may have wiped it.
 outside_device_look() {
-	local i holder key value
-	F[array.events]=0
+	local i holder
 	[[ -n ${F[ram.node]} && ${F[ram.state]} == none ]] || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.node]} != "${F[ram.node]}" ]] || F[leg.ram.in]=${F[leg.$i.dev]}
@@ -168,12 +167,20 @@ outside_device_look() {
 	# What has been taken and has a superblock again has been filled, by us or by others: it is
 	# judged like any other.
 	[[ $1 == no || ${F[leg.ram.sb]} == ok ]] || F[ram.state]=attached
+}
+
+# outside_events: how far the running array is, to compare a leg outside with: the event count of
+# the first member in sync that can be read; 0 when none can. Asked at every look, because an array
+# that was stopped and started from an older leg has gone back.
+outside_events() {
+	local node key value NODES
 	[[ ${F[array.state]} == active ]] || return 0
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} == in_sync ]] || continue
+	facts_in_sync
+	[[ ${F[ram.state]} != in_sync ]] || NODES+=("${F[ram.node]}")
+	for node in "${NODES[@]}"; do
 		while IFS='=' read -r key value; do
 			[[ $key != events ]] || F[array.events]=$value
-		done < <(superblock_facts "$DEV/${F[leg.$i.node]}")
-		return
+		done < <(superblock_facts "$DEV/$node")
+		((${F[array.events]} == 0)) || return 0
 	done
 }

@@ -2,7 +2,7 @@
 # tests/model/answer.sh [MUTANT]: the real action_choose as a co-process. One question a line on
 # stdin, one answer a line on stdout.
 #   question: START_DEGRADED WAITED FORCED ARRAY READAUTO PENDING SYNC RAM RAM-SLOT RAM-NUMBER
-#   DEGRADED NAMELESS EVENTS LEGS LEFT GIVEN RAM-SLOT RAM-NUMBER NUMBERS NAME LEG…
+#   DEGRADED NAMELESS EVENTS LEGS LEFT GIVEN RAM-SLOT RAM-NUMBER NUMBERS NAME ARRAY-EVENTS LEG…
 #                   START_DEGRADED may be "record": is there a disk leg in sync to be written down?
 #     NAMELESS      letters of the disks in sync whose configured name is gone
 #     FORCED        which of the legs the administrator has chosen, or "-"
@@ -11,6 +11,7 @@
 #     RAM-SLOT RAM-NUMBER NUMBERS NAME  the witness: the RAM leg's slot and device number, the
 #                                       device numbers of LEGS; "other": for another name's
 #                                       configuration
+#     ARRAY-EVENTS  the event count of the running array, or "-"
 #     LEG           LETTER:"-" absent, LETTER:"blank", LETTER:"twin" in a second array,
 #                   LETTER:"in:STATE:SLOT:NUMBER" in the running array, anything else that is
 #                   attached:
@@ -135,8 +136,9 @@ answer() { # the words of a question
 	F[array.unconfigured]='' F[array.strangers]=''
 	[[ ${12} == - ]] || nameless_facts "${12}"
 	witness_facts "${@:13:8}"
+	F[array.events]=${21/#-/0}
 	record=${1/#[!r]*/}
-	shift 20
+	shift 21
 	F[members]=$#
 	for ((i = 0; i < F[members]; i++)); do leg_facts "$i" "${@:i+1:1}"; done
 	slots_fact

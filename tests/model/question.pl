@@ -3,7 +3,7 @@ use strict;
 use warnings;
 use IPC::Open2;
 use FindBin;
-our ( $n, $mutant, $CONF, $AWAY, $WEV, $WLEGS, $WLEFT, $WGIVEN, $WSLOT, $WNUM, $RENAMED, $INS, $RCV,
+our ( $n, $mutant, $EVA, $CONF, $AWAY, $WEV, $WLEGS, $WLEFT, $WGIVEN, $WSLOT, $WNUM, $RENAMED, $INS, $RCV,
 	$RAM, $RO, $PEND, $PRESENT, $FAILED, $AROLES, $ARD, $RNUM, $JOIN, $OUTGREW, $UNSEEN,
 		$NAMELESS, $TWIN, $GAP );
 
@@ -37,13 +37,13 @@ sub roles_text {
 			grep { $_->[0] >= 0 } map { [ in_slot( $roles, $_ ), $_ ] } 0 .. 3 ) || '-';
 }
 
-# counts STATE LEG…: the event counts that a question shows, of these legs and the witness, brought
-# closer as in canonical: the fewer different questions, the fewer are asked.
+# counts STATE ARRAY LEG…: the event counts that a question shows, of these legs, of the witness, and,
+# if ARRAY, of the array, brought closer as in canonical: the fewer different questions, the fewer are asked.
 sub counts {
-	my ( $s, @legs ) = @_;
+	my ( $s, $array, @legs ) = @_;
 	my ( %to, $last, $new );
 	for my $v ( sort { $a <=> $b } map( { $s->[ leg($_) ] } @legs ), $s->[$WEV] ? $s->[$WEV]
-		: () ) {
+		: (), $array ? $s->[$EVA] : () ) {
 		next if defined $last && $v == $last;
 		$new = !defined $last ? 100 : $new + ( $v - $last > $GAP ? $GAP : $v - $last );
 		$to{$v} = $new;
@@ -84,8 +84,8 @@ sub ask_boot {
 	my ( $s, $there, $degraded, $forced ) = @_;
 	my @conf = legs_in( $s->[$CONF] );
 	($forced) = defined $forced ? grep { $conf[$_] == $forced } 0 .. $#conf : '-';
-	my $count = counts( $s, grep { $s->[ leg($_) ] } legs_in($there) );
-	my $facts = join ' ', 'absent no no idle none - - 1 -', witness_text( $s, $count ),
+	my $count = counts( $s, 0, grep { $s->[ leg($_) ] } legs_in($there) );
+	my $facts = join ' ', 'absent no no idle none - - 1 -', witness_text( $s, $count ), '-',
 		map { ( $_ + 1 ) . ':'
 			. ( $there >> $_ & 1 ? leg_text( $s, $_, $count ) : '-' ) } @conf;
 	my $answer = ask("$degraded 0 $forced $facts");
@@ -99,7 +99,7 @@ sub ask_record { ask_running( $_[0], 0, 'record' ) }
 # What ours does with the running array, so many seconds after it began to look.
 sub ask_running {
 	my ( $s, $waited, $record ) = @_;
-	my $count = counts( $s, grep { $s->[ leg($_) ] } 0 .. $n - 1 );
+	my $count = counts( $s, 1, grep { $s->[ leg($_) ] } 0 .. $n - 1 );
 	my @legs;
 	for ( legs_in( $s->[$CONF] ) ) {
 		my $number = $s->[ leg($_) + NUM ];
@@ -121,7 +121,7 @@ sub ask_running {
 		: 'no', $s->[$PEND] ? 'yes'
 			: 'no', $sync, @ram, $s->[$ARD] - in_sync_count($s),
 				letters_text( $s->[$NAMELESS] ), witness_text( $s, $count ),
-					@legs );
+					$count->{ $s->[$EVA] }, @legs );
 }
 
 1;

@@ -492,6 +492,30 @@ the primary read it; see: drbdadm role data)"
 	[[ $LEG == returned ]]
 }
 
+@test "running: a disk leg that has more events than the array is not put back, by whatever sign" {
+	local row=(whole-2 waited=99 mend=yes leg.0.number=1 ram.number=0 leg.1.number=2
+		"leg.1.roles=0:0 1:1 2:2" array.events=60)
+	decides 'readd 1' "${row[@]}" 1:returned leg.1.events=59
+	# md's own half step.
+	decides 'readd 1' "${row[@]}" 1:returned leg.1.events=61
+	decides 'done' "${row[@]}" 1:returned leg.1.events=62
+	because 'ata-B has more events than the array, and is not put back'
+	decides 'done' "${row[@]}" 1:returned leg.1.events=181
+	# It has left this very run, or so the notes say.
+	decides 'readd 1' "${row[@]}" 1:returned leg.1.events=61 leg.1.joined=yes
+	decides 'done' "${row[@]}" 1:returned leg.1.events=62 leg.1.joined=yes
+	# Asked for by a person.
+	decides 'done' "${row[@]}" 1:returned leg.1.events=62 retry=yes
+	# As a whole, because of the bits, it is not rebuilt either.
+	decides 'add-leg 1' "${row[@]}" 1:returned leg.1.events=61 witness.filled=170
+	decides 'done' "${row[@]}" 1:returned leg.1.events=181 witness.filled=190
+	# Nobody knows how far the array is.
+	decides 'done' "${row[@]}" 1:returned leg.1.events=59 array.events=0
+	# With only the RAM leg in sync.
+	decides 'readd 1' "${row[@]}" 1:returned 0:absent leg.1.events=61 leg.1.device_uuid=b witness.legs= witness.left=b
+	decides 'done' "${row[@]}" 1:returned 0:absent leg.1.events=62 leg.1.device_uuid=b witness.legs= witness.left=b
+}
+
 @test "running: only the RAM leg is in sync: who may be put back" {
 	local alone='0:absent 1:returned waited=30'
 	decides 'readd 1' whole-2 $alone leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
@@ -1052,6 +1076,7 @@ slots_adopted() {
 		leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1 leg.0.events=300
 		"leg.0.device_uuid=$slots_a" leg.0.raid_disks=3 leg.0.joined=yes ram.slot=0
 		ram.number=3 waited=99 witness.events=210 witness.legs= "witness.left=$slots_a"
+		array.events=300
 		witness.ram_slot=0 witness.ram_number=3 mend=yes)
 	decides 'done' "${row[@]}" leg.0.roles=1:1
 	decides 'done' "${row[@]}" leg.0.roles='1:1 4:0'

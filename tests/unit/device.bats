@@ -370,7 +370,7 @@ are() { # KEY=VALUE…
 	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
 	superblock_facts() { called superblock_facts; }
 	observe
-	[[ -z $(calls) && -z ${F[leg.ram.dev]-} && -z ${F[array.events]-} ]]
+	[[ -z $(calls) && -z ${F[leg.ram.dev]-} && ${F[array.events]} == 0 ]]
 }
 
 # --- taking it
@@ -593,7 +593,7 @@ loop() {
 	}
 	sleep() { :; }
 	witness_update_witness() { :; }
-	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
+	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\nevents=100\n' "${F[witness.legs]%% *}"; }
 	contents_remember() { :; }
 	loop_speed() { :; }
 	whole_since_update() { :; }

@@ -50,6 +50,8 @@ outside() {
 	outside copy device_uuid=a leg.0.member_uuid=a
 	outside given witness.given=b
 	outside removed removed=yes
+	outside ahead events=202
+	outside returned events=201
 	outside bouncing returns=5
 	outside begun role=spare witness.seen=b
 	outside fresh role=spare
@@ -60,6 +62,13 @@ outside() {
 	outside copy device_uuid=a leg.0.member_uuid=a witness.given=a removed=yes
 	outside given witness.given=b removed=yes
 	outside removed removed=yes returns=5
+	outside given witness.given=b events=202
+	outside ahead removed=yes returns=5 events=202
+	# What is incomplete is nothing to go on from; and of an array of which nobody knows how far
+	# it is, it is not said.
+	outside separate events=202 recovery=2048 witness.seen=b
+	outside begun role=spare witness.seen=b events=202
+	outside separate array.events=0
 }
 
 @test "one word for each state of a leg while the array is not running" {
@@ -139,6 +148,11 @@ advises() {
 	WORD=bouncing advises 'is back, after 5 times within an hour: it is not put back any more' \
 		returns=5
 	WORD=fresh advises 'to have it built: ramraid apply data' role=spare
+	WORD=ahead advises 'is at 202 events, and the array only at 200: it may hold writes' events=202
+	WORD=ahead advises 'so it is neither put back nor overwritten' events=202
+	WORD=ahead advises 'To go on from it: ramraid stop data; ramraid start --force-leg=/dev/' \
+		events=202
+	WORD=ahead advises 'To give up what it has: mdadm --zero-superblock' events=202
 	WORD=separate advises "can't be put back as it is" role=faulty
 	# Hot-plug rebuilds it: nobody need wipe it.
 	WORD=begun advises 'nothing: all of' role=spare witness.seen=b

@@ -22,7 +22,7 @@ replace() {
 	sleep() { :; }
 	witness_update_witness() { called witness; }
 	# Whatever is in sync was so when the array last ran.
-	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
+	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\nevents=100\n' "${F[witness.legs]%% *}"; }
 	loop_speed() { :; }
 	eval "real_$(declare -f loop_end_)"
 	loop_end_() { called end "$WHY"; }

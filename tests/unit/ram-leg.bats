@@ -24,7 +24,7 @@ setup() {
 	}
 	sleep() { :; }
 	witness_update_witness() { :; }
-	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\n' "${F[witness.legs]%% *}"; }
+	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\nevents=100\n' "${F[witness.legs]%% *}"; }
 	contents_remember() { :; }
 	loop_speed() { :; }
 	ramdisk_make() {

@@ -24,6 +24,7 @@ setup() {
 runs() {
 	local fact
 	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[witness.events]=50
 	for fact; do F[${fact%%=*}]=${fact#*=}; done
 }
 
@@ -42,15 +43,54 @@ not_writable() {
 		[[ ${F[array.known]} == "$1" ]] || fail "$*"
 	}
 	known yes '' ''
-	known yes "$one" 90
-	known yes "$two" 90
-	known no "$three" 90
-	known no "$two" 90 leg.1.state=recovering
-	known yes '' 90
-	known no '' 90 ram.state=none
-	known yes "$one" 90 leg.0.state= leg.1.state=
-	known no "$one" 90 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
-	known yes '' 90 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
+	known yes "$one" 50
+	known yes "$two" 50
+	known no "$three" 50
+	known no "$two" 50 leg.1.state=recovering
+	known yes '' 50
+	known no '' 50 ram.state=none
+	known yes "$one" 50 leg.0.state= leg.1.state=
+	known no "$one" 50 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
+	known yes '' 50 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
+}
+
+@test "first look: what something else has started from a leg that is older than the record is not known" {
+	known() { # YES-OR-NO LEGS EVENTS [FACT…]
+		runs "witness.legs=$2" "witness.events=$3" leg.1.state= "${@:4}"
+		witness_update_foreign_start
+		[[ ${F[array.known]} == "$1" ]] || fail "$*"
+	}
+	# md's own half step.
+	known yes "$one $two" 51
+	known no "$one $two" 52
+	known no "$one $two" 180
+	# One of them is as far.
+	superblock_facts() {
+		[[ $1 == */sda ]] && printf 'sb=ok\ndevice_uuid=%s\nevents=50\n' "$one" ||
+			printf 'sb=ok\ndevice_uuid=%s\nevents=180\n' "$two"
+	}
+	known no "$one $two" 180
+	known yes "$one $two" 180 leg.1.state=in_sync
+	known no "$one" 180 leg.1.state=in_sync
+	# The RAM leg, a device that was put back to an older state.
+	superblock_facts() { printf 'sb=ok\nevents=50\n'; }
+	known no '' 180 leg.0.state= leg.ram.dev=/dev/pmem0
+	# A void record has no count.
+	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\nevents=50\n' "$one"; }
+	known yes '' '' "witness.was=$one"
+}
+
+@test "started from a leg that was put back to an older state: the record stays, and nothing joins" {
+	mkdir -p "${W%/*}"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=180 ram_slot=0 generation=4 >"$W"
+	runs leg.1.state= leg.1.in= leg.1.node= array.degraded=2 ram.state=none ram.node= ram.slot=
+	before_look_witness
+	run witness_update
+	assert_output -p 'or are older now; that is not written down'
+	[[ -z $(calls) ]] || fail "$(calls)"
+	witness_update_foreign_start
+	action_choose
+	[[ $ACTION == refuse && $WHY == *'or are older now: writes may be missing'* ]] || fail "$WHY"
 }
 
 @test "first look: legs that can't be read are asked again, and if none of them answers it is not known" {
@@ -69,7 +109,7 @@ not_writable() {
 		[[ $1 == */sda ]] || return 0
 		echo >>"$BATS_TEST_TMPDIR/looks"
 		(($(wc -l <"$BATS_TEST_TMPDIR/looks") >= ANSWERS)) &&
-			printf 'sb=ok\ndevice_uuid=%s\n' "$one" || echo sb=unreadable
+			printf 'sb=ok\ndevice_uuid=%s\nevents=90\n' "$one" || echo sb=unreadable
 	}
 	ANSWERS=1 looks yes 1 leg.1.state=
 	ANSWERS=3 looks yes 3 leg.1.state=
@@ -704,6 +744,36 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	[[ " ${F[witness.give_up]} " == *" $one "* && " ${F[witness.give_up]} " == *" $three "* &&
 		" ${F[witness.give_up]} " != *" $two "* ]] ||
 		fail "${F[witness.give_up]}"
+}
+
+@test "a forced start without a record gives up the legs that nobody knows: they are put back by no bitmap" {
+	runs witness.legs= witness.events= leg.1.node= leg.0.uuid=11111111-2222-3333-4444-555555555555 \
+		"leg.0.device_uuid=$one"
+	witness_update_give_up sda
+	[[ ${F[witness.give_up]// /} == 00000000-0000-0000-0000-000000000000 ]] ||
+		fail "${F[witness.give_up]}"
+	witness_write() { real_witness_write "$@"; }
+	mkdir -p "${W%/*}"
+	runs leg.1.state= leg.1.in= leg.1.slot= array.known=yes array.degraded=1 \
+		"witness.give_up=${F[witness.give_up]}" witness.generation=0
+	witness_update
+	before_look_witness
+	# It comes back, after the array has got further than it.
+	F[leg.1.sb]=ok F[leg.1.uuid]=11111111-2222-3333-4444-555555555555 F[leg.1.role]=2
+	F[leg.1.device_uuid]=$two F[leg.1.events]=90 F[leg.1.view]=AAA F[witness.filled]=0
+	F[mend]=yes F[waited]=99
+	facts_unnumbered
+	facts_numbered
+	action_choose
+	[[ $ACTION == 'done' ]] || fail "$ACTION"
+	# One that has been in sync since is known.
+	F[witness.seen]+=" $two"
+	action_choose
+	[[ $ACTION == readd ]] || fail "$ACTION $WHY"
+	# With a record that knows all of them, each is given up by its name.
+	runs "witness.legs=$one" "witness.seen=$one $two" leg.1.node= "leg.0.device_uuid=$one"
+	witness_update_give_up sda
+	[[ " ${F[witness.give_up]} " != *" 00000000-"* ]] || fail "${F[witness.give_up]}"
 }
 
 @test "before the gate opens it is written again only if another leg is in sync, or the RAM leg has another slot" {
