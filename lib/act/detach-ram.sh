@@ -51,6 +51,21 @@ its memory is not given back"
 	}
 }
 
+# detach_ram_revive NAME: somebody else has stopped the array while the RAM leg was the only good
+# copy, and the ramdisk is there still: starts it from that alone, so that what it has can be put on
+# a disk, or be saved. Returns 1, having said so, when md does not.
+detach_ram_revive() {
+	local node=${F[ram.node]}
+	log_alert "$1: something else has stopped it, and no disk has what was written last: \
+starting it from the ramdisk $node. Do not cut the power"
+	md_modules "${F[conf.layout]}" || : # mdadm says what is missing
+	md_assemble "$1" "$node" && facts_observe && [[ ${F[array.state]} == active ]] || {
+		log_alert "$1: it could not be started from the ramdisk $node; \
+try it by hand: mdadm --assemble --run /dev/md/$1 /dev/$node; ramraid start $1"
+		return 1
+	}
+}
+
 # detach_ram_give_back NAME: after detach_ram, when a person wants the RAM leg out: from then on a
 # device belongs to nobody, and holds nothing that md, or a later start, could take for a leg.
 # Unless it may hold what the disks lack.
@@ -116,6 +131,9 @@ detach_ram_resync_or_rescue_() { # NAME going-down|""
 		[[ -z $DRY_RUN ]] || return 0
 		sleep "$DETACH_RAM_LOOK"
 		facts_observe
+		# Stopped in the middle of it: a ramdisk beside no array would look dispensable.
+		[[ ${F[array.state]} != absent || ${F[ram.state]} != attached ]] ||
+			detach_ram_revive "$1" || return "$EX_REFUSED"
 	done
 }
 

@@ -4,7 +4,8 @@
 
 need core/act core/log core/paths decide/health decide/readd notes/hardware notes/legs-seen
 need notes/old-name notes/witness notes/witness-copy observe/all-disks observe/before-look
-need observe/facts observe/outside world/md-state world/ramdisk-note world/superblock
+need observe/disks-lack observe/facts observe/outside world/md-state world/ramdisk-note
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -79,8 +80,9 @@ witness_update_is_as_far_() {
 
 # witness_update_last_copy_ [again]: somebody may have stopped the array within the seconds after it
 # had lost its disk legs, before that was written down. A ramdisk that is there still says it
-# itself: complete, further than the record, and no disk leg active. The facts of the record become
-# that, whether it can be written or not.
+# itself: complete, further than the record, and no disk leg active. Or md had kept disk legs in
+# sync that lack blocks, which is in no record at all. The facts of the record become that, whether
+# it can be written or not.
 witness_update_last_copy_() {
 	local key value
 	local -A says=()
@@ -91,8 +93,10 @@ witness_update_last_copy_() {
 	done < <(superblock_facts_patiently "${F[ram.node]}")
 	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ &&
 		-z ${says[recovery]-} ]] || return 0
-	[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] &&
-		((says[events] > ${F[witness.events]:-0})) || return 0
+	{
+		[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] &&
+			((says[events] > ${F[witness.events]:-0}))
+	} || disks_lack_when_stopped "${says[events]}" || return 0
 	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array \
 was stopped; its record did not say so yet"
 	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" '' '' || {

@@ -54,7 +54,10 @@ systemctl status $(systemd_unit "$1")"
 	fi
 	before_look_configured "$1"
 	facts_observe
-	[[ ${F[array.state]} != absent ]] || return 0
+	if [[ ${F[array.state]} == absent ]]; then
+		! stop_is_last_copy_ || return "$EX_REFUSED"
+		return 0
+	fi
 	# At a shutdown the unit releases the RAM leg: a running array must not be without it.
 	users=$(stop_users)
 	if [[ -n $users ]]; then
@@ -86,8 +89,8 @@ stop_array() {
 	before_look_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == absent ]]; then
-		stop_absent_ "$1"
-		return
+		stop_absent_ "$1" || return
+		[[ ${F[array.state]} != absent ]] || return 0
 	fi
 	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" ||
 		log_warning "$1: could not remember what is on it"
@@ -101,7 +104,11 @@ stop_array() {
 		log_notice "$1: its monitor could not be stopped; it sees nothing any more"
 	# At a shutdown others stop arrays as well: blkdeactivate of lvm2 does.
 	if [[ ${F[array.state]} == absent ]]; then
-		stop_absent_ "$1"
+		[[ -n $DETACH_RAM_RESCUED ]] || stop_absent_ "$1"
+		[[ ${F[array.state]} == absent ]] || {
+			stop_array "$1"
+			return
+		}
 	else
 		md_stop "$md" || stop_came_in_between_ "$1" "$ram"
 	fi
@@ -109,12 +116,28 @@ stop_array() {
 	[[ -z $DETACH_RAM_RESCUED ]] || ramdisk_drop "$1"
 }
 
-# stop_absent_ NAME: what is left to do when the array does not run.
+# stop_absent_ NAME: what is left to do when the array does not run. It runs afterwards, from the
+# ramdisk alone, if that is the last copy: the stop goes on with that, as with any array whose RAM
+# leg is the only good copy. Left to itself, the ramdisk would end with the machine.
 stop_absent_() {
 	[[ -n $DRY_RUN ]] || copy_stop "$1" ||
 		die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
 	witness_update_foreign_start
-	stop_is_last_copy_ "$1" || ramdisk_drop "$1"
+	stop_is_last_copy_ || {
+		ramdisk_drop "$1"
+		return
+	}
+	[[ -z $DRY_RUN ]] || stop_last_copy_stays_ "$1"
+	detach_ram_revive "$1" || stop_last_copy_stays_ "$1"
+}
+
+# stop_last_copy_stays_ NAME: ends the program with 4.
+stop_last_copy_stays_() {
+	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. \
+Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; \
+ramraid start $1"
+	[[ -n $DRY_RUN ]] || stop_refused_ "$EX_REFUSED" "$1"
+	exit "$EX_REFUSED"
 }
 
 # stop_end_start_ SIGNAL: to the program that our unit has started and that still runs. systemd says
@@ -232,14 +255,11 @@ ramraid start $1"
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# stop_is_last_copy_ NAME: has somebody else stopped the array while the RAM leg was the only good
-# copy, and is that ramdisk still there?
+# stop_is_last_copy_: has somebody else stopped the array while the RAM leg was the only good copy,
+# and is that ramdisk still there? A device in its place keeps what it has.
 stop_is_last_copy_() {
 	[[ -n ${F[witness.events]} && -z ${F[witness.legs]} && -z ${F[rescue.image]} &&
-		${F[ram.state]} == attached ]] || return 1
-	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. \
-Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; \
-ramraid start $1"
+		${F[ram.state]} == attached && -z ${F[leg.ram.dev]} ]]
 }
 
 # stop_going_down: prints "going-down" when the machine does. A unit that systemd stops without a

@@ -6,6 +6,7 @@
 need core/bounded core/clock core/paths
 
 readonly SUPERBLOCK_MAGIC=a92b4efc SUPERBLOCK_FEATURE_BITMAP=1 SUPERBLOCK_FEATURE_RECOVERY=2
+readonly SUPERBLOCK_FEATURE_BAD_BLOCKS=8
 readonly SUPERBLOCK_BITMAP_MAGIC=6d746962 SUPERBLOCK_BITMAP_HEAD=256 # bytes before the bits
 readonly SUPERBLOCK_ROLE_SPARE=65535 SUPERBLOCK_ROLE_FAULTY=65534
 # Device roles are u16 from byte 256 to the end of the 4 KiB block.
@@ -35,6 +36,15 @@ superblock_lacks_bad_block_list() {
 	local words
 	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
 	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" && ${words[47]-} == 00000000 ]]
+}
+
+# superblock_has_bad_blocks FILE: does md keep a list of blocks that this leg lacks? (super_1_sync() in
+# linux drivers/md/md.c: the feature is there while the list has entries)
+superblock_has_bad_blocks() {
+	local words
+	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
+	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" ]] &&
+		((16#${words[2]} & SUPERBLOCK_FEATURE_BAD_BLOCKS))
 }
 
 # superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is

@@ -72,6 +72,78 @@ array() {
 	[[ ! -s $BATS_TEST_TMPDIR/log ]] || fail "$(<"$BATS_TEST_TMPDIR/log")"
 }
 
+# by_hand: "mdadm --stop" has stopped it, and the ramdisk has what no disk has.
+by_hand() {
+	BASE=stopped-2
+	before_look_configured() {
+		facts_read <"$FIXTURES/decide/$BASE.facts"
+		F[ram.node]=rd0 F[ram.state]=attached F[witness.legs]='' F[witness.events]=120
+	}
+	witness_update_foreign_start() { :; }
+	md_modules() { :; }
+	systemd_stop_monitor() { :; }
+	md_assemble() {
+		called assemble "$@" && [[ -z ${FAILS-} ]] || return 1
+		facts_read <"$FIXTURES/decide/whole-2.facts"
+		F[ram.state]=in_sync F[leg.0.state]='' F[leg.1.state]=''
+		F[leg.0.node]='' F[leg.1.node]='' F[leg.0.in]='' F[leg.1.in]=''
+	}
+	array
+}
+
+@test "going down after a stop by hand, with the only good copy in the ramdisk: started from that, and saved as ever" {
+	by_hand
+	CONF[RESCUE]=/var
+	rescue_why_not() { :; }
+	rescue_write() { called rescue "$1" "$3"; }
+	witness_update_of_ram() { echo 120; }
+	md_stop() { called md_stop "$@"; }
+	GOING=going-down stops 0
+	did $'assemble data rd0\nrescue data md127\nwitness\nmd_stop md127\nramdisk_drop data'
+	said 'starting it from the ramdisk rd0. Do not cut the power'
+	# md does not start it: it is not given back.
+	FAILS=yes GOING=going-down stops 4
+	did 'assemble data rd0'
+	said 'it could not be started from the ramdisk rd0; try it by hand: mdadm --assemble --run'
+	# Put on disk before: nothing is assembled, and its memory is given back.
+	before_look_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
+	GOING=going-down stops 0
+	did 'ramdisk_drop data'
+}
+
+@test "a stop by a person after a stop by hand keeps the only good copy, ends with 4, and the unit is up" {
+	by_hand
+	stops 4
+	did $'assemble data rd0\nwrite array_state read-auto\nwritable\nstart'
+	said 'is the only good copy and no disk leg can take it: keeping it'
+	FAILS=yes stops 4
+	did $'assemble data rd0\nstart'
+	DRY_RUN=yes stops 4
+	did ''
+	said 'the ramdisk rd0 stays: no disk has what was written last'
+}
+
+@test "going down, somebody stops the array while its RAM leg is the only good copy: started again, not given back" {
+	local looks=0
+	by_hand
+	CONF[RESCUE]=/var
+	BASE=whole-2
+	before_look_configured() {
+		facts_read <"$FIXTURES/decide/$BASE.facts"
+		F[leg.0.state]='' F[leg.1.state]='' F[leg.0.in]='' F[leg.1.in]=''
+		F[leg.0.node]='' F[leg.1.node]=''
+	}
+	facts_observe() {
+		looks=$((looks + 1))
+		((looks != 3)) || F[array.state]=absent F[array.md]='' F[ram.state]=attached
+	}
+	rescue_why_not() { :; }
+	rescue_write() { called rescue "$1" "$3"; }
+	witness_update_of_ram() { echo 120; }
+	GOING=going-down stops 0
+	[[ $(calls) == $'assemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
+}
+
 @test "somebody has it open whom nothing shows: nothing is changed, and its unit is up again" {
 	array
 	OPEN=yes stops 1

@@ -106,6 +106,20 @@ bitmap=yes
 writemostly=yes"
 }
 
+@test "whether md keeps a list of blocks that the leg lacks" {
+	local image=$BATS_TEST_TMPDIR/image
+	image "$image"
+	not superblock_has_bad_blocks "$image"
+	put 8 9
+	seal
+	image "$image"
+	superblock_has_bad_blocks "$image"
+	not superblock_has_bad_blocks "$image.none"
+	put 0 0
+	image "$image"
+	not superblock_has_bad_blocks "$image"
+}
+
 @test "when it was written last: 40 bits of seconds, and above them microseconds" {
 	put 192 691e2d3c 196 0f423f01
 	seal

@@ -209,6 +209,59 @@ not_writable() {
 	stopped '' 'write data'
 }
 
+@test "stopped by hand while the disk legs in sync lacked blocks that the RAM leg has: the ramdisk is the only good copy" {
+	local view=AAA ram=120 leg=120 bad=''
+	superblock_facts() {
+		[[ $1 == */rd0 ]] &&
+			printf '%s\n' sb=ok "uuid=${F[uuid]}" "events=$ram" role=0 "view=$view" recovery= |
+			numbered
+	}
+	superblock_has_bad_blocks() { [[ " $bad " == *" ${1##*/} "* ]]; }
+	last() { # yes|no [FACT…]
+		local i fact=${2-} legs
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		runs array.state=absent array.md= ram.state=attached ram.node=rd0 ram.slot= \
+			"witness.legs=$one $two" witness.events=118
+		for i in 0 1; do
+			F[leg.$i.sb]=ok F[leg.$i.uuid]=${F[uuid]} F[leg.$i.role]=$((i + 1))
+			F[leg.$i.events]=$leg F[leg.$i.in]='' F[leg.$i.state]=''
+		done
+		[[ -z $fact ]] || F[${fact%%=*}]=${fact#*=}
+		witness_update_foreign_start 2>/dev/null
+		legs=${F[witness.legs]}
+		if [[ $1 == yes ]]; then
+			[[ -z $legs && ${F[witness.left]} == "$one $two" &&
+				$(calls) == "write $ram 0:0" ]]
+		else
+			[[ $legs == "$one $two" && -z $(calls) ]]
+		fi || fail "$*: $legs; $(calls)"
+	}
+	last no
+	# All that are there and as far as the RAM leg, and not the RAM leg itself.
+	bad='sda sdb' last yes
+	bad=sda last no
+	bad=sda last yes leg.1.sb=
+	bad=sda last yes leg.1.sb=unreadable
+	bad=sda last yes leg.1.events=90
+	bad='sda sdb rd0' last no
+	bad='sda sdb' last no ram.state=none
+	# The RAM leg had left before.
+	ram=110 leg=118 bad='sda sdb' last no
+	# It has been said.
+	mkdir -p "$R/run/ramraid"
+	printf '%s\n' 'in_sync ram' 'yes only' >"$R/run/ramraid/data.told"
+	last yes
+	ram=110 last no
+	printf '%s\n' 'in_sync ram' 'no only' >"$R/run/ramraid/data.told"
+	last no
+	# A start refuses, and says how to go on with the ramdisk.
+	bad='sda sdb' last yes
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	F[ram.node]=rd0 F[ram.state]=attached F[witness.legs]='' F[witness.events]=120 F[waited]=99
+	action_choose
+	[[ $ACTION == refuse && $WHY == *'mdadm --assemble --run /dev/md/data /dev/rd0'* ]] || fail "$WHY"
+}
+
 @test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
 	joined() { # WANTED UUID EVENTS
 		F[leg.0.device_uuid]=$2 F[leg.0.events]=$3
