@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-faults core/act core/cli core/log core/paths notes/claim
-need notes/selftest-record
+need notes/selftest-record notes/witness
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,7 +13,8 @@ Keep other programs from assembling the arrays (without NAME: all that are confi
 ramraid writes a line to /etc/mdadm/mdadm.conf.d/ramraid-NAME.conf. It drops the lines of arrays
 that are not configured any more, and brings the initramfs up to date if anything has changed.
   --remove        drop the lines of the named arrays: from the next boot on, mdadm and udev start
-                  these arrays as any others
+                  these arrays as any others. The record of which disks were in sync vouches for
+                  none any more
   --all           with --remove: drop the lines of all arrays
   --no-initramfs  leave the initramfs as it is
   -n, --dry-run   print every command, change nothing'
@@ -26,10 +27,13 @@ cmd_claim() {
 	due=$STATE/initramfs-due
 	[[ ! -e $due ]] || changed=yes # an earlier run was interrupted, or could not make it
 	cmd_claim_drop_old
+	[[ -z ${OPT[remove]-} ]] || cmd_claim_leave
 	[[ -n ${OPT[remove]-} ]] || cmd_claim_write_new
 	if [[ -n $changed && -z ${OPT[no_initramfs]-} ]]; then
 		claim_initramfs
 		[[ -n $DRY_RUN ]] || rm -f "$due"
+		# That has taken long, and the monitor may have seen the RAM leg leave meanwhile.
+		[[ -z ${OPT[remove]-} ]] || cmd_claim_leave
 	fi
 	[[ -z $failed ]] || return "$EX_FAILED"
 }
@@ -84,6 +88,41 @@ or the ARRAY lines that it keeps out of force, could not be changed"
 			failed=yes
 		}
 	done
+}
+
+# What becomes of an array that anybody may start, nobody may see: a record of before would vouch for
+# a disk that has left since. Also of arrays without a claim, such as one with the root file system.
+cmd_claim_leave() {
+	local name
+	[[ -z $DRY_RUN ]] || return 0
+	while IFS= read -r name; do
+		cmd_claim_means "$name" || continue
+		cmd_claim_leave_one_ "$name" || {
+			log_error "$name: its record $STATE/$name.witness could not be written, and still \
+vouches for the disks that were in sync; delete it"
+			failed=yes
+		}
+	done < <(cmd_claim_recorded_)
+}
+
+# The arrays that have a record, with or without a configuration.
+cmd_claim_recorded_() {
+	local file
+	for file in "$STATE"/*.witness; do
+		file=${file##*/}
+		[[ $file == '*.witness' ]] || printf '%s\n' "${file%.witness}"
+	done
+}
+
+# Of one whose configuration is gone, or has errors, the record itself says which array it is about.
+cmd_claim_leave_one_() { # NAME
+	local line uuid=''
+	local -A CONF=([WITNESS_COPY]=auto)
+	while IFS= read -r line; do
+		[[ $line != uuid=* ]] || uuid=${line#uuid=}
+	done <"$STATE/$1.witness"
+	conf_load "$1" 2>/dev/null || CONF[WITNESS_COPY]=auto
+	witness_leave "$1" "$uuid" 2>/dev/null
 }
 
 cmd_claim_write_new() {

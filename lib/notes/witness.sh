@@ -233,6 +233,10 @@ witness_write() { witness_alone_ witness_write_ "$@"; }
 # record that can be made. Returns 1 when it can't be made durable.
 witness_void() { witness_alone_ witness_void_ "$@"; }
 
+# witness_leave NAME UUID: as witness_void, of an array that ramraid no longer looks after: what
+# becomes of it from here on, nobody writes down. So not even "was" is kept.
+witness_leave() { witness_alone_ witness_void_ "$1" "$2" leave; }
+
 # The monitor of the array may write it at the same moment: what the one adds must not be lost in
 # the other's text.
 witness_alone_() { # FUNCTION NAME…
@@ -279,15 +283,17 @@ witness_write_() {
 # Its legs do not become left: one of them may have gone since, long before the last. "was" has them
 # for one question alone, whether what something else has started is older still
 # (witness_update_foreign_start).
-witness_void_() {
+witness_void_() { # NAME UUID [leave]
 	local left given seen=() doubted=() generation was life
 	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || {
 		WITNESS_GENERATION=${WITNESS[generation]}
 		return 0
 	}
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
-	[[ -z ${WITNESS[void]-} || -n $WITNESS_SPLIT ]] || return 0
+	[[ -z ${WITNESS[void]-} || -n $WITNESS_SPLIT ||
+		(-n ${3-} && -n ${WITNESS[was]-}) ]] || return 0
 	left=${WITNESS[left]-} was=${WITNESS[legs]-}
+	[[ -z ${3-} ]] || was=''
 	witness_remembered_ '' ''
 	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
 }

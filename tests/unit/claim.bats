@@ -186,3 +186,53 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	claim --remove --all
 	there '*'
 }
+
+@test "the verb: with --remove the record and its second copy vouch for no disk, and keep who was given up; else they stay" {
+	local one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002
+	local state=$R/etc/ramraid/state boot=$R/boot/ramraid name
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
+	mkdir -p "$state" "$boot"
+	printf '%s\n' '21 1 8:1 / / rw - ext4 /dev/sda1 rw' \
+		'22 21 8:2 / /boot rw - ext4 /dev/sda2 rw' >"$R/proc/1/mountinfo"
+	for name in data gone ram; do
+		printf '%s\n' "uuid=$UUID" "legs=$one" events=101 filled=101 ram_slot=0 generation=4 \
+			"given=$two" "seen=$two $one" >"$state/$name.witness"
+	done
+	sed -i "s/^uuid=.*/uuid=99999999-89ab-4cde-8f01-23456789abcd/" "$state/gone.witness"
+	sed -i "s/^uuid=.*/uuid=99999999-89ab-4cde-8f01-23456789abce/; s/^legs=.*/legs=/" "$state/ram.witness"
+	cp "$state/data.witness" "$boot/$UUID.witness"
+	cp -r "$state" "$R/before.state"
+	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
+	"$PROJECT/bin/ramraid" claim --remove data --dry-run --no-initramfs >/dev/null 2>&1
+	diff -r "$state" "$R/before.state"
+	"$PROJECT/bin/ramraid" claim --remove data --no-initramfs 2>/dev/null
+	cmp "$state/gone.witness" "$R/before.state/gone.witness"
+	for name in "$state/data.witness" "$boot/$UUID.witness"; do
+		grep -qx void=1 "$name" && grep -qx was= "$name" && grep -qx "given=$two" "$name" &&
+			grep -qx "seen=$two $one" "$name" && not grep -q '^legs=' "$name" ||
+			fail "$name: $(<"$name")"
+	done
+	# Of an array without a configuration; and that only the RAM leg was good, stays.
+	"$PROJECT/bin/ramraid" claim --remove --all --no-initramfs 2>/dev/null
+	grep -qx void=1 "$state/gone.witness"
+	cmp "$state/ram.witness" "$R/before.state/ram.witness"
+	# A start with the other disk away is refused, and says how to go on.
+	libraries
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	F[uuid]=$UUID F[leg.0.uuid]=$UUID F[leg.0.device_uuid]=$one F[leg.0.events]=130
+	F[leg.1.node]='' F[leg.1.sb]='' F[leg.1.uuid]='' F[leg.1.role]='' F[waited]=99
+	declare -gA CONF=([WITNESS_COPY]=auto)
+	before_look_witness
+	action_choose
+	[[ $ACTION == refuse && $WHY == *'nothing shows that '*' is up to date'* &&
+		$WHY == *START_DEGRADED=always* ]] || fail "$ACTION $WHY"
+}
+
+@test "an upgrade of the package takes nothing back: only a removal runs what does" {
+	sh "$PROJECT/debian/ramraid.prerm" upgrade 0.1.0
+	[[ $(grep -c before-removal "$PROJECT/debian/ramraid.prerm") == 1 ]]
+	grep -B1 'before-removal' "$PROJECT/debian/ramraid.prerm" | grep -q '"\$1" = remove'
+	grep -B3 'before-removal' "$PROJECT/packaging/ramraid.spec" | grep -q '\$1.* 0'
+	grep -qx 'Operation *= *Remove' "$PROJECT/packaging/arch/ramraid-removal.hook"
+	not grep -q Upgrade "$PROJECT/packaging/arch/ramraid-removal.hook"
+}
