@@ -14,10 +14,12 @@ declare -gA F # the facts: decide/facts.list
 # another good leg calls missing is older than that one, whatever its event count, and never started
 # with it.
 safe_start() {
-	local GOOD=() REFUSED=() MISSING=0 CURRENT=() NEWEST
+	local GOOD=() REFUSED=() GIVEN=() MISSING=0 CURRENT=() NEWEST
 	strangers_foreign && return
 	safe_start_sort_
 	safe_start_at_once_ && return
+	# There is a leg to rebuild them from.
+	safe_start_say_given_ "; make it blank (mdadm --zero-superblock) and add it again"
 	histories_current "${GOOD[@]}"
 	histories_newest "${CURRENT[@]}"
 	strangers "$NEWEST" "${GOOD[@]}" && return
@@ -33,7 +35,7 @@ safe_start() {
 }
 
 # safe_start_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent,
-# REFUSED to what is to be said of all others.
+# GIVEN to those that were given up, REFUSED to what is to be said of all others.
 safe_start_sort_() {
 	local i KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -43,13 +45,16 @@ safe_start_sort_() {
 		case $KIND in
 		absent) MISSING=$((MISSING + 1)) ;;
 		good) GOOD+=("$i") ;;
-		given)
-			REFUSED+=("${F[leg.$i.dev]} has been given up by a start without it; \
-make it blank (mdadm --zero-superblock) and add it again")
-			;;
+		given) GIVEN+=("$i") ;;
 		*) REFUSED+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
+}
+
+# safe_start_say_given_ WAY-OUT: adds to REFUSED what is to be said of those that were given up.
+safe_start_say_given_() {
+	local i text=" has been given up by a start without it$1"
+	for i in "${GIVEN[@]}"; do REFUSED+=("${F[leg.$i.dev]}$text"); done
 }
 
 # safe_start_at_once_: sets the action and returns 0 when no leg has to be compared with another for
@@ -66,6 +71,8 @@ safe_start_at_once_() {
 what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: \
 ramraid start --force-leg=DISK ${F[name]}$HALF"
 	elif ((${#GOOD[@]} == 0)); then
+		# Not to be wiped: one of them may be all that is left.
+		safe_start_say_given_ ''
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
 	elif action_barred assemble; then
 		action_is refuse "it could not be started: $BARRED"
@@ -142,8 +149,19 @@ safe_start_none_good_() { # ABSENT REFUSED…
 	fi
 	(($# == 0)) || printf -v text '; %s' "$@"
 	((absent == 0)) || text+="; missing:$ABSENT"
+	safe_start_none_but_given_
 	[[ -z ${F[leg.ram.dev]} ]] || safe_start_none_but_device_
 	action_is refuse "no disk leg to start from${text/#; /: }"
+}
+
+# The way out, when what was given up is all that is left. Adds to the caller's text.
+safe_start_none_but_given_() {
+	local i KIND gone=${ABSENT:+If$ABSENT is gone for good, to}
+	for i in "${GIVEN[@]}"; do
+		safe_start_leg_kind "$i"
+		[[ $KIND != good ]] || text+=". ${gone:-To} go on with what ${F[leg.$i.dev]} has: \
+ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}"
+	done
 }
 
 # The way out, when a device that is the RAM leg is all that is left. Adds to the caller's text.

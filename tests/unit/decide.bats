@@ -194,6 +194,26 @@ $ACTION ${ARGUMENTS[*]}"
 	done
 }
 
+@test "start: a disk that was given up, and is all that is left, is not to be wiped: it is said how to start from it" {
+	local one=aaaaaaaa-0000-0000-0000-000000000001 row
+	row=(stopped-2 1:absent waited=40 witness=180:b "witness.given=$one" "leg.0.device_uuid=$one")
+	decides refuse "${row[@]}"
+	because 'ata-A has been given up by a start without it; missing: /dev/disk/by-id/ata-B'
+	because 'If /dev/disk/by-id/ata-B is gone for good, to go on with what /dev/disk/by-id/ata-A has: ramraid start --force-leg=/dev/disk/by-id/ata-A data'
+	[[ $WHY != *zero-superblock* ]] || fail "$WHY"
+	# And that does start it.
+	decides 'assemble sda' "${row[@]}" forced=0
+	# The other one is there, and good for nothing.
+	decides refuse stopped-2 1:corrupt waited=40 witness=180:b "witness.given=$one" "leg.0.device_uuid=$one"
+	because '. To go on with what /dev/disk/by-id/ata-A has: ramraid start --force-leg='
+	# Nothing can be started from one that is incomplete.
+	decides refuse "${row[@]}" 0:rebuilt
+	[[ $WHY != *force-leg* && $WHY != *zero-superblock* ]] || fail "$WHY"
+	# Beside a good one it may be wiped.
+	decides refuse stopped-3 2:absent waited=40 "witness.given=$one" "leg.0.device_uuid=$one"
+	because 'ata-A has been given up by a start without it; make it blank (mdadm --zero-superblock)'
+}
+
 @test "start: legs with separate histories are refused" {
 	decides refuse stopped-2 leg.0.view=.A. leg.1.view=..A
 	because 'have been used without each other'
