@@ -63,12 +63,12 @@ witness_update_foreign_start() {
 # by the facts of its superblock, not been put back to an older state since? With a void record:
 # was it when that was written last. Without any: all were, but those that a person has given up.
 witness_update_vouches_() {
-	local legs="${F[witness.legs]}${F[witness.was]-}"
+	local legs="${F[witness.legs]}${F[witness.was]-}" events=$'\nevents=([0-9]+)'
 	if [[ -z ${F[witness.events]}$legs ]]; then
 		[[ " ${F[witness.given]-} " != *" $1 "* ]]
 		return
 	fi
-	[[ " $legs " == *" $1 "* && $2 =~ $'\n'events=([0-9]+) ]] &&
+	[[ " $legs " == *" $1 "* && $2 =~ $events ]] &&
 		witness_update_is_as_far_ "${BASH_REMATCH[1]}"
 }
 

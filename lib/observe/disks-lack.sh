@@ -16,8 +16,8 @@ disks_lack_when_stopped() {
 	! grep -qsx 'yes only' "$RUN/${F[name]}.told" || return 0
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" &&
-			${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.recovery]} ]] &&
-			((${F[leg.$i.events]} + 1 >= $1)) || continue
+			${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.recovery]} ]] || continue
+		((${F[leg.$i.events]} + 1 >= $1)) || continue
 		superblock_has_bad_blocks "$DEV/${F[leg.$i.node]}" || return 1
 		lacking=yes
 	done
