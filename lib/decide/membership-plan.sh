@@ -2,16 +2,14 @@
 # is to be done next. Facts and no more than facts.
 # shellcheck shell=bash
 #
-# array.slots: of a far2 there are always two, and one is free only when its disk is gone or has
-# been taken out.
+# array.slots: a far2 always has two, and one is free only when its disk is gone or taken out.
 #
 # A new disk gets a slot of its own (mdadm --grow --raid-devices, which for a mirror rebuilds
 # nothing), and the old one leaves only when every disk that is to stay is in sync: at no moment are
 # there fewer good copies than before. md's own way, "mdadm --replace OLD --with NEW", is not taken:
-# it sets want_replacement, and then md gives any spare to it, without asking which, whenever it
-# looks (remove_and_add_spares() in linux drivers/md/md.c and raid1_add_disk() in raid1.c), so also
-# a ramdisk that joins in that moment; and it puts the rebuilt disk in place of the old one by
-# itself, whether or not the record of who is good has been written.
+# md then gives any spare to it (remove_and_add_spares() in linux drivers/md/md.c), also a ramdisk
+# that joins in that moment, and puts the rebuilt disk in place of the old one by itself, whether or
+# not the record of who is good has been written.
 
 need core/paths decide/action decide/health decide/leg decide/readd
 
@@ -47,8 +45,7 @@ membership_plan_may_return_() {
 		! action_barred "readd.$1"
 }
 membership_plan_may_build() {
-	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] &&
-		! membership_plan_may_return_ "$1" || return 1
+	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] && ! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
 		(${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent) ||

@@ -1,6 +1,5 @@
 # The pure ring's part that judges the disk legs before anything is started: the table under START
-# in ramraid-concepts(7). How legs are compared stands in decide/histories.sh. Facts as in
-# decide/action.sh, and no more than facts.
+# in ramraid-concepts(7). How legs are compared: decide/histories.sh. From facts alone.
 # shellcheck shell=bash
 
 need core/paths decide/action decide/health decide/histories decide/leg decide/ram-device
@@ -9,10 +8,9 @@ need decide/readd decide/strangers
 declare -gA F # the facts: decide/facts.list
 
 # Safe start. md itself starts stale legs, and merges legs with separate histories without a word;
-# so the legs are judged here, by their superblocks, and then named to mdadm one by one. A leg is
-# good when its superblock belongs to the array, holds a slot, and is complete; a good leg that
-# another good leg calls missing is older than that one, whatever its event count, and never started
-# with it.
+# so they are judged here, by their superblocks, and then named to mdadm one by one. A leg is good
+# when its superblock belongs to the array, holds a slot, and is complete; one that another good leg
+# calls missing is older, whatever its event count, and never started with it.
 safe_start() {
 	local GOOD=() REFUSED=() GIVEN=() MISSING=0 CURRENT=() NEWEST
 	strangers_foreign && return
