@@ -774,10 +774,13 @@ yields() {
 				F[ram.state]="${STATE_OF-attached}" F[ram.node]=rd0 \
 				F[rescue.image]=${IMAGE-}
 	}
+	md_modules() { :; }
+	md_assemble() { called assemble "$@" && return 1; }
 	run stop_here data
-	assert_success
+	assert_failure 4
 	assert_output -p 'mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
-	[[ -z $(calls) ]] || fail "$(calls)"
+	[[ $(calls) == 'assemble data rd0' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
 	LEGS=aaaaaaaa-0000-0000-0000-000000000001 ends 0 stop_here data
 	IMAGE=/image ends 0 stop_here data
 	STATE_OF=none ends 0 stop_here data
