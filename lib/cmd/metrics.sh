@@ -52,8 +52,10 @@ cmd_metrics_place() {
 	[[ -n $why ]] || return 0
 	# "cd -P" finds out where it leads, and goes there, one after the other: so the kernel is
 	# asked where it has led.
-	cd -P -- "$folder" 2>/dev/null && [[ $(realpath -e .) == "$folder" && ${1%/*} == "$folder" ]] ||
+	if ! cd -P -- "$folder" 2>/dev/null ||
+		[[ $(realpath -e .) != "$folder" || ${1%/*} != "$folder" ]]; then
 		cmd_metrics_refuse_ "$1" "$why" 'root'
+	fi
 	why=$(trust_here_why_not "$folder")
 	[[ -z $why ]] || cmd_metrics_refuse_ "$1" "$why" 'root'
 	METRICS_FILE=./${1##*/}

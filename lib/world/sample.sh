@@ -63,7 +63,7 @@ sample_close() { [[ -z ${SAMPLE-} ]] || rm -rf -- "$SAMPLE"; }
 # be looked at). Returns BOUNDED_SILENT when it does not answer.
 sample_folder() {
 	local BOUNDED=$SAMPLE_LIST_BOUND code=0
-	: >"$SAMPLE/picks"
+	truncate --size=0 -- "$SAMPLE/picks"
 	bounded "$1" sample_list_ "$1" || code=$?
 	((code != BOUNDED_SILENT)) || return "$code"
 	sample_chosen_

@@ -207,7 +207,7 @@ echo idle /sys/block/md127/md/sync_action '
 	lsblk() { echo xfs; }
 	mkdir -p "$R/sys/class/block/md127"
 	echo 9:127 >"$R/sys/class/block/md127/dev"
-	echo '36 1 9:127 / /media/u/a\040b;touch\040ran rw - xfs /dev/md127 rw' \
+	printf '%s\n' '36 1 9:127 / /media/u/a\040b;touch\040ran rw - xfs /dev/md127 rw' \
 		>"$R/proc/1/mountinfo"
 	verb resize --yes data
 	assert_success
