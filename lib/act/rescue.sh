@@ -3,8 +3,8 @@
 # leg is started by itself.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/trust notes/rescue-record world/md
-need world/superblock world/systemd
+need config/conf core/act core/log core/paths core/trust notes/legs-seen notes/rescue-record
+need world/md world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -67,9 +67,9 @@ rescue_write() {
 }
 
 # rescue_legs_ UUID: prints "DEVICE_UUID:EVENTS,…" of the disk legs of the array UUID that can be
-# read: by that a restore sees whether one has been used since.
+# read, or have left it in this boot: by that a restore sees whether one has been used since.
 rescue_legs_() {
-	local i facts legs='' events=$'\n''events=([0-9]+)'
+	local i facts line legs='' events=$'\n''events=([0-9]+)'
 	for ((i = 0; i < ${F[members]-0}; i++)); do
 		[[ -n ${F[leg.$i.node]-} ]] || continue
 		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
@@ -78,6 +78,9 @@ rescue_legs_() {
 		legs+=${legs:+,}${BASH_REMATCH[1]}
 		[[ ! $facts =~ $events ]] || legs+=:${BASH_REMATCH[1]}
 	done
+	while IFS= read -r line; do
+		[[ ,$legs, == *",${line%:*}"[:,]* ]] || legs+=${legs:+,}$line
+	done < <(legs_seen_left)
 	printf '%s\n' "$legs"
 }
 

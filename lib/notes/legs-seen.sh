@@ -182,6 +182,20 @@ legs_seen_joined() {
 	done
 }
 
+# legs_seen_left: prints "DEVICE_UUID:EVENTS" of each disk leg that has left this run of the array,
+# a line each: it carries no more events than that.
+legs_seen_left() {
+	local MD_RUN known=() line
+	md_state_run "${F[array.md]:-none}"
+	[[ -n $MD_RUN && -e $RUN/${F[name]-}.joined ]] || return 0
+	mapfile -t known <"$RUN/${F[name]}.joined"
+	[[ ${known[0]-} == "$MD_RUN" ]] || return 0
+	for line in "${known[@]:1}"; do
+		[[ ! $line =~ ^([0-9a-f-]+)\ events=(0|[1-9][0-9]{0,17})\  ]] ||
+			printf '%s:%s\n' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+	done
+}
+
 # legs_seen_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so
 # writes to, each with a blank after it.
 legs_seen_recovering_() {

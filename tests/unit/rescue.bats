@@ -35,6 +35,23 @@ no_image() {
 	(($(stat -c %b "$IMAGE") < 8192))
 }
 
+@test "how far each disk leg was is in the record, also of those that are gone" {
+	F[name]=data F[array.md]=md127
+	mkdir -p "$R/run/ramraid"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	printf '%s\n' 'md127 7' 'aa-1 events=38 with=bb-2' 'bb-2 events=41 with=' cc-3 \
+		'dd-4 events=x[0] with=' >"$R/run/ramraid/data.joined"
+	md_state_run md127
+	sed -i "1s/.*/$MD_RUN/" "$R/run/ramraid/data.joined"
+	write
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[legs]} == aa-1:38,bb-2:41 ]] || fail "${RESCUE[legs]-none}"
+	rescue_record_events aa-1
+	[[ $EVENTS_THEN == 38 ]]
+	rescue_record_events cc-3
+	[[ -z $EVENTS_THEN ]]
+}
+
 @test "the image is read back, and as long as that takes systemd is told that the stop gets on" {
 	systemd_go_on() { called go_on; }
 	systemd_status() { called "$*"; }
