@@ -17,7 +17,7 @@ disk_legs_assemble() { # NODE…
 		return 1
 	}
 	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
-	md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
+	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
 		log_warning "${F[name]}: /dev/md/${F[name]}, or the link of a partition, does not \
 lead to the array within $MD_BOUND s; see: ls -l /dev/md"
 }

@@ -37,7 +37,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 		mkdir "$left"
 		run "$PROJECT/packaging/before-removal"
 		assert_success
-		[[ $(calls) == $'systemctl stop ramraid-selftest.service\nramraid selftest --clean\nramraid detach data\nramraid claim --remove --all' ]] || fail "$(calls)"
+		[[ $(calls) == $'systemctl stop ramraid-selftest.service\nramraid selftest --clean\nramraid detach data\nramraid claim --remove --all\nsystemctl stop ramraid-*.timer' ]] || fail "$(calls)"
 		rm -r "$left" "$BATS_TEST_TMPDIR/calls"
 	done
 	mkdir "$R/run/ramraid/.selftest"
