@@ -1,4 +1,4 @@
-# What the superblocks of the machine's devices said a moment ago: RUN/disks-read. Each start has to
+# What the superblocks of the machine's devices said a moment ago: LOCKS/disks. Each start has to
 # know which other devices carry its array's UUID, and at a boot all starts begin together: what one
 # has read since another began is as new as what that one would read, so it need not. A line is
 # "HUNDREDTHS NUMBER UUID DEVICE_UUID EVENTS": when the reading began, in hundredths of a second
@@ -27,7 +27,7 @@ disks_read_begin() {
 	lock_take DISKS_READ_LOCK "$LOCKS/disks-read" --timeout "$DISKS_READ_PATIENCE" || return 0
 	clock_hundredths
 	DISKS_READ_NOW=$HUNDREDTHS
-	{ mapfile -t lines <"$RUN/disks-read"; } 2>/dev/null || :
+	{ mapfile -t lines <"$LOCKS/disks"; } 2>/dev/null || :
 	for line in "${lines[@]}"; do
 		[[ $line =~ $DISKS_READ_LINE ]] || continue
 		((${line%% *} < since || ${line%% *} > HUNDREDTHS)) ||
@@ -63,7 +63,7 @@ disks_read_end() {
 		lines+=("${DISKS_READ[$number]%% *} $number ${DISKS_READ[$number]#* }")
 	done
 	# If it can't be written, the others read.
-	((${#lines[@]} == 0)) || act_put "$RUN/disks-read" "${lines[@]}" || :
+	((${#lines[@]} == 0)) || act_put "$LOCKS/disks" "${lines[@]}" || :
 	exec {DISKS_READ_LOCK}>&-
 	DISKS_READ=() DISKS_READ_LOCK=''
 }

@@ -172,7 +172,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	rm "$R/sys/class/block/sdz/diskseq"
 	looks 111.00 5 'sdz '
 	# What is damaged, or of a time to come, is not believed.
-	sed -i "s/91$/91 x[\$(id)]/; s/^1/9/" "$R/run/ramraid/disks-read"
+	sed -i "s/91$/91 x[\$(id)]/; s/^1/9/" "$R/run/ramraid/.locks/disks"
 	looks 112.00 9 'sdy sdz '
 	DRY_RUN=yes looks 112.50 9 'sdy sdz '
 }
