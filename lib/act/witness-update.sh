@@ -187,8 +187,13 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 }
 
 # witness_update_may_: may the array be written down as it is? Not what something else has started
-# from old legs.
+# from old legs. What was judged is one run of it: it may have been stopped since, and another one
+# started.
 witness_update_may_() {
+	local MD_RUN
+	md_state_run "${F[array.md]:-none}"
+	[[ ${WITNESS_UPDATE_RUN:-$MD_RUN} == "$MD_RUN" ]] || F[array.known]=''
+	WITNESS_UPDATE_RUN=$MD_RUN
 	[[ ${F[array.known]-} == @(yes|no) ]] || witness_update_foreign_start
 	# Half restored: the record of the rescue image keeps it from being started.
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1

@@ -669,7 +669,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	done
 }
 
-@test "ramraid witness MD: only the array whose start has judged this run of it; else all" {
+@test "ramraid witness MD: only the array whose start has judged this run of it; none of a run that nobody has judged" {
 	local diskseq=$R/sys/block/md127/diskseq
 	hotplug_trigger() { :; }
 	conf_names() { printf '%s\n' a b; }
@@ -693,9 +693,11 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	looks -- a b gone
 	looks md127 -- b
 	looks md126 -- a b gone
-	# Another array has that name now.
+	# Another array has that name now: a copy, perhaps, that somebody has started.
 	echo 8 >"$diskseq"
-	looks md127 -- a b gone
+	rm "$BATS_TEST_TMPDIR/calls"
+	cmd_witness md127
+	[[ $(calls) != *look* ]] || fail "$(calls)"
 	# Linux before 5.15 does not number.
 	rm "$diskseq" "$R/run/ramraid/b.watched"
 	looks md127 -- a b gone
@@ -712,6 +714,28 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	witness_write() { called write "$4" "$5" "${@:9}" && ((looks > 1)); }
 	cmd_witness_one data 2>/dev/null
 	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
+}
+
+@test "ramraid witness: another run of the array than the one that it has looked at is not written down" {
+	conf_load() { :; }
+	conf_need_started() { :; }
+	before_look_configured() { runs; }
+	before_look_witness() { :; }
+	mkdir -p "$R/sys/block/md127"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	facts_observe() { :; }
+	# It is stopped while it is reported, and a copy is started under its name.
+	transitions_tell() {
+		echo 8 >"$R/sys/block/md127/diskseq"
+		F[leg.1.state]=faulty
+	}
+	cmd_witness_one data 2>/dev/null
+	[[ $(calls) == "write 50 0: $one $two" ]] || fail "$(calls)"
+	# Nor is it known because the run before was.
+	witness_update_foreign_start() { called judged && F[array.known]=no; }
+	F[array.known]=yes
+	witness_update_may_ 2>/dev/null && fail 'another run was taken for the one that was judged'
+	[[ $(calls | tail -n 1) == judged ]] || fail "$(calls)"
 }
 
 @test "ramraid witness: a leg that leaves while it is reported is in the record, too" {

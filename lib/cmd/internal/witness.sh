@@ -52,7 +52,8 @@ cmd_witness_all_() {
 
 # cmd_witness_names_ [MD]: prints whom to look at: the array whose start has judged this run of MD
 # (legs_seen_watch), since each has a monitor of its own, and many that start at once would look at
-# each other again and again; where there is none, all of them.
+# each other again and again. A run that none has judged may be somebody else's, of a copy, and is
+# left alone; only where the kernel does not tell one run from the next, it is all of them.
 cmd_witness_names_() {
 	local file watched found='' MD_RUN=''
 	[[ -z ${1-} ]] || md_state_run "${1##*/}"
@@ -64,7 +65,7 @@ cmd_witness_names_() {
 		printf '%s\n' "${file%.watched}"
 	done
 	# Also of arrays whose file has been broken or deleted since they were started.
-	[[ -n $found ]] || {
+	[[ -n $found$MD_RUN ]] || {
 		conf_names
 		for file in "$RUN"/*.started; do
 			file=${file##*/}
@@ -100,14 +101,18 @@ something does not answer"
 
 # cmd_witness_one NAME: returns 1 when what it saw last could not be written.
 cmd_witness_one() {
-	local before code
+	local before code run MD_RUN
 	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
 	conf_need_started "$1"
 	before_look_configured "$1"
 	# Its start says why. If it runs under another name, that one's record is kept.
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe
+	md_state_run "${F[array.md]:-none}"
+	run=$MD_RUN
 	while :; do
+		md_state_run "${F[array.md]:-none}"
+		[[ $MD_RUN == "$run" ]] || break
 		code=0
 		witness_update || code=$EX_FAILED
 		before=$(cmd_witness_members)
@@ -126,7 +131,7 @@ cmd_witness_one() {
 		before_look_again "$1"
 		[[ $(cmd_witness_members) != "$before" ]] || break
 	done
-	return "$code"
+	return "${code:-0}"
 }
 
 cmd_witness_members() {
