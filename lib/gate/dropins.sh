@@ -6,18 +6,18 @@ need config/conf core/act core/log core/paths core/quantity gate/crypttab gate/d
 
 declare -gA F # the facts: decide/facts.list
 
-# dropins_seconds: how long a device may take to appear: all our bounds together and the usual 90 s;
-# "infinity" when one of them is.
+# dropins_seconds: sets DROPINS_SECONDS to how long a device may take to appear: all our bounds
+# together and the usual 90 s; "infinity" when one of them is. The last answer is kept: most arrays
+# have the same bounds, and systemd-analyze takes a third of what an array costs here.
+DROPINS_SECONDS='' DROPINS_BOUNDS=''
 dropins_seconds() {
-	local seconds=() text
+	local seconds=() text bounds="${CONF[WAIT_TIMEOUT]} ${CONF[MEMBER_TIMEOUT]}"
+	[[ $DROPINS_BOUNDS != "$bounds" ]] || return 0
 	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") ||
 		text=$'1800\n30'
 	mapfile -t seconds < <(printf '%s\n' "$text")
-	if [[ "${seconds[*]}" == *infinity* ]]; then
-		printf 'infinity\n'
-	else
-		printf '%s\n' $((seconds[0] + seconds[1] + 90))
-	fi
+	DROPINS_SECONDS=infinity DROPINS_BOUNDS=$bounds
+	[[ "${seconds[*]}" == *infinity* ]] || DROPINS_SECONDS=$((seconds[0] + seconds[1] + 90))
 }
 
 readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
@@ -35,7 +35,8 @@ dropins_write() {
 	dropins_nested_ "$folder" "$name" || code=1
 	units=$(dependents_units "$name" "${CONF[UUID]}")
 	[[ -n $units ]] || return "$code"
-	seconds=$(dropins_seconds)
+	dropins_seconds
+	seconds=$DROPINS_SECONDS
 	# A person may take any time to type a passphrase. A container that fails lets the array's
 	# own time run, and an array that fails ends what waits for the device.
 	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
@@ -151,7 +152,9 @@ from memory first: SHUTDOWN in ramraid-concepts(7)." '[Unit]' JobTimeoutSec=4h
 # dropins_holds_watcher: does mdadm's own watcher wait until this array's start is over? Not for one
 # without a bound: it looks after other arrays too. After dropins_write.
 dropins_holds_watcher() {
-	[[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} && $(dropins_seconds) != infinity ]]
+	[[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} ]] || return 1
+	dropins_seconds
+	[[ $DROPINS_SECONDS != infinity ]]
 }
 
 # dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and

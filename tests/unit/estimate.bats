@@ -201,7 +201,7 @@ reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
 	[[ $SAMPLE_PIECES == 0 && $SAMPLE_UNSEEN == yes ]]
 }
 
-@test "in a folder only files of it are read, no device that has come in the place of one" {
+@test "in a folder only files of it are read, no device that has come in place of one" {
 	secret
 	rm "$D/a/b/file"
 	mknod "$D/a/b/file" b 7 0 2>/dev/null || skip 'no devices can be made here'

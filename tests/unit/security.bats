@@ -93,7 +93,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $(trust_why_not "$R/a/b/c") == "$R/a/b belongs to user 65534, not to root" ]]
 }
 
-@test "the caller's environment decides nothing: variables of ours, functions in the place of programs" {
+@test "the caller's environment decides nothing: variables of ours, functions in place of programs" {
 	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda \
 		WITNESS_GENERATION=x 'BASH_FUNC_stat%%=() { echo evil; }' \
 		'BASH_FUNC_need%%=() { echo evil; }' LOADED=x lib=/nowhere \
@@ -150,7 +150,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $(<"$R/precious") == precious && -n $(compgen -G "$file.*") ]]
 }
 
-# The text goes to nobody who reads from the FIFO in the place of a disk.
+# The text goes to nobody who reads from the FIFO in place of a disk.
 nothing_came() {
 	# Both ends: it waits for nobody.
 	echo end 1<>"$R/disk"

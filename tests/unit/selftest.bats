@@ -490,7 +490,7 @@ killed() { # FOLDER
 	[[ -z $(calls) ]]
 }
 
-@test "a link in the place of the folder is not followed" {
+@test "a link in place of the folder is not followed" {
 	mkdir "$R/precious"
 	: >"$R/precious/file"
 	ln -s "$R/precious" "$R/run/ramraid/.selftest"

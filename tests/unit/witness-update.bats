@@ -366,7 +366,7 @@ $(cat "$R"/run/ramraid/*)"
 	# md clears bits as far as it has rebuilt a member, whatever becomes of that.
 	filled yes 3 'in_sync in_sync spare'
 	filled '' 4 'in_sync in_sync spare -'
-	# There are fewer slots than legs: the RAM leg may have been in the place of a disk.
+	# There are fewer slots than legs: the RAM leg may have been in place of a disk.
 	filled yes 2 'in_sync -'
 	filled yes '' 'in_sync -'
 	filled '' 2 'in_sync -' conf.ram=none ram.state=none ram.node= ram.slot=

@@ -145,7 +145,8 @@ size() { # MIB
 		systemctl stop ramraid@'"s$1"'; systemctl disable ramraid@'"s$1"' 2>/dev/null'
 }
 
-# As many mirrors as a boot is to have, each with a file system. None is to start yet.
+# As many mirrors as a boot is to have, each with a file system. None is to start yet, and none is
+# left running: each reload of systemd, and so each "create", looks at what is on all that run.
 many_make() { # LETTER COUNT DISK…
 	local letter=$1 count=$2 EXEC_SECONDS=7200
 	shift 2
@@ -167,6 +168,7 @@ many_make() { # LETTER COUNT DISK…
 			echo "UUID=$(blkid -o value -s UUID /dev/md/$n) /srv/$n ext4 \
 defaults 0 2" \
 				>/root/$n.fstab
+			systemctl stop ramraid@$n
 		done
 		systemctl disable $(printf "ramraid@'"$letter"'%d " $(seq '"$count"')) 2>&1
 		'"$initramfs"
@@ -177,11 +179,13 @@ many() { # LETTER COUNT DISK…
 	local letter=$1 count=$2 EXEC_SECONDS=3600
 	shift 2
 	check "$count of them are to start" '
+		units=""
 		for i in $(seq '"$count"'); do
 			n='"$letter"'$i
 			! grep -q " /srv/$n " /etc/fstab || continue
-			cat /root/$n.fstab >>/etc/fstab; systemctl enable ramraid@$n 2>&1
+			cat /root/$n.fstab >>/etc/fstab; units="$units ramraid@$n"
 		done
+		[ -z "$units" ] || systemctl enable $units 2>&1
 		sync' || return
 	reboot || return
 	check "and after a boot all are whole and mounted ($count)" '
