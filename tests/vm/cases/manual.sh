@@ -172,6 +172,10 @@ lost() {
 
 left() {
 	typed release 1 y && typed release 2 && typed adopt 1 || return
+	guest '
+		umount /srv/data; mdadm --stop /dev/md/data; settle
+		mdadm --assemble --run /dev/md127 /dev/disk/by-id/ata-DISK-[AB]-part2; settle
+		mount /srv/data' || return
 	typed adopt 2 y || return
 	check 'it is whole again, and still mounted' "$tools until_whole; findmnt /srv/data"
 	typed adopt 5 y || return
