@@ -181,7 +181,7 @@ left() {
 	typed adopt 5 y || return
 	guest '
 		umount /srv/data; u=$(sed -n "s/^UUID=\([^ ]*\) .*/\1/p" /etc/fstab | tail -n 1)
-		mdadm --stop /dev/md/data; settle
+		mdadm --stop /dev/md127; settle
 		mdadm --assemble --run /dev/md0 /dev/disk/by-id/ata-DISK-[AB]-part2; settle
 		sed -i "s,^UUID=[^ ]* /srv/data,/dev/md0 /srv/data," /etc/fstab; cat /etc/fstab
 		systemctl daemon-reload; mount /srv/data' || return
