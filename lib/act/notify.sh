@@ -34,9 +34,11 @@ notify_journal_() { # SEVERITY TEXT
 		log_notice "${2%%:*}: the journal does not take what was said"
 }
 
-# notify_others SEVERITY EVENT DEVICE TEXT: the same for what is in the journal already.
+# notify_others SEVERITY EVENT DEVICE TEXT: the same for what is in the journal already. Sets
+# NOTIFY_WAY to the program that was given the message; empty when none was.
 notify_others() {
 	local program=${CONF[NOTIFY]-none} why
+	NOTIFY_WAY=''
 	[[ -z $DRY_RUN ]] || return 0
 	# Whose it is comes first: of a FUSE file system that is a user's nothing is asked, since it
 	# need not answer.
@@ -69,11 +71,13 @@ notify_run_() {
 		log_notice "$name: systemd does not run here, so $1 was not told of $3"
 		return 0
 	}
+	NOTIFY_WAY=$1
 	systemd_run_apart "ramraid-notify-$name-${EPOCHREALTIME//[!0-9]/}" \
 		"Tell $1 of $3 of the array $name" "RAMRAID_NAME=$name" "RAMRAID_SEVERITY=$2" \
 		"RAMRAID_MESSAGE=$text" "${@:6}" -- "$1" "$3" "/dev/md/$name" \
-		${device:+"$device"} ||
-		log_warning "$name: $1 was not told of $3: systemd did not start it"
+		${device:+"$device"} && return
+	NOTIFY_WAY=''
+	log_warning "$name: $1 was not told of $3: systemd did not start it"
 }
 
 # What a mail needs less than everything. Mail systems have programs that are set-user-ID, and may

@@ -199,7 +199,7 @@ ramraid attach $1"
 		;;
 	missing)
 		[[ $auto != yes ]] || back='it is put back by itself'
-		notify warning disk-lost "$dev" "$leg is lost: there is no such disk any more; \
+		notify warning disk-lost "$dev" "$leg is gone: there is no such disk any more; \
 the array goes on without it. When it is back, $back; if it is broken: ramraid replace $1 $dev NEW"
 		;;
 	returned)

@@ -11,8 +11,8 @@ Without NAME it looks at all configured arrays, and at the system.
   --kernel=RELEASE  report only what concerns that kernel
   --notify-test     also send a test message to whoever is notified of a failed disk
   --json            print the findings for programs
-Exit code 0: nothing, or only notes; 1: at least one problem; 2: wrong usage, such as a kernel
-that is not installed; 3: an array is not configured.'
+Exit code 0: nothing, or only notes; 1: at least one problem, or nobody gets the test message;
+2: wrong usage, such as a kernel that is not installed; 3: an array is not configured.'
 
 cmd_check() {
 	local name code=0 text all='' names=() KERNELS=() CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 \
@@ -41,14 +41,14 @@ cmd_check() {
 	[[ -n ${OPT[kernel]-} ]] || check_machine "$all"
 	text=$(cmd_check_show "${names[@]}")
 	cli_print "$text${text:+$'\n'}"
-	[[ -z ${OPT[notify_test]-} ]] || cmd_check_notify_test_ "${names[@]}"
+	[[ -z ${OPT[notify_test]-} ]] || cmd_check_notify_test_ "${names[@]}" || code=$EX_FAILED
 	((code != 0)) || ! findings_has_problem || code=$EX_FAILED
 	return "$code"
 }
 
-# As a failed disk would be reported, and by the same way.
+# As a failed disk would be reported, and by the same way. Returns 1 if that is not so of one.
 cmd_check_notify_test_() { # NAME…
-	local name to NOTIFY_ADDRESS
+	local name to code=0 NOTIFY_ADDRESS NOTIFY_WAY
 	notify_address
 	for name; do
 		conf_load "$name" || continue # check has said why
@@ -58,14 +58,20 @@ cmd_check_notify_test_() { # NAME…
 			to="mail to $NOTIFY_ADDRESS"
 			if [[ -z $NOTIFY_ADDRESS ]] || ! notify_has_sendmail; then
 				log_warning "$name: nobody is notified, so there is no test message"
+				code=1
 				continue
 			fi
 		fi
 		notify_others warning test '' "$name: this is a test message; \
 ramraid check --notify-test has sent it, and nothing has happened to the array"
-		log_notice "$name: the test message goes out by $to; if it does not arrive: \
-journalctl -u 'ramraid-notify-$name-*'"
+		if [[ -z $NOTIFY_WAY ]]; then
+			code=1 # why not has been said
+		else
+			log_notice "$name: the test message goes out by $to; if it does not \
+arrive: journalctl -u 'ramraid-notify-$name-*'"
+		fi
 	done
+	return "$code"
 }
 
 # KERNELS: those that are installed, or the one that is asked about.

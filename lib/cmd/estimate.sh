@@ -280,10 +280,23 @@ cmd_estimate_limit_() { # KIND
 	why="$by leaves it $(quantity_show_bytes "$limit")"
 }
 
+# Sets the caller's NODE to the device that the folder's file system is on, as far as there is one.
+cmd_estimate_below_() {
+	local source
+	source=$(bounded "$TARGET" findmnt --noheadings --output SOURCE --target "$TARGET") || return 0
+	[[ $source != /dev/* ]] || disk_find "$source" || :
+}
+
 cmd_estimate_next_() { # KIND
-	local ram=" --ram=$1" target=${ESTIMATE[target]}
+	local ram=" --ram=$1" target=${ESTIMATE[target]} name='' NODE=''
 	[[ $1 != rapiddisk || -n ${OPT[ram]-} ]] || ram=''
-	case ${ESTIMATE[kind]}:${ESTIMATE[node]-} in
+	[[ ${ESTIMATE[kind]} != folder ]] || cmd_estimate_below_
+	case ${ESTIMATE[kind]}:${ESTIMATE[node]-$NODE} in
+	folder:md*)
+		name=$(cmd_estimate_name_of_ "$NODE")
+		ESTIMATE[next]="ramraid adopt$ram --dry-run NAME /dev/$NODE"
+		[[ -z $name ]] || ESTIMATE[next]="it is on the mirror $name: ramraid status $name"
+		;;
 	array:*) ESTIMATE[next]="with RAM=$1 in $ETC/$target.conf: ramraid check $target" ;;
 	device:md*)
 		printf -v target '%q' "$target"

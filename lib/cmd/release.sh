@@ -176,7 +176,7 @@ release_ask() {
 		PLAN+=("/dev/$HAND_MADE, a ramdisk made by hand: leaves the array, \
 and $(adoption_hand_made_fate "$HAND_MADE")")
 	cli_confirm "$NAME" "$NAME becomes a plain RAID1 of ${F[members]-its} disks, \
-in use as it is; its configuration is deleted."
+and stays in use; its configuration is deleted."
 }
 
 # Every step is one that can be done again, or is left out when it is done. The claim goes while the
@@ -187,7 +187,7 @@ release_all() {
 	# See release_name_.
 	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
 		RELEASE_NAME="; no line of mdadm.conf names it, \
-so from the next boot on it may have another name than /dev/md/$NAME (/dev/md127, say): \
+so from the next boot on it may have another name than /dev/md/$NAME (/dev/md127, for example): \
 in fstab and elsewhere, write the UUIDs of what is on it"
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP

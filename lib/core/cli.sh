@@ -97,7 +97,7 @@ cli_ask() {
 		log_notice "$1: nothing was changed (--dry-run)"
 		exit "$EX_OK"
 	}
-	((${#PLAN[@]} == 0)) || cli_confirm "$1" "$1, in use as it is:"
+	((${#PLAN[@]} == 0)) || cli_confirm "$1" "$1, which stays in use meanwhile:"
 }
 
 # cli_confirm NAME HEAD [typed]: shows HEAD and the lines of PLAN, and asks; with "typed" the answer

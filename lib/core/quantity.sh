@@ -51,17 +51,18 @@ quantity_show_seconds() {
 }
 
 # quantity_show_progress DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second →
-# "34.5% done, 120 MiB/s, 2min 5s left"
+# "34.5% done, 120 MiB/s, 2min 5s left"; less than a MiB a second is said in KiB.
 quantity_show_progress() {
-	local done=$1 total=$2 rate=$3 left='' tenths
+	local done=$1 total=$2 rate=$3 left='' tenths speed
 	((total > 0)) || {
 		printf 'starting\n'
 		return
 	}
 	tenths=$((done * 1000 / total))
 	((rate == 0)) || left=", $(quantity_show_seconds $(((total - done) / 2 / rate))) left"
-	printf '%d.%d%% done, %d MiB/s%s\n' $((tenths / 10)) $((tenths % 10)) $((rate / 1024)) \
-		"$left"
+	speed="$((rate / 1024)) MiB/s"
+	((rate == 0 || rate >= 1024)) || speed="$rate KiB/s"
+	printf '%d.%d%% done, %s%s\n' $((tenths / 10)) $((tenths % 10)) "$speed" "$left"
 }
 
 # quantity_show_bar DONE TOTAL: "[=====>      ]", 30 cells

@@ -168,7 +168,7 @@ all_disks_running() {
 # all_disks_decide [eventually]: action_choose, with what a look at all devices shows, before an
 # array that does not run is started or refused. Says what has to be known of the devices, once.
 all_disks_decide() {
-	local i node
+	local i node name
 	[[ ${F[array.state]} != active ]] || all_disks_running
 	action_choose "$@"
 	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) &&
@@ -177,9 +177,11 @@ all_disks_decide() {
 	STRANGERS='' STRANGERS_MADE=''
 	action_choose "$@"
 	for node in $STRANGERS; do
+		# To be typed later, when /dev/sdX may be another disk.
+		name=$(stable_name_of "/dev/$node") || name=/dev/$node
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, \
 is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: \
-mdadm --zero-superblock /dev/$node"
+mdadm --zero-superblock $name"
 	done
 	for node in $STRANGERS_MADE; do
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, and is a loop \
@@ -219,7 +221,7 @@ Bring the resource up (drbdadm up), and make this machine its primary, if the ot
 a cache of device-mapper may have what is missing on it. Bring that device up (vgchange -ay, \
 cryptsetup open, dmsetup)"
 		elif name=$(stable_name_of "/dev/$node"); then
-			text+=". If it is the missing disk ${missing[*]}, \
+			text+=". If it is the missing disk ${missing[*]/%/,} \
 write in its place in $ETC/${F[name]}.conf: MEMBER=$name"
 		else
 			text+=', but has no stable name below /dev/disk'

@@ -10,7 +10,7 @@ declare -gA F # the facts: decide/facts.list
 # means) and ADVICE_ACTION (the next thing to type), each of which may be empty, and ADVICE_BLIND to
 # yes or no: is what decides on a disk that may not be read?
 advice() {
-	local ACTION ARGUMENTS WHY GIVING_UP refused='' good IN_SYNC
+	local ACTION ARGUMENTS WHY GIVING_UP refused='' good IN_SYNC unconfigured
 	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
 	[[ $1 != whole ]] || return 0
 	if [[ $1 == misconfigured ]]; then
@@ -22,12 +22,25 @@ like this it is not started at the next boot"
 		return
 	fi
 	health_count
-	good=$IN_SYNC
+	text_split unconfigured "${F[array.unconfigured]}"
+	good=$((IN_SYNC + ${#unconfigured[@]}))
 	advice_why_
 	"advice_${1//-/_}_"
-	[[ -z $refused ]] || ADVICE_ACTION="what the reason says, then: ramraid start ${F[name]}"
+	[[ -z $refused ]] || advice_refused_
 	[[ -z ${F[rescue.image]} ]] || ADVICE_ACTION="ramraid restore ${F[name]}"
 	! health_only_copy || advice_only_copy_
+}
+
+# Sets ADVICE_ACTION of one whose start is refused. A disk leg that is not found may be there under
+# another name, which takes a look at all disks.
+advice_refused_() {
+	local i
+	ADVICE_ACTION="what the reason says, then: ramraid start ${F[name]}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[array.state]} != absent || -n ${F[leg.$i.node]} ]] ||
+			ADVICE_ACTION="what the reason says, or see whether a missing disk leg is \
+there under another name: ramraid check ${F[name]}; then: ramraid start ${F[name]}"
+	done
 }
 
 # advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The
@@ -151,6 +164,11 @@ $good of ${F[members]} disks"
 	[[ ${F[ram.state]} != in_sync ]] ||
 		ADVICE_IMPACT="reads come from memory, and every write is on \
 $good of ${F[members]} disks"
+	# Somebody has put it there by hand, perhaps for the one that is missing.
+	[[ -z ${F[array.strangers]} ]] || {
+		ADVICE_ACTION="ramraid check ${F[name]} (a disk is in the array that no MEMBER names)"
+		return
+	}
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.node]} ]] || continue
 		ADVICE_ACTION="bring the missing disk leg back (${F[leg.$i.dev]})"
@@ -161,8 +179,8 @@ $good of ${F[members]} disks"
 		fi
 		# Which of them it was, only the disk itself says, which is not here.
 		[[ -z ${F[witness.given]} ]] ||
-			ADVICE_ACTION+="; but not if a start without it has given it up: then, \
-when it is here: mdadm --zero-superblock ${F[leg.$i.dev]}; ramraid apply ${F[name]}"
+			ADVICE_ACTION+=" (unless a start without it has given it up: when it is \
+here, ramraid check ${F[name]} says so, and what to do)"
 		((good == 0)) ||
 			ADVICE_ACTION+="; if it is broken: \
 ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"

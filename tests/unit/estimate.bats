@@ -341,6 +341,24 @@ array() {
 	assert_failure 3
 }
 
+@test "a folder: an array that it is on can be adopted, and one of ours is named" {
+	fake_disk md127 1228800
+	cmd_estimate_kinds
+	findmnt() { printf '/dev/md127\n'; }
+	ESTIMATE[kind]=folder ESTIMATE[target]=$R TARGET=$R
+	cmd_estimate_next_ rapiddisk
+	[[ ${ESTIMATE[next]} == 'ramraid adopt --dry-run NAME /dev/md127' ]] || fail "${ESTIMATE[next]}"
+	: >"$R/etc/ramraid/data.conf"
+	mkdir -p "$R/dev/md"
+	ln -s ../md127 "$R/dev/md/data"
+	cmd_estimate_next_ rapiddisk
+	[[ ${ESTIMATE[next]} == 'it is on the mirror data: ramraid status data' ]] ||
+		fail "${ESTIMATE[next]}"
+	findmnt() { printf '/dev/sda[/srv]\n'; }
+	cmd_estimate_next_ brd
+	[[ ${ESTIMATE[next]} == 'ramraid create --ram=brd --dry-run NAME DISK…' ]]
+}
+
 @test "who does not answer is not waited for" {
 	kinds
 	SAMPLE_READ_BOUND=1

@@ -138,6 +138,11 @@ arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
 	cmd_check_notify_test_ data 2>"$LOG"
 	[[ $(calls | tail -n 4) == "--"$'\n'"$R/tell"$'\ntest\n/dev/md/data' ]] ||
 		fail "$(calls)" "$(<"$LOG")"
+	# Who may not be run is not said to be.
+	chmod g+w "$R/tell"
+	cmd_check_notify_test_ data 2>"$LOG"
+	grep -q 'nobody was notified of test' "$LOG" && not grep -q 'goes out by' "$LOG" ||
+		fail "$(<"$LOG")"
 }
 
 @test "whom mdadm.conf names: in any form and file, the first one" {

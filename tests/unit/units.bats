@@ -75,6 +75,7 @@ setup() {
 @test "quantity_show_progress" {
 	[[ $(quantity_show_progress 0 0 0) == starting ]]
 	[[ $(quantity_show_progress 345 1000 0) == '34.5% done, 0 MiB/s' ]]
+	[[ $(quantity_show_progress 345 1000 700) == '34.5% done, 700 KiB/s, 0s left' ]]
 	# 2 GiB to do at 100 MiB/s.
 	[[ $(quantity_show_progress 0 4194304 102400) == '0.0% done, 100 MiB/s, 20s left' ]]
 	[[ $(quantity_show_progress 4194304 4194304 102400) == '100.0% done, 100 MiB/s, 0s left' ]]

@@ -118,7 +118,7 @@ check_machine_notify() {
 		findings_note notify "the program that NOTIFY names, so that somebody is notified \
 of a failed disk" "no program at $program" \
 			"make it executable (chmod 755 $program), \
-or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
+or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 	else
 		why=$(notify_why_not "$program")
 		[[ -z $why ]] ||
@@ -126,7 +126,7 @@ or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
 names, which runs as root" "$why; it is not run" \
 				"chown root and chmod go-w what is named there (or, where it says \
 that a user has mounted it, name that disk in /etc/fstab), \
-or mend NOTIFY= in $ETC/$CHECK_ARRAY.conf"
+or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 	fi
 }
 

@@ -65,6 +65,8 @@ steps() {
 		done >/etc/udev/rules.d/99-manual.rules
 		udevadm control --reload; udevadm trigger --settle
 		ls -l /dev/disk/by-id/ata-DISK-?-part2 /dev/disk/by-path/pci-0000:00:17.0-ata-2
+		printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
+		chmod 755 /usr/sbin/sendmail
 		mkdir -p /var/lib/postgresql; cp -r /usr/lib/udev /var/lib/postgresql/
 		printf "%s\n" "[Service]" Type=oneshot ExecStart=/bin/true \
 			>/etc/systemd/system/nightly-report.service' || return
