@@ -84,13 +84,13 @@ out; to have it again: ramraid attach data$"
 lost: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
 		ramraid events --since=-1h --json data |
 			jq -e --arg b "$(leg B)" "[.events[] | select(.severity == \"warning\" and
-				(.text | startswith(\"disk leg \" + \$b + \" is lost\")))] |
+				(.text | startswith(\"disk leg \" + \$b + \" is gone\")))] |
 				length == 1"
 		quiet; sleep 2; cat /root/events; test "$(count disk-lost)" = 1
 		test "$(count "disk-failed")" -le 1
 		fails grep -vE "^warning disk-(lost|failed) " /root/events
 		journalctl -b -q -o cat -p warning -u "ramraid-monitor@*" |
-			grep -c "$(leg B) is lost" | grep -x 1
+			grep -c "$(leg B) is gone" | grep -x 1
 		test -z "$(systemctl list-units --all --plain --no-legend "ramraid-notify-*")"
 		test -z "$(systemctl --failed --plain --no-legend "ramraid*")"'
 	check 'it is back, and put back: told' "$words"'
