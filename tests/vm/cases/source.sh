@@ -83,7 +83,11 @@ $(cat /sys/block/$(md data)/md/component_size) KiB were rebuilt"
 		sync /root/offset
 		setsid fio --name=w --filename=/dev/md/data --rw=write --bs=64k --offset=50m \
 			--size=64k --direct=1 --time_based --runtime=600 >/dev/null 2>&1 &
-		sleep 3'
+		for i in $(seq 300); do
+			[ "$(cat /sys/block/$(md data)/md/array_state)" = active ] && break
+			sleep 0.1
+		done
+		sleep 1; grep -x active /sys/block/$(md data)/md/array_state'
 	offset=$(guest 'cat /root/offset')
 	kill_power
 	# The block that was being written is dirty in the bitmap, and so different on purpose on
