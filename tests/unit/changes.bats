@@ -74,7 +74,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	pulled sdb
 	look
 	told 'warning disk-lost /dev/disk/by-id/ata-B'
-	says 'ata-B is lost: .* When it is back, type: ramraid attach data'
+	says 'ata-B is gone: .* When it is back, type: ramraid attach data'
 	look
 	silent
 	fake_disk sdc 104857600 disk/by-id/ata-B

@@ -23,8 +23,8 @@ journalctl() {
 }
 
 @test "records of this array, without the name, and of its unit; no others" {
-	record 1763633560 4 700 'data: disk leg /dev/disk/by-id/ata-B is lost'
-	record 1763633561 4 701 'data2: disk leg /dev/disk/by-id/ata-C is lost'
+	record 1763633560 4 700 'data: disk leg /dev/disk/by-id/ata-B is gone'
+	record 1763633561 4 701 'data2: disk leg /dev/disk/by-id/ata-C is gone'
 	record 1763633562 0 702 'data: THE RAM LEG IS THE ONLY GOOD COPY'
 	record 1763633563 6 1 'Stopped ramraid@data.service - Mirror data.'
 	record 1763633564 3 703 'ramraid: data: something else has started it'
@@ -32,7 +32,7 @@ journalctl() {
 	record 1763633566 5 705 'data: the RAM leg is in sync'
 	run cmd_events data
 	assert_success
-	assert_output "2025-11-20 10:12:40 warning  disk leg /dev/disk/by-id/ata-B is lost
+	assert_output "2025-11-20 10:12:40 warning  disk leg /dev/disk/by-id/ata-B is gone
 2025-11-20 10:12:42 alert    THE RAM LEG IS THE ONLY GOOD COPY
 2025-11-20 10:12:43 info     Stopped ramraid@data.service - Mirror data.
 2025-11-20 10:12:44 error    something else has started it

@@ -67,7 +67,7 @@ steps() {
 
 	campaign_writers 1
 	check 'a disk is pulled out under the writers: said, and the array goes on' "$words"'
-		since; gone B; says "ata-B|HARDDISK_B is lost"; slots data | grep -v "^UUU$"; quiet'
+		since; gone B; says "ata-B|HARDDISK_B is gone"; slots data | grep -v "^UUU$"; quiet'
 	sleep 5
 	check 'it is back, and put back by itself' "$words"'
 		since; back B; whole; says "HARDDISK_B is (back|in sync)"'

@@ -81,7 +81,7 @@ out; to have it again: ramraid attach data$"
 	check 'a disk is pulled out, and hot-plug is off: one warning, with what to do' "$words"'
 		gone B; head -c 100000 /dev/urandom >/srv/data/meanwhile; sync
 		told "^warning disk-lost /dev/md/data $(leg B) . data . data: disk leg $(leg B) is \
-lost: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
+gone: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$"
 		ramraid events --since=-1h --json data |
 			jq -e --arg b "$(leg B)" "[.events[] | select(.severity == \"warning\" and
 				(.text | startswith(\"disk leg \" + \$b + \" is gone\")))] |
