@@ -188,7 +188,7 @@ release_all() {
 	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
 		RELEASE_NAME="; no line of mdadm.conf names it, \
 so from the next boot on it may have another name than /dev/md/$NAME (/dev/md127, for example): \
-in fstab and elsewhere, write the UUIDs of what is on it"
+where that name is written, write the UUIDs of what is on it instead"
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then

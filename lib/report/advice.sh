@@ -34,12 +34,13 @@ like this it is not started at the next boot"
 # Sets ADVICE_ACTION of one whose start is refused. A disk leg that is not found may be there under
 # another name, which takes a look at all disks.
 advice_refused_() {
-	local i
+	local i itself=''
+	[[ ${F[conf.hotplug]-no} != yes ]] || itself=', if it does not start by itself'
 	ADVICE_ACTION="what the reason says, then: ramraid start ${F[name]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[array.state]} != absent || -n ${F[leg.$i.node]} ]] ||
 			ADVICE_ACTION="what the reason says, or see whether a missing disk leg is \
-there under another name: ramraid check ${F[name]}; then: ramraid start ${F[name]}"
+there under another name: ramraid check ${F[name]}; then$itself: ramraid start ${F[name]}"
 	done
 }
 
