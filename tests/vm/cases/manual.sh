@@ -65,8 +65,6 @@ steps() {
 		done >/etc/udev/rules.d/99-manual.rules
 		udevadm control --reload; udevadm trigger --settle
 		ls -l /dev/disk/by-id/ata-DISK-?-part2 /dev/disk/by-path/pci-0000:00:17.0-ata-2
-		printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
-		chmod 755 /usr/sbin/sendmail
 		mkdir -p /var/lib/postgresql; cp -r /usr/lib/udev /var/lib/postgresql/
 		printf "%s\n" "[Service]" Type=oneshot ExecStart=/bin/true \
 			>/etc/systemd/system/nightly-report.service' || return
@@ -93,7 +91,11 @@ looked_at() {
 	for number in 1 2; do typed list "$number" || return; done
 	typed wait 1 || return
 	for number in 1 2; do typed events "$number" || return; done
+	guest '
+		printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
+		chmod 755 /usr/sbin/sendmail' || return
 	for number in 1 2 3 4; do typed check "$number" || return; done
+	guest 'rm /usr/sbin/sendmail' || return
 	for number in 1 2 3; do typed config "$number" || return; done
 	for number in 1 3; do typed estimate "$number" || return; done
 	for number in 1 2; do typed metrics "$number" || return; done
