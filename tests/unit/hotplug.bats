@@ -215,7 +215,7 @@ systemctl() {
 	look
 	pulled sdb
 	look
-	says 'disk leg /dev/disk/by-id/ata-B is lost'
+	says 'disk leg /dev/disk/by-id/ata-B is gone'
 	[[ $(started) == 0 ]]
 	look
 	silent
