@@ -71,7 +71,7 @@ steps() {
 		done
 		mdadm --create /dev/md/trap --run --level=1 --raid-devices=3 --bitmap=internal \
 			--assume-clean ${leg[0]} ${leg[1]} ${leg[2]}
-		trap=$(md trap)
+		named /dev/md/trap; trap=$(md trap)
 		idle() {
 			for i in $(seq 900); do
 				test "$(slots trap)" = UUU &&

@@ -47,7 +47,7 @@ steps() {
 	check 'killed after the first superblock: what is configured stays so; the same again completes it, and leaves the disk of another array alone' '
 		mdadm --create /dev/md/other --run --metadata=1.2 --level=1 --raid-devices=2 \
 			missing $(node C)
-		mdadm --stop /dev/md/other; echo MEMBER=$(leg C) >>/etc/ramraid/data.conf
+		named /dev/md/other; mdadm --stop /dev/md/other; echo MEMBER=$(leg C) >>/etc/ramraid/data.conf
 		ramraid destroy --yes data >/root/out 2>&1 & pid=$!
 		for i in $(seq 600); do
 			grep -q "zero-superblock" /root/out && break; sleep 0.05

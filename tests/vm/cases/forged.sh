@@ -76,10 +76,10 @@ EOT
 		one=$(readlink -f /dev/md/other1) two=$(readlink -f /dev/md/vault1)
 		mdadm --create /dev/md/made --run --level=1 --raid-devices=2 --metadata=1.2 \
 			--homehost=any --name=other1 $(node C) missing
-		mdadm --stop /dev/md/made
+		named /dev/md/made; mdadm --stop /dev/md/made
 		mdadm --create /dev/md/made --run --level=1 --raid-devices=2 --metadata=1.2 \
 			--homehost=any --name=vault $(node D) missing
-		md=$(readlink -f /dev/md/made); table $md 4 100000; mdadm --stop $md
+		named /dev/md/made; md=$(readlink -f /dev/md/made); table $md 4 100000; mdadm --stop $md
 		gone C D; settle; back C D; sleep 3; cat /proc/mdstat; ls -l /dev/md
 		test $(grep -c "^md.*active" /proc/mdstat) -ge 5
 		test "$(readlink -f /dev/md/other1)" = $one; test "$(readlink -f /dev/md/vault1)" = $two'
