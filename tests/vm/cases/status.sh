@@ -132,7 +132,12 @@ steps() {
 		for i in $(seq 450); do [ -e $f ] && break; sleep 0.2; done
 		cat $f; test "$(stat -c %a:%U $f)" = 644:nobody; test "$(ls ${f%/*})" = ramraid.prom
 		grep -x "ramraid_legs_in_sync{array=\"data\"} 3" $f
-		grep "^ramraid_ram_leg_used_bytes{array=\"data\"} [1-9]" $f
+		# The kernel does not tell what a ramdisk of brd takes.
+		used="^ramraid_ram_leg_used_bytes{array=\"data\"} [1-9]"
+		case $(ram data) in
+		/dev/ram*) fails grep "$used" $f ;;
+		*) grep "$used" $f ;;
+		esac
 		grep "^ramraid_array_read_bytes_total{array=\"data\"} [1-9]" $f
 		fails journalctl -b -u ramraid-metrics.service -o cat -g "write .*prom"
 		systemctl disable --now ramraid-metrics.timer'
