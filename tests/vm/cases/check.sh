@@ -28,7 +28,7 @@ steps() {
 		chmod 755 /usr/sbin/sendmail; systemctl --quiet mask --now mdmonitor.service'
 	check 'a healthy mirror: nothing to report, with root and without, and nothing is left behind' "$helpers"'
 		silent
-		ramraid check --json | jq -e ".version == 1 and .findings == []"
+		ramraid check --json | jq -e ".version == 2 and .findings == []"
 		runuser -u nobody -- ramraid check data
 		test -z "$(ls -d /var/tmp/*ramraid* 2>/dev/null)"
 		sh /etc/kernel/postinst.d/zz-ramraid $(uname -r) >/root/out 2>&1
