@@ -236,7 +236,8 @@ loop_note_() {
 		${F[array.readauto]} == yes ]] || witness_update_if_changed
 }
 
-# The unit's status line at every look; the journal only when something new happens.
+# The unit's status line at every look; the journal only when something new happens. "events" shows
+# notices: which disk leg is put back, and when the array is whole.
 loop_say_() {
 	local text=$WHY
 	[[ ${F[array.sync]} == idle ]] ||
@@ -247,7 +248,11 @@ loop_say_() {
 	# A step that is done at once is gone before anybody has read it; telling it costs a
 	# process.
 	[[ $ACTION != wait-* ]] || systemd_status "$text"
-	[[ $WHY == "$LOOP_SAID" || $ACTION == 'done' ]] || log_info "${F[name]}: $WHY"
+	case $ACTION in
+	'done') ;;
+	readd | add-leg) [[ $WHY == "$LOOP_SAID" ]] || log_notice "${F[name]}: $WHY" ;;
+	*) [[ $WHY == "$LOOP_SAID" ]] || log_info "${F[name]}: $WHY" ;;
+	esac
 	LOOP_SAID=$WHY
 }
 
@@ -309,7 +314,7 @@ loop_end_() {
 	loop_speed system
 	if [[ $OUTCOME == whole ]]; then
 		clock
-		log_info "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
+		log_notice "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
 		systemd_ready "whole: $(loop_legs_)"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; \

@@ -209,7 +209,9 @@ the array goes on without it. When it is back, $back; if it is broken: ramraid r
 		;;
 	removed)
 		notify notice disk-removed "$dev" \
-			"$leg has been taken out; to put it back: ramraid attach $1"
+			"$leg has been taken out by hand; the next start puts it back. \
+To put it back now: ramraid attach $1; to keep it out: delete its line in $ETC/$1.conf, \
+then: ramraid apply $1"
 		;;
 	bouncing)
 		notify warning disk-returned "$dev" "$leg is back, \

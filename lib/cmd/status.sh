@@ -30,7 +30,8 @@ cmd_status() {
 	else
 		# All of it at once: an upgrade in the meantime may take away what it asks for
 		# later.
-		need notes/legs-seen notes/memory-floor observe/before-look report/advice
+		need notes/legs-seen notes/memory-floor observe/before-look report/advice \
+			report/advice-show
 		need report/terminal world/systemd
 		terminal_watch status_all "${ARGS[@]}"
 	fi
@@ -73,15 +74,17 @@ status_one_() { # NAME
 	}
 	if [[ $STATUS_WORD != whole ]]; then
 		summary_detail
-	elif [[ -n ${OPT[problems]-} && -z ${F[conf.warning.0]-}${F[unfinished]-} ]]; then
+	elif [[ -n ${OPT[problems]-} ]] && summary_is_all; then
 		return 0
 	fi
 	[[ -n ${OPT[json]-} ]] || summary_monitor
-	[[ $STATUS_WORD == whole && ${F[array.sync]} == idle &&
-		-z ${F[conf.warning.0]-}${F[unfinished]-} ]] || {
+	# What takes longer to be read than all else is not needed where nothing goes on.
+	if [[ $STATUS_WORD == whole && ${F[array.sync]} == idle ]] && summary_is_all; then
+		ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
+	else
 		need report/advice
 		advice "$STATUS_WORD"
-	}
+	fi
 	if [[ -n ${OPT[json]-} ]]; then
 		status_json "$STATUS_WORD"
 	else status_text "$STATUS_WORD"; fi

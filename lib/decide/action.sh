@@ -199,13 +199,15 @@ and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 }
 
 action_whole_() {
+	local TODO
 	health_lost
 	action_is 'done' whole
 	[[ -n $LACKING$LOST ]] || OUTCOME=whole
 	[[ -z $LACKING ]] || WHY="md could not write some blocks of the disk leg$LACKING"
 	[[ -z $LOST ]] || WHY="the RAM leg is in sync, but not the disk leg$LOST"
 	action_ahead_
-	! readd_lacks_slot || WHY+="; there is no free slot for it: ramraid apply ${F[name]}"
+	readd_slot_todo
+	! readd_lacks_slot || WHY+="; $TODO"
 }
 
 # Adds to WHY that the array does not take a disk leg that is there; "status" says what to do.

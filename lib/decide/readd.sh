@@ -46,7 +46,7 @@ one that left before it would, in its place, look as if both had been used witho
 # readd_put_back_ I: by bitmap, or else as a whole: nothing is on it that the array lacks. Returns 1
 # when an action was decided.
 readd_put_back_() {
-	local why="its bitmap no longer tells where it differs, so all of it is rebuilt"
+	local why="md may have forgotten where it differs, so all of it is rebuilt"
 	if readd_by_bitmap "$1" && ! action_barred "readd.$1"; then
 		action_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
 	elif ! action_barred "add-leg.$1"; then
@@ -128,6 +128,14 @@ readd_lacks_slot() {
 	! readd_slot_is_free || return 1
 	for ((i = 0; i < ${F[members]}; i++)); do ! readd_may "$i" || return 0; done
 	return 1
+}
+
+# readd_slot_todo: sets TODO to what a person does where there is none. Where a disk that the configuration
+# does not name is in sync, somebody has put it in instead, and "apply" would undo that.
+readd_slot_todo() {
+	TODO="there is no free slot for it: ramraid apply ${F[name]}"
+	[[ -z ${F[array.unconfigured]} ]] ||
+		TODO="a disk that no MEMBER names has its slot: ramraid check ${F[name]}"
 }
 
 # readd_gone_: a member without a device holds a slot that its successor needs. Never the last one

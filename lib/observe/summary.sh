@@ -71,6 +71,11 @@ summary_word() {
 	fi
 }
 
+# summary_is_all: is nothing to be said of an array that is whole, but that? After summary_array.
+summary_is_all() {
+	[[ -z ${F[conf.warning.0]-}${F[unfinished]-}${F[array.strangers]-} ]]
+}
+
 # summary_members MD RAM_NODE: of an array whose configuration has errors, so that no disk leg of it
 # is known by name: what health_only_copy uses.
 summary_members() {

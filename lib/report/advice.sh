@@ -2,7 +2,7 @@
 # something goes on. From the facts alone.
 # shellcheck shell=bash
 
-need core/log core/quantity core/text decide/action decide/health decide/leg decide/readd
+need core/paths core/text decide/action decide/health decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -12,7 +12,10 @@ declare -gA F # the facts: decide/facts.list
 advice() {
 	local ACTION ARGUMENTS WHY GIVING_UP refused='' good IN_SYNC unconfigured
 	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
-	[[ $1 != whole ]] || return 0
+	[[ $1 != whole ]] || {
+		advice_whole_
+		return
+	}
 	if [[ $1 == misconfigured ]]; then
 		ADVICE_IMPACT='it does not run, and is not started like this'
 		[[ ${F[array.link]} == no ]] ||
@@ -79,6 +82,13 @@ advice_blind_() {
 }
 
 # advice_WORD_: one function a word of the state, with "_" for "-".
+
+# A spare takes the slot of the RAM leg when that leaves, at the next shutdown.
+advice_whole_() {
+	[[ -n ${F[array.strangers]-} ]] || return 0
+	ADVICE_IMPACT='the next start would be refused: a disk is in the array that no MEMBER names'
+	ADVICE_ACTION="ramraid check ${F[name]}"
+}
 
 advice_rebuilding_() {
 	ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}"
@@ -245,14 +255,16 @@ If you have moved it there yourself: rm /etc/ramraid/state/${F[name]}.hardware; 
 
 # One that hot-plug puts back, or would, but for what has happened to it. After leg_classify.
 advice_returned_leg_() { # I DEVICE ATTACH WIPE
-	local dev=$2 again=$3 blank=$4
+	local dev=$2 again=$3 blank=$4 TODO
 	case $LEG in
 	returned | unseen)
 		ADVICE_ACTION=$again
 		[[ ${F[conf.hotplug]} != yes ]] ||
 			ADVICE_ACTION+=', if it is not put back by itself within a minute'
-		[[ $LEG == unseen ]] || readd_slot_is_free ||
-			ADVICE_ACTION="ramraid apply ${F[name]}: there is no free slot for $dev"
+		[[ $LEG == unseen ]] || readd_slot_is_free || {
+			readd_slot_todo
+			ADVICE_ACTION="$dev is not in the array; $TODO"
+		}
 		;;
 	begun)
 		ADVICE_ACTION="$dev was lost while it was being put back; \
@@ -261,7 +273,15 @@ if nothing on it is needed: $blank"
 			ADVICE_ACTION="nothing: all of $dev is rebuilt by itself; \
 if that has not begun within a minute: $blank"
 		;;
-	removed) ADVICE_ACTION="$dev has been taken out; to put it back: $again" ;;
+	removed)
+		ADVICE_ACTION="$dev has been taken out by hand, and the next start puts it back; \
+to put it back now: $again; to keep it out: delete its line in $ETC/${F[name]}.conf, \
+then: ramraid apply ${F[name]}"
+		readd_slot_is_free || {
+			readd_slot_todo
+			ADVICE_ACTION="$dev has been taken out by hand; $TODO"
+		}
+		;;
 	bouncing)
 		ADVICE_ACTION="$dev is back, after ${F[leg.$1.returns]} times within an hour: \
 it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again"
@@ -291,70 +311,4 @@ advice_only_copy_() {
 	[[ ${F[array.state]} != broken ]] ||
 		ADVICE_IMPACT="every write fails; what was written last $only" \
 			ADVICE_ACTION="reboot; then: ramraid restore ${F[name]}"
-}
-
-# advice_show STATUS-WORD: adds to SHOWN, after "advice".
-advice_show() {
-	local i=0 kind
-	if [[ $1 != @(whole|misconfigured) ]]; then
-		advice_show_run_
-		advice_line_ '  rescue image:' "${F[rescue.image]}"
-	fi
-	[[ ${F[array.sync]-idle} == idle ]] ||
-		SHOWN+="  ${F[array.sync]}: \
-$(quantity_show_bar "${F[array.done]}" "${F[array.total]}") \
-$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}")"$'\n'
-	for kind in error warning; do
-		for ((i = 0; ; i++)); do
-			[[ -n ${F[conf.$kind.$i]-} ]] || break
-			advice_line_ '  configuration:' "${F[conf.$kind.$i]}"
-		done
-	done
-	advice_unfinished_
-	advice_line_ ' ' "$ADVICE_ALARM"
-	advice_line_ '  why:   ' "$ADVICE_WHY"
-	advice_line_ '  impact:' "$ADVICE_IMPACT"
-	advice_line_ '  action:' "$ADVICE_ACTION"
-}
-
-advice_unfinished_() {
-	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
-	[[ -n ${F[unfinished]-} ]] || return 0
-	need report/states
-	states_unfinished
-	advice_line_ '  unfinished:' "expected $UNFINISHED_EXPECTED, found $UNFINISHED_FOUND. \
-Do: $UNFINISHED_ACTION"
-}
-
-advice_line_() { # HEAD TEXT
-	local text=$2
-	log_printable text
-	[[ -z $text ]] || SHOWN+="$1 $text"$'\n'
-}
-
-# advice_show_whole: adds to SHOWN when it was whole. What ended without a word, in a power cut, may
-# have been whole until then.
-advice_show_whole() {
-	local at=$HISTORY_UNTIL line
-	((at > 0)) || at=$HISTORY_SINCE
-	((at > 0)) || return 0
-	printf -v line '  last whole: %(%F %T)T' "$at"
-	((HISTORY_UNTIL > 0)) || line+=' or later'
-	SHOWN+=$line$'\n'
-}
-
-# What the next start will use.
-advice_show_run_() {
-	local legs head='last run'
-	# Of one that runs, the record is of now.
-	[[ ${F[array.state]} != active ]] || head=record
-	text_split legs "${F[witness.legs]}"
-	if [[ -z ${F[witness.events]} ]]; then
-		SHOWN+="  $head: ${F[witness.why]}"$'\n'
-	elif ((${#legs[@]} == 0)); then
-		SHOWN+="  $head: only the RAM leg in sync, at event count ${F[witness.events]}"$'\n'
-	else
-		SHOWN+="  $head: ${#legs[@]} of ${F[members]} disk legs in sync, \
-at event count ${F[witness.events]}"$'\n'
-	fi
 }

@@ -20,12 +20,10 @@ status_json_close() {
 	SHOWN=$JSON_TEXT$'\n'
 }
 
-# status_json STATUS-WORD: after "advice", as in report/status-text.sh.
+# status_json STATUS-WORD: after "advice", or with no advice.
 status_json() {
 	local DISK_READS=0 reads='' writes=''
 	local HISTORY_SINCE=0 HISTORY_UNTIL=0 HISTORY_REBUILT=0
-	[[ $1 != whole ]] ||
-		ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
 	[[ $1 == misconfigured ]] || read_share_history
 	text_into "${F[array.stat]-}" reads _ _ _ writes
 	json_open '' object

@@ -2,12 +2,12 @@
 # long. report/terminal.sh makes it fit for a terminal.
 # shellcheck shell=bash
 
-need core/log decide/health report/read-share world/stable-name
+need core/log decide/health observe/summary report/read-share world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
 # status_text STATUS-WORD: adds to SHOWN. Of an array that is whole, and in which nothing goes on,
-# without report/advice.sh, which takes longer to be read than all else.
+# without report/advice-show.sh, which takes longer to be read than all else.
 status_text() {
 	local SHARE SHARE_LEAST DISK_READS=0 line
 	SHOWN+="${F[name]}: $1${F[array.md]:+ (/dev/${F[array.md]})}"$'\n'
@@ -18,7 +18,7 @@ status_text() {
 		[[ -z $SHARE || $SHARE_LEAST$SHARE == 'at least 0' ]] ||
 			SHOWN+="  reads served by RAM: $SHARE_LEAST$SHARE %"$'\n'
 		if [[ $1 != whole ]]; then
-			need report/advice
+			need report/advice-show
 			advice_show_whole
 		elif ((HISTORY_SINCE > 0 && HISTORY_UNTIL == 0)); then
 			printf -v line '  whole since: %(%F %T)T\n' "$HISTORY_SINCE"
@@ -34,11 +34,10 @@ status_text() {
 			SHOWN+="  monitor: nothing watches it \
 (ramraid-monitor@${F[array.md]}.path is ${F[monitor.state]}); see: ramraid check ${F[name]}"$'\n'
 	}
-	[[ $1 == whole && ${F[array.sync]} == idle &&
-		-z ${F[conf.warning.0]-}${F[unfinished]-} ]] || {
-		need report/advice
+	if [[ $1 != whole || ${F[array.sync]} != idle ]] || ! summary_is_all; then
+		need report/advice-show
 		advice_show "$1"
-	}
+	fi
 }
 
 status_text_legs_() {

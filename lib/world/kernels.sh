@@ -62,6 +62,11 @@ kernels_dkms() {
 		grep -qsF -e " $1 " "$DKMS_LOG" || DKMS_LOG=''
 	done
 }
+# kernels_any_has MODULE: does any kernel here have it as a module, or DKMS its source?
+kernels_any_has() {
+	grep -qsE "(^|/)$1\.ko" "$MODULES"/*/modules.dep ||
+		compgen -G "$ROOT/var/lib/dkms/$1/*/source" >/dev/null
+}
 # kernels_headers RELEASE: is there what a module is built against?
 kernels_headers() { [[ -e $MODULES/$1/build/Makefile ]]; }
 

@@ -962,6 +962,8 @@ exhaustive_check() {
 @test "running: a disk leg without a free slot stays out, and it is said what gives it one" {
 	decides 'done' whole-2 1:returned array.degraded=0 array.slots=2
 	because 'no free slot for it: ramraid apply data'
+	decides 'done' whole-2 1:returned array.degraded=0 array.slots=2 array.unconfigured=sdx
+	because 'a disk that no MEMBER names has its slot: ramraid check data'
 	# The free one is that of a leg that is being rebuilt.
 	decides wait-sync whole-2 1:returned array.degraded=1 ram.state=recovering
 	decides wait-sync whole-2 1:returned array.degraded=1 leg.0.state=recovering

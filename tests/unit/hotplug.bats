@@ -272,7 +272,7 @@ systemctl() {
 			numbered
 	}
 	look
-	says 'has been taken out; to put it back: ramraid attach data'
+	says 'has been taken out by hand; the next start puts it back. To put it back now: ramraid attach data'
 	[[ $(started) == 0 ]]
 	echo 13 >"$R/sys/class/block/sdb/diskseq"
 	look
@@ -552,9 +552,9 @@ attach data"
 		[[ $STATUS_WORD == degraded && $ADVICE_ACTION == *"$1"* ]] ||
 			fail "$STATUS_WORD: $ADVICE_ACTION"
 	}
-	status_says 'ata-B has been taken out; to put it back: ramraid attach data'
-	rm "$R/run/ramraid/data.members"
 	echo 1 >"$M/degraded"
+	status_says 'ata-B has been taken out by hand, and the next start puts it back'
+	rm "$R/run/ramraid/data.members"
 	status_says 'if it is not put back by itself'
 	for i in 4000 4100 4200 4300 4400; do
 		echo "$i /dev/disk/by-id/ata-B"

@@ -144,7 +144,13 @@ advises() {
 		'ramraid attach data, if it is not put back by itself within a minute' \
 		array.degraded=1
 	WORD=returned advises 'there is no free slot' array.degraded=0
-	WORD=removed advises 'has been taken out; to put it back: ramraid attach data' removed=yes
+	# Somebody has put another disk in, and "apply" would take that one out again.
+	WORD=returned advises 'a disk that no MEMBER names has its slot: ramraid check data' \
+		array.degraded=0 array.unconfigured=sdx
+	WORD=removed advises 'taken out by hand, and the next start puts it back; to put it back now: ramraid attach data; to keep it out: delete its line in' \
+		removed=yes array.degraded=1
+	WORD=removed advises 'taken out by hand; a disk that no MEMBER names has its slot' \
+		removed=yes array.degraded=0 array.unconfigured=sdx
 	WORD=bouncing advises 'is back, after 5 times within an hour: it is not put back any more' \
 		returns=5
 	WORD=fresh advises 'to have it built: ramraid apply data' role=spare

@@ -188,6 +188,17 @@ no"
 	[[ $CODE == 0 ]]
 }
 
+@test "--problems: a disk in an array that is whole, which no MEMBER names, is one" {
+	STATES=$BATS_TEST_TMPDIR
+	grep -v '^array.strangers=' "$FIXTURES/status/whole.facts" >"$STATES/spare.facts"
+	echo array.strangers=sdx >>"$STATES/spare.facts"
+	shows spare
+	[[ $CODE == 0 && $SHOWN == *'the next start would be refused'*'ramraid check data'* ]] ||
+		fail "$CODE: $SHOWN"
+	shows spare problems
+	[[ $CODE == 1 && $SHOWN == *'the next start would be refused'* ]] || fail "$CODE: $SHOWN"
+}
+
 @test "an adoption that has not ended: status finds it, whole or not, and --problems shows it; an adoption that has ended is none" {
 	libraries # the real look
 	ID=01234567-89ab-4cde-8f01-23456789abcd

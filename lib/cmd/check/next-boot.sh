@@ -120,8 +120,10 @@ dkms status"
 	case ${CONF[RAM]}:$brd in
 	brd:module) ;;
 	auto:module)
-		findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" \
-			'none; brd will serve' "$cure" "$1"
+		# Some distributions have none, and brd serves as well.
+		! kernels_any_has rapiddisk ||
+			findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" \
+				'none; brd will serve' "$cure" "$1"
 		;;
 	*:module) findings_problem no-ram-module \
 		"Linux $1 to have the module rapiddisk, since RAM=rapiddisk" \

@@ -58,19 +58,22 @@ steps() {
 			>/etc/ramraid/state/data.adopted
 		found 1 adopt-unfinished; rm /etc/ramraid/state/data.adopted; silent'
 	check 'a kernel that is installed beside the running one: its flaw, its modules, its initramfs; told at its installation' "$helpers"'
+		# DKMS has the source of rapiddisk, where there is one.
+		dkms=$([ ! -d /var/lib/dkms/rapiddisk ] || echo dkms-failed)
+		rapiddisk=${dkms:+no-rapiddisk}
 		new=6.10.3-test; mkdir -p /lib/modules/$new /root/tree/etc/mdadm /root/tree/usr/sbin
 		: >/lib/modules/$new/modules.dep; : >/boot/vmlinuz-$new
-		found 1 kernel-flaw no-ram-module unseen-initramfs
+		found 1 kernel-flaw kernel-untried no-ram-module no-initramfs $dkms
 		cp /usr/sbin/mdadm /root/tree/usr/sbin/
 		cp /etc/mdadm/mdadm.conf /root/tree/etc/mdadm/
 		(cd /root/tree; find . | cpio --quiet -o -H newc | gzip >/boot/initrd.img-$new)
-		found 1 kernel-flaw no-ram-module not-claimed-initramfs
+		found 1 kernel-flaw kernel-untried no-ram-module not-claimed-initramfs $dkms
 		sh /etc/kernel/postinst.d/zz-ramraid $new >/root/out 2>&1; cat /root/out
 		grep not-claimed-initramfs /root/out; grep "about Linux $new" /root/out
 		echo kernel/drivers/block/brd.ko.xz: >/lib/modules/$new/modules.dep
 		cat /etc/mdadm/mdadm.conf.d/ramraid-data.conf >>/root/tree/etc/mdadm/mdadm.conf
 		(cd /root/tree; find . | cpio --quiet -o -H newc | gzip >/boot/initrd.img-$new)
-		found 1 kernel-flaw no-rapiddisk
+		found 1 kernel-flaw kernel-untried $rapiddisk $dkms
 		rm -r /lib/modules/$new /boot/*-$new; silent'
 	check 'what is on it, and does not wait for it' "$helpers"'
 		mkdir -p /mnt/hand /mnt/unit; cp /etc/fstab /root/fstab

@@ -16,6 +16,10 @@ steps() {
 		test "$(stat -c %Z /run/ramraid/data.ram)" = "$stat"
 		test "$(slots data)" = UUU; findmnt /srv/data'
 	check 'removing takes the RAM leg and the claim away, and the file system stays mounted' '
+		mkdir -p /var/lib/prometheus/node-exporter
+		systemctl --quiet enable --now ramraid-metrics.timer ramraid-scrub@data.timer
+		systemctl start ramraid-metrics.service
+		test -s /var/lib/prometheus/node-exporter/ramraid.prom
 		exec 3>/srv/data/open; echo before >&3
 		# systemd calls it ramraid-db.mount
 		mkdir -p /ramraid/db; mount -t tmpfs none /ramraid/db
@@ -27,7 +31,10 @@ steps() {
 		findmnt /ramraid/db; umount /ramraid/db; rm -r /ramraid
 		test -z "$(systemctl list-units --plain --no-legend --state=active "ramraid*")"
 		test -z "$(find /run/systemd/generator* -name "*ramraid*")"
-		test -e /etc/ramraid/data.conf'
+		test -e /etc/ramraid/data.conf; test ! -e /var/lib/prometheus/node-exporter/ramraid.prom
+		# The timer of the metrics has ticked once more by then, if it still runs.
+		sleep 35; test -z "$(systemctl list-units --all --plain --no-legend "ramraid-*.timer")"
+		test -z "$(systemctl list-units --failed --plain --no-legend "ramraid*")"'
 	short || {
 		reboot
 		check 'the next boot starts it as a plain md array, without us' '
