@@ -148,7 +148,12 @@ loop_watch_() {
 	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] ||
 		return 0
 	LOOP_WATCHED=yes
-	legs_seen_watch
+	legs_seen_watch || {
+		# shellcheck disable=SC2034 # witness_update's
+		WITNESS_UPDATE_UNWATCHED=yes
+		log_error "${F[name]}: nobody can write down which disks leave it, until this works: \
+ramraid attach ${F[name]}"
+	}
 	ram_leg_note
 	hotplug_arm
 	transitions_begin "${F[name]}"

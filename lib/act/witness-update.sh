@@ -119,10 +119,12 @@ was stopped; its record did not say so yet"
 # from old legs: that would be taken for the truth ever after.
 # Another program may have written since F was looked up; then what it wrote is newer, and
 # everything is looked up again. So it is when no leg that F calls in sync can be read and others
-# are by now: they have left since, which is no reason to vouch for nobody. Returns 1, after saying
-# so, when it could not be written; 0 also when there is nothing to write.
+# are by now: they have left since, which is no reason to vouch for nobody. With
+# WITNESS_UPDATE_UNWATCHED nobody would write down who leaves later: it vouches for no disk leg.
+# Returns 1, after saying so, when it could not be written; 0 also when there is nothing to write.
 witness_update() {
 	local try code was
+	[[ -z $WITNESS_UPDATE_UNWATCHED ]] || { witness_update_take_back_ || return; }
 	for ((try = 0; try < WITNESS_UPDATE_TRIES; try++)); do
 		code=0
 		witness_update_once_ "$@" || code=$?
@@ -243,7 +245,7 @@ witness_update_witness() { witness_update || :; }
 # witness_update_if_changed: witness_update_witness, unless the legs in sync are those that this
 # program has written down last. For the moment before the gate opens, when all that matters is that
 # no leg is named that has left: event counts follow with the next record.
-WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW=''
+WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW='' WITNESS_UPDATE_UNWATCHED=''
 witness_update_if_changed() {
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || witness_update_witness

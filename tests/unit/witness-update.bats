@@ -413,6 +413,28 @@ $(cat "$R"/run/ramraid/*)"
 	[[ -z $(calls) ]]
 }
 
+# As when /run is full: its monitor would pass over the array.
+@test "a run that can't be noted as judged: its record vouches for no disk leg" {
+	mkdir -p "$R/sys/block/md127" "$R/run/ramraid/data.watched"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	witness_void() { called void "$1"; }
+	ram_leg_note() { :; }
+	hotplug_arm() { :; }
+	transitions_begin() { :; }
+	systemd_is_unit() { return 1; }
+	runs
+	witness_update
+	[[ $(calls) == 'write '* ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	LOOP_WATCHED=''
+	loop_watch_ 2>"$BATS_TEST_TMPDIR/log"
+	grep -q 'nobody can write down which disks leave it' "$BATS_TEST_TMPDIR/log"
+	run witness_update
+	assert_failure 1
+	assert_output -p 'vouches for no disk leg now'
+	[[ $(calls) == 'void data' ]] || fail "$(calls)"
+}
+
 @test "a witness that can't be written: said, the old one is deleted, and told with 1" {
 	not_writable
 	run witness_update
