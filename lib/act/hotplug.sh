@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/paths decide/action decide/leg notes/legs-seen notes/memory-floor
-need world/ramdisk
+need world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -54,6 +54,19 @@ ${F[leg.$i.returns]} times within an hour"
 
 # hotplug_reset_backoff NAME: a person wants its disks tried again.
 hotplug_reset_backoff() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; }
+
+# hotplug_is_stopped UUID: is there no array, running or half assembled, that may have this UUID? By
+# what the kernel says of each: no disk is read. An array that is not started has a UUID of zeros,
+# and some kernels tell none; what those are is not known here.
+hotplug_is_stopped() {
+	local folder VALUE
+	for folder in "$SYS"/block/md*/md; do
+		[[ -e $folder ]] || continue
+		folder=${folder%/md}
+		md_state_read "${folder##*/}" uuid
+		[[ $VALUE == *[!0-]* && $VALUE != "$1" ]] || return 1
+	done
+}
 
 readonly HOTPLUG_RESTARTS=20 # how often hot-plug starts an array again that is refused each time
 

@@ -408,6 +408,31 @@ usb, and it is on usb. To take it: ramraid apply --force data"
 	[[ $output == *"echo faulty > $M/dev-sdb/state"* ]] || fail "$output"
 }
 
+@test "the disks of an array that is stopped, and was not refused, are not read" {
+	reads() { # YES-OR-NO
+		local read=no
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		look
+		[[ $(calls) != *'read '* ]] || read=yes
+		[[ $read == "$1" ]] || fail "$(calls)"
+	}
+	disks
+	superblock_facts() {
+		called read "$1"
+		echo sb=none
+	}
+	rm -r "$R/sys/block/md127/md/"dev-* "$R"/sys/class/block/*/holders/md127
+	# Others run; of one the kernel does not say which it is.
+	for uuid in '' 00000000-0000-0000-0000-000000000000; do
+		echo "$uuid" >"$M/uuid"
+		reads yes
+	done
+	echo 99999999-2222-3333-4444-555555555555 >"$M/uuid"
+	reads no
+	: >"$R/run/ramraid/data.refused"
+	reads yes
+}
+
 @test "a start that was refused is tried again when a disk appears, and only then" {
 	disks
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127

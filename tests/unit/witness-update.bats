@@ -714,7 +714,13 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	: >"$R/run/ramraid/gone.started"
 	looks -- a b gone
 	looks md127 -- b
-	looks md126 -- a b gone
+	# It has been stopped since: that is no reason to look at all others.
+	rm "$BATS_TEST_TMPDIR/calls"
+	cmd_witness md126
+	[[ $(calls) != *look* ]] || fail "$(calls)"
+	mv "${diskseq%/*}" "$R/stopped"
+	looks md127 -- b
+	mv "$R/stopped" "${diskseq%/*}"
 	# Another array has that name now: a copy, perhaps, that somebody has started.
 	echo 8 >"$diskseq"
 	rm "$BATS_TEST_TMPDIR/calls"

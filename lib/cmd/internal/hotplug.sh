@@ -55,6 +55,8 @@ cmd_hotplug_one() { # NAME
 	# What is wrong with it is said by the start, and by "status".
 	conf_load "$1" || return 0
 	[[ ${CONF[HOTPLUG]} == yes ]] || return 0
+	# What is stopped, and was not refused, stays stopped: its disks need not be read.
+	[[ -e $RUN/$1.refused ]] || ! hotplug_is_stopped "${CONF[UUID]}" || return 0
 	before_look_configured "$1"
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe

@@ -53,19 +53,22 @@ cmd_witness_all_() {
 # cmd_witness_names_ [MD]: prints whom to look at: the array whose start has judged this run of MD
 # (legs_seen_watch), since each has a monitor of its own, and many that start at once would look at
 # each other again and again. A run that none has judged may be somebody else's, of a copy, and is
-# left alone; only where the kernel does not tell one run from the next, it is all of them.
+# left alone; only where the kernel does not tell one run from the next, it is all of them. Of one
+# that has been stopped meanwhile it is whose run was the last that had its name.
 cmd_witness_names_() {
-	local file watched found='' MD_RUN=''
-	[[ -z ${1-} ]] || md_state_run "${1##*/}"
+	local file watched found='' gone='' MD_RUN=''
+	[[ -z ${1-} ]] || md_state_run "$1"
+	[[ -z ${1-} || -e $SYS/block/$1 ]] || gone=yes
 	for file in "$RUN"/*.watched; do
 		watched=''
 		{ read -r watched <"$file"; } 2>/dev/null || :
-		[[ -n $MD_RUN && $watched == "$MD_RUN" ]] || continue
+		[[ (-n $MD_RUN && $watched == "$MD_RUN") ||
+			(-n $gone && ${watched%% *} == "$1") ]] || continue
 		file=${file##*/} found=yes
 		printf '%s\n' "${file%.watched}"
 	done
 	# Also of arrays whose file has been broken or deleted since they were started.
-	[[ -n $found$MD_RUN ]] || {
+	[[ -n $found$MD_RUN$gone ]] || {
 		conf_names
 		for file in "$RUN"/*.started; do
 			file=${file##*/}
