@@ -449,7 +449,7 @@ refuses() { # WHY
 		"$( (die "$evil") 2>&1)"; do
 		[[ ${out#ramraid: } == 'x\x1b[2J\n<0>y\xff' ]] || fail "$out"
 	done
-	advice_line_ '  why:' "$evil"
+	advice_show_line_ '  why:' "$evil"
 	[[ $SHOWN == '  why: x\x1b[2J\n<0>y\xff'$'\n' ]]
 	findings_note x "$evil" "$evil" "$evil"
 	[[ ${FINDING[0.expected]}${FINDING[0.found]}${FINDING[0.action]} != *[!\ -~]* ]]
