@@ -149,10 +149,12 @@ loop_watch_() {
 		return 0
 	LOOP_WATCHED=yes
 	legs_seen_watch || {
-		# shellcheck disable=SC2034 # witness_update's
-		WITNESS_UPDATE_UNWATCHED=yes
 		log_error "${F[name]}: nobody can write down which disks leave it, until this works: \
 ramraid attach ${F[name]}"
+		# At once: not every way from here writes the record again.
+		# shellcheck disable=SC2034 # witness_update's
+		WITNESS_UPDATE_UNWATCHED=yes
+		witness_update_witness
 	}
 	ram_leg_note
 	hotplug_arm

@@ -130,8 +130,8 @@ readd_lacks_slot() {
 	return 1
 }
 
-# readd_slot_todo: sets TODO to what a person does where there is none. Where a disk that the configuration
-# does not name is in sync, somebody has put it in instead, and "apply" would undo that.
+# readd_slot_todo: sets TODO to what a person does where there is none. Where a disk that the
+# configuration does not name is in sync, somebody has put it in instead: "apply" would undo that.
 readd_slot_todo() {
 	TODO="there is no free slot for it: ramraid apply ${F[name]}"
 	[[ -z ${F[array.unconfigured]} ]] ||

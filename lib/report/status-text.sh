@@ -7,7 +7,7 @@ need core/log decide/health observe/summary report/read-share world/stable-name
 declare -gA F # the facts: decide/facts.list
 
 # status_text STATUS-WORD: adds to SHOWN. Of an array that is whole, and in which nothing goes on,
-# without report/advice-show.sh, which takes longer to be read than all else.
+# without report/advice-show.sh, which need not be read then.
 status_text() {
 	local SHARE SHARE_LEAST DISK_READS=0 line
 	SHOWN+="${F[name]}: $1${F[array.md]:+ (/dev/${F[array.md]})}"$'\n'

@@ -429,6 +429,8 @@ $(cat "$R"/run/ramraid/*)"
 	LOOP_WATCHED=''
 	loop_watch_ 2>"$BATS_TEST_TMPDIR/log"
 	grep -q 'nobody can write down which disks leave it' "$BATS_TEST_TMPDIR/log"
+	[[ $(calls) == 'void data' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
 	run witness_update
 	assert_failure 1
 	assert_output -p 'vouches for no disk leg now'
