@@ -160,8 +160,9 @@ many_make() { # LETTER COUNT DISK…
 				[ -e $(leg $d)-part'"$count"' ] && break; sleep 0.2
 			done
 		done
+		: >/root/made
 		for i in $(seq '"$count"'); do
-			n='"$letter"'$i
+			n='"$letter"'$i begin=$(date +%s)
 			ramraid create --yes $n $(for d in '"$*"'; do echo $(leg $d)-part$i; done)
 			make_ext4 /dev/md/$n; mkdir /srv/$n; mount /dev/md/$n /srv/$n
 			echo $i >/srv/$n/number; umount /srv/$n
@@ -169,9 +170,14 @@ many_make() { # LETTER COUNT DISK…
 defaults 0 2" \
 				>/root/$n.fstab
 			systemctl stop ramraid@$n
+			echo $(($(date +%s) - begin)) >>/root/made
 		done
 		systemctl disable $(printf "ramraid@'"$letter"'%d " $(seq '"$count"')) 2>&1
-		'"$initramfs"
+		'"$initramfs" || return
+	guest 'echo "# seconds to make each:" $(cat /root/made)
+		begin=$(date +%s.%N); systemctl daemon-reload
+		awk -v b=$begin -v e=$(date +%s.%N) \
+			"BEGIN { printf \"# a reload of systemd: %.1f s\n\", e - b }"'
 }
 
 # So many of them at one boot, each with a file system that waits for it.
