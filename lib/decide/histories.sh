@@ -146,23 +146,18 @@ histories_find_outrunner() {
 	return 1
 }
 
-# histories_equal NEWEST I LEG…: can leg I be started together with the newest one? md itself
-# accepts a lag of one event (a step that a crash cut off between two superblocks; linux
-# drivers/md/md.c, super_1_validate). So do we, but only for legs that were in sync when the array
-# last ran: a re-add that a crash cut off in the same way leaves a leg whose superblock is the old
-# one, while the others call it active. A leg that is left out here is put back by bitmap.
+# histories_equal NEWEST I LEG…: can leg I be started together with the newest one? Only one of the
+# same event count. md itself accepts a lag of one (linux drivers/md/md.c, super_1_validate): a step
+# that a crash cut off between two superblocks. But a re-add that a crash cut off in the same way
+# leaves a leg whose superblock is the old one, while the others call it active, and a record that
+# was set back does not know that it had left. A leg that is left out here is put back by bitmap.
 histories_equal() {
-	local newest=$1 leg=$2 lag
-	lag=$((${F[leg.$newest.events]} - ${F[leg.$leg.events]}))
+	local newest=$1 leg=$2
 	shift 2
 	! histories_superseded_ "$leg" "$@" || return 1
 	[[ $leg != "$newest" ]] || return 0
-	if [[ -n ${F[witness.events]} ]]; then
-		((lag >= -1 && lag <= 1)) && histories_witness_agrees "$newest" &&
-			histories_witness_agrees "$leg"
-	else
-		((lag == 0))
-	fi
+	((F[leg.$newest.events] == F[leg.$leg.events])) && histories_witness_agrees "$newest" &&
+		histories_witness_agrees "$leg"
 }
 
 # histories_ran_separately NEWEST I: was only the newest leg in sync when the array last ran, while

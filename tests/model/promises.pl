@@ -59,14 +59,15 @@ sub check_start {
 			known( 'two legs claim one slot or number, and mdadm leaves one of them out', $label ) if $s->[ leg($i) + NUM ] == $s->[ leg($j) + NUM ] || own_slot( $s, $i ) == own_slot( $s, $j );
 		}
 	}
-	# Without a witness, a re-add that a crash has cut off makes superblocks of separate
-	# histories look like one.
-	my $blind  = !$s->[$WEV] &&
+	# Without a witness, or with one that was set back, a re-add that a crash has cut off makes
+	# superblocks of separate histories look like one.
+	my $blind  = ( !$s->[$WEV] || $s->[$ROLLED] ) &&
 		( all_active( $s, $there ) || $s->[$AWAY] && !look_apart( $s, $there ) ) &&
 			diverged($s);
 	my $forgot = $s->[$FORGOT] & $legs && all_active( $s, $legs );
 	my $over   = 0;
-	my $known  = $blind ? 'no witness, and a re-add cut off by a crash has made separate histories look alike' : 'started as equal, with writes that an earlier start gave up, and no witness knows it';
+	my $record = $s->[$WEV] ? 'the witness was set back' : 'no witness';
+	my $known  = $blind ? "$record, and a re-add cut off by a crash has made separate histories look alike" : 'started as equal, with writes that an earlier start gave up, and no witness knows it';
 	my $wrong  = $blind || $forgot ? sub { $over = 1; known( $known, $_[1] ) } : \&violation;
 	for my $c ( @$s[ $COLS .. $#$s ] ) {
 		my ( $t, $have ) = ( type($c), holders($c) & $legs );

@@ -103,9 +103,10 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'assemble sda sdb' stopped-2 leg.0.view=AAA leg.1.view=AAA
 }
 
-@test "start: a lag of one event is md's own half step, of two is an old leg" {
-	decides 'assemble sda sdb' stopped-2 leg.0.events=99 witness=100:ab
-	decides 'assemble sda sdb' stopped-2 leg.1.events=99 witness=100:ab
+# md takes one that lags by one event for equal; a re-add that a crash cut off leaves the same.
+@test "start: a leg that lags, by one event even, is left out, and put back by its bitmap" {
+	decides 'assemble sdb' stopped-2 leg.0.events=99 witness=100:ab
+	decides 'assemble sda' stopped-2 leg.1.events=99 witness=100:ab
 	decides 'assemble sdb' stopped-2 leg.0.events=98
 	decides 'assemble sda' stopped-2 leg.1.events=98
 	decides 'assemble sdb sdc' stopped-3 leg.0.events=7
@@ -127,7 +128,7 @@ gates() { # GATE ACTION BASE CHANGE…
 @test "start: what was in sync when the array last ran goes before a higher count" {
 	decides 'assemble sda' stopped-2 leg.1.events=101 witness=100:a
 	decides 'assemble sdb' stopped-2 leg.0.events=101 witness=100:b
-	decides 'assemble sda sdb' stopped-2 leg.0.events=101 witness=100:ab
+	decides 'assemble sda' stopped-2 leg.0.events=101 witness=100:ab
 	# Two ahead is no half step: it ran without the other.
 	decides refuse stopped-2 leg.1.events=102 witness=100:a
 	because 'have been used without each other'
