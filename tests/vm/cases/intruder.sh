@@ -3,10 +3,12 @@
 # into something.
 checked_on trixie
 long
+image stacks
 from mirror
 disk A 96M
 disk B 96M
 disk C 64M
+disk D 64M
 
 readonly tools='
 	whole() {
@@ -98,10 +100,24 @@ EOT
 		fails ls /dev/disk/by-id/md-name-any:data
 		ramraid start data; systemctl start local-fs.target; whole
 		test ! /dev/md/data -ef /dev/$(evil)'
+	check 'a volume group called md, with a volume data, while ours is stopped: likewise' "$tools"'
+		systemctl stop srv-data.mount; systemctl stop ramraid@data; test ! -e /dev/md/data
+		ln -s /dev/null /etc/udev/rules.d/65-ramraid.rules; udevadm control --reload
+		pvcreate -q -y $(node D); vgcreate -q md $(node D)
+		lvcreate -q -y -Wn --extents 100%FREE --name data md
+		udevadm settle; ls -l /dev/md; test /dev/md/data -ef /dev/mapper/md-data
+		make_ext4 /dev/mapper/md-data; mount /dev/mapper/md-data /mnt/evil
+		echo evil >/mnt/evil/evil; umount /mnt/evil; vgchange -q -an md
+		rm /etc/udev/rules.d/65-ramraid.rules; udevadm control --reload
+		vgchange -q -ay md; udevadm settle; ls -l /dev/md /dev/mapper || :
+		test -e /dev/mapper/md-data; test ! -e /dev/md/data
+		ramraid start data; systemctl start local-fs.target; whole
+		test ! /dev/md/data -ef /dev/mapper/md-data'
 	reboot || return
 	check 'at boot: ours has its name, and is what is mounted' "$tools"'
 		cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-*; findmnt /srv/data || :
 		journalctl -b -u ramraid@data -o cat; whole
 		test -e /dev/$(basename $(ls -d \
-			/sys/class/block/$(basename $(node C))/holders/md*))'
+			/sys/class/block/$(basename $(node C))/holders/md*))
+		test -e /dev/mapper/md-data; test ! /dev/md/data -ef /dev/mapper/md-data'
 }

@@ -299,6 +299,7 @@ retire() {
 			units="$units ramraid@$n"; sed -i "\\, /srv/$n ,d" /etc/fstab
 		done
 		[ -n "$units" ] || exit 0
+		for n in $units; do ! findmnt /srv/${n#*@} >/dev/null || umount /srv/${n#*@}; done
 		systemctl daemon-reload; systemctl stop $units; systemctl disable $units 2>&1
 		for n in $units; do mv ${n#*@}.conf ${n#*@}.conf.disabled; done'
 }
