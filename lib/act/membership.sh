@@ -244,6 +244,9 @@ and does not take that back; the next ramraid apply ${F[name]} tries it again"
 # named again, it is not put back as if nothing had been.
 membership_drop_() { # NAME I
 	witness_update || return
+	# Whoever reads the events finds the new disk in sync before the old one is out. In a
+	# subshell: that look is not about what is to leave.
+	(transitions_tell "$1") || :
 	membership_give_up_ "$2"
 	# The RAM leg does not count: what it alone has is lost by a power cut.
 	md_drop "${F[array.md]}" "${F[leg.$2.node]}" "${F[ram.node]}" || {

@@ -54,6 +54,16 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 	assert_output -p "nothing to do: $C is a disk leg of it already"
 }
 
+@test "that the new disk is in sync is said before the old one is taken out" {
+	printf '%s\n' 'in_sync ram' "in_sync leg /dev/disk/by-id/ata-A" "in_sync leg $B" 'no only' \
+		>"$R/run/ramraid/data.told"
+	verb replace --yes data /dev/sdb /dev/sdc
+	assert_success
+	run grep -o "disk leg $C is in sync\|--fail /dev/sdb" <<<"$output"
+	assert_output "disk leg $C is in sync
+--fail /dev/sdb"
+}
+
 # Noted by md while it built the disk. The RAM leg has the blocks, but not for long.
 @test "the new disk has not taken all blocks: the old one stays" {
 	REBUILD=weak
