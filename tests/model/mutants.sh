@@ -93,8 +93,6 @@ mutant_puts-back-a-leg-that-was-given-up() {
 	}
 }
 
-mutant_puts-back-a-leg-that-is-ahead-of-the-running-array() { readd_is_ahead() { return 1; }; }
-
 mutant_ignores-that-only-the-RAM-leg-was-good() {
 	keep safe_start_stale_
 	safe_start_stale_() { [[ -n ${F[witness.legs]} ]] && kept_safe_start_stale_ "$1"; }

@@ -1,6 +1,7 @@
 # A disk that returns after another one was half built in its place: md has cleared bits that it
 # needs, so all of it is rebuilt.
 checked_on trixie
+long
 from small
 disk A 40M
 disk B 40M
