@@ -120,6 +120,19 @@ deep_mutant_accepts-a-lag-of-one-from-any-leg() {
 	}
 }
 
+# As md does: a re-add that a crash cut off looks the same, once the witness was set back.
+deep_mutant_accepts-a-lag-of-one-from-legs-that-the-witness-knows() {
+	keep histories_equal
+	histories_equal() {
+		local code=0 events=${F[leg.$2.events]}
+		[[ -z ${F[witness.events]} ]] || ((F[leg.$1.events] - events != 1)) ||
+			F[leg.$2.events]=${F[leg.$1.events]}
+		kept_histories_equal "$@" || code=$?
+		F[leg.$2.events]=$events
+		return "$code"
+	}
+}
+
 deep_mutant_ignores-what-a-leg-that-was-being-rebuilt-says-of-the-others() {
 	histories_find_outrunner() { return 1; }
 }
