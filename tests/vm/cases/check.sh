@@ -61,19 +61,21 @@ steps() {
 		# DKMS has the source of rapiddisk, where there is one.
 		dkms=$([ ! -d /var/lib/dkms/rapiddisk ] || echo dkms-failed)
 		rapiddisk=${dkms:+no-rapiddisk}
+		# Since Linux 6.19 the superblock has a field that older kernels refuse.
+		old=$([ ! -e /sys/block/$(md data)/md/logical_block_size ] || echo kernel-too-old)
 		new=6.10.3-test; mkdir -p /lib/modules/$new /root/tree/etc/mdadm /root/tree/usr/sbin
 		: >/lib/modules/$new/modules.dep; : >/boot/vmlinuz-$new
-		found 1 kernel-flaw kernel-untried no-ram-module no-initramfs $dkms
+		found 1 kernel-flaw kernel-untried no-ram-module no-initramfs $dkms $old
 		cp /usr/sbin/mdadm /root/tree/usr/sbin/
 		cp /etc/mdadm/mdadm.conf /root/tree/etc/mdadm/
 		(cd /root/tree; find . | cpio --quiet -o -H newc | gzip >/boot/initrd.img-$new)
-		found 1 kernel-flaw kernel-untried no-ram-module not-claimed-initramfs $dkms
+		found 1 kernel-flaw kernel-untried no-ram-module not-claimed-initramfs $dkms $old
 		sh /etc/kernel/postinst.d/zz-ramraid $new >/root/out 2>&1; cat /root/out
 		grep not-claimed-initramfs /root/out; grep "about Linux $new" /root/out
 		echo kernel/drivers/block/brd.ko.xz: >/lib/modules/$new/modules.dep
 		cat /etc/mdadm/mdadm.conf.d/ramraid-data.conf >>/root/tree/etc/mdadm/mdadm.conf
 		(cd /root/tree; find . | cpio --quiet -o -H newc | gzip >/boot/initrd.img-$new)
-		found 1 kernel-flaw kernel-untried $rapiddisk $dkms
+		found 1 kernel-flaw kernel-untried $rapiddisk $dkms $old
 		rm -r /lib/modules/$new /boot/*-$new; silent'
 	check 'what is on it, and does not wait for it' "$helpers"'
 		mkdir -p /mnt/hand /mnt/unit; cp /etc/fstab /root/fstab
