@@ -133,6 +133,8 @@ dkms status"
 		"$(check_next_boot_brd_ "$brd"), so that there will be no RAM leg" \
 		'write RAM=auto' "$1" ;;
 	*)
+		# Not every distribution has a package of rapiddisk.
+		[[ $(kernels_module "$1" zram) == none ]] || cure+='; or write RAM=zram'
 		findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no \
 rapiddisk, and $(check_next_boot_brd_ "$brd"): neither will serve" "$cure" "$1"
 		;;
