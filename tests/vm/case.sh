@@ -101,6 +101,17 @@ back() {
 	for h in /sys/class/scsi_host/host*/scan; do echo "- - -" >$h; done
 	for d; do for i in $(seq 100); do [ -e $(leg $d) ] && break; sleep 0.1; done; done; settle
 }
+# rests: waits until nothing of ours is at work, and no look of hot-plug is left to come, which would
+# read superblocks and write the record. A oneshot unit is not "active" while it runs: it has a job.
+rests() {
+	local i
+	for i in $(seq 600); do
+		[ -e /run/ramraid/event ] ||
+			systemctl list-jobs --no-legend --plain | grep -q ramraid || return 0
+		sleep 0.2
+	done
+	systemctl list-jobs --no-pager; return 1
+}
 # attach NAME: also while hot-plug is at work on it.
 attach() {
 	local i code

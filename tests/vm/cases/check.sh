@@ -112,11 +112,7 @@ steps() {
 		found 1 disk-reads
 		ramraid detach data; ramraid attach data; silent
 		# A look that is still to come would write the record again.
-		for i in $(seq 300); do
-			[ -e /run/ramraid/event ] ||
-				systemctl list-jobs --no-legend | grep -q ramraid || break
-			sleep 0.2
-		done
+		rests
 		mv /etc/ramraid/state/data.witness /root/; found 1 no-witness
 		mv /root/data.witness /etc/ramraid/state/
 		link=$(readlink $(leg B)); rm $(leg B); found 1 member-name; ln -s $link $(leg B)

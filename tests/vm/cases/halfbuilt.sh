@@ -16,17 +16,6 @@ readonly words="$VM_HANDS"'
 		done
 		cat /proc/mdstat; ramraid status data; return 1
 	}
-	quiet() {
-		for i in $(seq 300); do
-			[ -e /run/ramraid/event ] ||
-				systemctl -q is-active ramraid-hotplug.service \
-					ramraid-mend@data.service \
-					ramraid-monitor@$(md data).service ||
-				return 0
-			sleep 0.2
-		done
-		return 1
-	}
 	# half LEG: md builds it to the half, and then somebody takes it out again.
 	half() {
 		local md=/sys/block/$(md data)/md
@@ -49,11 +38,11 @@ readonly words="$VM_HANDS"'
 # Writes to the mirror without B, and then another disk is built to the half in its place.
 without_B() { # FILE
 	check "$1: a disk is pulled out, and data is written" "$words"'
-		test "$(slots data)" = UUU; quiet; gone B; quiet
+		test "$(slots data)" = UUU; rests; gone B; rests
 		head -c 12M /dev/urandom >/srv/data/'"$1"'; sync
 		cd /srv/data; sha256sum file* >/root/sums; sleep 12'
 	check "$1: another disk is half built in its place, and taken out again" "$words"'
-		half C; mdadm -q --zero-superblock $(node C); quiet; sleep 6'
+		half C; mdadm -q --zero-superblock $(node C); rests; sleep 6'
 }
 readonly equal='
 		journalctl -b -q -o cat | grep -E -- "--(re-)?add /dev/sd|rebuilt"
