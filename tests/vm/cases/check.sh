@@ -113,8 +113,10 @@ steps() {
 		ramraid detach data; ramraid attach data; silent
 		# A look that is still to come would write the record again.
 		rests
-		mv /etc/ramraid/state/data.witness /root/; found 1 no-witness
-		mv /root/data.witness /etc/ramraid/state/
+		# The second copy alone is a record as well.
+		mv /etc/ramraid/state/data.witness /root/; silent
+		mkdir /root/copy; mv /boot/ramraid/*.witness /root/copy/; found 1 no-witness
+		mv /root/copy/* /boot/ramraid/; mv /root/data.witness /etc/ramraid/state/
 		link=$(readlink $(leg B)); rm $(leg B); found 1 member-name; ln -s $link $(leg B)
 		silent'
 	check 'and when a leg is not there' "$helpers"'
