@@ -156,8 +156,8 @@ histories_equal() {
 	shift 2
 	! histories_superseded_ "$leg" "$@" || return 1
 	[[ $leg != "$newest" ]] || return 0
-	((F[leg.$newest.events] == F[leg.$leg.events])) && histories_witness_agrees "$newest" &&
-		histories_witness_agrees "$leg"
+	((${F[leg.$newest.events]} == ${F[leg.$leg.events]})) &&
+		histories_witness_agrees "$newest" && histories_witness_agrees "$leg"
 }
 
 # histories_ran_separately NEWEST I: was only the newest leg in sync when the array last ran, while

@@ -125,7 +125,7 @@ deep_mutant_accepts-a-lag-of-one-from-legs-that-the-witness-knows() {
 	keep histories_equal
 	histories_equal() {
 		local code=0 events=${F[leg.$2.events]}
-		[[ -z ${F[witness.events]} ]] || ((F[leg.$1.events] - events != 1)) ||
+		[[ -z ${F[witness.events]} ]] || ((${F[leg.$1.events]} - events != 1)) ||
 			F[leg.$2.events]=${F[leg.$1.events]}
 		kept_histories_equal "$@" || code=$?
 		F[leg.$2.events]=$events

@@ -18,6 +18,27 @@ silent() {
 }
 array=/sys/block/$(md data)/md
 leg_b=$array/dev-$(basename $(node B))
+# image FILE: makes an initramfs of what is below /root/tree. Not every release has cpio.
+image() {
+	cat >/root/newc.pl <<"EOT"
+use strict; use warnings; use File::Find;
+my $number = 0;
+sub entry {
+	my ($name, $mode, $data) = @_;
+	my $out = sprintf("070701" . "%08X" x 13, ++$number, $mode, 0, 0, 1, 0, length $data, 0, 0, 0,
+		0, 1 + length $name, 0) . "$name\0";
+	for ("", $data) { $out .= $_; $out .= "\0" x (-length($out) % 4) }
+	print $out;
+}
+find({ no_chdir => 1, wanted => sub {
+	my ($name, $data) = ($_, "");
+	if (-f $name) { open my $in, "<:raw", $name or die; local $/; $data = <$in> }
+	entry($name, (lstat $name)[2], $data);
+} }, ".");
+entry("TRAILER!!!", 0, "");
+EOT
+	(cd /root/tree; perl /root/newc.pl | gzip >"$1")
+}
 '
 
 steps() {
@@ -68,13 +89,13 @@ steps() {
 		found 1 kernel-flaw kernel-untried no-ram-module no-initramfs $dkms $old
 		cp /usr/sbin/mdadm /root/tree/usr/sbin/
 		cp /etc/mdadm/mdadm.conf /root/tree/etc/mdadm/
-		(cd /root/tree; find . | cpio --quiet -o -H newc | gzip >/boot/initrd.img-$new)
+		image /boot/initrd.img-$new
 		found 1 kernel-flaw kernel-untried no-ram-module not-claimed-initramfs $dkms $old
 		sh /etc/kernel/postinst.d/zz-ramraid $new >/root/out 2>&1; cat /root/out
 		grep not-claimed-initramfs /root/out; grep "about Linux $new" /root/out
 		echo kernel/drivers/block/brd.ko.xz: >/lib/modules/$new/modules.dep
 		cat /etc/mdadm/mdadm.conf.d/ramraid-data.conf >>/root/tree/etc/mdadm/mdadm.conf
-		(cd /root/tree; find . | cpio --quiet -o -H newc | gzip >/boot/initrd.img-$new)
+		image /boot/initrd.img-$new
 		found 1 kernel-flaw kernel-untried $rapiddisk $dkms $old
 		rm -r /lib/modules/$new /boot/*-$new; silent'
 	check 'what is on it, and does not wait for it' "$helpers"'
