@@ -243,10 +243,12 @@ and does not take that back; the next ramraid apply ${F[name]} tries it again"
 # That a disk is given up is written down in the moment in which it is out: plugged in again, or
 # named again, it is not put back as if nothing had been.
 membership_drop_() { # NAME I
-	witness_update || return
 	# Whoever reads the events finds the new disk in sync before the old one is out. In a
-	# subshell: that look is not about what is to leave.
-	(transitions_tell "$1") || :
+	# subshell: that look is not about what is to leave. It may take a while, so the record is
+	# of what is found after it; md_drop looks once more.
+	(transitions_tell "$1") || log_warning "$1: what has changed is reported at the next look"
+	facts_observe
+	witness_update || return
 	membership_give_up_ "$2"
 	# The RAM leg does not count: what it alone has is lost by a power cut.
 	md_drop "${F[array.md]}" "${F[leg.$2.node]}" "${F[ram.node]}" || {
