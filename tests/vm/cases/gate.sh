@@ -80,6 +80,7 @@ steps() {
 		systemctl is-failed ramraid@data
 		systemctl show -p StatusText --value ramraid@data | grep "not in sync within 4 s"
 		journalctl -b -u ramraid@data -p err | grep "ON_TIMEOUT=fail"
+		rests # a look of hot-plug may still be at work
 		test -z "$(systemctl list-jobs --no-legend | grep -v "\.device")"'
 	check 'and its rebuild goes on, by md itself' '
 		journalctl -b -u ramraid@data -o cat | grep -E -- "--add /dev/(rd|ram)"
