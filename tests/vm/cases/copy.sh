@@ -46,7 +46,7 @@ steps() {
 	short || wrong 'another array' 'words[4]=00000001' 'damaged, or of another array or slot'
 	wrong 'a wrong checksum' 'SPOIL=1' 'damaged, or of another array or slot'
 	check 'somebody else made the array whole in between: what was written then is not forgotten' '
-		ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 &
+		rests; ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 &
 		attach=$!
 		for i in $(seq 400); do [ -s /run/ramraid/data.copy/pid ] && break; sleep 0.05; done
 		sleep 1
@@ -58,7 +58,7 @@ steps() {
 		for i in $(seq 50); do
 			mdadm -q /dev/md/data --remove $other 2>/dev/null && break; sleep 0.1
 		done
-		wait $attach || :; cat /root/attach.log; ramraid attach data || :
+		wait $attach || :; cat /root/attach.log; attach data || :
 		(cd /srv/data; sha256sum file* >/root/sums)
 		losetup --detach $other; rm /run/other
 		test "$(slots data)" = UUUU; test "$(compare data)" = 0
@@ -194,7 +194,7 @@ steps() {
 # A copy that has begun, under writes.
 readonly under_way='
 	test -d /srv/data/lost+found || mount /dev/md/data /srv/data
-	ramraid detach data 2>/dev/null
+	rests; ramraid detach data 2>/dev/null
 	setsid dd if=/dev/urandom of=/srv/data/other bs=64k count=4000 oflag=dsync >/dev/null 2>&1 \
 		</dev/null &
 	setsid ramraid attach data >/root/attach.log 2>&1 </dev/null &
@@ -213,7 +213,7 @@ whole() { # TEXT
 # wrong TEXT COMMANDS MESSAGE: the superblock is changed while the copy runs.
 wrong() {
 	check "$1: refused, md rebuilds it, and nothing is lost" '
-		ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 &
+		rests; ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 &
 		attach=$!
 		for i in $(seq 400); do [ -s /run/ramraid/data.copy/pid ] && break; sleep 0.05; done
 		(
