@@ -248,17 +248,6 @@ rescue_delete() {
 	}
 }
 
-# rescue_is_encrypted NODE: is a block device on an encrypted one?
-rescue_is_encrypted() {
-	local below uuid=''
-	{ read -r uuid <"$SYS/class/block/$1/dm/uuid"; } 2>/dev/null || :
-	[[ $uuid != CRYPT-* ]] || return 0
-	for below in "$SYS/class/block/$1"/slaves/*; do
-		[[ ! -e $below ]] || ! rescue_is_encrypted "${below##*/}" || return 0
-	done
-	return 1
-}
-
 # rescue_warn MD: says at a start that a shutdown could not save the RAM leg, so that it is not
 # found out in the emergency. The worker of hot-plug may not write there, and so can't tell.
 rescue_warn() {

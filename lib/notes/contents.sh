@@ -23,10 +23,9 @@ contents_of() {
 
 # contents_below_ NODE: the containers that hold what it is made of, one a line.
 contents_below_() {
-	local slave
-	for slave in "$SYS/class/block/$1"/slaves/*; do
-		[[ ! -e $slave ]] || disk_containers "${slave##*/}" | sed 's|^|below /dev/mapper/|'
-	done
+	local below BENEATH
+	disk_beneath "$1"
+	for below in "${BENEATH[@]}"; do disk_containers "$below" | sed 's|^|below /dev/mapper/|'; done
 }
 
 # contents_now NAME: the same of an array that runs as a start of ours has left it; nothing of

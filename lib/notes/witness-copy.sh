@@ -12,7 +12,7 @@ declare -gA CONF F
 # ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
 witness_copy_find() {
 	local want=${CONF[WITNESS_COPY]-none} number target options type source rest lines=() \
-	root=('' '') best='' found=() folder
+	root=('' '') best='' found=() folder NODE
 	WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_WHY='' WITNESS_ROOT=''
 	# The table at once, and that of the first process: see disk_mounted_.
 	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
@@ -29,7 +29,7 @@ witness_copy_find() {
 				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
 				best=$target found=("$number" "$options" "$type" "$source")
 		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
-			best=$target found=("$number" "$options" "$type")
+			best=$target found=("$number" "$options" "$type" "$source")
 		fi
 	done
 	folder=${want/#auto/"$best/ramraid"}
@@ -50,8 +50,8 @@ answer, when the machine starts"
 		WITNESS_COPY_WHY=${WITNESS_COPY_TRUST[$ROOT$folder]}
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
 		WITNESS_COPY_WHY="there is no folder $want"
-	elif [[ -n ${F[array.md]-} ]] &&
-		witness_copy_lies_on_ "$SYS/dev/block/${found[0]}" "${F[array.md]}"; then
+	elif [[ -n ${F[array.md]-} ]] && witness_copy_node_ "${found[0]}" "${found[3]}" &&
+		disk_is_on "$NODE" "${F[array.md]}"; then
 		WITNESS_COPY_WHY="$best is on the array itself"
 	else
 		WITNESS_COPY=$ROOT$folder/$1.witness
@@ -106,17 +106,6 @@ witness_copy_is_roots_() {
 	[[ -n ${WITNESS_COPY_TRUST["$1"]+asked} ]] ||
 		WITNESS_COPY_TRUST["$1"]=$(trust_why_not "$1")
 	[[ -z ${WITNESS_COPY_TRUST["$1"]} ]]
-}
-
-# witness_copy_lies_on_ FOLDER MD: is this device, a folder in sysfs, the array, a partition of it,
-# or stacked on it?
-witness_copy_lies_on_() {
-	local below
-	[[ ! $1 -ef $SYS/block/$2 && ! $1/.. -ef $SYS/block/$2 ]] || return 0
-	for below in "$1"/slaves/*; do
-		[[ ! -e $below ]] || ! witness_copy_lies_on_ "$below" "$2" || return 0
-	done
-	return 1
 }
 
 # witness_copy_put TEXT: after witness_copy_find. Where it can't be written that is said, once, and

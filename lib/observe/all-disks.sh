@@ -147,19 +147,24 @@ all_disks_subsystem_() {
 
 # all_disks_running: of an array that something else has started, before anything is done to it:
 # sets array.copy to "MEMBER DEVICE" when a device outside carries the device UUID of a member in
-# sync, so that one of the two is a copy, whatever name it has.
+# sync, so that one of the two is a copy, whatever name it has, a leg's or none.
 all_disks_running() {
-	local node clone uuid NODES
+	local i node clone uuid NODES outside
 	[[ -z ${F[array.copy_known]} ]] || return 0
 	F[array.copy]='' F[array.copy_known]=yes
 	! legs_seen_is_watched "${F[array.md]}" || return 0
 	all_disks_clones
-	[[ -n ${F[clones]} ]] || return 0
+	outside=${F[clones]}
+	for ((i = 0; i < F[members]; i++)); do
+		[[ -n ${F[leg.$i.in]} || ${F[leg.$i.sb]} != ok || ${F[leg.$i.uuid]} != "${F[uuid]}" ]] ||
+			outside+=" ${F[leg.$i.node]}:${F[leg.$i.device_uuid]}:"
+	done
+	[[ -n $outside ]] || return 0
 	facts_in_sync
 	for node in "${NODES[@]}"; do
 		uuid=$(superblock_facts_patiently "$node") uuid=${uuid#*device_uuid=} \
 		uuid=${uuid%%$'\n'*}
-		for clone in ${F[clones]}; do
+		for clone in $outside; do
 			[[ $clone != *":$uuid:"* ]] || F[array.copy]="$node ${clone%%:*}"
 		done
 	done

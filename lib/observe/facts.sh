@@ -52,6 +52,7 @@ facts_look_() {
 		[[ -n $md ]] || md=${F[leg.$i.in]}
 		[[ ${F[leg.$i.in]} == "$md" ]] || F[array.twin]=${F[leg.$i.in]}
 	done
+	[[ -z ${F[array.twin]} ]] || facts_prefer_watched_
 	[[ -n $md ]] || {
 		need observe/outside
 		outside_find_array
@@ -74,6 +75,15 @@ facts_look_() {
 		outside_numbers
 		outside_events
 	}
+}
+
+# Of two arrays that have legs by their names, ours is the one that a start of ours has judged:
+# somebody may have given another device the name of a leg since.
+facts_prefer_watched_() {
+	local other=$md
+	need notes/legs-seen
+	legs_seen_is_watched "$md" || ! legs_seen_is_watched "${F[array.twin]}" ||
+		md=${F[array.twin]} F[array.twin]=$other
 }
 
 facts_leg_blank() { # I NODE
@@ -107,10 +117,14 @@ facts_leg_holder_() {
 # facts_is_ours MD LEG: is this the configured array? Kernels without md/uuid in sysfs, and arrays
 # that were gathered and not started, whose UUID is all zeros there (md takes it from a superblock
 # in super_1_validate(), linux drivers/md/md.c): the superblock of the leg, if one is known, is
-# asked, once.
+# asked, once. Never an array of other metadata: the same bytes are another UUID to mdadm there
+# (0.90: mdadm super0.c, swapuuid), so that our claim does not stop it from being started, and what
+# looks like a leg's superblock may be among its data. No metadata: it has just gone.
 declare -gA FACTS_UUID=()
 facts_is_ours() {
 	local VALUE
+	md_state_read "$1" metadata_version
+	[[ $VALUE == @(|1.2) ]] || return 1
 	md_state_read "$1" uuid
 	if [[ $VALUE != *[!0-]* ]]; then
 		[[ -z $2 || -n ${FACTS_UUID["$1 $2"]-} ]] || {

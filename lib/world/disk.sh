@@ -200,34 +200,48 @@ disk_carries() {
 	done < <(disk_mounts "$1")
 }
 
-# disk_physical NODE: the disks that a device is on: the one that it is a partition of, or all
-# those that a volume or an array is made of, one a line; some perhaps twice.
-disk_physical() {
-	local below node=$1 found=''
-	for below in "$SYS/class/block/$1"/slaves/*; do
-		[[ -e $below ]] || continue
-		found=yes
-		disk_physical "${below##*/}"
+# disk_beneath NODE: sets BENEATH to the devices that it is right on: a partition is on its disk, a
+# volume or an array on what it is made of. A partition has no slaves in sysfs, whatever its disk is
+# made of (linux block/partitions/core.c, add_partition(): holders alone).
+disk_beneath() {
+	local entry
+	BENEATH=()
+	if [[ -e $SYS/class/block/$1/partition ]]; then
+		entry=$(readlink -e "$SYS/class/block/$1/..") && BENEATH=("${entry##*/}")
+		return 0
+	fi
+	for entry in "$SYS/class/block/$1"/slaves/*; do
+		[[ ! -e $entry ]] || BENEATH+=("${entry##*/}")
 	done
-	[[ -z $found ]] || return 0
-	[[ ! -e $SYS/class/block/$1/partition ]] || node=$(readlink -e "$SYS/class/block/$1/..")
-	printf '%s\n' "${node##*/}"
+}
+
+# disk_physical NODE: the disks that a device is on, one a line; some perhaps twice.
+disk_physical() {
+	local below BENEATH=()
+	disk_beneath "$1"
+	((${#BENEATH[@]} > 0)) || printf '%s\n' "$1"
+	for below in "${BENEATH[@]}"; do disk_physical "$below"; done
+}
+
+# disk_is_on NODE OTHER: is it that device, a partition of it, or stacked on it?
+disk_is_on() {
+	local below BENEATH=()
+	[[ $1 != "$2" ]] || return 0
+	disk_beneath "$1"
+	for below in "${BENEATH[@]}"; do ! disk_is_on "$below" "$2" || return 0; done
+	return 1
 }
 
 # disk_containers NODE: the names of the LUKS containers that it is, or is in, one a line.
 disk_containers() {
-	local below uuid='' name
+	local below uuid='' name BENEATH=()
 	{
 		read -r uuid <"$SYS/class/block/$1/dm/uuid" &&
 			read -r name <"$SYS/class/block/$1/dm/name"
 	} 2>/dev/null || :
 	[[ $uuid != CRYPT-* ]] || printf '%s\n' "$name"
-	# A partition is a part of what its disk is.
-	[[ ! -e $SYS/class/block/$1/partition ]] ||
-		disk_containers "$(basename "$(readlink -e "$SYS/class/block/$1/..")")"
-	for below in "$SYS/class/block/$1"/slaves/*; do
-		[[ ! -e $below ]] || disk_containers "${below##*/}"
-	done
+	disk_beneath "$1"
+	for below in "${BENEATH[@]}"; do disk_containers "$below"; done
 }
 
 # disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's

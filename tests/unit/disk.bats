@@ -121,6 +121,23 @@ claims() {
 	[[ $(disk_holders sda) == $'dm-0\nmd127' ]]
 }
 
+@test "what a device is on: of a partition that is its disk, and what that is made of" {
+	mkdir -p "$R"/sys/class/block/{md9/{md9p1,slaves/{dm-0,sdb1}},dm-0/{dm,slaves/sda},sdb/sdb1,dm-1/slaves/md9p1}
+	ln -s md9/md9p1 "$R/sys/class/block/md9p1"
+	ln -s sdb/sdb1 "$R/sys/class/block/sdb1"
+	echo 1 | tee "$R"/sys/class/block/{md9p1,sdb1}/partition >/dev/null
+	echo CRYPT-LUKS2-0-x >"$R/sys/class/block/dm-0/dm/uuid"
+	echo x >"$R/sys/class/block/dm-0/dm/name"
+	[[ $(disk_physical sda) == sda && $(disk_physical sdb1) == sdb ]]
+	[[ $(disk_physical md9p1) == $'sda\nsdb' && $(disk_physical dm-1) == $'sda\nsdb' ]]
+	[[ $(disk_containers dm-1) == x && $(disk_containers dm-0) == x &&
+		-z $(disk_containers sdb1) ]]
+	disk_is_on dm-1 md9
+	disk_is_on md9p1 sdb
+	disk_is_on sda sda
+	not disk_is_on sdb1 md9
+}
+
 @test "idle: nothing but mappings on it, and nobody has the topmost open" {
 	local -A opens=([253:1]=1 [253:2]=0)
 	fake_disk md127 104857600

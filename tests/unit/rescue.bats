@@ -329,16 +329,6 @@ no_image() {
 	[[ -d $R/var/old && -z $(ls "$R/var/old") ]]
 }
 
-@test "encrypted: the device itself, or what it lies on" {
-	mkdir -p "$R"/sys/class/block/{dm-0,dm-1,sdc}/{dm,slaves}
-	echo CRYPT-LUKS2-abc-x >"$R/sys/class/block/dm-0/dm/uuid"
-	echo LVM-abc >"$R/sys/class/block/dm-1/dm/uuid"
-	ln -s ../../dm-0 "$R/sys/class/block/dm-1/slaves/dm-0"
-	rescue_is_encrypted dm-0
-	rescue_is_encrypted dm-1
-	not rescue_is_encrypted sdc
-}
-
 @test "where no image can be" {
 	[[ $(rescue_why_not none md127) == RESCUE=none ]]
 	: >"$R/file"

@@ -41,6 +41,7 @@ array() {
 	mkdir -p "$md"
 	echo clean >"$md/array_state"
 	echo "$ID" >"$md/uuid"
+	echo 1.2 >"$md/metadata_version"
 	echo idle >"$md/sync_action"
 	echo "${2-7}" >"$R/sys/block/$1/diskseq"
 }
@@ -153,6 +154,78 @@ same device UUID" 'mdadm --stop /dev/md9'
 	echo 'md9 7' >"$R/run/ramraid/data.watched"
 	all_disks_decide
 	are array.copy=
+}
+
+@test "an array of other metadata is not ours, whatever its UUID, and what carries a leg's superblock among its data is no leg" {
+	local version
+	# 0.90 is at the end of a device, and mdadm reads the same bytes as another UUID; so it starts
+	# it, past our claim, and the superblock of a leg may be where its data are.
+	for version in 0.90 1.0 1.1 external:ddf; do
+		disk loop7 "$a" 72057594037927935 1
+		array md9
+		echo "$version" >"$R/sys/block/md9/md/metadata_version"
+		member md9 loop7 in_sync 0
+		# Under no name that is ours, or of a leg that is away.
+		observe
+		are array.md= array.foreign=
+		decided 'assemble sda sdb'
+		ln -sfn "$R/dev/loop7" "$R/dev/disk/by-id/ata-A"
+		mv "$R/dev/sda.sb" "$R/away"
+		observe
+		are array.md= leg.0.in=other
+		decided 'assemble sdb'
+		witness_update
+		grep -q "^legs=$a $b\$" "$W"
+		# Beside an array that runs: the RAM leg and the record stay that one's.
+		mv "$R/away" "$R/dev/sda.sb"
+		whole
+		observe
+		are array.md=md127 array.twin= ram.state=in_sync leg.0.in=other
+		cmd_witness_one data 2>/dev/null
+		grep -q '^events=100$' "$W" && grep -q "^legs=$b $a\$" "$W" || fail "$(<"$W")"
+		echo faulty | tee "$R"/sys/block/md127/md/dev-sd{a,b}/state >/dev/null
+		observe
+		health_only_copy || fail "$version"
+		rm -r "$R"/sys/block/{md9,md127,rd0} "$R"/sys/class/block/{rd0,sd{a,b}/holders/md127} \
+			"$R/sys/class/block/loop7" "$R"/dev/loop7* "$R/run/ramraid/data."{ram,watched}
+		ln -sfn "$R/dev/sda" "$R/dev/disk/by-id/ata-A"
+		printf '%s\n' "uuid=$ID" "legs=$a $b" events=100 ram_slot=0 generation=5 >"$W"
+	done
+}
+
+@test "of two arrays that have legs by their names, ours is the one that a start has judged: neither record nor guard changes sides" {
+	whole
+	disk loop7 "$a" 72057594037927935 1
+	ln -sfn "$R/dev/loop7" "$R/dev/disk/by-id/ata-A"
+	array md9 8
+	member md9 loop7 in_sync,write_mostly 1
+	observe
+	are array.md=md127 array.twin=md9 ram.state=in_sync
+	cmd_witness_one data 2>/dev/null
+	grep -q '^events=100$' "$W" || fail "$(<"$W")"
+	not grep -q loop "$H"
+	echo faulty | tee "$R"/sys/block/md127/md/dev-sd{a,b}/state >/dev/null
+	observe
+	health_only_copy
+	# Where no start has judged either, both are in question.
+	rm "$R/run/ramraid/data.watched"
+	observe
+	are array.md=md9 array.twin=md127
+}
+
+@test "started by hand from a copy that has the name of one leg and the device UUID of the other: no disk is put into it" {
+	disk sdx "$b" 300 1
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	rm "$R/dev/sda.sb"
+	array md9
+	member md9 sdx in_sync,write_mostly 1
+	observe
+	witness_update_foreign_start
+	are array.md=md9 array.known=no leg.0.in=md9 leg.1.sb=ok
+	decided refuse "something else has started md9 from /dev/sdx, and /dev/sdb carries the \
+same device UUID"
+	cmd_witness_one data 2>/dev/null
+	grep -q "^legs=$a $b\$" "$W" && [[ ! -e $H ]] || fail "$(<"$W")"
 }
 
 @test "two arrays of one UUID: the one with the RAM leg is ours, whichever name comes last, and none is touched" {
@@ -525,8 +598,18 @@ wide() {
 			logged '/dev/loop7 carries the array.*losetup --list /dev/loop7'
 		done
 	done
-	# A partition of it, an encrypted volume on it, and what a program makes up, likewise.
+	# A partition of an array on it, which has no slaves of its own, likewise.
 	rm "$R/dev/loop7.sb"
+	mkdir -p "$R"/sys/class/block/md9/slaves/loop7
+	disk md9p1 "$a" 300 1
+	mv "$R"/sys/class/block/{md9p1,md9}
+	ln -s md9/md9p1 "$R/sys/class/block/md9p1"
+	echo 1 >"$R/sys/class/block/md9p1/partition"
+	observe
+	decided 'assemble sda sdb'
+	are clones= "clones.loop=md9p1:$a:300"
+	rm "$R/dev/md9p1.sb"
+	# An encrypted volume on it, and what a program makes up, too.
 	disk dm-3 "$a" 300 1
 	mkdir "$R/sys/class/block/dm-3/slaves"
 	ln -s ../../loop7 "$R/sys/class/block/dm-3/slaves/loop7"

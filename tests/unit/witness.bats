@@ -432,8 +432,12 @@ mounts() {
 	CONF[WITNESS_COPY]=/var/copies
 	# On the array itself: the device that is mounted is a volume on it.
 	mounts '253:0 /boot ext4 rw'
-	mkdir -p "$R/sys/block/md127" "$R/sys/dev/block/253:0/slaves"
-	ln -s ../../../../block/md127 "$R/sys/dev/block/253:0/slaves/md127"
+	mkdir -p "$R/sys/dev/block/253:0" "$R"/sys/class/block/{dm-0/slaves/md9,md9/slaves/md127p1} \
+		"$R/sys/block/md127/md127p1"
+	echo DEVNAME=dm-0 >"$R/sys/dev/block/253:0/uevent"
+	# Of one of its partitions, even: that has no slaves.
+	echo 1 >"$R/sys/block/md127/md127p1/partition"
+	ln -s ../../block/md127/md127p1 "$R/sys/class/block/md127p1"
 	declare -gA F=([array.md]=md126)
 	place /boot/ramraid yes
 	F[array.md]=md127

@@ -3,9 +3,9 @@
 # is notified of a failure.
 # shellcheck shell=bash
 
-need act/array-lock act/notify act/rescue cmd/check/findings config/conf config/conf-faults core/cli
-need core/paths core/quantity core/trust notes/adopted notes/claim notes/hardware
-need notes/selftest-record observe/ramdisk-makers world/disk world/ramdisk
+need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli core/paths
+need core/quantity core/trust notes/adopted notes/claim notes/hardware notes/selftest-record
+need observe/ramdisk-makers world/disk world/ramdisk
 
 # check_machine ALL: about the system; the first two questions concern each array, the others only
 # those who ask about all.
@@ -143,10 +143,10 @@ so that a shutdown can save the RAM leg there" "$why" \
 user has mounted it, name that disk in /etc/fstab), \
 or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
 	for ((i = 0; i < ${F[members]}; i++)); do
-		rescue_is_encrypted "${F[leg.$i.node]:-none}" || continue
+		[[ -n $(disk_containers "${F[leg.$i.node]:-none}") ]] || continue
 		source=$(findmnt --noheadings --nofsroot --output SOURCE \
 			--target "${folder%/*}/" 2>/dev/null) || return 0
-		disk_find "$source" && ! rescue_is_encrypted "$NODE" || return 0
+		disk_find "$source" && [[ -z $(disk_containers "$NODE") ]] || return 0
 		findings_note rescue-plain "a saved image of the RAM leg to be encrypted, \
 as the disk leg ${F[leg.$i.dev]} is" \
 			"that RESCUE=$folder is on $source, \

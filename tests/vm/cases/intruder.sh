@@ -9,6 +9,7 @@ disk A 96M
 disk B 96M
 disk C 64M
 disk D 64M
+disk E 64M
 
 readonly tools='
 	whole() {
@@ -113,11 +114,27 @@ EOT
 		test -e /dev/mapper/md-data; test ! -e /dev/md/data
 		ramraid start data; systemctl start local-fs.target; whole
 		test ! /dev/md/data -ef /dev/mapper/md-data'
+	check 'an array of metadata 0.90 with our UUID, as the kernel reads it, and a superblock of ours among its data' "$tools"'
+		uuid=$(sed -n "s/^UUID=//p" /etc/ramraid/data.conf | tr -d -)
+		# mdadm reads each word of it the other way round.
+		theirs=$(echo $uuid | sed -E "s/(..)(..)(..)(..)/\4\3\2\1/g; s/.{8}/&:/g; s/:\$//")
+		mdadm --create /dev/md/theirs --run --force --level=1 --raid-devices=1 \
+			--metadata=0.90 --uuid=$theirs $(node E)
+		dd if=$(node A) of=/dev/md/theirs bs=4k skip=1 seek=1 count=1 iflag=direct \
+			oflag=direct status=none
+		mdadm --stop /dev/md/theirs; systemctl stop srv-data.mount
+		systemctl stop ramraid@data; gone E; back E; cat /proc/mdstat
+		m=/sys/block/$(basename $(ls -d /sys/class/block/$(basename $(node E))/holders/md*))/md
+		grep . $m/metadata_version $m/uuid $m/array_state; grep 0.90 $m/metadata_version
+		[ ! -e $m/uuid ] || test "$(tr -d - <$m/uuid)" = $uuid
+		ramraid start data; systemctl start local-fs.target; whole
+		grep 0.90 $m/metadata_version; ramraid status data'
 	reboot || return
 	check 'at boot: ours has its name, and is what is mounted' "$tools"'
 		cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-*; findmnt /srv/data || :
 		journalctl -b -u ramraid@data -o cat; whole
 		test -e /dev/$(basename $(ls -d \
 			/sys/class/block/$(basename $(node C))/holders/md*))
-		test -e /dev/mapper/md-data; test ! /dev/md/data -ef /dev/mapper/md-data'
+		test -e /dev/mapper/md-data; test ! /dev/md/data -ef /dev/mapper/md-data
+		grep 0.90 /sys/block/md*/md/metadata_version'
 }
