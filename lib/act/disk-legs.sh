@@ -2,9 +2,9 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/block-size act/ram-leg act/witness-update core/act core/log core/paths decide/health
-need notes/contents notes/legs-seen world/disk world/md world/md-hold world/md-links world/md-state
-need world/ramdisk-note world/superblock
+need act/block-size act/ram-leg act/witness-update core/act core/log core/paths decide/give-up
+need decide/health notes/contents notes/legs-seen world/disk world/md world/md-hold world/md-links
+need world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -16,7 +16,7 @@ disk_legs_assemble() { # NODE…
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
 	}
-	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
+	[[ -z $GIVING_UP ]] || give_up_legs "$@"
 	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
 		log_warning "${F[name]}: /dev/md/${F[name]}, or the link of a partition, does not \
 lead to the array within $MD_BOUND s; see: ls -l /dev/md"

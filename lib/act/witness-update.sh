@@ -2,10 +2,9 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need core/act core/log core/paths decide/health decide/readd notes/hardware notes/legs-seen
-need notes/old-name notes/witness notes/witness-copy observe/all-disks observe/before-look
-need observe/disks-lack observe/facts observe/outside world/md-state world/ramdisk-note
-need world/superblock
+need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
+need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/disks-lack
+need observe/facts observe/outside world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -323,37 +322,4 @@ witness_update_of_ram() {
 	while IFS='=' read -r key value; do
 		[[ $key != "$1" ]] || printf '%s\n' "$value"
 	done < <(superblock_facts_patiently "${F[ram.node]}")
-}
-
-# Prints the device UUIDs of the disk legs that are here.
-witness_update_here_() {
-	local i
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.uuid]-} != "${F[uuid]}" ]] || printf '%s\n' "${F[leg.$i.device_uuid]}"
-	done
-}
-
-witness_update_give_up_one_() { # LEG NODE…
-	if [[ " ${*:2} " == *" ${F[leg.$1.node]:-none} "* ]]; then
-		started+=" ${F[leg.$1.device_uuid]}"
-	else
-		F[witness.give_up]+=" ${F[leg.$1.device_uuid]}"
-	fi
-}
-
-# witness_update_give_up NODE…: the legs that were ever in sync, or are here, and are none of
-# those that the array is started from: written down with the next witness. With fewer of them than
-# the array has disk legs, one is absent that nobody knows, and that is written down as well.
-witness_update_give_up() {
-	local i uuid known=' ' count=0 started=''
-	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
-	for uuid in ${F[witness.give_up]} $(witness_update_here_); do
-		[[ $known == *" $uuid "* ]] || known+="$uuid " count=$((count + 1))
-	done
-	F[witness.give_up]+=" ${F[witness.doubted]-}"
-	((count >= F[members])) || F[witness.give_up]+=" $READD_UNKNOWN"
-	for ((i = 0; i < ${F[members]}; i++)); do witness_update_give_up_one_ "$i" "$@"; done
-	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
-		witness_update_give_up_one_ ram "$@"
-	for i in $started; do F[witness.give_up]=${F[witness.give_up]//"$i"/}; done
 }

@@ -176,7 +176,7 @@ sub from_off {
 
 sub legs_named { my $legs = 0; /^sd([123])$/ and $legs |= 1 << $1 - 1 for @_; $legs }
 
-# witness_update_give_up: those that were in sync, or are here, but are not started.
+# give_up_legs: those that were in sync, or are here, but are not started.
 sub given_up {
 	my ( $s, $there, $legs ) = @_;
 	( $s->[$WLEGS] | $s->[$WLEFT] | $there & known_legs($s) ) & ~$legs;

@@ -458,14 +458,14 @@ wipefs --all $NVME)"
 
 @test "a start from one leg gives up the device as well, and the other way round" {
 	facts stopped-2
-	witness_update_give_up sda
+	give_up_legs sda
 	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *' rrrrrrrr '* &&
 		" ${F[witness.give_up]} " != *" $A "* ]]
-	witness_update_give_up nvme0n1
+	give_up_legs nvme0n1
 	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *" $A "* &&
 		" ${F[witness.give_up]} " != *' rrrrrrrr '* ]]
 	facts stopped-2 ram:uuid=other
-	witness_update_give_up sda
+	give_up_legs sda
 	[[ ${F[witness.give_up]} != *rrrrrrrr* ]]
 }
 
@@ -485,7 +485,7 @@ wipefs --all $NVME)"
 	grep -qx 'doubted=cccccccc' "$R/etc/ramraid/state/data.witness"
 	rm "$R/dev/disk/by-id/nvme-X"
 	facts stopped-2 ram:absent "witness.seen=$A $B" witness.doubted=cccccccc
-	witness_update_give_up sda
+	give_up_legs sda
 	[[ " ${F[witness.give_up]} " == *' cccccccc '* && " ${F[witness.give_up]} " != *" $A "* ]]
 	NAME=data F[forced]=0 OPT=([yes]=yes)
 	run start_ask_forced data

@@ -847,7 +847,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 @test "a forced start gives up a leg that was in sync long ago" {
 	runs "witness.legs=$one" "witness.seen=$one $two $three" leg.0.node= "leg.1.node=sdb" \
 		"leg.1.device_uuid=$two"
-	witness_update_give_up sdb
+	give_up_legs sdb
 	[[ " ${F[witness.give_up]} " == *" $one "* && " ${F[witness.give_up]} " == *" $three "* &&
 		" ${F[witness.give_up]} " != *" $two "* ]] ||
 		fail "${F[witness.give_up]}"
@@ -856,7 +856,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 @test "a forced start without a record gives up the legs that nobody knows: they are put back by no bitmap" {
 	runs witness.legs= witness.events= leg.1.node= leg.0.uuid=11111111-2222-3333-4444-555555555555 \
 		"leg.0.device_uuid=$one"
-	witness_update_give_up sda
+	give_up_legs sda
 	[[ ${F[witness.give_up]// /} == 00000000-0000-0000-0000-000000000000 ]] ||
 		fail "${F[witness.give_up]}"
 	witness_write() { real_witness_write "$@"; }
@@ -879,7 +879,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	[[ $ACTION == readd ]] || fail "$ACTION $WHY"
 	# With a record that knows all of them, each is given up by its name.
 	runs "witness.legs=$one" "witness.seen=$one $two" leg.1.node= "leg.0.device_uuid=$one"
-	witness_update_give_up sda
+	give_up_legs sda
 	[[ " ${F[witness.give_up]} " != *" 00000000-"* ]] || fail "${F[witness.give_up]}"
 }
 

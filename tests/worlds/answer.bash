@@ -128,7 +128,7 @@ answer_bits() { # NODE…
 	say "ok ${BITS[*]}"
 }
 answer_give() {
-	[[ -z $GIVING_UP ]] || witness_update_give_up "$@"
+	[[ -z $GIVING_UP ]] || give_up_legs "$@"
 	say ok
 }
 answer_failed() {

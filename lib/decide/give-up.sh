@@ -1,0 +1,39 @@
+# Which legs are given up when an array is started from some of them, as a person wants it.
+# shellcheck shell=bash
+
+need decide/readd
+
+declare -gA F # the facts: decide/facts.list
+
+# Prints the device UUIDs of the disk legs that are here.
+give_up_here_() {
+	local i
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.uuid]-} != "${F[uuid]}" ]] || printf '%s\n' "${F[leg.$i.device_uuid]}"
+	done
+}
+
+give_up_one_() { # LEG NODE…
+	if [[ " ${*:2} " == *" ${F[leg.$1.node]:-none} "* ]]; then
+		started+=" ${F[leg.$1.device_uuid]}"
+	else
+		F[witness.give_up]+=" ${F[leg.$1.device_uuid]}"
+	fi
+}
+
+# give_up_legs NODE…: sets witness.give_up to the legs that were ever in sync, or are here, and are
+# none of those that the array is started from: the next witness has them. With fewer of them than
+# the array has disk legs, one is absent that nobody knows, and that is written down as well.
+give_up_legs() {
+	local i uuid known=' ' count=0 started=''
+	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
+	for uuid in ${F[witness.give_up]} $(give_up_here_); do
+		[[ $known == *" $uuid "* ]] || known+="$uuid " count=$((count + 1))
+	done
+	F[witness.give_up]+=" ${F[witness.doubted]-}"
+	((count >= F[members])) || F[witness.give_up]+=" $READD_UNKNOWN"
+	for ((i = 0; i < ${F[members]}; i++)); do give_up_one_ "$i" "$@"; done
+	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
+		give_up_one_ ram "$@"
+	for i in $started; do F[witness.give_up]=${F[witness.give_up]//"$i"/}; done
+}
