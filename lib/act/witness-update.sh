@@ -19,11 +19,12 @@ witness_update_free_slot() {
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when
 # it last ran, and is it no older now than it was then? (array.known; also yes when nothing is
-# written down; unread when none of its legs can be read) What a start of ours has gone through
+# written down; unread when none of its legs can be read) And is each on the hardware that was
+# written down, as a leg outside has to be (array.alien)? What a start of ours has gone through
 # before is known, whatever has become of its legs since.
 witness_update_foreign_start() {
-	local node facts disks=no other=no NODES
-	F[array.known]=yes
+	local node facts uuid disks=no other=no vouched=no NODES HARDWARE_MOVED HARDWARE_ALIEN
+	F[array.known]=yes F[array.alien]=''
 	[[ ${F[array.state]} == active ]] || witness_update_last_copy_
 	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for
 	# the leg ever after.
@@ -48,9 +49,17 @@ witness_update_foreign_start() {
 		disks=yes
 		facts=$(superblock_facts_patiently "$node")
 		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
-		! witness_update_vouches_ "${BASH_REMATCH[1]}" "$facts" || return 0
-		other=yes
+		uuid=${BASH_REMATCH[1]}
+		hardware_compare "$uuid" "$node"
+		[[ -z $HARDWARE_ALIEN ]] || {
+			# Perhaps a copy, whatever it says of itself; md reads from it, too.
+			F[array.known]=no F[array.alien]="with /dev/$node: \
+$HARDWARE_MOVED; it may be a copy of a leg"
+			return 0
+		}
+		if witness_update_vouches_ "$uuid" "$facts"; then vouched=yes; else other=yes; fi
 	done
+	[[ $vouched == no ]] || return 0
 	[[ $disks == no || $other == yes ]] || F[array.known]=unread
 	[[ $other == no ]] || F[array.known]=no
 	# A ramdisk can't have been started without the disks; a device can, after it had left them.
@@ -199,8 +208,8 @@ witness_update_may_() {
 	# Half restored: the record of the rescue image keeps it from being started.
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1
 	[[ ${F[array.known]} == no ]] || return 0
-	log_error "${F[name]}: something else has started ${F[array.md]}, \
-from legs that were not in sync when it last ran, or are older now; that is not written down"
+	log_error "${F[name]}: something else has started ${F[array.md]}, ${F[array.alien]:-\
+from legs that were not in sync when it last ran, or are older now}; that is not written down"
 	return 1
 }
 

@@ -136,8 +136,8 @@ ramraid start ${F[name]}"
 and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last \
 ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
-		action_is refuse "something else has started ${F[array.md]}, \
-from legs that were not in sync when it last ran, or are older now: writes may be missing from it. \
+		action_is refuse "something else has started ${F[array.md]}, ${F[array.alien]:-\
+from legs that were not in sync when it last ran, or are older now: writes may be missing from it}. \
 Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start \
 ${F[name]}); or, if it is right as it is: \
 rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"

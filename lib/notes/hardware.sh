@@ -165,16 +165,25 @@ hardware_is_made_up() {
 	done
 }
 
-# hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved to what has changed, in
-# words, and leg.I.alien to the bus, if it is one that anybody can plug something into, and the leg
-# was recorded on another, or by another serial number. A blank disk that may be taken without being
-# asked (AUTO_REPLACE) is no leg yet, and one whose device UUID nobody knows may be made up: whoever
-# can read the array's UUID can write such a superblock. They must not come by such a bus, unless a
-# leg of the array was on one of that kind.
+# hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved and leg.I.alien, as
+# hardware_compare has it. A blank disk that may be taken without being asked (AUTO_REPLACE) is no
+# leg yet, and must not come by such a bus either.
 hardware_judge() {
-	local leg=leg.$1 lines=() line key buses=' ' before='' HARDWARE was now
-	F[$leg.moved]='' F[$leg.alien]=''
-	hardware_key_ "$1" && [[ -r $STATE/${F[name]}.hardware ]] || return 0
+	local leg=leg.$1 key HARDWARE_MOVED='' HARDWARE_ALIEN=''
+	! hardware_key_ "$1" || hardware_compare "$key" "${F[$leg.node]}"
+	F[$leg.moved]=$HARDWARE_MOVED F[$leg.alien]=$HARDWARE_ALIEN
+}
+
+# hardware_compare KEY NODE: the leg of that key (the first word of its line) with what was written
+# down of it: sets HARDWARE_MOVED to what has changed, in words, and HARDWARE_ALIEN to the bus, if
+# it is one that anybody can plug something into, and the leg was recorded on another, or by another
+# serial number. One whose device UUID nobody knows may be made up: whoever can read the array's
+# UUID can write such a superblock. It must not come by such a bus, unless a leg of the array was on
+# one of that kind.
+hardware_compare() {
+	local key=$1 lines=() line buses=' ' before='' HARDWARE was now
+	HARDWARE_MOVED='' HARDWARE_ALIEN=''
+	[[ -r $STATE/${F[name]}.hardware ]] || return 0
 	mapfile -t lines <"$STATE/${F[name]}.hardware"
 	for line in "${lines[@]}"; do
 		[[ $line == *' '*' '*' '* ]] || continue
@@ -182,24 +191,24 @@ hardware_judge() {
 		[[ ${was[0]} == ram=* ]] || buses+="${was[1]} "
 		[[ ${was[0]} != "$key" ]] || before=${line#* }
 	done
-	hardware_of "${F[$leg.node]}"
+	hardware_of "$2"
 	text_split now "$HARDWARE"
 	if [[ -z $before ]]; then
 		hardware_is_known_ "$key" || [[ $buses == ' ' || $buses == *" ${now[0]} "* ||
 			! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || {
-			F[$leg.moved]="no disk leg was ever on $(hardware_words_ "${now[0]}" - -), \
+			HARDWARE_MOVED="no disk leg was ever on $(hardware_words_ "${now[0]}" - -), \
 and it is on $(hardware_words_ "${now[@]}")"
-			F[$leg.alien]=${now[0]}
+			HARDWARE_ALIEN=${now[0]}
 		}
-	elif ! hardware_is_line_ "$before" "${F[$leg.node]}"; then
+	elif ! hardware_is_line_ "$before" "$2"; then
 		text_split was "$before"
-		F[$leg.moved]="it was on $(hardware_words_ "${was[@]}"), \
+		HARDWARE_MOVED="it was on $(hardware_words_ "${was[@]}"), \
 and is on $(hardware_words_ "${now[@]}")"
 		if [[ ${was[0]} != "${now[0]}" ]]; then
 			[[ ! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] ||
-				F[$leg.alien]=${now[0]}
+				HARDWARE_ALIEN=${now[0]}
 		elif [[ +${now[0]}+ =~ \+($HARDWARE_LOOSE)\+ ]]; then
-			[[ ${was[2]} == @(-|"${now[2]}") ]] || F[$leg.alien]=${now[0]}
+			[[ ${was[2]} == @(-|"${now[2]}") ]] || HARDWARE_ALIEN=${now[0]}
 		fi
 	fi
 }

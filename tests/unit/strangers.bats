@@ -228,6 +228,51 @@ same device UUID"
 	grep -q "^legs=$a $b\$" "$W" && [[ ! -e $H ]] || fail "$(<"$W")"
 }
 
+@test "started by hand with a leg on other hardware: as little is done to it as such a leg is started from" {
+	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
+	bus sda pci0/ata1/host0
+	bus sdb pci0/ata2/host1
+	disk sdx "$a" 300 1
+	bus sdx pci0/usb1/host9
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	rm "$R/dev/sda.sb"
+	array md9
+	member md9 sdx in_sync,write_mostly 1
+	judged() { # KNOWN
+		observe
+		F[array.known]='' F[array.copy_known]=''
+		witness_update_foreign_start
+		are array.md=md9 "array.known=$1"
+	}
+	judged no
+	decided refuse "something else has started md9, with /dev/sdx: it was on ata (pci-1), serial \
+number SN1, and is on usb; it may be a copy of a leg. Stop it (mdadm --stop /dev/md9)"
+	cmd_witness_one data 2>"$BATS_TEST_TMPDIR/log"
+	logged 'with /dev/sdx: it was on ata .*; that is not written down'
+	grep -q "^legs=$a $b\$" "$W" && not grep -q usb "$H"
+	# Also beside a leg that is right: md reads from both.
+	member md9 sdb in_sync,write_mostly 2
+	judged no
+	# One that nobody knows.
+	sed -i "s/$a/$x/" "$R/dev/sdx.sb"
+	judged no
+	# The same disk in another port, and where a leg was ever on such a bus.
+	sed -i "s/$x/$a/" "$R/dev/sdx.sb"
+	bus sdx pci0/ata7/host9
+	unset -v HARDWARE_OF; declare -gA HARDWARE_OF=()
+	judged yes
+	sed -i "s/^$a ata/$a usb/" "$H"
+	bus sdx pci0/usb1/host9
+	unset -v HARDWARE_OF; declare -gA HARDWARE_OF=()
+	udev sdx 8:80 ID_SERIAL=SN1
+	judged yes
+	# Once a start has judged it, it is ours.
+	rm "$H"
+	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
+	echo 'md9 7' >"$R/run/ramraid/data.watched"
+	judged yes
+}
+
 @test "two arrays of one UUID: the one with the RAM leg is ours, whichever name comes last, and none is touched" {
 	local first
 	for first in md5 md200; do
