@@ -20,7 +20,8 @@ cmd_help() {
 	fi
 	cli_find_verb "${ARGS[0]}" || die "$(cli_unknown_verb "${ARGS[0]}")" "$EX_USAGE"
 	if [[ -t 1 ]] && help_has_page_ "${ARGS[0]}"; then
-		man 8 "ramraid-${ARGS[0]}"
+		# sudo may allow this verb alone, and a pager starts a shell when it is asked to.
+		LESSSECURE=1 man 8 "ramraid-${ARGS[0]}"
 	else
 		[[ ! -t 1 ]] || log_notice "there is no manual page ramraid-${ARGS[0]}(8) to be \
 shown (is man installed?); this is the short form:"

@@ -69,7 +69,8 @@ as the user whose folder it is" "$EX_REFUSED"
 
 # cmd_metrics_as_ UID:GID: does it all again as that user, since nothing that is printed needs root,
 # and ends. Who can trace that process, can use what it has open: so it has nothing of root's, not
-# the terminal, into which that user could type, not a lock, and not where the output goes.
+# the terminal, into which that user could type, not a lock, and not where the output goes. What it
+# says is that user's, too, and has an end.
 cmd_metrics_as_() {
 	local line code=0
 	set -o pipefail
@@ -78,7 +79,7 @@ cmd_metrics_as_() {
 		exec setsid --wait setpriv --reuid="${1%:*}" --regid="${1#*:}" --clear-groups \
 			--inh-caps=-all --no-new-privs -- \
 			"$0" metrics --output="${OPT[output]}" </dev/null 2>&1
-	) | while IFS= read -r line; do
+	) | head -c 64K | while IFS= read -r line; do
 		# What was done is said on as that: the journal of the service does not keep it.
 		if [[ $line == '+ '* ]]; then log_info "$line"; else log_error "$line"; fi
 	done || code=$?

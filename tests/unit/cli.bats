@@ -218,11 +218,12 @@ parses() { # FLAGS ARG…
 	run ramraid help stop start
 	assert_failure 2
 	# On a terminal. RAMRAID_ROOT leaves functions in the environment.
-	man() { [[ $1 == -w && ${MISSING-} == yes ]] && return 16 || printf '<man %s>' "$*"; }
+	man() { [[ $1 == -w && ${MISSING-} == yes ]] && return 16 ||
+		printf '<man %s>%s' "$*" "${LESSSECURE-}"; }
 	export -f man
 	export SHELL=/bin/bash
 	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null </dev/null
-	assert_output '<man 8 ramraid-stop>'
+	assert_output '<man 8 ramraid-stop>1'
 	export MISSING=yes
 	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null </dev/null
 	assert_output -p 'there is no manual page ramraid-stop(8) to be shown (is man installed?)'
