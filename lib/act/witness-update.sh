@@ -53,8 +53,7 @@ witness_update_foreign_start() {
 		hardware_compare "$uuid" "$node"
 		[[ -z $HARDWARE_ALIEN ]] || {
 			# Perhaps a copy, whatever it says of itself; md reads from it, too.
-			F[array.known]=no F[array.alien]="with /dev/$node: \
-$HARDWARE_MOVED; it may be a copy of a leg"
+			F[array.known]=no F[array.alien]="/dev/$node: $HARDWARE_MOVED"
 			return 0
 		}
 		if witness_update_vouches_ "$uuid" "$facts"; then vouched=yes; else other=yes; fi
@@ -200,7 +199,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 # from old legs. What was judged is one run of it: it may have been stopped since, and another one
 # started.
 witness_update_may_() {
-	local MD_RUN
+	local why MD_RUN
 	md_state_run "${F[array.md]:-none}"
 	[[ ${WITNESS_UPDATE_RUN:-$MD_RUN} == "$MD_RUN" ]] || F[array.known]=''
 	WITNESS_UPDATE_RUN=$MD_RUN
@@ -208,8 +207,10 @@ witness_update_may_() {
 	# Half restored: the record of the rescue image keeps it from being started.
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1
 	[[ ${F[array.known]} == no ]] || return 0
-	log_error "${F[name]}: something else has started ${F[array.md]}, ${F[array.alien]:-\
-from legs that were not in sync when it last ran, or are older now}; that is not written down"
+	why='from legs that were not in sync when it last ran, or are older now'
+	[[ -z ${F[array.alien]} ]] || why="with ${F[array.alien]}"
+	log_error "${F[name]}: something else has started ${F[array.md]}, $why; that is not written \
+down"
 	return 1
 }
 

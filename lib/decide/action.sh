@@ -136,11 +136,12 @@ ramraid start ${F[name]}"
 and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last \
 ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
-		action_is refuse "something else has started ${F[array.md]}, ${F[array.alien]:-\
-from legs that were not in sync when it last ran, or are older now: writes may be missing from it}. \
-Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start \
-${F[name]}); or, if it is right as it is: \
-rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+		local why=", from legs that were not in sync when it last ran, or are older now: \
+writes may be missing from it."
+		[[ -z ${F[array.alien]} ]] || why=", with ${F[array.alien]}; it may be a copy of a leg."
+		action_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm --stop \
+/dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right \
+as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
 	elif [[ -n ${F[array.twin]} ]]; then
 		action_is refuse "its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \

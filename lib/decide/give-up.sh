@@ -9,7 +9,7 @@ declare -gA F # the facts: decide/facts.list
 give_up_here_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.uuid]-} != "${F[uuid]}" ]] || printf '%s\n' "${F[leg.$i.device_uuid]}"
+		[[ ${F[leg.$i.uuid]} != "${F[uuid]}" ]] || printf '%s\n' "${F[leg.$i.device_uuid]}"
 	done
 }
 
@@ -26,14 +26,14 @@ give_up_one_() { # LEG NODE…
 # the array has disk legs, one is absent that nobody knows, and that is written down as well.
 give_up_legs() {
 	local i uuid known=' ' count=0 started=''
-	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]-} ${F[witness.seen]-}"
+	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]} ${F[witness.seen]}"
 	for uuid in ${F[witness.give_up]} $(give_up_here_); do
 		[[ $known == *" $uuid "* ]] || known+="$uuid " count=$((count + 1))
 	done
-	F[witness.give_up]+=" ${F[witness.doubted]-}"
+	F[witness.give_up]+=" ${F[witness.doubted]}"
 	((count >= F[members])) || F[witness.give_up]+=" $READD_UNKNOWN"
 	for ((i = 0; i < ${F[members]}; i++)); do give_up_one_ "$i" "$@"; done
-	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
+	[[ -z ${F[leg.ram.dev]} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
 		give_up_one_ ram "$@"
 	for i in $started; do F[witness.give_up]=${F[witness.give_up]//"$i"/}; done
 }

@@ -1526,20 +1526,22 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds rescue-folder
 	says 'can be written by others than root (mode 1777)'
 	chmod 755 "$R/var/lib"
+	rm -f "$R/sys/class/block/sda1/partition"
 	mkdir -p "$R/sys/class/block/sda1/slaves/dm-7" "$R/sys/class/block/dm-7/dm" \
 		"$R/sys/class/block/sdz"
 	echo CRYPT-LUKS2-x >"$R/sys/class/block/dm-7/dm/uuid"
+	echo x >"$R/sys/class/block/dm-7/dm/name"
 	: >"$R/dev/sdz"
 	findmnt() { echo "$MOUNT_SOURCE"; }
 	export -f findmnt
 	export MOUNT_SOURCE=/dev/sdz
-	finds rescue-plain
+	finds leg-opens-late rescue-plain
 	says 'is on /dev/sdz, which is not'
 	mkdir -p "$R/sys/class/block/sdz/slaves/dm-7"
-	finds
+	finds leg-opens-late
 	echo RESCUE=none >>"$R/etc/ramraid/data.conf"
 	rm -r "$R/sys/class/block/sdz/slaves"
-	finds
+	finds leg-opens-late
 }
 
 @test "RESCUE on a stick: noted; on the disk of the root file system, or on a fixed one: not; mounted for a user: not taken" {
