@@ -4,7 +4,7 @@
 
 need act/array-lock act/disk-legs act/notify act/rescue act/witness-update cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/quantity decide/action
-need decide/histories decide/safe-start notes/old-name notes/rescue-record observe/before-look
+need decide/histories decide/leg notes/old-name notes/rescue-record observe/before-look
 need observe/facts world/md world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -79,7 +79,7 @@ ramraid start $NAME" "$EX_REFUSED"
 restore_choose() {
 	local i KIND NEWEST good=() copies=''
 	for ((i = 0; i < ${F[members]}; i++)); do
-		safe_start_leg_kind "$i"
+		leg_kind "$i"
 		[[ $KIND == good ]] || continue
 		[[ -n ${F[leg.$i.alien]} ]] || good+=("$i")
 		[[ -z ${F[leg.$i.alien]} ]] || copies+=". ${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}) \
@@ -108,7 +108,7 @@ restore_give_up_() {
 	local i uuid with='' without=''
 	RESTORE_GIVE_UP=''
 	for ((i = 0; i < F[members]; i++)); do
-		safe_start_leg_kind "$i"
+		leg_kind "$i"
 		if [[ $KIND == good ]] && ! histories_calls_missing "$i" "$NEWEST"; then
 			with+=" ${F[leg.$i.device_uuid]} "
 		else

@@ -147,3 +147,52 @@ leg_is_fresh() {
 	! readd_is_given_up "$1" &&
 		[[ $seen != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
+
+# leg_kind I: sets KIND to what a configured leg is good for: absent, good, or words that
+# end the sentence "DEVICE …".
+leg_kind() {
+	local leg=leg.$1 LEG
+	leg_alone "$1"
+	case $LEG in
+	missing | silent | unreadable) KIND=absent ;;
+	used) KIND="is in use by ${F[$leg.holder]:-${F[$leg.in]}}" ;;
+	blank | damaged) KIND="has no md superblock that can be read (${F[$leg.sb]})" ;;
+	foreign) KIND="belongs to another array (${F[$leg.uuid]})" ;;
+	level)
+		KIND="belongs to an array of RAID level ${F[$leg.level]:-1}, \
+which is no ${F[conf.layout]}"
+		;;
+	shrunk)
+		KIND="has ${F[$leg.sectors]} sectors, but its superblock counts on \
+$((${F[$leg.data_offset]} + ${F[$leg.data_size]})): it has been shrunk or copied to a smaller disk"
+		;;
+	slotless) KIND="holds no slot of the array (it is ${F[$leg.role]})" ;;
+	partial) KIND="was still being rebuilt (complete up to sector ${F[$leg.recovery]})" ;;
+	good) KIND=good ;;
+	esac
+}
+
+# leg_absent_names: sets ABSENT to the legs that are absent, each after a blank.
+leg_absent_names() {
+	local i
+	ABSENT=''
+	for ((i = 0; i < ${F[members]}; i++)); do
+		leg_is_absent "$i" || continue
+		ABSENT+=" ${F[leg.$i.dev]}"
+		[[ -z ${F[leg.$i.node]} ]] || leg_absent_why_ "leg.$i"
+	done
+}
+
+# leg_absent_why_ leg.I: adds to ABSENT why a device that is there counts as absent. On a
+# machine that is not its primary, a device of DRBD is there, and nobody can read it.
+leg_absent_why_() {
+	local resource=${F[$1.dev]#/dev/drbd/by-res/}
+	if [[ -n ${F[$1.silent]} ]]; then
+		ABSENT+=" (/dev/${F[$1.node]} does not answer)"
+	elif [[ ${F[$1.dev]} == /dev/drbd/* ]]; then
+		ABSENT+=" (/dev/${F[$1.node]} can't be read here: DRBD lets only the primary read \
+it; see: drbdadm role ${resource%%/*})"
+	else
+		ABSENT+=" (/dev/${F[$1.node]} can't be read)"
+	fi
+}

@@ -3,8 +3,7 @@
 # more than facts; what it is while it is in no array of ours stands in leg.ram.*.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/histories decide/leg decide/readd decide/safe-start
-need decide/strangers
+need core/paths decide/action decide/histories decide/leg decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -34,7 +33,7 @@ ram_device_ahead_() {
 ram_device_first() {
 	local absent=$1 KIND
 	shift
-	safe_start_leg_kind ram
+	leg_kind ram
 	[[ $KIND != good || -z ${F[leg.ram.alien]} ]] || strangers_alien ram
 	if [[ $KIND == absent ]]; then
 		ram_device_is_active_ "$NEWEST" && ! ram_device_time_is_up_ || return 1
@@ -81,7 +80,7 @@ UUID: one of them is a copy of the other"
 			why="it and ${F[leg.$i.dev]} (events ${F[leg.$i.events]}) have been \
 used without each other"
 	done
-	safe_start_absent_names
+	leg_absent_names
 	[[ -z $ABSENT ]] || look="Bring the missing disk back:$ABSENT. Or look"
 	if [[ -n $why ]]; then
 		action_is refuse "${F[leg.ram.dev]}, the RAM leg (events ${F[leg.ram.events]}), \

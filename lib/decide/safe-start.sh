@@ -2,8 +2,8 @@
 # in ramraid-concepts(7). How legs are compared: decide/histories.sh. From facts alone.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/health decide/histories decide/leg decide/ram-device
-need decide/readd decide/strangers
+need core/paths decide/action decide/health decide/histories decide/leg decide/outrun
+need decide/ram-device decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -28,7 +28,7 @@ safe_start() {
 	if ((${#GOOD[@]} < ${F[members]})) &&
 		! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	safe_start_stale_ "$NEWEST" && return
-	safe_start_outrun_ "$NEWEST" && return
+	outrun_refuse "$NEWEST" && return
 	safe_start_assemble_ "$NEWEST" "${CURRENT[@]}"
 }
 
@@ -37,7 +37,7 @@ safe_start() {
 safe_start_sort_() {
 	local i KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
-		safe_start_leg_kind "$i"
+		leg_kind "$i"
 		[[ $KIND == absent ]] || ! readd_is_given_up "$i" || KIND=given
 		[[ $KIND != good || -z ${F[leg.$i.alien]} ]] || strangers_alien "$i"
 		case $KIND in
@@ -101,7 +101,7 @@ start from" "${nodes[@]}"
 # stay out, since md would merge them.
 safe_start_forced_() {
 	local KIND
-	safe_start_leg_kind "$1"
+	leg_kind "$1"
 	if [[ $KIND != good ]]; then
 		action_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
 	elif action_barred assemble; then
@@ -113,34 +113,10 @@ safe_start_forced_() {
 	fi
 }
 
-# safe_start_leg_kind I: sets KIND to what a configured leg is good for: absent, good, or words that
-# end the sentence "DEVICE …".
-safe_start_leg_kind() {
-	local leg=leg.$1 LEG
-	leg_alone "$1"
-	case $LEG in
-	missing | silent | unreadable) KIND=absent ;;
-	used) KIND="is in use by ${F[$leg.holder]:-${F[$leg.in]}}" ;;
-	blank | damaged) KIND="has no md superblock that can be read (${F[$leg.sb]})" ;;
-	foreign) KIND="belongs to another array (${F[$leg.uuid]})" ;;
-	level)
-		KIND="belongs to an array of RAID level ${F[$leg.level]:-1}, \
-which is no ${F[conf.layout]}"
-		;;
-	shrunk)
-		KIND="has ${F[$leg.sectors]} sectors, but its superblock counts on \
-$((${F[$leg.data_offset]} + ${F[$leg.data_size]})): it has been shrunk or copied to a smaller disk"
-		;;
-	slotless) KIND="holds no slot of the array (it is ${F[$leg.role]})" ;;
-	partial) KIND="was still being rebuilt (complete up to sector ${F[$leg.recovery]})" ;;
-	good) KIND=good ;;
-	esac
-}
-
 safe_start_none_good_() { # ABSENT REFUSED…
 	local absent=$1 text='' ABSENT
 	shift
-	safe_start_absent_names
+	leg_absent_names
 	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
 		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return
@@ -156,7 +132,7 @@ safe_start_none_good_() { # ABSENT REFUSED…
 safe_start_none_but_given_() {
 	local i KIND gone=${ABSENT:+If$ABSENT is gone for good, to}
 	for i in "${GIVEN[@]}"; do
-		safe_start_leg_kind "$i"
+		leg_kind "$i"
 		[[ $KIND != good ]] || text+=". ${gone:-To} go on with what ${F[leg.$i.dev]} has: \
 ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}"
 	done
@@ -165,35 +141,10 @@ ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}"
 # The way out, when a device that is the RAM leg is all that is left. Adds to the caller's text.
 safe_start_none_but_device_() {
 	local KIND
-	safe_start_leg_kind ram
+	leg_kind ram
 	[[ $KIND != good ]] ||
 		text+=". ${F[leg.ram.dev]}, the RAM leg, is at ${F[leg.ram.events]} events; \
 to start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}"
-}
-
-# safe_start_absent_names: sets ABSENT to the legs that are absent, each after a blank.
-safe_start_absent_names() {
-	local i
-	ABSENT=''
-	for ((i = 0; i < ${F[members]}; i++)); do
-		leg_is_absent "$i" || continue
-		ABSENT+=" ${F[leg.$i.dev]}"
-		[[ -z ${F[leg.$i.node]} ]] || safe_start_absent_why_ "leg.$i"
-	done
-}
-
-# safe_start_absent_why_ leg.I: adds to ABSENT why a device that is there counts as absent. On a
-# machine that is not its primary, a device of DRBD is there, and nobody can read it.
-safe_start_absent_why_() {
-	local resource=${F[$1.dev]#/dev/drbd/by-res/}
-	if [[ -n ${F[$1.silent]} ]]; then
-		ABSENT+=" (/dev/${F[$1.node]} does not answer)"
-	elif [[ ${F[$1.dev]} == /dev/drbd/* ]]; then
-		ABSENT+=" (/dev/${F[$1.node]} can't be read here: DRBD lets only the primary read \
-it; see: drbdadm role ${resource%%/*})"
-	else
-		ABSENT+=" (/dev/${F[$1.node]} can't be read)"
-	fi
 }
 
 # safe_start_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold
@@ -229,7 +180,7 @@ same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
 					histories_ran_separately "$j" "$i"
 			} || continue
 			if ((MISSING > 0)) && ! action_time_is_up conf.member_timeout; then
-				safe_start_absent_names
+				leg_absent_names
 				action_is wait-members "waiting for $MISSING of \
 ${F[members]} disk legs:$ABSENT"
 				return 0
@@ -254,7 +205,7 @@ safe_start_without_ok_() {
 	shift 2
 	if histories_newest_knows "$newest" && histories_witness_agrees "$newest" &&
 		! histories_find_outrunner "$newest"; then return 0; fi
-	safe_start_absent_names
+	leg_absent_names
 	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
 		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return 1
@@ -281,7 +232,7 @@ then: ramraid start ${F[name]}"
 safe_start_stale_() {
 	[[ -n ${F[witness.events]} ]] || return 1
 	local ABSENT gone='and it is gone'
-	safe_start_absent_names
+	leg_absent_names
 	[[ ${F[ram.state]} != attached ]] ||
 		gone="and somebody else has stopped it; the ramdisk is still there (to go on with \
 what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; \
@@ -327,24 +278,6 @@ To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F
 		return 0
 	done
 	return 1
-}
-
-# safe_start_outrun_ NEWEST: sets the refusal and returns 0 if the array ran on without the newest
-# leg and began to rebuild another one, which is here. From which leg? From one that is absent, or
-# from the RAM leg, which is gone.
-safe_start_outrun_() {
-	local OUTRUNNER ABSENT \
-		back="It was rebuilt from the RAM leg, which is gone, \
-or from a leg that is not good now. To"
-	histories_find_outrunner "$1" || return 1
-	safe_start_absent_names
-	[[ -z $ABSENT ]] ||
-		back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, \
-if that was the RAM leg, or is gone for good,"
-	action_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} \
-events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: \
-what was written since is missing from the one, and the other is incomplete. \
-$back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # safe_start_witness_why_ NEWEST: sets DOUBT to why the witness does not vouch for the newest leg;

@@ -14,10 +14,10 @@ keep() {
 }
 
 mutant_ignores-the-recovery-offset() {
-	keep safe_start_leg_kind
-	safe_start_leg_kind() {
+	keep leg_kind
+	leg_kind() {
 		F[leg.$1.recovery]=''
-		kept_safe_start_leg_kind "$1"
+		kept_leg_kind "$1"
 	}
 }
 
