@@ -19,8 +19,8 @@ witness_update_free_slot() {
 
 # Before anything is done: if something else has started the array, was any of its legs in sync when
 # it last ran, and is it no older now than it was then? (array.known; also yes when nothing is
-# written down; unread when none of its legs can be read) And is each on the hardware that was
-# written down, as a leg outside has to be (array.alien)? What a start of ours has gone through
+# written down; unread when none of its legs can be read) And may each be started from, as a leg
+# outside has to, by the hardware that it is on, and as none that was given up (array.alien)? What a start of ours has gone through
 # before is known, whatever has become of its legs since.
 witness_update_foreign_start() {
 	local node facts uuid disks=no other=no vouched=no NODES HARDWARE_MOVED HARDWARE_ALIEN
@@ -51,9 +51,14 @@ witness_update_foreign_start() {
 		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
 		uuid=${BASH_REMATCH[1]}
 		hardware_compare "$uuid" "$node"
-		[[ -z $HARDWARE_ALIEN ]] || {
-			# Perhaps a copy, whatever it says of itself; md reads from it, too.
-			F[array.known]=no F[array.alien]="/dev/$node: $HARDWARE_MOVED"
+		# Perhaps a copy, whatever it says of itself; md reads from it, too.
+		[[ -z $HARDWARE_ALIEN ]] ||
+			F[array.alien]="/dev/$node, which may be a copy of a leg: $HARDWARE_MOVED"
+		# md joins legs that were used without each other, if their counts are the same.
+		[[ " ${F[witness.given]-} " != *" $uuid "* ]] ||
+			F[array.alien]="/dev/$node, which a start without it has given up"
+		[[ -z ${F[array.alien]} ]] || {
+			F[array.known]=no
 			return 0
 		}
 		if witness_update_vouches_ "$uuid" "$facts"; then vouched=yes; else other=yes; fi

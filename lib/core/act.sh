@@ -79,6 +79,15 @@ act_text() {
 	return 1
 }
 
+# act_text_anyhow FILE TEXT MODE: likewise. On a full file system the file is overwritten in its
+# place, which takes no room: a power cut in that moment leaves a damaged one.
+act_text_anyhow() {
+	act_text "$@" && return
+	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
+	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null &&
+		truncate -s ${#2} -- "$1" && sync "$1"
+}
+
 # The file, or of one that is there already what becomes different. What a label says is text, to
 # the terminal and to the shell that this is pasted into.
 act_show_file_() { # FILE TEXT

@@ -2,7 +2,7 @@
 # each other, and the witness of them. Only decide/safe-start.sh says what follows from that.
 # shellcheck shell=bash
 
-need decide/readd
+need decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -170,13 +170,14 @@ histories_ran_separately() {
 
 # histories_rest LEG: sets REST to those of the devices that this leg calls active which are no disk
 # leg that is here ("NUMBER:SLOT", each after a blank), and KNOWN to how many are here. What has
-# come on other hardware may be anybody's, and is not.
+# come on other hardware may be anybody's, and is not; what nothing can be started from (shrunk, of
+# another level) is as good as away.
 histories_rest() {
-	local i entry here=' '
+	local i entry here=' ' LEG
 	REST='' KNOWN=0
 	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && ${F[leg.$i.uuid]} == "${F[uuid]}" &&
-			-z ${F[leg.$i.alien]} ]] || continue
+		leg_alone "$i"
+		[[ $LEG == @(good|partial) && -z ${F[leg.$i.alien]} ]] || continue
 		KNOWN=$((KNOWN + 1))
 		[[ $i != "$1" ]] && histories_calls_missing "$1" "$i" ||
 			here+="${F[leg.$i.number]}:${F[leg.$i.role]} "

@@ -2,14 +2,36 @@
 # disk legs that it could be started from.
 # shellcheck shell=bash
 
-need decide/action decide/histories decide/leg
+need decide/action decide/histories decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
-# outrun_refuse NEWEST: sets the refusal and returns 0 if the array ran on without the newest
-# leg and began to rebuild another one, which is here. From which leg? From one that is absent, or
+# outrun_refuse NEWEST: sets the refusal and returns 0 if the array ran on without the newest leg,
+# with one that is here and that nothing can be started from.
+outrun_refuse() { outrun_unusable_ "$1" || outrun_rebuilt_ "$1"; }
+
+# outrun_unusable_ NEWEST: it has become smaller, or of another level, or lost its slot, but not what
+# its superblock says of the others.
+outrun_unusable_() {
+	local i LEG KIND
+	for ((i = 0; i < ${F[members]}; i++)); do
+		leg_alone "$i"
+		[[ $LEG == @(level|shrunk|slotless) && -z ${F[leg.$i.alien]} ]] || continue
+		! readd_is_given_up "$i" && histories_calls_missing "$i" "$1" &&
+			histories_has_later_events "$i" "$1" || continue
+		leg_kind "$i"
+		action_is refuse "the array ran on with ${F[leg.$i.dev]} (events \
+${F[leg.$i.events]}) and without ${F[leg.$1.dev]} (events ${F[leg.$1.events]}), which lacks what was \
+written since; and ${F[leg.$i.dev]} $KIND. Put that right, then: ramraid start ${F[name]}. To give \
+up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+		return 0
+	done
+	return 1
+}
+
+# outrun_rebuilt_ NEWEST: the array began to rebuild one. From which leg? From one that is absent, or
 # from the RAM leg, which is gone.
-outrun_refuse() {
+outrun_rebuilt_() {
 	local OUTRUNNER ABSENT \
 		back="It was rebuilt from the RAM leg, which is gone, \
 or from a leg that is not good now. To"

@@ -12,7 +12,7 @@ declare -gA F # the facts: decide/facts.list
 # when its superblock belongs to the array, holds a slot, and is complete; one that another good leg
 # calls missing is older, whatever its event count, and never started with it.
 safe_start() {
-	local GOOD=() REFUSED=() GIVEN=() MISSING=0 CURRENT=() NEWEST
+	local GOOD=() REFUSED=() GIVEN=() MISSING=0 CURRENT=() NEWEST UNUSABLE
 	strangers_foreign && return
 	safe_start_sort_
 	safe_start_at_once_ && return
@@ -33,7 +33,8 @@ safe_start() {
 }
 
 # safe_start_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent,
-# GIVEN to those that were given up, REFUSED to what is to be said of all others.
+# GIVEN to those that were given up, REFUSED to what is to be said of all others, and UNUSABLE to the
+# same as a sentence to begin with, for a refusal in which one of them may be what is looked for.
 safe_start_sort_() {
 	local i KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -47,6 +48,11 @@ safe_start_sort_() {
 		*) REFUSED+=("${F[leg.$i.dev]} $KIND") ;;
 		esac
 	done
+	UNUSABLE=''
+	((${#REFUSED[@]} == 0)) || {
+		printf -v UNUSABLE '; %s' "${REFUSED[@]}"
+		UNUSABLE="Look first at what can't be used: ${UNUSABLE#; }. "
+	}
 }
 
 # safe_start_say_given_ WAY-OUT: adds to REFUSED what is to be said of those that were given up.
@@ -245,7 +251,7 @@ the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: \
 every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, \
 is at ${F[leg.$1.events]} events. \
 ${F[leg.ram.dev]:+${F[leg.ram.dev]} is not there, or has not kept it. }\
-${ABSENT:+Bring the missing disk:$ABSENT. }To go on with what that disk has: \
+${ABSENT:+Bring the missing disk:$ABSENT. }${UNUSABLE}To go on with what that disk has: \
 ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
@@ -257,7 +263,7 @@ ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 	action_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, \
 is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: \
 starting would lose what was written since. \
-${ABSENT:+Bring the missing disk back:$ABSENT. }To give that up: \
+${ABSENT:+Bring the missing disk back:$ABSENT. }${UNUSABLE}To give that up: \
 ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
@@ -274,7 +280,7 @@ safe_start_gone_back_() {
 		action_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when \
 the array last ran, and now it is at ${F[leg.$i.events]}: \
 it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. \
-To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+${UNUSABLE}To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	done
 	return 1

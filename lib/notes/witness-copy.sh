@@ -113,7 +113,7 @@ witness_copy_is_roots_() {
 WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_SAID=''
 witness_copy_put() {
 	[[ -n $WITNESS_COPY_WRITABLE ]] || return 0
-	act_text "$WITNESS_COPY" "$1"$'\n' 600 2>/dev/null || {
+	act_text_anyhow "$WITNESS_COPY" "$1"$'\n' 600 2>/dev/null || {
 		[[ -n $WITNESS_COPY_SAID ]] ||
 			log_warning "the second copy of the record, $WITNESS_COPY, \
 can't be written (WITNESS_COPY in ramraid.conf(5))"

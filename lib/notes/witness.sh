@@ -327,7 +327,7 @@ witness_lines_() {
 	printf -v text '%s\n' "${@:2}" ${life:+"life=$life"} ${left:+"left=$left"} \
 		${given:+"given=$given"} ${seen:+"seen=${seen[*]}"} "doubted=${doubted[*]}"
 	# The copy all the same: else an old one would vouch, like the old record, for what has left.
-	witness_put_ "$STATE/$1.witness" "$text" || code=1
+	act_text_anyhow "$STATE/$1.witness" "${text%$'\n'}"$'\n' 600 || code=1
 	[[ -n $DRY_RUN ]] || ((code != 0)) || WITNESS_GENERATION=$generation
 	# After it: a copy of a later generation says that the root file system has been put back to
 	# an older state.
@@ -341,14 +341,4 @@ witness_forget() {
 	rm -f -- "$STATE/$1.witness" && { [[ -z $WITNESS_COPY ]] || rm -f -- "$WITNESS_COPY"; } ||
 		return
 	WITNESS_GENERATION=0
-}
-
-# witness_put_ FILE TEXT: writes it, atomically. On a full file system it is overwritten in its
-# place, which takes no room: a power cut in that moment leaves a damaged one, which is as if there
-# were none.
-witness_put_() {
-	act_text "$1" "${2%$'\n'}"$'\n' 600 && return
-	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
-	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null &&
-		truncate -s ${#2} -- "$1" && sync "$1"
 }

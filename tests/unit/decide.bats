@@ -616,6 +616,40 @@ the primary read it; see: drbdadm role data)"
 	[[ $ACTION != wait-* ]] || fail "RAM leg, with a returned disk: $ACTION, for ever ($WHY)"
 }
 
+@test "an array that ran on with a leg that nothing can be started from: its age counts all the same" {
+	local unusable
+	# Without a record, the leg is as good as away, and nobody knows whether the other is older.
+	for unusable in leg.0.level=5 leg.0.level=0 'leg.0.data_size=409600 leg.0.sectors=400000'; do
+		# shellcheck disable=SC2086 # two facts
+		decides refuse stopped-2 leg.0.view=.A. leg.0.events=200 $unusable
+		because 'nothing shows that /dev/disk/by-id/ata-B is up to date'
+		decides refuse stopped-2 leg.0.view=.A. leg.0.events=200 $unusable witness=100:ab
+		because 'the array ran on with /dev/disk/by-id/ata-A (events 200) and without'
+		because 'To give up what was written since: ramraid start --force-leg='
+		decides refuse stopped-2 leg.0.view=.A. leg.0.events=200 $unusable witness=100:ab \
+			conf.start_degraded=always
+		# One that has merely been left behind keeps nothing from being started.
+		decides 'assemble sdb' stopped-2 leg.0.events=50 leg.1.view=..A $unusable witness=100:b
+	done
+	decides refuse stopped-2 0:spare leg.0.view=.A. leg.0.events=200 witness=100:ab
+	because 'holds no slot of the array'
+	# What may be anybody's does not count, nor what has been given up.
+	decides 'assemble sdb' stopped-2 leg.0.view=.A. leg.0.events=200 leg.0.level=5 leg.0.alien=usb \
+		witness=100:b
+	decides 'assemble sdb' stopped-2 leg.0.view=.A. leg.0.events=200 leg.0.level=5 witness=100:b \
+		witness.given=aaaaaaaa-0000-0000-0000-000000000001
+}
+
+@test "a refusal says what is wrong with the other leg, which may be the one that is looked for" {
+	decides refuse stopped-2 leg.0.level=5 leg.0.events=200 witness=200:a
+	because 'used: /dev/disk/by-id/ata-A belongs to an array of RAID level 5'
+	because 'which is no mirror. To give that up'
+	decides refuse stopped-2 leg.0.alien=usb leg.0.moved='it was on ata, and is on usb' witness=200:a
+	because 'may be a copy: it was on ata, and is on usb'
+	decides refuse stopped-2 0:held witness=200:a
+	because 'is in use by other. To give that up'
+}
+
 @test "running: what something else has started is not taken over blindly" {
 	decides 'done' whole-2 array.known=yes
 	decides refuse whole-2 array.known=no

@@ -245,10 +245,10 @@ same device UUID"
 		are array.md=md9 "array.known=$1"
 	}
 	judged no
-	decided refuse "something else has started md9, with /dev/sdx: it was on ata (pci-1), serial \
-number SN1, and is on usb; it may be a copy of a leg. Stop it (mdadm --stop /dev/md9)"
+	decided refuse "something else has started md9, with /dev/sdx, which may be a copy of a leg: it \
+was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev/md9)"
 	cmd_witness_one data 2>"$BATS_TEST_TMPDIR/log"
-	logged 'with /dev/sdx: it was on ata .*; that is not written down'
+	logged 'with /dev/sdx, which may be .*; that is not written down'
 	grep -q "^legs=$a $b\$" "$W" && not grep -q usb "$H"
 	# Also beside a leg that is right: md reads from both.
 	member md9 sdb in_sync,write_mostly 2

@@ -54,6 +54,19 @@ not_writable() {
 	known yes '' 50 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
 }
 
+@test "first look: with a leg in sync that was given up, which md joins if the counts are the same, it is not known" {
+	runs "witness.legs=$one" witness.events=50 "witness.given=$two"
+	witness_update_foreign_start
+	[[ ${F[array.known]} == no && ${F[array.alien]} == '/dev/sdb, which a start'* ]] ||
+		fail "${F[array.known]} ${F[array.alien]}"
+	action_choose
+	[[ $ACTION == refuse && $WHY == *'with /dev/sdb, which a start without it has given up.'* ]] ||
+		fail "$WHY"
+	runs "witness.legs=$one" witness.events=50 "witness.given=$two" leg.1.state=
+	witness_update_foreign_start
+	[[ ${F[array.known]} == yes ]]
+}
+
 @test "first look: what something else has started from a leg that is older than the record is not known" {
 	known() { # YES-OR-NO LEGS EVENTS [FACT…]
 		runs "witness.legs=$2" "witness.events=$3" leg.1.state= "${@:4}"

@@ -118,11 +118,11 @@ EOT
 		uuid=$(sed -n "s/^UUID=//p" /etc/ramraid/data.conf | tr -d -)
 		# mdadm reads each word of it the other way round.
 		theirs=$(echo $uuid | sed -E "s/(..)(..)(..)(..)/\4\3\2\1/g; s/.{8}/&:/g; s/:\$//")
-		mdadm --create /dev/md/theirs --run --force --level=1 --raid-devices=1 \
+		mdadm --create /dev/md77 --run --force --level=1 --raid-devices=1 \
 			--metadata=0.90 --uuid=$theirs $(node E)
-		dd if=$(node A) of=/dev/md/theirs bs=4k skip=1 seek=1 count=1 iflag=direct \
+		dd if=$(node A) of=/dev/md77 bs=4k skip=1 seek=1 count=1 iflag=direct \
 			oflag=direct status=none
-		mdadm --stop /dev/md/theirs; systemctl stop srv-data.mount
+		mdadm --stop /dev/md77; systemctl stop srv-data.mount
 		systemctl stop ramraid@data; gone E; back E; cat /proc/mdstat
 		m=/sys/block/$(basename $(ls -d /sys/class/block/$(basename $(node E))/holders/md*))/md
 		grep . $m/metadata_version $m/uuid $m/array_state; grep 0.90 $m/metadata_version
