@@ -17,8 +17,8 @@ outrun_unusable_() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_alone "$i"
 		[[ $LEG == @(level|shrunk|slotless) && -z ${F[leg.$i.alien]} ]] || continue
-		! readd_is_given_up "$i" && histories_calls_missing "$i" "$1" &&
-			histories_has_later_events "$i" "$1" || continue
+		if readd_is_given_up "$i" || ! histories_calls_missing "$i" "$1" ||
+			! histories_has_later_events "$i" "$1"; then continue; fi
 		leg_kind "$i"
 		action_is refuse "the array ran on with ${F[leg.$i.dev]} (events \
 ${F[leg.$i.events]}) and without ${F[leg.$1.dev]} (events ${F[leg.$1.events]}), which lacks what was \
