@@ -152,14 +152,19 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
 # The text goes to nobody who reads from the FIFO in place of a disk.
 nothing_came() {
-	# Both ends: it waits for nobody.
-	echo end 1<>"$R/disk"
+	local i
+	echo end >&7
+	# What is in a FIFO that nobody has open is lost, so not before the reader has come.
+	for ((i = 0; i < 300; i++)); do [[ ! -s $R/got ]] || break; sleep 0.1; done
+	exec 7>&-
 	wait "$reader"
 	[[ $(<"$R/got") == end ]] || fail "$(<"$R/got")"
 }
 reader() {
 	mkfifo -m 600 "$R/disk"
-	timeout 5 cat "$R/disk" >"$R/got" 3>&- &
+	# Both ends: it waits for nobody.
+	exec 7<>"$R/disk"
+	timeout 60 cat "$R/disk" >"$R/got" 3>&- 7>&- &
 	reader=$!
 }
 
