@@ -20,8 +20,8 @@ witness_update_free_slot() {
 # Before anything is done: if something else has started the array, was any of its legs in sync when
 # it last ran, and is it no older now than it was then? (array.known; also yes when nothing is
 # written down; unread when none of its legs can be read) And may each be started from, as a leg
-# outside has to, by the hardware that it is on, and as none that was given up (array.alien)? What a start of ours has gone through
-# before is known, whatever has become of its legs since.
+# outside has to, by the hardware that it is on, and as one that was not given up (array.alien)?
+# What a start of ours has gone through before is known, whatever has become of its legs since.
 witness_update_foreign_start() {
 	local node facts uuid disks=no other=no vouched=no NODES HARDWARE_MOVED HARDWARE_ALIEN
 	F[array.known]=yes F[array.alien]=''
