@@ -20,11 +20,11 @@ witness_update_free_slot() {
 # Before anything is done: if something else has started the array, was any of its legs in sync when
 # it last ran, and is it no older now than it was then? (array.known; also yes when nothing is
 # written down; unread when none of its legs can be read) And may each be started from, as a leg
-# outside has to, by the hardware that it is on, and as one that was not given up (array.alien)?
+# outside has to, by the hardware that it is on, and as one that was not given up (array.unfit)?
 # What a start of ours has gone through before is known, whatever has become of its legs since.
 witness_update_foreign_start() {
 	local node facts uuid disks=no other=no vouched=no NODES HARDWARE_MOVED HARDWARE_ALIEN
-	F[array.known]=yes F[array.alien]=''
+	F[array.known]=yes F[array.unfit]=''
 	[[ ${F[array.state]} == active ]] || witness_update_last_copy_
 	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for
 	# the leg ever after.
@@ -53,11 +53,11 @@ witness_update_foreign_start() {
 		hardware_compare "$uuid" "$node"
 		# Perhaps a copy, whatever it says of itself; md reads from it, too.
 		[[ -z $HARDWARE_ALIEN ]] ||
-			F[array.alien]="/dev/$node, which may be a copy of a leg: $HARDWARE_MOVED"
+			F[array.unfit]="/dev/$node, which may be a copy of a leg: $HARDWARE_MOVED"
 		# md joins legs that were used without each other, if their counts are the same.
 		[[ " ${F[witness.given]-} " != *" $uuid "* ]] ||
-			F[array.alien]="/dev/$node, which a start without it has given up"
-		[[ -z ${F[array.alien]} ]] || {
+			F[array.unfit]="/dev/$node, which a start without it has given up"
+		[[ -z ${F[array.unfit]} ]] || {
 			F[array.known]=no
 			return 0
 		}
@@ -213,7 +213,7 @@ witness_update_may_() {
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1
 	[[ ${F[array.known]} == no ]] || return 0
 	why='from legs that were not in sync when it last ran, or are older now'
-	[[ -z ${F[array.alien]} ]] || why="with ${F[array.alien]}"
+	[[ -z ${F[array.unfit]} ]] || why="with ${F[array.unfit]}"
 	log_error "${F[name]}: something else has started ${F[array.md]}, $why; that is not written \
 down"
 	return 1

@@ -138,7 +138,7 @@ ran. See the kernel's messages (journalctl -k); when a disk answers again: ramra
 	elif [[ ${F[array.known]} == no ]]; then
 		local why=", from legs that were not in sync when it last ran, or are older now: \
 writes may be missing from it."
-		[[ -z ${F[array.alien]} ]] || why=", with ${F[array.alien]}."
+		[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}."
 		action_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm --stop \
 /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right \
 as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"

@@ -57,8 +57,8 @@ not_writable() {
 @test "first look: with a leg in sync that was given up, which md joins if the counts are the same, it is not known" {
 	runs "witness.legs=$one" witness.events=50 "witness.given=$two"
 	witness_update_foreign_start
-	[[ ${F[array.known]} == no && ${F[array.alien]} == '/dev/sdb, which a start'* ]] ||
-		fail "${F[array.known]} ${F[array.alien]}"
+	[[ ${F[array.known]} == no && ${F[array.unfit]} == '/dev/sdb, which a start'* ]] ||
+		fail "${F[array.known]} ${F[array.unfit]}"
 	action_choose
 	[[ $ACTION == refuse && $WHY == *'with /dev/sdb, which a start without it has given up.'* ]] ||
 		fail "$WHY"
