@@ -842,9 +842,21 @@ our $ME = $$;
 product_begin();
 $| = 1;
 my ($begin, %kinds) = (time);
+my $told = $begin;
+
+# A line a minute to the terminal or the log: how far, how fast, how long to go, what was found.
+sub progress {
+	return if time - $told < 60;
+	$told = time;
+	my $rate = $COUNT{worlds} / ($told - $begin);
+	printf STDERR "seeds from %d: %d of %d worlds, %.1f a second, %d minutes left, %d violations\n",
+		$first, $COUNT{worlds}, $opt{worlds}, $rate,
+		($opt{worlds} - $COUNT{worlds}) / $rate / 60, $COUNT{violations} // 0;
+}
 for my $seed ($first .. $last) {
 	my $steps = history($seed);
 	$COUNT{histories}++;
+	progress() if $opt{worlds};
 	my %was = %COUNT;
 	my $v = run($seed, $steps);
 	if ($opt{show}) { print "history $seed\n", map { "  $_\n" } @TOLD }
