@@ -2,7 +2,7 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/block-size act/ram-leg act/witness-update core/act core/log core/paths decide/give-up
+need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths decide/give-up
 need decide/health notes/contents notes/legs-seen world/disk world/md world/md-hold world/md-links
 need world/md-state world/ramdisk-note world/superblock
 
@@ -10,7 +10,7 @@ declare -gA F # the facts: decide/facts.list
 
 disk_legs_assemble() { # NODE…
 	local BITS=() BLOCK_SIZE_WHY
-	disk_legs_keep_bits_ "$@"
+	bits_keep "$@"
 	disk_legs_uninterrupted_ disk_legs_assemble_keeping_ "$@" || return
 	block_size_check "${F[name]}" "$@" || {
 		LOOP_ERROR=$BLOCK_SIZE_WHY
@@ -24,9 +24,9 @@ lead to the array within $MD_BOUND s; see: ls -l /dev/md"
 
 # With the bits; also when mdadm was killed while it waited for udev, and the array runs.
 disk_legs_assemble_keeping_() { # NODE…
-	local code=0
+	local code=0 md
 	disk_legs_assemble_ "$@" || code=$?
-	disk_legs_set_bits_ "$1"
+	! md=$(md_of_leg "$1") || bits_set "$md" || :
 	return "$code"
 }
 
@@ -86,53 +86,6 @@ gives them; its words stand above"
 	block_size_end "${F[name]}"
 }
 
-# disk_legs_keep_bits_ NODE…: sets BITS to where legs that are absent, or still being rebuilt, may
-# differ from these: disk legs, and a device that is the RAM leg, which is put back by bitmap as
-# well. md forgets that after a power cut, when no more than one leg is complete: raid1_run() of
-# linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was
-# written while a leg was missing. What was being written when the power went would stay different
-# on the one that comes back (case "source").
-disk_legs_keep_bits_() {
-	local i node lines complete=0 dirty=''
-	for ((i = 0; i < F[members]; i++)); do
-		[[ " $* " == *" ${F[leg.$i.node]:-none} "* ]] || continue
-		[[ ${F[leg.$i.dirty]-} != yes ]] || dirty=yes
-		[[ -n ${F[leg.$i.recovery]-} ]] || complete=$((complete + 1))
-	done
-	[[ -n $dirty ]] && ((complete < F[members] + (${#F[leg.ram.dev]} > 0))) || return 0
-	for node; do
-		lines=$(superblock_dirty_bits "$DEV/$node") || {
-			log_warning "${F[name]}: the write-intent bitmap of $node can't be read: \
-absent disk legs are taken to differ everywhere"
-			BITS=(all)
-			return 0
-		}
-		[[ $lines != all ]] || {
-			log_notice "${F[name]}: the write-intent bitmap of $node is too large to be \
-read here: absent disk legs are taken to differ everywhere"
-			BITS=(all)
-			return 0
-		}
-		[[ -z $lines ]] || mapfile -t -O "${#BITS[@]}" BITS < <(printf '%s\n' "$lines")
-	done
-}
-
-disk_legs_set_bits_() { # NODE: of the array that it is in now
-	local line md
-	((${#BITS[@]} == 0)) || md=$(md_of_leg "$1") || return 0
-	[[ ${BITS[*]} != all ]] || {
-		md_bits_set_all "$md" ||
-			log_warning "${F[name]}: could not tell md that the \
-absent disk legs may differ"
-		return 0
-	}
-	for line in "${BITS[@]}"; do
-		md_bits_set "$md" "$line" ||
-			log_warning "${F[name]}: could not tell md where the \
-absent disk legs may differ"
-	done
-}
-
 # disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE has been started
 # in, and the only one?
 disk_legs_is_of() {
@@ -165,6 +118,10 @@ disk_legs_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]
 
 disk_legs_readd() { # I
 	legs_seen_note_return "$1"
+	bits_own "leg.$1" "${F[leg.$1.node]}" || {
+		LOOP_ERROR="md was not told all that ${F[leg.$1.dev]} lacks"
+		return 1
+	}
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
 		LOOP_ERROR="md did not take ${F[leg.$1.dev]} \
 back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"

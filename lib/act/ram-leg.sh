@@ -3,7 +3,7 @@
 # failed.
 # shellcheck shell=bash
 
-need act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
+need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
 need notes/memory-floor observe/facts world/disk world/md world/md-state world/ramdisk
 need world/ramdisk-note
 
@@ -67,6 +67,10 @@ ram_leg_make() {
 
 # A device that has kept what it held: md copies what the bitmap has.
 ram_leg_return() {
+	bits_own leg.ram "${F[ram.node]}" || {
+		LOOP_ERROR="md was not told all that ${F[leg.ram.dev]} lacks"
+		return 1
+	}
 	md_readd "${F[array.md]}" "${F[ram.node]}" || {
 		LOOP_ERROR="md did not take ${F[leg.ram.dev]} back by its bitmap"
 		return 1

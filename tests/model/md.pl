@@ -159,7 +159,7 @@ sub assemble {
 	my $stale = $s->[ leg($from) ] < $newest;
 	$s->[$ECA] = $stale ? $newest : $s->[ leg($from) + EC ];
 	# md_bitmap_load, which forgets the bits of a single leg; ours sets them again
-	# (disk_legs_keep_bits_).
+	# (bits_keep).
 	my $keep = $stale || $s->[$PEND] || $s->[$ECA] != $newest || @in_sync == 1 &&
 		$named < $ONES[ $s->[$CONF] ];
 	for my $c ( @$s[ $COLS .. $#$s ] ) {

@@ -274,7 +274,7 @@ assembles() {
 		local BITS=()
 		trap '' XFSZ
 		ulimit -f 0
-		disk_legs_keep_bits_ sda
+		bits_keep sda
 		printf '%s\n' "${BITS[@]}"
 	}
 	[[ $(bits | wc -w) == 15001 ]]
@@ -287,8 +287,34 @@ assembles() {
 	superblock_dirty_bits() {
 		case $1 in */sda) echo 3 ;; *) echo all ;; esac
 	}
-	disk_legs_keep_bits_ sda sdb 2>"$R/said"
+	bits_keep sda sdb 2>"$R/said"
 	[[ ${BITS[*]} == all && $(<"$R/said") == *'the write-intent bitmap of sdb is too large'* ]]
+}
+
+# A rescue system that starts one of two disks after a power cut drops what both bitmaps had.
+@test "a leg that went down uncleanly comes back with what its own bitmap has, whatever the array has forgotten" {
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[leg.1.node]=sdb F[leg.1.dirty]=yes F[leg.ram.dirty]=yes
+	superblock_dirty_bits() {
+		[[ ${1##*/} != "${NONE-}" ]] && case $1 in */sdb) printf '7 9-11\n' ;; *) echo 4 ;; esac
+	}
+	md_bits_set() { called bits "$@" && return "${FAILS-0}"; }
+	md_readd() { called readd "$@"; }
+	ends 0 disk_legs_readd 1
+	ends 0 ram_leg_return
+	did $'bits md127 7 9-11\nreadd md127 sdb\nbits md127 4\nreadd md127 rd0'
+	rm "$BATS_TEST_TMPDIR/calls"
+	md_bits_set_all() { called all "$@"; }
+	NONE=sdb ends 0 disk_legs_readd 1
+	did $'all md127\nreadd md127 sdb'
+	rm "$BATS_TEST_TMPDIR/calls"
+	FAILS=1 ends 1 disk_legs_readd 1
+	did 'bits md127 7 9-11'
+	[[ $LOOP_ERROR == *'was not told all'* ]]
+	rm "$BATS_TEST_TMPDIR/calls"
+	F[leg.1.dirty]=no
+	ends 0 disk_legs_readd 1
+	did 'readd md127 sdb'
 }
 
 @test "half assembled, and it can't be stopped: refused with 4" {

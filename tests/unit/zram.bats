@@ -557,7 +557,7 @@ them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
 		--stop) rm -r "$R"/sys/class/block/sd[ab]/holders/md127 ;;
 		esac
 	}
-	disk_legs_keep_bits_() { BITS=(all); }
+	bits_keep() { BITS=(all); }
 	md_bits_set_all() { called bits "$1"; }
 	refuses 'md has given it blocks of 512 bytes all the same'
 	[[ $(calls) == *$'hot_remove 1\nbits md127\nmdadm --stop /dev/md127' ]] || fail "$(calls)"

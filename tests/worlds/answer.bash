@@ -124,7 +124,7 @@ answer_record() {
 # What disk_legs_assemble does beside calling mdadm.
 answer_bits() { # NODE…
 	BITS=()
-	disk_legs_keep_bits_ "$@"
+	bits_keep "$@"
 	say "ok ${BITS[*]}"
 }
 answer_give() {

@@ -1,0 +1,64 @@
+# What legs may lack that were not stopped cleanly: their own write-intent bitmaps say it, and md is
+# told before it puts anything back, because it forgets it when one leg alone is started.
+# shellcheck shell=bash
+
+need core/log core/paths world/md world/superblock
+
+declare -gA F # the facts: decide/facts.list
+
+# bits_keep NODE…: sets BITS to where legs that are absent, or still being rebuilt, may differ from
+# these: disk legs, and a device that is the RAM leg, which is put back by bitmap as well. md forgets
+# that after a power cut, when no more than one leg is complete: raid1_run() of linux
+# drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was written
+# while a leg was missing. What was being written when the power went would stay different on the
+# one that comes back (case "source").
+bits_keep() {
+	local i node complete=0 dirty=''
+	for ((i = 0; i < F[members]; i++)); do
+		[[ " $* " == *" ${F[leg.$i.node]:-none} "* ]] || continue
+		[[ ${F[leg.$i.dirty]-} != yes ]] || dirty=yes
+		[[ -n ${F[leg.$i.recovery]-} ]] || complete=$((complete + 1))
+	done
+	[[ -n $dirty ]] && ((complete < F[members] + (${#F[leg.ram.dev]} > 0))) || return 0
+	for node; do
+		bits_add_ "$node"
+		[[ ${BITS[*]} != all ]] || return 0
+	done
+}
+
+# bits_add_ NODE: adds to BITS what the write-intent bitmap of NODE has, or makes it "all".
+bits_add_() {
+	local lines why=''
+	lines=$(superblock_dirty_bits "$DEV/$1") || why="can't be read"
+	[[ $lines != all ]] || why='is too large to be read here'
+	if [[ -n $why ]]; then
+		log_warning "${F[name]}: the write-intent bitmap of $1 $why: \
+absent disk legs are taken to differ everywhere"
+		BITS=(all)
+	elif [[ -n $lines ]]; then
+		mapfile -t -O "${#BITS[@]}" BITS < <(printf '%s\n' "$lines")
+	fi
+}
+
+# bits_set MD: tells md what BITS has. Returns 1, having said so, when md does not take it.
+bits_set() {
+	local bits code=0
+	for bits in "${BITS[@]}"; do
+		if [[ $bits == all ]]; then md_bits_set_all "$1"; else md_bits_set "$1" "$bits"; fi ||
+			code=1
+	done
+	((code == 0)) || log_warning "${F[name]}: could not tell md where the \
+absent disk legs may differ"
+	return "$code"
+}
+
+# bits_own LEG NODE: before a leg (leg.I, leg.ram) that went down uncleanly comes back to the running
+# array by the bitmap: tells md where that leg itself was being written to. The array may have
+# forgotten it: whoever has started the others without this leg since, such as a rescue system, has
+# dropped those bits (bits_keep). Returns 1 when md does not take them.
+bits_own() {
+	local BITS=()
+	[[ ${F[$1.dirty]} == yes && ${F[array.bitmap]} == internal ]] || return 0
+	bits_add_ "$2"
+	bits_set "${F[array.md]}"
+}
