@@ -269,9 +269,9 @@ Take it out of the machine; or, if nothing on it is needed, $whole"
 		text="$leg is there, but never was in sync: its first rebuild was cut off; \
 to have it built: ramraid apply $1"
 		;;
-	ahead)
-		leg_ahead_why "$2"
-		text="$1: $AHEAD"
+	ahead | holding)
+		leg_kept_why "$2"
+		text="$1: $KEPT"
 		;;
 	separate)
 		text="$leg is back, but was used without the others, or is too old: \

@@ -4,7 +4,7 @@
 
 need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
 need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/disks-lack
-need observe/facts observe/outside world/md-state world/ramdisk-note world/superblock
+need observe/facts observe/outside world/md world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -267,17 +267,37 @@ witness_update_if_changed() {
 
 witness_update_members_now_() {
 	local NODES
-	facts_in_sync
+	witness_update_holders_
 	WITNESS_UPDATE_NOW="${F[name]} ${F[array.md]} ${F[ram.slot]-} ${NODES[*]}"
 }
 
+# witness_update_holders_: sets NODES to the disk legs that the record vouches for: those in sync that
+# lack no block which another member in sync has, be it the RAM leg. md keeps a leg in sync that does
+# not take a block, and acknowledges the write (md_state_bad_on_all_but); started by itself, it would
+# lack that. If each disk leg lacks something, and they have all of it together: all of them.
+witness_update_holders_() {
+	local leg other others holders=()
+	facts_in_sync
+	[[ ${F[conf.layout]} != far2 ]] || return 0
+	others=("${NODES[@]}")
+	[[ ${F[ram.state]} != in_sync ]] || others+=("${F[ram.node]}")
+	for leg in "${NODES[@]}"; do
+		! md_has_bad_blocks "${F[array.md]}" "$leg" || for other in "${others[@]}"; do
+			[[ $other != "$leg" ]] || continue
+			! md_state_bad_on_all_but "${F[array.md]}" "$other" "$leg" || continue 2
+		done
+		holders+=("$leg")
+	done
+	((${#holders[@]} == 0)) && health_disk_has_all || NODES=("${holders[@]}")
+}
+
 # Sets the caller's events and legs (device UUIDs) to what the disk legs in sync carry now, places
-# to which device that is, good to how many are in sync, and full to yes if one of them calls every
+# to which device that is, good to how many it vouches for, and full to yes if one of them calls every
 # slot active, be it by a member that is being rebuilt (super_1_sync() in linux drivers/md/md.c).
 witness_update_members_() {
 	local node key value NODES
 	events=0 legs=()
-	facts_in_sync
+	witness_update_holders_
 	for node in "${NODES[@]}"; do
 		good=$((good + 1))
 		while IFS='=' read -r key value; do

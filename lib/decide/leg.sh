@@ -16,6 +16,7 @@
 #   copy        it has the device UUID of a disk leg in sync
 #   given       a start without it has given it up
 #   ahead       it is complete, and has more events than the array
+#   holding     it may have blocks that no member in sync has
 #   removed     a person has taken it out
 #   bouncing    it has come back too often to be put back by itself
 #   begun       it was lost while it was being put back, so all of it has to be rebuilt
@@ -49,6 +50,8 @@ leg_classify() {
 		LEG=given
 	elif leg_is_ahead_ "$1"; then
 		LEG=ahead
+	elif [[ ${F[leg.$1.holds]} == yes ]]; then
+		LEG=holding
 	elif [[ -n ${F[leg.$1.removed]} ]]; then
 		LEG=removed
 	elif [[ -n ${F[leg.$1.returns]} ]]; then
@@ -128,14 +131,20 @@ leg_is_ahead_() {
 	((${F[array.events]} > 0)) && readd_is_ahead "$1"
 }
 
-# leg_ahead_why I: sets AHEAD to what is to be said of it.
-leg_ahead_why() {
+# leg_kept_why I: sets KEPT to what is to be said of one that is ahead, or holding.
+leg_kept_why() {
 	local dev=${F[leg.$1.dev]}
-	AHEAD="$dev is at ${F[leg.$1.events]} events, and the array only at ${F[array.events]}: \
-it may hold writes that the array lacks, so it is neither put back nor overwritten. Look at it \
-(mdadm --examine $dev). To go on from it: ramraid stop ${F[name]}; \
-ramraid start --force-leg=$dev ${F[name]}. To give up what it has: mdadm --zero-superblock $dev; \
-ramraid apply ${F[name]}"
+	if leg_is_ahead_ "$1"; then
+		KEPT="$dev is at ${F[leg.$1.events]} events, and the array only at \
+${F[array.events]}: it may hold writes that the array lacks, so it is neither put back nor \
+overwritten. Look at it (mdadm --examine $dev)"
+	else
+		KEPT="$dev may have blocks that no member in sync has, since md could not write \
+them there, so it is neither put back nor overwritten. Which these are: \
+cat /sys/block/${F[array.md]}/md/dev-*/bad_blocks"
+	fi
+	KEPT+=". To go on from it: ramraid stop ${F[name]}; ramraid start --force-leg=$dev \
+${F[name]}. To give up what it has: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
 }
 
 # leg_is_fresh I: is a leg outside one of this array that never was in sync, since its first rebuild

@@ -49,7 +49,7 @@ membership_plan_may_build() {
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
 		(${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent) ||
-		${F[leg.$1.kind]} == @(foreign|copy|given|ahead|separate)) ]]
+		${F[leg.$1.kind]} == @(foreign|copy|given|ahead|holding|separate)) ]]
 }
 
 # membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
@@ -161,9 +161,9 @@ If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
 one of the two is a copy of the other. If nothing on it is needed any more: \
 mdadm --zero-superblock $2, $again")
 		;;
-	ahead)
-		leg_ahead_why "$1"
-		WRONG+=("$AHEAD")
+	ahead | holding)
+		leg_kept_why "$1"
+		WRONG+=("$KEPT")
 		;;
 	given | separate)
 		WRONG+=("$2: was used without the others, is too old, or has been given up. \

@@ -231,7 +231,9 @@ readd_order_() {
 # nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). It has
 # none if it calls every disk leg in sync active, by device number and slot; with no disk leg in
 # sync it is the RAM leg that it must not have been without; or if it left this very run of the
-# array. And none that is ahead of the array, whatever it calls active.
+# array. And none that is ahead of the array, whatever it calls active; nor one that may have blocks
+# which no member in sync has: md would write them down as bad on that one, too (raid1_sync_request()
+# in linux drivers/md/raid1.c).
 readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
@@ -240,6 +242,7 @@ readd_may() {
 		{ [[ ${2-} == whatever ]] || readd_is_open_ "$i"; } || return 1
 	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
 		-z ${F[leg.$i.alien]} ]] || return 1
+	[[ ${F[leg.$i.holds]} != yes ]] || return 1
 	! readd_is_ahead "$i" && ! readd_is_unknown_ "$i" || return 1
 	! readd_left_this_run_ "$i" || return 0
 	for ((j = 0; j < ${F[members]}; j++)); do

@@ -74,6 +74,7 @@ facts_look_() {
 	[[ -z $md || -z $outside ]] || {
 		outside_numbers
 		outside_events
+		outside_holds
 	}
 }
 
@@ -90,7 +91,7 @@ facts_leg_blank() { # I NODE
 	local leg=leg.$1
 	F[$leg.node]=$2 F[$leg.in]='' F[$leg.holder]='' F[$leg.state]='' F[$leg.slot]='' \
 		F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' \
-		F[$leg.role]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]=''
+		F[$leg.role]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]='' F[$leg.holds]=''
 	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' \
 		F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
@@ -331,7 +332,7 @@ readonly FACTS_BLANK_LEG='
 	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles
 	raid_disks level events=0 recovery dirty size data_offset=0 data_size=0 sectors
 	member_uuid joined left_with noted elsewhere moved alien removed returns stat errors kind
-	why block badblocks dropin force is_ram leaving bus loose
+	why block badblocks holds dropin force is_ram leaving bus loose
 '
 
 # facts_blank: sets each fact that F does not have, those of leg.0 to leg.(members - 1) and of

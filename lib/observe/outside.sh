@@ -184,3 +184,23 @@ outside_events() {
 		((${F[array.events]} == 0)) || return 0
 	done
 }
+
+# outside_holds: sets leg.I.holds of each disk leg outside the running array that may have
+# blocks which no member in sync has: md keeps a list of these for every member, and that leg has none
+# of its own, or one without them.
+outside_holds() {
+	local i NODES RANGES none own
+	facts_in_sync
+	[[ ${F[ram.state]} != in_sync ]] || NODES+=("${F[ram.node]}")
+	[[ ${F[conf.layout]} != far2 ]] && md_state_bad_on_all "${F[array.md]}" "${NODES[@]}" || return 0
+	none=("${RANGES[@]}")
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
+			${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+		own=$(superblock_bad_ranges "$DEV/${F[leg.$i.node]}") || own=''
+		RANGES=()
+		[[ -z $own ]] || mapfile -t RANGES < <(printf '%s\n' "$own")
+		md_state_ranges_subtract "${none[@]}"
+		((${#RANGES[@]} == 0)) || F[leg.$i.holds]=yes
+	done
+}

@@ -233,7 +233,7 @@ smartctl -a), then: $again$new"
 	returned | unseen | begun | removed | bouncing)
 		advice_returned_leg_ "$1" "$dev" "$again" "$blank"
 		;;
-	ahead) leg_ahead_why "$1" && ADVICE_ACTION=$AHEAD ;;
+	ahead | holding) leg_kept_why "$1" && ADVICE_ACTION=$KEPT ;;
 	copy)
 		ADVICE_ACTION="$dev has the device UUID of $ORIGINAL, which is in the array: \
 one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: \

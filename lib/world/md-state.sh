@@ -103,8 +103,20 @@ md_state_slots_free() {
 # (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read, both have it
 # written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
 md_state_bad_on_all_but() {
-	local md=$1 other=$2 leg RANGES CUT none=("0 $((1 << 62))")
+	local md=$1 other=$2 RANGES CUT none
 	shift 2
+	md_state_bad_on_all "$md" "$@" || return 1
+	none=("${RANGES[@]}") RANGES=()
+	[[ -z $other ]] || md_state_bad_ "$md" "$other" || :
+	md_state_ranges_subtract "${none[@]}"
+	((${#RANGES[@]} > 0))
+}
+
+# md_state_bad_on_all MD LEG…: sets RANGES to the blocks of which md has written that down of every
+# one of these LEGs. Returns 1 when there are none.
+md_state_bad_on_all() {
+	local md=$1 leg CUT none=("0 $((1 << 62))")
+	shift
 	(($# > 0)) || return 1
 	for leg; do
 		# One that has been taken out meanwhile has nothing.
@@ -114,9 +126,7 @@ md_state_bad_on_all_but() {
 		md_state_ranges_intersect_ "${none[@]}"
 		none=("${RANGES[@]}")
 	done
-	RANGES=()
-	[[ -z $other ]] || md_state_bad_ "$md" "$other" || :
-	md_state_ranges_subtract_ "${none[@]}"
+	RANGES=("${none[@]}")
 	((${#RANGES[@]} > 0))
 }
 
@@ -247,8 +257,8 @@ $((${RANGES[i]#* } < end ? ${RANGES[i]#* } : end))")
 	RANGES=("${out[@]}")
 }
 
-# md_state_ranges_subtract_ RANGE…: sets RANGES to what these have beyond it.
-md_state_ranges_subtract_() {
+# md_state_ranges_subtract RANGE…: sets RANGES to what these have beyond it.
+md_state_ranges_subtract() {
 	local range from end i=0 out=()
 	for range; do
 		from=${range% *} end=${range#* }

@@ -47,6 +47,29 @@ superblock_has_bad_blocks() {
 		((16#${words[2]} & SUPERBLOCK_FEATURE_BAD_BLOCKS))
 }
 
+# superblock_bad_ranges FILE: prints the blocks that the leg's own list says it lacks, "FROM END" in
+# sectors of the array, one a line, in order (super_1_load() in linux drivers/md/md.c). Returns 1
+# when the list can't be read.
+superblock_bad_ranges() {
+	local words word sector size shift offset from
+	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
+	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" ]] || return 1
+	((16#${words[2]} & SUPERBLOCK_FEATURE_BAD_BLOCKS)) || return 0
+	shift=$((16#${words[46]} >> 8 & 0xff)) size=$((16#${words[46]} >> 16))
+	sector=$((8 + (16#${words[47]} ^ 0x80000000) - 0x80000000))
+	offset=$((16#${words[33]}${words[32]}))
+	((shift < 10 && sector > 0 && size > 0 && size <= 8)) || return 1
+	mapfile -t words < <(superblock_sectors_ "$1" "$sector" "$size" |
+		od -An -v -tx8 --endian=little -w8)
+	((${#words[@]} == size * 64)) || return 1
+	for word in "${words[@]// /}"; do
+		[[ $word != ffffffffffffffff ]] || break
+		from=$(((16#$word >> 10 & (1 << 54) - 1) << shift))
+		printf '%s %s\n' $((from - offset)) \
+			$((from - offset + ((16#$word & 0x3ff) << shift)))
+	done | sort -n
+}
+
 # superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is
 # "sb=ok", or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd
 # counts, or a wrong checksum), and then nothing follows.

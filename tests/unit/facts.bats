@@ -165,6 +165,32 @@ EOT
 	md_state_bad_on_all_but md127 rd0 sda
 }
 
+@test "a disk that may have what no member in sync has is held for that, and one that lacks the same is not" {
+	whole
+	rm -r "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
+	superblock_facts() {
+		printf '%s\n' sb=ok "uuid=$(<"$M/uuid")" device_uuid=b events=9 role=2 view=.AA | numbered
+	}
+	superblock_bad_ranges() { [[ -n $OWN ]] && printf '%s' "${OWN#none}"; }
+	holds() { # yes|"" OWN-LIST: "none", or "" when it can't be read
+		OWN=$2
+		observe
+		are "leg.1.holds=$1" leg.0.holds=
+	}
+	holds '' none
+	echo '3000 8' >"$M/dev-sda/bad_blocks"
+	holds '' none # the RAM leg has it
+	echo '5048 16' >"$M/dev-rd0/bad_blocks"
+	holds yes none
+	holds yes ''
+	holds yes '953 960'
+	holds '' '952 960'
+	holds '' '0 9000'
+	member rd0 recovering 0 4096
+	: >"$M/dev-rd0/bad_blocks"
+	holds yes none
+}
+
 @test "bad blocks: of what does not fit into the page that sysfs gives, nothing is known to be on the disk" {
 	whole
 	getconf() { echo 4096; }
@@ -215,7 +241,7 @@ EOT
 		blocks "${bad[@]}" && want=$BLOCKS && blocks "${these[@]}" && theirs=$BLOCKS
 		RANGES=("${bad[@]}") && md_state_ranges_intersect_ "${these[@]}"
 		is "$want" "$theirs" 11 "${RANGES[@]}"
-		RANGES=("${bad[@]}") && md_state_ranges_subtract_ "${these[@]}"
+		RANGES=("${bad[@]}") && md_state_ranges_subtract "${these[@]}"
 		is "$want" "$theirs" 01 "${RANGES[@]}"
 	done
 }

@@ -52,6 +52,7 @@ outside() {
 	outside removed removed=yes
 	outside ahead events=202
 	outside returned events=201
+	outside holding holds=yes
 	outside bouncing returns=5
 	outside begun role=spare witness.seen=b
 	outside fresh role=spare
@@ -63,7 +64,8 @@ outside() {
 	outside given witness.given=b removed=yes
 	outside removed removed=yes returns=5
 	outside given witness.given=b events=202
-	outside ahead removed=yes returns=5 events=202
+	outside ahead removed=yes returns=5 events=202 holds=yes
+	outside holding removed=yes returns=5 holds=yes
 	# What is incomplete is nothing to go on from; and of an array of which nobody knows how far
 	# it is, it is not said.
 	outside separate events=202 recovery=2048 witness.seen=b
@@ -154,6 +156,8 @@ advises() {
 	WORD=bouncing advises 'is back, after 5 times within an hour: it is not put back any more' \
 		returns=5
 	WORD=fresh advises 'to have it built: ramraid apply data' role=spare
+	WORD=holding advises 'may have blocks that no member in sync has, since md could not write' \
+		holds=yes
 	WORD=ahead advises 'is at 202 events, and the array only at 200: it may hold writes' events=202
 	WORD=ahead advises 'so it is neither put back nor overwritten' events=202
 	WORD=ahead advises 'To go on from it: ramraid stop data; ramraid start --force-leg=/dev/' \

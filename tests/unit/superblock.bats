@@ -340,6 +340,39 @@ build_cheap() {
 	echo "# $count superblocks of mdadm's" >&3
 }
 
+@test "the list of blocks that a leg lacks, in sectors of the array" {
+	local list=() i
+	superblock_bad_ranges "$T.none" && fail 'there is no such device'
+	image "$T.img"
+	[[ -z $(superblock_bad_ranges "$T.img") ]]
+	# 8 sectors of it, 16 after the superblock; entries of 54 bits for where, and 10 for how many.
+	put 8 9 184 80000 188 10
+	seal
+	image "$T.img"
+	not superblock_bad_ranges "$T.img"
+	printf -v list '%016x' $(((2048 + 5000) << 10 | 8)) $(((2048 + 952) << 10 | 1023))
+	for ((i = 0; i < 510; i++)); do list+=ffffffffffffffff; done
+	truncate -s 64K "$T.img"
+	printf "$(printf '%s' "$list" | fold -w 16 | sed -E \
+		's/(..)(..)(..)(..)(..)(..)(..)(..)/\\x\8\\x\7\\x\6\\x\5\\x\4\\x\3\\x\2\\x\1/' | tr -d '\n')" |
+		dd of="$T.img" bs=512 seek=24 conv=notrunc status=none
+	[[ $(superblock_bad_ranges "$T.img") == $'952 1975\n5000 5008' ]] ||
+		fail "$(superblock_bad_ranges "$T.img")"
+	put 184 80300
+	seal
+	dd if="$T.img" of="$T.rest" bs=8192 skip=1 status=none
+	image "$T.img"
+	cat "$T.rest" >>"$T.img"
+	[[ $(superblock_bad_ranges "$T.img") == *'54336 54400' ]] ||
+		fail "$(superblock_bad_ranges "$T.img")"
+	# A kernel takes no more than a page of it.
+	put 184 90000
+	seal
+	image "$T.img"
+	cat "$T.rest" >>"$T.img"
+	not superblock_bad_ranges "$T.img"
+}
+
 # leg_with_bits BITS CHUNK BYTE…: $T.img, a leg with a write-intent bitmap for BITS chunks of CHUNK
 # bytes, 8 sectors after the superblock; of its bits these bytes, in hexadecimal.
 leg_with_bits() {

@@ -827,6 +827,50 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 
 # The last disk legs leave between the look and the reading of their superblocks: the record is not
 # void for that, or it would forget who left last, and how long ago every slot was filled.
+@test "a disk leg that lacks blocks which another member has is not vouched for" {
+	local md=$R/sys/block/md127/md
+	# lists SDA SDB RD0: the sectors that md could not write to each of them, or "".
+	lists() {
+		local node
+		for node in sda sdb rd0; do
+			mkdir -p "$md/dev-$node"
+			echo 2048 >"$md/dev-$node/offset"
+			printf '%s' "${1:+$1 8}" >"$md/dev-$node/bad_blocks"
+			shift
+		done
+	}
+	writes() { # LEG…
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		F[disks.lack]=${LACK-}
+		witness_update
+		[[ $(calls) =~ ^write\ 50\ 0:0?(\ .*)?$ && ${BASH_REMATCH[1]} == "${*:+ $*}" ]] || fail "$(calls), and not $*"
+	}
+	superblock_facts() {
+		printf 'sb=ok\nevents=50\nnumber=0\ndevice_uuid=%s\n' \
+			"$([[ $1 == */sda ]] && echo "$one" || echo "$two")"
+	}
+	runs array.known=yes
+	lists '' '' ''
+	writes "$one" "$two"
+	lists 3000 '' ''
+	witness_update_members_now_
+	[[ $WITNESS_UPDATE_NOW != "$WITNESS_UPDATE_WRITTEN" ]]
+	writes "$two"
+	# Together they have all of it.
+	lists 3000 4000 ''
+	writes "$one" "$two"
+	lists 3000 3000 3000
+	writes "$one" "$two"
+	# Only the RAM leg has it: none is good.
+	lists 3000 3000 ''
+	LACK=yes writes
+	runs array.known=yes ram.state=none ram.node= ram.slot=
+	lists 3000 '' ''
+	writes "$two"
+	lists 3000 3000 ''
+	LACK=yes writes "$one" "$two"
+}
+
 @test "disk legs that left while they were looked at are not taken for legs that can't be read" {
 	runs array.known=yes
 	mkdir -p "${W%/*}" "$R/sys/block/md127/md"

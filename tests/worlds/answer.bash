@@ -127,6 +127,14 @@ answer_bits() { # NODE…
 	bits_keep "$@"
 	say "ok ${BITS[*]}"
 }
+# What disk_legs_readd does beside it.
+answer_own() { # I
+	local SET=''
+	bits_own "leg.$1" "${F[leg.$1.node]}"
+	say "ok$SET"
+}
+md_bits_set() { SET+=" $2"; }
+md_bits_set_all() { SET+=' 0-63'; }
 answer_give() {
 	[[ -z $GIVING_UP ]] || give_up_legs "$@"
 	say ok

@@ -364,6 +364,15 @@ sub live {
 	}
 }
 
+# What the product tells md through bitmap_set_bits: "ok" and the bits.
+sub told_bits {
+	my ($arr, undef, @bits) = @_;
+	for (@bits) {
+		my ($from, $to) = /^(\d+)(?:-(\d+))?$/ or next;
+		$arr->{bits}[$_] = 2 for grep { $_ < $BLOCKS } $from .. $to // $from;
+	}
+}
+
 sub act {
 	my ($l, $waited) = @_;
 	my ($action, @args) = ($l->{action}, @{ $l->{args} });
@@ -375,8 +384,7 @@ sub act {
 		my @bits = split / /, say_to("bits @args");
 		$arr = assemble(@named);
 		violation('start', "names @args, which md does not start") unless $arr;
-		shift @bits;
-		for (@bits) { my ($f, $t) = /^(\d+)(?:-(\d+))?$/ or next; $arr->{bits}[$_] = 2 for grep { $_ < $BLOCKS } $f .. $t // $f }
+		told_bits($arr, @bits);
 		$arr->{auto} = 1;
 		$arr->{seq} = ++$W{seq};
 		$W{array} = $arr;
@@ -391,6 +399,7 @@ sub act {
 		say_to("rejoins $args[0]");
 		if (!defined $d->{sb} || !md_would_readd($arr, $d)) { say_to("failed failed.readd.$args[0]"); return }
 		must_not_destroy($arr, $d, 'puts back');
+		told_bits($arr, split / /, say_to("own $args[0]"));
 		readd($arr, $d);
 	}
 	elsif ($action eq 'add-leg') {
@@ -529,7 +538,7 @@ my %STEP = (
 		told('boot; something else starts ' . names(@by));
 		$W{flags}{elsewhere} = 1;
 		my $arr = assemble(@by);
-		if ($arr) { must_equal_excused($arr); forgets($arr); $arr->{auto} = rand() < .5; $arr->{seq} = ++$W{seq}; $W{array} = $arr }
+		if ($arr) { must_equal_excused($arr); $arr->{auto} = rand() < .5; $arr->{seq} = ++$W{seq}; $W{array} = $arr }
 		product('no', 80);
 	},
 	write => sub {
@@ -714,7 +723,6 @@ sub by_hand {
 	told($words);
 	my $arr = assemble(@by) or return told('    md does not start it');
 	must_equal_excused($arr);
-	forgets($arr);
 	if (rand() < .4) {
 		my $ram = device('rd9');
 		$ram->{ram} = 1;
@@ -742,8 +750,6 @@ sub must_equal_excused {
 		die "end\n" if grep { !holds($_->{dev}, $b, $all) } complete($arr);
 	}
 }
-# After a power cut md forgets where absent legs may differ ("assemble" in md.pl). The product keeps that itself where it starts the array; elsewhere nobody does.
-sub forgets { my $arr = shift; die "end\n" if grep { !$_->{dev}{sb}{clean} && grep { $_ } @{ $_->{dev}{bm}{bits} } } @{ $arr->{legs} } and !grep { $_ == 2 } @{ $arr->{bits} } }
 
 sub birth {
 	my $n = $W{n};
