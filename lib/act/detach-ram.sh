@@ -59,11 +59,11 @@ detach_ram_revive() {
 	log_alert "$1: something else has stopped it, and no disk has what was written last: \
 starting it from the ramdisk $node. Do not cut the power"
 	md_modules "${F[conf.layout]}" || : # mdadm says what is missing
-	if md_assemble "$1" "$node" && facts_observe; then
+	if md_assemble "$1" "${F[uuid]}" "$node" && facts_observe; then
 		[[ ${F[array.state]} != active ]] || return 0
 	fi
 	log_alert "$1: it could not be started from the ramdisk $node; \
-try it by hand: mdadm --assemble --run /dev/md/$1 /dev/$node; ramraid start $1"
+try it by hand: mdadm --assemble --metadata=1.2 --run /dev/md/$1 /dev/$node; ramraid start $1"
 	return 1
 }
 

@@ -70,7 +70,7 @@ write ($MD_HOLD_START_RO)"
 	code=0
 	! grep -qs '^PARTUUID=' "$(contents_file "${F[name]}")" ||
 		md_links_free_partitions "${F[name]}"
-	md_assemble "${F[name]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
+	md_assemble "${F[name]}" "${F[uuid]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
 	md_hold_end || log_warning "${F[name]}: arrays go on to be started read-only until \
 the first write ($MD_HOLD_START_RO)"
 	((code == 0)) || {

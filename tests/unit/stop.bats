@@ -83,7 +83,7 @@ by_hand() {
 	md_modules() { :; }
 	systemd_stop_monitor() { :; }
 	md_assemble() {
-		called assemble "$@" && [[ -z ${FAILS-} ]] || return 1
+		called assemble "$1" "${@:3}" && [[ -z ${FAILS-} ]] || return 1
 		facts_read <"$FIXTURES/decide/whole-2.facts"
 		F[ram.state]=in_sync F[leg.0.state]='' F[leg.1.state]=''
 		F[leg.0.node]='' F[leg.1.node]='' F[leg.0.in]='' F[leg.1.in]=''

@@ -1,0 +1,45 @@
+# shellcheck shell=bash disable=SC2016 # the guest expands
+# The data of the array reach to the end of its legs, where md's other formats have their superblocks.
+# mdadm and udev believe the one that was made last, so a user may write one into a file.
+long
+from small
+disk A 40M
+disk B 40M
+may_fail ramraid@data.service
+
+# forge UUID: writes what mdadm makes of a disk of that size, in metadata 1.0, to the array's end.
+readonly forge='
+	forge() {
+		local loop size=$(blockdev --getsize64 $(leg A))
+		truncate -s $size /root/whole; loop=$(losetup -f --show /root/whole)
+		mdadm --create /dev/md9 --run --force --metadata=1.0 --uuid=$1 --level=1 \
+			--raid-devices=1 $loop
+		mdadm --stop /dev/md9; losetup -d $loop; settle
+		tail -c 64K /root/whole >/root/tail
+		dd if=/root/tail of=/dev/md/data bs=64K oflag=direct conv=notrunc status=none \
+			seek=$(($(blockdev --getsize64 /dev/md/data) / 65536 - 1))
+		mdadm --examine $(leg A) | grep "Version : 1.0"
+		mdadm --examine $(leg B) | grep "UUID : $(echo $1 | cut -c1-8)"
+	}
+	'
+
+steps() {
+	boot
+	guest 'sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
+	check 'a file at the end holds a superblock of another format, with the UUID of the array' "$forge"'
+		uuid=$(basename /dev/disk/by-id/md-uuid-*); uuid=${uuid#md-uuid-}; forge $uuid'
+	reboot
+	check 'a boot starts the array by its own superblocks' '
+		ramraid wait --timeout=2min data; test "$(slots data)" = UUU; cat /proc/mdstat
+		journalctl -b -o cat | grep -- "mdadm --assemble --metadata=1.2"
+		cd /srv/data; sha256sum -c /root/sums; test "$(compare data)" = 0'
+	check 'one with another UUID' "$forge"'forge 66666666:66666666:66666666:66666666'
+	reboot
+	check 'mdadm has started the other array at the boot: refused, and by what is said' '
+		cat /proc/mdstat; systemctl is-failed ramraid@data; fails findmnt /srv/data
+		journalctl -b -o cat -u ramraid@data -p err | grep "is in use by md"'
+	check 'that is stopped: the array starts' '
+		for md in /sys/block/md*; do mdadm --stop /dev/${md##*/}; done; settle
+		ramraid start data; ramraid wait --timeout=2min data; test "$(slots data)" = UUU
+		mount /srv/data; cd /srv/data; sha256sum -c /root/sums; test "$(compare data)" = 0'
+}
