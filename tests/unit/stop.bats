@@ -104,7 +104,7 @@ by_hand() {
 	# md does not start it: it is not given back.
 	FAILS=yes GOING=going-down stops 4
 	did 'assemble data rd0'
-	said 'it could not be started from the ramdisk rd0; try it by hand: mdadm --assemble --run'
+	said 'it could not be started from the ramdisk rd0; try it by hand: mdadm --assemble --metadata=1.2 --run'
 	# Put on disk before: nothing is assembled, and its memory is given back.
 	before_look_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
 	GOING=going-down stops 0
