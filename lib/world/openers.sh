@@ -7,16 +7,25 @@
 need core/paths core/text world/disk world/loop-device
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
+# As many mounts of the device are looked at in one process, and as many of file systems that do not
+# give its number: a user can have 100,000 in a namespace of his own.
+readonly OPENERS_MOUNTS=64 OPENERS_SOURCES=1024
 
 # openers_of NODE: prints who has it, or one of its partitions, open, one a line. What the caller
 # may not look into is not among them: without CAP_SYS_PTRACE these are the descriptors of processes
-# that may do more than it may (ptrace(2), PTRACE_MODE_READ_FSCREDS).
+# that may do more than it may (ptrace(2), PTRACE_MODE_READ_FSCREDS). A look that did not get to its
+# end counts as somebody: nothing printed is "nobody" to the callers.
 openers_of() {
-	local nodes=() these numbers
+	local nodes=() these numbers cut=''
 	disk_parts "$1"
 	disk_numbers "${nodes[@]}"
-	[[ $numbers != *:* ]] || { openers_mounts_ && openers_programs_; }
+	if [[ $numbers == *:* ]]; then
+		openers_mounts_
+		openers_programs_
+	fi
 	openers_kernel_
+	[[ -z $cut ]] || printf '%s\n' "somebody who is not known (the look at all processes did \
+not get to its end)"
 }
 
 openers_process_() {
@@ -28,44 +37,78 @@ openers_process_() {
 }
 
 # openers_mounts_: of the caller's devices. A mount has a number of its own in each namespace, so
-# that each is reported once.
+# that each is reported once. Sets the caller's cut when not all were seen.
 openers_mounts_() {
-	local line id number target rest pid known=' ' lines=() wanted PROCESS
-	wanted=${numbers# } wanted=${wanted% }
+	local line id number target rest pid known=' ' lines=() PROCESS
+	local -A sources=()
 	mapfile -t lines <"$PROC/1/mountinfo"
 	for line in "${lines[@]}"; do known+="${line%% *} "; done
 	while IFS=: read -r pid line; do
+		[[ -n $line ]] || {
+			cut=yes
+			continue
+		}
 		text_into "$line" id _ number _ target
 		rest=${line#* * * * * }
 		pid=${pid%/mountinfo} pid=${pid##*/}
-		if [[ $known == *" $id "* ]] || ! disk_is_mount "$number" "$rest"; then continue; fi
+		[[ $known != *" $id "* ]] || continue
+		[[ $number != 0:* ]] || {
+			sources[$pid]=$((${sources[$pid]-0} + 1))
+			((${sources[$pid]} < OPENERS_SOURCES)) || cut=yes
+		}
+		disk_is_mount "$number" "$rest" || continue
 		known+="$id "
 		openers_process_ "$pid"
 		text_unmangle target "$target"
 		printf '%s in the mount namespace of %s\n' "$target" "$PROCESS"
-	done < <(timeout -k 1 "$OPENERS_BOUND" grep -sHE -e " (${wanted// /|}) " -e \
-		' - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo)
+	done < <(openers_mounts_each_)
 }
 
-# openers_programs_: those who hold a descriptor of the caller's devices. Only what a descriptor
-# calls a device is asked for its number: a question about a file may wait for the server that it
-# is on.
+# Prints "FILE:LINE" of every process, and a line without ":" when it did not get to its end. The
+# number is looked for in its place alone: who mounts something may call its source as he likes.
+openers_mounts_each_() {
+	local wanted=${numbers# } code=0
+	wanted=${wanted% }
+	timeout -k 1 "$OPENERS_BOUND" grep -sHE -m "$OPENERS_MOUNTS" \
+		-e "^[0-9]+ [0-9]+ (${wanted// /|}) " "$PROC"/[0-9]*/mountinfo 2>/dev/null ||
+		code=$?
+	((code >= 124)) || {
+		code=0
+		timeout -k 1 "$OPENERS_BOUND" grep -sHE -m "$OPENERS_SOURCES" \
+			-e '^[0-9]+ [0-9]+ 0:.* - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo \
+			2>/dev/null || code=$?
+	}
+	# Below that: nothing found, or a process has ended meanwhile.
+	((code < 124)) || printf '\ncut\n'
+}
+
+# openers_programs_: those who hold a descriptor of the caller's devices. Sets the caller's cut when
+# not all were seen.
 openers_programs_() {
-	local path number pid told=' ' paths=() wanted=' ' PROCESS
+	local path number pid told=' ' wanted=' ' PROCESS
 	for number in $numbers; do wanted+="$(printf '%x:%x' "${number%:*}" "${number#*:}") "; done
-	mapfile -d '' paths < \
-		<(timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l \
-			-lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 \
-			2>/dev/null)
-	((${#paths[@]} > 0)) || return 0
 	while read -r number path; do
+		[[ $number != cut ]] || cut=yes
 		[[ $wanted == *" $number "* ]] || continue
 		pid=${path%/fd/*} pid=${pid##*/}
 		[[ $told != *" $pid "* ]] || continue
 		told+="$pid "
 		openers_process_ "$pid"
 		printf '%s\n' "$PROCESS"
-	done < <(timeout -k 1 "$OPENERS_BOUND" stat -L -c '%t:%T %n' -- "${paths[@]}" 2>/dev/null)
+	done < <(openers_programs_each_)
+}
+
+# Prints "NUMBER FILE" of every descriptor of a device, and "cut" when it did not get to its end.
+# Only what a descriptor calls a device is asked for its number: a question about a file may wait
+# for the server that it is on. A user can have more of them than a command takes as arguments.
+openers_programs_each_() {
+	local codes=(0 0)
+	timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l \
+		-lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 2>/dev/null |
+		timeout -k 1 "$OPENERS_BOUND" xargs -0 -r stat -L -c '%t:%T %n' -- 2>/dev/null ||
+		codes=("${PIPESTATUS[@]}")
+	# 1 of find, and 123 of xargs: a process has ended meanwhile.
+	((codes[0] < 124)) && [[ ${codes[1]} == @(0|123) ]] || printf '\ncut\n'
 }
 
 # openers_kernel_: the kernel itself, of the caller's nodes: loop devices, and what it exports.

@@ -187,6 +187,57 @@ iblock_0/disk. Unmount"
 	[[ $(openers_of md127) != */tree* ]] || fail "$(openers_of md127)"
 }
 
+@test "who has it open is named beside a user's many descriptors, and many mounts" {
+	array
+	mkdir -p "$R"/proc/{70,71,72}/fd
+	echo 1:5 >"$R/sys/class/block/md127/dev"
+	echo 'a reader' >"$R/proc/72/comm"
+	perl -e 'symlink "/home/user/dev/x", "$ARGV[0]/proc/70/fd/$_" for 1 .. 4000' "$R"
+	ln -s /dev/zero "$R/proc/72/fd/5" # 1:5
+	perl -e 'print "$_ 1 1:5 / /home/user/$_ rw - ext4 /dev/md127 rw\n" for 100 .. 9000' \
+		>"$R/proc/70/mountinfo"
+	# What only has the number as its source is none of them.
+	perl -e 'print "$_ 1 0:9 / /home/user/$_ rw - tmpfs 1:5 rw\n" for 10100 .. 19000' \
+		>"$R/proc/71/mountinfo"
+	echo '40 1 1:5 / /srv rw - ext4 /dev/md127 rw' >>"$R/proc/71/mountinfo"
+	# As many arguments as a kernel takes are fewer here: 128 KiB.
+	(ulimit -s 256 && openers_of md127) >"$BATS_TEST_TMPDIR/out"
+	grep -qxF 'a reader (PID 72)' "$BATS_TEST_TMPDIR/out" || fail "$(<"$BATS_TEST_TMPDIR/out")"
+	grep -qxF '/srv in the mount namespace of a process (PID 71)' "$BATS_TEST_TMPDIR/out"
+	[[ $(grep -c '(PID 70)$' "$BATS_TEST_TMPDIR/out") == 64 ]]
+	not grep -q somebody "$BATS_TEST_TMPDIR/out"
+}
+
+@test "a look at all processes that did not get to its end counts as somebody who has it open" {
+	local which ends OUT
+	array
+	mkdir -p "$R"/proc/72/fd
+	timeout() {
+		[[ " $* " != *" $which "* ]] || return "$ends"
+		command timeout "$@"
+	}
+	# A process that ends meanwhile is no reason.
+	for ends in 1 124 126 137; do
+		for which in grep find xargs; do
+			[[ $ends-$which != 1-xargs ]] || ends=123
+			OUT=$(set -o pipefail && openers_of md127)
+			if ((ends < 124)); then
+				[[ -z $OUT ]] || fail "$which $ends: $OUT"
+			else
+				[[ $OUT == 'somebody who is not known (the look at all processes did '* &&
+					$OUT != *$'\n'* ]] || fail "$which $ends: $OUT"
+			fi
+		done
+	done
+	# So many file systems that do not give their device's number are not looked at.
+	which=none
+	perl -e 'print "$_ 1 0:9 / /x/$_ rw - btrfs /dev/sdz rw\n" for 100 .. 1200' \
+		>"$R/proc/72/mountinfo"
+	[[ $(openers_of md127) == 'somebody who is not known'* ]]
+	sed -i 1,200d "$R/proc/72/mountinfo"
+	[[ -z $(openers_of md127) ]] || fail "$(openers_of md127)"
+}
+
 @test "a user's loop device whose file is only called as the array is none that has it open" {
 	local asked=$BATS_TEST_TMPDIR/asked BOUNDED=1
 	array
