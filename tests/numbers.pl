@@ -4,6 +4,9 @@
 # stands in it. "text_number_or VARIABLE" is that look, or a test of the variable by a pattern. What
 # others are to calculate with (upper case) needs it too. Sees one function at a time, and no
 # further than the names that stand in it.
+# Also names each element that is given by name ("unset", "read", "printf -v", "mapfile") with
+# a text in its index: these evaluate it once more. "i" and "key" are numbers and keys of ours; an
+# assignment evaluates nothing twice.
 use strict;
 use warnings;
 
@@ -51,6 +54,12 @@ for my $file (@ARGV) {
     open my $in, '<', $file or die "$file: $!\n";
     my ($name, $at, $body);
     while (<$in>) {
+        if (!/^\s*#/ && /\b(?:unset|read|mapfile|printf\s+-v)\b([^;|&<]*)/) {
+            for my $index ($1 =~ /\w\[([^"']*)\](?=["'\s])/g) {
+	print "$file:$.: the index of an element given by name is evaluated again: [$index]\n"
+	    if $index =~ s/\$(?:i|key)\b//gr =~ /[\$`]/;
+            }
+        }
         if (/^(\w+)\(\) [{(]/) { ($name, $at, $body) = ($1, $., ''); }
         $body .= $_ if defined $name;
         if (defined $name && (/^[})]/ || ($. == $at && /\}\s*(?:#.*)?$/))) {

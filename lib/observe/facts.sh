@@ -67,7 +67,8 @@ facts_look_() {
 		outside_leg_superblock "$i"
 		legs_seen_joined "$i"
 		hardware_judge "$i"
-		unset -v "FACTS_NUMBER[$md ${F[leg.$i.node]}]"
+		# Not unset: bash would run what the kernel name of an array says, as of md_$(…).
+		FACTS_NUMBER["$md ${F[leg.$i.node]}"]=''
 		[[ ${F[leg.$i.sb]} != ok ]] || outside=yes
 	done
 	[[ ${F[leg.ram.sb]-} != ok ]] || outside=yes

@@ -108,8 +108,8 @@ outside_number_() { # leg.I|ram NODE
 		done < <(superblock_facts "$DEV/$2")
 		[[ -z $number ]] || FACTS_NUMBER[$member]="$number $uuid"
 	}
-	read -r "F[$1.number]" "F[$1.member_uuid]" < <(printf '%s\n' "${FACTS_NUMBER[$member]-}") ||
-		:
+	text_into "${FACTS_NUMBER[$member]-}" number uuid
+	F[$1.number]=$number F[$1.member_uuid]=$uuid
 }
 
 # outside_ask_leg MD LEG: sets FACTS_UUID of them to what the leg's superblock says.

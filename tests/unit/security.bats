@@ -42,6 +42,25 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ ${F[leg.0.joined]} == yes && ${F[leg.0.elsewhere]} == yes ]]
 }
 
+@test "the kernel name of an array is never evaluated" {
+	local name='md_$(called evaluated)' i
+	fake_disk sda 104857600 disk/by-id/ata-A
+	fake_disk sdb 104857600 disk/by-id/ata-B
+	mkdir -p "$R/etc/ramraid" "$R/sys/block/$name/md/dev-sda" \
+		"$R/sys/class/block/sda/holders/$name"
+	echo 11111111-2222-3333-4444-555555555555 >"$R/sys/block/$name/md/uuid"
+	echo clean >"$R/sys/block/$name/md/array_state"
+	echo in_sync >"$R/sys/block/$name/md/dev-sda/state"
+	printf '%s\n' UUID=11111111-2222-3333-4444-555555555555 \
+		MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	chmod 644 "$R/etc/ramraid/data.conf"
+	conf_load data || fail "${CONF_ERRORS[*]}"
+	before_look_configured data
+	facts_observe
+	[[ ${F[array.md]} == "$name" && ${F[leg.1.node]} == sdb ]] || fail "${F[array.md]}"
+	[[ $(calls) != *evaluated* ]] || fail "$(calls)"
+}
+
 @test "a damaged file of ours is never evaluated: the copy's size, begin, pid, done, rest, plan" {
 	local file COPY_STATE COPY_WHY COPY_SECONDS DONE TOTAL RATE FROM TO HOW TURN COPY_DONE \
 		NUMBER
