@@ -217,3 +217,25 @@ rw\n" "$type" >"$R/proc/1/mountinfo"
 	echo '41 22 7:0 / /home/u/x rw - ext4 /dev/sda rw' >"$R/proc/1/mountinfo"
 	[[ -z $(disk_users sda) ]] || fail "$(disk_users sda)"
 }
+
+@test "SMART: what smartctl ends with; a disk that does not answer is waited for no longer than 30 s, and once" {
+	local code began
+	mkdir -p "$BATS_TEST_TMPDIR/bin"
+	for code in 0 2 8 16 24 4 127; do
+		printf '#!/bin/sh\nexit %s\n' "$code" >"$BATS_TEST_TMPDIR/bin/smartctl"
+		chmod +x "$BATS_TEST_TMPDIR/bin/smartctl"
+		PATH=$BATS_TEST_TMPDIR/bin:$PATH smart_health sda
+		case $code in
+		8 | 16 | 24) [[ $SMART == failing ]] || fail "$code: $SMART" ;;
+		*) [[ $SMART == unknown ]] || fail "$code: $SMART" ;;
+		esac
+	done
+	# Who waits in the kernel can't be killed.
+	printf '#!/bin/sh\ntrap "" TERM\nexec sleep 9\n' >"$BATS_TEST_TMPDIR/bin/smartctl"
+	timeout() { command timeout "${@/#30/2}"; }
+	began=$SECONDS
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH smart_health sda
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH smart_health sda
+	[[ $SMART == unknown ]] && ((SECONDS - began < 6)) || fail "$SMART $((SECONDS - began)) s"
+	bounded_is_silent "$DEV/sda"
+}
