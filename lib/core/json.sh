@@ -2,6 +2,8 @@
 # text is in JSON_TEXT.
 # shellcheck shell=bash
 
+need core/log
+
 declare -g JSON_TEXT='' JSON_STRING=''
 declare -ga JSON_CLOSERS=()
 
@@ -51,7 +53,7 @@ json_null() { json_put_ "$1" null; }
 
 # json_string TEXT: sets JSON_STRING to TEXT in quotes. JSON is UTF-8; a text that is not (a
 # device's serial number, a line of a broken file) is taken for Latin-1, so that it can be read at
-# all.
+# all. What log_printable does not show as it is, becomes \uNNNN: a terminal may show the JSON.
 json_string() {
 	local LC_ALL=C text=$1 char code i utf8=0
 	if [[ $text == *[^\ -~]* ]]; then
@@ -65,15 +67,34 @@ json_string() {
 			char=${text:i:1}
 			printf -v code '%d' "'$char"
 			# In the C locale bash gives the bytes from 128 on as they are, or negative.
-			((code = code & 255, code < 32 || code == 127 || (code > \
-			127 && utf8 == 0))) || {
+			code=$((code & 255))
+			if ((utf8 == 1)) && [[ $char == [$'\xc2\xe2'] ]] &&
+				[[ ${text:i:3} =~ $PRINTABLE_ODD ]]; then
+				json_point_ "${BASH_REMATCH[0]}"
+				i=$((i + ${#BASH_REMATCH[0]} - 1))
+			elif ((code >= 32 && code != 127 && (code < 128 || utf8 == 1))); then
 				JSON_STRING+=$char && continue
-			}
+			fi
 			printf -v char '\\u%04x' "$code"
 			JSON_STRING+=$char
 		done
 	fi
 	JSON_STRING="\"$JSON_STRING\""
+}
+
+# json_point_ BYTES: sets the caller's code to the code point that these two or three bytes of UTF-8
+# are.
+json_point_() {
+	local i byte
+	for ((i = 0; i < ${#1}; i++)); do
+		printf -v byte '%d' "'${1:i:1}"
+		byte=$((byte & 255))
+		if ((i > 0)); then
+			code=$((code << 6 | byte & 63))
+		else
+			code=$((${#1} == 2 ? byte & 31 : byte & 15))
+		fi
+	done
 }
 
 json_put_() { # KEY VALUE, as it is written

@@ -48,6 +48,24 @@ back() { # TEXT: what jq has read
 	done
 }
 
+@test "texts: what turns the direction of a terminal, or controls it, is written out, and read back the same" {
+	local code text
+	for code in 0080 0085 009b 009f 200e 200f 2028 202a 202e 2066 2069; do
+		text=$(jq -nrj "\"x\\u$code.µ\"")
+		json_string "$text"
+		[[ $JSON_STRING == "\"x\\u$code.µ\"" ]] || fail "$code: $JSON_STRING"
+		[[ $(back "$text") == "$text" ]] || fail "$code"
+		# As those who write to people do.
+		log_printable text
+		[[ $text == 'x\x'* ]] || fail "$text"
+	done
+	for code in 00a0 00e9 2010 2027 202f 2065 206a 20ac; do
+		text=$(jq -nrj "\"x\\u$code\"")
+		json_string "$text"
+		[[ $JSON_STRING == "\"$text\"" ]] || fail "$code: $JSON_STRING"
+	done
+}
+
 @test "what is no UTF-8 is taken for Latin-1" {
 	[[ $(back $'caf\xe9') == café ]] || fail "$(back $'caf\xe9')"
 	[[ $(back $'\xff\xc3') == ÿÃ ]]
