@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths core/trust notes/legs-seen notes/rescue-record
-need world/md world/superblock world/systemd
+need world/disk world/md world/ramdisk-note world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -14,7 +14,7 @@ readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored RESCUE_GIVEN=recor
 # rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried.
 # Whether it fits is found out by trying: zeros take no room.
 rescue_why_not() {
-	local folder=$1 type why
+	local folder=$1 memory why
 	if [[ $folder == none ]]; then
 		printf 'RESCUE=none\n'
 		return
@@ -24,14 +24,51 @@ rescue_why_not() {
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
 		printf '%s is not there or cannot be written\n' "$folder"
-	elif type=$(findmnt --noheadings --output FSTYPE --target "$folder") &&
-		[[ $type == @(tmpfs|ramfs) ]]; then
-		printf '%s is in memory (%s)\n' "$folder" "$type"
+	elif memory=$(rescue_memory_ "$folder") && [[ -n $memory ]]; then
+		printf '%s is in memory (%s)\n' "$folder" "$memory"
 	elif lsblk --noheadings --inverse --list --output KNAME -- \
 		"$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" \
 		2>/dev/null | grep -qx "$2"; then
 		printf '%s is on the array itself\n' "$folder"
 	fi
+}
+
+# rescue_memory_ FOLDER: prints what its file system is if that goes with the memory: tmpfs and the
+# like, one on ramdisks alone, an overlay that writes to one of these; nothing for all others. What
+# an overlay writes to has a path of the time when it was mounted, in an initramfs perhaps: where
+# that leads to nothing, or into an overlay again, it counts as in memory.
+rescue_memory_() {
+	local type below upper=''
+	type=$(rescue_mount_ FSTYPE "$1")
+	if [[ $type != overlay ]]; then
+		rescue_memory_alone_ "$type" "$1"
+		return
+	fi
+	[[ ! ,$(rescue_mount_ OPTIONS "$1") =~ ,upperdir=(/([^,\\]|\\.)*) ]] ||
+		upper=${BASH_REMATCH[1]//\\/}
+	below=$(rescue_mount_ FSTYPE "${upper:-none}")
+	if [[ -z $below || $below == overlay ]]; then
+		printf 'overlay\n'
+	else
+		below=$(rescue_memory_alone_ "$below" "$upper")
+		printf '%s' "${below:+overlay on $below$'\n'}"
+	fi
+}
+rescue_memory_alone_() { # TYPE FOLDER
+	local source disk disks=() NODE
+	[[ $1 != @(tmpfs|ramfs|devtmpfs|rootfs) ]] || {
+		printf '%s\n' "$1"
+		return
+	}
+	source=$(rescue_mount_ SOURCE "$2")
+	[[ $source == /dev/* ]] && disk_find "$source" || return 0
+	mapfile -t disks < <(disk_physical "$NODE")
+	for disk in "${disks[@]}"; do ramdisk_note_is_node "$disk" || return 0; done
+	printf '%s on %s\n' "$1" "$source"
+}
+# One column of the mount that FOLDER is on; nothing when there is none.
+rescue_mount_() { # COLUMN FOLDER
+	findmnt --noheadings --nofsroot --output "$1" --target "$2" 2>/dev/null || :
 }
 
 # rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder

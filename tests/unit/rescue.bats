@@ -336,6 +336,56 @@ no_image() {
 	[[ -z $(rescue_why_not "$R/var" md127) ]]
 }
 
+# on WHY TYPE SOURCE OPTIONS [UPPER-TYPE UPPER-SOURCE]: the folder is on such a mount, and
+# rescue_why_not says that it is in memory (WHY), or nothing.
+on() {
+	local got mount_type=$2 mount_source=$3 mount_options=$4 upper_type=${5-} upper_source=${6-}
+	findmnt() {
+		local on=mount
+		[[ ${*: -1} != */upper ]] || on=upper
+		case $* in
+		*FSTYPE*) local -n said=${on}_type ;;
+		*OPTIONS*) local -n said=mount_options ;;
+		*) local -n said=${on}_source ;;
+		esac
+		[[ -n $said ]] || return 1
+		printf '%s\n' "$said"
+	}
+	got=$(rescue_why_not "$R/var" md127)
+	[[ $got == "${1:+$R/var is in memory ($1)}" ]] || fail "$*: $got"
+}
+
+@test "where an image would go with the memory: tmpfs, ramdisks, an overlay on one of them" {
+	local node
+	lsblk() { :; }
+	for node in sda sda1 ram3 zram1 rd0 dm-0 dm-1 md126; do fake_disk "$node" 1048576; done
+	mkdir -p "$R/sys/class/block/dm-0/slaves/zram1" "$R/sys/class/block/md126/slaves/"{ram3,sda1} \
+		"$R/sys/class/block/dm-1/slaves/sda1" "$R/dev/mapper"
+	ln -s ../dm-0 "$R/dev/mapper/swap"
+	ln -s ../dm-1 "$R/dev/mapper/var"
+	on tmpfs tmpfs tmpfs rw
+	on ramfs ramfs none rw
+	on devtmpfs devtmpfs udev rw
+	on '' ext4 /dev/sda1 rw,upperdir=/run/upper
+	on '' ext4 /dev/mapper/var rw
+	on '' ext4 /dev/gone rw
+	on '' zfs rpool/var rw
+	on 'ext4 on /dev/zram1' ext4 /dev/zram1 rw
+	on 'xfs on /dev/ram3' xfs /dev/ram3 rw
+	on 'ext4 on /dev/rd0' ext4 /dev/rd0 rw
+	on 'ext4 on /dev/mapper/swap' ext4 /dev/mapper/swap rw
+	on '' ext4 /dev/md126 rw # a disk has it as well
+	on 'overlay on tmpfs' overlay overlayroot rw,lowerdir=/l,upperdir=/run/upper,workdir=/w tmpfs x
+	on 'overlay on ext4 on /dev/zram1' overlay x 'rw,lowerdir=/a\,b,upperdir=/a\,b/upper' ext4 \
+		/dev/zram1
+	on '' overlay overlayroot rw,lowerdir=/l,upperdir=/mnt/upper,workdir=/w ext4 /dev/sda1
+	# A path that leads nowhere, or into the overlay itself; none, or one from an unknown folder.
+	on overlay overlay overlayroot rw,lowerdir=/l,upperdir=/mnt/upper,workdir=/w
+	on overlay overlay overlayroot rw,lowerdir=/l,upperdir=/mnt/upper overlay overlayroot
+	on overlay overlay overlayroot ro,lowerdir=/x
+	on overlay overlay overlayroot rw,lowerdir=x,upperdir=mnt/upper ext4 /dev/sda1
+}
+
 @test "kernels known to read from the part of a leg that is not rebuilt" {
 	local release KERNEL_FLAW
 	for release in 6.9.0 6.9 6.9.12-amd64 6.10 6.10.0-rc3 6.10.6-1 6.10.6+bpo-amd64; do
