@@ -146,22 +146,10 @@ ram_leg_add() {
 		return 1
 	}
 	ramdisk_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
-	ram_leg_want_none_
 	md_add "${F[array.md]}" "${F[ram.node]}" && clock &&
 		LOOP_REBUILT=yes LOOP_ENGINE=kernel LOOP_FILLING=$NOW && return
 	LOOP_ERROR="mdadm could not add the ramdisk$(ram_leg_bad_blocks)"
 	return 1
-}
-
-# The RAM leg is to have the free slot, and not that of a disk leg.
-ram_leg_want_none_() {
-	local i
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync ]] ||
-			md_want_none "${F[array.md]}" "${F[leg.$i.node]}" ||
-			log_warning "${F[name]}: md goes on wishing for a \
-replacement of ${F[leg.$i.dev]}"
-	done
 }
 
 # What may be the reason that md took no new member.

@@ -95,18 +95,26 @@ md_is_unused() {
 readonly MD_UNUSED_TRIES=25
 md_write_quietly_() { printf '%s\n' "$2" >"$1"; } 2>/dev/null # FILE VALUE
 
-# md_add MD LEG: a blank member; md rebuilds it whole. Plain "--add": with "--write-mostly" mdadm up
-# to 4.6 leaves a faulty member behind.
-md_add() { act mdadm --manage "/dev/$1" --add "/dev/$2"; }
+# md_add MD LEG: a blank member for a free slot; md rebuilds it whole. Plain "--add": with
+# "--write-mostly" mdadm up to 4.6 leaves a faulty member behind.
+md_add() {
+	md_want_none_ "$1"
+	act mdadm --manage "/dev/$1" --add "/dev/$2"
+}
 
-# md_want_none MD LEG: no new member is to take the place of this one. md wishes for one after a
-# write error (WantReplacement), and then gives it the next blank member; when that is in sync it
-# fails the old one (raid1_add_disk() and raid1_spare_active() in linux drivers/md/raid1.c).
-md_want_none() {
-	local VALUE
-	md_state_read "$1" "dev-$2/state"
-	[[ ,$VALUE, != *,want_replacement,* ]] ||
-		act_write "$SYS/block/$1/md/dev-$2/state" -want_replacement
+# md_want_none_ MD: no new member is to take the place of one that is in it. md wishes for that
+# after a write error (WantReplacement), and then gives it the next blank member; when that is in
+# sync it fails the old one (raid1_add_disk() and raid1_spare_active() in linux
+# drivers/md/raid1.c).
+md_want_none_() {
+	local leg VALUE
+	for leg in "$SYS/block/$1/$MD_LEG"*; do
+		leg=${leg##*"/$MD_LEG"}
+		md_state_read "$1" "dev-$leg/state"
+		[[ ,$VALUE, != *,want_replacement,* ]] ||
+			act_write "$SYS/block/$1/$MD_LEG$leg/state" -want_replacement ||
+			log_warning "$1: md goes on wishing for a replacement of $leg"
+	done
 }
 
 # md_readd MD LEG: a member that was away; md copies what the bitmap says. Only into a free slot:

@@ -633,6 +633,29 @@ attach data"
 	[[ $(calls) == *$'record  filling\nmd_add md127 sdb' ]] || fail "$(calls)"
 }
 
+# raid1_add_disk() would give it the slot of that member, and md then fails that.
+@test "md wishes for a replacement of another member: a disk that is built does not become it" {
+	local member
+	declare -gA CONF=()
+	disks
+	mending 1:blank
+	F[leg.1.node]=sdb F[leg.1.dev]=/dev/disk/by-id/ata-B F[leg.1.sb]=none
+	rm -r "$R/sys/class/block/sdb/holders/md127"
+	wipefs() { :; }
+	witness_update() { :; }
+	mdadm() { called mdadm "$@"; }
+	act_write() { called write "${1##*/md/}" "$2"; }
+	for member in sda rd0 sdx; do
+		rm -rf "$M"/dev-{rd0,sdx} "$BATS_TEST_TMPDIR/calls"
+		mkdir -p "$M/dev-$member"
+		echo in_sync,want_replacement,write_mostly >"$M/dev-$member/state"
+		disk_legs_add_leg 1
+		[[ $(calls) == "write dev-$member/state -want_replacement
+mdadm --manage /dev/md127 --add /dev/sdb" ]] || fail "$(calls)"
+		echo in_sync,write_mostly >"$M/dev-$member/state"
+	done
+}
+
 @test "what is built is that very disk still, and not another one that has got its name" {
 	declare -gA CONF=()
 	disks

@@ -34,7 +34,7 @@ setup() {
 	md_state_leg_bytes() { echo 100663296; }
 	md_wipe() { called zero "$1"; }
 	md_state_slots_free() { FREE=1; }
-	md_add() { called add "$2" && RAM=recovering; }
+	mdadm() { [[ $3 == --add ]] && called add "${4##*/}" && RAM=recovering; }
 	md_readd() { called readd "$2" && RAM=recovering; }
 	copy_start() { called copy "${@:2}" && COPY=running && blank used; }
 	copy_finish() { called finish; }

@@ -64,6 +64,15 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 --fail /dev/sdb"
 }
 
+@test "md wishes for a replacement of the disk that stays: the new one does not become it" {
+	put dev-sda/state in_sync,write_mostly,want_replacement
+	verb replace --yes data "$B" "$C"
+	assert_success
+	[[ $(steps) == *'md127/md/dev-sda/state '$'\n''mdadm --manage /dev/md127 --add /dev/sdc'* &&
+		$(steps) == *'echo -want_replacement /sys/block/md127/md/dev-sda/state'* ]] ||
+		fail "$(steps)"
+}
+
 # Noted by md while it built the disk. The RAM leg has the blocks, but not for long.
 @test "the new disk has not taken all blocks: the old one stays" {
 	REBUILD=weak
