@@ -1,10 +1,15 @@
 # The place of the second copy of the witness (notes/witness.sh): on a file system other than the
-# root, /boot or the ESP, or a folder that somebody names.
+# root, /boot or the ESP, or a folder that somebody names. Its file system may be on a device that
+# queues for ever, so that all that is asked of it, read or written has a bound.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/text core/trust notes/hardware world/disk
+need config/conf core/act core/bounded core/log core/paths core/text core/trust notes/hardware
+need world/disk
 
 declare -gA CONF F
+
+readonly WITNESS_COPY_BOUND=30 # seconds that the file system has to answer
+readonly WITNESS_MAX=65536     # bytes of a record
 
 # witness_copy_find UUID: sets WITNESS_COPY to the file, there or not, that is the second copy,
 # WITNESS_COPY_WRITABLE to yes if it may be written; both empty when there is no place for one: then
@@ -104,8 +109,39 @@ witness_copy_node_() {
 declare -gA WITNESS_COPY_TRUST=()
 witness_copy_is_roots_() {
 	[[ -n ${WITNESS_COPY_TRUST["$1"]+asked} ]] ||
-		WITNESS_COPY_TRUST["$1"]=$(trust_why_not "$1")
+		WITNESS_COPY_TRUST["$1"]=$(witness_copy_bounded_ "$1" trust_why_not "$1") || {
+		WITNESS_COPY_TRUST["$1"]="$1 does not answer"
+		witness_copy_say_ "in $1, can't be read: the file system does not answer"
+	}
 	[[ -z ${WITNESS_COPY_TRUST["$1"]} ]]
+}
+
+# witness_copy_bounded_ FOLDER COMMAND…: as bounded, of the file system that FOLDER is on.
+witness_copy_bounded_() {
+	local BOUNDED=$WITNESS_COPY_BOUND
+	bounded "$@"
+}
+
+# witness_copy_text: after witness_copy_find. Sets the caller's text to what the file holds, as
+# mapfile -d '' does. Returns 1 when there is none, 2 when it can't be read, and BOUNDED_SILENT when
+# the file system does not answer.
+witness_copy_text() {
+	local code=0
+	mapfile -d '' text < <(
+		witness_copy_bounded_ "${WITNESS_COPY%/*}" witness_copy_print_ || code=$?
+		printf '\0%s' "$code"
+	)
+	((${#text[@]} > 0)) || return 2
+	code=${text[-1]}
+	text_number_or code 2
+	unset 'text[-1]'
+	((code != BOUNDED_SILENT)) || witness_copy_say_ "$WITNESS_COPY, can't be read: its file \
+system does not answer"
+	return "$code"
+}
+witness_copy_print_() {
+	[[ -f $WITNESS_COPY && ! -L $WITNESS_COPY ]] || return 1
+	head -c "$WITNESS_MAX" -- "$WITNESS_COPY" || return 2
 }
 
 # witness_copy_put TEXT: after witness_copy_find. Where it can't be written that is said, once, and
@@ -113,10 +149,18 @@ witness_copy_is_roots_() {
 WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_SAID=''
 witness_copy_put() {
 	[[ -n $WITNESS_COPY_WRITABLE ]] || return 0
-	act_text_anyhow "$WITNESS_COPY" "$1"$'\n' 600 2>/dev/null || {
-		[[ -n $WITNESS_COPY_SAID ]] ||
-			log_warning "the second copy of the record, $WITNESS_COPY, \
-can't be written (WITNESS_COPY in ramraid.conf(5))"
-		WITNESS_COPY_SAID=yes
-	}
+	witness_copy_bounded_ "${WITNESS_COPY%/*}" act_text_anyhow "$WITNESS_COPY" "$1"$'\n' 600 ||
+		witness_copy_say_ "$WITNESS_COPY, can't be written"
+}
+
+# witness_copy_drop: deletes it, if there is one. Returns 1 when it stays.
+witness_copy_drop() {
+	[[ -z $WITNESS_COPY ]] ||
+		witness_copy_bounded_ "${WITNESS_COPY%/*}" rm -f -- "$WITNESS_COPY"
+}
+
+witness_copy_say_() { # WHERE-AND-WHY
+	[[ -n $WITNESS_COPY_SAID ]] || log_warning "the second copy of the record, $1 \
+(WITNESS_COPY in ramraid.conf(5))"
+	WITNESS_COPY_SAID=yes
 }

@@ -11,7 +11,6 @@ need config/conf core/act core/lock core/log core/paths core/text core/trust not
 
 declare -gA CONF # of config/conf.sh
 declare -gA WITNESS=()
-readonly WITNESS_MAX=65536   # bytes
 readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
 readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
 readonly WITNESS_GENERATIONS=999999999999999
@@ -177,19 +176,29 @@ witness_has_form_() {
 
 # witness_read_file FILE UUID: the same of one file.
 witness_read_file() {
-	local file=$1 text=()
+	local file=$1 text=() code=0
 	WITNESS=() WITNESS_WHY=''
-	[[ -f $file && ! -L $file ]] || witness_is_none_ 'there is no record of the last start' ||
-		return
-	[[ -r $file ]] || witness_is_none_ "$file cannot be read" || return
-	# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile, because
-	# it reads more than a byte at once.
-	mapfile -d '' -n 2 text <"$file"
+	if [[ $file == "$WITNESS_COPY" ]]; then
+		witness_copy_text || code=$?
+	elif [[ ! -f $file || -L $file ]]; then
+		code=1
+	elif [[ ! -r $file ]]; then
+		code=2
+	else
+		# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile,
+		# because it reads more than a byte at once.
+		mapfile -d '' -n 2 text <"$file"
+	fi
+	((code == 0)) || witness_has_no_text_ "$code" || return
 	if ((${#text[@]} != 1)) || ((${#text[0]} >= WITNESS_MAX)) ||
 		[[ ${text[0]} != *$'\n' ]]; then
 		witness_is_none_ "$file is damaged" || return
 	fi
-	mapfile -t text <"$file"
+	if [[ $file == "$WITNESS_COPY" ]]; then
+		mapfile -t text < <(printf '%s' "${text[0]}")
+	else
+		mapfile -t text <"$file"
+	fi
 	witness_lines_read_ "${text[@]}" || witness_is_none_ "$file is damaged" || return
 	[[ ${WITNESS[uuid]-} == "$2" ]] || witness_is_none_ "$file is about another array" || return
 	if witness_has_form_ WITNESS_FORM_VOID; then
@@ -197,6 +206,14 @@ witness_read_file() {
 		return 1
 	fi
 	witness_has_form_ WITNESS_FORM || witness_is_none_ "$file is damaged"
+}
+
+witness_has_no_text_() { # CODE: of the caller's file. Returns 1.
+	case $1 in
+	1) witness_is_none_ 'there is no record of the last start' ;;
+	2) witness_is_none_ "$file cannot be read" ;;
+	*) witness_is_none_ "$file does not answer" ;;
+	esac
 }
 
 # witness_lines_read_ LINE…: fills WITNESS. Returns 1 when one of them is no line of a record, or
@@ -338,7 +355,6 @@ witness_lines_() {
 # witness_forget NAME: there is none any more, nor a copy of it. After witness_read. Returns 1 when
 # one of them stays: the copy does when the first one does, which it may contradict.
 witness_forget() {
-	rm -f -- "$STATE/$1.witness" && { [[ -z $WITNESS_COPY ]] || rm -f -- "$WITNESS_COPY"; } ||
-		return
+	rm -f -- "$STATE/$1.witness" && witness_copy_drop || return
 	WITNESS_GENERATION=0
 }

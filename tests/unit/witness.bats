@@ -740,3 +740,60 @@ mounts() {
 	not witness_write data "$ID" '' 100 0 '' '' '' "$A" 2>/dev/null
 	[[ $(calls) == "$C" ]] || fail "$(calls)"
 }
+
+@test "the second copy: a file system that does not answer is waited for once, and the record counts alone" {
+	local began log=$BATS_TEST_TMPDIR/log
+	mounts '8:2 /boot ext4 rw'
+	put 100 0 "$A" "$B"
+	sed s/generation=1/generation=2/ "$W" >"$C"
+	timeout() { command timeout "${@/#30/1}"; }
+	answers() {
+		kill -KILL "$(cut -d' ' -f1 "$R/run/ramraid/.locks/"silent.*boot*)"
+		while bounded_is_silent "${C%/*}"; do sleep 0.1; done
+	}
+	# Its text; who reads it can't be killed.
+	head() { trap '' TERM && exec sleep 20; }
+	began=$SECONDS
+	witness_read data "$ID" 2>"$log"
+	witness_read data "$ID" 2>>"$log"
+	[[ $WITNESS_COUNTS == own && ${WITNESS[generation]} == 1 ]]
+	[[ $(<"$log") == *"second copy of the record, $C, can't be read: its file system does not "* &&
+		$(grep -c . "$log") == 1 ]] || fail "$(<"$log")"
+	rm "$W"
+	not witness_read data "$ID"
+	[[ $WITNESS_WHY == 'there is no record of the last start' ]]
+	# Nor is it written, or deleted, while that reader is there.
+	put 110 0 "$A"
+	grep -qx generation=1 "$W"
+	grep -qx generation=2 "$C"
+	not witness_forget data
+	[[ -e $C ]]
+	((SECONDS - began < 8)) || fail "$((SECONDS - began)) s"
+	unset -f head
+	answers
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy && ${WITNESS[generation]} == 2 ]]
+	# Writing it.
+	put 110 0 "$A"
+	cmp "$W" "$C"
+	dd() {
+		[[ $* != *"$R/boot/"* ]] || exec sleep 20
+		command dd "$@"
+	}
+	began=$SECONDS
+	put 120 0 "$A"
+	((SECONDS - began < 8)) || fail "$((SECONDS - began)) s"
+	grep -qx events=120 "$W"
+	grep -qx events=110 "$C"
+	unset -f dd
+	answers
+	# Looking at the folder.
+	WITNESS_COPY_TRUST=()
+	trust_why_not() { exec sleep 20; }
+	began=$SECONDS
+	witness_read data "$ID"
+	((SECONDS - began < 8)) || fail "$((SECONDS - began)) s"
+	[[ -z $WITNESS_COPY && $WITNESS_COPY_WHY == "${C%/*} does not answer" ]]
+	[[ ${WITNESS[events]} == 120 ]]
+	answers
+}
