@@ -4,7 +4,8 @@
 
 need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf
 need core/act core/clock core/log core/paths core/quantity decide/action decide/health
-need decide/ram-device observe/before-look observe/facts world/md world/ramdisk world/systemd
+need decide/ram-device observe/before-look observe/facts world/md world/md-format world/ramdisk
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -55,15 +56,17 @@ its memory is not given back"
 # copy, and the ramdisk is there still: starts it from that alone, so that what it has can be put on
 # a disk, or be saved. Returns 1, having said so, when md does not.
 detach_ram_revive() {
-	local node=${F[ram.node]}
+	local node=${F[ram.node]} why
 	log_alert "$1: something else has stopped it, and no disk has what was written last: \
 starting it from the ramdisk $node. Do not cut the power"
 	md_modules "${F[conf.layout]}" || : # mdadm says what is missing
-	if md_assemble "$1" "${F[uuid]}" "$node" && facts_observe; then
+	why=$(md_format_why "$1" "${F[uuid]}" "$node")
+	[[ -z $why ]] || log_alert "$1: $why"
+	if [[ -z $why ]] && md_assemble "$1" "$node" && facts_observe; then
 		[[ ${F[array.state]} != active ]] || return 0
 	fi
 	log_alert "$1: it could not be started from the ramdisk $node; \
-try it by hand: mdadm --assemble --metadata=1.2 --run /dev/md/$1 /dev/$node; ramraid start $1"
+try it by hand: mdadm --assemble --run /dev/md/$1 /dev/$node; ramraid start $1"
 	return 1
 }
 

@@ -2,9 +2,9 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths decide/give-up
-need decide/health notes/contents notes/legs-seen world/disk world/md world/md-hold world/md-links
-need world/md-state world/ramdisk-note world/superblock
+need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths
+need decide/give-up decide/health notes/contents notes/legs-seen world/disk world/md world/md-format
+need world/md-hold world/md-links world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -50,6 +50,8 @@ disk_legs_uninterrupted_() {
 # before the bits are set and it is written down who is in sync.
 disk_legs_assemble_() { # NODE…
 	local BLOCK_SIZE_SPARE code=0
+	LOOP_ERROR=$(md_format_why "${F[name]}" "${F[uuid]}" "$@")
+	[[ -z $LOOP_ERROR ]] || return 1
 	block_size_begin "${F[name]}" "$@" || {
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1
@@ -70,7 +72,7 @@ write ($MD_HOLD_START_RO)"
 	code=0
 	! grep -qs '^PARTUUID=' "$(contents_file "${F[name]}")" ||
 		md_links_free_partitions "${F[name]}"
-	md_assemble "${F[name]}" "${F[uuid]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
+	md_assemble "${F[name]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
 	md_hold_end || log_warning "${F[name]}: arrays go on to be started read-only until \
 the first write ($MD_HOLD_START_RO)"
 	((code == 0)) || {

@@ -134,8 +134,8 @@ stop_absent_() {
 # stop_last_copy_stays_ NAME: ends the program with 4.
 stop_last_copy_stays_() {
 	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. \
-Do not cut the power; to go on with it: mdadm --assemble --metadata=1.2 --run /dev/md/$1 \
-/dev/${F[ram.node]}; ramraid start $1"
+Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; \
+ramraid start $1"
 	[[ -n $DRY_RUN ]] || stop_refused_ "$EX_REFUSED" "$1"
 	exit "$EX_REFUSED"
 }

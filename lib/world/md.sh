@@ -1,5 +1,5 @@
-# md arrays: the only file that calls mdadm or writes to /sys/block/*/md (but for world/md-check.sh
-# and world/md-blocks.sh), and what has to be known before. The state is read by world/md-state.sh.
+# md arrays: the only file that calls mdadm or writes to /sys/block/*/md (but for world/md-check.sh,
+# world/md-blocks.sh and world/md-format.sh), and what has to be known before. The state is read by world/md-state.sh.
 # shellcheck shell=bash
 #
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
@@ -48,17 +48,15 @@ md_bitmap_chunk() {
 	printf '%s\n' "$chunk"
 }
 
-# md_assemble NAME UUID LEG…: starts exactly these legs. "--run", because the RAM leg's slot is
-# always empty at this moment; safe, because the legs are named, not searched, and have been judged by
-# action_choose. By the superblock that was judged: left to itself, mdadm takes the one of all
-# formats that was made last (guess_super_type() in its util.c), and those of 0.90 and 1.0 lie where
-# the data end, so that a file on the array may hold one. After md_modules.
+# md_assemble NAME LEG…: starts exactly these legs. "--run", because the RAM leg's slot is always
+# empty at this moment; safe, because the legs are named, not searched, and have been judged by
+# action_choose. After md_modules.
 md_assemble() {
-	local name=$1 uuid=$2 leg legs=()
-	shift 2
+	local name=$1 leg legs=()
+	shift
 	for leg; do legs+=("/dev/$leg"); done
 	md_free_name "$name"
-	act mdadm --assemble --metadata=1.2 --uuid="${uuid//-/}" --run "/dev/md/$name" "${legs[@]}"
+	act mdadm --assemble --run "/dev/md/$name" "${legs[@]}"
 }
 
 # md_free_name NAME: takes away a link of its name that leads to another array, or to a volume. That

@@ -20,6 +20,7 @@ replace() {
 	facts_observe() { LOOKS=$((LOOKS + 1)) && observe; }
 	observe() { :; }
 	sleep() { :; }
+	md_format_why() { :; }
 	witness_update_witness() { called witness; }
 	# Whatever is in sync was so when the array last ran.
 	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\nevents=100\n' "${F[witness.legs]%% *}"; }
@@ -178,7 +179,7 @@ assembles() {
 	superblock_dirty_bits() {
 		[[ ${1##*/} != "${NONE-}" ]] && case $1 in */sda) printf '3 17-20\n90\n' ;; esac
 	}
-	md_assemble() { called assemble "${@:3}"; }
+	md_assemble() { called assemble "${@:2}"; }
 	md_modules() { :; }
 	md_wait_link() { :; }
 	md_bits_set() { called bits "$@"; }
@@ -205,7 +206,7 @@ assembles() {
 
 @test "a start that is interrupted while mdadm works, or whose mdadm is killed, keeps the bits" {
 	local code=0
-	changed='md_assemble() { called assemble "${@:3}"; kill -TERM "$BASHPID"; }'
+	changed='md_assemble() { called assemble "${@:2}"; kill -TERM "$BASHPID"; }'
 	(
 		trap 'called ended; exit 3' TERM
 		assembles sda
@@ -213,7 +214,7 @@ assembles() {
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90\nended'
 	((code == 3))
 	rm "$BATS_TEST_TMPDIR/calls"
-	changed='md_assemble() { called assemble "${@:3}"; return 143; }'
+	changed='md_assemble() { called assemble "${@:2}"; return 143; }'
 	not assembles sda
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90'
 }
@@ -801,10 +802,10 @@ yields() {
 				F[rescue.image]=${IMAGE-}
 	}
 	md_modules() { :; }
-	md_assemble() { called assemble "$1" "${@:3}" && return 1; }
+	md_assemble() { called assemble "$@" && return 1; }
 	run stop_here data
 	assert_failure 4
-	assert_output -p 'mdadm --assemble --metadata=1.2 --run /dev/md/data /dev/rd0; ramraid start data'
+	assert_output -p 'mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
 	[[ $(calls) == 'assemble data rd0' ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	LEGS=aaaaaaaa-0000-0000-0000-000000000001 ends 0 stop_here data

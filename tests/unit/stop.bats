@@ -83,7 +83,7 @@ by_hand() {
 	md_modules() { :; }
 	systemd_stop_monitor() { :; }
 	md_assemble() {
-		called assemble "$1" "${@:3}" && [[ -z ${FAILS-} ]] || return 1
+		called assemble "$@" && [[ -z ${FAILS-} ]] || return 1
 		facts_read <"$FIXTURES/decide/whole-2.facts"
 		F[ram.state]=in_sync F[leg.0.state]='' F[leg.1.state]=''
 		F[leg.0.node]='' F[leg.1.node]='' F[leg.0.in]='' F[leg.1.in]=''
@@ -104,7 +104,7 @@ by_hand() {
 	# md does not start it: it is not given back.
 	FAILS=yes GOING=going-down stops 4
 	did 'assemble data rd0'
-	said 'it could not be started from the ramdisk rd0; try it by hand: mdadm --assemble --metadata=1.2 --run'
+	said 'it could not be started from the ramdisk rd0; try it by hand: mdadm --assemble --run'
 	# Put on disk before: nothing is assembled, and its memory is given back.
 	before_look_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
 	GOING=going-down stops 0

@@ -1301,19 +1301,43 @@ data"
 	DEVTYPE=partition PARTN=x not impostor "$other" data any:data
 }
 
+@test "what mdadm takes for something else than was judged is not given to it" {
+	local uuid=${ID//-/}
+	mdadm() { [[ $*:${OF-} == "--examine $R/dev/sd"[ab]:* ]] && printf '%s\n' "$SAYS"; }
+	refused() { # PATTERN
+		run md_format_why data "$ID" sda sdb
+		assert_output -p "$1"
+	}
+	SAYS="          Magic : a92b4efc
+        Version : 1.2
+     Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}
+   Raid Devices : 3"
+	[[ -z $(md_format_why data "$ID" sda sdb) ]]
+	SAYS=''
+	[[ -z $(md_format_why data "$ID" sda sdb) ]]
+	SAYS="        Version : 1.0
+     Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
+	refused 'mdadm takes /dev/sda for a member of another array (metadata 1.0)'
+	refused 'mdadm --zero-superblock --metadata=1.0 /dev/sda; ramraid start data'
+	SAYS='        Version : 0.90.00
+           UUID : 66666666:66666666:66666666:66666666 (local to host x)'
+	refused '(metadata 0.90)'
+	SAYS='        Version : 1.2
+     Array UUID : 66666666:66666666:66666666:66666666'
+	refused '(metadata 1.2)'
+}
+
 @test "a link of its name that leads to another array is taken away before it is started" {
 	fake_disk md127 1048576
 	mkdir -p "$R/dev/md"
 	mdadm() { called "$* with $(ls "$R/dev/md")"; }
 	md_modules() { :; }
-	# By this superblock and no other one, whatever the data at the end of a disk look like.
-	how="--assemble --metadata=1.2 --uuid=${ID//-/} --run /dev/md/data /dev/sda"
-	md_assemble data "$ID" sda 2>"$BATS_TEST_TMPDIR/log"
+	md_assemble data sda 2>"$BATS_TEST_TMPDIR/log"
 	ln -s "$R/dev/md127" "$R/dev/md/data"
 	ln -s "$R/dev/md127" "$R/dev/md/music"
-	md_assemble data "$ID" sda 2>"$BATS_TEST_TMPDIR/log"
+	md_assemble data sda 2>"$BATS_TEST_TMPDIR/log"
 	logged '/dev/md/data led to another array, /dev/md127'
-	[[ $(calls) == "$how with "$'\n'"$how with music" ]] ||
+	[[ $(calls) == $'--assemble --run /dev/md/data /dev/sda with \n--assemble --run /dev/md/data /dev/sda with music' ]] ||
 		fail "$(calls)"
 }
 
@@ -1360,7 +1384,7 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 	: >"$R/etc/ramraid/data8.conf"
 	mdadm() { called "$(cd "$R/dev/md" && echo *)"; }
 	md_modules() { :; }
-	{ md_links_free_partitions data && md_assemble data "$ID" sda; } 2>"$BATS_TEST_TMPDIR/log"
+	{ md_links_free_partitions data && md_assemble data sda; } 2>"$BATS_TEST_TMPDIR/log"
 	[[ $(calls) == 'data-x data1x data7 data8 other1' ]] || fail "$(calls)"
 	logged '/dev/md/data1 led to /dev/dm-3, which is none of the array'
 	logged '/dev/md/data led to /dev/dm-3, which is none of the array'

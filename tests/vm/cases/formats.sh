@@ -29,17 +29,27 @@ steps() {
 	check 'a file at the end holds a superblock of another format, with the UUID of the array' "$forge"'
 		uuid=$(basename /dev/disk/by-id/md-uuid-*); uuid=${uuid#md-uuid-}; forge $uuid'
 	reboot
-	check 'a boot starts the array by its own superblocks' '
-		ramraid wait --timeout=2min data; test "$(slots data)" = UUU; cat /proc/mdstat
-		journalctl -b -o cat | grep -- "mdadm --assemble --metadata=1.2"
-		cd /srv/data; sha256sum -c /root/sums; test "$(compare data)" = 0'
+	check 'a boot refuses the start, and gives no leg to mdadm' '
+		cat /proc/mdstat; systemctl is-failed ramraid@data; fails findmnt /srv/data
+		journalctl -b -o cat -u ramraid@data -p err | grep "(metadata 1.0), by a superblock"
+		fails grep "^md" /proc/mdstat; fails journalctl -b -g "mdadm --assemble" -u ramraid@data'
+	check 'by what it says, of one leg after the other, the array starts, with every byte' '
+		for i in 1 2; do
+			ramraid start data >/root/said 2>&1 || :
+			eval "$(grep -o "mdadm --zero-superblock --metadata=1.0 /dev/[a-z]*" /root/said |
+				head -n 1)"
+		done
+		ramraid start data; ramraid wait --timeout=2min data; test "$(slots data)" = UUU
+		mount /srv/data; (cd /srv/data; sha256sum -c /root/sums); test "$(compare data)" = 0'
 	check 'one with another UUID' "$forge"'forge 66666666:66666666:66666666:66666666'
 	reboot
-	check 'mdadm has started the other array at the boot: refused, and by what is said' '
+	check 'with the other array that udev has started, or without: refused' '
 		cat /proc/mdstat; systemctl is-failed ramraid@data; fails findmnt /srv/data
-		journalctl -b -o cat -u ramraid@data -p err | grep "is in use by md"'
-	check 'that is stopped: the array starts' '
-		for md in /sys/block/md*; do mdadm --stop /dev/${md##*/}; done; settle
+		journalctl -b -o cat -u ramraid@data -p err | grep -e "is in use by md" \
+			-e "(metadata 1.0), by a superblock"'
+	check 'that is stopped, and its superblock deleted: the array starts' '
+		for md in /sys/block/md*; do [ ! -e $md ] || mdadm --stop /dev/${md##*/}; done; settle
+		for d in A B; do mdadm --zero-superblock --metadata=1.0 $(leg $d); done
 		ramraid start data; ramraid wait --timeout=2min data; test "$(slots data)" = UUU
 		mount /srv/data; cd /srv/data; sha256sum -c /root/sums; test "$(compare data)" = 0'
 }

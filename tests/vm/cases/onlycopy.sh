@@ -104,7 +104,7 @@ stopped; its record did not say so yet"
 				grep "the ramdisk $ram stays: no disk has what was written last"
 			back A B; fails ramraid start data; test -e /sys/block/$ram
 			systemctl show -p StatusText --value ramraid@data >/root/out; cat /root/out
-			grep -o "mdadm --assemble --metadata=1.2 --run /dev/md/data /dev/$ram; \
+			grep -o "mdadm --assemble --run /dev/md/data /dev/$ram; \
 ramraid start data" \
 				/root/out >/root/do
 			sh -eux /root/do; test "$(slots data)" = UUU; systemctl start srv-data.mount

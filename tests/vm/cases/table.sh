@@ -23,7 +23,7 @@ steps() {
 		check 'one absent, still called active, and the witness agrees: started when MEMBER_TIMEOUT is over' "$tools"'
 			down; gone B; starts 1
 			grep "waiting for 1 of 2 disk legs: $(leg B)" /root/log
-			grep -- "--run /dev/md/data $(readlink -f $(leg A))$" /root/log
+			grep -- "--assemble --run /dev/md/data $(readlink -f $(leg A))$" /root/log
 			sums; new withoutB'
 		check 'one absent that the newest knows missing: started at once' "$tools"'
 			down; starts 1; fails grep -q "waiting for [0-9]* of" /root/log; sums'

@@ -1,0 +1,33 @@
+# What mdadm takes a device for when it is told no format: that which was made last of all that it
+# finds (guess_super_type() in mdadm's util.c). ramraid judges legs by the superblock of metadata 1.2,
+# at their beginning. Those of 1.0 and 0.90 lie where the data end, so that a file on the array may
+# hold one.
+# shellcheck shell=bash
+
+need core/bounded core/paths
+
+# md_format_why NAME UUID LEG…: prints why these legs of the array must not be given to mdadm, and
+# what to do: it takes one of them for a member of something else than the array UUID with metadata
+# 1.2. Nothing when it does not. Naming the format would not help: "mdadm --assemble --metadata=1.2"
+# of mdadm 4.4 starts the array, and then crashes on memory that it has freed (case "formats").
+md_format_why() {
+	local uuid=${2//-/} leg line version array
+	for leg in "${@:3}"; do
+		version='' array=''
+		while read -r line; do
+			case $line in
+			'Version : '*) version=${line#*: } ;;
+			'Array UUID : '* | 'UUID : '*)
+				line=${line#*: } array=${line%% *} array=${array//:/}
+				;;
+			esac
+		done < <(bounded "$DEV/$leg" mdadm --examine "$DEV/$leg")
+		version=${version%.00}
+		[[ -z $version || $version:$array == "1.2:$uuid" ]] || {
+			printf '%s\n' "mdadm takes /dev/$leg for a member of another array \
+(metadata $version), by a superblock that lies among the data at its end. If there is no such array: \
+mdadm --zero-superblock --metadata=$version /dev/$leg; ramraid start $1"
+			return
+		}
+	done
+}
