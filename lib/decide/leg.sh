@@ -140,8 +140,8 @@ ${F[array.events]}: it may hold writes that the array lacks, so it is neither pu
 overwritten. Look at it (mdadm --examine $dev)"
 	else
 		KEPT="$dev may have blocks that no member in sync has, since md could not write \
-them there, so it is neither put back nor overwritten. Which these are: \
-cat /sys/block/${F[array.md]}/md/dev-*/bad_blocks"
+them there, so it is neither put back nor overwritten. Of which disks these are: \
+ramraid check ${F[name]}"
 	fi
 	KEPT+=". To go on from it: ramraid stop ${F[name]}; ramraid start --force-leg=$dev \
 ${F[name]}. To give up what it has: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"

@@ -81,6 +81,7 @@ by_hand() {
 	}
 	witness_update_foreign_start() { :; }
 	md_modules() { :; }
+	md_format_why() { printf "%s" "${OTHER-}"; }
 	systemd_stop_monitor() { :; }
 	md_assemble() {
 		called assemble "$@" && [[ -z ${FAILS-} ]] || return 1
@@ -105,6 +106,10 @@ by_hand() {
 	FAILS=yes GOING=going-down stops 4
 	did 'assemble data rd0'
 	said 'it could not be started from the ramdisk rd0; try it by hand: mdadm --assemble --run'
+	# Nor when mdadm would start something else from it.
+	OTHER='mdadm takes /dev/rd0 for a member of another array' GOING=going-down stops 4
+	did ''
+	said 'mdadm takes /dev/rd0 for a member of another array'
 	# Put on disk before: nothing is assembled, and its memory is given back.
 	before_look_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
 	GOING=going-down stops 0
