@@ -44,6 +44,7 @@ strangers() {
 			STRANGERS+="${STRANGERS:+ }$node"
 			continue
 		}
+		! strangers_above_ "$node" || return 0
 		action_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's \
 UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, \
 or make it blank (mdadm --zero-superblock /dev/$node). If it is the leg: \
@@ -53,6 +54,21 @@ ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
 		return 0
 	done
 	strangers_unvouched_ "$@"
+}
+
+# strangers_above_ NODE: sets the refusal and returns 0 if NODE is no disk, but something that has a
+# leg below it, and shows the superblock of that.
+strangers_above_() {
+	local i close
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.holder]} == "$1" ]] || continue
+		close="see what it is (lsblk /dev/${F[leg.$i.node]}), and close it"
+		[[ $1 != md* ]] || close="stop that: mdadm --stop /dev/$1"
+		action_is refuse "${F[leg.$i.dev]} is in use by $1, which is not this array, and \
+through which its superblock is seen; $close; ramraid start ${F[name]}"
+		return 0
+	done
+	return 1
 }
 
 # strangers_one_ NEWEST DEVICE-UUID EVENTS: sets STRANGER to why such a device, no MEMBER, keeps the

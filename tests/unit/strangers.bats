@@ -458,6 +458,17 @@ that name, /dev/sda, is in the array"
 	[[ $SHOWN != *'ONLY GOOD COPY'* ]]
 }
 
+@test "another array that holds a leg, and shows its superblock, is named, and how to stop it" {
+	disk md8 "$a" 100 1
+	array md8
+	echo 1.0 >"$R/sys/block/md8/md/metadata_version"
+	echo 66666666-6666-6666-6666-666666666666 >"$R/sys/block/md8/md/uuid"
+	member md8 sda in_sync 0
+	observe
+	decided refuse '/dev/disk/by-id/ata-A is in use by md8, which is not this array' \
+		'stop that: mdadm --stop /dev/md8; ramraid start data'
+}
+
 @test "a stick that takes over a MEMBER name: refused, naming both, and started when it is gone" {
 	# udev gave it the name of A, which is still there.
 	disk sdx "$a" 300 1
