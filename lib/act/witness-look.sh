@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/transitions act/witness-update config/conf config/conf-need core/act
-need core/log core/paths decide/health notes/legs-seen observe/before-look observe/facts
+need core/log core/paths decide/health notes/legs-seen observe/before-look observe/facts observe/holders
 need world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -36,16 +36,18 @@ witness_look() {
 }
 
 # Sets the caller's WITNESS_LOOK to the record that counts, and to who is in the array: of each
-# member in sync its node, and the number by which the kernel tells it from the next one there.
+# member in sync its node, and the number by which the kernel tells it from the next one there; and
+# who of them is vouched for, if not all are.
 witness_look_print_() {
-	local node NODES NUMBER
-	facts_in_sync
+	local node NODES HOLDERS NUMBER
+	holders_find
 	WITNESS_LOOK="${F[witness.generation]} ${F[witness.events]:+vouches} ${F[array.md]} \
 ram=${F[ram.node]}:${F[ram.state]}:${F[ram.slot]}"
 	for node in "${NODES[@]}"; do
 		legs_seen_number "$node"
 		WITNESS_LOOK+=" ${NUMBER:-$node}"
 	done
+	((${#HOLDERS[@]} == ${#NODES[@]})) || WITNESS_LOOK+=" of which ${HOLDERS[*]}"
 }
 
 # Nobody else sees that systemd could not watch the array, or has given that up: who starts the

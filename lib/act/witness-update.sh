@@ -4,7 +4,7 @@
 
 need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
 need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/disks-lack
-need observe/facts observe/outside world/md world/md-state world/ramdisk-note world/superblock
+need observe/facts observe/holders observe/outside world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -160,7 +160,7 @@ $WITNESS_UPDATE_TRIES tries; it says what that one saw"
 # witness_update_once_ [no-ram-slot|"" [filling]]: the same; returns 2 when another program has
 # written since, and nothing was; 3 when no leg that F calls in sync can be read.
 witness_update_once_() {
-	local events legs slot good=0 places=() filled also='' full=''
+	local events legs here=() slot good=0 places=() filled also='' full='' now NODES HOLDERS
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	old_name_take || {
 		log_error "${F[name]}: what was written down about its array under the name \
@@ -168,6 +168,9 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 		return 1
 	}
 	witness_update_may_ || return 0
+	# Who is vouched for is found out once, so that what is noted as written is what is written.
+	witness_update_members_now_
+	now=$WITNESS_UPDATE_NOW
 	[[ ${F[array.known]} != yes ]] || witness_update_members_
 	if [[ ${F[array.known]} == yes ]] && ((good == 0)); then
 		[[ ${F[ram.state]} == in_sync ]] || return 0
@@ -193,11 +196,9 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 	}
 	F[witness.ram_slot]=${slot%%:*} F[witness.ram_number]=${slot#*:} \
 		F[witness.filled]=$WITNESS_FILLED
-	legs_seen_note_in_sync "$events" "${legs[@]}"
-	witness_update_members_now_
-	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] ||
-		hardware_note "${F[name]}" "${places[@]}"
-	WITNESS_UPDATE_WRITTEN=$WITNESS_UPDATE_NOW
+	legs_seen_note_in_sync "$events" "${here[@]}"
+	[[ $now == "$WITNESS_UPDATE_WRITTEN" ]] || hardware_note "${F[name]}" "${places[@]}"
+	WITNESS_UPDATE_WRITTEN=$now
 }
 
 # witness_update_may_: may the array be written down as it is? Not what something else has started
@@ -261,48 +262,32 @@ witness_update_witness() { witness_update || :; }
 # no leg is named that has left: event counts follow with the next record.
 WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW='' WITNESS_UPDATE_UNWATCHED=''
 witness_update_if_changed() {
+	local NODES HOLDERS
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || witness_update_witness
 }
 
+# For the caller's NODES and HOLDERS.
 witness_update_members_now_() {
-	local NODES
-	witness_update_holders_
-	WITNESS_UPDATE_NOW="${F[name]} ${F[array.md]} ${F[ram.slot]-} ${NODES[*]}"
+	holders_find
+	WITNESS_UPDATE_NOW="${F[name]} ${F[array.md]} ${F[ram.slot]-} ${NODES[*]} of which \
+${HOLDERS[*]}"
 }
 
-# witness_update_holders_: sets NODES to the disk legs that the record vouches for: those in sync that
-# lack no block which another member in sync has, be it the RAM leg. md keeps a leg in sync that does
-# not take a block, and acknowledges the write (md_state_bad_on_all_but); started by itself, it would
-# lack that. If each disk leg lacks something, and they have all of it together: all of them.
-witness_update_holders_() {
-	local leg other others holders=()
-	facts_in_sync
-	[[ ${F[conf.layout]} != far2 ]] || return 0
-	others=("${NODES[@]}")
-	[[ ${F[ram.state]} != in_sync ]] || others+=("${F[ram.node]}")
-	for leg in "${NODES[@]}"; do
-		! md_has_bad_blocks "${F[array.md]}" "$leg" || for other in "${others[@]}"; do
-			[[ $other != "$leg" ]] || continue
-			! md_state_bad_on_all_but "${F[array.md]}" "$other" "$leg" || continue 2
-		done
-		holders+=("$leg")
-	done
-	((${#holders[@]} == 0)) && health_disk_has_all || NODES=("${holders[@]}")
-}
-
-# Sets the caller's events and legs (device UUIDs) to what the disk legs in sync carry now, places
-# to which device that is, good to how many it vouches for, and full to yes if one of them calls every
-# slot active, be it by a member that is being rebuilt (super_1_sync() in linux drivers/md/md.c).
+# After witness_update_members_now_. Sets the caller's here (device UUIDs) to the disk legs in sync,
+# legs to those of them that are vouched for, and good to how many these are; events to what they
+# carry now; places to which device that is; full to yes if one of them calls every slot active, be
+# it by a member that is being rebuilt (super_1_sync() in linux drivers/md/md.c).
 witness_update_members_() {
-	local node key value NODES
-	events=0 legs=()
-	witness_update_holders_
+	local node key value
+	events=0 legs=() here=() good=${#HOLDERS[@]}
 	for node in "${NODES[@]}"; do
-		good=$((good + 1))
 		while IFS='=' read -r key value; do
 			case $key in
-			device_uuid) legs+=("$value") places+=("$value $node") ;;
+			device_uuid)
+				here+=("$value") places+=("$value $node")
+				[[ " ${HOLDERS[*]} " != *" $node "* ]] || legs+=("$value")
+				;;
 			events) ((value <= events)) || events=$value ;;
 			view) [[ ! $value =~ ^A+$ ]] || full=yes ;;
 			esac

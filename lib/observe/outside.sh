@@ -187,16 +187,19 @@ outside_events() {
 
 # outside_holds: sets leg.I.holds of each disk leg outside the running array that may have
 # blocks which no member in sync has: md keeps a list of these for every member, and that leg has none
-# of its own, or one without them.
+# of its own, or one without them. Not of one that never was complete; and not while the RAM leg is
+# the only good copy, whose other blocks go before these.
 outside_holds() {
 	local i NODES RANGES none own
 	facts_in_sync
+	((${#NODES[@]} > 0)) || return 0
 	[[ ${F[ram.state]} != in_sync ]] || NODES+=("${F[ram.node]}")
 	[[ ${F[conf.layout]} != far2 ]] && md_state_bad_on_all "${F[array.md]}" "${NODES[@]}" || return 0
 	none=("${RANGES[@]}")
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
-			${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
+			${F[leg.$i.uuid]} == "${F[uuid]}" && -z ${F[leg.$i.recovery]} &&
+			${F[leg.$i.role]} =~ ^[0-9]+$ ]] || continue
 		own=$(superblock_bad_ranges "$DEV/${F[leg.$i.node]}") || own=''
 		RANGES=()
 		[[ -z $own ]] || mapfile -t RANGES < <(printf '%s\n' "$own")

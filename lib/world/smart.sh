@@ -12,9 +12,10 @@ smart_is_there() { command -v smartctl >/dev/null; }
 # one). Of smartctl's exit code 8 is "the disk says that it fails" and 16 "an attribute that
 # foretells it is at its threshold" (smartctl(8)).
 smart_health() {
-	local BOUNDED=$SMART_BOUND code=0
+	local BOUNDED=$((SMART_BOUND + 2)) code=0
 	SMART=unknown
-	bounded "$DEV/$1" smartctl --quietmode=silent --nocheck=standby --health "$DEV/$1" \
-		>/dev/null || code=$?
+	# Under a name of its own: it may take long where a superblock is read at once.
+	bounded "smart-$1" timeout "$SMART_BOUND" smartctl --quietmode=silent --nocheck=standby \
+		--health "$DEV/$1" >/dev/null || code=$?
 	((code >= 124 || !(code & 24))) || SMART=failing
 }

@@ -169,7 +169,8 @@ EOT
 	whole
 	rm -r "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	superblock_facts() {
-		printf '%s\n' sb=ok "uuid=$(<"$M/uuid")" device_uuid=b events=9 role=2 view=.AA | numbered
+		printf '%s\n' sb=ok "uuid=$(<"$M/uuid")" device_uuid=b events=9 "role=${ROLE-2}" \
+			view=.AA "recovery=${RECOVERY-}" | numbered
 	}
 	superblock_bad_ranges() { [[ -n $OWN ]] && printf '%s' "${OWN#none}"; }
 	holds() { # yes|"" OWN-LIST: "none", or "" when it can't be read
@@ -189,6 +190,14 @@ EOT
 	member rd0 recovering 0 4096
 	: >"$M/dev-rd0/bad_blocks"
 	holds yes none
+	# One that never was complete holds nothing of its own.
+	RECOVERY=8 holds '' none
+	ROLE=spare holds '' none
+	# With the RAM leg alone, everything else that it has comes first.
+	member rd0 in_sync 0 4096
+	echo '5048 16' >"$M/dev-rd0/bad_blocks"
+	rm -r "$M/dev-sda" "$R/sys/class/block/sda/holders/md127"
+	holds '' none
 }
 
 @test "bad blocks: of what does not fit into the page that sysfs gives, nothing is known to be on the disk" {

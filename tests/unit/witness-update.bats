@@ -869,6 +869,59 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	writes "$two"
 	lists 3000 3000 ''
 	LACK=yes writes "$one" "$two"
+	# Each lacks something that the other has, and both lack something else.
+	printf '3000 8\n5000 8\n' >"$md/dev-sda/bad_blocks"
+	printf '3000 8\n6000 8\n' >"$md/dev-sdb/bad_blocks"
+	LACK=yes writes "$one" "$two"
+}
+
+@test "a disk leg in sync that is not vouched for has not left, and what comes up meanwhile is written next" {
+	local md=$R/sys/block/md127/md joined=$R/run/ramraid/data.joined
+	mkdir -p "$md"
+	echo 5 >"$R/sys/block/md127/diskseq"
+	mkdir -p "$md"/dev-{sda,sdb,rd0} "${joined%/*}"
+	for node in sda sdb rd0; do
+		echo 2048 >"$md/dev-$node/offset"
+		: >"$md/dev-$node/bad_blocks"
+	done
+	runs array.known=yes
+	witness_update
+	echo '3000 8' >"$md/dev-sda/bad_blocks"
+	witness_update
+	[[ $(calls) == *" $two" && $(<"$joined") != *"$one events"* ]] || fail "$(<"$joined")"
+	# A block goes bad while the record is being written.
+	: >"$md/dev-sda/bad_blocks"
+	witness_write() { echo '3000 8' >"$md/dev-sda/bad_blocks"; }
+	witness_update
+	witness_update_members_now_
+	[[ $WITNESS_UPDATE_NOW != "$WITNESS_UPDATE_WRITTEN" ]]
+}
+
+@test "the look that no event asks for finds a disk leg that has begun to lack blocks, and one that no longer does" {
+	local md=$R/sys/block/md127/md node
+	mkdir -p "$R/run/ramraid"
+	for node in sda sdb rd0; do
+		mkdir -p "$md/dev-$node"
+		echo 2048 >"$md/dev-$node/offset"
+		: >"$md/dev-$node/bad_blocks"
+	done
+	conf_load() { :; }
+	before_look_configured() { runs array.known=yes; }
+	before_look_witness() { :; }
+	legs_seen_is_watched() { :; }
+	witness_look_monitor_() { :; }
+	transitions_tell() { :; }
+	witness_update() { called record; }
+	witness_look data
+	witness_look data
+	[[ $(calls) == record ]] || fail "$(calls)"
+	echo '3000 8' >"$md/dev-sda/bad_blocks"
+	witness_look data
+	witness_look data
+	[[ $(calls | wc -l) == 2 ]] || fail "$(calls)"
+	: >"$md/dev-sda/bad_blocks"
+	witness_look data
+	[[ $(calls | wc -l) == 3 ]] || fail "$(calls)"
 }
 
 @test "disk legs that left while they were looked at are not taken for legs that can't be read" {
