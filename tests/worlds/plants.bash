@@ -94,9 +94,6 @@ plant_ignores-the-record() {
 # A disk is put back by bitmap whatever md may have cleared in it meanwhile.
 plant_trusts-the-bitmap-of-a-filled-array() { readd_is_forgotten() { return 1; }; }
 
-# What a disk that went down uncleanly has in its own bitmap counts for nothing.
-plant_forgets-the-bits-of-a-disk-that-returns() { bits_own() { :; }; }
-
 # A disk is put back without a slot.
 plant_puts-back-without-a-slot() { readd_slot_is_free() { return 0; }; }
 
