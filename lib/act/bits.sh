@@ -1,5 +1,5 @@
-# What legs may lack that were not stopped cleanly: their own write-intent bitmaps say it, and md is
-# told before it puts anything back, because it forgets it when one leg alone is started.
+# What legs may lack that were not stopped cleanly. Their own write-intent bitmaps say it, and md
+# forgets it when it starts one leg alone. So ramraid passes it on to md before md puts one back.
 # shellcheck shell=bash
 
 need core/log core/paths world/md world/superblock
@@ -7,8 +7,8 @@ need core/log core/paths world/md world/superblock
 declare -gA F # the facts: decide/facts.list
 
 # bits_keep NODE…: sets BITS to where legs that are absent, or still being rebuilt, may differ from
-# these: disk legs, and a device that is the RAM leg, which is put back by bitmap as well. md forgets
-# that after a power cut, when no more than one leg is complete: raid1_run() of linux
+# these: disk legs, and a device that is the RAM leg, which md puts back by bitmap as well. md
+# forgets that after a power cut, when no more than one leg is complete: raid1_run() of linux
 # drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was written
 # while a leg was missing. What was being written when the power went would stay different on the
 # one that comes back (case "source").
@@ -52,8 +52,8 @@ absent disk legs may differ"
 	return "$code"
 }
 
-# bits_own LEG NODE: before a leg (leg.I, leg.ram) that went down uncleanly comes back to the running
-# array by the bitmap: tells md where that leg itself was being written to. The array may have
+# bits_own LEG NODE: before a leg (leg.I, leg.ram) that went down uncleanly comes back by the bitmap
+# to the running array: tells md where that leg itself was being written to. The array may have
 # forgotten it: whoever has started the others without this leg since, such as a rescue system, has
 # dropped those bits (bits_keep). Returns 1 when md does not take them.
 bits_own() {

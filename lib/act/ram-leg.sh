@@ -3,9 +3,9 @@
 # failed.
 # shellcheck shell=bash
 
-need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity notes/copy-state
-need notes/memory-floor observe/facts world/disk world/md world/md-state world/ramdisk
-need world/ramdisk-note
+need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity
+need notes/copy-state notes/memory-floor observe/facts world/disk world/md world/md-state
+need world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 

@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/transitions act/witness-update config/conf config/conf-need core/act
-need core/log core/paths decide/health notes/legs-seen observe/before-look observe/facts observe/holders
-need world/systemd
+need core/log core/paths decide/health notes/legs-seen observe/before-look observe/facts
+need observe/holders world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

@@ -4,7 +4,8 @@
 
 need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
 need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/disks-lack
-need observe/facts observe/holders observe/outside world/md-state world/ramdisk-note world/superblock
+need observe/facts observe/holders observe/outside world/md-state world/ramdisk-note
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3

@@ -227,13 +227,13 @@ readd_order_() {
 	ORDER=("${last[@]}" "${rest[@]}")
 }
 
-# readd_may I [whatever]: may leg I be put back (whatever has failed)? Only if it has no history of its own: md compares
-# nothing but the event count with events_cleared (linux drivers/md/md.c, super_1_validate). It has
-# none if it calls every disk leg in sync active, by device number and slot; with no disk leg in
-# sync it is the RAM leg that it must not have been without; or if it left this very run of the
-# array. And none that is ahead of the array, whatever it calls active; nor one that may have blocks
-# which no member in sync has: md would write them down as bad on that one, too (raid1_sync_request()
-# in linux drivers/md/raid1.c).
+# readd_may I [whatever]: may leg I be put back (whatever has failed)? Only if it has no history of
+# its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c,
+# super_1_validate). It has none if it calls every disk leg in sync active, by device number and
+# slot; with no disk leg in sync it is the RAM leg that it must not have been without; or if it
+# left this very run of the array. And none that is ahead of the array, whatever it calls active;
+# nor one that may have blocks which no member in sync has: md would write them down as bad on that
+# one, too (raid1_sync_request() in linux drivers/md/raid1.c).
 readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&

@@ -186,7 +186,7 @@ outside_events() {
 }
 
 # outside_holds: sets leg.I.holds of each disk leg outside the running array that may have
-# blocks which no member in sync has: md keeps a list of these for every member, and that leg has none
+# blocks which no member in sync has. md keeps a list of these for every member; that leg has none
 # of its own, or one without them. Not of one that never was complete; and not while the RAM leg is
 # the only good copy, whose other blocks go before these.
 outside_holds() {

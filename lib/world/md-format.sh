@@ -1,7 +1,7 @@
-# What mdadm takes a device for when it is told no format: that which was made last of all that it
-# finds (guess_super_type() in mdadm's util.c). ramraid judges legs by the superblock of metadata 1.2,
-# at their beginning. Those of 1.0 and 0.90 lie where the data end, so that a file on the array may
-# hold one.
+# What mdadm takes a device for when nobody names a format: mdadm believes the superblock that was
+# made last (guess_super_type() in its util.c). ramraid judges legs by the superblock of metadata
+# 1.2, at their beginning. Those of 1.0 and 0.90 lie where the data end, so that a file on the
+# array may hold one.
 # shellcheck shell=bash
 
 need core/bounded core/paths
@@ -23,11 +23,17 @@ md_format_why() {
 			esac
 		done < <(bounded "$DEV/$leg" mdadm --examine "$DEV/$leg")
 		version=${version%.00}
-		[[ -z $version || $version:$array == "1.2:$uuid" ]] || {
-			printf '%s\n' "mdadm takes /dev/$leg for a member of another array \
-(metadata $version), by a superblock that lies among the data at its end. If there is no such array: \
-mdadm --zero-superblock --metadata=$version /dev/$leg; ramraid start $1"
-			return
-		}
+		[[ -n $version && $version:$array != "1.2:$uuid" ]] || continue
+		printf '%s' "mdadm takes /dev/$leg for a member of another array (metadata $version"
+		# Of metadata 1.2 it would be the leg's own; of other makers', another program's.
+		case $version in
+		0.90 | 1.0)
+			printf '%s' "), by a superblock that lies among the data at its end. \
+If there is no such array: mdadm --zero-superblock --metadata=$version /dev/$leg; ramraid start $1"
+			;;
+		*) printf '%s' "); see: mdadm --examine /dev/$leg" ;;
+		esac
+		printf '\n'
+		return
 	done
 }

@@ -1,5 +1,6 @@
-# md arrays: the only file that calls mdadm or writes to /sys/block/*/md (but for world/md-check.sh,
-# world/md-blocks.sh and world/md-format.sh), and what has to be known before. The state is read by world/md-state.sh.
+# md arrays: the only file that calls mdadm or writes to /sys/block/*/md (but for
+# world/md-check.sh, world/md-blocks.sh and world/md-format.sh), and what has to be known before.
+# world/md-state.sh reads the state.
 # shellcheck shell=bash
 #
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
