@@ -16,8 +16,8 @@
 # make unit         bats: no root, no kernel
 # make model        the decision in every history of a model of md, ten minutes; DEPTH=, LEGS=
 # make model-short  the same in a minute
-# make fuzz-worlds  the decision in random worlds, byte by byte: N=100000 SEED=1 JOBS=, PLANT= for
-#                   one planted mistake
+# make fuzz-worlds  the decision in random worlds, byte by byte: N=100000 SEED=1 JOBS=; PLANT= for
+#                   one planted mistake, "all" for these alone, "none" for the worlds alone
 # make mutants      small faults planted in lib, one at a time: does a test fail? N=100 SEED=1
 #                   FILES=
 # make vm           the test bench as "make check" runs it, within an hour, so without the "long"
