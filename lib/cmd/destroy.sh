@@ -121,7 +121,7 @@ If it is the right disk: mdadm --zero-superblock $1")
 # All that speaks against it, not just the first thing.
 destroy_check_() {
 	local users other hex=${CONF[UUID]//-/}
-	[[ -z $(stop_going_down) ]] || WRONG+=('the machine is going down')
+	! stop_going_down || WRONG+=('the machine is going down')
 	if [[ ${F[array.state]} != absent ]]; then
 		users=$(stop_users)
 		[[ -z $users ]] ||

@@ -84,7 +84,7 @@ stop_here() { # NAME
 
 # stop_array NAME: the same for whoever has the array's lock.
 stop_array() {
-	local ram md
+	local ram md going='' code=0
 	conf_need_started "$1" # who had the lock may have changed the disks
 	before_look_configured "$1"
 	facts_observe
@@ -96,7 +96,14 @@ stop_array() {
 		log_warning "$1: could not remember what is on it"
 	stop_check_users "$1"
 	ram=${F[ram.state]} md=${F[array.md]}
-	detach_ram "$1" "$(stop_going_down)" || stop_refused_ $? "$1"
+	! stop_going_down || going=going-down
+	detach_ram "$1" "$going" || code=$?
+	if ((code != 0)); then
+		# Since that was asked, a shutdown may have begun: it saves what a stop refuses.
+		[[ -z $going ]] && stop_going_down || stop_refused_ "$code" "$1"
+		stop_array "$1"
+		return
+	fi
 	facts_observe
 	[[ ${F[array.state]} == absent ]] || witness_update_witness
 	whole_since_update ended
@@ -175,7 +182,7 @@ stop_lock_() {
 		if ((code == 2)); then
 			stop_without_lock_ "$1"
 			return
-		elif [[ -z $(stop_going_down) ]]; then
+		elif ! stop_going_down; then
 			((NOW - begin < STOP_PATIENCE)) || array_lock "$1" 0
 			continue
 		fi
@@ -193,7 +200,7 @@ waiting for it. Do not cut the power"
 
 # There can be no lock, for anybody: a person mends that first, a shutdown does without.
 stop_without_lock_() { # NAME
-	[[ -n $(stop_going_down) ]] || array_lock "$1" 0
+	stop_going_down || array_lock "$1" 0
 	log_warning "$1: going down, and $LOCKS/work.$1 can't be opened: going on without a lock"
 }
 
@@ -241,7 +248,7 @@ stop_came_in_between_() {
 	text=$(stop_users)
 	text="${F[array.md]} could not be stopped; it is in use by: \
 ${text:-somebody whom nothing shows}"
-	if [[ -n $(stop_going_down) ]]; then
+	if stop_going_down; then
 		log_warning "$1: $text. Leaving it to systemd-shutdown"
 		[[ -z $DETACH_RAM_RESCUED ]] ||
 			log_alert "$1: what is written to it from now on is lost"
@@ -262,21 +269,20 @@ stop_is_last_copy_() {
 		${F[ram.state]} == attached && -z ${F[leg.ram.dev]} ]]
 }
 
-# stop_going_down: prints "going-down" when the machine does. A unit that systemd stops without a
-# word whether the machine goes down is taken for one that goes with it: what is done more then
-# costs time, what is done less could cost the only copy. What a person has typed is not.
+# stop_going_down: does the machine? A unit that systemd stops without a word whether the machine
+# goes down is taken for one that goes with it: what is done more then costs time, what is done less
+# could cost the only copy. What a person has typed is not.
 stop_going_down() {
 	local code=0
-	systemd_is_running || return 0
+	systemd_is_running || return 1
 	systemd_is_stopping || code=$?
-	[[ $code == 0 ]] || { [[ $code == 2 ]] && systemd_is_unit; } || return 0
-	printf 'going-down\n'
+	[[ $code == 0 ]] || { ((code != 1)) && systemd_is_unit; }
 }
 
 # systemd takes a unit whose stop has failed for failed, and would not stop it again at shutdown: it
 # is started again, which changes nothing.
 stop_refused_() { # CODE NAME
-	if systemd_is_unit && [[ -z $(stop_going_down) ]]; then systemd_start "$2"; fi
+	if systemd_is_unit && ! stop_going_down; then systemd_start "$2"; fi
 	exit "$1"
 }
 
@@ -285,9 +291,9 @@ stop_refused_() { # CODE NAME
 # the array itself after the last file system is gone.
 stop_check_users() { # NAME
 	local users
-	users=$(stop_in_use_ "$1")
+	users=$(stop_in_use_ "$1") || users='somebody who is not known'
 	[[ -n $users ]] || return 0
-	if [[ -n $(stop_going_down) ]]; then
+	if stop_going_down; then
 		[[ -z $DRY_RUN ]] || return 0
 		! health_only_copy || stop_wait_for_users_ "$1" || return 0
 		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the \
@@ -341,7 +347,7 @@ stop_in_use_() {
 	users=$(disk_users "${F[array.md]}")
 	if [[ -n $users ]]; then
 		printf '%s\n' "${users//$'\n'/, }"
-	elif [[ -n $DRY_RUN || -n $(stop_going_down) ]]; then
+	elif [[ -n $DRY_RUN ]] || stop_going_down; then
 		stop_users
 	elif ! md_is_unused "${F[array.md]}"; then
 		users=$(stop_users)

@@ -19,7 +19,7 @@ setup() {
 	systemd_stop_monitor() { :; }
 	systemd_is_unit() { :; }
 	systemd_start() { called start; }
-	stop_going_down() { printf '%s' "$GOING"; }
+	stop_going_down() { [[ -n $GOING ]]; }
 	md_drop() { called drop "$@"; }
 	ramdisk_drop() { called ramdisk_drop "$@"; }
 	md_stop() { called md_stop "$@"; }
@@ -451,4 +451,28 @@ not release the array: going on without it"
 	MAINPID=$OTHER stop_end_start_ TERM
 	did ''
 	unset -f kill
+}
+
+@test "a shutdown that begins while a stop is at work saves what the stop has refused" {
+	local code=0
+	BASE=whole-2
+	before_look_configured() {
+		facts_read <"$FIXTURES/decide/whole-2.facts"
+		F[leg.0.state]='' F[leg.1.state]='' F[leg.0.in]='' F[leg.1.in]=''
+		F[leg.0.node]='' F[leg.1.node]=''
+	}
+	stop_check_users() { :; }
+	disk_users() { :; }
+	openers_of() { :; }
+	rescue_why_not() { :; }
+	rescue_write() { called rescue; }
+	witness_update_of_ram() { echo 120; }
+	# Not at the first question; from the next one on.
+	stop_going_down() {
+		[[ -e $BATS_TEST_TMPDIR/down ]] || { touch "$BATS_TEST_TMPDIR/down" && return 1; }
+	}
+	systemd_status() { :; }
+	CONF[RESCUE]=/var
+	(set -Eeuo pipefail && stop_array data) 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	[[ $(calls) == *rescue* ]] || fail "$code: $(calls)" "$(<"$BATS_TEST_TMPDIR/log")"
 }
