@@ -96,11 +96,11 @@ stop_array() {
 		log_warning "$1: could not remember what is on it"
 	stop_check_users "$1"
 	ram=${F[ram.state]} md=${F[array.md]}
-	! stop_going_down || going=going-down
+	! stop_going_down || going='going-down'
 	detach_ram "$1" "$going" || code=$?
 	if ((code != 0)); then
 		# Since that was asked, a shutdown may have begun: it saves what a stop refuses.
-		[[ -z $going ]] && stop_going_down || stop_refused_ "$code" "$1"
+		{ [[ -z $going ]] && stop_going_down; } || stop_refused_ "$code" "$1"
 		stop_array "$1"
 		return
 	fi

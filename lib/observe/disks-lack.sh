@@ -18,7 +18,7 @@ disks_lack_when_stopped() {
 		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" &&
 			${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.recovery]} ]] || continue
 		((${F[leg.$i.events]} + 1 >= $1)) || continue
-		superblock_has_bad_blocks "$DEV/${F[leg.$i.node]}" || return 1
+		superblock_has_bad_blocks "$DEV/${F[leg.$i.node]}" || (($? == 2)) || return 1
 		lacking=yes
 	done
 	[[ -n $lacking ]] && ! superblock_has_bad_blocks "$DEV/${F[ram.node]}"

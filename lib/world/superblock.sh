@@ -38,13 +38,14 @@ superblock_lacks_bad_block_list() {
 	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" && ${words[47]-} == 00000000 ]]
 }
 
-# superblock_has_bad_blocks FILE: does md keep a list of blocks that this leg lacks? (super_1_sync() in
-# linux drivers/md/md.c: the feature is there while the list has entries)
+# superblock_has_bad_blocks FILE: does md keep a list of blocks that this leg lacks?
+# (super_1_sync() in linux drivers/md/md.c: the feature is there while the list has entries) Returns
+# 2 when that can't be read.
 superblock_has_bad_blocks() {
 	local words
 	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
-	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" ]] &&
-		((16#${words[2]} & SUPERBLOCK_FEATURE_BAD_BLOCKS))
+	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" ]] || return 2
+	((16#${words[2]} & SUPERBLOCK_FEATURE_BAD_BLOCKS))
 }
 
 # superblock_bad_ranges FILE: prints the blocks that the leg's own list says it lacks, "FROM END" in
@@ -212,8 +213,9 @@ superblock_facts() {
 	fi
 }
 
-# From lines of cmp(1), "BYTE VALUE 0", the byte from 1, the value in octal, makes the words of
-# superblock_dirty_bits. In awk: bash takes half a minute for as many as SUPERBLOCK_BITS_MOST.
+# From lines with a byte each, in decimal, makes the words of superblock_dirty_bits. It ends with 1
+# when there are not as many as BYTES: what is missing would be taken for bits that are not set. In
+# awk: bash takes half a minute for as many as SUPERBLOCK_BITS_MOST.
 # shellcheck disable=SC2016 # for awk
 readonly SUPERBLOCK_BITS_OF='
 	function add() {
@@ -221,11 +223,10 @@ readonly SUPERBLOCK_BITS_OF='
 		line = line (line == "" ? "" : " ") first (last > first ? "-" last : "")
 		if (length(line) >= 4000) { print line; line = "" }
 	}
-	{
-		value = 0
-		for (i = 1; i <= length($2); i++) value = value * 8 + substr($2, i, 1)
+	$1 > 0 {
+		value = $1
 		for (bit = 0; bit < 8; bit++) {
-			number = ($1 - 1) * 8 + bit
+			number = (NR - 1) * 8 + bit
 			is_set = value % 2; value = int(value / 2)
 			if (!is_set || number >= bits) continue
 			if (first != "" && number == last + 1) { last = number; continue }
@@ -233,7 +234,7 @@ readonly SUPERBLOCK_BITS_OF='
 			first = last = number
 		}
 	}
-	END { add(); if (line != "") print line }'
+	END { add(); if (line != "") print line; exit NR != bytes }'
 
 # superblock_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md
 # takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst, bitmap_set_bits), in lines of
@@ -264,11 +265,10 @@ superblock_dirty_bits() {
 		printf 'all\n'
 		return
 	}
-	# All of it, or nothing is said: what is missing would be taken for bits that are not set.
-	(($(superblock_sectors_ "$1" "$sector" $((bytes / 512)) | wc -c) == bytes)) || return
-	awk -v bits="$bits" "$SUPERBLOCK_BITS_OF" < <(superblock_sectors_ "$1" "$sector" \
-		$((bytes / 512)) | tail -c "+$((SUPERBLOCK_BITMAP_HEAD + 1))" |
-		cmp -l -- - /dev/zero 2>/dev/null)
+	superblock_sectors_ "$1" "$sector" $((bytes / 512)) |
+		tail -c "+$((SUPERBLOCK_BITMAP_HEAD + 1))" | od -An -v -tu1 -w1 |
+		awk -v bits="$bits" -v bytes=$((bytes - SUPERBLOCK_BITMAP_HEAD)) \
+			"$SUPERBLOCK_BITS_OF"
 }
 
 # Is the head of a bitmap, the caller's words, sound and of the array that has uuid and size

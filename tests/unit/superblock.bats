@@ -456,6 +456,26 @@ leg_with_bits() {
 	not superblock_dirty_bits "$T.none" 2>/dev/null
 }
 
+@test "a bitmap that is measured and then not read to its end is an error; so is a program that fails" {
+	local program
+	eval "read_$(declare -f superblock_sectors_)"
+	leg_with_bits 8000 1048576 01
+	superblock_sectors_() {
+		[[ $3 == 1 ]] || return "$BOUNDED_SILENT"
+		read_superblock_sectors_ "$@"
+	}
+	not superblock_dirty_bits "$T.img"
+	superblock_sectors_() { read_superblock_sectors_ "$@" | head -c 700; }
+	not superblock_dirty_bits "$T.img"
+	eval "$(declare -f read_superblock_sectors_ | sed 1s/read_//)"
+	[[ $(superblock_dirty_bits "$T.img") == 0 ]]
+	for program in od awk tail; do
+		eval "$program() { return 127; }"
+		not superblock_dirty_bits "$T.img"
+		unset -f "$program"
+	done
+}
+
 @test "a bitmap whose head is damaged, of another array, or cut off: an error, not user data taken for bits" {
 	local at bytes
 	OF=(33221101 77665544 bbaa9988 ffeeddcc)
