@@ -8,32 +8,49 @@ need core/bounded core/paths
 
 # md_format_why NAME UUID LEG…: prints why these legs of the array must not be given to mdadm, and
 # what to do: it takes one of them for a member of something else than the array UUID with metadata
-# 1.2. Nothing when it does not. Naming the format would not help: "mdadm --assemble --metadata=1.2"
-# of mdadm 4.4 starts the array, and then crashes on memory that it has freed (case "formats").
+# 1.2, or says nothing of it, though each has a superblock that has been read. Nothing when there is
+# no reason. Naming the format would not help: "mdadm --assemble --metadata=1.2" of mdadm 4.4 starts
+# the array, and then crashes on memory that it has freed (case "formats").
 md_format_why() {
-	local uuid=${2//-/} leg line version array
+	local uuid=${2//-/} leg version array
 	for leg in "${@:3}"; do
-		version='' array=''
-		while read -r line; do
-			case $line in
-			'Version : '*) version=${line#*: } ;;
-			'Array UUID : '* | 'UUID : '*)
-				line=${line#*: } array=${line%% *} array=${array//:/}
-				;;
-			esac
-		done < <(bounded "$DEV/$leg" mdadm --examine "$DEV/$leg")
-		version=${version%.00}
-		[[ -n $version && $version:$array != "1.2:$uuid" ]] || continue
-		printf '%s' "mdadm takes /dev/$leg for a member of another array (metadata $version"
+		md_format_of_ "$leg"
+		[[ $version:$array != "1.2:$uuid" ]] || continue
 		# Of metadata 1.2 it would be the leg's own; of other makers', another program's.
 		case $version in
+		'')
+			printf '%s' "mdadm does not say what it takes /dev/$leg for; \
+see: mdadm --examine /dev/$leg; then: ramraid start $1"
+			;;
 		0.90 | 1.0)
-			printf '%s' "), by a superblock that lies among the data at its end. \
+			printf '%s' "mdadm takes /dev/$leg for a member of another array \
+(metadata $version), by a superblock that lies among the data at its end. \
 If there is no such array: mdadm --zero-superblock --metadata=$version /dev/$leg; ramraid start $1"
 			;;
-		*) printf '%s' "); see: mdadm --examine /dev/$leg" ;;
+		*)
+			printf '%s' "mdadm takes /dev/$leg for a member of another array \
+(metadata $version); see: mdadm --examine /dev/$leg"
+			;;
 		esac
 		printf '\n'
 		return
 	done
+}
+
+# md_format_of_ LEG: sets version and array to what mdadm says first of either, '' when it does not.
+# After these come the name of the array, as it stands in the superblock, with line ends in it
+# (examine_super1() in its super1.c, examine_super0() in super0.c); "--export" has no version.
+md_format_of_() {
+	local line
+	version='' array=''
+	while read -r line; do
+		case $line in
+		'Version : '*) : "${version:=${line#*: }}" ;;
+		'Array UUID : '* | 'UUID : '*)
+			line=${line#*: } line=${line%% *}
+			: "${array:=${line//:/}}"
+			;;
+		esac
+	done < <(bounded "$DEV/$1" mdadm --examine "$DEV/$1")
+	version=${version%.00}
 }

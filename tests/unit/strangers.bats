@@ -1324,8 +1324,17 @@ data"
      Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}
    Raid Devices : 3"
 	[[ -z $(md_format_why data "$ID" sda sdb) ]]
+	# Killed, without a process, or too late.
 	SAYS=''
-	[[ -z $(md_format_why data "$ID" sda sdb) ]]
+	refused 'mdadm does not say what it takes /dev/sda for'
+	# The name of an array comes as it is in its superblock, in which anybody may have put a line
+	# end.
+	SAYS="        Version : 1.0
+     Array UUID : 66666666:66666666:66666666:66666666
+           Name : 
+Version : 1.2
+Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
+	refused '(metadata 1.0)'
 	SAYS="        Version : 1.0
      Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 	refused 'mdadm takes /dev/sda for a member of another array (metadata 1.0)'
