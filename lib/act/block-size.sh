@@ -6,7 +6,8 @@
 # md may write.
 # shellcheck shell=bash
 
-need config/conf core/act core/clock core/log core/paths world/disk world/md world/md-blocks
+need config/conf core/act core/clock core/log core/paths core/text world/disk world/md \
+	world/md-blocks
 need world/ramdisk-zram world/superblock world/superblock-clone
 
 # block_size_begin NAME NODE…: before these disks are assembled: sets BLOCK_SIZE_SPARE to the
@@ -86,7 +87,7 @@ block_size_newest_() { # NODE…
 	why=''
 	for node; do
 		read -ra now < <(superblock_read "$DEV/$node" 2>/dev/null) || :
-		reason=$(superblock_clone_why_not now spare)
+		reason=$(superblock_clone_why_not now spare) || reason=$TEXT_UNKNOWN
 		[[ -z $reason ]] || {
 			why=${why:-$reason}
 			continue

@@ -85,7 +85,7 @@ copy_survey_() {
 	shift
 	for leg; do
 		read -ra words < <(superblock_read "$DEV/$leg" 2>/dev/null) || :
-		COPY_WHY=$(superblock_clone_why_not words)
+		COPY_WHY=$(superblock_clone_why_not words) || COPY_WHY=$TEXT_UNKNOWN
 		[[ -n $COPY_WHY ]] || superblock_checksum_ok words $((16#${words[55]})) ||
 			COPY_WHY="the superblock of $leg has a wrong checksum"
 		[[ -n $COPY_WHY ]] || [[ -z $COPY_SOURCE ||
@@ -181,7 +181,7 @@ copy_rate() {
 # md take it back. Returns 1 with COPY_WHY when something has happened to the array meanwhile after
 # which that must not be tried.
 copy_finish() {
-	local folder=$RUN/$1.copy md node slot source cleared SUPERBLOCK_CLONE_CLEARED
+	local folder=$RUN/$1.copy md node slot source cleared why SUPERBLOCK_CLONE_CLEARED
 	local -a words now
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	read -r md node slot source cleared <"$folder/plan"
@@ -189,10 +189,11 @@ copy_finish() {
 	ramdisk_note_read "$1"
 	read -ra words < <(od -An -v -tx4 --endian=little -w4096 "$folder/superblock")
 	read -ra now < <(superblock_read "$DEV/$source" 2>/dev/null) || :
+	why=$(superblock_clone_why_not now) || why=$TEXT_UNKNOWN
 	if [[ $RAM_NODE != "$node" ]]; then
 		COPY_WHY="the ramdisk $node is not ours any more"
-	elif [[ -n $(superblock_clone_why_not now) ]]; then
-		COPY_WHY="the superblock of $source has changed: $(superblock_clone_why_not now)"
+	elif [[ -n $why ]]; then
+		COPY_WHY="the superblock of $source has changed: $why"
 	elif ! superblock_clone_bitmap "$DEV/$source" now; then
 		COPY_WHY=$SUPERBLOCK_CLONE_WHY
 	elif ! copy_is_ours_ words now "$slot"; then

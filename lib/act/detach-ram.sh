@@ -2,7 +2,8 @@
 # holds all data.
 # shellcheck shell=bash
 
-need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf
+need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf \
+	core/text
 need core/act core/clock core/log core/paths core/quantity decide/action decide/health
 need decide/ram-device observe/before-look observe/facts world/md world/md-format world/ramdisk
 need world/systemd
@@ -60,7 +61,7 @@ detach_ram_revive() {
 	log_alert "$1: something else has stopped it, and no disk has what was written last: \
 starting it from the ramdisk $node. Do not cut the power"
 	md_modules "${F[conf.layout]}" || : # mdadm says what is missing
-	why=$(md_format_why "$1" "${F[uuid]}" "$node")
+	why=$(md_format_why "$1" "${F[uuid]}" "$node") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || log_alert "$1: $why"
 	if [[ -z $why ]] && md_assemble "$1" "$node" && facts_observe; then
 		[[ ${F[array.state]} != active ]] || return 0
@@ -226,7 +227,7 @@ detach_ram_wait_for_disk_() {
 		return 0
 	fi
 	(($3 == 0)) || return 0
-	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}")
+	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}") || why=$TEXT_UNKNOWN
 	if [[ -z $why ]]; then
 		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
 		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_of_ram events)" \

@@ -2,7 +2,7 @@
 # "-". LOOP_ERROR says why it failed, in words for a person.
 # shellcheck shell=bash
 
-need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths
+need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths core/text
 need decide/give-up decide/health notes/contents notes/legs-seen world/disk world/md world/md-format
 need world/md-hold world/md-links world/md-state world/ramdisk-note world/superblock
 
@@ -50,7 +50,7 @@ disk_legs_uninterrupted_() {
 # before the bits are set and it is written down who is in sync.
 disk_legs_assemble_() { # NODE…
 	local BLOCK_SIZE_SPARE code=0
-	LOOP_ERROR=$(md_format_why "${F[name]}" "${F[uuid]}" "$@")
+	LOOP_ERROR=$(md_format_why "${F[name]}" "${F[uuid]}" "$@") || LOOP_ERROR=$TEXT_UNKNOWN
 	[[ -z $LOOP_ERROR ]] || return 1
 	block_size_begin "${F[name]}" "$@" || {
 		LOOP_ERROR=$BLOCK_SIZE_WHY
@@ -167,8 +167,8 @@ disk_legs_remove_gone() { # NODE
 disk_legs_add_leg() { # I
 	local why='' node=${F[leg.$1.node]} dev=${F[leg.$1.dev]} SEEN
 	disk_legs_see "$1"
-	[[ ${F[leg.$1.sb]} == ok ]] || why=$(disk_why_not_free "$dev")
-	[[ -n $why ]] || why=$(md_state_leg_why_not "${F[array.md]}" "$node")
+	[[ ${F[leg.$1.sb]} == ok ]] || why=$(disk_why_not_free "$dev") || why=$TEXT_UNKNOWN
+	[[ -n $why ]] || why=$(md_state_leg_why_not "${F[array.md]}" "$node") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || {
 		LOOP_ERROR="$dev is not taken: ${why//$'\n'/; }"
 		return 1
@@ -211,7 +211,7 @@ uuid=${F[leg.$1.uuid]}
 device_uuid=${F[leg.$1.device_uuid]}
 "* ]]
 	elif [[ ${F[leg.$1.sb]} == none && -z ${F[leg.$1.force]-} ]]; then
-		why=$(disk_why_not_free "${F[leg.$1.dev]}")
+		why=$(disk_why_not_free "${F[leg.$1.dev]}") || why=$TEXT_UNKNOWN
 		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
 		[[ -z $why ]]
 	fi

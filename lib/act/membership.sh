@@ -4,7 +4,7 @@
 # again.
 # shellcheck shell=bash
 
-need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg
+need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg core/text
 need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
 need config/conf-need core/act core/cli core/log core/paths decide/leg decide/membership-plan
 need notes/removals observe/before-look observe/facts report/progress-line world/disk world/md
@@ -94,10 +94,12 @@ membership_outside_() { # I
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
 	[[ $LEG == used ]] || membership_whose_loose "$1"
-	F[leg.$1.why]=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ')
+	F[leg.$1.why]=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ') ||
+		F[leg.$1.why]=$TEXT_UNKNOWN
 	# What is mounted or held is not to be overwritten, whatever else may be.
 	[[ $LEG == @(occupied|damaged|unreadable|silent) ]] || return 0
-	why=$(disk_why_not_free "$dev" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')
+	why=$(disk_why_not_free "$dev") || why=$TEXT_UNKNOWN
+	why=$(printf '%s\n' "$why" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')
 	F[leg.$1.why]=$why${F[leg.$1.why]:+ ${F[leg.$1.why]}}
 }
 
@@ -283,8 +285,8 @@ membership_forget_() { # NAME DISK
 }
 
 membership_wipe_() { # DISK
-	local NODE facts
-	disk_find "$1" && [[ -z $(disk_holders "$NODE") ]] || return 0
+	local NODE facts holders
+	disk_find "$1" && holders=$(disk_holders "$NODE") && [[ -z $holders ]] || return 0
 	facts=$(superblock_facts "$DEV/$NODE")
 	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* ]] || return 0
 	md_zero "$NODE" ||

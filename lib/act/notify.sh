@@ -37,14 +37,15 @@ notify_journal_() { # SEVERITY TEXT
 # notify_others SEVERITY EVENT DEVICE TEXT: the same for what is in the journal already. Sets
 # NOTIFY_WAY to the program that was given the message; empty when none was.
 notify_others() {
-	local program=${CONF[NOTIFY]-none} why
+	local program=${CONF[NOTIFY]-none} why=''
 	NOTIFY_WAY=''
 	[[ -z $DRY_RUN ]] || return 0
 	# Whose it is comes first: of a FUSE file system that is a user's nothing is asked, since it
 	# need not answer.
+	[[ $program == none ]] || why=$(notify_why_not "$program") || why=$TEXT_UNKNOWN
 	if [[ $program == none ]]; then
 		[[ $1 == notice ]] || notify_mail_ "$@"
-	elif why=$(notify_why_not "$program") && [[ -n $why ]]; then
+	elif [[ -n $why ]]; then
 		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not run: \
 $why"
 	elif [[ ! -f $program || ! -x $program ]]; then

@@ -3,7 +3,8 @@
 # leg is started by itself.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/trust notes/legs-seen notes/rescue-record
+need config/conf core/act core/log core/paths core/text core/trust notes/legs-seen \
+	notes/rescue-record
 need world/disk world/md world/ramdisk-note world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -19,7 +20,7 @@ rescue_why_not() {
 		printf 'RESCUE=none\n'
 		return
 	fi
-	why=$(trust_why_not "$folder")
+	why=$(trust_why_not "$folder") || why=$TEXT_UNKNOWN
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
@@ -78,11 +79,12 @@ rescue_mount_() { # COLUMN FOLDER
 # and there is no record in $STATE. An earlier image stays.
 RESCUE_FOLDER=''
 rescue_write() {
-	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum record legs \
+	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum record legs why \
 		RESCUE_TO RESCUE_FROM
 	legs=$(rescue_legs_ "$uuid")
 	bytes=$(md_bytes "$md")
-	[[ -z $(trust_why_not "$above") ]] && mkdir -p -- "$5" &&
+	why=$(trust_why_not "$above") || why=$TEXT_UNKNOWN
+	[[ -z $why ]] && mkdir -p -- "$5" &&
 		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
 		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
 	image=$folder/image record=$folder/$RESCUE_RECORD
@@ -203,7 +205,7 @@ rescue_sum_() { # FILE
 # what is written.
 rescue_put_back() {
 	local why image code=0
-	why=$(trust_why_not "${RESCUE[image]}")
+	why=$(trust_why_not "${RESCUE[image]}") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || {
 		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; \
 to restore it all the same, move it into a folder that is root's alone, \
@@ -291,7 +293,7 @@ rescue_warn() {
 	local why
 	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] ||
 		return 0
-	why=$(rescue_why_not "${CONF[RESCUE]}" "$1")
+	why=$(rescue_why_not "${CONF[RESCUE]}" "$1") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] ||
 		log_warning "${F[name]}: if all disks failed, \
 a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"

@@ -41,9 +41,9 @@ selftest_place_pace_() { # POLICY IO-CLASS
 selftest_place_make() {
 	local why need=$SELFTEST_LEG
 	SELFTEST_FOLDER=${SELFTEST_FOLDERS[0]}
-	why=$(ramdisk_why_not $((need + SELFTEST_FILES)) "$1")
+	why=$(ramdisk_why_not $((need + SELFTEST_FILES)) "$1") || why=$TEXT_UNKNOWN
 	if [[ -n $why ]] || (($(selftest_place_room_ "$RUN") < SELFTEST_FILES)); then
-		why=$(ramdisk_why_not "$need" "$1")
+		why=$(ramdisk_why_not "$need" "$1") || why=$TEXT_UNKNOWN
 		[[ -z $why ]] || {
 			log_error "ramraid: $why"
 			return "$EX_TRY_AGAIN"

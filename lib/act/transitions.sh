@@ -6,7 +6,8 @@
 # /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only"
 # (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
-need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
+need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths \
+	core/text
 need core/quantity decide/health decide/leg decide/readd notes/legs-seen notes/memory-floor
 need observe/before-look observe/facts world/disk world/md-state world/ramdisk
 
@@ -115,8 +116,11 @@ transitions_write_() { # NAME
 # transitions_leg I: sets LEG to one word on the state of a disk leg (leg_classify), or to occupied:
 # there is no superblock on it, but something else.
 transitions_leg() {
+	local why
 	leg_classify "$1"
-	[[ $LEG != blank || -z $(disk_why_not_free "${F[leg.$1.dev]}") ]] || LEG=occupied
+	[[ $LEG == blank ]] || return 0
+	why=$(disk_why_not_free "${F[leg.$1.dev]}") || why=$TEXT_UNKNOWN
+	[[ -z $why ]] || LEG=occupied
 }
 
 transitions_say_only_() { # NAME yes|no
@@ -171,7 +175,8 @@ and reads are as slow as the disks; to rebuild it: ramraid attach $1"
 
 transitions_say_blank_() { # NAME I
 	local no dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} why='HOTPLUG=no, so'
-	no=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ')
+	no=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ') ||
+		no=$TEXT_UNKNOWN
 	[[ -n $no ]] && notify warning disk-refused "$dev" \
 		"$1: the disk at $dev is not taken: $no" && return
 	[[ -n ${F[leg.$2.alien]-} ]] &&
@@ -235,13 +240,19 @@ transitions_whole_() { # NAME DEVICE
 	whole="to have it rebuilt as a whole: mdadm --zero-superblock $2; ramraid apply $1"
 }
 
+transitions_occupied_() { # DEVICE
+	local why
+	why=$(disk_why_not_free "$1" | paste -sd ' ') || why=$TEXT_UNKNOWN
+	printf '%s\n' "$why"
+}
+
 # The disk is there, and is not taken.
 transitions_say_refused_() { # NAME I WORD
 	local dev=${F[leg.$2.dev]} whole text
 	local leg="$1: disk leg $dev" disk="$1: the disk at $dev"
 	transitions_whole_ "$1" "$dev"
 	case $3 in
-	occupied) text="$disk is not taken: $(disk_why_not_free "$dev" | paste -sd ' ')" ;;
+	occupied) text="$disk is not taken: $(transitions_occupied_ "$dev")" ;;
 	used) text="$disk is in use by something else" ;;
 	silent)
 		text="$leg is there, but does not answer; see what it waits for (journalctl -k), \

@@ -1,7 +1,7 @@
 # ramraid create: from blank disks to a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
-need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
+need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults core/text
 need config/conf-keys config/conf-need core/act core/cli core/clock core/log core/paths
 need core/quantity notes/claim notes/legs-seen notes/memory-floor observe/outside world/disk
 need world/md world/md-blocks world/ramdisk world/ramdisk-zram world/stable-name world/superblock
@@ -85,7 +85,7 @@ create_check_dropins() {
 create_check_disks() { # DISK…
 	local disk node stable why line wrong=''
 	for disk; do
-		why=$(disk_why_not_free "$disk")
+		why=$(disk_why_not_free "$disk") || why=$TEXT_UNKNOWN
 		[[ -z ${OPT[force]-} ]] ||
 			why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
 		if [[ -n $why ]]; then
@@ -143,7 +143,8 @@ create_check_device() {
 	CREATE_DEVICE=''
 	create_size
 	[[ $CREATE_RAM == /* ]] || return 0
-	why=$(ramdisk_device_why_not "$CREATE_RAM" "$CREATE_BYTES" "$CREATE_BLOCK")
+	why=$(ramdisk_device_why_not "$CREATE_RAM" "$CREATE_BYTES" "$CREATE_BLOCK") ||
+		why=$TEXT_UNKNOWN
 	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
 	[[ -z $why ]] || {
 		while IFS= read -r line; do
@@ -176,7 +177,7 @@ take another kind, such as --ram=auto; nothing was changed" "$EX_REFUSED"
 	memory_floor_reserve
 	CREATE_TAKES=$(ramdisk_need "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_BYTES" \
 		"${CONF[RAM_LIMIT]}")
-	why=$(ramdisk_why_not "$CREATE_TAKES" "$MEMORY_RESERVE")
+	why=$(ramdisk_why_not "$CREATE_TAKES" "$MEMORY_RESERVE") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] ||
 		die "$NAME: $why. Use smaller partitions; nothing was changed" "$EX_REFUSED"
 }

@@ -1,7 +1,8 @@
 # ramraid estimate: how much memory a RAM leg with these data would take.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
+need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths \
+	core/quantity core/text
 need notes/memory-floor observe/before-look report/estimate world/disk world/kernels world/ramdisk
 need world/ramdisk-note world/ramdisk-zram world/sample
 # Others need these later, when an upgrade of the package may have taken them away.
@@ -248,9 +249,10 @@ cmd_estimate_takes_() { # KIND
 cmd_estimate_fits_() { # KIND FREED
 	local size=${ESTIMATE[bytes]} why='' fits=yes needs
 	needs=$(ramdisk_need "$1" "$size" "${CONF[RAM_LIMIT]}")
-	why=$(ramdisk_why_not "$needs" "$MEMORY_RESERVE" "$2")
+	why=$(ramdisk_why_not "$needs" "$MEMORY_RESERVE" "$2") || why=$TEXT_UNKNOWN
 	[[ $1 != zram* || ${ESTIMATE[node]-} != md* || -n $why ]] ||
-		why=$(ramdisk_zram_why_not "$size" "$(disk_block "${ESTIMATE[node]}")")
+		why=$(ramdisk_zram_why_not "$size" "$(disk_block "${ESTIMATE[node]}")") ||
+		why=$TEXT_UNKNOWN
 	if [[ -z ${ESTIMATE["$1 takes"]} ]]; then
 		fits=unknown why="${1#zram:} is not installed; type: apt install ${1#zram:}"
 	elif [[ -n $why ]]; then

@@ -1,7 +1,8 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/notify
+need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/notify \
+	core/text
 need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli core/log
 need core/paths gate/dependents notes/adopted notes/claim observe/before-look observe/blocks-alone
 need observe/facts observe/hand-made world/md world/md-state world/ramdisk-note world/stable-name
@@ -160,7 +161,7 @@ which would not find it at the next boot; release that first: ramraid release $o
 # there would be lost to sight, or overwritten.
 release_blocks_() {
 	local why
-	why=$(blocks_alone_why_not)
+	why=$(blocks_alone_why_not) || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || release_wrong_ "$why." \
 		"Copy what is on it to other disks; then: ramraid destroy $NAME"
 }

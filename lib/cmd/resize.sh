@@ -131,7 +131,7 @@ resize_ram_() { # NAME
 		memory_floor_reserve
 		if ramdisk_gives_back "$1"; then RAM_BYTES=$(ramdisk_weight); else RAM_BYTES=0; fi
 		why=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
-		why=$(ramdisk_why_not "$why" "$MEMORY_RESERVE" "$RAM_BYTES")
+		why=$(ramdisk_why_not "$why" "$MEMORY_RESERVE" "$RAM_BYTES") || why=$TEXT_UNKNOWN
 	fi
 	[[ -z $why ]] ||
 		WRONG+=("no RAM leg of that size can be made: $why. Without one: \

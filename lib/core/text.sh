@@ -2,6 +2,10 @@
 # word, and what it may have been meant for.
 # shellcheck shell=bash
 
+# The reason against something when whoever looks for reasons has failed, for want of a process
+# perhaps: that nothing was printed does not mean that there are none.
+readonly TEXT_UNKNOWN='the look at it failed'
+
 # text_split ARRAY TEXT: its words, as "read -ra" takes them from a line; text_into TEXT NAME…:
 # each into a variable of its own, what is left over into none, and "_" for none. Not by a
 # here-string: what is longer than a pipe takes (64 KiB) bash puts into a temporary file, which is

@@ -2,7 +2,8 @@
 # observe/adoptable.sh.
 # shellcheck shell=bash
 
-need config/conf core/paths decide/larger-blocks observe/adoptable observe/contents-blocks
+need config/conf core/paths core/text decide/larger-blocks observe/adoptable \
+	observe/contents-blocks
 need world/disk world/ramdisk-note world/ramdisk-zram
 
 # adoptable_zram BYTES NODE…: of an array of these disks; a leg has BYTES. What counts is the
@@ -18,7 +19,7 @@ adoptable_zram() {
 		((block <= most)) || most=$block
 	done
 	((most >= RAMDISK_ZRAM_BLOCK)) || ! adoptable_zram_grows_ || most=$RAMDISK_ZRAM_BLOCK
-	why=$(ramdisk_zram_why_not "$bytes" "$most")
+	why=$(ramdisk_zram_why_not "$bytes" "$most") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] ||
 		adoptable_wrong "RAM=${CONF[RAM]}: ${why//$'\n'/; }$ADOPT_GROWS_NOT; \
 take another kind, such as RAM=auto"
@@ -39,7 +40,7 @@ $ETC/$NAME.conf, and type: ramraid check $NAME)"
 and gives it no larger ones"
 	else
 		contents_blocks_look "$ADOPT_MD"
-		why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}")
+		why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") || why=$TEXT_UNKNOWN
 		if [[ -n $why ]]; then
 			ADOPT_GROWS_NOT="; what is on it does not bear larger ones: \
 ${why//$'\n'/; }"

@@ -310,7 +310,7 @@ adoptable_room() {
 	local why MEMORY_RESERVE MEMORY_RESERVE_BY
 	memory_floor_reserve
 	ADOPT_TAKES=$(ramdisk_need "${CONF[RAM]}" "$1" "${CONF[RAM_LIMIT]}")
-	why=$(ramdisk_why_not "$ADOPT_TAKES" "$MEMORY_RESERVE" "$2")
+	why=$(ramdisk_why_not "$ADOPT_TAKES" "$MEMORY_RESERVE" "$2") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] ||
 		adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
@@ -323,6 +323,6 @@ adoptable_device() { # BYTES BLOCK
 		adoptable_wrong "${CONF[RAM]}: has no stable name below /dev/disk (no serial \
 number?), so a configuration can't name it"
 	[[ -z $ADOPT_BEGUN ]] || return 0
-	why=$(ramdisk_device_why_not "${CONF[RAM]}" "$1" "$2")
+	why=$(ramdisk_device_why_not "${CONF[RAM]}" "$1" "$2") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: ${why//$'\n'/; }"
 }

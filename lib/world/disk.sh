@@ -67,15 +67,17 @@ disk_holders() {
 }
 
 # disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a
-# line.
+# line. Returns 1 when that could not be found out.
 disk_users() {
-	local target name lines=() nodes=()
+	local target name lines=() nodes=() mounts
 	disk_holders "$1"
 	disk_parts "$1"
-	while IFS= read -r target; do
+	mounts=$(disk_mounted_ "${nodes[@]}") || return
+	IFS=$'\n' text_split lines "$mounts"
+	for target in "${lines[@]}"; do
 		text_unmangle target "$target"
 		printf '%s\n' "$target"
-	done < <(disk_mounted_ "${nodes[@]}")
+	done
 	mapfile -t lines <"$PROC/swaps"
 	for name in "${lines[@]%%[[:blank:]]*}"; do
 		name=${name##*/}
@@ -99,13 +101,15 @@ disk_parts() {
 # once: line by line, bash has the kernel make it again for each line, and one of them is lost when
 # another mount goes meanwhile.
 disk_mounted_() {
-	local number target rest lines=() these numbers
+	local number target rest lines=() these numbers seen=0
 	disk_numbers "$@"
 	mapfile -t lines <"$PROC/1/mountinfo"
 	((${#lines[@]} > 0)) || return 0
 	while read -r _ _ number _ target rest; do
+		seen=$((seen + 1))
 		! disk_is_mount "$number" "$rest" || printf '%s\n' "$target"
 	done < <(printf '%s\n' "${lines[@]}")
+	((seen == ${#lines[@]}))
 }
 
 # disk_below PATH: sets NODE to the block device of the file system that PATH is in, whether or not
@@ -161,12 +165,13 @@ disk_sources_() {
 # disk_is_idle NODE: is it used by nothing but device-mapper devices, and the topmost of these by
 # nobody? As volumes are that have been unmounted.
 disk_is_idle() {
-	local stack node open
-	[[ -z $(disk_mounts "$1") ]] || return 1
+	local stack node open users
+	users=$(disk_mounts "$1") && [[ -z $users ]] || return 1
 	mapfile -t stack < <(disk_stack "$1")
 	for node in "${stack[@]:1}"; do
 		[[ $node == dm-* && -r $SYS/class/block/$node/dev ]] || return 1
-		[[ -z $(disk_holders "$node") ]] || continue
+		users=$(disk_holders "$node") || return 1
+		[[ -z $users ]] || continue
 		open=$(dmsetup info --columns --noheadings --options open \
 			--major "$(cut -d: -f1 "$SYS/class/block/$node/dev")" \
 			--minor "$(cut -d: -f2 "$SYS/class/block/$node/dev")") || return 1
@@ -189,7 +194,7 @@ disk_stack() {
 disk_mounts() {
 	local stack
 	mapfile -t stack < <(disk_stack "$1")
-	disk_mounted_ "${stack[@]}"
+	((${#stack[@]} > 0)) && disk_mounted_ "${stack[@]}"
 }
 
 # disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system is there.
@@ -267,7 +272,7 @@ disk_is_remote() {
 # disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature"
 # reasons can be overruled.
 disk_why_not_free() {
-	local path=$1 node users signatures readonly_ kinds='' type usage
+	local path=$1 node users signatures readonly_ kinds='' line lines type usage
 	node=$(disk_node "$path") || {
 		printf 'missing: there is no block device %s\n' "$path"
 		return
@@ -276,7 +281,7 @@ disk_why_not_free() {
 		printf 'unfit: its name has a slash (/dev/%s)\n' "${node//!//}"
 		return
 	}
-	users=$(disk_users "$node")
+	users=$(disk_users "$node") || users='somebody who is not known'
 	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
 	{ read -r readonly_ <"$SYS/class/block/$node/ro"; } 2>/dev/null || readonly_=0
 	[[ $readonly_ == 0 ]] || printf 'read-only: the kernel says it is read-only\n'
@@ -289,9 +294,11 @@ disk_why_not_free() {
 		fi
 		return
 	}
-	while read -r type usage; do
+	IFS=$'\n' text_split lines "$signatures"
+	for line in "${lines[@]}"; do
+		text_into "$line" type usage
 		[[ $usage != partition-table ]] || type="a partition table ($type)"
 		kinds+=${type:+, $type}
-	done < <(printf '%s\n' "$signatures")
+	done
 	[[ -z $kinds ]] || printf 'signature: it holds %s\n' "${kinds#, }"
 }

@@ -121,7 +121,10 @@ ramdisk_zram_drop() {
 	[[ -n $DRY_RUN ]] || clock_until 10 0.3 ramdisk_zram_is_closed_ "$1" || return "$EX_REFUSED"
 	clock_until 10 0.3 act_write "$RAMDISK_ZRAM/hot_remove" "${1#zram}"
 }
-ramdisk_zram_is_closed_() { [[ -z $(disk_users "$1") ]]; }
+ramdisk_zram_is_closed_() {
+	local users
+	users=$(disk_users "$1") && [[ -z $users ]]
+}
 
 # ramdisk_zram_tidy NAME: takes away a device that was noted for the array and never got its size,
 # because who made it was killed.

@@ -170,7 +170,8 @@ ramdisk_make() {
 		return
 	fi
 	[[ $provider != auto ]] || provider=$(ramdisk_auto_ "$name" "${5:-0}")
-	[[ $provider != zram* ]] || why=$(ramdisk_zram_why_not "$bytes" "${5:-0}")
+	[[ $provider != zram* ]] || why=$(ramdisk_zram_why_not "$bytes" "${5:-0}") ||
+		why=$TEXT_UNKNOWN
 	[[ -z $why ]] || {
 		printf '%s\n' "$why" >&2
 		return 1
@@ -184,7 +185,8 @@ ramdisk_make() {
 
 ramdisk_make_locked_() { # NAME BYTES PROVIDER RESERVE LIMIT
 	local kind=${3%%:*} node why used=used limit=''
-	why=$(ramdisk_why_not "$(ramdisk_need "$3" "$2" "$5")" "$4")
+	why=$(ramdisk_need "$3" "$2" "$5") && why=$(ramdisk_why_not "$why" "$4") ||
+		why=$TEXT_UNKNOWN
 	[[ -z $why ]] || {
 		printf '%s\n' "$why" >&2
 		return "$EX_TRY_AGAIN"
@@ -302,7 +304,7 @@ ramdisk_gives_back() {
 # the decision and this somebody may have written to it.
 ramdisk_device_take() {
 	local NODE why RAM_PROVIDER RAM_NODE RAM_BYTES
-	why=$(ramdisk_device_why_not "$3" "$2" "${5-}")
+	why=$(ramdisk_device_why_not "$3" "$2" "${5-}") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || {
 		printf '%s is not taken: %s\n' "$3" "${why//$'\n'/; }" >&2
 		return 1
@@ -320,7 +322,7 @@ ramdisk_device_take() {
 # on it is prepared.
 ramdisk_device_why_not() {
 	local NODE why bytes
-	why=$(disk_why_not_free "$1")
+	why=$(disk_why_not_free "$1") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] ||
 		printf '%s\n' \
 			"${why/#signature:*/$why (if nothing on it is needed: wipefs --all $1)}"

@@ -241,3 +241,29 @@ rw\n" "$type" >"$R/proc/1/mountinfo"
 	bounded_is_silent smart-sda
 	not bounded_is_silent "$DEV/sda"
 }
+
+@test "a look at a disk that fails for want of a process finds no free disk" {
+	local program
+	fake_disk sdb 104857600 disk/by-id/ata-B
+	mkdir -p "$R/proc/1"
+	printf '%s\n' '36 35 98:0 / /srv rw - ext4 /dev/sdx rw' >"$R/proc/1/mountinfo"
+	printf 'Filename Type Size Used Priority\n' >"$R/proc/swaps"
+	wipefs() { :; }
+	[[ -z $(disk_why_not_free /dev/disk/by-id/ata-B) ]] ||
+		fail "$(disk_why_not_free /dev/disk/by-id/ata-B)"
+	# What make_child() in bash's jobs.c does in a subshell whose fork() has failed.
+	for program in disk_mounted_ disk_users wipefs; do
+		eval "real=\$(declare -f $program)"
+		eval "$program() { exit 254; }"
+		[[ -n $(disk_why_not_free /dev/disk/by-id/ata-B) ]] || fail "$program: free"
+		eval "$real"
+	done
+	# Half a table of mounts is none.
+	printf() {
+		case $2 in
+		*/srv*) ;;
+		*) builtin printf "$@" ;;
+		esac
+	}
+	[[ $(disk_why_not_free /dev/disk/by-id/ata-B) == 'in use: somebody who is not known' ]]
+}

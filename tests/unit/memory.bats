@@ -264,3 +264,19 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	rm -r "$R/sys/block/md127"
 	not cmd_memory_runs data
 }
+
+@test "a ramdisk is not made when nobody could find out whether there is memory" {
+	local code=0
+	mkdir -p "$RUN/.locks"
+	ramdisk_rapiddisk_make() { called make && echo rd0; }
+	ramdisk_note_write() { :; }
+	for function in ramdisk_need ramdisk_why_not; do
+		eval "real=\$(declare -f $function); $function() { exit 254; }"
+		code=0
+		ramdisk_make_locked_ data 1048576000 rapiddisk 10% auto 2>"$BATS_TEST_TMPDIR/log" ||
+			code=$?
+		[[ -z $(calls) && $code == "$EX_TRY_AGAIN" ]] || fail "$function: $code, $(calls)"
+		grep -q 'the look at it failed' "$BATS_TEST_TMPDIR/log"
+		eval "$real"
+	done
+}

@@ -186,3 +186,12 @@ arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
 	set -u
 	mail_letter test /dev/md/data | grep -qx 'To: root'
 }
+
+@test "a program whose owner can't be looked at is not run" {
+	program
+	# What make_child() in bash's jobs.c does in a subshell whose fork() has failed.
+	notify_why_not() { exit 254; }
+	notify_others warning disk-lost '' 'data: lost' 2>"$LOG"
+	[[ -z $(calls) ]] || fail "run as root: $(calls)"
+	grep -q 'is not run: the look at it failed' "$LOG" || fail "$(<"$LOG")"
+}

@@ -3,7 +3,7 @@
 # whether they may become larger at its next start. After facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths decide/health decide/larger-blocks
+need cmd/check/findings config/conf core/paths core/text decide/health decide/larger-blocks
 need observe/contents-blocks world/disk world/initiator world/md world/md-state world/ramdisk-zram
 need world/systemd
 
@@ -148,11 +148,11 @@ which sees whether what is on it bears larger ones"
 		return
 	fi
 	contents_blocks_look "${F[array.md]}"
-	why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}")
+	why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") || why=$TEXT_UNKNOWN
 	if [[ -n $why ]]; then
 		found+="; what is on it does not bear larger ones: ${why//$'\n'/; }"
 	elif bytes=$(md_state_leg_bytes "${F[array.md]}"); then
-		why=$(ramdisk_zram_why_not "$bytes" "$RAMDISK_ZRAM_BLOCK")
+		why=$(ramdisk_zram_why_not "$bytes" "$RAMDISK_ZRAM_BLOCK") || why=$TEXT_UNKNOWN
 		found+=${why:+"; $why"}
 	fi
 	if [[ -n $why ]]; then

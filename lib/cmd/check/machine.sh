@@ -3,7 +3,8 @@
 # is notified of a failure.
 # shellcheck shell=bash
 
-need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli core/paths
+need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli \
+	core/paths core/text
 need core/quantity core/trust notes/adopted notes/claim notes/hardware notes/selftest-record
 need observe/ramdisk-makers world/disk world/ramdisk
 
@@ -120,7 +121,7 @@ of a failed disk" "no program at $program" \
 			"make it executable (chmod 755 $program), \
 or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 	else
-		why=$(notify_why_not "$program")
+		why=$(notify_why_not "$program") || why=$TEXT_UNKNOWN
 		[[ -z $why ]] ||
 			findings_note notify "that only root can change the program that NOTIFY \
 names, which runs as root" "$why; it is not run" \
@@ -135,7 +136,7 @@ or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 check_machine_rescue() {
 	local i why source NODE folder=${CONF[RESCUE]}
 	[[ ${F[conf.ram]} != none && $folder != none ]] || return 0
-	why=$(trust_why_not "$folder/$CHECK_ARRAY")
+	why=$(trust_why_not "$folder/$CHECK_ARRAY") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] ||
 		findings_problem rescue-folder "that RESCUE=$folder can be changed by root alone, \
 so that a shutdown can save the RAM leg there" "$why" \
@@ -160,14 +161,16 @@ in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY
 # disk says, and a name in fstab may be that of another disk tomorrow. Not where the root file
 # system is on the same disk. After conf_load.
 check_machine_removable() {
-	local key path root='' NODE HARDWARE
+	local key path root='' why NODE HARDWARE
 	! disk_below / || {
 		hardware_of "$NODE"
 		root=$HARDWARE
 	}
 	for key in RESCUE NOTIFY WITNESS_COPY; do
 		path=${CONF[$key]}
-		[[ $path == /* && -z $(trust_why_not "$ROOT$path") ]] || continue
+		[[ $path == /* ]] || continue
+		why=$(trust_why_not "$ROOT$path") || continue
+		[[ -z $why ]] || continue
 		disk_below "$path" || continue
 		hardware_of "$NODE"
 		[[ $HARDWARE != "$root" && +${HARDWARE%% *}+ =~ \+(usb|removable)\+ ]] || continue

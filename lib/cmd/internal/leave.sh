@@ -1,7 +1,7 @@
 # ramraid leave: says which arrays must not be left to md alone, before the package is removed.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/cli core/log core/paths observe/before-look
+need config/conf config/conf-need core/cli core/log core/paths core/text observe/before-look
 need observe/blocks-alone observe/facts
 
 declare -gA F # the facts: decide/facts.list
@@ -33,7 +33,7 @@ leave_one_() { # NAME
 	before_look_configured "$1"
 	facts_observe
 	if [[ ${F[array.state]} == active ]]; then
-		why=$(blocks_alone_why_not)
+		why=$(blocks_alone_why_not) || why=$TEXT_UNKNOWN
 		[[ -z $why ]] || why+=". Copy what is on it to other disks; then: ramraid destroy $1"
 	elif [[ ${F[conf.block]} == 4096 ]]; then
 		blocks_alone_of_disks

@@ -60,12 +60,12 @@ cmd_memory_look() {
 
 # So much more than the floor that it does not have to go again at once.
 cmd_memory_has_room_() {
-	local bytes MEMORY_RESERVE
+	local bytes why MEMORY_RESERVE
 	memory_floor_reserve
 	((MEMORY_RESERVE >= MEMORY_FLOOR * 5 / 4)) || MEMORY_RESERVE=$((MEMORY_FLOOR * 5 / 4))
 	bytes=$(md_state_leg_bytes "$MEMORY_MD") || return
 	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
-	[[ -z $(ramdisk_why_not "$bytes" "$MEMORY_RESERVE") ]]
+	why=$(ramdisk_why_not "$bytes" "$MEMORY_RESERVE") && [[ -z $why ]]
 }
 
 cmd_memory_give_() { # NAME
