@@ -9,9 +9,12 @@ need world/md-hold world/md-links world/md-state world/ramdisk-note world/superb
 declare -gA F # the facts: decide/facts.list
 
 disk_legs_assemble() { # NODE…
-	local BITS=() BLOCK_SIZE_WHY
+	local BITS=() BLOCK_SIZE_WHY MD_RUN
 	bits_keep "$@"
 	disk_legs_uninterrupted_ disk_legs_assemble_keeping_ "$@" || return
+	# What we have started ourselves is judged.
+	md_state_run "$(md_of_leg "$1")"
+	F[array.judged]=$MD_RUN
 	block_size_check "${F[name]}" "$@" || {
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		return 1

@@ -2,10 +2,10 @@
 # crash at any step enters the loop again.
 # shellcheck shell=bash
 
-need act/block-size act/copy act/disk-legs act/hotplug act/ram-leg act/rescue act/transitions
-need act/whole-since act/witness-update config/conf config/conf-need core/clock core/log core/paths
-need core/quantity decide/action decide/health notes/contents notes/legs-seen notes/memory-floor
-need notes/old-name observe/all-disks observe/before-look observe/facts world/md world/md-check
+need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-leg act/rescue
+need act/transitions act/whole-since act/witness-update config/conf config/conf-need core/clock
+need core/log core/paths core/quantity decide/action decide/health notes/contents
+need notes/legs-seen notes/memory-floor notes/old-name observe/all-disks observe/before-look observe/facts world/md
 need world/ramdisk world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
@@ -49,6 +49,10 @@ loop_run() {
 	loop_begin_ "$@"
 	while :; do
 		loop_look_
+		if [[ -n $LOOP_IN_USE && ${F[array.state]} == absent ]]; then
+			loop_leave_stopped_
+			return
+		fi
 		loop_gate_ || return
 		loop_note_
 		loop_say_
@@ -61,6 +65,8 @@ loop_run() {
 			loop_wait_
 			continue
 		}
+		# What they rest on is the record.
+		[[ $ACTION != @(readd|assemble) ]] || first_look_record_is_same || continue
 		actions=$((actions + 1))
 		((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
 			die "$1: gave up after $actions steps; \
@@ -74,6 +80,14 @@ the last one was $ACTION (please report this with the journal)"
 	hotplug_print
 	LOOP_PRINT=$HOTPLUG_PRINT
 	loop_end_
+}
+
+# Somebody has stopped the array that was in use when this run began, and means that.
+loop_leave_stopped_() {
+	copy_stop "${F[name]}" || log_warning "${F[name]}: $COPY_WHY; the ramdisk stays"
+	log_warning "${F[name]}: somebody has stopped it meanwhile, so it stays stopped; to start it: \
+ramraid start ${F[name]}"
+	[[ ${F[mend]-} == yes ]] || return "$EX_FAILED"
 }
 
 # What is so for the whole run.
@@ -114,31 +128,9 @@ loop_look_() {
 	F[waited]=$((NOW - LOOP_STARTED))
 	facts_observe
 	[[ ${F[mend]-} != yes ]] || hotplug_look
-	[[ -n ${F[array.known]-} ]] || loop_first_look_
+	first_look_is_done || first_look
 	all_disks_decide
 	action_gate
-}
-
-loop_first_look_() {
-	witness_update_foreign_start
-	[[ -z ${F[array.md]-} ]] || md_check_left "${F[array.md]}"
-	ramdisk_settle "${F[name]}"
-	[[ ${F[array.state]} != active || ${F[array.known]} != yes ||
-		${F[array.readauto]} == yes ]] || loop_note_leavers_
-}
-
-# A leg that has left this run of the array is noted before it is judged whether it may come back,
-# with the array's count now: what it has beyond that it has from elsewhere. Its monitor may not
-# have done that yet.
-loop_note_leavers_() {
-	local i
-	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.joined]-} == yes && ${F[leg.$i.noted]-} != yes ]] || continue
-		witness_update_witness
-		facts_observe
-		[[ ${F[mend]-} != yes ]] || hotplug_look
-		return
-	done
 }
 
 # From now on every change of the array is written down by its monitor, which stays as long as the

@@ -24,12 +24,12 @@ witness_update_free_slot() {
 # outside has to, by the hardware that it is on, and as one that was not given up (array.unfit)?
 # What a start of ours has gone through before is known, whatever has become of its legs since.
 witness_update_foreign_start() {
-	local node facts uuid disks=no other=no vouched=no NODES HARDWARE_MOVED HARDWARE_ALIEN
-	F[array.known]=yes F[array.unfit]=''
-	[[ ${F[array.state]} == active ]] || witness_update_last_copy_
+	local node facts uuid disks=no other=no vouched=no NODES HARDWARE_MOVED HARDWARE_ALIEN MD_RUN
+	witness_update_run
+	F[array.judged]=$MD_RUN F[array.known]=yes F[array.unfit]=''
 	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for
 	# the leg ever after.
-	[[ ${F[array.state]} != active ]] || all_disks_running
+	if [[ ${F[array.state]} == active ]]; then all_disks_running; else witness_update_last_copy_; fi
 	[[ -z ${F[array.copy]-} ]] || {
 		F[array.known]=no
 		return 0
@@ -70,6 +70,12 @@ witness_update_foreign_start() {
 	# A ramdisk can't have been started without the disks; a device can, after it had left them.
 	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} ||
 		${F[ram.state]} != in_sync ]] || F[array.known]=no
+}
+
+# witness_update_run: sets MD_RUN to the run of the array, and to nothing when it does not run.
+witness_update_run() {
+	MD_RUN=''
+	[[ ${F[array.state]} != active ]] || md_state_run "${F[array.md]}"
 }
 
 # witness_update_vouches_ UUID FACTS: was this disk leg in sync when the array last ran, and has it,
@@ -208,8 +214,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 witness_update_may_() {
 	local why MD_RUN
 	md_state_run "${F[array.md]:-none}"
-	[[ ${WITNESS_UPDATE_RUN:-$MD_RUN} == "$MD_RUN" ]] || F[array.known]=''
-	WITNESS_UPDATE_RUN=$MD_RUN
+	[[ ${F[array.judged]-} == "$MD_RUN" ]] || F[array.known]=''
 	[[ ${F[array.known]-} == @(yes|no) ]] || witness_update_foreign_start
 	# Half restored: the record of the rescue image keeps it from being started.
 	[[ ${F[array.known]} == yes || -z ${F[rescue.image]-} ]] || return 1

@@ -109,13 +109,11 @@ legs_seen_number() {
 	NUMBER=${NUMBER:+$1:$NUMBER}
 }
 
-# A start of ours has judged the array that is running, and its monitor writes down every change of
-# it from now on.
+# A start of ours has judged this run of the array (array.judged), and its monitor writes down every
+# change of it from now on.
 legs_seen_watch() {
-	local MD_RUN
-	md_state_run "${F[array.md]}"
-	if [[ -n $MD_RUN ]]; then
-		act_put "$RUN/${F[name]}.watched" "$MD_RUN"
+	if [[ -n ${F[array.judged]-} ]]; then
+		act_put "$RUN/${F[name]}.watched" "${F[array.judged]}"
 	else
 		rm -f "$RUN/${F[name]}.watched"
 	fi

@@ -321,9 +321,9 @@ readonly FACTS_BLANK='
 	array.md array.state array.level=raid1 array.sync=idle array.done
 	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
 	array.bitmap=internal
-	array.backlog=0 array.behind=0 array.twin array.known array.unfit array.gone array.strangers
-	array.unconfigured array.foreign array.copy array.copy_known array.events=0 array.link
-	array.stat array.block clones clones.loop clones_known disks.lack
+	array.backlog=0 array.behind=0 array.twin array.known array.judged array.unfit array.gone
+	array.strangers array.unconfigured array.foreign array.copy array.copy_known
+	array.events=0 array.link array.stat array.block clones clones.loop clones_known disks.lack
 	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit
 	ram.full ram.tried ram.refill
 	ram.algorithm ram.stat ram.errors

@@ -837,3 +837,141 @@ yields() {
 		"$BATS_TEST_TMPDIR/log"
 	not grep 'in use by' "$BATS_TEST_TMPDIR/log"
 }
+
+# The disk A, in sync last at 100 events, is still to come. B had left at 60. While the start waits
+# for A, somebody types: mdadm --assemble --run /dev/md127 /dev/sdb
+waits_for_a() {
+	A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
+	BASE=stopped-2 FROM=3
+	mkdir -p "$R/sys/block/md127"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	observe() {
+		F[witness.legs]=$A F[witness.events]=100 F[witness.generation]=3 F[witness.ram_slot]=0
+		away 0
+		F[leg.0.sb]='' F[leg.0.uuid]='' F[leg.0.device_uuid]='' F[leg.1.events]=60
+		((LOOKS >= FROM)) || return 0
+		F[array.md]=md127 F[array.state]=active F[array.slots]=3 F[array.degraded]=2
+		F[leg.1.in]=md127 F[leg.1.state]=in_sync F[leg.1.slot]=2 F[leg.1.sb]='' F[leg.1.writemostly]=yes
+	}
+	superblock_facts() { printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=60\n' "${F[uuid]}" "$B"; }
+}
+
+@test "an array that something else starts from an old leg while a start waits for the newest is refused" {
+	actions 0
+	waits_for_a
+	# In a process of its own: with these stubs a loop that goes on does not end well.
+	CODE=0
+	(loop_run data) >/dev/null 2>"$BATS_TEST_TMPDIR/log" || CODE=$?
+	[[ $CODE == 4 && -z $(calls) ]] || fail "$CODE $(calls) $(<"$BATS_TEST_TMPDIR/log")"
+	grep -q 'something else has started md127, from legs that were not in sync' "$BATS_TEST_TMPDIR/log"
+}
+
+@test "and from the newest it is taken over; what we start ourselves is not judged again" {
+	actions 0
+	waits_for_a
+	superblock_facts() { printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=100\n' "${F[uuid]}" "$A"; }
+	loop_begin_ data
+	loop_look_
+	loop_look_
+	[[ $ACTION == wait-members && ${F[array.judged]} == '' ]] || fail "$ACTION"
+	loop_look_
+	[[ ${F[array.known]} == yes && ${F[array.judged]} == 'md127 7' ]] || fail "${F[array.known]}"
+	witness_update_foreign_start() { called judged; }
+	loop_look_
+	[[ -z $(calls) ]]
+	echo 8 >"$R/sys/block/md127/diskseq"
+	loop_look_
+	did judged
+	# As disk_legs_assemble does.
+	F[array.judged]='md127 8'
+	loop_look_
+	did judged
+}
+
+@test "a person stops the array while hot-plug's worker rebuilds its RAM leg: it stays stopped" {
+	actions 0
+	BASE=whole-2
+	observe() {
+		F[ram.state]=recovering F[array.degraded]=1 F[array.sync]=recover
+		((LOOKS >= 4)) || return 0
+		local i
+		F[array.md]='' F[array.state]=absent F[ram.state]=attached F[array.sync]=idle
+		for i in 0 1; do
+			F[leg.$i.in]='' F[leg.$i.state]='' F[leg.$i.slot]='' F[leg.$i.sb]=ok \
+				F[leg.$i.uuid]=${F[uuid]} F[leg.$i.role]=$((i + 1)) F[leg.$i.level]=1 \
+				F[leg.$i.view]=.AA F[leg.$i.events]=120 F[leg.$i.raid_disks]=3 \
+				F[leg.$i.device_uuid]=aaaaaaaa-0000-0000-0000-00000000000$((i + 1))
+		done
+		facts_unnumbered
+		facts_numbered
+	}
+	hotplug_facts() { F[mend]=yes F[retry]=no; }
+	hotplug_look() { :; }
+	drives_in_use() { loop_run data "$@" in-use; }
+	ends 0 drives_in_use mend
+	grep -q 'somebody has stopped it meanwhile, so it stays stopped' "$BATS_TEST_TMPDIR/log"
+	LOOKS=0
+	hotplug_facts() { :; }
+	ends 1 drives_in_use yes
+	not grep -q assemble <(calls) || fail "$(calls | sort | uniq -c) $(head -5 "$BATS_TEST_TMPDIR/log")"
+}
+
+# on_disk LINE…: the record that the monitor has written since.
+on_disk() {
+	mkdir -p "$R/etc/ramraid/state"
+	printf '%s\n' "uuid=11111111-2222-3333-4444-555555555555" "$@" >"$R/etc/ramraid/state/data.witness"
+}
+A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
+
+@test "a record that its monitor writes while a worker waits counts: a disk that it rules out is not put back by the bitmap" {
+	actions 0
+	action add_leg 0
+	md_readd() { :; }
+	hotplug_facts() { F[mend]=yes F[retry]=no; }
+	hotplug_look() { :; }
+	legs_seen_watch() { :; }
+	# B has left at 90. The RAM leg is being rebuilt for the first 5 looks.
+	observe() {
+		F[witness.filled]=${F[witness.filled]/#0/85}
+		away 1
+		F[array.degraded]=1 F[array.events]=200
+		((LOOKS > 5)) || F[ram.state]=recovering F[array.sync]=recover F[array.degraded]=2
+		((LOOKS != 3)) || on_disk "legs=$A" events=150 filled=150 ram_slot=0 generation=9 "seen=$A $B" doubted=
+		((LOOKS > 5)) || return 0
+		F[ram.state]=in_sync F[array.sync]=idle
+		# B is back.
+		F[leg.1.node]=sdb F[leg.1.device_uuid]=$B F[leg.1.events]=90 F[leg.1.raid_disks]=3 \
+			F[leg.1.number]='' F[leg.1.roles]=''
+		back 1
+	}
+	witness_update_if_changed() { :; } # who is in sync is as before
+	(loop_run data mend in-use) >/dev/null 2>"$BATS_TEST_TMPDIR/log" || :
+	grep -q '^filled=150' "$R/etc/ramraid/state/data.witness" || fail 'no such record'
+	not grep -q '^readd' <(calls) || fail "$(calls | sort | uniq -c; cat "$BATS_TEST_TMPDIR/log")"
+}
+
+@test "nor are disks started that a record rules out which is written while a worker waits" {
+	actions 0
+	hotplug_facts() { F[mend]=yes F[retry]=no; }
+	hotplug_look() { :; }
+	legs_seen_watch() { :; }
+	observe() {
+		F[array.degraded]=1 F[array.sync]=resync
+		((LOOKS >= 4)) || return 0
+		# The RAM leg alone was good, and so it is written down.
+		on_disk legs= events=300 filled=100 ram_slot=0 generation=9 "left=$A $B" "seen=$A $B" doubted=
+		local i
+		F[array.md]='' F[array.state]=absent F[ram.state]=attached F[array.sync]=idle
+		for i in 0 1; do
+			F[leg.$i.in]='' F[leg.$i.state]='' F[leg.$i.slot]='' F[leg.$i.sb]=ok \
+				F[leg.$i.uuid]=${F[uuid]} F[leg.$i.role]=$((i + 1)) F[leg.$i.level]=1 \
+				F[leg.$i.view]=AAA F[leg.$i.events]=120 F[leg.$i.raid_disks]=3 \
+				F[leg.$i.device_uuid]=aaaaaaaa-0000-0000-0000-00000000000$((i + 1))
+		done
+		facts_unnumbered
+		facts_numbered
+	}
+	witness_update_if_changed() { :; }
+	(loop_run data mend in-use) >/dev/null 2>"$BATS_TEST_TMPDIR/log" || :
+	not grep -q assemble <(calls) || fail "$(calls | sort | uniq -c; head -5 "$BATS_TEST_TMPDIR/log")"
+}
