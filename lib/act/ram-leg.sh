@@ -173,7 +173,7 @@ ram_leg_copy_rate_() {
 # A disk that does not answer, and does not fail either, must not keep the array without a RAM leg
 # for ever, nor a boot waiting.
 ram_leg_watch_copy() {
-	local FREE
+	local FREE FAULTY
 	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
 	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] ||
 		LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''

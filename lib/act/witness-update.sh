@@ -251,13 +251,18 @@ witness_update_write_() {
 # that was started a moment ago, that is how it ended, and md's first write replaces it. After the
 # event count has been read: a leg that has left since has no more events than that.
 witness_update_filled_() {
-	local SLOTS FREE LEGS_IN_ALL most=0
+	local SLOTS FREE FAULTY LEGS_IN_ALL most=0 node
 	[[ $1 != filling ]] || most=1
 	health_legs
 	md_state_read_slots "${F[array.md]}"
 	md_state_slots_free "${F[array.md]}"
 	filled=$full
 	((SLOTS >= LEGS_IN_ALL && FREE > most)) || filled=yes
+	# A disk that is no leg, and has failed, may have had a slot until then: md has dropped bits as
+	# far as it was filled (md_bitmap_close_sync() in linux drivers/md/md-bitmap.c).
+	for node in "${FAULTY[@]}"; do
+		[[ " ${F[array.strangers]-} " != *" $node "* ]] || filled=yes
+	done
 }
 
 # witness_update_witness: the same, for those who go on without it: that it is said has to do.

@@ -80,17 +80,18 @@ md_state_members() {
 	done
 }
 
-# md_state_slots_free MD: sets FREE to how many slots hold no member, or a faulty one. As long as
-# there is one, a write leaves its bit, and so does the recovery of another member (still_degraded
-# in raid1_sync_request(), linux drivers/md/raid1.c): the bitmap says all that a member lacks which
-# is away.
+# md_state_slots_free MD: sets FREE to how many slots hold no member, or a faulty one, and FAULTY to
+# the faulty members. As long as a slot is free, a write leaves its bit, and so does the recovery of
+# another member (still_degraded in raid1_sync_request(), linux drivers/md/raid1.c): the bitmap says
+# all that a member lacks which is away.
 md_state_slots_free() {
-	local LEGS SLOTS line state slot filled=' '
+	local LEGS SLOTS line node state slot filled=' '
 	md_state_read_slots "$1"
 	md_state_members "$1"
-	FREE=$SLOTS
+	FREE=$SLOTS FAULTY=()
 	for line in "${LEGS[@]}"; do
-		text_into "$line" _ state slot _
+		text_into "$line" node state slot _
+		[[ $state != faulty ]] || FAULTY+=("$node")
 		[[ $state != faulty && $slot != none && $filled != *" $slot "* ]] || continue
 		# A replacement has the slot of the member that it replaces.
 		filled+="$slot " FREE=$((FREE - 1))

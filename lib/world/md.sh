@@ -122,7 +122,7 @@ md_want_none_() {
 # md_add_new_disk(), linux drivers/md/md.c; case "copy"). Returns 1 when there is none, when mdadm
 # fails, and when another member has the slot a moment later; then the leg is taken out again.
 md_readd() {
-	local FREE
+	local FREE FAULTY
 	md_state_slots_free "$1"
 	((FREE > 0)) || {
 		log_warning "$1: every slot is taken, so $2 can't be put back by the bitmap"
@@ -135,7 +135,7 @@ md_readd() {
 # slots are counted before the leg's is read: it may get the last of them in between.
 readonly MD_READD_TRIES=50
 md_readd_has_slot_() { # MD LEG
-	local VALUE FREE tries
+	local VALUE FREE FAULTY tries
 	for ((tries = MD_READD_TRIES; tries > 0; tries--)); do
 		md_state_slots_free "$1"
 		md_state_read "$1" "dev-$2/slot"

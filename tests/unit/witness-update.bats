@@ -379,6 +379,9 @@ $(cat "$R"/run/ramraid/*)"
 	# md clears bits as far as it has rebuilt a member, whatever becomes of that.
 	filled yes 3 'in_sync in_sync spare'
 	filled '' 4 'in_sync in_sync spare -'
+	# A disk that somebody has added, and that has failed before anybody looked.
+	filled yes 3 'in_sync in_sync faulty' array.strangers=sd2
+	filled '' 3 'in_sync in_sync faulty' array.strangers=sd9
 	# There are fewer slots than legs: the RAM leg may have been in place of a disk.
 	filled yes 2 'in_sync -'
 	filled yes '' 'in_sync -'
