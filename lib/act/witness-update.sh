@@ -49,8 +49,7 @@ witness_update_foreign_start() {
 	for node in "${NODES[@]}"; do
 		disks=yes
 		facts=$(superblock_facts_patiently "$node")
-		[[ $facts =~ device_uuid=([0-9a-f-]+) ]] || continue
-		uuid=${BASH_REMATCH[1]}
+		if [[ $facts =~ device_uuid=([0-9a-f-]+) ]]; then uuid=${BASH_REMATCH[1]}; else uuid=unread; fi
 		hardware_compare "$uuid" "$node"
 		# Perhaps a copy, whatever it says of itself; md reads from it, too.
 		[[ -z $HARDWARE_ALIEN ]] ||
@@ -62,6 +61,7 @@ witness_update_foreign_start() {
 			F[array.known]=no
 			return 0
 		}
+		[[ $uuid != unread ]] || continue
 		if witness_update_vouches_ "$uuid" "$facts"; then vouched=yes; else other=yes; fi
 	done
 	[[ $vouched == no ]] || return 0

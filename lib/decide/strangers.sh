@@ -30,6 +30,11 @@ ramraid start ${F[name]}"
 # While the record vouches for the newest leg, it need not be compared with them.
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
+	[[ ${F[clones_known]} != no ]] || {
+		action_is refuse "not all disks of the machine could be looked at, of which one may be \
+a copy of a leg, or a newer one; see the journal, then: ramraid start ${F[name]}"
+		return 0
+	}
 	strangers_copies_ "${@:2}" && return
 	STRANGERS='' STRANGERS_MADE=''
 	for clone in ${F[clones]} ${F[clones.loop]}; do

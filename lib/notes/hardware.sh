@@ -17,14 +17,14 @@ declare -gA F # the facts: decide/facts.list
 readonly HARDWARE_MAX=400
 # lines that are remembered: more than legs that a record has seen (WITNESS_SEEN), so that none of
 # those that it knows has lost its line
-readonly HARDWARE_LOOSE='usb|loop|removable'
+readonly HARDWARE_LOOSE='usb|loop|removable|unknown'
 # buses that anybody can plug something into, or make something up on
 readonly HARDWARE_FAR='iscsi|network'
 # what comes over a network: made up elsewhere, but the same as before if it was there before
 declare -gA HARDWARE_OF=()
 
 # hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device does not change them as long as its
-# number (diskseq) stays, so they are looked up once.
+# number (diskseq) stays, so they are looked up once. The bus is "unknown" when the look has failed.
 hardware_of() {
 	local number='' key disk bus='' path='' serial='' one
 	{
@@ -40,14 +40,15 @@ hardware_of() {
 		[[ -n $path$serial ]] || hardware_udev_ "$disk"
 	done < <(disk_physical "$1" | sort -u)
 	path=${path//[^A-Za-z0-9._:+-]/_} serial=${serial//[^A-Za-z0-9._:+-]/_}
-	HARDWARE="${bus:-other} ${path:--} ${serial:--}"
-	HARDWARE_OF[$key]=$HARDWARE
+	HARDWARE="${bus:-unknown} ${path:--} ${serial:--}"
+	[[ +${bus:-unknown}+ == *+unknown+* ]] || HARDWARE_OF[$key]=$HARDWARE
 }
 
 # Sets the caller's one: from where the kernel sees the disk, not from what the disk says of itself.
 hardware_bus_() { # DISK
 	local place removable=0
-	place=$(readlink -f "$SYS/class/block/$1") || place=''
+	one=unknown
+	place=$(readlink -f "$SYS/class/block/$1") || return 0
 	{ read -r removable <"$SYS/class/block/$1/removable"; } 2>/dev/null || :
 	case $1:$place in
 	loop* | ublkb*) one=loop ;;
@@ -118,13 +119,19 @@ hardware_udev_() { # DISK
 # hardware_note NAME "DEVICE_UUID NODE"…: these legs (of the RAM leg: "ram=DEVICE NODE") are in the
 # array, on the hardware that they are on now. After the witness, whenever other legs are in sync.
 hardware_note() {
-	local file=$STATE/$1.hardware lines=() kept=() leg HARDWARE uuids=' ' text
+	local file=$STATE/$1.hardware lines=() kept=() leg HARDWARE LINE uuids=' ' text
 	[[ -z $DRY_RUN ]] && (($# > 1)) || return 0
 	{ mapfile -t lines <"$file"; } 2>/dev/null || :
 	for leg in "${@:2}"; do uuids+="${leg%% *} "; done
 	for leg in "${lines[@]}"; do [[ $uuids == *" ${leg%% *} "* ]] || kept+=("$leg"); done
 	for leg in "${@:2}"; do
 		hardware_of "${leg#* }"
+		[[ +${HARDWARE%% *}+ != *+unknown+* ]] || {
+			# What it was on before is known.
+			hardware_line_ "${leg%% *}"
+			HARDWARE=${LINE#* }
+			[[ -n $LINE ]] || continue
+		}
 		kept+=("${leg%% *} $HARDWARE")
 	done
 	hardware_drop_ "$uuids"
@@ -134,6 +141,14 @@ hardware_note() {
 	printf '%s' "$text" | act_file "$file" 600 ||
 		log_warning "$1: $file could not be written; \
 that a leg has come to other hardware is not noticed"
+}
+
+# hardware_line_ KEY: sets LINE to that of the caller's lines which has this first word, or to
+# nothing.
+hardware_line_() {
+	local line
+	LINE=''
+	for line in "${lines[@]}"; do [[ ${line%% *} != "$1" ]] || LINE=$line; done
 }
 
 # hardware_drop_ UUIDS: of the caller's kept, whose last lines are the latest, the oldest go that
@@ -242,6 +257,7 @@ hardware_is_known_() { [[ $1 == ram=* || " ${F[witness.known]-} " == *" $1 "* ]]
 
 hardware_words_() { # BUS PATH SERIAL
 	local text=$1
+	[[ $1 != unknown ]] || text='a bus that could not be found out'
 	[[ $2 == - ]] || text+=" ($2)"
 	[[ $3 == - ]] || text+=", serial number $3"
 	printf '%s\n' "$text"

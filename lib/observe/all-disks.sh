@@ -23,11 +23,17 @@ all_disks_of_array() {
 
 # all_disks_each_ [SKIP]: prints "NODE UUID DEVICE_UUID EVENTS" of each block device, or "NODE - - -"
 # where there is no superblock, sorted by NODE. A device for which "SKIP NODE" succeeds is left out,
-# one that is known (disks_read_begin) is not read, and one that can't be read has no line.
-all_disks_each_() { all_disks_unsorted_ "$@" | sort; }
+# one that is known (disks_read_begin) is not read, and one that can't be read has no line. The last
+# line is ALL_DISKS_END; without it the look has failed, and there may be more.
+readonly ALL_DISKS_END='. - - -'
+all_disks_each_() {
+	local -
+	set -o pipefail
+	all_disks_unsorted_ "$@" | sort && printf '%s\n' "$ALL_DISKS_END"
+}
 
 all_disks_unsorted_() { # [SKIP]
-	local entry node sectors running=0 KNOWN
+	local entry node sectors running=0 failed='' pids=() KNOWN
 	for entry in "$SYS"/class/block/*; do
 		node=${entry##*/}
 		# Floppies and optical drives take long to say that they are empty, and can be no
@@ -42,10 +48,12 @@ all_disks_unsorted_() { # [SKIP]
 			printf '%s %s\n' "$node" "$KNOWN"
 			continue
 		}
-		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || : # what it found it has printed
+		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || failed=yes
 		all_disks_device_ "$node" &
+		pids+=("$!")
 	done
-	wait
+	for node in "${pids[@]}"; do wait "$node" || failed=yes; done
+	[[ -z $failed ]]
 }
 
 # all_disks_device_ NODE: its line is one write to the pipe.
@@ -59,19 +67,31 @@ all_disks_device_() {
 		events=*) events=${line#*=} ;;
 		esac
 	done < <(superblock_facts "$DEV/${1//!//}")
-	[[ $state == unreadable ]] || printf '%s %s %s %s\n' "$1" "$uuid" "$device" "$events"
+	# It says one of these words, or has failed: then nothing is known of the device.
+	[[ $state != @(ok|none|corrupt) ]] ||
+		printf '%s %s %s %s\n' "$1" "$uuid" "$device" "$events"
+	[[ -n $state ]]
 }
 
 # all_disks_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a
 # superblock of the array and is no MEMBER, with blanks between; clones.loop likewise, of those that
 # are loop devices, where no leg ever was one. Not of a ramdisk, nor of a device that something is
-# stacked on: what is stacked on it has the superblock, too.
+# stacked on: what is stacked on it has the superblock, too. A look that fails is tried once more.
 all_disks_clones() {
+	all_disks_clones_
+	[[ ${F[clones_known]} == yes ]] || all_disks_clones_
+}
+
+all_disks_clones_() {
 	local i known=" ${F[ram.node]} " node uuid device events key
-	F[clones]='' F[clones.loop]='' F[clones_known]=yes
+	F[clones]='' F[clones.loop]='' F[clones_known]=no
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	disks_read_begin "${F[waited]:-0}"
 	while read -r node uuid device events; do
+		[[ $node != . ]] || {
+			F[clones_known]=yes
+			break
+		}
 		disks_read_note "$node" "$uuid $device $events"
 		[[ $uuid == "${F[uuid]}" ]] || continue
 		key=clones
@@ -154,6 +174,7 @@ all_disks_running() {
 	F[array.copy]='' F[array.copy_known]=yes
 	! legs_seen_is_watched "${F[array.md]}" || return 0
 	all_disks_clones
+	[[ ${F[clones_known]} == yes ]] || F[array.copy_known]=''
 	outside=${F[clones]}
 	for ((i = 0; i < F[members]; i++)); do
 		[[ -n ${F[leg.$i.in]} || ${F[leg.$i.sb]} != ok || ${F[leg.$i.uuid]} != "${F[uuid]}" ]] ||

@@ -207,3 +207,33 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	assert_success
 	[[ $output == "$(for i in {1..9}; do echo "sdx$i $i 5"; done)" ]] || fail "$output"
 }
+
+@test "a look at all disks that fails is tried again, and then no array is started" {
+	local program real
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg sdb "$B" 90 disk/by-id/ata-B
+	leg sdy "$B" 91
+	conf_load data
+	before_look_configured data
+	facts_observe
+	all_disks_clones
+	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdy:$B:91" ]]
+	# What make_child() in bash's jobs.c does in a subshell whose fork() has failed.
+	for program in sort superblock_facts all_disks_unsorted_; do
+		real=$(declare -f "$program") || real=''
+		eval "$program() { : >>\"\$BATS_TEST_TMPDIR/$program\"; exit 254; }"
+		all_disks_clones
+		[[ ${F[clones_known]} == no ]] || fail "$program: ${F[clones]}"
+		unset -f "$program"
+		eval "$real"
+	done
+	strangers 0 0 1
+	[[ $ACTION == refuse && $WHY == 'not all disks of the machine could be looked at'* ]]
+	# Once is no more than a delay.
+	sort() {
+		[[ -e $BATS_TEST_TMPDIR/again ]] || { touch "$BATS_TEST_TMPDIR/again" && return 137; }
+		command sort "$@"
+	}
+	all_disks_clones
+	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdy:$B:91" ]] || fail "${F[clones]}"
+}

@@ -1429,3 +1429,50 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 	ln -s "$R/dev/dm-3" "$R/dev/md/data9p1"
 	not md_has_link_ md127 data9
 }
+
+@test "a device whose bus can't be found out is not one that nobody can plug in" {
+	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
+	bus sda pci0/ata1/host0
+	bus sdb pci0/ata2/host1
+	disk sdx "$a" 300 1
+	bus sdx pci0/usb1/host9
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	rm "$R/dev/sda.sb"
+	observe
+	are leg.0.alien=usb
+	unset -v HARDWARE_OF
+	declare -gA HARDWARE_OF=()
+	sort() { return 137; } # or fork() fails in the subshell of "disk_physical | sort"
+	observe
+	are leg.0.alien=unknown
+	[[ ${F[leg.0.moved]} == *'and is on a bus that could not be found out'* ]] ||
+		fail "${F[leg.0.moved]}"
+	# It is looked up again, and never written down; what is known stays.
+	((${#HARDWARE_OF[@]} == 0)) || fail "${!HARDWARE_OF[*]}"
+	hardware_note data "$a sdb" "$x sdx"
+	unset -f sort
+	[[ $(sort "$H") == "$a ata pci-1 SN1"$'\n'"$b ata pci-2 SN2" ]] || fail "$(<"$H")"
+}
+
+@test "a member in sync by USB is not overlooked because it answers md and not us" {
+	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
+	bus sda pci0/ata1/host0
+	bus sdb pci0/ata2/host1
+	disk sdx "$a" 100 1
+	bus sdx pci0/usb1/host9
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	rm "$R/dev/sda.sb"
+	array md9
+	member md9 sdx in_sync,write_mostly 1
+	member md9 sdb in_sync,write_mostly 2
+	sleep() { :; }
+	observe
+	witness_update_foreign_start
+	are array.known=no
+	# The same stick, which answers nobody but md.
+	printf '%s\n' sb=unreadable silent=yes >"$R/dev/sdx.sb"
+	F[array.known]='' F[array.copy_known]=''
+	observe
+	witness_update_foreign_start
+	are array.known=no
+}
