@@ -51,13 +51,26 @@ log_write() {
 }
 log_error() { log_write 3 "$1"; }
 # What nobody may miss: journald shows level 0 to everybody who is logged in (journald.conf(5),
-# MaxLevelWall=), we to the console.
+# MaxLevelWall=), we to the console. Alerts come there in their order, and before a unit that ends
+# kills what is left of it; but the program waits a second at most.
 log_alert() {
 	local text=$1
 	log_write 0 "$text"
+	[[ -n ${LOG_JOURNAL-} ]] || return 0
 	log_printable text
-	[[ -z ${LOG_JOURNAL-} ]] ||
-		{ printf '\r\n%s\r\n' "$text" >"$DEV/console"; } 2>/dev/null ||
+	read -r -t 1 _ < <(log_console_ "$text") || :
+}
+
+LOG_CONSOLE=10 # seconds that the console has to take a message
+
+# log_console_ TEXT: a console takes nothing as long as somebody has stopped it (Ctrl-S, Scroll
+# Lock, an XOFF on a serial line), and keeps who opens it, or writes to it. So that is a program
+# with a bound, which has nothing of ours open: no lock, above all.
+log_console_() {
+	need core/bounded
+	bounded_close
+	printf '\r\n%s\r\n' "$1" | timeout "$LOG_CONSOLE" \
+		dd of="$DEV/console" bs=64K conv=nocreat status=none 2>/dev/null ||
 		log_warning 'the console takes no message'
 }
 log_warning() { log_write 4 "$1"; }

@@ -18,6 +18,64 @@ both() { "$@" 2>&1; }
 		$(both log_notice a) == '<5>a' && $(both log_info a) == '<6>a' ]]
 }
 
+@test "log_alert: the console gets each alert of a unit, whole and in order; a terminal gets none" {
+	local i line console
+	mkfifo "$R/dev/console"
+	exec {console}<>"$R/dev/console"
+	log_alert 'data: typed by a person' 2>/dev/null
+	LOG_JOURNAL=yes
+	for ((i = 0; i < 10; i++)); do log_alert "data: alert $i "$'\e' 2>>log; done
+	for ((i = 0; i < 10; i++)); do
+		read -r -t 5 line <&"$console"
+		[[ $line == $'\r' ]]
+		read -r -t 5 line <&"$console"
+		[[ $line == "data: alert $i "$'\\x1b\r' ]] || fail "$line"
+	done
+	exec {console}>&-
+	[[ $(<log) != *console* && $(grep -c '^<0>data: alert' log) == 10 ]] || fail "$(<log)"
+	# Where there is none, no file takes its place.
+	rm "$R/dev/console"
+	log_alert 'data: no console' 2>log
+	[[ ! -e $R/dev/console && $(<log) == *'<4>the console takes no message' ]]
+}
+
+# full FILE: a console that takes nothing keeps who writes to it; one without anybody at the other
+# end, who opens it.
+full() {
+	dd if=/dev/zero of="$1" bs=64K count=1 oflag=nonblock status=none 2>/dev/null
+}
+
+@test "log_alert: a console that takes nothing keeps nobody: not the program, not who waits for its lock" {
+	local kind console lock i
+	LOG_JOURNAL=yes LOG_CONSOLE=5
+	mkfifo "$R/dev/console"
+	for kind in unopened full; do
+		[[ $kind == unopened ]] || {
+			exec {console}<>"$R/dev/console"
+			full "$R/dev/console"
+		}
+		exec {lock}>lock
+		flock "$lock"
+		log_alert 'data: saving the RAM leg' 2>log &
+		for ((i = 0; i < 40; i++)); do
+			[[ -n $(jobs -r) ]] || break
+			sleep 0.1
+		done
+		((i < 40)) || {
+			kill %%
+			fail "$kind: it waits"
+		}
+		exec {lock}>&-
+		flock --nonblock lock true || fail "$kind: the lock is held"
+		# It is ended, and said.
+		for ((i = 0; i < 100; i++)); do
+			! grep -q '<4>the console takes no message' log || break
+			sleep 0.1
+		done
+		((i < 100)) || fail "$kind: $(<log)"
+	done
+}
+
 @test "log_setup recognises the journal by device and inode" {
 	exec 2>stream
 	JOURNAL_STREAM=1:2 log_setup
