@@ -20,7 +20,7 @@ rescue_why_not() {
 		printf 'RESCUE=none\n'
 		return
 	fi
-	why=$(trust_why_not "$folder") || why=$TEXT_UNKNOWN
+	trust_into why "$folder"
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
@@ -83,7 +83,7 @@ rescue_write() {
 		RESCUE_TO RESCUE_FROM
 	legs=$(rescue_legs_ "$uuid")
 	bytes=$(md_bytes "$md")
-	why=$(trust_why_not "$above") || why=$TEXT_UNKNOWN
+	trust_into why "$above"
 	[[ -z $why ]] && mkdir -p -- "$5" &&
 		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
 		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
@@ -205,7 +205,7 @@ rescue_sum_() { # FILE
 # what is written.
 rescue_put_back() {
 	local why image code=0
-	why=$(trust_why_not "${RESCUE[image]}") || why=$TEXT_UNKNOWN
+	trust_into why "${RESCUE[image]}"
 	[[ -z $why ]] || {
 		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; \
 to restore it all the same, move it into a folder that is root's alone, \

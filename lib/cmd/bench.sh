@@ -72,7 +72,7 @@ cmd_bench_folder() {
 	# Whoever may write there could replace the file that root writes to.
 	path=$1
 	[[ $path == /* ]] || path=$PWD/$1
-	why=$(trust_why_not "$path") || why=$TEXT_UNKNOWN
+	trust_into why "$path"
 	[[ -z $why ]] || die "--writes=$1: $why; name a folder that is root's alone" "$EX_REFUSED"
 	source=$(findmnt -n -v -o SOURCE --target "$1")
 	grep -qx "${F[array.md]}" <(lsblk -nso KNAME "$source" 2>/dev/null) ||
@@ -85,7 +85,7 @@ not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 cmd_bench_picture() {
 	local path=$1 why
 	[[ $path == /* ]] || path=$PWD/$path
-	why=$(trust_why_not "${path%/*}/") || why=$TEXT_UNKNOWN
+	trust_into why "${path%/*}/"
 	[[ -z $why ]] ||
 		die "--svg=$1: $why; name a file in a folder that is root's alone, such as \
 /root/$NAME.svg" "$EX_REFUSED"

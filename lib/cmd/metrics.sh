@@ -44,11 +44,11 @@ cmd_metrics_place() {
 	until [[ -d $folder/ ]]; do folder=${folder%/*}; done
 	owner=$(stat -c %u:%g -- "$folder/")
 	if [[ $owner != 0:* ]]; then
-		why=$(trust_why_not "$folder" "${owner%:*}") || why=$TEXT_UNKNOWN
+		trust_into why "$folder" "${owner%:*}"
 		[[ -z $why ]] || cmd_metrics_refuse_ "$1" "$why" "the folder's owner, user ${owner%:*},"
 		cmd_metrics_as_ "$owner"
 	fi
-	why=$(trust_why_not "$folder") || why=$TEXT_UNKNOWN
+	trust_into why "$folder"
 	[[ -n $why ]] || return 0
 	# "cd -P" finds out where it leads, and goes there, one after the other: so the kernel is
 	# asked where it has led.
@@ -56,7 +56,7 @@ cmd_metrics_place() {
 		[[ $(realpath -e .) != "$folder" || ${1%/*} != "$folder" ]]; then
 		cmd_metrics_refuse_ "$1" "$why" 'root'
 	fi
-	why=$(trust_here_why_not "$folder") || why=$TEXT_UNKNOWN
+	why=$(trust_here_why_not "$folder") || why="$folder $TRUST_UNSEEN"
 	[[ -z $why ]] || cmd_metrics_refuse_ "$1" "$why" 'root'
 	METRICS_FILE=./${1##*/}
 }

@@ -3,13 +3,16 @@
 
 need core/paths core/text
 
+readonly TRUST_UNSEEN="can't be looked at"
+
 # trust_why_not PATH [UID]: prints why somebody else than root, or the user UID, could change what
 # is found there: a part of the path that is not root's (in tests: our own), or that others may
 # write to. A sticky bit does not help: whoever may write to the folder may have made what is in it.
 # Nor does what the FUSE file system of a user says of itself, or that of a disk that a user has
-# plugged in. Nothing when all that there is of it is root's (or UID's).
+# plugged in; nor what can't be looked at. Nothing when all that there is of it is root's (or
+# UID's).
 trust_why_not() {
-	local rest=${1#"$ROOT"} at=$ROOT part links=0 parts=("$ROOT/")
+	local rest=${1#"$ROOT"} at=$ROOT part target links=0 parts=("$ROOT/")
 	# Before it is asked anything: its server need not answer.
 	trust_served_ "$1" || return 0
 	while [[ -n ${rest//\//} ]]; do
@@ -17,11 +20,11 @@ trust_why_not() {
 		if [[ $part == .. ]]; then
 			at=${at%/*}
 		elif [[ -L $at/$part ]]; then
-			((links += 1, links <= 40)) || {
+			if ((++links > 40)) || ! target=$(readlink -- "$at/$part"); then
 				printf '%s leads nowhere\n' "$1"
 				return
-			}
-			rest=$(readlink -- "$at/$part")$rest
+			fi
+			rest=$target$rest
 			if [[ $rest == "$ROOT"/* ]]; then
 				at=$ROOT rest=${rest#"$ROOT"}
 			elif [[ $rest == /* ]]; then
@@ -29,7 +32,11 @@ trust_why_not() {
 			fi
 		elif [[ $part != . ]]; then
 			at+=/$part
-			[[ -e $at ]] || break
+			[[ -e $at ]] || {
+				trust_is_absent_ "$at" && break
+				printf '%s %s\n' "$at" "$TRUST_UNSEEN"
+				return
+			}
 			parts+=("$at")
 		fi
 	done
@@ -37,27 +44,48 @@ trust_why_not() {
 	trust_parts_ "${2-$EUID}" "${parts[@]}"
 }
 
+# trust_into VARIABLE PATH [UID]: sets it to what trust_why_not prints. A look that has ended early,
+# because no process could be made, has printed nothing; that is no answer.
+trust_into() {
+	local -n trust_into_=$1
+	trust_into_=$(trust_why_not "${@:2}") || trust_into_="$2 $TRUST_UNSEEN"
+}
+
 # trust_here_why_not FOLDER: the same of FOLDER alone, which the caller has entered: whoever may
 # change what is above it.
 trust_here_why_not() {
 	local why
 	trust_served_ "$1" && trust_brought_ "$1" || return 0
-	why=$(trust_parts_ "$EUID" .)
+	why=$(trust_parts_ "$EUID" .) || why=". $TRUST_UNSEEN"
 	[[ -z $why ]] || printf '%s\n' "$1${why#.}"
 }
 
+# trust_is_absent_ PATH: is there nothing, as the kernel says? Bash takes each error for that: the
+# FUSE file system of a user, for one, denies root the look (EACCES).
+trust_is_absent_() {
+	local said
+	! said=$(stat -- "$1" 2>&1) && [[ $said == *': No such file or directory' ]]
+}
+
 trust_parts_() { # UID PART…
-	local owner mode name
-	while IFS=: read -r owner mode name; do
+	local owner mode i lines=() parts=("${@:2}")
+	mapfile -t lines < <(stat --printf='%u:%a\n' -- "${parts[@]}")
+	((${#lines[@]} == ${#parts[@]})) || {
+		printf '%s %s\n' "${parts[-1]}" "$TRUST_UNSEEN"
+		return
+	}
+	for i in "${!parts[@]}"; do
+		owner=${lines[i]%:*} mode=${lines[i]#*:}
 		if ((owner != 0 && owner != $1)); then
-			printf '%s belongs to user %s, not to root\n' "$name" "$owner"
+			printf '%s belongs to user %s, not to root\n' "${parts[i]}" "$owner"
 		elif ((8#$mode & 8#022)); then
-			printf '%s can be written by others than root (mode %s)\n' "$name" "$mode"
+			printf '%s can be written by others than root (mode %s)\n' \
+				"${parts[i]}" "$mode"
 		else
 			continue
 		fi
 		return
-	done < <(stat --printf='%u:%a:%n\n' -- "${@:2}")
+	done
 }
 
 # trust_served_ PATH…: returns 1, having printed why, when one of these is in a FUSE file system

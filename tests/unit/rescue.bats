@@ -332,7 +332,11 @@ no_image() {
 @test "where no image can be" {
 	[[ $(rescue_why_not none md127) == RESCUE=none ]]
 	: >"$R/file"
-	[[ $(rescue_why_not "$R/file/x" md127) == *'cannot be written' ]]
+	[[ $(rescue_why_not "$R/file/x" md127) == "$R/file/x can't be looked at" ]]
+	[[ $(
+		mkdir() { return 1; }
+		rescue_why_not "$R/none/x" md127
+	) == *'cannot be written' ]]
 	[[ -z $(rescue_why_not "$R/var" md127) ]]
 }
 

@@ -112,6 +112,51 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $(trust_why_not "$R/a/b/c") == "$R/a/b belongs to user 65534, not to root" ]]
 }
 
+@test "what can't be looked at is neither taken for what is not there, nor for root's" {
+	local long why=''
+	mkdir -p "$R/home/u"
+	: >"$R/file"
+	[[ $(trust_why_not "$R/file/x") == "$R/file/x can't be looked at" ]]
+	printf -v long '%0300d' 0
+	[[ $(trust_why_not "$R/$long/x") == "$R/$long can't be looked at" ]]
+	# As the FUSE file system of a user tells root: bash finds nothing there.
+	stat() {
+		[[ "$*" != *"$R/home/u" ]] || {
+			echo "stat: cannot statx '$R/home/u': Permission denied" >&2
+			return 1
+		}
+		command stat "$@"
+	}
+	rmdir "$R/home/u"
+	[[ $(trust_why_not "$R/home/u/tell") == "$R/home/u can't be looked at" ]]
+	# It has come after that.
+	mkdir "$R/home/u"
+	[[ $(trust_why_not "$R/home/u/tell") == "$R/home/u can't be looked at" ]]
+	# No answer, and half of one.
+	stat() { return 137; }
+	[[ $(trust_why_not "$R/home") == "$R/home can't be looked at" &&
+		$(trust_why_not "$R/none") == "$R/none can't be looked at" &&
+		$(trust_here_why_not "$R/home") == "$R/home can't be looked at" ]]
+	stat() { command stat "$@" | head -n 1; }
+	[[ $(trust_why_not "$R/home") == "$R/home can't be looked at" ]]
+	unset -f stat
+	ln -s home "$R/link"
+	readlink() { return 137; }
+	[[ $(trust_why_not "$R/link") == "$R/link leads nowhere" ]]
+	unset -f readlink
+	trust_into why "$R/link"
+	[[ -z $why ]]
+	# A shell that can make no process ends so (make_child() in bash's jobs.c).
+	trust_served_() { exit 254; }
+	trust_into why "$R/link"
+	[[ $why == "$R/link can't be looked at" ]]
+	CONF[RESCUE]=$R/home RESCUE[image]=$R/home/image
+	[[ $(rescue_why_not "$R/home" md127) == "$R/home can't be looked at" ]]
+	run rescue_put_back md127
+	assert_failure
+	assert_output -p "may not be what was saved: $R/home/image can't be looked at"
+}
+
 @test "the caller's environment decides nothing: variables of ours, functions in place of programs" {
 	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda \
 		WITNESS_GENERATION=x 'BASH_FUNC_stat%%=() { echo evil; }' \
@@ -443,7 +488,7 @@ refuses() { # WHY
 		$(declare -f bounded_close)
 		$(declare -p PRINTABLE PRINTABLE_ODD)
 		need() { :; }
-		trust_why_not() { :; }
+		trust_into() { printf -v "\$1" ''; }
 		declare -A OPT=()
 		ROOT=$R R=$R
 		place

@@ -136,7 +136,7 @@ or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 check_machine_rescue() {
 	local i why source NODE folder=${CONF[RESCUE]}
 	[[ ${F[conf.ram]} != none && $folder != none ]] || return 0
-	why=$(trust_why_not "$folder/$CHECK_ARRAY") || why=$TEXT_UNKNOWN
+	trust_into why "$folder/$CHECK_ARRAY"
 	[[ -z $why ]] ||
 		findings_problem rescue-folder "that RESCUE=$folder can be changed by root alone, \
 so that a shutdown can save the RAM leg there" "$why" \
@@ -161,7 +161,7 @@ in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY
 # disk says, and a name in fstab may be that of another disk tomorrow. Not where the root file
 # system is on the same disk. After conf_load.
 check_machine_removable() {
-	local key path root='' why NODE HARDWARE
+	local key path why root='' NODE HARDWARE
 	! disk_below / || {
 		hardware_of "$NODE"
 		root=$HARDWARE
@@ -169,7 +169,7 @@ check_machine_removable() {
 	for key in RESCUE NOTIFY WITNESS_COPY; do
 		path=${CONF[$key]}
 		[[ $path == /* ]] || continue
-		why=$(trust_why_not "$ROOT$path") || continue
+		trust_into why "$ROOT$path"
 		[[ -z $why ]] || continue
 		disk_below "$path" || continue
 		hardware_of "$NODE"
