@@ -33,6 +33,20 @@ text_into() {
 # linux fs/proc_namespace.c). %b alone would take "\0401" for one character.
 text_unmangle() { printf -v "$1" '%b' "${2//\\/\\0}"; }
 
+# text_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's
+# source): \xNN for what may be special.
+text_encode() {
+	local i char
+	for ((i = 0; i < ${#1}; i++)); do
+		char=${1:i:1}
+		if [[ $char == [A-Za-z0-9#+.:=@_-] || ! $char == [[:ascii:]] ]]; then
+			printf '%s' "$char"
+		else
+			printf '\\x%02x' "'$char"
+		fi
+	done
+}
+
 # text_number_or VARIABLE DEFAULT: what a file of ours has given stays when it is a number (decimal,
 # 18 digits at most); else it becomes DEFAULT. Before anything is calculated with it: bash evaluates
 # what a variable holds, and the index of an array in it runs a program.

@@ -2,8 +2,8 @@
 # generator, so: quick, and never fatal.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths gate/crypttab gate/fstab gate/rescue-mount notes/old-name
-need world/disk world/systemd
+need config/conf core/log core/paths core/text gate/crypttab gate/fstab gate/rescue-mount
+need notes/old-name world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -144,25 +144,11 @@ dependents_md_lines_() {
 	done <"$ROOT$1"
 }
 
-# dependents_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's
-# source): \xNN for what may be special.
-dependents_encode() {
-	local text=${1//\"/} i char
-	for ((i = 0; i < ${#text}; i++)); do
-		char=${text:i:1}
-		if [[ $char == [A-Za-z0-9#+.:=@_-] || ! $char == [[:ascii:]] ]]; then
-			printf '%s' "$char"
-		else
-			printf '\\x%02x' "'$char"
-		fi
-	done
-}
-
 # dependents_device SPEC: the path of the device unit that systemd makes of it
 # (fstab_node_to_udev_node in systemd's source).
 dependents_device() {
-	local key=${1%%=*} value
-	value=$(dependents_encode "${1#*=}")
+	local key=${1%%=*} value=${1#*=}
+	value=$(text_encode "${value//\"/}")
 	case $key in
 	UUID | LABEL | PARTUUID | PARTLABEL) printf '/dev/disk/by-%s/%s\n' "${key,,}" "$value" ;;
 	*) printf '%s\n' "$1" ;;

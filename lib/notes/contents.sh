@@ -3,7 +3,7 @@
 # witness, whenever they can be seen.
 # shellcheck shell=bash
 
-need core/act core/paths world/disk world/md-state
+need core/act core/paths core/text world/disk world/md-state
 
 contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
 
@@ -57,8 +57,12 @@ contents_beside_() {
 	done
 }
 
-contents_names_() { # DEVICE…
-	local line key value vg lv volume='^(([^-]|--)+)-(([^-]|--)+)$'
+# contents_names_ DEVICE…: the names of these and of all that is stacked on them. Whoever writes to a
+# volume, as the root of a virtual machine does to its disk, can give what is on it the UUID or the
+# label of a file system of the host's: what leads to another disk is no name of these.
+contents_names_() {
+	local line key value vg lv volume='^(([^-]|--)+)-(([^-]|--)+)$' stack
+	mapfile -t stack < <(for line; do disk_stack "${line#"$DEV/"}"; done)
 	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" |
 		while IFS= read -r line; do
 			while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
@@ -78,7 +82,10 @@ contents_names_() { # DEVICE…
 					printf '/dev/%s/%s\n' "$vg" "$lv"
 					;;
 				PATH:*) ;; # a kernel name: means something else after the next boot
-				*) printf '%s=%s\n' "$key" "$value" ;;
+				*)
+					contents_is_elsewhere "$key=$value" "${stack[@]}" ||
+						printf '%s=%s\n' "$key" "$value"
+					;;
 				esac
 			done
 		done
@@ -102,16 +109,40 @@ contents_remember() {
 	[[ $new == "$old" ]] || act_text "$file" "$new"$'\n'
 }
 
-# contents_is_elsewhere NAME: does a name that is not seen on the array lead to a device
-# nevertheless? Not to one that anybody can make up, or plug in: such a device can have the UUID of
-# what is in a closed container, and after the next boot the array is what has it.
+# contents_is_elsewhere NAME [NODE…]: does a name lead to a device that is none of these, which are
+# what is on the array now? Not to one that anybody can make up, or plug in: such a device can have
+# the UUID of what is in a closed container, and after the next boot the array is what has it.
 contents_is_elsewhere() {
 	local path=${1#beside } key NODE HARDWARE
 	path=${path#below }
 	key=${path%%=*}
-	[[ $path == /dev/* ]] || path=/dev/disk/by-${key,,}/${path#*=}
-	disk_find "$path" || return 1
+	[[ $path == /dev/* ]] || path=/dev/disk/by-${key,,}/$(text_encode "${path#*=}")
+	disk_find "$path" && [[ " ${*:2} " != *" $NODE "* ]] || return 1
+	! contents_is_shared_ "$NODE" "${@:2}" || return 1
 	need notes/hardware
 	hardware_of "$NODE"
 	[[ ! +${HARDWARE%% *}+ =~ \+($HARDWARE_LOOSE)\+ ]]
+}
+
+# contents_is_shared_ NODE OTHER…: may the file system on a device be on others, too, so that each
+# has its UUID, and the link leads to one of them? On which, the kernel says of a btrfs that is
+# mounted.
+contents_is_shared_() {
+	local number line lines=() type='' uuid='' other
+	{
+		read -r number <"$SYS/class/block/$1/dev" &&
+			mapfile -t lines <"$ROOT/run/udev/data/b$number"
+	} 2>/dev/null || return 1
+	for line in "${lines[@]}"; do
+		case $line in
+		E:ID_FS_TYPE=*) type=${line#*=} ;;
+		E:ID_FS_UUID=*) uuid=${line#*=} ;;
+		esac
+	done
+	[[ $type == @(btrfs|bcachefs|zfs_member) ]] || return 1
+	[[ -e $SYS/fs/btrfs/${uuid:-none}/devices ]] || return 0
+	for other in "${@:2}"; do
+		[[ ! -e $SYS/fs/btrfs/$uuid/devices/$other ]] || return 0
+	done
+	return 1
 }

@@ -42,7 +42,8 @@ UUID=AbCdEf-1111-2222"
 	mkdir -p "${file%/*}"
 	mkfifo "$file"
 	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ \
-		disk_stack contents_file contents_is_elsewhere lsblk called act_text \
+		disk_stack contents_file contents_is_elsewhere text_encode disk_find lsblk called \
+		act_text \
 		act_put_folder \
 		log_info log_write log_printable
 	timeout 10 env LSBLK="$LSBLK" STATE="$STATE" DEV="$DEV" SYS="$SYS" ROOT="$ROOT" bash \
@@ -170,4 +171,86 @@ PARTLABEL=\"\""
 	ln -sfn "$R/dev/none" "$R/dev/disk/by-uuid/inner"
 	contents_remember data md127
 	[[ $(<"$file") == *UUID=inner* ]]
+}
+
+# guest TAG…: the disk of a virtual machine is a volume on the array, and the guest has given what is
+# on it these names, of file systems of the host's, which are on sda.
+guest() {
+	local tag
+	fake_disk md127 104857600
+	fake_disk dm-3 104857600 mapper/vg-guest
+	mkdir -p "$R/sys/class/block/md127/holders/dm-3" "$R/etc/ramraid/state"
+	LSBLK='PATH="/dev/md127" UUID="pv" LABEL="" PARTUUID="" PARTLABEL=""'
+	for tag; do LSBLK+=$'\n'"PATH=\"/dev/mapper/vg-guest\" ${tag%%=*}=\"${tag#*=}\""; done
+}
+remembered() { # LINE…
+	contents_remember data md127 2>/dev/null
+	[[ $(<"$R/etc/ramraid/state/data.contents") == "$(printf '%s\n' "$@" | sort -u)" ]] ||
+		fail "$(<"$R/etc/ramraid/state/data.contents")"
+}
+
+@test "a name that leads to another disk of the machine is not the array's, whatever a guest calls its own" {
+	local here=(/dev/mapper/vg-guest /dev/vg/guest UUID=pv)
+	guest UUID=host-var 'LABEL=/my var' UUID=own
+	# Nobody else has them, so far.
+	remembered "${here[@]}" UUID=host-var 'LABEL=/my var' UUID=own
+	fake_disk sda1 104857600 disk/by-uuid/host-var 'disk/by-label/\x2fmy\x20var'
+	ln -s "$R/dev/dm-3" "$R/dev/disk/by-uuid/own"
+	ln -s "$R/dev/md127" "$R/dev/disk/by-uuid/pv"
+	remembered "${here[@]}" UUID=own
+	# A stick that has the name of what is on the array does not take it away.
+	fake_disk loop7 104857600
+	ln -sfn "$R/dev/loop7" "$R/dev/disk/by-uuid/own"
+	remembered "${here[@]}" UUID=own
+}
+
+@test "the host's /var does not require the array because of a guest's UUID, and stays the place of the rescue image" {
+	local units
+	guest UUID=host-var
+	fake_disk sda1 104857600 disk/by-uuid/host-var
+	declare -gA F=([name]=data) CONF=([RESCUE]=/var/lib/ramraid [LAYOUT]=mirror [WITNESS_COPY]=none)
+	declare -ga REQUIRED_BY=() MEMBERS=(/dev/disk/by-id/ata-A)
+	printf '%s\n' 'UUID=host-var /var ext4 defaults 0 2' 'UUID=pv /srv ext4 defaults 0 2' \
+		>"$R/etc/fstab"
+	contents_remember data md127 2>/dev/null
+	systemd_escape() { printf '%s\n' "${@: -1}"; }
+	units=$(dependents_units data 11111111-2222-3333-4444-555555555555)
+	[[ $units == *'unit /srv'* && $units != *'unit /var'* && $units == *'rescue /var'* ]] ||
+		fail "$units"
+}
+
+@test "the same of a volume beside the array" {
+	local dm
+	lsblk() {
+		[[ $* != *dm-4* ]] || printf 'PATH="/dev/mapper/vg-beside" UUID="%s"\n' beside host-var
+	}
+	guest
+	fake_disk dm-4 104857600 disk/by-uuid/beside
+	fake_disk sda1 104857600 disk/by-uuid/host-var
+	for dm in dm-3 dm-4; do
+		mkdir "$R/sys/class/block/$dm/dm"
+		echo "LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa$dm" >"$R/sys/class/block/$dm/dm/uuid"
+	done
+	[[ $(contents_of md127) == $'beside /dev/mapper/vg-beside\nbeside /dev/vg/beside\nbeside UUID=beside' ]] ||
+		fail "$(contents_of md127)"
+}
+
+@test "a file system that is on another disk as well stays the array's, until the kernel knows it elsewhere" {
+	local here=(/dev/mapper/vg-guest /dev/vg/guest UUID=pv)
+	guest UUID=both
+	fake_disk sda1 104857600 disk/by-uuid/both
+	echo 8:1 >"$R/sys/class/block/sda1/dev"
+	mkdir -p "$R/run/udev/data"
+	udev() { printf 'E:ID_FS_TYPE=%s\nE:ID_FS_UUID=both\n' "$1" >"$R/run/udev/data/b8:1"; }
+	for type in btrfs bcachefs zfs_member; do
+		udev "$type"
+		remembered "${here[@]}" UUID=both
+	done
+	udev btrfs
+	mkdir -p "$R"/sys/fs/btrfs/both/devices/{sda1,dm-3}
+	remembered "${here[@]}" UUID=both
+	rmdir "$R/sys/fs/btrfs/both/devices/dm-3"
+	remembered "${here[@]}"
+	udev ext4
+	remembered "${here[@]}"
 }
