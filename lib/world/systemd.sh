@@ -138,11 +138,12 @@ systemd_stop_monitor() {
 # The worker that brings a running array back to what is configured, NAME.
 systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
 systemd_stop_mend() { act systemctl stop "ramraid-mend@$1.service"; }
-# Is hot-plug at work on it, or about to look? NAME
+# Is hot-plug at work on it, or about to look? One that is "deactivating" has done its work. NAME
 systemd_mend_works() {
+	local states
 	systemd_is_running &&
-		[[ $(systemctl show --property=ActiveState --value ramraid-hotplug.service \
-			"ramraid-mend@$1.service") == *activating* ]]
+		states=$(systemctl show --property=ActiveState --value ramraid-hotplug.service \
+			"ramraid-mend@$1.service") && [[ $'\n'$states$'\n' == *$'\n'activating$'\n'* ]]
 }
 
 # What gives the RAM leg of NAME up while memory is short. Started again, because its configuration

@@ -838,3 +838,21 @@ records() { sed -n 's/^legs=//p' "$R/etc/ramraid/state/data.witness"; }
 	not grep restart "$BATS_TEST_TMPDIR/calls"
 	exec {lock}>&-
 }
+
+@test "hot-plug is at work while a look or a repair is activating, not when one is ending" {
+	local hotplug mend works
+	mkdir -p "$R/run/systemd/system"
+	# One for each unit, with an empty line in between, as systemctl prints them.
+	systemctl() { printf '%s\n\n%s\n' "$hotplug" "$mend"; }
+	while read -r works hotplug mend; do
+		$works systemd_mend_works data || fail "$hotplug, $mend: not $works"
+	done <<-'EOT'
+		not inactive inactive
+		not inactive failed
+		not deactivating inactive
+		not inactive deactivating
+		eval activating inactive
+		eval inactive activating
+		eval deactivating activating
+	EOT
+}

@@ -294,6 +294,19 @@ release_tree() {
 	grep -qx OnActiveSec=15min "$PROJECT/units/ramraid-hotplug.timer"
 }
 
+# It stays in the service's cgroup, and systemd would wait for it, three minutes with its defaults. Of
+# the others, nobody waits for the self-test, and metrics starts a reader every 30 seconds, which are
+# not to become more and more.
+@test "a reader of a disk that does not answer keeps no service from ending" {
+	local unit checked=0
+	for unit in "$PROJECT"/units/*.service; do
+		[[ $unit != */ramraid-@(metrics|selftest).service ]] || continue
+		checked=$((checked + 1))
+		[[ $(grep ^KillMode "$unit") == KillMode=process ]] || fail "$unit"
+	done
+	((checked >= 7)) || fail "$checked"
+}
+
 @test "needrestart leaves every service of ramraid alone, and no other" {
 	local unit names=()
 	for unit in "$PROJECT"/units/*.service; do
