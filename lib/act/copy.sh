@@ -7,6 +7,7 @@
 #               (bounded_process_began)
 #   plan        MD RAM-NODE SLOT SOURCE EVENTS-CLEARED
 #   superblock  what the ramdisk will be given at the end (4 KiB)
+#   superblock.bitmap  likewise, SOURCE's as it is then
 #   size begin  bytes to copy; when it began (clock)
 #   rest        what nobody has taken yet: "START END HOW" (bytes; HOW: sparse leaves zeros out,
 #               dense does not)
@@ -208,8 +209,9 @@ has bad blocks in md's list now"
 		COPY_WHY="the bitmap has been cleared meanwhile (at $SUPERBLOCK_CLONE_CLEARED \
 events, $cleared before)"
 	else
+		COPY_WHY=''
 		copy_head_ "$node" "$source" words "$folder/superblock" && return
-		COPY_WHY="the superblock could not be written to $node"
+		COPY_WHY=${COPY_WHY:-"the superblock could not be written to $node"}
 	fi
 	return 1
 }
@@ -227,14 +229,23 @@ copy_is_ours_() {
 # copy_head_ RAM-NODE SOURCE WORDS FILE: what lies before the data. The bitmap first: without a
 # valid one beside it mdadm takes the superblock for damaged. A device keeps what it holds, also
 # what a power cut leaves of it: it must have all else before the superblock says that it has.
+# SOURCE may have fallen silent. Who reads it then is left behind, and does not write to the RAM
+# leg: when the disk answers, that may be another's.
 copy_head_() {
 	local -n head_=$3
 	local sync=''
 	[[ $RAM_PROVIDER != device ]] || sync=,fsync
 	local at=$((4096 + 512 * 16#${head_[24]})) \
 		bytes=$(((SUPERBLOCK_CLONE_BITMAP_BYTES + 4095) / 4096 * 4096))
-	act dd if="$DEV/$2" of="$DEV/$1" bs=4096 skip="$at" seek="$at" count="$bytes" \
-		iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
+	{
+		bounded "$DEV/$2" dd if="$DEV/$2" bs=4096 skip="$at" count="$bytes" \
+			iflag="${COPY_DIRECT-direct,}fullblock,skip_bytes,count_bytes" \
+			status=none >"$4.bitmap"
+	} 2>/dev/null || {
+		COPY_WHY="the bitmap of $2 could not be read"
+		return 1
+	}
+	act dd if="$4.bitmap" of="$DEV/$1" bs=4096 seek="$at" iflag=fullblock \
 		oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" status=none &&
 		act dd if="$4" of="$DEV/$1" bs=4096 seek=4096 iflag=fullblock \
 			oflag="${COPY_DIRECT-direct,}seek_bytes" conv="notrunc,nocreat$sync" \

@@ -433,6 +433,30 @@ EOT
 		fail "$COPY_WHY"
 }
 
+@test "a leg that falls silent when all has been copied is waited for once, and no reader of it has the RAM leg" {
+	local began
+	legs 4 2
+	copies sd0 sd1
+	BOUNDED=1
+	# After the header of its bitmap has been read.
+	dd() {
+		[[ ! -e $R/silent || $* != if="$R"/dev/sd* ]] || {
+			printf '%s\n' "$*" >>"$R/silent"
+			sleep 12
+			return 1
+		}
+		command dd "$@"
+		[[ $* != if="$R"/dev/sd*count=4096* ]] || : >"$R/silent"
+	}
+	began=$SECONDS
+	not copy_finish data 2>/dev/null
+	((SECONDS - began < 8)) || fail "$((SECONDS - began)) s"
+	[[ $COPY_WHY == 'the bitmap of sd'?' could not be read' ]] || fail "$COPY_WHY"
+	# Who is left behind could write there when the disk answers.
+	[[ $(<"$R/silent") == if=*/dev/sd* && $(<"$R/silent") != *rd0* &&
+		-z $(head -c 8192 "$R/dev/rd0" | tr -d '\0') ]]
+}
+
 @test "device numbers: the slot's own, else one that nobody has" {
 	local -a words
 	read -ra words < <(superblock_read "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin")
