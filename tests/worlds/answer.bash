@@ -85,7 +85,7 @@ answer_look() { # WAITED
 	F[waited]=$1 WORLD_NOW=$1
 	GIVING_UP=''
 	facts_observe
-	[[ -n ${F[array.known]-} ]] || witness_update_foreign_start
+	first_look_is_done || witness_update_foreign_start
 	action_choose
 	action_gate
 	say "$ACTION|${ARGUMENTS[*]}|$GATE|$GIVING_UP|$WHY"
@@ -95,7 +95,7 @@ answer_look() { # WAITED
 answer_leavers() {
 	local i
 	facts_observe
-	[[ -n ${F[array.known]-} ]] || witness_update_foreign_start
+	first_look_is_done || witness_update_foreign_start
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.joined]-} != yes || ${F[leg.$i.noted]-} == yes ||
 			${F[array.known]} != yes ]] ||
@@ -137,6 +137,11 @@ md_bits_set() { SET+=" $2"; }
 md_bits_set_all() { SET+=' 0-63'; }
 answer_give() {
 	[[ -z $GIVING_UP ]] || give_up_legs "$@"
+	say ok
+}
+# What disk_legs_assemble notes of what it has started.
+answer_started() { # MD NUMBER
+	F[array.judged]="$1 $2"
 	say ok
 }
 answer_failed() {

@@ -390,6 +390,7 @@ sub act {
 		$W{array} = $arr;
 		must_equal($arr, "starts @args");
 		say_to("give @args");
+		say_to("started md127 $arr->{seq}");
 		promote($arr);
 	}
 	elsif ($action eq 'make-writable') { record(); $arr->{auto} = 0 }
@@ -418,9 +419,25 @@ sub act {
 		put("run/ramraid/$NAME.ram", "rapiddisk rd0 6291456 $W{ram}{seq} blank\n");
 	}
 	elsif ($action eq 'add-ram') { add_blank($arr, $W{ram}) }
-	elsif ($action eq 'wait-members') { $$waited = 999999 }
+	elsif ($action eq 'wait-members') {
+		$$waited = 999999;
+		meanwhile() unless $arr || $DRAW % 5;
+	}
 	elsif ($action =~ /^wait-/) { rebuild($arr) if $arr && !$arr->{auto}; $$waited += 5 }
 	else { violation('end', "the fuzzer does not know the action $action") }
+}
+
+# While a start waits for a disk, something else starts the array from those that are there: at some steps of a history, by their own number, so that the others stay as they are.
+sub meanwhile {
+	my @here = grep { $_->{present} && $_->{sb} } @{ $W{disks} } or return;
+	my @by = some(@here);
+	told('    meanwhile something else starts ' . names(@by));
+	$W{flags}{elsewhere} = 1;
+	my $arr = assemble(@by) or return;
+	must_equal_excused($arr);
+	$arr->{auto} = rand() < .5;
+	$arr->{seq} = ++$W{seq};
+	$W{array} = $arr;
 }
 # START_DEGRADED=always is a person's word that the missing disk is gone for good, with the later data that it may hold (ramraid.conf(5)): what no disk here has
 # is given up by such a start. Not if the record knows a later state than those that are started: no value makes a start ignore that.

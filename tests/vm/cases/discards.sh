@@ -49,7 +49,12 @@ steps() {
 	check 'one that takes them, of an earlier version, is a finding' '
 		f=/sys/block/$(basename $(ram data))/queue; most=$(cat $f/discard_max_hw_bytes)
 		if [ "$most" = 0 ]; then echo "brd of this kernel knows no discards"; exit 0; fi
-		echo 1073741824 >$f/discard_max_bytes; ramraid check data >/root/check || :
+		# Some kernels forget the granularity once they are off (blk_validate_limits()).
+		if ! echo 1073741824 >$f/discard_max_bytes; then
+			cat $f/discard_granularity
+			echo "this kernel does not switch them on again"; exit 0
+		fi
+		ramraid check data >/root/check || :
 		cat /root/check; grep "brd-discards" /root/check
 		ramraid attach data; test "$(cat $f/discard_max_bytes)" = 0
 		ramraid check data >/root/check || :; fails grep brd-discards /root/check'
