@@ -223,6 +223,7 @@ copy_workers_leave_() {
 # out has none left.
 copy_workers_piece_() {
 	local block=512 sparse='' size nice=() said
+	copy_workers_is_free "$3" || return
 	for size in 4096 "$COPY_BLOCK"; do (($5 % size)) || block=$size; done
 	[[ $6 != sparse ]] || sparse=,sparse
 	(($7 == 0)) || nice=(ionice -c 3)
@@ -237,6 +238,22 @@ copy_workers_piece_() {
 		COPY_ERROR="dd: error reading '$DEV/$1': it ended after ${said##*$'\n'}"
 		return 1
 	}
+}
+
+# copy_workers_is_free NODE: right before the ramdisk is written to: does nothing sit on it, as the
+# array does once somebody has added it by hand? A member is md's to write. Without a process.
+# Between this look and the last byte of the piece it may become one: up to COPY_MOST bytes a
+# worker, COPY_MOST_ONLINE beside users of the array, may so be written below md; ram_leg_mind_copy
+# then takes that member out. To hold it with O_EXCL, as md does, would keep mdadm away, and neither
+# dd nor udev; but bash opens nothing so, and dd(1) only files that are new (conv=excl). Returns 1,
+# and sets COPY_ERROR.
+copy_workers_is_free() {
+	local holder
+	for holder in "$SYS/class/block/$1"/holders/*; do
+		[[ -e $holder ]] || continue
+		COPY_ERROR="$1 is in use by ${holder##*/} now"
+		return 1
+	done
 }
 
 # copy_workers_pace_ BEGAN BYTES RATE: sleeps until BYTES since BEGAN (hundredths) are no more than

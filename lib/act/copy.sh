@@ -182,7 +182,8 @@ copy_rate() {
 # md take it back. Returns 1 with COPY_WHY when something has happened to the array meanwhile after
 # which that must not be tried.
 copy_finish() {
-	local folder=$RUN/$1.copy md node slot source cleared why SUPERBLOCK_CLONE_CLEARED
+	local folder=$RUN/$1.copy md node slot source cleared why SUPERBLOCK_CLONE_CLEARED \
+		COPY_ERROR
 	local -a words now
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	read -r md node slot source cleared <"$folder/plan"
@@ -203,6 +204,8 @@ or of another array or slot"
 	elif [[ -n $(copy_workers_doubtful "$folder" "$md") ]]; then
 		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which has been read from, \
 has bad blocks in md's list now"
+	elif ! copy_workers_is_free "$node"; then
+		COPY_WHY=$COPY_ERROR
 	elif ((SUPERBLOCK_CLONE_CLEARED != cleared)); then
 		# Somebody has made the array whole in between: what was written then, the bitmap
 		# does not remember any more.

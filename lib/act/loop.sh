@@ -53,6 +53,7 @@ loop_run() {
 			loop_leave_stopped_
 			return
 		fi
+		! ram_leg_mind_copy || continue
 		loop_gate_ || return
 		loop_note_
 		loop_say_

@@ -184,6 +184,27 @@ ram_leg_watch_copy() {
 	((FREE > 0)) || F["failed.copy-ram"]='another member has taken the slot of the RAM leg'
 }
 
+# ram_leg_mind_copy: after a look: while there is a copy, the ramdisk has become a member by somebody
+# else's hand, or has gone. The copy ends. A member is taken out, to be made anew: a piece that was
+# on its way when it joined is older than what md has written since. Returns 1 when nothing was
+# done.
+ram_leg_mind_copy() {
+	local code=0
+	[[ ${F[copy.state]} != none && ${F[ram.state]} != attached ]] || return 1
+	copy_stop "${F[name]}" || {
+		F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
+		code=1
+	}
+	[[ ${F[ram.state]} != none ]] || return "$code"
+	log_warning "${F[name]}: somebody has added ${F[ram.node]} to ${F[array.md]} while it was \
+copied to; it is taken out, because old blocks may have been written to it since"
+	# Nor is it put back by the bitmap, which does not know of these.
+	md_drop "${F[array.md]}" "${F[ram.node]}" && md_wipe "${F[ram.node]}" && return
+	log_error "${F[name]}: ${F[ram.node]} may hold old blocks, and could not be taken out; \
+do that as soon as a disk leg is in sync: ramraid detach ${F[name]}; ramraid attach ${F[name]}"
+	return "$code"
+}
+
 # ram_leg_hand_over: this program ends, and a copy with it: md is given the RAM leg, and goes on by
 # itself.
 ram_leg_hand_over() {

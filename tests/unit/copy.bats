@@ -280,6 +280,79 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	[[ -z $(tr -d '\0' <"$R/dev/rd0") ]]
 }
 
+# joins: md has taken the ramdisk, by somebody's hand.
+joins() {
+	mkdir -p "$R/sys/class/block/rd0/holders/md127" "$R/sys/block/md127/md/dev-rd0"
+	echo in_sync >"$R/sys/block/md127/md/dev-rd0/state"
+	echo 0 >"$R/sys/block/md127/md/dev-rd0/slot"
+}
+
+@test "a ramdisk that has become a member of the array while it is copied to is not written to any more" {
+	legs 64 1 # another worker may have looked just before
+	dd() {
+		if [[ $* == *"of=$R/dev/rd0 "*seek_bytes* ]]; then
+			[[ ! -e $R/sys/class/block/rd0/holders/md127 ]] ||
+				echo "$*" >>"$BATS_TEST_TMPDIR/late"
+			command dd "$@" || return
+			joins
+		else
+			command dd "$@"
+		fi
+	}
+	copies sd0
+	[[ ! -e $BATS_TEST_TMPDIR/late ]] || fail "$(<"$BATS_TEST_TMPDIR/late")"
+	[[ $COPY_STATE == failed && $COPY_WHY == 'rd0 is in use by md127 now' ]] || fail "$COPY_WHY"
+}
+
+@test "what is written to the array while a piece is on its way to a ramdisk that is a member is not lost in it" {
+	local where
+	legs 64 1
+	dd() {
+		local skip seek count arg
+		if [[ $* != *"of=$R/dev/rd0 "*seek_bytes* ]]; then
+			command dd "$@"
+			return
+		elif [[ ! -e $R/sys/class/block/rd0/holders/md127 ]]; then
+			command dd "$@" || return
+			# md rebuilds it meanwhile, faster than a copy that COPY_RATE holds back.
+			command dd if="$BATS_TEST_TMPDIR/data" of="$R/dev/rd0" bs=512 seek=4096 \
+				conv=notrunc status=none
+			joins
+			return
+		fi
+		for arg; do
+			case $arg in skip=*) skip=${arg#*=} ;; seek=*) seek=${arg#*=} ;;
+			count=*) count=${arg#*=} ;; esac
+		done
+		[[ $skip ]] && command dd if="$R/dev/sd0" of="$BATS_TEST_TMPDIR/piece" bs=1M \
+			skip="$skip" count="$count" iflag=skip_bytes,count_bytes status=none
+		# A write to the array, which md sends to every member, and acknowledges.
+		for where in "sd0 $skip" "rd0 $seek"; do
+			printf ACKNOWLEDGED | command dd of="$R/dev/${where% *}" bs=4096 \
+				seek="${where#* }" oflag=seek_bytes conv=notrunc status=none
+		done
+		command dd if="$BATS_TEST_TMPDIR/piece" of="$R/dev/rd0" bs=64K seek="$seek" \
+			oflag=seek_bytes conv=notrunc status=none
+		echo "$count bytes (x) copied" >&2
+	}
+	copies sd0
+	# What the disk leg has, the RAM leg has.
+	cmp <(tail -c "+$((4096 * 512 + 1))" "$R/dev/sd0" | head -c "$SIZE") \
+		<(tail -c "+$((4096 * 512 + 1))" "$R/dev/rd0" | head -c "$SIZE") ||
+		fail "the RAM leg lacks an acknowledged write ($COPY_STATE)"
+}
+
+@test "a ramdisk that has become a member is given no superblock" {
+	legs 8 2
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' ]]
+	joins
+	not copy_finish data 2>/dev/null
+	[[ $COPY_WHY == 'rd0 is in use by md127 now' ]] || fail "$COPY_WHY"
+	[[ -z $(dd if="$R/dev/rd0" bs=4096 skip=1 count=1 status=none | tr -d '\0') ]] ||
+		fail 'a superblock was written below md'
+}
+
 @test "writes in flight are waited for before anything is read" {
 	legs 4 2
 	md_drain() { called drain && [[ ! -e $R/run/ramraid/data.copy ]]; }

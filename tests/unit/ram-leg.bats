@@ -121,6 +121,36 @@ drives() {
 	grep -q 'from one disk: another member has taken the slot of the RAM leg' "$LOG"
 }
 
+@test "somebody adds the ramdisk itself while it is copied to: the copy ends, it is taken out, and made anew" {
+	local joins
+	md_drop() { called take "$2" && RAM=attached; }
+	for joins in recovering in_sync faulty; do
+		copy_start() {
+			called copy && COPY=running RAM=$joins && blank used
+			copy_start() { called copy && COPY='done'; }
+		}
+		drives $'make\ncopy\nstop\ntake rd0\nzero rd0\ndrop\nmake\ncopy\nfinish\nreadd rd0\nstop'
+		grep -q 'somebody has added rd0 to md127 while it was copied to' "$LOG"
+		rm "$BATS_TEST_TMPDIR/calls"
+		RAM=none
+	done
+}
+
+@test "or it can't be taken out: said, and the start goes on" {
+	md_drop() { called take "$2" && return 4; }
+	copy_start() { called copy && COPY='done' RAM=recovering && blank used; }
+	drives $'make\ncopy\nstop\ntake rd0'
+	grep -q 'rd0 may hold old blocks, and could not be taken out' "$LOG"
+}
+
+@test "or the ramdisk is gone: the copy ends, and another one is made" {
+	copy_start() {
+		called copy && COPY=running RAM=none && blank used
+		copy_start() { called copy && COPY='done'; }
+	}
+	drives $'make\ncopy\nstop\nmake\ncopy\nfinish\nreadd rd0\nstop'
+}
+
 @test "what a refused copy has left can't be wiped: not added, because mdadm would put it back" {
 	md_readd() { called readd && return 1; }
 	md_wipe() { called zero "$1" && return 1; }
