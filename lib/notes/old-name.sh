@@ -3,7 +3,7 @@
 # clear whose it is. All that says something about safety has that UUID in it.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths notes/witness world/md-state
+need config/conf core/act core/log core/paths notes/witness notes/witness-text world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -117,9 +117,9 @@ old_name_conflicts_() {
 # old_name_later_ OTHER: has its witness more events than that of this name?
 old_name_later_() {
 	local mine
-	witness_read_file "$STATE/$name.witness" "$uuid" || :
+	witness_text_read "$STATE/$name.witness" "$uuid" || :
 	mine=${WITNESS[events]--1}
-	witness_read_file "$STATE/$1.witness" "$uuid" && ((WITNESS[events] > mine))
+	witness_text_read "$STATE/$1.witness" "$uuid" && ((WITNESS[events] > mine))
 }
 
 # old_name_has_witness: has the array's own name one about it?

@@ -7,12 +7,12 @@
 # snapshot, has an older witness, and that would vouch for a disk that was left behind since.
 # shellcheck shell=bash
 
-need config/conf core/act core/lock core/log core/paths core/text core/trust notes/witness-copy
+need config/conf core/act core/lock core/log core/paths core/trust notes/witness-copy
+need notes/witness-text
 
 declare -gA CONF # of config/conf.sh
 declare -gA WITNESS=()
 readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
-readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
 readonly WITNESS_GENERATIONS=999999999999999
 # the highest generation that is written, and that is believed of a copy
 readonly WITNESS_SEEN=384
@@ -37,15 +37,15 @@ witness_read() {
 	local -A own=()
 	local key why code=0 code_of_copy=0
 	WITNESS_COUNTS=own WITNESS_SPLIT=''
-	witness_read_file "$STATE/$1.witness" "$2" || code=$?
+	witness_text_read "$STATE/$1.witness" "$2" || code=$?
 	witness_known_
 	witness_copy_find "$2"
 	[[ -n $WITNESS_COPY ]] || return "$code"
 	why=$WITNESS_WHY
 	for key in "${!WITNESS[@]}"; do own[$key]=${WITNESS[$key]}; done
-	witness_read_file "$WITNESS_COPY" "$2" || code_of_copy=$?
+	witness_text_read "$WITNESS_COPY" "$2" || code_of_copy=$?
 	((${WITNESS[generation]-0} <= WITNESS_GENERATIONS)) ||
-		witness_is_none_ "$WITNESS_COPY is damaged" || code_of_copy=$?
+		witness_text_none "$WITNESS_COPY is damaged" || code_of_copy=$?
 	[[ ${WITNESS[generation]-0} == "${own[generation]-0}" ]] || WITNESS_SPLIT=yes
 	if witness_is_of_another_life_; then
 		witness_of_two_lives_ "$code" "$code_of_copy" || return
@@ -137,100 +137,6 @@ witness_of_two_lives_() {
 	WITNESS[void]=1 WITNESS[was]=${own[legs]:-${own[was]-}}
 	WITNESS_WHY="its two copies have nothing to do with each other: one was begun anew while the \
 other could not be seen"
-	return 1
-}
-
-# The keys of a record, and of a void one: the form of each value; "absent" is what one that does
-# not in it has.
-WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
-	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$'
-declare -gA WITNESS_FORM=(
-	[void]='^absent$'
-	[was]='^absent$'
-	[legs]=$WITNESS_FORM_UUIDS
-	[events]="^$WITNESS_FORM_NUMBER\$"
-	[filled]="^(absent|$WITNESS_FORM_NUMBER?)\$"
-	[generation]=$WITNESS_NUMBER
-	[life]=$WITNESS_FORM_LIFE
-	[ram_slot]=$WITNESS_FORM_SLOT
-	[ram_number]=$WITNESS_FORM_SLOT
-)
-declare -gA WITNESS_FORM_VOID=(
-	[void]='^1$'
-	[was]=$WITNESS_FORM_UUIDS
-	[legs]='^absent$'
-	[events]='^absent$'
-	[generation]=$WITNESS_NUMBER
-	[life]=$WITNESS_FORM_LIFE
-)
-readonly WITNESS_FORM WITNESS_FORM_VOID
-
-# witness_has_form_ TABLE: do the values in WITNESS have the forms that TABLE gives their keys?
-witness_has_form_() {
-	local -n witness_form_=$1
-	local key
-	for key in "${!witness_form_[@]}"; do
-		[[ ${WITNESS[$key]-absent} =~ ${witness_form_[$key]} ]] || return 1
-	done
-}
-
-# witness_read_file FILE UUID: the same of one file.
-witness_read_file() {
-	local file=$1 text=() code=0
-	WITNESS=() WITNESS_WHY=''
-	if [[ $file == "$WITNESS_COPY" ]]; then
-		witness_copy_text || code=$?
-	elif [[ ! -f $file || -L $file ]]; then
-		code=1
-	elif [[ ! -r $file ]]; then
-		code=2
-	else
-		# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile,
-		# because it reads more than a byte at once.
-		mapfile -d '' -n 2 text <"$file"
-	fi
-	((code == 0)) || witness_has_no_text_ "$code" || return
-	if ((${#text[@]} != 1)) || ((${#text[0]} >= WITNESS_MAX)) ||
-		[[ ${text[0]} != *$'\n' ]]; then
-		witness_is_none_ "$file is damaged" || return
-	fi
-	if [[ $file == "$WITNESS_COPY" ]]; then
-		mapfile -t text < <(printf '%s' "${text[0]}")
-	else
-		mapfile -t text <"$file"
-	fi
-	witness_lines_read_ "${text[@]}" || witness_is_none_ "$file is damaged" || return
-	[[ ${WITNESS[uuid]-} == "$2" ]] || witness_is_none_ "$file is about another array" || return
-	if witness_has_form_ WITNESS_FORM_VOID; then
-		WITNESS_WHY='it could not be written down who was in sync'
-		return 1
-	fi
-	witness_has_form_ WITNESS_FORM || witness_is_none_ "$file is damaged"
-}
-
-witness_has_no_text_() { # CODE: of the caller's file. Returns 1.
-	case $1 in
-	1) witness_is_none_ 'there is no record of the last start' ;;
-	2) witness_is_none_ "$file cannot be read" ;;
-	*) witness_is_none_ "$file does not answer" ;;
-	esac
-}
-
-# witness_lines_read_ LINE…: fills WITNESS. Returns 1 when one of them is no line of a record, or
-# a key is in it twice.
-witness_lines_read_() {
-	local line
-	for line; do
-		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|life|left|given|seen|doubted)=([0-9a-f\ -]*)$ ]] ||
-			return 1
-		[[ -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || return 1
-		WITNESS[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
-	done
-}
-
-# witness_is_none_ WHY: there is none to trust. Returns 1.
-witness_is_none_() {
-	WITNESS=() WITNESS_WHY=$1
 	return 1
 }
 
