@@ -208,10 +208,11 @@ witness_write_() {
 # (witness_update_foreign_start).
 witness_void_() { # NAME UUID [leave]
 	local left given seen=() doubted=() generation was life
-	! witness_read "$1" "$2" || [[ -n ${WITNESS[legs]} ]] || {
+	if witness_read "$1" "$2" && [[ -z ${WITNESS[legs]} ]]; then
 		WITNESS_GENERATION=${WITNESS[generation]}
-		return 0
-	}
+		[[ $WITNESS_COUNTS == own ]] || witness_void_own_ "$@"
+		return
+	fi
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ -z ${WITNESS[void]-} || -n $WITNESS_SPLIT ||
 		(-n ${3-} && -n ${WITNESS[was]-}) ]] || return 0
@@ -219,6 +220,21 @@ witness_void_() { # NAME UUID [leave]
 	[[ -z ${3-} ]] || was=''
 	witness_remembered_ '' ''
 	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
+}
+
+# witness_void_own_ NAME UUID: what counts, in WITNESS, is a copy by which only the RAM leg was good.
+# The copy may be away when somebody reads the next time, so the record says it, too; if that can't
+# be written, what says the contrary is deleted.
+witness_void_own_() {
+	left=${WITNESS[left]-}
+	witness_remembered_ '' ''
+	witness_lines_ "$1" "uuid=$2" legs= "events=${WITNESS[events]}" \
+		"filled=${WITNESS[filled]-}" "ram_slot=${WITNESS[ram_slot]-}" \
+		${WITNESS[ram_number]:+"ram_number=${WITNESS[ram_number]}"} \
+		"generation=$generation" && return
+	WITNESS_GENERATION=$generation # the copy's
+	! witness_text_read "$STATE/$1.witness" "$2" || [[ -z ${WITNESS[legs]} ]] ||
+		rm -f -- "$STATE/$1.witness"
 }
 
 # witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen, doubted, generation and

@@ -630,6 +630,33 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	[[ $WITNESS_COUNTS == copy ]]
 }
 
+@test "only the RAM leg is good, and the root is full: what the record on it said before is not left to vouch" {
+	local ID=11111111-2222-3333-4444-555555555555
+	local C=$R/boot/ramraid/$ID.witness
+	mkdir -p "$R/boot/ramraid" "${W%/*}"
+	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sdx1 rw' '2 1 8:2 / /boot rw - ext4 /dev/sdx2 rw' \
+		>"$R/proc/1/mountinfo"
+	declare -gA CONF=([WITNESS_COPY]=auto)
+	witness_write() { real_witness_write "$@"; }
+	witness_write data "$ID" '' 100 0:0 '' '' '' "$one" "$two" 2>/dev/null
+	eval "real_$(declare -f act_text)"
+	# ENOSPC, also in place; a file can be deleted.
+	act_text() { [[ $1 != "$W" ]] && real_act_text "$@"; }
+	dd() { [[ "$*" != *"of=$W"* ]] && command dd "$@"; }
+	holders_find() { NODES=() HOLDERS=(); }
+	runs leg.0.state=faulty leg.1.state=faulty witness.generation=1 array.known=yes \
+		"witness.legs=$one $two" "uuid=$ID" name=data ram.number=0
+	run witness_update
+	assert_failure 1
+	assert_output -p "the record $W vouches for no disk leg now"
+	# The copy says it ...
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy && -z ${WITNESS[legs]} ]]
+	# ... and while that can't be seen, nothing else says the contrary.
+	: >"$R/proc/1/mountinfo"
+	not witness_read data "$ID" || fail "the record vouches for: ${WITNESS[legs]}"
+}
+
 @test "ramraid restore: the record of the image goes only when it is written down that the disk has what it held" {
 	NAME=data ARGUMENTS=(sda) LOOP_ERROR=''
 	declare -gA RESCUE=([image]=/var/rescue)

@@ -716,6 +716,39 @@ mounts() {
 	[[ ${#WITNESS[@]} == 0 ]]
 }
 
+@test "the second copy: by it only the RAM leg was good; the record is made to say so as well, and else does not stay to vouch" {
+	void() { witness_void data "$ID" 2>/dev/null; }
+	mounts '8:2 /boot ext4 rw'
+	GIVE_UP=$A put 100 0:0 "$B"
+	cp "$W" "$BATS_TEST_TMPDIR/old"
+	put 101 0:0
+	cp "$C" "$BATS_TEST_TMPDIR/copy"
+	cp "$BATS_TEST_TMPDIR/old" "$W"
+	void
+	cmp "$W" "$C"
+	diff <(grep -v ^generation= "$C") <(grep -v ^generation= "$BATS_TEST_TMPDIR/copy")
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == own && $WITNESS_GENERATION == 3 && ${WITNESS[left]} == "$B" ]]
+	# Nothing can be written to the root file system. What vouches for nobody stays.
+	eval "real_$(declare -f act_text_anyhow)"
+	act_text_anyhow() { [[ $1 != "$W" ]] && real_act_text_anyhow "$@"; }
+	for text in void=1$'\n'was= legs=$'\n'events=99; do
+		printf '%s\n' "uuid=$ID" "$text" "life=${WITNESS[life]}" generation=1 doubted= >"$W"
+		void
+		[[ $(<"$W") == *"$text"* ]]
+		witness_read data "$ID"
+		[[ $WITNESS_COUNTS == copy && ${WITNESS[generation]} == "$WITNESS_GENERATION" ]]
+	done
+	cp "$BATS_TEST_TMPDIR/old" "$W"
+	void
+	[[ ! -e $W ]]
+	witness_read data "$ID"
+	[[ $WITNESS_COUNTS == copy && -z ${WITNESS[legs]} && ${WITNESS[events]} == 101 ]]
+	cp "$BATS_TEST_TMPDIR/old" "$W"
+	rm() { return 1; } # EROFS
+	not void
+}
+
 @test "the second copy: on a full file system it is overwritten in its place, so that no old one is left to vouch" {
 	mounts '8:2 /boot ext4 rw'
 	put 100 0 "$A" "$B"
