@@ -4,9 +4,9 @@
 
 need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-leg act/rescue
 need act/transitions act/whole-since act/witness-update config/conf config/conf-need core/clock
-need core/log core/paths core/quantity decide/action decide/health notes/contents
-need notes/legs-seen notes/memory-floor notes/old-name observe/all-disks observe/before-look observe/facts world/md
-need world/ramdisk world/systemd
+need core/log core/paths core/quantity decide/action decide/health notes/contents notes/legs-seen
+need notes/memory-floor notes/old-name notes/witness observe/all-disks observe/before-look
+need observe/facts world/md world/md-check world/ramdisk world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
 need config/conf-faults observe/outside
@@ -105,6 +105,8 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 	[[ ${3-} != in-use ]] || F[conf.wait]=no LOOP_IN_USE=yes
 	old_name_take || log_warning "$1: what was written down about its array under another name \
 could not all be moved in $STATE"
+	# Whoever starts it looks after it again, also if its claim was taken away.
+	[[ ${2-} == mend || -n ${F[witness.events]} ]] || witness_take_up "$1" "${F[uuid]}" || :
 	[[ ${F[witness.counts]-own} == own ]] ||
 		log_warning "$1: the record of its last run, $STATE/$1.witness, \
 is older than its second copy, ${F[witness.copy]}, which counts: \

@@ -30,9 +30,13 @@ cmd_claim() {
 	[[ -z ${OPT[remove]-} ]] || cmd_claim_leave
 	[[ -n ${OPT[remove]-} ]] || cmd_claim_write_new
 	if [[ -n $changed && -z ${OPT[no_initramfs]-} ]]; then
-		claim_initramfs
-		[[ -n $DRY_RUN ]] || rm -f "$due"
-		# That has taken long, and the monitor may have seen the RAM leg leave meanwhile.
+		if ! claim_initramfs; then
+			failed=yes
+		elif [[ -z $DRY_RUN ]]; then
+			rm -f "$due"
+		fi
+		# That has taken long. The disks may have come back of one whose RAM leg alone was
+		# good, and the monitor have written that.
 		[[ -z ${OPT[remove]-} ]] || cmd_claim_leave
 	fi
 	[[ -z $failed ]] || return "$EX_FAILED"
@@ -134,6 +138,8 @@ cmd_claim_write_new() {
 			log_error "$name: not claimed, because of these errors"
 			continue
 		}
+		[[ ! -e $STATE/$name.witness ]] ||
+			witness_take_up "$name" "${CONF[UUID]}" || failed=yes
 		! claim_is_made "$name" "${CONF[UUID]}" || continue
 		cmd_claim_changes_
 		claim_write "$name" "${CONF[UUID]}"

@@ -5,6 +5,7 @@
 need notes/witness notes/witness-copy
 
 readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
+readonly WITNESS_TEXT_LEFT='its claim was taken away, and since then nobody writes down who is in sync'
 
 # The keys of a record, and of a void one: the form of each value; "absent" is what one that does
 # not in it has.
@@ -22,7 +23,7 @@ declare -gA WITNESS_FORM=(
 	[ram_number]=$WITNESS_FORM_SLOT
 )
 declare -gA WITNESS_FORM_VOID=(
-	[void]='^1$'
+	[void]='^[12]$'
 	[was]=$WITNESS_FORM_UUIDS
 	[legs]='^absent$'
 	[events]='^absent$'
@@ -69,6 +70,7 @@ witness_text_read() {
 	[[ ${WITNESS[uuid]-} == "$2" ]] || witness_text_none "$file is about another array" || return
 	if witness_text_has_form_ WITNESS_FORM_VOID; then
 		WITNESS_WHY='it could not be written down who was in sync'
+		[[ ${WITNESS[void]} != 2 ]] || WITNESS_WHY=$WITNESS_TEXT_LEFT
 		return 1
 	fi
 	witness_text_has_form_ WITNESS_FORM || witness_text_none "$file is damaged"

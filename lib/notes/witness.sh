@@ -134,7 +134,7 @@ witness_of_two_lives_() {
 		WITNESS[legs]='' WITNESS[events]=$events
 		return 0
 	}
-	WITNESS[void]=1 WITNESS[was]=${own[legs]:-${own[was]-}}
+	WITNESS[void]=${own[void]:-1} WITNESS[was]=${own[legs]:-${own[was]-}}
 	WITNESS_WHY="its two copies have nothing to do with each other: one was begun anew while the \
 other could not be seen"
 	return 1
@@ -157,8 +157,11 @@ witness_write() { witness_alone_ witness_write_ "$@"; }
 witness_void() { witness_alone_ witness_void_ "$@"; }
 
 # witness_leave NAME UUID: as witness_void, of an array that ramraid no longer looks after: what
-# becomes of it from here on, nobody writes down. So not even "was" is kept.
+# becomes of it from here on, nobody writes down. So not even "was" is kept, and void is 2: no look
+# of a monitor makes the record vouch again. witness_take_up NAME UUID: from now on it is looked
+# after again, and the next look may.
 witness_leave() { witness_alone_ witness_void_ "$1" "$2" leave; }
+witness_take_up() { witness_alone_ witness_take_up_ "$@"; }
 
 # The monitor of the array may write it at the same moment: what the one adds must not be lost in
 # the other's text.
@@ -188,6 +191,9 @@ witness_write_() {
 	filled=${WITNESS[filled]:-$events}
 	[[ -z $full ]] || filled=$events
 	WITNESS_FILLED=$filled
+	# Nobody looks after it (witness_leave). That only the RAM leg is good vouches for no disk,
+	# and who gives legs up is a person who starts it.
+	[[ ${WITNESS[void]-} != 2 || -n ${give_up// /} ]] || (($# == 0)) || return 0
 	witness_remembered_ "$also" "$give_up" "$@"
 	# Nothing changed but time: sparing the root file system a write at every look.
 	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" ||
@@ -207,7 +213,7 @@ witness_write_() {
 # for one question alone, whether what something else has started is older still
 # (witness_update_foreign_start).
 witness_void_() { # NAME UUID [leave]
-	local left given seen=() doubted=() generation was life
+	local void was
 	if witness_read "$1" "$2" && [[ -z ${WITNESS[legs]} ]]; then
 		WITNESS_GENERATION=${WITNESS[generation]}
 		[[ $WITNESS_COUNTS == own ]] || witness_void_own_ "$@"
@@ -215,18 +221,33 @@ witness_void_() { # NAME UUID [leave]
 	fi
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ -z ${WITNESS[void]-} || -n $WITNESS_SPLIT ||
-		(-n ${3-} && -n ${WITNESS[was]-}) ]] || return 0
-	left=${WITNESS[left]-} was=${WITNESS[legs]-}
-	[[ -z ${3-} ]] || was=''
+		(-n ${3-} && ${WITNESS[void]-} != 2) ]] || return 0
+	void=${WITNESS[void]:-1} was=${WITNESS[legs]-}
+	[[ -z ${3-} ]] || void=2 was=''
+	witness_void_lines_ "$1" "$2" "$void" "$was"
+}
+
+witness_take_up_() { # NAME UUID
+	witness_read "$1" "$2" || :
+	WITNESS_GENERATION=${WITNESS[generation]:-0}
+	[[ ${WITNESS[void]-} != 2 ]] || witness_void_lines_ "$1" "$2" 1 '' || {
+		log_error "$1: its record $STATE/$1.witness could not be written, and goes on \
+vouching for no disk; when that is mended: ramraid claim $1"
+		return 1
+	}
+}
+
+witness_void_lines_() { # NAME UUID VOID WAS
+	local left=${WITNESS[left]-} given seen=() doubted=() generation life
 	witness_remembered_ '' ''
-	witness_lines_ "$1" "uuid=$2" void=1 "generation=$generation" "was=$was"
+	witness_lines_ "$1" "uuid=$2" "void=$3" "generation=$generation" "was=$4"
 }
 
 # witness_void_own_ NAME UUID: what counts, in WITNESS, is a copy by which only the RAM leg was good.
 # The copy may be away when somebody reads the next time, so the record says it, too; if that can't
 # be written, what says the contrary is deleted.
 witness_void_own_() {
-	left=${WITNESS[left]-}
+	local left=${WITNESS[left]-} given seen=() doubted=() generation life
 	witness_remembered_ '' ''
 	witness_lines_ "$1" "uuid=$2" legs= "events=${WITNESS[events]}" \
 		"filled=${WITNESS[filled]-}" "ram_slot=${WITNESS[ram_slot]-}" \

@@ -208,13 +208,13 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	"$PROJECT/bin/ramraid" claim --remove data --no-initramfs 2>/dev/null
 	cmp "$state/gone.witness" "$R/before.state/gone.witness"
 	for name in "$state/data.witness" "$boot/$UUID.witness"; do
-		grep -qx void=1 "$name" && grep -qx was= "$name" && grep -qx "given=$two" "$name" &&
+		grep -qx void=2 "$name" && grep -qx was= "$name" && grep -qx "given=$two" "$name" &&
 			grep -qx "seen=$two $one" "$name" && not grep -q '^legs=' "$name" ||
 			fail "$name: $(<"$name")"
 	done
 	# Of an array without a configuration; and that only the RAM leg was good, stays.
 	"$PROJECT/bin/ramraid" claim --remove --all --no-initramfs 2>/dev/null
-	grep -qx void=1 "$state/gone.witness"
+	grep -qx void=2 "$state/gone.witness"
 	cmp "$state/ram.witness" "$R/before.state/ram.witness"
 	# A start with the other disk away is refused, and says how to go on.
 	libraries
@@ -226,6 +226,123 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	action_choose
 	[[ $ACTION == refuse && $WHY == *'nothing shows that '*' is up to date'* &&
 		$WHY == *START_DEGRADED=always* ]] || fail "$ACTION $WHY"
+}
+
+# watched: the array runs with two disks, a start has judged it, and its record vouches for both.
+watched() {
+	ONE=aaaaaaaa-0000-0000-0000-000000000001 TWO=aaaaaaaa-0000-0000-0000-000000000002
+	W=$R/etc/ramraid/state/data.witness
+	mkdir -p "$R"/{sys/block/md127/md,run/ramraid,proc/sys/kernel/random} "${W%/*}"
+	echo 01234567-89ab-cdef-0123-456789abcdef >"$R/proc/sys/kernel/random/uuid"
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\nMEMBER=/dev/disk/by-id/ata-B\n' "$UUID" \
+		>"$R/etc/ramraid/data.conf"
+	printf '%s\n' "uuid=$UUID" "legs=$ONE $TWO" events=101 filled=101 ram_slot=0 generation=4 \
+		"seen=$ONE $TWO" doubted= >"$W"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
+	cli_root() { :; }
+	sleep() { :; }
+	initramfs_has_() { [[ $1 == update-initramfs ]]; }
+	update-initramfs() { :; }
+	CONF[WITNESS_COPY]=none
+	claims
+}
+# monitor [UUID…]: a look of the monitor, after the RAM leg has been taken out; with these disk legs
+# in sync, both by default. Without any: the RAM leg alone is.
+monitor() (
+	local uuids=("$@")
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[uuid]=$UUID
+	F[ram.state]=none F[ram.node]='' F[ram.slot]=''
+	before_look_witness
+	facts_observe() { :; }
+	holders_find() { NODES=(sda sdb) HOLDERS=(sda sdb); }
+	superblock_facts() {
+		printf 'sb=ok\nevents=120\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$ONE" || echo "$TWO")"
+	}
+	witness_update
+) >/dev/null 2>&1
+vouches() { grep -q '^legs=..*' "$W"; }
+
+@test "the verb: with --remove, no look of the monitor makes the record vouch again" {
+	watched
+	update-initramfs() { monitor; }
+	cmd_claim --remove data 2>/dev/null
+	not vouches || fail "$(<"$W")"
+	cp "$W" "$W.before"
+	monitor
+	cmp "$W" "$W.before"
+	# That only the RAM leg is good vouches for none, and is written.
+	(
+		witness_write data "$UUID" '' 130 0 '' '' ''
+		grep -qx legs= "$W"
+	) 2>/dev/null
+	cp "$W.before" "$W"
+	# Who gives legs up starts it.
+	witness_write data "$UUID" '' 130 0 '' '' "$TWO" "$ONE" 2>/dev/null
+	grep -qx "given=$TWO" "$W"
+}
+
+@test "the verb: with --remove, also where the initramfs can't be made, as with a full /boot" {
+	watched
+	update-initramfs() { monitor && return 1; }
+	(
+		set -Eeuo pipefail
+		shopt -s inherit_errexit
+		cmd_claim --remove --all
+	) 2>"$BATS_TEST_TMPDIR/log" & # bash ignores errexit before && and ||
+	wait $! && fail 'it should have said so'
+	[[ ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]] || fail 'the claim stays'
+	not vouches || fail "$(<"$W")"
+	# Only the RAM leg was good when it began.
+	watched
+	update-initramfs() { monitor && return 1; }
+	sed -i 's/^legs=.*/legs=/' "$W"
+	(
+		set -Eeuo pipefail
+		cmd_claim --remove --all
+	) 2>"$BATS_TEST_TMPDIR/log" &
+	wait $! && fail 'it should have said so'
+	not vouches || fail "$(<"$W")"
+}
+
+@test "the verb: a claim that is made again, or a start, looks after the array, and the record vouches again" {
+	watched
+	cmd_claim --remove data 2>/dev/null
+	cmd_claim data 2>/dev/null
+	not vouches
+	grep -qx void=1 "$W"
+	monitor
+	vouches || fail "$(<"$W")"
+	watched
+	cmd_claim --remove data 2>/dev/null
+	for way in mend no yes; do
+		loop_look_() { ACTION=refuse WHY=x; }
+		loop_gate_() { return 4; }
+		before_look_configured() {
+			facts_read <"$FIXTURES/decide/whole-2.facts" && F[uuid]=$UUID && before_look_witness
+		}
+		conf_need_keep() { :; }
+		before_look_times() { :; }
+		loop_run data "$way" 2>/dev/null || :
+		if [[ $way == mend ]]; then grep -qx void=2 "$W"; else grep -qx void=1 "$W"; fi ||
+			fail "$way: $(<"$W")"
+		sed -i s/void=1/void=2/ "$W"
+	done
+}
+
+@test "check says how a record that nobody writes down any more vouches again" {
+	watched
+	cmd_claim --remove data 2>/dev/null
+	F=([name]=data [uuid]=$UUID)
+	facts_blank
+	before_look_witness
+	findings_problem() { called "$1" "$3" "$4"; }
+	check_record_copy() { :; }
+	CHECK_ARRAY=data
+	check_record
+	[[ $(calls) == 'no-witness its claim was taken away, '*'ramraid claim data; ramraid witness' ]] ||
+		fail "$(calls)"
 }
 
 @test "an upgrade of the package takes nothing back: only a removal runs what does" {

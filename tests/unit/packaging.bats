@@ -14,6 +14,8 @@ program() { # NAME TEXT: a program of that name, which writes its calls down fir
 		"$BATS_TEST_TMPDIR/calls" "$2" >"$BIN/$1"
 	chmod 755 "$BIN/$1"
 }
+# Who looks after the arrays.
+readonly WATCHERS='systemctl stop ramraid-hotplug.* ramraid-remember.* ramraid-monitor@* ramraid-mend@* ramraid-memory@*'
 arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 
 @test "before a removal every array loses its RAM leg, and then the claims go" {
@@ -37,7 +39,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 		mkdir "$left"
 		run "$PROJECT/packaging/before-removal"
 		assert_success
-		[[ $(calls) == $'systemctl stop ramraid-selftest.service\nramraid selftest --clean\nramraid detach data\nramraid claim --remove --all\nsystemctl stop ramraid-*.timer' ]] || fail "$(calls)"
+		[[ $(calls) == $'systemctl stop ramraid-selftest.service\nramraid selftest --clean\nramraid detach data\n'"$WATCHERS"$'\nramraid claim --remove --all\nsystemctl stop ramraid-*.timer' ]] || fail "$(calls)"
 		rm -r "$left" "$BATS_TEST_TMPDIR/calls"
 	done
 	mkdir "$R/run/ramraid/.selftest"
@@ -161,6 +163,24 @@ status data"
 		--partial "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf could not be taken away"
 	# What went is made again.
 	[[ $(calls) == $'ramraid claim --remove --all\nramraid claim' ]] || fail "$(calls)"
+	# And those who look after the arrays, which are stopped before, are started.
+	rm "$BATS_TEST_TMPDIR/calls"
+	mkdir -p "$R/run/systemd/system"
+	program systemctl ''
+	run "$PROJECT/packaging/before-removal"
+	assert_failure 1
+	[[ $(calls) == "$WATCHERS"$'\nramraid claim --remove --all\nramraid claim\nsystemctl start ramraid-hotplug.path ramraid-hotplug.timer ramraid-remember.path ramraid-hotplug.service' ]] ||
+		fail "$(calls)"
+}
+
+@test "those who look after the arrays can't be stopped: said, and the package goes" {
+	program ramraid ''
+	program systemctl '[[ $* != *monitor* ]]'
+	mkdir -p "$R/run/systemd/system"
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	assert_output -p 'what watches the arrays could not be stopped'
+	[[ $(calls) == *$'\nramraid claim --remove --all\n'* ]]
 }
 
 @test "what fstab and crypttab call by the array's name is said" {

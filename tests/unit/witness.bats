@@ -335,6 +335,49 @@ damaged() { # TEXT of the file
 	not void
 }
 
+@test "of an array that nobody looks after: void whatever is seen, until somebody takes it up" {
+	mounts '8:2 /boot ext4 rw'
+	leave() { witness_leave data "$ID" 2>/dev/null; }
+	is() { # VOID GENERATION
+		not witness_read data "$ID"
+		[[ ${WITNESS[void]}:${WITNESS[generation]} == "$1:$2" && -z ${WITNESS[was]} &&
+			${WITNESS[given]} == "$A" && ${WITNESS[seen]} == "$A $B" ]] ||
+			fail "$(<"$W")"
+	}
+	put 100 0 "$A" "$B"
+	GIVE_UP=$A put 101 0 "$B"
+	leave
+	is 2 3
+	cmp "$W" "$C"
+	[[ $WITNESS_WHY == 'its claim was taken away, '* ]]
+	put 102 0 "$B"
+	witness_void data "$ID" 2>/dev/null
+	leave
+	is 2 3
+	# Its copy is older.
+	sed -i s/generation=3/generation=2/ "$C"
+	witness_void data "$ID" 2>/dev/null
+	is 2 4
+	cmp "$W" "$C"
+	witness_take_up data "$ID" 2>/dev/null
+	is 1 5
+	witness_take_up data "$ID" 2>/dev/null
+	is 1 5
+	put 103 0 "$B"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$B" && ${WITNESS[given]} == "$A" ]]
+	witness_take_up data "$ID"
+	cmp "$W" "$C"
+	witness_void data "$ID" 2>/dev/null
+	leave
+	[[ $(<"$W") == *$'\nvoid=2\n'* && $(<"$W") == *$'\nwas=\n'* ]]
+	act_text() { return 1; }
+	dd() { return 1; }
+	run witness_take_up data "$ID"
+	assert_failure 1
+	assert_output -p 'goes on vouching for no disk; when that is mended: ramraid claim data'
+}
+
 @test "damaged: a void one that says more than it can, or less" {
 	local line
 	mkdir -p "${W%/*}"
@@ -344,7 +387,7 @@ damaged() { # TEXT of the file
 	damaged "uuid=$ID"$'\nvoid=1\ngeneration=7\n'
 	damaged "uuid=$ID"$'\nvoid=1\nwas=\n'
 	damaged "uuid=$ID"$'\nvoid=\ngeneration=7\nwas=\n'
-	damaged "uuid=$ID"$'\nvoid=2\ngeneration=7\nwas=\n'
+	damaged "uuid=$ID"$'\nvoid=3\ngeneration=7\nwas=\n'
 	damaged "uuid=$ID"$'\nvoid=0\nlegs=\nevents=5\ngeneration=7\nwas=\n'
 	damaged "uuid=$ID"$'\nlegs=\nevents=5\ngeneration=7\nwas=\n'
 	damaged "uuid=$ID"$'\nvoid=1\ngeneration=07\nwas=\n'

@@ -2,12 +2,12 @@
 # After check_running has set CHECK_UNIT.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths notes/witness-copy world/systemd
+need cmd/check/findings config/conf core/paths notes/witness-copy notes/witness-text world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
 check_record() {
-	local file=$STATE/$CHECK_ARRAY.witness
+	local file=$STATE/$CHECK_ARRAY.witness todo='ramraid witness'
 	[[ -z ${F[record.why]} ]] ||
 		findings_problem record-elsewhere "what was written down about the array under one \
 name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
@@ -17,8 +17,10 @@ name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
 		findings_unseen witness 'to read the record of the last run' \
 			"no right to read $file"
 	else
+		[[ ${F[witness.why]} != "$WITNESS_TEXT_LEFT" ]] ||
+			todo="ramraid claim $CHECK_ARRAY; $todo"
 		findings_problem no-witness "a record of the disk legs that are in sync, \
-for a start with one of them missing" "${F[witness.why]}" 'ramraid witness'
+for a start with one of them missing" "${F[witness.why]}" "$todo"
 	fi
 }
 
