@@ -6,7 +6,7 @@ need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-le
 need act/transitions act/whole-since act/witness-update config/conf config/conf-need core/clock
 need core/log core/paths core/quantity decide/action decide/health notes/contents notes/legs-seen
 need notes/memory-floor notes/old-name notes/witness observe/all-disks observe/before-look
-need observe/facts world/md world/md-check world/ramdisk world/systemd
+need observe/facts world/md world/ramdisk world/systemd
 # What others need later: a start may go on for hours, and an upgrade of the package takes away what
 # it has not read by then.
 need config/conf-faults observe/outside
