@@ -294,6 +294,84 @@ parses() { # FLAGS ARG…
 		! -path '*/.locks/*') ]]
 }
 
+# boots N: the kernel's name of boot N. left: what is in $RUN, but for locks.
+boots() {
+	mkdir -p "$R/proc/sys/kernel/random"
+	echo "0123456$1-89ab-4cde-8f01-23456789abcd" >"$R/proc/sys/kernel/random/boot_id"
+}
+left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | sort | tr '\n' ' '); }
+
+@test "what another boot has left in /run goes, before any verb reads it; what this one has noted stays" {
+	libraries
+	boots 1
+	# As a version before this one has left it, while its array runs.
+	mkdir -p "$RUN/data.copy" "$LOCKS"
+	touch "$RUN"/{data.ram,data.watched,data.copy/plan,.selftest} "$LOCKS/disks"
+	before=$(left)
+	paths_run
+	[[ $(left) == "./.boot $before" && $(<"$RUN/.boot") == 01234561-* ]] || fail "$(left)"
+	paths_run
+	[[ $(left) == "./.boot $before" ]]
+	boots 2
+	# Nothing is followed.
+	mkdir "$R/elsewhere" && touch "$R/elsewhere/kept"
+	ln -s "$R/elsewhere" "$RUN/data.leads"
+	ramraid list
+	[[ $(left) == './.boot ./.locks ' && -e $R/elsewhere/kept && $(<"$RUN/.boot") == 01234562-* ]] ||
+		fail "$(left)"
+	touch "$RUN/data.ram"
+	paths_run
+	# Not known: nothing goes.
+	for boot in '' nonsense; do
+		printf '%s' "$boot" >"$R/proc/sys/kernel/random/boot_id"
+		paths_run
+		boots 2
+		printf '%s' "$boot" >"$RUN/.boot"
+		paths_run
+		[[ -e $RUN/data.ram && $(<"$RUN/.boot") == 01234562-* ]]
+	done
+}
+
+@test "two find at the same moment that what is in /run is of another boot: nothing that the first one notes goes" {
+	libraries
+	boots 1
+	paths_run
+	touch "$RUN/data.old"
+	boots 2
+	eval "real_$(declare -f paths_boots_)"
+	# Between the look and the lock.
+	paths_boots_() {
+		real_paths_boots_
+		[[ ! -e $RUN/data.old ]] || (
+			paths_boots_() { real_paths_boots_; }
+			paths_run
+			touch "$RUN/data.ram"
+		)
+	}
+	paths_run
+	[[ $(left) == './.boot ./.locks ./data.ram ' ]] || fail "$(left)"
+}
+
+@test "what another boot has left in /run can't be deleted: no verb goes on" {
+	libraries
+	boots 1
+	paths_run
+	touch "$RUN/data.watched"
+	boots 2
+	find() { return 1; }
+	run paths_run
+	assert_failure 1
+	assert_output -p "what another boot has left in $RUN can't be deleted"
+	unset -f find
+	# A link: whoever has made it meant something else by it.
+	mv "$RUN" "$R/run/there"
+	ln -s there "$RUN"
+	run ramraid list
+	assert_failure 1
+	assert_output -p "what another boot has left in $RUN can't be deleted"
+	[[ -e $RUN/data.watched ]]
+}
+
 @test "output that can not be written ends with 1 and a message of our own" {
 	local verb
 	[[ -e /dev/full ]] || skip 'no /dev/full'

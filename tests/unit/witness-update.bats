@@ -429,6 +429,26 @@ $(cat "$R"/run/ramraid/*)"
 	[[ -z $(calls) ]]
 }
 
+@test "a run that a start of another boot has judged, with the same number, is not known" {
+	local boot=$R/proc/sys/kernel/random/boot_id
+	# Something else has started it from a leg that had left before.
+	old_leg() {
+		runs "witness.legs=$one" witness.events=100 leg.0.state= leg.0.in= ram.state=none
+		witness_update_foreign_start
+	}
+	mkdir -p "$R/sys/block/md127" "${boot%/*}"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	echo 01234561-89ab-4cde-8f01-23456789abcd >"$boot"
+	paths_run
+	legs_seen_watch
+	old_leg
+	[[ ${F[array.known]} == yes ]]
+	echo 01234562-89ab-4cde-8f01-23456789abcd >"$boot"
+	paths_run
+	old_leg
+	[[ ${F[array.known]} == no ]]
+}
+
 # As when /run is full: its monitor would pass over the array.
 @test "a run that can't be noted as judged: its record vouches for no disk leg" {
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid/data.watched"
