@@ -47,7 +47,7 @@ full() {
 
 @test "log_alert: a console that takes nothing keeps nobody: not the program, not who waits for its lock" {
 	local kind console lock i
-	LOG_JOURNAL=yes LOG_CONSOLE=5
+	LOG_JOURNAL=yes LOG_CONSOLE=9
 	mkfifo "$R/dev/console"
 	for kind in unopened full; do
 		[[ $kind == unopened ]] || {
@@ -57,22 +57,22 @@ full() {
 		exec {lock}>lock
 		flock "$lock"
 		log_alert 'data: saving the RAM leg' 2>log &
-		for ((i = 0; i < 40; i++)); do
+		for ((i = 0; i < 80; i++)); do
 			[[ -n $(jobs -r) ]] || break
 			sleep 0.1
 		done
-		((i < 40)) || {
+		((i < 80)) || {
 			kill %%
 			fail "$kind: it waits"
 		}
 		exec {lock}>&-
 		flock --nonblock lock true || fail "$kind: the lock is held"
 		# It is ended, and said.
-		for ((i = 0; i < 100; i++)); do
+		for ((i = 0; i < 300; i++)); do
 			! grep -q '<4>the console takes no message' log || break
 			sleep 0.1
 		done
-		((i < 100)) || fail "$kind: $(<log)"
+		((i < 300)) || fail "$kind: $(<log)"
 	done
 }
 

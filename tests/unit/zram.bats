@@ -398,6 +398,7 @@ disks() {
 	mdadm() {
 		[[ $1 == --examine ]] || called mdadm "$@"
 		case $1 in
+		--examine) printf 'Version : 1.2\nArray UUID : %s\n' "${F[uuid]//-/}" ;;
 		--assemble)
 			[[ -z $REFUSES || "$*" != *"$REFUSES"* ]] || return 1
 			mkdir -p "$R/sys/block/md127/queue"
