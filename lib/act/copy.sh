@@ -38,7 +38,7 @@ copy_start() {
 	COPY_WHY=''
 	copy_stop "$name" || return 1
 	# It was free when it was made, and anybody may use it since. The workers' dd would not ask.
-	COPY_WHY=$(disk_users "$node")
+	COPY_WHY=$(disk_users "$node") || COPY_WHY=$TEXT_UNKNOWN
 	[[ -z $COPY_WHY ]] || {
 		COPY_WHY="$node is in use by something else (${COPY_WHY//$'\n'/, })"
 		return 1

@@ -12,6 +12,7 @@ declare -gA F # the facts: decide/facts.list
 
 # seconds between two looks, and between two messages on the console
 readonly DETACH_RAM_LOOK=1 DETACH_RAM_TELL=20
+readonly DETACH_RAM_ASK=60 # seconds after that in which it is asked whether there can be an image
 readonly DETACH_RAM_PATIENCE=300
 # seconds for a disk to come back, at most, before the RAM leg is saved to a file
 readonly DETACH_RAM_TRIES=2 # how often a disk that md gives up again is put back
@@ -61,7 +62,8 @@ detach_ram_revive() {
 	log_alert "$1: something else has stopped it, and no disk has what was written last: \
 starting it from the ramdisk $node. Do not cut the power"
 	md_modules "${F[conf.layout]}" || : # mdadm says what is missing
-	why=$(md_format_why "$1" "${F[uuid]}" "$node") || why=$TEXT_UNKNOWN
+	# When mdadm says nothing of it, there is nothing to lose.
+	why=$(md_format_why "$1" "${F[uuid]}" "$node") || why=''
 	[[ -z $why ]] || log_alert "$1: $why"
 	if [[ -z $why ]] && md_assemble "$1" "$node" && facts_observe; then
 		[[ ${F[array.state]} != active ]] || return 0
@@ -227,7 +229,11 @@ detach_ram_wait_for_disk_() {
 		return 0
 	fi
 	(($3 == 0)) || return 0
-	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}") || why=$TEXT_UNKNOWN
+	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}") || {
+		# Asked again: for want of memory or of processes, it may be no more than a moment.
+		(($2 <= -DETACH_RAM_ASK)) || return 0
+		why=$TEXT_UNKNOWN
+	}
 	if [[ -z $why ]]; then
 		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
 		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_of_ram events)" \

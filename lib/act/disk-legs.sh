@@ -53,7 +53,8 @@ disk_legs_uninterrupted_() {
 # before the bits are set and it is written down who is in sync.
 disk_legs_assemble_() { # NODE…
 	local BLOCK_SIZE_SPARE code=0
-	LOOP_ERROR=$(md_format_why "${F[name]}" "${F[uuid]}" "$@") || LOOP_ERROR=$TEXT_UNKNOWN
+	LOOP_ERROR=$(md_format_why "${F[name]}" "${F[uuid]}" "$@") ||
+		LOOP_ERROR=${LOOP_ERROR:-$TEXT_UNKNOWN}
 	[[ -z $LOOP_ERROR ]] || return 1
 	block_size_begin "${F[name]}" "$@" || {
 		LOOP_ERROR=$BLOCK_SIZE_WHY

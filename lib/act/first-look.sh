@@ -40,7 +40,7 @@ first_look_note_leavers_() {
 # first_look_record_is_same: is the record still the one that the facts are of? Its monitor, or
 # another program, may have written since. If not, it is looked up again.
 first_look_record_is_same() {
-	witness_read "${F[name]}" "${F[uuid]}" || :
+	before_look_record || :
 	[[ ${WITNESS[generation]:-0} != "${F[witness.generation]:-0}" ]] || return 0
 	before_look_witness
 	return 1

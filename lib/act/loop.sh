@@ -66,12 +66,12 @@ loop_run() {
 			loop_wait_
 			continue
 		}
-		# What they rest on is the record.
-		[[ $ACTION != @(readd|assemble) ]] || first_look_record_is_same || continue
 		actions=$((actions + 1))
 		((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
 			die "$1: gave up after $actions steps; \
 the last one was $ACTION (please report this with the journal)"
+		# What they rest on is the record.
+		[[ $ACTION != @(readd|assemble) ]] || first_look_record_is_same || continue
 		whole_since_update # until now it was what it was: by the end it may be whole again
 		[[ $ACTION != assemble ]] || whole_since_tell_unclean
 		code=0 LOOP_IDLE_SINCE=''

@@ -54,7 +54,9 @@ membership_add_strangers_() {
 # What else decide/membership-plan.sh uses.
 membership_facts() { # NAME
 	local i disk VALUE
-	F[change.left]='' F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ')
+	F[change.left]=''
+	F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ') ||
+		F[change.used]='somebody who is not known'
 	for disk in "${LEAVING[@]}"; do
 		[[ " ${MEMBERS[*]} " == *" $disk "* ]] ||
 			F[change.left]+="${F[change.left]:+ }$disk"

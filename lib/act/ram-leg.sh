@@ -196,7 +196,7 @@ ram_leg_mind_copy() {
 		code=1
 	}
 	[[ ${F[ram.state]} != none ]] || return "$code"
-	log_warning "${F[name]}: somebody has added ${F[ram.node]} to ${F[array.md]} while it was \
+	log_warning "${F[name]}: ${F[ram.node]} has become a member of ${F[array.md]} while it was \
 copied to; it is taken out, because old blocks may have been written to it since"
 	# Nor is it put back by the bitmap, which does not know of these.
 	md_drop "${F[array.md]}" "${F[ram.node]}" && md_wipe "${F[ram.node]}" && return

@@ -21,6 +21,7 @@ rescue_why_not() {
 		return
 	fi
 	trust_into why "$folder"
+	[[ -z $TRUST_FAILED ]] || return 1
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then

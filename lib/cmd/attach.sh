@@ -51,7 +51,7 @@ attach_check_() {
 	[[ ${CONF[RAM]} != none ]] ||
 		log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
 	before_look_running "$NAME"
-	[[ -z ${F[kernel.flaw]} || -z $(disk_users "${F[array.md]}") ]] ||
+	[[ -z ${F[kernel.flaw]} ]] || disk_is_unused "${F[array.md]}" ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside \
 readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 }

@@ -2,9 +2,10 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/forget act/notify cmd/stop config/conf config/conf-faults
-need config/conf-need core/act core/cli core/log core/paths decide/health gate/dependents
-need notes/adopted notes/claim notes/removals observe/all-disks observe/before-look observe/facts
-need world/disk world/md world/ramdisk world/stable-name world/superblock world/systemd
+need config/conf-need core/act core/cli core/log core/paths core/text decide/health
+need gate/dependents notes/adopted notes/claim notes/removals observe/all-disks
+need observe/before-look observe/facts world/disk world/md world/ramdisk world/stable-name
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -88,7 +89,7 @@ If nothing on it is needed: mdadm --zero-superblock /dev/$node")
 }
 
 destroy_leg_() { # DEVICE
-	local NODE facts other
+	local NODE facts other users
 	disk_find "$1" || {
 		PLAN+=("leave   $1: there is no such disk")
 		DESTROY_LEFT+=("$1 is not there. When it is back: mdadm --zero-superblock $1")
@@ -100,10 +101,12 @@ destroy_leg_() { # DEVICE
 	sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'*)
 		DESTROY_WIPE+=("$1") DESTROY_NODES+=("$NODE")
 		PLAN+=("wipe    $1 ($NODE)")
-		while IFS= read -r other; do
+		users=$(disk_users "$NODE") || users='somebody who is not known'
+		IFS=$'\n' text_split users "$users"
+		for other in "${users[@]}"; do
 			[[ $other == "${F[array.md]:-none}" ]] ||
 				WRONG+=("$1: is in use by $other as well; see: lsblk /dev/$NODE")
-		done < <(disk_users "$NODE")
+		done
 		;;
 	sb=ok$'\n'uuid=*)
 		facts=${facts#*uuid=}
@@ -241,7 +244,7 @@ moment ago; it is not wiped"
 destroy_users_() { # NODE
 	local tries users
 	for ((tries = 25; tries > 0; tries--)); do
-		users=$(disk_users "$1")
+		users=$(disk_users "$1") || users='somebody who is not known'
 		[[ -n $users ]] || return 0
 		sleep 0.2
 	done

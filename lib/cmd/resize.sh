@@ -96,7 +96,7 @@ ramraid status ${F[name]}")
 		WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
 	[[ ${F[conf.ram]} != none || ${F[ram.state]} == @(none|attached) ]] ||
 		WRONG+=("a RAM leg is in it, against RAM=none; first: ramraid detach ${F[name]}")
-	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none || -z $(disk_users "${F[array.md]}") ]] ||
+	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none ]] || disk_is_unused "${F[array.md]}" ||
 		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt beside \
 readers: ${F[kernel.flaw]}. Unmount it first")
 }

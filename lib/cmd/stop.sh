@@ -315,15 +315,16 @@ first; if it is in use after that, it stays as it is"
 # is unmounted beside us: it is waited for. Volumes that nobody uses write nothing, and go with the
 # machine. Returns 1 when nobody uses the array any more.
 stop_wait_for_users_() { # NAME
-	local NOW end
+	local NOW end users
 	clock
 	end=$((NOW + 90))
 	while ((NOW < end)); do
-		[[ -n $(stop_users) ]] || return 1
+		users=$(stop_users) || users='somebody who is not known'
+		[[ -n $users ]] || return 1
 		! disk_is_idle "${F[array.md]}" || [[ -n $(openers_of "${F[array.md]}") ]] ||
 			return 0
 		systemd_status "the RAM leg is the only good copy; \
-waiting for those who use the array: $(stop_users)"
+waiting for those who use the array: $users"
 		sleep 1
 		clock
 	done
@@ -334,8 +335,9 @@ waiting for those who use the array: $(stop_users)"
 # mounts show anybody: who has it open.
 stop_users() {
 	local users
-	users=$(disk_users "${F[array.md]}")
-	[[ -n $users ]] || users=$(openers_of "${F[array.md]}")
+	users=$(disk_users "${F[array.md]}") || users='somebody who is not known'
+	[[ -n $users ]] || users=$(openers_of "${F[array.md]}") ||
+		users='somebody who is not known'
 	printf '%s\n' "${users//$'\n'/, }"
 }
 
@@ -344,7 +346,7 @@ stop_users() {
 # open; at a shutdown the RAM leg goes anyhow.
 stop_in_use_() {
 	local users
-	users=$(disk_users "${F[array.md]}")
+	users=$(disk_users "${F[array.md]}") || users='somebody who is not known'
 	if [[ -n $users ]]; then
 		printf '%s\n' "${users//$'\n'/, }"
 	elif [[ -n $DRY_RUN ]] || stop_going_down; then

@@ -45,10 +45,12 @@ trust_why_not() {
 }
 
 # trust_into VARIABLE PATH [UID]: sets it to what trust_why_not prints. A look that has ended early,
-# because no process could be made, has printed nothing; that is no answer.
+# because no process could be made, has printed nothing; that is no answer, and TRUST_FAILED is yes
+# then.
 trust_into() {
 	local -n trust_into_=$1
-	trust_into_=$(trust_why_not "${@:2}") || trust_into_="$2 $TRUST_UNSEEN"
+	TRUST_FAILED=''
+	trust_into_=$(trust_why_not "${@:2}") || trust_into_="$2 $TRUST_UNSEEN" TRUST_FAILED=yes
 }
 
 # trust_here_why_not FOLDER: the same of FOLDER alone, which the caller has entered: whoever may

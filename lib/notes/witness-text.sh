@@ -7,8 +7,8 @@ need notes/witness notes/witness-copy
 readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
 readonly WITNESS_TEXT_LEFT='its claim was taken away, and since then nobody writes down who is in sync'
 
-# The keys of a record, and of a void one: the form of each value; "absent" is what one that does
-# not in it has.
+# The keys of a record, and of a void one: the form of each value. A key that is not there has the
+# value "absent".
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
 	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$'
 declare -gA WITNESS_FORM=(

@@ -240,7 +240,7 @@ a resync is due; let it come to its end first"
 adoptable_use_() {
 	adoptable_root_
 	adoptable_numbered
-	[[ -z ${F[kernel.flaw]} || -z $(disk_users "$ADOPT_MD") ]] ||
+	[[ -z ${F[kernel.flaw]} ]] || disk_is_unused "$ADOPT_MD" ||
 		adoptable_wrong "/dev/$ADOPT_MD: is in use, \
 and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
 			'Unmount it first'

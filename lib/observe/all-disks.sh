@@ -48,7 +48,8 @@ all_disks_unsorted_() { # [SKIP]
 			printf '%s %s\n' "$node" "$KNOWN"
 			continue
 		}
-		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || failed=yes
+		# 127: all have ended. How each has ended is asked below.
+		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || :
 		all_disks_device_ "$node" &
 		pids+=("$!")
 	done
@@ -80,6 +81,8 @@ all_disks_device_() {
 all_disks_clones() {
 	all_disks_clones_
 	[[ ${F[clones_known]} == yes ]] || all_disks_clones_
+	[[ ${F[clones_known]} == yes ]] || log_warning "${F[name]}: a look at all disks of the \
+machine has failed twice, perhaps for want of memory or of processes"
 }
 
 all_disks_clones_() {
@@ -169,9 +172,9 @@ all_disks_subsystem_() {
 # sets array.copy to "MEMBER DEVICE" when a device outside carries the device UUID of a member in
 # sync, so that one of the two is a copy, whatever name it has, a leg's or none.
 all_disks_running() {
-	local i node clone uuid NODES outside
-	[[ -z ${F[array.copy_known]} ]] || return 0
-	F[array.copy]='' F[array.copy_known]=yes
+	local i node clone uuid NODES outside run=${F[array.judged]:-yes}
+	[[ ${F[array.copy_known]} != "$run" ]] || return 0
+	F[array.copy]='' F[array.copy_known]=$run
 	! legs_seen_is_watched "${F[array.md]}" || return 0
 	all_disks_clones
 	[[ ${F[clones_known]} == yes ]] || F[array.copy_known]=''

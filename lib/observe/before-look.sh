@@ -79,13 +79,18 @@ before_look_times() {
 	F[conf.wait_timeout]=${seconds[0]} F[conf.member_timeout]=${seconds[1]}
 }
 
-before_look_witness() {
+# before_look_record: witness_read of the record of the array, under whatever name it is.
+before_look_record() {
 	local name=${F[name]}
+	[[ -z ${F[record.from]-} ]] || old_name_has_witness || name=${F[record.from]}
+	witness_read "$name" "${F[uuid]}"
+}
+
+before_look_witness() {
 	F[witness.why]='' F[witness.legs]='' F[witness.events]='' F[witness.ram_slot]='' \
 		F[witness.ram_number]='' F[witness.left]='' F[witness.given]='' F[witness.seen]='' \
 		F[witness.was]='' F[witness.filled]='' F[witness.doubted]='' F[witness.known]=''
-	[[ -z ${F[record.from]-} ]] || old_name_has_witness || name=${F[record.from]}
-	if witness_read "$name" "${F[uuid]}"; then
+	if before_look_record; then
 		F[witness.legs]=${WITNESS[legs]} F[witness.events]=${WITNESS[events]} \
 			F[witness.ram_slot]=${WITNESS[ram_slot]-} \
 			F[witness.ram_number]=${WITNESS[ram_number]-} \

@@ -38,7 +38,7 @@ hand_made_find_left() {
 	ramdisk_note_is_node "$node" && [[ -e $SYS/block/$node ]] || return 0
 	[[ $(hand_made_identity "$node") == "${ADOPTED[ramdisk]}" ]] || return 0
 	ramdisk_note_read "$1"
-	[[ $node != "$RAM_NODE" && -z $(disk_users "$node") ]] || return 0
+	[[ $node != "$RAM_NODE" ]] && disk_is_unused "$node" || return 0
 	[[ $(superblock_facts "$DEV/$node") == *$'\nuuid='"$2"$'\n'* ]] || return 0
 	HAND_MADE_LEFT=$node
 }

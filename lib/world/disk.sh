@@ -86,6 +86,12 @@ disk_users() {
 	done
 }
 
+# disk_is_unused NODE: is there nothing of that, and could that be found out?
+disk_is_unused() {
+	local users
+	users=$(disk_users "$1") && [[ -z $users ]]
+}
+
 # disk_parts NODE: sets the caller's nodes to the device and its partitions.
 disk_parts() {
 	local path

@@ -6,15 +6,22 @@
 
 need core/bounded core/paths
 
+# how often mdadm is asked that says nothing, and seconds between
+readonly MD_FORMAT_TRIES=3 MD_FORMAT_AGAIN=1
+
 # md_format_why NAME UUID LEG…: prints why these legs of the array must not be given to mdadm, and
 # what to do: it takes one of them for a member of something else than the array UUID with metadata
-# 1.2, or says nothing of it, though each has a superblock that has been read. Nothing when there is
-# no reason. Naming the format would not help: "mdadm --assemble --metadata=1.2" of mdadm 4.4 starts
+# 1.2; or, with exit code 1, says nothing of it, though each has a superblock that has been read.
+# Nothing when there is no reason. Naming the format would not help: "mdadm --assemble --metadata=1.2" of mdadm 4.4 starts
 # the array, and then crashes on memory that it has freed (case "formats").
 md_format_why() {
-	local uuid=${2//-/} leg version array
+	local uuid=${2//-/} leg version array try
 	for leg in "${@:3}"; do
-		md_format_of_ "$leg"
+		for ((try = 1; try <= MD_FORMAT_TRIES; try++)); do
+			md_format_of_ "$leg"
+			[[ -z $version ]] || break
+			sleep "$MD_FORMAT_AGAIN"
+		done
 		[[ $version:$array != "1.2:$uuid" ]] || continue
 		# Of metadata 1.2 it would be the leg's own; of other makers', another program's.
 		case $version in
@@ -33,6 +40,7 @@ If there is no such array: mdadm --zero-superblock --metadata=$version /dev/$leg
 			;;
 		esac
 		printf '\n'
+		[[ -n $version ]]
 		return
 	done
 }

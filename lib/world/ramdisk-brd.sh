@@ -8,7 +8,7 @@ need core/act core/log core/paths core/text world/disk world/ramdisk
 # are written, so every device gets all of memory as its nominal size, and fits every array. A brd
 # that somebody else has loaded is not ours to use.
 ramdisk_brd_make() { # BYTES
-	local bytes=$1 files=() count total number=0 node users
+	local bytes=$1 files=() count total number=0 node
 	if ! ramdisk_brd_is_ours_; then
 		[[ ! -d $SYS/module/brd ]] || {
 			echo "brd is loaded already, for something else, and its devices may hold \
@@ -29,7 +29,7 @@ data; unload it (rmmod brd) or use rapiddisk" >&2
 	for node in "$SYS"/block/ram*; do
 		number=${node##*/ram}
 		[[ -e $node ]] || continue
-		{ users=$(disk_users "ram$number") && [[ -z $users ]]; } || continue
+		disk_is_unused "ram$number" || continue
 		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
 		(($(disk_bytes "ram$number") >= bytes)) || continue
 		ramdisk_wait_node "ram$number" && ramdisk_brd_forbid_discards "ram$number" &&

@@ -121,10 +121,7 @@ ramdisk_zram_drop() {
 	[[ -n $DRY_RUN ]] || clock_until 10 0.3 ramdisk_zram_is_closed_ "$1" || return "$EX_REFUSED"
 	clock_until 10 0.3 act_write "$RAMDISK_ZRAM/hot_remove" "${1#zram}"
 }
-ramdisk_zram_is_closed_() {
-	local users
-	users=$(disk_users "$1") && [[ -z $users ]]
-}
+ramdisk_zram_is_closed_() { disk_is_unused "$1"; }
 
 # ramdisk_zram_tidy NAME: takes away a device that was noted for the array and never got its size,
 # because who made it was killed.
@@ -134,8 +131,7 @@ ramdisk_zram_tidy() {
 	[[ $provider == zram && $node =~ ^zram[0-9]+$ ]] || return 0
 	{ read -r now <"$SYS/block/$node/diskseq"; } 2>/dev/null || :
 	text_number_in "$SYS/block/$node/size" 1
-	((NUMBER == 0)) && [[ ${now:--} == "${sequence:--}" && -z $(disk_users "$node") ]] ||
-		return 0
+	((NUMBER == 0)) && [[ ${now:--} == "${sequence:--}" ]] && disk_is_unused "$node" || return 0
 	ramdisk_zram_drop "$node" || :
 }
 

@@ -266,7 +266,7 @@ ramdisk_drop() {
 	ramdisk_note_read "$1"
 	[[ -n $DRY_RUN$RAM_NODE ]] || ramdisk_zram_tidy "$1"
 	if [[ -n $RAM_NODE ]]; then
-		[[ -n $DRY_RUN || $RAM_PROVIDER == device || -z $(disk_users "$RAM_NODE") ]] ||
+		[[ -n $DRY_RUN || $RAM_PROVIDER == device ]] || disk_is_unused "$RAM_NODE" ||
 			return "$EX_REFUSED"
 		ramdisk_lock || return 1
 		"ramdisk_${RAM_PROVIDER}_drop" "$RAM_NODE" "$1" || code=$?
@@ -281,7 +281,7 @@ ramdisk_rapiddisk_drop() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}
 # ramdisk_drop_node NODE: one of rapiddisk that a person has made. Returns 4 when somebody uses it.
 ramdisk_drop_node() {
 	local code=0
-	[[ -n $DRY_RUN || -z $(disk_users "$1") ]] || return "$EX_REFUSED"
+	[[ -n $DRY_RUN ]] || disk_is_unused "$1" || return "$EX_REFUSED"
 	[[ -n $DRY_RUN ]] || ramdisk_lock || return 1
 	ramdisk_rapiddisk_drop "$1" || code=$?
 	[[ -n $DRY_RUN ]] || ramdisk_unlock

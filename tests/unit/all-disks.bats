@@ -237,3 +237,37 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	all_disks_clones
 	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdy:$B:91" ]] || fail "${F[clones]}"
 }
+
+@test "many devices, many of them in use: the look at all disks comes to its end" {
+	local i
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg sdb "$B" 90 disk/by-id/ata-B
+	for ((i = 100; i < 134; i++)); do fake_disk "dm-$i" 104857600; done
+	# Each costs a process, and meanwhile all readers end.
+	for ((i = 100; i < 110; i++)); do
+		fake_disk "nvme$i" 104857600
+		mkdir "$R/sys/class/block/nvme$i/holders/md126"
+	done
+	leg sdz "$B" 91
+	conf_load data
+	before_look_configured data
+	facts_observe
+	all_disks_clones
+	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdz:$B:91" ]] || fail "${F[clones]}"
+}
+
+@test "of another run of the array it is looked again whether a copy runs" {
+	leg sda "$A" 90 disk/by-id/ata-A
+	leg sdb "$B" 90 disk/by-id/ata-B
+	conf_load data
+	before_look_configured data
+	facts_observe
+	all_disks_clones() { called look && F[clones]='' F[clones_known]=yes; }
+	F[array.state]=active F[array.md]=md127 F[array.judged]='md127 5'
+	all_disks_running
+	all_disks_running
+	[[ $(calls | grep -c look) == 1 ]]
+	F[array.judged]='md127 6'
+	all_disks_running
+	[[ $(calls | grep -c look) == 2 ]]
+}

@@ -975,3 +975,54 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	(loop_run data mend in-use) >/dev/null 2>"$BATS_TEST_TMPDIR/log" || :
 	not grep -q assemble <(calls) || fail "$(calls | sort | uniq -c; head -5 "$BATS_TEST_TMPDIR/log")"
 }
+
+@test "a record that stays under an earlier name is the same at each look" {
+	F[name]=data F[uuid]=11111111-2222-3333-4444-555555555555 F[record.from]=old
+	mkdir -p "$R/etc/ramraid/state"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$A" events=90 filled=90 ram_slot=0 generation=3 doubted= \
+		>"$R/etc/ramraid/state/old.witness"
+	chmod 600 "$R/etc/ramraid/state/old.witness"
+	before_look_witness
+	[[ ${F[witness.generation]} == 3 ]]
+	first_look_record_is_same
+	sed -i s/=3$/=4/ "$R/etc/ramraid/state/old.witness"
+	not first_look_record_is_same
+	first_look_record_is_same
+}
+
+@test "going down with the only good copy: a look that fails is no reason for having no image" {
+	local seconds
+	F[array.md]=md127 F[members]=0 F[ram.node]=rd0 F[name]=data
+	CONF[RESCUE]=/var/lib/ramraid
+	DETACH_RAM_RESCUED=''
+	# What make_child() in bash's jobs.c does in a subshell whose fork() has failed.
+	rescue_why_not() { [[ -e $BATS_TEST_TMPDIR/again ]] || { touch "$BATS_TEST_TMPDIR/again" && exit 254; }; }
+	rescue_write() { called image; }
+	log_alert() { :; }
+	detach_ram_all_there_() { return 1; }
+	witness_update_of_ram() { echo 5; }
+	systemd_go_on() { :; }
+	detach_ram_wait_for_disk_ data 0 0
+	[[ -z $(calls) && -z $DETACH_RAM_RESCUED ]]
+	detach_ram_wait_for_disk_ data -1 0
+	did image
+	[[ $DETACH_RAM_RESCUED == yes ]]
+	# Not for ever.
+	rescue_why_not() { exit 254; }
+	detach_ram_wait_for_disk_ data -59 0
+	not detach_ram_wait_for_disk_ data -60 0
+}
+
+@test "the only good copy is started again also when mdadm says nothing of it, not when it names another array" {
+	F[uuid]=11111111-2222-3333-4444-555555555555 F[ram.node]=rd0 F[name]=data F[conf.layout]=mirror
+	md_modules() { :; }
+	md_assemble() { called assemble "$@" && F[array.state]=active; }
+	facts_observe() { :; }
+	log_alert() { :; }
+	md_format_why() { echo 'mdadm does not say' && return 1; }
+	detach_ram_revive data
+	did 'assemble data rd0'
+	md_format_why() { echo 'mdadm takes /dev/rd0 for a member of another array'; }
+	not detach_ram_revive data
+	did 'assemble data rd0'
+}

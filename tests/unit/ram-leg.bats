@@ -130,7 +130,7 @@ drives() {
 			copy_start() { called copy && COPY='done'; }
 		}
 		drives $'make\ncopy\nstop\ntake rd0\nzero rd0\ndrop\nmake\ncopy\nfinish\nreadd rd0\nstop'
-		grep -q 'somebody has added rd0 to md127 while it was copied to' "$LOG"
+		grep -q 'rd0 has become a member of md127 while it was copied to' "$LOG"
 		rm "$BATS_TEST_TMPDIR/calls"
 		RAM=none
 	done
