@@ -82,7 +82,7 @@ all_disks_clones() {
 	all_disks_clones_
 	[[ ${F[clones_known]} == yes ]] || all_disks_clones_
 	[[ ${F[clones_known]} == yes ]] || log_warning "${F[name]}: a look at all disks of the \
-machine has failed twice, perhaps for want of memory or of processes"
+machine has failed twice; is memory short, or are there too many processes?"
 }
 
 all_disks_clones_() {

@@ -232,7 +232,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	# Once is no more than a delay.
 	sort() {
 		[[ -e $BATS_TEST_TMPDIR/again ]] || { touch "$BATS_TEST_TMPDIR/again" && return 137; }
-		command sort "$@"
+		command sort
 	}
 	all_disks_clones
 	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdy:$B:91" ]] || fail "${F[clones]}"

@@ -247,10 +247,8 @@ watched() {
 	CONF[WITNESS_COPY]=none
 	claims
 }
-# monitor [UUID…]: a look of the monitor, after the RAM leg has been taken out; with these disk legs
-# in sync, both by default. Without any: the RAM leg alone is.
+# A look of the monitor, after the RAM leg has been taken out.
 monitor() (
-	local uuids=("$@")
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[uuid]=$UUID
 	F[ram.state]=none F[ram.node]='' F[ram.slot]=''
