@@ -13,7 +13,7 @@ declare -gA F # the facts: decide/facts.list
 readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored RESCUE_GIVEN=record.given-up
 
 # rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried.
-# Whether it fits is found out by trying: zeros take no room.
+# Whether it fits is found out by trying: zeros take no room. Returns 1 when the look has failed.
 rescue_why_not() {
 	local folder=$1 memory why
 	if [[ $folder == none ]]; then
