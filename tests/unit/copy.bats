@@ -324,7 +324,7 @@ joins() {
 			case $arg in skip=*) skip=${arg#*=} ;; seek=*) seek=${arg#*=} ;;
 			count=*) count=${arg#*=} ;; esac
 		done
-		[[ $skip ]] && command dd if="$R/dev/sd0" of="$BATS_TEST_TMPDIR/piece" bs=1M \
+		[[ -n $skip ]] && command dd if="$R/dev/sd0" of="$BATS_TEST_TMPDIR/piece" bs=1M \
 			skip="$skip" count="$count" iflag=skip_bytes,count_bytes status=none
 		# A write to the array, which md sends to every member, and acknowledges.
 		for where in "sd0 $skip" "rd0 $seek"; do

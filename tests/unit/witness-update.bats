@@ -440,6 +440,8 @@ $(cat "$R"/run/ramraid/*)"
 	echo 7 >"$R/sys/block/md127/diskseq"
 	echo 01234561-89ab-4cde-8f01-23456789abcd >"$boot"
 	paths_run
+	runs
+	F[array.judged]='md127 7'
 	legs_seen_watch
 	old_leg
 	[[ ${F[array.known]} == yes ]]

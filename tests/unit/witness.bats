@@ -790,6 +790,7 @@ mounts() {
 	cp "$BATS_TEST_TMPDIR/old" "$W"
 	rm() { return 1; } # EROFS
 	not void
+	unset -f rm
 }
 
 @test "the second copy: on a full file system it is overwritten in its place, so that no old one is left to vouch" {
