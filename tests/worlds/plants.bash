@@ -108,8 +108,3 @@ plant_counts-only-members-in-sync() {
 		((SLOTS < LEGS_IN_ALL)) || [[ $VALUE == 0 ]] || filled=''
 	}
 }
-
-# An array is judged once in a start, also when something else starts it later.
-plant_judges-an-array-once() {
-	first_look_is_done() { [[ -n ${F[array.known]-} ]]; }
-}
