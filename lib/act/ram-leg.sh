@@ -184,10 +184,10 @@ ram_leg_watch_copy() {
 	((FREE > 0)) || F["failed.copy-ram"]='another member has taken the slot of the RAM leg'
 }
 
-# ram_leg_mind_copy: after a look: while there is a copy, the ramdisk has become a member by somebody
-# else's hand, or has gone. The copy ends. A member is taken out, to be made anew: a piece that was
-# on its way when it joined is older than what md has written since. Returns 1 when nothing was
-# done.
+# ram_leg_mind_copy: after a look: while there is a copy, the ramdisk has become a member by
+# somebody else's hand, or has gone. The copy ends. A member is taken out, and another one is made:
+# a piece that was on its way when it joined is older than what md has written since. Returns 1 when
+# nothing was done.
 ram_leg_mind_copy() {
 	local code=0
 	[[ ${F[copy.state]} != none && ${F[ram.state]} != attached ]] || return 1

@@ -20,8 +20,8 @@ readonly LOCKS=$RUN/.locks
 # boot may both find that it is not: which of them makes it does not matter. What another boot has
 # left in it goes: in a chroot, /run may be a folder on the disk, and by a number that the kernel
 # gives to what it finds, the array of that boot would be taken for that of this one. $RUN/.boot
-# says which boot it is of; where it says nothing, as after an upgrade from 0.1.0, it is of this one.
-# Returns 1 when it can't be made, or emptied.
+# says which boot it is of; where it says nothing, as after an upgrade from 0.1.0, it is of this
+# one. Returns 1 when it can't be made, or emptied.
 paths_run() {
 	local PATHS_BOOT PATHS_NOTED
 	paths_boots_
@@ -42,6 +42,15 @@ paths_boots_() {
 	[[ $PATHS_NOTED =~ $form ]] || PATHS_NOTED=''
 }
 
+# Is $RUN on the file system of the root folder? A /run that is mounted is no older than the boot;
+# where the names differ all the same, a container has a name of its own, and the /run of the host,
+# whose notes are good.
+paths_is_folder_() {
+	local numbers=()
+	mapfile -t numbers < <(stat -c %d -- "$ROOT/" "$RUN")
+	((${#numbers[@]} == 2)) && [[ ${numbers[0]} == "${numbers[1]}" ]]
+}
+
 # Only root can change anything, and without a note nothing has to be.
 paths_note_boot_() {
 	local lock='' code=0
@@ -50,6 +59,7 @@ paths_note_boot_() {
 		act_put "$RUN/.boot" "$PATHS_BOOT" || :
 		return 0
 	fi
+	paths_is_folder_ || return 0
 	# Who is second finds it done, and deletes nothing of what the first one has noted since.
 	{ exec {lock}>"$LOCKS/boot" && flock --timeout 30 "$lock"; } 2>/dev/null || code=1
 	paths_boots_

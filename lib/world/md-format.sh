@@ -12,8 +12,9 @@ readonly MD_FORMAT_TRIES=3 MD_FORMAT_AGAIN=1
 # md_format_why NAME UUID LEG…: prints why these legs of the array must not be given to mdadm, and
 # what to do: it takes one of them for a member of something else than the array UUID with metadata
 # 1.2; or, with exit code 1, says nothing of it, though each has a superblock that has been read.
-# Nothing when there is no reason. Naming the format would not help: "mdadm --assemble --metadata=1.2" of mdadm 4.4 starts
-# the array, and then crashes on memory that it has freed (case "formats").
+# Nothing when there is no reason. Naming the format would not help: "mdadm --assemble
+# --metadata=1.2" of mdadm 4.4 starts the array, and then crashes on memory that it has freed (case
+# "formats").
 md_format_why() {
 	local uuid=${2//-/} leg version array try
 	for leg in "${@:3}"; do
@@ -46,7 +47,7 @@ If there is no such array: mdadm --zero-superblock --metadata=$version /dev/$leg
 }
 
 # md_format_of_ LEG: sets version and array to what mdadm says first of either, '' when it does not.
-# After these come the name of the array, as it stands in the superblock, with line ends in it
+# After these come the name of the array, as the superblock has it, with line ends in it
 # (examine_super1() in its super1.c, examine_super0() in super0.c); "--export" has no version.
 md_format_of_() {
 	local line

@@ -446,6 +446,12 @@ $(cat "$R"/run/ramraid/*)"
 	old_leg
 	[[ ${F[array.known]} == yes ]]
 	echo 01234562-89ab-4cde-8f01-23456789abcd >"$boot"
+	# A mounted /run is of this boot; a container may have another name for that.
+	stat() { printf '%s\n' 1 2; }
+	paths_run
+	old_leg
+	[[ ${F[array.known]} == yes ]]
+	unset -f stat
 	paths_run
 	old_leg
 	[[ ${F[array.known]} == no ]]
