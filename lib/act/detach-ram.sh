@@ -6,7 +6,7 @@ need act/block-size act/copy act/loop act/rescue act/transitions act/witness-upd
 	core/text
 need core/act core/clock core/log core/paths core/quantity decide/action decide/health
 need decide/ram-device observe/before-look observe/facts world/md world/md-format world/ramdisk
-need world/systemd
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -236,8 +236,8 @@ detach_ram_wait_for_disk_() {
 	}
 	if [[ -z $why ]]; then
 		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
-		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" "$(witness_update_of_ram events)" \
-			"${CONF[RESCUE]}" || code=$?
+		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" \
+			"$(superblock_says "${F[ram.node]}" events)" "${CONF[RESCUE]}" || code=$?
 		case $code in
 		0) log_alert "$1: saved. The next start refuses the disks, which lack it, \
 until: ramraid restore $1" ;;

@@ -316,7 +316,7 @@ membership_give_up_() { # I
 	done
 	if [[ -n ${F[leg.ram.dev]-} ]]; then
 		UUID=${F[leg.ram.device_uuid]}
-		[[ ${F[ram.state]} != in_sync ]] || UUID=$(witness_update_of_ram device_uuid)
+		[[ ${F[ram.state]} != in_sync ]] || UUID=$(superblock_says "${F[ram.node]}" device_uuid)
 		[[ -n $UUID ]] || return 0
 		others+="$UUID "
 	fi

@@ -24,12 +24,16 @@ witness_update_free_slot() {
 # outside has to, by the hardware that it is on, and as one that was not given up (array.unfit)?
 # What a start of ours has gone through before is known, whatever has become of its legs since.
 witness_update_foreign_start() {
-	local node facts uuid disks=no other=no vouched=no NODES HARDWARE_MOVED HARDWARE_ALIEN MD_RUN
+	local node facts uuid disks=no other=no vouched=no NODES MD_RUN
 	witness_update_run
 	F[array.judged]=$MD_RUN F[array.known]=yes F[array.unfit]=''
 	# Of a copy that runs under the name of a leg nothing is written down: it would be taken for
 	# the leg ever after.
-	if [[ ${F[array.state]} == active ]]; then all_disks_running; else witness_update_last_copy_; fi
+	if [[ ${F[array.state]} == active ]]; then
+		all_disks_running
+	else
+		witness_update_last_copy_
+	fi
 	[[ -z ${F[array.copy]-} ]] || {
 		F[array.known]=no
 		return 0
@@ -41,7 +45,7 @@ witness_update_foreign_start() {
 		# Only the RAM leg was good: whoever started the disks without it, did so without
 		# what it had.
 		[[ ${F[ram.state]} == in_sync ]] &&
-			witness_update_is_as_far_ "$(witness_update_of_ram events)" ||
+			witness_update_is_as_far_ "$(superblock_says "${F[ram.node]}" events)" ||
 			F[array.known]=no
 		return 0
 	fi
@@ -49,14 +53,9 @@ witness_update_foreign_start() {
 	for node in "${NODES[@]}"; do
 		disks=yes
 		facts=$(superblock_facts_patiently "$node")
-		if [[ $facts =~ device_uuid=([0-9a-f-]+) ]]; then uuid=${BASH_REMATCH[1]}; else uuid=unread; fi
-		hardware_compare "$uuid" "$node"
-		# Perhaps a copy, whatever it says of itself; md reads from it, too.
-		[[ -z $HARDWARE_ALIEN ]] ||
-			F[array.unfit]="/dev/$node, which may be a copy of a leg: $HARDWARE_MOVED"
-		# md joins legs that were used without each other, if their counts are the same.
-		[[ " ${F[witness.given]-} " != *" $uuid "* ]] ||
-			F[array.unfit]="/dev/$node, which a start without it has given up"
+		uuid=unread
+		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || uuid=${BASH_REMATCH[1]}
+		witness_update_unfit_ "$uuid" "$node"
 		[[ -z ${F[array.unfit]} ]] || {
 			F[array.known]=no
 			return 0
@@ -70,6 +69,19 @@ witness_update_foreign_start() {
 	# A ramdisk can't have been started without the disks; a device can, after it had left them.
 	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} ||
 		${F[ram.state]} != in_sync ]] || F[array.known]=no
+}
+
+# witness_update_unfit_ UUID NODE: sets array.unfit if this member in sync is one from which no start
+# of ours would start.
+witness_update_unfit_() {
+	local HARDWARE_MOVED HARDWARE_ALIEN
+	hardware_compare "$1" "$2"
+	# Perhaps a copy, whatever it says of itself; md reads from it, too.
+	[[ -z $HARDWARE_ALIEN ]] ||
+		F[array.unfit]="/dev/$2, which may be a copy of a leg: $HARDWARE_MOVED"
+	# md joins legs that were used without each other, if their counts are the same.
+	[[ " ${F[witness.given]-} " != *" $1 "* ]] ||
+		F[array.unfit]="/dev/$2, which a start without it has given up"
 }
 
 # witness_update_run: sets MD_RUN to the run of the array, and to nothing when it does not run.
@@ -181,8 +193,8 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 	[[ ${F[array.known]} != yes ]] || witness_update_members_
 	if [[ ${F[array.known]} == yes ]] && ((good == 0)); then
 		[[ ${F[ram.state]} == in_sync ]] || return 0
-		events=$(witness_update_of_ram events)
-		[[ ! $(witness_update_of_ram view) =~ ^A+$ ]] || full=yes
+		events=$(superblock_says "${F[ram.node]}" events)
+		[[ ! $(superblock_says "${F[ram.node]}" view) =~ ^A+$ ]] || full=yes
 	fi
 	# Disk legs that are in sync but can't be read must not look like none.
 	[[ ${F[array.known]} != unread && -n $events ]] && ((good == 0 || ${#legs[@]} > 0)) ||
@@ -190,7 +202,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 	[[ ${F[array.known]} != yes ]] || witness_update_built_
 	[[ -z ${F[leg.ram.dev]-} || ${F[ram.state]} != in_sync ]] || {
 		# A start without the device, that gives up the others, has to give it up as well.
-		also=$(witness_update_of_ram device_uuid)
+		also=$(superblock_says "${F[ram.node]}" device_uuid)
 		[[ ${F[leg.ram.node]-} != "${F[ram.node]}" ]] ||
 			places+=("ram=${F[leg.ram.dev]} ${F[ram.node]}")
 	}
@@ -231,7 +243,7 @@ witness_update_slot_() { # no-ram-slot|""
 	if [[ $1 == no-ram-slot ]]; then
 		slot=:
 	elif [[ ${F[ram.slot]} =~ ^[0-9] ]]; then
-		slot=${F[ram.slot]}:$(witness_update_of_ram number)
+		slot=${F[ram.slot]}:$(superblock_says "${F[ram.node]}" number)
 	else
 		slot=${F[witness.ram_slot]}:${F[witness.ram_number]-}
 	fi
@@ -345,12 +357,4 @@ do not start this array with a disk leg missing before that is mended"
 witness_update_copy_tells_() {
 	witness_read "${F[name]}" "${F[uuid]}" || :
 	[[ $WITNESS_COUNTS == copy && -z ${WITNESS[legs]-} ]]
-}
-
-# witness_update_of_ram KEY: prints that of the RAM leg's superblock.
-witness_update_of_ram() {
-	local key value
-	while IFS='=' read -r key value; do
-		[[ $key != "$1" ]] || printf '%s\n' "$value"
-	done < <(superblock_facts_patiently "${F[ram.node]}")
 }

@@ -315,3 +315,11 @@ superblock_facts_patiently() {
 	done
 	printf '%s\n' "$facts"
 }
+
+# superblock_says NODE KEY: prints that of the device's superblock, as superblock_parse names it.
+superblock_says() {
+	local key value
+	while IFS='=' read -r key value; do
+		[[ $key != "$2" ]] || printf '%s\n' "$value"
+	done < <(superblock_facts_patiently "$1")
+}

@@ -431,7 +431,7 @@ only_ram() {
 	log_alert() { called alert; }
 	before_look_times() { F[conf.member_timeout]=0; }
 	rescue_why_not() { :; }
-	witness_update_of_ram() { echo 77; }
+	superblock_says() { echo 77; }
 	declare -gA CONF=([RESCUE]=/rescue)
 }
 
@@ -591,7 +591,7 @@ rebuilt_after() {
 	observe
 	log_alert() { called alert "$1"; }
 	rescue_why_not() { :; }
-	witness_update_of_ram() { echo 77; }
+	superblock_says() { echo 77; }
 	rescue_write() { called rescue; }
 	sleep() { SECONDS=$((SECONDS + 5)); }
 	CONF[RESCUE]=/rescue
@@ -1000,7 +1000,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	rescue_write() { called image; }
 	log_alert() { :; }
 	detach_ram_all_there_() { return 1; }
-	witness_update_of_ram() { echo 5; }
+	superblock_says() { echo 5; }
 	systemd_go_on() { :; }
 	detach_ram_wait_for_disk_ data 0 0
 	[[ -z $(calls) && -z $DETACH_RAM_RESCUED ]]

@@ -97,7 +97,7 @@ by_hand() {
 	CONF[RESCUE]=/var
 	rescue_why_not() { :; }
 	rescue_write() { called rescue "$1" "$3"; }
-	witness_update_of_ram() { echo 120; }
+	superblock_says() { echo 120; }
 	md_stop() { called md_stop "$@"; }
 	GOING=going-down stops 0
 	did $'assemble data rd0\nrescue data md127\nwitness\nmd_stop md127\nramdisk_drop data'
@@ -144,7 +144,7 @@ by_hand() {
 	}
 	rescue_why_not() { :; }
 	rescue_write() { called rescue "$1" "$3"; }
-	witness_update_of_ram() { echo 120; }
+	superblock_says() { echo 120; }
 	GOING=going-down stops 0
 	[[ $(calls) == $'assemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
 }
@@ -466,7 +466,7 @@ not release the array: going on without it"
 	openers_of() { :; }
 	rescue_why_not() { :; }
 	rescue_write() { called rescue; }
-	witness_update_of_ram() { echo 120; }
+	superblock_says() { echo 120; }
 	# Not at the first question; from the next one on.
 	stop_going_down() {
 		[[ -e $BATS_TEST_TMPDIR/down ]] || { touch "$BATS_TEST_TMPDIR/down" && return 1; }
