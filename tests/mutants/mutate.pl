@@ -24,8 +24,9 @@ sub functions {
 	my $name = '';
 	for (@_) {
 		if (/^([a-z_][a-z0-9_]*)\(\) [{(]/) {
-			push @of, $1;
-			$name = /[})](?:\s*#.*)?$/ && !/[{(](?:\s*#.*)?$/ ? '' : $1;
+			my $function = $1;
+			push @of, $function;
+			$name = /[})](?:\s*#.*)?$/ && !/[{(](?:\s*#.*)?$/ ? '' : $function;
 			next;
 		}
 		push @of, $name;

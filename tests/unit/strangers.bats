@@ -108,6 +108,16 @@ udev() {
 	printf 'E:%s\n' "${@:3}" >"$R/run/udev/data/b$2"
 }
 logged() { grep -q "$1" "$BATS_TEST_TMPDIR/log" || fail "$(<"$BATS_TEST_TMPDIR/log")"; }
+# a_leg_on_usb EVENTS: sdx, on USB, says that it is A, and has A's name; the disk with A is away.
+a_leg_on_usb() {
+	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
+	bus sda pci0/ata1/host0
+	bus sdb pci0/ata2/host1
+	disk sdx "$a" "$1" 1
+	bus sdx pci0/usb1/host9
+	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
+	rm "$R/dev/sda.sb"
+}
 
 @test "an array of unconfigured disks is not ours: no disk is put into it, and a start is refused" {
 	disk sdx "$a" 90 1
@@ -229,13 +239,7 @@ same device UUID"
 }
 
 @test "started by hand with a leg on other hardware: as little is done to it as such a leg is started from" {
-	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
-	bus sda pci0/ata1/host0
-	bus sdb pci0/ata2/host1
-	disk sdx "$a" 300 1
-	bus sdx pci0/usb1/host9
-	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
-	rm "$R/dev/sda.sb"
+	a_leg_on_usb 300
 	array md9
 	member md9 sdx in_sync,write_mostly 1
 	judged() { # KNOWN
@@ -1431,13 +1435,7 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 }
 
 @test "a device whose bus can't be found out is not one that nobody can plug in" {
-	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
-	bus sda pci0/ata1/host0
-	bus sdb pci0/ata2/host1
-	disk sdx "$a" 300 1
-	bus sdx pci0/usb1/host9
-	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
-	rm "$R/dev/sda.sb"
+	a_leg_on_usb 300
 	observe
 	are leg.0.alien=usb
 	unset -v HARDWARE_OF
@@ -1455,13 +1453,7 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 }
 
 @test "a member in sync by USB is not overlooked because it answers md and not us" {
-	printf '%s\n' "$a ata pci-1 SN1" "$b ata pci-2 SN2" >"$H"
-	bus sda pci0/ata1/host0
-	bus sdb pci0/ata2/host1
-	disk sdx "$a" 100 1
-	bus sdx pci0/usb1/host9
-	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
-	rm "$R/dev/sda.sb"
+	a_leg_on_usb 100
 	array md9
 	member md9 sdx in_sync,write_mostly 1
 	member md9 sdb in_sync,write_mostly 2

@@ -630,18 +630,24 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	done
 }
 
-@test "with the root read-only, the second copy says that a leg has left" {
-	local C=$R/boot/ramraid/$ID.witness
+# two_records_one_stuck: the record and its second copy on /boot, with both legs; then the record can
+# neither be made anew nor be changed in place.
+two_records_one_stuck() {
 	mkdir -p "$R/boot/ramraid" "${W%/*}"
 	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sdx1 rw' '2 1 8:2 / /boot rw - ext4 /dev/sdx2 rw' \
 		>"$R/proc/1/mountinfo"
 	declare -gA CONF=([WITNESS_COPY]=auto)
 	witness_write() { real_witness_write "$@"; }
 	witness_write data "$ID" '' 100 0:0 '' '' '' "$one" "$two" 2>/dev/null
-	[[ -e $C ]]
 	eval "real_$(declare -f act_text)"
 	act_text() { [[ $1 != "$W" ]] && real_act_text "$@"; }
 	dd() { [[ "$*" != *"of=$W"* ]] && command dd "$@"; }
+}
+
+@test "with the root read-only, the second copy says that a leg has left" {
+	local C=$R/boot/ramraid/$ID.witness
+	two_records_one_stuck
+	[[ -e $C ]]
 	rm() { [[ "$*" != *"$W"* ]] && command rm "$@"; } # EROFS
 	runs leg.1.state=faulty witness.generation=1 array.known=yes "witness.legs=$one $two" \
 		"uuid=$ID" name=data
@@ -661,16 +667,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 @test "only the RAM leg is good, and the root is full: what the record on it said before is not left to vouch" {
 	local ID=11111111-2222-3333-4444-555555555555
 	local C=$R/boot/ramraid/$ID.witness
-	mkdir -p "$R/boot/ramraid" "${W%/*}"
-	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sdx1 rw' '2 1 8:2 / /boot rw - ext4 /dev/sdx2 rw' \
-		>"$R/proc/1/mountinfo"
-	declare -gA CONF=([WITNESS_COPY]=auto)
-	witness_write() { real_witness_write "$@"; }
-	witness_write data "$ID" '' 100 0:0 '' '' '' "$one" "$two" 2>/dev/null
-	eval "real_$(declare -f act_text)"
-	# ENOSPC, also in place; a file can be deleted.
-	act_text() { [[ $1 != "$W" ]] && real_act_text "$@"; }
-	dd() { [[ "$*" != *"of=$W"* ]] && command dd "$@"; }
+	two_records_one_stuck # ENOSPC: a file can still be deleted
 	holders_find() { NODES=() HOLDERS=(); }
 	runs leg.0.state=faulty leg.1.state=faulty witness.generation=1 array.known=yes \
 		"witness.legs=$one $two" "uuid=$ID" name=data ram.number=0

@@ -36,7 +36,17 @@ steps() {
 	check 'a broken file beside them' '
 		printf "UUID=nonsense\nMEMBER=/dev/sda\nFOO=bar\n" >/etc/ramraid/bad.conf
 		ramraid status bad | grep "bad.conf:3: unknown key"'
+	check 'and an fstab for which more units are generated than a pipe takes' '
+		for i in $(seq 100 499); do
+			printf "/dev/md/my-data /mnt/%s%0180d ext4 noauto 0 2\n" $i 0
+		done >>/etc/fstab'
 	reboot
+	check 'at the boot, with the root file system read-only, each of these mounts was ordered' '
+		cd /run/systemd/generator
+		test "$(ls -d mnt-*.mount | wc -l)" = 400
+		test "$(cat mnt-*.mount.d/*ramraid* | grep -c "^After=ramraid@my.*data.service$")" = 400
+		test "$(cat mnt-*.mount mnt-*.mount.d/*ramraid* | wc -c)" -gt 65536
+		sed -i "/ noauto /d" /etc/fstab; systemctl daemon-reload'
 	check 'both are whole, opened and in use, and each only after it was whole' '
 		test "$(slots my-data)" = UUU; test "$(slots b.2)" = UU
 		cd /; sha256sum --quiet -c /root/sums
