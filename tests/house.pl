@@ -133,7 +133,20 @@ for my $file (@files, @programs) {
 	}
 }
 
+# Two files that call each other are one that was cut in two, or hold what belongs into a third.
+sub there_and_back {
+	for my $file (@files) {
+		for my $other (grep { $file lt $_ && $calls{$_}{$file} } sort keys %{ $calls{$file} }) {
+			my @there = grep { $defined{$_} } sort keys %{ $calls{$file}{$other} };
+			my @back = grep { $defined{$_} } sort keys %{ $calls{$other}{$file} };
+			push @wrong, "$file: calls @there of $other, which calls @back"
+				if @there && @back;
+		}
+	}
+}
+
 sub check {
+	there_and_back();
 	for my $file (@programs) {
 		for (sort keys %{ $calls{$file} }) {
 			push @wrong, "$file: calls @{[sort keys %{$calls{$file}{$_}}]} and does not need $_" if !$needs{$file}{$_} && $_ ne 'core/environment';

@@ -1,6 +1,6 @@
-# What a comparison of the legs leaves behind that was killed, "kill -9" of a start with VERIFY= say:
-# md's check waits at its bound for ever, and whoever waits for md waits with it. Each verb that
-# works on a running array ends it at its first look; the loop does so by itself.
+# Cleans up after a comparison of the legs that was killed, such as a start with VERIFY=. md's check
+# then stays paused at sync_max, and blocks all other work on the array. Each verb that works on a
+# running array ends such a check at its first look; the loop does so by itself.
 # shellcheck shell=bash
 
 need core/act core/paths observe/facts world/md-check

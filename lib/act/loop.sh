@@ -16,22 +16,21 @@ declare -gA F # the facts: decide/facts.list
 # and for each leg: far more than any array needs; a loop that does not converge has to end
 readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
 readonly LOOP_STALL=20
-# seconds in which md has to begin a rebuild that is due (loop_stalls)
+# seconds in which md has to begin a rebuild that is due (clock_stalls)
 readonly LOOP_COPY_STALL=300 # seconds in which a copy has to get on, likewise
-readonly LOOP_STEP=10        # the most seconds between two looks
 readonly LOOP_LOOK=0.5       # seconds between two looks
 
 # What one run of the loop knows, beside the facts; empty at its beginning.
 #   LOOP_GATE        hold, open or fail: the last decision on the gate; a copy uses it, too
 #   LOOP_FAST        yes: md's speed limits are raised
 #   LOOP_SAID        what was said last; LOOP_STARTED: when this run began (clock)
-#   LOOP_IDLE_SINCE  see loop_stalls: how long md has not begun what is due
+#   LOOP_IDLE_SINCE  see clock_stalls: how long md has not begun what is due
 #   LOOP_WATCHED     yes: the monitor has been started
 #   LOOP_ERROR       why the last action has failed: set by the function of the action
 #   LOOP_NO_RAM      why there could be no RAM leg; for who has called loop_run
 #   LOOP_PRINT       what the last decision hung on (hotplug_print); for who has called loop_run:
 #                    the end looks again, and a disk may have come meanwhile
-#   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and loop_stalls of it
+#   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and clock_stalls of it
 #   LOOP_FILLING     since when the RAM leg is being filled (clock), LOOP_ENGINE: by copy or kernel;
 #                    for act/whole-since.sh
 #   LOOP_REBUILT     yes: it was filled in this run; for cmd/start.sh
@@ -269,28 +268,13 @@ loop_wait_() {
 	sleep "$LOOP_LOOK"
 }
 
-# loop_stalls VARIABLE SECONDS: called at each look that finds nothing done since the last; VARIABLE
-# is the caller's, empty at the beginning and whenever something has been done. Returns 0 when that
-# has gone on for longer. The time from one look to the next counts for no more than LOOP_STEP: a
-# machine that was suspended has not done anything, and the clock of the boot goes on meanwhile.
-loop_stalls() {
-	local -n loop_stalls_=$1
-	local NOW sum step
-	clock
-	loop_stalls_=${loop_stalls_:-0 $NOW}
-	sum=${loop_stalls_% *} step=$((NOW - ${loop_stalls_#* }))
-	sum=$((sum + (step < LOOP_STEP ? step : LOOP_STEP)))
-	loop_stalls_="$sum $NOW"
-	((sum > $2))
-}
-
 # loop_watch_sync VARIABLE: at each look while md should be rebuilding, or making equal: makes it a
 # fact when it does not begin. With the lock held. VARIABLE is the caller's, empty at the beginning.
 loop_watch_sync() {
 	local -n loop_idle_=$1
 	if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
 		loop_idle_=''
-	elif ! loop_stalls "$1" "$LOOP_STALL"; then
+	elif ! clock_stalls "$1" "$LOOP_STALL"; then
 		:
 	elif [[ ${F[array.sync]} == frozen ]]; then
 		# A run that was killed has left it so.

@@ -2,7 +2,7 @@
 # "replace" has seen names, and these lead to whatever came last.
 # shellcheck shell=bash
 
-need core/log core/paths notes/hardware notes/legs-seen observe/facts world/md-state
+need core/log core/paths notes/hardware notes/legs-seen observe/facts observe/members world/md-state
 need world/stable-name
 
 declare -gA F # the facts: decide/facts.list
@@ -22,7 +22,7 @@ membership_whose_loose() {
 	local NODES HARDWARE HARDWARE_WHY
 	F[leg.$1.loose]=''
 	[[ -z ${F[leg.$1.force]}${MEMBERSHIP_LOOSE-} ]] || return 0
-	facts_in_sync
+	members_in_sync
 	hardware_new "${F[leg.$1.node]}" "${NODES[@]}"
 	F[leg.$1.loose]=$HARDWARE_WHY
 	[[ -z ${F[leg.$1.alien]} ]] || F[leg.$1.loose]=${F[leg.$1.moved]}

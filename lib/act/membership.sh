@@ -4,11 +4,11 @@
 # again.
 # shellcheck shell=bash
 
-need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg core/text
+need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg
 need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
-need config/conf-need core/act core/cli core/log core/paths decide/leg decide/membership-plan
-need notes/removals observe/before-look observe/facts report/progress-line world/disk world/md
-need world/md-state world/stable-name world/superblock
+need config/conf-need core/act core/cli core/clock core/log core/paths core/text decide/leg
+need decide/membership-plan notes/removals observe/before-look observe/facts report/progress-line
+need world/disk world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -135,7 +135,7 @@ membership_all() {
 			[[ ${F[array.sync]} != check ]] || left_check_end
 			[[ ! -t 2 ]] || { shown=yes && progress_line; }
 			[[ ${F[array.sync]} == idle ]] || idle=''
-			! loop_stalls idle "$LOOP_STALL" ||
+			! clock_stalls idle "$LOOP_STALL" ||
 				die "$1: md does not rebuild it; see the kernel's messages: \
 journalctl -k -g md"
 			sleep "$LOOP_LOOK"

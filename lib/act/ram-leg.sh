@@ -177,7 +177,7 @@ ram_leg_watch_copy() {
 	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
 	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] ||
 		LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
-	! loop_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" ||
+	! clock_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" ||
 		F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
 	# What was written before this, the bitmap may not say any more.
 	md_state_slots_free "${F[array.md]}"

@@ -199,8 +199,8 @@ rescue_sum_() { # FILE
 	[[ -n $sum ]] && printf '%s\n' "$sum"
 }
 
-# rescue_put_back MD [UUID]: writes the image of RESCUE over the whole array, and reads the array: it
-# must have the recorded SHA-256. Before the first byte the record says that the disk leg of that
+# rescue_put_back MD [UUID]: writes the image of RESCUE over the whole array, and reads the array:
+# it must have the recorded SHA-256. Before the first byte the record says that the disk leg of that
 # device UUID is being overwritten. Returns 1 when the image is not as it was recorded, or could be
 # another's, or the disks do not hold what was recorded. It is opened once: what was looked at is
 # what is written.

@@ -172,8 +172,8 @@ selftest_place_is_stopped_() { # MD NODE
 
 # selftest_place_stop_empty_ FOLDER: stops an array of the test's that has no member: mdadm was
 # killed after it had set the array up, and before it had added the first device. mdadm's map has
-# had the array's UUID and name since before that (Create() in mdadm's Create.c), the UUID as words of this
-# machine's byte order (map_write() in its mapfile.c).
+# had the array's UUID and name since before that (Create() in mdadm's Create.c), the UUID as words
+# of this machine's byte order (map_write() in its mapfile.c).
 selftest_place_stop_empty_() {
 	local md uuid path mine swapped=''
 	mine=$(cat "$1/uuid" 2>/dev/null) mine=${mine//-/}

@@ -4,7 +4,7 @@
 
 need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
 need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/disks-lack
-need observe/facts observe/holders observe/outside world/md-state world/ramdisk-note
+need observe/facts observe/holders observe/members observe/outside world/md-state world/ramdisk-note
 need world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -49,7 +49,7 @@ witness_update_foreign_start() {
 			F[array.known]=no
 		return 0
 	fi
-	facts_in_sync
+	members_in_sync
 	for node in "${NODES[@]}"; do
 		disks=yes
 		facts=$(superblock_facts_patiently "$node")
@@ -71,8 +71,8 @@ witness_update_foreign_start() {
 		${F[ram.state]} != in_sync ]] || F[array.known]=no
 }
 
-# witness_update_unfit_ UUID NODE: sets array.unfit if this member in sync is one from which no start
-# of ours would start.
+# witness_update_unfit_ UUID NODE: sets array.unfit if this member in sync is one from which no
+# start of ours would start.
 witness_update_unfit_() {
 	local HARDWARE_MOVED HARDWARE_ALIEN
 	hardware_compare "$1" "$2"
@@ -257,8 +257,8 @@ witness_update_write_() {
 	F[witness.generation]=$WITNESS_GENERATION
 }
 
-# witness_update_filled_ filling|"": sets the caller's filled to yes if every slot is filled, or will
-# be at once, or may have been while nobody looked, because there are fewer of them than legs
+# witness_update_filled_ filling|"": sets the caller's filled to yes if every slot is filled, or
+# will be at once, or may have been while nobody looked, because there are fewer of them than legs
 # (readd_is_forgotten); or if a superblock in sync says that it was (the caller's full): of an array
 # that was started a moment ago, that is how it ended, and md's first write replaces it. After the
 # event count has been read: a leg that has left since has no more events than that.
@@ -270,8 +270,8 @@ witness_update_filled_() {
 	md_state_slots_free "${F[array.md]}"
 	filled=$full
 	((SLOTS >= LEGS_IN_ALL && FREE > most)) || filled=yes
-	# A disk that is no leg, and has failed, may have had a slot until then: md has dropped bits as
-	# far as it was filled (md_bitmap_close_sync() in linux drivers/md/md-bitmap.c).
+	# A disk that is no leg, and has failed, may have had a slot until then: md has dropped bits
+	# as far as it was filled (md_bitmap_close_sync() in linux drivers/md/md-bitmap.c).
 	for node in "${FAULTY[@]}"; do
 		[[ " ${F[array.strangers]-} " != *" $node "* ]] || filled=yes
 	done

@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 
 need act/adopt-ask act/adoption act/array-lock act/hotplug act/notify cmd/attach cmd/start cmd/wait
-need config/conf config/conf-faults config/conf-keys config/conf-need core/act core/cli core/log
-need core/paths decide/health notes/adopted notes/claim notes/contents observe/adoptable
-need observe/adoptable-stopped observe/before-look observe/facts report/unadopted world/disk
-need world/md world/md-state world/stable-name world/superblock world/systemd
+need config/conf config/conf-faults config/conf-keys config/conf-need config/conf-new core/act
+need core/cli core/log core/paths decide/health notes/adopted notes/claim notes/contents
+need observe/adoptable observe/adoptable-stopped observe/before-look observe/facts report/unadopted
+need world/disk world/md world/md-state world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -41,7 +41,7 @@ cmd_adopt() {
 	NAME=${ARGS[0]} ADOPT_CLAIMED=''
 	ARGS=("${ARGS[@]:1}")
 	adopt_look
-	[[ -n $ADOPT_BEGUN ]] || conf_faults_dropins "$NAME"
+	[[ -n $ADOPT_BEGUN ]] || conf_new_dropins "$NAME"
 	if [[ ${ADOPTED[done]-} != yes ]]; then
 		adopt_ask
 		if [[ -z $DRY_RUN ]]; then
@@ -64,7 +64,7 @@ cmd_adopt() {
 # adopt_look: sets what adopt_find does, ADOPT_BEGUN, the configuration and the facts; ends the
 # program when it can't be adopted.
 adopt_look() {
-	conf_faults_new_name "$NAME"
+	conf_new_name "$NAME"
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] ||
 		die "--ram=${OPT[ram]}: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 	adopt_find

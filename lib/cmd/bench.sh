@@ -80,8 +80,8 @@ cmd_bench_folder() {
 not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 }
 
-# cmd_bench_picture FILE: can it be written to, and by nobody else? It is made last, after minutes of
-# measuring, in which there could come a link in its place.
+# cmd_bench_picture FILE: can it be written to, and by nobody else? It is made last, after minutes
+# of measuring, in which there could come a link in its place.
 cmd_bench_picture() {
 	local path=$1 why
 	[[ $path == /* ]] || path=$PWD/$path

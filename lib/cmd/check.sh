@@ -1,8 +1,8 @@
 # ramraid check: what would go wrong at the next boot.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/machine config/conf config/conf-faults core/cli
-need core/json core/log core/paths observe/facts world/initramfs world/kernels
+need act/notify cmd/check/array cmd/check/findings cmd/check/machine config/conf config/conf-faults
+need core/cli core/json core/log core/paths observe/facts world/initramfs world/kernels
 
 readonly CHECK_USAGE='usage: ramraid check [--json] [--kernel=RELEASE] [--notify-test] [NAME…]
 
@@ -36,7 +36,7 @@ cmd_check() {
 			continue
 		}
 		names+=("$name")
-		findings_one "$name" "${OPT[kernel]-}"
+		check_array "$name" "${OPT[kernel]-}"
 	done
 	[[ -n ${OPT[kernel]-} ]] || check_machine "$all"
 	text=$(cmd_check_show "${names[@]}")

@@ -94,8 +94,9 @@ or the ARRAY lines that it keeps out of force, could not be changed"
 	done
 }
 
-# What becomes of an array that anybody may start, nobody may see: a record of before would vouch for
-# a disk that has left since. Also of arrays without a claim, such as one with the root file system.
+# What becomes of an array that anybody may start, nobody may see: a record of before would vouch
+# for a disk that has left since. Also of arrays without a claim, such as one with the root file
+# system.
 cmd_claim_leave() {
 	local name
 	[[ -z $DRY_RUN ]] || return 0

@@ -1,11 +1,11 @@
 # ramraid create: from blank disks to a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
-need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults core/text
-need config/conf-keys config/conf-need core/act core/cli core/clock core/log core/paths
-need core/quantity notes/claim notes/legs-seen notes/memory-floor observe/outside world/disk
-need world/md world/md-blocks world/ramdisk world/ramdisk-zram world/stable-name world/superblock
-need world/systemd
+need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
+need config/conf-keys config/conf-need config/conf-new core/act core/cli core/clock core/log
+need core/paths core/quantity core/text notes/claim notes/legs-seen notes/memory-floor
+need observe/outside world/disk world/md world/md-blocks world/ramdisk world/ramdisk-zram
+need world/stable-name world/superblock world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -64,7 +64,7 @@ create_check_layout() { # DISKS
 create_check_name() {
 	local name
 	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do
-		conf_faults_new_name "$name"
+		conf_new_name "$name"
 		[[ ! -e $ETC/$name.conf ]] ||
 			die "$name: $ETC/$name.conf exists already; choose another name, or see: \
 ramraid status $name" "$EX_REFUSED"
@@ -78,7 +78,7 @@ ramraid status $name" "$EX_REFUSED"
 
 create_check_dropins() {
 	local name
-	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do conf_faults_dropins "$name"; done
+	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do conf_new_dropins "$name"; done
 }
 
 # Says everything that is wrong with the disks, not just the first thing.

@@ -1,12 +1,11 @@
 # ramraid estimate: how much memory a RAM leg with these data would take.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths \
-	core/quantity core/text
-need notes/memory-floor observe/before-look report/estimate world/disk world/kernels world/ramdisk
-need world/ramdisk-note world/ramdisk-zram world/sample
+need config/conf config/conf-faults config/conf-need core/act core/bounded core/cli core/json
+need core/log core/paths core/quantity core/text notes/legs-seen notes/memory-floor
+need observe/before-look observe/outside report/estimate world/disk world/kernels world/ramdisk
+need world/ramdisk-memory world/ramdisk-note world/ramdisk-zram world/sample
 # Others need these later, when an upgrade of the package may have taken them away.
-need config/conf-faults core/act notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
 declare -gA ESTIMATE ESTIMATE_SUM ESTIMATE_SQUARES
@@ -201,7 +200,7 @@ cmd_estimate_judge() {
 	local SPREAD_TOTAL SPREAD_MARGIN
 	memory_floor_reserve
 	freed=$(cmd_estimate_freed_)
-	ramdisk_room "$MEMORY_RESERVE" "$freed"
+	ramdisk_memory_room "$MEMORY_RESERVE" "$freed"
 	ESTIMATE[room]=$RAM_ROOM ESTIMATE[reserved]=$RAM_RESERVED ESTIMATE[by]=$MEMORY_RESERVE_BY
 	ESTIMATE[takes]='' ESTIMATE[next]=''
 	for kind in ${ESTIMATE[rows]}; do
@@ -217,9 +216,9 @@ cmd_estimate_judge() {
 cmd_estimate_freed_() {
 	local RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
 	[[ ${ESTIMATE[kind]} != array ]] || ramdisk_note_read "${ESTIMATE[target]}"
-	if [[ -n $RAM_NODE ]] && ramdisk_gives_back "${ESTIMATE[target]}"; then
+	if [[ -n $RAM_NODE ]] && ramdisk_note_gives_back "${ESTIMATE[target]}"; then
 		ramdisk_note_read "${ESTIMATE[target]}"
-		ramdisk_weight
+		ramdisk_memory_weight
 	else
 		printf '0\n'
 	fi
@@ -273,7 +272,7 @@ cmd_estimate_limit_() { # KIND
 	if [[ ${CONF[RAM_LIMIT]} == auto ]]; then
 		by=$MEMORY_RESERVE_BY
 	else
-		limit=$(quantity_bytes "${CONF[RAM_LIMIT]}" "$(ramdisk_total)")
+		limit=$(quantity_bytes "${CONF[RAM_LIMIT]}" "$(ramdisk_memory_total)")
 		limit=$((limit + $(ramdisk_zram_table "${ESTIMATE[bytes]}")))
 	fi
 	((takes + margin > limit)) || return 0

@@ -1,7 +1,8 @@
 # ramraid metrics: what Prometheus collects of all arrays.
 # shellcheck shell=bash
 
-need config/conf core/bounded core/cli core/log core/paths core/text world/disk world/ramdisk-note
+need config/conf core/bounded core/cli core/log core/paths core/text world/disk world/ramdisk-memory
+need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -97,7 +98,7 @@ cmd_metrics_array() { # NAME
 			summary_members "$NODE" "$RAM_NODE"
 	else
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
-		! ramdisk_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
+		! ramdisk_memory_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
 	fi
 	metrics_add "$STATUS_WORD"
 }

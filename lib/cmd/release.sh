@@ -1,11 +1,11 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/notify \
-	core/text
+need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/notify
 need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths gate/dependents notes/adopted notes/claim observe/before-look observe/blocks-alone
-need observe/facts observe/hand-made world/md world/md-state world/ramdisk-note world/stable-name
+need core/paths core/text gate/spec notes/adopted notes/claim observe/before-look
+need observe/blocks-alone observe/facts observe/hand-made observe/members world/md world/md-state
+need world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -73,7 +73,7 @@ release_by_array_() {
 		folder=${folder%/md}
 		md_state_members "${folder##*/}"
 		if ((${#LEGS[@]} == 0)) ||
-			! facts_is_ours "${folder##*/}" "${LEGS[0]%% *}"; then continue; fi
+			! members_are_ours "${folder##*/}" "${LEGS[0]%% *}"; then continue; fi
 		conf_defaults || : # said at every start
 		CONF[UUID]=${ADOPTED[uuid]} CONF_ERRORS=()
 		for line in "${LEGS[@]%% *}"; do
@@ -138,7 +138,7 @@ release_name_() {
 		while read -r name source _; do
 			[[ $name != '#'* ]] || continue
 			[[ $file != /etc/crypttab ]] || name=$source
-			dependents_is_array "$name" || continue
+			spec_is_array "$name" || continue
 			release_wrong_ "$file calls it $name, \
 a name that it need not have at the next boot, without ramraid;" \
 				"write UUID= there, as blkid $name prints it"

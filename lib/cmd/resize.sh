@@ -4,7 +4,7 @@
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
 need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
 need notes/memory-floor observe/before-look observe/facts world/disk world/md world/md-state
-need world/ramdisk world/ramdisk-note
+need world/ramdisk world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -129,7 +129,7 @@ resize_ram_() { # NAME
 		why=$(resize_device_ "$bytes")
 	else
 		memory_floor_reserve
-		if ramdisk_gives_back "$1"; then RAM_BYTES=$(ramdisk_weight); else RAM_BYTES=0; fi
+		if ramdisk_note_gives_back "$1"; then RAM_BYTES=$(ramdisk_memory_weight); else RAM_BYTES=0; fi
 		why=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 		why=$(ramdisk_why_not "$why" "$MEMORY_RESERVE" "$RAM_BYTES") || why=$TEXT_UNKNOWN
 	fi

@@ -139,8 +139,8 @@ restore_was_last_() {
 
 # The disks had been left behind when the image was made. More events than they had then, or a later
 # record that vouches for disks, mean that the image is an old one, whose record somebody has put
-# back with a backup of /etc; or that a restore was interrupted, which adds a few. The disks count on
-# from where they left, so what the image counts says nothing.
+# back with a backup of /etc; or that a restore was interrupted, which adds a few. The disks count
+# on from where they left, so what the image counts says nothing.
 restore_ask() {
 	local leg=leg.${F[forced]} typed=''
 	PLAN=()

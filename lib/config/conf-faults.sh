@@ -3,7 +3,7 @@
 # in .conf.
 # shellcheck shell=bash
 
-need config/conf config/conf-keys core/log core/paths core/text world/disk world/stable-name
+need config/conf core/log core/paths core/text world/disk world/stable-name
 
 # Key → what to write.
 # keys.list: made by "make keys" from that file, up to the line that ends it
@@ -43,16 +43,6 @@ conf_faults_name() {
 	local shown=${1//[[:cntrl:]]/?}
 	printf "\"%s\" can't be an array's name; use up to 31 letters, digits, \
 \"-\", \"_\" and \".\", a letter first" "${shown:0:60}"
-}
-
-# conf_faults_new_name NAME: ends the program when no array can be called so, or none from now on:
-# mdadm takes "d7" for the number of a device, and fails when there is an md7 (create_mddev() in its
-# mdopen.c).
-conf_faults_new_name() {
-	conf_name_ok "$1" || die "$(conf_faults_name "$1")" "$EX_USAGE"
-	[[ ! $1 =~ ^d[0-9]+$ ]] ||
-		die "\"$1\" can't be an array's name: to mdadm it is the number of a device; \
-choose another" "$EX_USAGE"
 }
 
 conf_faults_add() { CONF_ERRORS+=("$1"); }
@@ -116,28 +106,6 @@ conf_faults_windows_() {
 		printf 'sed -i '"'"'1s/^\\xef\\xbb\\xbf//'"'"' %s\n' "$2"
 		;;
 	esac
-}
-
-# conf_faults_dropins NAME: drop-ins that are there before their array is, of an earlier one of that
-# name perhaps, hold for the new one as soon as it has a configuration. Ends the program when they
-# have what only belongs to one array, or errors; else says that they hold.
-conf_faults_dropins() {
-	local file files=() line MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
-	local -A CONF=()
-	for file in "$ETC/$1.conf.d"/*.conf; do
-		[[ ! -e $file && ! -L $file ]] || files+=("$file")
-	done
-	((${#files[@]} > 0)) || return 0
-	conf_keys_builtin
-	conf_faults_files "${files[@]}"
-	for file in "${files[@]}"; do conf_read "$file" array; done
-	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
-	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* &&
-		${#MEMBERS[@]} == 0 && ${#CONF_ERRORS[@]} == 0 ]] ||
-		die "$1: there are drop-ins already, which would hold for it, \
-and are those of another array: ${files[*]}. Take them away first: rm -r $ETC/$1.conf.d; \
-nothing was changed" "$EX_REFUSED"
-	log_notice "$1: hold for it as well: ${files[*]}"
 }
 
 # conf_faults_files FILE…: what they are, by one process for all of them, for conf_faults_file_ok.

@@ -6,6 +6,8 @@
 
 need core/paths
 
+readonly CLOCK_STEP=10 # seconds
+
 # clock_uptime: sets UPTIME to the whole seconds since the machine was started. Returns 1 when the
 # kernel does not say.
 clock_uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPTIME%%.*}; }
@@ -37,4 +39,20 @@ clock_until() {
 		((NOW < end)) || return 1
 		sleep "$pause"
 	done
+}
+
+# clock_stalls VARIABLE SECONDS: called at each look that finds nothing done since the last;
+# VARIABLE is the caller's, empty at the beginning and whenever something has been done. Returns 0
+# when that has gone on for longer. The time from one look to the next counts for no more than
+# CLOCK_STEP: a machine that was suspended has not done anything, and the clock of the boot goes on
+# meanwhile.
+clock_stalls() {
+	local -n clock_stalls_=$1
+	local NOW sum step
+	clock
+	clock_stalls_=${clock_stalls_:-0 $NOW}
+	sum=${clock_stalls_% *} step=$((NOW - ${clock_stalls_#* }))
+	sum=$((sum + (step < CLOCK_STEP ? step : CLOCK_STEP)))
+	clock_stalls_="$sum $NOW"
+	((sum > $2))
 }

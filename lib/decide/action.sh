@@ -9,7 +9,8 @@
 # started are given up by that, STRANGERS and STRANGERS_MADE (decide/strangers.sh); action_gate sets
 # GATE, GATE_WHY.
 
-need core/paths decide/health decide/leg decide/ram-device decide/readd decide/safe-start
+need core/paths decide/choice decide/health decide/leg decide/ram-device decide/readd
+need decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -46,22 +47,16 @@ action_choose() {
 	esac
 }
 
-action_is() { # ACTION WHY [ARGUMENT…]
-	ACTION=$1 WHY=$2 OUTCOME=''
-	shift 2
-	ARGUMENTS=("$@")
-}
-
 # md keeps the last good leg in the array when that fails, and then writes nothing any more
 # (raid1_error() in linux drivers/md/raid1.c).
 action_broken_() {
 	if [[ ${F[ram.state]} == in_sync ]] && ! health_disk_in_sync; then
-		action_is refuse "md has stopped writing to ${F[array.md]}: \
+		choice_is refuse "md has stopped writing to ${F[array.md]}: \
 the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, \
 and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: \
 ramraid restore ${F[name]}"
 	else
-		action_is refuse "md has stopped writing to ${F[array.md]}: \
+		choice_is refuse "md has stopped writing to ${F[array.md]}: \
 its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: \
 systemctl restart ramraid@${F[name]}"
 	fi
@@ -71,13 +66,13 @@ systemctl restart ramraid@${F[name]}"
 # but not started them.
 action_inactive_() {
 	if [[ -n ${F[array.strangers]} ]]; then
-		action_is refuse "${F[array.md]} is half assembled and holds \
+		choice_is refuse "${F[array.md]} is half assembled and holds \
 ${F[array.strangers]}, which the configuration does not name"
-	elif action_barred stop-inactive; then
-		action_is refuse "${F[array.md]} is half assembled and could not be stopped: \
+	elif choice_barred stop-inactive; then
+		choice_is refuse "${F[array.md]} is half assembled and could not be stopped: \
 $BARRED"
 	else
-		action_is stop-inactive "${F[array.md]} is half assembled"
+		choice_is stop-inactive "${F[array.md]} is half assembled"
 	fi
 }
 
@@ -87,28 +82,28 @@ $BARRED"
 action_running_() {
 	local i
 	! action_running_refused_ || return 0
-	if [[ ${F[array.readauto]} == yes ]] && ! action_barred make-writable; then
-		action_is make-writable \
+	if [[ ${F[array.readauto]} == yes ]] && ! choice_barred make-writable; then
+		choice_is make-writable \
 			'md has started it read-only for now, and so neither resyncs nor rebuilds'
 		return
 	fi
 	if [[ ${F[array.backlog]} != "${F[conf.write_behind]}" ]] &&
-		! action_barred set-backlog; then
-		action_is set-backlog "write-behind is ${F[array.backlog]}, \
+		! choice_barred set-backlog; then
+		choice_is set-backlog "write-behind is ${F[array.backlog]}, \
 configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
 		return
 	fi
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.in]} == "${F[array.md]}" && ${F[leg.$i.writemostly]} == no ]] ||
 			continue
-		! action_barred "write-mostly.$i" || continue
-		action_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
+		! choice_barred "write-mostly.$i" || continue
+		choice_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
 		return
 	done
 	if [[ ${F[array.sync]} == resync || ${F[array.pending]} == yes ]]; then
-		action_is wait-sync 'the disk legs are being made equal after an unclean stop'
-		! action_barred rebuild ||
-			action_is 'done' "the disk legs are not equal, \
+		choice_is wait-sync 'the disk legs are being made equal after an unclean stop'
+		! choice_barred rebuild ||
+			choice_is 'done' "the disk legs are not equal, \
 so no RAM leg may join them: $BARRED"
 		return
 	fi
@@ -120,30 +115,30 @@ so no RAM leg may join them: $BARRED"
 # array.
 action_running_refused_() {
 	if [[ -n ${F[record.why]} ]]; then
-		action_is refuse "${F[record.why]}"
+		choice_is refuse "${F[record.why]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
-		action_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg \
+		choice_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg \
 had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; \
 ramraid restore ${F[name]}"
 	elif [[ -n ${F[array.copy]} ]]; then
-		action_is refuse "something else has started ${F[array.md]} from \
+		choice_is refuse "something else has started ${F[array.md]} from \
 /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: \
 one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), \
 take the copy out of the machine or make it blank (mdadm --zero-superblock), then: \
 ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == unread ]]; then
-		action_is refuse "something else has started ${F[array.md]}, \
+		choice_is refuse "something else has started ${F[array.md]}, \
 and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last \
 ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
 		local why=", from legs that were not in sync when it last ran, or are older now: \
 writes may be missing from it."
 		[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}."
-		action_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm --stop \
+		choice_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm --stop \
 /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right \
 as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
 	elif [[ -n ${F[array.twin]} ]]; then
-		action_is refuse "its legs have been started as two arrays, \
+		choice_is refuse "its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \
 ramraid start ${F[name]}"
 	else
@@ -156,20 +151,20 @@ action_ram_() {
 	case ${F[ram.state]} in
 	in_sync) action_whole_ ;;
 	recovering)
-		action_barred rebuild &&
-			action_is 'done' "the RAM leg is not in sync: $BARRED" && return
+		choice_barred rebuild &&
+			choice_is 'done' "the RAM leg is not in sync: $BARRED" && return
 		action_flawed_ && return
-		action_is wait-sync 'the RAM leg is being rebuilt'
+		choice_is wait-sync 'the RAM leg is being rebuilt'
 		;;
 	faulty)
 		[[ -n ${F[leg.ram.dev]} && ${F[retry]} != yes ]] &&
-			action_is 'done' "the RAM leg is not in sync: \
+			choice_is 'done' "the RAM leg is not in sync: \
 md has given up ${F[leg.ram.dev]}; see the kernel's messages (journalctl -k); \
 when it is good again: ramraid attach ${F[name]}" && return
-		action_barred drop-ram &&
-			action_is 'done' "the RAM leg failed and cannot be taken out: $BARRED" &&
+		choice_barred drop-ram &&
+			choice_is 'done' "the RAM leg failed and cannot be taken out: $BARRED" &&
 			return
-		action_is drop-ram 'the ramdisk failed'
+		choice_is drop-ram 'the ramdisk failed'
 		;;
 	*) action_no_ram ;;
 	esac
@@ -179,12 +174,12 @@ when it is good again: ramraid attach ${F[name]}" && return
 # the disk legs have all. Returns 1 when that is not so.
 action_full_() {
 	[[ -n ${F[ram.full]} ]] && ! health_only_copy || return 1
-	if ! action_barred drop-ram; then
-		action_is drop-ram "the RAM leg is given up: ${F[ram.full]}"
+	if ! choice_barred drop-ram; then
+		choice_is drop-ram "the RAM leg is given up: ${F[ram.full]}"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		return 1
 	else
-		action_is 'done' "the RAM leg can't be taken out ($BARRED), and is to be: \
+		choice_is 'done' "the RAM leg can't be taken out ($BARRED), and is to be: \
 ${F[ram.full]}"
 	fi
 }
@@ -193,16 +188,16 @@ ${F[ram.full]}"
 # nobody may read while it is: either it is in sync before the gate opens, or it goes. Returns 1
 # when that is no matter.
 action_flawed_() {
-	[[ -n ${F[kernel.flaw]} ]] && action_time_is_up conf.wait_timeout &&
+	[[ -n ${F[kernel.flaw]} ]] && choice_time_is_up conf.wait_timeout &&
 		[[ ${F[conf.on_timeout]} != fail ]] || return 1
-	action_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, \
+	choice_is drop-ram "the RAM leg was not in sync within ${F[conf.wait_timeout]} s, \
 and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 }
 
 action_whole_() {
 	local TODO
 	health_lost
-	action_is 'done' whole
+	choice_is 'done' whole
 	[[ -n $LACKING$LOST ]] || OUTCOME=whole
 	[[ -z $LACKING ]] || WHY="md could not write some blocks of the disk leg$LACKING"
 	[[ -z $LOST ]] || WHY="the RAM leg is in sync, but not the disk leg$LOST"
@@ -224,23 +219,23 @@ and is not put back"
 action_no_ram() {
 	local action
 	[[ ${F[conf.ram]} != none ]] || {
-		action_is 'done' 'RAM=none: it runs on its disk legs'
+		choice_is 'done' 'RAM=none: it runs on its disk legs'
 		return
 	}
 	for action in make-ram add-ram rebuild wipe-ram; do
-		action_barred "$action" || continue
-		action_is 'done' "there is no RAM leg: $BARRED"
+		choice_barred "$action" || continue
+		choice_is 'done' "there is no RAM leg: $BARRED"
 		return
 	done
 	if [[ ${F[conf.root]} == yes && -n ${F[kernel.flaw]} ]]; then
-		action_is 'done' "there is no RAM leg: the root file system is in use, \
+		choice_is 'done' "there is no RAM leg: the root file system is in use, \
 and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
 	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]] &&
-		action_time_is_up conf.wait_timeout; then
-		action_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) \
+		choice_time_is_up conf.wait_timeout; then
+		choice_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) \
 are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
 	elif [[ ${F[array.level]} != raid1 || ${F[array.degraded]} == 0 ]]; then
-		action_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and \
+		choice_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and \
 has no free slot for one"
 	elif health_is_too_small; then
 		action_too_small_
@@ -249,7 +244,7 @@ has no free slot for one"
 	elif [[ -n ${F[leg.ram.dev]} ]]; then
 		ram_device_none
 	else
-		action_is make-ram 'its ramdisk is made next'
+		choice_is make-ram 'its ramdisk is made next'
 	fi
 }
 
@@ -263,7 +258,7 @@ ramraid stop ${F[name]}; ramraid start ${F[name]}"
 	[[ ${F[conf.root]} != yes ]] ||
 		todo="the initramfs, which starts it, gives it no larger ones: \
 take another kind, such as RAM=auto"
-	action_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
+	choice_is 'done' "there is no RAM leg: zram has blocks of 4096 bytes, and those of \
 ${F[array.md]} have ${F[array.block]}; $todo"
 }
 
@@ -287,22 +282,17 @@ to repeat it: ramraid selftest"
 	# its own (raise_barrier() in raid1.c).
 	((${F[array.behind]} == 0)) || why='write-behind has been on since the array was started'
 	((${F[array.backlog]} == 0)) || why='write-behind is on'
-	for action in copy-ram readd-ram; do ! action_barred "$action" || why=$BARRED; done
+	for action in copy-ram readd-ram; do ! choice_barred "$action" || why=$BARRED; done
 	[[ ${F[copy.state]} != failed ]] || why=${F[copy.why]}
 	if [[ -n $why ]]; then
-		action_is add-ram "md rebuilds the RAM leg from one disk: $why"
+		choice_is add-ram "md rebuilds the RAM leg from one disk: $why"
 	elif [[ ${F[copy.state]} == running ]]; then
-		action_is wait-copy 'the RAM leg is being copied from the disk legs'
+		choice_is wait-copy 'the RAM leg is being copied from the disk legs'
 	elif [[ ${F[copy.state]} == 'done' ]]; then
-		action_is readd-ram 'all is copied; md adds what was written meanwhile'
+		choice_is readd-ram 'all is copied; md adds what was written meanwhile'
 	else
-		action_is copy-ram 'the ramdisk is ready'
+		choice_is copy-ram 'the ramdisk is ready'
 	fi
-}
-
-action_time_is_up() { # KEY of a number of seconds or "infinity"
-	[[ $1 != conf.member_timeout || $ACTION_EVENTUALLY != eventually ]] || return 0
-	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
 }
 
 # action_gate: may what depends on the array start? GATE: hold, open, fail. Called with the action
@@ -324,7 +314,7 @@ action_gate() {
 		GATE=open GATE_WHY="WAIT=no: not waiting for the RAM leg"
 	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]]; then
 		action_gate_flawed_
-	elif action_time_is_up conf.wait_timeout; then
+	elif choice_time_is_up conf.wait_timeout; then
 		GATE=open GATE_WHY="the RAM leg was not in sync within \
 ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 		[[ ${F[conf.on_timeout]} != fail ]] || GATE=fail
@@ -335,7 +325,7 @@ ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 # RAM leg is in sync, or out again. Of a disk leg that is still being rebuilt when the time is up md
 # would read as well, so the start ends then; a resync leaves no leg incomplete.
 action_gate_flawed_() {
-	action_time_is_up conf.wait_timeout && [[ $ACTION == wait-sync &&
+	choice_time_is_up conf.wait_timeout && [[ $ACTION == wait-sync &&
 		${F[ram.state]} != recovering ]] || return 0
 	if [[ ${F[array.sync]} == resync ]]; then
 		GATE=open GATE_WHY="the disk legs were not equal within \
@@ -344,17 +334,4 @@ ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 		GATE=fail GATE_WHY="a disk leg was not rebuilt within ${F[conf.wait_timeout]} s \
 (WAIT_TIMEOUT), and on this kernel nothing may be read until it is: ${F[kernel.flaw]}"
 	fi
-}
-
-# action_barred ACTION[.ARGUMENT]: may an action be tried? One that failed earlier in this start is
-# not tried again (failed.…, loop_failed), and whoever decides may forbid one beforehand
-# (veto.…, act/hotplug.sh). Sets BARRED to why it is not to be tried. Returns 1 when it may be.
-action_barred() {
-	BARRED=''
-	if [[ -v F["failed.$1"] ]]; then
-		BARRED=${F["failed.$1"]}
-	elif [[ -v F["veto.$1"] ]]; then
-		BARRED=${F["veto.$1"]}
-	fi
-	[[ -n $BARRED ]]
 }

@@ -1,9 +1,11 @@
-# Which legs are given up when an array is started from some of them, as a person wants it.
+# Which legs are given up when an array is started from some of them, as a person wants it, and
+# which have been.
 # shellcheck shell=bash
 
-need decide/readd
-
 declare -gA F # the facts: decide/facts.list
+
+# In witness.given: whoever was not known when a start without it gave it up.
+readonly GIVE_UP_UNKNOWN=00000000-0000-0000-0000-000000000000
 
 # Prints the device UUIDs of the disk legs that are here.
 give_up_here_() {
@@ -31,9 +33,14 @@ give_up_legs() {
 		[[ $known == *" $uuid "* ]] || known+="$uuid " count=$((count + 1))
 	done
 	F[witness.give_up]+=" ${F[witness.doubted]}"
-	((count >= F[members])) || F[witness.give_up]+=" $READD_UNKNOWN"
+	((count >= F[members])) || F[witness.give_up]+=" $GIVE_UP_UNKNOWN"
 	for ((i = 0; i < ${F[members]}; i++)); do give_up_one_ "$i" "$@"; done
 	[[ -z ${F[leg.ram.dev]} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
 		give_up_one_ ram "$@"
 	for i in $started; do F[witness.give_up]=${F[witness.give_up]//"$i"/}; done
 }
+
+# give_up_is_given I: has the array been started without leg I, against all that spoke for it? Then
+# it may hold writes that nobody else has, its superblock may not show it, and only a rebuild of the
+# whole leg makes it equal.
+give_up_is_given() { [[ " ${F[witness.given]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]; }

@@ -1,5 +1,5 @@
-# Of the pure ring, apart because it is all that a look needs: is the array whole, and if not, what
-# is lost?
+# The pure ring's part that says whether an array is whole, and if not, what it lacks. It is a file of
+# its own because "status" needs nothing else.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide/facts.list

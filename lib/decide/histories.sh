@@ -2,7 +2,7 @@
 # each other, and the witness of them. Only decide/safe-start.sh says what follows from that.
 # shellcheck shell=bash
 
-need decide/leg decide/readd
+need decide/give-up decide/leg
 
 declare -gA F # the facts: decide/facts.list
 
@@ -138,7 +138,7 @@ histories_find_outrunner() {
 	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
 		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} &&
 			${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
-		! readd_is_given_up "$OUTRUNNER" || continue
+		! give_up_is_given "$OUTRUNNER" || continue
 		! histories_has_later_events "$OUTRUNNER" "$1" || return 0
 		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) ||
 			! histories_calls_missing "$OUTRUNNER" "$1" || return 0

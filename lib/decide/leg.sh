@@ -33,7 +33,7 @@
 # it has been given up for want of memory; detached: by a person or a release; full: its data did
 # not fit; lost: none of these.
 
-need decide/health decide/readd
+need decide/give-up decide/health decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -46,7 +46,7 @@ leg_classify() {
 		return 0
 	if readd_is_copy "$1"; then
 		LEG=copy
-	elif readd_is_given_up "$1"; then
+	elif give_up_is_given "$1"; then
 		LEG=given
 	elif leg_is_ahead_ "$1"; then
 		LEG=ahead
@@ -123,9 +123,8 @@ leg_is_absent() {
 	[[ $LEG == @(missing|silent|unreadable) ]]
 }
 
-# leg_is_ahead_ I: may a leg outside be the one that should be in the array, instead of those that are
-# (readd_is_ahead)? Not one that is incomplete; and while nobody knows how far the array is, that is
-# no reason to say so.
+# leg_is_ahead_ I: has a complete leg outside more events than the array that runs without it
+# (readd_is_ahead)? Returns 1 while the event count of the array is not known.
 leg_is_ahead_() {
 	[[ ${F[leg.$1.role]} =~ ^[0-9]+$ && -z ${F[leg.$1.recovery]} ]] || return 1
 	((${F[array.events]} > 0)) && readd_is_ahead "$1"
@@ -153,7 +152,7 @@ leg_is_fresh() {
 	local seen=" ${F[witness.seen]} ${F[witness.doubted]} "
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$1.role]} == spare || -n ${F[leg.$1.recovery]} ]] || return 1
-	! readd_is_given_up "$1" &&
+	! give_up_is_given "$1" &&
 		[[ $seen != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 

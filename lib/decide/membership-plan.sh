@@ -11,7 +11,7 @@
 # that joins in that moment, and puts the rebuilt disk in place of the old one by itself, whether or
 # not the record of who is good has been written.
 
-need core/paths decide/action decide/health decide/leg decide/readd
+need core/paths decide/action decide/choice decide/health decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -42,7 +42,7 @@ membership_plan_count_() {
 membership_plan_may_join_() { membership_plan_may_return_ "$1" || membership_plan_may_build "$1"; }
 membership_plan_may_return_() {
 	[[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1" &&
-		! action_barred "readd.$1"
+		! choice_barred "readd.$1"
 }
 membership_plan_may_build() {
 	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] && ! membership_plan_may_return_ "$1" || return 1
@@ -259,14 +259,14 @@ membership_plan_next() {
 	membership_plan_join_ || return 0
 	membership_plan_leave_ || return 0
 	if [[ ${F[conf.layout]} != far2 ]] && ((${F[array.slots]} != goal + 1)); then
-		action_is slots "${F[array.md]} has ${F[array.slots]} slots for $goal disks and \
+		choice_is slots "${F[array.md]} has ${F[array.slots]} slots for $goal disks and \
 the RAM leg" $((goal + 1))
 	elif ((good < goal)); then
 		health_lost
-		action_is 'done' "not whole: not in sync is$LOST"
+		choice_is 'done' "not whole: not in sync is$LOST"
 		OUTCOME=short
 	else
-		action_is 'done' 'all configured disks are in sync, and no others are in the array'
+		choice_is 'done' 'all configured disks are in sync, and no others are in the array'
 		OUTCOME=whole
 	fi
 }
@@ -276,16 +276,16 @@ the RAM leg" $((goal + 1))
 membership_plan_work_() {
 	local i
 	if [[ ${F[array.sync]} == frozen ]]; then
-		action_is thaw 'md has been told to begin no work'
+		choice_is thaw 'md has been told to begin no work'
 	elif [[ ${F[array.sync]} != idle ]]; then
-		action_is wait-sync "md is at work (${F[array.sync]})"
+		choice_is wait-sync "md is at work (${F[array.sync]})"
 	elif [[ ${F[array.pending]} == yes ]]; then
-		action_is wait-sync 'a resync is due'
+		choice_is wait-sync 'a resync is due'
 	else
 		for ((i = 0; i < F[members]; i++)); do
 			[[ ${F[leg.$i.state]} == recovering && ${F[leg.$i.leaving]} != yes ]] ||
 				continue
-			action_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
+			choice_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
 			return 1
 		done
 		return 0
@@ -299,12 +299,12 @@ membership_plan_gone_() {
 	local i node
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
 	for node in ${F[array.gone]}; do
-		action_is remove-gone "the device of member $node is gone" "$node"
+		choice_is remove-gone "the device of member $node is gone" "$node"
 		return 1
 	done
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.state]} == faulty && ${F[leg.$i.leaving]} == yes ]] || continue
-		action_is remove-leg "md has given up ${F[leg.$i.dev]}, which is to leave" "$i"
+		choice_is remove-leg "md has given up ${F[leg.$i.dev]}, which is to leave" "$i"
 		return 1
 	done
 }
@@ -316,18 +316,18 @@ membership_plan_join_() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		if [[ ${F[leg.$i.state]} == faulty ]]; then
-			action_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. \
+			choice_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. \
 To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		elif [[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i"; then
 			continue
 		elif [[ ${F[conf.layout]} != far2 ]] &&
 			((${F[array.slots]} < goal + inside + 1)); then
-			action_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
+			choice_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
 		elif membership_plan_may_build "$i"; then
-			action_is build "md rebuilds ${F[leg.$i.dev]} in ${F[array.md]}; \
+			choice_is build "md rebuilds ${F[leg.$i.dev]} in ${F[array.md]}; \
 this takes a while" "$i"
 		else
-			action_is readd "disk leg ${F[leg.$i.dev]} is present \
+			choice_is readd "disk leg ${F[leg.$i.dev]} is present \
 but not in the array" "$i"
 		fi
 		return 1
@@ -339,22 +339,22 @@ membership_plan_leave_() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes ]] || continue
 		if ((good > 0)) && [[ ${F[leg.$i.in]} != "${F[array.md]}" ]]; then
-			action_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
+			choice_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
 		elif ((goal == 0 || good < goal)); then
-			action_is refuse "not all disks that are to stay are in sync, \
+			choice_is refuse "not all disks that are to stay are in sync, \
 so ${F[leg.$i.dev]} stays as well. See: ramraid status ${F[name]}"
 		elif ((lacking > 0)); then
-			action_is refuse "md could not write some blocks of a disk that is to \
+			choice_is refuse "md could not write some blocks of a disk that is to \
 stay, so ${F[leg.$i.dev]} stays as well. Which one: ramraid check ${F[name]}; \
 replace that one first"
 		else
-			action_is drop "$good disks are in sync without ${F[leg.$i.dev]}, \
+			choice_is drop "$good disks are in sync without ${F[leg.$i.dev]}, \
 which is to leave" "$i"
 		fi
 		return 1
 	done
 	for i in ${F[change.left]}; do
-		action_is forget "$i has left" "$i"
+		choice_is forget "$i has left" "$i"
 		return 1
 	done
 }

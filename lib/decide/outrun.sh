@@ -2,7 +2,7 @@
 # disk legs that it could be started from.
 # shellcheck shell=bash
 
-need decide/action decide/histories decide/leg decide/readd
+need decide/choice decide/give-up decide/histories decide/leg
 
 declare -gA F # the facts: decide/facts.list
 
@@ -10,17 +10,17 @@ declare -gA F # the facts: decide/facts.list
 # with one that is here and that nothing can be started from.
 outrun_refuse() { outrun_unusable_ "$1" || outrun_rebuilt_ "$1"; }
 
-# outrun_unusable_ NEWEST: it has become smaller, or of another level, or lost its slot, but not what
-# its superblock says of the others.
+# outrun_unusable_ NEWEST: it has become smaller, or of another level, or lost its slot, but not
+# what its superblock says of the others.
 outrun_unusable_() {
 	local i LEG KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_alone "$i"
 		[[ $LEG == @(level|shrunk|slotless) && -z ${F[leg.$i.alien]} ]] || continue
-		if readd_is_given_up "$i" || ! histories_calls_missing "$i" "$1" ||
+		if give_up_is_given "$i" || ! histories_calls_missing "$i" "$1" ||
 			! histories_has_later_events "$i" "$1"; then continue; fi
 		leg_kind "$i"
-		action_is refuse "the array ran on with ${F[leg.$i.dev]} (events \
+		choice_is refuse "the array ran on with ${F[leg.$i.dev]} (events \
 ${F[leg.$i.events]}) and without ${F[leg.$1.dev]} (events ${F[leg.$1.events]}), which lacks what was \
 written since; and ${F[leg.$i.dev]} $KIND. Put that right, then: ramraid start ${F[name]}. To give \
 up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
@@ -29,8 +29,8 @@ up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}
 	return 1
 }
 
-# outrun_rebuilt_ NEWEST: the array began to rebuild one. From which leg? From one that is absent, or
-# from the RAM leg, which is gone.
+# outrun_rebuilt_ NEWEST: the array began to rebuild one. From which leg? From one that is absent,
+# or from the RAM leg, which is gone.
 outrun_rebuilt_() {
 	local OUTRUNNER ABSENT \
 		back="It was rebuilt from the RAM leg, which is gone, \
@@ -40,7 +40,7 @@ or from a leg that is not good now. To"
 	[[ -z $ABSENT ]] ||
 		back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, \
 if that was the RAM leg, or is gone for good,"
-	action_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} \
+	choice_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} \
 events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: \
 what was written since is missing from the one, and the other is incomplete. \
 $back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"

@@ -3,7 +3,8 @@
 # more than facts; what it is while it is in no array of ours stands in leg.ram.*.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/histories decide/leg decide/readd decide/strangers
+need core/paths decide/choice decide/give-up decide/histories decide/leg decide/readd
+need decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -37,11 +38,11 @@ ram_device_first() {
 	[[ $KIND != good || -z ${F[leg.ram.alien]} ]] || strangers_alien ram
 	if [[ $KIND == absent ]]; then
 		ram_device_is_active_ "$NEWEST" && ! ram_device_time_is_up_ || return 1
-		action_is wait-members "waiting for ${F[leg.ram.dev]}: \
+		choice_is wait-members "waiting for ${F[leg.ram.dev]}: \
 the disk legs call the RAM leg active, so it may hold what they lack"
 		return
 	fi
-	[[ $KIND == good ]] && ! readd_is_given_up ram && ram_device_ahead_ "$@" || return 1
+	[[ $KIND == good ]] && ! give_up_is_given ram && ram_device_ahead_ "$@" || return 1
 	ram_device_newest_ "$absent" "$@"
 }
 
@@ -83,17 +84,17 @@ used without each other"
 	leg_absent_names
 	[[ -z $ABSENT ]] || look="Bring the missing disk back:$ABSENT. Or look"
 	if [[ -n $why ]]; then
-		action_is refuse "${F[leg.ram.dev]}, the RAM leg (events ${F[leg.ram.events]}), \
+		choice_is refuse "${F[leg.ram.dev]}, the RAM leg (events ${F[leg.ram.events]}), \
 may hold writes that the disk legs here lack, but $why. $look at all of them (mdadm --examine), \
 choose one, and start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}, or: \
 ramraid start --force-leg=${F[leg.$NEWEST.dev]} ${F[name]}"
-	elif ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
-		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
+	elif ((absent > 0)) && ! choice_time_is_up conf.member_timeout; then
+		choice_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 	elif ((absent > 0)) && [[ ${F[conf.start_degraded]} == never ]]; then
-		action_is refuse "not all disk legs can be used (missing:$ABSENT), \
+		choice_is refuse "not all disk legs can be used (missing:$ABSENT), \
 and START_DEGRADED=never"
 	else
-		action_is assemble "${F[leg.ram.dev]}, the RAM leg, \
+		choice_is assemble "${F[leg.ram.dev]}, the RAM leg, \
 was the only good copy when the array last ran, and has kept it: starting from it, \
 and putting the disk legs back to it" "${F[ram.node]}"
 	fi
@@ -117,7 +118,7 @@ ram_device() {
 	elif [[ ${F[leg.ram.uuid]} != "${F[uuid]}" || ${F[leg.ram.level]:-1} != 1 ]]; then
 		DEVICE=foreign
 	elif [[ ! ${F[leg.ram.role]} =~ ^[0-9]+$ || -n ${F[leg.ram.recovery]} ]] ||
-		readd_is_given_up ram; then
+		give_up_is_given ram; then
 		# It was never in sync, or not any more; or a person has decided against it.
 		DEVICE=old
 	else
@@ -156,43 +157,43 @@ ram_device_none() {
 	local dev=${F[leg.ram.dev]} DEVICE wiped
 	wiped="mdadm --zero-superblock $dev; ramraid attach ${F[name]}"
 	ram_device
-	[[ $DEVICE != back ]] || ! action_barred return-ram || DEVICE=old
+	[[ $DEVICE != back ]] || ! choice_barred return-ram || DEVICE=old
 	case $DEVICE in
 	absent)
 		if [[ ${F[retry]} != yes && ${F[mend]} != yes ]] && ! ram_device_time_is_up_; then
-			action_is wait-members "waiting for $dev, the RAM leg"
+			choice_is wait-members "waiting for $dev, the RAM leg"
 		else
-			action_is 'done' "there is no RAM leg: $dev is not there, \
+			choice_is 'done' "there is no RAM leg: $dev is not there, \
 or can't be read; when it is: ramraid attach ${F[name]}"
 		fi
 		;;
-	unsettled) action_is wait-sync 'a disk leg is just joining' ;;
-	blank) action_is make-ram "$dev, the RAM leg, holds nothing of this array" ;;
+	unsettled) choice_is wait-sync 'a disk leg is just joining' ;;
+	blank) choice_is make-ram "$dev, the RAM leg, holds nothing of this array" ;;
 	back)
-		action_is return-ram "$dev, the RAM leg, has kept its contents: \
+		choice_is return-ram "$dev, the RAM leg, has kept its contents: \
 md adds what was written since"
 		;;
 	old)
-		action_barred return-ram || :
-		action_is wipe-ram "$dev holds an older state of the array${BARRED:+ ($BARRED)}, \
+		choice_barred return-ram || :
+		choice_is wipe-ram "$dev holds an older state of the array${BARRED:+ ($BARRED)}, \
 so it is rebuilt as a whole"
 		;;
-	used) action_is 'done' "there is no RAM leg: $dev is in use by ${F[leg.ram.in]}" ;;
+	used) choice_is 'done' "there is no RAM leg: $dev is in use by ${F[leg.ram.in]}" ;;
 	alien)
-		action_is 'done' "there is no RAM leg: $dev (/dev/${F[ram.node]}) may be somebody \
+		choice_is 'done' "there is no RAM leg: $dev (/dev/${F[ram.node]}) may be somebody \
 else's: ${F[leg.ram.moved]}. If you have moved it there yourself: rm $STATE/${F[name]}.hardware; \
 ramraid attach ${F[name]}"
 		;;
 	damaged)
-		action_is 'done' "there is no RAM leg: the superblock of $dev is damaged; \
+		choice_is 'done' "there is no RAM leg: the superblock of $dev is damaged; \
 if nothing on it is needed: wipefs --all $dev; ramraid attach ${F[name]}"
 		;;
 	foreign)
-		action_is 'done' "there is no RAM leg: $dev belongs to another array \
+		choice_is 'done' "there is no RAM leg: $dev belongs to another array \
 (${F[leg.ram.uuid]}); if nothing on it is needed: $wiped"
 		;;
 	own)
-		action_is 'done' "there is no RAM leg: $dev (events ${F[leg.ram.events]}) may hold \
+		choice_is 'done' "there is no RAM leg: $dev (events ${F[leg.ram.events]}) may hold \
 writes that the disk legs (events ${F[array.events]}) lack, \
 so it is neither put back nor overwritten. Look at it (mdadm --examine $dev). To go on from it: \
 ramraid stop ${F[name]}; ramraid start --force-leg=$dev ${F[name]}. To give up what it has: $wiped"

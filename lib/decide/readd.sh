@@ -2,7 +2,7 @@
 # whether by bitmap. Facts as in decide/action.sh, and no more than facts.
 # shellcheck shell=bash
 
-need decide/action decide/health decide/histories
+need decide/choice decide/give-up decide/health decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,28 +13,28 @@ readd_disk_legs() {
 	# All of them before any is put back: the order matters then.
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == faulty && ${F[retry]} == yes ]] || continue
-		! action_barred "remove-leg.$i" || continue
-		action_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" \
+		! choice_barred "remove-leg.$i" || continue
+		choice_is remove-leg "md has given up disk leg ${F[leg.$i.dev]}; trying it again" \
 			"$i"
 		return 1
 	done
 	readd_order_
 	for i in "${ORDER[@]}"; do
-		if [[ ${F[leg.$i.state]} == recovering ]] && ! action_barred rebuild; then
-			action_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
+		if [[ ${F[leg.$i.state]} == recovering ]] && ! choice_barred rebuild; then
+			choice_is wait-sync "disk leg ${F[leg.$i.dev]} is being rebuilt"
 			return 1
 		fi
 		readd_may "$i" || continue
 		readd_slot_is_free || continue
 		# While the RAM leg recovers, a re-added disk would be rewritten whole: later.
 		if [[ ${F[ram.state]} == recovering ]]; then
-			! action_barred rebuild || continue
-			action_is wait-sync "the RAM leg is being rebuilt, \
+			! choice_barred rebuild || continue
+			choice_is wait-sync "the RAM leg is being rebuilt, \
 then ${F[leg.$i.dev]} is put back"
 			return 1
 		fi
-		readd_last_is_to_come_ && ! action_time_is_up conf.member_timeout && {
-			action_is wait-members "a disk leg that was in sync last is not there yet; \
+		readd_last_is_to_come_ && ! choice_time_is_up conf.member_timeout && {
+			choice_is wait-members "a disk leg that was in sync last is not there yet; \
 one that left before it would, in its place, look as if both had been used without each other"
 			return 1
 		}
@@ -47,15 +47,15 @@ one that left before it would, in its place, look as if both had been used witho
 # when an action was decided.
 readd_put_back_() {
 	local why="md may have forgotten where it differs, so all of it is rebuilt"
-	if readd_by_bitmap "$1" && ! action_barred "readd.$1"; then
-		action_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
-	elif ! action_barred "add-leg.$1"; then
+	if readd_by_bitmap "$1" && ! choice_barred "readd.$1"; then
+		choice_is readd "disk leg ${F[leg.$1.dev]} is present but not in the array" "$1"
+	elif ! choice_barred "add-leg.$1"; then
 		[[ ${F[array.bitmap]} == internal ]] ||
 			why='the array has no internal bitmap, so all of it is rebuilt'
 		[[ ! -v F["failed.readd.$1"] ]] ||
 			why='md does not take it back by the bitmap, so all of it is rebuilt'
 		[[ ${F[conf.layout]} != far2 ]] || why='of a far2 all of it is rebuilt'
-		action_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; \
+		choice_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; \
 $why" "$1"
 	else
 		return 0
@@ -65,18 +65,19 @@ $why" "$1"
 
 # readd_by_bitmap I: does the bitmap say all that a leg lacks which has no history of its own? Of a
 # far layout md leaves out parts, and calls the leg in sync (Linux 6.12; case "nested"). Without a
-# bitmap md takes no leg back that has missed anything (super_1_validate() in linux drivers/md/md.c).
+# bitmap md takes no leg back that has missed anything (super_1_validate() in linux
+# drivers/md/md.c).
 readd_by_bitmap() {
 	[[ ${F[conf.layout]} != far2 && ${F[array.bitmap]} == internal ]] &&
 		! readd_is_forgotten "$1"
 }
 
-# readd_is_open_ I: is there a way back for a leg that has no history of its own? When md has refused
-# it, for whatever reason, that is a whole rebuild: nothing on it is lacking elsewhere. Not beside
-# the RAM leg alone: until the rebuild has ended, even a stale disk is better than none.
+# readd_is_open_ I: is there a way back for a leg that has no history of its own? When md has
+# refused it, for whatever reason, that is a whole rebuild: nothing on it is lacking elsewhere. Not
+# beside the RAM leg alone: until the rebuild has ended, even a stale disk is better than none.
 readd_is_open_() {
-	! action_barred "readd.$1" || {
-		[[ -v F["failed.readd.$1"] ]] && health_disk_in_sync && ! action_barred "add-leg.$1"
+	! choice_barred "readd.$1" || {
+		[[ -v F["failed.readd.$1"] ]] && health_disk_in_sync && ! choice_barred "add-leg.$1"
 	}
 }
 
@@ -145,8 +146,8 @@ readd_gone_() {
 	[[ ${F[retry]} == yes || ${F[mend]} == yes ]] || return 0
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
 	for node in ${F[array.gone]}; do
-		! action_barred "remove-gone.$node" || continue
-		action_is remove-gone "the device of member $node is gone" "$node"
+		! choice_barred "remove-gone.$node" || continue
+		choice_is remove-gone "the device of member $node is gone" "$node"
 		return 1
 	done
 }
@@ -159,7 +160,7 @@ readd_new_legs_() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && -z ${F[leg.$i.removed]} ]] ||
 			continue
-		! action_barred "add-leg.$i" || continue
+		! choice_barred "add-leg.$i" || continue
 		if [[ ${F[leg.$i.sb]} == none && ${F[conf.auto_replace]} == yes &&
 			-z ${F[leg.$i.alien]} ]]; then
 			why="there is a new disk at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
@@ -168,10 +169,10 @@ readd_new_legs_() {
 		else
 			continue
 		fi
-		if [[ ${F[ram.state]} == recovering ]] && ! action_barred rebuild; then
-			action_is wait-sync "the RAM leg is being rebuilt; then: $why"
+		if [[ ${F[ram.state]} == recovering ]] && ! choice_barred rebuild; then
+			choice_is wait-sync "the RAM leg is being rebuilt; then: $why"
 		else
-			action_is add-leg "$why" "$i"
+			choice_is add-leg "$why" "$i"
 		fi
 		return 1
 	done
@@ -191,7 +192,7 @@ readd_has_room_() {
 readd_is_begun() {
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" &&
 		${F[leg.$1.role]} == spare ]] || return 1
-	! readd_is_copy "$1" && ! readd_is_given_up "$1" && [[ -z ${F[leg.$1.alien]} &&
+	! readd_is_copy "$1" && ! give_up_is_given "$1" && [[ -z ${F[leg.$1.alien]} &&
 		" ${F[witness.seen]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
@@ -240,7 +241,7 @@ readd_may() {
 		${F[leg.$i.uuid]} == "${F[uuid]}" ]] || return 1
 	[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[leg.$i.removed]} ]] &&
 		{ [[ ${2-} == whatever ]] || readd_is_open_ "$i"; } || return 1
-	! readd_is_copy "$i" && ! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
+	! readd_is_copy "$i" && ! give_up_is_given "$i" && [[ ${F[leg.$i.elsewhere]} != yes &&
 		-z ${F[leg.$i.alien]} ]] || return 1
 	[[ ${F[leg.$i.holds]} != yes ]] || return 1
 	! readd_is_ahead "$i" && ! readd_is_unknown_ "$i" || return 1
@@ -256,19 +257,16 @@ readd_may() {
 	[[ $alone == no ]] || { [[ -z ${F[array.unconfigured]} ]] && readd_may_to_ram "$i"; }
 }
 
-# readd_is_ahead I: has leg I, also "ram", more events than the running array, or is it not known how
-# many that has? Then the array may run from a leg that was put back to an older state: what it
+# readd_is_ahead I: has leg I, also "ram", more events than the running array, or is it not known
+# how many that has? Then the array may run from a leg that was put back to an older state: what it
 # lacks of leg I its bitmap does not have, and md does not compare that way round. A leg that left
 # it has no more events than it had then, and one more is md's own half step.
 readd_is_ahead() { ((${F[leg.$1.events]} > ${F[array.events]} + 1)); }
 
-# In witness.given: whoever was not known when a start without it gave it up.
-readonly READD_UNKNOWN=00000000-0000-0000-0000-000000000000
-
 # readd_is_unknown_ I: has a start given up legs that no record named, and is leg I one that nobody
 # has seen in sync since?
 readd_is_unknown_() {
-	[[ " ${F[witness.given]} " == *" $READD_UNKNOWN "* &&
+	[[ " ${F[witness.given]} " == *" $GIVE_UP_UNKNOWN "* &&
 		" ${F[witness.seen]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
 }
 
@@ -310,11 +308,6 @@ readd_is_copy() {
 	done
 	[[ -n $ORIGINAL ]]
 }
-
-# readd_is_given_up I: has the array been started without leg I, against all that spoke for it? Then
-# it may hold writes that nobody else has, its superblock may not show it, and only a rebuild of the
-# whole leg makes it equal.
-readd_is_given_up() { [[ " ${F[witness.given]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]; }
 
 # Only the RAM leg is in sync, so that no disk leg can be asked for: leg I must have been in sync
 # until then, with the RAM leg, or call all disk legs active, and another one than itself. Alone

@@ -2,8 +2,8 @@
 # in ramraid-concepts(7). How legs are compared: decide/histories.sh. From facts alone.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/health decide/histories decide/leg decide/outrun
-need decide/ram-device decide/readd decide/strangers
+need core/paths decide/choice decide/give-up decide/health decide/histories decide/leg decide/outrun
+need decide/ram-device decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -33,13 +33,14 @@ safe_start() {
 }
 
 # safe_start_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent,
-# GIVEN to those that were given up, REFUSED to what is to be said of all others, and UNUSABLE to the
-# same as a sentence to begin with, for a refusal in which one of them may be what is looked for.
+# GIVEN to those that were given up, REFUSED to what is to be said of all others, and UNUSABLE to
+# the same as a sentence to begin with, for a refusal in which one of them may be what is looked
+# for.
 safe_start_sort_() {
 	local i KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_kind "$i"
-		[[ $KIND == absent ]] || ! readd_is_given_up "$i" || KIND=given
+		[[ $KIND == absent ]] || ! give_up_is_given "$i" || KIND=given
 		[[ $KIND != good || -z ${F[leg.$i.alien]} ]] || strangers_alien "$i"
 		case $KIND in
 		absent) MISSING=$((MISSING + 1)) ;;
@@ -66,20 +67,20 @@ safe_start_say_given_() {
 safe_start_at_once_() {
 	local HALF
 	if [[ -n ${F[record.why]} ]]; then
-		action_is refuse "${F[record.why]}"
+		choice_is refuse "${F[record.why]}"
 	elif [[ -n ${F[forced]} ]]; then
 		safe_start_forced_ "${F[forced]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
 		health_half
-		action_is refuse "the RAM leg was the only good copy when the array was stopped; \
+		choice_is refuse "the RAM leg was the only good copy when the array was stopped; \
 what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: \
 ramraid start --force-leg=DISK ${F[name]}$HALF"
 	elif ((${#GOOD[@]} == 0)); then
 		# Not to be wiped: one of them may be all that is left.
 		safe_start_say_given_ ''
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
-	elif action_barred assemble; then
-		action_is refuse "it could not be started: $BARRED"
+	elif choice_barred assemble; then
+		choice_is refuse "it could not be started: $BARRED"
 	else
 		return 1
 	fi
@@ -93,12 +94,12 @@ safe_start_assemble_() {
 		! histories_equal "$newest" "$i" "$@" || nodes+=("${F[leg.$i.node]}")
 	done
 	if ((${#nodes[@]} == 0)); then
-		action_is refuse "each disk leg is called missing by another one, \
+		choice_is refuse "each disk leg is called missing by another one, \
 so none is known to have all that was written. Look at them (mdadm --examine), choose one, \
 and start from it alone: ramraid start --force-leg=DISK ${F[name]}; \
 the newest is ${F[leg.$newest.dev]} (events ${F[leg.$newest.events]})"
 	else
-		action_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to \
+		choice_is assemble "${#nodes[@]} of ${F[members]} disk legs are safe to \
 start from" "${nodes[@]}"
 	fi
 }
@@ -109,12 +110,12 @@ safe_start_forced_() {
 	local KIND
 	leg_kind "$1"
 	if [[ $KIND != good ]]; then
-		action_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
-	elif action_barred assemble; then
-		action_is refuse "it could not be started: $BARRED"
+		choice_is refuse "${F[leg.$1.dev]} $KIND: nothing can be started from it"
+	elif choice_barred assemble; then
+		choice_is refuse "it could not be started: $BARRED"
 	else
 		GIVING_UP=yes
-		action_is assemble "${F[leg.$1.dev]} was chosen by the administrator" \
+		choice_is assemble "${F[leg.$1.dev]} was chosen by the administrator" \
 			"${F[leg.$1.node]}"
 	fi
 }
@@ -123,15 +124,15 @@ safe_start_none_good_() { # ABSENT REFUSED…
 	local absent=$1 text='' ABSENT
 	shift
 	leg_absent_names
-	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
-		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
+	if ((absent > 0)) && ! choice_time_is_up conf.member_timeout; then
+		choice_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return
 	fi
 	(($# == 0)) || printf -v text '; %s' "$@"
 	((absent == 0)) || text+="; missing:$ABSENT"
 	safe_start_none_but_given_
 	[[ -z ${F[leg.ram.dev]} ]] || safe_start_none_but_device_
-	action_is refuse "no disk leg to start from${text/#; /: }"
+	choice_is refuse "no disk leg to start from${text/#; /: }"
 }
 
 # The way out, when what was given up is all that is left. Adds to the caller's text.
@@ -165,7 +166,7 @@ safe_start_divergent_() {
 		for j; do
 			((i < j)) || continue
 			if [[ ${F[leg.$i.node]} == "${F[leg.$j.node]}" ]]; then
-				action_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the \
+				choice_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} are the \
 same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
 				return 0
 			fi
@@ -185,13 +186,13 @@ same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
 				[[ $j == "$newest" ]] &&
 					histories_ran_separately "$j" "$i"
 			} || continue
-			if ((MISSING > 0)) && ! action_time_is_up conf.member_timeout; then
+			if ((MISSING > 0)) && ! choice_time_is_up conf.member_timeout; then
 				leg_absent_names
-				action_is wait-members "waiting for $MISSING of \
+				choice_is wait-members "waiting for $MISSING of \
 ${F[members]} disk legs:$ABSENT"
 				return 0
 			fi
-			action_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and \
+			choice_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and \
 ${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; \
 each may hold writes that the other lacks. Look at both (mdadm --examine), choose one, \
 and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: \
@@ -212,8 +213,8 @@ safe_start_without_ok_() {
 	if histories_newest_knows "$newest" && histories_witness_agrees "$newest" &&
 		! histories_find_outrunner "$newest"; then return 0; fi
 	leg_absent_names
-	if ((absent > 0)) && ! action_time_is_up conf.member_timeout; then
-		action_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
+	if ((absent > 0)) && ! choice_time_is_up conf.member_timeout; then
+		choice_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return 1
 	fi
 	names=${ABSENT:+missing:$ABSENT}
@@ -227,7 +228,7 @@ safe_start_without_ok_() {
 	}
 	# That it is known to be older says more than that nothing vouches for it.
 	! safe_start_stale_ "$newest" || return 1
-	action_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, \
+	choice_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, \
 if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, for this one start; \
 then: ramraid start ${F[name]}"
 	return 1
@@ -246,7 +247,7 @@ ramraid start ${F[name]})"
 	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to
 	# it; but another RAM leg, elsewhere, may have that number and slot, too.
 	if [[ -z ${F[witness.legs]} ]]; then
-		action_is refuse "when the array last ran, \
+		choice_is refuse "when the array last ran, \
 the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: \
 every disk leg lacks what was written after it had left; the newest, ${F[leg.$1.dev]}, \
 is at ${F[leg.$1.events]} events. \
@@ -260,7 +261,7 @@ ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 	((${F[leg.$1.events]} < ${F[witness.events]})) || return 1
 	! histories_witness_agrees "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) ||
 		return 1
-	action_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, \
+	choice_is refuse "the newest disk leg present, ${F[leg.$1.dev]}, \
 is at ${F[leg.$1.events]} events, but the array was at ${F[witness.events]} when it last ran: \
 starting would lose what was written since. \
 ${ABSENT:+Bring the missing disk back:$ABSENT. }${UNUSABLE}To give that up: \
@@ -277,7 +278,7 @@ safe_start_gone_back_() {
 		[[ ${F[leg.$i.sb]} == ok && ${F[leg.$i.uuid]} == "${F[uuid]}" ]] || continue
 		histories_witness_agrees "$i" || continue
 		((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || continue
-		action_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when \
+		choice_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when \
 the array last ran, and now it is at ${F[leg.$i.events]}: \
 it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. \
 ${UNUSABLE}To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"

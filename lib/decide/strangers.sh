@@ -4,7 +4,7 @@
 # last.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/histories
+need core/paths decide/choice decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
@@ -16,7 +16,7 @@ strangers_foreign() {
 	local one md text=''
 	printf -v md '/dev/%q' "${F[array.foreign]%%=*}"
 	for one in ${F[array.foreign]}; do text+="${text:+; }${one%%=*} runs from ${one#*=}"; done
-	action_is refuse "another array has its UUID: ${text//,/, }, \
+	choice_is refuse "another array has its UUID: ${text//,/, }, \
 none of which is a MEMBER or the RAM leg. If that is a copy: \
 mdadm --stop $md; ramraid start ${F[name]}. \
 If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: \
@@ -31,7 +31,7 @@ ramraid start ${F[name]}"
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	[[ ${F[clones_known]} != no ]] || {
-		action_is refuse "not all disks of the machine could be looked at, of which one may be \
+		choice_is refuse "not all disks of the machine could be looked at, of which one may be \
 a copy of a leg, or a newer one; see the journal, then: ramraid start ${F[name]}"
 		return 0
 	}
@@ -50,7 +50,7 @@ a copy of a leg, or a newer one; see the journal, then: ramraid start ${F[name]}
 			continue
 		}
 		! strangers_above_ "$node" || return 0
-		action_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's \
+		choice_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's \
 UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, \
 or make it blank (mdadm --zero-superblock /dev/$node). If it is the leg: \
 write its name as MEMBER in $ETC/${F[name]}.conf. Then: ramraid start ${F[name]}. \
@@ -69,7 +69,7 @@ strangers_above_() {
 		[[ ${F[leg.$i.holder]} == "$1" ]] || continue
 		close="see what it is (lsblk /dev/${F[leg.$i.node]}), and close it"
 		[[ $1 != md* ]] || close="stop that: mdadm --stop /dev/$1"
-		action_is refuse "${F[leg.$i.dev]} is in use by $1, which is not this array, and \
+		choice_is refuse "${F[leg.$i.dev]} is in use by $1, which is not this array, and \
 through which its superblock is seen; $close; ramraid start ${F[name]}"
 		return 0
 	done
@@ -110,7 +110,7 @@ strangers_copies_() {
 			[[ $i -lt $j && -n ${F[leg.$i.device_uuid]} &&
 				${F[leg.$i.device_uuid]} == "${F[leg.$j.device_uuid]}" &&
 				${F[leg.$i.node]} != "${F[leg.$j.node]}" ]] || continue
-			action_is refuse "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, \
+			choice_is refuse "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, \
 events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (/dev/${F[leg.$j.node]}, \
 events ${F[leg.$j.events]}) carry one device UUID: one of them is a copy of the other. \
 Make the copy blank (mdadm --zero-superblock), or take it out of the machine; then: \
@@ -138,7 +138,7 @@ the one may have been written elsewhere, or have come into sync just before the 
 		((${F[leg.$i.events]} > ${F[witness.events]})) ||
 			what="is as it was then (events ${F[leg.$i.events]}): \
 the one has been written elsewhere"
-		action_is refuse "${F[leg.$newest.dev]} (events ${F[leg.$newest.events]}) was not \
+		choice_is refuse "${F[leg.$newest.dev]} (events ${F[leg.$newest.events]}) was not \
 in sync when the array last ran, and ${F[leg.$i.dev]}, which was, $what. \
 Look at both (mdadm --examine), choose one, and start from it alone: \
 ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: \

@@ -3,7 +3,7 @@
 # until the array has stopped. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of gate/dependents.sh
 
-need config/conf core/act core/log core/paths gate/dependents gate/rescue-mount world/systemd
+need config/conf core/act core/log core/paths gate/rescue-mount gate/spec world/systemd
 
 # crypttab: sorts the containers that disk legs are in into legs (with what systemd asks for at
 # boot), byhand (noauto), and sets patient if nothing else of the boot waits for one of them
@@ -36,9 +36,9 @@ crypttab_is_leg_() {
 	local member spec tag
 	[[ -z ${ALIASES["below /dev/mapper/$1"]-} ]] || return 0
 	for member in "${MEMBERS[@]}"; do
-		dependents_tag "$member"
-		dependents_decode spec
-		dependents_decode tag
+		spec_tag "$member"
+		spec_decode spec
+		spec_decode tag
 		[[ $spec != "/dev/mapper/$1" && $tag != "/dev/mapper/$1" ]] || return 0
 		[[ ! $spec =~ ^/dev/disk/by-id/dm-uuid-CRYPT-[A-Z0-9]+-([0-9a-f]{32}-)?(.+)$ ||
 			${BASH_REMATCH[2]} != "$1" ]] || return 0
@@ -66,8 +66,8 @@ and the array does not wait for that: $why"
 }
 
 crypttab_print_legs() {
-	dependents_escaped leg --template=systemd-cryptsetup@.service -- "${legs[@]}"
-	dependents_escaped byhand --template=systemd-cryptsetup@.service -- "${byhand[@]}"
+	systemd_escaped leg --template=systemd-cryptsetup@.service -- "${legs[@]}"
+	systemd_escaped byhand --template=systemd-cryptsetup@.service -- "${byhand[@]}"
 	[[ -z $patient ]] || printf 'patient yes\n'
 }
 

@@ -2,7 +2,7 @@
 # generator, so: quick, and never fatal.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/text gate/crypttab gate/fstab gate/rescue-mount
+need config/conf core/log core/paths core/text gate/crypttab gate/fstab gate/rescue-mount gate/spec
 need notes/old-name world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -29,85 +29,6 @@ dependents_renamed_() {
 	done
 }
 
-# dependents_decode VARIABLE: the \xNN in it, which udev writes in a link's name and systemd in a
-# unit's. Any other backslash is of neither, and then none is decoded.
-dependents_decode() {
-	local rest=${!1//\\x[0-9a-f][0-9a-f]/}
-	[[ $rest == *\\* ]] || printf -v "$1" '%b' "${!1}"
-}
-
-# dependents_simplify VARIABLE: a path in it as systemd takes it: no slash doubled or at the end, no
-# ".". The root is empty then.
-dependents_simplify() {
-	local text=${!1}
-	[[ $text == /* ]] || return 0
-	while [[ $text == *//* || $text == */./* ]]; do
-		text=${text//\/\///} text=${text//\/.\///}
-	done
-	text=${text%/.}
-	printf -v "$1" '%s' "${text%/}"
-}
-
-# dependents_resolve VARIABLE: a path in it without symbolic links, as systemd names the unit of a
-# mount point (canonicalize_mount_path() in its source), whether or not it is there.
-dependents_resolve() {
-	local step=${!1} resolved
-	[[ $step == /* ]] || return 0
-	# Without a process, unless one of its folders is a link.
-	while [[ -n $step ]]; do
-		[[ ! -L $ROOT$step ]] || {
-			resolved=$(readlink -m -- "$ROOT${!1}")
-			printf -v "$1" '%s' "${resolved#"$ROOT"}"
-			return
-		}
-		step=${step%/*}
-	done
-}
-
-# dependents_tag SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag
-# to what notes/contents.sh calls the same, UUID=… or /dev/mapper/…, if that can be said.
-dependents_tag() {
-	spec=${1//\"/} tag=''
-	if [[ $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]]; then
-		tag=${BASH_REMATCH[1]^^}=${BASH_REMATCH[2]}
-		dependents_decode tag
-	elif [[ $spec == /dev/disk/by-id/dm-name-* ]]; then
-		tag=/dev/mapper/${spec#/dev/disk/by-id/dm-name-}
-	fi
-}
-
-# dependents_is_beside SPEC: is it on another volume of a volume group that reaches onto the array?
-# (notes/contents.sh) LVM activates that with the array, and not before.
-dependents_is_beside() {
-	local spec tag
-	dependents_tag "$1"
-	[[ -n $spec ]] && [[ -n ${ALIASES["beside $spec"]-} || -n ${ALIASES["beside $tag"]-} ]]
-}
-
-# dependents_matches SPEC: does an fstab or crypttab source refer to one of ALIASES (an associative
-# array), or to the array GATE_NAME?
-dependents_matches() {
-	local spec tag
-	dependents_tag "$1"
-	# An empty index would be an error.
-	[[ -n $spec ]] || return 1
-	[[ -n ${ALIASES[$spec]-} || -n ${ALIASES[${tag:--}]-} ||
-		$spec == /dev/disk/by-id/md-uuid-* && -n ${ALIASES[${spec%-part[0-9]*}]-} ]] ||
-		dependents_is_array "$spec"
-}
-
-# dependents_is_array SPEC: is it the array's own name, also with the prefix of a foreign host, or
-# one of its partitions? What looks like a partition may be another array ("data2" beside "data").
-dependents_is_array() {
-	local tail digits='p?[0-9]+'
-	[[ $1 =~ ^/dev/(md/|disk/by-id/md-name-)([^/:]*:)?([^/:]+)$ ]] || return 1
-	tail=${BASH_REMATCH[3]}
-	[[ ! $1 =~ ^/dev/disk/.*(-part[0-9]+)$ ]] || tail=${tail%"${BASH_REMATCH[1]}"}
-	[[ $tail != "$GATE_NAME" ]] || return 0
-	[[ $GATE_NAME != *[0-9] ]] || digits='p[0-9]+'
-	[[ $tail == "$GATE_NAME"* && ${tail#"$GATE_NAME"} =~ ^$digits$ && ! -e $ETC/$tail.conf ]]
-}
-
 # dependents_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions,
 # that leads to it now and will not when it is /dev/md/NAME: a number is given out again at each
 # boot. "FILE LINE NODE SOURCE" one a line: NODE is what it leads to (md127p1), SOURCE is as it is
@@ -117,7 +38,7 @@ dependents_numbered() {
 	while read -r file number source; do
 		printf -v name '%b' "$source"
 		disk_find "$name" || continue
-		if [[ $NODE != "$2"?(p+([0-9])) ]] || dependents_is_array "$name"; then continue; fi
+		if [[ $NODE != "$2"?(p+([0-9])) ]] || spec_is_array "$name"; then continue; fi
 		printf '%s %s %s %s\n' "$file" "$number" "$NODE" "$source"
 	done < <(dependents_md_lines_ /etc/fstab && dependents_md_lines_ /etc/crypttab)
 }
@@ -128,7 +49,7 @@ dependents_gone() {
 	local file number source name GATE_NAME=$1
 	while read -r file number source; do
 		printf -v name '%b' "$source"
-		[[ -e $ROOT$name || -e $ETC/${name##*/}.conf ]] || dependents_is_array "$name" ||
+		[[ -e $ROOT$name || -e $ETC/${name##*/}.conf ]] || spec_is_array "$name" ||
 			printf '%s %s %s\n' "$file" "$number" "$source"
 	done < <(dependents_md_lines_ /etc/fstab && dependents_md_lines_ /etc/crypttab)
 }
@@ -142,17 +63,6 @@ dependents_md_lines_() {
 		[[ $1 == /etc/crypttab && $first != '#'* ]] || source=$first
 		[[ $source != /dev/md* ]] || printf '%s %s %s\n' "$1" "$number" "$source"
 	done <"$ROOT$1"
-}
-
-# dependents_device SPEC: the path of the device unit that systemd makes of it
-# (fstab_node_to_udev_node in systemd's source).
-dependents_device() {
-	local key=${1%%=*} value=${1#*=}
-	value=$(text_encode "${value//\"/}")
-	case $key in
-	UUID | LABEL | PARTUUID | PARTLABEL) printf '/dev/disk/by-%s/%s\n' "${key,,}" "$value" ;;
-	*) printf '%s\n' "$1" ;;
-	esac
 }
 
 # dependents_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each
@@ -171,8 +81,8 @@ dependents_units() {
 	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() \
 	later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=()
 	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
-	dependents_simplify rescue
-	dependents_resolve rescue
+	spec_simplify rescue
+	spec_resolve rescue
 	while IFS= read -r alias || [[ -n $alias ]]; do
 		[[ -z $alias ]] || ALIASES[$alias]=1
 	done < <(dependents_aliases "$1" "$2")
@@ -192,11 +102,11 @@ dependents_crypttab_() {
 		# A name with a slash is refused by systemd, too.
 		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] ||
 			continue
-		dependents_matches "$source" || continue
+		spec_matches "$source" || continue
 		alias=/dev/mapper/$name
 		dependents_count_netdev_ "${options-}"
 		crypts+=("$name") ALIASES[$alias]=1
-		devices+=("$(dependents_device "$source")") opened+=("$alias")
+		devices+=("$(spec_device "$source")") opened+=("$alias")
 	done <"$ROOT/etc/crypttab"
 }
 
@@ -212,18 +122,18 @@ dependents_fstab_() {
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
 		printf -v options '%b' "$options"
-		dependents_simplify source
-		dependents_simplify target
-		dependents_resolve target
+		spec_simplify source
+		spec_simplify target
+		spec_resolve target
 		[[ $type == swap ]] || dependents_is_mount_point "$target" || continue
 		rescue_mount_order
-		dependents_matches "$source" || {
+		spec_matches "$source" || {
 			rescue_mount_other
 			continue
 		}
 		dependents_count_netdev_ "$options"
 		dependents_timeout_ "$options" "$target"
-		device=$(dependents_device "$source")
+		device=$(spec_device "$source")
 		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
 		if [[ $type == swap ]]; then
 			swaps+=("$device")
@@ -235,7 +145,7 @@ dependents_fstab_() {
 	done < <(fstab_lines)
 	rescue_mount_crypttab
 	for target in "${REQUIRED_BY[@]}"; do
-		dependents_resolve target
+		spec_resolve target
 		rescue_mount_place "$target"
 		rescue_mount_after "$place" "/dev/md/$GATE_NAME"
 		! dependents_is_mount_point "$target" || mounts+=("$target")
@@ -259,13 +169,6 @@ dependents_timeout_() { # OPTIONS TARGET
 	timeouts+=("${BASH_REMATCH[1]// /} $2")
 }
 
-# dependents_escaped WORD OPTION… -- NAME…: what systemd_escape prints, "WORD UNIT" one a line.
-dependents_escaped() {
-	local units
-	units=$(systemd_escape "${@:2}")
-	[[ -z $units ]] || printf '%s\n' "$1 ${units//$'\n'/$'\n'$1 }"
-}
-
 dependents_print_() {
 	local name
 	((netdev == 0)) || if ((local == 0)); then
@@ -273,14 +176,14 @@ dependents_print_() {
 	else
 		printf 'network mixed\n'
 	fi
-	dependents_escaped unit --path --suffix=mount -- "${mounts[@]}"
-	dependents_escaped unit --path --suffix=swap -- "${swaps[@]}"
-	dependents_escaped device --path --suffix=device -- "${devices[@]}"
-	dependents_escaped opened --path --suffix=device -- "${opened[@]}"
-	dependents_escaped unit --path --template=systemd-fsck@.service -- "${fscks[@]}"
-	dependents_escaped unit --template=systemd-cryptsetup@.service -- "${crypts[@]}"
-	dependents_escaped rescue --path --suffix=mount -- "${saves[@]}"
-	dependents_escaped copy --path --suffix=mount -- "${copied[@]}"
+	systemd_escaped unit --path --suffix=mount -- "${mounts[@]}"
+	systemd_escaped unit --path --suffix=swap -- "${swaps[@]}"
+	systemd_escaped device --path --suffix=device -- "${devices[@]}"
+	systemd_escaped opened --path --suffix=device -- "${opened[@]}"
+	systemd_escaped unit --path --template=systemd-fsck@.service -- "${fscks[@]}"
+	systemd_escaped unit --template=systemd-cryptsetup@.service -- "${crypts[@]}"
+	systemd_escaped rescue --path --suffix=mount -- "${saves[@]}"
+	systemd_escaped copy --path --suffix=mount -- "${copied[@]}"
 	((${#optional[@]} == 0)) || printf 'optional %s\n' "${optional[@]}"
 	((${#timeouts[@]} == 0)) || printf 'timeout %s\n' "${timeouts[@]}"
 	((${#copied[@]} == 0)) || printf 'writable %s\n' "${copies[@]}"
@@ -306,6 +209,6 @@ dependents_lines() {
 	while read -r source target _; do
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
-		! dependents_matches "$source" || printf '/etc/fstab: %s %s\n' "$source" "$target"
+		! spec_matches "$source" || printf '/etc/fstab: %s %s\n' "$source" "$target"
 	done < <(fstab_lines)
 }

@@ -3,12 +3,12 @@
 # that waits for this one. Called by gate/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 
-need config/conf core/act core/log core/paths core/text gate/dependents gate/dropins
+need config/conf core/act core/log core/paths core/text gate/dropins gate/spec
 
 # rescue_mount_other: a line of fstab, the caller's, that is not on the array. Would a rescue image
 # be written there? Not to another machine.
 rescue_mount_other() {
-	! dependents_is_beside "$source" || devices+=("$(dependents_device "$source")")
+	! spec_is_beside "$source" || devices+=("$(spec_device "$source")")
 	if [[ $type != swap && $rescue/ == "$target"/* ]] &&
 		! rescue_mount_is_remote_ "$type" "$options"; then
 		if rescue_mount_has_no_end_ "$options"; then
@@ -38,7 +38,7 @@ rescue_mount_is_copy_place_() {
 	local want=${CONF[WITNESS_COPY]-auto}
 	[[ ,$options, != *,noauto,* && ,$options, != *,x-systemd.automount,* ]] &&
 		! rescue_mount_has_no_end_ "$options" || return 1
-	dependents_resolve want
+	spec_resolve want
 	[[ $type != swap && $target != / ]] && ! rescue_mount_is_remote_ "$type" "$options" ||
 		return 1
 	if [[ $want == auto ]]; then
@@ -76,9 +76,9 @@ rescue_mount_place() {
 	place=$1
 	if [[ $1 == [!/]*.@(mount|device) ]]; then
 		place=${1%.*} place=/${place//-//}
-		dependents_decode place
+		spec_decode place
 	fi
-	dependents_simplify place
+	spec_simplify place
 }
 
 # Units that are there before the local file systems. Any other service, target or socket comes
@@ -171,7 +171,7 @@ rescue_mount_saves() {
 rescue_mount_comes_after() {
 	local ahead=("$@") left=("${later[@]}") i n
 	for ((n = 0; n < ${#ahead[@]}; n++)); do
-		! dependents_matches "${ahead[n]}" && ! dependents_is_beside "${ahead[n]}" ||
+		! spec_matches "${ahead[n]}" && ! spec_is_beside "${ahead[n]}" ||
 			return 0
 		for i in "${!left[@]}"; do
 			[[ ${ahead[n]}/ == "${left[i]}"/* ]] || continue
@@ -259,7 +259,7 @@ rescue_mount_leads_to_() {
 rescue_mount_crypt_leads_to_() {
 	local wanted=${2#systemd-cryptsetup@} name source key options path place folder paths=()
 	wanted=${wanted%.service}
-	dependents_decode wanted
+	spec_decode wanted
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 1
 	while read -r name source key options _ || [[ -n $name ]]; do
 		[[ $name == "$wanted" ]] || continue

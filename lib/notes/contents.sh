@@ -57,9 +57,9 @@ contents_beside_() {
 	done
 }
 
-# contents_names_ DEVICE…: the names of these and of all that is stacked on them. Whoever writes to a
-# volume, as the root of a virtual machine does to its disk, can give what is on it the UUID or the
-# label of a file system of the host's: what leads to another disk is no name of these.
+# contents_names_ DEVICE…: the names of these and of all that is stacked on them. Whoever writes to
+# a volume, as the root of a virtual machine does to its disk, can give what is on it the UUID or
+# the label of a file system of the host's: what leads to another disk is no name of these.
 contents_names_() {
 	local line key value vg lv volume='^(([^-]|--)+)-(([^-]|--)+)$' stack
 	mapfile -t stack < <(for line; do disk_stack "${line#"$DEV/"}"; done)

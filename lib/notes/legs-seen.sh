@@ -205,8 +205,8 @@ legs_seen_recovering_() {
 	done
 }
 
-# legs_seen_note_again UUID: md has it in the array again, and writes to it; should it leave
-# before anybody looks, it is not from elsewhere that it has that.
+# legs_seen_note_again UUID: md has put the leg back, and writes to it. If it leaves before the next
+# look, it has its higher event count from this run, and not from a use elsewhere.
 legs_seen_note_again() {
 	[[ -z $DRY_RUN && -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
 	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" ||

@@ -3,7 +3,8 @@
 # device takes no memory.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/quantity world/ramdisk world/systemd
+need config/conf core/act core/log core/paths core/quantity world/ramdisk world/ramdisk-memory
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -23,7 +24,7 @@ memory_floor_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
 # MEMORY_RESERVE_BY to which of the two it is.
 memory_floor_reserve() {
 	local floor total
-	total=$(ramdisk_total)
+	total=$(ramdisk_memory_total)
 	MEMORY_RESERVE=$(quantity_bytes "${CONF[RAM_RESERVE]}" "$total") \
 	MEMORY_RESERVE_BY=RAM_RESERVE
 	floor=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$total")

@@ -184,7 +184,8 @@ old_name_take_run_() {
 		"$RUN/$from".{restarts,returns,memory}
 }
 
-# No array can be called like that, and the start of the one that it is about finds it.
+# Moves the record of another array aside, to a name with "~", which no array can have. The next
+# start of that array finds the record by its UUID.
 old_name_keep_() {
 	local kind other
 	for kind in rescue witness; do

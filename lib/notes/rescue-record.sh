@@ -11,8 +11,8 @@ rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 # rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events, generation: that of the
 # witness when the image was made, legs: "DEVICE_UUID:EVENTS,…" of the disk legs then, disk: the
 # device UUID of the one that a restore has begun to overwrite) from the record; empty when there is
-# none about this array. A count that is no number is left out. A damaged record is one nevertheless, since it stands for
-# data: RESCUE[image] is then the record itself.
+# none about this array. A count that is no number is left out. A damaged record is one
+# nevertheless, since it stands for data: RESCUE[image] is then the record itself.
 rescue_record_read() {
 	# as rescue_record_file prints it, without a process: every "status" comes by
 	local file=$STATE/$1.rescue line key

@@ -243,9 +243,9 @@ witness_void_lines_() { # NAME UUID VOID WAS
 	witness_lines_ "$1" "uuid=$2" "void=$3" "generation=$generation" "was=$4"
 }
 
-# witness_void_own_ NAME UUID: what counts, in WITNESS, is a copy by which only the RAM leg was good.
-# The copy may be away when somebody reads the next time, so the record says it, too; if that can't
-# be written, what says the contrary is deleted.
+# witness_void_own_ NAME UUID: what counts, in WITNESS, is a copy by which only the RAM leg was
+# good. The copy may be away when somebody reads the next time, so the record says it, too; if that
+# can't be written, what says the contrary is deleted.
 witness_void_own_() {
 	local left=${WITNESS[left]-} given seen=() doubted=() generation life
 	witness_remembered_ '' ''
@@ -286,7 +286,8 @@ witness_lines_() {
 	local text code=0
 	printf -v text '%s\n' "${@:2}" ${life:+"life=$life"} ${left:+"left=$left"} \
 		${given:+"given=$given"} ${seen:+"seen=${seen[*]}"} "doubted=${doubted[*]}"
-	# The copy all the same: else an old one would vouch, like the old record, for what has left.
+	# The copy all the same: else an old one would vouch, like the old record, for what has
+	# left.
 	act_text_anyhow "$STATE/$1.witness" "${text%$'\n'}"$'\n' 600 || code=1
 	[[ -n $DRY_RUN ]] || ((code != 0)) || WITNESS_GENERATION=$generation
 	# After it: a copy of a later generation says that the root file system has been put back to

@@ -4,8 +4,9 @@
 # shellcheck shell=bash
 
 need config/conf core/log core/paths notes/hardware notes/legs-seen notes/memory-floor
-need observe/adoptable observe/adoptable-zram observe/all-disks observe/facts observe/outside
-need world/disk world/md-state world/ramdisk world/ramdisk-note world/stable-name world/superblock
+need observe/adoptable observe/adoptable-wrong observe/adoptable-zram observe/all-disks
+need observe/facts observe/outside world/disk world/md-state world/ramdisk world/ramdisk-note
+need world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 

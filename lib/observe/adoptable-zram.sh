@@ -2,9 +2,8 @@
 # observe/adoptable.sh.
 # shellcheck shell=bash
 
-need config/conf core/paths core/text decide/larger-blocks observe/adoptable \
-	observe/contents-blocks
-need world/disk world/ramdisk-note world/ramdisk-zram
+need config/conf core/paths core/text decide/larger-blocks observe/adoptable-wrong
+need observe/contents-blocks world/disk world/ramdisk-note world/ramdisk-zram
 
 # adoptable_zram BYTES NODE…: of an array of these disks; a leg has BYTES. What counts is the
 # blocks that they, or BLOCK=, give it at every start. Smaller ones become larger at its next start,

@@ -5,8 +5,9 @@
 # shellcheck shell=bash
 
 need config/conf core/cli core/log core/paths core/quantity core/text notes/memory-floor
-need observe/adoptable-zram observe/facts observe/hand-made observe/lasting-names world/disk
-need world/initramfs world/md world/md-state world/ramdisk world/ramdisk-note world/stable-name
+need observe/adoptable-wrong observe/adoptable-zram observe/facts observe/hand-made
+need observe/lasting-names world/disk world/initramfs world/md world/md-state world/ramdisk
+need world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -17,7 +18,7 @@ adoptable_check() {
 	ADOPT_WRONG=''
 	hand_made_find "$NAME" "$ADOPT_MD"
 	adoptable_name
-	# What else would be said of it is not to be done to an array of ours.
+	# It is ours already: the advice of the later checks would be wrong for it.
 	[[ $ADOPT_WRONG != ours ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 	adoptable_kind_
 	adoptable_members_
@@ -25,11 +26,6 @@ adoptable_check() {
 	adoptable_use_
 	adoptable_memory_
 	[[ -z $ADOPT_WRONG ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
-}
-
-adoptable_wrong() { # TEXT…
-	ADOPT_WRONG=yes
-	log_error "$NAME: $*"
 }
 
 # Another array of that name, or this array under another name.

@@ -4,7 +4,8 @@
 # shellcheck shell=bash
 
 need core/log core/paths core/text decide/action notes/disks-read notes/hardware notes/legs-seen
-need observe/facts observe/outside world/disk world/ramdisk-note world/stable-name world/superblock
+need observe/facts observe/members observe/outside world/disk world/ramdisk-note world/stable-name
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -21,10 +22,10 @@ all_disks_of_array() {
 	done < <(all_disks_each_)
 }
 
-# all_disks_each_ [SKIP]: prints "NODE UUID DEVICE_UUID EVENTS" of each block device, or "NODE - - -"
-# where there is no superblock, sorted by NODE. A device for which "SKIP NODE" succeeds is left out,
-# one that is known (disks_read_begin) is not read, and one that can't be read has no line. The last
-# line is ALL_DISKS_END; without it the look has failed, and there may be more.
+# all_disks_each_ [SKIP]: prints "NODE UUID DEVICE_UUID EVENTS" of each block device, or "NODE - -
+# -" where there is no superblock, sorted by NODE. A device for which "SKIP NODE" succeeds is left
+# out, one that is known (disks_read_begin) is not read, and one that can't be read has no line. The
+# last line is ALL_DISKS_END; without it the look has failed, and there may be more.
 readonly ALL_DISKS_END='. - - -'
 all_disks_each_() {
 	local -
@@ -184,7 +185,7 @@ all_disks_running() {
 			outside+=" ${F[leg.$i.node]}:${F[leg.$i.device_uuid]}:"
 	done
 	[[ -n $outside ]] || return 0
-	facts_in_sync
+	members_in_sync
 	for node in "${NODES[@]}"; do
 		uuid=$(superblock_facts_patiently "$node") uuid=${uuid#*device_uuid=} \
 		uuid=${uuid%%$'\n'*}

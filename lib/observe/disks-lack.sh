@@ -1,5 +1,5 @@
-# The observing ring: of an array that somebody else has stopped, had its RAM leg blocks that no disk
-# leg had? While it runs, sysfs tells (facts_lacking_ in observe/facts.sh).
+# The observing ring: of an array that somebody else has stopped, had its RAM leg blocks that no
+# disk leg had? While it runs, sysfs tells (facts_lacking_ in observe/facts.sh).
 # shellcheck shell=bash
 
 need core/paths world/superblock

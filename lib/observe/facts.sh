@@ -3,7 +3,8 @@
 # look by observe/before-look.sh.
 # shellcheck shell=bash
 
-need config/conf core/paths core/quantity core/text world/disk world/md-state world/ramdisk-note
+need config/conf core/paths core/quantity core/text observe/members world/disk world/md-state
+need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -110,32 +111,17 @@ facts_leg_holder_() {
 		[[ -e $holder ]] || continue
 		holder=${holder##*/}
 		F[leg.$i.in]=other F[leg.$i.holder]=$holder
-		[[ $holder != md* ]] || ! facts_is_ours "$holder" "$node" ||
+		[[ $holder != md* ]] || ! members_are_ours "$holder" "$node" ||
 			F[leg.$i.in]=$holder F[leg.$i.holder]=''
 		return 0
 	done
 }
 
-# facts_is_ours MD LEG: is this the configured array? Kernels without md/uuid in sysfs, and arrays
-# that were gathered and not started, whose UUID is all zeros there (md takes it from a superblock
-# in super_1_validate(), linux drivers/md/md.c): the superblock of the leg, if one is known, is
-# asked, once. Never an array of other metadata: the same bytes are another UUID to mdadm there
-# (0.90: mdadm super0.c, swapuuid), so that our claim does not stop it from being started, and what
-# looks like a leg's superblock may be among its data. No metadata: it has just gone.
-declare -gA FACTS_UUID=()
-facts_is_ours() {
-	local VALUE
-	md_state_read "$1" metadata_version
-	[[ $VALUE == @(|1.2) ]] || return 1
-	md_state_read "$1" uuid
-	if [[ $VALUE != *[!0-]* ]]; then
-		[[ -z $2 || -n ${FACTS_UUID["$1 $2"]-} ]] || {
-			need observe/outside
-			outside_ask_leg "$1" "$2"
-		}
-		VALUE=${FACTS_UUID["$1 $2"]-}
-	fi
-	[[ $VALUE == "${F[uuid]}" ]]
+# facts_device_ NODE: the device that stands in for a ramdisk; see outside_device_facts.
+facts_device_() {
+	need observe/outside
+	outside_device_facts "$1"
+	facts_leg_blank ram "${F[ram.node]}"
 }
 
 # The array's own state, its members, and which of them is the RAM leg.
@@ -150,10 +136,7 @@ facts_array_() {
 	# A device of an earlier configuration is the RAM leg as long as it is in the array, and
 	# never filled.
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
-	[[ ${F[conf.ram]} != /* ]] || {
-		need observe/outside
-		outside_device_facts "$RAM_NODE"
-	}
+	[[ ${F[conf.ram]} != /* ]] || facts_device_ "$RAM_NODE"
 	if [[ -n $md ]]; then
 		md_state_sync "$md"
 		md_state_read "$md" level
@@ -257,17 +240,6 @@ facts_ram_twin_() {
 	for holder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
 		[[ ! -e $holder || ${holder##*/} == "$md" ]] || F[array.twin]=${holder##*/}
 	done
-}
-
-# facts_in_sync: sets NODES to the disk legs that are in sync, and to the members that are although
-# the configuration does not name them: copies, whatever they are called.
-facts_in_sync() {
-	local i
-	NODES=()
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync ]] || NODES+=("${F[leg.$i.node]}")
-	done
-	for i in ${F[array.unconfigured]-}; do NODES+=("$i"); done
 }
 
 # facts_is_ram NODE: is it a ramdisk, or the device in its place: the one that the configuration

@@ -2,8 +2,8 @@
 # is, and whether it is still the one that "adopt" has noted. Nothing is changed here.
 # shellcheck shell=bash
 
-need core/paths core/text notes/adopted world/disk world/md-state world/ramdisk world/ramdisk-note
-need world/superblock
+need core/paths core/text notes/adopted world/disk world/md-state world/ramdisk world/ramdisk-memory
+need world/ramdisk-note world/superblock
 
 # hand_made_find NAME MD: sets HAND_MADE to those among the members, with blanks between: every
 # ramdisk but the one that ramraid has made for this array in this boot.
@@ -47,6 +47,6 @@ hand_made_find_left() {
 # knows, or when it is for a person to drop it.
 hand_made_freed() {
 	local RAM_TAKEN=0
-	[[ $1 == rd* ]] && ramdisk_taken "$1" || RAM_TAKEN=0
+	[[ $1 == rd* ]] && ramdisk_memory_taken "$1" || RAM_TAKEN=0
 	printf '%s\n' "$RAM_TAKEN"
 }

@@ -2,17 +2,17 @@
 # sync that does not take a block, and acknowledges the write when another one has taken it.
 # shellcheck shell=bash
 
-need decide/health observe/facts world/md world/md-state
+need decide/health observe/facts observe/members world/md world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
 # holders_find: sets HOLDERS to the disk legs that the record vouches for: those in sync that lack
 # no block which another member in sync has, be it the RAM leg; started by itself, any other one
 # would lack that. If each disk leg lacks something, and no block is in the RAM leg alone: all of
-# them, because together they have everything. Sets NODES as facts_in_sync does.
+# them, because together they have everything. Sets NODES as members_in_sync does.
 holders_find() {
 	local leg other others
-	facts_in_sync
+	members_in_sync
 	HOLDERS=("${NODES[@]}")
 	[[ ${F[conf.layout]} != far2 ]] || return 0
 	others=("${NODES[@]}") HOLDERS=()

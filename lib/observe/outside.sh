@@ -4,8 +4,8 @@
 # (decide/facts.list).
 # shellcheck shell=bash
 
-need core/paths core/text notes/copy-state notes/hardware notes/legs-seen observe/facts world/disk
-need world/md-state world/ramdisk-note world/superblock
+need core/paths core/text notes/copy-state notes/hardware notes/legs-seen observe/facts
+need observe/members world/disk world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -18,7 +18,7 @@ outside_find_array() {
 	for folder in "$SYS"/block/md*/md; do
 		[[ -e $folder/array_state ]] || continue
 		folder=${folder%/md}
-		! facts_is_ours "${folder##*/}" '' || found+=("${folder##*/}")
+		! members_are_ours "${folder##*/}" '' || found+=("${folder##*/}")
 	done
 	ramdisk_note_read "${F[name]}"
 	for folder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
@@ -48,7 +48,7 @@ outside_find_by_device_() {
 	device=$NODE
 	for holder in "$SYS/class/block/$NODE"/holders/md*; do
 		[[ ! -e $holder || " ${found[*]} " == *" ${holder##*/} "* ]] ||
-			! facts_is_ours "${holder##*/}" "$NODE" || found+=("${holder##*/}")
+			! members_are_ours "${holder##*/}" "$NODE" || found+=("${holder##*/}")
 	done
 }
 
@@ -112,17 +112,6 @@ outside_number_() { # leg.I|ram NODE
 	F[$1.number]=$number F[$1.member_uuid]=$uuid
 }
 
-# outside_ask_leg MD LEG: sets FACTS_UUID of them to what the leg's superblock says.
-outside_ask_leg() {
-	local key value
-	while IFS='=' read -r key value; do
-		[[ $key != uuid ]] || FACTS_UUID["$1 $2"]=$value
-	done < <(superblock_facts "$DEV/$2")
-	# Without the right to read it: taken for ours, since the configuration says so; only
-	# "status" runs like this.
-	[[ -n ${FACTS_UUID["$1 $2"]-} || $EUID == 0 ]] || FACTS_UUID["$1 $2"]=${F[uuid]}
-}
-
 # outside_copy: while md itself has nothing to rebuild, our copy is what goes on.
 outside_copy() {
 	local COPY_STATE COPY_WHY='' DONE=0 TOTAL=0 RATE=0
@@ -146,7 +135,6 @@ outside_device_facts() {
 	RAM_NODE=${NODE:-$1}
 	F[ram.node]=$NODE F[ram.state]=none F[leg.ram.dev]=${F[conf.ram]} F[leg.ram.moved]='' \
 		F[leg.ram.alien]=''
-	facts_leg_blank ram "$NODE"
 }
 
 # outside_device_look TAKEN: after them, when it is none of them; TAKEN is what outside_device_facts
@@ -175,7 +163,7 @@ outside_device_look() {
 outside_events() {
 	local node key value NODES
 	[[ ${F[array.state]} == active ]] || return 0
-	facts_in_sync
+	members_in_sync
 	[[ ${F[ram.state]} != in_sync ]] || NODES+=("${F[ram.node]}")
 	for node in "${NODES[@]}"; do
 		while IFS='=' read -r key value; do
@@ -191,7 +179,7 @@ outside_events() {
 # the only good copy, whose other blocks go before these.
 outside_holds() {
 	local i NODES RANGES none own
-	facts_in_sync
+	members_in_sync
 	((${#NODES[@]} > 0)) || return 0
 	[[ ${F[ram.state]} != in_sync ]] || NODES+=("${F[ram.node]}")
 	[[ ${F[conf.layout]} != far2 ]] && md_state_bad_on_all "${F[array.md]}" "${NODES[@]}" || return 0

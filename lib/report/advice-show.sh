@@ -58,7 +58,7 @@ advice_show_whole() {
 # What the next start will use.
 advice_show_run_() {
 	local legs head='last run'
-	# Of one that runs, the record is of now.
+	# While the array runs, its record is not of the last run, but of this one.
 	[[ ${F[array.state]} != active ]] || head=record
 	text_split legs "${F[witness.legs]}"
 	if [[ -z ${F[witness.events]} ]]; then

@@ -1,7 +1,7 @@
 # Disks: what a configured path means now, its size, what sits on it, and whether it is free.
 # shellcheck shell=bash
 
-need core/bounded core/log core/paths core/text
+need core/bounded core/clock core/log core/paths core/text
 
 # disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb",
 # "md127"); returns 1 when there is none. Without a process: the link and the node that the kernel's
@@ -307,4 +307,13 @@ disk_why_not_free() {
 		kinds+=${type:+, $type}
 	done
 	[[ -z $kinds ]] || printf 'signature: it holds %s\n' "${kinds#, }"
+}
+
+disk_has_node_() { [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; }
+
+disk_wait_node() { # NODE
+	clock_until 10 0.1 disk_has_node_ "$1" || {
+		echo "/dev/$1 did not appear" >&2
+		return 1
+	}
 }

@@ -6,9 +6,9 @@ need core/act core/lock core/paths
 
 readonly MD_HOLD_START_RO=$SYS/module/md_mod/parameters/start_ro MD_HOLD_BOUND=60 # seconds
 
-# md_hold_begin: from now on. Returns 1 when that can't be. After md_modules. md_hold_end: as it was
-# before, unless another start still needs it: who is the last to end takes it back. Returns 1 when
-# it stays so. What was there before is in $RUN/start_ro meanwhile.
+# md_hold_begin: sets start_ro=1. Call md_modules first. Returns 1 on failure.
+# md_hold_end: restores the old value, unless another start still needs start_ro=1; the last one
+# restores it. Returns 1 on failure. $RUN/start_ro keeps the old value meanwhile.
 md_hold_begin() {
 	local was=''
 	[[ -z $DRY_RUN ]] || return 0

@@ -2,7 +2,8 @@
 # unloaded.
 # shellcheck shell=bash
 
-need core/act core/log core/paths core/text world/disk world/ramdisk
+need core/act core/log core/paths core/text world/disk world/ramdisk world/ramdisk-memory
+need world/ramdisk-note
 
 # brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they
 # are written, so every device gets all of memory as its nominal size, and fits every array. A brd
@@ -18,7 +19,7 @@ data; unload it (rmmod brd) or use rapiddisk" >&2
 		# One for each array that may be configured, and one for the self-test.
 		files=("$ETC"/*.conf)
 		count=$((${#files[@]} + 1))
-		total=$(ramdisk_total)
+		total=$(ramdisk_memory_total)
 		act modprobe brd "rd_nr=$((count > 4 ? count : 4))" "rd_size=$((total / 1024))" \
 			max_part=0 || {
 			echo 'the kernel module brd could not be loaded' >&2
@@ -32,7 +33,7 @@ data; unload it (rmmod brd) or use rapiddisk" >&2
 		disk_is_unused "ram$number" || continue
 		! grep -qs "^brd ram$number " "$RUN"/*.ram || continue
 		(($(disk_bytes "ram$number") >= bytes)) || continue
-		ramdisk_wait_node "ram$number" && ramdisk_brd_forbid_discards "ram$number" &&
+		disk_wait_node "ram$number" && ramdisk_brd_forbid_discards "ram$number" &&
 			printf 'ram%s\n' "$number"
 		return
 	done
@@ -49,7 +50,7 @@ ramdisk_brd_is_as_made() {
 	text_number_in "$folder/max_part" 1
 	((NUMBER == 0)) || return 1
 	text_number_in "$folder/rd_size" 0
-	((NUMBER > 0 && NUMBER == $(ramdisk_total) / 1024))
+	((NUMBER > 0 && NUMBER == $(ramdisk_memory_total) / 1024))
 }
 
 # ramdisk_brd_can_be_had: is it there for us? One that is built in, or that somebody else has
@@ -60,7 +61,7 @@ ramdisk_brd_can_be_had() {
 
 # brd keeps its pages until it is unloaded, and it can't be unloaded while another array uses it.
 ramdisk_brd_drop() { # NODE NAME
-	ramdisk_gives_back "$2" || {
+	ramdisk_note_gives_back "$2" || {
 		log_notice "$2: brd is still in use by another array; \
 its memory is given back when that one has stopped"
 		return 0

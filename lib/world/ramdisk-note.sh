@@ -81,3 +81,15 @@ ramdisk_note_zram() {
 	((same == 0)) || ZRAM_DATA=$((ZRAM_DATA - same * $(getconf PAGESIZE)))
 	((ZRAM_DATA >= 0)) || ZRAM_DATA=0 # the two are counted one after the other
 }
+
+# ramdisk_note_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a
+# device, and of brd only with the last array that uses it.
+ramdisk_note_gives_back() {
+	local file RAM_PROVIDER RAM_NODE RAM_BYTES
+	ramdisk_note_read "$1"
+	[[ $RAM_PROVIDER != device ]] || return 1
+	[[ $RAM_PROVIDER == brd ]] || return 0
+	for file in "$RUN"/*.ram; do
+		[[ $file == "$RUN/$1.ram" ]] || ! grep -qs '^brd ' "$file" || return 1
+	done
+}

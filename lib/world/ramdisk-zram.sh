@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/quantity core/text world/disk world/ramdisk
-need world/ramdisk-note
+need world/ramdisk-memory world/ramdisk-note
 
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
 readonly RAMDISK_ZRAM_BLOCK=4096 # bytes: its logical blocks, on every machine
@@ -45,7 +45,7 @@ ramdisk_zram_need() {
 	most=$(ramdisk_zram_most_ "$1")
 	if [[ $2 == auto ]]; then
 		limit=$(($1 / 16))
-	else limit=$(quantity_bytes "$2" "$(ramdisk_total)"); fi
+	else limit=$(quantity_bytes "$2" "$(ramdisk_memory_total)"); fi
 	printf '%s\n' $(((limit < most ? limit : most) + $(ramdisk_zram_table "$1")))
 }
 
@@ -55,10 +55,10 @@ ramdisk_zram_limit() {
 	local limit most RAM_ROOM RAM_RESERVED
 	most=$(ramdisk_zram_most_ "$1")
 	if [[ $2 == auto ]]; then
-		ramdisk_room "$3" 0
+		ramdisk_memory_room "$3" 0
 		limit=$((RAM_ROOM - RAM_RESERVED - $(ramdisk_zram_table "$1")))
 	else
-		limit=$(quantity_bytes "$2" "$(ramdisk_total)")
+		limit=$(quantity_bytes "$2" "$(ramdisk_memory_total)")
 	fi
 	((limit <= most)) || limit=$most
 	printf '%s\n' $(((limit + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
@@ -89,7 +89,7 @@ ramdisk_zram_set_up() {
 		echo "the kernel refused to give $1 a size of $2 bytes" >&2
 		return 1
 	}
-	ramdisk_wait_node "$1" || return 1
+	disk_wait_node "$1" || return 1
 	(($(disk_bytes "$1") == $2)) || {
 		echo "zram made $1 with $(disk_bytes "$1") instead of $2 bytes" >&2
 		return 1
@@ -142,7 +142,7 @@ ramdisk_zram_spare() {
 	local sequence='' table RAM_AVAILABLE
 	RAMDISK_ZRAM_WHY=''
 	table=$(ramdisk_zram_table "$2")
-	ramdisk_available
+	ramdisk_memory_available
 	((table <= RAM_AVAILABLE)) || {
 		RAMDISK_ZRAM_WHY="for that a start needs $(quantity_show_bytes "$table") of memory \
 for a moment (0.6% of the size of a leg), and $(quantity_show_bytes "$RAM_AVAILABLE") are available"

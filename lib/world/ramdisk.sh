@@ -2,10 +2,10 @@
 # names instead of one. Which one is whose: world/ramdisk-note.sh.
 # shellcheck shell=bash
 
-need core/act core/clock core/lock core/log core/paths core/quantity core/text world/disk world/md
-need world/kernels world/md-state world/ramdisk-brd world/ramdisk-note world/ramdisk-zram
+need core/act core/clock core/lock core/log core/paths core/quantity core/text world/disk
+need world/kernels world/ramdisk-brd world/ramdisk-memory world/ramdisk-note world/ramdisk-zram
 
-readonly RAPIDDISK=$SYS/kernel/rapiddisk RAM_PAGE=4096
+readonly RAM_PAGE=4096
 
 # ramdisk_is_blank NAME: does its ramdisk hold nothing but zeros, without a page of memory? brd's
 # devices never: they keep what they held, and anybody could have used one. ramdisk_used NAME: from
@@ -55,83 +55,17 @@ see the kernel's messages (journalctl -k), then: ramraid attach $1"
 }
 ramdisk_forgive() { rm -f "$RUN/$1.failures"; }
 
-# ramdisk_available: sets RAM_AVAILABLE to the bytes of memory that could be taken without swapping,
-# as the kernel estimates it.
-ramdisk_available() {
-	local key value rest
-	RAM_AVAILABLE=0
-	while read -r key value rest; do
-		[[ $key != MemAvailable: ]] || RAM_AVAILABLE=$((value * 1024))
-	done <"$PROC/meminfo"
-}
-ramdisk_total() {
-	local key value rest
-	read -r key value rest <"$PROC/meminfo"
-	printf '%s\n' $((value * 1024))
-}
-
-# ramdisk_promised: bytes that ramdisks already made will still take, because they are not filled
-# yet.
-ramdisk_promised() {
-	local file name line md sum=0 RAM_PROVIDER RAM_NODE RAM_BYTES LEGS SYNC DONE TOTAL RATE
-	for file in "$RUN"/*.ram; do
-		[[ -e $file ]] || continue
-		name=${file##*/}
-		ramdisk_note_read "${name%.ram}"
-		[[ $RAM_PROVIDER != device ]] || continue
-		RAM_BYTES=$(ramdisk_weight)
-		if ramdisk_taken "$RAM_NODE"; then
-			RAM_BYTES=$((RAM_BYTES > RAM_TAKEN ? RAM_BYTES - RAM_TAKEN : 0))
-		elif md=$(md_of_leg "$RAM_NODE"); then
-			md_state_members "$md"
-			md_state_sync "$md"
-			for line in "${LEGS[@]}"; do
-				[[ $line != "$RAM_NODE in_sync "* ]] || RAM_BYTES=0
-			done
-			((RAM_BYTES == 0)) || RAM_BYTES=$((RAM_BYTES - DONE * 512))
-		fi
-		sum=$((sum + RAM_BYTES))
-	done
-	printf '%s\n' "$sum"
-}
-
-# ramdisk_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk and
-# zram count; returns 1 when nobody knows. A copied leg takes no more than what is not zero, and
-# grows with what is written.
-ramdisk_taken() {
-	local device rest ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST
-	! ramdisk_note_zram "$1" || {
-		RAM_TAKEN=$ZRAM_TAKEN
-		return 0
-	}
-	while read -r device _ _ RAM_TAKEN rest; do
-		[[ $device != "$1" || ! $RAM_TAKEN =~ ^[0-9]+$ ]] || return 0
-	done 2>/dev/null <"$RAPIDDISK/devices" || :
-	return 1
-}
-
 # ramdisk_why_not BYTES RESERVE [FREED]: prints why a ramdisk that takes BYTES (ramdisk_need) must
 # not be made beside RESERVE (bytes or percent of all memory), after one of FREED bytes has been
 # given back. Pages of a ramdisk can be neither swapped nor reclaimed: too large a one ends in the
 # OOM killer, not in an error.
 ramdisk_why_not() {
 	local RAM_ROOM RAM_RESERVED
-	ramdisk_room "$2" "${3:-0}"
+	ramdisk_memory_room "$2" "${3:-0}"
 	(($1 + RAM_RESERVED > RAM_ROOM)) || return 0
 	printf 'the ramdisk needs %s and %s keeps %s free, but only %s of memory are available\n' \
 		"$(quantity_show_bytes "$1")" "${MEMORY_RESERVE_BY:-RAM_RESERVE}" \
 		"$(quantity_show_bytes "$RAM_RESERVED")" "$(quantity_show_bytes "$RAM_ROOM")"
-}
-
-# ramdisk_room RESERVE FREED: sets RAM_ROOM to the bytes of memory that are available for ramdisks
-# and RESERVE, and RAM_RESERVED to RESERVE in bytes.
-ramdisk_room() {
-	local promised RAM_AVAILABLE
-	ramdisk_available
-	promised=$(ramdisk_promised)
-	RAM_RESERVED=$(quantity_bytes "$1" "$(ramdisk_total)")
-	RAM_ROOM=$((RAM_AVAILABLE + $2))
-	RAM_ROOM=$((RAM_ROOM > promised ? RAM_ROOM - promised : 0))
 }
 
 # ramdisk_need PROVIDER BYTES LIMIT: prints how much memory has to be there for a leg of BYTES;
@@ -149,14 +83,6 @@ ramdisk_plan() {
 	[[ $kind != zram* ]] || how='may take'
 	printf 'a new ramdisk (%s), which %s %s of memory\n' "$kind" "$how" \
 		"$(quantity_show_bytes "$2")"
-}
-
-# ramdisk_weight: prints how much memory the caller's RAM_NODE may take in the end (RAM_PROVIDER,
-# RAM_BYTES: ramdisk_note_read).
-ramdisk_weight() {
-	local ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT=0 ZRAM_MOST
-	[[ $RAM_PROVIDER != zram ]] || ramdisk_note_zram "$RAM_NODE" || ZRAM_LIMIT=0
-	if ((ZRAM_LIMIT > 0)); then printf '%s\n' "$ZRAM_LIMIT"; else printf '%s\n' "$RAM_BYTES"; fi
 }
 
 # ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK [LIMIT]]: makes the ramdisk if memory allows.
@@ -231,7 +157,7 @@ apt install rapiddisk-dkms, or set RAM=brd" >&2
 		echo "the kernel refused to attach rd$number with $bytes bytes" >&2
 		return 1
 	}
-	ramdisk_wait_node "rd$number" || return 1
+	disk_wait_node "rd$number" || return 1
 	size=$(disk_bytes "rd$number")
 	((size >= bytes)) || {
 		act_write "$RAPIDDISK/mgmt" "rapiddisk detach $number"
@@ -250,14 +176,6 @@ ramdisk_settle() {
 		log_warning "$1: no discards should reach its RAM leg $RAM_NODE, \
 and that can't be had"
 }
-
-ramdisk_wait_node() { # NODE
-	clock_until 10 0.1 ramdisk_has_node_ "$1" || {
-		echo "/dev/$1 did not appear" >&2
-		return 1
-	}
-}
-ramdisk_has_node_() { [[ -b $DEV/$1 && -e $SYS/block/$1/size ]]; }
 
 # ramdisk_drop NAME: gives the memory back. rapiddisk would delete a device that md or a mount is
 # using, so its users are asked first. Returns 4 when the ramdisk is still in use.
@@ -286,18 +204,6 @@ ramdisk_drop_node() {
 	ramdisk_rapiddisk_drop "$1" || code=$?
 	[[ -n $DRY_RUN ]] || ramdisk_unlock
 	return "$code"
-}
-
-# ramdisk_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a device,
-# and of brd only with the last array that uses it.
-ramdisk_gives_back() {
-	local file RAM_PROVIDER RAM_NODE RAM_BYTES
-	ramdisk_note_read "$1"
-	[[ $RAM_PROVIDER != device ]] || return 1
-	[[ $RAM_PROVIDER == brd ]] || return 0
-	for file in "$RUN"/*.ram; do
-		[[ $file == "$RUN/$1.ram" ]] || ! grep -qs '^brd ' "$file" || return 1
-	done
 }
 
 # ramdisk_device_take NAME BYTES PATH: a device that holds nothing. Looked at once more: between

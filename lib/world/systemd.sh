@@ -255,3 +255,10 @@ systemd_escape() {
 		done
 	fi
 }
+
+# systemd_escaped WORD OPTION… -- NAME…: what systemd_escape prints, "WORD UNIT" one a line.
+systemd_escaped() {
+	local units
+	units=$(systemd_escape "${@:2}")
+	[[ -z $units ]] || printf '%s\n' "$1 ${units//$'\n'/$'\n'$1 }"
+}

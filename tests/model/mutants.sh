@@ -83,7 +83,7 @@ mutant_puts-a-disk-back-while-the-RAM-leg-recovers() {
 	}
 }
 
-mutant_ignores-that-legs-were-given-up() { readd_is_given_up() { return 1; }; }
+mutant_ignores-that-legs-were-given-up() { give_up_is_given() { return 1; }; }
 
 mutant_puts-back-a-leg-that-was-given-up() {
 	keep readd_may
@@ -172,7 +172,7 @@ mutant_puts-back-by-the-slots-of-those-in-sync() {
 		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} &&
 			-z ${F[leg.$i.removed]-} ]] ||
 			return 1
-		! readd_is_given_up "$i" && [[ ${F[leg.$i.elsewhere]-} != yes ]] || return 1
+		! give_up_is_given "$i" && [[ ${F[leg.$i.elsewhere]-} != yes ]] || return 1
 		! readd_left_this_run_ "$i" || return 0
 		for ((j = 0; j < ${F[members]}; j++)); do
 			slot=${F[leg.$j.slot]-}
@@ -216,7 +216,7 @@ mutant_takes-two-legs-in-one-slot-for-separate-histories() {
 			for j in "${@:2}"; do
 				[[ $i -lt $j && ${F[leg.$i.role]} == "${F[leg.$j.role]}" ]] ||
 					continue
-				action_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} have been used without each other"
+				choice_is refuse "${F[leg.$i.dev]} and ${F[leg.$j.dev]} have been used without each other"
 				return 0
 			done
 		done

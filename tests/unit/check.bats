@@ -669,7 +669,7 @@ headers of that kernel are not installed"
 	local CHECK_RAM_SAID='' CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_ARRAY=data \
 		said=$BATS_TEST_TMPDIR/said
 	libraries
-	ramdisk_total() { echo 1000; }
+	ramdisk_memory_total() { echo 1000; }
 	md_state_leg_bytes() { echo "$BYTES"; }
 	findings_problem() { printf '%s\n' "$1" >>"$said"; }
 	CONF=([RAM]=auto [RAM_RESERVE]=10% [MEMORY_FLOOR]=0) F=([array.md]=md127)

@@ -525,15 +525,15 @@ data*ACCEPT_DATA_LOSS=yes"
 @test "a name that is a number to mdadm is none for a new array" {
 	local name
 	for name in d0 d07 d123; do
-		run conf_faults_new_name "$name"
+		run conf_new_name "$name"
 		assert_failure 2
 		assert_output -p 'to mdadm it is the number of a device'
 		# One that is there is loaded.
 		conf_name_ok "$name"
 	done
-	run conf_faults_new_name a/b
+	run conf_new_name a/b
 	assert_failure 2
-	for name in d d7x D7 data; do conf_faults_new_name "$name"; done
+	for name in d d7x D7 data; do conf_new_name "$name"; done
 }
 
 @test "conf_names lists all but the defaults, broken ones too" {

@@ -383,7 +383,7 @@ are() { # KEY=VALUE…
 	[[ $(<"$R/run/ramraid/data.ram") == 'device nvme0n1 104857600 - used' ]]
 	ramdisk_note_read data
 	[[ $RAM_PROVIDER == device && $RAM_NODE == nvme0n1 ]]
-	[[ $(ramdisk_promised) == 0 ]]
+	[[ $(ramdisk_memory_promised) == 0 ]]
 	not ramdisk_is_blank data
 	ramdisk_drop data
 	[[ ! -e $R/run/ramraid/data.ram && -z $(calls) ]]
@@ -413,10 +413,10 @@ wipefs --all $NVME)"
 	array
 	rm -f "$R/dev/ram0"
 	modprobe() { mkdir -p "$queue" && echo 4294966784 >"$queue/discard_max_bytes"; }
-	ramdisk_wait_node() { :; }
+	disk_wait_node() { :; }
 	disk_bytes() { echo 209715200; }
 	ramdisk_why_not() { :; }
-	ramdisk_total() { echo 209715200; }
+	ramdisk_memory_total() { echo 209715200; }
 	ramdisk_make data 104857600 brd 10%
 	[[ $(<"$R/run/ramraid/data.ram") == 'brd ram0 '* &&
 		$(<"$queue/discard_max_bytes") == 0 ]] ||

@@ -372,7 +372,7 @@ is() {
 	SAYS=99999999-2222-3333-4444-555555555555
 	observe
 	are array.md= leg.0.in=other
-	FACTS_UUID=()
+	MEMBERS_UUID=()
 	SAYS=$ID
 	observe
 	are array.md=md127 leg.0.in=md127
@@ -480,7 +480,7 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 		printf '%s\n' "$text" >"$R/run/ramraid/data.ram"
 		ramdisk_note_read data
 		[[ -z $RAM_PROVIDER && -z $RAM_NODE && $RAM_BYTES == 0 ]] || fail "$text"
-		run ramdisk_promised
+		run ramdisk_memory_promised
 		assert_output 0
 		[[ ! -e X ]] || fail "executed: $text"
 	done
@@ -525,7 +525,7 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	echo '30 1 1:1 / /srv/scratch rw shared:1 - ext4 /dev/ram1 rw' >>"$R/proc/1/mountinfo"
 	printf '%s\n' 'Filename Type Size Used Priority' '/dev/ram2 partition 204796 0 -2' \
 		>"$R/proc/swaps"
-	ramdisk_wait_node() { :; }
+	disk_wait_node() { :; }
 	run ramdisk_brd_make $((100 << 20))
 	assert_success
 	assert_output ram3
@@ -669,22 +669,22 @@ status_is() {
 @test "memory: what ramdisks already made will still take is not available" {
 	mkdir -p "$R/run/ramraid" "$R"/sys/block/rd{0,1} "$R"/sys/class/block/rd{0,1}/holders
 	printf 'MemTotal: 1000000 kB\nMemAvailable: 500000 kB\n' >"$R/proc/meminfo"
-	[[ $(ramdisk_promised) == 0 && -z $(ramdisk_why_not $((300000 * 1024)) 0) ]]
+	[[ $(ramdisk_memory_promised) == 0 && -z $(ramdisk_why_not $((300000 * 1024)) 0) ]]
 	# rd0 is not in an array yet: all of it is still to be taken.
 	echo "rapiddisk rd0 $((200000 * 1024)) " >"$R/run/ramraid/a.ram"
-	[[ $(ramdisk_promised) == $((200000 * 1024)) &&
+	[[ $(ramdisk_memory_promised) == $((200000 * 1024)) &&
 		-n $(ramdisk_why_not $((300001 * 1024)) 0) ]]
 	# Half rebuilt: half of it. In sync: nothing more.
 	mkdir -p "$R/sys/class/block/rd0/holders/md127" "$R/sys/block/md127/md/dev-rd0"
 	echo recover >"$R/sys/block/md127/md/sync_action"
 	echo '200000 / 400000' >"$R/sys/block/md127/md/sync_completed"
 	echo spare >"$R/sys/block/md127/md/dev-rd0/state"
-	[[ $(ramdisk_promised) == $((100000 * 1024)) ]]
+	[[ $(ramdisk_memory_promised) == $((100000 * 1024)) ]]
 	echo in_sync >"$R/sys/block/md127/md/dev-rd0/state"
-	[[ $(ramdisk_promised) == 0 ]]
+	[[ $(ramdisk_memory_promised) == 0 ]]
 	# rapiddisk counts pages: a copied leg in sync may still grow.
 	mkdir -p "$R/sys/kernel/rapiddisk"
 	printf 'Device\tSize\tErrors\tUsed\nrd1\t5\t0\t4096\nrd0\t%s\t0\t%s\n' $((200000 * 1024)) \
 		$((50000 * 1024)) >"$R/sys/kernel/rapiddisk/devices"
-	[[ $(ramdisk_promised) == $((150000 * 1024)) ]]
+	[[ $(ramdisk_memory_promised) == $((150000 * 1024)) ]]
 }

@@ -29,7 +29,7 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	before_look_configured data
 	facts_observe
 	: >"$R/run/ramraid/data.started"
-	MEMORY_MD=md127 MEMORY_FLOOR=$(quantity_bytes "$1" "$(ramdisk_total)")
+	MEMORY_MD=md127 MEMORY_FLOOR=$(quantity_bytes "$1" "$(ramdisk_memory_total)")
 }
 
 @test "given up after three looks in a row, not for a peak" {

@@ -105,7 +105,7 @@ setup() {
 	((tries == 6)) || fail "$tries"
 	mkdir -p "$R/sys/block/rd0" "$R/dev/md"
 	: >"$R/sys/block/rd0/size"
-	not ramdisk_wait_node rd0 2>/dev/null
+	not disk_wait_node rd0 2>/dev/null
 	: >"$R/dev/md127"
 	not md_wait_link md127 data
 	ln -s ../md127 "$R/dev/md/data"

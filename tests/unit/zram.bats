@@ -14,7 +14,7 @@ setup() {
 	echo 2097152 >"$R/sys/block/zram0/size"
 	printf 'MemTotal: 1000000 kB\nMemAvailable: 500000 kB\n' >"$R/proc/meminfo"
 	modprobe() { :; }
-	ramdisk_wait_node() { :; }
+	disk_wait_node() { :; }
 	sleep() { SECONDS=$((SECONDS + 1)); }
 	BUSY=''
 	act_write() {
@@ -126,8 +126,8 @@ write class/zram-control/hot_remove 1'
 	local RAM_TAKEN
 	ramdisk_make data 104857600 zram 10% 4096
 	echo '52428800 20000000 20971520 0 20971520 0 0 0 0' >"$R/sys/block/zram1/mm_stat"
-	ramdisk_taken zram1
-	[[ $RAM_TAKEN == 20971520 && $(ramdisk_promised) == $((104857600 - 20971520)) ]]
+	ramdisk_memory_taken zram1
+	[[ $RAM_TAKEN == 20971520 && $(ramdisk_memory_promised) == $((104857600 - 20971520)) ]]
 }
 
 @test "a page of one value that was written takes no memory, and is no data" {
@@ -196,10 +196,10 @@ limit() {
 	ramdisk_make data $((2000000 * 1024)) zram 10% 4096 300M 2>/dev/null
 	echo "200000000 90000000 104857600 $((300 << 20)) 104857600 0 0 0 0" \
 		>"$R/sys/block/zram1/mm_stat"
-	[[ $(ramdisk_promised) == $((200 << 20)) ]]
+	[[ $(ramdisk_memory_promised) == $((200 << 20)) ]]
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read data
-	[[ $(ramdisk_weight) == $((300 << 20)) ]]
+	[[ $(ramdisk_memory_weight) == $((300 << 20)) ]]
 	[[ $(ramdisk_need rapiddisk 5 auto) == 5 ]]
 }
 

@@ -38,7 +38,7 @@ plant_puts-back-by-slots() {
 		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} &&
 			-z ${F[leg.$i.removed]-} ]] ||
 			return 1
-		! readd_is_given_up "$i" || return 1
+		! give_up_is_given "$i" || return 1
 		for ((j = 0; j < ${F[members]}; j++)); do
 			slot=${F[leg.$j.slot]-}
 			[[ ${F[leg.$j.state]} != in_sync ]] ||
@@ -57,7 +57,7 @@ plant_believes-clocks() {
 		[[ ${F[leg.$i.role]} =~ ^[0-9]+$ && -z ${F[failed.readd.$i]-} &&
 			-z ${F[leg.$i.removed]-} ]] ||
 			return 1
-		! readd_is_given_up "$i" || return 1
+		! give_up_is_given "$i" || return 1
 		plant_joined_ "$i"
 		[[ $PLANT_JOINED == yes ]]
 	}

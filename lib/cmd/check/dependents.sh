@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths
-need core/text gate/dependents gate/dropins notes/contents world/disk world/systemd
+need core/text gate/dependents gate/dropins gate/spec notes/contents world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -130,7 +130,7 @@ systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
 check_dependents_is_named_() { # UNIT
 	local name
 	for name in "${REQUIRED_BY[@]}"; do
-		dependents_resolve name
+		spec_resolve name
 		[[ $name != /* ]] || name=$(systemd_escape --path --suffix=mount -- "$name")
 		[[ $name != "$1" ]] || return 0
 	done

@@ -4,7 +4,6 @@
 # cmd/check/dependents.sh (what is on it), cmd/check/machine.sh. None of them changes anything.
 # shellcheck shell=bash
 
-need cmd/check/dependents cmd/check/legs cmd/check/machine cmd/check/next-boot cmd/check/running
 need config/conf core/log core/paths observe/before-look observe/facts report/advice
 
 declare -gA F # the facts: decide/facts.list
@@ -61,63 +60,6 @@ findings_has_problem() {
 # system.
 findings_is_root() { ((EUID == 0)); }
 findings_can_read() { [[ -r $1 ]]; }
-
-# findings_one NAME [KERNEL]: everything about one array; with KERNEL only what concerns that
-# kernel.
-findings_one() {
-	local CHECK_ARRAY=$1
-	conf_load "$1" || {
-		findings_configuration
-		return 0
-	}
-	if [[ -n ${2-} ]]; then
-		check_next_boot_kernels
-		return
-	fi
-	findings_same
-	findings_renamed
-	check_machine_dropins "$1"
-	check_machine_notify
-	before_look_configured "$1"
-	facts_observe
-	check_running
-	check_machine_rescue
-	check_machine_removable
-	check_legs_reads
-	check_running_smart
-	check_legs_remote
-	check_next_boot_half_done
-	check_next_boot_enabled
-	check_next_boot_claim
-	check_next_boot_root
-	check_next_boot_kernels
-	check_next_boot_superblocks
-	check_next_boot_bad_blocks
-	check_next_boot_memory
-	check_dependents
-	check_dependents_boot_mail
-}
-
-# A copy of a configuration: the next boot may start both units, and both would work on the same
-# legs.
-findings_same() {
-	local other
-	while IFS= read -r other; do
-		findings_problem same-array "UUID=${CONF[UUID]} in no other file" \
-			"it in $ETC/$other.conf as well" \
-			"delete the copy, or rename it to something that does not end in .conf; \
-then: ramraid claim; systemctl daemon-reload"
-	done < <(conf_same "$CHECK_ARRAY" "${CONF[UUID]}")
-}
-
-# Read still, by a word that is no longer that of the key.
-findings_renamed() {
-	local line
-	for line in "${CONF_NOTES[@]}"; do
-		findings_note key-renamed 'every key by the name that it has now' "${line%%; *}" \
-			"${line#*; }"
-	done
-}
 
 # With errors in it, nothing else can be asked.
 findings_configuration() {

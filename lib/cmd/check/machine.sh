@@ -3,10 +3,9 @@
 # is notified of a failure.
 # shellcheck shell=bash
 
-need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli \
-	core/paths core/text
-need core/quantity core/trust notes/adopted notes/claim notes/hardware notes/selftest-record
-need observe/ramdisk-makers world/disk world/ramdisk
+need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli core/paths
+need core/quantity core/text core/trust notes/adopted notes/claim notes/hardware
+need notes/selftest-record observe/ramdisk-makers world/disk world/ramdisk world/ramdisk-memory
 
 # check_machine ALL: about the system; the first two questions concern each array, the others only
 # those who ask about all.
@@ -94,7 +93,7 @@ check_machine_half_done_unconfigured() {
 check_machine_memory_of_all() {
 	local total
 	[[ -z $CHECK_RAM_SAID ]] && ((CHECK_RAM_BYTES > 0)) || return 0
-	total=$(ramdisk_total)
+	total=$(ramdisk_memory_total)
 	((CHECK_RAM_BYTES + CHECK_RAM_RESERVE > total)) || return 0
 	findings_problem memory "memory for all ramdisks \
 ($(quantity_show_bytes "$CHECK_RAM_BYTES")) and for RAM_RESERVE \

@@ -6,7 +6,7 @@
 
 need cmd/check/findings config/conf core/paths core/quantity notes/claim notes/memory-floor
 need notes/selftest-record observe/summary report/states world/initramfs world/kernels
-need world/md-state world/ramdisk world/superblock world/systemd
+need world/md-state world/ramdisk world/ramdisk-memory world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -284,7 +284,7 @@ check_next_boot_memory() {
 	bytes=$(check_next_boot_ram_bytes_)
 	[[ -n $bytes ]] || return 0
 	bytes=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
-	total=$(ramdisk_total)
+	total=$(ramdisk_memory_total)
 	memory_floor_reserve
 	CHECK_RAM_BYTES=$((CHECK_RAM_BYTES + bytes))
 	((MEMORY_RESERVE <= CHECK_RAM_RESERVE)) || CHECK_RAM_RESERVE=$MEMORY_RESERVE

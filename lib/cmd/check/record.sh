@@ -1,5 +1,5 @@
-# The check, what the next start goes by: the record of the running array, and the units that keep it.
-# After check_running has set CHECK_UNIT.
+# The check, what the next start goes by: the record of the running array, and the units that keep
+# it. After check_running has set CHECK_UNIT.
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths notes/witness-copy notes/witness-text world/systemd

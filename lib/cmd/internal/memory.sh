@@ -4,7 +4,8 @@
 
 need act/array-lock act/detach-ram act/transitions act/whole-since config/conf config/conf-need
 need core/cli core/log core/paths core/quantity decide/health notes/memory-floor observe/before-look
-need observe/facts world/md-state world/ramdisk world/ramdisk-note world/systemd
+need observe/facts world/md-state world/ramdisk world/ramdisk-memory world/ramdisk-note
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -28,7 +29,7 @@ RAM=${CONF[RAM]}"
 	fi
 	before_look_running "$NAME"
 	MEMORY_MD=${F[array.md]} \
-		MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_total)")
+		MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_memory_total)")
 	# A pipe that nobody writes to, to wait for without a process, which might be refused just
 	# then.
 	exec {MEMORY_FD}<> <(:)
@@ -47,9 +48,9 @@ cmd_memory_runs() { [[ -e $SYS/block/$MEMORY_MD/md && -e $RUN/$1.started ]]; }
 cmd_memory_look() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE state=none answer=no
 	ramdisk_note_read "$1"
-	ramdisk_available
+	ramdisk_memory_available
 	if [[ -n $RAM_NODE ]]; then
-		! ramdisk_gives_back "$1" || state=leg
+		! ramdisk_note_gives_back "$1" || state=leg
 		((RAM_AVAILABLE >= MEMORY_FLOOR)) || answer=yes
 	elif memory_floor_has_given_up "$1"; then
 		state=given
@@ -83,10 +84,10 @@ cmd_memory_give_up() {
 	# Whoever had the lock may have taken it out, or freed memory. If this was ended after the
 	# note and before the memory was given back, it goes on.
 	ramdisk_note_read "$1"
-	ramdisk_available
+	ramdisk_memory_available
 	memory_floor_note "$1"
 	[[ ${F[array.state]} == active && -n $RAM_NODE && $MEMORY_NOTE == @(|memory|room) ]] &&
-		ramdisk_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
+		ramdisk_note_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
 	health_only_copy && {
 		log_warning "$1: memory is short, but the RAM leg is the only good copy: keeping it"
 		return 1

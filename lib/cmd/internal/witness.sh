@@ -32,7 +32,8 @@ cmd_witness() {
 		code=0
 		cmd_witness_all_ "${ARGS[@]}" || code=$EX_FAILED
 	}
-	# Hot-plug's look also sees what changes from now until the watch is back. Whatever HOTPLUG says.
+	# Hot-plug's look also sees what changes from now until the watch is back. Whatever HOTPLUG
+	# says.
 	if [[ -n ${OPT[twice]-} ]]; then hotplug_raise; else hotplug_trigger; fi
 	return "$code"
 }

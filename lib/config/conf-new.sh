@@ -1,0 +1,37 @@
+# What speaks against the name of an array that is to be made, or taken over, before it has a
+# configuration.
+# shellcheck shell=bash
+
+need config/conf config/conf-faults config/conf-keys core/log core/paths
+
+# conf_new_name NAME: ends the program when no array can be called so, or none from now on:
+# mdadm takes "d7" for the number of a device, and fails when there is an md7 (create_mddev() in its
+# mdopen.c).
+conf_new_name() {
+	conf_name_ok "$1" || die "$(conf_faults_name "$1")" "$EX_USAGE"
+	[[ ! $1 =~ ^d[0-9]+$ ]] ||
+		die "\"$1\" can't be an array's name: to mdadm it is the number of a device; \
+choose another" "$EX_USAGE"
+}
+
+# conf_new_dropins NAME: drop-ins that are there before their array is, of an earlier one of that
+# name perhaps, hold for the new one as soon as it has a configuration. Ends the program when they
+# have what only belongs to one array, or errors; else says that they hold.
+conf_new_dropins() {
+	local file files=() line MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
+	local -A CONF=()
+	for file in "$ETC/$1.conf.d"/*.conf; do
+		[[ ! -e $file && ! -L $file ]] || files+=("$file")
+	done
+	((${#files[@]} > 0)) || return 0
+	conf_keys_builtin
+	conf_faults_files "${files[@]}"
+	for file in "${files[@]}"; do conf_read "$file" array; done
+	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
+	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* &&
+		${#MEMBERS[@]} == 0 && ${#CONF_ERRORS[@]} == 0 ]] ||
+		die "$1: there are drop-ins already, which would hold for it, \
+and are those of another array: ${files[*]}. Take them away first: rm -r $ETC/$1.conf.d; \
+nothing was changed" "$EX_REFUSED"
+	log_notice "$1: hold for it as well: ${files[*]}"
+}

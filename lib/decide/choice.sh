@@ -1,0 +1,29 @@
+# The pure ring: how a choice is written down, and what hinders one. Whoever decides about an array
+# calls this.
+# shellcheck shell=bash
+
+declare -gA F # the facts: decide/facts.list
+
+choice_is() { # ACTION WHY [ARGUMENT…]
+	ACTION=$1 WHY=$2 OUTCOME=''
+	shift 2
+	ARGUMENTS=("$@")
+}
+
+# choice_barred ACTION[.ARGUMENT]: may an action be tried? One that failed earlier in this start is
+# not tried again (failed.…, loop_failed), and whoever decides may forbid one beforehand
+# (veto.…, act/hotplug.sh). Sets BARRED to why it is not to be tried. Returns 1 when it may be.
+choice_barred() {
+	BARRED=''
+	if [[ -v F["failed.$1"] ]]; then
+		BARRED=${F["failed.$1"]}
+	elif [[ -v F["veto.$1"] ]]; then
+		BARRED=${F["veto.$1"]}
+	fi
+	[[ -n $BARRED ]]
+}
+
+choice_time_is_up() { # KEY of a number of seconds or "infinity"
+	[[ $1 != conf.member_timeout || $ACTION_EVENTUALLY != eventually ]] || return 0
+	[[ ${F[$1]} != infinity ]] && ((${F[waited]} >= ${F[$1]}))
+}
