@@ -56,7 +56,7 @@ membership_facts() { # NAME
 	local i disk VALUE
 	F[change.left]=''
 	F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ') ||
-		F[change.used]='somebody who is not known'
+		F[change.used]=$TEXT_SOMEBODY
 	for disk in "${LEAVING[@]}"; do
 		[[ " ${MEMBERS[*]} " == *" $disk "* ]] ||
 			F[change.left]+="${F[change.left]:+ }$disk"

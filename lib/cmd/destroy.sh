@@ -101,7 +101,7 @@ destroy_leg_() { # DEVICE
 	sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'*)
 		DESTROY_WIPE+=("$1") DESTROY_NODES+=("$NODE")
 		PLAN+=("wipe    $1 ($NODE)")
-		users=$(disk_users "$NODE") || users='somebody who is not known'
+		users=$(disk_users "$NODE") || users=$TEXT_SOMEBODY
 		IFS=$'\n' text_split users "$users"
 		for other in "${users[@]}"; do
 			[[ $other == "${F[array.md]:-none}" ]] ||
@@ -244,7 +244,7 @@ moment ago; it is not wiped"
 destroy_users_() { # NODE
 	local tries users
 	for ((tries = 25; tries > 0; tries--)); do
-		users=$(disk_users "$1") || users='somebody who is not known'
+		users=$(disk_users "$1") || users=$TEXT_SOMEBODY
 		[[ -n $users ]] || return 0
 		sleep 0.2
 	done

@@ -154,6 +154,10 @@ and what was written since then is lost."
 ramraid start $NAME")
 		[[ -z ${OPT[yes]-} ]] || printf '%s\n' "${PLAN[@]}" >&2
 	fi
+	[[ ${F[$leg.device_uuid]} != "${RESCUE[disk]:-none}" ]] ||
+		PLAN+=("${F[$leg.dev]} is half overwritten by an earlier restore, \
+so this one goes on with it."
+			'To put the image on another disk, first take that one out of the machine.')
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
 ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold, \
 ${F[$leg.dev]} (/dev/${F[$leg.node]}) first." "$typed"

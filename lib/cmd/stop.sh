@@ -291,7 +291,7 @@ stop_refused_() { # CODE NAME
 # the array itself after the last file system is gone.
 stop_check_users() { # NAME
 	local users
-	users=$(stop_in_use_ "$1") || users='somebody who is not known'
+	users=$(stop_in_use_ "$1") || users=$TEXT_SOMEBODY
 	[[ -n $users ]] || return 0
 	if stop_going_down; then
 		[[ -z $DRY_RUN ]] || return 0
@@ -319,7 +319,7 @@ stop_wait_for_users_() { # NAME
 	clock
 	end=$((NOW + 90))
 	while ((NOW < end)); do
-		users=$(stop_users) || users='somebody who is not known'
+		users=$(stop_users) || users=$TEXT_SOMEBODY
 		[[ -n $users ]] || return 1
 		! disk_is_idle "${F[array.md]}" || [[ -n $(openers_of "${F[array.md]}") ]] ||
 			return 0
@@ -335,9 +335,9 @@ waiting for those who use the array: $users"
 # mounts show anybody: who has it open.
 stop_users() {
 	local users
-	users=$(disk_users "${F[array.md]}") || users='somebody who is not known'
+	users=$(disk_users "${F[array.md]}") || users=$TEXT_SOMEBODY
 	[[ -n $users ]] || users=$(openers_of "${F[array.md]}") ||
-		users='somebody who is not known'
+		users=$TEXT_SOMEBODY
 	printf '%s\n' "${users//$'\n'/, }"
 }
 
@@ -346,7 +346,7 @@ stop_users() {
 # open; at a shutdown the RAM leg goes anyhow.
 stop_in_use_() {
 	local users
-	users=$(disk_users "${F[array.md]}") || users='somebody who is not known'
+	users=$(disk_users "${F[array.md]}") || users=$TEXT_SOMEBODY
 	if [[ -n $users ]]; then
 		printf '%s\n' "${users//$'\n'/, }"
 	elif [[ -n $DRY_RUN ]] || stop_going_down; then

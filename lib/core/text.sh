@@ -6,6 +6,9 @@
 # perhaps: that nothing was printed does not mean that there are none.
 readonly TEXT_UNKNOWN='the look at it failed'
 
+# Who uses a device, when the look for users has not come to its end.
+readonly TEXT_SOMEBODY='somebody who is not known'
+
 # text_split ARRAY TEXT: its words, as "read -ra" takes them from a line; text_into TEXT NAME…:
 # each into a variable of its own, what is left over into none, and "_" for none. Not by a
 # here-string: what is longer than a pipe takes (64 KiB) bash puts into a temporary file, which is

@@ -287,7 +287,7 @@ disk_why_not_free() {
 		printf 'unfit: its name has a slash (/dev/%s)\n' "${node//!//}"
 		return
 	}
-	users=$(disk_users "$node") || users='somebody who is not known'
+	users=$(disk_users "$node") || users=$TEXT_SOMEBODY
 	[[ -z $users ]] || printf 'in use: %s\n' "${users//$'\n'/, }"
 	{ read -r readonly_ <"$SYS/class/block/$node/ro"; } 2>/dev/null || readonly_=0
 	[[ $readonly_ == 0 ]] || printf 'read-only: the kernel says it is read-only\n'

@@ -24,7 +24,7 @@ openers_of() {
 		openers_programs_
 	fi
 	openers_kernel_
-	[[ -z $cut ]] || printf '%s\n' "somebody who is not known (the look at all processes did \
+	[[ -z $cut ]] || printf '%s\n' "$TEXT_SOMEBODY (the look at all processes did \
 not get to its end)"
 }
 

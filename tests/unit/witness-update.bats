@@ -555,6 +555,15 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	RESCUE[legs]=$one:70 F["leg.1.sb"]=none
 	restore_ask
 	((${#PLAN[@]} == 0))
+	# An earlier restore was interrupted: this one goes on with its disk, and says what else can
+	# be done. Of another disk there is nothing to say.
+	RESCUE[disk]=$one
+	restore_ask
+	[[ ${PLAN[*]} == *'ata-A is half overwritten by an earlier restore'*'take that one out'* ]] ||
+		fail "${PLAN[*]}"
+	RESCUE[disk]=$two
+	restore_ask
+	((${#PLAN[@]} == 0))
 }
 
 @test "ramraid restore: a later record that vouches for disks tells that they were used" {
@@ -630,8 +639,8 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	done
 }
 
-# two_records_one_stuck: the record and its second copy on /boot, with both legs; then the record can
-# neither be made anew nor be changed in place.
+# two_records_one_stuck: the record and its second copy on /boot, with both legs. From then on the
+# record can neither be made anew nor be changed in place.
 two_records_one_stuck() {
 	mkdir -p "$R/boot/ramraid" "${W%/*}"
 	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sdx1 rw' '2 1 8:2 / /boot rw - ext4 /dev/sdx2 rw' \
