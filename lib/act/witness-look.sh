@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/transitions act/witness-update config/conf config/conf-need core/act
-need core/log core/paths decide/health notes/legs-seen observe/before-look observe/facts
-need observe/holders world/systemd
+need core/log core/paths decide/health notes/legs-seen observe/before-look observe/complete-legs
+need observe/facts world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -39,15 +39,15 @@ witness_look() {
 # member in sync its node, and the number by which the kernel tells it from the next one there; and
 # who of them is vouched for, if not all are.
 witness_look_print_() {
-	local node NODES HOLDERS NUMBER
-	holders_find
+	local node NODES COMPLETE NUMBER
+	complete_legs_find
 	WITNESS_LOOK="${F[witness.generation]} ${F[witness.events]:+vouches} ${F[array.md]} \
 ram=${F[ram.node]}:${F[ram.state]}:${F[ram.slot]}"
 	for node in "${NODES[@]}"; do
 		legs_seen_number "$node"
 		WITNESS_LOOK+=" ${NUMBER:-$node}"
 	done
-	((${#HOLDERS[@]} == ${#NODES[@]})) || WITNESS_LOOK+=" of which ${HOLDERS[*]}"
+	((${#COMPLETE[@]} == ${#NODES[@]})) || WITNESS_LOOK+=" of which ${COMPLETE[*]}"
 }
 
 # Nobody else sees that systemd could not watch the array, or has given that up: who starts the

@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 
 need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
-need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/disks-lack
-need observe/facts observe/holders observe/members observe/outside world/md-state world/ramdisk-note
-need world/superblock
+need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/complete-legs
+need observe/disks-lack observe/facts observe/members observe/outside world/md-state
+need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -179,7 +179,7 @@ $WITNESS_UPDATE_TRIES tries; it says what that one saw"
 # witness_update_once_ [no-ram-slot|"" [filling]]: the same; returns 2 when another program has
 # written since, and nothing was; 3 when no leg that F calls in sync can be read.
 witness_update_once_() {
-	local events legs here=() slot good=0 places=() filled also='' full='' now NODES HOLDERS
+	local events legs here=() slot good=0 places=() filled also='' full='' now NODES COMPLETE
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	old_name_take || {
 		log_error "${F[name]}: what was written down about its array under the name \
@@ -285,16 +285,16 @@ witness_update_witness() { witness_update || :; }
 # no leg is named that has left: event counts follow with the next record.
 WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW='' WITNESS_UPDATE_UNWATCHED=''
 witness_update_if_changed() {
-	local NODES HOLDERS
+	local NODES COMPLETE
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || witness_update_witness
 }
 
-# For the caller's NODES and HOLDERS.
+# For the caller's NODES and COMPLETE.
 witness_update_members_now_() {
-	holders_find
+	complete_legs_find
 	WITNESS_UPDATE_NOW="${F[name]} ${F[array.md]} ${F[ram.slot]-} ${NODES[*]} of which \
-${HOLDERS[*]}"
+${COMPLETE[*]}"
 }
 
 # After witness_update_members_now_. Sets the caller's here (device UUIDs) to the disk legs in sync,
@@ -303,13 +303,13 @@ ${HOLDERS[*]}"
 # it by a member that is being rebuilt (super_1_sync() in linux drivers/md/md.c).
 witness_update_members_() {
 	local node key value
-	events=0 legs=() here=() good=${#HOLDERS[@]}
+	events=0 legs=() here=() good=${#COMPLETE[@]}
 	for node in "${NODES[@]}"; do
 		while IFS='=' read -r key value; do
 			case $key in
 			device_uuid)
 				here+=("$value") places+=("$value $node")
-				[[ " ${HOLDERS[*]} " != *" $node "* ]] || legs+=("$value")
+				[[ " ${COMPLETE[*]} " != *" $node "* ]] || legs+=("$value")
 				;;
 			events) ((value <= events)) || events=$value ;;
 			view) [[ ! $value =~ ^A+$ ]] || full=yes ;;

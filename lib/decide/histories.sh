@@ -123,25 +123,25 @@ histories_newest() {
 # histories_superseded_ LEG LEG…: does one of the others call the first missing, or did the array
 # run on without it?
 histories_superseded_() {
-	local leg=$1 other OUTRUNNER
+	local leg=$1 other SUCCESSOR
 	shift
 	for other; do
 		[[ $other == "$leg" ]] || ! histories_calls_missing "$other" "$leg" || return 0
 	done
-	histories_find_outrunner "$leg"
+	histories_find_successor "$leg"
 }
 
-# histories_find_outrunner LEG: sets OUTRUNNER to a leg that was being rebuilt in an array which LEG
+# histories_find_successor LEG: sets SUCCESSOR to a leg that was being rebuilt in an array which LEG
 # had left; not to one that has been given up, and what it was rebuilt from with it. Returns 1 if
 # there is none.
-histories_find_outrunner() {
-	for ((OUTRUNNER = 0; OUTRUNNER < ${F[members]}; OUTRUNNER++)); do
-		[[ ${F[leg.$OUTRUNNER.sb]} == ok && -n ${F[leg.$OUTRUNNER.recovery]} &&
-			${F[leg.$OUTRUNNER.uuid]} == "${F[uuid]}" ]] || continue
-		! give_up_is_given "$OUTRUNNER" || continue
-		! histories_has_later_events "$OUTRUNNER" "$1" || return 0
-		((${F[leg.$OUTRUNNER.events]} <= ${F[leg.$1.events]})) ||
-			! histories_calls_missing "$OUTRUNNER" "$1" || return 0
+histories_find_successor() {
+	for ((SUCCESSOR = 0; SUCCESSOR < ${F[members]}; SUCCESSOR++)); do
+		[[ ${F[leg.$SUCCESSOR.sb]} == ok && -n ${F[leg.$SUCCESSOR.recovery]} &&
+			${F[leg.$SUCCESSOR.uuid]} == "${F[uuid]}" ]] || continue
+		! give_up_is_given "$SUCCESSOR" || continue
+		! histories_has_later_events "$SUCCESSOR" "$1" || return 0
+		((${F[leg.$SUCCESSOR.events]} <= ${F[leg.$1.events]})) ||
+			! histories_calls_missing "$SUCCESSOR" "$1" || return 0
 	done
 	return 1
 }

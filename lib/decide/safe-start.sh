@@ -2,8 +2,8 @@
 # in ramraid-concepts(7). How legs are compared: decide/histories.sh. From facts alone.
 # shellcheck shell=bash
 
-need core/paths decide/choice decide/give-up decide/health decide/histories decide/leg decide/outrun
-need decide/ram-device decide/strangers
+need core/paths decide/choice decide/give-up decide/health decide/histories decide/leg
+need decide/ram-device decide/strangers decide/superseded
 
 declare -gA F # the facts: decide/facts.list
 
@@ -28,7 +28,7 @@ safe_start() {
 	if ((${#GOOD[@]} < ${F[members]})) &&
 		! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	safe_start_stale_ "$NEWEST" && return
-	outrun_refuse "$NEWEST" && return
+	superseded_refuse "$NEWEST" && return
 	safe_start_assemble_ "$NEWEST" "${CURRENT[@]}"
 }
 
@@ -208,10 +208,10 @@ ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
 # newest leg already calls missing need not be waited for; unless the witness shows that it ran on,
 # without the legs that are here.
 safe_start_without_ok_() {
-	local newest=$1 absent=$2 text names ABSENT DOUBT='' OUTRUNNER
+	local newest=$1 absent=$2 text names ABSENT DOUBT='' SUCCESSOR
 	shift 2
 	if histories_newest_knows "$newest" && histories_witness_agrees "$newest" &&
-		! histories_find_outrunner "$newest"; then return 0; fi
+		! histories_find_successor "$newest"; then return 0; fi
 	leg_absent_names
 	if ((absent > 0)) && ! choice_time_is_up conf.member_timeout; then
 		choice_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"

@@ -101,8 +101,8 @@ mutant_ignores-that-only-the-RAM-leg-was-good() {
 # These are what the model itself found.
 
 deep_mutant_refuses-for-what-a-leg-that-was-given-up-says() {
-	keep histories_find_outrunner
-	histories_find_outrunner() {
+	keep histories_find_successor
+	histories_find_successor() {
 		local - code=0 given=${F[witness.given]}
 		F[witness.given]=''
 		kept_histories_find_outrunner "$1" || code=$?
@@ -134,7 +134,7 @@ deep_mutant_accepts-a-lag-of-one-from-legs-that-the-witness-knows() {
 }
 
 deep_mutant_ignores-what-a-leg-that-was-being-rebuilt-says-of-the-others() {
-	histories_find_outrunner() { return 1; }
+	histories_find_successor() { return 1; }
 }
 
 deep_mutant_puts-back-any-leg-to-the-RAM-leg() { readd_may_to_ram() { return 0; }; }

@@ -254,7 +254,7 @@ monitor() (
 	F[ram.state]=none F[ram.node]='' F[ram.slot]=''
 	before_look_witness
 	facts_observe() { :; }
-	holders_find() { NODES=(sda sdb) HOLDERS=(sda sdb); }
+	complete_legs_find() { NODES=(sda sdb) COMPLETE=(sda sdb); }
 	superblock_facts() {
 		printf 'sb=ok\nevents=120\ndevice_uuid=%s\n' "$([[ $1 == */sda ]] && echo "$ONE" || echo "$TWO")"
 	}

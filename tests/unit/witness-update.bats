@@ -611,8 +611,8 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	witness_write() { called give_up "$8"; }
 	restore_here 2>/dev/null
 	[[ " $(calls) " == *"give_up"*" $two "* && $(calls) != *"$one"* ]] || fail "$(calls)"
-	# Not one that the restored disk has outlived, whether it is here or away, and not one that is here
-	# and was never used without the restored one.
+	# Not one that the restored disk has outlived, whether it is here or away, and not one that
+	# is here and was never used without the restored one.
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	lost
 	restore_choose
@@ -677,7 +677,7 @@ two_records_one_stuck() {
 	local ID=11111111-2222-3333-4444-555555555555
 	local C=$R/boot/ramraid/$ID.witness
 	two_records_one_stuck # ENOSPC: a file can still be deleted
-	holders_find() { NODES=() HOLDERS=(); }
+	complete_legs_find() { NODES=() COMPLETE=(); }
 	runs leg.0.state=faulty leg.1.state=faulty witness.generation=1 array.known=yes \
 		"witness.legs=$one $two" "uuid=$ID" name=data ram.number=0
 	run witness_update

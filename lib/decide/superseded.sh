@@ -6,13 +6,13 @@ need decide/choice decide/give-up decide/histories decide/leg
 
 declare -gA F # the facts: decide/facts.list
 
-# outrun_refuse NEWEST: sets the refusal and returns 0 if the array ran on without the newest leg,
-# with one that is here and that nothing can be started from.
-outrun_refuse() { outrun_unusable_ "$1" || outrun_rebuilt_ "$1"; }
+# superseded_refuse NEWEST: sets the refusal and returns 0 if the array ran on without the newest
+# leg, with one that is here and that nothing can be started from.
+superseded_refuse() { superseded_unusable_ "$1" || superseded_rebuilt_ "$1"; }
 
-# outrun_unusable_ NEWEST: it has become smaller, or of another level, or lost its slot, but not
+# superseded_unusable_ NEWEST: it has become smaller, or of another level, or lost its slot, but not
 # what its superblock says of the others.
-outrun_unusable_() {
+superseded_unusable_() {
 	local i LEG KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_alone "$i"
@@ -29,19 +29,19 @@ up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}
 	return 1
 }
 
-# outrun_rebuilt_ NEWEST: the array began to rebuild one. From which leg? From one that is absent,
-# or from the RAM leg, which is gone.
-outrun_rebuilt_() {
-	local OUTRUNNER ABSENT \
+# superseded_rebuilt_ NEWEST: the array began to rebuild one. From which leg? From one that is
+# absent, or from the RAM leg, which is gone.
+superseded_rebuilt_() {
+	local SUCCESSOR ABSENT \
 		back="It was rebuilt from the RAM leg, which is gone, \
 or from a leg that is not good now. To"
-	histories_find_outrunner "$1" || return 1
+	histories_find_successor "$1" || return 1
 	leg_absent_names
 	[[ -z $ABSENT ]] ||
 		back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, \
 if that was the RAM leg, or is gone for good,"
 	choice_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} \
-events) when ${F[leg.$OUTRUNNER.dev]} (events ${F[leg.$OUTRUNNER.events]}) was being rebuilt: \
+events) when ${F[leg.$SUCCESSOR.dev]} (events ${F[leg.$SUCCESSOR.events]}) was being rebuilt: \
 what was written since is missing from the one, and the other is incomplete. \
 $back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
