@@ -58,6 +58,8 @@ loop_device_one_() { # NODE
 	local number='' inode=''
 	read -r number inode < <(bounded "$DEV/$1" losetup --list --noheadings --raw \
 		--output BACK-MAJ:MIN,BACK-INO "/dev/$1") || return 0
+	# util-linux 2.38, of Debian 12, fills the number up with blanks, and writes these as \x20.
+	number=${number//\\x20/}
 	[[ -z $inode ]] || printf '%s %s:%s\n' "$1" "$number" "$inode"
 }
 
