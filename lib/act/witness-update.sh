@@ -2,8 +2,8 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need core/act core/log core/paths decide/health notes/hardware notes/legs-seen notes/old-name
-need notes/witness notes/witness-copy observe/all-disks observe/before-look observe/complete-legs
+need act/witness-take-back core/act core/log core/paths decide/health notes/hardware notes/legs-seen
+need notes/old-name notes/witness observe/all-disks observe/before-look observe/complete-legs
 need observe/disks-lack observe/facts observe/members observe/outside world/md-state
 need world/ramdisk-note world/superblock
 
@@ -136,7 +136,7 @@ was stopped; its record did not say so yet"
 			witness_update_last_copy_ again
 			return
 		fi
-		witness_update_take_back_ || :
+		witness_update_none_ || :
 	}
 	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' \
 		F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
@@ -155,7 +155,7 @@ was stopped; its record did not say so yet"
 # Returns 1, after saying so, when it could not be written; 0 also when there is nothing to write.
 witness_update() {
 	local try code was
-	[[ -z $WITNESS_UPDATE_UNWATCHED ]] || { witness_update_take_back_ || return; }
+	[[ -z $WITNESS_UPDATE_UNWATCHED ]] || { witness_update_none_ || return; }
 	for ((try = 0; try < WITNESS_UPDATE_TRIES; try++)); do
 		code=0
 		witness_update_once_ "$@" || code=$?
@@ -173,7 +173,7 @@ $WITNESS_UPDATE_TRIES tries; it says what that one saw"
 		return 1
 	fi
 	log_error "${F[name]}: no superblock of a leg in sync could be read"
-	witness_update_take_back_
+	witness_update_none_
 }
 
 # witness_update_once_ [no-ram-slot|"" [filling]]: the same; returns 2 when another program has
@@ -210,7 +210,7 @@ ${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
 	witness_update_slot_ "${1-}"
 	witness_update_write_ "$events" "$slot" "$filled" "$also" "${legs[@]}" || {
 		(($? != 2)) || return 2
-		witness_update_take_back_
+		witness_update_none_
 		return
 	}
 	F[witness.ram_slot]=${slot%%:*} F[witness.ram_number]=${slot#*:} \
@@ -236,6 +236,12 @@ witness_update_may_() {
 	log_error "${F[name]}: something else has started ${F[array.md]}, $why; that is not written \
 down"
 	return 1
+}
+
+# There is no new record, and the old one is taken back. Returns 1.
+witness_update_none_() {
+	WITNESS_UPDATE_WRITTEN=''
+	witness_take_back
 }
 
 # Sets the caller's slot to the RAM leg's SLOT:NUMBER, or, without one, to those of before.
@@ -302,7 +308,7 @@ ${COMPLETE[*]}"
 # carry now; places to which device that is; full to yes if one of them calls every slot active, be
 # it by a member that is being rebuilt (super_1_sync() in linux drivers/md/md.c).
 witness_update_members_() {
-	local node key value
+	local node key value numbers='' active=''
 	events=0 legs=() here=() good=${#COMPLETE[@]}
 	for node in "${NODES[@]}"; do
 		while IFS='=' read -r key value; do
@@ -312,10 +318,32 @@ witness_update_members_() {
 				[[ " ${COMPLETE[*]} " != *" $node "* ]] || legs+=("$value")
 				;;
 			events) ((value <= events)) || events=$value ;;
+			number) numbers+=" $value" ;;
+			roles) active+=" $value" ;;
 			view) [[ ! $value =~ ^A+$ ]] || full=yes ;;
 			esac
 		done < <(superblock_facts_patiently "$node")
 	done
+	! witness_update_calls_absent_ || full=yes
+}
+
+# witness_update_calls_absent_: has md not written since the array was started, and is a disk called
+# active (the caller's active) that is no member (numbers)? It was in sync at this event count. One
+# that comes with fewer was put back to an older state, and since that, every slot may have been
+# filled elsewhere, whatever is in them now. md writes superblocks side by side, so a leg that drops
+# out in between has one event less (md_update_sb() in linux drivers/md/md.c).
+witness_update_calls_absent_() {
+	local i entry
+	[[ ${F[array.readauto]-} == yes ]] || return 1
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != recovering ]] ||
+			numbers+=" $(superblock_says "${F[leg.$i.node]}" number)"
+	done
+	[[ ! ${F[ram.slot]} =~ ^[0-9] ]] || numbers+=" $(superblock_says "${F[ram.node]}" number)"
+	for entry in $active; do
+		[[ " $numbers ${F[witness.ram_number]-} " == *" ${entry%:*} "* ]] || return 0
+	done
+	return 1
 }
 
 # Adds to the caller's places the disk legs that are being rebuilt: nobody has them in a record yet,
@@ -328,33 +356,4 @@ witness_update_built_() {
 		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] ||
 			places+=("${BASH_REMATCH[1]} ${F[leg.$i.node]}")
 	done
-}
-
-# There is no new witness: an old one would vouch for legs that may have left since. Returns 1.
-witness_update_take_back_() {
-	WITNESS_UPDATE_WRITTEN=''
-	if witness_void "${F[name]}" "${F[uuid]}"; then
-		F[witness.generation]=$WITNESS_GENERATION
-		log_error "${F[name]}: the record $STATE/${F[name]}.witness vouches for no disk \
-leg now; a start may be refused until it can be written"
-	elif witness_forget "${F[name]}" 2>/dev/null; then
-		F[witness.generation]=$WITNESS_GENERATION
-		log_error "${F[name]}: could not write $STATE/${F[name]}.witness; \
-a start with a disk leg missing will be refused until it can be written"
-	elif witness_update_copy_tells_; then
-		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness; its \
-second copy $WITNESS_COPY vouches for no disk leg: as long as that can be read, a start may be \
-refused, and no disk leg that has left is taken for a good one"
-	else
-		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: \
-do not start this array with a disk leg missing before that is mended"
-	fi
-	return 1
-}
-
-# witness_update_copy_tells_: is the second copy of the record later than the first one, which could
-# not be written, and does it vouch for no disk leg?
-witness_update_copy_tells_() {
-	witness_read "${F[name]}" "${F[uuid]}" || :
-	[[ $WITNESS_COUNTS == copy && -z ${WITNESS[legs]-} ]]
 }

@@ -436,6 +436,7 @@ sub meanwhile {
 	my $arr = assemble(@by) or return;
 	must_equal_excused($arr);
 	$arr->{auto} = rand() < .5;
+	image_excused($arr);
 	$arr->{seq} = ++$W{seq};
 	$W{array} = $arr;
 }
@@ -555,7 +556,7 @@ my %STEP = (
 		told('boot; something else starts ' . names(@by));
 		$W{flags}{elsewhere} = 1;
 		my $arr = assemble(@by);
-		if ($arr) { must_equal_excused($arr); $arr->{auto} = rand() < .5; $arr->{seq} = ++$W{seq}; $W{array} = $arr }
+		if ($arr) { must_equal_excused($arr); $arr->{auto} = rand() < .5; image_excused($arr); $arr->{seq} = ++$W{seq}; $W{array} = $arr }
 		product('no', 80);
 	},
 	write => sub {
@@ -698,7 +699,7 @@ my %STEP = (
 		return if !$s->{sb} || grep { $_->{sb} && $s->{sb}{events} + 2 > $_->{sb}{events} } @{ $W{disks} };
 		my $c = dclone($s);
 		$d->{$_} = $c->{$_} for qw(sb bm data);
-		$d->{dirty} = 1;
+		@{$d}{qw(dirty imaged)} = (1, 1);
 		$W{flags}{image} = 1;
 		told("$d->{node} is put back to its image ($d->{sb}{events} events)");
 	},
@@ -758,6 +759,12 @@ sub by_hand {
 	$W{on} = $was;
 }
 # What md joins by itself elsewhere, though one lacks what another has, is not the product's doing: such a history ends.
+# image_excused ARRAY: once md writes to what something else has started, nothing tells any more how it ended before: that a disk which is not among its members was put back to an image, and that every slot was filled since.
+sub image_excused {
+	my $arr = shift;
+	my %member = map { $_->{dev}{node} => 1 } @{ $arr->{legs} };
+	die "end\n" if !$arr->{auto} && grep { $_->{imaged} && !$member{ $_->{node} } } @{ $W{disks} };
+}
 sub must_equal_excused {
 	my $arr = shift;
 	die "end\n" unless eval { must_equal($arr, 'by hand'); 1 };

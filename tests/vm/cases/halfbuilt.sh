@@ -63,4 +63,34 @@ steps() {
 	# or with anything that md brings to its end
 	check 'it comes back after a check: likewise' "$words"'
 		test "$(compare data)" = 0; back B; whole'"$equal"
+	# As a rescue system would, which has no ramraid: the disks get a third member, and nothing
+	# is written while that is there.
+	check 'a disk is put back to an image of before the array was filled elsewhere: likewise' "$words"'
+		umount /srv/data; ramraid stop data
+		systemctl stop ramraid-hotplug.path ramraid-hotplug.timer ramraid-hotplug.service
+		mkdir -p /run/systemd/system/ramraid-monitor@.service.d
+		printf "[Service]\nExecStart=\nExecStart=/bin/true\n" \
+			>/run/systemd/system/ramraid-monitor@.service.d/none.conf
+		systemctl daemon-reload
+		dd if=$(node B) of=/root/B bs=1M iflag=direct status=none
+		elsewhere() {
+			mdadm --assemble --run /dev/md/elsewhere $(node A) $(node B)
+			mdadm --readwrite /dev/md/elsewhere || :
+		}
+		elsewhere; mount /dev/md/elsewhere /mnt
+		head -c 8M /dev/urandom >/mnt/file7; umount /mnt
+		mdadm /dev/md/elsewhere --add $(node C)
+		mdadm --wait /dev/md/elsewhere || :; sleep 12
+		mdadm --detail /dev/md/elsewhere | grep "State : [a-z]*"
+		mdadm /dev/md/elsewhere --fail $(node C); sleep 1
+		mdadm /dev/md/elsewhere --remove $(node C); mdadm --zero-superblock $(node C)
+		mdadm --stop /dev/md/elsewhere; elsewhere; mdadm --stop /dev/md/elsewhere
+		mdadm --examine $(leg A) | grep -e Events -e "Array State"
+		dd if=/root/B of=$(node B) bs=1M oflag=direct status=none; settle
+		mdadm --examine $(leg B) | grep -e Events -e "Array State"
+		rm -r /run/systemd/system/ramraid-monitor@.service.d; systemctl daemon-reload
+		systemctl start ramraid-hotplug.path ramraid-hotplug.timer
+		ramraid start data || :; whole; mount /srv/data || findmnt /srv/data
+		cd /srv/data; sha256sum file* >/root/sums'"$equal"'
+		ls -l /srv/data/file7'
 }
