@@ -24,6 +24,32 @@ readonly tools='
 	}
 	'
 
+# systemd-shutdown of Debian 12 asks each device of the device mapper to flush, and waits without end
+# for one that is suspended (delete_dm() in its src/shutdown/umount.c), with ramraid or without. What
+# counts there is that the copy is saved before, and that a power cut is no harm then.
+shutdown_ends() {
+	local systemd text='a shutdown with the only good copy in RAM and a leg that does not answer' \
+		i
+	systemd=$(guest 'systemctl --version | sed -n "1s/systemd \([0-9]*\).*/\1/p"')
+	if ((systemd > 252)); then
+		power_off || return
+		echo "ok - $text comes to its end"
+		return
+	fi
+	vm_try 'systemctl --no-block poweroff' >/dev/null 2>&1 || :
+	for ((i = 0; i < 200; i++)); do
+		! grep -q 'data: saved' "$VM/serial.log" || break
+		sleep 1
+	done
+	grep -q 'data: saved' "$VM/serial.log" || {
+		echo "not ok - $text has saved the copy within 200 s"
+		return 1
+	}
+	sleep 3
+	kill_power
+	echo "ok - $text has saved the copy, before the power is cut"
+}
+
 steps() {
 	boot
 	guest '
@@ -73,9 +99,7 @@ for i in $(seq 100); do grep -qx "legs=" /etc/ramraid/state/data.witness && brea
 grep -x "legs=" /etc/ramraid/state/data.witness
 		new three; sed -i s/MEMBER_TIMEOUT=.*/MEMBER_TIMEOUT=3s/ /etc/ramraid/data.conf
 		gone A; rm /etc/far-leg-hangs'
-	power_off
-	echo "ok - a shutdown with the only good copy in RAM and a leg that does not answer \
-comes to its end"
+	shutdown_ends || return
 	boot
 	check 'it has saved the copy, and the disks are refused' '
 		cat /etc/ramraid/state/data.rescue; fails findmnt /srv/data
