@@ -2,10 +2,10 @@
 # which array a start of ours has judged, in $RUN. How a witness looks is notes/witness.sh's.
 # shellcheck shell=bash
 
-need act/witness-take-back core/act core/log core/paths decide/health notes/hardware notes/legs-seen
-need notes/old-name notes/witness observe/all-disks observe/before-look observe/complete-legs
-need observe/disks-lack observe/facts observe/members observe/outside world/md-state
-need world/ramdisk-note world/superblock
+need act/witness-called act/witness-take-back core/act core/log core/paths decide/health
+need notes/hardware notes/legs-seen notes/old-name notes/witness observe/all-disks
+need observe/before-look observe/complete-legs observe/disks-lack observe/facts observe/members
+need observe/outside world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -324,26 +324,7 @@ witness_update_members_() {
 			esac
 		done < <(superblock_facts_patiently "$node")
 	done
-	! witness_update_calls_absent_ || full=yes
-}
-
-# witness_update_calls_absent_: has md not written since the array was started, and is a disk called
-# active (the caller's active) that is no member (numbers)? It was in sync at this event count. One
-# that comes with fewer was put back to an older state, and since that, every slot may have been
-# filled elsewhere, whatever is in them now. md writes superblocks side by side, so a leg that drops
-# out in between has one event less (md_update_sb() in linux drivers/md/md.c).
-witness_update_calls_absent_() {
-	local i entry
-	[[ ${F[array.readauto]-} == yes ]] || return 1
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != recovering ]] ||
-			numbers+=" $(superblock_says "${F[leg.$i.node]}" number)"
-	done
-	[[ ! ${F[ram.slot]} =~ ^[0-9] ]] || numbers+=" $(superblock_says "${F[ram.node]}" number)"
-	for entry in $active; do
-		[[ " $numbers ${F[witness.ram_number]-} " == *" ${entry%:*} "* ]] || return 0
-	done
-	return 1
+	! witness_called_absent || full=yes
 }
 
 # Adds to the caller's places the disk legs that are being rebuilt: nobody has them in a record yet,

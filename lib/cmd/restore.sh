@@ -142,22 +142,22 @@ restore_was_last_() {
 # back with a backup of /etc; or that a restore was interrupted, which adds a few. The disks count
 # on from where they left, so what the image counts says nothing.
 restore_ask() {
-	local leg=leg.${F[forced]} typed=''
+	local leg=leg.${F[forced]} typed='' begun=''
+	[[ ${F[$leg.device_uuid]} != "${RESCUE[disk]:-none}" ]] || begun=yes
 	PLAN=()
 	restore_used_since_
 	if ((${#PLAN[@]} > 0)); then
 		typed=typed
 		PLAN+=("it seems that the array has been used since, \
-and what was written since then is lost."
-			'Was an old backup of /etc put back?'
+and what was written since then is lost.")
+		[[ -n $begun ]] || PLAN+=('Was an old backup of /etc put back?'
 			"Then keep what the disks have: rm $(rescue_record_file "$NAME"); \
 ramraid start $NAME")
 		[[ -z ${OPT[yes]-} ]] || printf '%s\n' "${PLAN[@]}" >&2
 	fi
-	[[ ${F[$leg.device_uuid]} != "${RESCUE[disk]:-none}" ]] ||
-		PLAN+=("${F[$leg.dev]} is half overwritten by an earlier restore, \
+	[[ -z $begun ]] || PLAN=("${F[$leg.dev]} is half overwritten by an earlier restore, \
 so this one goes on with it."
-			'To put the image on another disk, first take that one out of the machine.')
+		'To put the image on another disk, first take that one out of the machine.' "${PLAN[@]}")
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
 ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold, \
 ${F[$leg.dev]} (/dev/${F[$leg.node]}) first." "$typed"

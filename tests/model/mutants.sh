@@ -105,7 +105,7 @@ deep_mutant_refuses-for-what-a-leg-that-was-given-up-says() {
 	histories_find_successor() {
 		local - code=0 given=${F[witness.given]}
 		F[witness.given]=''
-		kept_histories_find_outrunner "$1" || code=$?
+		kept_histories_find_successor "$1" || code=$?
 		F[witness.given]=$given
 		return "$code"
 	}

@@ -46,7 +46,7 @@ use constant { NONE => 0, RECOVERING => 1, IN_SYNC => 2 };    # the RAM leg
 use constant { ACKED => 0, GIVEN_UP => 1, IN_FLIGHT => 2, META => 3, ELSEWHERE => 4 };
 
 sub leg { $LEGS_AT + SIZE * $_[0] }
-sub column { $_[0] | $_[1] << 3 | $_[2] << 8 }      # TYPE COMPLETE BITMAPS
+sub column { $_[0] | $_[1] << 3 | $_[2] << 8 }      # TYPE HOLDERS BITMAPS
 sub type { $_[0] & 7 }
 sub holders { $_[0] >> 3 & 31 }
 sub bitmaps { $_[0] >> 8 & 31 }

@@ -414,7 +414,17 @@ $(cat "$R"/run/ramraid/*)"
 	}
 	local roles b=1 away=(leg.1.state= ram.state=none ram.slot= ram.node= witness.ram_number=4)
 	roles='0:1 1:2'
+	# Not after an orderly stop, whose record has the count.
+	filled '' 3 'in_sync - -' array.readauto=yes "${away[@]}" witness.events=48
+	away+=(witness.events=47 witness.ram_slot=0)
 	filled yes 3 'in_sync - -' array.readauto=yes "${away[@]}"
+	filled yes 3 'in_sync - -' array.readauto=yes "${away[@]}" witness.events=
+	# Here, and as far as md's half step; or a ramdisk's successor in its slot.
+	local here=(leg.1.in= leg.1.sb=ok "leg.1.uuid=${F[uuid]}" leg.1.number=1 leg.1.role=2)
+	filled '' 3 'in_sync - -' array.readauto=yes "${away[@]}" "${here[@]}" leg.1.events=49
+	filled yes 3 'in_sync - -' array.readauto=yes "${away[@]}" "${here[@]}" leg.1.events=48
+	filled yes 3 'in_sync - -' array.readauto=yes "${away[@]}" "${here[@]}" leg.1.events=49 \
+		leg.1.number=3
 	filled '' 3 'in_sync - -' array.readauto=no "${away[@]}"
 	filled '' 3 'in_sync in_sync -' array.readauto=yes "${away[@]:1}"
 	filled '' 3 'in_sync in_sync -' array.readauto=yes "${away[@]:1}" leg.1.state=recovering
@@ -422,9 +432,16 @@ $(cat "$R"/run/ramraid/*)"
 	filled yes 3 'in_sync in_sync -' array.readauto=yes "${away[@]:1}"
 	roles='0:1 4:0'
 	filled '' 3 'in_sync - -' array.readauto=yes "${away[@]}"
+	filled yes 3 'in_sync - -' array.readauto=yes "${away[@]}" witness.ram_slot=2
+	# A device keeps what it has, and can be put back to an image as well.
+	filled yes 3 'in_sync - -' array.readauto=yes "${away[@]}" leg.ram.dev=/dev/pmem0 \
+		leg.ram.sb=none
+	filled '' 3 'in_sync - -' array.readauto=yes "${away[@]}" leg.ram.dev=/dev/pmem0 \
+		leg.ram.sb=ok "leg.ram.uuid=${F[uuid]}" leg.ram.number=4 leg.ram.role=0 \
+		leg.ram.events=49
 	filled yes 3 'in_sync - -' array.readauto=yes "${away[@]}" witness.ram_number=
 	roles='0:1 7:0'
-	filled '' 3 'in_sync in_sync -' array.readauto=yes leg.1.state= ram.slot=0
+	filled '' 3 'in_sync in_sync -' array.readauto=yes leg.1.state= ram.slot=0 witness.events=47
 	# A leg that leaves while it is written down has the count that was read before, or one
 	# more; never is it left behind by that.
 	update=(witness_update)

@@ -222,7 +222,7 @@ sub add_blank {
 	$number++ while $used{$number};
 	my $leg = { dev => $d, number => $number, slot => free_slot($arr), state => 'recovering',
 		full => 1 };
-	delete $d->{sb};
+	delete @{$d}{qw(sb imaged)};
 	$arr->{auto} = 0;
 	end_recovery($arr) if $leg->{slot} >= 0;
 	push @{ $arr->{legs} }, $leg;

@@ -111,4 +111,4 @@ plant_counts-only-members-in-sync() {
 
 # What the superblocks of an array say before md's first write to it, of a disk that is not among
 # its members, is forgotten: such a disk may come back as an image of itself.
-plant_trusts-an-image-of-a-leg() { witness_update_calls_absent_() { return 1; }; }
+plant_trusts-an-image-of-a-leg() { witness_called_absent() { return 1; }; }

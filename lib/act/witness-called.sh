@@ -1,0 +1,49 @@
+# Who was in an array until the end, by the superblocks of those from which it has just been started:
+# md's first write replaces what they say. For act/witness-update.sh, whose variables this takes.
+# shellcheck shell=bash disable=SC2154 # variables of act/witness-update.sh
+
+need world/superblock
+
+declare -gA F # the facts: decide/facts.list
+
+# So many events come after the record at an orderly stop, and fewer than it takes to fill a slot.
+readonly WITNESS_CALLED_EVENTS=2
+
+# witness_called_absent: has the array run since the record was written, has md not written
+# since it was started, and is a leg called active (the caller's active) that is no member (numbers)?
+# That one was in sync at this event count. If it comes with fewer, it was put back to an older
+# state, and since that, every slot may have been filled elsewhere, whatever is in them now. One that
+# is here with as many, or with one less, was not: md writes superblocks side by side
+# (md_update_sb() in linux drivers/md/md.c). Nor was a ramdisk.
+witness_called_absent() {
+	local i entry
+	[[ ${F[array.readauto]-} == yes ]] || return 1
+	[[ -z ${F[witness.events]} ]] ||
+		((events > ${F[witness.events]} + WITNESS_CALLED_EVENTS)) || return 1
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.state]} != recovering ]] ||
+			numbers+=" $(superblock_says "${F[leg.$i.node]}" number)"
+	done
+	[[ ! ${F[ram.slot]} =~ ^[0-9] ]] || numbers+=" $(superblock_says "${F[ram.node]}" number)"
+	for entry in $active; do
+		[[ " $numbers " == *" ${entry%:*} "* ]] || witness_called_is_here_ "$entry" ||
+			return 0
+	done
+	return 1
+}
+
+# witness_called_is_here_ NUMBER:SLOT: is it a ramdisk that is gone, or a leg that is here and as
+# far as the caller's events?
+witness_called_is_here_() {
+	local i leg all=(ram)
+	for ((i = 0; i < ${F[members]}; i++)); do all+=("$i"); done
+	[[ $1 != "${F[witness.ram_number]-}:${F[witness.ram_slot]}" || -n ${F[leg.ram.dev]-} ]] ||
+		return 0
+	for i in "${all[@]}"; do
+		leg=leg.$i
+		[[ ${F[$leg.sb]-} == ok && ${F[$leg.uuid]} == "${F[uuid]}" &&
+			${F[$leg.number]}:${F[$leg.role]} == "$1" ]] || continue
+		((${F[$leg.events]} + 1 < events)) || return 0
+	done
+	return 1
+}
