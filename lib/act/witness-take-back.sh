@@ -27,8 +27,8 @@ do not start this array with a disk leg missing before that is mended"
 	return 1
 }
 
-# witness_take_back_copy_tells_: is the second copy of the record later than the first one, which could
-# not be written, and does it vouch for no disk leg?
+# witness_take_back_copy_tells_: is the second copy of the record later than the first one, which
+# could not be written, and does it vouch for no disk leg?
 witness_take_back_copy_tells_() {
 	witness_read "${F[name]}" "${F[uuid]}" || :
 	[[ $WITNESS_COUNTS == copy && -z ${WITNESS[legs]-} ]]

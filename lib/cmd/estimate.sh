@@ -1,11 +1,11 @@
 # ramraid estimate: how much memory a RAM leg with these data would take.
 # shellcheck shell=bash
 
-need config/conf config/conf-faults config/conf-need core/act core/bounded core/cli core/json
-need core/log core/paths core/quantity core/text notes/legs-seen notes/memory-floor
-need observe/before-look observe/outside report/estimate world/disk world/kernels world/ramdisk
-need world/ramdisk-memory world/ramdisk-note world/ramdisk-zram world/sample
+need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
+need core/text notes/memory-floor observe/before-look report/estimate world/disk world/kernels
+need world/ramdisk world/ramdisk-memory world/ramdisk-note world/ramdisk-zram world/sample
 # Others need these later, when an upgrade of the package may have taken them away.
+need config/conf-faults core/act notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
 declare -gA ESTIMATE ESTIMATE_SUM ESTIMATE_SQUARES

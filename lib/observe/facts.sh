@@ -117,7 +117,7 @@ facts_leg_holder_() {
 	done
 }
 
-# facts_device_ NODE: the device that stands in for a ramdisk; see outside_device_facts.
+# facts_device_ NODE: the facts of the device that RAM=/dev/… names; see outside_device_facts.
 facts_device_() {
 	need observe/outside
 	outside_device_facts "$1"

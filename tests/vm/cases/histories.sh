@@ -18,7 +18,7 @@ steps() {
 			mdadm /dev/md/data --add /dev/ram0
 			for i in $(seq 200); do [[ $(slots data) = U*U* ]] && break; sleep 0.1; done
 			printf "history of $d" >/root/$d; head -c 1M /dev/urandom >>/root/$d
-			dd if=/root/$d of=/dev/md/data bs=1M seek=40 oflag=direct conv=fsync \
+			dd if=/root/$d of=/dev/md/data bs=1M seek=37 oflag=direct conv=fsync \
 				status=none
 			sleep 1; mdadm --stop /dev/md/data; mdadm --zero-superblock /dev/ram0
 		done
@@ -50,7 +50,7 @@ without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(l
 		cat /root/out; grep "whatever $(leg B) has that it lacks" /root/out
 		test "$(slots data)" = UU_
 		cmp -n 1048576 /root/A \
-			<(dd if=/dev/md/data bs=1M skip=40 count=1 iflag=direct status=none)
+			<(dd if=/dev/md/data bs=1M skip=37 count=1 iflag=direct status=none)
 		ramraid attach data || test $? = 1; test "$(slots data)" = UU_
 		grep "^given=." $witness; down; starts 1
 		fails grep -q "waiting for [0-9]* of" /root/log; test "$(slots data)" = UU_; down
@@ -59,7 +59,7 @@ without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(l
 		mdadm --zero-superblock $(node B); ramraid apply --yes data
 		test "$(slots data)" = UUU; test "$(compare data)" = 0
 		offset=$(mdadm --examine $(node B) | sed -n "s/.*Data Offset : \([0-9]*\) .*/\1/p")
-		cmp -n 1048576 /root/A <(dd if=$(node B) bs=512 skip=$((offset + 81920)) \
+		cmp -n 1048576 /root/A <(dd if=$(node B) bs=512 skip=$((offset + 75776)) \
 			count=2048 iflag=direct status=none)
 		down; starts; test "$(slots data)" = UUU'
 	check 'only a leg that was still being rebuilt: refused, and said why' "$tools"'
