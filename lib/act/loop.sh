@@ -65,10 +65,7 @@ loop_run() {
 			loop_wait_
 			continue
 		}
-		actions=$((actions + 1))
-		((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
-			die "$1: gave up after $actions steps; \
-the last one was $ACTION (please report this with the journal)"
+		loop_count "$1"
 		# What they rest on is the record.
 		[[ $ACTION != @(readd|assemble) ]] || first_look_record_is_same || continue
 		whole_since_update # until now it was what it was: by the end it may be whole again
@@ -80,6 +77,15 @@ the last one was $ACTION (please report this with the journal)"
 	hotplug_print
 	LOOP_PRINT=$HOTPLUG_PRINT
 	loop_end_
+}
+
+# loop_count NAME: one more action, in the caller's actions. Ends the program when there have been
+# more than any array of so many legs needs.
+loop_count() {
+	actions=$((actions + 1))
+	((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
+		die "$1: gave up after $actions steps; \
+the last one was $ACTION (please report this with the journal)"
 }
 
 # Somebody has stopped the array that was in use when this run began, and means that.

@@ -12,8 +12,6 @@ need world/disk world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-readonly MEMBERSHIP_MAX=60 # steps, far more than any change needs
-
 # membership_look NAME: the configuration, the note, and the facts, with what the configuration does
 # not name and is in the array among the disks that are to leave. Sets LEAVING, and
 # MEMBERSHIP_STRANGERS to those of it. Ends the program when nothing can be told. Called again after
@@ -120,7 +118,7 @@ membership_check() {
 # membership_all NAME VERB-LINE: does what is to be done, until nothing is left. VERB-LINE is what
 # to type when it is cut off.
 membership_all() {
-	local steps=0 idle='' shown='' code
+	local actions=0 idle='' shown='' code
 	MEMBERSHIP_AGAIN=$2
 	trap 'membership_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
@@ -146,10 +144,7 @@ journalctl -k -g md"
 		[[ $ACTION != 'done' ]] || break
 		log_info "$1: $WHY"
 		[[ $ACTION != refuse ]] || die "$1: $WHY" "$EX_REFUSED"
-		steps=$((steps + 1))
-		((steps <= MEMBERSHIP_MAX)) ||
-			die "$1: gave up after $steps steps; \
-the last one was $ACTION (please report this with the journal)"
+		loop_count "$1"
 		membership_act_ "$1"
 	done
 	membership_done_ "$1"

@@ -217,7 +217,6 @@ cmd_estimate_freed_() {
 	local RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
 	[[ ${ESTIMATE[kind]} != array ]] || ramdisk_note_read "${ESTIMATE[target]}"
 	if [[ -n $RAM_NODE ]] && ramdisk_note_gives_back "${ESTIMATE[target]}"; then
-		ramdisk_note_read "${ESTIMATE[target]}"
 		ramdisk_memory_weight
 	else
 		printf '0\n'

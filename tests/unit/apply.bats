@@ -24,6 +24,7 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	conf "UUID=$ID" "$(by_id A B C)"
 	verb apply --yes data
 	assert_success
+	refute_output -p 'it has no RAM leg now'
 	is_whole A B C
 	conf "UUID=$ID" "$(by_id C)"
 	verb apply --yes data
@@ -236,6 +237,29 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides refuse rescue.image=/x
 }
 
+@test "a plan that comes to no end is given up; one for 31 disks in the place of as many is not" {
+	libraries
+	declare -gA CONF=([RAM]=auto)
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	facts_observe() { :; }
+	membership_facts() { :; }
+	membership_plan_next() { ACTION=readd WHY=again; }
+	membership_act_() { called step; }
+	run membership_all data
+	assert_failure
+	assert_output -p 'gave up after 73 steps'
+	[[ $(calls | wc -l) == 72 ]] || fail "$(calls | wc -l)"
+	# Each is built, each of the others leaves and is given up, and the slots change twice.
+	F[members]=62
+	membership_plan_next() { ACTION='done' && (($(calls | wc -l) == 3 * 62)) || ACTION=build; }
+	membership_done_() { called end; }
+	rm "$BATS_TEST_TMPDIR/calls"
+	: >"$BATS_TEST_TMPDIR/calls"
+	run membership_all data
+	assert_success
+	[[ $(calls | tail -n 1) == end ]]
+}
+
 @test "a far2 has two slots, and no more: a disk is built into the one that is free" {
 	local \
 		far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node=
@@ -278,6 +302,20 @@ MEMBER=/dev/disk/by-id/ata-C
 	echo MEMBER=/dev/disk/by-id/ata-D >"$R/etc/ramraid/data.conf.d/d.conf"
 	[[ -z $(conf_edit_members data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C \
 		/dev/disk/by-id/ata-D) ]]
+}
+
+@test "on a kernel that reads from legs which are being rebuilt, a disk is built in only while nobody uses the array" {
+	conf "UUID=$ID" "$(by_id A B C)"
+	echo 6.10.3 >"$R/proc/sys/kernel/osrelease"
+	verb apply --dry-run data
+	assert_success
+	mkdir "$R/sys/block/md127/holders/dm-3"
+	verb apply --dry-run data
+	assert_failure 4
+	assert_output -p 'it is in use (dm-3), and on this kernel'
+	echo 6.12.57 >"$R/proc/sys/kernel/osrelease"
+	verb apply --dry-run data
+	assert_success
 }
 
 @test "a disk that has been away, in an array without a bitmap, or that md refuses: attach and apply rebuild it as a whole" {
