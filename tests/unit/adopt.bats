@@ -1591,6 +1591,10 @@ only if the disks are write-mostly" data /dev/sda /dev/sdb
 	cp "$R/dev/sda" "$R/dev/sdb"
 	refused 4 '/dev/disk/by-id/ata-A' data /dev/sda /dev/sdb
 	rm -r "$R" && setup && stopped inactive
+	cp "$R/dev/sdb" "$R/sdb"
+	printf '%8192s' '' >"$R/dev/sdb"
+	refused 4 '/dev/sdb: no superblock of md' data /dev/md127
+	mv "$R/sdb" "$R/dev/sdb"
 	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
 	refused 4 '/dev/sdb: is no longer there. Bring it back, then: mdadm --stop /dev/md127' \
 		data /dev/md127
@@ -1694,10 +1698,13 @@ others are" --ram=/dev/sdb data /dev/md127
 	mkdir -p "$R/run/ramraid"
 	: >"$R/run/ramraid/data.taken"
 	: >"$R/run/ramraid/data.released"
+	# What is of the run before.
+	for note in told members refused; do : >"$R/run/ramraid/data.$note"; done
 	run start_here data
 	run start_here data
 	assert_success
 	[[ $(calls) == $'no in-use\nno ' && ! -e $R/run/ramraid/data.released ]] || fail "$(calls)"
+	for note in told members refused; do [[ ! -e $R/run/ramraid/data.$note ]]; done
 }
 
 @test "a start that is refused asks for one more look, after it has let go of the lock: the disk may have come meanwhile" {

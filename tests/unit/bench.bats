@@ -134,6 +134,18 @@ measured() {
 	[[ $status == 2 && $output == *'no folder that can be written to'* ]]
 }
 
+@test "the picture has a bar for each of the array, the RAM leg and the disk legs, and for no more" {
+	measured
+	gnuplot() {
+		called gnuplot
+		cat
+	}
+	bench_svg data 3 "$BATS_TEST_TMPDIR/x.svg"
+	[[ $(<"$BATS_TEST_TMPDIR/x.svg") == '"array" 200000 200000 200000
+"RAM leg" 200000 200000 200000
+"disk leg 1" 464 464 464' ]] || fail "$(<"$BATS_TEST_TMPDIR/x.svg")"
+}
+
 @test "a picture that can't be written is refused before anything is measured" {
 	cmd_bench_picture "$BATS_TEST_TMPDIR/x.svg"
 	run cmd_bench_picture "$BATS_TEST_TMPDIR/none/x.svg"

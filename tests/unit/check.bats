@@ -829,6 +829,8 @@ stay a plain array"
 	# Unreadable for whoever asks.
 	rm "$R/dev/sda1" && mkdir "$R/dev/sda1"
 	NOBODY=yes HIDE=smartctl finds not-running unseen-superblocks
+	# Root has seen that it can't be read: that is the answer.
+	finds refused
 }
 
 @test "half assembled, broken, in two arrays" {

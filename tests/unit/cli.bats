@@ -419,3 +419,128 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	run bash -c 'f() { true && return; }; trap "f; echo \$?" EXIT; exit 3'
 	[[ $output == 3 ]] || echo "# bash $BASH_VERSION has mended its return in traps" >&3
 }
+
+# ramraid_with FAKES VERB ARG…: the functions of FAKES stand in for those of the libraries.
+ramraid_with() {
+	run bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; FAKES=$2; shift 2
+		eval "$(declare -f need | sed "1s/need/need_/")"
+		need() { need_ "$@"; eval "$FAKES"; }
+		main "$@"' - "$PROJECT/bin/ramraid" "$@"
+}
+
+# asks_for_root VERB ARG…: before anything is done
+asks_for_root() {
+	ramraid_with 'cli_root() { echo "asked for root"; exit 77; }' "$@"
+	[[ $status == 77 && $output == *'asked for root' ]] || fail "$*: $status, $output"
+	[[ ! -e $R/run/ramraid ]] || fail "$*: has made $R/run/ramraid"
+}
+
+@test "what only root can do is asked before anything is looked at or changed" {
+	local verb args
+	mkdir -p "$R/etc/ramraid"
+	printf '%s\n' UUID=01234567-89ab-4cde-8f01-23456789abcd MEMBER=/dev/disk/by-id/ata-A \
+		>"$R/etc/ramraid/data.conf"
+	while read -r verb args; do
+		# shellcheck disable=SC2086 # words
+		asks_for_root $verb $args
+	done <<-'END'
+		apply data
+		scrub data
+		resize data
+		start data
+		stop data
+		attach data
+		detach data
+		restore data
+		release data
+		destroy data
+		claim
+		selftest
+		estimate data
+		replace data /dev/disk/by-id/ata-A /dev/sdb
+		create new /dev/sda
+		adopt new /dev/md127
+		adopt --find
+		check --notify-test
+		mend data
+		witness
+		leave data
+		hotplug
+		memory data
+		remember
+		yield data
+	END
+}
+
+# goes FUNCTION VERB ARG…: what the verb does all else with; as IS_UNIT and RUNS say, called by its
+# unit, and with systemd as the first process.
+goes() {
+	local want=$1
+	shift
+	ramraid_with '
+		systemd_is_unit() { [[ -n $IS_UNIT ]]; }
+		systemd_is_running() { [[ -n $RUNS ]]; }
+		for f in start_here start_by_systemd start_plan start_forced stop_here \
+			stop_by_systemd; do
+			eval "$f() { echo \"$f \$*\"; }"
+		done' "$@"
+	[[ $status == 0 && $output == "$want data" ]] ||
+		fail "$*: expected $want, got $status, $output"
+}
+
+@test "start and stop ask systemd for the unit, but not within it, and not where systemd does not run" {
+	mkdir -p "$R/etc/ramraid" "$R/run/ramraid"
+	printf '%s\n' UUID=01234567-89ab-4cde-8f01-23456789abcd MEMBER=/dev/disk/by-id/ata-A \
+		>"$R/etc/ramraid/data.conf"
+	export IS_UNIT='' RUNS=yes
+	goes start_by_systemd start data
+	goes stop_by_systemd stop data
+	goes stop_here stop --dry-run data
+	goes start_plan start --dry-run data
+	goes start_forced start --force-leg=/dev/disk/by-id/ata-A data
+	export IS_UNIT=yes
+	goes start_here start data
+	goes stop_here stop data
+	export IS_UNIT='' RUNS=''
+	goes start_here start data
+	goes stop_here stop data
+}
+
+@test "stop: what would have a disk that comes start it again goes; not with --dry-run" {
+	local note
+	mkdir -p "$R/etc/ramraid" "$R/run/ramraid"
+	printf '%s\n' UUID=01234567-89ab-4cde-8f01-23456789abcd MEMBER=/dev/disk/by-id/ata-A \
+		>"$R/etc/ramraid/data.conf"
+	export IS_UNIT='' RUNS=yes
+	for note in refused unstarted restarts; do
+		: >"$R/run/ramraid/data.$note"
+		goes stop_here stop --dry-run data
+		[[ -e $R/run/ramraid/data.$note ]] || fail "$note has gone"
+		goes stop_by_systemd stop data
+		[[ ! -e $R/run/ramraid/data.$note ]] || fail "$note is still there"
+	done
+}
+
+@test "attach ends with 0 when there is a RAM leg, or is to be none" {
+	local ram
+	mkdir -p "$R/etc/ramraid" "$R/run/ramraid"
+	export COMES_TO
+	for ram in auto none; do
+		printf '%s\n' UUID=01234567-89ab-4cde-8f01-23456789abcd \
+			MEMBER=/dev/disk/by-id/ata-A "RAM=$ram" >"$R/etc/ramraid/data.conf"
+		for COMES_TO in in_sync none; do
+			ramraid_with '
+				array_lock() { :; }
+				attach_check_() { F[ram.state]=none; }
+				hotplug_is_released() { return 1; }
+				hotplug_tried() { :; }
+				attach_here() { F[ram.state]=$COMES_TO LOOP_NO_RAM=why LOOP_PRINT=x; }
+				attach_hand_over_() { :; }' attach data
+			if [[ $COMES_TO$ram == noneauto ]]; then
+				assert_failure 1
+			else
+				assert_success
+			fi
+		done
+	done
+}

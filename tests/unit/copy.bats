@@ -574,6 +574,22 @@ EOT
 	done
 }
 
+@test "the rate: a worker waits after each piece, unless it may have all that the disk gives" {
+	local rate
+	mkdir -p "$BATS_TEST_TMPDIR/copy"
+	: >"$R/dev/sd0"
+	copy_workers_take_() { ((PIECES-- > 0)) && FROM=0 TO=4096 HOW=dense; }
+	copy_workers_piece_() { :; }
+	copy_workers_is_member_() { :; }
+	copy_workers_pace_() { called pace "$2" "$3"; }
+	for rate in 0 1000; do
+		echo "$rate" >"$BATS_TEST_TMPDIR/copy/rate"
+		PIECES=2
+		copy_workers_work_ $$ "$BATS_TEST_TMPDIR/copy" 0 3 sd0 0 md127 rd0 0 || :
+	done
+	[[ $(calls) == $'pace 12288 1000\npace 12288 1000' ]] || fail "$(calls)"
+}
+
 @test "the rate: what a worker took too fast, it waits for" {
 	sleep() { echo "$1" >"$BATS_TEST_TMPDIR/slept"; }
 	fake_clock

@@ -1095,6 +1095,18 @@ slots_adopted() {
 	[[ $ACTION != readd ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 }
 
+@test "start: an absent leg that the newest no longer calls active is not waited for; the RAM leg is told by its number" {
+	# B came last, to the RAM leg's old slot; the RAM leg has number 3 and A's slot.
+	local row=(stopped-2 0:absent leg.0.number= leg.0.roles= leg.1.number=2 leg.1.role=0
+		'leg.1.roles=2:0 3:1' witness=100:b)
+	decides 'assemble sdb' "${row[@]}" witness.ram_number=3 witness.ram_slot=1
+	# Another one than the RAM leg is called active: it may be A.
+	decides wait-members "${row[@]}" witness.ram_number=4 witness.ram_slot=1
+	# A record of an earlier release knows the slot alone.
+	decides 'assemble sdb' "${row[@]}" witness.ram_number= witness.ram_slot=1
+	decides wait-members "${row[@]}" witness.ram_number= witness.ram_slot=2
+}
+
 @test "start: a disk's own slot is no sign that it ran on with the RAM leg" {
 	# Only the RAM leg was good, in slot 1 with number 3; B (number 1, slot 1) has been used
 	# alone since.

@@ -152,6 +152,8 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides return-ram whole-2
 	decides return-ram whole-2 ram:events=101
 	decides wipe-ram whole-2 failed.return-ram='no'
+	decides wipe-ram whole-2 failed.return-ram='md refused' ram:view=AA.
+	[[ $WHY == *'an older state of the array (md refused), so'* ]] || fail "$WHY"
 	decides wipe-ram whole-2 ram:view=AA.
 	decides wipe-ram whole-2 ram:writemostly=yes
 	decides wipe-ram whole-2 ram:role=spare
@@ -209,6 +211,28 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides 'done' whole-2 ram:in=dm-3
 	because 'in use by dm-3'
 	decides 'done' whole-2 ram:none array.degraded=0
+}
+
+@test "what status and check say of a device that is no RAM leg is why a look would leave it alone" {
+	local ADVICE_BLIND=no ADVICE_WHY ADVICE_ACTION
+	advised() { # PATTERN CHANGE…
+		local pattern=$1
+		shift
+		facts whole-2 "$@"
+		ADVICE_WHY='' ADVICE_ACTION=''
+		advice_device_
+		[[ $ADVICE_WHY == $pattern && -z ${F[retry]} ]] || fail "$*: $ADVICE_WHY"
+	}
+	advised '*belongs to another array*' ram:uuid=other
+	[[ $ADVICE_ACTION == 'what the reason says' ]]
+	advised '*is not there, or can*' ram:absent
+	# The next look takes it.
+	advised '' ram:none
+	[[ -z $ADVICE_ACTION ]]
+	# Whoever may not read it, or can't, does not say what it is.
+	advised '' ram:unreadable
+	ADVICE_BLIND=yes
+	advised '' ram:uuid=other
 }
 
 @test "running: a device that is not there is waited for, within bounds and only by a start" {

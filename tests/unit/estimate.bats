@@ -334,6 +334,9 @@ array() {
 	ESTIMATE[target]=/dev/md127
 	cmd_estimate_next_ zram:lz4
 	[[ ${ESTIMATE[next]} == 'ramraid adopt --ram=zram:lz4 --dry-run NAME /dev/md127' ]]
+	ESTIMATE[target]='/dev/md/a b'
+	cmd_estimate_next_ brd
+	[[ ${ESTIMATE[next]} == 'ramraid adopt --ram=brd --dry-run NAME /dev/md/a\ b' ]]
 	ESTIMATE[node]=sda
 	cmd_estimate_next_ brd
 	[[ ${ESTIMATE[next]} == 'ramraid create --ram=brd --dry-run NAME DISK…' ]]
@@ -423,6 +426,8 @@ array() {
 	local COST
 	sample_zram_classes 6.12.57+deb13-amd64
 	[[ $ZRAM_PAGES_HUGE == 3625 ]]
+	# From 32 to 4096 bytes, by 16.
+	((${#ZRAM_PAGES_COST[@]} == 255 && ZRAM_PAGES_COST[254] == 4096))
 	sample_zram_cost 3625
 	[[ $COST == 4096 ]]
 	sample_zram_cost 3624 # nine in eight pages

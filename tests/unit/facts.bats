@@ -468,6 +468,12 @@ MemAvailable:     500000 kB\n" >"$R/proc/meminfo"
 keeps 98MiB free, but only 489MiB of memory are available" ]]
 	[[ -z $(ramdisk_why_not $((500000 * 1024)) 0) &&
 		-n $(ramdisk_why_not $((500000 * 1024 + 1)) 0) && -n $(ramdisk_why_not 1 1T) ]]
+	# A kernel that does not say what is available has nothing, whatever was there before.
+	ramdisk_memory_available
+	((RAM_AVAILABLE == 500000 * 1024))
+	printf 'MemTotal:        1000000 kB\n' >"$R/proc/meminfo"
+	ramdisk_memory_available
+	((RAM_AVAILABLE == 0))
 }
 
 @test "a damaged record of the ramdisk is none, and its text is not calculated with" {
@@ -535,6 +541,28 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	run ramdisk_brd_make $((100 << 20))
 	assert_success
 	[[ $(calls) == 'modprobe brd '* ]] || fail "$(calls)"
+}
+
+@test "a ramdisk of rapiddisk is asked of the kernel, under the next free number, and measured" {
+	RAPIDDISK_MADE=104857600
+	modprobe() { :; }
+	mkdir -p "$R/sys/kernel/rapiddisk" "$R/sys/block/rd0"
+	: >"$R/sys/kernel/rapiddisk/mgmt"
+	disk_wait_node() { :; }
+	disk_bytes() { echo "$RAPIDDISK_MADE"; }
+	run ramdisk_rapiddisk_make 104857600
+	assert_success
+	assert_line rd1
+	[[ $(<"$R/sys/kernel/rapiddisk/mgmt") == 'rapiddisk attach 1 104857600' ]]
+	# Smaller than asked for: nothing that could become a leg.
+	RAPIDDISK_MADE=104857599
+	run ramdisk_rapiddisk_make 104857600
+	assert_failure
+	[[ $(<"$R/sys/kernel/rapiddisk/mgmt") == 'rapiddisk detach 1' ]]
+	rm "$R/sys/kernel/rapiddisk/mgmt"
+	run ramdisk_rapiddisk_make 104857600
+	assert_failure
+	assert_output -p 'the kernel module rapiddisk is not available'
 }
 
 @test "start --dry-run prints the plan and changes nothing" {

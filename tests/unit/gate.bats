@@ -191,6 +191,25 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 	assert_output ''
 }
 
+@test "an array saves its RAM leg on another one, whose disk legs need a key that lies on the first: no order in a circle" {
+	rescues one /two/images 1
+	printf 'UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/mapper/legs\n' \
+		>"$R/etc/ramraid/two.conf"
+	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' \
+		>"$R/etc/fstab"
+	echo 'legs UUID=1 /one/keys/legs' >"$R/etc/crypttab"
+	run generate
+	assert_output -p 'one: two.mount, where RESCUE lies, waits for one itself'
+	run grep -r After= "$OUT/ramraid@one.service.d"
+	assert_output ''
+	# With the key elsewhere, the image is saved before that mount goes.
+	rm -r "${OUT:?}"/*
+	echo 'legs UUID=1 /etc/keys/legs' >"$R/etc/crypttab"
+	run generate
+	assert_output ''
+	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
+}
+
 @test "a nested mirror that carries the folder for rescue images, by the array's name: no order in a circle" {
 	rescues data /var/lib/ramraid 1
 	printf "UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\n\

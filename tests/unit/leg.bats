@@ -130,6 +130,42 @@ ram_is() {
 	ram_is lost ram.state=attached copy.state=failed
 }
 
+@test "a copy of ours is what goes on, unless md itself is at work" {
+	copy_state() { COPY_STATE=$COPIES COPY_WHY=why DONE=5 TOTAL=9 RATE=2; }
+	goes_on() { # SYNC DONE, with COPIES, and md doing WAS
+		F=([name]=data [array.sync]=$WAS [array.done]=0 [array.total]=0 [array.rate]=0)
+		outside_copy
+		[[ ${F[array.sync]} == "$1" && ${F[array.done]} == "$2" &&
+			${F[copy.state]} == "$COPIES" ]] ||
+			fail "$COPIES beside $WAS: ${F[array.sync]} ${F[array.done]}"
+	}
+	COPIES=running WAS=idle goes_on copy 5
+	COPIES=running WAS=recover goes_on recover 0
+	COPIES=failed WAS=idle goes_on idle 0
+	COPIES=none WAS=check goes_on check 0
+}
+
+@test "how far the array is says the first member in sync that can be read, also the RAM leg alone" {
+	superblock_facts() {
+		case ${1##*/} in
+		rd0) echo events=77 ;;
+		sdb) echo events=76 ;;
+		esac
+	}
+	members_in_sync() { NODES=("${IN_SYNC[@]}"); }
+	far() { # EVENTS RAM-STATE NODE…
+		F=([array.state]=active [array.events]=0 [ram.node]=rd0 [ram.state]=$2)
+		IN_SYNC=("${@:3}")
+		outside_events
+		[[ ${F[array.events]} == "$1" ]] || fail "$*: ${F[array.events]}"
+	}
+	far 77 in_sync
+	far 76 in_sync sda sdb
+	far 76 none sda sdb
+	far 0 none sda
+	far 0 recovering
+}
+
 # advises TEXT [KEY=VALUE…]: what "status" and "check" say of leg 1, which is outside.
 advises() {
 	local text=$1 ADVICE_ACTION='' ADVICE_BLIND=no

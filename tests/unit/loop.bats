@@ -24,6 +24,7 @@ replace() {
 	witness_update_witness() { called witness; }
 	# Whatever is in sync was so when the array last ran.
 	superblock_facts() { printf 'sb=ok\ndevice_uuid=%s\nevents=100\n' "${F[witness.legs]%% *}"; }
+	eval "real_$(declare -f loop_speed)"
 	loop_speed() { :; }
 	eval "real_$(declare -f loop_end_)"
 	loop_end_() { called end "$WHY"; }
@@ -717,6 +718,28 @@ yields() {
 	done
 }
 
+@test "md's speed limits are set once for what is wanted, and put back once" {
+	loop_speed() { real_loop_speed "$@"; }
+	md_speed() { called speed "$@"; }
+	F[array.md]=md127 LOOP_FAST=''
+	mkdir -p "$R/sys/block/md127/md"
+	loop_speed system
+	loop_speed fast
+	loop_speed fast
+	loop_speed system
+	loop_speed system
+	did $'speed md127 fast\nspeed md127 system'
+	# An array that is gone has none.
+	F[array.md]=md9
+	loop_speed fast
+	loop_speed system
+	did $'speed md127 fast\nspeed md127 system'
+	F[array.md]=md127
+	md_speed() { return 1; }
+	loop_speed fast 2>"$BATS_TEST_TMPDIR/log"
+	grep "could not set md's speed limits" "$BATS_TEST_TMPDIR/log"
+}
+
 @test "a leg that fails while the end of a start is told: the record does not call it good" {
 	before_look_configured data
 	WHY=whole LOOP_STARTED=0 NOW=0
@@ -865,6 +888,19 @@ waits_for_a() {
 	(loop_run data) >/dev/null 2>"$BATS_TEST_TMPDIR/log" || CODE=$?
 	[[ $CODE == 4 && -z $(calls) ]] || fail "$CODE $(calls) $(<"$BATS_TEST_TMPDIR/log")"
 	grep -q 'something else has started md127, from legs that were not in sync' "$BATS_TEST_TMPDIR/log"
+}
+
+@test "a start says it when the second copy of the record counts, and only then" {
+	COUNTS=copy
+	before_look_configured() {
+		facts_read <"$FIXTURES/decide/$BASE.facts"
+		F[witness.counts]=$COUNTS F[witness.copy]=/boot/ramraid/data.witness
+	}
+	loop_begin_ data 2>"$BATS_TEST_TMPDIR/log"
+	grep 'is older than its second copy, /boot/ramraid/data.witness' "$BATS_TEST_TMPDIR/log"
+	COUNTS=own
+	loop_begin_ data 2>"$BATS_TEST_TMPDIR/log"
+	not grep 'second copy' "$BATS_TEST_TMPDIR/log"
 }
 
 @test "and from the newest it is taken over; what we start ourselves is not judged again" {

@@ -216,3 +216,37 @@ drives() {
 		drives $'make\nadd rd0'
 	done
 }
+
+@test "attach is interrupted: the copy ends, a ramdisk that md has not is given back, and it is said how to go on" {
+	declare -g NAME=data
+	F[name]=data
+	ends_so() { # CALLS
+		run attach_interrupted
+		assert_failure 130
+		[[ $(calls) == "$1" ]] || fail "$(calls)"
+		rm -f "$BATS_TEST_TMPDIR/calls"
+	}
+	RAM=attached COPY=running
+	ends_so $'stop\ndrop'
+	assert_output -p 'To go on: ramraid attach data'
+	# md's own recovery goes on.
+	RAM=recovering COPY=none
+	ends_so ''
+	# A worker that does not end still writes to it.
+	copy_stop() { COPY_WHY='it does not end' && return 1; }
+	RAM=attached COPY=running
+	ends_so ''
+	assert_output -p 'it does not end; the ramdisk stays'
+}
+
+@test "md took no new member: each disk leg with bad blocks is named, and no leg that is not in the array is looked at" {
+	local text
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	md_has_bad_blocks() { called look "$2" && [[ $2 == sdb ]]; }
+	set -u # as the program has it
+	text=$(ram_leg_bad_blocks)
+	[[ $text == '; disk leg /dev/disk/by-id/ata-B has bad blocks, '* ]]
+	[[ $(calls) == $'look sda\nlook sdb' ]] || fail "$(calls)"
+	F[leg.1.state]=''
+	[[ -z $(ram_leg_bad_blocks) ]]
+}

@@ -746,6 +746,76 @@ need_again() {
 		$SELFTEST_WHY == 'md has not filled its first RAM leg: mdadm could not' ]]
 }
 
+# begins: stands for what is before the rounds.
+begins() {
+	selftest_place_array() { called array "$1"; }
+	facts_of_conf() { called conf "$1"; }
+	selftest_writer_begin() { called begin "$2"; }
+	md_make_writable() { called writable; }
+	md_speed() { called speed "$2"; }
+	md_set_bitmap_pace() { called pace "$2"; }
+	md_bytes() { echo 1048576; }
+	selftest_is_equal_() { :; }
+	selftest_first_() { called first; }
+	selftest_kind_() { echo "$KIND"; }
+	declare -gA CONF=()
+	KIND=rapiddisk
+	selftest_record_uuid() { SELFTEST_UUID=$ID; }
+}
+
+@test "the test: its array is made, filled and given its first RAM leg, then the rounds, then an old superblock" {
+	engine
+	begins
+	selftest_round_() { called round "$SELFTEST_ROUND"; }
+	selftest_old_() { called old; }
+	F[array.readauto]=yes
+	selftest_run 2
+	[[ $SELFTEST_RESULT == passed && $(calls) == $'array 512\nconf _selftest\nwritable\n'\
+$'speed fast\npace 1\nbegin 1048576\nfirst\nround 1\nround 2\nold' ]] || fail "$(calls)"
+	[[ ${CONF[RAM]} == rapiddisk && ${CONF[REBUILD]} == copy && ${CONF[UUID]} == "$ID" ]]
+	selftest_old_() { selftest_fault_ 'md took it'; }
+	not selftest_run 1
+	[[ $SELFTEST_RESULT == failed && $SELFTEST_WHY == 'round 1: md took it' ]]
+	selftest_round_() { selftest_hindered_ 'no memory'; }
+	not selftest_run 1
+	[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == 'no memory' ]]
+	# Blocks as large as those of zram, if that is the kind.
+	rm "$BATS_TEST_TMPDIR/calls"
+	KIND=zram F[array.readauto]=no
+	not selftest_run 1
+	[[ $(calls) == $'array 4096\nconf _selftest\nspeed fast'* ]] || fail "$(calls)"
+}
+
+@test "the test can't begin: no array, one that does not run, or that is not filled" {
+	engine
+	begins
+	begun() { # WHY
+		not selftest_run 1
+		[[ -z $SELFTEST_RESULT && $SELFTEST_WHY == "$1" ]] ||
+			fail "$SELFTEST_RESULT $SELFTEST_WHY"
+	}
+	sleep() { SECONDS=$((SECONDS + 100)); }
+	selftest_is_equal_() { return 1; }
+	begun 'its array could not be filled'
+	selftest_is_equal_() { :; }
+	md_bytes() { return 1; }
+	begun 'its array could not be filled'
+	F[array.state]=inactive
+	begun 'its array does not run'
+	selftest_place_array() { return 1; }
+	begun 'its array could not be made'
+}
+
+@test "the kind of ramdisk is the one that RAM=auto would take" {
+	ramdisk_has_rapiddisk() { :; }
+	ramdisk_brd_can_be_had() { :; }
+	[[ $(selftest_kind_) == rapiddisk ]]
+	ramdisk_has_rapiddisk() { return 1; }
+	[[ $(selftest_kind_) == brd ]]
+	ramdisk_brd_can_be_had() { return 1; }
+	[[ $(selftest_kind_) == zram ]]
+}
+
 @test "what is the copy's fault, or md's, and what is not" {
 	engine
 	DIFFER=128 faulty 'md has found 128 sectors that differ between the legs'

@@ -105,7 +105,9 @@ setup() {
 	((tries == 6)) || fail "$tries"
 	mkdir -p "$R/sys/block/rd0" "$R/dev/md"
 	: >"$R/sys/block/rd0/size"
-	not disk_wait_node rd0 2>/dev/null
+	run disk_wait_node rd0
+	assert_failure
+	assert_output '/dev/rd0 did not appear'
 	: >"$R/dev/md127"
 	not md_wait_link md127 data
 	ln -s ../md127 "$R/dev/md/data"

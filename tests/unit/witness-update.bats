@@ -1029,6 +1029,29 @@ two_records_one_stuck() {
 	[[ $(calls | wc -l) == 3 ]] || fail "$(calls)"
 }
 
+@test "while the RAM leg is the only good copy, that look sees that the unit which saves it at a shutdown is up" {
+	local node
+	mkdir -p "$R/run/ramraid"
+	for node in sda sdb rd0; do
+		mkdir -p "$R/sys/block/md127/md/dev-$node"
+	done
+	conf_load() { :; }
+	before_look_configured() { runs array.known=yes "$@"; }
+	before_look_witness() { :; }
+	legs_seen_is_watched() { :; }
+	witness_look_monitor_() { :; }
+	transitions_tell() { :; }
+	witness_update() { :; }
+	systemd_hold() { called hold "$@"; }
+	health_only_copy() { return 1; }
+	witness_look data
+	[[ -z $(calls) ]] || fail "$(calls)"
+	rm -f "$R/run/ramraid/data.looked"
+	health_only_copy() { :; }
+	witness_look data
+	[[ $(calls) == 'hold data' ]] || fail "$(calls)"
+}
+
 @test "disk legs that left while they were looked at are not taken for legs that can't be read" {
 	runs array.known=yes
 	mkdir -p "${W%/*}" "$R/sys/block/md127/md"

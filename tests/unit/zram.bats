@@ -108,6 +108,12 @@ write class/zram-control/hot_remove 1'
 	echo 0 >"$R/sys/block/zram0/size"
 	ramdisk_zram_tidy data
 	[[ -e $R/sys/block/zram0 ]]
+	# Nor is one of another provider's ever taken for it.
+	device 0 3
+	echo 'brd zram0 104857600 3 blank' >"$R/run/ramraid/data.ram"
+	echo 0 >"$R/sys/block/zram0/size"
+	ramdisk_zram_tidy data
+	[[ -e $R/sys/block/zram0 ]]
 }
 
 @test "one that is in use is not given back" {
@@ -512,6 +518,13 @@ them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
 	[[ ! -e $R/run/ramraid/data.block && ! -e $R/sys/class/block/sda/holders/md127 ]]
 }
 
+@test "md can't be told to start arrays read-only: none is started with a spare, and the lock of that is free again" {
+	disks
+	rm "$R/sys/module/md_mod/parameters/start_ro"
+	refuses 'md would write to the spare'
+	flock --nonblock "$R/run/ramraid/.locks/start_ro" true
+}
+
 @test "no zram, or mdadm does not take the spare: the array is not started with smaller blocks" {
 	disks
 	modprobe() { return 1; }
@@ -681,6 +694,13 @@ limit of 50MiB (RAM_LIMIT); all of the leg would need up to 90MiB"
 	F[ram.state]=none F[ram.full]=''
 	action_choose
 	[[ $ACTION == make-ram ]]
+	# That one has been made for this person already.
+	array faulty 57671680 52428800 52428800 52432896
+	F[retry]=yes LOOP_MADE=yes
+	ram_leg_drop 2>/dev/null
+	F[ram.state]=none F[ram.full]=''
+	action_choose
+	[[ $ACTION == 'done' ]] || fail "$ACTION"
 }
 
 @test "who wants to know is told why, and what helps" {

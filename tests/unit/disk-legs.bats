@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# The small actions on disk legs: what is asked of md, in which order, and what is said when md
+# refuses. Assembling is in loop.bats and zram.bats.
+
+setup() {
+	load helper
+	world
+	libraries
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	MD=$R/sys/block/md127/md
+	mkdir -p "$MD/bitmap" "$R/run/ramraid"
+	LOOP_ERROR='' LOG=$BATS_TEST_TMPDIR/log REFUSES=''
+	sleep() { :; }
+	mdadm() {
+		called mdadm "$@"
+		[[ -z $REFUSES ]]
+	}
+}
+
+# refused MESSAGE COMMAND…: it fails, and that is why.
+refused() {
+	local message=$1 code=0
+	shift
+	LOOP_ERROR=''
+	"$@" 2>"$LOG" || code=$?
+	[[ $code == 1 && $LOOP_ERROR == "$message" ]] || fail "$code: $LOOP_ERROR"
+}
+
+@test "the array is that in which the disk leg is, and no other one has its UUID" {
+	mkdir -p "$R/sys/class/block/sda/holders/md127"
+	disk_legs_is_of sda
+	not disk_legs_is_of sdb
+	F[array.twin]=md126
+	not disk_legs_is_of sda
+	F[array.twin]='' F[array.md]=''
+	not disk_legs_is_of sda
+	F[array.md]=md126
+	not disk_legs_is_of sda
+}
+
+@test "what was gathered and not started is stopped" {
+	disk_legs_stop_inactive
+	[[ $(calls) == 'mdadm --stop /dev/md127' ]] || fail "$(calls)"
+	REFUSES=yes
+	refused 'mdadm --stop failed' disk_legs_stop_inactive
+}
+
+@test "it is written down who is in the array before md may write" {
+	witness_update_witness() { called record; }
+	disk_legs_make_writable
+	[[ $(calls) == $'record\nmdadm --readwrite /dev/md127' ]] || fail "$(calls)"
+	REFUSES=yes
+	refused 'mdadm --readwrite failed' disk_legs_make_writable
+}
+
+@test "write-behind: off with a warning, on without one" {
+	echo 256 >"$MD/bitmap/backlog"
+	disk_legs_set_backlog 0 2>"$LOG"
+	[[ $(<"$MD/bitmap/backlog") == 0 ]]
+	grep -q 'write-behind was on' "$LOG"
+	disk_legs_set_backlog 16 2>"$LOG"
+	[[ $(<"$MD/bitmap/backlog") == 16 ]]
+	not grep -q 'write-behind was on' "$LOG"
+}
+
+@test "a member whose device is gone is failed, then taken out; a ramdisk that is gone counts as one that failed" {
+	local written=''
+	act_write() { written+="${1#"$MD"/} $2 "; }
+	ram_leg_count() { called count; }
+	mkdir -p "$MD/dev-sdb" "$MD/dev-rd0"
+	echo in_sync,write_mostly >"$MD/dev-sdb/state"
+	disk_legs_remove_gone sdb
+	[[ $written == 'dev-sdb/state faulty dev-sdb/state remove ' && -z $(calls) ]] ||
+		fail "$written $(calls)"
+	written=''
+	echo faulty >"$MD/dev-rd0/state"
+	disk_legs_remove_gone rd0
+	[[ $written == 'dev-rd0/state remove ' && $(calls) == count ]] ||
+		fail "$written $(calls)"
+	act_write() { return 1; }
+	refused 'md does not release sdb, whose device is gone' disk_legs_remove_gone sdb
+}
