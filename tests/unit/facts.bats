@@ -437,6 +437,21 @@ is() {
 	are ram.node= ram.state=none
 }
 
+@test "what md says of the array as a whole; what it does not say" {
+	whole
+	mkdir -p "$M/bitmap" "$R/sys/block/md127/queue"
+	echo 2 >"$M/degraded"
+	echo '4 (3)' >"$M/raid_disks"
+	echo 256 >"$M/bitmap/backlog"
+	echo 9 >"$M/bitmap/max_backlog_used"
+	echo 4096 >"$R/sys/block/md127/queue/logical_block_size"
+	observe
+	are array.degraded=2 array.slots=4 array.backlog=256 array.behind=9 array.block=4096
+	rm -r "$M/degraded" "$M/raid_disks" "$M/bitmap" "$R/sys/block/md127/queue"
+	observe
+	are array.degraded=1 array.slots=0 array.backlog=0 array.behind=0 array.block=512
+}
+
 @test "facts_print and facts_read are each other's reverse" {
 	local text
 	whole
