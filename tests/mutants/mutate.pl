@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # Mutants of shell libraries: small faults, one at a time.
-#   mutate.pl list FILE… every mutant of these files: NUMBER FILE LINE FUNCTION KIND and what the
-#   line becomes mutate.pl pick N SEED FILE… N of them by chance, the same for the same seed
+#   mutate.pl list FILE…         every mutant of these files: NUMBER FILE LINE FUNCTION KIND and
+#                                what the line becomes
+#   mutate.pl pick N SEED FILE…  N of them by chance, the same for the same seed
 #   mutate.pl probe FILE…        rewrites the files so that each function notes that it has run, as
 #                                $RAMRAID_COVER/TESTFILE:TESTNUMBER:FILE:FUNCTION
 # Kinds: negate (a condition), bound (a comparison off by one), junction (&& for ||), drop (a line),

@@ -1698,7 +1698,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	mkdir -p "$R/run/ramraid"
 	: >"$R/run/ramraid/data.taken"
 	: >"$R/run/ramraid/data.released"
-	# What is of the run before.
+	# These notes are about the run before.
 	for note in told members refused; do : >"$R/run/ramraid/data.$note"; done
 	run start_here data
 	run start_here data

@@ -186,11 +186,7 @@ verb() {
 	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SUPERBLOCK_FACTS
 	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot \
 		mdadm sleep lsblk modprobe systemctl wipefs fakes fake_clock
-	status=0
-	output=$(bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; shift
-		eval "$(declare -f need | sed "1s/need/need_/")"; need() { need_ "$@"; fakes; }
-		main "$@"' - "$PROJECT/bin/ramraid" "$@" 2>&1 </dev/null) || status=$?
-	mapfile -t lines <<<"$output"
+	ramraid_with fakes "$@"
 }
 # steps: without the record and the notes, whose place is elsewhere tested.
 steps() { calls | grep -v -e 'state/data.lately' || :; }

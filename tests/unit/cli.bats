@@ -420,21 +420,14 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	[[ $output == 3 ]] || echo "# bash $BASH_VERSION has mended its return in traps" >&3
 }
 
-# ramraid_with FAKES VERB ARG…: the functions of FAKES stand in for those of the libraries.
-ramraid_with() {
-	run bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; FAKES=$2; shift 2
-		eval "$(declare -f need | sed "1s/need/need_/")"
-		need() { need_ "$@"; eval "$FAKES"; }
-		main "$@"' - "$PROJECT/bin/ramraid" "$@"
-}
-
-# asks_for_root VERB ARG…: before anything is done
+# asks_for_root VERB ARG…: the verb asks before it makes anything.
 asks_for_root() {
 	ramraid_with 'cli_root() { echo "asked for root"; exit 77; }' "$@"
 	[[ $status == 77 && $output == *'asked for root' ]] || fail "$*: $status, $output"
 	[[ ! -e $R/run/ramraid ]] || fail "$*: has made $R/run/ramraid"
 }
 
+# "bench" is not among them: it looks for fio before.
 @test "what only root can do is asked before anything is looked at or changed" {
 	local verb args
 	mkdir -p "$R/etc/ramraid"
@@ -472,8 +465,8 @@ asks_for_root() {
 	END
 }
 
-# goes FUNCTION VERB ARG…: what the verb does all else with; as IS_UNIT and RUNS say, called by its
-# unit, and with systemd as the first process.
+# goes FUNCTION VERB ARG…: the verb leaves the rest to FUNCTION. IS_UNIT says that its unit calls it,
+# RUNS that systemd is the first process.
 goes() {
 	local want=$1
 	shift

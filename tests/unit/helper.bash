@@ -90,6 +90,15 @@ done
 called() { printf '%s\n' "$*" >>"$BATS_TEST_TMPDIR/calls"; }
 calls() { [[ ! -e $BATS_TEST_TMPDIR/calls ]] || cat "$BATS_TEST_TMPDIR/calls"; }
 
+# ramraid_with FAKES VERB ARG…: the program in a process of its own, where the functions that FAKES
+# makes stand in for those of the libraries. What it comes to is in status and output.
+ramraid_with() {
+	run bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; FAKES=$2; shift 2
+		eval "$(declare -f need | sed "1s/need/need_/")"
+		need() { need_ "$@"; eval "$FAKES"; }
+		main "$@"' - "$PROJECT/bin/ramraid" "$@" </dev/null
+}
+
 # facts_print: all of F, sorted, as the fixtures have it.
 facts_print() {
 	local key

@@ -746,7 +746,7 @@ need_again() {
 		$SELFTEST_WHY == 'md has not filled its first RAM leg: mdadm could not' ]]
 }
 
-# begins: stands for what is before the rounds.
+# begins: fakes for what comes before the rounds.
 begins() {
 	selftest_place_array() { called array "$1"; }
 	facts_of_conf() { called conf "$1"; }

@@ -108,7 +108,7 @@ write class/zram-control/hot_remove 1'
 	echo 0 >"$R/sys/block/zram0/size"
 	ramdisk_zram_tidy data
 	[[ -e $R/sys/block/zram0 ]]
-	# Nor is one of another provider's ever taken for it.
+	# Nor is a device taken for it that another provider has made.
 	device 0 3
 	echo 'brd zram0 104857600 3 blank' >"$R/run/ramraid/data.ram"
 	echo 0 >"$R/sys/block/zram0/size"
