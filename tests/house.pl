@@ -3,12 +3,13 @@
 # and calls and from its "need" lines.
 #   check    prints what is wrong: a file that is called and not needed, or needed and not called;
 #            an arrow that runs back up; a private function called from outside; a function that
-#            there is not; a prefix that is not the file's; a file or a function that is too long.
-#            Exit code 1 if there is anything.
+#            there is not; a prefix that is not the file's; a file or a function that is too long,
+#            or a line that is too wide. Exit code 1 if there is anything.
 #   needs    prints for each file what its "need" lines have to name
 #   map      prints the layers and what leads from one to the other, for dot(1)
 use strict;
 use warnings;
+use Text::Tabs;
 
 # From the bottom up: a layer needs those before it, never one after it.
 my @LAYERS = qw(core world config notes decide gate observe report act cmd);
@@ -24,6 +25,7 @@ my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize cre
 
 # Lines: of a file of lib/, and of a function, of which what it prints as it stands is not counted.
 my ($FILE_MOST, $FUNCTION_MOST) = (360, 48);
+my $COLUMNS_MOST = 100;
 
 my %level = map { $LAYERS[$_] => $_ } 0 .. $#LAYERS;
 my (%defined, %variable, %text, %needs, %calls, %prefixes, @wrong);
@@ -57,6 +59,18 @@ sub too_long {
 	}
 }
 
+# too_wide FILE LINE…: what can't be broken may be: a constant, a regular expression, a row of a
+# table, and an option in the text of --help.
+sub too_wide {
+	my ($file, @lines) = @_;
+	for my $i (0 .. $#lines) {
+		next if $lines[$i] =~ /^(?:readonly )?[A-Z_]+=|^\t\[\w+\]=|=~|^\w+ (?:gauge|counter) |^  --/;
+		utf8::decode(my $line = expand($lines[$i]));
+		push @wrong, "$file:@{[$i + 1]}: has @{[length $line]} columns, and $COLUMNS_MOST is the most"
+			if length $line > $COLUMNS_MOST;
+	}
+}
+
 my @files = map { name($_) } sort split /\n/, `find lib -name '*.sh'`;
 # They need what they call as well, and stand above all layers.
 my @programs = qw(bin/ramraid units/ramraid-generator lib/impostor);
@@ -65,6 +79,7 @@ for my $file (@files, @programs) {
 	open my $in, '<', $path or die "$path: $!";
 	chomp(my @lines = <$in>);
 	too_long($file, @lines);
+	too_wide($file, @lines);
 	# What goes on on the next line is one line here.
 	@lines = split /\n/, join("\n", @lines) =~ s/\\\n\t*//gr;
 	$text{$file} = \@lines;

@@ -44,8 +44,11 @@ absent disk legs are taken to differ everywhere"
 bits_set() {
 	local bits code=0
 	for bits in "${BITS[@]}"; do
-		if [[ $bits == all ]]; then md_bits_set_all "$1"; else md_bits_set "$1" "$bits"; fi ||
-			code=1
+		if [[ $bits == all ]]; then
+			md_bits_set_all "$1"
+		else
+			md_bits_set "$1" "$bits"
+		fi || code=1
 	done
 	((code == 0)) || log_warning "${F[name]}: could not tell md where the \
 absent disk legs may differ"

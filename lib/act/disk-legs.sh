@@ -204,7 +204,8 @@ disk_legs_see() {
 # next one, and somebody may write to a blank one. Returns 1 with LOOP_ERROR when not.
 disk_legs_is_still() {
 	local NODE SEEN facts why
-	LOOP_ERROR="${F[leg.$1.dev]} is not taken: it is no longer the disk that it was a moment ago"
+	LOOP_ERROR="${F[leg.$1.dev]} is not taken: it is no longer the disk that it was a \
+moment ago"
 	disk_find "${F[leg.$1.dev]}" && [[ $NODE == "${F[leg.$1.node]}" ]] || return 1
 	disk_legs_see "$1"
 	[[ $SEEN == "$2" ]] || return 1

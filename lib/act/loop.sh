@@ -91,8 +91,8 @@ the last one was $ACTION (please report this with the journal)"
 # Somebody has stopped the array that was in use when this run began, and means that.
 loop_leave_stopped_() {
 	copy_stop "${F[name]}" || log_warning "${F[name]}: $COPY_WHY; the ramdisk stays"
-	log_warning "${F[name]}: somebody has stopped it meanwhile, so it stays stopped; to start it: \
-ramraid start ${F[name]}"
+	log_warning "${F[name]}: somebody has stopped it meanwhile, so it stays stopped; to start \
+it: ramraid start ${F[name]}"
 	[[ ${F[mend]-} == yes ]] || return "$EX_FAILED"
 }
 
@@ -149,8 +149,8 @@ loop_watch_() {
 		return 0
 	LOOP_WATCHED=yes
 	legs_seen_watch || {
-		log_error "${F[name]}: nobody can write down which disks leave it, until this works: \
-ramraid attach ${F[name]}"
+		log_error "${F[name]}: nobody can write down which disks leave it, until this \
+works: ramraid attach ${F[name]}"
 		# At once: not every way from here writes the record again.
 		# shellcheck disable=SC2034 # witness_update's
 		WITNESS_UPDATE_UNWATCHED=yes
@@ -200,7 +200,8 @@ loop_gate_() {
 		loop_speed system
 		[[ $ACTION != 'done' ]] || return 0
 		if [[ -n $LOOP_IN_USE ]]; then
-			GATE_WHY='it is in use already, and its reads come from the disk legs until then'
+			GATE_WHY="it is in use already, and its reads come from the disk legs \
+until then"
 		elif systemd_is_unit; then
 			log_warning "${F[name]}: what depends on it starts now, on the disk legs: \
 $GATE_WHY"
@@ -285,7 +286,8 @@ loop_watch_sync() {
 	elif [[ ${F[array.sync]} == frozen ]]; then
 		# A run that was killed has left it so.
 		log_warning "${F[name]}: md has been told to begin no work; taking that back"
-		md_thaw_left "${F[array.md]}" || F[failed.rebuild]='md has been told to begin no work'
+		md_thaw_left "${F[array.md]}" ||
+			F[failed.rebuild]='md has been told to begin no work'
 		loop_idle_=''
 	else
 		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: \
@@ -306,7 +308,8 @@ loop_end_() {
 	loop_speed system
 	if [[ $OUTCOME == whole ]]; then
 		clock
-		log_notice "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
+		log_notice "${F[name]}: whole after \
+$(quantity_show_seconds $((NOW - LOOP_STARTED)))"
 		systemd_ready "whole: $(loop_legs_)"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; \

@@ -94,8 +94,8 @@ membership_outside_() { # I
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
 	[[ $LEG == used ]] || membership_whose_loose "$1"
-	F[leg.$1.why]=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}" | paste -sd ' ') ||
-		F[leg.$1.why]=$TEXT_UNKNOWN
+	why=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}") || why=$TEXT_UNKNOWN
+	F[leg.$1.why]=${why//$'\n'/ }
 	# What is mounted or held is not to be overwritten, whatever else may be.
 	[[ $LEG == @(occupied|damaged|unreadable|silent) ]] || return 0
 	why=$(disk_why_not_free "$dev") || why=$TEXT_UNKNOWN
@@ -311,7 +311,8 @@ membership_give_up_() { # I
 	done
 	if [[ -n ${F[leg.ram.dev]-} ]]; then
 		UUID=${F[leg.ram.device_uuid]}
-		[[ ${F[ram.state]} != in_sync ]] || UUID=$(superblock_says "${F[ram.node]}" device_uuid)
+		[[ ${F[ram.state]} != in_sync ]] ||
+			UUID=$(superblock_says "${F[ram.node]}" device_uuid)
 		[[ -n $UUID ]] || return 0
 		others+="$UUID "
 	fi

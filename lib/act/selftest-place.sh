@@ -185,7 +185,8 @@ selftest_place_stop_empty_() {
 	done
 	[[ -r $ROOT/run/mdadm/map ]] || return 0
 	while read -r md _ uuid path; do
-		[[ ${uuid//:/} == @("$mine"|"$swapped") && $path == "/dev/md/$SELFTEST_MD" ]] || continue
+		[[ ${uuid//:/} == @("$mine"|"$swapped") && $path == "/dev/md/$SELFTEST_MD" ]] ||
+			continue
 		clock_until "$MD_BOUND" 0.3 selftest_place_is_gone_ "$md" || {
 			log_error "ramraid: the empty array of the self-test, $md, could not be \
 stopped; see: fuser -v /dev/$md"

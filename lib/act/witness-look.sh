@@ -58,8 +58,9 @@ witness_look_monitor_() {
 	systemd_is_running && array_lock_is_free "${F[name]}" || return 0
 	systemd_monitor "${F[array.md]}"
 	[[ $MONITOR == @(inactive|failed) ]] || return 0
-	log_warning "${F[name]}: nothing watches ${F[array.md]}: ramraid-monitor@${F[array.md]}.path \
-is $MONITOR, and is started again; if that fails, see: ramraid check ${F[name]}"
+	log_warning "${F[name]}: nothing watches ${F[array.md]}: \
+ramraid-monitor@${F[array.md]}.path is $MONITOR, and is started again; if that fails, \
+see: ramraid check ${F[name]}"
 	systemd_start_monitor "${F[array.md]}" ||
 		log_warning "${F[name]}: its monitor did not start"
 }

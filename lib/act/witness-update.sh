@@ -233,8 +233,8 @@ witness_update_may_() {
 	[[ ${F[array.known]} == no ]] || return 0
 	why='from legs that were not in sync when it last ran, or are older now'
 	[[ -z ${F[array.unfit]} ]] || why="with ${F[array.unfit]}"
-	log_error "${F[name]}: something else has started ${F[array.md]}, $why; that is not written \
-down"
+	log_error "${F[name]}: something else has started ${F[array.md]}, $why; that is not \
+written down"
 	return 1
 }
 

@@ -238,9 +238,9 @@ adopt_next() {
 	[[ $(md_bitmap "${F[array.md]}") != none ]] ||
 		log_notice "$NAME: has no bitmap as long as it lacks a member; \
 type this again when it is whole"
-	notify_said notice "$NAME: adopted. It runs on its disk legs; the RAM leg joins at its next start, \
-when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $NAME; or a reboot. \
-The way back: ramraid release $NAME"
+	notify_said notice "$NAME: adopted. It runs on its disk legs; the RAM leg joins at its \
+next start, when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $NAME; or a \
+reboot. The way back: ramraid release $NAME"
 }
 
 # adopt_find: what the words after the name mean, an array, or disks, which may be members of one.

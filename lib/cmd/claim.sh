@@ -103,8 +103,8 @@ cmd_claim_leave() {
 	while IFS= read -r name; do
 		cmd_claim_means "$name" || continue
 		cmd_claim_leave_one_ "$name" || {
-			log_error "$name: its record $STATE/$name.witness could not be written, and still \
-vouches for the disks that were in sync; delete it"
+			log_error "$name: its record $STATE/$name.witness could not be written, \
+and still vouches for the disks that were in sync; delete it"
 			failed=yes
 		}
 	done < <(cmd_claim_recorded_)

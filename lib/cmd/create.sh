@@ -190,7 +190,8 @@ create_ask() {
 		PLAN+=("$disk ($(disk_node "$disk"))")
 	done
 	[[ -z $CREATE_TAKES ]] ||
-		head+=" The RAM leg is $(ramdisk_plan "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_TAKES")."
+		head+=" The RAM leg is \
+$(ramdisk_plan "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_TAKES")."
 	cli_confirm "$NAME" "$head Everything on these disks is lost:"
 }
 
@@ -313,7 +314,8 @@ create_conf() { # LAYOUT UUID
 	[[ $1 == mirror ]] || printf 'LAYOUT=%s\nRAM=none\n' "$1"
 	for disk in "${CREATE_DISKS[@]}"; do printf 'MEMBER=%s\n' "$disk"; done
 	[[ $1 != mirror || -z $CREATE_RAM ]] || printf 'RAM=%s\n' "$CREATE_RAM"
-	if [[ $1 == mirror ]] && { create_is_zram || block_size_is_mixed "${CREATE_NODES[@]}"; }; then
+	if [[ $1 == mirror ]] &&
+		{ create_is_zram || block_size_is_mixed "${CREATE_NODES[@]}"; }; then
 		printf 'BLOCK=4096\n'
 	fi
 }

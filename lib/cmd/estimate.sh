@@ -283,7 +283,8 @@ cmd_estimate_limit_() { # KIND
 # Sets the caller's NODE to the device that the folder's file system is on, as far as there is one.
 cmd_estimate_below_() {
 	local source
-	source=$(bounded "$TARGET" findmnt --noheadings --output SOURCE --target "$TARGET") || return 0
+	source=$(bounded "$TARGET" findmnt --noheadings --output SOURCE --target "$TARGET") ||
+		return 0
 	[[ $source != /dev/* ]] || disk_find "$source" || :
 }
 

@@ -46,7 +46,8 @@ cmd_metrics_place() {
 	owner=$(stat -c %u:%g -- "$folder/")
 	if [[ $owner != 0:* ]]; then
 		trust_into why "$folder" "${owner%:*}"
-		[[ -z $why ]] || cmd_metrics_refuse_ "$1" "$why" "the folder's owner, user ${owner%:*},"
+		[[ -z $why ]] ||
+			cmd_metrics_refuse_ "$1" "$why" "the folder's owner, user ${owner%:*},"
 		cmd_metrics_as_ "$owner"
 	fi
 	trust_into why "$folder"

@@ -129,7 +129,11 @@ resize_ram_() { # NAME
 		why=$(resize_device_ "$bytes")
 	else
 		memory_floor_reserve
-		if ramdisk_note_gives_back "$1"; then RAM_BYTES=$(ramdisk_memory_weight); else RAM_BYTES=0; fi
+		if ramdisk_note_gives_back "$1"; then
+			RAM_BYTES=$(ramdisk_memory_weight)
+		else
+			RAM_BYTES=0
+		fi
 		why=$(ramdisk_need "${CONF[RAM]}" "$bytes" "${CONF[RAM_LIMIT]}")
 		why=$(ramdisk_why_not "$why" "$MEMORY_RESERVE" "$RAM_BYTES") || why=$TEXT_UNKNOWN
 	fi

@@ -56,18 +56,19 @@ restore_check() {
 		die "$NAME: $(rescue_record_file "$NAME") is damaged; \
 it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
 	! rescue_was_restored "${RESCUE[image]}" ||
-		die "$NAME: ${RESCUE[image]} has been put back already, and the array was used since \
-then; its record $(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. \
-Keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
+		die "$NAME: ${RESCUE[image]} has been put back already, and the array was used \
+since then; its record $(rescue_record_file "$NAME") is one of before, as from an old backup of \
+/etc. Keep what the disks have: rm $(rescue_record_file "$NAME"); \
+ramraid start $NAME" "$EX_REFUSED"
 	! rescue_was_given_up "${RESCUE[image]}" ||
 		die "$NAME: ${RESCUE[image]} has been given up by a start without it \
 (ramraid start --force-leg), and the array was used since then; its record \
 $(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. \
 Keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	[[ -r ${RESCUE[image]} ]] ||
-		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If you deleted \
-it after it had been put back, the record is an old one: rm $(rescue_record_file "$NAME"); \
-ramraid start $NAME" "$EX_REFUSED"
+		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If you \
+deleted it after it had been put back, the record is an old one: \
+rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	facts_observe
 	[[ ${F[array.state]} != inactive ]] || md_stop "${F[array.md]}"
 	[[ ${F[array.state]} != @(active|broken) ]] ||
@@ -82,8 +83,9 @@ restore_choose() {
 		leg_kind "$i"
 		[[ $KIND == good ]] || continue
 		[[ -n ${F[leg.$i.alien]} ]] || good+=("$i")
-		[[ -z ${F[leg.$i.alien]} ]] || copies+=". ${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}) \
-may be a copy: ${F[leg.$i.moved]}. If it is none: rm $STATE/$NAME.hardware; ramraid restore $NAME"
+		[[ -z ${F[leg.$i.alien]} ]] || copies+=". ${F[leg.$i.dev]} \
+(/dev/${F[leg.$i.node]}) may be a copy: ${F[leg.$i.moved]}. If it is none: \
+rm $STATE/$NAME.hardware; ramraid restore $NAME"
 	done
 	((${#good[@]} > 0)) ||
 		die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; \
@@ -105,7 +107,7 @@ or make a new array and copy ${RESCUE[image]} onto it (dd)$copies" "$EX_REFUSED"
 # from where it left: they may have more events, and would be taken for disks that were used without
 # it. Of one that is away nothing is known but whether the newest one has outlived them all.
 restore_give_up_() {
-	local i uuid with='' without=''
+	local i uuid with=" ${F[leg.$NEWEST.device_uuid]} " without=''
 	RESTORE_GIVE_UP=''
 	for ((i = 0; i < F[members]; i++)); do
 		leg_kind "$i"
@@ -119,7 +121,7 @@ restore_give_up_() {
 		RESTORE_GIVE_UP+=" ${RESCUE[disk]}"
 	for uuid in ${F[witness.legs]-} ${F[witness.left]-} ${F[witness.seen]-} \
 		${F[witness.doubted]-}; do
-		if [[ "$with ${F[leg.$NEWEST.device_uuid]} $RESTORE_GIVE_UP " == *" $uuid "* ]]; then
+		if [[ "$with$RESTORE_GIVE_UP " == *" $uuid "* ]]; then
 			continue
 		elif [[ $without == *" $uuid "* ]] || ! restore_was_last_; then
 			RESTORE_GIVE_UP+=" $uuid"
@@ -157,7 +159,8 @@ ramraid start $NAME")
 	fi
 	[[ -z $begun ]] || PLAN=("${F[$leg.dev]} is half overwritten by an earlier restore, \
 so this one goes on with it."
-		'To put the image on another disk, first take that one out of the machine.' "${PLAN[@]}")
+		'To put the image on another disk, first take that one out of the machine.'
+		"${PLAN[@]}")
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
 ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold, \
 ${F[$leg.dev]} (/dev/${F[$leg.node]}) first." "$typed"
@@ -180,7 +183,8 @@ and was at $EVENTS_THEN when the image was made:")
 	done
 	[[ -z ${F[witness.legs]} ]] ||
 		((${F[witness.generation]:-0} <= ${RESCUE[generation]:-0})) ||
-		PLAN+=("a later record of the array than the image's says that disk legs were in sync:")
+		PLAN+=("a later record of the array than the image's says that disk legs were in \
+sync:")
 }
 
 # The record goes last: until then no start takes the half-written disk for a good one.

@@ -1,8 +1,8 @@
 # ramraid wait: until an array is whole.
 # shellcheck shell=bash
 
-need act/array-lock config/conf-need core/cli core/clock core/log core/quantity decide/health observe/before-look
-need observe/facts report/progress-line world/systemd
+need act/array-lock config/conf-need core/cli core/clock core/log core/quantity decide/health
+need observe/before-look observe/facts report/progress-line world/systemd
 # Others need these later, when an upgrade of the package may have taken them away.
 need config/conf-faults notes/legs-seen observe/outside
 

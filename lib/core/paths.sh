@@ -27,7 +27,8 @@ paths_run() {
 	paths_boots_
 	[[ ! -d $LOCKS || $PATHS_BOOT != "$PATHS_NOTED" ]] || return 0
 	need core/act
-	act_put_folder "$RUN" && { mkdir -m 700 "$LOCKS" 2>/dev/null || act_put_folder "$LOCKS"; } &&
+	act_put_folder "$RUN" &&
+		{ mkdir -m 700 "$LOCKS" 2>/dev/null || act_put_folder "$LOCKS"; } &&
 		paths_note_boot_
 }
 
@@ -67,8 +68,8 @@ paths_note_boot_() {
 	[[ -z $lock ]] || exec {lock}>&-
 	((code == 0)) || {
 		need core/log
-		log_error "ramraid: what another boot has left in $RUN can't be deleted: expected a \
-folder of root's, without a mount below it. In a chroot, have the /run of this boot there: \
+		log_error "ramraid: what another boot has left in $RUN can't be deleted: expected \
+a folder of root's, without a mount below it. In a chroot, have the /run of this boot there: \
 mount --bind /run FOLDER/run"
 		return 1
 	}

@@ -134,9 +134,9 @@ ran. See the kernel's messages (journalctl -k); when a disk answers again: ramra
 		local why=", from legs that were not in sync when it last ran, or are older now: \
 writes may be missing from it."
 		[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}."
-		choice_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm --stop \
-/dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it is right \
-as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+		choice_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm \
+--stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it \
+is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
 	elif [[ -n ${F[array.twin]} ]]; then
 		choice_is refuse "its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \

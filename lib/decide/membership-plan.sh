@@ -45,15 +45,15 @@ membership_plan_may_return_() {
 		! choice_barred "readd.$1"
 }
 membership_plan_may_build() {
-	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] && ! membership_plan_may_return_ "$1" || return 1
+	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] &&
+		! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
 		(${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent) ||
 		${F[leg.$1.kind]} == @(foreign|copy|given|ahead|holding|separate)) ]]
 }
 
-# membership_plan: sets PLAN to what will be done, in words for a person, and WRONG to all that
-# speaks against it, each with what to do.
+# membership_plan: sets PLAN (what will be done, in words) and WRONG (why not, and what to do).
 membership_plan() {
 	local i goal good coming leaving inside lacking building='' invalid WHERE
 	PLAN=() WRONG=()

@@ -31,8 +31,8 @@ ramraid start ${F[name]}"
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	[[ ${F[clones_known]} != no ]] || {
-		choice_is refuse "not all disks of the machine could be looked at, of which one may be \
-a copy of a leg, or a newer one; see the journal, then: ramraid start ${F[name]}"
+		choice_is refuse "not all disks of the machine could be looked at, of which one \
+may be a copy of a leg, or a newer one; see the journal, then: ramraid start ${F[name]}"
 		return 0
 	}
 	strangers_copies_ "${@:2}" && return

@@ -21,9 +21,9 @@ superseded_unusable_() {
 			! histories_has_later_events "$i" "$1"; then continue; fi
 		leg_kind "$i"
 		choice_is refuse "the array ran on with ${F[leg.$i.dev]} (events \
-${F[leg.$i.events]}) and without ${F[leg.$1.dev]} (events ${F[leg.$1.events]}), which lacks what was \
-written since; and ${F[leg.$i.dev]} $KIND. Put that right, then: ramraid start ${F[name]}. To give \
-up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+${F[leg.$i.events]}) and without ${F[leg.$1.dev]} (events ${F[leg.$1.events]}), which lacks what \
+was written since; and ${F[leg.$i.dev]} $KIND. Put that right, then: ramraid start ${F[name]}. To \
+give up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	done
 	return 1

@@ -25,7 +25,9 @@ contents_of() {
 contents_below_() {
 	local below BENEATH
 	disk_beneath "$1"
-	for below in "${BENEATH[@]}"; do disk_containers "$below" | sed 's|^|below /dev/mapper/|'; done
+	for below in "${BENEATH[@]}"; do
+		disk_containers "$below" | sed 's|^|below /dev/mapper/|'
+	done
 }
 
 # contents_now NAME: the same of an array that runs as a start of ours has left it; nothing of

@@ -211,8 +211,8 @@ hardware_compare() {
 	if [[ -z $before ]]; then
 		hardware_is_known_ "$key" || [[ $buses == ' ' || $buses == *" ${now[0]} "* ||
 			! +${now[0]}+ =~ \+($HARDWARE_LOOSE|$HARDWARE_FAR)\+ ]] || {
-			HARDWARE_MOVED="no disk leg was ever on $(hardware_words_ "${now[0]}" - -), \
-and it is on $(hardware_words_ "${now[@]}")"
+			HARDWARE_MOVED="no disk leg was ever on \
+$(hardware_words_ "${now[0]}" - -), and it is on $(hardware_words_ "${now[@]}")"
 			HARDWARE_ALIEN=${now[0]}
 		}
 	elif ! hardware_is_line_ "$before" "$2"; then

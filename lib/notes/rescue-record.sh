@@ -46,7 +46,8 @@ rescue_record_begun() {
 	local file text
 	[[ ${RESCUE[disk]-} != "$2" ]] || return 0
 	file=$(rescue_record_file "$1")
-	text=$(sed '/^disk=/d' -- "$file") && act_text "$file" "$text"$'\n'"disk=$2"$'\n' 600 || return
+	text=$(sed '/^disk=/d' -- "$file") &&
+		act_text "$file" "$text"$'\n'"disk=$2"$'\n' 600 || return
 	[[ -n $DRY_RUN ]] || RESCUE[disk]=$2
 }
 

@@ -10,7 +10,8 @@ readonly WITNESS_TEXT_LEFT='its claim was taken away, and since then nobody writ
 # The keys of a record, and of a void one: the form of each value. A key that is not there has the
 # value "absent".
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
-	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$'
+	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' \
+	WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$'
 declare -gA WITNESS_FORM=(
 	[void]='^absent$'
 	[was]='^absent$'
@@ -67,7 +68,8 @@ witness_text_read() {
 		mapfile -t text <"$file"
 	fi
 	witness_text_lines_ "${text[@]}" || witness_text_none "$file is damaged" || return
-	[[ ${WITNESS[uuid]-} == "$2" ]] || witness_text_none "$file is about another array" || return
+	[[ ${WITNESS[uuid]-} == "$2" ]] ||
+		witness_text_none "$file is about another array" || return
 	if witness_text_has_form_ WITNESS_FORM_VOID; then
 		WITNESS_WHY='it could not be written down who was in sync'
 		[[ ${WITNESS[void]} != 2 ]] || WITNESS_WHY=$WITNESS_TEXT_LEFT

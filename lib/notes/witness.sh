@@ -135,8 +135,8 @@ witness_of_two_lives_() {
 		return 0
 	}
 	WITNESS[void]=${own[void]:-1} WITNESS[was]=${own[legs]:-${own[was]-}}
-	WITNESS_WHY="its two copies have nothing to do with each other: one was begun anew while the \
-other could not be seen"
+	WITNESS_WHY="its two copies have nothing to do with each other: one was begun anew while \
+the other could not be seen"
 	return 1
 }
 

@@ -181,7 +181,8 @@ all_disks_running() {
 	[[ ${F[clones_known]} == yes ]] || F[array.copy_known]=''
 	outside=${F[clones]}
 	for ((i = 0; i < F[members]; i++)); do
-		[[ -n ${F[leg.$i.in]} || ${F[leg.$i.sb]} != ok || ${F[leg.$i.uuid]} != "${F[uuid]}" ]] ||
+		[[ -n ${F[leg.$i.in]} || ${F[leg.$i.sb]} != ok ||
+			${F[leg.$i.uuid]} != "${F[uuid]}" ]] ||
 			outside+=" ${F[leg.$i.node]}:${F[leg.$i.device_uuid]}:"
 	done
 	[[ -n $outside ]] || return 0

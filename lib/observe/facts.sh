@@ -93,7 +93,8 @@ facts_leg_blank() { # I NODE
 	local leg=leg.$1
 	F[$leg.node]=$2 F[$leg.in]='' F[$leg.holder]='' F[$leg.state]='' F[$leg.slot]='' \
 		F[$leg.writemostly]='' F[$leg.lacks]='' F[$leg.sb]='' F[$leg.uuid]='' \
-		F[$leg.role]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]='' F[$leg.holds]=''
+		F[$leg.role]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]='' \
+		F[$leg.holds]=''
 	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' \
 		F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
 }
@@ -284,8 +285,8 @@ readonly FACTS_BLANK='
 	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram
 	conf.rebuild=kernel conf.hotplug=no
 	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
-	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text monitor.state
-	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not
+	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text
+	monitor.state unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not
 	copy.state=none copy.why record.from record.why rescue.image rescue.disk
 	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number
 	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up

@@ -182,7 +182,8 @@ outside_holds() {
 	members_in_sync
 	((${#NODES[@]} > 0)) || return 0
 	[[ ${F[ram.state]} != in_sync ]] || NODES+=("${F[ram.node]}")
-	[[ ${F[conf.layout]} != far2 ]] && md_state_bad_on_all "${F[array.md]}" "${NODES[@]}" || return 0
+	[[ ${F[conf.layout]} != far2 ]] &&
+		md_state_bad_on_all "${F[array.md]}" "${NODES[@]}" || return 0
 	none=("${RANGES[@]}")
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&

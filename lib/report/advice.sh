@@ -177,7 +177,8 @@ $good of ${F[members]} disks"
 $good of ${F[members]} disks"
 	# Somebody has put it there by hand, perhaps for the one that is missing.
 	[[ -z ${F[array.strangers]} ]] || {
-		ADVICE_ACTION="ramraid check ${F[name]} (a disk is in the array that no MEMBER names)"
+		ADVICE_ACTION="ramraid check ${F[name]} (a disk is in the array that no MEMBER \
+names)"
 		return
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do

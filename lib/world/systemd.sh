@@ -143,7 +143,8 @@ systemd_mend_works() {
 	local states
 	systemd_is_running &&
 		states=$(systemctl show --property=ActiveState --value ramraid-hotplug.service \
-			"ramraid-mend@$1.service") && [[ $'\n'$states$'\n' == *$'\n'activating$'\n'* ]]
+			"ramraid-mend@$1.service") &&
+		[[ $'\n'$states$'\n' == *$'\n'activating$'\n'* ]]
 }
 
 # What gives the RAM leg of NAME up while memory is short. Started again, because its configuration

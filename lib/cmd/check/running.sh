@@ -87,8 +87,8 @@ check_running_copies() {
 		node=${clone%%:*}
 		if strangers_has_left "$clone"; then
 			findings_note old-disk 'only its legs to have the UUID of the array' \
-				"/dev/$node, which the array has given up (it was replaced, for example) \
-and leaves alone" \
+				"/dev/$node, which the array has given up (it was replaced, for \
+example) and leaves alone" \
 				"if nothing on it is needed: mdadm --zero-superblock \
 $(check_running_name_of_ "$node")"
 			continue
@@ -126,8 +126,8 @@ check_running_legs() {
 		findings_problem stranger "no member that the configuration does not name" \
 			"$(check_running_name_of_ "$i")" \
 			"before the next start, which would be refused: write \
-MEMBER=$(check_running_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk that \
-it has replaced; or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+MEMBER=$(check_running_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk \
+that it has replaced; or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
 	done
 	if ! health_disk_in_sync; then
 		findings_problem only-copy 'a disk leg in sync' \

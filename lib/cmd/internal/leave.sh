@@ -34,14 +34,15 @@ leave_one_() { # NAME
 	facts_observe
 	if [[ ${F[array.state]} == active ]]; then
 		why=$(blocks_alone_why_not) || why=$TEXT_UNKNOWN
-		[[ -z $why ]] || why+=". Copy what is on it to other disks; then: ramraid destroy $1"
+		[[ -z $why ]] ||
+			why+=". Copy what is on it to other disks; then: ramraid destroy $1"
 	elif [[ ${F[conf.block]} == 4096 ]]; then
 		blocks_alone_of_disks
 		((BLOCKS_ALONE == 0 || BLOCKS_ALONE >= 4096)) ||
-			why="without ramraid, its next start gives it blocks of $BLOCKS_ALONE bytes \
-instead of 4096; and it does not run, so that nobody sees whether a partition table is on it, which \
-then shows other places. Type: ramraid start $1. If it has none, or nothing on it is needed, cut \
-BLOCK=4096 out of its configuration"
+			why="without ramraid, its next start gives it blocks of $BLOCKS_ALONE \
+bytes instead of 4096; and it does not run, so that nobody sees whether a partition table is on \
+it, which then shows other places. Type: ramraid start $1. If it has none, or nothing on it is \
+needed, cut BLOCK=4096 out of its configuration"
 	fi
 	[[ -z $why ]] || die "$1: $why" "$EX_REFUSED"
 }
