@@ -635,6 +635,8 @@ luks() {
 	sed -i 's/defaults/_netdev/' "$R/etc/fstab"
 	luks 'a UUID=1 none _netdev'
 	[[ $after == *Wants* && -z $said ]] || fail "$after: $said"
+	luks 'b LABEL=x none luks'
+	[[ $said == *'_netdev of some and not of others'* ]] || fail "$said"
 }
 
 @test "mdadm's watcher does not wait for a passphrase for which the boot does not wait" {

@@ -198,6 +198,7 @@ old_superblock() {
 			"/dev/md127: $kind, of which that is not known"
 	done <"$BATS_TEST_TMPDIR/kinds"
 	not_borne_line '' 'nothing is known of what is on it'
+	not_borne_line '/dev/md127 ext4 many' '/dev/md127: ext4 with blocks of 0 bytes'
 	size 64
 	mkfs.ext4 -q -F -b 4096 "$R/dev/md127"
 	holder md127 dm-3 ''
