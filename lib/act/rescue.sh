@@ -26,13 +26,27 @@ rescue_why_not() {
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
 		printf '%s is not there or cannot be written\n' "$folder"
-	elif memory=$(rescue_memory_ "$folder") && [[ -n $memory ]]; then
+	elif ! memory=$(rescue_memory_ "$folder"); then
+		return 1
+	elif [[ -n $memory ]]; then
 		printf '%s is in memory (%s)\n' "$folder" "$memory"
-	elif lsblk --noheadings --inverse --list --output KNAME -- \
-		"$(findmnt --noheadings --nofsroot --output SOURCE --target "$folder")" \
-		2>/dev/null | grep -qx "$2"; then
-		printf '%s is on the array itself\n' "$folder"
+	else
+		rescue_array_ "$folder" "$2"
 	fi
+}
+
+# rescue_array_ FOLDER MD: says so when the folder is on the array. Returns 1 when the look failed.
+rescue_array_() {
+	local source sources NODE
+	source=$(findmnt --noheadings --nofsroot --output SOURCE --target "$1") || return 1
+	# bcachefs names all its devices.
+	IFS=: text_split sources "$source"
+	for source in "${sources[@]}"; do
+		disk_find "$source" || continue
+		disk_is_on "$NODE" "$2" || continue
+		printf '%s is on the array itself\n' "$1"
+		return
+	done
 }
 
 # rescue_memory_ FOLDER: prints what its file system is if that goes with the memory: tmpfs and the
@@ -42,6 +56,7 @@ rescue_why_not() {
 rescue_memory_() {
 	local type below upper=''
 	type=$(rescue_mount_ FSTYPE "$1")
+	[[ -n $type ]] || return 1
 	if [[ $type != overlay ]]; then
 		rescue_memory_alone_ "$type" "$1"
 		return

@@ -1,7 +1,7 @@
 # Which files and folders are root's alone.
 # shellcheck shell=bash
 
-need core/paths core/text
+need core/mounts core/paths core/text
 
 readonly TRUST_UNSEEN="can't be looked at"
 
@@ -95,9 +95,12 @@ trust_parts_() { # UID PART…
 # user_id= is the word of the kernel, and comes last in the line (fuse_show_options() in linux
 # fs/fuse/inode.c); blanks in names that a user chooses are \040 there.
 trust_served_() {
-	local line lines=() user target path
-	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
-	for line in "${lines[@]}"; do
+	local line user target path MOUNTS
+	mounts_read || {
+		printf '%s %s\n' "$1" "$TRUST_UNSEEN"
+		return 1
+	}
+	for line in "${MOUNTS[@]}"; do
 		[[ $line =~ \ -\ fuse(blk)?(\.[^ ]*)?\ .*[\ ,]user_id=([0-9]{1,10}) ]] || continue
 		user=${BASH_REMATCH[3]}
 		((user != 0)) || continue

@@ -33,7 +33,7 @@ dropins_write() {
 		dropins_dropin "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" ||
 		code=1
 	dropins_nested_ "$folder" "$name" || code=1
-	units=$(dependents_units "$name" "${CONF[UUID]}")
+	units=$(dependents_units "$name" "${CONF[UUID]}") || code=1
 	[[ -n $units ]] || return "$code"
 	dropins_seconds
 	seconds=$DROPINS_SECONDS

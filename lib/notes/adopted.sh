@@ -16,10 +16,12 @@ adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 declare -gA ADOPTED=()
 declare -ga ADOPTED_WRITEMOSTLY=() ADOPTED_MEMBERS=()
 adopted_read() {
-	local key value file=$STATE/$1.adopted
+	local line key value file=$STATE/$1.adopted
 	adopted_none
 	[[ -f $file && -r $file ]] || return 1
-	while IFS='=' read -r key value; do
+	# By itself, "read" would take the "=" away with which a name may end.
+	while IFS= read -r line; do
+		key=${line%%=*} value=${line#*=}
 		case $key in
 		uuid | bitmap | ramdisk | refill | done) ADOPTED[$key]=$value ;;
 		writemostly) ADOPTED_WRITEMOSTLY+=("$value") ;;

@@ -102,12 +102,12 @@ contents_remember() {
 	file=$(contents_file "$1")
 	new=$(contents_of "$2") || return 1
 	[[ -n $new ]] || return 0
-	[[ ! -f $file ]] || old=$(tr -d '\0' <"$file" 2>/dev/null) || old=''
+	[[ ! -f $file ]] || old=$(tr -d '\0' <"$file") || return 1
 	while IFS= read -r line; do
 		[[ -z $line || $'\n'$new$'\n' == *$'\n'"$line"$'\n'* ]] ||
 			contents_is_elsewhere "$line" || new+=$'\n'$line
 	done < <(printf '%s\n' "$old")
-	new=$(printf '%s\n' "$new" | sort -u)
+	new=$(printf '%s\n' "$new" | sort -u) && [[ -n $new ]] || return 1
 	[[ $new == "$old" ]] || act_text "$file" "$new"$'\n'
 }
 

@@ -10,10 +10,12 @@ removals_file() { printf '%s/%s.leaving\n' "$STATE" "$1"; } # NAME
 # removals_read NAME UUID: sets LEAVING to the names of the disks that are to leave; to none when
 # there is no note, or one about another array.
 removals_read() {
-	local key value uuid='' file=$STATE/$1.leaving
+	local line key value uuid='' file=$STATE/$1.leaving
 	LEAVING=()
 	[[ -f $file && ! -L $file && -r $file ]] || return 0
-	while IFS='=' read -r key value; do
+	# By itself, "read" would take the "=" away with which a name may end.
+	while IFS= read -r line; do
+		key=${line%%=*} value=${line#*=}
 		case $key in
 		uuid) uuid=$value ;;
 		member) LEAVING+=("$value") ;;

@@ -3,8 +3,8 @@
 # queues for ever, so that all that is asked of it, read or written has a bound.
 # shellcheck shell=bash
 
-need config/conf core/act core/bounded core/log core/paths core/text core/trust notes/hardware
-need world/disk
+need config/conf core/act core/bounded core/log core/mounts core/paths core/text
+need core/trust notes/hardware world/disk
 
 declare -gA CONF F
 
@@ -16,27 +16,9 @@ readonly WITNESS_MAX=65536     # bytes of a record
 # WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
 # ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
 witness_copy_find() {
-	local want=${CONF[WITNESS_COPY]-none} number target options type source rest lines=() \
-	root=('' '') best='' found=() folder NODE
+	local want=${CONF[WITNESS_COPY]-none} root=('' '') best='' found=() folder NODE
 	WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_WHY='' WITNESS_ROOT=''
-	# The table at once, and that of the first process: see disk_mounted_.
-	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
-	for rest in "${lines[@]}"; do
-		text_into "$rest" _ _ number _ target options
-		text_into "${rest##* - }" type source
-		if [[ $target == / ]]; then
-			root=("$number" "$source") WITNESS_ROOT=$type
-		elif [[ $want == auto ]]; then
-			[[ $target == @(/boot|/efi|/boot/efi) &&
-				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
-			# The first that there is; of two on one mount point, the upper one.
-			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi) ||
-				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
-				best=$target found=("$number" "$options" "$type" "$source")
-		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
-			best=$target found=("$number" "$options" "$type" "$source")
-		fi
-	done
+	witness_copy_mounts_ || return 0
 	folder=${want/#auto/"$best/ramraid"}
 	if [[ $want == none ]]; then
 		WITNESS_COPY_WHY='WITNESS_COPY=none'
@@ -62,6 +44,35 @@ answer, when the machine starts"
 		WITNESS_COPY=$ROOT$folder/$1.witness
 		[[ ,${found[1]}, != *,rw,* || ! -w $ROOT$best ]] || WITNESS_COPY_WRITABLE=yes
 	fi
+}
+
+# witness_copy_mounts_: looks in the table of mounts for the root file system and the place, and
+# sets the caller's root, best and found. Returns 1 when there is no table.
+witness_copy_mounts_() {
+	local number target options type source rest MOUNTS
+	mounts_read || {
+		WITNESS_COPY_WHY="$PROC/1/mountinfo can't be read"
+		[[ $want == none ]] || log_warning "the second copy of the record is not looked \
+for: $WITNESS_COPY_WHY"
+		return 1
+	}
+	for rest in "${MOUNTS[@]}"; do
+		text_into "$rest" _ _ number _ target options
+		text_into "${rest##* - }" type source
+		if [[ $target == / ]]; then
+			root=("$number" "$source") WITNESS_ROOT=$type
+		elif [[ $want == auto ]]; then
+			[[ $target == @(/boot|/efi|/boot/efi) &&
+				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
+			# The first that there is; of two on one mount point, the upper one.
+			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi) ||
+				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
+				best=$target found=("$number" "$options" "$type" "$source")
+		elif [[ $want/ == "$target"/* && ${#target} -ge ${#best} ]]; then
+			best=$target found=("$number" "$options" "$type" "$source")
+		fi
+	done
+	return 0
 }
 
 # witness_copy_is_local_ NUMBER TYPE: is it a file system on a block device, and no automount? What

@@ -64,14 +64,16 @@ all_disks_device_() {
 	while IFS= read -r line; do
 		case $line in
 		sb=*) state=${line#*=} ;;
+		unseen=*) state='' ;;
 		uuid=*) uuid=${line#*=} ;;
 		device_uuid=*) device=${line#*=} ;;
 		events=*) events=${line#*=} ;;
 		esac
 	done < <(superblock_facts "$DEV/${1//!//}")
 	# It says one of these words, or has failed: then nothing is known of the device.
+	# An array may have a kernel name that its disks give it (mdadm.conf(5), CREATE names=yes).
 	[[ $state != @(ok|none|corrupt) ]] ||
-		printf '%s %s %s %s\n' "$1" "$uuid" "$device" "$events"
+		printf '%s %s %s %s\n' "${1//[[:space:][:cntrl:]]/?}" "$uuid" "$device" "$events"
 	[[ -n $state ]]
 }
 
@@ -92,7 +94,7 @@ all_disks_clones_() {
 	for ((i = 0; i < F[members]; i++)); do known+="${F[leg.$i.node]:-none} "; done
 	disks_read_begin "${F[waited]:-0}"
 	while read -r node uuid device events; do
-		[[ $node != . ]] || {
+		[[ "$node $uuid $device $events" != "$ALL_DISKS_END" ]] || {
 			F[clones_known]=yes
 			break
 		}

@@ -1,7 +1,7 @@
 # Disks: what a configured path means now, its size, what sits on it, and whether it is free.
 # shellcheck shell=bash
 
-need core/bounded core/clock core/log core/paths core/text
+need core/bounded core/clock core/log core/mounts core/paths core/text
 
 # disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb",
 # "md127"); returns 1 when there is none. Without a process: the link and the node that the kernel's
@@ -102,29 +102,27 @@ disk_parts() {
 # disk_mounted_ NODE…: the mount points of file systems on these very devices, as mountinfo writes
 # them (a blank is \040), one a line. A file system that has no device number of its own is known by
 # its source where the kernel gives that: btrfs, and bcachefs, which names all its devices.
-# Elsewhere the source is a text that whoever mounts chooses, with FUSE any user. The mounts are
-# those that the first process sees; ours may be others, in a unit's sandbox. The table is read at
-# once: line by line, bash has the kernel make it again for each line, and one of them is lost when
-# another mount goes meanwhile.
+# Elsewhere the source is a text that whoever mounts chooses, with FUSE any user. Returns 1 when the
+# look has failed.
 disk_mounted_() {
-	local number target rest lines=() these numbers seen=0
+	local number target rest MOUNTS these numbers seen=0
 	disk_numbers "$@"
-	mapfile -t lines <"$PROC/1/mountinfo"
-	((${#lines[@]} > 0)) || return 0
+	mounts_read || return 1
+	((${#MOUNTS[@]} > 0)) || return 0
 	while read -r _ _ number _ target rest; do
 		seen=$((seen + 1))
 		! disk_is_mount "$number" "$rest" || printf '%s\n' "$target"
-	done < <(printf '%s\n' "${lines[@]}")
-	((seen == ${#lines[@]}))
+	done < <(printf '%s\n' "${MOUNTS[@]}")
+	((seen == ${#MOUNTS[@]}))
 }
 
 # disk_below PATH: sets NODE to the block device of the file system that PATH is in, whether or not
 # PATH itself is there. Returns 1 when that has none.
 disk_below() {
-	local line lines=() target source best='' path
+	local line MOUNTS target source best='' path
 	path=$(readlink -m -- "$ROOT$1") NODE=''
-	{ mapfile -t lines <"$PROC/1/mountinfo"; } 2>/dev/null || :
-	for line in "${lines[@]}"; do
+	mounts_read || return 1
+	for line in "${MOUNTS[@]}"; do
 		text_into "$line" _ _ _ _ target
 		text_unmangle target "$target"
 		[[ ${path#"$ROOT"}/ == "${target%/}"/* && ${#target} -ge ${#best} ]] || continue

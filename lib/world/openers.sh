@@ -4,7 +4,7 @@
 # which has a bound (loop_device_behind).
 # shellcheck shell=bash
 
-need core/paths core/text world/disk world/loop-device
+need core/mounts core/paths core/text world/disk world/loop-device
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
 # As many mounts of the device are looked at in one process, and as many of file systems that do not
@@ -39,10 +39,10 @@ openers_process_() {
 # openers_mounts_: of the caller's devices. A mount has a number of its own in each namespace, so
 # that each is reported once. Sets the caller's cut when not all were seen.
 openers_mounts_() {
-	local line id number target rest pid known=' ' lines=() PROCESS
+	local line id number target rest pid known=' ' PROCESS MOUNTS
 	local -A sources=()
-	mapfile -t lines <"$PROC/1/mountinfo"
-	for line in "${lines[@]}"; do known+="${line%% *} "; done
+	mounts_read || cut=yes
+	for line in "${MOUNTS[@]}"; do known+="${line%% *} "; done
 	while IFS=: read -r pid line; do
 		[[ -n $line ]] || {
 			cut=yes

@@ -197,7 +197,8 @@ superblock_checksum_ok() { # WORDS MAX_ROLES
 }
 
 # superblock_facts FILE: superblock_parse of what the device holds; "sb=unreadable" when it can't be
-# read, and then "silent=yes" when that is because it does not answer.
+# read, and then "silent=yes" when that is because it does not answer, "unseen=yes" when that is no
+# fault of the device: no program could be run, or it was killed.
 superblock_facts() {
 	local words code=0
 	words=$(superblock_read "$1") || code=$?
@@ -210,6 +211,7 @@ superblock_facts() {
 	else
 		printf 'sb=unreadable\n'
 		((code != BOUNDED_SILENT)) || printf 'silent=yes\n'
+		((code == BOUNDED_SILENT || code < 125)) || printf 'unseen=yes\n'
 	fi
 }
 

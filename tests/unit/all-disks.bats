@@ -271,3 +271,26 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	all_disks_running
 	[[ $(calls | grep -c look) == 2 ]]
 }
+
+@test "a device on which no program could be run was not looked at, and one that can't be read was" {
+	leg sdz "$B" 91
+	F[uuid]=$ID F[name]=data F[members]=0 F[ram.node]=''
+	eval "$(sed -n '/^superblock_facts() {$/,/^}$/p' "$PROJECT/lib/world/superblock.sh")"
+	superblock_read() { return 1; }
+	all_disks_clones
+	[[ ${F[clones_known]} == yes ]]
+	superblock_read() { return 127; }
+	all_disks_clones 2>"$BATS_TEST_TMPDIR/log"
+	[[ ${F[clones_known]} == no ]]
+	superblock_read() { return 124; }
+	all_disks_clones
+	[[ ${F[clones_known]} == yes ]]
+}
+
+@test "a kernel name with a line end does not end the look" {
+	leg sdz "$B" 91
+	fake_disk $'md_x\n.' 104857600
+	F[uuid]=$ID F[name]=data F[members]=0 F[ram.node]=''
+	all_disks_clones
+	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdz:$B:91" ]] || fail "${F[clones]}"
+}

@@ -281,6 +281,27 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 		fail "${WRONG[*]}"
 }
 
+@test "the end of a change is told, and what it lacks" {
+	libraries
+	witness_update_witness() { :; }
+	whole_since_update() { :; }
+	removals_write() { called left "$@"; }
+	conf_need_keep() { :; }
+	notify_said() { called "$@"; }
+	CONF=([UUID]="$ID" [RAM]=none)
+	OUTCOME=over WHY='/dev/disk/by-id/ata-C is in sync'
+	membership_done_ data 2>"$BATS_TEST_TMPDIR/log"
+	[[ $(calls) == "left data $ID"$'\n''notice data: /dev/disk/by-id/ata-C is in sync' &&
+		! -s $BATS_TEST_TMPDIR/log ]] || fail "$(calls)"
+	CONF[RAM]=auto F[ram.state]=none
+	membership_done_ data 2>"$BATS_TEST_TMPDIR/log"
+	grep -q 'it has no RAM leg now' "$BATS_TEST_TMPDIR/log"
+	OUTCOME=short
+	run membership_done_ data
+	assert_failure
+	assert_output -p "data: $WHY; see: ramraid status data"
+}
+
 @test "the MEMBER lines are edited, and nothing else is" {
 	libraries
 	conf '# MEMBER=no' "UUID=$ID" ' MEMBER = "/dev/disk/by-id/ata-A" ' 'MEMBERS=x' '' \
@@ -343,4 +364,16 @@ MEMBER=/dev/disk/by-id/ata-C
 				[[ $(calls) != *--re-add* && $bitmap == none ]] || fail "$(calls)"
 		done
 	done
+}
+
+@test "the names of disks that are to leave, and of those that adopt has found, may end in an equals sign" {
+	local disk=/dev/disk/by-id/usb-Stick_AbC=
+	libraries
+	removals_write data "$ID" "$disk"
+	removals_read data "$ID"
+	removals_has "$disk" || fail "${LEAVING[*]}"
+	ADOPTED=([uuid]=$ID) ADOPTED_MEMBERS=("$disk")
+	adopted_write data
+	adopted_read data
+	[[ ${ADOPTED_MEMBERS[*]} == "$disk" ]] || fail "${ADOPTED_MEMBERS[*]}"
 }

@@ -254,3 +254,22 @@ remembered() { # LINE…
 	udev ext4
 	remembered "${here[@]}"
 }
+
+@test "a program that fails does not empty what is remembered" {
+	local file=$R/etc/ramraid/state/data.contents
+	mkdir -p "${file%/*}"
+	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
+	printf '%s\n' UUID=closed >"$file"
+	# The first one is that of contents_of.
+	sort() { echo x >>"$BATS_TEST_TMPDIR/sorts" && (($(wc -l <"$BATS_TEST_TMPDIR/sorts") == 1)) &&
+		command sort "$@"; }
+	not contents_remember data md127
+	[[ $(<"$file") == UUID=closed ]]
+	unset -f sort
+	tr() { return 1; }
+	not contents_remember data md127
+	[[ $(<"$file") == UUID=closed ]]
+	unset -f tr
+	contents_remember data md127
+	[[ $(<"$file") == $'UUID=1\nUUID=closed' ]] || fail "$(<"$file")"
+}

@@ -267,3 +267,17 @@ rw\n" "$type" >"$R/proc/1/mountinfo"
 	}
 	[[ $(disk_why_not_free /dev/disk/by-id/ata-B) == 'in use: somebody who is not known' ]]
 }
+
+@test "mounts that can't be seen are no sign that nobody has it mounted" {
+	fake_disk sda 104857600
+	echo 8:0 >"$R/sys/class/block/sda/dev"
+	disk_is_unused sda
+	rm "$R/proc/1/mountinfo"
+	not disk_is_unused sda
+	# Our own table, under hidepid=.
+	mkdir "$R/proc/self"
+	: >"$R/proc/self/mountinfo"
+	disk_is_unused sda
+	echo '30 1 8:0 / /srv rw - ext4 /dev/sda rw' >"$R/proc/self/mountinfo"
+	not disk_is_unused sda
+}

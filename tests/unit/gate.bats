@@ -869,3 +869,10 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 		11111111-2222-3333-4444-555555555555 >"$R/etc/ramraid/data.conf"
 	timeout 60 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT.early" "$OUT.late" 2>/dev/null
 }
+
+@test "units that could not be found out are no array without any" {
+	CONF[RESCUE]=none CONF[UUID]=1
+	MEMBERS=()
+	dependents_units() { return 1; }
+	not dropins_write "$OUT" data
+}

@@ -206,7 +206,9 @@ no_image() {
 	rescue_record_read data "$ID"
 	[[ ! -v RESCUE[generation] && ! -v RESCUE[events] && ${RESCUE[image]} == "$IMAGE" ]]
 	not rescue_was_restored "$IMAGE"
+	sync() { called sync "$@" && command sync "$@"; }
 	rescue_note_restored "$IMAGE" 2>/dev/null
+	[[ $(calls) == *"sync ${IMAGE%/*}" ]] || fail "$(calls)"
 	rescue_was_restored "$IMAGE"
 	NAME=data
 	run restore_check
@@ -400,5 +402,22 @@ on() {
 		5.6.9 '' nonsense; do
 		kernels_flaw "$release"
 		[[ -z $KERNEL_FLAW ]] || fail "$release: $KERNEL_FLAW"
+	done
+}
+
+@test "where a look at the place of the image fails, that is no reason for it" {
+	mkdir -p "$R/var"
+	findmnt() { return 1; }
+	not rescue_why_not "$R/var" md127
+	# What is no device that is there is not the array.
+	for node in sda md127 md127p1; do fake_disk "$node" 1048576; done
+	mkdir -p "$R/sys/class/block/md127/md127p1"
+	for from in server:/x /dev/mapper/renamed /dev/root /dev/sda; do
+		findmnt() { case $* in *FSTYPE*) echo ext4 ;; *) printf '%s\n' "$from" ;; esac; }
+		[[ -z $(rescue_why_not "$R/var" md127) ]] || fail "$from"
+	done
+	for from in /dev/md127 /dev/sda:/dev/md127; do
+		[[ $(rescue_why_not "$R/var" md127) == "$R/var is on the array itself" ]] ||
+			fail "$from"
 	done
 }

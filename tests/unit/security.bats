@@ -591,3 +591,15 @@ refuses() { # WHY
 	done
 	((found > 30)) || fail "only $found tests are named"
 }
+
+@test "mounts that can't be seen: nothing is trusted, but by our own table, as under hidepid=" {
+	mkdir -p "$R/mnt/x" "$R/proc/self"
+	[[ -z $(trust_why_not "$R/mnt/x") ]]
+	rm "$R/proc/1/mountinfo"
+	[[ $(trust_why_not "$R/mnt/x") == "$R/mnt/x can't be looked at" ]] ||
+		fail "$(trust_why_not "$R/mnt/x")"
+	: >"$R/proc/self/mountinfo"
+	[[ -z $(trust_why_not "$R/mnt/x") ]]
+	echo '30 1 0:40 / /mnt/x rw - fuse x rw,user_id=1000,group_id=0' >"$R/proc/self/mountinfo"
+	[[ $(trust_why_not "$R/mnt/x") == '/mnt/x is a FUSE file system of user 1000' ]]
+}

@@ -874,3 +874,14 @@ mounts() {
 	[[ ${WITNESS[events]} == 120 ]]
 	answers
 }
+
+@test "the second copy: where the mounts can't be seen, that is said" {
+	CONF[WITNESS_COPY]=auto
+	rm "$R/proc/1/mountinfo"
+	witness_copy_find "$ID" 2>"$BATS_TEST_TMPDIR/log"
+	[[ -z $WITNESS_COPY && $WITNESS_COPY_WHY == *"mountinfo can't be read" ]]
+	grep -q 'the second copy of the record is not looked for' "$BATS_TEST_TMPDIR/log"
+	CONF[WITNESS_COPY]=none
+	witness_copy_find "$ID" 2>"$BATS_TEST_TMPDIR/log"
+	[[ ! -s $BATS_TEST_TMPDIR/log ]]
+}

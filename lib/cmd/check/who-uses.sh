@@ -2,7 +2,7 @@
 # hibernation. Called by cmd/check/dependents.sh, whose variables it takes.
 # shellcheck shell=bash disable=SC2154 # variables of cmd/check/dependents.sh
 
-need cmd/check/findings config/conf core/paths core/quantity core/text observe/facts
+need cmd/check/findings config/conf core/mounts core/paths core/quantity core/text observe/facts
 need report/read-share world/disk world/openers world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -37,9 +37,9 @@ and write there: [Unit] RequiresMountsFor=$mount"
 
 # The mounts below it are others.
 check_who_uses_below_() { # MOUNT
-	local line other lines=() below=()
-	mapfile -t lines <"$PROC/1/mountinfo"
-	for line in "${lines[@]}"; do
+	local line other below=() MOUNTS
+	mounts_read || : # then only the mount itself is asked about
+	for line in "${MOUNTS[@]}"; do
 		text_into "$line" _ _ _ _ other
 		text_unmangle other "$other"
 		[[ $other != "$1"/* ]] || below+=("$other")
