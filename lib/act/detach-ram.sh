@@ -5,7 +5,8 @@
 need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf \
 	core/text
 need core/act core/clock core/log core/paths core/quantity decide/action decide/health
-need decide/ram-device observe/before-look observe/facts world/md world/md-format world/ramdisk
+need decide/ram-device notes/legs-seen observe/before-look observe/facts world/md
+need world/md-format world/ramdisk
 need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -28,6 +29,7 @@ detach_ram() {
 	[[ -n $DRY_RUN ]] || block_size_tidy "$1"
 	[[ -n $DRY_RUN ]] || copy_stop "$1" || stuck=$COPY_WHY
 	facts_observe
+	! detach_ram_is_beside || detach_ram_beside_ "$1" "${2-}" || return
 	detach_ram_flush_write_behind_ "$1" || return
 	detach_ram_resync_or_rescue_ "$1" "${2-}" || return
 	[[ -z $DETACH_RAM_RESCUED ]] || return 0
@@ -36,6 +38,12 @@ detach_ram() {
 		# Before: a power cut right after it must not find "only the RAM leg" written down.
 		[[ -n $DRY_RUN ]] || witness_update_witness
 		md_drop "${F[array.md]}" "${F[ram.node]}" || {
+			facts_observe
+			# The last disk leg has failed meanwhile.
+			[[ -n $DRY_RUN ]] || ! health_only_copy || {
+				detach_ram "$1" "${2-}"
+				return
+			}
 			log_error "$1: the RAM leg ${F[ram.node]} could not be \
 taken out of ${F[array.md]}"
 			return 1
@@ -52,6 +60,42 @@ taken out of ${F[array.md]}"
 its memory is not given back"
 		return 1
 	}
+}
+
+# detach_ram_is_beside: is the only good copy in the ramdisk, and beside what runs? Not in a run
+# that a start of ours has judged, whose record could not be written since.
+detach_ram_is_beside() {
+	health_only_copy_beside &&
+		{ [[ ${F[array.state]} != active ]] || ! legs_seen_is_watched "${F[array.md]}"; }
+}
+
+# detach_ram_beside_ NAME going-down|"": somebody else has started the array, or gathered its disks,
+# without the ramdisk that is the only good copy. That is not for ramraid to undo, but for a person,
+# unless the machine goes down: then the array is started from the ramdisk.
+detach_ram_beside_() {
+	[[ ${2-} == going-down && -z $DRY_RUN ]] || {
+		detach_ram_keeps_beside "$1"
+		return "$EX_REFUSED"
+	}
+	if [[ ${F[array.state]} != absent ]]; then
+		log_alert "$1: ${F[array.md]} runs without the ramdisk ${F[ram.node]}, which has \
+what was written last: stopping it"
+		md_stop "${F[array.md]}" || {
+			detach_ram_keeps_beside "$1"
+			return "$EX_REFUSED"
+		}
+		facts_observe
+	fi
+	detach_ram_revive "$1" || return "$EX_REFUSED"
+}
+
+# detach_ram_keeps_beside NAME: says why the ramdisk stays, and the way out.
+detach_ram_keeps_beside() {
+	local stop=''
+	[[ -z ${F[array.md]} ]] || stop="mdadm --stop /dev/${F[array.md]}; "
+	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. \
+Do not cut the power; to go on with it: ${stop}mdadm --assemble --run /dev/md/$1 \
+/dev/${F[ram.node]}; ramraid start $1"
 }
 
 # detach_ram_revive NAME: somebody else has stopped the array while the RAM leg was the only good
@@ -139,8 +183,11 @@ detach_ram_resync_or_rescue_() { # NAME going-down|""
 		sleep "$DETACH_RAM_LOOK"
 		facts_observe
 		# Stopped in the middle of it: a ramdisk beside no array would look dispensable.
-		[[ ${F[array.state]} != absent || ${F[ram.state]} != attached ]] ||
+		if [[ ${F[array.state]} == absent && ${F[ram.state]} == attached ]]; then
 			detach_ram_revive "$1" || return "$EX_REFUSED"
+		elif detach_ram_is_beside; then
+			detach_ram_beside_ "$1" "${2-}" || return
+		fi
 	done
 }
 

@@ -3,8 +3,8 @@
 # is anything to do. act/transitions.sh reports what has happened.
 # shellcheck shell=bash
 
-need config/conf core/act core/paths decide/action decide/leg notes/legs-seen notes/memory-floor
-need world/md-state world/ramdisk
+need config/conf core/act core/paths decide/action decide/health decide/leg notes/legs-seen
+need notes/memory-floor world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -46,6 +46,8 @@ hotplug_look() {
 			F["veto.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: \
 ${F[kernel.flaw]}"
 		[[ -n ${F[leg.$i.returns]} ]] || continue
+		# Nothing is worse than to leave it out while no disk has all.
+		! health_only_copy || continue
 		F["veto.readd.$i"]="${F[leg.$i.dev]} has come back \
 ${F[leg.$i.returns]} times within an hour"
 		F["veto.add-leg.$i"]=${F["veto.readd.$i"]}

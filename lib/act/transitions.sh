@@ -98,8 +98,11 @@ transitions_words_() { # NAME yes|""
 	[[ -z $2 || $LEG == @(in_sync|recovering) ]] || LEG=${old[ram]:-$LEG}
 	new[ram]=$LEG new[only]=no
 	! health_only_copy || new[only]=yes
-	# Neither the one nor the others have all: it is not over.
-	[[ ${old[only]-} != yes ]] || health_disk_has_all || new[only]=yes
+	# Neither the one nor the others have all, or others run than those that were judged: it is
+	# not over.
+	[[ ${old[only]-} != yes ]] ||
+		{ health_disk_has_all && ! health_only_copy_beside &&
+			[[ ${F[array.known]} != no ]]; } || new[only]=yes
 	legs_seen_note_members
 }
 

@@ -83,6 +83,7 @@ destroy_legs_() {
 	while read -r node line; do
 		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" &&
 			-z $(disk_holders "$node") ]] || continue
+		printf -v node '%q' "$node"
 		DESTROY_LEFT+=("/dev/$node carries its UUID and is no MEMBER, so it is left alone. \
 If nothing on it is needed: mdadm --zero-superblock /dev/$node")
 	done < <(all_disks_of_array "${CONF[UUID]}")
@@ -130,7 +131,7 @@ destroy_check_() {
 		[[ -z $users ]] ||
 			WRONG+=("is in use by $users. Unmount or stop that, then: \
 ramraid destroy $NAME")
-		! health_only_copy ||
+		{ ! health_only_copy && ! health_only_copy_beside; } ||
 			WRONG+=("its RAM leg is the only good copy of what is on it. \
 If nothing of that is needed: mdadm --stop /dev/${F[array.md]}, then: ramraid destroy $NAME")
 	fi

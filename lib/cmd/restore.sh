@@ -88,8 +88,11 @@ restore_choose() {
 rm $STATE/$NAME.hardware; ramraid restore $NAME"
 	done
 	((${#good[@]} > 0)) ||
-		die "$NAME: no disk leg that holds a slot of the array is there. Bring one back; \
-or make a new array and copy ${RESCUE[image]} onto it (dd)$copies" "$EX_REFUSED"
+		die "$NAME: no disk leg that holds a slot of the array, and was not being rebuilt, \
+is there. Bring one back; or make an array of another name, no smaller than the image, and copy \
+that onto it: ramraid create --force NEW DISK; \
+dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M conv=fsync; only then: ramraid destroy $NAME$copies" \
+			"$EX_REFUSED"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
 	# One that was cut off goes on with its disk, which is half overwritten.

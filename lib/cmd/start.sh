@@ -260,7 +260,11 @@ start_was_never_up_() { # NAME
 start_by_systemd() {
 	before_look_configured "$1"
 	facts_observe
-	[[ ${F[array.state]} == active ]] || systemd_settle "$1"
+	[[ ${F[array.state]} == active ]] || systemd_settle "$1" || {
+		# A stop that has found the only good copy in the ramdisk starts the array from it.
+		facts_observe
+		[[ ${F[array.state]} == active ]] || return 1
+	}
 	systemd_reset "$1"
 	# Who asks is notified of a refusal again, also of one that was reported before.
 	rm -f "$RUN/$1.unstarted"

@@ -54,10 +54,12 @@ systemctl status $(systemd_unit "$1")"
 	fi
 	before_look_configured "$1"
 	facts_observe
-	if [[ ${F[array.state]} == absent ]]; then
-		! stop_is_last_copy_ || return "$EX_REFUSED"
-		return 0
-	fi
+	! detach_ram_is_beside || {
+		detach_ram_keeps_beside "$1"
+		systemd_reset "$1"
+		return "$EX_REFUSED"
+	}
+	[[ ${F[array.state]} != absent ]] || return 0
 	# At a shutdown the unit releases the RAM leg: a running array must not be without it.
 	users=$(stop_users)
 	if [[ -n $users ]]; then
@@ -88,6 +90,9 @@ stop_array() {
 	conf_need_started "$1" # who had the lock may have changed the disks
 	before_look_configured "$1"
 	facts_observe
+	# Gathered by somebody else, and never started: nobody has written to it.
+	[[ ${F[array.state]} != inactive ]] || ! health_only_copy_beside ||
+		{ md_stop "${F[array.md]}" && facts_observe; }
 	if [[ ${F[array.state]} == absent ]]; then
 		stop_absent_ "$1" || return
 		[[ ${F[array.state]} != absent ]] || return 0
@@ -130,7 +135,7 @@ stop_absent_() {
 	[[ -n $DRY_RUN ]] || copy_stop "$1" ||
 		die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
 	witness_update_foreign_start
-	stop_is_last_copy_ || {
+	health_only_copy_beside || {
 		ramdisk_drop "$1"
 		return
 	}
@@ -140,9 +145,7 @@ stop_absent_() {
 
 # stop_last_copy_stays_ NAME: ends the program with 4.
 stop_last_copy_stays_() {
-	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. \
-Do not cut the power; to go on with it: mdadm --assemble --run /dev/md/$1 /dev/${F[ram.node]}; \
-ramraid start $1"
+	detach_ram_keeps_beside "$1"
 	[[ -n $DRY_RUN ]] || stop_refused_ "$EX_REFUSED" "$1"
 	exit "$EX_REFUSED"
 }
@@ -262,13 +265,6 @@ ramraid start $1"
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# stop_is_last_copy_: has somebody else stopped the array while the RAM leg was the only good copy,
-# and is that ramdisk still there? A device in its place keeps what it has.
-stop_is_last_copy_() {
-	[[ -n ${F[witness.events]} && -z ${F[witness.legs]} && -z ${F[rescue.image]} &&
-		${F[ram.state]} == attached && -z ${F[leg.ram.dev]} ]]
-}
-
 # stop_going_down: does the machine? A unit that systemd stops without a word whether the machine
 # goes down is taken for one that goes with it: what is done more then costs time, what is done less
 # could cost the only copy. What a person has typed is not.
@@ -295,7 +291,8 @@ stop_check_users() { # NAME
 	[[ -n $users ]] || return 0
 	if stop_going_down; then
 		[[ -z $DRY_RUN ]] || return 0
-		! health_only_copy || stop_wait_for_users_ "$1" || return 0
+		{ ! health_only_copy && ! detach_ram_is_beside; } || stop_wait_for_users_ "$1" ||
+			return 0
 		log_warning "$1: still in use by $users; taking the RAM leg out and leaving the \
 array to systemd-shutdown"
 		detach_ram "$1" going-down

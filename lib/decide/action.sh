@@ -134,6 +134,13 @@ ran. See the kernel's messages (journalctl -k); when a disk answers again: ramra
 		local why=", from legs that were not in sync when it last ran, or are older now: \
 writes may be missing from it."
 		[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}."
+		! health_only_copy_beside || {
+			choice_is refuse "something else has started ${F[array.md]} without the \
+ramdisk ${F[ram.node]}, which has what was written last, and no disk has that. Do not cut the \
+power. To go on with it: mdadm --stop /dev/${F[array.md]}; \
+mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]}"
+			return 0
+		}
 		choice_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm \
 --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it \
 is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"

@@ -57,6 +57,14 @@ health_disk_has_all() { [[ ${F[disks.lack]} != yes ]] && health_disk_in_sync; }
 # it. The one place that tells; of an array that runs.
 health_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! health_disk_has_all; }
 
+# health_only_copy_beside: is what was written last in the ramdisk alone, which is in no array now?
+# So the record says, and no disk has it since: somebody else has stopped the array, and perhaps
+# started it, or gathered its disks, without the ramdisk. A device in its place keeps what it has.
+health_only_copy_beside() {
+	[[ ${F[ram.state]} == attached && -z ${F[leg.ram.dev]} && -z ${F[rescue.image]} &&
+		-n ${F[witness.events]} && -z ${F[witness.legs]} ]]
+}
+
 # health_is_whole: every leg that is configured is in the running array, in sync, and equal.
 health_is_whole() {
 	health_lost

@@ -18,7 +18,7 @@
 #   ahead       it is complete, and has more events than the array
 #   holding     it may have blocks that no member in sync has
 #   removed     a person has taken it out
-#   bouncing    it has come back too often to be put back by itself
+#   bouncing    it has come back too often to be put back by itself, and others have all that it has
 #   begun       it was lost while it was being put back, so all of it has to be rebuilt
 #   returned    it can be put back as it is
 #   fresh       it never was in sync: its first rebuild was cut off
@@ -54,7 +54,7 @@ leg_classify() {
 		LEG=holding
 	elif [[ -n ${F[leg.$1.removed]} ]]; then
 		LEG=removed
-	elif [[ -n ${F[leg.$1.returns]} ]]; then
+	elif [[ -n ${F[leg.$1.returns]} ]] && ! health_only_copy; then
 		LEG=bouncing
 	elif readd_is_begun "$1"; then
 		LEG=begun

@@ -128,7 +128,7 @@ facts_device_() {
 # The array's own state, its members, and which of them is the RAM leg.
 facts_array_() {
 	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE \
-		SLOTS LEGS DEVICE_TAKEN BITMAP
+		SLOTS LEGS DEVICE_TAKEN BITMAP RAMDISK=''
 	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 \
 		F[array.behind]=0 F[array.pending]=no F[array.block]='' F[disks.lack]=''
 	ramdisk_note_read "${F[name]}"
@@ -225,7 +225,7 @@ facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 		# RAID10 does not know it.
 		[[ ${F[conf.layout]} == far2 ]] || F[leg.$i.writemostly]=$4
 	elif ramdisk_note_is_node "$1" || [[ $1 == "$RAM_NODE" ]]; then
-		F[ram.node]=$1 F[ram.state]=$2 F[ram.slot]=$3
+		facts_ramdisk_ "$@"
 	else
 		F[array.strangers]+="${F[array.strangers]:+ }$1"
 		# With the device that is to be the RAM leg away, this may be that one under another
@@ -233,6 +233,18 @@ facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 		[[ $2 != in_sync || (-n ${F[leg.ram.dev]-} && -z ${F[leg.ram.node]} &&
 			$4 != yes) ]] || F[array.unconfigured]+="${F[array.unconfigured]:+ }$1"
 	fi
+}
+
+# Of two ramdisks in the array, one of which somebody has added by hand, the RAM leg is the one in
+# sync; of two that are, that of this boot's note. The other one is no leg, and no good copy.
+facts_ramdisk_() { # NODE STATE SLOT
+	local other=$1
+	if [[ -z $RAMDISK || ($2 == in_sync && ${F[ram.state]} != in_sync) ||
+		($1 == "$RAM_NODE" && ($2 == in_sync || ${F[ram.state]} != in_sync)) ]]; then
+		other=$RAMDISK RAMDISK=$1
+		F[ram.node]=$1 F[ram.state]=$2 F[ram.slot]=$3
+	fi
+	[[ -z $other ]] || F[array.strangers]+="${F[array.strangers]:+ }$other"
 }
 
 # The RAM leg in another array than the disk legs: the one that has it may be the only copy.

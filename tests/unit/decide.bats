@@ -163,6 +163,9 @@ gates() { # GATE ACTION BASE CHANGE…
 	done
 	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.view=AA. leg.0.events=99 witness=100:b
 	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.events=101 witness=100:b
+	# The RAM leg may be gone for good, or the leg that it was rebuilt from be away.
+	decides refuse stopped-3 0:rebuilt leg.0.view=.A.A leg.0.events=103 2:absent witness=100:abc waited=99
+	because 'Bring back the leg that it was rebuilt from (missing: /dev/disk/by-id/ata-C)'
 	# C was being rebuilt from B, and A had left.
 	decides 'assemble sdb' stopped-3 2:rebuilt leg.2.view=..AA leg.2.events=101
 }
@@ -839,6 +842,12 @@ exhaustive_check() {
 	decides refuse stopped-2 witness=99: leg.0.view=AA. leg.1.view=AA. leg.0.events=103
 	because 'ramraid start --force-leg=/dev/disk/by-id/ata-A'
 	decides 'assemble sda' stopped-2 witness=103:a leg.0.view=AA. leg.1.view=AA. leg.0.events=103
+}
+
+@test "start: somebody has started it from its disks beside the ramdisk that is the only good copy: the way back is told, no other" {
+	decides refuse whole-2 array.known=no ram.state=attached witness=101:
+	because 'mdadm --stop /dev/md127; mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
+	[[ $WHY != *'rm '* ]] || fail "$WHY"
 }
 
 @test "start: there is a rescue image: refused until it is restored or given up" {

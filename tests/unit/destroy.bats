@@ -182,6 +182,12 @@ d}" "$R/etc/ramraid/outer.conf"
 	rm "$R/etc/ramraid/state/data.rescue"
 	put dev-sda/state faulty dev-sdb/state faulty
 	refused 4 'its RAM leg is the only good copy of what is on it' destroy --yes data
+	# Somebody has stopped that, and started it from its disks: the ramdisk is beside it.
+	put dev-sda/state in_sync,write_mostly dev-sdb/state in_sync,write_mostly
+	mv "$MD/dev-rd0" "$R/sys/class/block/rd0/holders/md127" "$R"
+	printf '%s\n' "uuid=$ID" legs= events=120 ram_slot=0 generation=5 \
+		>"$R/etc/ramraid/state/data.witness"
+	refused 4 'its RAM leg is the only good copy of what is on it' destroy --yes data
 	refused 3 'did you mean "data"?' destroy --yes daat
 	refused 2 "can't be an array's name" destroy --yes ../data
 	refused 2 'expected one array name' destroy --yes data data

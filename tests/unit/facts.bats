@@ -85,6 +85,9 @@ sdd faulty 3 yes
 sde recovering none no' ]] || fail "${LEGS[*]}"
 	md_state_members md9
 	[[ ${#LEGS[@]} == 0 ]]
+	mkdir -p "$R/sys/block/md9/md"
+	md_state_members md9
+	[[ ${#LEGS[@]} == 0 ]] || fail "${LEGS[*]}"
 	# Taken out between two looks at it.
 	: >"$M/dev-sde/slot"
 	rm "$M/dev-sde/state"
@@ -435,6 +438,31 @@ is() {
 	rmdir "$R/sys/block/rd0"
 	observe
 	are ram.node= ram.state=none
+}
+
+@test "two ramdisks in the array: the RAM leg is the one in sync, or that of this boot; the other is no copy" {
+	ram() { # OURS BY-HAND: their states
+		echo "$1" >"$M/dev-rd0/state"
+		echo "$2" >"$M/dev-zram0/state"
+		observe
+	}
+	whole
+	fake_disk zram0 104857600
+	member zram0 spare none
+	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
+	echo 3 >"$R/sys/block/rd0/diskseq"
+	printf 'rapiddisk rd0 104857600 3 used\n' >"$R/run/ramraid/data.ram"
+	rm -r "$M"/dev-sd{a,b}
+	for state in spare faulty in_sync; do
+		ram in_sync "$state"
+		are ram.node=rd0 ram.state=in_sync array.strangers=zram0 array.unconfigured=
+		health_only_copy
+	done
+	ram faulty in_sync
+	are ram.node=zram0 ram.state=in_sync array.strangers=rd0
+	health_only_copy
+	ram faulty spare
+	are ram.node=rd0 ram.state=faulty array.strangers=zram0
 }
 
 @test "what md says of the array as a whole; what it does not say" {

@@ -585,6 +585,16 @@ attach data"
 		echo "$i /dev/disk/by-id/ata-B"
 	done >"$R/run/ramraid/data.returns"
 	status_says 'ata-B is back, after 5 times within an hour: it is not put back any more'
+	facts_observe
+	hotplug_facts
+	[[ ${F[veto.readd.1]} == *'5 times within an hour' ]]
+	# But it is, while no disk has all.
+	echo faulty,write_mostly >"$M/dev-sda/state"
+	facts_observe
+	hotplug_facts
+	leg_classify 1
+	[[ -z ${F[veto.readd.1]-} && -z ${F[veto.add-leg.1]-} && $LEG != bouncing ]] ||
+		fail "$LEG ${F[veto.readd.1]-}"
 }
 
 @test "while it works: a disk taken out by hand stays out, and a failure is forgotten when its disk has gone" {

@@ -236,10 +236,35 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 }
 
+@test "as much memory as the floor is enough, and a byte less is not" {
+	watched 512M
+	memory_floor_count() { called "$@"; }
+	mem 512
+	cmd_memory_look data
+	printf 'MemTotal:  4194304 kB\nMemAvailable:  %s kB\n' $((512 * 1024 - 1)) >"$R/proc/meminfo"
+	cmd_memory_look data
+	[[ $(calls) == $'leg no\nleg yes' ]] || fail "$(calls)"
+}
+
 @test "the only good copy stays" {
 	watched 512M
 	mem 100
 	put dev-sda/state faulty,write_mostly dev-sdb/state faulty,write_mostly
+	run cmd_memory_give_ data
+	assert_output -p 'the RAM leg is the only good copy: keeping it'
+	[[ -z $(calls) && ! -e $R/run/ramraid/data.detached ]]
+}
+
+@test "the only good copy stays beside an array that somebody has started without it" {
+	watched 512M
+	mem 100
+	# Another run than the one that a start has judged.
+	rm -f "$R/run/ramraid/data.watched"
+	eval "seen_$(declare -f facts_observe)"
+	facts_observe() {
+		seen_facts_observe
+		F[ram.state]=attached F[witness.events]=120 F[witness.legs]=''
+	}
 	run cmd_memory_give_ data
 	assert_output -p 'the RAM leg is the only good copy: keeping it'
 	[[ -z $(calls) && ! -e $R/run/ramraid/data.detached ]]

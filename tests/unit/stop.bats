@@ -57,6 +57,14 @@ array() {
 	did $'write array_state read-auto\nwritable\nwitness\ndrop md127 rd0\nramdisk_drop data\nwitness\nmd_stop md127'
 }
 
+@test "what is on it could not be remembered: that is said, and the stop goes on" {
+	array
+	contents_remember() { return 1; }
+	stops 0
+	said 'data: could not remember what is on it'
+	[[ $(calls) == *'md_stop md127' ]]
+}
+
 @test "going down, something else stops the array meanwhile: nothing is stopped a second time" {
 	local looks=0
 	array
@@ -126,6 +134,88 @@ by_hand() {
 	DRY_RUN=yes stops 4
 	did ''
 	said 'the ramdisk rd0 stays: no disk has what was written last'
+}
+
+# by_hand_from_disks STATE: after that, "mdadm --assemble" has started it, or only gathered them.
+by_hand_from_disks() {
+	by_hand
+	HAND_STATE=$1
+	before_look_configured() {
+		facts_read <"$FIXTURES/decide/whole-2.facts"
+		F[array.state]=$HAND_STATE F[array.known]=no
+		F[ram.state]=attached F[witness.legs]='' F[witness.events]=120
+	}
+	md_stop() { called md_stop "$@" && F[array.state]=absent F[array.md]=''; }
+}
+
+@test "somebody has started the array from its disks beside the only good copy: the ramdisk stays; going down, it is saved" {
+	by_hand_from_disks active
+	stops 4
+	did $'write array_state read-auto\nwritable\nstart'
+	said 'the ramdisk rd0 stays: no disk has what was written last. Do not cut the power'
+	said 'mdadm --stop /dev/md127; mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
+	CONF[RESCUE]=/var
+	rescue_why_not() { :; }
+	rescue_write() { called rescue "$1" "$3"; }
+	superblock_says() { echo 120; }
+	GOING=going-down stops 0
+	did $'md_stop md127\nassemble data rd0\nrescue data md127\nwitness\nmd_stop md127\nramdisk_drop data'
+	# What is mounted by hand goes at the same time.
+	stop_in_use_() { echo /srv; }
+	stop_wait_for_users_() { called wait; }
+	GOING=going-down stops 0
+	[[ $(calls) == $'wait\nmd_stop md127\nassemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
+	stop_in_use_() { :; }
+	# Something has it open still.
+	md_stop() { called md_stop "$@" && return 1; }
+	GOING=going-down stops 4
+	did 'md_stop md127'
+}
+
+@test "somebody has gathered its disks beside the only good copy, and not started them: a stop starts it from the ramdisk" {
+	by_hand_from_disks inactive
+	stops 4
+	did $'md_stop md127\nassemble data rd0\nwrite array_state read-auto\nwritable\nstart'
+	said 'is the only good copy and no disk leg can take it: keeping it'
+}
+
+@test "going down, the last disk leg fails while the record is written: the RAM leg is saved" {
+	array
+	CONF[RESCUE]=/var
+	rescue_why_not() { :; }
+	rescue_write() { called rescue "$1" "$3"; }
+	superblock_says() { echo 120; }
+	witness_update_witness() {
+		called witness
+		[[ -n ${DEAD-} ]] || DEAD=yes
+	}
+	facts_observe() {
+		[[ -z ${DEAD-} ]] ||
+			F[leg.0.state]='' F[leg.1.state]='' F[leg.0.node]='' F[leg.1.node]=''
+	}
+	md_drop() { called drop "$@" && [[ -z ${DEAD-} ]]; }
+	GOING=going-down stops 0
+	did $'witness\ndrop md127 rd0\nrescue data md127\nwitness\nmd_stop md127\nramdisk_drop data'
+}
+
+@test "while the guard waits, somebody starts the array from its disks: it is started from the ramdisk again" {
+	local looks=0
+	by_hand_from_disks active
+	before_look_configured() {
+		facts_read <"$FIXTURES/decide/whole-2.facts"
+		F[leg.0.state]='' F[leg.1.state]='' F[leg.0.in]='' F[leg.1.in]=''
+		F[leg.0.node]='' F[leg.1.node]='' F[witness.legs]='' F[witness.events]=120
+	}
+	facts_observe() {
+		looks=$((looks + 1))
+		((looks != 3)) || F[ram.state]=attached F[leg.0.state]=in_sync
+	}
+	CONF[RESCUE]=/var
+	rescue_why_not() { :; }
+	rescue_write() { called rescue "$1" "$3"; }
+	superblock_says() { echo 120; }
+	GOING=going-down stops 0
+	[[ $(calls) == *$'md_stop md127\nassemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
 }
 
 @test "going down, somebody stops the array while its RAM leg is the only good copy: started again, not given back" {

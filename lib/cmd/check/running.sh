@@ -97,8 +97,8 @@ $(check_running_name_of_ "$node")"
 		findings_problem copy 'only its legs to have the UUID of the array' \
 			"/dev/$node (events ${clone##*:})" \
 			"take it out of the machine, or, if nothing on it is needed: \
-mdadm --zero-superblock /dev/$node; if it is a leg: write MEMBER=$(check_running_name_of_ "$node") \
-in $ETC/$CHECK_ARRAY.conf"
+mdadm --zero-superblock /dev/$(printf %q "$node"); if it is a leg: \
+write MEMBER=$(check_running_name_of_ "$node") in $ETC/$CHECK_ARRAY.conf"
 	done
 }
 
@@ -112,7 +112,7 @@ check_running_twin() {
 # Every disk leg; and the members that no name of the configuration leads to, each of which may be a
 # leg whose name has changed.
 check_running_legs() {
-	local i strangers
+	local i strangers node
 	text_split strangers "${F[array.strangers]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		check_running_leg_state "$i"
@@ -123,11 +123,19 @@ check_running_legs() {
 		check_running_leg_bad_blocks "$i"
 	done
 	for i in "${strangers[@]}"; do
+		printf -v node '%q' "$i"
+		! ramdisk_note_is_node "$i" || {
+			findings_problem stranger 'one ramdisk in the array' \
+				"two, ${F[ram.node]} and $i" "take out the one that somebody has \
+added: mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
+			continue
+		}
 		findings_problem stranger "no member that the configuration does not name" \
 			"$(check_running_name_of_ "$i")" \
 			"before the next start, which would be refused: write \
 MEMBER=$(check_running_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk \
-that it has replaced; or take it out: mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+that it has replaced; or take it out: \
+mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
 	done
 	if ! health_disk_in_sync; then
 		findings_problem only-copy 'a disk leg in sync' \
@@ -141,7 +149,7 @@ a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
 	fi
 }
 
-check_running_name_of_() { stable_name_of "/dev/$1" || printf '/dev/%s\n' "$1"; } # NODE
+check_running_name_of_() { stable_name_of "/dev/$1" || printf '/dev/%q\n' "$1"; } # NODE
 
 # check_running_leg_state I: takes from the caller's strangers the one that is taken for leg I.
 check_running_leg_state() {

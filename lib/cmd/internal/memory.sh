@@ -88,7 +88,7 @@ cmd_memory_give_up() {
 	memory_floor_note "$1"
 	[[ ${F[array.state]} == active && -n $RAM_NODE && $MEMORY_NOTE == @(|memory|room) ]] &&
 		ramdisk_note_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
-	health_only_copy && {
+	{ health_only_copy || detach_ram_is_beside; } && {
 		log_warning "$1: memory is short, but the RAM leg is the only good copy: keeping it"
 		return 1
 	}
