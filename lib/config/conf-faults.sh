@@ -83,6 +83,7 @@ this name can mean another disk after the next boot; write $better"
 	twice) text="MEMBER=$3 stands there already; delete one of the two lines" ;;
 	both) text="RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
 	no-uuid) text='UUID= is missing; write the array UUID (see: mdadm --examine DISK)' ;;
+	runs) text="UUID= is another array than what runs as $4: write $3, or: ramraid stop $4" ;;
 	no-member) text='there is no MEMBER= line; write one for each disk leg' ;;
 	far2)
 		text='LAYOUT=far2 takes two MEMBER lines and RAM=none; '

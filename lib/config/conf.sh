@@ -265,6 +265,24 @@ conf_check_whole_() { # FILE
 		conf_fault_ far2 "$1"
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] ||
 		conf_fault_ data-loss "$1"
+	conf_check_run_ "$1"
+}
+
+# The array that runs, and that a start under this name has judged, is another one: all that is
+# done with it, and written down of it, would count for that of the configuration. Its legs are
+# found by their names as well, and its RAM leg by this boot's note.
+conf_check_run_() { # FILE
+	local name=${1##*/} was='' watched='' MD_RUN VALUE
+	name=${name%.conf}
+	{
+		read -r watched <"$RUN/$name.watched" && read -r was <"$RUN/$name.started"
+	} 2>/dev/null || return 0
+	[[ -n ${CONF[UUID]} && $was == UUID=?* && $was != "UUID=${CONF[UUID]}" ]] || return 0
+	need world/md-state
+	md_state_run "${watched%% *}"
+	md_state_read "${watched%% *}" array_state
+	[[ $watched != "$MD_RUN" || $VALUE == @(|clear|inactive) ]] ||
+		conf_fault_ runs "$1" "${was#UUID=}" "$name"
 }
 
 # conf_same NAME UUID: prints the names of the other configurations of the array with this UUID, one

@@ -144,9 +144,8 @@ old_name_runs_() {
 }
 
 # old_name_take: what is under the name in record.from is this name's from now on. With the
-# array's lock held, or within its monitor. What this name has about another array that is
-# configured, under a new name of its own, is kept for that. Returns 1 when something could not be
-# moved.
+# array's lock held, or within its monitor. What this name has about another array is kept for that.
+# Returns 1 when something could not be moved.
 old_name_take() {
 	local kind name=${F[name]} uuid=${F[uuid]} from=${F[record.from]-}
 	old_name_keep_
@@ -184,7 +183,8 @@ old_name_take_run_() {
 		"$RUN/$from".{restarts,returns,memory}
 }
 
-# Moves the record of another array aside, to a name with "~", which no array can have. The next
+# Moves the record of another array aside, to a name with "~", which no array can have: that of one
+# that is configured under another name now, or that was before somebody mistyped UUID=. The next
 # start of that array finds the record by its UUID.
 old_name_keep_() {
 	local kind other
@@ -193,7 +193,6 @@ old_name_keep_() {
 		! old_name_is_about_ "$STATE/$name.$kind" "$uuid" || continue
 		other=$(grep -sxm 1 'uuid=[0-9a-f-]*' "$STATE/$name.$kind") || continue
 		other=${other#uuid=}
-		[[ -n $(conf_same "$name" "$other") ]] || continue
 		act mv -f -T -- "$STATE/$name.$kind" "$STATE/$name~${other:0:8}.$kind" || return
 	done
 }

@@ -648,3 +648,28 @@ the two lines"
 	[[ ${CONF[RAM]} == auto &&
 		${CONF_WARNINGS[0]} == *'ramraid.conf:1: RAM=DEVICE belongs to one array; write it in that array'"'"'s own file' ]]
 }
+
+@test "another UUID than that of the array that runs under this name: an error, until that is stopped" {
+	local other=99999999-2222-3333-4444-555555555555
+	mkdir -p "$R/run/ramraid" "$R/sys/block/md127/md"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	echo clean >"$R/sys/block/md127/md/array_state"
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
+	printf 'UUID=%s\nRAM=auto\n' "$ID" >"$R/run/ramraid/data.started"
+	write data.conf "$GOOD"
+	loads data
+	write data.conf "${GOOD/$ID/$other}"
+	refuses data "*UUID= is another array than what runs as data: write $ID, or: ramraid stop data"
+	# What a verb goes by that lets go of the RAM leg.
+	printf 'MEMBER=/dev/disk/by-id/ata-A\n' >>"$R/run/ramraid/data.started"
+	conf_need_started data 2>/dev/null
+	[[ ${CONF[UUID]} == "$ID" ]]
+	echo clear >"$R/sys/block/md127/md/array_state"
+	loads data
+	echo clean >"$R/sys/block/md127/md/array_state"
+	echo 8 >"$R/sys/block/md127/diskseq"
+	loads data
+	echo 7 >"$R/sys/block/md127/diskseq"
+	rm "$R/run/ramraid/data.watched"
+	loads data
+}

@@ -190,6 +190,17 @@ refuses() { # PATTERN
 	[[ $(cd "$S" && echo *) == 'data.witness fast.witness' ]] || fail "$(ls "$S")"
 }
 
+@test "the record of an array that no configuration names is kept, and counts when one does again" {
+	only_copy fast "$OTHER"
+	looks fast
+	old_name_take 2>"$LOG"
+	[[ $(cd "$S" && echo *) == 'fast~99999999.witness' ]] || fail "$(ls "$S")"
+	conf fast "$OTHER"
+	looks fast
+	[[ ${F[witness.events]} == 100 && ${F[record.from]} == 'fast~99999999' ]] ||
+		fail "${F[witness.events]} ${F[record.from]}"
+}
+
 @test "files that are none: links, folders, FIFOs, and what can't be moved" {
 	mkdir "$S/x.witness"
 	ln -s nowhere "$S/y.witness"
