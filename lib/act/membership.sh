@@ -27,6 +27,7 @@ membership_look() {
 	before_look_times || F[conf.member_timeout]=30
 	for line in ${F[array.strangers]}; do
 		wrong=yes
+		printf -v line '%q' "$line"
 		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. \
 Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line --remove /dev/$line"
 	done

@@ -1,11 +1,11 @@
 # ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/notify
-need act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli core/log
-need core/paths core/text gate/spec notes/adopted notes/claim observe/before-look
-need observe/blocks-alone observe/facts observe/hand-made observe/members world/md world/md-state
-need world/ramdisk-note world/stable-name
+need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check
+need act/left-to-md act/notify act/witness-update config/conf config/conf-faults config/conf-need
+need core/act core/cli core/log core/paths core/text gate/spec notes/adopted notes/claim
+need observe/before-look observe/blocks-alone observe/facts observe/hand-made observe/members
+need world/md world/md-state world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -124,6 +124,7 @@ Delete the file that is not needed, or rename it to something that does not end 
 	done
 	release_outer_
 	release_blocks_
+	release_to_md_
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
@@ -144,6 +145,16 @@ a name that it need not have at the next boot, without ramraid;" \
 				"write UUID= there, as blkid $name prints it"
 		done <"$ROOT$file"
 	done
+}
+
+# What md may start instead at the next boot.
+release_to_md_() {
+	local line text
+	text=$(left_to_md_why_not) || text=$TEXT_UNKNOWN
+	while IFS= read -r line; do
+		[[ -z $line || $line == *"${F[rescue.image]:-no image}"* ]] ||
+			release_wrong_ "$line"
+	done < <(printf '%s\n' "$text")
 }
 
 # An outer array finds a disk leg that is an array of ours by that name as well.

@@ -43,7 +43,7 @@ the disk legs call the RAM leg active, so it may hold what they lack"
 		return
 	fi
 	[[ $KIND == good ]] && ! give_up_is_given ram && ram_device_ahead_ "$@" || return 1
-	ram_device_newest_ "$absent" "$@"
+	ram_device_newest "$absent" "$@"
 }
 
 # ram_device_is_active_ LEG: does this disk leg call anybody active who is no disk leg that is here?
@@ -58,10 +58,10 @@ ram_device_is_active_() {
 	fi
 }
 
-# ram_device_newest_ ABSENT GOOD…: the device is ahead. It is started from, alone, if the record
+# ram_device_newest ABSENT GOOD…: the device is ahead. It is started from, alone, if the record
 # of the last run says that it was the only good copy, and the disk legs are merely old; they are
 # put back to it by bitmap. Else nothing is started.
-ram_device_newest_() {
+ram_device_newest() {
 	local absent=$1 i why='' look='Look' ABSENT
 	shift
 	if [[ -z ${F[witness.events]} || -n ${F[witness.legs]} ]]; then

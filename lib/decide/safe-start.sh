@@ -128,6 +128,7 @@ safe_start_none_good_() { # ABSENT REFUSED…
 		choice_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 		return
 	fi
+	! safe_start_device_alone_ "$absent" || return 0
 	(($# == 0)) || printf -v text '; %s' "$@"
 	((absent == 0)) || text+="; missing:$ABSENT"
 	safe_start_none_but_given_
@@ -143,6 +144,22 @@ safe_start_none_but_given_() {
 		[[ $KIND != good ]] || text+=". ${gone:-To} go on with what ${F[leg.$i.dev]} has: \
 ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}"
 	done
+}
+
+# The device that is the RAM leg was the only good copy, and the power went while the disk legs were
+# being put back to it: there is no good one among them. Not with any other kind of disk leg, nor
+# with another device that carries the array's UUID: which of them is newer, nobody can tell.
+safe_start_device_alone_() { # ABSENT
+	local i LEG KIND NEWEST=ram
+	[[ -n ${F[leg.ram.dev]} && -n ${F[witness.events]} && -z ${F[witness.legs]} &&
+		${F[clones_known]} != no && -z ${F[clones]} && -z ${F[leg.ram.alien]} ]] || return 1
+	! choice_barred assemble && ! give_up_is_given ram || return 1
+	for ((i = 0; i < ${F[members]}; i++)); do
+		leg_alone "$i"
+		[[ $LEG == @(missing|silent|unreadable|blank|partial) ]] || return 1
+	done
+	leg_kind ram
+	[[ $KIND == good ]] && ram_device_newest "$1" && [[ $ACTION != refuse ]]
 }
 
 # The way out, when a device that is the RAM leg is all that is left. Adds to the caller's text.

@@ -50,6 +50,7 @@ may be a copy of a leg, or a newer one; see the journal, then: ramraid start ${F
 			continue
 		}
 		! strangers_above_ "$node" || return 0
+		printf -v node '%q' "$node"
 		choice_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's \
 UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, \
 or make it blank (mdadm --zero-superblock /dev/$node). If it is the leg: \
@@ -64,13 +65,14 @@ ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
 # strangers_above_ NODE: sets the refusal and returns 0 if NODE is no disk, but something that has a
 # leg below it, and shows the superblock of that.
 strangers_above_() {
-	local i close
+	local i close node
+	printf -v node '%q' "$1"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.holder]} == "$1" ]] || continue
 		close="see what it is (lsblk /dev/${F[leg.$i.node]}), and close it"
-		[[ $1 != md* ]] || close="stop that: mdadm --stop /dev/$1"
-		choice_is refuse "${F[leg.$i.dev]} is in use by $1, which is not this array, and \
-through which its superblock is seen; $close; ramraid start ${F[name]}"
+		[[ $1 != md* ]] || close="stop that: mdadm --stop /dev/$node"
+		choice_is refuse "${F[leg.$i.dev]} is in use by $node, which is not this array, \
+and through which its superblock is seen; $close; ramraid start ${F[name]}"
 		return 0
 	done
 	return 1
@@ -94,6 +96,12 @@ events ${F[leg.$i.events]}): one of the two is a copy of the other"
 		STRANGER="it was in sync when the array last ran"
 	elif [[ -z ${F[witness.legs]} && " ${F[witness.left]} " == *" $2 "* ]]; then
 		STRANGER="it was in sync until only the RAM leg was"
+	elif [[ " ${F[witness.doubted]} " == *" $2 "* &&
+		" ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]} "* ]] &&
+		(($3 <= ${F[leg.$1.events]} + 1)); then
+		# The device that was the RAM leg, under another name perhaps: the newest was in
+		# sync with it, and it is not ahead (but for md's own half step).
+		STRANGER=old
 	elif (($3 >= ${F[leg.$1.events]})); then
 		STRANGER="it is no older than ${F[leg.$1.dev]} (/dev/${F[leg.$1.node]}, \
 events ${F[leg.$1.events]}), the newest that is one"

@@ -121,6 +121,31 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides refuse stopped-2 "${alone[@]}" leg.1.node= waited=30 conf.start_degraded=never
 }
 
+@test "start: it was the only good copy and has kept it, and the power went while the disks were being put back" {
+	local both=(stopped-2 "${alone[@]}" leg.0.recovery=0 leg.1.recovery=4096 waited=99)
+	decides 'assemble nvme0n1' "${both[@]}"
+	because 'was the only good copy when the array last ran, and has kept it'
+	decides wait-members "${both[@]}" leg.1.node= leg.1.sb= waited=0
+	decides 'assemble nvme0n1' "${both[@]}" leg.1.node= leg.1.sb=
+	decides refuse "${both[@]}" ram:absent
+	decides refuse "${both[@]}" witness.given=rrrrrrrr
+	decides refuse "${both[@]}" ram:alien=usb
+	decides refuse "${both[@]}" witness.legs=aaaaaaaa-0000-0000-0000-000000000001
+	# As verbs run.
+	set -u
+	decides refuse "${both[@]}" ram:events=118
+	because 'no disk leg to start from'
+	decides refuse "${both[@]}" witness.ram_slot=
+	because '--force-leg=/dev/disk/by-id/nvme-X'
+	decides 'assemble nvme0n1' "${both[@]}"
+	set +u
+	decides refuse "${both[@]}" failed.assemble=x
+	decides refuse "${both[@]}" clones_known=no
+	decides refuse "${both[@]}" clones=sdx:rrrrrrrr:300
+	# What is no disk that was being put back may be newer.
+	decides refuse "${both[@]}" 'leg.0.recovery=' leg.0.alien=usb leg.0.events=300
+}
+
 @test "start: it was the only good copy, but is not as it was, or is gone" {
 	decides refuse stopped-2 "${alone[@]}" ram:events=118
 	because 'the array was at 120 events when it last ran'

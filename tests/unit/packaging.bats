@@ -356,3 +356,19 @@ release_tree() {
 		done
 	done
 }
+
+@test "a check that was killed, or says nothing, keeps the package" {
+	local how
+	for how in 'kill -KILL $$' 'exit 75' 'exit 1'; do
+		program ramraid "case \$1 in detach) exit 3 ;; check) $how ;; esac"
+		arrays data
+		run "$PROJECT/packaging/before-removal"
+		assert_failure 1
+		assert_output -p 'it could not be looked whether md alone may start data, so the package stays'
+		[[ $(calls) != *claim* ]]
+		rm "$BATS_TEST_TMPDIR/calls"
+	done
+	program ramraid 'case $1 in detach) exit 3 ;; check) echo "  problem no-smart: x"; exit 1 ;; esac'
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+}

@@ -1,16 +1,18 @@
 # ramraid leave: says which arrays must not be left to md alone, before the package is removed.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/cli core/log core/paths core/text observe/before-look
-need observe/blocks-alone observe/facts
+need act/left-to-md config/conf config/conf-need core/cli core/log core/paths core/text
+need observe/before-look observe/blocks-alone observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
 readonly LEAVE_USAGE='usage: ramraid leave NAME…
 
-Look whether something on these arrays needs blocks that only a start by ramraid gives them
-(BLOCK=4096): a partition table does. Nothing is changed. leave ends with 4 if one must not be left
-to md alone, and says what to do. The step before the removal of the package runs this.'
+Look whether these arrays may be left to md alone. They may not if something on one needs blocks
+that only a start by ramraid gives it (BLOCK=4096): a partition table does. Nor if ramraid would
+refuse what runs, or if a disk with a history of its own is beside it: md may start that at the next
+boot. Nothing is changed. leave ends with 4 if one must not be left to md alone, and says what to
+do. The step before the removal of the package runs this.'
 
 cmd_leave() {
 	local name code=0 one
@@ -36,6 +38,7 @@ leave_one_() { # NAME
 		why=$(blocks_alone_why_not) || why=$TEXT_UNKNOWN
 		[[ -z $why ]] ||
 			why+=". Copy what is on it to other disks; then: ramraid destroy $1"
+		[[ -n $why ]] || why=$(left_to_md_why_not) || why=$TEXT_UNKNOWN
 	elif [[ ${F[conf.block]} == 4096 ]]; then
 		blocks_alone_of_disks
 		((BLOCKS_ALONE == 0 || BLOCKS_ALONE >= 4096)) ||

@@ -1,0 +1,37 @@
+# What speaks against leaving a running array to md alone, without ramraid: mdadm's incremental
+# assembly starts, at the next boot, what comes first.
+# shellcheck shell=bash
+
+need act/witness-update core/text decide/action decide/leg observe/all-disks observe/before-look
+
+declare -gA F # the facts: decide/facts.list
+
+# left_to_md_why_not: after facts_observe, of an array that runs: prints what speaks against it, and
+# what to do, a reason a line. Returns 1 when the look has failed. A disk that ran alone says so of
+# itself, and "mdadm -I" starts it as soon as it is there (mdadm, Incremental.c, count_active());
+# the others then do not fit. Loop devices are not there at a boot.
+left_to_md_why_not() {
+	local i LEG clone node
+	witness_update_foreign_start
+	before_look_times || :
+	action_choose
+	[[ $ACTION != refuse ]] || printf '%s\n' "$WHY"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		leg_classify "$i"
+		[[ $LEG != @(copy|given|ahead|holding|separate) ]] ||
+			left_to_md_beside_ "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]})" \
+				"${F[leg.$i.node]}"
+	done
+	all_disks_clones
+	[[ ${F[clones_known]} == yes ]] || return 1
+	for clone in ${F[clones]}; do
+		node=${clone%%:*}
+		left_to_md_beside_ "/dev/$node" "$node"
+	done
+}
+
+left_to_md_beside_() { # DISK NODE
+	printf "%s is beside it, with the UUID of the array, and the next boot may start that one \
+instead. Take it out of the machine; or, if nothing on it is needed: \
+mdadm --zero-superblock /dev/%q\n" "$1" "$2"
+}
