@@ -492,6 +492,17 @@ that name, /dev/sda, is in the array"
 	decided refuse 'it is no older than'
 	sed -i s/events=.*/events=100/ "$R/dev/sdx.sb"
 	decided refuse 'it is no older than'
+	# The device that was the RAM leg, and that the configuration has no more: the disks were in
+	# sync with it. It is none of theirs when it is ahead.
+	echo "doubted=$x" >>"$W"
+	observe
+	decided 'assemble sda sdb'
+	sed -i s/events=.*/events=102/ "$R/dev/sdx.sb"
+	observe
+	decided refuse 'it is no older than'
+	sed -i s/events=.*/events=100/ "$R/dev/sdx.sb"
+	sed -i /^doubted=/d "$W"
+	observe
 	F[forced]=1
 	decided 'assemble sdb'
 	F[forced]=''
@@ -1304,16 +1315,129 @@ data"
 	chmod 644 "$R/etc/ramraid/data1.conf"
 	not impostor "$other" data1 any:data1
 	# Nor does a partition of one array of ours lose its names to another one.
-	DEVTYPE=partition PARTN=1 not impostor "$own" data any:data
+	not impostor "$own" data any:data 1
 	# Its partition has the link of ours.
 	other=88888888:22223333:44445555:55555555
 	mv "$R/etc/ramraid/data.conf" "$R/etc/ramraid/vault1p2.conf"
-	DEVTYPE=partition PARTN=1 impostor "$other" data any:data
-	DEVTYPE=partition PARTN=2 impostor "$other" vault1 any:vault1
-	DEVTYPE=partition PARTN=2 not impostor "$other" data any:data
-	DEVTYPE=partition PARTN=1 not impostor "$other" vault1 any:vault1
-	DEVTYPE=disk not impostor "$other" data any:data
-	DEVTYPE=partition PARTN=x not impostor "$other" data any:data
+	impostor "$other" data any:data 1
+	impostor "$other" vault1 any:vault1 2
+	not impostor "$other" data any:data 2
+	not impostor "$other" vault1 any:vault1 1
+	not impostor "$other" data any:data
+	not impostor "$other" data any:data x
+}
+
+@test "an impostor is known by the link that udev makes of its name" {
+	local other=99999999:22223333:44445555:55555555 name
+	# shellcheck source=lib/impostor
+	source "$PROJECT/lib/impostor"
+	mv "$R/etc/ramraid/data.conf" "$R/etc/ramraid/my_data.conf"
+	for name in 'my$data' 'my;data' 'my data' ' my  data ' $'my\1data' $'my\xffdata'; do
+		impostor "$other" "$name" "any:$name" >/dev/null || fail "$name"
+		[[ $(impostor "$other" my_data_0 "any:$name" && echo taken) == $'md/my_data_0\ntaken' ]] ||
+			fail "$name"
+	done
+	not impostor "$other" 'my  data1' 'any:my data1'
+}
+
+# detail LINE…: mdadm's answer about md127.
+@test "an array that is asked about by udev: what mdadm says first counts, and once judged it keeps its links" {
+	local other=99999999:22223333:44445555:55555555
+	# shellcheck source=lib/impostor
+	source "$PROJECT/lib/impostor"
+	detail() { SAYS=$(printf '%s\n' "MD_UUID=$other" "$@"); }
+	timeout() { [[ $* == "20 mdadm --detail --no-devices --export $R/dev/md127" ]] &&
+		printf '%s\n' "$SAYS"; }
+	taken() { # LINKS
+		run impostor_node "${2:-md127}"
+		assert_success
+		assert_output "$1"
+	}
+	mkdir -p "$R/sys/block/md127/md" "$R/sys/class/block/md127/md127p2"
+	echo clean >"$R/sys/block/md127/md/array_state"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	echo 2 >"$R/sys/class/block/md127/md127p2/partition"
+	ln -s md127/md127p2 "$R/sys/class/block/md127p2"
+	detail MD_DEVNAME=data MD_NAME=any:data
+	taken "disk/by-id/md-uuid-$other "
+	taken "disk/by-id/md-uuid-$other-part2 " md127p2
+	detail MD_DEVNAME=data_0 MD_NAME=any:data
+	taken "disk/by-id/md-uuid-$other md/data_0"
+	# A later line of the same key is none of mdadm's; no name of a person's has such characters.
+	detail MD_DEVNAME=music MD_NAME=any:data MD_NAME=any:music
+	taken "disk/by-id/md-uuid-$other md/music"
+	detail MD_DEVNAME=music $'MD_NAME=any:music\rMD_UUID=x'
+	taken "disk/by-id/md-uuid-$other "
+	detail MD_DEVNAME=music 'MD_NAME=any:x/../../../md/data'
+	taken "disk/by-id/md-uuid-$other "
+	# Another one: as long as it runs, its links are in use.
+	detail MD_DEVNAME=music MD_NAME=any:music
+	not impostor_node md127
+	mv "$R/etc/ramraid/data.conf" "$R/etc/ramraid/music.conf"
+	not impostor_node md127
+	# Its owner writes another name on it.
+	detail MD_DEVNAME=music MD_NAME=vm:music
+	taken "disk/by-id/md-uuid-$other "
+	detail MD_DEVNAME=music MD_NAME=any:music
+	not impostor_node md127
+	# In its next run it is judged again.
+	echo 8 >"$R/sys/block/md127/diskseq"
+	taken "disk/by-id/md-uuid-$other "
+	# Nor is it judged when ramraid itself has started it, whatever its file says now.
+	echo UUID=99999999-2222-3333-4444-555555555555 >"$R/run/ramraid/music.started"
+	not impostor_node md127
+	rm "$R/run/ramraid/music.started"
+	taken "disk/by-id/md-uuid-$other "
+	echo inactive >"$R/sys/block/md127/md/array_state"
+	not impostor_node md127
+	echo active >"$R/sys/block/md127/md/array_state"
+	# Without mdadm's answer nothing is known, and nothing is taken away.
+	SAYS=''
+	not impostor_node md127
+	# A kernel name with a blank.
+	[[ -z $("$PROJECT/lib/impostor" md_x y) ]]
+	"$PROJECT/lib/impostor" md_x y
+}
+
+@test "nothing of the environment that udev gives an impostor is run" {
+	echo ': >"$BATS_TEST_TMPDIR/run"' >"$BATS_TEST_TMPDIR/env"
+	env "BASH_ENV=$BATS_TEST_TMPDIR/env" 'BASH_FUNC_source%%=() { : >"$BATS_TEST_TMPDIR/run"; }' \
+		'BASH_FUNC_need%%=() { : >"$BATS_TEST_TMPDIR/run"; }' LOADED=yes F=x CONF=y \
+		DM_VG_NAME=md DM_LV_NAME=data "$PROJECT/lib/impostor" dm-3
+	[[ ! -e $BATS_TEST_TMPDIR/run ]]
+}
+
+@test "what md alone may start instead keeps an array from being left to it" {
+	local beside='is beside it, with the UUID of the array, and the next boot may start that one instead'
+	nothing() {
+		observe
+		run left_to_md_why_not
+		assert_success
+		assert_output ''
+	}
+	whole
+	nothing
+	# B has left, and was used alone since; a start has given it up.
+	rm -r "$R/sys/block/md127/md/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
+	sed -i 's/events=100/events=300/; s/view=.AA/view=..A/' "$R/dev/sdb.sb"
+	printf '%s\n' "uuid=$ID" "legs=$a" events=200 ram_slot=0 ram_number=0 generation=9 "given=$b" >"$W"
+	observe
+	[[ $(left_to_md_why_not) == "/dev/disk/by-id/ata-B (/dev/sdb) $beside. Take it out of the machine; or, if nothing on it is needed: mdadm --zero-superblock /dev/sdb" ]] ||
+		fail "$(left_to_md_why_not)"
+	# One that no MEMBER names.
+	sed -i /ata-B/d "$R/etc/ramraid/data.conf"
+	observe
+	[[ $(left_to_md_why_not) == "/dev/sdb $beside"* ]] || fail "$(left_to_md_why_not)"
+	rm "$R/dev/sdb.sb"
+	nothing
+	# A disk that md runs with was given up.
+	sed -i "s/given=.*/given=$a/" "$W"
+	rm "$R/run/ramraid/data.watched"
+	observe
+	[[ $(left_to_md_why_not) == 'something else has started md127'* ]] || fail "$(left_to_md_why_not)"
+	# A look that fails is none.
+	all_disks_clones() { F[clones_known]=no; }
+	not left_to_md_why_not
 }
 
 @test "what mdadm takes for something else than was judged is not given to it" {
@@ -1368,7 +1492,7 @@ Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 }
 
 @test "a volume of a group called md, which would get the link of an array of ours, or of a partition of one, is an impostor" {
-	volume() { DM_VG_NAME=$1 DM_LV_NAME=$2 "$PROJECT/lib/impostor"; }
+	volume() { DM_VG_NAME=$1 DM_LV_NAME=$2 "$PROJECT/lib/impostor" dm-3; }
 	[[ -z $(volume md data) ]]
 	volume md data
 	not volume vg data
@@ -1379,9 +1503,8 @@ Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 	volume md data1
 	volume md data-part1
 	not volume md dataset
-	# Whatever udev knows of an array there.
-	MD_UUID='' volume md data
-	DM_VG_NAME=md DM_LV_NAME='' MD_UUID='' not "$PROJECT/lib/impostor"
+	DM_VG_NAME=md DM_LV_NAME='' not "$PROJECT/lib/impostor" dm-3
+	DM_VG_NAME=md DM_LV_NAME=data not "$PROJECT/lib/impostor" sda
 }
 
 @test "a volume that is an impostor keeps the links of its own names, and no other" {

@@ -101,6 +101,37 @@ EOT
 		fails ls /dev/disk/by-id/md-name-any:data
 		ramraid start data; systemctl start local-fs.target; whole
 		test ! /dev/md/data -ef /dev/$(evil)'
+	check 'the same with a carriage return in its name: nothing in it is run, and the name stays free' "$tools"'
+		evil() { basename $(ls -d /sys/class/block/$(basename $(node C))/holders/md*); }
+		cat >/root/rename.pl <<"EOT"
+my ($device, $name) = @ARGV;
+$name =~ s/\^/\r/g;
+open(my $f, "+<", $device) or die;
+seek $f, 4096, 0; read $f, my $s, 4096;
+substr($s, 32, 32) = pack "a32", $name;
+substr($s, 216, 4) = "\0" x 4;
+my $sum = 0; $sum += $_ for unpack("V" . ((256 + 2 * unpack("V", substr $s, 220, 4)) / 4), $s);
+substr($s, 216, 4) = pack "V", (($sum & 0xffffffff) + ($sum >> 32)) & 0xffffffff;
+seek $f, 4096, 0; print $f $s; close $f or die;
+EOT
+		printf "touch /run/pwned\n" >/p; chmod 755 /p
+		systemctl stop srv-data.mount; systemctl stop ramraid@data
+		mdadm --stop /dev/$(evil); perl /root/rename.pl $(node C) "any:data^BASH_ENV=/p^X_Y=1"
+		sync; mdadm --examine $(node C) | cat -A | grep -a Name; gone C; back C
+		cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-* || :
+		# mdadm and udev let it set what it likes.
+		udevadm info --query=property /dev/$(evil) | tee /root/out; grep -x X_Y=1 /root/out
+		fails grep BASH_ENV /root/out
+		test ! -e /run/pwned; test ! -e /dev/md/data; ls /dev/disk/by-id/md-uuid-*
+		fails ls /dev/disk/by-id/md-name-any:data
+		ls -l /dev/disk/by-id/md-uuid-* | grep $(evil)
+		# Its program alone, with what udev would have given it.
+		fails env BASH_ENV=/p "BASH_FUNC_need%%=() { touch /run/pwned; }" DM_VG_NAME=vg \
+			/usr/lib/ramraid/impostor dm-0
+		test ! -e /run/pwned
+		mdadm --stop /dev/$(evil); perl /root/rename.pl $(node C) any:data; gone C; back C
+		ramraid start data; systemctl start local-fs.target; whole
+		test ! /dev/md/data -ef /dev/$(evil)'
 	check 'a volume group called md, with a volume data, while ours is stopped: likewise' "$tools"'
 		systemctl stop srv-data.mount; systemctl stop ramraid@data; test ! -e /dev/md/data
 		ln -s /dev/null /etc/udev/rules.d/65-ramraid.rules; udevadm control --reload

@@ -110,6 +110,24 @@ stopped; its record did not say so yet"
 			for i in $(seq 400); do [ "$(slots data)" = UUU ] && break; sleep 0.3; done
 			test "$(slots data)" = UUU; systemctl start srv-data.mount
 			sums; test "$(compare data)" = 0'
+		check 'stopped by hand, and started from a disk: nothing takes the ramdisk away, and the array goes on from it' "$tools"'
+			lose; new onlyram6; systemctl stop srv-data.mount; ram=$(basename $(ram data))
+			for i in $(seq 100); do
+				grep -x legs= /etc/ramraid/state/data.witness && break; sleep 0.3
+			done
+			mdadm --stop /dev/md/data; back A; settle
+			mdadm --assemble --run /dev/md/data $(node A); cat /proc/mdstat
+			code=0; ramraid detach data 2>/root/out || code=$?; cat /root/out
+			test $code = 4; grep "the ramdisk $ram stays" /root/out
+			code=0; ramraid stop data 2>/root/out || code=$?; cat /root/out; test $code = 4
+			grep "mdadm --assemble --run /dev/md/data /dev/$ram; ramraid start data" /root/out
+			ramraid status data || :; test -b /dev/$ram
+			mdadm --stop /dev/md/data; mdadm --assemble --run /dev/md/data /dev/$ram
+			ramraid start data; cat /proc/mdstat; back B
+			# Nobody has written to it there: it is put back.
+			for i in $(seq 400); do [ "$(slots data)" = UUU ] && break; sleep 0.3; done
+			test "$(slots data)" = UUU; systemctl start srv-data.mount
+			sums; test "$(compare data)" = 0'
 		check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
 			lose; new onlyram2; back A B; systemctl stop srv-data.mount
 			ramraid stop data; fails grep "^md" /proc/mdstat
