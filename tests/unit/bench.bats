@@ -162,6 +162,27 @@ measured() {
 	[[ $(calls) != *measured* ]]
 }
 
+@test "all of it: reads, then writes to a file of its own, which is gone afterwards, and what was measured is printed" {
+	mkdir -p "$R/srv/folder"
+	cmd_bench_programs() { :; }
+	conf_need() { :; }
+	cli_root() { :; }
+	before_look_running() { :; }
+	cmd_bench_folder() { :; }
+	bench_measure() {
+		called "$1" "$3" "${4%.ramraid-bench.*}"
+		[[ $1 != write || -f $4 ]] && measured
+	}
+	run cmd_bench --seconds=1 --writes="$R/srv/folder" data
+	assert_success
+	[[ $(calls | grep '^write') == "write random-1 $R/srv/folder/
+write random-8 $R/srv/folder/
+write random-32 $R/srv/folder/
+write sequential-4 $R/srv/folder/" ]] || fail "$(calls)"
+	[[ $(calls | head -n 1) == 'read '* && -z $(ls -A "$R/srv/folder") ]] || fail "$(calls)"
+	assert_output -p 464
+}
+
 @test "a picture is written to no folder of somebody else's, nor through a link there" {
 	NAME=data
 	mkdir -p "$R/srv/pictures" "$R/root"

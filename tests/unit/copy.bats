@@ -571,6 +571,10 @@ EOT
 		[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$slot"$'\n'* &&
 			$facts == *device_uuid=00112233-4455-6677-8899-aabbccddeeff* ]] ||
 			fail "slot $slot number $number: $facts"
+		copy_is_ours_ words plain "$slot"
+		not copy_is_ours_ words plain "$((slot + 1))"
+		words[0]=00000000
+		not copy_is_ours_ words plain "$slot"
 	done
 }
 

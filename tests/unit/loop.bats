@@ -239,7 +239,7 @@ assembles() {
 	[[ $(<"$start_ro") == 1 ]]
 	MD_HOLD=$first
 	md_hold_end
-	[[ $(<"$start_ro") == 0 && ! -e $R/run/ramraid/start_ro ]]
+	[[ $(<"$start_ro") == 0 && ! -e $R/run/ramraid/start_ro && -z $MD_HOLD ]]
 	changed='md_assemble() { called assemble "$(<"$MD_HOLD_START_RO")"; return 1; }'
 	echo 0 >"$start_ro"
 	eval "$changed"

@@ -52,6 +52,13 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 		fail "$(<"$BATS_TEST_TMPDIR/journal")"
 }
 
+@test "who was told before was not told this" {
+	CONF[NOTIFY]=none
+	NOTIFY_WAY=/usr/local/bin/tell
+	notify_others notice x '' 'data: x'
+	[[ -z $NOTIFY_WAY ]]
+}
+
 @test "a unit's name is given once" {
 	program
 	local i

@@ -414,6 +414,19 @@ $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 	assert_failure 3
 }
 
+@test "the progress of wait: what a unit at work says while nothing can be measured, else the measure" {
+	libraries
+	systemd_status_text() { echo "waiting for $1"; }
+	F[array.done]=0 F[array.total]=0 F[array.rate]=0
+	run progress_line data activating
+	[[ $output == *'waiting for data'* ]] || fail "$output"
+	run progress_line data active
+	[[ $output != *waiting* ]] || fail "$output"
+	F[array.done]=50 F[array.total]=100 F[array.rate]=1
+	run progress_line data activating
+	[[ $output == *50* && $output != *waiting* ]] || fail "$output"
+}
+
 @test "the progress of wait: no escapes, and less than 80 columns, however much there is to do" {
 	libraries
 	F[array.done]=99999999999 F[array.total]=100000000000 F[array.rate]=1

@@ -27,6 +27,18 @@ setup() {
 	((LOOKS == 1)) || fail "$LOOKS"
 }
 
+@test "hot-plug is at work, or the unit, and md idle between two of its steps: waited for" {
+	local WHOLE_AT=3
+	systemd_mend_works() { :; }
+	wait_whole data infinity
+	((LOOKS == 3)) || fail "$LOOKS"
+	systemd_mend_works() { return 1; }
+	systemd_unit_works() { :; }
+	LOOKS=0
+	wait_whole data infinity
+	((LOOKS == 3)) || fail "$LOOKS"
+}
+
 @test "a command is at work, and md idle between two of its steps: waited for" {
 	local WHOLE_AT=3
 	mkdir -p "$R/run/ramraid/.locks"

@@ -836,6 +836,11 @@ two_records_one_stuck() {
 	looks md127 -- b
 	# It has been stopped since: that is no reason to look at all others.
 	rm "$BATS_TEST_TMPDIR/calls"
+	for name in sda md/x; do
+		run cmd_witness "$name"
+		assert_failure 2
+		assert_output -p "the kernel calls no array $name"
+	done
 	cmd_witness md126
 	[[ $(calls) != *look* ]] || fail "$(calls)"
 	mv "${diskseq%/*}" "$R/stopped"
