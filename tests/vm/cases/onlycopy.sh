@@ -111,7 +111,7 @@ stopped; its record did not say so yet"
 			test "$(slots data)" = UUU; systemctl start srv-data.mount
 			sums; test "$(compare data)" = 0'
 		check 'stopped by hand, and started from a disk: nothing takes the ramdisk away, and the array goes on from it' "$tools"'
-			lose; new onlyram6; systemctl stop srv-data.mount; ram=$(basename $(ram data))
+			lose; new onlyram7; systemctl stop srv-data.mount; ram=$(basename $(ram data))
 			for i in $(seq 100); do
 				grep -x legs= /etc/ramraid/state/data.witness && break; sleep 0.3
 			done
