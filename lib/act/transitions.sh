@@ -98,8 +98,8 @@ transitions_words_() { # NAME yes|""
 	[[ -z $2 || $LEG == @(in_sync|recovering) ]] || LEG=${old[ram]:-$LEG}
 	new[ram]=$LEG new[only]=no
 	! health_only_copy || new[only]=yes
-	# Neither the one nor the others have all, or others run than those that were judged: it is
-	# not over.
+	# Neither the RAM leg nor the disk legs have all, or nobody has judged what runs: it is not
+	# over.
 	[[ ${old[only]-} != yes ]] ||
 		{ health_disk_has_all && ! health_only_copy_beside &&
 			[[ ${F[array.known]} != no ]]; } || new[only]=yes

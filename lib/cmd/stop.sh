@@ -90,9 +90,10 @@ stop_array() {
 	conf_need_started "$1" # who had the lock may have changed the disks
 	before_look_configured "$1"
 	facts_observe
-	# Gathered by somebody else, and never started: nobody has written to it.
-	[[ ${F[array.state]} != inactive ]] || ! health_only_copy_beside ||
-		{ md_stop "${F[array.md]}" && facts_observe; }
+	# Gathered by somebody else, and never started: nobody has written to it. If md does not
+	# stop it, detach_ram says what that means.
+	if [[ ${F[array.state]} == inactive ]] && health_only_copy_beside &&
+		md_stop "${F[array.md]}"; then facts_observe; fi
 	if [[ ${F[array.state]} == absent ]]; then
 		stop_absent_ "$1" || return
 		[[ ${F[array.state]} != absent ]] || return 0
