@@ -1,5 +1,5 @@
-# The question of "adopt". NAME, MEMBERS, HAND_MADE, ADOPT_…: as in cmd/adopt.sh and
-# observe/adoptable.sh.
+# The question that "adopt" asks before it changes anything. NAME, MEMBERS, HAND_MADE and ADOPT_…:
+# see cmd/adopt.sh and observe/adoptable.sh.
 # shellcheck shell=bash
 
 need act/adoption config/conf core/cli core/log core/quantity decide/larger-blocks gate/dependents
@@ -8,8 +8,8 @@ need world/disk world/md world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
-# adopt_ask: all that will be done to what is there, and who else makes ramdisks, is said before the
-# question.
+# adopt_ask: warns of what else makes ramdisks, says all that will be done to the array, and asks.
+# Ends the program unless the answer is yes.
 adopt_ask() {
 	local users VALUE what
 	lasting_names_tell "$NAME" "$ADOPT_MD"
@@ -49,12 +49,13 @@ an fsync returns before"
 	cli_confirm "$NAME" "$what Nothing is unmounted or overwritten."
 }
 
-# What kind of ramdisk comes, and what it costs. The check has looked at how large it has to be.
+# Which kind of ramdisk the array gets, and what it costs. The check has found out its size.
 adopt_ask_ram_() {
 	[[ -z $ADOPT_TAKES ]] || PLAN+=("RAM leg: $(ramdisk_plan "${CONF[RAM]}" "$ADOPT_TAKES")")
 }
 
-# A fast member can be either: whoever has made the array knows whether it lasts.
+# A fast member can be a disk leg or the RAM leg: only the person who made the array knows whether
+# it keeps its data.
 adopt_ask_fast_() {
 	local line LEGS leg bytes
 	[[ ${CONF[RAM]} != none ]] || return 0
@@ -71,7 +72,8 @@ takes no memory, and counts as no copy:"
 	done
 }
 
-# No step of a running array changes them. Who goes past the page cache sees their size.
+# No step here changes the block size of the running array. Programs that bypass the page cache see
+# the new size.
 adopt_ask_blocks_() {
 	[[ -n $ADOPT_GROWS ]] || return 0
 	PLAN+=("at its next start its blocks have 4096 bytes, instead of $ADOPT_GROWS, \
@@ -83,14 +85,14 @@ it runs on its disk legs, without a RAM leg"
 than 4096 bytes (some databases, disks of virtual machines) get errors from then on")
 }
 
-# Who has made the array knows whether its free slot was a ramdisk's.
+# Only the person who made the array knows whether a ramdisk had its free slot.
 adopt_ask_slot_() { # SLOTS
 	[[ -z $ADOPT_BEGUN ]] && (($1 > ${#MEMBERS[@]})) || return 0
 	PLAN+=("the free slot becomes that of the RAM leg; \
 if a disk is missing, bring it back first")
 }
 
-# Who would go on to make ramdisks for it at each boot.
+# Warns of whatever would go on making ramdisks for it at each boot.
 adopt_ask_makers_() {
 	local i
 	ramdisk_makers_find

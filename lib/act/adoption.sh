@@ -1,9 +1,9 @@
-# The steps by which "adopt" makes an array ours: its members and its bitmap; the member that stays
-# as the RAM leg, as a fast disk beside write-mostly ones; the ramdisk that somebody has made by
-# hand, which is taken out, by "release" as well; and UUIDs instead of names that do not last
-# (--fix-fstab). Each can be done again, or is left out when it is done. NAME, ADOPT_MD, ADOPT_UUID,
-# ADOPT_KEPT, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_SB, HAND_MADE: as in cmd/adopt.sh,
-# observe/adoptable.sh and observe/adoptable-stopped.sh.
+# The steps by which "adopt" makes an array ours. They deal with its members and its bitmap; with a
+# member that stays as the RAM leg, such as a fast disk beside write-mostly ones; with a ramdisk
+# that somebody made by hand, which leaves the array ("release" uses that, too); and with names that
+# do not last, which --fix-fstab replaces by UUIDs. Each step can be repeated, or is skipped if it
+# is already done. For NAME, ADOPT_MD, ADOPT_UUID, ADOPT_KEPT, ADOPT_STOPPED, ADOPT_LEGS, ADOPT_SB
+# and HAND_MADE, see cmd/adopt.sh, observe/adoptable.sh and observe/adoptable-stopped.sh.
 # shellcheck shell=bash
 
 need act/block-size config/conf core/act core/cli core/clock core/log core/paths core/text
@@ -13,8 +13,8 @@ need world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# adoption_note: what the array was. What an earlier run has noted was before that run changed
-# anything; but a ramdisk may have been made by hand since.
+# adoption_note: writes down what the array was. The note of an earlier run stays, because that run
+# made it before it changed anything; but a ramdisk that was made by hand since is added.
 adoption_note() {
 	local before=${ADOPTED[ramdisk]-}
 	[[ -z $HAND_MADE ]] || ADOPTED[ramdisk]=$(hand_made_identity "$HAND_MADE")
@@ -23,7 +23,7 @@ adoption_note() {
 	adopted_write "$NAME"
 }
 
-# Of an array that does not run the superblocks say it.
+# For an array that does not run, this comes from the superblocks.
 adoption_note_array_() {
 	local line leg writemostly LEGS
 	ADOPTED+=([uuid]=$ADOPT_UUID [bitmap]=none [done]=no)
@@ -58,10 +58,10 @@ adoption_conf() {
 	[[ ${CONF[BLOCK]} == auto ]] || printf 'BLOCK=%s\n' "${CONF[BLOCK]}"
 }
 
-# adoption_array: what a running array of ours has. The bitmap before the slot: mdadm makes it with
-# all bits set, and in an array that lacks a member md would then rewrite every chunk
-# (md_bitmap_load() in linux drivers/md/md-bitmap.c); in a whole one it clears them, in its own
-# time. So one that lacks a member already gets it when it is whole.
+# adoption_array: gives the running array what our arrays have. The bitmap comes before the slot:
+# mdadm makes it with all bits set, and in an array that lacks a member md would then rewrite every
+# chunk (md_bitmap_load() in linux drivers/md/md-bitmap.c). In a whole array md clears the bits, in
+# its own time. So an array that already lacks a member gets its bitmap once it is whole.
 adoption_array() {
 	local ARRAY_STATE READAUTO
 	md_state "$ADOPT_MD"
@@ -93,12 +93,12 @@ adoption_writemostly() {
 	done
 }
 
-# adoption_kept_make_equal: an array that was made with --assume-clean may differ in what nobody has
-# written, and reads come from this member. So md compares, and it stays only if the legs are equal.
-# Else the disk legs count: it leaves, its superblock goes, so that no bitmap puts it back, and the
-# start fills it whole. What prevented that is noted, for who types "adopt" again. md has waited for
-# all writes before it compares, write-behind included (raise_barrier() in linux
-# drivers/md/raid1.c; close_write() there).
+# adoption_kept_make_equal: the legs of an array that was made with --assume-clean may differ where
+# nobody has written, and reads come from this member. So md compares the legs, and the member stays
+# only if they are equal. If not, the disk legs count: the member leaves, its superblock is wiped so
+# that no bitmap puts it back, and the start fills it completely. Until it is wiped, ADOPTED[refill]
+# is noted, so that "adopt" typed again finishes this. Before md compares, it waits for all writes,
+# write-behind included (raise_barrier() and close_write() in linux drivers/md/raid1.c).
 adoption_kept_make_equal() {
 	local NODE=''
 	[[ -n $ADOPT_KEPT || -n ${ADOPTED[refill]-} ]] || return 0
@@ -122,7 +122,8 @@ or md does not let it go" "$EX_REFUSED"
 	adopted_write "$NAME"
 }
 
-# What would be done (DRY_RUN). One that an earlier run has taken out has only its superblock left.
+# Prints what would be done (DRY_RUN). If an earlier run has taken the member out, only its
+# superblock is left to wipe.
 adoption_kept_print_() {
 	if [[ -z ${ADOPTED[refill]-} ]]; then
 		md_check_print "$ADOPT_MD"
@@ -134,7 +135,8 @@ adoption_kept_print_() {
 	adoption_kept_clear_ "$NODE"
 }
 
-# What it is known by to a start that comes before this has ended (observe/before-look.sh).
+# Notes the device UUID, by which a start that comes before this is finished recognises the member
+# (observe/before-look.sh).
 adoption_kept_note_() {
 	ADOPTED[refill]=yes
 	[[ ! $(superblock_facts "$DEV/$ADOPT_KEPT") =~ device_uuid=([0-9a-f-]+) ]] ||
@@ -158,8 +160,8 @@ or is at work on something else; see: cat /proc/mdstat" "$EX_TRY_AGAIN"
 }
 adoption_kept_look_() { progress_line_md "$ADOPT_MD"; }
 
-# Signatures that are older than the array would have the start refuse it; they go first, since the
-# superblock is what it is known by.
+# The start would refuse the device if it had signatures that are older than the array. They go
+# before the superblock, because that is what identifies the device.
 adoption_kept_wipe_() { # NODE
 	[[ -z $(md_of_leg "$1") &&
 	$(superblock_facts "$DEV/$1") == *$'\nuuid='"$ADOPT_UUID"$'\n'* ]] || return 0
@@ -170,7 +172,8 @@ adoption_kept_clear_() { # NODE
 	md_wipe "$1"
 }
 
-# adoption_drop_hand_made: it leaves, or has left in an earlier run.
+# adoption_drop_hand_made: takes the ramdisk that was made by hand out of the array, unless an
+# earlier run has, and gives its memory back. Ends the program with 4 when it has to stay.
 adoption_drop_hand_made() {
 	[[ -z $HAND_MADE ]] || md_drop "$ADOPT_MD" "$HAND_MADE" ||
 		die "$NAME: /dev/$HAND_MADE stays: the disks lack what it has, \
@@ -178,9 +181,9 @@ or md does not let it go" "$EX_REFUSED"
 	adoption_hand_made_left "$NAME" "$ADOPT_UUID" "$HAND_MADE"
 }
 
-# adoption_hand_made_left NAME UUID NODE: the memory of the ramdisk in ADOPTED comes back, if it has
-# left the array UUID and is nobody's; or it is said what it keeps. NODE: it would have left
-# (DRY_RUN).
+# adoption_hand_made_left NAME UUID NODE: gives back the memory of the ramdisk in ADOPTED, if it has
+# left the array UUID and nobody uses it; or says what becomes of that memory. With DRY_RUN, NODE is
+# the ramdisk that would have left.
 adoption_hand_made_left() {
 	local node=$3 HAND_MADE_LEFT
 	if [[ -z $DRY_RUN || -z $node ]]; then
@@ -197,7 +200,7 @@ adoption_hand_made_left() {
 	esac
 }
 
-# adoption_hand_made_fate NODE: what becomes of it, in words.
+# adoption_hand_made_fate NODE: prints what becomes of it, in words.
 adoption_hand_made_fate() {
 	case $1 in
 	rd*) printf 'its memory is given back\n' ;;
@@ -206,9 +209,9 @@ adoption_hand_made_fate() {
 	esac
 }
 
-# adoption_hand_made_backlog: switches write-behind off. md takes this only while a member is
+# adoption_hand_made_backlog: switches write-behind off. md accepts that only while a member is
 # write-mostly (backlog_store() in linux drivers/md/md-bitmap.c). A ramdisk that is to leave may
-# hold what the disks lack until all writes that had been under way have reached them.
+# hold what the disks lack until all writes under way have reached them, so this waits for these.
 adoption_hand_made_backlog() {
 	local VALUE NOW end LEGS
 	md_state_members "$ADOPT_MD"
@@ -228,9 +231,9 @@ so the disks may lack what /dev/$HAND_MADE has. Stop what writes for a moment" "
 	done
 }
 
-# adoption_lasting_names: what is in LASTING. A copy of each file is kept, and every other byte
-# stays. Killed at any point, a file is the old one or the new one, and the copy is there before
-# that.
+# adoption_lasting_names: makes the replacements in LASTING. It keeps a copy of each file, and
+# changes no other byte. If it is killed at any point, a file is the old one or the new one, and the
+# copy is there before the new one.
 adoption_lasting_names() {
 	local file
 	((${#LASTING[@]} > 0)) || return 0
@@ -260,7 +263,7 @@ adoption_lasting_names_file_() { # FILE
 	adoption_lasting_names_text_ "$target" "$text" "$target"
 }
 
-# In the caller's lines. Returns 1 when OLD is not there any more: somebody has changed the file.
+# Replaces OLD by NEW in the caller's lines. Returns 1 if OLD is gone: somebody changed the file.
 adoption_lasting_names_line_() { # FILE INDEX OLD NEW
 	local line=${lines[$2]-} before rest
 	before=${line%%"$3"*}
@@ -273,7 +276,7 @@ adoption_lasting_names_line_() { # FILE INDEX OLD NEW
 	lines[$2]=$before$4$rest
 }
 
-# The copy of an earlier time stays: then this one has a number. One that says the same is enough.
+# An earlier copy stays, and this one gets a number, unless one has the same contents already.
 adoption_lasting_names_copy_() { # FILE TARGET TEXT
 	local copy=$ROOT$1.ramraid-old number=1
 	while [[ -e $copy || -L $copy ]]; do
@@ -286,7 +289,7 @@ adoption_lasting_names_copy_() { # FILE TARGET TEXT
 	else adoption_lasting_names_text_ "$copy" "$3" "$2"; fi
 }
 
-# With the mode and the owner of LIKE.
+# Writes TEXT to PATH, with the mode and the owner of LIKE.
 adoption_lasting_names_text_() { # PATH TEXT LIKE
 	local mode
 	mode=$(stat -c '%a %u:%g' -- "$3") || return

@@ -1,4 +1,4 @@
-# One worker an array: who has its lock acts on it. How locks are held: core/lock.sh.
+# One worker per array: only the holder of its lock acts on it. How locks work: core/lock.sh.
 # shellcheck shell=bash
 
 need core/lock core/log core/paths world/systemd
@@ -9,8 +9,8 @@ array_lock_is_free() {
 	flock --shared --nonblock "$LOCKS/work.$1" true
 }
 
-# array_lock NAME SECONDS: one worker an array. Ends the program with 75 when another one still
-# works after SECONDS.
+# array_lock NAME SECONDS: takes the lock of the array. Ends the program with 75 when another worker
+# still has it after SECONDS.
 array_lock() {
 	local code=0
 	array_lock_try "$@" || code=$?
@@ -22,8 +22,8 @@ on it; is $RUN writable?"
 when it has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
 }
 
-# array_lock_try NAME SECONDS: the same, and returns 1 then, or 2 when there can be no lock. Who has
-# it is written into it.
+# array_lock_try NAME SECONDS: the same, but returns 1 when another worker has the lock, and 2 when
+# there can be no lock. Writes into the lock who holds it.
 array_lock_try() {
 	paths_run || return 2
 	lock_take ARRAY_LOCK "$LOCKS/work.$1" --timeout "$2" || return
@@ -31,8 +31,8 @@ array_lock_try() {
 		log_notice "$1: who is at work can't be written into $LOCKS"
 }
 
-# array_lock_first NAME SECONDS: as array_lock, for what a person wants otherwise than hot-plug's
-# worker, which may be at it for hours: it gives way. What md does goes on without it.
+# array_lock_first NAME SECONDS: as array_lock, for what takes precedence over hot-plug's worker.
+# That worker may run for hours, so it is stopped first; what md does goes on without it.
 array_lock_first() {
 	! systemd_mend_works "$1" || systemd_stop_mend "$1"
 	array_lock "$@"

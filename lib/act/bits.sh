@@ -1,17 +1,17 @@
-# What legs may lack that were not stopped cleanly. Their own write-intent bitmaps say it, and md
-# forgets it when it starts one leg alone. So ramraid passes it on to md before md puts one back.
+# What a leg may lack after an unclean stop. The legs' own write-intent bitmaps record it, but md
+# forgets it when it starts one leg alone. So ramraid passes it on before md puts a leg back.
 # shellcheck shell=bash
 
 need core/log core/paths world/md world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# bits_keep NODE…: sets BITS to where legs that are absent, or still being rebuilt, may differ from
-# these: disk legs, and a device that is the RAM leg, which md puts back by bitmap as well. md
-# forgets that after a power cut, when no more than one leg is complete: raid1_run() of linux
-# drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps only what was written
-# while a leg was missing. What was being written when the power went would stay different on the
-# one that comes back (case "source").
+# bits_keep NODE…: sets BITS to where the legs that are absent, or still being rebuilt, may differ
+# from the legs NODE…. Such a leg is a disk leg, or a RAM leg on a device, which md puts back by its
+# bitmap as well. After a power cut md forgets this when no more than one leg is complete:
+# raid1_run() in linux drivers/md/raid1.c calls the array clean, and md_bitmap_load() then keeps
+# only what was written while a leg was missing. What was being written when the power failed would
+# stay different on the leg that comes back (case "source").
 bits_keep() {
 	local i node complete=0 dirty=''
 	for ((i = 0; i < F[members]; i++)); do
@@ -26,7 +26,8 @@ bits_keep() {
 	done
 }
 
-# bits_add_ NODE: adds to BITS what the write-intent bitmap of NODE has, or makes it "all".
+# bits_add_ NODE: adds the bits of NODE's write-intent bitmap to BITS, or sets BITS to "all" when
+# that bitmap can't be read or is too large.
 bits_add_() {
 	local lines why=''
 	lines=$(superblock_dirty_bits "$DEV/$1") || why="can't be read"
@@ -40,7 +41,7 @@ absent disk legs are taken to differ everywhere"
 	fi
 }
 
-# bits_set MD: tells md what BITS has. Returns 1, having said so, when md does not take it.
+# bits_set MD: sets the bits in BITS in md's bitmap. Returns 1, with a warning, if md refuses them.
 bits_set() {
 	local bits code=0
 	for bits in "${BITS[@]}"; do
@@ -55,10 +56,10 @@ absent disk legs may differ"
 	return "$code"
 }
 
-# bits_own LEG NODE: before a leg (leg.I, leg.ram) that went down uncleanly comes back by the bitmap
-# to the running array: tells md where that leg itself was being written to. The array may have
-# forgotten it: whoever has started the others without this leg since, such as a rescue system, has
-# dropped those bits (bits_keep). Returns 1 when md does not take them.
+# bits_own LEG NODE: call it before a leg (leg.I, leg.ram) that was not stopped cleanly returns to
+# the running array by its bitmap. Tells md where that leg itself was being written to. The array
+# may have forgotten that: whatever has started the others without this leg since, such as a rescue
+# system, has dropped those bits (bits_keep). Returns 1 when md does not take them.
 bits_own() {
 	local BITS=()
 	[[ ${F[$1.dirty]} == yes && ${F[array.bitmap]} == internal ]] || return 0

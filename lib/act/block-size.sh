@@ -1,18 +1,18 @@
-# The logical blocks of an array with BLOCK=4096 whose disks have smaller ones. It has them from its
-# start, before anybody reads, so that their size never changes under what is on it. md takes the
-# largest blocks among the devices that an array is started with, and keeps them until it is stopped
-# (rdev_for_each() in raid1_run() and raid1_set_limits(), linux drivers/md/raid1.c). So an
-# empty device of zram is beside the disks, with the superblock of a spare, and is taken out before
-# md may write.
+# Logical blocks of 4096 bytes (BLOCK=4096) for an array whose disks have smaller ones. The array
+# has them from its start, before anything reads it, so that their size never changes under what is
+# on the array. md uses the largest block size of the devices that an array is started with, and
+# keeps it until the array is stopped (rdev_for_each() in raid1_run() and raid1_set_limits(), linux
+# drivers/md/raid1.c). So ramraid starts the array with an empty zram device beside the disks, which
+# has the superblock of a spare, and takes it out before md may write.
 # shellcheck shell=bash
 
 need config/conf core/act core/clock core/log core/paths core/text world/disk world/md \
 	world/md-blocks
 need world/ramdisk-zram world/superblock world/superblock-clone
 
-# block_size_begin NAME NODE…: before these disks are assembled: sets BLOCK_SIZE_SPARE to the
-# spare; to nothing when none is needed. Returns 1, with BLOCK_SIZE_WHY, when there can be none:
-# then the array must not be started.
+# block_size_begin NAME NODE…: call it before these disks are assembled. Sets BLOCK_SIZE_SPARE to
+# the spare, or to nothing when none is needed. Returns 1, with BLOCK_SIZE_WHY, when one is needed
+# and can't be made: then the array must not be started.
 block_size_begin() {
 	local name=$1
 	shift
@@ -26,10 +26,9 @@ block_size_begin() {
 	return 1
 }
 
-# block_size_refuse NAME WHY: sets BLOCK_SIZE_WHY to why it is not started, and what to type. With
-# smaller blocks the kernel reads the numbers of a DOS partition table as other places: it then
-# shows partitions that begin inside others, and swap or LUKS with a key of its own (crypttab(5))
-# would write there.
+# block_size_refuse NAME WHY: sets BLOCK_SIZE_WHY to why the array is not started, and what to type.
+# With smaller blocks, a DOS partition table means other places: the kernel then shows partitions
+# that begin inside others, and swap, or LUKS with its own key (crypttab(5)), would write there.
 block_size_refuse() {
 	BLOCK_SIZE_WHY="it is to have blocks of 4096 bytes (BLOCK=4096), and can't be given them: \
 $2. It is not started with smaller ones, with which a partition table on it shows other places. \
@@ -37,8 +36,8 @@ When that is mended: ramraid start $1. If it has no partition table, BLOCK=auto 
 has it started with those of its disks"
 }
 
-# block_size_is_mixed NODE…: have some of these disks blocks of 4096 bytes, and others smaller ones?
-# An array of them has 4096. Without the former md would give it smaller ones.
+# block_size_is_mixed NODE…: do some of these disks have blocks of 4096 bytes, and others smaller
+# ones? md gives an array of them 4096, but would give it smaller ones without the former.
 block_size_is_mixed() {
 	local node large='' small=''
 	for node; do
@@ -53,8 +52,8 @@ block_size_are_smaller_() { # NODE…
 	for node; do (($(disk_block "$node") < 4096)) || return 1; done
 }
 
-# block_size_make_ NAME NODE…: the spare, with a superblock made from that of the disk with the
-# most events. Sets BLOCK_SIZE_SPARE; else BLOCK_SIZE_WHY, where that is known.
+# block_size_make_ NAME NODE…: makes the spare, with a superblock made from that of the disk with
+# the most events. Sets BLOCK_SIZE_SPARE; or returns 1, with BLOCK_SIZE_WHY where that is known.
 block_size_make_() {
 	local name=$1 why bytes NUMBER RAMDISK_ZRAM_WHY words=()
 	shift
@@ -64,8 +63,8 @@ block_size_make_() {
 		BLOCK_SIZE_WHY="no spare can be made from the superblocks of its disks: $why"
 		return 1
 	}
-	# As large as a leg, or mdadm takes it for none (load_super1() in its super1.c); it is
-	# empty.
+	# It must be as large as a leg, or mdadm does not accept it as one (load_super1() in its
+	# super1.c). It is empty.
 	bytes=$(((16#${words[33]}${words[32]} + 16#${words[21]}${words[20]}) * 512))
 	bytes=$((bytes + (4096 - bytes % 4096) % 4096))
 	ramdisk_zram_spare "$name" "$bytes" || {
@@ -81,7 +80,7 @@ block_size_make_() {
 	BLOCK_SIZE_SPARE=$RAMDISK_ZRAM_SPARE
 }
 
-# Sets the caller's words to the superblock with the most events, or why to why none can be taken.
+# Sets the caller's words to the superblock with the most events, or why to why none can be used.
 block_size_newest_() { # NODE…
 	local node most=-1 now reason
 	why=''
@@ -110,15 +109,15 @@ block_size_number_() {
 	return 1
 }
 
-# block_size_end NAME: after the assembly. The spare leaves.
+# block_size_end NAME: call it after the assembly. Takes the spare out.
 block_size_end() {
 	[[ -n $BLOCK_SIZE_SPARE ]] || return 0
 	block_size_tidy "$1"
 	BLOCK_SIZE_SPARE=''
 }
 
-# block_size_check NAME NODE…: after that, before anybody reads: has md given them to the array?
-# If not, it is stopped again; returns 1, with BLOCK_SIZE_WHY.
+# block_size_check NAME NODE…: call it after that, before anything reads the array. Has md given the
+# array the larger blocks? If not, stops it again, and returns 1 with BLOCK_SIZE_WHY.
 block_size_check() {
 	local name=$1 md
 	shift
@@ -130,8 +129,8 @@ block_size_check() {
 	return 1
 }
 
-# block_size_tidy NAME: takes the spare out and away, also one that a start has left which was
-# killed.
+# block_size_tidy NAME: takes the spare out of the array and drops it, even one that a killed start
+# has left behind.
 block_size_tidy() {
 	local RAMDISK_ZRAM_SPARE md
 	[[ -e $RUN/$1.block ]] || return 0

@@ -1,19 +1,18 @@
-# Those who do the copying: a coordinator in the background, and a worker for each disk leg. What
-# they share lies in the folder that act/copy.sh describes; who begins and ends them stands there
-# too.
+# The processes that copy: a coordinator in the background, and a worker for each disk leg. They
+# share the folder that act/copy.sh describes. That file also starts and stops them.
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/text notes/copy-state world/md world/md-state
 
 readonly COPY_MIB=1048576
-# Bytes that a worker takes at once: less towards the end, so that all legs end together, however
-# fast each is; but not many little ones, because between two pieces a disk has nothing to do.
+# Bytes that a worker takes at once. Pieces get smaller towards the end, so that all legs finish
+# together, however fast each is; but not very small, because a disk is idle between two pieces.
 readonly COPY_MOST=$((128 * COPY_MIB)) COPY_LEAST=$((8 * COPY_MIB)) \
 	COPY_MOST_ONLINE=$((8 * COPY_MIB))
 readonly COPY_BLOCK=65536 # what is looked at for zeros, and written at once
 
-# copy_workers_coordinate PARENT FOLDER MD RAM-NODE SEEK LEG…: workers in rounds, until nothing is
-# left; what a worker that fell out has left over is for those that are still trusted.
+# copy_workers_coordinate PARENT FOLDER MD RAM-NODE SEEK LEG…: runs workers in rounds until nothing
+# is left. What a worker that failed has left over goes to those that are still trusted.
 copy_workers_coordinate() {
 	local parent=$1 folder=$2 md=$3 node=$4 seek=$5 i leg workers NUMBER
 	local -a legs
@@ -42,7 +41,7 @@ $(copy_workers_bad_ "$folder")"
 			return
 		}
 	done
-	# A worker that somebody killed leaves no word, but its piece is missing.
+	# A worker that was killed leaves no message, but its piece is missing from the sum.
 	copy_state_bytes "$folder"
 	text_number_in "$folder/size" -1
 	if ((COPY_DONE == NUMBER)); then
@@ -71,7 +70,7 @@ copy_workers_work_() {
 		TO HOW rate copied=0 COPY_ERROR began TURN
 	[[ ! -e $folder/done.$number ]] || read -r copied <"$folder/done.$number"
 	text_number_or copied 0
-	# As long as it is open, no other disk gets its name.
+	# While this is open, no other disk gets the name of the leg.
 	exec {_}<"$DEV/$leg" || {
 		copy_workers_leave_ "$folder" "$leg" 0 0 "dd: failed to open '$DEV/$leg'"
 		return
@@ -97,11 +96,11 @@ copy_workers_work_() {
 	done
 }
 
-# copy_workers_is_member_ MD LEG: after the piece has been read: a disk that has left the array may
-# be anybody's since, and what is written to it then is in no bitmap; nor is what it has not taken
-# of a write, when that began before the RAM leg left: md's own thread writes that down, and no
-# drain waits for it (freeze_array() and narrow_write_error() in linux drivers/md/raid1.c). Returns
-# 1, and sets COPY_ERROR.
+# copy_workers_is_member_ MD LEG: call it after a piece has been read. A disk that has left the
+# array may have been used by anything since, and what is written to it then is in no bitmap. Nor is
+# the part of a write that the leg did not take, when that write began before the RAM leg left: md's
+# own thread records it, and no drain waits for that (freeze_array() and narrow_write_error() in
+# linux drivers/md/raid1.c). Returns 1, and sets COPY_ERROR, when the leg can't be trusted.
 readonly COPY_BAD="no longer without bad blocks in md's list"
 copy_workers_is_member_() {
 	if ! md_state_leg_is_in_sync "$1" "$2"; then
@@ -114,20 +113,21 @@ copy_workers_is_member_() {
 	return 1
 }
 
-# copy_workers_take_back_ FOLDER NUMBER: all that this worker's leg has given does not count, and is
-# for the others. Returns 1 when it has given nothing.
+# copy_workers_take_back_ FOLDER NUMBER: discards all that this worker's leg has given, and puts it
+# back on the list for the others. Returns 1 when the leg has given nothing.
 copy_workers_take_back_() {
 	local TURN
 	[[ -s $1/gave.$2 ]] && copy_workers_turn_ "$1" || return 1
-	# Where it had no zeros another may have them.
-	# the sum at the end is short
+	# Dense, because another leg may have zeros where this one had data. If the list can't be
+	# written, the sum at the end is short.
 	{ sed 's/ [^ ]*$/ dense/' "$1/gave.$2" >>"$1/rest"; } 2>/dev/null || :
 	rm -f "$1/gave.$2" "$1/done.$2"
 	exec {TURN}>&-
 }
 
-# copy_workers_doubt_ FOLDER MD: nothing is left to copy. Has a leg got bad blocks since it gave its
-# last piece? Then what it has given is left again. The caller's legs. Returns 1 when there is none.
+# copy_workers_doubt_ FOLDER MD: call it when nothing is left to copy. If md has listed bad blocks
+# of one of the caller's legs since that leg gave its last piece, puts all that it gave back on the
+# list. Returns 1 when nothing was put back.
 copy_workers_doubt_() {
 	local i code=1
 	for i in "${!legs[@]}"; do
@@ -140,7 +140,7 @@ copy_workers_doubt_() {
 	return "$code"
 }
 
-# copy_workers_doubtful FOLDER MD: prints a leg that has given something, and has bad blocks now.
+# copy_workers_doubtful FOLDER MD: prints a leg that has given something and has bad blocks now.
 copy_workers_doubtful() {
 	local file leg
 	for file in "$1"/gave.*; do
@@ -149,15 +149,15 @@ copy_workers_doubtful() {
 	done | head -n 1
 }
 
-# copy_workers_turn_ FOLDER: one worker at a time has the list, until it closes TURN. Between two
-# pieces a disk has nothing to do, so no program is begun that is not needed.
+# copy_workers_turn_ FOLDER: waits until this worker alone has the list, which it keeps until it
+# closes TURN. A disk is idle between two pieces, so this starts no program that it does not need.
 copy_workers_turn_() {
 	local name=${1##*/}
 	paths_run && { exec {TURN}>"$LOCKS/turn.${name%.copy}"; } 2>/dev/null && flock "$TURN"
 }
 
-# copy_workers_take_ FOLDER WORKERS RATE: takes the next piece off the list: sets FROM, TO, HOW.
-# Returns 1 when there is none.
+# copy_workers_take_ FOLDER WORKERS RATE: takes the next piece off the list, and sets FROM, TO and
+# HOW to it. Returns 1 when there is none.
 copy_workers_take_() {
 	local piece most=$COPY_MOST
 	local -a lines=()
@@ -169,7 +169,7 @@ copy_workers_take_() {
 		return 1
 	}
 	text_into "${lines[0]}" FROM TO HOW
-	# A damaged list gives nothing more, so that the sum at the end is short.
+	# A damaged list gives no more pieces, so the sum at the end is short.
 	[[ $HOW == sparse ]] || HOW=dense
 	text_number_or FROM -1
 	text_number_or TO -1
@@ -194,12 +194,12 @@ copy_workers_take_() {
 	exec {TURN}>&-
 }
 
-# copy_workers_leave_ FOLDER LEG FROM TO ERROR: a piece that failed. If the leg could not be read,
-# another one has to read it, and this one is not trusted further; if the ramdisk could not be
-# written, nobody can.
+# copy_workers_leave_ FOLDER LEG FROM TO ERROR: deals with a piece that failed. If the leg could not
+# be read, another leg has to give the piece, and this one is no longer trusted. If the ramdisk
+# could not be written, no worker can go on.
 copy_workers_leave_() {
 	local text bad
-	# dd counts on after its complaint.
+	# dd prints its counts after the error message.
 	text=$(grep -m 1 '^dd: ' < <(printf '%s\n' "$5")) || text=${5##*$'\n'}
 	if [[ $5 == *'error reading'* || $5 == *'failed to open '*/"$2"* ||
 		$5 == "$2 is no longer"* ]]; then
@@ -208,8 +208,8 @@ copy_workers_leave_() {
 		bad=${1##*/} text="${bad%.copy}: $text"
 		log_warning "$text; another disk leg has to give that part"
 		(($4 > $3)) && copy_workers_turn_ "$1" || return 0
-		# Half of it may be there already, and where that leg had no zeros the other one may
-		# have them.
+		# Part of the piece may be copied already, and the other leg may have zeros where
+		# that leg had data.
 		act_put_more "$1/rest" "$3 $4 dense" || :
 		exec {TURN}>&-
 	else
@@ -217,10 +217,10 @@ copy_workers_leave_() {
 	fi
 }
 
-# copy_workers_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: one piece. Beside users of the array
-# (RATE) only while the disk has nothing else to do. Sets COPY_ERROR to what was wrong, and returns
-# 1, also when the leg ended early: dd takes that for the end of the file, and a disk that is pulled
-# out has none left.
+# copy_workers_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: copies one piece. While the array is in
+# use (RATE is not 0), only when the disk has nothing else to do. Sets COPY_ERROR to what was wrong
+# and returns 1, even when the leg ended early: dd treats that as the end of the file, and a disk
+# that is pulled out has no bytes left.
 copy_workers_piece_() {
 	local block=512 sparse='' size nice=() said
 	copy_workers_is_free "$3" || return
@@ -240,13 +240,13 @@ copy_workers_piece_() {
 	}
 }
 
-# copy_workers_is_free NODE: right before the ramdisk is written to: does nothing sit on it, as the
-# array does once somebody has added it by hand? A member is md's to write. Without a process.
-# Between this look and the last byte of the piece it may become one: up to COPY_MOST bytes a
-# worker, COPY_MOST_ONLINE beside users of the array, may so be written below md; ram_leg_mind_copy
-# then takes that member out. To hold it with O_EXCL, as md does, would keep mdadm away, and neither
-# dd nor udev; but bash opens nothing so, and dd(1) only files that are new (conv=excl). Returns 1,
-# and sets COPY_ERROR.
+# copy_workers_is_free NODE: call it right before the ramdisk is written to. Is nothing on top of
+# it, as the array is once somebody has added it by hand? Only md may write to a member. This look
+# starts no process. The ramdisk may still become a member between this look and the last byte of
+# the piece: each worker may then write up to COPY_MOST bytes below md (COPY_MOST_ONLINE while the
+# array is in use), and ram_leg_mind_copy takes that member out. Holding the ramdisk with O_EXCL, as
+# md does, would keep mdadm away, and neither dd nor udev; but bash can't open a file so, and dd(1)
+# only new files (conv=excl). Returns 1, and sets COPY_ERROR, when it is in use.
 copy_workers_is_free() {
 	local holder
 	for holder in "$SYS/class/block/$1"/holders/*; do

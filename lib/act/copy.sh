@@ -1,24 +1,24 @@
-# The copy engine: fills a blank ramdisk from all disk legs at once, each giving other parts,
-# without the zeros; then md takes it back by bitmap. docs/dev/rebuild.md says why that is right.
+# The copy engine: fills a blank ramdisk from all disk legs at once. Each gives other parts, without
+# the zeros. Then md takes it back by bitmap. docs/dev/rebuild.md says why that is right.
 # shellcheck shell=bash
 #
-# What it knows while it runs lies in /run/ramraid/NAME.copy/:
+# While the copy runs, its state is in /run/ramraid/NAME.copy/:
 #   pid began   the coordinator, leader of a process group of its own; when that process began
 #               (bounded_process_began)
 #   plan        MD RAM-NODE SLOT SOURCE EVENTS-CLEARED
-#   superblock  what the ramdisk will be given at the end (4 KiB)
-#   superblock.bitmap  likewise, SOURCE's as it is then
+#   superblock  what the ramdisk gets as its superblock at the end (4 KiB)
+#   superblock.bitmap  likewise its bitmap: SOURCE's at that time
 #   size begin  bytes to copy; when it began (clock)
-#   rest        what nobody has taken yet: "START END HOW" (bytes; HOW: sparse leaves zeros out,
+#   rest        what no worker has taken yet: "START END HOW" (bytes; HOW: sparse leaves zeros out,
 #               dense does not)
 #   done.N      bytes that worker N has copied
 #   gave.N      what it has copied: "START END LEG"
-#   bad.LEG     this leg could not be read, or has got bad blocks: it is not asked again; the text
+#   bad.LEG     this leg could not be read, or has bad blocks now, so it is not read again; the text
 #               says what happened
-#   rate        bytes a second that all of them together may take; 0: as fast as they can
+#   rate        bytes a second that all workers together may copy; 0: no limit
 #   result      at the end: "ok", or why not
-# The lock copy.NAME in $LOCKS, for root alone, is held by every process of the copy: free means
-# that none is left.
+# Every process of the copy holds the lock copy.NAME in $LOCKS, where only root can take it. When
+# the lock is free, none of them is left.
 
 need act/copy-workers core/act core/bounded core/clock core/log core/paths core/text world/disk
 need world/md world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
@@ -26,9 +26,9 @@ need world/md world/ramdisk world/ramdisk-note world/superblock world/superblock
 readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answer takes longer
 
 # copy_start NAME MD RAM-NODE BYTES SLOT RATE LEG…: begins to copy the disk legs' data to the
-# ramdisk of BYTES, in the background. To be called while the array runs without a member in SLOT,
-# and no resync is due: from now on md's bitmap remembers what is written. SLOT may be empty: not
-# known. RATE is copy_rate's. Returns 1 with COPY_WHY when it can't be done.
+# ramdisk of BYTES, in the background. Call it while the array runs without a member in SLOT and no
+# resync is due, so that md's bitmap remembers what is written from now on. SLOT is empty when it is
+# not known. RATE is as in copy_rate. Returns 1 with COPY_WHY when it can't be done.
 copy_start() {
 	local name=$1 md=$2 node=$3 bytes=$4 slot=$5 rate=$6 folder=$RUN/$1.copy COPY_SOURCE='' \
 		sparse=sparse COPY_OFFSETS=() COPY_NUMBERS=() COPY_SLOTS=() COPY_LEGS=() \
@@ -37,15 +37,16 @@ copy_start() {
 	shift 6
 	COPY_WHY=''
 	copy_stop "$name" || return 1
-	# It was free when it was made, and anybody may use it since. The workers' dd would not ask.
+	# The ramdisk was free when it was made, but anything may use it by now. The workers' dd
+	# would not check.
 	COPY_WHY=$(disk_users "$node") || COPY_WHY=$TEXT_UNKNOWN
 	[[ -z $COPY_WHY ]] || {
 		COPY_WHY="$node is in use by something else (${COPY_WHY//$'\n'/, })"
 		return 1
 	}
-	# What an earlier write in flight leaves on the disks would be in no bitmap: it began when
-	# the RAM leg was still a member. Before anything is asked of a leg: such a write may be one
-	# that it does not take, and then this leg is not to be read from.
+	# A write that began while the RAM leg was still a member is in no bitmap, so all such
+	# writes have to end first. This comes before any question about a leg: a leg may fail to
+	# take such a write, and must not be read from then.
 	md_drain "$md" || {
 		COPY_WHY="$md could not be brought to rest for a moment"
 		return 1
@@ -76,10 +77,11 @@ copy_start() {
 		"$((16#${COPY_WORDS[33]}${COPY_WORDS[32]} * 512))" "${COPY_LEGS[@]}"
 }
 
-# copy_survey_ MD LEG…: reads the superblocks of the legs (after the array runs without its RAM
-# leg: then the event count in them is one from which on the bitmap forgets nothing) and sets
-# COPY_WORDS (that of COPY_SOURCE, the leg with the most events), COPY_LEGS (those to read from),
-# their COPY_OFFSETS (bytes), COPY_NUMBERS, COPY_SLOTS (of all) and COPY_SIZE (bytes).
+# copy_survey_ MD LEG…: reads the superblocks of the legs. Call it after the array has begun to run
+# without its RAM leg: from the event count in them on, the bitmap then forgets nothing. Sets
+# COPY_SOURCE (the leg with the most events), COPY_WORDS (its superblock), COPY_LEGS (the legs to
+# read from), their COPY_OFFSETS (bytes), COPY_NUMBERS and COPY_SLOTS (of all legs), and COPY_SIZE
+# (bytes). Returns 1 with COPY_WHY.
 copy_survey_() {
 	local array=$1 leg events most=-1 SUPERBLOCK_ROLE
 	local -a words=()
@@ -96,8 +98,8 @@ copy_survey_() {
 		COPY_NUMBERS+=($((16#${words[40]})))
 		superblock_role words $((16#${words[40]})) $((16#${words[23]}))
 		COPY_SLOTS+=("$SUPERBLOCK_ROLE")
-		# What this leg lacks is in its list, and in no bitmap (raid1_write_request() in
-		# linux drivers/md/raid1.c).
+		# What this leg lacks is in its list of bad blocks, and in no bitmap
+		# (raid1_write_request() in linux drivers/md/raid1.c).
 		if ((16#${words[2]} & SUPERBLOCK_CLONE_BAD_BLOCKS)) ||
 			md_has_bad_blocks "$array" "$leg"; then
 			log_notice "disk leg $leg has bad blocks in md's list; \
@@ -126,7 +128,7 @@ the superblock of $COPY_SOURCE is at $most"
 }
 
 # copy_slot_ SLOT: sets COPY_SLOT to the RAM leg's slot: SLOT if it is known, else the only one that
-# no disk leg has. Returns 1 when that can't be told.
+# no disk leg has. Returns 1 with COPY_WHY when there is no such slot.
 copy_slot_() {
 	local i slots=$((16#${COPY_WORDS[23]}))
 	COPY_SLOT=''
@@ -141,15 +143,16 @@ and which of them is the RAM leg's is not known"
 	[[ -z $COPY_WHY ]]
 }
 
-# copy_background_ FOLDER MD RAM-NODE SEEK LEG…: the coordinator, in a process group of its own so
-# that it can be ended with all its workers. Only they hold the lock: a signal that comes to us
-# meanwhile must be able to end them.
+# copy_background_ FOLDER MD RAM-NODE SEEK LEG…: starts the coordinator, in a process group of its
+# own so that it can be ended with all its workers. Only these processes hold the lock. If this
+# program held it too, it could not end them when a signal comes.
 copy_background_() {
 	local folder=$1 i BEGAN COPY_LOCK
 	copy_lock_of_ "$folder"
 	set -m
 	(
-		# Nor the array's lock: whoever ends this program must be able to start another one.
+		# Nor may they hold the array's lock: whoever ends this program must be able to
+		# start another one.
 		[[ -z ${ARRAY_LOCK-} ]] || exec {ARRAY_LOCK}>&-
 		trap - EXIT TERM INT HUP
 		trap '' TTOU # a message on a terminal that stops background groups
@@ -167,8 +170,7 @@ copy_background_() {
 	return 1
 }
 
-# copy_rate NAME BYTES: from now on all workers together may take so many bytes a second; 0: as many
-# as they can.
+# copy_rate NAME BYTES: from now on all workers together may copy BYTES a second; 0: no limit.
 copy_rate() {
 	local now=''
 	{ read -r now <"$RUN/$1.copy/rate"; } 2>/dev/null || return 0
@@ -178,9 +180,9 @@ copy_rate() {
 	}
 }
 
-# copy_finish NAME: after the last byte, gives the ramdisk the bitmap and the superblock that make
-# md take it back. Returns 1 with COPY_WHY when something has happened to the array meanwhile after
-# which that must not be tried.
+# copy_finish NAME: call it after the last byte. Writes to the ramdisk the bitmap and the superblock
+# that make md take it back. Returns 1 with COPY_WHY when that fails, or must not be tried because
+# of what has happened to the array meanwhile.
 copy_finish() {
 	local folder=$RUN/$1.copy md node slot source cleared why SUPERBLOCK_CLONE_CLEARED \
 		COPY_ERROR
@@ -207,8 +209,8 @@ has bad blocks in md's list now"
 	elif ! copy_workers_is_free "$node"; then
 		COPY_WHY=$COPY_ERROR
 	elif ((SUPERBLOCK_CLONE_CLEARED != cleared)); then
-		# Somebody has made the array whole in between: what was written then, the bitmap
-		# does not remember any more.
+		# Somebody has made the array whole in between: md has cleared bits, and the bitmap
+		# no longer remembers what was written then.
 		COPY_WHY="the bitmap has been cleared meanwhile (at $SUPERBLOCK_CLONE_CLEARED \
 events, $cleared before)"
 	else
@@ -219,8 +221,8 @@ events, $cleared before)"
 	return 1
 }
 
-# copy_is_ours_ WORDS NOW SLOT: is WORDS a sound superblock, of the same array as NOW, for SLOT? (md
-# judges how old it is)
+# copy_is_ours_ WORDS NOW SLOT: is WORDS a sound superblock, of the same array as NOW, for SLOT? md
+# judges whether it is too old.
 copy_is_ours_() {
 	local -n made_=$1 of_=$2
 	local facts
@@ -229,11 +231,12 @@ copy_is_ours_() {
 		${made_[*]:4:4} == "${of_[*]:4:4}" ]]
 }
 
-# copy_head_ RAM-NODE SOURCE WORDS FILE: what lies before the data. The bitmap first: without a
-# valid one beside it mdadm takes the superblock for damaged. A device keeps what it holds, also
-# what a power cut leaves of it: it must have all else before the superblock says that it has.
-# SOURCE may have fallen silent. Who reads it then is left behind, and does not write to the RAM
-# leg: when the disk answers, that may be another's.
+# copy_head_ RAM-NODE SOURCE WORDS FILE: writes what is before the data. The bitmap goes first:
+# without a valid bitmap beside it, mdadm treats the superblock as damaged. A device keeps what it
+# holds, even across a power cut in the middle, so everything else must be on it before the
+# superblock says so. SOURCE may have stopped answering. Then the dd that reads it is left behind,
+# and must not write to the RAM leg: by the time the disk answers, the ramdisk may be another
+# array's.
 copy_head_() {
 	local -n head_=$3
 	local sync=''
@@ -255,16 +258,16 @@ copy_head_() {
 			status=none
 }
 
-# copy_lock_of_ FOLDER: sets COPY_LOCK; a copy that an older version has begun holds one in its
-# folder.
+# copy_lock_of_ FOLDER: sets COPY_LOCK to the file of the lock. A copy that an older version of
+# ramraid began has it in its folder.
 copy_lock_of_() {
 	COPY_LOCK=${1##*/} COPY_LOCK=$LOCKS/copy.${COPY_LOCK%.copy}
 	[[ ! -e $1/lock ]] || COPY_LOCK=$1/lock
 }
 
-# copy_signal_ FOLDER: asks the processes of a copy to end, with its lock held by them. Not if the
-# leader's number is another process's by now; if it is nobody's, the group is still ours, because
-# the kernel gives a number to none as long as a group is called by it.
+# copy_signal_ FOLDER: asks the processes of a copy to end, while they hold its lock. Does nothing
+# if the leader's number belongs to another process by now. If it belongs to none, the group is
+# still ours, because the kernel does not reuse a number as long as a process group has it.
 copy_signal_() {
 	local pid='' began='' BEGAN
 	{ read -r pid <"$1/pid"; } 2>/dev/null || :
@@ -275,9 +278,9 @@ copy_signal_() {
 	kill -TERM -- "-$pid" 2>/dev/null || : # it has just ended by itself
 }
 
-# copy_end_ FOLDER LOCK: until nobody holds the descriptor LOCK any more. Asked again each second: a
-# worker that has just been forked, and has not yet taken its own place, may miss the signal.
-# Returns 1 when COPY_END seconds are over.
+# copy_end_ FOLDER LOCK: asks them to end until the descriptor LOCK gets their lock. Asks again each
+# second, because a worker that has just been forked, and is not set up yet, may miss the signal.
+# Returns 1 after COPY_END seconds.
 copy_end_() {
 	local i
 	for ((i = 0; i < COPY_END; i++)); do

@@ -1,5 +1,5 @@
-# How the RAM leg leaves safely, at a shutdown, by "stop" and by "detach": only while a disk leg
-# holds all data.
+# How the RAM leg leaves safely, at a shutdown, by "stop" and by "detach": only while a disk leg has
+# all data.
 # shellcheck shell=bash
 
 need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf \
@@ -18,11 +18,10 @@ readonly DETACH_RAM_PATIENCE=300
 # seconds for a disk to come back, at most, before the RAM leg is saved to a file
 readonly DETACH_RAM_TRIES=2 # how often a disk that md gives up again is put back
 
-# detach_ram NAME [going-down]: takes the RAM leg out of the running array and gives its
-# memory back. While it is the only good copy, whatever can be done to have it on a disk is done
-# first; when the machine goes down, to the last resort, a rescue image: then the array is left
-# whole, and DETACH_RAM_RESCUED=yes. Returns 4 when that can't end well, and everything is left as
-# it is.
+# detach_ram NAME [going-down]: takes the RAM leg out of the running array and gives its memory
+# back. If it is the only good copy, first does all it can to get the data onto a disk; when the
+# machine goes down, as a last resort, into a rescue image: then the RAM leg stays in the array, and
+# DETACH_RAM_RESCUED=yes. Returns 4, and leaves everything as it is, when that can't end well.
 detach_ram() {
 	local stuck=''
 	DETACH_RAM_RESCUED=''
@@ -35,11 +34,12 @@ detach_ram() {
 	[[ -z $DETACH_RAM_RESCUED ]] || return 0
 	case ${F[ram.state]} in
 	in_sync | recovering | faulty)
-		# Before: a power cut right after it must not find "only the RAM leg" written down.
+		# Before md_drop, so that a power cut right after it doesn't find "only the RAM leg"
+		# in the record.
 		[[ -n $DRY_RUN ]] || witness_update_witness
 		md_drop "${F[array.md]}" "${F[ram.node]}" || {
 			facts_observe
-			# The last disk leg has failed meanwhile.
+			# The last disk leg has failed meanwhile, so this starts over.
 			[[ -n $DRY_RUN ]] || ! health_only_copy || {
 				detach_ram "$1" "${2-}"
 				return
@@ -50,7 +50,7 @@ taken out of ${F[array.md]}"
 		}
 		;;
 	esac
-	# rapiddisk would delete a device that somebody is writing to.
+	# rapiddisk would delete the device even while the copy writes to it.
 	[[ -z $stuck ]] || {
 		log_warning "$1: the ramdisk ${F[ram.node]} stays, because $stuck"
 		return 0
@@ -62,16 +62,16 @@ its memory is not given back"
 	}
 }
 
-# detach_ram_is_beside: is the only good copy in the ramdisk, and beside what runs? Not in a run
-# that a start of ours has judged, whose record could not be written since.
+# detach_ram_is_beside: is the only good copy in a ramdisk that is not in the array that runs? Not
+# in a run that a start of ramraid has judged: there the record just could not be written since.
 detach_ram_is_beside() {
 	health_only_copy_beside &&
 		{ [[ ${F[array.state]} != active ]] || ! legs_seen_is_watched "${F[array.md]}"; }
 }
 
-# detach_ram_beside_ NAME going-down|"": somebody else has started the array, or gathered its disks,
-# without the ramdisk that is the only good copy. That is not for ramraid to undo, but for a person,
-# unless the machine goes down: then the array is started from the ramdisk.
+# detach_ram_beside_ NAME going-down|"": something else has started the array, or gathered its
+# disks, without the ramdisk that is the only good copy. A person has to undo that, unless the
+# machine goes down: then this starts the array from the ramdisk. Returns 4 when it does not.
 detach_ram_beside_() {
 	[[ ${2-} == going-down && -z $DRY_RUN ]] || {
 		detach_ram_keeps_beside "$1"
@@ -98,15 +98,15 @@ Do not cut the power; to go on with it: ${stop}mdadm --assemble --run /dev/md/$1
 /dev/${F[ram.node]}; ramraid start $1"
 }
 
-# detach_ram_revive NAME: somebody else has stopped the array while the RAM leg was the only good
-# copy, and the ramdisk is there still: starts it from that alone, so that what it has can be put on
-# a disk, or be saved. Returns 1, having said so, when md does not.
+# detach_ram_revive NAME: something else has stopped the array while the RAM leg was the only good
+# copy, and the ramdisk is still there. Starts the array from it alone, so that its data can be put
+# on a disk or saved. Returns 1, with an alert, when md does not start it.
 detach_ram_revive() {
 	local node=${F[ram.node]} why
 	log_alert "$1: something else has stopped it, and no disk has what was written last: \
 starting it from the ramdisk $node. Do not cut the power"
 	md_modules "${F[conf.layout]}" || : # mdadm says what is missing
-	# When mdadm says nothing of it, there is nothing to lose.
+	# If mdadm says nothing about the format, this tries all the same: there is nothing to lose.
 	why=$(md_format_why "$1" "${F[uuid]}" "$node") || why=''
 	[[ -z $why ]] || log_alert "$1: $why"
 	if [[ -z $why ]] && md_assemble "$1" "$node" && facts_observe; then
@@ -117,9 +117,9 @@ try it by hand: mdadm --assemble --run /dev/md/$1 /dev/$node; ramraid start $1"
 	return 1
 }
 
-# detach_ram_give_back NAME: after detach_ram, when a person wants the RAM leg out: from then on a
-# device belongs to nobody, and holds nothing that md, or a later start, could take for a leg.
-# Unless it may hold what the disks lack.
+# detach_ram_give_back NAME: call it after detach_ram, when a person wants the RAM leg out. A device
+# then belongs to nobody, and has nothing left that md or a later start could mistake for a leg. If
+# it may hold what the disks lack, it is left alone.
 detach_ram_give_back() {
 	local DEVICE
 	[[ -n ${F[leg.ram.dev]-} && -n ${F[ram.node]} ]] || return 0
@@ -133,8 +133,8 @@ detach_ram_give_back() {
 if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
 }
 
-# With write-behind the disks may lack what was acknowledged: it is switched off, and what is under
-# way is waited for.
+# With write-behind, the disks may lack writes that were acknowledged. Switches it off, and waits
+# for the writes that are under way.
 detach_ram_flush_write_behind_() { # NAME
 	((${F[array.backlog]} > 0)) && [[ ${F[ram.state]} == in_sync ]] || return 0
 	md_set_backlog "${F[array.md]}" 0 || return
@@ -147,8 +147,8 @@ then try again"
 	}
 }
 
-# Waits until a disk leg has what the RAM leg has. What the loop of a start would do for the disk
-# legs is done here too, and what md has given up is tried again: there is nothing to lose by it.
+# Waits until a disk leg has what the RAM leg has. Does for the disk legs what the loop of a start
+# would do, and tries disks again that md has given up: there is nothing to lose by it.
 detach_ram_resync_or_rescue_() { # NAME going-down|""
 	local NOW begin told failures=0 patience idle=''
 	local -A tries=() away=()
@@ -182,7 +182,8 @@ detach_ram_resync_or_rescue_() { # NAME going-down|""
 		[[ -z $DRY_RUN ]] || return 0
 		sleep "$DETACH_RAM_LOOK"
 		facts_observe
-		# Stopped in the middle of it: a ramdisk beside no array would look dispensable.
+		# Something has stopped the array meanwhile. A ramdisk without an array would look
+		# dispensable.
 		if [[ ${F[array.state]} == absent && ${F[ram.state]} == attached ]]; then
 			detach_ram_revive "$1" || return "$EX_REFUSED"
 		elif detach_ram_is_beside; then
@@ -191,7 +192,8 @@ detach_ram_resync_or_rescue_() { # NAME going-down|""
 	done
 }
 
-# What the decision depends on. Sets the caller's patience: how long a disk may take to come back.
+# Sets what the decision depends on, and the caller's patience: how many seconds a disk may take to
+# come back.
 detach_ram_begin_() {
 	before_look_times || F[conf.member_timeout]=30 # a typing error must not cost the data
 	patience=$DETACH_RAM_PATIENCE
@@ -199,12 +201,12 @@ detach_ram_begin_() {
 		patience=${F[conf.member_timeout]}
 	F[conf.member_timeout]=$patience
 	F[retry]=yes
-	# Switched off a moment ago (detach_ram_flush_write_behind_), and not to be switched on
-	# again by what is configured: the disks are to have all before the RAM leg goes.
+	# detach_ram_flush_write_behind_ has switched it off, and the configuration must not switch
+	# it on again: the disks must have everything before the RAM leg goes.
 	F[conf.write_behind]=0
 }
 
-# On the console, every DETACH_RAM_TELL seconds: told is the caller's.
+# Prints an alert on the console every DETACH_RAM_TELL seconds; told is the caller's.
 detach_ram_tell_() { # NAME
 	((NOW - told >= DETACH_RAM_TELL)) || return 0
 	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. \
@@ -212,7 +214,7 @@ $(transitions_remedy)"
 	told=$NOW
 }
 
-# While md works, or a disk is still to come: idle is the caller's.
+# Waits while md works or a disk may still come; idle is the caller's.
 detach_ram_wait_() {
 	[[ $ACTION != wait-sync ]] || loop_watch_sync idle
 	systemd_go_on
@@ -228,8 +230,8 @@ detach_ram_act_() {
 		detach_ram_count_ "$ACTION.${ARGUMENTS[0]}" "${F[leg.${ARGUMENTS[0]}.dev]}"
 }
 
-# detach_ram_all_there_: is every disk leg in the array, and in sync? Then none can come that takes
-# what the RAM leg alone has.
+# detach_ram_all_there_: is every disk leg in the array, and in sync? Then no other disk can come
+# that takes what only the RAM leg has.
 detach_ram_all_there_() {
 	local IN_SYNC
 	health_count
@@ -242,13 +244,13 @@ detach_ram_keeps() {
 it: keeping it. $(transitions_remedy)"
 }
 
-# A disk that can be read but not written is taken back by md again and again: enough is enough.
+# A disk that can be read but not written is taken back by md again and again, so tries are counted.
 detach_ram_count_() { # ACTION.I DISK
 	tries[$1]=$((${tries[$1]-0} + 1))
 	((tries[$1] < DETACH_RAM_TRIES)) || F["failed.$1"]="md has given up $2 again"
 }
 
-# A disk that has been away and is back is a new chance.
+# A disk that was away and has come back gets new tries.
 detach_ram_forgive_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -263,9 +265,9 @@ detach_ram_forgive_() {
 	done
 }
 
-# detach_ram_wait_for_disk_ NAME SECONDS FAILURES: gives the disks so many more seconds to come
-# back, then saves the RAM leg to a file. If that fails, it goes on waiting, as long as systemd lets
-# it; a failure counts, so that the message comes once.
+# detach_ram_wait_for_disk_ NAME SECONDS FAILURES: gives the disks SECONDS more to come back, then
+# saves the RAM leg to a file. If that fails, returns 1; the caller then goes on waiting, as long as
+# systemd lets it, and counts the failure, so that the message comes once.
 detach_ram_wait_for_disk_() {
 	local why code=0
 	detach_ram_forgive_
@@ -277,7 +279,8 @@ detach_ram_wait_for_disk_() {
 	fi
 	(($3 == 0)) || return 0
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}") || {
-		# Asked again: for want of memory or of processes, it may be no more than a moment.
+		# The look has failed, perhaps only for a moment, for lack of memory or processes.
+		# So it is repeated for DETACH_RAM_ASK seconds.
 		(($2 <= -DETACH_RAM_ASK)) || return 0
 		why=$TEXT_UNKNOWN
 	}

@@ -1,5 +1,5 @@
-# The disk legs' actions of the loop: one function an action, its name is the action's with "_" for
-# "-". LOOP_ERROR says why it failed, in words for a person.
+# The actions of the loop on disk legs, a function for each, with the action's name and "_" for "-".
+# If one fails, LOOP_ERROR says why, in words for a person.
 # shellcheck shell=bash
 
 need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths core/text
@@ -12,7 +12,7 @@ disk_legs_assemble() { # NODE…
 	local BITS=() BLOCK_SIZE_WHY MD_RUN
 	bits_keep "$@"
 	disk_legs_uninterrupted_ disk_legs_assemble_keeping_ "$@" || return
-	# What we have started ourselves is judged.
+	# A run that this program has started counts as judged.
 	md_state_run "$(md_of_leg "$1")"
 	F[array.judged]=$MD_RUN
 	block_size_check "${F[name]}" "$@" || {
@@ -25,7 +25,8 @@ disk_legs_assemble() { # NODE…
 lead to the array within $MD_BOUND s; see: ls -l /dev/md"
 }
 
-# With the bits; also when mdadm was killed while it waited for udev, and the array runs.
+# Assembles the array, and sets the bits, even if mdadm was killed while it waited for udev: the
+# array runs then.
 disk_legs_assemble_keeping_() { # NODE…
 	local code=0 md
 	disk_legs_assemble_ "$@" || code=$?
@@ -33,9 +34,9 @@ disk_legs_assemble_keeping_() { # NODE…
 	return "$code"
 }
 
-# disk_legs_uninterrupted_ COMMAND…: a signal that would end this program in between does so
-# afterwards: the array runs from the moment on in which mdadm has started it, and nobody else knows
-# of the bits.
+# disk_legs_uninterrupted_ COMMAND…: runs COMMAND, and puts off signals that would end this program
+# until it is done. The array runs from the moment that mdadm has started it, and nobody else knows
+# the bits.
 disk_legs_uninterrupted_() {
 	local signal='' traps code=0
 	traps=$(trap -p INT TERM HUP)
@@ -49,8 +50,8 @@ disk_legs_uninterrupted_() {
 	return "$code"
 }
 
-# With the spare for larger blocks, if it has to have them; never without that. md must not write
-# before the bits are set and it is written down who is in sync.
+# Starts the array with the spare if it must have larger blocks, never without it then. md must not
+# write before the bits are set and the record says which legs are in sync.
 disk_legs_assemble_() { # NODE…
 	local BLOCK_SIZE_SPARE code=0
 	LOOP_ERROR=$(md_format_why "${F[name]}" "${F[uuid]}" "$@") ||
@@ -92,8 +93,8 @@ gives them; its words stand above"
 	block_size_end "${F[name]}"
 }
 
-# disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE has been started
-# in, and the only one?
+# disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE was started in,
+# and is there no second one?
 disk_legs_is_of() {
 	[[ -z ${F[array.twin]} && -n ${F[array.md]} &&
 		-e $SYS/class/block/$1/holders/${F[array.md]} ]]
@@ -104,7 +105,7 @@ disk_legs_stop_inactive() { md_stop "${F[array.md]}" || {
 	return 1
 }; }
 
-# Before md may write for the first time: who is in the array now.
+# Records which legs are in the array, before md may write for the first time.
 disk_legs_make_writable() {
 	witness_update_witness
 	md_make_writable "${F[array.md]}" || {
@@ -136,9 +137,9 @@ back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
 	legs_seen_note_again "${F[leg.$1.device_uuid]}"
 }
 
-# disk_legs_number_taken_ NODE: what to type when md has given the device number of an absent disk
-# to the RAM leg, as it may when it fills that itself (superblock_clone_number); md refuses a number
-# that is in use.
+# disk_legs_number_taken_ NODE: prints what to type when md has given the RAM leg the device number
+# of an absent disk, as it may when it fills the RAM leg itself (superblock_clone_number). md
+# refuses a number that is in use.
 disk_legs_number_taken_() {
 	local mine theirs
 	[[ -n ${F[ram.slot]} && -n ${F[ram.node]} ]] || return 0
@@ -158,7 +159,7 @@ disk_legs_remove_leg() { # I
 }
 
 disk_legs_remove_gone() { # NODE
-	# A ramdisk that is gone counts as one that failed: it is not made again without end.
+	# A ramdisk that is gone counts as failed, so that making new ones has a limit.
 	! ramdisk_note_is_node "$1" || ram_leg_count
 	md_remove_gone "${F[array.md]}" "$1" || {
 		LOOP_ERROR="md does not release $1, whose device is gone"
@@ -166,8 +167,8 @@ disk_legs_remove_gone() { # NODE
 	}
 }
 
-# Looked at once more: between the decision and this somebody may have written to it, or have put
-# another disk in its place.
+# Looks at the disk once more: since the decision somebody may have written to it, or put another
+# disk in its place.
 disk_legs_add_leg() { # I
 	local why='' node=${F[leg.$1.node]} dev=${F[leg.$1.dev]} SEEN
 	disk_legs_see "$1"
@@ -191,17 +192,17 @@ $dev is not built before that"
 	}
 }
 
-# disk_legs_see I: sets SEEN to which disk the leg is now, for disk_legs_is_still.
+# disk_legs_see I: sets SEEN to what identifies the leg's disk now, for disk_legs_is_still.
 disk_legs_see() {
 	local NUMBER
 	legs_seen_number "${F[leg.$1.node]}"
 	SEEN=$NUMBER
 }
 
-# disk_legs_is_still I SEEN: does the leg's name lead to the device that it led to at the last look,
-# is that the disk that was seen (disk_legs_see), and has it the superblock that it had then; or,
-# without one, still nothing else? The kernel gives the name of a disk that is pulled out to the
-# next one, and somebody may write to a blank one. Returns 1 with LOOP_ERROR when not.
+# disk_legs_is_still I SEEN: does the leg's name still lead to the device that it led to at the last
+# look, is that the disk SEEN (disk_legs_see), and does it still have the same superblock; or, if it
+# had none, still nothing else? The kernel gives the name of a disk that is pulled out to the next
+# one, and somebody may write to a blank disk. Returns 1 with LOOP_ERROR when not.
 disk_legs_is_still() {
 	local NODE SEEN facts why
 	LOOP_ERROR="${F[leg.$1.dev]} is not taken: it is no longer the disk that it was a \

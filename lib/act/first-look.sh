@@ -1,5 +1,5 @@
-# What is found out about an array before anything is done with it, and again when it is another run
-# of it: somebody else may start, stop, or exchange it while a start waits.
+# What ramraid finds out about an array before it does anything with it. It does so again for
+# another run of the array: somebody else may start, stop or exchange the array while a start waits.
 # shellcheck shell=bash
 
 need act/hotplug act/witness-update notes/witness observe/before-look observe/facts
@@ -14,7 +14,7 @@ first_look_is_done() {
 	[[ -n ${F[array.known]-} && ${F[array.judged]-} == "$MD_RUN" ]]
 }
 
-# first_look: judges it, and puts in order what an earlier run of ours may have left.
+# first_look: judges the array, and cleans up what an earlier run of ramraid may have left.
 first_look() {
 	witness_update_foreign_start
 	[[ -z ${F[array.md]-} ]] || md_check_left "${F[array.md]}"
@@ -23,9 +23,9 @@ first_look() {
 		${F[array.readauto]} == yes ]] || first_look_note_leavers_
 }
 
-# A leg that has left this run of the array is noted before it is judged whether it may come back,
-# with the array's count now: what it has beyond that it has from elsewhere. Its monitor may not
-# have done that yet.
+# Records the legs that have left this run of the array, with the event count of the array now,
+# before anything decides whether they may come back: events beyond that count come from elsewhere.
+# The monitor of the array may not have recorded them yet.
 first_look_note_leavers_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
@@ -37,8 +37,8 @@ first_look_note_leavers_() {
 	done
 }
 
-# first_look_record_is_same: is the record still the one that the facts are of? Its monitor, or
-# another program, may have written since. If not, it is looked up again.
+# first_look_record_is_same: is the record still the one that the facts come from? The monitor, or
+# another program, may have written it since. If so, reads it again, and returns 1.
 first_look_record_is_same() {
 	before_look_record || :
 	[[ ${WITNESS[generation]:-0} != "${F[witness.generation]:-0}" ]] || return 0

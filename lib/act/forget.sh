@@ -1,17 +1,17 @@
-# An array stops being ours ("release", "destroy"): its unit, its configuration, and all that was
-# written down about it go. Each step can be done again, or is left out when it is done.
+# Removes what makes an array ours ("release", "destroy"): its unit, its configuration, and all that
+# was written down about it. Each step can be repeated, or is skipped if it is already done.
 # shellcheck shell=bash
 
 need act/hotplug core/act core/log core/paths notes/adopted notes/witness-copy world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# forget_unit NAME VERB UUID: the unit and the configuration. A stop of the unit stops the array,
-# and first what is on it, which the generator has made to require the unit. So: from now on
-# "ramraid stop" leaves the array alone; without a configuration the generator writes nothing, and
-# after a reload, which runs it and builds the whole tree of dependencies again (systemctl(1),
-# daemon-reload), nothing requires the unit; then it is stopped. If somebody else's file requires
-# it, it is not.
+# forget_unit NAME VERB UUID: removes the unit and the configuration. Stopping the unit would stop
+# the array, and before that what is on it, because the generator has made that require the unit. So
+# the file NAME.released first makes "ramraid stop" leave the array alone. Then the configuration
+# goes, and without it the generator writes nothing. A reload runs the generator and rebuilds all
+# dependencies (systemctl(1), daemon-reload), so that nothing requires the unit, which is stopped
+# last. If somebody else's file still requires the unit, it is not stopped.
 forget_unit() {
 	local name=$1 md needed
 	{ read -r md _ <"$RUN/$name.watched"; } 2>/dev/null || md=${F[array.md]-}
@@ -35,8 +35,8 @@ which would be stopped with it; it stays active and does nothing any more"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$name.released"
 }
 
-# forget_note_ NAME VERB UUID: that this has begun, and where the second copy of the witness is,
-# which nobody knows any more once the configuration is gone.
+# forget_note_ NAME VERB UUID: notes that this has begun, and where the second copy of the witness
+# is, which nothing else says once the configuration is gone.
 forget_note_() {
 	local copy
 	copy=$(forget_copy_place_ "$1" "$3")
@@ -46,7 +46,8 @@ ${copy:+copy=$copy
 }"
 }
 
-# forget_copy_place_ NAME UUID: prints where that is: as noted, or as the configuration has it.
+# forget_copy_place_ NAME UUID: prints where the second copy of the witness is, by the
+# configuration, or by that note once the configuration is gone.
 forget_copy_place_() {
 	local line
 	if [[ -e $ETC/$1.conf ]]; then
@@ -59,15 +60,16 @@ forget_copy_place_() {
 	fi
 }
 
-# forget_copy NAME UUID: the second copy of the witness. After forget_unit: until then the monitor
-# may write it.
+# forget_copy NAME UUID: removes the second copy of the witness. Call it after forget_unit: until
+# then the monitor may write the copy.
 forget_copy() {
 	local copy
 	copy=$(forget_copy_place_ "$1" "$2")
 	[[ -z $copy || ! -e $copy ]] || act rm -f -- "$copy"
 }
 
-# forget_notes NAME: all that was written down about it; the note that this has begun goes last.
+# forget_notes NAME: removes all that was written down about the array. The note that this has begun
+# goes last.
 forget_notes() {
 	act rm -f -- \
 		"$RUN/$1".{started,watched,taken,joined,members,told,tried,refused,unstarted} \

@@ -1,6 +1,6 @@
-# Hot-plug: what a disk that comes or goes makes necessary. The worker (ramraid mend) goes through
-# the loop of act/loop.sh; the look before it (ramraid hotplug) asks the same decision whether there
-# is anything to do. act/transitions.sh reports what has happened.
+# Hot-plug: what ramraid does when a disk comes or goes. First "ramraid hotplug" asks the decision
+# whether there is anything to do. If so, the worker (ramraid mend) goes through the loop in
+# act/loop.sh. act/transitions.sh reports what has happened.
 # shellcheck shell=bash
 
 need config/conf core/act core/paths decide/action decide/health decide/leg notes/legs-seen
@@ -8,8 +8,8 @@ need notes/memory-floor world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
-# hotplug_facts: what else the worker uses. What a person has taken out stays out, and what
-# fails again and again is left alone. After facts_observe.
+# hotplug_facts: sets what else the worker uses. Call it after facts_observe. What a person has
+# taken out stays out, and what fails again and again is left alone.
 hotplug_facts() {
 	local MEMORY_NOTE MEMORY_WHY
 	F[mend]=yes F[retry]=no F[conf.auto_replace]=no
@@ -32,9 +32,9 @@ ${F[kernel.flaw]}"
 	fi
 }
 
-# hotplug_look: what may change while the worker is at it: after each facts_observe. A failure is
-# not held against a disk that has left and come back, nor one to mark it against a disk that was
-# just leaving.
+# hotplug_look: sets what may change while the worker runs. Call it after each facts_observe.
+# Forgets failures to put back a disk that is gone now, so that they don't count when it returns;
+# and a failure to mark a disk that was just leaving the array.
 hotplug_look() {
 	local i
 	legs_seen_look
@@ -46,7 +46,7 @@ hotplug_look() {
 			F["veto.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: \
 ${F[kernel.flaw]}"
 		[[ -n ${F[leg.$i.returns]} ]] || continue
-		# Nothing is worse than to leave it out while no disk has all.
+		# While no disk has all data, nothing is worse than leaving one out.
 		! health_only_copy || continue
 		F["veto.readd.$i"]="${F[leg.$i.dev]} has come back \
 ${F[leg.$i.returns]} times within an hour"
@@ -54,12 +54,12 @@ ${F[leg.$i.returns]} times within an hour"
 	done
 }
 
-# hotplug_reset_backoff NAME: a person wants its disks tried again.
+# hotplug_reset_backoff NAME: forgets past tries, because a person wants the disks tried again.
 hotplug_reset_backoff() { rm -f "$RUN/$1.returns" "$RUN/$1.tried"; }
 
-# hotplug_is_stopped UUID: is there no array, running or half assembled, that may have this UUID? By
-# what the kernel says of each: no disk is read. An array that is not started has a UUID of zeros,
-# and some kernels tell none; what those are is not known here.
+# hotplug_is_stopped UUID: is there no array, running or half assembled, that may have this UUID?
+# Goes by what the kernel says of each array, and reads no disk. An array that is not started has a
+# UUID of zeros, and some kernels show none. Such an array may be the one.
 hotplug_is_stopped() {
 	local folder VALUE
 	for folder in "$SYS"/block/md*/md; do
@@ -72,21 +72,21 @@ hotplug_is_stopped() {
 
 readonly HOTPLUG_RESTARTS=20 # how often hot-plug starts an array again that is refused each time
 
-# hotplug_refused NAME: its start was refused with a disk missing. Notes what that hangs on: when it
-# has changed, "ramraid hotplug" starts it again.
+# hotplug_refused NAME: call it when a start was refused. If a disk is missing, notes what the
+# refusal depends on. Once that has changed, "ramraid hotplug" starts the array again.
 hotplug_refused() {
 	local i missing=no HOTPLUG_PRINT
 	for ((i = 0; i < ${F[members]}; i++)); do ! leg_is_absent "$i" || missing=yes; done
-	# A copy that is pulled gives a name back that it had taken over.
+	# A copy of a leg may have taken the leg's name, and gives it back when it is pulled out.
 	[[ -z ${F[clones]-}${F[clones.loop]-} ]] || missing=yes
 	[[ $missing == yes ]] || return 0
 	hotplug_print_legs_
 	act_put "$RUN/$1.refused" "$HOTPLUG_PRINT"
 }
 
-# hotplug_has_changed NAME: after a look at one whose start was refused: is it as it was neither
-# then, nor at any start since that was for nothing? A disk that is there and can't be read is the
-# same at every look.
+# hotplug_has_changed NAME: call it after a look at an array whose start was refused. Does it differ
+# from what it was then, and at each start since that was in vain? A disk that is there and can't be
+# read looks the same every time. Returns 1 after HOTPLUG_RESTARTS such starts, too.
 hotplug_has_changed() {
 	local refused='' attempts=() line HOTPLUG_PRINT
 	{ IFS= read -r refused <"$RUN/$1.refused"; } 2>/dev/null || return 1
@@ -98,7 +98,7 @@ hotplug_has_changed() {
 	done
 }
 
-# hotplug_note_restart NAME: hot-plug starts it as it is now.
+# hotplug_note_restart NAME: notes that hot-plug starts the array as it is now.
 hotplug_note_restart() {
 	local HOTPLUG_PRINT
 	hotplug_print_legs_
@@ -106,8 +106,8 @@ hotplug_note_restart() {
 	rm -f "$RUN/$1.refused"
 }
 
-# hotplug_print_legs_: sets HOTPLUG_PRINT to what a start depends on: of each leg the device, which
-# one that is, and what its superblock says.
+# hotplug_print_legs_: sets HOTPLUG_PRINT to what a start depends on: for each leg its device, which
+# disk that is, and what its superblock says.
 hotplug_print_legs_() {
 	local i
 	HOTPLUG_PRINT=''
@@ -118,8 +118,8 @@ hotplug_print_legs_() {
 		hotplug_print_leg_ leg.ram dev node in sb device_uuid role events
 }
 
-# hotplug_print_leg_ KEY FACT…: adds to HOTPLUG_PRINT which device that is, and these facts of it.
-# Text, and not a hash of it: that would take a process.
+# hotplug_print_leg_ KEY FACT…: adds to HOTPLUG_PRINT which disk the leg is, and these facts about
+# it. They are text, because a hash would take a process.
 hotplug_print_leg_() {
 	local fact NUMBER
 	legs_seen_number "${F[$1.node]}"
@@ -127,8 +127,8 @@ hotplug_print_leg_() {
 	for fact in "${@:2}"; do HOTPLUG_PRINT+=":${F[$1.$fact]}"; done
 }
 
-# hotplug_print: sets HOTPLUG_PRINT to what the decision hangs on: another disk under an old name is
-# another one.
+# hotplug_print: sets HOTPLUG_PRINT to what the decision depends on. Another disk under an old name
+# changes it.
 hotplug_print() {
 	local i
 	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} gone=${F[array.gone]} \
@@ -140,8 +140,8 @@ others=${F[array.strangers]} ram=${F[ram.node]}:${F[ram.state]}"
 	done
 }
 
-# hotplug_is_due NAME: is there something to do that has not been tried with the same disks already?
-# After facts_observe and hotplug_facts.
+# hotplug_is_due NAME: is there something to do that has not already been tried with the same disks?
+# Call it after facts_observe and hotplug_facts.
 hotplug_is_due() {
 	local tried=''
 	action_choose
@@ -151,17 +151,17 @@ hotplug_is_due() {
 	[[ $HOTPLUG_PRINT != "$tried" ]]
 }
 
-# hotplug_tried NAME [PRINT]: nothing more could be done with what PRINT says (hotplug_print, when
-# that was decided); without it, as it is now.
+# hotplug_tried NAME [PRINT]: notes that nothing more could be done in the state PRINT (from
+# hotplug_print, when that was decided). Without PRINT, the state is the present one.
 hotplug_tried() {
 	local HOTPLUG_PRINT=${2-}
 	[[ -n $HOTPLUG_PRINT ]] || hotplug_print
 	act_put "$RUN/$1.tried" "$HOTPLUG_PRINT"
 }
 
-# hotplug_is_released NAME: is "ramraid release" at it, or was it interrupted? Then hot-plug leaves
-# the array alone, until release is typed again, or adopt, or start: they take away what
-# hotplug_note_released has written.
+# hotplug_is_released NAME: is "ramraid release" at work on the array, or was it interrupted? Then
+# hot-plug leaves the array alone until a person types release again, or adopt, or start. These
+# remove the note that hotplug_note_released writes.
 hotplug_is_released() {
 	local MEMORY_NOTE MEMORY_WHY
 	memory_floor_note "$1"
@@ -169,10 +169,10 @@ hotplug_is_released() {
 }
 hotplug_note_released() { act_put "$RUN/$1.detached" release; }
 
-# hotplug_trigger: something may have changed that hot-plug has to look at. Raises the flag that
-# ramraid-hotplug.path waits for, and nothing when all arrays have HOTPLUG=no (hotplug_arm).
+# hotplug_trigger: asks hot-plug to look, because something may have changed. Raises the flag that
+# ramraid-hotplug.path waits for. Does nothing when all arrays have HOTPLUG=no (hotplug_arm).
 hotplug_trigger() { [[ ! -e $RUN/hotplug ]] || hotplug_raise; }
 hotplug_raise() { act_put "$RUN/event"; } # whatever HOTPLUG says: the look is also at the records
-# hotplug_disarm: when no array is configured any more.
+# hotplug_disarm: switches hot-plug off if no array is configured any longer.
 hotplug_disarm() { [[ -n $(conf_names) || ! -e $RUN/hotplug ]] || act rm -f -- "$RUN/hotplug"; }
 hotplug_arm() { [[ ${CONF[HOTPLUG]} != yes ]] || act_put "$RUN/hotplug"; }

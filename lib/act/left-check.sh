@@ -7,8 +7,8 @@ need core/act core/paths observe/facts world/md-check
 
 declare -gA F # the facts: decide/facts.list
 
-# left_check_end: after facts_observe. One that goes on is left alone, and so is one of somebody
-# else (md_check_left). With the lock on the array or without it.
+# left_check_end: ends such a check. Call it after facts_observe, with the array's lock or without
+# it. Leaves a check alone that still goes on, or that is somebody else's (md_check_left).
 left_check_end() {
 	[[ -z $DRY_RUN && -n ${F[array.md]} && -e $LOCKS/check.${F[array.md]} ]] || return 0
 	md_check_left "${F[array.md]}"

@@ -1,15 +1,15 @@
-# What speaks against leaving a running array to md alone, without ramraid: mdadm's incremental
-# assembly starts, at the next boot, what comes first.
+# Why a running array should not be left to md alone, without ramraid: at the next boot, mdadm's
+# incremental assembly starts whatever comes first.
 # shellcheck shell=bash
 
 need act/witness-update core/text decide/action decide/leg observe/all-disks observe/before-look
 
 declare -gA F # the facts: decide/facts.list
 
-# left_to_md_why_not: after facts_observe, of an array that runs: prints what speaks against it, and
-# what to do, a reason a line. Returns 1 when the look has failed. A disk that ran alone says so of
-# itself, and "mdadm -I" starts it as soon as it is there (mdadm, Incremental.c, count_active());
-# the others then do not fit. Loop devices are not there at a boot.
+# left_to_md_why_not: call it after facts_observe, for an array that runs. Prints the reasons, and
+# what to do, one a line. Returns 1 when the look has failed. The superblock of a disk that ran
+# alone says that it did, and "mdadm -I" starts it as soon as it is there (mdadm, Incremental.c,
+# count_active()). The others then do not fit. Loop devices are not there at boot.
 left_to_md_why_not() {
 	local i LEG clone node
 	witness_update_foreign_start

@@ -1,5 +1,5 @@
-# The acting ring and the loop around it: observe → decide → act, until nothing is left to do. A
-# crash at any step enters the loop again.
+# The acting ring and the loop around it: observe → decide → act, until nothing is left to do. After
+# a crash at any step, the loop starts from the beginning.
 # shellcheck shell=bash
 
 need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-leg act/rescue
@@ -7,42 +7,42 @@ need act/transitions act/whole-since act/witness-update config/conf config/conf-
 need core/log core/paths core/quantity decide/action decide/health notes/contents notes/legs-seen
 need notes/memory-floor notes/old-name notes/witness observe/all-disks observe/before-look
 need observe/facts world/md world/ramdisk world/systemd
-# What others need later: a start may go on for hours, and an upgrade of the package takes away what
-# it has not read by then.
+# Other files need these later. A start may go on for hours, and an upgrade of the package removes
+# what it has not read by then.
 need config/conf-faults observe/outside
 
 declare -gA F # the facts: decide/facts.list
 
-# and for each leg: far more than any array needs; a loop that does not converge has to end
+# actions in all, and for each leg: far more than any array needs. The loop must end even if it does
+# not converge.
 readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
 readonly LOOP_STALL=20
 # seconds in which md has to begin a rebuild that is due (clock_stalls)
 readonly LOOP_COPY_STALL=300 # seconds in which a copy has to get on, likewise
 readonly LOOP_LOOK=0.5       # seconds between two looks
 
-# What one run of the loop knows, beside the facts; empty at its beginning.
-#   LOOP_GATE        hold, open or fail: the last decision on the gate; a copy uses it, too
+# What one run of the loop knows besides the facts; loop_begin_ resets most of it.
+#   LOOP_GATE        hold, open or fail: the last decision on the gate; the copy uses it, too
 #   LOOP_FAST        yes: md's speed limits are raised
-#   LOOP_SAID        what was said last; LOOP_STARTED: when this run began (clock)
+#   LOOP_SAID        the last message; LOOP_STARTED: when this run began (clock)
 #   LOOP_IDLE_SINCE  see clock_stalls: how long md has not begun what is due
 #   LOOP_WATCHED     yes: the monitor has been started
 #   LOOP_ERROR       why the last action has failed: set by the function of the action
-#   LOOP_NO_RAM      why there could be no RAM leg; for who has called loop_run
-#   LOOP_PRINT       what the last decision hung on (hotplug_print); for who has called loop_run:
-#                    the end looks again, and a disk may have come meanwhile
-#   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was at the last look, and clock_stalls of it
-#   LOOP_FILLING     since when the RAM leg is being filled (clock), LOOP_ENGINE: by copy or kernel;
+#   LOOP_NO_RAM      why there could be no RAM leg; for the caller of loop_run
+#   LOOP_PRINT       what the last decision depended on (hotplug_print); for the caller of loop_run,
+#                    as loop_end_ looks again, and a disk may have come meanwhile
+#   LOOP_COPY_AT, LOOP_COPY_SINCE  how far the copy was; how long it has been there (clock_stalls)
+#   LOOP_FILLING     when the filling of the RAM leg began (clock); LOOP_ENGINE: by copy or kernel;
 #                    for act/whole-since.sh
 #   LOOP_REBUILT     yes: it was filled in this run; for cmd/start.sh
 #   LOOP_MADE        yes: the ramdisk was made
 LOOP_FAST='' # a start may be interrupted before loop_run
 
 # loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries
-# members again that md has given up; mend: uses what act/hotplug.sh knows, as after a disk has
-# come or gone. in-use: the array is in use already, so nobody waits for the RAM leg and md's own
-# speed limits hold. With a notify socket, tells systemd when the gate opens, and goes on
-# rebuilding. After conf_need and with the lock held. Returns 0 when the gate opened, 1 or 4 when it
-# must stay shut.
+# members again that md has given up; mend: uses what act/hotplug.sh knows, as after a disk has come
+# or gone. in-use: the array is in use already, so nobody waits for the RAM leg, and md's own speed
+# limits hold. With a notify socket, tells systemd when the gate opens, and goes on rebuilding. Call
+# it after conf_need with the lock held. Returns 0 if the gate opened, 1 or 4 if it must stay shut.
 loop_run() {
 	local actions=0 code=0 NOW HOTPLUG_PRINT
 	loop_begin_ "$@"
@@ -66,7 +66,7 @@ loop_run() {
 			continue
 		}
 		loop_count "$1"
-		# What they rest on is the record.
+		# The decisions for these two rest on the record.
 		[[ $ACTION != @(readd|assemble) ]] || first_look_record_is_same || continue
 		whole_since_update # until now it was what it was: by the end it may be whole again
 		[[ $ACTION != assemble ]] || whole_since_tell_unclean
@@ -79,8 +79,8 @@ loop_run() {
 	loop_end_
 }
 
-# loop_count NAME: one more action, in the caller's actions. Ends the program when there have been
-# more than any array of so many legs needs.
+# loop_count NAME: counts one more action, in the caller's actions. Ends the program when there have
+# been more than any array with so many legs needs.
 loop_count() {
 	actions=$((actions + 1))
 	((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
@@ -88,7 +88,7 @@ loop_count() {
 the last one was $ACTION (please report this with the journal)"
 }
 
-# Somebody has stopped the array that was in use when this run began, and means that.
+# Somebody has stopped the array that was in use when this run began, so it stays stopped.
 loop_leave_stopped_() {
 	copy_stop "${F[name]}" || log_warning "${F[name]}: $COPY_WHY; the ramdisk stays"
 	log_warning "${F[name]}: somebody has stopped it meanwhile, so it stays stopped; to start \
@@ -96,7 +96,7 @@ it: ramraid start ${F[name]}"
 	[[ ${F[mend]-} == yes ]] || return "$EX_FAILED"
 }
 
-# What is so for the whole run.
+# Sets up what holds for the whole run.
 loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
 	LOOP_GATE=hold LOOP_IN_USE='' LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
@@ -104,20 +104,20 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 		LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	block_size_tidy "$1"
-	# What was tried is this build of md, which is known when it is loaded.
+	# A selftest holds for one build of md, which is known once md is loaded.
 	[[ ! -e $STATE/selftest ]] || md_modules mirror || :
 	before_look_configured "$1"
 	[[ ${3-} != in-use ]] || F[conf.wait]=no LOOP_IN_USE=yes
 	old_name_take || log_warning "$1: what was written down about its array under another name \
 could not all be moved in $STATE"
-	# Whoever starts it looks after it again, also if its claim was taken away.
+	# A start looks after the array again, even if its claim was taken away.
 	[[ ${2-} == mend || -n ${F[witness.events]} ]] || witness_take_up "$1" "${F[uuid]}" || :
 	[[ ${F[witness.counts]-own} == own ]] ||
 		log_warning "$1: the record of its last run, $STATE/$1.witness, \
 is older than its second copy, ${F[witness.copy]}, which counts: \
 the root file system has been put back to an older state, or could not be written to"
-	# Only a disk that does not answer keeps one from ending: then the array does without a RAM
-	# leg.
+	# Only a disk that does not answer keeps a copy from ending. Then the array does without a
+	# RAM leg.
 	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
 	F[retry]=${2:-no}
 	[[ ${2-} != mend ]] || {
@@ -130,7 +130,7 @@ MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" 
 		log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
 }
 
-# Looks, and decides: sets ACTION and GATE.
+# Looks and decides. Sets ACTION and GATE.
 loop_look_() {
 	clock
 	F[waited]=$((NOW - LOOP_STARTED))
@@ -141,9 +141,9 @@ loop_look_() {
 	action_gate
 }
 
-# From now on every change of the array is written down by its monitor, which stays as long as the
-# array does. After "ready", because it costs a moment; what changes in that moment is in the
-# witness that the end of the start writes.
+# From now on the monitor writes down every change of the array, for as long as the array runs. It
+# starts after "ready", because that takes a moment; what changes in that moment is in the witness
+# that the start writes at its end.
 loop_watch_() {
 	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] ||
 		return 0
@@ -151,7 +151,7 @@ loop_watch_() {
 	legs_seen_watch || {
 		log_error "${F[name]}: nobody can write down which disks leave it, until this \
 works: ramraid attach ${F[name]}"
-		# At once: not every way from here writes the record again.
+		# At once, because not every path from here writes the record again.
 		# shellcheck disable=SC2034 # witness_update's
 		WITNESS_UPDATE_UNWATCHED=yes
 		witness_update_witness
@@ -164,8 +164,8 @@ works: ramraid attach ${F[name]}"
 	! systemd_is_unit || memory_floor_arm "${F[name]}"
 }
 
-# loop_act: does ACTION, with ARGUMENTS. Those of the RAM leg are in ram-leg.sh, all others in
-# disk-legs.sh; each function is called as its action is. Returns what that returns, with
+# loop_act: does ACTION, with ARGUMENTS. The actions on the RAM leg are in ram-leg.sh, all others in
+# disk-legs.sh; each function is named after its action. Returns what the function returns, with
 # LOOP_ERROR.
 loop_act() {
 	case $ACTION in
@@ -174,8 +174,8 @@ loop_act() {
 	esac
 }
 
-# An action that failed is a fact: the next decision takes it into account and does not try it
-# again.
+# A failed action becomes a fact, so that the next decision takes it into account and does not try
+# it again.
 loop_failed() {
 	local key=failed.$ACTION
 	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg &&
@@ -186,15 +186,15 @@ loop_failed() {
 	LOOP_ERROR=''
 }
 
-# Opens or shuts the gate when the decision says so. Returns not 0 to end a start that must not go
-# on.
+# Opens or shuts the gate when the decision says so. Returns a code other than 0 to end a start that
+# must not go on.
 loop_gate_() {
 	local keeps='what depends on it stays down'
 	[[ $GATE != "$LOOP_GATE" && $LOOP_GATE != open ]] || return 0
 	LOOP_GATE=$GATE
 	case $GATE in
 	open)
-		# What is written from here on is on these legs; one may have left since md was
+		# From here on, data is written to these legs only; one may have left since md was
 		# allowed to write.
 		witness_update_if_changed
 		loop_speed system
@@ -208,7 +208,7 @@ $GATE_WHY"
 		fi
 		systemd_ready "$GATE_WHY"
 		loop_watch_
-		# Nothing was watched until now.
+		# No monitor has watched until now.
 		facts_observe
 		witness_update_witness
 		;;
@@ -236,16 +236,16 @@ systemctl restart ramraid@${F[name]}"
 	esac
 }
 
-# Until the gate opens no monitor watches: who has come into sync, or has left, is written down when
-# it is seen. A leg that nothing vouches for is not started again beside one that was in sync before
-# it.
+# Until the gate opens no monitor watches, so the loop itself writes down which legs come into sync
+# or leave, when it sees that. A leg that nothing vouches for is not started again beside one that
+# was in sync before it.
 loop_note_() {
 	[[ -z $WITNESS_UPDATE_WRITTEN || ${F[array.state]} != active ||
 		${F[array.readauto]} == yes ]] || witness_update_if_changed
 }
 
-# The unit's status line at every look; the journal only when something new happens. "events" shows
-# notices: which disk leg is put back, and when the array is whole.
+# Updates the unit's status line at every look while it waits, and the journal only when something
+# new happens. "events" shows notices: which disk leg is put back, and when the array is whole.
 loop_say_() {
 	local text=$WHY
 	[[ ${F[array.sync]} == idle ]] ||
@@ -253,7 +253,7 @@ loop_say_() {
 ($(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
 	[[ $ACTION != wait-members || ${F[conf.member_timeout]} == infinity ]] ||
 		text+=" ($((${F[conf.member_timeout]} - ${F[waited]})) s left)"
-	# A step that is done at once is gone before anybody has read it; telling it costs a
+	# A step that takes no time is over before anybody has read its status, and a status costs a
 	# process.
 	[[ $ACTION != wait-* ]] || systemd_status "$text"
 	case $ACTION in
@@ -264,8 +264,8 @@ loop_say_() {
 	LOOP_SAID=$WHY
 }
 
-# Nothing to do but wait. While only we use the array md may take the disks' whole speed. A rebuild
-# that is due but does not run is an error, not something to wait for.
+# There is nothing to do but wait. While only ramraid uses the array, md may use the full speed of
+# the disks. A rebuild that is due but does not run is an error, not something to wait for.
 loop_wait_() {
 	if [[ $ACTION == wait-sync ]]; then
 		[[ $LOOP_GATE == open ]] || loop_speed fast
@@ -275,8 +275,8 @@ loop_wait_() {
 	sleep "$LOOP_LOOK"
 }
 
-# loop_watch_sync VARIABLE: at each look while md should be rebuilding, or making equal: makes it a
-# fact when it does not begin. With the lock held. VARIABLE is the caller's, empty at the beginning.
+# loop_watch_sync VARIABLE: call it with the lock held, at each look while md should be rebuilding
+# or resyncing. If md does not begin, makes that a fact. VARIABLE is the caller's, empty at first.
 loop_watch_sync() {
 	local -n loop_idle_=$1
 	if [[ ${F[array.sync]} != @(idle|copy|frozen) ]]; then
@@ -284,7 +284,7 @@ loop_watch_sync() {
 	elif ! clock_stalls "$1" "$LOOP_STALL"; then
 		:
 	elif [[ ${F[array.sync]} == frozen ]]; then
-		# A run that was killed has left it so.
+		# A run of ramraid that was killed has left it so.
 		log_warning "${F[name]}: md has been told to begin no work; taking that back"
 		md_thaw_left "${F[array.md]}" ||
 			F[failed.rebuild]='md has been told to begin no work'
@@ -323,11 +323,10 @@ see: ramraid status ${F[name]}"
 $WHY"
 		systemd_ready "on its disk legs only: $WHY"
 	fi
-	# After "ready", because nobody has to wait for it: legs that joined during this start may
-	# be called absent by the witness for a moment.
+	# After "ready", because nobody has to wait for it. Until it is done, the witness may call
+	# legs absent that joined during this start.
 	loop_watch_
-	# Looked at again: nobody was notified of what has happened since the last look, and
-	# nobody will be.
+	# Looks again: what has happened since the last look was reported to nobody, and won't be.
 	whole_since_look
 	rescue_warn "${F[array.md]}"
 	contents_remember "${F[name]}" "${F[array.md]}" ||
