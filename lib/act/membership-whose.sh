@@ -1,5 +1,5 @@
-# Whose is the device that a name leads to? For a change of the disks: a person who types "apply" or
-# "replace" has seen names, and these lead to whatever came last.
+# Tells whose device a name leads to, for a change of the disks: a person who types "apply" or
+# "replace" has seen names, and a name leads to whichever device came last.
 # shellcheck shell=bash
 
 need core/log core/paths notes/hardware notes/legs-seen observe/facts observe/members world/md-state
@@ -7,7 +7,8 @@ need world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
-# membership_whose_bus I: sets leg.I.bus; leg.I.loose is asked of a disk outside alone.
+# membership_whose_bus I: sets leg.I.bus, and empties leg.I.loose, which only a disk outside the
+# array gets.
 membership_whose_bus() {
 	local HARDWARE
 	F[leg.$1.bus]='' F[leg.$1.loose]=''
@@ -16,8 +17,8 @@ membership_whose_bus() {
 	F[leg.$1.bus]=${HARDWARE%% *}
 }
 
-# membership_whose_loose I: sets leg.I.loose of a disk outside. What has been said with --force is
-# not asked again.
+# membership_whose_loose I: sets leg.I.loose of a disk outside the array to why the disk may be
+# somebody else's. It stays empty if a person has said --force.
 membership_whose_loose() {
 	local NODES HARDWARE HARDWARE_WHY
 	F[leg.$1.loose]=''
@@ -28,9 +29,10 @@ membership_whose_loose() {
 	[[ -z ${F[leg.$1.alien]} ]] || F[leg.$1.loose]=${F[leg.$1.moved]}
 }
 
-# membership_whose_names: a name leads to the device that came last. While the leg that had it is in
-# the array still, in sync or being rebuilt, another device has taken the name over, and is not what
-# the configuration means. Ends the program then.
+# membership_whose_names: looks for names that another device has taken over. A name leads to the
+# device that came last. If the leg that had the name is still in the array, in sync or being
+# rebuilt, the name now leads to a device that the configuration does not mean. Ends the program
+# then.
 membership_whose_names() {
 	local i line node LEGS name wrong='' HARDWARE
 	md_state_members "${F[array.md]}"

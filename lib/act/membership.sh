@@ -1,7 +1,7 @@
-# The acting ring of a change of the disks ("replace", "apply"): looks, has
-# decide/membership-plan.sh decide, acts, and looks again. What was begun is all in the
-# configuration, the note of those that leave, and the superblocks: a run that was killed is typed
-# again.
+# The acting ring for a change of the disks ("replace", "apply"): it looks, has
+# decide/membership-plan.sh decide, acts, and looks again. All that was begun is in the
+# configuration, in the note of the disks that leave, and in the superblocks: after a run was
+# killed, a person types the same command again.
 # shellcheck shell=bash
 
 need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg
@@ -12,10 +12,11 @@ need world/disk world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# membership_look NAME: the configuration, the note, and the facts, with what the configuration does
-# not name and is in the array among the disks that are to leave. Sets LEAVING, and
-# MEMBERSHIP_STRANGERS to those of it. Ends the program when nothing can be told. Called again after
-# whatever took time: also a person may have edited the file.
+# membership_look NAME: reads the configuration, the note of the disks that leave, and the facts. A
+# disk that is in the array, and that the configuration does not name, counts among those that are
+# to leave. Sets LEAVING, and MEMBERSHIP_STRANGERS to these disks. Ends the program when the array
+# does not run, or when such a disk has no stable name. Called again after whatever took time: a
+# person may have edited the file meanwhile.
 membership_look() {
 	local line wrong=''
 	conf_need "$1"
@@ -36,8 +37,8 @@ Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line --remove /dev/$li
 	membership_facts "$1"
 }
 
-# A disk in the array whose MEMBER line has been deleted: it is treated as if the line were there,
-# and the disk in the note.
+# Treats a disk in the array whose MEMBER line has been deleted as if the line were still there, and
+# the disk were in the note of those that leave.
 membership_add_strangers_() {
 	local node disk
 	facts_of_conf "$1"
@@ -50,7 +51,7 @@ membership_add_strangers_() {
 	MEMBERS+=("${MEMBERSHIP_STRANGERS[@]}")
 }
 
-# What else decide/membership-plan.sh uses.
+# Sets the other facts that decide/membership-plan.sh uses.
 membership_facts() { # NAME
 	local i disk VALUE
 	F[change.left]=''
@@ -60,8 +61,9 @@ membership_facts() { # NAME
 		[[ " ${MEMBERS[*]} " == *" $disk "* ]] ||
 			F[change.left]+="${F[change.left]:+ }$disk"
 	done
-	# Newer kernels keep it in the superblocks (linux Documentation/admin-guide/md.rst,
-	# logical_block_size, since 6.19); and BLOCK= keeps it.
+	# Newer kernels keep the block size in the superblocks (linux
+	# Documentation/admin-guide/md.rst, logical_block_size, since 6.19), and BLOCK=4096 keeps it
+	# on any kernel.
 	md_state_read "${F[array.md]}" logical_block_size
 	F[change.block]=''
 	[[ ${VALUE:-0} != 0 || ${F[conf.block]} == 4096 ]] || F[change.block]=${F[array.block]}
@@ -83,30 +85,30 @@ membership_facts() { # NAME
 	done
 }
 
-# What a disk outside is good for.
+# Sets what a disk outside the array is good for.
 membership_outside_() { # I
 	local LEG='' dev=${F[leg.$1.dev]} why
 	F[leg.$1.kind]='' F[leg.$1.why]='' F[leg.$1.force]=''
 	[[ -z ${F[leg.$1.state]} ]] || return 0
 	[[ $dev != "${MEMBERSHIP_FORCE-}" ]] || F[leg.$1.force]=yes
 	transitions_leg "$1"
-	# Also one that could be put back: a change builds it.
+	# A change builds such a disk even if it could be put back.
 	! leg_is_fresh "$1" || LEG=fresh
 	F[leg.$1.kind]=$LEG
 	[[ -n ${F[leg.$1.node]} ]] || return 0
 	[[ $LEG == used ]] || membership_whose_loose "$1"
 	why=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$1.node]}") || why=$TEXT_UNKNOWN
 	F[leg.$1.why]=${why//$'\n'/ }
-	# What is mounted or held is not to be overwritten, whatever else may be.
+	# A disk that is mounted or held must not be overwritten, not even with --force.
 	[[ $LEG == @(occupied|damaged|unreadable|silent) ]] || return 0
 	why=$(disk_why_not_free "$dev") || why=$TEXT_UNKNOWN
 	why=$(printf '%s\n' "$why" | sed "${F[leg.$1.force]:+/^signature: /d}" | paste -sd ' ')
 	F[leg.$1.why]=$why${F[leg.$1.why]:+ ${F[leg.$1.why]}}
 }
 
-# membership_ask NAME: shows the plan, and asks; membership_check NAME: the same plan once more,
-# with the lock held: the world has moved on while a person thought about the answer. Both end the
-# program when something speaks against it.
+# membership_ask NAME: shows the plan, and asks. membership_check NAME: makes the plan once more,
+# with the lock held, because something may have changed while the person thought about the answer.
+# Both end the program when something speaks against the plan.
 membership_ask() {
 	membership_plan
 	cli_ask "$1"
@@ -116,8 +118,8 @@ membership_check() {
 	cli_wrong "$1"
 }
 
-# membership_all NAME VERB-LINE: does what is to be done, until nothing is left. VERB-LINE is what
-# to type when it is cut off.
+# membership_all NAME VERB-LINE: carries out the change until nothing is left to do. VERB-LINE is
+# what a person types to go on if it is cut off.
 membership_all() {
 	local actions=0 idle='' shown='' code
 	MEMBERSHIP_AGAIN=$2
@@ -126,11 +128,11 @@ membership_all() {
 	rm -f "$RUN/$1.tried" # its words are counted by member
 	while :; do
 		facts_observe
-		# While md is at work, nothing but that counts.
+		# While md resyncs or rebuilds, the plan needs no other facts.
 		[[ ${F[array.sync]} != @(idle|frozen) ]] || membership_facts "$1"
 		membership_plan_next
 		if [[ $ACTION == wait-sync ]]; then
-			# Also of one that is killed meanwhile.
+			# The program that compares the legs may be killed during the wait.
 			[[ ${F[array.sync]} != check ]] || left_check_end
 			[[ ! -t 2 ]] || { shown=yes && progress_line; }
 			[[ ${F[array.sync]} == idle ]] || idle=''
@@ -157,7 +159,7 @@ membership_act_() { # NAME
 	whole_since_update # until now it was what it was: by the end it may be whole again
 	case $ACTION in
 	slots | thaw | build | drop | forget) "membership_${ACTION}_" "$1" "${ARGUMENTS[@]}" ;;
-	# That md does not take a disk back is for the next decision.
+	# If md does not take the disk back, the next decision deals with that.
 	readd) disk_legs_readd "${ARGUMENTS[@]}" || loop_failed $? ;;
 	*) loop_act ;;
 	esac || die "$1: ${LOOP_ERROR:-$ACTION failed}"
@@ -183,8 +185,9 @@ membership_done_() { # NAME
 
 # --- one function an action
 
-# The members may move together: nobody may use the number of the RAM leg's slot meanwhile, so it is
-# written down as not known, and after that as it is.
+# md may move the members together, which may change the number of the RAM leg's slot. Nobody may
+# use that number meanwhile, so the record says that it is not known, and afterwards says the new
+# one.
 membership_slots_() { # NAME N
 	witness_update no-ram-slot || return
 	md_set_slots "${F[array.md]}" "$2" || {
@@ -197,13 +200,13 @@ membership_slots_() { # NAME N
 
 membership_thaw_() { md_thaw_left "${F[array.md]}"; } # NAME
 
-# md begins to rebuild it, and so to read from it what is rebuilt, only when it is write-mostly. A
-# kill in between leaves md told to begin no work, which the next run takes back, and so does a
-# reboot.
+# The rebuild begins only once the disk is write-mostly; otherwise md would read from it what it has
+# rebuilt so far. If the program is killed in between, md stays frozen and begins no work, until the
+# next run or a reboot ends that.
 membership_build_() { # NAME I
 	local node=${F[leg.$2.node]} md=${F[array.md]} why code=0 SEEN
 	disk_legs_see "$2"
-	# Looked at once more: between the decision and this somebody may have taken it.
+	# This looks once more: since the decision, somebody may have begun to use the disk.
 	membership_outside_ "$2"
 	membership_plan_may_build "$2" || {
 		LOOP_ERROR="${F[leg.$2.dev]} is not taken: it is \
@@ -229,7 +232,7 @@ ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}${F[leg.$2.loose]:+, ${F[le
 	return "$code"
 }
 
-# It must not become readable as it is.
+# Takes the disk out again: as it is, md must not begin to read from it.
 membership_unbuild_() { # MD NODE
 	[[ ! -e $SYS/class/block/$2/holders/$1 ]] || md_remove "$1" "$2" || {
 		log_warning "$1: /dev/$2 could not be taken out again; \
@@ -240,17 +243,17 @@ md has been told to begin no work until it is"
 and does not take that back; the next ramraid apply ${F[name]} tries it again"
 }
 
-# That a disk is given up is written down in the moment in which it is out: plugged in again, or
-# named again, it is not put back as if nothing had been.
+# Takes a disk out, and writes down at that moment that it is given up: if it is plugged in or named
+# again, it is not put back as if nothing had happened.
 membership_drop_() { # NAME I
-	# Whoever reads the events finds the new disk in sync before the old one is out. In a
-	# subshell: that look is not about what is to leave. It may take a while, so the record is
-	# of what is found after it; md_drop looks once more.
+	# This reports the new disk as in sync before the old one is out. It runs in a subshell,
+	# because its look does not know which disks are to leave. It may take a while, so the
+	# record is made from a new look after it; md_drop looks once more.
 	(transitions_tell "$1") || log_warning "$1: what has changed is reported at the next look"
 	facts_observe
 	witness_update || return
 	membership_give_up_ "$2"
-	# The RAM leg does not count: what it alone has is lost by a power cut.
+	# The RAM leg does not count as a copy: a power cut loses what only the RAM leg has.
 	md_drop "${F[array.md]}" "${F[leg.$2.node]}" "${F[ram.node]}" || {
 		LOOP_ERROR="${F[leg.$2.dev]} could not be taken out, \
 or the other disk legs do not have all that it has"
@@ -260,9 +263,10 @@ or the other disk legs do not have all that it has"
 	witness_update
 }
 
-# One that has left: given up, in the configuration no more, and its superblock made invalid, so
-# that nobody takes it for a part of this array, here or elsewhere. In this order: a kill in between
-# leaves a disk that is in no configuration, or is still in the note.
+# Forgets a disk that has left: gives it up, removes it from the configuration, and makes its
+# superblock invalid, so that nobody mistakes it for a part of this array, here or elsewhere. The
+# order matters: a kill in between leaves a disk that is in no configuration, or is still in the
+# note.
 membership_forget_() { # NAME DISK
 	local i disk keep=() left=() NODE
 	for ((i = 0; i < F[members]; i++)); do
@@ -292,10 +296,10 @@ membership_wipe_() { # DISK
 Nothing here takes it back; elsewhere it looks like a part of this array"
 }
 
-# Adds the device UUID of leg I to those that are given up with the next record. Of a disk that is
-# not there, it is the one of those ever in sync that neither another disk nor the device in the RAM
-# leg's place has; with a further one missing that can't be told, and then only the configuration
-# keeps it out.
+# Adds the device UUID of leg I to those that the next record gives up. If the disk is missing, adds
+# every UUID that was ever in sync, and that neither another disk nor the device in the RAM leg's
+# place has. If a further disk is missing, nobody can tell their UUIDs apart; then only the
+# configuration keeps the disk out.
 membership_give_up_() { # I
 	local j uuid UUID others=' '
 	membership_uuid_ "$1"

@@ -1,6 +1,6 @@
-# The RAM leg's actions of the loop in act/loop.sh: its ramdisk is made and dropped, filled by a
-# copy or by md. Like those there, each is named after the action, and says in LOOP_ERROR why it
-# failed.
+# The RAM leg's actions for the loop in act/loop.sh: they make and drop the ramdisk, and have a copy
+# or md fill it. As in act/loop.sh, each function is named after its action, and says in LOOP_ERROR
+# why it failed.
 # shellcheck shell=bash
 
 need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity
@@ -13,7 +13,7 @@ ram_leg_drop() {
 	if [[ -n ${F[ram.full]} ]]; then
 		ram_leg_is_full_ || return
 	elif [[ ${F[ram.state]} == recovering ]]; then
-		# Taken out on purpose, it is not made again in this start.
+		# It is taken out on purpose, so this start does not make it again.
 		F["failed.make-ram"]=$WHY
 	elif [[ ${F[ram.state]} == faulty ]]; then
 		ram_leg_count
@@ -25,8 +25,9 @@ ram_leg_drop() {
 	ramdisk_drop "${F[name]}"
 }
 
-# It has come to its limit, and would again: nobody makes it again, not even hot-plug, before a
-# person asks for it, who may have raised the limit since this one was made.
+# The RAM leg has reached its limit (RAM_LIMIT=), and would reach it again. So nothing makes it
+# again, not even hot-plug, until a person asks for it: that person may have raised the limit since
+# this ramdisk was made.
 ram_leg_is_full_() {
 	copy_stop "${F[name]}" || {
 		LOOP_ERROR=$COPY_WHY
@@ -37,8 +38,8 @@ ram_leg_is_full_() {
 	[[ ${F[retry]} == yes && -z $LOOP_MADE ]] || F["failed.make-ram"]=${F[ram.full]}
 }
 
-# A ramdisk that fails again and again is not made anew without end: memory that breaks, or somebody
-# who destroys it.
+# A ramdisk that fails again and again is not made again for ever: its memory may be bad, or
+# somebody may be destroying it.
 ram_leg_count() { ramdisk_failed "${F[name]}" || F["failed.make-ram"]=$RAM_FAILED; }
 
 ram_leg_make() {
@@ -56,7 +57,8 @@ ram_leg_make() {
 		LOOP_ERROR=$(grep -v '+ ' "$error" | tail -n 1)
 	}
 	rm -f "$error"
-	# In the first case nobody has it out any more; in the second it is made when there is room.
+	# The ramdisk is made: the RAM leg no longer counts as taken out. Memory is short: it is
+	# made once there is room.
 	case $code in
 	0) LOOP_MADE=yes && rm -f "$RUN/${F[name]}.detached" ;;
 	"$EX_TRY_AGAIN") memory_floor_is_off "${CONF[MEMORY_FLOOR]}" ||
@@ -65,7 +67,7 @@ ram_leg_make() {
 	return "$code"
 }
 
-# A device that has kept what it held: md copies what the bitmap has.
+# Puts back a device that has kept what it held: md copies only what the bitmap says.
 ram_leg_return() {
 	bits_own leg.ram "${F[ram.node]}" || {
 		LOOP_ERROR="md was not told all that ${F[leg.ram.dev]} lacks"
@@ -80,8 +82,8 @@ ram_leg_return() {
 	LOOP_REBUILT=yes LOOP_FILLING=$NOW
 }
 
-# ram_leg_note: a device that the array was started with is known for the RAM leg from now on, as
-# one that has joined it is, whatever its name leads to later.
+# ram_leg_note: notes the device that the array was started with as the one for the RAM leg, as is
+# done with a device that joins the array later. It stays the one, whatever its name leads to later.
 ram_leg_note() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	[[ -n ${F[leg.ram.dev]-} && ${F[ram.state]} == @(in_sync|recovering) ]] || return 0
@@ -90,7 +92,7 @@ ram_leg_note() {
 		ramdisk_note_device "${F[name]}" "${F[ram.node]}"
 }
 
-# Our own superblock, and only that: with it mdadm would try to put it back.
+# Wipes our own superblock and nothing else: with it, mdadm would try to put the device back.
 ram_leg_wipe() {
 	md_zero "${F[ram.node]}" || {
 		LOOP_ERROR="the superblock of ${F[leg.ram.dev]} could not be taken off"
@@ -98,8 +100,8 @@ ram_leg_wipe() {
 	}
 }
 
-# The RAM leg is filled beside md. Whatever stands in the way of that is no failure: md can do it
-# too.
+# Begins to fill the RAM leg by a copy, beside md. If something stands in the way of the copy, that
+# is no failure: md can fill the leg, too.
 ram_leg_copy() {
 	local i legs=() slot=${F[witness.ram_slot]} RAM_PROVIDER RAM_NODE RAM_BYTES
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -108,7 +110,8 @@ ram_leg_copy() {
 	for i in ${F[array.unconfigured]-}; do legs+=("$i"); done
 	((${F[array.degraded]} > 1)) && [[ $slot =~ ^[0-9]+$ ]] || slot=''
 	ramdisk_note_read "${F[name]}"
-	# What an interrupted copy has left behind would shine through where this one finds zeros.
+	# Where this copy finds zeros and writes nothing, what an interrupted copy has left would
+	# remain.
 	if ! ramdisk_is_blank "${F[name]}" && [[ $RAM_PROVIDER == @(rapiddisk|zram) ]]; then
 		ramdisk_drop "${F[name]}"
 		return
@@ -119,8 +122,8 @@ ram_leg_copy() {
 	LOOP_COPY_AT='' LOOP_COPY_SINCE='' LOOP_FILLING=$NOW
 }
 
-# From here on it is md's business; whatever it does not like, it says, and the leg is rebuilt
-# whole.
+# From here on the RAM leg is md's business. If md does not accept the copied leg, it says so, and
+# rebuilds the whole leg.
 ram_leg_readd() {
 	local COPY_STATE COPY_WHY='' COPY_SECONDS DONE TOTAL RATE
 	copy_state "${F[name]}"
@@ -139,8 +142,8 @@ ram_leg_add() {
 		LOOP_ERROR=$COPY_WHY
 		return 1
 	}
-	# With a superblock on it mdadm would put it back by bitmap (attempt_re_add() in mdadm's
-	# Manage.c), after md or a check of ours has refused that.
+	# If it had a superblock, mdadm would put it back by the bitmap (attempt_re_add() in mdadm's
+	# Manage.c), although md or a check of ours has refused that.
 	ramdisk_is_blank "${F[name]}" || md_wipe "${F[ram.node]}" || {
 		LOOP_ERROR="what an attempt to copy has left on ${F[ram.node]} could not be wiped"
 		return 1
@@ -152,7 +155,7 @@ ram_leg_add() {
 	return 1
 }
 
-# What may be the reason that md took no new member.
+# Prints what may have kept md from taking a new member.
 ram_leg_bad_blocks() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -164,14 +167,14 @@ replace that disk" \
 	done
 }
 
-# While nobody else reads the disks, the copy may have all that they give: prints 0, or the bytes a
-# second that it may have beside them.
+# Prints the limit of the copy in bytes a second: COPY_RATE=, and until the gate is open 0, for
+# none, because nobody else reads the disks yet.
 ram_leg_copy_rate_() {
 	if [[ $LOOP_GATE == open ]]; then quantity_bytes "${CONF[COPY_RATE]}" 0; else echo 0; fi
 }
 
-# A disk that does not answer, and does not fail either, must not keep the array without a RAM leg
-# for ever, nor a boot waiting.
+# Gives up a copy that makes no progress: a disk that neither answers nor fails must not keep the
+# array without a RAM leg for ever, nor keep a boot waiting.
 ram_leg_watch_copy() {
 	local FREE FAULTY
 	copy_rate "${F[name]}" "$(ram_leg_copy_rate_)"
@@ -179,15 +182,15 @@ ram_leg_watch_copy() {
 		LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
 	! clock_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" ||
 		F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
-	# What was written before this, the bitmap may not say any more.
+	# Once the slot is taken, the bitmap may no longer say what was written before.
 	md_state_slots_free "${F[array.md]}"
 	((FREE > 0)) || F["failed.copy-ram"]='another member has taken the slot of the RAM leg'
 }
 
-# ram_leg_mind_copy: after a look: while there is a copy, the ramdisk has become a member by
-# somebody else's hand, or has gone. The copy ends. A member is taken out, and another one is made:
-# a piece that was on its way when it joined is older than what md has written since. Returns 1 when
-# nothing was done.
+# ram_leg_mind_copy: called after a look. If, during a copy, the ramdisk has gone, or somebody else
+# has made it a member, ends the copy. A ramdisk that has become a member is taken out, and another
+# one is made: a piece that was on its way when the ramdisk joined is older than what md has written
+# since. Returns 1 when nothing was done.
 ram_leg_mind_copy() {
 	local code=0
 	[[ ${F[copy.state]} != none && ${F[ram.state]} != attached ]] || return 1
@@ -198,15 +201,16 @@ ram_leg_mind_copy() {
 	[[ ${F[ram.state]} != none ]] || return "$code"
 	log_warning "${F[name]}: ${F[ram.node]} has become a member of ${F[array.md]} while it was \
 copied to; it is taken out, because old blocks may have been written to it since"
-	# Nor is it put back by the bitmap, which does not know of these.
+	# Its superblock goes, too: the bitmap, by which md would put it back, does not know of
+	# these blocks.
 	md_drop "${F[array.md]}" "${F[ram.node]}" && md_wipe "${F[ram.node]}" && return
 	log_error "${F[name]}: ${F[ram.node]} may hold old blocks, and could not be taken out; \
 do that as soon as a disk leg is in sync: ramraid detach ${F[name]}; ramraid attach ${F[name]}"
 	return "$code"
 }
 
-# ram_leg_hand_over: this program ends, and a copy with it: md is given the RAM leg, and goes on by
-# itself.
+# ram_leg_hand_over: called before this program ends, and the copy with it: gives the RAM leg to md,
+# which goes on by itself.
 ram_leg_hand_over() {
 	if [[ $ACTION == make-ram ]]; then
 		ram_leg_make || return

@@ -1,6 +1,6 @@
-# The rescue image: what only the RAM leg had, in a file, when the machine had to go down and no
-# disk leg could take it. The record of it is beside the witness; as long as it is there, no disk
-# leg is started by itself.
+# The rescue image: a file with what only the RAM leg had, from a shutdown at which no disk leg
+# could take it. Its record is beside the witness; as long as that is there, nothing starts a disk
+# leg without being told to.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths core/text core/trust notes/legs-seen \
@@ -9,11 +9,12 @@ need world/disk world/md world/ramdisk-note world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# beside an image: its record, and the same when it has been put back, or given up
+# beside an image: its record, and the name of the record once the image was put back, or given up
 readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored RESCUE_GIVEN=record.given-up
 
-# rescue_why_not FOLDER MD: prints why no image can be written there; nothing when it can be tried.
-# Whether it fits is found out by trying: zeros take no room. Returns 1 when the look has failed.
+# rescue_why_not FOLDER MD: prints why no image can be written to FOLDER; nothing when it can be
+# tried. Only trying shows whether the image fits, because zeros take no room. Returns 1 when the
+# look has failed.
 rescue_why_not() {
 	local folder=$1 memory why
 	if [[ $folder == none ]]; then
@@ -49,10 +50,10 @@ rescue_array_() {
 	done
 }
 
-# rescue_memory_ FOLDER: prints what its file system is if that goes with the memory: tmpfs and the
-# like, one on ramdisks alone, an overlay that writes to one of these; nothing for all others. What
-# an overlay writes to has a path of the time when it was mounted, in an initramfs perhaps: where
-# that leads to nothing, or into an overlay again, it counts as in memory.
+# rescue_memory_ FOLDER: prints what its file system is if a power-off loses that: tmpfs and the
+# like, one on ramdisks alone, or an overlay that writes to one of these; nothing for all others.
+# The path that an overlay writes to is from the time when it was mounted, perhaps in an initramfs:
+# if that path leads to nothing now, or into another overlay, the overlay counts as in memory.
 rescue_memory_() {
 	local type below upper=''
 	type=$(rescue_mount_ FSTYPE "$1")
@@ -83,7 +84,7 @@ rescue_memory_alone_() { # TYPE FOLDER
 	for disk in "${disks[@]}"; do ramdisk_note_is_node "$disk" || return 0; done
 	printf '%s on %s\n' "$1" "$source"
 }
-# One column of the mount that FOLDER is on; nothing when there is none.
+# Prints one column of the mount that FOLDER is on; nothing when there is none.
 rescue_mount_() { # COLUMN FOLDER
 	findmnt --noheadings --nofsroot --output "$1" --target "$2" 2>/dev/null || :
 }
@@ -122,7 +123,7 @@ rescue_write() {
 }
 
 # rescue_legs_ UUID: prints "DEVICE_UUID:EVENTS,…" of the disk legs of the array UUID that can be
-# read, or have left it in this boot: by that a restore sees whether one has been used since.
+# read, or that have left it in this boot. A restore sees by that whether one has been used since.
 rescue_legs_() {
 	local i facts line legs='' events=$'\n''events=([0-9]+)'
 	for ((i = 0; i < ${F[members]-0}; i++)); do
@@ -139,9 +140,9 @@ rescue_legs_() {
 	printf '%s\n' "$legs"
 }
 
-# rescue_open_ IMAGE: makes it, for root alone, and sets RESCUE_TO and RESCUE_FROM to what is open
-# for writing and reading of it: by these it is written and read back, so that it is one and the
-# same file, whatever becomes of its name.
+# rescue_open_ IMAGE: creates IMAGE, for root alone, and sets RESCUE_TO and RESCUE_FROM to file
+# descriptors for writing and for reading it. The image is written and read back through these, so
+# that both use the same file, whatever happens to its name.
 rescue_open_() {
 	local mask code=0
 	RESCUE_TO='' RESCUE_FROM=''
@@ -158,8 +159,8 @@ rescue_close_() {
 	[[ -z $RESCUE_FROM ]] || exec {RESCUE_FROM}<&-
 }
 
-# rescue_copy_ FROM TO BYTES: copies into RESCUE_TO, which is TO, telling how far it is; prints the
-# SHA-256 of what was read.
+# rescue_copy_ FROM TO BYTES: copies FROM into RESCUE_TO, which is TO, and tells systemd how far it
+# is; prints the SHA-256 of what was read.
 rescue_copy_() {
 	(
 		umask 077
@@ -179,8 +180,8 @@ rescue_copied_() { # FILE BYTES
 	printf 'saving it to %s: %d%%\n' "$1" $((copied * 100 / $2))
 }
 
-# rescue_holds_ FILE BYTES SHA256: read back by RESCUE_FROM, which of a large one takes as long as
-# the copy.
+# rescue_holds_ FILE BYTES SHA256: does FILE have these BYTES and this SHA256? Reads it back through
+# RESCUE_FROM, which for a large file takes as long as the copy.
 rescue_holds_() {
 	[[ $(stat -L -c %s -- "/proc/self/fd/$RESCUE_FROM") == "$2" ]] || return 1
 	(
@@ -190,8 +191,8 @@ rescue_holds_() {
 	rescue_await_ $! printf 'reading %s back\n' "$1"
 }
 
-# rescue_await_ PID TELL…: waits for the process, and tells systemd meanwhile that the stop gets
-# on, with the words that TELL prints. Returns as PID does.
+# rescue_await_ PID TELL…: waits for the process PID, and meanwhile tells systemd that the stop
+# makes progress, with the words that the command TELL prints. Returns as PID does.
 rescue_await_() {
 	local pid=$1
 	shift
@@ -203,7 +204,7 @@ rescue_await_() {
 	wait "$pid"
 }
 
-# The sum is written by a process that nobody waits for.
+# Nobody has waited for the process that writes the sum, so this waits for it, for at most 10 s.
 rescue_sum_() { # FILE
 	local i sum=''
 	for ((i = 0; i < 100; i++)); do
@@ -214,11 +215,11 @@ rescue_sum_() { # FILE
 	[[ -n $sum ]] && printf '%s\n' "$sum"
 }
 
-# rescue_put_back MD [UUID]: writes the image of RESCUE over the whole array, and reads the array:
-# it must have the recorded SHA-256. Before the first byte the record says that the disk leg of that
-# device UUID is being overwritten. Returns 1 when the image is not as it was recorded, or could be
-# another's, or the disks do not hold what was recorded. It is opened once: what was looked at is
-# what is written.
+# rescue_put_back MD [UUID]: writes the image of RESCUE over the whole array, and reads the array
+# back, which must have the recorded SHA-256. Before the first byte, the record says that the disk
+# leg with this device UUID is being overwritten. Returns 1 when the image is not as it was
+# recorded, when somebody else could have changed it, or when the disks do not hold what was
+# recorded. The image is opened once, so that what was checked is what is written.
 rescue_put_back() {
 	local why image code=0
 	trust_into why "${RESCUE[image]}"
@@ -269,11 +270,12 @@ their SHA-256 is not the recorded ${RESCUE[sha256]}"
 	}
 }
 
-# rescue_note_restored IMAGE: it has been put back; rescue_note_given_up IMAGE: a start has gone on
-# without it, by a person's word. A record of it that turns up again, with an old /etc, is not to be
-# followed (rescue_was_restored, rescue_was_given_up). What is beside an image that is not in a
-# folder of its own is left alone. Returns 1 when that can't be made durable; of one that is given
-# up also when there is nothing that could be marked, as when its file system is not mounted.
+# rescue_note_restored IMAGE: notes that the image has been put back. rescue_note_given_up IMAGE:
+# notes that a start has gone on without it, because a person said so. If a record of the image
+# turns up again, with an old /etc, it must not be followed (rescue_was_restored,
+# rescue_was_given_up). Nothing is done beside an image that is not in its own folder. Returns 1
+# when the note can't be made durable; rescue_note_given_up also when there is nothing that could be
+# marked, as when the image's file system is not mounted.
 rescue_note_restored() {
 	[[ ! -e ${1%/*}/$RESCUE_RECORD ]] || rescue_note_ "$1" "$RESCUE_RESTORED"
 }
@@ -293,7 +295,7 @@ rescue_note_() { # IMAGE NAME
 rescue_was_restored() { [[ ${1%/*} == */rescue-*.* && -e ${1%/*}/$RESCUE_RESTORED ]]; }
 rescue_was_given_up() { [[ ${1%/*} == */rescue-*.* && -e ${1%/*}/$RESCUE_GIVEN ]]; }
 
-# rescue_delete IMAGE: after it has been put back: the file, and the folder that was made for it.
+# rescue_delete IMAGE: deletes an image that has been put back, and the folder that was made for it.
 rescue_delete() {
 	act rm -f -- "$1" && {
 		[[ ${1%/*} != */rescue-*.* ]] || {
@@ -303,8 +305,8 @@ rescue_delete() {
 	}
 }
 
-# rescue_warn MD: says at a start that a shutdown could not save the RAM leg, so that it is not
-# found out in the emergency. The worker of hot-plug may not write there, and so can't tell.
+# rescue_warn MD: warns at a start that a shutdown could not save the RAM leg, so that people learn
+# it before the emergency. The worker of hot-plug must not write there, so it can't tell.
 rescue_warn() {
 	local why
 	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] ||

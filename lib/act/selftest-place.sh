@@ -1,12 +1,12 @@
-# The place of the self-test: a folder with the files of two loop devices, an array on these that
-# nothing else takes up, and a ramdisk. All of it can be told from what belongs to others, so the
-# next test finds what an earlier one has left, however that ended, and takes it away:
+# Where the self-test works: a folder with the files of two loop devices, an array on these that
+# nothing else starts, and a ramdisk. Each can be told from what belongs to others, so the next test
+# finds what an earlier one has left, however that ended, and removes it:
 #   uuid      the array's UUID, made for this test and written down before there is an array
 #   A B       the files of its two disk legs
 #   model     what the array should have
 #   pool      what the writer takes its data from
 #   ramdisk   before one is made: how large it will be, and which there are (selftest_place_expect)
-# $LOCKS/selftest.alive is held by the test and by all that it has started: free means that none of
+# The test and all that it has started hold the lock $LOCKS/selftest.alive: if it is free, none of
 # them is left.
 # shellcheck shell=bash
 
@@ -14,14 +14,14 @@ need act/copy config/conf core/act core/clock core/log core/paths core/quantity 
 need notes/claim notes/selftest-record world/disk world/loop-device world/md world/md-state
 need world/ramdisk world/ramdisk-brd world/superblock
 
-# bytes of a disk leg, and some pages that differ from test to test, so that it is no size that
-# anybody would choose; what the folder has to have room for; seconds for what an ended test has
-# started to end
+# bytes of a disk leg, to which each test adds some pages, so that nobody else would choose its
+# size; bytes that the folder must have room for; seconds that the programs of an ended test may
+# take to end
 readonly SELFTEST_LEG=$((32 << 20)) SELFTEST_FILES=$((128 << 20)) SELFTEST_END=60
 
-# selftest_place_hurry COMMAND…: at the priority of everybody else, and no more at idle priority,
-# as the unit runs: a start may wait for the lock that is held meanwhile (world/ramdisk.sh, or that
-# of mdadm's map), and on a busy machine the idle wait long.
+# selftest_place_hurry COMMAND…: runs COMMAND at normal priority, not at the idle priority of the
+# unit: a start may wait for a lock that COMMAND holds (that of world/ramdisk.sh, or of mdadm's
+# map), and on a busy machine an idle process waits long. Returns as COMMAND does.
 selftest_place_hurry() {
 	local code=0 idle=''
 	[[ $(chrt --pid "$$" 2>/dev/null) != *SCHED_IDLE* ]] || idle=yes
@@ -36,8 +36,8 @@ selftest_place_pace_() { # POLICY IO-CLASS
 }
 
 # selftest_place_make RESERVE: makes the folder, in memory if there is room, and sets
-# SELFTEST_FOLDER. RESERVE is the memory that has to stay free, as RAM_RESERVE. Returns 1, or 75
-# where memory is short, having said why.
+# SELFTEST_FOLDER. RESERVE is the memory that has to stay free, as in RAM_RESERVE=. Returns 1, or 75
+# when memory is short, after saying why.
 selftest_place_make() {
 	local why need=$SELFTEST_LEG
 	SELFTEST_FOLDER=${SELFTEST_FOLDERS[0]}
@@ -60,15 +60,15 @@ $(quantity_show_bytes "$SELFTEST_FILES") for its files, and neither $RUN nor $ST
 		"$(<"$PROC/sys/kernel/random/uuid")"
 }
 
-# Bytes that are free there.
+# Prints how many bytes are free there.
 selftest_place_room_() { # FOLDER
 	local blocks size
 	read -r blocks size < <(stat --file-system --format='%a %S' -- "$1")
 	printf '%s\n' $((blocks * size))
 }
 
-# selftest_place_array BLOCK: the two loop devices, with blocks of so many bytes, and the array on
-# them, without a RAM leg. Sets MEMBERS to the devices. Returns 1 when it could not be made.
+# selftest_place_array BLOCK: makes the two loop devices, with blocks of BLOCK bytes, and the array
+# on them, without a RAM leg. Sets MEMBERS to the devices. Returns 1 when it could not make them.
 selftest_place_array() {
 	local file LOOP_NODE MD_HOMEHOST=selftest SELFTEST_UUID \
 		bytes=$((SELFTEST_LEG + (1 + RANDOM % 255) * 4096))
@@ -80,14 +80,14 @@ selftest_place_array() {
 		loop_device_make "$SELFTEST_FOLDER/$file" "$1" || return 1
 		MEMBERS+=("/dev/$LOOP_NODE")
 	done
-	# Before there is a superblock that mdadm could find.
+	# The claim comes before there is a superblock that mdadm could find.
 	claim_text "$SELFTEST_UUID" | act_file "$(claim_file "$SELFTEST_NAME")" || return 1
 	md_create "$SELFTEST_MD" "$SELFTEST_UUID" mirror "$(md_bitmap_chunk "${MEMBERS[@]}")" \
 		"${MEMBERS[@]}"
 }
 
-# selftest_place_expect BYTES: a ramdisk of so many is about to be made. rapiddisk has made it
-# before it can be noted whose it is; the number of bytes is this test's alone.
+# selftest_place_expect BYTES: notes that a ramdisk of BYTES is about to be made. rapiddisk makes it
+# before anybody can note whose it is, but only this test uses that number of bytes.
 selftest_place_expect() {
 	local node all=()
 	for node in "$SYS"/block/rd*; do
@@ -97,8 +97,8 @@ selftest_place_expect() {
 	act_put "$SELFTEST_FOLDER/ramdisk" "$1 ${all[*]}"
 }
 
-# selftest_place_clean: takes away what a test has made, this one's or that of one that was killed.
-# Returns 1 when something stays, which has been said. With the lock of SELFTEST_NAME held.
+# selftest_place_clean: removes what a test has made, this one or one that was killed. Returns 1
+# when something stays, after saying so. The caller holds the lock of SELFTEST_NAME.
 selftest_place_clean() {
 	local COPY_WHY='' folder code=0
 	[[ -z ${SELFTEST_ALIVE-} ]] || exec {SELFTEST_ALIVE}>&-
@@ -114,7 +114,7 @@ fuser $LOCKS/selftest.alive"
 		[[ ! -d $folder || -L $folder ]] || selftest_place_clear_ "$folder" || code=1
 	done
 	((code == 0)) || return 1
-	# Of one that the power was cut under, there may be nothing else.
+	# After a power cut, what follows may be all that is left of a test.
 	ramdisk_drop "$SELFTEST_NAME" || {
 		log_error 'ramraid: the ramdisk of the self-test is still in use'
 		return 1
@@ -123,7 +123,7 @@ fuser $LOCKS/selftest.alive"
 	rm -rf -- "$RUN/.$SELFTEST_NAME".* "$RUN/$SELFTEST_NAME".* "$LOCKS/selftest.alive"
 }
 
-# In this order: the array, what it is made of, the folder that tells whose they are.
+# Removes the array, then what it is made of, and last the folder, which tells whose they are.
 selftest_place_clear_() { # FOLDER
 	local node LOOP_NODES
 	loop_device_of "$1"
@@ -142,8 +142,8 @@ selftest_place_clear_() { # FOLDER
 	rm -rf -- "$1"
 }
 
-# selftest_place_stop_ NODE FOLDER: stops the array that the loop device is in, if that is the
-# test's: its superblock says so.
+# selftest_place_stop_ NODE FOLDER: stops the array that the loop device is in, if the superblock
+# says that this is the test's array.
 selftest_place_stop_() {
 	local md uuid='' key value
 	md=$(md_of_leg "$1") || return 0
@@ -156,7 +156,7 @@ it is left alone"
 		return 1
 	fi
 	clock_until "$MD_BOUND" 0.3 selftest_place_is_stopped_ "$md" "$1" && {
-		# Else the next array of that name would have its check ended (md_check_left).
+		# Otherwise md_check_left would end a check of the next array with this name.
 		rm -f -- "$LOCKS/check.$md"
 		return
 	}
@@ -170,10 +170,10 @@ selftest_place_is_stopped_() { # MD NODE
 	[[ ! -e $SYS/class/block/$2/holders/$1 ]]
 }
 
-# selftest_place_stop_empty_ FOLDER: stops an array of the test's that has no member: mdadm was
-# killed after it had set the array up, and before it had added the first device. mdadm's map has
-# had the array's UUID and name since before that (Create() in mdadm's Create.c), the UUID as words
-# of this machine's byte order (map_write() in its mapfile.c).
+# selftest_place_stop_empty_ FOLDER: stops an array of the test that has no member, because mdadm
+# was killed after it had set the array up and before it had added the first device. By then mdadm's
+# map has the array's UUID and name (Create() in mdadm's Create.c), the UUID as words in this
+# machine's byte order (map_write() in its mapfile.c).
 selftest_place_stop_empty_() {
 	local md uuid path mine swapped=''
 	mine=$(cat "$1/uuid" 2>/dev/null) mine=${mine//-/}
@@ -203,9 +203,9 @@ selftest_place_is_gone_() { # MD
 	[[ ! -d $SYS/block/$1/md ]]
 }
 
-# selftest_place_strays_ FOLDER: a ramdisk of rapiddisk that was made for the test, and not noted
-# before that was killed: it was not there before, has just as many bytes as were to be made, no
-# other array has it noted, and nobody uses it. And a brd that it has loaded.
+# selftest_place_strays_ FOLDER: drops a ramdisk of rapiddisk that a test made, and did not note
+# before it was killed. Such a ramdisk was not there before, has exactly as many bytes as were to be
+# made, is noted for no array, and is not in use. Unloads a brd that the test has loaded, too.
 selftest_place_strays_() {
 	local bytes='' before='' node
 	{ read -r bytes before <"$1/ramdisk"; } 2>/dev/null || return 0
@@ -224,9 +224,9 @@ selftest_place_strays_() {
 	[[ " $before " == *' brd '* ]] || selftest_place_brd_
 }
 
-# There was no brd before the test, and no array has noted one of its devices; which is asked with
-# the lock, as a start may be about to note one. A test that was killed while it loaded brd has not
-# noted that; then its size says whose it is.
+# Unloads brd, which was not there before the test, if no array has noted one of its devices. That
+# is asked under the lock, because a start may be about to note one. A test that was killed while it
+# loaded brd has not noted that; then the module's parameters show whose it is.
 selftest_place_brd_() {
 	[[ -e $RUN/brd || -d $SYS/module/brd ]] || return 0
 	ramdisk_lock || return

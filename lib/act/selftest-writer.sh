@@ -1,19 +1,19 @@
-# The writer of the self-test: writes pieces at random to the array, each with an fsync, and
-# discards some, as long as it is let; and what the legs should have after that. What it writes to
-# the array, it writes to the file "model" as well; what was discarded it writes again at the end,
-# since nobody knows what that holds before. In each round it writes to every other MiB, which is
-# what one bit of the bitmap stands for: md copies those again, and the others have only what the
-# copy has brought.
+# The writer of the self-test, and what the legs should have after it. Until it is stopped, it
+# writes pieces to random places of the array, each with an fsync, and discards some. What it writes
+# to the array, it writes to the file "model" as well. What it has discarded, it writes again at the
+# end, because nobody knows what discarded blocks hold. In each round it writes to every other MiB,
+# which is what one bit of the bitmap stands for: md copies those again, and the others have only
+# what the copy has brought.
 # shellcheck shell=bash
 
 need core/act core/clock core/paths core/text
 
-# bytes; blocks of data to choose from; blocks at once, at most; bytes of a bit
+# bytes of a block; blocks of data to choose from; most blocks at once; bytes that a bit stands for
 readonly SELFTEST_WRITER_BLOCK=4096 SELFTEST_WRITER_POOL=512
 readonly SELFTEST_WRITER_MOST=32 SELFTEST_WRITER_CHUNK=1048576
 
-# selftest_writer_begin MD BYTES: fills the array of BYTES, with data and here and there with none.
-# Returns 1 when it can't be written.
+# selftest_writer_begin MD BYTES: fills the array, which has BYTES, with data, and every fourth MiB
+# with zeros. Returns 1 when it can't be written.
 selftest_writer_begin() {
 	local i mib=$(($2 >> 20))
 	dd if=/dev/urandom of="$SELFTEST_FOLDER/pool" bs="$SELFTEST_WRITER_BLOCK" \
@@ -26,7 +26,8 @@ selftest_writer_begin() {
 	selftest_writer_copy "$1" 0 $(($2 / SELFTEST_WRITER_BLOCK))
 }
 
-# selftest_writer_copy MD BLOCK COUNT: writes what the array should have there.
+# selftest_writer_copy MD BLOCK COUNT: writes what the array should have in COUNT blocks from BLOCK
+# on.
 selftest_writer_copy() {
 	dd if="$SELFTEST_FOLDER/model" of="$DEV/$1" ibs=1M obs="$SELFTEST_WRITER_BLOCK" \
 		skip=$(($2 * SELFTEST_WRITER_BLOCK)) seek=$(($2 * SELFTEST_WRITER_BLOCK)) \
@@ -34,8 +35,8 @@ selftest_writer_copy() {
 		oflag="${COPY_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat,fsync status=none
 }
 
-# selftest_writer_start MD BYTES 0|1: to the even or to the odd MiB; in the background, until
-# selftest_writer_stop, or until this program ends.
+# selftest_writer_start MD BYTES 0|1: writes to the even (0) or to the odd (1) MiB, in the
+# background, until selftest_writer_stop, or until this program ends.
 selftest_writer_start() {
 	rm -f -- "$SELFTEST_FOLDER"/{stop,writes,failed,discarded}
 	(
@@ -67,7 +68,7 @@ selftest_writer_work_() { # PARENT MD BYTES 0|1
 	done
 }
 
-# MD BLOCK COUNT: some blocks of the pool.
+# MD BLOCK COUNT: writes some blocks of the pool to the array and to the model.
 selftest_writer_piece_() {
 	local file from=$((RANDOM % (SELFTEST_WRITER_POOL - $3))) flags=${COPY_DIRECT-direct,}
 	for file in "$DEV/$1" "$SELFTEST_FOLDER/model"; do
@@ -78,7 +79,8 @@ selftest_writer_piece_() {
 	done
 }
 
-# selftest_writer_await N SECONDS: until it has written N times more. Returns 1 when it has not.
+# selftest_writer_await N SECONDS: waits until the writer has written N more times, or has failed.
+# Returns 1 when neither has happened within SECONDS.
 selftest_writer_await() {
 	local NUMBER
 	text_number_in "$SELFTEST_FOLDER/writes" 0
@@ -90,7 +92,8 @@ selftest_writer_has_() {
 	((NUMBER >= $1)) || [[ -e $SELFTEST_FOLDER/failed ]]
 }
 
-# selftest_writer_end: returns when there is none any more; 1 when it has not ended by itself.
+# selftest_writer_end: stops the writer, and returns when it has ended; 1 when it did not end by
+# itself.
 selftest_writer_end() {
 	local writer=${SELFTEST_WRITER-}
 	[[ -n $writer ]] || return 0
@@ -99,8 +102,8 @@ selftest_writer_end() {
 	wait "$writer" 2>/dev/null || return 1
 }
 
-# selftest_writer_stop MD: returns when it has ended, and what it has discarded is written again.
-# Returns 1, with SELFTEST_WHY, when a write has failed.
+# selftest_writer_stop MD: stops the writer, and writes what it has discarded again. Returns 1, with
+# SELFTEST_WHY, when a write has failed, or when something else has ended the writer.
 selftest_writer_stop() {
 	local at count code=0
 	[[ -n ${SELFTEST_WRITER-} ]] || return 0
@@ -122,9 +125,9 @@ selftest_writer_stop() {
 	done <"$SELFTEST_FOLDER/discarded"
 }
 
-# selftest_writer_compare NODE OFFSET BYTES: is what NODE has from byte OFFSET on what it should be?
-# Returns 1 when it is not, with the first such block in SELFTEST_BLOCK; 2 when that can't be told,
-# because not all of it could be read.
+# selftest_writer_compare NODE OFFSET BYTES: do the BYTES of NODE from byte OFFSET on match the
+# model? Returns 1 when they do not, with the first block that differs in SELFTEST_BLOCK; 2 when
+# that can't be told, because not all of them could be read.
 selftest_writer_compare() {
 	local said
 	SELFTEST_BLOCK=''

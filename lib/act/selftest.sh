@@ -1,6 +1,6 @@
-# The self-test: does the copy to the RAM leg do what it must, with this kernel's md? On a small
-# mirror of its own (act/selftest-place.sh), by the same functions that a start calls, while
-# somebody writes to it (act/selftest-writer.sh).
+# The self-test: does the copy to the RAM leg do what it must, with this kernel's md? It runs on a
+# small mirror of its own (act/selftest-place.sh), with the same functions that a start calls, while
+# a writer writes to the array (act/selftest-writer.sh).
 # shellcheck shell=bash
 
 need act/ram-leg act/selftest-place act/selftest-writer config/conf core/act core/clock core/log
@@ -13,8 +13,9 @@ declare -gA F # the facts: decide/facts.list
 readonly SELFTEST_PATIENCE=300 # seconds for one step, on a machine that has other things to do
 readonly SELFTEST_RATE=8M      # how fast the copy is in those rounds in which the array is in use
 
-# selftest_run ROUNDS: sets SELFTEST_RESULT to passed or failed, or to nothing when it could not be
-# done, and SELFTEST_WHY of the last two. After selftest_place_make. Returns 0 when it has passed.
+# selftest_run ROUNDS: sets SELFTEST_RESULT to passed, to failed, or to nothing when the test could
+# not be done; in the last two cases SELFTEST_WHY says why. Called after selftest_place_make.
+# Returns 0 when the test has passed.
 selftest_run() {
 	SELFTEST_RESULT='' SELFTEST_WHY='' SELFTEST_ROUND=0 SELFTEST_WRITES=0
 	selftest_begin_ || return
@@ -27,7 +28,8 @@ selftest_run() {
 	SELFTEST_RESULT=passed
 }
 
-# It is the fault of the copy, or of md; or of something else, so that nothing is known.
+# selftest_fault_ TEXT: the copy or md is to blame. selftest_hindered_ TEXT: something else is, so
+# the test shows nothing.
 selftest_fault_() { # TEXT
 	SELFTEST_RESULT=failed SELFTEST_WHY="round $SELFTEST_ROUND: $1"
 	return 1
@@ -37,15 +39,15 @@ selftest_hindered_() { # TEXT
 	return 1
 }
 
-# selftest_blame_ TEXT: the copy's fault, or md's, if nothing else has failed: what a leg lacks that
-# could not be written, as in a folder that is full, says nothing about them.
+# selftest_blame_ TEXT: blames the copy or md, if nothing else has failed. If a leg could not be
+# written, as when the folder is full, what that leg lacks says nothing about them.
 selftest_blame_() {
 	local why
 	why=$(selftest_disturbed_)
 	if [[ -z $why ]]; then selftest_fault_ "$1"; else selftest_hindered_ "$1; but $why"; fi
 }
 
-# Prints what has happened to its array that neither the copy nor md is to blame for.
+# Prints what has happened to the test's array that neither the copy nor md is to blame for.
 selftest_disturbed_() {
 	local line LEGS md=${F[array.md]}
 	facts_observe
@@ -70,7 +72,7 @@ selftest_disturbed_() {
 	done
 }
 
-# The array, and what the functions of a start use.
+# Makes the array, and sets what the functions of a start use.
 selftest_begin_() {
 	local SELFTEST_UUID block=512 kind
 	kind=$(selftest_kind_)
@@ -103,8 +105,8 @@ selftest_begin_() {
 	selftest_first_
 }
 
-# The first RAM leg is md's own: as long as there was none, every bit is set, and after a copy md
-# would copy all of it once more.
+# md fills the first RAM leg: until there is one, every bit is set, and after a copy md would copy
+# all of it once more.
 selftest_first_() {
 	selftest_make_ || return
 	{ ram_leg_add && clock_until "$SELFTEST_PATIENCE" 0.2 selftest_is_whole_; } ||
@@ -137,8 +139,8 @@ selftest_is_whole_() {
 	selftest_is_equal_ && [[ ${F[ram.state]} == in_sync ]]
 }
 
-# The kind that RAM=auto means on this kernel; here also zram on disks with smaller blocks, since
-# these are ours.
+# Prints which kind of ramdisk RAM=auto means on this kernel. For zram it does not matter here how
+# large the blocks of the disks are, since the test chooses that.
 selftest_kind_() {
 	if ramdisk_has_rapiddisk; then
 		echo rapiddisk
@@ -149,8 +151,8 @@ selftest_kind_() {
 	fi
 }
 
-# One round: the RAM leg goes, and a new one is filled, under the writer; then the legs are
-# compared.
+# One round: takes the RAM leg out and fills a new one, while the writer writes; then compares the
+# legs.
 selftest_round_() {
 	local code=0
 	clock_until "$SELFTEST_PATIENCE" 0.5 selftest_is_clean_ || {
@@ -175,8 +177,9 @@ selftest_take_out_() {
 	} || selftest_hindered_ 'its RAM leg could not be taken out'
 }
 
-# As a start fills it: in every third round as fast as the disks can, else as beside those who use
-# the array; and in every third a disk leg leaves meanwhile, and comes back.
+# Fills the RAM leg as a start does: in every third round as fast as the disks can, in the others as
+# while the array is in use. In another third of the rounds, a disk leg leaves meanwhile and comes
+# back.
 selftest_fill_() {
 	local COPY_STATE COPY_WHY COPY_SECONDS DONE TOTAL RATE folder=$RUN/$SELFTEST_NAME.copy
 	LOOP_GATE=open
@@ -184,7 +187,8 @@ selftest_fill_() {
 	selftest_make_ || return
 	ram_leg_copy
 	if [[ -v F["failed.copy-ram"] && -d $folder ]]; then
-		# No word about the superblocks: those come before there is a folder.
+		# This says nothing about the superblocks: they are checked before there is a
+		# folder.
 		selftest_hindered_ "the copy could not be begun: ${F["failed.copy-ram"]}"
 		return
 	elif [[ -v F["failed.copy-ram"] ]]; then
@@ -196,13 +200,13 @@ selftest_fill_() {
 		selftest_hindered_ "the copy has not ended within $SELFTEST_PATIENCE s"
 		return
 	}
-	# A leg that could not be read, a ramdisk that could not be written, a worker that was
-	# ended: a start has md rebuild the RAM leg then.
+	# A leg could not be read, the ramdisk could not be written, or a worker was ended: a start
+	# then has md rebuild the RAM leg.
 	[[ $COPY_STATE == 'done' ]] || {
 		selftest_hindered_ "the copy has failed: $COPY_WHY"
 		return
 	}
-	# Of what is written now only the bitmap knows.
+	# Only the bitmap knows of what is written now.
 	{
 		selftest_writer_await 4 "$SELFTEST_PATIENCE" &&
 			cp -- "$folder/superblock" "$SELFTEST_FOLDER/old"
@@ -232,7 +236,7 @@ selftest_await_whole_() {
 	fi
 }
 
-# The second disk leg, when a part of it has been copied.
+# Takes the second disk leg out when a part of it has been copied, and puts it back.
 selftest_leave_() {
 	local leg=${MEMBERS[1]##*/}
 	clock_until "$SELFTEST_PATIENCE" 0.1 selftest_copies_ || :
@@ -256,7 +260,7 @@ selftest_copies_() {
 	[[ $COPY_STATE != running ]] || ((DONE > 0))
 }
 
-# What md says, and what each leg has, block by block.
+# Compares the legs: by md's check, and each of them, block by block, with the model.
 selftest_compare_() {
 	local MISMATCHES=0 NUMBER leg
 	text_number_in "$SELFTEST_FOLDER/writes" 0
@@ -286,8 +290,8 @@ array" ;;
 	esac
 }
 
-# The superblock that the copy has made is of the time before it began. Since then the array was
-# whole, and was written to: so bits were cleared, and md must refuse a leg that has it.
+# The superblock that the copy has made is from the time before the copy began. Since then the array
+# was whole, and was written to, so md has cleared bits, and must refuse a leg with that superblock.
 selftest_old_() {
 	local md=${F[array.md]} ram=${F[ram.node]} bytes=$SELFTEST_FOLDER/old
 	{

@@ -1,10 +1,11 @@
-# What has become of a running array since it was last said, in words. Several programs look: the
-# monitor whenever md reports a change, hot-plug whenever a disk comes or goes, and who has worked
-# on the array. Whichever is first says it, and the others find it said.
+# Reports in words what has changed in a running array since the last report. Several programs look:
+# the monitor whenever md reports a change, hot-plug whenever a disk comes or goes, and each program
+# that has worked on the array. The first to see a change reports it, and the others find that it
+# has been reported.
 # shellcheck shell=bash
 #
-# /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that words are said of: "ram", "only"
-# (is the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
+# /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that is reported: "ram", "only" (is
+# the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths \
 	core/text
@@ -13,27 +14,30 @@ need observe/before-look observe/facts world/disk world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
-# seconds that one may take to look and tell; a disk that does not answer takes half of that
+# seconds that one program may take to look and report; a disk that does not answer takes half of
+# that
 readonly TRANSITIONS_PATIENCE=60
 
-# transitions_begin NAME: from here on changes are reported; the start has reported the rest.
-# After facts_observe. Nothing when it has begun.
+# transitions_begin NAME: from here on changes are reported; the start has reported the rest. Called
+# after facts_observe. Does nothing when reporting has begun already.
 transitions_begin() { [[ -e $RUN/$1.told ]] || transitions_under_lock_ "$1" transitions_note_; }
 
-# transitions_tell NAME: looks at the array, and says what has changed. The first look of a run says
-# nothing: the start has; but for what nobody may miss. What a worker only passes through is not
-# said while one is at work, so a worker looks after it has released the array's lock.
+# transitions_tell NAME: looks at the array, and reports what has changed. The first look of a run
+# reports only what nobody may miss, because the start has reported the rest. While a worker is at
+# work, states that it merely passes through are not reported, so a worker looks after it has
+# released the array's lock.
 transitions_tell() { transitions_under_lock_ "$1" transitions_look_; }
 
-# transitions_end NAME: for whoever has worked on the array: releases its lock, reports what has
-# changed, and has hot-plug look at what has come meanwhile.
+# transitions_end NAME: called by a program that has worked on the array: releases its lock, reports
+# what has changed, and has hot-plug look at what has come meanwhile.
 transitions_end() {
 	exec {ARRAY_LOCK}>&-
 	transitions_tell "$1"
 	hotplug_trigger
 }
 
-# Looked at within the lock: an older look after a newer one would say that it is all undone.
+# The look is within the lock: an older look, reported after a newer one, would say that everything
+# is undone.
 transitions_under_lock_() { # NAME COMMAND
 	local lock code=0
 	[[ -z $DRY_RUN ]] || return 0
@@ -69,7 +73,7 @@ transitions_look_() { # NAME
 	array_lock_is_free "$1" || busy=yes
 	transitions_words_ "$1" "$busy"
 	[[ ${new[only]} == "${old[only]-no}" ]] || transitions_say_only_ "$1" "${new[only]}"
-	# A first look, or what was reported has another form.
+	# Otherwise this is the first look, or the file has another form.
 	if [[ -n ${old[ram]-} ]]; then
 		for ((i = 0; i < ${F[members]}; i++)); do
 			key="leg ${F[leg.$i.dev]}"
@@ -81,8 +85,8 @@ transitions_look_() { # NAME
 	transitions_write_ "$1"
 }
 
-# Sets the caller's new from the facts; while somebody is at work, to its old where it may be the
-# work that is seen.
+# Sets the caller's new from the facts. While another program works on the array (yes), a word that
+# may come from that work stays as it is in the caller's old.
 transitions_words_() { # NAME yes|""
 	local i LEG key
 	legs_seen_look
@@ -98,8 +102,9 @@ transitions_words_() { # NAME yes|""
 	[[ -z $2 || $LEG == @(in_sync|recovering) ]] || LEG=${old[ram]:-$LEG}
 	new[ram]=$LEG new[only]=no
 	! health_only_copy || new[only]=yes
-	# Neither the RAM leg nor the disk legs have all, or nobody has judged what runs: it is not
-	# over.
+	# It is not over while the disk legs lack something, while the ramdisk alone has what was
+	# written last and is in no array, or while what runs was started from legs that are not to
+	# be trusted.
 	[[ ${old[only]-} != yes ]] ||
 		{ health_disk_has_all && ! health_only_copy_beside &&
 			[[ ${F[array.known]} != no ]]; } || new[only]=yes
@@ -238,7 +243,7 @@ it was lost while it was being put back, so all of it is rebuilt" && return
 	esac
 }
 
-# Sets the caller's whole: how the disk is made one that is rebuilt as a whole.
+# Sets the caller's whole to what to type to have the disk rebuilt as a whole.
 transitions_whole_() { # NAME DEVICE
 	whole="to have it rebuilt as a whole: mdadm --zero-superblock $2; ramraid apply $1"
 }
@@ -249,7 +254,7 @@ transitions_occupied_() { # DEVICE
 	printf '%s\n' "$why"
 }
 
-# The disk is there, and is not taken.
+# Reports a disk that is there and is not taken.
 transitions_say_refused_() { # NAME I WORD
 	local dev=${F[leg.$2.dev]} whole text
 	local leg="$1: disk leg $dev" disk="$1: the disk at $dev"
@@ -299,13 +304,13 @@ it is not put back. If you have moved it there yourself: rm $STATE/$1.hardware; 
 	notify warning disk-refused "$dev" "$text"
 }
 
-# transitions_refused_before NAME WHY: has its start been refused for this very reason already, and
-# that been reported, since it last ran and since a person last asked for a start? Something that is
-# mounted at each access (x-systemd.automount) asks for one each time.
+# transitions_refused_before NAME WHY: was a start refused for this very reason already, and was
+# that reported, since the array last ran and since a person last asked for a start? A mount that is
+# made at each access (x-systemd.automount) asks for a start each time.
 transitions_refused_before() { [[ -e $RUN/$1.unstarted && $(<"$RUN/$1.unstarted") == "$2" ]]; }
 
-# transitions_of_start NAME CODE: how a start has ended, when that is not as it should be. The
-# journal has it already.
+# transitions_of_start NAME CODE: notifies the administrator when a start has not ended as it
+# should. The journal has that already.
 transitions_of_start() {
 	local LOST
 	if (($2 == EX_REFUSED)); then
@@ -327,8 +332,8 @@ runs on its disk legs only, reads are as slow as they are: $WHY"
 	fi
 }
 
-# transitions_remedy: the RAM leg is the only good copy; prints what would end that, for the
-# console.
+# transitions_remedy: called while the RAM leg is the only good copy: prints, for the console, what
+# would change that.
 transitions_remedy() {
 	if [[ ${F[array.sync]} == recover ]]; then
 		printf 'A disk leg is being rebuilt from it: %s\n' \

@@ -1,12 +1,12 @@
-# What has lately become of an array, for people who ask: since when it is whole or until when it
-# was, and how its RAM leg was rebuilt. Nothing is decided by it.
+# The history of an array, for people who ask: since when it has been whole, or until when it was,
+# and how its RAM leg was rebuilt. No decision depends on it.
 # shellcheck shell=bash
 #
 # /etc/ramraid/state/NAME.lately is one line of words, 0 for what is not known; times are seconds
-# since the epoch. read_share_history in report/read-share.sh makes of it:
+# since the epoch. read_share_history in report/read-share.sh reads these words into:
 #   (the array's UUID)
-#   HISTORY_LIFE           which life of it: the kernel's boot_id (also HISTORY_BOOT), its name, and
-#                          its number in that boot
+#   HISTORY_LIFE           which run of the array: the kernel's boot_id (also HISTORY_BOOT), the
+#                          array's kernel name, and its number in that boot
 #   HISTORY_ENGINE         what has rebuilt its RAM leg last: copy, kernel, none
 #   HISTORY_SINCE _UNTIL    when it was found whole, and when no longer
 #   HISTORY_REBUILT _SECONDS _RATE
@@ -15,16 +15,16 @@
 #   HISTORY_READS _DISK_READS
 #                          what had been read by then from the array, and from all disk legs
 #                          together (sectors of 512, as /sys/block/*/stat counts)
-# It is beside the witness, so that it is still known after a boot that went wrong.
+# The file is beside the witness, so it is still known after a boot that went wrong.
 
 need act/witness-update core/act core/clock core/log core/paths core/text decide/health
 need observe/facts report/read-share world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
-# whole_since_update [ended]: after a look at the running array; "ended": before it is stopped. When
-# the RAM leg has just been filled, LOOP_ENGINE says by what, LOOP_FILLING since when (clock). That
-# it can't be written is said, and changes nothing.
+# whole_since_update [ended]: writes the history down, after a look at the running array; "ended":
+# before the array is stopped. When the RAM leg has just been filled, LOOP_ENGINE says by what, and
+# LOOP_FILLING since when (clock). If the file can't be written, says so and goes on.
 whole_since_update() {
 	local life now=$EPOCHSECONDS changed=''
 	[[ -z $DRY_RUN && -n ${F[array.md]} ]] || return 0
@@ -41,16 +41,16 @@ $HISTORY_SECONDS $HISTORY_RATE $HISTORY_READS $HISTORY_DISK_READS"$'\n' ||
 \"ramraid status\" will not know when it was whole"
 }
 
-# whole_since_look: after something was done to the running array: looks again, and writes down what
-# has become of it.
+# whole_since_look: looks again after something was done to the running array, and writes down what
+# has changed.
 whole_since_look() {
 	facts_observe
 	witness_update_witness
 	whole_since_update ''
 }
 
-# whole_since_tell_unclean: before the array is started: says that the boot in which it was whole
-# last ended without a stop of it. A stop writes until when it was.
+# whole_since_tell_unclean: called before the array is started: says so when the boot in which it
+# was last whole ended without a stop of it. A stop writes until when it was whole.
 whole_since_tell_unclean() {
 	local since
 	facts_served
@@ -62,15 +62,15 @@ whole_since_tell_unclean() {
 a power cut, or a crash of the system"
 }
 
-# Sets the caller's life to what HISTORY_LIFE is of the array that is running.
+# Sets the caller's life to the HISTORY_LIFE of the array that runs now.
 whole_since_life_() {
 	local MD_RUN
 	md_state_run "${F[array.md]}"
 	life="${F[boot]:--} ${MD_RUN:-${F[array.md]} 0}"
 }
 
-# Sets the caller's changed when it has become whole, or no longer is. What was whole in an earlier
-# life is left alone: until when, nobody knows.
+# Sets the caller's changed when the array has become whole, or no longer is. If it was whole in an
+# earlier run, that entry is left alone: nobody knows until when.
 whole_since_note_() { # ended|""
 	local LOST LACKING open=no
 	[[ $HISTORY_LIFE != "$life" ]] || ((HISTORY_SINCE == 0 || HISTORY_UNTIL != 0)) || open=yes
@@ -95,7 +95,8 @@ whole_since_rebuilt_() {
 	whole_since_count_
 }
 
-# What is read from here on is the array's users'; what the rebuild has read of the disks is not.
+# From here on only the reads of the array's users count, not what the rebuild has read from the
+# disks.
 whole_since_count_() {
 	local i sectors
 	text_into "${F[array.stat]}" _ _ sectors

@@ -1,23 +1,23 @@
-# Which legs were in an array until it ended, by the superblocks of those from which it has just
-# been started. md's first write replaces what they say. For act/witness-update.sh, whose variables
-# this takes.
+# Tells which legs were in an array until it ended, from the superblocks of those legs from which it
+# has just been started. md's first write replaces what they say. For act/witness-update.sh, whose
+# variables this uses.
 # shellcheck shell=bash disable=SC2154 # variables of act/witness-update.sh
 
 need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# An orderly stop adds at most so many events after the record. To fill a slot and to empty it again
-# takes more.
+# An orderly stop adds at most this many events after the record. Filling a slot and emptying it
+# again takes more.
 readonly WITNESS_CALLED_EVENTS=2
 
-# witness_called_absent: is a leg called active (NUMBER:SLOT in the caller's active) that is no
-# member (by the caller's numbers), in an array that has run since the record was written, and to
-# which md has not written since it was started? That leg was in sync at the caller's event count.
-# If it comes with fewer events, it was put back to an older state, and every slot may have been
-# filled elsewhere since. A leg that is here with as many events, or with one less, was not put
-# back: md writes superblocks side by side (md_update_sb() in linux drivers/md/md.c). A ramdisk
-# never is. Returns 1 when there is no such leg.
+# witness_called_absent: is there a leg that is called active (NUMBER:SLOT in the caller's active),
+# and is no member (by the caller's numbers)? Looks only at an array that has run since the record
+# was written, and to which md has not written since it was started. Such a leg was in sync at the
+# caller's event count. If it comes with fewer events, it was put back to an older state, and every
+# slot may have been filled elsewhere since. A leg that is here with as many events, or with one
+# less, was not put back: md writes superblocks side by side (md_update_sb() in linux
+# drivers/md/md.c). A ramdisk is never put back. Returns 1 when there is no such leg.
 witness_called_absent() {
 	local i entry
 	[[ ${F[array.readauto]-} == yes ]] || return 1
@@ -35,8 +35,8 @@ witness_called_absent() {
 	return 1
 }
 
-# witness_called_is_here_ NUMBER:SLOT: is this a ramdisk, which is gone, or a leg that is here and
-# has come as far as the caller's events?
+# witness_called_is_here_ NUMBER:SLOT: is this the ramdisk, which is gone, or a leg that is here
+# with the caller's events, or one less?
 witness_called_is_here_() {
 	local i leg all=(ram)
 	for ((i = 0; i < ${F[members]}; i++)); do all+=("$i"); done

@@ -1,6 +1,6 @@
 # A look at the record of a running array that no event has asked for. systemd's watches on an array
-# may be missing for good (no inotify instance was left), or for the moment of a daemon-reload, and
-# what leaves then leaves unseen. Hot-plug's look, which a timer starts as well, finds it.
+# may be missing for good, when no inotify instance was left, or for the moment of a daemon-reload;
+# nobody sees a leg that leaves then. Hot-plug's look, which a timer starts as well, finds that.
 # shellcheck shell=bash
 
 need act/array-lock act/transitions act/witness-update config/conf config/conf-need core/act
@@ -9,13 +9,14 @@ need observe/facts world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# witness_look NAME: if others are members than at the last such look, or the record is another one,
-# or vouches for nothing, it is written, and what has changed is reported; and a watch that is gone
-# is started again. While nothing has changed, no disk is read. Only of a run that a start of ours
-# has judged. Returns 1 when the record could not be written.
+# witness_look NAME: writes the record, and reports what has changed, if the members, the record, or
+# whether it vouches for anything, have changed since the last such look. Starts a watch that is
+# gone again. While nothing has changed, it reads no disk. Does nothing for a run that no start of
+# ours has judged. Returns 1 when the record could not be written.
 witness_look() {
 	local noted='' WITNESS_LOOK code=0
-	# What is strange in its configuration is said by others, and not every quarter of an hour.
+	# Other programs report what is wrong with its configuration; this one would repeat that
+	# every quarter of an hour.
 	conf_load "$1" || conf_need_started "$1"
 	before_look_configured "$1"
 	[[ -z ${F[record.why]} ]] || return 0
@@ -30,14 +31,14 @@ witness_look() {
 	before_look_witness
 	witness_look_print_
 	((code != 0)) || act_put "$RUN/$1.looked" "$WITNESS_LOOK"
-	# Takes long while somebody else reports, so it comes last.
+	# This takes long while another program reports, so it comes last.
 	transitions_tell "$1"
 	return "$code"
 }
 
-# Sets the caller's WITNESS_LOOK to the record that counts, and to who is in the array: of each
-# member in sync its node, and the number by which the kernel tells it from the next one there; and
-# who of them is vouched for, if not all are.
+# Sets the caller's WITNESS_LOOK to the record that counts, and to the members of the array: for
+# each one in sync its node, and the number by which the kernel tells it from a later disk at that
+# node; and to those that are vouched for, if not all are.
 witness_look_print_() {
 	local node NODES COMPLETE NUMBER
 	complete_legs_find
@@ -50,9 +51,9 @@ ram=${F[ram.node]}:${F[ram.state]}:${F[ram.slot]}"
 	((${#COMPLETE[@]} == ${#NODES[@]})) || WITNESS_LOOK+=" of which ${COMPLETE[*]}"
 }
 
-# Nobody else sees that systemd could not watch the array, or has given that up: who starts the
-# watch does not wait for it. Not while another program is at work on the array, which may be about
-# to stop it.
+# Starts a watch that is gone again. Nobody else sees that systemd could not watch the array, or has
+# given that up: the program that starts the watch does not wait for it. Does nothing while another
+# program is at work on the array, which may be about to stop it.
 witness_look_monitor_() {
 	local MONITOR
 	systemd_is_running && array_lock_is_free "${F[name]}" || return 0

@@ -1,12 +1,12 @@
-# What becomes of the record when no new one can be written.
+# What happens to the record when no new one can be written.
 # shellcheck shell=bash
 
 need core/log core/paths notes/witness notes/witness-copy
 
 declare -gA F # the facts: decide/facts.list
 
-# witness_take_back: an old record would vouch for legs that may have left since. Says what is left
-# of it. Returns 1.
+# witness_take_back: makes the old record vouch for no leg, or deletes it, because some of its legs
+# may have left since. Says what is left of it. Returns 1.
 witness_take_back() {
 	if witness_void "${F[name]}" "${F[uuid]}"; then
 		F[witness.generation]=$WITNESS_GENERATION

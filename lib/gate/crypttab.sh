@@ -1,13 +1,14 @@
-# Of the gate: a disk leg in a container of crypttab. The array's unit comes after the container's,
-# so that no time runs while a passphrase is typed, and so that at a shutdown the container stays
-# until the array has stopped. Called by gate/dependents.sh, whose variables it takes.
+# Part of the gate: disk legs in containers that crypttab lists. The array's unit comes after the
+# container's, so that no time-out runs while somebody types a passphrase, and so that at a shutdown
+# the container stays until the array has stopped. Called by gate/dependents.sh, whose variables
+# this uses.
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of gate/dependents.sh
 
 need config/conf core/act core/log core/paths gate/rescue-mount gate/spec world/systemd
 
-# crypttab: sorts the containers that disk legs are in into legs (with what systemd asks for at
-# boot), byhand (noauto), and sets patient if nothing else of the boot waits for one of them
-# (nofail). Read as systemd-cryptsetup-generator does; "none" and "-" stand for no key, and for no
+# crypttab: sorts the containers that disk legs are in into legs (systemd opens them at boot) and
+# byhand (noauto), and sets patient if the rest of the boot does not wait for one of them (nofail).
+# Reads crypttab as systemd-cryptsetup-generator does; "none" and "-" stand for no key, and for no
 # option.
 crypttab() {
 	local name source key options
@@ -26,12 +27,12 @@ crypttab() {
 	done <"$ROOT/etc/crypttab"
 }
 
-# crypttab_option_ NO YES: of two opposite options of the caller's line, does the one that is said
-# last, if any, say NO? (fstab_test_yes_no_option() in systemd's source)
+# crypttab_option_ NO YES: of these two opposite options, does the caller's line have any, and is NO
+# the last one? (fstab_test_yes_no_option() in systemd's source)
 crypttab_option_() { [[ ,$options, =~ ^.*,($1|$2), && ${BASH_REMATCH[1]} == "$1" ]]; }
 
-# crypttab_is_leg_ NAME: is a disk leg in the container NAME? By the names that device-mapper
-# and udev make of it; or as it was seen (notes/contents.sh).
+# crypttab_is_leg_ NAME: is a disk leg in the container NAME? Goes by the names that device-mapper
+# and udev make of NAME, or by what was seen (notes/contents.sh).
 crypttab_is_leg_() {
 	local member spec tag
 	[[ -z ${ALIASES["below /dev/mapper/$1"]-} ]] || return 0
@@ -46,10 +47,10 @@ crypttab_is_leg_() {
 	return 1
 }
 
-# crypttab_leg_may_wait_: may the array come after the container of the caller's line? Not if that
-# comes after the array itself, by its disk, its key or its header; and not if it comes over the
-# network and the array does not wait for that: the network comes after the local mounts, which come
-# after the array.
+# crypttab_leg_may_wait_: may the array come after the container of the caller's line? Not if the
+# container comes after the array itself, by its disk, its key or its header. Not if the container
+# comes over the network and the array does not wait for the network: the network comes after the
+# local mounts, and these come after the array.
 crypttab_leg_may_wait_() {
 	local found=() paths=() why=''
 	rescue_mount_crypt_paths

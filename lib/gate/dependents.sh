@@ -1,5 +1,5 @@
-# The gate: which units wait for an array, from fstab, crypttab and REQUIRED_BY=. Used by the
-# generator, so: quick, and never fatal.
+# The gate: finds which units wait for an array, from fstab, crypttab and REQUIRED_BY=. The
+# generator uses this, so it is quick, and never fatal.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/text gate/crypttab gate/fstab gate/rescue-mount gate/spec
@@ -7,8 +7,8 @@ need notes/old-name world/disk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# dependents_aliases NAME UUID: names that refer to the array whatever is on it, and those
-# remembered; and those in GATE_MORE, one a line.
+# dependents_aliases NAME UUID: prints the names that refer to the array whatever is on it, those
+# that are remembered, and those in GATE_MORE, one a line.
 dependents_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
 	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" \
@@ -18,8 +18,8 @@ dependents_aliases() {
 	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
 }
 
-# dependents_renamed_ NAME UUID: what is remembered under the name that the configuration had until
-# now.
+# dependents_renamed_ NAME UUID: prints what is remembered under the name that the configuration had
+# until it was renamed.
 dependents_renamed_() {
 	local other RENAMED
 	old_name_list "$1" "$2"
@@ -29,10 +29,10 @@ dependents_renamed_() {
 	done
 }
 
-# dependents_numbered NAME MD: what fstab and crypttab call the array, or one of its partitions,
-# that leads to it now and will not when it is /dev/md/NAME: a number is given out again at each
-# boot. "FILE LINE NODE SOURCE" one a line: NODE is what it leads to (md127p1), SOURCE is as it is
-# written there.
+# dependents_numbered NAME MD: prints the names in fstab and crypttab that lead to the array MD, or
+# to one of its partitions, now, but will not once the array is /dev/md/NAME: numbers are given out
+# anew at each boot. "FILE LINE NODE SOURCE", one a line: NODE is what the name leads to (md127p1),
+# SOURCE is the name as it is written there.
 dependents_numbered() {
 	local file number source name NODE GATE_NAME=$1
 	while read -r file number source; do
@@ -43,8 +43,9 @@ dependents_numbered() {
 	done < <(dependents_md_lines_ /etc/fstab && dependents_md_lines_ /etc/crypttab)
 }
 
-# dependents_gone NAME: the names of arrays there that lead to nothing now, and are not those of an
-# array that is configured, or will be as NAME: "FILE LINE SOURCE".
+# dependents_gone NAME: prints the names of arrays in fstab and crypttab that lead to nothing now,
+# and belong neither to a configured array nor to the one that will be NAME: "FILE LINE SOURCE", one
+# a line.
 dependents_gone() {
 	local file number source name GATE_NAME=$1
 	while read -r file number source; do
@@ -54,7 +55,7 @@ dependents_gone() {
 	done < <(dependents_md_lines_ /etc/fstab && dependents_md_lines_ /etc/crypttab)
 }
 
-# dependents_md_lines_ FILE: its lines about a /dev/md…, "FILE LINE SOURCE".
+# dependents_md_lines_ FILE: prints its lines about a /dev/md…, as "FILE LINE SOURCE".
 dependents_md_lines_() {
 	local first source number=0
 	[[ -f $ROOT$1 && -r $ROOT$1 ]] || return 0
@@ -66,15 +67,15 @@ dependents_md_lines_() {
 }
 
 # dependents_units NAME UUID: prints "unit UNIT" for each that has to wait, "device UNIT" for each
-# whose time-out has to be lifted, "opened UNIT" for each that a passphrase may open (a person may
-# take any time, and a container that fails fails its device by itself), and "rescue UNIT" for a
-# mount that a rescue image would be written to, and for what that comes after: they have to stay
-# until the array has stopped; "copy UNIT" likewise of the second copy of the witness, and "writable
-# PATH" where that is mounted. Where fstab and crypttab say _netdev, "network only" if they say it
-# of all that is on the array, else "network mixed". "optional PATH" for each mount for which
-# neither the boot waits, nor whoever looks there. "timeout TIMESPAN PATH" for each line of fstab
-# that has x-systemd.device-timeout=; PATH is "swap" for swap. For disk legs in containers:
-# gate/crypttab.sh.
+# whose time-out has to be lifted, and "opened UNIT" for each that a passphrase may open (a person
+# may take any time, and a container that fails fails its device by itself). "rescue UNIT" is a
+# mount that a rescue image would be written to, or one that this mount comes after: they have to
+# stay until the array has stopped. "copy UNIT" is the same for the second copy of the witness, and
+# "writable PATH" is where that copy is mounted. If fstab and crypttab say _netdev of all that is on
+# the array, prints "network only"; if they say it of some, "network mixed". "optional PATH" is a
+# mount that neither the boot waits for, nor anybody who accesses it. "timeout TIMESPAN PATH" is for
+# each line of fstab that has x-systemd.device-timeout=; PATH is "swap" for swap. For disk legs in
+# containers: gate/crypttab.sh.
 dependents_units() {
 	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
 	local -A ALIASES=()
@@ -86,7 +87,7 @@ dependents_units() {
 	while IFS= read -r alias || [[ -n $alias ]]; do
 		[[ -z $alias ]] || ALIASES[$alias]=1
 	done < <(dependents_aliases "$1" "$2")
-	# Twice, so that one container inside another is found in any order.
+	# Twice, to find a container inside another one in whatever order crypttab lists them.
 	dependents_crypttab_
 	dependents_crypttab_
 	dependents_fstab_
@@ -94,12 +95,12 @@ dependents_units() {
 	{ dependents_print_ && crypttab_print_legs; } | sort -u
 }
 
-# The containers on the array, and their names as aliases.
+# Adds the containers on the array, and their names as aliases.
 dependents_crypttab_() {
 	local name source options alias
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
 	while read -r name source _ options _ || [[ -n $name ]]; do
-		# A name with a slash is refused by systemd, too.
+		# systemd refuses a name with a slash, too.
 		[[ -n $source && $name != '#'* && $name != */* && $name != . && $name != .. ]] ||
 			continue
 		spec_matches "$source" || continue
@@ -110,12 +111,12 @@ dependents_crypttab_() {
 	done <"$ROOT/etc/crypttab"
 }
 
-# The root file system is there before us: its array is started by the initramfs, and an order would
-# be a circle. What is no path at all ("none") is mounted by nobody.
+# The root file system is there before us: the initramfs starts its array, and an order would make a
+# cycle. Nobody mounts what is no path at all ("none").
 dependents_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 
-# Sorts fstab's lines into mounts, swaps, and the devices under them. Fields with blanks are written
-# \040 there, as findmnt prints \x20.
+# Sorts fstab's lines into mounts, swaps, and the devices under them. fstab has \040 for a blank in
+# a field, and findmnt prints it as \x20.
 dependents_fstab_() {
 	local source target type options device place holders=()
 	while read -r source target type options; do
@@ -156,13 +157,13 @@ dependents_fstab_() {
 	rescue_mount_copies
 }
 
-# One that is mounted before the network can be there can't wait for an array that waits for the
-# network (systemd.mount(5), _netdev).
+# A mount that comes before the network can't wait for an array that waits for the network
+# (systemd.mount(5), _netdev).
 dependents_count_netdev_() { # OPTIONS
 	if [[ ,$1, == *,_netdev,* ]]; then netdev=$((netdev + 1)); else local=$((local + 1)); fi
 }
 
-# How long the administrator lets the device take, which goes before the drop-in of ours.
+# Notes how long the administrator lets the device take, which overrides our drop-in.
 dependents_timeout_() { # OPTIONS TARGET
 	[[ ,$1 =~ .*,x-systemd\.device-timeout=([^,]*) ]] || return 0
 	[[ $type != swap ]] || set -- "$1" swap
@@ -191,8 +192,8 @@ dependents_print_() {
 	return 0
 }
 
-# dependents_lines NAME UUID: which lines of fstab and crypttab are about the array, or about what
-# is on it: "FILE: SOURCE MOUNT-POINT" or "FILE: NAME SOURCE", one a line.
+# dependents_lines NAME UUID: prints the lines of fstab and crypttab that are about the array, or
+# about what is on it: "FILE: SOURCE MOUNT-POINT" or "FILE: NAME SOURCE", one a line.
 dependents_lines() {
 	local GATE_NAME=$1 alias name source target netdev=0 local=0
 	local -A ALIASES=()

@@ -7,8 +7,9 @@ need config/conf core/act core/log core/paths core/quantity gate/crypttab gate/d
 declare -gA F # the facts: decide/facts.list
 
 # dropins_seconds: sets DROPINS_SECONDS to how long a device may take to appear: all our bounds
-# together and the usual 90 s; "infinity" when one of them is. The last answer is kept: most arrays
-# have the same bounds, and systemd-analyze takes a third of what an array costs here.
+# together and the usual 90 s; "infinity" when one of them is. The last answer is kept, because most
+# arrays have the same bounds, and systemd-analyze takes a third of the time that an array costs
+# here.
 DROPINS_SECONDS='' DROPINS_BOUNDS=''
 dropins_seconds() {
 	local seconds=() text bounds="${CONF[WAIT_TIMEOUT]} ${CONF[MEMBER_TIMEOUT]}"
@@ -21,10 +22,10 @@ dropins_seconds() {
 }
 
 readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
-# dropins_write FOLDER NAME: the drop-ins for one array, below a generator's output folder. After
-# conf_load. Returns 1 if one is missing. For rescue_mount_write_saves, after all of them,
-# GATE_SAVES holds "NAME UNIT…". GATE_PATIENT=yes: its start may wait for a passphrase for which
-# the boot does not wait.
+# dropins_write FOLDER NAME: writes the drop-ins for one array below a generator's output folder.
+# Called after conf_load. Returns 1 if one could not be written. Adds "NAME UNIT…" to GATE_SAVES and
+# GATE_COPIES, for rescue_mount_write_saves, which comes after all arrays. Sets GATE_PATIENT=yes if
+# the start may wait for a passphrase for which the boot does not wait.
 GATE_SAVES=() GATE_COPIES=() GATE_WRITABLES=()
 dropins_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0 saves=() copies=()
@@ -37,8 +38,8 @@ dropins_write() {
 	[[ -n $units ]] || return "$code"
 	dropins_seconds
 	seconds=$DROPINS_SECONDS
-	# A person may take any time to type a passphrase. A container that fails lets the array's
-	# own time run, and an array that fails ends what waits for the device.
+	# A person may take any time to type a passphrase. When a container fails, the array's own
+	# time-out runs, and when the array fails, that ends what waits for the device.
 	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
 	[[ $'\n'$units != *$'\npatient '* ]] || GATE_PATIENT=yes
 	while read -r kind unit; do
@@ -57,27 +58,27 @@ dropins_write() {
 	return "$code"
 }
 
-# A folder that the services may write to besides.
+# Notes a folder that the services may write to as well.
 dropins_writable_() { # PATH
 	[[ $1 == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $1 "* ]] ||
 		GATE_WRITABLES+=("$1")
 }
 
-# dropins_unit_ FOLDER NAME KIND UNIT SECONDS: of a unit that waits for the array; SECONDS is how
-# long a device may take.
+# dropins_unit_ FOLDER NAME KIND UNIT SECONDS: writes the drop-in of a unit that waits for the
+# array; SECONDS is how long a device may take.
 dropins_unit_() {
 	local folder=$1/$4.d
 	act_put_folder "$folder" || return
 	case $3 in
 	opened) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" infinity ;;
-	# Sorts before fstab-generator's 50-device-timeout.conf, so that x-systemd.device-timeout=
-	# stays the user's word.
+	# This name sorts before fstab-generator's 50-device-timeout.conf, so that the user's
+	# x-systemd.device-timeout= has the last word.
 	device) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" "$5" ;;
 	*) dropins_unit_put_ "$folder/50-ramraid-$2.conf" "$2" ;;
 	esac
 }
 
-# dropins_dropin FOLDER NAME SECTION LINE: one more line for the array's own unit.
+# dropins_dropin FOLDER NAME SECTION LINE: adds a line to a drop-in of the array's own unit.
 dropins_dropin() {
 	local file=$1/ramraid@$2.service.d/50-rescue.conf
 	act_put_folder "${file%/*}" || return
@@ -87,8 +88,8 @@ dropins_dropin() {
 	act_put_more "$file" "$3" "$4"
 }
 
-# dropins_nested_ FOLDER NAME: a disk leg that is an array of ours itself is started before, and
-# stopped after. Wants, not Requires: when it comes later, hot-plug starts both.
+# dropins_nested_ FOLDER NAME: a disk leg that is itself an array of ours starts before this array,
+# and stops after it. Wants, not Requires: if the disk leg comes later, hot-plug starts both.
 dropins_nested_() {
 	local file=$1/ramraid@$2.service.d/50-nested.conf member inner
 	for member in "${MEMBERS[@]}"; do
@@ -119,10 +120,10 @@ dropins_inner_() {
 	fi
 }
 
-# dropins_network_ FOLDER NAME only|mixed: the array comes after the network, and after what
-# connects remote disks (systemd.special(7), remote-fs-pre.target); and goes before them. The target
-# is wanted as well: not all who come before it do so (nbd@.service does not), and a target that
-# nobody wants orders nothing.
+# dropins_network_ FOLDER NAME only|mixed: orders the array after the network, and after what
+# connects remote disks (systemd.special(7), remote-fs-pre.target); so it also stops before them.
+# The targets are wanted as well: not every unit that comes before one wants it (nbd@.service does
+# not), and a target that nobody wants orders nothing.
 dropins_network_() {
 	local file=$1/ramraid@$2.service.d/50-network.conf
 	[[ $3 == only ]] || {
@@ -137,9 +138,9 @@ its disks come over the network." \
 			'After=network-online.target remote-fs-pre.target'
 }
 
-# dropins_shutdown FOLDER: these targets force their end after 30 minutes, counted from their
-# beginning; a shutdown that saves the only good copy must not be cut off before the unit's own
-# TimeoutStopSec=.
+# dropins_shutdown FOLDER: gives the targets of a shutdown more time. They would force their end 30
+# minutes after they begin, but a shutdown that saves the only good copy must not be cut off before
+# the unit's own TimeoutStopSec=.
 dropins_shutdown() {
 	local target
 	for target in poweroff reboot halt kexec; do
@@ -149,18 +150,18 @@ from memory first: SHUTDOWN in ramraid-concepts(7)." '[Unit]' JobTimeoutSec=4h
 	done
 }
 
-# dropins_holds_watcher: does mdadm's own watcher wait until this array's start is over? Not for one
-# without a bound: it looks after other arrays too. After dropins_write.
+# dropins_holds_watcher: does mdadm's own monitor wait until this array's start is over? Not for a
+# start without a bound, because it looks after other arrays too. Called after dropins_write.
 dropins_holds_watcher() {
 	[[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} ]] || return 1
 	dropins_seconds
 	[[ $DROPINS_SECONDS != infinity ]]
 }
 
-# dropins_watcher FOLDER NAME…: it mails of an array that it first sees without its RAM leg, and
-# of a RAM leg that is taken out (check_running() in mdadm's mdmonitor.c). So it begins after their
-# start, and ends before their stop; without default dependencies nothing else ends it at a
-# shutdown.
+# dropins_watcher FOLDER NAME…: orders mdadm's monitor, which mails about an array that it first
+# sees without its RAM leg, and about a RAM leg that is taken out (check_running() in mdadm's
+# mdmonitor.c). So it begins after the start of these arrays, and ends before their stop. It has no
+# default dependencies, so nothing else ends it at a shutdown.
 dropins_watcher() {
 	local folder=$1/mdmonitor.service.d units=()
 	shift
@@ -171,12 +172,12 @@ are nothing to mail of: EVENTS in ramraid.conf(5)." \
 		'[Unit]' Conflicts=shutdown.target Before=shutdown.target "${units[@]/%/.service}"
 }
 
-# dropins_deactivator FOLDER NAME…: at a shutdown blk-availability.service, of lvm2, unmounts what
-# is on md arrays and stops them (blkdeactivate(8)): beside our units, and before these have seen
-# to the RAM leg. It can't wait for them: it ends before iSCSI does, which ends before the network
-# does, which ends before the local mounts, which are what our units wait for. So the RAM legs are
-# released before it begins, and where one is the only good copy, it does not begin: when one
-# ExecStop= fails, systemd runs no further one. mdadm's watcher ends before, or it would mail of the
+# dropins_deactivator FOLDER NAME…: at a shutdown, blk-availability.service of lvm2 unmounts what is
+# on md arrays and stops them (blkdeactivate(8)), at the same time as our units, and before these
+# have seen to the RAM leg. It can't wait for our units: it ends before iSCSI does, iSCSI before the
+# network, and the network before the local mounts, which our units wait for. So the RAM legs are
+# released before it begins. Where one is the only good copy, it does not begin: when one ExecStop=
+# fails, systemd runs no further one. mdadm's monitor ends before that, or it would mail about the
 # RAM legs.
 dropins_deactivator() {
 	local folder=$1 file line stops=() unit=blk-availability.service

@@ -3,11 +3,11 @@
 
 need core/log core/paths
 
-# fstab_lines: what fstab says, a line each: source, mount point, type, options, and in
-# them \xNN for a blank or a backslash, as findmnt prints it. --fstab, because findmnt guesses the
-# format otherwise: a first line that begins with two numbers would make it a mountinfo. The findmnt
-# of util-linux 2.41 (Debian 13) crashes over a line that it can't parse, and has then said nothing
-# of the others (tests/unit/gate.bats); so there it is done without. Who asks for many arrays keeps
+# fstab_lines: prints the lines of fstab: source, mount point, type and options, with \xNN for a
+# blank or a backslash in them, as findmnt prints it. --fstab, because findmnt otherwise guesses the
+# format: a first line that begins with two numbers would make the file a mountinfo. The findmnt of
+# util-linux 2.41 (Debian 13) crashes on a line that it can't parse, before it has printed any other
+# (tests/unit/gate.bats); then this does without findmnt. A caller that asks for many arrays keeps
 # the answer in FSTAB_LINES.
 fstab_lines() {
 	local file=$ROOT/etc/fstab text code=0
@@ -27,13 +27,14 @@ because of a line that is none of fstab(5); what else stands there is ordered al
 	fi
 }
 
-# The same of fstab on standard input, without findmnt. A line of one word is none.
+# Prints the same from the fstab on standard input, without findmnt. A line of one word does not
+# count.
 fstab_plain_() {
 	local source target type options line
 	while read -r source target type options _ || [[ -n $source ]]; do
 		[[ -n $target && $source != \#* ]] || continue
 		line="$source $target ${type:-auto} ${options:-defaults}"
-		# fstab(5) has the four of them; any other backslash is one.
+		# fstab(5) has these four escapes; any other backslash stands for itself.
 		line=${line//\\/\\x5c} line=${line//\\x5c040/\\x20} line=${line//\\x5c011/\\x09} \
 			line=${line//\\x5c012/\\x0a}
 		printf '%s\n' "${line//\\x5c134/\\x5c}"

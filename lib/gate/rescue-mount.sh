@@ -1,12 +1,13 @@
-# Of the gate: the mount that a rescue image would be written to, and what that comes after, stay
-# until the array has stopped; unless one of them waits for the array itself, or for another one
-# that waits for this one. Called by gate/dependents.sh, whose variables it takes.
+# Part of the gate: keeps the mount that a rescue image would be written to, and what that mount
+# comes after, until the array has stopped; unless one of them waits for the array itself, or for
+# another array that waits for this one. Called by gate/dependents.sh, whose variables this uses.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 
 need config/conf core/act core/log core/paths core/text gate/dropins gate/spec
 
-# rescue_mount_other: a line of fstab, the caller's, that is not on the array. Would a rescue image
-# be written there? Not to another machine.
+# rescue_mount_other: for the caller's line of fstab, which is not on the array: adds the mount to
+# holders if a rescue image would be written there, and to copies if the second copy of the witness
+# may be there. A rescue image is never written to another machine.
 rescue_mount_other() {
 	! spec_is_beside "$source" || devices+=("$(spec_device "$source")")
 	if [[ $type != swap && $rescue/ == "$target"/* ]] &&
@@ -20,8 +21,8 @@ rescue_mount_other() {
 	! rescue_mount_is_copy_place_ || copies+=("$target")
 }
 
-# rescue_mount_has_no_end_ OPTIONS: is its device waited for without end? Then nothing may wait for
-# the mount.
+# rescue_mount_has_no_end_ OPTIONS: does systemd wait for its device without end? Then nothing may
+# wait for the mount.
 rescue_mount_has_no_end_() { [[ ,$1, == *,x-systemd.device-timeout=@(0|infinity),* ]]; }
 
 rescue_mount_warn_no_end_() { # MOUNT
@@ -31,9 +32,9 @@ rescue_mount_warn_no_end_() { # MOUNT
 unmounted first, and the RAM leg can't be saved there"
 }
 
-# rescue_mount_is_copy_place_: may the second copy of the witness be on this line of fstab, the
-# caller's? Then it is mounted before the start, which has to read it. Not what nobody mounts at a
-# boot, or only when it is looked at, and not a device that is waited for without end.
+# rescue_mount_is_copy_place_: may the second copy of the witness be on the caller's line of fstab?
+# Then that is mounted before the start, which has to read the copy. Not a mount that no boot makes,
+# or that only an access makes, and not one whose device is waited for without end.
 rescue_mount_is_copy_place_() {
 	local want=${CONF[WITNESS_COPY]-auto}
 	[[ ,$options, != *,noauto,* && ,$options, != *,x-systemd.automount,* ]] &&
@@ -48,26 +49,27 @@ rescue_mount_is_copy_place_() {
 	fi
 }
 
-# rescue_mount_copies: sets copied to the mounts that hold the copy, and to what they come after;
-# none of them if one waits for the array. After is all: the start does not depend on them, and does
-# not wait for one that is not mounted at this boot.
+# rescue_mount_copies: sets copied to the mounts that may hold the copy, and to what they come
+# after. A mount is left out, with what it comes after, if one of these waits for the array. The
+# order is all: the start does not depend on these mounts, and does not wait for one that this boot
+# does not mount.
 rescue_mount_copies() {
 	local target saves=() GATE_QUIET=yes
 	for target in "${copies[@]}"; do rescue_mount_saves "$target"; done
 	copied=("${saves[@]}")
 }
 
-# rescue_mount_is_remote_ TYPE OPTIONS: does systemd take it for a mount over the network
-# (fstype_is_network() in its source)? So do we 9p.
+# rescue_mount_is_remote_ TYPE OPTIONS: does systemd treat this as a mount over the network
+# (fstype_is_network() in its source)? We treat 9p as one, too.
 rescue_mount_is_remote_() {
 	[[ ,$2, == *,_netdev,* ||
 		${1#fuse.} == @(9p|afs|ceph|cifs|davfs|gfs|gfs2|glusterfs|lustre|ncp|ncpfs) ||
 		${1#fuse.} == @(nfs|nfs4|ocfs2|orangefs|pvfs2|smb3|smbfs|sshfs) ]]
 }
 
-# What is to be known of the order of units: later[i] comes after sooner[i], and so does what is
-# mounted below it. Both are paths, also for mount and device units, or names of other units, or
-# sources as fstab has them. The root file system is there before us, whatever it comes after.
+# Notes the order of units: later[i] comes after sooner[i], and so does what is mounted below
+# later[i]. Both are paths, also for mount and device units, or names of other units, or sources as
+# fstab has them. The root file system is there before us, whatever it comes after.
 rescue_mount_after() { [[ -z $1 ]] || later+=("$1") sooner+=("$2"); } # LATER SOONER
 
 # rescue_mount_place NAME: sets the caller's place to the path that a mount or device unit stands
@@ -82,7 +84,7 @@ rescue_mount_place() {
 }
 
 # Units that are there before the local file systems. Any other service, target or socket comes
-# after them: it says DefaultDependencies= itself, or has the order of sysinit.target
+# after them: it has the order of sysinit.target, unless it sets DefaultDependencies= itself
 # (systemd.service(5)).
 GATE_EARLY='(local-fs-pre|((crypt|verity|integrity)setup)(-pre)?|swap)\.target'
 GATE_EARLY+='|(systemd-|modprobe@|kmod-|lvm2-|dm-event|multipathd|zfs-|stratis|ramraid@).*'
@@ -95,14 +97,14 @@ rescue_mount_comes_late_() {
 		,$options, == *,@(nofail|noauto),* ]]
 }
 
-# rescue_mount_local_fs: whether the local file systems, and what comes after them, come after the
-# array: not if nobody waits for what is on it.
+# rescue_mount_local_fs: notes that the local file systems, and what comes after them, come after
+# the array, unless nobody waits for what is on it.
 rescue_mount_local_fs() {
 	((${#mounts[@]} == ${#optional[@]} && ${#swaps[@]} + ${#crypts[@]} == 0)) ||
 		rescue_mount_after local-fs.target "/dev/md/$GATE_NAME"
 }
 
-# rescue_mount_crypttab: a container comes after its disk, its key and its header.
+# rescue_mount_crypttab: notes that a container comes after its disk, its key and its header.
 rescue_mount_crypttab() {
 	local name source key options path paths=()
 	[[ -f $ROOT/etc/crypttab && -r $ROOT/etc/crypttab ]] || return 0
@@ -117,8 +119,9 @@ rescue_mount_crypttab() {
 	done <"$ROOT/etc/crypttab"
 }
 
-# rescue_mount_crypt_paths: sets paths to what the container of a line of crypttab, the caller's
-# source, key and options, is opened with. "none" and "-" stand for no key.
+# rescue_mount_crypt_paths: sets paths to what opens the container of a line of crypttab, by the
+# caller's source, key and options: its disk, its key and its header. "none" and "-" stand for no
+# key.
 rescue_mount_crypt_paths() {
 	local path
 	paths=()
@@ -130,10 +133,10 @@ rescue_mount_crypt_paths() {
 }
 
 readonly GATE_ORDER='^(.*,)?x-systemd\.(before|after|(requires|wants)(-mounts-for)?)=([^,]+)(,.*)?$'
-# rescue_mount_order: what a line of fstab, the caller's, comes after (systemd.mount(5)): its
-# source, even if that is a file or a folder; what its options name; and if it comes over the
-# network, the array, because the network waits for the local mounts, which wait for the array. A
-# tmpfs is unmounted before swap is switched off.
+# rescue_mount_order: notes what the caller's line of fstab comes after (systemd.mount(5)): its
+# source, even if that is a file or a folder, and what its options name. If it comes over the
+# network, it comes after the array instead of its source, because the network waits for the local
+# mounts, which wait for the array. A tmpfs is unmounted before swap is switched off.
 rescue_mount_order() {
 	local unit=$target rest=$options place
 	[[ $type != swap ]] || unit=swap.target
@@ -156,9 +159,10 @@ rescue_mount_order() {
 	done
 }
 
-# rescue_mount_saves MOUNT: a rescue image would be written there: it has to stay until the array
-# has stopped, and so have the mounts that it comes after. Not if one of these comes after the
-# array: then it is unmounted before the array can be stopped.
+# rescue_mount_saves MOUNT: a rescue image would be written to MOUNT, so it and the mounts that it
+# comes after have to stay until the array has stopped: adds them to the caller's saves. Warns
+# instead if one of them comes after the array: then it is unmounted before the array can be
+# stopped.
 rescue_mount_saves() {
 	local found=()
 	if rescue_mount_comes_after "$1"; then
@@ -166,8 +170,8 @@ rescue_mount_saves() {
 	else saves+=("${found[@]}"); fi
 }
 
-# rescue_mount_comes_after PATH…: does one of these, or of what it comes after, come after the
-# array? Else found, of the caller, has all that they come after.
+# rescue_mount_comes_after PATH…: does one of these, or of what they come after, come after the
+# array? If not, the caller's found has all mount points among them.
 rescue_mount_comes_after() {
 	local ahead=("$@") left=("${later[@]}") i n
 	for ((n = 0; n < ${#ahead[@]}; n++)); do
@@ -177,7 +181,7 @@ rescue_mount_comes_after() {
 			[[ ${ahead[n]}/ == "${left[i]}"/* ]] || continue
 			ahead+=("${sooner[i]}")
 			[[ ${left[i]} != /* || ${left[i]} == /dev/* ]] || found+=("${left[i]}")
-			# Each once, for a circle in fstab not to be an endless loop.
+			# Each counts once, so that a cycle in fstab is no endless loop.
 			unset "left[i]"
 		done
 	done
@@ -190,8 +194,9 @@ rescue_mount_warn_rescue_() { # NAME MOUNT
 at a shutdown it is unmounted first, and the RAM leg can't be saved there"
 }
 
-# rescue_mount_write_saves FOLDER: what GATE_SAVES has. Last of all: only then it can be seen who
-# waits for whom. Returns 1 if one is missing.
+# rescue_mount_write_saves FOLDER: writes what GATE_SAVES and GATE_COPIES have. Called last of all,
+# because only then can it see which array waits for which. Returns 1 if a drop-in could not be
+# written.
 rescue_mount_write_saves() {
 	local line words code=0
 	for line in "${GATE_SAVES[@]}"; do
@@ -205,8 +210,8 @@ rescue_mount_write_saves() {
 	return "$code"
 }
 
-# rescue_mount_write_saves_ FOLDER NAME UNIT…: the array is stopped before these mounts, unless
-# one of them waits for the array itself, by way of others of ours.
+# rescue_mount_write_saves_ FOLDER NAME UNIT…: orders the array to stop before these mounts, unless
+# one of them waits for the array itself, by way of other arrays of ours.
 rescue_mount_write_saves_() {
 	local unit
 	for unit in "${@:3}"; do
@@ -218,8 +223,8 @@ rescue_mount_write_saves_() {
 	for unit in "${@:3}"; do dropins_dropin "$1" "$2" "[Unit]" "After=$unit" || return; done
 }
 
-# rescue_mount_write_copies_ FOLDER NAME UNIT…: the array is started after these mounts, unless
-# one of them waits for it by way of another array; and stopped before.
+# rescue_mount_write_copies_ FOLDER NAME UNIT…: orders the array to start after these mounts, and to
+# stop before them, unless one of them waits for it by way of another array.
 rescue_mount_write_copies_() {
 	local unit file=$1/ramraid@$2.service.d/50-witness.conf folder=$1 name=$2
 	shift 2
@@ -228,7 +233,8 @@ rescue_mount_write_copies_() {
 last run may lie there (WITNESS_COPY in ramraid.conf(5))." '[Unit]' "${@/#/After=}"
 }
 
-# rescue_mount_write_writable FOLDER PATH…: who writes the record may write its second copy.
+# rescue_mount_write_writable FOLDER PATH…: lets the services that write the record write its second
+# copy.
 rescue_mount_write_writable() {
 	local unit folder=$1 paths=()
 	shift
@@ -241,8 +247,8 @@ rescue_mount_write_writable() {
 	done
 }
 
-# rescue_mount_leads_to_ FOLDER UNIT NAME: does a mount wait for the array NAME, by what has been
-# written until now?
+# rescue_mount_leads_to_ FOLDER UNIT NAME: does a mount or a container wait for the array NAME, by
+# what has been written so far?
 rescue_mount_leads_to_() {
 	local file
 	for file in "$1/$2.d"/50-ramraid-*.conf; do
@@ -254,7 +260,7 @@ rescue_mount_leads_to_() {
 	rescue_mount_crypt_leads_to_ "$@"
 }
 
-# rescue_mount_crypt_leads_to_ FOLDER UNIT NAME: the same of a container, whose key may be on a
+# rescue_mount_crypt_leads_to_ FOLDER UNIT NAME: the same for a container, whose key may be on a
 # mount of another array.
 rescue_mount_crypt_leads_to_() {
 	local wanted=${2#systemd-cryptsetup@} name source key options path place folder paths=()
@@ -278,9 +284,10 @@ rescue_mount_crypt_leads_to_() {
 	return 1
 }
 
-# rescue_mount_array_leads_to_ FOLDER ARRAY NAME: the same of an array, by way of where it is saved,
-# of a disk leg that is an array, or of a container that one is in. In a circle of those, which
-# only a person can have written, nobody is asked twice.
+# rescue_mount_array_leads_to_ FOLDER ARRAY NAME: the same for an array, by way of the mounts of its
+# rescue image and of the second copy of its record, of a disk leg that is an array, or of a
+# container that a disk leg is in. Only a person can have written a cycle of these; in one, no array
+# is asked twice.
 rescue_mount_array_leads_to_() {
 	local unit seen="${GATE_SEEN-} $2 "
 	[[ $2 != "$3" ]] || return 0

@@ -1,18 +1,18 @@
-# Of the gate: what the first field of fstab (fs_spec in fstab(5)), the second of crypttab, and a
-# mount point refer to, and what systemd makes of them.
+# Part of the gate: what the first field of fstab (fs_spec in fstab(5)), the second of crypttab, and
+# a mount point refer to, and what systemd makes of them.
 # shellcheck shell=bash
 
 need core/paths core/text
 
-# spec_decode VARIABLE: the \xNN in it, which udev writes in a link's name and systemd in a
-# unit's. Any other backslash is of neither, and then none is decoded.
+# spec_decode VARIABLE: decodes each \xNN in it, as udev writes them in the name of a link, and
+# systemd in the name of a unit. Any other backslash comes from neither; then nothing is decoded.
 spec_decode() {
 	local rest=${!1//\\x[0-9a-f][0-9a-f]/}
 	[[ $rest == *\\* ]] || printf -v "$1" '%b' "${!1}"
 }
 
-# spec_tag SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag
-# to what notes/contents.sh calls the same, UUID=… or /dev/mapper/…, if that can be said.
+# spec_tag SPEC: sets the caller's spec to an fstab or crypttab source without quotes, and tag to
+# what notes/contents.sh calls the same, UUID=… or /dev/mapper/…; to nothing if it has no such name.
 spec_tag() {
 	spec=${1//\"/} tag=''
 	if [[ $spec =~ ^/dev/disk/by-(uuid|label|partuuid|partlabel)/(.+)$ ]]; then
@@ -23,8 +23,8 @@ spec_tag() {
 	fi
 }
 
-# spec_is_beside SPEC: is it on another volume of a volume group that reaches onto the array?
-# (notes/contents.sh) LVM activates that with the array, and not before.
+# spec_is_beside SPEC: is it on another volume of a volume group that is partly on the array
+# (notes/contents.sh)? LVM activates that volume with the array, and not before.
 spec_is_beside() {
 	local spec tag
 	spec_tag "$1"
@@ -43,8 +43,8 @@ spec_matches() {
 		spec_is_array "$spec"
 }
 
-# spec_is_array SPEC: is it the array's own name, also with the prefix of a foreign host, or
-# one of its partitions? What looks like a partition may be another array ("data2" beside "data").
+# spec_is_array SPEC: is it the array's own name, with or without the prefix of another host, or one
+# of its partitions? What looks like a partition may be another array ("data2" beside "data").
 spec_is_array() {
 	local tail digits='p?[0-9]+'
 	[[ $1 =~ ^/dev/(md/|disk/by-id/md-name-)([^/:]*:)?([^/:]+)$ ]] || return 1
@@ -55,7 +55,7 @@ spec_is_array() {
 	[[ $tail == "$GATE_NAME"* && ${tail#"$GATE_NAME"} =~ ^$digits$ && ! -e $ETC/$tail.conf ]]
 }
 
-# spec_device SPEC: the path of the device unit that systemd makes of it
+# spec_device SPEC: prints the path of the device unit that systemd makes of SPEC
 # (fstab_node_to_udev_node in systemd's source).
 spec_device() {
 	local key=${1%%=*} value=${1#*=}
@@ -66,8 +66,8 @@ spec_device() {
 	esac
 }
 
-# spec_simplify VARIABLE: a path in it as systemd takes it: no slash doubled or at the end, no
-# ".". The root is empty then.
+# spec_simplify VARIABLE: simplifies the path in it as systemd does: no doubled slash, none at the
+# end, no ".". The root becomes empty.
 spec_simplify() {
 	local text=${!1}
 	[[ $text == /* ]] || return 0
@@ -78,12 +78,12 @@ spec_simplify() {
 	printf -v "$1" '%s' "${text%/}"
 }
 
-# spec_resolve VARIABLE: a path in it without symbolic links, as systemd names the unit of a
-# mount point (canonicalize_mount_path() in its source), whether or not it is there.
+# spec_resolve VARIABLE: resolves the symbolic links of the path in it, as systemd does to name the
+# unit of a mount point (canonicalize_mount_path() in its source), whether or not the path exists.
 spec_resolve() {
 	local step=${!1} resolved
 	[[ $step == /* ]] || return 0
-	# Without a process, unless one of its folders is a link.
+	# This needs no process unless one of its folders is a link.
 	while [[ -n $step ]]; do
 		[[ ! -L $ROOT$step ]] || {
 			resolved=$(readlink -m -- "$ROOT${!1}")
