@@ -1,12 +1,11 @@
-# Disks: what a configured path means now, its size, what sits on it, and whether it is free.
+# Disks: which device a configured path means now, its size, what is on it, and whether it is free.
 # shellcheck shell=bash
 
 need core/bounded core/clock core/log core/mounts core/paths core/text
 
 # disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb",
-# "md127"); returns 1 when there is none. Without a process: the link and the node that the kernel's
-# name has in /dev are the same file. The nodes in DISK_LIKELY, if there is one, are tried first,
-# because there may be many others.
+# "md127"); returns 1 when there is none. It starts no process: PATH and the node /dev/NODE are the
+# same file. It tries the nodes in DISK_LIKELY first, if set, because there may be many others.
 disk_find() {
 	local entry
 	NODE=''
@@ -31,8 +30,8 @@ disk_node() { # PATH: prints it
 	disk_find "$1" && printf '%s\n' "$NODE"
 }
 
-# disk_block NODE: the smallest piece that it reads and writes, in bytes; a partition's is its
-# disk's.
+# disk_block NODE: prints the smallest unit that the device reads and writes, in bytes; a partition
+# has that of its disk.
 disk_block() {
 	local bytes=512
 	{
@@ -42,7 +41,7 @@ disk_block() {
 	printf '%s\n' "${bytes:-512}"
 }
 
-# disk_is_rotational NODE: does it turn, by what it says of itself? A partition by its disk.
+# disk_is_rotational NODE: does the device call itself rotational? A partition is as its disk is.
 disk_is_rotational() {
 	local file=$SYS/class/block/$1 value=''
 	[[ -e $file/queue ]] || file=$file/..
@@ -57,8 +56,8 @@ disk_bytes() {
 	printf '%s\n' $((sectors * 512))
 }
 
-# disk_holders NODE: what the kernel says sits on a device or on one of its partitions (md127, dm-3
-# …), one a line.
+# disk_holders NODE: prints what the kernel shows on top of a device or of one of its partitions
+# (md127, dm-3 …), one per line.
 disk_holders() {
 	local holder
 	for holder in "$SYS/class/block/$1"/holders/* "$SYS/class/block/$1/$1"*/holders/*; do
@@ -66,8 +65,8 @@ disk_holders() {
 	done
 }
 
-# disk_users NODE: what uses a device or one of its partitions: mount points, holders, swap, one a
-# line. Returns 1 when that could not be found out.
+# disk_users NODE: prints what uses a device or one of its partitions: mount points, holders, swap,
+# one per line. Returns 1 when that can't be found out.
 disk_users() {
 	local target name lines=() nodes=() mounts
 	disk_holders "$1"
@@ -86,7 +85,7 @@ disk_users() {
 	done
 }
 
-# disk_is_unused NODE: is there nothing of that, and could that be found out?
+# disk_is_unused NODE: does nothing use the device? Returns 1 also when that can't be found out.
 disk_is_unused() {
 	local users
 	users=$(disk_users "$1") && [[ -z $users ]]
@@ -99,11 +98,11 @@ disk_parts() {
 	for path in "$SYS/class/block/$1/$1"*; do [[ ! -e $path ]] || nodes+=("${path##*/}"); done
 }
 
-# disk_mounted_ NODE…: the mount points of file systems on these very devices, as mountinfo writes
-# them (a blank is \040), one a line. A file system that has no device number of its own is known by
-# its source where the kernel gives that: btrfs, and bcachefs, which names all its devices.
-# Elsewhere the source is a text that whoever mounts chooses, with FUSE any user. Returns 1 when the
-# look has failed.
+# disk_mounted_ NODE…: prints the mount points of file systems on exactly these devices, one per
+# line, as mountinfo writes them (a blank is \040). A file system that does not have its device's
+# number is found by its source if the kernel sets that: btrfs, and bcachefs, which names all its
+# devices. For others, the source is a text chosen by whoever mounts them; with FUSE, that is any
+# user. Returns 1 when the mounts can't be read to the end.
 disk_mounted_() {
 	local number target rest MOUNTS these numbers seen=0
 	disk_numbers "$@"
@@ -117,7 +116,7 @@ disk_mounted_() {
 }
 
 # disk_below PATH: sets NODE to the block device of the file system that PATH is in, whether or not
-# PATH itself is there. Returns 1 when that has none.
+# PATH itself exists. Returns 1 when that file system has no block device.
 disk_below() {
 	local line MOUNTS target source best='' path
 	path=$(readlink -m -- "$ROOT$1") NODE=''
@@ -132,8 +131,8 @@ disk_below() {
 	[[ ${source-} == /* ]] && disk_find "$source"
 }
 
-# disk_numbers NODE…: sets the caller's these and numbers to their names and device numbers, with
-# blanks around each.
+# disk_numbers NODE…: sets the caller's variables these (the names) and numbers (the device
+# numbers), with blanks around each entry.
 disk_numbers() {
 	local node number
 	these=" $* " numbers=' '
@@ -143,8 +142,8 @@ disk_numbers() {
 	done
 }
 
-# disk_is_mount NUMBER REST: is a line of a mount table, with this device number, and this from the
-# sixth field on, of one of the caller's these?
+# disk_is_mount NUMBER REST: is a line of a mount table a mount of one of the devices in the
+# caller's these and numbers? NUMBER is its device number, REST the line from the sixth field on.
 disk_is_mount() {
 	if [[ $1 != 0:* ]]; then
 		[[ $numbers == *" $1 "* ]]
@@ -153,7 +152,8 @@ disk_is_mount() {
 	fi
 }
 
-# disk_sources_ "TYPE SOURCE OPTIONS": is the file system on one of the caller's these?
+# disk_sources_ "TYPE SOURCE OPTIONS": is this file system on one of the devices in the caller's
+# these?
 disk_sources_() {
 	local type source path NODE
 	text_into "$1" type source
@@ -166,8 +166,8 @@ disk_sources_() {
 	return 1
 }
 
-# disk_is_idle NODE: is it used by nothing but device-mapper devices, and the topmost of these by
-# nobody? As volumes are that have been unmounted.
+# disk_is_idle NODE: is the device used by device-mapper devices alone, with nobody using the
+# topmost of them? That is so when the volumes on it have been unmounted.
 disk_is_idle() {
 	local stack node open users
 	users=$(disk_mounts "$1") && [[ -z $users ]] || return 1
@@ -183,8 +183,8 @@ disk_is_idle() {
 	done
 }
 
-# disk_stack NODE: the device, its partitions, and all that is stacked on them, one a line; some
-# perhaps twice.
+# disk_stack NODE: prints the device, its partitions, and everything that is stacked on them, one
+# per line; some perhaps twice.
 disk_stack() {
 	local above
 	printf '%s\n' "$1"
@@ -193,15 +193,16 @@ disk_stack() {
 	done
 }
 
-# disk_mounts NODE: every mount point of a file system that is on the device or on what is stacked
-# on it, as disk_mounted_ prints them.
+# disk_mounts NODE: prints every mount point of a file system that is on the device or on what is
+# stacked on it, as disk_mounted_ does.
 disk_mounts() {
 	local stack
 	mapfile -t stack < <(disk_stack "$1")
 	((${#stack[@]} > 0)) && disk_mounted_ "${stack[@]}"
 }
 
-# disk_carries NODE TARGET…: prints those of the mount points TARGET whose file system is there.
+# disk_carries NODE TARGET…: prints those of the mount points TARGET that disk_mounts finds for
+# NODE.
 disk_carries() {
 	local mount
 	while IFS= read -r mount; do
@@ -209,9 +210,9 @@ disk_carries() {
 	done < <(disk_mounts "$1")
 }
 
-# disk_beneath NODE: sets BENEATH to the devices that it is right on: a partition is on its disk, a
-# volume or an array on what it is made of. A partition has no slaves in sysfs, whatever its disk is
-# made of (linux block/partitions/core.c, add_partition(): holders alone).
+# disk_beneath NODE: sets BENEATH to the devices directly below it: a partition's disk, or what a
+# volume or an array is made of. sysfs shows no slaves for a partition, whatever its disk is made of
+# (linux block/partitions/core.c, add_partition(): holders alone).
 disk_beneath() {
 	local entry
 	BENEATH=()
@@ -224,7 +225,7 @@ disk_beneath() {
 	done
 }
 
-# disk_physical NODE: the disks that a device is on, one a line; some perhaps twice.
+# disk_physical NODE: prints the disks that a device is on, one per line; some perhaps twice.
 disk_physical() {
 	local below BENEATH=()
 	disk_beneath "$1"
@@ -232,7 +233,7 @@ disk_physical() {
 	for below in "${BENEATH[@]}"; do disk_physical "$below"; done
 }
 
-# disk_is_on NODE OTHER: is it that device, a partition of it, or stacked on it?
+# disk_is_on NODE OTHER: is NODE the device OTHER, a partition of it, or stacked on it?
 disk_is_on() {
 	local below BENEATH=()
 	[[ $1 != "$2" ]] || return 0
@@ -241,7 +242,8 @@ disk_is_on() {
 	return 1
 }
 
-# disk_containers NODE: the names of the LUKS containers that it is, or is in, one a line.
+# disk_containers NODE: prints the names of the dm-crypt devices (LUKS or plain) that NODE is, or is
+# in, one per line.
 disk_containers() {
 	local below uuid='' name BENEATH=()
 	{
@@ -253,15 +255,15 @@ disk_containers() {
 	for below in "${BENEATH[@]}"; do disk_containers "$below"; done
 }
 
-# disk_is_remote NODE: is a physical disk of it reached over the network? NVMe over fabrics (nvme's
-# "transport"), iSCSI (its device hangs below a "session"), network block devices, Ceph; and DRBD,
-# whose other half is on another machine.
+# disk_is_remote NODE: is one of its physical disks reached over the network? That is NVMe over
+# fabrics (nvme's "transport"), iSCSI (its device is below a "session"), a network block device, or
+# Ceph; and DRBD, whose other half is on another machine.
 disk_is_remote() {
 	local disk file transport path
 	[[ $1 != drbd[0-9]* ]] || return 0
 	while IFS= read -r disk; do
 		[[ $disk != @(nbd|rbd|rnbd)[0-9]* ]] || return 0
-		# With more than one path to it the controllers are below its subsystem.
+		# With several paths to a disk, its controllers are below its subsystem.
 		for file in "$SYS/class/block/$disk"/device/{,nvme*/}transport; do
 			[[ -r $file ]] || continue
 			read -r transport <"$file" || :
@@ -273,8 +275,8 @@ disk_is_remote() {
 	return 1
 }
 
-# disk_why_not_free PATH: prints why a disk must not be taken (nothing: it is free). "signature"
-# reasons can be overruled.
+# disk_why_not_free PATH: prints why a disk must not be used, one reason per line; nothing if it is
+# free. The caller may overrule "signature" reasons.
 disk_why_not_free() {
 	local path=$1 node users signatures readonly_ kinds='' line lines type usage
 	node=$(disk_node "$path") || {

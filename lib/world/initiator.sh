@@ -1,11 +1,12 @@
-# How long the near end of a disk that comes over the network waits for the far one: as sysfs shows
-# it for iSCSI and NVMe over fabrics, and debugfs for network block devices.
+# How long this machine waits for the far end of a disk that it reaches over the network. sysfs
+# shows that for iSCSI and NVMe over fabrics, debugfs for network block devices.
 # shellcheck shell=bash
 
 need core/paths world/disk
 
-# initiator_forever NODE: sets FOREVER to why a request to a physical disk of it may never end, and
-# FOREVER_DO to what to type; both empty when each has a bound, or when nobody knows.
+# initiator_forever NODE: sets FOREVER to why a request to one of its physical disks may never end,
+# and FOREVER_DO to what to type; both empty when every request has a bound, or when that is not
+# known.
 initiator_forever() {
 	local disk path
 	FOREVER='' FOREVER_DO=''
@@ -25,22 +26,23 @@ initiator_forever() {
 	done < <(disk_physical "$1")
 }
 
-# -1 is shown as "off"; 0 fails at once (iscsid.conf(5), node.session.timeo.replacement_timeout;
-# linux drivers/scsi/scsi_transport_iscsi.c).
+# sysfs shows -1 as "off"; with 0, requests fail at once (iscsid.conf(5),
+# node.session.timeo.replacement_timeout; linux drivers/scsi/scsi_transport_iscsi.c).
 initiator_iscsi_() { # SESSION
 	local seconds='' target=''
 	{ read -r seconds <"$1/recovery_tmo"; } 2>/dev/null || return 0
 	[[ $seconds == @(off|-*) ]] || return 0
 	{ read -r target <"$1/targetname"; } 2>/dev/null || :
 	FOREVER="that iSCSI waits for its target without end (replacement_timeout is $seconds)"
-	# The target calls itself as it likes, and this is to be pasted into a shell.
+	# The target chooses its own name, and the user pastes this into a shell.
 	printf -v target '%q' "${target:-TARGET}"
 	FOREVER_DO="iscsiadm -m node -T $target -o update -n \
 node.session.timeo.replacement_timeout -v 30, and log in anew"
 }
 
-# Of several controllers one is enough to keep requests. fast_io_fail_tmo ends them before the
-# controller is given up (linux drivers/nvme/host/fabrics.c, multipath.c).
+# If there are several controllers, one without a limit is enough to hold requests for ever.
+# fast_io_fail_tmo ends the requests before the kernel removes the controller (linux
+# drivers/nvme/host/fabrics.c, multipath.c).
 initiator_nvme_() { # DISK
 	local file folder name loss fast
 	for file in "$SYS/class/block/$1"/device/{,nvme*/}ctrl_loss_tmo; do
@@ -58,7 +60,8 @@ and connect with --ctrl-loss-tmo=60 from now on"
 	done
 }
 
-# Only root sees it, and only where debugfs is mounted (linux drivers/block/nbd.c, "timeout").
+# Only root can read the timeout, and only where debugfs is mounted (linux drivers/block/nbd.c,
+# "timeout").
 initiator_nbd_() { # DISK
 	local timeout=''
 	{ read -r timeout <"$SYS/kernel/debug/nbd/$1/timeout"; } 2>/dev/null || return 0

@@ -1,13 +1,14 @@
-# The initramfs: what makes it, and what one holds of mdadm. The only file that looks into one. The
-# claim gets there by initramfs/hook, or by dracut/90ramraid.
+# The initramfs: which program makes it, and which files of mdadm an image has. No other file looks
+# into an image. initramfs/hook or dracut/90ramraid puts the claim there.
 # shellcheck shell=bash
 
 need core/act core/paths
 
-# initramfs_generator: prints what makes the initramfs that boots: "initramfs-tools" or "dracut",
-# for which there are our hook and our module; nothing when it is neither. Programs of both may be
-# installed; Debian lets only one of the two packages make images, and since Debian 14 that of
-# dracut has an update-initramfs, too. On Arch, dracut makes none beside mkinitcpio.
+# initramfs_generator: prints which program makes this machine's initramfs: "initramfs-tools" or
+# "dracut", for which we have a hook and a module; nothing when it is neither. Programs of both may
+# be installed, but Debian lets only one of the two packages make images, and since Debian 14
+# dracut's package has an update-initramfs, too. On Arch, dracut makes no images where mkinitcpio is
+# installed.
 initramfs_generator() {
 	local update=$ROOT/usr/sbin/update-initramfs
 	if [[ -x $update ]]; then
@@ -22,9 +23,10 @@ initramfs_generator() {
 }
 initramfs_has_() { [[ -x $ROOT/usr/bin/$1 || -x $ROOT/usr/sbin/$1 ]]; } # PROGRAM
 
-# initramfs_make: makes that of every kernel, which takes seconds to minutes for each. dracut itself
-# chooses the file. Sets INITRAMFS_BY_HAND to nothing; or, when it is neither of the two, to what a
-# person has to type, as far as that is known, and changes nothing.
+# initramfs_make: makes the initramfs of every kernel, which takes seconds to minutes for each.
+# dracut itself chooses the files. Sets INITRAMFS_BY_HAND to nothing. When neither of the two
+# programs makes the images, it changes nothing, and sets INITRAMFS_BY_HAND to what a person has to
+# type, as far as that is known.
 initramfs_make() {
 	INITRAMFS_BY_HAND=''
 	if initramfs_has_ update-initramfs; then
@@ -40,8 +42,8 @@ initramfs_make() {
 	fi
 }
 
-# initramfs_command RELEASE: prints what to type for the initramfs of one kernel, there already or
-# not. Returns 1 when nobody knows.
+# initramfs_command RELEASE: prints what to type to make the initramfs of one kernel, whether or not
+# it exists already. Returns 1 when that is not known.
 initramfs_command() {
 	local how=-c
 	! initramfs_file "$1" >/dev/null || how=-u
@@ -66,9 +68,9 @@ initramfs_file() {
 	return 1
 }
 
-# initramfs_open RELEASE: sets INITRAMFS to a folder that has what this initramfs holds of mdadm;
-# unpacked once, however many arrays ask. Returns 1, with INITRAMFS_WHY, when it can't be seen.
-# initramfs_close takes all of them away.
+# initramfs_open RELEASE: sets INITRAMFS to a folder with the files of mdadm in this initramfs. The
+# image is unpacked once, however many arrays ask. Returns 1, with INITRAMFS_WHY, when its contents
+# can't be seen. initramfs_close removes all these folders.
 declare -gA INITRAMFS_OPEN=()
 INITRAMFS_WORK=''
 initramfs_open() {
@@ -89,8 +91,9 @@ initramfs_open() {
 
 initramfs_can_read_() { [[ -r $1 ]]; } # FILE
 
-# On a disk, not in memory, which may be needed for a ramdisk, and within a bound. unmkinitramfs is
-# of initramfs-tools, and opens others as well; lsinitrd is dracut's.
+# Unpacks the image to a disk, because a ramdisk may need the memory, and within a bound.
+# unmkinitramfs belongs to initramfs-tools, and opens other images as well; lsinitrd belongs to
+# dracut.
 readonly INITRAMFS_SECONDS=300
 initramfs_unpack_() { # RELEASE FILE
 	local program
@@ -109,9 +112,9 @@ initramfs_unpack_() { # RELEASE FILE
 	return 1
 }
 
-# Only what belongs to mdadm, by a cpio of our own in front of the real one: the whole would be
-# hundreds of megabytes. Where another program does the work all is unpacked, and the answer is the
-# same.
+# Unpacks only what belongs to mdadm, because the whole image would be hundreds of megabytes:
+# unmkinitramfs runs a cpio of ours, which passes the patterns of these files to the real one. Where
+# it runs another program, it unpacks everything, and the answer is the same.
 initramfs_by_unmkinitramfs_() { # FILE FOLDER
 	local cpio bin=$INITRAMFS_WORK/.bin
 	if [[ ! -d $bin ]]; then
@@ -125,8 +128,8 @@ initramfs_by_unmkinitramfs_() { # FILE FOLDER
 	PATH=$bin:$PATH timeout --foreground "$INITRAMFS_SECONDS" unmkinitramfs "$1" "$2"
 }
 
-# It unpacks into the folder that it is run in, and packs out into TMPDIR before. What is in a file
-# system of its own within the image (dracut's module "squash") is not looked into.
+# lsinitrd unpacks into the current folder, by way of TMPDIR. It does not look into a file system
+# within the image (dracut's module "squash"), so an image that has one fails here.
 initramfs_by_lsinitrd_() { # FILE FOLDER
 	(cd -- "$2" && TMPDIR=$INITRAMFS_WORK timeout --foreground "$INITRAMFS_SECONDS" \
 		lsinitrd --unpack "$1" '*bin/mdadm' 'etc/mdadm*' '*-root.img') &&
@@ -138,9 +141,9 @@ initramfs_close() {
 	INITRAMFS_OPEN=() INITRAMFS_WORK=''
 }
 
-# initramfs_has_mdadm, initramfs_confs: of the one that was opened last: is the program in it, and
-# its configuration files, one a line. They are below "main" when the processor's microcode is in
-# front.
+# initramfs_has_mdadm, initramfs_confs: look into the image that was opened last. The first tells
+# whether mdadm is in it, the second prints mdadm's configuration files, one per line. Both are
+# below "main" when the processor's microcode precedes them in the image.
 initramfs_has_mdadm() {
 	[[ -n $(find "$INITRAMFS" \( -path '*/sbin/mdadm' -o -path '*/bin/mdadm' \) -print -quit) ]]
 }

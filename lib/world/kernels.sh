@@ -1,12 +1,12 @@
-# The installed kernels, and which modules each has. What the running one has loaded is
-# world/md.sh's and world/ramdisk.sh's business.
+# The installed kernels, and which modules each has. world/md.sh and world/ramdisk.sh deal with what
+# the running kernel has loaded.
 # shellcheck shell=bash
 
 need core/paths
 
-# kernels_find: sets KERNELS to the releases that the next boot may be given: those that have their
-# modules and an image, and the running one, whose image may be elsewhere (a virtual machine is
-# handed one from outside). What an old kernel has left behind in its folder of modules is none.
+# kernels_find: sets KERNELS to the releases that the next boot may use: those that have their
+# modules and an image, and the running one, whose image may be elsewhere (a virtual machine may get
+# its kernel from outside). A folder of modules that an old kernel left behind does not count.
 kernels_find() {
 	local folder release running
 	KERNELS=()
@@ -20,11 +20,11 @@ kernels_find() {
 
 kernels_running() { cat "$PROC/sys/kernel/osrelease" 2>/dev/null || :; }
 
-# Where Debian (and Fedora, SUSE, Gentoo) and where kernel-install(8) put it.
+# Debian (and Fedora, SUSE, Gentoo) have the image in /boot, kernel-install(8) beside the modules.
 kernels_image_() { [[ -e $MODULES/$1/vmlinuz ]] || kernels_is_in_boot "$1"; } # RELEASE
 
-# kernels_is_in_boot RELEASE: is its image where a boot loader looks? It is not when /boot is a file
-# system that is not mounted now.
+# kernels_is_in_boot RELEASE: is its image where a boot loader looks? It is not while /boot is a
+# file system that is not mounted.
 kernels_is_in_boot() {
 	local file
 	for file in "$BOOT"/{vmlinuz,vmlinux,Image,kernel}-"$1"; do
@@ -33,8 +33,8 @@ kernels_is_in_boot() {
 	return 1
 }
 
-# kernels_module RELEASE MODULE: prints how that kernel has it: module, builtin, or none. From the
-# lists that depmod(8) writes, which modprobe uses.
+# kernels_module RELEASE MODULE: prints how that kernel has MODULE: module, builtin, or none. It
+# reads the lists that depmod(8) writes and modprobe uses.
 kernels_module() {
 	local folder=$MODULES/$1 name="(^|/)$2\.ko"
 	if grep -qsE "$name(\.[a-z0-9]+)?:" "$folder/modules.dep"; then
@@ -46,9 +46,9 @@ kernels_module() {
 	fi
 }
 
-# kernels_dkms RELEASE MODULE: sets DKMS to the version of MODULE that DKMS has the source of, if it
-# has not installed it for that kernel, and DKMS_LOG to the log of an attempt that failed; empty
-# when there is none. DKMS itself is not asked: it takes seconds, and may want to be root (dkms(8),
+# kernels_dkms RELEASE MODULE: sets DKMS to the version of MODULE whose source DKMS has but has not
+# installed for that kernel, and DKMS_LOG to the log of an attempt that failed; each is empty when
+# there is none. It does not ask DKMS itself, which takes seconds and may need root (dkms(8),
 # /var/lib/dkms).
 kernels_dkms() {
 	local folder version
@@ -58,20 +58,21 @@ kernels_dkms() {
 		version=${folder%/source} version=${version##*/}
 		[[ $(kernels_module "$1" "$2") == none ]] || return 0
 		DKMS=$version DKMS_LOG=$ROOT/var/lib/dkms/$2/$version/build/make.log
-		# Of the last attempt, for whatever kernel.
+		# The log is of the last attempt, for whatever kernel that was.
 		grep -qsF -e " $1 " "$DKMS_LOG" || DKMS_LOG=''
 	done
 }
-# kernels_any_has MODULE: does any kernel here have it as a module, or DKMS its source?
+# kernels_any_has MODULE: does any installed kernel have it as a module, or does DKMS have its
+# source?
 kernels_any_has() {
 	grep -qsE "(^|/)$1\.ko" "$MODULES"/*/modules.dep ||
 		compgen -G "$ROOT/var/lib/dkms/$1/*/source" >/dev/null
 }
-# kernels_headers RELEASE: is there what a module is built against?
+# kernels_headers RELEASE: are the headers installed that its modules are built against?
 kernels_headers() { [[ -e $MODULES/$1/build/Makefile ]]; }
 
-# Kernels on which the copy to the RAM leg (act/copy.sh) was tried by the project's own tests (cases
-# "copy", "rebuild"); REBUILD=copy takes any.
+# Kernels on which the project's own tests (cases "copy", "rebuild") have tried the copy to the RAM
+# leg (act/copy.sh); REBUILD=copy accepts any kernel.
 readonly KERNELS_COPY='6.1 6.12 7.2'
 # kernels_copy_text WORD: prints them, with WORD ("and") before the last one.
 kernels_copy_text() {
@@ -79,7 +80,7 @@ kernels_copy_text() {
 	printf '%s %s %s\n' "${text// /, }" "$1" "${KERNELS_COPY##* }"
 }
 # kernels_why_no_copy RELEASE REBUILD: sets COPY_WHY_NOT to why the kernel RELEASE
-# ("6.12.57+deb13-amd64") is not trusted with a copy without a test of its own; empty if it is.
+# ("6.12.57+deb13-amd64") is not trusted with a copy before a self-test; empty if it is.
 kernels_why_no_copy() {
 	COPY_WHY_NOT=''
 	kernels_is_tried "$1" || [[ $2 == copy ]] ||
@@ -88,9 +89,10 @@ Linux $(kernels_copy_text and), and this is $1; to test it here: ramraid selftes
 to have it nevertheless: REBUILD=copy"
 }
 
-# kernels_md_build RELEASE: sets KERNEL_MD to a word that is another one for every build of md_mod
-# and raid1 of the kernel that runs: their checksums, or where it keeps none, their build IDs; those
-# that are built in have the kernel's. Empty as long as one of them is not loaded.
+# kernels_md_build RELEASE: sets KERNEL_MD to a word that is different for every build of md_mod and
+# raid1 in the running kernel. The word is made of their checksums; where the kernel keeps none, of
+# their build IDs; for modules that are built in, of the kernel's. Empty while one of them is not
+# loaded.
 kernels_md_build() {
 	local module part words=''
 	KERNEL_MD=''
@@ -127,10 +129,10 @@ kernels_is_tried() { # RELEASE
 }
 
 # kernels_flaw RELEASE: sets KERNEL_FLAW to what is known to be wrong with this kernel
-# ("6.10.3-1-amd64") in the state that a start is in; empty for all others. CVE-2024-45023: since
-# 6.9 read_balance() in linux drivers/md/raid1.c could take a leg that is not rebuilt up to there,
-# if all others are write-mostly; mended in 6.10.7 and 6.11. Distributions may have mended it under
-# an older number.
+# ("6.10.3-1-amd64") for an array in the state that it has during a start; empty for all other
+# kernels. CVE-2024-45023: since 6.9, read_balance() in linux drivers/md/raid1.c could read from a
+# leg that is not rebuilt up to that place, if all other legs are write-mostly; fixed in 6.10.7 and
+# 6.11. Distributions may have fixed it under an older version number.
 kernels_flaw() {
 	KERNEL_FLAW=''
 	[[ $1 =~ ^6\.(9|10)(\.([0-9]+))?([^0-9.]|$) ]] || return 0

@@ -3,11 +3,11 @@
 
 need core/act core/bounded core/clock core/log core/paths
 
-# loop_device_can_be_had: has this kernel any?
+# loop_device_can_be_had: does this kernel have loop devices? Loads their module.
 loop_device_can_be_had() { modprobe -q loop || [[ -e $SYS/module/loop || -e $SYS/block/loop0 ]]; }
 
-# loop_device_make FILE BLOCK: a device with logical blocks of BLOCK bytes that has FILE's contents.
-# Sets LOOP_NODE to its node. Returns 1 when there is none.
+# loop_device_make FILE BLOCK: makes a loop device that has FILE's contents and logical blocks of
+# BLOCK bytes. Sets LOOP_NODE to its node. Returns 1 when it can't be made.
 loop_device_make() {
 	local path
 	LOOP_NODE=''
@@ -17,8 +17,8 @@ loop_device_make() {
 	[[ $LOOP_NODE == loop+([0-9]) ]]
 }
 
-# loop_device_of FOLDER: sets LOOP_NODES to the devices whose files are in FOLDER, which is root's
-# alone: so whoever made them is who made the folder.
+# loop_device_of FOLDER: sets LOOP_NODES to the devices whose files are in FOLDER. Only root may
+# write to FOLDER, so whoever made the folder made these devices, too.
 loop_device_of() {
 	local file files=()
 	for file in "$1"/*; do [[ ! -f $file || -L $file ]] || files+=("$file"); done
@@ -26,10 +26,10 @@ loop_device_of() {
 }
 
 # loop_device_behind FILE…: sets LOOP_NODES to the devices that have one of these files, or device
-# nodes, behind them, by inode and file system. Not by the path that the kernel gives: that is one
-# of the mount namespace of whoever made the device (d_path() in linux fs/d_path.c; case
-# "selftest"). A run of a unit has one of its own, and so may any user, who can call a file there as
-# he likes.
+# nodes, behind them. It compares inode and file system, and not the path that the kernel gives,
+# which is a path in the mount namespace of whoever made the device (d_path() in linux fs/d_path.c;
+# case "selftest"). Each run of a unit has a namespace of its own. Any user may have one too, and
+# can give a file there any name.
 loop_device_behind() {
 	local node identity behind=' ' file
 	LOOP_NODES=()
@@ -42,8 +42,8 @@ loop_device_behind() {
 	done < <(loop_device_each_ | sort -V)
 }
 
-# Prints "NODE MAJOR:MINOR:INODE" of each device that is set up. The kernel asks the file system of
-# the file for its inode, and that may be one that does not answer: so all are asked side by side,
+# Prints "NODE MAJOR:MINOR:INODE" of each device that is set up. To report the inode, the kernel
+# asks the file system of the file, which may not answer. So all devices are asked at the same time,
 # each within a bound.
 loop_device_each_() {
 	local file
@@ -58,14 +58,14 @@ loop_device_one_() { # NODE
 	local number='' inode=''
 	read -r number inode < <(bounded "$DEV/$1" losetup --list --noheadings --raw \
 		--output BACK-MAJ:MIN,BACK-INO "/dev/$1") || return 0
-	# util-linux 2.38, of Debian 12, fills the number up with blanks, and writes these as \x20.
+	# util-linux 2.38 (Debian 12) pads the number with blanks, and prints each of them as \x20.
 	number=${number//\\x20/}
 	[[ -z $inode ]] || printf '%s %s:%s\n' "$1" "$number" "$inode"
 }
 
-# loop_device_drop NODE FOLDER: detaches it, if it is still one of FOLDER's. The kernel does so
-# when nobody has it open any more, as udev has now and then. Returns 1 when it is still there after
-# that.
+# loop_device_drop NODE FOLDER: detaches the device if it is still one of FOLDER's. The kernel
+# detaches it once nobody has it open; udev opens it now and then. Returns 1 when the device is
+# still there after 15 s.
 loop_device_drop() {
 	clock_until 15 0.3 loop_device_is_gone_ "$1" "$2"
 }

@@ -1,20 +1,20 @@
-# What mdadm takes a device for when nobody names a format: mdadm believes the superblock that was
+# What mdadm treats a device as when nobody names a format: mdadm believes the superblock that was
 # made last (guess_super_type() in its util.c). ramraid judges legs by the superblock of metadata
-# 1.2, at their beginning. Those of 1.0 and 0.90 lie where the data end, so that a file on the
-# array may hold one.
+# 1.2, at their beginning. Superblocks of 1.0 and 0.90 are where the data end, so a file on the
+# array may contain one.
 # shellcheck shell=bash
 
 need core/bounded core/paths
 
-# how often mdadm is asked that says nothing, and seconds between
+# how often to ask mdadm when it says nothing, and the seconds in between
 readonly MD_FORMAT_TRIES=3 MD_FORMAT_AGAIN=1
 
 # md_format_why NAME UUID LEG…: prints why these legs of the array must not be given to mdadm, and
-# what to do: it takes one of them for a member of something else than the array UUID with metadata
-# 1.2; or, with exit code 1, says nothing of it, though each has a superblock that has been read.
-# Nothing when there is no reason. Naming the format would not help: "mdadm --assemble
-# --metadata=1.2" of mdadm 4.4 starts the array, and then crashes on memory that it has freed (case
-# "formats").
+# what to do; nothing when there is no reason. The reason is that mdadm treats one of them as a
+# member of something other than the array UUID with metadata 1.2. Returns 1, and prints that as the
+# reason, when mdadm says nothing about a leg, though each has a superblock that ramraid has read.
+# Naming the format would not help: "mdadm --assemble --metadata=1.2" of mdadm 4.4 starts the array,
+# and then crashes on memory that it has freed (case "formats").
 md_format_why() {
 	local uuid=${2//-/} leg version array try
 	for leg in "${@:3}"; do
@@ -24,7 +24,8 @@ md_format_why() {
 			sleep "$MD_FORMAT_AGAIN"
 		done
 		[[ $version:$array != "1.2:$uuid" ]] || continue
-		# Of metadata 1.2 it would be the leg's own; of other makers', another program's.
+		# Not to be erased: a superblock of metadata 1.2 would be the leg's own, and one in
+		# another maker's format belongs to another program.
 		case $version in
 		'')
 			printf '%s' "mdadm does not say what it takes /dev/$leg for; \
@@ -46,9 +47,10 @@ If there is no such array: mdadm --zero-superblock --metadata=$version /dev/$leg
 	done
 }
 
-# md_format_of_ LEG: sets version and array to what mdadm says first of either, '' when it does not.
-# After these come the name of the array, as the superblock has it, with line ends in it
-# (examine_super1() in its super1.c, examine_super0() in super0.c); "--export" has no version.
+# md_format_of_ LEG: sets version and array to the first value that mdadm prints of each, or to ''
+# when it prints none. The name of the array comes after these. mdadm prints it as it is in the
+# superblock, with line breaks in it (examine_super1() in its super1.c, examine_super0() in
+# super0.c). "--export" has no version.
 md_format_of_() {
 	local line
 	version='' array=''

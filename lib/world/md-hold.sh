@@ -1,5 +1,5 @@
-# md told to start arrays read-only until the first write, so that it begins no rebuild and replaces
-# no superblock before we are ready. Debian has md like that always (start_ro=1 of md_mod).
+# Has md start arrays read-only until the first write, so that it begins no rebuild and replaces no
+# superblock before we are ready. On Debian, md always starts them like that (start_ro=1 of md_mod).
 # shellcheck shell=bash
 
 need core/act core/lock core/paths

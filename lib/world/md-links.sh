@@ -1,11 +1,11 @@
-# The links below /dev/md that have the name of an array, or of a partition of it, and may lead to
-# somebody else's: what an array, or a logical volume in a group called md, calls itself is written
-# on its disks.
+# The links in /dev/md that have the name of an array, or of one of its partitions. They may lead to
+# somebody else's device: an array, or a logical volume in a group called md, takes its name from
+# what is written on its disks.
 # shellcheck shell=bash
 
 need core/act core/log core/paths
 
-# md_links_take NAME LINK: takes the link away, which leads to something else than array NAME.
+# md_links_take NAME LINK: removes LINK, which leads to something other than array NAME.
 md_links_take() {
 	local node shown
 	node=$(readlink -f -- "$2")
@@ -21,9 +21,9 @@ called md? See: lsblk $shown"
 	act rm -f -- "$2"
 }
 
-# md_links_free_partitions NAME: of an array that does not run and has partitions: takes away the
-# links of their names that lead to logical volumes (dm-*). An array that is called so may be one
-# that somebody has beside it.
+# md_links_free_partitions NAME: for an array that does not run and has partitions: removes links
+# that have the names of these partitions and lead to logical volumes (dm-*). A link to an array
+# stays: somebody may have another array with that name.
 md_links_free_partitions() {
 	local link node
 	for link in "$DEV/md/$1"*; do
@@ -34,8 +34,8 @@ md_links_free_partitions() {
 	done
 }
 
-# md_links_mislead MD NAME: does the link of a partition of it, which the kernel has found, lead to
-# something else?
+# md_links_mislead MD NAME: does the link of a partition that the kernel has found on the array lead
+# to something else?
 md_links_mislead() {
 	local folder link
 	for folder in "$SYS/class/block/$1/$1"p*; do

@@ -1,14 +1,14 @@
-# The state of md arrays, as every look asks for it: what /sys/block/*/md says, also of one leg and
-# of its bad blocks, and whether a disk can become a leg. Nothing is changed here; world/md.sh acts,
-# and asks what only an act has to know.
+# The state of md arrays, as each look needs it: what /sys/block/*/md says about an array, a leg and
+# its bad blocks, and whether a disk can become a leg. This file changes nothing. world/md.sh makes
+# the changes, and has the queries that only a change needs.
 # shellcheck shell=bash
 #
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
 need core/paths core/text world/disk
 
-# md_state_read MD FILE: the first line of a file of the array's sysfs folder, in VALUE; empty when
-# it can't be read.
+# md_state_read MD FILE: sets VALUE to the first line of a file in the array's sysfs folder; empty
+# when it can't be read.
 md_state_read() {
 	VALUE=''
 	{ read -r VALUE <"$SYS/block/$1/md/$2"; } 2>/dev/null || :
@@ -24,16 +24,16 @@ md_state_read_slots() {
 }
 
 # md_state_run MD: sets MD_RUN to what names this run of the array, from its assembly to its stop,
-# and no other one in this boot: its kernel name, and the number that a device gets when it appears.
-# Empty when the kernel doesn't number (Linux before 5.15).
+# and no other run in this boot: the array's kernel name, and the number that the kernel gives a
+# device when it appears. Empty when the kernel gives none (Linux before 5.15).
 md_state_run() {
 	MD_RUN=''
 	{ read -r MD_RUN <"$SYS/block/$1/diskseq"; } 2>/dev/null || :
 	MD_RUN=${MD_RUN:+$1 $MD_RUN}
 }
 
-# Members' folders are md/dev-LEG; in them stands, beside what is read here, how many read errors md
-# has counted ("errors").
+# Each member's folder is md/dev-LEG. Beside what is read here, it has the number of read errors
+# that md has counted ("errors").
 readonly MD_LEG=md/dev-
 
 # md_state_every_leg: sets DISK_LIKELY to the members of all arrays, started or not.
@@ -43,9 +43,9 @@ md_state_every_leg() {
 }
 
 # md_state MD: sets ARRAY_STATE to absent, inactive, active or broken (linux
-# Documentation/admin-guide/md.rst, array_state), and READAUTO to yes or no: did md start it
-# read-only until the first write? Debian loads md_mod with start_ro=1. Then neither a resync nor a
-# re-added leg's recovery begins.
+# Documentation/admin-guide/md.rst, array_state), and READAUTO to yes or no: did md start the array
+# read-only until the first write? Debian loads md_mod with start_ro=1. While that lasts, neither a
+# resync nor the recovery of a re-added leg begins.
 md_state() {
 	local VALUE=''
 	READAUTO=no
@@ -58,10 +58,10 @@ md_state() {
 	esac
 }
 
-# md_state_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each; STATE is in_sync,
-# recovering or faulty, SLOT a number or "none". A leg that is taken out meanwhile, whose files
-# can't be read any more (ENODEV; rdev_attr_show() in linux drivers/md/md.c), is none: a member
-# always has a word for its state.
+# md_state_members MD: sets LEGS to "LEG STATE SLOT WRITEMOSTLY" for each member; STATE is in_sync,
+# recovering or faulty, SLOT a number or "none". A leg that is taken out during the look does not
+# count: its files can no longer be read (ENODEV; rdev_attr_show() in linux drivers/md/md.c), while
+# a member always has a word for its state.
 md_state_members() {
 	local folder state slot writemostly words
 	LEGS=()
@@ -81,9 +81,9 @@ md_state_members() {
 }
 
 # md_state_slots_free MD: sets FREE to how many slots hold no member, or a faulty one, and FAULTY to
-# the faulty members. As long as a slot is free, a write leaves its bit, and so does the recovery of
-# another member (still_degraded in raid1_sync_request(), linux drivers/md/raid1.c): the bitmap says
-# all that a member lacks which is away.
+# the faulty members. While a slot is free, md clears no bit after a write, nor after the recovery
+# of another member (still_degraded in raid1_sync_request(), linux drivers/md/raid1.c). So the
+# bitmap has everything that an absent member lacks.
 md_state_slots_free() {
 	local LEGS SLOTS line node state slot filled=' '
 	md_state_read_slots "$1"
@@ -98,11 +98,12 @@ md_state_slots_free() {
 	done
 }
 
-# md_state_bad_on_all_but MD OTHER LEG…: are there blocks of which md has written down, of every
-# one of these LEGs and not of OTHER ("": no other), that they can't be read or written? A write
-# that fails is acknowledged when another leg has taken it, and the leg stays in sync
-# (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read, both have it
-# written down. Of mirrors: elsewhere a block does not lie at the same place of each leg.
+# md_state_bad_on_all_but MD OTHER LEG…: are there blocks that md has recorded as bad (they can't be
+# read or written) on every one of these LEGs, and not on OTHER ("": no other)? A write that fails
+# on a leg is acknowledged when another leg has taken it, and the leg stays in sync
+# (narrow_write_error() in linux drivers/md/raid1.c). Where a rebuild could not read a block, md has
+# recorded it on both legs. For mirrors only: in other layouts, a block is not at the same place on
+# each leg.
 md_state_bad_on_all_but() {
 	local md=$1 other=$2 RANGES CUT none
 	shift 2
@@ -113,14 +114,14 @@ md_state_bad_on_all_but() {
 	((${#RANGES[@]} > 0))
 }
 
-# md_state_bad_on_all MD LEG…: sets RANGES to the blocks of which md has written that down of every
-# one of these LEGs. Returns 1 when there are none.
+# md_state_bad_on_all MD LEG…: sets RANGES to the blocks that md has recorded as bad on every one of
+# these LEGs. Returns 1 when there are none.
 md_state_bad_on_all() {
 	local md=$1 leg CUT none=("0 $((1 << 62))")
 	shift
 	(($# > 0)) || return 1
 	for leg; do
-		# One that has been taken out meanwhile has nothing.
+		# A leg that has been taken out meanwhile has no blocks to offer.
 		md_state_bad_ "$md" "$leg" || continue
 		[[ -z $CUT ]] || RANGES[-1]="$CUT $((1 << 62))"
 		((${#RANGES[@]} > 0)) || return 1
@@ -131,11 +132,12 @@ md_state_bad_on_all() {
 	((${#RANGES[@]} > 0))
 }
 
-# Sets RANGES to what md has written down of a leg: "FROM END", in sectors of the array. Returns 1,
-# with RANGES empty, when there is no such leg any more. The list may grow while it is read, so it
-# is read at once: the kernel makes it anew for each read. CUT: from where on, the last of them,
-# nothing is known, when it is longer than the page that sysfs gives (badblocks_show() in linux
-# block/badblocks.c); its last line may end within a number. Else empty.
+# Sets RANGES to the blocks that md has recorded as bad on a leg: "FROM END", in sectors of the
+# array. Returns 1, with RANGES empty, when the leg is gone. The list may grow while it is read, and
+# the kernel makes it anew for each read, so all of it is read at once. If it is longer than the
+# page that sysfs gives (badblocks_show() in linux block/badblocks.c), its last line may end within
+# a number. CUT is then where the last range begins: from there on, nothing is known. Otherwise CUT
+# is empty.
 md_state_bad_() { # MD LEG
 	local VALUE lines=() line from='' before='' sorted=yes size=0
 	RANGES=() CUT=''
@@ -182,8 +184,8 @@ md_state_sync() {
 	[[ ! $VALUE =~ ^[0-9]+$ ]] || RATE=$VALUE
 }
 
-# md_state_is_pending MD: is a resync due, or under way? (resync_start: "none" when the legs are
-# equal)
+# md_state_is_pending MD: is a resync due, or under way? resync_start is "none" when the legs are
+# equal.
 md_state_is_pending() {
 	local VALUE
 	md_state_read "$1" resync_start
@@ -197,8 +199,8 @@ md_state_leg_is_in_sync() {
 	[[ ,$VALUE, == *,in_sync,* && ,$VALUE, != *,faulty,* ]]
 }
 
-# md_state_leg_bytes MD: how large a new member must be: the largest data offset of its members and
-# the size of the data. Returns 1 when md does not say.
+# md_state_leg_bytes MD: prints how large a new member must be, in bytes: the largest data offset of
+# the members plus the size of the data. Returns 1 when md does not say.
 md_state_leg_bytes() {
 	local VALUE folder offset=0
 	for folder in "$SYS/block/$1"/md/dev-*; do
@@ -210,10 +212,10 @@ md_state_leg_bytes() {
 	printf '%s\n' $((VALUE * 1024 + offset * 512))
 }
 
-# md_state_leg_why_not MD NODE: prints why a disk can't become a leg of a running array, a reason a
-# line; nothing if it can. With larger blocks than the array's it would make those of the array
-# larger, in use (raid1_add_disk() in linux drivers/md/raid1.c before 6.19), for which no file
-# system on it is prepared.
+# md_state_leg_why_not MD NODE: prints why a disk can't become a leg of a running array, one reason
+# per line; nothing if it can. A disk with larger blocks than the array's would make the array's
+# blocks larger while the array is in use (raid1_add_disk() in linux drivers/md/raid1.c before
+# 6.19), and no file system on it is prepared for that.
 md_state_leg_why_not() {
 	local bytes need block most
 	need=$(md_state_leg_bytes "$1") || {
@@ -228,8 +230,8 @@ md_state_leg_why_not() {
 			"$most"
 }
 
-# md_state_leg_room MD LEG: how much data a member has room for, in KiB: from its data offset to its
-# end, since superblock and bitmap lie before the data (metadata 1.1 and 1.2;
+# md_state_leg_room MD LEG: prints how much data a member has room for, in KiB: from its data offset
+# to its end, since superblock and bitmap are before the data (metadata 1.1 and 1.2;
 # super_1_rdev_size_change() in linux drivers/md/md.c). Returns 1 when md does not say.
 md_state_leg_room() {
 	local VALUE
@@ -238,15 +240,15 @@ md_state_leg_room() {
 	printf '%s\n' $((($(disk_bytes "$2") / 512 - VALUE) / 2))
 }
 
-# Ranges of numbers, such as lists of bad blocks. Each is "FROM END", without END itself, and they
-# stand in the order of their beginnings, in which the kernel keeps its lists. There may be
-# hundreds, so both lists are gone through once.
-# md_state_ranges_intersect_ RANGE…: sets RANGES to what it has in common with these.
+# Ranges of numbers, such as lists of bad blocks. Each is "FROM END", without END itself. They are
+# sorted by FROM, as the kernel keeps its lists. There may be hundreds, so each function goes
+# through both lists only once.
+# md_state_ranges_intersect_ RANGE…: sets RANGES to what it has in common with these ranges.
 md_state_ranges_intersect_() {
 	local range from end i=0 out=()
 	for range; do
 		from=${range% *} end=${range#* }
-		# The last one that begins before this ends may reach into the next.
+		# The last of RANGES that begins before end may reach into the next range, too.
 		while ((i < ${#RANGES[@]})) && ((${RANGES[i]% *} < end)); do
 			((${RANGES[i]#* } <= from)) ||
 				out+=("$((${RANGES[i]% *} > from ? ${RANGES[i]% *} : from)) \
@@ -258,7 +260,7 @@ $((${RANGES[i]#* } < end ? ${RANGES[i]#* } : end))")
 	RANGES=("${out[@]}")
 }
 
-# md_state_ranges_subtract RANGE…: sets RANGES to what these have beyond it.
+# md_state_ranges_subtract RANGE…: sets RANGES to what these ranges cover and RANGES does not.
 md_state_ranges_subtract() {
 	local range from end i=0 out=()
 	for range; do
