@@ -1,6 +1,6 @@
-# Can an array be taken over that does not run: inactive, as an array with a ramdisk is after a
-# reboot, or not even gathered? Its disks are ADOPT_LEGS (sdb), what their superblocks say is
-# ADOPT_SB; ADOPT_MD is the inactive array, or nothing. Nothing is changed here.
+# Can ramraid adopt an array that is not running? It may be inactive, as an array with a ramdisk is
+# after a reboot, or not even assembled. ADOPT_LEGS are its disks (sdb), ADOPT_SB is what their
+# superblocks say, and ADOPT_MD is the inactive array, or nothing. Nothing is changed here.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths notes/hardware notes/legs-seen notes/memory-floor
@@ -10,8 +10,9 @@ need world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# adoptable_stopped_find: sets ADOPT_LEGS, unless the disks have been named, ADOPT_SB ("LEG.KEY",
-# superblock_parse) and ADOPT_UUID. Ends the program when they are not those of one array.
+# adoptable_stopped_find: sets ADOPT_LEGS, unless the disks were named; ADOPT_SB ("LEG.KEY", as
+# superblock_parse names the keys); and ADOPT_UUID. Ends the program when the disks are not those of
+# one array.
 adoptable_stopped_find() {
 	local line leg key value LEGS uuids=() wrong=''
 	if ((${#ADOPT_LEGS[@]} == 0)); then
@@ -27,7 +28,8 @@ adoptable_stopped_find() {
 			ADOPT_SB[$leg.$key]=$value
 		done < <(superblock_facts "$DEV/$leg")
 		line="no superblock of md with metadata 1.2 (${ADOPT_SB[$leg.sb]})"
-		# md lists a member of an inactive array as long as nobody stops that.
+		# md lists a disk as a member of an inactive array until somebody stops the array,
+		# even when the disk is gone.
 		[[ -z $ADOPT_MD || -e $SYS/class/block/$leg ]] ||
 			line="is no longer there. Bring it back, then: \
 mdadm --stop $ADOPT_COMMAND; ramraid adopt $NAME DISK…"
@@ -41,8 +43,8 @@ mdadm --stop $ADOPT_COMMAND; ramraid adopt $NAME DISK…"
 	die "$NAME: these are not the disks of one array; nothing was changed" "$EX_REFUSED"
 }
 
-# adoptable_stopped_check: as adoptable_check. After that ACTION and ARGUMENTS are what a start
-# would do, and ADOPT_SLOTS is how many slots the array has.
+# adoptable_stopped_check: does what adoptable_check does. Afterwards ACTION and ARGUMENTS are what
+# a start would do, and ADOPT_SLOTS is how many slots the array has.
 adoptable_stopped_check() {
 	ADOPT_WRONG=''
 	adoptable_name
@@ -54,8 +56,9 @@ adoptable_stopped_check() {
 	adoptable_stopped_decide_
 }
 
-# As many disks as slots; or one slot more, which is the ramdisk's if all of them are write-mostly.
-# What else is wrong with a disk the decision finds.
+# There must be as many disks as slots, or one slot more. The extra slot is the ramdisk's if all
+# disks are write-mostly, or if an earlier run has made it. The decision finds whatever else is
+# wrong with a disk.
 adoptable_stopped_members_() {
 	local leg slots='' all=yes count=${#ADOPT_LEGS[@]}
 	adoptable_stopped_noted_
@@ -81,8 +84,8 @@ and one slot more than disks is that of a ramdisk" \
 and adopt it then"
 }
 
-# Of the disks that an earlier run has begun with each is one of the configuration: also one that
-# is not there now, or has not been named.
+# Each disk that an earlier run began with must still be in the configuration, even one that is
+# absent now, or that was not named this time.
 adoptable_stopped_noted_() {
 	local leg NODE
 	for leg in "${ADOPTED_MEMBERS[@]}"; do
@@ -112,8 +115,8 @@ adoptable_stopped_memory_() {
 	adoptable_room "$bytes" 0
 }
 
-# The start's own decision, as if it had stopped the inactive array, and as if no disk were to come
-# any more.
+# Makes the decision of a start, as if it had stopped the inactive array, and as if no other disk
+# were to appear.
 adoptable_stopped_decide_() {
 	local i
 	facts_observe

@@ -1,4 +1,4 @@
-# What speaks against taking an array over: said where it is found, and counted.
+# Reasons not to adopt an array: each is reported where it is found, and ADOPT_WRONG notes that.
 # shellcheck shell=bash
 
 need core/log

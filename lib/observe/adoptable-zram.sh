@@ -1,14 +1,15 @@
-# Can an array that is taken over have a RAM leg of zram, whose blocks have 4096 bytes? As in
-# observe/adoptable.sh.
+# Can an array that is being adopted have a RAM leg of zram, whose blocks have 4096 bytes? The
+# variables are those of observe/adoptable.sh.
 # shellcheck shell=bash
 
 need config/conf core/paths core/text decide/larger-blocks observe/adoptable-wrong
 need observe/contents-blocks world/disk world/ramdisk-note world/ramdisk-zram
 
-# adoptable_zram BYTES NODE…: of an array of these disks; a leg has BYTES. What counts is the
-# blocks that they, or BLOCK=, give it at every start. Smaller ones become larger at its next start,
-# if what is on it bears that: then CONF[BLOCK] is 4096, and ADOPT_GROWS says from which size on, as
-# long as it still has that.
+# adoptable_zram BYTES NODE…: reports why an array of these disks, whose legs have BYTES, can't have
+# a RAM leg of zram. What counts is the block size that the disks, or BLOCK=, give the array at
+# every start. Smaller blocks become larger at its next start, if what is on the array can bear
+# that: then this sets CONF[BLOCK] to 4096, and ADOPT_GROWS to the block size that the array has
+# until then.
 adoptable_zram() {
 	local bytes=$1 node block most=512 why ADOPT_GROWS_NOT=''
 	shift
@@ -24,12 +25,12 @@ adoptable_zram() {
 take another kind, such as RAM=auto"
 }
 
-# Sets ADOPT_GROWS_NOT to why they can't become larger, and returns 1 then.
+# Can the blocks become larger? If not, sets ADOPT_GROWS_NOT to the reason, and returns 1.
 adoptable_zram_grows_() {
 	local why
 	ADOPT_GROWS_NOT=''
 	if [[ -n $ADOPT_STOPPED ]]; then
-		# An earlier run has looked.
+		# An earlier run has checked that.
 		[[ -z $ADOPT_BEGUN || ${CONF[BLOCK]} != 4096 ]] || return 0
 		ADOPT_GROWS_NOT="; nobody sees whether what is on it bears larger ones, \
 since it does not run (adopt it with --ram=none; then write RAM=${CONF[RAM]} in \

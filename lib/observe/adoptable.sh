@@ -1,7 +1,7 @@
-# Can a running array be taken over? What "ramraid adopt" asks before it changes anything. The array
-# is ADOPT_MD (md127), its UUID ADOPT_UUID; ADOPT_BEGUN=yes: an earlier run has already written its
-# configuration. Sets HAND_MADE (observe/hand-made.sh), and ADOPT_KEPT to the member that is the RAM
-# leg and no ramdisk, or to nothing.
+# Can ramraid adopt a running array? "ramraid adopt" checks this before it changes anything. The
+# array is ADOPT_MD (md127), and its UUID is ADOPT_UUID. ADOPT_BEGUN=yes means that an earlier run
+# has already written its configuration. Sets HAND_MADE (observe/hand-made.sh), and ADOPT_KEPT to
+# the member that is the RAM leg and not a ramdisk, or to nothing.
 # shellcheck shell=bash
 
 need config/conf core/cli core/log core/paths core/quantity core/text notes/memory-floor
@@ -11,14 +11,14 @@ need world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
-# adoptable_check: after the configuration, as it is or as it will be, has been loaded, and the
-# facts of it. Says all that is wrong, not just the first thing, and ends the program with 4 if
-# there was anything.
+# adoptable_check: reports everything that is wrong, not just the first thing, and ends the program
+# with 4 if there was anything. The configuration (as it is, or as it will be) and its facts must
+# have been loaded before.
 adoptable_check() {
 	ADOPT_WRONG=''
 	hand_made_find "$NAME" "$ADOPT_MD"
 	adoptable_name
-	# It is ours already: the advice of the later checks would be wrong for it.
+	# The array is ours already, and the advice of the later checks would be wrong for it.
 	[[ $ADOPT_WRONG != ours ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 	adoptable_kind_
 	adoptable_members_
@@ -28,7 +28,7 @@ adoptable_check() {
 	[[ -z $ADOPT_WRONG ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-# Another array of that name, or this array under another name.
+# Reports another array of that name, and this array under another name.
 adoptable_name() {
 	local link other what="/dev/$ADOPT_MD"
 	[[ -n $ADOPT_MD ]] || what="array $ADOPT_UUID"
@@ -42,7 +42,8 @@ ramraid status $other"
 	done < <(conf_same "$NAME" "$ADOPT_UUID")
 }
 
-# adoptable_is_ FILE PATTERN WHAT ELSE: one value of md has to match PATTERN.
+# adoptable_is_ FILE PATTERN WHAT ELSE: reports WHAT and ELSE if md's value in FILE does not match
+# PATTERN.
 adoptable_is_() {
 	local VALUE
 	md_state_read "$ADOPT_MD" "$1"
@@ -82,9 +83,10 @@ a leg in one machine's RAM can't be"
 	esac
 }
 
-# Every member is a disk in sync with a stable name, or the one that is, or was, the RAM leg. No
-# slot is free, except the one that an earlier run has made, or that a ramdisk had which went with
-# the last boot: then all the others are write-mostly, as those beside a ramdisk are.
+# Every member must be a disk in sync with a stable name, or the one that is, or was, the RAM leg.
+# No slot may be free, except one that an earlier run has made, or that belonged to a ramdisk which
+# was lost at the last reboot. In the latter case all members are write-mostly, as disks beside a
+# ramdisk are.
 adoptable_members_() {
 	local line LEGS leg state slot writemostly count=0 slots over=$ADOPT_BEGUN all=yes
 	ADOPT_KEPT=''
@@ -119,8 +121,9 @@ found $count in $slots slots. Bring the missing one back;" \
 $ADOPT_COMMAND --raid-devices=$count"
 }
 
-# adoptable_is_fast LEG: is it the fast one, which md reads from or should? It is in sync and not
-# write-mostly, and each of the others is write-mostly, or is a disk that turns while this is none.
+# adoptable_is_fast LEG: is it the fast member, from which md reads or should read? It must be in
+# sync and not write-mostly, and each of the others must be write-mostly, or rotational while LEG is
+# not.
 adoptable_is_fast() {
 	local line LEGS leg state writemostly others=0 ok=''
 	md_state_members "$ADOPT_MD"
@@ -138,8 +141,8 @@ adoptable_is_fast() {
 	[[ -n $ok ]] && ((others > 0))
 }
 
-# The device that is to stay as the RAM leg. It counts as no copy then, so it is not one like the
-# others.
+# Checks the device that is to stay as the RAM leg. From then on it does not count as a copy, so it
+# must not be a disk like the others.
 adoptable_kept_() {
 	! adoptable_is_fast "$ADOPT_KEPT" || return 0
 	adoptable_wrong "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if \
@@ -149,8 +152,8 @@ else take it out first:" \
 		"mdadm $ADOPT_COMMAND --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
 }
 
-# A ramdisk that was made by hand leaves the array later. One that an earlier run has failed is
-# faulty.
+# Checks a ramdisk that was made by hand, which leaves the array later. It is faulty if an earlier
+# run has already failed it.
 adoptable_hand_made_() { # LEG STATE
 	local users out="take it out first: mdadm $ADOPT_COMMAND --fail /dev/$1 --remove /dev/$1"
 	[[ " $HAND_MADE " == *" $1 "* ]] || return 0
@@ -194,8 +197,9 @@ replace that disk first"
 	fi
 }
 
-# adoptable_named LEG: a disk of the array; is it one of the configuration that an earlier run has
-# written? Somebody may have deleted its line since, and the RAM leg would get its slot.
+# adoptable_named LEG: is LEG, a disk of the array, in the configuration that an earlier run has
+# written? If not, reports it: somebody may have deleted its line since, and the RAM leg would get
+# its slot.
 adoptable_named() {
 	local disk NODE
 	[[ -n $ADOPT_BEGUN ]] || return 0
@@ -212,14 +216,14 @@ run has begun with. Write it there again, MEMBER=$1, and type the same again;" \
 then: ramraid apply $NAME"
 }
 
-# md takes neither a bitmap nor a slot while it is at work.
+# md accepts neither a bitmap nor a slot while it is working on the array.
 adoptable_work_() {
 	local SYNC DONE TOTAL RATE folder=/sys/block/$ADOPT_MD/md
 	[[ -z $ADOPT_BEGUN || -n $HAND_MADE || $(md_bitmap "$ADOPT_MD") == none ]] ||
 		(($(md_slots "$ADOPT_MD") == ${#MEMBERS[@]})) || return 0
 	md_state_sync "$ADOPT_MD"
 	if [[ $SYNC == frozen ]]; then
-		# As a "mdadm --grow" that was killed leaves it (freeze() in mdadm's Grow.c).
+		# A "mdadm --grow" that was killed leaves it like this (freeze() in mdadm's Grow.c).
 		adoptable_wrong "/dev/$ADOPT_MD: md has been told to begin no work on it (frozen); \
 if nobody is at it: echo idle >$folder/sync_action"
 	elif [[ $SYNC != idle ]]; then
@@ -232,7 +236,8 @@ a resync is due; let it come to its end first"
 	fi
 }
 
-# What would not survive the next boot, or must not be read from before the RAM leg is in sync.
+# Reports what would not survive the next boot, and what must not read from the array before the RAM
+# leg is in sync.
 adoptable_use_() {
 	adoptable_root_
 	adoptable_numbered
@@ -242,7 +247,8 @@ and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw
 			'Unmount it first'
 }
 
-# Names in fstab and crypttab that do not last. What an array holds that does not run nobody sees.
+# Reports names in fstab and crypttab that do not last. What an array holds can't be seen unless it
+# runs.
 adoptable_numbered() {
 	local line file number source new \
 		what='a name that it will not have after the next boot; write'
@@ -259,8 +265,8 @@ adoptable_numbered() {
 	done < <(((${#LASTING[@]} == 0)) || printf '%s\n' "${LASTING[@]}")
 }
 
-# The root file system is there before us, by what the initramfs knows; a /usr of its own is, too,
-# and nothing in there starts it for us.
+# The initramfs starts the array of the root file system, before the units run. It mounts a separate
+# /usr as well, but nothing in it starts an array for that.
 adoptable_root_() {
 	case $(disk_carries "$ADOPT_MD" / /usr) in
 	'') ;;
@@ -300,8 +306,8 @@ adoptable_memory_() {
 	adoptable_room "$bytes" "$(hand_made_freed "${HAND_MADE:-$HAND_MADE_LEFT}")"
 }
 
-# adoptable_room BYTES FREED: is there memory for a ramdisk of BYTES, after one of FREED bytes has
-# been given back? Sets ADOPT_TAKES to how much that is.
+# adoptable_room BYTES FREED: reports if there is no memory for a ramdisk of BYTES, after one of
+# FREED bytes has been given back. Sets ADOPT_TAKES to how much memory the ramdisk takes.
 adoptable_room() {
 	local why MEMORY_RESERVE MEMORY_RESERVE_BY
 	memory_floor_reserve
@@ -311,8 +317,8 @@ adoptable_room() {
 		adoptable_wrong "$why. Free memory, or lower RAM_RESERVE in $ETC/ramraid.conf"
 }
 
-# An earlier run may have come so far that it has been taken, and holds the superblock of this
-# array: then it is judged by the start.
+# An earlier run may have got so far that it has taken the device, which then holds the superblock
+# of this array. In that case the start judges it.
 adoptable_device() { # BYTES BLOCK
 	local why
 	stable_name_is_fast "${CONF[RAM]}" ||

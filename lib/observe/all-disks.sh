@@ -1,6 +1,6 @@
-# A look at all disks of the machine, for those that carry a superblock of one array: to say where
-# its legs are, and never to start from them. It reads every disk of the machine, so: once, before a
-# start, or when it has been refused.
+# Searches all disks of the machine for superblocks of one array: to say where its legs are, and
+# never to start from them. This reads every disk of the machine, so it happens only once before a
+# start, or when a start was refused.
 # shellcheck shell=bash
 
 need core/log core/paths core/text decide/action notes/disks-read notes/hardware notes/legs-seen
@@ -9,12 +9,12 @@ need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# devices that are asked side by side: each that does not answer takes BOUNDED seconds
+# devices that are read side by side; each that does not answer takes BOUNDED seconds
 readonly ALL_DISKS_AT_ONCE=32
 
 # all_disks_of_array UUID: prints "NODE DEVICE_UUID EVENTS" for each block device that carries a
-# superblock of this array, what is below another device (a path of a multipath map, say) and the
-# RAM leg as well, sorted by NODE.
+# superblock of this array, sorted by NODE. These include the RAM leg, and devices below another
+# one, such as a path of a multipath map.
 all_disks_of_array() {
 	local node uuid device events
 	while read -r node uuid device events; do
@@ -22,10 +22,11 @@ all_disks_of_array() {
 	done < <(all_disks_each_)
 }
 
-# all_disks_each_ [SKIP]: prints "NODE UUID DEVICE_UUID EVENTS" of each block device, or "NODE - -
-# -" where there is no superblock, sorted by NODE. A device for which "SKIP NODE" succeeds is left
-# out, one that is known (disks_read_begin) is not read, and one that can't be read has no line. The
-# last line is ALL_DISKS_END; without it the look has failed, and there may be more.
+# all_disks_each_ [SKIP]: prints "NODE UUID DEVICE_UUID EVENTS" for each block device, or "NODE - -
+# -" where there is no superblock, sorted by NODE. It leaves out a device for which "SKIP NODE"
+# succeeds, does not read a known one again (disks_read_begin), and prints no line for one that
+# can't be read. The last line is ALL_DISKS_END; without it the search has failed, and there may be
+# more.
 readonly ALL_DISKS_END='. - - -'
 all_disks_each_() {
 	local -
@@ -37,7 +38,7 @@ all_disks_unsorted_() { # [SKIP]
 	local entry node sectors running=0 failed='' pids=() KNOWN
 	for entry in "$SYS"/class/block/*; do
 		node=${entry##*/}
-		# Floppies and optical drives take long to say that they are empty, and can be no
+		# Floppies and optical drives take long to say that they are empty, and can't be
 		# legs.
 		sectors=0
 		[[ $node == @(fd|sr)[0-9]* ]] || {
@@ -49,7 +50,8 @@ all_disks_unsorted_() { # [SKIP]
 			printf '%s %s\n' "$node" "$KNOWN"
 			continue
 		}
-		# 127: all have ended. How each has ended is asked below.
+		# The code of "wait -n" does not matter (127: all have ended). The loop below checks
+		# each.
 		((running++ < ALL_DISKS_AT_ONCE)) || wait -n || :
 		all_disks_device_ "$node" &
 		pids+=("$!")
@@ -58,7 +60,7 @@ all_disks_unsorted_() { # [SKIP]
 	[[ -z $failed ]]
 }
 
-# all_disks_device_ NODE: its line is one write to the pipe.
+# all_disks_device_ NODE: prints its line, in one write to the pipe.
 all_disks_device_() {
 	local line state='' uuid=- device=- events=-
 	while IFS= read -r line; do
@@ -70,17 +72,18 @@ all_disks_device_() {
 		events=*) events=${line#*=} ;;
 		esac
 	done < <(superblock_facts "$DEV/${1//!//}")
-	# It says one of these words, or has failed: then nothing is known of the device.
-	# An array may have a kernel name that its disks give it (mdadm.conf(5), CREATE names=yes).
+	# In any other state nothing is known of the device. Disks may give an array a kernel name
+	# with blanks in it (mdadm.conf(5), CREATE names=yes).
 	[[ $state != @(ok|none|corrupt) ]] ||
 		printf '%s %s %s %s\n' "${1//[[:space:][:cntrl:]]/?}" "$uuid" "$device" "$events"
 	[[ -n $state ]]
 }
 
-# all_disks_clones: sets clones to "NODE:DEVICE_UUID:EVENTS" of each device that carries a
-# superblock of the array and is no MEMBER, with blanks between; clones.loop likewise, of those that
-# are loop devices, where no leg ever was one. Not of a ramdisk, nor of a device that something is
-# stacked on: what is stacked on it has the superblock, too. A look that fails is tried once more.
+# all_disks_clones: sets the fact clones to "NODE:DEVICE_UUID:EVENTS" for each device that carries a
+# superblock of the array and is no MEMBER, separated by blanks; and clones.loop to the same for
+# loop devices, if no leg of the array ever was one. Ramdisks are left out, and so is a device with
+# something stacked on it, because that has the superblock as well. A search that fails is tried
+# once more.
 all_disks_clones() {
 	all_disks_clones_
 	[[ ${F[clones_known]} == yes ]] || all_disks_clones_
@@ -107,15 +110,16 @@ all_disks_clones_() {
 	disks_read_end
 }
 
-# all_disks_is_no_clone_ NODE: is it one that all_disks_clones leaves out, whatever it carries?
-# Asked before it is read: with many arrays, most disks of the machine are in use by another one.
+# all_disks_is_no_clone_ NODE: does all_disks_clones leave it out, whatever it carries? This is
+# checked before the device is read, because with many arrays most disks of the machine are in use
+# by others.
 all_disks_is_no_clone_() {
 	[[ $known == *" $1 "* || -n $(disk_holders "$1") ]] || ramdisk_note_is_node "$1" ||
 		all_disks_is_path_ "$1"
 }
 
-# all_disks_is_path_ NODE: is it another way to a disk that is a MEMBER? It says so by its
-# world-wide name, which is believed only where there are several ways to one disk.
+# all_disks_is_path_ NODE: is it another path to a disk that is a MEMBER? Its world-wide name says
+# so, which is trusted only where a disk can have several paths.
 all_disks_is_path_() {
 	local i WWID WAY wwid way
 	all_disks_wwid_ "$1"
@@ -133,7 +137,7 @@ all_disks_is_path_() {
 	return 1
 }
 
-# all_disks_wwid_ NODE: sets WWID to its world-wide name; empty: it has none.
+# all_disks_wwid_ NODE: sets WWID to its world-wide name; to empty if it has none.
 all_disks_wwid_() {
 	WWID=''
 	{
@@ -142,11 +146,11 @@ all_disks_wwid_() {
 	} 2>/dev/null || :
 }
 
-# all_disks_way_ NODE: sets WAY to what two ways to one disk have in common, beside its world-wide
-# name: "sas" or "fc"; the iSCSI target and the unit in it, whatever the portal is, since a target
-# chooses those names itself; the NVMe subsystem. Empty where a second disk of that name is a copy,
-# whatever it says: a SATA disk has one cable, and on a bus that somebody plugs something into
-# nothing is believed.
+# all_disks_way_ NODE: sets WAY to what two paths to one disk have in common besides its world-wide
+# name: "sas"; "fc"; the iSCSI target and the unit in it, but not the portal, because each target
+# makes up its own world-wide names; or the NVMe subsystem. It is empty where a second disk of that
+# name must be a copy, whatever it says: a SATA disk has one cable, and nothing is trusted on a bus
+# that anybody can plug something into.
 all_disks_way_() {
 	local HARDWARE
 	WAY=''
@@ -161,7 +165,7 @@ all_disks_way_() {
 	esac
 }
 
-# all_disks_subsystem_ NODE: sets WAY to the NVMe subsystem, by the controller that has the disk.
+# all_disks_subsystem_ NODE: sets WAY to the NVMe subsystem of the controller that has the disk.
 all_disks_subsystem_() {
 	local controller place
 	place=$(readlink -f "$SYS/class/block/$1") || return 0
@@ -171,9 +175,9 @@ all_disks_subsystem_() {
 	done
 }
 
-# all_disks_running: of an array that something else has started, before anything is done to it:
-# sets array.copy to "MEMBER DEVICE" when a device outside carries the device UUID of a member in
-# sync, so that one of the two is a copy, whatever name it has, a leg's or none.
+# all_disks_running: for an array that something else has started, before anything is done to it.
+# Sets array.copy to "MEMBER DEVICE" when a device outside the array carries the device UUID of a
+# member in sync. One of the two is then a copy, whether or not it has the name of a leg.
 all_disks_running() {
 	local i node clone uuid NODES outside run=${F[array.judged]:-yes}
 	[[ ${F[array.copy_known]} != "$run" ]] || return 0
@@ -198,8 +202,9 @@ all_disks_running() {
 	done
 }
 
-# all_disks_decide [eventually]: action_choose, with what a look at all devices shows, before an
-# array that does not run is started or refused. Says what has to be known of the devices, once.
+# all_disks_decide [eventually]: calls action_choose. Before an array that does not run is started
+# or refused, it searches all devices and calls action_choose again. Logs what people have to know
+# about those devices, once.
 all_disks_decide() {
 	local i node name
 	[[ ${F[array.state]} != active ]] || all_disks_running
@@ -210,7 +215,7 @@ all_disks_decide() {
 	STRANGERS='' STRANGERS_MADE=''
 	action_choose "$@"
 	for node in $STRANGERS; do
-		# To be typed later, when /dev/sdX may be another disk.
+		# The administrator may type this later, when /dev/sdX may be another disk.
 		name=$(stable_name_of "/dev/$node") || name=/dev/$node
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, \
 is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: \
@@ -227,8 +232,8 @@ device, which no leg of it ever was: it is left alone. See who has made it \
 	done
 }
 
-# all_disks_tell_moved: says which devices carry a superblock of the array and are no MEMBER, while
-# disk legs are missing, and which line to write for each.
+# all_disks_tell_moved: if disk legs are missing, logs which devices carry a superblock of the array
+# and are no MEMBER, and which line to write for each.
 all_disks_tell_moved() {
 	local i missing=() found=() line node uuid events name text
 	for ((i = 0; i < F[members]; i++)); do

@@ -1,5 +1,5 @@
-# The observing ring, what is known of an array before the look at it (observe/facts.sh): what its
-# configuration says, the witness of its last run, a rescue image, this kernel's flaws.
+# The observing ring: what is known of an array before ramraid looks at it (observe/facts.sh). That
+# is its configuration, the witness of its last run, a rescue image, and this kernel's flaws.
 # shellcheck shell=bash
 
 need config/conf config/conf-need core/log core/paths core/quantity notes/adopted notes/old-name
@@ -8,15 +8,15 @@ need world/kernels
 
 declare -gA F # the facts: decide/facts.list
 
-# before_look_configured NAME: what does not change during a start. After conf_load.
+# before_look_configured NAME: sets the facts that do not change during a start. After conf_load.
 before_look_configured() {
 	facts_of_conf "$1"
 	before_look_remembered
 	before_look_kernel_
 }
 
-# before_look_running NAME: before_look_configured, and the first look at an array that has to run:
-# ends the program when it does not.
+# before_look_running NAME: calls before_look_configured, and takes the first look at an array that
+# has to run: ends the program when it does not.
 before_look_running() {
 	before_look_configured "$1"
 	facts_observe
@@ -24,9 +24,9 @@ before_look_running() {
 		die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
 }
 
-# before_look_again NAME: a look at an array that was looked at before: at md, at its record, and at
-# its configuration, from which another program may have taken a disk meanwhile (replace, apply, a
-# person). By the members of before, a disk that was replaced would be lost.
+# before_look_again NAME: looks again at an array: at md, at its record, and at its configuration,
+# from which somebody else may have taken a disk meanwhile (replace, apply, a person). With the old
+# members, a disk that was replaced would count as lost.
 before_look_again() {
 	local try
 	for try in 1 2 3; do
@@ -39,8 +39,8 @@ before_look_again() {
 	facts_observe
 }
 
-# Does the configuration name other members than those that the facts are about? One that can't be
-# read says nothing of them.
+# Does the configuration name members other than those in the facts? The answer is no if it can't be
+# read.
 before_look_has_other_members_() { # NAME
 	local i before=''
 	local -A CONF=()
@@ -49,7 +49,8 @@ before_look_has_other_members_() { # NAME
 	conf_load "$1" && [[ " ${MEMBERS[*]}" != "$before" ]]
 }
 
-# before_look_remembered: what was written down about earlier runs of it. After facts_of_conf.
+# before_look_remembered: sets the facts that were written down about earlier runs of the array.
+# After facts_of_conf.
 before_look_remembered() {
 	old_name_look
 	before_look_witness
@@ -70,8 +71,8 @@ before_look_kernel_() {
 	F[kernel.selftest]=$SELFTEST_WORD
 }
 
-# before_look_times: the time spans, in seconds; apart, because only a start needs them and they
-# cost a process. Returns 1 when one is no span.
+# before_look_times: sets the time spans, in seconds. They are separate because only a start needs
+# them, and they cost a process. Returns 1 when one is not a time span.
 before_look_times() {
 	local text seconds
 	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") || return 1
@@ -79,7 +80,8 @@ before_look_times() {
 	F[conf.wait_timeout]=${seconds[0]} F[conf.member_timeout]=${seconds[1]}
 }
 
-# before_look_record: witness_read of the record of the array, under whatever name it is.
+# before_look_record: reads the array's record with witness_read, under whatever name it was
+# written.
 before_look_record() {
 	local name=${F[name]}
 	[[ -z ${F[record.from]-} ]] || old_name_has_witness || name=${F[record.from]}
@@ -100,15 +102,15 @@ before_look_witness() {
 	fi
 	F[witness.copy]=$WITNESS_COPY F[witness.counts]=$WITNESS_COUNTS \
 		F[witness.generation]=${WITNESS[generation]:-0}
-	# Also of one that vouches for nothing.
+	# These come from a witness that vouches for nothing as well.
 	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} \
 		F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-} \
 		F[witness.doubted]=${WITNESS[doubted]-} F[witness.known]=$WITNESS_KNOWN
 	before_look_refill_
 }
 
-# An "adopt" that has not ended has found that the device which stays as the RAM leg differs from
-# the disk legs: sets ram.refill to its device UUID.
+# Sets ram.refill to the device UUID of the device that stays as the RAM leg, if an "adopt" that has
+# not ended has found it to differ from the disk legs.
 before_look_refill_() {
 	local -A ADOPTED=()
 	local -a ADOPTED_WRITEMOSTLY=()

@@ -1,14 +1,15 @@
-# Does an array have larger logical blocks than md would give it without ramraid (BLOCK=4096; a RAM
-# leg with larger ones), and is there something on it that counts in them? A partition table does.
-# What else is known of has blocks of its own, which the array's need only not exceed.
+# Does an array have larger logical blocks than md would give it without ramraid (because of
+# BLOCK=4096, or of a RAM leg with larger ones), and does something on it count in them? A partition
+# table does. Everything else that is known has blocks of its own, and works as long as the array's
+# are not larger.
 # shellcheck shell=bash
 
 need core/text observe/contents-blocks world/disk world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
-# blocks_alone_of_disks: after facts_observe: sets BLOCKS_ALONE to how large they are with the disk
-# legs alone, bytes: the largest among those that are there. 0: none is.
+# blocks_alone_of_disks: sets BLOCKS_ALONE to the size in bytes that the blocks have with the disk
+# legs alone: the largest among those that are there, or 0 when none is. After facts_observe.
 blocks_alone_of_disks() {
 	local i block
 	BLOCKS_ALONE=0
@@ -19,9 +20,9 @@ blocks_alone_of_disks() {
 	done
 }
 
-# blocks_alone_why_not: of an array that runs, likewise: prints why md alone must not start it, in a
-# line; nothing when it may. Newer kernels keep the size in the superblocks (linux
-# Documentation/admin-guide/md.rst, logical_block_size, since 6.19).
+# blocks_alone_why_not: for an array that runs, prints in one line why md alone must not start it;
+# nothing when it may. After facts_observe. Newer kernels keep the block size in the superblocks
+# (linux Documentation/admin-guide/md.rst, logical_block_size, since 6.19).
 blocks_alone_why_not() {
 	local line where kind what BLOCKS_ALONE VALUE block=${F[array.block]}
 	blocks_alone_of_disks

@@ -1,5 +1,5 @@
-# The observing ring: which disk legs of the running array hold all that it holds? md keeps a leg in
-# sync that does not take a block, and acknowledges the write when another one has taken it.
+# The observing ring: which disk legs of the running array hold everything? md keeps a leg in sync
+# even if it could not write a block to it, and acknowledges the write when another leg has it.
 # shellcheck shell=bash
 
 need decide/health observe/facts observe/members world/md world/md-state
@@ -7,9 +7,10 @@ need decide/health observe/facts observe/members world/md world/md-state
 declare -gA F # the facts: decide/facts.list
 
 # complete_legs_find: sets COMPLETE to the disk legs that the record vouches for: those in sync that
-# lack no block which another member in sync has, be it the RAM leg; started by itself, any other
-# one would lack that. If each disk leg lacks something, and no block is in the RAM leg alone: all
-# of them, because together they have everything. Sets NODES as members_in_sync does.
+# lack no block which another member in sync has, including the RAM leg. An array started from any
+# other leg alone would lack that block. If each disk leg lacks something, but no block is in the
+# RAM leg alone, COMPLETE is all of them, because together they have everything. Sets NODES as
+# members_in_sync does.
 complete_legs_find() {
 	local leg other others
 	members_in_sync

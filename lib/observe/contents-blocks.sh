@@ -1,6 +1,6 @@
-# What is on an array, as far as the size of its logical blocks counts for it: signatures, and
-# the logical volumes and containers of what is stacked on it. decide/larger-blocks.sh judges it.
-# Nothing is changed here, and no device is waited for longer than core/bounded.sh has it.
+# What is on an array, as far as the size of its logical blocks matters: signatures, and the logical
+# volumes and containers that are stacked on it. decide/larger-blocks.sh judges it. Nothing is
+# changed here, and no device is waited for beyond the bound of core/bounded.sh.
 # shellcheck shell=bash
 
 need core/bounded core/paths core/text world/disk
@@ -11,9 +11,9 @@ readonly CONTENTS_BLOCKS_EDGE=4194304 # and so much at its beginning and at its 
 
 # contents_blocks_look NODE: sets CONTENTS_BLOCKS to a line for each thing that is there, "WHERE
 # KIND BYTES": a device or a volume, what blkid calls it, and the size of its blocks. Other kinds:
-# blank; data, which no signature explains; several, signatures that do not go together; silent and
-# unreadable; held, by a device that it does not explain; inactive, a volume; volume:SEGTYPE, one of
-# that kind; luks1; missing:PROGRAM, which would have to be asked.
+# blank; data (which no signature explains); several (signatures that do not go together); silent;
+# unreadable; held:DEVICE (by a device that the contents do not explain); inactive (a volume);
+# volume:SEGTYPE (a volume of that kind); luks1; missing:PROGRAM (which is needed to look further).
 declare -ga CONTENTS_BLOCKS=()
 contents_blocks_look() {
 	CONTENTS_BLOCKS=()
@@ -22,7 +22,7 @@ contents_blocks_look() {
 
 contents_blocks_add_() { CONTENTS_BLOCKS+=("$1 $2 ${3:-0}"); } # WHERE KIND [BYTES]
 
-# One device. What blkid finds is all that there is, or it is "several".
+# Adds the lines of one device. If there is more on it than blkid finds, that is "several".
 contents_blocks_device_() { # NODE
 	local kind='' block='' version='' table='' text code=0 where=/dev/$1 line
 	text=$(bounded "$DEV/$1" blkid --probe --output export "$DEV/$1") || code=$?
@@ -40,7 +40,7 @@ contents_blocks_device_() { # NODE
 	"$BOUNDED_SILENT") contents_blocks_add_ "$where" silent && return ;;
 	*) contents_blocks_add_ "$where" unreadable && return ;;
 	esac
-	# Partitions are counted in the blocks that the device has now.
+	# A partition table counts in the blocks that the device has now.
 	[[ -n $kind || -z $table ]] || kind=$table block=$(disk_block "$1")
 	contents_blocks_is_alone_ "$1" "${kind:-none}" || return 0
 	[[ $block =~ ^[0-9]{1,9}$ ]] || block=0
@@ -53,8 +53,8 @@ contents_blocks_device_() { # NODE
 	esac
 }
 
-# contents_blocks_is_alone_ NODE KIND: is there no other signature, such as one of what it held
-# before? Else it is said here.
+# contents_blocks_is_alone_ NODE KIND: is there no other signature, such as one of earlier contents?
+# If there is, or if that can't be read, adds a line and returns 1.
 contents_blocks_is_alone_() {
 	local text code=0 type all=''
 	text=$(bounded "$DEV/$1" wipefs --noheadings --output TYPE -- "$DEV/$1") || code=$?
@@ -70,8 +70,8 @@ contents_blocks_is_alone_() {
 	return 1
 }
 
-# contents_blocks_is_held_ NODE [PATTERN]: is it held by a device whose UUID of device-mapper does
-# not match, which can have anything anywhere on it? It is said here.
+# contents_blocks_is_held_ NODE [PATTERN]: is it held by a device whose device-mapper UUID does not
+# match PATTERN, and which can therefore have anything anywhere on it? If so, adds a line.
 contents_blocks_is_held_() {
 	local holder uuid
 	while IFS= read -r holder; do
@@ -86,13 +86,13 @@ contents_blocks_is_held_() {
 }
 
 contents_blocks_plain_() { # NODE KIND BYTES
-	# The devices of a partition table are its partitions.
+	# The holders of a device with a partition table are on its partitions.
 	[[ $2 == @(gpt|dos|linux_raid_member|bcache) ]] || ! contents_blocks_is_held_ "$1" ||
 		return 0
 	contents_blocks_add_ "/dev/$1" "$2" "$3"
 }
 
-# XFS has sectors of its own, and so has its log; 0 is 512 (xfs_dsb in linux
+# XFS has sectors of its own, and so has its log, where 0 means 512 (xfs_dsb in linux
 # fs/xfs/libxfs/xfs_format.h, sb_sectsize and sb_logsectsize).
 contents_blocks_xfs_() { # NODE
 	local text bytes=() code=0 block log
@@ -107,8 +107,8 @@ contents_blocks_xfs_() { # NODE
 	contents_blocks_plain_ "$1" xfs "$block"
 }
 
-# A container has the sectors that it was made with, whatever is below it, and what is in it sees
-# no others. cryptsetup knows which of its two headers counts.
+# A container keeps the sector size that it was made with, whatever is below it, and what is in it
+# sees only that. cryptsetup knows which of its two headers is valid.
 contents_blocks_luks_() { # NODE VERSION
 	local text code=0 word bytes least='' in=''
 	! contents_blocks_is_held_ "$1" 'CRYPT-LUKS*' || return 0
@@ -152,9 +152,9 @@ contents_blocks_luks_() { # NODE VERSION
 	contents_blocks_add_ "/dev/$1" crypto_LUKS "${least:-0}"
 }
 
-# The volumes of the group that this physical volume belongs to, and whether its extents begin
-# where larger blocks do. One that is not active has no device to look at. Hidden ones (in brackets)
-# are parts of others, of which the kind counts.
+# Adds lines for the volumes of the group that this physical volume belongs to, and one that says
+# whether its extents begin where larger blocks do. A volume that is not active has no device to
+# look at. Hidden volumes (in brackets) are parts of others: only their kind counts.
 contents_blocks_volumes_() { # NODE
 	local text code=0 group='' start='' extent='' name kind minor
 	! contents_blocks_is_held_ "$1" 'LVM-*' || return 0
@@ -172,7 +172,7 @@ contents_blocks_volumes_() { # NODE
 	}
 	((start % 4096 == 0 && extent % 4096 == 0)) && start=4096 || start=512
 	contents_blocks_add_ "/dev/$1" LVM2_member "$start"
-	# It belongs to none; or nobody knows to which.
+	# The physical volume belongs to no group, or its group is not known.
 	if [[ -z $group ]]; then
 		contents_blocks_is_held_ "$1" || :
 		return 0
@@ -203,7 +203,7 @@ contents_blocks_volume_() { # GROUP/VOLUME KIND MINOR
 	fi
 }
 
-# Nothing that blkid knows: is it empty, as far as samples show?
+# blkid knows nothing of what is there: is it empty, as far as samples show?
 contents_blocks_blank_() { # NODE
 	local text code=0
 	! contents_blocks_is_held_ "$1" || return 0

@@ -1,15 +1,15 @@
-# The observing ring: of an array that somebody else has stopped, had its RAM leg blocks that no
-# disk leg had? While it runs, sysfs tells (facts_lacking_ in observe/facts.sh).
+# The observing ring: did the RAM leg of an array that somebody else has stopped have blocks that no
+# disk leg had? While an array runs, sysfs tells (facts_lacking_ in observe/facts.sh).
 # shellcheck shell=bash
 
 need core/paths world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# disks_lack_when_stopped EVENTS: had the ramdisk, whose superblock is complete and carries so many
-# events, blocks that md could not write to any disk leg that it kept in sync? That was said while
-# the array ran (act/transitions.sh); or each of those legs says that it lacks some, and the RAM leg
-# does not. Not of a ramdisk that left before the record was written.
+# disks_lack_when_stopped EVENTS: did the ramdisk, whose superblock is complete and carries EVENTS
+# events, have blocks that md could not write to any disk leg in sync? Yes, if that was reported
+# while the array ran (act/transitions.sh), or if each of those legs says that it lacks some, and
+# the RAM leg does not. No, if the ramdisk left before the record was written.
 disks_lack_when_stopped() {
 	local i lacking=''
 	(($1 + 1 >= ${F[witness.events]:-0})) || return 1

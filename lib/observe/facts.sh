@@ -1,6 +1,6 @@
-# The observing ring, the look at an array: fills F (decide/facts.list) from the configuration and
-# sysfs. What sysfs does not show is found by observe/outside.sh, what is known before the first
-# look by observe/before-look.sh.
+# The observing ring: looks at an array, and fills F (decide/facts.list) from the configuration and
+# sysfs. observe/outside.sh finds what sysfs does not show, and observe/before-look.sh what is known
+# before the first look.
 # shellcheck shell=bash
 
 need config/conf core/paths core/quantity core/text observe/members world/disk world/md-state
@@ -8,7 +8,7 @@ need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
-# facts_of_conf NAME: what the configuration says. After conf_load.
+# facts_of_conf NAME: sets the facts that the configuration gives. After conf_load.
 facts_of_conf() {
 	local i
 	F=()
@@ -17,7 +17,7 @@ facts_of_conf() {
 	F[conf.rebuild]=${CONF[REBUILD]} F[conf.hotplug]=${CONF[HOTPLUG]} \
 		F[conf.layout]=${CONF[LAYOUT]} F[conf.root]=${CONF[ROOT]}
 	F[conf.block]=${CONF[BLOCK]}
-	# It is in use before we are there.
+	# The root file system is in use before this runs.
 	[[ ${CONF[ROOT]} == no ]] || F[conf.wait]=no
 	F[conf.start_degraded]=${CONF[START_DEGRADED]} \
 		F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
@@ -26,14 +26,14 @@ facts_of_conf() {
 	facts_blank
 }
 
-# facts_observe: what can change at any moment. Looked at twice a second while the boot waits, so:
-# as few processes as possible.
+# facts_observe: sets the facts that can change at any moment. The boot calls it twice a second
+# while it waits, so it starts as few processes as possible.
 facts_observe() {
 	local try ARRAY_STATE READAUTO
 	for try in 1 2 3; do
 		facts_look_
-		# An array that was started or stopped meanwhile: what was seen before that does not
-		# go with what was seen after.
+		# If the array was started or stopped meanwhile, what was seen before that does not
+		# go with what was seen after, so look again.
 		[[ -n ${F[array.md]} ]] || break
 		md_state "${F[array.md]}"
 		[[ $ARRAY_STATE == absent || $ARRAY_STATE != "${F[array.state]}" ]] || break
@@ -68,7 +68,7 @@ facts_look_() {
 		outside_leg_superblock "$i"
 		legs_seen_joined "$i"
 		hardware_judge "$i"
-		# Not unset: bash would run what the kernel name of an array says, as of md_$(…).
+		# Not unset: bash would run code in the kernel name of an array, such as md_$(…).
 		FACTS_NUMBER["$md ${F[leg.$i.node]}"]=''
 		[[ ${F[leg.$i.sb]} != ok ]] || outside=yes
 	done
@@ -80,8 +80,8 @@ facts_look_() {
 	}
 }
 
-# Of two arrays that have legs by their names, ours is the one that a start of ours has judged:
-# somebody may have given another device the name of a leg since.
+# If two arrays have legs under the configured names, ours is the one that a start of ours has
+# judged: somebody may have given another device the name of a leg since.
 facts_prefer_watched_() {
 	local other=$md
 	need notes/legs-seen
@@ -102,7 +102,7 @@ facts_leg_blank() { # I NODE
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").
 facts_leg_holder_() {
 	local i=$1 node=${F[leg.$1.node]} holder
-	# Found to be ours by an earlier leg: not asked again.
+	# An earlier leg has shown that this array is ours, so it is not checked again.
 	if [[ -n $md && -e $SYS/class/block/$node/holders/$md ]]; then
 		F[leg.$i.in]=$md
 		return
@@ -118,7 +118,7 @@ facts_leg_holder_() {
 	done
 }
 
-# facts_device_ NODE: the facts of the device that RAM=/dev/… names; see outside_device_facts.
+# facts_device_ NODE: sets the facts of the device that RAM=/dev/… names; see outside_device_facts.
 facts_device_() {
 	need observe/outside
 	outside_device_facts "$1"
@@ -134,8 +134,8 @@ facts_array_() {
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
 	F[ram.data]='' F[ram.taken]='' F[ram.limit]='' F[ram.full]=''
-	# A device of an earlier configuration is the RAM leg as long as it is in the array, and
-	# never filled.
+	# A device from an earlier configuration is the RAM leg only while it is in the array, and
+	# is never filled.
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
 	[[ ${F[conf.ram]} != /* ]] || facts_device_ "$RAM_NODE"
 	if [[ -n $md ]]; then
@@ -172,8 +172,8 @@ facts_array_() {
 	}
 }
 
-# What a RAM leg of zram holds, and takes. One that has come to its limit lacks what it could not
-# take, unless md has written that again since.
+# What a RAM leg of zram holds, and how much memory it takes. One that has hit its limit lacks what
+# it could not take, unless md has written that again since.
 facts_zram_() {
 	local VALUE ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST
 	ramdisk_note_zram "${F[ram.node]}" || return 0
@@ -186,7 +186,8 @@ facts_zram_() {
 	facts_zram_full_
 }
 
-# In words: how far what is in it could be compressed, and what all of the leg would need at that.
+# Says in words how far the data could be compressed, and what the whole leg would need at that
+# rate.
 facts_zram_full_() {
 	local percent=100 NUMBER
 	((${F[ram.data]} == 0)) || percent=$((${F[ram.taken]} * 100 / ${F[ram.data]}))
@@ -197,8 +198,9 @@ $(quantity_show_bytes "${F[ram.limit]}") (RAM_LIMIT); all of the leg would need 
 $(quantity_show_bytes $((NUMBER * 512 * percent / 100)))"
 }
 
-# Which disk legs md keeps in sync though they lack blocks that the RAM leg has; and are there
-# blocks that none of them has? If the RAM leg is in sync, and has them, it is the only good copy.
+# Finds the disk legs that md keeps in sync although they lack blocks that the RAM leg has, and
+# whether there are blocks that none of them has. If the RAM leg is in sync and has those, it is the
+# only good copy.
 facts_lacking_() {
 	local i ram='' legs=()
 	[[ ${F[conf.layout]} != far2 ]] || return 0
@@ -214,7 +216,7 @@ facts_lacking_() {
 	! md_state_bad_on_all_but "${F[array.md]}" "$ram" "${legs[@]}" || F[disks.lack]=yes
 }
 
-# Which leg a member is: of NODES, the caller's, or RAM_NODE; or one that is gone, or nobody's.
+# Finds which leg a member is: one of the caller's NODES, or RAM_NODE, or gone, or a stranger.
 facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do [[ ${NODES[i]} != "$1" ]] || break; done
@@ -222,21 +224,21 @@ facts_member_() { # NODE STATE SLOT WRITEMOSTLY
 		F[array.gone]+="${F[array.gone]:+ }$1"
 	elif ((i < ${F[members]})); then
 		F[leg.$i.state]=$2 F[leg.$i.slot]=$3
-		# RAID10 does not know it.
+		# RAID10 does not support write-mostly.
 		[[ ${F[conf.layout]} == far2 ]] || F[leg.$i.writemostly]=$4
 	elif ramdisk_note_is_node "$1" || [[ $1 == "$RAM_NODE" ]]; then
 		facts_ramdisk_ "$@"
 	else
 		F[array.strangers]+="${F[array.strangers]:+ }$1"
-		# With the device that is to be the RAM leg away, this may be that one under another
-		# name; disk legs are write-mostly.
+		# If the device that is to be the RAM leg is absent, this may be that device under
+		# another name, unless it is write-mostly, as disk legs are.
 		[[ $2 != in_sync || (-n ${F[leg.ram.dev]-} && -z ${F[leg.ram.node]} &&
 			$4 != yes) ]] || F[array.unconfigured]+="${F[array.unconfigured]:+ }$1"
 	fi
 }
 
-# Of two ramdisks in the array, one of which somebody has added by hand, the RAM leg is the one in
-# sync; of two that are, that of this boot's note. The other one is no leg, and no good copy.
+# If somebody has added a second ramdisk by hand, the RAM leg is the one in sync; if both are, or
+# neither is, the one in this boot's note. The other one is no leg, and no good copy.
 facts_ramdisk_() { # NODE STATE SLOT
 	local other=$1
 	if [[ -z $RAMDISK || ($2 == in_sync && ${F[ram.state]} != in_sync) ||
@@ -247,7 +249,7 @@ facts_ramdisk_() { # NODE STATE SLOT
 	[[ -z $other ]] || F[array.strangers]+="${F[array.strangers]:+ }$other"
 }
 
-# The RAM leg in another array than the disk legs: the one that has it may be the only copy.
+# The RAM leg may be in another array than the disk legs, and that array may be the only copy.
 facts_ram_twin_() {
 	local holder
 	for holder in "$SYS/class/block/${RAM_NODE:-none}"/holders/md*; do
@@ -255,8 +257,8 @@ facts_ram_twin_() {
 	done
 }
 
-# facts_is_ram NODE: is it a ramdisk, or the device in its place: the one that the configuration
-# names, or that of this boot's note?
+# facts_is_ram NODE: is it a ramdisk, or the device in its place, which the configuration or this
+# boot's note names?
 facts_is_ram() {
 	local NODE RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_is_node "$1" || {
@@ -267,7 +269,8 @@ facts_is_ram() {
 	}
 }
 
-# facts_served: after facts_observe.
+# facts_served: sets what the array and its legs have served, and the few other facts that only a
+# report needs. After facts_observe.
 facts_served() {
 	local i key md=$SYS/block/${F[array.md]:-none}
 	{
@@ -289,10 +292,10 @@ facts_served() {
 	F[ram.algorithm]=${F[ram.algorithm]#*[} F[ram.algorithm]=${F[ram.algorithm]%%]*}
 }
 
-# The facts while nothing is known: a value for every key of decide/facts.list, so that whoever
-# reads one need not ask whether it is there. "make lint" holds the two lists together.
-# KEY is empty until somebody sets it, KEY=VALUE is VALUE. failed.ACTION and conf.error.N are left
-# out: of these the key itself is what is known.
+# The facts while nothing is known: a value for every key of decide/facts.list, so that readers need
+# not check whether a key is set. "make lint" compares the two lists. KEY is empty until it is set,
+# and KEY=VALUE begins as VALUE. failed.ACTION and conf.error.N are left out, because the key itself
+# is the fact.
 readonly FACTS_BLANK='
 	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram
 	conf.rebuild=kernel conf.hotplug=no
@@ -321,8 +324,8 @@ readonly FACTS_BLANK_LEG='
 	why block badblocks holds dropin force is_ram leaving bus loose
 '
 
-# facts_blank: sets each fact that F does not have, those of leg.0 to leg.(members - 1) and of
-# leg.ram as well.
+# facts_blank: sets each fact that F does not have, including those of leg.0 to leg.(members - 1)
+# and of leg.ram.
 facts_blank() {
 	local i
 	# shellcheck disable=SC2086 # words

@@ -1,12 +1,12 @@
-# A ramdisk that somebody has made by hand and put into an array, as articles show it: which one it
+# A ramdisk that somebody has made by hand and added to an array, as articles show it: which one it
 # is, and whether it is still the one that "adopt" has noted. Nothing is changed here.
 # shellcheck shell=bash
 
 need core/paths core/text notes/adopted world/disk world/md-state world/ramdisk world/ramdisk-memory
 need world/ramdisk-note world/superblock
 
-# hand_made_find NAME MD: sets HAND_MADE to those among the members, with blanks between: every
-# ramdisk but the one that ramraid has made for this array in this boot.
+# hand_made_find NAME MD: sets HAND_MADE to the members that are ramdisks, separated by blanks,
+# except the one that ramraid has made for this array in this boot.
 hand_made_find() {
 	local line LEGS leg RAM_PROVIDER RAM_NODE RAM_BYTES
 	HAND_MADE=''
@@ -19,8 +19,8 @@ hand_made_find() {
 	done
 }
 
-# hand_made_identity NODE: prints the ramdisk as it is noted: "NODE NUMBER BOOT". Numbers are never
-# given out again within a boot.
+# hand_made_identity NODE: prints the ramdisk as the note names it: "NODE NUMBER BOOT". The kernel
+# does not use a number twice in one boot.
 hand_made_identity() {
 	local number='' boot=''
 	{ read -r number <"$SYS/block/$1/diskseq"; } 2>/dev/null || :
@@ -28,9 +28,9 @@ hand_made_identity() {
 	printf '%s %s %s\n' "$1" "${number:--}" "${boot:--}"
 }
 
-# hand_made_find_left NAME UUID: sets HAND_MADE_LEFT to the ramdisk in ADOPTED, when it is out of
-# the array and nobody's: it is still that one, it carries the superblock of this array, nobody uses
-# it, and ramraid has not made it. Else to nothing.
+# hand_made_find_left NAME UUID: sets HAND_MADE_LEFT to the ramdisk in ADOPTED, if it has left the
+# array and is nobody's: it is still the same device, it carries the superblock of this array,
+# nobody uses it, and ramraid has not made it. Otherwise to nothing.
 hand_made_find_left() {
 	local node RAM_PROVIDER RAM_NODE RAM_BYTES
 	HAND_MADE_LEFT=''
@@ -43,8 +43,8 @@ hand_made_find_left() {
 	HAND_MADE_LEFT=$node
 }
 
-# hand_made_freed NODE: prints how many bytes of memory come back when it is dropped; 0 when nobody
-# knows, or when it is for a person to drop it.
+# hand_made_freed NODE: prints how many bytes of memory dropping NODE frees; 0 when that is not
+# known, or when it is up to a person to drop it.
 hand_made_freed() {
 	local RAM_TAKEN=0
 	[[ $1 == rd* ]] && ramdisk_memory_taken "$1" || RAM_TAKEN=0

@@ -1,11 +1,12 @@
-# Names of an array in /etc/fstab and /etc/crypttab that do not last, and what to write there:
-# the UUID of what the array, or the partition, holds. Nothing is changed here.
+# Names of an array in /etc/fstab and /etc/crypttab that do not last, and what to write there
+# instead: the UUID of what the array, or its partition, holds. Nothing is changed here.
 # shellcheck shell=bash
 
 need core/bounded core/log core/paths gate/dependents world/disk
 
-# lasting_names_find NAME MD: sets LASTING to what can be written otherwise, "FILE LINE OLD NEW" for
-# each, and LASTING_NOT to what can't, "FILE:LINE: OLD (WHY)". OLD is as it is written there.
+# lasting_names_find NAME MD: sets LASTING to the names that can be replaced, "FILE LINE OLD NEW"
+# for each, and LASTING_NOT to those that can't, "FILE:LINE: OLD (WHY)". OLD is the name as the file
+# has it.
 declare -ga LASTING=() LASTING_NOT=()
 lasting_names_find() {
 	local file number node source LASTING_UUID LASTING_WHY
@@ -19,9 +20,10 @@ lasting_names_find() {
 	done < <(dependents_numbered "$1" "$2")
 }
 
-# lasting_names_uuid_ NODE FILE: sets LASTING_UUID; or LASTING_WHY, and returns 1. The device itself
-# is asked, not udev, which may know what was on it before. But udev's link has to be there: systemd
-# ends a mount whose device it does not know, and a copy on another disk may have the same UUID.
+# lasting_names_uuid_ NODE FILE: sets LASTING_UUID; or sets LASTING_WHY, and returns 1. It reads the
+# device itself, and does not ask udev, which may know only what was on it before. But udev's link
+# must be there and lead to NODE: systemd ends a mount whose device it does not know, and a copy on
+# another disk may have the same UUID.
 lasting_names_uuid_() {
 	local line type='' usage='' NODE
 	LASTING_UUID='' LASTING_WHY=''
@@ -52,8 +54,8 @@ udevadm trigger /dev/$1"
 	[[ -z $LASTING_WHY ]]
 }
 
-# lasting_names_tell NAME MD: names that lead to nothing now may be those by which the array went
-# before a reboot; MD may be nothing.
+# lasting_names_tell NAME MD: reports names that lead to nothing now: the array may have had them
+# before a reboot. MD may be empty.
 lasting_names_tell() {
 	local file number source LASTING_UUID LASTING_WHY
 	while read -r file number source; do

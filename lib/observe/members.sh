@@ -5,12 +5,13 @@ need core/paths world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
-# members_are_ours MD LEG: is this the configured array? Kernels without md/uuid in sysfs, and
-# arrays that were gathered and not started, whose UUID is all zeros there (md takes it from a
-# superblock in super_1_validate(), linux drivers/md/md.c): the superblock of the leg, if one is
-# known, is asked, once. Never an array of other metadata: the same bytes are another UUID to mdadm
-# there (0.90: mdadm super0.c, swapuuid), so that our claim does not stop it from being started, and
-# what looks like a leg's superblock may be among its data. No metadata: it has just gone.
+# members_are_ours MD LEG: is this the configured array? If sysfs has no md/uuid, or it is all zeros
+# because the array was assembled and not started (md takes it from a superblock in
+# super_1_validate(), linux drivers/md/md.c), this reads the superblock of LEG instead, once, if LEG
+# is not empty. An array with other metadata is never ours: to mdadm the same bytes are another UUID
+# there (0.90: mdadm super0.c, swapuuid), so our claim does not keep mdadm from starting it, and
+# what looks like a leg's superblock may be part of its data. An array without metadata has just
+# gone.
 declare -gA MEMBERS_UUID=()
 members_are_ours() {
 	local VALUE
@@ -27,19 +28,19 @@ members_are_ours() {
 	[[ $VALUE == "${F[uuid]}" ]]
 }
 
-# members_ask_ MD LEG: sets MEMBERS_UUID of them to what the leg's superblock says.
+# members_ask_ MD LEG: sets MEMBERS_UUID of the two to the array UUID in the leg's superblock.
 members_ask_() {
 	local key value
 	while IFS='=' read -r key value; do
 		[[ $key != uuid ]] || MEMBERS_UUID["$1 $2"]=$value
 	done < <(superblock_facts "$DEV/$2")
-	# Without the right to read it: taken for ours, since the configuration says so; only
-	# "status" runs like this.
+	# Without the right to read it, the array counts as ours, because the configuration says so.
+	# Only "status" runs like this.
 	[[ -n ${MEMBERS_UUID["$1 $2"]-} || $EUID == 0 ]] || MEMBERS_UUID["$1 $2"]=${F[uuid]}
 }
 
-# members_in_sync: sets NODES to the disk legs that are in sync, and to the members that are
-# although the configuration does not name them: copies, whatever they are called.
+# members_in_sync: sets NODES to the disk legs in sync, and the members in sync that the
+# configuration does not name: they are copies, whatever they are called.
 members_in_sync() {
 	local i
 	NODES=()

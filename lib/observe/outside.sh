@@ -1,7 +1,7 @@
-# The observing ring, what sysfs does not show of an array: legs outside of it, the array without
-# any configured disk, whose it is on kernels that do not say, our own copy; and the device that
-# RAM= names (RAM=/dev/…) while it is in no array of ours: leg.ram.* are as those of a disk leg
-# (decide/facts.list).
+# The observing ring: what sysfs does not show of an array. That is: legs outside it; the array
+# itself, when no configured disk is in it; whose array it is, on kernels that do not say; and our
+# own copy. It is also the device that RAM=/dev/… names, while that is in no array of ours: the
+# facts leg.ram.* are like those of a disk leg (decide/facts.list).
 # shellcheck shell=bash
 
 need core/paths core/text notes/copy-state notes/hardware notes/legs-seen observe/facts
@@ -9,10 +9,11 @@ need observe/members world/disk world/md-state world/ramdisk-note world/superblo
 
 declare -gA F # the facts: decide/facts.list
 
-# outside_find_array: when no configured disk is in any array: sets md to the array of that UUID
-# that is ours. With all disks gone, the RAM leg is the array; and what a start of ours has judged
-# stays ours when its disks get other names. What runs from members that are neither is a copy for
-# all we know, and goes to array.foreign. RAM leg first: that one may be the only copy.
+# outside_find_array: when no configured disk is in any array, sets the caller's md to the array
+# with our UUID that is ours. If all disks are gone, the RAM leg is the array; and an array that a
+# start of ours has judged stays ours when its disks get other names. Any other array whose members
+# are there may be a copy, and goes to array.foreign. An array with the RAM leg comes first, because
+# it may be the only copy.
 outside_find_array() {
 	local folder md_ found=() ours=() device='' RAM_PROVIDER RAM_NODE RAM_BYTES
 	for folder in "$SYS"/block/md*/md; do
@@ -40,8 +41,8 @@ outside_find_array() {
 		legs_seen_is_watched "$md" || F[array.twin]=${F[array.foreign]%%=*}
 }
 
-# With RAM=/dev/…, which may be in anybody's array: adds to the caller's found, and sets its device
-# to what that name leads to.
+# With RAM=/dev/…: sets the caller's device to what that name leads to, and adds the arrays that it
+# is in to the caller's found, if they are ours: the device may be in anybody's array.
 outside_find_by_device_() {
 	local NODE holder
 	[[ ${F[conf.ram]} == /* ]] && disk_find "${F[conf.ram]}" || return 0
@@ -52,8 +53,8 @@ outside_find_by_device_() {
 	done
 }
 
-# outside_holds_ram_ MD: is a ramdisk in it, or the device in its place: that of this boot's note
-# (the caller's RAM_NODE), or the one that has the name now (the caller's device)?
+# outside_holds_ram_ MD: does it contain a ramdisk, or the device in its place: the one in this
+# boot's note (the caller's RAM_NODE), or the one that has the name now (the caller's device)?
 outside_holds_ram_() {
 	local leg
 	for leg in "$SYS/block/$1/$MD_LEG"*; do
@@ -64,8 +65,8 @@ outside_holds_ram_() {
 	return 1
 }
 
-# outside_has_members_ MD: sets MEMBERS_ to those whose devices are there, with "," between. Returns
-# 1 when there are none.
+# outside_has_members_ MD: sets MEMBERS_ to the members whose devices are there, separated by ",".
+# Returns 1 when there are none.
 outside_has_members_() {
 	local leg
 	MEMBERS_=''
@@ -85,8 +86,8 @@ outside_leg_superblock() { # I
 	{ read -r "F[leg.$i.sectors]" <"$SYS/class/block/${F[leg.$i.node]}/size"; } 2>/dev/null || :
 }
 
-# outside_numbers: the device numbers of the members in sync, by which a leg outside names them. A
-# member keeps its number, so each is asked once.
+# outside_numbers: sets the device numbers of the members in sync, by which the superblock of a leg
+# outside names them. A member keeps its number, so each is read once.
 declare -gA FACTS_NUMBER=()
 outside_numbers() {
 	local i
@@ -112,7 +113,8 @@ outside_number_() { # leg.I|ram NODE
 	F[$1.number]=$number F[$1.member_uuid]=$uuid
 }
 
-# outside_copy: while md itself has nothing to rebuild, our copy is what goes on.
+# outside_copy: sets the facts of our own copy. While md itself rebuilds nothing, a running copy is
+# what array.sync says.
 outside_copy() {
 	local COPY_STATE COPY_WHY='' DONE=0 TOTAL=0 RATE=0
 	copy_state "${F[name]}"
@@ -121,11 +123,11 @@ outside_copy() {
 		F[array.sync]=copy F[array.done]=$DONE F[array.total]=$TOTAL F[array.rate]=$RATE
 }
 
-# outside_device_facts NODE: before the members are looked at. NODE is that of the note of the RAM
-# leg, or empty. Sets RAM_NODE to the device, and DEVICE_TAKEN to yes if this boot has made it
-# blank, or found it so, for the array. What has been noted, and is in the array (the caller's md),
-# stays the RAM leg, whatever its name leads to: a name leads to the device that came last, which
-# may be a copy, or a loop device that somebody has called so.
+# outside_device_facts NODE: called before the members are looked at. NODE is the device in the RAM
+# leg's note, or empty. Sets RAM_NODE to the device that is the RAM leg, and DEVICE_TAKEN to yes if
+# it was made or found blank for the array in this boot. A noted device that is in the array (the
+# caller's md) stays the RAM leg, whatever its name leads to: a name leads to the device that came
+# last, which may be a copy, or a loop device that somebody has given this name.
 outside_device_facts() {
 	local NODE
 	disk_find "${F[conf.ram]}" || NODE=''
@@ -137,8 +139,9 @@ outside_device_facts() {
 		F[leg.ram.alien]=''
 }
 
-# outside_device_look TAKEN: after them, when it is none of them; TAKEN is what outside_device_facts
-# has found. Read at every look: between two of them a person may have wiped it.
+# outside_device_look TAKEN: called after the members were looked at, for a device that is none of
+# them. TAKEN is DEVICE_TAKEN, as outside_device_facts has set it. The superblock is read at every
+# look, because a person may have wiped it between two looks.
 outside_device_look() {
 	local i holder
 	[[ -n ${F[ram.node]} && ${F[ram.state]} == none ]] || return 0
@@ -152,14 +155,14 @@ outside_device_look() {
 	[[ -z ${F[leg.ram.in]} ]] || return 0
 	outside_leg_superblock ram
 	hardware_judge ram
-	# What has been taken and has a superblock again has been filled, by us or by others: it is
-	# judged like any other.
+	# A device that was taken and has a superblock again has been filled, by us or by others, so
+	# it is judged like any other.
 	[[ $1 == no || ${F[leg.ram.sb]} == ok ]] || F[ram.state]=attached
 }
 
-# outside_events: how far the running array is, to compare a leg outside with: the event count of
-# the first member in sync that can be read; 0 when none can. Asked at every look, because an array
-# that was stopped and started from an older leg has gone back.
+# outside_events: sets array.events, to compare a leg outside with: the event count of the first
+# member in sync that can be read; 0 when none can. It is read at every look, because an array that
+# was stopped and started from an older leg has gone back.
 outside_events() {
 	local node key value NODES
 	[[ ${F[array.state]} == active ]] || return 0
@@ -173,10 +176,10 @@ outside_events() {
 	done
 }
 
-# outside_holds: sets leg.I.holds of each disk leg outside the running array that may have
-# blocks which no member in sync has. md keeps a list of these for every member; that leg has none
-# of its own, or one without them. Not of one that never was complete; and not while the RAM leg is
-# the only good copy, whose other blocks go before these.
+# outside_holds: sets leg.I.holds for each disk leg outside the running array that may have blocks
+# which no member in sync has: md lists these blocks as bad on every member, and that leg has no
+# such list, or one without them. Not for a leg that never was complete; and not while no disk leg
+# is in sync: then the RAM leg is the only good copy, and its other blocks go before these.
 outside_holds() {
 	local i NODES RANGES none own
 	members_in_sync

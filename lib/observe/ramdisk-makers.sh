@@ -1,21 +1,23 @@
-# Who else makes ramdisks on this machine, or takes them away: rapiddiskd, rapiddisk-on-boot, and
-# what somebody has written into /etc. Two that see to the ramdisks of one array are one too many.
-# Nothing is changed here.
+# What else makes or removes ramdisks on this machine: rapiddiskd, rapiddisk-on-boot, and what
+# somebody has written into /etc. Two programs that manage the ramdisks of one array are one too
+# many. Nothing is changed here.
 # shellcheck shell=bash
 
 need core/paths
 
 readonly RAMDISK_MAKERS_BYTES=65536 # no file that a person writes for a boot is larger
-# A command that gives a member to an array, the ramdisk in it, and what makes a ramdisk.
+# Patterns: a command that adds a member to an array, the ramdisk in it, and a command that makes a
+# ramdisk.
 readonly RAMDISK_MAKERS_ADD='(--(add|add-spare|re-add|create|assemble|build)|-[[:alpha:]]*[aACB][[:alpha:]]*)'
 readonly RAMDISK_MAKERS_MD='(^|[^[:alnum:]_.-])mdadm[[:blank:]](.*[[:blank:]])?'$RAMDISK_MAKERS_ADD'([[:blank:]=]|$)'
 readonly RAMDISK_MAKERS_NODE='/dev/(rd|ram|zram)[0-9]'
 readonly RAMDISK_MAKERS_NEW='(-a[0-9]*|--attach(=[0-9]+)?|attach)([[:blank:]"'\'']|$)'
 readonly RAMDISK_MAKERS_ATTACH='(^|[^[:alnum:]_.-])rapiddisk[[:blank:]]+([^|;&]*[[:blank:]])?'$RAMDISK_MAKERS_NEW
 
-# ramdisk_makers_find: sets RAMDISK_MAKERS to a word for each (daemon: it takes ramdisks away as
-# well; array: it gives one to an array; ramdisk: it makes one), RAMDISK_MAKERS_FOUND to what it is,
-# and RAMDISK_MAKERS_DO to what to type. RAMDISK_MAKERS_UNSEEN: files that can't be read.
+# ramdisk_makers_find: sets RAMDISK_MAKERS to a word for each finding (daemon: it removes ramdisks
+# as well; array: it adds one to an array; ramdisk: it makes one), RAMDISK_MAKERS_FOUND to what was
+# found, RAMDISK_MAKERS_DO to what to type, and RAMDISK_MAKERS_UNSEEN to the files that can't be
+# read.
 ramdisk_makers_find() {
 	local file files=() seen=()
 	RAMDISK_MAKERS=() RAMDISK_MAKERS_FOUND=() RAMDISK_MAKERS_DO=() RAMDISK_MAKERS_UNSEEN=()
@@ -41,8 +43,9 @@ ramdisk_makers_add_() { # WORD FOUND DO
 	RAMDISK_MAKERS+=("$1") RAMDISK_MAKERS_FOUND+=("$2") RAMDISK_MAKERS_DO+=("$3")
 }
 
-# Its package enables it. It knows no password, and looks only whether a ramdisk is mounted or a
-# cache before it takes it away (mem_device_detach() in rapiddisk's rdsk.c).
+# The package of rapiddiskd enables it. It asks for no password, and before it removes a ramdisk it
+# checks only whether that is mounted or in use as a cache (mem_device_detach() in rapiddisk's
+# rdsk.c).
 ramdisk_makers_daemon_() {
 	local pid='' name='' is=''
 	! ramdisk_makers_is_enabled_ rapiddiskd.service || is='is enabled'
@@ -69,7 +72,7 @@ ramdisk_makers_on_boot_() {
 	done
 }
 
-# ramdisk_makers_is_enabled_ UNIT: does some other unit want it? A mask is a link to /dev/null.
+# ramdisk_makers_is_enabled_ UNIT: does another unit want it? A masked unit is a link to /dev/null.
 ramdisk_makers_is_enabled_() {
 	local link target
 	[[ ! -L $ROOT/etc/systemd/system/$1 ]] || return 1
@@ -102,7 +105,7 @@ ramdisk_makers_files_() {
 	done < <(stat --printf='%s %n\n' -- "${sizes[@]}")
 }
 
-# The first line of each kind. A line that ends in a backslash goes on in the next one.
+# Reports the first line of each kind. A line that ends in a backslash continues on the next one.
 ramdisk_makers_file_() { # FILE
 	local line text='' number=0 begin=0 found=' ' cron='' WORD
 	[[ $1 != */etc/cron* ]] || cron=yes
@@ -123,7 +126,7 @@ ramdisk_makers_file_() { # FILE
 	done <"$1"
 }
 
-# Sets the caller's WORD to what the line does; returns 1 when it is nothing of that.
+# Sets the caller's WORD to what the line does; returns 1 when it does none of these things.
 ramdisk_makers_line_() { # TEXT CRON
 	[[ $1 == *@(mdadm|rapiddisk)* && $1 != [\#\;]* ]] || return 1
 	[[ -z $2 || $1 == @reboot* ]] || return 1

@@ -1,7 +1,7 @@
-# The observing ring, for those who only show: what an array is, what its legs have done, and which
-# verb has begun to make it ours, or no longer ours, and has not ended; of one that is not whole
-# also what is wrong with it in a word, and what takes longer to find out. Everybody's look is in
-# observe/facts.sh.
+# The observing ring, for verbs that only show: what an array is, what its legs have done, and which
+# verb has begun to make it ours, or no longer ours, and has not ended. For an array that is not
+# whole, it also finds one word for what is wrong, and what takes longer to find out. The look that
+# every verb takes is in observe/facts.sh.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths decide/health notes/adopted observe/facts world/md-state
@@ -27,8 +27,8 @@ summary_array() {
 	summary_word
 }
 
-# summary_unfinished NAME: sets F[unfinished] and F[unfinished.undone]. After conf_load. Without a
-# process: "status" asks it of every array.
+# summary_unfinished NAME: sets F[unfinished] and F[unfinished.undone]. After conf_load. It starts
+# no process, because "status" calls it for every array.
 summary_unfinished() {
 	local RELEASING
 	F[unfinished.undone]='' F[unfinished]=''
@@ -40,8 +40,8 @@ summary_unfinished() {
 	[[ -n $RELEASING ]] || F[unfinished]=adopt
 }
 
-# summary_conf_ NAME CODE: what is wrong with the configuration, after conf_load, which ended with
-# CODE.
+# summary_conf_ NAME CODE: sets the facts on what is wrong with the configuration. After conf_load,
+# which returned CODE.
 summary_conf_() {
 	local i
 	(($2 == 0)) || {
@@ -52,7 +52,7 @@ summary_conf_() {
 	for i in "${!CONF_WARNINGS[@]}"; do F[conf.warning.$i]=${CONF_WARNINGS[i]}; done
 }
 
-# summary_word: sets STATUS_WORD, to one of those in report/states.sh. From the facts alone.
+# summary_word: sets STATUS_WORD to one of the words in report/states.sh, from the facts alone.
 summary_word() {
 	local LOST LACKING
 	STATUS_WORD=whole
@@ -71,13 +71,14 @@ summary_word() {
 	fi
 }
 
-# summary_is_all: is nothing to be said of an array that is whole, but that? After summary_array.
+# summary_is_all: is there nothing to say of a whole array except that it is whole? After
+# summary_array.
 summary_is_all() {
 	[[ -z ${F[conf.warning.0]-}${F[unfinished]-}${F[array.strangers]-} ]]
 }
 
-# summary_members MD RAM_NODE: of an array whose configuration has errors, so that no disk leg of it
-# is known by name: what health_only_copy uses.
+# summary_members MD RAM_NODE: sets the facts that health_only_copy uses, for an array whose
+# configuration has errors, so that no disk leg of it is known by name.
 summary_members() {
 	local ARRAY_STATE READAUTO LEGS line
 	F[members]=0 F[array.unconfigured]='' F[disks.lack]='' F[ram.state]=none
@@ -92,8 +93,8 @@ summary_members() {
 	done
 }
 
-# summary_monitor: sets F[monitor.state] when nothing watches the running array, of which a start of
-# ours has judged this run: the state of that unit. After summary_array.
+# summary_monitor: if nothing watches the running array although a start of ours has judged this
+# run, sets F[monitor.state] to the state of the unit that should. After summary_array.
 summary_monitor() {
 	local MONITOR
 	[[ ${F[array.state]-} == active && -e $RUN/${F[name]}.watched ]] || return 0
@@ -103,9 +104,9 @@ summary_monitor() {
 	[[ $MONITOR != @(inactive|failed|deactivating) ]] || F[monitor.state]=$MONITOR
 }
 
-# summary_detail: after summary_array. Beside what is remembered of earlier runs, and of the disk
-# legs that have left in this boot, sets F[unit.text], the last word of the array's unit, F[root],
-# and who has taken the RAM leg out of the running array (memory_floor_facts).
+# summary_detail: sets what is remembered of earlier runs, and of the disk legs that have left in
+# this boot; F[unit.text], the last status line of the array's unit; F[root]; and who has taken the
+# RAM leg out of the running array (memory_floor_facts). After summary_array.
 summary_detail() {
 	need notes/legs-seen notes/memory-floor observe/before-look world/systemd
 	memory_floor_facts

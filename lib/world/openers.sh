@@ -1,20 +1,20 @@
-# Who has a device open that neither the tree of devices nor the first process's mounts show:
-# programs, mounts in other mount namespaces, exports. Each look is at text that the kernel makes in
-# memory, and none waits for a disk, a file system or a network; but for the one at loop devices,
-# which has a bound (loop_device_behind).
+# Users of a device that neither the device tree nor the first process's mounts show: programs,
+# mounts in other mount namespaces, and exports. Each look reads text that the kernel makes in
+# memory, so none waits for a disk, a file system or a network. The look at loop devices is the
+# exception, and has a bound (loop_device_behind).
 # shellcheck shell=bash
 
 need core/mounts core/paths core/text world/disk world/loop-device
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
-# As many mounts of the device are looked at in one process, and as many of file systems that do not
-# give its number: a user can have 100,000 in a namespace of his own.
+# The most mounts of the device that are read for one process, and the most mounts of file systems
+# that do not show its number: a user can have 100,000 mounts in a namespace of their own.
 readonly OPENERS_MOUNTS=64 OPENERS_SOURCES=1024
 
-# openers_of NODE: prints who has it, or one of its partitions, open, one a line. What the caller
-# may not look into is not among them: without CAP_SYS_PTRACE these are the descriptors of processes
-# that may do more than it may (ptrace(2), PTRACE_MODE_READ_FSCREDS). A look that did not get to its
-# end counts as somebody: nothing printed is "nobody" to the callers.
+# openers_of NODE: prints who has NODE or one of its partitions open, one a line. It misses what the
+# caller may not inspect: without CAP_SYS_PTRACE, the descriptors of processes with more privileges
+# than the caller (ptrace(2), PTRACE_MODE_READ_FSCREDS). A look that was cut short prints a line as
+# well, because callers take an empty output to mean "nobody".
 openers_of() {
 	local nodes=() these numbers cut=''
 	disk_parts "$1"
@@ -29,15 +29,16 @@ not get to its end)"
 }
 
 openers_process_() {
-	# PID: sets PROCESS to its name and number. Not its arguments: reading these can wait for
-	# it.
+	# PID: sets PROCESS to the name and number of the process, without its arguments: reading
+	# those can block on the process.
 	local name=''
 	{ IFS= read -r name <"$PROC/$1/comm"; } 2>/dev/null || :
 	PROCESS="${name:-a process} (PID $1)"
 }
 
-# openers_mounts_: of the caller's devices. A mount has a number of its own in each namespace, so
-# that each is reported once. Sets the caller's cut when not all were seen.
+# openers_mounts_: prints the mounts of the caller's devices in other mount namespaces, one a line.
+# A mount has another ID in each namespace, so each is reported once. Sets the caller's cut when the
+# look has missed some.
 openers_mounts_() {
 	local line id number target rest pid known=' ' PROCESS MOUNTS
 	local -A sources=()
@@ -64,8 +65,9 @@ openers_mounts_() {
 	done < <(openers_mounts_each_)
 }
 
-# Prints "FILE:LINE" of every process, and a line without ":" when it did not get to its end. The
-# number is looked for in its place alone: who mounts something may call its source as he likes.
+# Prints "FILE:LINE" for each match in the mountinfo files of all processes, and a line without ":"
+# when the search was cut short. The device number is matched only in its own field, because whoever
+# mounts something can choose the text of the source.
 openers_mounts_each_() {
 	local wanted=${numbers# } code=0
 	wanted=${wanted% }
@@ -78,12 +80,12 @@ openers_mounts_each_() {
 			-e '^[0-9]+ [0-9]+ 0:.* - (btrfs|bcachefs) ' "$PROC"/[0-9]*/mountinfo \
 			2>/dev/null || code=$?
 	}
-	# Below that: nothing found, or a process has ended meanwhile.
+	# Codes below that mean that nothing was found, or that a process has ended meanwhile.
 	((code < 124)) || printf '\ncut\n'
 }
 
-# openers_programs_: those who hold a descriptor of the caller's devices. Sets the caller's cut when
-# not all were seen.
+# openers_programs_: prints the processes with a descriptor of one of the caller's devices, one a
+# line. Sets the caller's cut when the look has missed some.
 openers_programs_() {
 	local path number pid told=' ' wanted=' ' PROCESS
 	for number in $numbers; do wanted+="$(printf '%x:%x' "${number%:*}" "${number#*:}") "; done
@@ -98,22 +100,23 @@ openers_programs_() {
 	done < <(openers_programs_each_)
 }
 
-# Prints "NUMBER FILE" of every descriptor of a device, and "cut" when it did not get to its end.
-# Only what a descriptor calls a device is asked for its number: a question about a file may wait
-# for the server that it is on. A user can have more of them than a command takes as arguments.
+# Prints "NUMBER FILE" for each descriptor of a device, and "cut" when the search was cut short.
+# Only descriptors whose link names something in a /dev are passed to stat, because stat on a file
+# may wait for the server that the file is on. A user can have more descriptors than fit on a
+# command line, hence xargs.
 openers_programs_each_() {
 	local codes=(0 0)
 	timeout -k 1 "$OPENERS_BOUND" find "$PROC"/[0-9]*/fd -maxdepth 1 -type l \
 		-lname '*/dev/*' ! -lname '*/dev/null' ! -lname '*/dev/pts/*' -print0 2>/dev/null |
 		timeout -k 1 "$OPENERS_BOUND" xargs -0 -r stat -L -c '%t:%T %n' -- 2>/dev/null ||
 		codes=("${PIPESTATUS[@]}")
-	# 1 of find, and 123 of xargs: a process has ended meanwhile.
+	# find ends with 1, and xargs with 123, when a process has ended meanwhile.
 	((codes[0] < 124)) && [[ ${codes[1]} == @(0|123) ]] || printf '\ncut\n'
 }
 
-# openers_kernel_: the kernel itself, of the caller's nodes: loop devices, and what it exports.
-# These hold a device without a claim, and show in no table of holders. Only root can export
-# anything, so the path of an export is believed.
+# openers_kernel_: prints what the kernel itself uses the caller's nodes for: loop devices and
+# exports. These open a device without a claim, so no list of holders shows them. Only root can
+# export anything, so the path of an export is trusted.
 openers_kernel_() {
 	local file path what NODE LOOP_NODES
 	loop_device_behind "${nodes[@]/#/$DEV/}"
@@ -134,10 +137,10 @@ openers_kernel_() {
 	done
 }
 
-# openers_services TARGET [OTHER…]: prints the services of the system that have something open on
-# the mount at TARGET, and not on the mounts OTHER below it, one a line, some perhaps twice. By the
-# names that the kernel gives descriptors, working folders and programs: nothing is asked of a file
-# system.
+# openers_services TARGET [OTHER…]: prints the system services that have something open on the mount
+# at TARGET, but not on the mounts OTHER below it, one a line, some perhaps twice. It goes by the
+# names that the kernel gives for descriptors, working directories and programs, and asks no file
+# system anything.
 openers_services() {
 	local path other text tests paths=()
 	openers_pattern_ text "$1"
@@ -156,7 +159,7 @@ openers_services() {
 	done
 }
 
-# openers_pattern_ VARIABLE PATH: one that find takes as it is.
+# openers_pattern_ VARIABLE PATH: sets VARIABLE to a pattern that matches PATH literally in find.
 openers_pattern_() {
 	local i pattern=''
 	for ((i = 0; i < ${#2}; i++)); do
@@ -166,7 +169,8 @@ openers_pattern_() {
 	printf -v "$1" '%s' "$pattern"
 }
 
-# The service in whose group the process is; those of people have their own manager.
+# Prints the system service that the process belongs to, by its cgroup. Users' services have
+# managers of their own and are left out.
 openers_service_() { # PID
 	local line part parts=()
 	while IFS= read -r line; do

@@ -1,13 +1,13 @@
-# Ramdisks of brd. It has one size for all its devices, and gives no memory back before it is
-# unloaded.
+# Ramdisks of the module brd, which has one size for all its devices, and gives no memory back until
+# it is unloaded.
 # shellcheck shell=bash
 
 need core/act core/log core/paths core/text world/disk world/ramdisk world/ramdisk-memory
 need world/ramdisk-note
 
-# brd has one size for all its devices, fixed when the module is loaded. It takes pages only as they
-# are written, so every device gets all of memory as its nominal size, and fits every array. A brd
-# that somebody else has loaded is not ours to use.
+# brd has one size for all its devices, fixed when the module is loaded. It allocates pages only as
+# they are written, so every device gets all of memory as its nominal size, which fits every array.
+# A brd that somebody else has loaded is not ours to use.
 ramdisk_brd_make() { # BYTES
 	local bytes=$1 files=() count total number=0 node
 	if ! ramdisk_brd_is_ours_; then
@@ -41,10 +41,10 @@ data; unload it (rmmod brd) or use rapiddisk" >&2
 	return 1
 }
 
-# ramdisk_brd_is_ours_: is it loaded, by us? A person may have unloaded it since.
+# ramdisk_brd_is_ours_: is brd loaded, and did we load it? Somebody may have unloaded it since.
 ramdisk_brd_is_ours_() { [[ -e $RUN/brd && -d $SYS/module/brd ]]; }
 
-# ramdisk_brd_is_as_made: has the brd that is loaded the parameters that only we give it?
+# ramdisk_brd_is_as_made: does the loaded brd have the parameters that only ramraid gives it?
 ramdisk_brd_is_as_made() {
 	local NUMBER folder=$SYS/module/brd/parameters
 	text_number_in "$folder/max_part" 1
@@ -53,8 +53,8 @@ ramdisk_brd_is_as_made() {
 	((NUMBER > 0 && NUMBER == $(ramdisk_memory_total) / 1024))
 }
 
-# ramdisk_brd_can_be_had: is it there for us? One that is built in, or that somebody else has
-# loaded, is not.
+# ramdisk_brd_can_be_had: can we use brd? Not if it is built into the kernel, or if somebody else
+# has loaded it.
 ramdisk_brd_can_be_had() {
 	ramdisk_brd_is_ours_ || { [[ ! -d $SYS/module/brd ]] && modprobe -q --dry-run brd; }
 }
@@ -74,10 +74,10 @@ its memory; when that has ended: rmmod brd"
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/brd"
 }
 
-# brd of Linux 6.10 to 6.12.33 and 6.13 to 6.15.2 also frees live data beside what is discarded, up
-# to the borders of its pages (brd_do_discard() in linux drivers/block/brd.c). Which other kernels
-# have that, or will, nobody knows: so no brd is a leg that takes discards. md passes them on to the
-# other legs.
+# On a discard, brd in Linux 6.10 to 6.12.33 and 6.13 to 6.15.2 also frees live data next to the
+# discarded range, up to the page boundaries (brd_do_discard() in linux drivers/block/brd.c). Nobody
+# knows which other kernels do so or will, so no brd that takes discards becomes a leg. md passes
+# discards on to the other legs all the same.
 ramdisk_brd_forbid_discards() { # NODE
 	ramdisk_brd_takes_discards "$1" || return 0
 	act_write "$(ramdisk_brd_discards_ "$1")" 0 || : # what the kernel then says counts
@@ -88,7 +88,7 @@ ramdisk_brd_forbid_discards() { # NODE
 	}
 }
 
-# ramdisk_brd_takes_discards NODE: does the kernel pass them on to it?
+# ramdisk_brd_takes_discards NODE: does the kernel pass discards on to it?
 ramdisk_brd_takes_discards() {
 	local NUMBER
 	text_number_in "$(ramdisk_brd_discards_ "$1")" 0

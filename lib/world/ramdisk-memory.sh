@@ -5,8 +5,8 @@ need core/paths core/quantity world/md world/md-state world/ramdisk-note
 
 readonly RAPIDDISK=$SYS/kernel/rapiddisk
 
-# ramdisk_memory_available: sets RAM_AVAILABLE to the bytes of memory that could be taken without
-# swapping, as the kernel estimates it.
+# ramdisk_memory_available: sets RAM_AVAILABLE to the bytes of memory that the kernel estimates can
+# be taken without swapping.
 ramdisk_memory_available() {
 	local key value rest
 	RAM_AVAILABLE=0
@@ -21,8 +21,8 @@ ramdisk_memory_total() {
 	printf '%s\n' $((value * 1024))
 }
 
-# ramdisk_memory_promised: bytes that ramdisks already made will still take, because they are not
-# filled yet.
+# ramdisk_memory_promised: prints the bytes of memory that existing ramdisks will still take,
+# because they are not filled yet.
 ramdisk_memory_promised() {
 	local file name line md sum=0 RAM_PROVIDER RAM_NODE RAM_BYTES LEGS SYNC DONE TOTAL RATE
 	for file in "$RUN"/*.ram; do
@@ -46,9 +46,9 @@ ramdisk_memory_promised() {
 	printf '%s\n' "$sum"
 }
 
-# ramdisk_memory_taken NODE: sets RAM_TAKEN to the bytes of memory that it occupies, which rapiddisk
-# and zram count; returns 1 when nobody knows. A copied leg takes no more than what is not zero, and
-# grows with what is written.
+# ramdisk_memory_taken NODE: sets RAM_TAKEN to the bytes of memory that the ramdisk takes, which
+# rapiddisk and zram count; returns 1 when that is not known. A leg that the copy has filled takes
+# memory only for what is not zero, and more as it is written to.
 ramdisk_memory_taken() {
 	local device rest ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST
 	! ramdisk_note_zram "$1" || {
@@ -62,7 +62,8 @@ ramdisk_memory_taken() {
 }
 
 # ramdisk_memory_room RESERVE FREED: sets RAM_ROOM to the bytes of memory that are available for
-# ramdisks and RESERVE, and RAM_RESERVED to RESERVE in bytes.
+# ramdisks and RESERVE together, once FREED bytes have been given back, and RAM_RESERVED to RESERVE
+# in bytes.
 ramdisk_memory_room() {
 	local promised RAM_AVAILABLE
 	ramdisk_memory_available
@@ -72,8 +73,8 @@ ramdisk_memory_room() {
 	RAM_ROOM=$((RAM_ROOM > promised ? RAM_ROOM - promised : 0))
 }
 
-# ramdisk_memory_weight: prints how much memory the caller's RAM_NODE may take in the end
-# (RAM_PROVIDER, RAM_BYTES: ramdisk_note_read).
+# ramdisk_memory_weight: prints the most bytes of memory that the caller's RAM_NODE may come to
+# take, from RAM_PROVIDER and RAM_BYTES as ramdisk_note_read sets them.
 ramdisk_memory_weight() {
 	local ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT=0 ZRAM_MOST
 	[[ $RAM_PROVIDER != zram ]] || ramdisk_note_zram "$RAM_NODE" || ZRAM_LIMIT=0

@@ -1,5 +1,5 @@
-# Which ramdisk, or device in its place, is whose: /run/ramraid/NAME.ram says it, gone with the
-# boot as the ramdisks are.
+# Which ramdisk, or device in its place, belongs to which array. /run/ramraid/NAME.ram says so; it
+# is gone after a reboot, as the ramdisks are.
 # shellcheck shell=bash
 
 need core/act core/paths core/text world/disk
@@ -7,9 +7,10 @@ need core/act core/paths core/text world/disk
 # Kernel names that a ramdisk can have.
 ramdisk_note_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
 
-# ramdisk_note_read NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk made for this
-# array in this boot; empty when there is none. A device that has the same name but another sequence
-# number is somebody else's. A damaged file is none.
+# ramdisk_note_read NAME: sets RAM_PROVIDER, RAM_NODE and RAM_BYTES to the ramdisk, or device in its
+# place, that this array has in this boot; to empty, and RAM_BYTES to 0, when there is none. A
+# device of the same name with another sequence number is somebody else's. A damaged file counts as
+# none.
 ramdisk_note_read() {
 	local sequence='' now='' rest folder
 	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
@@ -17,13 +18,13 @@ ramdisk_note_read() {
 	read -r RAM_PROVIDER RAM_NODE RAM_BYTES sequence rest 2>/dev/null <"$RUN/$1.ram" ||
 		RAM_NODE=''
 	folder=$SYS/block/$RAM_NODE
-	# Later it is calculated with, and is part of the name of a function and of paths.
+	# Callers calculate with these values, and build paths and the name of a function from them.
 	if [[ $RAM_PROVIDER == @(rapiddisk|brd|zram|device) ]] &&
 		[[ $RAM_BYTES != 0* && $RAM_BYTES != *[!0-9]* ]] && ((${#RAM_BYTES} <= 18)) &&
 		{ ramdisk_note_is_node "$RAM_NODE" || [[ $RAM_PROVIDER == device &&
 			$RAM_NODE == [a-z]* && $RAM_NODE != *[!A-Za-z0-9._-]* ]]; }; then
 		[[ $RAM_PROVIDER != device ]] || folder=$SYS/class/block/$RAM_NODE
-		# A partition has its disk's.
+		# A partition has the number of its disk.
 		{
 			read -r now <"$folder/diskseq" || read -r now <"$folder/../diskseq"
 		} 2>/dev/null || :
@@ -33,8 +34,8 @@ ramdisk_note_read() {
 	RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
 }
 
-# Has the device of the note its size already? Of zram's one that was killed meanwhile may have none
-# (world/ramdisk-zram.sh).
+# Does the device in the note have its size yet? A zram device may have none if the program that was
+# making it was killed (world/ramdisk-zram.sh).
 ramdisk_note_is_ready_() {
 	local NUMBER
 	[[ $RAM_PROVIDER == zram ]] || return 0
@@ -49,8 +50,8 @@ ramdisk_note_write() {
 	act_put "$RUN/$1.ram" "$2 $3 $4 ${sequence:--} $5"
 }
 
-# ramdisk_note_device NAME NODE: from now on it is known for the RAM leg, also to those who come
-# when the configuration names another.
+# ramdisk_note_device NAME NODE: notes the device NODE as the RAM leg of NAME, so that it is still
+# known as that when the configuration names another one.
 ramdisk_note_device() {
 	local number=-
 	{
@@ -61,12 +62,12 @@ ramdisk_note_device() {
 	act_put "$RUN/$1.ram" "device $2 $(disk_bytes "$2") ${number:--} used"
 }
 
-# ramdisk_note_zram NODE: sets ZRAM_DATA to the bytes that are in it, without the pages that are of
-# one value from end to end (zeros, most of them), ZRAM_TAKEN to those of memory that they take,
-# ZRAM_LIMIT to how many these may become, and ZRAM_MOST to how many they have been, or would have
-# been: more than the limit when that has been hit (zram_write_page() in linux
-# drivers/block/zram/zram_drv.c). A page of one value that was written takes no memory and counts as
-# data there (mm_stat, orig_data_size and same_pages). Returns 1 when it is none of zram.
+# ramdisk_note_zram NODE: sets, in bytes, ZRAM_DATA to the data in it, without pages of one repeated
+# value (most of them zeros); ZRAM_TAKEN to the memory that the data takes; ZRAM_LIMIT to the most
+# that it may take; and ZRAM_MOST to the most that it has taken, or would have taken: more than the
+# limit when that was hit (zram_write_page() in linux drivers/block/zram/zram_drv.c). A page of one
+# value that was written takes no memory, but zram counts it as data (mm_stat, orig_data_size and
+# same_pages). Returns 1 when NODE is no zram device.
 ramdisk_note_zram() {
 	local same
 	[[ $1 == zram* ]] || return 1
@@ -82,8 +83,8 @@ ramdisk_note_zram() {
 	((ZRAM_DATA >= 0)) || ZRAM_DATA=0 # the two are counted one after the other
 }
 
-# ramdisk_note_gives_back NAME: does its memory come back when its ramdisk is dropped? Not of a
-# device, and of brd only with the last array that uses it.
+# ramdisk_note_gives_back NAME: does dropping the array's ramdisk give its memory back? Not for a
+# device, and for brd only with the last array that uses it.
 ramdisk_note_gives_back() {
 	local file RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$1"

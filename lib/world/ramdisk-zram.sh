@@ -1,6 +1,6 @@
-# Ramdisks of zram, which compresses what it holds, and keeps no zeros. Only through
-# /sys/class/zram-control, and only devices that it has just given to us: all others are somebody
-# else's, such as the swap of zram-generator.
+# Ramdisks of zram, which compresses its data and stores no zeros. They are made through
+# /sys/class/zram-control, and only devices that it has just given us are used: all others are
+# somebody else's, such as the swap of zram-generator.
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/quantity core/text world/disk world/ramdisk
@@ -9,16 +9,17 @@ need world/ramdisk-memory world/ramdisk-note
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
 readonly RAMDISK_ZRAM_BLOCK=4096 # bytes: its logical blocks, on every machine
 readonly RAMDISK_ZRAM_ENTRY=24
-# bytes for each of them at most, taken when it is made (struct zram_table_entry)
+# bytes per block at most, taken when the device is made (struct zram_table_entry)
 readonly RAMDISK_ZRAM_SPARE_LIMIT=4M
 readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses best
 
-# Without options: it then makes one device of its own, which whoever else loads it expects.
+# Loads zram without options. It then makes one device by itself, which others who load it expect.
 ramdisk_zram_is_there() { modprobe -q zram && [[ -e $RAMDISK_ZRAM/hot_add ]]; }
 
-# ramdisk_zram_make BYTES NAME PROVIDER LIMIT: PROVIDER is zram or zram:ALGORITHM, LIMIT how many
-# bytes of memory its data may take; then writes fail. It is noted before it is set up: one that has
-# no size yet takes no memory, and ramdisk_zram_tidy finds it again. Prints its node.
+# ramdisk_zram_make BYTES NAME PROVIDER LIMIT: makes a device for the array NAME, and prints its
+# node. PROVIDER is zram or zram:ALGORITHM. LIMIT is how many bytes of memory its data may take;
+# beyond that, writes fail. The device is noted before it is set up: as long as it has no size it
+# takes no memory, and ramdisk_zram_tidy finds it again.
 ramdisk_zram_make() {
 	local node
 	ramdisk_zram_tidy "$2"
@@ -33,13 +34,14 @@ ramdisk_zram_make() {
 	return 1
 }
 
-# What a leg of BYTES takes besides its data; and what its data take at most, since what can't be
-# compressed takes as much as it is, and some is left free between the pieces.
+# How many bytes of memory a leg of BYTES takes besides its data, and how many its data takes at
+# most: what can't be compressed is stored in full, and some space between the objects stays free.
 ramdisk_zram_table() { printf '%s\n' $(($1 * RAMDISK_ZRAM_ENTRY / RAMDISK_ZRAM_BLOCK)); } # BYTES
 ramdisk_zram_most_() { printf '%s\n' $(($1 + $1 / 16)); }                                 # BYTES
 
-# ramdisk_zram_need BYTES LIMIT: prints how much memory there has to be: what the limit is; without
-# one it is not tried with less than a sixteenth of the leg.
+# ramdisk_zram_need BYTES LIMIT: prints how many bytes of memory there must be: LIMIT, or less if
+# the leg can't take so much, and the table. With LIMIT=auto a leg is not tried with less than a
+# sixteenth of its size.
 ramdisk_zram_need() {
 	local limit most
 	most=$(ramdisk_zram_most_ "$1")
@@ -49,8 +51,8 @@ ramdisk_zram_need() {
 	printf '%s\n' $(((limit < most ? limit : most) + $(ramdisk_zram_table "$1")))
 }
 
-# ramdisk_zram_limit BYTES LIMIT RESERVE: prints the limit in bytes, in whole pages; without one it
-# is what RESERVE leaves.
+# ramdisk_zram_limit BYTES LIMIT RESERVE: prints the limit in bytes, rounded up to whole pages. With
+# LIMIT=auto it is what RESERVE leaves.
 ramdisk_zram_limit() {
 	local limit most RAM_ROOM RAM_RESERVED
 	most=$(ramdisk_zram_most_ "$1")
@@ -64,8 +66,8 @@ ramdisk_zram_limit() {
 	printf '%s\n' $(((limit + RAM_PAGE - 1) / RAM_PAGE * RAM_PAGE))
 }
 
-# ramdisk_zram_add: prints the node of a new device, which has no size yet. Reading the file makes
-# it (linux Documentation/admin-guide/blockdev/zram.rst).
+# ramdisk_zram_add: makes a new device, and prints its node. It has no size yet. Reading hot_add
+# makes it (linux Documentation/admin-guide/blockdev/zram.rst).
 ramdisk_zram_add() {
 	local number=''
 	ramdisk_zram_is_there || {
@@ -81,7 +83,8 @@ ramdisk_zram_add() {
 	printf 'zram%s\n' "$number"
 }
 
-# ramdisk_zram_set_up NODE BYTES PROVIDER: from its size on it can be used.
+# ramdisk_zram_set_up NODE BYTES PROVIDER: sets the algorithm and the size of the new device NODE.
+# Once it has its size, it can be used.
 ramdisk_zram_set_up() {
 	local folder=$SYS/block/$1
 	ramdisk_zram_algorithm_ "$1" "$3" || return 1
@@ -96,8 +99,8 @@ ramdisk_zram_set_up() {
 	}
 }
 
-# The default is no matter of life and death: another one compresses as well. One that has been
-# asked for is what it has to be.
+# If the default algorithm can't be had, the kernel's own choice will do. An algorithm that the
+# administrator has asked for must be the one that is used.
 ramdisk_zram_algorithm_() { # NODE PROVIDER
 	local file=$SYS/block/$1/comp_algorithm has=''
 	{ read -r has <"$file"; } 2>/dev/null || :
@@ -115,16 +118,16 @@ the kernel's own choice counts"
 	fi
 }
 
-# ramdisk_zram_drop NODE: gives it back, with all that it holds. The kernel refuses while anybody
-# has it open, as udev has now and then.
+# ramdisk_zram_drop NODE: removes the device with all that it holds. The kernel refuses while
+# anybody has it open, as udev does now and then.
 ramdisk_zram_drop() {
 	[[ -n $DRY_RUN ]] || clock_until 10 0.3 ramdisk_zram_is_closed_ "$1" || return "$EX_REFUSED"
 	clock_until 10 0.3 act_write "$RAMDISK_ZRAM/hot_remove" "${1#zram}"
 }
 ramdisk_zram_is_closed_() { disk_is_unused "$1"; }
 
-# ramdisk_zram_tidy NAME: takes away a device that was noted for the array and never got its size,
-# because who made it was killed.
+# ramdisk_zram_tidy NAME: removes a device that was noted for the array and never got its size,
+# because the program that was making it was killed.
 ramdisk_zram_tidy() {
 	local provider='' node='' bytes='' sequence='' now='' NUMBER
 	{ read -r provider node bytes sequence _ <"$RUN/$1.ram"; } 2>/dev/null || return 0
@@ -135,9 +138,10 @@ ramdisk_zram_tidy() {
 	ramdisk_zram_drop "$node" || :
 }
 
-# ramdisk_zram_spare NAME BYTES: a device that does not become the RAM leg (act/block-size.sh),
-# noted of its own, that takes no memory but for its table, whoever writes to it; if there is room
-# for that. Sets RAMDISK_ZRAM_SPARE to its node; RAMDISK_ZRAM_WHY when there is no room.
+# ramdisk_zram_spare NAME BYTES: makes a device that does not become the RAM leg
+# (act/block-size.sh), with a note of its own. Beside its table it takes at most
+# RAMDISK_ZRAM_SPARE_LIMIT of memory, whoever writes to it. Sets RAMDISK_ZRAM_SPARE to its node, or
+# RAMDISK_ZRAM_WHY when there is no room for the table.
 ramdisk_zram_spare() {
 	local sequence='' table RAM_AVAILABLE
 	RAMDISK_ZRAM_WHY=''
@@ -155,8 +159,8 @@ for a moment (0.6% of the size of a leg), and $(quantity_show_bytes "$RAM_AVAILA
 		ramdisk_zram_set_up "$RAMDISK_ZRAM_SPARE" "$2" zram
 }
 
-# ramdisk_zram_spare_find NAME: sets RAMDISK_ZRAM_SPARE to the one that is noted, if it is still
-# that; else to nothing.
+# ramdisk_zram_spare_find NAME: sets RAMDISK_ZRAM_SPARE to the device that is noted, if it is still
+# the same one; otherwise to nothing.
 ramdisk_zram_spare_find() {
 	local sequence='' now=''
 	RAMDISK_ZRAM_SPARE=''
@@ -173,9 +177,10 @@ ramdisk_zram_spare_drop() { # NAME
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$1.block"
 }
 
-# ramdisk_zram_why_not BYTES BLOCK: prints why a leg of BYTES of an array with blocks of BLOCK bytes
-# can't be one of zram: md would make the array's blocks larger while it is in use, for which nobody
-# on it is prepared; and the last piece of a leg is to be a whole one.
+# ramdisk_zram_why_not BYTES BLOCK: prints why zram can't provide the RAM leg of an array whose legs
+# have BYTES and whose blocks have BLOCK bytes. With smaller blocks, md would enlarge the array's
+# blocks while it is in use, and nothing on it is prepared for that. And a leg must end at the end
+# of a zram block.
 ramdisk_zram_why_not() {
 	(($2 >= RAMDISK_ZRAM_BLOCK)) ||
 		printf 'zram has blocks of %s bytes, and those of the array have %s\n' \

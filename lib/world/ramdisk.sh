@@ -1,5 +1,5 @@
-# Ramdisks: the only file that makes or destroys one, and that takes the device which RAM=/dev/…
-# names instead of one. Which one is whose: world/ramdisk-note.sh.
+# Ramdisks: makes and drops them, and takes the device that RAM=/dev/… names instead of one. Nothing
+# outside world/ramdisk*.sh does so. world/ramdisk-note.sh knows which one belongs to which array.
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/log core/paths core/quantity core/text world/disk
@@ -7,13 +7,13 @@ need world/kernels world/ramdisk-brd world/ramdisk-memory world/ramdisk-note wor
 
 readonly RAM_PAGE=4096
 
-# ramdisk_is_blank NAME: does its ramdisk hold nothing but zeros, without a page of memory? brd's
-# devices never: they keep what they held, and anybody could have used one. ramdisk_used NAME: from
-# now on not; returns 1 when that can't be written down.
+# ramdisk_is_blank NAME: does the array's ramdisk hold nothing but zeros, and take no page of
+# memory? A device of brd never counts as blank: it keeps what it held, and anybody could have used
+# it. ramdisk_used NAME: notes that it is no longer blank; returns 1 when the note can't be written.
 ramdisk_is_blank() { grep -qs ' blank$' "$RUN/$1.ram"; }
 ramdisk_used() { ! ramdisk_is_blank "$1" || sed -i 's/ blank$/ used/' "$RUN/$1.ram"; }
 
-# One ramdisk is made or destroyed at a time: numbers, memory and brd are shared.
+# Only one ramdisk is made or dropped at a time, because numbers, memory and brd are shared.
 ramdisk_lock() {
 	local code=0
 	{ paths_run && lock_take RAM_LOCK "$LOCKS/ramdisks" --timeout 60; } || code=$?
@@ -28,9 +28,9 @@ see: ps -C ramraid" >&2
 }
 ramdisk_unlock() { exec {RAM_LOCK}>&-; }
 
-# ramdisk_failed NAME: notes that its ramdisk has failed. Returns 1, with the reason in RAM_FAILED,
-# when that has come too often; ramdisk_may_try NAME asks the same, and notes nothing.
-# ramdisk_forgive NAME: a person wants to try again.
+# ramdisk_failed NAME: notes that the array's ramdisk has failed. Returns 1, with the reason in
+# RAM_FAILED, when that has happened too often. ramdisk_may_try NAME checks the same, and notes
+# nothing. ramdisk_forgive NAME forgets the failures, because a person wants to try again.
 readonly RAM_TRIES=3 RAM_WINDOW=3600 # so many failures within so many seconds
 ramdisk_failed() {
 	clock_uptime
@@ -44,7 +44,8 @@ ramdisk_may_try() {
 	clock_uptime
 	mapfile -t failures <"$RUN/$1.failures"
 	for when in "${failures[@]}"; do
-		# A damaged one is one of now: it is rather not tried again than for ever.
+		# A damaged entry counts as a failure just now: better not to try again than to try
+		# for ever.
 		text_number_or when "$UPTIME"
 		((UPTIME - when >= RAM_WINDOW)) || count=$((count + 1))
 	done
@@ -57,8 +58,8 @@ ramdisk_forgive() { rm -f "$RUN/$1.failures"; }
 
 # ramdisk_why_not BYTES RESERVE [FREED]: prints why a ramdisk that takes BYTES (ramdisk_need) must
 # not be made beside RESERVE (bytes or percent of all memory), after one of FREED bytes has been
-# given back. Pages of a ramdisk can be neither swapped nor reclaimed: too large a one ends in the
-# OOM killer, not in an error.
+# given back. The kernel can neither swap out nor reclaim the pages of a ramdisk: one that is too
+# large ends in the OOM killer, not in an error.
 ramdisk_why_not() {
 	local RAM_ROOM RAM_RESERVED
 	ramdisk_memory_room "$2" "${3:-0}"
@@ -68,14 +69,14 @@ ramdisk_why_not() {
 		"$(quantity_show_bytes "$RAM_RESERVED")" "$(quantity_show_bytes "$RAM_ROOM")"
 }
 
-# ramdisk_need PROVIDER BYTES LIMIT: prints how much memory has to be there for a leg of BYTES;
-# LIMIT is RAM_LIMIT=.
+# ramdisk_need PROVIDER BYTES LIMIT: prints how many bytes of memory there must be for a leg of
+# BYTES; LIMIT is the value of RAM_LIMIT=.
 ramdisk_need() {
 	if [[ $1 == zram* ]]; then ramdisk_zram_need "$2" "$3"; else printf '%s\n' "$2"; fi
 }
 
-# ramdisk_plan PROVIDER BYTES: prints what would be made, for the question before it is: BYTES is
-# what ramdisk_need says. Changes nothing: a module is looked for, not loaded.
+# ramdisk_plan PROVIDER BYTES: prints what would be made, for the question that comes before it.
+# BYTES is what ramdisk_need prints. Changes nothing: it looks for a module, and does not load it.
 ramdisk_plan() {
 	local kind=$1 how=takes
 	[[ $kind != auto ]] || kind=rapiddisk
@@ -86,9 +87,10 @@ ramdisk_plan() {
 }
 
 # ramdisk_make NAME BYTES PROVIDER RESERVE [BLOCK [LIMIT]]: makes the ramdisk if memory allows.
-# PROVIDER is rapiddisk, brd, zram, zram:ALGORITHM, or auto: the first that this kernel has; or the
-# path of a device, which is taken instead. BLOCK is the size of the array's logical blocks, LIMIT
-# is RAM_LIMIT=. Returns 1 after saying on stderr why there is none, 75 when that is the memory.
+# PROVIDER is rapiddisk, brd, zram, zram:ALGORITHM, or auto: the first of the three that this kernel
+# has; or the path of a device, which is taken instead. BLOCK is the size of the array's logical
+# blocks, LIMIT the value of RAM_LIMIT=. When it makes none, it says why on stderr, and returns 75
+# if memory is short, else 1.
 ramdisk_make() {
 	local name=$1 bytes=$2 provider=$3 why='' code=0
 	if [[ $provider == /* ]]; then
@@ -123,8 +125,8 @@ ramdisk_make_locked_() { # NAME BYTES PROVIDER RESERVE LIMIT
 	ramdisk_note_write "$1" "$kind" "$node" "$2" "$used"
 }
 
-# ramdisk_auto_ NAME BLOCK: prints what RAM=auto means on this kernel, for an array with such
-# blocks.
+# ramdisk_auto_ NAME BLOCK: prints what RAM=auto means on this kernel, for an array with blocks of
+# BLOCK bytes.
 ramdisk_auto_() {
 	! ramdisk_has_rapiddisk || {
 		printf 'rapiddisk\n'
@@ -143,8 +145,8 @@ To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
 
 ramdisk_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
 
-# The kernel interface itself: the command-line program exits 0 even when the kernel refuses. The
-# size is read back from sysfs.
+# Uses the kernel interface itself, because the rapiddisk program exits 0 even when the kernel
+# refuses. The size is read back from sysfs.
 ramdisk_rapiddisk_make() { # BYTES
 	local bytes=$1 number=0 size
 	ramdisk_has_rapiddisk || {
@@ -167,8 +169,8 @@ apt install rapiddisk-dkms, or set RAM=brd" >&2
 	printf 'rd%s\n' "$number"
 }
 
-# ramdisk_settle NAME: the same for a brd that is its RAM leg already: an earlier version has made
-# it, or somebody has allowed discards.
+# ramdisk_settle NAME: forbids discards to a brd device that is already the RAM leg of NAME: an
+# earlier version may have made it, or somebody may have allowed discards.
 ramdisk_settle() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$1"
@@ -177,8 +179,9 @@ ramdisk_settle() {
 and that can't be had"
 }
 
-# ramdisk_drop NAME: gives the memory back. rapiddisk would delete a device that md or a mount is
-# using, so its users are asked first. Returns 4 when the ramdisk is still in use.
+# ramdisk_drop NAME: drops the array's ramdisk, and gives its memory back. rapiddisk would delete
+# even a device that md or a mount is using, so this looks for users first. Returns 4 when the
+# ramdisk is still in use.
 ramdisk_drop() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES code=0
 	ramdisk_note_read "$1"
@@ -196,7 +199,8 @@ ramdisk_drop() {
 
 ramdisk_rapiddisk_drop() { act_write "$RAPIDDISK/mgmt" "rapiddisk detach ${1#rd}"; } # NODE
 
-# ramdisk_drop_node NODE: one of rapiddisk that a person has made. Returns 4 when somebody uses it.
+# ramdisk_drop_node NODE: drops a rapiddisk device that a person has made. Returns 4 when it is in
+# use.
 ramdisk_drop_node() {
 	local code=0
 	[[ -n $DRY_RUN ]] || disk_is_unused "$1" || return "$EX_REFUSED"
@@ -206,8 +210,9 @@ ramdisk_drop_node() {
 	return "$code"
 }
 
-# ramdisk_device_take NAME BYTES PATH: a device that holds nothing. Looked at once more: between
-# the decision and this somebody may have written to it.
+# ramdisk_device_take NAME BYTES PATH [RESERVE [BLOCK]]: takes a device that holds nothing as the
+# RAM leg. It checks the device once more, because somebody may have written to it since the
+# decision.
 ramdisk_device_take() {
 	local NODE why RAM_PROVIDER RAM_NODE RAM_BYTES
 	why=$(ramdisk_device_why_not "$3" "$2" "${5-}") || why=$TEXT_UNKNOWN
@@ -216,16 +221,16 @@ ramdisk_device_take() {
 		return 1
 	}
 	disk_find "$3" || return 1
-	# Of an earlier configuration.
+	# A ramdisk, or a device, of an earlier configuration.
 	ramdisk_note_read "$1"
 	[[ -z $RAM_NODE || $RAM_NODE == "$NODE" ]] || ramdisk_drop "$1" || return 1
 	ramdisk_note_device "$1" "$NODE"
 }
 
 # ramdisk_device_why_not PATH BYTES [BLOCK]: prints why a device can't be the RAM leg of an array
-# whose legs have BYTES, in blocks of BLOCK bytes; a reason a line; nothing if it can: free, blank,
-# large enough. With larger blocks it would make those of the running array larger, for which nobody
-# on it is prepared.
+# whose legs have BYTES, in blocks of BLOCK bytes, one reason a line; nothing if it can. It must be
+# free, blank, and large enough. With larger blocks it would enlarge those of the running array, and
+# nothing on that is prepared for it.
 ramdisk_device_why_not() {
 	local NODE why bytes
 	why=$(disk_why_not_free "$1") || why=$TEXT_UNKNOWN

@@ -1,20 +1,20 @@
-# Samples of 4096 bytes of what is in the files of a folder, in one file, or on a device: what they
-# would take in zram, and what they say of the whole. Nothing is written but into a folder of its
-# own, and who does not answer is left alone (core/bounded.sh).
+# Samples of 4096 bytes from the files of a folder, from one file, or from a device: how much memory
+# they would take in zram, and what that says about the whole. This writes only to a folder of its
+# own, and gives up on whatever does not answer (core/bounded.sh).
 # shellcheck shell=bash
 
 need core/bounded core/paths core/text
 
-# How many pieces at least, and twice as many at most; how many are kept at a time; and seconds: to
-# list a folder, and to read.
+# The least number of pieces to choose, the most being twice that; how many of them are kept at a
+# time; and the bounds in seconds for listing a folder, and for reading.
 readonly SAMPLE_PIECE=4096
 SAMPLE_LEAST=512 SAMPLE_BATCH=256 SAMPLE_LIST_BOUND=600 SAMPLE_READ_BOUND=60
 
-# From lines "SIZE INODE LINKS DEVICE NAME" makes one "FILES PIECES", and one "PIECE NAME" for
-# each that is taken. The pieces of all files are one row of strata, each of as many pieces as
-# the others; of each one piece is taken, by chance, but each time the same. When there are too
-# many, two strata become one, with the piece of one of them. So the list is never longer than twice
-# the least.
+# Turns lines "SIZE INODE LINKS DEVICE NAME" into one line "FILES PIECES", and a line "PIECE NAME"
+# for each piece that is chosen. The pieces of all files are one sequence, divided into strata of
+# equal size. One piece of each stratum is chosen at random, but each run chooses the same one. When
+# there are too many strata, they are merged in pairs, and each pair keeps one of its two pieces. So
+# the list is never longer than twice the least number.
 # shellcheck disable=SC2016 # for awk
 readonly SAMPLE_PICK='
 	function chance(most) {
@@ -45,8 +45,9 @@ readonly SAMPLE_PICK='
 		for (i = 0; i < count; i++) printf "%.0f %s\n", piece[i], name[i]
 	}'
 
-# sample_open: makes the folder SAMPLE, for root (or who runs this) alone; in memory, where nothing
-# of anybody's files is left behind. sample_close takes it away.
+# sample_open: makes the folder SAMPLE, which only root (or whoever runs this) can read: in /run if
+# possible, which is in memory, so that nothing of anybody's files is left behind. Returns 1 when it
+# can't. sample_close removes the folder.
 sample_open() {
 	local above
 	SAMPLE=''
@@ -58,9 +59,10 @@ sample_open() {
 }
 sample_close() { [[ -z ${SAMPLE-} ]] || rm -rf -- "$SAMPLE"; }
 
-# sample_folder PATH, sample_one PATH BYTES: chooses the pieces. Sets SAMPLE_FILES, SAMPLE_PIECES
-# (of all of it), SAMPLE_COUNT (of those chosen) and SAMPLE_UNSEEN (yes: not all of the folder could
-# be looked at). Returns BOUNDED_SILENT when it does not answer.
+# sample_folder PATH, sample_one PATH BYTES: choose the pieces. They set SAMPLE_FILES, SAMPLE_PIECES
+# (how many there are in all), SAMPLE_COUNT (how many are chosen) and SAMPLE_UNSEEN (yes: part of
+# the folder could not be read). sample_folder returns BOUNDED_SILENT when the folder does not
+# answer.
 sample_folder() {
 	local BOUNDED=$SAMPLE_LIST_BOUND code=0
 	truncate --size=0 -- "$SAMPLE/picks"
@@ -76,7 +78,7 @@ sample_one() {
 	sample_chosen_
 }
 
-# find(1) follows no link, and stays on the file system. The names begin with "./".
+# Here find(1) follows no link, and stays on one file system. The names begin with "./".
 sample_list_() { # PATH
 	local device
 	sample_enter_ "$1" && device=$(stat -c %d .) || return
@@ -84,17 +86,17 @@ sample_list_() { # PATH
 	find . -xdev -type f -printf '%s %i %n %D %p\0' | sample_pick_ "$device"
 }
 
-# sample_enter_ FOLDER: goes there, and to no other one: returns 1 when a part of the path has
-# become a link meanwhile. "cd -P" of bash finds out where a path leads before it goes there (bash's
-# builtins/cd.def, change_to_directory()), so it is asked once more, by the kernel's own link to
-# where it is. Without a process: each folder is entered.
+# sample_enter_ FOLDER: changes to FOLDER, and to no other one: returns 1 when a part of the path
+# has become a link meanwhile. "cd -P" of bash resolves the path before it changes to it (bash's
+# builtins/cd.def, change_to_directory()), so a second "cd -P" follows the kernel's own link to the
+# folder that the first one has reached. It starts no process, because it runs for every folder.
 sample_enter_() {
 	{ cd -P -- "$1" && cd -P -- "/proc/$BASHPID/cwd"; } 2>/dev/null &&
 		[[ ${PWD%/} == "${1%/}" ]]
 }
 
-# A name may hold line ends. While awk has it, another byte is in their place; a file whose name has
-# that byte is not found again.
+# A name may contain newlines, which are another byte while awk has it. A file whose name has that
+# byte is not found again.
 sample_pick_() { # DEVICE
 	{
 		tr '\n\0' '\1\n' |
@@ -111,12 +113,12 @@ sample_chosen_() {
 	SAMPLE_COUNT=$((${#picks[@]} > 0 ? ${#picks[@]} - 1 : 0))
 }
 
-# Whoever else wants the disk goes first.
+# Lets everybody else use the disk first.
 sample_quietly_() { ionice -c 3 -p "$BASHPID" 2>/dev/null || :; }
 
-# sample_read WHAT FIRST STEP UNTIL: reads the pieces FIRST, FIRST+STEP …, of the device or folder
-# WHAT, until SECONDS is UNTIL; sets PIECES to the files that hold them, filled up with zeros.
-# Returns BOUNDED_SILENT when not all have come by then.
+# sample_read WHAT FIRST STEP UNTIL: reads the pieces FIRST, FIRST+STEP …, of the device, file or
+# folder WHAT, until SECONDS reaches UNTIL. Sets PIECES to the files that hold them, padded with
+# zeros. Returns BOUNDED_SILENT when not all were read by then.
 sample_read() {
 	local BOUNDED=$(($4 - SECONDS)) code=0
 	local INTO=(split -b "$SAMPLE_PIECE" -a 3 -d - "$SAMPLE/piece")
@@ -128,8 +130,8 @@ sample_read() {
 	return "$code"
 }
 
-# Whose files these are may change the tree meanwhile: each is read in the folder in which it was
-# found, by a name without a part above it.
+# The owner of the files may change the tree meanwhile. So each file is read from within the folder
+# in which it was found, by its bare name.
 sample_read_() { # WHAT FIRST STEP
 	local picks i name at='' todo=()
 	sample_quietly_
@@ -146,9 +148,9 @@ sample_read_() { # WHAT FIRST STEP
 	sample_read_here_ "$1" "$at" "${todo[@]}"
 }
 
-# Never another kind of file, which may have come there meanwhile: a device only if it is what is
-# estimated. By xargs(1), for which a process costs less than for bash. When the time is up nobody
-# takes what dd(1) writes, which ends both.
+# Reads no other kind of file, which may have taken a file's place meanwhile, and a device only if
+# it is the one to estimate. xargs(1) starts dd(1), because it starts processes more cheaply than
+# bash. When the time is up, nobody reads what dd writes, which ends both.
 sample_read_here_() { # WHAT FOLDER/ {PIECE NAME}…
 	local what=$1 folder=$2 words=()
 	shift 2
@@ -166,19 +168,19 @@ sample_read_here_() { # WHAT FOLDER/ {PIECE NAME}…
 	esac || :
 }
 
-# What pages of 4096 bytes would take in zram: each is compressed by itself, and put among others of
-# nearly its size (linux mm/zsmalloc.c).
+# How much memory pages of 4096 bytes would take in zram, which compresses each by itself, and
+# stores it among others of nearly the same size (linux mm/zsmalloc.c).
 #
-# Bytes: the smallest size, the step from one to the next, what the kernel adds to each object; and
-# what the file formats of the programs have besides, which zram does not keep: of zstd nothing, of
+# In bytes: the smallest size, the step from one size to the next, what the kernel adds to each
+# object; and what the programs' file formats add, which zram does not store: nothing for zstd; for
 # lz4 the magic number, the descriptor, the length of the block and the end mark.
 readonly ZRAM_PAGES_LEAST=32 ZRAM_PAGES_STEP=16 ZRAM_PAGES_HANDLE=8 ZRAM_PAGES_SIZE=4096
 readonly -A ZRAM_PAGES_FORMAT=([zstd]=0 [lz4]=15) ZRAM_PAGES_SUFFIX=([zstd]=.zst [lz4]=.lz4)
 
-# sample_zram_classes RELEASE: fills ZRAM_PAGES_COST with the bytes of memory that an object of each
-# size takes, and ZRAM_PAGES_HUGE with the length from which on a page is kept as it is. Objects of
-# a size share some pages, which are as many as leave the least over: up to 4, and up to 8 since
-# Linux 6.3 (CONFIG_ZSMALLOC_CHAIN_SIZE as distributions have it).
+# sample_zram_classes RELEASE: sets ZRAM_PAGES_COST to the bytes of memory that an object of each
+# size takes, and ZRAM_PAGES_HUGE to the length from which on a page is stored uncompressed. Objects
+# of one size share some pages, as many as waste the least: up to 4, and up to 8 since Linux 6.3
+# (CONFIG_ZSMALLOC_CHAIN_SIZE as distributions set it).
 sample_zram_classes() {
 	local most=8 size pages chain waste least
 	[[ ! $1 =~ ^([0-9]+)\.([0-9]+) ]] ||
@@ -195,8 +197,8 @@ sample_zram_classes() {
 	done
 }
 
-# sample_zram_cost LENGTH: sets COST to the bytes of memory that a page takes which is compressed to
-# LENGTH.
+# sample_zram_cost LENGTH: sets COST to the bytes of memory that a page takes when it is compressed
+# to LENGTH bytes.
 sample_zram_cost() {
 	local over=$(($1 + ZRAM_PAGES_HANDLE - ZRAM_PAGES_LEAST))
 	COST=$ZRAM_PAGES_SIZE
@@ -205,8 +207,9 @@ sample_zram_cost() {
 	COST=${ZRAM_PAGES_COST[(over + ZRAM_PAGES_STEP - 1) / ZRAM_PAGES_STEP]}
 }
 
-# sample_zram_lengths PROGRAM FILE…: sets LENGTHS to what PROGRAM (zstd, lz4) makes of each file,
-# by itself, as the kernel does with it: all by one process. Returns 1 when it fails.
+# sample_zram_lengths PROGRAM FILE…: sets LENGTHS to the bytes to which PROGRAM (zstd, lz4)
+# compresses each file. It compresses each by itself, as the kernel does, but all in one process.
+# Returns 1 when it fails.
 sample_zram_lengths() {
 	local program=$1 suffix=${ZRAM_PAGES_SUFFIX[$1]}
 	shift
@@ -221,18 +224,19 @@ sample_zram_lengths() {
 	((${#LENGTHS[@]} == $#))
 }
 
-# sample_spread WHOLE COUNT SUM SQUARES [complete]: the sum of a quantity over WHOLE things, of
-# which COUNT were looked at: the sum of theirs is SUM, that of their squares SQUARES. Sets
-# SPREAD_TOTAL to it, and SPREAD_MARGIN to how far the truth may be from that, in 95 of 100 cases:
-# twice the standard error, and no less than what would have been missed in 5 of 100 (three things
-# of COUNT that are SPREAD_MOST each). 0 when all were looked at. With WHOLE up to 10^12.
+# sample_spread WHOLE COUNT SUM SQUARES [complete]: estimates the sum of a quantity over WHOLE
+# things from COUNT of them: SUM is the sum of theirs, SQUARES that of their squares. Sets
+# SPREAD_TOTAL to the estimate, and SPREAD_MARGIN to how far the truth may be from it in 95 of 100
+# cases: twice the standard error, and no less than what the sample would miss in 5 of 100 (three
+# things of COUNT that are SPREAD_MOST each); 0 when all things were looked at. WHOLE may be up to
+# 10^12.
 readonly SPREAD_MOST=4096
 sample_spread() {
 	local variance root floor
 	SPREAD_TOTAL=$(($1 * $3 / $2)) SPREAD_MARGIN=0
 	[[ -z ${5-} ]] || return 0
 	variance=$((($4 - $3 * $3 / $2) / $2))
-	# In thousandths, for what is small beside the root.
+	# The root is in thousandths, or a small one would lose its fraction.
 	root=$(sample_root_ $((variance * 1000000 / $2)))
 	SPREAD_MARGIN=$((2 * $1 * root / 1000)) floor=$((3 * SPREAD_MOST * $1 / $2))
 	((SPREAD_MARGIN >= floor)) || SPREAD_MARGIN=$floor

@@ -1,28 +1,29 @@
-# The names of disks: which are stable, the best one that a disk has, and who else claims it.
+# Names of disks: which are stable, which one is a disk's best, and which other devices claim it.
 # shellcheck shell=bash
 
 need core/log core/paths world/disk
 
-# Names that a disk keeps when others come and go. /dev/sdX is given out in the order of discovery.
-# Of DRBD it is the name of the resource, with or without the number of the volume
+# Names that a disk keeps when others come and go. /dev/sdX is assigned in the order of discovery. A
+# DRBD device keeps the name of its resource, with or without the number of the volume
 # (udev-always-use-vnr, drbd.conf(5)).
 stable_name_is() {
 	[[ $1 == /dev/@(disk/by-@(id|path|partuuid|partlabel)|mapper|md)/+([!/]) ||
 		$1 == /dev/drbd/by-res/+([!/])?(/+([0-9])) ]] && [[ $1 != */@(.|..)?(/*) ]]
 }
 
-# Names that RAM= takes besides: a region of persistent memory. Its number is the region's, and
+# Names that RAM= takes besides: regions of persistent memory. The number is that of the region, and
 # regions are numbered in the order of their addresses, which the firmware or memmap= fixes. udev
-# names one by its UUID, which only one with labels has; by path all that memmap= makes have the
-# same name.
+# names a region by its UUID, but only one with labels has a UUID; its name by path is the same for
+# all regions that memmap= makes.
 stable_name_is_fast() {
 	stable_name_is "$1" || [[ $1 == /dev/pmem+([0-9])?(.+([0-9]))?(s) ]]
 }
 
-# stable_name_of PATH: the best stable name of a device; a stable PATH is its own. Returns 1 when
-# it has none. Among several the one that is least likely to move: world-wide names, which stay the
-# same behind another controller, then a partition's UUID, then model and serial number, then the
-# slot; and none that another device claims as well.
+# stable_name_of PATH: prints the best stable name of a device, which is PATH itself if that is
+# stable. Returns 1 when there is none. Among several, the best is the one that is least likely to
+# move: a world-wide name, which stays the same behind another controller, then a partition's UUID,
+# then model and serial number, then the slot. A name that another device claims as well is never
+# taken.
 stable_name_of() {
 	local node link pattern OTHERS \
 		patterns=(disk/by-id/{wwn-,nvme-eui.,nvme-uuid.,nvme-nguid.}\* disk/by-partuuid/\*
@@ -34,8 +35,8 @@ stable_name_of() {
 		return
 	}
 	node=$(disk_node "$1") || return 1
-	# A multipath map has the names of the disk as well, which mean one of its paths as long as
-	# there is no map.
+	# A multipath map also has the names of the disk, which lead to one of its paths while there
+	# is no map.
 	[[ $node != dm-* ]] || patterns=(disk/by-id/dm-name-\* "${patterns[@]}")
 	for pattern in "${patterns[@]}"; do
 		for link in "$DEV"/$pattern; do
@@ -50,8 +51,8 @@ stable_name_of() {
 	return 1
 }
 
-# stable_name_fast PATH: the name for RAM= of a device. Of persistent memory the one by its UUID,
-# else its own: see stable_name_is_fast.
+# stable_name_fast PATH: prints the name of a device for RAM=. Persistent memory goes by its UUID,
+# or else by the name of its node: see stable_name_is_fast.
 stable_name_fast() {
 	local node link
 	node=$(disk_node "$1") || return 1
@@ -66,10 +67,10 @@ stable_name_fast() {
 }
 
 # stable_name_claimants_ PATH NODE: sets OTHERS to the other devices that claim the name PATH of
-# NODE, "sdb sdc"; not those that NODE itself is made of, as the paths of a multipath map. Of
-# several udev gives a name to one, another one after the next boot. /run/udev/links has a folder of
-# that name ("/" as \x2f, up to systemd 249 the first one as well), with a file for each device that
-# claims it ("b8:16").
+# NODE, "sdb sdc", without those that NODE itself is made of, such as the paths of a multipath map.
+# If several devices claim a name, udev gives it to one of them, perhaps to another one at the next
+# boot. /run/udev/links has a folder of that name ("/" as \x2f, up to systemd 249 the first one as
+# well), with a file for each device that claims it ("b8:16").
 stable_name_claimants_() {
 	local name=${1#/dev/} entry other
 	OTHERS=''
@@ -83,15 +84,15 @@ stable_name_claimants_() {
 	done
 }
 
-# stable_name_has PATH NODE OTHER: does OTHER claim the name PATH, which leads to NODE, as well?
+# stable_name_has PATH NODE OTHER: does OTHER also claim the name PATH, which leads to NODE?
 stable_name_has() {
 	local OTHERS
 	stable_name_claimants_ "$1" "$2"
 	[[ " $OTHERS " == *" $3 "* ]]
 }
 
-# stable_name_tell_shared PATH: says which names of a device are claimed by others too, and so were
-# not taken. Returns 1 when PATH itself is such a name.
+# stable_name_tell_shared PATH: logs which names of a device were not taken because other devices
+# claim them, too. Returns 1 when PATH itself is such a name.
 stable_name_tell_shared() {
 	local node link OTHERS
 	node=$(disk_node "$1") || return 0

@@ -1,19 +1,19 @@
-# The superblock of a new RAM leg, made from that of a disk leg: with it md takes a filled ramdisk
-# back by bitmap instead of rebuilding it whole. docs/dev/rebuild.md says why that is right. Layout:
-# world/superblock.sh.
+# The superblock of a new RAM leg, made from that of a disk leg. With it, md re-adds a filled
+# ramdisk by its bitmap, instead of rebuilding all of it. docs/dev/rebuild.md says why that is safe.
+# Layout: world/superblock.sh.
 # shellcheck shell=bash
 
 need core/bounded world/superblock
 
-# What a superblock may have and still be copied from: a bitmap, and a list of bad blocks of its
-# own, which the copy does not inherit.
+# Features that a superblock may have and still be copied from: a bitmap, and a list of bad blocks,
+# which the copy does not inherit.
 readonly SUPERBLOCK_CLONE_BAD_BLOCKS=0x8 SUPERBLOCK_CLONE_FEATURES=$((0x1 | 0x8))
-# Bitmaps of version 3 and 4 hold one bit a chunk (linux drivers/md/md-bitmap.h); 5 is a cluster's,
-# 6 the lockless one.
+# Bitmaps of versions 3 and 4 hold one bit per chunk (linux drivers/md/md-bitmap.h); 5 is for
+# clusters, and 6 is the lockless one.
 readonly SUPERBLOCK_CLONE_BITMAP_MAGIC=6d746962 SUPERBLOCK_CLONE_BITMAP_VERSIONS='3 4'
 
 # superblock_clone_why_not WORDS [spare]: prints why no RAM leg can be made from the superblock
-# whose 1024 words are in the array WORDS; nothing if it can. A spare needs no bitmap.
+# whose 1024 words are in the array WORDS; nothing if one can. A spare needs no bitmap.
 superblock_clone_why_not() {
 	local -n from_=$1
 	local features
@@ -33,9 +33,9 @@ superblock_clone_why_not() {
 		printf 'its superblock has features that are not known to be safe (0x%x)\n' \
 			"$features"
 	elif [[ ${from_[*]:57:7} == *[!0\ ]* ]]; then
-		# Linux 6.19 has made a field of the zeros before these (logical_block_size in
-		# struct mdp_superblock_1, include/uapi/linux/raid/md_p.h), without a feature of its
-		# own.
+		# Linux 6.19 has turned the zeros before these into a field (logical_block_size in
+		# struct mdp_superblock_1, include/uapi/linux/raid/md_p.h), without a feature bit
+		# for it.
 		echo 'its superblock has something where Linux up to 7.3 has zeros'
 	fi
 }
@@ -72,8 +72,8 @@ which is left to md"
 }
 
 # superblock_clone_leg WORDS SLOT NUMBER UUID SECTORS: turns the array WORDS, the superblock of a
-# disk leg, into that of another leg: for SLOT, with the device NUMBER, the device UUID, and room
-# for SECTORS (of 512, the whole device). The event count stays: it is what md judges by.
+# disk leg, into that of another leg: for SLOT, with the device number NUMBER and the device UUID,
+# on a device of SECTORS sectors of 512 bytes. The event count stays, because md judges by it.
 superblock_clone_leg() {
 	local -n leg_=$1
 	local slot=$2 number=$3 uuid=${4//-/} sectors=$5 offset i max_roles SUPERBLOCK_SUM
@@ -87,16 +87,17 @@ superblock_clone_leg() {
 	for ((i = 0; i < 4; i++)); do
 		leg_[42 + i]=${uuid:i*8+6:2}${uuid:i*8+4:2}${uuid:i*8+2:2}${uuid:i*8:2}
 	done
-	# Neither a recovery offset nor bad blocks; the place for a list of them stays reserved.
+	# The leg has no recovery offset and no bad blocks; the place for a list of them stays
+	# reserved.
 	printf -v 'leg_[2]' '%08x' $((16#${leg_[2]} & SUPERBLOCK_FEATURE_BITMAP))
 	leg_[38]=00000000 leg_[39]=00000000
-	# Of the byte of flags all go: write-mostly, failfast. The three bytes beside it describe
-	# the list of bad blocks.
+	# All of the byte of flags is cleared: write-mostly, failfast. The three bytes beside it
+	# describe the list of bad blocks.
 	leg_[46]=${leg_[46]:0:6}00
 	offset=$((16#${leg_[33]}${leg_[32]}))
 	printf -v 'leg_[34]' '%08x' $(((sectors - offset) & 0xffffffff))
 	printf -v 'leg_[35]' '%08x' $(((sectors - offset) >> 32))
-	# mdadm keeps a number of corrected read errors there; the new leg has none.
+	# md counts corrected read errors there; the new leg has none.
 	leg_[41]=00000000
 	superblock_sum leg_ "$max_roles"
 	printf -v 'leg_[54]' '%08x' "$SUPERBLOCK_SUM"
@@ -108,15 +109,16 @@ superblock_clone_role_() { # WORDS NUMBER ROLE
 	printf -v "roles_[word]" '%08x' $((16#${roles_[word]} & ~(0xffff << bits) | $3 << bits))
 }
 
-# mdadm numbers new members upwards from the number of slots, and leaves room for so many in the
-# superblock (super1.c, init_super1).
+# mdadm numbers new members upwards from the number of slots. Its superblocks have room for numbers
+# up to this one (super1.c, init_super1).
 readonly SUPERBLOCK_CLONE_LAST_NUMBER=383
 
-# superblock_clone_number WORDS SLOT USED…: prints the device number for SLOT. md refuses a number
-# that is in use (bind_rdev_to_array() in linux drivers/md/md.c), so while a disk is absent it is
-# one that none ever had, or that disk could not come back. Else the slot's own, as "mdadm --create"
-# would have given it, unless another member has it (USED); else the lowest that no member has,
-# beyond those of the first members.
+# superblock_clone_number WORDS SLOT USED…: prints the device number for SLOT; USED are the numbers
+# of the members. md refuses a number that is in use (bind_rdev_to_array() in linux
+# drivers/md/md.c). So while a disk is absent, the number is one that no disk ever had, or the
+# absent disk could not come back. Otherwise it is that of the slot, as "mdadm --create" would have
+# given it, unless another member has that: then it is the lowest that no member has, beyond those
+# of the first members.
 superblock_clone_number() {
 	local -n of_=$1
 	local number=$2 used slots
@@ -136,7 +138,7 @@ superblock_clone_number() {
 	printf '%s\n' "$number"
 }
 
-# superblock_clone_bytes WORDS: the 4 KiB themselves, on stdout.
+# superblock_clone_bytes WORDS: prints the 4 KiB themselves.
 superblock_clone_bytes() {
 	local -n all_=$1
 	local word text=''
@@ -147,8 +149,8 @@ superblock_clone_bytes() {
 	printf "$text"
 }
 
-# superblock_clone_read_ FILE OFFSET BYTES: as words, on one line. BYTES are within the 4 KiB block
-# at OFFSET.
+# superblock_clone_read_ FILE OFFSET BYTES: prints BYTES from OFFSET on as words, on one line. BYTES
+# is at most 4096.
 superblock_clone_read_() {
 	local flags=direct
 	[[ -b $1 ]] || flags=fullblock

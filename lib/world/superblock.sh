@@ -13,34 +13,34 @@ readonly SUPERBLOCK_ROLE_SPARE=65535 SUPERBLOCK_ROLE_FAULTY=65534
 readonly SUPERBLOCK_MAX_ROLES=1920
 
 # superblock_read FILE: prints the 4 KiB block at byte 4096 as 1024 little-endian hexadecimal words.
-# Returns BOUNDED_SILENT when the device does not answer. O_DIRECT, because the page cache keeps an
-# old superblock while md runs (shown by a test of the bench: stale pages after updates).
+# Returns BOUNDED_SILENT when the device does not answer. It reads with O_DIRECT, because the page
+# cache keeps an old superblock while md runs (a test of the bench found stale pages after updates).
 superblock_read() {
 	local flags=direct INTO=(od -An -v -tx4 --endian=little -w4096)
 	[[ -b $1 ]] || flags=fullblock # fixtures are on file systems without O_DIRECT
 	bounded "$1" dd if="$1" bs=4096 skip=1 count=1 iflag="$flags" status=none
 }
 
-# superblock_is_new FILE: has it something where kernels before Linux 6.19 insist on zeros? Those
-# then take no leg of the array (super_1_load() in linux drivers/md/md.c: pad3); 6.19 keeps the size
-# of the array's logical blocks there (md_p.h: logical_block_size).
+# superblock_is_new FILE: does the superblock have something where kernels before Linux 6.19 insist
+# on zeros? Those kernels accept no leg of the array (super_1_load() in linux drivers/md/md.c:
+# pad3); 6.19 keeps the size of the array's logical blocks there (md_p.h: logical_block_size).
 superblock_is_new() {
 	local words
 	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
 	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" && ${words[*]:56:8} == *[!0\ ]* ]]
 }
 
-# superblock_lacks_bad_block_list FILE: has this leg no room for md's list of bad blocks? (linux
-# include/uapi/linux/raid/md_p.h: bblog_offset; mdadm has made room for it since 3.3)
+# superblock_lacks_bad_block_list FILE: does this leg lack room for md's list of bad blocks? (linux
+# include/uapi/linux/raid/md_p.h: bblog_offset; mdadm has reserved it since 3.3)
 superblock_lacks_bad_block_list() {
 	local words
 	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
 	[[ ${words[0]-} == "$SUPERBLOCK_MAGIC" && ${words[47]-} == 00000000 ]]
 }
 
-# superblock_has_bad_blocks FILE: does md keep a list of blocks that this leg lacks?
-# (super_1_sync() in linux drivers/md/md.c: the feature is there while the list has entries) Returns
-# 2 when that can't be read.
+# superblock_has_bad_blocks FILE: does md keep a list of blocks that this leg lacks? (super_1_sync()
+# in linux drivers/md/md.c: the feature bit is set while the list has entries) Returns 2 when the
+# superblock can't be read.
 superblock_has_bad_blocks() {
 	local words
 	read -ra words < <(superblock_read "$1" 2>/dev/null) || :
@@ -71,9 +71,9 @@ superblock_bad_ranges() {
 	done | sort -n
 }
 
-# superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines; the first is
-# "sb=ok", or "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd
-# counts, or a wrong checksum), and then nothing follows.
+# superblock_parse WORDS…: prints facts about a superblock as KEY=VALUE lines. The first is "sb=ok";
+# or it is "sb=none" (not a superblock of ours) or "sb=corrupt" (magic, but wrong version, absurd
+# counts, or a wrong checksum), and no other line follows.
 #   uuid device_uuid (hexadecimal, as md/uuid prints them) level raid_disks size data_offset
 #   data_size (sectors of 512) events
 #   time (seconds since 1970, when md wrote it last)
@@ -81,7 +81,7 @@ superblock_bad_ranges() {
 #   that it calls active, with blanks between) view (A or . for each slot, for people) recovery
 #   (sectors, empty: complete) dirty (yes, no)
 #   bitmap (yes, no) writemostly (yes, no)
-# Without a process, because the boot calls it twice a second for each leg.
+# It starts no process, because the boot calls it twice a second for each leg.
 superblock_parse() {
 	[[ $# == 1024 && $1 == "$SUPERBLOCK_MAGIC" ]] || {
 		printf 'sb=none\n'
@@ -89,7 +89,7 @@ superblock_parse() {
 	}
 	local max_roles=$((16#${56})) raid_disks=$((16#${24})) number=$((16#${41}))
 	((max_roles <= SUPERBLOCK_MAX_ROLES)) || max_roles=0
-	# No more of them than count: copying is what takes time.
+	# Only the words that count are copied, because copying is what takes time.
 	local -a w=("${@:1:64+(max_roles + 1)/2}")
 	if ((16#${w[1]} != 1 || max_roles < 1 || raid_disks < 1 || raid_disks > max_roles || \
 		number >= max_roles)) || ! superblock_counts_ok w ||
@@ -119,22 +119,24 @@ superblock_parse() {
 		writemostly "$writemostly"
 }
 
-# superblock_uuid WORD×4: SUPERBLOCK_UUID = the 16 bytes in their order on disk, 8-4-4-4-12.
+# superblock_uuid WORD×4: sets SUPERBLOCK_UUID to the 16 bytes in their order on disk, as
+# 8-4-4-4-12.
 superblock_uuid() {
 	local word hex=''
 	for word; do hex+=${word:6:2}${word:4:2}${word:2:2}${word:0:2}; done
 	SUPERBLOCK_UUID=${hex:0:8}-${hex:8:4}-${hex:12:4}-${hex:16:4}-${hex:20:12}
 }
 
-# superblock_role_of WORDS NUMBER: dev_roles[NUMBER] of the superblock words in the array that WORDS
-# names; result in ROLE.
+# superblock_role_of WORDS NUMBER: sets ROLE to dev_roles[NUMBER] of the superblock whose words are
+# in the array that WORDS names.
 superblock_role_of() {
 	local -n words_=$1
 	ROLE=$(((16#${words_[64 + $2 / 2]} >> ($2 % 2 * 16)) & 0xffff))
 }
 
-# superblock_role WORDS NUMBER RAID_DISKS: sets SUPERBLOCK_ROLE. What is no slot of this array, md
-# makes a spare (linux drivers/md/md.c, md_analyze_sbs).
+# superblock_role WORDS NUMBER RAID_DISKS: sets SUPERBLOCK_ROLE to a slot, "spare" or "faulty". md
+# makes a spare of a device whose role is no slot of this array (linux drivers/md/md.c,
+# md_analyze_sbs).
 superblock_role() {
 	local ROLE
 	superblock_role_of "$1" "$2"
@@ -143,17 +145,17 @@ superblock_role() {
 	((ROLE != SUPERBLOCK_ROLE_FAULTY)) || SUPERBLOCK_ROLE=faulty
 }
 
-# superblock_view WORDS RAID_DISKS MAX_ROLES: sets SUPERBLOCK_ROLES to "NUMBER:SLOT" of the devices
-# that this superblock calls active, and SUPERBLOCK_VIEW to which slots those are. Slots are no
-# devices: md gives a new member the lowest free slot (raid1_add_disk() in linux
-# drivers/md/raid1.c), and moves members into lower slots when it reshapes (raid1_reshape()).
+# superblock_view WORDS RAID_DISKS MAX_ROLES: sets SUPERBLOCK_ROLES to "NUMBER:SLOT" for each device
+# that this superblock calls active, and SUPERBLOCK_VIEW to which slots those are. A slot is not a
+# device: md gives a new member the lowest free slot (raid1_add_disk() in linux drivers/md/raid1.c),
+# and moves members into lower slots when it reshapes (raid1_reshape()).
 superblock_view() {
 	local -n words_=$1
 	local word role number=-1
 	SUPERBLOCK_ROLES=''
 	printf -v SUPERBLOCK_VIEW '%*s' "$2" ''
 	SUPERBLOCK_VIEW=${SUPERBLOCK_VIEW// /.}
-	# Two in a word, the first in its lower half.
+	# A word holds two roles, the first in its lower half.
 	for word in "${words_[@]:64:($3 + 1)/2}"; do
 		number=$((number + 2))
 		[[ $word != fff[ef]fff[ef] ]] || continue
@@ -168,8 +170,8 @@ superblock_view() {
 	done
 }
 
-# superblock_counts_ok WORDS: are size, data_offset, data_size and events below 2^56? No array gets
-# there, bash's numbers have a sign, and a leg that claims more would be newer than every honest
+# superblock_counts_ok WORDS: are size, data_offset, data_size and events below 2^56? No real array
+# gets there, bash's numbers are signed, and a leg that claims more would be newer than every honest
 # one.
 superblock_counts_ok() {
 	local -n words_=$1
@@ -177,8 +179,9 @@ superblock_counts_ok() {
 		${words_[51]} == 00* ]]
 }
 
-# superblock_sum WORDS MAX_ROLES: sets SUPERBLOCK_SUM as linux drivers/md/md.c, calc_sb_1_csum: the
-# sum of all words up to the last role, without the checksum itself, its carries added back once.
+# superblock_sum WORDS MAX_ROLES: sets SUPERBLOCK_SUM as calc_sb_1_csum in linux drivers/md/md.c
+# does: the sum of all words up to the last role, without the checksum itself, with its carries
+# added back once.
 superblock_sum() {
 	local -n words_=$1
 	local sum count=$(((256 + 2 * $2) / 4))
@@ -196,16 +199,16 @@ superblock_checksum_ok() { # WORDS MAX_ROLES
 	((SUPERBLOCK_SUM == 16#${sealed_[54]}))
 }
 
-# superblock_facts FILE: superblock_parse of what the device holds; "sb=unreadable" when it can't be
-# read, and then "silent=yes" when that is because it does not answer, "unseen=yes" when that is no
-# fault of the device: no program could be run, or it was killed.
+# superblock_facts FILE: prints what superblock_parse says of the superblock on the device; or
+# "sb=unreadable" when it can't be read. Then "silent=yes" follows if the device does not answer,
+# and "unseen=yes" if the device is not at fault: no program could be run, or it was killed.
 superblock_facts() {
 	local words code=0
 	words=$(superblock_read "$1") || code=$?
 	((code == 0)) || words=''
 	# shellcheck disable=SC2086 # words of hexadecimal digits
 	set -- $words
-	# A disk that spins up has no size yet, and reads as if it ended there.
+	# A disk that is spinning up has no size yet, and a read of it ends at once.
 	if (($# == 1024)); then
 		superblock_parse "$@"
 	else
@@ -215,9 +218,9 @@ superblock_facts() {
 	fi
 }
 
-# From lines with a byte each, in decimal, makes the words of superblock_dirty_bits. It ends with 1
-# when there are not as many as BYTES: what is missing would be taken for bits that are not set. In
-# awk: bash takes half a minute for as many as SUPERBLOCK_BITS_MOST.
+# Turns lines with a byte each, in decimal, into what superblock_dirty_bits prints. It exits with 1
+# when the number of lines is not BYTES, because missing bytes would count as bits that are not set.
+# It is in awk because bash takes half a minute for SUPERBLOCK_BITS_MOST bits.
 # shellcheck disable=SC2016 # for awk
 readonly SUPERBLOCK_BITS_OF='
 	function add() {
@@ -240,20 +243,21 @@ readonly SUPERBLOCK_BITS_OF='
 
 # superblock_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md
 # takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst, bitmap_set_bits), in lines of
-# less than a page; nothing when there is none; "all", without a look at them, when there would be
-# more than SUPERBLOCK_BITS_MOST in it: who wrote the disk must not say how long this takes. Returns
-# 1 when it has no bitmap that can be read to its end, or one whose head is not of this array.
+# less than a page; nothing when none is set. If the bitmap has more than SUPERBLOCK_BITS_MOST bits,
+# it prints "all" without reading them: whoever wrote the disk must not decide how long this takes.
+# Fails when the leg has no bitmap that can be read to its end, or when the bitmap's head is not of
+# this array.
 readonly SUPERBLOCK_BITS_MOST=1048576 # mdadm makes 64 MiB of an array one bit: 64 TiB
 superblock_dirty_bits() {
 	local words sector bits bytes uuid size room
 	# shellcheck disable=SC2207 # hexadecimal digits
 	words=($(superblock_read "$1")) && [[ ${words[0]} == "$SUPERBLOCK_MAGIC" ]] || return
-	# Where it begins counts from the superblock, in sectors; before it, if negative.
+	# The bitmap's start counts from the superblock, in sectors, and is negative if before it.
 	sector=$((8 + (16#${words[24]} ^ 0x80000000) - 0x80000000))
 	((sector > 0)) || return
 	uuid=${words[*]:4:4} size=$((16#${words[21]}${words[20]})) \
 		room=$((16#${words[33]}${words[32]}))
-	# Before the data, if it is there.
+	# The bitmap must end before the data, if that comes after it.
 	((room > sector)) && room=$((room - sector)) || room=$size
 	# shellcheck disable=SC2207
 	words=($(superblock_sectors_ "$1" "$sector" 1 | od -An -v -tx4 --endian=little -w512)) &&
@@ -273,8 +277,8 @@ superblock_dirty_bits() {
 			"$SUPERBLOCK_BITS_OF"
 }
 
-# Is the head of a bitmap, the caller's words, sound and of the array that has uuid and size
-# (sectors)? (linux drivers/md/md-bitmap.c, md_bitmap_read_sb)
+# Is the bitmap's head, in the caller's words, sound, and of the array with the caller's uuid and
+# size (sectors)? (linux drivers/md/md-bitmap.c, md_bitmap_read_sb)
 superblock_bitmap_is_sound_() {
 	local chunk=$((16#${words[13]}))
 	[[ ${words[*]:2:4} == "$uuid" && ${words[1]} == 0000000[345] && ${words[11]} == 00* ]] ||
@@ -282,28 +286,29 @@ superblock_bitmap_is_sound_() {
 	((chunk >= 512 && (chunk & (chunk - 1)) == 0 && 16#${words[11]}${words[10]} <= size))
 }
 
-# superblock_sectors_ FILE SECTOR COUNT: these sectors of 512 bytes, read in blocks that a disk with
-# blocks of 4 KiB takes as well.
+# superblock_sectors_ FILE SECTOR COUNT: prints COUNT sectors of 512 bytes from SECTOR on. It reads
+# blocks of 4 KiB, so that it works on a disk with blocks of that size as well.
 superblock_sectors_() {
 	local flags=direct before=$(($2 % 8))
 	[[ -b $1 ]] || flags=fullblock
 	bounded "$1" dd if="$1" bs=4096 skip=$(($2 / 8)) count=$(((before + $3 + 7) / 8)) \
 		iflag="$flags" status=none |
 		tail -c "+$((before * 512 + 1))" | {
-		# To its end, or who writes it is ended by SIGPIPE, and that would be a failure.
+		# Read to the end: else SIGPIPE would kill the writer, and that would count as a
+		# failure.
 		head -c $(($3 * 512))
 		cat >/dev/null
 	}
 }
 
-# how often a superblock is read that can't be, and seconds between
+# how often an unreadable superblock is tried, and the seconds between two tries
 readonly SUPERBLOCK_TRIES=3 SUPERBLOCK_AGAIN=0.5
 readonly SUPERBLOCK_PATIENCE=5 # seconds after which it is not read again
 
-# superblock_facts_patiently NODE: prints what superblock_facts does. Asked again when there is no
-# answer, or half a superblock: md may just be writing it, the disk may answer a moment later, and
-# so may a machine without memory for one more process. One that has not answered within its bound
-# is not asked again.
+# superblock_facts_patiently NODE: prints what superblock_facts prints. It tries again when there is
+# no answer, or only half a superblock: md may be writing it just now, the disk may answer a moment
+# later, and there may be memory for one more process by then. A device that has not answered within
+# its bound is not tried again.
 superblock_facts_patiently() {
 	local try facts NOW begin
 	clock
@@ -318,7 +323,8 @@ superblock_facts_patiently() {
 	printf '%s\n' "$facts"
 }
 
-# superblock_says NODE KEY: prints that of the device's superblock, as superblock_parse names it.
+# superblock_says NODE KEY: prints the value of KEY in the device's superblock, as superblock_parse
+# names it.
 superblock_says() {
 	local key value
 	while IFS='=' read -r key value; do

@@ -8,22 +8,22 @@ readonly SYSTEMD_TRIES=5  # how often it is asked, a second apart, whether the m
 
 systemd_unit() { printf 'ramraid@%s.service\n' "$1"; } # NAME
 
-# Is this very process the one that the array's unit started? Then it does the work; typed by a
-# person it asks systemd to.
+# Is this process the one that the array's unit started? Then it does the work itself. A command
+# that a person typed asks systemd to do it.
 systemd_is_unit() { [[ ${SYSTEMD_EXEC_PID-} == "$$" && -n ${RAMRAID_UNIT-} ]]; }
 
 systemd_is_running() { [[ -d $ROOT/run/systemd/system ]]; }
 
-# systemd_is_stopping: does the machine go down? Also before its boot has ended, when
-# is-system-running still says "starting". Returns 1 when it does not, and 2, after having asked
-# several times, when systemd does not say.
+# systemd_is_stopping: is the machine shutting down? It finds that out even before the boot has
+# ended, when is-system-running still says "starting". Returns 1 when it is not, and 2 when systemd
+# does not say although it was asked several times.
 systemd_is_stopping() {
 	local try job state
 	for ((try = 1; try <= SYSTEMD_TRIES; try++)); do
 		((try == 1)) || sleep 1
 		job=$(systemctl show --property=Job --value shutdown.target) || continue
 		[[ ${job:-0} == 0 ]] || return 0
-		# Its exit code is 0 for "running" alone.
+		# Its exit code is 0 only for "running".
 		state=$(systemctl is-system-running) || :
 		[[ $state != @(|offline|unknown) ]] || continue
 		[[ $state == stopping ]]
@@ -33,10 +33,10 @@ systemd_is_stopping() {
 	return 2
 }
 
-# systemd_status TEXT: the unit's status line; nothing outside a unit. A service manager that does
-# not listen for five seconds (sd_notify_barrier(3)) must not end a start or a stop: what is lost is
-# a word, except for "ready", which is said again. A line end in it would begin another word to
-# systemd (sd_notify(3)).
+# systemd_status TEXT: sets the unit's status line; does nothing outside a unit. A service manager
+# that does not listen for five seconds (sd_notify_barrier(3)) must not make a start or a stop fail:
+# only a message is lost, and "ready" is sent again. A newline in TEXT would begin another
+# assignment to systemd (sd_notify(3)).
 systemd_status() {
 	local text=$1
 	log_printable text
@@ -52,8 +52,8 @@ systemd_ready() {
 		log_warning 'systemd did not acknowledge "ready" in time'
 }
 
-# systemd_go_on: a stop that gets on is given five minutes more from now (sd_notify(3),
-# EXTEND_TIMEOUT_USEC).
+# systemd_go_on: asks systemd to give a stop that is making progress five more minutes from now
+# (sd_notify(3), EXTEND_TIMEOUT_USEC).
 systemd_go_on() {
 	[[ -z ${NOTIFY_SOCKET-} ]] || systemd-notify EXTEND_TIMEOUT_USEC=300000000 ||
 		log_notice 'systemd did not take the request for more time'
@@ -61,32 +61,32 @@ systemd_go_on() {
 
 systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_unit "$1")"; }
 
-# NAME: the unit's last word
+# systemd_status_text NAME: prints the last status line of the array's unit.
 systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }
-# systemd_unit_is_up NAME: it is active, or on its way to or from that. systemd_unit_works NAME: its
-# program runs, or will.
+# systemd_unit_is_up NAME: is the array's unit active, or on its way to or from that?
+# systemd_unit_works NAME: is its program running, or a job for it queued?
 systemd_unit_is_up() {
 	[[ $(systemd_unit_state "$1") == @(active|activating|reloading|deactivating) ]]
 }
 systemd_unit_works() {
 	[[ $(systemctl show --property=MainPID,Job --value "$(systemd_unit "$1")") =~ [1-9] ]]
 }
-# systemd_unit_is_signalled NAME: systemd is ending its program with SIGTERM, not by ExecStop=
-# (systemctl(1), the substates of a service).
+# systemd_unit_is_signalled NAME: is systemd ending the unit's program with SIGTERM, not with
+# ExecStop= (systemctl(1), the substates of a service)?
 systemd_unit_is_signalled() {
 	[[ $(systemctl show --property=SubState --value "$(systemd_unit "$1")") == stop-sigterm ]]
 }
 
-# systemd_unquote VARIABLE: names of units, as "systemctl show" lists them: those with a backslash
-# in quotes, and that doubled.
+# systemd_unquote VARIABLE: removes the quoting from the unit names in VARIABLE. "systemctl show"
+# puts names with a backslash in quotes, and doubles the backslash.
 systemd_unquote() {
 	local -n systemd_unquote_=$1
 	systemd_unquote_=${systemd_unquote_//\"/}
 	systemd_unquote_=${systemd_unquote_//\\\\/\\}
 }
 
-# systemd_dependents NAME: the units, but for our own workers, that a stop of the array's unit would
-# stop as well, separated by blanks (Requires=, BindsTo= and PartOf= pass a stop on:
+# systemd_dependents NAME: prints the units, apart from our own workers, that a stop of the array's
+# unit would stop as well, separated by blanks (Requires=, BindsTo= and PartOf= pass a stop on:
 # systemd.unit(5)).
 systemd_dependents() {
 	local unit units
@@ -98,8 +98,8 @@ systemd_dependents() {
 	done
 }
 
-# systemd_down NAME: of the mounts and swaps that require the array's unit, those that are not up
-# and that nothing is starting, one a line.
+# systemd_down NAME: prints those mounts and swaps that require the array's unit, are not up, and
+# are not being started, one a line.
 systemd_down() {
 	local unit
 	for unit in $(systemd_dependents "$1"); do
@@ -109,8 +109,8 @@ systemd_down() {
 	done
 }
 
-# systemd_closed NAME: of the containers that the array's unit wants, those that are not open, one a
-# line.
+# systemd_closed NAME: prints the units of those LUKS containers that the array's unit wants and
+# that are not open, one a line.
 systemd_closed() {
 	local unit units
 	units=$(systemctl show --property=Wants --value "$(systemd_unit "$1")") || return
@@ -122,11 +122,11 @@ systemd_closed() {
 	done
 }
 
-# The watch on an array's members, MD. Anew, because a watch on an array of this name that has been
-# stopped sees nothing any more.
+# The monitor of the members of the array MD. It is restarted, because a monitor that has been
+# watching a stopped array of the same name sees nothing of the new one.
 systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.path"; }
-# systemd_monitor MD: sets MONITOR to the state of that watch ("active", "failed" …), empty when
-# systemd does not say.
+# systemd_monitor MD: sets MONITOR to the state of that monitor ("active", "failed" …); to empty
+# when systemd does not say.
 systemd_monitor() {
 	MONITOR=$(systemctl show --property=ActiveState --value "ramraid-monitor@$1.path") ||
 		MONITOR=''
@@ -135,10 +135,11 @@ systemd_stop_monitor() {
 	! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"
 }
 
-# The worker that brings a running array back to what is configured, NAME.
+# The worker that brings the running array NAME back to what is configured.
 systemd_start_mend() { act systemctl start --no-block "ramraid-mend@$1.service"; }
 systemd_stop_mend() { act systemctl stop "ramraid-mend@$1.service"; }
-# Is hot-plug at work on it, or about to look? One that is "deactivating" has done its work. NAME
+# systemd_mend_works NAME: is hot-plug at work on the array, or about to look at it? A unit that is
+# "deactivating" has done its work.
 systemd_mend_works() {
 	local states
 	systemd_is_running &&
@@ -147,15 +148,15 @@ systemd_mend_works() {
 		[[ $'\n'$states$'\n' == *$'\n'activating$'\n'* ]]
 }
 
-# What gives the RAM leg of NAME up while memory is short. Started again, because its configuration
-# may be another.
+# The service that gives up the RAM leg of NAME when memory is short. It is restarted, because its
+# configuration may have changed.
 systemd_start_memory() { act systemctl restart --no-block "ramraid-memory@$1.service"; }
 systemd_stop_memory() { act systemctl stop --no-block "ramraid-memory@$1.service"; }
 
-# systemd_run_apart UNIT TEXT [VARIABLE=VALUE|--property=…]… -- PROGRAM [ARG…]: has systemd
-# run it, as a service of its own that nobody waits for, and that is gone when it ends. Without the
-# usual dependencies, which would start half a boot in a rescue shell. At boot it waits for what the
-# boot brings up anyway; a shutdown ends it, and none begins in one.
+# systemd_run_apart UNIT TEXT [VARIABLE=VALUE|--property=…]… -- PROGRAM [ARG…]: has systemd run
+# PROGRAM as a transient service that nobody waits for, and that is unloaded when it ends. It has no
+# default dependencies, which would start half a boot from a rescue shell. At boot it waits for what
+# the boot starts anyway. A shutdown stops it, and it does not start during one.
 systemd_run_apart() {
 	local unit=$1 text=$2 variables=()
 	shift 2
@@ -166,7 +167,7 @@ systemd_run_apart() {
 		shift
 	done
 	shift
-	# systemd expands "$" to variables (systemd.service(5), COMMAND LINES).
+	# systemd expands "$" in a command line (systemd.service(5), COMMAND LINES).
 	systemd-run --no-block --quiet --collect --unit="$unit" --description="$text" \
 		--property=DefaultDependencies=no --property=Conflicts=shutdown.target \
 		--property=Before=shutdown.target \
@@ -175,21 +176,21 @@ systemd_run_apart() {
 		"${variables[@]}" -- "${@//\$/\$\$}" >&2
 }
 
-# systemd_settle NAME: a unit that is up while its array is not (somebody has stopped it with mdadm)
-# would take the next start for done.
+# systemd_settle NAME: stops a unit that is up while its array is not, because somebody has stopped
+# the array with mdadm. Otherwise systemd would consider the next start already done.
 systemd_settle() {
 	! systemd_is_running || ! systemd_unit_is_up "$1" || systemd_unit_works "$1" ||
 		systemd_stop "$1"
 }
 
 # systemd_enablement NAME: prints whether the next boot starts the array's unit ("enabled",
-# "disabled", "masked" …); nothing when nobody knows. Asks the files, so that it also works where
-# systemd does not run.
+# "disabled", "masked" …); nothing when that is not known. It looks at the unit files, so it also
+# works where systemd is not running.
 systemd_enablement() { systemctl is-enabled "$(systemd_unit "$1")" 2>/dev/null || :; }
 
-# systemd_show PROPERTIES UNIT…: "PROPERTY=VALUE" lines of each unit, an empty line after each.
-# What can be no unit's name ends "systemctl show"; then each is asked for by itself, and that one
-# is left out. Returns 1 when systemd tells nothing at all.
+# systemd_show PROPERTIES UNIT…: prints "PROPERTY=VALUE" lines for each unit, with an empty line
+# after each unit. "systemctl show" stops at a word that can't be a unit's name. Then each unit is
+# asked for by itself, and that word is left out. Returns 1 when systemd says nothing at all.
 systemd_show() {
 	local properties=$1 unit text all=''
 	shift
@@ -207,11 +208,11 @@ systemd_show() {
 # systemd_time_ok TIME: is it a point in time (systemd.time(7), TIMESTAMPS)?
 systemd_time_ok() { systemd-analyze timestamp -- "$1" >/dev/null 2>&1; }
 
-# systemd_journal NAME [TIME]: what the journal has about an array, since TIME, the newest last:
-# "KEY=value" lines, an empty line after each record (journalctl(1), --output=export). That is what
-# root's ramraid has said with a level of notice or above (of any array), and that the array's unit
-# has started, stopped or failed (systemd's sd-messages.h: SD_MESSAGE_UNIT_STARTED, _STOPPED,
-# _FAILED, _FAILURE_RESULT).
+# systemd_journal NAME [TIME]: prints what the journal has about an array, since TIME, newest last:
+# "KEY=value" lines, with an empty line after each record (journalctl(1), --output=export). These
+# are what root's ramraid has logged with priority notice or higher (about any array), and the
+# records that the array's unit was started or stopped, or has failed (systemd's sd-messages.h:
+# SD_MESSAGE_UNIT_STARTED, _STOPPED, _FAILED, _FAILURE_RESULT).
 systemd_journal() {
 	journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID \
 		${2:+--since="$2"} \
@@ -226,8 +227,8 @@ systemd_enable() { act systemctl --quiet enable "$(systemd_unit "$1")"; }
 systemd_disable() { act systemctl --quiet disable "$(systemd_unit "$1")"; }
 systemd_start() { act systemctl start --no-block "$(systemd_unit "$1")"; }
 systemd_stop() { act systemctl stop "$(systemd_unit "$1")"; }
-# systemd_hold NAME: the unit of a running array is up, because its stop releases the RAM leg at
-# shutdown.
+# systemd_hold NAME: makes sure that the unit of a running array is up, because stopping the unit is
+# what releases the RAM leg at shutdown.
 systemd_hold() {
 	systemd_is_running && ! systemd_unit_is_up "$1" && ! systemd_is_stopping || return 0
 	systemd_reset "$1"
@@ -237,9 +238,9 @@ systemd_reset() { # fails when there was no failure
 	systemctl reset-failed "$(systemd_unit "$1")" 2>/dev/null || :
 }
 
-# systemd_escape OPTION… -- NAME…: unit names, one a line; nothing without a NAME.
-# systemd-escape prints them in one line, with blanks, which no unit name holds. It ends at the
-# first NAME that can be no unit's ("/srv/../x"); here that one is said and left out.
+# systemd_escape OPTION… -- NAME…: prints unit names, one a line; nothing without a NAME.
+# systemd-escape prints them on one line, separated by blanks, which no unit name contains. It stops
+# at the first NAME that can't be a unit's ("/srv/../x"); here that one is reported and left out.
 systemd_escape() {
 	local options=() text name
 	for text; do
@@ -257,7 +258,8 @@ systemd_escape() {
 	fi
 }
 
-# systemd_escaped WORD OPTION… -- NAME…: what systemd_escape prints, "WORD UNIT" one a line.
+# systemd_escaped WORD OPTION… -- NAME…: prints what systemd_escape prints, as "WORD UNIT", one a
+# line.
 systemd_escaped() {
 	local units
 	units=$(systemd_escape "${@:2}")
