@@ -1,28 +1,28 @@
-# The pure ring: from facts to one action. No file is read, no command run, no clock asked: all that
-# is known stands in F.
+# The pure ring: from facts to one action. It reads no file, runs no command and asks no clock: all
+# that it knows is in F.
 # shellcheck shell=bash
 #
-# facts.list beside this file says what each fact is, and who sets it. How the disk legs are judged
-# before a start stands in decide/safe-start.sh, how they are put back in decide/readd.sh.
+# facts.list beside this file says what each fact is, and which file sets it. decide/safe-start.sh
+# judges the disk legs before a start, and decide/readd.sh puts them back.
 #
-# action_choose sets ACTION, ARGUMENTS, WHY, OUTCOME, GIVING_UP to yes when the legs that are not
-# started are given up by that, STRANGERS and STRANGERS_MADE (decide/strangers.sh); action_gate sets
-# GATE, GATE_WHY.
+# action_choose sets ACTION, ARGUMENTS, WHY and OUTCOME; GIVING_UP, to yes when the start gives up
+# the legs that it leaves out; and STRANGERS and STRANGERS_MADE (decide/strangers.sh). action_gate
+# sets GATE and GATE_WHY.
 
 need core/paths decide/choice decide/health decide/leg decide/ram-device decide/readd
 need decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
-# action_choose [eventually]: the next thing to do; with "eventually", what comes of it if no
-# missing disk is waited for any longer. OUTCOME tells programs how it ended when ACTION is done:
-# whole, short (a disk leg that is to be in sync is not), or empty; WHY tells people.
+# action_choose [eventually]: decides what to do next; with "eventually", what it would be if the
+# start no longer waited for missing disks. OUTCOME tells programs how it ended when ACTION is done:
+# whole, short (a disk leg that should be in sync is not), or empty; WHY tells people.
 #   assemble NODE…    start the array from exactly these disk legs
-#   wait-members      a disk leg is missing, there is still time
+#   wait-members      a disk leg is missing, and there is still time
 #   stop-inactive     something else left the array half assembled
 #   refuse            it must not be started; WHY says why
 #   make-writable     let md write, once the witness is written
-#   set-backlog N     write-behind as configured
+#   set-backlog N     set write-behind as configured
 #   write-mostly I    keep reads off disk leg I
 #   readd I           put a returned disk leg back, by bitmap
 #   wait-sync         md is resyncing or recovering
@@ -32,9 +32,9 @@ declare -gA F # the facts; not emptied: this file may be loaded after a look
 #   drop-ram          take a failed ramdisk out
 #   make-ram, add-ram
 #   copy-ram          begin to fill the ramdisk from all disk legs
-#   wait-copy         that goes on
-#   return-ram        put a device back that is the RAM leg, by bitmap
-#   wipe-ram          take off what makes it a stale leg of ours
+#   wait-copy         wait for that to finish
+#   return-ram        put the device that is the RAM leg back, by bitmap
+#   wipe-ram          erase the superblock that makes it a stale leg of ours
 #   readd-ram         have md take the filled ramdisk back, by bitmap
 #   done              nothing left to do
 action_choose() {
@@ -47,8 +47,8 @@ action_choose() {
 	esac
 }
 
-# md keeps the last good leg in the array when that fails, and then writes nothing any more
-# (raid1_error() in linux drivers/md/raid1.c).
+# When the last good leg fails, md keeps it in the array and stops writing (raid1_error() in linux
+# drivers/md/raid1.c).
 action_broken_() {
 	if [[ ${F[ram.state]} == in_sync ]] && ! health_disk_in_sync; then
 		choice_is refuse "md has stopped writing to ${F[array.md]}: \
@@ -62,8 +62,8 @@ systemctl restart ramraid@${F[name]}"
 	fi
 }
 
-# Something else (udev without our claim, in an initramfs that does not know it) has gathered legs
-# but not started them.
+# Something else (udev without our claim, in an initramfs that does not know it) has assembled legs
+# without starting the array.
 action_inactive_() {
 	if [[ -n ${F[array.strangers]} ]]; then
 		choice_is refuse "${F[array.md]} is half assembled and holds \
@@ -76,9 +76,9 @@ $BARRED"
 	fi
 }
 
-# The running array: first what protects data, then disk legs, then the RAM leg. A disk leg that md
-# re-adds by bitmap while a blank RAM leg recovers would be rewritten whole (conf->fullsync in linux
-# drivers/md/raid1.c is the array's, not the leg's), hence this order.
+# For a running array: first what protects data, then the disk legs, then the RAM leg. The order
+# matters, because md would rewrite in full a disk leg that it re-adds by bitmap while a blank RAM
+# leg recovers (conf->fullsync in linux drivers/md/raid1.c belongs to the array, not to the leg).
 action_running_() {
 	local i
 	! action_running_refused_ || return 0
@@ -177,8 +177,8 @@ when it is good again: ramraid attach ${F[name]}" && return
 	esac
 }
 
-# action_full_: a RAM leg that has come to its limit lacks what it could not take, so it goes, while
-# the disk legs have all. Returns 1 when that is not so.
+# action_full_: a RAM leg that has reached its limit lacks what it could not take, so it is taken
+# out as long as the disk legs have everything. Returns 1 when no action was decided.
 action_full_() {
 	[[ -n ${F[ram.full]} ]] && ! health_only_copy || return 1
 	if ! choice_barred drop-ram; then
@@ -191,9 +191,9 @@ ${F[ram.full]}"
 	fi
 }
 
-# action_flawed_: on a kernel that may read from the part of a new leg that is not rebuilt yet,
-# nobody may read while it is: either it is in sync before the gate opens, or it goes. Returns 1
-# when that is no matter.
+# action_flawed_: some kernels may read from the part of a new leg that is not rebuilt yet. On
+# these, nothing may read during the rebuild: either the RAM leg is in sync before the gate opens,
+# or it is dropped. Returns 1 when no action was decided.
 action_flawed_() {
 	[[ -n ${F[kernel.flaw]} ]] && choice_time_is_up conf.wait_timeout &&
 		[[ ${F[conf.on_timeout]} != fail ]] || return 1
@@ -213,7 +213,8 @@ action_whole_() {
 	! readd_lacks_slot || WHY+="; $TODO"
 }
 
-# Adds to WHY that the array does not take a disk leg that is there; "status" says what to do.
+# Adds to WHY each disk leg that is there but ahead of the array, and so is not put back; "status"
+# says what to do.
 action_ahead_() {
 	local i LEG
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -255,7 +256,7 @@ has no free slot for one"
 	fi
 }
 
-# zram would make the array's blocks larger while it is in use. Only a start can.
+# zram would enlarge the array's blocks while it is in use. Only a start can do that.
 action_too_small_() {
 	local todo="ramraid check ${F[name]} says whether what is on it bears larger ones, \
 and what to write"
@@ -269,9 +270,9 @@ take another kind, such as RAM=auto"
 ${F[array.md]} have ${F[array.block]}; $todo"
 }
 
-# The ramdisk is there: who fills it? The copy does it at the speed of all disk legs together; md's
-# own recovery can always. What a test on this very kernel has shown counts more than any list, and
-# a test that has failed more than REBUILD=copy.
+# Decides who fills the attached ramdisk: the copy, at the speed of all disk legs together, or md's
+# own recovery, which is always possible. The result of a self-test on this very kernel overrides
+# any list, and a failed one also overrides REBUILD=copy.
 action_fill_() {
 	local why=${F[copy.why_not]} action
 	case ${F[kernel.selftest]} in
@@ -282,11 +283,11 @@ to repeat it: ramraid selftest"
 		;;
 	esac
 	[[ ${F[conf.rebuild]} != kernel ]] || why='REBUILD=kernel'
-	# A start on such a kernel must be able to end the rebuild when its time is up.
+	# On such a kernel, a start must be able to end the rebuild when its time is up.
 	[[ -z ${F[kernel.flaw]} ]] || why=${F[kernel.flaw]}
-	# Writes that it has under way may be in no disk yet, and md does not wait for them when
-	# the copy asks it to (mddev_suspend() in linux drivers/md/md.c), but before a recovery of
-	# its own (raise_barrier() in raid1.c).
+	# Write-behind may have writes under way that are not on any disk yet. md does not wait for
+	# them when the copy asks it to (mddev_suspend() in linux drivers/md/md.c), but does before
+	# its own recovery (raise_barrier() in raid1.c).
 	((${F[array.behind]} == 0)) || why='write-behind has been on since the array was started'
 	((${F[array.backlog]} == 0)) || why='write-behind is on'
 	for action in copy-ram readd-ram; do ! choice_barred "$action" || why=$BARRED; done
@@ -302,8 +303,8 @@ to repeat it: ramraid selftest"
 	fi
 }
 
-# action_gate: may what depends on the array start? GATE: hold, open, fail. Called with the action
-# decided.
+# action_gate: may the mounts and services that wait for the array start? Sets GATE to hold, open or
+# fail, and GATE_WHY. Called after action_choose.
 action_gate() {
 	GATE=hold GATE_WHY=$WHY
 	if [[ $ACTION == refuse ]]; then
@@ -328,9 +329,10 @@ ${F[conf.wait_timeout]} s (WAIT_TIMEOUT)"
 	fi
 }
 
-# On a kernel that reads from the part of a leg that is not rebuilt yet: the gate is shut until the
-# RAM leg is in sync, or out again. Of a disk leg that is still being rebuilt when the time is up md
-# would read as well, so the start ends then; a resync leaves no leg incomplete.
+# On a kernel that reads from the part of a leg that is not rebuilt yet, the gate stays shut until
+# the RAM leg is in sync, or out again. md would also read from a disk leg that is still being
+# rebuilt when the time is up, so the gate fails then. A resync leaves no leg incomplete, so the
+# gate opens.
 action_gate_flawed_() {
 	choice_time_is_up conf.wait_timeout && [[ $ACTION == wait-sync &&
 		${F[ram.state]} != recovering ]] || return 0

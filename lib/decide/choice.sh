@@ -1,5 +1,5 @@
-# The pure ring: how a choice is written down, and what hinders one. Whoever decides about an array
-# calls this.
+# The pure ring: how a decision is recorded, and what rules an action out. All code that decides
+# about an array uses this.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide/facts.list
@@ -10,9 +10,9 @@ choice_is() { # ACTION WHY [ARGUMENT…]
 	ARGUMENTS=("$@")
 }
 
-# choice_barred ACTION[.ARGUMENT]: may an action be tried? One that failed earlier in this start is
-# not tried again (failed.…, loop_failed), and whoever decides may forbid one beforehand
-# (veto.…, act/hotplug.sh). Sets BARRED to why it is not to be tried. Returns 1 when it may be.
+# choice_barred ACTION[.ARGUMENT]: is an action ruled out? One that failed earlier in this start is
+# not tried again (failed.…, loop_failed), and hot-plug may veto one beforehand (veto.…,
+# act/hotplug.sh). Sets BARRED to the reason. Returns 1 when the action may be tried.
 choice_barred() {
 	BARRED=''
 	if [[ -v F["failed.$1"] ]]; then

@@ -1,10 +1,10 @@
-# Which legs are given up when an array is started from some of them, as a person wants it, and
-# which have been.
+# Which legs are given up when a person has an array started without them, and which have been given
+# up before.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide/facts.list
 
-# In witness.given: whoever was not known when a start without it gave it up.
+# In witness.given, this stands for a leg that nobody knew of when a start without it gave it up.
 readonly GIVE_UP_UNKNOWN=00000000-0000-0000-0000-000000000000
 
 # Prints the device UUIDs of the disk legs that are here.
@@ -23,9 +23,9 @@ give_up_one_() { # LEG NODE…
 	fi
 }
 
-# give_up_legs NODE…: sets witness.give_up to the legs that were ever in sync, or are here, and are
-# none of those that the array is started from: the next witness has them. With fewer of them than
-# the array has disk legs, one is absent that nobody knows, and that is written down as well.
+# give_up_legs NODE…: sets witness.give_up, which goes into the next witness, to all legs that were
+# ever in sync or are here, except those that the array is started from. If fewer of them are known
+# than the array has disk legs, an unknown leg is absent, and GIVE_UP_UNKNOWN is added for it.
 give_up_legs() {
 	local i uuid known=' ' count=0 started=''
 	F[witness.give_up]="${F[witness.legs]} ${F[witness.left]} ${F[witness.seen]}"
@@ -40,7 +40,7 @@ give_up_legs() {
 	for i in $started; do F[witness.give_up]=${F[witness.give_up]//"$i"/}; done
 }
 
-# give_up_is_given I: has the array been started without leg I, against all that spoke for it? Then
-# it may hold writes that nobody else has, its superblock may not show it, and only a rebuild of the
-# whole leg makes it equal.
+# give_up_is_given I: has a start without leg I given it up, in spite of all that spoke for it? Then
+# it may hold writes that no other leg has, its superblock may not show that, and only a rebuild of
+# the whole leg makes it equal.
 give_up_is_given() { [[ " ${F[witness.given]} " == *" ${F[leg.$1.device_uuid]:-none} "* ]]; }

@@ -5,7 +5,7 @@
 declare -gA F # the facts: decide/facts.list
 
 # health_lost: sets LOST to the disk legs that are not in sync, and LACKING to those that md keeps
-# in sync though they lack blocks, each after a blank.
+# in sync although they lack blocks, each preceded by a blank.
 health_lost() {
 	local i
 	LOST='' LACKING=''
@@ -15,16 +15,16 @@ health_lost() {
 	done
 }
 
-# health_leg KEY: sets LEG to one word on a leg, KEY being leg.I or ram: in_sync, recovering or
-# faulty in the running array, as md has it; attached: the ramdisk, beside the array; missing;
-# outside: there, and none of these. What a disk leg outside is good for: leg_classify in
-# decide/leg.sh.
+# health_leg KEY: sets LEG to one word for the state of a leg; KEY is leg.I or ram. in_sync,
+# recovering or faulty: it is in the running array, and md says so; attached: the ramdisk, beside
+# the array; missing; outside: it is there, but none of these. What a disk leg outside is good for:
+# leg_classify in decide/leg.sh.
 health_leg() {
 	LEG=${F[$1.state]:-outside}
 	[[ -n ${F[$1.node]} && $LEG != none ]] || LEG=missing
 }
 
-# health_count: sets IN_SYNC to how many of the disk legs that are configured are in sync.
+# health_count: sets IN_SYNC to how many of the configured disk legs are in sync.
 health_count() {
 	local i
 	IN_SYNC=0
@@ -33,7 +33,7 @@ health_count() {
 	done
 }
 
-# health_disk_in_sync: is any disk leg? Also one whose name the configuration does not have.
+# health_disk_in_sync: is any disk leg in sync, including one that the configuration does not name?
 health_disk_in_sync() {
 	local i
 	[[ -z ${F[array.unconfigured]} ]] || return 0
@@ -49,17 +49,18 @@ health_legs() {
 	[[ ${F[conf.ram]} == none ]] || LEGS_IN_ALL=$((LEGS_IN_ALL + 1))
 }
 
-# health_disk_has_all: is any disk leg in sync, and have those that are, together, all that the RAM
-# leg has? md reads each block where it is good.
+# health_disk_has_all: is any disk leg in sync, and do those in sync, together, have everything that
+# the RAM leg has? md reads each block from a leg where it is good.
 health_disk_has_all() { [[ ${F[disks.lack]} != yes ]] && health_disk_in_sync; }
 
-# health_only_copy: has the RAM leg something that no disk leg in sync has? A power cut then loses
-# it. The one place that tells; of an array that runs.
+# health_only_copy: does the RAM leg of a running array have something that no disk leg in sync has?
+# A power cut would then lose it. Only this function decides that.
 health_only_copy() { [[ ${F[ram.state]} == in_sync ]] && ! health_disk_has_all; }
 
-# health_only_copy_beside: is what was written last in the ramdisk alone, which is in no array now?
-# So the record says, and no disk has it since: somebody else has stopped the array, and perhaps
-# started it, or gathered its disks, without the ramdisk. A device in its place keeps what it has.
+# health_only_copy_beside: is what was written last only in the ramdisk, which is in no array now?
+# The record says so, and no disk has received it since: something else has stopped the array, and
+# may have started it, or assembled its disks, without the ramdisk. A device that is the RAM leg
+# does not count, because it keeps its contents.
 health_only_copy_beside() {
 	[[ ${F[ram.state]} == attached && -z ${F[leg.ram.dev]} && -z ${F[rescue.image]} &&
 		-n ${F[witness.events]} && -z ${F[witness.legs]} ]]
@@ -73,14 +74,14 @@ health_is_whole() {
 		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]]
 }
 
-# health_is_too_small: has the running array smaller blocks than a RAM leg of zram?
+# health_is_too_small: are the running array's blocks smaller than those of a zram RAM leg?
 health_is_too_small() {
 	[[ ${F[conf.ram]} == zram* && ${F[array.state]} == active ]] &&
 		((${F[array.block]:-512} < 4096))
 }
 
-# health_half: sets HALF to what is to be said of a disk leg that a restore has begun to
-# overwrite, and has not ended.
+# health_half: sets HALF to what to say about a disk leg that an unfinished restore has begun to
+# overwrite; to nothing when there is none.
 health_half() {
 	local i
 	HALF=''

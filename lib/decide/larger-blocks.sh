@@ -1,13 +1,14 @@
-# The pure ring: does what is on an array bear it when the logical blocks of the array become
-# larger, 4096 bytes instead of 512? Only what is known to bear it does.
+# The pure ring: does what is on an array still work when the array's logical blocks grow from 512
+# to 4096 bytes? Anything that is not known to work counts as not working.
 # shellcheck shell=bash
 
 need core/text
 
 readonly LARGER_BLOCKS=4096
 
-# larger_blocks_why_not LINE…: prints what does not bear it and why, a reason a line; nothing if
-# all does. LINE is "WHERE KIND BYTES", as observe/contents-blocks.sh finds it.
+# larger_blocks_why_not LINE…: prints what does not work with larger blocks and why, one reason per
+# line; nothing if everything does. LINE is "WHERE KIND BYTES", as observe/contents-blocks.sh finds
+# it.
 larger_blocks_why_not() {
 	local line where kind bytes
 	(($# > 0)) || printf 'nothing is known of what is on it\n'
@@ -18,7 +19,7 @@ larger_blocks_why_not() {
 	done
 }
 
-# The caller's where, kind and bytes.
+# Judges the caller's where, kind and bytes.
 larger_blocks_one_() {
 	case $kind in
 	# Swap is written in pages.

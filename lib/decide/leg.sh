@@ -1,43 +1,43 @@
-# The pure ring's part that says in one word what state a leg is in. Whoever judges a leg asks
-# here, or, when the running array is all that matters, health_leg. Facts as in decide/action.sh,
-# and no more than facts.
+# The pure ring's part that says in one word what state a leg is in. Code that judges a leg calls
+# this or, when only the running array matters, health_leg. It uses only the facts, as
+# decide/action.sh does.
 # shellcheck shell=bash
 #
-# The words. As md has it, in the running array: in_sync recovering faulty. Of the device, whatever
-# runs:
+# The words. In the running array, md's own: in_sync recovering faulty. For the device, whether or
+# not the array runs:
 #   missing     there is no such device
-#   silent      it is there, and does not answer
-#   unreadable  it is there, and its superblock can't be read
+#   silent      it is there, but does not answer
+#   unreadable  it is there, but its superblock can't be read
 #   used        something else holds it
-#   blank       it has no superblock. Who may look further, calls one that holds something occupied
-#   damaged     it has a superblock that is none
+#   blank       it has no superblock. Callers that look further call one that holds data occupied
+#   damaged     its superblock is not a valid one
 #   foreign     it belongs to another array
-# Of a leg of this array, beside a running one:
+# For a leg of this array, outside it while it runs:
 #   copy        it has the device UUID of a disk leg in sync
-#   given       a start without it has given it up
+#   given       a start without it gave it up
 #   ahead       it is complete, and has more events than the array
 #   holding     it may have blocks that no member in sync has
 #   removed     a person has taken it out
-#   bouncing    it has come back too often to be put back by itself, and others have all that it has
+#   bouncing    it has come back too often to be put back automatically, and others have all it has
 #   begun       it was lost while it was being put back, so all of it has to be rebuilt
 #   returned    it can be put back as it is
-#   fresh       it never was in sync: its first rebuild was cut off
+#   fresh       it was never in sync: its first rebuild was interrupted
 #   separate    it was used without the others, or is too old
-# Of a leg of this array, while none runs:
-#   level       it has another RAID level than what is configured
-#   shrunk      its superblock counts on more sectors than it has
+# For a leg of this array, while the array does not run:
+#   level       its RAID level is not the configured one
+#   shrunk      its superblock counts on more sectors than the device has
 #   slotless    it holds no slot
 #   partial     it was still being rebuilt
 #   good        none of these: it can be compared with the others
-# Of the RAM leg (leg_ram): in_sync; recovering, also by a copy; none: there is to be none; short:
-# it has been given up for want of memory; detached: by a person or a release; full: its data did
-# not fit; lost: none of these.
+# For the RAM leg (leg_ram): in_sync; recovering, by md or by a copy; none: RAM=none; short: it was
+# given up because memory was short; detached: by a person or a release; full: its data did not fit;
+# lost: none of these.
 
 need decide/give-up decide/health decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
-# leg_classify I: sets LEG to one of these words, of the disk leg I.
+# leg_classify I: sets LEG to one of these words for disk leg I.
 leg_classify() {
 	health_leg "leg.$1"
 	[[ $LEG == outside ]] || return 0
@@ -67,7 +67,7 @@ leg_classify() {
 	fi
 }
 
-# leg_ram: sets LEG to one of these words, of the RAM leg beside a running array.
+# leg_ram: sets LEG to one of these words for the RAM leg of a running array.
 leg_ram() {
 	case ${F[ram.state]}:${F[copy.state]} in
 	in_sync:*) LEG=in_sync ;;
@@ -84,8 +84,8 @@ leg_ram() {
 	esac
 }
 
-# leg_alone I: sets LEG to what the leg I, also "ram", is by itself: by its device and its
-# superblock.
+# leg_alone I: sets LEG to what leg I (a number, or "ram") is by itself, judged by its device and
+# its superblock.
 leg_alone() {
 	local leg=leg.$1
 	if [[ -z ${F[$leg.node]} ]]; then
@@ -115,22 +115,22 @@ leg_alone() {
 	fi
 }
 
-# leg_is_absent I: is it not there, or there but not to be read yet: a disk that spins up, a target
-# that logs in?
+# leg_is_absent I: is it not there, or there but not readable yet, like a disk that is spinning up
+# or a target that is logging in?
 leg_is_absent() {
 	local LEG
 	leg_alone "$1"
 	[[ $LEG == @(missing|silent|unreadable) ]]
 }
 
-# leg_is_ahead_ I: has a complete leg outside more events than the array that runs without it
-# (readd_is_ahead)? Returns 1 while the event count of the array is not known.
+# leg_is_ahead_ I: is leg I, which is outside, complete, and does it have more events than the array
+# that runs without it (readd_is_ahead)? Returns 1 while the event count of the array is not known.
 leg_is_ahead_() {
 	[[ ${F[leg.$1.role]} =~ ^[0-9]+$ && -z ${F[leg.$1.recovery]} ]] || return 1
 	((${F[array.events]} > 0)) && readd_is_ahead "$1"
 }
 
-# leg_kept_why I: sets KEPT to what is to be said of one that is ahead, or holding.
+# leg_kept_why I: sets KEPT to what to say about a leg that is ahead or holding.
 leg_kept_why() {
 	local dev=${F[leg.$1.dev]}
 	if leg_is_ahead_ "$1"; then
@@ -146,8 +146,8 @@ ramraid check ${F[name]}"
 ${F[name]}. To give up what it has: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
 }
 
-# leg_is_fresh I: is a leg outside one of this array that never was in sync, since its first rebuild
-# was cut off? There is nothing on it that is not elsewhere.
+# leg_is_fresh I: does leg I, which is outside, belong to this array, and was it never in sync,
+# because its first rebuild was interrupted? Everything on it is elsewhere too.
 leg_is_fresh() {
 	local seen=" ${F[witness.seen]} ${F[witness.doubted]} "
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" ]] || return 1
@@ -180,7 +180,7 @@ $((${F[$leg.data_offset]} + ${F[$leg.data_size]})): it has been shrunk or copied
 	esac
 }
 
-# leg_absent_names: sets ABSENT to the legs that are absent, each after a blank.
+# leg_absent_names: sets ABSENT to the legs that are absent, each preceded by a blank.
 leg_absent_names() {
 	local i
 	ABSENT=''
@@ -191,8 +191,8 @@ leg_absent_names() {
 	done
 }
 
-# leg_absent_why_ leg.I: adds to ABSENT why a device that is there counts as absent. On a
-# machine that is not its primary, a device of DRBD is there, and nobody can read it.
+# leg_absent_why_ leg.I: adds to ABSENT why a device that is there counts as absent. A DRBD device
+# is there, but can't be read, on a machine that is not its primary.
 leg_absent_why_() {
 	local resource=${F[$1.dev]#/dev/drbd/by-res/}
 	if [[ -n ${F[$1.silent]} ]]; then

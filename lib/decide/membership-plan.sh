@@ -1,24 +1,24 @@
-# The pure ring's part for a change of the disks: what is wrong with it, what it comes to, and what
-# is to be done next. Facts and no more than facts.
+# The pure ring's part for a change of the disks: what is wrong with it, what it will do, and what
+# the next step is. It uses only the facts.
 # shellcheck shell=bash
 #
-# array.slots: a far2 always has two, and one is free only when its disk is gone or taken out.
+# A far2 always has two slots (array.slots): one is free only if its disk is gone or taken out.
 #
-# A new disk gets a slot of its own (mdadm --grow --raid-devices, which for a mirror rebuilds
+# A new disk gets a slot of its own (mdadm --grow --raid-devices, which on a mirror rebuilds
 # nothing), and the old one leaves only when every disk that is to stay is in sync: at no moment are
-# there fewer good copies than before. md's own way, "mdadm --replace OLD --with NEW", is not taken:
-# md then gives any spare to it (remove_and_add_spares() in linux drivers/md/md.c), also a ramdisk
-# that joins in that moment, and puts the rebuilt disk in place of the old one by itself, whether or
-# not the record of who is good has been written.
+# there fewer good copies than before. md's own way, "mdadm --replace OLD --with NEW", is not used:
+# md would give it any spare (remove_and_add_spares() in linux drivers/md/md.c), even a ramdisk that
+# joins at that moment, and would replace the old disk with the rebuilt one by itself, whether or
+# not the record of the legs in sync has been written.
 
 need core/paths decide/action decide/choice decide/health decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
-# membership_plan_count_: sets the caller's goal (disks that are to be in it), good (of these, in
-# sync), coming (to be built or put back), leaving (disks that are to leave), inside (of these,
-# still in it) and lacking (how many more of those that are to stay than of those that are to leave
-# lack blocks that md could not write).
+# membership_plan_count_: sets the caller's goal (how many disks are to be in the array), good (of
+# these, in sync), coming (of these, to be built or put back), leaving (disks that are to leave),
+# inside (of these, still in the array) and lacking (of the disks that lack blocks that md could not
+# write: those that are to stay minus those that are to leave).
 membership_plan_count_() {
 	local i
 	goal=0 good=0 coming=0 leaving=0 inside=0 lacking=0
@@ -96,14 +96,15 @@ ramraid stop ${F[name]}; ramraid restore ${F[name]}")
 	fi
 }
 
-# membership_plan_where_ I: sets WHERE to which device the name leads to: "(/dev/sdc, usb)".
+# membership_plan_where_ I: sets WHERE to the device that the name leads to: "(/dev/sdc, usb)".
 membership_plan_where_() {
 	local bus=${F[leg.$1.bus]}
 	[[ $bus != other ]] || bus=''
 	WHERE=${F[leg.$1.node]:+" (/dev/${F[leg.$1.node]}${bus:+, $bus})"}
 }
 
-# What an outside disk comes to. Sets the caller's building when md will have to rebuild one.
+# Plans what is done with a disk that is not in sync. Sets the caller's building when md has to
+# rebuild it.
 membership_plan_joins_() { # I
 	local dev=${F[leg.$1.dev]} WHERE
 	membership_plan_where_ "$1"
@@ -129,7 +130,7 @@ membership_plan_wrong_disk_() { # I DEV
 	local why=${F[leg.$1.why]} again='then type the same again (or "replace" with --force)'
 	case ${F[leg.$1.kind]} in
 	missing)
-		# Nothing is lost by a disk that is missing as before; but then none may leave.
+		# A disk that is still missing makes nothing worse; but then no disk may leave.
 		((inside == 0)) ||
 			WRONG+=("$2: there is no such disk, and until it is in sync none leaves. \
 Bring it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
@@ -173,15 +174,14 @@ If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
 	esac
 }
 
-# On a bus that anybody can plug something into, or make something up on.
+# The disk is on a bus where anybody can plug in a device, or make one up.
 membership_plan_wrong_loose_() { # I DEV
 	[[ -z ${F[leg.$1.loose]} ]] || WRONG+=("$2$WHERE: may be somebody else's, \
 who would get a copy of all that is on the array: ${F[leg.$1.loose]}. If it is yours: \
 ramraid apply --force ${F[name]} (or \"replace\" with --force)")
 }
 
-# Something is to be rebuilt: md must be able to take it, and nobody may read from it before its
-# time.
+# A disk has to be rebuilt: md must be able to take it, and nothing may read from it too early.
 membership_plan_wrong_building_() {
 	local i
 	[[ ${F[conf.layout]} != far2 ]] || membership_plan_wrong_full_
@@ -199,7 +199,7 @@ then type this again")
 	done
 }
 
-# A far2 gets no slot more.
+# A far2 gets no further slot.
 membership_plan_wrong_full_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do
@@ -210,7 +210,7 @@ mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; the
 	done
 }
 
-# Whatever else is said: one disk must be left that has all.
+# In any case, one disk that has everything must remain.
 membership_plan_wrong_last_() {
 	if ((goal == 0)); then
 		WRONG+=("this would leave no disk at all. Name one that is to stay, or to come, \
@@ -221,9 +221,9 @@ or a new one that is there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid app
 	fi
 }
 
-# A start takes the largest blocks of the disk legs for the array's. What is on it may not be
-# readable with smaller ones. Of a disk that is gone they are taken to be what the array has; not
-# where a device in the RAM leg's place may have brought them.
+# A start gives the array the largest blocks of its disk legs. With smaller ones, what is on it may
+# not be readable. A disk that is gone is assumed to have had blocks as large as the array's, except
+# where they may come from a device that is the RAM leg.
 membership_plan_wrong_blocks_() {
 	local i most=0 before=0 block=${F[change.block]:-0} who=''
 	for ((i = 0; i < F[members]; i++)); do
@@ -243,12 +243,12 @@ and a file system made for larger blocks, could not be read. \
 Take a disk with blocks of $block bytes (lsblk -o NAME,LOG-SEC), or one that can be set to that")
 }
 
-# membership_plan_next: the next step. As action_choose; refuse ends it. Further actions:
-#   slots N        give the array so many slots
-#   thaw           md has been told to begin no work, by a run of this that was killed
-#   build I        a new disk
-#   drop I         take a disk leg out that is to leave
-#   forget NAME    one that has left
+# membership_plan_next: decides the next step, as action_choose; refuse ends it. Further actions:
+#   slots N        give the array N slots
+#   thaw           let md work again, which a run of this that was killed had stopped
+#   build I        have md build a new disk
+#   drop I         take out a disk leg that is to leave
+#   forget NAME    forget a disk that has left
 membership_plan_next() {
 	local i goal good coming leaving inside lacking
 	action_choose
@@ -271,8 +271,8 @@ the RAM leg" $((goal + 1))
 	fi
 }
 
-# What md is at work on has to end first: it takes no slot meanwhile, and nobody leaves. Each of
-# these returns 1 when an action was decided.
+# md's current work has to end first: until then it takes no new slot, and no disk leaves. This
+# function and the next three return 1 when an action was decided.
 membership_plan_work_() {
 	local i
 	if [[ ${F[array.sync]} == frozen ]]; then
@@ -293,8 +293,8 @@ membership_plan_work_() {
 	return 1
 }
 
-# Members without a device, and those to leave that md has given up: out. Another one must be in
-# sync.
+# Takes out members whose device is gone, and disks that are to leave and that md has given up, as
+# long as some leg is in sync.
 membership_plan_gone_() {
 	local i node
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
@@ -309,8 +309,8 @@ membership_plan_gone_() {
 	done
 }
 
-# A slot for each that is to be in it and each that still is, and one for the RAM leg, so that
-# neither takes the other's.
+# Each disk that is to be in the array and each that has yet to leave needs a slot, and so does the
+# RAM leg, so that none takes another's.
 membership_plan_join_() {
 	local i
 	for ((i = 0; i < F[members]; i++)); do

@@ -1,6 +1,6 @@
-# The pure ring's part for a device that RAM= names: it keeps what it held, so that it may be put
-# back by bitmap, may be stale, and may even be the newest leg. Facts as in decide/action.sh, and no
-# more than facts; what it is while it is in no array of ours stands in leg.ram.*.
+# The pure ring's part for a device that RAM= names. It keeps its contents, so it may be put back by
+# bitmap, may be stale, and may even be the newest leg. This file uses only the facts, as
+# decide/action.sh does; leg.ram.* describe the device while it is in no array of ours.
 # shellcheck shell=bash
 
 need core/paths decide/choice decide/give-up decide/histories decide/leg decide/readd
@@ -8,7 +8,7 @@ need decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
-# seconds that it is waited for at most, also with MEMBER_TIMEOUT=infinity: the array does without
+# seconds to wait for it with MEMBER_TIMEOUT=infinity: the array can do without it
 readonly DECIDE_DEVICE_MOST=300
 
 ram_device_time_is_up_() {
@@ -19,8 +19,8 @@ ram_device_time_is_up_() {
 }
 
 # ram_device_ahead_ LEG…: may the device hold writes that these disk legs all lack? It can't if it
-# calls one of them active and has not counted on beyond it: then it never ran without that one.
-# (One event more is md's own half step.)
+# calls one of them active and is not ahead of it, because then it never ran without that leg. (One
+# event more does not count: it may be an update that md had half finished.)
 ram_device_ahead_() {
 	local i
 	for i; do
@@ -28,9 +28,9 @@ ram_device_ahead_() {
 	done
 }
 
-# ram_device_first ABSENT GOOD…: before a start from the good disk legs, while ABSENT are not
-# there: sets the action and returns 0 when the device has to be waited for, is the leg to start
-# from, or keeps the disk legs from being started.
+# ram_device_first ABSENT GOOD…: called before a start from the good disk legs, with ABSENT (a
+# number) others missing. Sets the action and returns 0 when the start has to wait for the device,
+# starts from it, or is refused because of it.
 ram_device_first() {
 	local absent=$1 KIND
 	shift
@@ -46,8 +46,9 @@ the disk legs call the RAM leg active, so it may hold what they lack"
 	ram_device_newest "$absent" "$@"
 }
 
-# ram_device_is_active_ LEG: does this disk leg call anybody active who is no disk leg that is here?
-# Only after an unclean stop it does.
+# ram_device_is_active_ LEG: does this disk leg call the RAM leg active or, when the record does not
+# know the RAM leg, anything that is not a disk leg that is here? It does only after an unclean
+# stop.
 ram_device_is_active_() {
 	local REST KNOWN
 	if [[ -n ${F[witness.ram_number]}${F[witness.ram_slot]} ]]; then
@@ -58,9 +59,9 @@ ram_device_is_active_() {
 	fi
 }
 
-# ram_device_newest ABSENT GOOD…: the device is ahead. It is started from, alone, if the record
-# of the last run says that it was the only good copy, and the disk legs are merely old; they are
-# put back to it by bitmap. Else nothing is started.
+# ram_device_newest ABSENT GOOD…: the device is ahead. The array is started from it alone if the
+# record of the last run says that it was the only good copy, and the disk legs are merely old;
+# these are then put back by bitmap. Otherwise nothing is started.
 ram_device_newest() {
 	local absent=$1 i why='' look='Look' ABSENT
 	shift
@@ -101,9 +102,9 @@ and putting the disk legs back to it" "${F[ram.node]}"
 }
 
 # ram_device: sets DEVICE to what the device is good for while the array runs without it: absent
-# used alien damaged foreign blank, or, of our array: back (md can put it back by bitmap), old (all
-# that it holds the disk legs have; it is rebuilt as a whole), own (it may hold writes that they
-# lack), unsettled (the next look tells).
+# used alien damaged foreign blank or, for a leg of our array, back (md can put it back by bitmap),
+# old (the disk legs have all that it holds, so it is rebuilt as a whole), own (it may hold writes
+# that they lack) or unsettled (the next look will tell).
 ram_device() {
 	DEVICE=absent
 	if leg_is_absent ram; then return; fi
@@ -119,22 +120,23 @@ ram_device() {
 		DEVICE=foreign
 	elif [[ ! ${F[leg.ram.role]} =~ ^[0-9]+$ || -n ${F[leg.ram.recovery]} ]] ||
 		give_up_is_given ram; then
-		# It was never in sync, or not any more; or a person has decided against it.
+		# It was never in sync, or no longer is; or a person has given it up.
 		DEVICE=old
 	else
 		ram_device_history_
 	fi
 }
 
-# By the device numbers and slots of the disk legs in sync. It is put back by bitmap only if it
-# calls all of them active, as readd_may has it of a disk leg; and not if it would come back
-# write-mostly, its slot is another's, or "adopt" has found that it differs.
+# Judges the device by the device numbers and slots of the disk legs in sync. It is put back by
+# bitmap only if it calls all of them active, as readd_may requires of a disk leg; and not if it
+# would come back write-mostly, "adopt" has found that it differs, or md may have forgotten where it
+# differs (readd_is_forgotten).
 ram_device_history_() {
 	local i slot active=no all=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] || continue
 		slot=${F[leg.$i.slot]}
-		# "none", when it joined between two looks at sysfs: the next look tells.
+		# "none" when that leg joined between two looks at sysfs: the next look will tell.
 		[[ $slot =~ ^[0-9]+$ ]] || {
 			DEVICE=unsettled
 			return
@@ -152,7 +154,7 @@ ram_device_history_() {
 	fi
 }
 
-# ram_device_none: what to do about it.
+# ram_device_none: decides what to do with the device when the array runs without a RAM leg.
 ram_device_none() {
 	local dev=${F[leg.ram.dev]} DEVICE wiped
 	wiped="mdadm --zero-superblock $dev; ramraid attach ${F[name]}"

@@ -1,16 +1,16 @@
-# The pure ring's part that puts the disk legs of a running array back: which, in what order, and
-# whether by bitmap. Facts as in decide/action.sh, and no more than facts.
+# The pure ring's part that puts disk legs back into a running array: which, in what order, and
+# whether by bitmap. It uses only the facts, as decide/action.sh does.
 # shellcheck shell=bash
 
 need decide/choice decide/give-up decide/health decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
-# readd_disk_legs: what they need first. Returns 1 when an action was decided.
+# readd_disk_legs: decides what the disk legs need next. Returns 1 when an action was decided.
 readd_disk_legs() {
 	local i ORDER
 	readd_gone_ || return 1
-	# All of them before any is put back: the order matters then.
+	# Take all of them out before any is put back, because the order matters then.
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == faulty && ${F[retry]} == yes ]] || continue
 		! choice_barred "remove-leg.$i" || continue
@@ -26,7 +26,8 @@ readd_disk_legs() {
 		fi
 		readd_may "$i" || continue
 		readd_slot_is_free || continue
-		# While the RAM leg recovers, a re-added disk would be rewritten whole: later.
+		# While the RAM leg recovers, md would rewrite a re-added disk in full, so that has
+		# to wait.
 		if [[ ${F[ram.state]} == recovering ]]; then
 			! choice_barred rebuild || continue
 			choice_is wait-sync "the RAM leg is being rebuilt, \
@@ -43,8 +44,8 @@ one that left before it would, in its place, look as if both had been used witho
 	readd_new_legs_
 }
 
-# readd_put_back_ I: by bitmap, or else as a whole: nothing is on it that the array lacks. Returns 1
-# when an action was decided.
+# readd_put_back_ I: puts leg I back, by bitmap or else as a whole: it has nothing that the array
+# lacks. Returns 1 when an action was decided.
 readd_put_back_() {
 	local why="md may have forgotten where it differs, so all of it is rebuilt"
 	if readd_by_bitmap "$1" && ! choice_barred "readd.$1"; then
@@ -63,36 +64,37 @@ $why" "$1"
 	return 1
 }
 
-# readd_by_bitmap I: does the bitmap say all that a leg lacks which has no history of its own? Of a
-# far layout md leaves out parts, and calls the leg in sync (Linux 6.12; case "nested"). Without a
-# bitmap md takes no leg back that has missed anything (super_1_validate() in linux
+# readd_by_bitmap I: does the bitmap show everything that leg I lacks, if it has no history of its
+# own? In a far layout md skips parts and still calls the leg in sync (Linux 6.12; case "nested").
+# Without a bitmap md takes back no leg that has missed anything (super_1_validate() in linux
 # drivers/md/md.c).
 readd_by_bitmap() {
 	[[ ${F[conf.layout]} != far2 && ${F[array.bitmap]} == internal ]] &&
 		! readd_is_forgotten "$1"
 }
 
-# readd_is_open_ I: is there a way back for a leg that has no history of its own? When md has
-# refused it, for whatever reason, that is a whole rebuild: nothing on it is lacking elsewhere. Not
-# beside the RAM leg alone: until the rebuild has ended, even a stale disk is better than none.
+# readd_is_open_ I: is there a way back for leg I, if it has no history of its own? When md has
+# refused the re-add, for whatever reason, the way is a whole rebuild: everything on the leg is
+# elsewhere too. Not while only the RAM leg is in sync: until the rebuild has finished, even a stale
+# disk is better than none.
 readd_is_open_() {
 	! choice_barred "readd.$1" || {
 		[[ -v F["failed.readd.$1"] ]] && health_disk_in_sync && ! choice_barred "add-leg.$1"
 	}
 }
 
-# readd_is_forgotten I: may md have forgotten where leg I differs? It clears the bits, also those
-# that leg I needs, while every slot is filled: if the array had fewer slots than legs, or another
-# member had the slot of this one. One that was only being rebuilt there is enough: md clears
-# the bits as far as it comes, and does not set them again if that member leaves (still_degraded in
-# raid1_sync_request() of linux drivers/md/raid1.c, md_bitmap_cond_end_sync() and
-# md_bitmap_close_sync() in md-bitmap.c). That the next rebuild has to be a whole one it knows only
-# until it has brought some work to its end, or the array is stopped (conf->fullsync; case
-# "halfbuilt"). md refuses a leg that is older than events_cleared; but only a write to an array
-# that is not degraded moves that (md_bitmap_endwrite() in md-bitmap.c). So the leg must not be
-# older than the count at which every slot was last seen filled (witness.filled; not known: it is
-# older), with one event for md's own half step; and while there are fewer slots than legs, that
-# count may be a later one at any time.
+# readd_is_forgotten I: may md have forgotten where leg I differs? While every slot is filled, md
+# clears bits, including those that leg I needs. That happens if the array had fewer slots than
+# legs, or if another member had this leg's slot, even one that was only being rebuilt there: md
+# clears the bits as far as it gets, and does not set them again if that member leaves
+# (still_degraded in raid1_sync_request() of linux drivers/md/raid1.c, md_bitmap_cond_end_sync() and
+# md_bitmap_close_sync() in md-bitmap.c). That the next rebuild has to be a whole one md knows only
+# until it has finished some work, or the array is stopped (conf->fullsync; case "halfbuilt"). md
+# refuses a leg that is older than events_cleared, but only a write to an array that is not degraded
+# moves that (md_bitmap_endwrite() in md-bitmap.c). So the leg must not be older than the event
+# count at which every slot was last seen filled (witness.filled; if that is not known, the leg is
+# older). One event less is allowed, for an update that md had half finished. While there are fewer
+# slots than legs, that count may rise at any time.
 readd_is_forgotten() {
 	local LEGS_IN_ALL
 	health_legs
@@ -101,9 +103,9 @@ readd_is_forgotten() {
 		${F[witness.filled]}))
 }
 
-# readd_slot_is_free: is there a slot for one more disk leg? One that is being rebuilt has one, and
-# is missing all the same as md counts. Without a slot md would keep the leg as a spare for ever,
-# and write that on it.
+# readd_slot_is_free: is there a slot for one more disk leg? A leg that is being rebuilt has one,
+# although md still counts it as missing. Without a free slot md would keep the leg as a spare for
+# ever, and write that on it.
 readd_slot_is_free() {
 	local i free=${F[array.degraded]}
 	! readd_is_complete_ || return 1
@@ -114,8 +116,8 @@ readd_slot_is_free() {
 	((free > 0))
 }
 
-# readd_is_complete_: are as many disk legs in sync as there are to be, by whatever names? Then what
-# has the name of one of them is another disk, and the free slot is the RAM leg's.
+# readd_is_complete_: are as many disk legs in sync as there should be, under whatever names? Then a
+# disk outside with the name of one of them is another disk, and the free slot is the RAM leg's.
 readd_is_complete_() {
 	local node IN_SYNC
 	health_count
@@ -131,16 +133,18 @@ readd_lacks_slot() {
 	return 1
 }
 
-# readd_slot_todo: sets TODO to what a person does where there is none. Where a disk that the
-# configuration does not name is in sync, somebody has put it in instead: "apply" would undo that.
+# readd_slot_todo: sets TODO to what a person has to do when there is no free slot. If a disk that
+# the configuration does not name is in sync, somebody has put it in instead, and "apply" would undo
+# that.
 readd_slot_todo() {
 	TODO="there is no free slot for it: ramraid apply ${F[name]}"
 	[[ -z ${F[array.unconfigured]} ]] ||
 		TODO="a disk that no MEMBER names has its slot: ramraid check ${F[name]}"
 }
 
-# readd_gone_: a member without a device holds a slot that its successor needs. Never the last one
-# in sync: md would stop writing. Returns 1 when an action was decided.
+# readd_gone_: takes out a member whose device is gone, because it holds a slot that its successor
+# needs. It never takes out the last one in sync, because md would stop writing. Returns 1 when an
+# action was decided.
 readd_gone_() {
 	local node
 	[[ ${F[retry]} == yes || ${F[mend]} == yes ]] || return 0
@@ -152,8 +156,8 @@ readd_gone_() {
 	done
 }
 
-# readd_new_legs_: disk legs that only a rebuild as a whole can bring back. Returns 1 when an action
-# was decided.
+# readd_new_legs_: adds disk legs that only a rebuild as a whole can bring back. Returns 1 when an
+# action was decided.
 readd_new_legs_() {
 	local i why
 	[[ ${F[mend]} == yes ]] && readd_has_room_ && ! readd_is_complete_ || return 0
@@ -178,17 +182,16 @@ readd_new_legs_() {
 	done
 }
 
-# readd_has_room_: is there a slot beside the one that belongs to the RAM leg? A far2 has none for
-# one.
+# readd_has_room_: is there a free slot besides the RAM leg's? A far2 has no slot for a RAM leg.
 readd_has_room_() {
 	local taken=1
 	[[ ${F[ram.state]} != @(in_sync|recovering) && ${F[conf.layout]} != far2 ]] || taken=0
 	((${F[array.degraded]} > taken))
 }
 
-# readd_is_begun I: is it a leg of ours, that was in sync once, and calls itself a spare? md leaves
-# that word on a disk that is pulled out while it is being put back, and takes it for no member from
-# then on. All that it held beyond the others was given up when that began.
+# readd_is_begun I: is it a leg of ours that was in sync once and now calls itself a spare? md
+# writes that on a disk that is pulled out while it is being put back, and from then on does not
+# treat it as a member. What it held that the others lack was given up when that re-add began.
 readd_is_begun() {
 	[[ ${F[leg.$1.sb]} == ok && ${F[leg.$1.uuid]} == "${F[uuid]}" &&
 		${F[leg.$1.role]} == spare ]] || return 1
@@ -197,8 +200,8 @@ readd_is_begun() {
 }
 
 # readd_last_is_to_come_: is only the RAM leg good, and one of the disk legs that were in sync last
-# not there? Which of several left last nobody knows who has not seen them all: the record may have
-# noted them together, and only a superblock says who left before its own disk.
+# not there? Which of several left last is not known until all of them are there: the record may
+# have noted them together, and only a disk's superblock says which others left before it did.
 readd_last_is_to_come_() {
 	local uuid j there=' '
 	! health_disk_in_sync || return 1
@@ -209,9 +212,10 @@ readd_last_is_to_come_() {
 	return 1
 }
 
-# readd_order_: sets ORDER to the disk legs as they are configured; while only the RAM leg is good,
-# those that left last come first, and of those the one with the most events. An earlier one in
-# their place would, at the next start, look as if it and they had been used without each other.
+# readd_order_: sets ORDER to the disk legs as they are configured. While only the RAM leg is good,
+# those that left last come first, and among them the one with the most events. If a leg that left
+# earlier were put back in their place, it and they would look, at the next start, as if they had
+# been used without each other.
 readd_order_() {
 	local i j last=() rest=() alone='' known=" ${F[witness.legs]} ${F[witness.left]} "
 	health_disk_in_sync || alone=yes
@@ -228,13 +232,13 @@ readd_order_() {
 	ORDER=("${last[@]}" "${rest[@]}")
 }
 
-# readd_may I [whatever]: may leg I be put back (whatever has failed)? Only if it has no history of
-# its own: md compares nothing but the event count with events_cleared (linux drivers/md/md.c,
-# super_1_validate). It has none if it calls every disk leg in sync active, by device number and
-# slot; with no disk leg in sync it is the RAM leg that it must not have been without; or if it
-# left this very run of the array. And none that is ahead of the array, whatever it calls active;
-# nor one that may have blocks which no member in sync has: md would write them down as bad on that
-# one, too (raid1_sync_request() in linux drivers/md/raid1.c).
+# readd_may I [whatever]: may leg I be put back (with "whatever": no matter what has failed)? Only
+# if it has no history of its own, because md compares nothing but the event count with
+# events_cleared (linux drivers/md/md.c, super_1_validate). It has none if it calls every disk leg
+# in sync active, by device number and slot; with no disk leg in sync, if it was not used without
+# the RAM leg; or if it left this very run of the array. Leg I may not be ahead of the array,
+# whatever it calls active. Nor may it have blocks that no member in sync has: md would record them
+# as bad on it, too (raid1_sync_request() in linux drivers/md/raid1.c).
 readd_may() {
 	local i=$1 j alone=yes
 	[[ -n ${F[leg.$i.node]} && -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
@@ -248,23 +252,25 @@ readd_may() {
 	! readd_left_this_run_ "$i" || return 0
 	for ((j = 0; j < ${F[members]}; j++)); do
 		[[ ${F[leg.$j.state]} == in_sync ]] || continue
-		# Its slot is "none" when it joined between two looks at sysfs: the next look tells.
+		# That leg's slot is "none" when it joined between two looks at sysfs: the next look
+		# will tell.
 		readd_has_been_with "$i" "leg.$j" || return 1
 		alone=no
 	done
-	# Not alone, beside one without a name in the configuration; but that one's slot is not
-	# known here.
+	# The RAM leg is not alone beside a member that the configuration does not name; but that
+	# member's slot is not known here.
 	[[ $alone == no ]] || { [[ -z ${F[array.unconfigured]} ]] && readd_may_to_ram "$i"; }
 }
 
-# readd_is_ahead I: has leg I, also "ram", more events than the running array, or is it not known
-# how many that has? Then the array may run from a leg that was put back to an older state: what it
-# lacks of leg I its bitmap does not have, and md does not compare that way round. A leg that left
-# it has no more events than it had then, and one more is md's own half step.
+# readd_is_ahead I: does leg I (a number, or "ram") have more events than the running array, or is
+# the array's event count not known? Then the array may run from a leg that was put back to an older
+# state: its bitmap does not show what it lacks of leg I, and md does not check for that. A leg that
+# left the array has no more events than the array had then; one more may be an update that md had
+# half finished.
 readd_is_ahead() { ((${F[leg.$1.events]} > ${F[array.events]} + 1)); }
 
-# readd_is_unknown_ I: has a start given up legs that no record named, and is leg I one that nobody
-# has seen in sync since?
+# readd_is_unknown_ I: has a start given up legs that no record named, and is leg I one that has not
+# been seen in sync?
 readd_is_unknown_() {
 	[[ " ${F[witness.given]} " == *" $GIVE_UP_UNKNOWN "* &&
 		" ${F[witness.seen]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]]
@@ -279,10 +285,10 @@ readd_has_been_with() {
 }
 
 # readd_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since?
-# Then another disk leg may have been put back in the meantime that it calls missing: what it has,
-# the RAM leg had, and gave to that one. Used by itself since, it would call the RAM leg missing,
-# and the disk legs that were in sync when it left; elsewhere it may have had a RAM leg of the same
-# number.
+# Then it may call a disk leg missing that was put back in the meantime, and that does no harm: the
+# RAM leg had everything that leg I has, and gave it to that disk leg. If leg I had been used by
+# itself since, it would call the RAM leg missing, and also the disk legs that were in sync when it
+# left. These are checked too, because elsewhere it may have had a RAM leg of the same number.
 readd_left_this_run_() {
 	local j
 	[[ ${F[leg.$1.joined]} == yes && ${F[ram.state]} == in_sync ]] &&
@@ -295,8 +301,8 @@ readd_left_this_run_() {
 	done
 }
 
-# readd_is_copy I: has leg I, which is outside, the device UUID of a disk leg in sync? Sets ORIGINAL
-# to that one.
+# readd_is_copy I: does leg I, which is outside, have the device UUID of a disk leg in sync? Sets
+# ORIGINAL to the name of that one.
 readd_is_copy() {
 	local member
 	ORIGINAL=''
@@ -309,9 +315,10 @@ readd_is_copy() {
 	[[ -n $ORIGINAL ]]
 }
 
-# Only the RAM leg is in sync, so that no disk leg can be asked for: leg I must have been in sync
-# until then, with the RAM leg, or call all disk legs active, and another one than itself. Alone
-# elsewhere it would call them missing, and this RAM leg as well.
+# readd_may_to_ram I: only the RAM leg is in sync, so there is no disk leg to compare leg I with;
+# may it be put back? It must have been in sync, together with the RAM leg, until only that was; or
+# it must call all disk legs active, at least one besides itself. If it had run alone elsewhere, it
+# would call them missing, and this RAM leg too.
 readd_may_to_ram() {
 	local i slot entry held=' ' others=''
 	[[ " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || {
@@ -332,9 +339,9 @@ readd_may_to_ram() {
 	done
 }
 
-# readd_is_disks_ I NUMBER: can the device that leg I calls active by that number only be a disk
-# leg? Not when the RAM leg has the number, or had it, or when md may have given it to one, here or
-# elsewhere: the first members have the numbers below the count of slots.
+# readd_is_disks_ I NUMBER: can the device that leg I calls active under that number only be a disk
+# leg? Not when the RAM leg has or had that number, nor when md may have given it to a RAM leg, here
+# or elsewhere: only the first members have numbers below the number of slots.
 readd_is_disks_() {
 	[[ $2 != "${F[ram.number]}" && $2 != "${F[witness.ram_number]}" ]] &&
 		(($2 < ${F[leg.$1.raid_disks]:-0}))

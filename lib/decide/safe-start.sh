@@ -1,5 +1,5 @@
 # The pure ring's part that judges the disk legs before anything is started: the table under START
-# in ramraid-concepts(7). How legs are compared: decide/histories.sh. From facts alone.
+# in ramraid-concepts(7). decide/histories.sh compares the legs. It uses only the facts.
 # shellcheck shell=bash
 
 need core/paths decide/choice decide/give-up decide/health decide/histories decide/leg
@@ -7,24 +7,24 @@ need decide/ram-device decide/strangers decide/superseded
 
 declare -gA F # the facts: decide/facts.list
 
-# Safe start. md itself starts stale legs, and merges legs with separate histories without a word;
-# so they are judged here, by their superblocks, and then named to mdadm one by one. A leg is good
-# when its superblock belongs to the array, holds a slot, and is complete; one that another good leg
-# calls missing is older, whatever its event count, and never started with it.
+# Safe start. md itself starts stale legs, and silently merges legs with separate histories. So they
+# are judged here, by their superblocks, and then named to mdadm one by one. A leg is good when its
+# superblock belongs to the array, holds a slot, and is complete. A leg that another good leg calls
+# missing is older, whatever its event count, and is never started with it.
 safe_start() {
 	local GOOD=() REFUSED=() GIVEN=() MISSING=0 CURRENT=() NEWEST UNUSABLE
 	strangers_foreign && return
 	safe_start_sort_
 	safe_start_at_once_ && return
-	# There is a leg to rebuild them from.
+	# There is a good leg to rebuild them from.
 	safe_start_say_given_ "; make it blank (mdadm --zero-superblock) and add it again"
 	histories_current "${GOOD[@]}"
 	histories_newest "${CURRENT[@]}"
 	strangers "$NEWEST" "${GOOD[@]}" && return
 	safe_start_divergent_ "$NEWEST" "${CURRENT[@]}" && return
 	[[ -n ${F[leg.ram.dev]} ]] && ram_device_first "$MISSING" "${GOOD[@]}" && return
-	# What a missing leg could still change is decided when the time for it is up, or when it
-	# need not be waited for.
+	# What a missing leg could still change is decided when the wait for it is over, or when
+	# there is no need to wait.
 	if ((${#GOOD[@]} < ${F[members]})) &&
 		! safe_start_without_ok_ "$NEWEST" "$MISSING" "${REFUSED[@]}"; then return; fi
 	safe_start_stale_ "$NEWEST" && return
@@ -32,10 +32,9 @@ safe_start() {
 	safe_start_assemble_ "$NEWEST" "${CURRENT[@]}"
 }
 
-# safe_start_sort_: sets GOOD to the legs that are, MISSING to the number of those that are absent,
-# GIVEN to those that were given up, REFUSED to what is to be said of all others, and UNUSABLE to
-# the same as a sentence to begin with, for a refusal in which one of them may be what is looked
-# for.
+# safe_start_sort_: sets GOOD to the good legs, MISSING to the number of absent ones, GIVEN to those
+# that were given up, and REFUSED to a text on each of the others. Sets UNUSABLE to the same as a
+# sentence for a refusal, because one of these legs may be the one that is needed.
 safe_start_sort_() {
 	local i KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -56,14 +55,13 @@ safe_start_sort_() {
 	}
 }
 
-# safe_start_say_given_ WAY-OUT: adds to REFUSED what is to be said of those that were given up.
+# safe_start_say_given_ WAY-OUT: adds to REFUSED a text on each leg that was given up.
 safe_start_say_given_() {
 	local i text=" has been given up by a start without it$1"
 	for i in "${GIVEN[@]}"; do REFUSED+=("${F[leg.$i.dev]}$text"); done
 }
 
-# safe_start_at_once_: sets the action and returns 0 when no leg has to be compared with another for
-# it.
+# safe_start_at_once_: sets the action and returns 0 when that needs no comparison of the legs.
 safe_start_at_once_() {
 	local HALF
 	if [[ -n ${F[record.why]} ]]; then
@@ -76,7 +74,7 @@ safe_start_at_once_() {
 what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: \
 ramraid start --force-leg=DISK ${F[name]}$HALF"
 	elif ((${#GOOD[@]} == 0)); then
-		# Not to be wiped: one of them may be all that is left.
+		# No advice to wipe them: one of them may be all that is left.
 		safe_start_say_given_ ''
 		safe_start_none_good_ "$MISSING" "${REFUSED[@]}"
 	elif choice_barred assemble; then
@@ -86,7 +84,7 @@ ramraid start --force-leg=DISK ${F[name]}$HALF"
 	fi
 }
 
-# safe_start_assemble_ NEWEST LEG…: from the newest, and from those that are equal to it.
+# safe_start_assemble_ NEWEST LEG…: starts from the newest leg, and from those that are equal to it.
 safe_start_assemble_() {
 	local newest=$1 i nodes=()
 	shift
@@ -104,8 +102,8 @@ start from" "${nodes[@]}"
 	fi
 }
 
-# safe_start_forced_ LEG: the administrator has chosen it, against all that speaks for others; they
-# stay out, since md would merge them.
+# safe_start_forced_ LEG: starts from the leg that the administrator has chosen, whatever speaks for
+# the others; they stay out, since md would merge them.
 safe_start_forced_() {
 	local KIND
 	leg_kind "$1"
@@ -136,7 +134,7 @@ safe_start_none_good_() { # ABSENT REFUSED…
 	choice_is refuse "no disk leg to start from${text/#; /: }"
 }
 
-# The way out, when what was given up is all that is left. Adds to the caller's text.
+# Adds to the caller's text the way out when only legs that were given up are left.
 safe_start_none_but_given_() {
 	local i KIND gone=${ABSENT:+If$ABSENT is gone for good, to}
 	for i in "${GIVEN[@]}"; do
@@ -146,9 +144,10 @@ ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}"
 	done
 }
 
-# The device that is the RAM leg was the only good copy, and the power went while the disk legs were
-# being put back to it: there is no good one among them. Not with any other kind of disk leg, nor
-# with another device that carries the array's UUID: which of them is newer, nobody can tell.
+# Starts from the device that is the RAM leg when it was the only good copy, and the power went
+# while the disk legs were being put back to it, so that none of them is good. Not when there is any
+# other kind of disk leg, or another device that carries the array's UUID: nothing shows which of
+# them is newer.
 safe_start_device_alone_() { # ABSENT
 	local i LEG KIND NEWEST=ram
 	[[ -n ${F[leg.ram.dev]} && -n ${F[witness.events]} && -z ${F[witness.legs]} &&
@@ -162,7 +161,7 @@ safe_start_device_alone_() { # ABSENT
 	[[ $KIND == good ]] && ram_device_newest "$1" && [[ $ACTION != refuse ]]
 }
 
-# The way out, when a device that is the RAM leg is all that is left. Adds to the caller's text.
+# Adds to the caller's text the way out when only a device that is the RAM leg is left.
 safe_start_none_but_device_() {
 	local KIND
 	leg_kind ram
@@ -172,10 +171,11 @@ to start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}"
 }
 
 # safe_start_divergent_ NEWEST LEG…: were two legs each started without the other? Then both hold
-# acknowledged writes that the other lacks. Signs: each calls the other missing; or one is called
-# missing and yet went on counting; or what histories_ran_separately finds. A slot that both claim
-# is none: each may have had it in its time. While a disk is still to come, which may show that one
-# of the two has merely been left behind, it is waited for.
+# acknowledged writes that the other lacks. The signs: each calls the other missing; one is called
+# missing but has more events; or histories_ran_separately finds it. That both claim the same slot
+# is no sign: each may have had it at another time. While a disk is still missing that may show that
+# one of the two has merely fallen behind, the start waits for it. Sets the action and returns 0 if
+# so.
 safe_start_divergent_() {
 	local newest=$1 i j ABSENT
 	shift
@@ -220,10 +220,10 @@ ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
 	return 1
 }
 
-# safe_start_without_ok_ NEWEST ABSENT REFUSED…: may it start without the legs that are absent (a
-# number) or good for nothing (said in words)? Sets the action and returns 1 if not (yet). What the
-# newest leg already calls missing need not be waited for; unless the witness shows that it ran on,
-# without the legs that are here.
+# safe_start_without_ok_ NEWEST ABSENT REFUSED…: may the array start without the legs that are
+# absent (a number) or unusable (in words)? Sets the action and returns 1 if not, or not yet. A leg
+# that the newest one already calls missing need not be waited for, unless the witness or another
+# leg shows that the array ran on without the newest one.
 safe_start_without_ok_() {
 	local newest=$1 absent=$2 text names ABSENT DOUBT='' SUCCESSOR
 	shift 2
@@ -243,7 +243,7 @@ safe_start_without_ok_() {
 		GIVING_UP=yes
 		return 0
 	}
-	# That it is known to be older says more than that nothing vouches for it.
+	# "Known to be older" says more than "nothing vouches for it".
 	! safe_start_stale_ "$newest" || return 1
 	choice_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, \
 if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, for this one start; \
@@ -252,7 +252,7 @@ then: ramraid start ${F[name]}"
 }
 
 # safe_start_stale_ NEWEST: sets the refusal and returns 0 if the witness knows a later state than
-# the newest leg that is present.
+# that of the newest leg that is present.
 safe_start_stale_() {
 	[[ -n ${F[witness.events]} ]] || return 1
 	local ABSENT gone='and it is gone'
@@ -261,8 +261,8 @@ safe_start_stale_() {
 		gone="and somebody else has stopped it; the ramdisk is still there (to go on with \
 what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; \
 ramraid start ${F[name]})"
-	# A leg that has counted on since, and calls the RAM leg active, may have been made equal to
-	# it; but another RAM leg, elsewhere, may have that number and slot, too.
+	# A leg that has more events now and calls the RAM leg active may have been made equal to
+	# it. But elsewhere another RAM leg may have had that number and slot, so that is no proof.
 	if [[ -z ${F[witness.legs]} ]]; then
 		choice_is refuse "when the array last ran, \
 the RAM leg was the only good copy (at ${F[witness.events]} events), $gone: \
@@ -274,7 +274,7 @@ ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	fi
 	safe_start_gone_back_ "$1" && return
-	# One event less is md's own half step, for a leg that was in sync.
+	# For a leg that was in sync, one event less may be an update that md had half finished.
 	((${F[leg.$1.events]} < ${F[witness.events]})) || return 1
 	! histories_witness_agrees "$1" || ((${F[leg.$1.events]} + 1 < ${F[witness.events]})) ||
 		return 1
@@ -286,8 +286,8 @@ ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }
 
 # safe_start_gone_back_ NEWEST: sets the refusal and returns 0 if the newest leg was not in sync
-# when the array last ran, and one that was is here, but older than it was then: put back to an old
-# image of itself, and what it held since is gone.
+# when the array last ran, and one that was is here, but older than it was then. That leg was put
+# back to an old image of itself, and what it held since is gone.
 safe_start_gone_back_() {
 	local i
 	! histories_witness_agrees "$1" || return 1

@@ -1,16 +1,16 @@
-# The pure ring's part that looks at identities before a start: devices that are no MEMBER and carry
-# the array's UUID, and devices that claim to be one and the same leg. A name such as by-partuuid
-# comes from what is written on a disk, so a copy has it too, and the link goes to the one that came
-# last.
+# The pure ring's part that checks identities before a start: devices that are not a MEMBER but
+# carry the array's UUID, and devices that claim to be the same leg. A name such as by-partuuid
+# comes from what is written on a disk, so a copy has it too, and the link leads to the disk that
+# appeared last.
 # shellcheck shell=bash
 
 need core/paths decide/choice decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
-# strangers_foreign: sets the refusal and returns 0 if an array of that UUID runs from members of
-# which none is configured: a copy, started by hand, that no disk leg may be put into; or the disks
-# themselves under other names.
+# strangers_foreign: sets the refusal and returns 0 if an array of that UUID runs from members none
+# of which is configured. It may be a copy that somebody started, into which no disk leg may be put,
+# or the disks themselves under other names.
 strangers_foreign() {
 	[[ -n ${F[array.foreign]} ]] || return 1
 	local one md text=''
@@ -23,11 +23,11 @@ If those are its disks under other names: write them as MEMBER in $ETC/${F[name]
 ramraid start ${F[name]}"
 }
 
-# strangers NEWEST LEG…: sets the refusal and returns 0 if it can't be told which device is the
-# leg: two MEMBERs carry one device UUID, or a device that is no MEMBER is as good as one, or newer.
-# Sets STRANGERS to the devices that are but left-overs, and STRANGERS_MADE to the loop devices that
-# are none of its legs, whatever is on them: any user can have one made, and make it say anything.
-# While the record vouches for the newest leg, it need not be compared with them.
+# strangers NEWEST LEG…: sets the refusal and returns 0 if nothing shows which device is the leg:
+# two MEMBERs carry the same device UUID, or a device that is not a MEMBER is as good as one, or
+# newer. Sets STRANGERS to the devices that are only left-overs, and STRANGERS_MADE to the loop
+# devices that are not legs, whatever is on them: any user can have one made, with any contents.
+# While the record vouches for the newest leg, it need not be compared with these.
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	[[ ${F[clones_known]} != no ]] || {
@@ -62,8 +62,8 @@ ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
 	strangers_unvouched_ "$@"
 }
 
-# strangers_above_ NODE: sets the refusal and returns 0 if NODE is no disk, but something that has a
-# leg below it, and shows the superblock of that.
+# strangers_above_ NODE: sets the refusal and returns 0 if NODE is not a disk, but a device on top
+# of a leg, which shows the superblock of that leg.
 strangers_above_() {
 	local i close node
 	printf -v node '%q' "$1"
@@ -78,9 +78,9 @@ and through which its superblock is seen; $close; ramraid start ${F[name]}"
 	return 1
 }
 
-# strangers_one_ NEWEST DEVICE-UUID EVENTS: sets STRANGER to why such a device, no MEMBER, keeps the
-# array from being started, in words; to "old" when it is but a left-over: a disk that has been
-# replaced or given up, and is still in the machine.
+# strangers_one_ NEWEST DEVICE-UUID EVENTS: sets STRANGER to why such a device, which is not a
+# MEMBER, keeps the array from being started, in words; to "old" when it is only a left-over: a disk
+# that has been replaced or given up, and is still in the machine.
 strangers_one_() {
 	local i
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -99,8 +99,9 @@ events ${F[leg.$i.events]}): one of the two is a copy of the other"
 	elif [[ " ${F[witness.doubted]} " == *" $2 "* &&
 		" ${F[witness.legs]} " == *" ${F[leg.$1.device_uuid]} "* ]] &&
 		(($3 <= ${F[leg.$1.events]} + 1)); then
-		# The device that was the RAM leg, under another name perhaps: the newest was in
-		# sync with it, and it is not ahead (but for md's own half step).
+		# The device that was the RAM leg, perhaps under another name: the newest leg was in
+		# sync with it, and it is not ahead (one event more may be an update that md had
+		# half finished).
 		STRANGER=old
 	elif (($3 >= ${F[leg.$1.events]})); then
 		STRANGER="it is no older than ${F[leg.$1.dev]} (/dev/${F[leg.$1.node]}, \
@@ -110,7 +111,7 @@ events ${F[leg.$1.events]}), the newest that is one"
 	fi
 }
 
-# strangers_copies_ LEG…: two MEMBERs that carry one device UUID.
+# strangers_copies_ LEG…: sets the refusal and returns 0 if two MEMBERs carry the same device UUID.
 strangers_copies_() {
 	local i j
 	for i; do
@@ -130,11 +131,11 @@ ramraid start --force-leg=DISK ${F[name]}"
 	return 1
 }
 
-# strangers_unvouched_ NEWEST LEG…: the newest leg was not in sync when the array last ran, and
-# one that was is here, no older than it was then. The other one may have come into sync beside it,
-# and it may then have left before that could be written down. But its superblock looks the same
-# when a crash has cut off the re-add of the other one, which has been used elsewhere since; and
-# counts of separate histories tell nothing.
+# strangers_unvouched_ NEWEST LEG…: sets the refusal and returns 0 if the newest leg was not in sync
+# when the array last ran, and one that was is here, no older than it was then. The newest leg may
+# have come into sync beside that one, which may then have left before that could be written down.
+# But its superblock looks the same when a crash has interrupted the re-add of the newest leg, which
+# has been used elsewhere since; and event counts of separate histories can't be compared.
 strangers_unvouched_() {
 	local newest=$1 i what
 	if histories_witness_agrees "$newest"; then return 1; fi
@@ -156,15 +157,15 @@ ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
 	return 1
 }
 
-# strangers_alien I: sets KIND of a leg that was recorded on other hardware, and now is something
-# that anybody can plug in or make up.
+# strangers_alien I: sets KIND for a leg that was recorded on other hardware, and is now on
+# something that anybody can plug in or make up.
 strangers_alien() {
 	KIND="(/dev/${F[leg.$1.node]}) may be a copy: ${F[leg.$1.moved]}. \
 If you have moved it there yourself: rm $STATE/${F[name]}.hardware; ramraid start ${F[name]}"
 }
 
-# strangers_has_left NODE:UUID:EVENTS: beside the running array, is it a disk that the record has
-# among those that were given up, while no leg is missing that it could be?
+# strangers_has_left NODE:UUID:EVENTS: is this device, beside the running array, a disk that the
+# record lists as given up, while no leg is missing that it could be?
 strangers_has_left() {
 	local i uuid=${1#*:}
 	[[ ${F[array.state]} == active && " ${F[witness.given]} " == *" ${uuid%%:*} "* ]] ||

@@ -1,5 +1,5 @@
-# The pure ring's part that finds, before a start, that the array ran on without the newest of the
-# disk legs that it could be started from.
+# The pure ring's part that finds out, before a start, whether the array ran on without the newest
+# disk leg that it could be started from.
 # shellcheck shell=bash
 
 need decide/choice decide/give-up decide/histories decide/leg
@@ -7,11 +7,11 @@ need decide/choice decide/give-up decide/histories decide/leg
 declare -gA F # the facts: decide/facts.list
 
 # superseded_refuse NEWEST: sets the refusal and returns 0 if the array ran on without the newest
-# leg, with one that is here and that nothing can be started from.
+# leg, with a leg that is here but can't be started from.
 superseded_refuse() { superseded_unusable_ "$1" || superseded_rebuilt_ "$1"; }
 
-# superseded_unusable_ NEWEST: it has become smaller, or of another level, or lost its slot, but not
-# what its superblock says of the others.
+# superseded_unusable_ NEWEST: that leg has shrunk, has another level, or has lost its slot, but
+# what its superblock says about the others still holds.
 superseded_unusable_() {
 	local i LEG KIND
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -29,8 +29,8 @@ give up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[n
 	return 1
 }
 
-# superseded_rebuilt_ NEWEST: the array began to rebuild one. From which leg? From one that is
-# absent, or from the RAM leg, which is gone.
+# superseded_rebuilt_ NEWEST: the array had begun to rebuild that leg, from a leg that is absent or
+# not good now, or from the RAM leg, which is gone.
 superseded_rebuilt_() {
 	local SUCCESSOR ABSENT \
 		back="It was rebuilt from the RAM leg, which is gone, \

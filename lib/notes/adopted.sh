@@ -1,7 +1,7 @@
-# How an array became ours, and how it ceases to be, beside the witness: what it was before "ramraid
-# adopt", so that "ramraid release" can make it so again, written before anything is changed; and
-# that a "release" or a "destroy" has begun to take away what is ours of it, since by the time that
-# it ends there may be no configuration any more.
+# How an array became ours, and how it stops being ours, beside the witness. One note says what the
+# array was before "ramraid adopt", so that "ramraid release" can restore that; it is written before
+# anything is changed. The other says that a "release" or a "destroy" has begun to take away what is
+# ours, since the configuration may be gone before that has finished.
 # shellcheck shell=bash
 
 need core/act core/paths
@@ -9,8 +9,8 @@ need core/act core/paths
 adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 
 # adopted_read NAME: sets ADOPTED (uuid; bitmap: none or internal; done: yes or no; ramdisk: the one
-# that was made by hand, as observe/hand-made.sh has it, or nothing; refill: the device UUID of the
-# device that is kept as the RAM leg, while it has to leave, to be filled whole),
+# that was made by hand, in the form of observe/hand-made.sh, or nothing; refill: the device UUID of
+# the device that is kept as the RAM leg, until it has been taken out to be filled in full),
 # ADOPTED_WRITEMOSTLY (stable names of the disks that were write-mostly before) and ADOPTED_MEMBERS
 # (those of all its disks then). Returns 1, with all empty, when there is no note.
 declare -gA ADOPTED=()
@@ -19,7 +19,7 @@ adopted_read() {
 	local line key value file=$STATE/$1.adopted
 	adopted_none
 	[[ -f $file && -r $file ]] || return 1
-	# By itself, "read" would take the "=" away with which a name may end.
+	# With IFS='=', "read" would take away a "=" at the end of a name.
 	while IFS= read -r line; do
 		key=${line%%=*} value=${line#*=}
 		case $key in
@@ -31,8 +31,8 @@ adopted_read() {
 }
 adopted_none() { ADOPTED=() ADOPTED_WRITEMOSTLY=() ADOPTED_MEMBERS=(); }
 
-# adopted_write NAME: the note that adopted_read would read so. Returns 1 when it can't be made
-# durable.
+# adopted_write NAME: writes the note from the variables that adopted_read sets. Returns 1 when it
+# can't be made durable.
 adopted_write() {
 	local key disk
 	{
@@ -49,8 +49,8 @@ what it was before.\n"
 
 adopted_releasing_file() { printf '%s/%s.releasing\n' "$STATE" "$1"; } # NAME
 
-# adopted_releasing_read NAME: sets RELEASING to the verb that has begun and not ended, release or
-# destroy; empty when none has.
+# adopted_releasing_read NAME: sets RELEASING to the verb that has begun but not finished, release
+# or destroy; to nothing when there is none.
 adopted_releasing_read() {
 	local text='' file=$STATE/$1.releasing
 	RELEASING=''

@@ -1,15 +1,16 @@
-# The claim: lines that keep mdadm's own rules from assembling our arrays, in the real root and,
-# through our hook, in the initramfs. Without it arrays appear half assembled, which a start takes
-# apart again, or started by somebody who does not judge the legs as we do. Of an array with
-# ROOT=yes they say the name instead, under which the initramfs starts it: nobody else can.
+# The claim: lines that keep mdadm's own udev rules from assembling our arrays, in the real root
+# and, through our hook, in the initramfs. Without them, arrays appear half assembled, which a start
+# has to take apart again, or something starts them that does not judge the legs as we do. For an
+# array with ROOT=yes, the line gives the name under which the initramfs starts it, since nothing
+# else can.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths world/initramfs
 
 claim_file() { printf '%s/ramraid-%s.conf\n' "$CLAIMS" "$1"; } # NAME
 
-# claim_text UUID [NAME]: ARRAY <ignore> tells mdadm not to assemble this array automatically
-# (mdadm.conf(5)). With NAME: what it is to be called.
+# claim_text UUID [NAME]: prints the claim. ARRAY <ignore> tells mdadm not to assemble this array
+# automatically (mdadm.conf(5)). With NAME, the line gives the array that name instead.
 claim_text() {
 	local hex=${1//-/} what='<ignore>'
 	if [[ -z ${2-} ]]; then
@@ -24,22 +25,22 @@ so the initramfs starts it.\n"
 		"${hex:24:8}"
 }
 
-# claim_wanted NAME UUID: the text for the array whose configuration has been loaded.
+# claim_wanted NAME UUID: prints the claim for the array whose configuration has been loaded.
 claim_wanted() {
 	if [[ ${CONF[ROOT]} == yes ]]; then claim_text "$2" "$1"; else claim_text "$2"; fi
 }
 
-# claim_write NAME UUID: the claim, and then the ARRAY lines of others about this array become
-# comments. In this order: between the two, mdadm finds two lines for the array and assembles it by
-# neither (conf_match() in mdadm's config.c); the other way round it would find none, and start it
-# under any name.
+# claim_write NAME UUID: writes the claim, and then turns other ARRAY lines about this array into
+# comments. The order matters: between the two, mdadm finds two lines for the array and assembles it
+# by neither (conf_match() in mdadm's config.c). The other way round it would find none, and start
+# the array under any name.
 claim_write() {
 	claim_wanted "$1" "$2" | act_file "$(claim_file "$1")"
 	claim_hide_ "$1" "$2"
 }
 
-# claim_remove NAME: the reverse, and again never a moment in which mdadm finds no line. Returns 1,
-# with the claim still there, when that can't be done.
+# claim_remove NAME: undoes claim_write, again with no moment in which mdadm finds no line. Returns
+# 1, with the claim still there, when that can't be done.
 claim_remove() { claim_show_ "$1" && act rm -f -- "$(claim_file "$1")"; }
 
 # claim_is_made NAME UUID: is there nothing for claim_write to do?
@@ -51,7 +52,7 @@ claim_is_made() {
 	done < <(claim_others)
 }
 
-# claim_names NAME UUID: is there a line of others that names the array, in force, or kept as a
+# claim_names NAME UUID: is there a line, not ours, that names the array, in force, or kept as a
 # comment until claim_remove?
 claim_names() {
 	local file mark
@@ -62,14 +63,14 @@ claim_names() {
 	return 1
 }
 
-# claim_mark_ NAME: what a line of others begins with while it is kept as a comment.
+# claim_mark_ NAME: prints what such a line begins with while it is kept as a comment.
 claim_mark_() {
 	printf "# Not in force while ramraid starts this array; \
 \"ramraid release %s\" puts it back: " "$1"
 }
 
-# claim_others: the files in which mdadm looks for ARRAY lines (mdadm.conf(5)), ours left out, one a
-# line.
+# claim_others: prints the files in which mdadm looks for ARRAY lines (mdadm.conf(5)), except ours,
+# one per line.
 claim_others() {
 	local file
 	for file in "$ROOT"/etc/mdadm/mdadm.conf "$ROOT"/etc/mdadm.conf "$CLAIMS"/*.conf \
@@ -97,8 +98,9 @@ claim_show_() { # NAME
 	done < <(claim_others)
 }
 
-# claim_edit_ FILE SCRIPT: by sed; every other byte of the file, its mode, and a link that leads to
-# it stay as they are. Read whole before it is written: half of it would be taken for all.
+# claim_edit_ FILE SCRIPT: edits FILE with sed. Every other byte of the file, its mode, and a link
+# that leads to it stay as they are. The whole text is read before any is written, because a part of
+# it would pass for the whole.
 claim_edit_() {
 	local file text
 	file=$(readlink -e -- "$1") || return
@@ -106,10 +108,11 @@ claim_edit_() {
 	printf '%s' "${text%.}" | act_file "$file" "$(stat -c %a -- "$file")"
 }
 
-# claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up an ARRAY entry
-# about UUID; those that have mdadm ignore the array, or, without that word, all others: what says
-# the same as ours may stay. A line that begins with a blank goes on with the entry before it, and
-# a comment between the two does not end it (conf_word() in mdadm's config.c).
+# claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up the ARRAY entries
+# about UUID: with "ignoring", the entries that make mdadm ignore the array; without, all others,
+# since an entry that says the same as ours may stay. A line that begins with a blank continues the
+# entry before it, and a comment between the two does not end that entry (conf_word() in mdadm's
+# config.c).
 claim_lines_() {
 	local line number=0 text='' numbers=()
 	while IFS= read -r line || [[ -n $line ]]; do
@@ -131,8 +134,8 @@ claim_is_one_() {
 	fi
 }
 
-# claim_stands FILE UUID: is there a claim about UUID among the lines of FILE, beside whatever else?
-# For that see initramfs/hook. Of an array with ROOT=yes: is it named there, and not to be ignored?
+# claim_stands FILE UUID: is there a claim about UUID in FILE, whatever else is in it (for that, see
+# initramfs/hook)? For an array with ROOT=yes: does FILE name it, and not have it ignored?
 claim_stands() {
 	if [[ ${CONF[ROOT]} == yes ]]; then
 		[[ -n $(claim_lines_ "$1" "$2") && -z $(claim_lines_ "$1" "$2" ignoring) ]]
@@ -141,8 +144,8 @@ claim_stands() {
 	fi
 }
 
-# claim_is_about_ ENTRY UUID: keywords may be cut down to three letters, in any case, and UUIDs
-# grouped in any way (match_keyword() and parse_uuid() in mdadm).
+# claim_is_about_ ENTRY UUID: keywords may be shortened to three letters, in upper or lower case,
+# and UUIDs grouped in any way (match_keyword() and parse_uuid() in mdadm).
 claim_is_about_() {
 	local text=${1,,}
 	[[ $text =~ ^(arr|arra|array)[[:blank:]] &&
@@ -151,7 +154,8 @@ claim_is_about_() {
 }
 claim_ignores_() { [[ ${1,,} =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]; } # ENTRY
 
-# The initramfs of every installed kernel must know. Takes seconds to minutes for each.
+# Rebuilds the initramfs of every installed kernel, which has to hold the claim. Takes seconds to
+# minutes for each.
 claim_initramfs() {
 	local INITRAMFS_BY_HAND
 	initramfs_make || return

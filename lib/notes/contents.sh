@@ -1,15 +1,15 @@
 # What is on an array: the names under which fstab and crypttab may refer to it or to what is
-# stacked on it. The generator needs them before the array runs, so they are remembered, beside the
-# witness, whenever they can be seen.
+# stacked on it. The generator needs them before the array runs, so they are written down, beside
+# the witness, whenever they can be seen.
 # shellcheck shell=bash
 
 need core/act core/paths core/text world/disk world/md-state
 
 contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
 
-# contents_of MD: every name of the array and of all that is stacked on it, as fstab may write it,
-# one a line; those of the volumes of contents_beside_ after "beside ", and the containers in which
-# its legs are, as crypttab names them, after "below ".
+# contents_of MD: prints every name of the array and of all that is stacked on it, in the forms that
+# fstab may use, one per line. The names of the volumes that contents_beside_ finds have "beside "
+# before them; the containers that its legs are in, as crypttab names them, have "below ".
 contents_of() {
 	local others
 	mapfile -t others < <(contents_beside_ "$1")
@@ -21,7 +21,7 @@ contents_of() {
 	} | sort -u
 }
 
-# contents_below_ NODE: the containers that hold what it is made of, one a line.
+# contents_below_ NODE: prints the containers that the array's legs are in, one per line.
 contents_below_() {
 	local below BENEATH
 	disk_beneath "$1"
@@ -30,9 +30,9 @@ contents_below_() {
 	done
 }
 
-# contents_now NAME: the same of an array that runs as a start of ours has left it; nothing of
-# another one, and so nothing at a boot. fstab may name what has been made on it a moment ago,
-# before ramraid-remember has written that down.
+# contents_now NAME: prints the same for an array in a run that a start of ours has judged; nothing
+# for any other, and so nothing at boot. fstab may already name something that has only just been
+# made on the array, before ramraid-remember has written it down.
 contents_now() {
 	local watched MD_RUN
 	{ read -r watched <"$RUN/$1.watched"; } 2>/dev/null || return 0
@@ -40,10 +40,10 @@ contents_now() {
 	[[ $watched != "$MD_RUN" ]] || contents_of "${MD_RUN%% *}"
 }
 
-# contents_beside_ MD: the volumes that are not on it, of volume groups that have one on it, one a
-# line: LVM activates a group when all its disks are there, and so not before the array is
-# (pvscan(8), --checkcomplete). A volume's dm/uuid begins with "LVM-" and that of its group, which
-# has 32 characters.
+# contents_beside_ MD: prints the volumes that are not on the array, but in a volume group that has
+# another one on it, one per line: LVM activates a group when all its disks are there, and so not
+# before the array is (pvscan(8), --checkcomplete). A volume's dm/uuid begins with "LVM-" and that
+# of its group, which has 32 characters.
 contents_beside_() {
 	local node uuid stack groups=' '
 	mapfile -t stack < <(disk_stack "$1")
@@ -59,9 +59,10 @@ contents_beside_() {
 	done
 }
 
-# contents_names_ DEVICE…: the names of these and of all that is stacked on them. Whoever writes to
-# a volume, as the root of a virtual machine does to its disk, can give what is on it the UUID or
-# the label of a file system of the host's: what leads to another disk is no name of these.
+# contents_names_ DEVICE…: prints the names of these devices and of all that is stacked on them.
+# Anybody who can write to a volume, such as root in a virtual machine to its disk, can give what is
+# on it the UUID or the label of a file system of the host. So a name that leads to another disk is
+# left out.
 contents_names_() {
 	local line key value vg lv volume='^(([^-]|--)+)-(([^-]|--)+)$' stack
 	mapfile -t stack < <(for line; do disk_stack "${line#"$DEV/"}"; done)
@@ -70,8 +71,8 @@ contents_names_() {
 			while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
 				key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]}
 				line=${BASH_REMATCH[3]}
-				# lsblk writes as \xNN what a shell or a terminal could
-				# misunderstand, and every byte beyond ASCII.
+				# lsblk writes \xNN for what a shell or a terminal could
+				# misunderstand, and for every byte beyond ASCII.
 				printf -v value '%b' "$value"
 				[[ -n $value && $value != *$'\n'* ]] || continue
 				case $key:$value in
@@ -93,10 +94,10 @@ contents_names_() {
 		done
 }
 
-# contents_remember NAME MD: writes them down if they changed. What is not seen now may just be
-# closed (a container before it is opened, a volume group before it is activated), so it is kept,
-# unless its name turns up on another disk of the machine: an order too many costs nothing, one too
-# few costs the wait.
+# contents_remember NAME MD: writes the names down if they have changed. A name that is not seen now
+# may belong to something that is only closed (a container before it is opened, a volume group
+# before it is activated), so it is kept, unless it turns up on another disk of the machine. One
+# ordering too many costs nothing; with one too few, a mount does not wait for the array.
 contents_remember() {
 	local file old='' new line
 	file=$(contents_file "$1")
@@ -111,9 +112,10 @@ contents_remember() {
 	[[ $new == "$old" ]] || act_text "$file" "$new"$'\n'
 }
 
-# contents_is_elsewhere NAME [NODE…]: does a name lead to a device that is none of these, which are
-# what is on the array now? Not to one that anybody can make up, or plug in: such a device can have
-# the UUID of what is in a closed container, and after the next boot the array is what has it.
+# contents_is_elsewhere NAME [NODE…]: does a name lead to a device other than these, which are what
+# is on the array now? A device that anybody can make up or plug in does not count: it can have the
+# UUID of what is in a closed container, and after the next boot the name may lead to the array
+# again.
 contents_is_elsewhere() {
 	local path=${1#beside } key NODE HARDWARE
 	path=${path#below }
@@ -127,8 +129,8 @@ contents_is_elsewhere() {
 }
 
 # contents_is_shared_ NODE OTHER…: may the file system on a device be on others, too, so that each
-# has its UUID, and the link leads to one of them? On which, the kernel says of a btrfs that is
-# mounted.
+# has its UUID, and the link leads to any one of them? For a btrfs that is mounted, the kernel says
+# which these are.
 contents_is_shared_() {
 	local number line lines=() type='' uuid='' other
 	{

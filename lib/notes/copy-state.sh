@@ -1,4 +1,4 @@
-# How far a copy to the RAM leg is: what those who copy (copy-workers.sh) have left in
+# How far a copy to the RAM leg has got, from what its workers (copy-workers.sh) have left in
 # $RUN/NAME.copy.
 # shellcheck shell=bash
 
@@ -16,8 +16,8 @@ copy_state_bytes() {
 	done
 }
 
-# copy_state NAME: sets COPY_STATE (none, running, done, failed), COPY_WHY (of a failed one),
-# COPY_SECONDS (since it began), DONE and TOTAL (sectors) and RATE (KiB a second, on average).
+# copy_state NAME: sets COPY_STATE (none, running, done, failed), COPY_WHY (why it failed),
+# COPY_SECONDS (since it began), DONE and TOTAL (sectors) and RATE (KiB per second, on average).
 copy_state() {
 	local folder=$RUN/$1.copy result='' begin pid='' COPY_DONE NOW
 	clock
@@ -36,7 +36,8 @@ copy_state() {
 	COPY_SECONDS=$((NOW - begin))
 	((COPY_SECONDS == 0)) || RATE=$((COPY_DONE / 1024 / COPY_SECONDS))
 	{ read -r result <"$folder/result"; } 2>/dev/null || :
-	# It has ended, perhaps just now. Others may not be allowed to see its process.
+	# If its process is gone, the copy has ended, perhaps only just now, so look again. Users
+	# other than root may not see the process.
 	[[ -n $result || $EUID != 0 || (-n $pid && -e /proc/$pid) ]] ||
 		{
 			read -r result <"$folder/result"

@@ -1,10 +1,10 @@
-# What the superblocks of the machine's devices said a moment ago: LOCKS/disks. Each start has to
-# know which other devices carry its array's UUID, and at a boot all starts begin together: what one
-# has read since another began is as new as what that one would read, so it need not. A line is
-# "HUNDREDTHS NUMBER UUID DEVICE_UUID EVENTS": when the reading began, in hundredths of a second
-# since the boot; the device, as legs_seen_number has it, so that another device of the same name is
-# none that was read; and what is on it, "- - -" for no superblock. A device that has no number, or
-# could not be read, has no line.
+# What the superblocks of the machine's devices said a short time ago: LOCKS/disks. Each start has
+# to know which other devices carry its array's UUID, and at boot all starts begin together. What
+# one start has read since another began is as new as what the other would read, so the other need
+# not read it again. A line is "HUNDREDTHS NUMBER UUID DEVICE_UUID EVENTS": when the reading began,
+# in hundredths of a second since boot; the device, as legs_seen_number gives it, so that a later
+# device of the same name does not match; and what is on it, "- - -" for no superblock. A device
+# that has no number, or could not be read, has no line.
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/paths notes/legs-seen
@@ -13,14 +13,14 @@ declare -gA DISKS_READ=()
 readonly DISKS_READ_PATIENCE=60 # seconds for another start that reads
 readonly DISKS_READ_LINE='^[1-9][0-9]{0,15} [A-Za-z0-9!._-]+:[0-9]+ [0-9a-f-]+ [0-9a-f-]+ [0-9-]+$'
 
-# disks_read_begin SECONDS: waits until nobody else is reading, and fills DISKS_READ with what was
-# read in the last SECONDS, which is how long ago this start began. Until disks_read_end the others
-# wait. Without a lock nothing is known, and all is read.
+# disks_read_begin SECONDS: waits until no other start is reading, and fills DISKS_READ with what
+# was read in the last SECONDS, which is how long ago this start began. The other starts wait until
+# disks_read_end. Without a lock nothing counts as known, and this start reads everything.
 disks_read_begin() {
 	local line lines=() since HUNDREDTHS
 	DISKS_READ=() DISKS_READ_LOCK=''
 	clock_hundredths
-	# Whole seconds: it may have begun up to one later.
+	# SECONDS is in whole seconds: the start may have begun up to one second later.
 	since=$((HUNDREDTHS - $1 * 100 + 100))
 	[[ -z $DRY_RUN && $HUNDREDTHS != 0 ]] || return 0
 	paths_run || return 0
@@ -47,7 +47,7 @@ disks_read_known() {
 	[[ -n $KNOWN ]]
 }
 
-# disks_read_note NODE WORDS: what disks_read_known is to say of it.
+# disks_read_note NODE WORDS: notes what disks_read_known is to say about the device.
 disks_read_note() {
 	local NUMBER
 	[[ -n ${DISKS_READ_LOCK-} ]] || return 0
@@ -62,7 +62,7 @@ disks_read_end() {
 	for number in "${!DISKS_READ[@]}"; do
 		lines+=("${DISKS_READ[$number]%% *} $number ${DISKS_READ[$number]#* }")
 	done
-	# If it can't be written, the others read.
+	# If it can't be written, the other starts read the devices themselves.
 	((${#lines[@]} == 0)) || act_put "$LOCKS/disks" "${lines[@]}" || :
 	exec {DISKS_READ_LOCK}>&-
 	DISKS_READ=() DISKS_READ_LOCK=''

@@ -1,30 +1,31 @@
-# The hardware that each leg was seen on: what a device UUID stands for, beside the UUID itself,
-# which whoever can read the disk can copy.
+# The hardware that each leg was seen on. A device UUID alone does not identify a leg, because
+# anybody who can read the disk can copy it.
 # shellcheck shell=bash
 #
 # /etc/ramraid/state/NAME.hardware has a line for each leg that was ever in sync, or was seen being
-# rebuilt: DEVICE_UUID BUS PATH SERIAL. Of the device that RAM= names, which gets a new UUID
-# whenever it is filled, "ram=" and that name are there instead of DEVICE_UUID. BUS is ata, nvme,
-# virtio, usb, loop (also ublk), removable (also memory cards, FireWire, and what hangs on an
-# external PCI port), iscsi, network (also NVMe over fabrics, Fibre Channel, and DRBD) or other,
-# with "+" between those of the disks that a leg is on; PATH and SERIAL are udev's ID_PATH and
-# ID_SERIAL, "-" for none. The latest line is the last.
+# rebuilt: DEVICE_UUID BUS PATH SERIAL. For the device that RAM= names, which gets a new UUID
+# whenever it is filled, the line begins with "ram=" and that name instead of DEVICE_UUID. BUS is
+# ata, nvme, virtio, usb, loop (also ublk), removable (also memory cards, FireWire, and what is on
+# an external PCI port), iscsi, network (also NVMe over fabrics, Fibre Channel, and DRBD) or other;
+# if a leg is on several disks, their buses have "+" between them. PATH and SERIAL are udev's
+# ID_PATH and ID_SERIAL, "-" for none. The latest line comes last.
 
 need config/conf core/act core/log core/paths core/text world/disk
 
 declare -gA F # the facts: decide/facts.list
 
 readonly HARDWARE_MAX=400
-# lines that are remembered: more than legs that a record has seen (WITNESS_SEEN), so that none of
-# those that it knows has lost its line
+# lines that are kept at most: more than the legs that a record remembers (WITNESS_SEEN), so that
+# each of those keeps its line
 readonly HARDWARE_LOOSE='usb|loop|removable|unknown'
-# buses that anybody can plug something into, or make something up on
+# buses where anybody can plug in a device, or make one up
 readonly HARDWARE_FAR='iscsi|network'
-# what comes over a network: made up elsewhere, but the same as before if it was there before
+# buses over a network: a device there may be made up elsewhere, but one that was there before
+# counts as the same
 declare -gA HARDWARE_OF=()
 
-# hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device does not change them as long as its
-# number (diskseq) stays, so they are looked up once. The bus is "unknown" when the look has failed.
+# hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device keeps these as long as it keeps its
+# number (diskseq), so they are looked up once. The bus is "unknown" when the lookup has failed.
 hardware_of() {
 	local number='' key disk bus='' path='' serial='' one
 	{
@@ -44,7 +45,8 @@ hardware_of() {
 	[[ +${bus:-unknown}+ == *+unknown+* ]] || HARDWARE_OF[$key]=$HARDWARE
 }
 
-# Sets the caller's one: from where the kernel sees the disk, not from what the disk says of itself.
+# Sets the caller's one to the bus, from where the kernel sees the disk, not from what the disk says
+# about itself.
 hardware_bus_() { # DISK
 	local place removable=0
 	one=unknown
@@ -64,16 +66,17 @@ hardware_bus_() { # DISK
 	*/virtio[0-9]*) one=virtio ;;
 	*) one=other ;;
 	esac
-	# A memory card, unlike the chip that is soldered in, calls itself SD.
+	# A memory card calls itself SD, unlike a chip that is soldered in.
 	[[ $1 != mmcblk* ]] || ! grep -qsx SD "$SYS/class/block/$1/device/type" || one=removable
 	[[ $one == @(loop|usb) ]] || {
 		[[ $removable != 1 ]] && ! hardware_is_external_ "$place"
 	} || one=removable
 }
 
-# hardware_is_external_ PLACE: does one of the ports that lead there say that it is outside of the
-# machine? An NVMe disk to which there may be several paths is below none of them, but beside the
-# links to its controllers, and each of these is asked; where there is none, nobody knows.
+# hardware_is_external_ PLACE: does a port on the way to PLACE say that it is outside the machine?
+# An NVMe disk that may have several paths is not below any of them in sysfs, but beside the links
+# to its controllers, so each of these is checked. Without a controller that is not known, and the
+# disk counts as external.
 hardware_is_external_() {
 	local controller found=no
 	[[ $1 == */virtual/nvme-subsystem/* ]] || {
@@ -88,7 +91,7 @@ hardware_is_external_() {
 	[[ $found == no ]]
 }
 
-# hardware_is_behind_ PLACE: is there a port on the way that calls itself outside (Thunderbolt;
+# hardware_is_behind_ PLACE: does a port on the way to PLACE say that it is outside (Thunderbolt;
 # linux Documentation/ABI/testing/sysfs-devices-removable)?
 hardware_is_behind_() {
 	local place=$1 word
@@ -116,8 +119,9 @@ hardware_udev_() { # DISK
 	done
 }
 
-# hardware_note NAME "DEVICE_UUID NODE"…: these legs (of the RAM leg: "ram=DEVICE NODE") are in the
-# array, on the hardware that they are on now. After the witness, whenever other legs are in sync.
+# hardware_note NAME "DEVICE_UUID NODE"…: writes down that these legs (for the RAM leg: "ram=DEVICE
+# NODE") are in the array, on the hardware that they are on now. Called after the witness is
+# written, whenever the legs in sync have changed.
 hardware_note() {
 	local file=$STATE/$1.hardware lines=() kept=() leg HARDWARE LINE uuids=' ' text
 	[[ -z $DRY_RUN ]] && (($# > 1)) || return 0
@@ -127,7 +131,7 @@ hardware_note() {
 	for leg in "${@:2}"; do
 		hardware_of "${leg#* }"
 		[[ +${HARDWARE%% *}+ != *+unknown+* ]] || {
-			# What it was on before is known.
+			# Keep what it was on before.
 			hardware_line_ "${leg%% *}"
 			HARDWARE=${LINE#* }
 			[[ -n $LINE ]] || continue
@@ -143,7 +147,7 @@ hardware_note() {
 that a leg has come to other hardware is not noticed"
 }
 
-# hardware_line_ KEY: sets LINE to that of the caller's lines which has this first word, or to
+# hardware_line_ KEY: sets LINE to the one of the caller's lines that has this first word, or to
 # nothing.
 hardware_line_() {
 	local line
@@ -151,8 +155,9 @@ hardware_line_() {
 	for line in "${lines[@]}"; do [[ ${line%% *} != "$1" ]] || LINE=$line; done
 }
 
-# hardware_drop_ UUIDS: of the caller's kept, whose last lines are the latest, the oldest go that
-# are too many; not those of UUIDS, of the legs that were in sync last, nor of the device of RAM=.
+# hardware_drop_ UUIDS: drops the oldest of the caller's kept, whose last lines are the latest, if
+# there are too many; but not those of UUIDS, of the legs that were in sync last, or of the device
+# that RAM= names.
 hardware_drop_() {
 	local line these=("${kept[@]}") many=$((${#kept[@]} - HARDWARE_MAX))
 	local stay=" $1 ram=${F[leg.ram.dev]-} ${F[witness.legs]-} ${F[witness.was]-} "
@@ -167,8 +172,8 @@ hardware_drop_() {
 	done
 }
 
-# hardware_is_made_up NODE: is it a loop device, and has the array lines of its legs, none of which
-# is on one? It is no leg then, and udisks makes loop devices for users that are no more than that.
+# hardware_is_made_up NODE: is it a loop device, while the array has lines for its legs and none of
+# them is on one? Then it is not a leg; udisks makes loop devices for ordinary users.
 hardware_is_made_up() {
 	local lines=() was HARDWARE
 	hardware_of "$1"
@@ -180,8 +185,8 @@ hardware_is_made_up() {
 	done
 }
 
-# hardware_judge I|ram: of that leg, which is outside: sets leg.I.moved and leg.I.alien, as
-# hardware_compare has it. A blank disk that may be taken without being asked (AUTO_REPLACE) is no
+# hardware_judge I|ram: sets leg.I.moved and leg.I.alien of that leg, which is outside, from
+# hardware_compare. A blank disk that ramraid may take without being asked (AUTO_REPLACE) is not a
 # leg yet, and must not come by such a bus either.
 hardware_judge() {
 	local leg=leg.$1 key HARDWARE_MOVED='' HARDWARE_ALIEN=''
@@ -189,12 +194,12 @@ hardware_judge() {
 	F[$leg.moved]=$HARDWARE_MOVED F[$leg.alien]=$HARDWARE_ALIEN
 }
 
-# hardware_compare KEY NODE: the leg of that key (the first word of its line) with what was written
-# down of it: sets HARDWARE_MOVED to what has changed, in words, and HARDWARE_ALIEN to the bus, if
-# it is one that anybody can plug something into, and the leg was recorded on another, or by another
-# serial number. One whose device UUID nobody knows may be made up: whoever can read the array's
-# UUID can write such a superblock. It must not come by such a bus, unless a leg of the array was on
-# one of that kind.
+# hardware_compare KEY NODE: compares the leg of that key (the first word of its line) with what was
+# written down about it. Sets HARDWARE_MOVED to what has changed, in words, and HARDWARE_ALIEN to
+# the bus, if anybody can plug in a device there and the leg was recorded on another bus, or with
+# another serial number. A leg whose device UUID is not on record may be made up, because anybody
+# who can read the array's UUID can write such a superblock. It must not come by such a bus, unless
+# a leg of the array was on one of that kind.
 hardware_compare() {
 	local key=$1 lines=() line buses=' ' before='' HARDWARE was now
 	HARDWARE_MOVED='' HARDWARE_ALIEN=''
@@ -228,15 +233,15 @@ and is on $(hardware_words_ "${now[@]}")"
 	fi
 }
 
-# hardware_is_line_ LINE NODE: is that the device in HARDWARE and the caller's now? An old line
-# calls NVMe over fabrics nvme, and Fibre Channel and DRBD other.
+# hardware_is_line_ LINE NODE: does LINE describe the device in HARDWARE and in the caller's now? An
+# old line calls NVMe over fabrics nvme, and Fibre Channel and DRBD other.
 hardware_is_line_() {
 	[[ $1 == "$HARDWARE" || $1 == "${now[0]//network/nvme} ${now[*]:1}" ||
 		($2 == @(sd|drbd)* && $1 == "${now[0]//network/other} ${now[*]:1}") ]]
 }
 
-# hardware_key_ I|ram: sets the caller's key to the first word of its line; "blank" for a disk that
-# is no leg yet. Returns 1 when there is nothing to judge.
+# hardware_key_ I|ram: sets the caller's key to the first word of its line; to "blank" for a disk
+# that is not a leg yet. Returns 1 when there is nothing to judge.
 hardware_key_() {
 	local leg=leg.$1
 	if [[ $1 == ram ]]; then
@@ -250,9 +255,9 @@ hardware_key_() {
 	fi
 }
 
-# hardware_is_known_ KEY: is it a leg without a line that need not be doubted: the device that RAM=
-# names, or a disk leg that was in sync as the witness on the root file system says? It was away
-# when the first line was written: 0.1.0 wrote none, and a person may delete the file.
+# hardware_is_known_ KEY: can a leg without a line be trusted? It can if it is the device that RAM=
+# names, or a disk leg that was in sync according to the witness on the root file system. It was
+# away when the first line was written: 0.1.0 wrote none, and a person may delete the file.
 hardware_is_known_() { [[ $1 == ram=* || " ${F[witness.known]-} " == *" $1 "* ]]; }
 
 hardware_words_() { # BUS PATH SERIAL
@@ -263,10 +268,10 @@ hardware_words_() { # BUS PATH SERIAL
 	printf '%s\n' "$text"
 }
 
-# hardware_new NODE MEMBER…: of a disk that a person wants to be a leg: sets HARDWARE to what it is
-# on, and HARDWARE_WHY to why it may be somebody else's, in words: anybody can plug something into
-# such a bus, or make something up there, no disk leg was recorded on one, and none of these members
-# is on one now. Empty when that need not be asked.
+# hardware_new NODE MEMBER…: for a disk that a person wants to be a leg, sets HARDWARE to what it is
+# on, and HARDWARE_WHY to why it may be somebody else's, in words: anybody can plug in a device on
+# such a bus, or make one up there, no disk leg was recorded on one, and none of these members is on
+# one now. HARDWARE_WHY is empty when there is no such doubt.
 hardware_new() {
 	local line bus was buses=' ' file=$STATE/${F[name]}.hardware lines=()
 	HARDWARE_WHY=''

@@ -1,26 +1,26 @@
 # What was seen of the disk legs of an array in this boot, below $RUN: whether a start of ours has
-# judged the run that it is in (NAME.watched), which of them were in sync in that run (NAME.joined),
-# which disks were members (NAME.members), by which names (NAME.names), and when one was put back by
-# itself (NAME.returns).
+# judged the array's current run (NAME.watched), which legs were in sync in that run (NAME.joined),
+# which disks were members (NAME.members), under which names (NAME.names), and when a leg was put
+# back automatically (NAME.returns).
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/text world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
-# How often a disk leg is put back by itself within so many seconds: a cable or a disk that does not
-# hold is for a person.
+# How often a disk leg may be put back automatically, and within how many seconds. After that a
+# person has to look, since a cable or a disk may be bad.
 readonly LEGS_SEEN_RETURNS=5 LEGS_SEEN_WINDOW=3600
 
-# legs_seen_look: sets leg.I.removed and leg.I.returns. After facts_observe.
+# legs_seen_look: sets leg.I.removed and leg.I.returns. Called after facts_observe.
 legs_seen_look() {
 	legs_seen_removed_
 	legs_seen_bouncing_
 }
 
 # Sets leg.I.removed. A disk that was in the array at an earlier look, is outside now, and has not
-# been pulled out in between, was taken out with mdadm: whoever did that does not want it back at
-# once. A disk that is plugged in gets another number.
+# been pulled out in between, was taken out with mdadm, by somebody who does not want it back at
+# once. A disk that is plugged in gets a new number.
 legs_seen_removed_() {
 	local i NUMBER before=''
 	{ read -r before <"$RUN/${F[name]}.members"; } 2>/dev/null || :
@@ -32,8 +32,8 @@ legs_seen_removed_() {
 	done
 }
 
-# Sets leg.I.returns to how often a disk leg has been put back by itself within the last hour, if
-# that is enough for it to stay out.
+# Sets leg.I.returns to how often a disk leg has been put back automatically within the last hour,
+# if that is so often that it has to stay out.
 legs_seen_bouncing_() {
 	local i when dev UPTIME
 	local -A count=()
@@ -52,8 +52,8 @@ legs_seen_bouncing_() {
 	done
 }
 
-# legs_seen_note_return I: the worker puts a disk leg back; start and attach forget that, for a
-# person wants it (hotplug_reset_backoff).
+# legs_seen_note_return I: notes that the worker puts a disk leg back. start and attach clear these
+# notes, because a person wants the leg back (hotplug_reset_backoff).
 legs_seen_note_return() {
 	local UPTIME
 	[[ ${F[mend]-} == yes ]] || return 0
@@ -61,8 +61,8 @@ legs_seen_note_return() {
 	act_put_more "$RUN/${F[name]}.returns" "$UPTIME ${F[leg.$1.dev]}"
 }
 
-# legs_seen_note_members: the numbers of the disks that are in the array now, for the next look;
-# those of before stay, as they are never given out again.
+# legs_seen_note_members: notes the numbers of the disks that are in the array now, for the next
+# look. Earlier numbers stay, as they are never given out again.
 legs_seen_note_members() {
 	local i NUMBER before='' new
 	{ read -r before <"$RUN/${F[name]}.members"; } 2>/dev/null || :
@@ -76,7 +76,7 @@ legs_seen_note_members() {
 	legs_seen_note_names_
 }
 
-# The names that led to them; those of before stay.
+# Notes the names that led to them. Earlier ones stay.
 legs_seen_note_names_() {
 	local i NUMBER names='' more=() file=$RUN/${F[name]}.names
 	{ IFS='' read -r -d '' names <"$file"; } 2>/dev/null || :
@@ -89,17 +89,17 @@ legs_seen_note_names_() {
 	((${#more[@]} == 0)) || act_put_more "$file" "${more[@]}"
 }
 
-# legs_seen_had_name NODE NAME: did this name of the configuration lead to this disk when that was
-# in the array, in this boot?
+# legs_seen_had_name NODE NAME: did this name of the configuration lead to this disk while the disk
+# was in the array, in this boot?
 legs_seen_had_name() {
 	local NUMBER
 	legs_seen_number "$1"
 	[[ -n $NUMBER ]] && grep -qsxF -- "$NUMBER $2" "$RUN/${F[name]}.names"
 }
 
-# legs_seen_number NODE: sets NUMBER to "NODE:" and the number that the kernel gives to a disk when
-# it appears, and never to another one in this boot; a partition has its disk's. Empty when there is
-# none.
+# legs_seen_number NODE: sets NUMBER to "NODE:" and the number that the kernel gives a disk when it
+# appears, and gives to no other disk in this boot; a partition has its disk's. NUMBER is empty when
+# there is none.
 legs_seen_number() {
 	NUMBER=''
 	{
@@ -109,8 +109,8 @@ legs_seen_number() {
 	NUMBER=${NUMBER:+$1:$NUMBER}
 }
 
-# A start of ours has judged this run of the array (array.judged), and its monitor writes down every
-# change of it from now on.
+# Notes that a start of ours has judged this run of the array (array.judged), and that its monitor
+# writes down every change from now on. Without array.judged, removes the note.
 legs_seen_watch() {
 	if [[ -n ${F[array.judged]-} ]]; then
 		act_put "$RUN/${F[name]}.watched" "${F[array.judged]}"
@@ -128,11 +128,11 @@ legs_seen_is_watched() {
 	} 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
 }
 
-# legs_seen_note_in_sync EVENTS UUID…: these disk legs are in sync in this run of the array, and
-# no other. Whatever becomes of them while it runs, they were part of it; $RUN/NAME.joined names
-# them, and those that have left, with the array's event count when that was seen, of which an
-# honest leg carries no more, and the disk legs that were in sync then, all of which it calls active
-# (legs_seen_joined).
+# legs_seen_note_in_sync EVENTS UUID…: notes that these disk legs, and no others, are in sync in
+# this run of the array. Whatever becomes of them while it runs, they were part of it, and
+# $RUN/NAME.joined keeps them. Of a leg that has left, it also has the event count of the array when
+# that was seen, which an honest leg does not exceed, and the disk legs that were in sync then, all
+# of which the leg calls active (legs_seen_joined).
 legs_seen_note_in_sync() {
 	local MD_RUN known=() i uuid before written events=$1
 	shift
@@ -158,10 +158,11 @@ legs_seen_note_in_sync() {
 a disk that leaves may not be put back by itself"
 }
 
-# legs_seen_joined I: was the leg, which is outside, in sync at some time in this very run of the
-# array, and has it been written since it left? A leg that leaves carries no more events than the
-# array has when that is noticed; no clock is asked. (A number alone, which 0.1.0 noted, is a time:
-# it says nothing.)
+# legs_seen_joined I: sets leg.I.joined if the leg, which is outside, was in sync at some time in
+# this very run of the array, and leg.I.elsewhere if it has been written to since it left; with
+# these, leg.I.noted and leg.I.left_with. A leg that leaves has no more events than the array has
+# when that is noticed, so no clock is needed. (A number alone, which 0.1.0 noted, is a time: it
+# says nothing.)
 legs_seen_joined() {
 	local MD_RUN leg=leg.$1 known=() line left
 	F[$leg.joined]='' F[$leg.noted]='' F[$leg.elsewhere]='' F[$leg.left_with]=''
@@ -180,8 +181,8 @@ legs_seen_joined() {
 	done
 }
 
-# legs_seen_left: prints "DEVICE_UUID:EVENTS" of each disk leg that has left this run of the array,
-# a line each: it carries no more events than that.
+# legs_seen_left: prints "DEVICE_UUID:EVENTS" for each disk leg that has left this run of the array,
+# one per line. When it left, it had no more events than that.
 legs_seen_left() {
 	local MD_RUN known=() line
 	md_state_run "${F[array.md]:-none}"
@@ -195,7 +196,7 @@ legs_seen_left() {
 }
 
 # legs_seen_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so
-# writes to, each with a blank after it.
+# writes to, each followed by a blank.
 legs_seen_recovering_() {
 	local i facts
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -205,8 +206,8 @@ legs_seen_recovering_() {
 	done
 }
 
-# legs_seen_note_again UUID: md has put the leg back, and writes to it. If it leaves before the next
-# look, it has its higher event count from this run, and not from a use elsewhere.
+# legs_seen_note_again UUID: notes that md has put the leg back, and writes to it. If it leaves
+# before the next look, its higher event count is from this run, and not from use elsewhere.
 legs_seen_note_again() {
 	[[ -z $DRY_RUN && -n $1 && -e $RUN/${F[name]}.joined ]] || return 0
 	sed -i "s/^$1 .*/$1/" "$RUN/${F[name]}.joined" ||

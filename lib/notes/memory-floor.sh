@@ -1,5 +1,5 @@
-# The memory that a RAM leg must leave: when it is given up, and when it is made again
-# (MEMORY_FLOOR=). Counted here, looked at and done by lib/cmd/internal/memory.sh. Ramdisks only: a
+# The memory that a RAM leg must leave free (MEMORY_FLOOR=): when the leg is given up, and when it
+# is made again. This file counts; lib/cmd/internal/memory.sh looks and acts. For ramdisks only: a
 # device takes no memory.
 # shellcheck shell=bash
 
@@ -10,17 +10,17 @@ declare -gA F # the facts: decide/facts.list
 
 readonly MEMORY_LOOK=2 # seconds between two looks
 readonly MEMORY_SHORT=3
-# looks in a row with too little before it is given up: a peak of a moment is none of our business
+# looks in a row with too little memory before the leg is given up: a short peak does not count
 readonly MEMORY_CALM=60 MEMORY_CALM_MOST=3600
 # seconds in a row with room before it is rebuilt: at first, and at most
 readonly MEMORY_AGAIN=30
-# looks until it is tried again when it could not be given up
+# looks before the next attempt when the leg could not be given up
 
-# memory_floor_is_off FLOOR: "0", in any form that config/conf.sh lets it have.
+# memory_floor_is_off FLOOR: is it "0", in any form that config/conf.sh allows?
 memory_floor_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
 
-# memory_floor_reserve: sets MEMORY_RESERVE to what must stay available beside a full ramdisk,
-# bytes: RAM_RESERVE, and no less than the floor, or it would be given up at once; and
+# memory_floor_reserve: sets MEMORY_RESERVE to how many bytes must stay available beside a full
+# ramdisk: RAM_RESERVE, but no less than the floor, or the leg would be given up at once. Sets
 # MEMORY_RESERVE_BY to which of the two it is.
 memory_floor_reserve() {
 	local floor total
@@ -31,12 +31,12 @@ memory_floor_reserve() {
 	((MEMORY_RESERVE >= floor)) || MEMORY_RESERVE=$floor MEMORY_RESERVE_BY=MEMORY_FLOOR
 }
 
-# memory_floor_begin: nothing has been seen yet.
+# memory_floor_begin: resets the counts: nothing has been seen yet.
 memory_floor_begin() { MEMORY_LOW=0 MEMORY_HIGH=0 MEMORY_WAITS=$MEMORY_CALM; }
 
-# memory_floor_count leg|given|none YES-OR-NO: one look: there is a RAM leg, it has been given up
-# for memory, or neither is so; and is memory short (leg), or is there room (given)? Sets MEMORY_ACT
-# to give, take, or nothing.
+# memory_floor_count leg|given|none YES-OR-NO: counts one look. leg: there is a RAM leg; is memory
+# short? given: it has been given up because memory was short; is there room now? none: neither is
+# so. Sets MEMORY_ACT to give, take, or nothing.
 memory_floor_count() {
 	MEMORY_ACT=''
 	case $1:$2 in
@@ -52,8 +52,8 @@ memory_floor_count() {
 	esac
 }
 
-# memory_floor_kept: it could not be given up. memory_floor_given: it was, so that next time there
-# has to be room for longer. memory_floor_taken: it is made again.
+# memory_floor_kept: the leg could not be given up. memory_floor_given: it was given up.
+# memory_floor_taken: it is made again, and next time there has to be room for longer.
 memory_floor_kept() { MEMORY_LOW=-$MEMORY_AGAIN; }
 memory_floor_given() { MEMORY_LOW=0 MEMORY_HIGH=0; }
 memory_floor_taken() {
@@ -61,12 +61,12 @@ memory_floor_taken() {
 	MEMORY_WAITS=$((MEMORY_WAITS * 2 < MEMORY_CALM_MOST ? MEMORY_WAITS * 2 : MEMORY_CALM_MOST))
 }
 
-# memory_floor_note NAME: sets MEMORY_NOTE to who has the RAM leg out: person ("detach" leaves an
-# empty file; MEMORY_WHY: why an "attach" after it has failed), release (at work or interrupted:
-# hotplug_is_released), memory, room (memory, but there is room again), nobody (empty), or full: its
-# data did not fit into RAM_LIMIT, and MEMORY_WHY says how far they could be compressed.
-# memory_floor_note_given_up NAME, memory_floor_note_room NAME, memory_floor_note_full NAME WHY,
-# memory_floor_note_tried NAME WHY write it. It goes when a RAM leg has been made.
+# memory_floor_note NAME: sets MEMORY_NOTE to who or what has taken the RAM leg out: person
+# ("detach" leaves an empty file; MEMORY_WHY: why an "attach" after it has failed), release (at work
+# or interrupted: hotplug_is_released), memory, room (memory, but there is room again), full (its
+# data did not fit into RAM_LIMIT; MEMORY_WHY: how far the data could be compressed), or nothing.
+# memory_floor_note_given_up NAME, memory_floor_note_room NAME, memory_floor_note_full NAME WHY and
+# memory_floor_note_tried NAME WHY write the note. It is deleted when a RAM leg has been made.
 memory_floor_note() {
 	MEMORY_NOTE='' MEMORY_WHY=''
 	[[ -e $RUN/$1.detached ]] || return 0
@@ -77,7 +77,7 @@ memory_floor_note_given_up() { act_put "$RUN/$1.detached" memory; }
 memory_floor_note_full() { act_put "$RUN/$1.detached" full "$2"; }
 memory_floor_note_room() { act_put "$RUN/$1.detached" room; }
 memory_floor_note_tried() { act_put "$RUN/$1.detached" person "$2"; }
-# memory_floor_facts: the same as facts, of the array F[name].
+# memory_floor_facts: sets the same as facts, for the array F[name].
 memory_floor_facts() {
 	local MEMORY_NOTE MEMORY_WHY
 	memory_floor_note "${F[name]}"
@@ -87,15 +87,15 @@ memory_floor_facts() {
 	person) F[ram.tried]=$MEMORY_WHY ;;
 	esac
 }
-# memory_floor_has_given_up NAME: is it out because memory was short?
+# memory_floor_has_given_up NAME: is the RAM leg out because memory was short?
 memory_floor_has_given_up() {
 	local MEMORY_NOTE MEMORY_WHY
 	memory_floor_note "$1"
 	[[ $MEMORY_NOTE == @(memory|room) ]]
 }
 
-# memory_floor_arm NAME: starts, or starts again, what looks at it, if it is to be looked at; else
-# ends it.
+# memory_floor_arm NAME: starts or restarts the service that watches the memory, if MEMORY_FLOOR
+# asks for that; otherwise stops it.
 memory_floor_arm() {
 	systemd_is_running || return 0
 	if [[ ${CONF[RAM]} != @(none|/*) ]] && ! memory_floor_is_off "${CONF[MEMORY_FLOOR]}"; then

@@ -1,18 +1,19 @@
-# Records under another name. A configuration may be renamed, and what was written down about its
-# array keeps the old name: found by the array's UUID, and taken over by the next start, when it is
-# clear whose it is. All that says something about safety has that UUID in it.
+# Records under another name. When a configuration is renamed, what was written down about its array
+# keeps the old name. The next start finds it by the array's UUID, and takes it over when it is
+# clear whose it is. Everything that matters for safety has that UUID in it.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths notes/witness notes/witness-text world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
-# In this order, so that a power cut between two of them leaves what is taken over as if nothing had
-# been: a record beside a rescue image of another name would not be.
+# They are moved in this order, so that after a power cut between two of them the next start takes
+# over the rest. A witness that was moved before the rescue record would conflict with it
+# (old_name_conflicts_).
 readonly RENAMED_KINDS=(rescue witness adopted leaving releasing hardware contents lately)
 
 # old_name_list NAME UUID: sets RENAMED to the other names under which something about this array
-# was written down: those of arrays that are configured (or may be) after "=".
+# was written down; a name that is (or may be) configured for this array has "=" before it.
 old_name_list() {
 	local file other
 	RENAMED=()
@@ -41,9 +42,9 @@ old_name_is_configured_() { # NAME UUID
 	[[ -z $uuid || $uuid == "$2" ]]
 }
 
-# old_name_is_copy NAME UUID: has another configuration of this array the record of its last run,
-# and this one none? Then it is a copy, whose start is refused (old_name_look). Sets RENAMED_OF to
-# the other's name.
+# old_name_is_copy NAME UUID: does another configuration of this array have the record of its last
+# run, and this one none? Then this one is a copy, and old_name_look refuses its start. Sets
+# RENAMED_OF to the other's name.
 old_name_is_copy() {
 	local other RENAMED
 	! old_name_is_about_ "$STATE/$1.witness" "$2" || return 1
@@ -57,9 +58,9 @@ old_name_is_copy() {
 	return 1
 }
 
-# old_name_look: sets record.from to the other name that has records of this array, to be taken over
-# (old_name_take); record.why to why it is not known which records count, and what to type. Both
-# empty: there is nothing under another name that says more than what is under this one.
+# old_name_look: sets record.from to the other name whose records of this array are to be taken over
+# (old_name_take), or record.why to why it is not known which records count, and what to type. Both
+# are empty when nothing under another name says more than what is under this one.
 old_name_look() {
 	local name=${F[name]} uuid=${F[uuid]} other says=() taken=() RENAMED
 	F[record.from]='' F[record.why]=''
@@ -90,8 +91,8 @@ ramraid start $name"
 	fi
 }
 
-# old_name_says_more_ OTHER: does a record of that name say something that those of this name do
-# not? Of two witnesses the one with fewer events says no more.
+# old_name_says_more_ OTHER: does a record under that name say something that those under this name
+# do not? A witness that has no more events than this name's does not.
 old_name_says_more_() {
 	local kind
 	for kind in rescue adopted leaving; do
@@ -102,8 +103,8 @@ old_name_says_more_() {
 	! old_name_is_about_ "$STATE/$name.witness" "$uuid" || old_name_later_ "$1"
 }
 
-# old_name_conflicts_ OTHER: do both names have a word about the last run? A rescue image that is
-# older than that would be put back over it.
+# old_name_conflicts_ OTHER: do both names have a record of the last run? A rescue image that is
+# older than that run would be restored over it.
 old_name_conflicts_() {
 	local own=no
 	old_name_is_about_ "$STATE/$name.witness" "$uuid" && own=yes
@@ -114,7 +115,7 @@ old_name_conflicts_() {
 	fi
 }
 
-# old_name_later_ OTHER: has its witness more events than that of this name?
+# old_name_later_ OTHER: does its witness have more events than that of this name?
 old_name_later_() {
 	local mine
 	witness_text_read "$STATE/$name.witness" "$uuid" || :
@@ -122,7 +123,7 @@ old_name_later_() {
 	witness_text_read "$STATE/$1.witness" "$uuid" && ((WITNESS[events] > mine))
 }
 
-# old_name_has_witness: has the array's own name one about it?
+# old_name_has_witness: is there a witness about the array under its own name?
 old_name_has_witness() { old_name_is_about_ "$STATE/${F[name]}.witness" "${F[uuid]}"; }
 
 old_name_files_() { # NAME OTHER…
@@ -135,7 +136,7 @@ old_name_files_() { # NAME OTHER…
 	printf '%s\n' "$text"
 }
 
-# old_name_runs_ OTHER: has a start under that name judged the array as it is running now?
+# old_name_runs_ OTHER: has a start under that name judged the array's current run?
 old_name_runs_() {
 	local watched MD_RUN
 	{ read -r watched <"$RUN/$1.watched"; } 2>/dev/null || return 1
@@ -143,8 +144,8 @@ old_name_runs_() {
 	[[ $watched == "${MD_RUN:-none}" ]] && grep -qsx "UUID=$uuid" "$RUN/$1.started"
 }
 
-# old_name_take: what is under the name in record.from is this name's from now on. With the
-# array's lock held, or within its monitor. What this name has about another array is kept for that.
+# old_name_take: moves what is under the name in record.from to this name. The caller holds the
+# array's lock, or is its monitor. What this name has about another array is kept for that one.
 # Returns 1 when something could not be moved.
 old_name_take() {
 	local kind name=${F[name]} uuid=${F[uuid]} from=${F[record.from]-}
@@ -156,8 +157,8 @@ old_name_take() {
 			old_name_is_about_ "$STATE/$from.$kind" "$uuid" || continue
 			! old_name_is_about_ "$STATE/$name.$kind" "$uuid" || continue
 		else
-			# What has no UUID in it goes with the rest, unless that name is another
-			# array's now.
+			# What has no UUID in it goes with the rest, unless that name now belongs to
+			# another array.
 			[[ ! -e $ETC/$from.conf && ! -e $STATE/$name.$kind ]] || continue
 		fi
 		act mv -f -T -- "$STATE/$from.$kind" "$STATE/$name.$kind" || return
@@ -169,7 +170,8 @@ taken over ($STATE/$name.*)"
 	F[record.from]=''
 }
 
-# Of this boot: the ramdisk that is there, and what a person has said of it.
+# Moves the notes of this boot: on the ramdisk that is there, and on what a person has decided about
+# it.
 old_name_take_run_() {
 	local kind
 	[[ -z $DRY_RUN && ! -e $ETC/$from.conf ]] && grep -qsx "UUID=$uuid" "$RUN/$from.started" ||
@@ -183,9 +185,9 @@ old_name_take_run_() {
 		"$RUN/$from".{restarts,returns,memory}
 }
 
-# Moves the record of another array aside, to a name with "~", which no array can have: that of one
-# that is configured under another name now, or that was before somebody mistyped UUID=. The next
-# start of that array finds the record by its UUID.
+# Moves the record of another array aside, to a name with "~", which no array can have. That array
+# is configured under another name now, or had this name before somebody mistyped UUID=. Its next
+# start finds the record by its UUID.
 old_name_keep_() {
 	local kind other
 	for kind in rescue witness; do

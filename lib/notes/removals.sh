@@ -1,6 +1,6 @@
-# The note of the disks that are to leave an array. Until the others are in sync without them they
-# stay in the configuration, so that every boot in between starts from all that is good; the note is
-# what tells them from those that stay. Lies beside the witness.
+# The note of the disks that are to leave an array, beside the witness. They stay in the
+# configuration until the others are in sync without them, so that every boot in between starts from
+# all that is good. The note tells them from the disks that stay.
 # shellcheck shell=bash
 
 need core/act core/paths
@@ -13,7 +13,7 @@ removals_read() {
 	local line key value uuid='' file=$STATE/$1.leaving
 	LEAVING=()
 	[[ -f $file && ! -L $file && -r $file ]] || return 0
-	# By itself, "read" would take the "=" away with which a name may end.
+	# With IFS='=', "read" would take away a "=" at the end of a name.
 	while IFS= read -r line; do
 		key=${line%%=*} value=${line#*=}
 		case $key in
@@ -24,8 +24,8 @@ removals_read() {
 	[[ $uuid == "$2" ]] || LEAVING=()
 }
 
-# removals_write NAME UUID [DISK…]: the note that removals_read would read so; without a disk
-# there is none. Returns 1 when it can't be made durable.
+# removals_write NAME UUID [DISK…]: writes the note that removals_read reads; without a disk,
+# deletes it. Returns 1 when it can't be made durable.
 removals_write() {
 	local name=$1 uuid=$2
 	shift 2

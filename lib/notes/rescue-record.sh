@@ -1,5 +1,5 @@
-# The record of a rescue image (act/rescue.sh), beside the witness: as long as it is there, no disk
-# leg is started by itself.
+# The record of a rescue image (act/rescue.sh), beside the witness. While it exists, the array is
+# not started from a disk leg unless a person forces that.
 # shellcheck shell=bash
 
 need core/act core/paths
@@ -10,11 +10,11 @@ rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 
 # rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events, generation: that of the
 # witness when the image was made, legs: "DEVICE_UUID:EVENTS,…" of the disk legs then, disk: the
-# device UUID of the one that a restore has begun to overwrite) from the record; empty when there is
-# none about this array. A count that is no number is left out. A damaged record is one
-# nevertheless, since it stands for data: RESCUE[image] is then the record itself.
+# device UUID of the one that a restore has begun to overwrite) from the record; RESCUE is empty
+# when there is none about this array. A count that is not a number is left out. A damaged record
+# still counts, since it stands for data: RESCUE[image] is then the record itself.
 rescue_record_read() {
-	# as rescue_record_file prints it, without a process: every "status" comes by
+	# What rescue_record_file prints, without a process, because every "status" runs this.
 	local file=$STATE/$1.rescue line key
 	RESCUE=()
 	[[ -e $file || -L $file ]] || return 0
@@ -40,8 +40,8 @@ rescue_record_events() {
 	[[ ! ,${RESCUE[legs]-}, =~ ,"$1":(0|[1-9][0-9]{0,17}), ]] || EVENTS_THEN=${BASH_REMATCH[1]}
 }
 
-# rescue_record_begun NAME DEVICE_UUID: a restore begins to overwrite that disk leg. Returns 1 when
-# that can't be made durable.
+# rescue_record_begun NAME DEVICE_UUID: notes that a restore begins to overwrite that disk leg.
+# Returns 1 when that can't be made durable.
 rescue_record_begun() {
 	local file text
 	[[ ${RESCUE[disk]-} != "$2" ]] || return 0

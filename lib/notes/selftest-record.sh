@@ -1,5 +1,5 @@
-# What "ramraid selftest" has found on which kernel, in $STATE/selftest; and what a test that runs
-# has, or has left behind. The last word about each kernel's release counts.
+# What "ramraid selftest" has found on which kernel, in $STATE/selftest; and what a running test
+# uses, or a killed one has left behind. The last entry for each kernel release counts.
 # shellcheck shell=bash
 
 need core/act core/log core/paths world/kernels
@@ -7,12 +7,13 @@ need core/act core/log core/paths world/kernels
 # A name for its ramdisk, its copy and its claim that no array can have (config/conf.sh), and the
 # name that its array has below /dev/md.
 readonly SELFTEST_NAME=_selftest SELFTEST_MD=ramraid-selftest
-# Where its files are: in memory, or where that is too small. Each is root's alone.
+# Where its files are: in memory or, where that is too small, in $STATE. Only root can access
+# either.
 readonly SELFTEST_FOLDERS=("$RUN/.selftest" "$STATE/.selftest")
 
-# selftest_record_read RELEASE: sets SELFTEST (modules: kernels_md_build's word; result: passed or
-# failed; rounds time version, and of a failed one why). Returns 1, with it empty, when there is
-# none about that kernel.
+# selftest_record_read RELEASE: sets SELFTEST (modules: what kernels_md_build gives; result: passed
+# or failed; rounds, time, version; and why it failed). Returns 1, with SELFTEST empty, when there
+# is no record of that kernel.
 declare -gA SELFTEST=()
 selftest_record_read() {
 	local key value mine='' file=$STATE/selftest
@@ -35,8 +36,8 @@ selftest_record_read() {
 }
 
 # selftest_record_word RELEASE: sets SELFTEST_WORD to passed or failed, or to nothing when that
-# kernel has not been tried. Of the kernel that runs, md has to be the very one that was tried; as
-# long as it is not loaded nothing has passed.
+# kernel has not been tested. On the running kernel, md has to be the very build that was tested; as
+# long as md is not loaded, the word is not "passed".
 selftest_record_word() {
 	local KERNEL_MD=''
 	SELFTEST_WORD=''
@@ -51,8 +52,8 @@ selftest_record_word() {
 	fi
 }
 
-# selftest_record_write RELEASE MODULES RESULT ROUNDS VERSION WHY: what selftest_record_read would
-# read so. What was found on kernels that are not installed any more goes. Returns 1 when it can't
+# selftest_record_write RELEASE MODULES RESULT ROUNDS VERSION WHY: writes what selftest_record_read
+# reads. What was found on kernels that are no longer installed is dropped. Returns 1 when it can't
 # be made durable.
 selftest_record_write() {
 	local text time folder release why=$6
@@ -80,8 +81,9 @@ selftest_record_text_() { # RELEASE: of SELFTEST
 	done
 }
 
-# selftest_record_left: sets SELFTEST_LEFT to a folder of a test that runs or has been killed; to
-# nothing when there is none. selftest_record_uuid: sets SELFTEST_UUID to its array's.
+# selftest_record_left: sets SELFTEST_LEFT to a folder of a test that is running or has been killed;
+# to nothing when there is none. selftest_record_uuid: sets SELFTEST_UUID to the UUID of that test's
+# array.
 selftest_record_left() {
 	local folder
 	SELFTEST_LEFT=''

@@ -1,6 +1,6 @@
-# The place of the second copy of the witness (notes/witness.sh): on a file system other than the
-# root, /boot or the ESP, or a folder that somebody names. Its file system may be on a device that
-# queues for ever, so that all that is asked of it, read or written has a bound.
+# The place of the second copy of the witness (notes/witness.sh), on a file system that is not the
+# root: /boot, the ESP, or a folder that somebody names. The device under it may queue for ever, so
+# every look, read and write there has a bound.
 # shellcheck shell=bash
 
 need config/conf core/act core/bounded core/log core/mounts core/paths core/text
@@ -11,10 +11,10 @@ declare -gA CONF F
 readonly WITNESS_COPY_BOUND=30 # seconds that the file system has to answer
 readonly WITNESS_MAX=65536     # bytes of a record
 
-# witness_copy_find UUID: sets WITNESS_COPY to the file, there or not, that is the second copy,
-# WITNESS_COPY_WRITABLE to yes if it may be written; both empty when there is no place for one: then
-# WITNESS_COPY_WHY says why. WITNESS_ROOT is the type of the root file system. WITNESS_COPY= in
-# ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
+# witness_copy_find UUID: sets WITNESS_COPY to the file that is the second copy, whether or not it
+# exists, and WITNESS_COPY_WRITABLE to yes if it may be written. Both are empty when there is no
+# place for a copy; then WITNESS_COPY_WHY says why. Sets WITNESS_ROOT to the type of the root file
+# system. WITNESS_COPY= in ramraid.conf(5): none, a folder, or auto: /boot or the ESP.
 witness_copy_find() {
 	local want=${CONF[WITNESS_COPY]-none} root=('' '') best='' found=() folder NODE
 	WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_WHY='' WITNESS_ROOT=''
@@ -28,7 +28,7 @@ witness_copy_find() {
 			WITNESS_COPY_WHY="neither /boot nor the ESP is a file system of its own \
 that is mounted"
 	elif ! witness_copy_is_local_ "${found[0]}" "${found[2]}"; then
-		# Before anything there is looked at, which would mount it, or wait for it.
+		# Decided before anything there is looked at, which would mount it, or wait for it.
 		WITNESS_COPY_WHY="$best is of type ${found[2]}, and may not be there, or may not \
 answer, when the machine starts"
 	elif ! witness_copy_stays_ "$want" "${found[0]}" "${found[3]}" "${root[@]}"; then
@@ -46,8 +46,8 @@ answer, when the machine starts"
 	fi
 }
 
-# witness_copy_mounts_: looks in the table of mounts for the root file system and the place, and
-# sets the caller's root, best and found. Returns 1 when there is no table.
+# witness_copy_mounts_: looks in the table of mounts for the root file system and the place of the
+# copy, and sets the caller's root, best and found. Returns 1 when there is no table.
 witness_copy_mounts_() {
 	local number target options type source rest MOUNTS
 	mounts_read || {
@@ -64,7 +64,8 @@ for: $WITNESS_COPY_WHY"
 		elif [[ $want == auto ]]; then
 			[[ $target == @(/boot|/efi|/boot/efi) &&
 				$type == @(ext[234]|xfs|f2fs|btrfs|vfat|msdos) ]] || continue
-			# The first that there is; of two on one mount point, the upper one.
+			# The first of these that is mounted; of two on one mount point, the upper
+			# one.
 			[[ $target:$best == @(/boot:*|/efi:|/efi:/efi|/efi:/boot/efi) ||
 				$target:$best == @(/boot/efi:|/boot/efi:/boot/efi) ]] &&
 				best=$target found=("$number" "$options" "$type" "$source")
@@ -75,16 +76,17 @@ for: $WITNESS_COPY_WHY"
 	return 0
 }
 
-# witness_copy_is_local_ NUMBER TYPE: is it a file system on a block device, and no automount? What
-# waits for the network, or for a server, may be waiting for the array itself.
+# witness_copy_is_local_ NUMBER TYPE: is it a file system on a block device, and not an automount?
+# Any other may wait for the network or a server, and so for the array itself.
 witness_copy_is_local_() {
 	[[ $2 != @(fuse*|autofs) ]] && [[ $1 != 0:* || $2 == @(btrfs|bcachefs|zfs) ]]
 }
 
 # witness_copy_stays_ auto|FOLDER NUMBER SOURCE ROOT-NUMBER ROOT-SOURCE: has somebody named the
-# folder, or is this file system where nobody can put another one in its place, that fstab finds by
-# the same UUID, unless that is where the root file system is, too? Else sets WITNESS_COPY_WHY. What
-# has no block device to be known by counts as one that stays.
+# folder, or is the file system safe from being replaced by another one that fstab finds by the same
+# UUID? It is if nobody can plug in or make up a device on its bus, or if the root file system is on
+# the same disk. A file system without a block device to know it by counts as safe. Otherwise sets
+# WITNESS_COPY_WHY and returns 1.
 witness_copy_stays_() {
 	local HARDWARE NODE node
 	[[ $1 == auto ]] && witness_copy_node_ "$2" "$3" || return 0
@@ -114,9 +116,9 @@ witness_copy_node_() {
 	[[ -n $NODE ]]
 }
 
-# witness_copy_is_roots_ FOLDER: can nobody but root change what is in it? Else anybody could vouch
-# for an old disk, by a later generation, or have root wait for, or write, something else. Looked at
-# once; WITNESS_COPY_TRUST has why not.
+# witness_copy_is_roots_ FOLDER: can only root change what is in it? Otherwise anybody could vouch
+# for an old disk, with a later generation, or make root wait for, or write, something else. This is
+# checked once; WITNESS_COPY_TRUST has why not.
 declare -gA WITNESS_COPY_TRUST=()
 witness_copy_is_roots_() {
 	[[ -n ${WITNESS_COPY_TRUST["$1"]+asked} ]] ||
@@ -127,15 +129,15 @@ witness_copy_is_roots_() {
 	[[ -z ${WITNESS_COPY_TRUST["$1"]} ]]
 }
 
-# witness_copy_bounded_ FOLDER COMMAND…: as bounded, of the file system that FOLDER is on.
+# witness_copy_bounded_ FOLDER COMMAND…: as bounded, for the file system that FOLDER is on.
 witness_copy_bounded_() {
 	local BOUNDED=$WITNESS_COPY_BOUND
 	bounded "$@"
 }
 
-# witness_copy_text: after witness_copy_find. Sets the caller's text to what the file holds, as
-# mapfile -d '' does. Returns 1 when there is none, 2 when it can't be read, and BOUNDED_SILENT when
-# the file system does not answer.
+# witness_copy_text: called after witness_copy_find. Sets the caller's text to what the file holds,
+# as mapfile -d '' does. Returns 1 when there is none, 2 when it can't be read, and BOUNDED_SILENT
+# when the file system does not answer.
 witness_copy_text() {
 	local code=0
 	mapfile -d '' text < <(
@@ -155,8 +157,8 @@ witness_copy_print_() {
 	head -c "$WITNESS_MAX" -- "$WITNESS_COPY" || return 2
 }
 
-# witness_copy_put TEXT: after witness_copy_find. Where it can't be written that is said, once, and
-# no more: an older one is known by its generation.
+# witness_copy_put TEXT: called after witness_copy_find. If the copy can't be written, a warning
+# says so once, and that is all: an old copy is recognised by its generation.
 WITNESS_COPY='' WITNESS_COPY_WRITABLE='' WITNESS_COPY_SAID=''
 witness_copy_put() {
 	[[ -n $WITNESS_COPY_WRITABLE ]] || return 0

@@ -42,7 +42,7 @@ witness_text_has_form_() {
 	done
 }
 
-# witness_text_read FILE UUID: as witness_read (notes/witness.sh), of one file.
+# witness_text_read FILE UUID: as witness_read (notes/witness.sh), for one file.
 witness_text_read() {
 	local file=$1 text=() code=0
 	WITNESS=() WITNESS_WHY=''
@@ -53,7 +53,7 @@ witness_text_read() {
 	elif [[ ! -r $file ]]; then
 		code=2
 	else
-		# All of it; a NUL byte, or more than a witness can hold, is damage. With mapfile,
+		# Read all of it: a NUL byte, or more than a witness can hold, is damage. mapfile,
 		# because it reads more than a byte at once.
 		mapfile -d '' -n 2 text <"$file"
 	fi
@@ -86,8 +86,8 @@ witness_text_lacks_() { # CODE: of the caller's file. Returns 1.
 	esac
 }
 
-# witness_text_lines_ LINE…: fills WITNESS. Returns 1 when one of them is no line of a record, or
-# a key is in it twice.
+# witness_text_lines_ LINE…: fills WITNESS. Returns 1 when one of them is not a line of a record, or
+# a key occurs twice.
 witness_text_lines_() {
 	local line
 	for line; do
@@ -98,7 +98,7 @@ witness_text_lines_() {
 	done
 }
 
-# witness_text_none WHY: there is none to trust. Returns 1.
+# witness_text_none WHY: empties WITNESS, since there is none to trust. Returns 1.
 witness_text_none() {
 	WITNESS=() WITNESS_WHY=$1
 	return 1

@@ -1,10 +1,11 @@
-# The witness: what the superblocks of the disks that happen to be present cannot say. One small
-# file an array, on the root file system, rewritten whenever we change the membership: which array,
-# which disk legs were in sync last, at which event count, and the RAM leg's slot. No leg at all
-# means: the RAM leg was the only good copy. A void one vouches for no leg and says nothing of the
-# last run, but holds what must not be forgotten all the same (left, given, seen, doubted). A second
-# copy is on a file system other than the root: one that is put back to an older state, by a
-# snapshot, has an older witness, and that would vouch for a disk that was left behind since.
+# The witness: what the superblocks of the disks that happen to be present cannot say. It is one
+# small file per array, on the root file system, rewritten whenever we change the membership. It
+# says which array it is about, which disk legs were in sync last, at which event count, and the RAM
+# leg's slot. No leg at all means that the RAM leg was the only good copy. A void witness vouches
+# for no leg and says nothing about the last run, but holds what must not be forgotten (left, given,
+# seen, doubted). A second copy is on a file system other than the root: when a snapshot puts the
+# root file system back to an older state, its witness is older too, and would vouch for a disk that
+# has been left behind since.
 # shellcheck shell=bash
 
 need config/conf core/act core/lock core/log core/paths core/trust notes/witness-copy
@@ -14,25 +15,25 @@ declare -gA CONF # of config/conf.sh
 declare -gA WITNESS=()
 readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
 readonly WITNESS_GENERATIONS=999999999999999
-# the highest generation that is written, and that is believed of a copy
+# the highest generation that is written, or believed of a copy
 readonly WITNESS_SEEN=384
-# legs that are remembered: as many as md numbers (super1.c, init_super1, of mdadm)
+# legs that are remembered: as many as md numbers (init_super1() in mdadm's super1.c)
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation life
-# left given seen doubted); returns 1, with WITNESS_WHY, when there is none to trust: then WITNESS
-# is empty, or, of a void one, has uuid void was generation life left given seen doubted. legs:
+# left given seen doubted). Returns 1, with WITNESS_WHY, when there is none to trust: then WITNESS
+# is empty or, for a void one, has uuid void was generation life left given seen doubted. legs:
 # device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg
 # was. ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the event count
-# at which every slot was last seen filled. Version 0.1.0 wrote no more than legs, events, ram_slot
-# and generation. left: with no legs, those that were in sync last. given: legs that a person has
-# given up by starting without them. seen: all disk legs that were ever in sync, the latest last.
-# doubted: what was in sync, too, but need not have been a disk leg: the device of RAM=, and what
-# only a copy has seen. life: a number that a record has from its beginning on; one that begins anew
-# has another. WITNESS_KNOWN: the disk legs that the record on the root file system names, whatever
-# a copy says.
-# Where there is a second copy (notes/witness-copy.sh), the one of the later generation counts:
-# WITNESS_COUNTS is own or copy, and WITNESS_SPLIT yes when they differ. Generations of two lives
-# can't be compared: then neither vouches for a leg.
+# at which every slot was last seen filled. Version 0.1.0 wrote only legs, events, ram_slot and
+# generation. left: with no legs, those that were in sync last. given: legs that a person has given
+# up by starting without them. seen: all disk legs that were ever in sync, the latest last. doubted:
+# what was in sync, too, but may not have been a disk leg: the device of RAM=, and what only a copy
+# has seen. life: a UUID that a record keeps from its beginning; a record that is begun anew has
+# another. Sets WITNESS_KNOWN to the disk legs that the record on the root file system names,
+# whatever a copy says.
+# Where there is a second copy (notes/witness-copy.sh), the one with the later generation counts:
+# WITNESS_COUNTS is own or copy, and WITNESS_SPLIT is yes when the two differ. Generations of two
+# lives can't be compared: then neither vouches for a leg.
 witness_read() {
 	local -A own=()
 	local key why code=0 code_of_copy=0
@@ -61,9 +62,9 @@ witness_read() {
 	return "$code"
 }
 
-# witness_known_: sets WITNESS_KNOWN, from the record of the root file system in WITNESS. What was
-# written before "doubted" has the device of RAM= among the legs that were seen: then those that
-# were in sync last are known, and no others.
+# witness_known_: sets WITNESS_KNOWN, from the record of the root file system in WITNESS. A record
+# from before "doubted" has the device of RAM= among the legs that were seen; then only those that
+# were in sync last are known, and the others are doubted.
 WITNESS_KNOWN=''
 witness_known_() {
 	local leg seen='' legs="${WITNESS[legs]-} ${WITNESS[was]-} ${WITNESS[left]-}"
@@ -84,16 +85,16 @@ witness_known_() {
 	done
 }
 
-# witness_is_of_another_life_: has the copy in WITNESS nothing to do with the caller's own? One
-# without a life may be what an earlier version has left behind, but not if it is the later one.
+# witness_is_of_another_life_: does the copy in WITNESS have nothing to do with the caller's own
+# record? A copy without a life may be from an earlier version, but not if it is the later one.
 witness_is_of_another_life_() {
 	[[ -n ${own[life]-} && ${own[life]} != "${WITNESS[life]-}" ]] &&
 		{ [[ -n ${WITNESS[life]-} ]] || ((${WITNESS[generation]-0} > own[generation])); }
 }
 
-# witness_doubt_ KEY…: sets seen, and doubted, of the copy in WITNESS: whoever can put a file there
-# can name any disk in it, so what the copy has under these keys is remembered, and makes no disk
-# known that the caller's own does not know.
+# witness_doubt_ KEY…: sets seen and doubted of the copy in WITNESS. Anybody who can put a file
+# there can name any disk in it. So a leg that the copy has under these keys is remembered, but is
+# doubted unless the caller's own record knows it.
 witness_doubt_() {
 	local leg key seen=${own[seen]-} doubted=${own[doubted]-}
 	for key; do
@@ -109,16 +110,16 @@ witness_doubt_() {
 	WITNESS[seen]=$seen WITNESS[doubted]=$doubted
 }
 
-# witness_of_two_lives_ CODE-OF-OWN CODE-OF-COPY: the caller's own, and the copy in WITNESS, become
-# one that is void: one of them has begun while the other was out of sight, and which was written
-# last is not known. But if one says that only the RAM leg was good, that stays (witness_void); of
-# what the copy says of that, no more than the event count, by which nothing is started.
+# witness_of_two_lives_ CODE-OF-OWN CODE-OF-COPY: makes one void record of the caller's own and the
+# copy in WITNESS: one of them was begun while the other was out of sight, and it is not known which
+# was written last. But if one says that only the RAM leg was good, that stays (witness_void); if
+# the copy says so, only its event count is kept, from which nothing is started.
 witness_of_two_lives_() {
 	local key events=''
 	WITNESS_SPLIT=yes
 	(($2 != 0)) || [[ -n ${WITNESS[legs]} ]] || events=${WITNESS[events]}
 	witness_doubt_ seen doubted legs was left
-	# A leg that was given up in either of them is.
+	# A leg that was given up in either record stays given up.
 	own[given]="${own[given]-}${WITNESS[given]:+ ${WITNESS[given]}}"
 	own[given]=${own[given]# } own[seen]=${WITNESS[seen]} own[doubted]=${WITNESS[doubted]}
 	if (($1 == 0)) && [[ -z ${own[legs]} ]]; then
@@ -140,31 +141,31 @@ the other could not be seen"
 	return 1
 }
 
-# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: LEG
-# = device UUIDs of the disk legs in sync, none when only the RAM leg is. GENERATION: of the record
-# that was there when the caller began to look (0: none); if another one is there now, nothing
-# is written; empty: whichever. FILLED=yes: every slot is filled, or may have been. ALSO is in sync
-# too, and no disk leg. Those in GIVE_UP, separated by blanks, are given up from now on, unless they
-# are in sync. Sets WITNESS_FILLED to the count at which every slot was last filled, and
-# WITNESS_GENERATION to that of the record that is there afterwards. Returns 1 when it can't be
-# made durable, 2 when another one is there.
+# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: writes
+# the record. LEG: device UUIDs of the disk legs in sync, none when only the RAM leg is. GENERATION:
+# that of the record that was there when the caller began to look (0: none); if there is another one
+# now, nothing is written; empty: any. FILLED=yes: every slot is filled, or may have been. ALSO is
+# in sync too, but is not a disk leg. GIVE_UP: legs, separated by blanks, that are given up from now
+# on, unless they are in sync. Sets WITNESS_FILLED to the event count at which every slot was last
+# filled, and WITNESS_GENERATION to that of the record that is there afterwards. Returns 1 when it
+# can't be made durable, 2 when another one is there.
 WITNESS_FILLED='' WITNESS_GENERATION=0
 witness_write() { witness_alone_ witness_write_ "$@"; }
 
-# witness_void NAME UUID: what is written down vouches for no leg from now on. That only the RAM leg
-# was good stays: nothing is started by that which lacks anything. Who is to be given up waits for a
-# record that can be made. Returns 1 when it can't be made durable.
+# witness_void NAME UUID: makes the record vouch for no leg from now on. If it says that only the
+# RAM leg was good, that stays, because then nothing is started that lacks anything. Legs that are
+# to be given up wait for a record that can be made. Returns 1 when it can't be made durable.
 witness_void() { witness_alone_ witness_void_ "$@"; }
 
-# witness_leave NAME UUID: as witness_void, of an array that ramraid no longer looks after: what
-# becomes of it from here on, nobody writes down. So not even "was" is kept, and void is 2: no look
-# of a monitor makes the record vouch again. witness_take_up NAME UUID: from now on it is looked
-# after again, and the next look may.
+# witness_leave NAME UUID: as witness_void, for an array that ramraid no longer looks after: from
+# here on, nobody writes down what becomes of it. So not even "was" is kept, and void is 2, so that
+# no look of a monitor makes the record vouch again. witness_take_up NAME UUID: ramraid looks after
+# the array again, and the next look may make the record vouch.
 witness_leave() { witness_alone_ witness_void_ "$1" "$2" leave; }
 witness_take_up() { witness_alone_ witness_take_up_ "$@"; }
 
-# The monitor of the array may write it at the same moment: what the one adds must not be lost in
-# the other's text.
+# The monitor of the array may write the record at the same moment, and neither writer may lose what
+# the other adds.
 witness_alone_() { # FUNCTION NAME…
 	local lock code=0
 	if [[ -z $DRY_RUN ]] && ! {
@@ -187,15 +188,16 @@ witness_write_() {
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ ${seen_generation:-$WITNESS_GENERATION} == "$WITNESS_GENERATION" ]] || return 2
 	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
-	# Not known what was before: now is the latest that it can have been.
+	# If no count is recorded, the current one is the latest that it can have been.
 	filled=${WITNESS[filled]:-$events}
 	[[ -z $full ]] || filled=$events
 	WITNESS_FILLED=$filled
-	# Nobody looks after it (witness_leave). That only the RAM leg is good vouches for no disk,
-	# and who gives legs up is a person who starts it.
+	# Nobody looks after the array (witness_leave), so nothing is written, with two exceptions:
+	# that only the RAM leg is good, which vouches for no disk, and that legs are given up,
+	# since then a person starts the array.
 	[[ ${WITNESS[void]-} != 2 || -n ${give_up// /} ]] || (($# == 0)) || return 0
 	witness_remembered_ "$also" "$give_up" "$@"
-	# Nothing changed but time: sparing the root file system a write at every look.
+	# Nothing has changed, so spare the root file system a write at every look.
 	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" ||
 		${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" ||
 		${WITNESS[seen]-}:${WITNESS[doubted]-} != "${seen[*]}:${doubted[*]}" ||
@@ -209,8 +211,8 @@ witness_write_() {
 		"ram_slot=$slot" ${ram_number:+"ram_number=$ram_number"} "generation=$generation"
 }
 
-# Its legs do not become left: one of them may have gone since, long before the last. "was" has them
-# for one question alone, whether what something else has started is older still
+# The legs do not become "left": one of them may have gone since, long before the last. "was" has
+# them for one question only: whether what something else has started is even older
 # (witness_update_foreign_start).
 witness_void_() { # NAME UUID [leave]
 	local void was
@@ -243,9 +245,9 @@ witness_void_lines_() { # NAME UUID VOID WAS
 	witness_lines_ "$1" "uuid=$2" "void=$3" "generation=$generation" "was=$4"
 }
 
-# witness_void_own_ NAME UUID: what counts, in WITNESS, is a copy by which only the RAM leg was
-# good. The copy may be away when somebody reads the next time, so the record says it, too; if that
-# can't be written, what says the contrary is deleted.
+# witness_void_own_ NAME UUID: what counts, and is in WITNESS, is a copy that says that only the RAM
+# leg was good. The copy may be away at the next read, so the record on the root file system has to
+# say so, too. If that can't be written, a record that says the contrary is deleted.
 witness_void_own_() {
 	local left=${WITNESS[left]-} given seen=() doubted=() generation life
 	witness_remembered_ '' ''
@@ -264,7 +266,7 @@ witness_remembered_() {
 	local leg also=$1 give_up=$2
 	shift 2
 	given='' generation=$((${WITNESS[generation]:-0} + 1)) life=${WITNESS[life]-}
-	# Beyond that no copy is read: the record begins anew.
+	# No copy beyond that is believed, so the record begins anew.
 	((generation <= WITNESS_GENERATIONS)) || generation=1 life=''
 	[[ -n $life ]] || { read -r life <"$PROC/sys/kernel/random/uuid"; } 2>/dev/null || :
 	for leg in ${WITNESS[given]-} $give_up; do
@@ -280,24 +282,25 @@ witness_remembered_() {
 	((${#doubted[@]} <= WITNESS_SEEN)) || doubted=("${doubted[@]: -WITNESS_SEEN}")
 }
 
-# witness_lines_ NAME LINE…: these, and the caller's life, left, given, seen and doubted, which is
-# there also when it is empty (witness_known_); the caller's generation is there from then on.
+# witness_lines_ NAME LINE…: writes these lines, and the caller's life, left, given, seen and
+# doubted, to the record and its copy; doubted even when it is empty (witness_known_). Then sets
+# WITNESS_GENERATION to the caller's generation. Returns 1 when it can't be made durable.
 witness_lines_() {
 	local text code=0
 	printf -v text '%s\n' "${@:2}" ${life:+"life=$life"} ${left:+"left=$left"} \
 		${given:+"given=$given"} ${seen:+"seen=${seen[*]}"} "doubted=${doubted[*]}"
-	# The copy all the same: else an old one would vouch, like the old record, for what has
-	# left.
+	# Write the copy even so: otherwise an old one would vouch, like the old record, for legs
+	# that have left.
 	act_text_anyhow "$STATE/$1.witness" "${text%$'\n'}"$'\n' 600 || code=1
 	[[ -n $DRY_RUN ]] || ((code != 0)) || WITNESS_GENERATION=$generation
-	# After it: a copy of a later generation says that the root file system has been put back to
-	# an older state.
+	# The copy comes after the record, because a copy of a later generation says that the root
+	# file system has been put back to an older state.
 	witness_copy_put "${text%$'\n'}"
 	return "$code"
 }
 
-# witness_forget NAME: there is none any more, nor a copy of it. After witness_read. Returns 1 when
-# one of them stays: the copy does when the first one does, which it may contradict.
+# witness_forget NAME: deletes the record and its copy. Called after witness_read. Returns 1 when
+# one of them stays: the copy does when the record does, because it may contradict that.
 witness_forget() {
 	rm -f -- "$STATE/$1.witness" && witness_copy_drop || return
 	WITNESS_GENERATION=0
