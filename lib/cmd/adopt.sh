@@ -1,4 +1,4 @@
-# ramraid adopt: a RAID1 of disks becomes a mirror with a leg in RAM, while it is in use.
+# ramraid adopt: makes a RAID1 of disks a mirror with a leg in RAM, while it is in use.
 # shellcheck shell=bash
 
 need act/adopt-ask act/adoption act/array-lock act/hotplug act/notify cmd/attach cmd/start cmd/wait
@@ -46,7 +46,7 @@ cmd_adopt() {
 		adopt_ask
 		if [[ -z $DRY_RUN ]]; then
 			array_lock "$NAME" 5
-			# The world has moved on while a person thought about the answer.
+			# Things may have changed while a person thought about the answer.
 			adopt_look
 		fi
 		trap 'adopt_end $?' EXIT
@@ -61,8 +61,8 @@ cmd_adopt() {
 	adopt_start
 }
 
-# adopt_look: sets what adopt_find does, ADOPT_BEGUN, the configuration and the facts; ends the
-# program when it can't be adopted.
+# adopt_look: sets what adopt_find sets, ADOPT_BEGUN, the configuration and the facts; ends the
+# program when the array can't be adopted.
 adopt_look() {
 	conf_new_name "$NAME"
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} =~ ${CONF_FORM[RAM]} ]] ||
@@ -71,7 +71,7 @@ adopt_look() {
 	adopted_read "$NAME" || :
 	[[ ${ADOPTED[uuid]-} == "$ADOPT_UUID" ]] || adopted_none
 	[[ -z $ADOPT_BY_NAME || -n ${ADOPTED[uuid]-} ]] || adopt_find_none "${ARGS[0]}"
-	# Somebody has deleted it since.
+	# Somebody has deleted the configuration since.
 	[[ -z ${ADOPTED[done]-} || -e $ETC/$NAME.conf ]] || ADOPTED[done]=no
 	ADOPT_BEGUN='' HAND_MADE='' ADOPT_KEPT='' ADOPT_GROWS='' ADOPT_TAKES=''
 	if [[ -e $ETC/$NAME.conf || -L $ETC/$NAME.conf ]]; then
@@ -85,7 +85,7 @@ adopt_look() {
 	if [[ -n $ADOPT_STOPPED ]]; then adoptable_stopped_check; else adoptable_check; fi
 }
 
-# It is configured: an earlier run has come that far, or it has been ours before.
+# For an array that is configured: an earlier run has come that far, or the array was ours before.
 adopt_find_begun() {
 	conf_need "$NAME"
 	[[ ${CONF[UUID]} == "$ADOPT_UUID" ]] ||
@@ -102,15 +102,15 @@ ramraid release $NAME" "$EX_REFUSED"
 	ADOPT_BEGUN=yes
 }
 
-# A device that is to be the RAM leg, by a name that lasts.
+# Replaces a device that is to be the RAM leg by its stable name.
 adopt_device() {
 	local name
-	# what has none is complained of by the check
+	# the check complains if there is none
 	[[ ${OPT[ram]-} == /* ]] && name=$(stable_name_fast "${OPT[ram]}") || return 0
 	OPT[ram]=$name
 }
 
-# The configuration that will be written.
+# Sets the configuration that will be written.
 adopt_configure() {
 	local line leg disk
 	conf_defaults || for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
@@ -118,23 +118,23 @@ adopt_configure() {
 	[[ -n $ADOPT_STOPPED || -z $(disk_carries "$ADOPT_MD" /) ]] || CONF[ROOT]=yes
 	for leg in "${ADOPT_LEGS[@]}"; do
 		! facts_is_ram "$leg" || continue
-		# One without a stable name is complained of by the check.
+		# The check complains about a disk without a stable name.
 		disk=$(stable_name_of "/dev/$leg") || disk=/dev/$leg
 		MEMBERS+=("$disk")
 	done
 }
 
-# Every step is one that can be done again, or is left out when it is done. Whatever a kill or a
-# power cut leaves behind is either a plain array without a configuration, or one that the next boot
-# takes over, and that both "adopt" and "release" can go on from. Hence, as in "create": enabled
-# before configured, and configured before claimed, because an array that is claimed and not
-# configured is started by nobody. What makes reads slower, write-mostly disks without a RAM leg
-# beside them, comes after the initramfs, which takes minutes.
+# Every step can be done again, or is left out when it is done. Whatever a kill or a power cut
+# leaves behind is either a plain array without a configuration, or one that the next boot takes
+# over and that both "adopt" and "release" can go on from. Hence the order of "create": the unit is
+# enabled before there is a configuration, and the claim comes after both, because nobody starts an
+# array that is claimed and not configured. Write-mostly disks without a RAM leg beside them make
+# reads slower, so they are marked after the initramfs, which takes minutes.
 adopt_all() {
-	# The next boot has to find what the array holds, whatever number the array has then.
+	# The next boot has to find what is on the array, whatever number the array has then.
 	[[ -z ${OPT[fix_fstab]-} ]] || adoption_lasting_names
 	adopt_begin
-	# What is mounted has to be known to the generator at the next boot.
+	# The generator has to know at the next boot what is mounted from it.
 	contents_remember "$NAME" "$ADOPT_MD" ||
 		log_warning "$NAME: could not remember what is on it in $STATE"
 	adoption_array
@@ -148,7 +148,7 @@ adopt_all() {
 
 adopt_begin() {
 	adoption_note
-	# A release that was interrupted is over.
+	# If a release was interrupted, it is over now.
 	[[ ! -e $STATE/$NAME.releasing ]] || act rm -f -- "$STATE/$NAME.releasing"
 	! hotplug_is_released "$NAME" || act rm -f -- "$RUN/$NAME.detached"
 	systemd_enable "$NAME"
@@ -163,8 +163,8 @@ adopt_claim() {
 	ADOPT_CLAIMED=yes
 }
 
-# One that does not run becomes ours first, by the same steps: then our start judges its disks and
-# starts it. From then on it is one that runs, and that an earlier run has begun with.
+# An array that does not run becomes ours first, by the same steps; then our start judges its disks
+# and starts it. From then on it is an array that runs and that an earlier run has begun with.
 adopt_stopped() {
 	adopt_begin
 	adopt_claim
@@ -174,7 +174,7 @@ adopt_stopped() {
 		return
 	fi
 	exec {ARRAY_LOCK}>&- # the unit takes it
-	# Without a free slot there is no RAM leg yet.
+	# Without a free slot, it has no RAM leg yet.
 	start_by_systemd "$NAME" || [[ ${F[array.state]} == active ]] ||
 		die "$NAME: was not started; see: ramraid status $NAME" "$EX_REFUSED"
 	array_lock "$NAME" 60
@@ -194,8 +194,8 @@ ${OPT[fix_fstab]+--fix-fstab }$NAME ${ARGS[*]}; to go back: ramraid release $NAM
 	exit "$code"
 }
 
-# The unit takes the running array over and attaches the RAM leg. One that is up already, since an
-# earlier boot found the half of this, does not look again: then it is done here.
+# The unit takes over the running array and attaches the RAM leg. If an earlier boot found this half
+# done, the unit is already up and does not look again; then the leg is attached here.
 adopt_start() {
 	if [[ -n $DRY_RUN ]]; then
 		systemd_start "$NAME"
@@ -226,8 +226,8 @@ adopt_start() {
 	notify_said notice "$NAME: adopted. The way back: ramraid release $NAME"
 }
 
-# Does the RAM leg come with the next start, which gives the array larger blocks? Asked of what is
-# configured, and of the array: also by a second run.
+# Returns 0 if the RAM leg joins only at the next start, which gives the array larger blocks. It
+# looks at the configuration and at the array, so a second run gets the same answer.
 adopt_grows() {
 	[[ ${CONF[BLOCK]} == 4096 && -n $ADOPT_MD ]] || return 1
 	facts_observe
@@ -243,10 +243,10 @@ next start, when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $
 reboot. The way back: ramraid release $NAME"
 }
 
-# adopt_find: what the words after the name mean, an array, or disks, which may be members of one.
-# Sets ADOPT_MD, ADOPT_COMMAND (its path in a command), ADOPT_LEGS and ADOPT_UUID;
-# ADOPT_STOPPED=yes: it does not run; ADOPT_BY_NAME=yes: it is what has the name now. Ends the
-# program when there is none.
+# adopt_find: finds out what the words after the name mean: an array, or disks, which may be members
+# of one. Sets ADOPT_MD, ADOPT_COMMAND (its path in a command), ADOPT_LEGS and ADOPT_UUID;
+# ADOPT_STOPPED=yes if the array does not run; ADOPT_BY_NAME=yes if it is the array that has the
+# name now. Ends the program when there is none.
 adopt_find() {
 	local NODE operand md ARRAY_STATE READAUTO
 	ADOPT_MD='' ADOPT_STOPPED='' ADOPT_BY_NAME='' ADOPT_LEGS=()
@@ -263,8 +263,8 @@ name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
 		fi
 		ADOPT_MD=$md
 	done
-	# As a shell takes it: an array may be called as its disks say ("CREATE names=yes" in
-	# mdadm.conf).
+	# This is quoted for a shell: an array may have the name that its disks say ("CREATE
+	# names=yes" in mdadm.conf).
 	printf -v ADOPT_COMMAND '/dev/%q' "$ADOPT_MD"
 	md_state "$ADOPT_MD"
 	case $ARRAY_STATE in
@@ -273,7 +273,7 @@ name the array, or stop it first (mdadm --stop)" "$EX_REFUSED"
 		adoptable_stopped_find
 		;;
 	*)
-		# Typed again, after the start that they were named for.
+		# The same command again, after the start for which the disks were named.
 		((${#ADOPT_LEGS[@]} == 0)) || [[ -e $ETC/$NAME.conf ]] ||
 			die "$NAME: ${ARGS[0]} is no md array, but a member of one that runs: \
 ramraid adopt $NAME $ADOPT_COMMAND" "$EX_INACTIVE"
@@ -282,8 +282,8 @@ ramraid adopt $NAME $ADOPT_COMMAND" "$EX_INACTIVE"
 	esac
 }
 
-# An array that was inactive has another number since an earlier run has started it. Sets the
-# caller's NODE to the one that has its name; whether it is that one is judged by its UUID.
+# An array that was inactive has another number since an earlier run started it. Sets the caller's
+# NODE to the array that has its name now; its UUID later shows whether it is the same one.
 adopt_find_by_name_() {
 	((${#ARGS[@]} == 1)) && disk_find "/dev/md/$NAME" || return 1
 	ADOPT_BY_NAME=yes
@@ -293,7 +293,7 @@ adopt_find_none() { # OPERAND
 	die "$NAME: there is no block device $1; /proc/mdstat lists the arrays" "$EX_INACTIVE"
 }
 
-# Of a running array. Kernels without md/uuid in sysfs: a member is asked.
+# For a running array. Some kernels have no md/uuid in sysfs; then a member says it.
 adopt_find_uuid_() {
 	local VALUE line LEGS
 	md_state_read "$ADOPT_MD" uuid
@@ -303,7 +303,7 @@ adopt_find_uuid_() {
 		ADOPT_LEGS+=("${line%% *}")
 		[[ -z $ADOPT_UUID ]] || continue
 		line=$(superblock_facts "$DEV/${line%% *}")
-		# The first of them; "device_uuid" comes later.
+		# The first uuid in the text is the array's; "device_uuid" comes later.
 		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
 	done
 	[[ -n $ADOPT_UUID ]] ||

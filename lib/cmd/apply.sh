@@ -1,4 +1,4 @@
-# ramraid apply: the running array gets the disks that its configuration names, and no others.
+# ramraid apply: gives the running array the disks that its configuration names, and no others.
 # shellcheck shell=bash
 
 need act/array-lock act/membership act/transitions config/conf config/conf-edit core/cli core/log
@@ -34,8 +34,9 @@ cmd_apply() {
 	transitions_end "$NAME"
 }
 
-# What is to leave and has no line any more gets it back until it has left, or a boot before that
-# would do without it. The note first: with the line alone, the wish would be forgotten.
+# A disk that is to leave and has no MEMBER line any more gets its line back until it has left;
+# otherwise a boot before then would do without it. The note is written first: with the line alone,
+# nobody would remember that the disk is to leave.
 apply_begin() { # NAME
 	((${#LEAVING[@]} > 0)) || return 0
 	{

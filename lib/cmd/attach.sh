@@ -30,7 +30,8 @@ cmd_attach() {
 	! hotplug_is_released "$NAME" ||
 		die "$NAME: a release of it has begun; to finish that: ramraid release $NAME; \
 to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
-	# A person wants it: what was taken out, or has failed too often, is tried again.
+	# A person wants the leg, so a leg that was taken out or has failed too often is tried
+	# again.
 	if ! memory_floor_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
 		out=yes
 		rm -f "$RUN/$NAME.detached"
@@ -39,14 +40,14 @@ to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	hotplug_reset_backoff "$NAME"
 	attach_here yes
 	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME" "$LOOP_PRINT"
-	# Nothing has come of it: it is out as it was, and has not failed.
+	# Nothing came of it: the leg is out as before, and has not failed.
 	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] ||
 		memory_floor_note_tried "$NAME" "$LOOP_NO_RAM"
 	attach_hand_over_
 	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }
 
-# Sets F; ends the program when the array can't be given one.
+# Sets F; ends the program when the array can't be given a RAM leg.
 attach_check_() {
 	[[ ${CONF[RAM]} != none ]] ||
 		log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
@@ -56,21 +57,21 @@ attach_check_() {
 readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
 }
 
-# To those who look after it from here on.
+# Hands the array over to those who look after it from here on.
 attach_hand_over_() {
 	transitions_end "$NAME"
 	memory_floor_arm "$NAME"
 	systemd_hold "$NAME"
 }
 
-# attach_here yes|mend: see loop_run.
+# attach_here yes|mend: runs the loop; for its argument, see loop_run.
 attach_here() {
 	trap 'attach_interrupted' INT TERM HUP
 	loop_run "$NAME" "$1" in-use
 	trap - INT TERM HUP
 }
 
-# What md does goes on by itself; what we do ends, and a half-filled ramdisk is of no use.
+# What md does goes on by itself. Our copy ends, and a half-filled ramdisk is of no use.
 attach_interrupted() {
 	trap '' INT TERM HUP
 	! act_apart attach_leave_ || log_notice "$NAME: interrupted; the array goes on as it is. \

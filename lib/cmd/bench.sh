@@ -4,7 +4,7 @@
 need config/conf-need core/cli core/json core/log core/paths core/text core/trust \
 	observe/before-look
 need report/bench
-# Others need these later, when an upgrade of the package may have taken them away.
+# Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
@@ -52,7 +52,7 @@ cmd_bench_programs() {
 apt install${missing/gnuplot/gnuplot-nox}"
 }
 
-# The array first, then what it is made of. A leg that is not in sync has nothing to compare.
+# The array comes first, then its legs. A leg that is not in sync is nothing to compare with.
 cmd_bench_rows() {
 	local i
 	BENCH_ROLE=(array) BENCH_DEVICE=("/dev/${F[array.md]}")
@@ -64,12 +64,12 @@ cmd_bench_rows() {
 	done
 }
 
-# cmd_bench_folder FOLDER: is it one on this array? What is written elsewhere would measure
-# something else, on somebody's disk.
+# cmd_bench_folder FOLDER: ends the program unless FOLDER is on this array: a file elsewhere would
+# measure something else, on somebody's disk.
 cmd_bench_folder() {
 	local source why path
 	[[ -d $1 && -w $1 ]] || die "--writes=$1: is no folder that can be written to" "$EX_USAGE"
-	# Whoever may write there could replace the file that root writes to.
+	# Others who may write to the folder could replace the file that root writes to.
 	path=$1
 	[[ $path == /* ]] || path=$PWD/$1
 	trust_into why "$path"
@@ -80,8 +80,8 @@ cmd_bench_folder() {
 not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"
 }
 
-# cmd_bench_picture FILE: can it be written to, and by nobody else? It is made last, after minutes
-# of measuring, in which there could come a link in its place.
+# cmd_bench_picture FILE: ends the program unless FILE can be written to, and by nobody else. It is
+# written last, after minutes of measuring, in which somebody could put a link in its place.
 cmd_bench_picture() {
 	local path=$1 why
 	[[ $path == /* ]] || path=$PWD/$path

@@ -1,4 +1,4 @@
-# ramraid check: what would go wrong at the next boot.
+# ramraid check: finds what would go wrong at the next boot.
 # shellcheck shell=bash
 
 need act/notify cmd/check/array cmd/check/findings cmd/check/machine config/conf config/conf-faults
@@ -46,7 +46,8 @@ cmd_check() {
 	return "$code"
 }
 
-# As a failed disk would be reported, and by the same way. Returns 1 if that is not so of one.
+# Sends a test message for each array, in the way that a failed disk would be reported. Returns 1 if
+# that is not possible for one of them.
 cmd_check_notify_test_() { # NAME…
 	local name to code=0 NOTIFY_ADDRESS NOTIFY_WAY
 	notify_address
@@ -74,7 +75,7 @@ arrive: journalctl -u 'ramraid-notify-$name-*'"
 	return "$code"
 }
 
-# KERNELS: those that are installed, or the one that is asked about.
+# Sets KERNELS to the installed ones, or to the one that the user asks about.
 cmd_check_choose_kernels() {
 	[[ -n ${OPT[kernel]+given} ]] || {
 		kernels_find
@@ -100,7 +101,7 @@ cmd_check_show() { # NAME…
 	[[ $(findings_count '') == 0 ]] || cmd_check_show_group '' 'the system'
 }
 
-# What a kernel's installation shows is only what is to be said of that kernel.
+# The installation of a kernel (--kernel=) shows only what there is to say about that kernel.
 cmd_check_show_group() { # ARRAY TITLE
 	local i problems notes text
 	problems=$(findings_count "$1" problem) notes=$(findings_count "$1" note)

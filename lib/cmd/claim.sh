@@ -35,14 +35,15 @@ cmd_claim() {
 		elif [[ -z $DRY_RUN ]]; then
 			rm -f "$due"
 		fi
-		# That has taken long. The disks may have come back of one whose RAM leg alone was
-		# good, and the monitor have written that.
+		# The initramfs has taken long. Meanwhile, the disks of an array whose RAM leg alone
+		# was good may have come back, and the monitor may have written that into the
+		# record.
 		[[ -z ${OPT[remove]-} ]] || cmd_claim_leave
 	fi
 	[[ -z $failed ]] || return "$EX_FAILED"
 }
 
-# Until 0.2.0 "--remove" alone dropped every claim: too much for a word that is easily typed.
+# Until 0.2.0, "--remove" alone dropped every claim: too much for an option that is easily typed.
 cmd_claim_check() {
 	local name
 	conf_names_fit "${ARGS[@]}"
@@ -62,11 +63,11 @@ or --all for every claim"
 	fi
 }
 
-# cmd_claim_means NAME: is it one of those that are named, or is none named?
+# cmd_claim_means NAME: returns 0 if NAME is among the operands, or if there are none.
 cmd_claim_means() { ((${#ARGS[@]} == 0)) || [[ " ${ARGS[*]} " == *" $1 "* ]]; }
 
-# Sets the caller's changed. Noted before the first change: or a second run would find nothing to
-# do, and leave the initramfs as it was.
+# Sets the caller's changed. It is noted before the first change; otherwise a second run would find
+# nothing to do, and leave the initramfs as it was.
 cmd_claim_changes_() {
 	[[ -z $changed ]] || return 0
 	changed=yes
@@ -82,10 +83,10 @@ cmd_claim_drop_old() {
 		name=${file##*/ramraid-} name=${name%.conf}
 		cmd_claim_means "$name" || continue
 		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
-		# No array's: "selftest --clean" removes what a test has left.
+		# This is no array's claim: "selftest --clean" removes what a test has left.
 		[[ $name != "$SELFTEST_NAME" ]] || continue
 		cmd_claim_changes_
-		# One that can't be taken away must not keep the others.
+		# A claim that can't be removed must not keep the others from being removed.
 		claim_remove "$name" || {
 			log_error "$name: its claim $file is still there: it, \
 or the ARRAY lines that it keeps out of force, could not be changed"
@@ -94,9 +95,8 @@ or the ARRAY lines that it keeps out of force, could not be changed"
 	done
 }
 
-# What becomes of an array that anybody may start, nobody may see: a record of before would vouch
-# for a disk that has left since. Also of arrays without a claim, such as one with the root file
-# system.
+# Nobody watches an array that anybody may start: its old record would go on vouching for a disk
+# that has left since. This includes arrays without a claim, such as one with the root file system.
 cmd_claim_leave() {
 	local name
 	[[ -z $DRY_RUN ]] || return 0
@@ -110,7 +110,7 @@ and still vouches for the disks that were in sync; delete it"
 	done < <(cmd_claim_recorded_)
 }
 
-# The arrays that have a record, with or without a configuration.
+# Prints the names of arrays that have a record, with or without a configuration.
 cmd_claim_recorded_() {
 	local file
 	for file in "$STATE"/*.witness; do
@@ -119,7 +119,7 @@ cmd_claim_recorded_() {
 	done
 }
 
-# Of one whose configuration is gone, or has errors, the record itself says which array it is about.
+# If the configuration is gone or has errors, the record itself says which array it is about.
 cmd_claim_leave_one_() { # NAME
 	local line uuid=''
 	local -A CONF=([WITNESS_COPY]=auto)

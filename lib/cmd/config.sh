@@ -1,4 +1,4 @@
-# ramraid config: what the configuration comes to, and which line says so.
+# ramraid config: shows the value of each key, and which line sets it.
 # shellcheck shell=bash
 
 need config/conf config/conf-faults config/conf-need core/cli core/json core/log
@@ -36,7 +36,7 @@ cmd_config() {
 	return "$code"
 }
 
-# What a fault leaves is the built-in value: it is shown all the same.
+# A key with a fault keeps its built-in value, so the result is shown all the same.
 config_defaults() {
 	local line
 	! conf_defaults || return 0
@@ -44,7 +44,7 @@ config_defaults() {
 	return 1
 }
 
-# Drop-ins that are none by their names.
+# Reports files among the drop-ins that are not read because of their names.
 config_unread() { # NAME, or ramraid
 	local file
 	local -a CONF_UNREAD_MEANT CONF_UNREAD_KEPT
@@ -55,8 +55,8 @@ config_unread() { # NAME, or ramraid
 	for file in "${CONF_UNREAD_KEPT[@]}"; do log_info "$file is not read"; done
 }
 
-# config_each FUNCTION: calls FUNCTION KEY VALUE ORIGIN for each key; for a list for each of its
-# lines, or once without a value. ORIGIN is '' for what is built-in. Without NAME the keys of one
+# config_each FUNCTION: calls FUNCTION KEY VALUE ORIGIN for each key; for a list, once for each of
+# its lines, or once with no value. ORIGIN is '' for a built-in value. Without NAME, the keys of one
 # array are left out.
 config_each() {
 	local key
@@ -77,7 +77,7 @@ config_list_() { # FUNCTION KEY VALUES ORIGINS: the names of two arrays
 	for ((i = 0; i < ${#values[@]}; i++)); do "$1" "$2" "${values[i]}" "${origins[i]}"; done
 }
 
-# The origins one below the other, whatever the longest value is.
+# Prints the origins one below the other, however long the longest value is.
 config_text() {
 	local width=0
 	config_each config_measure_

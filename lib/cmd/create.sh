@@ -1,4 +1,4 @@
-# ramraid create: from blank disks to a whole mirror that comes back at every boot.
+# ramraid create: makes blank disks into a whole mirror that comes back at every boot.
 # shellcheck shell=bash
 
 need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
@@ -43,7 +43,7 @@ cmd_create() {
 	create_ask
 	if [[ -z $DRY_RUN ]]; then
 		array_lock "$NAME" 1
-		# The world has moved on while a person thought about the answer.
+		# Things may have changed while a person thought about the answer.
 		create_check_name
 		CREATE_DISKS=() CREATE_NODES=()
 		create_check_disks "${ARGS[@]:1}"
@@ -52,7 +52,7 @@ cmd_create() {
 	create_all
 }
 
-# Sets CREATE_INNER to the name of the array that is to be the disk leg, if there is to be one.
+# Sets CREATE_INNER to the name of the array that is to be the disk leg, if the layout has one.
 create_check_layout() { # DISKS
 	[[ ${OPT[layout]-mirror} != mirror ]] || return 0
 	[[ ${OPT[layout]} == far2 ]] ||
@@ -81,7 +81,7 @@ create_check_dropins() {
 	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do conf_new_dropins "$name"; done
 }
 
-# Says everything that is wrong with the disks, not just the first thing.
+# Reports everything that is wrong with the disks, not just the first thing.
 create_check_disks() { # DISK…
 	local disk node stable why line wrong=''
 	for disk; do
@@ -123,8 +123,8 @@ $(quantity_show_bytes "$CREATE_MIN_BYTES")"
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-# create_size: sets CREATE_BYTES: the array is as large as its smallest disk, and the RAM leg with
-# it; and CREATE_BLOCK, the largest of their blocks.
+# create_size: sets CREATE_BYTES to the size of the smallest disk, which is also that of the array
+# and of the RAM leg; and CREATE_BLOCK to the largest block size of the disks.
 create_size() {
 	local node bytes
 	CREATE_BYTES=0 CREATE_BLOCK=512
@@ -136,8 +136,8 @@ create_size() {
 	done
 }
 
-# A device that is to be the RAM leg is checked like a disk. Sets CREATE_RAM to its stable name, and
-# CREATE_DEVICE to what the kernel calls it.
+# Checks a device that is to be the RAM leg like a disk. Sets CREATE_RAM to its stable name, and
+# CREATE_DEVICE to the kernel's name of it.
 create_check_device() {
 	local why stable line
 	CREATE_DEVICE=''
@@ -195,12 +195,12 @@ $(ramdisk_plan "${CREATE_RAM:-${CONF[RAM]}}" "$CREATE_TAKES")."
 	cli_confirm "$NAME" "$head Everything on these disks is lost:"
 }
 
-# Each step says first how it is taken back. A power cut or a kill takes nothing back, hence their
-# order. The configuration is written before the RAM leg is added: an array that once had a RAM leg
-# and is then forgotten would not start by itself. The unit is enabled, which only makes a link,
-# before there is a configuration: one that no boot uses would look as if it were in force. The
-# claim comes after both: an array that is claimed and not configured is started by nobody. So what
-# is left is a plain array without a configuration, or one that the next boot brings up whole.
+# Each step first notes how it is taken back. A power cut or a kill takes nothing back, hence this
+# order. The configuration is written before the RAM leg is added: an array that once had a RAM leg,
+# and is then forgotten, would not start by itself. The unit is enabled, which only makes a link,
+# before there is a configuration: a configuration that no boot uses would look as if it were in
+# force. The claim comes after both: nobody starts an array that is claimed and not configured. So
+# what is left is a plain array without a configuration, or one that the next boot brings up whole.
 create_all() {
 	local chunk
 	chunk=$(md_bitmap_chunk "${CREATE_NODES[@]}")
@@ -219,8 +219,8 @@ this takes a while"
 	create_wait
 }
 
-# create_level NAME LAYOUT: one array of CREATE_DISKS. The disk leg of a nested one is what the
-# other is on: CREATE_DISKS and CREATE_NODES become it.
+# create_level NAME LAYOUT: creates one array of CREATE_DISKS. If it is the disk leg of a nested
+# mirror, CREATE_DISKS and CREATE_NODES are set to it, because the mirror is made on it.
 create_level() {
 	local name=$1 layout=$2 uuid
 	uuid=$(<"$PROC/sys/kernel/random/uuid")
@@ -236,7 +236,7 @@ create_level() {
 		return 0
 	}
 	CREATE_DISKS=("/dev/md/$name")
-	# Its name may also be an older one.
+	# /dev/md/NAME may also be the name of an older array.
 	if [[ -n $DRY_RUN ]]; then
 		CREATE_NODES=("md/$name")
 	else
@@ -244,8 +244,8 @@ create_level() {
 	fi
 }
 
-# As md makes it, it has the blocks of its disks; its unit starts it with larger ones. Not before it
-# is claimed, or udev would start it.
+# md creates the array with the block size of its disks; its unit starts it again with larger
+# blocks. Call this only when the array is claimed, or udev would start it.
 create_stop() {
 	local md
 	[[ -z $DRY_RUN ]] || {
@@ -272,23 +272,23 @@ create_array() { # NAME LAYOUT UUID
 	local node paths=()
 	for node in "${CREATE_NODES[@]}"; do
 		paths+=("/dev/$node")
-		# What shines through a new array from the disks below it is no use, and may be
-		# taken for something.
+		# Old contents of the disks that show through a new array are of no use, and may be
+		# mistaken for contents of the array.
 		[[ -z ${OPT[force]-} && ($2 != mirror || -z $CREATE_INNER) ]] ||
 			act wipefs --all --quiet -- "/dev/$node"
 	done
-	# Whatever it holds; the unit only takes one that holds nothing.
+	# Wipe the device whatever it holds: the unit only takes one that holds nothing.
 	[[ $2 != mirror || -z $CREATE_DEVICE || -z ${OPT[force]-} ]] ||
 		act wipefs --all --quiet -- "/dev/$CREATE_DEVICE"
 	act_undo_push create_dismantle "$3" "${CREATE_NODES[@]}"
 	md_create "$1" "$3" "$2" "$chunk" "${paths[@]}"
-	# A machine that has just started may have much for udev to do.
+	# On a machine that has just started, udev may have much to do.
 	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "${CREATE_NODES[0]}")" "$1" 90 ||
 		die "$1: /dev/md/$1 did not appear"
 }
 
-# But for what carries another UUID: another run of create, with another name, may have been faster
-# on the same disks, and would lose its array.
+# Leaves disks with another UUID alone: another run of create, with another name, may have been
+# faster on the same disks, and would lose its array.
 create_dismantle() { # UUID NODE…
 	local node md facts ours=()
 	for node in "${@:2}"; do
@@ -322,17 +322,17 @@ create_conf() { # LAYOUT UUID
 
 create_start() { # NAME
 	act_undo_push systemd_stop "$1"
-	# The unit takes it.
+	# The unit takes the lock.
 	[[ -z ${ARRAY_LOCK-} ]] || {
 		exec {ARRAY_LOCK}>&-
 		ARRAY_LOCK=''
 	}
-	# Of an array of that name that has been there before.
+	# An earlier array of that name may have left its unit up.
 	systemd_settle "$1"
 	systemd_start "$1"
 }
 
-# From here on nothing is worth taking back: the mirror exists and its unit is at work on it.
+# Nothing is taken back from here on: the mirror exists, and its unit is at work on it.
 create_wait() {
 	[[ -z $DRY_RUN ]] || {
 		log_notice "$NAME: nothing was changed (--dry-run)"

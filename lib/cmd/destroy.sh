@@ -1,4 +1,4 @@
-# ramraid destroy: an array and all that it held are no more; its disks are blank to md.
+# ramraid destroy: removes an array and everything on it; its disks are blank to md afterwards.
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/forget act/notify cmd/stop config/conf config/conf-faults
@@ -28,15 +28,15 @@ cmd_destroy() {
 	cli_confirm "$NAME" "$DESTROY_HEAD" typed
 	if [[ -z $DRY_RUN ]]; then
 		array_lock_first "$NAME" 5
-		# The world has moved on while a person thought about the answer.
+		# Things may have changed while a person thought about the answer.
 		destroy_look
 	fi
 	destroy_all
 }
 
-# destroy_look: sets DESTROY_FROM to where it begins: "array", or "files", when an earlier run has
-# taken the configuration away already; DESTROY_HEAD and PLAN to what a person is asked. Ends the
-# program when something speaks against it.
+# destroy_look: sets DESTROY_FROM to where the work begins: "array", or "files" when an earlier run
+# has already deleted the configuration; and DESTROY_HEAD and PLAN to what a person is asked. Ends
+# the program when something speaks against it.
 destroy_look() {
 	DESTROY_FROM=array DESTROY_LEFT=() PLAN=() WRONG=()
 	DESTROY_WIPE=() DESTROY_NODES=()
@@ -64,8 +64,8 @@ ramraid release $NAME" "$EX_REFUSED"
 is destroyed, and everything on it is lost:"
 }
 
-# Which disks are wiped, which are not, and why. What carries the UUID, is named by nobody, and is
-# not in the array may be a copy that somebody keeps: it is named.
+# Finds out which disks are wiped, which are not, and why. A device that carries the UUID, but is
+# neither configured nor in the array, may be a copy that somebody keeps: it is only reported.
 destroy_legs_() {
 	local dev node names=("${MEMBERS[@]}" "${LEAVING[@]}") line
 	[[ ${CONF[RAM]} != /* ]] || {
@@ -79,7 +79,8 @@ destroy_legs_() {
 		names+=("$dev")
 	done
 	for dev in "${names[@]}"; do destroy_leg_ "$dev"; done
-	# What is stacked on a device has its superblock, too, and is named; a ramdisk goes anyhow.
+	# A device with another stacked on it is left out, because the upper one has the superblock,
+	# too, and is reported; so is a ramdisk, which goes anyhow.
 	while read -r node line; do
 		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" &&
 			-z $(disk_holders "$node") ]] || continue
@@ -122,7 +123,7 @@ If it is the right disk: mdadm --zero-superblock $1")
 	esac
 }
 
-# All that speaks against it, not just the first thing.
+# Finds everything that speaks against it, not just the first thing.
 destroy_check_() {
 	local users other hex=${CONF[UUID]//-/}
 	! stop_going_down || WRONG+=('the machine is going down')
@@ -156,7 +157,7 @@ ramraid destroy $other")
 	done
 }
 
-# What goes on naming the array, and what this does not delete.
+# Adds to DESTROY_LEFT what still names the array, and what this does not delete.
 destroy_left_() {
 	local line
 	while IFS= read -r line; do
@@ -178,8 +179,8 @@ to destroy that too: ramraid destroy ${line#/dev/md/}")
 rm -r $ETC/$NAME.conf.d")
 }
 
-# The configuration goes after the superblocks: as long as it is there, this can begin again from
-# the start, and an array of which one disk is left is started from that, as ever.
+# The configuration goes after the superblocks: while it is there, this can begin again from the
+# start, and an array that has one disk left can still be started from that.
 destroy_all() {
 	local line
 	DESTROY_BEGUN=''
@@ -218,8 +219,8 @@ destroy_stop_() {
 	fi
 }
 
-# Each is looked at once more, in the last moment: nothing but what carries this array's UUID, and
-# is in use by nobody.
+# Looks at each disk once more at the last moment, and wipes only one that carries this array's UUID
+# and that nobody uses.
 destroy_wipe_() {
 	local i node users
 	DESTROY_BEGUN=yes
@@ -241,7 +242,7 @@ moment ago; it is not wiped"
 	done
 }
 
-# The kernel may call an array the holder of a disk for a moment after it has stopped.
+# The kernel may show an array as the holder of a disk for a moment after the array has stopped.
 destroy_users_() { # NODE
 	local tries users
 	for ((tries = 25; tries > 0; tries--)); do

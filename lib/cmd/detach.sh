@@ -29,7 +29,7 @@ cmd_detach() {
 		die "$NAME: is not running; there is no RAM leg to take out" "$EX_INACTIVE"
 	detach_ram "$NAME"
 	detach_ram_give_back "$NAME"
-	# Or hot-plug would make a new one. Until here the lock has kept it away.
+	# Without this, hot-plug would make a new one. Until here the lock has kept hot-plug away.
 	[[ -n $DRY_RUN ]] || act_put "$RUN/$NAME.detached"
 	whole_since_look
 	[[ -n $DRY_RUN ]] || exec {ARRAY_LOCK}>&-

@@ -4,7 +4,7 @@
 need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
 need core/text notes/memory-floor observe/before-look report/estimate world/disk world/kernels
 need world/ramdisk world/ramdisk-memory world/ramdisk-note world/ramdisk-zram world/sample
-# Others need these later, when an upgrade of the package may have taken them away.
+# Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults core/act notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
@@ -40,7 +40,7 @@ cmd_estimate() {
 	[[ -n ${ESTIMATE[takes]} ]] || return "$EX_FAILED"
 }
 
-# Which kinds, and with which programs.
+# Sets which kinds to estimate, and which programs that takes.
 cmd_estimate_kinds() {
 	local program
 	ESTIMATE=()
@@ -63,7 +63,8 @@ write rapiddisk, brd, auto, zram, zram:zstd or zram:lz4" "$EX_USAGE" ;;
 	done
 }
 
-# cmd_estimate_target WORD: what it is. Sets ESTIMATE's kind, target, bytes, and TARGET, the file.
+# cmd_estimate_target WORD: finds out what WORD is. Sets ESTIMATE's kind, target and bytes, and
+# TARGET to the file to read.
 cmd_estimate_target() {
 	local kind code=0
 	ESTIMATE[target]=$1
@@ -98,7 +99,8 @@ cmd_estimate_device_() { # PATH
 	ESTIMATE[kind]=device ESTIMATE[node]=$NODE ESTIMATE[bytes]=$(disk_bytes "$NODE")
 }
 
-# An array of ours has settings of its own, and may have a RAM leg already.
+# Prints the name of our array that NODE is, if any: it has settings of its own, and may have a RAM
+# leg.
 cmd_estimate_name_of_() { # NODE
 	local NODE name
 	while IFS= read -r name; do
@@ -117,7 +119,7 @@ cmd_estimate_array_() { # NAME
 	ESTIMATE[bytes]=$(disk_bytes "${F[array.md]}") TARGET=$DEV/${F[array.md]}
 }
 
-# Chooses the pages.
+# Chooses the pages to read.
 cmd_estimate_sample() {
 	local target=${ESTIMATE[target]} code=0
 	trap sample_close EXIT
@@ -140,8 +142,8 @@ cmd_estimate_sample() {
 	ESTIMATE[bytes]=$((SAMPLE_PIECES * SAMPLE_PIECE))
 }
 
-# Reads them in rounds, each of which is spread over all of the data, so that what has been read
-# when the time is up is a sample as well.
+# Reads the chosen pages in rounds, each spread over all of the data: if the time is up early, what
+# has been read by then is still a sample.
 cmd_estimate_measure() {
 	local rounds=$(((SAMPLE_COUNT + SAMPLE_BATCH - 1) / SAMPLE_BATCH)) round code=0 wanted=0
 	local until=$((SECONDS + SAMPLE_READ_BOUND)) zeros
@@ -194,7 +196,7 @@ cmd_estimate_progress_() { # [TEXT]; nothing: the line is cleared
 	if (($# == 0)); then printf '\r%79s\r' '' >&2; else printf '\r%-79s' "$1" >&2; fi
 }
 
-# What each kind takes, and whether there is room for it.
+# Sets what each kind takes, and whether there is room for it.
 cmd_estimate_judge() {
 	local kind freed RAM_ROOM RAM_RESERVED MEMORY_RESERVE MEMORY_RESERVE_BY
 	local SPREAD_TOTAL SPREAD_MARGIN
@@ -212,7 +214,7 @@ cmd_estimate_judge() {
 	[[ -z ${ESTIMATE[takes]} ]] || cmd_estimate_next_ "${ESTIMATE[takes]}"
 }
 
-# Prints the bytes that the array's own RAM leg would give back: it is not there twice.
+# Prints the bytes that the array's own RAM leg would give back, because a new one replaces it.
 cmd_estimate_freed_() {
 	local RAM_PROVIDER='' RAM_NODE='' RAM_BYTES=0
 	[[ ${ESTIMATE[kind]} != array ]] || ramdisk_note_read "${ESTIMATE[target]}"
@@ -243,7 +245,8 @@ cmd_estimate_takes_() { # KIND
 	ESTIMATE["$1 takes"]=$SPREAD_TOTAL ESTIMATE["$1 margin"]=$SPREAD_MARGIN
 }
 
-# As it is decided when the RAM leg is made: what has to be free then is not what it takes.
+# Decides as ramraid does when it makes a RAM leg: what has to be free then is not what the leg
+# takes.
 cmd_estimate_fits_() { # KIND FREED
 	local size=${ESTIMATE[bytes]} why='' fits=yes needs
 	needs=$(ramdisk_need "$1" "$size" "${CONF[RAM_LIMIT]}")
@@ -258,13 +261,13 @@ cmd_estimate_fits_() { # KIND FREED
 	elif [[ $1 == zram* ]]; then
 		cmd_estimate_limit_ "$1"
 	fi
-	# Without a limit, less is enough to begin with, but not for these data.
+	# Without a limit, less would be enough at first, but not for these data.
 	[[ $1 != zram* || ${CONF[RAM_LIMIT]} != auto || -z ${ESTIMATE["$1 takes"]} ]] ||
 		((ESTIMATE["$1 takes"] <= needs)) || needs=${ESTIMATE["$1 takes"]}
 	ESTIMATE["$1 needs"]=$needs ESTIMATE["$1 fits"]=$fits ESTIMATE["$1 why"]=$why
 }
 
-# Sets the caller's fits and why by how much memory the data of a leg of zram may take.
+# Sets the caller's fits and why from how much memory the data of a zram leg may take.
 cmd_estimate_limit_() { # KIND
 	local takes=${ESTIMATE["$1 takes"]} margin=${ESTIMATE["$1 margin"]} limit by=RAM_LIMIT
 	limit=$((RAM_ROOM - RAM_RESERVED))
@@ -280,7 +283,7 @@ cmd_estimate_limit_() { # KIND
 	why="$by leaves it $(quantity_show_bytes "$limit")"
 }
 
-# Sets the caller's NODE to the device that the folder's file system is on, as far as there is one.
+# Sets the caller's NODE to the device that the folder's file system is on, if there is one.
 cmd_estimate_below_() {
 	local source
 	source=$(bounded "$TARGET" findmnt --noheadings --output SOURCE --target "$TARGET") ||

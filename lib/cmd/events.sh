@@ -34,8 +34,8 @@ yesterday or -2h; see systemd.time(7)" "$EX_USAGE"
 	log_notice "$NAME: the journal has nothing about it${OPT[since]+ since then}"
 }
 
-# Shows each record of the caller's lines, which are fields of the journal ("KEY=value"), an empty
-# line after each record. Sets the caller's count.
+# Shows each record of the caller's lines, which are fields of the journal ("KEY=value") with an
+# empty line after each record. Sets the caller's count.
 events_each_() {
 	local line time='' text='' level='' by=''
 	for line in "${lines[@]}" ''; do
@@ -46,8 +46,8 @@ events_each_() {
 		_PID=*) by=${line#*=} ;;
 		'')
 			[[ $time != *[!0-9]* && ${#time} -gt 6 && -n $level ]] || text=''
-			# What systemd says of the unit is about this array; what we say begins with
-			# the name.
+			# A message of systemd's about the unit is about this array; a message of
+			# ours begins with the array's name.
 			text=${text#ramraid: }
 			[[ $by == 1 || $text == "$NAME: "* ]] || text=''
 			[[ -z $text ]] || events_show_ "${time::-6}" "$level" "${text#"$NAME: "}"

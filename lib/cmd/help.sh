@@ -1,4 +1,4 @@
-# ramraid help: the manual page of a verb, or what the verb takes; and what "ramraid --help" says.
+# ramraid help: shows the manual page of a verb, or its usage; and what "ramraid --help" prints.
 # VERBS in ramraid(8) has the same lines.
 # shellcheck shell=bash
 
@@ -20,7 +20,8 @@ cmd_help() {
 	fi
 	cli_find_verb "${ARGS[0]}" || die "$(cli_unknown_verb "${ARGS[0]}")" "$EX_USAGE"
 	if [[ -t 1 ]] && help_has_page_ "${ARGS[0]}"; then
-		# sudo may allow this verb alone, and a pager starts a shell when it is asked to.
+		# sudo may allow this verb alone, and a pager starts a shell when the user asks it
+		# to.
 		LESSSECURE=1 man 8 "ramraid-${ARGS[0]}"
 	else
 		[[ ! -t 1 ]] || log_notice "there is no manual page ramraid-${ARGS[0]}(8) to be \

@@ -46,7 +46,7 @@ list_row_() { # NAME
 	[[ $STATUS_WORD == misconfigured ]] || list_legs_
 	[[ -z ${F[array.md]-} ]] || {
 		device=/dev/${F[array.md]}
-		# It may have been stopped meanwhile.
+		# The array may have been stopped meanwhile.
 		size=$(disk_bytes "${F[array.md]}" 2>/dev/null) || size=-
 		[[ $size == [1-9]* ]] || size=-
 	}
@@ -57,7 +57,7 @@ list_row_() { # NAME
 	rows+=("$row")
 }
 
-# Sets the caller's legs to "IN-SYNC/ALL", and ram to one word.
+# Sets the caller's legs to "IN-SYNC/ALL", and ram to the state of the RAM leg.
 list_legs_() {
 	local all=${F[members]} LEG IN_SYNC
 	health_count
@@ -72,7 +72,7 @@ list_legs_() {
 	legs=$IN_SYNC/$all
 }
 
-# In columns; the last one is not filled up.
+# Prints rows in columns; the last column is not padded.
 list_table_() {
 	local row fields width=() i
 	rows=($'NAME\tSTATE\tDEVICE\tLEGS\tRAM\tSIZE' "${rows[@]}")

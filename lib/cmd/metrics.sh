@@ -1,4 +1,4 @@
-# ramraid metrics: what Prometheus collects of all arrays.
+# ramraid metrics: prints what Prometheus collects about all arrays.
 # shellcheck shell=bash
 
 need config/conf core/bounded core/cli core/log core/paths core/text world/disk world/ramdisk-memory
@@ -32,11 +32,12 @@ cmd_metrics() {
 	fi
 }
 
-# cmd_metrics_place FILE: sets METRICS_FILE to how it is written. In a folder of somebody else's
-# root writes nothing: what is there may lead anywhere. All is done again as its owner, to which
-# only root and that user may lead: else it would be done as a third one. A folder of root's may be
-# in a folder of somebody else's, as with Debian's node exporter, who can replace it: it is entered,
-# and written to as it was found.
+# cmd_metrics_place FILE: sets METRICS_FILE to the name by which it is written. root writes nothing
+# into somebody else's folder: what is there may lead anywhere. Instead, the whole verb runs again
+# as the folder's owner, if only root and that owner can change where the path leads; otherwise it
+# would act for a third user. A folder of root's may be in somebody else's folder, as with Debian's
+# node exporter, and that user can replace it. So this enters the folder, and writes to it as it was
+# found.
 cmd_metrics_place() {
 	local folder=${1%/*} owner why
 	METRICS_FILE=$1
@@ -52,8 +53,8 @@ cmd_metrics_place() {
 	fi
 	trust_into why "$folder"
 	[[ -n $why ]] || return 0
-	# "cd -P" finds out where it leads, and goes there, one after the other: so the kernel is
-	# asked where it has led.
+	# "cd -P" first finds out where the path leads, and then goes there. The path may change in
+	# between, so the kernel is asked where it has led.
 	if ! cd -P -- "$folder" 2>/dev/null ||
 		[[ $(realpath -e .) != "$folder" || ${1%/*} != "$folder" ]]; then
 		cmd_metrics_refuse_ "$1" "$why" 'root'
@@ -69,10 +70,10 @@ there ($2); take that right from them, name a file in a folder that is root's al
 as the user whose folder it is" "$EX_REFUSED"
 }
 
-# cmd_metrics_as_ UID:GID: does it all again as that user, since nothing that is printed needs root,
-# and ends. Who can trace that process, can use what it has open: so it has nothing of root's, not
-# the terminal, into which that user could type, not a lock, and not where the output goes. What it
-# says is that user's, too, and has an end.
+# cmd_metrics_as_ UID:GID: runs the verb again as that user, because nothing that it prints needs
+# root, and ends the program. Whoever can trace that process can use what it has open. So it has
+# nothing of root's: not the terminal, into which that user could type, no lock, and not the
+# descriptor that the output goes to. Its messages are that user's as well, so they are bounded.
 cmd_metrics_as_() {
 	local line code=0
 	set -o pipefail
@@ -82,7 +83,8 @@ cmd_metrics_as_() {
 			--inh-caps=-all --no-new-privs -- \
 			"$0" metrics --output="${OPT[output]}" </dev/null 2>&1
 	) | head -c 64K | while IFS= read -r line; do
-		# What was done is said on as that: the journal of the service does not keep it.
+		# Commands that were logged are logged again as such: the journal of the service
+		# does not keep them.
 		if [[ $line == '+ '* ]]; then log_info "$line"; else log_error "$line"; fi
 	done || code=$?
 	exit "$code"
@@ -90,7 +92,7 @@ cmd_metrics_as_() {
 
 cmd_metrics_array() { # NAME
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN='' NODE
-	# What can't be an array's name is none, and may not be fit to be printed.
+	# A name that can't be an array's belongs to no array, and may not be fit to be printed.
 	conf_name_ok "$1" && summary_array "$1" || return 0
 	F[ram.bytes]='' F[ram.taken]=''
 	ramdisk_note_read "$1"

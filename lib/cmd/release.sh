@@ -1,4 +1,4 @@
-# ramraid release: an array of ours becomes a plain RAID1 of its disks again, while it is in use.
+# ramraid release: makes an array of ours a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
 need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check
@@ -27,16 +27,17 @@ cmd_release() {
 	release_ask
 	if [[ -z $DRY_RUN ]]; then
 		array_lock_first "$NAME" 5
-		# The world has moved on while a person thought about the answer.
+		# Things may have changed while a person thought about the answer.
 		release_look
 	fi
 	release_all
 }
 
-# release_look: sets RELEASE_LEFT to what is left to do: all; or "files", when an earlier run has
-# seen to the array and then deleted the configuration, or an "adopt" has ended before it wrote one.
-# For "all", also loads the configuration and the facts, sets HAND_MADE to a ramdisk in the array
-# that ramraid has not made (observe/hand-made.sh), and ends the program when it can't be done.
+# release_look: sets RELEASE_LEFT to what is left to do: "all"; or "files", when an earlier run has
+# finished with the array and then deleted the configuration, or an "adopt" has ended before it
+# wrote one. For "all", it also loads the configuration and the facts, sets HAND_MADE to a ramdisk
+# in the array that ramraid has not made (observe/hand-made.sh), and ends the program when the array
+# can't be released.
 release_look() {
 	RELEASE_LEFT=all HAND_MADE=''
 	conf_name_ok "$NAME" || die "$(conf_faults_name "$NAME")" "$EX_USAGE"
@@ -62,9 +63,9 @@ release_look() {
 	[[ $HAND_MADE != *' '* ]] || HAND_MADE=''
 }
 
-# An "adopt" has begun with the array, and somebody has deleted its configuration: what that said
-# of the disks is read from the array. Returns 1 when that does not run, nothing was done to it, or
-# another configuration is about it.
+# For an array that an "adopt" has begun with, and whose configuration somebody has deleted: reads
+# from the array itself what the configuration said about the disks. Returns 1 when the array does
+# not run, when "adopt" has changed nothing on it, or when another configuration is about it.
 release_by_array_() {
 	local folder line LEGS
 	[[ -z $(conf_same "$NAME" "${ADOPTED[uuid]-}") ]] || return 1
@@ -90,7 +91,7 @@ release_by_array_() {
 	return 1
 }
 
-# All that is wrong, not just the first thing.
+# Reports everything that is wrong, not just the first thing.
 release_check() {
 	local i wrong=''
 	[[ ${F[array.state]} == active ]] ||
@@ -128,9 +129,9 @@ Delete the file that is not needed, or rename it to something that does not end 
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-# Debian's initramfs does not know the host's name, so that /dev/md/NAME is a name of an array
-# without ramraid only if mdadm.conf says so: else the next boot would wait for it, and end in
-# emergency mode.
+# Debian's initramfs does not know the host's name. So without ramraid, /dev/md/NAME is a name of
+# the array only if mdadm.conf says so; else the next boot would wait for it, and end in emergency
+# mode.
 release_name_() {
 	local file name source GATE_NAME=$NAME
 	! claim_names "$NAME" "${F[uuid]}" || return 0
@@ -147,7 +148,7 @@ a name that it need not have at the next boot, without ramraid;" \
 	done
 }
 
-# What md may start instead at the next boot.
+# Reports what md may start instead at the next boot.
 release_to_md_() {
 	local line text
 	text=$(left_to_md_why_not) || text=$TEXT_UNKNOWN
@@ -157,7 +158,7 @@ release_to_md_() {
 	done < <(printf '%s\n' "$text")
 }
 
-# An outer array finds a disk leg that is an array of ours by that name as well.
+# An outer array, too, finds its disk leg, if that is an array of ours, by /dev/md/NAME.
 release_outer_() {
 	local outer
 	! claim_names "$NAME" "${F[uuid]}" || return 0
@@ -168,8 +169,8 @@ which would not find it at the next boot; release that first: ramraid release $o
 	done < <(conf_naming "/dev/md/$NAME")
 }
 
-# With smaller blocks the numbers in a partition table are those of other places, so that what is
-# there would be lost to sight, or overwritten.
+# If the blocks became smaller, the numbers in a partition table would mean other places: what is
+# there would no longer be found, or be overwritten.
 release_blocks_() {
 	local why
 	why=$(blocks_alone_why_not) || why=$TEXT_UNKNOWN
@@ -191,9 +192,9 @@ and $(adoption_hand_made_fate "$HAND_MADE")")
 and stays in use; its configuration is deleted."
 }
 
-# Every step is one that can be done again, or is left out when it is done. The claim goes while the
-# configuration is still there: an array that is claimed and not configured is started by nobody.
-# Until the configuration goes, a boot takes the array for ours again.
+# Every step can be done again, or is left out when it is done. The claim goes while the
+# configuration is still there, because nobody starts an array that is claimed and not configured.
+# Until the configuration goes, a boot treats the array as ours again.
 release_all() {
 	RELEASE_OUT='' RELEASE_NAME='' RELEASE_WAS=''
 	# See release_name_.
@@ -225,9 +226,9 @@ this takes a while"
 	fi
 }
 
-# Noted before it is taken out: or hot-plug would make a new one when this is killed, and mark the
-# disks as ours again. And for "adopt", the way back from here on, that what it has done, or
-# "create", is not done any more.
+# This is noted before the RAM leg is taken out; otherwise, if this is killed, hot-plug would make a
+# new one and mark the disks as ours again. "adopt" is the way back from here on, so the note for it
+# says that what it or "create" did is no longer in force.
 release_ram_() {
 	[[ -n $DRY_RUN ]] || hotplug_note_released "$NAME"
 	RELEASE_WAS=${ADOPTED[done]-none}
@@ -249,7 +250,7 @@ ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 	exit "$1"
 }
 
-# A RAM leg that stays is not one that a person has taken out, and nothing else has been touched.
+# A RAM leg that stays was not taken out by a person, and nothing else has been touched.
 release_not_begun_() {
 	rm -f "$RUN/$NAME.detached"
 	case $RELEASE_WAS in
@@ -258,12 +259,12 @@ release_not_begun_() {
 	esac
 }
 
-# As it was before "adopt"; as it would have been without us, after "create".
+# Makes the array what it was before "adopt", or, after "create", what it would have been without
+# us.
 release_array() {
 	local i md=${F[array.md]}
 	facts_observe
-	# The RAM leg's slot goes, and the others move together: nothing may use its number any
-	# more.
+	# The RAM leg's slot goes, and md renumbers the others: nothing may use its number any more.
 	[[ -n $DRY_RUN ]] || witness_update no-ram-slot || : # it has said so
 	((${F[array.backlog]} == 0)) || md_set_backlog "$md" 0
 	(($(md_slots "$md") == ${F[members]})) || md_set_slots "$md" "${F[members]}"

@@ -1,4 +1,4 @@
-# ramraid replace: another disk takes the place of a disk leg, while the array is in use.
+# ramraid replace: replaces a disk leg with another disk, while the array is in use.
 # shellcheck shell=bash
 
 need act/array-lock act/membership act/transitions config/conf config/conf-edit core/cli core/log
@@ -40,7 +40,7 @@ its place, if that is called otherwise"
 }
 
 # replace_look NAME OLD [NEW]: sets REPLACE_OLD and REPLACE_NEW to their stable names, and the facts
-# to those of the array as it is to be.
+# to those of the array as it should become.
 replace_look() {
 	membership_look "$1"
 	((${#MEMBERSHIP_STRANGERS[@]} == 0)) ||
@@ -68,8 +68,8 @@ If it is a new one under the name of the old: ramraid status $1 says how it is t
 	replace_facts_ "$1"
 }
 
-# replace_same_name_ NAME DISK: a new disk is called as the one whose place it takes, so that the
-# configuration stays as it is.
+# replace_same_name_ NAME DISK: for a new disk that has the name of the one that it replaces, so
+# that the configuration stays as it is.
 replace_same_name_() {
 	local i
 	((${#LEAVING[@]} == 0)) ||
@@ -100,7 +100,7 @@ ramraid attach $1" "$EX_REFUSED"
 	esac
 }
 
-# replace_name_ PATH: sets REPLY to the name by which the configuration, or the note, has that disk;
+# replace_name_ PATH: sets REPLY to the name that the configuration, or the note, has for that disk;
 # returns 1 when neither has it.
 replace_name_() {
 	local disk NODE node=''
@@ -113,8 +113,8 @@ replace_name_() {
 	return 1
 }
 
-# NEW is a member already: an earlier run has come that far, or it is to be the other way round now.
-# Otherwise it is a disk that the array has anyway.
+# NEW is a member already: an earlier run has come that far, or the user now wants it the other way
+# round. Otherwise the array has that disk anyway.
 replace_known_() { # NAME
 	local i
 	removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" ||
@@ -131,8 +131,7 @@ To have only $REPLACE_OLD leave: delete its MEMBER line, then: ramraid apply $1"
 	done
 }
 
-# OLD is no disk leg, and NEW is one: an earlier run has ended, or somebody has taken the one for
-# the other.
+# OLD is no disk leg, and NEW is one: an earlier run has finished, or somebody has confused the two.
 replace_done_() { # NAME
 	local i
 	replace_is_old_ && return
@@ -155,13 +154,13 @@ replace_new_() { # NAME DISK
 use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 }
 
-# The facts as if the configuration and the note said already what is wanted.
+# Sets the facts as if the configuration and the note already said what is wanted.
 replace_facts_() { # NAME
 	local disk left=()
 	[[ " ${MEMBERS[*]} " == *" $REPLACE_NEW "* ]] || MEMBERS+=("$REPLACE_NEW")
 	for disk in "${LEAVING[@]}"; do [[ $disk == "$REPLACE_NEW" ]] || left+=("$disk"); done
 	LEAVING=("${left[@]}")
-	# One that has no line any more may still have its superblock.
+	# A disk that has no line any more may still have its superblock.
 	removals_has "$REPLACE_OLD" || ! replace_is_old_ || LEAVING+=("$REPLACE_OLD")
 	replace_observe_ "$1"
 }
@@ -180,7 +179,7 @@ replace_is_old_() {
 		[[ $(superblock_facts "$DEV/$NODE") == sb=ok$'\n'uuid="${CONF[UUID]}"$'\n'* ]]
 }
 
-# The new line before the note: a note alone would make OLD leave without a replacement.
+# The new line is written before the note: a note alone would make OLD leave without a replacement.
 replace_begin() { # NAME
 	{
 		conf_edit_members "$1" "${MEMBERS[@]}" &&

@@ -1,4 +1,4 @@
-# ramraid resize: the array takes what its disk legs have become larger by, while it is in use.
+# ramraid resize: makes the array larger when all its disk legs have grown, while it is in use.
 # shellcheck shell=bash
 
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
@@ -17,7 +17,7 @@ Afterwards, grow what is on the array with its own tool.
   -y, --yes      do not ask
   -n, --dry-run  print the plan, change nothing'
 
-# Less is not worth a new RAM leg; mdadm rounds, when it makes an array.
+# A smaller gain is not worth a new RAM leg; mdadm rounds the size when it creates an array.
 readonly RESIZE_LEAST=1024 # KiB
 
 cmd_resize() {
@@ -37,8 +37,8 @@ cmd_resize() {
 	((${#PLAN[@]} == 0)) || resize_do "$NAME"
 }
 
-# What a run that was killed has left: now nobody is at work on it. If that had made the array
-# larger, md makes the new part equal first.
+# Thaws what a killed run has left frozen: we hold the lock, so nobody is at work on it. If that run
+# had made the array larger, md first makes the new part equal on all legs.
 resize_thaw_() { # NAME
 	md_thaw_left "${F[array.md]}"
 	[[ ${F[array.pending]} == no ]] || ((${#PLAN[@]} == 0)) ||
@@ -46,8 +46,8 @@ resize_thaw_() { # NAME
 when that has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
 }
 
-# resize_look NAME: sets the facts, WRONG to what speaks against it, and PLAN to what is to be done:
-# nothing, when no disk leg has grown, which is said.
+# resize_look NAME: sets the facts, WRONG to what speaks against a resize, and PLAN to what is to be
+# done. If no disk leg has grown, it says so and leaves PLAN empty.
 resize_look() {
 	local VALUE
 	before_look_running "$1"
@@ -71,7 +71,7 @@ more than that $RESIZE_BY has no room for")
 	resize_ram_ "$1"
 }
 
-# An array that is about to change is to be in the best of states.
+# An array that is about to change should be in the best of states.
 resize_wrong_() {
 	local i VALUE
 	[[ ${F[conf.layout]} == mirror ]] ||
@@ -101,8 +101,8 @@ ramraid status ${F[name]}")
 readers: ${F[kernel.flaw]}. Unmount it first")
 }
 
-# Sets RESIZE_NEW to how much all disk legs have room for, KiB, and RESIZE_BY to the one that has no
-# more.
+# Sets RESIZE_NEW to the size that all disk legs have room for, in KiB, and RESIZE_BY to the leg
+# that has the least room.
 resize_room_() {
 	local i room
 	for ((i = 0; i < F[members]; i++)); do
@@ -116,7 +116,7 @@ resize_room_() {
 	RESIZE_NEW=$((RESIZE_NEW / 4 * 4))
 }
 
-# What becomes of the RAM leg. One that a person has taken out stays out.
+# Adds to PLAN what happens to the RAM leg. One that a person has taken out stays out.
 resize_ram_() { # NAME
 	local bytes why RAM_PROVIDER RAM_NODE RAM_BYTES MEMORY_RESERVE
 	RESIZE_RAM=''
@@ -156,8 +156,8 @@ resize_device_() { # BYTES: prints why the device that is the RAM leg can't be o
 			"$(quantity_show_bytes "$has")" "$(quantity_show_bytes "$1")"
 }
 
-# resize_do NAME: killed at any moment, it leaves the array running on all its disk legs, of the old
-# size or of the new one.
+# resize_do NAME: resizes the array. If it is killed at any moment, the array goes on running on all
+# its disk legs, at the old size or at the new one.
 resize_do() {
 	local md=${F[array.md]} grown=''
 	if [[ -n $RESIZE_RAM ]]; then
@@ -180,13 +180,13 @@ now$(resize_next_ "$1" "$md")"
 ramraid attach $1"
 }
 
-# What to type for what is on it.
+# Prints the command that makes use of the new room, for the file system or volume on the array.
 resize_next_() { # NAME MD
 	local type mount path=/dev/$2
-	# An array that "adopt" has taken has that name from its next start on.
+	# An array that "adopt" has taken over has that name only from its next start on.
 	[[ ! $DEV/md/$1 -ef $DEV/$2 ]] || path=/dev/md/$1
 	type=$(lsblk --noheadings --nodeps --output FSTYPE "$DEV/$2")
-	# It may be called as the label of a disk says, and this is to be pasted into a shell.
+	# A mount point may be named after the label of a disk, and people paste this into a shell.
 	mount=$(disk_mounts "$2" | head -n 1)
 	[[ -z $mount ]] || {
 		text_unmangle mount "$mount"

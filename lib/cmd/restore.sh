@@ -1,4 +1,4 @@
-# ramraid restore: puts a rescue image back, that the shutdown guard wrote because the RAM leg was
+# ramraid restore: puts back a rescue image, which the shutdown guard wrote because the RAM leg was
 # the only good copy.
 # shellcheck shell=bash
 
@@ -76,7 +76,8 @@ rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	facts_observe
 }
 
-# The newest leg alone: md's bitmap then knows every block as written while the others were away.
+# Chooses the newest leg alone: md's bitmap then has every block as written while the others were
+# away.
 restore_choose() {
 	local i KIND NEWEST good=() copies=''
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -95,7 +96,7 @@ dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M conv=fsync; only then: ramraid destr
 			"$EX_REFUSED"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
-	# One that was cut off goes on with its disk, which is half overwritten.
+	# A restore that was cut off goes on with the same disk, which is half overwritten.
 	for i in "${good[@]}"; do
 		[[ ${F[leg.$i.device_uuid]} != "${RESCUE[disk]:-none}" ]] || NEWEST=$i
 	done
@@ -106,9 +107,10 @@ dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M conv=fsync; only then: ramraid destr
 }
 
 # restore_give_up_: sets RESTORE_GIVE_UP to the legs that may have been used without the newest one
-# here, which gets the image. What they hold is older than the image, and the newest one counts on
-# from where it left: they may have more events, and would be taken for disks that were used without
-# it. Of one that is away nothing is known but whether the newest one has outlived them all.
+# here, which gets the image. Their contents are older than the image. But the newest one goes on
+# counting events from where it left, so they may have more, and would be mistaken for disks that
+# were used without it. Of a leg that is away, only one thing is known: whether the newest one was
+# the last of all.
 restore_give_up_() {
 	local i uuid with=" ${F[leg.$NEWEST.device_uuid]} " without=''
 	RESTORE_GIVE_UP=''
@@ -132,8 +134,8 @@ restore_give_up_() {
 	done
 }
 
-# restore_was_last_: does the newest leg's superblock call no other disk leg active? A witness of
-# 0.1.0 knows the slot of the RAM leg alone.
+# restore_was_last_: returns 0 if the newest leg's superblock calls no other disk leg active. A
+# witness of 0.1.0 only knows the slot of the RAM leg.
 restore_was_last_() {
 	local entry number=${F[witness.ram_number]-} slot=${F[witness.ram_slot]-}
 	for entry in ${F[leg.$NEWEST.roles]}; do
@@ -142,10 +144,10 @@ restore_was_last_() {
 	done
 }
 
-# The disks had been left behind when the image was made. More events than they had then, or a later
-# record that vouches for disks, mean that the image is an old one, whose record somebody has put
-# back with a backup of /etc; or that a restore was interrupted, which adds a few. The disks count
-# on from where they left, so what the image counts says nothing.
+# The disks had fallen behind when the image was made. If they have more events now, or a later
+# record vouches for disks, then the image is an old one, whose record somebody has put back with a
+# backup of /etc; or a restore was interrupted, which adds a few events. The disks go on counting
+# from where they left, so the event count of the image says nothing.
 restore_ask() {
 	local leg=leg.${F[forced]} typed='' begun=''
 	[[ ${F[$leg.device_uuid]} != "${RESCUE[disk]:-none}" ]] || begun=yes
@@ -169,7 +171,8 @@ so this one goes on with it."
 ${F[$leg.dev]} (/dev/${F[$leg.node]}) first." "$typed"
 }
 
-# Adds to PLAN what speaks for that: of each disk leg that is here, and of the record.
+# Adds to PLAN the signs that the array was used since: from each disk leg that is here, and from
+# the record.
 restore_used_since_() {
 	local i leg EVENTS_THEN
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -190,7 +193,8 @@ and was at $EVENTS_THEN when the image was made:")
 sync:")
 }
 
-# The record goes last: until then no start takes the half-written disk for a good one.
+# The record of the image goes last: until then, no start mistakes the half-written disk for a good
+# one.
 restore_here() {
 	local image=${RESCUE[image]} uuid=${F[leg.${F[forced]}.device_uuid]-}
 	# Nothing is given up: every block will be written while the others are away, so md's bitmap
@@ -213,9 +217,9 @@ ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_
 		die "$NAME: not restored; the image and its record are kept. Mend the cause, then: \
 ramraid stop $NAME; ramraid restore $NAME"
 	facts_observe
-	# The last word on it was that only the RAM leg was good.
+	# The last record says that only the RAM leg was good.
 	F[array.known]=yes
-	# The image was made of it; from now on the disks are what counts.
+	# The image was made of the RAM leg; from now on the disks count.
 	[[ -z ${F[leg.ram.dev]-} || ${F[leg.ram.uuid]} != "${F[uuid]}" ]] ||
 		F[witness.give_up]=${F[leg.ram.device_uuid]}
 	F[witness.give_up]+=$RESTORE_GIVE_UP
@@ -223,7 +227,7 @@ ramraid stop $NAME; ramraid restore $NAME"
 		die "$NAME: restored, but that is not written down, \
 and the record of the image is kept: without it no start would know. Mend the cause, then: \
 ramraid stop $NAME; ramraid restore $NAME"
-	# Before the record goes: with both, "restore" says what to do.
+	# The note is written before the record goes: with both, "restore" says what to do.
 	rescue_note_restored "$image" ||
 		log_warning "$NAME: it could not be noted beside $image that it has been put back"
 	rescue_record_forget "$NAME"

@@ -16,7 +16,7 @@ until you enable it.
 Exit code 0: the legs are equal; 1: they differ, or there are no two to compare; 3: the array does
 not run; 75: md, or another ramraid, is at work on the array, or scrub did not get to the end.'
 
-# looks in a row: others try the lock for a moment just to see whether it is free
+# looks in a row: other processes hold the lock for a moment just to see whether it is free
 readonly SCRUB_GIVE_WAY=4
 
 cmd_scrub() {
@@ -44,7 +44,7 @@ cmd_scrub() {
 	scrub_result "$NAME" "$MISMATCHES"
 }
 
-# What md is at work on is not disturbed: another check, by mdcheck or checkarray, would be cut off.
+# Does not disturb md at work: another check, by mdcheck or checkarray, would be cut off.
 scrub_can_begin() { # NAME
 	local i good=0
 	[[ ${F[array.sync]} == idle ]] ||
@@ -61,7 +61,7 @@ scrub_can_begin() { # NAME
 		"$EX_FAILED"
 }
 
-# Beside a check md takes no leg back, so whoever wants to work on the array goes first.
+# md takes no leg back during a check, so anybody who wants to work on the array goes first.
 scrub_look() {
 	if array_lock_is_free "$NAME"; then SCRUB_BUSY=0; else SCRUB_BUSY=$((SCRUB_BUSY + 1)); fi
 	((SCRUB_BUSY < SCRUB_GIVE_WAY)) || {

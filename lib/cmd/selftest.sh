@@ -1,4 +1,4 @@
-# ramraid selftest: does the copy to the RAM leg work with this kernel?
+# ramraid selftest: finds out whether the copy to the RAM leg works with this kernel.
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/selftest act/selftest-place act/selftest-writer config/conf
@@ -46,7 +46,8 @@ cmd_selftest() {
 	return "$code"
 }
 
-# Nobody waits for this one: an array that is being started, as after a boot, has its memory first.
+# Nobody waits for this test: an array that is being started, as after a boot, gets its memory
+# first.
 cmd_selftest_wait_() {
 	local file name
 	for file in "$ETC"/*.conf; do
@@ -66,14 +67,14 @@ cmd_selftest_lock_() {
 self-test runs"
 }
 
-# All that is started from now on inherits it.
+# Every process that is started from now on inherits this lock.
 cmd_selftest_live_() {
 	{ exec {SELFTEST_ALIVE}>"$LOCKS/selftest.alive"; } 2>/dev/null ||
 		die "$LOCKS/selftest.alive can't be opened"
 	flock --shared "$SELFTEST_ALIVE"
 }
 
-# What has to be there. Nothing has been done yet.
+# Checks what has to be there, before anything is done.
 cmd_selftest_may_() {
 	local program
 	for program in losetup blkdiscard cmp; do
@@ -92,9 +93,10 @@ nothing was tried" \
 	cmd_selftest_mail_
 }
 
-# By a policy, "mdadm --incremental" (a disk that comes) and mdadm's watcher (another array's spare)
-# give a disk to any array of its domain that lacks a leg (array_try_spare() in mdadm's
-# Incremental.c, try_spare_migration() in its Monitor.c), and ours lacks one now and then.
+# If mdadm.conf has a policy, "mdadm --incremental" (for a disk that comes) and mdadm's monitor (for
+# another array's spare) give a disk to any array in its domain that lacks a leg (array_try_spare()
+# in mdadm's Incremental.c, try_spare_migration() in its Monitor.c), and ours lacks one now and
+# then.
 cmd_selftest_spares_() {
 	local file
 	while IFS= read -r file; do
@@ -110,8 +112,8 @@ nothing was tried" \
 	done < <(claim_others)
 }
 
-# mdadm's watcher takes up every array of /proc/mdstat, also those that are to be ignored
-# (add_new_arrays() in mdadm's mdmonitor.c), and this one lacks a leg.
+# mdadm's monitor watches every array in /proc/mdstat, even those that are to be ignored
+# (add_new_arrays() in mdadm's mdmonitor.c), and this one lacks a leg now and then.
 cmd_selftest_mail_() {
 	local unit file whom='' NOTIFY_ADDRESS
 	systemd_is_running || return 0
@@ -130,7 +132,7 @@ ramraid selftest; systemctl unmask --runtime mdmonitor.service; systemctl start 
 			"$EX_REFUSED"
 }
 
-# What has come out is kept, unless it could not be tried.
+# Records the result, unless the copy could not be tried.
 cmd_selftest_keep_() { # RELEASE ROUNDS
 	local KERNEL_MD version
 	[[ -n $SELFTEST_RESULT ]] ||
@@ -138,7 +140,7 @@ cmd_selftest_keep_() { # RELEASE ROUNDS
 	# shellcheck disable=SC2154 # lib is the program's
 	version=$(<"$lib/VERSION")
 	kernels_md_build "$1"
-	# One that has failed holds also as long as that can't be told (notes/selftest-record.sh).
+	# A failure holds even when the build of md can't be told (notes/selftest-record.sh).
 	[[ -n $KERNEL_MD || $SELFTEST_RESULT == failed ]] || die "the self-test has \
 $SELFTEST_RESULT, and which build of md that was can't be told; nothing is recorded"
 	selftest_record_write "$1" "${KERNEL_MD:-unknown}" "$SELFTEST_RESULT" "$SELFTEST_ROUND" \
@@ -155,13 +157,13 @@ Please report this with the journal"
 	fi
 }
 
-# Whatever the end, also that nobody reads any more what is said.
+# Cleans up however the test ends, even when nobody reads its output any more.
 cmd_selftest_end_() {
 	local code=$?
 	trap - EXIT
 	trap '' INT TERM HUP PIPE
 	selftest_writer_end || :
-	# What is cleaned in a shell of its own must not wait for this one.
+	# Otherwise the cleaning, which runs in a subshell, would wait for this process.
 	[[ -z ${SELFTEST_ALIVE-} ]] || exec {SELFTEST_ALIVE}>&-
 	SELFTEST_ALIVE=''
 	act_apart selftest_place_hurry selftest_place_clean || ((code != 0)) || code=$EX_FAILED

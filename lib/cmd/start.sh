@@ -1,5 +1,5 @@
-# ramraid start: the boot's way to a whole array, and the administrator's; and the look at the RAM
-# leg after it has been rebuilt, for which md itself compares it with the disk legs (VERIFY=).
+# ramraid start: brings an array up until it is whole, at boot or for the administrator; then, with
+# VERIFY=, has md compare the rebuilt RAM leg with the disk legs.
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
@@ -46,7 +46,7 @@ start_plan() { # NAME
 	log_printable WHY GATE
 	printf 'action: %s\nwhy:    %s\ngate:   %s\n' "$ACTION${ARGUMENTS[*]:+ ${ARGUMENTS[*]}}" \
 		"$WHY" "$GATE"
-	# What a start would wait for, and what then.
+	# Also show what a start would wait for, and what it would do after that.
 	if [[ $ACTION == wait-members ]]; then
 		all_disks_decide eventually
 		log_printable WHY
@@ -56,8 +56,8 @@ start_plan() { # NAME
 	[[ $ACTION != refuse || ${F[array.state]} == active ]] || all_disks_tell_moved
 }
 
-# --force-leg: the array is started here from that leg and written down as such; the rest is a start
-# like any other.
+# --force-leg: starts the array here from that leg, and notes that. The rest is a start like any
+# other.
 start_forced() { # NAME
 	local which
 	before_look_configured "$1"
@@ -84,8 +84,8 @@ start_forced() { # NAME
 	start_is_still "$1" "$which"
 	old_name_take || die "$1: what was written down about its array under the name \
 ${F[record.from]} could not be moved in $STATE; nothing was started"
-	# Once it runs, it has to be written down what has been given up, or the others would be put
-	# back as if they had left just now.
+	# Once the array runs, it has to be noted which legs have been given up; otherwise they
+	# would be put back as if they had only just left.
 	trap '' INT TERM HUP
 	disk_legs_assemble "${ARGUMENTS[@]}" || die "$1: $LOOP_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
@@ -95,7 +95,8 @@ ${F[record.from]} could not be moved in $STATE; nothing was started"
 ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	F[array.known]=yes
 	witness_update || {
-		# Without it nobody would know at the next start which legs have been given up.
+		# Without that note, nobody would know at the next start which legs have been given
+		# up.
 		md_stop "${F[array.md]}"
 		die "$1: not started, because it could not be written down that the other legs are \
 given up. Mend that (see above), then try again" "$EX_REFUSED"
@@ -113,7 +114,7 @@ given up: delete it when you are sure that nothing in it is wanted"
 	rescue_record_forget "$1"
 }
 
-# A start that waits for a disk without a limit does not end by itself.
+# A start that waits for disks without a limit does not end by itself.
 start_lock_() { # NAME
 	local code=0
 	array_lock_try "$1" 5 || code=$?
@@ -125,9 +126,10 @@ End that first: ramraid stop $1; then type this again" "$EX_TRY_AGAIN"
 	array_lock "$1" 0
 }
 
-# start_which: prints which device the chosen leg is (F[forced]). start_is_still NAME WHICH: after
-# the answer and another look: ends the program when that is another one now, or may not be started
-# any more. Meanwhile a disk may have been pulled, and the next one have got its name.
+# start_which: prints which device the chosen leg is (F[forced]).
+# start_is_still NAME WHICH: for after the answer and another look. Ends the program when the leg is
+# another device now, or may not be started any more: meanwhile somebody may have pulled the disk,
+# and another one may have got its name.
 start_which() {
 	local NUMBER leg=leg.${F[forced]}
 	legs_seen_number "${F[$leg.node]}"
@@ -151,8 +153,8 @@ start_find_forced() { # DISK
 	[[ -n ${F[forced]-} ]] || die "$NAME: $1 is no MEMBER of it in $ETC/$NAME.conf" "$EX_USAGE"
 }
 
-# What is known of the others, so that it is known what is given up; and of the leg itself: a name
-# may lead to a copy.
+# Shows what is known of the other legs, so that the user knows what is given up; and of the leg
+# itself, whose name may lead to a copy.
 start_ask_forced() { # NAME
 	local i HARDWARE HALF forced=leg.${F[forced]}
 	hardware_of "${F[$forced.node]}"
@@ -196,8 +198,8 @@ start_leg_state() { # I
 
 start_here() { # NAME
 	local code=0 use=''
-	# "ramraid stop", or a shutdown, ends a start that waits or is still rebuilding with
-	# SIGTERM: nothing is half done, only the speed limits are put back.
+	# "ramraid stop" or a shutdown sends SIGTERM to a start that waits or is still rebuilding.
+	# Nothing is left half done; only the speed limits have to be put back.
 	trap 'start_interrupted "$NAME"' TERM INT
 	array_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
@@ -205,7 +207,7 @@ start_here() { # NAME
 	hotplug_reset_backoff "$1"
 	memory_floor_has_given_up "$1" || rm -f "$RUN/$1.detached"
 	ramdisk_forgive "$1"
-	# "adopt" has found it in use.
+	# "adopt" has found the array in use.
 	if [[ -e $RUN/$1.taken ]]; then
 		use=in-use
 		rm -f "$RUN/$1.taken"
@@ -217,13 +219,13 @@ start_here() { # NAME
 			all_disks_tell_moved
 		hotplug_refused "$1"
 	}
-	# What could not be done a moment ago.
+	# Hot-plug need not try again what has just failed.
 	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$1" "$LOOP_PRINT"
 	transitions_of_start "$1" "$code"
 	exec {ARRAY_LOCK}>&-
-	# What has happened since its last words.
+	# Reports what has happened since the loop's last messages.
 	((code != 0)) || transitions_tell "$1"
-	# Also when it was refused: a disk may have come since its last look.
+	# Hot-plug looks even after a refusal: a disk may have come since the loop's last look.
 	hotplug_trigger
 	((code != 0)) || start_verify "$1"
 	exit "$code"
@@ -248,25 +250,25 @@ start_leave_() { # NAME
 	copy_stop "$1" || log_warning "$1: $COPY_WHY"
 }
 
-# What "ready" has been told may have come after the stop, and then counts for nothing. A signal of
-# systemd itself is its first step only where there is no ExecStop= to run, or its second, when that
-# has stopped everything.
+# Returns 0 if systemd never saw the unit up. "ready" may have reached systemd after the stop, and
+# then it does not count. systemd itself only sends a signal if it runs no ExecStop=, or after
+# ExecStop= has stopped everything.
 start_was_never_up_() { # NAME
 	[[ -z ${SYSTEMD_READY-} ]] || systemd_unit_is_signalled "$1"
 }
 
-# start_by_systemd NAME: starts its unit, and waits until it is whole. Returns 1 or another code of
-# wait_whole when it is not, also where the caller's errexit does not reach.
+# start_by_systemd NAME: starts the array's unit, and waits until the array is whole. Returns 1 or
+# another code of wait_whole when it is not, even if the caller's errexit is not in force.
 start_by_systemd() {
 	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} == active ]] || systemd_settle "$1" || {
-		# A stop that has found the only good copy in the ramdisk starts the array from it.
+		# A stop that found the only good copy in the ramdisk has started the array from it.
 		facts_observe
 		[[ ${F[array.state]} == active ]] || return 1
 	}
 	systemd_reset "$1"
-	# Who asks is notified of a refusal again, also of one that was reported before.
+	# A person who types this is notified of a refusal again, even if it was reported before.
 	rm -f "$RUN/$1.unstarted"
 	start_tell_closed_ "$1"
 	systemd_start "$1" || return
@@ -275,8 +277,8 @@ start_by_systemd() {
 	start_tell_down_ "$1"
 }
 
-# Containers of its disk legs that are not open come first, and a passphrase is asked for where
-# nobody may look.
+# systemd first opens closed containers of the disk legs, and may ask for a passphrase where nobody
+# looks.
 start_tell_closed_() { # NAME
 	local closed
 	closed=$(systemd_closed "$1")
@@ -286,7 +288,7 @@ start_tell_closed_() { # NAME
 systemd-tty-ask-password-agent"
 }
 
-# A stop has unmounted what is on it; at a start that a person types, nothing mounts that again.
+# A stop has unmounted what is on the array; when a person starts it, nothing mounts that again.
 start_tell_down_() { # NAME
 	local down
 	down=$(systemd_down "$1")
@@ -298,9 +300,9 @@ What fstab mounts at a boot is mounted by: systemctl start local-fs.target"
 # how many places "sample" looks at, and how much at each (4 MiB)
 readonly VERIFY_SAMPLES=16 VERIFY_SECTORS=8192
 
-# start_verify NAME: after the gate has opened, and without the array's lock: it may take long,
-# and disturbs nobody (md compares in what time the disks have left). Does nothing if the RAM leg
-# was not rebuilt in this start. Returns 0; what it finds it says.
+# start_verify NAME: has md compare the legs, if the RAM leg was rebuilt in this start. It runs
+# after the gate has opened and without the array's lock: it may take long, and disturbs nobody (md
+# only uses time that the disks have left). Returns 0, and reports what it finds.
 start_verify() {
 	local size from i VALUE MISMATCHES differ=0
 	[[ ${CONF[VERIFY]} != no && -n ${LOOP_REBUILT-} && ${F[ram.state]} == in_sync ]] || return 0
@@ -329,7 +331,8 @@ To rebuild the RAM leg: ramraid detach $1; ramraid attach $1"
 	fi
 }
 
-# NAME FROM TO (sectors): sets MISMATCHES. Returns 1 when md could not be asked.
+# Compares the legs of NAME from FROM to TO (sectors), and sets MISMATCHES. Returns 1 if md could
+# not do it.
 start_verify_part_() {
 	systemd_status "whole; comparing the legs"
 	md_check "$VERIFY_MD" "$2" "$3" && return
@@ -338,5 +341,5 @@ start_verify_part_() {
 	return 1
 }
 
-# start_verify_stop: ends a comparison that goes on, when the program is ended.
+# start_verify_stop: ends a comparison that is still going on when the program is ended.
 start_verify_stop() { [[ -z ${VERIFY_MD-} ]] || md_check_end "$VERIFY_MD"; }

@@ -1,4 +1,4 @@
-# ramraid status: what state each array is in, why, and what to do.
+# ramraid status: shows what state each array is in, why, and what to do.
 # shellcheck shell=bash
 
 need config/conf core/cli core/log core/paths
@@ -28,7 +28,7 @@ cmd_status() {
 		cli_print "$SHOWN"
 		return "$code"
 	else
-		# All of it at once: an upgrade in the meantime may take away what it asks for
+		# Read all of them now: an upgrade in the meantime may take away what it needs
 		# later.
 		need notes/legs-seen notes/memory-floor observe/before-look report/advice \
 			report/advice-show
@@ -37,8 +37,7 @@ cmd_status() {
 	fi
 }
 
-# status_all [NAME…]: sets SHOWN to what is to be printed of them all. Returns the code of the
-# worst.
+# status_all [NAME…]: sets SHOWN to what is printed about them all. Returns the code of the worst.
 status_all() {
 	local name code worst=0 CONF_NAMES
 	SHOWN=''
@@ -57,8 +56,8 @@ status_all() {
 	else
 		(($# > 0)) || [[ -n ${OPT[problems]-} ]] ||
 			SHOWN="no arrays are configured in $ETC; see: ramraid create --help"$'\n'
-		# A program gets each thing on one line; a person at a terminal as many as fit, and
-		# in colour.
+		# A program gets each thing on one line; a person at a terminal gets lines that fit,
+		# and colours.
 		[[ ! -t 1 || -z $SHOWN ]] || {
 			need report/terminal
 			terminal_dress
@@ -78,7 +77,8 @@ status_one_() { # NAME
 		return 0
 	fi
 	[[ -n ${OPT[json]-} ]] || summary_monitor
-	# What takes longer to be read than all else is not needed where nothing goes on.
+	# report/advice.sh takes longer to read than everything else, and is not needed when nothing
+	# goes on.
 	if [[ $STATUS_WORD == whole && ${F[array.sync]} == idle ]] && summary_is_all; then
 		ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
 	else

@@ -1,5 +1,5 @@
-# ramraid stop: leaves superblocks behind that tell the truth, so that the next start, ours or a
-# rescue system's, is immediate.
+# ramraid stop: leaves superblocks behind that tell the truth, so that the next start, by us or by a
+# rescue system, is immediate.
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/detach-ram act/whole-since act/witness-update config/conf-need
@@ -23,7 +23,7 @@ cmd_stop() {
 	[[ ! -e $RUN/$NAME.released ]] || stop_released "$NAME"
 	conf_need_started "$NAME"
 	cli_root
-	# or it would be started again when a disk comes
+	# otherwise hot-plug would start it again when a disk comes
 	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME".{refused,unstarted,restarts}
 	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
 		stop_here "$NAME"
@@ -32,8 +32,8 @@ cmd_stop() {
 	fi
 }
 
-# "ramraid release" makes the array nobody's while it is in use, and then has systemd stop our unit:
-# that must not touch the array. The lock is held by that.
+# "ramraid release" ends our part in an array while it is in use, and then has systemd stop our
+# unit. This stop must not touch the array. "release" holds the lock.
 stop_released() { # NAME
 	systemd_is_unit ||
 		die "$1: a release of it has begun; to finish that: ramraid release $1" \
@@ -60,7 +60,8 @@ systemctl status $(systemd_unit "$1")"
 		return "$EX_REFUSED"
 	}
 	[[ ${F[array.state]} != absent ]] || return 0
-	# At a shutdown the unit releases the RAM leg: a running array must not be without it.
+	# The unit releases the RAM leg at a shutdown, so a running array must not be without its
+	# unit.
 	users=$(stop_users)
 	if [[ -n $users ]]; then
 		log_error "$1: is still running, in use by: $users. \
@@ -84,14 +85,14 @@ stop_here() { # NAME
 	stop_array "$1"
 }
 
-# stop_array NAME: the same for whoever has the array's lock.
+# stop_array NAME: stops the array, for a caller that holds its lock.
 stop_array() {
 	local ram md going='' code=0
 	conf_need_started "$1" # who had the lock may have changed the disks
 	before_look_configured "$1"
 	facts_observe
-	# Gathered by somebody else, and never started: nobody has written to it. If md does not
-	# stop it, detach_ram says what that means.
+	# Something else has gathered the legs and not started them, so nobody has written to the
+	# array. If md does not stop it, detach_ram says what that means.
 	if [[ ${F[array.state]} == inactive ]] && health_only_copy_beside &&
 		md_stop "${F[array.md]}"; then facts_observe; fi
 	if [[ ${F[array.state]} == absent ]]; then
@@ -105,7 +106,7 @@ stop_array() {
 	! stop_going_down || going='going-down'
 	detach_ram "$1" "$going" || code=$?
 	if ((code != 0)); then
-		# Since that was asked, a shutdown may have begun: it saves what a stop refuses.
+		# A shutdown may have begun since we asked: it saves what a stop refuses.
 		{ [[ -z $going ]] && stop_going_down; } || stop_refused_ "$code" "$1"
 		stop_array "$1"
 		return
@@ -115,7 +116,7 @@ stop_array() {
 	whole_since_update ended
 	systemd_stop_monitor "$md" ||
 		log_notice "$1: its monitor could not be stopped; it sees nothing any more"
-	# At a shutdown others stop arrays as well: blkdeactivate of lvm2 does.
+	# At a shutdown, other programs stop arrays as well, such as lvm2's blkdeactivate.
 	if [[ ${F[array.state]} == absent ]]; then
 		[[ -n $DETACH_RAM_RESCUED ]] || stop_absent_ "$1"
 		[[ ${F[array.state]} == absent ]] || {
@@ -129,9 +130,9 @@ stop_array() {
 	[[ -z $DETACH_RAM_RESCUED ]] || ramdisk_drop "$1"
 }
 
-# stop_absent_ NAME: what is left to do when the array does not run. It runs afterwards, from the
-# ramdisk alone, if that is the last copy: the stop goes on with that, as with any array whose RAM
-# leg is the only good copy. Left to itself, the ramdisk would end with the machine.
+# stop_absent_ NAME: does what is left to do when the array does not run. If the ramdisk is the last
+# copy, the array runs afterwards, from the ramdisk alone, and the stop goes on with it as with any
+# array whose RAM leg is the only good copy. Otherwise the ramdisk would end with the machine.
 stop_absent_() {
 	[[ -n $DRY_RUN ]] || copy_stop "$1" ||
 		die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
@@ -144,16 +145,16 @@ stop_absent_() {
 	detach_ram_revive "$1" || stop_last_copy_stays_ "$1"
 }
 
-# stop_last_copy_stays_ NAME: ends the program with 4.
+# stop_last_copy_stays_ NAME: says that the only good copy is kept, and ends the program with 4.
 stop_last_copy_stays_() {
 	detach_ram_keeps_beside "$1"
 	[[ -n $DRY_RUN ]] || stop_refused_ "$EX_REFUSED" "$1"
 	exit "$EX_REFUSED"
 }
 
-# stop_end_start_ SIGNAL: to the program that our unit has started and that still runs. systemd says
-# which one that is (MAINPID, systemd.exec(5)); from the environment of anybody else that would be
-# any process. One of that number that is not in our unit has come after it.
+# stop_end_start_ SIGNAL: sends SIGNAL to the program that our unit has started and that still runs.
+# systemd says which one that is (MAINPID, systemd.exec(5)); in anybody else's environment, MAINPID
+# could be any process. A process of that number that is not in our unit came later.
 stop_end_start_() {
 	local pid=${MAINPID-} ours=() theirs=()
 	systemd_is_unit || return 0
@@ -170,10 +171,10 @@ readonly STOP_PATIENCE=60   # seconds for others to release the array
 readonly STOP_LOOK=5        # seconds between two looks at them
 readonly STOP_LAST_WORDS=30 # seconds that one has to end in good order
 readonly STOP_AFTER_KILL=10
-# seconds after which what was killed makes no step more, whatever it waits for in the kernel
+# seconds after which a killed process takes no further step, whatever it waits for in the kernel
 
-# stop_lock_ NAME: takes the array's lock. Who is at work on it has STOP_PATIENCE; then it is for a
-# person to try again, but not while the machine goes down: then there is no other time.
+# stop_lock_ NAME: takes the array's lock. Whoever is at work on the array has STOP_PATIENCE; after
+# that, a person has to try again. A machine that goes down has no other time, so it goes on.
 stop_lock_() {
 	local NOW begin told killed='' HOLDER HOLDER_WORK code
 	clock
@@ -202,13 +203,13 @@ waiting for it. Do not cut the power"
 	done
 }
 
-# There can be no lock, for anybody: a person mends that first, a shutdown does without.
+# Nobody can have the lock: a person mends that first, a shutdown goes on without it.
 stop_without_lock_() { # NAME
 	stop_going_down || array_lock "$1" 0
 	log_warning "$1: going down, and $LOCKS/work.$1 can't be opened: going on without a lock"
 }
 
-# Who has it, in words; the caller's HOLDER.
+# Prints who holds the lock, in words, from the caller's HOLDER.
 stop_who_() {
 	if [[ -n $HOLDER ]]; then
 		printf 'ramraid %s (PID %s)\n' "$HOLDER_WORK" "$HOLDER"
@@ -217,11 +218,11 @@ stop_who_() {
 	fi
 }
 
-# stop_end_others_ NAME SECONDS: what is done after that many seconds: they are asked to end, then
-# killed. A killed process makes no step more, also one that the kernel does not end yet; and
-# systemd has ended hot-plug's worker and a start before, or ends them with this. So the stop goes
-# on after that, with a new lock instead of the old one; whoever comes later finds it taken. Returns
-# 1 then.
+# stop_end_others_ NAME SECONDS: does what is due after that many seconds: it asks the others to
+# end, then kills them. A killed process takes no further step, even if the kernel has not ended it
+# yet; and systemd has already ended hot-plug's worker and a start, or ends them now. So the stop
+# then goes on, with a new lock that replaces the old one; whoever comes later finds it taken.
+# Returns 1 then.
 stop_end_others_() {
 	local signal='' due=$((STOP_PATIENCE + STOP_LAST_WORDS))
 	(($2 >= STOP_PATIENCE)) || return 0
@@ -244,9 +245,9 @@ stop_end_others_() {
 	! array_lock_try "$1" 0
 }
 
-# stop_came_in_between_ NAME RAM-STATE: nobody had the array open when the RAM leg, which was in
-# that state, left it, and md does not stop it all the same. A start makes a new RAM leg. Going
-# down, the array is left to systemd-shutdown.
+# stop_came_in_between_ NAME RAM-STATE: for when nobody had the array open as the RAM leg, which was
+# in RAM-STATE, left it, and md still does not stop it. A start makes a new RAM leg. When the
+# machine goes down, the array is left to systemd-shutdown.
 stop_came_in_between_() {
 	local text
 	text=$(stop_users)
@@ -266,9 +267,9 @@ ramraid start $1"
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# stop_going_down: does the machine? A unit that systemd stops without a word whether the machine
-# goes down is taken for one that goes with it: what is done more then costs time, what is done less
-# could cost the only copy. What a person has typed is not.
+# stop_going_down: returns 0 if the machine is going down. If systemd stops the unit and does not
+# say whether it is, this assumes that it is: to do too much costs time, to do too little could cost
+# the only copy. For a stop that a person typed, it does not assume that.
 stop_going_down() {
 	local code=0
 	systemd_is_running || return 1
@@ -276,15 +277,15 @@ stop_going_down() {
 	[[ $code == 0 ]] || { ((code != 1)) && systemd_is_unit; }
 }
 
-# systemd takes a unit whose stop has failed for failed, and would not stop it again at shutdown: it
-# is started again, which changes nothing.
+# systemd regards a unit whose stop has failed as failed, and would not stop it again at shutdown.
+# So the unit is started again, which changes nothing.
 stop_refused_() { # CODE NAME
 	if systemd_is_unit && ! stop_going_down; then systemd_start "$2"; fi
 	exit "$1"
 }
 
-# Before anything is changed: an array in use stays whole. At shutdown the RAM leg goes
-# nevertheless, because its contents end anyway and the superblocks had better say so; systemd stops
+# This comes before anything is changed: an array in use stays whole. At a shutdown the RAM leg goes
+# all the same, because its contents end anyway and the superblocks had better say so; systemd stops
 # the array itself after the last file system is gone.
 stop_check_users() { # NAME
 	local users
@@ -309,9 +310,9 @@ first; if it is in use after that, it stays as it is"
 	stop_refused_ "$EX_FAILED" "$1"
 }
 
-# An image of an array that is being written is torn. What systemd does not know to be on the array
-# is unmounted beside us: it is waited for. Volumes that nobody uses write nothing, and go with the
-# machine. Returns 1 when nobody uses the array any more.
+# An image of an array that is being written to is torn. Mounts that systemd does not know to be on
+# the array are unmounted while this runs, so it waits for them. Volumes that nobody uses write
+# nothing, and end with the machine. Returns 1 when nobody uses the array any more.
 stop_wait_for_users_() { # NAME
 	local NOW end users
 	clock
@@ -329,8 +330,8 @@ waiting for those who use the array: $users"
 	log_alert "$1: still in use by $(stop_users): what they write from now on is lost"
 }
 
-# stop_users: who uses the array; if neither the kernel's tree of devices nor the first process's
-# mounts show anybody: who has it open.
+# stop_users: prints who uses the array; if neither the kernel's tree of devices nor the mounts of
+# process 1 show anybody, who has it open.
 stop_users() {
 	local users
 	users=$(disk_users "${F[array.md]}") || users=$TEXT_SOMEBODY
@@ -339,8 +340,8 @@ stop_users() {
 	printf '%s\n' "${users//$'\n'/, }"
 }
 
-# stop_in_use_ NAME: stop_users before anything is changed. Without its RAM leg an array that then
-# can't be stopped would be worth less than before, so md is asked first whether anybody has it
+# stop_in_use_ NAME: prints the users before anything is changed. An array that has lost its RAM leg
+# and then can't be stopped is worse off than before, so md is asked first whether anybody has it
 # open; at a shutdown the RAM leg goes anyhow.
 stop_in_use_() {
 	local users

@@ -1,9 +1,9 @@
-# ramraid wait: until an array is whole.
+# ramraid wait: waits until an array is whole.
 # shellcheck shell=bash
 
 need act/array-lock config/conf-need core/cli core/clock core/log core/quantity decide/health
 need observe/before-look observe/facts report/progress-line world/systemd
-# Others need these later, when an upgrade of the package may have taken them away.
+# Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults notes/legs-seen observe/outside
 
 declare -gA F # the facts: decide/facts.list
@@ -25,7 +25,7 @@ cmd_wait() {
 	wait_whole "$NAME" "$bound"
 }
 
-# wait_whole NAME SECONDS|infinity: returns as the usage says.
+# wait_whole NAME SECONDS|infinity: waits until the array is whole. Returns what the usage says.
 wait_whole() {
 	local begin NOW state shown=''
 	clock
@@ -40,7 +40,7 @@ wait_whole() {
 			return 0
 		}
 		wait_over_ "$1" "$state" && {
-			# Whole with other disks, if somebody has replaced one meanwhile.
+			# It may be whole with other disks, if somebody has replaced one meanwhile.
 			before_look_again "$1"
 			! health_is_whole || continue
 			progress_line_end "$shown"
@@ -58,8 +58,8 @@ wait_whole() {
 	done
 }
 
-# wait_disks NAME: until nothing goes on any more that could add a leg; are all disk legs in sync?
-# For an array that gets its RAM leg at a later start.
+# wait_disks NAME: waits until nothing goes on any more that could add a leg. Returns 0 if all disk
+# legs are in sync then. For an array that gets its RAM leg at a later start.
 wait_disks() {
 	local state LOST LACKING
 	before_look_configured "$1"
@@ -74,8 +74,8 @@ wait_disks() {
 	[[ ${F[array.state]} == active && -z $LOST$LACKING ]] || wait_result_ "$1"
 }
 
-# What has made it whole then writes down since when it is, for "status"; after that it may go on
-# comparing the legs for long.
+# The process that made the array whole then notes since when it has been whole, for "status". This
+# waits for that, but only for a few seconds: the process may go on comparing the legs for long.
 wait_last_words_() { # NAME UNIT-STATE
 	local looks
 	[[ $2 == @(active|activating) ]] || return 0
@@ -85,8 +85,9 @@ wait_last_words_() { # NAME UNIT-STATE
 	done
 }
 
-# Nothing goes on that could still make it whole: neither the unit, hot-plug nor a person's command
-# ("replace", between two steps) is at work, and md is idle. The caller may have the lock itself.
+# Returns 0 when nothing goes on that could still make the array whole: md is idle, and neither the
+# unit, hot-plug nor a person's command ("replace", between two steps) is at work. The caller may
+# hold the lock itself.
 wait_over_() { # NAME UNIT-STATE
 	[[ ${F[array.sync]} == idle && $2 != activating ]] || return 1
 	! systemd_unit_works "$1" && ! systemd_mend_works "$1" &&

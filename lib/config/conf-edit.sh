@@ -1,11 +1,11 @@
-# The MEMBER lines of an array's own file, written by us: every other line, comment and blank stays
-# as it is.
+# Writes the MEMBER lines of an array's own file. Every other line, comment and blank stays as it
+# is.
 # shellcheck shell=bash
 
 need core/act core/paths
 
-# conf_edit_value LINE: sets VALUE to the disk that the line names as MEMBER, as conf_lines_ reads
-# it; returns 1 when it is another line.
+# conf_edit_value LINE: sets VALUE to the disk that LINE names as MEMBER, as conf_lines_ reads it;
+# returns 1 when LINE is no MEMBER line.
 conf_edit_value() {
 	[[ $1 =~ ^[[:space:]]*MEMBER[[:space:]]*=[[:space:]]*(.*)$ ]] || return 1
 	VALUE=${BASH_REMATCH[1]}
@@ -28,8 +28,8 @@ conf_edit_elsewhere() {
 	return 1
 }
 
-# conf_edit_text NAME DISK…: prints the file with these members and no others: lines of others go,
-# and those that are named nowhere come after the last one that is left, or that was there.
+# conf_edit_text NAME DISK…: prints the file with these members and no others. It drops the lines of
+# other disks. Disks that no file names yet are added after the last MEMBER line, or where it was.
 conf_edit_text() {
 	local name=$1 line lines VALUE disk text=() at=-1 new=() known=' '
 	shift
@@ -52,9 +52,10 @@ conf_edit_text() {
 	printf '%s\n' "${text[@]}"
 }
 
-# conf_edit_members NAME DISK…: makes these the members, in the array's own file, whose mode and,
-# if it is one, link stay. Members that a drop-in names can't be taken away here: look before. Does
-# nothing when they are the members already. Returns 1 when it could not be written.
+# conf_edit_members NAME DISK…: makes these the members in the array's own file. The file keeps its
+# mode, and if it is a link, it stays one. This can't take away a member that a drop-in names: the
+# caller looks first. Does nothing when they are the members already. Returns 1 when the file could
+# not be written.
 conf_edit_members() {
 	local file text mode before
 	file=$(readlink -e -- "$ETC/$1.conf") || return

@@ -1,6 +1,6 @@
-# What is wrong with a configuration, in words for whoever wrote it; whether a file is one that may
-# be read at all; and what is in a folder of drop-ins and is not read, because its name does not end
-# in .conf.
+# Says what is wrong with a configuration, for the person who wrote it; whether a file may be read
+# at all; and which files in a folder of drop-ins are not read because their names do not end in
+# .conf.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/text world/disk world/stable-name
@@ -37,8 +37,8 @@ declare -grA CONF_EXPECTED=(
 )
 # keys.list end
 
-# conf_faults_name NAME: the complaint about what can't be an array's name, fit for a terminal and
-# one line of the journal.
+# conf_faults_name NAME: prints the complaint that NAME can't be an array's name, fit for a terminal
+# and one line of the journal.
 conf_faults_name() {
 	local shown=${1//[[:cntrl:]]/?}
 	printf "\"%s\" can't be an array's name; use up to 31 letters, digits, \
@@ -47,13 +47,14 @@ conf_faults_name() {
 
 conf_faults_add() { CONF_ERRORS+=("$1"); }
 
-# conf_faults_say FAULT WHERE [WORD…]: what config/conf.sh has found.
+# conf_faults_say FAULT WHERE [WORD…]: adds to CONF_ERRORS, or to CONF_NOTES, the text for a fault
+# that config/conf.sh has found.
 conf_faults_say() {
 	local where=$2 shown better text
 	case $1 in
 	name)
 		shown=${where//[[:cntrl:]]/?} text=$(conf_faults_name "$where")
-		# A path is no file of ours: it was typed.
+		# A path is none of our files: somebody typed it.
 		where="$ETC/${shown:0:60}.conf"
 		[[ $2 != */* ]] || where=''
 		;;
@@ -97,8 +98,8 @@ data; delete it, or also write ACCEPT_DATA_LOSS=yes"
 	conf_faults_add "${where:+$where: }$text"
 }
 
-# conf_faults_windows_ dos|mark FILE: prints what an editor of Windows has made of it, and what
-# mends that.
+# conf_faults_windows_ dos|mark FILE: prints what a Windows editor has done to FILE, and the command
+# that mends it.
 conf_faults_windows_() {
 	case $1 in
 	dos) printf 'has line ends of Windows; type: sed -i '"'"'s/\\r$//'"'"' %s\n' "$2" ;;
@@ -109,7 +110,8 @@ conf_faults_windows_() {
 	esac
 }
 
-# conf_faults_files FILE…: what they are, by one process for all of them, for conf_faults_file_ok.
+# conf_faults_files FILE…: looks at all of them with one process, and keeps the result in CONF_FILES
+# for conf_faults_file_ok.
 declare -gA CONF_FILES=()
 conf_faults_files() {
 	local line lines
@@ -118,7 +120,7 @@ conf_faults_files() {
 	for line in "${lines[@]}"; do CONF_FILES[${line#*:*:*:*:}]=${line%"${line#*:*:*:*:}"}; done
 }
 
-# Only a plain file of root's (in tests: our own) that nobody else can write is read.
+# Only a regular file that belongs to root (in tests: to us) and that nobody else can write is read.
 conf_faults_file_ok() { # FILE
 	local type owner mode bytes
 	[[ -n ${CONF_FILES[$1]-} ]] || conf_faults_files "$1"
@@ -144,9 +146,10 @@ can't be a configuration"
 	}
 }
 
-# conf_faults_unread NAME: sets CONF_UNREAD_MEANT to the files in the folder of drop-ins of NAME
-# ("ramraid": that of the defaults) that somebody may take for drop-ins, and CONF_UNREAD_KEPT to
-# those that an editor, a package manager or a person has put aside. Hidden files are neither.
+# conf_faults_unread NAME: looks into the folder of drop-ins of NAME ("ramraid": of the defaults).
+# Sets CONF_UNREAD_MEANT to the files that are not read but that somebody may think are drop-ins,
+# and CONF_UNREAD_KEPT to those that an editor, a package manager or a person has put aside. Hidden
+# files are in neither.
 conf_faults_unread() {
 	local file
 	CONF_UNREAD_MEANT=() CONF_UNREAD_KEPT=()

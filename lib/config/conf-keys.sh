@@ -7,9 +7,9 @@ readonly RE_SIZE='^([0-9]{1,6}%|[0-9]{1,12}[KMGT]?)$'
 # systemd.time(7)
 readonly RE_TIME='^(infinity|([0-9]{1,9}(\.[0-9]{1,6})? ?(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?|y|years?)? ?)+)$'
 
-# Key → default; UUID has none, it must be given, and lists (MEMBER, REQUIRED_BY) are not in it.
-# Key → the extended regular expression that its value has to match; UUID and MEMBER have a closer
-# look of their own. CONF_RENAMED: a word that a release had for a key → the key.
+# Key → default. UUID has none, because it must be given; lists (MEMBER, REQUIRED_BY) are left out.
+# Key → the extended regular expression that its value has to match; conf.sh checks UUID and MEMBER
+# more closely. CONF_RENAMED: a word that an earlier release had for a key → the key.
 #
 # keys.list: made by "make keys" from that file, up to the line that ends it
 conf_keys_builtin() {

@@ -1,10 +1,10 @@
-# Configuration, for the verbs that act by it: loaded, or the end of the program; and what a running
-# array was started with.
+# Loads the configuration for verbs that act on it, or ends the program; and remembers what a
+# running array was started with.
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths
 
-# conf_need NAME: conf_load, or the end of the program with its errors.
+# conf_need NAME: does conf_load; if that fails, prints the errors and ends the program.
 conf_need() {
 	local code=0 line
 	conf_load "$1" || code=$?
@@ -17,7 +17,7 @@ conf_need() {
 			"$EX_USAGE"
 }
 
-# It is asked for again with the lock held.
+# The verb loads the configuration again once it holds the lock; the notes are printed once.
 conf_need_notes_() {
 	local line
 	[[ ${CONF_NOTED-} != "${CONF_NOTES[*]-}" ]] || return 0
@@ -25,8 +25,8 @@ conf_need_notes_() {
 	CONF_NOTED=${CONF_NOTES[*]-}
 }
 
-# conf_need_keep NAME: remembers, for this boot, what the array was started with. From now on it is
-# ours, also if it had been released before.
+# conf_need_keep NAME: remembers, for this boot, what the array was started with. From now on the
+# array is ours, even if it had been released before.
 conf_need_keep() {
 	paths_run
 	[[ ! -e $RUN/$1.released ]] || rm -f "$RUN/$1.released"
@@ -36,15 +36,17 @@ conf_need_keep() {
 		"${MEMBERS[@]/#/MEMBER=}"
 }
 
-# conf_need_started NAME: conf_need; but if the file has been broken or deleted since the start,
-# what it was started with, so that letting go of the RAM leg never fails for a typing error.
+# conf_need_started NAME: does conf_need; but if the file has been broken or deleted since the
+# start, it loads what the array was started with, so that a typing error never keeps ramraid from
+# detaching the RAM leg.
 conf_need_started() {
 	local line
 	if ! conf_name_ok "$1" || [[ ! -r $RUN/$1.started ]] || conf_load "$1"; then
 		conf_need "$1"
 		return
 	fi
-	# It is asked for again with the lock held.
+	# The verb loads the configuration again once it holds the lock; the errors are printed
+	# once.
 	[[ ${CONF_TOLD-} == "${CONF_ERRORS[*]-}+" ]] || {
 		for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 		log_warning "$1: its configuration is broken or gone; \

@@ -1,12 +1,11 @@
-# What speaks against the name of an array that is to be made, or taken over, before it has a
+# Checks whether a name is fit for an array that is to be created or adopted, before that has a
 # configuration.
 # shellcheck shell=bash
 
 need config/conf config/conf-faults config/conf-keys core/log core/paths
 
-# conf_new_name NAME: ends the program when no array can be called so, or none from now on:
-# mdadm takes "d7" for the number of a device, and fails when there is an md7 (create_mddev() in its
-# mdopen.c).
+# conf_new_name NAME: ends the program when no array can have this name, or no new one: mdadm reads
+# "d7" as the number of a device, and fails when there is an md7 (create_mddev() in its mdopen.c).
 conf_new_name() {
 	conf_name_ok "$1" || die "$(conf_faults_name "$1")" "$EX_USAGE"
 	[[ ! $1 =~ ^d[0-9]+$ ]] ||
@@ -14,9 +13,9 @@ conf_new_name() {
 choose another" "$EX_USAGE"
 }
 
-# conf_new_dropins NAME: drop-ins that are there before their array is, of an earlier one of that
-# name perhaps, hold for the new one as soon as it has a configuration. Ends the program when they
-# have what only belongs to one array, or errors; else says that they hold.
+# conf_new_dropins NAME: drop-ins may be there before their array, perhaps from an earlier one of
+# that name. They hold for the new array as soon as it has a configuration. Ends the program when
+# they have errors, or keys that only belong to one array; otherwise says that they hold.
 conf_new_dropins() {
 	local file files=() line MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
 	local -A CONF=()

@@ -1,5 +1,5 @@
-# Configuration: read, checked, never executed. Keys, defaults and forms are
-# config/conf-keys.sh's; what is wrong is said by config/conf-faults.sh.
+# Reads and checks the configuration, and never executes it. Keys, defaults and forms are in
+# config/conf-keys.sh; config/conf-faults.sh says what is wrong.
 # shellcheck shell=bash
 
 need config/conf-keys core/log core/paths core/text world/disk world/stable-name
@@ -13,13 +13,13 @@ readonly CONF_CONTROL=$'[\x01-\x08\x0b-\x1f\x7f]' # all control characters but t
 readonly CONF_MAX_BYTES=65536 CONF_MAX_LINE=4096
 
 # md names: what mdadm 4.4 accepts below /dev/md and what fits the superblock's 32 bytes; "ramraid"
-# is the file of the defaults.
+# is taken by the file of the defaults.
 conf_name_ok() {
 	[[ $1 == [A-Za-z]* && $1 != *[!A-Za-z0-9._-]* && $1 != ramraid && $1 != *.conf ]] &&
 		((${#1} <= 31))
 }
 
-# conf_names_fit NAME…: each can be an array's, or the end of the program.
+# conf_names_fit NAME…: ends the program unless each can be an array's name.
 conf_names_fit() {
 	local name
 	for name; do conf_name_ok "$name" || {
@@ -34,7 +34,7 @@ conf_find_names() {
 	local file name
 	CONF_NAMES=()
 	for file in "$ETC"/*.conf; do
-		# A line break would make two names of one.
+		# A line break would turn one name into two.
 		name=${file##*/} name=${name%.conf} name=${name//[[:cntrl:]]/?}
 		[[ (! -e $file && ! -L $file) || $name == ramraid ]] || CONF_NAMES+=("$name")
 	done
@@ -45,7 +45,7 @@ conf_names() {
 	((${#CONF_NAMES[@]} == 0)) || printf '%s\n' "${CONF_NAMES[@]}"
 }
 
-# conf_no_array NAME: prints the complaint about a name that no array has.
+# conf_no_array NAME: prints the complaint that no array has this name.
 conf_no_array() {
 	local CONF_NAMES SUGGESTION
 	conf_find_names
@@ -54,9 +54,9 @@ conf_no_array() {
 		"${CONF_NAMES[*]:-none}" "${SUGGESTION:+; did you mean \"$SUGGESTION\"?}"
 }
 
-# conf_defaults: CONF for an array that has no file of its own yet: the vendor's drop-ins, but for
-# those that the administrator has under the same name, ramraid.conf, and its drop-ins; faults in
-# CONF_ERRORS, returns 1.
+# conf_defaults: sets CONF for an array that has no file of its own yet, from the vendor's drop-ins,
+# ramraid.conf, and its drop-ins. A vendor's drop-in is left out if the administrator has one of the
+# same name. Puts faults into CONF_ERRORS, and returns 1 if there are any.
 conf_defaults() {
 	local file
 	MEMBERS=() REQUIRED_BY=() CONF_ERRORS=()
@@ -74,8 +74,8 @@ conf_defaults() {
 
 # conf_load NAME: fills CONF, MEMBERS and REQUIRED_BY from the defaults, ramraid.conf, NAME.conf and
 # NAME.conf.d/*.conf, in this order. Returns 1 with every fault in CONF_ERRORS ("FILE:LINE: what is
-# wrong; what to write"), 3 when there is no NAME.conf. Faults of ramraid.conf are CONF_WARNINGS,
-# and what is read all the same and has another name now is in CONF_NOTES.
+# wrong; what to write"), 3 when there is no NAME.conf. Faults in ramraid.conf go to CONF_WARNINGS.
+# Keys with an old name are read, and reported in CONF_NOTES.
 conf_load() {
 	local name=$1 file
 	CONF=() MEMBERS=() REQUIRED_BY=() CONF_ERRORS=() CONF_WARNINGS=() CONF_NOTES=()
@@ -86,8 +86,8 @@ conf_load() {
 	[[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || return 3
 	need config/conf-faults
 	conf_faults_files "$ETC/ramraid.conf" "$ETC/$name.conf" "$ETC/$name.conf.d"/*.conf
-	# A fault in the file of all must not stop them all: it is said, and the built-in value
-	# holds. But nothing is done by itself that it may have switched off.
+	# A fault in ramraid.conf must not stop every array: it is reported, and the built-in value
+	# holds. But hot-plug is off then, because ramraid.conf may have switched it off.
 	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}") CONF[HOTPLUG]=no
 	CONF_ERRORS=() CONF_UNREAD=''
 	conf_read "$ETC/$name.conf" array
@@ -99,7 +99,7 @@ conf_load() {
 	((${#CONF_ERRORS[@]} == 0))
 }
 
-# conf_fault_ FAULT WHERE [WORD…]: adds to CONF_ERRORS what is wrong there.
+# conf_fault_ FAULT WHERE [WORD…]: adds to CONF_ERRORS what is wrong at WHERE.
 conf_fault_() {
 	need config/conf-faults
 	conf_faults_say "$@"
@@ -113,13 +113,14 @@ conf_read() { # FILE defaults|array
 		CONF_UNREAD=yes
 		return 0
 	}
-	# mapfile is buffered, unlike "read" with a length or another end than the line's, which
-	# takes a system call for every byte.
+	# mapfile is buffered. "read" is not, if it has a length or another delimiter than the line
+	# end: it then makes a system call for every byte.
 	mapfile -d '' -n 2 lines <"$file"
 	text=${lines[0]-}
 	if ((${#lines[@]} > 1 || ${#text} > CONF_MAX_BYTES)); then
 		fault=bytes
-	# A regular expression, which is looked for six times as fast as a pattern.
+	# This is a regular expression, because bash searches for it six times as fast as for a
+	# pattern.
 	elif [[ $text =~ $CONF_CONTROL ]]; then
 		fault=control
 		[[ ${text//$'\r\n'/} =~ $CONF_CONTROL ]] || fault=dos
@@ -131,14 +132,15 @@ conf_read() { # FILE defaults|array
 		conf_fault_ "$fault" "$file"
 		return 0
 	}
-	# Nothing but comments, as ramraid.conf is when it is installed.
+	# The file has nothing but comments, like ramraid.conf when it is installed.
 	[[ $'\n'$text == *$'\n'[!#$'\n']* ]] || return 0
 	mapfile -t lines <"$file"
 	conf_lines_ "$file" "$2" "${lines[@]}"
 }
 
-# conf_origin_ KEY:defaults|array FILE:LINE: for every line that has the form of its key. What is
-# refused after that ends the program, but for the keys of one array in ramraid.conf.
+# conf_origin_ KEY:defaults|array FILE:LINE: notes where a value comes from, for every line whose
+# value has the form of its key. If such a line is refused later, the program ends; keys of one
+# array in ramraid.conf do not end it, so UUID, MEMBER and REQUIRED_BY are not noted there.
 conf_origin_() {
 	case $1 in
 	UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults) ;;
@@ -148,8 +150,8 @@ conf_origin_() {
 	esac
 }
 
-# conf_lines_ FILE defaults|array LINE…: all of a file's lines in one go, since bash copies a
-# function for every call of it.
+# conf_lines_ FILE defaults|array LINE…: reads all lines of a file in one go, because bash copies a
+# function each time it is called.
 conf_lines_() {
 	local file=$1 kind=$2 number=0 where line key value
 	shift 2
@@ -191,23 +193,23 @@ conf_lines_() {
 	done
 }
 
-# Sets the caller's line, key and value without the blanks around them.
+# Sets the caller's line, key and value, without the blanks around them.
 conf_trim_() {
 	line=${line#"${line%%[![:space:]]*}"} line=${line%"${line##*[![:space:]]}"}
 	key=${line%%=*} value=${line#*=}
 	key=${key%"${key##*[![:space:]]}"} value=${value#"${value%%[![:space:]]*}"}
 }
 
-# conf_renamed_ FILE:LINE: makes of the caller's key, if a release had it, the one that it is now,
-# and says so in CONF_NOTES. Returns 1 if none had it.
+# conf_renamed_ FILE:LINE: if the caller's key is the name that an earlier release had for a key,
+# sets it to the present name, and says so in CONF_NOTES. Returns 1 if no release had it.
 conf_renamed_() {
 	[[ -n ${CONF_RENAMED[$key]-} ]] || return 1
 	conf_fault_ renamed "$1" "$key" "${CONF_RENAMED[$key]}"
 	key=${CONF_RENAMED[$key]}
 }
 
-# conf_boolean_ KEY: of a key that takes yes and no: makes that of the caller's value, if it says
-# the same in another of the words that systemd takes. Returns 1 if it does not.
+# conf_boolean_ KEY: if KEY takes yes and no, and the caller's value is another of the words that
+# systemd takes for these, sets value to yes or no. Returns 1 if it is not.
 conf_boolean_() {
 	local word=''
 	case ${value,,} in
@@ -217,7 +219,7 @@ conf_boolean_() {
 	[[ -n $word && $word =~ ${CONF_FORM[$1]} ]] && value=$word
 }
 
-# Both ways of writing an md UUID become the one that md/uuid in sysfs uses.
+# An md UUID may be written in two ways; both become the form of md/uuid in sysfs.
 conf_uuid_() { # FILE:LINE UUID
 	local hex=${2//[-:]/} colons dashes
 	dashes=${hex:0:8}-${hex:8:4}-${hex:12:4}-${hex:16:4}-${hex:20}
@@ -244,7 +246,7 @@ conf_member_() { # FILE:LINE PATH
 	MEMBERS+=("$path")
 }
 
-# A device is one array's.
+# RAM=DEVICE belongs to one array, never to the defaults.
 conf_ram_() { # FILE:LINE VALUE defaults|array
 	if [[ $2 == /* && $3 == defaults ]]; then
 		conf_fault_ place "$1" RAM=DEVICE
@@ -256,11 +258,12 @@ conf_ram_() { # FILE:LINE VALUE defaults|array
 }
 
 conf_check_whole_() { # FILE
-	# Nobody knows what a file that is not read has, so nothing counts as missing from it.
+	# Nobody knows what is in a file that could not be read, so nothing counts as missing from
+	# it.
 	[[ -n ${CONF[UUID]}${CONF_UNREAD-} ]] || conf_fault_ no-uuid "$1"
 	[[ ${CONF[RAM]} != /* || " ${MEMBERS[*]} " != *" ${CONF[RAM]} "* ]] || conf_fault_ both "$1"
 	[[ ${#MEMBERS[@]} -gt 0 || -n ${CONF_UNREAD-} ]] || conf_fault_ no-member "$1"
-	# A third one is there while it takes the place of another ("replace", "apply").
+	# There is a third one while it replaces another ("replace", "apply").
 	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] ||
 		conf_fault_ far2 "$1"
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] ||
@@ -268,9 +271,10 @@ conf_check_whole_() { # FILE
 	conf_check_run_ "$1"
 }
 
-# The array that runs, and that a start under this name has judged, is another one: all that is
-# done with it, and written down of it, would count for that of the configuration. Its legs are
-# found by their names as well, and its RAM leg by this boot's note.
+# Reports a fault when the array that a start under this name has judged still runs, and its UUID is
+# not the one in the configuration: whatever is done to the running array, and every note about it,
+# would count as the configured array's. Its legs are also found by their names, and its RAM leg by
+# this boot's note.
 conf_check_run_() { # FILE
 	local name=${1##*/} was='' watched='' MD_RUN VALUE
 	name=${name%.conf}
@@ -286,7 +290,7 @@ conf_check_run_() { # FILE
 }
 
 # conf_same NAME UUID: prints the names of the other configurations of the array with this UUID, one
-# a line: copies, each of which has a unit of its own, and none knows of the other.
+# a line. These are copies, each of which has a unit of its own, and none knows of the others.
 conf_same() {
 	local other uuid
 	while IFS= read -r other; do
@@ -296,8 +300,8 @@ conf_same() {
 	done < <(conf_names)
 }
 
-# conf_naming PATH…: prints the names of the configured arrays that have one of these as a disk
-# leg, one a line.
+# conf_naming PATH…: prints the names of the configured arrays that have one of these paths as a
+# disk leg, one a line.
 conf_naming() {
 	local other member
 	while IFS= read -r other; do

@@ -1,15 +1,15 @@
-# The one door through which every change to the system goes: commands and files, said first, and
-# with --dry-run only said; notes and drop-ins; the way back; and a shell of its own for what a trap
-# calls.
+# Every change to the system goes through here. Commands and files are logged before they are run or
+# written, and with --dry-run only printed; notes and drop-ins are not. Also here: how a verb takes
+# back what it has done, and a subshell for functions that a trap calls.
 # shellcheck shell=bash
 
 need core/log
 
 DRY_RUN=${DRY_RUN-}
 
-# act COMMAND [ARG…]: runs a command that changes the system, after logging it; with DRY_RUN it is
-# only printed, to stdout. The command's standard output goes to stderr, so that a verb's own stdout
-# stays clean. Returns the command's exit code.
+# act COMMAND [ARG…]: logs a command that changes the system, then runs it; with DRY_RUN, it only
+# prints the command to stdout. The command's standard output goes to stderr, so that a verb's own
+# stdout stays clean. Returns the command's exit code.
 act() {
 	local text
 	printf -v text '%q ' "$@"
@@ -21,8 +21,8 @@ act() {
 	"$@" >&2
 }
 
-# act_write FILE VALUE: the same for writing a value into a file of sysfs. md answers a refusal with
-# an error of write(2), which act_write reports in our own words.
+# act_write FILE VALUE: does the same for writing a value into a file of sysfs. When md refuses the
+# value, write(2) fails, and act_write reports that in our own words. Returns 1 then.
 act_write() {
 	local why
 	if [[ -n $DRY_RUN ]]; then
@@ -36,23 +36,23 @@ act_write() {
 	}
 }
 
-# act_file FILE [MODE]: makes FILE from stdin so that after a power cut it is either the old or the
-# new one, whole: temporary file, fsync, rename, fsync of the folder. Byte by byte what came in.
-# Returns 1 when the file system is full or read-only, and when there are NUL bytes, which bash
-# can't hold.
+# act_file FILE [MODE]: writes stdin to FILE unchanged, so that after a power cut FILE is either the
+# old one or the new one, and whole: temporary file, fsync, rename, fsync of the folder. Returns 1
+# when the file system is full or read-only, and when stdin has NUL bytes, which bash can't hold.
 act_file() {
 	local all=()
-	# All of it, line ends as well.
+	# The whole of stdin, with its line ends.
 	mapfile -d '' all
 	((${#all[@]} <= 1)) || return 1
 	act_text "$1" "${all[0]-}" "${2:-644}"
 }
 
-# act_text FILE TEXT [MODE [OWNER]]: the same of a text: every start and every change of an array
-# comes through here. OWNER is as chown(1) takes it; default: who runs this. Whoever else may write
-# to the folder gets nothing of root's by it: dd(1) makes a file that is new, never through a link
-# or into anything that is there (O_EXCL; noclobber of bash refuses regular files alone), and writes
-# and syncs what it has opened. Nothing is tried again under a name that others have seen.
+# act_text FILE TEXT [MODE [OWNER]]: does the same with a text. Every start and every change of an
+# array comes through here. OWNER is in the form of chown(1); by default, the user who runs this.
+# Others who may write to the folder can't turn this against root's files: dd(1) creates a new file,
+# never through a link or into anything that exists (O_EXCL; bash's noclobber only refuses regular
+# files), and writes and syncs the file that it has opened. It never tries again under a name that
+# others have seen.
 act_text() {
 	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask why code=0
 	if [[ -n $DRY_RUN ]]; then
@@ -61,7 +61,7 @@ act_text() {
 	fi
 	log_info "+ write $file"
 	act_put_folder "${file%/*}" || return 1
-	# What others may not read they never may, not even for a moment.
+	# A file that others may not read must not be readable by them even for a moment.
 	printf -v mask %o $((8#666 & ~8#$mode))
 	umask "$mask"
 	why=$(printf '%s' "$text" 2>/dev/null |
@@ -72,15 +72,16 @@ act_text() {
 			mv -fT "$temporary" "$file" && sync "${file%/*}" && return
 	else
 		log_notice "$file can't be written: ${why##*: }"
-		# That is somebody else's.
+		# The temporary file is somebody else's.
 		[[ $why != *': File exists' ]] || return 1
 	fi
 	rm -f "$temporary"
 	return 1
 }
 
-# act_text_anyhow FILE TEXT MODE: likewise. On a full file system the file is overwritten in its
-# place, which takes no room: a power cut in that moment leaves a damaged one.
+# act_text_anyhow FILE TEXT MODE: does the same. When that fails, as on a full file system, it
+# overwrites the file in place, which takes no room; a power cut at that moment leaves a damaged
+# file.
 act_text_anyhow() {
 	act_text "$@" && return
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
@@ -88,8 +89,8 @@ act_text_anyhow() {
 		truncate -s ${#2} -- "$1" && sync "$1"
 }
 
-# The file, or of one that is there already what becomes different. What a label says is text, to
-# the terminal and to the shell that this is pasted into.
+# Prints the file, or, if it exists already, what changes in it. Labels of disks in it are printed
+# as harmless text: for the terminal, and for the shell that somebody pastes this into.
 act_show_file_() { # FILE TEXT
 	local change code=0 what=cat into='>' line rest lines
 	if [[ -s $1 && -r $1 ]]; then
@@ -113,8 +114,8 @@ act_show_file_() { # FILE TEXT
 	printf 'EOT\n'
 }
 
-# act_undo_push COMMAND [ARG…]: remembers how to take back what is about to be done. act_undo_all
-# does it, newest first.
+# act_undo_push COMMAND [ARG…]: remembers how to take back what the caller is about to do.
+# act_undo_all takes everything back, newest first.
 declare -ga UNDO=()
 act_undo_push() { UNDO+=("${*@Q}"); }
 act_undo_all() {
@@ -125,12 +126,11 @@ act_undo_all() {
 	UNDO=()
 }
 
-# Lines into a note below /run, or a drop-in, not said beforehand and without --dry-run: who calls
-# looks whether it is one. Where that can't be written, bash says so in its own words, with a line
-# of the program; here it is said in ours, with the reason.
-# act_put FILE [LINE…]: FILE is these lines from now on; without any it is empty.
-# act_put_more FILE LINE…: they come after what is in it. Both return 1 when that can't be
-# written.
+# These write lines into a note below /run, or into a drop-in. They don't log it beforehand and
+# don't honour --dry-run: the caller checks DRY_RUN. When a write fails, bash would complain in its
+# own words, with a line of the program; these report it in ours, with the reason.
+# act_put FILE [LINE…]: makes these lines the whole of FILE; without any, FILE becomes empty.
+# act_put_more FILE LINE…: appends them to FILE. Both return 1 when FILE can't be written.
 act_put() {
 	local file=$1
 	shift
@@ -142,7 +142,7 @@ act_put_more() {
 	act_put_try_ act_put_after_ "$@"
 }
 
-# act_put_folder FOLDER: makes it, with those above it. Returns 1 when that can't be.
+# act_put_folder FOLDER: makes it, with those above it. Returns 1 when it can't.
 act_put_folder() {
 	local why
 	[[ ! -d $1 ]] || return 0
@@ -151,7 +151,7 @@ act_put_folder() {
 	return 1
 }
 
-# Again, to hear why not: a process only where it has failed.
+# A failed write is tried again to catch its error message: only a failure costs a process.
 act_put_try_() { # FUNCTION LINE…
 	local why
 	"$@" 2>/dev/null && return
@@ -162,9 +162,9 @@ act_put_try_() { # FUNCTION LINE…
 act_put_over_() { if (($# > 0)); then printf '%s\n' "$@" >"$file"; else : >"$file"; fi; }
 act_put_after_() { printf '%s\n' "$@" >>"$file"; }
 
-# act_apart COMMAND…: runs COMMAND, a function, in a shell of its own, and returns its status.
-# What it sets is lost. Functions of ours are called by this from a trap: in a trap, bash
-# gives every "return" without a number the status from before the trap, also in the functions that
-# the trap calls (bash(1), return; get_exitstat() in bash's builtins/common.c; tests/unit/cli.bats).
-# Then what has succeeded counts as failed, and the rest is left undone.
+# act_apart COMMAND…: runs COMMAND, a function, in a subshell and returns its status. Variables that
+# it sets are lost. Traps use this to call our functions: in a trap, bash gives every "return"
+# without a number the status from before the trap, even in functions that the trap calls (bash(1),
+# return; get_exitstat() in bash's builtins/common.c; tests/unit/cli.bats). A step that succeeded
+# would then count as failed, and the rest would be left undone.
 act_apart() { ("$@"); }

@@ -1,7 +1,7 @@
-# Programs that read a device, with a bound. A device that queues for ever (multipath without paths,
-# NBD, NVMe over fabrics that reconnects) never answers a read, and who waits for it in the kernel
-# can't be killed: such a reader is left behind, and as long as it is there the device is not asked
-# again.
+# Runs programs that read a device, with a time limit. A device that queues for ever (multipath
+# without paths, NBD, NVMe over fabrics that reconnects) never answers a read, and a process that
+# waits for it in the kernel can't be killed. Such a reader is left behind, and nothing asks the
+# device again while that reader exists.
 # shellcheck shell=bash
 
 need core/paths core/text
@@ -9,23 +9,23 @@ need core/paths core/text
 BOUNDED=5          # seconds that a device has to answer
 BOUNDED_SILENT=124 # what timeout(1) ends with
 
-# bounded DEVICE COMMAND…: runs COMMAND, a program or a function that reads DEVICE, and prints
-# what it prints; through the program INTO, the caller's, if that is set. What it says of errors
-# goes unseen. Returns its exit code, or BOUNDED_SILENT when the device does not answer: at once,
-# when an earlier reader is still waiting for it.
+# bounded DEVICE COMMAND…: runs COMMAND, a program or a function that reads DEVICE, and prints what
+# it prints; through the program in the caller's INTO, if that is set. The error messages of COMMAND
+# are thrown away. Returns the exit code of COMMAND, or BOUNDED_SILENT when the device does not
+# answer; at once if an earlier reader is still waiting for it.
 bounded() {
 	local device=$1 pipe in out pid code=0
 	shift
 	! bounded_is_silent "$device" || return "$BOUNDED_SILENT"
-	# Both ends of a pipe, and the reader as a job: bash does not always know how a process
-	# substitution has ended.
+	# Open both ends of a pipe and run the reader as a job: bash does not always know the exit
+	# code of a process substitution.
 	exec {pipe}<> <(:)
 	exec {in}<"/proc/self/fd/$pipe"
 	exec {out}>"/proc/self/fd/$pipe" {pipe}>&-
 	bounded_reader_ "$@" >&"$out" &
 	pid=$!
 	exec {out}>&-
-	# Who takes the output can be ended whatever becomes of the reader.
+	# timeout can end the program that takes the output, whatever becomes of the reader.
 	timeout --foreground "$BOUNDED" "${INTO[@]-cat}" <&"$in" || code=$?
 	exec {in}<&-
 	if ((code == BOUNDED_SILENT)); then
@@ -36,7 +36,7 @@ bounded() {
 	return "$code"
 }
 
-# bounded_close: closes all that the process has open besides its three.
+# bounded_close: closes all descriptors of the process except 0, 1 and 2.
 bounded_close() {
 	local fd
 	for fd in /proc/self/fd/*; do
@@ -45,8 +45,8 @@ bounded_close() {
 	done
 }
 
-# The reader keeps nothing of ours open: no lock, no socket of systemd's, no pipe that somebody
-# reads to its end.
+# The reader keeps none of our descriptors open: no lock, no socket of systemd's, no pipe that
+# somebody reads to its end.
 bounded_reader_() {
 	bounded_close
 	exec </dev/null 2>/dev/null
@@ -57,7 +57,7 @@ bounded_reader_() {
 	exec "$@"
 }
 
-# bounded_is_silent DEVICE: is a reader of it still waiting?
+# bounded_is_silent DEVICE: returns 0 if an earlier reader is still waiting for it.
 bounded_is_silent() {
 	local file pid='' start='' BEGAN
 	bounded_file_ "$1"
@@ -69,24 +69,24 @@ bounded_is_silent() {
 	return 1
 }
 
-# DEVICE: sets the caller's file
+# Sets the caller's file to the note for DEVICE, $1.
 bounded_file_() { file=${LOCKS-/run/ramraid/.locks}/silent.${1//\//!}; }
 
 bounded_note_() { # DEVICE PID
 	local file BEGAN
 	bounded_file_ "$1"
 	bounded_process_began "$2" || return 0
-	# Where it can't be noted, the next look waits once more.
+	# If the note can't be written, the next look waits for the device once more.
 	{ paths_run && printf '%s %s\n' "$2" "$BEGAN" >"$file"; } 2>/dev/null || :
 }
 
 # bounded_process_began PID: sets BEGAN to when the process began, in the kernel's ticks
-# (proc_pid_stat(5), starttime): with it a number is that of one process and of no later one.
-# Returns 1 when it has ended.
+# (proc_pid_stat(5), starttime). PID and BEGAN together mean one process and no later one with the
+# same number. Returns 1 when the process has ended.
 bounded_process_began() {
 	local text='' words
 	{ read -r -d '' text <"/proc/$1/stat"; } 2>/dev/null || [[ -n $text ]] || return 1
-	# The name may hold anything.
+	# The process name may contain anything, even ")".
 	text_split words "${text##*) }"
 	[[ ${words[0]-} != [ZX] && -n ${words[19]-} ]] || return 1
 	BEGAN=${words[19]}

@@ -1,14 +1,15 @@
-# The command line: which verbs there are, and what they share, options, array names, root, and the
-# question before something is lost.
+# The command line: finds verbs, and has what they share (options, array names, the check for root,
+# and the question before something is lost).
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # lib is the program's
 
 need core/act core/log core/paths
 
-# cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for the --flags named in FLAGS (blank-separated;
-# "name=" takes a value, after "=" or as the next word, unless "name" is there as well; "-" becomes
-# "_" in the key), operands in ARGS. Those of CLI_SHORT have a short form.
-# CLI_RENAMED: options of 0.1.0, and what they are called now.
+# cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for each --flag that FLAGS names (blank-separated),
+# and ARGS to the operands. "name=" in FLAGS means that the option takes a value, after "=" or as
+# the next word; if "name" is there as well, only after "=". In the key, "_" replaces "-". The
+# options in CLI_SHORT have a short form.
+# CLI_RENAMED: options of 0.1.0, and their present names.
 declare -grA CLI_RENAMED=([nested]=layout)
 declare -grA CLI_SHORT=([H]=no-headings [n]=dry-run [y]=yes)
 declare -gA OPT=()
@@ -53,10 +54,10 @@ cli_parse() {
 	[[ -z ${OPT[dry_run]-} ]] || DRY_RUN=yes
 }
 
-# cli_print TEXT: the verb's output. Where it can't be written, bash would say so in its own way,
+# cli_print TEXT: prints the output of a verb. If that fails, bash would complain in its own way,
 # with a line of this file. A reader that has seen enough ("| head") is no error: SIGPIPE ends the
-# program, and where the caller has that ignored, this ends it as quietly, with the code that a
-# shell has for that (128 and the signal's number).
+# program. If the caller has SIGPIPE ignored, this ends the program as quietly, with the code that a
+# shell gives for it (128 and the signal's number).
 cli_print() {
 	local why
 	{ printf '%s' "$1"; } 2>/dev/null && return
@@ -65,7 +66,7 @@ cli_print() {
 	die 'the output could not be written'
 }
 
-# The caller's arg is no option of the verb.
+# Complains that the caller's arg is no option of the verb.
 cli_unknown_() {
 	local now=''
 	[[ -z $name || $name == *' '* ]] || now=${CLI_RENAMED[$name]-}
@@ -73,8 +74,8 @@ cli_unknown_() {
 	cli_usage "$usage" "unknown option $arg${now:+; since 0.2.0 it is --$now}"
 }
 
-# cli_usage USAGE COMPLAINT: a further line of the synopsis begins with seven blanks; here it is all
-# one line.
+# cli_usage USAGE COMPLAINT: prints COMPLAINT and the synopsis, and ends the program. Further lines
+# of the synopsis begin with seven blanks; here they are joined to one line.
 cli_usage() {
 	local synopsis=${1%%$'\n\n'*}
 	log_error "ramraid: $2"
@@ -88,8 +89,8 @@ cli_one_name() {
 	NAME=${ARGS[0]}
 }
 
-# cli_ask NAME: shows what is to be done to an array that is in use, the lines of PLAN. Ends the
-# program when something speaks against it (WRONG), with --dry-run, or when the answer is no.
+# cli_ask NAME: shows the lines of PLAN, which say what is to be done to an array in use. Ends the
+# program when WRONG has a line that speaks against it, with --dry-run, or when the answer is no.
 cli_ask() {
 	cli_wrong "$1"
 	[[ -z $DRY_RUN ]] || {
@@ -100,9 +101,10 @@ cli_ask() {
 	((${#PLAN[@]} == 0)) || cli_confirm "$1" "$1, which stays in use meanwhile:"
 }
 
-# cli_confirm NAME HEAD [typed]: shows HEAD and the lines of PLAN, and asks; with "typed" the answer
-# is not yes, but the name of the array. Ends the program when it is another, or when there is
-# nobody to ask. Nothing with --yes; with --dry-run it is shown, and nobody is asked.
+# cli_confirm NAME HEAD [typed]: shows HEAD and the lines of PLAN, and asks; with "typed", the
+# expected answer is the name of the array instead of yes. Ends the program when the answer is a
+# different one, or when there is no terminal to ask on. With --yes it does nothing; with --dry-run
+# it only shows.
 cli_confirm() {
 	local answer='' question='Go on? [y/N] ' wanted='[yY]*' head=$2
 	[[ -z ${OPT[yes]-} ]] || return 0
@@ -117,7 +119,8 @@ cli_confirm() {
 	[[ $answer == $wanted ]] || die "$1: nothing was changed" "$EX_FAILED"
 }
 
-# The lines of PLAN, each after INDENT. Names of disks have what somebody wrote into these.
+# Prints the lines of PLAN, each after INDENT. The name of a disk may contain whatever was written
+# to it.
 cli_plan_() { # INDENT
 	local line
 	for line in "${PLAN[@]}"; do
@@ -126,7 +129,7 @@ cli_plan_() { # INDENT
 	done
 }
 
-# cli_wrong NAME: says the lines of WRONG, and ends the program if there are any.
+# cli_wrong NAME: prints the lines of WRONG, and ends the program if there are any.
 cli_wrong() {
 	local line
 	for line in "${WRONG[@]}"; do log_error "$1: $line"; done
@@ -138,8 +141,8 @@ cli_root() {
 		die 'only root can do this; try: sudo ramraid …' "$EX_FAILED"
 }
 
-# cli_find_verb VERB: sets VERB_FILE to what has to be needed for it. Returns 1 when there is no
-# such verb.
+# cli_find_verb VERB: sets VERB_FILE to the file that the caller has to need for it. Returns 1 when
+# there is no such verb.
 cli_find_verb() {
 	for VERB_FILE in "cmd/$1" "cmd/internal/$1"; do
 		[[ -z $1 || $1 == *[!a-z]* || ! -r $lib/$VERB_FILE.sh ]] || return 0

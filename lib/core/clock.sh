@@ -1,7 +1,7 @@
-# The clock by which all bounds are counted, and the one that lasts as long as the boot. Not
-# SECONDS: bash takes those from the wall clock (get_seconds() in its variables.c), which is set
-# during a boot, just while we wait: a step back would make a bound of 30 s one of hours, a step
-# forward none.
+# The clock that all bounds are counted by, and one that counts from the boot. Neither uses SECONDS:
+# bash takes that from the wall clock (get_seconds() in its variables.c), which is often set during
+# a boot, while we wait. A step back would turn a bound of 30 s into one of hours, a step forward
+# would end it at once.
 # shellcheck shell=bash
 
 need core/paths
@@ -12,8 +12,8 @@ readonly CLOCK_STEP=10 # seconds
 # kernel does not say.
 clock_uptime() { { read -r UPTIME <"$PROC/uptime"; } 2>/dev/null && UPTIME=${UPTIME%%.*}; }
 
-# clock_hundredths: sets HUNDREDTHS to the hundredths of a second since then; 0 when the kernel does
-# not say.
+# clock_hundredths: sets HUNDREDTHS to the hundredths of a second since then, or 0 when the kernel
+# does not say.
 clock_hundredths() {
 	HUNDREDTHS=0
 	! {
@@ -21,14 +21,14 @@ clock_hundredths() {
 	} 2>/dev/null || HUNDREDTHS=$((10#${HUNDREDTHS/./}))
 }
 
-# clock: sets NOW to seconds that only ever grow, within this program.
+# clock: sets NOW to seconds that only ever grow within this program.
 clock() {
 	local UPTIME
 	if clock_uptime; then NOW=$UPTIME; else NOW=$SECONDS; fi
 }
 
 # clock_until SECONDS PAUSE COMMAND…: calls COMMAND until it succeeds, with a pause in between.
-# Returns 1 when it has not within SECONDS.
+# Returns 1 when it has not succeeded within SECONDS.
 clock_until() {
 	local NOW end=$1 pause=$2
 	shift 2
@@ -41,11 +41,11 @@ clock_until() {
 	done
 }
 
-# clock_stalls VARIABLE SECONDS: called at each look that finds nothing done since the last;
-# VARIABLE is the caller's, empty at the beginning and whenever something has been done. Returns 0
-# when that has gone on for longer. The time from one look to the next counts for no more than
-# CLOCK_STEP: a machine that was suspended has not done anything, and the clock of the boot goes on
-# meanwhile.
+# clock_stalls VARIABLE SECONDS: the caller calls this each time it finds that nothing was done
+# since its last look. VARIABLE is the caller's: empty at the beginning, and emptied whenever
+# something was done. Returns 0 when nothing has been done for more than SECONDS. The time between
+# two looks counts for CLOCK_STEP at most: the clock of the boot goes on while a machine is
+# suspended, and nothing can be done then.
 clock_stalls() {
 	local -n clock_stalls_=$1
 	local NOW sum step

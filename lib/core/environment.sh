@@ -1,14 +1,14 @@
-# What of the caller's environment stays. Needs nothing: it comes before everything else.
+# What stays of the caller's environment. Needs nothing, because it runs before everything else.
 # shellcheck shell=bash
 
-# What of the environment is meant for us, or for the programs that are run.
+# Variables that are meant for us, or for the programs that we run.
 readonly ENVIRONMENT_KEPT=" PATH LC_ALL HOME USER LOGNAME SHELL PWD OLDPWD SHLVL _ TERM NO_COLOR \
 COLUMNS LINES TZ NOTIFY_SOCKET JOURNAL_STREAM INVOCATION_ID SYSTEMD_EXEC_PID MAINPID RAMRAID_UNIT "
 
-# environment_clean: everything else goes, functions as well, before anything of ours is set:
-# whoever calls us must not set a variable that we take for our own, such as one that forces a disk.
-# What stays besides is dpkg's, in which update-initramfs looks whether it is to wait for a trigger.
-# With RAMRAID_ROOT nothing goes: there is no system that could be harmed, and tests replace
+# environment_clean: removes everything else, functions as well, before any variable of ours is set.
+# The caller must not be able to set a variable that we would treat as our own, such as one that
+# forces a disk. dpkg's variables stay too: from them, update-initramfs learns whether to wait for a
+# trigger. With RAMRAID_ROOT nothing is removed: there is no system to be harmed, and tests replace
 # programs by functions.
 environment_clean() {
 	local line

@@ -1,4 +1,4 @@
-# JSON as it is written for programs: an object or a list is opened, filled, and closed; the whole
+# Writes JSON for programs: the caller opens an object or a list, fills it, and closes it. The whole
 # text is in JSON_TEXT.
 # shellcheck shell=bash
 
@@ -7,8 +7,8 @@ need core/log
 declare -g JSON_TEXT='' JSON_STRING=''
 declare -ga JSON_CLOSERS=()
 
-# json_document: opens the object that every --json prints. The number is one for all of them: keys
-# may be added without a change of it.
+# json_document: opens the object that every --json prints. All verbs share one version number,
+# which does not change when keys are added.
 readonly JSON_VERSION=2
 json_document() {
 	JSON_TEXT='' JSON_CLOSERS=()
@@ -16,7 +16,8 @@ json_document() {
 	json_number version "$JSON_VERSION"
 }
 
-# json_open KEY KIND: opens an "object" or a "list". KEY is '' for the whole, and inside a list.
+# json_open KEY KIND: opens an "object" or a "list". KEY is '' for the whole document, and inside a
+# list.
 json_open() {
 	if [[ $2 == list ]]; then
 		json_put_ "$1" '['
@@ -40,9 +41,9 @@ json_close() {
 	esac
 }
 
-# json_text KEY TEXT, json_number KEY NUMBER, json_bool KEY yes|no, json_null KEY: one value, with
-# '' for KEY inside a list. What is not known is null, never '' or 0: an empty NUMBER is written as
-# null.
+# json_text KEY TEXT, json_number KEY NUMBER, json_bool KEY yes|no, json_null KEY: add one value;
+# inside a list, KEY is ''. A value that is not known is null, never '' or 0: an empty NUMBER is
+# written as null.
 json_text() {
 	json_string "$2"
 	json_put_ "$1" "$JSON_STRING"
@@ -52,8 +53,9 @@ json_bool() { if [[ $2 == yes ]]; then json_put_ "$1" true; else json_put_ "$1" 
 json_null() { json_put_ "$1" null; }
 
 # json_string TEXT: sets JSON_STRING to TEXT in quotes. JSON is UTF-8; a text that is not (a
-# device's serial number, a line of a broken file) is taken for Latin-1, so that it can be read at
-# all. What log_printable does not show as it is, becomes \uNNNN: a terminal may show the JSON.
+# device's serial number, a line of a broken file) is treated as Latin-1, so that it can be read at
+# all. Characters that log_printable would escape become \uNNNN, because a terminal may show the
+# JSON.
 json_string() {
 	local LC_ALL=C text=$1 char code i utf8=0
 	if [[ $text == *[^\ -~]* ]]; then
@@ -66,7 +68,8 @@ json_string() {
 		for ((i = 0; i < ${#text}; i++)); do
 			char=${text:i:1}
 			printf -v code '%d' "'$char"
-			# In the C locale bash gives the bytes from 128 on as they are, or negative.
+			# In the C locale, bash gives bytes from 128 on either as they are or as
+			# negative numbers.
 			code=$((code & 255))
 			if ((utf8 == 1)) && [[ $char == [$'\xc2\xe2'] ]] &&
 				[[ ${text:i:3} =~ $PRINTABLE_ODD ]]; then
@@ -82,8 +85,8 @@ json_string() {
 	JSON_STRING="\"$JSON_STRING\""
 }
 
-# json_point_ BYTES: sets the caller's code to the code point that these two or three bytes of UTF-8
-# are.
+# json_point_ BYTES: sets the caller's code to the code point that BYTES encode, two or three bytes
+# of UTF-8.
 json_point_() {
 	local i byte
 	for ((i = 0; i < ${#1}; i++)); do

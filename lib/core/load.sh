@@ -1,9 +1,9 @@
-# How a file gets those that it needs. Each begins with "need FILE…", which names every file that
-# it calls; files only define, so that the order does not matter, and two may need each other. A
-# file that few runs want is needed where it is called.
+# How a file loads those that it needs. Each file begins with "need FILE…", which names every file
+# that it calls. Files only define, so the order does not matter, and two may need each other. A
+# function that few runs call needs its files itself.
 # shellcheck shell=bash
 
-# need FILE…: lib/FILE.sh, each once. $lib is where lib/ is: the program that begins sets it.
+# need FILE…: reads lib/FILE.sh, each file once. $lib is the path of lib/; the program sets it.
 need() {
 	local file
 	for file; do

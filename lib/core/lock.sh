@@ -1,14 +1,16 @@
-# Locks (flock(2)) that only ramraid holds, not the programs that it runs: one that hangs in the
-# kernel outlives whoever has started it, and would keep the others away for ever.
+# Locks (flock(2)) that only ramraid holds, and none of the programs that it runs: a program that
+# hangs in the kernel outlives the ramraid that started it, and would hold the lock for ever.
 # shellcheck shell=bash
 
 need core/bounded core/text
 
 # lock_take VARIABLE FILE [FLOCK-OPTION…]: sets VARIABLE to a descriptor that holds a lock on FILE
-# until it is closed. Returns 1 when flock(1) does not get it, and 2 when FILE can't be opened.
-# flock(1) has to inherit the descriptor that it locks, and nothing in bash says of one that
-# programs do not; but what bash puts aside while a function runs with a descriptor closed they
-# don't, and neither a copy of that. Where bash does otherwise, they inherit it.
+# until it is closed. Returns 1 when flock(1) does not get the lock, and 2 when FILE can't be
+# opened.
+# flock(1) has to inherit the descriptor that it locks, and bash has no command that makes one
+# close-on-exec. But while a function runs with a descriptor closed, bash keeps a saved copy of it,
+# which programs do not inherit; nor do they inherit a copy of that copy. If bash behaves
+# differently, they inherit the lock.
 lock_take() {
 	local -n lock_taken=$1
 	local file=$2
@@ -24,7 +26,7 @@ lock_take() {
 	exec 9>&-
 }
 
-# Sets lock_taken to a copy of what bash has put aside of the caller's descriptor 9.
+# Sets lock_taken to a copy of the descriptor in which bash saves the caller's descriptor 9.
 lock_copy_() {
 	local fd
 	for fd in /proc/"$BASHPID"/fd/*; do
@@ -34,10 +36,11 @@ lock_copy_() {
 	done
 }
 
-# lock_sign FILE WORK: the holder of the lock writes into it who that is, and what it does.
-# lock_holder FILE: sets HOLDER to its process and HOLDER_WORK to what it does; HOLDER is empty when
-# nobody has signed, when who has is no more, or has become this very process, whoever has the lock
-# then.
+# lock_sign FILE WORK: the holder of the lock writes into FILE which process it is, and what it
+# does.
+# lock_holder FILE: sets HOLDER to the process that has signed, and HOLDER_WORK to what it does.
+# HOLDER is empty when nobody has signed, when that process has ended, or when it is this very
+# process; somebody may hold the lock all the same.
 lock_sign() {
 	local BEGAN=-
 	bounded_process_began "$BASHPID" || :

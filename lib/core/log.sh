@@ -7,17 +7,17 @@ need core/paths
 # shellcheck disable=SC2034
 readonly EX_OK=0 EX_FAILED=1 EX_USAGE=2 EX_INACTIVE=3 EX_REFUSED=4 EX_TRY_AGAIN=75
 
-# What UTF-8 may have after the first byte, and how a character of it begins (Unicode 15, table
-# 3-7); not the control characters from U+0080 to U+009F, and not those that turn the direction of
-# what is shown, by which a text can look like another one.
+# The bytes that may follow the first one in UTF-8, and how a character begins (Unicode 15, table
+# 3-7). Control characters from U+0080 to U+009F are left out, and so are those that change the
+# direction of text, with which one text can look like another.
 readonly PRINTABLE_C=$'[\x80-\xbf]'
 readonly PRINTABLE_ODD=$'^(\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9])'
 readonly PRINTABLE=$'^([\xc2-\xdf]'$PRINTABLE_C$'|\xe0[\xa0-\xbf]'$PRINTABLE_C$'|[\xe1-\xec\xee\xef]'$PRINTABLE_C$PRINTABLE_C$'|\xed[\x80-\x9f]'$PRINTABLE_C$'|\xf0[\x90-\xbf]'$PRINTABLE_C$PRINTABLE_C$'|[\xf1-\xf3]'$PRINTABLE_C$PRINTABLE_C$PRINTABLE_C$'|\xf4[\x80-\x8f]'$PRINTABLE_C$PRINTABLE_C')'
 
-# printable VARIABLE…: the one way of a text to people: a terminal, the console, the journal, a
-# mail, a program's arguments. What a disk, a file or a mount calls itself may hold anything:
-# control characters, and bytes that are no UTF-8, become \xNN, a line end \n. What is printable
-# stays as it is; done again, nothing changes.
+# log_printable VARIABLE…: every text for people goes through this: to a terminal, the console, the
+# journal, a mail, or a program's arguments. The name of a disk, a file or a mount may contain
+# anything. Control characters and bytes that are not UTF-8 become \xNN, a line end becomes \n.
+# Printable text stays as it is, and a second call changes nothing.
 log_printable() {
 	local LC_ALL=C code rest_
 	while (($# > 0)); do
@@ -41,8 +41,8 @@ log_printable() {
 	done
 }
 
-# log_write LEVEL TEXT: one line on stderr, after LOG_TAG; with the kernel's level prefix when
-# stderr is the journal (sd-daemon(3)).
+# log_write LEVEL TEXT: prints one line to stderr, after LOG_TAG; if stderr is the journal, with the
+# kernel's level prefix (sd-daemon(3)).
 log_write() {
 	local prefix='' text=$2
 	[[ -z ${LOG_JOURNAL-} ]] || prefix="<$1>"
@@ -50,9 +50,10 @@ log_write() {
 	printf '%s%s\n' "$prefix${LOG_TAG-}" "$text" >&2
 }
 log_error() { log_write 3 "$1"; }
-# What nobody may miss: journald shows level 0 to everybody who is logged in (journald.conf(5),
-# MaxLevelWall=), we to the console. Alerts come there in their order, and before a unit that ends
-# kills what is left of it; but the program waits a second at most.
+# An alert is something that nobody may miss: journald shows level 0 to everybody who is logged in
+# (journald.conf(5), MaxLevelWall=), and we write it to the console. The program waits for the
+# console, a second at most, so that alerts appear there in order, and before systemd kills what is
+# left of a unit that ends.
 log_alert() {
 	local text=$1
 	log_write 0 "$text"
@@ -63,9 +64,9 @@ log_alert() {
 
 LOG_CONSOLE=10 # seconds that the console has to take a message
 
-# log_console_ TEXT: a console takes nothing as long as somebody has stopped it (Ctrl-S, Scroll
-# Lock, an XOFF on a serial line), and keeps who opens it, or writes to it. So that is a program
-# with a bound, which has nothing of ours open: no lock, above all.
+# log_console_ TEXT: writes it to the console. A console that somebody has stopped (Ctrl-S, Scroll
+# Lock, an XOFF on a serial line) accepts nothing, and blocks whoever opens it or writes to it. So a
+# program with a time limit does that, and it keeps none of our descriptors open, above all no lock.
 log_console_() {
 	need core/bounded
 	bounded_close
@@ -77,8 +78,8 @@ log_warning() { log_write 4 "$1"; }
 log_notice() { log_write 5 "$1"; }
 log_info() { log_write 6 "$1"; }
 
-# Is stderr the journal? JOURNAL_STREAM is DEVICE:INODE of the stream that systemd made
-# (systemd.exec(5)).
+# Sets LOG_JOURNAL if stderr is the journal. JOURNAL_STREAM is DEVICE:INODE of the stream that
+# systemd made (systemd.exec(5)).
 log_setup() {
 	[[ -n ${JOURNAL_STREAM-} ]] || return 0
 	local id
@@ -86,7 +87,7 @@ log_setup() {
 	[[ $id != "$JOURNAL_STREAM" ]] || LOG_JOURNAL=yes
 }
 
-# die MESSAGE [CODE]: says it as an error and ends the program.
+# die MESSAGE [CODE]: prints MESSAGE as an error and ends the program.
 die() {
 	log_error "ramraid: $1"
 	exit "${2:-$EX_FAILED}"

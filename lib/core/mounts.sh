@@ -3,11 +3,11 @@
 
 need core/paths
 
-# mounts_read: sets MOUNTS to its lines, as the first process sees them; ours may be others, in a
-# unit's sandbox. Where the first process can't be seen (hidepid= of proc(5)), it is our own table,
-# into which the mounts of the machine propagate. The table is read at once: line by line, bash has
-# the kernel make it again for each line, and one of them is lost when another mount goes meanwhile.
-# Returns 1 when neither can be read: then nothing is known.
+# mounts_read: sets MOUNTS to the lines of the table, as process 1 sees them; in a unit's sandbox,
+# our own table may differ. If process 1 can't be seen (hidepid= of proc(5)), it reads our own, into
+# which the machine's mounts propagate. It reads the table in one go: if bash reads it line by line,
+# the kernel makes the table anew for each line, and a line gets lost when another mount goes away
+# meanwhile. Returns 1 when neither table can be read: then nothing is known.
 declare -ga MOUNTS=()
 mounts_read() {
 	MOUNTS=()

@@ -1,27 +1,27 @@
-# Where everything outside ramraid is. RAMRAID_ROOT moves the whole world below another root, for
-# tests on fixtures.
+# Where everything outside ramraid is. RAMRAID_ROOT moves all of it below another root, for tests on
+# fixtures.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # used by the files that source this one
 
 readonly ROOT=${RAMRAID_ROOT-}
 readonly ETC=$ROOT/etc/ramraid
 readonly VENDOR=$ROOT/usr/lib/ramraid/ramraid.conf.d
-# What must be known before any other file system is mounted is beside the configuration: /var may
-# be one of them.
+# What has to be known before any other file system is mounted is kept beside the configuration,
+# because /var may be a file system of its own.
 readonly STATE=$ETC/state
 readonly RUN=$ROOT/run/ramraid
 readonly SYS=$ROOT/sys
 readonly DEV=$ROOT/dev
 readonly PROC=$ROOT/proc
-# For root alone: whoever can open a file can hold a lock on it (flock(2)), and keep the others away
-# with that.
+# Root's alone, because anybody who can open a file can hold a lock on it (flock(2)), and so keep
+# others away.
 readonly LOCKS=$RUN/.locks
-# paths_run: makes $RUN; without a process when it is there, because every verb asks. Two starts at
-# boot may both find that it is not: which of them makes it does not matter. What another boot has
-# left in it goes: in a chroot, /run may be a folder on the disk, and by a number that the kernel
-# gives to what it finds, the array of that boot would be taken for that of this one. $RUN/.boot
-# says which boot it is of; where it says nothing, as after an upgrade from 0.1.0, it is of this
-# one. Returns 1 when it can't be made, or emptied.
+# paths_run: makes $RUN if it does not exist. Every verb calls this, so it starts no process if $RUN
+# exists. Two starts at boot may both find it missing; it does not matter which of them makes it. It
+# deletes what another boot has left in $RUN: in a chroot, /run may be a folder on the disk, and
+# because the kernel numbers devices as it finds them, an array of that boot could be mistaken for
+# one of this boot. $RUN/.boot says which boot $RUN belongs to; if it says nothing, as after an
+# upgrade from 0.1.0, that is this boot. Returns 1 when $RUN can't be made or emptied.
 paths_run() {
 	local PATHS_BOOT PATHS_NOTED
 	paths_boots_
@@ -32,8 +32,8 @@ paths_run() {
 		paths_note_boot_
 }
 
-# Sets the caller's PATHS_BOOT to the kernel's name of this boot, PATHS_NOTED to that of $RUN; each
-# to nothing when it is not there, or not whole.
+# Sets the caller's PATHS_BOOT to the kernel's id of this boot, and PATHS_NOTED to the id in
+# $RUN/.boot; each is empty when it is missing or damaged.
 paths_boots_() {
 	local form='^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 	PATHS_BOOT='' PATHS_NOTED=''
@@ -43,8 +43,8 @@ paths_boots_() {
 	[[ $PATHS_NOTED =~ $form ]] || PATHS_NOTED=''
 }
 
-# Is $RUN on the file system of the root folder? A /run that is mounted is no older than the boot;
-# where the names differ all the same, a container has a name of its own, and the /run of the host,
+# Is $RUN on the file system of the root folder? A mounted /run is no older than the boot. If the
+# ids differ all the same, this is a container, which has an id of its own and the host's /run,
 # whose notes are good.
 paths_is_folder_() {
 	local numbers=()
@@ -52,7 +52,7 @@ paths_is_folder_() {
 	((${#numbers[@]} == 2)) && [[ ${numbers[0]} == "${numbers[1]}" ]]
 }
 
-# Only root can change anything, and without a note nothing has to be.
+# Only root can change anything, and without a note nothing has to be changed.
 paths_note_boot_() {
 	local lock='' code=0
 	[[ -n $PATHS_BOOT && (-w $RUN || (-n $PATHS_NOTED && $EUID == 0)) ]] || return 0
@@ -61,7 +61,7 @@ paths_note_boot_() {
 		return 0
 	fi
 	paths_is_folder_ || return 0
-	# Who is second finds it done, and deletes nothing of what the first one has noted since.
+	# A second process finds the work done, and deletes nothing that the first has noted since.
 	{ exec {lock}>"$LOCKS/boot" && flock --timeout 30 "$lock"; } 2>/dev/null || code=1
 	paths_boots_
 	[[ $PATHS_BOOT == "$PATHS_NOTED" ]] || ((code != 0)) || paths_empty_ || code=1
@@ -75,8 +75,8 @@ mount --bind /run FOLDER/run"
 	}
 }
 
-# Neither through a link nor across a mount; the note of the boot last, or what is left by one that
-# is ended here would count.
+# It follows no link and crosses no mount. It writes the note of the boot last: if it were first,
+# and this process were ended halfway, the rest would count as this boot's.
 paths_empty_() {
 	[[ ! -L $RUN ]] &&
 		find "$RUN" -xdev -mindepth 1 ! -path "$LOCKS" ! -path "$LOCKS/boot" \

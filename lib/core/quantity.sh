@@ -1,28 +1,29 @@
-# Quantities: what they mean as config/conf.sh lets them be written, how they are shown to people,
-# and how far something is, in words and as a bar.
+# Quantities: what they mean in the forms that config/conf.sh accepts, how they are shown to people,
+# and progress, in words and as a bar.
 # shellcheck shell=bash
 
 readonly UNITS_MOST=999999999999999999 # bytes: more than there is, and no sum of two such overflows
 
-# quantity_bytes SIZE WHOLE: "512M", "2G", "10%" (of WHOLE, bytes) → bytes, at most UNITS_MOST.
-# SIZE has passed RE_SIZE.
+# quantity_bytes SIZE WHOLE: prints the bytes of "512M", "2G" or "10%" (of WHOLE, bytes), at most
+# UNITS_MOST. SIZE matches RE_SIZE.
 quantity_bytes() {
 	local bytes percent
 	if [[ $1 == *% ]]; then
 		percent=$((10#${1%\%}))
-		# Ten times all memory is as much as any more, and its product fits.
+		# More than ten times all memory makes no difference, and the product fits.
 		bytes=$(((percent > 1000 ? 1000 : percent) * $2 / 100))
 	else
-		# "value too large to be printed"
+		# numfmt fails with "value too large to be printed".
 		bytes=$(numfmt --from=iec "$1" 2>/dev/null) || bytes=$UNITS_MOST
 	fi
 	((${#bytes} < ${#UNITS_MOST})) || bytes=$UNITS_MOST
 	printf '%s\n' "$bytes"
 }
 
-# quantity_seconds TIMESPAN…: as systemd.time(7) writes them → whole seconds, rounded up, or
-# "infinity" (also for more than 30,000 years, whose microseconds may not fit bash's numbers), one a
-# line. Returns systemd-analyze's exit code, which is not 0 when one is not a time span.
+# quantity_seconds TIMESPAN…: prints each time span, as systemd.time(7) writes them, in whole
+# seconds, rounded up, or as "infinity" (also if it is more than 30,000 years, whose microseconds
+# may not fit bash's numbers), one a line. Returns systemd-analyze's exit code, which is not 0 when
+# one is not a time span.
 quantity_seconds() {
 	local text span
 	text=$(systemd-analyze timespan "$@") || return
@@ -50,8 +51,9 @@ quantity_show_seconds() {
 	fi
 }
 
-# quantity_show_progress DONE TOTAL RATE: sectors of 512 bytes done and to do, KiB a second →
-# "34.5% done, 120 MiB/s, 2min 5s left"; less than a MiB a second is said in KiB.
+# quantity_show_progress DONE TOTAL RATE: prints "34.5% done, 120 MiB/s, 2min 5s left" from the
+# sectors of 512 bytes that are done and to do, and KiB a second. A rate below one MiB a second is
+# shown in KiB.
 quantity_show_progress() {
 	local done=$1 total=$2 rate=$3 left='' tenths speed
 	((total > 0)) || {

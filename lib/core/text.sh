@@ -1,19 +1,20 @@
-# Texts: taken apart into their words and the numbers that are in files of ours, and a mistyped
-# word, and what it may have been meant for.
+# Texts: takes them apart into words, checks the numbers in our own files, and finds the word that a
+# mistyped one may have meant.
 # shellcheck shell=bash
 
-# The reason against something when whoever looks for reasons has failed, for want of a process
-# perhaps: that nothing was printed does not mean that there are none.
+# The reason against something when the look for reasons has failed, perhaps because no process
+# could be made: it has printed nothing, but that does not mean that there are no reasons.
 readonly TEXT_UNKNOWN='the look at it failed'
 
-# Who uses a device, when the look for users has not come to its end.
+# Stands for whoever uses a device when the look for users did not finish.
 readonly TEXT_SOMEBODY='somebody who is not known'
 
-# text_split ARRAY TEXT: its words, as "read -ra" takes them from a line; text_into TEXT NAME…:
-# each into a variable of its own, what is left over into none, and "_" for none. Not by a
-# here-string: what is longer than a pipe takes (64 KiB) bash puts into a temporary file, which is
-# lost without a word where no folder can be written: in the generator, and in the sandbox of our
-# units. Words are those of IFS; no pattern is looked for among files.
+# text_split ARRAY TEXT: sets ARRAY to the words of TEXT, as "read -ra" takes them from a line;
+# text_into TEXT NAME…: puts each word into a variable of its own, a word for "_" into none; words
+# that are left over are dropped. Neither uses a here-string: bash puts one that is longer than a
+# pipe holds (64 KiB) into a temporary file, and where no folder is writable, as in the generator
+# and in the sandbox of our units, it is lost without a message. IFS separates the words; patterns
+# are not expanded to file names.
 text_split() {
 	local -
 	local -n text_split_=$1
@@ -31,13 +32,13 @@ text_into() {
 	done
 }
 
-# text_unmangle VARIABLE TEXT: sets it to TEXT as it was before the kernel, or libmount, wrote it
-# into a table of mounts or swaps: there each backslash begins three octal digits (seq_escape() in
-# linux fs/proc_namespace.c). %b alone would take "\0401" for one character.
+# text_unmangle VARIABLE TEXT: sets VARIABLE to TEXT as it was before the kernel, or libmount, wrote
+# it into a table of mounts or swaps, where each backslash begins three octal digits (seq_escape()
+# in linux fs/proc_namespace.c). %b alone would read "\0401" as one character.
 text_unmangle() { printf -v "$1" '%b' "${2//\\/\\0}"; }
 
-# text_encode TEXT: as udev writes labels into link names (encode_devnode_name in systemd's
-# source): \xNN for what may be special.
+# text_encode TEXT: prints TEXT as udev writes labels into link names (encode_devnode_name in
+# systemd's source): \xNN for characters that may be special.
 text_encode() {
 	local i char
 	for ((i = 0; i < ${#1}; i++)); do
@@ -50,16 +51,16 @@ text_encode() {
 	done
 }
 
-# text_number_or VARIABLE DEFAULT: what a file of ours has given stays when it is a number (decimal,
-# 18 digits at most); else it becomes DEFAULT. Before anything is calculated with it: bash evaluates
-# what a variable holds, and the index of an array in it runs a program.
+# text_number_or VARIABLE DEFAULT: keeps what VARIABLE got from one of our files if it is a number
+# (decimal, 18 digits at most); otherwise sets it to DEFAULT. Call this before any arithmetic: bash
+# evaluates what a variable holds, and an array index in it can run a program.
 text_number_or() {
 	local -n text_number_or_=$1
 	if [[ ${text_number_or_-} =~ ^0*([0-9]{1,18})$ ]]; then
 		text_number_or_=${BASH_REMATCH[1]} text_number_or_=$((10#$text_number_or_))
 	else text_number_or_=$2; fi
 }
-# text_number_in FILE DEFAULT: sets NUMBER to the first word of a file, likewise.
+# text_number_in FILE DEFAULT: sets NUMBER to the first word of FILE, checked the same way.
 text_number_in() {
 	NUMBER=''
 	{ read -r NUMBER _ <"$1"; } 2>/dev/null || :
@@ -68,9 +69,9 @@ text_number_in() {
 
 readonly TEXT_SUGGEST_MOST=32 # characters; a longer word is compared with nothing
 
-# suggest WORD CANDIDATE…: sets SUGGESTION to the candidate that the fewest slips lead to: a
-# letter too many, too few, wrong, or changed places with the next. Empty when that takes more than
-# a slip for every three letters.
+# text_suggest WORD CANDIDATE…: sets SUGGESTION to the candidate that is the fewest slips away: a
+# letter too many, one too few, a wrong one, or two that changed places. SUGGESTION is empty when
+# that takes more than one slip for every three letters.
 text_suggest() {
 	local word=$1 candidate best SLIPS
 	SUGGESTION=''
@@ -84,7 +85,7 @@ text_suggest() {
 	done
 }
 
-# text_slips_ A B: sets SLIPS to how many lead from the one to the other.
+# text_slips_ A B: sets SLIPS to how many slips lead from A to B.
 text_slips_() {
 	local a=$1 b=$2 i j cost least
 	local -a row=() last=() before=()

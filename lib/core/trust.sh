@@ -1,19 +1,19 @@
-# Which files and folders are root's alone.
+# Checks that files and folders are root's alone.
 # shellcheck shell=bash
 
 need core/mounts core/paths core/text
 
 readonly TRUST_UNSEEN="can't be looked at"
 
-# trust_why_not PATH [UID]: prints why somebody else than root, or the user UID, could change what
-# is found there: a part of the path that is not root's (in tests: our own), or that others may
-# write to. A sticky bit does not help: whoever may write to the folder may have made what is in it.
-# Nor does what the FUSE file system of a user says of itself, or that of a disk that a user has
-# plugged in; nor what can't be looked at. Nothing when all that there is of it is root's (or
-# UID's).
+# trust_why_not PATH [UID]: prints why somebody other than root, or than the user UID, could change
+# what is found at PATH: a part of the path does not belong to root (in tests: to us), or others may
+# write to it. A sticky bit does not help: whoever may write to the folder may have made what is in
+# it. What a user's FUSE file system says about itself does not count, nor what the disk says that a
+# user plugged in; a part that can't be looked at is a reason, too. Prints nothing when every part
+# that exists is root's (or UID's).
 trust_why_not() {
 	local rest=${1#"$ROOT"} at=$ROOT part target links=0 parts=("$ROOT/")
-	# Before it is asked anything: its server need not answer.
+	# This comes before anything looks at the path: a FUSE server need not answer.
 	trust_served_ "$1" || return 0
 	while [[ -n ${rest//\//} ]]; do
 		rest=${rest#"${rest%%[!/]*}"} part=${rest%%/*} rest=${rest#"${rest%%/*}"}
@@ -44,8 +44,8 @@ trust_why_not() {
 	trust_parts_ "${2-$EUID}" "${parts[@]}"
 }
 
-# trust_into VARIABLE PATH [UID]: sets it to what trust_why_not prints. A look that has ended early,
-# because no process could be made, has printed nothing; that is no answer, and TRUST_FAILED is yes
+# trust_into VARIABLE PATH [UID]: sets VARIABLE to what trust_why_not prints. If that ended early
+# because no process could be made, it has printed nothing, which is no answer: TRUST_FAILED is yes
 # then.
 trust_into() {
 	local -n trust_into_=$1
@@ -53,8 +53,8 @@ trust_into() {
 	trust_into_=$(trust_why_not "${@:2}") || trust_into_="$2 $TRUST_UNSEEN" TRUST_FAILED=yes
 }
 
-# trust_here_why_not FOLDER: the same of FOLDER alone, which the caller has entered: whoever may
-# change what is above it.
+# trust_here_why_not FOLDER: checks only FOLDER, which the caller has entered, so that it does not
+# matter who may change what is above it.
 trust_here_why_not() {
 	local why
 	trust_served_ "$1" && trust_brought_ "$1" || return 0
@@ -62,8 +62,8 @@ trust_here_why_not() {
 	[[ -z $why ]] || printf '%s\n' "$1${why#.}"
 }
 
-# trust_is_absent_ PATH: is there nothing, as the kernel says? Bash takes each error for that: the
-# FUSE file system of a user, for one, denies root the look (EACCES).
+# trust_is_absent_ PATH: does the kernel say that there is nothing? Bash takes every error to mean
+# that; a user's FUSE file system, for one, denies root the look (EACCES).
 trust_is_absent_() {
 	local said
 	! said=$(stat -- "$1" 2>&1) && [[ $said == *': No such file or directory' ]]
@@ -90,9 +90,9 @@ trust_parts_() { # UID PART…
 	done
 }
 
-# trust_served_ PATH…: returns 1, having printed why, when one of these is in a FUSE file system
-# that somebody else than root serves: what that says of owners and modes is what the server likes.
-# user_id= is the word of the kernel, and comes last in the line (fuse_show_options() in linux
+# trust_served_ PATH…: prints why and returns 1 when one of these is in a FUSE file system that
+# somebody other than root serves: the owners and modes there are whatever the server likes to say.
+# user_id= comes from the kernel, and last in the line (fuse_show_options() in linux
 # fs/fuse/inode.c); blanks in names that a user chooses are \040 there.
 trust_served_() {
 	local line user target path MOUNTS
@@ -114,10 +114,10 @@ trust_served_() {
 	done
 }
 
-# trust_brought_ PATH…: returns 1, having printed why, when one of these is in a file system that
-# a user has had mounted: by udisks, or as fstab lets users. Owners and modes are those that the
-# disk says, and anybody may bring one. Of udisks, and of "user" in fstab, libmount writes down who
-# it was (utab; in it blanks are \040 as above); mounts by root and by systemd do not have that.
+# trust_brought_ PATH…: prints why and returns 1 when one of these is in a file system that a user
+# mounted, through udisks or as fstab allows. Its owners and modes are what the disk says, and
+# anybody may bring a disk. For udisks, and for "user" in fstab, libmount notes who it was (in utab,
+# where blanks are \040 as above); mounts by root and by systemd have no such note.
 trust_brought_() {
 	local line lines=() who target path
 	trust_lent_ "$@" || return
@@ -138,9 +138,9 @@ and anybody can bring such a disk\n" \
 	done
 }
 
-# trust_lent_ PATH…: returns 1, having printed why, when one of these is at, or below, what fstab
-# lets users mount by "users", "owner" or "group". libmount does not write down who it was, and with
-# "users" anybody may unmount what root has mounted (mount(8)).
+# trust_lent_ PATH…: prints why and returns 1 when one of these is at or below a folder that fstab
+# lets users mount with "users", "owner" or "group". libmount does not note who that was, and with
+# "users" anybody may unmount what root mounted (mount(8)).
 trust_lent_() {
 	local line lines=() target options path
 	{ mapfile -t lines <"$ROOT/etc/fstab"; } 2>/dev/null || :

@@ -1,11 +1,11 @@
-# What report/advice.sh has found to say of an array, as lines of "status".
+# Shows what report/advice.sh has to say about an array, as lines of "status".
 # shellcheck shell=bash
 
 need core/log core/quantity core/text
 
 declare -gA F # the facts: decide/facts.list
 
-# advice_show STATUS-WORD: adds to SHOWN, after "advice".
+# advice_show STATUS-WORD: adds to SHOWN; call "advice" first.
 advice_show() {
 	local i=0 kind
 	if [[ $1 != @(whole|misconfigured) ]]; then
@@ -44,8 +44,8 @@ advice_show_line_() { # HEAD TEXT
 	[[ -z $text ]] || SHOWN+="$1 $text"$'\n'
 }
 
-# advice_show_whole: adds to SHOWN when it was whole. What ended without a word, in a power cut, may
-# have been whole until then.
+# advice_show_whole: adds to SHOWN when the array was last whole. A run that a power cut ended has
+# not noted its end, so the array may have been whole until then.
 advice_show_whole() {
 	local at=$HISTORY_UNTIL line
 	((at > 0)) || at=$HISTORY_SINCE
@@ -58,7 +58,7 @@ advice_show_whole() {
 # What the next start will use.
 advice_show_run_() {
 	local legs head='last run'
-	# While the array runs, its record is not of the last run, but of this one.
+	# While the array runs, its record is about this run, not the last one.
 	[[ ${F[array.state]} != active ]] || head=record
 	text_split legs "${F[witness.legs]}"
 	if [[ -z ${F[witness.events]} ]]; then

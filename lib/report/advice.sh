@@ -1,4 +1,4 @@
-# The pure ring, for people: what "status" has to say of an array that is not whole, or in which
+# The pure ring, for people: what "status" says about an array that is not whole, or in which
 # something goes on. From the facts alone.
 # shellcheck shell=bash
 
@@ -7,8 +7,8 @@ need core/paths core/text decide/action decide/health decide/leg decide/readd
 declare -gA F # the facts: decide/facts.list
 
 # advice STATUS-WORD: sets ADVICE_ALARM (what nobody may miss), ADVICE_WHY, ADVICE_IMPACT (what that
-# means) and ADVICE_ACTION (the next thing to type), each of which may be empty, and ADVICE_BLIND to
-# yes or no: is what decides on a disk that may not be read?
+# means) and ADVICE_ACTION (the next thing to type), each of which may be empty. Sets ADVICE_BLIND
+# to yes when this user may not read a disk that the decision depends on, else to no.
 advice() {
 	local ACTION ARGUMENTS WHY GIVING_UP refused='' good IN_SYNC unconfigured
 	ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION='' ADVICE_BLIND=no
@@ -34,8 +34,8 @@ like this it is not started at the next boot"
 	! health_only_copy || advice_only_copy_
 }
 
-# Sets ADVICE_ACTION of one whose start is refused. A disk leg that is not found may be there under
-# another name, which takes a look at all disks.
+# Sets ADVICE_ACTION for an array whose start is refused. A disk leg that is not found may be there
+# under another name; to find that takes a look at all disks.
 advice_refused_() {
 	local i itself=''
 	[[ ${F[conf.hotplug]-no} != yes ]] || itself=', if it does not start by itself'
@@ -47,8 +47,8 @@ there under another name: ramraid check ${F[name]}; then$itself: ramraid start $
 	done
 }
 
-# advice_mended NAME RUNS: prints what to type when the errors in a configuration are mended. The
-# generator has left it out as long as it had any.
+# advice_mended NAME RUNS: prints what to type once the errors in a configuration are mended. The
+# generator has left the array out as long as there were any.
 advice_mended() {
 	if [[ $2 == yes ]]; then
 		printf 'systemctl daemon-reload; ramraid check %s\n' "$1"
@@ -57,8 +57,8 @@ advice_mended() {
 	fi
 }
 
-# Sets ADVICE_WHY: the last word of the array's unit, if that was not that all is well, else why a
-# start would be refused. Sets the caller's refused.
+# Sets ADVICE_WHY to the last status text of the array's unit, unless that says that all is well;
+# otherwise to why a start would be refused. Sets the caller's refused.
 advice_why_() {
 	advice_blind_
 	if [[ $ADVICE_BLIND == yes ]]; then
@@ -68,8 +68,8 @@ sudo ramraid status ${F[name]}"
 		action_choose eventually
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
 	fi
-	# A line of its own says how far it is; which disks lacked when it was started may be
-	# long over.
+	# The progress is left out because it has a line of its own; a text about missing disks
+	# ("degraded:") is left out because it dates from the start, and may be out of date.
 	[[ ${F[unit.text]} == @(|whole*|degraded:*) ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
 }
 
@@ -81,9 +81,9 @@ advice_blind_() {
 	done
 }
 
-# advice_WORD_: one function a word of the state, with "_" for "-".
+# advice_WORD_: one function for each word of the state, with "_" for "-".
 
-# A spare takes the slot of the RAM leg when that leaves, at the next shutdown.
+# A spare takes the slot of the RAM leg when that leaves at the next shutdown.
 advice_whole_() {
 	[[ -n ${F[array.strangers]-} ]] || return 0
 	ADVICE_IMPACT='the next start would be refused: a disk is in the array that no MEMBER names'
@@ -139,14 +139,14 @@ ramraid attach ${F[name]}"
 		elif [[ -n ${F[leg.ram.dev]-} ]]; then
 			advice_device_
 		elif [[ -n $ADVICE_WHY ]]; then
-			# It would fail for the same reason.
+			# An attach would fail for the same reason.
 			ADVICE_ACTION="what the reason says, then: ramraid attach ${F[name]}"
 		fi
 		;;
 	esac
 }
 
-# Sets ADVICE_WHY and ADVICE_ACTION, when RAM=zram can only be used from the next start on.
+# Sets ADVICE_WHY and ADVICE_ACTION when RAM=zram can only be used from the next start on.
 advice_blocks_() {
 	ADVICE_WHY="zram has blocks of 4096 bytes, and those of the array have ${F[array.block]}"
 	ADVICE_ACTION="ramraid check ${F[name]}"
@@ -156,8 +156,7 @@ advice_blocks_() {
 	}
 }
 
-# Sets ADVICE_WHY, when the unit has no word on it, and ADVICE_ACTION: why a device that is to be
-# the RAM leg is none.
+# Sets ADVICE_WHY and ADVICE_ACTION: why the device that is to be the RAM leg is not in the array.
 advice_device_() {
 	local ACTION='' WHY=''
 	[[ $ADVICE_BLIND == no && ${F[leg.ram.sb]} != unreadable ]] || return 0
@@ -175,7 +174,7 @@ $good of ${F[members]} disks"
 	[[ ${F[ram.state]} != in_sync ]] ||
 		ADVICE_IMPACT="reads come from memory, and every write is on \
 $good of ${F[members]} disks"
-	# Somebody has put it there by hand, perhaps for the one that is missing.
+	# Somebody has added this disk by hand, perhaps in place of the missing one.
 	[[ -z ${F[array.strangers]} ]] || {
 		ADVICE_ACTION="ramraid check ${F[name]} (a disk is in the array that no MEMBER \
 names)"
@@ -189,7 +188,7 @@ names)"
 		else
 			ADVICE_ACTION+=", then: ramraid attach ${F[name]}"
 		fi
-		# Which of them it was, only the disk itself says, which is not here.
+		# Only the missing disk itself can say whether it was the one that was given up.
 		[[ -z ${F[witness.given]} ]] ||
 			ADVICE_ACTION+=" (unless a start without it has given it up: when it is \
 here, ramraid check ${F[name]} says so, and what to do)"
@@ -254,7 +253,8 @@ If you have moved it there yourself: rm /etc/ramraid/state/${F[name]}.hardware; 
 	esac
 }
 
-# One that hot-plug puts back, or would, but for what has happened to it. After leg_classify.
+# For a leg that hot-plug puts back, or would put back but for what has happened to it. Call
+# leg_classify first.
 advice_returned_leg_() { # I DEVICE ATTACH WIPE
 	local dev=$2 again=$3 blank=$4 TODO
 	case $LEG in

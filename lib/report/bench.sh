@@ -1,25 +1,25 @@
-# What a mirror and its legs read and write in a second, measured by fio, and how that is shown.
+# What a mirror and its legs read and write in a second, as fio measures it, and how it is shown.
 # shellcheck shell=bash
 
 need core/act core/json
 
-# A measurement is one word: random or sequential, and how many are under way at a time.
+# A measurement is one word: random or sequential, and how many requests are under way at a time.
 readonly BENCH_TESTS=(random-1 random-8 random-32 sequential-4)
 readonly BENCH_BAR=40
 
 declare -ga BENCH_ROLE=() BENCH_DEVICE=()
 # row by row: "array", "RAM leg", "disk leg 1" …; what is opened
 declare -gA BENCH=()
-# "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → of
-# one of them
+# "DIRECTION ROW TEST" → operations a second, "… bytes" → bytes a second, "… nanoseconds" → the time
+# of one operation
 
 # bench_measure DIRECTION ROW TEST FILE SECONDS [FIO-OPTION…]: fills BENCH. Returns 1 when fio
-# fails, which then has said why.
+# fails; fio has then said why.
 bench_measure() {
 	local direction=$1 key="$1 $2 $3" size=4k how=rand$1 out iops bytes latency
 	[[ $3 != sequential-* ]] || size=1M how=$1
 	[[ $direction != read ]] || set -- "${@:1:5}" --readonly "${@:6}"
-	# A colon would begin the name of another file.
+	# fio would read a colon as the beginning of another file's name.
 	out=$(fio --name=bench --filename="${4//:/\\:}" --rw="$how" --bs="$size" \
 		--iodepth="${3#*-}" --runtime="$5" --time_based --direct=1 --ioengine=libaio \
 		--output-format=json "${@:6}") || return 1
@@ -29,8 +29,8 @@ bench_measure() {
 	BENCH[$key]=$iops BENCH["$key bytes"]=$bytes BENCH["$key nanoseconds"]=$latency
 }
 
-# bench_text DIRECTION ROWS: sets SHOWN to the table, and to bars of the random ones with the most
-# under way. Nothing without a measurement.
+# bench_text DIRECTION ROWS: sets SHOWN to the table, and to bars of the random measurement with the
+# most requests under way.
 bench_text() {
 	local row test line i
 	printf -v line '  %-12s  %-30s  %12s\n  %-12s %10s %10s %10s %12s\n' "${1^}s" \
@@ -89,7 +89,7 @@ bench_json() {
 	json_close
 }
 
-# bench_svg NAME ROWS FILE: the random reads as a picture. On a logarithmic scale: memory is
+# bench_svg NAME ROWS FILE: draws the random reads into FILE. The scale is logarithmic: memory is
 # hundreds of times as fast as a hard disk.
 bench_svg() {
 	local row

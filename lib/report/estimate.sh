@@ -1,6 +1,6 @@
 # What "estimate" prints. ESTIMATE has the facts: kind (folder, file, device, array), target, bytes,
 # files, pieces, looked, missed, all, cut, unseen (yes or nothing), room, reserved, by; rows (the
-# kinds of RAM leg), and of each: "KIND takes", "KIND margin", "KIND needs" (bytes; empty when
+# kinds of RAM leg), and for each: "KIND takes", "KIND margin", "KIND needs" (bytes; empty when
 # nobody knows), "KIND fits" (yes, no, unsure, unknown), "KIND why"; next, the command to type.
 # shellcheck shell=bash
 
@@ -18,7 +18,8 @@ estimate_text() {
 	SHOWN+=$row
 	for kind in ${ESTIMATE[rows]}; do
 		takes=- needs=-
-		# What must be free to begin with says nothing of data that nobody has compressed.
+		# Shows neither if the data could not be compressed: what must be free at first says
+		# nothing about them.
 		[[ -z ${ESTIMATE["$kind takes"]} ]] || {
 			takes=$(quantity_show_bytes "${ESTIMATE["$kind takes"]}")
 			((ESTIMATE["$kind margin"] == 0)) ||

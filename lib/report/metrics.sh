@@ -6,7 +6,7 @@ need core/text decide/health report/read-share report/states
 
 declare -gA F # the facts: decide/facts.list
 
-# NAME TYPE HELP, in the order in which they are printed. What nobody knows has no sample.
+# NAME TYPE HELP, in the order in which they are printed. A value that is not known has no sample.
 readonly METRICS='ramraid_build_info gauge The version of ramraid that wrote this; always 1.
 ramraid_array_info gauge An array that is configured, its UUID and the kernel'"'"'s name of it; always 1.
 ramraid_array_state gauge The state of an array, as "ramraid status" has it: 1 for the one it is in, 0 for all others.
@@ -37,7 +37,7 @@ ramraid_last_rebuild_bytes_per_second gauge How fast it was.'
 
 declare -gA METRIC=()
 
-# metrics_sample NAME VALUE [LABEL TEXT]…: one more; nothing when VALUE is empty.
+# metrics_sample NAME VALUE [LABEL TEXT]…: adds a sample; does nothing when VALUE is empty.
 metrics_sample() {
 	local name=$1 value=$2 labels='' text
 	shift 2
@@ -51,7 +51,7 @@ metrics_sample() {
 	METRIC[$name]+="$name{$labels} $value"$'\n'
 }
 
-# Sets the caller's text to TEXT, which has to be UTF-8: one odd name would make everything
+# Sets the caller's text to TEXT. It has to be UTF-8: one odd name would make the whole output
 # unreadable.
 metrics_clean_() { # TEXT
 	text=$1
@@ -60,7 +60,8 @@ metrics_clean_() { # TEXT
 		text=${text//[!\ -~]/?}
 }
 
-# metrics_one_of NAME WORDS WORD LABEL TEXT…: a sample for each of WORDS, 1 for WORD.
+# metrics_one_of NAME WORDS WORD LABEL TEXT…: adds a sample for each of WORDS: 1 for WORD, 0 for
+# others.
 metrics_one_of() {
 	local name=$1 word words=$2 is=$3
 	shift 3
@@ -73,8 +74,8 @@ metrics_one_of() {
 	done
 }
 
-# metrics_add STATUS-WORD: the samples of one array. Of one whose configuration has errors nothing
-# is known, but perhaps that its RAM leg is the only good copy (summary_members).
+# metrics_add STATUS-WORD: adds the samples of one array. If its configuration has errors, nothing
+# is known, except perhaps that its RAM leg is the only good copy (summary_members).
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
 	[[ ${F[array.state]-} != @(active|broken) ]] || ! health_only_copy || alone=1
@@ -157,7 +158,7 @@ metrics_lately_() { # STATUS-WORD
 		"${array[@]}" engine "$HISTORY_ENGINE"
 }
 
-# metrics_text: sets SHOWN to all of them.
+# metrics_text: sets SHOWN to all samples.
 metrics_text() {
 	local name type help
 	SHOWN=''

@@ -1,10 +1,10 @@
-# The line that shows a person how far md is, written over itself.
+# Shows a person how far md is, in a line that is written over itself.
 # shellcheck shell=bash
 
 need core/log core/quantity world/md-state world/systemd
 
-# In less than 80 columns, and without a word that only some terminals understand. While nothing can
-# be measured, a unit that is at work has the word.
+# Fits in less than 80 columns, and needs no control sequence that only some terminals understand.
+# While there is nothing to measure, a unit that is activating shows its own status text.
 progress_line() { # [NAME UNIT-STATE]
 	local bar text=''
 	bar=$(quantity_show_bar "${F[array.done]}" "${F[array.total]}")
@@ -17,7 +17,7 @@ progress_line() { # [NAME UNIT-STATE]
 	printf '\r%-79.79s' "$bar $text" >&2
 }
 
-# progress_line_md MD: the same of what md is at work on, if a person is there to see it. Sets
+# progress_line_md MD: does the same for what md is at work on, if a person is there to see it. Sets
 # PROGRESS_SHOWN=yes then, for progress_line_end.
 progress_line_md() {
 	local SYNC DONE TOTAL RATE

@@ -1,6 +1,6 @@
 # The words for the states of an array and of a leg, in the order in which they are listed, and the
-# colour that each has at a terminal: what each means is in man/ramraid-status.8.adoc. And the words
-# for a verb that has begun and has not ended, for "status" and "check", from the facts alone.
+# colour of each at a terminal; man/ramraid-status.8.adoc says what they mean. Also the words that
+# "status" and "check" use for a verb that has begun and not ended, from the facts alone.
 # shellcheck shell=bash
 
 need core/paths notes/adopted
@@ -16,9 +16,9 @@ declare -grA STATES_COLOUR=(
 	[recovering]=33 [faulty]='1;31' [attached]=33 [outside]='1;31' [missing]='1;31'
 )
 
-# states_unfinished: sets UNFINISHED to the word of "check" for it (adopt-unfinished,
-# release-unfinished), UNFINISHED_EXPECTED, UNFINISHED_FOUND and UNFINISHED_ACTION; UNFINISHED is
-# empty when nothing is.
+# states_unfinished: sets UNFINISHED to the word of "check" for a verb that has not ended
+# (adopt-unfinished, release-unfinished), UNFINISHED_EXPECTED, UNFINISHED_FOUND and
+# UNFINISHED_ACTION. UNFINISHED is empty when there is none.
 states_unfinished() {
 	local name=${F[name]} md=${F[array.md]-}
 	UNFINISHED='' UNFINISHED_FOUND='one that has begun' UNFINISHED_ACTION=''
@@ -37,9 +37,9 @@ states_unfinished() {
 	esac
 }
 
-# How to keep a mirror that runs: the note may have come back with a backup of /etc. A release first
-# notes that what "adopt" or "create" has done is not done any more, and a destroy ends with an
-# array that does not run; so without that the note is an old one, and goes.
+# Says how to keep a mirror that runs: the note may have come back with a backup of /etc. A release
+# first notes that what "adopt" or "create" did is undone; without that, the note is an old one, and
+# goes. So does the note of a destroy: the array runs, and a destroy ends with one that does not.
 states_unfinished_keep_() {
 	local keep
 	keep="rm $(adopted_releasing_file "${F[name]}")"

@@ -1,6 +1,6 @@
-# What "status --json" shows of an array: from the facts alone, by the writer in core/json.sh.
-# docs/status.schema.json is the form, and part of what we promise: keys are added, not changed;
-# what is not known is null.
+# What "status --json" shows of an array, from the facts alone, through the writer in core/json.sh.
+# docs/status.schema.json defines the form, and is part of what we promise: keys are added, not
+# changed; what is not known is null.
 # shellcheck shell=bash
 
 need core/json core/text decide/health report/read-share
@@ -13,14 +13,14 @@ status_json_open() { # NOW, seconds since the epoch
 	json_open arrays list
 }
 
-# status_json_close: sets SHOWN to the whole.
+# status_json_close: closes the document, and sets SHOWN to it.
 status_json_close() {
 	json_close
 	json_close
 	SHOWN=$JSON_TEXT$'\n'
 }
 
-# status_json STATUS-WORD: after "advice", or with no advice.
+# status_json STATUS-WORD: adds the object of one array. Call "advice" first, or empty the ADVICE_….
 status_json() {
 	local DISK_READS=0 reads='' writes=''
 	local HISTORY_SINCE=0 HISTORY_UNTIL=0 HISTORY_REBUILT=0
@@ -95,7 +95,7 @@ status_json_leg_() { # ROLE DEVICE KEY
 	json_close
 }
 
-# What is in a RAM leg of zram, and what it takes; null of all others.
+# Shows what is in a zram RAM leg, and what it takes; null for all other kinds.
 status_json_zram_() { # ROLE
 	[[ $1 == ram && -n ${F[ram.data]} ]] || {
 		json_null compression
@@ -109,7 +109,7 @@ status_json_zram_() { # ROLE
 	json_close
 }
 
-# What goes on; null when nothing does.
+# Shows what goes on; null when nothing does.
 status_json_activity_() {
 	local done=${F[array.done]-0} total=${F[array.total]-0} rate=${F[array.rate]-0} left='' \
 		percent=''
@@ -184,7 +184,7 @@ status_json_advice_() {
 	status_json_unfinished_
 }
 
-# What has begun and not ended, by the words of "check"; null when nothing has.
+# Shows the verb that has begun and not ended, in the words of "check"; null when there is none.
 status_json_unfinished_() {
 	local UNFINISHED UNFINISHED_EXPECTED UNFINISHED_FOUND UNFINISHED_ACTION
 	[[ -n ${F[unfinished]-} ]] || {

@@ -1,13 +1,13 @@
-# What "status" shows of an array, as text: from the facts alone, one line for each thing, however
-# long. report/terminal.sh makes it fit for a terminal.
+# What "status" shows of an array, as text, from the facts alone: one line for each thing, however
+# long. report/terminal.sh makes it fit a terminal.
 # shellcheck shell=bash
 
 need core/log decide/health observe/summary report/read-share world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
-# status_text STATUS-WORD: adds to SHOWN. Of an array that is whole, and in which nothing goes on,
-# without report/advice-show.sh, which need not be read then.
+# status_text STATUS-WORD: adds to SHOWN. For an array that is whole and has nothing going on, it
+# does without report/advice-show.sh, which then need not be read.
 status_text() {
 	local SHARE SHARE_LEAST DISK_READS=0 line
 	SHOWN+="${F[name]}: $1${F[array.md]:+ (/dev/${F[array.md]})}"$'\n'
@@ -47,7 +47,7 @@ status_text_legs_() {
 	for (( ; i < F[members]; i++)); do
 		if ((i < 0)); then key=ram; else key=leg.$i; fi
 		health_leg "$key"
-		# Outside of what?
+		# A disk can't be outside an array that does not exist.
 		[[ $LEG != outside || ${F[array.state]} != absent ]] || LEG=present
 		# shellcheck disable=SC2086 # words
 		set -- ${F[$key.stat]}
@@ -69,7 +69,7 @@ status_text_legs_() {
 	for i in ${F[array.strangers]}; do status_text_stranger_ "$i"; done
 }
 
-# Adds to the caller's name what is in a RAM leg of zram, what it takes, and what it may take.
+# Adds to the caller's name what a zram RAM leg holds, how much memory that takes, and its limit.
 status_text_zram_() {
 	local sizes ratio=''
 	mapfile -t sizes < \
@@ -81,7 +81,7 @@ status_text_zram_() {
 	((${F[ram.limit]} == 0)) || name+=", limit ${sizes[2]}"
 }
 
-# status_text_stranger_ NODE: a member whose name has changed, or that somebody has added by hand.
+# status_text_stranger_ NODE: shows a member whose name has changed, or that somebody added by hand.
 status_text_stranger_() {
 	local name
 	need world/disk
@@ -90,7 +90,7 @@ status_text_stranger_() {
 	SHOWN+="${name:+; write this line: MEMBER=$name}"$'\n'
 }
 
-# The caller's reads and writes in six characters at most.
+# Shortens the caller's reads and writes to six characters at most.
 status_text_short_() {
 	local -n count_
 	local unit

@@ -1,14 +1,14 @@
-# What "status" shows to a person at a terminal: in 80 columns, and what matters in colour as well,
-# but nothing is said by colour alone; and "status --watch", the same again and again. On a terminal
-# in a screen of its own, which is gone afterwards; else one after the other.
+# What "status" shows to a person at a terminal: 80 columns wide, with important words in colour,
+# but never by colour alone; and "status --watch", which shows it again and again. On a terminal, it
+# uses a screen of its own, which is gone afterwards; elsewhere, one text follows the other.
 # shellcheck shell=bash
 
 need config/conf core/cli core/log core/paths report/states
 
 readonly TERMINAL_WIDTH=80
 
-# terminal_dress: makes SHOWN fit: lines that are too long are broken between words and go on
-# indented; with colours, if the terminal has them.
+# terminal_dress: breaks lines of SHOWN that are too long between words, and indents the rest; adds
+# colours if the terminal has them.
 terminal_dress() {
 	local line lines dressed='' BROKEN colours=''
 	! terminal_has_colours || colours=yes
@@ -21,18 +21,18 @@ terminal_dress() {
 	SHOWN=$dressed
 }
 
-# As https://no-color.org asks; every terminal that has colours sets TERM.
+# NO_COLOR is as https://no-color.org asks; every terminal that has colours sets TERM.
 terminal_has_colours() { [[ -z ${NO_COLOR-} && ${TERM:-dumb} != dumb ]]; }
 
-# terminal_break LINE: sets BROKEN to it in lines of TERMINAL_WIDTH at most, but for words that are
-# longer.
+# terminal_break LINE: sets BROKEN to LINE, broken into lines of TERMINAL_WIDTH at most; only a word
+# that is longer exceeds that.
 terminal_break() {
 	local rest=$1 head blanks indent='    '
 	BROKEN=''
 	case $rest in
 	'  why: '* | '  impact: '* | '  action: '*) indent='          ' ;;
 	'  slot '*)
-		# The name of the device stays in one piece.
+		# Keep the name of the device in one piece.
 		((${#rest} <= TERMINAL_WIDTH)) || BROKEN=${rest:0:44}$'\n' rest=$indent${rest:46}
 		;;
 	esac
@@ -49,8 +49,8 @@ terminal_break() {
 	BROKEN+=$rest
 }
 
-# Colours in the caller's BROKEN, which was line: the state of an array, the state of a leg, what
-# nobody may miss.
+# Adds colours to the caller's BROKEN, which was line: to the state of an array, the state of a leg,
+# and what nobody may miss.
 terminal_colour_() {
 	local word at colour
 	case $line in
@@ -69,8 +69,8 @@ terminal_colour_() {
 
 readonly WATCH_SECONDS=2 WATCH_MOST=86400
 
-# terminal_watch FUNCTION [NAME…]: until it is ended. FUNCTION NAME… sets SHOWN to what is to be
-# seen.
+# terminal_watch FUNCTION [NAME…]: shows it again and again, until the user ends it. FUNCTION NAME…
+# sets SHOWN to the text.
 terminal_watch() {
 	local show=$1 seconds=$WATCH_SECONDS code=0 name
 	shift
@@ -92,14 +92,14 @@ see systemd.time(7)" "$EX_USAGE"
 	fi
 }
 
-# terminal_watch_on_ SECONDS FUNCTION [NAME…]: each time with the time before it, and a blank line
-# after it; as JSON, one document after the other.
+# terminal_watch_on_ SECONDS FUNCTION [NAME…]: prints the text each time, with the time before it
+# and a blank line after it; as JSON, one document after the other.
 terminal_watch_on_() {
 	local seconds=$1
 	shift
 	while :; do
 		"$@" || :
-		# Until nobody reads it any more.
+		# This ends when nobody reads the output any more.
 		if [[ -n ${OPT[json]-} ]]; then
 			printf '%s' "$SHOWN"
 		else
@@ -120,7 +120,7 @@ terminal_watch_screen_() {
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
 	trap '' TSTP # the other screen would stay
-	# Another screen, without a cursor, and lines that are too long are cut.
+	# Switch to another screen, without a cursor, where lines that are too long are cut.
 	printf '\e[?1049h\e[?25l\e[?7l'
 	while :; do
 		"$@" 2>/dev/null || :
@@ -137,8 +137,8 @@ terminal_watch_screen_() {
 	done
 }
 
-# Sets the caller's frame: a head, what is shown, as much of it as there is room for, and nothing of
-# what was there before.
+# Sets the caller's frame to a head and as much of SHOWN as there is room for. It clears whatever
+# was there before.
 terminal_watch_frame_() { # SECONDS
 	local lines line left
 	left=$(stty size <&1 2>/dev/null) || left=''

@@ -1,11 +1,11 @@
-# What "ramraid adopt --find" prints: the RAID1 arrays of this machine that nobody has configured.
+# What "ramraid adopt --find" prints: the RAID1 arrays of this machine that are not configured.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths notes/selftest-record world/md-state world/ramdisk-note
 need world/superblock
 
-# unadopted_table: prints a line for each: ARRAY, STATE (running or inactive; with the slots that
-# are free), MEMBERS, and the command that adopts it.
+# unadopted_table: prints a line for each of these arrays: ARRAY, STATE (running or inactive; with
+# the number of free slots), MEMBERS, and the command that adopts it.
 unadopted_table() {
 	local folder md row rows=()
 	for folder in "$SYS"/block/md*/md; do
@@ -22,7 +22,7 @@ unadopted_table() {
 	printf '%s\n' "${rows[@]}"
 }
 
-# Sets the caller's row. Returns 1 when it is no RAID1, is stopped, or is configured.
+# Sets the caller's row. Returns 1 when MD is no RAID1, is stopped, or is configured.
 unadopted_row_() { # MD
 	local ARRAY_STATE READAUTO LEGS line leg members='' disks=0 uuid='' level='' slots='' \
 		state SELFTEST_UUID
@@ -44,13 +44,13 @@ unadopted_row_() { # MD
 	esac
 	((slots <= ${#LEGS[@]})) || state+=", $((slots - ${#LEGS[@]})) of $slots away"
 	((disks > 0)) || return 1
-	# "CREATE names=yes" in mdadm.conf has arrays called as their disks say.
+	# With "CREATE names=yes" in mdadm.conf, an array has the name that its disks say.
 	printf -v row '%-12s %-22s %-28s ramraid adopt NAME /dev/%q' "/dev/$1" "$state" \
 		"$members" "$1"
 	log_printable row
 }
 
-# Sets the caller's uuid, level and slots to what the superblock of a member says.
+# Sets the caller's uuid, level and slots from the superblock of a member.
 unadopted_superblock_() { # LEG
 	local key value
 	while IFS='=' read -r key value; do

@@ -1,7 +1,7 @@
-# ramraid check, one array: the order in which it is looked at. The questions themselves:
+# ramraid check, one array: the order in which it is looked at. The questions themselves are in
 # cmd/check/next-boot.sh (what the next boot depends on), cmd/check/running.sh (the array as it is
-# now), cmd/check/legs.sh (what its legs are on, and who serves its reads), cmd/check/dependents.sh
-# (what is on it), cmd/check/machine.sh. None of them changes anything.
+# now), cmd/check/legs.sh (what its legs are on, and which of them serve its reads),
+# cmd/check/dependents.sh (what is on it) and cmd/check/machine.sh. None of them changes anything.
 # shellcheck shell=bash
 
 need cmd/check/dependents cmd/check/findings cmd/check/legs cmd/check/machine cmd/check/next-boot
@@ -9,7 +9,7 @@ need cmd/check/running config/conf core/paths observe/before-look observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
-# check_array NAME [KERNEL]: everything about one array; with KERNEL only what concerns that
+# check_array NAME [KERNEL]: checks everything about one array; with KERNEL, only what concerns that
 # kernel.
 check_array() {
 	local CHECK_ARRAY=$1
@@ -45,8 +45,8 @@ check_array() {
 	check_dependents_boot_mail
 }
 
-# A copy of a configuration: the next boot may start both units, and both would work on the same
-# legs.
+# Reports a copy of the configuration: the next boot may start both units, and both would work on
+# the same legs.
 check_array_same_() {
 	local other
 	while IFS= read -r other; do
@@ -57,7 +57,7 @@ then: ramraid claim; systemctl daemon-reload"
 	done < <(conf_same "$CHECK_ARRAY" "${CONF[UUID]}")
 }
 
-# Read still, by a word that is no longer that of the key.
+# Reports keys that are still read by an old name.
 check_array_renamed_() {
 	local line
 	for line in "${CONF_NOTES[@]}"; do

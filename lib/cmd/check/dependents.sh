@@ -1,5 +1,5 @@
-# The check, what is on the array: will it wait for it at the next boot, and does it in this one?
-# What the generator finds is compared with what systemd has, and with what is mounted, opened or
+# The check, what is on the array: will it wait for the array at the next boot, and does it in this
+# one? Compares what the generator finds with what systemd has, and with what is mounted, opened or
 # swapped to. After facts_observe.
 # shellcheck shell=bash
 
@@ -9,9 +9,9 @@ need core/text gate/dependents gate/dropins gate/spec notes/contents world/disk 
 declare -gA F # the facts: decide/facts.list
 
 # The functions below share: WAITING (units that the generator finds), MISSED (those that it does
-# not find, and that have been reported), LIVE and LIVE_WHAT (units of what is in use, and what that
-# is to a person), LOAD, AFTER, FROM (unit → its state of loading, what it comes after, its file),
-# and WAITS (units that come after the array).
+# not find, and that have been reported), LIVE and LIVE_WHAT (units of what is in use, and what a
+# person calls that), LOAD, AFTER, FROM (unit → its load state, what it comes after, its file), and
+# WAITS (units that come after the array).
 check_dependents() {
 	local WAITING=() MISSED='' LIVE=() LIVE_WHAT=() GATE_LEGS=() optional=() wanted=() \
 	byhand=() timeouts=() unit network
@@ -53,8 +53,8 @@ check_dependents_units_() {
 	dependents_units "$CHECK_ARRAY" "${CONF[UUID]}" | sed -n 's/^unit //p'
 }
 
-# A disk that comes over the network is not there before it; and one line without _netdev keeps the
-# array from waiting for it.
+# A disk on the network is not there before the network is; and a single line without _netdev keeps
+# the array from waiting for the network.
 check_dependents_network_() { # ONLY|MIXED|NOTHING: what dependents_units says
 	local i found=$1 remote=''
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -109,8 +109,8 @@ check_dependents_ask_() { # UNIT…
 	done < <(printf '%s\n\n' "$text")
 }
 
-# What the generator finds it finds at the next boot, too; but systemd may not have asked it since
-# fstab, or the configuration, was changed.
+# What the generator finds now, it finds at the next boot, too; but systemd may not have run it
+# since fstab, or the configuration, was changed.
 check_dependents_unit() { # UNIT
 	local state=${LOAD["$1"]-not-found}
 	[[ $state != masked && ${AFTER["$1"]-} != *" $(systemd_unit "$CHECK_ARRAY") "* ]] ||
@@ -137,8 +137,8 @@ check_dependents_is_named_() { # UNIT
 	return 1
 }
 
-# The kernel writes to swap in order to have memory free; a ramdisk takes memory for each page of it
-# that was zero until then.
+# The kernel writes to swap in order to free memory; but a ramdisk takes memory for each page that
+# was zero until then.
 check_dependents_memory_() {
 	local unit swaps=()
 	[[ ${F[conf.ram]} != @(none|/*) ]] || return 0
@@ -150,8 +150,8 @@ what is swapped out to free memory takes memory in the RAM leg" \
 then: systemctl daemon-reload"
 }
 
-# A disk leg is in a container: at a shutdown that stays until the array has stopped, if systemd
-# knows of it.
+# If a disk leg is in a container and systemd knows that, the container stays open at a shutdown
+# until the array has stopped.
 check_dependents_legs_() {
 	local unit
 	for unit in "${GATE_LEGS[@]}"; do
@@ -163,7 +163,8 @@ first" 'systemctl daemon-reload'
 	done
 }
 
-# A name that means another device after the next boot, so that the generator can't know it.
+# Reports names that may mean another device after the next boot, so that the generator can't use
+# them.
 check_dependents_numbered() {
 	local file number source
 	while read -r file number _ source; do
@@ -174,8 +175,8 @@ check_dependents_numbered() {
 	done < <(dependents_numbered "$CHECK_ARRAY" "${F[array.md]}")
 }
 
-# fstab names a file system that was made, or seen, after the last note of what is on the array
-# was written.
+# Reports a file system in fstab that was made, or found, after the last note of what is on the
+# array was written.
 check_dependents_remembered() {
 	local unit GATE_MORE known=" ${WAITING[*]} "
 	GATE_MORE=$(contents_of "${F[array.md]}") || return 0
@@ -189,7 +190,7 @@ check_dependents_remembered() {
 	done < <(check_dependents_units_)
 }
 
-# What is in use now: file systems, containers, swap.
+# Collects what is in use now: file systems, containers, swap.
 check_dependents_in_use_() {
 	local target node name type stack NODE
 	while IFS= read -r target; do
@@ -216,7 +217,7 @@ check_dependents_in_use_() {
 	done <"$PROC/swaps"
 }
 
-# It can't wait: the initramfs has started its array, or there would be none.
+# The root file system can't wait: the initramfs has started its array, or there would be none.
 check_dependents_root_() {
 	[[ ${CONF[ROOT]} == yes ]] ||
 		findings_problem root-not-named \
@@ -230,7 +231,7 @@ check_dependents_lives_() { # UNIT WHAT
 	[[ -z $1 || " ${LIVE[*]} " == *" $1 "* ]] || LIVE+=("$1") LIVE_WHAT+=("$2")
 }
 
-# The kernel lists swap by the device's name, systemd by that of fstab: is it one of those?
+# The kernel lists swap by the device's name, systemd by the name in fstab: is it a unit that waits?
 check_dependents_swap_() { # DEVICE NODE
 	local unit path NODE
 	for unit in "${WAITING[@]}"; do
@@ -242,7 +243,8 @@ check_dependents_swap_() { # DEVICE NODE
 	check_dependents_lives_ "$(systemd_escape --path --suffix=swap -- "$1")" "swap on $1"
 }
 
-# What comes after something that waits for the array waits for it, too: a mount below another one.
+# A unit that comes after one that waits for the array waits for it, too, such as a mount below
+# another one.
 check_dependents_spread_() {
 	local unit other more=yes
 	WAITS["$(systemd_unit "$CHECK_ARRAY")"]=yes
@@ -260,7 +262,7 @@ check_dependents_spread_() {
 }
 
 # A unit with a file comes again at the next boot. What was mounted without one may have been
-# mounted by hand, or by a service that opens the device itself, which nobody can tell.
+# mounted by hand, or by a service that opens the device itself: nobody can tell which.
 check_dependents_live() {
 	local i unit hands=''
 	for ((i = 0; i < ${#LIVE[@]}; i++)); do
@@ -268,7 +270,7 @@ check_dependents_live() {
 		[[ -z ${WAITS["$unit"]-} && " ${WAITING[*]} $MISSED" != *" $unit "* ]] || continue
 		case ${FROM["$unit"]-} in
 		*/systemd/generator*)
-			# Most likely that line has been reported.
+			# If MISSED has a device name, that line has most likely been reported.
 			[[ $MISSED == *' /dev/'* ]] ||
 				findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" \
 					"that its line in /etc/fstab does not say \
@@ -292,9 +294,9 @@ systemctl daemon-reload"
 $ETC/$CHECK_ARRAY.conf; what was done by hand: undo it before a shutdown"
 }
 
-# mdadm --monitor --scan skips ARRAY <ignore> lines, and then takes up all that is in /proc/mdstat
-# (add_new_arrays() in mdadm's mdmonitor.c): an array that lacks its RAM leg is degraded to it. Told
-# where such mail would really go out. After facts_of_conf.
+# mdadm --monitor --scan skips ARRAY <ignore> lines, and then watches all that is in /proc/mdstat
+# (add_new_arrays() in mdadm's mdmonitor.c): to it, an array that lacks its RAM leg is degraded.
+# Only reported if such mail would really go out. After facts_of_conf.
 check_dependents_boot_mail() {
 	local NOTIFY_ADDRESS unit expected='no false alarm at every boot' found
 	[[ ${CONF[RAM]} != none ]] && notify_has_sendmail && systemd_is_running || return 0

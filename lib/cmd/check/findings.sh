@@ -1,7 +1,7 @@
-# What "ramraid check" has found, and the order in which an array is looked at. The questions
-# themselves: cmd/check/next-boot.sh (what the next boot depends on), cmd/check/running.sh (the
-# array as it is now), cmd/check/legs.sh (what its legs are on, and who serves its reads),
-# cmd/check/dependents.sh (what is on it), cmd/check/machine.sh. None of them changes anything.
+# What "ramraid check" has found. The questions themselves are in cmd/check/next-boot.sh (what the
+# next boot depends on), cmd/check/running.sh (the array as it is now), cmd/check/legs.sh (what its
+# legs are on, and which of them serve its reads), cmd/check/dependents.sh (what is on it) and
+# cmd/check/machine.sh. None of them changes anything.
 # shellcheck shell=bash
 
 need config/conf core/log core/paths observe/before-look observe/facts report/advice
@@ -10,12 +10,12 @@ declare -gA F # the facts: decide/facts.list
 
 # Finding I is FINDING["$i.KEY"] with KEY array (empty: the system), severity (problem: the next
 # boot or the data is at risk; note: worth knowing), code (a word that stays the same:
-# ramraid-diagnostics(7)), kernel (empty: whatever kernel), expected, found, action (what to type).
+# ramraid-diagnostics(7)), kernel (empty: any kernel), expected, found, action (what to type).
 declare -gA FINDING=()
 FINDINGS=0 CHECK_ARRAY=''
 
-# findings_found SEVERITY CODE EXPECTED FOUND ACTION [KERNEL]: about the array CHECK_ARRAY. What a
-# mount point or a file calls itself may hold anything.
+# findings_found SEVERITY CODE EXPECTED FOUND ACTION [KERNEL]: adds a finding about the array
+# CHECK_ARRAY. The name of a mount point or a file may contain anything.
 findings_found() {
 	local key text i=$FINDINGS
 	(($# == 6)) || set -- "$@" ''
@@ -31,12 +31,13 @@ findings_found() {
 findings_problem() { findings_found problem "$@"; }
 findings_note() { findings_found note "$@"; }
 
-# findings_unseen WHAT EXPECTED WHY: what only root may look at is reported, never taken as fine.
+# findings_unseen WHAT EXPECTED WHY: reports what only root may look at, which must not count as
+# fine.
 findings_unseen() {
 	findings_note "unseen-$1" "$2" "$3" "sudo ramraid check${CHECK_ARRAY:+ $CHECK_ARRAY}"
 }
 
-# findings_count ARRAY [SEVERITY]: prints how many.
+# findings_count ARRAY [SEVERITY]: prints how many findings there are.
 findings_count() {
 	local i count=0
 	for ((i = 0; i < FINDINGS; i++)); do
@@ -47,7 +48,7 @@ findings_count() {
 	printf '%s\n' "$count"
 }
 
-# findings_has_problem: is any of them one?
+# findings_has_problem: returns 0 if any finding is a problem.
 findings_has_problem() {
 	local i
 	for ((i = 0; i < FINDINGS; i++)); do
@@ -56,12 +57,12 @@ findings_has_problem() {
 	return 1
 }
 
-# Asked in one place, because what nobody but root may see is different for every file and every
+# All functions ask here, because what only root can see is different for every file and every
 # system.
 findings_is_root() { ((EUID == 0)); }
 findings_can_read() { [[ -r $1 ]]; }
 
-# With errors in it, nothing else can be asked.
+# If the configuration has errors, nothing else can be checked.
 findings_configuration() {
 	local line file next='systemctl daemon-reload; ramraid check'
 	[[ -z $CHECK_ARRAY ]] ||

@@ -1,6 +1,6 @@
-# The check, the legs of an array: what a disk leg is on, the network and containers; who serves
-# reads, what the mirror is for, tried out; and, with RAM=zram on an array with blocks of 512 bytes,
-# whether they may become larger at its next start. After facts_observe.
+# The check, the legs of an array: what a disk leg is on, the network and containers; which legs
+# serve reads, which is what the mirror is for, tried out; and, with RAM=zram on an array with
+# blocks of 512 bytes, whether they may become larger at its next start. After facts_observe.
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/text decide/health decide/larger-blocks
@@ -9,7 +9,7 @@ need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# check_legs_remote: md waits for each write to each leg, and knows no time limit.
+# check_legs_remote: md waits for each write to each leg, without a time limit.
 check_legs_remote() {
 	local i FOREVER FOREVER_DO
 	for ((i = 0; i < F[members]; i++)); do
@@ -22,9 +22,10 @@ other end is gone, so that the array goes on without it" \
 	done
 }
 
-# check_legs_containers WANTED BY-HAND: units of the containers that the array comes after, those
-# that its start opens and those that a person opens, with blanks between them (gate/crypttab.sh).
-# Is there one that a disk leg is in, and that nobody opens before the array is started?
+# check_legs_containers WANTED BY-HAND: reports a container that holds a disk leg and that nobody
+# opens before the array is started. WANTED and BY-HAND are the units of containers that the array
+# comes after, separated by blanks: those that its start opens and those that a person opens
+# (gate/crypttab.sh).
 check_legs_containers() {
 	local i name unit told=' ' expected
 	[[ ${CONF[ROOT]} != yes ]] || return 0
@@ -75,21 +76,21 @@ ramraid remember; systemctl daemon-reload\n"
 	fi
 }
 
-# How often and how much (bytes) is read, and from how many reads by the disks on it is said:
-# something else may look at a disk meanwhile (udev, mdadm --examine), and does not read it this
+# How many reads are tried, how much each reads (bytes), and how many reads by the disks are too
+# many: something else may look at a disk meanwhile (udev, mdadm --examine), but does not read this
 # often.
 readonly CHECK_READS=64 CHECK_READ_BYTES=4096 CHECK_READS_TOLERATED=16
 
 # check_legs_reads: with every leg in sync, md reads from the legs that are not write-mostly, and
 # from the others only when those have bad blocks there (linux drivers/md/raid1.c, read_balance). So
-# some blocks of the array are read past the page cache, and what the disk legs have served
-# meanwhile is counted, since ramdisks count nothing. Whoever runs on the array may slow that down,
-# not falsify it.
+# this reads some blocks of the array past the page cache, and counts the reads that the disk legs
+# have served meanwhile, since ramdisks count nothing. Programs that run on the array may slow that
+# down, but do not falsify it.
 check_legs_reads() {
 	local before after i last step
 	# md's check reads from every leg.
 	[[ ${F[conf.ram]} != none && ${F[array.sync]} == idle ]] && health_is_whole || return 0
-	# With a disk that is not, it is known why, and said.
+	# If a disk is not write-mostly, the reason is known, and has been reported.
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.writemostly]} == yes ]] || return 0
 	done
@@ -119,7 +120,7 @@ To rebuild the RAM leg: \
 ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }
 
-# check_legs_reads_disk_: how many reads the disk legs have served since they came (linux
+# check_legs_reads_disk_: prints how many reads the disk legs have served since they came (linux
 # Documentation/block/stat.rst).
 check_legs_reads_disk_() {
 	local i reads sum=0
@@ -130,8 +131,8 @@ check_legs_reads_disk_() {
 	printf '%s\n' "$sum"
 }
 
-# check_legs_blocks: sets the caller's found, why there is no RAM leg; cure, what to write or type;
-# and blocks, of the next start: ok, wrong, or unseen.
+# check_legs_blocks: sets the caller's found to why there is no RAM leg, cure to what to write or
+# type, and blocks to what the next start will find: ok, wrong, or unseen.
 check_legs_blocks() {
 	local why='' bytes file=$ETC/$CHECK_ARRAY.conf other='take another kind, such as RAM=auto' \
 		again="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
@@ -166,8 +167,8 @@ which sees whether what is on it bears larger ones"
 	fi
 }
 
-# check_legs_blocks_later BLOCKS FOUND CURE: beside a RAM leg of another kind, which is in sync:
-# will there be one after the next start?
+# check_legs_blocks_later BLOCKS FOUND CURE: for an array that has a RAM leg of another kind in
+# sync: reports it when there may be none after the next start.
 check_legs_blocks_later() {
 	case $1 in
 	wrong) findings_problem larger-blocks 'a RAM leg after the next start as well' "$2" "$3" ;;

@@ -1,14 +1,14 @@
-# The check, what is no single array's: the defaults, leftovers of arrays that are not configured,
-# the memory of all ramdisks, who else makes ramdisks (two would fight over those of an array), who
-# is notified of a failure.
+# The check, what concerns no single array: the defaults, leftovers of arrays that are not
+# configured, the memory of all ramdisks, who else makes ramdisks (two programs would fight over
+# those of an array), who is notified of a failure.
 # shellcheck shell=bash
 
 need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli core/paths
 need core/quantity core/text core/trust notes/adopted notes/claim notes/hardware
 need notes/selftest-record observe/ramdisk-makers world/disk world/ramdisk world/ramdisk-memory
 
-# check_machine ALL: about the system; the first two questions concern each array, the others only
-# those who ask about all.
+# check_machine ALL: checks the system. The first two questions concern each array; the others are
+# only asked when the check is about all arrays.
 check_machine() {
 	local CHECK_ARRAY=''
 	check_machine_defaults
@@ -27,8 +27,8 @@ check_machine_defaults() {
 	check_machine_dropins ramraid
 }
 
-# check_machine_dropins NAME: what was meant to be one, and is not in force. The defaults' are those
-# of ramraid.
+# check_machine_dropins NAME: reports files that were meant to be drop-ins of NAME and are not in
+# force. "ramraid" stands for the defaults.
 check_machine_dropins() {
 	local file
 	local -a CONF_UNREAD_MEANT CONF_UNREAD_KEPT
@@ -41,7 +41,7 @@ else: mv $file $file.disabled"
 	done
 }
 
-# Claimed and not configured: nobody starts it.
+# Nobody starts an array that is claimed and not configured.
 check_machine_claims_left() {
 	local file name
 	for file in "$CLAIMS"/ramraid-*.conf; do
@@ -54,7 +54,7 @@ since nobody would start it" "$file" 'ramraid claim'
 	done
 }
 
-# What a self-test that was killed has left behind takes memory; the next one removes it.
+# What a self-test that was killed has left takes memory; the next self-test removes it.
 check_machine_selftest_left() {
 	local SELFTEST_LEFT
 	selftest_record_left
@@ -64,9 +64,9 @@ check_machine_selftest_left() {
 		'ramraid selftest --clean'
 }
 
-# An adoption has noted what it found before it wrote a configuration, and a release deletes its
-# notes after it. Where somebody has deleted the configuration of one that had ended, "release" goes
-# by what the array was started with, and after a boot by nothing.
+# An adoption notes what it finds before it writes a configuration, and a release deletes its notes
+# after the configuration. If somebody has deleted the configuration after a finished adoption,
+# "release" uses what the array was started with; after a boot, not even that is left.
 check_machine_half_done_unconfigured() {
 	local file name back RELEASING
 	for file in "$STATE"/*.releasing "$STATE"/*.adopted; do
@@ -89,7 +89,7 @@ check_machine_half_done_unconfigured() {
 	done
 }
 
-# Each fits, but not all of them together. After check_next_boot_memory of each array.
+# Each ramdisk fits, but not all of them together. After check_next_boot_memory of each array.
 check_machine_memory_of_all() {
 	local total
 	[[ -z $CHECK_RAM_SAID ]] && ((CHECK_RAM_BYTES > 0)) || return 0
@@ -108,7 +108,7 @@ check_machine_boot_folder() {
 			"no right to read $BOOT"
 }
 
-# check_machine_notify: is the program there that is to be run? Sets CHECK_UNTOLD=yes for an array
+# check_machine_notify: is the program there that NOTIFY names? Sets CHECK_UNTOLD=yes for an array
 # that has none. After conf_load.
 check_machine_notify() {
 	local program=${CONF[NOTIFY]} why
@@ -130,7 +130,7 @@ or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 	fi
 }
 
-# check_machine_rescue: would the image of the RAM leg be root's alone, and as secret as the legs
+# check_machine_rescue: would an image of the RAM leg be root's alone, and as secret as the legs
 # are? After facts_observe.
 check_machine_rescue() {
 	local i why source NODE folder=${CONF[RESCUE]}
@@ -156,9 +156,9 @@ in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY
 	done
 }
 
-# check_machine_removable: what RESCUE, NOTIFY and WITNESS_COPY name counts as root's, by what the
-# disk says, and a name in fstab may be that of another disk tomorrow. Not where the root file
-# system is on the same disk. After conf_load.
+# check_machine_removable: what RESCUE, NOTIFY and WITNESS_COPY name counts as root's because the
+# disk says so, and tomorrow another disk may have the name that is in fstab. Not reported if the
+# root file system is on the same disk. After conf_load.
 check_machine_removable() {
 	local key path why root='' NODE HARDWARE
 	! disk_below / || {
@@ -181,7 +181,7 @@ $ETC/$CHECK_ARRAY.conf"
 	done
 }
 
-# mdadm tells of a failed disk by a program or by mail, if its configuration names one
+# mdadm reports a failed disk through a program or by mail, if its configuration names one
 # (mdadm.conf(5)) and there is something to send mail with. Keywords may be cut down to three
 # letters, in any case (match_keyword() in mdadm's config.c).
 check_machine_mail() {

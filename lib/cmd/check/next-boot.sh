@@ -1,7 +1,6 @@
 # The check, what the next boot depends on: the claim, in the real root and in every initramfs; the
-# kernels and their modules; the unit; the memory; an adoption or a release that has not come to its
-# end. After conf_load. Each function asks one thing and reports with findings_problem or
-# findings_note.
+# kernels and their modules; the unit; the memory; an adoption or a release that has not ended.
+# After conf_load. Each function asks one thing and reports with findings_problem or findings_note.
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/quantity notes/claim notes/memory-floor
@@ -10,7 +9,7 @@ need world/md-state world/ramdisk world/ramdisk-memory world/superblock world/sy
 
 declare -gA F # the facts: decide/facts.list
 
-# The real root: our line, and nobody else's.
+# The real root must have our ARRAY line, and no other about the array.
 check_next_boot_claim() {
 	local file
 	while IFS= read -r file; do
@@ -44,7 +43,7 @@ check_next_boot_claim_found_() {
 	fi
 }
 
-# ramraid starts nothing in an initramfs that another program makes: observe/adoptable.
+# ramraid starts nothing in an initramfs that another program makes: see observe/adoptable.
 check_next_boot_root() {
 	[[ ${CONF[ROOT]} != yes || -n $(initramfs_generator) ]] ||
 		findings_problem root-initramfs \
@@ -53,7 +52,7 @@ check_next_boot_root() {
 			"install initramfs-tools, or: ramraid release $CHECK_ARRAY"
 }
 
-# Of each kernel that may be started next.
+# Looks at each kernel that may be started next.
 check_next_boot_kernels() {
 	local release
 	for release in "${KERNELS[@]}"; do
@@ -71,8 +70,7 @@ check_next_boot_initramfs() { # RELEASE
 	local file how
 	if kernels_is_in_boot "$1" && ! initramfs_file "$1" >/dev/null &&
 		how=$(initramfs_command "$1"); then
-		# An installation that was broken off leaves such a kernel: one that DKMS ended,
-		# say.
+		# An interrupted installation leaves such a kernel, for example one that DKMS ended.
 		findings_problem no-initramfs "Linux $1 to have an initramfs" \
 			"none in $BOOT, so that this kernel may not boot" \
 			"$how; if that fails, see: dpkg --audit" "$1"
@@ -105,8 +103,8 @@ check_next_boot_initramfs_cure_() { # RELEASE
 		printf '%s\n' 'make a new one, with the claim: see INITRAMFS in ramraid-concepts(7)'
 }
 
-# What makes the RAM leg. A brd that is built in was there before us, and may hold anything:
-# world/ramdisk.sh does not take it.
+# Looks for the module that makes the RAM leg. A brd that is built in was there before us and may
+# hold anything, so world/ramdisk.sh does not use it.
 check_next_boot_modules() { # RELEASE
 	local rapiddisk brd cure="apt install rapiddisk-dkms linux-headers-$1; then see: \
 dkms status"
@@ -120,7 +118,7 @@ dkms status"
 	case ${CONF[RAM]}:$brd in
 	brd:module) ;;
 	auto:module)
-		# Some distributions have none, and brd serves as well.
+		# Some distributions do not have rapiddisk, and brd serves as well.
 		! kernels_any_has rapiddisk ||
 			findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" \
 				'none; brd will serve' "$cure" "$1"
@@ -146,8 +144,8 @@ check_next_boot_zram_() { # RELEASE
 		'none, so that there will be no RAM leg' 'write RAM=auto' "$1"
 }
 
-# Its source is there, so a package that is installed once more changes nothing. Sets the caller's
-# cure.
+# If the source of rapiddisk is there, installing the package once more changes nothing. Sets the
+# caller's cure.
 check_next_boot_dkms_() { # RELEASE
 	local DKMS DKMS_LOG found='no module, and no log of an attempt'
 	kernels_dkms "$1" rapiddisk
@@ -176,7 +174,7 @@ check_next_boot_flaw() { # RELEASE
 			'apt full-upgrade, and start the newer kernel' "$1"
 }
 
-# An older kernel may be started again some day: it would not start the array.
+# An older kernel may be started again some day, and would not start the array.
 check_next_boot_superblocks() {
 	local release old=() i
 	for release in "${KERNELS[@]}"; do
@@ -199,9 +197,9 @@ apt remove linux-image-${old[0]}" \
 	done
 }
 
-# check_next_boot_bad_blocks: from Linux 7.0 on, a leg fails on which md can't write down a bad
-# block, and a rebuild that can't read one of the last disk leg in sync takes it out of use
-# (rdev_set_badblocks() in linux drivers/md/md.c); before, only the rebuild ended.
+# check_next_boot_bad_blocks: from Linux 7.0 on, a leg fails if md can't record a bad block on it,
+# and a rebuild that can't read a block of the last disk leg in sync takes that leg out of use
+# (rdev_set_badblocks() in linux drivers/md/md.c). Before, only the rebuild ended.
 check_next_boot_bad_blocks() {
 	local release new='' i legs=''
 	for release in "${KERNELS[@]}"; do
@@ -224,8 +222,8 @@ mdadm --stop /dev/md/$CHECK_ARRAY; ramraid start $CHECK_ARRAY" "$new"
 	done
 }
 
-# One that nobody has tried is no fault: md itself rebuilds the RAM leg then, from one disk. One on
-# which the self-test has failed is, whatever the list says.
+# A kernel that nobody has tried is no fault: md itself then rebuilds the RAM leg, from one disk. A
+# kernel on which the self-test has failed is one, whatever the list says.
 check_next_boot_tried() { # RELEASE
 	local SELFTEST_WORD action='ramraid selftest'
 	local -A SELFTEST=()
@@ -276,9 +274,9 @@ check_next_boot_half_done() {
 		"$UNFINISHED_FOUND" "$UNFINISHED_ACTION"
 }
 
-# After a boot nearly all memory is available, but never more than there is. After facts_observe;
-# adds to CHECK_RAM_BYTES (all ramdisks together) and CHECK_RAM_RESERVE (the largest), for
-# check_machine_memory_of_all.
+# After a boot nearly all memory is available, but never more than the machine has. After
+# facts_observe; adds to CHECK_RAM_BYTES (all ramdisks together), and raises CHECK_RAM_RESERVE (the
+# largest), for check_machine_memory_of_all.
 check_next_boot_memory() {
 	local bytes total MEMORY_RESERVE MEMORY_RESERVE_BY
 	bytes=$(check_next_boot_ram_bytes_)
@@ -296,7 +294,7 @@ $MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(quantity_show_bytes "$MEMORY_R
 		"lower $MEMORY_RESERVE_BY in $ETC/$CHECK_ARRAY.conf, or write RAM=none"
 }
 
-# How large the ramdisk has to be; nothing when there is to be none, or nobody knows.
+# Prints how large the ramdisk has to be; nothing when there will be none, or when nobody knows.
 check_next_boot_ram_bytes_() {
 	local i
 	[[ ${CONF[RAM]} != @(none|/*) ]] || return 0

@@ -1,4 +1,4 @@
-# The check, what the next start goes by: the record of the running array, and the units that keep
+# The check, what the next start relies on: the record of the running array, and the units that keep
 # it. After check_running has set CHECK_UNIT.
 # shellcheck shell=bash
 
@@ -24,7 +24,7 @@ for a start with one of them missing" "${F[witness.why]}" "$todo"
 	fi
 }
 
-# Only where the root file system has snapshots, or the administrator has named a place.
+# Only reported if the root file system has snapshots, or if the administrator has named a place.
 check_record_copy() {
 	[[ -z $WITNESS_COPY ]] || return 0
 	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] ||
@@ -43,7 +43,7 @@ check_record_unit() {
 so that nothing takes the RAM leg out at shutdown" "ramraid start $CHECK_ARRAY"
 }
 
-# Where the array's unit is not up, that is found, and its start starts the watch as well.
+# If the array's unit is not up, that is a finding of its own, and its start also starts the watch.
 check_record_monitor() {
 	local MONITOR unit=ramraid-monitor@${F[array.md]}.path
 	[[ $CHECK_UNIT == @(active|reloading) ]] || return 0

@@ -1,5 +1,5 @@
-# The check, the array as it is now: does it run, is every leg in sync, can the next start take
-# them, and what have they been set to? After before_look_configured and facts_observe.
+# The check, the array as it is now: does it run, is every leg in sync, can the next start use them,
+# and how are they set? After before_look_configured and facts_observe.
 # shellcheck shell=bash
 
 need cmd/check/findings cmd/check/legs cmd/check/record config/conf core/paths core/text
@@ -36,8 +36,8 @@ check_running() {
 	check_record_monitor
 }
 
-# The disks would do if one of them failed last; not if they had all left before, and then the RAM
-# leg failed (action_broken_).
+# If one of the disk legs failed last, a start from the disks will do. It will not if they had all
+# left before the RAM leg failed (action_broken_).
 check_running_broken_() {
 	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
 	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync ||
@@ -47,7 +47,8 @@ ramraid restore $CHECK_ARRAY"
 		'that it has stopped: its last good leg failed' "$todo"
 }
 
-# Not running: what would a start do? The answer needs the superblocks, which only root can read.
+# For an array that does not run: what would a start do? The answer needs the superblocks, which
+# only root can read.
 check_running_stopped() {
 	local i expected="/dev/md/$CHECK_ARRAY to run"
 	[[ ${F[array.state]} != broken ]] || {
@@ -77,8 +78,8 @@ a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
 	fi
 }
 
-# check_running_copies: devices that carry the array's UUID, and are none of its legs. The decision
-# on a start depends on them as well.
+# check_running_copies: reports devices that carry the array's UUID and are none of its legs. The
+# decision on a start depends on them as well.
 check_running_copies() {
 	local clone node
 	findings_is_root || return 0
@@ -93,7 +94,7 @@ example) and leaves alone" \
 $(check_running_name_of_ "$node")"
 			continue
 		fi
-		# Wiped by the node: a copy may share each other name with what it is a copy of.
+		# The command names the node: a copy may share every other name with its original.
 		findings_problem copy 'only its legs to have the UUID of the array' \
 			"/dev/$node (events ${clone##*:})" \
 			"take it out of the machine, or, if nothing on it is needed: \
@@ -109,8 +110,8 @@ check_running_twin() {
 			"stop both (mdadm --stop), then: ramraid start $CHECK_ARRAY"
 }
 
-# Every disk leg; and the members that no name of the configuration leads to, each of which may be a
-# leg whose name has changed.
+# Checks every disk leg, and the members that no name in the configuration leads to: each of these
+# may be a leg whose name has changed.
 check_running_legs() {
 	local i strangers node
 	text_split strangers "${F[array.strangers]}"
@@ -151,7 +152,7 @@ a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
 
 check_running_name_of_() { stable_name_of "/dev/$1" || printf '/dev/%q\n' "$1"; } # NODE
 
-# check_running_leg_state I: takes from the caller's strangers the one that is taken for leg I.
+# check_running_leg_state I: takes from the caller's strangers the one that is probably leg I.
 check_running_leg_state() {
 	local dev=${F[leg.$1.dev]} again="ramraid attach $CHECK_ARRAY" ADVICE_BLIND=no \
 		ADVICE_ACTION LEG
@@ -205,8 +206,8 @@ check_running_leg_gone_() { # I
 		"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf"
 }
 
-# check_running_leg_size I: has the device room for what the array keeps on a leg? One that was
-# shrunk still runs, and is refused at the next start.
+# check_running_leg_size I: does the device have room for what the array keeps on a leg? A device
+# that was shrunk still runs, and is refused at the next start.
 check_running_leg_size() {
 	local node=${F[leg.$1.node]} md=${F[array.md]} sectors need=0 VALUE offset=0
 	[[ -n $node && -r $SYS/class/block/$node/size ]] || return 0
@@ -271,7 +272,7 @@ or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
 	esac
 }
 
-# What it has lost already nobody sees: so a new one is made.
+# Nobody can see what the RAM leg has lost already, so it has to be made again.
 check_running_discards() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$CHECK_ARRAY"
@@ -281,7 +282,7 @@ them, and brd of some kernels loses live data with that (Linux 6.10 to 6.15.2)" 
 		"ramraid detach $CHECK_ARRAY; ramraid attach $CHECK_ARRAY"
 }
 
-# Without a free slot, or one that the RAM leg has, there is no place for it.
+# The RAM leg needs a slot, its own or a free one.
 check_running_slots() {
 	local slots
 	slots=$(md_slots "${F[array.md]}")
@@ -310,7 +311,7 @@ fsync returns before a disk has the data" \
 			"echo ${F[conf.write_behind]} >$folder/bitmap/backlog"
 }
 
-# The disks below the legs, each asked once.
+# Asks the disks below the legs, each once.
 check_running_smart() {
 	local i disk asked=' ' SMART
 	smart_is_there || return 0

@@ -1,5 +1,5 @@
-# The check, who uses what is on the array: services that do not wait for a mount, and
-# hibernation. Called by cmd/check/dependents.sh, whose variables it takes.
+# The check, who uses what is on the array: services that do not wait for a mount, and hibernation.
+# cmd/check/dependents.sh calls this, and it uses the variables of that file.
 # shellcheck shell=bash disable=SC2154 # variables of cmd/check/dependents.sh
 
 need cmd/check/findings config/conf core/mounts core/paths core/quantity core/text observe/facts
@@ -7,9 +7,9 @@ need report/read-share world/disk world/openers world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
-# check_who_uses_services MOUNT…: of those that the boot does not wait for (nofail). A service
-# that uses one and does not depend on it starts without it, and may write below the mount point;
-# and it is not stopped with it.
+# check_who_uses_services MOUNT…: each MOUNT is one that the boot does not wait for (nofail). A
+# service that uses it and does not depend on it starts without it, and may write below the mount
+# point; nor is it stopped together with the mount.
 check_who_uses_services() {
 	local mount unit text requires units=()
 	[[ ${F[array.state]} == active ]] || return 0
@@ -35,7 +35,7 @@ and write there: [Unit] RequiresMountsFor=$mount"
 	done
 }
 
-# The mounts below it are others.
+# Prints the services that use MOUNT; the mounts below it do not count.
 check_who_uses_below_() { # MOUNT
 	local line other below=() MOUNTS
 	mounts_read || : # then only the mount itself is asked about
@@ -47,8 +47,8 @@ check_who_uses_below_() { # MOUNT
 	openers_services "$1" "${below[@]}" | grep -v '^ramraid' | sort -u
 }
 
-# check_who_uses_lines_ <TEXT: "UNIT DEPENDENCY…" lines of what systemd_show prints of Id and its
-# dependencies.
+# check_who_uses_lines_ <TEXT: TEXT is what systemd_show prints of Id and the dependencies; prints
+# it as lines "UNIT DEPENDENCY…".
 check_who_uses_lines_() {
 	local line id='' all=''
 	while IFS= read -r line; do
@@ -64,9 +64,9 @@ check_who_uses_lines_() {
 	[[ -z $id ]] || printf '%s%s\n' "$id" "$all"
 }
 
-# check_who_uses_hibernation: the image of a hibernated machine is looked for before the array has
-# been started; and where the initramfs has started it (ROOT=yes), what is in the image no longer
-# fits the legs.
+# check_who_uses_hibernation: a machine that wakes from hibernation looks for its image before the
+# array has been started. If the initramfs has started the array (ROOT=yes), what is in the image no
+# longer fits the legs.
 check_who_uses_hibernation() {
 	local unit states='' swaps=()
 	for unit in "${WAITING[@]}" "${LIVE[@]}"; do [[ $unit != *.swap ]] || swaps+=("$unit"); done
@@ -81,9 +81,9 @@ and what was in memory is lost, as in a power cut" \
 suspend-then-hibernate.target; or have swap elsewhere"
 }
 
-# check_who_uses_timeouts "TIMESPAN PATH"…: x-systemd.device-timeout= of fstab is the
-# administrator's word, and goes before the time that the generator gives the device. One that the
-# last rebuild would not have kept ends the mount at the next boot.
+# check_who_uses_timeouts "TIMESPAN PATH"…: x-systemd.device-timeout= in fstab comes from the
+# administrator, and overrides the time that the generator gives the device. If the last rebuild
+# took longer than that, the mount fails at the next boot.
 check_who_uses_timeouts() {
 	local line value path seconds rebuilt=0 text most=0
 	(($# > 0)) || return 0

@@ -1,5 +1,5 @@
-# ramraid hotplug: looks at every running array after a disk has come or gone, and starts the worker
-# of those that need it.
+# ramraid hotplug: looks at every running array after a disk has come or gone, and starts a worker
+# for each array that needs one.
 # shellcheck shell=bash
 
 need act/array-lock config/conf core/cli core/paths
@@ -19,7 +19,7 @@ cmd_hotplug() {
 	((${#ARGS[@]} == 0)) || cli_usage "$HOTPLUG_USAGE" 'takes no operands'
 	cli_root
 	paths_run
-	# Before the look: what happens from here on raises it again.
+	# This comes before the look: whatever happens from here on makes a new event.
 	rm -f "$RUN/event"
 	cmd_hotplug_records_ || code=$EX_FAILED
 	# Whoever holds the lock looks for itself, and asks for another look when it ends.
@@ -27,35 +27,36 @@ cmd_hotplug() {
 		! array_lock_is_free "$name" || names+=("$name")
 	done < <(conf_names)
 	((${#names[@]} > 0)) || return "$code"
-	# Not before: while an array starts, this is called for every leg that changes.
+	# Not earlier: while an array starts, this program runs for every leg that changes.
 	need act/hotplug act/transitions core/log observe/facts observe/all-disks
 	need observe/before-look world/systemd
 	for name in "${names[@]}"; do
-		# One array's trouble must not keep the others from being looked at.
+		# Trouble with one array must not keep the others from being looked at.
 		(cmd_hotplug_one "$name") || code=$EX_FAILED
 	done
 	return "$code"
 }
 
-# The records first: they are what must not be late. Whoever is at work on an array for hours, a
-# replace say, counts on its monitor as well; but an array that is not judged yet is its start's.
+# The records come first, because they must not be late. A program that works on an array for hours,
+# such as a replace, relies on the monitor as well; but an array that is not judged yet is left to
+# its start.
 cmd_hotplug_records_() {
 	local file name code=0
 	for file in "$RUN"/*.watched; do
 		[[ -e $file ]] || continue
 		name=${file##*/} name=${name%.watched}
 		need act/witness-look
-		# One that is released in this moment has no configuration any more.
+		# An array that is being released at this moment has no configuration any more.
 		(witness_look "$name") || [[ ! -e $ETC/$name.conf ]] || code=$EX_FAILED
 	done
 	return "$code"
 }
 
 cmd_hotplug_one() { # NAME
-	# What is wrong with it is said by the start, and by "status".
+	# The start, and "status", report what is wrong with the configuration.
 	conf_load "$1" || return 0
 	[[ ${CONF[HOTPLUG]} == yes ]] || return 0
-	# What is stopped, and was not refused, stays stopped: its disks need not be read.
+	# An array that is stopped, and was not refused, stays stopped: its disks need not be read.
 	[[ -e $RUN/$1.refused ]] || ! hotplug_is_stopped "${CONF[UUID]}" || return 0
 	before_look_configured "$1"
 	[[ -z ${F[record.why]} ]] || return 0
@@ -65,16 +66,17 @@ cmd_hotplug_one() { # NAME
 	active)
 		transitions_tell "$1"
 		hotplug_facts
-		# One that a person has started, while its unit is stopped, is that person's.
+		# An array that a person has started while its unit is stopped is left to that
+		# person.
 		hotplug_is_released "$1" || ! hotplug_is_due "$1" || ! systemd_unit_is_up "$1" ||
 			systemd_start_mend "$1"
 		;;
 	esac
 }
 
-# A start that was refused with a disk missing, its disks are not as they were then, and now the
-# start is safe. Nothing else is begun again: a person may have stopped it, or be at work on the
-# disks.
+# Starts an array again if its start was refused with a disk missing, its disks have changed since,
+# and the start is safe now. It starts no other array: a person may have stopped it, or be at work
+# on the disks.
 cmd_hotplug_start_() { # NAME
 	hotplug_has_changed "$1" && [[ $(systemd_unit_state "$1") == failed ]] &&
 		before_look_times || return 0

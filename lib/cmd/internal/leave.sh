@@ -27,7 +27,7 @@ cmd_leave() {
 	return "$code"
 }
 
-# One whose configuration can't be read is judged by who calls.
+# The caller judges an array whose configuration can't be read.
 leave_one_() { # NAME
 	local why='' BLOCKS_ALONE
 	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0

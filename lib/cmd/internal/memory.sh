@@ -30,8 +30,8 @@ RAM=${CONF[RAM]}"
 	before_look_running "$NAME"
 	MEMORY_MD=${F[array.md]} \
 		MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_memory_total)")
-	# A pipe that nobody writes to, to wait for without a process, which might be refused just
-	# then.
+	# A pipe that nobody writes to: reading from it waits without a process, which might not
+	# start when memory is short.
 	exec {MEMORY_FD}<> <(:)
 	memory_floor_begin
 	while cmd_memory_runs "$NAME"; do
@@ -41,10 +41,10 @@ RAM=${CONF[RAM]}"
 	done
 }
 
-# cmd_memory_runs NAME: is it still the array that it was, and ours?
+# cmd_memory_runs NAME: is it still the same array, and ours?
 cmd_memory_runs() { [[ -e $SYS/block/$MEMORY_MD/md && -e $RUN/$1.started ]]; }
 
-# cmd_memory_look NAME: sets MEMORY_ACT. Without a process while all is well.
+# cmd_memory_look NAME: sets MEMORY_ACT. Starts no process while all is well.
 cmd_memory_look() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE state=none answer=no
 	ramdisk_note_read "$1"
@@ -59,7 +59,7 @@ cmd_memory_look() {
 	memory_floor_count "$state" "$answer"
 }
 
-# So much more than the floor that it does not have to go again at once.
+# There must be so much more room than the floor that the leg does not have to go again at once.
 cmd_memory_has_room_() {
 	local bytes why MEMORY_RESERVE
 	memory_floor_reserve
@@ -70,19 +70,21 @@ cmd_memory_has_room_() {
 }
 
 cmd_memory_give_() { # NAME
-	# In a process of its own, which the lock ends with.
+	# In a subshell, so that the lock is released at its end.
 	if (cmd_memory_give_up "$1"); then memory_floor_given; else memory_floor_kept; fi
 }
 
-# cmd_memory_give_up NAME: as "detach". Returns not 0 when it stays, having said why.
+# cmd_memory_give_up NAME: takes the RAM leg out as "detach" does. Returns nonzero when the leg
+# stays, and says why; says nothing if the look with the lock held finds that it no longer has to
+# go, or errors in the configuration.
 cmd_memory_give_up() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE MEMORY_NOTE MEMORY_WHY
 	array_lock_first "$1" 5
 	conf_load "$1" || return
 	before_look_configured "$1"
 	facts_observe
-	# Whoever had the lock may have taken it out, or freed memory. If this was ended after the
-	# note and before the memory was given back, it goes on.
+	# Whoever had the lock may have taken the RAM leg out, or freed memory. If an earlier run
+	# was ended between the note and giving the memory back, this one finishes it.
 	ramdisk_note_read "$1"
 	ramdisk_memory_available
 	memory_floor_note "$1"
@@ -94,7 +96,7 @@ cmd_memory_give_up() {
 	}
 	log_notice "$1: less than MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} \
 ($(quantity_show_bytes "$MEMORY_FLOOR")) of memory is available: giving the RAM leg up"
-	# Before: or hot-plug would make a new one.
+	# This comes first; otherwise hot-plug would make a new one.
 	memory_floor_note_given_up "$1" || return
 	detach_ram "$1" || {
 		rm -f "$RUN/$1.detached"
@@ -104,11 +106,11 @@ cmd_memory_give_up() {
 	transitions_end "$1"
 }
 
-# Made by the worker of hot-plug, in its own unit: a rebuild takes long, and memory may become short
-# meanwhile. If that does not make it, it is tried again, later.
+# The worker of hot-plug makes the RAM leg, in its own unit: a rebuild takes long, and memory may
+# become short meanwhile. If the worker does not make it, this is tried again later.
 cmd_memory_take_() { # NAME
 	memory_floor_taken
-	# A person is at work on it, or has been.
+	# Otherwise a person is at work on the array, or has been.
 	array_lock_is_free "$1" && memory_floor_has_given_up "$1" || return 0
 	log_notice "$1: there is room for the RAM leg again: making it anew"
 	memory_floor_note_room "$1"

@@ -1,5 +1,5 @@
-# ramraid mend: brings a running array back to what its configuration says, as far as that needs no
-# person.
+# ramraid mend: brings a running array back to what its configuration says, as far as no person is
+# needed for that.
 # shellcheck shell=bash
 
 need act/array-lock act/hotplug act/notify act/transitions cmd/attach config/conf-need core/act
@@ -52,7 +52,8 @@ ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 	return "$code"
 }
 
-# What is said of a leg that could not be put back is what it is, not that it failed.
+# The report about a leg that could not be put back says what the leg is, not that an attempt
+# failed.
 mend_end_() {
 	local key
 	for key in "${!F[@]}"; do

@@ -1,4 +1,4 @@
-# ramraid witness: writes down who is in the running arrays.
+# ramraid witness: records who is in the running arrays.
 # shellcheck shell=bash
 
 need act/array-lock act/hotplug act/transitions act/whole-since act/witness-update config/conf
@@ -26,36 +26,38 @@ cmd_witness() {
 		cli_usage "$WITNESS_USAGE" "the kernel calls no array ${ARGS[0]}"
 	cli_root
 	cmd_witness_all_ "${ARGS[@]}" || code=$EX_FAILED
-	# Nothing is watched while the monitor runs this. What the second look has seen counts.
+	# Nothing watches the array while the monitor runs this. What the second look has seen
+	# counts.
 	[[ -z ${OPT[twice]-} ]] || {
 		sleep 1
 		code=0
 		cmd_witness_all_ "${ARGS[@]}" || code=$EX_FAILED
 	}
-	# Hot-plug's look also sees what changes from now until the watch is back. Whatever HOTPLUG
-	# says.
+	# Hot-plug's look also sees what changes between now and the moment when the watch is back.
+	# With --twice it is asked for whatever HOTPLUG says.
 	if [[ -n ${OPT[twice]-} ]]; then hotplug_raise; else hotplug_trigger; fi
 	return "$code"
 }
 
-# cmd_witness_all_ [MD]: one look at all of them. Returns 1 when the record of one could not be
+# cmd_witness_all_ [MD]: looks once at all of them. Returns 1 when the record of one could not be
 # written.
 cmd_witness_all_() {
 	local name works=()
 	while IFS= read -r name; do
-		# Side by side, each by itself: neither one array's broken file nor its disk that
-		# does not answer must cost the others their record.
+		# They run side by side, each in its own process: neither a broken file of one
+		# array, nor a disk of one that does not answer, must cost the others their record.
 		(cmd_witness_one "$name" || exit "$EX_FAILED") &
 		works+=($!)
 	done < <(cmd_witness_names_ "$@")
 	cmd_witness_wait_ "${works[@]}"
 }
 
-# cmd_witness_names_ [MD]: prints whom to look at: the array whose start has judged this run of MD
-# (legs_seen_watch), since each has a monitor of its own, and many that start at once would look at
-# each other again and again. A run that none has judged may be somebody else's, of a copy, and is
-# left alone; only where the kernel does not tell one run from the next, it is all of them. Of one
-# that has been stopped meanwhile it is whose run was the last that had its name.
+# cmd_witness_names_ [MD]: prints the arrays to look at. For MD, that is the array whose start has
+# judged this run of MD (legs_seen_watch): each array has a monitor of its own, and if many start at
+# once, they would look at each other again and again. A run that no start has judged may be
+# somebody else's, of a copy, and is left alone. If the kernel does not tell one run from the next,
+# it prints all arrays. If MD has been stopped meanwhile, it prints the array whose run last had the
+# name MD.
 cmd_witness_names_() {
 	local file watched found='' gone='' MD_RUN=''
 	[[ -z ${1-} ]] || md_state_run "$1"
@@ -68,7 +70,7 @@ cmd_witness_names_() {
 		file=${file##*/} found=yes
 		printf '%s\n' "${file%.watched}"
 	done
-	# Also of arrays whose file has been broken or deleted since they were started.
+	# This includes arrays whose file has been broken or deleted since they were started.
 	[[ -n $found$MD_RUN$gone ]] || {
 		conf_names
 		for file in "$RUN"/*.started; do
@@ -78,15 +80,15 @@ cmd_witness_names_() {
 	} | sort -u
 }
 
-# cmd_witness_wait_ PROCESS…: until they have ended, at most WITNESS_BOUND seconds. Returns 1 when
-# one has failed, or did not end. Such a one is killed: what it has seen is old by the time it would
-# write that down.
+# cmd_witness_wait_ PROCESS…: waits until they have ended, WITNESS_BOUND seconds at most. Returns 1
+# when one has failed, or did not end. A process that did not end is killed: what it has seen would
+# be old by the time that it records it.
 cmd_witness_wait_() {
 	local pid pids=("$@") code=0 NOW end
 	clock
 	end=$((NOW + WITNESS_BOUND))
 	for pid; do
-		# Not "wait", which has no bound.
+		# Not with "wait", which has no bound.
 		while kill -0 "$pid" 2>/dev/null; do
 			clock
 			((NOW < end)) || {
@@ -103,13 +105,15 @@ something does not answer"
 	return "$code"
 }
 
-# cmd_witness_one NAME: returns 1 when what it saw last could not be written.
+# cmd_witness_one NAME: records and reports about one array. Returns 1 when what it saw last could
+# not be written.
 cmd_witness_one() {
 	local before code run MD_RUN
 	[[ -r $RUN/$1.started ]] || conf_load "$1" || return 0
 	conf_need_started "$1"
 	before_look_configured "$1"
-	# Its start says why. If it runs under another name, that one's record is kept.
+	# The start of the array says why. If the array runs under another name, the record of that
+	# name is kept.
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe
 	md_state_run "${F[array.md]:-none}"
@@ -120,7 +124,7 @@ cmd_witness_one() {
 		code=0
 		witness_update || code=$EX_FAILED
 		before=$(cmd_witness_members)
-		# At once, if the RAM leg is the only copy.
+		# The report is immediate if the RAM leg is the only copy.
 		! health_only_copy || {
 			transitions_tell "$1"
 			systemd_hold "$1"
@@ -128,9 +132,9 @@ cmd_witness_one() {
 		# Nothing else reports what has changed meanwhile.
 		before_look_again "$1"
 		[[ $(cmd_witness_members) == "$before" ]] || continue
-		# Who is at work on it notes that at the end.
+		# Whoever is at work on the array notes that at the end.
 		! array_lock_is_free "$1" || whole_since_update
-		# This may wait, and what leaves meanwhile is not yet in the record.
+		# This may wait; a leg that leaves meanwhile is not yet in the record.
 		transitions_tell "$1"
 		before_look_again "$1"
 		[[ $(cmd_witness_members) != "$before" ]] || break

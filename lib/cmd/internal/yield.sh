@@ -26,8 +26,8 @@ cmd_yield() {
 	return "$code"
 }
 
-# yield_one_ NAME: does not wait for whoever uses the array, or is at work on it: they may wait for
-# the caller in their turn. Who fills the RAM leg just now has made no only copy of it.
+# yield_one_ NAME: does not wait for whoever uses the array or is at work on it: they in turn may
+# wait for the caller. A process that is still filling the RAM leg has not made it an only copy.
 yield_one_() {
 	local going=''
 	! systemd_is_running || ! systemd_is_stopping || going=yes
