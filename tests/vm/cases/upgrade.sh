@@ -9,15 +9,19 @@ disk B 40M
 memory 1536M
 may_fail ramraid@data.service srv-data.mount
 
-# last_release: prints the path of its package, built from the commit before the one that began what
-# is not released yet.
+# last_release: prints the path of its package, built from the commit before the one that began the
+# changes that CHANGELOG.md has above the last release.
 last_release() {
-	local heading commit root
+	local commit root headings began=''
 	root=$(git -C "$here" rev-parse --show-toplevel) || return
-	heading=$(grep -m1 '(not released)' "$root/CHANGELOG.md") || return
-	commit=$(git -C "$root" log -S"$heading" --format=%H -- CHANGELOG.md | tail -n1)
+	for commit in $(git -C "$root" log --format=%H -- CHANGELOG.md); do
+		headings=$(git -C "$root" show "$commit:CHANGELOG.md" | sed -n '/^## /p') || return
+		[[ $headings != '## ['[0-9]* ]] || break
+		began=$commit
+	done
+	[[ -n $began ]] || { echo 'CHANGELOG.md has nothing above the last release' && return 1; }
 	mkdir "$VM/last"
-	git -C "$root" archive "$commit^" | tar -xf - -C "$VM/last"
+	git -C "$root" archive "$began^" | tar -xf - -C "$VM/last"
 	make -C "$VM/last" deb >"$VM/last.log" 2>&1 || { cat "$VM/last.log" && return 1; }
 	ls "$VM"/last/build/ramraid_*_all.deb
 }
