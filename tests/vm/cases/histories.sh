@@ -79,7 +79,7 @@ without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(l
 		fails ramraid start --yes --force-leg=$(leg B) data
 		back A B C D; starts; test "$(slots data)" = UUU; test "$(compare data)" = 0'
 	power_off
-	truncate -s 90M "$VM/disks/B.img"
+	truncate -s 30M "$VM/disks/B.img"
 	boot
 	check 'a disk that has become smaller than its superblock says: refused, and the other starts' "$tools"'
 		findmnt /srv/data || systemctl start srv-data.mount
