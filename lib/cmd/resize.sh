@@ -172,12 +172,21 @@ resize_do() {
 	trap - INT TERM HUP
 	[[ -z $RESIZE_RAM ]] || attach_here yes
 	transitions_end "$1"
-	[[ -n $grown ]] || die "$1: md did not make it larger; mdadm's words stand above"
+	[[ -n $grown ]] || resize_has_failed_ "$1" "$md"
 	notify_said notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") \
 now$(resize_next_ "$1" "$md")"
 	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] ||
 		die "$1: it is larger, and runs on its disk legs; for its RAM leg: \
 ramraid attach $1"
+}
+
+resize_has_failed_() { # NAME MD
+	local VALUE
+	md_state_read "$2" component_size
+	[[ $VALUE == "$RESIZE_NEW" ]] ||
+		die "$1: md did not make it larger; mdadm's words stand above"
+	die "$1: it is larger, but md does not make its legs equal there yet; the lines before say \
+why. When that is mended: ramraid resize $1"
 }
 
 # Prints the command that makes use of the new room, for the file system or volume on the array.

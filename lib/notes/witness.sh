@@ -247,7 +247,8 @@ witness_void_lines_() { # NAME UUID VOID WAS
 
 # witness_void_own_ NAME UUID: what counts, and is in WITNESS, is a copy that says that only the RAM
 # leg was good. The copy may be away at the next read, so the record on the root file system has to
-# say so, too. If that can't be written, a record that says the contrary is deleted.
+# say so, too. If that can't be written, a record that says the contrary is deleted. Returns 1 when
+# a power cut might bring that back.
 witness_void_own_() {
 	local left=${WITNESS[left]-} given seen=() doubted=() generation life
 	witness_remembered_ '' ''
@@ -257,7 +258,12 @@ witness_void_own_() {
 		"generation=$generation" && return
 	WITNESS_GENERATION=$generation # the copy's
 	! witness_text_read "$STATE/$1.witness" "$2" || [[ -z ${WITNESS[legs]} ]] ||
-		rm -f -- "$STATE/$1.witness"
+		witness_delete_ "$1"
+}
+
+# witness_delete_ NAME: deletes the record itself, so that a power cut does not bring it back.
+witness_delete_() {
+	rm -f -- "$STATE/$1.witness" && { [[ ! -d $STATE ]] || sync -- "$STATE"; }
 }
 
 # witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen, doubted, generation and
@@ -302,6 +308,6 @@ witness_lines_() {
 # witness_forget NAME: deletes the record and its copy. Called after witness_read. Returns 1 when
 # one of them stays: the copy does when the record does, because it may contradict that.
 witness_forget() {
-	rm -f -- "$STATE/$1.witness" && witness_copy_drop || return
+	witness_delete_ "$1" && witness_copy_drop || return
 	WITNESS_GENERATION=0
 }

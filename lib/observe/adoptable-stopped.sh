@@ -3,7 +3,7 @@
 # superblocks say, and ADOPT_MD is the inactive array, or nothing. Nothing is changed here.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths notes/hardware notes/legs-seen notes/memory-floor
+need config/conf core/log core/paths core/text notes/hardware notes/legs-seen notes/memory-floor
 need observe/adoptable observe/adoptable-wrong observe/adoptable-zram observe/all-disks
 need observe/facts observe/outside world/disk world/md-state world/ramdisk world/ramdisk-note
 need world/stable-name world/superblock
@@ -27,7 +27,7 @@ adoptable_stopped_find() {
 		while IFS='=' read -r key value; do
 			ADOPT_SB[$leg.$key]=$value
 		done < <(superblock_facts "$DEV/$leg")
-		line="no superblock of md with metadata 1.2 (${ADOPT_SB[$leg.sb]})"
+		line="no superblock of md with metadata 1.2 (${ADOPT_SB[$leg.sb]-$TEXT_UNKNOWN})"
 		# md lists a disk as a member of an inactive array until somebody stops the array,
 		# even when the disk is gone.
 		[[ -z $ADOPT_MD || -e $SYS/class/block/$leg ]] ||

@@ -122,7 +122,11 @@ ramdisk_make_locked_() { # NAME BYTES PROVIDER RESERVE LIMIT
 	[[ $kind != zram ]] || limit=$(ramdisk_zram_limit "$2" "$5" "$4")
 	node=$("ramdisk_${kind}_make" "$2" "$1" "$3" "$limit") || return 1
 	[[ $kind == brd ]] || used=blank
-	ramdisk_note_write "$1" "$kind" "$node" "$2" "$used"
+	ramdisk_note_write "$1" "$kind" "$node" "$2" "$used" || {
+		# Without the note, nobody would ever give its memory back.
+		"ramdisk_${kind}_drop" "$node" "$1" && rm -f "$RUN/$1.ram"
+		return 1
+	}
 }
 
 # ramdisk_auto_ NAME BLOCK: prints what RAM=auto means on this kernel, for an array with blocks of
@@ -148,7 +152,7 @@ ramdisk_has_rapiddisk() { modprobe -q rapiddisk && [[ -e $RAPIDDISK/mgmt ]]; }
 # Uses the kernel interface itself, because the rapiddisk program exits 0 even when the kernel
 # refuses. The size is read back from sysfs.
 ramdisk_rapiddisk_make() { # BYTES
-	local bytes=$1 number=0 size
+	local bytes=$1 number=0 size=0
 	ramdisk_has_rapiddisk || {
 		echo "the kernel module rapiddisk is not available for $(uname -r); \
 apt install rapiddisk-dkms, or set RAM=brd" >&2
@@ -159,10 +163,9 @@ apt install rapiddisk-dkms, or set RAM=brd" >&2
 		echo "the kernel refused to attach rd$number with $bytes bytes" >&2
 		return 1
 	}
-	disk_wait_node "rd$number" || return 1
-	size=$(disk_bytes "rd$number")
+	! disk_wait_node "rd$number" || size=$(disk_bytes "rd$number")
 	((size >= bytes)) || {
-		act_write "$RAPIDDISK/mgmt" "rapiddisk detach $number"
+		ramdisk_rapiddisk_drop "rd$number"
 		echo "rapiddisk made rd$number with $size instead of $bytes bytes" >&2
 		return 1
 	}

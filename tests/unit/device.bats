@@ -487,6 +487,42 @@ wipefs --all $NVME)"
 	[[ ! -e $R/run/ramraid/data.ram ]]
 }
 
+rapiddisk_world() { # a kernel with rapiddisk, which makes rd0
+	modprobe() { :; }
+	ramdisk_why_not() { :; }
+	ramdisk_memory_total() { echo 209715200; }
+	disk_wait_node() { :; }
+	disk_bytes() { echo 104857600; }
+	mkdir -p "${RAPIDDISK:=$R/sys/kernel/rapiddisk}"
+	: >"$RAPIDDISK/mgmt"
+	act_write() { called "$2"; }
+}
+
+@test "a ramdisk that can't be noted as the array's, or is not what was asked for, is taken away again" {
+	rapiddisk_world
+	ramdisk_make data 104857600 rapiddisk 10%
+	[[ $(<"$R/run/ramraid/data.ram") == 'rapiddisk rd0 104857600 '* &&
+		$(calls) == 'rapiddisk attach 0 104857600' ]] || fail "$(calls)"
+	rm "$R/run/ramraid/data.ram" "$BATS_TEST_TMPDIR/calls"
+	act_put() { return 1; }
+	run ramdisk_make data 104857600 rapiddisk 10%
+	assert_failure 1
+	[[ $(calls) == 'rapiddisk attach 0 104857600
+rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	disk_wait_node() { return 1; }
+	run ramdisk_make data 104857600 rapiddisk 10%
+	assert_failure 1
+	assert_output -p 'rapiddisk made rd0 with 0 instead of 104857600 bytes'
+	[[ $(calls) == *'rapiddisk detach 0' ]] || fail "$(calls)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	disk_wait_node() { :; }
+	disk_bytes() { echo 4096; }
+	run ramdisk_make data 104857600 rapiddisk 10%
+	assert_failure 1
+	[[ $(calls) == *'rapiddisk detach 0' ]] || fail "$(calls)"
+}
+
 @test "detach and release take the superblock off; not when it may hold what the disks lack" {
 	array
 	mdadm() { called mdadm "$@"; }

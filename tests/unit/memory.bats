@@ -109,6 +109,29 @@ echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
 	[[ ${F[veto.make-ram]} == 'memory is short (MEMORY_FLOOR=512M)'* ]]
 }
 
+gives_up() { # once the configuration can't be used any more
+	mem 500
+	run cmd_memory_give_up data
+	assert_success
+	assert_output -p 'its configuration is broken or gone; going by what it was started with'
+	assert_output -p 'less than MEMORY_FLOOR=512M (512MiB) of memory is available'
+	[[ $(calls) == *'mdadm --manage /dev/md127 --remove /dev/rd0'* ]] || fail "$(calls)"
+}
+
+@test "memory is short while the configuration is broken: the RAM leg leaves all the same" {
+	watched 512M
+	conf_need_keep data
+	echo MEMBERS= >>"$R/etc/ramraid/data.conf"
+	gives_up
+}
+
+@test "memory is short while the configuration is gone: the RAM leg leaves all the same" {
+	watched 512M
+	conf_need_keep data
+	rm "$R/etc/ramraid/data.conf"
+	gives_up
+}
+
 @test "ended after the note and before the memory is given back: it goes on, whether the leg is in or out" {
 	watched 512M
 	mem 100

@@ -111,6 +111,16 @@ has room for"
 	assert_output -p 'runs on its disk legs only'
 }
 
+@test "it has grown, and its bits can't be set: that is said, and how to go on" {
+	detached
+	FAILS='echo 97-198'
+	verb resize --yes data
+	assert_failure 1
+	assert_output -p 'data: it is larger, but md does not make its legs equal there yet'
+	assert_output -p 'ramraid resize data'
+	not grep -q 'did not make it larger' <<<"$output"
+}
+
 @test "no bitmap: there are no bits to be set" {
 	detached
 	rm "$MD/bitmap/chunksize"

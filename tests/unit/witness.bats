@@ -759,6 +759,23 @@ mounts() {
 	[[ ${#WITNESS[@]} == 0 ]]
 }
 
+@test "a record that is deleted does not come back after a power cut, or that is said" {
+	mounts '8:2 /boot ext4 rw'
+	put 100 0 "$A" "$B"
+	witness_read data "$ID"
+	sync() { called sync "$@"; }
+	witness_forget data
+	[[ ! -e $W && $(calls) == "sync -- ${W%/*}" ]] || fail "$(calls)"
+	# Nobody can tell whether it is gone for good.
+	put 100 0 "$A" "$B"
+	witness_read data "$ID"
+	sync() { return 1; }
+	not witness_forget data
+	# There is no folder to bring it back.
+	rm -rf "${W%/*}"
+	witness_forget data
+}
+
 @test "the second copy: by it only the RAM leg was good; the record is made to say so as well, and else does not stay to vouch" {
 	void() { witness_void data "$ID" 2>/dev/null; }
 	mounts '8:2 /boot ext4 rw'

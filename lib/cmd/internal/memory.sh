@@ -76,11 +76,12 @@ cmd_memory_give_() { # NAME
 
 # cmd_memory_give_up NAME: takes the RAM leg out as "detach" does. Returns nonzero when the leg
 # stays, and says why; says nothing if the look with the lock held finds that it no longer has to
-# go, or errors in the configuration.
+# go. A configuration that somebody is editing does not keep it: what it was started with counts.
 cmd_memory_give_up() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE MEMORY_NOTE MEMORY_WHY
+	local floor=${CONF[MEMORY_FLOOR]}
 	array_lock_first "$1" 5
-	conf_load "$1" || return
+	conf_need_started "$1"
 	before_look_configured "$1"
 	facts_observe
 	# Whoever had the lock may have taken the RAM leg out, or freed memory. If an earlier run
@@ -94,7 +95,7 @@ cmd_memory_give_up() {
 		log_warning "$1: memory is short, but the RAM leg is the only good copy: keeping it"
 		return 1
 	}
-	log_notice "$1: less than MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} \
+	log_notice "$1: less than MEMORY_FLOOR=$floor \
 ($(quantity_show_bytes "$MEMORY_FLOOR")) of memory is available: giving the RAM leg up"
 	# This comes first; otherwise hot-plug would make a new one.
 	memory_floor_note_given_up "$1" || return
