@@ -1,50 +1,52 @@
-# make              what is built: the man pages and the completions
-# make install      to DESTDIR and PREFIX; enables and starts nothing
-# make keys         after a change of lib/config/keys.list: what is made from it, in the tree
+# make              builds the man pages and the completions
+# make install      installs to DESTDIR and PREFIX; enables and starts nothing
+# make keys         after a change of lib/config/keys.list: remakes in the tree what is made from it
 #
 # make deb          build/ramraid_VERSION_all.deb
 # make source       build/source/: the Debian source package
 # make dist         build/ramraid-VERSION.tar.gz, for other packages
-# make dashboard    is docs/monitoring/grafana-dashboard.json what Grafana's schema allows? Needs npm
-# make packaging    what the Debian, RPM and Arch packages hold, against "make install"
-# make reproducible the package, built again elsewhere and in another way: the same bytes
-# make piuparts     installing, removing and purging in a chroot; as root or with sudo
-# make release      is this tree ready for a release? Prints the steps, does none
+# make dashboard    checks docs/monitoring/grafana-dashboard.json with Grafana's schema; needs npm
+# make packaging    compares the Debian, RPM and Arch packages with "make install"
+# make reproducible builds the package again elsewhere and in another way, and compares the bytes
+# make piuparts     installs, removes and purges in a chroot; as root or with sudo
+# make release      checks whether this tree is ready for a release; prints the steps, does none
 #
 # make check        lint, unit, model-short and vm; installs its tools through apt ("make tools")
 # make lint         shellcheck, shfmt, systemd-analyze verify, lintian, the checks of the tree
 # make unit         bats: no root, no kernel
-# make model        the decision in every history of a model of md, ten minutes; DEPTH=, LEGS=
-# make model-short  the same in a minute
-# make fuzz-worlds  the decision in random worlds, byte by byte: N=100000 SEED=1 JOBS=; PLANT= for
-#                   one planted mistake, "all" for these alone, "none" for the worlds alone
-# make mutants      small faults planted in lib, one at a time: does a test fail? N=100 SEED=1
-#                   FILES=
-# make vm           the test bench as "make check" runs it, within an hour, so without the "long"
-#                   cases; CASE= and RELEASE=: one case, whole, on one release, which may be
-#                   trixie-backports, too
-# make vm-all       every case, whole, on every release; before a release of ramraid
-# make vm-shell     a machine with a mirror, or with what CASE= has, and its console
-# make campaign     power cuts: N=200 SEED=1 RELEASE=trixie JOBS=2; the same command resumes it, a
-#                   greater N makes it longer, CUTS="17 18" repeats these
+# make model        tests the decision in every history of a model of md; ten minutes; DEPTH=, LEGS=
+# make model-short  the same, in a minute
+# make fuzz-worlds  tests the decision in random worlds, byte by byte: N=100000 SEED=1 JOBS=; PLANT=
+#                   for one planted mistake, "all" for all of them and no random worlds, "none" for
+#                   the random worlds alone
+# make mutants      plants small faults in lib, one at a time, and checks that a test fails; N=100
+#                   SEED=1 FILES=
+# make vm           runs the test bench as "make check" does: within an hour, so without the "long"
+#                   cases; CASE= and RELEASE=: one case, whole, on one release, which may also be
+#                   trixie-backports
+# make vm-all       runs every case, whole, on every release; before a release of ramraid
+# make vm-shell     boots a machine with a mirror, or with what CASE= has, and opens its console
+# make campaign     cuts the power: N=200 SEED=1 RELEASE=trixie JOBS=2; the same command resumes it,
+#                   a greater N makes it longer, CUTS="17 18" repeats these
 # make clients      the same with PostgreSQL, SQLite, a git server and a maildir on the mirror; N=20
-# make suites       the tests of others: mdadm's own beside a mirror; on one, file systems under
-#                   stress-ng, fio, fsx and fsstress: docs/dev/suites.md
-# make rounds       the copy of the RAM leg under a writer, again and again: N= SEED=
+# make suites       runs the tests of other projects: mdadm's own beside a mirror; on one, file
+#                   systems under stress-ng, fio, fsx and fsstress: docs/dev/suites.md
+# make rounds       copies the RAM leg under a writer, again and again: N= SEED=
 #
-# make demo         the main job in a throw-away virtual machine
-# make bench        the systems of bench/systems side by side: docs/performance-figures.md; half an
-#                   hour and more
-# make bench-rebuild  the rebuild beside md's own: docs/rebuild-figures.md
-# make bench-apps   programs after a cold boot, on disks as slow as the machine:
-#                   docs/apps-figures.md; as root, half an hour and more
-# make bench-scale  larger mirrors, and more of them: docs/scale-figures.md
-# make bench-reads  what a read takes, in instructions: docs/dev/reads-figures.md
-# make bench-zram   what data take as a compressed RAM leg: docs/compression-figures.md
-# make bench-cost   what ramraid itself costs: a boot, a status
-# make diagrams     docs/diagrams/*.svg from *.dot; needs graphviz
-# make map          docs/diagrams/house.svg: the layers of lib/, from the code; needs graphviz
-# make screens      docs/screens/*.svg: what a terminal shows in a virtual machine
+# make demo         shows the main job in a throw-away virtual machine
+# make bench        measures the systems of bench/systems side by side: docs/performance-figures.md;
+#                   half an hour or more
+# make bench-rebuild  measures the rebuild beside md's own: docs/rebuild-figures.md
+# make bench-apps   measures programs after a cold boot, on disks slowed down as the machine is:
+#                   docs/apps-figures.md; as root, half an hour or more
+# make bench-scale  measures larger mirrors, and more of them: docs/scale-figures.md
+# make bench-reads  measures what a read costs, in instructions: docs/dev/reads-figures.md
+# make bench-zram   measures the memory that data take as a compressed RAM leg:
+#                   docs/compression-figures.md
+# make bench-cost   measures what ramraid itself costs: a boot, a status
+# make diagrams     draws docs/diagrams/*.svg from *.dot; needs graphviz
+# make map          draws docs/diagrams/house.svg: the layers of lib/, from the code; needs graphviz
+# make screens      records docs/screens/*.svg: what a terminal shows in a virtual machine
 PREFIX ?= /usr
 SBINDIR ?= $(PREFIX)/sbin
 LIBDIR ?= $(PREFIX)/lib/ramraid
@@ -52,7 +54,7 @@ MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/ramraid
 SYSCONFDIR ?= /etc
 BASHCOMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
-# Where zsh looks on Debian; elsewhere that is site-functions.
+# zsh looks here on Debian; elsewhere the folder is site-functions.
 ZSHCOMPLETIONDIR ?= $(PREFIX)/share/zsh/vendor-completions
 UNITDIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system)
 GENERATORDIR ?= $(shell pkg-config --variable=systemdsystemgeneratordir systemd 2>/dev/null || echo $(PREFIX)/lib/systemd/system-generators)
@@ -61,14 +63,14 @@ UDEVDIR ?= $(shell pkg-config --variable=udevdir udev 2>/dev/null || echo $(PREF
 HOOKDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/share,$(SYSCONFDIR))/initramfs-tools/hooks
 # dracut looks only here.
 DRACUTDIR ?= $(shell pkg-config --variable=dracutmodulesdir dracut 2>/dev/null || echo /usr/lib/dracut/modules.d)
-# Where the distribution's mdadm looks for further files: beside its mdadm.conf.
+# The distribution's mdadm looks for further files here, beside its mdadm.conf.
 CLAIMDIR ?= /etc/mdadm/mdadm.conf.d
 
 VERSION := $(shell cat lib/VERSION)
 MANPAGES := $(patsubst man/%.adoc,build/man/%,$(wildcard man/*.adoc))
 COMPLETIONS := build/completion/ramraid build/completion/_ramraid
 DEB := build/ramraid_$(VERSION)_all.deb
-# What a package is made from, and what a source package needs besides.
+# What a package is made from, and what a source package needs in addition.
 PACKAGED := bin lib units udev etc initramfs dracut man completion generate docs packaging debian Makefile README.md
 SOURCES := $(PACKAGED) CHANGELOG.md bench tests .ci .gitignore .shellcheckrc CONTRIBUTING.md LICENSE
 export RELEASE CASE LEGS DEPTH N SEED JOBS CUTS PLANT FILES RAM
@@ -97,8 +99,8 @@ $(COMPLETIONS): completion/ramraid.bash completion/_ramraid generate/completion 
 keys:
 	generate/keys write
 
-# Only the two programs know where the libraries lie. A page with several names has a link for each further one. HOOKDIR or
-# DRACUTDIR empty: not for this distribution.
+# Only the two programs know where the libraries are. A page with several names has a link for each
+# further one. HOOKDIR or DRACUTDIR is empty where the distribution does not use it.
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(GENERATORDIR) $(DESTDIR)$(UDEVDIR)/rules.d \
 		$(DESTDIR)$(SYSCONFDIR)/ramraid $(DESTDIR)$(SYSCONFDIR)/kernel/postinst.d $(DESTDIR)/var/lib/ramraid $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8 \
@@ -143,7 +145,7 @@ install: all
 	install -m 644 docs/monitoring/examples/* $(DESTDIR)$(DOCDIR)/docs/monitoring/examples
 
 deb: $(DEB)
-# dpkg-buildpackage writes beside its source tree, so that is a copy below build/.
+# dpkg-buildpackage writes beside its source tree, so it gets a copy of the tree below build/.
 $(DEB): $(shell find $(PACKAGED) -type f)
 	rm -rf build/deb && mkdir -p build/deb/source
 	cp -a $(PACKAGED) build/deb/source
@@ -169,7 +171,8 @@ piuparts: deb
 release:
 	@tests/release
 
-# The digest ties a picture to its source, so that "make lint" sees when one of the two has been forgotten.
+# The digest ties a picture to its source, so that "make lint" notices when only one of the two was
+# updated.
 DRAW = dot -Tsvg "$$dot" >"$${dot%.dot}.svg.new" && \
 	sed -i "2i <!-- $${dot\#\#*/}: $$(sha256sum <"$$dot" | cut -c1-64) -->" "$${dot%.dot}.svg.new" && mv "$${dot%.dot}.svg.new" "$${dot%.dot}.svg"
 diagrams:

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# tests/facts.pl: holds every literal F[…] of lib/ against lib/decide/facts.list. Prints what is
-# missing on either side: a key that is used and not listed, one that is listed and used nowhere, a
-# file that writes one and is not named there, or the other way round. Exit code 1 if there is
-# anything. "writers" prints who writes what.
+# tests/facts.pl: compares every literal F[…] of lib/ with lib/decide/facts.list. Prints what is
+# missing on either side: a key that is used and not listed, or listed and used nowhere; a file that
+# writes a key and is not named there, or is named and does not write it. Exit code 1 if there is
+# anything. "writers" prints which file writes which key.
 use strict;
 use warnings;
 
@@ -15,8 +15,7 @@ for my $file (sort split /\n/, `find lib -name '*.sh'`) {
 		s/\s#\s.*//;
 		while (/(?<![A-Za-z_])F\[("?)([^\]"]+)\1\](\+?=(?!=))?/g) {
 			my ($key, $set) = ($2, $3);
-			# "${F[…]}" as a part of a key ends the pattern too early: such a key is a
-			# leg's.
+			# "${F[…]}" inside a key ends the pattern too early. Such a key is a leg's.
 			next if $key =~ /\$\{\w+\[?/ && $key !~ /\$\{\w+\}/;
 			my $before = substr $_, 0, $-[0];
 			$set = ''
@@ -29,7 +28,7 @@ for my $file (sort split /\n/, `find lib -name '*.sh'`) {
 			$key =~ s/^veto\..*/veto.ACTION/;
 			next if $key eq '@';
 			if ($key =~ /\$/) { $any{$name} = 1 if $set; next }
-			# Of a leg, or of the RAM leg in the array.
+			# The key may be a leg's, or that of the RAM leg in the array.
 			if ($key =~ /^\?(\..*)/) {
 				($key, my $ram) = ("leg.I$1", "ram$1");
 				$either{$ram} = 1;
@@ -65,7 +64,7 @@ while (<$list>) {
 }
 for (sort keys %used) { push @wrong, "$_ ($used{$_}) is not listed" if !$listed{$_} }
 
-# observe/facts.sh gives a value to each of them, but to those whose key alone is what is known.
+# observe/facts.sh gives each of them a value, except where the key itself is all that is known.
 my (%blank, $prefix);
 open my $values, '<', 'lib/observe/facts.sh' or die "lib/observe/facts.sh: $!";
 while (<$values>) {

@@ -1,10 +1,10 @@
 #!/usr/bin/perl
-# herestrings.pl FILE…: names each here-string, and each here-document that bash expands something
-# in. What is longer than a pipe takes (64 KiB) bash puts into a temporary file. Where none can be
-# made, in the generator before / is writable and in the sandbox of our units, the text is lost: the
-# program gets nothing to read, and goes on. "< <(printf '%s\n' "$text")", a pipe, act_text and
-# text_split have no such bound. Allowed is a here-document with a quoted delimiter: it is as long
-# as it stands in the file, which is measured here.
+# herestrings.pl FILE…: names each here-string, and each here-document in which bash expands
+# something. bash puts what is longer than a pipe takes (64 KiB) into a temporary file. Where it
+# can't make one, in the generator before / is writable and in the sandbox of our units, the text is
+# lost: the program gets nothing to read, and goes on. "< <(printf '%s\n' "$text")", a pipe,
+# act_text and text_split have no such limit. A here-document with a quoted delimiter is allowed: it
+# is as long as it is in the file, which is measured here.
 use strict;
 use warnings;
 
@@ -23,7 +23,7 @@ for my $file (@ARGV) {
             next;
         }
         next if /^\s*#/;
-        # What stands in quotes is text, but for the delimiter itself.
+        # What is in quotes is text, except the delimiter itself.
         my $code = s/(?<!<)(?<!<-)'[^']*'//gr;
         print "$file:$.: a here-string; use: < <(printf '%s\\n' …)\n" if $code =~ /<<</;
         next unless $code =~ /(?<![<(])<<(-?)(['"\\]?)([A-Za-z_]\w*)/;

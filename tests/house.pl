@@ -1,12 +1,12 @@
 #!/usr/bin/perl
-# tests/house.pl: the house as the code has it, from the functions that each file of lib/ defines
-# and calls and from its "need" lines.
+# tests/house.pl: checks and draws the house as it is in the code, from the functions that each file
+# of lib/ defines and calls and from its "need" lines.
 #   check    prints what is wrong: a file that is called and not needed, or needed and not called;
-#            an arrow that runs back up; a private function called from outside; a function that
-#            there is not; a prefix that is not the file's; a file or a function that is too long,
-#            or a line that is too wide. Exit code 1 if there is anything.
+#            an arrow that runs back up; a private function called from outside; a call of a
+#            function that does not exist; a prefix that is not the file's; a file or a function
+#            that is too long, or a line that is too wide. Exit code 1 if there is anything.
 #   needs    prints for each file what its "need" lines have to name
-#   map      prints the layers and what leads from one to the other, for dot(1)
+#   map      prints the layers and the arrows between them, for dot(1)
 use strict;
 use warnings;
 use Text::Tabs;
@@ -15,15 +15,16 @@ use Text::Tabs;
 my @LAYERS = qw(core world config notes decide gate observe report act cmd);
 # Functions whose names do not begin with that of their file.
 my %FREE = map { $_ => 1 } qw(die need);
-# Called by a name that is put together: who calls it => which functions, as a pattern.
+# Functions that are called by a name that is put together: the caller => a pattern for them.
 my %DISPATCH = map { (split ' ', $_, 2) } grep { /\S/ } map { s/^\s+//r } split /\n/, q{
 	act/loop (?:ram_leg|disk_legs)_\w*[a-z]
 };
 
-# These may go on for hours. An upgrade of the package takes away what they have not read by then.
+# These may run for hours. An upgrade of the package takes away the files that they have not read by
+# then.
 my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize create adopt release destroy restore scrub wait bench estimate selftest internal/mend internal/memory);
 
-# Lines: of a file of lib/, and of a function, of which what it prints as it stands is not counted.
+# The most lines of a file of lib/, and of a function, whose here-documents are not counted.
 my ($FILE_MOST, $FUNCTION_MOST) = (360, 48);
 my $COLUMNS_MOST = 100;
 
@@ -59,8 +60,8 @@ sub too_long {
 	}
 }
 
-# too_wide FILE LINE…: what can't be broken may be: a constant, a regular expression, a row of a
-# table, and an option in the text of --help.
+# too_wide FILE LINE…: what can't be broken may be too wide: a constant, a regular expression, a row
+# of a table, and an option in the text of --help.
 sub too_wide {
 	my ($file, @lines) = @_;
 	for my $i (0 .. $#lines) {
@@ -72,7 +73,7 @@ sub too_wide {
 }
 
 my @files = map { name($_) } sort split /\n/, `find lib -name '*.sh'`;
-# They need what they call as well, and stand above all layers.
+# These must need what they call as well, and are above all layers.
 my @programs = qw(bin/ramraid units/ramraid-generator lib/impostor);
 for my $file (@files, @programs) {
 	my $path = -e $file ? $file : "lib/$file.sh";
@@ -80,7 +81,7 @@ for my $file (@files, @programs) {
 	chomp(my @lines = <$in>);
 	too_long($file, @lines);
 	too_wide($file, @lines);
-	# What goes on on the next line is one line here.
+	# Continued lines become one line here.
 	@lines = split /\n/, join("\n", @lines) =~ s/\\\n\t*//gr;
 	$text{$file} = \@lines;
 	for (@lines) {
@@ -88,7 +89,7 @@ for my $file (@files, @programs) {
 			push @wrong, "$1: defined in $defined{$1} and in $file" if $defined{$1};
 			$defined{$1} = $file;
 		}
-		# What is set outside of any function, and by one file alone.
+		# A variable that is set outside of any function, and by one file alone.
 		if (/^(?:readonly |declare -g\w* )?([A-Z][A-Z0-9_]+)=/) {
 			$variable{$1} = defined $variable{$1} && $variable{$1} ne $file ? ''
 				: $file;
@@ -117,8 +118,8 @@ for my $file (@files, @programs) {
 	for (@{ $text{$file} }) {
 		next if /^\t*need /;
 		my $code = code($_);
-		# Where a command stands, and with a prefix of ours: a function that there is not,
-		# such as one that was given another name.
+		# A word with one of our prefixes, where a command may be, that is no function:
+		# perhaps one that was renamed.
 		while ($code =~ /(?:^\t*|[;&|{!] |\$\(|\b(?:then|do|else|if|elif|while|until|act) )([a-z]+)(_[a-z0-9_]+)(?=[ ;]|$)/g) {
 			push @wrong, "$file: there is no function $1$2"
 				if $prefixes{$1} && !$defined{"$1$2"} &&
@@ -128,7 +129,7 @@ for my $file (@files, @programs) {
 			my ($word, $at) = ($1, $-[1]);
 			my $where = $defined{$word} or next;
 			next if $where eq $file || $word eq "need";
-			# A plain word is a call only where a command may stand.
+			# A plain word is a call only where a command may be.
 			next
 				if $word !~ /_/ && substr($code, 0,
 					$at) !~ /(^|[;&|({!]|\b(?:then|do|else|if|elif|while|until|act|local -))\s*$/;
@@ -148,7 +149,7 @@ for my $file (@files, @programs) {
 	}
 }
 
-# Two files that call each other are one that was cut in two, or hold what belongs into a third.
+# Two files that call each other are really one, or hold code that belongs in a third.
 sub there_and_back {
 	for my $file (@files) {
 		for my $other (grep { $file lt $_ && $calls{$_}{$file} } sort keys %{ $calls{$file} }) {
@@ -177,7 +178,7 @@ sub check {
 			}
 		}
 		for my $other (sort keys %{ $needs{$file} }) {
-			# Or it is read early, because another one needs it later.
+			# Or this file reads it early, because another file needs it later.
 			push @wrong, "$file: needs $other and calls nothing of it"
 				if !$calls{$file}{$other} &&
 					!grep { ($needs{$_}{$other} // '') eq 'later' } keys %needs;
@@ -186,8 +187,8 @@ sub check {
 			push @wrong, "$file: needs $other, which stands above it"
 				if exists $level{$to} && exists $level{$from} &&
 					$level{$to} > $level{$from};
-			# What is given to it are facts; it calls only what takes a text apart, and
-			# knows the names of our folders.
+			# The decision works on the facts that it is given. Outside of its layer it
+			# calls only what takes a text apart, and knows the names of our folders.
 			push @wrong, "$file: $other is outside decide"
 				if $from eq 'decide' && $to ne 'decide' &&
 					$other !~ m{^core/(?:paths|text)$};

@@ -1,14 +1,14 @@
-# The manual against the code, both ways: each function prints where they disagree. Sourced by
+# Compares the manual with the code, both ways: each function prints where they disagree. Sourced by
 # tests/lint.
 # shellcheck shell=bash
 
 readonly MANUAL_ROOT=build/manual-root MANUAL_LINES=250
 
-# plain: asciidoc on stdin without its marks: "*ramraid stop* [*--dry-run*] _NAME_" → "ramraid stop
-# [--dry-run] NAME".
+# plain: prints the asciidoc on stdin without its marks: "*ramraid stop* [*--dry-run*] _NAME_" →
+# "ramraid stop [--dry-run] NAME".
 plain() { sed 's/[*_]//g'; }
 
-# page VERB: its source. Those that nobody types share one.
+# page VERB: prints the source of its page. The verbs that nobody types share one.
 page() {
 	if [[ -e lib/cmd/internal/$1.sh ]]; then
 		printf 'man/ramraid-internal.8.adoc\n'
@@ -17,21 +17,21 @@ page() {
 	fi
 }
 
-# section FILE HEAD END: what stands in FILE between the line HEAD and the next one that the regular
-# expression END fits.
+# section FILE HEAD END: prints what is in FILE between the line HEAD and the next line that matches
+# the regular expression END.
 section() {
 	awk -v head="$2" -v end="$3" \
 		'$0 == head { inside = 1; next } inside && $0 ~ end { exit } inside' "$1"
 }
 
-# examples FILE: the commands in its EXAMPLES, without the prompt.
+# examples FILE: prints the commands in its EXAMPLES, without the prompt.
 examples() { section "$1" '== EXAMPLES' '^== ' | sed -n '/^----$/,/^----$/s/^[#$] //p'; }
 
-# options: what is on stdin, "[--ram=KIND] [--watch[=SECONDS]]", as "--ram=", "--watch", "--watch=",
-# sorted.
+# options: prints the options on stdin, "[--ram=KIND] [--watch[=SECONDS]]", as "--ram=", "--watch",
+# "--watch=", sorted.
 options() { sed -E 's/(--[a-z-]+)\[=/\1 \1=/g' | grep -oE -- '--[a-z-]+=?' | sort -u; }
 
-# differ WHAT HERE THERE: two texts that should be one.
+# differ WHAT HERE THERE: prints where two texts differ that should be one.
 differ() {
 	local line
 	diff <(printf '%s\n' "$2") <(printf '%s\n' "$3") | grep '^[<>] .' | while IFS= read -r line; do
@@ -65,7 +65,7 @@ verbs_documented() {
 			"$(section "$(page "$verb")" '== SYNOPSIS' '^== ' | plain |
 				sed -n "s/^ramraid \($verb\b\)/\1/p")"
 		[[ -e build/man/ramraid-$verb.8 ]] || printf 'there is no ramraid-%s(8)\n' "$verb"
-		# In --help only the operands stand beside the verb.
+		# --help shows only the operands beside the verb.
 		[[ -e lib/cmd/internal/$verb.sh ]] ||
 			bin/ramraid --help |
 			grep -qF -e "  $(sed -E 's/ \[--[^]]*(\[[^]]*\][^]]*)?\]//g' <<<"$synopsis")  " ||
@@ -73,7 +73,7 @@ verbs_documented() {
 	done <<<"$VERBS"
 }
 
-# The pages that are about a verb: but for these, all of section 8.
+# Prints the verbs that have pages: all pages of section 8 are about a verb, except these two.
 verb_pages() {
 	basename -s .8.adoc -a man/ramraid-*.8.adoc | sed 's/^ramraid-//' |
 		grep -vx -e internal -e generator
@@ -97,7 +97,7 @@ options_of() { # VERB
 	fi
 }
 
-# All codes in ramraid(8); in the page of a verb some of these (and 130, of an interrupted one), 0
+# ramraid(8) has all codes. The page of a verb has some of these (and 130, of an interrupted one), 0
 # and 2 among them, each once and in order.
 exits_documented() {
 	local file codes all
@@ -142,8 +142,8 @@ examples_documented() {
 	done
 }
 
-# What a page, a message, a unit or a comment names leads somewhere: "*ramraid-create*(8)", "START
-# in ramraid-concepts(7)", "man:ramraid@.service(8)", "(see START)".
+# Every reference in a page, a message, a unit or a comment leads somewhere: "*ramraid-create*(8)",
+# "START in ramraid-concepts(7)", "man:ramraid@.service(8)", "(see START)".
 references_documented() {
 	local file name head
 	make -s all
@@ -166,7 +166,7 @@ references_documented() {
 		done < <(perl -0777 -pe "$MANUAL_JOIN" "$file" | sed -E "s/$MANUAL_HEAD( and $MANUAL_HEAD)* in [*][a-z@.-]+[*]\\([0-9]\\)//g" | grep -oE "[sS]ee $MANUAL_HEAD|\\($MANUAL_HEAD\\)" | sed -E 's/^[sS]ee //; s/[()]//g' | sort -u)
 	done
 }
-# Each paragraph becomes one line, those of a comment too.
+# Makes each paragraph one line, also in a comment.
 readonly MANUAL_JOIN='s/\n[ \t]*(?:# )?(?=[^\n#])/ /g'
 readonly MANUAL_HEAD='([A-Z]+ )*[A-Z][A-Z_-]{3,}( [A-Z]+[A-Z-]*)*'
 head_in() { # HEAD PAGE: is it a heading of the page as it is built, but for roff's marks, or a key of ramraid.conf(5)?
@@ -184,15 +184,15 @@ length_documented() {
 		printf 'ramraid(8) has %s lines; %s are the most\n' "$lines" "$MANUAL_LINES"
 }
 
-# Phrases that read as translated, in what is written for the manual. Messages are quoted as they
-# are.
-# asciidoctor takes "ramraid-monitor@MD.path" for an address of mail, and in a heading what it makes
-# of that is no roff: a backslash before it keeps it as it is.
+# asciidoctor mistakes "ramraid-monitor@MD.path" for a mail address, and in a heading turns it into
+# something that is not roff. A backslash before it prevents that.
 links_documented() {
 	make -s all
 	grep -n '\.MTO "' build/man/*.[578] || :
 }
 
+# Phrases that read as translated, in what is written for the manual. Messages are quoted as they
+# are.
 phrases_documented() {
 	grep -nE 'ave (yourself|somebody) told|comes? to is|as it may be|the price of their|\b(lies|lie) (on|in|below)\b|\bstands? (in|under|below|at)\b|made anew|\b(is|are|was|be) told\b|lets? go of|\bof ours\b|for want of|mailed of' \
 		man/*.adoc lib/config/keys.list lib/cmd/help.sh docs/troubleshooting.md |
@@ -212,8 +212,8 @@ codes_documented() {
 			grep -oE '`[a-z-]+`' | tr -d '\140' | sort)"
 }
 
-# Every key in the page, and every word that the pages set as a key, alone or with a value, is one
-# that conf.sh takes.
+# Every key is in the page, and every word that the pages use as a key, alone or with a value, is
+# one that conf.sh takes.
 # shellcheck disable=SC2317 # conf-keys.sh calls need
 keys_documented() (
 	local key value text
@@ -239,8 +239,8 @@ keys_documented() (
 		sort -u)
 )
 
-# Every file that is installed, but for libraries and documents, has a page of its own or is named
-# in one; and what the pages name is installed.
+# Every file that is installed, except libraries and documents, has a page of its own or is named in
+# one; and what the pages name is installed.
 files_documented() {
 	local file name pages
 	rm -rf "$MANUAL_ROOT"
@@ -263,7 +263,7 @@ files_documented() {
 	done < <(find "$MANUAL_ROOT" -type f -printf '/%P\n')
 	for file in "$pages"/man8/*.8; do
 		name=$(basename "$file" .8)
-		# Those of verbs: see verbs_documented.
+		# The pages of verbs are checked by verbs_documented.
 		[[ ! -e lib/cmd/${name#ramraid-}.sh && ! -e lib/cmd/internal/${name#ramraid-}.sh &&
 			$name != ramraid-internal ]] ||
 			continue
@@ -271,7 +271,7 @@ files_documented() {
 			printf '%s has a page, and is not installed\n' "$name"
 	done
 	while IFS= read -r file; do
-		# Folders of drop-ins are made by whoever needs them.
+		# The package has no folders for drop-ins: whoever needs one makes it.
 		[[ -e $MANUAL_ROOT$file || $file == *.conf.d ]] ||
 			printf 'the manual names %s, which is not installed\n' "$file"
 	done < <(grep -hoE '_/usr/[A-Za-z0-9/._@-]+_' man/*.adoc | sed 's/^_//; s/_$//' | sort -u)

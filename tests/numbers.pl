@@ -1,12 +1,12 @@
 #!/usr/bin/perl
 # numbers.pl FILE…: names every variable that is read from a file below /run/ramraid or the state
-# folder, and with which is calculated without a look whether it is a number: bash evaluates what
-# stands in it. "text_number_or VARIABLE" is that look, or a test of the variable by a pattern. What
-# others are to calculate with (upper case) needs it too. Sees one function at a time, and no
-# further than the names that stand in it.
-# Also names each element that is given by name ("unset", "read", "printf -v", "mapfile") with
-# a text in its index: these evaluate it once more. "i" and "key" are numbers and keys of ours; an
-# assignment evaluates nothing twice.
+# folder and used in arithmetic before a check that it is a number: bash evaluates the text in it.
+# "text_number_or VARIABLE" is such a check, and so is a test of the variable against a pattern. A
+# variable for others to calculate with (upper case) needs it too. Looks at one function at a time,
+# and no further than the names in it.
+# Also names each element that is passed by name ("unset", "read", "printf -v", "mapfile") with a
+# text in its index: these evaluate the index once more. "i" and "key" are numbers and keys of ours;
+# an assignment evaluates nothing twice.
 use strict;
 use warnings;
 
@@ -17,7 +17,7 @@ sub look {
     my (%read, $pending);
     for (split /\n/, $body) {
         next if /^\s*#/;
-        # What a loop reads stands before what it reads from.
+        # The variables of a loop come before the file that it reads.
         $pending = $1 if /\bwhile\b.*?\bread\s+((?:-\S+\s+)*[A-Za-z_ ]+?)\s*;\s*do/;
         if (/\bdone\s.*$ours/ && defined $pending) {
 	$read{$_} = 1 for grep { !/^-/ } split ' ', $pending;
@@ -26,7 +26,7 @@ sub look {
         print "$file:$line: $name: calculates with what stands in a file; read it with text_number_in\n"
 	if /\(\([^)]*\$\(<\s*"/;
     }
-    # Elements of what was read are as good as it.
+    # An element of what was read counts as read from the file, too.
     for (my $before = -1; $before < keys %read;) {
         $before = keys %read;
         for my $list (keys %read) {

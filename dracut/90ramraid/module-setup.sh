@@ -1,14 +1,15 @@
 #!/bin/bash
-# dracut module: keeps the initramfs from assembling the arrays that ramraid starts, and has it start
-# the one that the root file system is on, as initramfs/hook does where initramfs-tools is used.
-# dracut's own module "mdraid" copies mdadm.conf, and of the two folders that mdadm may read beside
-# it only /etc/mdadm.conf.d.
+# dracut module: keeps the initramfs from assembling the arrays that ramraid starts, and has it
+# start the one that the root file system is on, as initramfs/hook does where initramfs-tools is
+# used.
+# dracut's own module "mdraid" copies mdadm.conf and, of the two folders that mdadm may read beside
+# it, only /etc/mdadm.conf.d.
 # dracut sources this file and calls its functions (dracut.modules(7)); initdir, moddir and
 # dracutsysrootdir are dracut's.
 # shellcheck disable=SC2154
 
-# Prints the claims, as they are named in the real root. "ramraid claim" writes to the one or to the
-# other of these folders.
+# Prints the paths of the claims, as in the real root. "ramraid claim" writes to one or the other of
+# these folders.
 ramraid_claims() {
 	local claim
 	for claim in "${dracutsysrootdir-}"/etc/mdadm/mdadm.conf.d/ramraid-*.conf \
@@ -26,15 +27,15 @@ ramraid_roots() {
 	done < <(ramraid_claims)
 }
 
-# 255: only if somebody asks for it (dracut.modules(7)).
+# 255 means: install this module only if somebody asks for it (dracut.modules(7)).
 check() { [[ -n $(ramraid_claims) ]] || return 255; }
 
-# "mdraid" starts the array that the root file system is on, as long as nothing is missing.
+# "mdraid" starts the array with the root file system as long as nothing is missing.
 depends() { [[ -z $(ramraid_roots) ]] || echo mdraid; }
 
-# mdadm reads one of the two folders: which one depends on the mdadm.conf that is there and on how
-# it was built (load_conffile() in mdadm's config.c). So the claims go to both. Nothing is appended
-# to a file that dracut has copied: it may be a link.
+# mdadm reads one of the two folders. Which one depends on the mdadm.conf that is there and on how
+# mdadm was built (load_conffile() in mdadm's config.c), so the claims go to both. Nothing is
+# appended to a file that dracut has copied: it may be a link.
 install() {
 	local claim folder roots code=0
 	while IFS= read -r claim; do
@@ -49,18 +50,19 @@ install() {
 	return "$code"
 }
 
-# ramraid_install_start ROOTS: what starts them while only the RAM leg is missing. dracut runs it
-# whenever udev has nothing more to do and the root device is not there yet (dracut-initqueue.sh,
-# "settled").
+# ramraid_install_start ROOTS: installs what starts them while only the RAM leg is missing. dracut
+# runs it whenever udev has nothing more to do and the root device is not there yet
+# (dracut-initqueue.sh, "settled").
 ramraid_install_start() {
 	printf '%s\n' "$1" >"$initdir/etc/ramraid.roots"
 	inst_simple "$moddir/start" /usr/lib/ramraid/start &&
 		inst_hook initqueue/settled 50 "$moddir/start-root.sh"
 }
 
-# ramraid_do_not_wait CLAIM: an initramfs for this host alone waits for every array that swap lies
-# on ("mdraid", cmdline()), which nobody starts there, and then ends in its emergency shell.
-# "mdraid" is installed before this module: modules are taken in the order of their names.
+# ramraid_do_not_wait CLAIM: keeps the initramfs from waiting for that array. An initramfs for this
+# host alone waits for every array that swap is on ("mdraid", cmdline()). Nothing starts a claimed
+# array there, so the boot would end in the emergency shell. "mdraid" is installed before this
+# module: dracut takes modules in the order of their names.
 ramraid_do_not_wait() {
 	local array what word uuid='' file
 	while read -r array what word; do

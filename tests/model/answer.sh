@@ -3,7 +3,8 @@
 # stdin, one answer a line on stdout.
 #   question: START_DEGRADED WAITED FORCED ARRAY READAUTO PENDING SYNC RAM RAM-SLOT RAM-NUMBER
 #   DEGRADED NAMELESS EVENTS LEGS LEFT GIVEN RAM-SLOT RAM-NUMBER NUMBERS NAME ARRAY-EVENTS LEG…
-#                   START_DEGRADED may be "record": is there a disk leg in sync to be written down?
+#                 START_DEGRADED may be "record", which asks whether there is a disk leg in sync
+#                 to be written down: the answer is "disks" or "ram"
 #     NAMELESS      letters of the disks in sync whose configured name is gone
 #     FORCED        which of the legs the administrator has chosen, or "-"
 #     EVENTS LEGS LEFT GIVEN  the witness: event count ("-": there is none), letters of legs ("-":
@@ -29,7 +30,7 @@ declare -gA F=()
 # uuid_of LETTER: sets UUID to the device UUID of that leg.
 uuid_of() { UUID=aaaaaaaa-0000-0000-0000-00000000000$1; }
 
-# What no question changes.
+# The facts that no question changes.
 constant_facts() {
 	F=([name]=data [uuid]=$ME [conf.ram]=auto [conf.wait]=yes [conf.wait_timeout]=1800 [conf.on_timeout]=degraded
 		[conf.member_timeout]=30 [conf.write_behind]=0 [array.backlog]=0
@@ -114,8 +115,8 @@ roles_facts() { # I NUMBER ROLES SLOTS: role, roles and view as lib/world/superb
 	F[leg.$i.view]=$view
 }
 
-# slots_fact: all slots are those that are free, or in which a member is not in sync, and those of
-# members in sync.
+# slots_fact: sets the number of all slots: those that are free or whose member is not in sync, and
+# those of members in sync.
 slots_fact() {
 	local i slots=${F[array.degraded]} letters=${F[array.unconfigured]//[!1-9]/}
 	slots=$((slots + ${#letters}))

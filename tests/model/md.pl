@@ -1,8 +1,9 @@
-# The world follows linux drivers/md: md_update_sb (events, also backwards), super_1_sync,
+# The model of md follows linux drivers/md: md_update_sb (events, also backwards), super_1_sync,
 # super_1_validate, analyze_sbs, bind_rdev_to_array, raid1_run, raid1_error, raid1_add_disk,
 # raid1_reshape, remove_and_add_spares (md.c, raid1.c), md_bitmap_read_sb, md_bitmap_load,
-# md_bitmap_endwrite, md_bitmap_update_sb (md-bitmap.c); and mdadm's Assemble.c and Manage.c. Ours
-# follows act/loop.sh, act/detach-ram.sh, cmd/stop.sh, cmd/internal/witness.sh, act/membership.sh.
+# md_bitmap_endwrite, md_bitmap_update_sb (md-bitmap.c); and mdadm's Assemble.c and Manage.c. The
+# model of ramraid follows act/loop.sh, act/detach-ram.sh, cmd/stop.sh, cmd/internal/witness.sh,
+# act/membership.sh.
 use strict;
 use warnings;
 our ( $n, $made, $kind, $CONF, $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT,
@@ -24,8 +25,8 @@ sub count_event {
 	$s->[$ECA] = $s->[$EVA] if $s->[$EVA] < $s->[$ECA];    # md_bitmap_update_sb: "rocking back"
 }
 
-# super_1_sync on the legs in GOT: which number holds which slot. What they record is that they
-# share this array's history.
+# super_1_sync on the legs in GOT: writes which number holds which slot. With that, the legs record
+# that they share this array's history.
 sub write_superblocks {
 	my ( $s, $got ) = @_;
 	for my $i ( legs_in($got) ) {
@@ -47,7 +48,7 @@ sub content {
 	return $s->[$INS] ? holders($c) & $s->[$INS] & -$s->[$INS] : holders($c) & $RBIT;
 }
 
-# Does the array's bitmap mark it? All members carry the same one.
+# Does the array's bitmap mark it? All members have the same one.
 sub marked { my ( $s, $c ) = @_; bitmaps($c) & ( $s->[$INS] || $s->[$RCV] || $RBIT ) }
 
 # The legs in MASK become equal to the array: a recovery or resync has ended.
@@ -66,16 +67,16 @@ sub bitmap_clear {    # the array is whole
 	$_ = column( type($_), holders($_), 0 ) for @$s[ $COLS .. $#$s ];
 }
 
-# The machine is gone, with the RAM leg. Writes that were nowhere else are gone with it, but not
-# forgotten: see canonical.
+# The machine goes off, and the RAM leg with it. Writes that were nowhere else are lost, but the
+# state still knows that: see canonical.
 sub power_off {
 	my $s = shift;
 	@$s[ RUN, $INS .. $TWIN ] = (0) x ( 1 + $TWIN - $INS + 1 );
 	return $s;
 }
 
-# raid1_add_disk: the slot that it had, if that is free, else the lowest that is. -1: there is none,
-# and it stays a spare.
+# raid1_add_disk: the slot that the device had, if it is free, or else the lowest free one. -1: no
+# slot is free, and the device stays a spare.
 sub free_slot {
 	my ( $s, $old ) = @_;
 	return $old if defined $old && $old >= 0 && $old < $s->[$ARD] &&
@@ -84,8 +85,8 @@ sub free_slot {
 	return -1;
 }
 
-# Manage_add() in mdadm's Manage.c: from raid_disks on, the first that no member has. One that is
-# absent is no member, so it may lose its number.
+# Manage_add() in mdadm's Manage.c: from raid_disks on, the first number that no member has. A disk
+# that is absent is no member, so it may lose its number.
 sub free_number {
 	my ( $s, $from ) = @_;
 	my $number = $from // $s->[$ARD];
@@ -102,10 +103,10 @@ sub leaves {
 	$s->[$AROLES] = with_slot( $s->[$AROLES], $slot, -1 ) if $slot >= 0;
 }
 
-# Where the RAM leg comes in. md's own recovery: mdadm --add. The copy makes its superblock itself
-# (copy_slot_, superblock_clone_number): the slot that it had, or the only free one; the slot's own
-# number, or one that no disk ever had while one is missing. Without such a slot it is md's recovery
-# again.
+# The slot and the number that the RAM leg gets. With md's own recovery they come from mdadm --add.
+# The copy makes the leg's superblock itself (copy_slot_, superblock_clone_number). It takes the
+# slot that the RAM leg had, or the only free one; and that slot's own number, or, while a disk is
+# missing, one that no disk ever had. Without such a slot, md's own recovery fills the RAM leg.
 sub ram_place {
 	my $s    = shift;
 	my @free = grep { in_slot( $s->[$AROLES], $_ ) < 0 } 0 .. $s->[$ARD] - 1;
@@ -117,7 +118,7 @@ sub ram_place {
 	return ( $slot, slot_of( $s->[$AROLES], $slot ) < 0 ? $slot : free_number($s) );
 }
 
-# raid1_reshape: all members move down, so that what is free comes last.
+# raid1_reshape: all members move down, so that the free slots come last.
 sub reshape {
 	my ( $s, $slots ) = @_;
 	my ( $roles, $to ) = ( 0, 0 );
@@ -129,7 +130,7 @@ sub reshape {
 }
 
 # analyze_sbs, raid1_run, md_bitmap_load; mdadm's Assemble.c, which goes by slots. Returns nothing
-# when it does not start.
+# if the array does not start.
 sub assemble {
 	my ( $s, $legs, $there ) = @_;
 	my $named = grep { !( $s->[ leg($_) + FLAGS ] & RECOVERY ) } legs_in($legs);
@@ -152,13 +153,13 @@ sub assemble {
 	@$s[ $RCV, $RAM, $RO, $ACT, $DEC, $FAILED ] = ( $legs & ~$s->[$INS], NONE, 1, 0, 0, 0 );
 	@$s[ $PRESENT, $EVA, $AROLES, $ARD, $RNUM, $JOIN ] =
 		( $there, $newest, $roles, $slots, 0, $kind eq 'elsewhere' ? $s->[$INS] : 0 );
-	# raid1_run: one leg needs no resync.
+	# raid1_run: with one leg there is nothing to resync.
 	$s->[$PEND] = @in_sync > 1 && $s->[ leg($best) + FLAGS ] & DIRTY ? 1 : 0;
 	my $from  = $in_sync[0];
 	# md_bitmap_read_sb: "out of date -- forcing full recovery"
 	my $stale = $s->[ leg($from) ] < $newest;
 	$s->[$ECA] = $stale ? $newest : $s->[ leg($from) + EC ];
-	# md_bitmap_load, which forgets the bits of a single leg; ours sets them again
+	# md_bitmap_load, which forgets the bits of a single leg; ramraid sets them again
 	# (bits_keep).
 	my $keep = $stale || $s->[$PEND] || $s->[$ECA] != $newest || @in_sync == 1 &&
 		$named < $ONES[ $s->[$CONF] ];
@@ -170,8 +171,8 @@ sub assemble {
 	return $s;
 }
 
-# used_elsewhere STATE LEG EVENTS RAM: somebody starts it alone (mdadm --assemble --run), or with a
-# RAM leg of theirs, writes, and stops it. Nobody keeps the bits there.
+# used_elsewhere STATE LEG EVENTS RAM: somebody starts the leg alone (mdadm --assemble --run), or
+# with a RAM leg of their own, writes, and stops it. Nothing keeps the bits there.
 sub used_elsewhere {
 	my ( $s, $i, $events, $with_ram ) = @_;
 	my ( $at, $bit ) = ( leg($i), 1 << $i );

@@ -1,12 +1,12 @@
-# Planted mistakes: each function spoils the decision in one way, by defining functions anew. The
-# model has to find every one of them; those named deep_… need long histories.
+# Planted mistakes: each function spoils the decision in one way, by redefining functions. The model
+# has to find every one of them; those named deep_… need long histories.
 # shellcheck shell=bash
-# What is defined in here is called by lib/decide/action.sh.
+# lib/decide/action.sh calls what is defined in here.
 # shellcheck disable=SC2317,SC2329
 
 declare -gA F
 
-# keep FUNCTION: its definition goes on under the name kept_FUNCTION.
+# keep FUNCTION: keeps its definition under the name kept_FUNCTION.
 keep() {
 	local body
 	body=$(declare -f "$1")
@@ -98,7 +98,7 @@ mutant_ignores-that-only-the-RAM-leg-was-good() {
 	safe_start_stale_() { [[ -n ${F[witness.legs]} ]] && kept_safe_start_stale_ "$1"; }
 }
 
-# These are what the model itself found.
+# The model itself found the mistakes below.
 
 deep_mutant_refuses-for-what-a-leg-that-was-given-up-says() {
 	keep histories_find_successor
@@ -120,7 +120,8 @@ deep_mutant_accepts-a-lag-of-one-from-any-leg() {
 	}
 }
 
-# As md does: a re-add that a crash cut off looks the same, once the witness was set back.
+# md accepts such a lag. But a re-add that a crash cut off looks the same once the witness was set
+# back.
 deep_mutant_accepts-a-lag-of-one-from-legs-that-the-witness-knows() {
 	keep histories_equal
 	histories_equal() {
@@ -157,7 +158,7 @@ deep_mutant_takes-a-leg-that-was-just-left-behind-for-one-with-a-history() {
 
 deep_mutant_overlooks-that-a-disk-has-gone-back-in-time() { safe_start_gone_back_() { return 1; }; }
 
-# A slot taken for a device, as ramraid 0.1.0 did in each of its comparisons.
+# Mistaking a slot for a device, as ramraid 0.1.0 did in each of its comparisons.
 
 mutant_takes-a-slot-for-the-disk-that-a-leg-calls-missing() {
 	histories_calls_missing() { [[ ${F[leg.$1.view]:${F[leg.$2.role]}:1} != A ]]; }
@@ -196,7 +197,7 @@ mutant_takes-a-leg-in-the-RAM-legs-slot-for-one-that-calls-it-active() {
 	}
 }
 
-# By number and slot: another RAM leg, elsewhere, has the same.
+# It goes by number and slot, which a RAM leg made elsewhere has as well.
 mutant_takes-any-RAM-leg-for-the-one-that-was-the-only-good-copy() {
 	keep safe_start_stale_
 	safe_start_stale_() {
@@ -224,7 +225,7 @@ mutant_takes-two-legs-in-one-slot-for-separate-histories() {
 	}
 }
 
-# By the slots that the newest leg calls active, and the RAM leg's.
+# It goes by the slots that the newest leg calls active, and the RAM leg's.
 mutant_knows-those-that-are-missing-by-their-slots() {
 	histories_newest_knows() {
 		local i view=${F[leg.$1.view]} slot=${F[witness.ram_slot]} known=0
@@ -240,7 +241,7 @@ mutant_knows-those-that-are-missing-by-their-slots() {
 	}
 }
 
-# What else 0.1.0 did.
+# Other mistakes of 0.1.0.
 
 mutant_leaves-it-to-a-clock-whether-a-leg-was-used-elsewhere() {
 	readd_may_to_ram() {

@@ -13,7 +13,8 @@ sub violation {
 	push @found, [ $kind, $here, $label ];
 }
 
-# What superblocks and witness cannot tell, and docs/dev/model.md names: counted, and shown once.
+# What superblocks and witness can't tell, as docs/dev/model.md says: each kind is counted, and
+# shown once.
 sub known {
 	my ( $kind, $label ) = @_;
 	$counted{$kind}++;
@@ -29,8 +30,8 @@ sub all_active {
 	return 1;
 }
 
-# Does any superblock of these legs show that two were used without each other? Each calls the other
-# missing, or one does, which the other has outrun.
+# Does any superblock of these legs show that two were used without each other? Either each calls
+# the other missing, or one calls the other missing, which has outrun it.
 sub look_apart {
 	my ( $s, $legs ) = @_;
 	for my $i ( legs_in($legs) ) {
@@ -43,8 +44,8 @@ sub look_apart {
 	return 0;
 }
 
-# May exactly these legs be started, with those attached? Marks what a start gives up. Returns 0
-# where a known exception ends the history.
+# May exactly the legs LEGS be started while those in THERE are attached? Marks what a start gives
+# up. Returns 0 where a known exception ends the history.
 sub check_start {
 	my ( $s, $legs, $there, $degraded, $label ) = @_;
 	my ( $missing, $lost ) = ( 0, 0 );
@@ -75,8 +76,8 @@ sub check_start {
 		if ( $t == ACKED && !$have ) {
 			$missing = 1;
 			$lost    = 1 if !holders($c);
-			# One that was being rebuilt is not complete; that it is ahead is proof
-			# enough all the same.
+			# A leg that was being rebuilt is not complete. But if it is ahead, that is
+			# proof enough.
 			my @elsewhere = grep { holders($c) >> $_ & 1 &&
 				!( $s->[ leg($_) + FLAGS ] & RECOVERY &&
 					$s->[ leg($_) ] <= $s->[ leg($freshest) ] ) } legs_in( $there & ~$legs );
@@ -128,8 +129,8 @@ sub check_start {
 	return 1;
 }
 
-# Has md dropped these legs since the witness was written? Those that the witness does not know, and
-# all that it does.
+# Has md dropped these legs since the witness was written? Yes, if the witness knows all of them, or
+# if md has also dropped all that the witness knows.
 sub in_window {
 	my ( $s, $legs ) = @_;
 	return $s->[$WEV] && !( $legs & ~$s->[$UNNOTED] ) &&
@@ -164,8 +165,8 @@ sub only_ram {
 			$s->[ leg($_) ] > $s->[$WEV] } legs_in( kept($s) & ~$s->[$AWAY] );
 }
 
-# Has every leg's history a place in one line? Each leg with updates of superblocks that the other
-# lacks: a history of its own.
+# Do the legs have histories that do not fit in one line? That is so if each of two legs has updates
+# of superblocks that the other lacks.
 sub diverged {
 	my ( $s, $among ) = @_;
 	my @legs = legs_in( $among // $DISKS );
@@ -183,7 +184,7 @@ sub diverged {
 	return 0;
 }
 
-# Is a complete leg there that no other leg calls missing? If not, whoever is right is being
+# Is there a complete leg that no other leg calls missing? If not, the leg that is right is being
 # rebuilt, or was lost with the RAM leg.
 sub startable {
 	my $s = shift;
@@ -195,18 +196,18 @@ sub startable {
 	return 0;
 }
 
-# Is leg I more than a step ahead of all complete ones?
+# Is leg I more than one event ahead of all complete legs?
 sub outran {
 	my ( $s, $i ) = @_;
 	return !grep { !( $s->[ leg($_) + FLAGS ] & RECOVERY ) &&
 		$s->[ leg($_) ] + 1 >= $s->[ leg($i) ] } legs_in( kept($s) );
 }
 
-# Has a leg been made equal, but not yet been written down?
+# Has a leg been made equal that is not written down yet?
 sub ran_on_unnoted { my $s = shift; $s->[$WEV] && !$s->[$WLEGS] && !only_ram($s) }
 
 # Has a leg that the witness does not know counted on beyond one that it knows, or does any leg call
-# that one missing?
+# the known one missing?
 sub contradicted {
 	my $s = shift;
 	for my $i ( legs_in( $s->[$WLEGS] ) ) {
@@ -217,8 +218,8 @@ sub contradicted {
 	return 0;
 }
 
-# May a superblock that names a leg's number speak of another device? Two carry it; or what it says
-# does not go with what the leg itself says.
+# May a superblock that names a leg's number mean another device? It may if two devices have that
+# number, or if the slot that it names is not the one that the leg itself names.
 sub ambiguous {
 	my $s    = shift;
 	my %seen = $s->[$WNUM] ? ( $s->[$WNUM] - 1 => 1 ) : ();
@@ -234,9 +235,9 @@ sub ambiguous {
 	return 0;
 }
 
-# Without a witness: a leg calls another one active whose number md may have handed out again, and
-# that one does not know it. So the number may be that of the RAM leg, which came after a disk had
-# left (histories_is_ram_instead_ in lib/decide/histories.sh).
+# Without a witness: does a leg call another one active whose number md may have handed out again,
+# and which does not know that leg? Then the number may be that of the RAM leg, which came after a
+# disk had left (histories_is_ram_instead_ in lib/decide/histories.sh).
 sub may_be_the_ram_legs {
 	my $s = shift;
 	return 0 if $s->[$WEV];
@@ -260,7 +261,7 @@ sub must_start {
 	return !lost_writes($s) && !diverged( $s, kept($s) ) && startable($s);
 }
 
-# What may stand in its way.
+# Names the known exceptions that may prevent such a start.
 sub explain_refusal {
 	my ( $s, $label ) = @_;
 	if ( grep { $s->[ leg($_) + FLAGS ] & RECOVERY && outran( $s, $_ ) } legs_in( kept($s) ) ) {

@@ -1,4 +1,4 @@
-# The questions to action_choose, put to answer.sh, and remembered.
+# Puts the questions to action_choose, through answer.sh, and remembers the answers.
 use strict;
 use warnings;
 use IPC::Open2;
@@ -28,7 +28,7 @@ sub ask {
 	return $answer;
 }
 
-# roles_text ROLES: NUMBER.SLOT for each that is active, in order of numbers.
+# roles_text ROLES: NUMBER.SLOT for each active device, in the order of the numbers.
 my %roles_text;
 sub roles_text {
 	my $roles = shift;
@@ -37,8 +37,9 @@ sub roles_text {
 			grep { $_->[0] >= 0 } map { [ in_slot( $roles, $_ ), $_ ] } 0 .. 3 ) || '-';
 }
 
-# counts STATE ARRAY LEG…: the event counts that a question shows, of these legs, of the witness, and,
-# if ARRAY, of the array, brought closer as in canonical: the fewer different questions, the fewer are asked.
+# counts STATE ARRAY LEG…: maps the event counts of these legs, of the witness, and, if ARRAY, of
+# the array to those that a question shows. They are brought closer together, as in canonical, so
+# that fewer different questions have to be asked.
 sub counts {
 	my ( $s, $array, @legs ) = @_;
 	my ( %to, $last, $new );
@@ -78,8 +79,8 @@ sub witness_text {
 				? $numbers : '-', $s->[$RENAMED] ? 'other' : 'same';
 }
 
-# What a boot with these disks does: the answer at once, or after MEMBER_TIMEOUT when it is to wait.
-# FORCED: the leg that was chosen.
+# What a boot with these disks does: the first answer, or the one after MEMBER_TIMEOUT if the first
+# is to wait. FORCED: the leg that was chosen.
 sub ask_boot {
 	my ( $s, $there, $degraded, $forced ) = @_;
 	my @conf = legs_in( $s->[$CONF] );
@@ -93,10 +94,10 @@ sub ask_boot {
 	return ( ask("$degraded 30 $forced $facts"), 1 );
 }
 
-# Whom ours would write down as good: "disks" or "ram".
+# Which legs ramraid would write down as good: "disks" or "ram".
 sub ask_record { ask_running( $_[0], 0, 'record' ) }
 
-# What ours does with the running array, so many seconds after it began to look.
+# What ramraid does with the running array, WAITED seconds after it began to look.
 sub ask_running {
 	my ( $s, $waited, $record ) = @_;
 	my $count = counts( $s, 1, grep { $s->[ leg($_) ] } 0 .. $n - 1 );

@@ -1,7 +1,7 @@
 # A state is a flat list of small numbers. Writes are not counted but told apart by who holds them:
 # all acknowledged writes that the same legs hold and that the same bitmaps still mark are one
-# "column" (type, holders, bitmaps). A column that every disk leg holds tells nothing any more and
-# is dropped, and event counts are only kept relative to each other: that makes the number of states
+# "column" (type, holders, bitmaps). A column that every disk leg holds says nothing more and is
+# dropped, and event counts are kept only relative to each other. That makes the number of states
 # finite.
 use strict;
 use warnings;
@@ -11,25 +11,26 @@ our ( $n, $made, $kind );
 # For each disk leg: event count (0: blank), device number, roles and raid_disks by its superblock,
 # flags, events_cleared of its bitmap.
 use constant { EV => 0, NUM => 1, ROLES => 2, RD => 3, FLAGS => 4, EC => 5, SIZE => 6 };
-# WHOLE: never in sync yet, so nothing but a rebuild as a whole makes it equal
+# WHOLE: never in sync yet, so only a rebuild as a whole makes it equal
 use constant { RECOVERY => 1, DIRTY => 2, WHOLE => 4 };
 use constant { LAST_NUMBER => 14 };
 my $LEGS_AT = 1;
 my $next = $LEGS_AT + SIZE * $n;
 sub fields { my $count = shift; $next += $count; return $next - $count .. $next - 1 }
-# The configuration: which disks it names. ELSEWHERE: which of them somebody has used alone,
+# CONF: the disks that the configuration names. AWAY: those of them that somebody has used alone,
 # elsewhere.
 our ( $CONF, $AWAY ) = fields(2);
 # The witness: events (0: there is none), legs (none: only the RAM leg was good), left, given, the
-# RAM leg's slot and number (+ 1); then what it does not know: the legs that md dropped since it was
-# written, and those that a start gave up without its knowing.
+# RAM leg's slot and number (+ 1). Then what the witness does not know: the legs that md dropped
+# since it was written, and those that a start gave up without noting it there.
 our ( $WEV, $WLEGS, $WLEFT, $WGIVEN, $WSLOT, $WNUM, $UNNOTED, $FORGOT ) = fields(8);
-# An earlier state of the witness; RENAMED: the configuration has another name since it was written;
-# ROLLED: it is such an earlier state.
+# An earlier state of the witness. RENAMED: the configuration was renamed since the witness was
+# written. ROLLED: the witness is set back to such an earlier state.
 our ( $SEV, $SLEGS, $SLEFT, $SGIVEN, $SSLOT, $SNUM, $RENAMED, $ROLLED ) = fields(8);
-# The running array. GIVE: what the next witness calls given up; GATE: may anybody write? JOIN: who
-# was in sync in this run, OUTGREW: who left it and has counted on beyond it since, UNSEEN: who was
-# used elsewhere before anybody had noted that it had left. NAMELESS: whose name is gone.
+# The running array. GIVE: the legs that the next witness calls given up. GATE: may anybody write?
+# JOIN: the legs that were in sync in this run. OUTGREW: those of them that left it and have counted
+# on beyond it since. UNSEEN: the legs that were used elsewhere before ramraid had noted that they
+# had left. NAMELESS: the legs whose name is gone.
 our ( $INS, $RCV, $RAM, $RO, $ACT, $PEND, $EVA, $DEC, $ECA, $PRESENT, $FAILED, $GIVE, $GATE,
 	$AROLES, $ARD, $RNUM, $JOIN, $OUTGREW, $UNSEEN, $NAMELESS, $TWIN ) = fields(21);
 our $COLS  = $next;
@@ -55,7 +56,7 @@ sub names { my $m = shift; join '', map { $m >> $_ & 1 ? $LETTER[$_] : () } 0 ..
 sub legs_in { my $m = shift; grep { $m >> $_ & 1 } 0 .. $n - 1 }
 our @ONES = map { my $m = $_; scalar grep { $m >> $_ & 1 } 0 .. 4 } 0 .. 31;
 
-# the number that holds it, -1: none
+# the number that holds the slot, -1: none
 sub in_slot { my ( $roles, $slot ) = @_; ( $roles >> 4 * $slot & 15 ) - 1 }
 sub slot_of {
 	my ( $roles, $number ) = @_;
@@ -66,14 +67,15 @@ sub with_slot {
 	$roles & ~( 15 << 4 * $slot ) | ( $number + 1 ) << 4 * $slot;
 }
 sub own_slot { my ( $s, $i ) = @_; slot_of( $s->[ leg($i) + ROLES ], $s->[ leg($i) + NUM ] ) }
-# Does leg I's superblock call leg J active? By device number: nothing else in it tells them apart.
+# Does leg I's superblock call leg J active? This goes by device number: nothing else in it tells
+# legs apart.
 sub calls_active {
 	my ( $s, $i, $j ) = @_; slot_of( $s->[ leg($i) + ROLES ], $s->[ leg($j) + NUM ] ) >= 0;
 }
-# Those that have a superblock.
+# The legs that have a superblock.
 sub known_legs { my $s = shift; my $m = 0; $s->[ leg($_) ] and $m |= 1 << $_ for 0 .. $n - 1; $m }
 
-# canonical STATE: the same state in its one form, packed.
+# canonical STATE: the same state in its one canonical form, packed.
 sub canonical {
 	my $s = shift;
 	my ( %seen, %types );
@@ -97,14 +99,15 @@ sub canonical {
 	my @at = map { leg($_) } legs_in($there);
 	# A leg that was used elsewhere may be ahead of the running array.
 	my ($low) = sort { $a <=> $b } map { $s->[$_] } @at, $s->[RUN] ? $EVA : ();
-	# But "below" when only the RAM leg was good: have they run on since?
+	# A count below all legs' stays below if only the RAM leg was good: it says whether they
+	# have run on since.
 	for ( [ $WEV, $WLEGS ], [ $SEV, $SLEGS ] ) {
 		$s->[ $_->[0] ] = $low if $s->[ $_->[1] ] && $s->[ $_->[0] ] < $low;
 	}
 	my @values = ( @at, map( { $_ + EC } @at ), $s->[$WEV] ? $WEV : (), $s->[$SEV] ? $SEV
 		: (), $s->[RUN] ? ( $EVA, $ECA ) : () );
-	# events_cleared below every leg's count is all the same, but not the same as equal to it:
-	# md_bitmap_load asks that.
+	# How far events_cleared is below every leg's count makes no difference. But below is not
+	# the same as equal: md_bitmap_load asks for that.
 	for (@values) { $s->[$_] = $low - 1 if $s->[$_] < $low }
 	my ( %to, $last, $new );
 	for my $v ( sort { $a <=> $b } map { $s->[$_] } @values ) {
@@ -121,10 +124,10 @@ sub canonical {
 sub unpacked { [ unpack 'S*', $_[0] ] }
 
 # The array as it was made: whole once, stopped clean, with its witness. create: the RAM leg has
-# slot 0 and number 0. adopt: a mirror of the disks got one slot more, and then the RAM leg, whose
-# number mdadm takes from there on (Manage_add() in Manage.c). last: the RAM leg was named last.
-# grown, applied: as adopt, and a third disk has joined since; with all disks there, and while B was
-# away.
+# slot 0 and number 0. adopt: a mirror of the disks got one more slot, and then the RAM leg, for
+# which mdadm takes a number from there on (Manage_add() in Manage.c). last: the RAM leg was named
+# last. grown, applied: as adopt, and a third disk has joined since, with all disks there (grown) or
+# while B was away (applied).
 our ( $FIRST_ROLES, @FIRST_NUMBER );
 # a third disk is named later
 my $first = $kind eq 'apply' || $made =~ /^(applied|grown)$/ ? 2 : $n;

@@ -32,7 +32,7 @@ sub write_witness {
 	my $s      = shift;
 	my $events = 0;
 	note_who_left($s);
-	# Legs without a name are copies, too: does the decision know?
+	# Legs without a name are copies, too: does the decision know that?
 	my $legs = $s->[$NAMELESS] && ask_record($s) ne 'disks' ? 0 : $s->[$INS];
 	for my $i ( legs_in($legs) ) { $events = $s->[ leg($i) ] if $s->[ leg($i) ] > $events }
 	if ( !$legs ) {
@@ -48,8 +48,8 @@ sub write_witness {
 	$s->[$FORGOT] &= ~$given;
 }
 
-# legs_seen_note_in_sync: who has left the run is noted, with the array's count; legs_seen_joined
-# sees who has more.
+# legs_seen_note_in_sync notes who has left the run, with the array's count; legs_seen_joined sees
+# which of them has counted further.
 sub note_who_left {
 	my $s = shift;
 	for my $i ( legs_in( $s->[$JOIN] & $s->[$UNNOTED] & ~$s->[$INS] ) ) {
@@ -76,7 +76,7 @@ sub old_image {
 	return $s;
 }
 
-# The witness is set back to what it was at some time, with the file system that it lies on.
+# The witness is set back to what it was at some time, with the file system that it is on.
 sub set_back {
 	my $s = shift;
 	$s->[$FORGOT] |= $s->[$WGIVEN] & ~$s->[$SGIVEN];
@@ -86,7 +86,7 @@ sub set_back {
 	return $s;
 }
 
-# What may become of witness and disks while nothing runs.
+# What may happen to the witness and the disks while nothing runs.
 sub while_off {
 	my $s = shift;
 	if ( $s->[$WEV] && $kind ne 'records' ) {
@@ -204,7 +204,7 @@ sub forced_start {
 	step( $label, $t );
 }
 
-# Would bitmap re-add of leg I make it equal?
+# Would a re-add of leg I by bitmap make it equal?
 sub check_readd {
 	my ( $s, $i, $label ) = @_;
 	violation( 'a disk leg is put back while the RAM leg recovers', $label )
@@ -252,7 +252,7 @@ sub ours {
 		if $action =~ /^(readd|add-leg|remove-leg|write-mostly)$/;
 	my $t = [@$s];
 	if ( $action eq 'wait-members' && !$waited ) {
-		# A leg that comes meanwhile is a step of its own.
+		# A leg that arrives meanwhile is a separate step.
 		violation( 'a disk leg is waited for though one is in sync', 'ours' )
 			if $s->[$INS] || $s->[$RAM] != IN_SYNC;
 		return ours( $s, 30 );
@@ -419,8 +419,8 @@ sub legs_come_and_go {
 	}
 }
 
-# The configured name of a disk in sync goes (lvrename, other udev rules); somebody starts a disk
-# that is outside as a second array.
+# The configured name of a disk in sync disappears (lvrename, other udev rules); somebody starts a
+# disk that is outside of the array as a second array.
 sub names_and_twins {
 	my $s = shift;
 	for my $i ( legs_in( $s->[$INS] & ~$s->[$NAMELESS] ) ) {

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # tests/model/wander.pl LEGS DEPTH MODE SECONDS [MUTANT]: as explore.pl, but at random, in histories
-# of DEPTH steps: much longer ones than can all be walked. MODEL_SEED in the environment (a number)
-# makes other walks; the same number, the same ones.
+# of DEPTH steps, which are far too long to walk all of them. MODEL_SEED in the environment (a
+# number) makes other walks; the same number makes the same ones.
 use strict;
 use warnings;
 use FindBin;
@@ -20,7 +20,7 @@ BEGIN {
 }
 our ( $asked, %decided, $pid, $questions, %counted, %known, @found, $here, @next );
 
-# Rare things are rare here, too, so that histories get somewhere.
+# Rare events are rare here, too, so that histories get somewhere.
 sub weight {
 	local $_ = shift;
 	return 2  if /witness is lost|old image/;

@@ -1,5 +1,5 @@
-# A mirror of two disks and a ramdisk on a fake sysfs, for "replace" and "apply": what is called is
-# written down and does to it what md does.
+# A mirror of two disks and a ramdisk on a fake sysfs, for "replace" and "apply". Each call of a
+# program is written down, and changes that sysfs as md would.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 ID=01234567-89ab-4cde-8f01-23456789abcd
@@ -42,14 +42,14 @@ put() { # FILE VALUE …: of the array
 		shift 2
 	done
 }
-# uuid_of: "sda" and "a" alike: of hexadecimal letters
+# uuid_of LETTER: prints the device UUID of the disk sdLETTER; the letter is a hexadecimal digit
 uuid_of() { echo "aaaaaaaa-0000-0000-0000-00000000000$1"; }
 joins() { # NODE STATE SLOT
 	mkdir -p "$MD/dev-$1" "$R/sys/class/block/$1/holders/md127"
 	put "dev-$1/state" "$2" "dev-$1/slot" "$3" "dev-$1/offset" 2048 "dev-$1/bad_blocks" ''
 	echo ours >"$R/dev/$1"
 }
-# A check that was killed, and waits at its bound.
+# A check that was killed, and that md holds at its bound.
 check_left() {
 	mkdir -p "$R/run/ramraid/.locks"
 	: >"$R/run/ramraid/.locks/check.md127"
@@ -94,8 +94,8 @@ step() {
 	called "$@"
 	((KILL_AFTER == 0 || $(calls | wc -l) != KILL_AFTER)) || kill -KILL $$ $BASHPID
 }
-# md itself: free slots are filled while nothing keeps it from that; the members move together when
-# the number of slots changes.
+# What md itself does: it fills free slots unless something keeps it from that, and moves the
+# members together when the number of slots changes.
 effect() {
 	local md=$R/sys/block/md127/md node=${*: -1} line left
 	node=${node##*/}
@@ -169,7 +169,7 @@ sleep() { SECONDS=$((SECONDS + 5)); }
 modprobe() { :; }
 systemctl() { :; }
 lsblk() { :; }
-# After each library, since they have their own.
+# Called after each library is read, since the libraries have functions of these names.
 fakes() {
 	fake_clock
 	! declare -F act_write >/dev/null || eval 'act_write() { step echo "$2" "${1#"$R"}" ""; }'
@@ -180,7 +180,8 @@ fakes() {
 	}
 }
 
-# verb ARG…: sets status and output; a program of its own, because "run" switches errexit off.
+# verb ARG…: runs it, and sets status and output. It is a program of its own, because "run" switches
+# errexit off.
 verb() {
 	SUPERBLOCK_FACTS=$(declare -f superblock_facts)
 	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SUPERBLOCK_FACTS
@@ -188,7 +189,7 @@ verb() {
 		mdadm sleep lsblk modprobe systemctl wipefs fakes fake_clock
 	ramraid_with fakes "$@"
 }
-# steps: without the record and the notes, whose place is elsewhere tested.
+# steps: prints the calls, without those for the note data.lately, which is tested elsewhere.
 steps() { calls | grep -v -e 'state/data.lately' || :; }
 refused() { # CODE PATTERN ARG…
 	local code=$1 pattern=$2
@@ -202,8 +203,8 @@ refused() { # CODE PATTERN ARG…
 never() {
 	not grep -E '^(READABLE|ONLY)' "$BATS_TEST_TMPDIR/calls"
 }
-# is_whole DISK…: these, in sync and write-mostly, and the ramdisk; as many slots; these are the
-# members; no note is left.
+# is_whole DISK…: the members are these, in sync and write-mostly, and the ramdisk; there are as
+# many slots; MEMBER= names just these; no note is left.
 is_whole() {
 	local name have want
 	have=$(for name in "$MD"/dev-*; do echo "${name##*/dev-} $(<"$name/state")"; done)

@@ -1,18 +1,17 @@
-# Common ground of the unit tests: a world of their own below RAMRAID_ROOT, and no way to the
-# machine's disks.
+# What the unit tests share: a world of their own below RAMRAID_ROOT, with no way to the machine's
+# disks.
 # shellcheck shell=bash
 
 # bats traces every command, which takes ten times as long as the command. Without that, it still
-# names
-# the test that fails, and its line; not the line of a function that the test calls.
+# names the test that fails and its line, but not the line of a function that the test calls.
 set +T
 
 export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin BATS_LIB_PATH=/usr/lib/bats:/usr/lib
-# What script(1) runs its command with. The least of shells, as where nobody has logged in: it
-# passes on no functions.
+# The shell with which script(1) runs its command. It is the plainest one, as where nobody has
+# logged in: it passes on no functions.
 export SHELL=/bin/sh
 
-# bats-assert costs more than most tests: loaded by the first assertion.
+# Loading bats-assert costs more than most tests, so the first assertion loads it.
 for assertion in assert_success assert_failure assert_output refute_output assert_line \
 	refute_line; do
 	eval "$assertion() { bats_load_library bats-support && bats_load_library bats-assert && $assertion \"\$@\"; }"
@@ -28,8 +27,8 @@ FIXTURES=$BATS_TEST_DIRNAME/../fixtures
 
 # shellcheck source=lib/core/load.sh
 source "$PROJECT/lib/core/load.sh"
-# How long something waits is what a faked sleep adds to SECONDS; loop.bats has the clock
-# itself.
+# A faked sleep adds to SECONDS how long it would wait, so that is the time here; loop.bats tests
+# the real clock.
 # shellcheck disable=SC2317
 fake_clock() { clock() { NOW=$SECONDS; }; }
 
@@ -45,7 +44,7 @@ world() {
 	unset DRY_RUN NOTIFY_SOCKET JOURNAL_STREAM SYSTEMD_EXEC_PID MAINPID
 }
 
-# libraries: all of lib/, as it is found. A test defines its own functions afterwards, so none is
+# libraries: reads all files of lib/. A test defines its own functions afterwards, so no library is
 # read later.
 libraries() {
 	local lib=$PROJECT/lib file
@@ -56,7 +55,8 @@ libraries() {
 	fake_clock
 }
 
-# untouched: nothing was called that changes anything, and /etc is as $R/etc.before.
+# untouched: checks that nothing was called that changes anything, and that /etc is as
+# $R/etc.before.
 untouched() {
 	[[ -z $(calls) ]] || fail "called: $(calls)"
 	diff -r "$R/etc" "$R/etc.before" || fail 'files were written'
@@ -90,8 +90,8 @@ done
 called() { printf '%s\n' "$*" >>"$BATS_TEST_TMPDIR/calls"; }
 calls() { [[ ! -e $BATS_TEST_TMPDIR/calls ]] || cat "$BATS_TEST_TMPDIR/calls"; }
 
-# ramraid_with FAKES VERB ARG…: the program in a process of its own, where the functions that FAKES
-# makes stand in for those of the libraries. What it comes to is in status and output.
+# ramraid_with FAKES VERB ARG…: runs the program in a process of its own, where the functions that
+# FAKES makes stand in for those of the libraries. Sets status and output.
 ramraid_with() {
 	run bash -c 'set -Eeuo pipefail; shopt -s inherit_errexit; source "$1"; FAKES=$2; shift 2
 		eval "$(declare -f need | sed "1s/need/need_/")"
@@ -99,13 +99,13 @@ ramraid_with() {
 		main "$@"' - "$PROJECT/bin/ramraid" "$@" </dev/null
 }
 
-# facts_print: all of F, sorted, as the fixtures have it.
+# facts_print: prints all of F, sorted, as the fixtures have it.
 facts_print() {
 	local key
 	for key in "${!F[@]}"; do printf '%s=%s\n' "$key" "${F[$key]}"; done | sort
 }
 
-# facts_read: the reverse, from stdin.
+# facts_read: reads F from stdin, in the same form.
 facts_read() {
 	local key value
 	F=()
@@ -114,16 +114,16 @@ facts_read() {
 	facts_blank
 }
 
-# facts_unnumbered: what facts_numbered has added goes, so that it can be added again after a change
-# of the views.
+# facts_unnumbered: removes what facts_numbered has added, so that it can be added again after a
+# change of the views.
 facts_unnumbered() {
 	local leg
 	for leg in leg.ram leg.0 leg.1 leg.2; do unset -v "F[$leg.number]" "F[$leg.roles]"; done
 	unset -v 'F[ram.number]'
 }
 
-# roles_of VIEW: sets ROLES to what a superblock says whose view of the slots is VIEW ("A.A"), each
-# device having its slot's number.
+# roles_of VIEW: sets ROLES to what a superblock says whose view of the slots is VIEW ("A.A"), if
+# each device has its slot's number.
 roles_of() {
 	local - slot
 	set +T
@@ -133,8 +133,8 @@ roles_of() {
 	done
 }
 
-# facts_numbered: of the facts, those legs that have a view and no device numbers of their own get
-# their slots' ones; the members that are in the array, too.
+# facts_numbered: in F, gives each leg that has a view and no device numbers those of the slots. A
+# leg in the array also gets its slot's number.
 facts_numbered() {
 	local - leg role ROLES
 	set +T
@@ -150,8 +150,8 @@ facts_numbered() {
 	facts_blank
 }
 
-# numbered: adds to the lines of a faked superblock_facts, on stdin, the device numbers, which are
-# those of the slots.
+# numbered: prints the lines of a faked superblock_facts, from stdin, and adds the device numbers,
+# which are those of the slots.
 numbered() {
 	local line ROLES='' role=''
 	while IFS= read -r line; do

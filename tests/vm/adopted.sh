@@ -1,12 +1,13 @@
-# What the cases share that adopt arrays made by hand, as articles make them: sourced by them. The
+# What the cases share that adopt arrays made by hand, as articles make them; they source this. The
 # file system of the array NAME is at /srv/NAME.
 # shellcheck shell=bash disable=SC2016,SC2034 # the guest expands; the cases use it
 
-# attached RAMDISK: one of rapiddisk, by hand. mounted NAME MD: with ext4, in fstab by its UUID, and
-# with files. writer NAME SEED: writes there until it is stopped. unharmed NAME: mounted, not
-# unmounted meanwhile, and being written. killed NAME STEP VERB ARG…: ramraid, killed just before it
-# does what it announces as "+ STEP …". written NAME: all of it is there, and the legs are equal in
-# all that is in use. clean NAME…: "check" has nothing to say of them.
+# attached RAMDISK: attaches a ramdisk of rapiddisk by hand. mounted NAME MD: makes an ext4 on it,
+# mounts it by its UUID in fstab, and writes files. writer NAME SEED: starts a writer there that
+# goes on until it is stopped. unharmed NAME: the file system is mounted, was not unmounted
+# meanwhile, and is being written to. killed NAME STEP VERB ARG…: runs ramraid, and kills it just
+# before it does what it announces as "+ STEP …". written NAME: all of it is there, and the legs are
+# equal in all that is in use. clean NAME…: "check" finds nothing wrong with them.
 readonly adopted='
 attached() {
 	modprobe -a raid1 rapiddisk

@@ -1,22 +1,23 @@
-# Power cuts, many of them: a machine with a mirror is cut off at a moment and in a phase picked by
-# chance, and started again; then all that had been acknowledged must be there. Sourced by
-# tests/vm/lane.sh (make campaign, make clients) and by cases/powercut.sh, which are cases: case.sh.
+# Many power cuts: a machine with a mirror is cut off in a phase and at a moment picked at random,
+# and started again; then all that had been acknowledged must be there. Sourced by tests/vm/lane.sh
+# (make campaign, make clients) and by cases/powercut.sh, which are cases: case.sh.
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 #
-# A cut is known by its NUMBER; with the SEED of the campaign that gives its phase, its moment, and
-# what the disks' caches lose. Chance is the same in every run, the guest's speed is not: a cut
-# repeated comes close, not exactly there.
+# A cut is known by its NUMBER. With the SEED of the campaign, the number gives the phase, the
+# moment, and what the disks' caches lose. The random numbers are the same in every run, but the
+# guest's speed is not: a repeated cut comes close to the first one, not exactly there.
 #
-# What is written, and what is looked for after a cut, is a load: tests/vm/load-LOAD.sh. It has
+# A load is what is written, and what is looked for after a cut: tests/vm/load-LOAD.sh. It has
 #   LOAD_WORDS         what its check counts, by name; all loads then count "lost" and "wrong"
-#   LOAD_SLOWER        how many times as long as others its writers need for something to fall in
+#   LOAD_SLOWER        how many times as long as with other loads the writers must run before a cut
+#                      finds something to hit
 #   load_disks         the state that the machine starts from, and its disks A to D
-#   load_setup         in the machine that has come up: the array "data" on /srv/data, and
-#                      /root/writers, which writes until it is killed, tells the host each promise
-#                      that it was given ($VM/told), a line each, and rests $PAUSE between them
-#   load_told FILE     takes what has been told since the last time; writes $VM/expected
+#   load_setup         on the booted machine, makes the array "data" on /srv/data, and
+#                      /root/writers, which writes until it is killed, reports each promise that it
+#                      was given to the host ($VM/told), a line each, and rests $PAUSE between them
+#   load_told FILE     takes what has been reported since the last time; writes $VM/expected
 #   load_check         a script: compares /srv/data with /root/expected, and prints the numbers
-#   load_prune         what has been verified may go
+#   load_prune         removes what has been verified
 
 CAMPAIGN_SEED=${SEED:-1} CAMPAIGN_RESULTS=${RESULTS:-/dev/null}
 CAMPAIGN_FSCK_EVERY=5
@@ -81,7 +82,7 @@ campaign_setup() {
 	CAMPAIGN_UP=yes
 }
 
-# RAM=KIND: the RAM legs of both arrays are of that kind, and what zram needs is there.
+# RAM=KIND: makes the RAM legs of both arrays of that kind, and sets what zram needs.
 campaign_ram() {
 	check "the RAM leg is of the kind $RAM" '
 		systemctl stop srv-data.mount; ramraid stop data
@@ -92,8 +93,8 @@ campaign_ram() {
 		cat /run/ramraid/data.ram; grep "^'"$RAM"' " /run/ramraid/data.ram; sync'
 }
 
-# campaign_run NUMBER…: the cuts, in this order; with words as campaign_plan takes them. Returns 1
-# at the first violation.
+# campaign_run NUMBER…: makes the cuts, in this order; each word as campaign_plan takes it. Returns
+# 1 at the first violation.
 campaign_run() {
 	local cut
 	for cut; do
@@ -116,7 +117,7 @@ kept-blocks $VM_CUT_KEPT${CAMPAIGN_NOTE:+ ($CAMPAIGN_NOTE)}")
 	campaign_up
 }
 
-# The boot after a cut waits for the RAM leg in two cases of three.
+# The boot after a cut waits for the RAM leg in two of three cases.
 campaign_next_boot() {
 	local wait=yes
 	((DICE / 2 % 3)) || wait=no
@@ -124,17 +125,17 @@ campaign_next_boot() {
 		sync /etc/ramraid/data.conf.d/test.conf /etc/ramraid/data.conf.d"
 }
 
-# campaign_do SCRIPT: a step of a phase; what it prints is for the diagnosis.
+# campaign_do SCRIPT: runs a step of a phase; what it prints is for the diagnosis.
 campaign_do() { guest "$1" >"$VM/phase.log" 2>&1 || { cat "$VM/phase.log" && false; }; }
 campaign_cut() { vm_kill; }
 campaign_ms() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; } # MILLISECONDS
-# Some cuts fall on writers that never rest, others on caches that have had time to fill.
+# Some cuts hit writers that never rest, others caches that have had time to fill.
 campaign_pause() {
 	local pauses=(0 0.05 0.5 1)
 	printf '%s\n' "${pauses[${DICE:-0} / 8 % 4]}"
 }
-# campaign_writers NUMBER [service]: starts them (as a unit, which systemd ends before it unmounts),
-# and waits until they have reported something.
+# campaign_writers NUMBER [service]: starts the writers ("service": as a unit, which systemd ends
+# before it unmounts), and waits until they have reported something.
 campaign_writers() {
 	local before i start="setsid bash /root/writers $1 >/root/writers.log 2>&1 </dev/null &"
 	[[ ${2-} != service ]] || start="systemctl --no-block start writers@$1"
@@ -153,7 +154,7 @@ campaign_writers() {
 campaign_phase_idle() { campaign_do 'sync' && campaign_ms "$MS"; }
 campaign_phase_writes() { campaign_writers "$1" && campaign_ms "$MS"; }
 
-# The RAM leg is made again under the writers, slowly enough for the cut to fall into it.
+# The RAM leg is rebuilt under the writers, slowly enough for the cut to hit the rebuild.
 campaign_phase_recovery() {
 	campaign_writers "$1" && campaign_do '
 		ramraid detach data
@@ -163,7 +164,7 @@ campaign_phase_recovery() {
 		setsid ramraid attach data >/root/attach.log 2>&1 </dev/null &' && campaign_ms "$MS"
 }
 
-# One disk leg is out for a while, written behind its back, and put back.
+# One disk leg is taken out, misses writes for a while, and is put back.
 campaign_phase_readd() {
 	local leg=A
 	((DICE % 2)) || leg=B
@@ -184,11 +185,11 @@ campaign_phase_shutdown() {
 	CAMPAIGN_NOTE=$how
 	campaign_writers "$1" service && campaign_do "systemctl --no-block $how" &&
 		campaign_ms "$MS"
-	# QEMU may have gone by itself meanwhile: then the shutdown was a clean one.
+	# QEMU may have ended by itself meanwhile: then the shutdown was clean.
 	kill -0 "$VM_QEMU" 2>/dev/null || CAMPAIGN_NOTE+=', gone before'
 }
 
-# From the first sign of the array.
+# The delay counts from the first sign of the array.
 campaign_phase_boot_before() {
 	vm_boot &&
 		campaign_do 'for i in $(seq 600); do
@@ -201,7 +202,7 @@ campaign_phase_boot_before() {
 		CAMPAIGN_NOTE='no answer'
 }
 
-# From the mount on, with writers at once.
+# The delay counts from the mount, with writers at once.
 campaign_phase_boot_after() {
 	vm_boot &&
 		campaign_do 'for i in $(seq 1800); do
@@ -225,7 +226,7 @@ CAMPAIGN_EXTRA=''
 # --- the verification
 
 # Brings the machine up, if it is down, and verifies all that was ever acknowledged and not pruned.
-# Prints the lines of the cuts before.
+# Prints the lines of the cuts since the last verification.
 campaign_up() {
 	local begin=$SECONDS out code=0 seconds
 	[[ $CAMPAIGN_UP != yes ]] || return 0
@@ -270,7 +271,7 @@ campaign_fsck_() {
 	((CAMPAIGN_VERIFIED % CAMPAIGN_FSCK_EVERY)) || printf '%s' "$campaign_fsck"
 }
 
-# What the guest has told since the last time.
+# Hands the load what the guest has reported since the last time.
 campaign_told() {
 	local size
 	size=$(stat -c %s "$VM/told")
@@ -304,8 +305,8 @@ readonly campaign_fsck='
 	systemctl start srv-data.mount
 	'
 
-# What is left of an interrupted create: nothing, a plain array, or all of it. Then it can be made,
-# or already works.
+# What is left of an interrupted create: nothing, a plain array, or all of it. After that the array
+# can be created, or already works.
 readonly campaign_extra='
 	# written while the power went, if at all
 	! test -e /root/create.log || tr -d "\0" </root/create.log
@@ -343,8 +344,8 @@ readonly campaign_extra='
 	echo "found $how"
 	'
 
-# campaign_line VERDICT: one line for each cut since the last verification; the last of them carries
-# what was found.
+# campaign_line VERDICT: prints one line for each cut since the last verification; the last of them
+# has what was found.
 campaign_line() {
 	local i last text verdict='not ok'
 	[[ $1 != ok* ]] || verdict=ok

@@ -6,24 +6,24 @@
 #                         package), or a state made by states/STATE.sh
 #   image KIND            a system with other programs on it than usual (image.sh)
 #   disk NAME SIZE [OPT]  a disk; memory SIZE; cpus N; append TEXT (kernel command line); warm:
-#                         memory keeps its contents from boot to boot; counted: its
-#                         clock counts instructions; firmware bios|uefi: from now on it boots by
-#                         that, from the disks (machine.sh)
+#                         memory keeps its contents from boot to boot; counted: its clock counts
+#                         instructions; firmware bios|uefi: from now on it boots with that firmware,
+#                         from the disks (machine.sh)
 #   disk NAME SIZE nvme=SLOT[,OPT…]  an NVMe disk in that slot of the PCI bus,
 #                                    /dev/disk/by-path/pci-0000:00:SLOT.0-nvme-1; the others are
 #                                    SCSI
 #   disk NAME SIZE blocks=BYTES[,OPT…]  a disk with logical blocks of that size
 #   disk NAME SIZE served [FILTER…]  a disk whose write cache is lost at kill_power: served.sh; root
 #                                    served: the system's own as well
-#   checked_on NAME…      the releases that it runs on in "make check", which has to end within an
-#                         hour; default all, and "make vm-all" always
+#   checked_on NAME…      the releases on which "make check" runs it, which has to end within an
+#                         hour; the default is all, and "make vm-all" always runs it on all
 #   long                  not in "make check"
 #   needs rapiddisk       not on releases that have none
 #   may_fail UNIT…        units that "systemctl --failed" may list
 #   steps() { … }         what happens: check, guest, reboot, kill_power, power_off, boot; on a second
 #                         machine as well: pair.sh
-# Prints "ok - TEXT" for each check that held; stops at the first that did not, shows why, and exits
-# with 1.
+# Prints "ok - TEXT" for each check that passed; stops at the first one that failed, shows why, and
+# exits with 1.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 
@@ -47,7 +47,7 @@ counted() { VM_COUNTED=yes; }
 checked_on() { :; }
 long() { :; }
 needs() { :; }
-# short: the run of all cases within an hour: what repeats the most is left out
+# short: is this the run of all cases within an hour, which leaves out what repeats the most?
 short() { [[ -n ${RAMRAID_SHORT-} ]]; }
 may_fail() { CASE_MAY_FAIL=$*; }
 has_rapiddisk() {
@@ -56,7 +56,7 @@ has_rapiddisk() {
 		return 1
 	}
 }
-# ram_drop: what ramraid prints of the command that gives a ramdisk back.
+# ram_drop: prints the command that gives a ramdisk back, as ramraid announces it.
 ram_drop() {
 	if release_has_rapiddisk "$RELEASE"; then
 		printf 'echo rapiddisk detach\n'
@@ -135,8 +135,8 @@ equal() { test "$(compare "$1")" = 0 || perl /root/churn.pl differ $(md "$1"); }
 fails() { ! "$@" || { echo "this should have failed: $*"; return 1; }; }
 '
 
-# guest SCRIPT: runs it, prints what it printed. check TEXT SCRIPT: the same as one check; its
-# output is shown if it fails.
+# guest SCRIPT: runs it in the guest, and prints its output. check TEXT SCRIPT: the same as one
+# check, whose output is shown only if it fails.
 guest() { vm_try "$PRELUDE$1"; }
 check() {
 	local out begin=$SECONDS
@@ -172,7 +172,7 @@ reboot() { down reboot && boot; }
 power_off() { down poweroff; }
 kill_power() { vm_kill; }
 
-# No unit may have failed but those that the case names.
+# No unit may have failed, except those that the case names.
 healthy() {
 	local failed unit
 	failed=$(guest '
@@ -216,8 +216,8 @@ case_state() {
 case_end() {
 	local code=$? word
 	trap - EXIT
-	# In a trap, a "return" without a number has the status from before it, and ends nothing
-	# here.
+	# In a trap, a "return" without a number returns the status from before the trap; that must
+	# not end anything here.
 	set +e
 	if ((code != 0)); then
 		(vm_diagnose) || :
@@ -229,7 +229,7 @@ case_end() {
 	exit "$code"
 }
 
-# Moves the machine's images to the cache as a state.
+# Moves the machine's images to the cache, as a state.
 case_keep() {
 	local next=$RAMRAID_STATE_FOLDER.new
 	rm -rf "$next"
@@ -270,7 +270,7 @@ main() {
 	[[ -z ${VM_QEMU-} ]] || healthy
 }
 
-# Read whole before it runs: the file may be edited meanwhile.
+# bash reads all of this before it runs it: the file may be edited meanwhile.
 {
 	main "$@"
 	exit

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Prints the path of the QEMU that the test bench runs: tests/vm/emulator.sh
-# Emulating, QEMU 10 runs what bash scripts do a good deal faster than the 7.2 of Debian 12. So
-# where the system's own is older, Debian 13's is unpacked into the cache, with its libraries, once:
-# nothing is installed. If that can't be done, the system's own.
+# When it emulates, QEMU 10 runs what bash scripts do a good deal faster than the 7.2 of Debian 12.
+# So if the system's own is older, this unpacks Debian 13's into the cache, with its libraries,
+# once; it installs nothing. If that can't be done, it prints the system's own.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 

@@ -1,4 +1,4 @@
-# What the cases of disk legs over the network share: sourced by them; what their guests may use.
+# What guests may use in the cases of disk legs over the network, which source this.
 # shellcheck shell=bash disable=SC2016,SC2034
 far='
 	until_slots() {

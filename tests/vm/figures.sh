@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # backquotes are Markdown
-# What the makers of docs/*-figures.md share: bench, bench-rebuild, bench-scale. Each runs one case,
-# or is given by FROM=FILE a run of it that was kept.
+# What the makers of docs/*-figures.md share: bench, bench-apps, bench-rebuild, bench-scale,
+# bench-zram. Each runs one case, or takes, with FROM=FILE, a run of it that was kept.
 set -Eeuo pipefail
 shopt -s inherit_errexit
 
@@ -21,7 +21,7 @@ figures_tools() {
 	"${sudo[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-# figures_run CASE: sets RUN to the file with what the case prints.
+# figures_run CASE: runs it, and sets RUN to the file with what it prints.
 figures_run() {
 	local before
 	RUN=${FROM-}
@@ -37,10 +37,10 @@ $(stolen "$before" "$(stolen_since)") %" \
 		>>"$RUN"
 }
 
-# figures_fact NAME: what the run says of itself; fails when it does not.
+# figures_fact NAME: prints what the run says of itself; fails if it says nothing.
 figures_fact() { sed -n "s/^$1: //p" "$RUN" | head -n 1 | grep .; }
 
-# figures_machine NAME…: what it ran on, as a list.
+# figures_machine NAME…: prints what it ran on, as a list.
 figures_machine() {
 	local name
 	for name; do sed -n "s/^$name: /- $name: /p" "$RUN"; done

@@ -1,5 +1,5 @@
-# Disks that are pulled out of a running machine and plugged in again, by QEMU: the guest sees them
-# go and come as from a cable. Sourced by tests/vm/machine.sh.
+# Pulls disks out of a running machine and plugs them in again, through QEMU: the guest sees them go
+# and come as from a cable. Sourced by tests/vm/machine.sh.
 # shellcheck shell=bash
 
 VM_PLUGGED=0 # how often a disk was plugged in: each time its image needs a new name in QEMU
@@ -14,7 +14,7 @@ vm_qmp() {
 
 vm_unplug() { vm_qmp '{"execute": "device_del", "arguments": {"id": "dev-'"$1"'"}}'; } # NAME
 
-# vm_plug NAME: the guest may still be at letting it go.
+# vm_plug NAME: plugs it in; tries again while the guest may still be releasing it.
 vm_plug() {
 	local node file i
 	VM_PLUGGED=$((VM_PLUGGED + 1))
@@ -32,14 +32,14 @@ vm_plug() {
 	return 1
 }
 
-# vm_grow NAME BYTES: the disk becomes as large while the guest uses it, as a volume of a storage
-# system does.
+# vm_grow NAME BYTES: makes the disk that large while the guest uses it, as a storage system does
+# with a volume.
 vm_grow() {
 	vm_qmp '{"execute": "block_resize", "arguments": {"device": "'"$1"'", "size": '"$2"'}}'
 }
 
-# vm_throttle NAME BYTES [REQUESTS]: what may be read of the disk in a second from now on, and how
-# often it may be read; 0: no limit.
+# vm_throttle NAME BYTES [REQUESTS]: from now on limits how many bytes may be read of the disk in a
+# second, and how often it may be read; 0: no limit.
 vm_throttle() {
 	vm_qmp '{"execute": "block_set_io_throttle", "arguments": {"device": "'"$1"'", "bps_rd": '"$2"', "bps": 0, "bps_wr": 0, "iops": 0, "iops_rd": '"${3:-0}"', "iops_wr": 0}}'
 }
@@ -58,7 +58,7 @@ vm_hands() {
 	done &
 }
 
-# What guest scripts say then, instead of the prelude's: gone NAME…, back NAME….
+# What guest scripts then use instead of the functions in PRELUDE: gone NAME…, back NAME….
 # shellcheck disable=SC2034,SC2016 # for cases; expanded by the guest
 readonly VM_HANDS='
 gone() {

@@ -1,5 +1,5 @@
-# What the cases share that kill ramraid between its steps: sourced by them. The guest's
-# /root/killed is the program itself, which ends itself just before it does what it announces as "+
+# What the cases share that kill ramraid between its steps; they source this. The guest's
+# /root/killed is the program itself, which kills itself just before it does what it announces as "+
 # $AT …".
 # shellcheck shell=bash disable=SC2016,SC2034 # the guest expands; the cases use it
 readonly killer='cat >/root/killed <<\END

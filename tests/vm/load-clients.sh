@@ -1,5 +1,6 @@
-# The load of "make clients": PostgreSQL, SQLite, a git server and a maildir on one mirror, each
-# writing without a pause and told by its own program what is safe (clients.pl). See campaign.sh.
+# The load of "make clients": PostgreSQL, SQLite, a git server and a maildir on one mirror. Each
+# client writes without a pause, and its own program tells it what is safe (clients.pl). See
+# campaign.sh.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; the guest expands
 
 LOAD_WORDS='postgresql sqlite git mail' LOAD_SLOWER=5
@@ -15,8 +16,8 @@ load_disks() {
 	disk D 24M served
 }
 
-# The data of all clients are on the mirror; what runs them is on the system's disk. The settings
-# are those with which each program promises that what it has acknowledged survives a power cut.
+# The data of all clients are on the mirror, their programs on the system's disk. With these
+# settings, each program promises that what it has acknowledged survives a power cut.
 load_setup() {
 	vm_send "$here/clients.pl" /root/clients.pl
 	check 'a mirror, with a file system' '

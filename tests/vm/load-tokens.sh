@@ -1,5 +1,5 @@
-# The load of "make campaign": files that come, and blocks that are overwritten, each promised by an
-# fsync or a write that is one (tokens.pl). See campaign.sh.
+# The load of "make campaign": new files, and blocks that are overwritten, each promised by an fsync
+# or by a synchronous write (tokens.pl). See campaign.sh.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # for campaign.sh; the guest expands
 
 LOAD_WORDS='tokens blocks bytes' LOAD_SLOWER=1
@@ -52,7 +52,7 @@ load_check() {
 		'(cd /srv/data; sha256sum --quiet -c /root/sums)'
 }
 
-# All but a few tokens that live longer.
+# Removes all tokens but a few, which live longer.
 load_prune() {
 	tail -n 24 "$VM/tokens" >"$VM/tokens.new"
 	mv "$VM/tokens.new" "$VM/tokens"

@@ -14,23 +14,22 @@ source "$here/served.sh"
 # shellcheck source=tests/vm/hands.sh
 source "$here/hands.sh"
 
-# Seconds to wait for a boot up to the agent's first word, for one command, and for a clean
+# How many seconds to wait for a boot up to the agent's first word, for one command, and for a clean
 # shutdown. TCG is slow, CI slower.
 BOOT_SECONDS=${BOOT_SECONDS:-420} EXEC_SECONDS=${EXEC_SECONDS:-600} \
 	STOP_SECONDS=${STOP_SECONDS:-420}
 
-# One processor: emulated ones do not always see each other's patches of kernel text (a half patched
-# jump label, and a panic, has been seen), and two machines side by side use the host's cores
-# anyway.
+# One processor: emulated ones do not always see each other's patches of kernel text (a half-patched
+# jump label and a panic have been seen), and two machines side by side use the host's cores anyway.
 VM_EMULATOR='' VM_QEMU='' VM='' VM_CPUS=1 VM_MEMORY=1G VM_APPEND='' VM_SEQUENCE=0
-# Kernel parameters that spare emulated seconds on what is not under test: BPF programs compiled at
+# Kernel parameters that save emulated seconds on what is not under test: BPF programs compiled at
 # boot, speculation barriers, clock checks. The check of the timer fails on a busy host.
 VM_FASTER='lsm=capability mitigations=off tsc=reliable no_timer_check audit=0 nowatchdog'
 VM_FASTER+=' cryptomgr.notests'
-# yes: what is in its memory outlives the end of QEMU, as a warm reboot leaves it; $VM/memory, to be
+# yes: the contents of its memory outlive QEMU, as in a warm reboot; they are in $VM/memory, to be
 # deleted for a cold one
 VM_WARM=''
-# yes: its clock counts instructions, one a nanosecond, whatever the host does meanwhile: what it
+# yes: its clock counts instructions, one a nanosecond, whatever the host does meanwhile, so what it
 # measures is the same each time
 VM_COUNTED=''
 # bios or uefi: it starts as a computer does, by its firmware, from the disks in VM_DISKS, in their
@@ -71,8 +70,8 @@ vm_disk() {
 	fi
 }
 
-# vm_root_is served [NBDKIT-WORDS…]: how the system's own disk is attached; else by QEMU itself,
-# which then need not flush it.
+# vm_root_is served [NBDKIT-WORDS…]: how the system's own disk is attached. Without this, QEMU
+# itself attaches it, and need not flush it.
 vm_root_is() {
 	VM_SERVED[root]=${*:2}
 	# What nbdkit serves cannot grow.
@@ -86,8 +85,8 @@ vm_root_drive() {
 	fi
 }
 
-# The accelerator: kvm only if a guest's kernel really reaches its init under it. Probed once in
-# each life of the host.
+# Prints the accelerator: kvm only if a guest's kernel really reaches its init under it. This is
+# probed once for each boot of the host.
 vm_accel() {
 	local note
 	note=$(vm_cache)/accel-$(</proc/sys/kernel/random/boot_id)
@@ -129,10 +128,10 @@ vm_take_kernel() {
 	vm_unpack_kernel
 }
 
-# Sets VM_KERNEL to the kernel as QEMU shall start it: unpacked, which takes an emulated machine
-# seconds at every boot, and the cache once. Where the packed kernel is in the file: linux
-# Documentation/arch/x86/boot.rst, setup_sects and payload_offset. As it is, if that can't be done
-# or this kernel can't be started unpacked (no PVH entry).
+# Sets VM_KERNEL to the kernel that QEMU is to start. It is unpacked once, into the cache: an
+# emulated machine would take seconds for that at every boot. Where the packed kernel is in the
+# file: linux Documentation/arch/x86/boot.rst, setup_sects and payload_offset. VM_KERNEL is the file
+# as it is if it can't be unpacked, or can't be started unpacked (no PVH entry).
 vm_unpack_kernel() {
 	local sum sectors offset length magic program=''
 	read -r sum _ < <(sha256sum "$VM/vmlinuz")
@@ -146,7 +145,7 @@ vm_unpack_kernel() {
 	fd2fb528) program='zstd -dcq' ;;
 	587a37fd) program='xz -dcq' ;;
 	esac
-	# The last four bytes are its size unpacked, which these programs take for rubbish.
+	# The last four bytes are its size unpacked, which these programs treat as rubbish.
 	# shellcheck disable=SC2086 # program and options
 	[[ -z $program ]] ||
 		tail -c "+$((offset + 1))" "$VM/vmlinuz" | head -c $((length - 4)) |
@@ -202,10 +201,10 @@ vm_command_line() {
 net.ifnames=0 $VM_FASTER $(vm_clock) $getty $VM_APPEND"
 }
 
-# The rate of the emulated processor's counter, which is the host's: measured by the guest on a busy
-# host it may come out as a fraction of that, and then the guest's clock runs as many times too
-# fast, so that all that it waits for is too late. A host's bogomips are two for each MHz of that
-# counter.
+# Prints the kernel parameter with the rate of the emulated processor's counter, which is the
+# host's. If the guest measures it on a busy host, it may find a fraction of that. Then the guest's
+# clock runs too fast by as much, and all that it waits for is too late. A host's bogomips are two
+# for each MHz of that counter.
 vm_clock() {
 	[[ -z $VM_COUNTED && $(vm_accel) == tcg* ]] || return 0
 	awk '$1 == "bogomips" { printf "tsc_early_khz=%d\n", $3 * 500; exit }' /proc/cpuinfo
@@ -235,9 +234,9 @@ vm_boot() {
 	vm_take_kernel
 	VM_EMULATOR=${VM_EMULATOR:-$("$here/emulator.sh")}
 	accel=$(vm_accel)
-	# With room for a second processor QEMU takes the guest's locked instructions for barriers, as
-	# its own threads need them; without, a notification of a disk could get lost, and the disk hung
-	# (CF_PARALLEL in accel/tcg of its source).
+	# With room for a second processor, QEMU treats the guest's locked instructions as barriers,
+	# as its own threads need them. Without it, a disk's notification could get lost, and the
+	# disk would hang (CF_PARALLEL in accel/tcg of its source).
 	[[ -n $VM_COUNTED ]] || ((VM_CPUS > 1)) || most=,maxcpus=2
 	[[ -z $VM_COUNTED ]] || accel=tcg,thread=single counted=(-icount 'shift=0,sleep=off')
 	[[ $accel != kvm ]] || cpu=host
@@ -303,7 +302,7 @@ vm_try() {
 	return 250
 }
 
-# Waits until the machine has gone by itself (a reboot or a power-off: QEMU runs with -no-reboot).
+# Waits until the machine has ended by itself (a reboot or a power-off: QEMU runs with -no-reboot).
 vm_wait_gone() {
 	local i
 	for ((i = 0; i < STOP_SECONDS * 5; i++)); do
@@ -330,11 +329,11 @@ vm_down() { # poweroff or reboot
 	vm_try "systemctl --no-block $1" 2>/dev/null >/dev/null && vm_wait_gone
 }
 
-# What the guest wrote to /dev/virtio-ports/told: outlives a kill.
+# Prints what the guest wrote to /dev/virtio-ports/told, which outlives a kill.
 vm_told() { cat "$VM/told"; }
 
-# The plug pulled: the guest's memory is gone, and of served disks all that it had not flushed (of
-# the others nothing: the host has it).
+# Pulls the plug: the guest's memory is gone, and so is all that it had not flushed to served disks.
+# The other disks lose nothing: the host has it.
 vm_kill() {
 	[[ -n ${VM_QEMU-} ]] || {
 		vm_served_end
@@ -346,7 +345,7 @@ vm_kill() {
 	vm_served_cut
 }
 
-# Everything a person needs to see why a case failed.
+# Prints everything that a person needs to see why a case failed.
 vm_diagnose() {
 	echo "--- serial console, last 60 lines"
 	tail -n 60 "$VM/serial.log" | tr -d '\r' || :

@@ -24,14 +24,14 @@ pair() {
 	pair_net_ "$VM" "$VM/other" 1
 }
 
-# pair_net_ FOLDER FOLDER NUMBER: sets VM_NET: the cable from one machine to the other. Datagrams,
-# so that either side may go and come.
+# pair_net_ FOLDER FOLDER NUMBER: sets VM_NET to the cable from one machine to the other. It carries
+# datagrams, so that either side may go and come.
 pair_net_() {
 	VM_NET=(-netdev "dgram,id=lan,local.type=unix,local.path=$1/lan.sock,remote.type=unix,\
 remote.path=$2/lan.sock" -device "virtio-net-pci,netdev=lan,mac=52:54:00:00:00:0$3,romfile=")
 }
 
-# The second machine's shell: a line is a command. Where one fails, errexit ends it.
+# The second machine's shell: each line is a command. If one fails, errexit ends the shell.
 pair_serve_() {
 	local line declared first=$VM
 	exec {PAIR_WORDS}<"$VM/other/words" {PAIR_ANSWERS}>"$VM/other/answers"
@@ -52,8 +52,8 @@ pair_serve_() {
 	done
 }
 
-# Sets the caller's line. Returns 1 when the case has ended, also by a kill: what QEMU has inherited
-# keeps the pipe open.
+# Reads the next command into the caller's variable line. Returns 1 when the case has ended, even by
+# a kill, after which the QEMU that has inherited the pipe keeps it open.
 pair_read_() {
 	local part='' code
 	line=''
@@ -120,7 +120,7 @@ pair_end() {
 			echo '--- the second machine'
 			other vm_diagnose
 		}
-		# Not by closing the pipe: QEMU has it open as well.
+		# Closing the pipe would not do it: QEMU has it open as well.
 		other_begin exit 0
 	fi
 	wait "$PAIR"

@@ -59,7 +59,7 @@ rooted_reboot() {
 		write rebooted'
 }
 
-# A writer that never ends, for a power cut.
+# Starts a writer that never ends, and cuts the power.
 rooted_write_and_cut() {
 	guest "$rooted"'
 		(

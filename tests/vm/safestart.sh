@@ -1,4 +1,4 @@
-# What the cases of the safe start share: sourced by them. The machine, its first boot, and what
+# What the cases of the safe start share, which source this: the machine, its first boot, and what
 # their guests may use.
 # shellcheck shell=bash disable=SC2016,SC2034
 from small
@@ -8,8 +8,8 @@ disk C 40M
 disk D 40M
 may_fail ramraid@data.service srv-data.mount
 
-# What is missing is not waited for longer than a test has patience, and the machine's boot does not
-# depend on it.
+# Waits for missing disks only as long as a test has patience, and keeps the machine's boot from
+# depending on the array.
 safestart_boot() {
 	boot
 	guest '
@@ -18,9 +18,9 @@ safestart_boot() {
 		sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
 }
 
-# down: the array is stopped, cleanly. refused TEXT: a start is refused with these words, and
-# nothing runs. starts [CODE]: it starts, and its journal is in /root/log. sums: every file is there
-# with its bytes. new NAME: one more file.
+# down: stops the array cleanly. refused TEXT: a start is refused with these words, and nothing
+# runs. starts [CODE]: starts it; the journal of that is in /root/log. sums: every file is there
+# with its bytes. new NAME: writes one more file.
 readonly tools='
 	down() {
 		systemctl stop srv-data.mount; ramraid stop data; fails grep -q "^md" /proc/mdstat

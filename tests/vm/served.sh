@@ -11,13 +11,13 @@
 # NAME → further nbdkit filters (--filter=…) and parameters; "@" is the path $VM/NAME
 declare -A VM_SERVED=()
 declare -A VM_SERVERS=() # NAME → process id, while it runs
-# nbdkit-cache-filter(1); "unsafe" is a disk that lies: it says "flushed", and did nothing
+# nbdkit-cache-filter(1); "unsafe" is a disk that lies: it says "flushed", and has done nothing
 VM_CACHE_MODE=${VM_CACHE_MODE:-writeback}
 VM_CUT_KEEP=0 VM_CUT_SEED=1
 # 4 KiB blocks that were in the caches at the last cut, root's not counted
 VM_CUT_LOST=0 VM_CUT_KEPT=0
 
-# The image of a disk; the system's own is "root".
+# Prints the path of a disk's image; the system's own is "root".
 vm_served_image() {
 	if [[ $1 == root ]]; then
 		printf '%s\n' "$VM/root.qcow2"
@@ -63,7 +63,7 @@ vm_served_freeze() {
 	((${#VM_SERVERS[@]} == 0)) || kill -STOP "${VM_SERVERS[@]}" 2>/dev/null || :
 }
 
-# After QEMU has been killed: what happens to the caches.
+# After QEMU has been killed: decides what becomes of the caches.
 vm_served_cut() {
 	local disk lost kept
 	VM_CUT_LOST=0 VM_CUT_KEPT=0
@@ -79,7 +79,7 @@ vm_served_cut() {
 	vm_served_end
 }
 
-# The servers end; QEMU has flushed when it went by itself.
+# Ends the servers; QEMU has flushed if it ended by itself.
 vm_served_end() {
 	((${#VM_SERVERS[@]} > 0)) || return 0
 	kill -KILL "${VM_SERVERS[@]}" 2>/dev/null || :

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # How much of the processors' time a host above this machine gives to others. Figures taken while
-# that is much scatter.
+# that is much scatter widely.
 
-# What "stolen" compares: the first line of /proc/stat now.
+# Prints what "stolen" compares: the first line of /proc/stat now.
 stolen_since() { head -n 1 /proc/stat; }
 
-# stolen BEFORE AFTER: in percent, between two of them (proc_stat(5): the eighth figure is "steal";
-# the two after it are counted in others already).
+# stolen BEFORE AFTER: prints it in percent, between two such lines (proc_stat(5): the eighth figure
+# is "steal"; the two after it are already counted in others).
 stolen() {
 	awk '{ for (i = 2; i <= 9; i++) all[NR] += $i; gone[NR] = $9 }
 		END {

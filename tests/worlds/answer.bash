@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/worlds/answer.bash [PLANT]: the product's libraries in one long-lived process. Reads a
-# command a line from stdin, answers each with one line on descriptor 3. The world lies below
+# command a line from stdin, and answers each with one line on descriptor 3. The world is below
 # RAMRAID_ROOT, made by simulate.pl. PLANT names a mistake of plants.bash.
 # shellcheck disable=SC2034,SC2154 # the libraries' variables
 export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -11,7 +11,7 @@ unset DRY_RUN NOTIFY_SOCKET JOURNAL_STREAM SYSTEMD_EXEC_PID MAINPID
 
 # shellcheck source=/dev/null
 source "$PROJECT/bin/ramraid"
-# Only what is asked here and what that needs: a smaller process forks faster.
+# Reads only what is asked here and what that needs: a smaller process forks faster.
 for file in act/{bits,disk-legs,first-look,notify,witness-update} config/conf core/{act,clock,log} \
 	decide/{action,give-up} notes/{legs-seen,old-name} observe/{before-look,facts} \
 	world/{md,superblock}; do
@@ -31,8 +31,8 @@ WORLD_NOW=0
 clock() { NOW=$WORLD_NOW; }
 log_write() { LOG_LAST=$2; }
 
-# The words of a superblock lie beside each image: made by the same program from the same bytes
-# ("same" compares both ways of reading).
+# The words of a superblock are in a file beside each image, made by the same program from the same
+# bytes ("same" compares both ways of reading).
 eval "real_$(declare -f superblock_read)"
 superblock_read() {
 	local line
@@ -42,7 +42,7 @@ superblock_read() {
 		real_superblock_read "$1"
 	fi
 }
-# What it says lies beside it, too: parsing costs more than all else together.
+# The facts of a superblock are in such a file, too: parsing costs more than all else together.
 eval "real_$(declare -f superblock_facts)"
 superblock_facts() {
 	local lines
@@ -52,7 +52,7 @@ superblock_facts() {
 		real_superblock_facts "$1"
 	fi
 }
-# Without processes: nothing here survives a power cut anyway.
+# These start no processes: nothing here has to survive a power cut.
 act_text() { printf '%s' "$2" >"$1"; }
 mv() {
 	local all=()
@@ -110,7 +110,7 @@ answer_look() { # WAITED
 	say "$ACTION|${ARGUMENTS[*]}|$GATE|$GIVING_UP|$WHY"
 }
 
-# What drive asks itself before it acts: is somebody to be written down now?
+# What drive asks before it acts: is there a leg to be written down now?
 answer_leavers() {
 	local i
 	facts_observe
@@ -146,7 +146,7 @@ answer_bits() { # NODE…
 	bits_keep "$@"
 	say "ok ${BITS[*]}"
 }
-# What disk_legs_readd does beside it.
+# What disk_legs_readd does beside calling mdadm.
 answer_own() { # I
 	local SET=''
 	bits_own "leg.$1" "${F[leg.$1.node]}"

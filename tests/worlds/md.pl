@@ -6,10 +6,10 @@
 # A device is { node, uuid, sb, bm, data }: sb what its superblock says, bm its bitmap, data the
 # write that each block holds.
 # An array is { legs, slots, events, dec, clean, cp, bits, cleared, auto, fullsync, at }; a leg of
-# it is { dev, number, slot, state, full, offset }. at is the block at which a recovery that runs
-# has come, offset how many blocks of a leg a recovery has already made.
-# Of bits, each is 0, 1 (a write is under way, or was just now), 2 (NEEDED: to be kept until every
-# leg has the block), or 3 (RESYNC: a recovery has taken it up, and drops it).
+# it is { dev, number, slot, state, full, offset }. at is the block that a running recovery has come
+# to, offset how many blocks of a leg a recovery has already made.
+# Each of bits is 0, 1 (a write is under way, or just was), 2 (NEEDED: to be kept until every leg
+# has the block), or 3 (RESYNC: a recovery has taken it up, and drops it).
 use strict;
 use warnings;
 
@@ -20,8 +20,8 @@ our $DRAW = 1;
 # Anything that reaches a disk comes through here: the power may be cut before it does.
 sub tick { die "cut\n" if defined $CUT && $CUT-- <= 0 }
 
-# What only a recovery asks for comes from numbers of its own, so that it moves no other draw of the
-# step: from 0 to 1.
+# Returns a number from 0 to 1. What only a recovery asks for comes from a sequence of its own, so
+# that it changes no other draw of the step.
 sub draw {
 	$DRAW = ($DRAW * 1103515245 + 12345) & 0x7fffffff;
 	return ($DRAW >> 8) / (1 << 23);
@@ -97,7 +97,7 @@ sub assemble {
 		next if $d != $recent && $recent_role < $recent->{sb}{slots} &&
 			!grep { $_ == $recent_role } @{ $d->{sb}{roles} };
 		next if $d->{sb}{events} + 1 < $recent->{sb}{events};
-		# super_1_validate() of Linux 6.8 and later: the freshest one's word counts.
+		# super_1_validate() of Linux 6.8 and later: what the freshest one says counts.
 		my $said = $recent->{sb}{roles}[ $d->{sb}{number} ] // $SPARE;
 		next if $NEW_KERNEL && $d != $recent && $said >= $FAULTY && $said == $FAULTY;
 		next if $numbers{ $d->{sb}{number} }++;
@@ -175,7 +175,7 @@ sub stop_array {
 	bits_to_disk($arr);
 }
 
-# md_error(): never the last one in sync.
+# md_error(): never fails the last leg in sync.
 sub fail_leg {
 	my ($arr, $leg) = @_;
 	return 0 if $leg->{state} eq 'in_sync' && complete($arr) == 1;
@@ -190,7 +190,7 @@ sub remove_leg {
 	$arr->{legs} = [ grep { $_ != $leg } @{ $arr->{legs} } ];
 	take_spares($arr);
 }
-# remove_and_add_spares(): what waits without a slot takes the one that a faulty member had.
+# remove_and_add_spares(): a spare that waits without a slot takes the one that a faulty member had.
 sub take_spares {
 	my $arr = shift;
 	return if $arr->{auto};
@@ -251,8 +251,8 @@ sub readd {
 	return $leg;
 }
 
-# md_do_sync() to its end: first the resync, then what recovers. Returns whether there was anything
-# to do.
+# Runs md_do_sync() to its end: first the resync, then the recoveries. Returns whether there was
+# anything to do.
 sub sync_all {
 	my $arr = shift;
 	my $did = 0;
@@ -288,10 +288,10 @@ sub after_sync {
 	bits_to_disk($arr);
 }
 
-# A recovery until it has come to block UNTIL: raid1_sync_request(). It begins where the leg that is
-# farthest behind has come to (md_sync_position()). With a slot free, the bits are kept for the leg
-# that is missing. Otherwise md_bitmap_start_sync() takes them up, and md_bitmap_cond_end_sync()
-# drops those of the blocks that are done, at any time.
+# Runs a recovery up to block UNTIL: raid1_sync_request(). It begins where the leg that is farthest
+# behind has come to (md_sync_position()). If a slot is free, the bits are kept for the leg that is
+# missing. Otherwise md_bitmap_start_sync() takes them up, and md_bitmap_cond_end_sync() drops those
+# of the blocks that are done, at any time.
 sub recover {
 	my ($arr, $until) = @_;
 	my @to = recovering($arr);
@@ -308,7 +308,7 @@ sub recover {
 		}
 		$arr->{at}++;
 		next if !grep({ $_ == 3 } @{ $arr->{bits} }) || draw() < .5;
-		# md_bitmap_daemon_work() brings that to one disk after the other.
+		# md_bitmap_daemon_work() writes that to one disk after the other.
 		my @bits = drop_bits($arr);
 		for my $d (map { $_->{dev} } grep { draw() < .7 } alive($arr)) {
 			@{ $d->{bm}{bits} }[@bits] = (0) x @bits;
@@ -316,7 +316,7 @@ sub recover {
 		}
 	}
 }
-# __bitmap_end_sync(): returns which bits these were.
+# __bitmap_end_sync(): drops the bits that a recovery has taken up, and returns which these were.
 sub drop_bits {
 	my $arr = shift;
 	my @bits = grep { $arr->{bits}[$_] == 3 } 0 .. $BLOCKS - 1;
@@ -325,8 +325,8 @@ sub drop_bits {
 	return @bits;
 }
 
-# md_do_sync(): a recovery that runs is interrupted. md_bitmap_close_sync() drops what it has taken
-# up. The member has what has been made, conf->fullsync stays.
+# md_do_sync(): a running recovery is interrupted. md_bitmap_close_sync() drops the bits that it has
+# taken up. The member keeps what was rebuilt, and conf->fullsync stays.
 sub end_recovery {
 	my $arr = shift;
 	return unless defined $arr->{at};

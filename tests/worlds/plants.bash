@@ -1,9 +1,9 @@
-# Mistakes that are planted into the product, as 0.1.0 had them: each has to be found by the worlds.
+# Mistakes to plant in the product, as 0.1.0 had them: the worlds have to find each of them.
 # plant_NAME is called once, after the libraries have been read.
 # shellcheck disable=SC2317 # the functions of a plant are called by the product
 # shellcheck shell=bash
 
-declare -gA F # the facts: decide.sh lists the keys
+declare -gA F # the facts: decide/facts.list
 
 # plant_after_ FUNCTION COMMAND: calls COMMAND after each call of FUNCTION.
 plant_after_() {
@@ -11,7 +11,7 @@ plant_after_() {
 	eval "$1() { local code=0; planted_$1 \"\$@\" || code=\$?; $2; return \$code; }"
 }
 
-# Legs are told apart by their slots: whoever sits in a slot is taken for the leg that sat there
+# Legs are told apart by their slots: the leg in a slot is mistaken for the one that was there
 # before.
 plant_takes-slots-for-disks() { plant_after_ facts_observe plant_slots_; }
 plant_slots_() {
@@ -28,7 +28,7 @@ plant_slots_() {
 	F[ram.number]=${F[ram.slot]} F[witness.ram_number]=${F[witness.ram_slot]}
 }
 
-# A leg is put back when it calls the slots of those in sync active, whoever sat in them then.
+# A leg is put back when it calls the slots of those in sync active, whatever was in them then.
 plant_puts-back-by-slots() {
 	readd_may() {
 		local i=$1 j slot
@@ -91,7 +91,7 @@ plant_ignores-the-record() {
 		"F[witness.events]='' F[witness.legs]='' F[conf.start_degraded]=always"
 }
 
-# A disk is put back by bitmap whatever md may have cleared in it meanwhile.
+# A disk is put back by bitmap, no matter what md may have cleared in it meanwhile.
 plant_trusts-the-bitmap-of-a-filled-array() { readd_is_forgotten() { return 1; }; }
 
 # A disk is put back without a slot.
@@ -109,6 +109,6 @@ plant_counts-only-members-in-sync() {
 	}
 }
 
-# What the superblocks of an array say before md's first write to it, of a disk that is not among
-# its members, is forgotten: such a disk may come back as an image of itself.
+# Forgets what the superblocks of an array say, before md's first write to it, about a disk that is
+# not among its members: such a disk may come back as an image of itself.
 plant_trusts-an-image-of-a-leg() { witness_called_absent() { return 1; }; }

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# tests/worlds/simulate.pl FIRST LAST [KEY=VALUE…]: histories number FIRST to LAST; in each world that comes of them the product is asked. README.md says what
-# is held against what it decides. KEY: plant=NAME, show=1 (every history is told), worlds=N (an end after so many), shrink=0.
+# tests/worlds/simulate.pl FIRST LAST [KEY=VALUE…]: runs histories number FIRST to LAST, and asks
+# the product in each world that comes of them. README.md says what its decisions are held against.
+# KEY: plant=NAME, show=1 (prints every history), worlds=N (ends after so many), shrink=0.
 use strict;
 use warnings;
 use IPC::Open2;
@@ -38,7 +39,7 @@ sub product_begin {
 }
 sub product_end { close $to if $to; close $from if $from; if ($pid) { kill 'KILL', $pid; waitpid $pid, 0 } $pid = 0 }
 
-# Every answer is bounded: a look ends.
+# Every answer has a time limit: a look has to end.
 sub say_to {
 	my ($words, $until) = @_;
 	my ($line, @lines);
@@ -112,7 +113,7 @@ sub device {
 
 sub everything { return (@{ $W{disks} }, grep { $_ } @W{qw(clone ram blank)}) }
 
-# publish: the files become what the world is.
+# publish: makes the files what the world is.
 sub publish {
 	my $arr = $W{array};
 	for my $d (everything()) {
@@ -143,7 +144,8 @@ sub publish {
 	}
 	publish_array($arr);
 }
-# What superblock_facts prints of it, without a process; compared with what the product itself reads, from time to time.
+# Returns what superblock_facts prints of a device, without a process. From time to time it is
+# compared with what the product itself reads.
 sub said_of {
 	my $d = shift;
 	my $sb = $d->{sb} or return "sb=none\n";
@@ -166,7 +168,7 @@ sub hide {
 	rmdir "$ROOT/root/sys/block/$node";
 	@$d{qw(shown dirty)} = (0, 1);
 }
-# The array's folder, of which only what has changed is written.
+# The array's folder in sysfs: only what has changed is written.
 
 sub is { my ($file, $text) = @_; return if ($IS{$file} // "\0") eq $text; put($file, $text); $IS{$file} = $text }
 sub forget_array {
@@ -225,7 +227,8 @@ sub violation { my ($kind, $text) = @_; die "end\n" if $kind eq 'differ' && $W{i
 sub configured { return map { $_ eq 'clone' ? $W{clone} : $W{disks}[$_] } @{ $W{names} } }
 sub holds { my ($d, $b, $mask) = @_; return (ancestors($d->{data}[$b]) & $mask) == $mask }
 
-# What must be on a leg that is started: what was acknowledged while the record told the truth, and what any other disk has that is here.
+# What must be on a leg that is started: what was acknowledged while the record told the truth, and
+# of all else that was acknowledged, what any other disk has that is here.
 sub must_hold {
 	my ($d, $what) = @_;
 	for my $b (0 .. $BLOCKS - 1) {
@@ -254,7 +257,7 @@ sub must_equal {
 	}
 }
 
-# What is overwritten must be held by the others.
+# The other legs must hold what is overwritten.
 sub must_not_destroy {
 	my ($arr, $d, $what) = @_;
 	my ($one) = complete($arr);
@@ -301,7 +304,8 @@ sub monitor {
 sub record {
 	say_to('record');
 	return unless $W{array};
-	# With no disk in sync, nobody can know later whether anything was written: a start is refused for good reason.
+	# With no disk in sync, nobody can know later whether anything was written, so a start is
+	# refused for good reason.
 	$W{ram_only} = in_sync_disks($W{array}) eq '';
 	promote($W{array});
 }
@@ -351,14 +355,16 @@ sub finish {
 	record();
 }
 
-# All disks are there, nothing was done elsewhere, the record is intact, a disk has everything: then it is started.
+# If all disks are there, nothing was done elsewhere, the record is intact, and a disk has
+# everything, the array must be started.
 sub live {
 	my $l = shift;
 	return if $W{ram_only} || $W{array} || %{ $W{flags} } || grep { !$_->{present} } @{ $W{disks} };
 	for my $d (@{ $W{disks} }) {
 		my $all = $d->{sb} && !defined $d->{sb}{recovery};
 		for my $b (0 .. $BLOCKS - 1) { $all = 0 unless holds($d, $b, $W{acked}[$b] | $W{weak}[$b]) }
-		# One that another calls missing may have been left behind by it, or used without it: refused for good reason.
+		# A disk that another one calls missing may have been left behind by it, or used
+		# without it: then it is refused for good reason.
 		$all = 0 if grep { $_ != $d && $_->{sb} && ($_->{sb}{roles}[ $d->{sb}{number} ] // $SPARE) >= $_->{sb}{slots} } @{ $W{disks} };
 		violation('live', "refused ($l->{why}), though all disks are here, nothing else has used them, and $d->{node} has everything") if $all;
 	}
@@ -427,7 +433,9 @@ sub act {
 	else { violation('end', "the fuzzer does not know the action $action") }
 }
 
-# While a start waits for a disk, something else starts the array from those that are there: at some steps of a history, by their own number, so that the others stay as they are.
+# While a start waits for a disk, something else starts the array from the disks that are there.
+# This happens at some steps of a history, chosen by a number of their own, so that the other steps
+# stay as they are.
 sub meanwhile {
 	my @here = grep { $_->{present} && $_->{sb} } @{ $W{disks} } or return;
 	my @by = some(@here);
@@ -440,8 +448,10 @@ sub meanwhile {
 	$arr->{seq} = ++$W{seq};
 	$W{array} = $arr;
 }
-# START_DEGRADED=always is a person's word that the missing disk is gone for good, with the later data that it may hold (ramraid.conf(5)): what no disk here has
-# is given up by such a start. Not if the record knows a later state than those that are started: no value makes a start ignore that.
+# START_DEGRADED=always is a person's word that the missing disk is gone for good, with the later
+# data that it may hold (ramraid.conf(5)). Such a start gives up what no disk here has. It does not
+# if the record knows a later state than that of the legs that are started: no value makes a start
+# ignore that.
 sub consented {
 	my @named = @_;
 	my $events = record_events();
@@ -454,13 +464,13 @@ sub consented {
 	}
 }
 sub leg_device { my $n = $W{names}[ $_[0] ]; return $n eq 'clone' ? $W{clone} : $W{disks}[$n] }
-# Asked of a copy: whether md would.
+# Would md re-add it? This is tried on a copy.
 sub md_would_readd { my ($arr, $d) = @_; my $copy = dclone({ a => $arr, d => $d }); local $CUT; return defined readd($copy->{a}, $copy->{d}) }
 
 # --- what happens in the middle of a rebuild
 
-# md rebuilds while the product waits. The monitor looks after it has begun: before a power cut
-# perhaps, before all else in any case. "half" below has it that something happens on the way.
+# md rebuilds while the product waits. The monitor looks after the rebuild has begun: perhaps before
+# a power cut, and in any case before all else. "half" below makes something happen on the way.
 sub rebuild {
 	my $arr = shift;
 	my $half = $W{half};
@@ -481,7 +491,7 @@ sub rebuild {
 	sync_all($arr);
 }
 
-# What comes at block k: drawn by the step that asks for it.
+# Draws what happens at block k, for the step that asks for it.
 sub half_way {
 	my $k = 1 + int rand $BLOCKS;
 	my $what = (qw(fails leaves cut))[ rand 3 ];
@@ -492,8 +502,8 @@ sub half_way {
 	return $half;
 }
 
-# LEG is rebuilt until block k; LOOK is how the monitor looks. A power cut may come before that if
-# LATE.
+# LEG is rebuilt up to block k; LOOK makes the monitor look. With LATE, a power cut may come before
+# it looks.
 sub interrupt {
 	my ($arr, $leg, $half, $look, $late) = @_;
 	my $d = $leg->{dev};
@@ -515,7 +525,7 @@ sub interrupt {
 	$look->() if $half->{seen};
 }
 
-# The RAM leg, or a disk that has no name in the configuration.
+# Takes out the RAM leg, or a disk that has no name in the configuration.
 sub taken_out {
 	my ($arr, $leg) = @_;
 	my $d = $leg->{dev};
@@ -695,7 +705,8 @@ my %STEP = (
 		return if $W{on} || !%{ $W{saved} };
 		my ($i) = (sort keys %{ $W{saved} })[ rand keys %{ $W{saved} } ];
 		my ($s, $d) = ($W{saved}{$i}, $W{disks}[$i]);
-		# One that has as many events as the others can't be told from them: not promised.
+		# An image that has as many events as the others can't be told from them, so nothing
+		# is promised.
 		return if !$s->{sb} || grep { $_->{sb} && $s->{sb}{events} + 2 > $_->{sb}{events} } @{ $W{disks} };
 		my $c = dclone($s);
 		$d->{$_} = $c->{$_} for qw(sb bm data);
@@ -727,7 +738,7 @@ my %STEP = (
 		my $file = "$ROOT/root/etc/ramraid/state/$NAME.witness";
 		if (rand() < .5) { unlink $file; told('the record is lost') }
 		else { open my $h, '>', $file; print $h "uuid=x\n\0"; close $h; told('the record is damaged') }
-		# What it alone knew is not promised any more.
+		# What the record alone knew is no longer promised.
 		$W{weak}[$_] |= $W{acked}[$_], $W{acked}[$_] = 0 for 0 .. $BLOCKS - 1;
 	},
 );
@@ -759,13 +770,16 @@ sub by_hand {
 	told('    then it has: ' . join ', ', map { "$_->{node} at $_->{sb}{events}" } @by);
 	$W{on} = $was;
 }
-# image_excused ARRAY: once md writes to what something else has started, nothing tells any more how it ended before: that a disk which is not among its members was put back to an image, and that every slot was filled since. That disk may come to differ.
+# image_excused ARRAY: once md writes to an array that something else has started, nothing shows any
+# more how the array ended before: that a disk which is not among its members was put back to an
+# image, and that every slot was filled since. That disk may come to differ.
 sub image_excused {
 	my $arr = shift;
 	my %member = map { $_->{dev}{node} => 1 } @{ $arr->{legs} };
 	$W{image_excused} = 1 if !$arr->{auto} && grep { $_->{imaged} && !$member{ $_->{node} } } @{ $W{disks} };
 }
-# What md joins by itself elsewhere, though one lacks what another has, is not the product's doing: such a history ends.
+# If md by itself joins legs elsewhere though one lacks what another has, that is not the product's
+# doing: such a history ends.
 sub must_equal_excused {
 	my $arr = shift;
 	die "end\n" unless eval { must_equal($arr, 'by hand'); 1 };
@@ -804,7 +818,8 @@ sub history {
 	my $seed = shift;
 	srand($seed * 7919 + 13);
 	my @steps = map { [ $BAG[ rand @BAG ], int rand 1 << 30 ] } 1 .. 8 + rand 22;
-	# Drawn last, and not for every history: so a history whose number is known stays what it is.
+	# Drawn last, and not for every history, so that a history whose number is known stays what
+	# it is.
 	return \@steps if rand() < .5;
 	for (1 .. 1 + rand 4) {
 		my $step = [ $HALF[ rand @HALF ], int rand 1 << 30 ];
@@ -875,7 +890,8 @@ $| = 1;
 my ($begin, %kinds) = (time);
 my $told = $begin;
 
-# A line a minute to the terminal or the log: how far, how fast, how long to go, what was found.
+# Prints a line a minute to the terminal or the log: how far, how fast, how long to go, what was
+# found.
 sub progress {
 	return if time - $told < 60;
 	$told = time;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # adopt and release: a plain, mounted RAID1 with a writer on it becomes ours, and plain again.
-# Killed at many steps and run again; with power cuts and reboots in between. Nothing is ever
-# unmounted, and at the end everything is as it was.
+# ramraid is killed at many steps and run again, with power cuts and reboots in between. Nothing is
+# ever unmounted, and at the end everything is as it was.
 checked_on trixie
 from installed
 disk A 64M
@@ -9,9 +9,10 @@ disk B 64M
 # shellcheck source=tests/vm/killed.sh disable=SC2154
 source "$here/killed.sh"
 
-# killed STEP VERB ARG…: ramraid, killed just before it does what it announces as "+ STEP …".
-# unharmed: mounted, not unmounted meanwhile, and being written. writer SEED, written: one that goes
-# on until it is stopped; then all of it is there, and the legs are equal.
+# killed STEP VERB ARG…: runs ramraid, and kills it just before it does what it announces as "+ STEP
+# …". unharmed: the file system is mounted, was not unmounted meanwhile, and is being written to.
+# writer SEED: starts one that goes on until it is stopped. written: stops it; all of it is there,
+# and the legs are equal.
 readonly helpers='
 killed() {
 	local at=$1 code=0; shift

@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# make bench-apps: programs after a cold boot, with their data on a bare hard disk, in the page cache
-# that vmtouch has warmed, behind bcache and dm-cache (write-through, on a ramdisk), and on a mirror.
-# An emulated processor is so slow that it hides a disk: so the disks are made slower by the same
-# factor, which is measured first: PostgreSQL's requests a second here, warm, and on the host.
-# Figures are printed, not judged. Lines for the report: ready SET SYSTEM SECONDS until the data can
-# be used; app SET SYSTEM PROGRAM SECONDS REQUESTS; memory SET SYSTEM MB-FOR-GOOD MB-OF-PAGE-CACHE.
+# make bench-apps: measures programs after a cold boot, with their data on a bare hard disk, in the
+# page cache that vmtouch has warmed, behind bcache and dm-cache (write-through, on a ramdisk), and
+# on a mirror. An emulated processor is so slow that a disk's slowness would not show. So the disks
+# are slowed down by the same factor, which is measured first: PostgreSQL's requests a second here,
+# warm, and on the host. Figures are printed, not judged. Lines for the report: ready SET SYSTEM
+# SECONDS until the data can be used; app SET SYSTEM PROGRAM SECONDS REQUESTS; memory SET SYSTEM
+# MB-FOR-GOOD MB-OF-PAGE-CACHE.
 image apps
 from installed
 memory 912M
@@ -13,9 +14,11 @@ long
 needs rapiddisk
 readonly sets=${APPS_SETS:-database files} all='disk vmtouch bcache dm-cache ramraid ramraid-zram'
 readonly systems=${APPS_SYSTEMS:-$all}
-# The hard disk of the first article, and one end to the other that of the fourth.
+# Requests a second: the hard disk of the first article. Sequential bytes a second: that of the
+# fourth.
 readonly hdd_requests=464 hdd_bytes=160000000
-# PostgreSQL serves for so many seconds; one of these requests is waited for.
+# PostgreSQL serves for so many seconds; the time until so many requests are served is measured,
+# too.
 readonly app_seconds=${APPS_SECONDS:-90} app_requests=${APPS_REQUESTS:-200}
 for set in database files; do
 	for system in plain bcache mirror; do disk "$set-$system" 1M; done
@@ -163,7 +166,8 @@ steps() {
 	for set in $sets; do
 		for system in $systems; do apps_of "$set" "$system" || return; done
 	done
-	# The disks are as slow as the machine was at first. Is it still, and the host?
+	# The disks were slowed down by the machine's speed at first. Are it and the host still as
+	# fast?
 	reboot || return
 	printf 'native at the end: %s\ninside at the end: %s\n' "$("$here/apps.sh" native)" "$(inside)"
 }
@@ -176,7 +180,7 @@ inside() {
 		ended; umount /srv/apps'
 }
 
-# apps_of SET SYSTEM: after a boot of its own.
+# apps_of SET SYSTEM: measures it after a boot of its own.
 apps_of() {
 	local out
 	reboot || return

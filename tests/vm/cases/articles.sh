@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# adopt, of arrays as articles make them by their own commands: a ramdisk of rapiddisk beside
-# write-mostly disks, mounted, with a writer. Killed between its steps and typed again, a reboot, a
-# release, a reboot. As a reboot leaves them: case "inactive".
+# adopt on arrays that were made by the articles' own commands: a ramdisk of rapiddisk beside
+# write-mostly disks, mounted, with a writer. ramraid is killed between its steps and run again;
+# then a reboot, a release, a reboot. For such arrays as a reboot leaves them: case "inactive".
 needs rapiddisk
 checked_on trixie
 long
@@ -16,7 +16,7 @@ source "$here/killed.sh"
 # shellcheck source=tests/vm/adopted.sh disable=SC2154
 source "$here/adopted.sh"
 
-# by_hand MD RAMDISK DISK…: as the articles have it.
+# by_hand MD RAMDISK DISK…: makes an array as the articles do.
 readonly helpers=$adopted'
 by_hand() {
 	local md=$1 ram=$2; shift 2

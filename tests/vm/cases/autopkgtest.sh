@@ -1,4 +1,4 @@
-# The test that the package brings for Debian's own test machines (debian/tests/mirror), on two
+# Runs the test that the package brings for Debian's own test machines (debian/tests/mirror), on two
 # whole disks instead of partitions in files.
 checked_on trixie
 long

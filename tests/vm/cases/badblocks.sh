@@ -1,6 +1,7 @@
-# A disk leg that md could not write some blocks to, and keeps in sync: it has them in no place, and
-# the RAM leg has them alone. Told, kept, saved at the shutdown, and put back. And a disk that comes
-# back after a boot without it, whose device number is beyond the number of slots.
+# A disk leg that md could not write some blocks to, and keeps in sync: these blocks are on no disk,
+# only on the RAM leg. ramraid reports that, keeps the RAM leg, saves it at the shutdown, and
+# restores it. Also a disk that comes back after a boot without it, and whose device number is
+# beyond the number of slots.
 checked_on trixie
 long
 image stacks

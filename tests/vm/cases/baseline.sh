@@ -1,6 +1,6 @@
 # What users have without this package: the array made by the published recipe never comes back, and
-# the boot ends in the emergency shell. This documents the reason for the project; should a release
-# mend it, this case tells us.
+# the boot ends in the emergency shell. This documents the reason for the project; if a release ever
+# fixes that, this case tells us.
 needs rapiddisk
 checked_on trixie
 long

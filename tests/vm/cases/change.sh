@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # replace and apply on a mounted array with a writer: the disks change, nothing is lost and nothing
-# is unmounted. Killed in the middle, a dead disk, the last disk refused, the old one plugged in
-# again, and a reboot at the end.
+# is unmounted. With a kill in the middle, a dead disk, the last disk refused, the old one plugged
+# in again, and a reboot at the end.
 checked_on trixie
 long
 from mirror
@@ -10,8 +10,8 @@ disk B 96M
 disk C 96M
 disk D 96M
 
-# member NAME: its folder in sysfs. unharmed: mounted all the time, being written, sums right.
-# written: the writer stopped, all of it there, legs equal.
+# member NAME: prints its folder in sysfs. unharmed: mounted all the time, being written to, and the
+# sums are right. written: stops the writer; all of it is there, and the legs are equal.
 readonly helpers='
 member() { echo /sys/block/$(md data)/md/dev-$(basename $(node $1)); }
 names() { sed -n "s/^MEMBER=.*_HARDDISK_//p" /etc/ramraid/data.conf | sort | tr -d "\n"; }

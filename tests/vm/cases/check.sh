@@ -1,10 +1,11 @@
-# ramraid check: silent on a healthy mirror; and whatever can be planted on it is found, that alone.
+# ramraid check: silent on a healthy mirror; it finds whatever is planted there, and nothing else.
 long
 from small
 disk A 40M
 disk B 40M
 
-# found EXIT-CODE CODE…: exactly these. array, leg_b: where sysfs has the array, and disk B in it.
+# found EXIT-CODE CODE…: check finds exactly these. array, leg_b: the folders of the array, and of
+# disk B in it, in sysfs.
 readonly helpers='
 found() {
 	local want=$1 code=0; shift
@@ -43,7 +44,7 @@ EOT
 
 steps() {
 	boot
-	# Somebody is notified of a failed disk, and nobody of every boot.
+	# Somebody is notified of a failed disk, but nobody of every boot.
 	guest '
 		printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
 		chmod 755 /usr/sbin/sendmail; systemctl --quiet mask --now mdmonitor.service'

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# make bench-zram: what data take as a RAM leg of zram, beside a ramdisk that does not compress, and
-# what a read costs. Neither the host nor its emulator shows in that: memory is counted in bytes,
-# reads in instructions of the processor. Lines for the report: compress CORPUS BYTES NON-ZERO-BYTES
-# ALGORITHM MEMORY-BYTES ESTIMATE ITS-BOUND, with the device's table; read KIND INSTRUCTIONS-BARE
-# INSTRUCTIONS-MIRROR.
+# make bench-zram: measures what data take as a RAM leg of zram, beside a ramdisk that does not
+# compress, and what a read costs. Neither the host nor its emulator influences that: memory is
+# counted in bytes, reads in instructions of the processor. Lines for the report: compress CORPUS
+# BYTES NON-ZERO-BYTES ALGORITHM MEMORY-BYTES ESTIMATE ITS-BOUND, with the device's table; read KIND
+# INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
 needs rapiddisk
 long
 from installed
@@ -14,8 +14,8 @@ counted
 readonly corpora='database libraries source mail packed'
 for corpus in $corpora; do disk "$corpus" 160000K; done
 
-# zram ALGORITHM: makes a device as large as a corpus, sets Z; given_back: and takes it away. fill
-# CORPUS DEVICE.
+# zram ALGORITHM: makes a device as large as a corpus, sets Z; given_back: removes it. fill CORPUS
+# DEVICE: copies the corpus to it.
 readonly tools='
 	bytes=$(blockdev --getsize64 $(node mail))
 	zram() {
@@ -54,7 +54,7 @@ steps() {
 			done >/root/figures'
 		guest 'cat /root/figures'
 	done
-	# What compresses well is read faster than what does not: all hold the same.
+	# Data that compress well are read faster than others, so all hold the same.
 	check 'a mirror with blocks of 4096 bytes, and bare devices, with the corpus libraries' \
 		"$tools"'
 		findmnt /boot || mount /boot
@@ -68,8 +68,8 @@ steps() {
 	guest 'cat /root/figures'
 }
 
-# A RAM leg of that kind, and its reads beside those of the bare device, or of one of zram that is
-# made for it.
+# Measures the reads of a RAM leg of that kind beside those of the bare device, or of one of zram
+# that is made for this.
 leg() { # KIND DEVICE|ALGORITHM
 	check "a RAM leg of $1" "$tools"'
 		sed -i "/^RAM=/d" /etc/ramraid/data.conf; echo RAM='"$1"' >>/etc/ramraid/data.conf

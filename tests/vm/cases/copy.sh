@@ -1,5 +1,5 @@
-# The copy engine: right under a writer, with disks that can't be read, with superblocks that are
-# wrong, cut off at any moment.
+# The copy engine: right under a writer, with disks that can't be read, with wrong superblocks, and
+# cut off at any moment.
 checked_on forky
 from installed
 disk A 80M throttling.bps-total=20000000
@@ -8,7 +8,7 @@ disk C 80M throttling.bps-total=20000000
 
 steps() {
 	boot
-	# Also where the kernel is too new to be in the list of those on which it copies.
+	# Copy even if the kernel is too new for the list of those on which ramraid copies.
 	guest 'mkdir -p /etc/ramraid/ramraid.conf.d
 		echo REBUILD=copy >/etc/ramraid/ramraid.conf.d/copy.conf'
 	check 'a mirror of three disks; create copies' '
@@ -38,7 +38,8 @@ steps() {
 	guest '
 		mkdir -p /etc/ramraid/data.conf.d
 		echo COPY_RATE=24M >/etc/ramraid/data.conf.d/test.conf'
-	# Each is what some mistake of ours could make of the superblock that the new leg is given.
+	# Each is a way in which a mistake of ours could spoil the superblock that the new leg is
+	# given.
 	wrong 'stale events' 'words[50]=00000001' 'md did not take the copied RAM leg back'
 	short || wrong 'the slot of a disk leg' 'superblock_clone_role_ words 0 65534
 		superblock_clone_role_ words 9 1; words[40]=00000009' \
@@ -156,7 +157,7 @@ steps() {
 		dd if=$(node A) of=$(node B) bs=4k count=1 skip='"$((bad / 8))"' \
 			seek='"$((bad / 8))"' iflag=direct oflag=direct status=none'
 	power_off
-	# So many that A meets one of them, whichever parts it gets.
+	# So many that A hits one of them, whichever parts it has to read.
 	VM_BAD=([A]=$(seq -s ' ' $((bad - 40 * 1024)) 1024 $((bad + 20 * 1024))))
 	boot
 	check 'some sectors of one disk leg cannot be read: the others give them, and it is said' '
@@ -191,7 +192,7 @@ steps() {
 		sha256sum --quiet -c /root/sums; cd /; umount /srv/data; fsck.ext4 -fn /dev/md/data'
 }
 
-# A copy that has begun, under writes.
+# Begins a copy, under writes.
 readonly under_way='
 	test -d /srv/data/lost+found || mount /dev/md/data /srv/data
 	rests; ramraid detach data 2>/dev/null
@@ -210,7 +211,7 @@ whole() { # TEXT
 		sha256sum --quiet -c /root/sums'
 }
 
-# wrong TEXT COMMANDS MESSAGE: the superblock is changed while the copy runs.
+# wrong TEXT COMMANDS MESSAGE: COMMANDS change the superblock while the copy runs.
 wrong() {
 	check "$1: refused, md rebuilds it, and nothing is lost" '
 		rests; ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 &

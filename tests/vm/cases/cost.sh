@@ -1,5 +1,5 @@
-# make bench-cost: what ramraid itself costs. Figures are printed, not judged: they depend on the
-# machine, and most on whether KVM works there.
+# make bench-cost: measures what ramraid itself costs. Figures are printed, not judged: they depend
+# on the machine, and most of all on whether KVM works there.
 from mirror
 disk A 96M
 disk B 96M
@@ -14,8 +14,8 @@ unit_seconds() { # LABEL
 		printf '%-52s %6d ms\n' '$1' \$(((end - start) / 1000))"
 }
 
-# How much later than a file system on a plain disk, in the same boot, the one on the mirror is
-# mounted, without what the rebuild took.
+# Prints how much later than a file system on a plain disk, in the same boot, the one on the mirror
+# is mounted, without the time that the rebuild took.
 mounted() { # LABEL
 	guest '
 		at() { systemctl show -p ActiveEnterTimestampMonotonic --value $1; }
@@ -63,8 +63,8 @@ steps() {
 		systemctl stop ramraid@data; test "$(slots data)" = UUU
 		systemctl start ramraid@data'
 	unit_seconds 'start of an array that is whole already'
-	# When what the start has set off has ended. And as in a session, which has these two
-	# variables: where they are missing, each bash looks them up.
+	# This waits until what the start has set off has ended. It measures as in a session, which
+	# has these two variables: where they are missing, each bash looks them up.
 	guest '
 		sleep 10
 		export HOME=/root SHELL=/bin/bash

@@ -1,5 +1,5 @@
-# create: what it refuses, what --dry-run shows, and that it takes everything back when it fails or
-# is interrupted.
+# create: what it refuses, what --dry-run shows, and that it undoes everything when it fails or is
+# interrupted.
 checked_on trixie
 from installed
 disk A 64M

@@ -1,6 +1,6 @@
-# make demo: the main job from nothing, told while it happens. The disks are throttled to the read
-# and write rates that the published recipe measured on its hard disks (464 and 352 IOPS), so that
-# the difference can be seen; absolute figures are the emulator's.
+# make demo: shows the main job from scratch, and explains it while it happens. The disks are
+# throttled to the read and write rates that the published recipe measured on its hard disks (464
+# and 352 IOPS), so that the difference can be seen; absolute figures are the emulator's.
 from base
 disk A 160M throttling.iops-read=464,throttling.iops-write=352
 disk B 160M throttling.iops-read=464,throttling.iops-write=352

@@ -1,5 +1,6 @@
-# destroy: refused while anything uses the array; wipes what carries its UUID and nothing else;
-# killed in the middle, the same again completes it; nothing of it comes back at the next boot.
+# destroy: refused while anything uses the array; wipes what carries its UUID and nothing else. When
+# it was killed in the middle, the same command completes it. Nothing of the array comes back at the
+# next boot.
 checked_on trixie
 long
 from mirror

@@ -1,6 +1,6 @@
-# A device as the RAM leg: a disk that stands for an ephemeral one, and persistent memory. Put back
-# by bitmap when it has kept its contents, started from when it was the only good copy, rebuilt when
-# it is blank, and left alone when it is anybody else's.
+# A device as the RAM leg: a disk that stands for an ephemeral one, and persistent memory. It is put
+# back by bitmap if it has kept its contents, started from if it was the only good copy, rebuilt if
+# it is blank, and left alone if it is anybody else's.
 checked_on trixie
 long
 from installed

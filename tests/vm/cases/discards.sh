@@ -1,5 +1,5 @@
-# A RAM leg of brd, and discards: brd of some kernels frees live blocks beside those that were
-# discarded. It is given none, and what is trimmed on the array harms nothing.
+# A RAM leg of brd, and discards: on some kernels, brd frees live blocks beside those that were
+# discarded. So the leg gets no discards, and a trim on the array harms nothing.
 checked_on trixie
 long
 from installed

@@ -1,5 +1,5 @@
-# The root file system on the array, with an initramfs of dracut: adopted while it is /, a clean
-# reboot, a power cut, a disk that is missing; for any host (rd.auto=1), and for this one alone
+# The root file system on the array, with an initramfs made by dracut: adopted while it is /, a
+# clean reboot, a power cut, a missing disk; for any host (rd.auto=1), and for this one alone
 # (rd.md.uuid= in the image); and back to a plain RAID1.
 checked_on trixie
 long
@@ -8,7 +8,7 @@ from installed
 memory 3G
 cpus 2
 append rd.auto=1 systemd.default_timeout_start_sec=600 systemd.default_device_timeout_sec=600
-# dracut takes minutes of processor time there.
+# dracut takes minutes of processor time in the guest.
 BOOT_SECONDS=1200 EXEC_SECONDS=1800 STOP_SECONDS=1200
 disk A 1200M
 disk B 1200M

@@ -1,14 +1,14 @@
-# An initramfs that dracut has made, for any host, which starts every array that it finds
-# (rd.auto=1), leaves the claimed ones alone: after a clean reboot, a power cut, and with a disk
-# missing, with swap on one of them. Its claims come with create and go with release, and check
-# looks into it.
+# An initramfs that dracut has made for any host starts every array that it finds (rd.auto=1), but
+# leaves the claimed ones alone: after a clean reboot, a power cut, and with a disk missing, with
+# swap on one of them. create adds its claim to the initramfs and release removes it, and check
+# looks into the initramfs.
 checked_on trixie
 long
 image dracut
 from base
-# systemd has more to do in this initramfs, and an emulated machine takes its time.
+# systemd has more to do in this initramfs, and an emulated machine is slow.
 append rd.auto=1 systemd.default_timeout_start_sec=600 systemd.default_device_timeout_sec=600
-# dracut takes minutes of processor time there.
+# dracut takes minutes of processor time in the guest.
 BOOT_SECONDS=1200 EXEC_SECONDS=1800 STOP_SECONDS=1200
 disk A 40M
 disk B 40M
@@ -17,9 +17,9 @@ disk D 40M
 disk E 40M
 disk F 40M
 
-# started ARRAY: when its run began, in microseconds since the kernel started. left_alone: ours
-# began after the initramfs, when their own units ran; the array that is nobody's began in there: so
-# the initramfs would have started ours, too.
+# started ARRAY: prints when its run began, in microseconds since the kernel started. left_alone:
+# our arrays began after the initramfs, when their own units ran, but the array that is nobody's
+# began in the initramfs. So without the claims, it would have started ours, too.
 readonly helpers='
 image=/boot/initrd.img-$(uname -r)
 # From Debian 14 on, dracut has an update-initramfs.
@@ -75,7 +75,7 @@ steps() {
 		grep "dracut: Generating" /root/out; fails grep "dracut\[E\]" /root/out
 		lsinitrd -m $image >/root/out
 		grep -x mdraid /root/out; fails grep -x ramraid /root/out'
-	# Somebody is notified of a failed disk, and nobody of every boot.
+	# Somebody is notified of a failed disk, but nobody of every boot.
 	guest 'printf "%s\n" "#!/bin/sh" "cat >/dev/null" >/usr/sbin/sendmail
 		chmod 755 /usr/sbin/sendmail; systemctl --quiet mask --now mdmonitor.service
 		mkdir -p /etc/ramraid/ramraid.conf.d

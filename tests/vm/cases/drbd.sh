@@ -17,7 +17,8 @@ source "$here/load-tokens.sh"
 
 readonly N=${N:-10} SEED=${SEED:-1}
 
-# recipe NUMBER: that block of the recipe, counted from 1, with this disk, and without what asks.
+# recipe NUMBER: prints that block of the recipe, counted from 1, for this disk, and without
+# questions.
 recipe() {
 	awk -v wanted="$1" '
 		/^## / { here = $0 == "## Two machines, with DRBD"; next }
@@ -40,7 +41,8 @@ readonly drbd='
 	is_alone() { until_state cstate WFConnection; }
 	'
 
-# The cable has ends, and DRBD does not take a busy emulator for a dead one.
+# Gives the machine its end of the cable, and keeps DRBD from mistaking a busy emulator for a dead
+# one.
 machine() { # NAME ADDRESS
 	check "$1: has a name and an address" '
 		# udev keeps the name that it was started with, and DRBD finds its section by it
@@ -58,7 +60,7 @@ ip link set eth0 up\"" "[Install]" "WantedBy=network-online.target multi-user.ta
 	vm_send "$here/tokens.pl" /root/tokens.pl
 }
 
-# The same on both machines: the resource; the array is not started at a boot, but by hand.
+# Done on both machines: configures the resource. The array is started there by hand, not at a boot.
 both() {
 	check "$1: the resource is configured, and up" "$drbd"'
 		cat >/etc/drbd.d/data.res <<"EOT"
@@ -91,12 +93,12 @@ EOT
 		systemctl show -p After ramraid@data.service | grep network-online.target'
 }
 
-# folder NAME: that machine's
+# folder NAME: prints that machine's folder
 folder() { if [[ $1 == one ]]; then echo "$VM"; else echo "$VM/other"; fi; }
-# told NAME: the file with what that machine has reported.
+# told NAME: prints the path of the file with what that machine has reported.
 told() { echo "$(folder "$1")/told"; }
 
-# take_over NAME: after the other machine has gone, or has given the array up.
+# take_over NAME: takes over after the other machine has gone, or has given the array up.
 take_over() {
 	check "$1 takes over: the mirror is whole, and mounted" "$drbd"'
 		'"$(recipe 7)"'
@@ -146,7 +148,7 @@ one_round() {
 	done
 	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
 	on "$2" cut_power "$keep" "$seed"
-	# What was acknowledged while the two were not connected would be nobody's but the dead one's.
+	# What was acknowledged while the two were not connected would be on the dead machine alone.
 	state=$(on "$3" guest 'drbdadm cstate data')
 	[[ $state == Connected ]] || {
 		echo "not ok - the machines were connected when the power was cut: $state"
@@ -167,7 +169,7 @@ one_round() {
 	ITEMS=$((ITEMS + said))
 }
 
-# comes_back NAME PRIMARY: the dead machine, as the secondary.
+# comes_back NAME PRIMARY: boots the dead machine, as the secondary.
 comes_back() {
 	on "$1" boot
 	on "$1" check "$1 is back: the secondary, made equal; the array is not started there" "$drbd"'
@@ -177,7 +179,7 @@ comes_back() {
 	on "$1" healthy
 }
 
-# prune NAME: all but a few tokens, which live longer.
+# prune NAME: removes all tokens but a few, which live longer.
 prune() {
 	tail -n 24 "$VM/tokens" >"$VM/tokens.new"
 	mv "$VM/tokens.new" "$VM/tokens"
@@ -186,7 +188,7 @@ prune() {
 			xargs -r rm -f --"
 }
 
-# What is below DRBD, but for its own notes at the end.
+# Compares what is below DRBD, except its own notes at the end.
 disks_are_equal() {
 	local sum='dd if=$(leg A) bs=1M count=60 iflag=direct status=none | sha256sum' first second
 	first=$(guest "$sum")

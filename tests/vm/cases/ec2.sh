@@ -1,6 +1,7 @@
-# The shape of a cloud's instance: a network disk, and an ephemeral NVMe disk beside it that has its
-# contents after a reboot and comes back blank, with another serial number, when the instance was
-# stopped. It begins as the recipes make it (--assume-clean, --write-behind), and becomes ours.
+# Disks as a cloud's instance has them: a network disk, and beside it an ephemeral NVMe disk that
+# keeps its contents over a reboot, and comes back blank, with another serial number, after the
+# instance was stopped. The array begins as the recipes make it (--assume-clean, --write-behind),
+# and becomes ours.
 checked_on trixie
 long
 from installed

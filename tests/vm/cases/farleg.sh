@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# adopt and a RAID10 in the far layout, as an article has it: carrying a file system it is refused;
-# empty it becomes the disk leg of a mirror; beside a ramdisk made by hand it is a disk leg already,
-# and that mirror is adopted, mounted, with a writer. A reboot, a release, a reboot.
+# adopt and a RAID10 in the far layout, as in an article. With a file system on it, it is refused;
+# empty, it becomes the disk leg of a mirror. Beside a ramdisk made by hand it is a disk leg
+# already, and that mirror is adopted, mounted, with a writer. Then a reboot, a release, a reboot.
 checked_on trixie
 long
 from installed

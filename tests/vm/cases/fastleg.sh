@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# adopt, of the articles' arrays without a ramdisk, by their own commands: an NVMe disk beside a
+# adopt on the articles' arrays without a ramdisk, made by their own commands: an NVMe disk beside a
 # write-mostly one, an SSD beside a hard disk, a cloud's ephemeral disk beside a network disk
-# (--assume-clean, write-behind). Mounted, with a writer; killed and typed again; a reboot, a
-# release, a reboot.
+# (--assume-clean, write-behind). They are mounted, with a writer. ramraid is killed and run again;
+# then a reboot, a release, a reboot.
 checked_on trixie
 long
 from installed

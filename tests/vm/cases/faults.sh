@@ -1,10 +1,10 @@
-# Disks and memory that fail while the array is in use: nothing acknowledged is lost, and the mirror
-# becomes whole again by "attach".
+# Disks and memory that fail while the array is in use: nothing acknowledged is lost, and "attach"
+# makes the mirror whole again.
 checked_on trixie
 long
 from small
-# The filters are switched on from the host by files beside the disk's socket: A.read, A.write
-# (errors), A.rate (bits per second).
+# Files beside the disk's socket switch the filters on from the host: A.read, A.write (errors),
+# A.rate (bits per second).
 readonly faulty="--filter=error --filter=rate error-pread-rate=100% error-pread-file=@.read \
 error-pwrite-rate=100% error-pwrite-file=@.write rate-file=@.rate"
 disk A 40M served "$faulty"
@@ -12,7 +12,7 @@ disk B 40M served "$faulty"
 # shellcheck source=tests/vm/campaign.sh disable=SC2154
 source "$here/campaign.sh"
 
-# Everything the writers were promised until now; then the mirror's legs against each other.
+# Checks that everything that the writers were promised until now is there.
 all_there() { # TEXT
 	guest '
 		pkill -f tokens.pl || test $? = 1

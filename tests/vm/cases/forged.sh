@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands
-# What somebody can make up who can read no leg: a superblock with the UUID of the array, which all
-# can read, on a device that has taken over the name of a leg; and arrays whose names, or whose
-# partitions' names, are those of ours.
+# What somebody can forge who can't read any leg: a superblock with the UUID of the array, which
+# everybody can read, on a device that has taken over the name of a leg; and arrays that have, or
+# whose partitions have, the names of ours.
 long
 from installed
 disk A 66M

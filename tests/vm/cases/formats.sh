@@ -1,13 +1,15 @@
 # shellcheck shell=bash disable=SC2016 # the guest expands
-# The data of the array reach to the end of its legs, where md's other formats have their superblocks.
-# mdadm and udev believe the one that was made last, so a user may write one into a file.
+# The data of the array reach to the end of its legs, where md's other formats have their
+# superblocks. mdadm and udev believe the newest superblock, so a user may write a forged one into a
+# file.
 long
 from small
 disk A 40M
 disk B 40M
 may_fail ramraid@data.service
 
-# forge UUID: writes what mdadm makes of a disk of that size, in metadata 1.0, to the array's end.
+# forge UUID: writes what mdadm makes of a disk of that size, in metadata 1.0, to the end of the
+# array.
 readonly forge='
 	forge() {
 		local loop size=$(blockdev --getsize64 $(leg A))

@@ -30,10 +30,10 @@ readonly until_whole='ramraid wait --timeout=3min data; test "$(slots data)" = U
 
 steps() {
 	boot
-	# Also where the kernel is too new to be in the list of those on which it copies.
+	# Copy even if the kernel is too new for the list of those on which ramraid copies.
 	guest 'mkdir -p /etc/ramraid/ramraid.conf.d
 		echo REBUILD=copy >/etc/ramraid/ramraid.conf.d/copy.conf'
-	# util-linux 2.41 crashes over such a line.
+	# util-linux 2.41 crashes on such a line.
 	check 'a line in fstab that is none costs no mount its order' '
 		(echo nonsense; cat /etc/fstab) >/root/fstab; cp /etc/fstab /root/fstab.good
 		cp /root/fstab /etc/fstab

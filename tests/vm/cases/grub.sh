@@ -1,6 +1,6 @@
 # A real boot by GRUB, from the firmware on, with the root file system and /boot on the array: by
 # BIOS and by UEFI; with the RAM leg in the superblocks, after a power cut; what GRUB's own programs
-# say while the RAM leg is a member; and a disk that is missing.
+# say while the RAM leg is a member; and a missing disk.
 checked_on trixie
 long
 image grub

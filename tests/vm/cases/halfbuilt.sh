@@ -1,5 +1,5 @@
-# A disk that returns after another one was half built in its place: md has cleared bits that it
-# needs, so all of it is rebuilt.
+# A disk returns after another one was half built in its place: md has cleared bits that the first
+# one needs, so all of it is rebuilt.
 checked_on trixie
 long
 from small
@@ -35,7 +35,7 @@ readonly words="$VM_HANDS"'
 	}
 	'
 
-# Writes to the mirror without B, and then another disk is built to the half in its place.
+# Writes to the mirror without B; then md builds half of another disk in its place.
 without_B() { # FILE
 	check "$1: a disk is pulled out, and data is written" "$words"'
 		test "$(slots data)" = UUU; rests; gone B; rests
@@ -53,17 +53,17 @@ steps() {
 	boot
 	vm_hands
 	without_B file5
-	# What md remembers of it itself (conf->fullsync) ends with the array.
+	# What md itself remembers of that (conf->fullsync) ends with the array.
 	power_off
 	boot
 	check 'the first disk is back at the next boot: it is rebuilt, and the legs are equal' \
 		"$words"'whole'"$equal"
 	guest 'rm /srv/data/file5; sync'
 	without_B file6
-	# or with anything that md brings to its end
+	# It also ends with any check or rebuild that md completes.
 	check 'it comes back after a check: likewise' "$words"'
 		test "$(compare data)" = 0; back B; whole'"$equal"
-	# As a rescue system would, which has no ramraid: the disks get a third member, and nothing
+	# This is as in a rescue system without ramraid: the disks get a third member, and nothing
 	# is written while that is there.
 	check 'a disk is put back to an image of before the array was filled elsewhere: likewise' "$words"'
 		umount /srv/data; ramraid stop data

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016 # single quotes hold what the guest expands
 # A disk leg that does not answer: B is under a device mapper target that queues everything and
-# ends nothing, as a multipath device without paths does. At a boot, while another array loses a
-# leg, and at a shutdown with the only good copy in RAM.
+# completes nothing, as a multipath device without paths does. It hangs at a boot, while another
+# array loses a leg, and at a shutdown with the only good copy in RAM.
 checked_on trixie
 long
 from installed
@@ -24,9 +24,9 @@ readonly tools='
 	}
 	'
 
-# systemd-shutdown of Debian 12 asks each device of the device mapper to flush, and waits without end
-# for one that is suspended (delete_dm() in its src/shutdown/umount.c), with ramraid or without. What
-# counts there is that the copy is saved before, and that a power cut is no harm then.
+# systemd-shutdown of Debian 12 asks each device of the device mapper to flush, and waits without
+# end for one that is suspended (delete_dm() in its src/shutdown/umount.c), with ramraid or without.
+# What counts is that the copy is saved before that, and that a power cut then does no harm.
 shutdown_ends() {
 	local systemd text='a shutdown with the only good copy in RAM and a leg that does not answer' \
 		i

@@ -1,5 +1,5 @@
-# Disks that come and go under writers: what can be put back is put back by itself, and what can't
-# is said.
+# Disks that come and go under writers: ramraid puts back what it can by itself, and says what it
+# can't.
 checked_on forky
 from small
 disk A 40M served
@@ -39,7 +39,7 @@ readonly words="$VM_HANDS"'
 	}
 	sectors_written() { set -- $(cat /sys/block/$(basename $(node $1))/stat); echo $7; }
 	'
-# Everything the writers were promised until now; then the legs against each other.
+# Checks everything that the writers were promised until now; then compares the legs.
 all_there() { # TEXT
 	guest '
 		pkill -f tokens.pl || test $? = 1
@@ -111,7 +111,7 @@ steps() {
 			fails test -e /run/ramraid/data.ram
 			ramraid attach data; whole'
 	}
-	# Nobody can take one of brd from the array that has it open.
+	# A ramdisk of brd can't be taken from the array that has it open.
 	! has_rapiddisk || {
 		campaign_writers 5
 		check 'a ramdisk that is destroyed under the array is rebuilt' "$words"'

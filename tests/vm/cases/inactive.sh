@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# adopt, of arrays with a ramdisk made by hand as a reboot or a power cut leaves them: inactive, the
-# ramdisk gone. Named by the array and by the disks; with a disk missing nothing is changed; killed
-# and typed again. And one that somebody has started without its ramdisk.
+# adopt on arrays with a ramdisk made by hand, as a reboot or a power cut leaves them: inactive,
+# with the ramdisk gone. They are named by the array and by the disks; with a disk missing, nothing
+# is changed; ramraid is killed and run again. Also an array that somebody has started without its
+# ramdisk.
 needs rapiddisk
 checked_on trixie
 long
@@ -14,7 +15,8 @@ memory 1536M
 # shellcheck source=tests/vm/adopted.sh disable=SC2154
 source "$here/adopted.sh"
 
-# by_hand NAME MD RAMDISK DISK…: as the articles have it, mounted. inactive N: so many arrays are.
+# by_hand NAME MD RAMDISK DISK…: makes an array as the articles do, and mounts it. inactive N: that
+# many arrays are inactive.
 readonly helpers=$adopted'
 OPTIONS=nofail,x-systemd.device-timeout=5s
 by_hand() {

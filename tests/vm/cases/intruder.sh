@@ -1,6 +1,6 @@
-# What somebody tries who has a user's account, or a stick to plug in: locks that are not theirs, a
-# name that is not theirs; and what the sandbox keeps from programs of ours that have been talked
-# into something.
+# What somebody may try who has a user's account, or a stick to plug in: locks that are not theirs,
+# a name that is not theirs. Also what the sandbox keeps our programs from once somebody has tricked
+# them into something.
 checked_on trixie
 long
 image stacks

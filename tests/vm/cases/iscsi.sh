@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # A disk leg over the network, iSCSI on the loopback, by Debian's own units of tgt and open-iscsi. A
-# boot; the target is away at a boot, and is there again; it dies under a writer, and comes back; a
-# shutdown; a power cut of both sides.
+# boot; a boot without the target, which then comes back; the target dies under a writer, and comes
+# back; a shutdown; a power cut of both sides.
 long
 image iscsi
 from installed

@@ -1,6 +1,6 @@
-# Disk legs in LUKS: one is opened by a key file, the other by a passphrase that comes late. No time
-# runs until then; at a shutdown the containers stay open for the guard, which puts the legs back
-# that it finds there.
+# Disk legs in LUKS: one is opened by a key file, the other by a passphrase that comes late. Until
+# then no timeout runs. At a shutdown the containers stay open for the guard, which puts back the
+# legs that it finds there.
 checked_on trixie
 long
 from installed

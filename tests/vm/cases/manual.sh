@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands
-# The examples in the pages of the verbs, run as they are printed there, at a terminal, in an order
-# in which each finds what it is about. Every page has one that is run here. Not run: what does not
-# end by itself (status --watch), takes minutes more of the same (selftest --rounds, bench --json),
-# or needs a program that the system of the bench has not (lz4, gnuplot). tests/unit/manual.bats
-# runs those for programs.
+# Runs the examples in the pages of the verbs as they are printed there, at a terminal, in an order
+# in which each finds what it needs. Every page has one that is run here. Not run are examples that
+# do not end by themselves (status --watch), take minutes more of the same (selftest --rounds, bench
+# --json), or need a program that the system of the bench does not have (lz4, gnuplot).
+# tests/unit/manual.bats runs those for programs.
 checked_on trixie
 long
 image stacks
@@ -14,7 +14,7 @@ may_fail ramraid@data.service srv-data.mount
 
 RAN=' '
 
-# printed VERB NUMBER: the commands of that example in the page of VERB, without the prompt.
+# printed VERB NUMBER: prints the commands of that example in the page of VERB, without the prompt.
 printed() {
 	awk -v number="$2" '
 		$0 == "== EXAMPLES" { inside = 1; next }
@@ -24,8 +24,8 @@ printed() {
 		"$here/../../man/ramraid-$1.8.adoc"
 }
 
-# typed VERB NUMBER [ANSWER [CODE]]: each of its commands ends with 0, or CODE; what asks gets
-# ANSWER.
+# typed VERB NUMBER [ANSWER [CODE]]: runs that example. Each of its commands has to end with 0, or
+# CODE; questions get ANSWER.
 typed() {
 	local line script='' EXEC_SECONDS=1200
 	while IFS= read -r line; do
@@ -150,7 +150,7 @@ stopped() {
 			done
 		done
 		fails ramraid start data' >/dev/null || return
-	# It runs without the other one.
+	# The array runs without the other disk.
 	typed start 2 y 1 || return
 	check 'the other one is made anew' "$tools"'
 		until_whole; test "$(slots data)" = UUU; systemctl start srv-data.mount

@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# MEMORY_FLOOR on a mounted array with a writer: memory becomes short, the RAM leg goes and comes
-# back, nothing is killed and nothing lost. What a person has taken out stays out.
+# MEMORY_FLOOR on a mounted array with a writer: memory gets short, the RAM leg goes and comes back,
+# nothing is killed and nothing lost. A RAM leg that a person has taken out stays out.
 long
 checked_on trixie
 from mirror
 disk A 96M
 disk B 96M
 
-# hog: takes memory until 150 MiB are available; the kernel can't reclaim it where it is. within
-# SECONDS COMMAND…: until it succeeds.
+# hog: takes memory until 150 MiB are available, where the kernel can't reclaim it. within SECONDS
+# COMMAND…: repeats the command until it succeeds.
 readonly helpers='
 available() { awk "/^MemAvailable:/ { print int(\$2 / 1024) }" /proc/meminfo; }
 hog() {

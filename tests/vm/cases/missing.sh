@@ -83,7 +83,7 @@ written since. Bring the missing disk back: $(leg B)"
 		journalctl -b -u ramraid@data -p err | grep "START_DEGRADED=never"'
 }
 
-# Out of the emergency shell: by hand, and by the disk that was missing.
+# Two ways out of the emergency shell: by hand, and by the disk that was missing.
 from_emergency() {
 	check 'a start that is typed there does not end that shell' '
 		fails ramraid start data; sleep 2; systemctl is-active emergency.service

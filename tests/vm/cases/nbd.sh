@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# A disk leg over the network, NBD on the loopback, connected by the units of nbd-client: a
-# partition, for a whole nbd0 has no name that lasts. A boot; a server that dies under a writer and
-# comes back; a shutdown.
+# A disk leg over the network, NBD on the loopback, connected by the units of nbd-client. It is a
+# partition, since a whole nbd0 has no name that lasts. A boot; a server that dies under a writer
+# and comes back; a shutdown.
 checked_on trixie
 long
 image stacks

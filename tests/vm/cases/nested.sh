@@ -51,7 +51,7 @@ steps() {
 		echo MEMBER_TIMEOUT=5s >/etc/ramraid/data-far2.conf.d/test.conf
 		mkdir -p /etc/ramraid/data.conf.d
 		echo MEMBER_TIMEOUT=5s >/etc/ramraid/data.conf.d/test.conf; equal'
-	# Slow enough that what it takes to begin and to end does not count.
+	# So slow that the time to begin and to end does not count.
 	for disk in A B; do vm_throttle "$disk" 7000000; done
 	check 'the RAM leg is rebuilt faster than one of the disks can be read, by the copy and by md itself' '
 		read_all() {
@@ -105,7 +105,8 @@ steps() {
 	boot
 	check 'after a power cut under writes: both levels are equal again, and everything is there' "$both"'
 		both; there; rm -f /srv/data/churn; equal; both'
-	# The reason why ramraid does not: should this check fail one day, md has been mended.
+	# This is why ramraid does not put such a leg back. If this check fails one day, md has been
+	# fixed.
 	check 'put back by bitmap, md would take a leg of a far layout for equal that is not' '
 		truncate -s 64M /root/a; truncate -s 64M /root/b; a=$(losetup -f --show /root/a)
 		b=$(losetup -f --show /root/b)

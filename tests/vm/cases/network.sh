@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# A disk leg over the network, NVMe over TCP on the loopback: it waits for the network and is
-# mounted as a remote file system; boots without the other side, which joins when it is there; and a
-# connection that is cut under a writer.
+# A disk leg over the network, NVMe over TCP on the loopback. The array waits for the network and is
+# mounted as a remote file system; it boots without the other side, which joins when it is there;
+# and the connection is cut under a writer.
 checked_on trixie
 long
 from installed
@@ -11,7 +11,7 @@ disk R 64M
 # shellcheck source=tests/vm/far.sh
 source "$here/far.sh"
 # The other side exports disk R; this side connects to it, in the order that the units of nvme-cli
-# keep. link, unlink: the cable.
+# keep. link, unlink: plug the cable in, and pull it out.
 readonly far=$far'
 	far=/sys/kernel/config/nvmet
 	leg_far() { ls /dev/disk/by-id/nvme-Linux_far* 2>/dev/null | grep -v part | head -n 1; }

@@ -1,5 +1,5 @@
 # Who is notified of what: the program of NOTIFY, without hot-plug; mail without one; what scrub
-# finds. And that nobody is notified of a boot that is as it should be.
+# finds. Nobody is notified of a boot in which all is well.
 checked_on trixie
 long
 from mirror

@@ -1,5 +1,6 @@
-# All disk legs fail and the RAM leg is the only good copy: told at once, held at shutdown, saved to
-# a file as the last resort, and never followed by a start from the stale disks.
+# All disk legs fail and the RAM leg is the only good copy. ramraid reports that at once, holds the
+# copy at shutdown, saves it to a file as the last resort, and never starts from the stale disks
+# after that.
 checked_on forky
 from small
 disk A 40M

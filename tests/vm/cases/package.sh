@@ -1,5 +1,5 @@
 # The package: an upgrade touches nothing that runs; removing leaves a plain md array, mounted all
-# the time; coming back; purging.
+# the time; then it is installed again, and purged.
 checked_on trixie
 from small
 disk A 40M

@@ -1,6 +1,6 @@
-# make bench-reads: what a read takes, in instructions of the processor, of a bare ramdisk and of a
-# whole mirror. Neither the host nor its emulator shows in that. Lines for the report: read WHAT
-# INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
+# make bench-reads: measures what a read takes, in instructions of the processor, from a bare
+# ramdisk and from a whole mirror. Neither the host nor its emulator influences that. Lines for the
+# report: read WHAT INSTRUCTIONS-BARE INSTRUCTIONS-MIRROR.
 needs rapiddisk
 from mirror
 disk A 96M
@@ -12,8 +12,8 @@ steps() {
 	guest '
 		echo "kernel: $(uname -r)"; echo "rapiddisk: $(cat /sys/module/rapiddisk/version)"
 		fio --version | sed "s/^/fio: /"'
-	# A ramdisk has no page for what was never written, and reads that faster: both have all of
-	# theirs.
+	# A ramdisk has no page for what was never written, and reads that faster. So both are
+	# filled first.
 	check 'a whole mirror and a bare ramdisk, full' '
 		ramraid wait --timeout=5min data; systemctl stop srv-data.mount
 		bytes=$(blockdev --getsize64 /dev/md/data)

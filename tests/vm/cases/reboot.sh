@@ -23,7 +23,8 @@ whole_before_mount() {
 		test "$whole" -gt 0; test "$fsck" -gt "$whole"; test "$mount" -gt "$whole"'
 	check "$1: every file has its bytes" 'cd /srv/data; sha256sum --quiet -c /root/sums'
 	check "$1: md finds no difference between the legs" 'test "$(compare data)" = 0'
-	# Hot-plug's look reads superblocks from the disks: not while we count.
+	# Hot-plug reads superblocks from the disks when it looks, which must not happen while this
+	# counts.
 	check "$1: reads come from the RAM leg alone" '
 		rests
 		reads() {
@@ -37,7 +38,7 @@ whole_before_mount() {
 		test "$before" = "$(reads)"'
 }
 
-# A writer whose every file is fsynced, and only then told to the host, which outlives the kill.
+# A writer that fsyncs every file, and only then reports it to the host, which outlives the kill.
 # File names are never used twice.
 start_writer() {
 	guest '
@@ -51,7 +52,7 @@ EOT
 		setsid bash /root/writer >/dev/null 2>&1 &'
 }
 
-# What mdadm says of a superblock, in our words.
+# Prints what mdadm says of a superblock, in our words.
 readonly examine='
 	examine() {
 		mdadm --examine "$1" | sed -n \

@@ -1,7 +1,8 @@
-# make bench-rebuild: how long the RAM leg takes with 1, 2 and 3 disk legs, ours beside md's own
-# recovery; figures are printed, not judged, but for the memory. Then what the bitmap's chunks cost
-# scattered writes. Lines for the report begin with "rebuild" (ENGINE LEGS MB/S-OF-ALL-LEGS SECONDS
-# MB NON-ZERO-MB RAM-MB) and "chunk" (CHUNK IOPS-OF-ONE-WRITER IOPS-OF-32).
+# make bench-rebuild: measures how long the RAM leg takes with 1, 2 and 3 disk legs, with ramraid's
+# copy beside md's own recovery. Figures are printed, not judged, except for the memory. Then it
+# measures what the bitmap's chunks cost scattered writes. Lines for the report begin with "rebuild"
+# (ENGINE LEGS MB/S-OF-ALL-LEGS SECONDS MB NON-ZERO-MB RAM-MB) and "chunk" (CHUNK IOPS-OF-ONE-WRITER
+# IOPS-OF-32).
 from installed
 memory 4G
 cpus 2
@@ -12,7 +13,7 @@ disk C 2060M throttling.bps-read=$disk_rate
 disk D 1026M throttling.iops-write=$disk_writes
 disk E 1026M throttling.iops-write=$disk_writes
 
-# brd would keep the zeros, too.
+# brd would keep pages of zeros, too.
 RAM_LEG=auto
 release_has_rapiddisk "$RELEASE" || RAM_LEG=zram
 
@@ -61,8 +62,8 @@ steps() {
 	for size in none 1M 4M 64M; do chunk "$size"; done
 }
 
-# Random writes of 4 KiB all over a mirror of two disks with 200 writes a second each, without a RAM
-# leg: what costs is the bitmap on the disks.
+# Measures random writes of 4 KiB all over a mirror of two disks with 200 writes a second each,
+# without a RAM leg: what costs is the bitmap on the disks.
 chunk() { # CHUNK
 	local out
 	out=$(guest '
@@ -83,7 +84,7 @@ chunk() { # CHUNK
 	}
 }
 
-# What holds something else than zeros, in pages of 4 KiB: counted in disk A's image.
+# Counts what holds something else than zeros, in pages of 4 KiB, in disk A's image.
 non_zero() {
 	local offset
 	offset=$(guest '

@@ -1,5 +1,5 @@
-# Replacing a disk by hand, as ramraid(8) tells it, and the monitor that notes every change of the
-# running array.
+# Replacing a disk by hand, as ramraid(8) describes it, and the monitor that notes every change of
+# the running array.
 checked_on trixie
 long
 from mirror

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands
-# The rescue image, beyond what "onlycopy" shows: restored onto the disk that left first, while the
-# other one is away, which then returns; an old /etc brings its record back; and the root file system
-# has become read-only when the disks leave. RESCUE is on a file system of its own.
+# The rescue image, beyond what "onlycopy" shows. It is restored onto the disk that left first,
+# while the other one is away, which then returns; an old /etc brings its record back; the root file
+# system is read-only when the disks leave. RESCUE is on a file system of its own.
 long
 from small
 disk A 40M

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
 # resize on a mounted array with a writer, after its disks have grown: nothing is lost and nothing
-# unmounted. Without room, without memory, without a RAM leg, killed in the middle, and the power
-# cut afterwards.
+# unmounted. Also without room, without memory, without a RAM leg, killed in the middle, and with a
+# power cut afterwards.
 long
 checked_on trixie
 from mirror
@@ -9,8 +9,8 @@ disk A 96M
 disk B 96M
 memory 1536M
 
-# mib: what the array has. unharmed: mounted all the time, being written, sums right. whole: with
-# its RAM leg, which is as large.
+# mib: prints the size of the array. unharmed: mounted all the time, being written to, and the sums
+# are right. whole: with its RAM leg, which is as large.
 readonly helpers='
 mib() { echo $(($(cat /sys/block/$(md data)/size) / 2048)); }
 since() { systemctl show -p ActiveEnterTimestampMonotonic --value srv-data.mount; }

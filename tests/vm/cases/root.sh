@@ -1,6 +1,6 @@
 # The root file system on the array: the initramfs starts it from its disks, the RAM leg joins while
-# the system runs, a shutdown leaves it clean; after a power cut nothing waits for the RAM leg that
-# is not there; a disk that is missing; and back to a plain RAID1.
+# the system runs, and a shutdown leaves it clean. After a power cut nothing waits for the RAM leg,
+# which is gone. Also a missing disk, and the way back to a plain RAID1.
 checked_on trixie
 long
 from installed

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # "here" is case.sh's
 # The RAM leg is copied again and again while a writer never rests: after each round md finds no
-# difference, and every file is right. make rounds N=100 SEED=7, with RAM=brd or RAM=zram on such a
+# difference, and every file is right. make rounds N=100 SEED=7; with RAM=brd or RAM=zram, on such a
 # RAM leg.
 checked_on trixie
 long
@@ -24,7 +24,7 @@ steps() {
 		test "$(slots data)" = UUU'
 	printf '# seed %s\n' "$ROUNDS_SEED"
 	for ((i = 1; i <= ROUNDS; i++)); do
-		# Of near seeds, bash draws numbers that are near each other.
+		# From seeds that are near each other, bash draws numbers that are near each other.
 		RANDOM=$(cksum <<<"$ROUNDS_SEED $i" | cut -d ' ' -f 1)
 		round "$i" "$((RANDOM % 4))" "$RANDOM" "$((2 + RANDOM % 4)).$((RANDOM % 10))"
 	done

@@ -1,10 +1,10 @@
-# make bench-scale: what a mirror's size, the number of mirrors and that of their legs cost. Figures
-# are printed, not judged, but the legs have to be equal. What a run measures:
-#   PARTS    sizes (without zeros), boots (many mirrors at one), pulled (and then one of their two
-#            disks is pulled out), legs (the same boot, with four disk legs each), sparse (mirrors
-#            that are mostly zeros, with files); default all
+# make bench-scale: measures what a mirror's size, the number of mirrors, and the number of their
+# legs cost. Figures are printed, not judged, but the legs have to be equal. What a run measures:
+#   PARTS    sizes (without zeros), boots (many mirrors at one boot), pulled (and then one of their
+#            two disks is pulled out), legs (the same boot, with four disk legs each), sparse
+#            (mirrors that are mostly zeros, with files); the default is all
 #   SIZES    MiB of those without zeros; COUNTS: how many mirrors at one boot, rising
-#   SPARSE   GIB:RAM:MINUTES… of those that are mostly zeros: a copy is watched so long
+#   SPARSE   GIB:RAM:MINUTES… of those that are mostly zeros: how long to watch a copy at most
 #   MEMORY   of the machine: 8192 MiB without zeros need 11G
 # Lines for the report:
 #   size MIB SECONDS MB-A-SECOND-OF-ALL-LEGS RAM-MB HELPERS-MB
@@ -18,7 +18,8 @@ from installed
 memory "${MEMORY:-11G}"
 cpus 2
 long
-# While it is measured: slow enough for an emulated processor to keep up with two of them.
+# What the disks give during a measurement: slow enough for an emulated processor to keep up with
+# two.
 readonly disk_rate=25000000 part=24M wide=16
 readonly parts=${PARTS:-sizes boots pulled legs sparse} sizes=${SIZES:-256 1024 4096 8192} \
 	counts=${COUNTS:-0 1 8 16 32} limit=1G \
@@ -37,7 +38,7 @@ fi
 if measures legs; then
 	for number in 1 2 3 4; do disk "WIDE$number" 450M; done
 fi
-# What is written there and is zero takes nothing on the host.
+# Zeros that are written there take nothing on the host.
 if measures sparse; then
 	for size in $sparse; do
 		for letter in A B; do
@@ -88,8 +89,8 @@ grep -m1 "model name" /proc/cpuinfo | sed "s/.*: /processor: /"
 	fi
 }
 
-# Not a zero on any disk, and the same on both of a pair. Written before the machine starts, which
-# would take minutes for it.
+# Fills both disks of each pair with the same bytes, none of them zero. This happens before the
+# machine starts, which would take minutes for it.
 fill() {
 	local disk
 	for disk in "${VM_DISKS[@]}"; do
@@ -103,8 +104,8 @@ fill() {
 	done
 }
 
-# A mirror of two disks without a zero on it, stopped and started as at a boot: from the finished
-# ramdisk to "whole".
+# Measures a mirror of two disks without a zero on it, stopped and started as at a boot: from the
+# finished ramdisk to "whole".
 size() { # MIB
 	local out disk EXEC_SECONDS=1800
 	check "a mirror of $1 MiB" '
@@ -145,8 +146,9 @@ size() { # MIB
 		systemctl stop ramraid@'"s$1"'; systemctl disable ramraid@'"s$1"' 2>/dev/null'
 }
 
-# As many mirrors as a boot is to have, each with a file system. None is to start yet, and none is
-# left running: each reload of systemd, and so each "create", looks at what is on all that run.
+# Makes as many mirrors as a boot is to have, each with a file system. None is to start at a boot
+# yet, and none is left running: each reload of systemd, and so each "create", looks at what is on
+# all running arrays.
 many_make() { # LETTER COUNT DISK…
 	local letter=$1 count=$2 EXEC_SECONDS=7200
 	shift 2
@@ -180,7 +182,7 @@ defaults 0 2" \
 			"BEGIN { printf \"# a reload of systemd: %.1f s\n\", e - b }"'
 }
 
-# So many of them at one boot, each with a file system that waits for it.
+# Boots with so many of them, each with a file system that waits for it.
 many() { # LETTER COUNT DISK…
 	local letter=$1 count=$2 EXEC_SECONDS=3600
 	shift 2
@@ -219,9 +221,9 @@ many() { # LETTER COUNT DISK…
 	guest 'letter='"$letter count=$count$seconds$many_where"
 }
 
-# Where the time of that boot went, as comments: what the processors did, and of each start the
-# seconds until the array was assembled, until the ramdisk was there, and until it was whole, on
-# average.
+# Prints, as comments, where the time of that boot went: what the processors did, and for a start,
+# on average, the seconds until the array was assembled, until the ramdisk was there, and until it
+# was whole.
 readonly seconds='
 	# seconds UNIT: of the processors; looks: likewise, of all runs of hot-plug
 	seconds() {
@@ -254,7 +256,7 @@ readonly many_where='
 	echo "# block devices: $(ls /sys/class/block | wc -l)"
 '
 
-# One of the two disks is pulled out: until all that is ours rests. Then it is put back.
+# Pulls out one of the two disks, and measures until all that is ours rests. Then puts it back.
 pulled() { # COUNT
 	local EXEC_SECONDS=3600
 	guest "$seconds"'
@@ -282,13 +284,13 @@ pulled() { # COUNT
 		done'
 }
 
-# For the next boot: it is made once.
+# Makes the initramfs for the next boot, once.
 readonly initramfs='
 	c=/etc/initramfs-tools/update-initramfs.conf; sed -i s/=no$/=yes/ $c
 	update-initramfs -u 2>&1; sed -i s/=yes$/=no/ $c; sync
 '
 
-# What has been measured does not take part in what is measured next.
+# Keeps what has been measured out of what is measured next.
 retire() {
 	local EXEC_SECONDS=1800
 	check 'what has been measured is started no more' '
@@ -304,8 +306,8 @@ retire() {
 		for n in $units; do mv ${n#*@}.conf ${n#*@}.conf.disabled; done'
 }
 
-# A mirror that is mostly zeros, with files on it, from a boot until it is whole; or as far as its
-# copy gets in MINUTES.
+# Measures a mirror that is mostly zeros, with files on it, from a boot until it is whole, or as far
+# as its copy gets in MINUTES.
 sparse() { # GIB MINUTES
 	local name=s$1 out leg EXEC_SECONDS=$(($2 * 60 + 1800))
 	guest 'n='"$name"'; cat /root/$n.refused
@@ -322,9 +324,9 @@ sparse() { # GIB MINUTES
 			$2, $3, $4, zeros, $5, $6, $7, leg, $8, $9, $10, $11, $12 }' <<<"$out"
 }
 
-# Blank disks are equal: md need not make them so, which "create" has it do. The files are written
-# while there is no RAM leg yet, so that md copies them again after the first copy (the bitmap has
-# them). It is left stopped.
+# Blank disks are equal: md need not make them so, which it would do for "create". The files are
+# written while there is no RAM leg yet, so md copies them again after the first copy (the bitmap
+# has them). The mirror is left stopped.
 sparse_make() { # GIB RAM
 	local EXEC_SECONDS=1800
 	check "$1 GiB with files, for a RAM leg of $2" '
@@ -360,8 +362,8 @@ noinit_itable,nofail 0 2" \
 		[ $ram != zram ] || echo BLOCK=4096 >>/etc/ramraid/$n.conf'
 }
 
-# Prints "whole" or "part" and GIB RAM FILES-MB MIB MIB-COPIED SECONDS HELPERS-MB CHUNK-KIB BITS
-# SECONDS-BEFORE-THE-COPY SECONDS-AFTER-IT; before that how far the copy is, each minute.
+# Prints how far the copy is, each minute; then "whole" or "part" and GIB RAM FILES-MB MIB
+# MIB-COPIED SECONDS HELPERS-MB CHUNK-KIB BITS SECONDS-BEFORE-THE-COPY SECONDS-AFTER-IT.
 readonly sparse_measure='
 
 	ram=$(sed -n s/^RAM=//p /etc/ramraid/$n.conf)
@@ -406,7 +408,7 @@ sparse_is_equal() { # GIB
 		diff -rq --no-dereference -x lost+found /usr /srv/s'"$1"
 }
 
-# Prints MB that it gives back.
+# Stops the mirror, and prints how many MB that gives back.
 readonly sparse_stop='
 
 	free_() {

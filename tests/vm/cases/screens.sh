@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; SCREENS: tests/vm/screens
-# make screens: what a person sees on a terminal, kept as it comes: $SCREENS/NAME.ansi each. The
-# disks are throttled, so that there is time to look.
+# make screens: records what a person sees on a terminal, as it comes, in $SCREENS/NAME.ansi each.
+# The disks are throttled, so that there is time to look.
 from installed
 disk A 192M throttling.bps-read=4000000
 disk B 192M throttling.bps-read=4000000
 
 # screen NAME COMMAND: runs it in a terminal of 100 columns, after a prompt and what was typed. Of a
-# line that was written over, what is there in the end.
+# line that was written over, it keeps what is there in the end.
 screen() {
 	guest 'printf "\033[1m#\033[0m %s\n" '"${2@Q}"'; TERM=xterm script -qec "stty cols 100 rows 40; "'"${2@Q}"' /dev/null </dev/null | sed -E "s/\r+\$//; s/.*\r//; s/^ +\$//"' >"$SCREENS/$1.ansi"
 	cat "$SCREENS/$1.ansi"

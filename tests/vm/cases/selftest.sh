@@ -1,6 +1,6 @@
-# The self-test of the copy: beside a mirror of ours and a user's own array, loop device and
-# ramdisk, none of which it touches; planted defects make it fail; killed at any step, it leaves
-# nothing that the next one does not remove; and REBUILD=auto uses what it has found.
+# The self-test of the copy runs beside a mirror of ours and a user's own array, loop device and
+# ramdisk, and touches none of them. Planted defects make it fail. Killed at any step, it leaves
+# nothing that the next one does not remove. REBUILD=auto uses what it has found.
 long
 checked_on trixie
 from installed
@@ -118,7 +118,7 @@ steps() {
 	planted 'the copy leaves a part out' copy-workers \
 		's/^copy_workers_piece_() {$/&\n(($4 < 12582912)) || return 0/' \
 		'sectors that differ between the legs\|is not what was written'
-	# The leg joins as one that is in sync, by sysfs.
+	# The leg joins through sysfs, as one that is in sync.
 	planted 'md does not go by its bitmap' ../world/md 's/^md_readd() {$/&\n\
 		[[ $2 == loop* ]] || { md_join_ "$@"; return; }/
 		$a md_join_() {\n\
@@ -258,7 +258,7 @@ steps() {
 		test "$(slots own)" = UU'
 }
 
-# planted TEXT FILE SED MESSAGE: a mistake in the installed engine, below lib/act.
+# planted TEXT FILE SED MESSAGE: plants a mistake in the installed engine, below lib/act.
 planted() {
 	check "$1: it fails, says why, and leaves nothing" "$tools"'
 		file=$lib/act/'"$2"'.sh; cp $file /root/sound; sed -i '"'$3'"' $file
@@ -269,8 +269,8 @@ planted() {
 		grep -x result=failed $record; grep "^why=" $record; same'
 }
 
-# killed TEXT CONDITION [group]: as soon as that is so, the self-test alone, or with all that it has
-# started; the next one finds what is left.
+# killed TEXT CONDITION [group]: kills the self-test as soon as the condition holds, alone or with
+# all that it has started. The next one finds what is left.
 killed() {
 	check "killed $1: the next one removes what is left" "$tools"'
 		setsid ramraid selftest >/root/killed.log 2>&1 </dev/null & sleep 0.2

@@ -1,5 +1,5 @@
-# The newest leg comes back a little smaller, the old one is there, and the record is lost: nothing is
-# started from the old one, nor when the newest has its full size again.
+# The newest leg comes back a little smaller, the old one is there, and the record is lost: nothing
+# is started from the old one, not even after the newest has its full size again.
 long
 from small
 disk A 40M

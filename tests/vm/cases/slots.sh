@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # single quotes hold what the guest expands
-# A slot is no disk: md gives a new member the lowest free slot, and packs the members when their
-# number changes. The RAM leg sits in the slot of a disk that is away; that disk is used alone
+# A slot is not a disk: md gives a new member the lowest free slot, and packs the members when their
+# number changes. The RAM leg is in the slot of a disk that is away; that disk is used alone
 # elsewhere; a change is made while a disk is away.
 checked_on trixie
 long

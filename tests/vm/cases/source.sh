@@ -1,5 +1,5 @@
 # A freshly built RAM leg is never the source of what is written to a disk, and nothing is read from
-# the part of it that is not rebuilt.
+# a part of it that is not rebuilt yet.
 checked_on trixie
 long
 from installed
@@ -90,7 +90,7 @@ $(cat /sys/block/$(md data)/md/component_size) KiB were rebuilt"
 		sleep 1; grep -x active /sys/block/$(md data)/md/array_state'
 	offset=$(guest 'cat /root/offset')
 	kill_power
-	# The block that was being written is dirty in the bitmap, and so different on purpose on
+	# The block that was being written is dirty in the bitmap, so the test makes it different on
 	# each disk.
 	head -c 65536 /dev/zero | tr '\0' 'A' |
 		dd of="$VM/disks/A.img" bs=512 seek=$((offset + 800 * 128)) conv=notrunc status=none

@@ -1,5 +1,5 @@
-# What status, its JSON and the metrics say is what the kernel has: who has read and written, when
-# it was whole, how it was rebuilt.
+# What status, its JSON and the metrics say is what the kernel says: how much was read and written,
+# when the array was whole, how it was rebuilt.
 checked_on trixie
 long
 from mirror

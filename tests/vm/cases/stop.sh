@@ -1,5 +1,6 @@
-# Who uses an array that is to be stopped, where no mount table shows it: known before anything is
-# changed, and named. And a shutdown while something keeps the array's lock that nobody can end.
+# What uses an array that is to be stopped, where no mount table shows it: stop finds it before it
+# changes anything, and names it. Also a shutdown while a process that it can't end keeps the
+# array's lock.
 checked_on trixie
 long
 from mirror

@@ -1,4 +1,4 @@
-# Which device is the leg? A copy of a leg that was written elsewhere, started by hand, there at
+# Which device is the leg? A copy of a leg that was written to elsewhere, started by hand, there at
 # boot, plugged in; names that vanish while the disks run.
 checked_on trixie
 long

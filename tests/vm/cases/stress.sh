@@ -16,8 +16,8 @@ FS='' LOADS=fio LASTS=0 # LASTS: seconds of each stressor
 short || LOADS='fio stressors' LASTS=2
 [[ -z ${STRESS-} ]] || short || LOADS+=' fsx fsstress'
 
-# What runs in the guest beside all else: bash /root/load WHAT FILE-SYSTEM. All but the stressors
-# end when there is a file /root/stop.
+# What runs in the guest beside all else: bash /root/load WHAT FILE-SYSTEM. All loads but the
+# stressors end when there is a file /root/stop.
 readonly load='set -u
 # round NUMBER [OPTION…]: fio writes a file, and reads it again; how goes by the number
 round() {
@@ -172,7 +172,7 @@ XFS.*([Cc]orrupt|error|shut)|BTRFS (error|critical)|csum failed|Buffer I/O error
 	}
 	'
 
-# tried TEXT SCRIPT: a check of the file system at hand; a row of the page.
+# tried TEXT SCRIPT: a check on the file system at hand, and a row of the page.
 tried() {
 	check "$FS: $1" "fs=$FS lasts=$LASTS; $words$2"
 	printf 'stress\t%s\t%s\tok\n' "$FS" "$1"
@@ -194,7 +194,7 @@ stress_mirror() {
 		echo "stress kernel: $(uname -r)"
 		dpkg-query -W -f "stress \${Package}: \${Version}\n" fio stress-ng e2fsprogs xfsprogs \
 			btrfs-progs mdadm 2>/dev/null || :'
-	# A rebuild and a comparison go on beside the loads.
+	# These let a rebuild and a comparison go on beside the loads.
 	check 'a mirror of two disks and the RAM leg' '
 		echo "dev.raid.speed_limit_min = 50000" >/etc/sysctl.d/md.conf
 		sysctl -q -p /etc/sysctl.d/md.conf; mkdir /srv/data
@@ -222,7 +222,7 @@ stress_legs() {
 		attach data; whole'
 	tried 'a disk is pulled under load, and put back when it returns' '
 		gone B; sleep 10; slots data | grep _; back B; whole'
-	# What is being written meanwhile may differ.
+	# What is being written meanwhile may differ between the legs.
 	tried 'a scrub under load' '
 		for i in $(seq 60); do
 			code=0; ramraid scrub data >/root/scrub 2>&1 || code=$?; cat /root/scrub
@@ -236,7 +236,7 @@ stress_legs() {
 	tried 'all is right after that' 'right "after the legs" '"$(rounds)"
 }
 
-# kept: a tree that nobody writes to any more.
+# kept: a tree that nobody writes to after this.
 stress_kept() {
 	tried 'a tree is kept, and written out' '
 		mkdir /srv/data/kept; cp -a /etc /srv/data/kept/
@@ -253,8 +253,8 @@ stress_reboot() {
 		right "after the reboot" '"$(rounds)"
 }
 
-# The cut: of ext4 with all legs; of XFS while the RAM leg is rebuilt; of btrfs when a disk has come
-# back a moment ago.
+# The power is cut: for ext4 with all legs there; for XFS while the RAM leg is rebuilt; for btrfs
+# just after a disk has come back.
 stress_cut() {
 	guest "fs=$FS lasts=$LASTS; $words begin cut $LOADS"'
 		sleep 10
@@ -275,7 +275,7 @@ stress_cut() {
 		right "after the cut" '"$(rounds)"
 }
 
-# What the programs say that they have done.
+# Notes what the programs say that they have done.
 stress_counts() {
 	guest "fs=$FS; $words"'
 		said() { awk -v said=$1 "\$1 == said { n += \$2 } END { printf \"%d\", n }" fio-$fs.log; }

@@ -7,8 +7,8 @@ from base
 disk A 96M
 disk B 96M
 
-# The tests take every array that runs for their own: what they read of /proc/mdstat is without the
-# mirror's, and they do not refuse to begin beside it. md127 has to be theirs.
+# The tests treat every running array as their own. So the /proc/mdstat that they read lacks the
+# mirror, and they do not refuse to begin beside it. md127 has to be theirs.
 readonly suite='
 	list() {
 		cd /root/mdadm/tests

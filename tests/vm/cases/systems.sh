@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# make bench: the articles' systems, ours, and what else one could take, side by side in one machine
-# on throttled disks. What they are, and what is measured: bench. Figures are printed, not judged.
-# Lines for the report begin with "{"; before them comes what the machine is.
+# make bench: measures the articles' systems, ours, and other choices, side by side in one machine
+# on throttled disks. The folder bench has what they are, and what is measured. Figures are printed,
+# not judged. Lines for the report begin with "{"; before them comes what the machine is.
 # shellcheck source=tests/vm/stolen.sh
 source "$here/stolen.sh"
 image stacks
 from installed
 memory 3G
 cpus 2
-# The throttle of each is that of an article; one end to the other, it is as much as an emulated
-# processor can carry.
+# Each disk is throttled as in an article; its sequential rate is what an emulated processor can
+# carry.
 disk HDD1 400M throttling.iops-read=464,throttling.iops-write=352,throttling.bps-total=40000000
 disk HDD2 400M throttling.iops-read=464,throttling.iops-write=352,throttling.bps-total=40000000
 disk NVME 400M
@@ -21,8 +21,8 @@ disk SATA1 400M throttling.bps-total=16000000
 disk SATA2 400M throttling.bps-total=16000000
 disk FAST1 400M throttling.bps-total=50000000
 disk FAST2 400M throttling.bps-total=50000000
-# A system is measured up to so many times, until the host takes no more than so many percent
-# meanwhile.
+# A system is measured up to so many times, until the host takes no more than so many percent of the
+# processors' time meanwhile.
 readonly attempts=3 quiet=8
 
 steps() {
@@ -48,10 +48,9 @@ echo "rapiddisk: $(modinfo -F version rapiddisk)"; fio --version | sed "s/^/fio:
 	done
 }
 
-# quietly_measured SYSTEM: prints what is measured of it. While the host takes much of the
-# processors' time away, what a processor does scatters by half: then it is measured again, a few
-# times at most, and the attempt that was disturbed least counts. Its disturbance is printed after
-# it.
+# quietly_measured SYSTEM: measures it, and prints the results. While the host takes away much of
+# the processors' time, results scatter by half. Then it measures again, a few times at most, and
+# the attempt that was disturbed least counts. How much that one was disturbed is printed after it.
 quietly_measured() {
 	local try before out least=101 best='' percent
 	for ((try = 1; try <= attempts && least > quiet; try++)); do

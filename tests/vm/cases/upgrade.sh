@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# An upgrade from the last release, over an array that runs, one that md is rebuilding, one whose
-# start is refused, and one whose only good copy is in a rescue image. Nothing of what the last
-# release has written down is lost on the new one.
+# An upgrade from the last release, with an array that runs, one that md is rebuilding, one whose
+# start is refused, and one whose only good copy is in a rescue image. The new release loses nothing
+# of what the last one has written down.
 long
 from base
 disk A 40M
@@ -26,7 +26,8 @@ last_release() {
 	ls "$VM"/last/build/ramraid_*_all.deb
 }
 
-# fresh: the last release, and a mirror of it, mounted; what was there is gone. newer: the upgrade.
+# fresh: removes what is there, and installs the last release with a mirror, mounted. newer:
+# upgrades.
 readonly tools='
 	conf() {
 		mkdir -p /etc/ramraid/data.conf.d

@@ -1,4 +1,4 @@
-# What a release has of all that ramraid needs; for docs/dev/releases.md.
+# Prints what a Debian release has of all that ramraid needs; for docs/dev/releases.md.
 from installed
 long
 steps() {

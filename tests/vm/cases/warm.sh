@@ -1,6 +1,6 @@
-# Persistent memory as the RAM leg over a warm reboot, beside a ramdisk in its place: seconds from
-# the unit's start to "whole", as systemd noted them, and what was read from the disk. The two
-# figures in docs/persistent-leg.md are printed here.
+# Persistent memory as the RAM leg over a warm reboot, compared with a ramdisk: seconds from the
+# unit's start to "whole", as systemd noted them, and what was read from the disk. The two figures
+# in docs/persistent-leg.md are printed here.
 checked_on trixie
 long
 from installed
@@ -10,7 +10,7 @@ append 'memmap=512M!1024M'
 readonly disk_rate=20000000
 disk A 500M throttling.bps-read=$disk_rate
 
-# What the last boot's start took, one line. LEG is what the line calls it.
+# Prints one line: what the start at the last boot took. LEG is what the line calls it.
 took() { # LEG
 	show '
 		unit=ramraid@data.service

@@ -1,5 +1,5 @@
-# A disk leg with a write cache before it (dm-writecache, by LVM): a reboot, a power cut while the
-# cache is full of writes, and a boot without the SSD.
+# A disk leg with a write cache in front of it (dm-writecache, by LVM): a reboot, a power cut while
+# the cache is full of writes, and a boot without the SSD.
 image stacks
 checked_on trixie
 long

@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# Arrays that have been in use with blocks of 512 bytes, and are to have a RAM leg of zram: adopted
-# if everything on them bears 4096, refused with the reason if not; and after the next start all of
-# it is there, with blocks of 4096, through a power cut, and with 512 again in a rescue system.
+# Arrays that have been in use with blocks of 512 bytes, and are to have a RAM leg of zram. They are
+# adopted if everything on them works with blocks of 4096, and refused with the reason if not. After
+# the next start all of it is there with blocks of 4096, after a power cut as well, and with 512
+# again in a rescue system.
 long
 image stacks
 checked_on trixie
@@ -16,8 +17,8 @@ disk F 64M
 # xfsprogs of Debian 14 starts it for each XFS, and it fails where it can't heal: on any device.
 may_fail xfs_healer@srv-xfs.service
 
-# tries CODE TEXT: "adopt --dry-run --ram=zram" of the array data ends so, and says that. fresh:
-# nothing is on it.
+# tries CODE TEXT: "adopt --dry-run --ram=zram" of the array data ends with CODE and says TEXT.
+# fresh: clears what is on the array.
 readonly tools='
 	readonly mounts="/srv/ext4 /srv/xfs /srv/tree /srv/secret /srv/data"
 	block() { blockdev --getss /dev/md/$1; }
@@ -57,7 +58,7 @@ readonly tools='
 	}
 	'
 
-# in_use NAME: one that is in use is adopted.
+# in_use NAME: adopts an array that is in use.
 in_use() {
 	check "$1 is adopted in use, and runs on its disk legs, with blocks of 512; status and check say what to type" "$tools
 		a=$1"'

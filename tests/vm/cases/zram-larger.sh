@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # the guest expands; "here" is case.sh's
-# A mirror with more data than the machine has memory, half as much again, with all of it in a
-# compressed RAM leg: filled by writes, copied at a boot and after a power cut.
+# A mirror with half as much data again as the machine has memory, and all of it in a compressed RAM
+# leg: filled by writes, copied at a boot and after a power cut.
 long
 checked_on trixie
 from installed
@@ -38,7 +38,7 @@ steps() {
 		echo "UUID=$(blkid -o value -s UUID /dev/md/data) /srv/data ext4 defaults 0 2" \
 			>>/etc/fstab
 		systemctl daemon-reload; systemctl start srv-data.mount'
-	# Of each block a fifth is chance.
+	# A fifth of each block is random.
 	check 'files of one and a half times the memory' "$tools"'
 		cat >/root/fill.pl <<"EOT"
 open my $random, "<", "/dev/urandom" or die;
