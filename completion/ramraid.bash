@@ -1,10 +1,10 @@
-# bash completion for ramraid(8). The verbs and what each takes stand before this in what is
-# installed: see generate/completion.
+# bash completion for ramraid(8). In the installed file, the verbs and what each of them accepts
+# come before this part: see generate/completion.
 # shellcheck shell=bash
 # shellcheck disable=SC2154
 
-# _ramraid_offer WORD…: those that begin with what is typed (CUR). bash takes "=" and ":" for ends
-# of a word, and then wants only what follows them.
+# _ramraid_offer WORD…: offers the words that begin with what is typed (CUR). For bash, "=" and ":"
+# end a word, so it expects only what follows them.
 _ramraid_offer() {
 	local word typed=${CUR%"${CUR##*[=:]}"}
 	for word; do [[ $word != "$CUR"* ]] || COMPREPLY+=("${word#"$typed"}"); done
@@ -26,8 +26,8 @@ _ramraid_devices() { # PREFIX DEVICE…
 	done
 }
 
-# _ramraid_value KIND PREFIX: what an operand, or with PREFIX an option, may be. A name that is
-# still to be given, or a time, can't be guessed.
+# _ramraid_value KIND PREFIX: offers the values of an operand or, with PREFIX, of an option. It
+# can't guess a new name or a time.
 _ramraid_value() {
 	local dev=${RAMRAID_ROOT-}/dev
 	case $1 in
@@ -48,7 +48,7 @@ _ramraid_value() {
 	esac
 }
 
-# _ramraid_rest VERB WORD…: what may come after these.
+# _ramraid_rest VERB WORD…: offers what may follow these words.
 _ramraid_rest() {
 	local word options=() operands=() given=0
 	for word in $(_ramraid_takes "$1"); do

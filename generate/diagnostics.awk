@@ -1,10 +1,10 @@
 # docs/troubleshooting.md, read twice, as roff: see generate/diagnostics.
 function roff(text) { gsub(/\\/, "\\(rs", text); gsub(/-/, "\\-", text); gsub(/\047/, "\\(aq", text); gsub(/\^/, "\\(ha", text); gsub(/~/, "\\(ti", text); gsub(/`/, "\\(ga", text); gsub(/…/, "...", text); return text }
-# What goes on behind a full stop needs no mark.
+# An ellipsis after a full stop is left out.
 function quoted(text) { sub(/\.…$/, ".", text); return roff(text) }
-# What stands at the beginning of a line must not be taken for a request.
+# Protects a line that begins with a dot or an apostrophe: roff would read it as a request.
 function safe(text) { return text ~ /^[.\047]/ ? "\\&" text : text }
-# The text of a link; of one that leads to another part of the page, its heading too.
+# Replaces each link by its text, and adds the heading if it leads to another part of the page.
 function plain(text,   before, rest, link, shown) {
 	while (match(text, /\[[^]]*\]\([^)]*\)/)) {
 		before = substr(text, 1, RSTART - 1); rest = substr(text, RSTART + RLENGTH)
@@ -23,7 +23,7 @@ function title(line,   big) { big = line ~ /^## /; sub(/^#+ /, "", line); gsub(/
 function anchor(line) { sub(/^#+ /, "", line); line = tolower(line); gsub(/[^a-z0-9 _-]/, "", line); gsub(/ /, "-", line); return "#" line }
 FNR == 1 { file++ }
 file == 1 { if (/^##+ /) heading[anchor($0)] = title($0); next }
-# Every second part between backquotes is code.
+# Every second part of a text that is split at backquotes is code.
 function marked(text,   n, i, parts, out, head, name) {
 	n = split(plain(text), parts, "`")
 	if (n % 2 == 0) fail("a backquote is missing")

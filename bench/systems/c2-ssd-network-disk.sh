@@ -1,6 +1,6 @@
-# The ephemeral SSD with the network disk, as published (2014). Two hazards, which is why nobody
-# should copy it: --assume-clean makes a blank SSD after a stop of the machine as good as the disk
-# that has the data; --write-behind acknowledges what only the ephemeral one has.
+# The ephemeral SSD with the network disk, as published (2014). Do not copy it: with
+# --assume-clean, md treats an SSD that is blank after a stop of the machine as equal to the disk
+# that has the data, and --write-behind acknowledges what only the ephemeral SSD has.
 # shellcheck shell=bash disable=SC2034,SC2154 # bench/measure reads what is set here, and gives the rest
 needs='SSD NET' measures='randread read randwrite'
 up() {

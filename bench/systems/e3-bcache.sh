@@ -6,7 +6,7 @@ up() {
 	modprobe bcache
 	ramdisk 7 $((MB + 64))
 	quietly make-bcache --wipe-bcache --writethrough -C "$rd" -B "$HDD1"
-	# udev may have been first
+	# udev may have registered them already
 	for device in "$rd" "$(readlink -f "$HDD1")"; do
 		echo "$device" >/sys/fs/bcache/register 2>/dev/null || :
 	done
