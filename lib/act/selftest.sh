@@ -184,7 +184,7 @@ selftest_fill_() {
 	local COPY_STATE COPY_WHY COPY_SECONDS DONE TOTAL RATE folder=$RUN/$SELFTEST_NAME.copy
 	LOOP_GATE=open
 	((SELFTEST_ROUND % 3 > 0)) || LOOP_GATE=hold
-	selftest_make_ || return
+	selftest_make_ && selftest_spoil_ || return
 	ram_leg_copy
 	if [[ -v F["failed.copy-ram"] && -d $folder ]]; then
 		# This says nothing about the superblocks: they are checked before there is a
@@ -220,6 +220,21 @@ selftest_fill_() {
 	}
 	selftest_await_whole_
 }
+# Overwrites the new ramdisk with bytes that the array does not have, unless it is blank. brd keeps
+# what is on it while another array uses brd, so this ramdisk has what the last RAM leg had, and a
+# copy that leaves a part out would seem to be right.
+selftest_spoil_() {
+	local bytes
+	! ramdisk_is_blank "$SELFTEST_NAME" || return 0
+	{
+		bytes=$(md_state_leg_bytes "${F[array.md]}") &&
+			head -c $((bytes / 4096 * 4096)) /dev/zero | tr '\0' '\245' |
+			dd of="$DEV/${F[ram.node]}" ibs=1M obs=4096 iflag=fullblock \
+				oflag="${COPY_DIRECT-direct,}seek_bytes" \
+				conv=notrunc,nocreat,fsync status=none
+	} || selftest_hindered_ 'its ramdisk could not be overwritten'
+}
+
 selftest_has_copied_() {
 	copy_state "$SELFTEST_NAME"
 	[[ $COPY_STATE != running ]]

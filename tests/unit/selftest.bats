@@ -670,6 +670,7 @@ engine() {
 	MEMBERS=(/dev/loop1 /dev/loop2) SELFTEST_BYTES=1048576 SELFTEST_ROUND=1 STATE_OF_COPY='done'
 	mkdir -p "$SELFTEST_FOLDER" "$R/run/ramraid/_selftest.copy"
 	: >"$R/run/ramraid/_selftest.copy/superblock"
+	echo 'rapiddisk rd1 1048576 - blank' >"$R/run/ramraid/_selftest.ram"
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[ram.state]=in_sync F[ram.node]=rd1 F[array.sync]=idle F[array.pending]=no
 	mkdir -p "$R/sys/block/rd1" "$R/sys/block/${F[array.md]}/md"
@@ -728,6 +729,27 @@ need_again() {
 	selftest_round_
 	[[ $(calls) == $'writer 1\n'"$begin"$'hold\nawait 4\nreadd\nend\ncheck 0 2048' ]] ||
 		fail "$(calls)"
+}
+
+@test "a ramdisk that keeps what the round before has put there is overwritten before the copy" {
+	local disk=$R/dev/rd1
+	engine
+	md_state_leg_bytes() { echo 8191; }
+	mkdir -p "$R/dev" "$R/run/ramraid"
+	head -c 8192 /dev/zero >"$disk"
+	# What was never written to is left as it is: the copy has to know that.
+	echo 'rapiddisk rd1 8192 - blank' >"$R/run/ramraid/_selftest.ram"
+	COPY_DIRECT='' selftest_spoil_
+	cmp "$disk" <(head -c 8192 /dev/zero)
+	echo 'brd rd1 8192 - used' >"$R/run/ramraid/_selftest.ram"
+	COPY_DIRECT='' selftest_spoil_
+	cmp "$disk" <(head -c 4096 /dev/zero | tr '\0' '\245'; head -c 4096 /dev/zero)
+	ram_leg_copy() { called copy "$(head -c 1 "$DEV/rd1" | od -An -tx1)"; }
+	printf '\0' | dd of="$disk" conv=notrunc status=none
+	COPY_DIRECT='' selftest_round_
+	[[ $(calls) == *'copy  a5'* ]] || fail "$(calls)"
+	rm "$disk"
+	COPY_DIRECT='' hindered 'its ramdisk could not be overwritten'
 }
 
 @test "a round begins when md has cleared all bits; the first RAM leg is md's own" {
