@@ -83,9 +83,11 @@ no_ramdisk() { fails compgen -G "/sys/block/r[ad]*"; }
 md() { readlink -f "/dev/md/$1" | sed s,.*/,,; }
 slots() { sed -n "/^$(md "$1") /{n;s/.*\[\([U_]*\)\]$/\1/p}" /proc/mdstat; }
 settle() { udevadm settle --timeout=150; }
-# named DEVICE: after mdadm has made it: it waits for udev to give the array its name, but only for
-# some seconds, and does not fail.
+# named DEVICE: waits until udev has given its name to an array that mdadm has made or started. mdadm
+# waits for that only for some seconds, and does not fail. The name may still be that of an array
+# that was stopped just before, until udev has dealt with that, too.
 named() {
+	settle
 	for i in $(seq 600); do [ ! -e "$1" ] || return 0; sleep 0.1; done
 	echo "udev has not made $1 in 60 s"; return 1
 }

@@ -65,8 +65,8 @@ without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(l
 	check 'only a leg that was still being rebuilt: refused, and said why' "$tools"'
 		mdadm /dev/md/data --fail $(node B) --remove $(node B)
 		mdadm --zero-superblock $(node B)
-		echo 1000 >/sys/block/$(md data)/md/sync_speed_max
-		echo 1000 >/sys/block/$(md data)/md/sync_speed_min
+		echo 300 >/sys/block/$(md data)/md/sync_speed_max
+		echo 300 >/sys/block/$(md data)/md/sync_speed_min
 		mdadm /dev/md/data --add $(node B)
 		for i in $(seq 100); do
 			[ "$(cat /sys/block/$(md data)/md/sync_action)" = recover ] && break
