@@ -28,21 +28,21 @@ adopt_ask() {
 		what="/dev/$HAND_MADE, a ramdisk made by hand: leaves the array"
 		PLAN+=("$what, and $(adoption_hand_made_fate "$HAND_MADE")")
 		[[ ${CONF[RAM]} == none || -n $ADOPT_GROWS ]] ||
-			PLAN+=("the RAM leg gets its slot; \
-reads come from the disks until it is full")
+			PLAN+=("the RAM leg gets its slot; until it is in sync, reads come from \
+the disks")
 	elif [[ -n $ADOPT_KEPT ]]; then
-		PLAN+=("/dev/$ADOPT_KEPT stays as the RAM leg, and counts as no copy that lasts. \
-md compares the"
-			'legs; if they differ, it leaves first, and is filled from the disk legs')
+		PLAN+=("/dev/$ADOPT_KEPT stays as the RAM leg, and does not count as a lasting \
+copy. md compares the"
+			'legs; if they differ, it is taken out and rebuilt from the disk legs')
 	elif [[ ${CONF[RAM]} != /* ]]; then
 		adopt_ask_fast_
 		adopt_ask_slot_ "$(md_slots "$ADOPT_MD")"
 	fi
 	md_state_read "$ADOPT_MD" bitmap/backlog
 	((${VALUE:-0} == 0 || ${F[conf.write_behind]} > 0)) ||
-		PLAN+=("write-behind is on ($VALUE): it is switched off. With it, \
-an fsync returns before"
-			'a disk has the data, and a power cut loses that')
+		PLAN+=("write-behind is on ($VALUE) and will be switched off: with it, fsync \
+returns before"
+			'a disk has the data, and a power cut loses that data')
 	adopt_ask_blocks_
 	adopt_ask_names_
 	what="/dev/$ADOPT_MD (in use: $users) becomes the mirror \"$NAME\" with one leg in RAM."
@@ -64,11 +64,11 @@ adopt_ask_fast_() {
 		leg=${line%% *}
 		adoptable_is_fast "$leg" || continue
 		bytes=$(md_state_leg_bytes "$ADOPT_MD") || return 0 # the check has said so
-		PLAN+=("/dev/$leg, the fast one, becomes a disk leg, a copy that lasts, \
-and the RAM leg takes"
-			"$(quantity_show_bytes "$bytes") of memory. Or it stays as the RAM leg, \
-takes no memory, and counts as no copy:"
-			"--ram=/dev/$leg. An ephemeral disk must be that")
+		PLAN+=("/dev/$leg, the fast one, becomes a disk leg, which is a lasting copy, and \
+the RAM leg takes"
+			"$(quantity_show_bytes "$bytes") of memory. To keep it as the RAM leg, \
+which takes no memory but is no lasting copy:"
+			"--ram=/dev/$leg. Always do that with an ephemeral disk")
 	done
 }
 
@@ -76,8 +76,8 @@ takes no memory, and counts as no copy:"
 # the new size.
 adopt_ask_blocks_() {
 	[[ -n $ADOPT_GROWS ]] || return 0
-	PLAN+=("at its next start its blocks have 4096 bytes, instead of $ADOPT_GROWS, \
-which what is on it bears:"
+	PLAN+=("from its next start on, its blocks have 4096 bytes instead of $ADOPT_GROWS. What \
+is on it can work with that:"
 		"$(larger_blocks_what "${CONTENTS_BLOCKS[@]}")"
 		"until then (ramraid stop $NAME; ramraid start $NAME; or a reboot) \
 it runs on its disk legs, without a RAM leg"
@@ -88,8 +88,7 @@ than 4096 bytes (some databases, disks of virtual machines) get errors from then
 # Only the person who made the array knows whether a ramdisk had its free slot.
 adopt_ask_slot_() { # SLOTS
 	[[ -z $ADOPT_BEGUN ]] && (($1 > ${#MEMBERS[@]})) || return 0
-	PLAN+=("the free slot becomes that of the RAM leg; \
-if a disk is missing, bring it back first")
+	PLAN+=("the RAM leg takes the free slot; if a disk is missing, bring it back first")
 }
 
 # Warns of whatever would go on making ramdisks for it at each boot.
@@ -97,8 +96,8 @@ adopt_ask_makers_() {
 	local i
 	ramdisk_makers_find
 	for ((i = 0; i < ${#RAMDISK_MAKERS[@]}; i++)); do
-		log_warning "$NAME: expected nobody else who makes ramdisks, found\
- ${RAMDISK_MAKERS_FOUND[i]}. Do: ${RAMDISK_MAKERS_DO[i]}"
+		log_warning "$NAME: expected nothing else that makes ramdisks, found \
+${RAMDISK_MAKERS_FOUND[i]}. Do: ${RAMDISK_MAKERS_DO[i]}"
 	done
 }
 
@@ -120,9 +119,8 @@ adopt_ask_stopped_() {
 	adopt_ask_ram_
 	adopt_ask_slot_ "$ADOPT_SLOTS"
 	((${#ARGUMENTS[@]} == ${#MEMBERS[@]})) ||
-		PLAN+=("it is started from ${ARGUMENTS[*]}; \
-what the others have that these lack is lost")
+		PLAN+=("it is started from ${ARGUMENTS[*]}; what only the other disks have is lost")
 	[[ -z $ADOPT_MD ]] || adopt_ask_names_
-	cli_confirm "$NAME" "An array that does not run is started, \
-and becomes the mirror \"$NAME\" with one leg in RAM."
+	cli_confirm "$NAME" "This array is not running. It is started, and becomes the mirror \
+\"$NAME\" with one leg in RAM."
 }

@@ -115,8 +115,8 @@ adoption_kept_make_equal() {
 	[[ -n ${ADOPTED[refill]-} ]] || adoption_kept_note_
 	adopted_write "$NAME"
 	[[ -z $ADOPT_KEPT ]] || md_drop "$ADOPT_MD" "$ADOPT_KEPT" ||
-		die "$NAME: /dev/$ADOPT_KEPT stays: the disks lack what it has, \
-or md does not let it go" "$EX_REFUSED"
+		die "$NAME: /dev/$ADOPT_KEPT could not be taken out: the disks lack what it has, \
+or md does not release it" "$EX_REFUSED"
 	! disk_find "${CONF[RAM]}" || adoption_kept_wipe_ "$NODE"
 	ADOPTED[refill]=''
 	adopted_write "$NAME"
@@ -127,7 +127,7 @@ or md does not let it go" "$EX_REFUSED"
 adoption_kept_print_() {
 	if [[ -z ${ADOPTED[refill]-} ]]; then
 		md_check_print "$ADOPT_MD"
-		log_notice "$NAME: if the legs differ then:"
+		log_notice "$NAME: if the legs differ, then:"
 	fi
 	[[ -z $ADOPT_KEPT ]] || md_drop "$ADOPT_MD" "$ADOPT_KEPT"
 	NODE=$ADOPT_KEPT
@@ -150,12 +150,12 @@ adoption_kept_is_equal_() {
 	log_info "having md compare the legs, within its own speed limits"
 	md_check_left "$ADOPT_MD"
 	md_check "$ADOPT_MD" 0 $((bytes / 512)) adoption_kept_look_ ||
-		die "$NAME: md has not compared the legs to the end, \
-or is at work on something else; see: cat /proc/mdstat" "$EX_TRY_AGAIN"
+		die "$NAME: md did not finish comparing the legs, or is busy with something else; \
+see: cat /proc/mdstat" "$EX_TRY_AGAIN"
 	progress_line_end "$PROGRESS_SHOWN"
 	((MISMATCHES > 0)) || return 0
-	log_warning "$NAME: $MISMATCHES sectors differ between the legs. The disk legs count:\
- /dev/$ADOPT_KEPT leaves the array, and is filled from them"
+	log_warning "$NAME: $MISMATCHES sectors differ between the legs. The disk legs are taken \
+as correct: /dev/$ADOPT_KEPT is taken out and rebuilt from them"
 	return 1
 }
 adoption_kept_look_() { progress_line_md "$ADOPT_MD"; }
@@ -176,8 +176,8 @@ adoption_kept_clear_() { # NODE
 # earlier run has, and gives its memory back. Ends the program with 4 when it has to stay.
 adoption_drop_hand_made() {
 	[[ -z $HAND_MADE ]] || md_drop "$ADOPT_MD" "$HAND_MADE" ||
-		die "$NAME: /dev/$HAND_MADE stays: the disks lack what it has, \
-or md does not let it go" "$EX_REFUSED"
+		die "$NAME: /dev/$HAND_MADE could not be taken out: the disks lack what it has, or \
+md does not release it" "$EX_REFUSED"
 	adoption_hand_made_left "$NAME" "$ADOPT_UUID" "$HAND_MADE"
 }
 
@@ -193,8 +193,8 @@ adoption_hand_made_left() {
 	case $node in
 	'') ;;
 	rd*)
-		ramdisk_drop_node "$node" || log_warning "$1: the memory of /dev/$node is not\
- given back; when nobody uses it: rapiddisk --detach $node"
+		ramdisk_drop_node "$node" || log_warning "$1: the memory of /dev/$node was not \
+given back; when nothing uses it any more: rapiddisk --detach $node"
 		;;
 	*) log_notice "$1: /dev/$node $(adoption_hand_made_fate "$node")" ;;
 	esac
@@ -225,8 +225,8 @@ adoption_hand_made_backlog() {
 	until md_is_quiet "$ADOPT_MD"; do
 		clock
 		((NOW < end)) ||
-			die "$NAME: write-behind was on, and the array never rests, \
-so the disks may lack what /dev/$HAND_MADE has. Stop what writes for a moment" "$EX_REFUSED"
+			die "$NAME: write-behind was on, and the array is never idle, so the disks \
+may lack what /dev/$HAND_MADE has. Stop whatever writes to it, then type this again" "$EX_REFUSED"
 		sleep 0.2
 	done
 }

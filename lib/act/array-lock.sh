@@ -28,7 +28,7 @@ array_lock_try() {
 	paths_run || return 2
 	lock_take ARRAY_LOCK "$LOCKS/work.$1" --timeout "$2" || return
 	lock_sign "$LOCKS/work.$1" "${VERB-}" 2>/dev/null ||
-		log_notice "$1: who is at work can't be written into $LOCKS"
+		log_notice "$1: could not record in $LOCKS who is working on it"
 }
 
 # array_lock_first NAME SECONDS: as array_lock, for what takes precedence over hot-plug's worker.

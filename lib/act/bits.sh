@@ -33,8 +33,8 @@ bits_add_() {
 	lines=$(superblock_dirty_bits "$DEV/$1") || why="can't be read"
 	[[ $lines != all ]] || why='is too large to be read here'
 	if [[ -n $why ]]; then
-		log_warning "${F[name]}: the write-intent bitmap of $1 $why: \
-absent disk legs are taken to differ everywhere"
+		log_warning "${F[name]}: the write-intent bitmap of $1 $why: assuming that absent \
+disk legs differ everywhere"
 		BITS=(all)
 	elif [[ -n $lines ]]; then
 		mapfile -t -O "${#BITS[@]}" BITS < <(printf '%s\n' "$lines")

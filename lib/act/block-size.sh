@@ -22,7 +22,7 @@ block_size_begin() {
 	! block_size_make_ "$name" "$@" || return 0
 	block_size_tidy "$name"
 	BLOCK_SIZE_SPARE=''
-	block_size_refuse "$name" "${BLOCK_SIZE_WHY:-zram makes no spare for it (see above)}"
+	block_size_refuse "$name" "${BLOCK_SIZE_WHY:-zram made no spare for it (see above)}"
 	return 1
 }
 
@@ -30,10 +30,10 @@ block_size_begin() {
 # With smaller blocks, a DOS partition table means other places: the kernel then shows partitions
 # that begin inside others, and swap, or LUKS with its own key (crypttab(5)), would write there.
 block_size_refuse() {
-	BLOCK_SIZE_WHY="it is to have blocks of 4096 bytes (BLOCK=4096), and can't be given them: \
-$2. It is not started with smaller ones, with which a partition table on it shows other places. \
-When that is mended: ramraid start $1. If it has no partition table, BLOCK=auto in $ETC/$1.conf \
-has it started with those of its disks"
+	BLOCK_SIZE_WHY="it needs blocks of 4096 bytes (BLOCK=4096), but can't get them: $2. It is \
+not started with smaller ones, because a partition table on it would then point to the wrong \
+places. When that is fixed: ramraid start $1. If it has no partition table, set BLOCK=auto in \
+$ETC/$1.conf, and it starts with the block size of its disks"
 }
 
 # block_size_is_mixed NODE…: do some of these disks have blocks of 4096 bytes, and others smaller
@@ -123,7 +123,7 @@ block_size_check() {
 	shift
 	block_size_are_smaller_ "$@" && [[ -z $DRY_RUN ]] && md=$(md_of_leg "$1") || return 0
 	(($(disk_block "$md") < 4096)) || return 0
-	block_size_refuse "$name" "md has given it blocks of $(disk_block "$md") bytes all the same"
+	block_size_refuse "$name" "md has given it blocks of $(disk_block "$md") bytes nevertheless"
 	clock_until 5 1 md_stop "$md" ||
 		BLOCK_SIZE_WHY+="; and $md could not be stopped: mdadm --stop /dev/$md"
 	return 1
@@ -138,9 +138,9 @@ block_size_tidy() {
 	if [[ -n $RAMDISK_ZRAM_SPARE ]]; then
 		! md=$(md_of_leg "$RAMDISK_ZRAM_SPARE") ||
 			md_blocks_take_out "$md" "$RAMDISK_ZRAM_SPARE" ||
-			log_warning "$1: the spare $RAMDISK_ZRAM_SPARE, \
-which has given $md its blocks, could not be taken out"
+			log_warning "$1: the spare $RAMDISK_ZRAM_SPARE, which set the block size \
+of $md, could not be taken out"
 	fi
 	ramdisk_zram_spare_drop "$1" ||
-		log_warning "$1: the spare $RAMDISK_ZRAM_SPARE could not be given back"
+		log_warning "$1: the spare $RAMDISK_ZRAM_SPARE could not be removed"
 }

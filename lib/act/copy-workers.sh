@@ -47,7 +47,7 @@ $(copy_workers_bad_ "$folder")"
 	if ((COPY_DONE == NUMBER)); then
 		copy_workers_result_ "$folder" ok
 	else
-		copy_workers_result_ "$folder" "it was ended after $COPY_DONE of $NUMBER bytes"
+		copy_workers_result_ "$folder" "it was stopped after $COPY_DONE of $NUMBER bytes"
 	fi
 }
 
@@ -206,7 +206,7 @@ copy_workers_leave_() {
 		text="$2 at byte $3 or after: ${text#dd: }"
 		act_put "$1/bad.$2" "$text" || :
 		bad=${1##*/} text="${bad%.copy}: $text"
-		log_warning "$text; another disk leg has to give that part"
+		log_warning "$text; that part has to come from another disk leg"
 		(($4 > $3)) && copy_workers_turn_ "$1" || return 0
 		# Part of the piece may be copied already, and the other leg may have zeros where
 		# that leg had data.

@@ -48,7 +48,7 @@ copy_start() {
 	# writes have to end first. This comes before any question about a leg: a leg may fail to
 	# take such a write, and must not be read from then.
 	md_drain "$md" || {
-		COPY_WHY="$md could not be brought to rest for a moment"
+		COPY_WHY="$md could not be made idle for a moment"
 		return 1
 	}
 	copy_survey_ "$md" "$@" || return 1
@@ -70,7 +70,7 @@ copy_start() {
 	act_put "$folder/rest" "0 $COPY_SIZE $sparse"
 	act_put "$folder/rate" "$rate"
 	ramdisk_used "$name" || {
-		COPY_WHY="it can't be written down in $RUN that $node is used"
+		COPY_WHY="could not record in $RUN that $node is in use"
 		return 1
 	}
 	copy_background_ "$folder" "$md" "$node" \
@@ -135,8 +135,8 @@ copy_slot_() {
 	for ((i = 0; i < slots; i++)); do
 		[[ " ${COPY_SLOTS[*]} " != *" $i "* && ${1:-$i} == "$i" ]] || continue
 		[[ -z $COPY_SLOT ]] ||
-			COPY_WHY="more than one slot is empty, \
-and which of them is the RAM leg's is not known"
+			COPY_WHY="more than one slot is empty, and it is not known which of them \
+is the RAM leg's"
 		COPY_SLOT=$i
 	done
 	[[ -n $COPY_SLOT ]] || COPY_WHY="slot ${1:-of the RAM leg} is not empty"
@@ -201,11 +201,11 @@ copy_finish() {
 	elif ! superblock_clone_bitmap "$DEV/$source" now; then
 		COPY_WHY=$SUPERBLOCK_CLONE_WHY
 	elif ! copy_is_ours_ words now "$slot"; then
-		COPY_WHY="the superblock that was made for $node is damaged, \
-or of another array or slot"
+		COPY_WHY="the superblock that was made for $node is damaged, or belongs to another \
+array or slot"
 	elif [[ -n $(copy_workers_doubtful "$folder" "$md") ]]; then
-		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which has been read from, \
-has bad blocks in md's list now"
+		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which was copied from, now has \
+bad blocks in md's list"
 	elif ! copy_workers_is_free "$node"; then
 		COPY_WHY=$COPY_ERROR
 	elif ((SUPERBLOCK_CLONE_CLEARED != cleared)); then

@@ -129,8 +129,8 @@ detach_ram_give_back() {
 		[[ $DEVICE == @(back|old) ]] || return 0
 	fi
 	md_wipe "${F[ram.node]}" ||
-		log_warning "$1: the superblock of ${F[leg.ram.dev]} could not be taken off; \
-if nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
+		log_warning "$1: the superblock of ${F[leg.ram.dev]} could not be removed; if \
+nothing on it is needed: mdadm --zero-superblock ${F[leg.ram.dev]}"
 }
 
 # With write-behind, the disks may lack writes that were acknowledged. Switches it off, and waits
@@ -140,9 +140,9 @@ detach_ram_flush_write_behind_() { # NAME
 	md_set_backlog "${F[array.md]}" 0 || return
 	[[ -z $DRY_RUN ]] || return 0
 	clock_until "$MD_BOUND" 0.2 md_is_quiet "${F[array.md]}" || {
-		log_error "$1: write-behind is on and the array never rests, \
-so the disks may lack writes that only the RAM leg has: keeping it. Stop what writes, \
-then try again"
+		log_error "$1: write-behind is on and the array is never idle, so the disks may \
+lack writes that only the RAM leg has: keeping it. Stop whatever writes to the array, then try \
+again"
 		return "$EX_REFUSED"
 	}
 }
@@ -240,8 +240,8 @@ detach_ram_all_there_() {
 
 # NAME
 detach_ram_keeps() {
-	log_error "$1: the RAM leg ${F[ram.node]} is the only good copy and no disk leg can take \
-it: keeping it. $(transitions_remedy)"
+	log_error "$1: the RAM leg ${F[ram.node]} is the only good copy, and no disk leg can be \
+rebuilt from it: keeping it. $(transitions_remedy)"
 }
 
 # A disk that can be read but not written is taken back by md again and again, so tries are counted.
@@ -285,12 +285,13 @@ detach_ram_wait_for_disk_() {
 		why=$TEXT_UNKNOWN
 	}
 	if [[ -z $why ]]; then
-		log_alert "$1: no disk leg takes it; saving the RAM leg to ${CONF[RESCUE]}/$1"
+		log_alert "$1: no disk leg can be rebuilt from the RAM leg; saving it to \
+${CONF[RESCUE]}/$1"
 		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" \
 			"$(superblock_says "${F[ram.node]}" events)" "${CONF[RESCUE]}" || code=$?
 		case $code in
-		0) log_alert "$1: saved. The next start refuses the disks, which lack it, \
-until: ramraid restore $1" ;;
+		0) log_alert "$1: saved. The disks lack it, so the next start refuses them until \
+you type: ramraid restore $1" ;;
 		2) log_alert "$1: saved to $RESCUE_FOLDER, but $STATE can't be written, \
 so the next start may not know of it. Before anything uses the disks, which lack it, type: \
 cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue; ramraid restore $1" ;;

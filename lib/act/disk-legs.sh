@@ -21,7 +21,7 @@ disk_legs_assemble() { # NODE…
 	}
 	[[ -z $GIVING_UP ]] || give_up_legs "$@"
 	[[ -n $DRY_RUN ]] || md_wait_link "$(md_of_leg "$1")" "${F[name]}" ||
-		log_warning "${F[name]}: /dev/md/${F[name]}, or the link of a partition, does not \
+		log_warning "${F[name]}: /dev/md/${F[name]}, or the link of a partition, did not \
 lead to the array within $MD_BOUND s; see: ls -l /dev/md"
 }
 
@@ -68,7 +68,8 @@ write ($MD_HOLD_START_RO)"
 		code=1
 	}
 	((code == 0)) || [[ -z $BLOCK_SIZE_SPARE ]] || {
-		block_size_refuse "${F[name]}" 'md would write to the spare that gives them'
+		block_size_refuse "${F[name]}" "md would write to the spare that sets \
+its block size"
 		LOOP_ERROR=$BLOCK_SIZE_WHY
 		md_hold_end || :
 		block_size_end "${F[name]}"
@@ -78,13 +79,13 @@ write ($MD_HOLD_START_RO)"
 	! grep -qs '^PARTUUID=' "$(contents_file "${F[name]}")" ||
 		md_links_free_partitions "${F[name]}"
 	md_assemble "${F[name]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || code=$?
-	md_hold_end || log_warning "${F[name]}: arrays go on to be started read-only until \
-the first write ($MD_HOLD_START_RO)"
+	md_hold_end || log_warning "${F[name]}: arrays are still started read-only until the first \
+write ($MD_HOLD_START_RO)"
 	((code == 0)) || {
-		LOOP_ERROR='mdadm refused; its words stand above'
+		LOOP_ERROR='mdadm refused; see its message above'
 		[[ -z $BLOCK_SIZE_SPARE ]] || {
 			block_size_refuse "${F[name]}" "mdadm did not start it with the spare that \
-gives them; its words stand above"
+sets its block size; see its message above"
 			LOOP_ERROR=$BLOCK_SIZE_WHY
 		}
 		block_size_end "${F[name]}"
@@ -126,7 +127,7 @@ disk_legs_write_mostly() { md_set_writemostly "${F[array.md]}" "${F[leg.$1.node]
 disk_legs_readd() { # I
 	legs_seen_note_return "$1"
 	bits_own "leg.$1" "${F[leg.$1.node]}" || {
-		LOOP_ERROR="md was not told all that ${F[leg.$1.dev]} lacks"
+		LOOP_ERROR="could not tell md all that ${F[leg.$1.dev]} lacks"
 		return 1
 	}
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
@@ -175,13 +176,13 @@ disk_legs_add_leg() { # I
 	[[ ${F[leg.$1.sb]} == ok ]] || why=$(disk_why_not_free "$dev") || why=$TEXT_UNKNOWN
 	[[ -n $why ]] || why=$(md_state_leg_why_not "${F[array.md]}" "$node") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || {
-		LOOP_ERROR="$dev is not taken: ${why//$'\n'/; }"
+		LOOP_ERROR="$dev is not added: ${why//$'\n'/; }"
 		return 1
 	}
 	legs_seen_note_return "$1"
 	witness_update_free_slot || ! health_disk_in_sync || {
-		LOOP_ERROR="who is in sync can't be written down in $STATE; \
-$dev is not built before that"
+		LOOP_ERROR="could not record in $STATE which disk legs are in sync; until that \
+works, $dev is not rebuilt"
 		return 1
 	}
 	disk_legs_is_still "$1" "$SEEN" || return # the record may have taken long
@@ -205,8 +206,8 @@ disk_legs_see() {
 # one, and somebody may write to a blank disk. Returns 1 with LOOP_ERROR when not.
 disk_legs_is_still() {
 	local NODE SEEN facts why
-	LOOP_ERROR="${F[leg.$1.dev]} is not taken: it is no longer the disk that it was a \
-moment ago"
+	LOOP_ERROR="${F[leg.$1.dev]} is not added: it is no longer the disk that it was a moment \
+ago"
 	disk_find "${F[leg.$1.dev]}" && [[ $NODE == "${F[leg.$1.node]}" ]] || return 1
 	disk_legs_see "$1"
 	[[ $SEEN == "$2" ]] || return 1
@@ -218,7 +219,7 @@ device_uuid=${F[leg.$1.device_uuid]}
 "* ]]
 	elif [[ ${F[leg.$1.sb]} == none && -z ${F[leg.$1.force]-} ]]; then
 		why=$(disk_why_not_free "${F[leg.$1.dev]}") || why=$TEXT_UNKNOWN
-		LOOP_ERROR="${F[leg.$1.dev]} is not taken: ${why//$'\n'/; }"
+		LOOP_ERROR="${F[leg.$1.dev]} is not added: ${why//$'\n'/; }"
 		[[ -z $why ]]
 	fi
 }

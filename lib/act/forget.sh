@@ -23,11 +23,11 @@ forget_unit() {
 	[[ ! -e $ETC/$name.conf.d ]] || log_notice "$name: $ETC/$name.conf.d is kept"
 	systemd_reload
 	[[ -z $md ]] || systemd_stop_monitor "$md" ||
-		log_notice "$name: its monitor could not be stopped; it sees nothing any more"
+		log_notice "$name: its monitor could not be stopped, but has nothing left to watch"
 	needed=$(systemd_dependents "$name")
 	if [[ -z $DRY_RUN && $needed == *[![:blank:]]* ]]; then
-		log_warning "$name: its unit is required by ${needed% } still, \
-which would be stopped with it; it stays active and does nothing any more"
+		log_warning "$name: its unit is still required by ${needed% }, which would be \
+stopped with it; so it stays active, and does nothing any more"
 		return
 	fi
 	systemd_stop "$name"
@@ -41,7 +41,7 @@ forget_note_() {
 	local copy
 	copy=$(forget_copy_place_ "$1" "$3")
 	act_text "$(adopted_releasing_file "$1")" \
-		"# \"ramraid $2\" has begun to take the notes of this array away; type it again.
+		"# \"ramraid $2\" has begun to delete the notes of this array; type it again.
 ${copy:+copy=$copy
 }"
 }

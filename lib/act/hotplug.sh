@@ -22,12 +22,12 @@ it is rebuilt when there is room"
 	elif [[ $MEMORY_NOTE == full ]]; then
 		F["veto.make-ram"]=$MEMORY_WHY
 	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
-		F["veto.make-ram"]="it was taken out (ramraid detach); to have it again: \
-ramraid attach ${F[name]}"
+		F["veto.make-ram"]="it was taken out (ramraid detach); to put it back: ramraid \
+attach ${F[name]}"
 	elif ! ramdisk_may_try "${F[name]}"; then
 		F["veto.make-ram"]=$RAM_FAILED
 	elif [[ -n ${F[kernel.flaw]} ]]; then
-		F["veto.make-ram"]="on this kernel it is not rebuilt beside readers: \
+		F["veto.make-ram"]="on this kernel it is not rebuilt while the array is in use: \
 ${F[kernel.flaw]}"
 	fi
 }
@@ -43,8 +43,8 @@ hotplug_look() {
 		[[ -n ${F[leg.$i.node]} ]] || unset -v "F[failed.readd.$i]" "F[failed.add-leg.$i]"
 		[[ -n ${F[leg.$i.in]} ]] || unset -v "F[failed.write-mostly.$i]"
 		[[ -z ${F[kernel.flaw]} ]] ||
-			F["veto.add-leg.$i"]="on this kernel no leg is rebuilt beside readers: \
-${F[kernel.flaw]}"
+			F["veto.add-leg.$i"]="on this kernel no leg is rebuilt while the array is \
+in use: ${F[kernel.flaw]}"
 		[[ -n ${F[leg.$i.returns]} ]] || continue
 		# While no disk has all data, nothing is worse than leaving one out.
 		! health_only_copy || continue

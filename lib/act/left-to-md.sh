@@ -31,7 +31,7 @@ left_to_md_why_not() {
 }
 
 left_to_md_beside_() { # DISK NODE
-	printf "%s is beside it, with the UUID of the array, and the next boot may start that one \
-instead. Take it out of the machine; or, if nothing on it is needed: \
-mdadm --zero-superblock /dev/%q\n" "$1" "$2"
+	printf "%s is in the machine as well, with the UUID of the array, and the next boot may \
+start the array from it instead. Take it out of the machine; or, if nothing on it is needed: mdadm \
+--zero-superblock /dev/%q\n" "$1" "$2"
 }

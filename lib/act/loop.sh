@@ -108,14 +108,14 @@ loop_begin_() { # NAME [no|yes|mend [in-use]]
 	[[ ! -e $STATE/selftest ]] || md_modules mirror || :
 	before_look_configured "$1"
 	[[ ${3-} != in-use ]] || F[conf.wait]=no LOOP_IN_USE=yes
-	old_name_take || log_warning "$1: what was written down about its array under another name \
-could not all be moved in $STATE"
+	old_name_take || log_warning "$1: could not move all records in $STATE that its array has \
+under another name"
 	# A start looks after the array again, even if its claim was taken away.
 	[[ ${2-} == mend || -n ${F[witness.events]} ]] || witness_take_up "$1" "${F[uuid]}" || :
 	[[ ${F[witness.counts]-own} == own ]] ||
-		log_warning "$1: the record of its last run, $STATE/$1.witness, \
-is older than its second copy, ${F[witness.copy]}, which counts: \
-the root file system has been put back to an older state, or could not be written to"
+		log_warning "$1: the record of its last run, $STATE/$1.witness, is older than its \
+second copy, ${F[witness.copy]}, so the copy is used: the root file system has been restored to an \
+older state, or could not be written"
 	# Only a disk that does not answer keeps a copy from ending. Then the array does without a
 	# RAM leg.
 	copy_stop "$1" || F["failed.make-ram"]=$COPY_WHY F["failed.add-ram"]=$COPY_WHY
@@ -127,7 +127,7 @@ the root file system has been put back to an older state, or could not be writte
 	before_look_times || die "$1: WAIT_TIMEOUT=${CONF[WAIT_TIMEOUT]} or \
 MEMBER_TIMEOUT=${CONF[MEMBER_TIMEOUT]} is not a time span; see systemd.time(7)" "$EX_USAGE"
 	[[ -z ${F[kernel.flaw]} || ${F[conf.wait]} != no ]] ||
-		log_warning "$1: WAIT=no is not followed: ${F[kernel.flaw]}"
+		log_warning "$1: WAIT=no is ignored: ${F[kernel.flaw]}"
 }
 
 # Looks and decides. Sets ACTION and GATE.
@@ -149,8 +149,8 @@ loop_watch_() {
 		return 0
 	LOOP_WATCHED=yes
 	legs_seen_watch || {
-		log_error "${F[name]}: nobody can write down which disks leave it, until this \
-works: ramraid attach ${F[name]}"
+		log_error "${F[name]}: disks that leave it can't be recorded until this works: \
+ramraid attach ${F[name]}"
 		# At once, because not every path from here writes the record again.
 		# shellcheck disable=SC2034 # witness_update's
 		WITNESS_UPDATE_UNWATCHED=yes
@@ -285,9 +285,10 @@ loop_watch_sync() {
 		:
 	elif [[ ${F[array.sync]} == frozen ]]; then
 		# A run of ramraid that was killed has left it so.
-		log_warning "${F[name]}: md has been told to begin no work; taking that back"
+		log_warning "${F[name]}: its sync_action is frozen, so md rebuilds nothing; \
+setting it to idle"
 		md_thaw_left "${F[array.md]}" ||
-			F[failed.rebuild]='md has been told to begin no work'
+			F[failed.rebuild]='its sync_action is frozen'
 		loop_idle_=''
 	else
 		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: \
@@ -319,8 +320,8 @@ see: ramraid status ${F[name]}"
 		log_info "${F[name]}: $WHY"
 		systemd_ready "$WHY: $(loop_legs_)"
 	else
-		log_error "${F[name]}: runs on its disk legs only, reads are as slow as they are: \
-$WHY"
+		log_error "${F[name]}: runs on its disk legs only, and reads are as slow as the \
+disks: $WHY"
 		systemd_ready "on its disk legs only: $WHY"
 	fi
 	# After "ready", because nobody has to wait for it. Until it is done, the witness may call
@@ -330,7 +331,7 @@ $WHY"
 	whole_since_look
 	rescue_warn "${F[array.md]}"
 	contents_remember "${F[name]}" "${F[array.md]}" ||
-		log_warning "${F[name]}: could not remember what is on it in $STATE"
+		log_warning "${F[name]}: could not record in $STATE what is on it"
 }
 
 loop_legs_() {

@@ -46,10 +46,10 @@ membership_whose_names() {
 				stable_name_has "${F[leg.$i.dev]}" "$node" "$line" || continue
 			hardware_of "$node"
 			name=$(stable_name_of "/dev/$line") && name=": MEMBER=$name" || name=''
-			log_error "${F[name]}: ${F[leg.$i.dev]} leads to /dev/$node \
-(${HARDWARE%% *}) now, and the leg that has that name, /dev/$line, is in the array: another device \
-has taken the name over. Take that device away; or write another name of /dev/$line in place of \
-this one in $ETC/${F[name]}.conf$name. Then type the same again"
+			log_error "${F[name]}: ${F[leg.$i.dev]} now leads to /dev/$node \
+(${HARDWARE%% *}), but the leg that had that name, /dev/$line, is in the array: another device has \
+taken over the name. Remove that device; or replace this name by another one of /dev/$line in \
+$ETC/${F[name]}.conf$name. Then type the same again"
 			wrong=yes
 		done
 	done

@@ -180,7 +180,7 @@ membership_done_() { # NAME
 	[[ $OUTCOME != short ]] || die "$1: $WHY; see: ramraid status $1"
 	notify_said notice "$1: $WHY"
 	[[ ${CONF[RAM]} == none || ${F[ram.state]} == in_sync ]] ||
-		log_notice "$1: it has no RAM leg now; to have one: ramraid attach $1"
+		log_notice "$1: it has no RAM leg now; to add one: ramraid attach $1"
 }
 
 # --- one function an action
@@ -191,7 +191,7 @@ membership_done_() { # NAME
 membership_slots_() { # NAME N
 	witness_update no-ram-slot || return
 	md_set_slots "${F[array.md]}" "$2" || {
-		LOOP_ERROR="md does not take ${F[array.md]} to $2 slots"
+		LOOP_ERROR="md could not set ${F[array.md]} to $2 slots"
 		return 1
 	}
 	facts_observe
@@ -209,7 +209,7 @@ membership_build_() { # NAME I
 	# This looks once more: since the decision, somebody may have begun to use the disk.
 	membership_outside_ "$2"
 	membership_plan_may_build "$2" || {
-		LOOP_ERROR="${F[leg.$2.dev]} is not taken: it is \
+		LOOP_ERROR="${F[leg.$2.dev]} is not added: it is \
 ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}${F[leg.$2.loose]:+, ${F[leg.$2.loose]}}"
 		return 1
 	}
@@ -235,12 +235,12 @@ ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}${F[leg.$2.loose]:+, ${F[le
 # Takes the disk out again: as it is, md must not begin to read from it.
 membership_unbuild_() { # MD NODE
 	[[ ! -e $SYS/class/block/$2/holders/$1 ]] || md_remove "$1" "$2" || {
-		log_warning "$1: /dev/$2 could not be taken out again; \
-md has been told to begin no work until it is"
+		log_warning "$1: /dev/$2 could not be taken out again; sync_action stays frozen \
+until it is"
 		return
 	}
-	md_thaw "$1" || log_warning "$1: md has been told to begin no work, \
-and does not take that back; the next ramraid apply ${F[name]} tries it again"
+	md_thaw "$1" || log_warning "$1: its sync_action is frozen, and could not be set to idle; \
+to try that again: ramraid apply ${F[name]}"
 }
 
 # Takes a disk out, and writes down at that moment that it is given up: if it is plugged in or named
@@ -282,7 +282,7 @@ membership_forget_() { # NAME DISK
 	membership_wipe_ "$2"
 	for disk in "${LEAVING[@]}"; do [[ $disk == "$2" ]] || left+=("$disk"); done
 	removals_write "$1" "${F[uuid]}" "${left[@]}" || return
-	notify_said notice "$1: $2 is no disk leg of it any more"
+	notify_said notice "$1: $2 is no longer one of its disk legs"
 	membership_look "$1"
 }
 
@@ -292,8 +292,8 @@ membership_wipe_() { # DISK
 	facts=$(superblock_facts "$DEV/$NODE")
 	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* ]] || return 0
 	md_zero "$NODE" ||
-		log_warning "${F[name]}: the superblock on $1 could not be made invalid. \
-Nothing here takes it back; elsewhere it looks like a part of this array"
+		log_warning "${F[name]}: the superblock on $1 could not be made invalid. This \
+machine does not put it back, but on another one it looks like a leg of this array"
 }
 
 # Adds the device UUID of leg I to those that the next record gives up. If the disk is missing, adds

@@ -32,7 +32,7 @@ notify_journal_() { # SEVERITY TEXT
 	systemd_is_running || return 0
 	log_printable text
 	logger --tag ramraid --priority "daemon.${1/alert/emerg}" -- "$text" ||
-		log_notice "${2%%:*}: the journal does not take what was said"
+		log_notice "${2%%:*}: the message above could not be written to the journal"
 }
 
 # notify_others SEVERITY EVENT DEVICE TEXT: notifies the administrator of what is in the journal
@@ -50,8 +50,8 @@ notify_others() {
 		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not run: \
 $why"
 	elif [[ ! -f $program || ! -x $program ]]; then
-		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program is not there, \
-or is no program"
+		log_warning "${F[name]}: nobody was notified of $2: NOTIFY=$program does not \
+exist, or is not executable"
 	else
 		notify_run_ "$program" "$@"
 	fi
@@ -71,16 +71,16 @@ notify_run_() {
 	local text=${5//[[:cntrl:]]/ } device=$4 name=${F[name]}
 	log_printable text device
 	systemd_is_running || {
-		log_notice "$name: systemd does not run here, so $1 was not told of $3"
+		log_notice "$name: $3 was not reported to $1, because systemd is not running here"
 		return 0
 	}
 	NOTIFY_WAY=$1
 	systemd_run_apart "ramraid-notify-$name-${EPOCHREALTIME//[!0-9]/}" \
-		"Tell $1 of $3 of the array $name" "RAMRAID_NAME=$name" "RAMRAID_SEVERITY=$2" \
+		"Report $3 of the array $name to $1" "RAMRAID_NAME=$name" "RAMRAID_SEVERITY=$2" \
 		"RAMRAID_MESSAGE=$text" "${@:6}" -- "$1" "$3" "/dev/md/$name" \
 		${device:+"$device"} && return
 	NOTIFY_WAY=''
-	log_warning "$name: $1 was not told of $3: systemd did not start it"
+	log_warning "$name: $3 was not reported to $1: systemd did not start it"
 }
 
 # The sandbox for sending a mail. It can't be tighter: mail systems have programs that are

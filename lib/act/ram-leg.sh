@@ -70,7 +70,7 @@ ram_leg_make() {
 # Puts back a device that has kept what it held: md copies only what the bitmap says.
 ram_leg_return() {
 	bits_own leg.ram "${F[ram.node]}" || {
-		LOOP_ERROR="md was not told all that ${F[leg.ram.dev]} lacks"
+		LOOP_ERROR="could not tell md all that ${F[leg.ram.dev]} lacks"
 		return 1
 	}
 	md_readd "${F[array.md]}" "${F[ram.node]}" || {
@@ -95,7 +95,7 @@ ram_leg_note() {
 # Wipes our own superblock and nothing else: with it, mdadm would try to put the device back.
 ram_leg_wipe() {
 	md_zero "${F[ram.node]}" || {
-		LOOP_ERROR="the superblock of ${F[leg.ram.dev]} could not be taken off"
+		LOOP_ERROR="the superblock of ${F[leg.ram.dev]} could not be removed"
 		return 1
 	}
 }
@@ -145,7 +145,7 @@ ram_leg_add() {
 	# If it had a superblock, mdadm would put it back by the bitmap (attempt_re_add() in mdadm's
 	# Manage.c), although md or a check of ours has refused that.
 	ramdisk_is_blank "${F[name]}" || md_wipe "${F[ram.node]}" || {
-		LOOP_ERROR="what an attempt to copy has left on ${F[ram.node]} could not be wiped"
+		LOOP_ERROR="the remains of a failed copy on ${F[ram.node]} could not be wiped"
 		return 1
 	}
 	ramdisk_used "${F[name]}" || log_warning "${F[name]}: $RUN can't be written"
@@ -161,8 +161,8 @@ ram_leg_bad_blocks() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.state]} ]] ||
 			! md_has_bad_blocks "${F[array.md]}" "${F[leg.$i.node]}" ||
-			printf "; disk leg %s has bad blocks, with which md takes no new member: \
-replace that disk" \
+			printf "; disk leg %s has bad blocks, and md accepts no new member while \
+it has: replace that disk" \
 				"${F[leg.$i.dev]}"
 	done
 }
@@ -181,7 +181,7 @@ ram_leg_watch_copy() {
 	[[ ${F[array.done]} == "$LOOP_COPY_AT" ]] ||
 		LOOP_COPY_AT=${F[array.done]} LOOP_COPY_SINCE=''
 	! clock_stalls LOOP_COPY_SINCE "$LOOP_COPY_STALL" ||
-		F["failed.copy-ram"]="the copy has not got on for $LOOP_COPY_STALL s"
+		F["failed.copy-ram"]="the copy has made no progress for $LOOP_COPY_STALL s"
 	# Once the slot is taken, the bitmap may no longer say what was written before.
 	md_state_slots_free "${F[array.md]}"
 	((FREE > 0)) || F["failed.copy-ram"]='another member has taken the slot of the RAM leg'
@@ -199,8 +199,8 @@ ram_leg_mind_copy() {
 		code=1
 	}
 	[[ ${F[ram.state]} != none ]] || return "$code"
-	log_warning "${F[name]}: ${F[ram.node]} has become a member of ${F[array.md]} while it was \
-copied to; it is taken out, because old blocks may have been written to it since"
+	log_warning "${F[name]}: ${F[ram.node]} has become a member of ${F[array.md]} while data \
+was being copied to it; it is taken out, because old blocks may have been written to it since"
 	# Its superblock goes, too: the bitmap, by which md would put it back, does not know of
 	# these blocks.
 	md_drop "${F[array.md]}" "${F[ram.node]}" && md_wipe "${F[ram.node]}" && return

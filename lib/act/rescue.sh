@@ -26,7 +26,7 @@ rescue_why_not() {
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
-		printf '%s is not there or cannot be written\n' "$folder"
+		printf '%s does not exist or cannot be written\n' "$folder"
 	elif ! memory=$(rescue_memory_ "$folder"); then
 		return 1
 	elif [[ -n $memory ]]; then
@@ -224,9 +224,9 @@ rescue_put_back() {
 	local why image code=0
 	trust_into why "${RESCUE[image]}"
 	[[ -z $why ]] || {
-		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; \
-to restore it all the same, move it into a folder that is root's alone, \
-and write that path into the record"
+		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; to \
+restore it all the same, move it into a folder that only root can write to, and write that path \
+into the record"
 		return 1
 	}
 	{ exec {image}<"${RESCUE[image]}"; } 2>/dev/null || {
@@ -241,7 +241,8 @@ and write that path into the record"
 rescue_put_back_() { # MD OPEN-IMAGE UUID
 	local sum
 	[[ $(stat -L -c %s -- "$2") == "${RESCUE[bytes]}" ]] || {
-		log_error "${RESCUE[image]} has not the ${RESCUE[bytes]} bytes that were recorded"
+		log_error "${RESCUE[image]} does not have the ${RESCUE[bytes]} bytes that were \
+recorded"
 		return 1
 	}
 	sum=$(sha256sum -- "$2")
@@ -255,8 +256,8 @@ recorded ${RESCUE[sha256]}"
 		return 1
 	}
 	[[ -z $3 ]] || rescue_record_begun "${F[name]}" "$3" || {
-		log_error "that a disk is being overwritten can't be noted in \
-$(rescue_record_file "${F[name]}"); nothing was written"
+		log_error "could not record in $(rescue_record_file "${F[name]}") that a disk is \
+being overwritten; nothing was written"
 		return 1
 	}
 	act dd if="$2" of="$DEV/$1" bs=1M oflag=direct conv=notrunc,fsync status=progress ||

@@ -52,7 +52,8 @@ selftest_place_make() {
 		act_put_folder "$STATE" || return 1
 		(($(selftest_place_room_ "$STATE") >= SELFTEST_FILES)) || {
 			log_error "ramraid: the self-test needs \
-$(quantity_show_bytes "$SELFTEST_FILES") for its files, and neither $RUN nor $STATE has that"
+$(quantity_show_bytes "$SELFTEST_FILES") for its files, and neither $RUN nor $STATE has that much \
+room"
 			return 1
 		}
 	fi
@@ -151,8 +152,8 @@ selftest_place_stop_() {
 		[[ $key != uuid ]] || uuid=$value
 	done < <(superblock_facts "$DEV/$1")
 	if [[ -z $uuid || $uuid != "$(cat "$2/uuid" 2>/dev/null)" ]]; then
-		log_error "ramraid: $md has /dev/$1 of the self-test, and is another array: \
-it is left alone"
+		log_error "ramraid: /dev/$1 of the self-test is in $md, which is another array: it \
+is left alone"
 		return 1
 	fi
 	clock_until "$MD_BOUND" 0.3 selftest_place_is_stopped_ "$md" "$1" && {

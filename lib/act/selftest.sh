@@ -316,7 +316,7 @@ selftest_old_() {
 				oflag="${COPY_DIRECT-direct,}seek_bytes" conv=notrunc,nocreat \
 				status=none
 	} || {
-		selftest_hindered_ 'its RAM leg could not be made an old one'
+		selftest_hindered_ 'its RAM leg could not be set back to an older state'
 		return
 	}
 	! md_readd "$md" "$ram" ||

@@ -151,7 +151,7 @@ transitions_say_ram_() { # NAME WORD
 		;;
 	detached)
 		notify notice ram-detached '' \
-			"$1: the RAM leg has been taken out; to have it again: ramraid attach $1"
+			"$1: the RAM leg has been taken out; to put it back: ramraid attach $1"
 		;;
 	short)
 		notify warning ram-given-up '' "$1: memory is short, \
@@ -159,16 +159,16 @@ so the RAM leg has been given up, and reads are as slow as the disks; \
 it is rebuilt when there is room (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]-0})"
 		;;
 	full)
-		notify warning ram-full '' "$1: the RAM leg has been given up, \
-and reads are as slow as the disks: ${F[ram.full]}. With more memory for it (RAM_LIMIT), \
-or another kind of RAM: ramraid attach $1"
+		notify warning ram-full '' "$1: the RAM leg has been given up, and reads are as \
+slow as the disks: ${F[ram.full]}. After giving it more memory (RAM_LIMIT), or choosing another \
+kind of RAM: ramraid attach $1"
 		;;
 	none) notify notice ram-detached '' "$1: there is no RAM leg, as its configuration says" ;;
 	lost)
 		[[ ${old[only]-} != yes || ${F[disks.lack]-} != yes ]] ||
-			notify alert data-lost '' "$1: the RAM leg has failed, \
-and alone had blocks that md could not write to the disk legs: these are LOST, and can't be read. \
-Which disks: ramraid check $1; what lay there is to be had from a backup only"
+			notify alert data-lost '' "$1: the RAM leg has failed, and only it had the \
+blocks that md could not write to the disk legs: these are LOST, and can't be read. To see which \
+disks: ramraid check $1. Restore what was there from a backup"
 		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] &&
 			ramdisk_may_try "$1"; then
 			notify warning ram-lost '' "$1: the RAM leg has failed, \
@@ -186,16 +186,16 @@ transitions_say_blank_() { # NAME I
 	no=$(md_state_leg_why_not "${F[array.md]}" "${F[leg.$2.node]}" | paste -sd ' ') ||
 		no=$TEXT_UNKNOWN
 	[[ -n $no ]] && notify warning disk-refused "$dev" \
-		"$1: the disk at $dev is not taken: $no" && return
+		"$1: the disk at $dev is not added: $no" && return
 	[[ -n ${F[leg.$2.alien]-} ]] &&
-		notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; \
-it is not taken by itself, since it may be somebody else's: ${F[leg.$2.moved]}. To take it: \
-ramraid apply --force $1" && return
+		notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; it is not \
+added automatically, since it may be somebody else's: ${F[leg.$2.moved]}. To add it: ramraid apply \
+--force $1" && return
 	[[ $auto == yes && ${CONF[AUTO_REPLACE]} == yes ]] &&
 		notify notice disk-blank "$dev" "$1: there is a blank disk at $dev" && return
 	[[ $auto != yes ]] || why='AUTO_REPLACE=no, so'
-	notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; $why it is not taken. \
-To take it: ramraid apply $1"
+	notify warning disk-blank "$dev" "$1: there is a blank disk at $dev; $why it is not added. \
+To add it: ramraid apply $1"
 }
 
 transitions_say_leg_() { # NAME I WORD
@@ -227,16 +227,16 @@ To put it back now: ramraid attach $1; to keep it out: delete its line in $ETC/$
 then: ramraid apply $1"
 		;;
 	bouncing)
-		notify warning disk-returned "$dev" "$leg is back, \
-after ${F[leg.$2.returns]} times within an hour: it is not put back any more. \
-See to its cable and to the disk (journalctl -k), then: ramraid attach $1"
+		notify warning disk-returned "$dev" "$leg has come back ${F[leg.$2.returns]} times \
+within an hour, so ramraid no longer puts it back. Check its cable and the disk (journalctl -k), \
+then: ramraid attach $1"
 		;;
 	begun)
 		[[ $auto == yes ]] &&
-			notify notice disk-returned "$dev" "$leg is back; \
-it was lost while it was being put back, so all of it is rebuilt" && return
+			notify notice disk-returned "$dev" "$leg is back; it was lost while being \
+put back, so all of it is rebuilt" && return
 		notify warning disk-returned "$dev" \
-			"$leg is back; it was lost while it was being put back; $whole"
+			"$leg is back; it was lost while being put back; $whole"
 		;;
 	blank) transitions_say_blank_ "$1" "$2" ;;
 	*) transitions_say_refused_ "$1" "$2" "$3" ;;
@@ -245,7 +245,7 @@ it was lost while it was being put back, so all of it is rebuilt" && return
 
 # Sets the caller's whole to what to type to have the disk rebuilt as a whole.
 transitions_whole_() { # NAME DEVICE
-	whole="to have it rebuilt as a whole: mdadm --zero-superblock $2; ramraid apply $1"
+	whole="to rebuild all of it: mdadm --zero-superblock $2; ramraid apply $1"
 }
 
 transitions_occupied_() { # DEVICE
@@ -260,7 +260,7 @@ transitions_say_refused_() { # NAME I WORD
 	local leg="$1: disk leg $dev" disk="$1: the disk at $dev"
 	transitions_whole_ "$1" "$dev"
 	case $3 in
-	occupied) text="$disk is not taken: $(transitions_occupied_ "$dev")" ;;
+	occupied) text="$disk is not added: $(transitions_occupied_ "$dev")" ;;
 	used) text="$disk is in use by something else" ;;
 	silent)
 		text="$leg is there, but does not answer; see what it waits for (journalctl -k), \
@@ -285,8 +285,8 @@ Take it out of the machine; or, if nothing on it is needed, $whole"
 		;;
 	given) text="$leg is there, but has been given up by a start without it; $whole" ;;
 	fresh)
-		text="$leg is there, but never was in sync: its first rebuild was cut off; \
-to have it built: ramraid apply $1"
+		text="$leg is there, but was never in sync: its first rebuild was interrupted; to \
+rebuild it: ramraid apply $1"
 		;;
 	ahead | holding)
 		leg_kept_why "$2"
@@ -327,8 +327,8 @@ transitions_of_start() {
 			notify_others warning start-degraded "${LOST##* }" \
 				"$1: started, but not all disk legs are in sync:$LOST"
 		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]] ||
-			notify_others warning start-without-ram '' "$1: \
-runs on its disk legs only, reads are as slow as they are: $WHY"
+			notify_others warning start-without-ram '' "$1: runs on its disk legs \
+only, and reads are as slow as the disks: $WHY"
 	fi
 }
 

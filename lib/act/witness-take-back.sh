@@ -22,7 +22,7 @@ second copy $WITNESS_COPY vouches for no disk leg: as long as that can be read, 
 refused, and no disk leg that has left is taken for a good one"
 	else
 		log_error "${F[name]}: can neither write nor delete $STATE/${F[name]}.witness: \
-do not start this array with a disk leg missing before that is mended"
+until that is fixed, do not start this array with a disk leg missing"
 	fi
 	return 1
 }

@@ -172,8 +172,8 @@ witness_update() {
 		((code == 2)) || [[ $WITNESS_UPDATE_NOW != "$was" ]] || break
 	done
 	if ((code == 2)); then
-		log_error "${F[name]}: its record was written by another program at each of \
-$WITNESS_UPDATE_TRIES tries; it says what that one saw"
+		log_error "${F[name]}: another program wrote its record at each of \
+$WITNESS_UPDATE_TRIES tries; it says what that program saw"
 		return 1
 	fi
 	log_error "${F[name]}: no superblock of a leg in sync could be read"
@@ -186,8 +186,8 @@ witness_update_once_() {
 	local events legs here=() slot good=0 places=() filled also='' full='' now NODES COMPLETE
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	old_name_take || {
-		log_error "${F[name]}: what was written down about its array under the name \
-${F[record.from]} could not be taken over; mend that (is $STATE writable?)"
+		log_error "${F[name]}: the records of its array under the name ${F[record.from]} \
+could not be taken over; is $STATE writable?"
 		return 1
 	}
 	witness_update_may_ || return 0
@@ -238,7 +238,7 @@ witness_update_may_() {
 	why='from legs that were not in sync when it last ran, or are older now'
 	[[ -z ${F[array.unfit]} ]] || why="with ${F[array.unfit]}"
 	log_error "${F[name]}: something else has started ${F[array.md]}, $why; that is not \
-written down"
+recorded"
 	return 1
 }
 

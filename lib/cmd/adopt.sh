@@ -96,9 +96,8 @@ not for $ADOPT_UUID; choose another name" "$EX_REFUSED"
 there is nothing to adopt. See: ramraid status $NAME" "$EX_REFUSED"
 	adopt_device
 	[[ -z ${OPT[ram]-} || ${OPT[ram]} == "${CONF[RAM]}" ]] ||
-		die "$NAME: an earlier run has begun with RAM=${CONF[RAM]}, and --ram=${OPT[ram]} \
-says otherwise. To go on as it began, leave --ram out; else first go back: \
-ramraid release $NAME" "$EX_REFUSED"
+		die "$NAME: an earlier run has begun with RAM=${CONF[RAM]}, not --ram=${OPT[ram]}. \
+To continue it, leave --ram out; otherwise first go back: ramraid release $NAME" "$EX_REFUSED"
 	ADOPT_BEGUN=yes
 }
 
@@ -136,7 +135,7 @@ adopt_all() {
 	adopt_begin
 	# The generator has to know at the next boot what is mounted from it.
 	contents_remember "$NAME" "$ADOPT_MD" ||
-		log_warning "$NAME: could not remember what is on it in $STATE"
+		log_warning "$NAME: could not record in $STATE what is on it"
 	adoption_array
 	[[ -n $ADOPT_CLAIMED ]] || adopt_claim
 	adoption_writemostly
@@ -222,8 +221,8 @@ adopt_start() {
 		return
 	fi
 	adoption_bitmap ||
-		die "$NAME: adopted and whole, but md takes no bitmap yet; type this again"
-	notify_said notice "$NAME: adopted. The way back: ramraid release $NAME"
+		die "$NAME: adopted and whole, but md does not accept a bitmap yet; type this again"
+	notify_said notice "$NAME: adopted. To undo that: ramraid release $NAME"
 }
 
 # Returns 0 if the RAM leg joins only at the next start, which gives the array larger blocks. It
@@ -236,11 +235,11 @@ adopt_grows() {
 
 adopt_next() {
 	[[ $(md_bitmap "${F[array.md]}") != none ]] ||
-		log_notice "$NAME: has no bitmap as long as it lacks a member; \
-type this again when it is whole"
+		log_notice "$NAME: has no bitmap while a member is missing; type this again when \
+it is whole"
 	notify_said notice "$NAME: adopted. It runs on its disk legs; the RAM leg joins at its \
-next start, when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $NAME; or a \
-reboot. The way back: ramraid release $NAME"
+next start, when its blocks have 4096 bytes: ramraid stop $NAME; ramraid start $NAME; or a reboot. \
+To undo the adoption: ramraid release $NAME"
 }
 
 # adopt_find: finds out what the words after the name mean: an array, or disks, which may be members
@@ -307,6 +306,6 @@ adopt_find_uuid_() {
 		[[ ! $line =~ uuid=([0-9a-f-]+) ]] || ADOPT_UUID=${BASH_REMATCH[1]}
 	done
 	[[ -n $ADOPT_UUID ]] ||
-		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, \
-found no member with it that can be read" "$EX_REFUSED"
+		die "$NAME: /dev/$ADOPT_MD: expected metadata of version 1.2, found no readable \
+member that has it" "$EX_REFUSED"
 }

@@ -53,8 +53,8 @@ attach_check_() {
 		log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
 	before_look_running "$NAME"
 	[[ -z ${F[kernel.flaw]} ]] || disk_is_unused "${F[array.md]}" ||
-		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt beside \
-readers: ${F[kernel.flaw]}. Unmount it first, or restart" "$EX_REFUSED"
+		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt while \
+something reads the array: ${F[kernel.flaw]}. Unmount it first, or reboot" "$EX_REFUSED"
 }
 
 # Hands the array over to those who look after it from here on.

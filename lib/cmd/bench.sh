@@ -37,7 +37,7 @@ cmd_bench() {
 	cmd_bench_reads "$rows" "$seconds"
 	[[ -z ${OPT[writes]-} ]] || cmd_bench_writes "${OPT[writes]}" "$seconds"
 	[[ -z ${OPT[svg]-} ]] || bench_svg "$NAME" "$rows" "${OPT[svg]}" ||
-		die "${OPT[svg]} could not be made"
+		die "${OPT[svg]} could not be drawn"
 	text=$(cmd_bench_print "$rows" "$seconds")
 	cli_print "$text"$'\n'
 }
@@ -48,8 +48,8 @@ cmd_bench_programs() {
 		command -v "$program" >/dev/null || missing+=" $program"
 	done
 	[[ -z $missing ]] ||
-		die "bench needs what is not installed; type: \
-apt install${missing/gnuplot/gnuplot-nox}"
+		die "bench needs programs that are not installed; type: apt \
+install${missing/gnuplot/gnuplot-nox}"
 }
 
 # The array comes first, then its legs. A leg that is not in sync is nothing to compare with.
@@ -68,7 +68,8 @@ cmd_bench_rows() {
 # measure something else, on somebody's disk.
 cmd_bench_folder() {
 	local source why path
-	[[ -d $1 && -w $1 ]] || die "--writes=$1: is no folder that can be written to" "$EX_USAGE"
+	[[ -d $1 && -w $1 ]] || die "--writes=$1: is not a folder that can be written \
+to" "$EX_USAGE"
 	# Others who may write to the folder could replace the file that root writes to.
 	path=$1
 	[[ $path == /* ]] || path=$PWD/$1
@@ -90,7 +91,7 @@ cmd_bench_picture() {
 		die "--svg=$1: $why; name a file in a folder that is root's alone, such as \
 /root/$NAME.svg" "$EX_REFUSED"
 	{ : >>"$1"; } 2>/dev/null ||
-		die "--svg=$1: can't be written to; name a file in a folder that is there" \
+		die "--svg=$1: can't be written to; name a file in an existing folder" \
 			"$EX_USAGE"
 }
 

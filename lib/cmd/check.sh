@@ -82,8 +82,8 @@ cmd_check_choose_kernels() {
 		return
 	}
 	[[ ${OPT[kernel]} == [A-Za-z0-9]* && ${OPT[kernel]} != *[!A-Za-z0-9._+~-]* ]] ||
-		die "--kernel=${OPT[kernel]//[[:cntrl:]]/?} is no kernel's release; see: \
-ls $MODULES" "$EX_USAGE"
+		die "--kernel=${OPT[kernel]//[[:cntrl:]]/?} is not a kernel release; see: ls \
+$MODULES" "$EX_USAGE"
 	[[ -d $MODULES/${OPT[kernel]} ]] ||
 		die "there is no kernel ${OPT[kernel]}: $MODULES has no such folder" "$EX_USAGE"
 	KERNELS=("${OPT[kernel]}")

@@ -54,8 +54,8 @@ cmd_claim_check() {
 	if [[ -n ${OPT[all]-} ]]; then
 		[[ -n ${OPT[remove]-} ]] ||
 			cli_usage "$CLAIM_USAGE" \
-				'--all goes with --remove; alone, claim sees to every array anyway'
-		((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" "--all, or names: not both"
+				'--all needs --remove; without it, claim handles every array anyway'
+		((${#ARGS[@]} == 0)) || cli_usage "$CLAIM_USAGE" "expected --all or names, not both"
 	elif [[ -n ${OPT[remove]-} ]]; then
 		((${#ARGS[@]} > 0)) ||
 			cli_usage "$CLAIM_USAGE" "expected the names of arrays after --remove, \
@@ -88,8 +88,8 @@ cmd_claim_drop_old() {
 		cmd_claim_changes_
 		# A claim that can't be removed must not keep the others from being removed.
 		claim_remove "$name" || {
-			log_error "$name: its claim $file is still there: it, \
-or the ARRAY lines that it keeps out of force, could not be changed"
+			log_error "$name: its claim $file is still there: the claim, or the ARRAY \
+lines that it disables, could not be changed"
 			failed=yes
 		}
 	done

@@ -104,8 +104,8 @@ create_check_disks() { # DISK…
 		}
 		stable=$(stable_name_of "$disk") || {
 			wrong=yes &&
-				log_error "$disk: has no stable name below /dev/disk that only it \
-has (no serial number, or that of another?); use a partition, which has one by its PARTUUID"
+				log_error "$disk: has no stable name of its own below /dev/disk \
+(no serial number, or the same as another disk?); use a partition, which has one by its PARTUUID"
 			continue
 		}
 		[[ " ${CREATE_NODES[*]} " != *" $node "* ]] || {
@@ -256,13 +256,14 @@ create_stop() {
 	md_blocks_round "$md" ||
 		die "$NAME: md did not give it a size that is a multiple of 4096 bytes"
 	clock_until 5 1 md_stop "$md" ||
-		die "$NAME: $md could not be stopped, to be started with blocks of 4096 bytes"
+		die "$NAME: $md could not be stopped, and only a new start gives it blocks of 4096 \
+bytes"
 }
 
 create_end() { # EXIT-CODE
 	trap '' INT TERM HUP
 	((${#UNDO[@]} == 0)) || {
-		log_error "$NAME: failed; taking back what was done"
+		log_error "$NAME: failed; undoing what was done"
 		act_apart act_undo_all
 	}
 	exit "$1"

@@ -40,7 +40,7 @@ cmd_destroy() {
 destroy_look() {
 	DESTROY_FROM=array DESTROY_LEFT=() PLAN=() WRONG=()
 	DESTROY_WIPE=() DESTROY_NODES=()
-	DESTROY_HEAD="$NAME: an earlier run has destroyed it, and its notes are to be deleted:"
+	DESTROY_HEAD="$NAME: an earlier run has destroyed it; what is left is to delete its notes:"
 	conf_names_fit "$NAME"
 	adopted_releasing_read "$NAME"
 	if [[ ! -e $ETC/$NAME.conf && -n $RELEASING ]]; then
@@ -59,7 +59,7 @@ ramraid release $NAME" "$EX_REFUSED"
 	destroy_check_
 	cli_wrong "$NAME"
 	destroy_left_
-	PLAN+=("delete  $ETC/$NAME.conf, its claim, and what is written down about it")
+	PLAN+=("delete  $ETC/$NAME.conf, its claim, and everything recorded about it")
 	DESTROY_HEAD="$NAME (UUID ${CONF[UUID]}${F[array.md]:+, /dev/${F[array.md]}}) \
 is destroyed, and everything on it is lost:"
 }
@@ -175,7 +175,7 @@ to destroy that too: ramraid destroy ${line#/dev/md/}")
 	[[ ${CONF[RESCUE]} == none || -z $(ls -A -- "$ROOT$line" 2>/dev/null) ]] ||
 		DESTROY_LEFT+=("$line, where rescue images of what was on it are kept: rm -r $line")
 	[[ ! -e $ETC/$NAME.conf.d ]] ||
-		DESTROY_LEFT+=("$ETC/$NAME.conf.d, which would hold for a new array of that name: \
+		DESTROY_LEFT+=("$ETC/$NAME.conf.d, which would apply to a new array of that name: \
 rm -r $ETC/$NAME.conf.d")
 }
 
@@ -195,7 +195,7 @@ more; this takes a while"
 		claim_initramfs
 		! claim_names "$NAME" "${CONF[UUID]}" ||
 			DESTROY_LEFT+=("an ARRAY line about it in mdadm.conf or mdadm.conf.d, \
-which is not ours")
+which ramraid did not write")
 	fi
 	forget_unit "$NAME" destroy "${CONF[UUID]-}"
 	forget_copy "$NAME" "${CONF[UUID]-}"

@@ -24,8 +24,8 @@ cmd_help() {
 		# to.
 		LESSSECURE=1 man 8 "ramraid-${ARGS[0]}"
 	else
-		[[ ! -t 1 ]] || log_notice "there is no manual page ramraid-${ARGS[0]}(8) to be \
-shown (is man installed?); this is the short form:"
+		[[ ! -t 1 ]] || log_notice "the manual page ramraid-${ARGS[0]}(8) can't be shown \
+(is man installed?); this is the short form:"
 		need "$VERB_FILE"
 		"cmd_${ARGS[0]}" --help
 	fi

@@ -17,7 +17,7 @@ cmd_metrics() {
 	cli_parse "$METRICS_USAGE" 'output=' "$@"
 	((${#ARGS[@]} == 0)) || cli_usage "$METRICS_USAGE" 'takes no operands'
 	[[ -z ${OPT[output]+set} || ${OPT[output]} == /*[!/] ]] ||
-		die "--output=${OPT[output]}: write the whole path of a file" "$EX_USAGE"
+		die "--output=${OPT[output]}: write the absolute path of a file" "$EX_USAGE"
 	[[ -z ${OPT[output]+set} ]] || cmd_metrics_place "$ROOT${OPT[output]}"
 	need observe/summary core/act world/ramdisk report/metrics
 	# shellcheck disable=SC2154 # of the program itself
@@ -66,8 +66,8 @@ cmd_metrics_place() {
 
 cmd_metrics_refuse_() { # FILE WHY WHO
 	die "${1#"$ROOT"} is not written: others than $3 can change where it leads, or what is \
-there ($2); take that right from them, name a file in a folder that is root's alone, or run this \
-as the user whose folder it is" "$EX_REFUSED"
+there ($2); revoke that permission, name a file in a folder that is root's alone, or run this as \
+the user who owns the folder" "$EX_REFUSED"
 }
 
 # cmd_metrics_as_ UID:GID: runs the verb again as that user, because nothing that it prints needs

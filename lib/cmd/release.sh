@@ -85,7 +85,8 @@ release_by_array_() {
 		[[ -e $(claim_file "$NAME") ||
 		$(md_bitmap "${folder##*/}") != "${ADOPTED[bitmap]-}" ]] ||
 			(($(md_slots "${folder##*/}") > ${#MEMBERS[@]})) || return 1
-		log_warning "$NAME: its configuration has been deleted; going by the array itself"
+		log_warning "$NAME: its configuration has been deleted; using what the array \
+itself shows"
 		return 0
 	done
 	return 1
@@ -141,8 +142,8 @@ release_name_() {
 			[[ $name != '#'* ]] || continue
 			[[ $file != /etc/crypttab ]] || name=$source
 			spec_is_array "$name" || continue
-			release_wrong_ "$file calls it $name, \
-a name that it need not have at the next boot, without ramraid;" \
+			release_wrong_ "$file calls it $name, a name that it may not have after \
+the next boot, without ramraid;" \
 				"write UUID= there, as blkid $name prints it"
 		done <"$ROOT$file"
 	done
@@ -199,9 +200,9 @@ release_all() {
 	RELEASE_OUT='' RELEASE_NAME='' RELEASE_WAS=''
 	# See release_name_.
 	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
-		RELEASE_NAME="; no line of mdadm.conf names it, \
-so from the next boot on it may have another name than /dev/md/$NAME (/dev/md127, for example): \
-where that name is written, write the UUIDs of what is on it instead"
+		RELEASE_NAME="; no line of mdadm.conf names it, so from the next boot on it may \
+have another name than /dev/md/$NAME (/dev/md127, for example): wherever /dev/md/$NAME is written, \
+write the UUIDs of what is on it instead"
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then

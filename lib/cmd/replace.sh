@@ -25,7 +25,7 @@ cmd_replace() {
 	cli_parse "$REPLACE_USAGE" 'force yes dry-run' "$@"
 	((${#ARGS[@]} == 2 || ${#ARGS[@]} == 3)) ||
 		cli_usage "$REPLACE_USAGE" "expected a name, a disk leg, and the disk that takes \
-its place, if that is called otherwise"
+its place, if that has another name"
 	cli_root
 	paths_run
 	NAME=${ARGS[0]}
@@ -44,8 +44,8 @@ its place, if that is called otherwise"
 replace_look() {
 	membership_look "$1"
 	((${#MEMBERSHIP_STRANGERS[@]} == 0)) ||
-		die "$1: ${MEMBERSHIP_STRANGERS[*]}: is in the array and is no MEMBER. \
-First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
+		die "$1: ${MEMBERSHIP_STRANGERS[*]}: is in the array and is no MEMBER. First \
+correct that: ramraid apply --dry-run $1" "$EX_REFUSED"
 	(($# == 3)) || {
 		replace_same_name_ "$@"
 		return
@@ -54,8 +54,8 @@ First see to that: ramraid apply --dry-run $1" "$EX_REFUSED"
 	if replace_name_ "$3"; then
 		REPLACE_NEW=$REPLY
 		[[ $REPLACE_OLD != "$REPLACE_NEW" ]] ||
-			die "$1: $2 and $3 are the same disk. \
-If it is a new one under the name of the old: ramraid status $1 says how it is taken" "$EX_USAGE"
+			die "$1: $2 and $3 are the same disk. If it is a new disk under the name \
+of the old one: ramraid status $1 says how to build it in" "$EX_USAGE"
 		replace_known_ "$1"
 	else
 		replace_new_ "$1" "$3"
@@ -73,11 +73,11 @@ If it is a new one under the name of the old: ramraid status $1 says how it is t
 replace_same_name_() {
 	local i
 	((${#LEAVING[@]} == 0)) ||
-		die "$1: ${LEAVING[*]} is to leave still. First end that: ramraid apply $1" \
+		die "$1: ${LEAVING[*]} has not left yet. First finish that: ramraid apply $1" \
 			"$EX_REFUSED"
 	replace_name_ "$2" ||
-		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}. \
-To have it take the place of one of these: ramraid replace $1 OLD $2" "$EX_USAGE"
+		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}. To \
+replace one of these by it: ramraid replace $1 OLD $2" "$EX_USAGE"
 	REPLACE_OLD=$REPLY REPLACE_NEW=$REPLY
 	[[ -z ${OPT[force]-} ]] || MEMBERSHIP_FORCE=$REPLACE_NEW
 	replace_observe_ "$1"
@@ -85,12 +85,12 @@ To have it take the place of one of these: ramraid replace $1 OLD $2" "$EX_USAGE
 		[[ ${F[leg.$i.dev]} != "$REPLACE_NEW" ]] || break
 	done
 	[[ -n ${F[leg.$i.node]} ]] ||
-		die "$1: there is no disk $REPLACE_NEW. Put the new one in its place; or, \
-if that is called otherwise: ramraid replace $1 $REPLACE_NEW NEW" "$EX_INACTIVE"
+		die "$1: there is no disk $REPLACE_NEW. Put the new one in its place; or, if that \
+has another name: ramraid replace $1 $REPLACE_NEW NEW" "$EX_INACTIVE"
 	case ${F[leg.$i.state]}:${F[leg.$i.kind]} in
 	in_sync:*)
-		log_notice "$1: nothing to do: $REPLACE_NEW is in the array, and in sync. \
-To have another disk take its place: ramraid replace $1 $REPLACE_NEW NEW"
+		log_notice "$1: nothing to do: $REPLACE_NEW is in the array, and in sync. To \
+replace it by another disk: ramraid replace $1 $REPLACE_NEW NEW"
 		exit "$EX_OK"
 		;;
 	:returned | :removed)
@@ -126,8 +126,8 @@ replace_known_() { # NAME
 		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] ||
 			continue
 		removals_has "$REPLACE_NEW" || removals_has "$REPLACE_OLD" ||
-			die "$1: $REPLACE_NEW is in the array already. \
-To have only $REPLACE_OLD leave: delete its MEMBER line, then: ramraid apply $1" "$EX_REFUSED"
+			die "$1: $REPLACE_NEW is in the array already. To take only $REPLACE_OLD \
+out: delete its MEMBER line, then: ramraid apply $1" "$EX_REFUSED"
 	done
 }
 
@@ -138,8 +138,8 @@ replace_done_() { # NAME
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.dev]} == "$REPLACE_NEW" && ${F[leg.$i.state]} == in_sync ]] ||
 			continue
-		log_notice "$1: nothing to do: $REPLACE_NEW is a disk leg of it already, \
-and $REPLACE_OLD is none. The order is: ramraid replace $1 OLD NEW"
+		log_notice "$1: nothing to do: $REPLACE_NEW is a disk leg of it already, and \
+$REPLACE_OLD is not. The order is: ramraid replace $1 OLD NEW"
 		return
 	done
 	die "$1: $REPLACE_OLD is no disk leg of it, and $REPLACE_NEW is one that is not in sync. \

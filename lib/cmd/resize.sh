@@ -42,8 +42,8 @@ cmd_resize() {
 resize_thaw_() { # NAME
 	md_thaw_left "${F[array.md]}"
 	[[ ${F[array.pending]} == no ]] || ((${#PLAN[@]} == 0)) ||
-		die "$1: md goes on with what an earlier run has begun; \
-when that has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
+		die "$1: md is finishing what an earlier run has begun; when that is done (ramraid \
+wait $1), type this again" "$EX_TRY_AGAIN"
 }
 
 # resize_look NAME: sets the facts, WRONG to what speaks against a resize, and PLAN to what is to be
@@ -65,9 +65,8 @@ resize_look() {
 $(quantity_show_bytes $((RESIZE_OLD * 1024))) that its disk leg $RESIZE_BY has room for"
 		return 0
 	fi
-	PLAN+=("make the array $(quantity_show_bytes $((RESIZE_NEW * 1024))) large, \
-instead of $(quantity_show_bytes $((RESIZE_OLD * 1024))); \
-more than that $RESIZE_BY has no room for")
+	PLAN+=("make the array $(quantity_show_bytes $((RESIZE_NEW * 1024))) large, instead of \
+$(quantity_show_bytes $((RESIZE_OLD * 1024))); $RESIZE_BY has no room for more")
 	resize_ram_ "$1"
 }
 
@@ -75,18 +74,18 @@ more than that $RESIZE_BY has no room for")
 resize_wrong_() {
 	local i VALUE
 	[[ ${F[conf.layout]} == mirror ]] ||
-		WRONG+=("it is a ${F[conf.layout]}, and md does not make that larger (reshaping \
-it: mdadm(8), GROW MODE); make a new one, and copy")
+		WRONG+=("it is a ${F[conf.layout]}, which md does not make larger (reshaping it: \
+mdadm(8), GROW MODE); make a new one, and copy")
 	md_state_read "${F[array.md]}" metadata_version
 	[[ $VALUE == 1.[12] ]] ||
-		WRONG+=("its superblocks (metadata $VALUE) are behind the data, where disks grow; \
-see \"ramraid release\" and --grow in mdadm(8)")
+		WRONG+=("its superblocks (metadata $VALUE) are at the end of the disks, where \
+disks grow; see \"ramraid release\" and --grow in mdadm(8)")
 	[[ -z ${F[array.gone]} ]] ||
-		WRONG+=("a member is in the array whose device is gone (${F[array.gone]}); first: \
-ramraid attach ${F[name]}")
+		WRONG+=("it has a member whose device is gone (${F[array.gone]}); first: ramraid \
+attach ${F[name]}")
 	[[ -z ${F[array.strangers]} ]] ||
-		WRONG+=("${F[array.strangers]}: is in the array and is no MEMBER. \
-First see to that: ramraid apply --dry-run ${F[name]}")
+		WRONG+=("${F[array.strangers]}: is in the array and is no MEMBER. First correct \
+that: ramraid apply --dry-run ${F[name]}")
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.state]} == in_sync ]] ||
 			WRONG+=("disk leg ${F[leg.$i.dev]} is not in sync; see: \
@@ -95,10 +94,10 @@ ramraid status ${F[name]}")
 	[[ ${F[array.sync]} == frozen || ${F[array.sync]}:${F[array.pending]} == idle:no ]] ||
 		WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
 	[[ ${F[conf.ram]} != none || ${F[ram.state]} == @(none|attached) ]] ||
-		WRONG+=("a RAM leg is in it, against RAM=none; first: ramraid detach ${F[name]}")
+		WRONG+=("it has a RAM leg, in spite of RAM=none; first: ramraid detach ${F[name]}")
 	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none ]] || disk_is_unused "${F[array.md]}" ||
-		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt beside \
-readers: ${F[kernel.flaw]}. Unmount it first")
+		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt while \
+something reads the array: ${F[kernel.flaw]}. Unmount it first")
 }
 
 # Sets RESIZE_NEW to the size that all disk legs have room for, in KiB, and RESIZE_BY to the leg
@@ -138,8 +137,8 @@ resize_ram_() { # NAME
 		why=$(ramdisk_why_not "$why" "$MEMORY_RESERVE" "$RAM_BYTES") || why=$TEXT_UNKNOWN
 	fi
 	[[ -z $why ]] ||
-		WRONG+=("no RAM leg of that size can be made: $why. Without one: \
-ramraid detach $1, and RAM=none in $ETC/$1.conf if that is to stay so")
+		WRONG+=("no RAM leg of that size can be made: $why. To go on without one: ramraid \
+detach $1, and RAM=none in $ETC/$1.conf to keep it so")
 	PLAN+=("take the RAM leg out first, and make a new one of $(quantity_show_bytes "$bytes") \
 afterwards: until it is in sync, reads come from the disk legs")
 }
@@ -176,17 +175,17 @@ resize_do() {
 	notify_said notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") \
 now$(resize_next_ "$1" "$md")"
 	[[ -z $RESIZE_RAM || ${F[ram.state]} == in_sync ]] ||
-		die "$1: it is larger, and runs on its disk legs; for its RAM leg: \
-ramraid attach $1"
+		die "$1: it is larger, and runs on its disk legs; to make its RAM leg: ramraid \
+attach $1"
 }
 
 resize_has_failed_() { # NAME MD
 	local VALUE
 	md_state_read "$2" component_size
 	[[ $VALUE == "$RESIZE_NEW" ]] ||
-		die "$1: md did not make it larger; mdadm's words stand above"
-	die "$1: it is larger, but md does not make its legs equal there yet; the lines before say \
-why. When that is mended: ramraid resize $1"
+		die "$1: md did not make it larger; mdadm says why above"
+	die "$1: it is larger, but md does not make its legs equal there yet; the lines above say \
+why. When that is fixed: ramraid resize $1"
 }
 
 # Prints the command that makes use of the new room, for the file system or volume on the array.
@@ -202,17 +201,16 @@ resize_next_() { # NAME MD
 		printf -v mount '%q' "$mount"
 	}
 	case $type in
-	ext[234]) printf '; for the file system on it to have them: resize2fs %s\n' "$path" ;;
+	ext[234]) printf '; to grow the file system on it: resize2fs %s\n' "$path" ;;
 	xfs)
-		printf '; for the file system on it to have them: xfs_growfs %s\n' \
+		printf '; to grow the file system on it: xfs_growfs %s\n' \
 			"${mount:-MOUNTPOINT}"
 		;;
 	btrfs)
-		printf "; for the file system on it to have them: \
-btrfs filesystem resize max %s\n" \
+		printf "; to grow the file system on it: btrfs filesystem resize max %s\n" \
 			"${mount:-MOUNTPOINT}"
 		;;
-	LVM2_member) printf '; for the volume group to have them: pvresize %s\n' "$path" ;;
-	crypto_LUKS) printf '; for the container on it to have them: cryptsetup resize NAME\n' ;;
+	LVM2_member) printf '; to grow the volume group: pvresize %s\n' "$path" ;;
+	crypto_LUKS) printf '; to grow the container on it: cryptsetup resize NAME\n' ;;
 	esac
 }

@@ -40,8 +40,8 @@ cmd_restore() {
 	facts_observe
 	restore_choose
 	start_is_still "$NAME" "$which"
-	old_name_take || die "$NAME: what was written down about its array under the name \
-${F[record.from]} could not be moved in $STATE; nothing was restored"
+	old_name_take || die "$NAME: the records of its array under the name ${F[record.from]} \
+could not be moved in $STATE; nothing was restored"
 	restore_here
 	[[ -z $DRY_RUN ]] || return 0
 	exec {ARRAY_LOCK}>&-
@@ -56,15 +56,15 @@ restore_check() {
 		die "$NAME: $(rescue_record_file "$NAME") is damaged; \
 it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
 	! rescue_was_restored "${RESCUE[image]}" ||
-		die "$NAME: ${RESCUE[image]} has been put back already, and the array was used \
-since then; its record $(rescue_record_file "$NAME") is one of before, as from an old backup of \
-/etc. Keep what the disks have: rm $(rescue_record_file "$NAME"); \
-ramraid start $NAME" "$EX_REFUSED"
+		die "$NAME: ${RESCUE[image]} has been put back already, and the array has been \
+used since then; its record $(rescue_record_file "$NAME") is an old one, perhaps from a backup of \
+/etc. To keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start \
+$NAME" "$EX_REFUSED"
 	! rescue_was_given_up "${RESCUE[image]}" ||
-		die "$NAME: ${RESCUE[image]} has been given up by a start without it \
-(ramraid start --force-leg), and the array was used since then; its record \
-$(rescue_record_file "$NAME") is one of before, as from an old backup of /etc. \
-Keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
+		die "$NAME: ${RESCUE[image]} has been given up by a start without it (ramraid \
+start --force-leg), and the array has been used since then; its record \
+$(rescue_record_file "$NAME") is an old one, perhaps from a backup of /etc. To keep what the disks \
+have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	[[ -r ${RESCUE[image]} ]] ||
 		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If you \
 deleted it after it had been put back, the record is an old one: \
@@ -85,14 +85,14 @@ restore_choose() {
 		[[ $KIND == good ]] || continue
 		[[ -n ${F[leg.$i.alien]} ]] || good+=("$i")
 		[[ -z ${F[leg.$i.alien]} ]] || copies+=". ${F[leg.$i.dev]} \
-(/dev/${F[leg.$i.node]}) may be a copy: ${F[leg.$i.moved]}. If it is none: \
-rm $STATE/$NAME.hardware; ramraid restore $NAME"
+(/dev/${F[leg.$i.node]}) may be a copy: ${F[leg.$i.moved]}. If it is not: rm \
+$STATE/$NAME.hardware; ramraid restore $NAME"
 	done
 	((${#good[@]} > 0)) ||
-		die "$NAME: no disk leg that holds a slot of the array, and was not being rebuilt, \
-is there. Bring one back; or make an array of another name, no smaller than the image, and copy \
-that onto it: ramraid create --force NEW DISK; \
-dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M conv=fsync; only then: ramraid destroy $NAME$copies" \
+		die "$NAME: there is no disk leg that holds a slot of the array and was not being \
+rebuilt. Bring one back; or create an array with another name, no smaller than the image, and copy \
+the image onto it: ramraid create --force NEW DISK; dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M \
+conv=fsync; only then: ramraid destroy $NAME$copies" \
 			"$EX_REFUSED"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
@@ -180,8 +180,8 @@ restore_used_since_() {
 		[[ ${F[$leg.sb]} == ok && ${F[$leg.uuid]} == "${F[uuid]}" ]] || continue
 		rescue_record_events "${F[$leg.device_uuid]}"
 		if [[ -z $EVENTS_THEN ]]; then
-			PLAN+=("${F[$leg.dev]} is at ${F[$leg.events]} events, \
-and at how many it was when the image was made is not recorded:")
+			PLAN+=("${F[$leg.dev]} is at ${F[$leg.events]} events, and how many it had \
+when the image was made is not recorded:")
 		elif ((${F[$leg.events]} > EVENTS_THEN + RESTORE_EVENTS)); then
 			PLAN+=("${F[$leg.dev]} is at ${F[$leg.events]} events, \
 and was at $EVENTS_THEN when the image was made:")
@@ -189,8 +189,8 @@ and was at $EVENTS_THEN when the image was made:")
 	done
 	[[ -z ${F[witness.legs]} ]] ||
 		((${F[witness.generation]:-0} <= ${RESCUE[generation]:-0})) ||
-		PLAN+=("a later record of the array than the image's says that disk legs were in \
-sync:")
+		PLAN+=("a record of the array that is later than the image says that disk legs \
+were in sync:")
 }
 
 # The record of the image goes last: until then, no start mistakes the half-written disk for a good
@@ -214,7 +214,7 @@ restore_here() {
 ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	md_make_writable "${F[array.md]}"
 	rescue_put_back "${F[array.md]}" "$uuid" ||
-		die "$NAME: not restored; the image and its record are kept. Mend the cause, then: \
+		die "$NAME: not restored; the image and its record are kept. Fix the cause, then: \
 ramraid stop $NAME; ramraid restore $NAME"
 	facts_observe
 	# The last record says that only the RAM leg was good.
@@ -224,12 +224,12 @@ ramraid stop $NAME; ramraid restore $NAME"
 		F[witness.give_up]=${F[leg.ram.device_uuid]}
 	F[witness.give_up]+=$RESTORE_GIVE_UP
 	witness_update ||
-		die "$NAME: restored, but that is not written down, \
-and the record of the image is kept: without it no start would know. Mend the cause, then: \
-ramraid stop $NAME; ramraid restore $NAME"
+		die "$NAME: restored, but that could not be recorded, so the record of the image \
+is kept: without it, no start would know. Fix the cause, then: ramraid stop $NAME; ramraid restore \
+$NAME"
 	# The note is written before the record goes: with both, "restore" says what to do.
 	rescue_note_restored "$image" ||
-		log_warning "$NAME: it could not be noted beside $image that it has been put back"
+		log_warning "$NAME: could not note beside $image that it has been put back"
 	rescue_record_forget "$NAME"
 	if [[ -z ${OPT[delete]-} ]]; then
 		notify_said notice "$NAME: restored from $image, which is kept; \

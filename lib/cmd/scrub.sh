@@ -38,7 +38,7 @@ cmd_scrub() {
 	trap - INT TERM HUP
 	progress_line_end "$PROGRESS_SHOWN"
 	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] ||
-		die "$NAME: not compared to the end: $SCRUB_WHY. Again: ramraid scrub $NAME" \
+		die "$NAME: not compared to the end: $SCRUB_WHY. To repeat: ramraid scrub $NAME" \
 			"$EX_TRY_AGAIN"
 	[[ -z $SCRUB_WHY ]] || log_warning "$NAME: not compared to the end: $SCRUB_WHY"
 	scrub_result "$NAME" "$MISMATCHES"
@@ -51,7 +51,7 @@ scrub_can_begin() { # NAME
 		die "$1: md is at work on it (${F[array.sync]}); see: ramraid status $1" \
 			"$EX_TRY_AGAIN"
 	array_lock_is_free "$1" ||
-		die "$1: another ramraid is working on it; look at: ramraid status $1" \
+		die "$1: another ramraid is working on it; see: ramraid status $1" \
 			"$EX_TRY_AGAIN"
 	[[ ${F[ram.state]} != in_sync ]] || good=1
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -75,7 +75,7 @@ scrub_interrupted() {
 	trap '' INT TERM HUP
 	act_apart md_check_end "${F[array.md]}"
 	progress_line_end "$PROGRESS_SHOWN"
-	log_notice "$NAME: interrupted; md compares no more. Again: ramraid scrub $NAME"
+	log_notice "$NAME: interrupted; md has stopped comparing. To repeat: ramraid scrub $NAME"
 	exit "$EX_TRY_AGAIN"
 }
 
@@ -85,8 +85,8 @@ scrub_result() { # NAME SECTORS
 		return
 	fi
 	notify warning mismatch '' "$1: $2 sectors differ between the legs. Harmless only in swap, \
-or in what was discarded. To rebuild the RAM leg: ramraid detach $1; ramraid attach $1. \
-What differs after that, by another ramraid scrub $1, differs between the disks: see smartctl -a, \
-and your backup"
+or in what was discarded. To rebuild the RAM leg: ramraid detach $1; ramraid attach $1. What \
+another ramraid scrub $1 finds after that differs between the disks: see smartctl -a, and your \
+backup"
 	return "$EX_FAILED"
 }

@@ -85,8 +85,8 @@ cmd_selftest_may_() {
 	loop_device_can_be_had ||
 		die 'this kernel has no loop devices (module loop); nothing was tried'
 	[[ ! -e $DEV/md/$SELFTEST_MD ]] ||
-		die "/dev/md/$SELFTEST_MD is there, and is no array of a self-test; \
-nothing was tried" \
+		die "/dev/md/$SELFTEST_MD exists, and is not the array of a self-test; nothing was \
+tried" \
 			"$EX_REFUSED"
 	conf_defaults || conf_keys_builtin
 	cmd_selftest_spares_
@@ -104,10 +104,9 @@ cmd_selftest_spares_() {
 			/^[^#[:blank:]]/ { policy = tolower($1) ~ /^pol(i(c(y)?)?)?$/ }
 			policy && /^[^#]*[[:blank:]]"?[Dd][Oo][Mm][Aa][Ii][Nn]=/ { found = 1 }
 			END { exit !found }' "$file" ||
-			die "a POLICY with a domain is in $file: by that mdadm could give a disk, \
-or \
-another array's spare, to the array of the self-test, which lacks a leg now and then; \
-nothing was tried" \
+			die "$file has a POLICY with a domain: by that, mdadm could give a disk, \
+or another array's spare, to the array of the self-test, which lacks a leg now and then; nothing \
+was tried" \
 				"$EX_REFUSED"
 	done < <(claim_others)
 }
@@ -126,8 +125,8 @@ cmd_selftest_mail_() {
 			whom="word to the PROGRAM of $file"
 	done < <(claim_others)
 	[[ -z $whom ]] ||
-		die "mdmonitor.service would send $whom about the array of the self-test, \
-which lacks a leg now and then; so: systemctl mask --runtime --now mdmonitor.service; \
+		die "mdmonitor.service would send $whom about the array of the self-test, which \
+lacks a leg now and then; to prevent that: systemctl mask --runtime --now mdmonitor.service; \
 ramraid selftest; systemctl unmask --runtime mdmonitor.service; systemctl start mdmonitor.service" \
 			"$EX_REFUSED"
 }
@@ -142,10 +141,10 @@ cmd_selftest_keep_() { # RELEASE ROUNDS
 	kernels_md_build "$1"
 	# A failure holds even when the build of md can't be told (notes/selftest-record.sh).
 	[[ -n $KERNEL_MD || $SELFTEST_RESULT == failed ]] || die "the self-test has \
-$SELFTEST_RESULT, and which build of md that was can't be told; nothing is recorded"
+$SELFTEST_RESULT, but which build of md that was can't be determined; nothing is recorded"
 	selftest_record_write "$1" "${KERNEL_MD:-unknown}" "$SELFTEST_RESULT" "$SELFTEST_ROUND" \
 		"$version" "$SELFTEST_WHY" ||
-		die "the self-test has $SELFTEST_RESULT, and that can't be recorded in $STATE"
+		die "the self-test has $SELFTEST_RESULT, but that can't be recorded in $STATE"
 	if [[ $SELFTEST_RESULT == passed ]]; then
 		cli_print "The self-test has passed on Linux $1: $2 rounds, \
 $SELFTEST_WRITES writes, \

@@ -68,7 +68,7 @@ start_forced() { # NAME
 	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != active ]] ||
-		die "$1: is running already; to start it anew: ramraid stop $1" "$EX_REFUSED"
+		die "$1: is running already; first: ramraid stop $1" "$EX_REFUSED"
 	start_find_forced "${OPT[force_leg]}"
 	action_choose
 	if [[ $ACTION == stop-inactive ]]; then
@@ -82,8 +82,8 @@ start_forced() { # NAME
 	facts_observe
 	start_find_forced "${OPT[force_leg]}"
 	start_is_still "$1" "$which"
-	old_name_take || die "$1: what was written down about its array under the name \
-${F[record.from]} could not be moved in $STATE; nothing was started"
+	old_name_take || die "$1: the records of its array under the name ${F[record.from]} could \
+not be moved in $STATE; nothing was started"
 	# Once the array runs, it has to be noted which legs have been given up; otherwise they
 	# would be put back as if they had only just left.
 	trap '' INT TERM HUP
@@ -98,8 +98,8 @@ ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_
 		# Without that note, nobody would know at the next start which legs have been given
 		# up.
 		md_stop "${F[array.md]}"
-		die "$1: not started, because it could not be written down that the other legs are \
-given up. Mend that (see above), then try again" "$EX_REFUSED"
+		die "$1: not started, because it could not be recorded that the other legs are \
+given up. Fix that (see above), then try again" "$EX_REFUSED"
 	}
 	start_give_up_image_ "$1"
 	trap - INT TERM HUP
@@ -109,8 +109,8 @@ given up. Mend that (see above), then try again" "$EX_REFUSED"
 
 start_give_up_image_() { # NAME
 	[[ -z ${F[rescue.image]} ]] || rescue_note_given_up "${F[rescue.image]}" ||
-		log_warning "$1: it could not be noted beside ${F[rescue.image]} that it has been \
-given up: delete it when you are sure that nothing in it is wanted"
+		log_warning "$1: could not note beside ${F[rescue.image]} that it has been given \
+up: delete it when you are sure that nothing in it is needed"
 	rescue_record_forget "$1"
 }
 
@@ -138,8 +138,8 @@ start_which() {
 start_is_still() {
 	action_choose
 	[[ $ACTION == assemble && $(start_which) == "$2" ]] ||
-		die "$1: ${F[leg.${F[forced]}.dev]} is not what it was when it was asked about: \
-nothing was changed. Look again, then type this again" "$EX_REFUSED"
+		die "$1: ${F[leg.${F[forced]}.dev]} has changed since it was looked at: nothing \
+was changed. Look again, then type this again" "$EX_REFUSED"
 }
 
 start_find_forced() { # DISK
@@ -162,13 +162,13 @@ start_ask_forced() { # NAME
 at ${F[$forced.events]} events (/dev/${F[$forced.node]}, ${HARDWARE%% *}). This gives up:"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ $i != "${F[forced]}" ]] || continue
-		log_notice "  whatever ${F[leg.$i.dev]} has that it lacks \
+		log_notice "  whatever ${F[leg.$i.dev]} has that the chosen leg lacks \
 ($(start_leg_state "$i")); it stays out until it is made blank (mdadm --zero-superblock) and added"
 	done
 	[[ -z ${F[leg.ram.dev]-} || ${F[forced]} == ram || (-n ${F[ram.node]} &&
 		${F[leg.ram.uuid]} != "${F[uuid]}") ]] ||
-		log_notice "  whatever ${F[leg.ram.dev]}, the RAM leg, \
-has that it lacks ($(start_leg_state ram)); it is rebuilt as a whole"
+		log_notice "  whatever ${F[leg.ram.dev]}, the RAM leg, has that the chosen leg \
+lacks ($(start_leg_state ram)); it is rebuilt as a whole"
 	[[ -z ${F[witness.events]} ]] ||
 		((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
 		log_notice "  what was written up to ${F[witness.events]} events, \
@@ -293,8 +293,8 @@ start_tell_down_() { # NAME
 	local down
 	down=$(systemd_down "$1")
 	[[ -z $down ]] ||
-		log_notice "$1: not in use again yet: ${down//$'\n'/, }. \
-What fstab mounts at a boot is mounted by: systemctl start local-fs.target"
+		log_notice "$1: not in use again yet: ${down//$'\n'/, }. To mount what fstab \
+mounts at boot: systemctl start local-fs.target"
 }
 
 # how many places "sample" looks at, and how much at each (4 MiB)

@@ -100,7 +100,7 @@ stop_array() {
 		[[ ${F[array.state]} != absent ]] || return 0
 	fi
 	[[ ${F[array.state]} != active ]] || contents_remember "$1" "${F[array.md]}" ||
-		log_warning "$1: could not remember what is on it"
+		log_warning "$1: could not record what is on it"
 	stop_check_users "$1"
 	ram=${F[ram.state]} md=${F[array.md]}
 	! stop_going_down || going='going-down'
@@ -115,7 +115,7 @@ stop_array() {
 	[[ ${F[array.state]} == absent ]] || witness_update_witness
 	whole_since_update ended
 	systemd_stop_monitor "$md" ||
-		log_notice "$1: its monitor could not be stopped; it sees nothing any more"
+		log_notice "$1: its monitor could not be stopped; it has nothing left to watch"
 	# At a shutdown, other programs stop arrays as well, such as lvm2's blkdeactivate.
 	if [[ ${F[array.state]} == absent ]]; then
 		[[ -n $DETACH_RAM_RESCUED ]] || stop_absent_ "$1"
@@ -195,8 +195,8 @@ stop_lock_() {
 		systemd_go_on
 		systemd_status "going down; waiting for $(stop_who_) to release the array"
 		((NOW - told < DETACH_RAM_TELL)) || {
-			log_alert "$1: going down, and $(stop_who_) is at work on it still: \
-waiting for it. Do not cut the power"
+			log_alert "$1: going down, and $(stop_who_) is still at work on it: \
+waiting for that. Do not cut the power"
 			told=$NOW
 		}
 		stop_end_others_ "$1" $((NOW - begin)) || return 0
@@ -240,7 +240,7 @@ stop_end_others_() {
 	fi
 	[[ $signal != KILL ]] || : "${killed:=$2}"
 	(($2 >= ${killed:-$due} + STOP_AFTER_KILL)) || return 0
-	log_alert "$1: going down, and $(stop_who_) does not release the array: going on without it"
+	log_alert "$1: going down, and $(stop_who_) does not release the array: going on anyway"
 	rm -f "$LOCKS/work.$1"
 	! array_lock_try "$1" 0
 }
@@ -251,8 +251,7 @@ stop_end_others_() {
 stop_came_in_between_() {
 	local text
 	text=$(stop_users)
-	text="${F[array.md]} could not be stopped; it is in use by: \
-${text:-somebody whom nothing shows}"
+	text="${F[array.md]} could not be stopped; it is in use by: ${text:-something unknown}"
 	if stop_going_down; then
 		log_warning "$1: $text. Leaving it to systemd-shutdown"
 		[[ -z $DETACH_RAM_RESCUED ]] ||
@@ -260,8 +259,8 @@ ${text:-somebody whom nothing shows}"
 		exit "$EX_OK"
 	fi
 	[[ $2 != @(in_sync|recovering) ]] ||
-		text+=", who came in between. The RAM leg is out already, \
-and is rebuilt by the next start"
+		text+=", since a moment ago. The RAM leg is out already, and the next start \
+rebuilds it"
 	log_error "$1: $text. Unmount or stop that, then: ramraid stop $1; or keep the array: \
 ramraid start $1"
 	stop_refused_ "$EX_FAILED" "$1"
@@ -352,8 +351,8 @@ stop_in_use_() {
 		stop_users
 	elif ! md_is_unused "${F[array.md]}"; then
 		users=$(stop_users)
-		[[ -n $users ]] || users="somebody whom this process does not see; \
-the kernel itself, or a program: fuser -v /dev/${F[array.md]}"
+		[[ -n $users ]] || users="something that this process does not see; the kernel \
+itself, or a program: fuser -v /dev/${F[array.md]}"
 		printf '%s\n' "$users"
 	fi
 }

@@ -58,20 +58,20 @@ conf_faults_say() {
 		where="$ETC/${shown:0:60}.conf"
 		[[ $2 != */* ]] || where=''
 		;;
-	control) text='holds control characters; it must be plain text with Unix line ends' ;;
+	control) text='contains control characters; it must be plain text with Unix line endings' ;;
 	dos | mark) text=$(conf_faults_windows_ "$1" "$where") ;;
-	bytes) text="has a NUL byte or more than $CONF_MAX_BYTES bytes; \
-that can't be a configuration" ;;
-	long) text="has $3 characters; more than $CONF_MAX_LINE can't be KEY=value" ;;
+	bytes) text="has a NUL byte or more than $CONF_MAX_BYTES bytes, so it is not a \
+configuration file" ;;
+	long) text="has $3 characters; a line may have at most $CONF_MAX_LINE" ;;
 	form) text="\"${3:0:60}\" is not of the form KEY=value" ;;
 	key) text="unknown key \"${3:0:60}\"; ramraid.conf(5) lists all keys" ;;
 	renamed)
-		CONF_NOTES+=("$where: $3 is called $4 since 0.2.0; write $4=, \
-since a later release does not read $3=")
+		CONF_NOTES+=("$where: $3 has been called $4 since 0.2.0; write $4=, since a later \
+release will not read $3=")
 		return
 		;;
 	value)
-		[[ $4 != *[[:blank:]]'#'* ]] || better='; a comment stands on a line of its own'
+		[[ $4 != *[[:blank:]]'#'* ]] || better='; a comment must be on a line of its own'
 		text="$3=${4:0:80}: write ${CONF_EXPECTED[$3]}${better-}"
 		;;
 	place) text="$3 belongs to one array; write it in that array's own file" ;;
@@ -81,14 +81,14 @@ since a later release does not read $3=")
 		text="${4:-MEMBER}=${3:0:80}: \
 this name can mean another disk after the next boot; write $better"
 		;;
-	twice) text="MEMBER=$3 stands there already; delete one of the two lines" ;;
+	twice) text="MEMBER=$3 is there already; delete one of the two lines" ;;
 	both) text="RAM=${CONF[RAM]} is a MEMBER as well; delete one of the two lines" ;;
 	no-uuid) text='UUID= is missing; write the array UUID (see: mdadm --examine DISK)' ;;
-	runs) text="UUID= is another array than what runs as $4: write $3, or: ramraid stop $4" ;;
+	runs) text="UUID= is not that of the array running as $4: write $3, or: ramraid stop $4" ;;
 	no-member) text='there is no MEMBER= line; write one for each disk leg' ;;
 	far2)
 		text='LAYOUT=far2 takes two MEMBER lines and RAM=none; '
-		text+='its RAM leg is that of the mirror that is on it'
+		text+='the RAM leg belongs to the mirror on top of it'
 		;;
 	data-loss)
 		text="WRITE_BEHIND=${CONF[WRITE_BEHIND]} lets fsync return before a disk has the \
@@ -102,9 +102,9 @@ data; delete it, or also write ACCEPT_DATA_LOSS=yes"
 # that mends it.
 conf_faults_windows_() {
 	case $1 in
-	dos) printf 'has line ends of Windows; type: sed -i '"'"'s/\\r$//'"'"' %s\n' "$2" ;;
+	dos) printf 'has Windows line endings; type: sed -i '"'"'s/\\r$//'"'"' %s\n' "$2" ;;
 	mark)
-		printf 'begins with a byte order mark, as editors of Windows write it; type: '
+		printf 'begins with a byte order mark, as Windows editors write it; type: '
 		printf 'sed -i '"'"'1s/^\\xef\\xbb\\xbf//'"'"' %s\n' "$2"
 		;;
 	esac
@@ -133,11 +133,11 @@ conf_faults_file_ok() { # FILE
 	((owner == EUID || owner == 0)) ||
 		conf_faults_add "$1: belongs to user $owner; type: chown root $1"
 	(((8#$mode & 8#022) == 0)) ||
-		conf_faults_add "$1: others than its owner can write it (mode $mode); type: \
+		conf_faults_add "$1: others than its owner can write to it (mode $mode); type: \
 chmod 644 $1"
 	((bytes <= CONF_MAX_BYTES)) ||
-		conf_faults_add "$1: has $bytes bytes; more than $CONF_MAX_BYTES \
-can't be a configuration"
+		conf_faults_add "$1: has $bytes bytes; a configuration file may have at most \
+$CONF_MAX_BYTES"
 	((owner == EUID || owner == 0)) && (((8#$mode & 8#022) == 0 && bytes <= CONF_MAX_BYTES)) ||
 		return 1
 	[[ -r $1 ]] || {

@@ -49,8 +49,8 @@ conf_need_started() {
 	# once.
 	[[ ${CONF_TOLD-} == "${CONF_ERRORS[*]-}+" ]] || {
 		for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
-		log_warning "$1: its configuration is broken or gone; \
-going by what it was started with"
+		log_warning "$1: its configuration is broken or missing; using the one that it was \
+started with"
 	}
 	CONF_TOLD="${CONF_ERRORS[*]-}+"
 	conf_defaults || : # said at the start

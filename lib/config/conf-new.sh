@@ -9,7 +9,7 @@ need config/conf config/conf-faults config/conf-keys core/log core/paths
 conf_new_name() {
 	conf_name_ok "$1" || die "$(conf_faults_name "$1")" "$EX_USAGE"
 	[[ ! $1 =~ ^d[0-9]+$ ]] ||
-		die "\"$1\" can't be an array's name: to mdadm it is the number of a device; \
+		die "\"$1\" can't be an array's name: mdadm reads it as the number of a device; \
 choose another" "$EX_USAGE"
 }
 
@@ -29,8 +29,7 @@ conf_new_dropins() {
 	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* &&
 		${#MEMBERS[@]} == 0 && ${#CONF_ERRORS[@]} == 0 ]] ||
-		die "$1: there are drop-ins already, which would hold for it, \
-and are those of another array: ${files[*]}. Take them away first: rm -r $ETC/$1.conf.d; \
-nothing was changed" "$EX_REFUSED"
-	log_notice "$1: hold for it as well: ${files[*]}"
+		die "$1: there are drop-ins already that would apply to it but belong to another \
+array: ${files[*]}. Remove them first: rm -r $ETC/$1.conf.d; nothing was changed" "$EX_REFUSED"
+	log_notice "$1: these drop-ins apply to it as well: ${files[*]}"
 }

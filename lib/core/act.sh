@@ -31,7 +31,7 @@ act_write() {
 	fi
 	log_info "+ echo $2 > $1"
 	why=$({ printf '%s\n' "$2" >"$1"; } 2>&1) || {
-		log_notice "$1 does not take \"$2\": ${why##*: }"
+		log_notice "could not write \"$2\" to $1: ${why##*: }"
 		return 1
 	}
 }
@@ -121,7 +121,7 @@ act_undo_push() { UNDO+=("${*@Q}"); }
 act_undo_all() {
 	local i
 	for ((i = ${#UNDO[@]} - 1; i >= 0; i--)); do
-		eval "${UNDO[i]}" || log_warning "ramraid: could not take back: ${UNDO[i]}"
+		eval "${UNDO[i]}" || log_warning "ramraid: could not undo: ${UNDO[i]}"
 	done
 	UNDO=()
 }

@@ -112,7 +112,7 @@ cli_confirm() {
 	[[ -z $head ]] || printf '%s\n' "$head" >&2
 	cli_plan_ '  ' >&2
 	[[ -z $DRY_RUN ]] || return 0
-	[[ -t 0 ]] || die "$1: there is no terminal to ask on, so add --yes" "$EX_USAGE"
+	[[ -t 0 ]] || die "$1: there is no terminal to ask on; add --yes" "$EX_USAGE"
 	[[ -z ${3-} ]] || question='Type the name of the array to go on: ' wanted=$1
 	read -r -p "$question" answer || :
 	# shellcheck disable=SC2053 # a pattern, or a name, which has no pattern character

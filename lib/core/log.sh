@@ -72,7 +72,7 @@ log_console_() {
 	bounded_close
 	printf '\r\n%s\r\n' "$1" | timeout "$LOG_CONSOLE" \
 		dd of="$DEV/console" bs=64K conv=nocreat status=none 2>/dev/null ||
-		log_warning 'the console takes no message'
+		log_warning 'the message could not be written to the console'
 }
 log_warning() { log_write 4 "$1"; }
 log_notice() { log_write 5 "$1"; }

@@ -68,9 +68,9 @@ paths_note_boot_() {
 	[[ -z $lock ]] || exec {lock}>&-
 	((code == 0)) || {
 		need core/log
-		log_error "ramraid: what another boot has left in $RUN can't be deleted: expected \
-a folder of root's, without a mount below it. In a chroot, have the /run of this boot there: \
-mount --bind /run FOLDER/run"
+		log_error "ramraid: what an earlier boot left in $RUN can't be deleted: expected a \
+folder that belongs to root and has no mounts below it. In a chroot, mount the /run of this boot \
+there: mount --bind /run FOLDER/run"
 		return 1
 	}
 }

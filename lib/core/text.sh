@@ -4,10 +4,10 @@
 
 # The reason against something when the look for reasons has failed, perhaps because no process
 # could be made: it has printed nothing, but that does not mean that there are no reasons.
-readonly TEXT_UNKNOWN='the look at it failed'
+readonly TEXT_UNKNOWN='the check itself failed'
 
 # Stands for whoever uses a device when the look for users did not finish.
-readonly TEXT_SOMEBODY='somebody who is not known'
+readonly TEXT_SOMEBODY='something unknown'
 
 # text_split ARRAY TEXT: sets ARRAY to the words of TEXT, as "read -ra" takes them from a line;
 # text_into TEXT NAME…: puts each word into a variable of its own, a word for "_" into none; words

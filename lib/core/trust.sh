@@ -3,7 +3,7 @@
 
 need core/mounts core/paths core/text
 
-readonly TRUST_UNSEEN="can't be looked at"
+readonly TRUST_UNSEEN="can't be checked"
 
 # trust_why_not PATH [UID]: prints why somebody other than root, or than the user UID, could change
 # what is found at PATH: a part of the path does not belong to root (in tests: to us), or others may
@@ -81,7 +81,7 @@ trust_parts_() { # UID PART…
 		if ((owner != 0 && owner != $1)); then
 			printf '%s belongs to user %s, not to root\n' "${parts[i]}" "$owner"
 		elif ((8#$mode & 8#022)); then
-			printf '%s can be written by others than root (mode %s)\n' \
+			printf '%s is writable by others than root (mode %s)\n' \
 				"${parts[i]}" "$mode"
 		else
 			continue
@@ -130,8 +130,8 @@ trust_brought_() {
 		text_unmangle target "${BASH_REMATCH[1]}"
 		for path; do
 			[[ $path/ == "$ROOT$target"/* ]] || continue
-			printf "%s has been mounted for a user (%s), \
-and anybody can bring such a disk\n" \
+			printf "%s has been mounted for a user (%s), and anybody can plug in such \
+a disk\n" \
 				"$target" "$who"
 			return 1
 		done
@@ -154,7 +154,7 @@ trust_lent_() {
 		for path; do
 			[[ $path/ == "$ROOT${target%/}"/* ]] || continue
 			printf '%s can be mounted by users ("%s" in fstab), and %s\n' \
-				"$target" "$options" 'anybody can bring such a disk'
+				"$target" "$options" 'anybody can plug in such a disk'
 			return 1
 		done
 	done

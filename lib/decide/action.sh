@@ -56,9 +56,9 @@ the RAM leg failed when it was the only good copy. Do not stop it: reboot, or po
 and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: \
 ramraid restore ${F[name]}"
 	else
-		choice_is refuse "md has stopped writing to ${F[array.md]}: \
-its last good leg failed. Stop it (mdadm --stop /dev/${F[array.md]}), see to the disks, then: \
-systemctl restart ramraid@${F[name]}"
+		choice_is refuse "md has stopped writing to ${F[array.md]}: its last good leg \
+failed. Stop it (mdadm --stop /dev/${F[array.md]}), check the disks, then: systemctl restart \
+ramraid@${F[name]}"
 	fi
 }
 
@@ -118,8 +118,8 @@ action_running_refused_() {
 		choice_is refuse "${F[record.why]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
 		choice_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg \
-had; that is in ${F[rescue.image]}, and is put back by: ramraid stop ${F[name]}; \
-ramraid restore ${F[name]}"
+had. That is saved in ${F[rescue.image]}; to put it back: ramraid stop ${F[name]}; ramraid restore \
+${F[name]}"
 	elif [[ -n ${F[array.copy]} ]]; then
 		choice_is refuse "something else has started ${F[array.md]} from \
 /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: \
@@ -127,9 +127,9 @@ one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), 
 take the copy out of the machine or make it blank (mdadm --zero-superblock), then: \
 ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == unread ]]; then
-		choice_is refuse "something else has started ${F[array.md]}, \
-and no disk leg in it can be read, so nobody knows whether it is one that was in sync when it last \
-ran. See the kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
+		choice_is refuse "something else has started ${F[array.md]}, and no disk leg in it \
+can be read, so it is not known whether one of them was in sync when the array last ran. See the \
+kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
 		local why=", from legs that were not in sync when it last ran, or are older now: \
 writes may be missing from it."
@@ -186,7 +186,7 @@ action_full_() {
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		return 1
 	else
-		choice_is 'done' "the RAM leg can't be taken out ($BARRED), and is to be: \
+		choice_is 'done' "the RAM leg has to be taken out, but can't be ($BARRED): \
 ${F[ram.full]}"
 	fi
 }
@@ -241,7 +241,7 @@ and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
 	elif [[ -n ${F[kernel.flaw]} && ${F[conf.on_timeout]} != fail ]] &&
 		choice_time_is_up conf.wait_timeout; then
 		choice_is 'done' "there is no RAM leg: ${F[conf.wait_timeout]} s (WAIT_TIMEOUT) \
-are over, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
+have passed, and on this kernel nothing may be read while one is rebuilt: ${F[kernel.flaw]}"
 	elif [[ ${F[array.level]} != raid1 || ${F[array.degraded]} == 0 ]]; then
 		choice_is 'done' "there is no RAM leg: ${F[array.md]} is ${F[array.level]} and \
 has no free slot for one"
@@ -258,8 +258,8 @@ has no free slot for one"
 
 # zram would enlarge the array's blocks while it is in use. Only a start can do that.
 action_too_small_() {
-	local todo="ramraid check ${F[name]} says whether what is on it bears larger ones, \
-and what to write"
+	local todo="ramraid check ${F[name]} says whether what is on it can be used with larger \
+ones, and what to write"
 	[[ ${F[conf.block]} != 4096 ]] ||
 		todo="a start by ramraid gives it larger ones: \
 ramraid stop ${F[name]}; ramraid start ${F[name]}"

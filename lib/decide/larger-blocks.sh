@@ -53,21 +53,21 @@ larger_blocks_least_() { ((bytes >= LARGER_BLOCKS)) || larger_blocks_no_ "$1"; }
 
 larger_blocks_unknown_() {
 	case $kind in
-	data) larger_blocks_no_ 'data that no signature explains' ;;
+	data) larger_blocks_no_ 'data without a known signature' ;;
 	several)
 		larger_blocks_no_ "signatures that do not go together (wipefs $where lists them)"
 		;;
 	silent) larger_blocks_no_ 'does not answer' ;;
 	unreadable) larger_blocks_no_ 'what it holds could not be read' ;;
-	held:*) larger_blocks_no_ "is held by ${kind#held:}, and does not show for what" ;;
+	held:*) larger_blocks_no_ "is held by ${kind#held:}, which does not show what for" ;;
 	inactive)
-		larger_blocks_no_ "a logical volume that is not active, \
-so that nobody sees what is on it (lvchange -ay -K $where)"
+		larger_blocks_no_ "a logical volume that is not active, so what is on it can't be \
+seen (lvchange -ay -K $where)"
 		;;
-	volume:*) larger_blocks_no_ "a logical volume of the kind ${kind#volume:}, \
-of which that is not known" ;;
-	missing:*) larger_blocks_no_ "only ${kind#missing:} could tell, and is not installed" ;;
-	*) larger_blocks_no_ "$kind, of which that is not known" ;;
+	volume:*) larger_blocks_no_ "a logical volume of the kind ${kind#volume:}, for which that \
+is not known" ;;
+	missing:*) larger_blocks_no_ "only ${kind#missing:} could tell, and it is not installed" ;;
+	*) larger_blocks_no_ "$kind, for which that is not known" ;;
 	esac
 }
 

@@ -139,8 +139,7 @@ ${F[array.events]}: it may hold writes that the array lacks, so it is neither pu
 overwritten. Look at it (mdadm --examine $dev)"
 	else
 		KEPT="$dev may have blocks that no member in sync has, since md could not write \
-them there, so it is neither put back nor overwritten. Of which disks these are: \
-ramraid check ${F[name]}"
+them there, so it is neither put back nor overwritten. To see which disks: ramraid check ${F[name]}"
 	fi
 	KEPT+=". To go on from it: ramraid stop ${F[name]}; ramraid start --force-leg=$dev \
 ${F[name]}. To give up what it has: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
@@ -168,10 +167,10 @@ leg_kind() {
 	foreign) KIND="belongs to another array (${F[$leg.uuid]})" ;;
 	level)
 		KIND="belongs to an array of RAID level ${F[$leg.level]:-1}, \
-which is no ${F[conf.layout]}"
+which is not a ${F[conf.layout]}"
 		;;
 	shrunk)
-		KIND="has ${F[$leg.sectors]} sectors, but its superblock counts on \
+		KIND="has ${F[$leg.sectors]} sectors, but its superblock expects \
 $((${F[$leg.data_offset]} + ${F[$leg.data_size]})): it has been shrunk or copied to a smaller disk"
 		;;
 	slotless) KIND="holds no slot of the array (it is ${F[$leg.role]})" ;;

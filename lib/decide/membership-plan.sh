@@ -62,8 +62,8 @@ membership_plan() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		[[ ${F[leg.$i.is_ram]} != yes ]] ||
-			WRONG+=("${F[leg.$i.dev]}: is what RAM= names (${F[conf.ram]}), \
-and what the RAM leg holds need not last. Take another disk")
+			WRONG+=("${F[leg.$i.dev]}: is what RAM= names (${F[conf.ram]}), and the \
+RAM leg need not keep its contents. Take another disk")
 		[[ ${F[leg.$i.state]} == in_sync ]] || membership_plan_joins_ "$i"
 	done
 	[[ -z $building ]] || membership_plan_wrong_building_
@@ -112,8 +112,7 @@ membership_plan_joins_() { # I
 	recovering) PLAN+=("wait for  $dev$WHERE, which is being rebuilt") building=yes && return ;;
 	faulty)
 		WRONG+=("$dev: md has given it up. See what is wrong with it (journalctl -k), \
-then: ramraid attach ${F[name]}; or put another one in its place: \
-ramraid replace ${F[name]} $dev NEW") && return
+then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev NEW") && return
 		;;
 	esac
 	if membership_plan_may_build "$1"; then
@@ -132,8 +131,8 @@ membership_plan_wrong_disk_() { # I DEV
 	missing)
 		# A disk that is still missing makes nothing worse; but then no disk may leave.
 		((inside == 0)) ||
-			WRONG+=("$2: there is no such disk, and until it is in sync none leaves. \
-Bring it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
+			WRONG+=("$2: there is no such disk, and until it is in sync, no disk is \
+taken out. Connect it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
 		;;
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
 	occupied)
@@ -186,16 +185,16 @@ membership_plan_wrong_building_() {
 	local i
 	[[ ${F[conf.layout]} != far2 ]] || membership_plan_wrong_full_
 	[[ -z ${F[kernel.flaw]} || -z ${F[change.used]} ]] ||
-		WRONG+=("it is in use (${F[change.used]}), \
-and on this kernel no leg must be rebuilt beside readers: ${F[kernel.flaw]}. Unmount it first")
+		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg may be \
+rebuilt while it is: ${F[kernel.flaw]}. Unmount it first")
 	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] ||
-		WRONG+=('no leg is in sync that a disk could be built from')
+		WRONG+=('no leg is in sync, so there is nothing to rebuild a disk from')
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.badblocks]} == yes ]] || continue
-		WRONG+=("${F[leg.$i.dev]}: has bad blocks, with which mdadm adds no new member. \
-If another disk leg is in sync, take it out first, which leaves one copy less until the new one is \
-built: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; \
-then type this again")
+		WRONG+=("${F[leg.$i.dev]}: has bad blocks, and mdadm adds no new member while it \
+has. If another disk leg is in sync, take it out first, which leaves one copy fewer until the new \
+one is rebuilt: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then \
+type this again")
 	done
 }
 
@@ -205,19 +204,19 @@ membership_plan_wrong_full_() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
 		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, \
-which leaves one copy on disk until the new one is built: \
-mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+which leaves one copy on disk until the new one is rebuilt: mdadm /dev/${F[array.md]} --fail \
+${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
 	done
 }
 
 # In any case, one disk that has everything must remain.
 membership_plan_wrong_last_() {
 	if ((goal == 0)); then
-		WRONG+=("this would leave no disk at all. Name one that is to stay, or to come, \
-as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+		WRONG+=("this would leave no disk at all. Name one to keep or to add as MEMBER in \
+$ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
 	elif ((leaving > 0 && good + coming == 0)); then
-		WRONG+=("this would leave no disk in sync. Name one that is to stay, \
-or a new one that is there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+		WRONG+=("this would leave no disk in sync. Name one to keep, or a new one that is \
+there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
 	fi
 }
 
@@ -263,7 +262,7 @@ membership_plan_next() {
 the RAM leg" $((goal + 1))
 	elif ((good < goal)); then
 		health_lost
-		choice_is 'done' "not whole: not in sync is$LOST"
+		choice_is 'done' "not whole; not in sync:$LOST"
 		OUTCOME=short
 	else
 		choice_is 'done' 'all configured disks are in sync, and no others are in the array'
@@ -276,7 +275,7 @@ the RAM leg" $((goal + 1))
 membership_plan_work_() {
 	local i
 	if [[ ${F[array.sync]} == frozen ]]; then
-		choice_is thaw 'md has been told to begin no work'
+		choice_is thaw 'its sync_action is frozen'
 	elif [[ ${F[array.sync]} != idle ]]; then
 		choice_is wait-sync "md is at work (${F[array.sync]})"
 	elif [[ ${F[array.pending]} == yes ]]; then
@@ -304,7 +303,7 @@ membership_plan_gone_() {
 	done
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.state]} == faulty && ${F[leg.$i.leaving]} == yes ]] || continue
-		choice_is remove-leg "md has given up ${F[leg.$i.dev]}, which is to leave" "$i"
+		choice_is remove-leg "md has given up ${F[leg.$i.dev]}, which is leaving" "$i"
 		return 1
 	done
 }
@@ -317,7 +316,7 @@ membership_plan_join_() {
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		if [[ ${F[leg.$i.state]} == faulty ]]; then
 			choice_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. \
-To put another one in its place: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
+To replace it: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		elif [[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i"; then
 			continue
 		elif [[ ${F[conf.layout]} != far2 ]] &&
@@ -341,15 +340,14 @@ membership_plan_leave_() {
 		if ((good > 0)) && [[ ${F[leg.$i.in]} != "${F[array.md]}" ]]; then
 			choice_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
 		elif ((goal == 0 || good < goal)); then
-			choice_is refuse "not all disks that are to stay are in sync, \
-so ${F[leg.$i.dev]} stays as well. See: ramraid status ${F[name]}"
+			choice_is refuse "not all remaining disks are in sync, so ${F[leg.$i.dev]} \
+stays as well. See: ramraid status ${F[name]}"
 		elif ((lacking > 0)); then
-			choice_is refuse "md could not write some blocks of a disk that is to \
-stay, so ${F[leg.$i.dev]} stays as well. Which one: ramraid check ${F[name]}; \
-replace that one first"
+			choice_is refuse "md could not write some blocks of a remaining disk, so \
+${F[leg.$i.dev]} stays as well. To see which one: ramraid check ${F[name]}; replace that one first"
 		else
-			choice_is drop "$good disks are in sync without ${F[leg.$i.dev]}, \
-which is to leave" "$i"
+			choice_is drop "$good disks are in sync without ${F[leg.$i.dev]}, so it \
+can leave" "$i"
 		fi
 		return 1
 	done

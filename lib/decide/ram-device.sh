@@ -74,8 +74,8 @@ with the RAM leg in slot ${F[witness.ram_slot]:-unknown}"
 	fi
 	for i; do
 		[[ ${F[leg.$i.device_uuid]:-none} != "${F[leg.ram.device_uuid]}" ]] || {
-			why="it and ${F[leg.$i.dev]} (events ${F[leg.$i.events]}) carry one device \
-UUID: one of them is a copy of the other"
+			why="it and ${F[leg.$i.dev]} (events ${F[leg.$i.events]}) have the same \
+device UUID: one of them is a copy of the other"
 			break
 		}
 		histories_is_old ram "$i" ||
@@ -95,9 +95,9 @@ ramraid start --force-leg=${F[leg.$NEWEST.dev]} ${F[name]}"
 		choice_is refuse "not all disk legs can be used (missing:$ABSENT), \
 and START_DEGRADED=never"
 	else
-		choice_is assemble "${F[leg.ram.dev]}, the RAM leg, \
-was the only good copy when the array last ran, and has kept it: starting from it, \
-and putting the disk legs back to it" "${F[ram.node]}"
+		choice_is assemble "${F[leg.ram.dev]}, the RAM leg, was the only good copy when \
+the array last ran, and has kept its contents: starting from it, and putting the disk legs \
+back" "${F[ram.node]}"
 	fi
 }
 
@@ -178,7 +178,7 @@ md adds what was written since"
 	old)
 		choice_barred return-ram || :
 		choice_is wipe-ram "$dev holds an older state of the array${BARRED:+ ($BARRED)}, \
-so it is rebuilt as a whole"
+so all of it is rebuilt"
 		;;
 	used) choice_is 'done' "there is no RAM leg: $dev is in use by ${F[leg.ram.in]}" ;;
 	alien)

@@ -35,8 +35,9 @@ then ${F[leg.$i.dev]} is put back"
 			return 1
 		fi
 		readd_last_is_to_come_ && ! choice_time_is_up conf.member_timeout && {
-			choice_is wait-members "a disk leg that was in sync last is not there yet; \
-one that left before it would, in its place, look as if both had been used without each other"
+			choice_is wait-members "a disk leg that was in sync last is still missing; \
+if one that left earlier were put back now, the two would look as if they had been used without \
+each other"
 			return 1
 		}
 		readd_put_back_ "$i" || return
@@ -55,7 +56,7 @@ readd_put_back_() {
 			why='the array has no internal bitmap, so all of it is rebuilt'
 		[[ ! -v F["failed.readd.$1"] ]] ||
 			why='md does not take it back by the bitmap, so all of it is rebuilt'
-		[[ ${F[conf.layout]} != far2 ]] || why='of a far2 all of it is rebuilt'
+		[[ ${F[conf.layout]} != far2 ]] || why='in a far2, all of it is rebuilt'
 		choice_is add-leg "disk leg ${F[leg.$1.dev]} is present but not in the array; \
 $why" "$1"
 	else
@@ -169,7 +170,7 @@ readd_new_legs_() {
 			-z ${F[leg.$i.alien]} ]]; then
 			why="there is a new disk at ${F[leg.$i.dev]} (AUTO_REPLACE=yes)"
 		elif readd_is_begun "$i"; then
-			why="disk leg ${F[leg.$i.dev]} was lost while it was being put back"
+			why="disk leg ${F[leg.$i.dev]} was lost while being put back"
 		else
 			continue
 		fi

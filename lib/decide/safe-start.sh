@@ -296,9 +296,9 @@ safe_start_gone_back_() {
 		histories_witness_agrees "$i" || continue
 		((${F[leg.$i.events]} + 1 < ${F[witness.events]})) || continue
 		choice_is refuse "${F[leg.$i.dev]} was in sync at ${F[witness.events]} events when \
-the array last ran, and now it is at ${F[leg.$i.events]}: \
-it has been put back to an old copy of itself. ${F[leg.$1.dev]} was not in sync then. \
-${UNUSABLE}To go on with what that disk has: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+the array last ran, and now it is at ${F[leg.$i.events]}: it has been restored to an older state. \
+${F[leg.$1.dev]} was not in sync then. ${UNUSABLE}To go on with what that disk has: ramraid start \
+--force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	done
 	return 1

@@ -16,11 +16,9 @@ strangers_foreign() {
 	local one md text=''
 	printf -v md '/dev/%q' "${F[array.foreign]%%=*}"
 	for one in ${F[array.foreign]}; do text+="${text:+; }${one%%=*} runs from ${one#*=}"; done
-	choice_is refuse "another array has its UUID: ${text//,/, }, \
-none of which is a MEMBER or the RAM leg. If that is a copy: \
-mdadm --stop $md; ramraid start ${F[name]}. \
-If those are its disks under other names: write them as MEMBER in $ETC/${F[name]}.conf, then: \
-ramraid start ${F[name]}"
+	choice_is refuse "another array has its UUID: ${text//,/, }, none of which is a MEMBER or \
+the RAM leg. If that is a copy: mdadm --stop $md; ramraid start ${F[name]}. If those are its disks \
+under other names: name them as MEMBER in $ETC/${F[name]}.conf, then: ramraid start ${F[name]}"
 }
 
 # strangers NEWEST LEG…: sets the refusal and returns 0 if nothing shows which device is the leg:
@@ -31,7 +29,7 @@ ramraid start ${F[name]}"
 strangers() {
 	local newest=$1 clone node uuid events STRANGER
 	[[ ${F[clones_known]} != no ]] || {
-		choice_is refuse "not all disks of the machine could be looked at, of which one \
+		choice_is refuse "not all disks of the machine could be examined, and one of them \
 may be a copy of a leg, or a newer one; see the journal, then: ramraid start ${F[name]}"
 		return 0
 	}
@@ -52,11 +50,10 @@ may be a copy of a leg, or a newer one; see the journal, then: ramraid start ${F
 		! strangers_above_ "$node" || return 0
 		printf -v node '%q' "$node"
 		choice_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's \
-UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, \
-or make it blank (mdadm --zero-superblock /dev/$node). If it is the leg: \
-write its name as MEMBER in $ETC/${F[name]}.conf. Then: ramraid start ${F[name]}. \
-To start from one MEMBER alone, whatever speaks against it: \
-ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
+UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, or make it blank (mdadm \
+--zero-superblock /dev/$node). If it is the leg: write its name as MEMBER in $ETC/${F[name]}.conf. \
+Then: ramraid start ${F[name]}. To start from one MEMBER alone in spite of this: ramraid start \
+--force-leg=${F[leg.$newest.dev]} ${F[name]}"
 		return 0
 	done
 	strangers_unvouched_ "$@"
@@ -71,8 +68,8 @@ strangers_above_() {
 		[[ ${F[leg.$i.holder]} == "$1" ]] || continue
 		close="see what it is (lsblk /dev/${F[leg.$i.node]}), and close it"
 		[[ $1 != md* ]] || close="stop that: mdadm --stop /dev/$node"
-		choice_is refuse "${F[leg.$i.dev]} is in use by $node, which is not this array, \
-and through which its superblock is seen; $close; ramraid start ${F[name]}"
+		choice_is refuse "${F[leg.$i.dev]} is in use by $node, which is not this array but \
+shows the same superblock; $close; then: ramraid start ${F[name]}"
 		return 0
 	done
 	return 1
@@ -104,8 +101,8 @@ events ${F[leg.$i.events]}): one of the two is a copy of the other"
 		# half finished).
 		STRANGER=old
 	elif (($3 >= ${F[leg.$1.events]})); then
-		STRANGER="it is no older than ${F[leg.$1.dev]} (/dev/${F[leg.$1.node]}, \
-events ${F[leg.$1.events]}), the newest that is one"
+		STRANGER="it is no older than ${F[leg.$1.dev]} (/dev/${F[leg.$1.node]}, events \
+${F[leg.$1.events]}), the newest MEMBER"
 	else
 		STRANGER=old
 	fi
@@ -119,12 +116,11 @@ strangers_copies_() {
 			[[ $i -lt $j && -n ${F[leg.$i.device_uuid]} &&
 				${F[leg.$i.device_uuid]} == "${F[leg.$j.device_uuid]}" &&
 				${F[leg.$i.node]} != "${F[leg.$j.node]}" ]] || continue
-			choice_is refuse "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, \
-events ${F[leg.$i.events]}) and ${F[leg.$j.dev]} (/dev/${F[leg.$j.node]}, \
-events ${F[leg.$j.events]}) carry one device UUID: one of them is a copy of the other. \
-Make the copy blank (mdadm --zero-superblock), or take it out of the machine; then: \
-ramraid start ${F[name]}. To start from one of them alone: \
-ramraid start --force-leg=DISK ${F[name]}"
+			choice_is refuse "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]}, events \
+${F[leg.$i.events]}) and ${F[leg.$j.dev]} (/dev/${F[leg.$j.node]}, events ${F[leg.$j.events]}) \
+have the same device UUID: one of them is a copy of the other. Make the copy blank (mdadm \
+--zero-superblock), or take it out of the machine; then: ramraid start ${F[name]}. To start from \
+one of them alone: ramraid start --force-leg=DISK ${F[name]}"
 			return 0
 		done
 	done
@@ -142,11 +138,11 @@ strangers_unvouched_() {
 	for i in "${@:2}"; do
 		if ((${F[leg.$i.events]} + 1 < ${F[witness.events]})) ||
 			! histories_witness_agrees "$i"; then continue; fi
-		what="has gone on since (events ${F[leg.$i.events]}): \
-the one may have been written elsewhere, or have come into sync just before the other one left"
+		what="has gone on since (events ${F[leg.$i.events]}): the former may have been \
+written to elsewhere, or have come into sync just before the latter left"
 		((${F[leg.$i.events]} > ${F[witness.events]})) ||
-			what="is as it was then (events ${F[leg.$i.events]}): \
-the one has been written elsewhere"
+			what="is as it was then (events ${F[leg.$i.events]}): the former has been \
+written to elsewhere"
 		choice_is refuse "${F[leg.$newest.dev]} (events ${F[leg.$newest.events]}) was not \
 in sync when the array last ran, and ${F[leg.$i.dev]}, which was, $what. \
 Look at both (mdadm --examine), choose one, and start from it alone: \

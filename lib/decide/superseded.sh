@@ -22,8 +22,8 @@ superseded_unusable_() {
 		leg_kind "$i"
 		choice_is refuse "the array ran on with ${F[leg.$i.dev]} (events \
 ${F[leg.$i.events]}) and without ${F[leg.$1.dev]} (events ${F[leg.$1.events]}), which lacks what \
-was written since; and ${F[leg.$i.dev]} $KIND. Put that right, then: ramraid start ${F[name]}. To \
-give up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+was written since; but ${F[leg.$i.dev]} $KIND. Fix that, then: ramraid start ${F[name]}. To give \
+up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 		return 0
 	done
 	return 1
@@ -33,15 +33,15 @@ give up what was written since: ramraid start --force-leg=${F[leg.$1.dev]} ${F[n
 # not good now, or from the RAM leg, which is gone.
 superseded_rebuilt_() {
 	local SUCCESSOR ABSENT \
-		back="It was rebuilt from the RAM leg, which is gone, \
-or from a leg that is not good now. To"
+		back="It was rebuilt from the RAM leg, which is gone, or from a leg that is no \
+longer good. To"
 	histories_find_successor "$1" || return 1
 	leg_absent_names
 	[[ -z $ABSENT ]] ||
 		back="Bring back the leg that it was rebuilt from (missing:$ABSENT); or, \
 if that was the RAM leg, or is gone for good,"
 	choice_is refuse "${F[leg.$1.dev]} had left the array (it is at ${F[leg.$1.events]} \
-events) when ${F[leg.$SUCCESSOR.dev]} (events ${F[leg.$SUCCESSOR.events]}) was being rebuilt: \
-what was written since is missing from the one, and the other is incomplete. \
-$back go on with ${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
+events) when ${F[leg.$SUCCESSOR.dev]} (events ${F[leg.$SUCCESSOR.events]}) was being rebuilt: the \
+former lacks what was written since, and the latter is incomplete. $back go on with \
+${F[leg.$1.dev]} as it was: ramraid start --force-leg=${F[leg.$1.dev]} ${F[name]}"
 }

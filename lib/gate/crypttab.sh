@@ -57,8 +57,8 @@ crypttab_leg_may_wait_() {
 	if rescue_mount_comes_after "${paths[@]}"; then
 		why='its disk, key or header is on the array itself'
 	elif [[ ,$options, == *,_netdev,* ]] && ((netdev == 0 || local > 0)); then
-		why="/etc/crypttab says _netdev of it, and not all lines about what is on the \
-array do. Write it for all, or for none"
+		why="/etc/crypttab marks it as _netdev, but not all lines for what is on the array \
+have that option. Add it to all, or to none"
 	fi
 	[[ -n $why ]] || return 0
 	log_warning "$GATE_NAME: a disk leg is in the container $name, \

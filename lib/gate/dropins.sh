@@ -127,8 +127,8 @@ dropins_inner_() {
 dropins_network_() {
 	local file=$1/ramraid@$2.service.d/50-network.conf
 	[[ $3 == only ]] || {
-		log_warning "$2: of what is on it, /etc/fstab and /etc/crypttab say _netdev of \
-some and not of others: it does not wait for the network. Write it for all, or for none"
+		log_warning "$2: /etc/fstab and /etc/crypttab mark only some of what is on it as \
+_netdev: it does not wait for the network. Add that option to all of these lines, or to none"
 		return 0
 	}
 	act_put_folder "${file%/*}" &&
@@ -167,8 +167,8 @@ dropins_watcher() {
 	shift
 	act_put_folder "$folder" || return
 	units=("${@/#/After=ramraid@}")
-	act_put "$folder/50-ramraid.conf" "# Mirrors that have no RAM leg yet, or no more, \
-are nothing to mail of: EVENTS in ramraid.conf(5)." \
+	act_put "$folder/50-ramraid.conf" "# Mirrors that have no RAM leg yet, or no longer, are \
+no reason for a mail: EVENTS in ramraid.conf(5)." \
 		'[Unit]' Conflicts=shutdown.target Before=shutdown.target "${units[@]/%/.service}"
 }
 
@@ -191,11 +191,11 @@ dropins_deactivator() {
 	act_put_folder "$folder/blk-availability.service.d" &&
 		act_put_folder "$folder/mdmonitor.service.d" || return
 	act_put "$folder/blk-availability.service.d/50-ramraid.conf" \
-		"# Of arrays with a leg in RAM, that is taken out before: \
-SHUTDOWN in ramraid-concepts(7). The other lines are those of $file." \
+		"# Arrays with a leg in RAM release it before: SHUTDOWN in ramraid-concepts(7). \
+The other lines are those of $file." \
 		'[Service]' ExecStop= "ExecStop=ramraid yield -- $*" "${stops[@]}"
 	act_put "$folder/mdmonitor.service.d/50-ramraid-lvm.conf" \
-		'# The RAM legs that it lets go are nothing to mail of.' '[Unit]' \
+		'# The RAM legs that it releases are no reason for a mail.' '[Unit]' \
 		After=blk-availability.service
 }
 

@@ -19,8 +19,8 @@ fstab_lines() {
 	text=$(findmnt --fstab --tab-file "$file" --raw --noheadings \
 		--output SOURCE,TARGET,FSTYPE,OPTIONS) || code=$?
 	if ((code > 1)); then
-		log_warning "$file: findmnt has crashed over it, \
-because of a line that is none of fstab(5); what else stands there is ordered all the same"
+		log_warning "$file: findmnt crashed on a line that is not as fstab(5) says; the \
+other lines are still ordered"
 		fstab_plain_ <"$file"
 	elif [[ -n $text ]]; then
 		printf '%s\n' "$text"

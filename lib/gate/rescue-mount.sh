@@ -27,9 +27,9 @@ rescue_mount_has_no_end_() { [[ ,$1, == *,x-systemd.device-timeout=@(0|infinity)
 
 rescue_mount_warn_no_end_() { # MOUNT
 	[[ -n ${GATE_QUIET-} ]] ||
-		log_warning "$GATE_NAME: $1, where RESCUE lies, is waited for without end \
-(x-systemd.device-timeout in fstab), so the array does not wait for it: at a shutdown it may be \
-unmounted first, and the RAM leg can't be saved there"
+		log_warning "$GATE_NAME: $1, which RESCUE is on, has no time limit \
+(x-systemd.device-timeout in fstab), so the array does not wait for it: a shutdown may unmount it \
+first, and the RAM leg can't be saved there"
 }
 
 # rescue_mount_is_copy_place_: may the second copy of the witness be on the caller's line of fstab?
@@ -190,8 +190,8 @@ rescue_mount_comes_after() {
 
 rescue_mount_warn_rescue_() { # NAME MOUNT
 	[[ -z ${GATE_QUIET-} ]] || return 0
-	log_warning "$1: $2, where RESCUE lies, waits for $1 itself: \
-at a shutdown it is unmounted first, and the RAM leg can't be saved there"
+	log_warning "$1: $2, which RESCUE is on, waits for $1 itself: a shutdown unmounts it \
+first, and the RAM leg can't be saved there"
 }
 
 # rescue_mount_write_saves FOLDER: writes what GATE_SAVES and GATE_COPIES have. Called last of all,
@@ -230,7 +230,7 @@ rescue_mount_write_copies_() {
 	shift 2
 	for unit; do ! rescue_mount_leads_to_ "$folder" "$unit" "$name" || return 0; done
 	act_put_folder "${file%/*}" && act_put "$file" "# The second copy of the record of the \
-last run may lie there (WITNESS_COPY in ramraid.conf(5))." '[Unit]' "${@/#/After=}"
+last run may be there (WITNESS_COPY in ramraid.conf(5))." '[Unit]' "${@/#/After=}"
 }
 
 # rescue_mount_write_writable FOLDER PATH…: lets the services that write the record write its second

@@ -160,6 +160,6 @@ claim_initramfs() {
 	local INITRAMFS_BY_HAND
 	initramfs_make || return
 	[[ -z $INITRAMFS_BY_HAND ]] || log_warning \
-		"no update-initramfs and no dracut here: see that your initramfs leaves this array \
-alone, and make it yourself, with $INITRAMFS_BY_HAND (INITRAMFS in ramraid-concepts(7))"
+		"no update-initramfs and no dracut here: make sure that your initramfs leaves this \
+array alone, and rebuild it yourself, with $INITRAMFS_BY_HAND (INITRAMFS in ramraid-concepts(7))"
 }

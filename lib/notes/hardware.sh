@@ -143,8 +143,8 @@ hardware_note() {
 		return 0
 	printf -v text '%s\n' "${kept[@]}"
 	printf '%s' "$text" | act_file "$file" 600 ||
-		log_warning "$1: $file could not be written; \
-that a leg has come to other hardware is not noticed"
+		log_warning "$1: $file could not be written, so a leg that moves to other hardware \
+is not noticed"
 }
 
 # hardware_line_ KEY: sets LINE to the one of the caller's lines that has this first word, or to
@@ -262,7 +262,7 @@ hardware_is_known_() { [[ $1 == ram=* || " ${F[witness.known]-} " == *" $1 "* ]]
 
 hardware_words_() { # BUS PATH SERIAL
 	local text=$1
-	[[ $1 != unknown ]] || text='a bus that could not be found out'
+	[[ $1 != unknown ]] || text='an unknown bus'
 	[[ $2 == - ]] || text+=" ($2)"
 	[[ $3 == - ]] || text+=", serial number $3"
 	printf '%s\n' "$text"

@@ -154,8 +154,8 @@ legs_seen_note_in_sync() {
 	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
 	[[ ${known[*]} == "$before" ]] || { act_put "$RUN/${F[name]}.joined.new" "${known[@]}" &&
 		mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
-		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; \
-a disk that leaves may not be put back by itself"
+		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that \
+leaves may not be put back automatically"
 }
 
 # legs_seen_joined I: sets leg.I.joined if the leg, which is outside, was in sync at some time in

@@ -101,12 +101,12 @@ memory_floor_arm() {
 	if [[ ${CONF[RAM]} != @(none|/*) ]] && ! memory_floor_is_off "${CONF[MEMORY_FLOOR]}"; then
 		act_put "$RUN/$1.memory"
 		systemd_start_memory "$1" ||
-			log_warning "$1: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} is not looked at: \
+			log_warning "$1: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]} is not watched: \
 systemd did not start ramraid-memory@$1.service"
 	elif [[ -e $RUN/$1.memory ]]; then
 		rm -f "$RUN/$1.memory"
 		systemd_stop_memory "$1" ||
-			log_warning "$1: MEMORY_FLOOR is looked at still: \
-systemd did not stop ramraid-memory@$1.service"
+			log_warning "$1: MEMORY_FLOOR is still watched: systemd did not stop \
+ramraid-memory@$1.service"
 	fi
 }

@@ -73,19 +73,18 @@ old_name_look() {
 	((${#says[@]} > 0)) || return 0
 	other=${says[0]}
 	if ((${#taken[@]} > 0)); then
-		F[record.why]="$ETC/${taken[0]}.conf is about the same array (UUID=$uuid), \
-and what was written down of its last run is kept under that name ($STATE/${taken[0]}.*). \
-Delete the file that is not to count, or rename it to something that does not end in .conf; then: \
-ramraid start $name, or: ramraid start ${taken[0]}"
+		F[record.why]="$ETC/${taken[0]}.conf is about the same array (UUID=$uuid), and the \
+records of its last run are kept under that name ($STATE/${taken[0]}.*). Delete the file that is \
+not the right one, or rename it to something that does not end in .conf; then: ramraid start \
+$name, or: ramraid start ${taken[0]}"
 	elif old_name_runs_ "$other"; then
 		F[record.why]="the array is running as $other, \
 which its configuration was called when it was started. Stop it by that name, \
 then start it by this one: ramraid stop $other; ramraid start $name"
 	elif ((${#says[@]} > 1)) || old_name_conflicts_ "$other"; then
-		F[record.why]="what was written down about the array is there under more than one \
-name, and differs: $(old_name_files_ "$name" "${says[@]}"). Look at them, \
-and delete those that are not of its last run, or rename the right ones to $name.*; then: \
-ramraid start $name"
+		F[record.why]="the records of the array exist under more than one name, and \
+differ: $(old_name_files_ "$name" "${says[@]}"). Look at them, and delete those that are not of \
+its last run, or rename the right ones to $name.*; then: ramraid start $name"
 	else
 		F[record.from]=$other
 	fi
@@ -165,8 +164,8 @@ old_name_take() {
 	done
 	[[ -n $DRY_RUN ]] || sync "$STATE" || return
 	old_name_take_run_
-	log_notice "$name: what was written down about its array under the name $from is \
-taken over ($STATE/$name.*)"
+	log_notice "$name: the records of its array under the name $from are taken over \
+($STATE/$name.*)"
 	F[record.from]=''
 }
 

@@ -52,8 +52,8 @@ witness_copy_mounts_() {
 	local number target options type source rest MOUNTS
 	mounts_read || {
 		WITNESS_COPY_WHY="$PROC/1/mountinfo can't be read"
-		[[ $want == none ]] || log_warning "the second copy of the record is not looked \
-for: $WITNESS_COPY_WHY"
+		[[ $want == none ]] || log_warning "not looking for the second copy of the record: \
+$WITNESS_COPY_WHY"
 		return 1
 	}
 	for rest in "${MOUNTS[@]}"; do
@@ -97,7 +97,7 @@ witness_copy_stays_() {
 		[[ $(disk_physical "$node" | sort -u) != "$(disk_physical "$NODE" | sort -u)" ]] ||
 		return 0
 	WITNESS_COPY_WHY="$best is on ${HARDWARE%% *} (/dev/$node), where another file system of \
-the same UUID may take its place, and would be believed"
+the same UUID may take its place, and would be trusted"
 	return 1
 }
 

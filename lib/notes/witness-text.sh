@@ -5,7 +5,7 @@
 need notes/witness notes/witness-copy
 
 readonly WITNESS_NUMBER='^[1-9][0-9]{0,17}$'
-readonly WITNESS_TEXT_LEFT='its claim was taken away, and since then nobody writes down who is in sync'
+readonly WITNESS_TEXT_LEFT='its claim was removed, and since then nothing records who is in sync'
 
 # The keys of a record, and of a void one: the form of each value. A key that is not there has the
 # value "absent".
@@ -71,7 +71,7 @@ witness_text_read() {
 	[[ ${WITNESS[uuid]-} == "$2" ]] ||
 		witness_text_none "$file is about another array" || return
 	if witness_text_has_form_ WITNESS_FORM_VOID; then
-		WITNESS_WHY='it could not be written down who was in sync'
+		WITNESS_WHY='which legs were in sync could not be recorded'
 		[[ ${WITNESS[void]} != 2 ]] || WITNESS_WHY=$WITNESS_TEXT_LEFT
 		return 1
 	fi

@@ -136,8 +136,7 @@ witness_of_two_lives_() {
 		return 0
 	}
 	WITNESS[void]=${own[void]:-1} WITNESS[was]=${own[legs]:-${own[was]-}}
-	WITNESS_WHY="its two copies have nothing to do with each other: one was begun anew while \
-the other could not be seen"
+	WITNESS_WHY="its two copies are unrelated: one was begun while the other could not be seen"
 	return 1
 }
 
@@ -233,8 +232,8 @@ witness_take_up_() { # NAME UUID
 	witness_read "$1" "$2" || :
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ ${WITNESS[void]-} != 2 ]] || witness_void_lines_ "$1" "$2" 1 '' || {
-		log_error "$1: its record $STATE/$1.witness could not be written, and goes on \
-vouching for no disk; when that is mended: ramraid claim $1"
+		log_error "$1: its record $STATE/$1.witness could not be written, and still \
+vouches for no disk; when that is fixed: ramraid claim $1"
 		return 1
 	}
 }

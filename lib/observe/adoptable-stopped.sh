@@ -77,11 +77,11 @@ adoptable_stopped_members_() {
 	((slots != count)) && {
 		((slots != count + 1)) || [[ $all == no && -z $ADOPT_BEGUN ]]
 	} || return 0
-	adoptable_wrong "found $count disks for $slots slots, \
-and one slot more than disks is that of a ramdisk" \
+	adoptable_wrong "found $count disks for $slots slots; the slot without a disk is that of a \
+ramdisk" \
 		"only if the disks are write-mostly. Name all disks: ramraid adopt $NAME DISK…;" \
-		"or start it without what is gone for good (mdadm --run), make it whole, \
-and adopt it then"
+		"or start it without what is gone for good (mdadm --run), make it whole, and adopt \
+it then"
 }
 
 # Each disk that an earlier run began with must still be in the configuration, even one that is

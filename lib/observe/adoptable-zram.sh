@@ -32,8 +32,8 @@ adoptable_zram_grows_() {
 	if [[ -n $ADOPT_STOPPED ]]; then
 		# An earlier run has checked that.
 		[[ -z $ADOPT_BEGUN || ${CONF[BLOCK]} != 4096 ]] || return 0
-		ADOPT_GROWS_NOT="; nobody sees whether what is on it bears larger ones, \
-since it does not run (adopt it with --ram=none; then write RAM=${CONF[RAM]} in \
+		ADOPT_GROWS_NOT="; while it is not running, nothing shows whether what is on it \
+can be used with larger ones (adopt it with --ram=none; then write RAM=${CONF[RAM]} in \
 $ETC/$NAME.conf, and type: ramraid check $NAME)"
 	elif [[ ${CONF[ROOT]} == yes ]]; then
 		ADOPT_GROWS_NOT="; the initramfs starts it, because the root file system is on it, \
@@ -42,7 +42,7 @@ and gives it no larger ones"
 		contents_blocks_look "$ADOPT_MD"
 		why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") || why=$TEXT_UNKNOWN
 		if [[ -n $why ]]; then
-			ADOPT_GROWS_NOT="; what is on it does not bear larger ones: \
+			ADOPT_GROWS_NOT="; what is on it can't be used with larger ones: \
 ${why//$'\n'/; }"
 		elif ! ramdisk_zram_is_there; then
 			ADOPT_GROWS_NOT="; a start needs the kernel module zram to give it larger \

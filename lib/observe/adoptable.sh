@@ -77,8 +77,8 @@ which has to be named at every start;" \
 			"take it away first: mdadm --grow $ADOPT_COMMAND --bitmap=none"
 		;;
 	clustered)
-		adoptable_wrong "/dev/$ADOPT_MD: is shared by a cluster; \
-a leg in one machine's RAM can't be"
+		adoptable_wrong "/dev/$ADOPT_MD: is shared by a cluster; a leg in one machine's \
+RAM can't be shared"
 		;;
 	esac
 }
@@ -110,7 +110,7 @@ adoptable_members_() {
 	[[ -z $ADOPT_KEPT || -n $ADOPT_BEGUN ]] || adoptable_kept_
 	[[ $HAND_MADE != *' '* ]] ||
 		adoptable_wrong "/dev/$ADOPT_MD: has more than one ramdisk ($HAND_MADE)," \
-			"and one leg in RAM is all that it can have; take the others out first"
+			"but can have only one leg in RAM; take the others out first"
 	((count > 0)) || adoptable_wrong "/dev/$ADOPT_MD: has no member that is a disk"
 	slots=$(md_slots "$ADOPT_MD")
 	((slots != count)) || return 0
@@ -168,7 +168,7 @@ adoptable_hand_made_() { # LEG STATE
 	none | rapiddisk | /*) return ;;
 	auto) ! ramdisk_has_rapiddisk || return 0 ;;
 	esac
-	adoptable_wrong "/dev/$1: is a ramdisk of brd, and ramraid takes no brd that somebody" \
+	adoptable_wrong "/dev/$1: is a ramdisk of brd, and ramraid uses no brd that somebody" \
 		"else has loaded; $out; rmmod brd"
 }
 
@@ -192,7 +192,7 @@ Replace it first"
 		adoptable_wrong "$disk: expected in sync, found $2; wait until it is rebuilt: \
 mdadm --wait $ADOPT_COMMAND"
 	elif md_has_bad_blocks "$ADOPT_MD" "$1"; then
-		adoptable_wrong "$disk: has bad blocks, with which md takes no new member; \
+		adoptable_wrong "$disk: has bad blocks, and md accepts no new member while it has; \
 replace that disk first"
 	fi
 }
@@ -211,9 +211,9 @@ adoptable_named() {
 
 adoptable_unnamed() { # DISK, by a name that lasts
 	adoptable_wrong "$ETC/$NAME.conf no longer names $1, a disk of the array that an earlier \
-run has begun with. Write it there again, MEMBER=$1, and type the same again;" \
-		"if that disk is to leave the array, delete the line after that, \
-then: ramraid apply $NAME"
+run has begun to adopt. Add MEMBER=$1 there again, and type the same again;" \
+		"to take that disk out of the array, delete the line after that, then: ramraid \
+apply $NAME"
 }
 
 # md accepts neither a bitmap nor a slot while it is working on the array.
@@ -224,15 +224,15 @@ adoptable_work_() {
 	md_state_sync "$ADOPT_MD"
 	if [[ $SYNC == frozen ]]; then
 		# A "mdadm --grow" that was killed leaves it like this (freeze() in mdadm's Grow.c).
-		adoptable_wrong "/dev/$ADOPT_MD: md has been told to begin no work on it (frozen); \
-if nobody is at it: echo idle >$folder/sync_action"
+		adoptable_wrong "/dev/$ADOPT_MD: its sync_action is frozen; if nothing else is \
+working on it: echo idle >$folder/sync_action"
 	elif [[ $SYNC != idle ]]; then
 		adoptable_wrong "/dev/$ADOPT_MD: md is at work on it ($SYNC, \
 $(quantity_show_progress "$DONE" "$TOTAL" "$RATE"));" \
 			"wait until that has ended: mdadm --wait $ADOPT_COMMAND"
 	elif md_state_is_pending "$ADOPT_MD"; then
-		adoptable_wrong "/dev/$ADOPT_MD: its disks are not known to be equal, \
-a resync is due; let it come to its end first"
+		adoptable_wrong "/dev/$ADOPT_MD: its disks are not known to be equal, a resync is \
+due; let it finish first"
 	fi
 }
 
@@ -242,8 +242,8 @@ adoptable_use_() {
 	adoptable_root_
 	adoptable_numbered
 	[[ -z ${F[kernel.flaw]} ]] || disk_is_unused "$ADOPT_MD" ||
-		adoptable_wrong "/dev/$ADOPT_MD: is in use, \
-and on this kernel a RAM leg must not be rebuilt beside readers: ${F[kernel.flaw]}." \
+		adoptable_wrong "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not \
+be rebuilt while it is: ${F[kernel.flaw]}." \
 			'Unmount it first'
 }
 
@@ -271,13 +271,13 @@ adoptable_root_() {
 	case $(disk_carries "$ADOPT_MD" / /usr) in
 	'') ;;
 	/usr)
-		adoptable_wrong "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, \
-and not the root file system; that is not possible yet"
+		adoptable_wrong "/dev/$ADOPT_MD: carries /usr, which the initramfs needs, but not \
+the root file system; that is not supported yet"
 		;;
 	*)
 		[[ -n $(initramfs_generator) ]] ||
 			adoptable_wrong "/dev/$ADOPT_MD: carries /, and neither initramfs-tools \
-nor dracut makes the initramfs that has to start it; that is not possible yet"
+nor dracut makes the initramfs that has to start it; that is not supported yet"
 		[[ ${CONF[ROOT]} == yes ]] ||
 			adoptable_wrong "/dev/$ADOPT_MD: carries /; \
 write ROOT=yes in $ETC/$NAME.conf"

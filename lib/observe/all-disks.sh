@@ -87,7 +87,7 @@ all_disks_device_() {
 all_disks_clones() {
 	all_disks_clones_
 	[[ ${F[clones_known]} == yes ]] || all_disks_clones_
-	[[ ${F[clones_known]} == yes ]] || log_warning "${F[name]}: a look at all disks of the \
+	[[ ${F[clones_known]} == yes ]] || log_warning "${F[name]}: examining all disks of the \
 machine has failed twice; is memory short, or are there too many processes?"
 }
 
@@ -223,8 +223,8 @@ mdadm --zero-superblock $name"
 	done
 	for node in $STRANGERS_MADE; do
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, and is a loop \
-device, which no leg of it ever was: it is left alone. See who has made it \
-(losetup --list /dev/$node), and take it away: losetup --detach /dev/$node"
+device, which no leg of it ever was: it is left alone. See what it is for (losetup --list \
+/dev/$node), and remove it: losetup --detach /dev/$node"
 	done
 	for ((i = 0; i < F[members]; i++)); do
 		[[ -z ${F[leg.$i.moved]-} ]] ||

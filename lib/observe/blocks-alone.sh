@@ -44,7 +44,8 @@ perhaps a partition table (wipefs $where lists them)"
 		*) continue ;;
 		esac
 		printf '%s\n' "without ramraid, its next start gives it blocks of $BLOCKS_ALONE \
-bytes instead of $block; and $what, which then shows other places, or none"
+bytes instead of $block; but $what, which would then point to the wrong places, or could not be \
+read"
 		return
 	done
 }

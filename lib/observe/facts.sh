@@ -192,10 +192,10 @@ facts_zram_full_() {
 	local percent=100 NUMBER
 	((${F[ram.data]} == 0)) || percent=$((${F[ram.taken]} * 100 / ${F[ram.data]}))
 	text_number_in "$SYS/block/${F[ram.node]}/size" 0
-	F[ram.full]="its data compress to $percent % ($(quantity_show_bytes "${F[ram.data]}") take \
-$(quantity_show_bytes "${F[ram.taken]}") of memory), and need more than its limit of \
-$(quantity_show_bytes "${F[ram.limit]}") (RAM_LIMIT); all of the leg would need up to \
-$(quantity_show_bytes $((NUMBER * 512 * percent / 100)))"
+	F[ram.full]="its data was compressed only to $percent % \
+($(quantity_show_bytes "${F[ram.data]}") take $(quantity_show_bytes "${F[ram.taken]}") of memory), \
+and needs more than its limit of $(quantity_show_bytes "${F[ram.limit]}") (RAM_LIMIT); the whole \
+leg would need up to $(quantity_show_bytes $((NUMBER * 512 * percent / 100)))"
 }
 
 # Finds the disk legs that md keeps in sync although they lack blocks that the RAM leg has, and

@@ -38,8 +38,8 @@ lasting_names_uuid_() {
 	case $2:$usage:$type in
 	/etc/fstab:filesystem:* | /etc/fstab:*:swap | /etc/crypttab:*:crypto_LUKS) ;;
 	*)
-		LASTING_WHY="it holds ${type:-nothing that blkid knows}, \
-which is not found by an UUID there"
+		LASTING_WHY="it holds ${type:-nothing that blkid knows}, which can't be named by \
+UUID there"
 		;;
 	esac
 	[[ -z $LASTING_WHY ]] || return 1

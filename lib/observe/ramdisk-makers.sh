@@ -54,8 +54,8 @@ ramdisk_makers_daemon_() {
 			read -r name <"$PROC/${pid//[!0-9]/}/comm"
 	} 2>/dev/null || :
 	[[ $name != rapiddiskd ]] || is+="${is:+, and }runs"
-	[[ -z $is ]] || ramdisk_makers_add_ daemon "that rapiddiskd.service $is: it makes and\
- removes ramdisks for whoever reaches TCP port 9118, also one that an array is using" \
+	[[ -z $is ]] || ramdisk_makers_add_ daemon "that rapiddiskd.service $is: it makes and \
+removes ramdisks for whoever reaches TCP port 9118, even one that an array is using" \
 		'systemctl disable --now rapiddiskd.service'
 }
 

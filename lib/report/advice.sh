@@ -17,11 +17,11 @@ advice() {
 		return
 	}
 	if [[ $1 == misconfigured ]]; then
-		ADVICE_IMPACT='it does not run, and is not started like this'
+		ADVICE_IMPACT='it does not run, and is not started with this configuration'
 		[[ ${F[array.link]} == no ]] ||
-			ADVICE_IMPACT="/dev/md/${F[name]} runs, and goes on; \
-like this it is not started at the next boot"
-		ADVICE_ACTION="mend that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
+			ADVICE_IMPACT="/dev/md/${F[name]} keeps running, but with this \
+configuration the next boot does not start it"
+		ADVICE_ACTION="fix that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
 		return
 	fi
 	health_count
@@ -86,15 +86,15 @@ advice_blind_() {
 # A spare takes the slot of the RAM leg when that leaves at the next shutdown.
 advice_whole_() {
 	[[ -n ${F[array.strangers]-} ]] || return 0
-	ADVICE_IMPACT='the next start would be refused: a disk is in the array that no MEMBER names'
+	ADVICE_IMPACT='the next start would be refused: the array has a disk that no MEMBER names'
 	ADVICE_ACTION="ramraid check ${F[name]}"
 }
 
 advice_rebuilding_() {
 	ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}"
 	if [[ ${F[ram.state]} == in_sync ]]; then
-		ADVICE_IMPACT="a disk leg is being rebuilt; \
-until then every write is on $good of ${F[members]} disks"
+		ADVICE_IMPACT="a disk leg is being rebuilt; until it is in sync, every write is on \
+$good of ${F[members]} disks"
 	else
 		ADVICE_IMPACT="reads come from the disks until the RAM leg is in sync; \
 every write is on $good of ${F[members]} disks"
@@ -102,13 +102,13 @@ every write is on $good of ${F[members]} disks"
 }
 
 advice_resyncing_() {
-	ADVICE_IMPACT="after an unclean stop md makes the disk legs equal; \
-what is on them can be used meanwhile"
+	ADVICE_IMPACT="md makes the disk legs equal after an unclean stop; the array can be used \
+meanwhile"
 	ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}"
 }
 
 advice_disks_only_() {
-	ADVICE_IMPACT='all data is on the disks, and reads are as slow as they are'
+	ADVICE_IMPACT='all data is on the disks, and reads are as slow as the disks'
 	ADVICE_ACTION="ramraid attach ${F[name]}"
 	case ${F[ram.out]-} in
 	person)
@@ -125,12 +125,12 @@ ramraid adopt ${F[name]} /dev/${F[array.md]}"
 		;;
 	memory | room)
 		ADVICE_WHY='memory was short, so the RAM leg has been given up (MEMORY_FLOOR)'
-		ADVICE_ACTION="nothing: it is rebuilt when there is room; at once: \
+		ADVICE_ACTION="nothing: it is rebuilt when there is room; to rebuild it at once: \
 ramraid attach ${F[name]}"
 		;;
 	full)
 		ADVICE_WHY="the RAM leg has been given up: ${F[ram.full]}"
-		ADVICE_ACTION="give it more memory (RAM_LIMIT), or take another kind of RAM; then: \
+		ADVICE_ACTION="give it more memory (RAM_LIMIT), or use another kind (RAM); then: \
 ramraid attach ${F[name]}"
 		;;
 	*)
@@ -151,7 +151,7 @@ advice_blocks_() {
 	ADVICE_WHY="zram has blocks of 4096 bytes, and those of the array have ${F[array.block]}"
 	ADVICE_ACTION="ramraid check ${F[name]}"
 	[[ ${F[conf.block]} != 4096 ]] || {
-		ADVICE_WHY+=', until it is started the next time (BLOCK=4096)'
+		ADVICE_WHY+=', until its next start (BLOCK=4096)'
 		ADVICE_ACTION="ramraid stop ${F[name]}; ramraid start ${F[name]}; or a reboot"
 	}
 }
@@ -176,22 +176,21 @@ $good of ${F[members]} disks"
 $good of ${F[members]} disks"
 	# Somebody has added this disk by hand, perhaps in place of the missing one.
 	[[ -z ${F[array.strangers]} ]] || {
-		ADVICE_ACTION="ramraid check ${F[name]} (a disk is in the array that no MEMBER \
-names)"
+		ADVICE_ACTION="ramraid check ${F[name]} (the array has a disk that no MEMBER names)"
 		return
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -z ${F[leg.$i.node]} ]] || continue
 		ADVICE_ACTION="bring the missing disk leg back (${F[leg.$i.dev]})"
 		if [[ ${F[conf.hotplug]-no} == yes ]]; then
-			ADVICE_ACTION+='; it is put back by itself'
+			ADVICE_ACTION+='; ramraid then puts it back'
 		else
 			ADVICE_ACTION+=", then: ramraid attach ${F[name]}"
 		fi
 		# Only the missing disk itself can say whether it was the one that was given up.
 		[[ -z ${F[witness.given]} ]] ||
-			ADVICE_ACTION+=" (unless a start without it has given it up: when it is \
-here, ramraid check ${F[name]} says so, and what to do)"
+			ADVICE_ACTION+=" (unless a start without it has given it up: once it is \
+back, ramraid check ${F[name]} says so, and what to do)"
 		((good == 0)) ||
 			ADVICE_ACTION+="; if it is broken: \
 ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
@@ -239,9 +238,9 @@ smartctl -a), then: $again$new"
 one of the two is a copy of the other. Take it out of the machine; or, if nothing on it is needed: \
 $blank"
 		;;
-	blank) ADVICE_ACTION="$dev is blank; to take it: ramraid apply ${F[name]}" ;;
+	blank) ADVICE_ACTION="$dev is blank; to build it in: ramraid apply ${F[name]}" ;;
 	fresh)
-		ADVICE_ACTION="the first rebuild of $dev was cut off; to have it built: \
+		ADVICE_ACTION="the first rebuild of $dev was interrupted; to rebuild it: \
 ramraid apply ${F[name]}"
 		;;
 	*)
@@ -261,7 +260,7 @@ advice_returned_leg_() { # I DEVICE ATTACH WIPE
 	returned | unseen)
 		ADVICE_ACTION=$again
 		[[ ${F[conf.hotplug]} != yes ]] ||
-			ADVICE_ACTION+=', if it is not put back by itself within a minute'
+			ADVICE_ACTION+=', if ramraid does not put it back within a minute'
 		[[ $LEG == unseen ]] || readd_slot_is_free || {
 			readd_slot_todo
 			ADVICE_ACTION="$dev is not in the array; $TODO"
@@ -271,8 +270,8 @@ advice_returned_leg_() { # I DEVICE ATTACH WIPE
 		ADVICE_ACTION="$dev was lost while it was being put back; \
 if nothing on it is needed: $blank"
 		[[ ${F[conf.hotplug]} != yes ]] ||
-			ADVICE_ACTION="nothing: all of $dev is rebuilt by itself; \
-if that has not begun within a minute: $blank"
+			ADVICE_ACTION="nothing: ramraid rebuilds all of $dev; if that has not \
+begun within a minute: $blank"
 		;;
 	removed)
 		ADVICE_ACTION="$dev has been taken out by hand, and the next start puts it back; \
@@ -284,20 +283,20 @@ then: ramraid apply ${F[name]}"
 		}
 		;;
 	bouncing)
-		ADVICE_ACTION="$dev is back, after ${F[leg.$1.returns]} times within an hour: \
-it is not put back any more. See to its cable and to the disk (journalctl -k), then: $again"
+		ADVICE_ACTION="$dev has come back ${F[leg.$1.returns]} times within an hour, so \
+ramraid no longer puts it back. Check its cable and the disk (journalctl -k), then: $again"
 		;;
 	esac
 }
 
 advice_stopped_() {
-	ADVICE_IMPACT='it does not run, so nothing that is on it can be mounted'
+	ADVICE_IMPACT='it does not run, so nothing on it can be mounted'
 	ADVICE_ACTION="ramraid start ${F[name]}"
 }
 
 advice_half_assembled_() {
-	ADVICE_IMPACT="something else has gathered legs and not started them; \
-nothing that is on it can be mounted"
+	ADVICE_IMPACT="something else has assembled some of its legs without starting it; nothing \
+on it can be mounted"
 	ADVICE_ACTION="ramraid start ${F[name]}"
 }
 

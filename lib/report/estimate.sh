@@ -60,7 +60,7 @@ estimate_looked_() {
 	local text="${ESTIMATE[looked]} of ${ESTIMATE[pieces]} pages of 4 KiB were looked at"
 	[[ -z ${ESTIMATE[all]} ]] || text="all ${ESTIMATE[pieces]} pages of 4 KiB were looked at"
 	((ESTIMATE[missed] == 0)) || text+="; ${ESTIMATE[missed]} could not be read"
-	[[ -z ${ESTIMATE[cut]} ]] || text+='; the time was up before the others'
+	[[ -z ${ESTIMATE[cut]} ]] || text+='; the time was up before the rest'
 	[[ -z ${ESTIMATE[unseen]} ]] || text+='; some folders could not be read'
 	printf '%s\n' "$text"
 }

@@ -8,8 +8,8 @@ declare -gA F # the facts: decide/facts.list
 
 # NAME TYPE HELP, in the order in which they are printed. A value that is not known has no sample.
 readonly METRICS='ramraid_build_info gauge The version of ramraid that wrote this; always 1.
-ramraid_array_info gauge An array that is configured, its UUID and the kernel'"'"'s name of it; always 1.
-ramraid_array_state gauge The state of an array, as "ramraid status" has it: 1 for the one it is in, 0 for all others.
+ramraid_array_info gauge A configured array, its UUID and the kernel'"'"'s name for it; always 1.
+ramraid_array_state gauge The state of an array, as "ramraid status" shows it: 1 for the one it is in, 0 for all others.
 ramraid_only_good_copy_in_ram gauge 1 while the RAM leg has something that no disk leg in sync has: a power cut then loses it.
 ramraid_legs gauge Legs that are configured, the RAM leg included.
 ramraid_legs_in_sync gauge Legs that are in sync.
@@ -18,11 +18,11 @@ ramraid_array_reads_total counter Reads that the array has served since it was s
 ramraid_array_read_bytes_total counter What was read from the array since it was started.
 ramraid_array_writes_total counter Writes that the array has served since it was started.
 ramraid_array_written_bytes_total counter What was written to the array since it was started.
-ramraid_leg_reads_total counter Reads that the device of a leg has served since it came. Ramdisks do not count.
-ramraid_leg_read_bytes_total counter What was read from the device of a leg since it came.
-ramraid_leg_writes_total counter Writes that the device of a leg has served since it came.
-ramraid_leg_written_bytes_total counter What was written to the device of a leg since it came.
-ramraid_leg_errors_total counter Read errors of a leg that md has counted and that did not put it out.
+ramraid_leg_reads_total counter Reads that the device of a leg has served since it appeared. Ramdisks do not count.
+ramraid_leg_read_bytes_total counter What was read from the device of a leg since it appeared.
+ramraid_leg_writes_total counter Writes that the device of a leg has served since it appeared.
+ramraid_leg_written_bytes_total counter What was written to the device of a leg since it appeared.
+ramraid_leg_errors_total counter Read errors of a leg that md has counted without giving the leg up.
 ramraid_sync_active gauge 1 while something is rebuilt, copied or compared; the action is what md calls it, or copy.
 ramraid_sync_progress_ratio gauge How much of that is done, from 0 to 1.
 ramraid_sync_bytes_per_second gauge How fast it is.

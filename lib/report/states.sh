@@ -21,7 +21,7 @@ declare -grA STATES_COLOUR=(
 # UNFINISHED_ACTION. UNFINISHED is empty when there is none.
 states_unfinished() {
 	local name=${F[name]} md=${F[array.md]-}
-	UNFINISHED='' UNFINISHED_FOUND='one that has begun' UNFINISHED_ACTION=''
+	UNFINISHED='' UNFINISHED_FOUND='an unfinished one' UNFINISHED_ACTION=''
 	case ${F[unfinished]-} in
 	adopt)
 		UNFINISHED=adopt-unfinished UNFINISHED_EXPECTED='an adoption to be complete'

@@ -85,7 +85,7 @@ status_text_zram_() {
 status_text_stranger_() {
 	local name
 	need world/disk
-	SHOWN+="  member $1 is no MEMBER of the configuration"
+	SHOWN+="  member $1 has no MEMBER line in the configuration"
 	name=$(stable_name_of "/dev/$1") || name=''
 	SHOWN+="${name:+; write this line: MEMBER=$name}"$'\n'
 }

@@ -15,7 +15,7 @@ unadopted_table() {
 		rows+=("$row")
 	done
 	if ((${#rows[@]} == 0)); then
-		printf 'no RAID1 array is there that is not configured; see: ramraid list\n'
+		printf 'there is no RAID1 array that is not configured; see: ramraid list\n'
 		return
 	fi
 	printf '%-12s %-22s %-28s %s\n' ARRAY STATE MEMBERS 'TO ADOPT IT'

@@ -37,7 +37,7 @@ initiator_iscsi_() { # SESSION
 	# The target chooses its own name, and the user pastes this into a shell.
 	printf -v target '%q' "${target:-TARGET}"
 	FOREVER_DO="iscsiadm -m node -T $target -o update -n \
-node.session.timeo.replacement_timeout -v 30, and log in anew"
+node.session.timeo.replacement_timeout -v 30, and log in again"
 }
 
 # If there are several controllers, one without a limit is enough to hold requests for ever.

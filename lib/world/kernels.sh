@@ -84,9 +84,9 @@ kernels_copy_text() {
 kernels_why_no_copy() {
 	COPY_WHY_NOT=''
 	kernels_is_tried "$1" || [[ $2 == copy ]] ||
-		COPY_WHY_NOT="copying from all disks has been tested on \
-Linux $(kernels_copy_text and), and this is $1; to test it here: ramraid selftest; \
-to have it nevertheless: REBUILD=copy"
+		COPY_WHY_NOT="copying from all disks has been tested on Linux \
+$(kernels_copy_text and), and this is $1; to test it here: ramraid selftest; to use it untested: \
+REBUILD=copy"
 }
 
 # kernels_md_build RELEASE: sets KERNEL_MD to a word that is different for every build of md_mod and
@@ -138,5 +138,5 @@ kernels_flaw() {
 	[[ $1 =~ ^6\.(9|10)(\.([0-9]+))?([^0-9.]|$) ]] || return 0
 	((BASH_REMATCH[1] == 9 || ${BASH_REMATCH[3]:-0} <= 6)) || return 0
 	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet \
-(CVE-2024-45023; if your distribution has mended it: ACCEPT_KERNEL_FLAW=yes)"
+(CVE-2024-45023; if your distribution has fixed it: ACCEPT_KERNEL_FLAW=yes)"
 }

@@ -28,17 +28,17 @@ md_format_why() {
 		# another maker's format belongs to another program.
 		case $version in
 		'')
-			printf '%s' "mdadm does not say what it takes /dev/$leg for; \
-see: mdadm --examine /dev/$leg; then: ramraid start $1"
+			printf '%s' "mdadm does not say what /dev/$leg is; see: mdadm --examine \
+/dev/$leg; then: ramraid start $1"
 			;;
 		0.90 | 1.0)
-			printf '%s' "mdadm takes /dev/$leg for a member of another array \
-(metadata $version), by a superblock that lies among the data at its end. \
-If there is no such array: mdadm --zero-superblock --metadata=$version /dev/$leg; ramraid start $1"
+			printf '%s' "mdadm reads /dev/$leg as a member of another array (metadata \
+$version), because of a superblock in the data at its end. If there is no such array: mdadm \
+--zero-superblock --metadata=$version /dev/$leg; ramraid start $1"
 			;;
 		*)
-			printf '%s' "mdadm takes /dev/$leg for a member of another array \
-(metadata $version); see: mdadm --examine /dev/$leg"
+			printf '%s' "mdadm reads /dev/$leg as a member of another array (metadata \
+$version); see: mdadm --examine /dev/$leg"
 			;;
 		esac
 		printf '\n'

@@ -12,11 +12,11 @@ md_links_take() {
 	node=${node#"$ROOT"}
 	printf -v shown '%q' "$node"
 	if [[ $node == */md* ]]; then
-		log_warning "$1: $2 led to another array, $node, which calls itself ${2##*/} as \
+		log_warning "$1: $2 led to another array, $node, which has the name ${2##*/} as \
 well; see: mdadm --detail $shown"
 	else
-		log_warning "$1: $2 led to $node, which is none of the array: a volume group is \
-called md? See: lsblk $shown"
+		log_warning "$1: $2 led to $node, which does not belong to the array; is there a \
+volume group called md? See: lsblk $shown"
 	fi
 	act rm -f -- "$2"
 }

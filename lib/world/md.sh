@@ -84,7 +84,7 @@ md_is_unused() {
 	for ((tries = MD_UNUSED_TRIES; tries > 0; tries--)); do
 		if md_write_quietly_ "$file" read-auto; then
 			md_make_writable "$1" ||
-				log_notice "$1: is not writable again before the first write"
+				log_notice "$1: becomes writable again only with the first write"
 			return 0
 		fi
 		sleep 0.2
@@ -112,7 +112,7 @@ md_want_none_() {
 		md_state_read "$1" "dev-$leg/state"
 		[[ ,$VALUE, != *,want_replacement,* ]] ||
 			act_write "$SYS/block/$1/$MD_LEG$leg/state" -want_replacement ||
-			log_warning "$1: md goes on wishing for a replacement of $leg"
+			log_warning "$1: md still wants a replacement for $leg"
 	done
 }
 

@@ -24,8 +24,7 @@ openers_of() {
 		openers_programs_
 	fi
 	openers_kernel_
-	[[ -z $cut ]] || printf '%s\n' "$TEXT_SOMEBODY (the look at all processes did \
-not get to its end)"
+	[[ -z $cut ]] || printf '%s\n' "$TEXT_SOMEBODY (not all processes could be examined)"
 }
 
 openers_process_() {

@@ -82,7 +82,7 @@ ramdisk_brd_forbid_discards() { # NODE
 	ramdisk_brd_takes_discards "$1" || return 0
 	act_write "$(ramdisk_brd_discards_ "$1")" 0 || : # what the kernel then says counts
 	[[ -n $DRY_RUN ]] || ! ramdisk_brd_takes_discards "$1" || {
-		echo "the kernel goes on giving discards to $1, from which brd may lose live data" \
+		echo "the kernel still sends discards to $1, with which brd may lose live data" \
 			>&2
 		return 1
 	}

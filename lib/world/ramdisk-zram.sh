@@ -114,7 +114,7 @@ write RAM=zram, or one of: $has" >&2
 	elif [[ " $has " != *" $RAMDISK_ZRAM_DEFAULT "* ]] ||
 		! act_write "$file" "$RAMDISK_ZRAM_DEFAULT"; then
 		log_notice "$1: zram of this kernel does not compress with $RAMDISK_ZRAM_DEFAULT; \
-the kernel's own choice counts"
+using the kernel's default"
 	fi
 }
 
@@ -186,7 +186,7 @@ ramdisk_zram_why_not() {
 		printf 'zram has blocks of %s bytes, and those of the array have %s\n' \
 			"$RAMDISK_ZRAM_BLOCK" "$2"
 	(($1 % RAMDISK_ZRAM_BLOCK == 0)) ||
-		printf "zram has blocks of %s bytes, and a leg of the array has %s bytes, \
-which is no multiple of that\n" \
+		printf "zram has blocks of %s bytes, and a leg of the array has %s bytes, which is \
+not a multiple of that\n" \
 			"$RAMDISK_ZRAM_BLOCK" "$1"
 }

@@ -137,12 +137,11 @@ ramdisk_auto_() {
 		return
 	}
 	if (($2 >= RAMDISK_ZRAM_BLOCK)) && ! ramdisk_brd_can_be_had && ramdisk_zram_is_there; then
-		log_notice "$1: neither rapiddisk nor brd can be had with this kernel \
-($(uname -r)); taking zram"
+		log_notice "$1: this kernel ($(uname -r)) has neither rapiddisk nor brd; using zram"
 		printf 'zram\n'
 	else
-		log_notice "$1: no rapiddisk module for this kernel ($(uname -r)); taking brd. \
-To have rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
+		log_notice "$1: no rapiddisk module for this kernel ($(uname -r)); using brd. For \
+rapiddisk: apt install rapiddisk-dkms and the kernel's headers"
 		printf 'brd\n'
 	fi
 }
@@ -178,8 +177,7 @@ ramdisk_settle() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES
 	ramdisk_note_read "$1"
 	[[ $RAM_PROVIDER != brd ]] || ramdisk_brd_forbid_discards "$RAM_NODE" ||
-		log_warning "$1: no discards should reach its RAM leg $RAM_NODE, \
-and that can't be had"
+		log_warning "$1: discards to its RAM leg $RAM_NODE could not be switched off"
 }
 
 # ramdisk_drop NAME: drops the array's ramdisk, and gives its memory back. rapiddisk would delete
@@ -220,7 +218,7 @@ ramdisk_device_take() {
 	local NODE why RAM_PROVIDER RAM_NODE RAM_BYTES
 	why=$(ramdisk_device_why_not "$3" "$2" "${5-}") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || {
-		printf '%s is not taken: %s\n' "$3" "${why//$'\n'/; }" >&2
+		printf '%s is not used: %s\n' "$3" "${why//$'\n'/; }" >&2
 		return 1
 	}
 	disk_find "$3" || return 1

@@ -101,12 +101,12 @@ stable_name_tell_shared() {
 		stable_name_claimants_ "${link#"$ROOT"}" "$node"
 		[[ -n $OTHERS ]] || continue
 		if [[ ${link#"$ROOT"} == "$1" ]]; then
-			log_error "$1: is claimed by more than one device (/dev/$node, \
-and $OTHERS): they have one serial number, and after the next boot it may mean another. \
-Name it /dev/$node, and a name is written that only it has, if there is one"
+			log_error "$1: is claimed by more than one device (/dev/$node, and \
+$OTHERS): they have the same serial number, and after the next boot that name may mean another \
+one. Type /dev/$node instead: a name that only it has is then written, if there is one"
 			return 1
 		fi
-		log_warning "/dev/$node: its name ${link#"$ROOT"} is not taken, \
-because $OTHERS has it too: they have one serial number"
+		log_warning "/dev/$node: its name ${link#"$ROOT"} is not used, because $OTHERS has \
+it too: they have the same serial number"
 	done
 }

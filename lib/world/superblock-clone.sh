@@ -25,7 +25,7 @@ superblock_clone_why_not() {
 	if ((16#${from_[36]} != 8 || 16#${from_[37]} != 0)); then
 		echo 'its metadata is not of version 1.2'
 	elif ((16#${from_[18]} != 1)); then
-		echo 'it is no RAID1'
+		echo 'it is not a RAID1'
 	elif [[ ${2-} != spare ]] && { ! ((features & SUPERBLOCK_FEATURE_BITMAP)) ||
 		((16#${from_[24]} == 0 || 16#${from_[24]} > 0x7fffffff)); }; then
 		echo 'it has no internal bitmap'

@@ -29,7 +29,7 @@ systemd_is_stopping() {
 		[[ $state == stopping ]]
 		return
 	done
-	log_warning 'systemd does not say whether the machine goes down'
+	log_warning 'systemd does not say whether the machine is shutting down'
 	return 2
 }
 

@@ -281,7 +281,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	assert_line UUID=d25ee28f-56fe-4319-a24c-f6c3580c71d0
 	rm "$R"/dev/sd?
 	: >"$R/dev/sda" && : >"$R/dev/sdb"
-	refused 4 'expected metadata of version 1.2, found no member with it' data /dev/md127
+	refused 4 'found no readable member that has it' data /dev/md127
 }
 
 @test "adopt: what is there already is left as it is, and released so" {
@@ -335,7 +335,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 }
 
 @test "release: a partition table that counts in blocks which the disks do not give: refused" {
-	local why='without ramraid, its next start gives it blocks of 512 bytes instead of 4096; and a partition table (dos) is on /dev/md127, which then shows other places, or none'
+	local why='without ramraid, its next start gives it blocks of 512 bytes instead of 4096; but a partition table (dos) is on /dev/md127, which would then point to the wrong places, or could not be read'
 	adopt
 	mkdir -p "$R/sys/block/md127/queue" "$R"/sys/class/block/sd{a,b}/queue
 	echo 4096 >"$R/sys/block/md127/queue/logical_block_size"
@@ -372,7 +372,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
 	verb leave data
 	assert_failure 4
-	assert_output -p 'it does not run, so that nobody sees whether a partition table is on it'
+	assert_output -p "it does not run, so ramraid can't see whether it has a partition table"
 	sed -i /BLOCK/d "$R/etc/ramraid/data.conf"
 	rm -f "$R/run/ramraid/data.started"
 	verb leave data
@@ -415,7 +415,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	verb release --yes data
 	assert_failure 4
 	assert_output -p \
-		'/etc/fstab calls it /dev/md/data, a name that it need not have at the next boot'
+		'/etc/fstab calls it /dev/md/data, a name that it may not have after the next boot'
 	printf "# /dev/md/data /srv/data ext4 defaults 0 2\n\
 UUID=x /dev/md/data2 ext4 defaults 0 2\n" >"$R/etc/fstab"
 	verb release --dry-run data
@@ -611,7 +611,7 @@ release_killed_after() {
 	FAILS=update-initramfs verb adopt --yes --ram=none data /dev/md127
 	assert_failure 1
 	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
-	refused 4 'has begun with RAM=none, and --ram=zram says otherwise' --ram=zram data \
+	refused 4 'has begun with RAM=none, not --ram=zram' --ram=zram data \
 		/dev/md127
 	FAILS='' verb adopt --yes --dry-run --ram=none data /dev/md127
 	assert_success
@@ -630,8 +630,8 @@ half_and_unnamed() {
 	half_and_unnamed update-initramfs /dev/md127
 	grep -qx member=/dev/disk/by-id/ata-B "$R/etc/ramraid/state/data.adopted"
 	refused 4 "data.conf no longer names /dev/disk/by-id/ata-B, a disk of the array that an \
-earlier run has begun with. Write it there again, MEMBER=/dev/disk/by-id/ata-B, and type the same \
-again; if that disk is to leave the array, delete the line after that, then: ramraid apply \
+earlier run has begun to adopt. Add MEMBER=/dev/disk/by-id/ata-B there again, and type the same \
+again; to take that disk out of the array, delete the line after that, then: ramraid apply \
 data" data /dev/md127
 	# By another of its names it is named.
 	ln -s ../../sdb "$R/dev/disk/by-id/wwn-B"
@@ -796,8 +796,8 @@ generation=1\n" >"$R/etc/ramraid/state/data.witness"
 	larger_blocks mkfs.ext4 -q -F -b 4096
 	verb adopt --dry-run --ram=zram data /dev/md127
 	assert_success
-	assert_output -p "at its next start its blocks have 4096 bytes, instead of 512, which what \
-is on it bears:"
+	assert_output -p "from its next start on, its blocks have 4096 bytes instead of 512. What \
+is on it can work with that:"
 	assert_output -p "until then (ramraid stop data; ramraid start data; or a reboot) it runs \
 on its disk legs, without a RAM leg"
 	assert_output -p 'with O_DIRECT'
@@ -822,7 +822,7 @@ bytes: ramraid stop data; ramraid start data"
 
 @test "--ram=zram of an array with blocks of 512 bytes: with what does not bear larger ones it is refused" {
 	larger_blocks mkfs.ext4 -q -F -b 1024
-	refused 4 "what is on it does not bear larger ones: /dev/md127: ext4 with blocks of 1024 \
+	refused 4 "what is on it can't be used with larger ones: /dev/md127: ext4 with blocks of 1024 \
 bytes" --ram=zram data /dev/md127
 }
 
@@ -897,7 +897,8 @@ bytes" --ram=zram data /dev/md127
 @test "names in fstab and crypttab that the next boot would not know: refused, with the line and what to write; others not" {
 	printf '# mine\n/dev/md127 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
 	cp "$R/etc/fstab" "$R/etc.before"
-	refused 4 '/etc/fstab:2: /dev/md127 (it holds nothing that blkid knows, which is not found by an UUID there), a name that' data /dev/md127
+	refused 4 "/etc/fstab:2: /dev/md127 (it holds nothing that blkid knows, which can't be named by \
+UUID there), a name that" data /dev/md127
 	holds md127 0815-a ext4 filesystem
 	refused 4 '/etc/fstab:2: /dev/md127, a name that it will not have after the next boot; write UUID=0815-a there, or add --fix-fstab' data /dev/md127
 	printf '/dev/md/data /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
@@ -998,7 +999,8 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	setup
 	numbered_names
 	sed -i s/crypto_LUKS/swap/ "$R/holds"
-	refused 4 '/etc/crypttab:2: /dev/md127p2 (it holds swap, which is not found by an UUID there), a name that' --fix-fstab data /dev/md127
+	refused 4 "/etc/crypttab:2: /dev/md127p2 (it holds swap, which can't be named by UUID there), \
+a name that" --fix-fstab data /dev/md127
 	sed -i 's/cccc swap/ crypto_LUKS/; s/^md127 aaaa/md127 /' "$R/holds"
 	refused 4 '/etc/fstab:3: /dev/md/old (' --fix-fstab data /dev/md127
 	sed -i 's/^md127 .*/md127 aaaa ext4 filesystem/; s/^md127p2.*/md127p2 cccc crypto_LUKS crypto/' "$R/holds"
@@ -1046,7 +1048,7 @@ write /dev/md/data there"
 	mkdir -p "$R/etc/ramraid/data.conf.d" "$R/etc.before/ramraid/data.conf.d"
 	echo MEMBER=/dev/disk/by-id/ata-Z |
 		tee "$R/etc/ramraid/data.conf.d/x.conf" >"$R/etc.before/ramraid/data.conf.d/x.conf"
-	refused 4 'are those of another array' data /dev/md127
+	refused 4 'belong to another array' data /dev/md127
 }
 
 @test "names: not an array's, another array's, another configuration's" {
@@ -1263,8 +1265,8 @@ half_adopted() {
 	FAILS='echo rapiddisk detach'
 	verb release --yes data
 	assert_success
-	assert_output -p "data: the memory of /dev/rd0 is not given back; when nobody uses it: \
-rapiddisk --detach rd0"
+	assert_output -p "data: the memory of /dev/rd0 was not given back; when nothing uses it \
+any more: rapiddisk --detach rd0"
 	rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
 	FAILS=''
 	setup
@@ -1287,8 +1289,8 @@ rapiddisk --detach rd0"
 		by_hand
 		FAILS='echo rapiddisk detach'
 		adopt
-		assert_output -p "the memory of /dev/rd0 is not given back; when nobody uses it: \
-rapiddisk --detach rd0"
+		assert_output -p "the memory of /dev/rd0 was not given back; when nothing uses it \
+any more: rapiddisk --detach rd0"
 		FAILS=''
 		rm -rf "$MD/dev-rd0" "$R"/sys/class/block/rd0/holders/md127 "$R/active" \
 			"$R"/run/ramraid/data.*
@@ -1346,7 +1348,7 @@ rapiddisk --detach rd0"
 		mv "$R/sys/class/block/rd0" "$R/sys/class/block/$node"
 		mv "$R/dev/rd0" "$R/dev/$node"
 		[[ $node != ram3 ]] ||
-			refused 4 'ramraid takes no brd that somebody else has loaded' --ram=brd \
+			refused 4 'ramraid uses no brd that somebody else has loaded' --ram=brd \
 				data /dev/md127
 		verb adopt --dry-run --ram=rapiddisk data /dev/md127
 		assert_success
@@ -1460,10 +1462,11 @@ fast() {
 		/dev/md127
 	put dev-sdb/state in_sync,write_mostly
 	verb adopt --dry-run data /dev/md127
-	assert_line -p '/dev/nvme0n1, the fast one, becomes a disk leg, a copy that lasts, and the RAM leg takes'
+	assert_line -p "/dev/nvme0n1, the fast one, becomes a disk leg, which is a lasting copy, and the \
+RAM leg takes"
 	assert_line -p -- '--ram=/dev/nvme0n1'
 	verb adopt --dry-run --ram=/dev/nvme0n1 data /dev/md127
-	assert_line -p 'stays as the RAM leg, and counts as no copy that lasts'
+	assert_line -p 'stays as the RAM leg, and does not count as a lasting copy'
 	assert_line "echo check > $R/sys/block/md127/md/sync_action"
 	assert_line 'mdadm --zero-superblock /dev/nvme0n1'
 	verb adopt --yes --ram=/dev/nvme0n1 data /dev/md127
@@ -1492,7 +1495,7 @@ echo 0 /sys/block/md127/md/bitmap/backlog '* ]] || fail "$(steps)"
 	put bitmap/backlog 64 bitmap/location +8
 	adopt
 	assert_failure 4
-	assert_output -p 'write-behind was on, and the array never rests'
+	assert_output -p 'write-behind was on, and the array is never idle'
 	[[ $(steps) != *--fail* ]] || fail "$(steps)"
 	put array_state clean
 	adopt
@@ -1536,7 +1539,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	untouched
 	verb adopt --yes data /dev/md127
 	verb adopt --find
-	assert_output 'no RAID1 array is there that is not configured; see: ramraid list'
+	assert_output 'there is no RAID1 array that is not configured; see: ramraid list'
 	verb adopt --find data
 	assert_failure 2
 }
@@ -1579,8 +1582,8 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	stopped
 	refused 4 'found 1 disks for 3 slots' data /dev/sda
 	superblock_of 0123456789ab4cde8f0123456789abcd 2 0 >"$R/dev/sdb"
-	refused 4 "found 2 disks for 3 slots, and one slot more than disks is that of a ramdisk \
-only if the disks are write-mostly" data /dev/sda /dev/sdb
+	refused 4 "found 2 disks for 3 slots; the slot without a disk is that of a ramdisk only if \
+the disks are write-mostly" data /dev/sda /dev/sdb
 	superblock_of aaaabbbbccccddddeeeeffff00001111 2 >"$R/dev/sdb"
 	refused 4 'these are not the disks of one array' data /dev/sda /dev/sdb
 	assert_output -p '/dev/sda: 01234567-89ab-4cde-8f01-23456789abcd'
@@ -1802,6 +1805,6 @@ others are" --ram=/dev/sdb data /dev/md127
 	stopped inactive
 	verb adopt data /dev/md127
 	assert_failure 2
-	assert_output -p "the free slot becomes that of the RAM leg; if a disk is missing, bring \
-it back first"
+	assert_output -p "the RAM leg takes the free slot; if a disk is missing, bring it back \
+first"
 }

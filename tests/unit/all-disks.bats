@@ -228,7 +228,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 		eval "$real"
 	done
 	strangers 0 0 1
-	[[ $ACTION == refuse && $WHY == 'not all disks of the machine could be looked at'* ]]
+	[[ $ACTION == refuse && $WHY == 'not all disks of the machine could be examined'* ]]
 	# Once is no more than a delay.
 	sort() {
 		[[ -e $BATS_TEST_TMPDIR/again ]] || { touch "$BATS_TEST_TMPDIR/again" && return 137; }

@@ -80,9 +80,9 @@ take out  /dev/disk/by-id/ata-B (/dev/sdb), and make its superblock invalid, whe
 data: nothing was changed (--dry-run)'
 	refused 2 'add --yes' apply data
 	conf "UUID=$ID" "$(by_id X)"
-	refused 4 'this would leave no disk in sync. Name one that is to stay' apply --yes data
+	refused 4 'this would leave no disk in sync. Name one to keep' apply --yes data
 	conf "UUID=$ID" "$(by_id A X)"
-	refused 4 'ata-X: there is no such disk, and until it is in sync none leaves' apply \
+	refused 4 'ata-X: there is no such disk, and until it is in sync, no disk is taken' apply \
 		--yes data
 	echo 2048 >"$R/sys/class/block/sdc/size"
 	conf "UUID=$ID" "$(by_id A C)"
@@ -140,7 +140,8 @@ If it is yours: ramraid apply --force data (or \"replace\" with --force)" apply 
 }
 
 @test "a leg's name that another device has taken over, while the leg is in sync: both named, and nothing is done" {
-	local over='another device has taken the name over. Take that device away; or write another' \
+	local over="another device has taken over the name. Remove that device; or replace this name by \
+another one" \
 		links="$R/run/udev/links/disk\\x2fby-id\\x2fata-A" how
 	rm "$R/dev/disk/by-id/ata-A"
 	fake_disk loop7p1 $((200 << 20)) disk/by-id/ata-A
@@ -159,9 +160,9 @@ If it is yours: ramraid apply --force data (or \"replace\" with --force)" apply 
 		for line in 'apply data' 'apply --force data' \
 			'replace --force data /dev/disk/by-id/ata-B /dev/disk/by-id/ata-C'; do
 			# shellcheck disable=SC2086 # words
-			refused 4 "ata-A leads to /dev/loop7p1 (loop) now, and the leg that has that \
-name, /dev/sda, is in the array: $over name of /dev/sda in place of this one in \
-$R/etc/ramraid/data.conf: MEMBER=/dev/disk/by-id/wwn-A" ${line/ / --yes }
+			refused 4 "ata-A now leads to /dev/loop7p1 (loop), but the leg that had that \
+name, /dev/sda, is in the array: $over of /dev/sda in $R/etc/ramraid/data.conf: \
+MEMBER=/dev/disk/by-id/wwn-A" ${line/ / --yes }
 		done
 	done
 	# That is the way out.
@@ -174,7 +175,7 @@ $R/etc/ramraid/data.conf: MEMBER=/dev/disk/by-id/wwn-A" ${line/ / --yes }
 	put dev-sda/state faulty,write_mostly degraded 1
 	conf "UUID=$ID" "$(by_id A B)"
 	verb apply --dry-run data
-	refute_output -p 'taken the name over'
+	refute_output -p 'taken over the name'
 }
 
 # Row by row: facts of two disks in the array, A and B, and one outside, C.

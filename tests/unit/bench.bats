@@ -124,14 +124,14 @@ measured() {
 	chmod 1777 "$R/srv"
 	run cmd_bench_folder "$folder"
 	[[ $status == 4 &&
-		$output == *"$R/srv can be written by others than root (mode 1777)"* ]] ||
+		$output == *"$R/srv is writable by others than root (mode 1777)"* ]] ||
 		fail "$output"
 	chmod 755 "$R/srv"
 	lsblk() { printf '%s\n' dm-0 sdz; }
 	run cmd_bench_folder "$folder"
 	[[ $status == 4 && $output == *'is on /dev/mapper/vg-lv, not on /dev/md127'* ]]
 	run cmd_bench_folder "$BATS_TEST_TMPDIR/none"
-	[[ $status == 2 && $output == *'no folder that can be written to'* ]]
+	[[ $status == 2 && $output == *'is not a folder that can be written to'* ]]
 }
 
 @test "the picture has a bar for each of the array, the RAM leg and the disk legs, and for no more" {

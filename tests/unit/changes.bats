@@ -154,7 +154,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	member rd0 faulty 0
 	look
 	told 'alert data-lost ' 'warning ram-lost '
-	says 'alone had blocks that md could not write to the disk legs: these are LOST'
+	says 'only it had the blocks that md could not write to the disk legs: these are LOST'
 	# Made again from the disks it lacks the same: what is lost is not reported again.
 	member rd0 in_sync 0
 	echo '3000 8' >"$M/dev-rd0/bad_blocks"
@@ -224,7 +224,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	stopping 1 3 0 running 3
 	stopping 0 5 17 running 5
 	stopping 2 6 0 running 5
-	grep -q 'does not say whether the machine goes down' "$BATS_TEST_TMPDIR/log"
+	grep -q 'does not say whether the machine is shutting down' "$BATS_TEST_TMPDIR/log"
 	stopping 2 1 0 unknown 5
 	stopping 2 1 0 '' 5
 	# What that is taken for: a stop by systemd goes with the machine, one that a person has

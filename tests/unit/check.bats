@@ -491,7 +491,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	sed -i /rapiddisk/d "$dep"
 	finds no-rapiddisk
 	says "Linux $OLD"
-	says 'none; brd will serve'
+	says 'none; brd will be used'
 	says "linux-headers-$OLD"
 	# Nothing on this machine has it, as on Debian 14.
 	sed -i.had /rapiddisk/d "$R/lib/modules/$NEW/modules.dep"
@@ -499,15 +499,15 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	mv "$R/lib/modules/$NEW/modules.dep.had" "$R/lib/modules/$NEW/modules.dep"
 	echo RAM=rapiddisk >>"$R/etc/ramraid/data.conf"
 	finds no-ram-module
-	says 'brd would serve'
+	says 'brd could be used'
 	: >"$dep"
 	finds no-ram-module
-	says 'neither will serve'
+	says 'neither can be used'
 	sed -i s/RAM=.*/RAM=auto/ "$R/etc/ramraid/data.conf"
 	finds no-ram-module
 	echo kernel/drivers/block/brd.ko >"$R/lib/modules/$OLD/modules.builtin"
 	finds no-ram-module
-	says 'a brd that is built in, which is not taken'
+	says 'a brd that is built in, which ramraid does not use'
 	sed -i s/RAM=.*/RAM=brd/ "$R/etc/ramraid/data.conf"
 	finds no-ram-module
 	says 'write RAM=auto'
@@ -692,7 +692,7 @@ headers of that kernel are not installed"
 @test "an adoption or a release that was not finished, configured or not" {
 	printf 'uuid=%s\nbitmap=none\ndone=no\n' "$ID" >"$R/etc/ramraid/state/data.adopted"
 	finds adopt-unfinished
-	says 'expected an adoption to be complete, found one that has begun'
+	says 'expected an adoption to be complete, found an unfinished one'
 	says 'action: ramraid adopt data /dev/md127; or back: ramraid release data'
 	sed -i s/=no/=yes/ "$R/etc/ramraid/state/data.adopted"
 	silent
@@ -1136,7 +1136,7 @@ to be as long as a start may take, found 5min30s, and WAIT_TIMEOUT and MEMBER_TI
 	says "problem device-timeout: expected x-systemd.device-timeout= of /srv/data in \
 /etc/fstab to be longer than a rebuild, for which it waits, found 5min30s, and the last rebuild \
 took 331 s"
-	says 'action: cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT='
+	says 'action: remove x-systemd.device-timeout= from that line, or lower WAIT_TIMEOUT='
 	# The mount does not wait for the rebuild.
 	echo WAIT=no >>"$R/etc/ramraid/data.conf"
 	silent
@@ -1156,7 +1156,7 @@ took 331 s"
 	echo late >"$R/sys/class/block/dm-9/dm/name"
 	rm "$R/sys/class/block/sda1/partition"
 	HIDE=smartctl finds leg-opens-late
-	says 'the container late, in which /dev/disk/by-id/ata-A-part1 lies'
+	says 'the container late, in which /dev/disk/by-id/ata-A-part1 is'
 	says 'no line about it in /etc/crypttab'
 	echo 'late /dev/disk/by-id/ata-C none luks,noauto' >"$R/etc/crypttab"
 	echo 'below /dev/mapper/late' >>"$R/etc/ramraid/state/data.contents"
@@ -1169,7 +1169,7 @@ took 331 s"
 	# Its key is on the array itself.
 	sed -i 's| none | /srv/data/key |' "$R/etc/crypttab"
 	HIDE=smartctl finds leg-opens-late
-	says 'a line in /etc/crypttab that the array can not wait for'
+	says 'a line in /etc/crypttab that the array cannot wait for'
 	says 'journalctl -b -t ramraid-generator'
 }
 
@@ -1192,7 +1192,7 @@ needs() {
 	sed -i 's/defaults/defaults,nofail/' "$R/etc/fstab"
 	finds service-ungated
 	says "expected nginx.service to start after /srv/data, for which the boot does not wait \
-(nofail), and not without it, found that it uses it and does not depend on it"
+(nofail), and not without it, found that it uses the mount without depending on it"
 	says "action: systemctl edit nginx.service, and write there: [Unit] \
 RequiresMountsFor=/srv/data"
 	# Several, and the forms of what systemd and the kernel say.
@@ -1272,9 +1272,9 @@ reaches TCP port 9118"
 @test "what makes a ramdisk at boot, and what gives it to an array: found in all that a boot runs, with file and line" {
 	etc rc.local '#!/bin/sh\n# rapiddisk -a 1024\nrapiddisk -a 1024\nmdadm /dev/md0 \\\\\n  --add /dev/rd0\nrapiddisk --attach 5'
 	finds ramdisk-maker ramdisk-maker
-	says "note ramdisk-maker: expected nobody else who makes ramdisks at boot, found that \
+	says "note ramdisk-maker: expected nothing else that makes ramdisks at boot, found that \
 /etc/rc.local makes a ramdisk in line 3: rapiddisk -a 1024"
-	says "problem ramdisk-maker: expected nobody else who gives a ramdisk to an array, found \
+	says "problem ramdisk-maker: expected nothing else that gives a ramdisk to an array, found \
 that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	says 'action: take that line out of /etc/rc.local'
 	chmod 644 "$R/etc/rc.local"
@@ -1349,7 +1349,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	echo 'a /dev/disk/by-id/ata-C none luks,noauto' >"$R/etc/crypttab"
 	echo 'below /dev/mapper/a' >>"$R/etc/ramraid/state/data.contents"
 	finds gate-not-loaded
-	says 'the array to come after systemd-cryptsetup@a.service, in which a disk leg lies'
+	says 'the array to come after systemd-cryptsetup@a.service, in which a disk leg is'
 	unit ramraid@data.service systemd-cryptsetup@a.service /run/x
 	silent
 }
@@ -1363,10 +1363,10 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	configured
 	echo '/dev/md127 /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
-	says '/dev/md127 in line 1, which the next boot gives to any array'
+	says '/dev/md127 in line 1, which may be another array after the next boot'
 	echo '/dev/disk/by-id/dm-uuid-x /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
-	says 'its line in /etc/fstab does not say that it is on it'
+	says 'its line in /etc/fstab does not show that it is on the array'
 }
 
 @test "a disk that comes over the network: what lies on it has to be _netdev, all of it" {
@@ -1415,7 +1415,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	echo MOUNT=/srv/data >>"$R/etc/ramraid/data.conf"
 	unit srv-data.mount ramraid@data.service
 	finds key-renamed
-	says 'MOUNT is called REQUIRED_BY since 0.2.0' 'write REQUIRED_BY=,'
+	says 'MOUNT has been called REQUIRED_BY since 0.2.0' 'write REQUIRED_BY=,'
 }
 
 @test "in use without a unit: mounted, opened, swapped to by hand; below what waits it is well" {
@@ -1526,7 +1526,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds
 	chmod 1777 "$R/var/lib"
 	finds rescue-folder
-	says 'can be written by others than root (mode 1777)'
+	says 'is writable by others than root (mode 1777)'
 	chmod 755 "$R/var/lib"
 	rm -f "$R/sys/class/block/sda1/partition"
 	mkdir -p "$R/sys/class/block/sda1/slaves/dm-7" "$R/sys/class/block/dm-7/dm" \

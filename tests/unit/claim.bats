@@ -339,7 +339,7 @@ vouches() { grep -q '^legs=..*' "$W"; }
 	check_record_copy() { :; }
 	CHECK_ARRAY=data
 	check_record
-	[[ $(calls) == 'no-witness its claim was taken away, '*'ramraid claim data; ramraid witness' ]] ||
+	[[ $(calls) == 'no-witness its claim was removed, '*'ramraid claim data; ramraid witness' ]] ||
 		fail "$(calls)"
 }
 

@@ -105,7 +105,7 @@ RAM=auto\n" |
 	yes 0123456789 | head -c 20000000 >"$R/etc/ramraid/lines.conf"
 	run timeout 20 "$PROJECT/bin/ramraid" status
 	assert_failure 3
-	assert_output -p 'holds control characters'
+	assert_output -p 'contains control characters'
 	refute_output -p $'\e'
 	assert_line -p 'huge.conf: has 1099511627776 bytes'
 	((${#output} < 5000))
@@ -122,12 +122,12 @@ RAM=auto\n" |
 	run ramraid status data
 	assert_failure 3
 	assert_output -p misconfigured
-	assert_line -p 'it does not run, and is not started like this'
+	assert_line -p 'it does not run, and is not started with this configuration'
 	mkdir -p "$R/dev/md"
 	: >"$R/dev/md/data"
 	run ramraid status data
 	assert_line \
-		-p '/dev/md/data runs, and goes on; like this it is not started at the next boot'
+		-p '/dev/md/data keeps running, but with this configuration the next boot does not start it'
 }
 
 @test "a name that no array has: those that there are" {
@@ -226,7 +226,7 @@ parses() { # FLAGS ARG…
 	assert_output '<man 8 ramraid-stop>1'
 	export MISSING=yes
 	run script -qec "$PROJECT/bin/ramraid help stop" /dev/null </dev/null
-	assert_output -p 'there is no manual page ramraid-stop(8) to be shown (is man installed?)'
+	assert_output -p "the manual page ramraid-stop(8) can't be shown (is man installed?)"
 	assert_output -p 'usage: ramraid stop'
 }
 
@@ -361,14 +361,14 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	find() { return 1; }
 	run paths_run
 	assert_failure 1
-	assert_output -p "what another boot has left in $RUN can't be deleted"
+	assert_output -p "what an earlier boot left in $RUN can't be deleted"
 	unset -f find
 	# A link: whoever has made it meant something else by it.
 	mv "$RUN" "$R/run/there"
 	ln -s there "$RUN"
 	run ramraid list
 	assert_failure 1
-	assert_output -p "what another boot has left in $RUN can't be deleted"
+	assert_output -p "what an earlier boot left in $RUN can't be deleted"
 	[[ -e $RUN/data.watched ]]
 }
 

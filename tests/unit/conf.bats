@@ -178,14 +178,14 @@ REQUIRED_BY=\"/srv/my data\""
 	[[ ${REQUIRED_BY[*]} == '/a b.service /c' && ${#CONF_WARNINGS[@]} == 0 &&
 		${CONF[HOTPLUG]} == yes ]]
 	[[ ${#CONF_NOTES[@]} == 2 &&
-		${CONF_NOTES[0]} == "$C/data.conf:4: MOUNT is called REQUIRED_BY since 0.2.0; \
+		${CONF_NOTES[0]} == "$C/data.conf:4: MOUNT has been called REQUIRED_BY since 0.2.0; \
 write REQUIRED_BY=, "* &&
 		${CONF_NOTES[1]} == *:5:* ]] ||
 		fail "${CONF_NOTES[*]}"
 	run conf_need data
 	assert_success
 	((${#lines[@]} == 2))
-	assert_line -p 'data.conf:5: MOUNT is called REQUIRED_BY'
+	assert_line -p 'data.conf:5: MOUNT has been called REQUIRED_BY'
 	# Asked for again with the lock held, it says so once.
 	[[ $({ conf_need data && conf_need data; } 2>&1 | wc -l) == 2 ]]
 	write plain.conf "$GOOD"
@@ -238,7 +238,7 @@ write REQUIRED_BY=, "* &&
 @test "a comment behind a value is no comment, and that is said" {
 	line_refused 'WAIT=no # until the disks are faster'
 	[[ ${CONF_ERRORS[0]} == "file:1: WAIT=no # until the disks are faster: write yes or no; a \
-comment stands on a line of its own" ]] ||
+comment must be on a line of its own" ]] ||
 		fail "${CONF_ERRORS[0]}"
 }
 
@@ -276,7 +276,7 @@ comment stands on a line of its own" ]] ||
 
 @test "a member that stands there twice" {
 	with MEMBER=/dev/disk/by-id/ata-A
-	refuses data "$C/data.conf:4: MEMBER=/dev/disk/by-id/ata-A stands there already*"
+	refuses data "$C/data.conf:4: MEMBER=/dev/disk/by-id/ata-A is there already*"
 	write data.conf "$GOOD"
 	write data.conf.d/x.conf $'\nMEMBER=/dev/disk/by-id/ata-B\n'
 	refuses data "$C/data.conf.d/x.conf:2: *already*"
@@ -440,10 +440,10 @@ data*ACCEPT_DATA_LOSS=yes"
 	refuses data "$C/data.conf: has a NUL byte*"
 	for bad in '\r' '\e[31m' '\x01' '\x7f' '\v'; do
 		printf "UUID=$ID\nMEMBER=/dev/disk/by-id/ata-A\nWAIT=no$bad\n" >"$C/data.conf"
-		[[ $bad == '\r' ]] || refuses data "$C/data.conf: holds control characters*"
+		[[ $bad == '\r' ]] || refuses data "$C/data.conf: contains control characters*"
 	done
 	printf "UUID=$ID\r\nMEMBER=/dev/disk/by-id/ata-A\r\n" >"$C/data.conf"
-	refuses data '*line ends of Windows*'
+	refuses data '*Windows line endings*'
 }
 
 @test "line ends and a byte order mark of Windows: what is to be typed mends it" {
@@ -451,7 +451,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	with WAIT=no
 	text=$(<"$C/data.conf")
 	sed -i 's/$/\r/' "$C/data.conf"
-	refuses data "$C/data.conf: has line ends of Windows; type: sed -i *"
+	refuses data "$C/data.conf: has Windows line endings; type: sed -i *"
 	eval "${CONF_ERRORS[0]#*type: }"
 	[[ $(<"$C/data.conf") == "$text" ]] && conf_load data
 	sed -i '1s/^/\xef\xbb\xbf/' "$C/data.conf"
@@ -527,7 +527,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	for name in d0 d07 d123; do
 		run conf_new_name "$name"
 		assert_failure 2
-		assert_output -p 'to mdadm it is the number of a device'
+		assert_output -p 'mdadm reads it as the number of a device'
 		# One that is there is loaded.
 		conf_name_ok "$name"
 	done
@@ -613,7 +613,7 @@ fuzz() {
 	assert_failure 2
 	# Asked for again with the lock held, it says so once.
 	{ conf_need_started data && conf_need_started data; } 2>"$R/said"
-	[[ $(grep -c 'going by what it was started with' "$R/said"):$(grep -c 'BROKEN' "$R/said") \
+	[[ $(grep -c 'using the one that it was started with' "$R/said"):$(grep -c 'BROKEN' "$R/said") \
 		== 1:1 ]] ||
 		fail "$(<"$R/said")"
 	[[ ${CONF[UUID]} == "$ID" && ${#MEMBERS[@]} -gt 0 ]]
@@ -659,7 +659,7 @@ the two lines"
 	write data.conf "$GOOD"
 	loads data
 	write data.conf "${GOOD/$ID/$other}"
-	refuses data "*UUID= is another array than what runs as data: write $ID, or: ramraid stop data"
+	refuses data "*UUID= is not that of the array running as data: write $ID, or: ramraid stop data"
 	# What a verb goes by that lets go of the RAM leg.
 	printf 'MEMBER=/dev/disk/by-id/ata-A\n' >>"$R/run/ramraid/data.started"
 	conf_need_started data 2>/dev/null

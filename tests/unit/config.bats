@@ -53,7 +53,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	[[ $output != *MOUNT* ]]
 	run cat "$BATS_TEST_TMPDIR/said"
 	[[ ${#lines[@]} == 1 &&
-		$output == "$C/data.conf:5: MOUNT is called REQUIRED_BY since 0.2.0; write \
+		$output == "$C/data.conf:5: MOUNT has been called REQUIRED_BY since 0.2.0; write \
 REQUIRED_BY=,"* ]] ||
 		fail "$output"
 }

@@ -161,7 +161,7 @@ same() {
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' ]] || fail "$COPY_STATE $COPY_WHY"
 	same
-	grep -q 'data: sd1 at byte .*Input/output error.*; another disk leg has to give that part' \
+	grep -q 'data: sd1 at byte .*Input/output error.*; that part has to come from another disk' \
 		"$BATS_TEST_TMPDIR/log"
 }
 
@@ -266,7 +266,7 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	# Or when nothing is left to do but to put it in.
 	lists_bad sd0
 	not copy_finish data
-	[[ $COPY_WHY == 'sd0, which has been read from, has bad blocks'* ]] || fail "$COPY_WHY"
+	[[ $COPY_WHY == 'sd0, which was copied from, now has bad blocks'* ]] || fail "$COPY_WHY"
 }
 
 @test "a ramdisk that somebody uses meanwhile is not written to" {
@@ -361,7 +361,7 @@ joins() {
 	md_drain() { return 1; }
 	copy_start data md127 rd0 "$(stat -c %s "$R/dev/rd0")" '' 0 sd0 sd1 &&
 		fail 'began nevertheless'
-	[[ $COPY_WHY == *'brought to rest'* ]]
+	[[ $COPY_WHY == *'made idle'* ]]
 }
 
 @test "no leg can be read: failed, and why" {
@@ -412,7 +412,7 @@ joins() {
 		command dd "$@"
 	}
 	copies sd0 sd1
-	[[ $COPY_STATE == failed && $COPY_WHY == 'it was ended after '* ]] ||
+	[[ $COPY_STATE == failed && $COPY_WHY == 'it was stopped after '* ]] ||
 		fail "$COPY_STATE $COPY_WHY"
 }
 
@@ -470,7 +470,7 @@ joins() {
 words[0]=00000000|no superblock
 words[1]=00000000|no superblock
 words[36]=00000000|not of version 1.2
-words[18]=0000000a|no RAID1
+words[18]=0000000a|not a RAID1
 words[2]=00000000|no internal bitmap
 words[24]=00000000|no internal bitmap
 words[2]=00000005|features that are not known to be safe (0x5)

@@ -206,7 +206,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	FAILS='mdadm --stop'
 	create --yes --no-wait --ram=zram data /dev/sda /dev/sdb
 	assert_failure
-	assert_output -p 'could not be stopped, to be started with blocks of 4096 bytes'
+	assert_output -p 'could not be stopped, and only a new start gives it blocks of 4096 bytes'
 	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
 }
 
@@ -214,7 +214,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	FAILS='mdadm --create'
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_failure
-	assert_output -p 'taking back'
+	assert_output -p 'undoing'
 	[[ $(steps | tail -n +2) == \
 		$'mdadm --zero-superblock /dev/sda\nmdadm --zero-superblock /dev/sdb' ]] ||
 		fail "$(steps)"
@@ -312,12 +312,12 @@ mdadm --create'* ]] || fail "$(steps)"
 	for line in MEMBER=/dev/disk/by-id/ata-Z UUID=01234567-89ab-4cde-8f01-23456789abcd \
 		LAYOUT=far2 RAM=/dev/disk/by-id/nvme-X WAIT=perhaps; do
 		echo "$line" >"$file"
-		refused 4 "are those of another array: $file. Take them away first" --yes data \
+		refused 4 "belong to another array: $file. Remove them first" --yes data \
 			/dev/sda
 	done
 	printf 'WRITE_BEHIND=256\nACCEPT_DATA_LOSS=yes\n' >"$file"
 	create --yes --no-wait data /dev/sda /dev/sdb
-	assert_output -p "data: hold for it as well: $file"
+	assert_output -p "data: these drop-ins apply to it as well: $file"
 }
 
 @test "too little memory: refused, but not for --ram=none" {
@@ -496,7 +496,7 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 need cmd/create; NAME=data; act_undo_push undone '$BATS_TEST_TMPDIR/made'
 trap 'create_end \$?' EXIT; exit 3"
 	[[ $status == 3 && ! -e $BATS_TEST_TMPDIR/made ]]
-	refute_output -p 'could not take back'
+	refute_output -p 'could not undo'
 }
 
 @test "what undoes a create leaves alone what another run has made on the same disks" {

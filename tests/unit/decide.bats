@@ -137,7 +137,7 @@ gates() { # GATE ACTION BASE CHANGE…
 	# record. Has the other one come into sync beside it, or was its re-add cut off by a crash,
 	# and it was used elsewhere since? Nothing tells.
 	decides refuse stopped-2 leg.0.events=101 leg.1.events=102 leg.1.view=..A witness=100:a
-	because 'ata-A, which was, has gone on since (events 101): the one may have been written elsewhere'
+	because 'which was, has gone on since (events 101): the former may have been written to elsewhere'
 	decides refuse stopped-2 leg.0.events=103 leg.1.events=120 leg.1.view=..A witness=100:a conf.start_degraded=always
 	because 'has gone on since'
 	# A person has decided for it.
@@ -336,7 +336,7 @@ the primary read it; see: drbdadm role data)"
 
 @test "start: the leg that the witness vouches for has gone back in time" {
 	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A witness=100:a
-	because 'put back to an old copy'
+	because 'restored to an older state'
 	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A leg.1.events=103 witness=100:a
 	decides 'assemble sdb' stopped-2 leg.0.events=90 leg.1.view=..A witness=100:ab
 	# It left just now, and the other one had been made equal before: written down.
@@ -646,7 +646,7 @@ the primary read it; see: drbdadm role data)"
 @test "a refusal says what is wrong with the other leg, which may be the one that is looked for" {
 	decides refuse stopped-2 leg.0.level=5 leg.0.events=200 witness=200:a
 	because 'used: /dev/disk/by-id/ata-A belongs to an array of RAID level 5'
-	because 'which is no mirror. To give that up'
+	because 'which is not a mirror. To give that up'
 	decides refuse stopped-2 leg.0.alien=usb leg.0.moved='it was on ata, and is on usb' witness=200:a
 	because 'may be a copy: it was on ata, and is on usb'
 	decides refuse stopped-2 0:held witness=200:a
@@ -675,9 +675,9 @@ the primary read it; see: drbdadm role data)"
 @test "a far2: its legs are of RAID level 10, and nobody asks them to be write-mostly" {
 	decides 'assemble sda sdb' stopped-2 conf.layout=far2 conf.ram=none leg.0.level=10 leg.1.level=10
 	decides refuse stopped-2 leg.0.level=10 leg.1.level=10
-	because 'of RAID level 10, which is no mirror'
+	because 'of RAID level 10, which is not a mirror'
 	decides refuse stopped-2 conf.layout=far2 conf.ram=none
-	because 'of RAID level 1, which is no far2'
+	because 'of RAID level 1, which is not a far2'
 	decides 'done' whole-2 conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 leg.0.writemostly= leg.1.writemostly=
 	gates open 'done' whole-2 conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 leg.0.writemostly= leg.1.writemostly=
 }
@@ -901,13 +901,13 @@ exhaustive_check() {
 	gates fail wait-sync whole-2 leg.1.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61 conf.ram=none ram.state=none ram.node=
 	gates open wait-sync whole-2 array.sync=resync ram.state=none ram.node= "$flaw" conf.wait_timeout=60 waited=61
 	gates open 'done' whole-2 ram.state=none ram.node= "$flaw" conf.wait_timeout=60 waited=61
-	because 'are over, and on this kernel'
+	because 'have passed, and on this kernel'
 	gates open wait-sync whole-2 ram.state=recovering array.sync=recover conf.wait=no
 }
 
 @test "start: a leg smaller than its superblock says is refused, and the others start without it" {
 	decides refuse stopped-1 leg.0.sectors=1000 leg.0.data_offset=100 leg.0.data_size=901
-	because 'has 1000 sectors, but its superblock counts on 1001'
+	because 'has 1000 sectors, but its superblock expects 1001'
 	decides 'assemble sda' stopped-1 leg.0.sectors=1001 leg.0.data_offset=100 leg.0.data_size=901
 	decides 'assemble sda' stopped-2 leg.1.sectors=1000 leg.1.data_offset=100 leg.1.data_size=901 witness=100:ab waited=99
 }
@@ -1137,7 +1137,7 @@ slots_adopted() {
 
 @test "start: a leg and a copy of it are called that" {
 	decides refuse stopped-2 leg.0.number=1 leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=120 "leg.1.device_uuid=$slots_a"
-	because 'carry one device UUID'
+	because 'have the same device UUID'
 }
 
 @test "running: a copy of a member in sync, at the name of a leg that left this run, is not put back" {

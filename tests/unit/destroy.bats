@@ -138,7 +138,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 		"data (UUID $ID, /dev/md127) is destroyed, and everything on it is lost:" ]] ||
 		fail "$DESTROY_HEAD"
 	[[ ${PLAN[*]} == "wipe    $A (sda) wipe    $B (sdb) delete  $R/etc/ramraid/data.conf, its \
-claim, and what is written down about it" ]] ||
+claim, and everything recorded about it" ]] ||
 		fail "${PLAN[*]}"
 }
 # cli_confirm, with a terminal for its standard input. read drops blanks at the ends.
@@ -263,7 +263,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	: >"$R/var/lib/ramraid/data/image"
 	verb destroy --yes data
 	assert_success
-	[[ $(sed -n 's/^data: left: //p' <<<"$output" | sort) == "$(printf '%s\n' '/etc/crypttab: box /dev/md/data2' '/etc/fstab: /dev/mapper/box /box' '/etc/fstab: /dev/md/data1 none' '/etc/fstab: UUID=0815 /srv/data' '/var/lib/ramraid/data, where rescue images of what was on it are kept: rm -r /var/lib/ramraid/data' "$R/etc/ramraid/data.conf.d, which would hold for a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as REQUIRED_BY' | sort)" ]] ||
+	[[ $(sed -n 's/^data: left: //p' <<<"$output" | sort) == "$(printf '%s\n' '/etc/crypttab: box /dev/md/data2' '/etc/fstab: /dev/mapper/box /box' '/etc/fstab: /dev/md/data1 none' '/etc/fstab: UUID=0815 /srv/data' '/var/lib/ramraid/data, where rescue images of what was on it are kept: rm -r /var/lib/ramraid/data' "$R/etc/ramraid/data.conf.d, which would apply to a new array of that name: rm -r $R/etc/ramraid/data.conf.d" 'srv-x.mount, which its configuration named as REQUIRED_BY' | sort)" ]] ||
 		fail "$output"
 }
 
@@ -293,11 +293,11 @@ d}" "$R/etc/ramraid/outer.conf"
 
 @test "release and destroy do not end what the other has begun" {
 	rm "$R/etc/ramraid/data.conf"
-	echo '# "ramraid release" has begun to take the notes of this array away; type it again.' \
+	echo '# "ramraid release" has begun to delete the notes of this array; type it again.' \
 		>"$R/etc/ramraid/state/data.releasing"
 	refused 4 'a release of it has begun; to finish that: ramraid release data' destroy \
 		--yes data
-	echo '# "ramraid destroy" has begun to take the notes of this array away; type it again.' \
+	echo '# "ramraid destroy" has begun to delete the notes of this array; type it again.' \
 		>"$R/etc/ramraid/state/data.releasing"
 	refused 4 'a destroy of it has begun; to finish that: ramraid destroy data' release \
 		--yes data

@@ -97,7 +97,8 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	# A copy of a disk leg is called that.
 	decides refuse stopped-2 ram:view=A.. ram:events=102 leg.ram.device_uuid=x \
 		leg.1.device_uuid=x
-	because 'but it and /dev/disk/by-id/ata-B (events 100) carry one device UUID: one of them is a copy of the other'
+	because "but it and /dev/disk/by-id/ata-B (events 100) have the same device UUID: one of them is a \
+copy of the other"
 	decides refuse stopped-2 ram:view=A.. ram:events=102 "${crashed[@]}"
 	because 'lack, but the record of the last run does not say that it was the only good copy. Look at all'
 	# The only disk that it had is away.
@@ -439,7 +440,7 @@ are() { # KEY=VALUE…
 	SIGNATURE=ext4
 	run ramdisk_make data 104857600 "$NVME" 10%
 	assert_failure 1
-	assert_output "$NVME is not taken: signature: it holds ext4 (if nothing on it is needed: \
+	assert_output "$NVME is not used: signature: it holds ext4 (if nothing on it is needed: \
 wipefs --all $NVME)"
 	SIGNATURE=''
 	run ramdisk_make data 104857601 "$NVME" 10%
@@ -483,7 +484,7 @@ wipefs --all $NVME)"
 	act_write() { called write "$@"; }
 	run ramdisk_make data 104857600 brd 10%
 	assert_failure 1
-	assert_output -p 'the kernel goes on giving discards to ram0'
+	assert_output -p 'the kernel still sends discards to ram0'
 	[[ ! -e $R/run/ramraid/data.ram ]]
 }
 
@@ -574,7 +575,7 @@ rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
 	[[ " ${F[witness.give_up]} " == *' cccccccc '* && " ${F[witness.give_up]} " != *" $A "* ]]
 	NAME=data F[forced]=0 OPT=([yes]=yes)
 	run start_ask_forced data
-	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (absent)"
+	assert_output -p "whatever $NVME, the RAM leg, has that the chosen leg lacks (absent)"
 }
 
 @test "--force-leg takes the device, and says what is given up" {
@@ -587,14 +588,14 @@ rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
 	run start_ask_forced data
 	assert_output -p "it will be started from $NVME alone, at 99 events (/dev/nvme0n1, nvme)"
 	refute_output -p 'may be a copy'
-	assert_output -p 'whatever /dev/disk/by-id/ata-A has that it lacks (at 100 events)'
+	assert_output -p 'whatever /dev/disk/by-id/ata-A has that the chosen leg lacks (at 100 events)'
 	assert_output -p 'whatever /dev/disk/by-id/ata-B has'
 	facts stopped-2
 	start_find_forced /dev/disk/by-id/ata-A
 	[[ ${F[forced]} == 0 ]]
 	run start_ask_forced data
 	refute_output -p 'whatever /dev/disk/by-id/ata-A'
-	assert_output -p "whatever $NVME, the RAM leg, has that it lacks (at 99 events); it is \
+	assert_output -p "whatever $NVME, the RAM leg, has that the chosen leg lacks (at 99 events); it is \
 rebuilt as a whole"
 }
 
@@ -638,7 +639,7 @@ rebuilt as a whole"
 		start_ask_forced() { eval "$what"; }
 		run start_forced data
 		assert_failure 4
-		assert_output -p "/dev/disk/by-id/ata-A is not what it was when it was asked about"
+		assert_output -p "/dev/disk/by-id/ata-A has changed since it was looked at"
 		[[ -z $(calls) ]] || fail "$(calls)"
 	done
 	start_ask_forced() { :; }

@@ -89,7 +89,7 @@ claims() {
 		fail "$(stable_name_of /dev/sda)"
 	run stable_name_tell_shared /dev/sda
 	[[ $status == 0 &&
-		$output == '/dev/sda: its name /dev/disk/by-id/wwn-0x5 is not taken, because sdb has it too'* ]] ||
+		$output == '/dev/sda: its name /dev/disk/by-id/wwn-0x5 is not used, because sdb has it'* ]] ||
 		fail "$output"
 	run stable_name_tell_shared /dev/disk/by-id/wwn-0x5
 	[[ $status == 1 && $output == *'claimed by more than one device (/dev/sda, and sdb)'* ]] ||
@@ -265,7 +265,7 @@ rw\n" "$type" >"$R/proc/1/mountinfo"
 		*) builtin printf "$@" ;;
 		esac
 	}
-	[[ $(disk_why_not_free /dev/disk/by-id/ata-B) == 'in use: somebody who is not known' ]]
+	[[ $(disk_why_not_free /dev/disk/by-id/ata-B) == 'in use: something unknown' ]]
 }
 
 @test "mounts that can't be seen are no sign that nobody has it mounted" {

@@ -712,14 +712,14 @@ status_is() {
 	assert_line -p "  configuration: $R/etc/ramraid/ramraid.conf:1: RAM=nonsense: write auto"
 	printf '\e[31mRAM=brd\n' >"$R/etc/ramraid/ramraid.conf"
 	status_is 0
-	assert_output -p 'holds control characters'
+	assert_output -p 'contains control characters'
 	[[ $output != *$'\e'* ]] || fail 'control characters reach the terminal'
 	rm -r "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	status_is 1
 	assert_line 'data: degraded (/dev/md127)'
 	assert_line -p '  record: '
 	assert_line '  slot -    outside     12345K      5      -  /dev/disk/by-id/ata-B (sdb)'
-	assert_line '  action: /dev/disk/by-id/ata-B is blank; to take it: ramraid apply data'
+	assert_line '  action: /dev/disk/by-id/ata-B is blank; to build it in: ramraid apply data'
 	echo MEMBER=/dev/sda >>"$R/etc/ramraid/data.conf"
 	status_is 3
 	assert_line 'data: misconfigured'

@@ -136,7 +136,7 @@ quietly() {
 	[[ ! -e $OUT/srv.mount.d ]]
 	echo 9 >"$R/sys/block/md127/diskseq"
 	BLIND=yes run now
-	assert_output -p "what is on it now can't be seen; what is remembered counts"
+	assert_output -p "can't see what is on it now; using what was recorded"
 	now
 	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d \
 		"$FIXTURES/generator/01-ext4-by-uuid/expected" "$OUT"
@@ -157,7 +157,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 		'/dev/md/data /var ext4 defaults 0 2' '/dev/sdx /var/libx ext4 defaults 0 2' \
 		>"$R/etc/fstab"
 	run generate
-	assert_output -p 'data: /var/lib/ramraid, where RESCUE lies, waits for data itself'
+	assert_output -p 'data: /var/lib/ramraid, which RESCUE is on, waits for data itself'
 	run grep -r After= "$OUT/ramraid@data.service.d"
 	assert_output ''
 	# On a way of its own it is waited for.
@@ -173,7 +173,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' \
 		'/dev/sdx /one/big ext4 defaults 0 2' >"$R/etc/fstab"
 	run generate
-	assert_output -p 'two: one.mount, where RESCUE lies, waits for two itself'
+	assert_output -p 'two: one.mount, which RESCUE is on, waits for two itself'
 	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
 	run grep -r After= "$OUT/ramraid@two.service.d"
 	assert_output ''
@@ -185,7 +185,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' \
 		'/two/save /save none bind 0 0' >"$R/etc/fstab"
 	run generate
-	assert_output -p 'two: one.mount, where RESCUE lies, waits for two itself'
+	assert_output -p 'two: one.mount, which RESCUE is on, waits for two itself'
 	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
 	run grep -r After= "$OUT/ramraid@two.service.d"
 	assert_output ''
@@ -199,7 +199,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 		>"$R/etc/fstab"
 	echo 'legs UUID=1 /one/keys/legs' >"$R/etc/crypttab"
 	run generate
-	assert_output -p 'one: two.mount, where RESCUE lies, waits for one itself'
+	assert_output -p 'one: two.mount, which RESCUE is on, waits for one itself'
 	run grep -r After= "$OUT/ramraid@one.service.d"
 	assert_output ''
 	# With the key elsewhere, the image is saved before that mount goes.
@@ -228,7 +228,7 @@ MEMBER=/dev/disk/by-id/ata-C\nLAYOUT=far2\nRAM=none\n" >"$R/etc/ramraid/data-far
 	rm -r "$OUT"
 	mkdir "$OUT"
 	run generate
-	assert_output -p 'data-far2: var.mount, where RESCUE lies, waits for data-far2 itself'
+	assert_output -p 'data-far2: var.mount, which RESCUE is on, waits for data-far2 itself'
 	[[ ! -e $OUT/ramraid@data-far2.service.d ]] ||
 		fail "$(grep -r . "$OUT/ramraid@data-far2.service.d")"
 	# And a circle of disk legs is no endless loop.
@@ -256,7 +256,7 @@ in_order() { # UNITS LINE…
 }
 in_circle() { # MOUNT LINE…
 	saves "${@:2}"
-	[[ -z $after && $said == *"data: $1, where RESCUE lies, waits for data itself"* ]] ||
+	[[ -z $after && $said == *"data: $1, which RESCUE is on, waits for data itself"* ]] ||
 		fail "$*: $after: $said"
 }
 in_no_order() { # LINE…
@@ -337,7 +337,7 @@ in_no_order() { # LINE…
 
 	echo REQUIRED_BY=/opt/unit >>"$R/etc/ramraid/data.conf"
 	run generate
-	assert_output -p '/var, where RESCUE lies, waits for data itself'
+	assert_output -p '/var, which RESCUE is on, waits for data itself'
 	sed -i /REQUIRED_BY/d "$R/etc/ramraid/data.conf"
 
 	echo 'backup UUID=1 /srv/data/keys/backup nofail' >"$R/etc/crypttab"
@@ -353,7 +353,7 @@ in_no_order() { # LINE…
 	local time
 	for time in 0 infinity; do
 		saves "/dev/sdx /var ext4 nofail,x-systemd.device-timeout=$time 0 2"
-		[[ -z $after && $said == *'data: /var, where RESCUE lies, is waited for without end'* ]] ||
+		[[ -z $after && $said == *'data: /var, which RESCUE is on, has no time limit'* ]] ||
 			fail "$after: $said"
 	done
 	in_order var.mount '/dev/sdx /var ext4 nofail,x-systemd.device-timeout=90 0 2'
@@ -418,7 +418,7 @@ in_no_order() { # LINE…
 		'/dev/mapper/vg-swap none swap sw 0 0' '/dev/sdx /other ext4 defaults 0 2' \
 		>"$R/etc/fstab"
 	run generate
-	assert_output -p 'data: /var, where RESCUE lies, waits for data itself'
+	assert_output -p 'data: /var, which RESCUE is on, waits for data itself'
 	run bash -c 'cd "$1" && find . -mindepth 1 -maxdepth 1 -name "[dv]*" -o -name "ramraid*" | sort' - "$OUT"
 	assert_output './db.mount.d
 ./dev-disk-by\x2duuid-77777777\x2d0000\x2d4000\x2d8000\x2d000000000007.device.d
@@ -433,7 +433,7 @@ in_no_order() { # LINE…
 @test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }
 @test "not all of it is: the array would wait in a circle, so it does not, and that is said" {
 	golden 19-netdev-mixed
-	[[ $said == *'data: of what is on it, '*'_netdev of some and not of others'* ]] ||
+	[[ $said == *'data: /etc/fstab and /etc/crypttab mark only some of what is on it'* ]] ||
 		fail "$said"
 }
 
@@ -636,7 +636,7 @@ luks() {
 	luks 'a UUID=1 none _netdev'
 	[[ $after == *Wants* && -z $said ]] || fail "$after: $said"
 	luks 'b LABEL=x none luks'
-	[[ $said == *'_netdev of some and not of others'* ]] || fail "$said"
+	[[ $said == *'mark only some of what is on it as _netdev'* ]] || fail "$said"
 }
 
 @test "mdadm's watcher does not wait for a passphrase for which the boot does not wait" {
@@ -684,7 +684,7 @@ luks() {
 	EOT
 	run bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT"
 	assert_success
-	assert_output -p 'findmnt has crashed over it'
+	assert_output -p 'findmnt crashed on a line that is not as fstab(5) says'
 	[[ $(grep -v crashed <<<"$output") == 'LABEL=x /a ext4 defaults
 LABEL=x /z\x20z\x5c040 ext4 _netdev,x=\x09
 /dev/disk/by-label/my\x5cx20data /b ext4 defaults

@@ -304,10 +304,10 @@ apply data"
 	wipefs() { echo ext4; }
 	superblock_facts() { echo sb=none; }
 	look
-	says 'not taken: signature: it holds ext4'
+	says 'not added: signature: it holds ext4'
 	wipefs() { :; }
 	look
-	says 'a blank disk.*AUTO_REPLACE=no.*To take it: ramraid apply data'
+	says 'a blank disk.*AUTO_REPLACE=no.*To add it: ramraid apply data'
 	superblock_facts() {
 		printf '%s\n' sb=ok uuid=99999999-2222-3333-4444-555555555555 \
 			"role=$(slot_of "$1")" view=AAA events=90 |
@@ -318,7 +318,7 @@ apply data"
 	mkdir -p "$R/sys/class/block/sdc/queue"
 	echo 4096 >"$R/sys/class/block/sdc/queue/logical_block_size"
 	look
-	says "the disk at /dev/disk/by-id/ata-B is not taken: its blocks of 4096 bytes are larger \
+	says "the disk at /dev/disk/by-id/ata-B is not added: its blocks of 4096 bytes are larger \
 than those of md127 \(512\)"
 	superblock_facts() { echo sb=corrupt; }
 	look
@@ -365,8 +365,8 @@ than those of md127 \(512\)"
 	wipefs() { :; }
 	superblock_facts() { echo sb=none; }
 	look
-	says "it is not taken by itself, since it may be somebody else.s: no disk leg was ever on \
-usb, and it is on usb. To take it: ramraid apply --force data"
+	says "it is not added automatically, since it may be somebody else.s: no disk leg was ever \
+on usb, and it is on usb. To add it: ramraid apply --force data"
 }
 
 @test "HOTPLUG=no, an array that is being worked on, a broken file: left alone" {
@@ -552,7 +552,7 @@ looked() { conf_load data && before_look_configured data && facts_observe; }
 	[[ $(tail -n 1 "$R/run/ramraid/data.returns") == '5000 /dev/disk/by-id/ata-B' ]]
 	echo 99 >"$R/sys/class/block/sdc/diskseq"
 	look
-	says "ata-B is back, after 5 times within an hour: it is not put back any more.*ramraid \
+	says "ata-B has come back 5 times within an hour, so ramraid no longer puts it back.*ramraid \
 attach data"
 	[[ $(started) == 1 ]]
 	hotplug_reset_backoff data
@@ -580,11 +580,11 @@ attach data"
 	echo 1 >"$M/degraded"
 	status_says 'ata-B has been taken out by hand, and the next start puts it back'
 	rm "$R/run/ramraid/data.members"
-	status_says 'if it is not put back by itself'
+	status_says 'if ramraid does not put it back'
 	for i in 4000 4100 4200 4300 4400; do
 		echo "$i /dev/disk/by-id/ata-B"
 	done >"$R/run/ramraid/data.returns"
-	status_says 'ata-B is back, after 5 times within an hour: it is not put back any more'
+	status_says 'ata-B has come back 5 times within an hour, so ramraid no longer puts it back'
 	facts_observe
 	hotplug_facts
 	[[ ${F[veto.readd.1]} == *'5 times within an hour' ]]
@@ -625,7 +625,7 @@ attach data"
 	rm -r "$R/sys/class/block/sdb/holders/md127"
 	wipefs() { echo ext4; }
 	not disk_legs_add_leg 1
-	[[ $LOOP_ERROR == *'is not taken: signature: it holds ext4' ]] || fail "$LOOP_ERROR"
+	[[ $LOOP_ERROR == *'is not added: signature: it holds ext4' ]] || fail "$LOOP_ERROR"
 	wipefs() { :; }
 	echo 2048 >"$R/sys/class/block/sdb/size"
 	not disk_legs_add_leg 1
@@ -636,7 +636,7 @@ attach data"
 	real=$(declare -f disk_why_not_free)
 	disk_why_not_free() { exit 254; }
 	not disk_legs_add_leg 1
-	[[ $LOOP_ERROR == *'is not taken: the look at it failed' && -z $(calls) ]] ||
+	[[ $LOOP_ERROR == *'is not added: the check itself failed' && -z $(calls) ]] ||
 		fail "$LOOP_ERROR: $(calls)"
 	eval "$real"
 	# The free slot may be the RAM leg's, which is out: from then on it is not.

@@ -152,14 +152,14 @@ makes() {
 	grep -q 'no update-initramfs and no dracut here.*with the program that makes it (' "$R/said"
 	program kernel-install '' bin
 	makes '' '' ''
-	grep -q 'make it yourself, with kernel-install add-all (' "$R/said"
+	grep -q 'rebuild it yourself, with kernel-install add-all (' "$R/said"
 	program dracut '' bin
 	makes dracut 'dracut --quiet --force --regenerate-all' 'dracut --force --kver 6.1'
-	[[ $(<"$R/said") != *'make it yourself'* ]]
+	[[ $(<"$R/said") != *'rebuild it yourself'* ]]
 	# Arch, where dracut makes none as long as there is mkinitcpio.
 	program mkinitcpio '' bin
 	makes '' '' ''
-	grep -q 'make it yourself, with mkinitcpio -P (' "$R/said"
+	grep -q 'rebuild it yourself, with mkinitcpio -P (' "$R/said"
 	rm "$R/usr/bin/mkinitcpio"
 	# Debian 14: dracut's own update-initramfs.
 	program update-initramfs 'if dracut ${OPTS} --force "${initramfs}" "${version}"; then'

@@ -94,7 +94,7 @@ lvm() {
 	holder md127 dm-0 CRYPT-LUKS2-0815-safe
 	found '/dev/md127 crypto_LUKS 4096'
 	holder md127 dm-1 LINEAR
-	not_borne '/dev/md127: is held by dm-1, and does not show for what' '/dev/md127 held:dm-1 0'
+	not_borne '/dev/md127: is held by dm-1, which does not show what for' '/dev/md127 held:dm-1 0'
 	rm -r "$R/sys/class/block/md127/holders"/*
 	luks_of luks2 512
 	not_borne '/dev/md127: a LUKS container with sectors of 512 bytes' \
@@ -104,7 +104,7 @@ lvm() {
 		'/dev/md127 luks1 512'
 	luks_of luks2 4096
 	command() { [[ $* != '-v cryptsetup' ]] && builtin command "$@"; }
-	not_borne '/dev/md127: only cryptsetup could tell, and is not installed' \
+	not_borne '/dev/md127: only cryptsetup could tell, and it is not installed' \
 		'/dev/md127 missing:cryptsetup 0'
 	unset -f command
 	eval "real_$(printf 'cryptsetup() { %q "$@"; }' "$(command -v cryptsetup)")"
@@ -138,19 +138,19 @@ bytes" "/dev/md127 $kind 512"
 	done
 }
 
-@test "data that no signature explains, wherever it is; what can't be read" {
+@test "data without a known signature, wherever it is; what can't be read" {
 	local at
 	for at in 0 1000 $((320 * 1048576 - 1)); do
 		size 320
 		printf x | dd of="$R/dev/md127" bs=1 seek="$at" conv=notrunc status=none
-		not_borne '/dev/md127: data that no signature explains' '/dev/md127 data 0'
+		not_borne '/dev/md127: data without a known signature' '/dev/md127 data 0'
 	done
 	set -o pipefail # as the program has it
 	# Some of it is seen as well when the beginning and the end are blank.
 	size 320
 	dd if=/dev/zero bs=1M count=300 status=none | tr '\0' x |
 		dd of="$R/dev/md127" bs=1M seek=10 conv=notrunc status=none
-	not_borne '/dev/md127: data that no signature explains' '/dev/md127 data 0'
+	not_borne '/dev/md127: data without a known signature' '/dev/md127 data 0'
 	rm "$R/dev/md127"
 	not_borne '/dev/md127: what it holds could not be read' '/dev/md127 unreadable 0'
 }
@@ -195,16 +195,16 @@ old_superblock() {
 	printf 'vfat 512\nf2fs 4096\nbcache 0\nzfs_member 0\n' >"$BATS_TEST_TMPDIR/kinds"
 	while read -r kind block; do
 		not_borne_line "/dev/md127 $kind $block" \
-			"/dev/md127: $kind, of which that is not known"
+			"/dev/md127: $kind, for which that is not known"
 	done <"$BATS_TEST_TMPDIR/kinds"
 	not_borne_line '' 'nothing is known of what is on it'
 	not_borne_line '/dev/md127 ext4 many' '/dev/md127: ext4 with blocks of 0 bytes'
 	size 64
 	mkfs.ext4 -q -F -b 4096 "$R/dev/md127"
 	holder md127 dm-3 ''
-	not_borne '/dev/md127: is held by dm-3, and does not show for what' '/dev/md127 held:dm-3 0'
+	not_borne '/dev/md127: is held by dm-3, which does not show what for' '/dev/md127 held:dm-3 0'
 	size 64
-	not_borne '/dev/md127: is held by dm-3, and does not show for what' '/dev/md127 held:dm-3 0'
+	not_borne '/dev/md127: is held by dm-3, which does not show what for' '/dev/md127 held:dm-3 0'
 }
 not_borne_line() { # LINE REASON
 	[[ $(larger_blocks_why_not ${1:+"$1"}) == "$2" ]] || fail "$(larger_blocks_why_not "$1")"
@@ -238,7 +238,7 @@ volumes() {
 	holder dm-5 dm-9 CRYPT-LUKS2-0815-safe
 	found '/dev/md127 LVM2_member 4096 /dev/dm-4 ext4 4096 /dev/dm-5 crypto_LUKS 4096'
 	LVS=('root/linear/4' 'old/linear/-1' 'fast/cache/8')
-	not_borne $'vg0/old: a logical volume that is not active, so that nobody sees what is on it (lvchange -ay -K vg0/old)\nvg0/fast: a logical volume of the kind cache, of which that is not known' \
+	not_borne $'vg0/old: a logical volume that is not active, so what is on it can\'t be seen (lvchange -ay -K vg0/old)\nvg0/fast: a logical volume of the kind cache, for which that is not known' \
 		'/dev/md127 LVM2_member 4096 /dev/dm-4 ext4 4096 vg0/old inactive 0 vg0/fast volume:cache 0'
 	size_of dm-4 320
 	mkfs.xfs -q -f "$R/dev/dm-4"
@@ -251,7 +251,7 @@ volumes() {
 	volumes
 	LVS=()
 	PVS=/1048576/0
-	not_borne '/dev/md127: is held by dm-4, and does not show for what' \
+	not_borne '/dev/md127: is held by dm-4, which does not show what for' \
 		'/dev/md127 LVM2_member 4096 /dev/md127 held:dm-4 0'
 	rm -r "$R/sys/class/block/md127/holders/dm-4"
 	found '/dev/md127 LVM2_member 4096'
@@ -265,7 +265,7 @@ volumes() {
 	not_borne '/dev/md127: a physical volume of LVM, with extents that do not begin at multiples of 4096 bytes' '/dev/md127 LVM2_member 512'
 	PVS=vg0/1048576/4194304
 	holder md127 dm-1 mpath-x
-	not_borne '/dev/md127: is held by dm-1, and does not show for what' '/dev/md127 held:dm-1 0'
+	not_borne '/dev/md127: is held by dm-1, which does not show what for' '/dev/md127 held:dm-1 0'
 	rm -r "$R/sys/class/block/md127/holders/dm-1"
 	lvm() { [[ $* != lvs* ]] && printf '  %s\n' "$PVS"; }
 	contents_blocks_look md127
@@ -275,7 +275,7 @@ volumes() {
 	not_borne '/dev/md127: what it holds could not be read' '/dev/md127 unreadable 0'
 	unset -f lvm
 	command() { [[ $* != '-v lvm' ]] && builtin command "$@"; }
-	not_borne '/dev/md127: only lvm could tell, and is not installed' '/dev/md127 missing:lvm 0'
+	not_borne '/dev/md127: only lvm could tell, and it is not installed' '/dev/md127 missing:lvm 0'
 }
 
 @test "what is there, in words" {

@@ -179,7 +179,7 @@ advises() {
 	WORD=silent advises 'does not answer' sb=unreadable silent=yes uuid=
 	WORD=unreadable advises "can't be read" sb=unreadable uuid=
 	WORD=returned advises \
-		'ramraid attach data, if it is not put back by itself within a minute' \
+		'ramraid attach data, if ramraid does not put it back within a minute' \
 		array.degraded=1
 	WORD=returned advises 'there is no free slot' array.degraded=0
 	# Somebody has put another disk in, and "apply" would take that one out again.
@@ -189,9 +189,9 @@ advises() {
 		removed=yes array.degraded=1
 	WORD=removed advises 'taken out by hand; a disk that no MEMBER names has its slot' \
 		removed=yes array.degraded=0 array.unconfigured=sdx
-	WORD=bouncing advises 'is back, after 5 times within an hour: it is not put back any more' \
+	WORD=bouncing advises 'has come back 5 times within an hour, so ramraid no longer puts it back' \
 		returns=5
-	WORD=fresh advises 'to have it built: ramraid apply data' role=spare
+	WORD=fresh advises 'to rebuild it: ramraid apply data' role=spare
 	WORD=holding advises 'may have blocks that no member in sync has, since md could not write' \
 		holds=yes
 	WORD=ahead advises 'is at 202 events, and the array only at 200: it may hold writes' events=202
@@ -201,7 +201,7 @@ advises() {
 	WORD=ahead advises 'To give up what it has: mdadm --zero-superblock' events=202
 	WORD=separate advises "can't be put back as it is" role=faulty
 	# Hot-plug rebuilds it: nobody need wipe it.
-	WORD=begun advises 'nothing: all of' role=spare witness.seen=b
+	WORD=begun advises 'nothing: ramraid rebuilds all of' role=spare witness.seen=b
 	HOTPLUG=no WORD=begun advises 'if nothing on it is needed: mdadm --zero-superblock' \
 		role=spare witness.seen=b
 }

@@ -36,7 +36,8 @@ both() { "$@" 2>&1; }
 	# Where there is none, no file takes its place.
 	rm "$R/dev/console"
 	log_alert 'data: no console' 2>log
-	[[ ! -e $R/dev/console && $(<log) == *'<4>the console takes no message' ]]
+	[[ ! -e $R/dev/console &&
+		$(<log) == *'<4>the message could not be written to the console' ]]
 }
 
 # full FILE: a console that takes nothing keeps who writes to it; one without anybody at the other
@@ -70,7 +71,7 @@ full() {
 		flock --nonblock lock true || fail "$kind: the lock is held"
 		# It is ended, and said.
 		for ((i = 0; i < 300; i++)); do
-			! grep -q '<4>the console takes no message' log || break
+			! grep -q '<4>the message could not be written to the console' log || break
 			sleep 0.1
 		done
 		((i < 300)) || fail "$kind: $(<log)"
@@ -117,13 +118,13 @@ full() {
 	[[ $(<file) == idle && $(<log) == *idle*file* ]]
 	run act_write nowhere/file x
 	assert_failure 1
-	assert_output -p 'nowhere/file does not take "x": No such file or directory'
+	assert_output -p 'nowhere/file: No such file or directory'
 	refute_output -p ' line '
 	# As md refuses a word.
 	[[ ! -e /dev/full ]] || {
 		run act_write /dev/full x
 		assert_failure 1
-		assert_output -p '/dev/full does not take "x": No space left on device'
+		assert_output -p 'could not write "x" to /dev/full: No space left on device'
 		refute_output -p ' line '
 	}
 }
@@ -195,7 +196,7 @@ full() {
 	act_undo_push eval 'ls >seen'
 	act_undo_all 2>log
 	[[ -e 'first $(x)' && -e "it's" && $(<seen) == *log* && $(<seen) != *first* &&
-		$(<log) == *"could not take back: 'false'"* ]]
+		$(<log) == *"could not undo: 'false'"* ]]
 	rm -- *
 	act_undo_all
 	[[ -z $(ls) ]]

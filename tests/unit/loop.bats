@@ -312,7 +312,7 @@ assembles() {
 	rm "$BATS_TEST_TMPDIR/calls"
 	FAILS=1 ends 1 disk_legs_readd 1
 	did 'bits md127 7 9-11'
-	[[ $LOOP_ERROR == *'was not told all'* ]]
+	[[ $LOOP_ERROR == *'could not tell md all'* ]]
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[leg.1.dirty]=no
 	ends 0 disk_legs_readd 1
@@ -853,9 +853,9 @@ yields() {
 	# In use, its unit has not even tried to find a disk leg for what the RAM leg alone has.
 	observe() { F[leg.0.state]=faulty F[leg.1.state]=faulty; }
 	USERS=/srv/data ends 1 stop_by_systemd data
-	not grep 'no disk leg can take it' "$BATS_TEST_TMPDIR/log"
+	not grep 'no disk leg can be rebuilt from it' "$BATS_TEST_TMPDIR/log"
 	USERS='' ends 4 stop_by_systemd data
-	grep 'the RAM leg rd0 is the only good copy and no disk leg can take it: keeping it' \
+	grep 'the RAM leg rd0 is the only good copy, and no disk leg can be rebuilt from it: keeping it' \
 		"$BATS_TEST_TMPDIR/log"
 	grep 'what systemd had mounted from it is unmounted (systemctl start local-fs.target' \
 		"$BATS_TEST_TMPDIR/log"
@@ -1059,7 +1059,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	md_format_why() { echo 'mdadm does not say' && return 1; }
 	detach_ram_revive data
 	did 'assemble data rd0'
-	md_format_why() { echo 'mdadm takes /dev/rd0 for a member of another array'; }
+	md_format_why() { echo 'mdadm reads /dev/rd0 as a member of another array'; }
 	not detach_ram_revive data
 	did 'assemble data rd0'
 }

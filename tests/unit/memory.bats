@@ -113,7 +113,7 @@ gives_up() { # once the configuration can't be used any more
 	mem 500
 	run cmd_memory_give_up data
 	assert_success
-	assert_output -p 'its configuration is broken or gone; going by what it was started with'
+	assert_output -p 'its configuration is broken or missing; using the one that it was started with'
 	assert_output -p 'less than MEMORY_FLOOR=512M (512MiB) of memory is available'
 	[[ $(calls) == *'mdadm --manage /dev/md127 --remove /dev/rd0'* ]] || fail "$(calls)"
 }
@@ -296,11 +296,11 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 @test "off, or a RAM leg that takes no memory: nothing to look at" {
 	verb memory data
 	assert_success
-	assert_output -p 'nothing to look at: MEMORY_FLOOR=0'
+	assert_output -p 'nothing to watch: MEMORY_FLOOR=0'
 	printf 'MEMORY_FLOOR=5%%\nRAM=/dev/disk/by-id/nvme-F\n' >>"$R/etc/ramraid/data.conf"
 	verb memory data
 	assert_success
-	assert_output -p 'nothing to look at'
+	assert_output -p 'nothing to watch'
 }
 
 @test "it ends with the array, or when that is no longer ours" {
@@ -324,7 +324,7 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 		ramdisk_make_locked_ data 1048576000 rapiddisk 10% auto 2>"$BATS_TEST_TMPDIR/log" ||
 			code=$?
 		[[ -z $(calls) && $code == "$EX_TRY_AGAIN" ]] || fail "$function: $code, $(calls)"
-		grep -q 'the look at it failed' "$BATS_TEST_TMPDIR/log"
+		grep -q 'the check itself failed' "$BATS_TEST_TMPDIR/log"
 		eval "$real"
 	done
 }

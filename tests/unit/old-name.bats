@@ -78,7 +78,7 @@ refuses() { # PATTERN
 	refuses 'the RAM leg was the only good copy'
 	[[ ${F[record.from]} == data && ${F[witness.given]} == "$B" && -e $S/data.witness ]]
 	old_name_take 2>"$LOG"
-	grep -q 'fast: .*under the name data is taken over' "$LOG"
+	grep -q 'fast: .*under the name data are taken over' "$LOG"
 	[[ -z ${F[record.from]} &&
 		$(cd "$S" && echo *) == 'fast.contents fast.lately fast.witness' ]] ||
 		fail "$(ls "$S")"
@@ -135,7 +135,7 @@ refuses() { # PATTERN
 @test "two records of one array, and which of them counts is not known" {
 	good data
 	only_copy older "$ID" 90
-	refuses "there under more than one name, and differs: $S/data.witness, $S/older.witness"
+	refuses "exist under more than one name, and differ: $S/data.witness, $S/older.witness"
 	rm "$S/older.witness"
 	good fast
 	looks fast

@@ -46,7 +46,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	program ramraid 'exit 75'
 	run "$PROJECT/packaging/before-removal"
 	assert_failure 1
-	assert_output -p 'a self-test runs'
+	assert_output -p 'a self-test is running'
 	[[ $(calls | tail -n 1) == 'ramraid selftest --clean' ]]
 }
 
@@ -160,7 +160,7 @@ status data"
 	run "$PROJECT/packaging/before-removal"
 	assert_failure 1
 	assert_output \
-		--partial "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf could not be taken away"
+		--partial "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf could not be removed"
 	# What went is made again.
 	[[ $(calls) == $'ramraid claim --remove --all\nramraid claim' ]] || fail "$(calls)"
 	# And those who look after the arrays, which are stopped before, are started.
@@ -184,7 +184,7 @@ status data"
 }
 
 @test "what fstab and crypttab call by the array's name is said" {
-	local said='without a line for it in mdadm.conf it may be called otherwise'
+	local said='without a line for it in mdadm.conf it may have another name'
 	program ramraid ''
 	arrays my.data
 	printf "# /dev/md/my.data /srv ext4\nUUID=1 / ext4\n/dev/md/my.dataset /x ext4\n\
@@ -364,7 +364,7 @@ release_tree() {
 		arrays data
 		run "$PROJECT/packaging/before-removal"
 		assert_failure 1
-		assert_output -p 'it could not be looked whether md alone may start data, so the package stays'
+		assert_output -p 'could not check whether md alone may start data, so the package'
 		[[ $(calls) != *claim* ]]
 		rm "$BATS_TEST_TMPDIR/calls"
 	done

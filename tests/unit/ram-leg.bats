@@ -130,7 +130,7 @@ drives() {
 			copy_start() { called copy && COPY='done'; }
 		}
 		drives $'make\ncopy\nstop\ntake rd0\nzero rd0\ndrop\nmake\ncopy\nfinish\nreadd rd0\nstop'
-		grep -q 'rd0 has become a member of md127 while it was copied to' "$LOG"
+		grep -q 'rd0 has become a member of md127 while data was being copied to it' "$LOG"
 		rm "$BATS_TEST_TMPDIR/calls"
 		RAM=none
 	done
@@ -155,7 +155,7 @@ drives() {
 	md_readd() { called readd && return 1; }
 	md_wipe() { called zero "$1" && return 1; }
 	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd\nstop\nzero rd0'
-	grep -q 'what an attempt to copy has left on rd0 could not be wiped' "$LOG"
+	grep -q 'the remains of a failed copy on rd0 could not be wiped' "$LOG"
 }
 
 @test "a ramdisk that an interrupted copy has left: made anew; brd's, which can't be, is copied onto with its zeros" {
@@ -204,7 +204,7 @@ drives() {
 		}
 	}
 	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
-	grep -q 'the copy has not got on for 300 s' "$LOG"
+	grep -q 'the copy has made no progress for 300 s' "$LOG"
 	local change
 	for change in array.backlog=9 array.behind=1 kernel.flaw=bad; do
 		rm "$BATS_TEST_TMPDIR/calls"

@@ -79,7 +79,7 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 	verb replace --yes data "$B" "$C"
 	assert_failure
 	assert_output \
-		-p "md could not write some blocks of a disk that is to stay, so $B stays as well"
+		-p "md could not write some blocks of a remaining disk, so $B stays as well"
 	[[ -e $MD/dev-sdb && $(<"$R/dev/sdb") == ours && $(steps) != *--fail* ]] || fail "$(steps)"
 }
 
@@ -87,7 +87,7 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 	cp -a "$R/etc" "$R/etc.before"
 	verb replace --dry-run data "$C" "$B"
 	assert_success
-	assert_output -p "nothing to do: $B is a disk leg of it already, and $C is none. The order \
+	assert_output -p "nothing to do: $B is a disk leg of it already, and $C is not. The order \
 is: ramraid replace data OLD NEW"
 	untouched
 	put dev-sdb/state faulty,write_mostly
@@ -134,7 +134,7 @@ data: nothing was changed (--dry-run)'
 	refused 4 'is in use by something else' replace --yes data "$B" "$C"
 	rmdir "$R/sys/class/block/sdc/holders/dm-0"
 	echo 8 8 >"$MD/dev-sdb/bad_blocks"
-	refused 4 'bad blocks, with which mdadm adds no new member' replace --yes data "$B" "$C"
+	refused 4 'bad blocks, and mdadm adds no new member while it has' replace --yes data "$B" "$C"
 	echo >"$MD/dev-sdb/bad_blocks"
 	mkdir "$R/etc/ramraid/data.conf.d"
 	sed -i /ata-B/d "$R/etc/ramraid/data.conf"
@@ -401,7 +401,7 @@ new_at_b() {
 	rm "$R/dev/disk/by-id/ata-B"
 	refused 3 "there is no disk $B. Put the new one in its place" replace --yes data "$B"
 	printf '%s\n' "uuid=$ID" "member=/dev/disk/by-id/ata-C" >"$R/etc/ramraid/state/data.leaving"
-	refused 4 'ata-C is to leave still. First end that: ramraid apply data' replace --yes data \
+	refused 4 'ata-C has not left yet. First finish that: ramraid apply data' replace --yes data \
 		"$B"
 }
 

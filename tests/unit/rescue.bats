@@ -131,7 +131,7 @@ no_image() {
 	for mode in 1777 777 775; do
 		chmod "$mode" "$R/srv"
 		why=$(rescue_why_not "$folder" md127)
-		[[ $why == "$R/srv can be written by others than root (mode $mode)" ]] ||
+		[[ $why == "$R/srv is writable by others than root (mode $mode)" ]] ||
 			fail "$why"
 		not rescue_write data "$ID" md127 77 "$folder" 2>/dev/null
 		[[ -z $(ls "$folder") && ! -e $(rescue_record_file data) ]]
@@ -153,7 +153,7 @@ no_image() {
 	chmod 777 "$folder/data"
 	run rescue_put_back md127
 	assert_failure
-	assert_output -p "may not be what was saved: $folder/data can be written by others"
+	assert_output -p "may not be what was saved: $folder/data is writable by others"
 }
 
 @test "an image is never written into a file that is there, nor read from another one than was looked at" {
@@ -290,7 +290,7 @@ no_image() {
 	act_text() { return 1; }
 	run rescue_put_back md127 cc-3
 	assert_failure
-	assert_output -p "that a disk is being overwritten can't be noted in"
+	assert_output -p "that a disk is being overwritten; nothing was written"
 	[[ -z $(calls) ]]
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	F[rescue.image]=$IMAGE F[rescue.disk]=bb-2 F[waited]=99 F[clones_known]=yes
@@ -334,7 +334,7 @@ no_image() {
 @test "where no image can be" {
 	[[ $(rescue_why_not none md127) == RESCUE=none ]]
 	: >"$R/file"
-	[[ $(rescue_why_not "$R/file/x" md127) == "$R/file/x can't be looked at" ]]
+	[[ $(rescue_why_not "$R/file/x" md127) == "$R/file/x can't be checked" ]]
 	[[ $(
 		mkdir() { return 1; }
 		rescue_why_not "$R/none/x" md127

@@ -52,8 +52,8 @@ echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 @test "--dry-run prints the plan and does nothing" {
 	verb resize --dry-run data
 	untouched_but_answered
-	assert_line -p "make the array 199MiB large, instead of 98MiB; more than that \
-/dev/disk/by-id/ata-A has no room for"
+	assert_line -p "make the array 199MiB large, instead of 98MiB; /dev/disk/by-id/ata-A has \
+no room for more"
 	assert_line -p 'until it is in sync, reads come from the disk legs'
 }
 
@@ -70,14 +70,14 @@ has room for"
 	refused 2 'expected one array name' resize --yes
 	refused 3 'does not exist' resize --yes other
 	put metadata_version 1.0
-	refused 4 'superblocks (metadata 1.0) are behind the data' resize --yes data
+	refused 4 'superblocks (metadata 1.0) are at the end of the disks' resize --yes data
 	put metadata_version 1.2 sync_action recover
 	refused 4 'md is at work on it (recover); first: ramraid wait data' resize --yes data
 	put sync_action idle resync_start 0
 	refused 4 'md is at work on it' resize --yes data
 	put resync_start none
 	sed -i '$aRAM=none' "$R/etc/ramraid/data.conf" # the ramdisk is still in the array
-	refused 4 'a RAM leg is in it, against RAM=none; first: ramraid detach data' resize \
+	refused 4 'it has a RAM leg, in spite of RAM=none; first: ramraid detach data' resize \
 		--yes data
 	cp -a "$R/etc.before/ramraid/data.conf" "$R/etc/ramraid/data.conf"
 	put dev-sdb/state faulty,write_mostly
@@ -91,7 +91,7 @@ has room for"
 	# So much that the one of today could be made again, and no larger one.
 	sed -i 's/MemAvailable:.*/MemAvailable: 470000 kB/' "$R/proc/meminfo"
 	refused 4 'no RAM leg of that size can be made: the ramdisk needs' resize --yes data
-	assert_output -p 'Without one: ramraid detach data'
+	assert_output -p 'To go on without one: ramraid detach data'
 	sed -i 's/MemAvailable:.*/MemAvailable: 524288 kB/' "$R/proc/meminfo"
 	verb resize --dry-run data
 	assert_success

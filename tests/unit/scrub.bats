@@ -118,12 +118,12 @@ asleep() {
 	[[ $(calls) == 'told warning mismatch' ]]
 }
 
-@test "ended: md compares no more" {
+@test "ended: md has stopped comparing" {
 	looks 1000 0
 	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"
 	sleep() { md_works && { ((LEFT != 997)) || kill -TERM "$BASHPID"; }; }
 	run cmd_scrub data
 	assert_failure 75
-	assert_output -p 'interrupted; md compares no more'
+	assert_output -p 'interrupted; md has stopped comparing'
 	asleep
 }

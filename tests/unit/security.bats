@@ -76,7 +76,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	: >"$RUN/data.copy/rest"
 	copy_workers_coordinate $$ "$RUN/data.copy" md127 rd0 0 sda
 	did_not_run size
-	[[ $(<"$RUN/data.copy/result") == 'it was ended after 0 of -1 bytes' ]] ||
+	[[ $(<"$RUN/data.copy/result") == 'it was stopped after 0 of -1 bytes' ]] ||
 		fail "$(<"$RUN/data.copy/result")"
 }
 
@@ -97,15 +97,15 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	chmod 1777 "$R/open"
 	[[ -z $(trust_why_not "$R/a/b/c") && -z $(trust_why_not "$R/a/none/none") &&
 		-z $(trust_why_not "$R//a/./b/../b/") ]]
-	[[ $(trust_why_not "$R/open/d") == "$R/open can be written by others than root (mode \
+	[[ $(trust_why_not "$R/open/d") == "$R/open is writable by others than root (mode \
 1777)" ]]
 	ln -s "$R/open/d" "$R/a/link"
-	[[ $(trust_why_not "$R/a/link/x") == *"open can be written"* ]]
+	[[ $(trust_why_not "$R/a/link/x") == *"open is writable"* ]]
 	ln -s ../../open "$R/a/b/up"
-	[[ $(trust_why_not "$R/a/b/up/d") == *"open can be written"* ]]
+	[[ $(trust_why_not "$R/a/b/up/d") == *"open is writable"* ]]
 	# A link that others could point elsewhere leads through their folder.
 	ln -s "$R/a" "$R/open/good"
-	[[ $(trust_why_not "$R/open/good/b") == *"open can be written"* ]]
+	[[ $(trust_why_not "$R/open/good/b") == *"open is writable"* ]]
 	ln -s loop "$R/a/loop"
 	[[ $(trust_why_not "$R/a/loop") == *'leads nowhere' ]]
 	chown 65534 "$R/a/b"
@@ -116,9 +116,9 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	local long why=''
 	mkdir -p "$R/home/u"
 	: >"$R/file"
-	[[ $(trust_why_not "$R/file/x") == "$R/file/x can't be looked at" ]]
+	[[ $(trust_why_not "$R/file/x") == "$R/file/x can't be checked" ]]
 	printf -v long '%0300d' 0
-	[[ $(trust_why_not "$R/$long/x") == "$R/$long can't be looked at" ]]
+	[[ $(trust_why_not "$R/$long/x") == "$R/$long can't be checked" ]]
 	# As the FUSE file system of a user tells root: bash finds nothing there.
 	stat() {
 		[[ "$*" != *"$R/home/u" ]] || {
@@ -128,17 +128,17 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 		command stat "$@"
 	}
 	rmdir "$R/home/u"
-	[[ $(trust_why_not "$R/home/u/tell") == "$R/home/u can't be looked at" ]]
+	[[ $(trust_why_not "$R/home/u/tell") == "$R/home/u can't be checked" ]]
 	# It has come after that.
 	mkdir "$R/home/u"
-	[[ $(trust_why_not "$R/home/u/tell") == "$R/home/u can't be looked at" ]]
+	[[ $(trust_why_not "$R/home/u/tell") == "$R/home/u can't be checked" ]]
 	# No answer, and half of one.
 	stat() { return 137; }
-	[[ $(trust_why_not "$R/home") == "$R/home can't be looked at" &&
-		$(trust_why_not "$R/none") == "$R/none can't be looked at" &&
-		$(trust_here_why_not "$R/home") == "$R/home can't be looked at" ]]
+	[[ $(trust_why_not "$R/home") == "$R/home can't be checked" &&
+		$(trust_why_not "$R/none") == "$R/none can't be checked" &&
+		$(trust_here_why_not "$R/home") == "$R/home can't be checked" ]]
 	stat() { command stat "$@" | head -n 1; }
-	[[ $(trust_why_not "$R/home") == "$R/home can't be looked at" ]]
+	[[ $(trust_why_not "$R/home") == "$R/home can't be checked" ]]
 	unset -f stat
 	ln -s home "$R/link"
 	readlink() { return 137; }
@@ -149,13 +149,13 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	# A shell that can make no process ends so (make_child() in bash's jobs.c).
 	trust_served_() { exit 254; }
 	trust_into why "$R/link"
-	[[ $why == "$R/link can't be looked at" ]]
+	[[ $why == "$R/link can't be checked" ]]
 	CONF[RESCUE]=$R/home RESCUE[image]=$R/home/image
 	# To be asked again (detach_ram_wait_for_disk_).
 	not rescue_why_not "$R/home" md127
 	run rescue_put_back md127
 	assert_failure
-	assert_output -p "may not be what was saved: $R/home/image can't be looked at"
+	assert_output -p "may not be what was saved: $R/home/image can't be checked"
 }
 
 @test "the caller's environment decides nothing: variables of ours, functions in place of programs" {
@@ -182,7 +182,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	rm -f "$BATS_TEST_TMPDIR/calls"
 	chmod 775 "$R/bin/tell"
 	run notify_others warning x '' text
-	assert_output -p "is not run: $R/bin/tell can be written by others than root"
+	assert_output -p "is not run: $R/bin/tell is writable by others than root"
 	chmod 755 "$R/bin/tell"
 	chown 65534 "$R/bin"
 	run notify_others warning x '' text
@@ -308,7 +308,7 @@ reader() {
 	mkdir -p "$R/run/mount" "$R/media/u/a b/c" "$R/srv"
 	utab() { printf 'ID=7 SRC=/dev/sdc1 TARGET=%s ROOT=/ OPTS=%s\n' "$@" >"$R/run/mount/utab"; }
 	utab '/media/u/a\040b' uhelper=udisks2
-	[[ $(trust_why_not "$R/media/u/a b/c") == '/media/u/a b has been mounted for a user (uhelper=udisks2), and anybody can bring such a disk' ]]
+	[[ $(trust_why_not "$R/media/u/a b/c") == '/media/u/a b has been mounted for a user (uhelper=udisks2), and anybody can plug in such a disk' ]]
 	[[ -n $(trust_why_not "$R/media/u/a b/none") && -z $(trust_why_not "$R/media/u") &&
 		-z $(trust_why_not "$R/srv") ]]
 	ln -s "$R/media/u/a b" "$R/srv/link"
@@ -329,7 +329,7 @@ reader() {
 	fstab() { printf '/dev/sdc1 /mnt/a\\040b auto %s 0 0\n' "$1" >"$R/etc/fstab"; }
 	for options in users noauto,users owner,noauto ro,group,nofail; do
 		fstab "$options"
-		[[ $(trust_why_not "$R/mnt/a b/c") == '/mnt/a b can be mounted by users ("'@(users|owner|group)'" in fstab), and anybody can bring such a disk' ]] ||
+		[[ $(trust_why_not "$R/mnt/a b/c") == '/mnt/a b can be mounted by users ("'@(users|owner|group)'" in fstab), and anybody can plug in such a disk' ]] ||
 			fail "$options: $(trust_why_not "$R/mnt/a b/c")"
 		[[ -n $(trust_why_not "$R/mnt/a b/none") && -z $(trust_why_not "$R/mnt/other") ]]
 	done
@@ -358,7 +358,7 @@ place() { (
 refuses() { # WHY
 	local said code=0
 	said=$(place 2>&1) || code=$?
-	[[ $code == "$EX_REFUSED" && $said == *'is not written: others than '*"($1); take that right"* ]] ||
+	[[ $code == "$EX_REFUSED" && $said == *'is not written: others than '*"($1); revoke that permission"* ]] ||
 		fail "$code: $said"
 	[[ ! -e $R/open ]] || fail "$(<"$R/open")"
 }
@@ -406,13 +406,13 @@ refuses() { # WHY
 	OPT[output]=/srv/textfiles/ramraid.prom
 	for mode in 777 1777 2775; do
 		chmod "$mode" "$folder"
-		refuses "$folder can be written by others than root (mode $mode)"
+		refuses "$folder is writable by others than root (mode $mode)"
 	done
 	OPT[output]=/srv/textfiles/deeper/ramraid.prom
-	refuses "$folder can be written by others than root (mode 2775)"
+	refuses "$folder is writable by others than root (mode 2775)"
 	OPT[output]=/srv/textfiles/ramraid.prom
 	chown 65534:65533 "$folder"
-	refuses "$folder can be written by others than root (mode 2775)"
+	refuses "$folder is writable by others than root (mode 2775)"
 	chmod 755 "$folder"
 	[[ $(place) == '+ as --reuid=65534 '* ]] || fail "$(place)"
 	# Nor where the disk says so.
@@ -596,7 +596,7 @@ refuses() { # WHY
 	mkdir -p "$R/mnt/x" "$R/proc/self"
 	[[ -z $(trust_why_not "$R/mnt/x") ]]
 	rm "$R/proc/1/mountinfo"
-	[[ $(trust_why_not "$R/mnt/x") == "$R/mnt/x can't be looked at" ]] ||
+	[[ $(trust_why_not "$R/mnt/x") == "$R/mnt/x can't be checked" ]] ||
 		fail "$(trust_why_not "$R/mnt/x")"
 	: >"$R/proc/self/mountinfo"
 	[[ -z $(trust_why_not "$R/mnt/x") ]]

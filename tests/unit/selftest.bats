@@ -237,7 +237,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	mkdir -p "$R/dev/md"
 	: >"$R/dev/md/ramraid-selftest"
 	ends 4
-	assert_output -p 'is there, and is no array of a self-test'
+	assert_output -p 'exists, and is not the array of a self-test'
 	rm "$R/dev/md/ramraid-selftest"
 	[[ -z $(calls) && ! -e $R/etc/ramraid/state && ! -e $R/run/ramraid/.selftest ]]
 }
@@ -336,7 +336,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 		'Policy path=a "domain=b c"'; do
 		echo "$line" >"$R/etc/mdadm/mdadm.conf.d/mine.conf"
 		ends 4
-		assert_output -p "a POLICY with a domain is in $R/etc/mdadm/mdadm.conf.d/mine.conf"
+		assert_output -p "$R/etc/mdadm/mdadm.conf.d/mine.conf has a POLICY with a domain"
 	done
 	[[ -z $(calls) ]]
 	for line in '#POLICY domain=all' 'POLICY action=ignore' $'POLICY path=x\n# domain=x' \
@@ -353,7 +353,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	md_modules() { :; }
 	came_to passed ''
 	ends 1
-	assert_output -p "which build of md that was can't be told"
+	assert_output -p "which build of md that was can't be determined"
 	word ''
 	came_to failed why
 	ends 1
@@ -480,7 +480,7 @@ killed() { # FOLDER
 	: >"$R/run/ramraid/.locks/check.md127"
 	ends 1 --clean
 	assert_output \
-		-p 'md127 has /dev/loop1 of the self-test, and is another array: it is left alone'
+		-p '/dev/loop1 of the self-test is in md127, which is another array: it is left alone'
 	[[ -z $(calls) && -e $R/run/ramraid/.selftest/uuid &&
 		-e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf ]]
 	[[ -e $R/run/ramraid/.locks/check.md127 ]]

@@ -475,8 +475,8 @@ $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 		esac
 	}
 	run start_tell_down_ data
-	assert_output "data: not in use again yet: srv-my\x2ddata.mount, dev-md-data.swap. What \
-fstab mounts at a boot is mounted by: systemctl start local-fs.target"
+	assert_output "data: not in use again yet: srv-my\x2ddata.mount, dev-md-data.swap. To \
+mount what fstab mounts at boot: systemctl start local-fs.target"
 	systemctl() { [[ $* != *RequiredBy* ]] || echo; }
 	run start_tell_down_ data
 	assert_output ''

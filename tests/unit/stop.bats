@@ -69,7 +69,7 @@ array() {
 	array
 	contents_remember() { return 1; }
 	stops 0
-	said 'data: could not remember what is on it'
+	said 'data: could not record what is on it'
 	[[ $(calls) == *'md_stop md127' ]]
 }
 
@@ -120,9 +120,9 @@ by_hand() {
 	did 'assemble data rd0'
 	said 'it could not be started from the ramdisk rd0; try it by hand: mdadm --assemble --run'
 	# Nor when mdadm would start something else from it.
-	OTHER='mdadm takes /dev/rd0 for a member of another array' GOING=going-down stops 4
+	OTHER='mdadm reads /dev/rd0 as a member of another array' GOING=going-down stops 4
 	did ''
-	said 'mdadm takes /dev/rd0 for a member of another array'
+	said 'mdadm reads /dev/rd0 as a member of another array'
 	# Put on disk before: nothing is assembled, and its memory is given back.
 	before_look_configured() { facts_read <"$FIXTURES/decide/$BASE.facts"; }
 	GOING=going-down stops 0
@@ -133,7 +133,7 @@ by_hand() {
 	by_hand
 	stops 4
 	did $'assemble data rd0\nwrite array_state read-auto\nwritable\nstart'
-	said 'is the only good copy and no disk leg can take it: keeping it'
+	said 'is the only good copy, and no disk leg can be rebuilt from it: keeping it'
 	FAILS=yes stops 4
 	did $'assemble data rd0\nstart'
 	DRY_RUN=yes stops 4
@@ -178,7 +178,7 @@ by_hand_from_disks() {
 	by_hand_from_disks inactive
 	stops 4
 	did $'md_stop md127\nassemble data rd0\nwrite array_state read-auto\nwritable\nstart'
-	said 'is the only good copy and no disk leg can take it: keeping it'
+	said 'is the only good copy, and no disk leg can be rebuilt from it: keeping it'
 	# md does not stop it: told, also while the machine goes down.
 	md_stop() { called md_stop "$@" && return 1; }
 	for GOING in '' going-down; do
@@ -245,7 +245,7 @@ by_hand_from_disks() {
 	array
 	OPEN=yes stops 1
 	did start
-	said 'is in use by somebody whom this process does not see'
+	said 'is in use by something that this process does not see'
 	# udev may look into it just then: as long as mdadm does.
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/asked") == 25 ]] ||
 		fail "asked $(wc -l <"$BATS_TEST_TMPDIR/asked") times"
@@ -321,7 +321,7 @@ iblock_0/disk. Unmount"
 			if ((ends < 124)); then
 				[[ -z $OUT ]] || fail "$which $ends: $OUT"
 			else
-				[[ $OUT == 'somebody who is not known (the look at all processes did '* &&
+				[[ $OUT == 'something unknown (not all processes could '* &&
 					$OUT != *$'\n'* ]] || fail "$which $ends: $OUT"
 			fi
 		done
@@ -330,7 +330,7 @@ iblock_0/disk. Unmount"
 	which=none
 	perl -e 'print "$_ 1 0:9 / /x/$_ rw - btrfs /dev/sdz rw\n" for 100 .. 1200' \
 		>"$R/proc/72/mountinfo"
-	[[ $(openers_of md127) == 'somebody who is not known'* ]]
+	[[ $(openers_of md127) == 'something unknown'* ]]
 	sed -i 1,200d "$R/proc/72/mountinfo"
 	[[ -z $(openers_of md127) ]] || fail "$(openers_of md127)"
 }
@@ -364,8 +364,8 @@ iblock_0/disk. Unmount"
 	openers_of() { echo 'late (PID 9)'; }
 	stops 1
 	[[ $(calls) == *$'\ndrop md127 rd0\nramdisk_drop data\nwitness\nstart' ]] || fail "$(calls)"
-	said "md127 could not be stopped; it is in use by: late (PID 9), who came in between. The \
-RAM leg is out already, and is rebuilt by the next start"
+	said "md127 could not be stopped; it is in use by: late (PID 9), since a moment ago. The \
+RAM leg is out already, and the next start rebuilds it"
 }
 
 @test "going down md is not asked, and an array that does not stop is left to systemd-shutdown" {
@@ -484,8 +484,8 @@ hasty() {
 	locked 'lock_sign "$1" replace'
 	GOING=going-down stops 0
 	[[ $(calls) == *$'drop md127 rd0\nramdisk_drop data'* ]] || fail "$(calls)"
-	said "console: data: going down, and ramraid replace (PID $OTHER) is at work on it still"
-	not grep -q 'going on without it' "$BATS_TEST_TMPDIR/log"
+	said "console: data: going down, and ramraid replace (PID $OTHER) is still at work on it"
+	not grep -q 'going on anyway' "$BATS_TEST_TMPDIR/log"
 	not kill -0 "$OTHER"
 }
 
@@ -502,7 +502,7 @@ hasty() {
 	echo "$OTHER $BEGAN mend" >"$R/run/ramraid/.locks/work.data"
 	GOING=going-down stops 0
 	[[ $(calls) == *$'drop md127 rd0\nramdisk_drop data'* ]] || fail "$(calls)"
-	said 'going on without it'
+	said 'going on anyway'
 	not kill -0 "$OTHER"
 	exec {L}>&-
 }
@@ -520,7 +520,7 @@ hasty() {
 	GOING=going-down stops 0
 	[[ $(calls) == *$'\nmd_stop' ]] || fail "$(calls)"
 	said "console: data: going down, and a program that another ramraid has left behind does \
-not release the array: going on without it"
+not release the array: going on anyway"
 	exec {L}>&-
 }
 

@@ -126,7 +126,7 @@ a_leg_on_usb() {
 	observe
 	are array.md= array.state=absent array.foreign=md9=sdx leg.0.sb=ok
 	decided refuse 'md9 runs from sdx' 'mdadm --stop /dev/md9; ramraid start data' \
-		'write them as MEMBER'
+		'name them as MEMBER'
 	F[forced]=0
 	decided refuse 'md9 runs from sdx'
 	# Nor is it ever written down.
@@ -252,7 +252,7 @@ same device UUID"
 	decided refuse "something else has started md9, with /dev/sdx, which may be a copy of a leg: it \
 was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev/md9)"
 	cmd_witness_one data 2>"$BATS_TEST_TMPDIR/log"
-	logged 'with /dev/sdx, which may be .*; that is not written down'
+	logged 'with /dev/sdx, which may be .*; that is not recorded'
 	grep -q "^legs=$a $b\$" "$W" && not grep -q usb "$H"
 	# Also beside a leg that is right: md reads from both.
 	member md9 sdb in_sync,write_mostly 2
@@ -422,7 +422,7 @@ sdb:sdb-7 /dev/disk/by-id/ata-B" ]] || fail "$(<"$R/run/ramraid/data.names")"
 	LEAVING=()
 	run membership_look data
 	assert_failure 4
-	assert_output -p "/dev/disk/by-id/ata-A leads to /dev/loop7p1 (loop) now, and the leg that has \
+	assert_output -p "/dev/disk/by-id/ata-A now leads to /dev/loop7p1 (loop), but the leg that had \
 that name, /dev/sda, is in the array"
 	assert_output -p 'MEMBER=/dev/disk/by-id/wwn-A'
 	[[ $(calls) != *mdadm* && ! -e $R/etc/ramraid/state/data.leaving ]]
@@ -457,7 +457,7 @@ that name, /dev/sda, is in the array"
 	summary_detail
 	advice "$STATUS_WORD"
 	status_text "$STATUS_WORD"
-	[[ $SHOWN == *'member sda is no MEMBER of the configuration; write this line: MEMBER=/dev/disk/by-id/wwn-A'* ]] ||
+	[[ $SHOWN == *'member sda has no MEMBER line in the configuration; write this line: MEMBER=/dev/disk/by-id/wwn-A'* ]] ||
 		fail "$SHOWN"
 	[[ $SHOWN != *'ONLY GOOD COPY'* ]]
 }
@@ -470,7 +470,7 @@ that name, /dev/sda, is in the array"
 	member md8 sda in_sync 0
 	observe
 	decided refuse '/dev/disk/by-id/ata-A is in use by md8, which is not this array' \
-		'stop that: mdadm --stop /dev/md8; ramraid start data'
+		'stop that: mdadm --stop /dev/md8; then: ramraid start data'
 }
 
 @test "a stick that takes over a MEMBER name: refused, naming both, and started when it is gone" {
@@ -756,7 +756,7 @@ wide() {
 @test "two MEMBERs of one device UUID are copies, and refused as such" {
 	disk sdb "$a" 100 1
 	observe
-	decided refuse 'carry one device UUID: one of them is a copy of the other' /dev/sda /dev/sdb
+	decided refuse 'have the same device UUID: one of them is a copy of the other' /dev/sda /dev/sdb
 }
 
 @test "each leg's hardware is written down, a change of it is told, and a loop or USB device is not taken for it" {
@@ -1204,8 +1204,8 @@ attach data" ]] || fail "$ADVICE_ACTION"
 	observe
 	run restore_choose
 	assert_failure 4
-	assert_output -p "ata-A (/dev/sdx) may be a copy: it was on other, and is on usb. If it is none: \
-rm $H; ramraid restore data"
+	assert_output -p "ata-A (/dev/sdx) may be a copy: it was on other, and is on usb. If it is \
+not: rm $H; ramraid restore data"
 	rm "$H"
 	observe
 	restore_choose
@@ -1408,7 +1408,8 @@ data"
 }
 
 @test "what md alone may start instead keeps an array from being left to it" {
-	local beside='is beside it, with the UUID of the array, and the next boot may start that one instead'
+	local beside="is in the machine as well, with the UUID of the array, and the next boot may start \
+the array from it instead"
 	nothing() {
 		observe
 		run left_to_md_why_not
@@ -1454,7 +1455,7 @@ data"
 	[[ -z $(md_format_why data "$ID" sda sdb) ]]
 	# Killed, without a process, or too late.
 	SAYS=''
-	refused 'mdadm does not say what it takes /dev/sda for'
+	refused 'mdadm does not say what /dev/sda is'
 	# The name of an array comes as it is in its superblock, in which anybody may have put a line
 	# end.
 	SAYS="        Version : 1.0
@@ -1465,7 +1466,7 @@ Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 	refused '(metadata 1.0)'
 	SAYS="        Version : 1.0
      Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
-	refused 'mdadm takes /dev/sda for a member of another array (metadata 1.0)'
+	refused 'mdadm reads /dev/sda as a member of another array (metadata 1.0)'
 	refused 'mdadm --zero-superblock --metadata=1.0 /dev/sda; ramraid start data'
 	SAYS='        Version : 0.90.00
            UUID : 66666666:66666666:66666666:66666666 (local to host x)'
@@ -1535,8 +1536,8 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 	md_modules() { :; }
 	{ md_links_free_partitions data && md_assemble data sda; } 2>"$BATS_TEST_TMPDIR/log"
 	[[ $(calls) == 'data-x data1x data7 data8 other1' ]] || fail "$(calls)"
-	logged '/dev/md/data1 led to /dev/dm-3, which is none of the array'
-	logged '/dev/md/data led to /dev/dm-3, which is none of the array'
+	logged '/dev/md/data1 led to /dev/dm-3, which does not belong to the array'
+	logged '/dev/md/data led to /dev/dm-3, which does not belong to the array'
 }
 
 @test "an array has its links when none of a partition's name leads elsewhere" {
@@ -1566,7 +1567,7 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 	sort() { return 137; } # or fork() fails in the subshell of "disk_physical | sort"
 	observe
 	are leg.0.alien=unknown
-	[[ ${F[leg.0.moved]} == *'and is on a bus that could not be found out'* ]] ||
+	[[ ${F[leg.0.moved]} == *'and is on an unknown bus'* ]] ||
 		fail "${F[leg.0.moved]}"
 	# It is looked up again, and never written down; what is known stays.
 	((${#HARDWARE_OF[@]} == 0)) || fail "${!HARDWARE_OF[*]}"

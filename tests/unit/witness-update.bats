@@ -99,7 +99,7 @@ not_writable() {
 	runs leg.1.state= leg.1.in= leg.1.node= array.degraded=2 ram.state=none ram.node= ram.slot=
 	before_look_witness
 	run witness_update
-	assert_output -p 'or are older now; that is not written down'
+	assert_output -p 'or are older now; that is not recorded'
 	[[ -z $(calls) ]] || fail "$(calls)"
 	witness_update_foreign_start
 	action_choose
@@ -513,7 +513,7 @@ $(cat "$R"/run/ramraid/*)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	LOOP_WATCHED=''
 	loop_watch_ 2>"$BATS_TEST_TMPDIR/log"
-	grep -q 'nobody can write down which disks leave it' "$BATS_TEST_TMPDIR/log"
+	grep -q 'disks that leave it can.t be recorded' "$BATS_TEST_TMPDIR/log"
 	[[ $(calls) == 'void data' ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	run witness_update
@@ -588,7 +588,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 		stopped_at 70 60
 		RESCUE[legs]=$legs
 		restore_ask
-		[[ ${PLAN[*]} == *'ata-A is at 70 events, and at how many it was when '* ]] ||
+		[[ ${PLAN[*]} == *'ata-A is at 70 events, and how many it had when '* ]] ||
 			fail "${RESCUE[legs]}: ${PLAN[*]}"
 	done
 	# A blank one has nothing to lose.
@@ -839,7 +839,7 @@ two_records_one_stuck() {
 	for name in sda md/x; do
 		run cmd_witness "$name"
 		assert_failure 2
-		assert_output -p "the kernel calls no array $name"
+		assert_output -p "there is no array that the kernel calls $name"
 	done
 	cmd_witness md126
 	[[ $(calls) != *look* ]] || fail "$(calls)"
@@ -918,7 +918,7 @@ two_records_one_stuck() {
 	[[ -z ${F[witness.events]}${F[witness.legs]} && ${F[witness.given]} == "$three" &&
 		${F[witness.seen]} == "$one $two $three" ]] ||
 		fail "$(<"$W")"
-	[[ ${F[witness.why]} == *'could not be written down'* ]]
+	[[ ${F[witness.why]} == *'could not be recorded'* ]]
 	# Only the RAM leg is in sync, and it can't be read either.
 	runs array.known=yes leg.0.state=faulty leg.1.state= ram.state=in_sync
 	run witness_update
@@ -1195,7 +1195,7 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 	facts_observe() { called look; }
 	run witness_update
 	assert_failure 1
-	assert_output -p 'its record was written by another program at each of 3 tries'
+	assert_output -p 'another program wrote its record at each of 3 tries'
 	[[ $(calls | wc -l) == 3 ]] || fail "$(calls)"
 	grep -qx "legs=$one" "$W" || fail "$(<"$W")"
 }

@@ -292,7 +292,7 @@ damaged() { # TEXT of the file
 	void() { witness_void data "$ID" 2>/dev/null; }
 	is_void() { # GENERATION
 		not witness_read data "$ID"
-		[[ $WITNESS_WHY == *'could not be written down'* && ! -v WITNESS[legs] &&
+		[[ $WITNESS_WHY == *'could not be recorded'* && ! -v WITNESS[legs] &&
 			! -v WITNESS[events] && ${WITNESS[generation]} == "$1" ]] ||
 			fail "$(<"$W")"
 	}
@@ -349,7 +349,7 @@ damaged() { # TEXT of the file
 	leave
 	is 2 3
 	cmp "$W" "$C"
-	[[ $WITNESS_WHY == 'its claim was taken away, '* ]]
+	[[ $WITNESS_WHY == 'its claim was removed, '* ]]
 	put 102 0 "$B"
 	witness_void data "$ID" 2>/dev/null
 	leave
@@ -375,7 +375,7 @@ damaged() { # TEXT of the file
 	dd() { return 1; }
 	run witness_take_up data "$ID"
 	assert_failure 1
-	assert_output -p 'goes on vouching for no disk; when that is mended: ramraid claim data'
+	assert_output -p 'still vouches for no disk; when that is fixed: ramraid claim data'
 }
 
 @test "damaged: a void one that says more than it can, or less" {
@@ -451,7 +451,7 @@ mounts() {
 	place /srv/copies yes # looked at once by each program
 	WITNESS_COPY_TRUST=()
 	place '' ''
-	[[ $WITNESS_COPY_WHY == "$R/srv/copies can be written by others than root (mode 777)" ]]
+	[[ $WITNESS_COPY_WHY == "$R/srv/copies is writable by others than root (mode 777)" ]]
 	chmod 755 "$R/srv/copies"
 	mounts '0:50 /srv fuse.x rw'
 	CONF[WITNESS_COPY]=/srv/copies
@@ -545,7 +545,7 @@ mounts() {
 	not witness_read data "$ID"
 	[[ ${WITNESS[void]} == 1 && ${WITNESS[was]} == "$A" && -z ${WITNESS[legs]-} ]]
 	[[ ${WITNESS[seen]} == "$A" && ${WITNESS[doubted]} == "$B" && ${WITNESS[generation]} == 1 ]]
-	[[ $WITNESS_WHY == *'begun anew'* ]]
+	[[ $WITNESS_WHY == *'two copies are unrelated'* ]]
 	# That it vouches for none is written down where that is not so yet.
 	cp "$W" "$BATS_TEST_TMPDIR/new"
 	witness_void data "$ID" 2>/dev/null
@@ -897,7 +897,7 @@ mounts() {
 	rm "$R/proc/1/mountinfo"
 	witness_copy_find "$ID" 2>"$BATS_TEST_TMPDIR/log"
 	[[ -z $WITNESS_COPY && $WITNESS_COPY_WHY == *"mountinfo can't be read" ]]
-	grep -q 'the second copy of the record is not looked for' "$BATS_TEST_TMPDIR/log"
+	grep -q 'not looking for the second copy of the record' "$BATS_TEST_TMPDIR/log"
 	CONF[WITNESS_COPY]=none
 	witness_copy_find "$ID" 2>"$BATS_TEST_TMPDIR/log"
 	[[ ! -s $BATS_TEST_TMPDIR/log ]]

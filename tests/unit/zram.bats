@@ -76,7 +76,7 @@ write class/zram-control/hot_remove 1'
 @test "smaller blocks than its own, or a leg that ends within one: none" {
 	refused 'zram has blocks of 4096 bytes, and those of the array have 512' 104857600 zram \
 		10% 512
-	refused 'which is no multiple of that' 104857088 zram 10% 4096
+	refused 'which is not a multiple of that' 104857088 zram 10% 4096
 	refused 'zram has blocks of 4096 bytes' 104857600 zram 10%
 	did ''
 }
@@ -235,8 +235,8 @@ looks_at() {
 	adoptable_zram 104857600 sda sdb zram1
 	[[ -z $ADOPT_WRONG$(calls) && ${CONF[BLOCK]} == auto ]]
 	adoptable_zram 104857600 sda zram1
-	[[ $SAID == 'data: RAM=zram: zram has blocks of 4096 bytes, and those of the array have 512; what is on it does not bear larger ones: /dev/md127: ext4 with blocks of 1024 bytes; take another kind, such as RAM=auto
-' && ${CONF[BLOCK]} == auto ]] || fail "$SAID"
+	[[ $SAID == "data: RAM=zram: zram has blocks of 4096 bytes, and those of the array have 512; what is on it can't be used with larger ones: /dev/md127: ext4 with blocks of 1024 bytes; take another kind, such as RAM=auto
+" && ${CONF[BLOCK]} == auto ]] || fail "$SAID"
 }
 
 @test "adopt: what bears larger blocks gets them at the next start; an array that has them already, at once" {
@@ -270,14 +270,14 @@ looks_at() {
 	looks_at ext4 4096
 	modprobe() { :; }
 	adoptable_zram 104857088 sda
-	[[ $ADOPT_WRONG == yes && $SAID == *'which is no multiple of that'* ]] || fail "$SAID"
+	[[ $ADOPT_WRONG == yes && $SAID == *'which is not a multiple of that'* ]] || fail "$SAID"
 }
 
 @test "adopt: an array that does not run shows nobody what is on it; an earlier run has looked" {
 	looks_at ext4 4096
 	ADOPT_STOPPED=yes ADOPT_MD=''
 	adoptable_zram 104857600 sda
-	[[ $ADOPT_WRONG == yes && $SAID == *'since it does not run (adopt it with --ram=none'* &&
+	[[ $ADOPT_WRONG == yes && $SAID == *'can be used with larger ones (adopt it with --ram=none'* &&
 		-z $(calls) ]] ||
 		fail "$SAID"
 	looks_at ext4 4096
@@ -319,20 +319,20 @@ checks() {
 	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512' \
 		other='take another kind, such as RAM=auto'
 	checks ext4 4096 auto none
-	did "no-ram-leg: $none -> what is on it bears larger ones (ext4 (4096)): write BLOCK=4096 \
+	did "no-ram-leg: $none -> what is on it can be used with larger ones (ext4 (4096)): write BLOCK=4096 \
 in $R/etc/ramraid/data.conf; then: ramraid stop data; ramraid start data"
 	checks ext4 4096 auto in_sync
-	[[ $(calls) == "larger-blocks: $none -> what is on it bears"* ]] || fail "$(calls)"
+	[[ $(calls) == "larger-blocks: $none -> what is on it can be used"* ]] || fail "$(calls)"
 	checks ext4 4096 4096 none
 	did "no-ram-leg: $none -> ramraid stop data; ramraid start data; or a reboot"
 	checks ext4 4096 4096 in_sync
 	did ''
 	checks xfs 512 auto none
-	did "no-ram-leg: $none; what is on it does not bear larger ones: /dev/md127: XFS with \
+	did "no-ram-leg: $none; what is on it can't be used with larger ones: /dev/md127: XFS with \
 sectors of 512 bytes -> $other"
 	checks xfs 512 4096 in_sync
-	did "larger-blocks: $none; what is on it does not bear larger ones: /dev/md127: XFS with \
-sectors of 512 bytes -> before its next start take BLOCK=4096 out of $R/etc/ramraid/data.conf; \
+	did "larger-blocks: $none; what is on it can't be used with larger ones: /dev/md127: XFS with \
+sectors of 512 bytes -> before its next start remove BLOCK=4096 from $R/etc/ramraid/data.conf; \
 $other"
 }
 
@@ -342,12 +342,12 @@ $other"
 	echo 100001 >"$R/sys/block/md127/md/component_size"
 	rm "$BATS_TEST_TMPDIR/calls"
 	check_running_ram_leg
-	[[ $(calls) == *'which is no multiple of that -> take another kind'* ]] || fail "$(calls)"
+	[[ $(calls) == *'which is not a multiple of that -> take another kind'* ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	findings_is_root() { return 1; }
 	check_running_ram_leg
-	did "no-ram-leg: $none -> sudo ramraid check data, which sees whether what is on it bears \
-larger ones"
+	did "no-ram-leg: $none -> sudo ramraid check data, which sees whether what is on it can be \
+used with larger ones"
 	rm "$BATS_TEST_TMPDIR/calls"
 	F[ram.state]=in_sync
 	check_running_ram_leg
@@ -369,7 +369,7 @@ take another kind, such as RAM=auto"
 	F[ram.state]=none F[ram.node]='' F[conf.ram]=zram F[array.block]=512 F[root]=yes \
 		F[conf.block]=4096
 	advice disks-only
-	[[ $ADVICE_WHY == *'until it is started the next time (BLOCK=4096)' &&
+	[[ $ADVICE_WHY == *'until its next start (BLOCK=4096)' &&
 		$ADVICE_ACTION == 'ramraid stop data; ramraid start data; or a reboot' ]] ||
 		fail "$ADVICE_WHY $ADVICE_ACTION"
 	F[conf.block]=auto
@@ -512,8 +512,8 @@ without_bitmap() {
 refuses() {
 	LOOP_ERROR=''
 	! assembles || fail "started: $(calls)"
-	[[ $LOOP_ERROR == "it is to have blocks of 4096 bytes (BLOCK=4096), and can't be given \
-them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
+	[[ $LOOP_ERROR == "it needs blocks of 4096 bytes (BLOCK=4096), but can't get them: \
+"*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
 		fail "$LOOP_ERROR"
 	[[ ! -e $R/run/ramraid/data.block && ! -e $R/sys/class/block/sda/holders/md127 ]]
 }
@@ -528,7 +528,7 @@ them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
 @test "no zram, or mdadm does not take the spare: the array is not started with smaller blocks" {
 	disks
 	modprobe() { return 1; }
-	refuses 'zram makes no spare for it'
+	refuses 'zram made no spare for it'
 	did ''
 	modprobe() { :; }
 	REFUSES=zram1
@@ -573,7 +573,7 @@ them: "*"$1"*'ramraid start data. '*'BLOCK=auto in '*'/data.conf'* ]] ||
 	}
 	bits_keep() { BITS=(all); }
 	md_bits_set_all() { called bits "$1"; }
-	refuses 'md has given it blocks of 512 bytes all the same'
+	refuses 'md has given it blocks of 512 bytes nevertheless'
 	[[ $(calls) == *$'hot_remove 1\nbits md127\nmdadm --stop /dev/md127' ]] || fail "$(calls)"
 }
 
@@ -636,8 +636,8 @@ array() {
 	local md=md127
 	facts_zram_
 }
-readonly FULL="its data compress to 90 % (55MiB take 50MiB of memory), and need more than its \
-limit of 50MiB (RAM_LIMIT); all of the leg would need up to 90MiB"
+readonly FULL="its data was compressed only to 90 % (55MiB take 50MiB of memory), and needs more \
+than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 
 @test "it has come to its limit: it goes, in whatever state it is, with the ratio that was seen" {
 	local state

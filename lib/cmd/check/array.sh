@@ -61,7 +61,7 @@ then: ramraid claim; systemctl daemon-reload"
 check_array_renamed_() {
 	local line
 	for line in "${CONF_NOTES[@]}"; do
-		findings_note key-renamed 'every key by the name that it has now' "${line%%; *}" \
+		findings_note key-renamed 'every key by its current name' "${line%%; *}" \
 			"${line#*; }"
 	done
 }

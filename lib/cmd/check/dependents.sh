@@ -33,7 +33,7 @@ check_dependents() {
 	check_dependents_ask_ "${WAITING[@]}" "${LIVE[@]}" \
 		${GATE_LEGS:+"$(systemd_unit "$CHECK_ARRAY")"} || {
 		findings_note unseen-gate 'to see what waits for the array' \
-			'that systemd does not tell' \
+			'that systemd does not say' \
 			"systemctl status $(systemd_unit "$CHECK_ARRAY")"
 		return
 	}
@@ -120,7 +120,7 @@ check_dependents_unit() { # UNIT
 know of it, so that a shutdown does not stop it first" 'systemctl daemon-reload'
 	elif check_dependents_is_named_ "$1"; then
 		findings_note unknown-unit "$1, which REQUIRED_BY names" 'no such unit' "see: \
-systemctl list-unit-files; mend REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
+systemctl list-unit-files; correct REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
 	elif [[ $1 == *.@(mount|swap) ]]; then
 		findings_problem gate-not-loaded "$1, from /etc/fstab, to wait for the array" \
 			'that systemd does not know of it yet' 'systemctl daemon-reload'
@@ -157,7 +157,7 @@ check_dependents_legs_() {
 	for unit in "${GATE_LEGS[@]}"; do
 		[[ ${AFTER["$(systemd_unit "$CHECK_ARRAY")"]-} == *" $unit "* ]] ||
 			findings_problem gate-not-loaded \
-				"the array to come after $unit, in which a disk leg lies" \
+				"the array to come after $unit, in which a disk leg is" \
 				"that systemd does not know of it, so that a shutdown may close it \
 first" 'systemctl daemon-reload'
 	done
@@ -170,7 +170,7 @@ check_dependents_numbered() {
 	while read -r file number _ source; do
 		MISSED+=" $source "
 		findings_problem not-gated "the array by a name that stays, in $file" \
-			"$source in line $number, which the next boot gives to any array" \
+			"$source in line $number, which may be another array after the next boot" \
 			"write UUID= or /dev/md/$CHECK_ARRAY there, then: systemctl daemon-reload"
 	done < <(dependents_numbered "$CHECK_ARRAY" "${F[array.md]}")
 }
@@ -273,8 +273,8 @@ check_dependents_live() {
 			# If MISSED has a device name, that line has most likely been reported.
 			[[ $MISSED == *' /dev/'* ]] ||
 				findings_problem not-gated "${LIVE_WHAT[i]} to wait for the array" \
-					"that its line in /etc/fstab does not say \
-that it is on it" \
+					"that its line in /etc/fstab does not show that it is on \
+the array" \
 					"write UUID= there, or REQUIRED_BY=$unit in \
 $ETC/$CHECK_ARRAY.conf, then: systemctl daemon-reload"
 			;;

@@ -18,7 +18,7 @@ check_legs_remote() {
 		[[ -z $FOREVER ]] ||
 			findings_problem leg-waits-forever "${F[leg.$i.dev]} to fail when its \
 other end is gone, so that the array goes on without it" \
-				"$FOREVER: the array stands still until it is back" "$FOREVER_DO"
+				"$FOREVER: the array hangs until it is back" "$FOREVER_DO"
 	done
 }
 
@@ -36,12 +36,12 @@ check_legs_containers() {
 			told+="$name "
 			unit=$(systemd_escape --template=systemd-cryptsetup@.service -- "$name")
 			[[ " $1 " != *" $unit "* ]] || continue
-			expected="the container $name, in which ${F[leg.$i.dev]} lies, \
-to be opened at boot, before the array is started"
+			expected="the container $name, in which ${F[leg.$i.dev]} is, to be opened \
+at boot, before the array is started"
 			if [[ " $2 " == *" $unit "* ]]; then
 				findings_note leg-opens-late "$expected" "noauto in /etc/crypttab, \
-so that a person opens it, or the array starts without it" \
-					"cut noauto out of its line, then: \
+so that somebody opens it by hand, or the array starts without it" \
+					"remove noauto from its line, then: \
 systemctl daemon-reload; or type, after each boot: systemctl start $unit"
 			else
 				findings_problem leg-opens-late "$expected" \
@@ -60,7 +60,7 @@ check_legs_listed_() { # NAME
 }
 check_legs_crypttab_() { # NAME
 	if check_legs_listed_ "$1"; then
-		printf 'a line in /etc/crypttab that the array can not wait for\n'
+		printf 'a line in /etc/crypttab that the array cannot wait for\n'
 	else
 		printf "no line about it in /etc/crypttab, \
 so that somebody has to open it by hand\n"
@@ -143,26 +143,26 @@ ${F[array.block]}"
 		found+=', and the initramfs, which starts it, gives it no larger ones'
 		return
 	elif ! findings_is_root; then
-		cure="sudo ramraid check $CHECK_ARRAY, \
-which sees whether what is on it bears larger ones"
+		cure="sudo ramraid check $CHECK_ARRAY, which sees whether what is on it can be \
+used with larger ones"
 		blocks=unseen
 		return
 	fi
 	contents_blocks_look "${F[array.md]}"
 	why=$(larger_blocks_why_not "${CONTENTS_BLOCKS[@]}") || why=$TEXT_UNKNOWN
 	if [[ -n $why ]]; then
-		found+="; what is on it does not bear larger ones: ${why//$'\n'/; }"
+		found+="; what is on it can't be used with larger ones: ${why//$'\n'/; }"
 	elif bytes=$(md_state_leg_bytes "${F[array.md]}"); then
 		why=$(ramdisk_zram_why_not "$bytes" "$RAMDISK_ZRAM_BLOCK") || why=$TEXT_UNKNOWN
 		found+=${why:+"; $why"}
 	fi
 	if [[ -n $why ]]; then
 		[[ ${F[conf.block]} != 4096 ]] ||
-			cure="before its next start take BLOCK=4096 out of $file; $other"
+			cure="before its next start remove BLOCK=4096 from $file; $other"
 	elif [[ ${F[conf.block]} == 4096 ]]; then
 		cure="$again; or a reboot" blocks=ok
 	else
-		cure="what is on it bears larger ones \
+		cure="what is on it can be used with larger ones \
 ($(larger_blocks_what "${CONTENTS_BLOCKS[@]}")): write BLOCK=4096 in $file; then: $again"
 	fi
 }
@@ -173,8 +173,8 @@ check_legs_blocks_later() {
 	case $1 in
 	wrong) findings_problem larger-blocks 'a RAM leg after the next start as well' "$2" "$3" ;;
 	unseen)
-		findings_unseen contents "to see whether what is on the array bears blocks of \
-4096 bytes, as RAM=zram needs them" 'no right to read it'
+		findings_unseen contents "to see whether what is on the array can be used with \
+blocks of 4096 bytes, as RAM=zram needs them" 'no right to read it'
 		;;
 	esac
 }

@@ -36,8 +36,7 @@ check_machine_dropins() {
 	for file in "${CONF_UNREAD_MEANT[@]}"; do
 		findings_note dropin-unread \
 			"names that end in .conf in $ETC/$1.conf.d, as no other file there is \
-read" "$file" "mv $file $file.conf, if it is to be in force; \
-else: mv $file $file.disabled"
+read" "$file" "mv $file $file.conf, if it should apply; otherwise: mv $file $file.disabled"
 	done
 }
 
@@ -174,8 +173,8 @@ check_machine_removable() {
 		hardware_of "$NODE"
 		[[ $HARDWARE != "$root" && +${HARDWARE%% *}+ =~ \+(usb|removable)\+ ]] || continue
 		findings_note removable "$key=$path on a disk that nobody but root can replace" \
-			"that it is on /dev/$NODE (${HARDWARE%% *}): who plugs in another one of \
-that name is believed as root is" \
+			"that it is on /dev/$NODE (${HARDWARE%% *}): whoever plugs in another disk \
+with that name is trusted as root is" \
 			"keep others from that port, or write another $key= in \
 $ETC/$CHECK_ARRAY.conf"
 	done
@@ -189,7 +188,7 @@ check_machine_mail() {
 	((${#ARGS[@]} > 0)) && [[ -n ${CHECK_UNTOLD-} ]] || return 0
 	while IFS= read -r file; do
 		findings_can_read "$file" || {
-			findings_unseen mail 'to see whom mdadm tells of a failed disk' \
+			findings_unseen mail 'to see whom mdadm notifies of a failed disk' \
 				"no right to read $file"
 			return
 		}
@@ -215,21 +214,21 @@ check_machine_makers() {
 	for ((i = 0; i < ${#RAMDISK_MAKERS[@]}; i++)); do
 		case ${RAMDISK_MAKERS[i]} in
 		daemon)
-			findings_problem rapiddiskd 'nobody else who removes ramdisks' \
+			findings_problem rapiddiskd 'nothing else that removes ramdisks' \
 				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
 			;;
 		array)
 			findings_problem ramdisk-maker \
-				'nobody else who gives a ramdisk to an array' \
+				'nothing else that gives a ramdisk to an array' \
 				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
 			;;
 		*)
-			findings_note ramdisk-maker 'nobody else who makes ramdisks at boot' \
+			findings_note ramdisk-maker 'nothing else that makes ramdisks at boot' \
 				"${RAMDISK_MAKERS_FOUND[i]}" "${RAMDISK_MAKERS_DO[i]}"
 			;;
 		esac
 	done
 	((${#RAMDISK_MAKERS_UNSEEN[@]} == 0)) ||
-		findings_unseen makers 'to see who else makes ramdisks' \
+		findings_unseen makers 'to see what else makes ramdisks' \
 			"no right to read ${RAMDISK_MAKERS_UNSEEN[*]}"
 }

@@ -121,11 +121,11 @@ dkms status"
 		# Some distributions do not have rapiddisk, and brd serves as well.
 		! kernels_any_has rapiddisk ||
 			findings_note no-rapiddisk "Linux $1 to have the module rapiddisk" \
-				'none; brd will serve' "$cure" "$1"
+				'none; brd will be used' "$cure" "$1"
 		;;
 	*:module) findings_problem no-ram-module \
 		"Linux $1 to have the module rapiddisk, since RAM=rapiddisk" \
-		'none, so that there will be no RAM leg; brd would serve' \
+		'none, so that there will be no RAM leg; brd could be used' \
 		"$cure; or write RAM=auto" "$1" ;;
 	brd:*) findings_problem no-ram-module "Linux $1 to have the module brd, since RAM=brd" \
 		"$(check_next_boot_brd_ "$brd"), so that there will be no RAM leg" \
@@ -134,7 +134,7 @@ dkms status"
 		# Not every distribution has a package of rapiddisk.
 		[[ $(kernels_module "$1" zram) == none ]] || cure+='; or write RAM=zram'
 		findings_problem no-ram-module "Linux $1 to have a module for the RAM leg" "no \
-rapiddisk, and $(check_next_boot_brd_ "$brd"): neither will serve" "$cure" "$1"
+rapiddisk, and $(check_next_boot_brd_ "$brd"): neither can be used" "$cure" "$1"
 		;;
 	esac
 }
@@ -162,7 +162,7 @@ check_next_boot_dkms_() { # RELEASE
 }
 check_next_boot_brd_() {
 	if [[ $1 == builtin ]]; then
-		echo 'a brd that is built in, which is not taken'
+		echo 'a brd that is built in, which ramraid does not use'
 	else echo 'no brd'; fi
 }
 
@@ -252,7 +252,7 @@ check_next_boot_enabled() {
 	'')
 		findings_note unseen-unit \
 			"to see whether $(systemd_unit "$CHECK_ARRAY") is enabled" \
-			'that systemctl does not tell' \
+			'that systemctl does not say' \
 			"systemctl is-enabled $(systemd_unit "$CHECK_ARRAY")"
 		;;
 	masked*)

@@ -9,8 +9,8 @@ declare -gA F # the facts: decide/facts.list
 check_record() {
 	local file=$STATE/$CHECK_ARRAY.witness todo='ramraid witness'
 	[[ -z ${F[record.why]} ]] ||
-		findings_problem record-elsewhere "what was written down about the array under one \
-name, $CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
+		findings_problem record-elsewhere "the records of the array under one name, \
+$CHECK_ARRAY" "${F[record.why]%%. *}" "${F[record.why]#*. }"
 	check_record_copy
 	[[ -z ${F[witness.events]} ]] || return 0
 	if [[ -e $file ]] && ! findings_can_read "$file"; then
@@ -49,9 +49,9 @@ check_record_monitor() {
 	[[ $CHECK_UNIT == @(active|reloading) ]] || return 0
 	systemd_monitor "${F[array.md]}"
 	[[ $MONITOR != @(inactive|failed|deactivating) ]] ||
-		findings_problem monitor-inactive "$unit to be active, \
-so that a leg that leaves is in the record at once" "it $MONITOR: it may be up to 15 minutes late, \
-and if the power is cut before, the next start may trust that leg" \
+		findings_problem monitor-inactive "$unit to be active, so that a leg that leaves \
+is in the record at once" "it $MONITOR: the record may be up to 15 minutes late, and if the power \
+is cut before, the next start may trust that leg" \
 			"systemctl restart $unit; if it fails again (systemctl status $unit): \
 sysctl fs.inotify.max_user_instances=1024, and the same line in /etc/sysctl.d"
 }

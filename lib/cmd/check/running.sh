@@ -70,8 +70,8 @@ check_running_stopped() {
 		findings_problem refused "$expected" "that a start is refused: \
 $WHY" "journalctl -b -u $(systemd_unit "$CHECK_ARRAY"); see ramraid-diagnostics(7)"
 	elif [[ ${F[array.state]} == inactive ]]; then
-		findings_problem half-assembled "$expected" "that something has gathered its legs \
-and not started them" "ramraid start $CHECK_ARRAY"
+		findings_problem half-assembled "$expected" "that something has assembled some of \
+its legs without starting it" "ramraid start $CHECK_ARRAY"
 	else
 		findings_problem not-running "$expected" "that it does not; \
 a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
@@ -191,7 +191,7 @@ check_running_outside_() { # I
 }
 
 check_running_leg_gone_() { # I
-	local dev=${F[leg.$1.dev]} name back='; it is put back by itself'
+	local dev=${F[leg.$1.dev]} name back='; ramraid then puts it back'
 	if ((${#strangers[@]} == 0)); then
 		[[ ${CONF[HOTPLUG]} == yes && ${F[array.state]} == active ]] ||
 			back=", then: ramraid attach $CHECK_ARRAY"
@@ -223,7 +223,7 @@ check_running_leg_size() {
 	((sectors >= need)) ||
 		findings_problem leg-too-small "${F[leg.$1.dev]} with at least $((need * 512)) \
 bytes" "$((sectors * 512))" \
-			"take a larger disk: ramraid replace $CHECK_ARRAY ${F[leg.$1.dev]} NEW"
+			"use a larger disk: ramraid replace $CHECK_ARRAY ${F[leg.$1.dev]} NEW"
 }
 
 check_running_leg_writemostly() { # I
@@ -235,8 +235,8 @@ check_running_leg_writemostly() { # I
 
 check_running_leg_bad_blocks() { # I
 	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" ||
-		findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" "some, \
-with which md takes no new member, so that there will be no RAM leg" \
+		findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" "some, and with \
+them md accepts no new member, so that there will be no RAM leg" \
 			"smartctl -a ${F[leg.$1.dev]}; replace that disk"
 }
 
@@ -250,10 +250,10 @@ check_running_ram_leg() {
 	! health_is_too_small || check_legs_blocks
 	memory_floor_facts
 	[[ ${F[ram.out]} != full ]] ||
-		found="none: ${F[ram.full]}" cure="more memory for it (RAM_LIMIT), \
-or another kind of RAM; then: ramraid attach $CHECK_ARRAY"
+		found="none: ${F[ram.full]}" cure="give it more memory (RAM_LIMIT), or use another \
+kind (RAM); then: ramraid attach $CHECK_ARRAY"
 	[[ -z ${F[ram.tried]} ]] ||
-		found="none: ${F[ram.tried]}" cure="mend that; then: ramraid attach $CHECK_ARRAY"
+		found="none: ${F[ram.tried]}" cure="fix that, then: ramraid attach $CHECK_ARRAY"
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*)

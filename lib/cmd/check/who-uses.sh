@@ -28,7 +28,7 @@ for which the boot does not wait (nofail)" 'no right to see what others have ope
 			[[ " ${requires#* } " == *" $unit "* ]] ||
 				findings_problem service-ungated "${requires%% *} to start after \
 $mount, for which the boot does not wait (nofail), and not without it" \
-					'that it uses it and does not depend on it' \
+					'that it uses the mount without depending on it' \
 					"systemctl edit ${requires%% *}, \
 and write there: [Unit] RequiresMountsFor=$mount"
 		done < <(check_who_uses_lines_ < <(printf '%s\n' "$text"))
@@ -78,7 +78,7 @@ check_who_uses_hibernation() {
 		"that it can, to ${swaps[*]}: the next boot does not find the image, \
 and what was in memory is lost, as in a power cut" \
 		"systemctl mask hibernate.target hybrid-sleep.target \
-suspend-then-hibernate.target; or have swap elsewhere"
+suspend-then-hibernate.target; or put swap elsewhere"
 }
 
 # check_who_uses_timeouts "TIMESPAN PATH"…: x-systemd.device-timeout= in fstab comes from the
@@ -114,6 +114,6 @@ the next boot gives up that mount before the array is whole" "$(check_who_uses_u
 	done
 }
 check_who_uses_untimed_() {
-	printf "cut x-systemd.device-timeout= out of that line, or lower WAIT_TIMEOUT= in %s; \
+	printf "remove x-systemd.device-timeout= from that line, or lower WAIT_TIMEOUT= in %s; \
 then: systemctl daemon-reload\n" "$ETC/$CHECK_ARRAY.conf"
 }

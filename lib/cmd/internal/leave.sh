@@ -43,9 +43,9 @@ leave_one_() { # NAME
 		blocks_alone_of_disks
 		((BLOCKS_ALONE == 0 || BLOCKS_ALONE >= 4096)) ||
 			why="without ramraid, its next start gives it blocks of $BLOCKS_ALONE \
-bytes instead of 4096; and it does not run, so that nobody sees whether a partition table is on \
-it, which then shows other places. Type: ramraid start $1. If it has none, or nothing on it is \
-needed, cut BLOCK=4096 out of its configuration"
+bytes instead of 4096; and it does not run, so ramraid can't see whether it has a partition table, \
+which would then point to wrong places. Type: ramraid start $1. If it has none, or nothing on it \
+is needed, remove BLOCK=4096 from its configuration"
 	fi
 	[[ -z $why ]] || die "$1: $why" "$EX_REFUSED"
 }

@@ -23,7 +23,7 @@ cmd_memory() {
 	cli_root
 	paths_run
 	if memory_floor_is_off "${CONF[MEMORY_FLOOR]}" || [[ ${CONF[RAM]} == @(none|/*) ]]; then
-		log_notice "$NAME: nothing to look at: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}, \
+		log_notice "$NAME: nothing to watch: MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}, \
 RAM=${CONF[RAM]}"
 		return
 	fi
@@ -113,7 +113,7 @@ cmd_memory_take_() { # NAME
 	memory_floor_taken
 	# Otherwise a person is at work on the array, or has been.
 	array_lock_is_free "$1" && memory_floor_has_given_up "$1" || return 0
-	log_notice "$1: there is room for the RAM leg again: making it anew"
+	log_notice "$1: there is room for the RAM leg again: rebuilding it"
 	memory_floor_note_room "$1"
 	systemd_start_mend "$1" || memory_floor_note_given_up "$1"
 }

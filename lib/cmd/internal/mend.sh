@@ -60,7 +60,7 @@ mend_end_() {
 		[[ $key != @(failed|veto).@(readd|add-leg).* ]] || unset -v "F[$key]"
 	done
 	[[ -z $LOOP_NO_RAM ]] || memory_floor_has_given_up "$NAME" ||
-		notify warning ram-lost '' "$NAME: there is no RAM leg, \
-and reads are as slow as the disks: $LOOP_NO_RAM. When that is mended: ramraid attach $NAME"
+		notify warning ram-lost '' "$NAME: there is no RAM leg, and reads are as slow as \
+the disks: $LOOP_NO_RAM. When that is fixed: ramraid attach $NAME"
 	transitions_tell "$NAME"
 }

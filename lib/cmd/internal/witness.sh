@@ -23,7 +23,7 @@ cmd_witness() {
 	cli_parse "$WITNESS_USAGE" 'twice' "$@"
 	((${#ARGS[@]} <= 1)) || cli_usage "$WITNESS_USAGE" 'takes one operand at most'
 	[[ ${ARGS[0]-md} == md* && ${ARGS[0]-} != */* ]] ||
-		cli_usage "$WITNESS_USAGE" "the kernel calls no array ${ARGS[0]}"
+		cli_usage "$WITNESS_USAGE" "there is no array that the kernel calls ${ARGS[0]}"
 	cli_root
 	cmd_witness_all_ "${ARGS[@]}" || code=$EX_FAILED
 	# Nothing watches the array while the monitor runs this. What the second look has seen
@@ -92,8 +92,8 @@ cmd_witness_wait_() {
 		while kill -0 "$pid" 2>/dev/null; do
 			clock
 			((NOW < end)) || {
-				log_error "ramraid: the record of an array is not ready in time: \
-something does not answer"
+				log_error "ramraid: the record of an array was not written in \
+time: something does not answer"
 				kill -KILL "${pids[@]}" 2>/dev/null || :
 				return "$EX_FAILED"
 			}

@@ -48,8 +48,8 @@ steps() {
 		for verb in detach stop; do
 			code=0; ramraid $verb data >/root/out 2>&1 || code=$?; cat /root/out
 			test $code = 4
-			grep "is the only good copy and no disk leg can take it: keeping it. \
-md could not write some blocks of the disk legs" /root/out
+			grep "is the only good copy, and no disk leg can be rebuilt from it: \
+keeping it. md could not write some blocks of the disk legs" /root/out
 			test "$(slots data)" = UU; data | cmp - /root/sum
 		done
 		for i in $(seq 100); do
@@ -90,7 +90,7 @@ md could not write some blocks of the disk legs" /root/out
 		for i in $(seq 600); do [ "$(slots old)" = UUU ] && break; sleep 0.2; done
 		cat /proc/mdstat; test "$(slots old)" = UUU; test "$(compare old)" = 0
 		journalctl -b -o cat | grep -- "--re-add /dev/$(basename $(node C))"'
-	check 'more of them than sysfs shows, and then one that both disks lack: it is not taken for good' '
+	check 'more bad blocks than sysfs shows, and then one on both disks: the leg does not count as good' '
 		d=/sys/block/$(md old)/md; ramraid status old
 		a=$d/dev-$(basename $(node A)) c=$d/dev-$(basename $(node C))
 		block() { echo "$(($(cat $1/offset) + 100000 + $2 * 40)) 8" >$1/bad_blocks; }

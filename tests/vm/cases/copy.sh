@@ -43,9 +43,9 @@ steps() {
 	wrong 'stale events' 'words[50]=00000001' 'md did not take the copied RAM leg back'
 	short || wrong 'the slot of a disk leg' 'superblock_clone_role_ words 0 65534
 		superblock_clone_role_ words 9 1; words[40]=00000009' \
-		'damaged, or of another array or slot'
-	short || wrong 'another array' 'words[4]=00000001' 'damaged, or of another array or slot'
-	wrong 'a wrong checksum' 'SPOIL=1' 'damaged, or of another array or slot'
+		'damaged, or belongs to another array or slot'
+	short || wrong 'another array' 'words[4]=00000001' 'damaged, or belongs to another array or slot'
+	wrong 'a wrong checksum' 'SPOIL=1' 'damaged, or belongs to another array or slot'
 	check 'somebody else made the array whole in between: what was written then is not forgotten' '
 		rests; ramraid detach data 2>/dev/null; ramraid attach data >/root/attach.log 2>&1 &
 		attach=$!
@@ -164,7 +164,8 @@ steps() {
 		ramraid wait --timeout=2min data; test "$(slots data)" = UUUU
 		fails dd if=$(node A) of=/dev/null bs=512 skip='"$bad"' count=8 iflag=direct
 		journalctl -b -u ramraid@data -o cat | tee /root/log
-		grep "at byte .* error reading .* another disk leg has to give that part" /root/log
+		grep "at byte .* error reading .* that part has to come from another disk \
+leg" /root/log
 		grep -- "--re-add $(ram data)" /root/log
 		fails grep -- "--add $(ram data)" /root/log
 		mount /dev/md/data /srv/data; cd /srv/data; sha256sum --quiet -c /root/sums

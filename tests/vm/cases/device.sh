@@ -102,7 +102,7 @@ steps() {
 	boot
 	check 'after the crash the array is started from it, and the disks are put back to it by bitmap' "$tools"'
 		ramraid wait --timeout=2min data; test "$(slots data)" = UUU
-		says data "was the only good copy when the array last ran, and has kept it"
+		says data "was the only good copy when the array last ran, and has kept its contents"
 		fails says data "were copied"
 		for d in A B; do
 			n=$(written $(basename $(node $d))); echo "$n sectors to $d"

@@ -36,7 +36,7 @@ steps() {
 			--write-behind=256 --assume-clean $near --write-mostly $(leg NET)
 		resynced; cat /proc/mdstat
 		mounted nvme md0; mounted ssd md1; mounted cloud md2'
-	check 'what is about to be done is said: the fast one can be either' "$helpers"'
+	check 'adopt says what it will do: the fast leg may become either kind' "$helpers"'
 		writer nvme 1
 		ramraid adopt --dry-run nvme /dev/md0 2>&1 | tee /root/out
 		grep "the fast one, becomes a disk leg" /root/out
@@ -44,7 +44,8 @@ steps() {
 		ramraid adopt --dry-run ssd /dev/md1 2>&1 | tee /root/out
 		grep "the fast one, becomes a disk leg" /root/out
 		ramraid adopt --dry-run --ram=$near cloud /dev/md2 2>&1 | tee /root/out
-		grep "write-behind is on" /root/out; grep "counts as no copy" /root/out
+		grep "write-behind is on" /root/out; grep "does not count as a lasting \
+copy" /root/out
 		grep -x "echo 0 > /sys/block/md2/md/bitmap/backlog" /root/out
 		grep "zero-superblock" /root/out
 		test -z "$(find /etc/ramraid -name "*.conf" ! -name ramraid.conf)"; unharmed nvme'

@@ -119,7 +119,7 @@ steps() {
 		grep -x given=aaaaaaaa-0000-0000-0000-000000000009 /etc/ramraid/state/data.witness
 		test $(sed -n s/^seen=//p /etc/ramraid/state/data.witness | wc -w) -ge 2
 		ramraid check data >/root/out 2>&1 || :; cat /root/out
-		grep "it could not be written down who was in sync" /root/out'
+		grep "which legs were in sync could not be recorded" /root/out'
 	rm "$VM/A.read" "$VM/B.read"
 	check 'they can be read again: the next record names both, and forgets nothing either' \
 		"$witness"'

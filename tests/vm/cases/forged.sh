@@ -68,7 +68,7 @@ EOT
 		for i in $(seq 100); do [ "$(slots data)" = UUU ] && break; sleep 0.5; done
 		test "$(slots data)" = UUU; grep -q SECRET-7 /mnt/secret; umount /mnt'
 
-	check 'arrays that are called as a partition of ours, or have one that is called as ours: no link is theirs' \
+	check 'arrays named like a partition of ours, or with a partition named like ours: they get no such link' \
 		"$tools"'
 		ramraid create --yes other $(leg E); ramraid create --yes vault1 $(leg F)
 		table /dev/md/other 3 100000; blockdev --rereadpt /dev/md/other; named /dev/md/other1

@@ -37,7 +37,8 @@ steps() {
 	reboot
 	check 'a boot refuses the start, and gives no leg to mdadm' '
 		cat /proc/mdstat; systemctl is-failed ramraid@data; fails findmnt /srv/data
-		journalctl -b -o cat -u ramraid@data -p err | grep "(metadata 1.0), by a superblock"
+		journalctl -b -o cat -u ramraid@data -p err | grep "(metadata 1.0), because of a \
+superblock"
 		fails grep "^md" /proc/mdstat; fails journalctl -b -g "mdadm --assemble" -u ramraid@data'
 	check 'by what it says, of one leg after the other, the array starts, with every byte' '
 		for i in 1 2; do
@@ -52,7 +53,7 @@ steps() {
 	check 'with the other array that udev has started, or without: refused' '
 		cat /proc/mdstat; systemctl is-failed ramraid@data; fails findmnt /srv/data
 		journalctl -b -o cat -u ramraid@data -p err | grep -e "is in use by md" \
-			-e "(metadata 1.0), by a superblock"'
+			-e "(metadata 1.0), because of a superblock"'
 	check 'that is stopped, and its superblock deleted: the array starts' '
 		for md in /sys/block/md*; do [ ! -e $md ] || mdadm --stop /dev/${md##*/}; done; settle
 		for d in A B; do mdadm --zero-superblock --metadata=1.0 $(leg $d); done

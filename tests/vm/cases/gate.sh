@@ -34,7 +34,7 @@ steps() {
 	guest 'mkdir -p /etc/ramraid/ramraid.conf.d
 		echo REBUILD=copy >/etc/ramraid/ramraid.conf.d/copy.conf'
 	# util-linux 2.41 crashes on such a line.
-	check 'a line in fstab that is none costs no mount its order' '
+	check 'a malformed line in fstab costs no mount its ordering' '
 		(echo nonsense; cat /etc/fstab) >/root/fstab; cp /etc/fstab /root/fstab.good
 		cp /root/fstab /etc/fstab
 		systemctl daemon-reload
@@ -55,7 +55,7 @@ steps() {
 		fails findmnt /srv/data
 		ramraid status data | tee /root/status; grep "^data: rebuilding" /root/status
 		grep "copy: \[" /root/status'
-	check 'the rebuild done, it is mounted, and the speed limits are the systems again' '
+	check 'after the rebuild it is mounted, and the speed limits are those of the system again' '
 		systemctl is-system-running --wait
 		findmnt /srv/data
 		grep -q "(system)" /sys/block/$(md data)/md/sync_speed_min

@@ -33,7 +33,7 @@ shutdown_ends() {
 	systemd=$(guest 'systemctl --version | sed -n "1s/systemd \([0-9]*\).*/\1/p"')
 	if ((systemd > 252)); then
 		power_off || return
-		echo "ok - $text comes to its end"
+		echo "ok - $text completes"
 		return
 	fi
 	vm_try 'systemctl --no-block poweroff' >/dev/null 2>&1 || :
@@ -84,7 +84,7 @@ EOT
 		ramraid status data >/root/out || :; cat /root/out
 		grep "far-leg.*does not answer" /root/out
 		test "$(slots logs)" = UUU; new two'
-	check 'no look at it is left that another array has to wait for: what that one loses is recorded at once' "$tools"'
+	check 'no look at the hanging disk keeps another array waiting: what that one loses is recorded at once' "$tools"'
 		mdadm /dev/md/logs --fail $(node D)
 		seconds timeout 60 sh -c "while grep -q \"^legs=.* .*\" \
 			/etc/ramraid/state/logs.witness; do sleep 0.2; done"
@@ -107,7 +107,7 @@ grep -x "legs=" /etc/ramraid/state/data.witness
 	check 'restore puts every byte back, on the leg that hung as well' "$tools"'
 		ramraid restore --yes data; test "$(slots data)" = UUU
 		systemctl start srv-data.mount; sums; test "$(compare data)" = 0'
-	check 'a leg that falls silent while the RAM leg is filled: all ends when it answers again, and the legs are equal' "$tools"'
+	check 'a leg stops answering while the RAM leg is filled: all completes when it answers again, and the legs are equal' "$tools"'
 		umount /srv/data; ramraid detach data; dmsetup suspend --noflush --nolockfs far-leg
 		ramraid attach data >/root/out 2>&1 & pid=$!; sleep 15; dmsetup resume far-leg
 		wait $pid || :; cat /root/out

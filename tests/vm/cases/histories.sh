@@ -47,7 +47,7 @@ without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(l
 		fails ramraid start --yes --force-leg=$(leg C) data
 		fails ramraid start --yes --force-leg=/dev/nosuch data
 		ramraid start --yes --force-leg=$(leg A) data 2>/root/out && exit 1 || test $? = 1
-		cat /root/out; grep "whatever $(leg B) has that it lacks" /root/out
+		cat /root/out; grep "whatever $(leg B) has that the chosen leg lacks" /root/out
 		test "$(slots data)" = UU_
 		cmp -n 1048576 /root/A \
 			<(dd if=/dev/md/data bs=1M skip=37 count=1 iflag=direct status=none)
@@ -87,5 +87,5 @@ without each other.*--force-leg=$(leg A) data, or: ramraid start --force-leg=$(l
 		ramraid status data | grep "^data: degraded"
 		test "$(slots data | tr -d _)" = UU; ls /sys/block/$(md data)/md | grep "^dev-rd"
 		fails grep -q -- "--assemble.*$(readlink -f $(leg B))" /root/log
-		down; gone A; refused "$(leg B) has [0-9]* sectors, but its superblock counts on"'
+		down; gone A; refused "$(leg B) has [0-9]* sectors, but its superblock expects"'
 }

@@ -137,7 +137,7 @@ steps() {
 		mkfs.ext4 -q $(node B)
 		echo AUTO_REPLACE=yes >/etc/ramraid/data.conf.d/hotplug.conf
 		since; gone B; quiet; back B
-		says "HARDDISK_B is not taken: signature: it holds ext4"; quiet
+		says "HARDDISK_B is not added: signature: it holds ext4"; quiet
 		slots data | grep _'
 	short || check 'one of another array neither, whether that runs or not' "$words"'
 		# Or the other array would show the file system that B was a copy of, by its UUID,

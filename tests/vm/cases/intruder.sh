@@ -76,7 +76,7 @@ EOT
 		ramraid start data; systemctl start local-fs.target; whole; test -e /run/mdadm/map
 		test "$(stat -c %a:%U /run/ramraid /run/ramraid/.locks | xargs)" = \
 			"755:root 700:root"'
-	check 'an array on a stick that calls itself as ours does, of any host' "$tools"'
+	check 'an array on a stick with the name of ours, for any host' "$tools"'
 		mdadm --create /dev/md/evil --run --level=1 --raid-devices=2 --metadata=1.2 \
 			--homehost=any --name=data $(node C) missing
 		make_ext4 /dev/md/evil

@@ -152,7 +152,7 @@ stopped() {
 		fails ramraid start data' >/dev/null || return
 	# The array runs without the other disk.
 	typed start 2 y 1 || return
-	check 'the other one is made anew' "$tools"'
+	check 'the other disk is rebuilt' "$tools"'
 		until_whole; test "$(slots data)" = UUU; systemctl start srv-data.mount
 		test "$(compare data)" = 0'
 }

@@ -44,7 +44,7 @@ ss -ltn | grep -q :10809; do sleep 0.1; done\"" \
 		printf "label: gpt\nstart=2048, uuid=7a6f6e65-0001-4000-8000-000000000001\n" |
 			sfdisk -q /dev/nbd0
 		settle; ls -l $(leg_far)'
-	check 'a whole nbd device is refused, for want of a name that lasts; a partition of it is taken' "$far"'
+	check 'a whole nbd device is refused, because it has no stable name; a partition of it is accepted' "$far"'
 		code=0
 		ramraid create --yes --force data $(leg A) /dev/nbd0 >/root/out 2>&1 || code=$?
 		cat /root/out; test $code = 4; grep "/dev/nbd0: has no stable name" /root/out

@@ -107,7 +107,7 @@ steps() {
 		both; there; rm -f /srv/data/churn; equal; both'
 	# This is why ramraid does not put such a leg back. If this check fails one day, md has been
 	# fixed.
-	check 'put back by bitmap, md would take a leg of a far layout for equal that is not' '
+	check 'after a re-add by bitmap, md would treat a leg of a far layout as equal that is not' '
 		truncate -s 64M /root/a; truncate -s 64M /root/b; a=$(losetup -f --show /root/a)
 		b=$(losetup -f --show /root/b)
 		mdadm --create /dev/md/far --run --metadata=1.2 --level=10 --layout=f2 \
@@ -142,7 +142,7 @@ steps() {
 		back B
 		for i in $(seq 200); do [ "$(slots data-far2)" = UU ] && break; sleep 0.5; done
 		journalctl -b -u ramraid-mend@data-far2 -o cat |
-			grep "of a far2 all of it is rebuilt"
+			grep "in a far2, all of it is rebuilt"
 		fails journalctl -b -q -u ramraid-mend@data-far2 --grep=--re-add
 		both; there; equal; both'
 	power_off
@@ -168,7 +168,7 @@ steps() {
 	boot
 	check 'with both, in another order: the stale one is rebuilt as a whole, and all is there' \
 		"$both"'
-		both; there; said data-far2 "of a far2 all of it is rebuilt"; equal; both'
+		both; there; said data-far2 "in a far2, all of it is rebuilt"; equal; both'
 	check 'another disk takes the place of one that has been taken out; not beside two good ones' "$both"'
 		ramraid replace --yes data-far2 $(leg B) $(leg C) >/root/replace 2>&1 || test $? = 4
 		cat /root/replace

@@ -49,10 +49,10 @@ steps() {
 		echo HOTPLUG=no >/etc/ramraid/data.conf.d/hotplug.conf
 		echo NOTIFY=/usr/local/sbin/event >/etc/ramraid/data.conf.d/notify.conf
 		: >/root/events; grep "^MAILADDR root" /etc/mdadm/mdadm.conf'
-	check 'detach and attach are told as what they are: done on purpose' "$words"'
+	check 'detach and attach are reported as done on purpose' "$words"'
 		ramraid wait data; ramraid detach data
 		told "^notice ram-detached /dev/md/data . data . data: the RAM leg has been taken \
-out; to have it again: ramraid attach data$"
+out; to put it back: ramraid attach data$"
 		ramraid attach data; told "^notice ram-in-sync /dev/md/data /dev/rd[0-9]* . data . "
 		quiet; fails grep -v "^notice " /root/events; : >/root/events
 		ramraid events data | tee /root/out
@@ -71,7 +71,7 @@ out; to have it again: ramraid attach data$"
 		fails grep boot-mail /root/out'
 	guest 'printf "%s\n" WAIT=no COPY_RATE=4M >/etc/ramraid/data.conf.d/wait.conf; sync'
 	reboot
-	check 'a boot that does not wait for the RAM leg is mailed of by that watcher, and check has said so' "$words"'
+	check 'that watcher sends mail about a boot that does not wait for the RAM leg, as check has said' "$words"'
 		ramraid wait data; ramraid check >/root/out || :; grep "note boot-mail" /root/out
 		for i in $(seq 100); do
 			grep -ls "^Subject: DegradedArray" /root/mails/* && break; sleep 0.2
@@ -104,7 +104,7 @@ gone: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$
 		test "$(count .)" = 1
 		ramraid attach data; test "$(slots data)" = UUU; told "^notice ram-in-sync "; quiet
 		test "$(count ram-lost)" = 1'
-	check 'a program that hangs keeps nobody, and one that can not be run is said' "$words"'
+	check 'a program that hangs holds up nobody, and one that can not be run is reported' "$words"'
 		: >/root/events; touch /root/hang; begin=$(date +%s); ramraid detach data
 		test $(($(date +%s) - begin)) -lt 60
 		systemctl list-units --plain --no-legend "ramraid-notify-data-*" |
@@ -113,8 +113,8 @@ gone: .*ramraid attach data; if it is broken: ramraid replace data $(leg B) NEW$
 		chmod 644 /usr/local/sbin/event; ramraid attach data 2>/root/out; quiet
 		# Said by whoever was first.
 		journalctl -b -q -o cat -u "ramraid-monitor@*" >>/root/out
-		grep "nobody was notified of ram-in-sync: NOTIFY=/usr/local/sbin/event is not \
-there, or is no program" /root/out
+		grep "nobody was notified of ram-in-sync: NOTIFY=/usr/local/sbin/event does not \
+exist, or is not executable" /root/out
 		ramraid check data | grep "note notify:"; chmod 755 /usr/local/sbin/event; quiet
 		test ! -s /root/events; test "$(slots data)" = UUU'
 	check 'scrub: equal legs are equal, and nobody is told' "$words"'

@@ -14,7 +14,7 @@ steps() {
 		sed -i "s/ext4 defaults 0 2/ext4 nofail 0 2/" /etc/fstab
 		mkdir -p /etc/ramraid/data.conf.d
 		echo MEMBER_TIMEOUT=3s >/etc/ramraid/data.conf.d/test.conf; systemctl daemon-reload'
-	check 'names that there are not: refused, and the message tells which disks carry the array, and which lines to write' '
+	check 'names that do not exist: refused, and the message tells which disks carry the array, and which lines to write' '
 		findmnt /srv/data; systemctl stop srv-data.mount; ramraid stop data
 		cp /etc/ramraid/data.conf /root/conf
 		sed -i "s/^MEMBER=.*_A$/MEMBER=\/dev\/disk\/by-id\/usb-OLD_1/
@@ -64,7 +64,7 @@ steps() {
 		fails grep "^md" /proc/mdstat; fails findmnt /srv/data
 		journalctl -b -u ramraid@data -o cat |
 			grep "data.witness, is older than its second copy, \
-/boot/ramraid/.*which counts"
+/boot/ramraid/.*so the copy is used"
 		systemctl show -p StatusText --value ramraid@data |
 			grep "newest disk leg present, $(leg B), is at .* when it last ran"'
 	kill_power
@@ -97,7 +97,7 @@ steps() {
 		mv /etc/ramraid/data.conf.d /etc/ramraid/fast.conf.d; systemctl daemon-reload
 		fails ramraid start fast; fails grep "^md" /proc/mdstat
 		journalctl -b -u ramraid@fast -o cat >/root/out; cat /root/out
-		grep "fast: .*under the name data is taken over" /root/out
+		grep "fast: .*under the name data are taken over" /root/out
 		grep "the RAM leg was the only good copy" /root/out
 		ls /etc/ramraid/state; test ! -e /etc/ramraid/state/data.witness
 		grep -x legs= /etc/ramraid/state/fast.witness

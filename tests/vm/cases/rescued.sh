@@ -65,7 +65,7 @@ steps() {
 		says | grep "ramraid restore data"
 		code=0; ramraid restore --yes data >/root/said 2>&1 || code=$?; cat /root/said; test $code = 4
 		grep "has been put back already" /root/said
-		todo=$(sed -n "s/.*Keep what the disks have: \(rm [^;]*\);.*/\1/p" /root/said); echo "$todo"
+		todo=$(sed -n "s/.*To keep what the disks have: \(rm [^;]*\);.*/\1/p" /root/said); echo "$todo"
 		$todo; systemctl reset-failed ramraid@data; ramraid start data; until_whole
 		systemctl start srv-data.mount; grep months /srv/data/months; rm -r /rescue/data'
 	reboot
@@ -88,6 +88,6 @@ steps() {
 		systemctl start srv-data.mount; grep latest /srv/data/latest; grep months /srv/data/months
 		rm -r /rescue/data; test "$(compare data)" = 0'
 	reboot
-	check 'and the next boot is one as ever' "$tools"'
+	check 'and the next boot is normal' "$tools"'
 		until_whole; findmnt /srv/data; grep latest /srv/data/latest; says | grep "2 of 2 disk legs are safe"'
 }

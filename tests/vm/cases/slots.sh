@@ -100,7 +100,7 @@ steps() {
 	power_off
 	VM_DISKS=(A B)
 	boot
-	check 'A, which has it all, is started; B, which a change has left out, is no equal of it' \
+	check 'A, which has everything, is started; B, which missed a change, does not count as equal' \
 		"$tools"'
 		journalctl -b -u ramraid@data -o cat >/root/log; cat /root/log; findmnt /srv/data
 		sums

@@ -87,7 +87,7 @@ EOT
 		grep -x "beside UUID=$(blkid -o value -s UUID /dev/vol-1/plain)" \
 			/etc/ramraid/state/pool.contents
 		journalctl -b -o cat -t ramraid-generator |
-			grep "pool: /srv/plain, where RESCUE lies, waits for pool itself"
+			grep "pool: /srv/plain, which RESCUE is on, waits for pool itself"
 		# A later initramfs has seen the swap, and would wait for it.
 		update-initramfs -u >/root/out 2>&1; cat /root/out
 		grep "/dev/mapper/vol--1-swap is on the array pool.*RESUME=none" /root/out

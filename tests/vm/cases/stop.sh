@@ -40,7 +40,7 @@ steps() {
 		refused "in use by: /srv/data in the mount namespace of sleep (PID $pid)"
 		grep "/srv/data in the mount namespace of sleep (PID $pid)" /root/log
 		kill $pid; systemctl start srv-data.mount; sums'
-	check 'an open descriptor: the unit sees that there is somebody, and the one who has typed it who that is' "$tools"'
+	check 'an open descriptor: the unit sees that there is a user, and the person who types stop sees who' "$tools"'
 		exec 7</dev/md/data; sleep 1000 >/dev/null 2>&1 & pid=$!; exec 7<&-
 		refused "in use by: .*sleep (PID $pid)"; grep "is in use by" /root/log; kill $pid
 		systemctl start srv-data.mount; sums'
@@ -48,7 +48,7 @@ steps() {
 		modprobe loop; loop=$(losetup --find --show --read-only /dev/md/data)
 		refused "in use by: .*the loop device ${loop#/dev/}"; losetup -d $loop
 		systemctl start srv-data.mount; sums'
-	check 'nobody: md is asked, and then it stops; what stands in MAINPID is left alone' \
+	check 'no user: stop asks md, then stops; the process that MAINPID names is left alone' \
 		"$tools"'
 		sleep 1000 >/dev/null 2>&1 & pid=$!
 		cursor=$(journalctl -n 1 -o json | jq -r .__CURSOR)
@@ -84,15 +84,15 @@ steps() {
 	reboot
 	check 'the shutdown has waited, said so, and then let the RAM leg go' "$tools"'
 		journalctl -b -1 -u ramraid@data -o cat >/root/log; tail -n 30 /root/log
-		grep "going down, and a program that another ramraid has left behind is at work on \
-it still" /root/log
-		grep "does not release the array: going on without it" /root/log
+		grep "going down, and a program that another ramraid has left behind is still at \
+work on it" /root/log
+		grep "does not release the array: going on anyway" /root/log
 		grep "+ mdadm --manage /dev/$(md data) --fail" /root/log
 		grep "+ mdadm --stop" /root/log
 		ramraid wait --timeout=2min data; test "$(slots data)" = UUU; sums
 		test "$(compare data)" = 0'
 	check 'on the console too' "
-		grep -q 'going on without it' <<'EOT'
+		grep -q 'going on anyway' <<'EOT'
 $(tr -d '\r' <"$VM/serial.log" | grep 'data: going down' || echo 'nothing on the console')
 EOT"
 }

@@ -60,7 +60,7 @@ steps() {
 		cat /root/log $witness; fails grep "ONLY GOOD COPY" /root/log
 		test "$(grep ^legs= $witness | wc -w)" = 2
 		ramraid status data >/root/status || :; cat /root/status
-		test "$(grep -c "is no MEMBER of the configuration; write this line: MEMBER=" \
+		test "$(grep -c "has no MEMBER line in the configuration; write this line: MEMBER=" \
 			/root/status)" = 2
 		fails grep "ONLY GOOD COPY" /root/status
 		labels 1 2; test -e $(part 1); ramraid stop data; fails grep "^md" /proc/mdstat'

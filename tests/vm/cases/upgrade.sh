@@ -102,7 +102,7 @@ steps() {
 	check 'is started by what the last release has written down' "$tools"'
 		ramraid wait --timeout=1min data; test "$(slots data)" = UUU; sums
 		test "$(compare data)" = 0; ramraid status data'
-	check 'one that md is rebuilding: it comes to its end' "$tools"'
+	check 'one that md is rebuilding: the rebuild completes' "$tools"'
 		fresh; conf REBUILD=kernel; ramraid detach data; new without
 		echo 200 >/sys/block/$(md data)/md/sync_speed_max
 		systemd-run --quiet --unit=attaching ramraid attach data

@@ -29,7 +29,7 @@ readonly tools='
 		cat /root/out; test $code = $1; grep -F -e "$2" /root/out
 		test ! -e /etc/ramraid/data.conf
 	}
-	bears="which what is on it bears"
+	bears="What is on it can work with that"
 	# udev gives what has a superblock to an array again.
 	unheld() {
 		settle
@@ -106,7 +106,7 @@ steps() {
 		fresh
 		head -c 1M /dev/urandom |
 			dd of=/dev/md/data bs=1M oflag=direct iflag=fullblock status=none
-		tries 4 "data that no signature explains"; fresh
+		tries 4 "data without a known signature"; fresh
 		mdadm --create /dev/md/inner --run --level=1 --raid-devices=2 --metadata=1.0 \
 			/dev/md/data missing
 		tries 4 "a disk leg of another array"
@@ -118,7 +118,7 @@ steps() {
 		unheld
 		tries 4 "signatures that do not go together"; unheld
 		mdadm --zero-superblock /dev/md/data; tries 0 "ext4 (4096)"; fresh'
-	check 'LVM: a volume that is not active, or bears it not, refuses the array' "$tools"'
+	check 'LVM: a volume that is inactive, or can not take blocks of 4096, has the array refused' "$tools"'
 		pvcreate -q /dev/md/data; tries 0 "LVM"; vgcreate -q v /dev/md/data; tries 0 "LVM"
 		lvcreate -q -Wy --yes -L 64M -n one v; mkfs.ext4 -q -b 4096 /dev/v/one
 		tries 0 "LVM, ext4 (4096)"

@@ -76,19 +76,19 @@ steps() {
 		test ! -e /sys/block/zram1; test "$(slots data)" = _UU; cmp /root/big /srv/data/big
 		sums; swap_is_there zram0
 		cat /run/ramraid/data.detached; ramraid status data >/root/out || test $? = 1
-		cat /root/out; tr -s " \n" " " </root/out | grep "compress to [0-9]* %"
+		cat /root/out; tr -s " \n" " " </root/out | grep "compressed only to [0-9]* %"
 		ramraid check data >/root/out || :; grep no-ram-leg /root/out'
-	check 'it is not made again by itself; asked for, the copy reaches the limit, and ends with the same words' "$tools"'
+	check 'ramraid does not make it again by itself; on request, the copy reaches the limit, and ends with the same message' "$tools"'
 		sleep 10; systemctl start ramraid-hotplug.service; test ! -e /sys/block/zram1
 		code=0; ramraid attach data >/root/out 2>&1 || code=$?; cat /root/out
-		test $code != 0; grep "its data compress to [0-9]* %" /root/out
+		test $code != 0; grep "its data was compressed only to [0-9]* %" /root/out
 		test $(grep -c hot_add /root/out) = 1
 		test ! -e /sys/block/zram1; test "$(slots data)" = _UU
 		test "$(head -n 1 /run/ramraid/data.detached)" = full'
 	check 'so does md, with its own recovery' "$tools"'
 		echo REBUILD=kernel >>/etc/ramraid/data.conf
 		code=0; ramraid attach data >/root/out 2>&1 || code=$?; cat /root/out
-		test $code != 0; grep "its data compress to [0-9]* %" /root/out
+		test $code != 0; grep "its data was compressed only to [0-9]* %" /root/out
 		test $(grep -c hot_add /root/out) = 1
 		test ! -e /sys/block/zram1; test "$(slots data)" = _UU
 		sed -i /REBUILD/d /etc/ramraid/data.conf; sums'
@@ -101,7 +101,7 @@ steps() {
 		test "$(slots data)" = UUU; test "$(block)" = 4096; findmnt /srv/data; sums
 		cat /run/ramraid/data.ram
 		test "$(compare data)" = 0'
-	check 'detach: the blocks stay, the memory is given back; attach makes it anew' "$tools"'
+	check 'detach: the blocks stay, the memory is released; attach rebuilds the leg' "$tools"'
 		ramraid detach data; test "$(block)" = 4096; test ! -e /sys/block/zram1; sums
 		ramraid attach data; test "$(slots data)" = UUU; sums; test "$(compare data)" = 0'
 	check 'under a writer' "$tools"'
@@ -122,7 +122,7 @@ steps() {
 		test "$(ls -d /sys/block/zram* | wc -l)" = 1
 		rmmod zram; echo "install zram /bin/false" >/etc/modprobe.d/no-zram.conf
 		code=0; ramraid start data || code=$?; test $code != 0; test ! -e /dev/md/data
-		says "be given them"
+		says "it needs blocks of 4096 bytes (BLOCK=4096), but can"
 		sed -i s/BLOCK=.*/BLOCK=auto/ /etc/ramraid/data.conf
 		ramraid start data || test $? = 1; test "$(slots data)" = _UU; test "$(block)" = 512
 		mount /srv/data; sums; umount /srv/data
