@@ -35,7 +35,7 @@ readonly tools='
 		find /etc/ramraid /etc/mdadm | grep -v -e state/selftest$ -e "data\." | sort
 		sha256sum </dev/$(cat /root/own); sha256sum </root/loopfile; (cd /srv/own; sha256sum *.bin)
 		(cd /srv/data; sha256sum *.bin)
-		ls -a /run/ramraid | grep -v -e "^data\." -e "^\.\.*$" | sort
+		ls -a /run/ramraid | grep -v -e "^data\." -e "^event$" -e "^\.\.*$" | sort
 	}
 	same() {
 		beside >/root/now
