@@ -240,7 +240,7 @@ is_plain() {
 	[[ -z $(find "$R/run/ramraid" -name 'data.*') ]]
 }
 
-@test "adopt: the steps, in order" {
+@test "adopt performs its steps in order, and comments out the array's line in mdadm.conf" {
 	adopt
 	assert_success
 	is_adopted
@@ -261,7 +261,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 # Not in force while ramraid starts this array; "ramraid release data" puts it back:    UUID=01234567:89ab4cde:8f012345:6789abcd' ]]
 }
 
-@test "adopt --dry-run prints that, and does nothing" {
+@test "adopt --dry-run prints the configuration and each command, and changes nothing" {
 	verb adopt --dry-run --ram=brd data /dev/md/data
 	assert_success
 	untouched
@@ -274,7 +274,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	assert_line '+# Not in force while ramraid starts this array; "ramraid release data" puts it back: ARRAY /dev/md/data metadata=1.2'
 }
 
-@test "kernels that do not tell the UUID: a member is asked" {
+@test "where the kernel does not show the array's UUID, adopt reads it from a member" {
 	rm "$MD/uuid"
 	verb adopt --dry-run data /dev/md127
 	assert_success
@@ -284,7 +284,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	refused 4 'found no readable member that has it' data /dev/md127
 }
 
-@test "adopt: what is there already is left as it is, and released so" {
+@test "adopt leaves an existing bitmap and write-mostly mark alone, and release keeps them" {
 	put bitmap/location +8 dev-sdb/state in_sync,write_mostly
 	adopt
 	assert_success
@@ -296,7 +296,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 		$(<"$MD/dev-sda/state") == in_sync ]]
 }
 
-@test "an array that md has started read-only for now is made writable first" {
+@test "adopt makes an array that md has left in read-auto state writable first" {
 	put array_state read-auto
 	adopt
 	assert_success
@@ -304,7 +304,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ $(steps) == *'mdadm --readwrite /dev/md127'*--grow* ]] || fail "$(steps)"
 }
 
-@test "release: the steps, in order; nothing is unmounted; every file is as before" {
+@test "release performs its steps in order, unmounts nothing, and leaves every file as it was before adopt" {
 	adopt
 	rm "$BATS_TEST_TMPDIR/calls"
 	verb release --yes data
@@ -334,7 +334,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	[[ $output == *'data: released: a plain RAID1, in use as before' ]] || fail "$output"
 }
 
-@test "release: a partition table that counts in blocks which the disks do not give: refused" {
+@test "release and leave refuse an array with larger blocks than its disks if it has a partition table" {
 	local why='without ramraid, its next start gives it blocks of 512 bytes instead of 4096; but a partition table (dos) is on /dev/md127, which would then point to the wrong places, or could not be read'
 	adopt
 	mkdir -p "$R/sys/block/md127/queue" "$R"/sys/class/block/sd{a,b}/queue
@@ -382,7 +382,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	assert_success
 }
 
-@test "release: a check that was killed is ended, and not waited for" {
+@test "release ends a check that a killed scrub has left running, and does not wait for it" {
 	adopt
 	mkdir -p "$R/run/ramraid/.locks"
 	: >"$R/run/ramraid/.locks/check.md127"
@@ -397,7 +397,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	[[ $(<"$MD/sync_action") == idle && $(<"$MD/sync_max") == max ]]
 }
 
-@test "release: a name that only ramraid gives is said to be none from the next boot on" {
+@test "release warns if no line of mdadm.conf names the array" {
 	adopt
 	sed -i "/Not in force/d" "$R/etc/mdadm/mdadm.conf"
 	verb release --yes data
@@ -405,7 +405,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	assert_line -p 'released: a plain RAID1, in use as before; no line of mdadm.conf names it,'
 }
 
-@test "release: fstab has a name that only ramraid gives: refused, unless mdadm.conf has it too" {
+@test "release refuses if fstab, crypttab or another array uses a name that only ramraid gives" {
 	adopt
 	printf '/dev/md/data /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
 	verb release --dry-run data
@@ -441,7 +441,7 @@ MEMBER=/dev/disk/by-id/ata-X\n" >"$R/etc/ramraid/outer.conf"
 	assert_success
 }
 
-@test "release --dry-run prints that, and does nothing" {
+@test "release --dry-run prints the commands, and changes nothing" {
 	adopt
 	rm "$BATS_TEST_TMPDIR/calls" && rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
 	verb release --dry-run data
@@ -453,7 +453,7 @@ MEMBER=/dev/disk/by-id/ata-X\n" >"$R/etc/ramraid/outer.conf"
 	assert_line 'systemctl stop ramraid@data.service'
 }
 
-@test "adopt, killed after any step: a second run completes, and a release makes it as before" {
+@test "adopt killed after any step: a second run completes it, and release restores the plain array" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -502,7 +502,7 @@ release_killed_after() {
 	KILL_AFTER=0
 }
 
-@test "release, killed after any step: a second run completes" {
+@test "release killed after any step: a second run completes it" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do
 		release_killed_after "$n"
@@ -518,7 +518,7 @@ release_killed_after() {
 	((killed >= 13)) || fail "$killed"
 }
 
-@test "release: hot-plug's worker gives way, and makes no new RAM leg when it was interrupted" {
+@test "release stops hot-plug's worker first, and a resumed release makes no new RAM leg" {
 	release_killed_after 6
 	assert_failure 137
 	[[ ! -e $R/sys/class/block/rd0 && -e $R/run/ramraid/data.detached ]]
@@ -531,7 +531,7 @@ release_killed_after() {
 	is_plain
 }
 
-@test "release, killed after any step: adopt makes it the mirror again that it was" {
+@test "release killed after any step: adopt makes it a mirror with a RAM leg again" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do
 		release_killed_after "$n"
@@ -555,7 +555,7 @@ release_killed_after() {
 	((killed >= 13)) || fail "$killed"
 }
 
-@test "release, killed after any step: the second copy of the record goes with the rest, wherever the configuration had it" {
+@test "release killed after any step: a second run also deletes the second copy of the witness" {
 	local n=0 left=0 copy=$R/boot/ramraid/01234567-89ab-4cde-8f01-23456789abcd.witness
 	eval "plain_$(declare -f array)"
 	array() {
@@ -581,7 +581,7 @@ release_killed_after() {
 	((left > 2)) || fail "$left"
 }
 
-@test "release, interrupted: hot-plug leaves the array alone until release or adopt is typed" {
+@test "after an interrupted release, hot-plug leaves the array alone until release or adopt is run again" {
 	release_killed_after 9
 	assert_failure 137
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -601,7 +601,7 @@ release_killed_after() {
 	grep -q write_mostly "$MD/dev-sda/state"
 }
 
-@test "adopt, typed again: what it says to type has the --ram; another --ram is refused, the same one goes on" {
+@test "an interrupted adopt prints the command with its --ram, and refuses to continue with another --ram" {
 	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
 	FAILS='systemctl --quiet enable' verb adopt --yes --ram=/dev/nvme0n1 --fix-fstab data \
 		/dev/md127
@@ -626,7 +626,7 @@ half_and_unnamed() {
 	FAILS=''
 }
 
-@test "adopt, typed again: a disk that it began with and that the configuration no longer names is named, and nothing is done" {
+@test "a resumed adopt refuses, and names the disk, if the configuration no longer has one that it began with" {
 	half_and_unnamed update-initramfs /dev/md127
 	grep -qx member=/dev/disk/by-id/ata-B "$R/etc/ramraid/state/data.adopted"
 	refused 4 "data.conf no longer names /dev/disk/by-id/ata-B, a disk of the array that an \
@@ -640,7 +640,7 @@ data" data /dev/md127
 	assert_success
 }
 
-@test "the same of an array that does not run: also when that disk is away, and not named either" {
+@test "a resumed adopt of a stopped array names the disk that the configuration lacks, even if it is unplugged" {
 	stopped
 	half_and_unnamed 'systemctl daemon-reload' /dev/sda /dev/sdb
 	refused 4 'no longer names /dev/disk/by-id/ata-B' data /dev/sda /dev/sdb
@@ -648,7 +648,7 @@ data" data /dev/md127
 	refused 4 'no longer names /dev/disk/by-id/ata-B' data /dev/sda
 }
 
-@test "release of half an adoption whose configuration somebody has deleted: the array, the claim and mdadm.conf are as before" {
+@test "release of a half-finished adopt whose configuration was deleted restores array, claim and mdadm.conf" {
 	local step
 	for step in 'mdadm --grow --force' write_claim update-initramfs \
 		'echo writemostly /sys/block/md127/md/dev-sdb'; do
@@ -675,7 +675,7 @@ data" data /dev/md127
 	diff "$R/etc/mdadm/mdadm.conf" "$R/etc.before/mdadm/mdadm.conf"
 }
 
-@test "release: a RAM leg that stays is not noted as taken out" {
+@test "a release that can't remove the RAM leg does not record it as taken out" {
 	adopt
 	FAILS='mdadm --manage /dev/md127 --remove'
 	verb release --yes data
@@ -689,7 +689,7 @@ data" data /dev/md127
 	[[ ! -e $R/etc/ramraid/state/data.adopted ]]
 }
 
-@test "release, killed, and the machine restarted: a second run completes" {
+@test "release killed, then a reboot: a second run completes it" {
 	local n
 	for n in 9 10 11 12 13; do
 		release_killed_after "$n"
@@ -706,7 +706,7 @@ data" data /dev/md127
 	done
 }
 
-@test "a step that fails: said, with the two ways to go on, and both can be gone" {
+@test "an adopt that fails at a step prints how to go on and how to go back, and going back works" {
 	local step
 	for step in 'mdadm --grow /dev/md127 --bitmap' 'mdadm --grow --force /dev/md127 --raid' \
 		'systemctl daemon-reload' 'echo writemostly'; do
@@ -724,7 +724,7 @@ data" data /dev/md127
 	done
 }
 
-@test "adopted already: a second run changes nothing" {
+@test "adopt of an array that is adopted already changes nothing" {
 	adopt
 	rm "$BATS_TEST_TMPDIR/calls"
 	: >"$R/etc/ramraid/state/data.rescue" # the start looks no further
@@ -733,7 +733,7 @@ data" data /dev/md127
 	is_adopted
 }
 
-@test "without a terminal they want --yes" {
+@test "without a terminal, adopt and release want --yes" {
 	verb adopt data /dev/md127
 	assert_failure 2
 	assert_output -p 'add --yes'
@@ -744,7 +744,7 @@ data" data /dev/md127
 	is_adopted
 }
 
-@test "arrays that can't be adopted: everything that is wrong is said at once" {
+@test "adopt names everything that is wrong with an array at once" {
 	put level raid10 metadata_version 1.0 array_state readonly bitmap/backlog 64 dev-sda/state \
 		in_sync dev-sdb/state faulty sync_action check
 	refused 4 'expected RAID level raid1, found raid10' data /dev/md127
@@ -755,7 +755,7 @@ data" data /dev/md127
 	assert_output -p 'nothing was changed'
 }
 
-@test "members that can't stay: a spare, one being rebuilt, one missing, a ramdisk, bad blocks, no stable name" {
+@test "adopt refuses a spare, a leg being rebuilt, a missing leg, a ramdisk, bad blocks, and no stable name" {
 	put dev-sdb/slot none dev-sdb/state spare
 	refused 4 'ata-B: is a spare' data /dev/md127
 	put dev-sdb/slot 1
@@ -791,7 +791,7 @@ generation=1\n" >"$R/etc/ramraid/state/data.witness"
 	}
 }
 
-@test "--ram=zram of an array with blocks of 512 bytes: with what bears larger ones it is adopted, and gets them at its next start" {
+@test "adopt --ram=zram of 512-byte blocks: a file system that can work with 4096 gets them at the next start" {
 	local again
 	larger_blocks mkfs.ext4 -q -F -b 4096
 	verb adopt --dry-run --ram=zram data /dev/md127
@@ -820,13 +820,13 @@ bytes: ramraid stop data; ramraid start data"
 	is_plain
 }
 
-@test "--ram=zram of an array with blocks of 512 bytes: with what does not bear larger ones it is refused" {
+@test "adopt --ram=zram refuses an array with a file system that can't work with larger blocks" {
 	larger_blocks mkfs.ext4 -q -F -b 1024
 	refused 4 "what is on it can't be used with larger ones: /dev/md127: ext4 with blocks of 1024 \
 bytes" --ram=zram data /dev/md127
 }
 
-@test "a resync, a rebuild, a check, a reshape, or one that is due: refused" {
+@test "adopt refuses while md is at work on the array, or while a resync is due" {
 	local work
 	for work in resync recover check reshape; do
 		put sync_action "$work"
@@ -838,14 +838,14 @@ bytes" --ram=zram data /dev/md127
 	refused 4 'a resync is due' data /dev/md127
 }
 
-@test "bitmaps that can't stay" {
+@test "adopt refuses a bitmap in a file, and one that a cluster shares" {
 	put bitmap/location file
 	refused 4 'its bitmap is a file' data /dev/md127
 	put bitmap/location +8 bitmap/metadata clustered
 	refused 4 'is shared by a cluster' data /dev/md127
 }
 
-@test "the root file system on it, itself or through what is stacked on it: ROOT=yes, and the claim is a name; and back" {
+@test "adopt of the array with the root file system writes ROOT=yes and a claim by name; release undoes both" {
 	local mount
 	mkdir -p "$R/sys/block/md127/holders/dm-0" "$R/sys/class/block/dm-0/holders"
 	echo 253:0 >"$R/sys/class/block/dm-0/dev"
@@ -866,7 +866,7 @@ bytes" --ram=zram data /dev/md127
 	done
 }
 
-@test "the root file system on it, and nothing of ours in the initramfs; only /usr; a configuration that does not say so: refused" {
+@test "adopt refuses an array with /usr, and one with / if no initramfs could start it or ROOT=yes is missing" {
 	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
 	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
 	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
@@ -894,7 +894,7 @@ bytes" --ram=zram data /dev/md127
 	is_plain
 }
 
-@test "names in fstab and crypttab that the next boot would not know: refused, with the line and what to write; others not" {
+@test "adopt refuses names in fstab and crypttab that the next boot won't have, and says what to write" {
 	printf '# mine\n/dev/md127 /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
 	cp "$R/etc/fstab" "$R/etc.before"
 	refused 4 "/etc/fstab:2: /dev/md127 (it holds nothing that blkid knows, which can't be named by \
@@ -942,7 +942,7 @@ names_last() {
 		'fstab fstab.ramraid-old crypttab crypttab.ramraid-old ' ]]
 }
 
-@test "adopt --fix-fstab writes UUID= there, and nothing else; the old files are kept; --dry-run shows the change" {
+@test "adopt --fix-fstab changes only those names to UUID=, keeps the old files, and --dry-run shows the change" {
 	numbered_names
 	verb adopt --dry-run --fix-fstab data /dev/md127
 	assert_success
@@ -966,7 +966,7 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	names_last
 }
 
-@test "adopt --fix-fstab, killed after any step of that: a second run completes" {
+@test "adopt --fix-fstab killed after any step of it: a second run completes it" {
 	local n
 	for n in {1..6}; do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -983,7 +983,7 @@ write /etc/ramraid/state/data.adopted'* ]] || fail "$(steps)"
 	done
 }
 
-@test "adopt --fix-fstab: an older copy stays; a link is followed; what has no UUID of its own, or a NUL, stays and is refused" {
+@test "adopt --fix-fstab keeps older copies, follows a link, and refuses what it can't name by a UUID" {
 	numbered_names
 	echo older >"$R/etc/fstab.ramraid-old"
 	mv "$R/etc/crypttab" "$R/etc/crypttab.real"
@@ -1018,7 +1018,7 @@ a name that" --fix-fstab data /dev/md127
 	untouched
 }
 
-@test "adopt --fix-fstab, of an array that does not run: what it holds is seen when it runs" {
+@test "adopt --fix-fstab of a stopped array reads its UUID once it runs" {
 	stopped inactive
 	printf '/dev/md127 /srv/data ext4 defaults 0 2\n' |
 		tee "$R/etc/fstab" >"$R/etc.before/fstab"
@@ -1031,7 +1031,7 @@ a name that" --fix-fstab data /dev/md127
 		$(<"$R/etc/fstab.ramraid-old") == /dev/md127* ]]
 }
 
-@test "adopt says which names lead to nothing now; not those of other arrays" {
+@test "adopt names the entries in fstab that lead to nothing now, except those of other arrays" {
 	printf '/dev/md0 /srv/data ext4 nofail 0 2\n/dev/md/there /x ext4 nofail 0 2\n/dev/md/data /y ext4 nofail 0 2\n' >"$R/etc/fstab"
 	: >"$R/etc/ramraid/there.conf"
 	verb adopt --dry-run data /dev/md127
@@ -1044,14 +1044,14 @@ write /dev/md/data there"
 	assert_output -p 'If it was this array, write UUID=aaaa or /dev/md/data there'
 }
 
-@test "drop-ins of an earlier array of that name: refused" {
+@test "adopt refuses a name that has drop-ins of an earlier array" {
 	mkdir -p "$R/etc/ramraid/data.conf.d" "$R/etc.before/ramraid/data.conf.d"
 	echo MEMBER=/dev/disk/by-id/ata-Z |
 		tee "$R/etc/ramraid/data.conf.d/x.conf" >"$R/etc.before/ramraid/data.conf.d/x.conf"
 	refused 4 'belong to another array' data /dev/md127
 }
 
-@test "names: not an array's, another array's, another configuration's" {
+@test "adopt refuses an impossible name, one of another array, and an array that is configured already" {
 	refused 2 "can't be an array's name" ../x /dev/md127
 	refused 2 '--ram=tape' --ram=tape data /dev/md127
 	refused 3 'there is no block device' data /dev/md5
@@ -1111,7 +1111,7 @@ stopped() {
 	fi
 }
 
-@test "a ramdisk made by hand: a bitmap while it is whole, everything else, and only then it leaves; its memory comes back" {
+@test "a ramdisk made by hand leaves only after the bitmap is added, and its memory is freed" {
 	by_hand
 	adopt
 	assert_success
@@ -1138,7 +1138,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ $(calls) != *mdadm* && $(calls) != *detach* ]] || fail "$(calls)"
 }
 
-@test "a ramdisk made by hand, beside one disk; --dry-run prints each command" {
+@test "adopt takes out a ramdisk made by hand beside one disk, and --dry-run prints each command" {
 	by_hand
 	rm -r "$MD/dev-sdb"
 	put raid_disks 2
@@ -1166,7 +1166,7 @@ by_hand_killed_after() {
 	KILL_AFTER=0
 }
 
-@test "a ramdisk made by hand, killed after any step: a second run completes, and gives back that one alone" {
+@test "adopt with a ramdisk made by hand, killed after any step: a second run completes, and frees only that one" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do
 		by_hand_killed_after "$n"
@@ -1184,7 +1184,7 @@ by_hand_killed_after() {
 	((killed >= 12)) || fail "$killed"
 }
 
-@test "release of a half adoption: the ramdisk made by hand gives its memory back, or it is in the array as before" {
+@test "release of a half-finished adopt frees the ramdisk made by hand, or leaves it in the array as before" {
 	local n
 	# The note, the configuration, the claim, failed, removed, given back.
 	for n in 1 3 7 10 11 12; do
@@ -1207,7 +1207,7 @@ by_hand_killed_after() {
 	done
 }
 
-@test "adopt says before its question who else makes ramdisks" {
+@test "before it asks, adopt names what else makes ramdisks on this machine" {
 	by_hand
 	printf '#!/bin/sh\nrapiddisk -a 1024\nmdadm --add /dev/md0 /dev/rd0\n' >"$R/etc/rc.local"
 	chmod 755 "$R/etc/rc.local"
@@ -1237,7 +1237,7 @@ half_adopted() {
 	rm "$BATS_TEST_TMPDIR/calls"
 }
 
-@test "release of a half adoption: --dry-run shows what becomes of the ramdisk; killed, a second run gives the memory back" {
+@test "release of a half-finished adopt shows with --dry-run that it frees the ramdisk; a second run does so" {
 	local n
 	half_adopted
 	verb release --dry-run data
@@ -1260,7 +1260,7 @@ half_adopted() {
 	done
 }
 
-@test "release of a half adoption: a ramdisk of brd, or one that can't be given back, is named with what to type" {
+@test "release of a half-finished adopt says what to type for a ramdisk whose memory it can't free" {
 	half_adopted
 	FAILS='echo rapiddisk detach'
 	verb release --yes data
@@ -1281,7 +1281,7 @@ any more: rapiddisk --detach rd0"
 	[[ $(calls) != *detach* && -e $R/sys/block/ram0 ]]
 }
 
-@test "a ramdisk that has left is given back only if it is that one, of this boot and this array, and nobody uses it" {
+@test "a ramdisk that has left is freed only if it is still the recorded one, and nobody uses it" {
 	local other
 	for other in number boot user uuid ours; do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -1315,7 +1315,7 @@ any more: rapiddisk --detach rd0"
 	[[ $(calls) == *'detach 0'* ]] || fail "$(calls)"
 }
 
-@test "a ramdisk made by hand that can't leave: it is not alone, is being filled, somebody else uses it, or a disk is missing" {
+@test "adopt refuses a ramdisk made by hand that is not in sync or used elsewhere, and an array that lacks legs" {
 	by_hand
 	put dev-rd0/state spare
 	refused 4 '/dev/rd0: is a ramdisk that md is just filling, or a spare' data /dev/md127
@@ -1337,7 +1337,7 @@ any more: rapiddisk --detach rd0"
 	refused 4 '/dev/md127: has no member that is a disk' data /dev/md127
 }
 
-@test "a ramdisk of brd or zram made by hand stays, and it is said how it goes; brd is nobody's for RAM=brd" {
+@test "adopt does not free a ramdisk of brd or zram made by hand, but says how; --ram=brd is refused beside it" {
 	local node
 	for node in ram3 zram0; do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -1358,7 +1358,7 @@ any more: rapiddisk --detach rd0"
 	done
 }
 
-@test "the memory of a ramdisk of rapiddisk comes back, and is counted; what nobody knows is not" {
+@test "the memory check counts what a rapiddisk ramdisk will free, unless its size is unknown" {
 	by_hand
 	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
 MemAvailable:     110592 kB\n" >"$R/proc/meminfo"
@@ -1368,7 +1368,7 @@ MemAvailable:     110592 kB\n" >"$R/proc/meminfo"
 	refused 4 'RAM_RESERVE keeps' data /dev/md127
 }
 
-@test "legs that differ: the one that stays leaves first, without its superblock; killed anywhere" {
+@test "if the legs differ, the member that becomes the RAM leg leaves first and loses its superblock" {
 	local steps=0 kill
 	export DIFFERENT=128 SIGNATURES='ext4 filesystem'
 	for ((kill = 0; ; kill++)); do
@@ -1405,7 +1405,7 @@ MemAvailable:     110592 kB\n" >"$R/proc/meminfo"
 	((steps > 5))
 }
 
-@test "a fast disk beside hard disks stays too, and an array of equals has none that could" {
+@test "a fast member can stay as the RAM leg beside hard disks, but not in an array of equal disks" {
 	fast
 	echo 1 | tee "$R"/sys/class/block/sd{a,b}/queue/rotational >/dev/null
 	put dev-sda/state in_sync
@@ -1420,7 +1420,7 @@ MemAvailable:     110592 kB\n" >"$R/proc/meminfo"
 	refute_line -p 'the fast one'
 }
 
-@test "a RAID10 is refused, with both ways" {
+@test "adopt refuses a RAID10, and prints how to move the data to a mirror" {
 	put level raid10
 	ln -s ../../md127 "$R/dev/disk/by-id/md-uuid-0815"
 	refused 4 'found raid10; to move what it holds, make a mirror on other disks' data \
@@ -1428,7 +1428,7 @@ MemAvailable:     110592 kB\n" >"$R/proc/meminfo"
 	assert_output -p 'ramraid create data /dev/disk/by-id/md-uuid-0815'
 }
 
-@test "a free slot beside write-mostly disks is the RAM leg's; a bitmap comes when the array is whole" {
+@test "adopt uses the free slot beside write-mostly disks for the RAM leg, and adds the bitmap after the start" {
 	by_hand
 	rm -r "$MD/dev-rd0" "$R/sys/block/rd0" "$R/sys/class/block/rd0"
 	put degraded 1
@@ -1456,7 +1456,7 @@ fast() {
 	export -f wipefs
 }
 
-@test "a fast member named by --ram stays as the RAM leg, if the array is made for that" {
+@test "a fast member that --ram names stays as the RAM leg if all other members are write-mostly" {
 	fast
 	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data \
 		/dev/md127
@@ -1483,7 +1483,7 @@ RAM leg takes"
 	assert_line 'mdadm --grow --force /dev/md127 --raid-devices=4'
 }
 
-@test "write-behind is switched off first; with a ramdisk in the array all writes are waited for" {
+@test "adopt switches write-behind off first, and takes a ramdisk out only when the array is idle after that" {
 	put bitmap/backlog 64 dev-sdb/state in_sync,write_mostly
 	adopt
 	assert_success
@@ -1503,7 +1503,7 @@ echo 0 /sys/block/md127/md/bitmap/backlog '* ]] || fail "$(steps)"
 	is_adopted
 }
 
-@test "an array that does not run is started as ours, and adopted: inactive, and by its disks" {
+@test "adopt starts and adopts an array that does not run, named by its inactive device or its disks" {
 	local operands
 	for operands in /dev/md127 '/dev/sda /dev/disk/by-id/ata-B'; do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -1530,7 +1530,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	done
 }
 
-@test "adopt --find lists what is not configured, with the command, and changes nothing" {
+@test "adopt --find lists the arrays that are not configured, with the command, and changes nothing" {
 	stopped inactive
 	verb adopt --find
 	assert_success
@@ -1544,7 +1544,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	assert_failure 2
 }
 
-@test "an array that does not run, killed after any step: a second run completes" {
+@test "adopt of a stopped array killed after any step: a second run completes it" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do
 		rm -rf "$BATS_TEST_TMPDIR/calls" "$R"
@@ -1565,7 +1565,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	((killed >= 9)) || fail "$killed"
 }
 
-@test "an array that was inactive has another number since its start: it is found by its name" {
+@test "a resumed adopt of an array that was inactive finds it by its name if the given device no longer exists" {
 	stopped inactive
 	verb adopt --yes data /dev/md5
 	assert_failure 3
@@ -1578,7 +1578,7 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	is_adopted
 }
 
-@test "an array that does not run is left alone when its disks are not safe to start from, or not all" {
+@test "adopt starts no array from disks that are incomplete, not of one array, or copies of each other" {
 	stopped
 	refused 4 'found 1 disks for 3 slots' data /dev/sda
 	superblock_of 0123456789ab4cde8f0123456789abcd 2 0 >"$R/dev/sdb"
@@ -1607,7 +1607,7 @@ the disks are write-mostly" data /dev/sda /dev/sdb
 	refused 4 '/etc/fstab:1: /dev/md127, a name that it will not have' data /dev/md127
 }
 
-@test "too little memory: refused, but not for --ram=none" {
+@test "adopt refuses when memory is short, but not with --ram=none" {
 	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
 MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	refused 4 'RAM_RESERVE keeps' data /dev/md127
@@ -1615,7 +1615,7 @@ MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	assert_success
 }
 
-@test "--ram=DEVICE: written by a name that lasts; refused when it is not free, not blank, too small, or a member" {
+@test "adopt --ram=DEVICE writes a stable name, and refuses a device in use, too small, or a member" {
 	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
 	fake_disk nvme1n1 4096 disk/by-id/nvme-Y
 	fake_disk nvme2n1 $((200 << 20))
@@ -1634,7 +1634,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	refused 4 'it holds ext4' --ram=/dev/nvme0n1 data /dev/md127
 }
 
-@test "a kernel that may read from the part that is not rebuilt: refused while the array is in use" {
+@test "on a kernel that may read from a leg being rebuilt, adopt refuses an array in use" {
 	echo 6.10.3-1-amd64 >"$R/proc/sys/kernel/osrelease"
 	refused 4 'CVE-2024-45023' data /dev/md127
 	: >"$R/proc/1/mountinfo"
@@ -1642,7 +1642,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	assert_success
 }
 
-@test "what can't be released: everything that is wrong is said, nothing is changed" {
+@test "release names everything that keeps an array from being released, and changes nothing" {
 	verb release --yes data
 	assert_failure 3
 	adopt
@@ -1678,7 +1678,7 @@ others are" --ram=/dev/sdb data /dev/md127
 }
 
 # While a release is at work, and when systemd stops the unit for it.
-@test "stop leaves a released array alone: in the unit with 0, typed by a person it is refused" {
+@test "stop leaves an array alone during release: with 0 in the unit, with a refusal if a person types it" {
 	adopt
 	rm "$BATS_TEST_TMPDIR/calls"
 	: >"$R/run/ramraid/data.released"
@@ -1691,7 +1691,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	[[ $output == *'the array stays as it is'* && -z $(calls) ]] || fail "$output $(calls)"
 }
 
-@test "a start after adopt holds no gate, once; any start makes a released array ours again" {
+@test "only the first start after adopt may find the array in use; any start deletes the note of a release" {
 	libraries
 	loop_run() { called "$2 ${3-}" && conf_need_keep "$1"; }
 	start_verify() { :; }
@@ -1710,7 +1710,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	for note in told members refused; do [[ ! -e $R/run/ramraid/data.$note ]]; done
 }
 
-@test "a start that is refused asks for one more look, after it has let go of the lock: the disk may have come meanwhile" {
+@test "a refused start triggers one more look after it has released the lock" {
 	libraries
 	declare -g NAME=data
 	loop_run() { return 4; }
@@ -1727,7 +1727,7 @@ others are" --ram=/dev/sdb data /dev/md127
 
 # A shutdown may come while it waits for the lock, or a moment after it got it: the array may run,
 # and nobody else would release its RAM leg.
-@test "a start that is ended before it has begun stops the array, as one that is at work" {
+@test "a start that is terminated before it holds the lock, or right after, stops the array" {
 	libraries
 	copy_stop() { called "copy_stop $1"; }
 	systemd_is_unit() { :; }
@@ -1749,7 +1749,7 @@ others are" --ram=/dev/sdb data /dev/md127
 
 # systemd takes a unit for up when it has read "ready", and a stop may come between the word and the
 # reading; then it runs no ExecStop=.
-@test "a start that has just said ready, and is ended by systemd itself, stops the array; by our own ExecStop= it leaves that to it" {
+@test "a start terminated right after it reported ready stops the array, unless systemd runs ExecStop=" {
 	libraries
 	copy_stop() { :; }
 	systemd_is_unit() { :; }
@@ -1772,7 +1772,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	assert_line 'stop -- data'
 }
 
-@test "an array that does not run, and whose start is refused after all: said, and not taken for whole" {
+@test "an adopt of a stopped array whose start is refused says so, and does not report it as whole" {
 	stopped inactive
 	: >"$R/refuses"
 	verb adopt --yes data /dev/md127
@@ -1787,7 +1787,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	is_adopted
 }
 
-@test "another array that has its name is not taken for the one that was inactive" {
+@test "a resumed adopt does not take another array of that name for the one that was inactive" {
 	stopped inactive
 	KILL_AFTER=8 verb adopt --yes data /dev/md127
 	assert_failure 137
@@ -1801,7 +1801,7 @@ others are" --ram=/dev/sdb data /dev/md127
 	assert_output -p 'there is no block device /dev/md5'
 }
 
-@test "before an array that does not run is started, it is said that a slot is free" {
+@test "before adopt starts a stopped array, it says that the RAM leg takes the free slot" {
 	stopped inactive
 	verb adopt data /dev/md127
 	assert_failure 2

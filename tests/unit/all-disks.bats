@@ -43,7 +43,7 @@ starts() { # sets code and output
 	output=$(start_here data 2>&1) && code=0 || code=$?
 }
 
-@test "both disks have other names: refused, each is named with the line to write, and nothing is started" {
+@test "if all disks have new names, the start is refused, and the message has the MEMBER lines to write" {
 	leg sdx "$A" 90 disk/by-id/usb-NEW_A
 	leg sdy "$B" 90 disk/by-id/usb-NEW_B
 	fake_disk sdz 104857600
@@ -71,7 +71,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 		fail "$(<"$BATS_TEST_TMPDIR/plan")"
 }
 
-@test "two that carry the same leg: neither is offered" {
+@test "of two devices that carry the same leg, neither is suggested as a MEMBER" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdx "$B" 90 disk/by-id/usb-X
 	leg sdy "$B" 80 disk/by-id/usb-Y
@@ -84,7 +84,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 		fail "$output"
 }
 
-@test "the disk below DRBD, which is not up: not offered as the leg" {
+@test "the disk below a DRBD device that is down is not suggested as a MEMBER" {
 	leg sdx "$A" 90 disk/by-id/ata-X
 	printf '%s\n' "UUID=$ID" MEMBER=/dev/drbd/by-res/data/0 >"$R/etc/ramraid/data.conf"
 	conf_load data
@@ -96,7 +96,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 		fail "$output"
 }
 
-@test "the disk below a device of device-mapper, which may be a cache that is not up: not offered as the leg" {
+@test "the disk below a missing device-mapper device, which may be an inactive cache, is not suggested as a MEMBER" {
 	leg sdx "$A" 90 disk/by-id/ata-X
 	printf '%s\n' "UUID=$ID" MEMBER=/dev/mapper/vg-cached >"$R/etc/ramraid/data.conf"
 	conf_load data
@@ -108,7 +108,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 		fail "$output"
 }
 
-@test "what is said nothing of: a MEMBER, the RAM leg, what something is stacked on; and nothing is read when no disk is missing" {
+@test "no message names a MEMBER, the RAM leg or a disk in use, and with no disk missing no other disk is read" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg rd0 cccccccc-0000-0000-0000-000000000000 90
 	leg sdx "$B" 90 disk/by-id/usb-X
@@ -125,7 +125,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	not grep -q sdx "$BATS_TEST_TMPDIR/calls"
 }
 
-@test "a look for clones reads no MEMBER, no ramdisk and no device that something is stacked on" {
+@test "the search for copies reads no MEMBER, no ramdisk and no device in use" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdb "$B" 90 disk/by-id/ata-B
 	leg rd0 cccccccc-0000-0000-0000-000000000000 90
@@ -141,7 +141,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	[[ $(calls) == *sdy* && $(calls) != *@(sda|sdb|rd0|sdx)* ]] || fail "$(calls)"
 }
 
-@test "what another start has read since this one began is not read again, and nothing older" {
+@test "a start uses what another start has read since this one began, and nothing older" {
 	local node
 	looks() { # TIME WAITED READS
 		echo "$1 1.00" >"$R/proc/uptime"
@@ -177,7 +177,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	DRY_RUN=yes looks 112.50 9 'sdy sdz '
 }
 
-@test "every block device that carries the array's UUID, with its device UUID and events" {
+@test "the search lists each block device with the array's UUID, its device UUID and its events" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdx "$B" 91
 	fake_disk sdz 104857600
@@ -188,7 +188,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	not grep -q sdz "$BATS_TEST_TMPDIR/calls"
 }
 
-@test "all devices are asked side by side: one that does not answer takes its time once, however many there are" {
+@test "all devices are read at once, so that several that do not answer cost no more time than one" {
 	local i
 	for i in {1..9}; do fake_disk "sdx$i" $((100 << 20)); done
 	mkdir "$R/asked"
@@ -208,7 +208,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	[[ $output == "$(for i in {1..9}; do echo "sdx$i $i 5"; done)" ]] || fail "$output"
 }
 
-@test "a look at all disks that fails is tried again, and then no array is started" {
+@test "a search of all disks that fails is tried again; if it fails again, the start is refused" {
 	local program real
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdb "$B" 90 disk/by-id/ata-B
@@ -238,7 +238,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdy:$B:91" ]] || fail "${F[clones]}"
 }
 
-@test "many devices, many of them in use: the look at all disks comes to its end" {
+@test "the search of all disks completes with many devices, many of them in use" {
 	local i
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdb "$B" 90 disk/by-id/ata-B
@@ -256,7 +256,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	[[ ${F[clones_known]} == yes && ${F[clones]} == "sdz:$B:91" ]] || fail "${F[clones]}"
 }
 
-@test "of another run of the array it is looked again whether a copy runs" {
+@test "after the array has been restarted, its running members are checked for copies again" {
 	leg sda "$A" 90 disk/by-id/ata-A
 	leg sdb "$B" 90 disk/by-id/ata-B
 	conf_load data
@@ -272,7 +272,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	[[ $(calls | grep -c look) == 2 ]]
 }
 
-@test "a device on which no program could be run was not looked at, and one that can't be read was" {
+@test "if a program can't run, a device counts as not searched; if the device can't be read, it counts as searched" {
 	leg sdz "$B" 91
 	F[uuid]=$ID F[name]=data F[members]=0 F[ram.node]=''
 	eval "$(sed -n '/^superblock_facts() {$/,/^}$/p' "$PROJECT/lib/world/superblock.sh")"
@@ -287,7 +287,7 @@ MEMBER. If it is the missing disk"*"MEMBER=/dev/disk/by-id/usb-NEW_A"* ]] ||
 	[[ ${F[clones_known]} == yes ]]
 }
 
-@test "a kernel name with a line end does not end the look" {
+@test "a kernel name with a newline does not break the search" {
 	leg sdz "$B" 91
 	fake_disk $'md_x\n.' 104857600
 	F[uuid]=$ID F[name]=data F[members]=0 F[ram.node]=''

@@ -8,7 +8,7 @@ setup() {
 }
 by_id() { printf 'MEMBER=/dev/disk/by-id/ata-%s\n' "$@"; }
 
-@test "apply: a line more and a line less; the note goes before, and the file is in the end as it was written" {
+@test "apply adds one disk and removes another, writes its note first, and leaves the file as the user wrote it" {
 	conf "UUID=$ID" '# mine' "$(by_id C A)"
 	cp -p "$R/etc/ramraid/data.conf" "$R/wanted"
 	verb apply --yes data
@@ -20,7 +20,7 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 		fail "$(steps)"
 }
 
-@test "apply: a disk more, a disk less, and nothing to do" {
+@test "apply adds a disk, then removes two, and then finds nothing to do" {
 	conf "UUID=$ID" "$(by_id A B C)"
 	verb apply --yes data
 	assert_success
@@ -36,7 +36,7 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	[[ -z $(steps) ]] || fail "$(steps)"
 }
 
-@test "apply: a check that was killed is ended, before it begins and while it waits for that" {
+@test "apply ends a check that a killed scrub has left running, at its beginning and while it waits" {
 	conf "UUID=$ID" "$(by_id A B C)"
 	check_left
 	verb apply --yes data
@@ -53,14 +53,14 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	[[ $(<"$MD/sync_max") == max ]]
 }
 
-@test "apply: other disks altogether, and the order does not matter" {
+@test "apply replaces all disks, and the order of the MEMBER lines does not matter" {
 	conf "UUID=$ID" "$(by_id D C)"
 	verb apply --yes data
 	assert_success
 	is_whole C D
 }
 
-@test "apply: a disk that is back is put back first" {
+@test "apply puts back a disk that has returned" {
 	leaves sdb
 	put degraded 1
 	verb apply --yes data
@@ -69,7 +69,7 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	[[ $(steps) == *'--re-add /dev/sdb'* ]] || fail "$(steps)"
 }
 
-@test "apply --dry-run prints the plan; what would leave no good disk is refused, with what to do" {
+@test "apply --dry-run prints the plan, and apply refuses a change that would leave no good disk" {
 	conf "UUID=$ID" "$(by_id A C)"
 	rm -rf "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
 	verb apply --dry-run data
@@ -102,7 +102,7 @@ plugged() {
 	ln -s "$R/sys/devices/usb1/$1" "$R/sys/class/block/$1"
 }
 
-@test "a disk that anybody can plug in or make up, where no leg was: refused without --force, and named with its device" {
+@test "a disk that anybody can plug in or make up is refused without --force if no leg was ever on such hardware" {
 	local yours='who would get a copy of all that is on the array: no disk leg was ever on'
 	# With a record, without one, and with that of a RAM leg alone: also by what is in the array.
 	for line in "$(uuid_of a) ata - -" "ram=/dev/X usb - -" ''; do
@@ -139,7 +139,7 @@ If it is yours: ramraid apply --force data (or \"replace\" with --force)" apply 
 	is_whole A B C D
 }
 
-@test "a leg's name that another device has taken over, while the leg is in sync: both named, and nothing is done" {
+@test "a leg's name that another device has taken over: apply and replace name both devices, and do nothing" {
 	local over="another device has taken over the name. Remove that device; or replace this name by \
 another one" \
 		links="$R/run/udev/links/disk\\x2fby-id\\x2fata-A" how
@@ -197,7 +197,7 @@ decides() { # 'ACTION ARGUMENT…' KEY=VALUE…
 in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg.2.kind=
 	array.slots=4)
 
-@test "the decision, row by row" {
+@test "decision: one row for each case" {
 	libraries
 	decides 'slots 4'
 	decides 'slots 4' leg.0.leaving=yes
@@ -238,7 +238,7 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides refuse rescue.image=/x
 }
 
-@test "a plan that comes to no end is given up; one for 31 disks in the place of as many is not" {
+@test "a plan that never ends is given up, but not one that replaces 31 disks by 31 others" {
 	libraries
 	declare -gA CONF=([RAM]=auto)
 	facts_read <"$FIXTURES/decide/whole-2.facts"
@@ -260,7 +260,7 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	[[ $(calls | tail -n 1) == end ]]
 }
 
-@test "a far2 has two slots, and no more: a disk is built into the one that is free" {
+@test "a far2 array has two slots: a disk is built into a free one, and a third disk is refused" {
 	local \
 		far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node=
 			ram.slot= leg.0.writemostly= leg.1.writemostly=)
@@ -282,7 +282,7 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 		fail "${WRONG[*]}"
 }
 
-@test "the end of a change is told, and what it lacks" {
+@test "the end of a change is reported, with a message if the array lacks something" {
 	libraries
 	witness_update_witness() { :; }
 	whole_since_update() { :; }
@@ -303,7 +303,7 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	assert_output -p "data: $WHY; see: ramraid status data"
 }
 
-@test "the MEMBER lines are edited, and nothing else is" {
+@test "an edit of the MEMBER lines changes no other line" {
 	libraries
 	conf '# MEMBER=no' "UUID=$ID" ' MEMBER = "/dev/disk/by-id/ata-A" ' 'MEMBERS=x' '' \
 		"MEMBER='/dev/disk/by-id/ata-B'" '# end'
@@ -325,7 +325,7 @@ MEMBER=/dev/disk/by-id/ata-C
 		/dev/disk/by-id/ata-D) ]]
 }
 
-@test "on a kernel that reads from legs which are being rebuilt, a disk is built in only while nobody uses the array" {
+@test "on a kernel that may read from a leg being rebuilt, apply adds a disk only while the array is not in use" {
 	conf "UUID=$ID" "$(by_id A B C)"
 	echo 6.10.3 >"$R/proc/sys/kernel/osrelease"
 	verb apply --dry-run data
@@ -339,7 +339,7 @@ MEMBER=/dev/disk/by-id/ata-C
 	assert_success
 }
 
-@test "a disk that has been away, in an array without a bitmap, or that md refuses: attach and apply rebuild it as a whole" {
+@test "attach and apply rebuild a returned disk in full if there is no bitmap or md refuses the re-add" {
 	local line bitmap
 	back() { # BITMAP: A alone is in sync
 		leaves sdb
@@ -367,7 +367,7 @@ MEMBER=/dev/disk/by-id/ata-C
 	done
 }
 
-@test "the names of disks that are to leave, and of those that adopt has found, may end in an equals sign" {
+@test "the notes of leaving disks and of an adoption can hold a name that ends in an equals sign" {
 	local disk=/dev/disk/by-id/usb-Stick_AbC=
 	libraries
 	removals_write data "$ID" "$disk"

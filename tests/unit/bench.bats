@@ -34,7 +34,7 @@ measured() {
 	done
 }
 
-@test "fio is asked for reads only, past the page cache, and its answer is read" {
+@test "fio gets only reads, with direct I/O, and its answer is parsed" {
 	bench_measure read 0 random-32 /dev/md127 5
 	[[ $(calls) == "fio --name=bench --filename=/dev/md127 --rw=randread --bs=4k --iodepth=32 \
 --runtime=5 --time_based --direct=1 --ioengine=libaio --output-format=json --readonly" ]]
@@ -46,18 +46,18 @@ measured() {
 	[[ $(calls | tail -n 1) == *'--rw=read --bs=1M --iodepth=4 '*--readonly ]]
 }
 
-@test "writes are not read-only, and say how large the file is" {
+@test "fio gets a write test without --readonly, with the size of the file" {
 	bench_measure write 0 random-1 /srv/data/file 5 --size=64M
 	[[ $(calls) == *'--rw=randwrite '*'--size=64M' && $(calls) != *--readonly* ]]
 	[[ ${BENCH["write 0 random-1"]} == 256 && ${BENCH["write 0 random-1 bytes"]} == 1048576 ]]
 }
 
-@test "a fio that fails is a failure" {
+@test "a failure of fio is a failure of the measurement" {
 	fio() { return 1; }
 	not bench_measure read 0 random-1 /dev/md127 5
 }
 
-@test "the array, the RAM leg and the disk legs that are in sync are measured" {
+@test "bench measures the array, the RAM leg if it is in sync, and the disk legs that are in sync" {
 	cmd_bench_rows
 	[[ ${BENCH_ROLE[*]} == 'array RAM leg disk leg 1' &&
 		${BENCH_DEVICE[*]} == '/dev/md127 /dev/rd0 /dev/disk/by-id/a' ]]
@@ -66,7 +66,7 @@ measured() {
 	[[ ${BENCH_ROLE[*]} == 'array disk leg 1' ]]
 }
 
-@test "the table and the bars, in 80 columns" {
+@test "the table and the bars fit into 80 columns" {
 	local expected
 	measured
 	bench_text read 3
@@ -79,7 +79,7 @@ measured() {
 	grep -qxE '  disk leg 1 {44}464' <<<"$SHOWN"
 }
 
-@test "the JSON is JSON, and has every figure" {
+@test "the JSON is valid and has every figure" {
 	measured
 	JSON_TEXT='' JSON_CLOSERS=()
 	json_open '' object
@@ -89,7 +89,7 @@ measured() {
 	[[ $(jq -c '.reads[2].measured[1]' <<<"$JSON_TEXT") == '{"access":"random","depth":8,"operations_per_second":464,"bytes_per_second":157286400,"mean_latency_nanoseconds":5000}' ]]
 }
 
-@test "--json is as its schema says, with and without writes" {
+@test "--json matches its schema, with and without writes" {
 	local test change
 	measured
 	for test in "${BENCH_TESTS[@]}"; do
@@ -115,7 +115,7 @@ measured() {
 	done
 }
 
-@test "writes go to the array or nowhere, and to no folder of somebody else's" {
+@test "writes go only into a folder on the array, and to no folder of somebody else's" {
 	local folder=$R/srv/folder
 	mkdir -p "$folder"
 	findmnt() { echo /dev/mapper/vg-lv; }
@@ -134,7 +134,7 @@ measured() {
 	[[ $status == 2 && $output == *'is not a folder that can be written to'* ]]
 }
 
-@test "the picture has a bar for each of the array, the RAM leg and the disk legs, and for no more" {
+@test "the picture has one bar for each of the array, the RAM leg and the disk legs" {
 	measured
 	gnuplot() {
 		called gnuplot
@@ -162,7 +162,7 @@ measured() {
 	[[ $(calls) != *measured* ]]
 }
 
-@test "all of it: reads, then writes to a file of its own, which is gone afterwards, and what was measured is printed" {
+@test "bench reads, writes to a file of its own, deletes that, and prints the results" {
 	mkdir -p "$R/srv/folder"
 	cmd_bench_programs() { :; }
 	conf_need() { :; }
@@ -202,7 +202,7 @@ in a folder that is root's alone, such as /root/data.svg" ]] || fail "$status: $
 	[[ $status == 4 && ! -e $R/srv/new.svg ]] || fail "$output"
 }
 
-@test "reads of the disks are counted while the array is read, and not while they are themselves" {
+@test "reads of the disks are counted while the array is measured, but not while the disks are" {
 	mkdir -p "$R/sys/class/block/sda" "$R/sys/class/block/sdb"
 	echo "10 0 0 0" >"$R/sys/class/block/sda/stat"
 	echo "5 0 0 0" >"$R/sys/class/block/sdb/stat"
@@ -215,7 +215,7 @@ in a folder that is root's alone, such as /root/data.svg" ]] || fail "$status: $
 	[[ $BENCH_DISK_READS == 3 ]]
 }
 
-@test "what is missing is named, with the packages" {
+@test "missing programs are reported, with the packages to install" {
 	command() { [[ $2 != fio && $2 != gnuplot ]]; }
 	run cmd_bench_programs
 	[[ $status == 1 && $output == *'apt install fio' ]]
@@ -224,7 +224,7 @@ in a folder that is root's alone, such as /root/data.svg" ]] || fail "$status: $
 	[[ $output == *'apt install fio gnuplot-nox' ]]
 }
 
-@test "a number of seconds is one" {
+@test "--seconds takes only a whole number above 0" {
 	for value in 0 x -1 1.5 ''; do
 		run cmd_bench "--seconds=$value" data
 		[[ $status == 2 && $output == *"--seconds=$value: write a number of seconds"* ]]

@@ -68,7 +68,7 @@ told() { # LINE…
 }
 silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 
-@test "the first look of a run tells nothing; then each change, once, also without HOTPLUG" {
+@test "the first look reports nothing; later ones report each change once, also with HOTPLUG=no" {
 	look
 	silent
 	pulled sdb
@@ -89,7 +89,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'notice disk-in-sync /dev/disk/by-id/ata-B'
 }
 
-@test "a start says what it found; changes are told from there on" {
+@test "changes are reported from what the start found, and a second start while the array runs does not reset that" {
 	conf_load data && before_look_configured data
 	member rd0 recovering 0
 	facts_observe
@@ -106,7 +106,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'notice disk-in-sync /dev/disk/by-id/ata-B'
 }
 
-@test "the RAM leg: failed, made anew, in sync; taken out is no failure" {
+@test "the RAM leg is reported as lost, being rebuilt, in sync, and detached, which is no failure" {
 	look
 	out rd0
 	rm "$R/run/ramraid/data.ram"
@@ -129,7 +129,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'notice ram-detached '
 }
 
-@test "with HOTPLUG=yes a RAM leg that failed is made anew, but not without end" {
+@test "with HOTPLUG=yes a failed RAM leg is rebuilt, but not after repeated failures" {
 	echo HOTPLUG=yes >>"$R/etc/ramraid/data.conf"
 	look
 	member rd0 faulty 0
@@ -143,7 +143,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	says 'to rebuild it: ramraid attach data'
 }
 
-@test "blocks that no disk leg has: the only good copy; lost with the RAM leg, and that is said as it is" {
+@test "if no disk leg has some blocks, the RAM leg is the only good copy, and its failure is reported as data loss" {
 	look
 	echo '3000 8' >"$M/dev-sda/bad_blocks"
 	look
@@ -162,7 +162,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'notice only-copy-over ' 'notice ram-in-sync /dev/rd0'
 }
 
-@test "the only good copy: an alert, once, also at the first look; and that it is over" {
+@test "an alert says once that the RAM leg is the only good copy, also at the first look, and when that is over" {
 	member sda faulty,write_mostly 1
 	member sdb faulty,write_mostly 2
 	look
@@ -175,7 +175,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'notice only-copy-over ' 'notice disk-in-sync /dev/disk/by-id/ata-B'
 }
 
-@test "the only good copy, and its unit is not up, which alone would guard a shutdown: it is started, but not in a shutdown" {
+@test "if the RAM leg is the only good copy, a unit that is not up is started, except during a shutdown" {
 	mkdir -p "$R/run/systemd/system"
 	systemctl() {
 		case $* in
@@ -199,7 +199,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 		fail "$(calls)"
 }
 
-@test "does the machine go down? A service manager that gives no answer is asked again" {
+@test "whether the machine is shutting down: a systemd that gives no answer is asked again" {
 	stopping() { # CODE ANSWERED-AT JOB STATE CALLS
 		local code=0
 		rm -f "$BATS_TEST_TMPDIR/calls"
@@ -243,7 +243,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	not stop_going_down 2>/dev/null
 }
 
-@test "the RAM leg fails as the only good copy: that is not over" {
+@test "if the RAM leg fails while it is the only good copy, that is not reported as over" {
 	member sda faulty,write_mostly 1
 	member sdb faulty,write_mostly 2
 	look
@@ -252,7 +252,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'warning ram-lost '
 }
 
-@test "while somebody is at work, what may be the work is not told, and what can't be is" {
+@test "while a verb holds the lock, only changes that can't be its work are reported" {
 	look
 	paths_run
 	exec {held}>"$R/run/ramraid/.locks/work.data"
@@ -269,7 +269,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 	told 'notice disk-removed /dev/disk/by-id/ata-A' 'warning ram-lost '
 }
 
-@test "two who look at the same time: one tells" {
+@test "if several look at the same moment, one of them reports" {
 	look
 	pulled sdb
 	: >"$TOLD"
@@ -285,7 +285,7 @@ silent() { [[ ! -s $TOLD ]] || fail "$(<"$TOLD")"; }
 # replaced: another disk is in the array where ata-B was, and in the configuration.
 replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 
-@test "who has begun to look before a replacement ended goes by the members of now: no disk is lost, and it was whole all the time" {
+@test "a look that began before a replacement ended reports no lost disk, and does not count the array as degraded" {
 	mkdir -p "$R/etc/ramraid/state" "$R/proc/sys/kernel/random"
 	echo b0b0b0b0-0000-4000-8000-000000000001 >"$R/proc/sys/kernel/random/boot_id"
 	look
@@ -313,7 +313,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	cmp "$R/etc/ramraid/state/data.lately" "$TOLD.lately"
 }
 
-@test "wait: a disk is replaced meanwhile, and the array is whole without it" {
+@test "wait succeeds if a disk is replaced meanwhile and the array is whole without the old one" {
 	pulled sdb
 	fake_disk sdc 104857600 disk/by-id/ata-C
 	member sdc in_sync,write_mostly 2
@@ -327,7 +327,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	wait_whole data infinity 2>"$LOG" || fail "$(<"$LOG")"
 }
 
-@test "a configuration that can't be read meanwhile: it goes on with the members that it knows" {
+@test "if the configuration becomes unreadable during a look, the look uses the members that it knows" {
 	look
 	conf_load data && before_look_configured data && facts_observe
 	pulled sdb
@@ -337,7 +337,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	told 'warning disk-lost /dev/disk/by-id/ata-B'
 }
 
-@test "what was told in another form is taken for a first look" {
+@test "a note of reported states in an older form counts as a first look" {
 	printf 'in_sync\nin_sync\n' >"$R/run/ramraid/data.told"
 	pulled sdb
 	look
@@ -347,7 +347,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	told 'warning disk-returned /dev/disk/by-id/ata-B'
 }
 
-@test "an array that is stopped, or is to have no RAM leg: nothing" {
+@test "nothing is reported of an array that is stopped, or that has RAM=none" {
 	echo RAM=none >>"$R/etc/ramraid/data.conf"
 	look
 	rm -rf "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
@@ -355,7 +355,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	silent
 }
 
-@test "it can't be written down: said, and no failure" {
+@test "if the note of reported states can't be written, a message says so, and the look does not fail" {
 	look
 	rm "$R/run/ramraid/data.told"
 	mkdir -p "$R/run/ramraid/data.told.new"
@@ -364,7 +364,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	says "can't be written, so it will be reported again"
 }
 
-@test "a refused start is told once, until the reason is another" {
+@test "a refused start is reported once for each reason" {
 	conf_load data && before_look_configured data && facts_observe
 	: >"$TOLD"
 	WHY=because
@@ -378,7 +378,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 	told 'warning start-refused '
 }
 
-@test "a copy of a member, at the name of another leg: told as that, and left alone" {
+@test "a copy of a member under another leg's name is reported as a copy" {
 	conf_load data && before_look_configured data && facts_observe
 	F[leg.1.state]='' F[leg.1.in]='' F[leg.1.sb]=ok F[leg.1.uuid]=${F[uuid]} F[leg.1.role]=1 \
 		F[leg.1.device_uuid]=x F[leg.1.number]=1 F[leg.0.member_uuid]=x
@@ -391,7 +391,7 @@ replaced() { sed -i s/ata-B/ata-C/ "$R/etc/ramraid/data.conf"; }
 copy of the other"
 }
 
-@test "how a start has ended" {
+@test "the end of a start is reported as refused, failed, degraded, or without the RAM leg" {
 	conf_load data && before_look_configured data && facts_observe
 	: >"$TOLD"
 	transitions_of_start data 0

@@ -266,7 +266,7 @@ silent() {
 }
 says() { [[ $output == *"$1"* ]] || fail "not said: $1" "$output"; }
 
-@test "a healthy mirror: nothing, 0, nothing changed, nothing left behind" {
+@test "check of a healthy mirror finds nothing, exits with 0, changes nothing and leaves nothing behind" {
 	find "$R" -type f -exec md5sum {} + | sort >"$BATS_TEST_TMPDIR/before"
 	check
 	[[ $status == 0 && $output == 'data: nothing to report' ]] || fail "$status $output"
@@ -283,7 +283,7 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 		fail "$output"
 }
 
-@test "names: none configured, unknown, impossible, twice; a kernel that there is not" {
+@test "check refuses impossible names, unknown arrays and unknown kernels, and takes a name twice as one" {
 	check data data
 	[[ $status == 0 && $output == 'data: nothing to report' ]] || fail "$output"
 	check missing data
@@ -306,7 +306,7 @@ unmkinitramfs $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 		fail "$output"
 }
 
-@test "the text: what, expected, found, do; the system comes last" {
+@test "the report says what was expected, what was found and what to do, with the system last" {
 	echo disabled >"$R/enabled"
 	: >"$R/etc/mdadm/mdadm.conf"
 	check
@@ -339,7 +339,7 @@ the system: 1 note
 
 # ---- what the next boot depends on
 
-@test "the unit: disabled, masked, or nobody knows" {
+@test "a unit that is disabled or masked, or of which systemd says nothing, is found" {
 	echo masked >"$R/enabled"
 	finds not-enabled
 	says 'systemctl unmask ramraid@data.service'
@@ -347,7 +347,7 @@ the system: 1 note
 	finds unseen-unit
 }
 
-@test "a copy of the configuration is about the same array" {
+@test "a copy of the configuration with the same UUID is found" {
 	ARGS=(data)
 	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/data-old.conf"
 	finds same-array
@@ -356,7 +356,7 @@ the system: 1 note
 	finds
 }
 
-@test "not claimed in the real root: no file, another text, another ARRAY line" {
+@test "a missing claim in /etc/mdadm is found: no file, another text, another ARRAY line" {
 	echo "ARRAY /dev/md0 UUID=${ID//-/}" >>"$R/etc/mdadm/mdadm.conf"
 	finds not-claimed
 	says 'found such a line'
@@ -370,7 +370,7 @@ the system: 1 note
 	says 'found no such file'
 }
 
-@test "not claimed in the initramfs of one kernel; one without mdadm need not be" {
+@test "a missing claim in the initramfs of one kernel is found, unless that initramfs has no mdadm" {
 	local conf=$R/boot/initrd.img-$OLD.d/main/etc/mdadm/mdadm.conf
 	echo "ARRAY /dev/md/data UUID=${ID//-/}" >"$conf"
 	finds not-claimed-initramfs
@@ -395,7 +395,7 @@ the system: 1 note
 	silent
 }
 
-@test "the claim in the initramfs, in the places and forms that it may have" {
+@test "the claim in the initramfs counts in each place and form that mdadm reads" {
 	local folder=$R/boot/initrd.img-$NEW.d
 	mv "$folder/main" "$folder.new" && rm -r "$folder" && mv "$folder.new" "$folder"
 	silent
@@ -409,7 +409,7 @@ the system: 1 note
 	finds not-claimed-initramfs
 }
 
-@test "an initramfs that can't be seen: none, unreadable, no program, not to be unpacked" {
+@test "an initramfs that is missing, unreadable, or can't be unpacked is reported" {
 	rm "$R/boot/initrd.img-$OLD"
 	finds no-initramfs
 	says "none in $R/boot, so that this kernel may not boot"
@@ -438,7 +438,7 @@ the system: 1 note
 	says 'can not be unpacked'
 }
 
-@test "an initramfs that dracut has made: unmkinitramfs looks into it, else dracut's own program" {
+@test "an initramfs made by dracut is read with unmkinitramfs, or else with lsinitrd" {
 	local folder=$R/boot/initrd.img-$NEW.d kernel
 	for kernel in "$OLD" "$NEW"; do
 		# Both folders that mdadm may read, and no mdadm.conf, unless for this host alone.
@@ -477,7 +477,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	[[ -z $(find "$BATS_TEST_TMPDIR" -maxdepth 1 -name 'ramraid-check.*') ]]
 }
 
-@test "an initramfs that unmkinitramfs can't open, and lsinitrd can" {
+@test "an initramfs that unmkinitramfs can't open is read with lsinitrd" {
 	local folder=$R/boot/initrd.img-$NEW.d
 	mkdir "$folder/usr" && mv "$folder/main/usr/sbin" "$folder/usr"
 	mv "$folder/main/etc/mdadm" "$folder" && rm -r "$folder/main"
@@ -486,7 +486,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 }
 
-@test "kernels without rapiddisk: brd serves, or nothing does; by RAM=" {
+@test "a kernel without a module for the RAM leg that RAM= names is found" {
 	local dep=$R/lib/modules/$OLD/modules.dep
 	sed -i /rapiddisk/d "$dep"
 	finds no-rapiddisk
@@ -524,7 +524,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	finds no-ram-module
 }
 
-@test "which kernels: what an old one has left behind is none; the running one is, without an image" {
+@test "leftovers of a removed kernel count as no kernel; the running one counts without an image" {
 	mkdir -p "$R/lib/modules/5.10.0-1-amd64"
 	silent
 	rm "$R/boot/vmlinuz-$NEW" "$R/lib/modules/$NEW/modules.dep"
@@ -533,7 +533,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	finds no-ram-module no-ram-module unseen-initramfs kernel-untried
 }
 
-@test "kernels with a known flaw, running or installed; accepted, or without a RAM leg: no matter" {
+@test "kernels with a known flaw are found, unless that is accepted or the array has no RAM leg" {
 	kernel 6.10.3-1-amd64
 	finds kernel-flaw kernel-untried
 	says CVE-2024-45023
@@ -550,7 +550,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	silent
 }
 
-@test "a leg without a list of bad blocks, and a kernel that then takes no more writes" {
+@test "a leg without a bad block list is found on a kernel that then takes no more writes" {
 	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
 	printf 'REBUILD=kernel\n' >>"$R/etc/ramraid/data.conf"
 	echo 7.2.12+deb14-amd64 >"$R/proc/sys/kernel/osrelease"
@@ -566,7 +566,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	silent
 }
 
-@test "superblocks that a newer kernel has written, and an older kernel that may be started next" {
+@test "an older kernel that can't read superblocks of a newer one is found" {
 	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
 	silent
 	# logical_block_size: the 32-bit word at byte 224 of the superblock, which begins at byte
@@ -585,7 +585,7 @@ linux-image-$OLD"
 	BLIND='*/dev/sda1' silent
 }
 
-@test "a kernel on which the copy has not been tested: a note, unless somebody has chosen" {
+@test "a kernel on which the copy is not tested is noted, unless REBUILD= says which way to use" {
 	local choice
 	kernel 6.18.1-amd64
 	finds kernel-untried
@@ -605,7 +605,7 @@ selftest"
 	done
 }
 
-@test "DKMS has rapiddisk, and has not built it for a kernel: no headers, a failure, not tried" {
+@test "a kernel for which DKMS has not built rapiddisk is found, with the reason" {
 	local dkms=$R/var/lib/dkms/rapiddisk/9.2.0 dep=$R/lib/modules/$OLD/modules.dep
 	mkdir -p "$dkms/build" "$R/usr/src"
 	ln -s /usr/src/rapiddisk-9.2.0 "$dkms/source"
@@ -636,7 +636,7 @@ headers of that kernel are not installed"
 	silent
 }
 
-@test "--kernel: what concerns that kernel, of every array, and nothing else" {
+@test "--kernel reports what concerns that kernel, for every array, and nothing else" {
 	echo disabled >"$R/enabled"
 	put bitmap/location none
 	sed -i /rapiddisk/d "$R/lib/modules/$OLD/modules.dep"
@@ -648,7 +648,7 @@ headers of that kernel are not installed"
 	ARGS=("--kernel=$OLD") && finds not-claimed-initramfs no-rapiddisk
 }
 
-@test "memory: for the ramdisk and the reserve beside it, of all there is; for all arrays together" {
+@test "too little memory for the ramdisk and its reserve is found" {
 	echo RAM_RESERVE=930M >>"$R/etc/ramraid/data.conf"
 	finds memory
 	says 'the ramdisk (99MiB)'
@@ -665,7 +665,7 @@ headers of that kernel are not installed"
 	silent
 }
 
-@test "memory: each fits, but not all together" {
+@test "too little memory for the ramdisks of all arrays together is found" {
 	local CHECK_RAM_SAID='' CHECK_RAM_BYTES=0 CHECK_RAM_RESERVE=0 CHECK_ARRAY=data \
 		said=$BATS_TEST_TMPDIR/said
 	libraries
@@ -689,7 +689,7 @@ headers of that kernel are not installed"
 	[[ $(<"$said") == $'memory\nmemory' ]]
 }
 
-@test "an adoption or a release that was not finished, configured or not" {
+@test "an unfinished adopt, release or destroy is found, also of an array that is not configured" {
 	printf 'uuid=%s\nbitmap=none\ndone=no\n' "$ID" >"$R/etc/ramraid/state/data.adopted"
 	finds adopt-unfinished
 	says 'expected an adoption to be complete, found an unfinished one'
@@ -728,7 +728,7 @@ stay a plain array"
 	ARGS=(data) && silent
 }
 
-@test "a claim that nobody stands for; defaults with an error" {
+@test "a claim without a configuration and an error in the defaults are found" {
 	claim_of_data >"$R/etc/mdadm/mdadm.conf.d/ramraid-old.conf"
 	finds claim-left
 	rm "$R/etc/mdadm/mdadm.conf.d/ramraid-old.conf"
@@ -738,7 +738,7 @@ stay a plain array"
 	says "ramraid.conf:1: RAM_RESERVE=lots"
 }
 
-@test "whom mdadm tells: MAILADDR or PROGRAM, in any form and file" {
+@test "MAILADDR or PROGRAM counts in any form and file that mdadm reads" {
 	local line
 	for line in 'MAILADDR root' 'mailaddr root@example.org' 'PROGRAM /usr/sbin/tell' 'prog /x' \
 		$'MAIL\troot'; do
@@ -757,7 +757,7 @@ stay a plain array"
 	BLIND='*/mine.conf' finds unseen-claim unseen-mail
 }
 
-@test "an address, and nothing to send mail with; a program needs none" {
+@test "an address without a program that sends mail is found; with PROGRAM none is needed" {
 	rm "$R/usr/sbin/sendmail"
 	finds no-mail
 	says 'something that sends mail to root (MAILADDR'
@@ -771,7 +771,7 @@ stay a plain array"
 	silent
 }
 
-@test "whom we tell: a program that is not there is said; with one, mdadm need not know anybody" {
+@test "a NOTIFY program that is missing is found; with a good one mdadm needs no address" {
 	rm "$R/etc/mdadm/mdadm.conf"
 	echo "NOTIFY=$R/tell" >>"$R/etc/ramraid/data.conf"
 	finds notify
@@ -782,7 +782,7 @@ stay a plain array"
 	silent
 }
 
-@test "mdadm would mail at every boot: said where mail goes out" {
+@test "if mdadm would send mail at every boot, that is found where the machine can send mail" {
 	printf 'LoadState=loaded\nExecStart={ path=/sbin/mdadm ; argv[]=/sbin/mdadm --monitor --scan ; }\nAfter=system.slice ramraid@data2.service\n' >"$R/mdmonitor"
 	rm "$R/usr/sbin/sendmail"
 	finds no-mail
@@ -812,14 +812,14 @@ stay a plain array"
 
 # ---- the array as it is
 
-@test "configuration errors, one by one; an unstable name is one" {
+@test "each configuration error is reported, also an unstable member name" {
 	printf 'MEMBER=/dev/sdc\nNONSENSE=1\n' >>"$R/etc/ramraid/data.conf"
 	finds configuration configuration
 	says 'data.conf:4: MEMBER=/dev/sdc: this name can mean another disk after the next boot'
 	says "edit $R/etc/ramraid/data.conf, then"
 }
 
-@test "it does not run: would a start be refused, and why" {
+@test "for an array that does not run, check says whether a start would be refused, and why" {
 	stopped
 	finds not-running
 	says 'a start would go on with: assemble ('
@@ -833,7 +833,7 @@ stay a plain array"
 	finds refused
 }
 
-@test "half assembled, broken, in two arrays" {
+@test "an array that is half assembled, broken, or split over two md devices is found" {
 	put array_state inactive
 	finds half-assembled
 	put array_state broken
@@ -851,7 +851,7 @@ stay a plain array"
 	finds two-arrays leg-outside
 }
 
-@test "disk legs: missing, given up, outside, being rebuilt, none in sync" {
+@test "disk legs that are missing, given up, outside, being rebuilt or not in sync are found" {
 	rm "$R/dev/disk/by-id/ata-B-part1" && gone sdb1
 	finds leg-missing
 	says 'expected /dev/disk/by-id/ata-B-part1, found no such disk'
@@ -871,7 +871,7 @@ stay a plain array"
 	says 'do not cut the power'
 }
 
-@test "a member whose configured name leads to nothing; a member that nobody names" {
+@test "a MEMBER name that leads to nothing and a member that no MEMBER names are found" {
 	ln -s "$R/dev/sdb1" "$R/dev/disk/by-id/ata-Z-part1"
 	rm "$R/dev/disk/by-id/ata-B-part1"
 	finds member-name
@@ -886,7 +886,7 @@ stay a plain array"
 	says /dev/disk/by-id/ata-C
 }
 
-@test "the RAM leg: none, failed, on its way; no slot for it; not wanted" {
+@test "a RAM leg that is missing, failed, being rebuilt or without a slot is found, unless RAM=none" {
 	gone rd0
 	rm "$R/run/ramraid/data.ram"
 	finds no-ram-leg
@@ -906,7 +906,7 @@ stay a plain array"
 	silent
 }
 
-@test "bitmap, write-behind, write-mostly, bad blocks" {
+@test "a missing bitmap, write-behind, a missing write-mostly mark and bad blocks are found" {
 	put bitmap/location none
 	finds no-bitmap
 	put bitmap/location 'file:/x'
@@ -922,7 +922,7 @@ stay a plain array"
 	finds bad-blocks
 }
 
-@test "a RAM leg of brd that takes discards" {
+@test "a RAM leg of brd that takes discards is found" {
 	mkdir -p "$R/run/ramraid" "$R/sys/block/ram0/queue"
 	echo 'brd ram0 104857600 - used' >"$R/run/ramraid/data.ram"
 	echo 4294966784 >"$R/sys/block/ram0/queue/discard_max_bytes"
@@ -935,7 +935,7 @@ stay a plain array"
 	silent
 }
 
-@test "the root file system on it: the configuration has to say so, and then it waits for nothing" {
+@test "an array with the root file system needs ROOT=yes, a claim by name, and an initramfs that can start it" {
 	echo '31 1 9:127 / / rw,relatime shared:1 - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
 	finds root-not-named
 	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
@@ -961,7 +961,7 @@ stay a plain array"
 	[[ $output != *root-initramfs* ]] || fail "$output"
 }
 
-@test "who serves reads: 64 blocks from all over the array, and what the disk legs have served of them" {
+@test "64 blocks from all over the array are read, and reads that the disk legs served are found" {
 	silent
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/read") == 64 ]]
 	# 25000 blocks: the last one read is among the last 64th.
@@ -983,7 +983,7 @@ stay a plain array"
 	SERVES=sda1 silent
 }
 
-@test "who serves reads: not asked without a RAM leg in sync, while md compares the legs, and where it is known" {
+@test "the array is not read without a RAM leg in sync, during a check, or if a leg is not write-mostly" {
 	SERVES=sda1
 	put sync_action check
 	silent
@@ -998,7 +998,7 @@ stay a plain array"
 	[[ $output != *disk-reads* && ! -e $BATS_TEST_TMPDIR/read ]] || fail "$output"
 }
 
-@test "a leg on a device that has become too small, or that is too small to join" {
+@test "a leg on a device that has become too small, and a disk too small to join, are found" {
 	echo 202047 >"$R/sys/class/block/sda1/size"
 	finds leg-too-small
 	echo 202048 >"$R/sys/class/block/sda1/size"
@@ -1008,7 +1008,7 @@ stay a plain array"
 	finds leg-outside leg-too-small
 }
 
-@test "no record of the last run; a rescue image; the unit is not up" {
+@test "a missing witness, a rescue image, and a unit that is not up are found" {
 	rm "$R/etc/ramraid/state/data.witness"
 	finds no-witness
 	: >"$R/etc/ramraid/state/data.witness"
@@ -1023,7 +1023,7 @@ stay a plain array"
 	says 'it failed, so that nothing takes the RAM leg out at shutdown'
 }
 
-@test "nothing watches the array: systemd could not, or was told not to; not while its start is at it" {
+@test "a monitor that is not active is found" {
 	echo failed >"$R/monitor"
 	finds monitor-inactive
 	says 'expected ramraid-monitor@md127.path to be active, so that a leg'
@@ -1034,7 +1034,7 @@ stay a plain array"
 	silent
 }
 
-@test "SMART: the disk of a partition; without root it is said that nobody could ask; without smartctl nobody asks" {
+@test "SMART is asked of the disk below a partition; without root that is reported, without smartctl it is not" {
 	echo "$R/dev/sdb" >"$R/failing"
 	finds smart-failing
 	says 'expected the disk of /dev/disk/by-id/ata-B-part1 in good health'
@@ -1050,7 +1050,7 @@ stay a plain array"
 
 # ---- what is on it
 
-@test "fstab was changed, and systemd has not been told" {
+@test "entries in fstab that systemd has not loaded yet are found" {
 	echo 'UUID=0815 /new ext4 noauto 0 0' >>"$R/etc/fstab"
 	echo 'UUID=0815 none swap defaults 0 0' >>"$R/etc/fstab"
 	finds gate-not-loaded gate-not-loaded swap-in-memory
@@ -1062,7 +1062,7 @@ stay a plain array"
 	says 'srv-data.mount to wait for the array'
 }
 
-@test "a remote leg whose near end never gives up: iSCSI, NVMe over one and several paths, nbd" {
+@test "a remote leg whose initiator never gives up is found: iSCSI, NVMe with one or several paths, nbd" {
 	local session=$R/sys/devices/platform/host3/session1 folder=$R/sys/class/block/sda1
 	mkdir -p "$session/iscsi_session/session1" "$session/target3:0:0/3:0:0:0/block"
 	ln -s "$session/target3:0:0/3:0:0:0" "$R/sys/block/sda/device"
@@ -1121,7 +1121,7 @@ stay a plain array"
 	[[ $(forever nbd0) == *nbd* ]]
 }
 
-@test "a time-out of fstab that is shorter than the last rebuild was, or than a start may take" {
+@test "a device timeout in fstab shorter than the last rebuild, or than a start may take, is found" {
 	local lately=$R/etc/ramraid/state/data.lately
 	sed -i 's/defaults/defaults,x-systemd.device-timeout=5min\\04030s/' "$R/etc/fstab"
 	finds device-timeout
@@ -1149,7 +1149,7 @@ took 331 s"
 	silent
 }
 
-@test "a disk leg in a container that opens too late: not in crypttab, by hand, not to be waited for" {
+@test "a disk leg in a LUKS container that opens too late for the array is found" {
 	# sda1 is a volume on a partition of a container.
 	mkdir -p "$R/sys/class/block/sda1/slaves/dm-9" "$R/sys/class/block/dm-9/dm"
 	echo CRYPT-LUKS2-0123-late >"$R/sys/class/block/dm-9/dm/uuid"
@@ -1184,7 +1184,7 @@ needs() {
 	printf 'Id=%s\nRequires=%s\nRequisite=\nBindsTo=%s\n' "$1" "$2" "${3-}" >"$R/units/$1.needs"
 }
 
-@test "a service that uses a mount with nofail and does not depend on it; one that does, and others" {
+@test "a service that uses a nofail mount without depending on it is found" {
 	process 800 '0::/system.slice/nginx.service' fd/7 /srv/data/www/index.html
 	process 801 '0::/system.slice/nginx.service' cwd /srv/data
 	needs nginx.service 'system.slice sysinit.target -.mount'
@@ -1223,7 +1223,7 @@ RequiresMountsFor=/srv/data"
 	[[ $output != *service-ungated* ]] || fail "$output"
 }
 
-@test "a mount point is no pattern" {
+@test "special characters in a mount point are not taken as a pattern" {
 	local target='/srv/d[a]ta*?'
 	libraries
 	need world/openers
@@ -1243,7 +1243,7 @@ wanted() {
 	ln -s "$2/$1" "$R/etc/systemd/system/multi-user.target.wants/$1"
 }
 
-@test "rapiddiskd, enabled or running: found; masked, or gone, it is not" {
+@test "rapiddiskd is found if it is enabled or runs, but not if it is masked or gone" {
 	wanted rapiddiskd.service /lib/systemd/system
 	silent
 	mkdir -p "$R/lib/systemd/system"
@@ -1269,7 +1269,7 @@ reaches TCP port 9118"
 	[[ $output != *rapiddiskd* ]] || fail "$output"
 }
 
-@test "what makes a ramdisk at boot, and what gives it to an array: found in all that a boot runs, with file and line" {
+@test "whatever makes a ramdisk at boot, or adds one to an array, is found with file and line" {
 	etc rc.local '#!/bin/sh\n# rapiddisk -a 1024\nrapiddisk -a 1024\nmdadm /dev/md0 \\\\\n  --add /dev/rd0\nrapiddisk --attach 5'
 	finds ramdisk-maker ramdisk-maker
 	says "note ramdisk-maker: expected nothing else that makes ramdisks at boot, found that \
@@ -1304,7 +1304,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	finds ramdisk-maker
 }
 
-@test "what makes no ramdisk, what is no plain file, and what is too large: nobody looks, or says anything" {
+@test "what makes no ramdisk, is no plain file, or is too large is not reported as a maker of ramdisks" {
 	etc rc.local '#!/bin/sh\nrapiddisk -l\nrapiddisk -d rd0\nmdadm --fail /dev/md0 /dev/rd0\nmdadm --add /dev/md0 /dev/sdc\necho my-rapiddisk -a\nrapiddisk -l | grep -a x'
 	silent
 	etc real 'rapiddisk -a 1'
@@ -1321,7 +1321,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	[[ $output != *ramdisk-maker* ]] || fail "$output"
 }
 
-@test "rapiddisk-on-boot: a note" {
+@test "the hook of rapiddisk-on-boot for a kernel is noted" {
 	mkdir -p "$R/usr/share/initramfs-tools/hooks"
 	: >"$R/usr/share/initramfs-tools/hooks/rapiddisk_hook"
 	silent
@@ -1330,7 +1330,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	says 'action: rapiddisk-on-boot --global-uninstall, unless / needs that cache'
 }
 
-@test "hibernation to swap on the array: switched off, not possible, or elsewhere: no matter" {
+@test "hibernation to swap on the array is found, unless it is masked or not possible" {
 	mkdir -p "$R/sys/power"
 	echo 'freeze mem disk' >"$R/sys/power/state"
 	silent
@@ -1345,7 +1345,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	finds swap-in-memory
 }
 
-@test "a disk leg lies in a container that systemd does not keep for the array" {
+@test "a LUKS container below a disk leg for which systemd does not make the array wait is found" {
 	echo 'a /dev/disk/by-id/ata-C none luks,noauto' >"$R/etc/crypttab"
 	echo 'below /dev/mapper/a' >>"$R/etc/ramraid/state/data.contents"
 	finds gate-not-loaded
@@ -1354,7 +1354,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	silent
 }
 
-@test "fstab names what nobody knows to lie on the array: not remembered, a number, another name" {
+@test "an entry in fstab that is not known to be on the array is found: not recorded, or by an unstable name" {
 	echo UUID=other >"$R/etc/ramraid/state/data.contents"
 	unit srv-data.mount -.mount /run/systemd/generator/srv-data.mount
 	finds not-gated
@@ -1369,7 +1369,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	says 'its line in /etc/fstab does not show that it is on the array'
 }
 
-@test "a disk that comes over the network: what lies on it has to be _netdev, all of it" {
+@test "if a disk leg comes over the network, every mount on the array has to be _netdev" {
 	local at
 	mkdir -p "$R/sys/devices/host1/session2/0:0:0:0" "$R/sys/class/block/sdb"
 	ln -s "$R/sys/devices/host1/session2/0:0:0:0" "$R/sys/class/block/sdb/device"
@@ -1398,7 +1398,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	not disk_is_remote sda1
 }
 
-@test "a mount unit of the administrator's, REQUIRED_BY= for it, and one that is not there" {
+@test "a mount unit in /etc without REQUIRED_BY=, and a REQUIRED_BY= unit that does not exist, are found" {
 	: >"$R/etc/fstab"
 	unit srv-data.mount -.mount /etc/systemd/system/srv-data.mount
 	finds not-gated
@@ -1411,14 +1411,14 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	finds unknown-unit
 }
 
-@test "a key by the name that an earlier release had for it" {
+@test "a key under the name that an earlier release had for it is found" {
 	echo MOUNT=/srv/data >>"$R/etc/ramraid/data.conf"
 	unit srv-data.mount ramraid@data.service
 	finds key-renamed
 	says 'MOUNT has been called REQUIRED_BY since 0.2.0' 'write REQUIRED_BY=,'
 }
 
-@test "in use without a unit: mounted, opened, swapped to by hand; below what waits it is well" {
+@test "a mount, mapping or swap on the array without a unit that waits is found" {
 	mkdir -p "$R/sys/block/dm-0/dm" "$R/sys/block/md127/holders/dm-0" "$R/dev/mapper"
 	ln -s ../../block/dm-0 "$R/sys/class/block/dm-0"
 	echo 253:0 >"$R/sys/block/dm-0/dev"
@@ -1445,7 +1445,7 @@ leg"
 	says 'found /mnt/\x1b[2J, /mnt/a b, which'
 }
 
-@test "what waits can't be seen: systemd does not run or does not answer, files that may not be read" {
+@test "if what waits for the array can't be seen, that is reported" {
 	: >"$R/mute"
 	finds unseen-gate
 	rm -r "$R/mute" "$R/run/systemd"
@@ -1455,7 +1455,7 @@ leg"
 	BLIND='*/crypttab' finds unseen-gate
 }
 
-@test "without root: what can't be seen is said, what can be is found" {
+@test "without root, check reports what it can't see, and finds what it can" {
 	echo disabled >"$R/enabled"
 	NOBODY=yes BLIND='@(*initrd*|*/mountinfo)' finds not-enabled unseen-smart unseen-reads \
 		unseen-initramfs unseen-initramfs unseen-gate
@@ -1481,7 +1481,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	run sh "$BATS_TEST_TMPDIR/hook" "$@"
 }
 
-@test "the hook: findings only, of that kernel; it never fails, and asks nothing without an array or without ramraid" {
+@test "the kernel hook prints only findings about that kernel, never fails, and needs an array and ramraid" {
 	: >"$BATS_TEST_TMPDIR/answer"
 	hook "$NEW" "/boot/vmlinuz-$NEW"
 	[[ $status == 0 && -z $output &&
@@ -1507,7 +1507,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	[[ $(printf '%s\n' dkms initramfs-tools zz-ramraid | sort -c 2>&1) == '' ]]
 }
 
-@test "drop-ins that are not read because of their names: noted, but not what an editor or dpkg has put aside" {
+@test "drop-ins whose names keep them from being read are noted, but not those that an editor or dpkg left" {
 	mkdir "$R/etc/ramraid/data.conf.d" "$R/etc/ramraid/ramraid.conf.d"
 	for file in 10-a.conf b.conf~ .hidden b.conf.dpkg-old b.bak b.swp c.disabled; do
 		: >"$R/etc/ramraid/data.conf.d/$file"
@@ -1521,7 +1521,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds dropin-unread dropin-unread
 }
 
-@test "RESCUE: a folder that others may write to, and a plain one beside encrypted legs" {
+@test "RESCUE: a folder that others may write to, and a plain one beside encrypted legs, are found" {
 	mkdir -p "$R/var/lib/ramraid"
 	finds
 	chmod 1777 "$R/var/lib"
@@ -1546,7 +1546,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds leg-opens-late
 }
 
-@test "RESCUE on a stick: noted; on the disk of the root file system, or on a fixed one: not; mounted for a user: not taken" {
+@test "RESCUE on a removable disk is noted, unless / is on it; one mounted for a user is reported" {
 	local usb="$R/sys/devices/pci0000:00/usb2/2-1/host9/block/sdz"
 	mkdir -p "$usb" "$R/sys/class/block" "$R/mnt/stick/rescue" "$R/run/mount"
 	echo 8:240 >"$usb/dev"
@@ -1566,7 +1566,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds
 }
 
-@test "a device with the UUID of the array that is no leg: a problem; a note, if it is a disk that was replaced" {
+@test "a device that carries a leg's UUID but is no leg is a problem, or a note if it was replaced" {
 	local uuid=aaaaaaaa-0000-0000-0000-000000000003
 	libraries
 	findings_is_root() { :; }
@@ -1591,7 +1591,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 	with problem copy
 }
 
-@test "no second copy of the witness: a note where the root file system may be put back" {
+@test "a missing second copy of the witness is noted where the root file system may be rolled back" {
 	libraries
 	CHECK_ARRAY=data
 	local FINDINGS=0
@@ -1630,7 +1630,7 @@ hook() { # ARG…: as run-parts calls it, with our program
 selftest() { printf "kernel=%s\nmodules=%s\nresult=%s\ntime=2026-11-26T22:00:00+0000\n\
 why=round 2: 128 sectors\n" "$@" >>"$R/etc/ramraid/state/selftest"; }
 
-@test "a self-test that has passed on a kernel is as good as the list; one that has failed is a problem on any" {
+@test "a passed self-test makes a kernel as good as a listed one; a failed one is a problem on any kernel" {
 	local choice
 	kernel 7.1.1-amd64
 	finds kernel-untried
@@ -1661,7 +1661,7 @@ why=round 2: 128 sectors\n" "$@" >>"$R/etc/ramraid/state/selftest"; }
 	silent
 }
 
-@test "what a killed self-test has left is said, and not of one that runs; its claim is no array's" {
+@test "leftovers of a killed self-test are found, but not while one runs" {
 	mkdir -p "$R/run/ramraid/.selftest" "$R/run/ramraid/.locks"
 	finds selftest-left
 	says 'action: ramraid selftest --clean'

@@ -17,7 +17,7 @@ before() { cp -a "$R/etc" "$R/before"; }
 as_before() { diff -r "$R/before" "$R/etc"; }
 claims() { claim_write data "$UUID" 2>/dev/null; }
 
-@test "ARRAY lines about it become comments, in any form and file, and come back byte by byte" {
+@test "a claim comments out ARRAY lines about the array in any form and file, and its removal restores them exactly" {
 	printf "arr /dev/md/0 name=x uuid=0123456789AB4CDE8F0123456789ABCD\n# a comment\n\
 \tspares=1\n\nPOLICY action=re-add" >"$FILE"
 	printf 'HOMEHOST x\nArray /dev/md9 UUID=01234567.89ab4cde.8f012345.6789abcd\n\n\n' >"$MORE"
@@ -42,7 +42,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	[[ $(stat -c %a "$FILE") == 640 ]]
 }
 
-@test "ROOT=yes: the name that the initramfs starts it under, and nobody else's" {
+@test "with ROOT=yes the claim has the name under which the initramfs starts the array" {
 	CONF[ROOT]=yes
 	printf 'ARRAY /dev/md/0 name=x UUID=%s\n' "$UUID" >"$FILE"
 	claims
@@ -59,7 +59,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	not claim_stands "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf" "$UUID"
 }
 
-@test "what is not about it is left alone" {
+@test "a claim leaves ARRAY lines about other arrays alone" {
 	printf '# ARRAY UUID=%s\nARRAY /dev/md1 UUID=11111111:89ab4cde:8f012345:6789abcd\nARRAY /dev/md2 name=x\nDEVICE uuid=%s\n ARRAY x uuid=%s\nAR uuid=%s\nARRAY  "<ignore>" UUID=%s\n' \
 		"$UUID" "$UUID" "$UUID" "$UUID" "$UUID" >"$FILE"
 	before
@@ -68,7 +68,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	as_before
 }
 
-@test "a link that leads to the file stays one" {
+@test "a claim edits the file to which a link leads, and keeps the link" {
 	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$R/etc/real"
 	ln -s ../real "$FILE"
 	before
@@ -78,7 +78,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	as_before
 }
 
-@test "the verb: the lines go with the claim, and come back with --remove" {
+@test "ramraid claim comments out ARRAY lines, and --remove restores them" {
 	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$FILE"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
 	before
@@ -92,7 +92,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	as_before
 }
 
-@test "the verb: an initramfs that could not be made is made by the next run, and then no more" {
+@test "ramraid claim: an initramfs that could not be made is made by the next run, and only once" {
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
 	libraries
 	need() { :; }
@@ -108,7 +108,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	[[ -z $(ls "$R/etc/ramraid/state") ]] || fail "$(ls "$R/etc/ramraid/state")"
 }
 
-@test "the verb: a claim whose lines can't be put back stays, the others go, and the next run makes it good" {
+@test "ramraid claim --remove keeps a claim whose lines can't be restored, removes the others, and can be repeated" {
 	local other=99999999-89ab-4cde-8f01-23456789abcd
 	printf 'ARRAY /dev/md0 UUID=%s\nARRAY /dev/md1 UUID=%s\n' "$UUID" "$other" >"$FILE"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
@@ -143,7 +143,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	[[ $(<"$FILE") == "ARRAY /dev/md0 UUID=$UUID" && -z $(ls "$R/etc/mdadm/mdadm.conf.d") ]]
 }
 
-@test "the verb: one array, or --all; --remove alone is too much" {
+@test "ramraid claim takes one array or all; --remove needs a name or --all" {
 	local file
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
 	printf 'UUID=99999999-89ab-4cde-8f01-23456789abcd\nMEMBER=/dev/disk/by-id/ata-B\n' \
@@ -187,7 +187,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	there '*'
 }
 
-@test "the verb: with --remove the record and its second copy vouch for no disk, and keep who was given up; else they stay" {
+@test "ramraid claim --remove voids what the witness vouches for, and keeps which legs were given up" {
 	local one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002
 	local state=$R/etc/ramraid/state boot=$R/boot/ramraid name
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
@@ -262,7 +262,7 @@ monitor() (
 ) >/dev/null 2>&1
 vouches() { grep -q '^legs=..*' "$W"; }
 
-@test "the verb: with --remove, no look of the monitor makes the record vouch again" {
+@test "after claim --remove, the monitor does not make the witness vouch for a disk again" {
 	watched
 	update-initramfs() { monitor; }
 	cmd_claim --remove data 2>/dev/null
@@ -281,7 +281,7 @@ vouches() { grep -q '^legs=..*' "$W"; }
 	grep -qx "given=$TWO" "$W"
 }
 
-@test "the verb: with --remove, also where the initramfs can't be made, as with a full /boot" {
+@test "claim --remove voids the witness even if the initramfs can't be made" {
 	watched
 	update-initramfs() { monitor && return 1; }
 	(
@@ -304,7 +304,7 @@ vouches() { grep -q '^legs=..*' "$W"; }
 	not vouches || fail "$(<"$W")"
 }
 
-@test "the verb: a claim that is made again, or a start, looks after the array, and the record vouches again" {
+@test "after a new claim or a start, the monitor makes the witness vouch for disks again" {
 	watched
 	cmd_claim --remove data 2>/dev/null
 	cmd_claim data 2>/dev/null
@@ -329,7 +329,7 @@ vouches() { grep -q '^legs=..*' "$W"; }
 	done
 }
 
-@test "check says how a record that nobody writes down any more vouches again" {
+@test "check says how to make a witness vouch again whose claim was removed" {
 	watched
 	cmd_claim --remove data 2>/dev/null
 	F=([name]=data [uuid]=$UUID)
@@ -343,7 +343,7 @@ vouches() { grep -q '^legs=..*' "$W"; }
 		fail "$(calls)"
 }
 
-@test "an upgrade of the package takes nothing back: only a removal runs what does" {
+@test "only a removal of the package, not an upgrade, runs what takes claims and witnesses back" {
 	sh "$PROJECT/debian/ramraid.prerm" upgrade 0.1.0
 	[[ $(grep -c before-removal "$PROJECT/debian/ramraid.prerm") == 1 ]]
 	grep -B1 'before-removal' "$PROJECT/debian/ramraid.prerm" | grep -q '"\$1" = remove'

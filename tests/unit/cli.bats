@@ -10,7 +10,7 @@ setup() {
 ramraid() { "$PROJECT/bin/ramraid" "$@"; }
 verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .sh; done; }
 
-@test "ramraid without a verb, with --help, --version, and with nonsense" {
+@test "ramraid without a verb exits with 2, --help and --version work, and nonsense is refused" {
 	local verb
 	run ramraid --help
 	assert_success
@@ -29,7 +29,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .
 	[[ -z $(find "$R" -path "$R/proc" -prune -o -type f -print) ]]
 }
 
-@test "every verb: --help is 0 and short, an unknown option is 2" {
+@test "every verb: --help exits with 0 and begins with the usage, an unknown option exits with 2" {
 	local verb
 	for verb in $(verbs); do
 		run ramraid "$verb" --help
@@ -45,7 +45,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .
 	[[ -z $(find "$R" -path "$R/proc" -prune -o -type f -print) ]]
 }
 
-@test "every verb that takes one array: not none, not two; 3 when there is no such array" {
+@test "verbs that take one array refuse none and two, and exit with 3 if there is no such array" {
 	local verb
 	for verb in start stop attach detach wait; do
 		run ramraid "$verb"
@@ -66,7 +66,7 @@ verbs() { for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do basename "$verb" .
 	assert_failure 2
 }
 
-@test "every verb: a name that can be none is 2, is said, and nothing is written" {
+@test "every verb refuses an impossible name with 2 and a message, and writes nothing" {
 	local verb name long
 	printf -v long '%0300d' 0
 	touch "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/evil.conf"
@@ -99,7 +99,7 @@ RAM=auto\n" |
 	[[ ! -e X ]]
 }
 
-@test "status shows no control characters of a broken file, nor reads a huge one" {
+@test "status shows no control characters of a broken file, and does not read a huge one" {
 	printf 'UUID=\e[2J\n' >"$R/etc/ramraid/data.conf"
 	truncate -s 1T "$R/etc/ramraid/huge.conf"
 	yes 0123456789 | head -c 20000000 >"$R/etc/ramraid/lines.conf"
@@ -111,7 +111,7 @@ RAM=auto\n" |
 	((${#output} < 5000))
 }
 
-@test "a broken configuration is 2, with its errors" {
+@test "start, stop and wait exit with 2 and the errors of a broken configuration; status says what it means" {
 	echo nonsense >"$R/etc/ramraid/data.conf"
 	local verb
 	for verb in start stop wait; do
@@ -130,7 +130,7 @@ RAM=auto\n" |
 		-p '/dev/md/data keeps running, but with this configuration the next boot does not start it'
 }
 
-@test "a name that no array has: those that there are" {
+@test "an unknown array: the message lists the configured ones" {
 	run ramraid status dta
 	assert_failure 3
 	assert_output "there is no array \"dta\": $R/etc/ramraid/dta.conf does not exist; \
@@ -146,7 +146,7 @@ configured: none"
 	done
 }
 
-@test "status of nothing" {
+@test "status without a configured array succeeds and says that there is none" {
 	run ramraid status
 	assert_success
 	assert_output -p 'no arrays are configured'
@@ -181,14 +181,14 @@ parses() { # FLAGS ARG…
 	[[ $DRY_RUN == yes ]]
 }
 
-@test "no option is asked for by a key that can't have been set" {
+@test "no code reads an option by a key that can't have been set" {
 	# Formatting takes [dry-run] for arithmetic and makes it [dry - run], which is another key.
 	run grep -nE '\b(OPT|F|CONF|WITNESS)\[[^]"]* - [^]]*\]' -r "$PROJECT/lib" "$PROJECT/bin" \
 		"$PROJECT/units"
 	assert_output ''
 }
 
-@test "cli_parse: -n and -y, where the long form is taken" {
+@test "cli_parse: -n and -y count where the long form is taken" {
 	parses 'dry-run yes' -n name -y
 	[[ $DRY_RUN == yes && ${OPT[dry_run]} == yes && ${OPT[yes]} == yes && ${ARGS[*]} == name ]]
 	cli_parse x 'dry-run yes' -- -y
@@ -202,7 +202,7 @@ parses() { # FLAGS ARG…
 	assert_failure 2
 }
 
-@test "help: what a verb takes, where there is no terminal or no page; the page, where there is" {
+@test "help shows the manual page on a terminal if it can, and otherwise the usage of the verb" {
 	local verb
 	run ramraid help
 	assert_success
@@ -230,7 +230,7 @@ parses() { # FLAGS ARG…
 	assert_output -p 'usage: ramraid stop'
 }
 
-@test "a mistyped word: the nearest one, if it is near" {
+@test "a mistyped word: the message suggests the nearest one, if it is near" {
 	local word
 	libraries
 	for word in stauts:status relase:release destory:destroy stpo:stop STATUS:status xyz: s: \
@@ -249,7 +249,7 @@ parses() { # FLAGS ARG…
 	refute_output -p 'did you mean'
 }
 
-@test "cli_parse: what it refuses, with the first line of the usage" {
+@test "cli_parse refuses unknown options, with the first line of the usage" {
 	local bad
 	for bad in --no --ram --yes=1 --ram= -n -Y -yn --=x '--y es' '--yes name' '--dry-run yes' \
 		--dry-run; do
@@ -273,7 +273,7 @@ parses() { # FLAGS ARG…
 	assert_success
 }
 
-@test "the lock: a second worker gets 75 and is told what to type" {
+@test "a second worker does not get the lock of an array: 75, with what to type" {
 	libraries
 	array_lock data 0
 	run bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need act/array-lock; array_lock other 0; array_lock data 0' - "$PROJECT"
@@ -284,7 +284,7 @@ parses() { # FLAGS ARG…
 	assert_success
 }
 
-@test "locks are for root alone: whoever can open a file can hold it" {
+@test "locks are for root alone, since whoever can open a file can hold it" {
 	mkdir -p "$R/run/ramraid" # by an earlier version, or by hand
 	libraries
 	umask 022
@@ -301,7 +301,7 @@ boots() {
 }
 left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | sort | tr '\n' ' '); }
 
-@test "what another boot has left in /run goes, before any verb reads it; what this one has noted stays" {
+@test "what another boot has left in /run is deleted before any verb reads it; what this boot has noted stays" {
 	libraries
 	boots 1
 	# As a version before this one has left it, while its array runs.
@@ -332,7 +332,7 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	done
 }
 
-@test "two find at the same moment that what is in /run is of another boot: nothing that the first one notes goes" {
+@test "two verbs that find /run left by another boot at once: the second deletes nothing that the first noted" {
 	libraries
 	boots 1
 	paths_run
@@ -352,7 +352,7 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	[[ $(left) == './.boot ./.locks ./data.ram ' ]] || fail "$(left)"
 }
 
-@test "what another boot has left in /run can't be deleted: no verb goes on" {
+@test "no verb goes on if what another boot has left in /run can't be deleted" {
 	libraries
 	boots 1
 	paths_run
@@ -372,7 +372,7 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	[[ -e $RUN/data.watched ]]
 }
 
-@test "output that can not be written ends with 1 and a message of our own" {
+@test "output that can't be written ends with 1 and a message of ramraid's own" {
 	local verb
 	[[ -e /dev/full ]] || skip 'no /dev/full'
 	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
@@ -390,7 +390,7 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	done
 }
 
-@test "a reader that has gone ends it without a word, also where SIGPIPE is ignored" {
+@test "a reader that has closed the pipe ends ramraid without a message, even if SIGPIPE is ignored" {
 	local verb signal
 	for verb in list 'status --help'; do
 		for signal in '' -; do
@@ -411,7 +411,7 @@ left() { (cd "$R/run/ramraid" && find . -mindepth 1 ! -path './.locks/boot' | so
 	done
 }
 
-@test "act_apart: what a trap calls has its own status" {
+@test "act_apart: a function that a trap calls has its own exit status" {
 	run bash -c 'lib=$1/lib; source "$lib/core/load.sh"; need core/act; f() { true && return; }; trap "act_apart f; echo \$?" EXIT; exit 3' - \
 		"$PROJECT"
 	assert_output 0
@@ -428,7 +428,7 @@ asks_for_root() {
 }
 
 # "bench" is not among them: it looks for fio before.
-@test "what only root can do is asked before anything is looked at or changed" {
+@test "verbs that need root check for it before they look at or change anything" {
 	local verb args
 	mkdir -p "$R/etc/ramraid"
 	printf '%s\n' UUID=01234567-89ab-4cde-8f01-23456789abcd MEMBER=/dev/disk/by-id/ata-A \
@@ -481,7 +481,7 @@ goes() {
 		fail "$*: expected $want, got $status, $output"
 }
 
-@test "start and stop ask systemd for the unit, but not within it, and not where systemd does not run" {
+@test "start and stop go through systemd, but not in the unit itself, nor where systemd does not run" {
 	mkdir -p "$R/etc/ramraid" "$R/run/ramraid"
 	printf '%s\n' UUID=01234567-89ab-4cde-8f01-23456789abcd MEMBER=/dev/disk/by-id/ata-A \
 		>"$R/etc/ramraid/data.conf"
@@ -499,7 +499,7 @@ goes() {
 	goes stop_here stop data
 }
 
-@test "stop: what would have a disk that comes start it again goes; not with --dry-run" {
+@test "stop deletes the notes by which a disk that appears would start the array again, but not with --dry-run" {
 	local note
 	mkdir -p "$R/etc/ramraid" "$R/run/ramraid"
 	printf '%s\n' UUID=01234567-89ab-4cde-8f01-23456789abcd MEMBER=/dev/disk/by-id/ata-A \
@@ -514,7 +514,7 @@ goes() {
 	done
 }
 
-@test "attach ends with 0 when there is a RAM leg, or is to be none" {
+@test "attach succeeds if there is a RAM leg in the end, or if RAM=none" {
 	local ram
 	mkdir -p "$R/etc/ramraid" "$R/run/ramraid"
 	export COMES_TO

@@ -31,7 +31,7 @@ completes() {
 		fail "$COMP_LINE: $(printf '%q ' "${COMPREPLY[@]}")"
 }
 
-@test "verbs: all that there are" {
+@test "completion offers every verb" {
 	local verbs
 	mapfile -t verbs < <(basename -s .sh "$PROJECT"/lib/cmd/{,internal/}*.sh)
 	completes 'ramraid ' "${verbs[@]}" --help --version
@@ -41,7 +41,7 @@ completes() {
 	completes 'ramraid nonsense x'
 }
 
-@test "the configured arrays, as many as the verb takes" {
+@test "completion offers the configured arrays, as many as the verb takes" {
 	completes 'ramraid start ' data db-1
 	completes 'ramraid start --dry-run da' data
 	completes 'ramraid stop data '
@@ -57,7 +57,7 @@ completes() {
 	completes 'ramraid start '
 }
 
-@test "options, each once" {
+@test "completion offers each option once" {
 	completes 'ramraid stop -' --dry-run --help
 	completes 'ramraid create --' --dry-run --yes --force --no-wait --ram= --layout= --help
 	completes 'ramraid create --dry-run --ram=brd data --' --yes --force --no-wait --layout= \
@@ -66,7 +66,7 @@ completes() {
 	completes 'ramraid config show --j' --json
 }
 
-@test "what comes after an option's equals sign, where bash begins a new word" {
+@test "completion works after an option's equals sign, where bash begins a new word" {
 	completes 'ramraid create --ram=' auto rapiddisk brd zram none
 	completes 'ramraid create --ram=r' rapiddisk
 	completes 'ramraid create --ram=/dev/disk/by-id/a' /dev/disk/by-id/ata-A
@@ -76,7 +76,7 @@ completes() {
 	completes 'ramraid create --no-wait='
 }
 
-@test "disks and arrays, also with a colon, where bash begins a new word" {
+@test "completion offers disks and arrays, also those with a colon, where bash begins a new word" {
 	completes 'ramraid create data ' /dev/disk/by-id/{ata-A,wwn-0x1,nvme-B:2,md-uuid-1:2:3:4}
 	completes 'ramraid create data /dev/disk/by-id/ata-A /dev/disk/by-id/w' \
 		/dev/disk/by-id/wwn-0x1
@@ -85,19 +85,19 @@ completes() {
 		/dev/disk/by-id/{ata-A,wwn-0x1,nvme-B:2,md-uuid-1:2:3:4}
 }
 
-@test "the cursor in the middle of the line" {
+@test "completion works with the cursor in the middle of the line" {
 	COMP_LINE='ramraid sta data' COMP_POINT=11
 	_ramraid
 	[[ ${COMPREPLY[*]} == 'status start' ]] || fail "${COMPREPLY[*]}"
 }
 
-@test "in an interactive bash, after a tab" {
+@test "completion works after a tab in an interactive bash" {
 	printf 'source %q\nset +o history\nPS1=\nramraid() { printf "<%%s>" "$@"; }\nramraid detach da\t --dry\t\nexit\n' "$BATS_FILE_TMPDIR/ramraid" >"$BATS_TEST_TMPDIR/typed"
 	run script -qec 'bash --norc --noprofile -i' /dev/null <"$BATS_TEST_TMPDIR/typed"
 	assert_output -p '<detach><data><--dry-run>'
 }
 
-@test "every option of every verb" {
+@test "completion offers every option of every verb" {
 	local verb flags flag words
 	while IFS=$'\t' read -r verb _ _ flags; do
 		words=(--help)
@@ -106,7 +106,7 @@ completes() {
 	done < <("$PROJECT/generate/verbs")
 }
 
-@test "zsh reads its own, and it has every verb" {
+@test "zsh can parse its completion, which has every verb" {
 	local verb
 	for verb in "$PROJECT"/lib/cmd/{,internal/}*.sh; do
 		verb=$(basename "$verb" .sh)
@@ -122,12 +122,12 @@ completes() {
 	fi
 }
 
-@test "zsh: an option that is taken with and without a value stands there once" {
+@test "zsh: an option with an optional value is listed once" {
 	run bash -c 'source "$1/generate/completion"; SHORTS=""; zsh_specs --json --watch --watch=SECONDS' - "$PROJECT"
 	assert_output " '(- *)--help[what it does]' '--json' '--watch=-::SECONDS: '"
 }
 
-@test "zsh: the short form of an option stands beside it" {
+@test "zsh: the short form of an option is listed beside it" {
 	run bash -c 'source "$1/generate/completion"; SHORTS="declare -grA CLI_SHORT=([n]=dry-run [y]=yes)"; zsh_specs --yes --dry-run' - "$PROJECT"
 	assert_output \
 		" '(- *)--help[what it does]' '(-y --yes)'{-y,--yes} '(-n --dry-run)'{-n,--dry-run}"

@@ -61,7 +61,7 @@ line_taken() { # KEY VALUE
 		fail "$1=$2 became ${CONF[$1]}"
 }
 
-@test "a good configuration with every key" {
+@test "a good configuration with every key is read" {
 	write data.conf "UUID=$ID
 MEMBER=/dev/disk/by-id/ata-A
 MEMBER=/dev/disk/by-partuuid/0f0f-01
@@ -91,7 +91,7 @@ REQUIRED_BY=postgresql.service
 		${#REQUIRED_BY[@]} == 2 && ${REQUIRED_BY[0]} == '/srv/my data' ]]
 }
 
-@test "the defaults, and nothing left over from the array before" {
+@test "keys that are not set have their defaults, not values of the array read before" {
 	with WAIT=no REQUIRED_BY=/a
 	loads data
 	write plain.conf "${GOOD/1111/2222}"
@@ -117,7 +117,7 @@ REQUIRED_BY=postgresql.service
 	[[ ${MEMBERS[2]} == /dev/disk/by-id/ata-C && ${REQUIRED_BY[*]} == /more ]]
 }
 
-@test "drop-ins of the defaults: the vendor's count least, one of the same name replaces it, and none has what is one array's" {
+@test "drop-ins of the defaults: one in /etc replaces the vendor's of that name, and none may set an array's own keys" {
 	local vendor=$R/usr/lib/ramraid/ramraid.conf.d
 	mkdir -p "$vendor"
 	printf 'RAM=brd\nWAIT=no\nREBUILD=kernel\nVERIFY=yes\n' >"$vendor/10-site.conf"
@@ -140,7 +140,7 @@ REQUIRED_BY=postgresql.service
 	[[ ${CONF[HOTPLUG]} == no ]]
 }
 
-@test "comments, blank lines, blanks, quotes, and no newline at the end" {
+@test "comments, blank lines, blanks, quotes and a missing last newline are accepted" {
 	write data.conf "# comment
   ; another
 
@@ -153,26 +153,26 @@ REQUIRED_BY=\"/srv/my data\""
 		${CONF[WAIT]} == no && ${REQUIRED_BY[0]} == '/srv/my data' ]]
 }
 
-@test "both spellings of an array UUID become the one of sysfs" {
+@test "both spellings of an array UUID are read in the form that sysfs has" {
 	write data.conf $'UUID=11111111:22223333:44445555:55555555\nMEMBER=/dev/disk/by-id/ata-A\n'
 	loads data
 	[[ ${CONF[UUID]} == 11111111-2222-3333-4444-555555555555 ]]
 }
 
-@test "no such array: 3, without errors" {
+@test "an array without a file gives 3, without errors" {
 	local code=0
 	conf_load data || code=$?
 	((code == 3 && ${#CONF_ERRORS[@]} == 0))
 }
 
-@test "unknown keys and lines that are none" {
+@test "unknown keys, and lines without KEY=value, are refused" {
 	with WIAT=yes wait=yes 'WAIT yes' =yes 'export WAIT=yes' 'A[$(touch X)]=1'
 	refuses data "$C/data.conf:4: unknown key \"WIAT\"*ramraid.conf(5)*" \
 		"$C/data.conf:5: \"wait=yes\" is not*KEY=value" "$C/data.conf:6: *" \
 		"$C/data.conf:7: *" "$C/data.conf:8: *" "$C/data.conf:9: *"
 }
 
-@test "MOUNT, as 0.1 called REQUIRED_BY, is read, and a note says the word that holds now" {
+@test "MOUNT, the name of REQUIRED_BY in 0.1, is read, and a note gives the present name" {
 	with MOUNT=/a 'MOUNT = "b.service"' REQUIRED_BY=/c
 	loads data
 	[[ ${REQUIRED_BY[*]} == '/a b.service /c' && ${#CONF_WARNINGS[@]} == 0 &&
@@ -198,7 +198,7 @@ write REQUIRED_BY=, "* &&
 	warns data "$C/ramraid.conf:1: REQUIRED_BY belongs to one array*"
 }
 
-@test "yes and no may be written in the words that systemd takes, of a key that takes them" {
+@test "keys that take yes and no also take the other words of systemd for them" {
 	local word
 	for word in yes Yes true TRUE on 1; do
 		with "ROOT=$word" "VERIFY=$word"
@@ -235,7 +235,7 @@ write REQUIRED_BY=, "* &&
 	done
 }
 
-@test "a comment behind a value is no comment, and that is said" {
+@test "a comment behind a value is refused, and the message says where comments go" {
 	line_refused 'WAIT=no # until the disks are faster'
 	[[ ${CONF_ERRORS[0]} == "file:1: WAIT=no # until the disks are faster: write yes or no; a \
 comment must be on a line of its own" ]] ||
@@ -252,7 +252,7 @@ comment must be on a line of its own" ]] ||
 	done
 }
 
-@test "good values of every key are taken" {
+@test "good values of every key are accepted" {
 	local value
 	for value in 512 512K 1M 2G 1T 0 0% 10% 100%; do line_taken RAM_RESERVE "$value"; done
 	for value in 0 30 90s 1.5h '1min 30s' 1h30min infinity 100ms; do
@@ -265,7 +265,7 @@ comment must be on a line of its own" ]] ||
 	done
 }
 
-@test "an unstable member name: the message names the link to write" {
+@test "an unstable member name is refused, and the message has the link to write" {
 	with MEMBER=/dev/sda
 	refuses data "$C/data.conf:4: MEMBER=/dev/sda: this name can mean another disk*write \
 /dev/disk/by-id/wwn-0x1"
@@ -274,7 +274,7 @@ comment must be on a line of its own" ]] ||
 		"$C/data.conf:6:*" "$C/data.conf:7:*"
 }
 
-@test "a member that stands there twice" {
+@test "a MEMBER that is named twice is refused" {
 	with MEMBER=/dev/disk/by-id/ata-A
 	refuses data "$C/data.conf:4: MEMBER=/dev/disk/by-id/ata-A is there already*"
 	write data.conf "$GOOD"
@@ -296,14 +296,14 @@ warns() {
 	done
 }
 
-@test "a fault in the defaults stops no array: what belongs to one array has no place there" {
+@test "an array's own key in the defaults is a warning, and stops no array" {
 	write data.conf "$GOOD"
 	write ramraid.conf "UUID=$ID"$'\nMEMBER=/dev/disk/by-id/ata-C\nREQUIRED_BY=/a\nWAIT=no\n'
 	warns data "$C/ramraid.conf:1: UUID belongs to one array*" \
 		"$C/ramraid.conf:2: MEMBER belongs*" "$C/ramraid.conf:3: REQUIRED_BY belongs*"
 }
 
-@test "a fault in the defaults switches hot-plug off: it may have been meant to" {
+@test "an error in the defaults switches hot-plug off, unless the array's own file switches it on" {
 	with
 	loads data
 	[[ ${CONF[HOTPLUG]} == yes ]]
@@ -315,7 +315,7 @@ warns() {
 	[[ ${CONF[HOTPLUG]} == yes ]]
 }
 
-@test "UUID and MEMBER must be there" {
+@test "a file without UUID or MEMBER is refused" {
 	write data.conf $'MEMBER=/dev/disk/by-id/ata-A\n'
 	refuses data "$C/data.conf: UUID= is missing*mdadm --examine*"
 	write data.conf "UUID=$ID"
@@ -324,7 +324,7 @@ warns() {
 	refuses data '*UUID*' '*MEMBER*'
 }
 
-@test "write-behind needs the written consent" {
+@test "WRITE_BEHIND needs ACCEPT_DATA_LOSS=yes" {
 	with WRITE_BEHIND=256
 	refuses data "$C/data.conf: WRITE_BEHIND=256 lets fsync return before a disk has the \
 data*ACCEPT_DATA_LOSS=yes"
@@ -332,7 +332,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	loads data
 }
 
-@test "a far2 has two disks and no RAM leg, and is never the default" {
+@test "LAYOUT=far2 needs two disks and RAM=none, takes a third for a change, and has no place in the defaults" {
 	local member=MEMBER=/dev/disk/by-id/ata-X
 	with LAYOUT=mirror
 	loads data
@@ -369,7 +369,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	[[ ${CONF[RAM]} == auto ]]
 }
 
-@test "files of somebody else are not read" {
+@test "files of other users are not read" {
 	((EUID == 0)) || return 0 # cannot be made without root
 	with
 	chown 65534 "$C/data.conf"
@@ -390,7 +390,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	refuses zero '*symbolic link*'
 }
 
-@test "the same holds for drop-ins and the defaults, and for devices; nothing blocks" {
+@test "drop-ins and the defaults are read only if they are plain, root's and not huge, and nothing blocks" {
 	local file kind
 	for file in data.conf.d/x.conf ramraid.conf; do
 		for kind in fifo folder link device mode owner huge nul; do
@@ -434,7 +434,7 @@ data*ACCEPT_DATA_LOSS=yes"
 		${#MEMBERS[@]} == 0 ]]
 }
 
-@test "NUL bytes, control characters and DOS line ends" {
+@test "NUL bytes, control characters and Windows line endings are refused" {
 	local bad
 	printf "UUID=$ID\nMEMBER=/dev/disk/by-id/ata-A\nWAIT=no\0\n" >"$C/data.conf"
 	refuses data "$C/data.conf: has a NUL byte*"
@@ -446,7 +446,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	refuses data '*Windows line endings*'
 }
 
-@test "line ends and a byte order mark of Windows: what is to be typed mends it" {
+@test "the command that a message gives removes Windows line endings and a byte order mark" {
 	local text
 	with WAIT=no
 	text=$(<"$C/data.conf")
@@ -465,7 +465,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	refuses data "$C/data.conf: has 1048576 bytes*"
 }
 
-@test "the longest lines that are read take no time" {
+@test "the longest lines that are read are parsed in time" {
 	local long blanks before=$SECONDS text
 	printf -v long '%060000d' 0
 	printf -v blanks '%10000s' ''
@@ -480,7 +480,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	((SECONDS - before < 30)) || fail "$((SECONDS - before)) s"
 }
 
-@test "the longest time spans that are read take no time" {
+@test "the longest time spans that are read are parsed in time" {
 	local long before=$SECONDS key
 	printf -v long '%060000d' 1
 	for key in WAIT_TIMEOUT MEMBER_TIMEOUT; do
@@ -508,7 +508,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	[[ ! -e X ]]
 }
 
-@test "array names" {
+@test "impossible array names are refused, and good ones accepted" {
 	local name code
 	for name in '' ramraid ../data a/b /data .. . .hidden -data 1data 'a b' 'a;b' $'a\nb' \
 		data.conf a@b ä aaaaaaaaaabbbbbbbbbbccccccccccdd; do
@@ -522,7 +522,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	done
 }
 
-@test "a name that is a number to mdadm is none for a new array" {
+@test "a name that mdadm reads as a device number is refused for a new array, and accepted for an existing one" {
 	local name
 	for name in d0 d07 d123; do
 		run conf_new_name "$name"
@@ -536,7 +536,7 @@ data*ACCEPT_DATA_LOSS=yes"
 	for name in d d7x D7 data; do conf_new_name "$name"; done
 }
 
-@test "conf_names lists all but the defaults, broken ones too" {
+@test "conf_names lists all arrays, broken ones too, but not the defaults" {
 	write ramraid.conf ''
 	[[ -z $(conf_names) ]]
 	write b.conf "$GOOD"
@@ -562,7 +562,7 @@ data*ACCEPT_DATA_LOSS=yes"
 }
 
 # Random bytes, and good lines with random changes; each run has another seed, or RAMRAID_SEED.
-@test "fuzz: 3000 random lines and 100 files: 0, 1 or 3, and nothing is executed" {
+@test "fuzz: 3000 random lines and 100 files are accepted or refused, and nothing is executed" {
 	set +T
 	RANDOM=${RAMRAID_SEED:-$((seed = RANDOM))}
 	echo "# seed ${RAMRAID_SEED:-$seed}" >&3
@@ -604,7 +604,7 @@ fuzz() {
 	done
 }
 
-@test "letting go needs no good configuration: what the array was started with serves" {
+@test "an array can be stopped with a broken configuration, by the one that it was started with" {
 	write data.conf "$GOOD"
 	loads data
 	conf_need_keep data
@@ -622,7 +622,7 @@ fuzz() {
 	[[ ${CONF[UUID]} == "$ID" && ${#MEMBERS[@]} -gt 0 ]]
 }
 
-@test "RAM= takes a device by a name that lasts, in the file of one array, and no disk leg" {
+@test "RAM=DEVICE needs a stable name, belongs to one array, and may not be a MEMBER" {
 	local path
 	for path in /dev/disk/by-id/nvme-X /dev/disk/by-path/pci-0000:00:1f.0-nvme-1 \
 		/dev/disk/by-partuuid/1 /dev/mapper/fast /dev/md/fast /dev/pmem0 /dev/pmem12 \
@@ -649,7 +649,7 @@ the two lines"
 		${CONF_WARNINGS[0]} == *'ramraid.conf:1: RAM=DEVICE belongs to one array; write it in that array'"'"'s own file' ]]
 }
 
-@test "another UUID than that of the array that runs under this name: an error, until that is stopped" {
+@test "a UUID other than that of the running array of this name is refused until that is stopped" {
 	local other=99999999-2222-3333-4444-555555555555
 	mkdir -p "$R/run/ramraid" "$R/sys/block/md127/md"
 	echo 7 >"$R/sys/block/md127/diskseq"

@@ -17,7 +17,7 @@ show() { "$PROJECT/bin/ramraid" config show "$@"; }
 # line KEY=VALUE ORIGIN: a line of the output, whatever its blanks.
 line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output"; }
 
-@test "every key once, lists line by line, with file and line or built-in" {
+@test "config show prints every key once, lists line by line, each with file and line or built-in" {
 	run show data
 	assert_success
 	line "UUID=$ID" "$C/data.conf:1"
@@ -35,7 +35,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	[[ $(cut -d = -f 1 <<<"$output" | uniq -d) == $'MEMBER\nREQUIRED_BY' ]]
 }
 
-@test "an empty list, and both spellings of the UUID" {
+@test "config show prints an empty list, and a UUID with colons in the form with dashes" {
 	rm "$C/data.conf"
 	printf 'UUID=11111111:22223333:44445555:55555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
 		>"$C/plain.conf"
@@ -45,7 +45,7 @@ line() { grep -qxE "$1 {2,}$2" <<<"$output" || fail "no line $1 $2 in:" "$output
 	line REQUIRED_BY= built-in
 }
 
-@test "a key by the name that 0.1 had for it is shown by its own, with a message" {
+@test "config show prints a key by its present name if the file has that of 0.1, with a message" {
 	sed -i 's/^REQUIRED_BY=/MOUNT=/' "$C/data.conf"
 	output=$(show data 2>"$BATS_TEST_TMPDIR/said")
 	line 'REQUIRED_BY=/srv/my data' "$C/data.conf:5"
@@ -58,7 +58,7 @@ REQUIRED_BY=,"* ]] ||
 		fail "$output"
 }
 
-@test "without a name: what holds for an array that says nothing of its own" {
+@test "config show without a name prints what holds for an array that sets nothing" {
 	run show
 	assert_success
 	line RAM=brd "$C/ramraid.conf:2"
@@ -70,7 +70,7 @@ REQUIRED_BY=,"* ]] ||
 	line RAM=auto built-in
 }
 
-@test "--json: the same, with nulls for what is built-in" {
+@test "config show --json has the same, with nulls for what is built-in, and fits its schema" {
 	run show --json data
 	assert_success
 	local query='[.name, .keys.UUID.value, .keys.MEMBER[1].value, .keys.MEMBER[1].line, (.keys.MEMBER[1].file | sub(".*/"; "")), .keys.REQUIRED_BY[0].value,
@@ -99,7 +99,7 @@ REQUIRED_BY=,"* ]] ||
 		"$(jq -r '.keys | keys[]' <<<"$output")" ]]
 }
 
-@test "errors are told as elsewhere: 2 for a fault, 3 for no such array" {
+@test "config show exits with 2 for an error or a wrong call, and with 3 for an unknown array" {
 	echo NONSENSE=1 >>"$C/data.conf"
 	run show data
 	assert_failure 2
@@ -118,7 +118,7 @@ REQUIRED_BY=,"* ]] ||
 	done
 }
 
-@test "a fault in the defaults: it is told, the built-in value holds, and is shown as such" {
+@test "config show reports an error in the defaults, and shows the built-in value that holds instead" {
 	printf 'MEMBER=/dev/disk/by-id/ata-X\nRAM=tape\nREQUIRED_BY=/x\n' >"$C/ramraid.conf"
 	run show data
 	assert_success
@@ -132,7 +132,7 @@ REQUIRED_BY=,"* ]] ||
 	line RAM=auto built-in
 }
 
-@test "drop-ins that are none by their names are said, on stderr; what was put aside at the lowest level" {
+@test "config show warns about drop-ins whose names do not end in .conf" {
 	: >"$C/data.conf.d/20-ram"
 	: >"$C/data.conf.d/local.conf~"
 	mkdir "$C/ramraid.conf.d"
@@ -148,7 +148,7 @@ REQUIRED_BY=,"* ]] ||
 	refute_output -p 20-ram
 }
 
-@test "nobody else pays: without being asked config/conf.sh notes no origin" {
+@test "conf_load does not record origins unless it is asked to" {
 	libraries
 	conf_origin_() { fail "asked for"; }
 	conf_load data

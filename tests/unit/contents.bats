@@ -9,7 +9,7 @@ setup() {
 
 lsblk() { called lsblk "$@" && printf '%s\n' "$LSBLK"; }
 
-@test "a partition table, a LUKS container, LVM in it" {
+@test "contents lists a partition table, a LUKS container and LVM in it by every name" {
 	LSBLK='PATH="/dev/md127" UUID="" LABEL="" PARTUUID="" PARTLABEL=""
 PATH="/dev/md127p1" UUID="0a1b-2c3d" LABEL="EFI" PARTUUID="0f0f-01" PARTLABEL="EFI System"
 PATH="/dev/md127p2" UUID="11111111-0000-4000-8000-000000000001" LABEL="" PARTUUID="0f0f-02" PARTLABEL=""
@@ -31,12 +31,12 @@ UUID=AbCdEf-1111-2222"
 	[[ $(calls) == *"$R/dev/md127" ]]
 }
 
-@test "labels with odd characters, as lsblk writes them; a line break is no label" {
+@test "labels with odd characters are decoded from lsblk's form, and one with a line break is left out" {
 	LSBLK='PATH="/dev/md127" UUID="" LABEL="\x24(touch X)\xc3\xa4\x5cn" PARTUUID="" PARTLABEL="a\x0aUUID=1"'
 	[[ $(contents_of md127) == 'LABEL=$(touch X)ä\n' ]] || fail "$(contents_of md127)"
 }
 
-@test "a strange old record is no trouble: a FIFO, a folder, NUL bytes" {
+@test "a FIFO or NUL bytes in place of the old record do not stop the new one" {
 	local file=$R/etc/ramraid/state/data.contents
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	mkdir -p "${file%/*}"
@@ -55,7 +55,7 @@ UUID=AbCdEf-1111-2222"
 	[[ $(<"$file") == $'UUID=1\nUUID=2' ]]
 }
 
-@test "the other volumes of a group that reaches onto it are told apart, and forgotten when they are not beside it any more" {
+@test "other volumes of a group that reaches onto the array are recorded as beside it until they are elsewhere" {
 	local dm uuid n=0
 	lsblk() {
 		[[ $* != *dm-1* ]] && printf 'PATH="/dev/mapper/vg-db" UUID="1"\n' ||
@@ -81,7 +81,7 @@ UUID=AbCdEf-1111-2222"
 	not grep -q 'beside UUID=2' "$R/etc/ramraid/state/data.contents"
 }
 
-@test "the containers in which legs lie, also below volumes and partitions; kept while they are closed" {
+@test "the LUKS containers below the legs are recorded, and kept while they are closed" {
 	local file=$R/etc/ramraid/state/data.contents
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	mkdir -p "$R"/sys/class/block/{md127/slaves/{dm-0,sdb1,rd0},dm-0/slaves/dm-1,dm-1/slaves/sda} "$R"/sys/class/block/{dm-0,dm-1,dm-2}/dm "$R/etc/ramraid/state" "$R/sys/disk/sdb1" "$R/sys/disk/slaves/dm-2"
@@ -119,7 +119,7 @@ PARTLABEL=\"\""
 	[[ $(contents_of md1) == /dev/mapper/my--secret ]]
 }
 
-@test "remembered when it changed, kept when nothing is seen, not when lsblk fails" {
+@test "contents are recorded when they change, kept when nothing is seen, and kept when lsblk fails" {
 	local file=$R/etc/ramraid/state/data.contents inode
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	contents_remember data md127 2>/dev/null
@@ -189,7 +189,7 @@ remembered() { # LINE…
 		fail "$(<"$R/etc/ramraid/state/data.contents")"
 }
 
-@test "a name that leads to another disk of the machine is not the array's, whatever a guest calls its own" {
+@test "a name that leads to another disk of the machine is not recorded, whatever a guest calls its own" {
 	local here=(/dev/mapper/vg-guest /dev/vg/guest UUID=pv)
 	guest UUID=host-var 'LABEL=/my var' UUID=own
 	# Nobody else has them, so far.
@@ -204,7 +204,7 @@ remembered() { # LINE…
 	remembered "${here[@]}" UUID=own
 }
 
-@test "the host's /var does not require the array because of a guest's UUID, and stays the place of the rescue image" {
+@test "the host's /var does not wait for the array because of a guest's UUID, and RESCUE stays on it" {
 	local units
 	guest UUID=host-var
 	fake_disk sda1 104857600 disk/by-uuid/host-var
@@ -219,7 +219,7 @@ remembered() { # LINE…
 		fail "$units"
 }
 
-@test "the same of a volume beside the array" {
+@test "a name of a volume beside the array that leads to another disk is not recorded" {
 	local dm
 	lsblk() {
 		[[ $* != *dm-4* ]] || printf 'PATH="/dev/mapper/vg-beside" UUID="%s"\n' beside host-var
@@ -235,7 +235,7 @@ remembered() { # LINE…
 		fail "$(contents_of md127)"
 }
 
-@test "a file system that is on another disk as well stays the array's, until the kernel knows it elsewhere" {
+@test "a file system that is on another disk as well stays recorded until the kernel knows it only elsewhere" {
 	local here=(/dev/mapper/vg-guest /dev/vg/guest UUID=pv)
 	guest UUID=both
 	fake_disk sda1 104857600 disk/by-uuid/both
@@ -255,7 +255,7 @@ remembered() { # LINE…
 	remembered "${here[@]}"
 }
 
-@test "a program that fails does not empty what is remembered" {
+@test "a program that fails does not empty the record of contents" {
 	local file=$R/etc/ramraid/state/data.contents
 	mkdir -p "${file%/*}"
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'

@@ -83,7 +83,7 @@ same() {
 		"$BATS_TEST_TMPDIR/data"
 }
 
-@test "one, two and three legs, with data offsets of their own: the RAM leg has all of it, and no zeros" {
+@test "from one, two or three legs with different data offsets, the RAM leg gets all data, and no blocks of zeros" {
 	local n
 	for n in 1 2 3; do
 		legs 12 "$n"
@@ -100,7 +100,7 @@ same() {
 	done
 }
 
-@test "onto a device, which is not blank, the zeros are copied too; and it has all of it before the superblock says so" {
+@test "onto a device the zeros are copied too, and all of it is synced before the superblock is written" {
 	legs 6 2
 	tr '\0' '\377' <"$R/dev/rd0" >"$R/dev/nvme0n1"
 	mkdir -p "$R/sys/class/block/nvme0n1"
@@ -116,7 +116,7 @@ same() {
 	[[ $(grep -c 'nocreat.*fsync' "$BATS_TEST_TMPDIR/log") == 2 ]]
 }
 
-@test "the superblock at the end: the same array and events, another device, in the free slot, not write-mostly" {
+@test "the new superblock has the array's UUID and events, a new device UUID, and the free slot" {
 	legs 4 2
 	copies sd0 sd1
 	copy_finish data || fail "$COPY_WHY"
@@ -139,7 +139,7 @@ same() {
 }
 
 # A named pipe is what can't be read with a seek: dd says so.
-@test "a leg that can't be read: the other one gives all of it, and it is said" {
+@test "if a leg can't be read, the other one gives all of it, and a message says so" {
 	legs 16 2
 	BREAK=sd1 TRIED=$BATS_TEST_TMPDIR/tried
 	# The other leg waits for this one's first try: it might have given all of it before.
@@ -165,7 +165,7 @@ same() {
 		"$BATS_TEST_TMPDIR/log"
 }
 
-@test "a leg that ends early, as one that is pulled out: the other one gives the rest" {
+@test "if a leg ends early, the other one gives the rest; if both do, the copy fails" {
 	legs 16 2
 	truncate -s $(((4096 + 2048) * 512 + SIZE / 2)) "$R/dev/sd1"
 	copies sd0 sd1
@@ -177,7 +177,7 @@ same() {
 	[[ $COPY_STATE == failed && $COPY_WHY == *'ended after'* ]] || fail "$COPY_STATE $COPY_WHY"
 }
 
-@test "a leg that has left the array: what was read from it meanwhile does not count" {
+@test "pieces read from a leg that has left the array meanwhile do not count" {
 	legs 16 2
 	echo faulty,write_mostly >"$R/sys/block/md127/md/dev-sd1/state"
 	copies sd0 sd1
@@ -215,7 +215,7 @@ spoiled() {
 }
 lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 
-@test "a write in flight that a leg does not take: waited for before the legs are looked at, and that leg is not read from" {
+@test "the copy waits for writes in flight, and does not read from a leg that failed one of them" {
 	legs 16 2
 	spoiled sd1
 	md_drain() { lists_bad sd1; }
@@ -225,7 +225,7 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	same
 }
 
-@test "md writes that down only while a piece is read: the piece does not count" {
+@test "a piece does not count if its leg gets a bad block while the piece is read" {
 	legs 16 2
 	spoiled sd1
 	dd() {
@@ -244,7 +244,7 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	same
 }
 
-@test "md writes that down only later: all that the leg has given is given by another one" {
+@test "if a leg gets a bad block later, all its pieces come from another leg, or the copy fails" {
 	legs 16 2
 	spoiled sd1
 	dd() {
@@ -269,7 +269,7 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	[[ $COPY_WHY == 'sd0, which was copied from, now has bad blocks'* ]] || fail "$COPY_WHY"
 }
 
-@test "a ramdisk that somebody uses meanwhile is not written to" {
+@test "a ramdisk that something else uses is not written to" {
 	legs 4 2
 	mkdir -p "$R/sys/class/block/rd0" "$R/proc/1"
 	echo 1:7 >"$R/sys/class/block/rd0/dev"
@@ -287,7 +287,7 @@ joins() {
 	echo 0 >"$R/sys/block/md127/md/dev-rd0/slot"
 }
 
-@test "a ramdisk that has become a member of the array while it is copied to is not written to any more" {
+@test "a ramdisk that has become a member of the array during the copy is not written to any more" {
 	legs 64 1 # another worker may have looked just before
 	dd() {
 		if [[ $* == *"of=$R/dev/rd0 "*seek_bytes* ]]; then
@@ -304,7 +304,7 @@ joins() {
 	[[ $COPY_STATE == failed && $COPY_WHY == 'rd0 is in use by md127 now' ]] || fail "$COPY_WHY"
 }
 
-@test "what is written to the array while a piece is on its way to a ramdisk that is a member is not lost in it" {
+@test "a write to the array is not lost if the ramdisk becomes a member while a piece is on its way" {
 	local where
 	legs 64 1
 	dd() {
@@ -342,7 +342,7 @@ joins() {
 		fail "the RAM leg lacks an acknowledged write ($COPY_STATE)"
 }
 
-@test "a ramdisk that has become a member is given no superblock" {
+@test "a ramdisk that has become a member gets no superblock" {
 	legs 8 2
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' ]]
@@ -364,7 +364,7 @@ joins() {
 	[[ $COPY_WHY == *'made idle'* ]]
 }
 
-@test "no leg can be read: failed, and why" {
+@test "if no leg can be read, the copy fails, and says why" {
 	legs 16 2
 	dd() {
 		[[ $* != *"seek_bytes"* ]] ||
@@ -382,7 +382,7 @@ joins() {
 		fail "$COPY_STATE $COPY_WHY"
 }
 
-@test "the ramdisk can't be written: failed, and why" {
+@test "if the ramdisk can't be written, the copy fails, and says why" {
 	legs 16 2
 	dd() {
 		[[ $* != *"seek_bytes"* ]] ||
@@ -397,7 +397,7 @@ joins() {
 		fail "$COPY_STATE $COPY_WHY"
 }
 
-@test "a worker that is shot: its piece is missing, and that is not called done" {
+@test "a copy with a killed worker fails, since that worker's piece is missing" {
 	legs 16 2
 	TRIED=$BATS_TEST_TMPDIR/tried
 	dd() {
@@ -416,7 +416,7 @@ joins() {
 		fail "$COPY_STATE $COPY_WHY"
 }
 
-@test "stopped in the middle: nothing of it is left, and the next one is not disturbed" {
+@test "a copy that is stopped midway leaves nothing behind, and the next one succeeds" {
 	legs 16 2
 	dd() {
 		[[ $* != *"seek_bytes"* ]] || command sleep 30
@@ -437,7 +437,7 @@ joins() {
 	same
 }
 
-@test "the second copy onto the same ramdisk leaves no zeros out" {
+@test "a second copy onto the same ramdisk writes the zeros too" {
 	legs 8 2
 	copies sd0 sd1
 	copy_stop data
@@ -451,7 +451,7 @@ joins() {
 	same
 }
 
-@test "what can't be copied: refused before anything is written, and why" {
+@test "superblocks that can't be copied are refused before anything is written, with the reason" {
 	local change why
 	while IFS='|' read -r change why; do
 		legs 4 2
@@ -483,7 +483,7 @@ SPOIL=1|wrong checksum
 EOT
 }
 
-@test "which slot: the only empty one; if there are several, the one that is known; else none" {
+@test "the RAM leg gets the only empty slot, or the known one if several are empty" {
 	legs 4 3
 	copy_start data md127 rd0 $((8 * 1048576)) '' 0 sd0 sd2 && fail 'two empty slots'
 	[[ $COPY_WHY == 'more than one slot is empty'* ]] || fail "$COPY_WHY"
@@ -493,7 +493,7 @@ EOT
 	[[ $(cut -d' ' -f3 "$R/run/ramraid/data.copy/plan") == 0 ]]
 }
 
-@test "the bitmap has been cleared meanwhile: not put in" {
+@test "if the bitmap was cleared during the copy, the RAM leg is not added" {
 	legs 4 2
 	copies sd0 sd1
 	CLEARED=00000002
@@ -506,7 +506,7 @@ EOT
 		fail "$COPY_WHY"
 }
 
-@test "a leg that falls silent when all has been copied is waited for once, and no reader of it has the RAM leg" {
+@test "a leg that stops answering after the copy costs one time limit, and its reader can't write to the RAM leg" {
 	local began
 	legs 4 2
 	copies sd0 sd1
@@ -530,7 +530,7 @@ EOT
 		-z $(head -c 8192 "$R/dev/rd0" | tr -d '\0') ]]
 }
 
-@test "device numbers: the slot's own, else one that nobody has" {
+@test "the new leg gets the device number of its slot, or else one that no leg has" {
 	local -a words
 	read -ra words < <(superblock_read "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin")
 	words[23]=00000003
@@ -543,7 +543,7 @@ EOT
 		$(superblock_clone_number words 1 383) == 382 ]]
 }
 
-@test "superblocks that mdadm wrote, taken apart and put together again, are the same bytes" {
+@test "superblocks of mdadm, taken apart and put together again, have the same bytes" {
 	local file
 	local -a words
 	for file in "$FIXTURES"/superblock/*.bin; do
@@ -555,7 +555,7 @@ EOT
 	done
 }
 
-@test "a leg made for any slot is a superblock that says so" {
+@test "a superblock made for any slot names that slot and the new device UUID" {
 	local -a words plain
 	local slot number i seed=${RAMRAID_SEED:-$RANDOM}
 	echo "# seed $seed" >&3
@@ -578,7 +578,7 @@ EOT
 	done
 }
 
-@test "the rate: a worker waits after each piece, unless it may have all that the disk gives" {
+@test "COPY_RATE: a worker waits after each piece, but not if the rate is unlimited" {
 	local rate
 	mkdir -p "$BATS_TEST_TMPDIR/copy"
 	: >"$R/dev/sd0"
@@ -594,7 +594,7 @@ EOT
 	[[ $(calls) == $'pace 12288 1000\npace 12288 1000' ]] || fail "$(calls)"
 }
 
-@test "the rate: what a worker took too fast, it waits for" {
+@test "COPY_RATE: a worker waits for as long as it was too fast" {
 	sleep() { echo "$1" >"$BATS_TEST_TMPDIR/slept"; }
 	fake_clock
 	echo '1000.08 2000.00' >"$PROC/uptime"
@@ -608,7 +608,7 @@ EOT
 	[[ ! -e $BATS_TEST_TMPDIR/slept ]]
 }
 
-@test "which kernels" {
+@test "the copy is used on the tested kernels, or with REBUILD=copy" {
 	local release
 	for release in '6.12.57+deb13-amd64 auto' '6.1.0-41-amd64 auto' '6.13-rc1 copy'; do
 		kernels_why_no_copy $release
@@ -656,7 +656,7 @@ member() {
 }
 slots() { echo "$1" >"$R/sys/block/md127/md/raid_disks"; }
 
-@test "free slots: without a member, or with a faulty one; a replacement takes none" {
+@test "a slot is free without a member or with a faulty one; a replacement takes none" {
 	local FREE
 	slots 4
 	member sd0 in_sync,write_mostly 1
@@ -671,7 +671,7 @@ slots() { echo "$1" >"$R/sys/block/md127/md/raid_disks"; }
 	((FREE == 1)) || fail "$FREE"
 }
 
-@test "re-add: not while every slot is filled, also by a member that is being rebuilt" {
+@test "md_readd refuses if every slot is filled, even by a member that is being rebuilt" {
 	act() { called "$@"; }
 	slots 3
 	member sd0 in_sync,write_mostly 1
@@ -682,7 +682,7 @@ slots() { echo "$1" >"$R/sys/block/md127/md/raid_disks"; }
 	[[ -z $(calls) ]] || fail "$(calls)"
 }
 
-@test "re-add: a leg whose slot another member takes a moment later is taken out again" {
+@test "md_readd takes a leg out again if another member takes its slot a moment later" {
 	slots 3
 	member sd0 in_sync,write_mostly 1
 	member sd1 in_sync,write_mostly 2

@@ -84,7 +84,7 @@ refused() { # CODE PATTERN ARG…
 	nothing_done
 }
 
-@test "--dry-run prints what it would do, in order, and does nothing" {
+@test "--dry-run prints what create would do, in order, and does nothing" {
 	create --dry-run data /dev/sda /dev/disk/by-id/ata-B
 	assert_success
 	nothing_done
@@ -120,11 +120,11 @@ data: nothing was changed (--dry-run)"
 	nothing_done
 }
 
-@test "without a terminal it wants --yes" {
+@test "without a terminal, create wants --yes" {
 	refused 2 'add --yes' data /dev/sda
 }
 
-@test "at a terminal it asks, and names the disks; only y goes on" {
+@test "at a terminal, create names the disks and asks, and only y goes on" {
 	local no
 	for no in n '' nay; do
 		answered "$no" --no-wait data /dev/sda /dev/sdb
@@ -141,7 +141,7 @@ data: nothing was changed (--dry-run)"
 		fail "$(calls)"
 }
 
-@test "it is done: the calls, the configuration, the claim" {
+@test "create makes the array, the configuration and the claim, and starts the unit" {
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_success
 	run steps
@@ -160,7 +160,7 @@ systemctl start --no-block ramraid@data.service'
 # zram NUMBER…: the kernel's module is there.
 zram() { mkdir -p "$R/sys/class/zram-control" && : >"$R/sys/class/zram-control/hot_add"; }
 
-@test "for zram it is stopped again, claimed, so that its unit starts it with blocks of 4096 bytes, as at every boot" {
+@test "for zram, create stops the array again, so that its unit starts it with blocks of 4096 bytes" {
 	zram
 	mkdir -p "$R/sys/block/md127/md"
 	echo 101376 >"$R/sys/block/md127/md/component_size"
@@ -174,7 +174,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
 }
 
-@test "zram as the default for all arrays counts as well, and --dry-run shows the stop" {
+@test "RAM=zram in the defaults counts as well, and --dry-run shows the stop" {
 	zram
 	echo RAM=zram >"$R/etc/ramraid/ramraid.conf"
 	create --dry-run data /dev/sda /dev/sdb
@@ -184,7 +184,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	nothing_done
 }
 
-@test "disks with blocks of 512 and of 4096 bytes: the array keeps 4096 also without the latter" {
+@test "with disks of 512 and of 4096 bytes a block, the array keeps 4096 even without the latter" {
 	mkdir -p "$R/sys/class/block/sdb/queue"
 	create --dry-run data /dev/sda /dev/sdb
 	assert_success
@@ -198,7 +198,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	refute_line BLOCK=4096
 }
 
-@test "it can't be stopped: everything is taken back; no module: refused" {
+@test "for zram, create refuses without the module, and undoes everything if the array can't be stopped" {
 	refused 4 'the kernel module zram is not available' --yes --ram=zram data /dev/sda
 	zram
 	mkdir -p "$R/sys/block/md127/md"
@@ -210,7 +210,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
 }
 
-@test "mdadm fails: the disks are left without a superblock" {
+@test "if mdadm fails, create leaves the disks without a superblock" {
 	FAILS='mdadm --create'
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_failure
@@ -221,7 +221,7 @@ systemctl start --no-block ramraid@data.service' ]] || fail "$(steps)"
 	[[ ! -e $R/etc/ramraid/data.conf && ! -e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
 }
 
-@test "a late step fails: everything is taken back, newest first" {
+@test "if a late step fails, create undoes everything, newest first" {
 	FAILS='systemctl daemon-reload'
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_failure
@@ -237,7 +237,7 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 }
 
 # What is left at each moment: enabled before configured, configured before claimed.
-@test "killed at any step: no configuration that is not enabled, no claim without a configuration" {
+@test "create killed at any step leaves no configuration that is not enabled, and no claim without one" {
 	local conf=$R/etc/ramraid/data.conf claim=$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf \
 		left=''
 	for KILLED in 'mdadm --create' 'systemctl --quiet enable' 'systemctl daemon-reload' \
@@ -256,7 +256,7 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	[[ $left == clcl ]] || fail "$left"
 }
 
-@test "the unit does not start: everything is taken back" {
+@test "if the unit does not start, create undoes everything" {
 	FAILS='systemctl start'
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_failure
@@ -265,7 +265,7 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 		fail "$(steps)"
 }
 
-@test "disks that hold something: refused, unless --force; in use: refused always" {
+@test "disks that hold something are refused without --force, and wiped with it" {
 	SIGNATURES=$'ext4\ngpt'
 	refused 4 '/dev/sda: signature: it holds ext4, gpt' --yes data /dev/sda
 	assert_output -p 'add --force'
@@ -276,12 +276,12 @@ wipefs --all --quiet -- /dev/sdb
 mdadm --create'* ]] || fail "$(steps)"
 }
 
-@test "a disk in use is refused, with --force too" {
+@test "a disk in use is refused even with --force" {
 	mkdir "$R/sys/class/block/sda/holders/dm-0"
 	refused 4 '/dev/sda: in use: dm-0' --yes --force data /dev/sda
 }
 
-@test "everything that is wrong with the disks is said at once" {
+@test "create names everything that is wrong with the disks at once" {
 	fake_disk sdc $((1 << 20)) disk/by-id/ata-C
 	fake_disk sdd $((100 << 20))
 	refused 4 'nothing was changed' --yes data /dev/sdx /dev/sdc /dev/sdd /dev/sda \
@@ -292,7 +292,7 @@ mdadm --create'* ]] || fail "$(steps)"
 	assert_output -p 'ata-A: is named twice'
 }
 
-@test "names and options that can't be" {
+@test "create refuses impossible names and options, and names that are taken" {
 	local name
 	for name in ramraid ../x 1data a/b aaaaaaaaaabbbbbbbbbbccccccccccdd x.conf; do
 		refused 2 "can't be an array's name" --yes "$name" /dev/sda
@@ -306,7 +306,7 @@ mdadm --create'* ]] || fail "$(steps)"
 	refused 4 'exists already' --yes old /dev/sda
 }
 
-@test "drop-ins that are there before: what belongs to one array, or is wrong, refuses it; what may stay is named" {
+@test "create refuses drop-ins that set an array's own keys or have errors, and names those that will apply" {
 	local line file=$R/etc/ramraid/data.conf.d/x.conf
 	mkdir "${file%/*}"
 	for line in MEMBER=/dev/disk/by-id/ata-Z UUID=01234567-89ab-4cde-8f01-23456789abcd \
@@ -320,7 +320,7 @@ mdadm --create'* ]] || fail "$(steps)"
 	assert_output -p "data: these drop-ins apply to it as well: $file"
 }
 
-@test "too little memory: refused, but not for --ram=none" {
+@test "create refuses when memory is short, but not with --ram=none" {
 	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
 MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	# 100 MiB and 10 % of 1 GiB are 202.4 MiB.
@@ -329,7 +329,7 @@ MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	assert_success
 }
 
-@test "the bitmap's chunks: 4 MiB, less for little arrays, more for huge ones" {
+@test "the bitmap's chunks: 4 MiB, less for small arrays, more for huge ones" {
 	local size chunk
 	libraries
 	for size in 40:1024 256:1024 257:2048 512:2048 514:4096 1024:4096 100000:4096 262144:4096 \
@@ -343,7 +343,7 @@ MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	[[ $(md_bitmap_chunk /dev/sdx /dev/sdy) == 2048 ]]
 }
 
-@test "--ram=DEVICE: checked like a disk, written by a name that lasts, and no memory is asked for" {
+@test "--ram=DEVICE is written by a stable name, and needs no memory" {
 	fake_disk nvme0n1 $((100 << 20)) disk/by-path/pci-1-nvme-1
 	printf 'MemTotal:        1048576 kB\nMemFree:          1 kB\nMemAvailable:     1024 kB\n' \
 		>"$R/proc/meminfo"
@@ -355,7 +355,7 @@ MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	[[ $(calls) != *nvme* ]] || fail "$(calls)"
 }
 
-@test "--ram=DEVICE: what is wrong with it" {
+@test "--ram=DEVICE that is missing, too small, in use, a leg, or has no stable name is refused" {
 	fake_disk nvme0n1 $((100 << 20)) disk/by-id/nvme-X
 	fake_disk nvme1n1 $((99 << 20)) disk/by-id/nvme-Y
 	fake_disk nvme2n1 $((100 << 20))
@@ -375,7 +375,7 @@ MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 		--ram=tape data /dev/sda
 }
 
-@test "--ram=DEVICE that holds something: only with --force, which wipes it" {
+@test "--ram=DEVICE that holds something is refused without --force, and wiped with it" {
 	fake_disk nvme0n1 $((100 << 20)) disk/by-id/nvme-X
 	wipefs() {
 		[[ $1 == --all ]] && { fake wipefs "$@" || return; } || {
@@ -389,7 +389,7 @@ MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	steps | grep -x 'wipefs --all --quiet -- /dev/nvme0n1'
 }
 
-@test "--ram=DEVICE of persistent memory: by its UUID, else by its own name" {
+@test "--ram=DEVICE of persistent memory is written by its UUID, or else by its kernel name" {
 	fake_disk pmem0 $((100 << 20)) disk/by-path/platform-e820_pmem
 	create --dry-run --ram=/dev/pmem0 data /dev/sda
 	assert_success
@@ -401,7 +401,7 @@ MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
 	assert_line RAM=/dev/disk/by-path/platform-e820_pmem
 }
 
-@test "--layout=far2: two arrays, the one on the other; each has its configuration and claim, the initramfs is told once" {
+@test "--layout=far2 plans two arrays, one on the other, each with its configuration and claim" {
 	create --dry-run --layout=far2 data /dev/sda /dev/sdb
 	assert_success
 	nothing_done
@@ -426,7 +426,7 @@ systemctl start --no-block ramraid@data.service
 data: nothing was changed (--dry-run)"
 }
 
-@test "--layout: what is wrong with it" {
+@test "--layout refuses wrong values, old options, too few disks, and names that are too long or taken" {
 	refused 2 '--layout=near2: write mirror or far2' --yes --layout=near2 data /dev/sda /dev/sdb
 	refused 2 'unknown option --nested=far2; since 0.2.0 it is --layout' --yes --nested=far2 \
 		data /dev/sda /dev/sdb
@@ -440,7 +440,7 @@ data: nothing was changed (--dry-run)"
 }
 
 # The second array comes on top of the first.
-@test "--layout: made, and with a late failure all of both is taken back" {
+@test "--layout=far2 makes two arrays, and undoes both if a late step fails" {
 	mdadm() {
 		fake mdadm "$@" || return
 		case "$1 $2" in
@@ -489,7 +489,7 @@ mdadm --zero-superblock /dev/sdb' ]] || fail "$(steps)"
 	[[ ${MEMBERS[*]} == /dev/md/data-far2 ]]
 }
 
-@test "in the end, each step that is taken back has its own status" {
+@test "each step that create undoes at its end has its own status" {
 	undone() { rm -f "$1" && return; }
 	touch "$BATS_TEST_TMPDIR/made"
 	run bash -c "$(declare -f undone); lib=$PROJECT/lib; source \"\$lib/core/load.sh\"

@@ -91,20 +91,20 @@ gates() { # GATE ACTION BASE CHANGE…
 		fail "facts: $*; expected gate $expected, got $GATE ($GATE_WHY)"
 }
 
-@test "start: all legs present and equal" {
+@test "start: all legs present and equal are assembled" {
 	decides 'assemble sda' stopped-1
 	decides 'assemble sda sdb' stopped-2
 	because '2 of 2'
 	decides 'assemble sda sdb sdc' stopped-3
 }
 
-@test "start: all legs present and equal, RAM leg still called active, no witness (machine lost power)" {
+@test "start: after a power cut, equal legs that still call the RAM leg active are assembled without a witness" {
 	decides 'assemble sda' stopped-1 leg.0.view=AA leg.0.dirty=yes
 	decides 'assemble sda sdb' stopped-2 leg.0.view=AAA leg.1.view=AAA
 }
 
 # md takes one that lags by one event for equal; a re-add that a crash cut off leaves the same.
-@test "start: a leg that lags, by one event even, is left out, and put back by its bitmap" {
+@test "start: a leg that lags, even by one event, is left out" {
 	decides 'assemble sdb' stopped-2 leg.0.events=99 witness=100:ab
 	decides 'assemble sda' stopped-2 leg.1.events=99 witness=100:ab
 	decides 'assemble sdb' stopped-2 leg.0.events=98
@@ -115,7 +115,7 @@ gates() { # GATE ACTION BASE CHANGE…
 
 # B was put back, and a crash came when only A had the new superblock: A calls B active, B's own
 # superblock is the old one.
-@test "start: a leg left behind by a re-add that a crash cut off is not started as equal" {
+@test "start: a leg whose re-add a crash interrupted is not started as an equal one" {
 	decides 'assemble sda' stopped-2 leg.1.events=99 witness=100:a
 	decides 'assemble sda' stopped-2 witness=99:a
 	decides 'assemble sdb' stopped-2 witness=99:b
@@ -125,7 +125,7 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'assemble sdb sdc' stopped-3 leg.0.events=99
 }
 
-@test "start: what was in sync when the array last ran goes before a higher count" {
+@test "start: a leg that the witness vouches for is preferred to one with more events, or the start is refused" {
 	decides 'assemble sda' stopped-2 leg.1.events=101 witness=100:a
 	decides 'assemble sdb' stopped-2 leg.0.events=101 witness=100:b
 	decides 'assemble sda' stopped-2 leg.0.events=101 witness=100:ab
@@ -148,7 +148,7 @@ gates() { # GATE ACTION BASE CHANGE…
 
 # B left, the RAM leg kept the array going, A came back and was rebuilt from it: then the power
 # failed. B is whole, and old.
-@test "start: a leg that the array had left behind while it rebuilt another one is refused" {
+@test "start: a leg that had left while the array rebuilt another one is refused" {
 	local mode
 	for mode in witness always; do
 		decides refuse stopped-2 0:rebuilt leg.0.view=AA. leg.0.events=101 witness=100:ab conf.start_degraded=$mode
@@ -170,7 +170,7 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'assemble sdb' stopped-3 2:rebuilt leg.2.view=..AA leg.2.events=101
 }
 
-@test "start: no witness, and every leg is there: the slot left over is the RAM leg's" {
+@test "start: without a witness, the one slot that no readable disk leg has is the RAM leg's" {
 	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.view=AAA leg.1.view=AAA
 	decides refuse stopped-2 0:corrupt leg.1.view=AAA
 }
@@ -182,7 +182,7 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'assemble sda sdc' stopped-3 leg.0.view=.A.A leg.2.view=.A.A leg.1.events=40
 }
 
-@test "start: a leg that another calls missing is never started with it, in whatever order they are configured" {
+@test "start: a leg is never started together with one that calls it missing, whatever the order of the MEMBER lines" {
 	local first second
 	for first in 99 100 101; do
 		facts stopped-2 leg.0.view=.A. leg.0.events=$first leg.1.view=.AA leg.1.events=100
@@ -198,7 +198,7 @@ $ACTION ${ARGUMENTS[*]}"
 	done
 }
 
-@test "start: a disk that was given up, and is all that is left, is not to be wiped: it is said how to start from it" {
+@test "start: if only a disk is left that was given up, the message says how to start from it, not how to wipe it" {
 	local one=aaaaaaaa-0000-0000-0000-000000000001 row
 	row=(stopped-2 1:absent waited=40 witness=180:b "witness.given=$one" "leg.0.device_uuid=$one")
 	decides refuse "${row[@]}"
@@ -237,7 +237,7 @@ $ACTION ${ARGUMENTS[*]}"
 	decides refuse stopped-3 leg.2.role=1 leg.2.events=3
 }
 
-@test "start: all absent: wait, then refuse" {
+@test "start: if all legs are absent, they are waited for, and then the start is refused" {
 	decides wait-members stopped-2 0:absent 1:absent
 	because 'waiting for 2 of 2'
 	decides wait-members stopped-2 0:absent 1:absent waited=29
@@ -248,14 +248,14 @@ $ACTION ${ARGUMENTS[*]}"
 	decides refuse stopped-1 0:absent conf.member_timeout=0
 }
 
-@test "start: a disk leg that does not answer is waited for like one that is absent, and the message says why" {
+@test "start: a disk leg that does not answer is waited for like an absent one, and the message says why" {
 	decides wait-members stopped-2 1:unreadable leg.1.silent=yes witness=100:ab
 	because '/dev/disk/by-id/ata-B (/dev/sdb does not answer)'
 	decides refuse stopped-2 1:unreadable leg.1.silent=yes waited=30 conf.start_degraded=never
 	because '/dev/disk/by-id/ata-B (/dev/sdb does not answer)'
 }
 
-@test "start: a disk leg that can't be read is waited for as well; of DRBD's the message says who can read it" {
+@test "start: a disk leg that can't be read is waited for like an absent one; for DRBD the message says who can read" {
 	local drbd=leg.0.dev=/dev/drbd/by-res/data/0
 	decides wait-members stopped-2 1:unreadable witness=100:ab
 	because "/dev/disk/by-id/ata-B (/dev/sdb can't be read)"
@@ -268,7 +268,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'assemble drbd0' stopped-1 "$drbd" leg.0.node=drbd0
 }
 
-@test "start: one absent: waits for MEMBER_TIMEOUT whatever START_DEGRADED says" {
+@test "start: an absent leg is waited for until MEMBER_TIMEOUT, whatever START_DEGRADED says" {
 	local mode
 	for mode in witness always never; do
 		decides wait-members stopped-2 1:absent waited=29 conf.start_degraded=$mode witness=100:ab
@@ -278,18 +278,18 @@ the primary read it; see: drbdadm role data)"
 	done
 }
 
-@test "start: one absent, time up, START_DEGRADED=always" {
+@test "start: after MEMBER_TIMEOUT with a leg absent, START_DEGRADED=always starts without it" {
 	decides 'assemble sda' stopped-2 1:absent waited=30 conf.start_degraded=always
 	decides 'assemble sdb sdc' stopped-3 0:absent waited=30 conf.start_degraded=always
 }
 
-@test "start: one absent, time up, START_DEGRADED=never" {
+@test "start: after MEMBER_TIMEOUT with a leg absent, START_DEGRADED=never refuses" {
 	decides refuse stopped-2 1:absent waited=30 conf.start_degraded=never witness=100:ab
 	because START_DEGRADED=never
 	because ata-B
 }
 
-@test "start: one absent, time up, the witness agrees" {
+@test "start: after MEMBER_TIMEOUT with a leg absent, one that the witness vouches for is started" {
 	decides 'assemble sda' stopped-2 1:absent waited=30 witness=100:ab
 	decides 'assemble sdb' stopped-2 0:absent waited=30 witness=100:ab
 	decides 'assemble sdb' stopped-2 0:absent waited=30 witness=101:b
@@ -297,7 +297,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'assemble sda sdb' stopped-3 2:absent waited=30 witness=100:abc
 }
 
-@test "start: one absent, time up, no witness, or one that does not know this leg" {
+@test "start: after MEMBER_TIMEOUT with a leg absent, one that no witness vouches for is refused" {
 	decides refuse stopped-2 1:absent waited=30
 	because 'there is no record of the last start'
 	because START_DEGRADED=always
@@ -306,7 +306,7 @@ the primary read it; see: drbdadm role data)"
 	decides refuse stopped-3 1:absent 2:absent waited=30 witness=100:bc
 }
 
-@test "start: the witness knows a later state than any leg present" {
+@test "start: legs older than the witness are refused" {
 	local mode
 	decides 'assemble sda sdb' stopped-2 witness=101:ab
 	decides refuse stopped-2 witness=102:ab
@@ -322,7 +322,7 @@ the primary read it; see: drbdadm role data)"
 	because 'is at 100 events'
 }
 
-@test "start: the leg that the witness vouches for is there but can't be used" {
+@test "start: if the leg that the witness vouches for can't be used, the other one is refused" {
 	local state
 	for state in held corrupt rebuilt; do
 		decides refuse stopped-2 1:$state witness=200:b
@@ -334,7 +334,7 @@ the primary read it; see: drbdadm role data)"
 	done
 }
 
-@test "start: the leg that the witness vouches for has gone back in time" {
+@test "start: if the leg that the witness vouches for was restored to an older state, the start is refused" {
 	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A witness=100:a
 	because 'restored to an older state'
 	decides refuse stopped-2 leg.0.events=90 leg.1.view=..A leg.1.events=103 witness=100:a
@@ -344,11 +344,11 @@ the primary read it; see: drbdadm role data)"
 	decides 'assemble sdb' stopped-2 leg.0.events=102 leg.1.events=103 leg.1.view=..A witness=103:b
 }
 
-@test "start: a stale leg that comes first waits for the missing newer one as long as there is time" {
+@test "start: a stale leg that appears first waits for the newer one until MEMBER_TIMEOUT" {
 	decides wait-members stopped-2 1:absent waited=2 witness=200:b
 }
 
-@test "start: the newest leg knows that the absent one had left: no waiting" {
+@test "start: a leg that the newest one knows to have left is not waited for" {
 	decides 'assemble sda' stopped-2 1:absent leg.0.view=.A.
 	decides 'assemble sda' stopped-2 1:absent leg.0.view=.A. witness=100:a
 	decides 'assemble sda' stopped-2 1:absent leg.0.view=AA. witness=100:a
@@ -357,7 +357,7 @@ the primary read it; see: drbdadm role data)"
 	decides wait-members stopped-2 1:absent leg.0.view=AA.
 }
 
-@test "start: the newest leg calls the absent one missing, but the witness saw the absent one alone in sync" {
+@test "start: an absent leg that alone was in sync by the witness is waited for, even if the newest calls it missing" {
 	# B was once started alone; the last run was A's, without B. Equal counts happen by
 	# themselves.
 	decides wait-members stopped-2 0:absent leg.1.view=..A witness=100:a
@@ -365,7 +365,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'assemble sdb' stopped-2 0:absent leg.1.view=..A witness=100:a waited=30 conf.start_degraded=always
 }
 
-@test "start: legs that are good for nothing are named with the reason" {
+@test "start: the message names legs that can't be used, with the reason" {
 	decides refuse stopped-1 0:foreign
 	because 'ata-A belongs to another array (99999999-2222-3333-4444-555555555555)'
 	decides refuse stopped-1 0:corrupt
@@ -392,7 +392,7 @@ the primary read it; see: drbdadm role data)"
 	decides wait-members stopped-2 0:corrupt 1:absent
 }
 
-@test "start: the good leg is started without the ones that are not" {
+@test "start: a good leg is started without the legs that can't be used" {
 	decides 'assemble sdb' stopped-2 0:rebuilt
 	decides 'assemble sdb' stopped-2 0:spare leg.1.view=..A
 	decides 'assemble sdb' stopped-2 0:corrupt leg.1.view=..A
@@ -402,23 +402,23 @@ the primary read it; see: drbdadm role data)"
 	decides 'assemble sdb' stopped-2 0:rebuilt leg.0.events=101
 }
 
-@test "start: a refusal of mdadm is final" {
+@test "start: if mdadm refuses to assemble, the start is refused" {
 	decides refuse stopped-2 'failed.assemble=no such luck'
 	because 'no such luck'
 }
 
-@test "half assembled by something else: taken apart, unless it holds a stranger" {
+@test "an array that something else has half assembled is stopped, unless a stranger is in it" {
 	decides stop-inactive whole-2 array.state=inactive ram.state=none
 	decides refuse whole-2 array.state=inactive array.strangers=sdx
 	because 'holds sdx'
 }
 
-@test "half assembled and it could not be stopped: refused, not tried for ever" {
+@test "a half-assembled array that can't be stopped is refused, not tried again for ever" {
 	decides refuse whole-2 array.state=inactive failed.stop-inactive=busy
 	because busy
 }
 
-@test "broken: refused with the way out" {
+@test "a broken array is refused, with what to type" {
 	decides refuse whole-2 array.state=broken
 	because 'mdadm --stop /dev/md127'
 	because 'systemctl restart ramraid@data'
@@ -426,7 +426,7 @@ the primary read it; see: drbdadm role data)"
 	because 'Do not stop it: reboot'
 }
 
-@test "running: whole" {
+@test "running: nothing is done to a whole array, or for a leg that is absent or faulty" {
 	decides 'done' whole-2
 	[[ $WHY == whole ]]
 	decides 'done' whole-2 1:absent
@@ -435,25 +435,25 @@ the primary read it; see: drbdadm role data)"
 	because ata-A
 }
 
-@test "running: read-only for now: made writable before anything else" {
+@test "running: an array in read-auto state is made writable before anything else" {
 	decides make-writable whole-2 array.readauto=yes
 	decides make-writable whole-2 array.readauto=yes array.pending=yes array.backlog=9 leg.0.writemostly=no ram.state=none
 	decides 'done' whole-2 array.readauto=yes failed.make-writable=refused
 }
 
-@test "running: write-behind becomes what is configured, before the disks are read" {
+@test "running: write-behind is set as configured, even during a resync, before disks become write-mostly" {
 	decides 'set-backlog 0' whole-2 array.backlog=256
 	decides 'set-backlog 0' whole-2 array.backlog=256 leg.0.writemostly=no array.sync=resync
 	decides 'set-backlog 256' whole-2 array.backlog=0 conf.write_behind=256
 	decides 'done' whole-2 array.backlog=256 conf.write_behind=256
 }
 
-@test "running: write-behind that can't be set does not stop the rest" {
+@test "running: a failure to set write-behind does not stop the rest" {
 	decides 'done' whole-2 array.backlog=256 failed.set-backlog=refused
 	decides make-ram whole-2 array.backlog=256 failed.set-backlog=refused ram.state=none
 }
 
-@test "running: disk legs become write-mostly before anything else is read" {
+@test "running: disk legs are made write-mostly before anything joins" {
 	decides 'write-mostly 1' whole-2 leg.1.writemostly=no
 	decides 'write-mostly 0' whole-2 leg.0.writemostly=no leg.1.writemostly=no ram.state=none array.sync=resync
 	decides 'done' whole-2 1:absent leg.1.writemostly=no
@@ -464,7 +464,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'write-mostly 0' whole-2 leg.0.writemostly=no leg.1.writemostly=no failed.write-mostly.1=refused
 }
 
-@test "running: resync after an unclean stop ends before anything joins" {
+@test "running: a resync after an unclean stop ends before anything joins" {
 	decides wait-sync whole-2 array.sync=resync ram.state=none
 	because 'unclean stop'
 	decides wait-sync whole-2 array.sync=resync ram.state=attached 1:returned
@@ -473,7 +473,7 @@ the primary read it; see: drbdadm role data)"
 	because 'md does not begin'
 }
 
-@test "running: disk legs before the RAM leg" {
+@test "running: disk legs are put back before the RAM leg joins" {
 	decides wait-sync whole-2 leg.1.state=recovering array.sync=recover ram.state=none
 	because 'ata-B is being rebuilt'
 	decides wait-sync whole-2 leg.1.state=recovering array.sync=recover ram.state=attached
@@ -483,7 +483,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'readd 0' whole-2 0:returned
 }
 
-@test "running: a leg that sysfs shows without a slot for a moment, under the program's strictness" {
+@test "running: a leg that sysfs shows without a slot for a moment is no error under set -u" {
 	(set -u && decides 'done' whole-2 1:returned leg.0.slot=none) || fail "exit code $?"
 }
 
@@ -498,7 +498,7 @@ the primary read it; see: drbdadm role data)"
 	decides make-ram whole-2 1:returned leg.1.view=..A ram.state=none
 }
 
-@test "running: a disk that md does not take back, or that no bitmap tells of, is rebuilt as a whole" {
+@test "running: a returned disk is rebuilt in full if there is no bitmap, or if md refuses the re-add" {
 	decides 'add-leg 1' whole-2 1:returned array.bitmap=none
 	because 'has no internal bitmap, so all of it is rebuilt'
 	decides 'add-leg 1' whole-2 1:returned array.bitmap=file
@@ -516,7 +516,7 @@ the primary read it; see: drbdadm role data)"
 	[[ $LEG == returned ]]
 }
 
-@test "running: a disk leg that has more events than the array is not put back, by whatever sign" {
+@test "running: a disk leg with more events than the array is never put back" {
 	local row=(whole-2 waited=99 mend=yes leg.0.number=1 ram.number=0 leg.1.number=2
 		"leg.1.roles=0:0 1:1 2:2" array.events=60)
 	decides 'readd 1' "${row[@]}" 1:returned leg.1.events=59
@@ -540,7 +540,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'done' "${row[@]}" 1:returned 0:absent leg.1.events=62 leg.1.device_uuid=b witness.legs= witness.left=b
 }
 
-@test "running: only the RAM leg is in sync: who may be put back" {
+@test "running: while only the RAM leg is in sync, a disk that was used alone is not put back" {
 	local alone='0:absent 1:returned waited=30'
 	decides 'readd 1' whole-2 $alone leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
 	# It was in sync until then, whatever it says of the others that had left before.
@@ -551,7 +551,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'done' whole-2 $alone leg.1.view=A.A witness=100:a leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002
 }
 
-@test "running: what is not put back either" {
+@test "running: no disk is put back that is foreign, spare, faulty, damaged or in use" {
 	decides 'done' whole-2 1:returned 1:foreign
 	decides 'done' whole-2 1:returned 1:spare
 	decides 'done' whole-2 1:returned 1:faulty
@@ -563,7 +563,7 @@ the primary read it; see: drbdadm role data)"
 	decides 'done' whole-2 leg.1.state=faulty
 }
 
-@test "running: the RAM leg, step by step" {
+@test "running: the RAM leg is made, added, awaited, and removed if it fails" {
 	decides make-ram whole-2 ram.state=none ram.node= ram.slot=
 	decides add-ram whole-2 ram.state=attached ram.slot=
 	decides wait-sync whole-2 ram.state=recovering array.sync=recover
@@ -573,7 +573,7 @@ the primary read it; see: drbdadm role data)"
 }
 
 # The copy, wherever nothing speaks against it; md's own rebuild is always there to fall back to.
-@test "who fills the ramdisk" {
+@test "the copy fills the RAM leg unless something speaks against it, and then md's recovery does" {
 	local ready='ram.state=attached ram.slot= conf.rebuild=auto copy.state=none' why
 	decides copy-ram whole-2 $ready
 	decides copy-ram whole-2 $ready conf.rebuild=copy
@@ -619,7 +619,7 @@ the primary read it; see: drbdadm role data)"
 	[[ $ACTION != wait-* ]] || fail "RAM leg, with a returned disk: $ACTION, for ever ($WHY)"
 }
 
-@test "an array that ran on with a leg that nothing can be started from: its age counts all the same" {
+@test "start: a leg that can't be started from but ran on without the other still counts, and refuses that one" {
 	local unusable
 	# Without a record, the leg is as good as away, and nobody knows whether the other is older.
 	for unusable in leg.0.level=5 leg.0.level=0 'leg.0.data_size=409600 leg.0.sectors=400000'; do
@@ -643,7 +643,7 @@ the primary read it; see: drbdadm role data)"
 		witness.given=aaaaaaaa-0000-0000-0000-000000000001
 }
 
-@test "a refusal says what is wrong with the other leg, which may be the one that is looked for" {
+@test "a refusal says what is wrong with a leg that can't be used" {
 	decides refuse stopped-2 leg.0.level=5 leg.0.events=200 witness=200:a
 	because 'used: /dev/disk/by-id/ata-A belongs to an array of RAID level 5'
 	because 'which is not a mirror. To give that up'
@@ -653,7 +653,7 @@ the primary read it; see: drbdadm role data)"
 	because 'is in use by other. To give that up'
 }
 
-@test "running: what something else has started is not taken over blindly" {
+@test "running: an array that something else started from stale or unreadable legs, or as two arrays, is refused" {
 	decides 'done' whole-2 array.known=yes
 	decides refuse whole-2 array.known=no
 	because 'from legs that were not in sync when it last ran'
@@ -663,7 +663,7 @@ the primary read it; see: drbdadm role data)"
 	because 'started as two arrays, md127 and md126'
 }
 
-@test "running: no ramdisk where there is no slot for one" {
+@test "running: no ramdisk is made where there is no slot for one" {
 	decides make-ram whole-2 ram.state=none ram.node= array.level=raid1 array.degraded=1
 	decides 'done' whole-2 ram.state=none ram.node= array.level=raid1 array.degraded=0
 	because 'has no free slot'
@@ -672,7 +672,7 @@ the primary read it; see: drbdadm role data)"
 	because 'of RAID level 5'
 }
 
-@test "a far2: its legs are of RAID level 10, and nobody asks them to be write-mostly" {
+@test "a far2 takes legs of RAID level 10, and does not make them write-mostly" {
 	decides 'assemble sda sdb' stopped-2 conf.layout=far2 conf.ram=none leg.0.level=10 leg.1.level=10
 	decides refuse stopped-2 leg.0.level=10 leg.1.level=10
 	because 'of RAID level 10, which is not a mirror'
@@ -682,7 +682,7 @@ the primary read it; see: drbdadm role data)"
 	gates open 'done' whole-2 conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 leg.0.writemostly= leg.1.writemostly=
 }
 
-@test "a far2: a disk that was away is rebuilt as a whole, never put back by bitmap" {
+@test "a far2 rebuilds a returned disk in full, never by the bitmap" {
 	local far2="conf.layout=far2 conf.ram=none ram.state=none ram.node= array.level=raid10 \
 leg.0.writemostly="
 	local away="leg.1.in= leg.1.state= leg.1.slot= leg.1.sb=ok \
@@ -693,20 +693,20 @@ leg.1.uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7 leg.1.role=2 leg.1.view=AAA leg.
 	decides 'done' whole-2 $away uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7 $far2 failed.add-leg.1=no
 }
 
-@test "gate: RAM=none has nothing to wait for once the array runs" {
+@test "gate: open once the array runs, with RAM=none" {
 	gates open wait-sync whole-2 conf.ram=none ram.state=none array.sync=resync
 	gates open wait-sync whole-2 conf.ram=none ram.state=none leg.1.state=recovering array.sync=recover conf.on_timeout=fail waited=9999
 	gates hold 'write-mostly 0' whole-2 conf.ram=none ram.state=none leg.0.writemostly=no
 	gates fail refuse stopped-2 conf.ram=none 1:absent waited=9999 conf.start_degraded=never
 }
 
-@test "running: RAM=none" {
+@test "running: with RAM=none no RAM leg is made, and disk legs are put back" {
 	decides 'done' whole-2 conf.ram=none ram.state=none
 	because RAM=none
 	decides 'readd 1' whole-2 conf.ram=none ram.state=none 1:returned
 }
 
-@test "gate: shut for good on a refusal, open when nothing is left to do" {
+@test "gate: failed after a refusal, and open when nothing is left to do" {
 	gates fail refuse stopped-1 0:corrupt
 	gates fail refuse whole-2 array.state=broken
 	gates fail refuse stopped-2 1:absent waited=9999 conf.wait=no conf.start_degraded=never
@@ -714,19 +714,19 @@ leg.1.uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7 leg.1.role=2 leg.1.view=AAA leg.
 	gates open 'done' whole-2 ram.state=none failed.make-ram=no
 }
 
-@test "gate: held as long as the array does not run, whatever the clock says" {
+@test "gate: shut while the array does not run, however long that takes" {
 	gates hold 'assemble sda sdb' stopped-2 waited=99999 conf.wait=no
 	gates hold wait-members stopped-2 1:absent conf.member_timeout=infinity waited=99999 conf.wait=no
 	gates hold stop-inactive whole-2 array.state=inactive waited=99999
 }
 
-@test "gate: held before md may write, write-behind is off and reads are kept off the disks" {
+@test "gate: shut until md may write, write-behind is off and the disks are write-mostly" {
 	gates hold make-writable whole-2 array.readauto=yes waited=99999 conf.wait=no
 	gates hold 'set-backlog 0' whole-2 array.backlog=1 waited=99999 conf.wait=no
 	gates hold 'write-mostly 0' whole-2 leg.0.writemostly=no waited=99999 conf.wait=no
 }
 
-@test "gate: WAIT and WAIT_TIMEOUT" {
+@test "gate: held, opened or failed as WAIT, WAIT_TIMEOUT and ON_TIMEOUT say" {
 	local recovering='ram.state=recovering array.sync=recover'
 	gates hold wait-sync whole-2 $recovering
 	gates hold wait-sync whole-2 $recovering waited=1799
@@ -742,7 +742,7 @@ leg.1.uuid=f466ed25-8432-1158-57bd-1f9420cc8bc7 leg.1.role=2 leg.1.view=AAA leg.
 }
 
 # Every combination of two legs, witness, START_DEGRADED and time.
-@test "exhaustive: one known action, no leg that is not good, no two that disown each other" {
+@test "exhaustive: each state gives a known action; no bad leg is started, nor a pair that disown each other" {
 	exhaustive
 }
 
@@ -827,7 +827,7 @@ exhaustive_check() {
 	[[ $w != newer ]] || fail "the witness knows better: $here"
 }
 
-@test "start: the RAM leg was the only good copy when the array last ran: refused, even with all disks and START_DEGRADED=always" {
+@test "start: if the RAM leg was the only good copy, the disks are refused, even with START_DEGRADED=always" {
 	local policy
 	for policy in witness always never; do
 		decides refuse stopped-2 witness=101: conf.start_degraded=$policy
@@ -844,13 +844,13 @@ exhaustive_check() {
 	decides 'assemble sda' stopped-2 witness=103:a leg.0.view=AA. leg.1.view=AA. leg.0.events=103
 }
 
-@test "start: somebody has started it from its disks beside the ramdisk that is the only good copy: the way back is told, no other" {
+@test "running: if the disks were started beside a RAM leg that is the only good copy, the message says how to go back" {
 	decides refuse whole-2 array.known=no ram.state=attached witness=101:
 	because 'mdadm --stop /dev/md127; mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
 	[[ $WHY != *'rm '* ]] || fail "$WHY"
 }
 
-@test "start: there is a rescue image: refused until it is restored or given up" {
+@test "start: while there is a rescue image, the start is refused until it is restored or given up" {
 	decides refuse stopped-2 rescue.image=/var/lib/ramraid/data/rescue
 	because 'ramraid restore'
 	decides refuse whole-2 rescue.image=/var/lib/ramraid/data/rescue array.known=no
@@ -858,7 +858,7 @@ exhaustive_check() {
 	decides 'assemble sdb' stopped-2 rescue.image=/var/lib/ramraid/data/rescue forced=1
 }
 
-@test "start: a leg that the administrator has chosen is started alone, whatever speaks against it but the leg itself" {
+@test "start: --force-leg starts that leg alone, whatever the others say, unless the leg itself can't be used" {
 	decides 'assemble sdb' stopped-2 forced=1
 	decides 'assemble sda' stopped-2 leg.0.view=.A. leg.1.view=..A forced=0
 	decides 'assemble sdb' stopped-2 leg.0.view=.A. leg.1.view=..A forced=1
@@ -871,20 +871,20 @@ exhaustive_check() {
 	decides refuse stopped-2 forced=1 failed.assemble=no
 }
 
-@test "running: a leg that md has given up is tried again only when asked" {
+@test "running: a leg that md has given up is tried again only on request" {
 	decides 'done' whole-2 leg.1.state=faulty
 	decides 'remove-leg 1' whole-2 leg.1.state=faulty retry=yes
 	decides 'done' whole-2 leg.1.state=faulty retry=yes failed.remove-leg.1=no
 }
 
-@test "running: with no disk leg in sync, a returned disk must not have been without the RAM leg" {
+@test "running: with no disk leg in sync, a disk that ran without the RAM leg is not put back" {
 	decides 'readd 1' whole-2 waited=30 0:absent 1:returned
 	decides 'done' whole-2 0:absent 1:returned leg.1.view=..A witness=90:
 	decides 'readd 1' whole-2 0:absent 1:returned leg.1.view=A.A witness=90: leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002 witness.left=aaaaaaaa-0000-0000-0000-000000000002
 	decides 'done' whole-2 0:absent 1:returned leg.1.device_uuid=aaaaaaaa-0000-0000-0000-000000000002 witness.given=aaaaaaaa-0000-0000-0000-000000000002
 }
 
-@test "kernels that read from the part of a new leg that is not rebuilt: nobody reads until it is, or it goes" {
+@test "on a kernel that may read from a leg being rebuilt, the gate opens only when that ends or the leg is dropped" {
 	local flaw='kernel.flaw=Linux 6.10.3'
 	gates hold wait-sync whole-2 ram.state=recovering array.sync=recover "$flaw" conf.wait=no
 	gates hold drop-ram whole-2 ram.state=recovering array.sync=recover "$flaw" conf.wait_timeout=60 waited=61
@@ -912,7 +912,7 @@ exhaustive_check() {
 	decides 'assemble sda' stopped-2 leg.1.sectors=1000 leg.1.data_offset=100 leg.1.data_size=901 witness=100:ab waited=99
 }
 
-@test "start: a leg that was given up stays out, and keeps nobody from starting" {
+@test "start: a leg that was given up stays out, and does not stop the others from starting" {
 	local a=aaaaaaaa-0000-0000-0000-000000000001 b=aaaaaaaa-0000-0000-0000-000000000002
 	# Two histories: the administrator has chosen A.
 	decides 'assemble sda' stopped-2 leg.0.view=.A. leg.1.view=..A witness=100:a witness.given=$b
@@ -932,7 +932,7 @@ exhaustive_check() {
 	[[ $GIVING_UP == yes ]]
 }
 
-@test "start: a leg that was merely left behind does not make others divergent" {
+@test "start: a leg that was merely left behind does not make the others count as separate histories" {
 	# B was away, then C; A was with both.
 	decides 'assemble sda' stopped-3 leg.0.view=.A.. leg.1.view=.AA. leg.2.view=.A.A leg.0.events=120 leg.1.events=110 leg.2.events=100
 	decides refuse stopped-3 leg.0.view=.A.. leg.1.view=..A. leg.2.view=.A.A leg.0.events=120 leg.1.events=110 leg.2.events=100
@@ -940,7 +940,7 @@ exhaustive_check() {
 	decides 'assemble sda' stopped-3 leg.0.view=.AA. leg.1.view=.AA. leg.2.view=.A.A leg.0.events=101 leg.1.events=102 leg.2.events=100 witness=101:a
 }
 
-@test "start: what a leg says that was left behind does not count" {
+@test "start: what the superblock of a leg that was left behind says does not count" {
 	# B was away and came back, C left, A left; C still calls B missing, which alone has all
 	# writes.
 	decides 'assemble sdb' stopped-3 leg.0.view=.AA. leg.1.view=..A. leg.2.view=.A.A leg.0.events=102 leg.1.events=103 leg.2.events=100 witness=101:ab
@@ -950,20 +950,20 @@ exhaustive_check() {
 	decides 'assemble sda' stopped-3 leg.0.view=.A.A leg.1.view=..AA leg.2.view=AA.A leg.0.events=110 leg.1.events=100 leg.2.events=105
 }
 
-@test "start: no leg is started when each is called missing by another" {
+@test "start: if each leg is called missing by another, none is started" {
 	decides refuse stopped-3 leg.0.view=.AA. leg.1.view=..AA leg.2.view=.A.A
 	because 'called missing by another'
 	because '--force-leg='
 }
 
-@test "start: the slack of one event is for legs that were in sync only" {
+@test "start: one event less than the witness is accepted only from a leg that the witness vouches for" {
 	decides refuse stopped-2 0:absent waited=99 witness=101:a conf.start_degraded=always
 	because 'at 100 events'
 	decides 'assemble sdb' stopped-2 0:absent waited=99 witness=101:b
 	decides refuse stopped-2 0:absent waited=99 witness=102:b
 }
 
-@test "running: a disk leg that left this very run is put back, whoever has been put back meanwhile" {
+@test "running: a disk leg that left during this run is put back, even if others were put back meanwhile" {
 	# A left, B left, A was put back from the RAM leg: B calls A missing.
 	decides 'readd 1' whole-2 1:returned leg.1.view=A.A leg.1.joined=yes
 	decides 'readd 1' whole-2 0:absent 1:returned leg.1.view=A.A leg.1.joined=yes witness=99:
@@ -984,7 +984,7 @@ exhaustive_check() {
 	decides 'done' whole-2 1:returned leg.1.view=A.A leg.1.joined=yes leg.1.removed=yes
 }
 
-@test "running: a disk leg whose bits md may have cleared is not put back by bitmap" {
+@test "running: a disk leg whose bits md may have cleared is rebuilt in full, not by the bitmap" {
 	# One event is md's own half step.
 	decides 'readd 1' whole-2 1:returned witness.filled=91
 	decides 'add-leg 1' whole-2 1:returned witness.filled=92
@@ -1003,7 +1003,7 @@ exhaustive_check() {
 	decides wait-sync whole-2 1:returned witness.filled=92 ram.state=recovering array.degraded=2
 }
 
-@test "running: a disk leg without a free slot stays out, and it is said what gives it one" {
+@test "running: a disk leg without a free slot stays out, and the message says how to give it one" {
 	decides 'done' whole-2 1:returned array.degraded=0 array.slots=2
 	because 'no free slot for it: ramraid apply data'
 	decides 'done' whole-2 1:returned array.degraded=0 array.slots=2 array.unconfigured=sdx
@@ -1050,7 +1050,7 @@ slots_adopted() {
 	action_choose
 }
 
-@test "start: the RAM leg in the slot of a disk that is away does not speak for that disk" {
+@test "start: the RAM leg in the slot of an absent disk does not vouch for that disk" {
 	local slot
 	for slot in 1 2; do
 		slots_adopted "$slot" 3
@@ -1059,7 +1059,7 @@ slots_adopted() {
 	done
 }
 
-@test "start: the RAM leg with the number and the slot of a replaced disk that is away does not speak for that disk" {
+@test "start: the RAM leg with the number and slot of a replaced, absent disk does not vouch for that disk" {
 	slots_adopted 1 3 leg.1.number=3 leg.1.roles=3:1
 	[[ $ACTION == refuse && $WHY == *'used without each other'* ]] ||
 		fail "$ACTION ${ARGUMENTS[*]}: $WHY"
@@ -1075,7 +1075,7 @@ slots_adopted() {
 		fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 }
 
-@test "running: a disk with a history of its own is not put back though the slots look right" {
+@test "running: a disk with a history of its own is not put back, even if its slot looks right" {
 	facts whole-2 leg.1.slot=1 leg.1.number=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok \
 		"leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 'leg.0.roles=0:0 3:1' \
 		leg.0.events=150 "leg.0.device_uuid=$slots_a" ram.state=none ram.node= ram.slot= \
@@ -1085,7 +1085,7 @@ slots_adopted() {
 	[[ $ACTION != readd ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 }
 
-@test "start: a new disk in the slot of one that was away: the new pair is started, the old disk stays out" {
+@test "start: if a new disk has the slot of an absent one, the new pair is started and the old disk stays out" {
 	# A has slot 1, the RAM leg had 0; B (number 2) was away when C (number 4) was built into
 	# slot 2.
 	local row=(stopped-3 leg.0.number=1 leg.0.role=1 'leg.0.roles=1:1 4:2' leg.0.events=200
@@ -1104,7 +1104,7 @@ slots_adopted() {
 	[[ $ACTION != readd ]] || fail "$ACTION ${ARGUMENTS[*]}: $WHY"
 }
 
-@test "start: an absent leg that the newest no longer calls active is not waited for; the RAM leg is told by its number" {
+@test "start: an absent leg is waited for if the newest calls a device active that is not the RAM leg by its number" {
 	# B came last, to the RAM leg's old slot; the RAM leg has number 3 and A's slot.
 	local row=(stopped-2 0:absent leg.0.number= leg.0.roles= leg.1.number=2 leg.1.role=0
 		'leg.1.roles=2:0 3:1' witness=100:b)
@@ -1116,7 +1116,7 @@ slots_adopted() {
 	decides wait-members "${row[@]}" witness.ram_number= witness.ram_slot=2
 }
 
-@test "start: a disk's own slot is no sign that it ran on with the RAM leg" {
+@test "start: a disk that calls only its own slot active is not taken to have run on with the RAM leg" {
 	# Only the RAM leg was good, in slot 1 with number 3; B (number 1, slot 1) has been used
 	# alone since.
 	local row=(stopped-2 0:absent leg.0.number= leg.0.roles= leg.1.number=1 leg.1.role=1
@@ -1129,18 +1129,18 @@ slots_adopted() {
 	because 'the only good copy'
 }
 
-@test "start: event counts are compared whatever their size" {
+@test "start: event counts of any size are compared correctly" {
 	local events=$((1 << 33))
 	# The square of this lag is nothing in 64 bits.
 	decides 'assemble sdb' stopped-2 leg.0.events=$events leg.1.events=$((events + (1 << 32))) witness.events=$events "witness.legs=$slots_a $slots_b" witness.ram_slot=0
 }
 
-@test "start: a leg and a copy of it are called that" {
+@test "start: two legs with one device UUID are refused, and called copies" {
 	decides refuse stopped-2 leg.0.number=1 leg.1.number=1 leg.1.role=1 leg.1.roles=1:1 leg.1.events=120 "leg.1.device_uuid=$slots_a"
 	because 'have the same device UUID'
 }
 
-@test "running: a copy of a member in sync, at the name of a leg that left this run, is not put back" {
+@test "running: a copy of a member in sync is not put back under the name of a leg that left" {
 	local \
 		row=(whole-2 1:returned mend=yes leg.1.joined=yes leg.1.left_with= leg.1.number=2
 			leg.1.role=2 leg.1.roles='0:0 1:1 2:2' ram.number=0 ram.slot=0
@@ -1149,7 +1149,7 @@ slots_adopted() {
 	decides 'done' "${row[@]}" leg.1.device_uuid=x leg.0.member_uuid=x
 }
 
-@test "running: with only the RAM leg good, a disk that was used alone elsewhere stays out whatever its slot says" {
+@test "running: while only the RAM leg is good, a disk that was used alone elsewhere stays out" {
 	local row=(whole-2 1:absent leg.1.number= leg.1.roles= leg.0.in= leg.0.state= leg.0.slot=
 		leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1 leg.0.events=300
 		"leg.0.device_uuid=$slots_a" leg.0.raid_disks=3 leg.0.joined=yes ram.slot=0
@@ -1168,7 +1168,7 @@ slots_adopted() {
 		witness.events=210 "witness.legs=$slots_a" witness.ram_slot=1 witness.ram_number=2
 }
 
-@test "running: a disk that left this run, and calls one missing that was in sync then, was used elsewhere" {
+@test "running: a disk that left during this run but calls another one missing, in sync then, is not put back" {
 	local row=(whole-2 leg.1.number=2 "leg.1.member_uuid=$slots_b" leg.0.in= leg.0.state=
 		leg.0.slot= leg.0.sb=ok "leg.0.uuid=$ME" leg.0.number=1 leg.0.role=1
 		leg.0.raid_disks=3

@@ -54,7 +54,7 @@ is_destroyed() {
 }
 wiped() { calls | sed -n 's/^mdadm --zero-superblock //p' | paste -sd ' '; }
 
-@test "the steps, in order; nothing is left; what was done is said" {
+@test "destroy performs its steps in order, leaves nothing, and says what was wiped" {
 	verb destroy --yes data
 	assert_success
 	is_destroyed
@@ -83,7 +83,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	assert_failure 3
 }
 
-@test "the device that is the RAM leg is wiped, whatever its name leads to now" {
+@test "destroy wipes the device that is the RAM leg, whatever its name leads to now" {
 	sed -i '$aRAM=/dev/disk/by-id/ata-D' "$R/etc/ramraid/data.conf"
 	leaves rd0
 	joins sdd in_sync 0
@@ -95,7 +95,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	[[ $(wiped) == *'/dev/sda /dev/sdb /dev/sdd'* && $(wiped) != *loop* ]] || fail "$(calls)" "$output"
 }
 
-@test "--dry-run prints every command, and changes nothing" {
+@test "destroy --dry-run prints every command, and changes nothing" {
 	cp -a "$R/etc" "$R/etc.before"
 	# Not as the other tests, which only write down.
 	fakes() { fake_clock; ! declare -F superblock_read >/dev/null || eval "$SUPERBLOCK_FACTS"; }
@@ -113,7 +113,7 @@ systemctl stop ramraid@data.service' ]] || fail "$(done_)"
 	[[ $(<"$R/dev/sda")$(<"$R/dev/sdb") == oursours && -d $MD ]]
 }
 
-@test "it names what it will wipe, and wants the name; without a terminal --yes" {
+@test "destroy names what it will wipe, and wants the array's name typed, or --yes without a terminal" {
 	local answer
 	cp -a "$R/etc" "$R/etc.before"
 	verb destroy data
@@ -154,7 +154,7 @@ destroy_facts() {
 	destroy_look
 }
 
-@test "what uses it, or speaks against it: refused, all of it said, nothing changed" {
+@test "destroy refuses an array in use, in another array, with a rescue image, or with its only good copy in RAM" {
 	mounted
 	refused 4 'data: is in use by /srv/data. Unmount or stop that, then: ramraid destroy data' \
 		destroy --yes data
@@ -193,7 +193,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	refused 2 'expected one array name' destroy --yes data data
 }
 
-@test "never wiped is what does not carry this array's UUID, or is named by nobody" {
+@test "destroy wipes no disk with another UUID, and none that the configuration does not name" {
 	eval "$(declare -f superblock_facts | sed 's/ours)/theirs) printf "%s\\n" sb=ok uuid=99999999-0000-0000-0000-000000000009 device_uuid=x level=1 events=1 ;; damaged) printf "sb=corrupt\\n" ;; ours)/')"
 	conf "UUID=$ID" "MEMBER=$A" "MEMBER=$B" MEMBER=/dev/disk/by-id/ata-C \
 		MEMBER=/dev/disk/by-id/ata-none WAIT=no
@@ -213,7 +213,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	assert_line -p "left: /dev/disk/by-id/ata-E: its superblock can't be read"
 }
 
-@test "a member that has been added by hand is wiped, too" {
+@test "destroy also wipes a member that was added by hand" {
 	put raid_disks 4
 	joins sdc in_sync,write_mostly 3
 	verb destroy --yes data
@@ -221,7 +221,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	[[ $(wiped) == '/dev/sda /dev/sdb /dev/sdc' ]] || fail "$(wiped)"
 }
 
-@test "another disk has come under the name meanwhile, or it is in use: it is not wiped" {
+@test "destroy does not wipe a disk whose name leads to another one by now, or that is in use" {
 	SUPERBLOCK_FACTS=$(declare -f superblock_facts)
 	libraries
 	eval "$SUPERBLOCK_FACTS"
@@ -244,7 +244,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	[[ $(wiped) == /dev/sda ]]
 }
 
-@test "one that does not run is destroyed as well" {
+@test "destroy works on an array that does not run" {
 	effect mdadm --stop /dev/md127
 	verb destroy --yes data
 	assert_success
@@ -252,7 +252,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	[[ $(wiped) == '/dev/sda /dev/sdb' && $(calls) != *--stop* ]] || fail "$(calls)"
 }
 
-@test "what is left to the administrator: fstab, crypttab, units, drop-ins, the array below" {
+@test "destroy names what it leaves: entries in fstab and crypttab, units, drop-ins, rescue images" {
 	printf '%s\n' 'UUID=0815 /srv/data ext4 defaults 0 2' '/dev/md/data1 none swap sw' \
 		'/dev/mapper/box /box ext4 defaults' '/dev/sdz /other ext4 defaults' >"$R/etc/fstab"
 	printf '%s\n' '# box /dev/md/data' 'box /dev/md/data2 none luks' 'other /dev/sdz none' \
@@ -267,7 +267,7 @@ d}" "$R/etc/ramraid/outer.conf"
 		fail "$output"
 }
 
-@test "killed after any step: the same again completes it" {
+@test "destroy killed after any step: a second run completes it" {
 	local n=1 all
 	cp -a "$R" "$BATS_TEST_TMPDIR/fresh"
 	verb destroy --yes data
@@ -291,7 +291,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	done
 }
 
-@test "release and destroy do not end what the other has begun" {
+@test "release and destroy each refuse to finish what the other has begun" {
 	rm "$R/etc/ramraid/data.conf"
 	echo '# "ramraid release" has begun to delete the notes of this array; type it again.' \
 		>"$R/etc/ramraid/state/data.releasing"
@@ -304,7 +304,7 @@ d}" "$R/etc/ramraid/outer.conf"
 	[[ -z $(wiped) ]]
 }
 
-@test "a step that fails: said, with what to type" {
+@test "destroy that fails at a step says what was done, and what to type" {
 	FAILS='mdadm --stop'
 	verb destroy --yes data
 	assert_failure

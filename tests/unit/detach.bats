@@ -10,7 +10,7 @@ setup() {
 # everything: what every file below /etc and /run holds
 everything() { (cd "$R" && find etc run -type f ! -path '*/.locks/*' -exec sha256sum {} + | sort); }
 
-@test "--dry-run prints the steps, ends with 0, and changes no file, also where a disk would be put back first" {
+@test "detach --dry-run prints the steps, and changes no file, even if a disk would be put back first" {
 	local before
 	before=$(everything)
 	verb detach --dry-run data
@@ -30,7 +30,7 @@ everything() { (cd "$R" && find etc run -type f ! -path '*/.locks/*' -exec sha25
 	[[ $(everything) == "$before" ]] || fail "$output"
 }
 
-@test "it takes the RAM leg out, and nobody puts it back" {
+@test "detach takes the RAM leg out, and notes that nothing shall put it back" {
 	verb detach data
 	assert_success
 	[[ -e $R/run/ramraid/data.detached && ! -e $R/run/ramraid/data.ram ]]

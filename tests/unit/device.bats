@@ -55,7 +55,7 @@ alone=(witness.events=120 witness.legs= witness.left="aaaaaaaa-0000-0000-0000-00
 	leg.1.events=90)
 crashed=(leg.0.view=AAA leg.1.view=AAA)
 
-@test "start: from the disks when the device is merely old, gone in good order, blank, or anybody else's" {
+@test "start: a RAM leg device that is old, blank, damaged or foreign is ignored, and the disks are started" {
 	decides 'assemble sda sdb' stopped-2
 	decides 'assemble sda sdb' stopped-2 ram:absent
 	decides 'assemble sda sdb' stopped-2 ram:none
@@ -70,7 +70,7 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides 'assemble sda sdb' stopped-2 ram:view=AA. ram:events=60
 }
 
-@test "start: after a crash the device is waited for, since it may hold what the disks lack; but not for ever" {
+@test "start: after a crash the RAM leg device is waited for, within bounds, since it may hold what the disks lack" {
 	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:events=100
 	# md's own half step.
 	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:events=101
@@ -86,7 +86,7 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 	decides 'assemble sda sdb' stopped-2 "${crashed[@]}" ram:none
 }
 
-@test "start: the device may be ahead of every disk: refused, with the ways out" {
+@test "start: if the RAM leg device may be ahead of every disk, the start is refused, with what to type" {
 	local row
 	for row in 'ram:view=A..' 'ram:events=102' 'ram:view=A.. ram:events=102 witness.events='; do
 		decides refuse stopped-2 $row
@@ -107,7 +107,7 @@ copy of the other"
 	because 'Bring the missing disk back: /dev/disk/by-id/ata-A'
 }
 
-@test "start: it was the only good copy and has kept it: from it alone" {
+@test "start: a RAM leg device that was the only good copy, and has kept it, is started alone" {
 	decides 'assemble nvme0n1' stopped-2 "${alone[@]}"
 	because 'was the only good copy when the array last ran, and has kept it'
 	[[ -z $GIVING_UP ]]
@@ -122,7 +122,7 @@ copy of the other"
 	decides refuse stopped-2 "${alone[@]}" leg.1.node= waited=30 conf.start_degraded=never
 }
 
-@test "start: it was the only good copy and has kept it, and the power went while the disks were being put back" {
+@test "start: a device that was the only good copy is started alone, even if the disks were being put back" {
 	local both=(stopped-2 "${alone[@]}" leg.0.recovery=0 leg.1.recovery=4096 waited=99)
 	decides 'assemble nvme0n1' "${both[@]}"
 	because 'was the only good copy when the array last ran, and has kept it'
@@ -147,7 +147,7 @@ copy of the other"
 	decides refuse "${both[@]}" 'leg.0.recovery=' leg.0.alien=usb leg.0.events=300
 }
 
-@test "start: it was the only good copy, but is not as it was, or is gone" {
+@test "start: a device that was the only good copy and is older, blank or absent is refused" {
 	decides refuse stopped-2 "${alone[@]}" ram:events=118
 	because 'the array was at 120 events when it last ran'
 	decides refuse stopped-2 "${alone[@]}" ram:role=2 leg.1.role=0
@@ -163,7 +163,7 @@ copy of the other"
 	because 'ramraid restore'
 }
 
-@test "start: no disk leg at all: the device is the way out, but not taken by itself" {
+@test "start: without any disk leg the RAM leg device is started only with --force-leg" {
 	decides refuse stopped-2 leg.0.node= leg.1.node= waited=30
 	because "$NVME, the RAM leg, is at 99 events; to start from it alone: ramraid start --force-leg=$NVME data"
 	decides refuse stopped-2 leg.0.node= leg.1.node= waited=30 ram:none
@@ -174,7 +174,7 @@ copy of the other"
 	decides 'assemble sda' stopped-2 ram:view=A.. forced=0
 }
 
-@test "running: put back by bitmap only if it calls every disk leg in sync active and is not ahead" {
+@test "running: the RAM leg device is put back by bitmap only if it matches every disk leg in sync; else it is wiped" {
 	decides return-ram whole-2
 	decides return-ram whole-2 ram:events=101
 	decides wipe-ram whole-2 failed.return-ram='no'
@@ -203,7 +203,7 @@ copy of the other"
 	because 'it could not be written'
 }
 
-@test "an adopt that was cut off after it had found the device to differ: the start knows which one" {
+@test "a start knows from an interrupted adopt which RAM leg device differs from the disks" {
 	mkdir -p "$R/etc/ramraid/state"
 	declare -gA F=([name]=data [uuid]="$ME") ADOPTED=([uuid]=mine)
 	printf 'uuid=%s\nbitmap=none\ndone=no\nrefill=%s\n' "$ME" "$A" \
@@ -215,7 +215,7 @@ copy of the other"
 	[[ -z ${F[ram.refill]} ]]
 }
 
-@test "running: what may hold writes that the disks lack is neither put back nor overwritten" {
+@test "running: a RAM leg device that may hold writes that the disks lack is neither put back nor overwritten" {
 	local row
 	for row in ram:view=A.. ram:events=102; do
 		decides 'done' whole-2 "$row"
@@ -226,7 +226,7 @@ copy of the other"
 	done
 }
 
-@test "running: blank is taken; foreign, damaged, used is left alone and said" {
+@test "running: a blank RAM leg device is taken; one that is foreign, damaged or in use is left alone" {
 	decides make-ram whole-2 ram:none
 	decides 'done' whole-2 ram:none failed.make-ram='it holds ext4'
 	because 'it holds ext4'
@@ -239,7 +239,7 @@ copy of the other"
 	decides 'done' whole-2 ram:none array.degraded=0
 }
 
-@test "what status and check say of a device that is no RAM leg is why a look would leave it alone" {
+@test "status and check give the reason for which a RAM leg device is left alone" {
 	local ADVICE_BLIND=no ADVICE_WHY ADVICE_ACTION
 	advised() { # PATTERN CHANGE…
 		local pattern=$1
@@ -261,7 +261,7 @@ copy of the other"
 	advised '' ram:uuid=other
 }
 
-@test "running: a device that is not there is waited for, within bounds and only by a start" {
+@test "running: an absent RAM leg device is waited for, within bounds, and only by a start" {
 	decides wait-members whole-2 ram:absent
 	action_gate
 	[[ $GATE == hold ]]
@@ -277,7 +277,7 @@ copy of the other"
 	decides wait-members whole-2 ram:unreadable
 }
 
-@test "running: taken, it is filled like a ramdisk; given up by md, it stays out until a person says" {
+@test "running: the RAM leg device is filled like a ramdisk; if md gives it up, it stays out until attach" {
 	decides copy-ram whole-2 ram.state=attached ram:none
 	decides add-ram whole-2 ram.state=attached ram:none conf.rebuild=kernel
 	decides 'done' whole-2 ram.state=in_sync
@@ -339,7 +339,7 @@ are() { # KEY=VALUE…
 	done
 }
 
-@test "facts: the device outside, in the array, taken in this boot, used by others, gone" {
+@test "facts: the RAM leg device outside, in the array, taken in this boot, in use, and absent" {
 	array
 	observe
 	are ram.node=nvme0n1 ram.state=none leg.ram.dev=$NVME leg.ram.sb=ok leg.ram.view=AAA \
@@ -368,7 +368,7 @@ are() { # KEY=VALUE…
 	are ram.node= ram.state=none leg.ram.sb= leg.ram.in=
 }
 
-@test "facts: a device that is a disk leg by another name is in use; with all disks gone it is the array" {
+@test "facts: a RAM leg device that is also a disk leg counts as in use; without any disk it is still the array" {
 	array
 	ln -s "$R/dev/sdb" "$R/dev/disk/by-id/other"
 	sed -i 's,^RAM=.*,RAM=/dev/disk/by-id/other,' "$R/etc/ramraid/data.conf"
@@ -386,7 +386,7 @@ are() { # KEY=VALUE…
 	are array.md=md127 ram.state=in_sync
 }
 
-@test "facts: a device of an earlier configuration is the RAM leg while it is in the array, and is not filled" {
+@test "facts: a device of an earlier configuration is the RAM leg only while it is in the array" {
 	array
 	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
 	ramdisk_note_device data nvme0n1
@@ -398,7 +398,7 @@ are() { # KEY=VALUE…
 	are ram.state=in_sync ram.node=nvme0n1 array.strangers=
 }
 
-@test "a device that the array was started with is noted, so that its name may go" {
+@test "a device that is the RAM leg is noted, so that its name may disappear" {
 	array
 	member nvme0n1 in_sync 0
 	observe
@@ -415,7 +415,7 @@ are() { # KEY=VALUE…
 	[[ ! -e $R/run/ramraid/data.ram ]]
 }
 
-@test "facts: without a device nothing of it is there, and no superblock is read" {
+@test "facts: without RAM=DEVICE no superblock of a device is read" {
 	array
 	sed -i 's,^RAM=.*,RAM=auto,' "$R/etc/ramraid/data.conf"
 	superblock_facts() { called superblock_facts; }
@@ -425,7 +425,7 @@ are() { # KEY=VALUE…
 
 # --- taking it
 
-@test "only a device that holds nothing, is free and large enough is taken" {
+@test "only a RAM leg device that is blank, free and large enough is taken" {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES SIGNATURE=''
 	array
 	wipefs() { printf '%s' "$SIGNATURE"; }
@@ -458,7 +458,7 @@ wipefs --all $NVME)"
 	[[ ! -e $R/run/ramraid/data.ram ]]
 }
 
-@test "a RAM leg of brd takes no discards, from before it joins; one that can't be had without is none" {
+@test "a RAM leg of brd never takes discards; if the kernel can't be stopped from sending them, none is made" {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES queue=$R/sys/block/ram0/queue
 	array
 	rm -f "$R/dev/ram0"
@@ -499,7 +499,7 @@ rapiddisk_world() { # a kernel with rapiddisk, which makes rd0
 	act_write() { called "$2"; }
 }
 
-@test "a ramdisk that can't be noted as the array's, or is not what was asked for, is taken away again" {
+@test "a ramdisk that can't be noted, or has the wrong size, is removed again" {
 	rapiddisk_world
 	ramdisk_make data 104857600 rapiddisk 10%
 	[[ $(<"$R/run/ramraid/data.ram") == 'rapiddisk rd0 104857600 '* &&
@@ -524,7 +524,7 @@ rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
 	[[ $(calls) == *'rapiddisk detach 0' ]] || fail "$(calls)"
 }
 
-@test "detach and release take the superblock off; not when it may hold what the disks lack" {
+@test "detach and release erase the device's superblock, unless it may hold what the disks lack" {
 	array
 	mdadm() { called mdadm "$@"; }
 	sleep() { :; }
@@ -542,7 +542,7 @@ rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
 	[[ -z $(calls) ]]
 }
 
-@test "a start from one leg gives up the device as well, and the other way round" {
+@test "a start from one disk leg also gives up the RAM leg device, and a start from that gives up the disks" {
 	facts stopped-2
 	give_up_legs sda
 	[[ " ${F[witness.give_up]} " == *" $B "* && " ${F[witness.give_up]} " == *' rrrrrrrr '* &&
@@ -555,7 +555,7 @@ rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
 	[[ ${F[witness.give_up]} != *rrrrrrrr* ]]
 }
 
-@test "the record knows the device, so that a start without it can give it up" {
+@test "the witness knows the RAM leg device, so that a start without it can give it up" {
 	array
 	member nvme0n1 in_sync 0
 	superblock_facts() {
@@ -578,7 +578,7 @@ rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
 	assert_output -p "whatever $NVME, the RAM leg, has that the chosen leg lacks (absent)"
 }
 
-@test "--force-leg takes the device, and says what is given up" {
+@test "--force-leg takes the RAM leg device, and says what is given up" {
 	array
 	OPT=([yes]=yes)
 	facts stopped-2
@@ -600,7 +600,7 @@ rebuilt as a whole"
 }
 
 # Or the next look would take those that were given up for disks that have just left.
-@test "--force-leg: what is given up is written down, also when it is interrupted once the array runs" {
+@test "--force-leg: what is given up is recorded even if the command is interrupted once the array runs" {
 	before_look_configured() { facts stopped-2; }
 	facts_observe() { :; }
 	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
@@ -619,7 +619,7 @@ rebuilt as a whole"
 	[[ $(calls) == $'assemble sda\nrecord \nstart' ]] || fail "$(calls)"
 }
 
-@test "--force-leg: a disk that has become another one while a person thought is not started" {
+@test "--force-leg: a disk that has become another one while the command waited for an answer is not started" {
 	local what
 	before_look_configured() { facts stopped-2; }
 	facts_observe() { :; }
@@ -648,7 +648,7 @@ rebuilt as a whole"
 	[[ $(calls) == 'assemble sda' ]]
 }
 
-@test "--force-leg, while a start waits without a limit: what ends that is named" {
+@test "--force-leg while a start waits without a limit: the message says how to end that" {
 	array
 	facts stopped-2
 	declare -gA CONF=([MEMBER_TIMEOUT]=infinity)
@@ -696,14 +696,14 @@ loop() {
 	RAM=none
 }
 
-@test "loop: put back by bitmap" {
+@test "loop: the RAM leg device is put back by bitmap" {
 	loop
 	loop_run data
 	[[ $(calls) == $'readd nvme0n1\nnote data nvme0n1' && $LOOP_REBUILT == yes ]] ||
 		fail "$(calls)"
 }
 
-@test "loop: md refuses the bitmap: wiped and rebuilt as a whole" {
+@test "loop: if md refuses the re-add, the RAM leg device is wiped and rebuilt in full" {
 	loop
 	md_readd() { called readd "$2" && return 1; }
 	F[copy.why_not]=no

@@ -26,7 +26,7 @@ refused() {
 	[[ $code == 1 && $LOOP_ERROR == "$message" ]] || fail "$code: $LOOP_ERROR"
 }
 
-@test "the array is that in which the disk leg is, and no other one has its UUID" {
+@test "a disk leg is in the array only if it is a member of its md device, and no other has the UUID" {
 	mkdir -p "$R/sys/class/block/sda/holders/md127"
 	disk_legs_is_of sda
 	not disk_legs_is_of sdb
@@ -38,14 +38,14 @@ refused() {
 	not disk_legs_is_of sda
 }
 
-@test "what was gathered and not started is stopped" {
+@test "an array that was assembled but not started is stopped" {
 	disk_legs_stop_inactive
 	[[ $(calls) == 'mdadm --stop /dev/md127' ]] || fail "$(calls)"
 	REFUSES=yes
 	refused 'mdadm --stop failed' disk_legs_stop_inactive
 }
 
-@test "it is written down who is in the array before md may write" {
+@test "the witness is written before md may write to the array" {
 	witness_update_witness() { called record; }
 	disk_legs_make_writable
 	[[ $(calls) == $'record\nmdadm --readwrite /dev/md127' ]] || fail "$(calls)"
@@ -53,7 +53,7 @@ refused() {
 	refused 'mdadm --readwrite failed' disk_legs_make_writable
 }
 
-@test "write-behind: off with a warning, on without one" {
+@test "write-behind is switched off with a warning, and on without one" {
 	echo 256 >"$MD/bitmap/backlog"
 	disk_legs_set_backlog 0 2>"$LOG"
 	[[ $(<"$MD/bitmap/backlog") == 0 ]]
@@ -63,7 +63,7 @@ refused() {
 	not grep -q 'write-behind was on' "$LOG"
 }
 
-@test "a member whose device is gone is failed, then taken out; a ramdisk that is gone counts as one that failed" {
+@test "a member whose device is gone is failed and removed; for the RAM leg that counts as a failure" {
 	local written=''
 	act_write() { written+="${1#"$MD"/} $2 "; }
 	ram_leg_count() { called count; }

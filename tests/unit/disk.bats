@@ -17,7 +17,7 @@ free() {
 		fail "expected: $2"$'\n'"got: $(disk_why_not_free "$1")"
 }
 
-@test "stable names" {
+@test "stable names are told from unstable ones" {
 	local name
 	for name in disk/by-id/ata-X disk/by-path/p disk/by-partuuid/x disk/by-partlabel/x \
 		mapper/vg-lv md/far drbd/by-res/data drbd/by-res/data/0; do
@@ -41,7 +41,7 @@ free() {
 	done
 }
 
-@test "the stable name that is least likely to move comes first" {
+@test "of several stable names, the one that is least likely to move is chosen" {
 	local name
 	fake_disk nvme0n1 104857600 disk/by-id/nvme-MODEL_SERIAL disk/by-id/nvme-MODEL_SERIAL_1 \
 		disk/by-id/nvme-eui.0025 disk/by-path/pci-9
@@ -80,7 +80,7 @@ claims() {
 	done
 }
 
-@test "a name that two devices claim is never taken, and it is said" {
+@test "a name that two devices claim is not used, and a message says so" {
 	fake_disk sdb 104857600 disk/by-path/pci-1
 	claims ata-DISK_1 sda
 	claims wwn-0x5 sda sdb
@@ -115,13 +115,13 @@ claims() {
 		fail "$(stable_name_of /dev/dm-0)"
 }
 
-@test "size and holders, of partitions too" {
+@test "size and holders are found, holders of partitions included" {
 	[[ $(disk_bytes sda) == 104857600 && -z $(disk_holders sda) ]]
 	mkdir -p "$R"/sys/class/block/sda/holders/dm-0 "$R"/sys/class/block/sda/sda1/holders/md127
 	[[ $(disk_holders sda) == $'dm-0\nmd127' ]]
 }
 
-@test "what a device is on: of a partition that is its disk, and what that is made of" {
+@test "a device is traced to its physical disks and its LUKS containers" {
 	mkdir -p "$R"/sys/class/block/{md9/{md9p1,slaves/{dm-0,sdb1}},dm-0/{dm,slaves/sda},sdb/sdb1,dm-1/slaves/md9p1}
 	ln -s md9/md9p1 "$R/sys/class/block/md9p1"
 	ln -s sdb/sdb1 "$R/sys/class/block/sdb1"
@@ -138,7 +138,7 @@ claims() {
 	not disk_is_on sdb1 md9
 }
 
-@test "idle: nothing but mappings on it, and nobody has the topmost open" {
+@test "a device is idle if only mappings are on it, and the topmost is not open" {
 	local -A opens=([253:1]=1 [253:2]=0)
 	fake_disk md127 104857600
 	fake_disk dm-1 104857600
@@ -160,7 +160,7 @@ claims() {
 	not disk_is_idle md127
 }
 
-@test "free, and every reason why not" {
+@test "a disk is free, or every reason why not is given" {
 	free /dev/sda ''
 	free /dev/sdx 'missing: there is no block device /dev/sdx'
 	SIGNATURES=$'ext4 filesystem\ngpt partition-table\nswap other' free /dev/sda \
@@ -206,7 +206,7 @@ signature: it holds xfs'
 	[[ $(disk_why_not_free /dev/sda) == *'unreadable: wipefs could not read it' ]]
 }
 
-@test "a mount that only says that it lies on the device is none of it: what FUSE, tmpfs or overlay call their source" {
+@test "a mount whose source merely names the device does not use it: FUSE, tmpfs, overlay" {
 	local type
 	for type in fuse fuse.sshfs fuse.btrfs tmpfs overlay nfs4; do
 		printf "41 22 0:50 / /home/u/x rw,nosuid,nodev,user_id=1000 shared:9 - %s /dev/sda \
@@ -218,7 +218,7 @@ rw\n" "$type" >"$R/proc/1/mountinfo"
 	[[ -z $(disk_users sda) ]] || fail "$(disk_users sda)"
 }
 
-@test "SMART: what smartctl ends with; a disk that does not answer is waited for no longer than 32 s, and once" {
+@test "SMART: the exit code of smartctl is judged, and a disk that does not answer costs one time limit" {
 	local code began
 	mkdir -p "$BATS_TEST_TMPDIR/bin"
 	for code in 0 2 8 16 24 4 127; do
@@ -242,7 +242,7 @@ rw\n" "$type" >"$R/proc/1/mountinfo"
 	not bounded_is_silent "$DEV/sda"
 }
 
-@test "a look at a disk that fails for want of a process finds no free disk" {
+@test "if a check of a disk can't run for lack of processes, the disk does not count as free" {
 	local program
 	fake_disk sdb 104857600 disk/by-id/ata-B
 	mkdir -p "$R/proc/1"
@@ -268,7 +268,7 @@ rw\n" "$type" >"$R/proc/1/mountinfo"
 	[[ $(disk_why_not_free /dev/disk/by-id/ata-B) == 'in use: something unknown' ]]
 }
 
-@test "mounts that can't be seen are no sign that nobody has it mounted" {
+@test "a disk does not count as unused if the mounts can't be seen" {
 	fake_disk sda 104857600
 	echo 8:0 >"$R/sys/class/block/sda/dev"
 	disk_is_unused sda

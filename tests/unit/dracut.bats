@@ -34,7 +34,7 @@ claim() { # NAME [FOLDER]
 		>"$dracutsysrootdir${2:-/etc/mdadm/mdadm.conf.d}/ramraid-$1.conf"
 }
 
-@test "without a claim the module is taken only if it is asked for, and then does nothing" {
+@test "without a claim the module is taken only on request, and does nothing" {
 	local code=0
 	echo 'ARRAY /dev/md0 UUID=x' >"$dracutsysrootdir/etc/mdadm/mdadm.conf.d/mine.conf"
 	check || code=$?
@@ -44,7 +44,7 @@ claim() { # NAME [FOLDER]
 	[[ $(find "$initdir" -type f | wc -l) == 0 ]]
 }
 
-@test "the claims, and nothing else, are in both folders that mdadm may read" {
+@test "claims, and no other lines, are in both folders that mdadm may read" {
 	local folder
 	claim data
 	claim more
@@ -58,7 +58,7 @@ claim() { # NAME [FOLDER]
 	done
 }
 
-@test "claims in /etc/mdadm.conf.d, which dracut has copied already, are found as well" {
+@test "claims in /etc/mdadm.conf.d, which dracut has already copied, are found as well" {
 	claim data /etc/mdadm.conf.d
 	mkdir -p "$initdir/etc/mdadm.conf.d"
 	cp "$dracutsysrootdir/etc/mdadm.conf.d/ramraid-data.conf" "$initdir/etc/mdadm.conf.d"
@@ -68,7 +68,7 @@ claim() { # NAME [FOLDER]
 	[[ $(grep -c ARRAY "$initdir/etc/mdadm.conf.d/ramraid-data.conf") == 1 ]]
 }
 
-@test "a link from the one folder to the other neither fails nor doubles anything" {
+@test "a link from one folder of claims to the other does not fail, and doubles nothing" {
 	claim data
 	mkdir -p "$initdir/etc/mdadm/mdadm.conf.d"
 	ln -s mdadm/mdadm.conf.d "$initdir/etc/mdadm.conf.d"
@@ -88,7 +88,7 @@ claim() { # NAME [FOLDER]
 	diff -r "$BATS_TEST_TMPDIR/before" "$dracutsysrootdir"
 }
 
-@test "the initramfs does not wait for an array that is claimed, and goes on waiting for others" {
+@test "the initramfs does not wait for a claimed array, but still waits for others" {
 	claim data
 	mkdir -p "$initdir/etc/cmdline.d"
 	printf ' rd.md.uuid=%s  rd.md.uuid=%s \n' "$UUID" "$OTHER" \
@@ -105,7 +105,7 @@ claim() { # NAME [FOLDER]
 	[[ $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") == "rd.md.uuid=$UUID" ]]
 }
 
-@test "an array with ROOT=yes: its name for the program that starts it, and that program, run while the root device is missing" {
+@test "for an array with ROOT=yes the initramfs gets its name, the start program, and a hook that runs it" {
 	claim data
 	[[ -z $(depends) ]]
 	install
@@ -126,7 +126,7 @@ claim() { # NAME [FOLDER]
 	not install
 }
 
-@test "a claim that cannot be copied is a failure of the module, and the others are there" {
+@test "a claim that can't be copied fails the module, but the other claims are copied" {
 	inst() { [[ $2 != *bad* ]] && cp "$dracutsysrootdir$2" "$initdir$3"; }
 	claim bad
 	claim data

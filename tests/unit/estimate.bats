@@ -46,7 +46,7 @@ says() {
 of() { jq -r --arg kind "$1" ".kinds[] | select(.ram == \$kind).$2" <<<"$JSON"; }
 between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 
-@test "zeros, text and what can't be compressed: all pages are looked at, and there is no margin" {
+@test "a small folder of zeros, text and random data is read in full, with no margin" {
 	kinds
 	answer "$D"
 	[[ $CODE == 0 ]]
@@ -65,7 +65,7 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	says .next '"ramraid create --dry-run NAME DISK…"'
 }
 
-@test "only zeros take next to nothing, and a part of a page is filled up with zeros" {
+@test "zeros take next to nothing, and part of a page is counted as a whole one" {
 	truncate -s 5000 "$D/hole"
 	printf x >"$D/one byte"
 	answer "$D"
@@ -74,7 +74,7 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	between "$(of zram:lz4 takes_bytes)" 72 136
 }
 
-@test "a large file: samples, the same each time, and a margin that holds" {
+@test "a large file is sampled, the same each time, with a margin that holds" {
 	local first
 	SAMPLE_LEAST=128
 	truncate -s 64M "$D/image"
@@ -91,14 +91,14 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	[[ $JSON == "$first" ]]
 }
 
-@test "nothing but zeros has been seen of much: not 0 for sure" {
+@test "a large file of which only zeros were sampled has a margin above 0" {
 	truncate -s 1T "$D/image"
 	answer "$D/image"
 	[[ $(of rapiddisk takes_bytes) == 0 ]]
 	between "$(of rapiddisk margin_bytes)" $((40 << 30)) $((100 << 30))
 }
 
-@test "many small files: each page counts as often, and no more than a bounded list is kept" {
+@test "of many small files each page counts the same, and the list of samples stays bounded" {
 	local i
 	SAMPLE_LEAST=128
 	for ((i = 0; i < 3000; i++)); do printf '%s\n' "$i" >"$D/$i"; done
@@ -109,7 +109,7 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	between "$(of rapiddisk takes_bytes)" $((2600 * 4096)) $((3400 * 4096))
 }
 
-@test "names with blanks and line ends; links, FIFOs and devices are left alone; a file with two names counts once" {
+@test "file names may have blanks and newlines; links, FIFOs and devices are skipped; hard links count once" {
 	local name
 	for name in $'a\nb' ' c  d ' $'\t' -e '$(false)' '*' $'\xff'; do
 		text 100 1 >"$D/$name"
@@ -126,7 +126,7 @@ between() { (($1 >= $2 && $1 <= $3)) || fail "$1 is not from $2 to $3"; }
 	[[ $(find "$D" | wc -l) -ge 14 ]]
 }
 
-@test "files that have gone or are shorter by the time they are read are said to, and the others are the answer" {
+@test "files that are gone or shorter when they are read count as unread, and the rest is the answer" {
 	kinds
 	eval "kept_$(declare -f sample_folder)"
 	sample_folder() {
@@ -158,7 +158,7 @@ secret() {
 seen() { cat "${PIECES[@]-/dev/null}" | tr -d '\0'; }
 reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
 
-@test "a folder that is replaced by a link after the look, or while it is entered, is not followed" {
+@test "a folder that is replaced by a link after the listing, or while it is entered, is not followed" {
 	secret
 	reads
 	[[ $(seen) == 'it is theirs' ]] || fail "$(seen)"
@@ -179,7 +179,7 @@ reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
 	[[ -z $(seen) ]] || fail "$(seen)"
 }
 
-@test "what somebody replaces while it is read is read where it was found" {
+@test "files whose folder is replaced while they are read come from where they were found" {
 	secret
 	echo 'so is this' >"$D/a/b/second"
 	sample_folder "$D"
@@ -193,7 +193,7 @@ reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
 	[[ $(seen | sort) == $'it is theirs\nso is this' ]] || fail "$(seen)"
 }
 
-@test "a folder that has become a link by the time it is listed, is not" {
+@test "a folder that is a link by the time it is listed is not listed" {
 	secret
 	mv "$D" "$D.was"
 	ln -s "$R/secret" "$D"
@@ -201,7 +201,7 @@ reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
 	[[ $SAMPLE_PIECES == 0 && $SAMPLE_UNSEEN == yes ]]
 }
 
-@test "in a folder only files of it are read, no device that has come in place of one" {
+@test "a device that has replaced a file in the folder is not read" {
 	secret
 	rm "$D/a/b/file"
 	mknod "$D/a/b/file" b 7 0 2>/dev/null || skip 'no devices can be made here'
@@ -211,7 +211,7 @@ reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
 	[[ -z $(calls) ]]
 }
 
-@test "without the programs only what is not compressed, and which packages to install" {
+@test "without zstd and lz4 only uncompressed kinds are estimated, and the packages to install are named" {
 	kinds
 	command() { [[ ${2-} != @(zstd|lz4) ]] && builtin command "$@"; }
 	answer "$D"
@@ -227,7 +227,7 @@ reads() { sample_read "$D" 0 1 $((SECONDS + 60)); }
 	assert_output 'ramraid: zstd is not installed; type: apt install zstd'
 }
 
-@test "one kind alone; and kinds that take no memory" {
+@test "--ram= estimates that kind alone, and refuses kinds that take no memory" {
 	kinds
 	answer --ram=zram "$D"
 	says '[.kinds[].ram]' '["zram:zstd"]'
@@ -242,7 +242,7 @@ auto, zram, zram:zstd or zram:lz4"
 	done
 }
 
-@test "only compressed it fits; nothing fits; the limit is within the margin" {
+@test "estimate says which kinds fit, which do not, and where the limit is within the margin" {
 	SAMPLE_LEAST=256
 	text 200000 1500 >"$D/text"
 	memory 40000 7000 # 10 % are kept free
@@ -270,7 +270,7 @@ auto, zram, zram:zstd or zram:lz4"
 	says '.kinds[0].fits' '"unsure"'
 }
 
-@test "what is nothing, and what there is not" {
+@test "estimate refuses an empty folder, a missing one, and what is no folder, file, device or array" {
 	run cmd_estimate "$D"
 	assert_failure 3
 	assert_output "ramraid: $D: there is no data"
@@ -301,7 +301,7 @@ array() {
 	cli_root() { :; }
 }
 
-@test "an array that runs: its own RAM leg is not there twice, and zram needs its blocks" {
+@test "for a running array, its own RAM leg counts as free, and zram needs blocks of 4096 bytes" {
 	array 512
 	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0" "$R/sys/kernel/rapiddisk"
 	echo 7 >"$R/sys/block/rd0/diskseq"
@@ -326,7 +326,7 @@ array() {
 	[[ ${ESTIMATE[kind]}:${ESTIMATE[target]}:${CONF[RAM_RESERVE]} == array:data:50% ]]
 }
 
-@test "a block device: an array can be adopted, anything else is copied" {
+@test "for a block device, the next command is adopt if it is an array, and create if not" {
 	fake_disk md127 1228800
 	cmd_estimate_kinds
 	cmd_estimate_device_ /dev/md127
@@ -344,7 +344,7 @@ array() {
 	assert_failure 3
 }
 
-@test "a folder: an array that it is on can be adopted, and one of ours is named" {
+@test "for a folder on an array, the next command is adopt, or status if the array is ramraid's" {
 	fake_disk md127 1228800
 	cmd_estimate_kinds
 	findmnt() { printf '/dev/md127\n'; }
@@ -362,7 +362,7 @@ array() {
 	[[ ${ESTIMATE[next]} == 'ramraid create --ram=brd --dry-run NAME DISK…' ]]
 }
 
-@test "who does not answer is not waited for" {
+@test "a source that does not answer ends the estimate with 75 after a time limit" {
 	kinds
 	SAMPLE_READ_BOUND=1
 	# shellcheck disable=SC2317
@@ -379,7 +379,7 @@ array() {
 	assert_output "ramraid: $D: its files could not be listed within 1 s"
 }
 
-@test "when the time is up, what has been read is the answer" {
+@test "when the time is up, the answer comes from what has been read" {
 	SAMPLE_BATCH=16
 	truncate -s 64M "$D/image"
 	eval "kept_$(declare -f sample_read)"
@@ -393,7 +393,7 @@ array() {
 	between "$(jq .pages_looked_at <<<"$JSON")" 10 16
 }
 
-@test "an interrupted one takes its samples away" {
+@test "an interrupted estimate deletes its samples" {
 	kinds
 	# shellcheck disable=SC2317
 	sample_read() { kill -TERM "$BASHPID"; } # INT is ignored where tests run in the background
@@ -402,7 +402,7 @@ array() {
 	[[ -z $(find "$R/run" -name 'ramraid-estimate*') ]]
 }
 
-@test "nothing is changed: not a file, not a time" {
+@test "estimate changes no file and no timestamp" {
 	local before
 	kinds
 	before=$(find "$D" "$R/etc" -printf '%p %s %T@ %C@\n' | sort)
@@ -410,7 +410,7 @@ array() {
 	[[ $(find "$D" "$R/etc" -printf '%p %s %T@ %C@\n' | sort) == "$before" && -z $(calls) ]]
 }
 
-@test "the text: a table, and what to do" {
+@test "estimate prints a table, and what to do next" {
 	kinds
 	run cmd_estimate "$D"
 	assert_success
@@ -422,7 +422,7 @@ array() {
 	assert_line 'Next: ramraid create --dry-run NAME DISK…'
 }
 
-@test "what a page takes in zram: the sizes of zsmalloc" {
+@test "the cost of a page in zram follows the sizes of zsmalloc" {
 	local COST
 	sample_zram_classes 6.12.57+deb13-amd64
 	[[ $ZRAM_PAGES_HUGE == 3625 ]]
@@ -442,7 +442,7 @@ array() {
 	[[ $COST == 3276 ]]
 }
 
-@test "the whole from a sample" {
+@test "the total and its margin are computed from a sample" {
 	sample_spread 1000 100 204800 $((50 * 4096 * 4096))
 	# Half of it, and twice the standard error: 2 * 2048 / 10 for each.
 	[[ $SPREAD_TOTAL == 2048000 && $SPREAD_MARGIN == 409600 ]] ||

@@ -22,7 +22,7 @@ journalctl() {
 	return "${CODE-0}"
 }
 
-@test "records of this array, without the name, and of its unit; no others" {
+@test "events prints records of this array and of its unit, without the name, and no others" {
 	record 1763633560 4 700 'data: disk leg /dev/disk/by-id/ata-B is gone'
 	record 1763633561 4 701 'data2: disk leg /dev/disk/by-id/ata-C is gone'
 	record 1763633562 0 702 'data: THE RAM LEG IS THE ONLY GOOD COPY'
@@ -39,7 +39,7 @@ journalctl() {
 2025-11-20 10:12:46 notice   the RAM leg is in sync"
 }
 
-@test "what is asked of the journal: root's, of the program and of the unit, since then" {
+@test "events asks the journal for root's records of ramraid and of the unit, since the given time" {
 	record 1763633560 5 700 'a.b-c: x'
 	cmd_events --since='2026-11-20 10:00' a.b-c
 	[[ $(calls) == 'journalctl --no-pager --output=export --output-fields=MESSAGE,PRIORITY,_PID --since=2026-11-20 10:00 _UID=0 SYSLOG_IDENTIFIER=ramraid '*' + _PID=1 UNIT=ramraid@a.b-c.service MESSAGE_ID='* ]] ||
@@ -47,7 +47,7 @@ journalctl() {
 	[[ $(calls) != *PRIORITY=6* ]]
 }
 
-@test "--json: one object, with the time in UTC" {
+@test "events --json prints one object, with times in UTC, that fits its schema" {
 	record 1763633560 4 700 $'data: a "disk" \\x1b \xc3\xa4'
 	record 1763633562 5 1 'Started it.'
 	TZ=Asia/Tokyo run cmd_events --json data
@@ -68,7 +68,7 @@ journalctl() {
 	[[ $(jq -c .events <<<"${output%\}*}}") == '[]' ]] || fail "$output"
 }
 
-@test "records that are no text, or have no time: left out; control characters do not reach the terminal" {
+@test "records that are not text or have no time are left out, and control characters are escaped" {
 	record 1763633560 4 700 'x'
 	RECORDS+=('MESSAGE' $'\x05\x01binary' '' 'MESSAGE=data: no time' 'PRIORITY=4' ''
 		'__REALTIME_TIMESTAMP=1a' 'MESSAGE=data: y' 'PRIORITY=4' '' '-- No entries --')
@@ -77,7 +77,7 @@ journalctl() {
 	assert_output '2025-11-20 10:12:41 warning  \x1b[2J'
 }
 
-@test "nothing in the journal: said; 3 of a name that is not configured either" {
+@test "an empty journal is reported, with 3 if the array is not configured either" {
 	run cmd_events data
 	assert_success
 	assert_output 'data: the journal has nothing about it'
@@ -93,7 +93,7 @@ journalctl() {
 	assert_output -p 'destroyed'
 }
 
-@test "what can't be: two names, a name that is none, a time that is none, a journal that can't be read" {
+@test "events refuses two names, impossible names and times, and reports a journal that can't be read" {
 	local bad
 	for bad in 'a b' '' '../x' 'ramraid'; do
 		# shellcheck disable=SC2086

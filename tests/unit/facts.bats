@@ -53,7 +53,7 @@ are() { # KEY=VALUE…
 	done
 }
 
-@test "array_state in our four words" {
+@test "array_state is mapped to absent, inactive, broken or active" {
 	local state
 	md_state ''
 	[[ $ARRAY_STATE == absent ]]
@@ -68,7 +68,7 @@ are() { # KEY=VALUE…
 	done
 }
 
-@test "members: state, slot, write-mostly" {
+@test "each member has its state, slot and write-mostly mark, even while it is being removed" {
 	array clean
 	member rd0 in_sync 0
 	member sda in_sync,write_mostly 1
@@ -99,7 +99,7 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	[[ ${LEGS[5]} == 'sde recovering none no' ]] || fail "${LEGS[5]}"
 }
 
-@test "sync: what, how far, how fast" {
+@test "sync has the kind of work, its progress and its rate" {
 	array clean recover
 	echo '1024 / 4096' >"$M/sync_completed"
 	echo 20480 >"$M/sync_speed"
@@ -113,7 +113,7 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 	[[ "$SYNC $DONE $TOTAL $RATE" == 'idle 0 0 0' ]]
 }
 
-@test "a new member is as large as the data and the largest offset" {
+@test "a new member has to hold the data and the largest offset" {
 	whole
 	[[ $(md_state_leg_bytes md127) == $((51200 * 1024 + 4096 * 512)) ]]
 }
@@ -133,7 +133,7 @@ sde recovering none no' ]] || fail "${LEGS[*]}"
 }
 
 # What md could not write to a disk leg, the RAM leg has alone.
-@test "bad blocks of a disk leg: what the RAM leg has beyond it" {
+@test "bad blocks that a disk leg has and the RAM leg has not are found, whatever their data offsets" {
 	local mine theirs want
 	whole
 	# The offsets of the disk legs are 2048, that of the RAM leg 4096.
@@ -168,7 +168,7 @@ EOT
 	md_state_bad_on_all_but md127 rd0 sda
 }
 
-@test "a disk that may have what no member in sync has is held for that, and one that lacks the same is not" {
+@test "a disk outside the array that may have blocks which no member has is kept for that" {
 	whole
 	rm -r "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
 	superblock_facts() {
@@ -203,7 +203,7 @@ EOT
 	holds '' none
 }
 
-@test "bad blocks: of what does not fit into the page that sysfs gives, nothing is known to be on the disk" {
+@test "a list of bad blocks that fills its sysfs page counts as incomplete" {
 	whole
 	getconf() { echo 4096; }
 	# Lines of 12 bytes; the kernel cuts them off before the page's last byte, here within the
@@ -227,7 +227,7 @@ EOT
 	not md_state_bad_on_all_but md127 rd0 sda
 }
 
-@test "bad blocks: what lists have in common, and what one has beyond the other, against counting block by block" {
+@test "intersection and difference of bad block lists agree with a count block by block" {
 	local n bad these want theirs
 	RANDOM=7
 	list() { # sets LIST: pieces within 70 blocks
@@ -270,7 +270,7 @@ is() {
 	[[ $BLOCKS == "$want" ]] || fail "$a $b $pair: $*"
 }
 
-@test "bad blocks: a disk leg that is taken out meanwhile has nothing, and the RAM leg stays" {
+@test "a disk leg that leaves during the look does not count as having the blocks, and the RAM leg stays" {
 	whole
 	echo '3000 8' >"$M/dev-sdb/bad_blocks"
 	not md_state_bad_on_all_but md127 rd0 sda sdb
@@ -291,7 +291,7 @@ is() {
 	md_state_bad_on_all_but md127 rd0 sdb
 }
 
-@test "a disk leg that lacks blocks: not whole, and with no other disk leg the RAM leg is the only good copy and stays" {
+@test "a disk leg that lacks blocks is not whole, and a RAM leg that alone has them is not dropped" {
 	local code=0
 	whole
 	echo '3000 8' >"$M/dev-sda/bad_blocks"
@@ -341,7 +341,7 @@ is() {
 	[[ $(calls) == *'--remove /dev/rd0' ]] || fail "$(calls)"
 }
 
-@test "speed limits are raised and put back, both of them" {
+@test "both speed limits are raised, and put back" {
 	array clean
 	md_speed md127 fast 2>/dev/null
 	[[ $(<"$M/sync_speed_min") -gt 1000000 && $(<"$M/sync_speed_max") -gt 1000000 ]]
@@ -349,7 +349,7 @@ is() {
 	[[ $(<"$M/sync_speed_min") == system && $(<"$M/sync_speed_max") == system ]]
 }
 
-@test "facts of a whole array" {
+@test "a whole array gives the facts of each leg, and the decision finds it whole" {
 	whole
 	observe
 	are array.md=md127 array.state=active array.sync=idle array.backlog=0 array.behind=0 \
@@ -361,14 +361,14 @@ is() {
 	[[ $ACTION == 'done' && $WHY == whole ]]
 }
 
-@test "a leg in an array that is not ours is in use by something else" {
+@test "a leg in an array that is not ramraid's counts as in use by something else" {
 	whole
 	echo 99999999-2222-3333-4444-555555555555 >"$M/uuid"
 	observe
 	are array.md= array.state=absent leg.0.in=other leg.1.in=other
 }
 
-@test "kernels without md/uuid: the leg's superblock says whose array it is" {
+@test "on kernels without md/uuid, the leg's superblock says whose array it is" {
 	whole
 	rm "$M/uuid"
 	superblock_facts() { printf '%s\n' sb=ok "uuid=$SAYS"; }
@@ -381,7 +381,7 @@ is() {
 	are array.md=md127 leg.0.in=md127
 }
 
-@test "an array that was gathered and not started has no UUID of its own yet: it is ours all the same" {
+@test "an array that was assembled but not started is found by the UUID of its legs" {
 	whole
 	echo inactive >"$M/array_state"
 	echo 00000000-0000-0000-0000-000000000000 >"$M/uuid"
@@ -390,7 +390,7 @@ is() {
 	are array.md=md127 array.state=inactive leg.0.in=md127 leg.1.in=md127
 }
 
-@test "an array that is stopped while it is looked at is looked at again" {
+@test "an array that is stopped during a look is looked at again" {
 	local looks=0
 	whole
 	eval "once_$(declare -f facts_look_)"
@@ -405,7 +405,7 @@ is() {
 	[[ $looks == 2 ]]
 }
 
-@test "facts: absent, blank, in use by something else, a stranger, write-behind" {
+@test "legs that are absent, blank, in use or strangers are told apart, and write-behind is seen" {
 	rm "$R/dev/disk/by-id/ata-B"
 	observe
 	are leg.1.node= leg.1.in= leg.1.events=0 leg.0.node=sda leg.0.in= leg.0.sb=none array.md= \
@@ -427,7 +427,7 @@ is() {
 	[[ $ACTION == refuse ]]
 }
 
-@test "facts of the ramdisk that was made in this boot" {
+@test "the ramdisk that was made in this boot is the RAM leg, as long as it exists" {
 	whole
 	rm -r "$M/dev-rd0"
 	echo 'rapiddisk rd0' >"$R/run/ramraid-x"
@@ -440,7 +440,7 @@ is() {
 	are ram.node= ram.state=none
 }
 
-@test "two ramdisks in the array: the RAM leg is the one in sync, or that of this boot; the other is no copy" {
+@test "of two ramdisks in the array, the RAM leg is the one in sync, or that of this boot" {
 	ram() { # OURS BY-HAND: their states
 		echo "$1" >"$M/dev-rd0/state"
 		echo "$2" >"$M/dev-zram0/state"
@@ -465,7 +465,7 @@ is() {
 	are ram.node=rd0 ram.state=faulty array.strangers=zram0
 }
 
-@test "what md says of the array as a whole; what it does not say" {
+@test "degraded, slots, write-behind and block size are read from md, with defaults where it has none" {
 	whole
 	mkdir -p "$M/bitmap" "$R/sys/block/md127/queue"
 	echo 2 >"$M/degraded"
@@ -480,7 +480,7 @@ is() {
 	are array.degraded=1 array.slots=0 array.backlog=0 array.behind=0 array.block=512
 }
 
-@test "facts_print and facts_read are each other's reverse" {
+@test "facts_read restores what facts_print wrote" {
 	local text
 	whole
 	observe
@@ -491,7 +491,7 @@ is() {
 	[[ $(facts_print) == "$text" && ${F[witness.why]} == 'a = b' && ${F[leg.0.node]} == sda ]]
 }
 
-@test "configured numbers, times only when asked for" {
+@test "configured numbers are facts, and times only on request" {
 	printf 'WRITE_BEHIND=10\nACCEPT_DATA_LOSS=yes\nWAIT_TIMEOUT=1h\n' \
 		>>"$R/etc/ramraid/data.conf"
 	observe
@@ -503,7 +503,7 @@ is() {
 	are conf.root=yes conf.wait=no
 }
 
-@test "memory: no ramdisk that would leave less than the reserve" {
+@test "no ramdisk is made that would leave less memory than the reserve" {
 	printf "MemTotal:        1000000 kB\nMemFree:          1 kB\n\
 MemAvailable:     500000 kB\n" >"$R/proc/meminfo"
 	[[ -z $(ramdisk_why_not $((400000 * 1024)) 10%) ]]
@@ -519,7 +519,7 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	((RAM_AVAILABLE == 0))
 }
 
-@test "a damaged record of the ramdisk is none, and its text is not calculated with" {
+@test "a damaged note of the ramdisk counts as none, and bash does not evaluate it" {
 	local text RAM_PROVIDER RAM_NODE RAM_BYTES
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
@@ -535,7 +535,7 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	done
 }
 
-@test "a ramdisk in use is not dropped, and another array's keeps brd loaded" {
+@test "a ramdisk in use is not dropped, and brd stays loaded while another array uses it" {
 	local code=0
 	mkdir -p "$R/run/ramraid" "$R"/sys/block/{ram0,ram1}
 	echo 'brd ram0' >"$R/run/ramraid/data.ram"
@@ -560,7 +560,7 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	[[ ! -e $R/run/ramraid/other.ram && -e $R/run/ramraid/brd ]]
 }
 
-@test "a device of brd that somebody has mounted, or swaps to, is not taken" {
+@test "a device of brd that is mounted or used as swap is not taken" {
 	local node
 	mkdir -p "$R/run/ramraid"
 	: >"$R/run/ramraid/brd"
@@ -586,7 +586,7 @@ keeps 98MiB free, but only 489MiB of memory are available" ]]
 	[[ $(calls) == 'modprobe brd '* ]] || fail "$(calls)"
 }
 
-@test "a ramdisk of rapiddisk is asked of the kernel, under the next free number, and measured" {
+@test "rapiddisk makes a ramdisk under the next free number, and one of the wrong size is removed" {
 	RAPIDDISK_MADE=104857600
 	modprobe() { :; }
 	mkdir -p "$R/sys/kernel/rapiddisk" "$R/sys/block/rd0"
@@ -622,7 +622,7 @@ gate:   hold"
 	[[ -z $(calls) ]] || fail "$(calls)"
 }
 
-@test "start --dry-run, with a disk missing: also what comes of it if it stays away" {
+@test "start --dry-run with a disk missing also prints what follows if it stays away" {
 	need() { :; }
 	rm "$R/dev/disk/by-id/ata-B"
 	run cmd_start --dry-run data
@@ -632,7 +632,7 @@ gate:   hold"
 	[[ -z $(calls) ]] || fail "$(calls)"
 }
 
-@test "status: one word and one exit code for each state" {
+@test "status has one word and one exit code for each state" {
 	libraries
 	need() { :; }
 	whole
@@ -670,7 +670,7 @@ status_is() {
 		fail "$status $(<"$BATS_TEST_TMPDIR/stderr")"
 }
 
-@test "the program loads all that it needs to show an array that is whole, and one that is not" {
+@test "status, run as a program, loads all that it needs for a whole array and for others" {
 	whole
 	echo 1 >"$M/degraded"
 	status_is 0
@@ -726,7 +726,7 @@ status_is() {
 	assert_line -p 'write /dev/disk/by-id/ata-A'
 }
 
-@test "a ramdisk that has another sequence number is somebody else's" {
+@test "a ramdisk with another sequence number is not the noted one" {
 	mkdir -p "$R/run/ramraid" "$R/sys/block/rd0"
 	echo 7 >"$R/sys/block/rd0/diskseq"
 	echo 'rapiddisk rd0 104857600 7' >"$R/run/ramraid/data.ram"
@@ -737,7 +737,7 @@ status_is() {
 	[[ -z $RAM_NODE ]]
 }
 
-@test "memory: what ramdisks already made will still take is not available" {
+@test "memory that existing ramdisks will still take does not count as available" {
 	mkdir -p "$R/run/ramraid" "$R"/sys/block/rd{0,1} "$R"/sys/class/block/rd{0,1}/holders
 	printf 'MemTotal: 1000000 kB\nMemAvailable: 500000 kB\n' >"$R/proc/meminfo"
 	[[ $(ramdisk_memory_promised) == 0 && -z $(ramdisk_why_not $((300000 * 1024)) 0) ]]

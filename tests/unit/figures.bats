@@ -5,13 +5,13 @@ setup() { load helper; }
 
 stolen() { bash -c 'source "$1"; stolen "$2" "$3"' - "$BATS_TEST_DIRNAME/../vm/stolen.sh" "$@"; }
 
-@test "the part that the host took is that of steal in the time between, without what the kernel counts twice" {
+@test "the share that the host took is the steal time, without guest time, which the kernel counts twice" {
 	run stolen 'cpu 100 0 50 800 10 0 0 40 7 7' 'cpu 160 0 60 880 10 0 0 90 500 500'
 	assert_success
 	assert_output 25
 }
 
-@test "no time between two readings is no part" {
+@test "if no time has passed between two readings, the share is 0" {
 	run stolen 'cpu 100 0 50 800 10 0 0 40 0 0' 'cpu 100 0 50 800 10 0 0 40 0 0'
 	assert_output 0
 }

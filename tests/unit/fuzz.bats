@@ -80,7 +80,7 @@ confs() { # COUNT
 	done
 }
 
-@test "fuzz: the text of 2000 configurations, and 200 whole files" {
+@test "fuzz: 2000 configurations, and 200 whole files, are read or refused, and nothing is executed" {
 	libraries
 	local GOOD=0 paths
 	paths="$PATH ${IFS@Q} $EUID $LC_ALL $PWD $(umask)"
@@ -132,7 +132,7 @@ superblock_is_sound() {
 	SOUND=$((SOUND + 1))
 }
 
-@test "fuzz: 600 superblocks, most with the right checksum, and what each has to give" {
+@test "fuzz: 600 superblocks, most with the right checksum, are parsed as expected, or refused" {
 	libraries
 	local COUNT=0 SOUND=0
 	# Through a file: from a pipe bash reads one byte at a time.
@@ -164,7 +164,7 @@ witnesses() { # COUNT
 	done
 }
 
-@test "fuzz: 400 witnesses" {
+@test "fuzz: 400 witnesses are read or refused, and nothing is executed" {
 	libraries
 	local GOOD=0
 	input witness $((400 * TIMES)) "$C/state"
@@ -200,7 +200,7 @@ gates() { # COUNT
 	done
 }
 
-@test "fuzz: 30 worlds of fstab, crypttab and contents: what is whole in them is ordered" {
+@test "fuzz: 30 worlds of fstab, crypttab and contents: each intact line in them is ordered" {
 	libraries
 	mkdir "$BATS_TEST_TMPDIR/worlds"
 	input gate $((30 * TIMES)) "$BATS_TEST_TMPDIR/worlds"

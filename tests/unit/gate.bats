@@ -70,26 +70,26 @@ quietly() {
 	[[ -z $said ]] || fail "$said"
 }
 
-@test "file system by UUID, beside others" { quietly 01-ext4-by-uuid; }
-@test "file system by LABEL" { quietly 02-by-label; }
-@test "the array by its names, not by similar ones" { quietly 03-by-array-name; }
-@test "partitions of the array" { quietly 04-partitions; }
-@test "swap" { quietly 05-swap; }
-@test "crypttab, a container inside a container, mounts from both" { quietly 06-crypttab; }
-@test "logical volumes by both names" { quietly 07-lvm; }
-@test "REQUIRED_BY= as mount point and as unit" { quietly 08-mount-key; }
-@test "blanks and dashes in mount point and array name" { quietly 09-blanks-and-dashes; }
-@test "ON_TIMEOUT=fail, and the device's time is the sum of all" { quietly 10-times; }
-@test "WAIT_TIMEOUT=infinity" { quietly 11-infinity; }
-@test "nofail and a device time-out of the user's" { quietly 12-nofail; }
-@test "nothing configured: nothing written" { quietly 13-nothing-configured; }
-@test "disk legs in containers of crypttab: the array comes after these, and its devices have any time" {
+@test "mounts by the UUID of what is on the array wait for it, and others do not" { quietly 01-ext4-by-uuid; }
+@test "mounts by the LABEL of what is on the array wait for it" { quietly 02-by-label; }
+@test "mounts by the array's names wait for it, but not by similar names" { quietly 03-by-array-name; }
+@test "mounts from partitions of the array wait for it" { quietly 04-partitions; }
+@test "swap on the array waits for it" { quietly 05-swap; }
+@test "containers in crypttab on the array wait for it, also nested ones, and mounts from them" { quietly 06-crypttab; }
+@test "logical volumes on the array wait for it by both of their names" { quietly 07-lvm; }
+@test "REQUIRED_BY= names a mount point or a unit that waits" { quietly 08-mount-key; }
+@test "blanks and dashes in mount points and array names are escaped" { quietly 09-blanks-and-dashes; }
+@test "the device timeout is the sum of all timeouts, also with ON_TIMEOUT=fail" { quietly 10-times; }
+@test "with WAIT_TIMEOUT=infinity the device timeout is infinite" { quietly 11-infinity; }
+@test "mounts with nofail and a device timeout of their own wait as well" { quietly 12-nofail; }
+@test "nothing is written if no array is configured" { quietly 13-nothing-configured; }
+@test "the array waits for the containers of its disk legs, and its devices then have no time limit" {
 	quietly 20-luks
 }
-@test "no fstab" { quietly 15-no-fstab; }
-@test "two arrays, each with its own times" { quietly 16-two-arrays; }
+@test "without fstab nothing fails" { quietly 15-no-fstab; }
+@test "two arrays each have their own timeouts" { quietly 16-two-arrays; }
 
-@test "a copy of a configuration, which has no record: said, and nothing waits for it" {
+@test "nothing waits for a copy of a configuration that has no witness, and a message says so" {
 	local id=11111111-2222-3333-4444-555555555555 file
 	mkdir -p "$R/etc/ramraid/state"
 	umask 022
@@ -111,18 +111,18 @@ quietly() {
 	[[ -z $file ]] || fail "$file"
 }
 
-@test "a broken configuration is said, gates what names it, and keeps no other from being gated" {
+@test "a broken configuration is reported, and its own mounts and those of other arrays still wait" {
 	golden 14-broken-beside-good
 	[[ $said == *"$R/etc/ramraid/bad.conf:1: UUID=nonsense"* ]]
 	[[ $said == *"bad name.conf"* ]]
 	[[ $said != *good* ]]
 }
 
-@test "a folder for rescue images: its mount outlives the array, and it may be written" {
+@test "the mount of the folder for rescue images outlives the array, and the unit may write to it" {
 	quietly 17-rescue-folder
 }
 
-@test "what has been made on a running array a moment ago, and is not remembered yet; not what lies on another one that has its number now" {
+@test "what was made on a running array and is not recorded yet counts, but not from a reused device number" {
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
 	rm "$R/etc/ramraid/state/data.contents"
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
@@ -150,7 +150,7 @@ rescues() {
 RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 }
 
-@test "it lies below the array's own mount: no order in a circle, and it is said" {
+@test "if RESCUE is below the array's own mount, it is not ordered, and a message says so" {
 	rescues data /var/lib/ramraid/images 1
 	printf '%s\n' \
 		'UUID=99999999-0000-4000-8000-000000000003 /var/lib/ramraid ext4 defaults 0 2' \
@@ -167,7 +167,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 	grep -qx After=var-lib-ramraid.mount "$OUT/ramraid@data.service.d/50-rescue.conf"
 }
 
-@test "two arrays save each other's RAM leg: one of them waits, and the other says so" {
+@test "if two arrays each have RESCUE on the other, one is ordered, and the other reports the cycle" {
 	rescues one /two/images 1
 	rescues two /one/big/images 2
 	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' \
@@ -179,7 +179,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 	assert_output ''
 }
 
-@test "two arrays save each other's RAM leg, one of them by way of a folder that is mounted elsewhere" {
+@test "a RESCUE cycle of two arrays through a bind mount is found" {
 	rescues one /save/images 1
 	rescues two /one/images 2
 	printf '%s\n' '/dev/md/one /one ext4 defaults 0 2' '/dev/md/two /two ext4 defaults 0 2' \
@@ -191,7 +191,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 	assert_output ''
 }
 
-@test "an array saves its RAM leg on another one, whose disk legs need a key that lies on the first: no order in a circle" {
+@test "a RESCUE cycle through the key of the other array's disk legs is found" {
 	rescues one /two/images 1
 	printf 'UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/mapper/legs\n' \
 		>"$R/etc/ramraid/two.conf"
@@ -210,7 +210,7 @@ RESCUE=%s\n" "$3" "$1" "$2" >"$R/etc/ramraid/$1.conf"
 	grep -qx After=two.mount "$OUT/ramraid@one.service.d/50-rescue.conf"
 }
 
-@test "a nested mirror that carries the folder for rescue images, by the array's name: no order in a circle" {
+@test "RESCUE on a nested mirror, named by the array, makes no ordering cycle" {
 	rescues data /var/lib/ramraid 1
 	printf "UUID=21111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-B\n\
 MEMBER=/dev/disk/by-id/ata-C\nLAYOUT=far2\nRAM=none\n" >"$R/etc/ramraid/data-far2.conf"
@@ -264,7 +264,7 @@ in_no_order() { # LINE…
 	[[ -z $after && -z $said ]] || fail "$*: $after: $said"
 }
 
-@test "RESCUE's mount has its source on the array, a folder or an image, also by way of others: no order in a circle, and it is said" {
+@test "RESCUE on a bind or image mount whose source is on the array is not ordered, and a message says so" {
 	in_circle /var '/srv/data/var /var none bind 0 0'
 	in_circle /var '/srv/data/var.img /var ext4 loop 0 0'
 	in_circle /var '/mnt/b /var none rbind 0 0' '/srv/data/a /mnt none bind 0 0'
@@ -278,7 +278,7 @@ in_no_order() { # LINE…
 	in_circle /var '/opt/var /var none bind 0 0'
 }
 
-@test "options of RESCUE's mount lead to the array: no order in a circle, and it is said" {
+@test "RESCUE on a mount whose options lead to the array is not ordered, and a message says so" {
 	local option
 	for option in requires-mounts-for=/srv/data/x wants-mounts-for=/srv/data \
 		requires=/srv/data/ requires=srv-data.mount after=/srv//data requires=/dev/md/data \
@@ -296,7 +296,7 @@ in_no_order() { # LINE…
 		'/dev/sdy /srv/a-b ext4 defaults 0 2'
 }
 
-@test "RESCUE has a file system of its own, and systemd finds no cycle, however late that comes" {
+@test "RESCUE on a file system of its own makes no ordering cycle, however late that is mounted" {
 	local option
 	rescues data /save 1
 	for option in requires=network-online.target after=x.service after=srv-data.mount \
@@ -315,7 +315,7 @@ in_no_order() { # LINE…
 	cycles "$OUT"
 }
 
-@test "RESCUE's mount needs what comes after the local file systems, or a container whose key is on the array" {
+@test "RESCUE on a late mount, or in a container whose key is on the array, is not ordered" {
 	local late
 	for late in requires=network-online.target after=x.service wants=y.socket; do
 		in_circle /var "/dev/sdx /var ext4 nofail,x-systemd.$late 0 2"
@@ -349,7 +349,7 @@ in_no_order() { # LINE…
 	in_circle /var '/dev/mapper/backup /var ext4 defaults 0 2'
 }
 
-@test "RESCUE's device is waited for without end: the array does not wait for it, and that is said" {
+@test "the array does not wait for a RESCUE mount without a time limit, and a message says so" {
 	local time
 	for time in 0 infinity; do
 		saves "/dev/sdx /var ext4 nofail,x-systemd.device-timeout=$time 0 2"
@@ -359,7 +359,7 @@ in_no_order() { # LINE…
 	in_order var.mount '/dev/sdx /var ext4 nofail,x-systemd.device-timeout=90 0 2'
 }
 
-@test "a mount point that is reached through a link: the unit has the name of where it leads" {
+@test "a mount point behind a link is ordered by the unit of where it leads" {
 	mkdir -p "$R/real/srv"
 	rescues data /link/rescue 1
 	ln -s real "$R/link"
@@ -371,7 +371,7 @@ in_no_order() { # LINE…
 	[[ -e $OUT/real-other.mount.d/50-ramraid-data.conf ]] || fail "$said: $(ls "$OUT")"
 }
 
-@test "RESCUE on another machine, by systemd's list of types: no order, since the network waits for the array" {
+@test "RESCUE on a network file system is not ordered, since the network waits for the array" {
 	local type
 	for type in afs ceph cifs davfs gfs gfs2 glusterfs lustre ncp ncpfs nfs nfs4 ocfs2 \
 		orangefs pvfs2 smb3 smbfs sshfs fuse.sshfs fuse.glusterfs 9p; do
@@ -383,12 +383,12 @@ in_no_order() { # LINE…
 }
 
 # systemd unmounts a tmpfs before it switches swap off.
-@test "RESCUE on a tmpfs, and swap on the array: no order in a circle" {
+@test "RESCUE on a tmpfs with swap on the array is not ordered, and a message says so" {
 	in_circle /var 'tmpfs /var tmpfs defaults 0 0' '/dev/md/data2 none swap sw 0 0'
 	in_order var.mount 'tmpfs /var tmpfs defaults 0 0' '/dev/sdx none swap sw 0 0'
 }
 
-@test "slashes more than needed, in fstab and in RESCUE" {
+@test "superfluous slashes in fstab and in RESCUE do not matter" {
 	in_order var.mount '/dev/sdx /var/ ext4 defaults 0 2'
 	in_order var.mount '/dev/sdx //var/. ext4 defaults 0 2'
 	in_circle /var '/srv//data/var/ /var none bind 0 0'
@@ -407,7 +407,7 @@ in_no_order() { # LINE…
 }
 
 # LVM activates a group when all its disks are there.
-@test "another volume of a group that reaches onto the array: its device has the time, and nothing waits in a circle" {
+@test "other volumes of a group that reaches onto the array get its timeout, and make no ordering cycle" {
 	rescues data /var/lib/ramraid 1
 	mkdir -p "$R/etc/ramraid/state"
 	printf '%s\n' /dev/mapper/vg-db /dev/vg/db 'beside /dev/mapper/vg-swap' \
@@ -426,18 +426,18 @@ in_no_order() { # LINE…
 ./dev-vg-db.device.d'
 }
 
-@test "a disk leg that is an array of ours comes first, by its name and by its UUID" {
+@test "a disk leg that is an array of ramraid's starts first, by its name or its UUID" {
 	quietly 19-nested
 }
 
-@test "all that lies on it is _netdev: the array waits for the network" { quietly 18-netdev; }
-@test "not all of it is: the array would wait in a circle, so it does not, and that is said" {
+@test "if all mounts on the array are _netdev, the array waits for the network" { quietly 18-netdev; }
+@test "if only some mounts on the array are _netdev, the array does not wait for the network, and says so" {
 	golden 19-netdev-mixed
 	[[ $said == *'data: /etc/fstab and /etc/crypttab mark only some of what is on it'* ]] ||
 		fail "$said"
 }
 
-@test "a shutdown is given time while an array with a RAM leg is configured, and only then" {
+@test "a shutdown gets more time only while an array with a RAM leg is configured" {
 	local target
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
@@ -451,7 +451,7 @@ in_no_order() { # LINE…
 	[[ ! -e $OUT/reboot.target.d && -e $OUT/srv.mount.d ]]
 }
 
-@test "mdadm's watcher waits for arrays with a RAM leg whose start has a bound, and ends before they do" {
+@test "mdmonitor waits for arrays with a RAM leg and a bounded start, and stops before they do" {
 	local file=$OUT/mdmonitor.service.d/50-ramraid.conf
 	cp -r "$FIXTURES/generator/16-two-arrays/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
@@ -469,7 +469,7 @@ in_no_order() { # LINE…
 }
 
 # lvm2's, which would stop the arrays before their units have let the RAM leg go.
-@test "blk-availability.service begins at a shutdown when the RAM legs have been let go" {
+@test "blk-availability.service stops volumes at a shutdown only after the RAM legs are released" {
 	local file=$OUT/blk-availability.service.d/50-ramraid.conf
 	cp -r "$FIXTURES/generator/16-two-arrays/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
@@ -499,7 +499,7 @@ in_no_order() { # LINE…
 	[[ ! -e $file ]]
 }
 
-@test "a reload raises the flag of hot-plug for an array that runs, and a boot raises none" {
+@test "a reload raises the flag of hot-plug for a running array, and a boot does not" {
 	cp -r "$FIXTURES/generator/16-two-arrays/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
 	generate
@@ -555,7 +555,7 @@ only() {
 		! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
 }
 
-@test "links that udev makes, with what it encodes in them, and device-mapper's names" {
+@test "udev's links with encoded characters, and device-mapper's names, are recognized" {
 	hostile <<-'EOT'
 		/dev/disk/by-label/my\x20data /label ext4 defaults 0 2
 		/dev/disk/by-partlabel/Linux\x20filesystem /partlabel ext4 defaults 0 2
@@ -578,7 +578,7 @@ more.mount.d partlabel.mount.d x.mount.d systemd-cryptsetup@inner.service.d " ]]
 	[[ -d $OUT/'dev-disk-by\x2dlabel-my\x5cx20data.device.d' ]] || fail "$(ls "$OUT")"
 }
 
-@test "a mount point that can be no unit costs no other its order" {
+@test "a mount point that can't be a unit does not keep others from being ordered" {
 	local long
 	printf -v long '%0300d' 0
 	hostile <<-EOT
@@ -610,7 +610,7 @@ luks() {
 	after=$(grep -v '^#' "$OUT/ramraid@data.service.d/50-crypt.conf" 2>/dev/null | tr '\n' ' ')
 }
 
-@test "the container of a disk leg that comes after the array itself, or over a network that the array does not wait for: no order in a circle, and it is said" {
+@test "the array does not wait for a leg's container that itself needs the array or the network, and says so" {
 	local line
 	hostile <<-'EOT'
 		LABEL=x /x ext4 defaults 0 2
@@ -639,7 +639,7 @@ luks() {
 	[[ $said == *'mark only some of what is on it as _netdev'* ]] || fail "$said"
 }
 
-@test "mdadm's watcher does not wait for a passphrase for which the boot does not wait" {
+@test "mdmonitor does not wait for an array that needs a nofail passphrase" {
 	hostile </dev/null
 	luks 'a UUID=1 none luks'
 	grep -qx After=ramraid@data.service "$OUT/mdmonitor.service.d/50-ramraid.conf"
@@ -649,7 +649,7 @@ luks() {
 
 # bash puts a here-string of more than 64 KiB into a temporary file, which is lost where no folder
 # can be written, as at a boot with / read-only. Here no file of that size can be written anywhere.
-@test "more units than a pipe takes, where no temporary file can be made: each is ordered" {
+@test "more units than fit into a pipe are all ordered, even if no temporary file can be made" {
 	local i long units=()
 	printf -v long '%0200d' 0
 	for i in {100..499}; do units+=("$i$long.mount"); done
@@ -665,7 +665,7 @@ luks() {
 		== 400 ]]
 }
 
-@test "a findmnt that crashes over a line costs no other its order" {
+@test "if findmnt crashes on a line of fstab, the other lines are still ordered" {
 	hostile <<-'EOT'
 		# LABEL=x /comment ext4
 		LABEL=x /a ext4 defaults 0 2
@@ -707,7 +707,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	only a.mount
 }
 
-@test "per cent signs, line breaks, and text for a shell in mount points and sources" {
+@test "per cent signs, newlines and shell code in mount points and sources are escaped" {
 	hostile <<-'EOT'
 		LABEL=x /50%i\040%n ext4 defaults 0 2
 		LABEL=x /a\012[Unit]\012OnFailure=evil.service ext4 defaults 0 2
@@ -733,7 +733,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	not grep -r '%' "$OUT"
 }
 
-@test "a record of contents with empty lines, odd labels, and no end" {
+@test "a record of contents with empty lines, odd labels and no last newline is read" {
 	hostile <<-'EOT'
 		LABEL=x /x ext4 defaults 0 2
 		LABEL=a/b /slash ext4 defaults 0 2
@@ -750,7 +750,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 		'systemd-fsck@dev-disk-by\x2dlabel-'{last,'a\x5cx2fb','50\x5cx25n'}.service
 }
 
-@test "crypttab: names that are none cost no other its order; a last line without its end counts" {
+@test "crypttab: impossible names do not keep others from being ordered, and a last line without newline counts" {
 	local long
 	printf -v long '%0300d' 0
 	hostile <<<'/dev/mapper/last /last ext4 defaults 0 2'
@@ -768,7 +768,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	[[ $(ls "$OUT") != *..* && $(ls "$OUT") != *-up* ]]
 }
 
-@test "FIFOs and folders in place of files: nothing hangs, the rest is ordered" {
+@test "FIFOs and folders in place of files do not block the generator, and the rest is ordered" {
 	local file
 	for file in fstab crypttab ramraid/state/data.contents ramraid/other.conf \
 		ramraid/ramraid.conf; do
@@ -787,7 +787,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	done
 }
 
-@test "a name with a line break is not two arrays" {
+@test "a name with a newline is not taken for two arrays" {
 	hostile <<<'/dev/md/more /more ext4 defaults 0 2'
 	cp "$R/etc/ramraid/data.conf" "$R/etc/ramraid/"$'more\nevil.conf'
 	said=$(generate 2>&1)
@@ -799,7 +799,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 }
 
 # What systemd's own generator calls the units is what the drop-ins have to be called.
-@test "names of units agree with systemd-fstab-generator's, labels and paths with odd characters included" {
+@test "unit names agree with those of systemd-fstab-generator, odd characters included" {
 	local generator=/usr/lib/systemd/system-generators/systemd-fstab-generator unit
 	[[ -x $generator ]] || fail "$generator is missing"
 	mkdir -p "$R/etc/ramraid/state" "$BATS_TEST_TMPDIR/theirs"
@@ -828,7 +828,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	done
 }
 
-@test "the second copy of the witness: its mount comes before the start, and may be written; never one that waits for the array" {
+@test "the start waits for the mount of the witness's second copy, unless that mount waits for the array" {
 	local out=$BATS_TEST_TMPDIR/out2
 	mkdir -p "$R/etc/ramraid"
 	printf '%s\n' 'UUID=11111111-2222-3333-4444-555555555555' MEMBER=/dev/disk/by-id/ata-A \
@@ -862,7 +862,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	orders '' 'UUID=2 /boot ext4 defaults'
 }
 
-@test "a FIFO that is called as a configuration does not hold the generator up" {
+@test "a FIFO named like a configuration does not block the generator" {
 	mkdir -p "$R/etc/ramraid"
 	mkfifo "$R/etc/ramraid/fifo.conf"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/md-uuid-01234567:89ab4cde:8f012345:6789abcd\n' \
@@ -870,7 +870,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	timeout 60 "$PROJECT/units/ramraid-generator" "$OUT" "$OUT.early" "$OUT.late" 2>/dev/null
 }
 
-@test "units that could not be found out are no array without any" {
+@test "a failure to find the units that wait is not taken for none" {
 	CONF[RESCUE]=none CONF[UUID]=1
 	MEMBERS=()
 	dependents_units() { return 1; }

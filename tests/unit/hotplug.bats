@@ -71,14 +71,14 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 		fail "expected $want, got $ACTION ${ARGUMENTS[*]-} ($WHY) with $*"
 }
 
-@test "a disk that has returned is put back, one that is gone is not waited for" {
+@test "a disk that has returned is put back, and one that is gone is not waited for" {
 	decides 'readd 1' 1:returned
 	decides 'done' 1:gone
 	# md itself has given it up: a person has to look.
 	decides 'done' leg.1.state=faulty array.degraded=1
 }
 
-@test "a blank disk is built only with AUTO_REPLACE, and only into a slot that is not the RAM leg's" {
+@test "a blank disk is built in only with AUTO_REPLACE=yes, and never into the RAM leg's slot" {
 	decides 'done' 1:blank
 	decides 'add-leg 1' 1:blank conf.auto_replace=yes
 	decides 'add-leg 0' 0:blank 1:blank conf.auto_replace=yes
@@ -101,14 +101,14 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	decides 'done' 1:blank conf.auto_replace=yes mend=no
 }
 
-@test "a disk that was lost while it was put back is built as a whole, if it was ever ours" {
+@test "a spare that was lost while it was put back is rebuilt in full, if the witness knows it" {
 	decides 'add-leg 1' 1:spare
 	decides 'done' 1:spare "witness.seen=$A"
 	decides 'done' 1:spare "witness.given=$B"
 	decides 'done' 1:spare leg.1.uuid=99999999-2222-3333-4444-555555555555
 }
 
-@test "a member whose device is gone is taken out, but never the last one that is good" {
+@test "a member whose device is gone is removed by hot-plug or on request, but not the last good one" {
 	decides 'remove-gone sdx' 1:gone array.gone=sdx
 	decides 'remove-gone rd0' array.gone=rd0 ram.state=none ram.node= array.degraded=1
 	decides 'remove-gone sdx' array.gone=sdx mend=no retry=yes
@@ -117,7 +117,7 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	decides 'make-ram' 0:gone 1:gone array.gone=rd0 ram.state=none ram.node= array.degraded=3
 }
 
-@test "the RAM leg: made anew, unless a person has taken it out, or it fails again and again" {
+@test "the RAM leg is rebuilt, unless a person has detached it, or it fails repeatedly" {
 	declare -gA CONF=([AUTO_REPLACE]=no)
 	mending ram.state=none ram.node= ram.slot= array.degraded=1 kernel.flaw=
 	hotplug_facts
@@ -146,7 +146,7 @@ decides() { # 'ACTION ARGUMENT…' CHANGE…
 	[[ $ACTION == 'done' && $WHY == *CVE* ]]
 }
 
-@test "a ramdisk that fails again and again ends the loop of a start, too" {
+@test "a ramdisk that fails repeatedly also ends the loop of a start" {
 	declare -gA CONF=()
 	md_drop() { :; }
 	ramdisk_drop() { :; }
@@ -202,7 +202,7 @@ systemctl() {
 	[[ $* != *ActiveState* ]] || echo "${STATE_NOW-active}"
 }
 
-@test "a whole array: the look lowers the flag, and says and does nothing" {
+@test "a look at a whole array lowers the flag, and says and does nothing" {
 	disks
 	: >"$R/run/ramraid/event"
 	look
@@ -210,7 +210,7 @@ systemctl() {
 	silent
 }
 
-@test "a disk is lost, and comes back under another name: said each time, and a worker is started" {
+@test "a disk that is lost and returns under another name is reported each time, and starts a worker" {
 	disks
 	look
 	pulled sdb
@@ -237,7 +237,7 @@ systemctl() {
 	[[ $(started) == 2 ]]
 }
 
-@test "a disk that comes back when the worker has had its last look has not been tried" {
+@test "a disk that returns during the worker's last look counts as not tried" {
 	disks
 	look
 	pulled sdb
@@ -261,7 +261,7 @@ systemctl() {
 	[[ $(started) == 1 ]]
 }
 
-@test "a disk that was taken out by hand stays out, until it is pulled and plugged in again" {
+@test "a disk that was taken out by hand stays out until it is plugged in again" {
 	disks
 	look
 	rm -rf "$M/dev-sdb" "$R/sys/class/block/sdb/holders/md127"
@@ -280,7 +280,7 @@ systemctl() {
 	[[ $(started) == 1 ]]
 }
 
-@test "what cannot be put back is said, with what to type" {
+@test "a disk that can't be put back is reported, with what to type" {
 	disks
 	look
 	pulled sdb
@@ -351,7 +351,7 @@ than those of md127 \(512\)"
 	[[ $(started) == 1 ]]
 }
 
-@test "a blank disk on a bus that anybody can plug something into is said to be left alone" {
+@test "a blank disk on a bus that anybody can plug something into is not added, and a message says so" {
 	disks AUTO_REPLACE=yes
 	look
 	mkdir -p "$R/etc/ramraid/state"
@@ -369,7 +369,7 @@ than those of md127 \(512\)"
 on usb, and it is on usb. To add it: ramraid apply --force data"
 }
 
-@test "HOTPLUG=no, an array that is being worked on, a broken file: left alone" {
+@test "no worker starts with HOTPLUG=no, while another verb has the lock, or with a broken configuration" {
 	disks
 	look
 	pulled rd0
@@ -391,7 +391,7 @@ on usb, and it is on usb. To add it: ramraid apply --force data"
 	[[ $(started) == 1 ]]
 }
 
-@test "a ramdisk that was destroyed is no RAM leg, and its member is to be taken out" {
+@test "a ramdisk that was destroyed is not the RAM leg, and its member is to be removed" {
 	disks
 	rm -rf "$R/sys/class/block/rd0" "$R/sys/block/rd0" "$R/dev/rd0"
 	conf_load data && before_look_configured data && facts_observe
@@ -401,7 +401,7 @@ on usb, and it is on usb. To add it: ramraid apply --force data"
 	[[ $(started) == 1 ]]
 }
 
-@test "md is told of a member that is gone through sysfs" {
+@test "a member whose device is gone is removed through sysfs" {
 	disks
 	DRY_RUN=yes
 	run md_remove_gone md127 sdb
@@ -433,7 +433,7 @@ on usb, and it is on usb. To add it: ramraid apply --force data"
 	reads yes
 }
 
-@test "a start that was refused is tried again when a disk appears, and only then" {
+@test "a refused start is tried again when a missing disk appears, and only then" {
 	disks
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
 	STATE_NOW=failed
@@ -482,7 +482,7 @@ refuse() {
 come() { mv "$BATS_TEST_TMPDIR/ata-$1" "$R/dev/disk/by-id"; }
 looked() { conf_load data && before_look_configured data && facts_observe; }
 
-@test "a disk that is there and can't be read: a refused start is not begun again and again, but when it can be read" {
+@test "a refused start is not tried again for a disk that can't be read, but for one that now can" {
 	disks
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
 	STATE_NOW=failed
@@ -507,7 +507,7 @@ looked() { conf_load data && before_look_configured data && facts_observe; }
 	grep -q 'start --no-block' "$BATS_TEST_TMPDIR/calls" || fail "$(calls)"
 }
 
-@test "hot-plug starts a refused array again only so often" {
+@test "hot-plug starts a refused array again only a limited number of times" {
 	declare -gA F=([name]=data [members]=1 [leg.0.dev]=/dev/disk/by-id/ata-A [leg.0.node]='')
 	local i
 	hotplug_refused data
@@ -527,7 +527,7 @@ looked() { conf_load data && before_look_configured data && facts_observe; }
 	[[ ! -e $R/run/ramraid/data.refused ]]
 }
 
-@test "a disk that comes and goes without end is left alone in the end, and a person is told" {
+@test "a disk that keeps leaving and returning is left alone in the end, and that is reported" {
 	local i
 	disks
 	look
@@ -560,7 +560,7 @@ attach data"
 	[[ $(started) == 2 ]]
 }
 
-@test "status says of a disk that was taken out, or that bounces, what the events say" {
+@test "status says what events say of a disk that was taken out, or that keeps leaving" {
 	local ADVICE_ACTION
 	disks
 	look
@@ -597,7 +597,7 @@ attach data"
 		fail "$LEG ${F[veto.readd.1]-}"
 }
 
-@test "while it works: a disk taken out by hand stays out, and a failure is forgotten when its disk has gone" {
+@test "during a repair, a disk taken out by hand stays out, and a failure is forgotten when its disk goes" {
 	disks
 	look
 	conf_load data && before_look_configured data && facts_observe && hotplug_facts
@@ -615,7 +615,7 @@ attach data"
 	[[ -z ${F[leg.1.removed]} && ! -v F[failed.readd.1] && ${F[failed.readd.0]} == x ]]
 }
 
-@test "a blank disk is looked at once more before it is taken" {
+@test "a blank disk is checked once more before it is added" {
 	declare -gA CONF=()
 	disks
 	mending 1:blank
@@ -650,7 +650,7 @@ attach data"
 }
 
 # raid1_add_disk() would give it the slot of that member, and md then fails that.
-@test "md wishes for a replacement of another member: a disk that is built does not become it" {
+@test "a disk that is built in does not become the replacement that md wants for another member" {
 	local member
 	declare -gA CONF=()
 	disks
@@ -672,7 +672,7 @@ mdadm --manage /dev/md127 --add /dev/sdb" ]] || fail "$(calls)"
 	done
 }
 
-@test "what is built is that very disk still, and not another one that has got its name" {
+@test "only the disk that was looked at is built in, not another one that got its name" {
 	declare -gA CONF=()
 	disks
 	mending 1:spare
@@ -702,7 +702,7 @@ mdadm --manage /dev/md127 --add /dev/sdb" ]] || fail "$(calls)"
 	[[ $(calls) == record ]] || fail "$(calls)"
 }
 
-@test "a blank disk is built only while it is that disk, and blank, until the moment before" {
+@test "a blank disk is built in only if it is the same disk, and still blank, right before" {
 	declare -gA CONF=()
 	disks
 	mending 1:blank
@@ -735,7 +735,7 @@ mdadm --manage /dev/md127 --add /dev/sdb" ]] || fail "$(calls)"
 	[[ $(calls) == *'md_add md127 sdb' ]] || fail "$(calls)"
 }
 
-@test "the flag is raised only when an array wants hot-plug" {
+@test "the flag is raised only for an array with HOTPLUG=yes, or for a look at the records" {
 	declare -gA CONF=([HOTPLUG]=no)
 	hotplug_arm
 	hotplug_trigger
@@ -777,7 +777,7 @@ kept() {
 }
 records() { sed -n 's/^legs=//p' "$R/etc/ramraid/state/data.witness"; }
 
-@test "a leg that left while nothing watched is out of the record after the next look, whatever HOTPLUG says, and also while somebody is at work" {
+@test "a leg that left while nothing watched is out of the witness after the next look, whatever HOTPLUG says" {
 	local hotplug lock
 	for hotplug in yes no; do
 		rm -rf "$M" "$R/dev/disk" "$R/etc/ramraid/state" "$R"/run/ramraid/data.*
@@ -799,7 +799,7 @@ records() { sed -n 's/^legs=//p' "$R/etc/ramraid/state/data.witness"; }
 	exec {lock}>&-
 }
 
-@test "a look at the record reads no disk while nothing has changed, and one that is lost is written again" {
+@test "a look reads no disk while nothing has changed, and rewrites a witness that is lost" {
 	kept
 	look
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -815,7 +815,7 @@ records() { sed -n 's/^legs=//p' "$R/etc/ramraid/state/data.witness"; }
 	[[ ! -e $R/etc/ramraid/state/data.witness ]]
 }
 
-@test "another disk of the same name in the array is a change, and so is a record that could not be written" {
+@test "another disk of the same name, or a witness that could not be written, counts as a change" {
 	kept
 	look
 	echo 99 >"$R/sys/class/block/sdb/diskseq"
@@ -832,7 +832,7 @@ records() { sed -n 's/^legs=//p' "$R/etc/ramraid/state/data.witness"; }
 	[[ $(calls | grep -c tries) == 2 ]] || fail "$(calls)"
 }
 
-@test "a watch that has failed is started again by the next look, and that is said; not while somebody is at work" {
+@test "a failed monitor is restarted by the next look, but not while another verb has the lock" {
 	local lock
 	kept
 	look
@@ -849,7 +849,7 @@ records() { sed -n 's/^legs=//p' "$R/etc/ramraid/state/data.witness"; }
 	exec {lock}>&-
 }
 
-@test "hot-plug is at work while a look or a repair is activating, not when one is ending" {
+@test "hot-plug is at work while its unit is activating, not while it is deactivating" {
 	local hotplug mend works
 	mkdir -p "$R/run/systemd/system"
 	# One for each unit, with an empty line in between, as systemctl prints them.
